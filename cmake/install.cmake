@@ -1,0 +1,17 @@
+# make install: headers, libraries, command, pkg-config and CMake package files.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+install(DIRECTORY include/onyx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS onyx_static onyx_shared EXPORT onyx-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET onyx)
+  install(TARGETS onyx DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(EXPORT onyx-targets NAMESPACE onyx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/onyx)
+configure_package_config_file(cmake/onyx-config.cmake.in ${CMAKE_BINARY_DIR}/onyx-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/onyx)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/onyx-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/onyx-config.cmake ${CMAKE_BINARY_DIR}/onyx-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/onyx)
+configure_file(cmake/onyx.pc.in ${CMAKE_BINARY_DIR}/onyx.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/onyx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

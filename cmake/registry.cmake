@@ -1,0 +1,12 @@
+# A directory is a registry: for each <stem>.c in |dir|, sorted, one line MACRO(stem) in generated/|out|.
+function(onyx_registry out macro dir)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${dir}/*.c)
+  set(text "")
+  foreach(file IN LISTS files)
+    get_filename_component(stem ${file} NAME_WE)
+    list(APPEND text "${macro}(${stem})")
+  endforeach()
+  list(SORT text)
+  list(JOIN text "\n" text)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${out} CONTENT "${text}\n" @ONLY)
+endfunction()

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/alloc.h - allocators are passed by value; none is global. */
+#ifndef OX_BASE_ALLOC_H
+#define OX_BASE_ALLOC_H
+
+#include <stdbool.h>
+
+#include "onyx/ep.h"
+
+/* The heap: aligned_alloc and free. Blocks of 2 MiB and more ask for huge pages. */
+ox_alloc ox_alloc_heap(void);
+
+static inline void *ox_new_aligned(ox_alloc a, size_t bytes, size_t align) { return a.alloc(a.ctx, bytes, align); }
+/* 16-byte aligned, not zeroed. */
+static inline void *ox_new(ox_alloc a, size_t bytes) { return a.alloc(a.ctx, bytes, 16); }
+void *ox_new_zeroed(ox_alloc a, size_t bytes);
+/* |bytes| as given to alloc; NULL is fine. */
+static inline void ox_delete(ox_alloc a, void *p, size_t bytes) {
+  if (p) a.free(a.ctx, p, bytes);
+}
+
+/* Grows |*items| (of |item_bytes| each) so that index |count| fits; doubles. False on out of memory, nothing changed. */
+bool ox_grow(ox_alloc a, void **items, size_t *capacity, size_t count, size_t item_bytes);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/arena.h - bump allocation for things that die together. Not thread-safe. */
+#ifndef OX_BASE_ARENA_H
+#define OX_BASE_ARENA_H
+
+#include "base/alloc.h"
+
+typedef struct ox_arena_block ox_arena_block;
+typedef struct ox_arena {
+  ox_alloc alloc;
+  ox_arena_block *first, *current; /* blocks are kept by reset and reused in order */
+  size_t used;                     /* bytes used of |current| */
+  size_t total;                    /* bytes of all blocks */
+} ox_arena;
+
+void ox_arena_init(ox_arena *a, ox_alloc alloc);
+void ox_arena_deinit(ox_arena *a); /* also fine on a zeroed arena */
+/* Forgets everything allocated, keeps the blocks: a repeated pattern of allocations allocates nothing. */
+void ox_arena_reset(ox_arena *a);
+/* Zeroed, aligned to 16 (64 from 64 bytes on), with OX_PAD_BYTES readable after it. NULL on out of memory. */
+void *ox_arena_alloc(ox_arena *a, size_t bytes);
+/* NUL-terminated copy of n bytes. */
+char *ox_arena_str(ox_arena *a, const char *s, size_t n);
+/* Copy of |bytes| bytes; NULL on out of memory. */
+void *ox_arena_copy(ox_arena *a, const void *src, size_t bytes);
+#define OX_ARENA_NEW(a, type) ((type *)ox_arena_alloc((a), sizeof(type)))
+#define OX_ARENA_ARRAY(a, type, n) ((type *)ox_arena_array((a), (n), sizeof(type)))
+void *ox_arena_array(ox_arena *a, size_t n, size_t item_bytes);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/cpu.h - what this CPU can do, with the operating system's consent. */
+#ifndef OX_BASE_CPU_H
+#define OX_BASE_CPU_H
+
+#include <stdint.h>
+
+typedef uint32_t ox_isa; /* a set of OX_AVX2, OX_AVX512 ... bits; 0 is the scalar baseline */
+
+enum {
+#define OX_ISA_ROW(bit, n, name, implies) bit = 1 << (n),
+#include "base/isa.inc"
+#undef OX_ISA_ROW
+};
+
+/* What CPU and operating system allow. Asks the CPU at every call (about 1 us): keep the result. AMX is
+ * reported only if Linux grants the tile state (arch_prctl ARCH_REQ_XCOMP_PERM), which this call asks for. */
+ox_isa ox_isa_host(void);
+
+/* ox_isa_host() capped by the environment variable OX_ISA ("scalar", "avx2", "avx512" ...); unknown names are ignored. */
+ox_isa ox_isa_allowed(void);
+
+/* |have| capped to the level called |name|; |have| itself if there is no such level. */
+ox_isa ox_isa_cap(ox_isa have, const char *name);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/file_map.h - a whole file, read-only, in memory. Counted: weights borrow from it and hold a count. */
+#ifndef OX_BASE_FILE_MAP_H
+#define OX_BASE_FILE_MAP_H
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+typedef struct ox_file_map ox_file_map;
+
+/* Maps |path|. Errors: NO_SUCH_FILE (with the system's reason), OUT_OF_MEMORY. The file must not shrink while mapped. */
+OX_NODISCARD ox_status *ox_file_map_open(ox_alloc alloc, const char *path, ox_file_map **out_map);
+const unsigned char *ox_file_map_data(const ox_file_map *m);
+size_t ox_file_map_bytes(const ox_file_map *m);
+ox_file_map *ox_file_map_retain(ox_file_map *m);
+void ox_file_map_release(ox_file_map *m); /* NULL is fine */
+/* Tells the system that [p, p + bytes) inside the map is not needed soon: its pages leave our resident set
+ * (they come back from the file when touched). Any thread. */
+void ox_file_map_drop(const ox_file_map *m, const void *p, size_t bytes);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/macros.h - the few macros every layer uses. */
+#ifndef OX_BASE_MACROS_H
+#define OX_BASE_MACROS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define OX_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define OX_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define OX_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define OX_CEIL_DIV(a, b) (((a) + (b)-1) / (b))
+#define OX_ROUND_UP(a, b) (OX_CEIL_DIV(a, b) * (b))
+
+/* Buffers that kernels read in whole vectors end in this many readable bytes. */
+#define OX_PAD_BYTES 64
+/* Alignment of every buffer that the run time hands to a kernel: one AVX-512 register, one cache line. */
+#define OX_ALIGN_BYTES 64
+
+#if defined(__GNUC__)
+#define OX_LIKELY(x) __builtin_expect(!!(x), 1)
+#define OX_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define OX_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#define OX_INLINE static inline __attribute__((always_inline))
+#define OX_NOINLINE __attribute__((noinline))
+#else
+#define OX_LIKELY(x) (x)
+#define OX_UNLIKELY(x) (x)
+#define OX_PRINTF(fmt, first)
+#define OX_INLINE static inline
+#define OX_NOINLINE
+#endif
+
+#if defined(__clang__)
+#define OX_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define OX_UNROLL _Pragma("GCC unroll 64")
+#else
+#define OX_UNROLL
+#endif
+
+#endif
