@@ -75,6 +75,7 @@ typedef struct ox_kernel_ctx {
   void *state;                /* what load stored: packed weights; immutable during runs */
   void *prep;                 /* what prepare stored for these shapes (ox_ctx_alloc) */
   uint32_t op_version;        /* opset version of the node's domain in the model */
+  uint32_t isa;               /* CPU provider: the instruction sets kernels may use (base/cpu.h) */
   /* prepare's answer; preset to one stage of one tile without scratch */
   uint32_t n_stages;
   int64_t n_tiles[OX_MAX_STAGES];   /* depends on shapes only, never on the thread count */

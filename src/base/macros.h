@@ -31,6 +31,14 @@
 #define OX_NOINLINE
 #endif
 
+/* Elements at any address: weights in a mapped file have no alignment. */
+typedef float __attribute__((aligned(1), may_alias)) ox_f32u;
+typedef double __attribute__((aligned(1), may_alias)) ox_f64u;
+typedef uint16_t __attribute__((aligned(1), may_alias)) ox_u16u;
+typedef uint32_t __attribute__((aligned(1), may_alias)) ox_u32u;
+typedef int32_t __attribute__((aligned(1), may_alias)) ox_i32u;
+typedef int64_t __attribute__((aligned(1), may_alias)) ox_i64u;
+
 #if defined(__clang__)
 #define OX_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)

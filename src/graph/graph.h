@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph/graph.h - the graph IR. Nodes and values are ids into dense arrays, names and attributes live in the model's
+ * arena: everything dies together. Edits go through these calls, which keep producer and use lists right; removed
+ * nodes are marked dead and dropped by ox_graph_compact. Not thread-safe; immutable once a session owns it. */
+#ifndef OX_GRAPH_GRAPH_H
+#define OX_GRAPH_GRAPH_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/file_map.h"
+#include "base/map.h"
+#include "base/status.h"
+#include "graph/dtype.h"
+#include "graph/shape.h"
+
+typedef uint32_t ox_id; /* of a node or a value in one graph; OX_NONE: none */
+typedef struct ox_graph ox_graph;
+typedef struct ox_model ox_model;
+
+/* A type: tensor, sequence (elem), map (key_dtype, elem), sparse; |optional| wraps it. dtype OX_UNDEFINED: unknown. */
+typedef struct ox_type {
+  uint32_t kind; /* ox_kind */
+  uint32_t dtype;
+  ox_shape shape;
+  uint32_t key_dtype;
+  bool optional;
+  const struct ox_type *elem;
+} ox_type;
+
+ox_type ox_type_unknown(void);
+ox_type ox_type_tensor(uint32_t dtype, const ox_shape *shape);
+
+/* AttributeProto.AttributeType */
+enum {
+  OX_ATTR_FLOAT_KIND = 1, OX_ATTR_INT_KIND = 2, OX_ATTR_STRING_KIND = 3, OX_ATTR_TENSOR_KIND = 4, OX_ATTR_GRAPH_KIND = 5,
+  OX_ATTR_FLOATS_KIND = 6, OX_ATTR_INTS_KIND = 7, OX_ATTR_STRINGS_KIND = 8, OX_ATTR_TENSORS_KIND = 9,
+  OX_ATTR_GRAPHS_KIND = 10, OX_ATTR_SPARSE_KIND = 11, OX_ATTR_SPARSES_KIND = 12, OX_ATTR_TYPE_KIND = 13,
+  OX_ATTR_TYPES_KIND = 14
+};
+
+/* One attribute. Which members hold follows from v.kind; v.n counts ints, floats, strings, tensors, graphs, types. */
+typedef struct ox_attr {
+  const char *name;
+  ox_attr_view v;          /* v.tensor: the tensor, the sparse tensor, or the first of v.n tensors */
+  ox_graph *graph;         /* GRAPH */
+  ox_graph **graphs;       /* GRAPHS */
+  const ox_type *types;    /* TYPE, TYPES */
+  const char *ref;         /* ref_attr_name inside a function body; NULL elsewhere */
+} ox_attr;
+
+typedef struct ox_use {
+  ox_id node;
+  uint32_t slot; /* input index of that node */
+} ox_use;
+
+typedef struct ox_graph_value {
+  const char *name; /* unique in its graph; never "" */
+  ox_type type;
+  ox_id producer;        /* node id, or OX_NONE: input, initializer, outer value */
+  uint32_t producer_slot;
+  const ox_tensor *init; /* constant content, or NULL */
+  ox_use *uses;          /* by live nodes of this graph, in no order; outer uses by bodies: n_inner_uses */
+  uint32_t n_uses, cap_uses;
+  uint32_t n_inner_uses; /* how many values of nested graphs stand for this one */
+  ox_id outer;           /* in a body: the id of the enclosing graph's value this one stands for; else OX_NONE */
+  bool is_input, is_output;
+} ox_graph_value;
+
+typedef struct ox_node {
+  const char *op, *domain, *name; /* domain "" is ai.onnx; name may be "" */
+  ox_id *in, *out;                /* OX_NONE: omitted */
+  uint32_t n_in, n_out;
+  ox_attr *attrs;
+  uint32_t n_attrs;
+  bool dead;
+} ox_node;
+
+struct ox_graph {
+  ox_model *model;
+  ox_graph *parent;  /* the graph whose node holds this body, or NULL */
+  const char *name;
+  ox_node *nodes;
+  uint32_t n_nodes, cap_nodes;
+  ox_graph_value *values;
+  uint32_t n_values, cap_values;
+  ox_id *inputs, *outputs;
+  uint32_t n_inputs, n_outputs;
+  ox_map by_name;
+};
+
+typedef struct ox_opset {
+  const char *domain;
+  int64_t version;
+} ox_opset;
+
+/* A model-local function: expanded into the graph before anything else sees it (onnx/inline.c). */
+typedef struct ox_function {
+  const char *domain, *name, *overload;
+  const char **inputs, **outputs;
+  uint32_t n_inputs, n_outputs;
+  const char **attr_names;     /* attributes without default */
+  uint32_t n_attr_names;
+  ox_attr *attr_defaults;
+  uint32_t n_attr_defaults;
+  ox_graph *body;              /* nodes in order; inputs and outputs as above */
+  ox_opset *opsets;
+  uint32_t n_opsets;
+} ox_function;
+
+typedef struct ox_prop {
+  const char *key, *value;
+} ox_prop;
+
+/* A model: the main graph and all that its bodies share. */
+struct ox_model {
+  ox_alloc alloc;
+  ox_arena arena;
+  ox_graph *graph;
+  int64_t ir_version, model_version;
+  const char *producer_name, *producer_version, *domain, *doc;
+  ox_opset *opsets;
+  uint32_t n_opsets;
+  ox_prop *props;
+  uint32_t n_props;
+  ox_function *functions;
+  uint32_t n_functions;
+  const char **symbols;  /* name of symbol -2 - i; ox_model_symbol interns */
+  uint32_t n_symbols, cap_symbols;
+  ox_map symbol_ids;
+  ox_file_map **files;   /* mapped files that tensors borrow from */
+  uint32_t n_files, cap_files;
+};
+
+/* ---- models ---- */
+OX_NODISCARD ox_status *ox_model_create(ox_alloc alloc, ox_model **out_model); /* with an empty main graph */
+void ox_model_destroy(ox_model *m);                                            /* NULL is fine */
+/* Opset version of |domain| ("" and "ai.onnx" are one); 0 if the model does not import it. */
+int64_t ox_model_opset(const ox_model *m, const char *domain);
+OX_NODISCARD ox_status *ox_model_set_opset(ox_model *m, const char *domain, int64_t version);
+/* The dimension (< -1) that stands for the symbol |name|. Error: OUT_OF_MEMORY. */
+OX_NODISCARD ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim);
+/* The name behind a symbolic dimension, or NULL. */
+const char *ox_model_symbol_name(const ox_model *m, int64_t dim);
+/* Takes over one count of |map|, released with the model. */
+OX_NODISCARD ox_status *ox_model_keep_file(ox_model *m, ox_file_map *map);
+/* An empty graph; |parent| as in ox_graph. Lives as long as the model. */
+OX_NODISCARD ox_status *ox_graph_create(ox_model *m, ox_graph *parent, const char *name, ox_graph **out_graph);
+
+/* ---- values ---- */
+/* The value called |name|, or OX_NONE. Does not look into enclosing graphs. */
+ox_id ox_graph_find(const ox_graph *g, const char *name);
+/* A new value; |name| is copied, and made unique by a suffix if it is taken; NULL makes one up. */
+OX_NODISCARD ox_status *ox_graph_add_value(ox_graph *g, const char *name, ox_id *out_value);
+/* The value a node of |g| means by |name|: of |g| itself, else a stand-in (outer) for one of an enclosing graph; made
+ * fresh in |g| if nobody knows the name and |create|, else *out_value = OX_NONE. */
+OX_NODISCARD ox_status *ox_graph_resolve(ox_graph *g, const char *name, bool create, ox_id *out_value);
+OX_NODISCARD ox_status *ox_graph_add_input(ox_graph *g, ox_id v);
+OX_NODISCARD ox_status *ox_graph_add_output(ox_graph *g, ox_id v);
+/* A new constant value. |t| is copied as a struct; its data must live as long as the model (arena or mapped file). */
+OX_NODISCARD ox_status *ox_graph_add_const(ox_graph *g, const char *name, const ox_tensor *t, ox_id *out_value);
+/* A new constant over a copy of |data| in the arena. */
+OX_NODISCARD ox_status *ox_graph_add_const_copy(ox_graph *g, const char *name, uint32_t dtype, int rank,
+                                                const int64_t *dims, const void *data, ox_id *out_value);
+static inline ox_graph_value *ox_graph_value_at(const ox_graph *g, ox_id v) { return &g->values[v]; }
+/* Content of a constant, looking through outer stand-ins; NULL if |v| is OX_NONE or not constant. A constant that is
+ * also a graph input is not constant: callers may override it. */
+const ox_tensor *ox_graph_const(const ox_graph *g, ox_id v);
+
+/* ---- nodes ---- */
+/* Appends a node. ids may be OX_NONE. Outputs must have no producer yet. Names are copied. */
+OX_NODISCARD ox_status *ox_graph_add_node(ox_graph *g, const char *op, const char *domain, const char *name,
+                                          const ox_id *in, uint32_t n_in, const ox_id *out, uint32_t n_out,
+                                          ox_id *out_node);
+static inline ox_node *ox_graph_node(const ox_graph *g, ox_id n) { return &g->nodes[n]; }
+OX_NODISCARD ox_status *ox_node_set_input(ox_graph *g, ox_id node, uint32_t slot, ox_id value); /* grows n_in if needed */
+OX_NODISCARD ox_status *ox_node_set_output(ox_graph *g, ox_id node, uint32_t slot, ox_id value);
+/* The node becomes another operator; attributes and edges stay. */
+OX_NODISCARD ox_status *ox_node_become(ox_graph *g, ox_id node, const char *domain, const char *op);
+const ox_attr *ox_node_attr(const ox_node *n, const char *name); /* NULL: absent */
+OX_NODISCARD ox_status *ox_node_set_attr(ox_graph *g, ox_id node, const ox_attr *attr); /* copies the struct and name */
+OX_NODISCARD ox_status *ox_node_set_int(ox_graph *g, ox_id node, const char *name, int64_t v);
+OX_NODISCARD ox_status *ox_node_set_float(ox_graph *g, ox_id node, const char *name, float v);
+OX_NODISCARD ox_status *ox_node_set_str(ox_graph *g, ox_id node, const char *name, const char *v);
+OX_NODISCARD ox_status *ox_node_set_ints(ox_graph *g, ox_id node, const char *name, const int64_t *v, size_t n);
+OX_NODISCARD ox_status *ox_node_set_floats(ox_graph *g, ox_id node, const char *name, const float *v, size_t n);
+void ox_node_remove_attr(ox_graph *g, ox_id node, const char *name);
+/* Marks dead, detaches inputs and outputs. Its outputs lose their producer. Bodies of its attributes die too. */
+void ox_graph_remove_node(ox_graph *g, ox_id node);
+
+/* ---- edits ---- */
+/* Every user of |from| (nodes, bodies, and the graph's output list) now reads |to|. If |from| is a graph output, the
+ * output keeps its name: |to| takes it over if it can (not itself an input, initializer or output), else an Identity
+ * node is put in between. */
+OX_NODISCARD ox_status *ox_graph_replace_uses(ox_graph *g, ox_id from, ox_id to);
+/* Users of the node's output 0 read its input 0; the node is removed. */
+OX_NODISCARD ox_status *ox_graph_bypass(ox_graph *g, ox_id node);
+/* Turns a value with a producer into a constant (folding): detaches the producer's slot. */
+OX_NODISCARD ox_status *ox_graph_make_const(ox_graph *g, ox_id value, const ox_tensor *t);
+/* Uses by nodes and bodies, plus 1 if it is a graph output. */
+uint32_t ox_graph_use_count(const ox_graph *g, ox_id v);
+
+/* ---- whole graphs (order.c, verify.c, print.c) ---- */
+/* Topological order of live nodes (Kahn; stable: earlier ids first). Error: INVALID_MODEL naming a node on a cycle. */
+OX_NODISCARD ox_status *ox_graph_order(const ox_graph *g, ox_alloc alloc, ox_id **out_order, uint32_t *out_n);
+/* Drops dead nodes and unused values, sorts topologically, renumbers; bodies too. Ids change. */
+OX_NODISCARD ox_status *ox_graph_compact(ox_graph *g);
+/* Checks every invariant above; INVALID_MODEL says which is broken. Bodies too. */
+OX_NODISCARD ox_status *ox_graph_verify(const ox_graph *g);
+
+#endif

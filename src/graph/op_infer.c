@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph/op_infer.c - pieces of shape inference and preparation that many operators share. */
+#include <string.h>
+
+#include "base/macros.h"
+#include "graph/op_def.h"
+
+ox_type ox_type_unknown(void) { return (ox_type){.kind = OX_TENSOR, .shape = {.rank = -1}}; }
+
+ox_type ox_type_tensor(uint32_t dtype, const ox_shape *shape) {
+  return (ox_type){.kind = OX_TENSOR, .dtype = dtype, .shape = shape ? *shape : ox_shape_unknown()};
+}
+
+void ox_infer_out(ox_infer_ctx *c, uint32_t i, uint32_t dtype, const ox_shape *shape) {
+  if (i < c->n_out) c->out[i] = ox_type_tensor(dtype, shape);
+}
+
+ox_status *ox_infer_same_as_input(ox_infer_ctx *c) {
+  if (ox_infer_has(c, 0) && c->n_out) c->out[0] = *c->in[0];
+  return NULL;
+}
+
+ox_status *ox_infer_broadcast(ox_infer_ctx *c) {
+  ox_shape s = ox_shape_scalar();
+  for (uint32_t i = 0; i < c->n_in; i++)
+    if (c->in[i]) OX_TRY(ox_shape_broadcast(&s, &c->in[i]->shape, &s));
+  ox_infer_out(c, 0, ox_infer_has(c, 0) ? c->in[0]->dtype : OX_UNDEFINED, &s);
+  return NULL;
+}
+
+int ox_infer_ints(const ox_infer_ctx *c, uint32_t i, int64_t *out, int max, int *out_n) {
+  if (i >= c->n_in || !c->in_data[i] || (!c->in_data[i]->data && c->in_data[i]->bytes)) return 0;
+  const ox_tensor *t = c->in_data[i];
+  int64_t n = ox_shape_count(&t->shape);
+  if (t->kind != OX_TENSOR || t->shape.rank > 1 || n < 0 || n > max) return -1;
+  for (int64_t k = 0; k < n; k++) {
+    if (t->dtype == OX_I64) out[k] = ((const ox_i64u *)t->data)[k];
+    else if (t->dtype == OX_I32) out[k] = ((const ox_i32u *)t->data)[k];
+    else return -1;
+  }
+  *out_n = (int)n;
+  return 1;
+}
+
+ox_status *ox_ctx_plan(ox_kernel_ctx *c, int64_t tiles, size_t scratch_per_worker) {
+  c->n_stages = 1, c->n_tiles[0] = tiles, c->scratch_per_worker = scratch_per_worker;
+  return NULL;
+}
