@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/loop.c - ox_task_for. The protocol is explained and proved in loop.h. */
+#include "task/loop.h"
+
+#include "task/park.h"
+#include "task/pool.h"
+
+enum {
+  WAIT_SPIN_NS = 20 * 1000, /* the owner watches its last blocks this long, then sleeps */
+  WAIT_CROWDED_NS = 2 * 1000,
+  LOOKS_PER_CLOCK = 16
+};
+#define MOST_BLOCKS 0x40000000 /* below OX_LOOP_WAITING, and begin + grain cannot overflow 32 bits */
+
+static inline uint64_t pack(uint32_t begin, uint32_t end) { return (uint64_t)end << 32 | begin; }
+static inline uint32_t begin_of(uint64_t range) { return (uint32_t)range; }
+static inline uint32_t end_of(uint64_t range) { return (uint32_t)(range >> 32); }
+static inline bool is_empty(uint64_t range) { return begin_of(range) >= end_of(range); }
+
+typedef atomic_uint_least64_t lane_word;
+
+static lane_word *lane_of(ox_pool *pool, uint32_t slot, uint32_t index) {
+  return index ? &pool->workers[index]->lanes[slot].range : &pool->slots[slot].range0;
+}
+
+/* One participant in one loop. */
+typedef struct run {
+  ox_pool *pool;
+  ox_loop_slot *slot;
+  lane_word *own;
+  uint32_t slot_index, lane, worker;
+  uint32_t done; /* finished, not yet subtracted from pending */
+} run;
+
+/* Takes up to |grain| blocks from the front of our own lane; 0 if it is empty. Relaxed: the blocks' fields were
+ * acquired when the lane was filled by this thread. */
+static inline uint32_t claim(lane_word *own, uint32_t grain, uint32_t *out_begin) {
+  uint64_t range = atomic_load_explicit(own, memory_order_relaxed);
+  while (!is_empty(range)) {
+    uint32_t b = begin_of(range), e = end_of(range), n = OX_MIN(grain, e - b);
+    if (atomic_compare_exchange_weak_explicit(own, &range, pack(b + n, e), memory_order_relaxed,
+                                              memory_order_relaxed)) {
+      *out_begin = b;
+      return n;
+    }
+  }
+  return 0;
+}
+
+/* Moves the upper half of |victim| to our empty lane, but for the blocks returned, which are ours to run now. */
+static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
+  uint64_t range = atomic_load_explicit(victim, memory_order_relaxed);
+  while (!is_empty(range)) {
+    uint32_t b = begin_of(range), e = end_of(range), mid = b + (e - b) / 2;
+    /* acquire: pairs with the release that filled the lane; from here the slot is pinned */
+    if (!atomic_compare_exchange_weak_explicit(victim, &range, pack(b, mid), memory_order_acquire,
+                                               memory_order_relaxed))
+      continue;
+    uint32_t n = OX_MIN(r->slot->grain, e - mid);
+    if (mid + n < e) atomic_store_explicit(r->own, pack(mid + n, e), memory_order_release); /* pairs with the above */
+    *out_begin = mid;
+    return n;
+  }
+  return 0;
+}
+
+/* Tries every lane of the slot but our own: the owner's first, as it had the most to begin with, then those after our
+ * own, so that thieves spread. */
+static uint32_t steal_any(run *r, uint32_t *out_begin) {
+  uint32_t others = r->pool->size - 1;
+  for (uint32_t k = 0; k <= others; k++) {
+    uint32_t lane = k ? 1 + (r->worker + k - 1) % others : 0;
+    if (lane == r->lane) continue;
+    uint32_t n = steal(r, lane_of(r->pool, r->slot_index, lane), out_begin);
+    if (n) return n;
+  }
+  return 0;
+}
+
+/* The first error stays, later ones are freed. acq_rel: the owner reads the status it takes. */
+static void set_error(ox_loop_slot *slot, ox_status *st) {
+  ox_status *none = NULL;
+  if (!atomic_compare_exchange_strong_explicit(&slot->error, &none, st, memory_order_acq_rel, memory_order_relaxed))
+    ox_status_free(st);
+}
+
+static inline bool has_failed(const ox_loop_slot *slot) {
+  return OX_UNLIKELY(atomic_load_explicit(&slot->error, memory_order_relaxed) != NULL);
+}
+
+static inline void run_blocks(ox_loop_slot *slot, uint32_t begin, uint32_t n, uint32_t worker) {
+  if (has_failed(slot)) return; /* drain */
+  int64_t first = (int64_t)begin * slot->block_tiles; /* first < n_tiles; a claim is at most 1/64 of all: no overflow */
+  int64_t count = OX_MIN((int64_t)n * slot->block_tiles, slot->n_tiles - first);
+  ox_status *st = slot->fn(slot->ctx, first, first + count, worker);
+  if (OX_UNLIKELY(st != NULL)) set_error(slot, st);
+}
+
+/* Runs the claimed blocks, then what is in our own lane. After an error the lane is emptied in one claim. */
+static void drain_own(run *r, uint32_t begin, uint32_t n) {
+  ox_loop_slot *slot = r->slot;
+  for (; n; n = claim(r->own, has_failed(slot) ? MOST_BLOCKS : slot->grain, &begin)) {
+    run_blocks(slot, begin, n, r->worker);
+    r->done += n;
+  }
+}
+
+/* Reports finished blocks; the slot is no longer pinned by us. Returns what is left, with OX_LOOP_WAITING if it is set.
+ * acq_rel: releases what our tiles wrote to the owner, which acquires in finish(). */
+static uint32_t report(run *r) {
+  uint32_t n = r->done;
+  r->done = 0;
+  return atomic_fetch_sub_explicit(&r->slot->pending, n, memory_order_acq_rel) - n;
+}
+
+static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
+  ox_loop_slot *slot = &pool->slots[slot_index];
+  run r = {pool, slot, &pool->workers[index]->lanes[slot_index].range, slot_index, index, index, 0};
+  uint32_t begin, n = steal(&r, &slot->range0, &begin);
+  if (!n) {
+    /* nothing with the owner: the others may have some, if the loop is still on */
+    if (!(atomic_load_explicit(&slot->pending, memory_order_relaxed) & ~OX_LOOP_WAITING)) return false;
+    n = steal_any(&r, &begin);
+    if (!n) return false;
+  }
+  if (ox_pool_any_asleep(pool) && !is_empty(atomic_load_explicit(&slot->range0, memory_order_relaxed)))
+    ox_pool_wake(pool, 2); /* each who wakes wakes two more while there is work: log2 steps for any number */
+  do {
+    drain_own(&r, begin, n);
+    uint32_t left = report(&r);
+    /* The slot may already serve another loop: a wake too many is harmless, the sleeper looks again. */
+    if (left == OX_LOOP_WAITING) ox_park_wake(&slot->pending, 1);
+    n = left & ~OX_LOOP_WAITING ? steal_any(&r, &begin) : 0;
+  } while (n);
+  return true;
+}
+
+bool ox_loops_help(ox_pool *pool, uint32_t index) {
+  uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_acquire);
+  ox_worker *w = pool->workers[index];
+  for (uint32_t k = 0, i = w->next_slot; k < used; k++, i++) {
+    if (i >= used) i = 0;
+    const ox_loop_slot *slot = &pool->slots[i];
+    if (is_empty(atomic_load_explicit(&slot->range0, memory_order_relaxed)) &&
+        !atomic_load_explicit(&slot->pending, memory_order_relaxed))
+      continue;
+    if (!help_slot(pool, i, index)) continue;
+    w->next_slot = i + 1; /* clients take turns */
+    return true;
+  }
+  return false;
+}
+
+bool ox_loops_any(const ox_pool *pool) {
+  uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_seq_cst);
+  for (uint32_t i = 0; i < used; i++)
+    if (!is_empty(atomic_load_explicit(&pool->slots[i].range0, memory_order_seq_cst))) return true;
+  return false;
+}
+
+/* A free slot for a new loop, or NULL: then the caller does without help. */
+static ox_loop_slot *take_slot(ox_pool *pool, uint32_t *out_index) {
+  static _Thread_local uint32_t last OX_TLS_FAST; /* its lines are probably still in our cache */
+  for (uint32_t k = 0; k <= pool->n_slots; k++) {
+    uint32_t i = k ? k - 1 : last % pool->n_slots;
+    ox_loop_slot *slot = &pool->slots[i];
+    if (atomic_load_explicit(&slot->busy, memory_order_relaxed)) continue;
+    /* acquire: pairs with the release in ox_task_for's end */
+    if (atomic_exchange_explicit(&slot->busy, 1, memory_order_acquire)) continue;
+    *out_index = last = i;
+    uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_relaxed);
+    while (used <= i && !atomic_compare_exchange_weak_explicit(&pool->n_used, &used, i + 1, memory_order_seq_cst,
+                                                               memory_order_relaxed)) {
+    }
+    return slot;
+  }
+  return NULL;
+}
+
+/* The owner has nothing left to claim: waits for the others, taking back what they have not started. */
+static void finish(run *r) {
+  ox_loop_slot *slot = r->slot;
+  if (atomic_load_explicit(&slot->pending, memory_order_acquire) == r->done) { /* pairs with report() */
+    atomic_store_explicit(&slot->pending, 0, memory_order_relaxed);
+    return;
+  }
+  if (report(r) == 0) return;
+  uint64_t start = 0, budget = r->pool->crowded ? WAIT_CROWDED_NS : WAIT_SPIN_NS;
+  for (;;) {
+    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+      if (!atomic_load_explicit(&slot->pending, memory_order_acquire)) return;
+      uint32_t begin, n = steal_any(r, &begin);
+      if (n) {
+        drain_own(r, begin, n);
+        if (report(r) == 0) return;
+      }
+      ox_pause();
+    }
+    uint64_t now = ox_thread_now_ns();
+    if (!start) start = now;
+    if (now - start > budget) break;
+  }
+  /* The last block may belong to a thread that needs this processor. Whoever brings pending to WAITING | 0 wakes us. */
+  uint32_t left = atomic_load_explicit(&slot->pending, memory_order_acquire);
+  while (left & ~OX_LOOP_WAITING) {
+    if ((left & OX_LOOP_WAITING) || atomic_compare_exchange_weak_explicit(&slot->pending, &left, left | OX_LOOP_WAITING,
+                                                                          memory_order_acq_rel, memory_order_acquire)) {
+      ox_park_wait(&slot->pending, left | OX_LOOP_WAITING);
+      left = atomic_load_explicit(&slot->pending, memory_order_acquire);
+    }
+  }
+  atomic_store_explicit(&slot->pending, 0, memory_order_relaxed); /* drops WAITING */
+}
+
+static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
+  uint32_t slot_index, worker = ox_pool_self(pool);
+  ox_loop_slot *slot = take_slot(pool, &slot_index);
+  if (!slot) return fn(ctx, 0, n_tiles, worker);
+  int64_t block = OX_LIKELY(n_tiles <= MOST_BLOCKS) ? 1 : 1 + (n_tiles - 1) / MOST_BLOCKS;
+  uint32_t n = (uint32_t)(block == 1 ? n_tiles : 1 + (n_tiles - 1) / block);
+  uint32_t grain = n >> pool->grain_shift;
+  slot->fn = fn, slot->ctx = ctx, slot->n_tiles = n_tiles, slot->block_tiles = block;
+  slot->grain = grain = grain ? grain : 1;
+  atomic_store_explicit(&slot->error, NULL, memory_order_relaxed);
+  atomic_store_explicit(&slot->pending, n, memory_order_relaxed);
+  /* P1; the first claim is ours before anybody looks. n >= 2 and grain <= n / 64, so the range is not empty. */
+  atomic_exchange_explicit(&slot->range0, pack(grain, n), memory_order_seq_cst);
+  if (ox_pool_any_asleep(pool)) ox_pool_wake(pool, OX_MIN(n - 1, 2)); /* P2 */
+
+  run r = {pool, slot, &slot->range0, slot_index, 0, worker, 0};
+  uint32_t begin = 0, claimed = grain;
+  do {
+    drain_own(&r, begin, claimed);
+    claimed = steal_any(&r, &begin);
+  } while (claimed);
+  finish(&r);
+  ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with set_error */
+  atomic_store_explicit(&slot->busy, 0, memory_order_release);              /* pairs with take_slot */
+  return st;
+}
+
+ox_status *ox_task_for(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
+  if (n_tiles <= 0) return NULL;
+  if (!pool || n_tiles == 1 || pool->size <= 1) return fn(ctx, 0, n_tiles, 0);
+  if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
+  return run_shared(pool, n_tiles, fn, ctx);
+}
+
+ox_status *ox_task_error(ox_code code, const char *text) { return ox_fail(code, "%s", text); }

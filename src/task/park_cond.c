@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/park_cond.c - any POSIX system: a word hashes to one of a few mutex and condition pairs.
+ * No wake is lost: the sleeper compares under the mutex, and the waker, having changed the word, takes the same mutex
+ * before it signals; so the sleeper either sees the new value or is already waiting. */
+#if !defined(_WIN32)
+#include "task/park.h"
+
+#include <pthread.h>
+
+enum { BUCKETS = 64 };
+typedef struct bucket {
+  pthread_mutex_t mutex;
+  pthread_cond_t cond;
+} bucket;
+
+#define ONE {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER}
+#define FOUR ONE, ONE, ONE, ONE
+#define SIXTEEN FOUR, FOUR, FOUR, FOUR
+static bucket buckets[BUCKETS] = {SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN};
+
+static bucket *bucket_of(const void *word) {
+  uintptr_t h = (uintptr_t)word >> 4;
+  return &buckets[(h ^ h >> 6 ^ h >> 12) % BUCKETS];
+}
+
+void ox_park_cond_wait(atomic_uint *word, unsigned expected) {
+  bucket *b = bucket_of(word);
+  pthread_mutex_lock(&b->mutex);
+  if (atomic_load_explicit(word, memory_order_seq_cst) == expected) pthread_cond_wait(&b->cond, &b->mutex);
+  pthread_mutex_unlock(&b->mutex);
+}
+
+/* Always a broadcast: words share a bucket, so a single signal could reach the wrong one. */
+void ox_park_cond_wake(atomic_uint *word, int all) {
+  (void)all;
+  bucket *b = bucket_of(word);
+  pthread_mutex_lock(&b->mutex);
+  pthread_cond_broadcast(&b->cond);
+  pthread_mutex_unlock(&b->mutex);
+}
+#else
+typedef int ox_park_cond_unused;
+#endif

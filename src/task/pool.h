@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/pool.h - the inside of a pool: who works, who sleeps, and the proof that nobody sleeps through work.
+ *
+ * Sleeping is Dekker's handshake. All four steps are seq_cst, so they lie in one total order S:
+ *     owner of a loop                              worker that wants to sleep
+ *     P1 publish the range (xchg range0)           W1 announce (fetch_or its bit in |asleep|)
+ *     P2 look for sleepers (load |asleep|)         W2 look for work (load n_used, range0 of each slot), then |stop|
+ * If W2 misses P1 then W2 precedes P1 in S, hence W1 < W2 < P1 < P2 and P2 sees the bit: the owner wakes the worker.
+ * If P2 misses W1 then P2 precedes W1, hence P1 < P2 < W1 < W2 and the worker sees the range. One of the two always
+ * happens. (n_used is raised before P1, so the same holds for a slot used for the first time.) |stop| is P1 of destroy.
+ *
+ * Waking: whoever clears a worker's bit (the old value had it) owes that worker one "parked = 0, wake". A worker that
+ * cancels W1 and finds its bit gone is owed a wake that may come late, at worst during its next sleep: it then wakes
+ * for nothing, clears its bit itself and looks again. A wake is never lost: W stores parked = 1 before W1, and the
+ * waker stores 0 after it read the bit that W1 set, so 0 comes later in the modification order of |parked|. */
+#ifndef OX_TASK_POOL_H
+#define OX_TASK_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+#include "base/status.h"
+#include "onyx/task.h"
+#include "task/loop.h"
+#include "task/thread.h"
+
+enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32 };
+
+#if defined(__GNUC__)
+#define OX_TLS_FAST __attribute__((tls_model("initial-exec"))) /* a few bytes of static TLS save a call per loop */
+#else
+#define OX_TLS_FAST
+#endif
+
+typedef struct ox_worker {
+  _Alignas(OX_CACHE_LINE) atomic_uint parked; /* futex word: 1 while asleep */
+  uint32_t index;                             /* 1 .. size-1; the caller of a loop is 0 */
+  ox_pool *pool;
+  ox_thread thread;
+  bool started;
+  uint32_t spin_ns;   /* adaptive budget, this worker's only */
+  uint32_t next_slot; /* where to look first, this worker's only */
+  ox_lane lanes[];  /* this worker's range in each slot */
+} ox_worker;
+
+struct ox_pool {
+  /* Read by all, written rarely. */
+  uint32_t size;
+  uint32_t n_slots;
+  uint32_t grain_shift; /* a claim takes n_blocks >> grain_shift, at least one */
+  bool crowded;         /* more threads than processors: spinning only keeps others from working */
+  atomic_uint epoch;    /* value of ox_fork_epoch() these threads belong to */
+  atomic_bool stop;
+  atomic_uint n_used; /* slots below were used at least once; idle workers watch only these */
+  ox_pool_opts opts;
+  char name[16];
+  ox_loop_slot *slots;
+  /* Bit i of word w: worker 64 w + i sleeps. */
+  _Alignas(OX_CACHE_LINE) atomic_uint_least64_t asleep[OX_POOL_MAX / 64];
+  ox_worker *workers[OX_POOL_MAX]; /* [0] is NULL; stable until destroy */
+};
+
+/* The index of the calling thread in |pool|; 0 if it is not one of its workers. */
+uint32_t ox_pool_self(const ox_pool *pool);
+
+/* Wakes up to |want| sleeping workers. */
+void ox_pool_wake(ox_pool *pool, uint32_t want);
+
+/* True if somebody sleeps; the load is P2 of the proof. */
+static inline bool ox_pool_any_asleep(const ox_pool *pool) {
+  uint32_t words = (pool->size + 63) / 64;
+  for (uint32_t i = 0; i < words; i++)
+    if (atomic_load_explicit(&pool->asleep[i], memory_order_seq_cst)) return true;
+  return false;
+}
+
+/* Body of a worker thread (worker.c). */
+void ox_worker_main(void *worker);
+
+/* How often this process was forked from one that had pools. */
+extern atomic_uint ox_fork_count;
+static inline bool ox_pool_is_stale(const ox_pool *pool) {
+  return atomic_load_explicit(&pool->epoch, memory_order_acquire) !=
+         atomic_load_explicit(&ox_fork_count, memory_order_relaxed);
+}
+/* After fork() the child has no workers: makes them anew. Called by any use of a stale pool. */
+void ox_pool_rebuild(ox_pool *pool);
+
+#endif

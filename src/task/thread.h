@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/thread.h - what the pool needs of the system's threads, clock and processor. */
+#ifndef OX_TASK_THREAD_H
+#define OX_TASK_THREAD_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "onyx/task.h"
+
+typedef struct ox_thread {
+  void *handle; /* of opts.thread_create, else the system's */
+} ox_thread;
+
+/* Starts main(arg) as |opts| says (stack size, hooks). */
+OX_NODISCARD ox_status *ox_thread_start(const ox_pool_opts *opts, void (*main)(void *), void *arg, ox_thread *out_thread);
+void ox_thread_join(const ox_pool_opts *opts, ox_thread thread);
+/* Names the calling thread (15 bytes at most are kept). */
+void ox_thread_set_name(const char *name);
+void ox_thread_flush_denormals(void);
+void ox_thread_yield(void);
+uint64_t ox_thread_now_ns(void); /* monotonic */
+/* Calls |fn| in the child of every fork from now on; calling it again with the same |fn| changes nothing. */
+typedef void (*ox_thread_hook)(void);
+void ox_thread_at_fork(ox_thread_hook fn);
+
+static inline void ox_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory"); /* yield is a no-op on most cores; isb waits about as long as x86's pause */
+#endif
+}
+
+#endif

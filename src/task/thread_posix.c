@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/thread_posix.c - threads, clock and fork on POSIX. */
+#if !defined(_WIN32)
+#define _GNU_SOURCE /* pthread_setname_np */
+#include "task/thread.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+typedef struct start {
+  void (*main)(void *);
+  void *arg;
+} start;
+
+static void *run(void *p) {
+  start s = *(start *)p;
+  free(p);
+  s.main(s.arg);
+  return NULL;
+}
+
+_Static_assert(sizeof(pthread_t) <= sizeof(void *), "a thread's handle fits a pointer");
+
+ox_status *ox_thread_start(const ox_pool_opts *opts, void (*main)(void *), void *arg, ox_thread *out_thread) {
+  out_thread->handle = NULL;
+  if (opts->thread_create) {
+    out_thread->handle = opts->thread_create(opts->thread_ctx, main, arg);
+    return out_thread->handle ? NULL : ox_fail(OX_FAIL, "the thread_create hook returned NULL");
+  }
+  start *s = malloc(sizeof *s);
+  if (!s) return ox_oom();
+  *s = (start){main, arg};
+  pthread_attr_t attr;
+  pthread_attr_init(&attr);
+  if (opts->stack_bytes) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+    size_t bytes = opts->stack_bytes < least ? least : opts->stack_bytes;
+    (void)pthread_attr_setstacksize(&attr, (bytes + page - 1) / page * page);
+  }
+  pthread_t thread;
+  int err = pthread_create(&thread, &attr, run, s);
+  pthread_attr_destroy(&attr);
+  if (err) {
+    free(s);
+    return ox_fail(OX_FAIL, "cannot make a thread: %s", strerror(err));
+  }
+  memcpy(&out_thread->handle, &thread, sizeof thread);
+  return NULL;
+}
+
+void ox_thread_join(const ox_pool_opts *opts, ox_thread thread) {
+  if (opts->thread_create) {
+    opts->thread_join(opts->thread_ctx, thread.handle);
+    return;
+  }
+  pthread_t t;
+  memcpy(&t, &thread.handle, sizeof t);
+  (void)pthread_join(t, NULL);
+}
+
+void ox_thread_set_name(const char *name) {
+#if defined(__linux__)
+  (void)pthread_setname_np(pthread_self(), name);
+#elif defined(__APPLE__)
+  (void)pthread_setname_np(name);
+#else
+  (void)name;
+#endif
+}
+
+void ox_thread_flush_denormals(void) {
+#if defined(__SSE__)
+  _mm_setcsr(_mm_getcsr() | 0x8040); /* flush to zero, denormals are zero */
+#elif defined(__aarch64__)
+  uint64_t fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  __asm__ volatile("msr fpcr, %0" ::"r"(fpcr | 1u << 24));
+#endif
+}
+
+void ox_thread_yield(void) { (void)sched_yield(); }
+
+uint64_t ox_thread_now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static _Atomic(ox_thread_hook) in_child;
+static void child(void) { atomic_load_explicit(&in_child, memory_order_acquire)(); }
+static void install(void) { (void)pthread_atfork(NULL, NULL, child); }
+
+void ox_thread_at_fork(ox_thread_hook fn) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  atomic_store_explicit(&in_child, fn, memory_order_release); /* pairs with the acquire in child */
+  (void)pthread_once(&once, install);
+}
+#else
+typedef int ox_thread_posix_unused;
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/worker.c - the life of a worker: work, watch for a while, sleep. The handshake is proved in pool.h. */
+#include <stdio.h>
+
+#include "task/park.h"
+#include "task/pool.h"
+
+enum {
+  SPIN_LEAST_NS = 20 * 1000, /* a fork-join gap inside a model; 0.4 % of a core with one loop every 5 ms */
+  SPIN_MOST_NS = 200 * 1000, /* a waiting kernel costs about 50 us; more spinning than this never paid */
+  SPIN_CROWDED_NS = 2 * 1000,
+  NAP_SHORT_NS = 300 * 1000,  /* woken this soon: spinning longer would have been better */
+  NAP_LONG_NS = 1000 * 1000,
+  LOOKS_PER_CLOCK = 16,
+  STOLEN_NS = 20 * 1000 /* a gap this long between two looks: somebody else had our processor and may want it again */
+};
+
+static _Thread_local struct {
+  const ox_pool *pool;
+  uint32_t index;
+} self OX_TLS_FAST;
+
+uint32_t ox_pool_self(const ox_pool *pool) { return self.pool == pool ? self.index : 0; }
+
+/* Clears the worker's bit; true if it was still set. Whoever gets true owes the wake. */
+static bool take_sleeper(ox_pool *pool, uint32_t index) {
+  uint64_t bit = (uint64_t)1 << index % 64;
+  return atomic_fetch_and_explicit(&pool->asleep[index / 64], ~bit, memory_order_seq_cst) & bit;
+}
+
+static void rouse(ox_worker *w) {
+  atomic_store_explicit(&w->parked, 0, memory_order_seq_cst); /* pairs with the load in sleep_until_woken */
+  ox_park_wake(&w->parked, 0);
+}
+
+void ox_pool_wake(ox_pool *pool, uint32_t want) {
+  uint32_t words = (pool->size + 63) / 64;
+  for (uint32_t i = 0; i < words && want; i++) {
+    uint64_t bits = atomic_load_explicit(&pool->asleep[i], memory_order_seq_cst);
+    while (bits && want) {
+      uint32_t index = i * 64 + (uint32_t)__builtin_ctzll(bits);
+      bits &= bits - 1;
+      if (take_sleeper(pool, index)) rouse(pool->workers[index]), want--;
+    }
+  }
+}
+
+static bool stopping(const ox_pool *pool) { return atomic_load_explicit(&pool->stop, memory_order_seq_cst); }
+
+static void sleep_until_woken(ox_worker *w) {
+  ox_pool *pool = w->pool;
+  atomic_store_explicit(&w->parked, 1, memory_order_seq_cst);
+  atomic_fetch_or_explicit(&pool->asleep[w->index / 64], (uint64_t)1 << w->index % 64, memory_order_seq_cst); /* W1 */
+  if (!ox_loops_any(pool) && !stopping(pool)) {                                                              /* W2 */
+    while (atomic_load_explicit(&w->parked, memory_order_acquire)) ox_park_wait(&w->parked, 1);
+  }
+  (void)take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
+}
+
+/* True after it has worked, false when the budget is spent or the processor is wanted elsewhere. */
+static bool spin(ox_worker *w, uint64_t budget_ns) {
+  if (!budget_ns) return false;
+  uint64_t start = ox_thread_now_ns(), last = start;
+  for (;;) {
+    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+      if (ox_loops_help(w->pool, w->index) || stopping(w->pool)) return true;
+      ox_pause();
+    }
+    uint64_t now = ox_thread_now_ns();
+    if (now - start > budget_ns || now - last > STOLEN_NS) return false;
+    last = now;
+  }
+}
+
+static uint64_t spin_budget(const ox_worker *w) {
+  const ox_pool *pool = w->pool;
+  if (pool->opts.no_spin) return 0;
+  if (pool->opts.spin_us) return (uint64_t)pool->opts.spin_us * 1000;
+  return pool->crowded ? SPIN_CROWDED_NS : w->spin_ns;
+}
+
+/* Short naps ask for longer spinning, long ones for shorter. */
+static void adapt(ox_worker *w, uint64_t nap_ns) {
+  if (nap_ns < NAP_SHORT_NS)
+    w->spin_ns = OX_MIN(w->spin_ns * 2, (uint32_t)SPIN_MOST_NS);
+  else if (nap_ns > NAP_LONG_NS)
+    w->spin_ns = OX_MAX(w->spin_ns / 2, (uint32_t)SPIN_LEAST_NS);
+}
+
+void ox_worker_main(void *worker) {
+  ox_worker *w = worker;
+  ox_pool *pool = w->pool;
+  self.pool = pool, self.index = w->index;
+  char name[32];
+  snprintf(name, sizeof name, "%.10s-%u", pool->name, (unsigned)w->index % 10000);
+  ox_thread_set_name(name);
+  if (pool->opts.flags & OX_POOL_FLUSH_DENORMALS) ox_thread_flush_denormals();
+  w->spin_ns = SPIN_LEAST_NS;
+  while (!stopping(pool)) {
+    if (ox_loops_help(pool, w->index) || spin(w, spin_budget(w))) continue;
+    uint64_t start = ox_thread_now_ns();
+    sleep_until_woken(w);
+    adapt(w, ox_thread_now_ns() - start);
+  }
+  self.pool = NULL;
+}

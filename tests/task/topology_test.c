@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/topology_test.c - quota files as systems write them, laid out under a temporary root. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "onyx/task.h"
+#include "support/check.h"
+#include "task/topology.h"
+
+typedef struct file {
+  const char *path, *text;
+} file;
+
+#define V2_MOUNT "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n"
+#define V1_MOUNT "31 23 0:27 / /sys/fs/cgroup/cpu,cpuacct rw shared:5 - cgroup cgroup rw,cpu,cpuacct\n"
+#define V1_SET "32 23 0:28 / /sys/fs/cgroup/cpuset rw shared:6 - cgroup cgroup rw,cpuset\n"
+#define V1 "sys/fs/cgroup/cpu,cpuacct"
+#define V2 "sys/fs/cgroup"
+
+static const struct {
+  const char *name;
+  uint64_t wanted; /* thousandths */
+  file files[7];
+} cases[] = {
+    {"nothing", 0, {{NULL, NULL}}},
+    {"v2, no limit", 0, {{"proc/self/mountinfo", V2_MOUNT}, {"proc/self/cgroup", "0::/a\n"}, {V2 "/a/cpu.max", "max 100000\n"}}},
+    {"v2, own", 1500, {{"proc/self/mountinfo", V2_MOUNT}, {"proc/self/cgroup", "0::/a\n"}, {V2 "/a/cpu.max", "150000 100000\n"}}},
+    {"v2, parent tighter", 500,
+     {{"proc/self/mountinfo", V2_MOUNT}, {"proc/self/cgroup", "0::/a/b/c\n"}, {V2 "/a/b/c/cpu.max", "300000 100000\n"}, {V2 "/a/cpu.max", "50000 100000\n"}}},
+    {"v2, own files missing", 2000, {{"proc/self/mountinfo", V2_MOUNT}, {"proc/self/cgroup", "0::/docker/xyz\n"}, {V2 "/cpu.max", "200000 100000\n"}}},
+    {"v2, mount shows a part", 3000,
+     {{"proc/self/mountinfo", "30 23 0:26 /docker/xyz /sys/fs/cgroup rw - cgroup2 cgroup rw\n"}, {"proc/self/cgroup", "0::/docker/xyz/in\n"}, {V2 "/in/cpu.max", "300000 100000\n"}}},
+    {"v1, own", 2500,
+     {{"proc/self/mountinfo", V1_SET V1_MOUNT}, {"proc/self/cgroup", "5:cpuset:/x\n4:cpu,cpuacct:/a\n"}, {V1 "/a/cpu.cfs_quota_us", "250000\n"}, {V1 "/a/cpu.cfs_period_us", "100000\n"}}},
+    {"v1, -1 is no limit", 0,
+     {{"proc/self/mountinfo", V1_MOUNT}, {"proc/self/cgroup", "4:cpu,cpuacct:/\n"}, {V1 "/cpu.cfs_quota_us", "-1\n"}, {V1 "/cpu.cfs_period_us", "100000\n"}}},
+    {"v1, parent", 400,
+     {{"proc/self/mountinfo", V1_MOUNT}, {"proc/self/cgroup", "4:cpuacct,cpu:/a/b\n"}, {V1 "/a/cpu.cfs_quota_us", "20000\n"}, {V1 "/a/cpu.cfs_period_us", "50000\n"}}},
+    {"v1 and v2", 700,
+     {{"proc/self/mountinfo", V1_MOUNT V2_MOUNT}, {"proc/self/cgroup", "4:cpu,cpuacct:/a\n0::/b\n"}, {V1 "/a/cpu.cfs_quota_us", "900\n"}, {V1 "/a/cpu.cfs_period_us", "1000\n"}, {V2 "/b/cpu.max", "700 1000\n"}}},
+    {"garbage", 0, {{"proc/self/mountinfo", "x\n - \n" V2_MOUNT}, {"proc/self/cgroup", ":\n::\n0::\n"}, {V2 "/cpu.max", "lots\n"}}},
+    {"zero period", 0, {{"proc/self/mountinfo", V2_MOUNT}, {"proc/self/cgroup", "0::/\n"}, {V2 "/cpu.max", "100 0\n"}}},
+};
+
+static void write_file(const char *root, const file *f) {
+  char path[512], command[600];
+  snprintf(path, sizeof path, "%s/%s", root, f->path);
+  snprintf(command, sizeof command, "mkdir -p \"$(dirname '%s')\"", path);
+  assert_int_equal(system(command), 0);
+  FILE *out = fopen(path, "w");
+  assert_non_null(out);
+  fputs(f->text, out);
+  fclose(out);
+}
+
+static void quotas_are_found(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(cases); i++) {
+    char root[] = "/tmp/ox_topology_XXXXXX", command[64];
+    assert_non_null(mkdtemp(root));
+    for (const file *f = cases[i].files; f->path; f++) write_file(root, f);
+    uint64_t got = ox_topology_quota(root);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+    if (got != cases[i].wanted) fail_msg("%s: %d, wanted %d", cases[i].name, (int)got, (int)cases[i].wanted);
+  }
+}
+
+static void the_affinity_mask_counts(void **state) {
+  (void)state;
+  cpu_set_t before, one;
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  assert_int_equal(ox_topology_cpus(), CPU_COUNT(&before));
+  CPU_ZERO(&one);
+  for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+    if (CPU_ISSET(i, &before)) CPU_SET(i, &one);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  assert_int_equal(ox_topology_cpus(), 1);
+  assert_int_equal(ox_topology_usable(), 1);
+  assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+static void the_environment_decides(void **state) {
+  (void)state;
+  static const struct {
+    const char *onyx, *omp;
+    uint32_t wanted; /* 0: as without either */
+  } rows[] = {{NULL, NULL, 0}, {"3", NULL, 3}, {NULL, "5", 5}, {"3", "5", 3}, {NULL, "7,2", 7}, {"x", "5", 5}, {"0", NULL, 0},
+              {"-4", NULL, 0}, {"3x", NULL, 0}, {"99999999999999999999", NULL, 0}, {"100000", NULL, OX_POOL_MAX}, {"", "", 0}};
+  unsetenv("ONYX_NUM_THREADS"), unsetenv("OMP_NUM_THREADS");
+  uint32_t plain = ox_pool_default_size();
+  assert_int_equal(plain, ox_topology_usable());
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    unsetenv("ONYX_NUM_THREADS"), unsetenv("OMP_NUM_THREADS");
+    if (rows[i].onyx) setenv("ONYX_NUM_THREADS", rows[i].onyx, 1);
+    if (rows[i].omp) setenv("OMP_NUM_THREADS", rows[i].omp, 1);
+    uint32_t got = ox_pool_default_size(), wanted = rows[i].wanted ? rows[i].wanted : plain;
+    if (got != wanted) fail_msg("row %d: %u, wanted %u", (int)i, (unsigned)got, (unsigned)wanted);
+  }
+  unsetenv("ONYX_NUM_THREADS"), unsetenv("OMP_NUM_THREADS");
+}
+
+int main(void) {
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(quotas_are_found),
+      cmocka_unit_test(the_affinity_mask_counts),
+      cmocka_unit_test(the_environment_decides),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
