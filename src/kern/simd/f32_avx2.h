@@ -5,6 +5,7 @@
 #define OX_SIMD_F32_AVX2_H
 
 #include <immintrin.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -46,9 +47,7 @@ OX_INLINE void f32_put_(void *p, __m128i v, size_t bytes) {
   _mm_storeu_si128((void *)t, v);
   memcpy(p, t, bytes);
 }
-OX_INLINE vf32 f32_of_bf16_(__m128i h) {
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
-}
+OX_INLINE vf32 f32_of_bf16_(__m128i h) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16)); }
 OX_INLINE vf32 vf32_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const void *)p)); }
 OX_INLINE vf32 vf32_load_f16_n(const uint16_t *p, size_t n) { return _mm256_cvtph_ps(f32_u16_n_(p, n)); }
 OX_INLINE void vf32_store_f16(uint16_t *p, vf32 v) { _mm_storeu_si128((void *)p, _mm256_cvtps_ph(v, 0)); }
@@ -149,11 +148,11 @@ OX_INLINE vm32 vm32_load_u8_n(const uint8_t *p, size_t n) {
 }
 
 /* ---- reductions: 8 -> 4 -> 2 -> 1, halves first ---- */
-#define F32_REDUCE_(name, op128, op1)                                            \
-  OX_INLINE float name(vf32 v) {                                                 \
-    __m128 q = op128(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));    \
-    q = op128(q, _mm_movehl_ps(q, q));                                           \
-    return _mm_cvtss_f32(op1(q, _mm_shuffle_ps(q, q, 1)));                       \
+#define F32_REDUCE_(name, op128, op1)                                         \
+  OX_INLINE float name(vf32 v) {                                              \
+    __m128 q = op128(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)); \
+    q = op128(q, _mm_movehl_ps(q, q));                                        \
+    return _mm_cvtss_f32(op1(q, _mm_shuffle_ps(q, q, 1)));                    \
   }
 F32_REDUCE_(vf32_sum, _mm_add_ps, _mm_add_ss)
 F32_REDUCE_(vf32_hmin, _mm_min_ps, _mm_min_ss)

@@ -5,6 +5,7 @@
 #define OX_SIMD_F32_AVX512_H
 
 #include <immintrin.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,9 +36,7 @@ OX_INLINE vi32 vi32_iota(void) { return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7
 
 /* ---- narrow types ---- */
 OX_INLINE __m256i f32_u16_n_(const uint16_t *p, size_t n) { return _mm256_maskz_loadu_epi16(vm32_first(n), p); }
-OX_INLINE vf32 f32_of_bf16_(__m256i h) {
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
-}
+OX_INLINE vf32 f32_of_bf16_(__m256i h) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16)); }
 OX_INLINE vf32 vf32_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p)); }
 OX_INLINE vf32 vf32_load_f16_n(const uint16_t *p, size_t n) { return _mm512_cvtph_ps(f32_u16_n_(p, n)); }
 OX_INLINE void vf32_store_f16(uint16_t *p, vf32 v) { _mm256_storeu_si256((void *)p, _mm512_cvtps_ph(v, 8)); }
@@ -133,12 +132,12 @@ OX_INLINE vm32 vm32_load_u8_n(const uint8_t *p, size_t n) {
 }
 
 /* ---- reductions: 16 -> 8 -> 4 -> 2 -> 1, halves first ---- */
-#define F32_REDUCE_(name, op256, op128, op1)                                                     \
-  OX_INLINE float name(vf32 v) {                                                                 \
-    __m256 h = op256(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));                   \
-    __m128 q = op128(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));                    \
-    q = op128(q, _mm_movehl_ps(q, q));                                                           \
-    return _mm_cvtss_f32(op1(q, _mm_shuffle_ps(q, q, 1)));                                       \
+#define F32_REDUCE_(name, op256, op128, op1)                                   \
+  OX_INLINE float name(vf32 v) {                                               \
+    __m256 h = op256(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1)); \
+    __m128 q = op128(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));  \
+    q = op128(q, _mm_movehl_ps(q, q));                                         \
+    return _mm_cvtss_f32(op1(q, _mm_shuffle_ps(q, q, 1)));                     \
   }
 F32_REDUCE_(vf32_sum, _mm256_add_ps, _mm_add_ps, _mm_add_ss)
 F32_REDUCE_(vf32_hmin, _mm256_min_ps, _mm_min_ps, _mm_min_ss)

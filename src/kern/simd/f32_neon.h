@@ -5,6 +5,7 @@
 #define OX_SIMD_F32_NEON_H
 
 #include <arm_neon.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

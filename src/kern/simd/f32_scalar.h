@@ -4,7 +4,8 @@
  * - *_n handles the first n lanes, 0 <= n <= VF32_LANES: touches no memory past them, loads zeros into the rest.
  * - min, max give b if either is NaN (and for -0 against +0), as x86 does; min_nan, max_nan pass NaN on.
  * - fma rounds once where VF32_HAS_FMA, else twice: results may differ in the last bit between instruction sets.
- * - round: to nearest even. to_i32 the same; outside int32 (and NaN) the result is INT32_MIN or saturated: clamp before.
+ * - round: to nearest even. to_i32 the same; outside int32 (and NaN) the result is INT32_MIN or saturated: clamp
+ * before.
  * - ldexp(a, n): a x 2^n, n integral, -252 <= n <= 254. shl, shr (logical), sar (arithmetic): 0 <= n < 32.
  * - int arithmetic wraps. store_u8, store_i8 saturate. select(m, a, b): m ? a : b. andnot(a, b): ~a & b.
  * - sum, hmin, hmax combine lanes in a fixed tree order. */
@@ -74,7 +75,7 @@ OX_INLINE uint16_t f32_to_f16_(vf32 f) {
   uint32_t b = (uint32_t)vf32_bits(f), sign = b >> 16 & 0x8000, a = b & 0x7fffffff;
   if (a > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (a >> 13 & 0x3ff));
   if (a >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* rounds to 2^16 or is infinite */
-  if (a < 0x38800000) { /* denormal: adding 0.5 rounds at 2^-24 */
+  if (a < 0x38800000) {                                  /* denormal: adding 0.5 rounds at 2^-24 */
     vf32 d = vi32_as_f32(i32_of_(a)) + 0.5f;
     return (uint16_t)(sign | ((uint32_t)vf32_bits(d) - 0x3f000000));
   }
@@ -91,7 +92,7 @@ OX_INLINE void vf32_store_f16(uint16_t *p, vf32 v) { *(ox_u16u *)p = f32_to_f16_
 OX_INLINE void vf32_store_f16_n(uint16_t *p, vf32 v, size_t n) {
   if (n) vf32_store_f16(p, v);
 }
-OX_INLINE vf32 vf32_load_bf16(const uint16_t *p) { return vi32_as_f32(i32_of_((uint32_t)*(const ox_u16u *)p << 16)); }
+OX_INLINE vf32 vf32_load_bf16(const uint16_t *p) { return vi32_as_f32(i32_of_((uint32_t) * (const ox_u16u *)p << 16)); }
 OX_INLINE vf32 vf32_load_bf16_n(const uint16_t *p, size_t n) { return n ? vf32_load_bf16(p) : 0.0f; }
 OX_INLINE void vf32_store_bf16(uint16_t *p, vf32 v) { *(ox_u16u *)p = f32_to_bf16_(v); }
 OX_INLINE void vf32_store_bf16_n(uint16_t *p, vf32 v, size_t n) {

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * simd/math_f32.h - exp, log, tanh, erf, sigmoid ... over the vocabulary: include a simd/f32_<isa>.h first.
+ * Errors against the exact value, largest over all floats, in units in the last place (FMA; the scalar build adds
+ * about one): exp 1.1, expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.3, tanh 2.3, erf 3.1. Infinities, NaN, signed zeros and
+ * denormals come out as C's libm has them. The coefficients are minimax fits of our own (Remez, relative error). */
+#ifndef OX_SIMD_MATH_F32_H
+#define OX_SIMD_MATH_F32_H
+
+/* min and max against a constant, letting NaN through */
+OX_INLINE vf32 vf32_at_most(vf32 x, float most) { return vf32_min(vf32_splat(most), x); }
+OX_INLINE vf32 vf32_at_least(vf32 x, float least) { return vf32_max(vf32_splat(least), x); }
+
+/* x = n ln2 + r with |r| <= ln2 / 2; n ln2's upper part is exact for |n| < 2^9 even without FMA */
+OX_INLINE vf32 math_split_exp_(vf32 x, vf32 *n) {
+  *n = vf32_round(vf32_mul(x, vf32_splat(0x1.715476p+0f)));
+  return vf32_fnma(*n, vf32_splat(0x1.7f7d1cp-20f), vf32_fnma(*n, vf32_splat(0x1.62e4p-1f), x));
+}
+
+OX_INLINE vf32 vf32_exp(vf32 x) {
+  vf32 n, r = math_split_exp_(vf32_at_least(vf32_at_most(x, 89.0f), -104.0f), &n);
+  vf32 p = vf32_fma(vf32_splat(0x1.6db5b2p-10f), r, vf32_splat(0x1.123c78p-7f));
+  p = vf32_fma(p, r, vf32_splat(0x1.55545cp-5f));
+  p = vf32_fma(p, r, vf32_splat(0x1.55548ep-3f));
+  p = vf32_fma(p, r, vf32_splat(0.5f));
+  p = vf32_fma(p, vf32_mul(r, r), r);
+  return vf32_ldexp(vf32_add(p, vf32_splat(1.0f)), n);
+}
+
+/* exp(x) - 1 without cancellation, for x <= 88 */
+OX_INLINE vf32 vf32_expm1_le88(vf32 x) {
+  vf32 n, r = math_split_exp_(vf32_at_least(x, -104.0f), &n);
+  vf32 p = vf32_fma(vf32_splat(0x1.a1a2e4p-13f), r, vf32_splat(0x1.6d75dcp-10f));
+  p = vf32_fma(p, r, vf32_splat(0x1.11108ep-7f));
+  p = vf32_fma(p, r, vf32_splat(0x1.5554acp-5f));
+  p = vf32_fma(p, r, vf32_splat(0x1.555556p-3f));
+  p = vf32_fma(p, r, vf32_splat(0.5f));
+  p = vf32_fma(p, vf32_mul(r, r), r);
+  vf32 scale = vf32_ldexp(vf32_splat(1.0f), n);
+  vf32 y = vf32_fma(scale, p, vf32_sub(scale, vf32_splat(1.0f)));
+  return vf32_select(vf32_eq(x, vf32_zero()), x, y); /* keeps -0 */
+}
+
+OX_INLINE vf32 vf32_expm1(vf32 x) {
+  return vf32_select(vf32_gt(x, vf32_splat(88.0f)), vf32_exp(x), vf32_expm1_le88(vf32_at_most(x, 88.0f)));
+}
+
+/* 1 / (1 + exp(-x)), from exp(-|x|) so that small results keep their digits */
+OX_INLINE vf32 vf32_sigmoid(vf32 x) {
+  vf32 one = vf32_splat(1.0f), z = vf32_exp(vf32_neg(vf32_abs(x)));
+  return vf32_div(vf32_select(vf32_lt(x, vf32_zero()), z, one), vf32_add(one, z));
+}
+
+/* (e^2|x| - 1) / (e^2|x| + 1), 1 from 2|x| = 20 on */
+OX_INLINE vf32 vf32_tanh(vf32 x) {
+  vf32 a = vf32_abs(x), t = vf32_expm1_le88(vf32_at_most(vf32_add(a, a), 20.0f));
+  return vf32_copysign(vf32_div(t, vf32_add(t, vf32_splat(2.0f))), x);
+}
+
+/* 1 - erfc(|x|), with -log erfc(a) = a Q(a): one expression for all a, without cancellation at 0 */
+OX_INLINE vf32 vf32_erf(vf32 x) {
+  vf32 a = vf32_at_most(vf32_abs(x), 3.95f);
+  vf32 q = vf32_fma(vf32_splat(0x1.405208p-20f), a, vf32_splat(-0x1.6644aep-16f));
+  q = vf32_fma(q, a, vf32_splat(0x1.5f3b4ep-13f));
+  q = vf32_fma(q, a, vf32_splat(-0x1.8454f8p-11f));
+  q = vf32_fma(q, a, vf32_splat(0x1.d7b074p-10f));
+  q = vf32_fma(q, a, vf32_splat(-0x1.095a2p-12f));
+  q = vf32_fma(q, a, vf32_splat(-0x1.39396ep-6f));
+  q = vf32_fma(q, a, vf32_splat(0x1.a4f37ep-4f));
+  q = vf32_fma(q, a, vf32_splat(0x1.45f308p-1f));
+  q = vf32_fma(q, a, vf32_splat(0x1.20dd76p+0f));
+  return vf32_copysign(vf32_expm1_le88(vf32_neg(vf32_mul(a, q))), x);
+}
+
+OX_INLINE vf32 vf32_log(vf32 x) {
+  vm32 tiny = vf32_lt(x, vf32_splat(0x1p-126f));
+  vi32 b = vf32_bits(vf32_select(tiny, vf32_mul(x, vf32_splat(0x1p23f)), x));
+  vi32 e = vi32_sar(vi32_sub(b, vi32_splat(0x3f3504f3)), 23); /* m = x / 2^e in [sqrt(1/2), sqrt(2)) */
+  vf32 f = vf32_sub(vi32_as_f32(vi32_sub(b, vi32_shl(e, 23))), vf32_splat(1.0f)), f2 = vf32_mul(f, f);
+  vf32 n = vf32_sub(vi32_to_f32(e), vf32_select(tiny, vf32_splat(23.0f), vf32_zero()));
+  vf32 p = vf32_fma(vf32_splat(-0x1.41edfap-4f), f, vf32_splat(0x1.07d0dap-3f));
+  p = vf32_fma(p, f, vf32_splat(-0x1.0ce072p-3f));
+  p = vf32_fma(p, f, vf32_splat(0x1.226e4cp-3f));
+  p = vf32_fma(p, f, vf32_splat(-0x1.54788cp-3f));
+  p = vf32_fma(p, f, vf32_splat(0x1.99a596p-3f));
+  p = vf32_fma(p, f, vf32_splat(-0x1.00022p-2f));
+  p = vf32_fma(p, f, vf32_splat(0x1.55554ap-2f));
+  vf32 y = vf32_fma(n, vf32_splat(0x1.7f7d1cp-20f), vf32_mul(vf32_mul(f, f2), p));
+  y = vf32_add(f, vf32_fnma(vf32_splat(0.5f), f2, y));
+  y = vf32_fma(n, vf32_splat(0x1.62e4p-1f), y);
+  y = vf32_select(vf32_lt(x, vf32_splat(INFINITY)), y, x); /* +inf and NaN stay */
+  y = vf32_select(vf32_lt(x, vf32_zero()), vf32_splat(NAN), y);
+  return vf32_select(vf32_eq(x, vf32_zero()), vf32_splat(-INFINITY), y);
+}
+
+/* log(1 + x): the rounding of 1 + x is put right to first order */
+OX_INLINE vf32 vf32_log1p(vf32 x) {
+  vf32 one = vf32_splat(1.0f), u = vf32_add(one, x), y = vf32_log(u);
+  vf32 lost = vf32_div(vf32_sub(x, vf32_sub(u, one)), u);
+  vm32 fix = vm32_and(vf32_gt(u, vf32_zero()), vf32_lt(u, vf32_splat(INFINITY)));
+  return vf32_select(vf32_eq(x, vf32_zero()), x, vf32_select(fix, vf32_add(y, lost), y));
+}
+
+#endif
