@@ -16,20 +16,20 @@ extern "C" {
 typedef struct ox_pool ox_pool;
 
 enum {
-  OX_POOL_MAX = 1024,          /* threads of one pool, the caller included */
-  OX_POOL_FLUSH_DENORMALS = 1  /* flags: workers treat denormal floats as zero */
+  OX_POOL_MAX = 1024,         /* threads of one pool, the caller included */
+  OX_POOL_FLUSH_DENORMALS = 1 /* flags: workers treat denormal floats as zero */
 };
 
 /* How to make a pool. Zero everything, set struct_size = sizeof(ox_pool_opts), then what you need. Append only. */
 typedef struct ox_pool_opts {
   uint32_t struct_size;
-  uint32_t n_threads;  /* counting the thread that calls; 1: no threads; 0: ox_pool_default_size() */
-  uint32_t flags;      /* OX_POOL_FLUSH_DENORMALS */
-  uint32_t spin_us;    /* how long an idle worker watches for work before it sleeps; 0: adaptive, at most 200 us */
-  uint32_t no_spin;    /* not 0: workers never spin, spin_us is ignored */
-  uint32_t reserved;   /* 0 */
-  size_t stack_bytes;  /* of each worker; 0: the system's default */
-  const char *name;    /* threads are called <name>-<index>; NULL: "onyx"; copied */
+  uint32_t n_threads; /* counting the thread that calls; 1: no threads; 0: ox_pool_default_size() */
+  uint32_t flags;     /* OX_POOL_FLUSH_DENORMALS */
+  uint32_t spin_us;   /* how long an idle worker watches for work before it sleeps; 0: adaptive, at most 200 us */
+  uint32_t no_spin;   /* not 0: workers never spin, spin_us is ignored */
+  uint32_t reserved;  /* 0 */
+  size_t stack_bytes; /* of each worker; 0: the system's default */
+  const char *name;   /* threads are called <name>-<index>; NULL: "onyx"; copied */
   /* Optional: make and join threads yourself. create starts a thread that calls main(arg) and returns a non-NULL
    * handle, or NULL if it cannot. Both or neither. */
   void *(*thread_create)(void *ctx, void (*main)(void *arg), void *arg);

@@ -89,7 +89,7 @@ static inline bool has_failed(const ox_loop_slot *slot) {
 }
 
 static inline void run_blocks(ox_loop_slot *slot, uint32_t begin, uint32_t n, uint32_t worker) {
-  if (has_failed(slot)) return; /* drain */
+  if (has_failed(slot)) return;                       /* drain */
   int64_t first = (int64_t)begin * slot->block_tiles; /* first < n_tiles; a claim is at most 1/64 of all: no overflow */
   int64_t count = OX_MIN((int64_t)n * slot->block_tiles, slot->n_tiles - first);
   ox_status *st = slot->fn(slot->ctx, first, first + count, worker);

@@ -2,16 +2,16 @@
  * task/loop.h - parallel loops: slots, lanes, and why claiming needs neither tags nor reference counts.
  *
  * A loop of n blocks lives in a slot of the pool (never freed while the pool lives). Its unclaimed blocks lie in lanes:
- * 64-bit words {begin, end}, one of the owner (the slot's range0) and one per worker. All start in range0. A participant
- * claims from the front of its own lane, and when that is empty steals the upper half of another's, by CAS. A block is
- * in exactly one lane or claimed by exactly one thread.
+ * 64-bit words {begin, end}, one of the owner (the slot's range0) and one per worker. All start in range0. A
+ * participant claims from the front of its own lane, and when that is empty steals the upper half of another's, by CAS.
+ * A block is in exactly one lane or claimed by exactly one thread.
  *
  * |pending| counts blocks not yet finished. The owner returns, and may reuse the slot, when it is 0.
  *  - Pinning: who has claimed a block and not subtracted it keeps pending > 0, so the slot's fields stand still. Fields
  *    are read only between a claim and the subtraction.
- *  - A late thief may hold {b, e} read from an earlier loop. If its CAS succeeds the word is {b, e} now, so those blocks
- *    are unclaimed blocks of the present loop and the claim is a good one: nothing read before it is used after it.
- *    That is why ABA is harmless here.
+ *  - A late thief may hold {b, e} read from an earlier loop. If its CAS succeeds the word is {b, e} now, so those
+ *    blocks are unclaimed blocks of the present loop and the claim is a good one: nothing read before it is used
+ *    after it. That is why ABA is harmless here.
  *  - Visibility: the owner writes the fields, then publishes range0 with release; later claims on range0 are RMWs and
  *    continue its release sequence; a thief stores what it stole to its own lane with release after having acquired. So
  *    a successful CAS with acquire sees the fields. Subtraction is acq_rel, the owner's last look is acquire: it sees
@@ -19,10 +19,10 @@
  *  - Only the lane's own thread makes an empty lane non-empty, and nobody CASes an empty one.
  * A worker that is descheduled holds back the caller by no more than its claim, as its lane stays open to thieves.
  *
- * Deadlock: an owner waits only for threads that run a tile of its loop. If A waits for B for a loop a, and B for A for a
- * loop b: B started b inside a tile of a, so b began after a; likewise a began after b. The same holds around longer
- * cycles. (A waiting owner runs tiles of its own loop only; running others could put two tiles of one loop on one stack,
- * with the same worker index.) */
+ * Deadlock: an owner waits only for threads that run a tile of its loop. If A waits for B for a loop a, and B for A for
+ * a loop b: B started b inside a tile of a, so b began after a; likewise a began after b. The same holds around longer
+ * cycles. (A waiting owner runs tiles of its own loop only; running others could put two tiles of one loop on one
+ * stack, with the same worker index.) */
 #ifndef OX_TASK_LOOP_H
 #define OX_TASK_LOOP_H
 
@@ -43,8 +43,8 @@ typedef struct ox_loop_slot {
   _Alignas(64) ox_tile_fn fn;
   void *ctx;
   int64_t n_tiles, block_tiles;
-  uint32_t grain;            /* blocks per claim */
-  _Atomic(ox_status *) error; /* the first; set: others drain */
+  uint32_t grain;                /* blocks per claim */
+  _Atomic(ox_status *) error;    /* the first; set: others drain */
   _Alignas(64) atomic_uint busy; /* taken by an owner */
 } ox_loop_slot;
 

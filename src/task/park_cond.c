@@ -13,7 +13,8 @@ typedef struct bucket {
   pthread_cond_t cond;
 } bucket;
 
-#define ONE {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER}
+#define ONE \
+  { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER }
 #define FOUR ONE, ONE, ONE, ONE
 #define SIXTEEN FOUR, FOUR, FOUR, FOUR
 static bucket buckets[BUCKETS] = {SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN};

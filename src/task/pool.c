@@ -87,6 +87,7 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
   o.name = pool->name;
   pool->opts = o;
   pool->size = o.n_threads;
+  pool->allowed = ox_thread_mask();
   pool->crowded = o.n_threads > ox_topology_usable();
   for (pool->grain_shift = 6; 1u << (pool->grain_shift - 6) < pool->size;) pool->grain_shift++;
   ox_thread_at_fork(count_fork);
@@ -114,7 +115,8 @@ void ox_pool_rebuild(ox_pool *pool) {
   while (atomic_flag_test_and_set_explicit(&rebuilding, memory_order_acquire)) ox_thread_yield();
   if (ox_pool_is_stale(pool)) {
     memset(pool->slots, 0, slots_bytes(pool));
-    for (uint32_t i = 0; i < OX_COUNT(pool->asleep); i++) atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);
+    for (uint32_t i = 0; i < OX_COUNT(pool->asleep); i++)
+      atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);
     atomic_store_explicit(&pool->n_used, 0, memory_order_relaxed);
     for (uint32_t i = 1; i < pool->size; i++) {
       ox_worker *w = pool->workers[i];

@@ -36,13 +36,16 @@ enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32 };
 
 typedef struct ox_worker {
   _Alignas(OX_CACHE_LINE) atomic_uint parked; /* futex word: 1 while asleep */
+  atomic_int waker_cpu;                       /* where the last one who woke us ran */
+  atomic_int avoids;                          /* the processor we were told to stay away from; -1: none */
+  int thread_id;                              /* set before the first sleep */
   uint32_t index;                             /* 1 .. size-1; the caller of a loop is 0 */
   ox_pool *pool;
   ox_thread thread;
   bool started;
   uint32_t spin_ns;   /* adaptive budget, this worker's only */
   uint32_t next_slot; /* where to look first, this worker's only */
-  ox_lane lanes[];  /* this worker's range in each slot */
+  ox_lane lanes[];    /* this worker's range in each slot */
 } ox_worker;
 
 struct ox_pool {
@@ -53,7 +56,9 @@ struct ox_pool {
   bool crowded;         /* more threads than processors: spinning only keeps others from working */
   atomic_uint epoch;    /* value of ox_fork_epoch() these threads belong to */
   atomic_bool stop;
-  atomic_uint n_used; /* slots below were used at least once; idle workers watch only these */
+  atomic_bool steers;  /* wakers choose where a worker must not run (worker.c) */
+  atomic_uint n_used;  /* slots below were used at least once; idle workers watch only these */
+  ox_cpu_mask allowed; /* affinity of the thread that made the pool */
   ox_pool_opts opts;
   char name[16];
   ox_loop_slot *slots;

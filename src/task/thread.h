@@ -3,6 +3,7 @@
 #ifndef OX_TASK_THREAD_H
 #define OX_TASK_THREAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -13,13 +14,26 @@ typedef struct ox_thread {
 } ox_thread;
 
 /* Starts main(arg) as |opts| says (stack size, hooks). */
-OX_NODISCARD ox_status *ox_thread_start(const ox_pool_opts *opts, void (*main)(void *), void *arg, ox_thread *out_thread);
+OX_NODISCARD ox_status *ox_thread_start(const ox_pool_opts *opts, void (*main)(void *), void *arg,
+                                        ox_thread *out_thread);
 void ox_thread_join(const ox_pool_opts *opts, ox_thread thread);
 /* Names the calling thread (15 bytes at most are kept). */
 void ox_thread_set_name(const char *name);
 void ox_thread_flush_denormals(void);
 void ox_thread_yield(void);
 uint64_t ox_thread_now_ns(void); /* monotonic */
+
+/* The processor the calling thread runs on; -1 if the system does not say. */
+int ox_thread_cpu(void);
+/* The system's number of the calling thread. */
+int ox_thread_id(void);
+/* Lets thread |id| run on any processor of |allowed| but |cpu|. False if that leaves none, or cannot be done. */
+typedef struct ox_cpu_mask {
+  uint64_t bits[16]; /* processors 0 .. 1023; all zero: unknown */
+} ox_cpu_mask;
+bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu);
+/* The affinity mask of the calling thread. */
+ox_cpu_mask ox_thread_mask(void);
 /* Calls |fn| in the child of every fork from now on; calling it again with the same |fn| changes nothing. */
 typedef void (*ox_thread_hook)(void);
 void ox_thread_at_fork(ox_thread_hook fn);

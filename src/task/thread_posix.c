@@ -12,6 +12,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
@@ -94,6 +97,36 @@ uint64_t ox_thread_now_ns(void) {
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+#if defined(__linux__)
+int ox_thread_cpu(void) { return sched_getcpu(); }
+int ox_thread_id(void) { return (int)syscall(SYS_gettid); } /* gettid() came with glibc 2.30 */
+
+ox_cpu_mask ox_thread_mask(void) {
+  ox_cpu_mask mask = {{0}};
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return mask;
+  for (int i = 0; i < CPU_SETSIZE && i < 1024; i++)
+    if (CPU_ISSET(i, &set)) mask.bits[i / 64] |= (uint64_t)1 << i % 64;
+  return mask;
+}
+
+bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int i = 0; i < CPU_SETSIZE && i < 1024; i++)
+    if (i != cpu && (allowed->bits[i / 64] >> i % 64 & 1)) CPU_SET(i, &set);
+  return CPU_COUNT(&set) && sched_setaffinity(id, sizeof set, &set) == 0;
+}
+#else
+int ox_thread_cpu(void) { return -1; }
+int ox_thread_id(void) { return 0; }
+ox_cpu_mask ox_thread_mask(void) { return (ox_cpu_mask){{0}}; }
+bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu) {
+  (void)id, (void)allowed, (void)cpu;
+  return false;
+}
+#endif
 
 static _Atomic(ox_thread_hook) in_child;
 static void child(void) { atomic_load_explicit(&in_child, memory_order_acquire)(); }

@@ -53,8 +53,9 @@ static uint64_t quota_v1(const char *dir) {
   char a[64], b[64];
   if (!read_text(dir, "cpu.cfs_quota_us", a, sizeof a) || !read_text(dir, "cpu.cfs_period_us", b, sizeof b)) return 0;
   long long quota = atoll(a), period = atoll(b); /* -1: no limit */
-  return quota <= 0 || period <= 0 || quota > 1ll << 50 ? 0
-                                                        : ((uint64_t)quota * 1000 + (uint64_t)period - 1) / (uint64_t)period;
+  return quota <= 0 || period <= 0 || quota > 1ll << 50
+             ? 0
+             : ((uint64_t)quota * 1000 + (uint64_t)period - 1) / (uint64_t)period;
 }
 
 static bool has_word(const char *list, const char *word) {

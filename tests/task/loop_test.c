@@ -40,7 +40,8 @@ static void run_and_check(ox_pool *pool, int64_t n) {
   CHECK_OK(ox_task_for(pool, n, count, &t));
   assert_int_equal(atomic_load(&t.bad), 0);
   for (int64_t i = 0; i < n; i++)
-    if (atomic_load_explicit(&t.hits[i], memory_order_relaxed) != 1) fail_msg("tile %d of %d ran %d times", (int)i, (int)n, t.hits[i]);
+    if (atomic_load_explicit(&t.hits[i], memory_order_relaxed) != 1)
+      fail_msg("tile %d of %d ran %d times", (int)i, (int)n, t.hits[i]);
   free((void *)t.hits);
 }
 
@@ -94,8 +95,8 @@ static ox_status *add_up(void *ctx, int64_t begin, int64_t end, uint32_t worker)
 
 static void huge_counts_are_covered_and_stop_early(void **state) {
   (void)state;
-  static const int64_t counts[] = {(int64_t)1 << 30, ((int64_t)1 << 30) + 1, (int64_t)1 << 40, ((int64_t)1 << 40) + 12345,
-                                   INT64_MAX / 2, INT64_MAX};
+  static const int64_t counts[] = {(int64_t)1 << 30,           ((int64_t)1 << 30) + 1, (int64_t)1 << 40,
+                                   ((int64_t)1 << 40) + 12345, INT64_MAX / 2,          INT64_MAX};
   for (size_t s = 0; s < OX_COUNT(sizes); s++) {
     ox_pool *pool = make_pool(sizes[s]);
     for (size_t i = 0; i < OX_COUNT(counts); i++) {
@@ -223,7 +224,8 @@ static void many_clients_share_pools(void **state) {
     ox_pool *pool = make_pool(sizes[s]), *other = make_pool(2);
     client clients[CLIENTS];
     for (int i = 0; i < CLIENTS; i++) {
-      clients[i] = i % 2 ? (client){pool, other, 0} : (client){other, pool, 0}; /* loops of each pool inside the other */
+      clients[i] =
+          i % 2 ? (client){pool, other, 0} : (client){other, pool, 0}; /* loops of each pool inside the other */
       assert_int_equal(pthread_create(&clients[i].thread, NULL, client_main, &clients[i]), 0);
     }
     for (int i = 0; i < CLIENTS; i++) pthread_join(clients[i].thread, NULL);

@@ -50,9 +50,11 @@ int main(void) {
   static backend futex = {ox_park_futex_wait, ox_park_futex_wake};
 #endif
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(no_wake_is_lost, &cond), cmocka_unit_test_prestate(a_changed_word_does_not_sleep, &cond),
+    cmocka_unit_test_prestate(no_wake_is_lost, &cond),
+    cmocka_unit_test_prestate(a_changed_word_does_not_sleep, &cond),
 #if defined(__linux__)
-      cmocka_unit_test_prestate(no_wake_is_lost, &futex), cmocka_unit_test_prestate(a_changed_word_does_not_sleep, &futex),
+    cmocka_unit_test_prestate(no_wake_is_lost, &futex),
+    cmocka_unit_test_prestate(a_changed_word_does_not_sleep, &futex),
 #endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,8 +42,13 @@ static void pools_come_and_go(void **state) {
   (void)state;
   for (uint32_t n = 1; n <= 9; n++)
     for (int i = 0; i < 20; i++) {
-      ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = n, .spin_us = i % 3 == 1 ? 100 : 0, .no_spin = i % 3 == 2,
-                           .stack_bytes = i % 2 ? 1 : 0, .name = "a name that is far too long", .flags = OX_POOL_FLUSH_DENORMALS};
+      ox_pool_opts opts = {.struct_size = sizeof opts,
+                           .n_threads = n,
+                           .spin_us = i % 3 == 1 ? 100 : 0,
+                           .no_spin = i % 3 == 2,
+                           .stack_bytes = i % 2 ? 1 : 0,
+                           .name = "a name that is far too long",
+                           .flags = OX_POOL_FLUSH_DENORMALS};
       ox_pool *pool;
       CHECK_OK(ox_pool_create(&opts, &pool));
       assert_int_equal(ox_pool_size(pool), n);
@@ -100,7 +105,8 @@ static void threads_may_be_the_callers(void **state) {
   (void)state;
   for (int refuse_after = 0; refuse_after <= 3; refuse_after++) { /* the Nth thread cannot be made; 3 are wanted */
     hooks k = {.refuse_after = refuse_after};
-    ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = 4, .thread_create = make, .thread_join = join, .thread_ctx = &k};
+    ox_pool_opts opts = {
+        .struct_size = sizeof opts, .n_threads = 4, .thread_create = make, .thread_join = join, .thread_ctx = &k};
     ox_pool *pool;
     ox_status *st = ox_pool_create(&opts, &pool);
     if (refuse_after < 3) {
@@ -182,9 +188,12 @@ static void there_is_one_default_pool(void **state) {
 
 int main(void) {
   static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bad_options_are_refused),   cmocka_unit_test(pools_come_and_go),
-      cmocka_unit_test(sleepers_are_woken),        cmocka_unit_test(threads_may_be_the_callers),
-      cmocka_unit_test(a_forked_child_has_its_own_threads), cmocka_unit_test(there_is_one_default_pool),
+      cmocka_unit_test(bad_options_are_refused),
+      cmocka_unit_test(pools_come_and_go),
+      cmocka_unit_test(sleepers_are_woken),
+      cmocka_unit_test(threads_may_be_the_callers),
+      cmocka_unit_test(a_forked_child_has_its_own_threads),
+      cmocka_unit_test(there_is_one_default_pool),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
