@@ -65,28 +65,32 @@ typedef struct ox_graph_value {
   uint32_t n_inner_uses; /* how many values of nested graphs stand for this one */
   ox_id outer;           /* in a body: the id of the enclosing graph's value this one stands for; else OX_NONE */
   bool is_input, is_output;
+  bool dead;             /* dropped: its name is free again */
 } ox_graph_value;
 
 typedef struct ox_node {
   const char *op, *domain, *name; /* domain "" is ai.onnx; name may be "" */
   ox_id *in, *out;                /* OX_NONE: omitted */
+  uint32_t *use_at;               /* where in[i]'s use list holds this use */
   uint32_t n_in, n_out;
   ox_attr *attrs;
-  uint32_t n_attrs;
+  uint32_t n_attrs, cap_attrs;
   bool dead;
 } ox_node;
 
 struct ox_graph {
   ox_model *model;
   ox_graph *parent;  /* the graph whose node holds this body, or NULL */
+  ox_graph *next;    /* in the model's list of all graphs */
   const char *name;
   ox_node *nodes;
   uint32_t n_nodes, cap_nodes;
   ox_graph_value *values;
   uint32_t n_values, cap_values;
   ox_id *inputs, *outputs;
-  uint32_t n_inputs, n_outputs;
+  uint32_t n_inputs, n_outputs, cap_inputs, cap_outputs;
   ox_map by_name;
+  bool dead; /* the node that held it was removed */
 };
 
 typedef struct ox_opset {
@@ -117,10 +121,11 @@ struct ox_model {
   ox_alloc alloc;
   ox_arena arena;
   ox_graph *graph;
+  ox_graph *graphs; /* all graphs, also function bodies, newest first */
   int64_t ir_version, model_version;
   const char *producer_name, *producer_version, *domain, *doc;
   ox_opset *opsets;
-  uint32_t n_opsets;
+  uint32_t n_opsets, cap_opsets;
   ox_prop *props;
   uint32_t n_props;
   ox_function *functions;
@@ -128,6 +133,9 @@ struct ox_model {
   const char **symbols;  /* name of symbol -2 - i; ox_model_symbol interns */
   uint32_t n_symbols, cap_symbols;
   ox_map symbol_ids;
+  ox_map interned; /* operator and domain names: equal strings are one pointer */
+  const char **interned_names;
+  uint32_t n_interned, cap_interned;
   ox_file_map **files;   /* mapped files that tensors borrow from */
   uint32_t n_files, cap_files;
 };
@@ -138,6 +146,8 @@ void ox_model_destroy(ox_model *m);                                            /
 /* Opset version of |domain| ("" and "ai.onnx" are one); 0 if the model does not import it. */
 int64_t ox_model_opset(const ox_model *m, const char *domain);
 OX_NODISCARD ox_status *ox_model_set_opset(ox_model *m, const char *domain, int64_t version);
+/* The one pointer for this operator or domain name; NULL on out of memory. */
+const char *ox_model_intern(ox_model *m, const char *s);
 /* The dimension (< -1) that stands for the symbol |name|. Error: OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim);
 /* The name behind a symbolic dimension, or NULL. */
@@ -163,12 +173,15 @@ OX_NODISCARD ox_status *ox_graph_add_const(ox_graph *g, const char *name, const 
 OX_NODISCARD ox_status *ox_graph_add_const_copy(ox_graph *g, const char *name, uint32_t dtype, int rank,
                                                 const int64_t *dims, const void *data, ox_id *out_value);
 static inline ox_graph_value *ox_graph_value_at(const ox_graph *g, ox_id v) { return &g->values[v]; }
+/* The name a file would use: a stand-in's own name is only a label, what it stands for counts. */
+const char *ox_graph_value_name(const ox_graph *g, ox_id v);
 /* Content of a constant, looking through outer stand-ins; NULL if |v| is OX_NONE or not constant. A constant that is
  * also a graph input is not constant: callers may override it. */
 const ox_tensor *ox_graph_const(const ox_graph *g, ox_id v);
 
 /* ---- nodes ---- */
-/* Appends a node. ids may be OX_NONE. Outputs must have no producer yet. Names are copied. */
+/* Appends a node. ids may be OX_NONE. Names are copied. Error: INVALID_MODEL if an output already has a producer or is
+ * an input, a constant or an outer value. */
 OX_NODISCARD ox_status *ox_graph_add_node(ox_graph *g, const char *op, const char *domain, const char *name,
                                           const ox_id *in, uint32_t n_in, const ox_id *out, uint32_t n_out,
                                           ox_id *out_node);
@@ -193,19 +206,28 @@ void ox_graph_remove_node(ox_graph *g, ox_id node);
  * output keeps its name: |to| takes it over if it can (not itself an input, initializer or output), else an Identity
  * node is put in between. */
 OX_NODISCARD ox_status *ox_graph_replace_uses(ox_graph *g, ox_id from, ox_id to);
+/* Whether replace_uses would get by without an Identity: rules that remove nodes ask this first. */
+bool ox_graph_can_replace(const ox_graph *g, ox_id from, ox_id to);
 /* Users of the node's output 0 read its input 0; the node is removed. */
 OX_NODISCARD ox_status *ox_graph_bypass(ox_graph *g, ox_id node);
 /* Turns a value with a producer into a constant (folding): detaches the producer's slot. */
 OX_NODISCARD ox_status *ox_graph_make_const(ox_graph *g, ox_id value, const ox_tensor *t);
 /* Uses by nodes and bodies, plus 1 if it is a graph output. */
 uint32_t ox_graph_use_count(const ox_graph *g, ox_id v);
+/* Forgets a value that nothing uses, produces or lists as input; frees its name and, for a stand-in, the outer use. */
+void ox_graph_drop_value(ox_graph *g, ox_id v);
 
 /* ---- whole graphs (order.c, verify.c, print.c) ---- */
-/* Topological order of live nodes (Kahn; stable: earlier ids first). Error: INVALID_MODEL naming a node on a cycle. */
+/* Topological order of live nodes, also by what bodies read (depth first in id order, so a sorted graph stays as it is).
+ * |*out_order| has g->n_nodes entries from |alloc|. Error: INVALID_MODEL naming a node on a cycle. */
 OX_NODISCARD ox_status *ox_graph_order(const ox_graph *g, ox_alloc alloc, ox_id **out_order, uint32_t *out_n);
 /* Drops dead nodes and unused values, sorts topologically, renumbers; bodies too. Ids change. */
 OX_NODISCARD ox_status *ox_graph_compact(ox_graph *g);
 /* Checks every invariant above; INVALID_MODEL says which is broken. Bodies too. */
 OX_NODISCARD ox_status *ox_graph_verify(const ox_graph *g);
+/* A short dump for eyes, line by line; bodies are indented below their node. */
+void ox_graph_print(const ox_graph *g, void (*put)(void *ctx, const char *text), void *ctx);
+/* The |i|th body among a node's attributes, or NULL: for (uint32_t i = 0; (b = ox_node_body(n, i)); i++). */
+ox_graph *ox_node_body(const ox_node *n, uint32_t i);
 
 #endif
