@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/move/move.c - merges the dimensions of a strided copy, then copies runs, elements or transposed blocks. */
+#include "kern/move/move.h"
+
+#include <string.h>
+
+/* A transposed block: reads of 4 lines a row, writes of whole lines, 64 KiB at 4 bytes an element. */
+enum { BLOCK_COLS = 64, BLOCK_ROWS = 256, TRANSPOSE_MIN = 4 };
+
+int64_t ox_move_tiles(int64_t bytes, int64_t units) {
+  int64_t n = bytes / OX_MOVE_CHUNK;
+  n = OX_MIN(n, OX_MOVE_MAX_TILES);
+  n = OX_MIN(n, units);
+  return OX_MAX(n, 1);
+}
+
+ox_transpose_fn ox_transpose_select(int64_t elem, ox_isa have) {
+  static const struct {
+    int64_t bytes;
+    ox_isa needs;
+    ox_transpose_fn fn;
+  } table[] = {
+#define OX_TRANSPOSE(bytes, needs, symbol) {bytes, needs, symbol},
+#include "kern/move/transpose_variants.inc"
+#undef OX_TRANSPOSE
+  };
+  for (size_t i = 0; i < OX_COUNT(table); i++)
+    if (table[i].bytes == elem && (table[i].needs & ~have) == 0) return table[i].fn;
+  return NULL;
+}
+
+/* Drops dimensions of 1 and merges neighbours that are contiguous on both sides. Strides become bytes. */
+static int64_t merge(ox_move *m, int64_t elem, const ox_region *r) {
+  int64_t dim[OX_MOVE_DIMS], is[OX_MOVE_DIMS], os[OX_MOVE_DIMS], count = 1;
+  int n = 0; /* innermost first */
+  for (int i = r->rank - 1; i >= 0; i--) {
+    int64_t d = r->dim[i], a = r->is[i] * elem, b = r->os[i] * elem;
+    count *= d;
+    if (d == 1) continue;
+    if (n && a == is[n - 1] * dim[n - 1] && b == os[n - 1] * dim[n - 1]) {
+      dim[n - 1] *= d;
+    } else {
+      dim[n] = d, is[n] = a, os[n] = b, n++;
+    }
+  }
+  for (int i = 0; i < n; i++) m->dim[i] = dim[n - 1 - i], m->is[i] = is[n - 1 - i], m->os[i] = os[n - 1 - i];
+  m->rank = n;
+  return count;
+}
+
+static void swap_dims(ox_move *m, int a, int b) {
+  int64_t d = m->dim[a], i = m->is[a], o = m->os[a];
+  m->dim[a] = m->dim[b], m->is[a] = m->is[b], m->os[a] = m->os[b];
+  m->dim[b] = d, m->is[b] = i, m->os[b] = o;
+}
+
+/* The last dimension is contiguous in the output; if an outer one is contiguous in the input, the two are a matrix. */
+static bool find_matrix(ox_move *m) {
+  int last = m->rank - 1;
+  if (last < 1 || m->os[last] != m->run || m->dim[last] < TRANSPOSE_MIN) return false;
+  for (int j = 0; j < last; j++)
+    if (m->is[j] == m->run && m->dim[j] >= TRANSPOSE_MIN) {
+      for (int k = j; k < last - 1; k++) swap_dims(m, k, k + 1);
+      return true;
+    }
+  return false;
+}
+
+static bool is_element(int64_t bytes) { return bytes <= 16 && (bytes & (bytes - 1)) == 0; }
+
+void ox_move_init(ox_move *m, int64_t elem, const ox_region *r) {
+  int64_t count = merge(m, elem, r), outer = 1;
+  m->in_off = r->in_off * elem, m->out_off = r->out_off * elem;
+  m->total_bytes = count * elem, m->run = elem, m->pieces = m->col_pieces = 1, m->kind = OX_MOVE_RUNS, m->units = 0;
+  if (count == 0) return;
+  int last = m->rank - 1;
+  if (last >= 0 && m->is[last] == elem && m->os[last] == elem) m->run = m->dim[last] * elem, m->rank = last--;
+  if (m->rank && is_element(m->run)) {
+    m->kind = m->is[last] == 0 && m->os[last] == m->run ? OX_MOVE_FILL : OX_MOVE_ELEMENTS;
+    if (m->kind == OX_MOVE_ELEMENTS && find_matrix(m)) m->kind = OX_MOVE_TRANSPOSE;
+  }
+  for (int i = 0; i < m->rank - (m->kind == OX_MOVE_TRANSPOSE ? 2 : 0); i++) outer *= m->dim[i];
+  if (m->kind == OX_MOVE_RUNS) {
+    m->pieces = OX_MAX(m->run / OX_MOVE_CHUNK, 1);
+  } else if (m->kind == OX_MOVE_TRANSPOSE) {
+    m->col_pieces = OX_CEIL_DIV(m->dim[last - 1], BLOCK_COLS);
+    m->pieces = m->col_pieces * OX_CEIL_DIV(m->dim[last], BLOCK_ROWS);
+  }
+  m->units = outer * m->pieces;
+}
+
+/* Where the |n|-dimensional loop stands. */
+typedef struct cursor {
+  int64_t at[OX_MOVE_DIMS];
+  const char *in;
+  char *out;
+} cursor;
+
+static void seek(const ox_move *m, int n, int64_t index, const char *in, char *out, cursor *c) {
+  c->in = in + m->in_off, c->out = out + m->out_off;
+  for (int i = n - 1; i >= 0; i--) {
+    c->at[i] = index % m->dim[i], index /= m->dim[i];
+    c->in += c->at[i] * m->is[i], c->out += c->at[i] * m->os[i];
+  }
+}
+
+/* Advances dimension |i| by |by|, which reaches at most its end, and carries. */
+static inline void advance(const ox_move *m, int i, int64_t by, cursor *c) {
+  c->at[i] += by, c->in += by * m->is[i], c->out += by * m->os[i];
+  while (i > 0 && c->at[i] == m->dim[i]) {
+    c->in -= c->at[i] * m->is[i], c->out -= c->at[i] * m->os[i];
+    c->at[i--] = 0;
+    c->at[i]++, c->in += m->is[i], c->out += m->os[i];
+  }
+}
+
+#define COPY_LINE(bytes) \
+  for (int64_t i = 0; i < n; i++) memcpy(out + i * os, in + i * is, bytes)
+
+void ox_copy_lines(const char *in, int64_t is, char *out, int64_t os, int64_t n, int64_t run) {
+  switch (run) {
+    case 1:
+      COPY_LINE(1);
+      break;
+    case 2:
+      COPY_LINE(2);
+      break;
+    case 4:
+      COPY_LINE(4);
+      break;
+    case 8:
+      COPY_LINE(8);
+      break;
+    case 12:
+      COPY_LINE(12);
+      break;
+    case 16:
+      COPY_LINE(16);
+      break;
+    default:
+      COPY_LINE((size_t)run);
+      break;
+  }
+}
+
+#define FILL_LINE(type)                                                                \
+  do {                                                                                 \
+    type v;                                                                            \
+    memcpy(&v, in, sizeof v);                                                          \
+    for (int64_t i = 0; i < n; i++) memcpy(out + i * (int64_t)sizeof v, &v, sizeof v); \
+  } while (0)
+
+static void fill_line(const char *in, char *out, int64_t n, int64_t run) {
+  switch (run) {
+    case 1:
+      memset(out, *(const unsigned char *)in, (size_t)n);
+      break;
+    case 2:
+      FILL_LINE(uint16_t);
+      break;
+    case 4:
+      FILL_LINE(uint32_t);
+      break;
+    case 8:
+      FILL_LINE(uint64_t);
+      break;
+    default:
+      for (int64_t i = 0; i < n; i++) memcpy(out + i * 16, in, 16);
+  }
+}
+
+static void run_lines(const ox_move *m, const char *in, char *out, int64_t begin, int64_t end) {
+  cursor c;
+  int last = m->rank - 1;
+  if (last < 0) { /* one position: a run in one piece */
+    memcpy(out + m->out_off, in + m->in_off, (size_t)m->run);
+    return;
+  }
+  seek(m, m->rank, begin, in, out, &c);
+  while (begin < end) {
+    int64_t n = OX_MIN(m->dim[last] - c.at[last], end - begin);
+    if (m->kind == OX_MOVE_FILL)
+      fill_line(c.in, c.out, n, m->run);
+    else
+      ox_copy_lines(c.in, m->is[last], c.out, m->os[last], n, m->run);
+    advance(m, last, n, &c);
+    begin += n;
+  }
+}
+
+/* Runs cut into pieces; the pieces differ by at most one byte. */
+static void run_pieces(const ox_move *m, const char *in, char *out, int64_t begin, int64_t end) {
+  cursor c;
+  while (begin < end) {
+    int64_t p = begin % m->pieces, n = OX_MIN(m->pieces - p, end - begin);
+    int64_t lo = m->run / m->pieces * p + m->run % m->pieces * p / m->pieces;
+    int64_t hi = m->run / m->pieces * (p + n) + m->run % m->pieces * (p + n) / m->pieces;
+    seek(m, m->rank, begin / m->pieces, in, out, &c);
+    memcpy(c.out + lo, c.in + lo, (size_t)(hi - lo));
+    begin += n;
+  }
+}
+
+static void run_transpose(const ox_move *m, ox_isa isa, const char *in, char *out, int64_t begin, int64_t end) {
+  ox_transpose_fn fn = ox_transpose_select(m->run, isa);
+  int rows = m->rank - 1, cols = m->rank - 2;
+  cursor c;
+  for (int64_t u = begin; u < end; u++) {
+    int64_t p = u % m->pieces, col = p % m->col_pieces * BLOCK_COLS, row = p / m->col_pieces * BLOCK_ROWS;
+    seek(m, m->rank - 2, u / m->pieces, in, out, &c);
+    fn(c.in + row * m->is[rows] + col * m->is[cols], m->is[rows], c.out + row * m->os[rows] + col * m->os[cols],
+       m->os[cols], OX_MIN(BLOCK_ROWS, m->dim[rows] - row), OX_MIN(BLOCK_COLS, m->dim[cols] - col));
+  }
+}
+
+void ox_move_run(const ox_move *m, ox_isa isa, const void *in, void *out, int64_t begin, int64_t end) {
+  if (begin >= end) return;
+  if (m->kind == OX_MOVE_TRANSPOSE)
+    run_transpose(m, isa, in, out, begin, end);
+  else if (m->pieces > 1)
+    run_pieces(m, in, out, begin, end);
+  else
+    run_lines(m, in, out, begin, end);
+}
