@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gemm/gemm.h - C = act(alpha A B + beta (terms)) for 32-bit accumulation: microkernels, packing, and a driver that
+ * runs one tile of C at a time. Nothing here allocates, fails or knows about threads.
+ *
+ * B is consumed in panels of NR columns (k rows of NR elements each, zero padded), A where it lies, by two strides:
+ * row-major, transposed and packed A are the same to the kernel. K is walked in blocks of kc; partial sums wait in C
+ * (float) or in scratch. A tile depends on shapes only, so do the bits of the result. */
+#ifndef OX_KERN_GEMM_H
+#define OX_KERN_GEMM_H
+
+#include "base/cpu.h"
+#include "kern/act.h"
+#include "onyx/ep.h" /* ox_dtype: OX_F32, OX_F16, OX_BF16 */
+
+/* Added to the product before the activation. Element (i, j) is p[i * rs + j * cs], cs 0 or 1: a column bias is (0, 1),
+ * a row bias (1, 0), a scalar (0, 0), a whole matrix (ld, 1). type: OX_F32, OX_F16 or OX_BF16. p NULL: absent. */
+typedef struct ox_gemm_term {
+  const void *p;
+  uint32_t type;
+  ptrdiff_t rs, cs;
+} ox_gemm_term;
+
+typedef struct ox_gemm_epi {
+  float alpha, beta; /* beta scales the terms */
+  ox_gemm_term term[2];
+  ox_act act;
+} ox_gemm_epi;
+
+/* One register tile of at most MR x NR. */
+typedef struct ox_gemm_tile {
+  const float *a; /* element (i, k) at a[i * a_rs + k * a_ks] */
+  ptrdiff_t a_rs, a_ks;
+  const void *b; /* row k of the panel at b + k * b_ks elements of the variant's panel type: NR of them, readable */
+  size_t b_ks;
+  size_t m, n, k; /* 1 <= m <= MR, 1 <= n <= NR */
+  float *part;    /* partial sums: read if |add|, written unless |epi|; row stride part_rs */
+  size_t part_rs;
+  bool add;
+  const ox_gemm_epi *epi; /* last block of k: finish and store to c; NULL: leave the sums in part */
+  void *c;                /* element (0, 0) of the tile */
+  uint32_t c_type;        /* OX_F32, OX_F16, OX_BF16 */
+  size_t c_rs;
+  size_t row, col; /* of the tile in the matrix: where the terms are read */
+} ox_gemm_tile;
+
+typedef void (*ox_gemm_fn)(const ox_gemm_tile *t);
+
+typedef struct ox_gemm_variant {
+  uint32_t panel; /* element type of the B panels: OX_F32, OX_F16, OX_BF16 */
+  ox_isa needs;
+  uint16_t mr, nr, kc;
+  ox_gemm_fn fn;
+  const char *name;
+} ox_gemm_variant;
+
+#define OX_GEMM(panel, needs, mr, nr, kc, sym) void sym(const ox_gemm_tile *t);
+#include "kern/gemm/gemm_variants.inc"
+#undef OX_GEMM
+
+/* The best variant for panels of that type. NULL: no such type. */
+const ox_gemm_variant *ox_gemm_select(uint32_t panel, ox_isa have);
+
+/* ---- packing B: any strides, any alignment ---- */
+typedef struct ox_gemm_src {
+  const void *p;    /* may be unaligned */
+  uint32_t type;    /* the panel type, or OX_F16 / OX_BF16 into float panels */
+  ptrdiff_t ks, ns; /* element (k, n) at p[k * ks + n * ns] */
+} ox_gemm_src;
+/* Elements of the panels of a k x n matrix; times 4 or 2 bytes. */
+static inline size_t ox_gemm_panels(const ox_gemm_variant *v, size_t n) { return (n + v->nr - 1) / v->nr; }
+static inline size_t ox_gemm_elem(const ox_gemm_variant *v) { return v->panel == OX_F32 ? 4 : 2; }
+static inline size_t ox_gemm_b_bytes(const ox_gemm_variant *v, size_t k, size_t n) {
+  return ox_gemm_panels(v, n) * v->nr * k * ox_gemm_elem(v);
+}
+/* Packs panels [begin, end) of the k x n matrix |src| to their places in |panels| (64-byte aligned). */
+void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,
+                    void *panels);
+
+/* ---- the driver ---- */
+typedef enum ox_gemm_b { OX_GEMM_PACKED, OX_GEMM_DIRECT } ox_gemm_b; /* panels, or float rows of unit stride */
+
+typedef struct ox_gemm_plan {
+  const ox_gemm_variant *v;
+  size_t m, n, k;
+  size_t mc, nc, kc; /* a tile is mc x nc x k, walked kc at a time */
+  size_t mt, nt;     /* tiles of one matrix: mt * nt */
+  uint32_t a_type, c_type;
+  ox_gemm_b b_mode;
+  size_t scratch; /* bytes per worker */
+} ox_gemm_plan;
+
+typedef struct ox_gemm_io {
+  const void *a; /* of a_type; element (i, k) at a[i * a_rs + k * a_ks] */
+  ptrdiff_t a_rs, a_ks;
+  const void *b; /* the panels; DIRECT: row k at b + k * b_rs floats */
+  ptrdiff_t b_rs;
+  void *c;
+  size_t c_rs;
+  const ox_gemm_epi *epi;
+} ox_gemm_io;
+
+void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
+                       uint32_t c_type, ox_gemm_b b_mode);
+static inline size_t ox_gemm_tiles(const ox_gemm_plan *g) { return g->mt * g->nt; }
+/* Computes tile |index| of mt * nt. */
+void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void *scratch);
+/* ---- products in other types, plainly: f64, and integers that wrap ---- */
+/* C = A B for OX_F64, OX_I8 ... OX_U64 (all strides in elements); rows [row0, row1) of C. */
+typedef struct ox_gemm_plain {
+  uint32_t type;
+  size_t m, n, k;
+  const void *a, *b;
+  ptrdiff_t a_rs, a_ks, b_ks, b_ns;
+  void *c;
+  size_t c_rs;
+} ox_gemm_plain;
+void ox_gemm_plain_run(const ox_gemm_plain *g, size_t row0, size_t row1);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gemm/gemm_f32_avx512.c - the 12 x 32 microkernels in AVX-512, for panels of float, half and bfloat16. */
+#include "kern/simd/f32_avx512.h"
+#include "kern/simd/act_f32.h"
+
+#include "kern/gemm/gemm.h"
+
+#define GEMM_MR 12
+#define GEMM_NV 2
+
+#define GEMM_NAME ox_gemm_f32_12x32__avx512
+#define GEMM_B_T float
+#define GEMM_B_LOAD vf32_load
+#include "kern/gemm/gemm_f32_body.h"
+
+#define GEMM_NAME ox_gemm_f16_12x32__avx512
+#define GEMM_B_T uint16_t
+#define GEMM_B_LOAD vf32_load_f16
+#include "kern/gemm/gemm_f32_body.h"
+
+#define GEMM_NAME ox_gemm_bf16_12x32__avx512
+#define GEMM_B_T uint16_t
+#define GEMM_B_LOAD vf32_load_bf16
+#include "kern/gemm/gemm_f32_body.h"

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gemm/gemm_f32_body.h - C[MR x NR] = A B over a panel of B. Cannot fail, cannot allocate, touches no global.
+ * Parameters: GEMM_NAME, GEMM_MR, GEMM_NV (vectors per row; NR = GEMM_NV * VF32_LANES), GEMM_B_T and GEMM_B_LOAD (the
+ * panel's element type and its widening load). Included once per panel type; the store below is shared. */
+
+#ifndef OX_GEMM_F32_STORE
+#define OX_GEMM_F32_STORE
+enum { NV = GEMM_NV, L = VF32_LANES, NR = NV * L };
+
+OX_INLINE vf32 load_as(uint32_t type, const void *p, ptrdiff_t at, size_t n) {
+  if (type == OX_F32) return n == L ? vf32_load((const float *)p + at) : vf32_load_n((const float *)p + at, n);
+  if (type == OX_F16) return vf32_load_f16_n((const uint16_t *)p + at, n);
+  return vf32_load_bf16_n((const uint16_t *)p + at, n);
+}
+
+OX_INLINE void store_as(uint32_t type, void *p, ptrdiff_t at, vf32 v, size_t n) {
+  if (type == OX_F32) {
+    if (n == L)
+      vf32_store((float *)p + at, v);
+    else
+      vf32_store_n((float *)p + at, v, n);
+  } else if (type == OX_F16)
+    vf32_store_f16_n((uint16_t *)p + at, v, n);
+  else
+    vf32_store_bf16_n((uint16_t *)p + at, v, n);
+}
+
+OX_INLINE vf32 term_at(const ox_gemm_term *t, size_t row, size_t col, size_t n) {
+  ptrdiff_t at = (ptrdiff_t)row * t->rs;
+  if (t->cs) return load_as(t->type, t->p, at + (ptrdiff_t)col, n);
+  return vf32_splat(vf32_sum(load_as(t->type, t->p, at, 1)));
+}
+
+/* Sums of one tile to their place: partial, or through terms and activation. */
+static void finish(const ox_gemm_tile *t, const float *sums) {
+  const ox_gemm_epi *e = t->epi;
+  for (size_t i = 0; i < t->m; i++)
+    for (size_t j = 0; j < t->n; j += L) {
+      size_t n = vf32_lanes_at(j, t->n), row = t->row + i, col = t->col + j;
+      vf32 v = vf32_load(sums + i * NR + j);
+      if (t->add) v = vf32_add(v, load_as(OX_F32, t->part, (ptrdiff_t)(i * t->part_rs + j), n));
+      if (!e) {
+        store_as(OX_F32, t->part, (ptrdiff_t)(i * t->part_rs + j), v, n);
+        continue;
+      }
+      v = vf32_mul(v, vf32_splat(e->alpha));
+      if (e->term[0].p) v = vf32_fma(vf32_splat(e->beta), term_at(&e->term[0], row, col, n), v);
+      if (e->term[1].p) v = vf32_fma(vf32_splat(e->beta), term_at(&e->term[1], row, col, n), v);
+      if (e->act.kind) v = vf32_act(e->act, v);
+      store_as(t->c_type, t->c, (ptrdiff_t)(i * t->c_rs + j), v, n);
+    }
+}
+#endif
+
+#define GEMM_CAT_(a, b) a##_##b
+#define GEMM_CAT(a, b) GEMM_CAT_(a, b)
+#define ROWS GEMM_CAT(GEMM_NAME, rows)
+
+/* |m| and |ku| are constants after inlining. Few rows leave too few chains of sums to hide the latency of an FMA, so
+ * they walk k in |ku| interleaved sums. Rows go by threes from one pointer: p, p + rs, p + 2 rs need no more. */
+OX_INLINE void ROWS(const ox_gemm_tile *t, float *restrict sums, const int m, const int ku) {
+  const ptrdiff_t rs = t->a_rs, ks = t->a_ks;
+  const size_t b_ks = t->b_ks;
+  const float *a[(GEMM_MR + 2) / 3];
+  OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] = t->a + 3 * g * rs;
+  const GEMM_B_T *b = t->b;
+  vf32 acc[4][GEMM_MR][NV];
+  OX_UNROLL for (int u = 0; u < ku; u++) OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
+      acc[u][i][j] = vf32_zero();
+  size_t k = t->k;
+  for (; k >= (size_t)ku; k -= (size_t)ku) {
+    OX_UNROLL for (int u = 0; u < ku; u++) {
+      vf32 bv[NV];
+      OX_UNROLL for (int j = 0; j < NV; j++) bv[j] = GEMM_B_LOAD(b + j * L);
+      OX_UNROLL for (int i = 0; i < m; i++) {
+        vf32 ai = vf32_splat(a[i / 3][i % 3 * rs]);
+        OX_UNROLL for (int j = 0; j < NV; j++) acc[u][i][j] = vf32_fma(ai, bv[j], acc[u][i][j]);
+      }
+      OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += ks;
+      b += b_ks;
+    }
+  }
+  for (; k > 0; k--, b += b_ks) {
+    OX_UNROLL for (int i = 0; i < m; i++) {
+      vf32 ai = vf32_splat(a[i / 3][i % 3 * rs]);
+      OX_UNROLL for (int j = 0; j < NV; j++) acc[0][i][j] = vf32_fma(ai, GEMM_B_LOAD(b + j * L), acc[0][i][j]);
+    }
+    OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += ks;
+  }
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) {
+    vf32 v = acc[0][i][j];
+    OX_UNROLL for (int u = 1; u < ku; u++) v = vf32_add(v, acc[u][i][j]);
+    vf32_store(sums + i * NR + j * L, v);
+  }
+}
+
+#define GEMM_ROWS(m, ku)  \
+  case m:                 \
+    ROWS(t, sums, m, ku); \
+    break;
+
+void GEMM_NAME(const ox_gemm_tile *t) {
+  _Alignas(64) float sums[GEMM_MR * NR];
+  switch (t->m) {
+    GEMM_ROWS(1, 4)
+    GEMM_ROWS(2, 2)
+    GEMM_ROWS(3, 2)
+    GEMM_ROWS(4, 1)
+#if GEMM_MR >= 6
+    GEMM_ROWS(5, 1)
+    GEMM_ROWS(6, 1)
+#endif
+#if GEMM_MR >= 8
+    GEMM_ROWS(7, 1)
+    GEMM_ROWS(8, 1)
+#endif
+#if GEMM_MR >= 12
+    GEMM_ROWS(9, 1)
+    GEMM_ROWS(10, 1)
+    GEMM_ROWS(11, 1)
+    GEMM_ROWS(12, 1)
+#endif
+  }
+  finish(t, sums);
+}
+
+#undef GEMM_ROWS
+#undef ROWS
+#undef GEMM_CAT
+#undef GEMM_CAT_
+#undef GEMM_NAME
+#undef GEMM_B_T
+#undef GEMM_B_LOAD

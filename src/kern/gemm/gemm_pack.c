@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gemm/gemm_pack.c - B into panels. Reads the source once, in its own order, so that weights in a mapped file stream
+ * at memory speed; writes whole cache lines. */
+#include <string.h>
+
+#include "base/macros.h"
+#include "kern/gemm/gemm.h"
+#include "kern/simd/f32_scalar.h"
+
+/* One element of the source as the panel wants it. */
+#define READ_SAME(T) (*(const T *)p)
+#define READ_F16(T) vf32_load_f16((const uint16_t *)p)
+#define READ_BF16(T) vf32_load_bf16((const uint16_t *)p)
+
+/* Rows k0..k1 of one panel of |w| columns; generic strides. Blocks of 16 x 8 keep both sides in L1 when B is
+ * transposed. */
+#define PACK_STRIDED(name, SRC, DST, READ)                                                                \
+  static void name(const SRC *src, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, size_t nr, DST *dst) { \
+    for (size_t k0 = 0; k0 < k; k0 += 16) {                                                               \
+      size_t kn = OX_MIN(k - k0, (size_t)16);                                                             \
+      for (size_t j = 0; j < w; j++) {                                                                    \
+        const SRC *p = src + (ptrdiff_t)k0 * ks + (ptrdiff_t)j * ns;                                      \
+        DST *d = dst + k0 * nr + j;                                                                       \
+        for (size_t i = 0; i < kn; i++, p += ks, d += nr) *d = READ(SRC);                                 \
+      }                                                                                                   \
+      for (size_t i = 0; i < kn; i++)                                                                     \
+        for (size_t j = w; j < nr; j++) dst[(k0 + i) * nr + j] = 0;                                       \
+    }                                                                                                     \
+  }
+PACK_STRIDED(strided_32, ox_u32u, uint32_t, READ_SAME)
+PACK_STRIDED(strided_16, ox_u16u, uint16_t, READ_SAME)
+PACK_STRIDED(strided_f16, ox_u16u, float, READ_F16)
+PACK_STRIDED(strided_bf16, ox_u16u, float, READ_BF16)
+
+/* Rows of unit stride: full panels by copies of a fixed size, which the compiler turns into vector moves. */
+#define COPY_ROWS(bytes)                                                                  \
+  for (size_t i = 0; i < k; i++, src += row_bytes, dst += bytes) memcpy(dst, src, bytes); \
+  return
+
+static void copy_rows(const char *src, ptrdiff_t row_bytes, size_t k, size_t bytes, char *dst) {
+  if (bytes == 128) {
+    COPY_ROWS(128);
+  }
+  if (bytes == 64) {
+    COPY_ROWS(64);
+  }
+  if (bytes == 32) {
+    COPY_ROWS(32);
+  }
+  for (size_t i = 0; i < k; i++, src += row_bytes, dst += bytes) memcpy(dst, src, bytes);
+}
+
+static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, size_t k, size_t col, size_t w, void *dst) {
+  size_t src_elem = s->type == OX_F32 ? 4 : 2, nr = v->nr;
+  const char *p = (const char *)s->p + (ptrdiff_t)col * s->ns * (ptrdiff_t)src_elem;
+  if (s->type != v->panel) {
+    if (s->type == OX_F16)
+      strided_f16((const ox_u16u *)p, s->ks, s->ns, k, w, nr, dst);
+    else
+      strided_bf16((const ox_u16u *)p, s->ks, s->ns, k, w, nr, dst);
+  } else if (s->ns == 1 && w == nr) {
+    copy_rows(p, s->ks * (ptrdiff_t)src_elem, k, nr * src_elem, dst);
+  } else if (src_elem == 4) {
+    strided_32((const ox_u32u *)p, s->ks, s->ns, k, w, nr, dst);
+  } else {
+    strided_16((const ox_u16u *)p, s->ks, s->ns, k, w, nr, dst);
+  }
+}
+
+void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,
+                    void *panels) {
+  size_t bytes = v->nr * k * ox_gemm_elem(v), elem = src->type == OX_F32 ? 4 : 2;
+  enum { SLAB = 64 };
+  if (src->ns != 1) { /* transposed: a panel reads w whole rows of the source */
+    for (size_t j = begin; j < end; j++)
+      pack_panel(v, src, k, j * v->nr, OX_MIN(v->nr, n - j * v->nr), (char *)panels + j * bytes);
+    return;
+  }
+  for (size_t k0 = 0; k0 < k; k0 += SLAB) { /* row-major: slabs of rows, so that reading goes along the rows */
+    ox_gemm_src slab = *src;
+    slab.p = (const char *)src->p + (ptrdiff_t)k0 * src->ks * (ptrdiff_t)elem;
+    for (size_t j = begin; j < end; j++)
+      pack_panel(v, &slab, OX_MIN(k - k0, (size_t)SLAB), j * v->nr, OX_MIN(v->nr, n - j * v->nr),
+                 (char *)panels + j * bytes + k0 * v->nr * ox_gemm_elem(v));
+  }
+}
