@@ -70,6 +70,7 @@ typedef struct ox_graph_value {
 
 typedef struct ox_node {
   const char *op, *domain, *name; /* domain "" is ai.onnx; name may be "" */
+  const char *overload;           /* of a call of a model-local function, until it is expanded; NULL: none */
   ox_id *in, *out;                /* OX_NONE: omitted */
   uint32_t *use_at;               /* where in[i]'s use list holds this use */
   uint32_t n_in, n_out;

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx/model.c - ModelProto, from bytes or from a mapped file. */
+#include "onnx/model.h"
+
+#include <string.h>
+
+#include "onnx/reader.h"
+
+enum { DEFAULT_DEPTH = 64, DEFAULT_NODES = 16 << 20, DEFAULT_DENSE = 1 << 30 };
+
+ox_status *ox_read_opset(ox_reader *r, ox_str bytes, ox_opset *out_opset) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  *out_opset = (ox_opset){"", 0};
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag == OX_WIRE_LEN(1)) OX_TRY(ox_read_name(&r->m->arena, f.bytes, &out_opset->domain));
+    if (f.tag == OX_WIRE_VARINT(2)) out_opset->version = (int64_t)f.value;
+  }
+  OX_TRY(ox_wire_end(&w, "OperatorSetIdProto"));
+  if (out_opset->version < 1)
+    return ox_fail(OX_INVALID_MODEL, "opset_import of domain '%s' has version %lld", out_opset->domain,
+                   (long long)out_opset->version);
+  if (strcmp(out_opset->domain, "ai.onnx") == 0) out_opset->domain = "";
+  return NULL;
+}
+
+ox_status *ox_read_prop(ox_reader *r, ox_str bytes, ox_prop *out_prop) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  ox_str key = {"", 0}, value = {"", 0};
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag == OX_WIRE_LEN(1)) key = f.bytes;
+    if (f.tag == OX_WIRE_LEN(2)) value = f.bytes;
+  }
+  out_prop->key = ox_arena_str(&r->m->arena, key.p, key.n);
+  out_prop->value = ox_arena_str(&r->m->arena, value.p, value.n);
+  if (!out_prop->key || !out_prop->value) return ox_oom();
+  return ox_wire_end(&w, "StringStringEntryProto");
+}
+
+typedef struct model_parts {
+  ox_str graph;
+  uint32_t n_functions, n_props, n_opsets;
+} model_parts;
+
+static ox_status *read_text(ox_reader *r, ox_str s, const char **out) {
+  *out = ox_arena_str(&r->m->arena, s.p, s.n);
+  return *out ? NULL : ox_oom();
+}
+
+/* Everything but the graph and the functions. */
+static ox_status *read_head(ox_reader *r, ox_str bytes, model_parts *p) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  ox_model *m = r->m;
+  while (ox_wire_next(&w, &f)) switch (f.tag) {
+      case OX_WIRE_VARINT(1):
+        m->ir_version = (int64_t)f.value;
+        break;
+      case OX_WIRE_LEN(2):
+        OX_TRY(read_text(r, f.bytes, &m->producer_name));
+        break;
+      case OX_WIRE_LEN(3):
+        OX_TRY(read_text(r, f.bytes, &m->producer_version));
+        break;
+      case OX_WIRE_LEN(4):
+        OX_TRY(read_text(r, f.bytes, &m->domain));
+        break;
+      case OX_WIRE_VARINT(5):
+        m->model_version = (int64_t)f.value;
+        break;
+      case OX_WIRE_LEN(6):
+        OX_TRY(read_text(r, f.bytes, &m->doc));
+        break;
+      case OX_WIRE_LEN(7):
+        p->graph = f.bytes;
+        break;
+      case OX_WIRE_LEN(8): {
+        ox_opset o;
+        OX_TRY(ox_read_opset(r, f.bytes, &o));
+        OX_TRY(ox_model_set_opset(m, o.domain, o.version));
+        break;
+      }
+      case OX_WIRE_LEN(14):
+        p->n_props++;
+        break;
+      case OX_WIRE_LEN(25):
+        p->n_functions++;
+        break;
+      default:
+        break;
+    }
+  return ox_wire_end(&w, "ModelProto");
+}
+
+static ox_status *check_head(ox_reader *r, const model_parts *p) {
+  ox_model *m = r->m;
+  if (!p->graph.p) return ox_fail(OX_INVALID_MODEL, "the bytes are not an ONNX model: there is no graph");
+  if (m->ir_version < 1) return ox_fail(OX_INVALID_MODEL, "the model has no ir_version");
+  if (m->n_opsets) return NULL;
+  if (m->ir_version >= 3) return ox_fail(OX_INVALID_MODEL, "the model has no opset_import");
+  return ox_model_set_opset(m, "", 1);
+}
+
+/* The graph's name must be known when it reports errors. */
+static ox_status *read_main(ox_reader *r, ox_str bytes) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  while (ox_wire_next(&w, &f))
+    if (f.tag == OX_WIRE_LEN(2)) OX_TRY(ox_read_name(&r->m->arena, f.bytes, &r->m->graph->name));
+  return ox_read_graph(r, bytes, r->m->graph);
+}
+
+static ox_status *read_bytes(ox_reader *r, const unsigned char *bytes, size_t n) {
+  static const char lfs[] = "version https://git-lfs";
+  ox_str all = {(const char *)bytes, n};
+  model_parts p = {0};
+  if (!n) return ox_fail(OX_INVALID_MODEL, "the model is empty (0 bytes)");
+  if (n >= sizeof lfs - 1 && memcmp(bytes, lfs, sizeof lfs - 1) == 0)
+    return ox_fail(OX_INVALID_MODEL, "this is a Git LFS pointer, not the model it stands for");
+  OX_TRY(read_head(r, all, &p));
+  OX_TRY(check_head(r, &p));
+  ox_model *m = r->m;
+  m->props = OX_ARENA_ARRAY(&m->arena, ox_prop, p.n_props);
+  m->functions = OX_ARENA_ARRAY(&m->arena, ox_function, p.n_functions);
+  if (!m->props || !m->functions) return ox_oom();
+  ox_wire w = ox_wire_sub(all);
+  ox_wire_field f;
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag == OX_WIRE_LEN(14)) OX_TRY(ox_read_prop(r, f.bytes, &m->props[m->n_props++]));
+    if (f.tag == OX_WIRE_LEN(25)) OX_TRY(ox_read_function(r, f.bytes, &m->functions[m->n_functions++]));
+  }
+  return read_main(r, p.graph);
+}
+
+static ox_status *reader_run(ox_model *m, const unsigned char *bytes, size_t n, const ox_read_opts *opts,
+                             const char *dir, const char *path) {
+  ox_reader r = {.m = m, .opts = opts ? *opts : (ox_read_opts){0}};
+  if (!r.opts.max_depth) r.opts.max_depth = DEFAULT_DEPTH;
+  if (!r.opts.max_nodes) r.opts.max_nodes = DEFAULT_NODES;
+  if (!r.opts.max_dense_bytes) r.opts.max_dense_bytes = DEFAULT_DENSE;
+  ox_arena_init(&r.scratch, m->alloc);
+  ox_external_init(&r.external, m, r.opts.base_dir ? r.opts.base_dir : dir, path);
+  r.tensors = (ox_tensor_reader){&m->arena, &r.external, r.opts.max_dense_bytes};
+  ox_status *st = read_bytes(&r, bytes, n);
+  ox_external_deinit(&r.external);
+  ox_arena_deinit(&r.scratch);
+  return st;
+}
+
+ox_status *ox_model_read(ox_alloc alloc, const unsigned char *bytes, size_t n, const ox_read_opts *opts,
+                         ox_model **out_model) {
+  ox_status *st = NULL;
+  ox_model *m = NULL;
+  *out_model = NULL;
+  OX_TRY_TO(done, st, ox_model_create(alloc, &m));
+  OX_TRY_TO(done, st, reader_run(m, bytes, n, opts, NULL, NULL));
+  *out_model = m, m = NULL;
+done:
+  ox_model_destroy(m);
+  return st;
+}
+
+/* The folder of |path| in |arena|. */
+static const char *dir_of(ox_arena *arena, const char *path) {
+  const char *slash = strrchr(path, '/');
+  if (!slash) return ".";
+  return ox_arena_str(arena, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+ox_status *ox_model_read_file(ox_alloc alloc, const char *path, const ox_read_opts *opts, ox_model **out_model) {
+  ox_status *st = NULL;
+  ox_model *m = NULL;
+  ox_file_map *map = NULL;
+  const ox_file_map *kept;
+  const char *dir;
+  *out_model = NULL;
+  OX_TRY_TO(done, st, ox_file_map_open(alloc, path, &map));
+  OX_TRY_TO(done, st, ox_model_create(alloc, &m));
+  OX_TRY_TO(done, st, ox_model_keep_file(m, map));
+  kept = map, map = NULL;
+  if (!(dir = dir_of(&m->arena, path))) {
+    st = ox_oom();
+    goto done;
+  }
+  st = reader_run(m, ox_file_map_data(kept), ox_file_map_bytes(kept), opts, dir, path);
+  OX_TRY_TO(done, st, ox_status_note(st, "%s", path));
+  *out_model = m, m = NULL;
+done:
+  ox_model_destroy(m);
+  ox_file_map_release(map);
+  return st;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx/model.h - ModelProto bytes or files to the graph IR. Nothing is done per byte of a weight: tensors borrow from
+ * the bytes, so loading costs what the graph costs. */
+#ifndef OX_ONNX_MODEL_H
+#define OX_ONNX_MODEL_H
+
+#include "graph/graph.h"
+
+/* Limits: 0 means the default. */
+typedef struct ox_read_opts {
+  const char *base_dir;   /* folder for external data; NULL: the file's, or none for bytes */
+  uint32_t max_depth;     /* nested graphs and types; default 64 */
+  uint64_t max_nodes;     /* of all graphs and functions; default 16 million */
+  size_t max_dense_bytes; /* a sparse initializer made dense; default 1 GiB */
+} ox_read_opts;
+
+/* Reads a model out of |bytes|, which must outlive it: tensors point into them. |opts| may be NULL.
+ * Errors: INVALID_MODEL naming graph, node, tensor; NOT_IMPLEMENTED; LIMIT; NO_SUCH_FILE (external data). */
+OX_NODISCARD ox_status *ox_model_read(ox_alloc alloc, const unsigned char *bytes, size_t n, const ox_read_opts *opts,
+                                      ox_model **out_model);
+/* Maps the file at |path| and reads it; the model keeps the map. */
+OX_NODISCARD ox_status *ox_model_read_file(ox_alloc alloc, const char *path, const ox_read_opts *opts,
+                                           ox_model **out_model);
+
+#endif
