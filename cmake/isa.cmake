@@ -31,3 +31,12 @@ function(onyx_isa_flags)
     endforeach()
   endforeach()
 endfunction()
+
+# Kernels that are plain loops: the compiler vectorises them at their file's instruction set.
+function(onyx_loop_flags)
+  foreach(file IN LISTS ARGN)
+    if(file MATCHES "/kern/(binary|quant|unary|reduce)/")
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -O3 -fno-trapping-math)
+    endif()
+  endforeach()
+endfunction()

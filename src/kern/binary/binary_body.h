@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/binary/binary_body.h - one loop per function and type, which the compiler vectorises at the includer's
+ * instruction set. IVDEP: y may be exactly a or b, never a shifted overlap. */
+#include <math.h>
+#include <stdint.h>
+
+#include "kern/binary/binary.h"
+
+#if defined(__clang__)
+#define IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define IVDEP _Pragma("GCC ivdep")
+#endif
+
+#define LOOP(name, ctype, rtype, expr)                                                    \
+  static void name(const void *pa, const void *pb, void *py, size_t n, unsigned scalar) { \
+    const ctype *as = pa, *bs = pb;                                                       \
+    rtype *y = py;                                                                        \
+    if (scalar == OX_BIN_B_SCALAR) {                                                      \
+      ctype b = bs[0];                                                                    \
+      IVDEP for (size_t i = 0; i < n; i++) {                                              \
+        ctype a = as[i];                                                                  \
+        y[i] = (rtype)(expr);                                                             \
+      }                                                                                   \
+    } else if (scalar == OX_BIN_A_SCALAR) {                                               \
+      ctype a = as[0];                                                                    \
+      IVDEP for (size_t i = 0; i < n; i++) {                                              \
+        ctype b = bs[i];                                                                  \
+        y[i] = (rtype)(expr);                                                             \
+      }                                                                                   \
+    } else if (scalar) {                                                                  \
+      ctype a = as[0], b = bs[0];                                                         \
+      for (size_t i = 0; i < n; i++) y[i] = (rtype)(expr);                                \
+    } else {                                                                              \
+      IVDEP for (size_t i = 0; i < n; i++) {                                              \
+        ctype a = as[i], b = bs[i];                                                       \
+        y[i] = (rtype)(expr);                                                             \
+      }                                                                                   \
+    }                                                                                     \
+  }
+
+#define COMPARES(tag, ctype)             \
+  LOOP(eq_##tag, ctype, uint8_t, a == b) \
+  LOOP(lt_##tag, ctype, uint8_t, a < b)  \
+  LOOP(gt_##tag, ctype, uint8_t, a > b)  \
+  LOOP(le_##tag, ctype, uint8_t, a <= b) \
+  LOOP(ge_##tag, ctype, uint8_t, a >= b)
+
+/* ---- floats ---- */
+/* the remainder with the divisor's sign, as Python's % */
+static double mod_double(double a, double b) {
+  double r = fmod(a, b);
+  if (r == 0) return copysign(0.0, b);
+  return (r < 0) != (b < 0) ? r + b : r;
+}
+
+#define FLOATS(tag, ctype, fn)                                                                                     \
+  LOOP(add_##tag, ctype, ctype, a + b)                                                                             \
+  LOOP(sub_##tag, ctype, ctype, a - b)                                                                             \
+  LOOP(mul_##tag, ctype, ctype, a *b)                                                                              \
+  LOOP(div_##tag, ctype, ctype, a / b)                                                                             \
+  LOOP(min_##tag, ctype, ctype, (a < b) | (a != a) ? a : b)                                                        \
+  LOOP(max_##tag, ctype, ctype, (a > b) | (a != a) ? a : b)                                                        \
+  LOOP(prelu_##tag, ctype, ctype, a < 0 ? a * b : a)                                                               \
+  LOOP(mod_##tag, ctype, ctype, mod_double((double)a, (double)b))                                                  \
+  LOOP(fmod_##tag, ctype, ctype, fmod##fn(a, b))                                                                   \
+  LOOP(powgen_##tag, ctype, ctype, pow##fn(a, b))                                                                  \
+  COMPARES(tag, ctype)                                                                                             \
+  /* exponents that graphs really have */                                                                          \
+  static void pow_##tag(const void *pa, const void *pb, void *py, size_t n, unsigned scalar) {                     \
+    const ctype *a = pa, *b = pb;                                                                                  \
+    ctype *y = py;                                                                                                 \
+    if (scalar == OX_BIN_B_SCALAR && *b == 2) {                                                                    \
+      IVDEP for (size_t i = 0; i < n; i++) y[i] = a[i] * a[i];                                                     \
+    } else if (scalar == OX_BIN_B_SCALAR && *b == (ctype)0.5) {                                                    \
+      /* unlike sqrt: pow(-inf) is inf, pow(-0) is 0 */                                                            \
+      IVDEP for (size_t i = 0; i < n; i++) y[i] = a[i] == -(ctype)INFINITY ? (ctype)INFINITY : sqrt##fn(a[i]) + 0; \
+    } else if (scalar == OX_BIN_B_SCALAR && *b == 3) {                                                             \
+      IVDEP for (size_t i = 0; i < n; i++) y[i] = a[i] * a[i] * a[i];                                              \
+    } else {                                                                                                       \
+      powgen_##tag(pa, pb, py, n, scalar);                                                                         \
+    }                                                                                                              \
+  }
+FLOATS(f32, float, f)
+FLOATS(f64, double, )
+
+/* ---- integers ---- */
+/* C promotes narrow types to int and leaves signed overflow undefined: add, sub and mul go through uint64. */
+#define W(x) ((uint64_t)(x))
+#define INTS(tag, ctype, utype, bits)                                                  \
+  LOOP(add_##tag, ctype, ctype, (utype)((utype)a + (utype)b))                          \
+  LOOP(sub_##tag, ctype, ctype, (utype)((utype)a - (utype)b))                          \
+  LOOP(mul_##tag, ctype, ctype, (utype)(1u * (utype)a * (utype)b))                     \
+  LOOP(min_##tag, ctype, ctype, a < b ? a : b)                                         \
+  LOOP(max_##tag, ctype, ctype, a > b ? a : b)                                         \
+  LOOP(and_##tag, ctype, ctype, a &b)                                                  \
+  LOOP(or_##tag, ctype, ctype, a | b)                                                  \
+  LOOP(xor_##tag, ctype, ctype, a ^ b)                                                 \
+  LOOP(shl_##tag, ctype, ctype, W(b) < bits ? (utype)(W((utype)a) << (W(b) & 63)) : 0) \
+  COMPARES(tag, ctype)
+
+#define UNSIGNED(tag, ctype, bits)                \
+  INTS(tag, ctype, ctype, bits)                   \
+  LOOP(div_##tag, ctype, ctype, b ? a / b : 0)    \
+  LOOP(mod_##tag, ctype, ctype, b ? a % b : 0)    \
+  LOOP(prelu_##tag, ctype, ctype, b == b ? a : 0) \
+  LOOP(shr_##tag, ctype, ctype, W(b) < bits ? a >> (W(b) & (bits - 1)) : 0)
+
+#define SIGNED(tag, ctype, utype, bits)                                                      \
+  INTS(tag, ctype, utype, bits)                                                              \
+  LOOP(div_##tag, ctype, ctype, b == 0 ? 0 : b == -1 ? (ctype)(utype)(0 - (utype)a) : a / b) \
+  LOOP(fmod_##tag, ctype, ctype, b == 0 || b == -1 ? 0 : a % b)                              \
+  static ctype modulo_##tag(ctype a, ctype b) {                                              \
+    if (b == 0 || b == -1) return 0;                                                         \
+    ctype r = (ctype)(a % b);                                                                \
+    return r != 0 && (r < 0) != (b < 0) ? (ctype)(r + b) : r;                                \
+  }                                                                                          \
+  LOOP(mod_##tag, ctype, ctype, modulo_##tag(a, b))                                          \
+  LOOP(prelu_##tag, ctype, ctype, a < 0 ? (ctype)(utype)(1u * (utype)a * (utype)b) : a)      \
+  LOOP(shr_##tag, ctype, ctype, a >> (W(b) < bits ? W(b) : bits - 1))
+
+UNSIGNED(u8, uint8_t, 8)
+UNSIGNED(u16, uint16_t, 16)
+UNSIGNED(u32, uint32_t, 32)
+UNSIGNED(u64, uint64_t, 64)
+SIGNED(i8, int8_t, uint8_t, 8)
+SIGNED(i16, int16_t, uint16_t, 16)
+SIGNED(i32, int32_t, uint32_t, 32)
+SIGNED(i64, int64_t, uint64_t, 64)
+
+/* any byte but 0 is true */
+LOOP(and_bool, uint8_t, uint8_t, (a != 0) & (b != 0))
+LOOP(or_bool, uint8_t, uint8_t, (a != 0) | (b != 0))
+LOOP(xor_bool, uint8_t, uint8_t, (a != 0) ^ (b != 0))
+LOOP(eq_bool, uint8_t, uint8_t, (a != 0) == (b != 0))
+
+#define EACH_UNSIGNED(op) [OX_U8] = op##_u8, [OX_U16] = op##_u16, [OX_U32] = op##_u32, [OX_U64] = op##_u64
+#define EACH_SIGNED(op) [OX_I8] = op##_i8, [OX_I16] = op##_i16, [OX_I32] = op##_i32, [OX_I64] = op##_i64
+#define EACH_INT(op) EACH_UNSIGNED(op), EACH_SIGNED(op)
+#define EACH_FLOAT(op) [OX_F32] = op##_f32, [OX_F64] = op##_f64
+#define EACH(op) EACH_INT(op), EACH_FLOAT(op)
+
+const ox_binary_table BINARY_NAME = {
+    .needs = BINARY_NEEDS,
+    .name = BINARY_ISA,
+    .fn =
+        {
+            [OX_BIN_ADD] = {EACH(add)},
+            [OX_BIN_SUB] = {EACH(sub)},
+            [OX_BIN_MUL] = {EACH(mul)},
+            [OX_BIN_DIV] = {EACH(div)},
+            [OX_BIN_MIN] = {EACH(min)},
+            [OX_BIN_MAX] = {EACH(max)},
+            [OX_BIN_PRELU] = {EACH(prelu)},
+            [OX_BIN_MOD] = {EACH(mod)},
+            [OX_BIN_FMOD] = {EACH_UNSIGNED(mod), EACH_SIGNED(fmod), EACH_FLOAT(fmod)},
+            [OX_BIN_POW] = {EACH_FLOAT(pow)},
+            [OX_BIN_AND] = {EACH_INT(and), [OX_BOOL] = and_bool},
+            [OX_BIN_OR] = {EACH_INT(or), [OX_BOOL] = or_bool},
+            [OX_BIN_XOR] = {EACH_INT(xor), [OX_BOOL] = xor_bool},
+            [OX_BIN_SHL] = {EACH_INT(shl)},
+            [OX_BIN_SHR] = {EACH_INT(shr)},
+            [OX_BIN_EQ] = {EACH(eq), [OX_BOOL] = eq_bool},
+            [OX_BIN_LT] = {EACH(lt)},
+            [OX_BIN_GT] = {EACH(gt)},
+            [OX_BIN_LE] = {EACH(le)},
+            [OX_BIN_GE] = {EACH(ge)},
+        },
+};

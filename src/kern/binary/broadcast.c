@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/binary/broadcast.c - merging dimensions, walking runs. */
+#include "kern/binary/broadcast.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+
+void ox_bcast_init(ox_bcast *b, const ox_shape *out, int n, const ox_shape *const *in) {
+  int64_t full[OX_BCAST_MAX][OX_MAX_RANK];
+  *b = (ox_bcast){.n = n, .count = 1};
+  for (int d = 0; d < out->rank; d++) b->count *= out->dim[d];
+  for (int k = 0; k < n; k++) {
+    int64_t step = 1;
+    for (int d = out->rank - 1, i = in[k]->rank - 1; d >= 0; d--, i--) {
+      int64_t extent = i >= 0 ? in[k]->dim[i] : 1;
+      full[k][d] = extent == 1 ? 0 : step;
+      step *= extent;
+    }
+    b->dense[k] = step == b->count;
+  }
+  for (int d = 0; d < out->rank; d++) {
+    if (out->dim[d] == 1) continue;
+    bool merge = b->rank > 0;
+    for (int k = 0; k < n && merge; k++) merge = b->stride[k][b->rank - 1] == full[k][d] * out->dim[d];
+    if (!merge) b->dim[b->rank++] = 1;
+    b->dim[b->rank - 1] *= out->dim[d];
+    for (int k = 0; k < n; k++) b->stride[k][b->rank - 1] = full[k][d];
+  }
+  if (b->rank == 0) b->rank = 1, b->dim[0] = 1;
+}
+
+/* The run from output |at| within its innermost row. */
+static void place(const ox_bcast *b, ox_bcast_run *r) {
+  int last = b->rank - 1;
+  for (int k = 0; k < b->n; k++) {
+    r->off[k] = 0;
+    for (int d = 0; d <= last; d++) r->off[k] += r->index[d] * b->stride[k][d];
+    r->step[k] = b->stride[k][last] != 0;
+  }
+  r->n = OX_MIN(b->dim[last] - r->index[last], r->end - r->at);
+}
+
+bool ox_bcast_first(const ox_bcast *b, int64_t begin, int64_t end, ox_bcast_run *r) {
+  if (begin >= end) return false;
+  r->at = begin, r->end = end;
+  for (int d = b->rank - 1; d >= 0; d--) {
+    r->index[d] = begin % b->dim[d];
+    begin /= b->dim[d];
+  }
+  place(b, r);
+  return true;
+}
+
+bool ox_bcast_next(const ox_bcast *b, ox_bcast_run *r) {
+  r->at += r->n;
+  if (r->at >= r->end) return false;
+  int d = b->rank - 1;
+  r->index[d] = 0; /* a run ends at its row's end */
+  while (--d >= 0 && ++r->index[d] == b->dim[d]) r->index[d] = 0;
+  place(b, r);
+  return true;
+}
+
+#define FILL(bytes, type)                                 \
+  case bytes: {                                           \
+    type v = *(const type *)src;                          \
+    for (int64_t i = 0; i < n; i++) ((type *)dst)[i] = v; \
+    break;                                                \
+  }
+
+static void fill(const void *src, size_t size, int64_t n, void *dst) {
+  typedef struct {
+    uint64_t w[2];
+  } wide;
+  switch (size) {
+    FILL(1, uint8_t)
+    FILL(2, uint16_t)
+    FILL(4, uint32_t)
+    FILL(8, uint64_t)
+    default: {
+      wide v;
+      memcpy(&v, src, sizeof v);
+      for (int64_t i = 0; i < n; i++) memcpy((char *)dst + (size_t)i * sizeof v, &v, sizeof v);
+    }
+  }
+}
+
+/* Short runs are what this is called for: moves of a few elements without a call. */
+#define MOVE(bytes, type)                                                      \
+  case bytes:                                                                  \
+    for (int64_t i = 0; i < n; i++) ((type *)dst)[i] = ((const type *)src)[i]; \
+    break;
+static void move(const void *src, size_t size, int64_t n, void *dst) {
+  if (n >= 64) {
+    memcpy(dst, src, (size_t)n * size);
+    return;
+  }
+  switch (size) {
+    MOVE(1, uint8_t)
+    MOVE(2, uint16_t)
+    MOVE(4, uint32_t)
+    MOVE(8, uint64_t)
+    default:
+      memcpy(dst, src, (size_t)n * size);
+  }
+}
+
+void ox_bcast_gather(const ox_bcast *b, int k, const void *src, size_t size, int64_t at, int64_t n, void *dst) {
+  int last = b->rank - 1;
+  int64_t index[OX_MAX_RANK], off = 0, rest = at;
+  for (int d = last; d >= 0; d--) {
+    index[d] = rest % b->dim[d], rest /= b->dim[d];
+    off += index[d] * b->stride[k][d];
+  }
+  bool moves = b->stride[k][last] != 0;
+  char *out = dst;
+  while (n > 0) {
+    int64_t run = OX_MIN(b->dim[last] - index[last], n);
+    const char *from = (const char *)src + (size_t)off * size;
+    if (moves)
+      move(from, size, run, out);
+    else
+      fill(from, size, run, out);
+    out += (size_t)run * size, n -= run;
+    off += (b->dim[last] - index[last]) * b->stride[k][last];
+    index[last] = 0, off -= b->dim[last] * b->stride[k][last];
+    for (int d = last - 1; d >= 0; d--) {
+      off += b->stride[k][d];
+      if (++index[d] < b->dim[d]) break;
+      off -= b->dim[d] * b->stride[k][d], index[d] = 0;
+    }
+  }
+}

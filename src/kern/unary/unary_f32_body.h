@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/unary/unary_f32_body.h - the float functions over the vocabulary. a and b are the parameters, splat. */
+#include "kern/unary/unary_f32.h"
+
+static inline vf32 abs_of(vf32 x) { return vf32_abs(x); }
+static inline vf32 neg_of(vf32 x) { return vf32_neg(x); }
+static inline vf32 ceil_of(vf32 x) { return vf32_ceil(x); }
+static inline vf32 floor_of(vf32 x) { return vf32_floor(x); }
+static inline vf32 round_of(vf32 x) { return vf32_round(x); }
+static inline vf32 sqrt_of(vf32 x) { return vf32_sqrt(x); }
+static inline vf32 exp_of(vf32 x) { return vf32_exp(x); }
+static inline vf32 log_of(vf32 x) { return vf32_log(x); }
+static inline vf32 reciprocal_of(vf32 x) { return vf32_div(vf32_splat(1.0f), x); }
+static inline vf32 sign_of(vf32 x) { /* NaN and zeros stay */
+  vf32 one = vf32_copysign(vf32_splat(1.0f), x);
+  return vf32_select(vf32_gt(vf32_abs(x), vf32_zero()), one, x);
+}
+/* max and min return their second argument for NaN: the data must stand there */
+static inline vf32 relu_of(vf32 x) { return vf32_max(vf32_zero(), x); }
+static inline vf32 clamp01(vf32 x) { return vf32_at_most(vf32_at_least(x, 0.0f), 1.0f); }
+static inline vf32 sigmoid_of(vf32 x) { return vf32_sigmoid(x); }
+static inline vf32 hard_swish_of(vf32 x) {
+  return vf32_mul(x, clamp01(vf32_fma(x, vf32_splat(1.0f / 6.0f), vf32_splat(0.5f))));
+}
+static inline vf32 softplus_of(vf32 x) {
+  return vf32_add(vf32_max(vf32_zero(), x), vf32_log1p(vf32_exp(vf32_neg(vf32_abs(x)))));
+}
+static inline vf32 softsign_of(vf32 x) { return vf32_div(x, vf32_add(vf32_splat(1.0f), vf32_abs(x))); }
+static inline vf32 tanh_of(vf32 x) { return vf32_tanh(x); }
+static inline vf32 erf_of(vf32 x) { return vf32_erf(x); }
+static inline vf32 gelu_of(vf32 x) {
+  vf32 h = vf32_mul(vf32_splat(0.5f), x);
+  return vf32_fma(h, vf32_erf(vf32_mul(x, vf32_splat(0.70710678f))), h);
+}
+/* 0.5 x (1 + tanh u) is x sigmoid(2u): one exponential, no cancellation for negative x */
+static inline vf32 gelu_tanh_of(vf32 x) {
+  vf32 u = vf32_mul(x, vf32_fma(vf32_mul(x, x), vf32_splat(2 * 0.79788456f * 0.044715f), vf32_splat(2 * 0.79788456f)));
+  return vf32_mul(x, vf32_sigmoid(u));
+}
+/* tanh(log(1 + e)) = (e^2 + 2e) / (e^2 + 2e + 2); from x = 20 on it is 1 */
+static inline vf32 mish_of(vf32 x) {
+  vf32 e = vf32_exp(vf32_at_most(x, 20.0f)), n = vf32_mul(e, vf32_add(e, vf32_splat(2.0f)));
+  return vf32_mul(x, vf32_div(n, vf32_add(n, vf32_splat(2.0f))));
+}
+
+static inline vf32 leaky_relu_of(vf32 x, vf32 a, vf32 b) {
+  (void)b;
+  return vf32_select(vf32_lt(x, vf32_zero()), vf32_mul(a, x), x);
+}
+static inline vf32 elu_of(vf32 x, vf32 a, vf32 b) {
+  (void)b;
+  return vf32_select(vf32_lt(x, vf32_zero()), vf32_mul(a, vf32_expm1_le88(vf32_at_most(x, 0.0f))), x);
+}
+static inline vf32 selu_of(vf32 x, vf32 a, vf32 b) { return vf32_mul(b, elu_of(x, a, b)); }
+static inline vf32 celu_of(vf32 x, vf32 a, vf32 b) {
+  (void)b;
+  return vf32_select(vf32_lt(x, vf32_zero()), vf32_mul(a, vf32_expm1(vf32_div(x, a))), x);
+}
+static inline vf32 thresholded_relu_of(vf32 x, vf32 a, vf32 b) {
+  (void)b;
+  return vf32_select(vf32_le(x, a), vf32_zero(), x);
+}
+static inline vf32 hard_sigmoid_of(vf32 x, vf32 a, vf32 b) { return clamp01(vf32_fma(a, x, b)); }
+static inline vf32 swish_of(vf32 x, vf32 a, vf32 b) {
+  (void)b;
+  return vf32_mul(x, vf32_sigmoid(vf32_mul(a, x)));
+}
+static inline vf32 shrink_of(vf32 x, vf32 a, vf32 b) {
+  vf32 zero = vf32_select(vf32_isnan(x), x, vf32_zero());
+  vf32 high = vf32_select(vf32_gt(x, b), vf32_sub(x, a), zero);
+  return vf32_select(vf32_lt(x, vf32_neg(b)), vf32_add(x, a), high);
+}
+static inline vf32 clip_of(vf32 x, vf32 a, vf32 b) { return vf32_min(b, vf32_max(a, x)); }
+static inline vf32 affine_of(vf32 x, vf32 a, vf32 b) { return vf32_fma(a, x, b); }
+static inline vf32 scaled_tanh_of(vf32 x, vf32 a, vf32 b) { return vf32_mul(a, vf32_tanh(vf32_mul(b, x))); }
+static inline vf32 parametric_softplus_of(vf32 x, vf32 a, vf32 b) { return vf32_mul(a, softplus_of(vf32_mul(b, x))); }
+
+#define LOOP(name, call)                                                        \
+  static void name##_f32(const float *in, float *y, size_t n, const float *p) { \
+    SPLAT;                                                                      \
+    size_t i = 0;                                                               \
+    for (; i + VF32_LANES <= n; i += VF32_LANES) {                              \
+      vf32 x = vf32_load(in + i);                                               \
+      vf32_store(y + i, call);                                                  \
+    }                                                                           \
+    if (i < n) {                                                                \
+      vf32 x = vf32_load_n(in + i, n - i);                                      \
+      vf32_store_n(y + i, call, n - i);                                         \
+    }                                                                           \
+  }
+#define PLAIN(name) LOOP(name, name##_of(x))
+#define WITH_PARAMS(name) LOOP(name, name##_of(x, a, b))
+#define SPLAT (void)p
+PLAIN(abs)
+PLAIN(neg)
+PLAIN(ceil)
+PLAIN(floor)
+PLAIN(round)
+PLAIN(sqrt)
+PLAIN(exp)
+PLAIN(log)
+PLAIN(reciprocal)
+PLAIN(sign)
+PLAIN(relu)
+PLAIN(sigmoid)
+PLAIN(hard_swish)
+PLAIN(softplus)
+PLAIN(softsign)
+PLAIN(tanh)
+PLAIN(erf)
+PLAIN(gelu)
+PLAIN(gelu_tanh)
+PLAIN(mish)
+#undef SPLAT
+#define SPLAT vf32 a = vf32_splat(p[0]), b = vf32_splat(p[1])
+WITH_PARAMS(leaky_relu)
+WITH_PARAMS(elu)
+WITH_PARAMS(selu)
+WITH_PARAMS(celu)
+WITH_PARAMS(thresholded_relu)
+WITH_PARAMS(hard_sigmoid)
+WITH_PARAMS(swish)
+WITH_PARAMS(shrink)
+WITH_PARAMS(clip)
+WITH_PARAMS(affine)
+WITH_PARAMS(scaled_tanh)
+WITH_PARAMS(parametric_softplus)
+
+#define sin_f32 ox_sin_f32
+#define cos_f32 ox_cos_f32
+#define tan_f32 ox_tan_f32
+#define asin_f32 ox_asin_f32
+#define acos_f32 ox_acos_f32
+#define atan_f32 ox_atan_f32
+#define sinh_f32 ox_sinh_f32
+#define cosh_f32 ox_cosh_f32
+#define asinh_f32 ox_asinh_f32
+#define acosh_f32 ox_acosh_f32
+#define atanh_f32 ox_atanh_f32
+
+extern ox_unary_f32_fn *const UNARY_NAME[OX_UN_COUNT];
+ox_unary_f32_fn *const UNARY_NAME[OX_UN_COUNT] = {
+#define OX_UNARY(id, name) [OX_UN_##id] = name##_f32,
+#include "kern/unary/unary_ops.inc"
+#undef OX_UNARY
+};

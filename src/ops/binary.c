@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/binary.c - element-wise operators of two inputs, with NumPy broadcasting and, before version 7, the standard's
+ * older one: B's dimensions stand at |axis| of A's if |broadcast| is set. */
+#include <string.h>
+
+#include "kern/binary/binary.h"
+#include "kern/binary/broadcast.h"
+#include "kern/quant/convert.h"
+#include "ops/shared/check.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t axis, broadcast, fmod;
+  const char *direction;
+  bool has_axis;
+} binary_attrs;
+
+static const ox_attr_def legacy_attrs[] = {
+    OX_ATTR_INT_HAS(binary_attrs, axis, 0),
+    OX_ATTR_INT(binary_attrs, broadcast, 0),
+};
+static const ox_attr_def mod_attrs[] = {OX_ATTR_INT(binary_attrs, fmod, 0)};
+static const ox_attr_def shift_attrs[] = {OX_ATTR_STR(binary_attrs, direction, NULL)};
+
+static const struct {
+  const char *op;
+  ox_binary fn;
+} functions[] = {
+    {"Add", OX_BIN_ADD},      {"And", OX_BIN_AND},           {"BitShift", OX_BIN_SHL}, {"BitwiseAnd", OX_BIN_AND},
+    {"BitwiseOr", OX_BIN_OR}, {"BitwiseXor", OX_BIN_XOR},    {"Div", OX_BIN_DIV},      {"Equal", OX_BIN_EQ},
+    {"Greater", OX_BIN_GT},   {"GreaterOrEqual", OX_BIN_GE}, {"Less", OX_BIN_LT},      {"LessOrEqual", OX_BIN_LE},
+    {"Mod", OX_BIN_MOD},      {"Mul", OX_BIN_MUL},           {"Or", OX_BIN_OR},        {"PRelu", OX_BIN_PRELU},
+    {"Sub", OX_BIN_SUB},      {"Xor", OX_BIN_XOR},
+};
+
+static ox_status *find_function(const ox_node *n, const binary_attrs *a, ox_binary *out_fn) {
+  size_t i = 0;
+  while (i < OX_COUNT(functions) && strcmp(functions[i].op, n->op) != 0) i++;
+  if (i == OX_COUNT(functions)) return ox_fail(OX_FAIL, "%s is not a binary function", n->op);
+  *out_fn = functions[i].fn;
+  if (*out_fn == OX_BIN_MOD && a->fmod) *out_fn = OX_BIN_FMOD;
+  if (*out_fn == OX_BIN_SHL) {
+    if (!a->direction || (strcmp(a->direction, "LEFT") != 0 && strcmp(a->direction, "RIGHT") != 0))
+      return ox_fail(OX_INVALID_MODEL, "attribute 'direction': wanted LEFT or RIGHT, got '%s'",
+                     a->direction ? a->direction : "");
+    if (a->direction[0] == 'R') *out_fn = OX_BIN_SHR;
+  }
+  return NULL;
+}
+
+/* B's shape as the old broadcasting means it: ones appended behind its last dimension. */
+static ox_status *legacy_shape(const binary_attrs *a, const ox_shape *sa, const ox_shape *sb, ox_shape *out) {
+  *out = *sb;
+  if (!a || !a->broadcast || !a->has_axis || sa->rank < 0 || sb->rank < 0) return NULL;
+  int at = 0, tail;
+  if (sb->rank == 0) return NULL;
+  if (!ox_axis_ok(a->axis, sa->rank, &at) || (tail = sa->rank - at - sb->rank) < 0)
+    return ox_fail(OX_SHAPE_MISMATCH, "axis %lld: %d dimensions do not fit into %d", (long long)a->axis, sb->rank,
+                   sa->rank);
+  for (int i = 0; i < tail; i++) out->dim[out->rank++] = 1;
+  return NULL;
+}
+
+static ox_status *infer_shape(ox_infer_ctx *c, const binary_attrs *legacy, ox_shape *out, uint32_t *dtype) {
+  ox_shape b;
+  OX_TRY(ox_infer_one_dtype(c, 0, 1, dtype));
+  OX_TRY(legacy_shape(legacy, &c->in[0]->shape, &c->in[1]->shape, &b));
+  return ox_shape_broadcast(&c->in[0]->shape, &b, out);
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  ox_shape s;
+  uint32_t dtype = OX_UNDEFINED;
+  OX_TRY(infer_shape(c, NULL, &s, &dtype));
+  ox_infer_out(c, 0, dtype, &s);
+  return NULL;
+}
+
+static ox_status *infer_compare(ox_infer_ctx *c) {
+  OX_TRY(infer(c));
+  c->out[0].dtype = OX_BOOL;
+  return NULL;
+}
+
+static ox_status *infer_legacy(ox_infer_ctx *c) {
+  ox_shape s;
+  uint32_t dtype = OX_UNDEFINED;
+  OX_TRY(infer_shape(c, c->attrs, &s, &dtype));
+  ox_infer_out(c, 0, dtype, &s);
+  return NULL;
+}
+
+static ox_status *infer_legacy_compare(ox_infer_ctx *c) {
+  OX_TRY(infer_legacy(c));
+  c->out[0].dtype = OX_BOOL;
+  return NULL;
+}
+
+/* PRelu before version 7 gives a slope of [C] to dimension 1; later the slope broadcasts like any B. */
+static ox_status *infer_prelu(ox_infer_ctx *c) {
+  uint32_t dtype = OX_UNDEFINED;
+  OX_TRY(ox_infer_one_dtype(c, 0, 1, &dtype));
+  ox_infer_out(c, 0, dtype, &c->in[0]->shape);
+  return NULL;
+}
+
+typedef struct {
+  ox_binary fn;
+  bool legacy, channel_slope;
+  binary_attrs attrs;
+} binary_state;
+
+static ox_status *load_as(ox_load_ctx *c, bool legacy, bool channel_slope) {
+  static const binary_attrs none;
+  binary_state *s = OX_ARENA_NEW(c->arena, binary_state);
+  if (!s) return ox_oom();
+  s->attrs = c->attrs ? *(const binary_attrs *)c->attrs : none;
+  s->legacy = legacy, s->channel_slope = channel_slope;
+  c->state = s;
+  return find_function(c->node, &s->attrs, &s->fn);
+}
+static ox_status *load(ox_load_ctx *c) { return load_as(c, false, false); }
+static ox_status *load_legacy(ox_load_ctx *c) { return load_as(c, true, false); }
+static ox_status *load_prelu6(ox_load_ctx *c) { return load_as(c, false, true); }
+
+typedef struct {
+  ox_bcast bcast;
+  int64_t tile;
+  bool gather; /* rows too short to call a loop for each */
+} binary_prep;
+
+/* Below this row length, spreading the operands over a block first is faster than a call per row. */
+enum { SHORT_ROW = 48 };
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const binary_state *s = c->state;
+  const ox_shape *out = &c->out[0]->shape;
+  ox_shape b = c->in[1]->shape, sum;
+  binary_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  if (s->legacy) OX_TRY(legacy_shape(&s->attrs, &c->in[0]->shape, &c->in[1]->shape, &b));
+  if (s->channel_slope && b.rank == 1 && b.dim[0] != 1 && out->rank >= 2)
+    for (int i = 2; i < out->rank; i++) b.dim[b.rank++] = 1;
+  OX_TRY(ox_shape_broadcast(&c->in[0]->shape, &b, &sum));
+  if (!ox_shape_equal(&sum, out)) { /* PRelu: the slope must not widen X */
+    char tb[OX_SHAPE_TEXT], to[OX_SHAPE_TEXT];
+    return ox_fail(OX_SHAPE_MISMATCH, "%s does not broadcast to %s", ox_shape_text(&b, tb), ox_shape_text(out, to));
+  }
+  ox_bcast_init(&p->bcast, out, 2, (const ox_shape *[]){&c->in[0]->shape, &b});
+  p->gather = p->bcast.rank > 1 && p->bcast.dim[p->bcast.rank - 1] < SHORT_ROW;
+  c->prep = p;
+  p->tile = s->fn == OX_BIN_MOD || s->fn == OX_BIN_FMOD ? OX_TILE_SLOW : p->gather ? OX_TILE_MATH : OX_TILE_CHEAP;
+  return ox_plan_elements(c, p->tile);
+}
+
+static bool equal_strings(const ox_str *a, const ox_str *b) {
+  return a->n == b->n && (a->n == 0 || memcmp(a->p, b->p, a->n) == 0);
+}
+
+static void strings(const ox_str *a, const ox_str *b, uint8_t *y, size_t n, unsigned scalar) {
+  size_t sa = !(scalar & OX_BIN_A_SCALAR), sb = !(scalar & OX_BIN_B_SCALAR);
+  for (size_t i = 0; i < n; i++) y[i] = equal_strings(&a[i * sa], &b[i * sb]);
+}
+
+/* One run of native elements: the whole of the work when types need no widening. */
+typedef struct {
+  const ox_kernel_ctx *c;
+  const ox_convert *cv;
+  ox_binary_fn *fn; /* NULL: strings */
+  uint32_t dtype, out_dtype;
+  size_t size, out_size;
+  bool widen;
+} runner;
+
+static void run_widened(const runner *r, const char *a, const char *b, char *y, size_t n, unsigned scalar) {
+  float fa[OX_CONVERT_BLOCK], fb[OX_CONVERT_BLOCK];
+  uint8_t fy[OX_CONVERT_BLOCK];
+  bool compare = r->out_dtype == OX_BOOL;
+  if (scalar & OX_BIN_A_SCALAR) r->cv->load_f32[r->dtype](a, 0, 1, fa);
+  if (scalar & OX_BIN_B_SCALAR) r->cv->load_f32[r->dtype](b, 0, 1, fb);
+  float a0 = fa[0];
+  for (size_t i = 0; i < n; i += OX_CONVERT_BLOCK) {
+    size_t m = OX_MIN(n - i, OX_CONVERT_BLOCK);
+    if (!(scalar & OX_BIN_A_SCALAR))
+      r->cv->load_f32[r->dtype](a, i, m, fa);
+    else
+      fa[0] = a0; /* the result overwrote it */
+    if (!(scalar & OX_BIN_B_SCALAR)) r->cv->load_f32[r->dtype](b, i, m, fb);
+    r->fn(fa, fb, compare ? (void *)fy : (void *)fa, m, scalar);
+    if (compare)
+      memcpy(y + i, fy, m);
+    else
+      r->cv->store_f32[r->dtype](fa, y, i, m, NULL);
+  }
+}
+
+static void run_row(const runner *r, const char *a, const char *b, char *y, size_t n, unsigned scalar) {
+  if (!r->fn)
+    strings((const ox_str *)a, (const ox_str *)b, (uint8_t *)y, n, scalar);
+  else if (r->widen)
+    run_widened(r, a, b, y, n, scalar);
+  else
+    r->fn(a, b, y, n, scalar);
+}
+
+static void run_gathered(const runner *r, const ox_bcast *bc, int64_t begin, int64_t end) {
+  enum { BLOCK = 256 };
+  uint64_t ga[BLOCK * 2], gb[BLOCK * 2];
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    int64_t n = OX_MIN(end - i, BLOCK);
+    const char *a = (const char *)r->c->in[0]->data, *b = (const char *)r->c->in[1]->data;
+    if (bc->dense[0])
+      a += (size_t)i * r->size;
+    else
+      ox_bcast_gather(bc, 0, a, r->size, i, n, ga), a = (const char *)ga;
+    if (bc->dense[1])
+      b += (size_t)i * r->size;
+    else
+      ox_bcast_gather(bc, 1, b, r->size, i, n, gb), b = (const char *)gb;
+    run_row(r, a, b, (char *)r->c->out[0]->data + (size_t)i * r->out_size, (size_t)n, 0);
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const binary_state *s = c->state;
+  const binary_prep *p = c->prep;
+  runner r = {.c = c, .cv = ox_convert_select(c->isa), .dtype = c->in[0]->dtype, .out_dtype = c->out[0]->dtype};
+  r.size = ox_dtype_bits(r.dtype) / 8, r.out_size = ox_dtype_bits(r.out_dtype) / 8;
+  r.widen = (OX_BIT(r.dtype) & OX_T_FLOAT16S) != 0;
+  if (r.dtype != OX_STRING) {
+    r.fn = ox_binary_select(c->isa)->fn[s->fn][r.widen ? OX_F32 : r.dtype];
+    if (!r.fn) return ox_fail(OX_NOT_IMPLEMENTED, "not defined for %s", ox_dtype_name(r.dtype));
+  }
+  int64_t begin, end;
+  ox_tile_span(tiles, p->tile, p->bcast.count, &begin, &end);
+  if (p->gather) {
+    run_gathered(&r, &p->bcast, begin, end);
+    return NULL;
+  }
+  ox_bcast_run at;
+  for (bool ok = ox_bcast_first(&p->bcast, begin, end, &at); ok; ok = ox_bcast_next(&p->bcast, &at)) {
+    unsigned scalar = (at.step[0] ? 0u : OX_BIN_A_SCALAR) | (at.step[1] ? 0u : OX_BIN_B_SCALAR);
+    run_row(&r, (const char *)c->in[0]->data + (size_t)at.off[0] * r.size,
+            (const char *)c->in[1]->data + (size_t)at.off[1] * r.size,
+            (char *)c->out[0]->data + (size_t)at.at * r.out_size, (size_t)at.n, scalar);
+  }
+  return NULL;
+}
+
+enum { T_BOOL = OX_BIT(OX_BOOL) };
+
+#define ROW(op, ver, mask, infer_fn, load_fn, ...)                                                           \
+  {                                                                                                          \
+    .name = op, .since = ver, .types = {mask}, .min_in = 2, .max_in = 2, .infer = infer_fn, .load = load_fn, \
+    .prepare = prepare, .run = run, __VA_ARGS__                                                              \
+  }
+#define LEGACY .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(legacy_attrs)
+#define ARITHMETIC(op)                                                      \
+  ROW(op, 1, OX_T_NUMBER, infer_legacy, load_legacy, LEGACY, .inplace = 3), \
+      ROW(op, 7, OX_T_NUMBER, infer, load, .inplace = 3)
+#define LOGIC(op) \
+  ROW(op, 1, T_BOOL, infer_legacy, load_legacy, LEGACY, .inplace = 3), ROW(op, 7, T_BOOL, infer, load, .inplace = 3)
+#define COMPARE(op, mask) \
+  ROW(op, 1, mask, infer_legacy_compare, load_legacy, LEGACY), ROW(op, 7, mask, infer_compare, load, .inplace = 0)
+
+static const ox_op_def defs[] = {
+    ARITHMETIC("Add"),
+    ARITHMETIC("Sub"),
+    ARITHMETIC("Mul"),
+    ARITHMETIC("Div"),
+    LOGIC("And"),
+    LOGIC("Or"),
+    LOGIC("Xor"),
+    COMPARE("Equal", OX_T_NUMBER | OX_BIT(OX_BOOL) | OX_BIT(OX_STRING)),
+    COMPARE("Less", OX_T_NUMBER),
+    COMPARE("Greater", OX_T_NUMBER),
+    ROW("LessOrEqual", 12, OX_T_NUMBER, infer_compare, load, .inplace = 0),
+    ROW("GreaterOrEqual", 12, OX_T_NUMBER, infer_compare, load, .inplace = 0),
+    ROW("Mod", 10, OX_T_NUMBER, infer, load, .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(mod_attrs), .inplace = 3),
+    ROW("BitShift", 11, OX_T_INT, infer, load, .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(shift_attrs),
+        .inplace = 3),
+    ROW("BitwiseAnd", 18, OX_T_INT, infer, load, .inplace = 3),
+    ROW("BitwiseOr", 18, OX_T_INT, infer, load, .inplace = 3),
+    ROW("BitwiseXor", 18, OX_T_INT, infer, load, .inplace = 3),
+    ROW("PRelu", 1, OX_T_NUMBER, infer_prelu, load_prelu6, .inplace = 3),
+    ROW("PRelu", 7, OX_T_NUMBER, infer_prelu, load, .inplace = 3),
+};
+const ox_op_set ox_ops_binary = {defs, OX_COUNT(defs)};

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/unary_bits.c - Not, BitwiseNot, IsNaN, IsInf, Identity, BitCast: operators of one input that look at bits. */
+#include <math.h>
+#include <string.h>
+
+#include "kern/quant/convert.h"
+#include "kern/unary/unary.h"
+#include "ops/shared/tiles.h"
+
+static ox_status *prepare(ox_kernel_ctx *c) { return ox_plan_elements(c, OX_TILE_CHEAP); }
+
+/* ---- Not, BitwiseNot ---- */
+static ox_status *run_not(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const ox_tensor *x = c->in[0];
+  int64_t begin, end;
+  size_t bytes = ox_dtype_bits(x->dtype) / 8;
+  ox_tile_span(tiles, OX_TILE_CHEAP, ox_shape_count(&x->shape), &begin, &end);
+  const char *in = (const char *)x->data + (size_t)begin * bytes;
+  char *out = (char *)c->out[0]->data + (size_t)begin * bytes;
+  if (begin >= end) return NULL;
+  (x->dtype == OX_BOOL ? ox_logical_not : ox_bitwise_not)(in, out, (size_t)(end - begin) * bytes);
+  return NULL;
+}
+
+/* ---- IsNaN, IsInf ---- */
+typedef struct {
+  int64_t detect_negative, detect_positive;
+} isinf_attrs;
+
+static const ox_attr_def isinf_table[] = {
+    OX_ATTR_INT(isinf_attrs, detect_negative, 1),
+    OX_ATTR_INT(isinf_attrs, detect_positive, 1),
+};
+
+static ox_status *infer_bool(ox_infer_ctx *c) {
+  ox_infer_out(c, 0, OX_BOOL, &c->in[0]->shape);
+  return NULL;
+}
+
+/* Every type but double tests the same after widening. */
+static void load_block(const ox_convert *cv, const ox_tensor *x, int64_t at, size_t n, double *block) {
+  cv->load_f64[x->dtype](x->data, (size_t)at, n, block);
+}
+
+static ox_status *run_isnan(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const ox_convert *cv = ox_convert_select(c->isa);
+  int64_t begin, end;
+  double block[OX_CONVERT_BLOCK];
+  ox_tile_span(tiles, OX_TILE_CHEAP, ox_shape_count(&c->in[0]->shape), &begin, &end);
+  for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK) {
+    size_t n = (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK);
+    uint8_t *y = (uint8_t *)c->out[0]->data + i;
+    load_block(cv, c->in[0], i, n, block);
+    for (size_t k = 0; k < n; k++) y[k] = block[k] != block[k];
+  }
+  return NULL;
+}
+
+static ox_status *run_isinf(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const isinf_attrs *a = c->attrs;
+  const ox_convert *cv = ox_convert_select(c->isa);
+  double low = a->detect_negative ? -INFINITY : NAN, high = a->detect_positive ? INFINITY : NAN;
+  int64_t begin, end;
+  double block[OX_CONVERT_BLOCK];
+  ox_tile_span(tiles, OX_TILE_CHEAP, ox_shape_count(&c->in[0]->shape), &begin, &end);
+  for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK) {
+    size_t n = (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK);
+    uint8_t *y = (uint8_t *)c->out[0]->data + i;
+    load_block(cv, c->in[0], i, n, block);
+    for (size_t k = 0; k < n; k++) y[k] = (block[k] == low) | (block[k] == high);
+  }
+  return NULL;
+}
+
+/* ---- Identity, BitCast: the same bytes ---- */
+typedef struct {
+  int64_t to;
+} bitcast_attrs;
+
+static const ox_attr_def bitcast_table[] = {OX_ATTR_INT_REQUIRED(bitcast_attrs, to)};
+
+static ox_status *infer_bitcast(ox_infer_ctx *c) {
+  const bitcast_attrs *a = c->attrs;
+  uint32_t from = c->in[0]->dtype, to = (uint32_t)a->to;
+  if (a->to <= 0 || a->to >= OX_DTYPE_COUNT || to == OX_STRING)
+    return ox_fail(OX_INVALID_MODEL, "attribute 'to': %lld is not an element type for BitCast", (long long)a->to);
+  if (from != OX_UNDEFINED && ox_dtype_bits(from) != ox_dtype_bits(to))
+    return ox_fail(OX_INVALID_MODEL, "%s has %u bits, %s has %u: BitCast needs the same", ox_dtype_name(from),
+                   ox_dtype_bits(from), ox_dtype_name(to), ox_dtype_bits(to));
+  ox_infer_out(c, 0, to, &c->in[0]->shape);
+  return NULL;
+}
+
+static ox_status *run_copy(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)tiles, (void)scratch;
+  if (c->out[0]->bytes && c->out[0]->data != c->in[0]->data) memcpy(c->out[0]->data, c->in[0]->data, c->out[0]->bytes);
+  return NULL;
+}
+
+enum { T_ISNAN = OX_T_FLOAT | OX_BIT(OX_F8E4M3FN) | OX_BIT(OX_F8E4M3FNUZ) | OX_BIT(OX_F8E5M2) | OX_BIT(OX_F8E5M2FNUZ) };
+
+static const ox_op_def defs[] = {
+    {.name = "BitCast",
+     .since = 26,
+     .types = {OX_T_ALL & ~OX_BIT(OX_STRING)},
+     .min_in = 1,
+     .max_in = 1,
+     .attrs_bytes = sizeof(bitcast_attrs),
+     OX_ATTRS(bitcast_table),
+     .traits = OX_VIEW,
+     .infer = infer_bitcast,
+     .run = run_copy},
+    {.name = "BitwiseNot",
+     .since = 18,
+     .types = {OX_T_INT},
+     .min_in = 1,
+     .max_in = 1,
+     .inplace = 1,
+     .infer = ox_infer_same_as_input,
+     .prepare = prepare,
+     .run = run_not},
+    {.name = "Identity",
+     .since = 1,
+     .min_in = 1,
+     .max_in = 1,
+     .traits = OX_VIEW | OX_ANY_KIND,
+     .infer = ox_infer_same_as_input,
+     .run = run_copy},
+    {.name = "IsInf",
+     .since = 10,
+     .types = {T_ISNAN},
+     .min_in = 1,
+     .max_in = 1,
+     .attrs_bytes = sizeof(isinf_attrs),
+     OX_ATTRS(isinf_table),
+     .infer = infer_bool,
+     .prepare = prepare,
+     .run = run_isinf},
+    {.name = "IsNaN",
+     .since = 9,
+     .types = {T_ISNAN},
+     .min_in = 1,
+     .max_in = 1,
+     .infer = infer_bool,
+     .prepare = prepare,
+     .run = run_isnan},
+    {.name = "Not",
+     .since = 1,
+     .types = {OX_BIT(OX_BOOL)},
+     .min_in = 1,
+     .max_in = 1,
+     .inplace = 1,
+     .infer = ox_infer_same_as_input,
+     .prepare = prepare,
+     .run = run_not},
+};
+const ox_op_set ox_ops_unary_bits = {defs, OX_COUNT(defs)};

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/where.c - Where: X or Y by a condition, of any type, with broadcasting. */
+#include "kern/binary/binary.h"
+#include "kern/binary/broadcast.h"
+#include "ops/shared/check.h"
+#include "ops/shared/tiles.h"
+
+static ox_status *infer(ox_infer_ctx *c) {
+  ox_shape s;
+  uint32_t dtype = OX_UNDEFINED;
+  OX_TRY(ox_infer_one_dtype(c, 1, 2, &dtype));
+  OX_TRY(ox_infer_broadcast_of(c, 0, 2, &s));
+  ox_infer_out(c, 0, dtype, &s);
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  ox_bcast *b = ox_ctx_alloc(c, sizeof *b);
+  if (!b) return ox_oom();
+  ox_bcast_init(b, &c->out[0]->shape, 3, (const ox_shape *[]){&c->in[0]->shape, &c->in[1]->shape, &c->in[2]->shape});
+  c->prep = b;
+  return ox_plan_elements(c, OX_TILE_CHEAP);
+}
+
+/* Rows of a few elements: spread all three over a block. */
+static void run_gathered(const ox_kernel_ctx *c, size_t size, int64_t begin, int64_t end) {
+  enum { BLOCK = 256 };
+  const ox_bcast *b = c->prep;
+  uint8_t cond[BLOCK];
+  uint64_t x[BLOCK * 2], y[BLOCK * 2];
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    int64_t n = OX_MIN(end - i, BLOCK);
+    ox_bcast_gather(b, 0, c->in[0]->data, 1, i, n, cond);
+    ox_bcast_gather(b, 1, c->in[1]->data, size, i, n, x);
+    ox_bcast_gather(b, 2, c->in[2]->data, size, i, n, y);
+    ox_select(cond, x, y, (char *)c->out[0]->data + (size_t)i * size, size, (size_t)n, 1, 1, 1);
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const ox_bcast *b = c->prep;
+  size_t size = ox_dtype_bits(c->out[0]->dtype) / 8;
+  int64_t begin, end;
+  ox_tile_span(tiles, OX_TILE_CHEAP, b->count, &begin, &end);
+  if (b->rank > 1 && b->dim[b->rank - 1] < 32) {
+    run_gathered(c, size, begin, end);
+    return NULL;
+  }
+  ox_bcast_run r;
+  for (bool ok = ox_bcast_first(b, begin, end, &r); ok; ok = ox_bcast_next(b, &r))
+    ox_select((const uint8_t *)c->in[0]->data + r.off[0], (const char *)c->in[1]->data + (size_t)r.off[1] * size,
+              (const char *)c->in[2]->data + (size_t)r.off[2] * size, (char *)c->out[0]->data + (size_t)r.at * size,
+              size, (size_t)r.n, r.step[0], r.step[1], r.step[2]);
+  return NULL;
+}
+
+static const ox_op_def defs[] = {
+    {.name = "Where",
+     .since = 9,
+     .types = {OX_BIT(OX_BOOL), OX_T_ALL & ~OX_T_SUBBYTE},
+     .min_in = 3,
+     .max_in = 3,
+     .inplace = 6,
+     .infer = infer,
+     .prepare = prepare,
+     .run = run},
+};
+const ox_op_set ox_ops_where = {defs, OX_COUNT(defs)};
