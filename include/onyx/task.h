@@ -44,6 +44,11 @@ OX_API OX_NODISCARD ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool 
 /* Joins the threads and frees the pool; NULL is fine. No loop may run on it, and no tile of it may call this. */
 OX_API void ox_pool_destroy(ox_pool *pool);
 
+/* Changes the number of threads (0: the default size), also while the pool is in use: waits for running loops; loops
+ * started meanwhile run in their callers. |pool| NULL: the default pool. INVALID_ARGUMENT from inside a loop or task.
+ */
+OX_API OX_NODISCARD ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads);
+
 /* Threads of |pool|, the caller included; 1 for NULL. */
 OX_API uint32_t ox_pool_size(const ox_pool *pool);
 
@@ -65,8 +70,73 @@ typedef ox_status *(*ox_tile_fn)(void *ctx, int64_t begin, int64_t end, uint32_t
  * at once. n_tiles <= 0: nothing. |pool| NULL or of size 1, or one tile: a single call fn(ctx, 0, n_tiles, 0). */
 OX_API OX_NODISCARD ox_status *ox_task_for(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx);
 
-/* Makes a status for a tile function to return. */
+/* Makes a status for a tile or unit function to return. */
 OX_API OX_NODISCARD ox_status *ox_task_error(ox_code code, const char *text);
+
+/* --- Tasks: work that is submitted now and waited for later, or never ------------------------------------------- */
+
+/* A task is |n_units| calls of |fn|, in any order and at the same time, that begin when its parents have ended. Handles
+ * are counted; NULL as a handle means a task that has ended well. */
+typedef struct ox_task ox_task;
+
+/* Runs one unit. An error is the task's result: units not yet started are skipped. */
+typedef ox_status *(*ox_unit_fn)(void *payload, uint32_t unit);
+
+enum {
+  OX_TASK_ASYNC = 1,     /* never run by ox_task_submit itself */
+  OX_TASK_TIMED = 2,     /* measure for ox_task_ms */
+  OX_TASK_RUN_ANYWAY = 4 /* run even if a parent failed; without it the task ends with the parent's error */
+};
+
+/* Zero everything, set struct_size = sizeof(ox_task_opts), then what you need. Append only. */
+typedef struct ox_task_opts {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint32_t n_units; /* 0: a barrier, which ends as soon as its parents have */
+  uint32_t n_parents;
+  ox_unit_fn fn; /* NULL: a barrier */
+  void *payload;
+  size_t payload_bytes;            /* not 0: the task gets a copy of so many bytes (256 or fewer without allocating) */
+  void (*payload_delete)(void *p); /* called once when the task has ended; the payload is then not copied */
+  ox_task *const *parents;         /* NULL entries are skipped */
+} ox_task_opts;
+
+/* Submits a task; |pool| NULL is the default pool. A task of one unit without unfinished parents and without
+ * OX_TASK_ASYNC runs at once: *out_task is then NULL and its error is returned. Otherwise *out_task is a handle to
+ * release; pass NULL to have none. Errors (INVALID_ARGUMENT, OUT_OF_MEMORY): nothing is submitted, the payload stays
+ * the caller's. */
+OX_API OX_NODISCARD ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out_task);
+
+OX_API ox_task *ox_task_retain(ox_task *task);
+OX_API void ox_task_release(ox_task *task); /* does not wait */
+
+/* Waits until the task has ended and returns its error, if any, to each who waits. Meanwhile this thread runs other
+ * units of the pool. A unit may wait for tasks that do not depend on it. */
+OX_API OX_NODISCARD ox_status *ox_task_wait(ox_task *task);
+OX_API OX_NODISCARD ox_status *ox_task_wait_release(ox_task *task);
+OX_API int ox_task_is_done(const ox_task *task);
+
+/* Units not yet started are skipped and the task ends with CANCELLED; so do tasks that descend from it, unless they say
+ * RUN_ANYWAY. No effect on a task that has ended. */
+OX_API void ox_task_cancel(ox_task *task);
+
+/* Runs units of |pool| (NULL: the default pool) until |stop(ctx)| is true. It is asked between units and while idle. */
+OX_API void ox_pool_work_until(ox_pool *pool, int (*stop)(void *ctx), void *ctx);
+
+/* 1 .. size - 1 on a worker of some pool, 0 on any other thread. */
+OX_API uint32_t ox_pool_thread_id(void);
+
+/* Milliseconds from the first unit's start to the last one's end; and from the start of |a| to the start of |b|. Both
+ * must have ended and have been submitted with OX_TASK_TIMED; else 0. */
+OX_API double ox_task_ms(const ox_task *task);
+OX_API double ox_task_ms_between(const ox_task *a, const ox_task *b);
+
+/* The task whose unit the calling thread runs; NULL outside of units. Borrowed. */
+OX_API ox_task *ox_task_current(void);
+/* Leaves |object| with a task until its memory is freed, for language bindings that carry exceptions. The first one
+ * stays; |object_delete| is called at once on later ones. */
+OX_API void ox_task_keep(ox_task *task, void *object, void (*object_delete)(void *object));
+OX_API void *ox_task_kept(const ox_task *task);
 
 #ifdef __cplusplus
 }

@@ -67,7 +67,7 @@ static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
 /* Tries every lane of the slot but our own: the owner's first, as it had the most to begin with, then those after our
  * own, so that thieves spread. */
 static uint32_t steal_any(run *r, uint32_t *out_begin) {
-  uint32_t others = r->pool->size - 1;
+  uint32_t others = ox_pool_threads(r->pool) - 1;
   for (uint32_t k = 0; k <= others; k++) {
     uint32_t lane = k ? 1 + (r->worker + k - 1) % others : 0;
     if (lane == r->lane) continue;
@@ -185,7 +185,7 @@ static void finish(run *r) {
     return;
   }
   if (report(r) == 0) return;
-  uint64_t start = 0, budget = r->pool->crowded ? WAIT_CROWDED_NS : WAIT_SPIN_NS;
+  uint64_t start = 0, budget = ox_pool_is_crowded(r->pool) ? WAIT_CROWDED_NS : WAIT_SPIN_NS;
   for (;;) {
     for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
       if (!atomic_load_explicit(&slot->pending, memory_order_acquire)) return;
@@ -212,13 +212,17 @@ static void finish(run *r) {
   atomic_store_explicit(&slot->pending, 0, memory_order_relaxed); /* drops WAITING */
 }
 
+static _Thread_local uint32_t n_owned OX_TLS_FAST;
+
+uint32_t ox_loops_owned(void) { return n_owned; }
+
 static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   uint32_t slot_index, worker = ox_pool_self(pool);
   ox_loop_slot *slot = take_slot(pool, &slot_index);
   if (!slot) return fn(ctx, 0, n_tiles, worker);
   int64_t block = OX_LIKELY(n_tiles <= MOST_BLOCKS) ? 1 : 1 + (n_tiles - 1) / MOST_BLOCKS;
   uint32_t n = (uint32_t)(block == 1 ? n_tiles : 1 + (n_tiles - 1) / block);
-  uint32_t grain = n >> pool->grain_shift;
+  uint32_t grain = n >> atomic_load_explicit(&pool->grain_shift, memory_order_relaxed);
   slot->fn = fn, slot->ctx = ctx, slot->n_tiles = n_tiles, slot->block_tiles = block;
   slot->grain = grain = grain ? grain : 1;
   atomic_store_explicit(&slot->error, NULL, memory_order_relaxed);
@@ -227,6 +231,7 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
   atomic_exchange_explicit(&slot->range0, pack(grain, n), memory_order_seq_cst);
   if (ox_pool_any_asleep(pool)) ox_pool_wake(pool, OX_MIN(n - 1, 2)); /* P2 */
 
+  n_owned++;
   run r = {pool, slot, &slot->range0, slot_index, 0, worker, 0};
   uint32_t begin = 0, claimed = grain;
   do {
@@ -234,6 +239,7 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
     claimed = steal_any(&r, &begin);
   } while (claimed);
   finish(&r);
+  n_owned--;
   ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with set_error */
   atomic_store_explicit(&slot->busy, 0, memory_order_release);              /* pairs with take_slot */
   return st;
@@ -241,7 +247,7 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
 
 ox_status *ox_task_for(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   if (n_tiles <= 0) return NULL;
-  if (!pool || n_tiles == 1 || pool->size <= 1) return fn(ctx, 0, n_tiles, 0);
+  if (!pool || n_tiles == 1 || ox_pool_threads(pool) <= 1) return fn(ctx, 0, n_tiles, 0);
   if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
   return run_shared(pool, n_tiles, fn, ctx);
 }

@@ -52,6 +52,8 @@ typedef struct ox_loop_slot {
 
 /* Runs blocks of any open loop on worker |index|; false if there was nothing to claim. */
 bool ox_loops_help(ox_pool *pool, uint32_t index);
+/* Loops that the calling thread has open, on any pool. */
+uint32_t ox_loops_owned(void);
 /* True if some open loop has unclaimed blocks in its owner's lane: W2 of the proof in pool.h. */
 bool ox_loops_any(const ox_pool *pool);
 

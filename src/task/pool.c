@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "task/park.h"
+#include "task/queue.h"
 #include "task/topology.h"
 
 atomic_uint ox_fork_count;
@@ -15,6 +16,7 @@ static void count_fork(void) { atomic_fetch_add_explicit(&ox_fork_count, 1, memo
 static size_t worker_bytes(const ox_pool *pool) {
   return OX_ROUND_UP(sizeof(ox_worker) + pool->n_slots * sizeof(ox_lane), OX_CACHE_LINE);
 }
+static size_t queues_bytes(const ox_pool *pool) { return pool->n_queues * sizeof(ox_task_queue); }
 static size_t slots_bytes(const ox_pool *pool) { return pool->n_slots * sizeof(ox_loop_slot); }
 
 static void *new_lines(size_t bytes) {
@@ -39,41 +41,49 @@ static ox_status *check(const ox_pool_opts *given, ox_pool_opts *out) {
   return NULL;
 }
 
-static ox_status *start_workers(ox_pool *pool) {
-  for (uint32_t i = 1; i < pool->size; i++) {
+/* Sets the size and what follows from it. */
+static void set_size(ox_pool *pool, uint32_t n) {
+  uint32_t shift = 6;
+  while (1u << (shift - 6) < n) shift++;
+  atomic_store_explicit(&pool->size, n, memory_order_relaxed);
+  atomic_store_explicit(&pool->grain_shift, shift, memory_order_relaxed);
+  atomic_store_explicit(&pool->crowded, n > ox_topology_usable(), memory_order_relaxed);
+}
+
+/* Starts workers [from, to), made if need be. On an error those before the first that failed run. */
+static ox_status *start_workers(ox_pool *pool, uint32_t from, uint32_t to) {
+  for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
+    if (!w && !(w = pool->workers[i] = new_lines(worker_bytes(pool)))) return ox_oom();
+    w->index = i, w->pool = pool;
+    atomic_store_explicit(&w->quit, false, memory_order_relaxed);
     OX_TRY(ox_thread_start(&pool->opts, ox_worker_main, w, &w->thread));
     w->started = true;
   }
   return NULL;
 }
 
-/* All workers leave and are joined. */
-static void stop_workers(ox_pool *pool) {
-  atomic_store_explicit(&pool->stop, true, memory_order_seq_cst); /* P1 of the handshake; waking all is P2 */
-  for (uint32_t i = 1; i < pool->size; i++) {
+/* Workers [from, to) leave and are joined. */
+static void stop_workers(ox_pool *pool, uint32_t from, uint32_t to) {
+  for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
     if (!w || !w->started) continue;
+    atomic_store_explicit(&w->quit, true, memory_order_seq_cst); /* P1 of the handshake; waking all is P2 */
     atomic_store_explicit(&w->parked, 0, memory_order_seq_cst);
     ox_park_wake(&w->parked, 0);
   }
-  for (uint32_t i = 1; i < pool->size; i++) {
+  for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
     if (w && w->started) ox_thread_join(&pool->opts, w->thread), w->started = false;
   }
 }
 
-static ox_status *make_parts(ox_pool *pool) {
-  pool->n_slots = pool->size <= 1 ? 0 : OX_MAX(16, OX_MIN(2 * pool->size, OX_SLOTS_MAX));
-  if (!pool->n_slots) return NULL;
+static ox_status *make_parts(ox_pool *pool, uint32_t size) {
+  pool->n_slots = OX_MAX(16, OX_MIN(2 * size, OX_SLOTS_MAX));
+  pool->n_queues = OX_CLIENT_QUEUES + OX_MAX(size, 2) - 1;
   pool->slots = new_lines(slots_bytes(pool));
-  if (!pool->slots) return ox_oom();
-  for (uint32_t i = 1; i < pool->size; i++) {
-    ox_worker *w = pool->workers[i] = new_lines(worker_bytes(pool));
-    if (!w) return ox_oom();
-    w->index = i, w->pool = pool;
-  }
-  return NULL;
+  pool->queues = new_lines(queues_bytes(pool));
+  return pool->slots && pool->queues ? NULL : ox_oom();
 }
 
 ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
@@ -86,14 +96,12 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
   snprintf(pool->name, sizeof pool->name, "%s", o.name ? o.name : "onyx");
   o.name = pool->name;
   pool->opts = o;
-  pool->size = o.n_threads;
   pool->allowed = ox_thread_mask();
-  pool->crowded = o.n_threads > ox_topology_usable();
-  for (pool->grain_shift = 6; 1u << (pool->grain_shift - 6) < pool->size;) pool->grain_shift++;
+  set_size(pool, o.n_threads);
   ox_thread_at_fork(count_fork);
   atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count), memory_order_relaxed);
-  OX_TRY_TO(done, st, make_parts(pool));
-  OX_TRY_TO(done, st, start_workers(pool));
+  OX_TRY_TO(done, st, make_parts(pool, o.n_threads));
+  OX_TRY_TO(done, st, start_workers(pool, 1, o.n_threads));
   *out_pool = pool, pool = NULL;
 done:
   ox_pool_destroy(pool);
@@ -102,10 +110,40 @@ done:
 
 void ox_pool_destroy(ox_pool *pool) {
   if (!pool) return;
-  if (!ox_pool_is_stale(pool)) stop_workers(pool); /* in a forked child they do not exist */
-  for (uint32_t i = 1; i < pool->size; i++) ox_delete(ox_alloc_heap(), pool->workers[i], worker_bytes(pool));
+  if (!ox_pool_is_stale(pool)) stop_workers(pool, 1, OX_POOL_MAX); /* in a forked child they do not exist */
+  for (uint32_t i = 1; i < OX_POOL_MAX; i++) ox_delete(ox_alloc_heap(), pool->workers[i], worker_bytes(pool));
+  ox_queue_free_all(pool);
+  ox_delete(ox_alloc_heap(), pool->queues, queues_bytes(pool));
   ox_delete(ox_alloc_heap(), pool->slots, slots_bytes(pool));
   ox_delete(ox_alloc_heap(), pool, sizeof *pool);
+}
+
+/* No loop starts while all slots are taken; those asked for meanwhile run in their callers. */
+static void hold_slots(ox_pool *pool, bool hold) {
+  for (uint32_t i = 0; i < pool->n_slots; i++) {
+    if (!hold) atomic_store_explicit(&pool->slots[i].busy, 0, memory_order_release);
+    while (hold && atomic_exchange_explicit(&pool->slots[i].busy, 1, memory_order_acquire)) ox_thread_yield();
+  }
+}
+
+ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
+  if (!pool && !(pool = ox_pool_default())) return ox_oom();
+  if (!n_threads) n_threads = ox_pool_default_size();
+  if (n_threads > OX_POOL_MAX)
+    return ox_fail(OX_LIMIT, "a pool of %u threads: at most %d", (unsigned)n_threads, OX_POOL_MAX);
+  if (ox_pool_thread_id() || ox_task_current() || ox_loops_owned())
+    return ox_fail(OX_INVALID_ARGUMENT, "a pool cannot be resized from inside a loop or a task");
+  if (ox_pool_is_stale(pool)) ox_pool_rebuild(pool);
+  while (atomic_flag_test_and_set_explicit(&pool->resizing, memory_order_acquire)) ox_thread_yield();
+  hold_slots(pool, true);
+  uint32_t before = ox_pool_threads(pool);
+  stop_workers(pool, n_threads, before);
+  ox_status *st = start_workers(pool, before, n_threads);
+  if (st) stop_workers(pool, before, n_threads);
+  set_size(pool, st ? before : n_threads);
+  hold_slots(pool, false);
+  atomic_flag_clear_explicit(&pool->resizing, memory_order_release);
+  return st;
 }
 
 /* Only the thread that called fork() lives on: no worker runs, every loop in progress is gone. Threads of the child
@@ -115,21 +153,21 @@ void ox_pool_rebuild(ox_pool *pool) {
   while (atomic_flag_test_and_set_explicit(&rebuilding, memory_order_acquire)) ox_thread_yield();
   if (ox_pool_is_stale(pool)) {
     memset(pool->slots, 0, slots_bytes(pool));
+    memset(pool->queues, 0, queues_bytes(pool)); /* tasks of the parent are dropped; destroy frees them */
     for (uint32_t i = 0; i < OX_COUNT(pool->asleep); i++)
       atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);
     atomic_store_explicit(&pool->n_used, 0, memory_order_relaxed);
-    for (uint32_t i = 1; i < pool->size; i++) {
-      ox_worker *w = pool->workers[i];
-      memset(w, 0, worker_bytes(pool));
-      w->index = i, w->pool = pool;
-    }
-    ox_status_free(start_workers(pool)); /* with fewer workers, or none, loops still run: in the caller */
+    atomic_store_explicit(&pool->n_waiting, 0, memory_order_relaxed);
+    atomic_flag_clear_explicit(&pool->resizing, memory_order_relaxed);
+    for (uint32_t i = 1; i < OX_POOL_MAX; i++)
+      if (pool->workers[i]) memset(pool->workers[i], 0, worker_bytes(pool));
+    ox_status_free(start_workers(pool, 1, ox_pool_threads(pool))); /* with fewer workers, or none, loops still run */
     atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count), memory_order_release); /* pairs with is_stale */
   }
   atomic_flag_clear_explicit(&rebuilding, memory_order_release);
 }
 
-uint32_t ox_pool_size(const ox_pool *pool) { return pool ? pool->size : 1; }
+uint32_t ox_pool_size(const ox_pool *pool) { return pool ? ox_pool_threads(pool) : 1; }
 
 /* A CAS, not a lock: a lock could be held by a thread that a fork left behind. The loser's pool goes away at once. */
 ox_pool *ox_pool_default(void) {

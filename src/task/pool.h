@@ -4,10 +4,11 @@
  * Sleeping is Dekker's handshake. All four steps are seq_cst, so they lie in one total order S:
  *     owner of a loop                              worker that wants to sleep
  *     P1 publish the range (xchg range0)           W1 announce (fetch_or its bit in |asleep|)
- *     P2 look for sleepers (load |asleep|)         W2 look for work (load n_used, range0 of each slot), then |stop|
+ *     P2 look for sleepers (load |asleep|)         W2 look for work (load n_used, range0 of each slot)
  * If W2 misses P1 then W2 precedes P1 in S, hence W1 < W2 < P1 < P2 and P2 sees the bit: the owner wakes the worker.
  * If P2 misses W1 then P2 precedes W1, hence P1 < P2 < W1 < W2 and the worker sees the range. One of the two always
- * happens. (n_used is raised before P1, so the same holds for a slot used for the first time.) |stop| is P1 of destroy.
+ * happens. (n_used is raised before P1, so the same holds for a slot used for the first time.) The
+ * same with a queue's |count| for range0 (tasks), and with |quit| (ending a worker: all of them are woken).
  *
  * Waking: whoever clears a worker's bit (the old value had it) owes that worker one "parked = 0, wake". A worker that
  * cancels W1 and finds its bit gone is owed a wake that may come late, at worst during its next sleep: it then wakes
@@ -43,29 +44,45 @@ typedef struct ox_worker {
   ox_pool *pool;
   ox_thread thread;
   bool started;
+  atomic_bool quit;
   uint32_t spin_ns;   /* adaptive budget, this worker's only */
   uint32_t next_slot; /* where to look first, this worker's only */
   ox_lane lanes[];    /* this worker's range in each slot */
 } ox_worker;
 
+struct ox_task_chunk;
+
 struct ox_pool {
-  /* Read by all, written rarely. */
-  uint32_t size;
-  uint32_t n_slots;
-  uint32_t grain_shift; /* a claim takes n_blocks >> grain_shift, at least one */
-  bool crowded;         /* more threads than processors: spinning only keeps others from working */
-  atomic_uint epoch;    /* value of ox_fork_epoch() these threads belong to */
-  atomic_bool stop;
+  /* Read by all, written rarely. Those that a resize changes are atomic, relaxed: it holds every slot meanwhile, so no
+   * loop sees two values, and for others any value does. */
+  atomic_uint size;
+  atomic_uint grain_shift; /* a claim takes n_blocks >> grain_shift, at least one */
+  atomic_bool crowded;     /* more threads than processors: spinning only keeps others from working */
+  uint32_t n_slots, n_queues;
+  atomic_flag resizing;
+  atomic_uint epoch;   /* ox_fork_count when these threads were made */
   atomic_bool steers;  /* wakers choose where a worker must not run (worker.c) */
   atomic_uint n_used;  /* slots below were used at least once; idle workers watch only these */
   ox_cpu_mask allowed; /* affinity of the thread that made the pool */
   ox_pool_opts opts;
   char name[16];
   ox_loop_slot *slots;
+  struct ox_task_queue *queues;
+  _Atomic(struct ox_task_chunk *) chunks; /* all task memory */
   /* Bit i of word w: worker 64 w + i sleeps. */
   _Alignas(OX_CACHE_LINE) atomic_uint_least64_t asleep[OX_POOL_MAX / 64];
-  ox_worker *workers[OX_POOL_MAX]; /* [0] is NULL; stable until destroy */
+  /* Threads that wait for a task and sleep (task.h). */
+  _Alignas(OX_CACHE_LINE) atomic_uint n_waiting;
+  atomic_uint wait_epoch;
+  ox_worker *workers[OX_POOL_MAX]; /* [0] is NULL; made when first needed, stable until destroy */
 };
+
+static inline uint32_t ox_pool_threads(const ox_pool *pool) {
+  return atomic_load_explicit(&pool->size, memory_order_relaxed);
+}
+static inline bool ox_pool_is_crowded(const ox_pool *pool) {
+  return atomic_load_explicit(&pool->crowded, memory_order_relaxed);
+}
 
 /* The index of the calling thread in |pool|; 0 if it is not one of its workers. */
 uint32_t ox_pool_self(const ox_pool *pool);
@@ -75,11 +92,15 @@ void ox_pool_wake(ox_pool *pool, uint32_t want);
 
 /* True if somebody sleeps; the load is P2 of the proof. */
 static inline bool ox_pool_any_asleep(const ox_pool *pool) {
-  uint32_t words = (pool->size + 63) / 64;
+  uint32_t words = (ox_pool_threads(pool) + 63) / 64;
   for (uint32_t i = 0; i < words; i++)
     if (atomic_load_explicit(&pool->asleep[i], memory_order_seq_cst)) return true;
   return false;
 }
+
+/* Helps until |task| has ended; raises wait_epoch (wait.c). */
+void ox_pool_wait_task(ox_task *task);
+void ox_pool_wake_waiter(ox_pool *pool, bool all);
 
 /* Body of a worker thread (worker.c). */
 void ox_worker_main(void *worker);

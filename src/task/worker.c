@@ -4,6 +4,8 @@
 
 #include "task/park.h"
 #include "task/pool.h"
+#include "task/queue.h"
+#include "task/task.h"
 
 enum {
   SPIN_LEAST_NS = 20 * 1000, /* a fork-join gap inside a model; 0.4 % of a core with one loop every 5 ms */
@@ -19,6 +21,8 @@ static _Thread_local struct {
   const ox_pool *pool;
   uint32_t index;
 } self OX_TLS_FAST;
+
+uint32_t ox_pool_thread_id(void) { return self.index; }
 
 uint32_t ox_pool_self(const ox_pool *pool) { return self.pool == pool ? self.index : 0; }
 
@@ -46,7 +50,7 @@ static void rouse(ox_worker *w, int cpu) {
 }
 
 void ox_pool_wake(ox_pool *pool, uint32_t want) {
-  uint32_t words = (pool->size + 63) / 64;
+  uint32_t words = (ox_pool_threads(pool) + 63) / 64;
   int cpu = ox_thread_cpu();
   for (uint32_t i = 0; i < words && want; i++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[i], memory_order_seq_cst);
@@ -58,13 +62,18 @@ void ox_pool_wake(ox_pool *pool, uint32_t want) {
   }
 }
 
-static bool stopping(const ox_pool *pool) { return atomic_load_explicit(&pool->stop, memory_order_seq_cst); }
+static bool stopping(const ox_worker *w) { return atomic_load_explicit(&w->quit, memory_order_seq_cst); }
+
+/* Loops first: somebody waits for them. */
+static bool help(ox_worker *w) {
+  return ox_loops_help(w->pool, w->index) || ox_tasks_help(w->pool, ox_queue_own(w->pool));
+}
 
 static void sleep_until_woken(ox_worker *w) {
   ox_pool *pool = w->pool;
   atomic_store_explicit(&w->parked, 1, memory_order_seq_cst);
   atomic_fetch_or_explicit(&pool->asleep[w->index / 64], (uint64_t)1 << w->index % 64, memory_order_seq_cst); /* W1 */
-  if (!ox_loops_any(pool) && !stopping(pool)) {                                                               /* W2 */
+  if (!ox_loops_any(pool) && !ox_queue_any(pool) && !stopping(w)) {                                           /* W2 */
     while (atomic_load_explicit(&w->parked, memory_order_acquire)) ox_park_wait(&w->parked, 1);
   }
   (void)take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
@@ -76,7 +85,7 @@ static bool spin(ox_worker *w, uint64_t budget_ns) {
   uint64_t start = ox_thread_now_ns(), last = start;
   for (;;) {
     for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-      if (ox_loops_help(w->pool, w->index) || stopping(w->pool)) return true;
+      if (help(w) || stopping(w)) return true;
       ox_pause();
     }
     uint64_t now = ox_thread_now_ns();
@@ -88,7 +97,8 @@ static bool spin(ox_worker *w, uint64_t budget_ns) {
 /* Just woken: are we in the way of the thread that woke us? */
 static void check_place(ox_worker *w) {
   int cpu = ox_thread_cpu();
-  if (w->pool->crowded || cpu < 0 || cpu != atomic_load_explicit(&w->waker_cpu, memory_order_relaxed)) return;
+  if (ox_pool_is_crowded(w->pool) || cpu < 0 || cpu != atomic_load_explicit(&w->waker_cpu, memory_order_relaxed))
+    return;
   atomic_store_explicit(&w->pool->steers, true, memory_order_relaxed);
   steer(w, cpu);
 }
@@ -97,7 +107,7 @@ static uint64_t spin_budget(const ox_worker *w) {
   const ox_pool *pool = w->pool;
   if (pool->opts.no_spin) return 0;
   if (pool->opts.spin_us) return (uint64_t)pool->opts.spin_us * 1000;
-  return pool->crowded ? SPIN_CROWDED_NS : w->spin_ns;
+  return ox_pool_is_crowded(pool) ? SPIN_CROWDED_NS : w->spin_ns;
 }
 
 /* Short naps ask for longer spinning, long ones for shorter. */
@@ -118,14 +128,15 @@ void ox_worker_main(void *worker) {
   char name[32];
   snprintf(name, sizeof name, "%.10s-%u", pool->name, (unsigned)w->index % 10000);
   ox_thread_set_name(name);
-  if (pool->opts.flags & OX_POOL_FLUSH_DENORMALS) ox_thread_flush_denormals();
+  if (pool->opts.flags & OX_POOL_FLUSH_DENORMALS) (void)ox_thread_flush_denormals();
   w->spin_ns = SPIN_LEAST_NS;
-  while (!stopping(pool)) {
-    if (ox_loops_help(pool, w->index) || spin(w, spin_budget(w))) continue;
+  while (!stopping(w)) {
+    if (help(w) || spin(w, spin_budget(w))) continue;
     uint64_t start = ox_thread_now_ns();
     sleep_until_woken(w);
     check_place(w);
     adapt(w, ox_thread_now_ns() - start);
   }
-  self.pool = NULL;
+  if (ox_queue_any(pool)) ox_pool_wake(pool, 1); /* the wake that let us go may have been for this */
+  self.pool = NULL, self.index = 0;
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/queue.h - ready tasks and spare task memory, one queue per worker and a few for other threads.
+ *
+ * A queue is a list under a lock that is only ever tried, never waited for: a thread may be descheduled while it holds
+ * one, and then the others use other queues. The lock is held for a few instructions on a line that is usually its
+ * user's own. |count| may be read without the lock: seq_cst, it is P1 and W2 of the proof in pool.h. */
+#ifndef OX_TASK_QUEUE_H
+#define OX_TASK_QUEUE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "onyx/task.h"
+
+enum { OX_CLIENT_QUEUES = 4 }; /* for threads that are not workers */
+
+typedef struct ox_task_queue {
+  _Alignas(64) atomic_uint lock;
+  atomic_uint count;        /* tasks from head to tail */
+  ox_task *head, *tail;     /* ready, oldest first; under lock */
+  _Atomic(ox_task *) spare; /* free task memory; written under lock */
+} ox_task_queue;
+
+/* Units [begin, begin + n) of a task, to be run now. */
+typedef struct ox_claim {
+  ox_task *task; /* NULL: nothing */
+  uint32_t begin, n;
+  bool more; /* units of the same task are left */
+} ox_claim;
+
+/* The calling thread's queue. */
+uint32_t ox_queue_own(const ox_pool *pool);
+/* Appends a chain of ready tasks (linked by next) to queue |own| or a later one, and wakes who can run them. */
+void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n_tasks, uint32_t n_units);
+/* Claims units: own queue first, then the others', of which several tasks may move to our own. */
+ox_claim ox_queue_claim(ox_pool *pool, uint32_t own);
+/* True if some queue has a task. */
+bool ox_queue_any(const ox_pool *pool);
+
+/* Task memory. NULL on out of memory. Contents are whatever they were. */
+ox_task *ox_queue_new_task(ox_pool *pool, uint32_t own);
+void ox_queue_free_task(ox_pool *pool, uint32_t own, ox_task *task);
+/* At the pool's end: discards every task and frees the memory. */
+void ox_queue_free_all(ox_pool *pool);
+
+#endif

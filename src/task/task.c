@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/task.c - submitting, running and ending tasks. The protocols are explained and proved in task.h. */
+#include "task/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "task/park.h"
+#include "task/pool.h"
+#include "task/queue.h"
+
+/* An object a binding leaves with a task. */
+struct ox_kept {
+  void *object;
+  void (*object_delete)(void *object);
+};
+
+static ox_task_link closed_link;
+#define CLOSED (&closed_link)
+
+static _Thread_local ox_task *current OX_TLS_FAST;
+
+ox_task *ox_task_current(void) { return current; }
+
+static bool is_done(const ox_task *t) { return atomic_load_explicit(&t->state, memory_order_seq_cst) & OX_TASK_DONE; }
+
+static bool has_failed(const ox_task *t) { return atomic_load_explicit(&t->error, memory_order_acquire) != NULL; }
+
+/* The first error stays. acq_rel: whoever sees it reads its text. */
+static void set_error(ox_task *t, ox_status *st) {
+  ox_status *none = NULL;
+  if (!atomic_compare_exchange_strong_explicit(&t->error, &none, st, memory_order_acq_rel, memory_order_relaxed))
+    ox_status_free(st);
+}
+
+/* A status of our own with the task's error, or NULL. */
+static ox_status *copy_error(const ox_task *t) {
+  const ox_status *st = atomic_load_explicit(&t->error, memory_order_acquire); /* pairs with set_error */
+  return st ? ox_fail(ox_status_code(st), "%s", ox_status_message(st)) : NULL;
+}
+
+static void free_owned(ox_task *t) {
+  if (t->links != t->own) ox_delete(ox_alloc_heap(), t->links, 0);
+  t->links = t->own;
+  if (t->payload_delete) t->payload_delete(t->payload);
+  t->payload_delete = NULL;
+}
+
+static void free_rest(ox_task *t) {
+  ox_status_free(atomic_exchange_explicit(&t->error, NULL, memory_order_acquire));
+  struct ox_kept *kept = atomic_exchange_explicit(&t->kept, NULL, memory_order_acquire);
+  if (!kept) return;
+  kept->object_delete(kept->object);
+  ox_delete(ox_alloc_heap(), kept, sizeof *kept);
+}
+
+void ox_task_discard(ox_task *t) {
+  if (!atomic_load_explicit(&t->refs, memory_order_acquire)) return; /* a spare */
+  if (!is_done(t)) free_owned(t);
+  free_rest(t);
+}
+
+ox_task *ox_task_retain(ox_task *t) {
+  if (t) atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+  return t;
+}
+
+void ox_task_release(ox_task *t) {
+  if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
+  free_rest(t);
+  ox_queue_free_task(t->pool, ox_queue_own(t->pool), t);
+}
+
+/* A chain of tasks that became ready, in the order found. */
+typedef struct chain {
+  ox_task *first, *last;
+  uint32_t n, n_units;
+} chain;
+
+static void chain_add(chain *c, ox_task *t) {
+  t->next = NULL;
+  if (c->last)
+    c->last->next = t;
+  else
+    c->first = t;
+  c->last = t, c->n++, c->n_units += OX_MIN(t->n_units, 2u);
+}
+
+/* One parent fewer. The failure travels first: after the decrement the child may be running, or gone. */
+static void parent_ended(const ox_task *parent, ox_task *child, chain *ready) {
+  if (has_failed(parent) && !(child->flags & OX_TASK_RUN_ANYWAY)) set_error(child, copy_error(parent));
+  /* acq_rel: the child's units see what all parents wrote */
+  if (atomic_fetch_sub_explicit(&child->wait_parents, 1, memory_order_acq_rel) == 1) chain_add(ready, child);
+}
+
+/* All units have run: tells children and waiters, drops the run's reference. */
+static void end_one(ox_task *t, chain *ready) {
+  if (t->flags & OX_TASK_TIMED) t->end_ns = ox_thread_now_ns();
+  free_owned(t);
+  ox_task_link *link = atomic_exchange_explicit(&t->children, CLOSED, memory_order_acq_rel);
+  while (link) {
+    ox_task_link *next = link->next; /* read before the child may go */
+    parent_ended(t, link->child, ready);
+    link = next;
+  }
+  ox_pool *pool = t->pool;
+  if (atomic_fetch_or_explicit(&t->state, OX_TASK_DONE, memory_order_seq_cst) & OX_TASK_WAITED)
+    ox_pool_wake_waiter(pool, true);
+  ox_task_release(t);
+}
+
+static void flush(chain *ready) {
+  if (!ready->n) return;
+  ox_pool *pool = ready->first->pool;
+  ox_queue_push(pool, ox_queue_own(pool), ready->first, ready->last, ready->n, ready->n_units);
+  *ready = (chain){0};
+}
+
+/* Ends |t| and the barriers this sets free, in a loop rather than by recursion: chains of barriers may be long. Queues
+ * the tasks that became ready. */
+static void end_task(ox_task *t) {
+  chain ready = {0};
+  ox_task *ending = t;
+  t->next = NULL;
+  while (ending) {
+    chain found = {0};
+    ox_task *next = ending->next;
+    end_one(ending, &found);
+    ending = next;
+    for (ox_task *f = found.first; f; f = next) {
+      next = f->next;
+      if (!f->fn) {
+        f->next = ending, ending = f;
+        continue;
+      }
+      if (ready.n && ready.first->pool != f->pool) flush(&ready);
+      chain_add(&ready, f);
+    }
+  }
+  flush(&ready);
+}
+
+static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
+  ox_task *outer = current;
+  current = t;
+  if ((t->flags & OX_TASK_TIMED) && !atomic_load_explicit(&t->first_ns, memory_order_relaxed)) {
+    uint_least64_t none = 0;
+    (void)atomic_compare_exchange_strong_explicit(&t->first_ns, &none, ox_thread_now_ns(), memory_order_relaxed,
+                                                  memory_order_relaxed);
+  }
+  for (uint32_t i = begin; i - begin < n && !has_failed(t); i++) {
+    ox_status *st = t->fn(t->payload, i);
+    if (OX_UNLIKELY(st != NULL)) set_error(t, st);
+  }
+  current = outer;
+  /* acq_rel: who ends the task sees what all units wrote */
+  if (atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) end_task(t);
+}
+
+bool ox_tasks_help(ox_pool *pool, uint32_t own) {
+  ox_claim c = ox_queue_claim(pool, own);
+  if (!c.task) return false;
+  if (c.more && ox_pool_any_asleep(pool)) ox_pool_wake(pool, 2);
+  run_units(c.task, c.begin, c.n);
+  return true;
+}
+
+static ox_status *check(const ox_task_opts *opts) {
+  if (!opts || opts->struct_size < sizeof *opts)
+    return ox_fail(OX_INVALID_ARGUMENT, "ox_task_opts.struct_size: set it to sizeof(ox_task_opts)");
+  if (opts->n_parents && !opts->parents)
+    return ox_fail(OX_INVALID_ARGUMENT, "n_parents is %u but parents is NULL", (unsigned)opts->n_parents);
+  if (opts->payload_bytes && !opts->payload) return ox_fail(OX_INVALID_ARGUMENT, "payload_bytes without a payload");
+  return NULL;
+}
+
+/* Copies the payload and makes room for the links; false on out of memory, with nothing left behind. */
+static bool take_payload(ox_task *t, const ox_task_opts *o, uint32_t n_parents) {
+  t->links = t->own;
+  if (n_parents > OX_TASK_LINKS && !(t->links = ox_new(ox_alloc_heap(), n_parents * sizeof *t->links))) return false;
+  t->payload = o->payload, t->payload_delete = o->payload_delete;
+  if (!o->payload_bytes || o->payload_delete) return true;
+  t->payload = t->bytes;
+  if (o->payload_bytes > sizeof t->bytes) {
+    t->payload = ox_new(ox_alloc_heap(), o->payload_bytes);
+    t->payload_delete = free;
+    if (!t->payload) {
+      t->payload_delete = NULL;
+      free_owned(t);
+      return false;
+    }
+  }
+  memcpy(t->payload, o->payload, o->payload_bytes);
+  return true;
+}
+
+/* Hangs |t| on its parents; queues it if all of them have ended. */
+static void add_parents(ox_task *t, const ox_task_opts *o) {
+  uint32_t ended = 0, k = 0;
+  for (uint32_t i = 0; i < o->n_parents; i++) {
+    ox_task *parent = o->parents[i];
+    if (!parent) continue;
+    ox_task_link *link = &t->links[k++], *head = atomic_load_explicit(&parent->children, memory_order_acquire);
+    link->child = t;
+    do {
+      link->next = head;
+    } while (head != CLOSED && !atomic_compare_exchange_weak_explicit(&parent->children, &head, link,
+                                                                      memory_order_acq_rel, memory_order_acquire));
+    if (head != CLOSED) continue;
+    ended++;
+    if (has_failed(parent) && !(t->flags & OX_TASK_RUN_ANYWAY)) set_error(t, copy_error(parent));
+  }
+  /* acq_rel: pairs with parent_ended */
+  if (atomic_fetch_sub_explicit(&t->wait_parents, ended + 1, memory_order_acq_rel) != ended + 1) return;
+  if (t->fn)
+    ox_queue_push(t->pool, ox_queue_own(t->pool), t, t, 1, t->n_units);
+  else
+    end_task(t);
+}
+
+static ox_status *run_now(const ox_task_opts *o) {
+  ox_task *outer = current;
+  current = NULL;
+  ox_status *st = o->fn ? o->fn(o->payload, 0) : NULL;
+  current = outer;
+  if (o->payload_delete) o->payload_delete(o->payload);
+  return st;
+}
+
+ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out_task) {
+  if (out_task) *out_task = NULL;
+  OX_TRY(check(opts));
+  uint32_t n_parents = 0, n_units = opts->fn && opts->n_units ? opts->n_units : 0;
+  for (uint32_t i = 0; i < opts->n_parents; i++) n_parents += opts->parents[i] != NULL;
+  if (n_units <= 1 && !n_parents && !(opts->flags & (OX_TASK_ASYNC | OX_TASK_TIMED))) return run_now(opts);
+  if (!pool && !(pool = ox_pool_default())) return ox_oom();
+  if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
+  uint32_t own = ox_queue_own(pool);
+  ox_task *t = ox_queue_new_task(pool, own);
+  if (!t) return ox_oom();
+  if (!take_payload(t, opts, n_parents)) {
+    ox_queue_free_task(pool, own, t);
+    return ox_oom();
+  }
+  t->next = NULL, t->next_unit = 0, t->n_units = n_units, t->flags = opts->flags, t->pool = pool;
+  t->fn = n_units ? opts->fn : NULL;
+  t->end_ns = 0;
+  /* Relaxed: published by the links, the queue or the handle. */
+  atomic_store_explicit(&t->refs, out_task ? 2 : 1, memory_order_relaxed);
+  atomic_store_explicit(&t->wait_parents, n_parents + 1, memory_order_relaxed);
+  atomic_store_explicit(&t->pending, n_units, memory_order_relaxed);
+  atomic_store_explicit(&t->state, 0, memory_order_relaxed);
+  atomic_store_explicit(&t->first_ns, 0, memory_order_relaxed);
+  atomic_store_explicit(&t->error, NULL, memory_order_relaxed);
+  atomic_store_explicit(&t->kept, NULL, memory_order_relaxed);
+  atomic_store_explicit(&t->children, NULL, memory_order_relaxed);
+  if (out_task) *out_task = t;
+  add_parents(t, opts);
+  return NULL;
+}
+
+void ox_task_cancel(ox_task *t) {
+  if (t && !is_done(t)) set_error(t, ox_fail(OX_CANCELLED, "the task was cancelled"));
+}
+
+int ox_task_is_done(const ox_task *t) { return !t || is_done(t); }
+
+void ox_task_keep(ox_task *t, void *object, void (*object_delete)(void *object)) {
+  struct ox_kept *none = NULL, *kept = ox_new(ox_alloc_heap(), sizeof *kept);
+  if (kept) *kept = (struct ox_kept){object, object_delete};
+  if (kept &&
+      atomic_compare_exchange_strong_explicit(&t->kept, &none, kept, memory_order_acq_rel, memory_order_relaxed))
+    return;
+  ox_delete(ox_alloc_heap(), kept, sizeof *kept);
+  object_delete(object);
+}
+
+void *ox_task_kept(const ox_task *t) {
+  const struct ox_kept *kept = t ? atomic_load_explicit(&t->kept, memory_order_acquire) : NULL;
+  return kept ? kept->object : NULL;
+}
+
+static double ms(uint64_t from, uint64_t to) { return from && to ? ((double)to - (double)from) * 1e-6 : 0; }
+
+static uint64_t started(const ox_task *t) { return t ? atomic_load_explicit(&t->first_ns, memory_order_relaxed) : 0; }
+
+double ox_task_ms(const ox_task *t) { return t && is_done(t) ? ms(started(t), t->end_ns) : 0; }
+
+double ox_task_ms_between(const ox_task *a, const ox_task *b) { return ms(started(a), started(b)); }
+
+ox_status *ox_task_wait(ox_task *t) {
+  if (!t) return NULL;
+  if (!is_done(t)) ox_pool_wait_task(t);
+  return copy_error(t);
+}
+
+ox_status *ox_task_wait_release(ox_task *t) {
+  ox_status *st = ox_task_wait(t);
+  ox_task_release(t);
+  return st;
+}

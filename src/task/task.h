@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/task.h - tasks: units, parents, counts.
+ *
+ * Ready: |wait_parents| starts at 1 + parents while nobody else knows the task; each parent that ends subtracts one,
+ * and so does the submitter at the end. Whoever brings it to 0 queues the task: exactly one thread, after all have
+ * ended.
+ *
+ * Parents: a child hangs a link (in its own memory) on the parent's |children|, a stack that takes pushes until the
+ * parent ends and swaps in CLOSED. A push either lands before the swap, and the parent will see the link, or fails on
+ * CLOSED, and the child knows the parent has ended. Links are never popped one by one, so there is no ABA. A link is
+ * read only before its child's wait_parents is decremented: until then the child cannot run, so cannot be freed.
+ *
+ * References: one for the run, from submission until the task has ended and told its children, and one per handle. The
+ * last one returns the memory. Retain is relaxed (the caller holds one), release is one acq_rel decrement.
+ *
+ * Waiting is the handshake of pool.h again, for threads that are not in the |asleep| mask: the waiter marks the task
+ * (WAITED), counts itself in n_waiting, reads |wait_epoch|, looks again (task ended? work queued?), and sleeps while
+ * the epoch is what it read. Who ends a marked task, or queues work while n_waiting > 0, raises the epoch first. All
+ * seq_cst: if the waiter's look missed the event, the event comes after the look in the total order, so the epoch is
+ * raised after it was read, and the sleep ends or does not begin. A waiter that leaves while work is queued passes the
+ * wake on. */
+#ifndef OX_TASK_TASK_H
+#define OX_TASK_TASK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "onyx/task.h"
+
+typedef struct ox_task_link {
+  ox_task *child;
+  struct ox_task_link *next;
+} ox_task_link;
+
+enum { OX_TASK_DONE = 1, OX_TASK_WAITED = 2, OX_TASK_LINKS = 4, OX_TASK_INLINE_BYTES = 256 };
+
+struct ox_task {
+  /* Under the lock of the queue it is in. */
+  _Alignas(64) ox_task *next;
+  uint32_t next_unit;
+  /* Constant while it runs. */
+  uint32_t n_units, flags;
+  ox_unit_fn fn;
+  void *payload;
+  void (*payload_delete)(void *);
+  ox_pool *pool;
+  uint64_t end_ns;
+  /* Written by many. */
+  atomic_uint refs;
+  atomic_uint wait_parents;
+  atomic_uint pending; /* units not finished */
+  atomic_uint state;   /* OX_TASK_DONE, OX_TASK_WAITED */
+  atomic_uint_least64_t first_ns;
+  _Atomic(ox_status *) error;       /* first wins */
+  _Atomic(ox_task_link *) children; /* or CLOSED */
+  _Atomic(struct ox_kept *) kept;   /* ox_task_keep */
+  ox_task_link *links;              /* == own, or heap if there are more parents */
+  ox_task_link own[OX_TASK_LINKS];
+  _Alignas(16) unsigned char bytes[OX_TASK_INLINE_BYTES];
+};
+
+/* Runs some units of some task; false if there were none. |own|: ox_queue_own(). */
+bool ox_tasks_help(ox_pool *pool, uint32_t own);
+/* Frees what unfinished tasks own; for destroy, when no thread uses the pool any more. */
+void ox_task_discard(ox_task *task);
+
+#endif

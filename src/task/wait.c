@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/wait.c - threads that wait for a task: they work, then watch, then sleep. Proved in task.h. */
+#include "task/park.h"
+#include "task/pool.h"
+#include "task/queue.h"
+#include "task/task.h"
+
+enum { WATCH_NS = 20 * 1000, WATCH_CROWDED_NS = 2 * 1000, LOOKS_PER_CLOCK = 16 };
+
+void ox_pool_wake_waiter(ox_pool *pool, bool all) {
+  atomic_fetch_add_explicit(&pool->wait_epoch, 1, memory_order_seq_cst);
+  ox_park_wake(&pool->wait_epoch, all);
+}
+
+static bool is_done(const ox_task *t) { return atomic_load_explicit(&t->state, memory_order_seq_cst) & OX_TASK_DONE; }
+
+static void sleep_on(ox_pool *pool, ox_task *t) {
+  if (atomic_fetch_or_explicit(&t->state, OX_TASK_WAITED, memory_order_seq_cst) & OX_TASK_DONE) return;
+  atomic_fetch_add_explicit(&pool->n_waiting, 1, memory_order_seq_cst);
+  unsigned epoch = atomic_load_explicit(&pool->wait_epoch, memory_order_seq_cst);
+  if (!ox_queue_any(pool) && !is_done(t)) ox_park_wait(&pool->wait_epoch, epoch);
+  atomic_fetch_sub_explicit(&pool->n_waiting, 1, memory_order_seq_cst);
+}
+
+/* Watches for a while; true when there is something to do. */
+static bool watch(ox_pool *pool, uint32_t own, const ox_task *t) {
+  uint64_t budget = ox_pool_is_crowded(pool) ? WATCH_CROWDED_NS : WATCH_NS, start = 0;
+  for (;;) {
+    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+      if (is_done(t) || ox_tasks_help(pool, own)) return true;
+      ox_pause();
+    }
+    uint64_t now = ox_thread_now_ns();
+    if (!start) start = now;
+    if (now - start > budget) return false;
+  }
+}
+
+void ox_pool_wait_task(ox_task *t) {
+  ox_pool *pool = t->pool;
+  uint32_t own = ox_queue_own(pool);
+  unsigned float_mode = 0;
+  bool flush = pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
+  if (flush) float_mode = ox_thread_flush_denormals();
+  while (!is_done(t))
+    if (!ox_tasks_help(pool, own) && !watch(pool, own, t)) sleep_on(pool, t);
+  if (flush) ox_thread_restore_denormals(float_mode);
+  /* The wake we leave with may have been for the work. */
+  if (atomic_load_explicit(&pool->n_waiting, memory_order_seq_cst) && ox_queue_any(pool))
+    ox_pool_wake_waiter(pool, false);
+}
+
+void ox_pool_work_until(ox_pool *pool, int (*stop)(void *ctx), void *ctx) {
+  if (!pool && !(pool = ox_pool_default())) return;
+  if (ox_pool_is_stale(pool)) ox_pool_rebuild(pool);
+  uint32_t own = ox_queue_own(pool);
+  for (uint32_t idle = 0; !stop(ctx);) {
+    if (ox_tasks_help(pool, own)) {
+      idle = 0;
+    } else if (++idle < 64) {
+      ox_pause();
+    } else {
+      ox_thread_yield(); /* nobody tells us when |stop| changes its mind */
+    }
+  }
+}
