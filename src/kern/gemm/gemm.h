@@ -50,10 +50,13 @@ typedef struct ox_gemm_variant {
   ox_isa needs;
   uint16_t mr, nr, kc;
   ox_gemm_fn fn;
+  ox_gemm_fn dots; /* the same tile from a transposed float B: column j at b + j * b_ks, unit stride along k; a_ks 1 */
   const char *name;
 } ox_gemm_variant;
 
-#define OX_GEMM(panel, needs, mr, nr, kc, sym) void sym(const ox_gemm_tile *t);
+#define OX_GEMM(panel, needs, mr, nr, kc, sym, dots) \
+  void sym(const ox_gemm_tile *t);                   \
+  void dots(const ox_gemm_tile *t);
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM
 
@@ -77,7 +80,8 @@ void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, 
                     void *panels);
 
 /* ---- the driver ---- */
-typedef enum ox_gemm_b { OX_GEMM_PACKED, OX_GEMM_DIRECT } ox_gemm_b; /* panels, or float rows of unit stride */
+/* B as panels, as float rows of unit stride, or as float columns of unit stride (then a_ks must be 1). */
+typedef enum ox_gemm_b { OX_GEMM_PACKED, OX_GEMM_DIRECT, OX_GEMM_DOTS } ox_gemm_b;
 
 typedef struct ox_gemm_plan {
   const ox_gemm_variant *v;

@@ -7,6 +7,7 @@
 
 #define GEMM_MR 6
 #define GEMM_NV 2
+#define GEMM_DOTS ox_gemm_dots_6x16__avx2
 
 #define GEMM_NAME ox_gemm_f32_6x16__avx2
 #define GEMM_B_T float

@@ -7,6 +7,7 @@
 
 #define GEMM_MR 12
 #define GEMM_NV 2
+#define GEMM_DOTS ox_gemm_dots_12x32__avx512
 
 #define GEMM_NAME ox_gemm_f32_12x32__avx512
 #define GEMM_B_T float

@@ -50,6 +50,39 @@ static void finish(const ox_gemm_tile *t, const float *sums) {
       store_as(t->c_type, t->c, (ptrdiff_t)(i * t->c_rs + j), v, n);
     }
 }
+
+/* One row against columns j, j + 1, j + 2, j + 3 of a transposed B; columns past the last repeat it. */
+OX_INLINE void dot4(const float *a, const float *b, size_t b_ks, size_t cols, size_t k, float *sums) {
+  const float *p[4];
+  vf32 acc[4][2];
+  OX_UNROLL for (int j = 0; j < 4; j++) {
+    p[j] = b + ((size_t)j < cols ? (size_t)j : cols - 1) * b_ks;
+    acc[j][0] = acc[j][1] = vf32_zero();
+  }
+  size_t i = 0;
+  for (; i + 2 * L <= k; i += 2 * L) {
+    vf32 a0 = vf32_load(a + i), a1 = vf32_load(a + i + L);
+    OX_UNROLL for (int j = 0; j < 4; j++) {
+      acc[j][0] = vf32_fma(a0, vf32_load(p[j] + i), acc[j][0]);
+      acc[j][1] = vf32_fma(a1, vf32_load(p[j] + i + L), acc[j][1]);
+    }
+  }
+  for (; i < k; i += L) {
+    size_t n = vf32_lanes_at(i, k);
+    vf32 a0 = vf32_load_n(a + i, n);
+    OX_UNROLL for (int j = 0; j < 4; j++) acc[j][0] = vf32_fma(a0, vf32_load_n(p[j] + i, n), acc[j][0]);
+  }
+  OX_UNROLL for (int j = 0; j < 4; j++) sums[j] = vf32_sum(vf32_add(acc[j][0], acc[j][1]));
+}
+
+void GEMM_DOTS(const ox_gemm_tile *t) {
+  _Alignas(64) float sums[GEMM_MR * NR];
+  for (size_t i = 0; i < t->m; i++)
+    for (size_t j = 0; j < t->n; j += 4)
+      dot4(t->a + (ptrdiff_t)i * t->a_rs, (const float *)t->b + j * t->b_ks, t->b_ks, t->n - j, t->k,
+           sums + i * NR + j);
+  finish(t, sums);
+}
 #endif
 
 #define GEMM_CAT_(a, b) a##_##b

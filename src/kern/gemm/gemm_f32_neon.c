@@ -7,6 +7,7 @@
 
 #define GEMM_MR 8
 #define GEMM_NV 2
+#define GEMM_DOTS ox_gemm_dots_8x8__neon
 
 #define GEMM_NAME ox_gemm_f32_8x8__neon
 #define GEMM_B_T float

@@ -7,6 +7,7 @@
 
 #define GEMM_MR 4
 #define GEMM_NV 4
+#define GEMM_DOTS ox_gemm_dots_4x4__scalar
 
 #define GEMM_NAME ox_gemm_f32_4x4__scalar
 #define GEMM_B_T float

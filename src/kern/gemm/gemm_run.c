@@ -13,7 +13,7 @@ enum { TILE_MACS = 1 << 20, TILE_WEIGHT_BYTES = 192 * 1024, MAX_ROWS = 144, FEW_
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
-  size_t kb = OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
+  size_t kb = b_mode == OX_GEMM_DOTS ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
   g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)8);
   size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1);
   g->mc = OX_ROUND_UP(OX_MAX(OX_CEIL_DIV(m, strips), (size_t)1), mr);
@@ -66,6 +66,7 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                       ptrdiff_t a_ks) {
   const ox_gemm_variant *v = g->v;
   size_t nr = v->nr, c_elem = g->c_type == OX_F32 ? 4 : 2, elem = ox_gemm_elem(v);
+  ox_gemm_fn fn = g->b_mode == OX_GEMM_DOTS ? v->dots : v->fn;
   ox_gemm_tile t = {.a_rs = a_rs,
                     .a_ks = a_ks,
                     .k = w->kn,
@@ -78,6 +79,8 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
     t.n = OX_MIN(nr, w->cols - j), t.col = w->col + j;
     if (g->b_mode == OX_GEMM_PACKED) {
       t.b = (const char *)io->b + (t.col * g->k + w->k0 * nr) * elem, t.b_ks = nr;
+    } else if (g->b_mode == OX_GEMM_DOTS) {
+      t.b = (const float *)io->b + (ptrdiff_t)t.col * io->b_rs + w->k0, t.b_ks = (size_t)io->b_rs;
     } else if (t.n == nr) {
       t.b = (const float *)io->b + (ptrdiff_t)w->k0 * io->b_rs + t.col, t.b_ks = (size_t)io->b_rs;
     } else {
@@ -89,7 +92,7 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
       t.a = a + (ptrdiff_t)i * a_rs;
       t.part = w->part ? w->part + i * w->part_rs + j : NULL;
       t.c = (char *)io->c + (t.row * io->c_rs + t.col) * c_elem;
-      v->fn(&t);
+      fn(&t);
     }
   }
 }

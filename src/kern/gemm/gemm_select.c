@@ -4,7 +4,7 @@
 #include "kern/gemm/gemm.h"
 
 static const ox_gemm_variant table[] = {
-#define OX_GEMM(panel, needs, mr, nr, kc, sym) {panel, needs, mr, nr, kc, sym, #sym},
+#define OX_GEMM(panel, needs, mr, nr, kc, sym, dots) {panel, needs, mr, nr, kc, sym, dots, #sym},
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM
 };

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/matmul.c - MatMul, its fused forms with transposes and scale, and ai.onnx.Linear: a product with bias, residual
+ * and activation, which the optimizer makes. One description serves all: inputs A, B, terms. */
+#include "ops/matmul/product.h"
+
+typedef struct matmul_attrs {
+  float alpha;
+  int64_t transA, transB, transBatchA, transBatchB;
+  const char *activation;
+  ox_floats activation_params;
+} matmul_attrs;
+
+static const ox_attr_def fused_attrs[] = {
+    OX_ATTR_FLOAT(matmul_attrs, alpha, 1.0f),
+    OX_ATTR_INT(matmul_attrs, transA, 0),
+    OX_ATTR_INT(matmul_attrs, transB, 0),
+    OX_ATTR_INT(matmul_attrs, transBatchA, 0),
+    OX_ATTR_INT(matmul_attrs, transBatchB, 0),
+    OX_ATTR_STR(matmul_attrs, activation, ""),
+    OX_ATTR_FLOATS(matmul_attrs, activation_params),
+};
+
+static void flags(const matmul_attrs *a, bool out[4]) {
+  out[0] = a && a->transA, out[1] = a && a->transB, out[2] = a && a->transBatchA, out[3] = a && a->transBatchB;
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  bool trans[4];
+  ox_shape out;
+  flags(c->attrs, trans);
+  for (int i = 0; i < 2; i++) /* as ONNX Runtime has it: a flag for a 1-D operand says nothing */
+    if (c->in[i]->shape.rank == 1)
+      trans[i] = trans[i + 2] = false;
+    else if (trans[i + 2] && c->in[i]->shape.rank == 2)
+      trans[i + 2] = false;
+  OX_TRY(ox_product_infer(c->node->op, &c->in[0]->shape, &c->in[1]->shape, trans, &out));
+  ox_infer_out(c, 0, c->in[0]->dtype, &out);
+  return NULL;
+}
+
+typedef struct matmul_state {
+  ox_product_b *b;
+} matmul_state;
+
+static ox_status *load(ox_load_ctx *c) {
+  const matmul_attrs *a = c->attrs;
+  ox_act act;
+  if (a && !ox_act_parse(a->activation, a->activation_params.v, a->activation_params.n, &act))
+    return ox_fail(OX_INVALID_MODEL, "%s: no activation is called '%s'", c->node->op, a->activation);
+  matmul_state *s = OX_ARENA_NEW(c->arena, matmul_state);
+  if (!s) return ox_oom();
+  if (!a || !a->transBatchB) OX_TRY(ox_product_pack(c, c->in_const[1], a && a->transB, &s->b));
+  c->state = s;
+  if (s->b) c->consumed |= 2;
+  return NULL;
+}
+
+static void unload(void *state, ox_alloc alloc) {
+  if (state) ox_product_unpack(((matmul_state *)state)->b, alloc);
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const matmul_attrs *a = c->attrs;
+  const matmul_state *s = c->state;
+  bool trans[4];
+  ox_product *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  c->prep = p;
+  flags(a, trans);
+  for (int i = 0; i < 2; i++)
+    if (c->in[i]->shape.rank < 3) trans[i + 2] = false, trans[i] = trans[i] && c->in[i]->shape.rank == 2;
+  p->type = c->in[0]->dtype, p->in_a = 0, p->in_b = 1;
+  p->epi.alpha = a ? a->alpha : 1, p->epi.beta = 1;
+  OX_TRY(ox_product_shape(p, &c->in[0]->shape, &c->in[1]->shape, trans));
+  for (uint32_t i = 2; i < 4; i++)
+    if (ox_ctx_has(c, i)) OX_TRY(ox_product_term(p, (int)i - 2, (int)i, &c->in[i]->shape, &c->out[0]->shape));
+  if (a) ox_act_parse(a->activation, a->activation_params.v, a->activation_params.n, &p->epi.act);
+  return ox_product_plan(c, p, s ? s->b : NULL);
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  return ox_product_run(c, c->prep, stage, tiles, scratch);
+}
+
+static double flops(const ox_kernel_ctx *c) {
+  const ox_product *p = c->prep;
+  return 2.0 * (double)ox_shape_count(&c->out[0]->shape) * (double)p->k;
+}
+
+enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) };
+#define COMMON                                                                                                   \
+  .types = {OX_T_FLOAT | WIDE}, .min_in = 2, .infer = infer, .load = load, .unload = unload, .prepare = prepare, \
+  .run = run, .flops = flops
+#define FUSED COMMON, OX_ATTRS(fused_attrs), .attrs_bytes = sizeof(matmul_attrs)
+
+static const ox_op_def defs[] = {
+    {.name = "MatMul", .since = 1, .max_in = 2, COMMON},
+    {.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED},
+    {.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED},
+    {.name = "Linear", .domain = "ai.onyx", .since = 1, .max_in = 4, FUSED},
+};
+const ox_op_set ox_ops_matmul = {defs, OX_COUNT(defs)};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/matmul/product.h - batched matrix products for operators: C = act(alpha A B + beta (terms)) over broadcast batch
+ * dimensions, any number type. The operator describes it in prepare; this picks the way and runs the tiles. */
+#ifndef OX_OPS_MATMUL_PRODUCT_H
+#define OX_OPS_MATMUL_PRODUCT_H
+
+#include "graph/op_def.h"
+#include "kern/gemm/gemm.h"
+
+/* Constant B, packed at load: |count| matrices of k x n. */
+typedef struct ox_product_b {
+  const ox_gemm_variant *v;
+  size_t k, n, count, matrix_bytes;
+  void *panels;
+} ox_product_b;
+
+typedef struct ox_product {
+  /* The operator fills these in, zeroed elsewhere. Strides in elements; batch strides 0 where broadcast. */
+  uint32_t type;
+  int rank; /* of the batch */
+  int64_t batch[OX_MAX_RANK], a_batch[OX_MAX_RANK], b_batch[OX_MAX_RANK];
+  size_t m, n, k;
+  bool has_row, has_col; /* false: the result lacks that dimension, a 1-D operand's */
+  ptrdiff_t a_rs, a_ks, b_ks, b_ns;
+  int in_a, in_b; /* input indices */
+  int in_term[2]; /* 0: none, else the input's index: A is never a term */
+  int64_t term_batch[2][OX_MAX_RANK];
+  ox_gemm_epi epi; /* alpha, beta, act, and strides of the terms */
+  /* ox_product_plan fills in the rest */
+  bool plain, swapped;
+  ox_gemm_plan g;
+  const ox_product_b *packed;
+  bool pack_stage;         /* stage 0 packs B into the shared memory */
+  size_t b_count, b_bytes; /* matrices of B, bytes of the panels of one */
+  size_t panels_per_tile, packs_per_matrix;
+  int64_t n_batch, batches_per_tile, plain_rows;
+} ox_product;
+
+/* Fits A [.., m, k] and B [.., k, n] (1-D: as MatMul has it) together; |trans_*| swap the last two dimensions,
+ * |trans_batch_*| move the first dimension next to last first. Unknown dimensions are let through. Sets |out|. */
+OX_NODISCARD ox_status *ox_product_infer(const char *op, const ox_shape *a, const ox_shape *b, const bool trans[4],
+                                         ox_shape *out);
+/* Sizes and strides of the same, all dimensions known. trans: A, B, batch of A, batch of B. */
+OX_NODISCARD ox_status *ox_product_shape(ox_product *p, const ox_shape *a, const ox_shape *b, const bool trans[4]);
+/* Strides of a term of |shape| that broadcasts to the product's result; INVALID_MODEL if it does not. */
+OX_NODISCARD ox_status *ox_product_term(ox_product *p, int i, int input, const ox_shape *shape, const ox_shape *result);
+
+/* Books stages, tiles, scratch. |p| must be memory of the prepared shapes (ox_ctx_alloc). */
+OX_NODISCARD ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *packed);
+OX_NODISCARD ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
+                                       void *scratch);
+
+/* Packs a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions swapped); *out NULL
+ * if it is of another type, or NULL itself. */
+OX_NODISCARD ox_status *ox_product_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out);
+void ox_product_unpack(ox_product_b *b, ox_alloc alloc);
+
+#endif

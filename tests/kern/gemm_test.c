@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/gemm_test.c - every microkernel at every shape that could hurt, all epilogues, all ways of reading B. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "graph/dtype.h"
+#include "kern/gemm/gemm.h"
+#include "support/check.h"
+
+static uint32_t seed = 1;
+static float rnd(void) {
+  seed = seed * 1664525u + 1013904223u;
+  return (float)(seed >> 8) * 0x1p-23f - 1.0f;
+}
+
+static void *room(size_t bytes) {
+  void *p = NULL;
+  assert_int_equal(posix_memalign(&p, 64, bytes + OX_PAD_BYTES), 0);
+  memset(p, 0xcd, bytes + OX_PAD_BYTES);
+  return p;
+}
+
+/* float rounded to |type| and back */
+static float rounded(uint32_t type, float x) {
+  if (type == OX_F16) return ox_f16_to_f32(ox_f16_from_f32(x));
+  return type == OX_BF16 ? ox_bf16_to_f32(ox_bf16_from_f32(x)) : x;
+}
+static void set(uint32_t type, void *p, size_t i, float x) {
+  if (type == OX_F32)
+    ((float *)p)[i] = x;
+  else
+    ((uint16_t *)p)[i] = type == OX_F16 ? ox_f16_from_f32(x) : ox_bf16_from_f32(x);
+}
+static float get(uint32_t type, const void *p, size_t i) {
+  if (type == OX_F32) return ((const float *)p)[i];
+  return type == OX_F16 ? ox_f16_to_f32(((const uint16_t *)p)[i]) : ox_bf16_to_f32(((const uint16_t *)p)[i]);
+}
+
+typedef struct problem {
+  size_t m, n, k;
+  uint32_t type; /* of A, B, C and terms */
+  ox_gemm_b mode;
+  bool trans_a, trans_b;
+  ox_act act;
+  int terms; /* 0: none, 1: column bias, 2: row bias and matrix, 3: scalar */
+} problem;
+
+static double want(const problem *p, const float *a, const float *b, const float *t0, const float *t1, size_t i,
+                   size_t j) {
+  double sum = 0;
+  for (size_t k = 0; k < p->k; k++)
+    sum += (double)a[p->trans_a ? k * p->m + i : i * p->k + k] * b[p->trans_b ? j * p->k + k : k * p->n + j];
+  sum *= 0.5;
+  if (p->terms == 1) sum += 2 * t0[j];
+  if (p->terms == 2) sum += 2 * t0[i] + 2 * t1[i * p->n + j];
+  if (p->terms == 3) sum += 2 * t0[0];
+  return ox_act_f64(p->act, sum);
+}
+
+static float *random_floats(uint32_t type, size_t n, void **as) {
+  float *x = room(n * 4);
+  *as = room(n * 4);
+  for (size_t i = 0; i < n; i++) x[i] = rounded(type, rnd()), set(type, *as, i, x[i]);
+  return x;
+}
+
+static void check_problem(const ox_gemm_variant *v, const problem *p) {
+  size_t m = p->m, n = p->n, k = p->k, elem = p->type == OX_F32 ? 4 : 2;
+  void *a_as, *b_as, *t0_as, *t1_as;
+  float *a = random_floats(p->type, m * k, &a_as), *b = random_floats(p->type, n * k, &b_as);
+  float *t0 = random_floats(p->type, m + n + 1, &t0_as), *t1 = random_floats(p->type, m * n, &t1_as);
+  void *panels = room(ox_gemm_b_bytes(v, k, n)), *c = room((m * n + 1) * elem);
+  ox_gemm_src src = {b_as, p->type, p->trans_b ? 1 : (ptrdiff_t)n, p->trans_b ? (ptrdiff_t)k : 1};
+  size_t np = ox_gemm_panels(v, n);
+  ox_gemm_pack_b(v, &src, k, n, 0, np / 2, panels);
+  ox_gemm_pack_b(v, &src, k, n, np / 2, np, panels);
+  ox_gemm_epi e = {.alpha = 0.5f, .beta = 2, .act = p->act};
+  if (p->terms) e.term[0] = (ox_gemm_term){t0_as, p->type, p->terms == 2, p->terms == 1};
+  if (p->terms == 2) e.term[1] = (ox_gemm_term){t1_as, p->type, (ptrdiff_t)n, 1};
+  ox_gemm_plan g;
+  ox_gemm_plan_init(&g, v, m, n, k, p->type, p->type, p->mode);
+  ox_gemm_io io = {a_as, p->trans_a ? 1 : (ptrdiff_t)k, p->trans_a ? (ptrdiff_t)m : 1, panels, 0, c, n, &e};
+  if (p->mode != OX_GEMM_PACKED) io.b = b_as, io.b_rs = p->mode == OX_GEMM_DOTS ? src.ns : src.ks;
+  for (size_t i = 0; i < ox_gemm_tiles(&g); i++) {
+    void *scratch = room(g.scratch);
+    ox_gemm_run(&g, &io, i, scratch);
+    free(scratch);
+  }
+  double tol = p->type == OX_F32 ? 2e-6 : p->type == OX_F16 ? 1e-3 : 8e-3;
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j++) {
+      double w = want(p, a, b, t0, t1, i, j), r = (double)get(p->type, c, i * n + j);
+      if (!(fabs(w - r) <= tol * (1 + fabs(w)) * sqrt((double)k + 1)))
+        fail_msg("%s %zux%zux%zu mode %d terms %d act %u: (%zu,%zu) is %g, wanted %g", v->name, m, n, k, p->mode,
+                 p->terms, p->act.kind, i, j, r, w);
+    }
+  unsigned char *end = (unsigned char *)c + m * n * elem; /* nothing past the end was written */
+  for (size_t i = 0; i < elem; i++) assert_int_equal(end[i], 0xcd);
+  void *all[] = {a, b, t0, t1, a_as, b_as, t0_as, t1_as, panels, c};
+  for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]);
+}
+
+static void check_variant(void **state) {
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  size_t mr = v->mr, nr = v->nr, kc = v->kc;
+  const size_t shapes[][3] = {
+      {1, 1, 1},
+      {1, nr, 0},
+      {3, 5, 2},
+      {mr, nr, 64},
+      {mr + 1, nr + 1, 65},
+      {mr - 1, nr - 1, 63},
+      {17, 41, 97},
+      {2 * mr, 3 * nr, kc},
+      {5, 100, kc + 1},
+      {150, 7, 2 * kc + 5},
+      {1, 211, 600},
+      {2, 3 * nr - 1, 33},
+      {3, nr, 31},
+      {4, 2 * nr, 129},
+  };
+  for (size_t i = 0; i < OX_COUNT(shapes); i++)
+    for (int way = 0; way < 6; way++) {
+      problem p = {shapes[i][0], shapes[i][1], shapes[i][2], v->panel, OX_GEMM_PACKED,
+                   way == 1,     way == 2,     {0, 0, 0},    0};
+      p.terms = (int)((i + (size_t)way) % 4);
+      if (way == 4) p.mode = OX_GEMM_DIRECT;
+      if (way == 5) p.mode = OX_GEMM_DOTS, p.trans_b = true;
+      if (way >= 4 && v->panel != OX_F32) continue;
+      check_problem(v, &p);
+    }
+}
+
+static void check_rows(void **state) { /* each height of the tile, and each activation */
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  for (size_t m = 1; m <= v->mr; m++) {
+    problem p = {m, v->nr + 3, 37, v->panel, OX_GEMM_PACKED, m & 1, false, {0, 0, 0}, 2};
+    check_problem(v, &p);
+  }
+  static const float params[] = {0.3f, 0.6f};
+  for (uint32_t act = 0; act <= OX_ACT_SOFTPLUS; act++) {
+    problem p = {5, 19, 11, v->panel, OX_GEMM_PACKED, false, true, {act, params[0], params[1]}, 1};
+    check_problem(v, &p);
+  }
+}
+
+static void check_plain(void **state) {
+  (void)state;
+  uint8_t a[3 * 5], b[5 * 300], c[3 * 300];
+  for (size_t i = 0; i < sizeof a; i++) a[i] = (uint8_t)(i * 37 + 11);
+  for (size_t i = 0; i < sizeof b; i++) b[i] = (uint8_t)(i * 91 + 5);
+  ox_gemm_plain g = {OX_I8, 3, 300, 5, a, b, 5, 1, 1, 5, c, 300}; /* B transposed */
+  ox_gemm_plain_run(&g, 0, 3);
+  for (size_t i = 0; i < 3; i++)
+    for (size_t j = 0; j < 300; j++) {
+      unsigned sum = 0;
+      for (size_t k = 0; k < 5; k++) sum += (unsigned)a[i * 5 + k] * b[j * 5 + k];
+      assert_int_equal(c[i * 300 + j], sum & 255);
+    }
+}
+
+int main(void) {
+  static ox_gemm_variant variants[] = {
+#define OX_GEMM(panel, needs, mr, nr, kc, sym, dots) {panel, needs, mr, nr, kc, sym, dots, #sym},
+#include "kern/gemm/gemm_variants.inc"
+#undef OX_GEMM
+  };
+  struct CMUnitTest tests[2 * OX_COUNT(variants) + 1];
+  for (size_t i = 0; i < OX_COUNT(variants); i++) {
+    tests[2 * i] = (struct CMUnitTest){variants[i].name, check_variant, NULL, NULL, &variants[i]};
+    tests[2 * i + 1] = (struct CMUnitTest){variants[i].name, check_rows, NULL, NULL, &variants[i]};
+  }
+  tests[2 * OX_COUNT(variants)] = (struct CMUnitTest)cmocka_unit_test(check_plain);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
