@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/move/into.c - add, mul, min, max into a target, one loop per type. Integers wrap; NaN wins, as in numpy. */
+#include "ops/move/into.h"
+
+#include <string.h>
+
+#define LESS(a, b) ((a) < (b) || (a) != (a) ? (a) : (b))
+#define MORE(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+
+#define INTO(name, type, get, put, expr)                                    \
+  static void name(void *out, const void *src, int64_t n) {                 \
+    type *o = out;                                                          \
+    const type *s = src;                                                    \
+    for (int64_t i = 0; i < n; i++) o[i] = put(expr(get(o[i]), get(s[i]))); \
+  }
+#define SAME(x) (x)
+#define ADD(a, b) ((a) + (b))
+#define MUL(a, b) ((a) * (b))
+/* unsigned arithmetic wide enough that small types do not multiply as int */
+#define MUL_WIDE(a, b) ((uint64_t)(a) * (uint64_t)(b))
+
+#define FLOATS(t, type, get, put)     \
+  INTO(add_##t, type, get, put, ADD)  \
+  INTO(mul_##t, type, get, put, MUL)  \
+  INTO(min_##t, type, get, put, LESS) \
+  INTO(max_##t, type, get, put, MORE)
+#define CAST_F64(x) ((double)(x))
+#define CAST_F32(x) ((float)(x))
+FLOATS(f32, float, SAME, CAST_F32)
+FLOATS(f64, double, SAME, CAST_F64)
+FLOATS(f16, uint16_t, ox_f16_to_f32, ox_f16_from_f32)
+FLOATS(bf16, uint16_t, ox_bf16_to_f32, ox_bf16_from_f32)
+
+#define INTS(t, type, utype)                                               \
+  static void add_##t(void *out, const void *src, int64_t n) {             \
+    utype *o = out;                                                        \
+    const utype *s = src;                                                  \
+    for (int64_t i = 0; i < n; i++) o[i] = (utype)((uint64_t)o[i] + s[i]); \
+  }                                                                        \
+  static void mul_##t(void *out, const void *src, int64_t n) {             \
+    utype *o = out;                                                        \
+    const utype *s = src;                                                  \
+    for (int64_t i = 0; i < n; i++) o[i] = (utype)MUL_WIDE(o[i], s[i]);    \
+  }                                                                        \
+  static void min_##t(void *out, const void *src, int64_t n) {             \
+    type *o = out;                                                         \
+    const type *s = src;                                                   \
+    for (int64_t i = 0; i < n; i++) o[i] = s[i] < o[i] ? s[i] : o[i];      \
+  }                                                                        \
+  static void max_##t(void *out, const void *src, int64_t n) {             \
+    type *o = out;                                                         \
+    const type *s = src;                                                   \
+    for (int64_t i = 0; i < n; i++) o[i] = s[i] > o[i] ? s[i] : o[i];      \
+  }
+INTS(i8, int8_t, uint8_t)
+INTS(i16, int16_t, uint16_t)
+INTS(i32, int32_t, uint32_t)
+INTS(i64, int64_t, uint64_t)
+INTS(u8, uint8_t, uint8_t)
+INTS(u16, uint16_t, uint16_t)
+INTS(u32, uint32_t, uint32_t)
+INTS(u64, uint64_t, uint64_t)
+
+#define ROW(t) \
+  { add_##t, mul_##t, min_##t, max_##t }
+static const ox_into_fn table[OX_DTYPE_COUNT][4] = {
+    [OX_F32] = ROW(f32),
+    [OX_F64] = ROW(f64),
+    [OX_F16] = ROW(f16),
+    [OX_BF16] = ROW(bf16),
+    [OX_I8] = ROW(i8),
+    [OX_I16] = ROW(i16),
+    [OX_I32] = ROW(i32),
+    [OX_I64] = ROW(i64),
+    [OX_U8] = ROW(u8),
+    [OX_U16] = ROW(u16),
+    [OX_U32] = ROW(u32),
+    [OX_U64] = ROW(u64),
+    [OX_BOOL] = {NULL, NULL, min_u8, max_u8},
+};
+
+ox_status *ox_into_find(const char *op, const char *name, uint32_t dtype, ox_into_fn *out_fn) {
+  static const char *const names[] = {"add", "mul", "min", "max"};
+  *out_fn = NULL;
+  if (!name || strcmp(name, "none") == 0) return NULL;
+  for (size_t i = 0; i < OX_COUNT(names); i++)
+    if (strcmp(name, names[i]) == 0) {
+      *out_fn = dtype < OX_DTYPE_COUNT ? table[dtype][i] : NULL;
+      return *out_fn ? NULL : ox_fail(OX_NOT_IMPLEMENTED, "%s: reduction '%s' of %s", op, name, ox_dtype_name(dtype));
+    }
+  return ox_fail(OX_INVALID_MODEL, "%s: unknown reduction '%s'", op, name);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/move/types.c - what sequence, optional and control-flow rows share. */
+#include "ops/move/types.h"
+
+#include <string.h>
+
+#include "ops/move/late.h"
+
+ox_shape ox_shape_meet(const ox_shape *a, const ox_shape *b) {
+  if (a->rank != b->rank) return ox_shape_unknown();
+  ox_shape s = *a;
+  for (int i = 0; i < s.rank; i++)
+    if (a->dim[i] != b->dim[i]) s.dim[i] = -1;
+  return s;
+}
+
+ox_type ox_type_meet(const ox_type *a, const ox_type *b, ox_arena *arena) {
+  ox_type t = *a;
+  t.optional = a->optional || b->optional;
+  if (a->kind != b->kind) return t;
+  if (!t.dtype) t.dtype = b->dtype;
+  t.shape = ox_shape_meet(&a->shape, &b->shape);
+  t.elem = a->elem ? a->elem : b->elem;
+  if (a->elem && b->elem && a->elem != b->elem) {
+    ox_type elem = ox_type_meet(a->elem, b->elem, arena);
+    t.elem = arena ? ox_arena_copy(arena, &elem, sizeof elem) : NULL;
+  }
+  return t;
+}
+
+ox_type ox_type_sequence(const ox_type *elem, ox_arena *arena) {
+  ox_type t = {.kind = OX_SEQUENCE, .dtype = elem->dtype, .shape = {.rank = 1, .dim = {-1}}};
+  if (arena) t.elem = ox_arena_copy(arena, elem, sizeof *elem);
+  return t;
+}
+
+ox_tensor *ox_value_copy(const ox_kernel_ctx *c, const ox_tensor *t) {
+  ox_tensor *copy = ox_ctx_run_alloc(c, sizeof *copy);
+  if (!copy) return NULL;
+  *copy = *t;
+  if (!t->bytes || t->kind == OX_NONE_VALUE) return copy;
+  if (!(copy->data = ox_ctx_run_alloc(c, t->bytes))) return NULL;
+  memcpy(copy->data, t->data, t->bytes);
+  return copy;
+}
+
+void ox_sequence_set(const ox_kernel_ctx *c, uint32_t i, uint32_t dtype, const ox_tensor **items, int64_t n) {
+  *c->out[i] = (ox_tensor){.kind = OX_SEQUENCE,
+                           .dtype = dtype,
+                           .data = (void *)(uintptr_t)items,
+                           .bytes = (size_t)n * sizeof *items,
+                           .shape = {.rank = 1, .dim = {n}}};
+}
+
+ox_status *ox_value_give(const ox_kernel_ctx *c, uint32_t i, const ox_tensor *t) {
+  void *data;
+  if (t->kind != OX_TENSOR) {
+    ox_tensor *copy = ox_value_copy(c, t);
+    if (!copy) return ox_oom();
+    *c->out[i] = *copy;
+    return NULL;
+  }
+  OX_TRY(ox_late_output(c, i, &t->shape, &data));
+  if (t->bytes) memcpy(data, t->data, t->bytes);
+  return NULL;
+}
