@@ -97,7 +97,8 @@ typedef struct ox_ctx_host {
   void *(*alloc_run)(const ox_kernel_ctx *c, size_t bytes);
 } ox_ctx_host;
 
-/* A kernel: one node's implementation, created once per node, shared by all runs.
+/* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for
+ * different nodes), shared by all runs. consumed: bit i: constant input i was packed and is not needed any more.
  * prepare: all input shapes known: tiles, stages, scratch. run: tiles [begin, end) of a stage, from any worker, no
  * malloc, lock or thread; stages run one after the other. */
 typedef struct ox_kernel ox_kernel;
@@ -109,6 +110,7 @@ typedef struct ox_kernel_api {
 } ox_kernel_api;
 struct ox_kernel {
   const ox_kernel_api *api;
+  uint64_t consumed;
 };
 
 /* ---- providers ----------------------------------------------------------------------------------------- */
@@ -185,7 +187,8 @@ typedef struct ox_ep_api {
   uint32_t struct_size; /* sizeof(ox_ep_api) when the PLUG-IN was compiled */
   uint32_t abi_major;   /* must match the host; minor growth shows in struct_size */
   const char *name;
-  /* 1.0, required. The host serialises calls on one provider; run may come from any thread. */
+  /* 1.0, required. The host serialises calls on one provider, except kernel_create and run, which may come from any
+   * thread. */
   ox_status *(*create)(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep);
   void (*destroy)(ox_ep *ep); /* after the last kernel and program is released */
   ox_status *(*claim)(ox_ep *ep, const ox_graph_view *g, ox_claims *claims);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onyx/onyx.h - runs ONNX models. Create an env, a session per model, give values, take values.
+ *
+ * Conventions. A function that can fail returns `ox_status *`, NULL on success (onyx/status.h). create/release pair up;
+ * release(NULL) is a no-op. `get`-like functions lend: what they return lives as long as the object asked. Option
+ * structs begin with struct_size: set it to sizeof, zero the rest, then set what you need. Unless said otherwise an
+ * object may be used by one thread at a time; a session may run from many threads at once. */
+#ifndef ONYX_ONYX_H
+#define ONYX_ONYX_H
+
+#include "onyx/ep.h"
+#include "onyx/status.h"
+#include "onyx/task.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "0.1.0" */
+OX_API const char *ox_version(void);
+
+/* ---- environment: what sessions share ---- */
+
+typedef struct ox_env ox_env;
+
+enum { OX_LOG_LEVEL_DEBUG = 0, OX_LOG_LEVEL_INFO = 1, OX_LOG_LEVEL_WARNING = 2, OX_LOG_LEVEL_ERROR = 3, OX_LOG_LEVEL_OFF = 4 };
+
+typedef struct ox_env_opts {
+  size_t struct_size;
+  ox_alloc alloc;                                          /* alloc.alloc NULL: the heap */
+  void (*log)(void *ctx, int level, const char *text);     /* NULL: silence. May be called from any thread */
+  void *log_ctx;
+  int log_level;                                           /* least level that reaches |log| */
+  ox_pool *pool;                                           /* NULL: ox_pool_default(). Must outlive the env */
+} ox_env_opts;
+
+/* |opts| may be NULL. Counted: sessions hold it, so it may be released before them. */
+OX_API OX_NODISCARD ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env);
+OX_API void ox_env_release(ox_env *env);
+/* Adds a provider for sessions created later, built in or from a plug-in's ox_ep_query. The table is copied. */
+OX_API OX_NODISCARD ox_status *ox_env_add_provider(ox_env *env, const ox_ep_api *api);
+/* Loads the shared library |path| and adds the provider that its ox_ep_query gives. */
+OX_API OX_NODISCARD ox_status *ox_env_load_provider(ox_env *env, const char *path);
+/* Name of provider |i|, or NULL when there are no more. "cpu" is always there. */
+OX_API const char *ox_env_provider_name(const ox_env *env, size_t i);
+
+/* ---- values: tensors, sequences, maps, optionals ---- */
+
+typedef struct ox_value ox_value;
+
+/* A tensor with memory of its own, zeroed. Errors: LIMIT for absurd sizes, OUT_OF_MEMORY. */
+OX_API OX_NODISCARD ox_status *ox_value_create(ox_env *env, uint32_t dtype, const int64_t *dims, size_t rank,
+                                               ox_value **out_value);
+/* A tensor over the caller's memory of |bytes| (at least what the shape needs), without copying. |release| (may be
+ * NULL) is called with |ctx| when the last user is done. Alignment: any; that of the element type avoids a copy in run. */
+OX_API OX_NODISCARD ox_status *ox_value_wrap(ox_env *env, uint32_t dtype, const int64_t *dims, size_t rank, void *data,
+                                             size_t bytes, void (*release)(void *ctx), void *ctx, ox_value **out_value);
+/* A deep copy of any value. */
+OX_API OX_NODISCARD ox_status *ox_value_create_copy(ox_env *env, const ox_tensor *from, ox_value **out_value);
+OX_API ox_value *ox_value_retain(ox_value *v);
+OX_API void ox_value_release(ox_value *v);
+/* What the value is; never NULL. The data of a tensor may be written while no run uses it. */
+OX_API const ox_tensor *ox_value_get(const ox_value *v);
+OX_API void *ox_value_data(ox_value *v);
+/* Reads a serialized TensorProto (also SequenceProto, OptionalProto, MapProto by |kind|). */
+OX_API OX_NODISCARD ox_status *ox_value_parse(ox_env *env, uint32_t kind, const void *bytes, size_t n, ox_value **out_value);
+
+/* ---- sessions ---- */
+
+typedef struct ox_session ox_session;
+
+/* How much the graph is rewritten before it runs. */
+enum { OX_OPTIMIZE_NONE = 0, OX_OPTIMIZE_BASIC = 1, OX_OPTIMIZE_EXTENDED = 2, OX_OPTIMIZE_ALL = 3 };
+
+typedef struct ox_provider_spec {
+  const char *name;
+  ox_options options;
+} ox_provider_spec;
+
+typedef struct ox_session_opts {
+  size_t struct_size;
+  uint32_t optimize;                   /* OX_OPTIMIZE_*; note that a zeroed struct means NONE: see ox_session_opts_init */
+  uint32_t n_threads;                  /* 0: the env's pool; 1: the calling thread alone; else a pool of the session's own */
+  const ox_provider_spec *providers;   /* asked in this order; the CPU provider is always added last */
+  size_t n_providers;
+  const char *const *disabled_rules;   /* names of optimizer rules to leave out */
+  size_t n_disabled_rules;
+  const char *const *dim_names;        /* symbolic dimensions fixed to dim_values */
+  const int64_t *dim_values;
+  size_t n_dims;
+  size_t max_workspace;                /* bytes a run may use for intermediate values; 0: no limit */
+  int profile;                         /* collect per-node times from the start */
+  const char *external_dir;            /* models from memory: where external data lies; NULL: nowhere */
+  int copy_bytes;                      /* models from memory: keep a copy; 0: the caller's bytes must outlive the session */
+} ox_session_opts;
+
+OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */
+
+/* Loads, optimizes and plans a model. The file is mapped, weights are used in place. |opts| may be NULL. Errors:
+ * NO_SUCH_FILE; INVALID_MODEL saying what is broken and where; NOT_IMPLEMENTED listing all missing operators. */
+OX_API OX_NODISCARD ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_session_opts *opts,
+                                                      ox_session **out_session);
+OX_API OX_NODISCARD ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_session_opts *opts,
+                                                 ox_session **out_session);
+OX_API void ox_session_release(ox_session *s);
+
+/* An input or output. dims: -1 where the model leaves it open; dim_names[i] is the symbol's name or NULL. */
+typedef struct ox_value_info {
+  const char *name;
+  uint32_t kind, dtype;
+  int optional;                  /* may be left out: an optional type, or an input with a default */
+  int32_t rank;                  /* -1: not even the rank is fixed */
+  int64_t dims[OX_MAX_RANK];
+  const char *dim_names[OX_MAX_RANK];
+} ox_value_info;
+
+OX_API size_t ox_session_input_count(const ox_session *s);  /* inputs without a constant default */
+OX_API size_t ox_session_output_count(const ox_session *s);
+OX_API OX_NODISCARD ox_status *ox_session_input(const ox_session *s, size_t i, ox_value_info *out_info);
+OX_API OX_NODISCARD ox_status *ox_session_output(const ox_session *s, size_t i, ox_value_info *out_info);
+
+/* Metadata. Well-known keys "producer_name", "producer_version", "domain", "doc_string", "graph_name", "ir_version",
+ * "model_version", "opset" are first, then the model's metadata_props. *out_key NULL: no more. */
+OX_API void ox_session_metadata(const ox_session *s, size_t i, const char **out_key, const char **out_value);
+
+typedef struct ox_run_opts {
+  size_t struct_size;
+  const volatile int *cancel;    /* polled before each node; set non-zero from any thread: CANCELLED */
+  int64_t timeout_ms;            /* 0: none */
+  const char *tag;               /* for the log */
+} ox_run_opts;
+
+/* Runs the model. inputs[i] is for the input called input_names[i]; every input without default must be there.
+ * outputs[i] for output_names[i]: NULL on entry: *outputs[i] becomes a new value, the caller's to release (released
+ * values lend their memory to later runs: a repeated run allocates nothing). Not NULL: a tensor of the right type and
+ * shape that is written. output_names NULL: all outputs in order. Thread-safe. Errors: INVALID_ARGUMENT, SHAPE_MISMATCH
+ * naming input, wanted and got; CANCELLED; what the kernels report, with the node's name. On error no output is set. */
+OX_API OX_NODISCARD ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
+                                              const ox_value *const *inputs, size_t n_inputs,
+                                              const char *const *output_names, ox_value **outputs, size_t n_outputs);
+
+/* Bytes of workspace that a run with these input shapes needs, before any run. shapes[i] for input i. */
+OX_API OX_NODISCARD ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size_t *out_workspace);
+
+/* ---- looking inside ---- */
+
+typedef struct ox_node_time {
+  const char *name, *op, *provider;
+  double start_us, duration_us;
+  uint64_t output_bytes;
+  double flops;
+} ox_node_time;
+
+OX_API void ox_session_profile_start(ox_session *s); /* forgets what was collected */
+OX_API void ox_session_profile_stop(ox_session *s);
+/* Event |i|; 0 when there are no more. Not while runs are under way. */
+OX_API int ox_session_profile_event(const ox_session *s, size_t i, ox_node_time *out);
+/* Writes a trace for Chrome or Perfetto. */
+OX_API OX_NODISCARD ox_status *ox_session_profile_write(const ox_session *s, const char *path);
+
+/* Calls |fn| for each node that will run: operator, domain, name, provider. */
+OX_API void ox_session_nodes(const ox_session *s,
+                             void (*fn)(void *ctx, const char *op, const char *domain, const char *name, const char *provider),
+                             void *ctx);
+/* The optimized graph: as ONNX text (|as_text|) or a model file, through |write| (non-zero return stops with FAIL). */
+OX_API OX_NODISCARD ox_status *ox_session_write(const ox_session *s, int as_text,
+                                                int (*write)(void *ctx, const void *bytes, size_t n), void *ctx);
+/* Elements and bytes of all constants, and nodes, of the optimized graph. */
+OX_API void ox_session_size(const ox_session *s, uint64_t *out_parameters, uint64_t *out_bytes, uint64_t *out_nodes);
+
+/* dtype helpers: "float32" and so on; bits of an element. */
+OX_API const char *ox_type_name(uint32_t dtype);
+OX_API uint32_t ox_type_bits(uint32_t dtype);
+/* Element |i| of a tensor of numbers or bools, as a double (64-bit integers round; complex: the real part). NaN for
+ * strings. |i| must be below the element count. */
+OX_API double ox_tensor_element(const ox_tensor *t, int64_t i);
+/* Product of the dimensions; -1 if one is unknown. */
+OX_API int64_t ox_tensor_count(const ox_tensor *t);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/dynpool.h - buffers for values whose size only the run knows. Kept between runs: a repeated run allocates nothing. */
+#ifndef OX_EXEC_DYNPOOL_H
+#define OX_EXEC_DYNPOOL_H
+
+#include <stdbool.h>
+
+#include "base/alloc.h"
+
+typedef struct ox_dynblock {
+  void *data;
+  size_t bytes;
+  bool used;
+} ox_dynblock;
+
+typedef struct ox_dynpool {
+  ox_alloc alloc;
+  ox_dynblock *blocks;
+  size_t n, capacity;
+} ox_dynpool;
+
+void ox_dynpool_init(ox_dynpool *p, ox_alloc alloc);
+void ox_dynpool_deinit(ox_dynpool *p);
+/* At least |bytes| (plus OX_PAD_BYTES readable), aligned to OX_ALIGN_BYTES; NULL on out of memory. */
+void *ox_dynpool_take(ox_dynpool *p, size_t bytes);
+void ox_dynpool_give(ox_dynpool *p, void *data); /* NULL and foreign pointers are ignored */
+void ox_dynpool_give_all(ox_dynpool *p);
+
+#endif

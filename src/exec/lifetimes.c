@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/lifetimes.c - see the header. A storage (root) lives from its first write to the last read of any value in it. */
+#include "exec/lifetimes.h"
+
+#include "base/macros.h"
+#include "plan/memplan.h"
+
+static void read_at(ox_context *c, ox_id v, uint32_t step) {
+  if (v != OX_NONE) c->slots[v].last = OX_MAX(c->slots[v].last, step);
+}
+
+static void find_last_reads(ox_context *c) {
+  const ox_graph *g = c->plan->graph;
+  for (uint32_t i = 0; i < c->n_steps; i++) {
+    const ox_unit *u = c->steps[i].unit;
+    const ox_node *n = ox_graph_node(g, u->node);
+    for (uint32_t k = 0; k < n->n_out; k++) read_at(c, n->out[k], i); /* a value nobody reads lives for its own step */
+    for (uint32_t k = 0; k < n->n_in; k++) read_at(c, n->in[k], i);
+    for (uint32_t k = 0; k < u->n_captured; k++) read_at(c, u->captured[k], i);
+  }
+  for (uint32_t i = 0; i < g->n_outputs; i++) read_at(c, g->outputs[i], c->n_steps);
+}
+
+/* Outputs that the caller's memory can take directly: computed by a static step into storage of their own. */
+static void mark_direct(ox_context *c) {
+  const ox_graph *g = c->plan->graph;
+  for (uint32_t i = 0; i < g->n_outputs; i++) {
+    ox_slot *s = &c->slots[g->outputs[i]];
+    if (s->home == OX_HOME_SLAB && s->root == g->outputs[i] && s->t.dtype != OX_STRING) s->home = OX_HOME_OUTPUT;
+  }
+  for (uint32_t i = 0; i < c->n_steps; i++) { /* views of such an output follow it */
+    const ox_node *n = ox_graph_node(g, c->steps[i].unit->node);
+    if (c->steps[i].mode == OX_MODE_VIEW) c->slots[n->out[0]].home = c->slots[c->slots[n->out[0]].root].home;
+  }
+}
+
+/* Input |k| of step |i| is the last reader of a slab storage of the same size that no other input shares. */
+static bool may_overwrite(const ox_context *c, uint32_t i, uint32_t k, const uint32_t *root_last) {
+  const ox_node *n = ox_graph_node(c->plan->graph, c->steps[i].unit->node);
+  const ox_slot *in = &c->slots[n->in[k]], *out = &c->slots[n->out[0]];
+  const ox_slot *root = &c->slots[in->root];
+  if (root->home != OX_HOME_SLAB || root_last[in->root] != i || in->t.bytes != out->t.bytes) return false;
+  for (uint32_t j = 0; j < n->n_in; j++)
+    if (j != k && n->in[j] != OX_NONE && n->in[j] != n->in[k] && c->slots[n->in[j]].root == in->root) return false;
+  for (uint32_t j = 0; j < c->steps[i].unit->n_captured; j++)
+    if (c->slots[c->steps[i].unit->captured[j]].root == in->root) return false;
+  return true;
+}
+
+static void share_in_place(ox_context *c, uint32_t i, uint32_t *root_last) {
+  const ox_step *s = &c->steps[i];
+  const ox_node *n = ox_graph_node(c->plan->graph, s->unit->node);
+  if (s->mode != OX_MODE_STATIC || !s->unit->def || !s->unit->def->inplace || !n->n_out || n->out[0] == OX_NONE) return;
+  ox_slot *out = &c->slots[n->out[0]];
+  if (out->home != OX_HOME_SLAB || out->root != n->out[0]) return;
+  for (uint32_t k = 0; k < n->n_in && k < 32; k++) {
+    if (!(s->unit->def->inplace >> k & 1) || n->in[k] == OX_NONE) continue;
+    if (s->unit->consumed && s->unit->consumed[k]) continue;
+    if (!may_overwrite(c, i, k, root_last)) continue;
+    out->root = c->slots[n->in[k]].root;
+    return;
+  }
+}
+
+/* Assigns roots in step order: a view's root was set when it was settled, but its input may have moved since. */
+static void merge_storages(ox_context *c, uint32_t *root_first, uint32_t *root_last) {
+  const ox_graph *g = c->plan->graph;
+  for (ox_id v = 0; v < g->n_values; v++) root_first[v] = OX_NONE, root_last[v] = c->slots[v].last;
+  for (uint32_t i = 0; i < c->n_steps; i++) {
+    const ox_step *s = &c->steps[i];
+    const ox_node *n = ox_graph_node(g, s->unit->node);
+    bool view = s->mode == OX_MODE_VIEW || (s->mode == OX_MODE_DYNAMIC && s->unit->def && (s->unit->def->traits & OX_VIEW));
+    if (view) c->slots[n->out[0]].root = c->slots[n->in[0]].root;
+    share_in_place(c, i, root_last);
+    for (uint32_t k = 0; k < n->n_out; k++) {
+      if (n->out[k] == OX_NONE) continue;
+      ox_id root = c->slots[n->out[k]].root;
+      root_first[root] = OX_MIN(root_first[root], i);
+      root_last[root] = OX_MAX(root_last[root], c->slots[n->out[k]].last);
+    }
+  }
+}
+
+static ox_status *plan_slab(ox_context *c, const uint32_t *first, const uint32_t *last) {
+  const ox_graph *g = c->plan->graph;
+  size_t n = 0, bytes = (g->n_values + 1) * (sizeof(ox_lifetime) + sizeof(ox_id));
+  ox_lifetime *items = ox_new(c->env->alloc, bytes);
+  if (!items) return ox_oom();
+  ox_id *owner = (ox_id *)(items + g->n_values + 1);
+  for (uint32_t i = 0; i < c->n_steps; i++) { /* in step order: sorted by first write */
+    const ox_node *node = ox_graph_node(g, c->steps[i].unit->node);
+    for (uint32_t k = 0; k < node->n_out; k++) {
+      ox_id v = node->out[k];
+      if (v == OX_NONE || c->slots[v].home != OX_HOME_SLAB || c->slots[v].root != v) continue;
+      owner[n] = v;
+      items[n++] = (ox_lifetime){c->slots[v].t.bytes, first[v], last[v], 0};
+    }
+  }
+  ox_status *st = ox_memplan(c->env->alloc, items, n, &c->values_bytes);
+  for (size_t i = 0; i < n; i++) c->slots[owner[i]].offset = items[i].offset;
+  ox_delete(c->env->alloc, items, bytes);
+  return st;
+}
+
+/* Dynamic buffers go back to the pool after the last step that reads any value in them. */
+static ox_status *plan_frees(ox_context *c, const uint32_t *last) {
+  const ox_graph *g = c->plan->graph;
+  for (int pass = 0; pass < 2; pass++) {
+    for (ox_id v = 0; v < g->n_values; v++) {
+      if (c->slots[v].home != OX_HOME_DYNAMIC || c->slots[v].root != v || last[v] >= c->n_steps) continue;
+      ox_step *s = &c->steps[last[v]];
+      if (pass) s->frees[s->n_frees] = v;
+      s->n_frees++;
+    }
+    for (uint32_t i = 0; i < c->n_steps && !pass; i++) {
+      ox_step *s = &c->steps[i];
+      if (!s->n_frees) continue;
+      s->frees = OX_ARENA_ARRAY(&c->arena, ox_id, s->n_frees);
+      if (!s->frees) return ox_oom();
+      s->n_frees = 0;
+    }
+  }
+  return NULL;
+}
+
+ox_status *ox_lifetimes_plan(ox_context *c, bool direct) {
+  uint32_t n = c->plan->graph->n_values + 1;
+  uint32_t *first = ox_new(c->env->alloc, 2 * (size_t)n * sizeof *first);
+  if (!first) return ox_oom();
+  uint32_t *last = first + n;
+  find_last_reads(c);
+  if (direct) mark_direct(c);
+  merge_storages(c, first, last);
+  ox_status *st = plan_slab(c, first, last);
+  if (!st) st = plan_frees(c, last);
+  ox_delete(c->env->alloc, first, 2 * (size_t)n * sizeof *first);
+  return st;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/lifetimes.h - which values live when, which share bytes, and where each lies in the slab. */
+#ifndef OX_EXEC_LIFETIMES_H
+#define OX_EXEC_LIFETIMES_H
+
+#include "exec/context.h"
+
+/* Sets slot->last, merges in-place outputs into their inputs' storage, marks direct outputs, plans the slab offsets and
+ * each step's list of dynamic buffers to free. Needs the modes and homes of all steps. */
+OX_NODISCARD ox_status *ox_lifetimes_plan(ox_context *c, bool direct);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/profile.h - per-node times, collected while a session profiles. Thread-safe. */
+#ifndef OX_EXEC_PROFILE_H
+#define OX_EXEC_PROFILE_H
+
+#include <stdio.h>
+
+#include "plan/plan.h"
+
+typedef struct ox_profile ox_profile;
+
+typedef struct ox_profile_event {
+  const char *name, *op, *provider; /* borrowed from the model */
+  int64_t start_ns, duration_ns;    /* CLOCK_MONOTONIC */
+  uint64_t out_bytes;
+  double flops;
+  uint32_t thread;
+} ox_profile_event;
+
+OX_NODISCARD ox_status *ox_profile_create(ox_alloc alloc, ox_profile **out_profile);
+void ox_profile_destroy(ox_profile *p);
+/* Drops the event silently when memory runs out: profiling never fails a run. */
+void ox_profile_add(ox_profile *p, const ox_profile_event *e);
+void ox_profile_clear(ox_profile *p); /* keeps the memory */
+/* Copies the events' array pointer and count; valid until the next add. */
+size_t ox_profile_events(const ox_profile *p, const ox_profile_event **out_events);
+/* Writes Chrome's trace format (chrome://tracing, Perfetto). */
+OX_NODISCARD ox_status *ox_profile_write_trace(const ox_profile *p, const char *path);
+int64_t ox_clock_ns(void);
+
+#endif

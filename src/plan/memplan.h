@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan/memplan.h - offsets in one slab from lifetimes. */
+#ifndef OX_PLAN_MEMPLAN_H
+#define OX_PLAN_MEMPLAN_H
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+/* Something that must keep its bytes from step |first| to step |last|, both included. */
+typedef struct ox_lifetime {
+  size_t bytes;
+  uint32_t first, last;
+  size_t offset; /* answer, a multiple of OX_ALIGN_BYTES */
+} ox_lifetime;
+
+/* Sets the offsets; |items| must be sorted by |first|. *out_bytes is the slab's size. Best fit over the holes, O(n log n)
+ * for typical graphs. Errors: OUT_OF_MEMORY, LIMIT when the slab would overflow size_t. */
+OX_NODISCARD ox_status *ox_memplan(ox_alloc alloc, ox_lifetime *items, size_t n, size_t *out_bytes);
+
+#endif

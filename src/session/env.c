@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/env.c - allocator, log, pool and providers that sessions share. */
+#include "session/env.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/macros.h"
+
+const char *ox_version(void) { return "0.1.0"; }
+
+ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
+  *out_env = NULL;
+  ox_env_opts o = {0};
+  if (opts) {
+    if (opts->struct_size < offsetof(ox_env_opts, log))
+      return ox_fail(OX_INVALID_ARGUMENT, "ox_env_opts: struct_size is %zu", opts->struct_size);
+    memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
+  }
+  ox_alloc alloc = o.alloc.alloc ? o.alloc : ox_alloc_heap();
+  ox_env *env = ox_new_zeroed(alloc, sizeof *env);
+  if (!env) return ox_oom();
+  atomic_init(&env->refs, 1);
+  env->alloc = alloc;
+  env->log = (ox_log){o.log, o.log_ctx, (ox_log_level)o.log_level};
+  env->pool = o.pool ? o.pool : ox_pool_default();
+  ox_status *st = ox_env_add_provider(env, ox_ep_cpu());
+  if (!st) st = ox_env_add_provider(env, ox_ep_null());
+  if (st) ox_env_release(env);
+  else *out_env = env;
+  return st;
+}
+
+ox_env *ox_env_retain(ox_env *env) {
+  atomic_fetch_add_explicit(&env->refs, 1, memory_order_relaxed);
+  return env;
+}
+
+void ox_env_release(ox_env *env) {
+  /* acq_rel: the last release sees all that others did through their count */
+  if (!env || atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) != 1) return;
+  ox_delete(env->alloc, env, sizeof *env);
+}
+
+ox_status *ox_env_add_provider(ox_env *env, const ox_ep_api *api) {
+  if (!api) return ox_fail(OX_INVALID_ARGUMENT, "provider table is NULL");
+  ox_ep_api copy;
+  OX_TRY(ox_ep_adopt(api, &copy));
+  if (ox_env_find_provider(env, copy.name)) return ox_fail(OX_INVALID_ARGUMENT, "there is a provider '%s' already", copy.name);
+  if (env->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
+  env->providers[env->n_providers++] = copy;
+  return NULL;
+}
+
+ox_status *ox_env_load_provider(ox_env *env, const char *path) {
+  void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!lib) return ox_fail(OX_NO_SUCH_FILE, "%s", dlerror());
+  union { /* ISO C has no conversion from object to function pointers; POSIX promises this one */
+    void *object;
+    const ox_ep_api *(*query)(uint32_t);
+  } sym = {dlsym(lib, "ox_ep_query")};
+  const ox_ep_api *api = sym.object ? sym.query(OX_EP_ABI_MAJOR) : NULL;
+  ox_status *st = !sym.object ? ox_fail(OX_INCOMPATIBLE, "%s does not export ox_ep_query", path)
+                  : !api      ? ox_fail(OX_INCOMPATIBLE, "%s does not serve ABI %d", path, OX_EP_ABI_MAJOR)
+                              : ox_env_add_provider(env, api);
+  if (st) dlclose(lib); /* a loaded provider stays: its code may run until the process ends */
+  return st;
+}
+
+const char *ox_env_provider_name(const ox_env *env, size_t i) {
+  return i < env->n_providers ? env->providers[i].name : NULL;
+}
+
+const ox_ep_api *ox_env_find_provider(const ox_env *env, const char *name) {
+  for (size_t i = 0; i < env->n_providers; i++)
+    if (strcmp(env->providers[i].name, name) == 0) return &env->providers[i];
+  return NULL;
+}
+
+const char *ox_type_name(uint32_t dtype) { return ox_dtype_name(dtype); }
+uint32_t ox_type_bits(uint32_t dtype) { return ox_dtype_bits(dtype); }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/env.h - what is behind ox_env. */
+#ifndef OX_SESSION_ENV_H
+#define OX_SESSION_ENV_H
+
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "ep/host.h"
+#include "onyx/onyx.h"
+
+enum { OX_MOST_PROVIDERS = 32 };
+
+struct ox_env {
+  atomic_size_t refs;
+  ox_alloc alloc;
+  ox_log log;
+  ox_pool *pool;
+  ox_ep_api providers[OX_MOST_PROVIDERS];
+  size_t n_providers;
+};
+
+ox_env *ox_env_retain(ox_env *env);
+const ox_ep_api *ox_env_find_provider(const ox_env *env, const char *name);
+
+#endif

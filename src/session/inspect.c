@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/inspect.c - what a session tells about its model and its time. */
+#include <stdio.h>
+#include <string.h>
+
+#include "session/session.h"
+
+size_t ox_session_input_count(const ox_session *s) { return s->n_inputs; }
+size_t ox_session_output_count(const ox_session *s) { return s->model->graph->n_outputs; }
+
+static void describe(const ox_session *s, ox_id v, ox_value_info *out) {
+  const ox_graph_value *value = &s->model->graph->values[v];
+  const ox_type *t = &value->type;
+  *out = (ox_value_info){.name = value->name, .kind = t->kind, .dtype = t->dtype, .optional = t->optional, .rank = t->shape.rank};
+  const ox_type *elem = t;
+  while (!out->dtype && elem->elem) elem = elem->elem, out->dtype = elem->dtype;
+  for (int d = 0; d < t->shape.rank; d++) {
+    out->dims[d] = t->shape.dim[d] < 0 ? -1 : t->shape.dim[d];
+    out->dim_names[d] = ox_model_symbol_name(s->model, t->shape.dim[d]);
+  }
+}
+
+ox_status *ox_session_input(const ox_session *s, size_t i, ox_value_info *out_info) {
+  if (i >= s->n_inputs) return ox_fail(OX_INVALID_ARGUMENT, "input %zu of %u", i, s->n_inputs);
+  describe(s, s->inputs[i], out_info);
+  return NULL;
+}
+
+ox_status *ox_session_output(const ox_session *s, size_t i, ox_value_info *out_info) {
+  const ox_graph *g = s->model->graph;
+  if (i >= g->n_outputs) return ox_fail(OX_INVALID_ARGUMENT, "output %zu of %u", i, g->n_outputs);
+  describe(s, g->outputs[i], out_info);
+  return NULL;
+}
+
+static const char *text_of(const char *s) { return s ? s : ""; }
+
+void ox_session_metadata(const ox_session *s, size_t i, const char **out_key, const char **out_value) {
+  static const char *const keys[] = {"producer_name", "producer_version", "domain",        "doc_string",
+                                     "graph_name",    "ir_version",       "model_version", "opset"};
+  enum { N_KEYS = sizeof keys / sizeof keys[0] };
+  const ox_model *m = s->model;
+  char(*texts)[24] = (char(*)[24])s->texts; /* written with the same content by every caller */
+  *out_key = *out_value = NULL;
+  if (i >= N_KEYS) {
+    if (i - N_KEYS < m->n_props) *out_key = m->props[i - N_KEYS].key, *out_value = m->props[i - N_KEYS].value;
+    return;
+  }
+  *out_key = keys[i];
+  switch (i) {
+    case 0: *out_value = text_of(m->producer_name); return;
+    case 1: *out_value = text_of(m->producer_version); return;
+    case 2: *out_value = text_of(m->domain); return;
+    case 3: *out_value = text_of(m->doc); return;
+    case 4: *out_value = text_of(m->graph->name); return;
+    case 5: snprintf(texts[0], sizeof texts[0], "%lld", (long long)m->ir_version), *out_value = texts[0]; return;
+    case 6: snprintf(texts[1], sizeof texts[1], "%lld", (long long)m->model_version), *out_value = texts[1]; return;
+    default: snprintf(texts[2], sizeof texts[2], "%lld", (long long)ox_model_opset(m, "")), *out_value = texts[2]; return;
+  }
+}
+
+/* ---- profile ---- */
+
+void ox_session_profile_start(ox_session *s) {
+  ox_profile_clear(s->profile);
+  s->profiling = true;
+}
+
+void ox_session_profile_stop(ox_session *s) { s->profiling = false; }
+
+int ox_session_profile_event(const ox_session *s, size_t i, ox_node_time *out) {
+  const ox_profile_event *events;
+  if (i >= ox_profile_events(s->profile, &events)) return 0;
+  const ox_profile_event *e = &events[i];
+  *out = (ox_node_time){e->name, e->op, e->provider, (double)e->start_ns / 1e3, (double)e->duration_ns / 1e3, e->out_bytes, e->flops};
+  return 1;
+}
+
+ox_status *ox_session_profile_write(const ox_session *s, const char *path) {
+  return ox_profile_write_trace(s->profile, path);
+}
+
+/* ---- structure ---- */
+
+void ox_session_nodes(const ox_session *s,
+                      void (*fn)(void *ctx, const char *op, const char *domain, const char *name, const char *provider),
+                      void *ctx) {
+  for (uint32_t i = 0; i < s->plan->n_units; i++) {
+    const ox_node *n = ox_graph_node(s->plan->graph, s->plan->units[i].node);
+    fn(ctx, n->op, n->domain, n->name, s->plan->units[i].provider);
+  }
+}
+
+void ox_session_size(const ox_session *s, uint64_t *out_parameters, uint64_t *out_bytes, uint64_t *out_nodes) {
+  const ox_graph *g = s->model->graph;
+  *out_parameters = *out_bytes = 0, *out_nodes = s->plan->n_units;
+  for (ox_id v = 0; v < g->n_values; v++) {
+    const ox_tensor *t = g->values[v].init;
+    if (!t || t->kind != OX_TENSOR) continue;
+    *out_parameters += (uint64_t)ox_shape_count(&t->shape), *out_bytes += t->bytes;
+  }
+}

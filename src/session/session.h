@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/session.h - what is behind ox_session: a plan, and idle contexts and call frames that runs borrow. */
+#ifndef OX_SESSION_SESSION_H
+#define OX_SESSION_SESSION_H
+
+#include <pthread.h>
+
+#include "exec/context.h"
+#include "session/env.h"
+#include "session/value.h"
+
+/* Idle contexts kept, over all shape signatures; the longest unused goes first. */
+enum { OX_IDLE_CONTEXTS = 16 };
+
+/* What one run needs besides a context; borrowed, so that a repeated run allocates nothing. */
+typedef struct ox_call {
+  struct ox_call *next;
+  ox_sink sink; /* first: the sink's functions find the call behind it */
+  ox_session *session;
+  ox_run_env env;
+  ox_arena run_arena;
+  const ox_tensor **bound; /* per input */
+  ox_tensor *aligned;      /* per input: a copy of misaligned data */
+  ox_value **out;          /* per output of the graph */
+  bool *out_given;         /* the caller's own value */
+} ox_call;
+
+struct ox_session {
+  ox_env *env;
+  ox_alloc alloc;
+  ox_model *model;
+  void *bytes; /* a copy of the model's bytes, or NULL */
+  size_t n_bytes;
+  ox_plan *plan;
+  ox_provider providers[OX_MOST_PROVIDERS];
+  size_t n_providers;
+  ox_pool *pool, *own_pool;
+  ox_recycler *recycler;
+  ox_profile *profile;
+  bool profiling;
+  size_t max_workspace;
+  ox_id *inputs; /* graph inputs without constant content */
+  uint32_t n_inputs;
+  pthread_mutex_t lock; /* guards the lists below */
+  ox_context *idle[OX_IDLE_CONTEXTS]; /* the latest used last */
+  uint32_t n_idle;
+  ox_call *calls;
+  char texts[4][24]; /* numbers of the metadata */
+};
+
+#endif

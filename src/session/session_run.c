@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/session_run.c - a run borrows a call frame and a context that fits its shapes, and returns both. */
+#include <string.h>
+
+#include "base/macros.h"
+#include "session/session.h"
+
+/* ---- borrowing ---- */
+
+static ox_status *new_call(ox_session *s, ox_call **out_call) {
+  const ox_graph *g = s->model->graph;
+  ox_call *c = ox_new_zeroed(s->alloc, sizeof *c);
+  *out_call = c;
+  if (!c) return ox_oom();
+  c->session = s;
+  ox_arena_init(&c->run_arena, s->alloc);
+  c->bound = ox_new_zeroed(s->alloc, (s->n_inputs + 1) * sizeof *c->bound);
+  c->aligned = ox_new_zeroed(s->alloc, (s->n_inputs + 1) * sizeof *c->aligned);
+  c->out = ox_new_zeroed(s->alloc, (g->n_outputs + 1) * sizeof *c->out);
+  c->out_given = ox_new_zeroed(s->alloc, g->n_outputs + 1);
+  return c->bound && c->aligned && c->out && c->out_given ? NULL : ox_oom();
+}
+
+static void give_call(ox_session *s, ox_call *c) {
+  pthread_mutex_lock(&s->lock);
+  c->next = s->calls, s->calls = c;
+  pthread_mutex_unlock(&s->lock);
+}
+
+static ox_status *take_call(ox_session *s, ox_call **out_call) {
+  pthread_mutex_lock(&s->lock);
+  ox_call *c = s->calls;
+  if (c) s->calls = c->next;
+  pthread_mutex_unlock(&s->lock);
+  *out_call = c;
+  if (c) return NULL;
+  ox_status *st = new_call(s, out_call);
+  if (st && *out_call) { /* half made: released with the session */
+    give_call(s, *out_call);
+    *out_call = NULL;
+  }
+  return st;
+}
+
+static bool fits(const ox_context *c, const ox_tensor *const *bound) {
+  for (uint32_t i = 0; i < c->n_key; i++) {
+    const ox_type *k = &c->key[i];
+    const ox_tensor *t = bound[i];
+    if (k->kind != t->kind || k->dtype != t->dtype || (t->kind == OX_TENSOR && !ox_shape_equal(&k->shape, &t->shape)))
+      return false;
+  }
+  return true;
+}
+
+static ox_status *make_context(ox_session *s, ox_call *call, ox_context **out_context) {
+  ox_type *key = ox_arena_array(&call->run_arena, s->n_inputs, sizeof *key);
+  if (!key) return ox_oom();
+  for (uint32_t i = 0; i < s->n_inputs; i++) {
+    key[i] = s->model->graph->values[s->inputs[i]].type;
+    key[i].kind = call->bound[i]->kind, key[i].dtype = call->bound[i]->dtype, key[i].shape = call->bound[i]->shape;
+  }
+  return ox_context_create(s->plan, &call->env, key, NULL, true, out_context);
+}
+
+static ox_status *take_context(ox_session *s, ox_call *call, ox_context **out_context) {
+  *out_context = NULL;
+  pthread_mutex_lock(&s->lock);
+  for (uint32_t i = s->n_idle; i-- > 0 && !*out_context;) {
+    if (!fits(s->idle[i], call->bound)) continue;
+    *out_context = s->idle[i];
+    memmove(&s->idle[i], &s->idle[i + 1], (--s->n_idle - i) * sizeof *s->idle);
+  }
+  pthread_mutex_unlock(&s->lock);
+  return *out_context ? NULL : make_context(s, call, out_context);
+}
+
+static void give_context(ox_session *s, ox_context *c) {
+  ox_context *old = NULL;
+  pthread_mutex_lock(&s->lock);
+  if (s->n_idle == OX_IDLE_CONTEXTS) {
+    old = s->idle[0];
+    memmove(&s->idle[0], &s->idle[1], --s->n_idle * sizeof *s->idle);
+  }
+  s->idle[s->n_idle++] = c;
+  pthread_mutex_unlock(&s->lock);
+  ox_context_destroy(old);
+}
+
+/* ---- inputs ---- */
+
+static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *t) {
+  const ox_graph_value *v = &s->model->graph->values[s->inputs[i]];
+  const ox_type *want = &v->type;
+  if (t->kind == OX_NONE_VALUE && want->optional) return NULL;
+  if (t->kind != want->kind)
+    return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted kind %u, got %u", v->name, want->kind, t->kind);
+  if (t->kind != OX_TENSOR) return NULL;
+  if (want->dtype && t->dtype != want->dtype)
+    return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted %s, got %s", v->name, ox_dtype_name(want->dtype),
+                   ox_dtype_name(t->dtype));
+  bool ok = want->shape.rank < 0 || want->shape.rank == t->shape.rank;
+  for (int d = 0; ok && d < want->shape.rank; d++) ok = want->shape.dim[d] < 0 || want->shape.dim[d] == t->shape.dim[d];
+  if (ok) return NULL;
+  char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
+  return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted shape %s, got %s", v->name, ox_shape_text(&want->shape, a),
+                 ox_shape_text(&t->shape, b));
+}
+
+static ox_status *align_input(ox_call *c, uint32_t i, const ox_tensor *t) {
+  unsigned bits = ox_dtype_bits(t->dtype);
+  size_t align = t->dtype == OX_STRING ? sizeof(void *) : bits >= 64 ? 8 : bits > 8 ? bits / 8 : 1;
+  c->bound[i] = t;
+  if (t->kind != OX_TENSOR || (uintptr_t)t->data % align == 0) return NULL;
+  c->aligned[i] = *t;
+  c->aligned[i].data = ox_arena_copy(&c->run_arena, t->data, t->bytes);
+  c->bound[i] = &c->aligned[i];
+  return c->aligned[i].data ? NULL : ox_oom();
+}
+
+static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *names, const ox_value *const *values, size_t n) {
+  const ox_graph *g = s->model->graph;
+  for (uint32_t i = 0; i < s->n_inputs; i++) {
+    const char *name = g->values[s->inputs[i]].name;
+    size_t k = i < n && strcmp(names[i], name) == 0 ? i : 0; /* in order is the common case */
+    while (k < n && strcmp(names[k], name) != 0) k++;
+    if (k == n || !values[k]) return ox_fail(OX_INVALID_ARGUMENT, "input '%s' is missing", name);
+    const ox_tensor *t = ox_value_get(values[k]);
+    OX_TRY(check_input(s, i, t));
+    OX_TRY(align_input(c, i, t));
+  }
+  for (size_t k = 0; n != s->n_inputs && k < n; k++) {
+    ox_id v = ox_graph_find(g, names[k]);
+    if (v == OX_NONE || (!g->values[v].is_input && !g->values[v].init))
+      return ox_fail(OX_INVALID_ARGUMENT, "the model has no input '%s'", names[k]);
+  }
+  return NULL;
+}
+
+/* ---- outputs ---- */
+
+static ox_status *sink_tensor(ox_sink *sink, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes, void **out_data) {
+  ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
+  if (!c->out[index]) OX_TRY(ox_value_take(c->session->recycler, dtype, shape, bytes, &c->out[index]));
+  const ox_tensor *t = ox_value_get(c->out[index]);
+  if (t->kind != OX_TENSOR || t->dtype != dtype || !ox_shape_equal(&t->shape, shape)) {
+    const ox_graph *g = c->session->model->graph;
+    char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
+    return ox_fail(OX_SHAPE_MISMATCH, "output '%s': the given value is %s%s, the result %s%s", g->values[g->outputs[index]].name,
+                   ox_dtype_name(t->dtype), ox_shape_text(&t->shape, a), ox_dtype_name(dtype), ox_shape_text(shape, b));
+  }
+  *out_data = t->data;
+  return NULL;
+}
+
+static ox_status *sink_other(ox_sink *sink, uint32_t index, const ox_tensor *t) {
+  ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
+  if (c->out_given[index])
+    return ox_fail(OX_INVALID_ARGUMENT, "output %u is no plain tensor: it cannot be written into a given value", index);
+  return ox_value_clone(c->session->alloc, t, &c->out[index]);
+}
+
+/* Which graph output is meant by name |name|; n_outputs if none. */
+static uint32_t find_output(const ox_graph *g, const char *name) {
+  uint32_t i = 0;
+  while (i < g->n_outputs && strcmp(g->values[g->outputs[i]].name, name) != 0) i++;
+  return i;
+}
+
+static ox_status *bind_outputs(ox_session *s, ox_call *c, const char *const *names, ox_value **outputs, size_t n) {
+  const ox_graph *g = s->model->graph;
+  if (!names && n > g->n_outputs)
+    return ox_fail(OX_INVALID_ARGUMENT, "%zu outputs asked for, the model has %u", n, g->n_outputs);
+  memset(c->out, 0, g->n_outputs * sizeof *c->out);
+  memset(c->out_given, 0, g->n_outputs);
+  for (size_t k = 0; k < n; k++) {
+    uint32_t i = names ? find_output(g, names[k]) : (uint32_t)k;
+    if (i == g->n_outputs) return ox_fail(OX_INVALID_ARGUMENT, "the model has no output '%s'", names[k]);
+    if (outputs[k]) c->out[i] = outputs[k], c->out_given[i] = true;
+  }
+  return NULL;
+}
+
+/* Asked-for outputs go to the caller, the others back to the recycler. */
+static void deliver(ox_session *s, ox_call *c, const char *const *names, ox_value **outputs, size_t n) {
+  const ox_graph *g = s->model->graph;
+  for (size_t k = 0; k < n; k++) {
+    uint32_t i = names ? find_output(g, names[k]) : (uint32_t)k;
+    if (!c->out_given[i]) outputs[k] = ox_value_retain(c->out[i]);
+  }
+  for (uint32_t i = 0; i < g->n_outputs; i++)
+    if (!c->out_given[i]) ox_value_release(c->out[i]);
+}
+
+/* ---- the run ---- */
+
+static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
+  c->sink = (ox_sink){sink_tensor, sink_other};
+  c->env = (ox_run_env){.alloc = s->alloc, .pool = s->pool, .run_arena = &c->run_arena, .max_workspace = s->max_workspace,
+                        .profile = s->profiling ? s->profile : NULL};
+  if (!o) return;
+  c->env.cancel = o->cancel;
+  c->env.deadline_ns = o->timeout_ms > 0 ? ox_clock_ns() + o->timeout_ms * 1000000 : 0;
+}
+
+ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
+                          const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
+                          ox_value **outputs, size_t n_outputs) {
+  ox_call *c;
+  ox_context *cx = NULL;
+  ox_status *st = NULL;
+  if (opts && opts->struct_size < sizeof *opts)
+    return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts: struct_size is %zu", opts->struct_size);
+  OX_TRY(take_call(s, &c));
+  ox_arena_reset(&c->run_arena);
+  set_env(s, c, opts);
+  memset(c->out, 0, s->model->graph->n_outputs * sizeof *c->out);
+  OX_TRY_TO(done, st, bind_inputs(s, c, input_names, inputs, n_inputs));
+  OX_TRY_TO(done, st, bind_outputs(s, c, output_names, outputs, n_outputs));
+  OX_TRY_TO(done, st, take_context(s, c, &cx));
+  st = ox_context_run(cx, &c->env, c->bound, &c->sink);
+done:
+  if (!st) deliver(s, c, output_names, outputs, n_outputs);
+  else
+    for (uint32_t i = 0; i < s->model->graph->n_outputs; i++)
+      if (!c->out_given[i]) ox_value_release(c->out[i]);
+  if (cx) give_context(s, cx);
+  give_call(s, c);
+  if (st && opts && opts->tag) st = ox_status_note(st, "run '%s'", opts->tag);
+  return st;
+}
+
+ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size_t *out_workspace) {
+  ox_call *c;
+  ox_context *cx = NULL;
+  ox_status *st = NULL;
+  *out_workspace = 0;
+  if (n != s->n_inputs) return ox_fail(OX_INVALID_ARGUMENT, "%zu shapes for %u inputs", n, s->n_inputs);
+  OX_TRY(take_call(s, &c));
+  ox_arena_reset(&c->run_arena);
+  set_env(s, c, NULL);
+  for (uint32_t i = 0; i < s->n_inputs; i++) {
+    const ox_type *t = &s->model->graph->values[s->inputs[i]].type;
+    c->aligned[i] = (ox_tensor){.kind = t->kind, .dtype = t->dtype, .shape = shapes[i]};
+    c->bound[i] = &c->aligned[i];
+    if (t->kind == OX_TENSOR && !ox_shape_known(&shapes[i])) st = ox_fail(OX_INVALID_ARGUMENT, "shape %u is not concrete", i);
+    if (!st) st = check_input(s, i, &c->aligned[i]);
+    if (st) goto done;
+  }
+  OX_TRY_TO(done, st, take_context(s, c, &cx));
+  *out_workspace = cx->slab_bytes;
+  give_context(s, cx);
+done:
+  give_call(s, c);
+  return st;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/value_api.c - ox_value: counted, deep, recycled. */
+#include <pthread.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cksize.h"
+#include "base/macros.h"
+#include "graph/shape.h"
+#include "session/value.h"
+
+struct ox_value {
+  atomic_size_t refs;
+  ox_alloc alloc;
+  ox_tensor t;
+  void *owned; /* memory of a tensor of its own, |capacity| bytes */
+  size_t capacity;
+  ox_arena arena; /* memory of strings, sequences, maps */
+  void (*release)(void *ctx);
+  void *ctx;
+  ox_recycler *home;
+  ox_value *next; /* in the recycler */
+};
+
+enum { MOST_KEPT = 64 };
+
+struct ox_recycler {
+  atomic_size_t refs; /* the session's, and one per value out in the world */
+  ox_alloc alloc;
+  pthread_mutex_t lock;
+  ox_value *kept;
+  size_t n_kept;
+  bool closed;
+};
+
+/* ---- memory ---- */
+
+static void destroy(ox_value *v) {
+  if (v->release) v->release(v->ctx);
+  ox_delete(v->alloc, v->owned, v->capacity);
+  ox_arena_deinit(&v->arena);
+  ox_delete(v->alloc, v, sizeof *v);
+}
+
+static ox_status *make(ox_alloc alloc, ox_value **out_value) {
+  ox_value *v = ox_new_zeroed(alloc, sizeof *v);
+  *out_value = v;
+  if (!v) return ox_oom();
+  atomic_init(&v->refs, 1);
+  v->alloc = alloc;
+  ox_arena_init(&v->arena, alloc);
+  return NULL;
+}
+
+static ox_status *give_memory(ox_value *v, size_t bytes) {
+  if (!ox_add_ok(bytes, OX_PAD_BYTES, &v->capacity)) return ox_fail(OX_LIMIT, "a tensor of %zu bytes", bytes);
+  v->owned = ox_new_aligned(v->alloc, v->capacity, OX_ALIGN_BYTES);
+  if (!v->owned) return ox_fail(OX_OUT_OF_MEMORY, "no memory for a tensor of %zu bytes", bytes);
+  v->t.data = v->owned;
+  return NULL;
+}
+
+ox_value *ox_value_retain(ox_value *v) {
+  if (v) atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
+  return v;
+}
+
+static void recycler_drop(ox_recycler *r) {
+  if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
+  pthread_mutex_destroy(&r->lock);
+  ox_delete(r->alloc, r, sizeof *r);
+}
+
+void ox_value_release(ox_value *v) {
+  /* acq_rel: the last holder sees every use by the others */
+  if (!v || atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) != 1) return;
+  ox_recycler *r = v->home;
+  v->home = NULL;
+  if (!r) {
+    destroy(v);
+    return;
+  }
+  pthread_mutex_lock(&r->lock);
+  bool keep = !r->closed && r->n_kept < MOST_KEPT;
+  if (keep) v->next = r->kept, r->kept = v, r->n_kept++;
+  pthread_mutex_unlock(&r->lock);
+  if (!keep) destroy(v);
+  recycler_drop(r);
+}
+
+ox_status *ox_recycler_create(ox_alloc alloc, ox_recycler **out_recycler) {
+  ox_recycler *r = ox_new_zeroed(alloc, sizeof *r);
+  *out_recycler = r;
+  if (!r) return ox_oom();
+  atomic_init(&r->refs, 1);
+  r->alloc = alloc;
+  pthread_mutex_init(&r->lock, NULL);
+  return NULL;
+}
+
+void ox_recycler_release(ox_recycler *r) {
+  if (!r) return;
+  pthread_mutex_lock(&r->lock);
+  ox_value *v = r->kept;
+  r->kept = NULL, r->n_kept = 0, r->closed = true;
+  pthread_mutex_unlock(&r->lock);
+  while (v) {
+    ox_value *next = v->next;
+    destroy(v);
+    v = next;
+  }
+  recycler_drop(r);
+}
+
+/* The kept value with the least memory that fits without wasting three quarters of it. */
+static ox_value *take_kept(ox_recycler *r, size_t bytes) {
+  size_t need = bytes + OX_PAD_BYTES;
+  pthread_mutex_lock(&r->lock);
+  ox_value **best = NULL;
+  for (ox_value **at = &r->kept; *at; at = &(*at)->next) {
+    size_t has = (*at)->capacity;
+    if (has >= need && (has / 4 <= need || has <= 4096) && (!best || has < (*best)->capacity)) best = at;
+  }
+  ox_value *v = best ? *best : NULL;
+  if (v) *best = v->next, r->n_kept--;
+  pthread_mutex_unlock(&r->lock);
+  return v;
+}
+
+ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, size_t bytes, ox_value **out_value) {
+  ox_status *st = NULL;
+  ox_value *v = take_kept(r, bytes);
+  *out_value = NULL;
+  if (v) {
+    atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
+  } else {
+    OX_TRY(make(r->alloc, &v));
+    OX_TRY_TO(failed, st, give_memory(v, bytes));
+  }
+  v->t = (ox_tensor){.kind = OX_TENSOR, .dtype = dtype, .data = v->owned, .bytes = bytes, .shape = *shape};
+  atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+  v->home = r;
+  *out_value = v;
+  return NULL;
+failed:
+  destroy(v);
+  return st;
+}
+
+/* ---- deep copies ---- */
+
+static ox_status *copy_strings(ox_arena *a, const ox_tensor *from, ox_tensor *to) {
+  size_t n = from->bytes / sizeof(ox_str);
+  ox_str *items = ox_arena_array(a, n, sizeof *items);
+  if (!items) return ox_oom();
+  for (size_t i = 0; i < n; i++) {
+    const ox_str *s = (const ox_str *)from->data + i;
+    items[i] = (ox_str){ox_arena_str(a, s->p, s->n), s->n};
+    if (!items[i].p) return ox_oom();
+  }
+  to->data = items;
+  return NULL;
+}
+
+static ox_status *copy_deep(ox_arena *a, const ox_tensor *from, ox_tensor *to) {
+  *to = *from;
+  if (from->kind == OX_TENSOR) {
+    if (from->dtype == OX_STRING) return copy_strings(a, from, to);
+    to->data = ox_arena_copy(a, from->data, from->bytes);
+    return to->data ? NULL : ox_oom();
+  }
+  if (from->kind == OX_SEQUENCE) {
+    size_t n = (size_t)from->shape.dim[0];
+    ox_tensor *items = ox_arena_array(a, n, sizeof *items);
+    ox_tensor **list = ox_arena_array(a, n, sizeof *list);
+    if (!items || !list) return ox_oom();
+    for (size_t i = 0; i < n; i++) {
+      OX_TRY(copy_deep(a, ((const ox_tensor *const *)from->data)[i], &items[i]));
+      list[i] = &items[i];
+    }
+    to->data = list;
+  } else if (from->kind == OX_MAP || from->kind == OX_SPARSE) {
+    ox_tensor *pair = ox_arena_array(a, 2, sizeof *pair);
+    if (!pair) return ox_oom();
+    for (int i = 0; i < 2; i++) OX_TRY(copy_deep(a, (const ox_tensor *)from->data + i, &pair[i]));
+    to->data = pair;
+  }
+  return NULL;
+}
+
+ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_value) {
+  ox_value *v;
+  *out_value = NULL;
+  OX_TRY(make(alloc, &v));
+  ox_status *st = copy_deep(&v->arena, from, &v->t);
+  if (st) destroy(v);
+  else *out_value = v;
+  return st;
+}
+
+/* ---- the public calls ---- */
+
+static ox_status *check_shape(uint32_t dtype, const int64_t *dims, size_t rank, ox_tensor *out) {
+  if (rank > OX_MAX_RANK) return ox_fail(OX_LIMIT, "rank %zu is above %d", rank, OX_MAX_RANK);
+  ox_shape s = ox_shape_of((int)rank, dims);
+  if (!ox_dtype_bits(dtype)) return ox_fail(OX_INVALID_ARGUMENT, "no such element type: %u", dtype);
+  *out = (ox_tensor){.kind = OX_TENSOR, .dtype = dtype, .shape = s};
+  int64_t n = ox_shape_count(&s);
+  char text[OX_SHAPE_TEXT];
+  if (n < 0 || !ox_dtype_bytes(dtype, n, &out->bytes) || out->bytes > SIZE_MAX / 8)
+    return ox_fail(OX_LIMIT, "shape %s of %s is not a possible size", ox_shape_text(&s, text), ox_dtype_name(dtype));
+  return NULL;
+}
+
+ox_status *ox_value_create(ox_env *env, uint32_t dtype, const int64_t *dims, size_t rank, ox_value **out_value) {
+  ox_value *v;
+  ox_tensor t;
+  *out_value = NULL;
+  OX_TRY(check_shape(dtype, dims, rank, &t));
+  OX_TRY(make(env->alloc, &v));
+  v->t = t;
+  ox_status *st = give_memory(v, t.bytes);
+  if (st) {
+    destroy(v);
+    return st;
+  }
+  memset(v->owned, 0, v->capacity);
+  *out_value = v;
+  return NULL;
+}
+
+ox_status *ox_value_wrap(ox_env *env, uint32_t dtype, const int64_t *dims, size_t rank, void *data, size_t bytes,
+                         void (*release)(void *ctx), void *ctx, ox_value **out_value) {
+  ox_value *v;
+  ox_tensor t;
+  *out_value = NULL;
+  OX_TRY(check_shape(dtype, dims, rank, &t));
+  if (bytes < t.bytes || (t.bytes && !data))
+    return ox_fail(OX_INVALID_ARGUMENT, "the tensor needs %zu bytes, got %zu", t.bytes, data ? bytes : 0);
+  OX_TRY(make(env->alloc, &v));
+  v->t = t, v->t.data = data, v->release = release, v->ctx = ctx;
+  *out_value = v;
+  return NULL;
+}
+
+ox_status *ox_value_create_copy(ox_env *env, const ox_tensor *from, ox_value **out_value) {
+  return ox_value_clone(env->alloc, from, out_value);
+}
+
+const ox_tensor *ox_value_get(const ox_value *v) { return &v->t; }
+void *ox_value_data(ox_value *v) { return v->t.data; }
