@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opt/infer.c - types and shapes of a whole graph: operators infer in topological order, declarations are merged in,
+ * bodies are visited with the types of their node's inputs, and small integer contents travel along (opt/known.c). */
+#include <string.h>
+
+#include "base/macros.h"
+#include "opt/known.h"
+#include "opt/opt.h"
+
+/* One graph being inferred, inside those that enclose it. */
+typedef struct scope {
+  ox_graph *g;
+  const ox_known **known; /* by value; NULL: nothing */
+  struct scope *up;
+} scope;
+
+typedef struct work {
+  const ox_opt_options *o;
+  ox_arena keep, scratch; /* contents; one node's arrays */
+  bool make_consts;
+  bool lenient; /* inside a branch that may never run: what does not fit is left unknown */
+} work;
+
+/* One node's view. */
+typedef struct node_io {
+  const ox_type **in;
+  const ox_tensor **in_data;
+  const ox_known **known;
+  ox_type *out;
+} node_io;
+
+static ox_status *infer_graph(work *w, ox_graph *g, scope *up);
+
+/* ---- which row serves ---- */
+
+const ox_op_def *ox_node_def(const ox_model *m, const ox_node *n, uint32_t *out_version) {
+  int64_t v = ox_model_opset(m, n->domain);
+  if (v <= 0) v = 1; /* an operator of ours in a model that does not import its domain */
+  if (v > INT32_MAX) v = INT32_MAX;
+  if (out_version) *out_version = (uint32_t)v;
+  return ox_op_find(n->domain, n->op, v);
+}
+
+static ox_status *note(ox_status *st, const ox_graph *g, const ox_node *n) {
+  if (!st) return NULL;
+  if (*n->name) return ox_status_note(st, "node '%s' (%s)", n->name, n->op);
+  for (uint32_t i = 0; i < n->n_out; i++)
+    if (n->out[i] != OX_NONE) return ox_status_note(st, "node of '%s' (%s)", g->values[n->out[i]].name, n->op);
+  return ox_status_note(st, "node (%s)", n->op);
+}
+
+/* ---- merging ---- */
+
+static bool type_unknown(const ox_type *t) { return t->kind == OX_TENSOR && !t->dtype && t->shape.rank < 0; }
+
+/* |to| learns from the declaration |was|. False if they contradict each other. */
+static bool merge_shape(ox_shape *to, const ox_shape *was, bool keep_names) {
+  if (was->rank < 0) return true;
+  if (to->rank < 0) {
+    *to = *was;
+    return true;
+  }
+  if (to->rank != was->rank) return false;
+  for (int i = 0; i < to->rank; i++) {
+    int64_t *d = &to->dim[i], e = was->dim[i];
+    if (*d >= 0 && e >= 0 && *d != e) return false;
+    if (*d == -1 || (*d < 0 && e >= 0) || (*d < 0 && e < -1 && keep_names)) *d = e;
+  }
+  return true;
+}
+
+static ox_status *contradiction(const work *w, const ox_graph_value *v, const ox_type *got) {
+  char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
+  ox_shape_text(&v->type.shape, a), ox_shape_text(&got->shape, b);
+  if (!w->o->lenient_shapes)
+    return ox_fail(OX_INVALID_MODEL, "tensor '%s' is declared as %s, but its shape is %s", v->name, a, b);
+  if (w->o->log)
+    ox_log_write(w->o->log, OX_LOG_WARNING, "tensor '%s' is declared as %s, but its shape is %s", v->name, a, b);
+  return NULL;
+}
+
+/* Gives the value what inference found; what was declared fills the gaps. */
+static ox_status *settle(const work *w, ox_graph *g, ox_id id, ox_type t) {
+  ox_graph_value *v = &g->values[id];
+  if (type_unknown(&t)) return NULL;
+  if (type_unknown(&v->type)) {
+    v->type = t;
+    return NULL;
+  }
+  if (v->type.kind != t.kind) {
+    if (t.optional || v->type.optional) return NULL; /* a full optional is its content */
+    return ox_fail(OX_INVALID_MODEL, "'%s' is declared as another kind of value than it is", v->name);
+  }
+  if (t.dtype && v->type.dtype && t.dtype != v->type.dtype)
+    return ox_fail(OX_INVALID_MODEL, "tensor '%s' is declared as %s, but its type is %s", v->name,
+                   ox_dtype_name(v->type.dtype), ox_dtype_name(t.dtype));
+  if (!t.dtype) t.dtype = v->type.dtype;
+  if (!t.elem) t.elem = v->type.elem;
+  if (!merge_shape(&t.shape, &v->type.shape, v->is_output)) OX_TRY(contradiction(w, v, &t));
+  v->type = t;
+  return NULL;
+}
+
+/* ---- bodies ---- */
+
+static const ox_attr *body_attr(const ox_node *n, const char *name) {
+  const ox_attr *a = ox_node_attr(n, name);
+  return a && a->v.kind == OX_ATTR_GRAPH_KIND && a->graph ? a : NULL;
+}
+
+/* A body's input learns its element type (and shape, if |t| has one) from outside. */
+static ox_status *settle_input(work *w, ox_graph *b, uint32_t i, ox_type t) {
+  return i < b->n_inputs ? settle(w, b, b->inputs[i], t) : NULL;
+}
+
+static ox_type without_shape(const ox_type *t) {
+  ox_type u = *t;
+  if (u.kind == OX_TENSOR) u.shape = ox_shape_unknown();
+  return u;
+}
+
+/* State variables may change shape from one iteration to the next, so only their element type goes in. */
+static ox_status *enter_loop(work *w, const ox_node *n, ox_graph *b, const node_io *io) {
+  OX_TRY(settle_input(w, b, 0, ox_type_tensor(OX_I64, NULL)));
+  OX_TRY(settle_input(w, b, 1, ox_type_tensor(OX_BOOL, NULL)));
+  for (uint32_t i = 2; i < n->n_in; i++)
+    if (io->in[i]) OX_TRY(settle_input(w, b, i, without_shape(io->in[i])));
+  return NULL;
+}
+
+static ox_status *enter_scan(work *w, const ox_node *n, ox_graph *b, const node_io *io, int64_t opset) {
+  uint32_t first = opset < 9 ? 1 : 0; /* Scan-8 has sequence_lens in front */
+  for (uint32_t i = first; i < n->n_in; i++)
+    if (io->in[i]) OX_TRY(settle_input(w, b, i - first, without_shape(io->in[i])));
+  return NULL;
+}
+
+/* If's outputs are what both branches agree on. */
+static void leave_if(const ox_node *n, node_io *io) {
+  const ox_attr *a = body_attr(n, "then_branch"), *b = body_attr(n, "else_branch");
+  for (uint32_t i = 0; a && b && i < n->n_out; i++) {
+    if (i >= a->graph->n_outputs || i >= b->graph->n_outputs || !type_unknown(&io->out[i])) continue;
+    const ox_type *x = &a->graph->values[a->graph->outputs[i]].type;
+    const ox_type *y = &b->graph->values[b->graph->outputs[i]].type;
+    if (x->kind != y->kind || x->optional != y->optional) continue;
+    ox_type t = type_unknown(x) ? *y : *x;
+    if (x->shape.rank != y->shape.rank) t.shape = ox_shape_unknown();
+    for (int k = 0; k < t.shape.rank; k++)
+      if (x->shape.dim[k] != y->shape.dim[k]) t.shape.dim[k] = -1;
+    io->out[i] = t;
+  }
+}
+
+/* Loop's and Scan's outputs: the body's, without shapes; what is stacked gains a dimension. */
+static void leave_loop(const ox_node *n, const ox_graph *b, uint32_t skip, uint32_t n_states, node_io *io) {
+  for (uint32_t i = 0; i < n->n_out && i + skip < b->n_outputs; i++) {
+    const ox_type *t = &b->values[b->outputs[i + skip]].type;
+    if (!type_unknown(&io->out[i]) || t->kind != OX_TENSOR) continue;
+    io->out[i] = without_shape(t);
+    if (i < n_states || t->shape.rank < 0 || t->shape.rank >= OX_MAX_RANK) continue;
+    io->out[i].shape.rank = t->shape.rank + 1;
+    for (int k = 0; k <= t->shape.rank; k++) io->out[i].shape.dim[k] = -1;
+  }
+}
+
+static ox_status *infer_bodies(work *w, const ox_node *n, const node_io *io, int64_t opset, scope *s) {
+  bool lenient = w->lenient, is_if = strcmp(n->op, "If") == 0;
+  ox_graph *b;
+  for (uint32_t i = 0; (b = ox_node_body(n, i)); i++) {
+    if (strcmp(n->op, "Loop") == 0) OX_TRY(enter_loop(w, n, b, io));
+    if (strcmp(n->op, "Scan") == 0) OX_TRY(enter_scan(w, n, b, io, opset));
+    w->lenient |= is_if;
+    ox_status *st = infer_graph(w, b, s);
+    w->lenient = lenient;
+    OX_TRY(st);
+  }
+  return NULL;
+}
+
+static void leave_bodies(const ox_node *n, int64_t opset, node_io *io) {
+  const ox_attr *body = body_attr(n, "body"), *count = ox_node_attr(n, "num_scan_inputs");
+  if (strcmp(n->op, "If") == 0) leave_if(n, io);
+  if (!body) return;
+  if (strcmp(n->op, "Loop") == 0) leave_loop(n, body->graph, 1, n->n_in > 2 ? n->n_in - 2 : 0, io);
+  if (strcmp(n->op, "Scan") == 0 && count && opset >= 9)
+    leave_loop(n, body->graph, 0, n->n_in > count->v.i ? n->n_in - (uint32_t)count->v.i : 0, io);
+}
+
+/* ---- one node ---- */
+
+static const ox_known *known_of(work *w, scope *s, ox_id v) {
+  while (s && s->g->values[v].outer != OX_NONE) {
+    v = s->g->values[v].outer, s = s->up;
+    if (!s) return NULL;
+  }
+  if (!s) return NULL;
+  if (!s->known[v] && s->g->values[v].init && !s->g->values[v].is_input)
+    s->known[v] = ox_known_of_tensor(&w->keep, s->g->values[v].init);
+  return s->known[v];
+}
+
+static ox_status *gather_inputs(work *w, ox_graph *g, const ox_node *n, scope *s, node_io *io) {
+  ox_arena_reset(&w->scratch);
+  io->in = OX_ARENA_ARRAY(&w->scratch, const ox_type *, n->n_in);
+  io->in_data = OX_ARENA_ARRAY(&w->scratch, const ox_tensor *, n->n_in);
+  io->known = OX_ARENA_ARRAY(&w->scratch, const ox_known *, n->n_in);
+  io->out = OX_ARENA_ARRAY(&w->scratch, ox_type, n->n_out);
+  if (!io->in || !io->in_data || !io->known || !io->out) return ox_oom();
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    ox_id v = n->in[i];
+    if (v == OX_NONE) continue;
+    io->in[i] = &g->values[v].type;
+    io->in_data[i] = ox_graph_const(g, v);
+    if (s) io->known[i] = known_of(w, s, v);
+    if (!io->in_data[i] && io->known[i]) io->in_data[i] = ox_known_tensor(&w->scratch, io->known[i]);
+  }
+  for (uint32_t i = 0; i < n->n_out; i++) io->out[i] = ox_type_unknown();
+  return NULL;
+}
+
+/* The operator's own inference. */
+static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
+  uint32_t version;
+  const ox_op_def *def = ox_node_def(g->model, n, &version);
+  if (!def) return NULL;
+  OX_TRY(ox_op_check(def, n, io->in));
+  if (!def->infer) return NULL;
+  void *attrs;
+  OX_TRY(ox_attrs_decode(def, n, &w->scratch, &attrs));
+  ox_infer_ctx c = {.node = n,
+                    .attrs = attrs,
+                    .op_version = version,
+                    .n_in = n->n_in,
+                    .n_out = n->n_out,
+                    .in = io->in,
+                    .in_data = io->in_data,
+                    .out = io->out,
+                    .arena = &g->model->arena};
+  return def->infer(&c);
+}
+
+static ox_status *infer_node(work *w, scope *s, ox_id id) {
+  ox_graph *g = s->g;
+  const ox_node *n = &g->nodes[id];
+  node_io io;
+  int64_t opset = ox_model_opset(g->model, n->domain);
+  OX_TRY(gather_inputs(w, g, n, s, &io));
+  if (ox_node_body(n, 0)) {
+    OX_TRY(infer_bodies(w, n, &io, opset, s));
+    OX_TRY(gather_inputs(w, g, n, s, &io)); /* the bodies used the scratch arena */
+  }
+  ox_status *st = ask_op(w, g, n, &io);
+  if (st && w->lenient && ox_status_code(st) != OX_OUT_OF_MEMORY) {
+    ox_status_free(st), st = NULL;
+    for (uint32_t i = 0; i < n->n_out; i++) io.out[i] = ox_type_unknown();
+  }
+  OX_TRY(st);
+  leave_bodies(n, opset, &io);
+  if (n->n_out && io.out[0].kind == OX_TENSOR) ox_known_refine(n, io.in, io.known, &io.out[0].shape);
+  const ox_known *k = n->n_out ? ox_known_eval(&w->keep, n, opset, io.in, io.known) : NULL;
+  if (k && type_unknown(&io.out[0])) {
+    ox_shape shape = k->scalar ? ox_shape_scalar() : ox_shape_of(1, (int64_t[]){k->n});
+    io.out[0] = ox_type_tensor(k->dtype, &shape);
+  }
+  if (n->n_out && n->out[0] != OX_NONE) s->known[n->out[0]] = k;
+  for (uint32_t i = 0; i < n->n_out; i++)
+    if (n->out[i] != OX_NONE) OX_TRY(settle(w, g, n->out[i], io.out[i]));
+  return NULL;
+}
+
+/* ---- graphs ---- */
+
+/* Stand-ins take the type of what they stand for; constants their own. */
+static void preset_types(ox_graph *g) {
+  for (ox_id v = 0; v < g->n_values; v++) {
+    ox_graph_value *value = &g->values[v];
+    if (value->dead) continue;
+    if (value->outer != OX_NONE) value->type = g->parent->values[value->outer].type;
+    if (value->init && !value->is_input)
+      value->type = (ox_type){.kind = value->init->kind, .dtype = value->init->dtype, .shape = value->init->shape};
+  }
+}
+
+/* What could be computed without running anything becomes constant. */
+static ox_status *make_consts(scope *s) {
+  ox_graph *g = s->g;
+  for (ox_id v = 0; v < g->n_values; v++) {
+    if (!s->known[v] || g->values[v].producer == OX_NONE || g->values[v].dead || g->values[v].is_output) continue;
+    const ox_tensor *t = ox_known_tensor(&g->model->arena, s->known[v]);
+    if (t) OX_TRY(ox_graph_make_const(g, v, t));
+  }
+  return NULL;
+}
+
+static ox_status *infer_graph(work *w, ox_graph *g, scope *up) {
+  ox_alloc a = g->model->alloc;
+  ox_id *order = NULL;
+  uint32_t n;
+  preset_types(g);
+  OX_TRY(ox_graph_order(g, a, &order, &n));
+  size_t known_bytes = g->n_values * sizeof(ox_known *), order_bytes = g->n_nodes * sizeof *order;
+  scope s = {g, ox_new_zeroed(a, known_bytes), up};
+  ox_status *st = s.known ? NULL : ox_oom();
+  for (uint32_t i = 0; !st && i < n; i++) st = note(infer_node(w, &s, order[i]), g, &g->nodes[order[i]]);
+  if (!st && w->make_consts) st = make_consts(&s);
+  ox_delete(a, order, order_bytes);
+  ox_delete(a, (void *)s.known, known_bytes);
+  return st;
+}
+
+ox_status *ox_infer_graph(ox_graph *g, const ox_opt_options *o, bool make_consts_too) {
+  static const ox_opt_options none = {.level = OX_LEVEL_NONE};
+  work w = {.o = o ? o : &none, .make_consts = make_consts_too};
+  ox_arena_init(&w.keep, g->model->alloc);
+  ox_arena_init(&w.scratch, g->model->alloc);
+  ox_status *st = infer_graph(&w, g, NULL);
+  ox_arena_deinit(&w.keep);
+  ox_arena_deinit(&w.scratch);
+  return st;
+}
+
+ox_status *ox_infer_node(ox_graph *g, ox_id node) {
+  static const ox_opt_options none = {.lenient_shapes = true};
+  work w = {.o = &none};
+  const ox_node *n = &g->nodes[node];
+  node_io io;
+  ox_arena_init(&w.scratch, g->model->alloc);
+  ox_status *st = gather_inputs(&w, g, n, NULL, &io);
+  if (!st) st = ask_op(&w, g, n, &io);
+  for (uint32_t i = 0; !st && i < n->n_out; i++)
+    if (n->out[i] != OX_NONE) st = settle(&w, g, n->out[i], io.out[i]);
+  ox_arena_deinit(&w.scratch);
+  return note(st, g, n);
+}
