@@ -70,7 +70,7 @@ typedef struct ox_small_float {
 #define OX_E4M3FNUZ ((ox_small_float){3, 8, 0x7f, 0x80, 0x80, 7, true})
 #define OX_E5M2 ((ox_small_float){2, 15, 0x7b, 0x7c, 0x7f, 7, false})
 #define OX_E5M2FNUZ ((ox_small_float){2, 16, 0x7f, 0x80, 0x80, 7, true})
-#define OX_E2M1 ((ox_small_float){1, 1, 0x7, 0x7, 0x7, 3, false})
+#define OX_E2M1 ((ox_small_float){1, 1, 0x7, 0x7, 0x8, 3, false}) /* no NaN: it becomes -0 */
 
 static inline uint8_t ox_narrow_small(float f, ox_small_float t, bool saturate) {
   uint32_t u = ox_bits_of(f), mag = u & 0x7fffffff;

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/quant/quantize_body.h - 8-bit quantization over the vocabulary. */
+#include "kern/quant/quantize.h"
+
+/* Clamped while still float, so that the conversion cannot overflow; max takes its second argument for NaN, so the
+ * bound stands there. */
+static inline vi32 quantize_lanes(vf32 x, vf32 scale, vf32 least, vf32 most, vi32 zero) {
+  vf32 q = vf32_round(vf32_div(x, scale));
+  return vi32_add(vf32_to_i32(vf32_min(vf32_max(q, least), most)), zero);
+}
+
+#define QUANTIZE(tag, ctype, low, high)                                                                           \
+  static void f32_##tag(const float *x, ctype *y, size_t n, float scale, int zero) {                              \
+    vf32 s = vf32_splat(scale), least = vf32_splat((float)((low)-zero)), most = vf32_splat((float)((high)-zero)); \
+    vi32 z = vi32_splat(zero);                                                                                    \
+    size_t i = 0;                                                                                                 \
+    for (; i + VF32_LANES <= n; i += VF32_LANES)                                                                  \
+      vi32_store_##tag(y + i, quantize_lanes(vf32_load(x + i), s, least, most, z));                               \
+    if (i < n) vi32_store_##tag##_n(y + i, quantize_lanes(vf32_load_n(x + i, n - i), s, least, most, z), n - i);  \
+  }
+QUANTIZE(u8, uint8_t, 0, 255)
+QUANTIZE(i8, int8_t, -128, 127)
+
+#define DEQUANTIZE(tag, ctype)                                                                                       \
+  static void tag##_f32(const ctype *x, float *y, size_t n, float scale, int zero) {                                 \
+    vf32 s = vf32_splat(scale);                                                                                      \
+    vi32 z = vi32_splat(zero);                                                                                       \
+    size_t i = 0;                                                                                                    \
+    for (; i + VF32_LANES <= n; i += VF32_LANES)                                                                     \
+      vf32_store(y + i, vf32_mul(vi32_to_f32(vi32_sub(vi32_load_##tag(x + i), z)), s));                              \
+    if (i < n) vf32_store_n(y + i, vf32_mul(vi32_to_f32(vi32_sub(vi32_load_##tag##_n(x + i, n - i), z)), s), n - i); \
+  }
+DEQUANTIZE(u8, uint8_t)
+DEQUANTIZE(i8, int8_t)
+
+static void range(const float *x, size_t n, float *low, float *high) {
+  vf32 lo = vf32_splat(*low), hi = vf32_splat(*high);
+  size_t i = 0;
+  for (; i + VF32_LANES <= n; i += VF32_LANES) {
+    vf32 v = vf32_load(x + i);
+    lo = vf32_min(v, lo), hi = vf32_max(v, hi);
+  }
+  *low = vf32_hmin(lo), *high = vf32_hmax(hi);
+  for (; i < n; i++) {
+    if (x[i] < *low) *low = x[i];
+    if (x[i] > *high) *high = x[i];
+  }
+}
+
+const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8, f32_i8, u8_f32, i8_f32, range};

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/dequantize.c - DequantizeLinear: (x - zero point) * scale. */
+#include "kern/quant/convert.h"
+#include "kern/quant/quantize.h"
+#include "ops/shared/check.h"
+#include "ops/shared/scales.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t axis, block_size, output_dtype;
+} dequantize_attrs;
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_INT(dequantize_attrs, axis, 1),
+    OX_ATTR_INT(dequantize_attrs, block_size, 0),
+    OX_ATTR_INT(dequantize_attrs, output_dtype, 0),
+};
+
+enum {
+  T_SCALE = OX_T_FLOAT | OX_BIT(OX_F8E8M0),
+  T_QUANTIZED = OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_U16) | OX_BIT(OX_I16) | OX_BIT(OX_I32) | OX_T_SUBBYTE |
+                (OX_T_FLOAT8 & ~OX_BIT(OX_F8E8M0))
+};
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const dequantize_attrs *a = c->attrs;
+  uint32_t to = c->in[1]->dtype == OX_F8E8M0 ? OX_F32 : c->in[1]->dtype;
+  if (a->output_dtype) {
+    if (a->output_dtype < 0 || a->output_dtype >= OX_DTYPE_COUNT || !(OX_BIT(a->output_dtype) & OX_T_FLOAT))
+      return ox_fail(OX_INVALID_MODEL, "attribute 'output_dtype': %lld is not a float type",
+                     (long long)a->output_dtype);
+    to = (uint32_t)a->output_dtype;
+  }
+  if (ox_infer_has(c, 2)) {
+    if (c->in[0]->dtype && c->in[2]->dtype && c->in[0]->dtype != c->in[2]->dtype)
+      return ox_fail(OX_INVALID_MODEL, "the zero point is %s, x is %s", ox_dtype_name(c->in[2]->dtype),
+                     ox_dtype_name(c->in[0]->dtype));
+    OX_TRY(ox_scales_check(&c->in[0]->shape, &c->in[2]->shape, a->axis, a->block_size));
+  }
+  OX_TRY(ox_scales_check(&c->in[0]->shape, &c->in[1]->shape, a->axis, a->block_size));
+  ox_infer_out(c, 0, to, &c->in[0]->shape);
+  return NULL;
+}
+
+typedef struct {
+  ox_scales scales, zeros;
+} dequantize_prep;
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const dequantize_attrs *a = c->attrs;
+  dequantize_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  ox_scales_init(&p->scales, &c->in[0]->shape, &c->in[1]->shape, a->axis, a->block_size);
+  if (ox_ctx_has(c, 2)) ox_scales_init(&p->zeros, &c->in[0]->shape, &c->in[2]->shape, a->axis, a->block_size);
+  c->prep = p;
+  return ox_plan_elements(c, OX_TILE_MATH);
+}
+
+/* Double holds int32 minus int32, which is then rounded to float once. */
+static void spread(const ox_convert *cv, const ox_tensor *t, const ox_scales *s, int64_t at, size_t n, double *out) {
+  for (size_t i = 0; i < n;) {
+    ox_segment g = ox_scales_at(s, at + (int64_t)i);
+    size_t m = (size_t)OX_MIN(g.n, (int64_t)(n - i));
+    cv->load_f64[t->dtype](t->data, (size_t)g.off, g.step ? m : 1, out + i);
+    if (!g.step)
+      for (size_t k = 1; k < m; k++) out[i + k] = out[i];
+    i += m;
+  }
+}
+
+static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n) {
+  const dequantize_prep *p = c->prep;
+  double x[OX_CONVERT_BLOCK], s[OX_CONVERT_BLOCK], z[OX_CONVERT_BLOCK];
+  cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)at, n, x);
+  spread(cv, c->in[1], &p->scales, at, n, s);
+  if (ox_ctx_has(c, 2)) {
+    spread(cv, c->in[2], &p->zeros, at, n, z);
+    for (size_t i = 0; i < n; i++) x[i] -= z[i];
+  }
+  if (c->out[0]->dtype == OX_F64) {
+    for (size_t i = 0; i < n; i++) ((double *)c->out[0]->data)[at + (int64_t)i] = x[i] * s[i];
+    return;
+  }
+  float y[OX_CONVERT_BLOCK];
+  for (size_t i = 0; i < n; i++) y[i] = (float)x[i] * (float)s[i];
+  cv->store_f32[c->out[0]->dtype](y, c->out[0]->data, (size_t)at, n, NULL);
+}
+
+static bool run_fast(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
+  const dequantize_prep *p = c->prep;
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  uint32_t from = c->in[0]->dtype;
+  if ((from != OX_U8 && from != OX_I8) || c->in[1]->dtype != OX_F32 || c->out[0]->dtype != OX_F32) return false;
+  if (ox_scales_at(&p->scales, begin).step || (ox_ctx_has(c, 2) && p->zeros.axis != p->scales.axis)) return false;
+  const float *scale = c->in[1]->data;
+  const void *zeros = ox_ctx_has(c, 2) ? c->in[2]->data : NULL;
+  float *y = c->out[0]->data;
+  while (begin < end) {
+    ox_segment g = ox_scales_at(&p->scales, begin);
+    size_t n = (size_t)OX_MIN(g.n, end - begin);
+    if (from == OX_U8)
+      q->u8_f32((const uint8_t *)c->in[0]->data + begin, y + begin, n, scale[g.off],
+                zeros ? ((const uint8_t *)zeros)[g.off] : 0);
+    else
+      q->i8_f32((const int8_t *)c->in[0]->data + begin, y + begin, n, scale[g.off],
+                zeros ? ((const int8_t *)zeros)[g.off] : 0);
+    begin += (int64_t)n;
+  }
+  return true;
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const ox_convert *cv = ox_convert_select(c->isa);
+  int64_t begin, end;
+  ox_tile_span(tiles, OX_TILE_MATH, ox_shape_count(&c->in[0]->shape), &begin, &end);
+  if (begin >= end || run_fast(c, begin, end)) return NULL;
+  for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK)
+    block_any(c, cv, i, (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK));
+  return NULL;
+}
+
+#define DEQUANTIZE(dom, ver)                                                                               \
+  {                                                                                                        \
+    .name = "DequantizeLinear", .domain = dom, .since = ver, .types = {T_QUANTIZED, T_SCALE, T_QUANTIZED}, \
+    .min_in = 2, .max_in = 3, .attrs_bytes = sizeof(dequantize_attrs), OX_ATTRS(attrs), .infer = infer,    \
+    .prepare = prepare, .run = run                                                                         \
+  }
+
+static const ox_op_def defs[] = {DEQUANTIZE(NULL, 10), DEQUANTIZE("com.microsoft", 1)};
+const ox_op_set ox_ops_dequantize = {defs, OX_COUNT(defs)};

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/quantize.c - QuantizeLinear and DynamicQuantizeLinear. */
+#include <math.h>
+
+#include "kern/quant/convert.h"
+#include "kern/quant/quantize.h"
+#include "ops/shared/check.h"
+#include "ops/shared/scales.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t axis, saturate, block_size, output_dtype, precision;
+} quantize_attrs;
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_INT(quantize_attrs, axis, 1),       OX_ATTR_INT(quantize_attrs, saturate, 1),
+    OX_ATTR_INT(quantize_attrs, block_size, 0), OX_ATTR_INT(quantize_attrs, output_dtype, 0),
+    OX_ATTR_INT(quantize_attrs, precision, 0),
+};
+
+enum {
+  T_REAL = OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_T_FLOAT16S | OX_BIT(OX_I32),
+  T_SCALE = T_REAL | OX_BIT(OX_F8E8M0),
+  T_QUANTIZED = OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_U16) | OX_BIT(OX_I16) | OX_T_SUBBYTE |
+                (OX_T_FLOAT8 & ~OX_BIT(OX_F8E8M0))
+};
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const quantize_attrs *a = c->attrs;
+  uint32_t to = OX_U8;
+  if (a->output_dtype) {
+    if (a->output_dtype < 0 || a->output_dtype >= OX_DTYPE_COUNT || !(OX_BIT(a->output_dtype) & T_QUANTIZED))
+      return ox_fail(OX_INVALID_MODEL, "attribute 'output_dtype': %lld is not a quantized type",
+                     (long long)a->output_dtype);
+    to = (uint32_t)a->output_dtype;
+  }
+  if (ox_infer_has(c, 2)) {
+    if (a->output_dtype && c->in[2]->dtype && c->in[2]->dtype != to)
+      return ox_fail(OX_INVALID_MODEL, "attribute 'output_dtype' says %s, the zero point is %s", ox_dtype_name(to),
+                     ox_dtype_name(c->in[2]->dtype));
+    to = c->in[2]->dtype;
+    OX_TRY(ox_scales_check(&c->in[0]->shape, &c->in[2]->shape, a->axis, a->block_size));
+  }
+  OX_TRY(ox_scales_check(&c->in[0]->shape, &c->in[1]->shape, a->axis, a->block_size));
+  ox_infer_out(c, 0, to, &c->in[0]->shape);
+  return NULL;
+}
+
+typedef struct {
+  ox_scales scales, zeros;
+  uint32_t precision; /* of the quotient */
+  float low, high;    /* of an integer target */
+  bool integer;
+} quantize_prep;
+
+static void limits_of(uint32_t dtype, float *low, float *high) {
+  unsigned bits = ox_dtype_bits(dtype);
+  bool is_signed = ox_dtype_is_signed(dtype);
+  *low = is_signed ? -(float)(1u << (bits - 1)) : 0.0f;
+  *high = is_signed ? (float)((1u << (bits - 1)) - 1) : (float)((1u << bits) - 1);
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const quantize_attrs *a = c->attrs;
+  quantize_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  const ox_shape *x = &c->in[0]->shape, *scale = &c->in[1]->shape;
+  ox_scales_init(&p->scales, x, scale, a->axis, a->block_size);
+  if (ox_ctx_has(c, 2)) ox_scales_init(&p->zeros, x, &c->in[2]->shape, a->axis, a->block_size);
+  p->precision = a->precision > 0 && a->precision < OX_DTYPE_COUNT ? (uint32_t)a->precision : c->in[1]->dtype;
+  p->integer = !ox_dtype_is_float(c->out[0]->dtype);
+  if (p->integer) limits_of(c->out[0]->dtype, &p->low, &p->high);
+  c->prep = p;
+  return ox_plan_elements(c, OX_TILE_MATH);
+}
+
+/* What one block needs: scales and zero points beside each element. */
+static void spread(const ox_convert *cv, const ox_tensor *t, const ox_scales *s, int64_t at, size_t n, float *out) {
+  for (size_t i = 0; i < n;) {
+    ox_segment g = ox_scales_at(s, at + (int64_t)i);
+    size_t m = (size_t)OX_MIN(g.n, (int64_t)(n - i));
+    cv->load_f32[t->dtype](t->data, (size_t)g.off, g.step ? m : 1, out + i);
+    if (!g.step)
+      for (size_t k = 1; k < m; k++) out[i + k] = out[i];
+    i += m;
+  }
+}
+
+static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n) {
+  const quantize_attrs *a = c->attrs;
+  const quantize_prep *p = c->prep;
+  float x[OX_CONVERT_BLOCK], s[OX_CONVERT_BLOCK], z[OX_CONVERT_BLOCK] = {0};
+  uint16_t half[OX_CONVERT_BLOCK];
+  cv->load_f32[c->in[0]->dtype](c->in[0]->data, (size_t)at, n, x);
+  spread(cv, c->in[1], &p->scales, at, n, s);
+  if (ox_ctx_has(c, 2)) spread(cv, c->in[2], &p->zeros, at, n, z);
+  for (size_t i = 0; i < n; i++) x[i] /= s[i];
+  if (OX_BIT(p->precision) & OX_T_FLOAT16S) { /* the quotient itself is rounded to 16 bits */
+    cv->store_f32[p->precision](x, half, 0, n, NULL);
+    cv->load_f32[p->precision](half, 0, n, x);
+  }
+  if (p->integer)
+    for (size_t i = 0; i < n; i++) {
+      float q = rintf(x[i]) + z[i];
+      x[i] = q > p->low ? q < p->high ? q : p->high : p->low;
+    }
+  else
+    for (size_t i = 0; i < n; i++) x[i] += z[i];
+  cv->store_f32[c->out[0]->dtype](x, c->out[0]->data, (size_t)at, n, &(ox_narrow_how){a->saturate != 0, 0});
+}
+
+/* float to 8 bits: straight from input to output, a segment at a time. False: not this case. */
+static bool run_fast(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
+  const quantize_prep *p = c->prep;
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  uint32_t to = c->out[0]->dtype;
+  if (c->in[0]->dtype != OX_F32 || c->in[1]->dtype != OX_F32 || (to != OX_U8 && to != OX_I8)) return false;
+  if (OX_BIT(p->precision) & OX_T_FLOAT16S || ox_scales_at(&p->scales, begin).step) return false;
+  if (ox_ctx_has(c, 2) && p->zeros.axis != p->scales.axis) return false;
+  const float *x = c->in[0]->data, *scale = c->in[1]->data;
+  while (begin < end) {
+    ox_segment g = ox_scales_at(&p->scales, begin);
+    size_t n = (size_t)OX_MIN(g.n, end - begin);
+    const void *zeros = ox_ctx_has(c, 2) ? c->in[2]->data : NULL;
+    if (to == OX_U8)
+      q->f32_u8(x + begin, (uint8_t *)c->out[0]->data + begin, n, scale[g.off],
+                zeros ? ((const uint8_t *)zeros)[g.off] : 0);
+    else
+      q->f32_i8(x + begin, (int8_t *)c->out[0]->data + begin, n, scale[g.off],
+                zeros ? ((const int8_t *)zeros)[g.off] : 0);
+    begin += (int64_t)n;
+  }
+  return true;
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const ox_convert *cv = ox_convert_select(c->isa);
+  int64_t begin, end;
+  ox_tile_span(tiles, OX_TILE_MATH, ox_shape_count(&c->in[0]->shape), &begin, &end);
+  if (begin >= end || run_fast(c, begin, end)) return NULL;
+  for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK)
+    block_any(c, cv, i, (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK));
+  return NULL;
+}
+
+/* ---- DynamicQuantizeLinear: the range (stages 0 and 1), then quantize with it ---- */
+static ox_status *infer_dynamic(ox_infer_ctx *c) {
+  ox_shape scalar = ox_shape_scalar();
+  ox_infer_out(c, 0, OX_U8, &c->in[0]->shape);
+  ox_infer_out(c, 1, OX_F32, &scalar);
+  ox_infer_out(c, 2, OX_U8, &scalar);
+  return NULL;
+}
+
+typedef struct {
+  float scale;
+  int zero;
+} dynamic_params;
+
+static ox_status *prepare_dynamic(ox_kernel_ctx *c) {
+  int64_t tiles = ox_tile_count(ox_shape_count(&c->in[0]->shape), OX_TILE_CHEAP);
+  c->n_stages = 3;
+  c->n_tiles[0] = tiles, c->n_tiles[1] = 1, c->n_tiles[2] = tiles;
+  c->shared_bytes = sizeof(dynamic_params) + (size_t)tiles * 2 * sizeof(float);
+  return NULL;
+}
+
+static void settle(const ox_kernel_ctx *c, const float *ranges) {
+  float low = 0, high = 0;
+  for (int64_t t = 0; t < c->n_tiles[0]; t++) low = OX_MIN(low, ranges[2 * t]), high = OX_MAX(high, ranges[2 * t + 1]);
+  dynamic_params *p = c->shared;
+  p->scale = low == high ? 1.0f : (high - low) / 255.0f;
+  float zero = -low / p->scale;
+  p->zero = zero > 0 ? zero < 255 ? (int)rintf(zero) : 255 : 0;
+  if (ox_ctx_wants(c, 1)) *(float *)c->out[1]->data = p->scale;
+  if (ox_ctx_wants(c, 2)) *(uint8_t *)c->out[2]->data = (uint8_t)p->zero;
+}
+
+static ox_status *run_dynamic(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)scratch;
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  const float *x = c->in[0]->data;
+  float *ranges = (float *)((char *)c->shared + sizeof(dynamic_params));
+  int64_t begin, end, count = ox_shape_count(&c->in[0]->shape);
+  if (stage == 1) {
+    settle(c, ranges);
+    return NULL;
+  }
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    ox_tile_span((ox_range){t, t + 1}, OX_TILE_CHEAP, count, &begin, &end);
+    if (stage == 0) {
+      ranges[2 * t] = ranges[2 * t + 1] = 0;
+      q->range(x + begin, (size_t)(end - begin), &ranges[2 * t], &ranges[2 * t + 1]);
+    } else if (ox_ctx_wants(c, 0)) {
+      const dynamic_params *p = c->shared;
+      q->f32_u8(x + begin, (uint8_t *)c->out[0]->data + begin, (size_t)(end - begin), p->scale, p->zero);
+    }
+  }
+  return NULL;
+}
+
+#define QUANTIZE(dom, ver)                                                                                       \
+  {                                                                                                              \
+    .name = "QuantizeLinear", .domain = dom, .since = ver, .types = {T_REAL, T_SCALE, T_QUANTIZED}, .min_in = 2, \
+    .max_in = 3, .attrs_bytes = sizeof(quantize_attrs), OX_ATTRS(attrs), .infer = infer, .prepare = prepare,     \
+    .run = run                                                                                                   \
+  }
+
+static const ox_op_def defs[] = {
+    QUANTIZE(NULL, 10),
+    QUANTIZE("com.microsoft", 1),
+    {.name = "DynamicQuantizeLinear",
+     .since = 11,
+     .types = {OX_BIT(OX_F32)},
+     .min_in = 1,
+     .max_in = 1,
+     .min_out = 1,
+     .max_out = 3,
+     .infer = infer_dynamic,
+     .prepare = prepare_dynamic,
+     .run = run_dynamic},
+};
+const ox_op_set ox_ops_quantize = {defs, OX_COUNT(defs)};
