@@ -148,13 +148,17 @@ static ox_status *reader_run(ox_model *m, const unsigned char *bytes, size_t n, 
   return st;
 }
 
+ox_status *ox_model_fill(ox_model *m, const unsigned char *bytes, size_t n, const ox_read_opts *opts) {
+  return reader_run(m, bytes, n, opts, NULL, NULL);
+}
+
 ox_status *ox_model_read(ox_alloc alloc, const unsigned char *bytes, size_t n, const ox_read_opts *opts,
                          ox_model **out_model) {
   ox_status *st = NULL;
   ox_model *m = NULL;
   *out_model = NULL;
   OX_TRY_TO(done, st, ox_model_create(alloc, &m));
-  OX_TRY_TO(done, st, reader_run(m, bytes, n, opts, NULL, NULL));
+  OX_TRY_TO(done, st, ox_model_fill(m, bytes, n, opts));
   *out_model = m, m = NULL;
 done:
   ox_model_destroy(m);

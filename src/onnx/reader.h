@@ -30,6 +30,9 @@ OX_NODISCARD ox_status *ox_read_value_info(ox_reader *r, ox_str bytes, const cha
 /* Sets the declared type of the value that |bytes|, a ValueInfoProto, names; unknown names are ignored. */
 OX_NODISCARD ox_status *ox_apply_value_info(ox_reader *r, ox_graph *g, ox_str bytes);
 
+/* Fills the empty model |m| from |bytes|, which must outlive it. */
+OX_NODISCARD ox_status *ox_model_fill(ox_model *m, const unsigned char *bytes, size_t n, const ox_read_opts *opts);
+
 /* Fills |g| from a GraphProto. */
 OX_NODISCARD ox_status *ox_read_graph(ox_reader *r, ox_str bytes, ox_graph *g);
 /* Adds the nodes in the fields |tag| of |bytes|: first all outputs, then the nodes, so that any order will do. */

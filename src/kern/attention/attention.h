@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/attention/attention.h - softmax(scale q k' + bias) v for one tile at a time: a batch item, a head of k and v,
+ * and some of the query rows that share it. Scores exist for one block of keys at a time (online softmax). */
+#ifndef OX_KERN_ATTENTION_ATTENTION_H
+#define OX_KERN_ATTENTION_ATTENTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+
+/* A matrix per (batch, head): element (b, h, row, i) lies at p[b * batch + h * head + row * row_stride + i]. */
+typedef struct ox_attn_mat {
+  void *p;
+  uint32_t dtype; /* F32, F16, BF16 (F64 for all or none) */
+  int64_t batch, head, row;
+} ox_attn_mat;
+
+/* Added to the scores; BOOL: false forbids. Element (b, h, s, t); a stride of 0 broadcasts. Keys from |n| on are
+ * forbidden. */
+typedef struct ox_attn_bias {
+  const void *p;  /* NULL: none */
+  uint32_t dtype; /* F32, F16, BF16, F64, BOOL */
+  int64_t batch, head, row, key, n;
+} ox_attn_bias;
+
+typedef enum ox_attn_qk {
+  OX_ATTN_QK_NONE = -1,
+  OX_ATTN_QK_RAW,
+  OX_ATTN_QK_CAPPED,
+  OX_ATTN_QK_BIASED,
+  OX_ATTN_QK_SOFTMAX
+} ox_attn_qk;
+
+/* Query row s of batch item b sees key t if t < kv_lens[b], t <= s + offset + right and t >= s + offset - left. A row
+ * that sees no key, or only keys with a bias of -inf, gives zeros. */
+typedef struct ox_attn {
+  int64_t batch, heads, kv_heads, q_len, kv_len, d, dv;
+  ox_attn_mat q, k, v, out; /* k, v: head is that of kv_heads */
+  ox_attn_bias bias[2];
+  float scale, softcap;             /* softcap 0: none */
+  int64_t left, right;              /* -1: no bound; causal: right = 0 */
+  int64_t offset;                   /* position of query row 0 among the keys */
+  const int32_t *kv_lens, *offsets; /* per batch item; NULL: kv_len, offset for all */
+  const float *sink;                /* per head: one more logit that only takes weight; NULL: none */
+  void *qk;                         /* [batch, heads, q_len, kv_len] of q's type; OX_ATTN_QK_NONE: not written */
+  ox_attn_qk qk_mode;
+} ox_attn;
+
+typedef struct ox_attn_variant {
+  ox_isa needs;
+  int lanes; /* query rows of a tile */
+  const char *name;
+  void (*run)(const ox_attn *a, int64_t tile, void *scratch);
+} ox_attn_variant;
+
+/* The best variant for |have|. F64 tensors have their own. */
+const ox_attn_variant *ox_attn_select(uint32_t dtype, ox_isa have);
+/* Tiles and scratch bytes follow from the counts, types and qk_mode alone. */
+int64_t ox_attn_tiles(const ox_attn *a, const ox_attn_variant *v);
+size_t ox_attn_scratch(const ox_attn *a, const ox_attn_variant *v);
+
+/* ---- for the variants ---- */
+enum { OX_ATTN_FEW = 8, OX_ATTN_KEYS = 128 }; /* rows worked on one by one; keys of a block */
+/* Rows of a tile and keys of a block. */
+static inline int64_t ox_attn_tile_rows(const ox_attn *a, int lanes) {
+  int64_t rows = a->heads / a->kv_heads * a->q_len;
+  return rows <= OX_ATTN_FEW ? rows : lanes;
+}
+static inline int64_t ox_attn_block_keys(const ox_attn *a) {
+  return a->qk_mode == OX_ATTN_QK_NONE && a->kv_len > OX_ATTN_KEYS ? OX_ATTN_KEYS : a->kv_len;
+}
+
+#define OX_ATTN(needs, lanes, symbol) void symbol(const ox_attn *a, int64_t tile, void *scratch);
+#include "kern/attention/attention_variants.inc"
+#undef OX_ATTN
+void ox_attn_f64(const ox_attn *a, int64_t tile, void *scratch);
+
+#endif

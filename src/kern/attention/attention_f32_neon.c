@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/attention/attention_f32_neon.c - the attention body over the neon vocabulary. */
+#include "kern/simd/f32_neon.h"
+#include "kern/simd/math_f32.h"
+
+#define ATTN_RUN ox_attn_f32__neon
+#define ATTN_NV 4 /* vectors of query rows in a tile */
+#define ATTN_MR 4 /* keys, or columns of v, at a time */
+#include "kern/attention/attention_f32_body.h"

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/attention/attention_rows.h - what every body needs to know about a tile: which rows, which keys, which bias. */
+#ifndef OX_KERN_ATTENTION_ATTENTION_ROWS_H
+#define OX_KERN_ATTENTION_ATTENTION_ROWS_H
+
+#include "base/macros.h"
+#include "kern/attention/attention.h"
+#include "onyx/ep.h"
+
+typedef struct attn_row {
+  int64_t h, s;   /* head, query position */
+  int64_t lo, hi; /* keys it may see: [lo, hi) */
+} attn_row;
+
+/* A tile: rows [first, first + n) of the group that shares head |hk| of batch item |b|. */
+typedef struct attn_tile {
+  int64_t b, hk, first, n;
+} attn_tile;
+
+OX_INLINE attn_tile attn_tile_at(const ox_attn *a, int64_t tile_rows, int64_t index) {
+  int64_t rows = a->heads / a->kv_heads * a->q_len, blocks = OX_CEIL_DIV(rows, tile_rows);
+  int64_t block = index % blocks, group = index / blocks;
+  return (attn_tile){group / a->kv_heads, group % a->kv_heads, block * tile_rows,
+                     OX_MIN(rows - block * tile_rows, tile_rows)};
+}
+
+OX_INLINE attn_row attn_row_at(const ox_attn *a, const attn_tile *t, int64_t i) {
+  int64_t r = t->first + i, per = a->heads / a->kv_heads;
+  attn_row row = {t->hk * per + r / a->q_len, r % a->q_len, 0, a->kv_lens ? a->kv_lens[t->b] : a->kv_len};
+  int64_t at = row.s + (a->offsets ? a->offsets[t->b] : a->offset);
+  row.hi = OX_MIN(row.hi, a->kv_len);
+  if (a->right >= 0) row.hi = OX_MIN(row.hi, at + a->right + 1);
+  for (int i2 = 0; i2 < 2; i2++)
+    if (a->bias[i2].p) row.hi = OX_MIN(row.hi, a->bias[i2].n);
+  if (a->left >= 0) row.lo = OX_MAX(at - a->left, 0);
+  row.hi = OX_MAX(row.hi, 0);
+  row.lo = OX_MIN(row.lo, row.hi);
+  return row;
+}
+
+OX_INLINE int64_t attn_at(const ox_attn_mat *m, int64_t b, int64_t h, int64_t row) {
+  return b * m->batch + h * m->head + row * m->row;
+}
+
+OX_INLINE int64_t attn_bias_at(const ox_attn_bias *m, int64_t b, const attn_row *r, int64_t t) {
+  return b * m->batch + r->h * m->head + r->s * m->row + t * m->key;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx/text.h - ONNX's textual syntax: models that people can read and write.
+ *
+ *   <ir_version: 8, opset_import: ["" : 17]>
+ *   agraph (float[N, 3] x, float[3] bias = {1, 2, 3}) => (float[N, 4] y)
+ *   <float[3, 4] w = {...}, float[N, 4] h>
+ *   { h = MatMul (x, w)   y = com.microsoft.Gelu <approximate = "tanh"> (h) }
+ *
+ * As in ONNX: "float" is a scalar, "float[]" a tensor of unknown rank; numbers of 16-bit and 8-bit floats are their bit
+ * patterns, those of 4-bit and 2-bit types are bytes of packed elements. Additions: a number with a point or exponent
+ * is taken by value for float16 and bfloat16; lists may hold tensors, graphs and types; a model without a header has
+ * ir_version 10 and operator set 21. */
+#ifndef OX_ONNX_TEXT_H
+#define OX_ONNX_TEXT_H
+
+#include "graph/graph.h"
+#include "onnx/sink.h"
+
+/* Reads a model; nothing is borrowed from |text|. Errors: INVALID_MODEL; those of syntax begin with line:column. */
+OX_NODISCARD ox_status *ox_text_read(ox_alloc alloc, const char *text, size_t n, ox_model **out_model);
+
+#endif

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx/text_read.c - models, functions, graphs and nodes of the textual syntax. */
+#define _XOPEN_SOURCE 700 /* newlocale, uselocale */
+#include <locale.h>
+#include <string.h>
+
+#include "onnx/reader.h"
+#include "onnx/text.h"
+#include "onnx/text_parse.h"
+
+enum { DEFAULT_IR = 10, DEFAULT_OPSET = 21 };
+
+/* ---- nodes ---- */
+
+/* Names separated by commas; "" or nothing in front of a comma is an omitted one. */
+static ox_status *read_names(ox_text *t, uint32_t number) {
+  ox_lex *x = &t->lex;
+  do {
+    ox_str name;
+    bool found;
+    OX_TRY(ox_lex_try_name(x, &name, &found));
+    if (!found && ox_lex_peek(x) != ',') return NULL;
+    ox_out_bytes(&t->out, number, name.p, name.n);
+  } while (ox_lex_try(x, ','));
+  return NULL;
+}
+
+static ox_status *read_attrs(ox_text *t, bool *out_any) {
+  ox_lex *x = &t->lex;
+  *out_any = ox_lex_try(x, '<');
+  if (!*out_any) return NULL;
+  do {
+    ox_str name;
+    OX_TRY(ox_lex_name(x, &name));
+    OX_TRY(ox_text_attr(t, 5, name));
+  } while (ox_lex_try(x, ','));
+  return ox_lex_expect(x, '>');
+}
+
+/* domain.parts.Op:overload */
+static ox_status *read_op(ox_text *t) {
+  ox_lex *x = &t->lex;
+  ox_str part;
+  OX_TRY(ox_lex_ident(x, &part));
+  const char *domain = part.p, *domain_end = NULL;
+  while (ox_lex_try(x, '.')) {
+    domain_end = part.p + part.n;
+    OX_TRY(ox_lex_ident(x, &part));
+  }
+  if (domain_end) ox_out_bytes(&t->out, 7, domain, (size_t)(domain_end - domain));
+  ox_out_bytes(&t->out, 4, part.p, part.n);
+  if (!ox_lex_try(x, ':')) return NULL;
+  OX_TRY(ox_lex_ident(x, &part));
+  ox_out_bytes(&t->out, 8, part.p, part.n);
+  return NULL;
+}
+
+static ox_status *read_node(ox_text *t, uint32_t number) {
+  ox_lex *x = &t->lex;
+  ox_wire_mark node = ox_out_begin(&t->out, number);
+  bool any;
+  if (ox_lex_try(x, '[')) {
+    ox_str name;
+    OX_TRY(ox_lex_try_name(x, &name, &any));
+    ox_out_bytes(&t->out, 3, name.p, name.n);
+    OX_TRY(ox_lex_expect(x, ']'));
+  }
+  OX_TRY(read_names(t, 2));
+  OX_TRY(ox_lex_expect(x, '='));
+  OX_TRY(read_op(t));
+  OX_TRY(read_attrs(t, &any));
+  OX_TRY(ox_lex_expect(x, '('));
+  OX_TRY(read_names(t, 1));
+  OX_TRY(ox_lex_expect(x, ')'));
+  if (!any) OX_TRY(read_attrs(t, &any)); /* they may also come behind */
+  ox_out_end(&t->out, node);
+  return NULL;
+}
+
+static ox_status *read_nodes(ox_text *t, uint32_t number) {
+  OX_TRY(ox_lex_expect(&t->lex, '{'));
+  while (!ox_lex_try(&t->lex, '}')) OX_TRY(read_node(t, number));
+  return NULL;
+}
+
+/* ---- graphs ---- */
+
+/* An optional type and a name, as ValueInfoProto in field |number|. */
+static ox_status *read_value_info(ox_text *t, uint32_t number, ox_str *out_name, ox_text_type *out_type) {
+  *out_type = (ox_text_type){0};
+  ox_wire_mark info = ox_out_begin(&t->out, number);
+  if (ox_text_at_type(t)) OX_TRY(ox_text_type_read(t, 2, out_type));
+  OX_TRY(ox_lex_name(&t->lex, out_name));
+  ox_out_bytes(&t->out, 1, out_name->p, out_name->n);
+  ox_out_end(&t->out, info);
+  return NULL;
+}
+
+/* Value infos up to |close|. With an initializer allowed, one behind "=" goes to field 5; |keep_info| tells whether
+ * the value info stays as well (inputs) or not. */
+static ox_status *read_value_infos(ox_text *t, uint32_t number, char close, bool allow_init, bool keep_info) {
+  ox_lex *x = &t->lex;
+  if (ox_lex_try(x, close)) return NULL;
+  do {
+    ox_str name;
+    ox_text_type type;
+    ox_wire_mark before = ox_out_mark(&t->out);
+    OX_TRY(read_value_info(t, number, &name, &type));
+    if (!allow_init || !ox_lex_try(x, '=')) continue;
+    if (!keep_info) ox_out_take_back(&t->out, before);
+    OX_TRY(ox_text_tensor(t, 5, name, &type));
+  } while (ox_lex_try(x, ','));
+  return ox_lex_expect(x, close);
+}
+
+static ox_status *expect_arrow(ox_lex *x) {
+  OX_TRY(ox_lex_expect(x, '='));
+  if (x->p == x->end || *x->p != '>') return ox_lex_fail(x, "'=>' expected");
+  x->p++;
+  return NULL;
+}
+
+ox_status *ox_text_graph(ox_text *t, uint32_t number, ox_str name) {
+  ox_lex *x = &t->lex;
+  OX_TRY(ox_text_enter(t));
+  ox_wire_mark graph = ox_out_begin(&t->out, number);
+  ox_out_bytes(&t->out, 2, name.p, name.n);
+  if (ox_lex_try(x, '(')) OX_TRY(read_value_infos(t, 11, ')', true, true));
+  OX_TRY(expect_arrow(x));
+  OX_TRY(ox_lex_expect(x, '('));
+  OX_TRY(read_value_infos(t, 12, ')', false, true));
+  if (ox_lex_try(x, '<')) OX_TRY(read_value_infos(t, 13, '>', true, false));
+  OX_TRY(read_nodes(t, 1));
+  ox_out_end(&t->out, graph);
+  ox_text_leave(t);
+  return NULL;
+}
+
+/* ---- functions ---- */
+
+/* Inputs (field 4) or outputs (field 5): names with optional types, which become value infos (field 12). */
+static ox_status *read_params(ox_text *t, uint32_t number) {
+  ox_lex *x = &t->lex;
+  OX_TRY(ox_lex_expect(x, '('));
+  if (ox_lex_try(x, ')')) return NULL;
+  do {
+    ox_str name;
+    ox_text_type type;
+    ox_wire_mark before = ox_out_mark(&t->out);
+    bool typed = ox_text_at_type(t);
+    OX_TRY(read_value_info(t, 12, &name, &type));
+    if (!typed) ox_out_take_back(&t->out, before);
+    ox_out_bytes(&t->out, number, name.p, name.n);
+  } while (ox_lex_try(x, ','));
+  return ox_lex_expect(x, ')');
+}
+
+static ox_status *read_function_attrs(ox_text *t) {
+  ox_lex *x = &t->lex;
+  if (!ox_lex_try(x, '<')) return NULL;
+  do {
+    ox_str name;
+    OX_TRY(ox_lex_name(x, &name));
+    int next = ox_lex_peek(x);
+    if (next == ':' || next == '=') {
+      OX_TRY(ox_text_attr(t, 11, name));
+    } else {
+      ox_out_bytes(&t->out, 6, name.p, name.n);
+    }
+  } while (ox_lex_try(x, ','));
+  return ox_lex_expect(x, '>');
+}
+
+/* ---- headers ---- */
+
+static ox_status *read_opsets(ox_text *t, uint32_t number) {
+  ox_lex *x = &t->lex;
+  OX_TRY(ox_lex_expect(x, '['));
+  if (ox_lex_try(x, ']')) return NULL;
+  do {
+    ox_str domain;
+    int64_t version;
+    OX_TRY(ox_lex_string(x, &domain));
+    OX_TRY(ox_lex_expect(x, ':'));
+    OX_TRY(ox_lex_int(x, &version));
+    ox_wire_mark opset = ox_out_begin(&t->out, number);
+    ox_out_bytes(&t->out, 1, domain.p, domain.n);
+    ox_out_varint(&t->out, 2, (uint64_t)version);
+    ox_out_end(&t->out, opset);
+  } while (ox_lex_try(x, ','));
+  return ox_lex_expect(x, ']');
+}
+
+typedef enum value_kind { INTEGER, STRING, OPSETS, PROPS } value_kind;
+typedef struct header_row {
+  const char *key;
+  value_kind kind;
+  uint8_t in_model, in_function; /* field numbers; 0: not allowed there */
+} header_row;
+static const header_row header_rows[] = {
+    {"ir_version", INTEGER, 1, 0},      {"opset_import", OPSETS, 8, 9},    {"producer_name", STRING, 2, 0},
+    {"producer_version", STRING, 3, 0}, {"domain", STRING, 4, 10},         {"model_version", INTEGER, 5, 0},
+    {"doc_string", STRING, 6, 8},       {"metadata_props", PROPS, 14, 14}, {"overload", STRING, 0, 13},
+};
+
+static ox_status *read_header_value(ox_text *t, value_kind kind, uint32_t number) {
+  ox_lex *x = &t->lex;
+  if (kind == OPSETS) return read_opsets(t, number);
+  if (kind == PROPS) {
+    OX_TRY(ox_lex_expect(x, '['));
+    return ox_text_props(t, number);
+  }
+  ox_str s;
+  int64_t v;
+  if (kind == STRING) {
+    OX_TRY(ox_lex_string(x, &s));
+    ox_out_bytes(&t->out, number, s.p, s.n);
+  } else {
+    OX_TRY(ox_lex_int(x, &v));
+    ox_out_varint(&t->out, number, (uint64_t)v);
+  }
+  return NULL;
+}
+
+/* <key: value, ...>; |*out_seen|: bit i for header_rows[i]. */
+static ox_status *read_header(ox_text *t, bool in_function, unsigned *out_seen) {
+  ox_lex *x = &t->lex;
+  *out_seen = 0;
+  if (!ox_lex_try(x, '<')) return NULL;
+  do {
+    ox_str key;
+    uint32_t number = 0;
+    size_t i = 0;
+    OX_TRY(ox_lex_ident(x, &key));
+    while (i < OX_COUNT(header_rows) && !ox_str_is(key, header_rows[i].key)) i++;
+    if (i < OX_COUNT(header_rows)) number = in_function ? header_rows[i].in_function : header_rows[i].in_model;
+    if (!number) return ox_lex_fail(x, "'%.*s' is not known here", (int)OX_MIN(key.n, 60), key.p);
+    OX_TRY(ox_lex_expect(x, ':'));
+    OX_TRY(read_header_value(t, header_rows[i].kind, number));
+    *out_seen |= 1u << i;
+  } while (ox_lex_try(x, ','));
+  return ox_lex_expect(x, '>');
+}
+
+static ox_status *read_function(ox_text *t) {
+  ox_lex *x = &t->lex;
+  ox_str name;
+  unsigned seen;
+  ox_wire_mark function = ox_out_begin(&t->out, 25);
+  OX_TRY(read_header(t, true, &seen));
+  OX_TRY(ox_lex_name(x, &name));
+  ox_out_bytes(&t->out, 1, name.p, name.n);
+  OX_TRY(read_function_attrs(t));
+  OX_TRY(read_params(t, 4));
+  OX_TRY(expect_arrow(x));
+  OX_TRY(read_params(t, 5));
+  if (ox_lex_try(x, '<')) OX_TRY(read_value_infos(t, 12, '>', false, true));
+  OX_TRY(read_nodes(t, 7));
+  ox_out_end(&t->out, function);
+  return NULL;
+}
+
+static ox_status *read_model(ox_text *t) {
+  ox_str name;
+  unsigned seen;
+  OX_TRY(read_header(t, false, &seen));
+  if (!(seen & 1)) ox_out_varint(&t->out, 1, DEFAULT_IR);
+  if (!(seen & 2)) {
+    ox_wire_mark opset = ox_out_begin(&t->out, 8);
+    ox_out_varint(&t->out, 2, DEFAULT_OPSET);
+    ox_out_end(&t->out, opset);
+  }
+  OX_TRY(ox_lex_name(&t->lex, &name));
+  OX_TRY(ox_text_graph(t, 7, name));
+  while (ox_lex_peek(&t->lex)) OX_TRY(read_function(t));
+  return NULL;
+}
+
+/* ---- the whole ---- */
+
+static ox_status *append(void *ctx, const void *bytes, size_t n) {
+  char **at = ctx;
+  memcpy(*at, bytes, n);
+  *at += n;
+  return NULL;
+}
+
+/* Numbers are read in the C locale, whatever the process has set. */
+static ox_status *read_in_c_locale(ox_text *t) {
+  locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (c == (locale_t)0) return ox_oom();
+  locale_t before = uselocale(c);
+  ox_status *st = read_model(t);
+  uselocale(before);
+  freelocale(c);
+  return st;
+}
+
+ox_status *ox_text_read(ox_alloc alloc, const char *text, size_t n, ox_model **out_model) {
+  ox_status *st = NULL;
+  ox_model *m = NULL;
+  ox_text t = {.lex = {text, text, text + n, NULL}, .out = ox_wire_out_of(alloc)};
+  char *bytes, *at;
+  *out_model = NULL;
+  OX_TRY_TO(done, st, ox_model_create(alloc, &m));
+  t.lex.arena = &m->arena;
+  OX_TRY_TO(done, st, read_in_c_locale(&t));
+  at = bytes = ox_arena_alloc(&m->arena, t.out.n + t.out.borrowed);
+  if (!bytes) {
+    st = ox_oom();
+    goto done;
+  }
+  OX_TRY_TO(done, st, ox_wire_out_flush(&t.out, (ox_sink){append, &at}));
+  OX_TRY_TO(done, st, ox_model_fill(m, (unsigned char *)bytes, (size_t)(at - bytes), NULL));
+  *out_model = m, m = NULL;
+done:
+  ox_wire_out_deinit(&t.out);
+  ox_model_destroy(m);
+  return st;
+}
