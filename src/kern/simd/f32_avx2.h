@@ -29,6 +29,10 @@ OX_INLINE vf32 vf32_load(const float *p) { return _mm256_loadu_ps(p); }
 OX_INLINE void vf32_store(float *p, vf32 v) { _mm256_storeu_ps(p, v); }
 OX_INLINE vf32 vf32_load_n(const float *p, size_t n) { return _mm256_maskload_ps(p, f32_first_(n)); }
 OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) { _mm256_maskstore_ps(p, f32_first_(n), v); }
+OX_INLINE vf32 vf32_load_even(const float *p) {
+  __m256 v = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
+}
 OX_INLINE vi32 vi32_zero(void) { return _mm256_setzero_si256(); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return _mm256_set1_epi32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }

@@ -26,6 +26,10 @@ OX_INLINE vf32 vf32_load(const float *p) { return _mm512_loadu_ps(p); }
 OX_INLINE void vf32_store(float *p, vf32 v) { _mm512_storeu_ps(p, v); }
 OX_INLINE vf32 vf32_load_n(const float *p, size_t n) { return _mm512_maskz_loadu_ps(vm32_first(n), p); }
 OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) { _mm512_mask_storeu_ps(p, vm32_first(n), v); }
+OX_INLINE vf32 vf32_load_even(const float *p) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(_mm512_loadu_ps(p), even, _mm512_loadu_ps(p + 16));
+}
 OX_INLINE vi32 vi32_zero(void) { return _mm512_setzero_si512(); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return _mm512_set1_epi32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return _mm512_loadu_si512(p); }

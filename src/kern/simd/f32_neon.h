@@ -39,6 +39,7 @@ OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) {
   vst1q_f32(t, v);
   memcpy(p, t, n * 4);
 }
+OX_INLINE vf32 vf32_load_even(const float *p) { return vld2q_f32(p).val[0]; }
 OX_INLINE vi32 vi32_zero(void) { return vdupq_n_s32(0); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return vdupq_n_s32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return vld1q_s32(p); }

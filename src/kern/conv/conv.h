@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/conv/conv.h - float32 convolution of any geometry on NCHW data: planning, weight packing, tiles.
+ *
+ * Everything is a stride-s correlation with explicit tap offsets: output o of an axis reads inputs
+ * o * stride + tap[t]. Convolution and each phase of a transposed convolution are both of this form.
+ * Packed weights: panels of OX_CONV_PANEL output channels, [group][panel][k][16], k = (channel, tap d, h, w);
+ * the same panels serve as rows (pixels in lanes) and as lanes (channels in lanes). */
+#ifndef OX_KERN_CONV_CONV_H
+#define OX_KERN_CONV_CONV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+#include "base/macros.h"
+
+enum { OX_CONV_PANEL = 16, OX_CONV_AXES = 3, OX_CONV_MAX_PIXELS = 384 /* of a tile */ };
+
+typedef enum ox_conv_act {
+  OX_ACT_NONE, OX_ACT_CLAMP, OX_ACT_LEAKY, OX_ACT_SIGMOID, OX_ACT_TANH, OX_ACT_HARD_SIGMOID, OX_ACT_SILU,
+  OX_ACT_HARD_SWISH, OX_ACT_GELU, OX_ACT_QUICK_GELU
+} ox_conv_act;
+
+/* Applied after bias and residual. Clamp: lo, hi; leaky, hard sigmoid, quick gelu: alpha (and beta). */
+typedef struct ox_conv_epilogue {
+  ox_conv_act act;
+  float alpha, beta;
+  float lo, hi;
+} ox_conv_epilogue;
+
+typedef struct ox_conv_geom {
+  int64_t batch, groups;
+  int64_t ic, oc;                      /* per group */
+  int64_t in[OX_CONV_AXES], out[OX_CONV_AXES], stride[OX_CONV_AXES];
+  int64_t n_taps[OX_CONV_AXES];
+  const int64_t *tap[OX_CONV_AXES];    /* input coordinate that tap t of output 0 reads; may be outside */
+} ox_conv_geom;
+
+/* What a tile function of an instruction set sees: one block of k over a block of pixels, all rows of it. */
+typedef struct ox_conv_mul {
+  const float *a;        /* panels [m / 16][a_k][16], at the block's k */
+  size_t a_panel;        /* floats from panel to panel */
+  const float *b;        /* rows of pixels */
+  size_t ldb;
+  float *c;              /* [m][n] */
+  size_t ldc;
+  size_t m, n, k;
+  const float *bias;     /* [m] or NULL; read on the last block */
+  const float *z;        /* residual like c, or NULL; read on the last block */
+  float lo, hi;
+  bool first, last;      /* not first: adds to c; last: bias, z and clamp are applied */
+} ox_conv_mul;
+
+typedef struct ox_conv_plan ox_conv_plan;
+
+typedef struct ox_conv_variant {
+  ox_isa needs;
+  const char *name;
+  uint32_t lanes, pixel_unit, channel_unit; /* unit: lanes of one tile's row */
+  /* C = A * B with pixels in lanes. */
+  void (*mul)(const ox_conv_mul *m);
+  /* The same with channels in lanes: for few pixels. c is overwritten; k is whole: first and last are ignored, and so
+   * are bias, z, lo, hi (finish follows). */
+  void (*mul_few)(const ox_conv_mul *m);
+  /* dst[i] = src[i * stride] where 0 <= first + i * stride < n, else 0; src is the row's start (input |first| may be
+   * negative). Writes exactly len floats. */
+  void (*row)(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len);
+  /* Rows k0..k1 of B, pixels p0..p1, of one image and group. */
+  void (*gather)(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1, int64_t p0,
+                 int64_t p1);
+  /* dst[i] = clamp(bias + sum over t of w[t] * src[off[t] + i] + z[i]); z may be NULL. */
+  void (*taps)(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, float bias,
+               const float *z, float lo, float hi, size_t len);
+  /* y[r][i] = act(y[r][i] + bias[r] + z[r][i]) for rows x n; bias and z may be NULL. */
+  void (*finish)(const ox_conv_epilogue *e, float *y, size_t ldy, const float *bias, const float *z, size_t rows,
+                 size_t n);
+} ox_conv_variant;
+
+/* The best variant for |have|; never NULL. */
+const ox_conv_variant *ox_conv_select(ox_isa have);
+/* All variants, best first: for tests. */
+const ox_conv_variant *const *ox_conv_variants(size_t *out_n);
+
+typedef enum ox_conv_mode {
+  OX_CONV_EMPTY,     /* no output elements */
+  OX_CONV_DEPTHWISE, /* one input channel per group */
+  OX_CONV_PIXELS,    /* pixels in lanes */
+  OX_CONV_CHANNELS   /* channels in lanes: few pixels */
+} ox_conv_mode;
+
+struct ox_conv_plan {
+  ox_conv_geom g;
+  const ox_conv_variant *v;
+  ox_conv_epilogue ep;
+  ox_conv_mode mode;
+  float lo, hi;             /* clamp done by the tile functions */
+  bool post;                /* an activation that is no clamp follows in a pass of its own */
+  bool pointwise;           /* B is the input itself */
+  bool direct;              /* ... and is read in place */
+  int64_t k, pixels, in_pixels, panels;
+  int64_t kc;               /* k per block */
+  int64_t tile_px, tiles_px, tile_m, tiles_m; /* PIXELS, CHANNELS */
+  size_t ldb;
+  /* CHANNELS: gathered B of all images and groups, in shared memory, written by stage 0 */
+  int64_t gather_k, gather_tiles;
+  /* DEPTHWISE */
+  int64_t block[OX_CONV_AXES], n_block[OX_CONV_AXES]; /* output block, count of blocks */
+  int64_t phase_len[OX_CONV_AXES];
+  int64_t tap_min[OX_CONV_AXES];
+  int64_t tile_ch;
+  int32_t *tap_off;         /* [n_taps] into the phase planes */
+  bool by_row;
+  /* the answer */
+  uint32_t n_stages;
+  int64_t n_tiles[2];
+  size_t scratch_bytes, shared_bytes, table_bytes;
+};
+
+typedef struct ox_conv_args {
+  const float *x, *w, *bias, *z; /* w packed; bias and z may be NULL */
+  float *y;
+  void *shared;
+} ox_conv_args;
+
+/* One input channel per group and few outputs: the weights stay [group][oc][taps] and OX_CONV_DEPTHWISE serves. */
+static inline bool ox_conv_is_depthwise(int64_t ic, int64_t oc) { return ic == 1 && oc <= 4; }
+/* Floats of packed weights for |groups| groups of oc x k; 0: no weights, or overflow. */
+size_t ox_conv_weight_floats(int64_t groups, int64_t oc, int64_t k);
+/* Packs groups [g0, g1) of w, laid out [group][oc][k], from possibly unaligned memory. */
+void ox_conv_pack_weights(float *dst, const float *w, int64_t oc, int64_t k, int64_t g0, int64_t g1);
+
+/* Fills |p| but for p->tap_off, which needs p->table_bytes from the caller, filled by ox_conv_plan_tables.
+ * The taps of |g| must outlive the plan. False: a size overflows. Depends on shapes and variant only. */
+bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_conv_epilogue *ep, const ox_conv_variant *v);
+void ox_conv_plan_tables(ox_conv_plan *p, void *memory);
+/* Tiles [begin, end) of a stage. */
+void ox_conv_run(const ox_conv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
+                 void *scratch);
+
+#endif

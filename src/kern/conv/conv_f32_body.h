@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/conv/conv_f32_body.h - the convolution tile functions over the SIMD vocabulary: products with pixels in lanes,
+ * products with channels in lanes, taps of a depthwise plane, strided copies, epilogue. Cannot fail, no globals. */
+#include "kern/conv/conv.h"
+#include "kern/simd/math_f32.h"
+
+#define CONV_PASTE2(a, b) a##b
+#define CONV_PASTE(a, b) CONV_PASTE2(a, b)
+#define CONV_NAME(stem) CONV_PASTE(stem, CONV_ISA)
+
+enum { L = VF32_LANES, PER_PANEL = OX_CONV_PANEL / VF32_LANES };
+
+OX_INLINE vf32 clamp(vf32 v, vf32 lo, vf32 hi) { return vf32_min(hi, vf32_max(lo, v)); } /* NaN passes */
+
+/* ---- pixels in lanes ---- */
+
+/* mr rows x nv vectors; the last vector has |tail| valid lanes. Rows past |rows| are computed but not stored. */
+OX_INLINE void pixel_tile(const ox_conv_mul *t, const float *a, size_t row, size_t col, size_t rows, size_t tail,
+                          int mr, int nv) {
+  const float *b = t->b + col;
+  vf32 acc[CONV_MR][CONV_NV];
+  OX_UNROLL for (int i = 0; i < mr; i++)
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
+  for (size_t k = 0; k < t->k; k++, a += OX_CONV_PANEL, b += t->ldb) {
+    vf32 bv[CONV_NV];
+    OX_UNROLL for (int j = 0; j < nv; j++) bv[j] = vf32_load(b + j * L);
+    OX_UNROLL for (int i = 0; i < mr; i++) {
+      vf32 ai = vf32_splat(a[i]);
+      OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(ai, bv[j], acc[i][j]);
+    }
+  }
+  float *c = t->c + row * t->ldc + col;
+  const float *z = t->last && t->z ? t->z + row * t->ldc + col : NULL;
+  vf32 lo = vf32_splat(t->lo), hi = vf32_splat(t->hi);
+  OX_UNROLL for (int i = 0; i < mr; i++) {
+    if ((size_t)i >= rows) return;
+    vf32 bias = t->last && t->bias ? vf32_splat(t->bias[row + (size_t)i]) : vf32_zero();
+    OX_UNROLL for (int j = 0; j < nv; j++) {
+      size_t n = j == nv - 1 ? tail : L;
+      vf32 v = acc[i][j];
+      if (!t->first) v = vf32_add(v, vf32_load_n(c + j * L, n));
+      if (t->last) {
+        v = vf32_add(v, bias);
+        if (z) v = vf32_add(v, vf32_load_n(z + j * L, n));
+        v = clamp(v, lo, hi);
+      }
+      vf32_store_n(c + j * L, v, n);
+    }
+    c += t->ldc;
+    if (z) z += t->ldc;
+  }
+}
+
+#define CONV_ROWS(name, nv)                                                                               \
+  static void name(const ox_conv_mul *t, size_t col, size_t tail) {                                       \
+    for (size_t row = 0; row < t->m; row += CONV_MR) {                                                    \
+      const float *a = t->a + row / OX_CONV_PANEL * t->a_panel + row % OX_CONV_PANEL;                     \
+      size_t rows = t->m - row;                                                                           \
+      if (rows > CONV_MR / 2) pixel_tile(t, a, row, col, rows, tail, CONV_MR, nv);                        \
+      else if (rows > 1) pixel_tile(t, a, row, col, rows, tail, CONV_MR / 2, nv);                         \
+      else pixel_tile(t, a, row, col, rows, tail, 1, nv);                                                 \
+    }                                                                                                     \
+  }
+CONV_ROWS(rows1, 1)
+CONV_ROWS(rows2, 2)
+CONV_ROWS(rows3, 3)
+#if CONV_NV > 3
+CONV_ROWS(rows4, 4)
+#endif
+
+static void mul(const ox_conv_mul *t) {
+  size_t vectors = (t->n + L - 1) / L, groups = (vectors + CONV_NV - 1) / CONV_NV, col = 0;
+  for (size_t g = 0; g < groups; g++) { /* 13 vectors in threes: 3 3 3 2 2, never a lone one */
+    size_t nv = vectors / groups + (g < vectors % groups);
+    size_t n = OX_MIN(nv * L, t->n - col), tail = n - (nv - 1) * L;
+    switch (nv) {
+      case 1: rows1(t, col, tail); break;
+      case 2: rows2(t, col, tail); break;
+      case 3: rows3(t, col, tail); break;
+#if CONV_NV > 3
+      case 4: rows4(t, col, tail); break;
+#endif
+    }
+    col += nv * L;
+  }
+}
+
+/* ---- channels in lanes ---- */
+
+/* mr pixels x nv vectors of channels, written transposed into c. Pixels past |rows| are not stored. */
+OX_INLINE void channel_tile(const ox_conv_mul *t, size_t oc, size_t px, int mr, int nv) {
+  const float *w[CONV_FEW_NV];
+  OX_UNROLL for (int j = 0; j < nv; j++) {
+    size_t v = oc / L + (size_t)j;
+    w[j] = t->a + v / PER_PANEL * t->a_panel + v % PER_PANEL * L;
+  }
+  const float *b = t->b + px;
+  vf32 acc[CONV_FEW_MR][CONV_FEW_NV];
+  OX_UNROLL for (int i = 0; i < mr; i++)
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
+  for (size_t k = 0, o = 0; k < t->k; k++, o += OX_CONV_PANEL, b += t->ldb) {
+    vf32 wv[CONV_FEW_NV];
+    OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vf32_load(w[j] + o);
+    OX_UNROLL for (int i = 0; i < mr; i++) {
+      vf32 bi = vf32_splat(b[i]);
+      OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(wv[j], bi, acc[i][j]);
+    }
+  }
+  float out[CONV_FEW_NV * L];
+  size_t n = OX_MIN(t->m - oc, (size_t)nv * L);
+  OX_UNROLL for (int i = 0; i < mr; i++) {
+    OX_UNROLL for (int j = 0; j < nv; j++) vf32_store(out + j * L, acc[i][j]);
+    float *c = t->c + oc * t->ldc + px + (size_t)i;
+    for (size_t r = 0; r < n; r++) c[r * t->ldc] = out[r];
+  }
+}
+
+static void few_step(const ox_conv_mul *t, size_t oc, size_t px, size_t mr, bool whole) {
+#define CONV_FEW(n)                                                             \
+  case n:                                                                       \
+    if (whole) channel_tile(t, oc, px, n, CONV_FEW_NV);                         \
+    else channel_tile(t, oc, px, n, 1);                                         \
+    break;
+  switch (mr) {
+    CONV_FEW(1)
+    CONV_FEW(2)
+    CONV_FEW(3)
+    CONV_FEW(4)
+#if CONV_FEW_MR > 4
+    CONV_FEW(5)
+    CONV_FEW(6)
+#endif
+#if CONV_FEW_MR > 6
+    CONV_FEW(7)
+    CONV_FEW(8)
+    CONV_FEW(9)
+    CONV_FEW(10)
+    CONV_FEW(11)
+    CONV_FEW(12)
+    CONV_FEW(13)
+#endif
+  }
+#undef CONV_FEW
+}
+
+static void mul_few(const ox_conv_mul *t) {
+  size_t groups = (t->n + CONV_FEW_MR - 1) / CONV_FEW_MR;
+  size_t padded = (t->m + OX_CONV_PANEL - 1) / OX_CONV_PANEL * OX_CONV_PANEL; /* panels are whole */
+  for (size_t oc = 0; oc < t->m;) {
+    bool whole = padded - oc >= CONV_FEW_NV * L;
+    for (size_t g = 0, px = 0; g < groups; g++) {
+      size_t mr = t->n / groups + (g < t->n % groups);
+      few_step(t, oc, px, mr, whole);
+      px += mr;
+    }
+    oc += whole ? CONV_FEW_NV * L : L;
+  }
+}
+
+/* ---- copies and taps ---- */
+
+OX_INLINE void row_copy(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len) {
+  int64_t lo = 0, hi = len; /* outputs [lo, hi) lie inside the row */
+  if (first < 0) lo = stride == 1 ? -first : (-first + stride - 1) / stride;
+  if (lo > len) lo = len;
+  int64_t room = n - first; /* inputs from |first| to the end of the row */
+  if (room < len * stride) hi = room <= 0 ? 0 : stride == 1 ? room : (room + stride - 1) / stride;
+  if (hi > len) hi = len;
+  if (hi < lo) hi = lo;
+  int64_t i = 0;
+  for (; i < lo; i++) dst[i] = 0;
+  const float *s = src + (first + lo * stride);
+  float *d = dst + lo;
+  int64_t m = hi - lo;
+  if (stride == 1) {
+    int64_t j = 0;
+    for (; j + L <= m; j += L) vf32_store(d + j, vf32_load(s + j));
+    if (j < m) vf32_store_n(d + j, vf32_load_n(s + j, (size_t)(m - j)), (size_t)(m - j));
+  } else if (stride == 2) {
+    int64_t j = 0;
+    for (; j + L < m; j += L) vf32_store(d + j, vf32_load_even(s + 2 * j)); /* < : no over-read */
+    for (; j < m; j++) d[j] = s[2 * j];
+  } else {
+    for (int64_t j = 0; j < m; j++) d[j] = s[j * stride];
+  }
+  for (i = hi; i < len; i++) dst[i] = 0;
+}
+
+static void row(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len) {
+  row_copy(dst, src, first, n, stride, len);
+}
+
+/* Stretches of consecutive output pixels of one output row. */
+typedef struct seg {
+  int64_t d, h, w, len; /* d, h, w: scaled by the strides */
+} seg;
+
+static size_t cut(const ox_conv_geom *g, int64_t p0, int64_t p1, seg *s) {
+  size_t n = 0;
+  while (p0 < p1) {
+    int64_t r = p0 / g->out[2], w = p0 % g->out[2], len = OX_MIN(g->out[2] - w, p1 - p0);
+    s[n++] = (seg){r / g->out[1] * g->stride[0], r % g->out[1] * g->stride[1], w * g->stride[2], len};
+    p0 += len;
+  }
+  return n;
+}
+
+static void gather(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1, int64_t p0,
+                   int64_t p1) {
+  const ox_conv_geom *g = &p->g;
+  seg segs[OX_CONV_MAX_PIXELS];
+  size_t n = cut(g, p0, p1, segs);
+  int64_t per_d = g->n_taps[1] * g->n_taps[2], per_c = g->n_taps[0] * per_d;
+  for (int64_t k = k0; k < k1; k++, dst += ld) {
+    int64_t t = k % per_c, td = t / per_d, th = t % per_d / g->n_taps[2], tw = t % g->n_taps[2];
+    int64_t d = g->tap[0][td], h = g->tap[1][th], w = g->tap[2][tw];
+    const float *xc = x + k / per_c * p->in_pixels;
+    float *o = dst;
+    for (size_t i = 0; i < n; o += segs[i++].len) {
+      int64_t id = segs[i].d + d, ih = segs[i].h + h;
+      if ((uint64_t)id >= (uint64_t)g->in[0] || (uint64_t)ih >= (uint64_t)g->in[1])
+        for (int64_t j = 0; j < segs[i].len; j++) o[j] = 0;
+      else
+        row_copy(o, xc + (id * g->in[1] + ih) * g->in[2], segs[i].w + w, g->in[2], g->stride[2], segs[i].len);
+    }
+    for (float *end = dst + ld; o < end; o++) *o = 0; /* lanes past the last pixel */
+  }
+}
+
+OX_INLINE void taps_step(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, vf32 bias,
+                         const float *z, vf32 lo, vf32 hi, size_t tail, int nv) {
+  vf32 acc[8];
+  OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = bias;
+  for (size_t t = 0; t < n_taps; t++) {
+    vf32 wt = vf32_splat(w[t]);
+    const float *s = src + off[t];
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_fma(wt, vf32_load(s + j * L), acc[j]);
+  }
+  OX_UNROLL for (int j = 0; j < nv; j++) {
+    size_t n = j == nv - 1 ? tail : L;
+    if (z) acc[j] = vf32_add(acc[j], vf32_load_n(z + j * L, n));
+    vf32_store_n(dst + j * L, clamp(acc[j], lo, hi), n);
+  }
+}
+
+static void taps(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, float bias,
+                 const float *z, float lo, float hi, size_t len) {
+  vf32 b = vf32_splat(bias), l = vf32_splat(lo), h = vf32_splat(hi);
+  size_t i = 0;
+#define CONV_TAPS(nv, tail) taps_step(dst + i, src + i, off, w, n_taps, b, z ? z + i : NULL, l, h, tail, nv)
+  for (; len - i >= 8 * L; i += 8 * L) CONV_TAPS(8, L);
+  if (len - i > 4 * L) {
+    CONV_TAPS(4, L);
+    i += 4 * L;
+  }
+  size_t left = len - i;
+  if (left > 3 * L) CONV_TAPS(4, left - 3 * L);
+  else if (left > 2 * L) CONV_TAPS(3, left - 2 * L);
+  else if (left > L) CONV_TAPS(2, left - L);
+  else if (left) CONV_TAPS(1, left);
+#undef CONV_TAPS
+}
+
+/* ---- epilogue ---- */
+
+OX_INLINE vf32 act_clamp(vf32 v, vf32 lo, vf32 hi) { return clamp(v, lo, hi); }
+OX_INLINE vf32 act_leaky(vf32 v, vf32 a, vf32 b) {
+  (void)b;
+  return vf32_select(vf32_lt(v, vf32_zero()), vf32_mul(v, a), v);
+}
+OX_INLINE vf32 act_hard_sigmoid(vf32 v, vf32 a, vf32 b) {
+  return clamp(vf32_fma(v, a, b), vf32_zero(), vf32_splat(1.0f));
+}
+OX_INLINE vf32 act_hard_swish(vf32 v, vf32 a, vf32 b) {
+  (void)a, (void)b;
+  return vf32_mul(v, act_hard_sigmoid(v, vf32_splat(1.0f / 6), vf32_splat(0.5f)));
+}
+OX_INLINE vf32 act_sigmoid(vf32 v, vf32 a, vf32 b) {
+  (void)a, (void)b;
+  return vf32_sigmoid(v);
+}
+OX_INLINE vf32 act_tanh(vf32 v, vf32 a, vf32 b) {
+  (void)a, (void)b;
+  return vf32_tanh(v);
+}
+OX_INLINE vf32 act_silu(vf32 v, vf32 a, vf32 b) {
+  (void)a, (void)b;
+  return vf32_mul(v, vf32_sigmoid(v));
+}
+OX_INLINE vf32 act_quick_gelu(vf32 v, vf32 a, vf32 b) {
+  (void)b;
+  return vf32_mul(v, vf32_sigmoid(vf32_mul(v, a)));
+}
+OX_INLINE vf32 act_gelu(vf32 v, vf32 a, vf32 b) {
+  (void)a, (void)b;
+  vf32 half = vf32_mul(v, vf32_splat(0.5f));
+  return vf32_fma(half, vf32_erf(vf32_mul(v, vf32_splat(0.70710678118654752f))), half);
+}
+
+#define CONV_FINISH(fn, p, q)                                                                      \
+  for (size_t r = 0; r < rows; r++) {                                                              \
+    vf32 b = bias ? vf32_splat(bias[r]) : vf32_zero(), pv = vf32_splat(p), qv = vf32_splat(q);     \
+    float *row = y + r * ldy;                                                                      \
+    const float *zr = z ? z + r * ldy : NULL;                                                      \
+    for (size_t i = 0; i < n; i += L) {                                                            \
+      size_t left = vf32_lanes_at(i, n);                                                           \
+      vf32 v = vf32_add(vf32_load_n(row + i, left), b);                                            \
+      if (zr) v = vf32_add(v, vf32_load_n(zr + i, left));                                          \
+      vf32_store_n(row + i, fn(v, pv, qv), left);                                                  \
+    }                                                                                              \
+  }
+
+static void finish(const ox_conv_epilogue *e, float *y, size_t ldy, const float *bias, const float *z, size_t rows,
+                   size_t n) {
+  switch (e->act) {
+    case OX_ACT_NONE:
+    case OX_ACT_CLAMP: CONV_FINISH(act_clamp, e->lo, e->hi) break;
+    case OX_ACT_LEAKY: CONV_FINISH(act_leaky, e->alpha, 0) break;
+    case OX_ACT_SIGMOID: CONV_FINISH(act_sigmoid, 0, 0) break;
+    case OX_ACT_TANH: CONV_FINISH(act_tanh, 0, 0) break;
+    case OX_ACT_HARD_SIGMOID: CONV_FINISH(act_hard_sigmoid, e->alpha, e->beta) break;
+    case OX_ACT_SILU: CONV_FINISH(act_silu, 0, 0) break;
+    case OX_ACT_HARD_SWISH: CONV_FINISH(act_hard_swish, 0, 0) break;
+    case OX_ACT_GELU: CONV_FINISH(act_gelu, 0, 0) break;
+    case OX_ACT_QUICK_GELU: CONV_FINISH(act_quick_gelu, e->alpha, 0) break;
+  }
+}
+
+#define CONV_STR2(x) #x
+#define CONV_STR(x) CONV_STR2(x)
+extern const ox_conv_variant CONV_NAME(ox_conv_f32__);
+const ox_conv_variant CONV_NAME(ox_conv_f32__) = {
+    CONV_NEEDS, "conv_f32_" CONV_STR(CONV_ISA), L, CONV_NV * L, CONV_FEW_NV * L,
+    mul, mul_few, row, gather, taps, finish};

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/conv/conv_plan.c - how a convolution is cut: mode, blocks, tiles. Depends on shapes and variant only. */
+#include <string.h>
+
+#include "base/cksize.h"
+#include "kern/conv/conv.h"
+
+enum {
+  KC = 256,             /* k per block: a 48-pixel column of B is 48 KiB, about L1; measured on AVX-512 */
+  FEW_PIXELS = 128,     /* above, a ragged last vector of pixels costs little */
+  PHASE_FLOATS = 32768, /* phase planes of a depthwise block stay in L2 */
+  TILES = 24            /* wanted at least, work permitting: two threads differ by 4 % at most */
+};
+static const double ns_per_mac = 2.0 / 150, ns_per_weight = 4.0 / 12; /* one core: 150 GFLOP/s, 12 GB/s */
+static const double ns_tile_min = 15e3, ns_tile_max = 100e3;
+
+static double tile_target(double total_ns) {
+  double t = total_ns / TILES;
+  return t < ns_tile_min ? ns_tile_min : t > ns_tile_max ? ns_tile_max : t;
+}
+
+/* How many of |n| units, each of |unit_ns|, make a tile. */
+static int64_t units_per_tile(double target, double unit_ns, int64_t n) {
+  if (unit_ns * (double)n <= target) return n;
+  int64_t k = (int64_t)(target / unit_ns);
+  return k < 1 ? 1 : k;
+}
+
+static bool product_ok(const int64_t *v, int n, int64_t *out) {
+  *out = 1;
+  for (int i = 0; i < n; i++)
+    if (v[i] < 0 || !ox_mul_i64_ok(*out, v[i], out)) return false;
+  return *out < (int64_t)1 << 48;
+}
+
+/* 1x1 taps at 0 with stride 1: output pixels are input pixels, one long row. */
+static void flatten_pointwise(ox_conv_plan *p) {
+  ox_conv_geom *g = &p->g;
+  for (int a = 0; a < OX_CONV_AXES; a++)
+    if (g->n_taps[a] != 1 || g->tap[a][0] != 0 || g->stride[a] != 1 || g->in[a] != g->out[a]) return;
+  p->pointwise = true;
+  g->in[2] = g->out[2] = p->pixels;
+  g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
+}
+
+static bool plan_depthwise(ox_conv_plan *p) {
+  ox_conv_geom *g = &p->g;
+  int64_t far[OX_CONV_AXES], phases = 1, taps = 1;
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    int64_t lo = g->tap[a][0], hi = lo;
+    for (int64_t t = 1; t < g->n_taps[a]; t++) lo = OX_MIN(lo, g->tap[a][t]), hi = OX_MAX(hi, g->tap[a][t]);
+    p->tap_min[a] = lo, far[a] = (hi - lo) / g->stride[a];
+    p->block[a] = g->out[a];
+    taps *= g->n_taps[a];
+    if (far[a] > PHASE_FLOATS * 64 || !ox_mul_i64_ok(phases, g->stride[a], &phases)) return false;
+  }
+  for (int a = 0;;) { /* halve the outermost axis until the planes fit */
+    double n = (double)phases;
+    for (int b = 0; b < OX_CONV_AXES; b++) n *= (double)(p->block[b] + far[b]);
+    while (a < OX_CONV_AXES && p->block[a] == 1) a++;
+    if (a == OX_CONV_AXES && n > (double)PHASE_FLOATS * 512) return false;
+    if (n <= PHASE_FLOATS || a == OX_CONV_AXES) break;
+    p->block[a] = (p->block[a] + 1) / 2;
+  }
+  int64_t blocks = 1, plane = 1, rows = p->block[0] * p->block[1];
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    p->n_block[a] = OX_CEIL_DIV(g->out[a], p->block[a]);
+    p->phase_len[a] = p->block[a] + far[a];
+    blocks *= p->n_block[a], plane *= p->phase_len[a];
+  }
+  int64_t lanes = p->v->lanes, per_row = OX_CEIL_DIV(p->block[2], lanes);
+  int64_t flat = ((p->block[0] - 1) * p->phase_len[1] + p->block[1] - 1) * p->phase_len[2] + p->block[2];
+  p->by_row = rows * per_row * taps <= OX_CEIL_DIV(flat, lanes) * taps + rows * (per_row * 3 + 4);
+  p->table_bytes = (size_t)taps * sizeof(int32_t);
+  size_t floats = (size_t)(phases * plane) + (p->by_row ? 0 : (size_t)flat) + 2 * OX_CONV_PANEL * 8;
+  p->scratch_bytes = floats * sizeof(float);
+  double block_ns = (double)(phases * plane) * 0.1 + (double)(rows * per_row * lanes) * (double)taps * 0.02 + 20;
+  int64_t units = g->batch * g->groups * g->oc;
+  p->tile_ch = units_per_tile(tile_target(block_ns * (double)(units * blocks)), block_ns * (double)blocks, units);
+  if (p->tile_ch > 1 || blocks == 1) {
+    p->n_tiles[0] = OX_CEIL_DIV(units, p->tile_ch);
+  } else {
+    p->tile_ch = 0; /* a tile is one block of one channel */
+    p->n_tiles[0] = units * blocks;
+  }
+  p->n_stages = 1;
+  return true;
+}
+
+static void plan_channels(ox_conv_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  double per_row = (double)p->k * OX_MAX((double)p->pixels * ns_per_mac, ns_per_weight);
+  int64_t unit = p->v->channel_unit > OX_CONV_PANEL ? p->v->channel_unit : OX_CONV_PANEL;
+  int64_t units = OX_CEIL_DIV(g->oc, unit), outer = g->batch * g->groups;
+  double target = tile_target(per_row * (double)(g->oc * outer));
+  p->tile_m = unit * units_per_tile(target, per_row * (double)unit, units);
+  p->tiles_m = OX_CEIL_DIV(g->oc, p->tile_m);
+  p->direct = p->pointwise;
+  p->tile_px = p->pixels, p->tiles_px = 1, p->kc = p->k;
+  if (p->direct) {
+    p->ldb = (size_t)p->pixels;
+    p->n_stages = 1, p->n_tiles[0] = outer * p->tiles_m;
+    return;
+  }
+  p->ldb = OX_ROUND_UP((size_t)p->pixels, 16);
+  p->gather_k = OX_MAX(OX_MIN(p->k, 8192 / p->pixels), 1);
+  p->gather_tiles = OX_CEIL_DIV(p->k, p->gather_k);
+  p->shared_bytes = (size_t)outer * (size_t)p->k * p->ldb * sizeof(float);
+  p->n_stages = 2, p->n_tiles[0] = outer * p->gather_tiles, p->n_tiles[1] = outer * p->tiles_m;
+}
+
+static void plan_pixels(ox_conv_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  int64_t lanes = p->v->lanes, unit = p->v->pixel_unit, outer = g->batch * g->groups;
+  int64_t n_kc = OX_MAX(OX_CEIL_DIV(p->k, KC), 1);
+  p->kc = OX_CEIL_DIV(p->k, n_kc);
+  double unit_ns = (double)p->k * ((double)OX_ROUND_UP(g->oc, 4) * ns_per_mac + 0.1) * (double)unit;
+  int64_t units = OX_CEIL_DIV(p->pixels, unit);
+  double target = tile_target(unit_ns * (double)(units * outer));
+  int64_t per_tile = OX_MIN(units_per_tile(target, unit_ns, units), OX_CONV_MAX_PIXELS / unit);
+  p->tiles_px = OX_CEIL_DIV(units, per_tile);
+  p->tile_px = OX_CEIL_DIV(OX_CEIL_DIV(p->pixels, lanes), p->tiles_px) * lanes; /* at most; see px_begin */
+  p->tile_m = g->oc;
+  if (per_tile == 1 && unit_ns > 1.5 * target) {
+    int64_t parts = (int64_t)(unit_ns / target + 0.5);
+    p->tile_m = OX_MAX(OX_ROUND_UP(OX_CEIL_DIV(g->oc, parts), OX_CONV_PANEL), 64);
+  }
+  p->tiles_m = OX_CEIL_DIV(g->oc, p->tile_m);
+  /* In place only where every vector is whole (inputs promise no readable bytes behind them). */
+  p->direct = p->pointwise && p->pixels % lanes == 0 && g->oc <= 32;
+  p->ldb = (size_t)p->pixels;
+  if (!p->direct) { /* an odd number of cache lines per row spreads the rows over the sets */
+    p->ldb = OX_ROUND_UP((size_t)p->tile_px, 16);
+    if (p->ldb / 16 % 2 == 0) p->ldb += 16;
+    p->scratch_bytes = (size_t)p->kc * p->ldb * sizeof(float);
+  }
+  p->n_stages = 1, p->n_tiles[0] = outer * p->tiles_px * p->tiles_m;
+}
+
+/* Channels in lanes where the last vector of pixels would be mostly air. */
+static bool few_pixels(const ox_conv_plan *p) {
+  int64_t lanes = p->v->lanes, padded = OX_ROUND_UP(p->pixels, lanes);
+  if (p->pixels > FEW_PIXELS || lanes == 1) return false;
+  int64_t channels = OX_ROUND_UP(p->g.oc, lanes);
+  return (double)channels / (double)p->g.oc * 1.08 < (double)padded / (double)p->pixels;
+}
+
+bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_conv_epilogue *ep, const ox_conv_variant *v) {
+  memset(p, 0, sizeof *p);
+  p->g = *g, p->v = v, p->ep = *ep;
+  p->post = ep->act > OX_ACT_CLAMP;
+  p->lo = ep->act == OX_ACT_CLAMP ? ep->lo : -__builtin_inff();
+  p->hi = ep->act == OX_ACT_CLAMP ? ep->hi : __builtin_inff();
+  int64_t taps, total, all[8] = {g->batch, g->groups, g->oc, g->out[0], g->out[1], g->out[2]};
+  int64_t in_all[6] = {g->batch, g->groups, g->ic, g->in[0], g->in[1], g->in[2]};
+  if (!product_ok(g->n_taps, OX_CONV_AXES, &taps) || !ox_mul_i64_ok(taps, g->ic, &p->k)) return false;
+  if (!product_ok(g->out, OX_CONV_AXES, &p->pixels) || !product_ok(g->in, OX_CONV_AXES, &p->in_pixels)) return false;
+  if (!product_ok(in_all, 6, &total) || !product_ok(all, 6, &total)) return false;
+  p->panels = OX_CEIL_DIV(g->oc, OX_CONV_PANEL);
+  if (total == 0) {
+    p->mode = OX_CONV_EMPTY, p->n_stages = 1, p->n_tiles[0] = 1;
+    return true;
+  }
+  if (ox_conv_is_depthwise(g->ic, g->oc)) {
+    p->mode = OX_CONV_DEPTHWISE;
+    return plan_depthwise(p);
+  }
+  flatten_pointwise(p);
+  if (few_pixels(p)) {
+    p->mode = OX_CONV_CHANNELS;
+    plan_channels(p);
+  } else {
+    p->mode = OX_CONV_PIXELS;
+    plan_pixels(p);
+  }
+  return true;
+}
+
+void ox_conv_plan_tables(ox_conv_plan *p, void *memory) {
+  if (p->mode != OX_CONV_DEPTHWISE) return;
+  const ox_conv_geom *g = &p->g;
+  const int64_t *s = g->stride, *len = p->phase_len;
+  int64_t plane = len[0] * len[1] * len[2], n = 0;
+  p->tap_off = memory;
+  for (int64_t d = 0; d < g->n_taps[0]; d++)
+    for (int64_t h = 0; h < g->n_taps[1]; h++)
+      for (int64_t w = 0; w < g->n_taps[2]; w++) {
+        int64_t cd = g->tap[0][d] - p->tap_min[0], ch = g->tap[1][h] - p->tap_min[1], cw = g->tap[2][w] - p->tap_min[2];
+        int64_t phase = (cd % s[0] * s[1] + ch % s[1]) * s[2] + cw % s[2];
+        p->tap_off[n++] = (int32_t)(phase * plane + (cd / s[0] * len[1] + ch / s[1]) * len[2] + cw / s[2]);
+      }
+}
+
+size_t ox_conv_weight_floats(int64_t groups, int64_t oc, int64_t k) {
+  size_t n = (size_t)OX_CEIL_DIV(oc, OX_CONV_PANEL) * OX_CONV_PANEL;
+  if (groups < 0 || oc < 0 || k < 0 || !ox_mul_ok(n, (size_t)groups, &n) || !ox_mul_ok(n, (size_t)k, &n)) return 0;
+  return n;
+}
+
+void ox_conv_pack_weights(float *dst, const float *w, int64_t oc, int64_t k, int64_t g0, int64_t g1) {
+  const ox_f32u *src = w;
+  int64_t panels = OX_CEIL_DIV(oc, OX_CONV_PANEL);
+  for (int64_t g = g0; g < g1; g++)
+    for (int64_t p = 0; p < panels; p++) {
+      float *d = dst + (g * panels + p) * k * OX_CONV_PANEL;
+      for (int64_t j = 0; j < OX_CONV_PANEL; j++) {
+        int64_t o = p * OX_CONV_PANEL + j;
+        if (o < oc)
+          for (int64_t i = 0; i < k; i++) d[i * OX_CONV_PANEL + j] = src[(g * oc + o) * k + i];
+        else
+          for (int64_t i = 0; i < k; i++) d[i * OX_CONV_PANEL + j] = 0;
+      }
+    }
+}
