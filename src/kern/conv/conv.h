@@ -48,6 +48,7 @@ typedef struct ox_conv_mul {
   const float *bias;     /* [m] or NULL; read on the last block */
   const float *z;        /* residual like c, or NULL; read on the last block */
   float lo, hi;
+  bool exact;            /* nothing may be read past the last pixel of a row of B */
   bool first, last;      /* not first: adds to c; last: bias, z and clamp are applied */
 } ox_conv_mul;
 
@@ -101,7 +102,8 @@ struct ox_conv_plan {
   int64_t kc;               /* k per block */
   int64_t tile_px, tiles_px, tile_m, tiles_m; /* PIXELS, CHANNELS */
   size_t ldb;
-  /* CHANNELS: gathered B of all images and groups, in shared memory, written by stage 0 */
+  /* B of all images and groups in shared memory, written by stage 0 */
+  bool shared_b;
   int64_t gather_k, gather_tiles;
   /* DEPTHWISE */
   int64_t block[OX_CONV_AXES], n_block[OX_CONV_AXES]; /* output block, count of blocks */

@@ -8,6 +8,12 @@
 #define CONV_PASTE(a, b) CONV_PASTE2(a, b)
 #define CONV_NAME(stem) CONV_PASTE(stem, CONV_ISA)
 
+#if defined(__GNUC__)
+#define CONV_PREFETCH(p) __builtin_prefetch((p), 0, 2)
+#else
+#define CONV_PREFETCH(p) (void)(p)
+#endif
+
 enum { L = VF32_LANES, PER_PANEL = OX_CONV_PANEL / VF32_LANES };
 
 OX_INLINE vf32 clamp(vf32 v, vf32 lo, vf32 hi) { return vf32_min(hi, vf32_max(lo, v)); } /* NaN passes */
@@ -16,14 +22,15 @@ OX_INLINE vf32 clamp(vf32 v, vf32 lo, vf32 hi) { return vf32_min(hi, vf32_max(lo
 
 /* mr rows x nv vectors; the last vector has |tail| valid lanes. Rows past |rows| are computed but not stored. */
 OX_INLINE void pixel_tile(const ox_conv_mul *t, const float *a, size_t row, size_t col, size_t rows, size_t tail,
-                          int mr, int nv) {
+                          bool exact, int mr, int nv) {
   const float *b = t->b + col;
   vf32 acc[CONV_MR][CONV_NV];
   OX_UNROLL for (int i = 0; i < mr; i++)
     OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
   for (size_t k = 0; k < t->k; k++, a += OX_CONV_PANEL, b += t->ldb) {
     vf32 bv[CONV_NV];
-    OX_UNROLL for (int j = 0; j < nv; j++) bv[j] = vf32_load(b + j * L);
+    OX_UNROLL for (int j = 0; j < nv; j++)
+      bv[j] = exact && j == nv - 1 ? vf32_load_n(b + j * L, tail) : vf32_load(b + j * L);
     OX_UNROLL for (int i = 0; i < mr; i++) {
       vf32 ai = vf32_splat(a[i]);
       OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(ai, bv[j], acc[i][j]);
@@ -51,36 +58,40 @@ OX_INLINE void pixel_tile(const ox_conv_mul *t, const float *a, size_t row, size
   }
 }
 
-#define CONV_ROWS(name, nv)                                                                               \
+/* All rows of one column of vectors. Exact: B has nothing to read past its last pixel. */
+#define CONV_ROWS(name, exact, nv)                                                                        \
   static void name(const ox_conv_mul *t, size_t col, size_t tail) {                                       \
     for (size_t row = 0; row < t->m; row += CONV_MR) {                                                    \
       const float *a = t->a + row / OX_CONV_PANEL * t->a_panel + row % OX_CONV_PANEL;                     \
       size_t rows = t->m - row;                                                                           \
-      if (rows > CONV_MR / 2) pixel_tile(t, a, row, col, rows, tail, CONV_MR, nv);                        \
-      else if (rows > 1) pixel_tile(t, a, row, col, rows, tail, CONV_MR / 2, nv);                         \
-      else pixel_tile(t, a, row, col, rows, tail, 1, nv);                                                 \
+      if (rows > CONV_MR / 2) pixel_tile(t, a, row, col, rows, tail, exact, CONV_MR, nv);                 \
+      else if (rows > 1) pixel_tile(t, a, row, col, rows, tail, exact, CONV_MR / 2, nv);                  \
+      else pixel_tile(t, a, row, col, rows, tail, exact, 1, nv);                                          \
     }                                                                                                     \
   }
-CONV_ROWS(rows1, 1)
-CONV_ROWS(rows2, 2)
-CONV_ROWS(rows3, 3)
+CONV_ROWS(rows1, false, 1)
+CONV_ROWS(rows2, false, 2)
+CONV_ROWS(rows3, false, 3)
+CONV_ROWS(exact1, true, 1)
+CONV_ROWS(exact2, true, 2)
+CONV_ROWS(exact3, true, 3)
 #if CONV_NV > 3
-CONV_ROWS(rows4, 4)
+CONV_ROWS(rows4, false, 4)
+CONV_ROWS(exact4, true, 4)
 #endif
+typedef void rows_fn(const ox_conv_mul *t, size_t col, size_t tail);
 
 static void mul(const ox_conv_mul *t) {
+#if CONV_NV > 3
+  static rows_fn *const rows[2][4] = {{rows1, rows2, rows3, rows4}, {exact1, exact2, exact3, exact4}};
+#else
+  static rows_fn *const rows[2][3] = {{rows1, rows2, rows3}, {exact1, exact2, exact3}};
+#endif
   size_t vectors = (t->n + L - 1) / L, groups = (vectors + CONV_NV - 1) / CONV_NV, col = 0;
   for (size_t g = 0; g < groups; g++) { /* 13 vectors in threes: 3 3 3 2 2, never a lone one */
     size_t nv = vectors / groups + (g < vectors % groups);
     size_t n = OX_MIN(nv * L, t->n - col), tail = n - (nv - 1) * L;
-    switch (nv) {
-      case 1: rows1(t, col, tail); break;
-      case 2: rows2(t, col, tail); break;
-      case 3: rows3(t, col, tail); break;
-#if CONV_NV > 3
-      case 4: rows4(t, col, tail); break;
-#endif
-    }
+    rows[t->exact && tail < L][nv - 1](t, col, tail);
     col += nv * L;
   }
 }
@@ -88,7 +99,7 @@ static void mul(const ox_conv_mul *t) {
 /* ---- channels in lanes ---- */
 
 /* mr pixels x nv vectors of channels, written transposed into c. Pixels past |rows| are not stored. */
-OX_INLINE void channel_tile(const ox_conv_mul *t, size_t oc, size_t px, int mr, int nv) {
+OX_INLINE void channel_tile(const ox_conv_mul *t, size_t oc, size_t px, const char *ahead, size_t step, int mr, int nv) {
   const float *w[CONV_FEW_NV];
   OX_UNROLL for (int j = 0; j < nv; j++) {
     size_t v = oc / L + (size_t)j;
@@ -98,7 +109,8 @@ OX_INLINE void channel_tile(const ox_conv_mul *t, size_t oc, size_t px, int mr, 
   vf32 acc[CONV_FEW_MR][CONV_FEW_NV];
   OX_UNROLL for (int i = 0; i < mr; i++)
     OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
-  for (size_t k = 0, o = 0; k < t->k; k++, o += OX_CONV_PANEL, b += t->ldb) {
+  for (size_t k = 0, o = 0; k < t->k; k++, o += OX_CONV_PANEL, b += t->ldb, ahead += step) {
+    CONV_PREFETCH(ahead);
     vf32 wv[CONV_FEW_NV];
     OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vf32_load(w[j] + o);
     OX_UNROLL for (int i = 0; i < mr; i++) {
@@ -115,11 +127,12 @@ OX_INLINE void channel_tile(const ox_conv_mul *t, size_t oc, size_t px, int mr, 
   }
 }
 
-static void few_step(const ox_conv_mul *t, size_t oc, size_t px, size_t mr, bool whole) {
+static void few_step(const ox_conv_mul *t, size_t oc, size_t px, const char *ahead, size_t step, size_t mr,
+                     bool whole) {
 #define CONV_FEW(n)                                                             \
   case n:                                                                       \
-    if (whole) channel_tile(t, oc, px, n, CONV_FEW_NV);                         \
-    else channel_tile(t, oc, px, n, 1);                                         \
+    if (whole) channel_tile(t, oc, px, ahead, step, n, CONV_FEW_NV);                         \
+    else channel_tile(t, oc, px, ahead, step, n, 1);                                         \
     break;
   switch (mr) {
     CONV_FEW(1)
@@ -148,16 +161,33 @@ static void mul_few(const ox_conv_mul *t) {
   size_t padded = (t->m + OX_CONV_PANEL - 1) / OX_CONV_PANEL * OX_CONV_PANEL; /* panels are whole */
   for (size_t oc = 0; oc < t->m;) {
     bool whole = padded - oc >= CONV_FEW_NV * L;
-    for (size_t g = 0, px = 0; g < groups; g++) {
+    size_t width = whole ? CONV_FEW_NV * L : L;
+    /* each group of pixels fetches its share of the next channels' weights, which come from far away */
+    size_t step = width * sizeof(float) / groups;
+    const char *ahead = (const char *)(t->a + (oc + width) / OX_CONV_PANEL * t->a_panel);
+    for (size_t g = 0, px = 0; g < groups; g++, ahead += step * t->k) {
       size_t mr = t->n / groups + (g < t->n % groups);
-      few_step(t, oc, px, mr, whole);
+      few_step(t, oc, px, ahead, step, mr, whole);
       px += mr;
     }
-    oc += whole ? CONV_FEW_NV * L : L;
+    oc += width;
   }
 }
 
 /* ---- copies and taps ---- */
+
+/* len floats of a row, all inside it; stores no more than len. */
+OX_INLINE void inner_copy(float *d, const float *s, int64_t stride, int64_t len) {
+  int64_t j = 0;
+  if (stride == 1) {
+    for (; j + L <= len; j += L) vf32_store(d + j, vf32_load(s + j));
+    if (j < len) vf32_store_n(d + j, vf32_load_n(s + j, (size_t)(len - j)), (size_t)(len - j));
+  } else {
+    if (stride == 2)
+      for (; j + L < len; j += L) vf32_store(d + j, vf32_load_even(s + 2 * j));
+    for (; j < len; j++) d[j] = s[j * stride];
+  }
+}
 
 OX_INLINE void row_copy(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len) {
   int64_t lo = 0, hi = len; /* outputs [lo, hi) lie inside the row */
@@ -172,17 +202,7 @@ OX_INLINE void row_copy(float *dst, const float *src, int64_t first, int64_t n, 
   const float *s = src + (first + lo * stride);
   float *d = dst + lo;
   int64_t m = hi - lo;
-  if (stride == 1) {
-    int64_t j = 0;
-    for (; j + L <= m; j += L) vf32_store(d + j, vf32_load(s + j));
-    if (j < m) vf32_store_n(d + j, vf32_load_n(s + j, (size_t)(m - j)), (size_t)(m - j));
-  } else if (stride == 2) {
-    int64_t j = 0;
-    for (; j + L < m; j += L) vf32_store(d + j, vf32_load_even(s + 2 * j)); /* < : no over-read */
-    for (; j < m; j++) d[j] = s[2 * j];
-  } else {
-    for (int64_t j = 0; j < m; j++) d[j] = s[j * stride];
-  }
+  inner_copy(d, s, stride, m);
   for (i = hi; i < len; i++) dst[i] = 0;
 }
 
@@ -205,26 +225,56 @@ static size_t cut(const ox_conv_geom *g, int64_t p0, int64_t p1, seg *s) {
   return n;
 }
 
-static void gather(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1, int64_t p0,
-                   int64_t p1) {
+/* The input row that each stretch reads for taps (td, th); NULL: outside. */
+OX_INLINE void seg_rows(const ox_conv_geom *g, const float *xc, int64_t d, int64_t h, const seg *segs, size_t n,
+                        const float **rows) {
+  for (size_t i = 0; i < n; i++) {
+    int64_t id = segs[i].d + d, ih = segs[i].h + h;
+    bool in = (uint64_t)id < (uint64_t)g->in[0] && (uint64_t)ih < (uint64_t)g->in[1];
+    rows[i] = in ? xc + (id * g->in[1] + ih) * g->in[2] : NULL;
+  }
+}
+
+OX_INLINE void gather_stride(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1,
+                             int64_t p0, int64_t p1, int64_t stride) {
   const ox_conv_geom *g = &p->g;
   seg segs[OX_CONV_MAX_PIXELS];
+  const float *rows[OX_CONV_MAX_PIXELS];
   size_t n = cut(g, p0, p1, segs);
-  int64_t per_d = g->n_taps[1] * g->n_taps[2], per_c = g->n_taps[0] * per_d;
+  int64_t n_w = g->n_taps[2], n_h = g->n_taps[1], n_d = g->n_taps[0], width = g->in[2];
+  int64_t tw = k0 % n_w, th = k0 / n_w % n_h, td = k0 / n_w / n_h % n_d;
+  const float *xc = x + k0 / n_w / n_h / n_d * p->in_pixels;
+  bool fresh = true;
   for (int64_t k = k0; k < k1; k++, dst += ld) {
-    int64_t t = k % per_c, td = t / per_d, th = t % per_d / g->n_taps[2], tw = t % g->n_taps[2];
-    int64_t d = g->tap[0][td], h = g->tap[1][th], w = g->tap[2][tw];
-    const float *xc = x + k / per_c * p->in_pixels;
+    if (fresh) seg_rows(g, xc, g->tap[0][td], g->tap[1][th], segs, n, rows);
     float *o = dst;
+    int64_t shift = g->tap[2][tw];
     for (size_t i = 0; i < n; o += segs[i++].len) {
-      int64_t id = segs[i].d + d, ih = segs[i].h + h;
-      if ((uint64_t)id >= (uint64_t)g->in[0] || (uint64_t)ih >= (uint64_t)g->in[1])
-        for (int64_t j = 0; j < segs[i].len; j++) o[j] = 0;
+      int64_t first = segs[i].w + shift, len = segs[i].len;
+      if (!rows[i])
+        for (int64_t j = 0; j < len; j++) o[j] = 0;
+      else if (first >= 0 && first + (len - 1) * stride < width)
+        inner_copy(o, rows[i] + first, stride, len);
       else
-        row_copy(o, xc + (id * g->in[1] + ih) * g->in[2], segs[i].w + w, g->in[2], g->stride[2], segs[i].len);
+        row_copy(o, rows[i], first, width, stride, len);
     }
-    for (float *end = dst + ld; o < end; o++) *o = 0; /* lanes past the last pixel */
+    for (float *end = dst + OX_MIN(OX_ROUND_UP((size_t)(p1 - p0), L), ld); o < end; o++) *o = 0; /* lanes past the last pixel */
+    if ((fresh = ++tw == n_w)) {
+      tw = 0;
+      if (++th == n_h) {
+        th = 0;
+        if (++td == n_d) td = 0, xc += p->in_pixels;
+      }
+    }
   }
+}
+
+static void gather(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1, int64_t p0,
+                   int64_t p1) {
+  int64_t stride = p->g.stride[2];
+  if (stride == 1) gather_stride(p, x, dst, ld, k0, k1, p0, p1, 1);
+  else if (stride == 2) gather_stride(p, x, dst, ld, k0, k1, p0, p1, 2);
+  else gather_stride(p, x, dst, ld, k0, k1, p0, p1, stride);
 }
 
 OX_INLINE void taps_step(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, vf32 bias,

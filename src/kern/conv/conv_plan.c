@@ -6,7 +6,7 @@
 #include "kern/conv/conv.h"
 
 enum {
-  KC = 256,             /* k per block: a 48-pixel column of B is 48 KiB, about L1; measured on AVX-512 */
+  KC = 160,             /* k per block: 160 rows of 48 pixels fit L1; 128 to 400 measured alike on AVX-512 */
   FEW_PIXELS = 128,     /* above, a ragged last vector of pixels costs little */
   PHASE_FLOATS = 32768, /* phase planes of a depthwise block stay in L2 */
   TILES = 24            /* wanted at least, work permitting: two threads differ by 4 % at most */
@@ -87,6 +87,23 @@ static bool plan_depthwise(ox_conv_plan *p) {
   return true;
 }
 
+/* An odd number of cache lines per row spreads the rows over the sets of a cache. */
+static size_t row_floats(int64_t pixels) {
+  size_t n = OX_ROUND_UP((size_t)pixels, 16);
+  return n / 16 % 2 ? n : n + 16;
+}
+
+/* Stage 0 gathers all of B into shared memory. */
+static void plan_gather(ox_conv_plan *p) {
+  int64_t outer = p->g.batch * p->g.groups;
+  p->shared_b = true;
+  p->ldb = p->mode == OX_CONV_CHANNELS ? (size_t)p->pixels : row_floats(p->pixels);
+  p->gather_k = OX_MAX(OX_MIN(p->k, 16384 / p->pixels), 1);
+  p->gather_tiles = OX_CEIL_DIV(p->k, p->gather_k);
+  p->shared_bytes = (size_t)outer * (size_t)p->k * p->ldb * sizeof(float);
+  p->n_tiles[0] = outer * p->gather_tiles;
+}
+
 static void plan_channels(ox_conv_plan *p) {
   const ox_conv_geom *g = &p->g;
   double per_row = (double)p->k * OX_MAX((double)p->pixels * ns_per_mac, ns_per_weight);
@@ -102,11 +119,8 @@ static void plan_channels(ox_conv_plan *p) {
     p->n_stages = 1, p->n_tiles[0] = outer * p->tiles_m;
     return;
   }
-  p->ldb = OX_ROUND_UP((size_t)p->pixels, 16);
-  p->gather_k = OX_MAX(OX_MIN(p->k, 8192 / p->pixels), 1);
-  p->gather_tiles = OX_CEIL_DIV(p->k, p->gather_k);
-  p->shared_bytes = (size_t)outer * (size_t)p->k * p->ldb * sizeof(float);
-  p->n_stages = 2, p->n_tiles[0] = outer * p->gather_tiles, p->n_tiles[1] = outer * p->tiles_m;
+  plan_gather(p);
+  p->n_stages = 2, p->n_tiles[1] = outer * p->tiles_m;
 }
 
 static void plan_pixels(ox_conv_plan *p) {
@@ -126,15 +140,17 @@ static void plan_pixels(ox_conv_plan *p) {
     p->tile_m = OX_MAX(OX_ROUND_UP(OX_CEIL_DIV(g->oc, parts), OX_CONV_PANEL), 64);
   }
   p->tiles_m = OX_CEIL_DIV(g->oc, p->tile_m);
-  /* In place only where every vector is whole (inputs promise no readable bytes behind them). */
-  p->direct = p->pointwise && p->pixels % lanes == 0 && g->oc <= 32;
-  p->ldb = (size_t)p->pixels;
-  if (!p->direct) { /* an odd number of cache lines per row spreads the rows over the sets */
-    p->ldb = OX_ROUND_UP((size_t)p->tile_px, 16);
-    if (p->ldb / 16 % 2 == 0) p->ldb += 16;
+  p->direct = p->pointwise;
+  p->n_stages = 1, p->n_tiles[0] = outer * p->tiles_px * p->tiles_m;
+  if (p->direct) {
+    p->ldb = (size_t)p->pixels;
+  } else if (p->tiles_m > 1 && p->pixels <= OX_CONV_MAX_PIXELS) { /* several tiles read the same part of B */
+    p->n_stages = 2, p->n_tiles[1] = p->n_tiles[0];
+    plan_gather(p);
+  } else {
+    p->ldb = row_floats(p->tile_px);
     p->scratch_bytes = (size_t)p->kc * p->ldb * sizeof(float);
   }
-  p->n_stages = 1, p->n_tiles[0] = outer * p->tiles_px * p->tiles_m;
 }
 
 /* Channels in lanes where the last vector of pixels would be mostly air. */

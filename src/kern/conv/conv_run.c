@@ -23,13 +23,15 @@ static void pixels_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t ti
   const float *w = a->w + (group * p->panels + m0 / OX_CONV_PANEL) * p->k * OX_CONV_PANEL;
   int64_t at = (outer * g->oc + m0) * p->pixels + p0;
   ox_conv_mul t = {.a_panel = (size_t)(p->k * OX_CONV_PANEL), .ldb = p->ldb, .c = a->y + at, .ldc = (size_t)p->pixels,
-                   .m = (size_t)rows, .n = (size_t)(p1 - p0), .lo = p->lo, .hi = p->hi,
+                   .m = (size_t)rows, .n = (size_t)(p1 - p0), .lo = p->lo, .hi = p->hi, .exact = p->direct,
                    .bias = a->bias ? a->bias + group * g->oc + m0 : NULL, .z = a->z ? a->z + at : NULL};
   int64_t k0 = 0;
   do {
     int64_t k1 = OX_MIN(k0 + p->kc, p->k);
     if (p->direct) {
       t.b = x + k0 * p->pixels + p0;
+    } else if (p->shared_b) {
+      t.b = (const float *)a->shared + (outer * p->k + k0) * (int64_t)p->ldb + p0;
     } else {
       p->v->gather(p, x, scratch, p->ldb, k0, k1, p0, p1);
       t.b = scratch;
@@ -141,9 +143,9 @@ static void depthwise_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t
 void ox_conv_run(const ox_conv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch) {
   for (int64_t t = begin; t < end; t++) {
-    if (p->mode == OX_CONV_PIXELS) pixels_tile(p, a, t, scratch);
+    if (stage + 1 < p->n_stages) gather_tile(p, a, t);
+    else if (p->mode == OX_CONV_PIXELS) pixels_tile(p, a, t, scratch);
     else if (p->mode == OX_CONV_DEPTHWISE) depthwise_tile(p, a, t, scratch);
-    else if (p->mode == OX_CONV_CHANNELS && stage + 1 < p->n_stages) gather_tile(p, a, t);
     else if (p->mode == OX_CONV_CHANNELS) channels_tile(p, a, t);
   }
 }
