@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/pool/window.c - sliding windows: attributes checked, padding resolved. */
+#include "kern/pool/window.h"
+
+#include <string.h>
+
+enum { LARGEST = 1 << 30 }; /* of any single attribute: sums and products of three stay in 64 bits */
+
+ox_status *ox_auto_pad_read(const char *text, ox_auto_pad *out) {
+  static const char *const names[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+  *out = OX_PAD_NOTSET;
+  if (!text || !*text) return NULL;
+  for (int i = 0; i < (int)OX_COUNT(names); i++)
+    if (strcmp(text, names[i]) == 0) {
+      *out = (ox_auto_pad)i;
+      return NULL;
+    }
+  return ox_fail(OX_INVALID_MODEL, "auto_pad is NOTSET, VALID, SAME_UPPER or SAME_LOWER, not \"%.40s\"", text);
+}
+
+static ox_status *list_read(const char *name, ox_window_list l, int n, int64_t least, int64_t absent, int64_t *out) {
+  if (l.n != 0 && l.n != (size_t)n)
+    return ox_fail(OX_INVALID_MODEL, "%s has %zu values, wanted %d", name, l.n, n);
+  for (int i = 0; i < n; i++) {
+    out[i] = l.n ? l.v[i] : absent;
+    if (out[i] < least || out[i] > LARGEST)
+      return ox_fail(OX_INVALID_MODEL, "%s[%d] is %lld, wanted %lld..%d", name, i, (long long)out[i], (long long)least,
+                     LARGEST);
+  }
+  return NULL;
+}
+
+ox_status *ox_window_read(ox_window *w, int axes, ox_window_list kernel, ox_window_list strides,
+                          ox_window_list dilations, ox_window_list pads, const char *auto_pad) {
+  if (axes < 1 || axes > OX_WINDOW_AXES) return ox_fail(OX_INVALID_MODEL, "%d spatial axes, wanted 1..%d", axes, OX_WINDOW_AXES);
+  int64_t both[2 * OX_WINDOW_AXES];
+  w->axes = axes;
+  w->ceil = false;
+  OX_TRY(ox_auto_pad_read(auto_pad, &w->auto_pad));
+  OX_TRY(list_read("kernel_shape", kernel, axes, 1, 1, w->kernel));
+  OX_TRY(list_read("strides", strides, axes, 1, 1, w->stride));
+  OX_TRY(list_read("dilations", dilations, axes, 1, 1, w->dilation));
+  OX_TRY(list_read("pads", pads, 2 * axes, -(int64_t)LARGEST, 0, both));
+  for (int a = 0; a < axes; a++) w->pad_lo[a] = both[a], w->pad_hi[a] = both[axes + a];
+  return NULL;
+}
+
+ox_status *ox_window_axis(const ox_window *w, int a, int64_t in, int64_t *out, int64_t *lo, int64_t *hi) {
+  int64_t s = w->stride[a], span = (w->kernel[a] - 1) * w->dilation[a] + 1;
+  *lo = w->pad_lo[a], *hi = w->pad_hi[a], *out = -1;
+  if (w->auto_pad != OX_PAD_NOTSET) *lo = *hi = 0;
+  if (in < 0) return NULL;
+  if (w->auto_pad == OX_PAD_SAME_UPPER || w->auto_pad == OX_PAD_SAME_LOWER) {
+    *out = OX_CEIL_DIV(in, s);
+    int64_t total = OX_MAX((*out - 1) * s + span - in, 0);
+    *lo = w->auto_pad == OX_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+    *hi = total - *lo;
+    return NULL;
+  }
+  int64_t room = in + *lo + *hi - span;
+  if (room < 0) {
+    if (in == 0) { /* nothing in, nothing out */
+      *out = 0;
+      return NULL;
+    }
+    return ox_fail(OX_SHAPE_MISMATCH, "spatial axis %d: a window of %lld does not fit in %lld + pads %lld, %lld", a,
+                   (long long)span, (long long)in, (long long)*lo, (long long)*hi);
+  }
+  *out = (w->ceil ? OX_CEIL_DIV(room, s) : room / s) + 1;
+  if (w->ceil && (*out - 1) * s >= in + *lo) --*out; /* the last window must start inside the input or its left pad */
+  return NULL;
+}
