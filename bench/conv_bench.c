@@ -52,9 +52,16 @@ static void measure(const struct layer *l, const ox_conv_variant *v) {
   int64_t taps[8];
   for (int i = 0; i < l->k; i++) taps[i] = (int64_t)i * l->dil - (int64_t)(l->k - 1) * l->dil / 2;
   int64_t zero[1] = {0}, o = (l->h + l->s - 1) / l->s;
-  ox_conv_geom g = {1, l->g, l->ic / l->g, l->oc / l->g, {1, l->h, l->h}, {1, o, o}, {1, l->s, l->s},
-                    {1, l->k, l->k}, {zero, taps, taps}};
-  ox_conv_epilogue e = {.act = OX_ACT_CLAMP, .lo = 0, .hi = 6};
+  ox_conv_geom g = {1,
+                    l->g,
+                    l->ic / l->g,
+                    l->oc / l->g,
+                    {1, l->h, l->h},
+                    {1, o, o},
+                    {1, l->s, l->s},
+                    {1, l->k, l->k},
+                    {zero, taps, taps}};
+  ox_act e = {OX_ACT_CLIP, 0, 6};
   ox_conv_plan p;
   if (!ox_conv_plan_init(&p, &g, &e, v)) return;
   ox_conv_plan_tables(&p, malloc(p.table_bytes + 1));

@@ -13,43 +13,32 @@
 
 #include "base/cpu.h"
 #include "base/macros.h"
+#include "kern/act.h"
 
 enum { OX_CONV_PANEL = 16, OX_CONV_AXES = 3, OX_CONV_MAX_PIXELS = 384 /* of a tile */ };
 
-typedef enum ox_conv_act {
-  OX_ACT_NONE, OX_ACT_CLAMP, OX_ACT_LEAKY, OX_ACT_SIGMOID, OX_ACT_TANH, OX_ACT_HARD_SIGMOID, OX_ACT_SILU,
-  OX_ACT_HARD_SWISH, OX_ACT_GELU, OX_ACT_QUICK_GELU
-} ox_conv_act;
-
-/* Applied after bias and residual. Clamp: lo, hi; leaky, hard sigmoid, quick gelu: alpha (and beta). */
-typedef struct ox_conv_epilogue {
-  ox_conv_act act;
-  float alpha, beta;
-  float lo, hi;
-} ox_conv_epilogue;
-
 typedef struct ox_conv_geom {
   int64_t batch, groups;
-  int64_t ic, oc;                      /* per group */
+  int64_t ic, oc; /* per group */
   int64_t in[OX_CONV_AXES], out[OX_CONV_AXES], stride[OX_CONV_AXES];
   int64_t n_taps[OX_CONV_AXES];
-  const int64_t *tap[OX_CONV_AXES];    /* input coordinate that tap t of output 0 reads; may be outside */
+  const int64_t *tap[OX_CONV_AXES]; /* input coordinate that tap t of output 0 reads; may be outside */
 } ox_conv_geom;
 
 /* What a tile function of an instruction set sees: one block of k over a block of pixels, all rows of it. */
 typedef struct ox_conv_mul {
-  const float *a;        /* panels [m / 16][a_k][16], at the block's k */
-  size_t a_panel;        /* floats from panel to panel */
-  const float *b;        /* rows of pixels */
+  const float *a; /* panels [m / 16][a_k][16], at the block's k */
+  size_t a_panel; /* floats from panel to panel */
+  const float *b; /* rows of pixels */
   size_t ldb;
-  float *c;              /* [m][n] */
+  float *c; /* [m][n] */
   size_t ldc;
   size_t m, n, k;
-  const float *bias;     /* [m] or NULL; read on the last block */
-  const float *z;        /* residual like c, or NULL; read on the last block */
+  const float *bias; /* [m] or NULL; read on the last block */
+  const float *z;    /* residual like c, or NULL; read on the last block */
   float lo, hi;
-  bool exact;            /* nothing may be read past the last pixel of a row of B */
-  bool first, last;      /* not first: adds to c; last: bias, z and clamp are applied */
+  bool exact;       /* nothing may be read past the last pixel of a row of B */
+  bool first, last; /* not first: adds to c; last: bias, z and clamp are applied */
 } ox_conv_mul;
 
 typedef struct ox_conv_plan ox_conv_plan;
@@ -73,8 +62,7 @@ typedef struct ox_conv_variant {
   void (*taps)(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, float bias,
                const float *z, float lo, float hi, size_t len);
   /* y[r][i] = act(y[r][i] + bias[r] + z[r][i]) for rows x n; bias and z may be NULL. */
-  void (*finish)(const ox_conv_epilogue *e, float *y, size_t ldy, const float *bias, const float *z, size_t rows,
-                 size_t n);
+  void (*finish)(const ox_act *act, float *y, size_t ldy, const float *bias, const float *z, size_t rows, size_t n);
 } ox_conv_variant;
 
 /* The best variant for |have|; never NULL. */
@@ -92,14 +80,14 @@ typedef enum ox_conv_mode {
 struct ox_conv_plan {
   ox_conv_geom g;
   const ox_conv_variant *v;
-  ox_conv_epilogue ep;
+  ox_act act; /* after bias and residual */
   ox_conv_mode mode;
-  float lo, hi;             /* clamp done by the tile functions */
-  bool post;                /* an activation that is no clamp follows in a pass of its own */
-  bool pointwise;           /* B is the input itself */
-  bool direct;              /* ... and is read in place */
+  float lo, hi;   /* clamp done by the tile functions */
+  bool post;      /* an activation that is no clamp follows in a pass of its own */
+  bool pointwise; /* B is the input itself */
+  bool direct;    /* ... and is read in place */
   int64_t k, pixels, in_pixels, panels;
-  int64_t kc;               /* k per block */
+  int64_t kc;                                 /* k per block */
   int64_t tile_px, tiles_px, tile_m, tiles_m; /* PIXELS, CHANNELS */
   size_t ldb;
   /* B of all images and groups in shared memory, written by stage 0 */
@@ -110,7 +98,7 @@ struct ox_conv_plan {
   int64_t phase_len[OX_CONV_AXES];
   int64_t tap_min[OX_CONV_AXES];
   int64_t tile_ch;
-  int32_t *tap_off;         /* [n_taps] into the phase planes */
+  int32_t *tap_off; /* [n_taps] into the phase planes */
   bool by_row;
   /* the answer */
   uint32_t n_stages;
@@ -133,7 +121,7 @@ void ox_conv_pack_weights(float *dst, const float *w, int64_t oc, int64_t k, int
 
 /* Fills |p| but for p->tap_off, which needs p->table_bytes from the caller, filled by ox_conv_plan_tables.
  * The taps of |g| must outlive the plan. False: a size overflows. Depends on shapes and variant only. */
-bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_conv_epilogue *ep, const ox_conv_variant *v);
+bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v);
 void ox_conv_plan_tables(ox_conv_plan *p, void *memory);
 /* Tiles [begin, end) of a stage. */
 void ox_conv_run(const ox_conv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,

@@ -2,7 +2,7 @@
  * kern/conv/conv_f32_body.h - the convolution tile functions over the SIMD vocabulary: products with pixels in lanes,
  * products with channels in lanes, taps of a depthwise plane, strided copies, epilogue. Cannot fail, no globals. */
 #include "kern/conv/conv.h"
-#include "kern/simd/math_f32.h"
+#include "kern/simd/act_f32.h"
 
 #define CONV_PASTE2(a, b) a##b
 #define CONV_PASTE(a, b) CONV_PASTE2(a, b)
@@ -25,12 +25,11 @@ OX_INLINE void pixel_tile(const ox_conv_mul *t, const float *a, size_t row, size
                           bool exact, int mr, int nv) {
   const float *b = t->b + col;
   vf32 acc[CONV_MR][CONV_NV];
-  OX_UNROLL for (int i = 0; i < mr; i++)
-    OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
+  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
   for (size_t k = 0; k < t->k; k++, a += OX_CONV_PANEL, b += t->ldb) {
     vf32 bv[CONV_NV];
-    OX_UNROLL for (int j = 0; j < nv; j++)
-      bv[j] = exact && j == nv - 1 ? vf32_load_n(b + j * L, tail) : vf32_load(b + j * L);
+    OX_UNROLL for (int j = 0; j < nv; j++) bv[j] =
+        exact && j == nv - 1 ? vf32_load_n(b + j * L, tail) : vf32_load(b + j * L);
     OX_UNROLL for (int i = 0; i < mr; i++) {
       vf32 ai = vf32_splat(a[i]);
       OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(ai, bv[j], acc[i][j]);
@@ -59,15 +58,18 @@ OX_INLINE void pixel_tile(const ox_conv_mul *t, const float *a, size_t row, size
 }
 
 /* All rows of one column of vectors. Exact: B has nothing to read past its last pixel. */
-#define CONV_ROWS(name, exact, nv)                                                                        \
-  static void name(const ox_conv_mul *t, size_t col, size_t tail) {                                       \
-    for (size_t row = 0; row < t->m; row += CONV_MR) {                                                    \
-      const float *a = t->a + row / OX_CONV_PANEL * t->a_panel + row % OX_CONV_PANEL;                     \
-      size_t rows = t->m - row;                                                                           \
-      if (rows > CONV_MR / 2) pixel_tile(t, a, row, col, rows, tail, exact, CONV_MR, nv);                 \
-      else if (rows > 1) pixel_tile(t, a, row, col, rows, tail, exact, CONV_MR / 2, nv);                  \
-      else pixel_tile(t, a, row, col, rows, tail, exact, 1, nv);                                          \
-    }                                                                                                     \
+#define CONV_ROWS(name, exact, nv)                                                    \
+  static void name(const ox_conv_mul *t, size_t col, size_t tail) {                   \
+    for (size_t row = 0; row < t->m; row += CONV_MR) {                                \
+      const float *a = t->a + row / OX_CONV_PANEL * t->a_panel + row % OX_CONV_PANEL; \
+      size_t rows = t->m - row;                                                       \
+      if (rows > CONV_MR / 2)                                                         \
+        pixel_tile(t, a, row, col, rows, tail, exact, CONV_MR, nv);                   \
+      else if (rows > 1)                                                              \
+        pixel_tile(t, a, row, col, rows, tail, exact, CONV_MR / 2, nv);               \
+      else                                                                            \
+        pixel_tile(t, a, row, col, rows, tail, exact, 1, nv);                         \
+    }                                                                                 \
   }
 CONV_ROWS(rows1, false, 1)
 CONV_ROWS(rows2, false, 2)
@@ -99,7 +101,8 @@ static void mul(const ox_conv_mul *t) {
 /* ---- channels in lanes ---- */
 
 /* mr pixels x nv vectors of channels, written transposed into c. Pixels past |rows| are not stored. */
-OX_INLINE void channel_tile(const ox_conv_mul *t, size_t oc, size_t px, const char *ahead, size_t step, int mr, int nv) {
+OX_INLINE void channel_tile(const ox_conv_mul *t, size_t oc, size_t px, const char *ahead, size_t step, int mr,
+                            int nv) {
   const float *w[CONV_FEW_NV];
   OX_UNROLL for (int j = 0; j < nv; j++) {
     size_t v = oc / L + (size_t)j;
@@ -107,8 +110,7 @@ OX_INLINE void channel_tile(const ox_conv_mul *t, size_t oc, size_t px, const ch
   }
   const float *b = t->b + px;
   vf32 acc[CONV_FEW_MR][CONV_FEW_NV];
-  OX_UNROLL for (int i = 0; i < mr; i++)
-    OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
+  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
   for (size_t k = 0, o = 0; k < t->k; k++, o += OX_CONV_PANEL, b += t->ldb, ahead += step) {
     CONV_PREFETCH(ahead);
     vf32 wv[CONV_FEW_NV];
@@ -129,10 +131,12 @@ OX_INLINE void channel_tile(const ox_conv_mul *t, size_t oc, size_t px, const ch
 
 static void few_step(const ox_conv_mul *t, size_t oc, size_t px, const char *ahead, size_t step, size_t mr,
                      bool whole) {
-#define CONV_FEW(n)                                                             \
-  case n:                                                                       \
-    if (whole) channel_tile(t, oc, px, ahead, step, n, CONV_FEW_NV);                         \
-    else channel_tile(t, oc, px, ahead, step, n, 1);                                         \
+#define CONV_FEW(n)                                         \
+  case n:                                                   \
+    if (whole)                                              \
+      channel_tile(t, oc, px, ahead, step, n, CONV_FEW_NV); \
+    else                                                    \
+      channel_tile(t, oc, px, ahead, step, n, 1);           \
     break;
   switch (mr) {
     CONV_FEW(1)
@@ -258,7 +262,8 @@ OX_INLINE void gather_stride(const ox_conv_plan *p, const float *x, float *dst, 
       else
         row_copy(o, rows[i], first, width, stride, len);
     }
-    for (float *end = dst + OX_MIN(OX_ROUND_UP((size_t)(p1 - p0), L), ld); o < end; o++) *o = 0; /* lanes past the last pixel */
+    for (float *end = dst + OX_MIN(OX_ROUND_UP((size_t)(p1 - p0), L), ld); o < end; o++)
+      *o = 0; /* lanes past the last pixel */
     if ((fresh = ++tw == n_w)) {
       tw = 0;
       if (++th == n_h) {
@@ -272,9 +277,12 @@ OX_INLINE void gather_stride(const ox_conv_plan *p, const float *x, float *dst, 
 static void gather(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1, int64_t p0,
                    int64_t p1) {
   int64_t stride = p->g.stride[2];
-  if (stride == 1) gather_stride(p, x, dst, ld, k0, k1, p0, p1, 1);
-  else if (stride == 2) gather_stride(p, x, dst, ld, k0, k1, p0, p1, 2);
-  else gather_stride(p, x, dst, ld, k0, k1, p0, p1, stride);
+  if (stride == 1)
+    gather_stride(p, x, dst, ld, k0, k1, p0, p1, 1);
+  else if (stride == 2)
+    gather_stride(p, x, dst, ld, k0, k1, p0, p1, 2);
+  else
+    gather_stride(p, x, dst, ld, k0, k1, p0, p1, stride);
 }
 
 OX_INLINE void taps_step(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, vf32 bias,
@@ -304,81 +312,54 @@ static void taps(float *dst, const float *src, const int32_t *off, const float *
     i += 4 * L;
   }
   size_t left = len - i;
-  if (left > 3 * L) CONV_TAPS(4, left - 3 * L);
-  else if (left > 2 * L) CONV_TAPS(3, left - 2 * L);
-  else if (left > L) CONV_TAPS(2, left - L);
-  else if (left) CONV_TAPS(1, left);
+  if (left > 3 * L)
+    CONV_TAPS(4, left - 3 * L);
+  else if (left > 2 * L)
+    CONV_TAPS(3, left - 2 * L);
+  else if (left > L)
+    CONV_TAPS(2, left - L);
+  else if (left)
+    CONV_TAPS(1, left);
 #undef CONV_TAPS
 }
 
 /* ---- epilogue ---- */
 
-OX_INLINE vf32 act_clamp(vf32 v, vf32 lo, vf32 hi) { return clamp(v, lo, hi); }
-OX_INLINE vf32 act_leaky(vf32 v, vf32 a, vf32 b) {
-  (void)b;
-  return vf32_select(vf32_lt(v, vf32_zero()), vf32_mul(v, a), v);
-}
-OX_INLINE vf32 act_hard_sigmoid(vf32 v, vf32 a, vf32 b) {
-  return clamp(vf32_fma(v, a, b), vf32_zero(), vf32_splat(1.0f));
-}
-OX_INLINE vf32 act_hard_swish(vf32 v, vf32 a, vf32 b) {
-  (void)a, (void)b;
-  return vf32_mul(v, act_hard_sigmoid(v, vf32_splat(1.0f / 6), vf32_splat(0.5f)));
-}
-OX_INLINE vf32 act_sigmoid(vf32 v, vf32 a, vf32 b) {
-  (void)a, (void)b;
-  return vf32_sigmoid(v);
-}
-OX_INLINE vf32 act_tanh(vf32 v, vf32 a, vf32 b) {
-  (void)a, (void)b;
-  return vf32_tanh(v);
-}
-OX_INLINE vf32 act_silu(vf32 v, vf32 a, vf32 b) {
-  (void)a, (void)b;
-  return vf32_mul(v, vf32_sigmoid(v));
-}
-OX_INLINE vf32 act_quick_gelu(vf32 v, vf32 a, vf32 b) {
-  (void)b;
-  return vf32_mul(v, vf32_sigmoid(vf32_mul(v, a)));
-}
-OX_INLINE vf32 act_gelu(vf32 v, vf32 a, vf32 b) {
-  (void)a, (void)b;
-  vf32 half = vf32_mul(v, vf32_splat(0.5f));
-  return vf32_fma(half, vf32_erf(vf32_mul(v, vf32_splat(0.70710678118654752f))), half);
+OX_INLINE void finish_as(ox_act act, float *y, size_t ldy, const float *bias, const float *z, size_t rows, size_t n) {
+  for (size_t r = 0; r < rows; r++, y += ldy) {
+    vf32 b = bias ? vf32_splat(bias[r]) : vf32_zero();
+    const float *zr = z ? z + r * ldy : NULL;
+    for (size_t i = 0; i < n; i += L) {
+      size_t left = vf32_lanes_at(i, n);
+      vf32 v = vf32_add(vf32_load_n(y + i, left), b);
+      if (zr) v = vf32_add(v, vf32_load_n(zr + i, left));
+      vf32_store_n(y + i, vf32_act(act, v), left);
+    }
+  }
 }
 
-#define CONV_FINISH(fn, p, q)                                                                      \
-  for (size_t r = 0; r < rows; r++) {                                                              \
-    vf32 b = bias ? vf32_splat(bias[r]) : vf32_zero(), pv = vf32_splat(p), qv = vf32_splat(q);     \
-    float *row = y + r * ldy;                                                                      \
-    const float *zr = z ? z + r * ldy : NULL;                                                      \
-    for (size_t i = 0; i < n; i += L) {                                                            \
-      size_t left = vf32_lanes_at(i, n);                                                           \
-      vf32 v = vf32_add(vf32_load_n(row + i, left), b);                                            \
-      if (zr) v = vf32_add(v, vf32_load_n(zr + i, left));                                          \
-      vf32_store_n(row + i, fn(v, pv, qv), left);                                                  \
-    }                                                                                              \
+static void finish(const ox_act *act, float *y, size_t ldy, const float *bias, const float *z, size_t rows, size_t n) {
+#define CONV_FINISH(k)                                                \
+  case k:                                                             \
+    finish_as((ox_act){k, act->a, act->b}, y, ldy, bias, z, rows, n); \
+    break; /* a loop of its own per kind */
+  switch (act->kind) {
+    CONV_FINISH(OX_ACT_NONE)
+    CONV_FINISH(OX_ACT_RELU)
+    CONV_FINISH(OX_ACT_CLIP)
+    CONV_FINISH(OX_ACT_LEAKY_RELU)
+    CONV_FINISH(OX_ACT_SIGMOID)
+    CONV_FINISH(OX_ACT_HARD_SWISH)
+    CONV_FINISH(OX_ACT_SILU)
+    CONV_FINISH(OX_ACT_GELU)
+    default:
+      finish_as(*act, y, ldy, bias, z, rows, n);
   }
-
-static void finish(const ox_conv_epilogue *e, float *y, size_t ldy, const float *bias, const float *z, size_t rows,
-                   size_t n) {
-  switch (e->act) {
-    case OX_ACT_NONE:
-    case OX_ACT_CLAMP: CONV_FINISH(act_clamp, e->lo, e->hi) break;
-    case OX_ACT_LEAKY: CONV_FINISH(act_leaky, e->alpha, 0) break;
-    case OX_ACT_SIGMOID: CONV_FINISH(act_sigmoid, 0, 0) break;
-    case OX_ACT_TANH: CONV_FINISH(act_tanh, 0, 0) break;
-    case OX_ACT_HARD_SIGMOID: CONV_FINISH(act_hard_sigmoid, e->alpha, e->beta) break;
-    case OX_ACT_SILU: CONV_FINISH(act_silu, 0, 0) break;
-    case OX_ACT_HARD_SWISH: CONV_FINISH(act_hard_swish, 0, 0) break;
-    case OX_ACT_GELU: CONV_FINISH(act_gelu, 0, 0) break;
-    case OX_ACT_QUICK_GELU: CONV_FINISH(act_quick_gelu, e->alpha, 0) break;
-  }
+#undef CONV_FINISH
 }
 
 #define CONV_STR2(x) #x
 #define CONV_STR(x) CONV_STR2(x)
 extern const ox_conv_variant CONV_NAME(ox_conv_f32__);
 const ox_conv_variant CONV_NAME(ox_conv_f32__) = {
-    CONV_NEEDS, "conv_f32_" CONV_STR(CONV_ISA), L, CONV_NV * L, CONV_FEW_NV * L,
-    mul, mul_few, row, gather, taps, finish};
+    CONV_NEEDS, "conv_f32_" CONV_STR(CONV_ISA), L, CONV_NV *L, CONV_FEW_NV *L, mul, mul_few, row, gather, taps, finish};

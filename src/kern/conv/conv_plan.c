@@ -161,12 +161,13 @@ static bool few_pixels(const ox_conv_plan *p) {
   return (double)channels / (double)p->g.oc * 1.08 < (double)padded / (double)p->pixels;
 }
 
-bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_conv_epilogue *ep, const ox_conv_variant *v) {
+bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v) {
   memset(p, 0, sizeof *p);
-  p->g = *g, p->v = v, p->ep = *ep;
-  p->post = ep->act > OX_ACT_CLAMP;
-  p->lo = ep->act == OX_ACT_CLAMP ? ep->lo : -__builtin_inff();
-  p->hi = ep->act == OX_ACT_CLAMP ? ep->hi : __builtin_inff();
+  p->g = *g, p->v = v, p->act = *act;
+  bool clip = act->kind == OX_ACT_CLIP, relu = act->kind == OX_ACT_RELU;
+  p->post = act->kind != OX_ACT_NONE && !clip && !relu;
+  p->lo = relu ? 0 : clip ? act->a : -__builtin_inff();
+  p->hi = clip ? act->b : __builtin_inff();
   int64_t taps, total, all[8] = {g->batch, g->groups, g->oc, g->out[0], g->out[1], g->out[2]};
   int64_t in_all[6] = {g->batch, g->groups, g->ic, g->in[0], g->in[1], g->in[2]};
   if (!product_ok(g->n_taps, OX_CONV_AXES, &taps) || !ox_mul_i64_ok(taps, g->ic, &p->k)) return false;

@@ -5,7 +5,7 @@
 #include "kern/conv/conv.h"
 
 static void finish_tile(const ox_conv_plan *p, float *y, size_t ldy, size_t rows, size_t n) {
-  if (p->post) p->v->finish(&p->ep, y, ldy, NULL, NULL, rows, n);
+  if (p->post) p->v->finish(&p->act, y, ldy, NULL, NULL, rows, n);
 }
 
 /* First pixel of tile t: vectors are dealt out evenly. */
@@ -22,9 +22,17 @@ static void pixels_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t ti
   const float *x = a->x + outer * g->ic * p->in_pixels;
   const float *w = a->w + (group * p->panels + m0 / OX_CONV_PANEL) * p->k * OX_CONV_PANEL;
   int64_t at = (outer * g->oc + m0) * p->pixels + p0;
-  ox_conv_mul t = {.a_panel = (size_t)(p->k * OX_CONV_PANEL), .ldb = p->ldb, .c = a->y + at, .ldc = (size_t)p->pixels,
-                   .m = (size_t)rows, .n = (size_t)(p1 - p0), .lo = p->lo, .hi = p->hi, .exact = p->direct,
-                   .bias = a->bias ? a->bias + group * g->oc + m0 : NULL, .z = a->z ? a->z + at : NULL};
+  ox_conv_mul t = {.a_panel = (size_t)(p->k * OX_CONV_PANEL),
+                   .ldb = p->ldb,
+                   .c = a->y + at,
+                   .ldc = (size_t)p->pixels,
+                   .m = (size_t)rows,
+                   .n = (size_t)(p1 - p0),
+                   .lo = p->lo,
+                   .hi = p->hi,
+                   .exact = p->direct,
+                   .bias = a->bias ? a->bias + group * g->oc + m0 : NULL,
+                   .z = a->z ? a->z + at : NULL};
   int64_t k0 = 0;
   do {
     int64_t k1 = OX_MIN(k0 + p->kc, p->k);
@@ -54,17 +62,17 @@ static void channels_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t 
   int64_t outer = tile / p->tiles_m, m0 = tile % p->tiles_m * p->tile_m, group = outer % g->groups;
   int64_t rows = OX_MIN(p->tile_m, g->oc - m0), at = (outer * g->oc + m0) * p->pixels;
   ox_conv_mul t = {.a = a->w + (group * p->panels + m0 / OX_CONV_PANEL) * p->k * OX_CONV_PANEL,
-                   .a_panel = (size_t)(p->k * OX_CONV_PANEL), .ldb = p->ldb, .c = a->y + at, .ldc = (size_t)p->pixels,
-                   .m = (size_t)rows, .n = (size_t)p->pixels, .k = (size_t)p->k};
-  t.b = p->direct ? a->x + outer * g->ic * p->in_pixels
-                  : (const float *)a->shared + outer * p->k * (int64_t)p->ldb;
+                   .a_panel = (size_t)(p->k * OX_CONV_PANEL),
+                   .ldb = p->ldb,
+                   .c = a->y + at,
+                   .ldc = (size_t)p->pixels,
+                   .m = (size_t)rows,
+                   .n = (size_t)p->pixels,
+                   .k = (size_t)p->k};
+  t.b = p->direct ? a->x + outer * g->ic * p->in_pixels : (const float *)a->shared + outer * p->k * (int64_t)p->ldb;
   p->v->mul_few(&t);
   const float *bias = a->bias ? a->bias + group * g->oc + m0 : NULL, *z = a->z ? a->z + at : NULL;
-  if (bias || z || p->ep.act != OX_ACT_NONE) {
-    ox_conv_epilogue e = p->ep;
-    if (e.act == OX_ACT_NONE) e.lo = p->lo, e.hi = p->hi;
-    p->v->finish(&e, t.c, t.ldc, bias, z, t.m, t.n);
-  }
+  if (bias || z || p->act.kind != OX_ACT_NONE) p->v->finish(&p->act, t.c, t.ldc, bias, z, t.m, t.n);
 }
 
 /* The inputs of one block, split by coordinate modulo stride, zero outside: every tap is then a shifted read. */
@@ -116,7 +124,7 @@ static void depthwise_block(const ox_conv_plan *p, const ox_conv_args *a, int64_
       } else {
         p->v->row(a->y + at, flat + from, 0, n[2], 1, n[2]);
         if (z) {
-          ox_conv_epilogue clamp = {.act = OX_ACT_CLAMP, .lo = p->lo, .hi = p->hi};
+          ox_act clamp = {OX_ACT_CLIP, p->lo, p->hi};
           p->v->finish(&clamp, a->y + at, 0, NULL, z, 1, (size_t)n[2]);
         }
       }
@@ -143,9 +151,13 @@ static void depthwise_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t
 void ox_conv_run(const ox_conv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch) {
   for (int64_t t = begin; t < end; t++) {
-    if (stage + 1 < p->n_stages) gather_tile(p, a, t);
-    else if (p->mode == OX_CONV_PIXELS) pixels_tile(p, a, t, scratch);
-    else if (p->mode == OX_CONV_DEPTHWISE) depthwise_tile(p, a, t, scratch);
-    else if (p->mode == OX_CONV_CHANNELS) channels_tile(p, a, t);
+    if (stage + 1 < p->n_stages)
+      gather_tile(p, a, t);
+    else if (p->mode == OX_CONV_PIXELS)
+      pixels_tile(p, a, t, scratch);
+    else if (p->mode == OX_CONV_DEPTHWISE)
+      depthwise_tile(p, a, t, scratch);
+    else if (p->mode == OX_CONV_CHANNELS)
+      channels_tile(p, a, t);
   }
 }

@@ -19,8 +19,7 @@ ox_status *ox_auto_pad_read(const char *text, ox_auto_pad *out) {
 }
 
 static ox_status *list_read(const char *name, ox_window_list l, int n, int64_t least, int64_t absent, int64_t *out) {
-  if (l.n != 0 && l.n != (size_t)n)
-    return ox_fail(OX_INVALID_MODEL, "%s has %zu values, wanted %d", name, l.n, n);
+  if (l.n != 0 && l.n != (size_t)n) return ox_fail(OX_INVALID_MODEL, "%s has %zu values, wanted %d", name, l.n, n);
   for (int i = 0; i < n; i++) {
     out[i] = l.n ? l.v[i] : absent;
     if (out[i] < least || out[i] > LARGEST)
@@ -32,7 +31,8 @@ static ox_status *list_read(const char *name, ox_window_list l, int n, int64_t l
 
 ox_status *ox_window_read(ox_window *w, int axes, ox_window_list kernel, ox_window_list strides,
                           ox_window_list dilations, ox_window_list pads, const char *auto_pad) {
-  if (axes < 1 || axes > OX_WINDOW_AXES) return ox_fail(OX_INVALID_MODEL, "%d spatial axes, wanted 1..%d", axes, OX_WINDOW_AXES);
+  if (axes < 1 || axes > OX_WINDOW_AXES)
+    return ox_fail(OX_INVALID_MODEL, "%d spatial axes, wanted 1..%d", axes, OX_WINDOW_AXES);
   int64_t both[2 * OX_WINDOW_AXES];
   w->axes = axes;
   w->ceil = false;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/shared/conv_node.h - what Conv and its relatives have in common: attributes, shapes, geometry. */
+#ifndef OX_OPS_SHARED_CONV_NODE_H
+#define OX_OPS_SHARED_CONV_NODE_H
+
+#include "graph/op_def.h"
+#include "kern/conv/conv.h"
+#include "kern/pool/window.h"
+
+typedef struct ox_conv_attrs {
+  const char *auto_pad;
+  ox_ints dilations, kernel_shape, pads, strides;
+  int64_t group;
+  const char *activation; /* fused relatives only */
+  ox_floats activation_params;
+} ox_conv_attrs;
+
+#define OX_CONV_ATTR_ROWS(st)                                                              \
+  OX_ATTR_STR(st, auto_pad, NULL), OX_ATTR_INTS(st, dilations), OX_ATTR_INT(st, group, 1), \
+      OX_ATTR_INTS(st, kernel_shape), OX_ATTR_INTS(st, pads), OX_ATTR_INTS(st, strides)
+
+/* Shape of Y for X [N, C, d...] and W [M, C / group, k...], any part of which may be unknown. */
+OX_NODISCARD ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,
+                                            ox_shape *out);
+/* The geometry for known shapes; taps are allocated with the prepared shapes. At most three spatial axes. */
+OX_NODISCARD ox_status *ox_conv_geom_make(ox_kernel_ctx *c, const ox_conv_attrs *a, const ox_shape *x,
+                                          const ox_shape *w, const ox_shape *y, ox_conv_geom *out);
+static inline ox_window_list ox_window_ints(ox_ints v) { return (ox_window_list){v.n, v.v}; }
+
+#endif
