@@ -83,10 +83,10 @@ struct ox_context {
 
 /* Where a run's outputs go. tensor: called before the run for outputs whose shape is known, else after it; gives memory
  * of |bytes|. other: called after the run for sequences, maps, optionals and string tensors, which are to be copied. */
-typedef struct ox_sink {
-  ox_status *(*tensor)(struct ox_sink *s, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes, void **out_data);
-  ox_status *(*other)(struct ox_sink *s, uint32_t index, const ox_tensor *t);
-} ox_sink;
+typedef struct ox_run_sink {
+  ox_status *(*tensor)(struct ox_run_sink *s, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes, void **out_data);
+  ox_status *(*other)(struct ox_run_sink *s, uint32_t index, const ox_tensor *t);
+} ox_run_sink;
 
 /* The values of |g| that a run binds: inputs without constant content, then outer stand-ins. Writes up to |max| ids,
  * returns their number. */
@@ -102,7 +102,7 @@ bool ox_context_fits(const ox_context *c, const ox_type *key, uint32_t n_key);
 
 /* One run. |bound|: tensors in the order of ox_context_bound. |sink| NULL: outputs stay in the context
  * (ox_context_output) until its next run. */
-OX_NODISCARD ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const *bound, ox_sink *sink);
+OX_NODISCARD ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const *bound, ox_run_sink *sink);
 const ox_tensor *ox_context_output(const ox_context *c, uint32_t index);
 
 /* Shared by context.c and run.c. */

@@ -140,7 +140,7 @@ static void bind_inputs(ox_context *c, const ox_tensor *const *bound) {
     if (g->values[v].outer != OX_NONE && !c->plan->consts[v]) c->slots[v].t = *bound[k++];
 }
 
-static ox_status *bind_outputs(ox_context *c, ox_sink *sink) {
+static ox_status *bind_outputs(ox_context *c, ox_run_sink *sink) {
   const ox_graph *g = c->plan->graph;
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     ox_slot *s = &c->slots[g->outputs[i]];
@@ -155,7 +155,7 @@ static ox_status *bind_outputs(ox_context *c, ox_sink *sink) {
 }
 
 /* Outputs that were not written in place: views, inputs passed through, dynamic values, repeated names. */
-static ox_status *hand_over(ox_context *c, ox_sink *sink) {
+static ox_status *hand_over(ox_context *c, ox_run_sink *sink) {
   const ox_graph *g = c->plan->graph;
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     const ox_slot *s = &c->slots[g->outputs[i]];
@@ -173,7 +173,7 @@ static ox_status *hand_over(ox_context *c, ox_sink *sink) {
   return NULL;
 }
 
-ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const *bound, ox_sink *sink) {
+ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const *bound, ox_run_sink *sink) {
   c->env = env;
   ox_dynpool_give_all(&c->dyn);
   bind_inputs(c, bound);

@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "onnx/model.h"
+#include "opt/opt.h"
 
 void ox_session_opts_init(ox_session_opts *opts) {
   *opts = (ox_session_opts){.struct_size = sizeof *opts, .optimize = OX_OPTIMIZE_ALL};
@@ -65,6 +66,8 @@ static ox_status *fix_dims(ox_model *m, const ox_session_opts *o) {
 
 static ox_status *improve(ox_session *s, const ox_session_opts *o) {
   OX_TRY(fix_dims(s->model, o));
+  ox_opt_options opt = {.level = (ox_opt_level)o->optimize, .log = &s->env->log};
+  OX_TRY(ox_infer_graph(s->model->graph, &opt, false));
   return ox_graph_compact(s->model->graph);
 }
 

@@ -15,7 +15,7 @@ enum { OX_IDLE_CONTEXTS = 16 };
 /* What one run needs besides a context; borrowed, so that a repeated run allocates nothing. */
 typedef struct ox_call {
   struct ox_call *next;
-  ox_sink sink; /* first: the sink's functions find the call behind it */
+  ox_run_sink sink; /* first: the sink's functions find the call behind it */
   ox_session *session;
   ox_run_env env;
   ox_arena run_arena;

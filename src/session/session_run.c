@@ -138,7 +138,7 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
 
 /* ---- outputs ---- */
 
-static ox_status *sink_tensor(ox_sink *sink, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes, void **out_data) {
+static ox_status *sink_tensor(ox_run_sink *sink, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes, void **out_data) {
   ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
   if (!c->out[index]) OX_TRY(ox_value_take(c->session->recycler, dtype, shape, bytes, &c->out[index]));
   const ox_tensor *t = ox_value_get(c->out[index]);
@@ -152,7 +152,7 @@ static ox_status *sink_tensor(ox_sink *sink, uint32_t index, uint32_t dtype, con
   return NULL;
 }
 
-static ox_status *sink_other(ox_sink *sink, uint32_t index, const ox_tensor *t) {
+static ox_status *sink_other(ox_run_sink *sink, uint32_t index, const ox_tensor *t) {
   ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
   if (c->out_given[index])
     return ox_fail(OX_INVALID_ARGUMENT, "output %u is no plain tensor: it cannot be written into a given value", index);
@@ -194,7 +194,7 @@ static void deliver(ox_session *s, ox_call *c, const char *const *names, ox_valu
 /* ---- the run ---- */
 
 static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
-  c->sink = (ox_sink){sink_tensor, sink_other};
+  c->sink = (ox_run_sink){sink_tensor, sink_other};
   c->env = (ox_run_env){.alloc = s->alloc, .pool = s->pool, .run_arena = &c->run_arena, .max_workspace = s->max_workspace,
                         .profile = s->profiling ? s->profile : NULL};
   if (!o) return;
