@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/unique.c - Unique: distinct elements or slices, by a stable merge sort of their numbers. */
+#include <string.h>
+
+#include "ops/move/late.h"
+
+typedef struct {
+  int64_t axis, sorted;
+  bool has_axis;
+} unique_attrs;
+static const ox_attr_def attr_defs[] = {OX_ATTR_INT_HAS(unique_attrs, axis, 0), OX_ATTR_INT(unique_attrs, sorted, 1)};
+
+/* ---- order of elements: NaN is last and equals itself ---- */
+
+typedef int (*compare_fn)(const void *, const void *);
+
+#define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b) ? 1 : ((a) != (a)) - ((b) != (b)))
+#define COMPARE(name, type, get)                  \
+  static int name(const void *x, const void *y) { \
+    const type *a = x, *b = y;                    \
+    return ORDER(get(*a), get(*b));               \
+  }
+#define SAME(x) (x)
+COMPARE(cmp_f32, float, SAME)
+COMPARE(cmp_f64, double, SAME)
+COMPARE(cmp_f16, uint16_t, ox_f16_to_f32)
+COMPARE(cmp_bf16, uint16_t, ox_bf16_to_f32)
+COMPARE(cmp_i8, int8_t, SAME)
+COMPARE(cmp_u8, uint8_t, SAME)
+COMPARE(cmp_i16, int16_t, SAME)
+COMPARE(cmp_u16, uint16_t, SAME)
+COMPARE(cmp_i32, int32_t, SAME)
+COMPARE(cmp_u32, uint32_t, SAME)
+COMPARE(cmp_i64, int64_t, SAME)
+COMPARE(cmp_u64, uint64_t, SAME)
+
+static int cmp_c64(const void *x, const void *y) {
+  int c = cmp_f32(x, y);
+  return c ? c : cmp_f32((const float *)x + 1, (const float *)y + 1);
+}
+static int cmp_c128(const void *x, const void *y) {
+  int c = cmp_f64(x, y);
+  return c ? c : cmp_f64((const double *)x + 1, (const double *)y + 1);
+}
+static int cmp_str(const void *x, const void *y) {
+  const ox_str *a = x, *b = y;
+  size_t n = OX_MIN(a->n, b->n);
+  int c = n ? memcmp(a->p, b->p, n) : 0;
+  return c ? c : ORDER(a->n, b->n);
+}
+
+static const compare_fn compare_of[OX_DTYPE_COUNT] = {
+    [OX_F32] = cmp_f32, [OX_F64] = cmp_f64, [OX_F16] = cmp_f16,   [OX_BF16] = cmp_bf16,
+    [OX_I8] = cmp_i8,   [OX_U8] = cmp_u8,   [OX_BOOL] = cmp_u8,   [OX_I16] = cmp_i16,
+    [OX_U16] = cmp_u16, [OX_I32] = cmp_i32, [OX_U32] = cmp_u32,   [OX_I64] = cmp_i64,
+    [OX_U64] = cmp_u64, [OX_C64] = cmp_c64, [OX_C128] = cmp_c128, [OX_STRING] = cmp_str,
+};
+
+/* The items: |n| slices of a tensor that is outer x n x inner elements. */
+typedef struct items {
+  const char *data;
+  int64_t outer, n, inner, elem;
+  compare_fn compare;
+} items;
+
+static int compare_items(const items *t, int64_t a, int64_t b) {
+  for (int64_t o = 0; o < t->outer; o++)
+    for (int64_t i = 0; i < t->inner; i++) {
+      int c = t->compare(t->data + ((o * t->n + a) * t->inner + i) * t->elem,
+                         t->data + ((o * t->n + b) * t->inner + i) * t->elem);
+      if (c) return c;
+    }
+  return 0;
+}
+
+/* Stable; |spare| has room for n. The result is in |order|. */
+static void sort_items(const items *t, int64_t *order, int64_t *spare) {
+  int64_t *from = order, *to = spare;
+  for (int64_t width = 1; width < t->n; width *= 2) {
+    for (int64_t lo = 0; lo < t->n; lo += 2 * width) {
+      int64_t mid = OX_MIN(lo + width, t->n), hi = OX_MIN(lo + 2 * width, t->n), a = lo, b = mid;
+      for (int64_t k = lo; k < hi; k++)
+        to[k] = a < mid && (b >= hi || compare_items(t, from[a], from[b]) <= 0) ? from[a++] : from[b++];
+    }
+    int64_t *swap = from;
+    from = to, to = swap;
+  }
+  if (from != order) memcpy(order, from, (size_t)t->n * sizeof *order);
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const unique_attrs *a = c->attrs;
+  if (!ox_infer_has(c, 0)) return NULL;
+  ox_shape s = {.rank = 1, .dim = {-1}}, list = s, inverse = s;
+  int axis;
+  if (a->has_axis) {
+    s = c->in[0]->shape;
+    if (s.rank >= 0) {
+      if (!ox_axis_ok(a->axis, s.rank, &axis))
+        return ox_fail(OX_INVALID_MODEL, "Unique: axis %lld is outside rank %d", (long long)a->axis, s.rank);
+      inverse.dim[0] = s.dim[axis], s.dim[axis] = -1;
+    }
+  } else {
+    inverse.dim[0] = ox_shape_count(&c->in[0]->shape);
+  }
+  ox_infer_out(c, 0, c->in[0]->dtype, &s);
+  ox_infer_out(c, 1, OX_I64, &list);
+  ox_infer_out(c, 2, OX_I64, &inverse);
+  ox_infer_out(c, 3, OX_I64, &list);
+  return NULL;
+}
+
+/* Items: at most the elements, or the slices along the axis. */
+static int64_t room_for(const ox_kernel_ctx *c) {
+  const unique_attrs *a = c->attrs;
+  int64_t n = ox_shape_count(&c->in[0]->shape);
+  int axis;
+  if (a->has_axis && ox_axis_ok(a->axis, c->in[0]->shape.rank, &axis)) n = c->in[0]->shape.dim[axis];
+  return OX_MAX(n, 0) + 1;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  c->shared_bytes = (size_t)room_for(c) * 5 * sizeof(int64_t);
+  return NULL;
+}
+
+/* What the outputs are made of, each with room for n: the first item of each group, its size, each item's group. */
+typedef struct groups {
+  int64_t *first, *count, *of, n;
+} groups;
+
+/* Groups in sorted order; the first of equal items comes first since the sort is stable. */
+static void group_sorted(const items *t, const int64_t *order, groups *g) {
+  g->n = 0;
+  for (int64_t k = 0; k < t->n; k++) {
+    if (k == 0 || compare_items(t, order[k - 1], order[k]) != 0) g->first[g->n] = order[k], g->count[g->n] = 0, g->n++;
+    g->count[g->n - 1]++, g->of[order[k]] = g->n - 1;
+  }
+}
+
+/* Renumbers the groups in order of their first items. |rank|: room for n; |spare|: room for n. */
+static void order_by_first(const items *t, groups *g, int64_t *rank, int64_t *spare) {
+  int64_t next = 0;
+  for (int64_t i = 0; i < g->n; i++) rank[i] = -1;
+  for (int64_t i = 0; i < t->n; i++) {
+    int64_t *r = &rank[g->of[i]];
+    if (*r < 0) spare[next] = g->count[g->of[i]], *r = next++;
+    g->of[i] = *r;
+  }
+  memcpy(g->count, spare, (size_t)g->n * sizeof *spare);
+  for (int64_t i = t->n - 1; i >= 0; i--) g->first[g->of[i]] = i;
+}
+
+static ox_status *give_list(const ox_kernel_ctx *c, uint32_t i, const int64_t *v, int64_t n) {
+  ox_shape s = {.rank = 1, .dim = {n}};
+  void *out;
+  if (!ox_ctx_wants(c, i)) return NULL;
+  OX_TRY(ox_late_output(c, i, &s, &out));
+  if (n) memcpy(out, v, (size_t)n * sizeof *v);
+  return NULL;
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)tiles, (void)scratch;
+  const unique_attrs *a = c->attrs;
+  const ox_tensor *in = c->in[0];
+  items t = {.data = in->data,
+             .outer = 1,
+             .n = ox_shape_count(&in->shape),
+             .inner = 1,
+             .elem = ox_dtype_bits(in->dtype) / 8,
+             .compare = in->dtype < OX_DTYPE_COUNT ? compare_of[in->dtype] : NULL};
+  ox_shape s = {.rank = 1};
+  int axis = 0;
+  if (!t.compare) return ox_fail(OX_NOT_IMPLEMENTED, "Unique of %s", ox_dtype_name(in->dtype));
+  int64_t room = room_for(c), *w = c->shared;
+  if (a->has_axis) {
+    s = in->shape;
+    OX_TRY(ox_axis_split(&s, a->axis, &t.outer, &t.n, &t.inner));
+    (void)ox_axis_ok(a->axis, s.rank, &axis);
+  }
+  int64_t *order = w, *spare = w + room;
+  groups g = {w + 2 * room, w + 3 * room, w + 4 * room, 0};
+  for (int64_t i = 0; i < t.n; i++) order[i] = i;
+  sort_items(&t, order, spare);
+  group_sorted(&t, order, &g);
+  if (!a->sorted) order_by_first(&t, &g, order, spare);
+  s.dim[axis] = g.n;
+  if (ox_ctx_wants(c, 0)) {
+    void *data;
+    OX_TRY(ox_late_output(c, 0, &s, &data));
+    int64_t bytes = t.inner * t.elem;
+    for (int64_t o = 0; o < t.outer && bytes; o++)
+      for (int64_t k = 0; k < g.n; k++)
+        memcpy((char *)data + (o * g.n + k) * bytes, t.data + (o * t.n + g.first[k]) * bytes, (size_t)bytes);
+  }
+  OX_TRY(give_list(c, 1, g.first, g.n));
+  OX_TRY(give_list(c, 2, g.of, t.n));
+  return give_list(c, 3, g.count, g.n);
+}
+
+#define UNIQUE                                                                                                  \
+  .name = "Unique", .types = {OX_T_ALL & ~OX_T_SUBBYTE & ~OX_T_FLOAT8}, .min_in = 1, .max_in = 1, .min_out = 1, \
+  .max_out = 4, .infer = infer, .prepare = prepare, .run = run
+
+static const ox_op_def defs[] = {
+    {UNIQUE, .since = 11, OX_ATTRS(attr_defs), .attrs_bytes = sizeof(unique_attrs)},
+};
+const ox_op_set ox_ops_unique = {defs, OX_COUNT(defs)};
