@@ -70,6 +70,30 @@ typedef ox_status *(*ox_tile_fn)(void *ctx, int64_t begin, int64_t end, uint32_t
  * at once. n_tiles <= 0: nothing. |pool| NULL or of size 1, or one tile: a single call fn(ctx, 0, n_tiles, 0). */
 OX_API OX_NODISCARD ox_status *ox_task_for(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx);
 
+/* What one item of a loop costs. Compute cycles, and bytes read from and written to memory. */
+typedef struct ox_cost {
+  double bytes_in, bytes_out, cycles;
+} ox_cost;
+
+/* Like ox_task_for, for |n| items too small to be claimed one by one: items come in blocks of a size that fits their
+ * cost and the pool, and a loop that costs less than the help is worth runs in the caller as one call. The blocks
+ * depend on the pool's size, so fn's result for an item must not depend on its neighbours. */
+OX_API OX_NODISCARD ox_status *ox_task_for_cost(ox_pool *pool, int64_t n, ox_cost per_item, ox_tile_fn fn, void *ctx);
+
+/* Like ox_task_for over |n| items, but ranges begin at multiples of |block| (at least 1) and end at multiples or |n|.
+ */
+OX_API OX_NODISCARD ox_status *ox_task_for_block(ox_pool *pool, int64_t n, int64_t block, ox_tile_fn fn, void *ctx);
+
+/* Like ox_task_for over |n| items cut into |n_batches| ranges by ox_task_partition, one call of |fn| each.
+ * n_batches <= 0: as many as the pool has threads; never more than |n|. */
+OX_API OX_NODISCARD ox_status *ox_task_for_batch(ox_pool *pool, int64_t n, int64_t n_batches, ox_tile_fn fn, void *ctx);
+
+/* Range number |batch| of |n_batches| contiguous ones over |n| items; the first n % n_batches have one item more. */
+OX_API void ox_task_partition(int64_t batch, int64_t n_batches, int64_t n, int64_t *out_begin, int64_t *out_end);
+
+/* The block ox_task_for_cost would use for |n| items on |n_threads| threads; |n| if the loop should not be split. */
+OX_API int64_t ox_task_block_for_cost(int64_t n, ox_cost per_item, uint32_t n_threads);
+
 /* Makes a status for a tile or unit function to return. */
 OX_API OX_NODISCARD ox_status *ox_task_error(ox_code code, const char *text);
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/cost.c - loops over items: fixed blocks, batches, and blocks chosen by cost.
+ * The cost model is that of Eigen and ONNX Runtime (11/64 cycles a byte, equal work per thread) with constants of this
+ * pool: a claim costs about 20 cycles and a loop 1,000, so a twentieth of their block is enough and helps balance. */
+#include "base/macros.h"
+#include "onyx/task.h"
+
+static const double CYCLES_PER_BYTE = 11.0 / 64;
+static const double LOOP_CYCLES = 10000; /* below twice this a helper comes too late */
+static const double BLOCK_CYCLES = 4000; /* 1/200 of it goes into the claim */
+enum { BLOCKS_PER_THREAD = 4 };          /* even if all cost the same, threads do not run at the same speed */
+
+typedef struct blocks {
+  ox_tile_fn fn;
+  void *ctx;
+  int64_t n, block;
+} blocks;
+
+static ox_status *run_blocks(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  const blocks *b = ctx;
+  int64_t first = begin * b->block; /* below n; the product of end might not be */
+  int64_t count = end - begin > (b->n - first) / b->block ? b->n - first : (end - begin) * b->block;
+  return b->fn(b->ctx, first, first + count, worker);
+}
+
+ox_status *ox_task_for_block(ox_pool *pool, int64_t n, int64_t block, ox_tile_fn fn, void *ctx) {
+  if (n <= 0) return NULL;
+  blocks b = {fn, ctx, n, OX_MAX(block, 1)};
+  if (b.block >= n) return fn(ctx, 0, n, 0);
+  return ox_task_for(pool, 1 + (n - 1) / b.block, run_blocks, &b);
+}
+
+void ox_task_partition(int64_t batch, int64_t n_batches, int64_t n, int64_t *out_begin, int64_t *out_end) {
+  int64_t each = n / n_batches, more = n % n_batches;
+  *out_begin = batch * each + OX_MIN(batch, more);
+  *out_end = *out_begin + each + (batch < more);
+}
+
+static ox_status *run_batches(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  const blocks *b = ctx; /* block: number of batches */
+  for (int64_t i = begin; i < end; i++) {
+    int64_t first, last;
+    ox_task_partition(i, b->block, b->n, &first, &last);
+    ox_status *st = b->fn(b->ctx, first, last, worker);
+    if (st) return st;
+  }
+  return NULL;
+}
+
+ox_status *ox_task_for_batch(ox_pool *pool, int64_t n, int64_t n_batches, ox_tile_fn fn, void *ctx) {
+  if (n <= 0) return NULL;
+  if (n_batches <= 0) n_batches = ox_pool_size(pool);
+  blocks b = {fn, ctx, n, OX_MIN(n_batches, n)};
+  return ox_task_for(pool, b.block, run_batches, &b);
+}
+
+int64_t ox_task_block_for_cost(int64_t n, ox_cost c, uint32_t n_threads) {
+  if (n <= 1 || n_threads <= 1) return OX_MAX(n, 1);
+  double item = (c.bytes_in + c.bytes_out) * CYCLES_PER_BYTE + c.cycles;
+  if (!(item > 0)) item = 1; /* also NaN */
+  if ((double)n * item < 2 * LOOP_CYCLES) return n;
+  double by_cost = BLOCK_CYCLES / item;
+  int64_t by_share = 1 + (n - 1) / ((int64_t)BLOCKS_PER_THREAD * n_threads);
+  /* Not finer than a block is worth, not coarser than a thread's share. */
+  int64_t least = by_cost >= (double)n ? n : (int64_t)by_cost + 1;
+  int64_t most = 1 + (n - 1) / n_threads;
+  return OX_MIN(OX_MAX(by_share, least), most);
+}
+
+ox_status *ox_task_for_cost(ox_pool *pool, int64_t n, ox_cost per_item, ox_tile_fn fn, void *ctx) {
+  if (n <= 0) return NULL;
+  return ox_task_for_block(pool, n, ox_task_block_for_cost(n, per_item, ox_pool_size(pool)), fn, ctx);
+}
