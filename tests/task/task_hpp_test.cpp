@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/task_hpp_test.cpp - the C++ wrapper: ranges, handles, exceptions. Prints what failed; returns 0 if nothing did.
+ */
+#include "onyx/task.hpp"
+
+#include <cstdio>
+#include <string>
+
+static int failures;
+#define CHECK(cond)                                                                 \
+  do {                                                                              \
+    if (!(cond)) std::printf("%s:%d: %s\n", __FILE__, __LINE__, #cond), failures++; \
+  } while (0)
+
+static ox_pool *make_pool(uint32_t n) {
+  ox_pool_opts o = ox_pool_opts();
+  o.struct_size = sizeof o;
+  o.n_threads = n;
+  ox_pool *pool;
+  ox_status_free(ox_pool_create(&o, &pool));
+  return pool;
+}
+
+struct custom {
+  int value;
+};
+
+static void ranges_are_covered(ox_pool *pool) {
+  const int counts[] = {0, 1, 2, 9, 10, 11, 1000};
+  for (int n : counts)
+    for (int block = 1; block < 13; block += 5) {
+      std::vector<std::atomic<int>> hits(static_cast<size_t>(n) + 1), async_hits(static_cast<size_t>(n) + 1);
+      for (auto &h : hits) h = 0;
+      for (auto &h : async_hits) h = 0;
+      onyx::parallel_for(
+          onyx::blocked_range<int>(-3, n - 3, block),
+          [&](onyx::blocked_range<int> r) {
+            for (int i : r) hits[static_cast<size_t>(i + 3)]++;
+          },
+          pool);
+      onyx::task t = onyx::parallel_for_async(
+          onyx::blocked_range<int>(-3, n - 3, block),
+          [&](const onyx::blocked_range<int> &r) {
+            for (auto i = r.begin(); i != r.end(); ++i) async_hits[static_cast<size_t>(i + 3)]++;
+          },
+          {}, pool);
+      t.wait();
+      for (int i = 0; i < n; i++) CHECK(hits[static_cast<size_t>(i)] == 1 && async_hits[static_cast<size_t>(i)] == 1);
+    }
+  onyx::parallel_for(
+      onyx::blocked_range<uint64_t>(5, 4), [&](onyx::blocked_range<uint64_t>) { CHECK(false); }, pool);
+}
+
+static void exceptions_reach_the_waiter(ox_pool *pool) {
+  bool caught = false;
+  try {
+    onyx::parallel_for(
+        onyx::blocked_range<int>(0, 100), [](onyx::blocked_range<int>) { throw custom{7}; }, pool);
+  } catch (const custom &c) {
+    caught = c.value == 7;
+  }
+  CHECK(caught);
+  onyx::task t = onyx::parallel_for_async(
+      onyx::blocked_range<int>(0, 100),
+      [](onyx::blocked_range<int> r) {
+        if (*r.begin() == 50) throw custom{8};
+      },
+      {}, pool);
+  for (int again = 0; again < 2; again++) {
+    caught = false;
+    try {
+      t.wait();
+    } catch (const custom &c) {
+      caught = c.value == 8;
+    }
+    CHECK(caught);
+  }
+  onyx::task failed = onyx::do_async([] { throw std::runtime_error("no luck"); }, {}, pool);
+  onyx::task child = onyx::do_async([] { CHECK(false); }, {failed}, pool); /* does not run */
+  std::string text;
+  try {
+    child.wait();
+  } catch (const onyx::error &e) {
+    text = e.what();
+  }
+  CHECK(text == "no luck");
+}
+
+static void tasks_depend_on_each_other(ox_pool *pool) {
+  auto shared = std::make_shared<int>(0); /* not trivially copyable: destroyed with the task */
+  {
+    onyx::task last;
+    for (int i = 0; i < 100; i++)
+      last = onyx::do_async(
+          [shared, i] {
+            if (*shared == i) ++*shared;
+          },
+          {last}, pool);
+    last.wait();
+    CHECK(last.done());
+    onyx::task copy = last, moved = std::move(copy);
+    CHECK(moved.get() == last.get() && !copy.get());
+  }
+  CHECK(*shared == 100);
+  CHECK(shared.use_count() == 1);
+}
+
+static void cancelled_tasks_throw(ox_pool *pool) {
+  std::atomic<bool> go{false};
+  onyx::task first = onyx::do_async(
+      [&] {
+        while (!go) {
+        }
+      },
+      {}, pool);
+  onyx::task second = onyx::do_async([] { CHECK(false); }, {first}, pool);
+  second.cancel();
+  go = true;
+  bool caught = false;
+  try {
+    second.wait();
+  } catch (const onyx::error &e) {
+    caught = e.code() == OX_CANCELLED;
+  }
+  CHECK(caught);
+}
+
+int main() {
+  for (uint32_t n = 1; n <= 4; n++) {
+    ox_pool *pool = make_pool(n);
+    ranges_are_covered(pool);
+    exceptions_reach_the_waiter(pool);
+    tasks_depend_on_each_other(pool);
+    cancelled_tasks_throw(pool);
+    ox_pool_destroy(pool);
+  }
+  std::printf("%d failures\n", failures);
+  return failures != 0;
+}
