@@ -1,7 +1,7 @@
 # make install: headers, libraries, command, pkg-config and CMake package files.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-install(DIRECTORY include/onyx DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/onyx include/nanothread DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS onyx_static onyx_shared EXPORT onyx-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET onyx)

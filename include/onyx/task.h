@@ -17,7 +17,7 @@ typedef struct ox_pool ox_pool;
 
 enum {
   OX_POOL_MAX = 1024,         /* threads of one pool, the caller included */
-  OX_POOL_FLUSH_DENORMALS = 1 /* flags: workers treat denormal floats as zero */
+  OX_POOL_FLUSH_DENORMALS = 1 /* flags: denormal floats count as zero in loops and tasks of this pool */
 };
 
 /* How to make a pool. Zero everything, set struct_size = sizeof(ox_pool_opts), then what you need. Append only. */
@@ -58,6 +58,9 @@ OX_API ox_pool *ox_pool_default(void);
 
 /* ONYX_NUM_THREADS, else OMP_NUM_THREADS, else min(affinity mask, cgroup quota rounded up, cores). Reads them anew. */
 OX_API uint32_t ox_pool_default_size(void);
+
+/* Processors this process may use: min(affinity mask, cgroup quota rounded up, cores). Reads them anew. */
+OX_API uint32_t ox_pool_usable_cpus(void);
 
 /* Runs tiles [begin, end) of a loop. |worker| is below ox_pool_size(pool), fixed for the calling thread during the
  * loop, and different from that of any other thread in the same loop: an index for per-worker scratch. Returns NULL,
@@ -154,6 +157,10 @@ OX_API uint32_t ox_pool_thread_id(void);
  * must have ended and have been submitted with OX_TASK_TIMED; else 0. */
 OX_API double ox_task_ms(const ox_task *task);
 OX_API double ox_task_ms_between(const ox_task *a, const ox_task *b);
+
+/* Not 0: every task submitted from now on is OX_TASK_TIMED. */
+OX_API void ox_task_set_timing(int on);
+OX_API int ox_task_timing(void);
 
 /* The task whose unit the calling thread runs; NULL outside of units. Borrowed. */
 OX_API ox_task *ox_task_current(void);

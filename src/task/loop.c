@@ -218,6 +218,7 @@ uint32_t ox_loops_owned(void) { return n_owned; }
 
 static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   uint32_t slot_index, worker = ox_pool_self(pool);
+  if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
   ox_loop_slot *slot = take_slot(pool, &slot_index);
   if (!slot) return fn(ctx, 0, n_tiles, worker);
   int64_t block = OX_LIKELY(n_tiles <= MOST_BLOCKS) ? 1 : 1 + (n_tiles - 1) / MOST_BLOCKS;
@@ -245,10 +246,19 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
   return st;
 }
 
+/* The caller computes like the workers, or results would depend on who ran a tile. */
+static OX_NOINLINE ox_status *run_flushed(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
+  unsigned mode = ox_thread_flush_denormals();
+  ox_status *st =
+      n_tiles == 1 || ox_pool_threads(pool) <= 1 ? fn(ctx, 0, n_tiles, 0) : run_shared(pool, n_tiles, fn, ctx);
+  ox_thread_restore_denormals(mode);
+  return st;
+}
+
 ox_status *ox_task_for(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   if (n_tiles <= 0) return NULL;
+  if (pool && OX_UNLIKELY(pool->opts.flags & OX_POOL_FLUSH_DENORMALS)) return run_flushed(pool, n_tiles, fn, ctx);
   if (!pool || n_tiles == 1 || ox_pool_threads(pool) <= 1) return fn(ctx, 0, n_tiles, 0);
-  if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
   return run_shared(pool, n_tiles, fn, ctx);
 }
 

@@ -22,6 +22,11 @@ static _Thread_local ox_task *current OX_TLS_FAST;
 
 ox_task *ox_task_current(void) { return current; }
 
+static atomic_int timing;
+
+void ox_task_set_timing(int on) { atomic_store_explicit(&timing, on != 0, memory_order_relaxed); }
+int ox_task_timing(void) { return atomic_load_explicit(&timing, memory_order_relaxed); }
+
 static bool is_done(const ox_task *t) { return atomic_load_explicit(&t->state, memory_order_seq_cst) & OX_TASK_DONE; }
 
 static bool has_failed(const ox_task *t) { return atomic_load_explicit(&t->error, memory_order_acquire) != NULL; }
@@ -232,7 +237,9 @@ ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out
   OX_TRY(check(opts));
   uint32_t n_parents = 0, n_units = opts->fn && opts->n_units ? opts->n_units : 0;
   for (uint32_t i = 0; i < opts->n_parents; i++) n_parents += opts->parents[i] != NULL;
-  if (n_units <= 1 && !n_parents && !(opts->flags & (OX_TASK_ASYNC | OX_TASK_TIMED))) return run_now(opts);
+  uint32_t flags = opts->flags | (ox_task_timing() ? OX_TASK_TIMED : 0);
+  bool now = n_units <= 1 && !n_parents && !(flags & OX_TASK_ASYNC);
+  if (now && !(flags & OX_TASK_TIMED)) return run_now(opts);
   if (!pool && !(pool = ox_pool_default())) return ox_oom();
   if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
   uint32_t own = ox_queue_own(pool);
@@ -242,7 +249,7 @@ ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out
     ox_queue_free_task(pool, own, t);
     return ox_oom();
   }
-  t->next = NULL, t->next_unit = 0, t->n_units = n_units, t->flags = opts->flags, t->pool = pool;
+  t->next = NULL, t->next_unit = 0, t->n_units = n_units, t->flags = flags, t->pool = pool;
   t->fn = n_units ? opts->fn : NULL;
   t->end_ns = 0;
   /* Relaxed: published by the links, the queue or the handle. */
@@ -255,7 +262,12 @@ ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out
   atomic_store_explicit(&t->kept, NULL, memory_order_relaxed);
   atomic_store_explicit(&t->children, NULL, memory_order_relaxed);
   if (out_task) *out_task = t;
-  add_parents(t, opts);
+  if (!now)
+    add_parents(t, opts);
+  else if (t->fn)
+    run_units(t, 0, 1); /* here, but with a handle to ask for the time */
+  else
+    end_task(t);
   return NULL;
 }
 

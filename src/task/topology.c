@@ -25,6 +25,8 @@ uint32_t ox_topology_usable(void) {
   return (uint32_t)(quota && quota < cpus ? quota : cpus);
 }
 
+uint32_t ox_pool_usable_cpus(void) { return ox_topology_usable(); }
+
 /* A positive number at the start of the variable ("4" or OpenMP's list "4,2"); 0 if there is none. */
 static uint32_t from_env(const char *name) {
   const char *text = getenv(name);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/nanothread_test.cpp - programs written for nanothread: both languages' names, semantics and corner cases. */
+#include <nanothread/nanothread.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+static int failures;
+#define CHECK(cond)                                                                 \
+  do {                                                                              \
+    if (!(cond)) std::printf("%s:%d: %s\n", __FILE__, __LINE__, #cond), failures++; \
+  } while (0)
+
+static void store_index(uint32_t index, void *payload) { ((uint32_t *)payload)[index] = index; }
+
+static void units_and_ids(Pool *pool) {
+  std::vector<uint32_t> out(1000);
+  task_submit_and_wait(pool, 1000, store_index, out.data());
+  for (uint32_t i = 0; i < 1000; i++) CHECK(out[i] == i);
+  CHECK(pool_thread_id() == 0);
+  Task *none = task_submit(pool, 1, store_index, out.data());
+  CHECK(none == nullptr && task_query(none));
+  CHECK(task_submit(pool, 0) == nullptr);
+}
+
+struct big {
+  int data[100];
+  std::atomic<int> *sum;
+};
+static void add_big(uint32_t, void *p) { *((big *)p)->sum += ((big *)p)->data[99]; }
+static void add_small(uint32_t index, void *p) { **(std::atomic<int> **)p += (int)index; }
+static int n_deleted;
+static void free_big(void *p) {
+  n_deleted++;
+  delete (big *)p;
+}
+
+static void payloads(Pool *pool) {
+  std::atomic<int> sum{0}, *where = &sum;
+  Task *t = task_submit(pool, 5, add_small, &where, sizeof where);
+  where = nullptr; /* it was copied */
+  task_wait_and_release(t);
+  CHECK(sum == 10);
+  big b;
+  b.data[99] = 3, b.sum = &sum;
+  t = task_submit(pool, 4, add_big, &b, sizeof b);
+  b.data[99] = 1000;
+  task_wait_and_release(t);
+  CHECK(sum == 22);
+  n_deleted = 0;
+  for (int async = 0; async < 2; async++)
+    task_wait_and_release(task_submit(pool, 1, add_big, new big(b), 0, free_big, async));
+  CHECK(sum == 2022 && n_deleted == 2);
+}
+
+static Task *tetranacci(Pool *pool, uint32_t i, uint32_t *out) {
+  if (i < 4) {
+    *out = i == 3;
+    return nullptr;
+  }
+  uint32_t *part = new uint32_t[4];
+  Task *tasks[4];
+  for (uint32_t k = 0; k < 4; k++) tasks[k] = tetranacci(pool, i - k - 1, part + k);
+  Task *sum = drjit::do_async([part, out] { *out = part[0] + part[1] + part[2] + part[3], delete[] part; },
+                              {tasks[0], tasks[1], tasks[2], tasks[3]}, pool);
+  for (Task *t : tasks) task_release(t);
+  return sum;
+}
+
+static Task *tetranacci_waiting(Pool *pool, uint32_t i, uint32_t *out) {
+  if (i < 4) {
+    *out = i == 3;
+    return nullptr;
+  }
+  return drjit::do_async(
+      [pool, i, out] {
+        uint32_t part[4];
+        Task *tasks[4];
+        for (uint32_t k = 0; k < 4; k++) tasks[k] = tetranacci_waiting(pool, i - k - 1, part + k);
+        for (Task *t : tasks) task_wait_and_release(t);
+        *out = part[0] + part[1] + part[2] + part[3];
+      },
+      {}, pool);
+}
+
+static void graphs(Pool *pool) {
+  uint32_t out = 0;
+  task_wait_and_release(tetranacci(pool, 14, &out));
+  CHECK(out == 773);
+  out = 0;
+  task_wait_and_release(tetranacci_waiting(pool, 14, &out));
+  CHECK(out == 773);
+}
+
+static void exceptions(Pool *pool) {
+  std::string text;
+  try {
+    drjit::parallel_for(
+        drjit::blocked_range<uint32_t>(0, 1000, 5),
+        [](drjit::blocked_range<uint32_t>) { throw std::runtime_error("loop"); }, pool);
+  } catch (std::exception &e) {
+    text = e.what();
+  }
+  CHECK(text == "loop");
+  Task *t = drjit::parallel_for_async(
+      drjit::blocked_range<uint32_t>(0, 1000, 5),
+      [](drjit::blocked_range<uint32_t>) { throw std::runtime_error("task"); }, {}, pool);
+  bool ran = false;
+  Task *child = drjit::do_async([&] { ran = true; }, {t}, pool); /* nanothread's children run all the same */
+  task_wait(child);
+  CHECK(ran);
+  text.clear();
+  try {
+    task_wait_and_release(t);
+  } catch (std::exception &e) {
+    text = e.what();
+  }
+  CHECK(text == "task");
+  task_release(child);
+}
+
+static void ranges(Pool *pool) {
+  std::vector<int> hits(103);
+  drjit::parallel_for(
+      drjit::blocked_range<int>(0, 103, 10),
+      [&](drjit::blocked_range<int> r) {
+        CHECK(*r.begin() % 10 == 0 && (*r.end() % 10 == 0 || *r.end() == 103) && *r.end() - *r.begin() <= 10);
+        for (auto i : r) hits[(size_t)i]++;
+      },
+      pool);
+  for (int h : hits) CHECK(h == 1);
+}
+
+static void timing(Pool *pool) {
+  pool_set_profile(1);
+  CHECK(pool_profile() == 1);
+  auto nap = [](uint32_t, void *) { std::this_thread::sleep_for(std::chrono::milliseconds(3)); };
+  Task *a = task_submit(pool, 1, nap), *b = task_submit_dep(pool, &a, 1, 1, nap);
+  CHECK(a != nullptr && task_query(a)); /* small: it ran, but there is a handle to ask */
+  task_wait(b);
+  CHECK(task_time(a) >= 2.9 && task_time(b) >= 2.9 && task_time_rel(a, b) >= 2.9);
+  task_release(a), task_release(b);
+  pool_set_profile(0);
+}
+
+static void sleeping_workers_all_wake() {
+  Pool *pool = pool_create(4);
+  auto nap = [](uint32_t, void *) { std::this_thread::sleep_for(std::chrono::milliseconds(60)); };
+  for (uint32_t k = 1; k <= 4; k++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    auto start = std::chrono::steady_clock::now();
+    task_wait_and_release(task_submit(pool, k, nap, nullptr, 0, nullptr, 1));
+    auto spent = std::chrono::steady_clock::now() - start;
+    CHECK(spent < std::chrono::milliseconds(115));
+  }
+  pool_destroy(pool);
+}
+
+int main() {
+  for (uint32_t size : {0u, 1u, 2u, 3u, 20u}) {
+    Pool *pool = pool_create(size);
+    CHECK(pool_size(pool) == (size ? size : 1));
+    units_and_ids(pool), payloads(pool), graphs(pool), exceptions(pool), ranges(pool), timing(pool);
+    pool_set_size(pool, 5);
+    CHECK(pool_size(pool) == 5);
+    units_and_ids(pool);
+    pool_set_size(pool, 0);
+    units_and_ids(pool);
+    pool_destroy(pool);
+  }
+  sleeping_workers_all_wake();
+  CHECK(core_count() >= 1 && performance_core_count() >= 1 && pool_size() >= 1);
+  units_and_ids(nullptr);
+  std::printf("%d failures\n", failures);
+  return failures != 0;
+}
