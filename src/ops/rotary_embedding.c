@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/rotary_embedding.c - RotaryEmbedding of the standard and of com.microsoft (other input order, offset form). */
+#include <string.h>
+
+#include "kern/attention/rotary.h"
+#include "graph/op_def.h"
+
+typedef struct rotary_attrs {
+  int64_t num_heads, rotary_embedding_dim, interleaved, is_packed_batching;
+} rotary_attrs;
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_INT(rotary_attrs, num_heads, 0),
+    OX_ATTR_INT(rotary_attrs, rotary_embedding_dim, 0),
+    OX_ATTR_INT(rotary_attrs, interleaved, 0),
+    OX_ATTR_INT(rotary_attrs, is_packed_batching, 0),
+};
+
+enum { TILE_ELEMENTS = 16384 };
+
+typedef struct rotary_prep {
+  uint32_t cos, sin, pos;                /* input numbers */
+  int64_t batch, heads, len, d, half;
+  int64_t batch_stride, head_stride, row_stride;
+  int64_t angles;                        /* rows of the caches; 3-D caches: batch x len */
+  int64_t tile_rows;
+  bool has_pos, one_pos;
+} rotary_prep;
+
+static ox_status *infer(ox_infer_ctx *c) {
+  int rank = c->in[0]->shape.rank;
+  if (rank >= 0 && rank != 3 && rank != 4)
+    return ox_fail(OX_SHAPE_MISMATCH, "RotaryEmbedding wants a 3-D or 4-D input, got rank %d", rank);
+  return ox_infer_same_as_input(c);
+}
+
+static ox_status *split(const ox_kernel_ctx *c, rotary_prep *p) {
+  const rotary_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[0]->shape, *cache = &c->in[p->cos]->shape;
+  int64_t rot = 2 * cache->dim[cache->rank - 1];
+  if (x->rank == 4) {
+    p->batch = x->dim[0], p->heads = x->dim[1], p->len = x->dim[2], p->d = x->dim[3];
+    p->row_stride = p->d, p->head_stride = p->len * p->d;
+  } else {
+    p->batch = x->dim[0], p->len = x->dim[1];
+    p->d = a->num_heads > 0 ? x->dim[2] / a->num_heads : rot;
+    p->heads = a->num_heads > 0 ? a->num_heads : rot ? x->dim[2] / rot : 0;
+    if (p->heads * p->d != x->dim[2])
+      return ox_fail(OX_SHAPE_MISMATCH, "hidden size %lld is not %lld heads of %lld", (long long)x->dim[2],
+                     (long long)p->heads, (long long)p->d);
+    p->row_stride = x->dim[2], p->head_stride = p->d;
+  }
+  p->batch_stride = p->heads * p->len * p->d;
+  if (rot > p->d || (a->rotary_embedding_dim > 0 && a->rotary_embedding_dim != rot))
+    return ox_fail(OX_SHAPE_MISMATCH, "the caches rotate %lld elements, the head has %lld, rotary_embedding_dim is %lld",
+                   (long long)rot, (long long)p->d, (long long)a->rotary_embedding_dim);
+  p->half = rot / 2;
+  return NULL;
+}
+
+static ox_status *check_positions(const ox_kernel_ctx *c, rotary_prep *p) {
+  const ox_shape *cs = &c->in[p->cos]->shape, *sn = &c->in[p->sin]->shape;
+  if (!ox_shape_equal(cs, sn) || c->in[p->cos]->dtype != c->in[0]->dtype || c->in[p->sin]->dtype != c->in[0]->dtype)
+    return ox_fail(OX_SHAPE_MISMATCH, "cos_cache and sin_cache must have one shape and the input's type");
+  p->has_pos = ox_ctx_has(c, p->pos);
+  if (!p->has_pos) {
+    if (cs->rank != 3 || cs->dim[0] != p->batch || cs->dim[1] != p->len)
+      return ox_fail(OX_SHAPE_MISMATCH, "without position_ids the caches must be [batch, sequence, half]");
+    p->angles = p->batch * p->len;
+    return NULL;
+  }
+  if (cs->rank != 2) return ox_fail(OX_SHAPE_MISMATCH, "with position_ids the caches must be 2-D");
+  p->angles = cs->dim[0];
+  int64_t n = ox_shape_count(&c->in[p->pos]->shape);
+  p->one_pos = c->in[p->pos]->shape.rank == 1 && n == 1;
+  if (!p->one_pos && n != p->batch * p->len)
+    return ox_fail(OX_SHAPE_MISMATCH, "position_ids has %lld items, wanted %lld", (long long)n,
+                   (long long)(p->batch * p->len));
+  return NULL;
+}
+
+static ox_status *prepare_with(ox_kernel_ctx *c, uint32_t cos, uint32_t sin, uint32_t pos) {
+  rotary_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  c->prep = p;
+  p->cos = cos, p->sin = sin, p->pos = pos;
+  if (c->in[cos]->shape.rank < 2 || c->in[cos]->shape.rank > 3)
+    return ox_fail(OX_SHAPE_MISMATCH, "cos_cache must be 2-D or 3-D");
+  OX_TRY(split(c, p));
+  OX_TRY(check_positions(c, p));
+  p->tile_rows = OX_MAX(TILE_ELEMENTS / OX_MAX(p->d, 1), 1);
+  return ox_ctx_plan(c, OX_CEIL_DIV(p->batch * p->heads * p->len, p->tile_rows), 0);
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) { return prepare_with(c, 1, 2, 3); }
+static ox_status *prepare_ms(ox_kernel_ctx *c) { return prepare_with(c, 2, 3, 1); }
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const rotary_prep *p = c->prep;
+  const rotary_attrs *a = c->attrs;
+  uint32_t dtype = c->in[0]->dtype;
+  size_t item = ox_dtype_bits(dtype) / 8;
+  int64_t end = OX_MIN(tiles.end * p->tile_rows, p->batch * p->heads * p->len);
+  for (int64_t i = tiles.begin * p->tile_rows; i < end; i++) {
+    int64_t h = i % p->heads, t = i / p->heads, s = t % p->len, b = t / p->len, at = t;
+    const int64_t *pos = p->has_pos ? c->in[p->pos]->data : NULL;
+    if (pos) at = p->one_pos ? pos[0] + s : pos[t];
+    if (at < 0 || at >= p->angles)
+      return ox_fail(OX_INVALID_ARGUMENT, "position %lld is outside the caches of %lld", (long long)at,
+                     (long long)p->angles);
+    size_t x = (size_t)(b * p->batch_stride + h * p->head_stride + s * p->row_stride) * item;
+    size_t angle = (size_t)(at * p->half) * item;
+    ox_rotary_row(dtype, (const char *)c->in[0]->data + x, (const char *)c->in[p->cos]->data + angle,
+                  (const char *)c->in[p->sin]->data + angle, p->half, p->d, a->interleaved != 0,
+                  (char *)c->out[0]->data + x);
+  }
+  return NULL;
+}
+
+#define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
+static const ox_op_def defs[] = {
+    {.name = "RotaryEmbedding", .since = 23, .min_in = 3, .max_in = 4, .types = {HALVES, HALVES, HALVES, OX_BIT(OX_I64)},
+     OX_ATTRS(attrs), .attrs_bytes = sizeof(rotary_attrs), .inplace = 1, .infer = infer, .prepare = prepare, .run = run},
+    {.name = "RotaryEmbedding", .domain = "com.microsoft", .since = 1, .min_in = 4, .max_in = 4,
+     .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES}, OX_ATTRS(attrs), .attrs_bytes = sizeof(rotary_attrs),
+     .inplace = 1, .infer = infer, .prepare = prepare_ms, .run = run},
+};
+const ox_op_set ox_ops_rotary_embedding = {defs, OX_COUNT(defs)};
