@@ -44,7 +44,14 @@ cases "ONNX node tests" gaps "$shared/onnx-tests/node"
 cases "ONNX simple tests" all "$shared/onnx-tests/simple"
 cases "PyTorch operators" gaps "$shared/onnx-tests/pytorch-operator"
 cases "PyTorch models" gaps "$shared/onnx-tests/pytorch-converted"
-cases "real models" all "$shared/models" --atol-max 1e-3
+cases "light models" all "$shared/onnx-tests/light" --atol-max 1e-3
+for model in "$shared"/models/*/; do
+  case $model in
+    *_qdq/) cases "$(basename "$model")" all "$model" --cosine 0.995 ;;
+    *) cases "$(basename "$model")" all "$model" --atol-max 1e-3 ;;
+  esac
+done
+[ -d "$shared/models" ] || cases "real models" all "$shared/models"
 
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
