@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opt/cse.c - equal nodes are computed once. In topological order, so that equal chains collapse in one walk. */
+#include <string.h>
+
+#include "opt/match.h"
+
+enum { SMALL_CONST = 256 };
+
+/* Open addressing over ids; at most half full. */
+typedef struct table {
+  uint64_t *hash;
+  ox_id *id;
+  size_t capacity, bytes;
+  ox_alloc alloc;
+} table;
+
+static bool table_init(table *t, ox_alloc alloc, size_t n) {
+  t->alloc = alloc, t->capacity = 16;
+  while (t->capacity < n * 2) t->capacity *= 2;
+  t->bytes = t->capacity * (sizeof *t->hash + sizeof *t->id);
+  t->hash = ox_new(alloc, t->bytes);
+  if (!t->hash) return false;
+  t->id = (ox_id *)(t->hash + t->capacity);
+  memset(t->id, 0xff, t->capacity * sizeof *t->id);
+  return true;
+}
+
+/* ---- constants ---- */
+
+static bool const_small(const ox_graph *g, ox_id v) {
+  const ox_graph_value *value = &g->values[v];
+  return !value->dead && value->init && !value->is_input && !value->is_output && value->init->kind == OX_TENSOR &&
+         value->init->dtype != OX_STRING && value->init->bytes <= SMALL_CONST;
+}
+
+static uint64_t const_hash(const ox_tensor *t) {
+  uint64_t h = ox_hash(t->data, t->data ? t->bytes : 0, t->dtype);
+  return ox_hash(t->shape.dim, OX_MAX(t->shape.rank, 0) * sizeof t->shape.dim[0], h);
+}
+
+static bool const_equal(const ox_tensor *a, const ox_tensor *b) {
+  return a->dtype == b->dtype && a->bytes == b->bytes && ox_shape_equal(&a->shape, &b->shape) &&
+         (!a->bytes || memcmp(a->data, b->data, a->bytes) == 0);
+}
+
+static ox_status *merge_consts(ox_graph *g, table *t) {
+  for (ox_id v = 0, n = g->n_values; v < n; v++) {
+    if (!const_small(g, v)) continue;
+    uint64_t h = const_hash(g->values[v].init);
+    size_t i = h & (t->capacity - 1);
+    while (t->id[i] != OX_NONE && (t->hash[i] != h || !const_equal(g->values[t->id[i]].init, g->values[v].init)))
+      i = (i + 1) & (t->capacity - 1);
+    if (t->id[i] == OX_NONE) {
+      t->id[i] = v, t->hash[i] = h;
+      continue;
+    }
+    OX_TRY(ox_graph_replace_uses(g, v, t->id[i]));
+    ox_graph_drop_value(g, v);
+  }
+  return NULL;
+}
+
+/* ---- nodes ---- */
+
+static bool attr_equal(const ox_attr *a, const ox_attr *b) {
+  const ox_attr_view *x = &a->v, *y = &b->v;
+  if (x->kind != y->kind) return false;
+  switch (x->kind) {
+    case OX_ATTR_INT_KIND:
+      return x->i == y->i;
+    case OX_ATTR_FLOAT_KIND:
+      return memcmp(&x->f, &y->f, sizeof x->f) == 0;
+    case OX_ATTR_STRING_KIND:
+      return x->s.n == y->s.n && (!x->s.n || memcmp(x->s.p, y->s.p, x->s.n) == 0);
+    case OX_ATTR_INTS_KIND:
+      return x->n == y->n && (!x->n || memcmp(x->ints, y->ints, x->n * sizeof *x->ints) == 0);
+    case OX_ATTR_FLOATS_KIND:
+      return x->n == y->n && (!x->n || memcmp(x->floats, y->floats, x->n * sizeof *x->floats) == 0);
+    default:
+      return false; /* tensors, graphs and the like are not compared */
+  }
+}
+
+static bool node_mergeable(const ox_graph *g, const ox_node *n) {
+  if (n->dead || !n->n_in || ox_node_body(n, 0)) return false;
+  const ox_op_def *def = ox_node_def(g->model, n, NULL);
+  return def && !(def->traits & (OX_NONDETERMINISTIC | OX_CONTROL));
+}
+
+static uint64_t node_hash(const ox_node *n) {
+  uint64_t h = ox_hash(&n->op, sizeof n->op, n->n_out); /* names are interned: the pointer will do */
+  return ox_hash(n->in, n->n_in * sizeof *n->in, h + n->n_attrs);
+}
+
+static bool node_equal(const ox_graph *g, const ox_node *a, const ox_node *b) {
+  if (a->op != b->op || a->domain != b->domain || a->n_in != b->n_in || a->n_out != b->n_out ||
+      a->n_attrs != b->n_attrs || memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0)
+    return false;
+  for (uint32_t i = 0; i < a->n_attrs; i++) {
+    const ox_attr *other = ox_node_attr(b, a->attrs[i].name);
+    if (!other || !attr_equal(&a->attrs[i], other)) return false;
+  }
+  for (uint32_t i = 0; i < a->n_out; i++) { /* |b| gives way: everything it produces must be there */
+    if (b->out[i] == OX_NONE) continue;
+    if (a->out[i] == OX_NONE || !ox_graph_can_replace(g, b->out[i], a->out[i])) return false;
+  }
+  return true;
+}
+
+static ox_status *merge_nodes(ox_graph *g, table *t, const ox_id *order, uint32_t n, uint32_t *n_merged) {
+  for (uint32_t k = 0; k < n; k++) {
+    ox_id id = order[k];
+    if (!node_mergeable(g, &g->nodes[id])) continue;
+    uint64_t h = node_hash(&g->nodes[id]);
+    size_t i = h & (t->capacity - 1);
+    while (t->id[i] != OX_NONE && (t->hash[i] != h || !node_equal(g, &g->nodes[t->id[i]], &g->nodes[id])))
+      i = (i + 1) & (t->capacity - 1);
+    if (t->id[i] == OX_NONE) {
+      t->id[i] = id, t->hash[i] = h;
+      continue;
+    }
+    const ox_node *kept = &g->nodes[t->id[i]];
+    for (uint32_t o = 0; o < kept->n_out; o++)
+      if (g->nodes[id].out[o] != OX_NONE) OX_TRY(ox_graph_replace_uses(g, g->nodes[id].out[o], kept->out[o]));
+    ox_graph_remove_node(g, id);
+    ++*n_merged;
+  }
+  return NULL;
+}
+
+ox_status *ox_cse_graph(ox_graph *g, uint32_t *n_merged) {
+  ox_alloc a = g->model->alloc;
+  table consts = {0}, nodes = {0};
+  ox_id *order = NULL;
+  uint32_t n = 0, n_alloc = g->n_nodes;
+  OX_TRY(ox_graph_order(g, a, &order, &n));
+  ox_status *st = table_init(&consts, a, g->n_values) && table_init(&nodes, a, n) ? NULL : ox_oom();
+  if (!st) st = merge_consts(g, &consts);
+  if (!st) st = merge_nodes(g, &nodes, order, n, n_merged);
+  ox_delete(a, consts.hash, consts.bytes);
+  ox_delete(a, nodes.hash, nodes.bytes);
+  ox_delete(a, order, n_alloc * sizeof *order);
+  return st;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opt/driver_test.c - levels, switching rules off, counting, bodies, running out of memory, and near-linear time. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "opt/match.h"
+#include "support/build_graph.h"
+#include "support/counting_alloc.h"
+#include "support/run_graph.h"
+
+static const char chain[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 3] x) => (float[2, 3] y)\n"
+    "{ a = Identity (x) b = Relu (a) c = Identity (b) y = Identity (c) }";
+
+static void test_levels(void **state) {
+  (void)state;
+  rg_check(chain, OX_LEVEL_NONE, "!identity", "Identity Relu Identity Identity", 0);
+  rg_check(chain, OX_LEVEL_BASIC, "identity", "Relu", 0);
+}
+
+static void test_rules_can_be_disabled(void **state) {
+  (void)state;
+  ox_model *m = rg_read(chain);
+  const char *off[] = {"identity"};
+  char ops[256];
+  ox_opt_options o = {.level = OX_LEVEL_BASIC, .disabled = off, .n_disabled = 1};
+  CHECK_OK(ox_optimize(m, &o));
+  assert_string_equal(bg_ops(m->graph, ops), "Identity Relu Identity Identity");
+  ox_model_destroy(m);
+}
+
+static void log_line(void *ctx, int level, const char *text) {
+  (void)level;
+  bg_put(ctx, text);
+}
+
+static void test_counts_and_dumps_are_reported(void **state) {
+  (void)state;
+  static char text[16384];
+  text[0] = 0;
+  ox_log log = {log_line, text, OX_LOG_INFO};
+  ox_model *m = rg_read(chain);
+  ox_opt_options o = {.level = OX_LEVEL_BASIC, .log = &log, .dump_after = "identity"};
+  CHECK_OK(ox_optimize(m, &o));
+  assert_non_null(strstr(text, "identity x 3"));
+  assert_non_null(strstr(text, "= Relu(x)"));
+  ox_model_destroy(m);
+}
+
+static void test_bodies_are_improved(void **state) {
+  (void)state;
+  ox_model *m = rg_read(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (bool c, float[2] x) => (float[2] y) {\n"
+      "  h = Identity (x)\n"
+      "  y = If (c) <then_branch = t () => (float[2] p) { a = Identity (h) p = Neg (a) },\n"
+      "              else_branch = e () => (float[2] q) { q = Relu (h) }>\n}");
+  ox_opt_options o = {.level = OX_LEVEL_BASIC, .verify = true};
+  CHECK_OK(ox_optimize(m, &o));
+  char ops[256];
+  assert_string_equal(bg_ops(m->graph, ops), "If");
+  assert_string_equal(bg_ops(ox_node_body(&m->graph->nodes[0], 0), ops), "Neg");
+  CHECK_OK(ox_graph_verify(m->graph));
+  ox_model_destroy(m);
+}
+
+static void test_an_input_that_is_an_output_keeps_its_identity(void **state) {
+  (void)state;
+  rg_check("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Identity (x) }",
+           OX_LEVEL_ALL, "!identity", "Identity", 0);
+}
+
+static void test_out_of_memory_leaks_nothing(void **state) {
+  (void)state;
+  for (long n = 0;; n++) {
+    counting_alloc c = {.fail_at = -1};
+    ox_model *m;
+    CHECK_OK(ox_model_create(counting_alloc_of(&c), &m));
+    CHECK_OK(ox_model_set_opset(m, "", 17));
+    bg_input(m->graph, "x", OX_F32, "2,N");
+    bg_node(m->graph, "a = Identity(x)"), bg_node(m->graph, "b = Shape(a)"), bg_node(m->graph, "y = Reshape(a, b)");
+    bg_output(m->graph, "y");
+    c.calls = 0;
+    c.fail_at = n;
+    ox_opt_options o = {.level = OX_LEVEL_ALL};
+    ox_status *st = ox_optimize(m, &o);
+    ox_model_destroy(m);
+    assert_int_equal(c.live, 0);
+    if (!st) break;
+    assert_int_equal(ox_status_code(st), OX_OUT_OF_MEMORY);
+    ox_status_free(st);
+    assert_true(n < 10000);
+  }
+}
+
+/* 100 000 nodes: 10 us each would be a second. */
+static void test_large_graphs_take_little_time(void **state) {
+  (void)state;
+  enum { N = 100000 };
+  ox_model *m = bg_model(17);
+  ox_graph *g = m->graph;
+  ox_id v = bg_input(g, "x", OX_F32, "2,3"), x = v, next, n;
+  for (int i = 0; i < N; i++) {
+    static const char *const ops[] = {"Relu", "Identity", "Add", "Neg"};
+    CHECK_OK(ox_graph_add_value(g, "v", &next));
+    CHECK_OK(ox_graph_add_node(g, ops[i % 4], "", "", (ox_id[]){v, x}, i % 4 == 2 ? 2 : 1, &next, 1, &n));
+    v = next;
+  }
+  CHECK_OK(ox_graph_add_output(g, v));
+  ox_opt_options o = {.level = OX_LEVEL_ALL};
+  clock_t start = clock();
+  CHECK_OK(ox_optimize(m, &o));
+  double s = (double)(clock() - start) / CLOCKS_PER_SEC;
+  print_message("%d nodes: %.2f us each\n", N, s * 1e6 / N);
+  if (s > 5) fail_msg("%d nodes took %.2f s", N, s);
+  ox_model_destroy(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_levels),
+      cmocka_unit_test(test_rules_can_be_disabled),
+      cmocka_unit_test(test_counts_and_dumps_are_reported),
+      cmocka_unit_test(test_bodies_are_improved),
+      cmocka_unit_test(test_an_input_that_is_an_output_keeps_its_identity),
+      cmocka_unit_test(test_out_of_memory_leaks_nothing),
+      cmocka_unit_test(test_large_graphs_take_little_time),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opt/fold_test.c - folding, merging and removing, by text before and operators after. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/build_graph.h"
+#include "support/run_graph.h"
+
+#define HEAD "<ir_version: 8, opset_import: [\"\" : 17]> g "
+
+static void test_constants_are_folded(void **state) {
+  (void)state;
+  rg_check(HEAD
+           "(float[3] x) => (float[3] y) <float[3] a = {1, 2, 3}, float b = {2}> {\n"
+           " c = Mul (a, b) d = Neg (c) y = Add (x, d) }",
+           OX_LEVEL_BASIC, "fold", "Add", 0);
+}
+
+static void test_outputs_are_not_folded_away(void **state) {
+  (void)state;
+  rg_check(HEAD "(float[3] x) => (float[3] y, float[3] z) <float[3] a = {1, 2, 3}> { y = Neg (a) z = Relu (x) }",
+           OX_LEVEL_BASIC, "!fold", "Neg Relu", 0);
+}
+
+static void test_random_numbers_are_not_folded(void **state) {
+  (void)state;
+  ox_model *m = rg_read(HEAD
+                        "(float[3] x) => (float[3] y) <float[3] a = {1, 2, 3}> { r = RandomNormalLike (a) "
+                        "s = RandomNormalLike (a) t = Add (r, s) y = Add (x, t) }");
+  ox_opt_options o = {.level = OX_LEVEL_BASIC, .eval = rg_eval, .verify = true};
+  char ops[256];
+  CHECK_OK(ox_optimize(m, &o));
+  assert_string_equal(bg_ops(m->graph, ops), "RandomNormalLike RandomNormalLike Add Add");
+  ox_model_destroy(m);
+}
+
+static void test_huge_results_are_not_folded(void **state) {
+  (void)state;
+  ox_model *m = rg_read(HEAD
+                        "(float[1] x) => (float[N, M] y) <int64[2] s = {100000, 1000}> {\n"
+                        "  c = ConstantOfShape (s) y = Add (x, c) }");
+  ox_opt_options o = {.level = OX_LEVEL_BASIC, .eval = rg_eval, .verify = true, .fold_bytes = 1 << 20};
+  char ops[256];
+  CHECK_OK(ox_optimize(m, &o));
+  assert_string_equal(bg_ops(m->graph, ops), "ConstantOfShape Add");
+  ox_model_destroy(m);
+}
+
+static void test_shapes_are_folded(void **state) {
+  (void)state;
+  rg_check(HEAD
+           "(float[2, 6] x) => (float[A, B] y) <int64[1] i = {1}, int64[1] m = {-1}> {\n"
+           " s = Shape (x) d = Gather (s, i) t = Concat <axis = 0> (d, m) y = Reshape (x, t) }",
+           OX_LEVEL_BASIC, NULL, "Reshape", 0);
+}
+
+static void test_equal_nodes_are_merged(void **state) {
+  (void)state;
+  rg_check(HEAD
+           "(float[3] x) => (float[3] y) <float a = {2}, float b = {2}> {\n"
+           " p = Mul (x, a) q = Mul (x, b) r = Neg (p) s = Neg (q) y = Add (r, s) }",
+           OX_LEVEL_BASIC, "cse", "Mul Neg Add", 0);
+}
+
+static void test_other_attributes_are_not_merged(void **state) {
+  (void)state;
+  rg_check(HEAD
+           "(float[3, 4] x) => (float[3, 4] y, float[4, 3] z) {\n"
+           " a = Transpose <perm = [0, 1]> (x) b = Transpose <perm = [1, 0]> (x) y = Neg (a) z = Neg (b) }",
+           OX_LEVEL_NONE, "!cse", "Transpose Transpose Neg Neg", 0);
+}
+
+static void test_unread_nodes_are_removed(void **state) {
+  (void)state;
+  rg_check(HEAD "(float[3] x) => (float[3] y) { a = Relu (x) b = Neg (a) y = Neg (x) }", OX_LEVEL_BASIC, "dce", "Neg",
+           0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_constants_are_folded),
+      cmocka_unit_test(test_outputs_are_not_folded_away),
+      cmocka_unit_test(test_random_numbers_are_not_folded),
+      cmocka_unit_test(test_huge_results_are_not_folded),
+      cmocka_unit_test(test_shapes_are_folded),
+      cmocka_unit_test(test_equal_nodes_are_merged),
+      cmocka_unit_test(test_other_attributes_are_not_merged),
+      cmocka_unit_test(test_unread_nodes_are_removed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

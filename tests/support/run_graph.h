@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * support/run_graph.h - runs a graph node by node, so that a test can compare what the optimizer changed. */
+#ifndef OX_TESTS_RUN_GRAPH_H
+#define OX_TESTS_RUN_GRAPH_H
+
+#include "opt/opt.h"
+
+/* A model from ONNX's textual syntax; ends the test on an error. */
+ox_model *rg_read(const char *text);
+/* Runs |m| on made-up inputs: unknown dimensions and symbols count as 2, numbers are small and seeded. Outputs in |a|.
+ */
+OX_NODISCARD ox_status *rg_run(ox_model *m, ox_arena *a, ox_tensor *outs);
+/* An evaluator for ox_opt_options. */
+ox_status *rg_eval(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs);
+
+/* Optimizes |text| at |level| with only what it takes, and checks: the live operators afterwards in order (e.g.
+ * "Linear Softmax"), and that the outputs differ by at most |tolerance| relative to their largest. |after| NULL:
+ * nothing but the outputs is checked. |rule|: must have been applied; NULL: not checked. "!name": must not have been.
+ */
+void rg_check(const char *text, ox_opt_level level, const char *rule, const char *after, double tolerance);
+
+#endif
