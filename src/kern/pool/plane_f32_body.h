@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/pool/plane_f32_body.h - sums, maxima and maps over a plane, over the SIMD vocabulary. */
+#include "kern/pool/plane.h"
+#include "kern/simd/math_f32.h"
+
+enum { L = VF32_LANES, WAYS = 4 }; /* four independent sums hide the latency of an addition */
+
+static float sum(const float *x, size_t n) {
+  vf32 s[WAYS] = {vf32_zero(), vf32_zero(), vf32_zero(), vf32_zero()};
+  size_t i = 0;
+  for (; i + WAYS * L <= n; i += WAYS * L)
+    OX_UNROLL for (int j = 0; j < WAYS; j++) s[j] = vf32_add(s[j], vf32_load(x + i + j * L));
+  for (; i < n; i += L) s[0] = vf32_add(s[0], vf32_load_n(x + i, vf32_lanes_at(i, n)));
+  return vf32_sum(vf32_add(vf32_add(s[0], s[1]), vf32_add(s[2], s[3])));
+}
+
+static float largest(const float *x, size_t n) {
+  vf32 low = vf32_splat(-__builtin_inff()), m = low, nan = vf32_zero();
+  size_t i = 0;
+  for (; i + L <= n; i += L) {
+    vf32 v = vf32_load(x + i);
+    m = vf32_max(m, v), nan = vf32_add(nan, vf32_mul(v, vf32_zero())); /* NaN, or inf x 0 */
+  }
+  float best = vf32_hmax(m);
+  for (; i < n; i++) best = x[i] > best || x[i] != x[i] ? x[i] : best;
+  if (vf32_sum(nan) == 0) return best;
+  for (i = 0; i < n; i++) /* rare: NaN or infinity somewhere */
+    if (x[i] != x[i]) return x[i];
+  best = -__builtin_inff();
+  for (i = 0; i < n; i++) best = x[i] > best ? x[i] : best;
+  return best;
+}
+
+static float deviation(const float *x, float mean, size_t n) {
+  vf32 s[WAYS] = {vf32_zero(), vf32_zero(), vf32_zero(), vf32_zero()}, m = vf32_splat(mean);
+  size_t i = 0;
+  for (; i + WAYS * L <= n; i += WAYS * L)
+    OX_UNROLL for (int j = 0; j < WAYS; j++) {
+      vf32 d = vf32_sub(vf32_load(x + i + j * L), m);
+      s[j] = vf32_fma(d, d, s[j]);
+    }
+  float rest = 0;
+  for (; i + L <= n; i += L) {
+    vf32 d = vf32_sub(vf32_load(x + i), m);
+    s[0] = vf32_fma(d, d, s[0]);
+  }
+  for (; i < n; i++) rest += (x[i] - mean) * (x[i] - mean);
+  return vf32_sum(vf32_add(vf32_add(s[0], s[1]), vf32_add(s[2], s[3]))) + rest;
+}
+
+static void affine(float *y, const float *x, float a, float b, size_t n) {
+  vf32 va = vf32_splat(a), vb = vf32_splat(b);
+  for (size_t i = 0; i < n; i += L) {
+    size_t k = vf32_lanes_at(i, n);
+    vf32_store_n(y + i, vf32_fma(va, vf32_load_n(x + i, k), vb), k);
+  }
+}
+
+static void add_squares(float *y, const float *x, size_t n) {
+  for (size_t i = 0; i < n; i += L) {
+    size_t k = vf32_lanes_at(i, n);
+    vf32 v = vf32_load_n(x + i, k);
+    vf32_store_n(y + i, vf32_fma(v, v, vf32_load_n(y + i, k)), k);
+  }
+}
+
+static void damp(float *y, const float *x, const float *s, float a, float b, float power, size_t n) {
+  vf32 va = vf32_splat(a), vb = vf32_splat(b), p = vf32_splat(power);
+  for (size_t i = 0; i < n; i += L) {
+    size_t k = vf32_lanes_at(i, n);
+    vf32 base = vf32_fma(va, vf32_load_n(s + i, k), vb);
+    vf32_store_n(y + i, vf32_mul(vf32_load_n(x + i, k), vf32_exp(vf32_mul(p, vf32_log(base)))), k);
+  }
+}
+
+#define PLANE_PASTE2(a, b) a##b
+#define PLANE_PASTE(a, b) PLANE_PASTE2(a, b)
+#define PLANE_STR2(x) #x
+#define PLANE_STR(x) PLANE_STR2(x)
+extern const ox_plane_variant PLANE_PASTE(ox_plane_f32__, PLANE_ISA);
+const ox_plane_variant PLANE_PASTE(ox_plane_f32__, PLANE_ISA) = {
+    PLANE_NEEDS, "plane_f32_" PLANE_STR(PLANE_ISA), sum, largest, deviation, affine, add_squares, damp};

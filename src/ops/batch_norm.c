@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/batch_norm.c - BatchNormalization of every version. Stage 0 turns each channel's parameters (in training: its
+ * own statistics) into y = a x + b, stage 1 applies it. */
+#include <math.h>
+
+#include "kern/pool/plane.h"
+#include "kern/quant/convert.h"
+#include "ops/shared/tiles.h"
+
+enum { X, SCALE, BIAS, MEAN, VAR };
+
+typedef struct bn_attrs {
+  float epsilon, momentum;
+  int64_t spatial, training_mode, is_test;
+  ox_ints consumed_inputs;
+} bn_attrs;
+
+static const ox_attr_def attr_rows[] = {
+    OX_ATTR_FLOAT(bn_attrs, epsilon, 1e-5f), OX_ATTR_FLOAT(bn_attrs, momentum, 0.9f),
+    OX_ATTR_INT(bn_attrs, spatial, 1),       OX_ATTR_INT(bn_attrs, training_mode, 0),
+    OX_ATTR_INT(bn_attrs, is_test, 0),       OX_ATTR_INTS(bn_attrs, consumed_inputs)};
+
+typedef struct bn_prep {
+  int64_t batch, channels, n; /* n: elements of a channel in one image */
+  int64_t per_tile;           /* planes */
+  bool training;
+} bn_prep;
+
+/* Before version 14, asking for the statistics is what makes it training. */
+static bool is_training(const bn_attrs *a, uint32_t version, uint32_t n_out) {
+  return version >= 14 ? a->training_mode != 0 : n_out > 1 && !a->is_test;
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const ox_shape *x = &c->in[X]->shape;
+  const bn_attrs *a = c->attrs;
+  ox_shape channels = {.rank = 1, .dim = {x->rank >= 2 ? x->dim[1] : x->rank == 1 ? 1 : -1}};
+  if (c->op_version < 9 && !a->spatial) channels = ox_shape_unknown();
+  for (uint32_t i = SCALE; i <= VAR; i++) {
+    const ox_shape *s = &c->in[i]->shape;
+    if (s->rank < 0 || channels.rank < 0) continue;
+    if (s->rank != 1 || (s->dim[0] >= 0 && channels.dim[0] >= 0 && s->dim[0] != channels.dim[0]))
+      return ox_fail(OX_SHAPE_MISMATCH, "input %u must have one element per channel", (unsigned)i);
+  }
+  ox_infer_out(c, 0, c->in[X]->dtype, x);
+  for (uint32_t i = 1; i < 5; i++) ox_infer_out(c, i, c->in[MEAN]->dtype, &c->in[MEAN]->shape);
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const bn_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[X]->shape;
+  bn_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  p->training = is_training(a, c->op_version, c->n_out);
+  bool whole = c->op_version < 9 && !a->spatial; /* every element of an image is a channel of its own */
+  p->batch = x->rank ? x->dim[0] : 1;
+  p->channels = x->rank < 2 ? 1 : whole ? ox_shape_span(x, 1, x->rank) : x->dim[1];
+  p->n = x->rank < 2 || whole ? 1 : ox_shape_span(x, 2, x->rank);
+  for (uint32_t i = SCALE; i <= VAR; i++)
+    if (ox_shape_count(&c->in[i]->shape) != p->channels)
+      return ox_fail(OX_SHAPE_MISMATCH, "BatchNormalization: input %u has %lld elements, wanted %lld", (unsigned)i,
+                     (long long)ox_shape_count(&c->in[i]->shape), (long long)p->channels);
+  p->per_tile = OX_MAX(OX_TILE_CHEAP / OX_MAX(p->n, 1), 1);
+  c->n_stages = 2, c->n_tiles[0] = p->training ? p->channels : 1;
+  c->n_tiles[1] = p->n ? ox_tile_count(p->batch * p->channels, p->per_tile) : 0;
+  c->shared_bytes = (size_t)p->channels * 2 * sizeof(double);
+  return NULL;
+}
+
+/* Mean and variance of channel |ch| over the batch. */
+static void statistics(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch, double *mean, double *var) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  double block[OX_CONVERT_BLOCK], count = (double)(p->batch * p->n);
+  *mean = *var = 0;
+  for (int pass = 0; pass < 2; pass++) {
+    double sum = 0;
+    for (int64_t b = 0; b < p->batch; b++)
+      for (int64_t i = 0; i < p->n; i += OX_CONVERT_BLOCK) {
+        size_t n = (size_t)OX_MIN(p->n - i, OX_CONVERT_BLOCK);
+        cv->load_f64[c->in[X]->dtype](c->in[X]->data, (size_t)((b * p->channels + ch) * p->n + i), n, block);
+        for (size_t j = 0; j < n; j++) sum += pass ? (block[j] - *mean) * (block[j] - *mean) : block[j];
+      }
+    *(pass ? var : mean) = sum / count;
+  }
+}
+
+static void put(const ox_kernel_ctx *c, uint32_t out, int64_t at, double v) {
+  if (ox_ctx_wants(c, out))
+    ox_convert_select(c->isa)->store_f64[c->out[out]->dtype](&v, c->out[out]->data, (size_t)at, 1, NULL);
+}
+
+static void channel(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch) {
+  const bn_attrs *a = c->attrs;
+  double v[5], *ab = (double *)c->shared + 2 * ch;
+  for (uint32_t i = SCALE; i <= VAR; i++)
+    ox_convert_select(c->isa)->load_f64[c->in[i]->dtype](c->in[i]->data, (size_t)ch, 1, &v[i]);
+  if (p->training) {
+    double mean, var, m = (double)a->momentum;
+    statistics(c, p, ch, &mean, &var);
+    put(c, 1, ch, v[MEAN] * m + mean * (1 - m)), put(c, 2, ch, v[VAR] * m + var * (1 - m));
+    put(c, 3, ch, mean), put(c, 4, ch, var);
+    v[MEAN] = mean, v[VAR] = var;
+  } else {
+    put(c, 1, ch, v[MEAN]), put(c, 2, ch, v[VAR]), put(c, 3, ch, v[MEAN]), put(c, 4, ch, v[VAR]);
+  }
+  ab[0] = v[SCALE] / sqrt(v[VAR] + (double)a->epsilon);
+  ab[1] = v[BIAS] - v[MEAN] * ab[0];
+}
+
+static void apply(const ox_kernel_ctx *c, const bn_prep *p, int64_t plane, int64_t first, int64_t count) {
+  const double *ab = (const double *)c->shared + 2 * (plane % p->channels);
+  const ox_convert *cv = ox_convert_select(c->isa);
+  size_t at = (size_t)(plane * p->n + first);
+  if (c->in[X]->dtype == OX_F32) {
+    ox_plane_select(c->isa)->affine((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at, (float)ab[0],
+                                    (float)ab[1], (size_t)count);
+    return;
+  }
+  double block[OX_CONVERT_BLOCK];
+  for (int64_t i = 0; i < count; i += OX_CONVERT_BLOCK) {
+    size_t n = (size_t)OX_MIN(count - i, OX_CONVERT_BLOCK);
+    cv->load_f64[c->in[X]->dtype](c->in[X]->data, at + (size_t)i, n, block);
+    for (size_t j = 0; j < n; j++) block[j] = block[j] * ab[0] + ab[1];
+    cv->store_f64[c->in[X]->dtype](block, c->out[0]->data, at + (size_t)i, n, NULL);
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)scratch;
+  const bn_prep *p = c->prep;
+  if (stage == 0) {
+    int64_t begin = p->training ? tiles.begin : 0, end = p->training ? tiles.end : p->channels;
+    for (int64_t ch = begin; ch < end; ch++) channel(c, p, ch);
+    return NULL;
+  }
+  int64_t end = OX_MIN(tiles.end * p->per_tile, p->batch * p->channels);
+  for (int64_t i = tiles.begin * p->per_tile; i < end; i++) apply(c, p, i, 0, p->n);
+  return NULL;
+}
+
+static const ox_op_def defs[] = {
+    {.name = "BatchNormalization", .since = 1, .types = {OX_T_FLOAT}, .min_in = 5, .max_in = 5, .min_out = 1,
+     .max_out = 5, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(bn_attrs), .infer = infer, .prepare = prepare,
+     .run = run, .inplace = 1},
+};
+const ox_op_set ox_ops_batch_norm = {defs, OX_COUNT(defs)};
