@@ -30,6 +30,7 @@ typedef struct run {
   lane_word *own;
   uint32_t slot_index, lane, worker;
   uint32_t done; /* finished, not yet subtracted from pending */
+  uint32_t ran;  /* finished, in all */
 } run;
 
 /* Takes up to |grain| blocks from the front of our own lane; 0 if it is empty. Relaxed: the blocks' fields were
@@ -101,7 +102,7 @@ static void drain_own(run *r, uint32_t begin, uint32_t n) {
   ox_loop_slot *slot = r->slot;
   for (; n; n = claim(r->own, has_failed(slot) ? MOST_BLOCKS : slot->grain, &begin)) {
     run_blocks(slot, begin, n, r->worker);
-    r->done += n;
+    r->done += n, r->ran += n;
   }
 }
 
@@ -115,7 +116,7 @@ static uint32_t report(run *r) {
 
 static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   ox_loop_slot *slot = &pool->slots[slot_index];
-  run r = {pool, slot, &pool->workers[index]->lanes[slot_index].range, slot_index, index, index, 0};
+  run r = {pool, slot, &pool->workers[index]->lanes[slot_index].range, slot_index, index, index, 0, 0};
   uint32_t begin, n = steal(&r, &slot->range0, &begin);
   if (!n) {
     /* nothing with the owner: the others may have some, if the loop is still on */
@@ -230,10 +231,15 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
   atomic_store_explicit(&slot->pending, n, memory_order_relaxed);
   /* P1; the first claim is ours before anybody looks. n >= 2 and grain <= n / 64, so the range is not empty. */
   atomic_exchange_explicit(&slot->range0, pack(grain, n), memory_order_seq_cst);
-  if (ox_pool_any_asleep(pool)) ox_pool_wake(pool, OX_MIN(n - 1, 2)); /* P2 */
+  bool cold = ox_pool_any_asleep(pool); /* P2 */
+  ox_cold_loop cold_loop;
+  if (OX_UNLIKELY(cold)) {
+    cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles);
+    if (cold_loop.woke) ox_pool_wake(pool, OX_MIN(n - 1, 2));
+  }
 
   n_owned++;
-  run r = {pool, slot, &slot->range0, slot_index, 0, worker, 0};
+  run r = {pool, slot, &slot->range0, slot_index, 0, worker, 0, 0};
   uint32_t begin = 0, claimed = grain;
   do {
     drain_own(&r, begin, claimed);
@@ -241,6 +247,7 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
   } while (claimed);
   finish(&r);
   n_owned--;
+  if (OX_UNLIKELY(cold)) ox_cold_end(&pool->cold, &cold_loop, r.ran, n);
   ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with set_error */
   atomic_store_explicit(&slot->busy, 0, memory_order_release);              /* pairs with take_slot */
   return st;

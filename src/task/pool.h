@@ -24,6 +24,7 @@
 #include "base/macros.h"
 #include "base/status.h"
 #include "onyx/task.h"
+#include "task/cold.h"
 #include "task/loop.h"
 #include "task/thread.h"
 
@@ -39,6 +40,7 @@ typedef struct ox_worker {
   _Alignas(OX_CACHE_LINE) atomic_uint parked; /* futex word: 1 while asleep */
   atomic_int waker_cpu;                       /* where the last one who woke us ran */
   atomic_int avoids;                          /* the processor we were told to stay away from; -1: none */
+  atomic_uint_least64_t woken_ns;             /* when that was */
   int thread_id;                              /* set before the first sleep */
   uint32_t index;                             /* 1 .. size-1; the caller of a loop is 0 */
   ox_pool *pool;
@@ -74,6 +76,7 @@ struct ox_pool {
   /* Threads that wait for a task and sleep (task.h). */
   _Alignas(OX_CACHE_LINE) atomic_uint n_waiting;
   atomic_uint wait_epoch;
+  ox_cold cold;
   ox_worker *workers[OX_POOL_MAX]; /* [0] is NULL; made when first needed, stable until destroy */
 };
 

@@ -16,16 +16,16 @@ struct ox_task_chunk {
   ox_task tasks[CHUNK_TASKS];
 };
 
-static bool try_lock(ox_task_queue *q) {
-  return !atomic_load_explicit(&q->lock, memory_order_relaxed) &&
-         !atomic_exchange_explicit(&q->lock, 1, memory_order_acquire); /* pairs with unlock */
+static bool try_lock(atomic_uint *lock) {
+  return !atomic_load_explicit(lock, memory_order_relaxed) &&
+         !atomic_exchange_explicit(lock, 1, memory_order_acquire); /* pairs with unlock */
 }
-static void unlock(ox_task_queue *q) { atomic_store_explicit(&q->lock, 0, memory_order_release); }
+static void unlock(atomic_uint *lock) { atomic_store_explicit(lock, 0, memory_order_release); }
 
-/* |own| or, if its lock is taken, the next one that is free. */
+/* Locks |own| or, if its lock is taken, the next one that is free. */
 static ox_task_queue *lock_any(ox_pool *pool, uint32_t own) {
   for (uint32_t i = own, tries = 0;; i = (i + 1) % pool->n_queues) {
-    if (try_lock(&pool->queues[i])) return &pool->queues[i];
+    if (try_lock(&pool->queues[i].lock)) return &pool->queues[i];
     if (++tries % (4 * pool->n_queues) == 0) ox_thread_yield();
   }
 }
@@ -56,7 +56,7 @@ static void append(ox_task_queue *q, ox_task *first, ox_task *last, uint32_t n) 
 void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n_tasks, uint32_t n_units) {
   ox_task_queue *q = lock_any(pool, own);
   append(q, first, last, n_tasks);
-  unlock(q);
+  unlock(&q->lock);
   if (ox_pool_any_asleep(pool)) { /* P2 */
     ox_pool_wake(pool, OX_MIN(n_units, 2u));
   } else if (atomic_load_explicit(&pool->n_waiting, memory_order_seq_cst)) {
@@ -95,19 +95,19 @@ ox_claim ox_queue_claim(ox_pool *pool, uint32_t own) {
   for (uint32_t k = 0; k < pool->n_queues; k++) {
     uint32_t i = (own + k) % pool->n_queues;
     ox_task_queue *q = &pool->queues[i];
-    if (!atomic_load_explicit(&q->count, memory_order_relaxed) || !try_lock(q)) continue;
+    if (!atomic_load_explicit(&q->count, memory_order_relaxed) || !try_lock(&q->lock)) continue;
     if (!q->head) {
-      unlock(q);
+      unlock(&q->lock);
       continue;
     }
     c = take_front(pool, q);
     ox_task *first, *last;
     uint32_t moved = i == own || c.more ? 0 : detach(q, &first, &last);
-    unlock(q);
+    unlock(&q->lock);
     if (moved) {
       q = lock_any(pool, own);
       append(q, first, last, moved);
-      unlock(q);
+      unlock(&q->lock);
     }
     return c;
   }
@@ -120,9 +120,16 @@ bool ox_queue_any(const ox_pool *pool) {
   return false;
 }
 
+static ox_task_queue *lock_spares(ox_pool *pool, uint32_t own) {
+  for (uint32_t i = own, tries = 0;; i = (i + 1) % pool->n_queues) {
+    if (try_lock(&pool->queues[i].spare_lock)) return &pool->queues[i];
+    if (++tries % (4 * pool->n_queues) == 0) ox_thread_yield();
+  }
+}
+
 /* Puts a chain of spares back. The queue is usually out of them, or the chain is one task. */
 static void add_spares(ox_pool *pool, uint32_t own, ox_task *first) {
-  ox_task_queue *q = lock_any(pool, own);
+  ox_task_queue *q = lock_spares(pool, own);
   ox_task *spare = atomic_load_explicit(&q->spare, memory_order_relaxed);
   if (spare) {
     ox_task *last = first;
@@ -130,7 +137,7 @@ static void add_spares(ox_pool *pool, uint32_t own, ox_task *first) {
     last->next = spare;
   }
   atomic_store_explicit(&q->spare, first, memory_order_relaxed);
-  unlock(q);
+  unlock(&q->spare_lock);
 }
 
 static ox_task *new_chunk(ox_pool *pool, uint32_t own) {
@@ -152,10 +159,10 @@ static ox_task *new_chunk(ox_pool *pool, uint32_t own) {
 ox_task *ox_queue_new_task(ox_pool *pool, uint32_t own) {
   for (uint32_t k = 0; k < pool->n_queues; k++) {
     ox_task_queue *q = &pool->queues[(own + k) % pool->n_queues];
-    if (!atomic_load_explicit(&q->spare, memory_order_relaxed) || !try_lock(q)) continue;
+    if (!atomic_load_explicit(&q->spare, memory_order_relaxed) || !try_lock(&q->spare_lock)) continue;
     ox_task *t = atomic_load_explicit(&q->spare, memory_order_relaxed);
     if (t) atomic_store_explicit(&q->spare, k ? NULL : t->next, memory_order_relaxed);
-    unlock(q);
+    unlock(&q->spare_lock);
     if (!t) continue;
     if (k && t->next) add_spares(pool, own, t->next);
     return t;
@@ -164,10 +171,10 @@ ox_task *ox_queue_new_task(ox_pool *pool, uint32_t own) {
 }
 
 void ox_queue_free_task(ox_pool *pool, uint32_t own, ox_task *task) {
-  ox_task_queue *q = lock_any(pool, own);
+  ox_task_queue *q = lock_spares(pool, own);
   task->next = atomic_load_explicit(&q->spare, memory_order_relaxed);
   atomic_store_explicit(&q->spare, task, memory_order_relaxed);
-  unlock(q);
+  unlock(&q->spare_lock);
 }
 
 void ox_queue_free_all(ox_pool *pool) {

@@ -45,6 +45,7 @@ static void steer(ox_worker *w, int cpu) {
 static void rouse(ox_worker *w, int cpu) {
   atomic_store_explicit(&w->waker_cpu, cpu, memory_order_relaxed);
   if (atomic_load_explicit(&w->pool->steers, memory_order_relaxed)) steer(w, cpu);
+  atomic_store_explicit(&w->woken_ns, ox_thread_now_ns(), memory_order_relaxed);
   atomic_store_explicit(&w->parked, 0, memory_order_seq_cst); /* pairs with the load in sleep_until_woken */
   ox_park_wake(&w->parked, 0);
 }
@@ -110,12 +111,14 @@ static uint64_t spin_budget(const ox_worker *w) {
   return ox_pool_is_crowded(pool) ? SPIN_CROWDED_NS : w->spin_ns;
 }
 
-/* Short naps ask for longer spinning, long ones for shorter. */
+/* Work that came soon after we fell asleep asks for longer spinning, long naps for shorter. Not every loop wakes us
+ * (cold.h), so the gap between loops counts if it is shorter than the nap. */
 static void adapt(ox_worker *w, uint64_t nap_ns) {
-  if (nap_ns < NAP_SHORT_NS)
-    w->spin_ns = OX_MIN(w->spin_ns * 2, (uint32_t)SPIN_MOST_NS);
-  else if (nap_ns > NAP_LONG_NS)
+  uint64_t gap_ns = atomic_load_explicit(&w->pool->cold.gap_ns, memory_order_relaxed);
+  if (nap_ns > NAP_LONG_NS)
     w->spin_ns = OX_MAX(w->spin_ns / 2, (uint32_t)SPIN_LEAST_NS);
+  else if (OX_MIN(nap_ns, gap_ns) < NAP_SHORT_NS)
+    w->spin_ns = OX_MIN(w->spin_ns * 2, (uint32_t)SPIN_MOST_NS);
 }
 
 void ox_worker_main(void *worker) {
@@ -135,7 +138,9 @@ void ox_worker_main(void *worker) {
     uint64_t start = ox_thread_now_ns();
     sleep_until_woken(w);
     check_place(w);
-    adapt(w, ox_thread_now_ns() - start);
+    uint64_t now = ox_thread_now_ns(), woken = atomic_load_explicit(&w->woken_ns, memory_order_relaxed);
+    if (woken > start && woken < now) ox_cold_woken(&pool->cold, now - woken);
+    adapt(w, now - start);
   }
   if (ox_queue_any(pool)) ox_pool_wake(pool, 1); /* the wake that let us go may have been for this */
   self.pool = NULL, self.index = 0;

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/cold.c - learns which loops are worth a wake. */
+#include "task/cold.h"
+
+#include "base/macros.h"
+#include "task/thread.h"
+
+enum { PAUSE_NS = 1000 * 1000, WAKE_GUESS_NS = 20 * 1000, WAKE_MOST_NS = 100 * 1000 };
+
+static uint64_t get(const atomic_uint_least64_t *a) { return atomic_load_explicit(a, memory_order_relaxed); }
+static void set(atomic_uint_least64_t *a, uint64_t v) { atomic_store_explicit(a, v, memory_order_relaxed); }
+
+static uint64_t key_of(ox_tile_fn fn, const void *ctx, int64_t n_tiles) {
+  uint64_t h = (uint64_t)(uintptr_t)fn * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)ctx;
+  h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u + (uint64_t)n_tiles;
+  h = (h ^ h >> 32) * 0x94d049bb133111ebu;
+  return (h ^ h >> 31) | 1;
+}
+
+/* Below this a helper comes too late to shorten the loop: half of it must be longer than the wake. */
+static uint64_t worth_ns(const ox_cold *cold) {
+  uint64_t wake = atomic_load_explicit(&cold->wake_ns, memory_order_relaxed);
+  return (wake ? OX_MIN(wake, (uint64_t)WAKE_MOST_NS) : WAKE_GUESS_NS) * 3;
+}
+
+ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles) {
+  ox_cold_loop loop = {key_of(fn, ctx, n_tiles), ox_thread_now_ns(), true};
+  uint64_t gap = loop.start_ns - get(&cold->last_ns);
+  set(&cold->gap_ns, gap);
+  if (gap > PAUSE_NS) set(&cold->spent_ns, 0);
+  uint64_t row = get(&cold->rows[loop.key % OX_COLD_ROWS]), expected = row >> 32 << 6;
+  bool known = (uint32_t)row == (uint32_t)(loop.key >> 32);
+  loop.woke = !known || get(&cold->spent_ns) + expected >= worth_ns(cold);
+  if (loop.woke) set(&cold->spent_ns, 0);
+  return loop;
+}
+
+void ox_cold_end(ox_cold *cold, const ox_cold_loop *loop, uint32_t ran, uint32_t n) {
+  uint64_t now = ox_thread_now_ns(), alone = (now - loop->start_ns) / OX_MAX(ran, 1) * n;
+  set(&cold->last_ns, now);
+  if (!loop->woke) {
+    set(&cold->spent_ns, get(&cold->spent_ns) + (now - loop->start_ns));
+  } else {
+    /* The wake itself is in the measured time. */
+    uint64_t wake = atomic_load_explicit(&cold->wake_ns, memory_order_relaxed);
+    alone = alone > wake ? alone - wake / 2 : alone;
+  }
+  uint64_t units = OX_MIN(alone >> 6, (uint64_t)UINT32_MAX);
+  set(&cold->rows[loop->key % OX_COLD_ROWS], units << 32 | (uint32_t)(loop->key >> 32));
+}
+
+void ox_cold_woken(ox_cold *cold, uint64_t ns) {
+  uint64_t old = atomic_load_explicit(&cold->wake_ns, memory_order_relaxed);
+  ns = OX_MIN(ns, (uint64_t)WAKE_MOST_NS) + 1;
+  atomic_store_explicit(&cold->wake_ns, (uint32_t)(old ? (7 * old + ns) / 8 : ns), memory_order_relaxed);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/cold.h - is this loop worth waking somebody for?
+ * Waking costs the caller a system call, 3 us on a plain machine and 15 in a guest, and the sleeper arrives long after
+ * (60 us in a guest): a loop shorter than that only pays. So each loop that finds workers asleep is timed and
+ * remembered by its function, context and size; next time a short one runs without them. A run of short loops wakes
+ * them too, as soon as together they took as long as one that is worth it. A loop seen for the first time wakes: it may
+ * be long. */
+#ifndef OX_TASK_COLD_H
+#define OX_TASK_COLD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "onyx/task.h"
+
+enum { OX_COLD_ROWS = 256 };
+
+/* All relaxed: a lost update costs a wake too many or too few. */
+typedef struct ox_cold {
+  atomic_uint_least64_t rows[OX_COLD_ROWS]; /* {duration / 64 ns:32, tag:32} */
+  atomic_uint_least64_t last_ns;            /* when the last such loop ended */
+  atomic_uint_least64_t gap_ns;             /* between the last two of them */
+  atomic_uint_least64_t spent_ns;           /* by those without helpers since the last wake or pause */
+  atomic_uint wake_ns; /* from a wake to the sleeper's first step, running mean; 0: not known yet */
+} ox_cold;
+
+typedef struct ox_cold_loop {
+  uint64_t key, start_ns;
+  bool woke;
+} ox_cold_loop;
+
+/* Before: |woke| of the result says whether to wake. */
+ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles);
+/* After: the caller itself ran |ran| of |n| blocks. */
+void ox_cold_end(ox_cold *cold, const ox_cold_loop *loop, uint32_t ran, uint32_t n);
+/* A sleeper took its first step |ns| after its wake. */
+void ox_cold_woken(ox_cold *cold, uint64_t ns);
+
+#endif
