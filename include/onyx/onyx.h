@@ -62,7 +62,11 @@ OX_API void ox_value_release(ox_value *v);
 /* What the value is; never NULL. The data of a tensor may be written while no run uses it. */
 OX_API const ox_tensor *ox_value_get(const ox_value *v);
 OX_API void *ox_value_data(ox_value *v);
-/* Reads a serialized TensorProto (also SequenceProto, OptionalProto, MapProto by |kind|). */
+/* Writes |v| as a TensorProto, SequenceProto, MapProto ... called |name|; a non-zero return of |write| is FAIL. */
+OX_API OX_NODISCARD ox_status *ox_value_serialize(const ox_value *v, const char *name,
+                                                  int (*write)(void *ctx, const void *bytes, size_t n), void *ctx);
+/* Reads a serialized TensorProto; |kind| OX_SEQUENCE: SequenceProto, OX_MAP: MapProto, OX_SPARSE: SparseTensorProto,
+ * OX_NONE_VALUE: OptionalProto. The result owns its memory. */
 OX_API OX_NODISCARD ox_status *ox_value_parse(ox_env *env, uint32_t kind, const void *bytes, size_t n, ox_value **out_value);
 
 /* ---- sessions ---- */

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "inputs.h"
+#include "model.h"
 
 typedef struct {
   double load_ms, first_ms;
@@ -69,49 +68,26 @@ static void print(const bench_times *b, bool json) {
 }
 
 static int run(int argc, char **argv) {
-  bool json = false;
-  const char *threads = NULL, *seconds = NULL, *level = NULL;
-  cli_list paths = {.n = 0}, providers = {.n = 0}, dims = {.n = 0};
-  const cli_option options[] = {
-      {"--threads", NULL, &threads, NULL}, {"--seconds", NULL, &seconds, NULL},     {"--level", NULL, &level, NULL},
-      {"--json", &json, NULL, NULL},       {"--provider", NULL, NULL, &providers}, {"--dim", NULL, NULL, &dims},
-  };
-  long long n_threads = 0, optimize = OX_OPTIMIZE_ALL;
-  double secs = 3;
-  static cli_providers specs;
   static cli_inputs in;
-  if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, &paths)) return EXIT_USAGE;
-  if (!cli_parse_int("--threads", threads, 0, &n_threads) || !cli_parse_double("--seconds", seconds, &secs) ||
-      !cli_parse_int("--level", level, 0, &optimize) || !cli_providers_parse(&providers, &specs))
-    return EXIT_USAGE;
-  if (paths.n != 1) {
-    fprintf(stderr, "onyx bench: wants one model or folder (see onyx bench --help)\n");
-    return EXIT_USAGE;
-  }
-  ox_env *env = NULL;
-  ox_session *s = NULL;
-  ox_session_opts opts;
-  ox_session_opts_init(&opts);
-  opts.n_threads = (uint32_t)n_threads, opts.optimize = (uint32_t)optimize;
-  opts.providers = specs.specs, opts.n_providers = specs.n;
-  char path[4096];
-  snprintf(path, sizeof path, cli_is_dir(paths.items[0]) ? "%s/model.onnx" : "%s", paths.items[0]);
+  static cli_model m;
+  const char *seconds = NULL;
+  const cli_option options[] = {CLI_MODEL_ROWS(&m), {"--seconds", NULL, &seconds, NULL}};
+  double secs = 3;
   bench_times b = {0};
-  ox_status *st = ox_env_create(NULL, &env);
-  double start = cli_now_ms();
-  if (!st) st = ox_session_create_file(env, path, &opts, &s);
-  b.load_ms = cli_now_ms() - start;
-  if (!st) st = cli_is_dir(paths.items[0]) ? cli_inputs_from_dir(env, s, paths.items[0], &in) : cli_inputs_random(env, s, 0, &dims, &in);
-  if (!st) st = measure(s, &in, secs, &b);
+  if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, &m.paths)) return EXIT_USAGE;
+  if (!cli_parse_double("--seconds", seconds, &secs)) return EXIT_USAGE;
+  int code = cli_model_open(&m, "bench", false);
+  b.load_ms = m.load_ms;
+  ox_status *st = code == EXIT_OK ? cli_model_inputs(&m, &in) : NULL;
+  if (code == EXIT_OK && !st) st = measure(m.session, &in, secs, &b);
   ox_shape shapes[CLI_MOST];
-  for (size_t i = 0; !st && i < in.n; i++) shapes[i] = ox_value_get(in.values[i])->shape;
-  if (!st) st = ox_session_plan(s, shapes, in.n, &b.workspace);
-  if (!st) print(&b, json);
-  int code = st ? cli_fail(st) : EXIT_OK;
+  for (size_t i = 0; i < in.n; i++) shapes[i] = ox_value_get(in.values[i])->shape;
+  if (code == EXIT_OK && !st) st = ox_session_plan(m.session, shapes, in.n, &b.workspace);
+  if (code == EXIT_OK && !st) print(&b, m.json);
+  if (st) code = cli_fail(st);
   cli_inputs_release(&in);
   free(b.times);
-  ox_session_release(s);
-  ox_env_release(env);
+  cli_model_close(&m);
   return code;
 }
 
@@ -120,10 +96,6 @@ const cli_command cmd_bench = {
     "usage: onyx bench MODEL|DIR [options]\n\n"
     "Loads the model, runs it once, then again and again. A DIR holds model.onnx and test_data_set_0/; a MODEL gets random\n"
     "inputs.\n\n"
-    "  --threads N     threads (0: as many as the machine allows)\n"
-    "  --seconds S     how long to measure (3)\n"
-    "  --dim NAME=N    size of a symbolic dimension; may be repeated\n"
-    "  --level L       0 none, 1 basic, 2 extended, 3 all optimizations (3)\n"
-    "  --provider NAME[:k=v,...]  ask this provider first; may be repeated\n"
-    "  --json          load_ms first_ms median_ms p90_ms p99_ms min_ms runs peak_rss_mb workspace_bytes\n",
+    "  --seconds S         how long to measure (3)\n" CLI_MODEL_HELP
+    "  JSON keys: load_ms first_ms median_ms p90_ms p99_ms min_ms runs peak_rss_mb workspace_bytes\n",
     run};

@@ -61,6 +61,22 @@ static bool numbers_equal(const ox_tensor *got, const ox_tensor *want, const cli
   return false;
 }
 
+/* For quantized models, whose outputs are compared by direction and by their largest element. */
+static bool directions_equal(const ox_tensor *got, const ox_tensor *want, double least, char *why, size_t n) {
+  int64_t count = ox_tensor_count(want), top_g = 0, top_w = 0;
+  double gg = 0, ww = 0, gw = 0;
+  for (int64_t i = 0; i < count; i++) {
+    double g = ox_tensor_element(got, i), w = ox_tensor_element(want, i);
+    gg += g * g, ww += w * w, gw += g * w;
+    if (g > ox_tensor_element(got, top_g)) top_g = i;
+    if (w > ox_tensor_element(want, top_w)) top_w = i;
+  }
+  double cosine = gg == 0 && ww == 0 ? 1 : gw / sqrt(gg * ww);
+  if (top_g == top_w && cosine >= least) return true;
+  snprintf(why, n, "largest element at %lld, wanted %lld; cosine %.6f", (long long)top_g, (long long)top_w, cosine);
+  return false;
+}
+
 static bool items_equal(const ox_tensor *got, const ox_tensor *want, const cli_tolerance *tol, char *why, size_t n) {
   for (int64_t i = 0; i < want->shape.dim[0]; i++)
     if (!cli_equal(((const ox_tensor *const *)got->data)[i], ((const ox_tensor *const *)want->data)[i], tol, why, n)) {
@@ -91,5 +107,5 @@ bool cli_equal(const ox_tensor *got, const ox_tensor *want, const cli_tolerance 
   if (got->kind == OX_SEQUENCE) return items_equal(got, want, tol, why, n);
   if (want->dtype == OX_STRING) return strings_equal(got, want, why, n);
   ox_tensor g = as_reals(got), w = as_reals(want);
-  return numbers_equal(&g, &w, tol, why, n);
+  return tol->cosine > 0 ? directions_equal(&g, &w, tol->cosine, why, n) : numbers_equal(&g, &w, tol, why, n);
 }

@@ -4,7 +4,8 @@
 
 #include "cli.h"
 
-static const cli_command *const commands[] = {&cmd_bench, &cmd_test};
+static const cli_command *const commands[] = {&cmd_run,     &cmd_bench,    &cmd_test,     &cmd_info,
+                                             &cmd_profile, &cmd_optimize, &cmd_providers};
 
 static int usage(FILE *to, int code) {
   fprintf(to, "onyx %s - runs ONNX models\n\nusage: onyx COMMAND [ARGUMENTS]\n\n", ox_version());

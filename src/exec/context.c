@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "exec/control.h"
+#include "exec/bodies.h"
 #include "exec/lifetimes.h"
 
 /* Results of shape arithmetic are computed once per signature; anything larger is left to the run. */

@@ -48,7 +48,7 @@ struct ox_step {
   ox_type *type_values;   /* n_in + n_out */
   ox_id *frees;           /* dynamic roots that die after this step */
   uint32_t n_frees;
-  struct ox_control *control; /* exec/control.h */
+  struct ox_control *control; /* exec/bodies.h */
 };
 
 /* What the whole process of one top-level run shares with its bodies. */

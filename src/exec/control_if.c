@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * exec/control_if.c - If (ONNX 1..25): runs one of two bodies; its outputs become the node's. */
-#include "exec/control.h"
+#include "exec/bodies.h"
 
 ox_status *ox_if_run(ox_context *c, ox_step *s) {
   const ox_tensor *cond = ox_control_input(c, s, 0);

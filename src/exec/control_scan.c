@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "exec/control.h"
+#include "exec/bodies.h"
 
 typedef struct {
   ox_body *body;

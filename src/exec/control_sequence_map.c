@@ -2,7 +2,7 @@
  * exec/control_sequence_map.c - SequenceMap (ONNX 17): the body for each item of the first sequence. */
 #include <string.h>
 
-#include "exec/control.h"
+#include "exec/bodies.h"
 
 /* Items outlive the body's context: they move to the run's memory. */
 static ox_status *keep_item(ox_context *c, const ox_tensor *from, const ox_tensor **out_item) {

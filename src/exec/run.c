@@ -4,7 +4,7 @@
 
 #include "base/macros.h"
 #include "exec/context.h"
-#include "exec/control.h"
+#include "exec/bodies.h"
 
 /* ---- services for kernels ---- */
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/write.h"
 #include "session/session.h"
 
 size_t ox_session_input_count(const ox_session *s) { return s->n_inputs; }
@@ -89,6 +90,22 @@ void ox_session_nodes(const ox_session *s,
     const ox_node *n = ox_graph_node(s->plan->graph, s->plan->units[i].node);
     fn(ctx, n->op, n->domain, n->name, s->plan->units[i].provider);
   }
+}
+
+typedef struct {
+  int (*write)(void *ctx, const void *bytes, size_t n);
+  void *ctx;
+} caller_sink;
+
+static ox_status *pass_on(void *ctx, const void *bytes, size_t n) {
+  const caller_sink *c = ctx;
+  return c->write(c->ctx, bytes, n) ? ox_fail(OX_FAIL, "writing was stopped by the caller") : NULL;
+}
+
+ox_status *ox_session_write(const ox_session *s, int as_text, int (*write)(void *ctx, const void *bytes, size_t n), void *ctx) {
+  caller_sink c = {write, ctx};
+  if (as_text) return ox_fail(OX_NOT_IMPLEMENTED, "text");
+  return ox_model_write(s->model, (ox_sink){pass_on, &c});
 }
 
 void ox_session_size(const ox_session *s, uint64_t *out_parameters, uint64_t *out_bytes, uint64_t *out_nodes) {

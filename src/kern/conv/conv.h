@@ -52,15 +52,18 @@ typedef struct ox_conv_variant {
   /* The same with channels in lanes: for few pixels. c is overwritten; k is whole: first and last are ignored, and so
    * are bias, z, lo, hi (finish follows). */
   void (*mul_few)(const ox_conv_mul *m);
-  /* dst[i] = src[i * stride] where 0 <= first + i * stride < n, else 0; src is the row's start (input |first| may be
+  /* dst[i] = src[first + i * stride] where that index is in [0, n), else |pad|; src is the row's start (input |first| may be
    * negative). Writes exactly len floats. */
-  void (*row)(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len);
+  void (*row)(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len,
+              float pad);
   /* Rows k0..k1 of B, pixels p0..p1, of one image and group. */
   void (*gather)(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1, int64_t p0,
                  int64_t p1);
   /* dst[i] = clamp(bias + sum over t of w[t] * src[off[t] + i] + z[i]); z may be NULL. */
   void (*taps)(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, float bias,
                const float *z, float lo, float hi, size_t len);
+  /* dst[i] = the largest of src[off[t] + i]. */
+  void (*taps_max)(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t len);
   /* y[r][i] = act(y[r][i] + bias[r] + z[r][i]) for rows x n; bias and z may be NULL. */
   void (*finish)(const ox_act *act, float *y, size_t ldy, const float *bias, const float *z, size_t rows, size_t n);
 } ox_conv_variant;
@@ -98,6 +101,9 @@ struct ox_conv_plan {
   int64_t phase_len[OX_CONV_AXES];
   int64_t tap_min[OX_CONV_AXES];
   int64_t tile_ch;
+  bool pool_max;            /* maximum instead of weighted sum */
+  bool one_filter;          /* all channels share the weights of the first */
+  float pad;                /* what lies outside the input */
   int32_t *tap_off; /* [n_taps] into the phase planes */
   bool by_row;
   /* the answer */
@@ -122,6 +128,8 @@ void ox_conv_pack_weights(float *dst, const float *w, int64_t oc, int64_t k, int
 /* Fills |p| but for p->tap_off, which needs p->table_bytes from the caller, filled by ox_conv_plan_tables.
  * The taps of |g| must outlive the plan. False: a size overflows. Depends on shapes and variant only. */
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v);
+/* A maximum over windows of each plane: g->ic and g->oc are 1, no weights, bias or residual. */
+bool ox_conv_plan_max(ox_conv_plan *p, const ox_conv_geom *g, const ox_conv_variant *v);
 void ox_conv_plan_tables(ox_conv_plan *p, void *memory);
 /* Tiles [begin, end) of a stage. */
 void ox_conv_run(const ox_conv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,

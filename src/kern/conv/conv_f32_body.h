@@ -193,7 +193,8 @@ OX_INLINE void inner_copy(float *d, const float *s, int64_t stride, int64_t len)
   }
 }
 
-OX_INLINE void row_copy(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len) {
+OX_INLINE void row_copy(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len,
+                        float pad) {
   int64_t lo = 0, hi = len; /* outputs [lo, hi) lie inside the row */
   if (first < 0) lo = stride == 1 ? -first : (-first + stride - 1) / stride;
   if (lo > len) lo = len;
@@ -202,16 +203,16 @@ OX_INLINE void row_copy(float *dst, const float *src, int64_t first, int64_t n, 
   if (hi > len) hi = len;
   if (hi < lo) hi = lo;
   int64_t i = 0;
-  for (; i < lo; i++) dst[i] = 0;
+  for (; i < lo; i++) dst[i] = pad;
   const float *s = src + (first + lo * stride);
   float *d = dst + lo;
   int64_t m = hi - lo;
   inner_copy(d, s, stride, m);
-  for (i = hi; i < len; i++) dst[i] = 0;
+  for (i = hi; i < len; i++) dst[i] = pad;
 }
 
-static void row(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len) {
-  row_copy(dst, src, first, n, stride, len);
+static void row(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len, float pad) {
+  row_copy(dst, src, first, n, stride, len, pad);
 }
 
 /* Stretches of consecutive output pixels of one output row. */
@@ -260,7 +261,7 @@ OX_INLINE void gather_stride(const ox_conv_plan *p, const float *x, float *dst, 
       else if (first >= 0 && first + (len - 1) * stride < width)
         inner_copy(o, rows[i] + first, stride, len);
       else
-        row_copy(o, rows[i], first, width, stride, len);
+        row_copy(o, rows[i], first, width, stride, len, 0);
     }
     for (float *end = dst + OX_MIN(OX_ROUND_UP((size_t)(p1 - p0), L), ld); o < end; o++)
       *o = 0; /* lanes past the last pixel */
@@ -323,6 +324,20 @@ static void taps(float *dst, const float *src, const int32_t *off, const float *
 #undef CONV_TAPS
 }
 
+OX_INLINE void max_step(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t tail, int nv) {
+  vf32 acc[4];
+  OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_load(src + off[0] + j * L);
+  for (size_t t = 1; t < n_taps; t++)
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_max(acc[j], vf32_load(src + off[t] + j * L));
+  OX_UNROLL for (int j = 0; j < nv; j++) vf32_store_n(dst + j * L, acc[j], j == nv - 1 ? tail : L);
+}
+
+static void taps_max(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t len) {
+  size_t i = 0;
+  for (; len - i >= 4 * L; i += 4 * L) max_step(dst + i, src + i, off, n_taps, L, 4);
+  for (; i < len; i += L) max_step(dst + i, src + i, off, n_taps, vf32_lanes_at(i, len), 1);
+}
+
 /* ---- epilogue ---- */
 
 OX_INLINE void finish_as(ox_act act, float *y, size_t ldy, const float *bias, const float *z, size_t rows, size_t n) {
@@ -362,4 +377,4 @@ static void finish(const ox_act *act, float *y, size_t ldy, const float *bias, c
 #define CONV_STR(x) CONV_STR2(x)
 extern const ox_conv_variant CONV_NAME(ox_conv_f32__);
 const ox_conv_variant CONV_NAME(ox_conv_f32__) = {
-    CONV_NEEDS, "conv_f32_" CONV_STR(CONV_ISA), L, CONV_NV *L, CONV_FEW_NV *L, mul, mul_few, row, gather, taps, finish};
+    CONV_NEEDS, "conv_f32_" CONV_STR(CONV_ISA), L, CONV_NV *L, CONV_FEW_NV *L, mul, mul_few, row, gather, taps, taps_max, finish};

@@ -193,6 +193,12 @@ bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act
   return true;
 }
 
+bool ox_conv_plan_max(ox_conv_plan *p, const ox_conv_geom *g, const ox_conv_variant *v) {
+  if (!ox_conv_plan_init(p, g, &(ox_act){OX_ACT_NONE, 0, 0}, v)) return false;
+  p->pool_max = true, p->pad = -__builtin_inff();
+  return true;
+}
+
 void ox_conv_plan_tables(ox_conv_plan *p, void *memory) {
   if (p->mode != OX_CONV_DEPTHWISE) return;
   const ox_conv_geom *g = &p->g;

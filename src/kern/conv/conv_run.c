@@ -88,10 +88,18 @@ static void phase_planes(const ox_conv_plan *p, const float *x, const int64_t *o
           for (int64_t h = 0; h < len[1]; h++, planes += len[2]) {
             int64_t id = base[0] + d * s[0] + fd, ih = base[1] + h * s[1] + fh;
             if ((uint64_t)id >= (uint64_t)g->in[0] || (uint64_t)ih >= (uint64_t)g->in[1])
-              memset(planes, 0, (size_t)len[2] * sizeof(float));
+              for (int64_t i = 0; i < len[2]; i++) planes[i] = p->pad;
             else
-              p->v->row(planes, x + (id * g->in[1] + ih) * g->in[2], base[2] + fw, g->in[2], s[2], len[2]);
+              p->v->row(planes, x + (id * g->in[1] + ih) * g->in[2], base[2] + fw, g->in[2], s[2], len[2], p->pad);
           }
+}
+
+static void reduce_taps(const ox_conv_plan *p, float *dst, const float *src, const float *w, float bias, const float *z,
+                        int64_t len, bool clamp) {
+  size_t n_taps = (size_t)(p->g.n_taps[0] * p->g.n_taps[1] * p->g.n_taps[2]);
+  float lo = clamp ? p->lo : -__builtin_inff(), hi = clamp ? p->hi : __builtin_inff();
+  if (p->pool_max) p->v->taps_max(dst, src, p->tap_off, n_taps, (size_t)len);
+  else p->v->taps(dst, src, p->tap_off, w, n_taps, bias, z, lo, hi, (size_t)len);
 }
 
 /* One block of one output channel (unit = (image * groups + group) * oc + channel). */
@@ -107,12 +115,11 @@ static void depthwise_block(const ox_conv_plan *p, const ox_conv_args *a, int64_
   int64_t planes = g->stride[0] * g->stride[1] * g->stride[2] * len[0] * len[1] * len[2];
   if (fill) phase_planes(p, a->x + unit / g->oc * p->in_pixels, o0, scratch);
   float *flat = scratch + planes + OX_CONV_PANEL * 8;
-  const float *w = a->w + channel * n_taps;
-  float bias = a->bias ? a->bias[channel] : 0, lo = p->lo, hi = p->hi;
+  const float *w = a->w + (p->one_filter ? 0 : channel * n_taps);
+  float bias = a->bias ? a->bias[channel] : 0;
   if (!p->by_row) {
     int64_t all = ((n[0] - 1) * len[1] + n[1] - 1) * len[2] + n[2];
-    if (a->z) lo = -__builtin_inff(), hi = __builtin_inff();
-    p->v->taps(flat, scratch, p->tap_off, w, (size_t)n_taps, bias, NULL, lo, hi, (size_t)all);
+    reduce_taps(p, flat, scratch, w, bias, NULL, all, !a->z);
   }
   for (int64_t d = 0; d < n[0]; d++)
     for (int64_t h = 0; h < n[1]; h++) {
@@ -120,9 +127,9 @@ static void depthwise_block(const ox_conv_plan *p, const ox_conv_args *a, int64_
       int64_t at = unit * p->pixels + ((o0[0] + d) * g->out[1] + o0[1] + h) * g->out[2] + o0[2];
       const float *z = a->z ? a->z + at : NULL;
       if (p->by_row) {
-        p->v->taps(a->y + at, scratch + from, p->tap_off, w, (size_t)n_taps, bias, z, lo, hi, (size_t)n[2]);
+        reduce_taps(p, a->y + at, scratch + from, w, bias, z, n[2], true);
       } else {
-        p->v->row(a->y + at, flat + from, 0, n[2], 1, n[2]);
+        p->v->row(a->y + at, flat + from, 0, n[2], 1, n[2], 0);
         if (z) {
           ox_act clamp = {OX_ACT_CLIP, p->lo, p->hi};
           p->v->finish(&clamp, a->y + at, 0, NULL, z, 1, (size_t)n[2]);

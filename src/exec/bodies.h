@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/control.h - operators with bodies: If, Loop, Scan, SequenceMap. A body is a plan of its own; its contexts are
+ * exec/bodies.h - operators with bodies: If, Loop, Scan, SequenceMap. A body is a plan of its own; its contexts are
  * kept per shape signature by the node that owns it. */
-#ifndef OX_EXEC_CONTROL_H
-#define OX_EXEC_CONTROL_H
+#ifndef OX_EXEC_BODIES_H
+#define OX_EXEC_BODIES_H
 
 #include "exec/context.h"
 

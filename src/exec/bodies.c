@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/control.c - bodies: binding, contexts per signature, copying results out. */
-#include "exec/control.h"
+ * exec/bodies.c - bodies: binding, contexts per signature, copying results out. */
+#include "exec/bodies.h"
 
 #include <string.h>
 

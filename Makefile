@@ -1,0 +1,57 @@
+# Two commands matter: `make run` builds and shows a network at work, `make test` installs what the tests need and runs them.
+BUILD ?= build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+CMAKE_FLAGS ?=
+PYTHON ?= /usr/bin/python3
+LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
+CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
+
+.PHONY: all run test install asan tsan fuzz check-layers clean deps deps-test format
+
+all: deps
+	@$(CONFIGURE) -B $(BUILD) >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+run: all
+	@sh examples/run_demo.sh $(BUILD)
+
+test: deps-test check-layers
+	@$(CONFIGURE) -B $(BUILD) -DONYX_TESTS=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+	@sh tools/run_tests.sh $(BUILD)
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+# Unit tests under the sanitizers, each in a build folder of its own.
+asan: deps-test
+	@$(CONFIGURE) -B $(BUILD)-asan -DONYX_TESTS=ON -DONYX_SANITIZE=address,undefined >/dev/null
+	@cmake --build $(BUILD)-asan -j $(JOBS)
+	@cd $(BUILD)-asan && ctest --output-on-failure -j $(JOBS)
+
+tsan: deps-test
+	@$(CONFIGURE) -B $(BUILD)-tsan -DONYX_TESTS=ON -DONYX_SANITIZE=thread >/dev/null
+	@cmake --build $(BUILD)-tsan -j $(JOBS)
+	@cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS)
+
+FUZZ_SECONDS ?= 600
+fuzz: deps
+	@CC=clang $(CONFIGURE) -B $(BUILD)-fuzz -DONYX_FUZZ=ON >/dev/null
+	@cmake --build $(BUILD)-fuzz -j $(JOBS)
+	@sh tools/run_fuzz.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+check-layers:
+	@$(PYTHON) tools/check_layers.py
+
+deps:
+	@sh tools/need.sh gcc cmake ninja=ninja-build pkg-config
+
+deps-test: deps
+	@sh tools/need.sh python3 /usr/include/cmocka.h=libcmocka-dev
+
+format:
+	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'include/*.h' | xargs clang-format -i
+
+clean:
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/npy.h - NumPy's .npy files (format 1.0 and 2.0; numpy.lib.format). */
+#ifndef OX_CLI_NPY_H
+#define OX_CLI_NPY_H
+
+#include "cli.h"
+
+/* Little-endian, C order. False with the reason in |why|. */
+bool npy_read(ox_env *env, const char *path, ox_value **out_value, char *why, size_t n_why);
+/* False if the type has no NumPy name (bfloat16, strings ...) or the file cannot be written. */
+bool npy_write(const char *path, const ox_tensor *t, char *why, size_t n_why);
+
+#endif

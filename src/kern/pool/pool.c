@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/pool/pool.c - pools over planes of doubles, any number of axes. */
+#include "kern/pool/pool.h"
+
+#include <math.h>
+
+int64_t ox_pool_count(const ox_pool *p, int a, int64_t o) {
+  int64_t first = o * p->stride[a] - p->lo[a], n = 0;
+  int64_t least = p->include_pad ? -p->lo[a] : 0, end = p->in[a] + (p->include_pad ? p->hi[a] : 0);
+  for (int64_t t = 0; t < p->kernel[a]; t++) {
+    int64_t i = first + t * p->dilation[a];
+    n += i >= least && i < end;
+  }
+  return n;
+}
+
+/* Advances the odometer |at| over |end|; false when it wraps. */
+static bool step(int64_t *at, const int64_t *end, int axes) {
+  for (int a = axes; a-- > 0;) {
+    if (++at[a] < end[a]) return true;
+    at[a] = 0;
+  }
+  return false;
+}
+
+typedef struct best {
+  double value;
+  int64_t index, n;
+} best;
+
+static best window(const ox_pool *p, const double *x, const int64_t *o) {
+  best b = {p->kind == OX_POOL_MAX ? -INFINITY : 0, -1, 0};
+  int64_t t[OX_WINDOW_AXES] = {0};
+  do {
+    int64_t at = 0, column = 0, pitch = 1;
+    bool inside = true;
+    for (int a = 0; a < p->axes && inside; a++) {
+      int64_t i = o[a] * p->stride[a] - p->lo[a] + t[a] * p->dilation[a];
+      inside = i >= 0 && i < p->in[a];
+      at = at * p->in[a] + i, column += i * pitch, pitch *= p->in[a];
+    }
+    if (!inside) continue;
+    double v = x[at];
+    if (p->kind == OX_POOL_AVERAGE) b.value += v;
+    else if (p->kind == OX_POOL_LP) b.value += p->p == 1 ? fabs(v) : p->p == 2 ? v * v : pow(fabs(v), p->p);
+    else if (b.index < 0 || v > b.value) b.value = v, b.index = p->column_major ? column : at;
+  } while (step(t, p->kernel, p->axes));
+  return b;
+}
+
+void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index) {
+  int64_t o[OX_WINDOW_AXES] = {0}, i = 0;
+  for (int a = 0; a < p->axes; a++)
+    if (p->out[a] == 0) return;
+  do {
+    best b = window(p, x, o);
+    if (p->kind == OX_POOL_AVERAGE) {
+      int64_t n = 1;
+      for (int a = 0; a < p->axes; a++) n *= ox_pool_count(p, a, o[a]);
+      b.value = n ? b.value / (double)n : 0;
+    } else if (p->kind == OX_POOL_LP) {
+      b.value = p->p == 1 ? b.value : p->p == 2 ? sqrt(b.value) : pow(b.value, 1 / p->p);
+    }
+    if (index) index[i] = b.index;
+    y[i++] = b.value;
+  } while (step(o, p->out, p->axes));
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/pool/pool.h - pools over planes of doubles, any number of axes: the reference, and what serves the types and
+ * outputs that the float32 tiles of kern/conv do not. */
+#ifndef OX_KERN_POOL_POOL_H
+#define OX_KERN_POOL_POOL_H
+
+#include "kern/pool/window.h"
+
+typedef enum ox_pool_kind { OX_POOL_MAX, OX_POOL_AVERAGE, OX_POOL_LP } ox_pool_kind;
+
+typedef struct ox_pool {
+  ox_pool_kind kind;
+  int axes;
+  bool include_pad;  /* AVERAGE: count padding (but nothing beyond it) */
+  bool column_major; /* MAX: indices count the first axis fastest */
+  double p;          /* LP */
+  int64_t in[OX_WINDOW_AXES], out[OX_WINDOW_AXES];
+  int64_t kernel[OX_WINDOW_AXES], stride[OX_WINDOW_AXES], dilation[OX_WINDOW_AXES], lo[OX_WINDOW_AXES],
+      hi[OX_WINDOW_AXES];
+} ox_pool;
+
+/* One plane. |index|: where each maximum lies in the plane (-1: the window saw no input); may be NULL. */
+void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index);
+/* How many elements output |o| of axis |a| averages over. */
+int64_t ox_pool_count(const ox_pool *p, int a, int64_t o);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/reduce/fold.c - walks the dimensions; the arithmetic is in reduce.h. Two walks: along contiguous folded runs
+ * (rows), or over contiguous kept runs with a vector of accumulators (columns). */
+#include "kern/reduce/fold.h"
+
+#include <math.h>
+
+#include "base/macros.h"
+#include "kern/quant/convert.h"
+
+enum { BLOCK = OX_FOLD_BATCH };
+
+static bool is_float(uint32_t dtype) {
+  return dtype == OX_F32 || dtype == OX_F64 || dtype == OX_F16 || dtype == OX_BF16;
+}
+static size_t size_of(uint32_t dtype) {
+  switch (dtype) {
+    case OX_F64:
+    case OX_I64:
+    case OX_U64:
+      return 8;
+    case OX_F32:
+    case OX_I32:
+    case OX_U32:
+      return 4;
+    case OX_F16:
+    case OX_BF16:
+    case OX_I16:
+    case OX_U16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+void ox_fold_plan_init(ox_fold_plan *p, const ox_shape *shape, const bool *fold_axis) {
+  *p = (ox_fold_plan){.outputs = 1, .length = 1};
+  int64_t stride = 1;
+  int last = -1;                               /* sort of the dimension below: 0 kept, 1 folded */
+  for (int d = shape->rank - 1; d >= 0; d--) { /* innermost first; reversed below */
+    int64_t extent = shape->dim[d], at = stride;
+    stride *= extent;
+    *(fold_axis[d] ? &p->length : &p->outputs) *= extent;
+    if (extent == 1) continue;
+    int *n = fold_axis[d] ? &p->n_folded : &p->n_kept;
+    int64_t *dim = fold_axis[d] ? p->folded : p->kept;
+    int64_t *step = fold_axis[d] ? p->folded_stride : p->kept_stride;
+    if (last < 0) p->columns = !fold_axis[d];
+    if (last == (int)fold_axis[d])
+      dim[*n - 1] *= extent;
+    else
+      dim[*n] = extent, step[*n] = at, (*n)++;
+    last = fold_axis[d];
+  }
+}
+
+ox_fold_acc ox_fold_identity(ox_fold f, uint32_t dtype) {
+  static const int64_t least[OX_DTYPE_COUNT] = {
+      [OX_I8] = INT8_MIN, [OX_I16] = INT16_MIN, [OX_I32] = INT32_MIN, [OX_I64] = INT64_MIN};
+  static const int64_t most[OX_DTYPE_COUNT] = {
+      [OX_I8] = INT8_MAX,    [OX_I16] = INT16_MAX,  [OX_I32] = INT32_MAX, [OX_I64] = INT64_MAX, [OX_U8] = UINT8_MAX,
+      [OX_U16] = UINT16_MAX, [OX_U32] = UINT32_MAX, [OX_U64] = -1,        [OX_BOOL] = 1};
+  bool fl = is_float(dtype);
+  switch (f) {
+    case OX_FOLD_PROD:
+      return fl ? (ox_fold_acc){.f = 1} : (ox_fold_acc){.i = 1};
+    case OX_FOLD_MAX:
+      return fl ? (ox_fold_acc){.f = -INFINITY} : (ox_fold_acc){.i = least[dtype]};
+    case OX_FOLD_MIN:
+      return fl ? (ox_fold_acc){.f = INFINITY} : (ox_fold_acc){.i = most[dtype]};
+    default:
+      return fl ? (ox_fold_acc){.f = 0} : (ox_fold_acc){.i = 0};
+  }
+}
+
+static double join_f64(ox_fold f, double a, double b) {
+  switch (f) {
+    case OX_FOLD_PROD:
+      return a * b;
+    case OX_FOLD_MAX:
+      return a != a ? a : b > a || b != b ? b : a;
+    case OX_FOLD_MIN:
+      return a != a ? a : b < a || b != b ? b : a;
+    default:
+      return a + b;
+  }
+}
+
+ox_fold_acc ox_fold_join(ox_fold f, uint32_t dtype, ox_fold_acc a, ox_fold_acc b) {
+  if (is_float(dtype)) return (ox_fold_acc){.f = join_f64(f, a.f, b.f)};
+  ox_fold g = f == OX_FOLD_ABS || f == OX_FOLD_SQUARE ? OX_FOLD_SUM : f; /* the parts are mapped already */
+  return (ox_fold_acc){.i = ox_fold_i64_row(g, a.i, &b.i, 1, dtype == OX_U64)};
+}
+
+/* Where output |o|'s elements begin. */
+static int64_t base_of(const ox_fold_plan *p, int64_t o) {
+  int64_t off = 0;
+  for (int d = 0; d < p->n_kept; d++) off += o % p->kept[d] * p->kept_stride[d], o /= p->kept[d];
+  return off;
+}
+
+/* A walk over folded elements in row-major order, in runs along the innermost folded dimension. */
+typedef struct {
+  int64_t index[OX_MAX_RANK], off;
+} walk;
+
+static void walk_to(const ox_fold_plan *p, int64_t r, walk *w) {
+  w->off = 0;
+  for (int d = 0; d < p->n_folded; d++) {
+    w->index[d] = r % p->folded[d], r /= p->folded[d];
+    w->off += w->index[d] * p->folded_stride[d];
+  }
+}
+
+static void walk_on(const ox_fold_plan *p, int64_t run, walk *w) {
+  w->index[0] += run, w->off += run * p->folded_stride[0];
+  for (int d = 0; d < p->n_folded && w->index[d] == p->folded[d]; d++) {
+    w->off -= w->index[d] * p->folded_stride[d], w->index[d] = 0;
+    if (d + 1 < p->n_folded) w->index[d + 1]++, w->off += p->folded_stride[d + 1];
+  }
+}
+
+/* ---- rows ---- */
+static ox_fold_acc fold_run(const ox_fold_job *j, ox_fold f, const char *x, int64_t n, double shift, ox_fold_acc acc) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  if (j->dtype == OX_F32)
+    return (ox_fold_acc){.f = join_f64(f, acc.f, t->row[f]((const float *)x, (size_t)n, (float)shift))};
+  if (j->dtype == OX_F64)
+    return (ox_fold_acc){.f = join_f64(f, acc.f, ox_fold_f64_row(f, (const double *)x, (size_t)n, shift))};
+  const ox_convert *cv = ox_convert_select(j->isa);
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    size_t m = (size_t)OX_MIN(n - i, BLOCK);
+    if (is_float(j->dtype)) {
+      float block[BLOCK];
+      cv->load_f32[j->dtype](x, (size_t)i, m, block);
+      acc.f = join_f64(f, acc.f, t->row[f](block, m, (float)shift));
+    } else {
+      int64_t block[BLOCK];
+      cv->load_i64[j->dtype](x, (size_t)i, m, block);
+      acc.i = ox_fold_i64_row(f, acc.i, block, m, j->dtype == OX_U64);
+    }
+  }
+  return acc;
+}
+
+static void fold_rows(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                      const double *shift, ox_fold_acc *acc) {
+  const ox_fold_plan *p = j->plan;
+  size_t size = size_of(j->dtype);
+  int64_t last = p->n_folded ? p->folded[0] : 1;
+  walk start;
+  walk_to(p, begin, &start);
+  for (int64_t k = 0; k < n; k++) {
+    const char *x = (const char *)j->data + (size_t)base_of(p, out + k) * size;
+    walk w = start;
+    acc[k] = ox_fold_identity(f, j->dtype);
+    for (int64_t r = begin; r < end;) {
+      int64_t run = OX_MIN(p->n_folded ? last - w.index[0] : 1, end - r);
+      acc[k] = fold_run(j, f, x + (size_t)w.off * size, run, shift ? shift[k] : 0, acc[k]);
+      walk_on(p, run, &w);
+      r += run;
+    }
+  }
+}
+
+/* ---- columns ---- */
+/* |width| accumulators side by side. Floats gather OX_FOLD_ROWS rows in |part|, then move to |wide|. */
+typedef struct {
+  const ox_fold_job *j;
+  const ox_reduce_table *t;
+  const ox_convert *cv;
+  ox_fold f;
+  bool through_f32;
+  size_t width;
+  int rows;
+  float part[BLOCK], shift32[BLOCK];
+  double shift64[BLOCK];
+  ox_fold_acc wide[BLOCK];
+} column_state;
+
+static void reset_part(column_state *s) {
+  float v = (float)ox_fold_identity(s->f, OX_F32).f;
+  for (size_t i = 0; i < s->width; i++) s->part[i] = v;
+  s->rows = 0;
+}
+
+static void flush(column_state *s) {
+  if (!s->through_f32 || !s->rows) return;
+  for (size_t i = 0; i < s->width; i++) s->wide[i].f = join_f64(s->f, s->wide[i].f, (double)s->part[i]);
+  reset_part(s);
+}
+
+static void add_row(column_state *s, const char *x, size_t n) {
+  uint32_t t = s->j->dtype;
+  if (!s->through_f32) {
+    int64_t block[BLOCK];
+    if (t == OX_F64) {
+      ox_fold_f64_column(s->f, &s->wide[0].f, (const double *)x, n, s->shift64);
+    } else {
+      s->cv->load_i64[t](x, 0, n, block);
+      ox_fold_i64_column(s->f, &s->wide[0].i, block, n, t == OX_U64);
+    }
+    return;
+  }
+  float block[BLOCK];
+  if (t != OX_F32) s->cv->load_f32[t](x, 0, n, block);
+  s->t->column[s->f](s->part, t == OX_F32 ? (const float *)x : block, n, s->shift32);
+  /* products leave float's range quickly: they move after each row */
+  if (++s->rows == OX_FOLD_ROWS || s->f == OX_FOLD_PROD) flush(s);
+}
+
+/* Columns [first, first + n) of the innermost kept dimension. Narrow ones: |group| whole rows count as one wide row. */
+static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t pitch, int64_t n, int64_t group,
+                       int64_t begin, int64_t end, const double *shift, ox_fold_acc *acc) {
+  const ox_fold_plan *p = j->plan;
+  size_t size = size_of(j->dtype);
+  column_state s;
+  s.j = j, s.f = f, s.rows = 0, s.width = (size_t)(n * group);
+  s.t = ox_reduce_select(j->isa), s.cv = ox_convert_select(j->isa);
+  s.through_f32 = is_float(j->dtype) && j->dtype != OX_F64;
+  if (s.through_f32) reset_part(&s);
+  for (size_t i = 0; i < s.width; i++) {
+    s.wide[i] = ox_fold_identity(f, j->dtype);
+    s.shift64[i] = shift ? shift[(int64_t)i % n] : 0, s.shift32[i] = (float)s.shift64[i];
+  }
+  walk w;
+  walk_to(p, begin, &w);
+  for (int64_t r = begin; r < end;) {
+    int64_t run = OX_MIN(p->n_folded ? p->folded[0] - w.index[0] : 1, end - r);
+    for (int64_t i = 0; i < run; i += group)
+      add_row(&s, x + (size_t)(w.off + i * pitch) * size, (size_t)(n * OX_MIN(group, run - i)));
+    walk_on(p, run, &w);
+    r += run;
+  }
+  flush(&s);
+  for (int64_t k = 0; k < n; k++) {
+    acc[k] = s.wide[k];
+    for (int64_t g = 1; g < group; g++) acc[k] = ox_fold_join(f, j->dtype, acc[k], s.wide[k + g * n]);
+  }
+}
+
+void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                 const double *shift, ox_fold_acc *acc) {
+  const ox_fold_plan *p = j->plan;
+  if (!p->columns) {
+    fold_rows(j, f, out, n, begin, end, shift, acc);
+    return;
+  }
+  int64_t row = p->kept[0];
+  while (n > 0) {
+    int64_t column = out % row, m = OX_MIN(n, row - column), group = 1;
+    if (m == row && p->n_folded && p->folded_stride[0] == row) group = OX_MAX(OX_MIN(BLOCK / row, p->folded[0]), 1);
+    fold_piece(j, f, (const char *)j->data + (size_t)base_of(p, out) * size_of(j->dtype), row, m, group, begin, end,
+               shift, acc);
+    out += m, n -= m, acc += m;
+    if (shift) shift += m;
+  }
+}

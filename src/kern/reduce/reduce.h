@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/reduce/reduce.h - folding rows into a number and adding rows onto an accumulator, for float, double and int64.
+ * Float sums are taken in blocks whose sums add up in double: the error does not grow with the length. */
+#ifndef OX_KERN_REDUCE_REDUCE_H
+#define OX_KERN_REDUCE_REDUCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cpu.h"
+
+/* What is folded: SUM x, ABS |x|, SQUARE x^2 and EXP exp(x - shift) add up; PROD multiplies; MAX and MIN pass NaN on.
+ */
+typedef enum ox_fold {
+  OX_FOLD_SUM,
+  OX_FOLD_ABS,
+  OX_FOLD_SQUARE,
+  OX_FOLD_EXP,
+  OX_FOLD_PROD,
+  OX_FOLD_MAX,
+  OX_FOLD_MIN,
+  OX_FOLD_COUNT
+} ox_fold;
+
+/* Rows that columns() may add to one float accumulator before its caller moves the sum to double. */
+enum { OX_FOLD_ROWS = 32 };
+
+typedef struct ox_reduce_table {
+  ox_isa needs;
+  const char *name;
+  /* the fold of n floats; of none: 0 for sums, 1 for PROD, -inf for MAX, inf for MIN */
+  double (*row[OX_FOLD_COUNT])(const float *x, size_t n, float shift);
+  /* acc[j] = acc[j] fold x[j]; EXP takes its shift per column */
+  void (*column[OX_FOLD_COUNT])(float *acc, const float *x, size_t n, const float *shift);
+} ox_reduce_table;
+
+const ox_reduce_table *ox_reduce_select(ox_isa have);
+
+/* The same on doubles. */
+double ox_fold_f64_row(ox_fold f, const double *x, size_t n, double shift);
+void ox_fold_f64_column(ox_fold f, double *acc, const double *x, size_t n, const double *shift);
+/* On int64, wrapping; |is_unsigned|: MAX and MIN compare as uint64. No EXP. */
+int64_t ox_fold_i64_row(ox_fold f, int64_t acc, const int64_t *x, size_t n, int is_unsigned);
+void ox_fold_i64_column(ox_fold f, int64_t *acc, const int64_t *x, size_t n, int is_unsigned);
+
+#endif

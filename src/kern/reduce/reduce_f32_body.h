@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/reduce/reduce_f32_body.h - float folds over the vocabulary. */
+#include "kern/reduce/reduce.h"
+
+static inline vf32 map_sum(vf32 x, vf32 shift) { return (void)shift, x; }
+static inline vf32 map_abs(vf32 x, vf32 shift) { return (void)shift, vf32_abs(x); }
+static inline vf32 map_square(vf32 x, vf32 shift) { return (void)shift, vf32_mul(x, x); }
+static inline vf32 map_exp(vf32 x, vf32 shift) { return vf32_exp(vf32_sub(x, shift)); }
+
+/* Elements summed in float before the block's sum goes to double: each of the lanes sums a few dozen at most. */
+enum { BLOCK = 2048 };
+
+#define SUM_ROW(name)                                                                                   \
+  static double row_##name(const float *x, size_t n, float shift) {                                     \
+    vf32 s = vf32_splat(shift);                                                                         \
+    double total = 0;                                                                                   \
+    while (n > 0) {                                                                                     \
+      size_t m = n < BLOCK ? n : BLOCK, i = 0;                                                          \
+      vf32 a = vf32_zero(), b = a, c = a, d = a;                                                        \
+      for (; i + 4 * VF32_LANES <= m; i += 4 * VF32_LANES) {                                            \
+        a = vf32_add(a, map_##name(vf32_load(x + i), s));                                               \
+        b = vf32_add(b, map_##name(vf32_load(x + i + VF32_LANES), s));                                  \
+        c = vf32_add(c, map_##name(vf32_load(x + i + 2 * VF32_LANES), s));                              \
+        d = vf32_add(d, map_##name(vf32_load(x + i + 3 * VF32_LANES), s));                              \
+      }                                                                                                 \
+      for (; i < m; i += VF32_LANES) {                                                                  \
+        size_t k = vf32_lanes_at(i, m);                                                                 \
+        a = vf32_add(a, vf32_select(vm32_first(k), map_##name(vf32_load_n(x + i, k), s), vf32_zero())); \
+      }                                                                                                 \
+      total += (double)vf32_sum(vf32_add(vf32_add(a, b), vf32_add(c, d)));                              \
+      x += m, n -= m;                                                                                   \
+    }                                                                                                   \
+    return total;                                                                                       \
+  }
+SUM_ROW(sum)
+SUM_ROW(abs)
+SUM_ROW(square)
+SUM_ROW(exp)
+
+static double row_prod(const float *x, size_t n, float shift) {
+  double p = 1;
+  (void)shift;
+  for (size_t i = 0; i < n; i++) p *= (double)x[i];
+  return p;
+}
+
+#define BEST_ROW(name, none)                                                          \
+  static double row_##name(const float *x, size_t n, float shift) {                   \
+    vf32 a = vf32_splat(none), b = a;                                                 \
+    size_t i = 0;                                                                     \
+    (void)shift;                                                                      \
+    for (; i + 2 * VF32_LANES <= n; i += 2 * VF32_LANES) {                            \
+      a = vf32_##name##_nan(a, vf32_load(x + i));                                     \
+      b = vf32_##name##_nan(b, vf32_load(x + i + VF32_LANES));                        \
+    }                                                                                 \
+    for (; i < n; i += VF32_LANES) {                                                  \
+      size_t k = vf32_lanes_at(i, n);                                                 \
+      a = vf32_##name##_nan(a, vf32_select(vm32_first(k), vf32_load_n(x + i, k), a)); \
+    }                                                                                 \
+    a = vf32_##name##_nan(a, b);                                                      \
+    return vm32_any(vf32_isnan(a)) ? NAN : (double)vf32_h##name(a);                   \
+  }
+BEST_ROW(max, -INFINITY)
+BEST_ROW(min, INFINITY)
+
+#define COLUMN(name, fold)                                                                              \
+  static void column_##name(float *acc, const float *x, size_t n, const float *shift) {                 \
+    size_t i = 0;                                                                                       \
+    (void)shift;                                                                                        \
+    for (; i + VF32_LANES <= n; i += VF32_LANES) {                                                      \
+      vf32 v = vf32_load(x + i), a = vf32_load(acc + i), s = SHIFT(shift + i, VF32_LANES);              \
+      (void)s;                                                                                          \
+      vf32_store(acc + i, fold);                                                                        \
+    }                                                                                                   \
+    if (i < n) {                                                                                        \
+      vf32 v = vf32_load_n(x + i, n - i), a = vf32_load_n(acc + i, n - i), s = SHIFT(shift + i, n - i); \
+      (void)s;                                                                                          \
+      vf32_store_n(acc + i, fold, n - i);                                                               \
+    }                                                                                                   \
+  }
+#define SHIFT(p, k) vf32_zero()
+COLUMN(sum, vf32_add(a, v))
+COLUMN(abs, vf32_add(a, vf32_abs(v)))
+COLUMN(square, vf32_add(a, vf32_mul(v, v)))
+COLUMN(prod, vf32_mul(a, v))
+COLUMN(max, vf32_max_nan(a, v))
+COLUMN(min, vf32_min_nan(a, v))
+#undef SHIFT
+#define SHIFT(p, k) vf32_load_n(p, k)
+COLUMN(exp, vf32_add(a, vf32_exp(vf32_sub(v, s))))
+
+const ox_reduce_table REDUCE_NAME = {
+    .needs = REDUCE_NEEDS,
+    .name = REDUCE_ISA,
+    .row = {row_sum, row_abs, row_square, row_exp, row_prod, row_max, row_min},
+    .column = {column_sum, column_abs, column_square, column_exp, column_prod, column_max, column_min},
+};

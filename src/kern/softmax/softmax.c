@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/softmax/softmax.c - picks the float versions for an instruction set; the double version. */
+#include "kern/softmax/softmax.h"
+
+#include <math.h>
+
+#define OX_SOFTMAX(isa, suffix) extern const ox_softmax_table ox_softmax__##suffix;
+#include "kern/softmax/softmax_variants.inc"
+#undef OX_SOFTMAX
+
+const ox_softmax_table *ox_softmax_select(ox_isa have) {
+#define OX_SOFTMAX(isa, suffix) \
+  if (((isa) & ~have) == 0) return &ox_softmax__##suffix;
+#include "kern/softmax/softmax_variants.inc"
+#undef OX_SOFTMAX
+  return NULL;
+}
+
+void ox_softmax_f64(const double *x, double *y, size_t n, size_t step, int is_log) {
+  double high = -INFINITY, sum = 0;
+  for (size_t i = 0; i < n; i++) high = x[i * step] > high || x[i * step] != x[i * step] ? x[i * step] : high;
+  for (size_t i = 0; i < n; i++) {
+    double e = exp(x[i * step] - high);
+    sum += e;
+    y[i * step] = is_log ? x[i * step] - high : e;
+  }
+  double log_sum = log(sum);
+  for (size_t i = 0; i < n; i++) y[i * step] = is_log ? y[i * step] - log_sum : y[i * step] / sum;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/pool.c - MaxPool, AveragePool, LpPool. Float32 of up to three axes without indices runs on the tiles of the
+ * depthwise convolution; everything else in double precision, plane by plane. */
+#include "base/cksize.h"
+#include "kern/conv/conv.h"
+#include "kern/pool/pool.h"
+#include "kern/quant/convert.h"
+#include "ops/shared/conv_node.h"
+
+typedef struct pool_attrs {
+  const char *auto_pad;
+  ox_ints dilations, kernel_shape, pads, strides;
+  int64_t ceil_mode, count_include_pad, storage_order, p;
+  float p_float; /* LpPool of version 1 */
+} pool_attrs;
+
+#define POOL_COMMON                                                                            \
+  OX_ATTR_STR(pool_attrs, auto_pad, NULL), OX_ATTR_INTS_REQUIRED(pool_attrs, kernel_shape),    \
+      OX_ATTR_INTS(pool_attrs, pads), OX_ATTR_INTS(pool_attrs, strides),                       \
+      OX_ATTR_INTS(pool_attrs, dilations), OX_ATTR_INT(pool_attrs, ceil_mode, 0)
+static const ox_attr_def max_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, storage_order, 0)};
+static const ox_attr_def average_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, count_include_pad, 0)};
+static const ox_attr_def lp_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, p, 2)};
+static const ox_attr_def lp1_attrs[] = {
+    POOL_COMMON, {.name = "p", .kind = OX_ATTR_FLOAT_KIND, .offset = offsetof(pool_attrs, p_float),
+                  .has_offset = 0xffff, .f = 2}};
+
+typedef struct pool_prep {
+  ox_pool pool;
+  bool fast;
+  ox_conv_plan plan;
+  float *ones;               /* AVERAGE, fast: the weights */
+  float *inverse[OX_CONV_AXES]; /* ... and 1 / count by coordinate */
+  int64_t planes, in_n, out_n, per_tile;
+} pool_prep;
+
+static ox_status *window_of(const pool_attrs *a, int axes, ox_window *w) {
+  OX_TRY(ox_window_read(w, axes, ox_window_ints(a->kernel_shape), ox_window_ints(a->strides),
+                        ox_window_ints(a->dilations), ox_window_ints(a->pads), a->auto_pad));
+  w->ceil = a->ceil_mode != 0;
+  return NULL;
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const ox_shape *x = &c->in[0]->shape;
+  ox_shape y = *x;
+  ox_window w;
+  if (x->rank >= 0) {
+    if (x->rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", x->rank);
+    OX_TRY(window_of(c->attrs, x->rank - 2, &w));
+    for (int a = 0; a < x->rank - 2; a++) {
+      int64_t lo, hi;
+      OX_TRY(ox_window_axis(&w, a, x->dim[a + 2], &y.dim[a + 2], &lo, &hi));
+    }
+  }
+  ox_infer_out(c, 0, c->in[0]->dtype, &y);
+  ox_infer_out(c, 1, OX_I64, &y);
+  return NULL;
+}
+
+/* Up to three axes as the tiles of kern/conv see them. */
+static ox_status *prepare_fast(ox_kernel_ctx *c, pool_prep *p) {
+  const ox_pool *pool = &p->pool;
+  ox_conv_geom g = {.batch = 1, .groups = p->planes, .ic = 1, .oc = 1};
+  const ox_conv_variant *v = ox_conv_select(c->isa);
+  int64_t taps_all = 1;
+  for (int i = 0; i < OX_CONV_AXES; i++) {
+    int a = i - (OX_CONV_AXES - pool->axes);
+    int64_t n = a < 0 ? 1 : pool->kernel[a], *taps = ox_ctx_alloc(c, (size_t)n * sizeof *taps);
+    if (!taps) return ox_oom();
+    for (int64_t t = 0; t < n && a >= 0; t++) taps[t] = t * pool->dilation[a] - pool->lo[a];
+    g.n_taps[i] = n, g.tap[i] = taps, taps_all *= n;
+    g.in[i] = a < 0 ? 1 : pool->in[a], g.out[i] = a < 0 ? 1 : pool->out[a], g.stride[i] = a < 0 ? 1 : pool->stride[a];
+    if (pool->kind != OX_POOL_AVERAGE) continue;
+    p->inverse[i] = ox_ctx_alloc(c, (size_t)g.out[i] * sizeof(float) + 1);
+    if (!p->inverse[i]) return ox_oom();
+    for (int64_t o = 0; o < g.out[i]; o++)
+      p->inverse[i][o] = a < 0 ? 1.0f : 1.0f / (float)OX_MAX(ox_pool_count(pool, a, o), 1);
+  }
+  p->fast = pool->kind == OX_POOL_MAX ? ox_conv_plan_max(&p->plan, &g, v)
+                                      : ox_conv_plan_init(&p->plan, &g, &(ox_act){OX_ACT_NONE, 0, 0}, v);
+  if (!p->fast) return NULL;
+  void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
+  p->ones = ox_ctx_alloc(c, (size_t)taps_all * sizeof(float));
+  if (!tables || !p->ones) return ox_oom();
+  for (int64_t t = 0; t < taps_all; t++) p->ones[t] = 1;
+  ox_conv_plan_tables(&p->plan, tables);
+  p->plan.one_filter = true;
+  OX_TRY(ox_ctx_plan(c, p->plan.n_tiles[0], p->plan.scratch_bytes));
+  if (pool->kind == OX_POOL_AVERAGE) { /* a second pass divides */
+    p->per_tile = OX_MAX(16384 / OX_MAX(p->out_n, 1), 1);
+    c->n_stages = 2, c->n_tiles[1] = p->out_n ? OX_CEIL_DIV(p->planes, p->per_tile) : 0;
+  }
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
+  const pool_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
+  pool_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  ox_window w;
+  if (!p) return ox_oom();
+  OX_TRY(window_of(a, x->rank - 2, &w));
+  ox_pool *pool = &p->pool;
+  *pool = (ox_pool){.kind = kind, .axes = w.axes, .include_pad = a->count_include_pad != 0,
+                    .column_major = a->storage_order != 0, .p = c->op_version < 2 ? (double)a->p_float : (double)a->p};
+  for (int i = 0; i < w.axes; i++) {
+    int64_t out;
+    OX_TRY(ox_window_axis(&w, i, x->dim[i + 2], &out, &pool->lo[i], &pool->hi[i]));
+    pool->in[i] = x->dim[i + 2], pool->out[i] = y->dim[i + 2];
+    pool->kernel[i] = w.kernel[i], pool->stride[i] = w.stride[i], pool->dilation[i] = w.dilation[i];
+  }
+  p->planes = ox_shape_span(x, 0, 2), p->in_n = ox_shape_span(x, 2, x->rank), p->out_n = ox_shape_span(y, 2, y->rank);
+  bool plain = kind == OX_POOL_LP || ox_ctx_wants(c, 1) || c->in[0]->dtype != OX_F32 || w.axes > OX_CONV_AXES;
+  if (!plain) OX_TRY(prepare_fast(c, p));
+  if (p->fast) return NULL;
+  size_t bytes;
+  if (!ox_mul_ok((size_t)p->in_n + (size_t)p->out_n, sizeof(double), &bytes)) return ox_fail(OX_LIMIT, "pool: too large");
+  p->per_tile = OX_MAX(4096 / OX_MAX(p->out_n, 1), 1);
+  return ox_ctx_plan(c, p->out_n ? OX_CEIL_DIV(p->planes, p->per_tile) : 0, bytes);
+}
+
+static ox_status *prepare_max(ox_kernel_ctx *c) { return prepare(c, OX_POOL_MAX); }
+static ox_status *prepare_average(ox_kernel_ctx *c) { return prepare(c, OX_POOL_AVERAGE); }
+static ox_status *prepare_lp(ox_kernel_ctx *c) { return prepare(c, OX_POOL_LP); }
+
+/* Sums to averages: 1 / count is a product over the axes. */
+static void divide(const pool_prep *p, float *y, int64_t begin, int64_t end) {
+  const int64_t *out = p->plan.g.out;
+  y += begin * p->out_n;
+  for (int64_t plane = begin; plane < end; plane++)
+    for (int64_t row = 0; row < out[0] * out[1]; row++, y += out[2]) {
+      float f = p->inverse[0][row / out[1]] * p->inverse[1][row % out[1]];
+      for (int64_t i = 0; i < out[2]; i++) y[i] *= f * p->inverse[2][i];
+    }
+}
+
+static void run_plain(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles, double *x) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  uint32_t dtype = c->in[0]->dtype;
+  double *y = x + p->in_n;
+  int64_t *index = ox_ctx_wants(c, 1) ? c->out[1]->data : NULL;
+  int64_t end = OX_MIN(tiles.end * p->per_tile, p->planes);
+  for (int64_t i = tiles.begin * p->per_tile; i < end; i++) {
+    int64_t *at = index ? index + i * p->out_n : NULL;
+    cv->load_f64[dtype](c->in[0]->data, (size_t)(i * p->in_n), (size_t)p->in_n, x);
+    ox_pool_plane(&p->pool, x, y, at);
+    for (int64_t j = 0; at && j < p->out_n; j++)
+      if (at[j] >= 0) at[j] += i * p->in_n; /* indices count from the start of X */
+    if (c->out[0]) cv->store_f64[dtype](y, c->out[0]->data, (size_t)(i * p->out_n), (size_t)p->out_n, NULL);
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const pool_prep *p = c->prep;
+  if (!p->fast) {
+    run_plain(c, p, tiles, scratch);
+  } else if (stage == 0) {
+    ox_conv_args a = {.x = c->in[0]->data, .w = p->ones, .y = c->out[0]->data};
+    ox_conv_run(&p->plan, &a, 0, tiles.begin, tiles.end, scratch);
+  } else {
+    divide(p, c->out[0]->data, tiles.begin * p->per_tile, OX_MIN(tiles.end * p->per_tile, p->planes));
+  }
+  return NULL;
+}
+
+#define POOL_ROW(table)                                                                                         \
+  .types = {OX_T_FLOAT | OX_BIT(OX_I8) | OX_BIT(OX_U8)}, .min_in = 1, .max_in = 1, .attrs = table,              \
+  .n_attrs = OX_COUNT(table), .attrs_bytes = sizeof(pool_attrs), .infer = infer, .run = run
+static const ox_op_def defs[] = {
+    {.name = "MaxPool", .since = 1, .min_out = 1, .max_out = 2, .prepare = prepare_max, POOL_ROW(max_attrs)},
+    {.name = "AveragePool", .since = 1, .prepare = prepare_average, POOL_ROW(average_attrs)},
+    {.name = "LpPool", .since = 1, .prepare = prepare_lp, POOL_ROW(lp1_attrs)},
+    {.name = "LpPool", .since = 2, .prepare = prepare_lp, POOL_ROW(lp_attrs)},
+};
+const ox_op_set ox_ops_pool = {defs, OX_COUNT(defs)};

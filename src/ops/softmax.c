@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/softmax.c - Softmax, LogSoftmax, Hardmax: along one axis since version 13; before that, over everything from the
+ * axis on, as if the input were a matrix. */
+#include <string.h>
+
+#include "kern/quant/convert.h"
+#include "kern/softmax/softmax.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t axis;
+} softmax_attrs;
+
+static const ox_attr_def last_axis[] = {OX_ATTR_INT(softmax_attrs, axis, -1)};
+static const ox_attr_def second_axis[] = {OX_ATTR_INT(softmax_attrs, axis, 1)};
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const softmax_attrs *a = c->attrs;
+  int rank = c->in[0]->shape.rank, k;
+  bool whole_tail = c->op_version < 13; /* which may also begin behind the last dimension */
+  if (rank > 0 && !ox_axis_ok(a->axis, rank, &k) && !(whole_tail && a->axis == rank))
+    return ox_fail(OX_INVALID_MODEL, "axis %lld is outside rank %d", (long long)a->axis, rank);
+  return ox_infer_same_as_input(c);
+}
+
+typedef enum { SOFTMAX, LOG_SOFTMAX, HARDMAX } kind;
+typedef struct {
+  kind kind;
+  bool tail;
+} softmax_state;
+
+static ox_status *load_as(ox_load_ctx *c, bool tail) {
+  softmax_state *s = OX_ARENA_NEW(c->arena, softmax_state);
+  if (!s) return ox_oom();
+  s->kind = c->node->op[0] == 'S' ? SOFTMAX : c->node->op[0] == 'L' ? LOG_SOFTMAX : HARDMAX;
+  s->tail = tail;
+  c->state = s;
+  return NULL;
+}
+static ox_status *load(ox_load_ctx *c) { return load_as(c, false); }
+static ox_status *load_tail(ox_load_ctx *c) { return load_as(c, true); }
+
+/* A work item is a row, or |width| columns of an outer slice. */
+typedef struct {
+  int64_t n, inner, items, per_tile, width, pieces; /* pieces: column groups of a slice */
+} softmax_prep;
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  enum { WORK = 16384, COLUMNS = 64 };
+  const softmax_attrs *a = c->attrs;
+  const softmax_state *s = c->state;
+  const ox_shape *x = &c->in[0]->shape;
+  softmax_prep *p = ox_ctx_alloc(c, sizeof *p);
+  int k = 0;
+  if (!p) return ox_oom();
+  if (a->axis == x->rank)
+    k = x->rank;
+  else
+    ox_axis_ok(a->axis, x->rank, &k);
+  p->n = x->rank == 0 ? 1 : s->tail ? ox_shape_span(x, k, x->rank) : x->dim[k];
+  p->inner = s->tail || x->rank == 0 ? 1 : ox_shape_span(x, k + 1, x->rank);
+  int64_t outer = x->rank ? ox_shape_span(x, 0, k) : 1;
+  p->width = OX_MIN(p->inner, COLUMNS);
+  p->pieces = p->inner ? OX_CEIL_DIV(p->inner, OX_MAX(p->width, 1)) : 0;
+  p->items = p->n ? outer * p->pieces : 0;
+  p->per_tile = OX_MAX(WORK / OX_MAX(p->n * p->width, 1), 1);
+  c->prep = p;
+  bool narrow = (OX_BIT(c->in[0]->dtype) & OX_T_FLOAT16S) != 0;
+  return ox_ctx_plan(c, ox_tile_count(p->items, p->per_tile), narrow ? (size_t)(p->n * p->width) * sizeof(float) : 0);
+}
+
+static void item_f32(const ox_softmax_table *t, kind k, const float *x, float *y, const softmax_prep *p, size_t width,
+                     size_t pitch) {
+  if (p->inner > 1)
+    t->columns(x, y, (size_t)p->n, width, pitch, k == LOG_SOFTMAX);
+  else
+    (k == LOG_SOFTMAX ? t->log_row : t->row)(x, y, (size_t)p->n);
+}
+
+/* Rows of 16-bit floats are widened into the scratch, |width| columns side by side. */
+static void item_narrow(const ox_kernel_ctx *c, kind k, int64_t at, const softmax_prep *p, size_t width,
+                        float *scratch) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  uint32_t t = c->in[0]->dtype;
+  if (p->inner == 1) width = (size_t)p->n;
+  int64_t rows = p->inner == 1 ? 1 : p->n;
+  for (int64_t r = 0; r < rows; r++)
+    cv->load_f32[t](c->in[0]->data, (size_t)(at + r * p->inner), width, scratch + (size_t)r * width);
+  item_f32(ox_softmax_select(c->isa), k, scratch, scratch, p, width, width);
+  for (int64_t r = 0; r < rows; r++)
+    cv->store_f32[t](scratch + (size_t)r * width, c->out[0]->data, (size_t)(at + r * p->inner), width, NULL);
+}
+
+/* 1 at the first largest element, 0 elsewhere. */
+static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  uint32_t t = c->in[0]->dtype;
+  for (size_t j = 0; j < width; j++) {
+    double best = 0, v;
+    int64_t where = 0;
+    for (int64_t r = 0; r < p->n; r++) {
+      cv->load_f64[t](c->in[0]->data, (size_t)(at + r * p->inner) + j, 1, &v);
+      if (r == 0 || v > best) best = v, where = r;
+    }
+    for (int64_t r = 0; r < p->n; r++) {
+      v = r == where;
+      cv->store_f64[t](&v, c->out[0]->data, (size_t)(at + r * p->inner) + j, 1, NULL);
+    }
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage;
+  const softmax_prep *p = c->prep;
+  kind k = ((const softmax_state *)c->state)->kind;
+  uint32_t t = c->in[0]->dtype;
+  int64_t begin, end;
+  ox_tile_span(tiles, p->per_tile, p->items, &begin, &end);
+  for (int64_t i = begin; i < end; i++) {
+    int64_t column = i % p->pieces * p->width, at = i / p->pieces * p->n * p->inner + column;
+    size_t width = (size_t)OX_MIN(p->width, p->inner - column);
+    if (k == HARDMAX) {
+      item_hardmax(c, at, p, width);
+    } else if (t == OX_F32) {
+      item_f32(ox_softmax_select(c->isa), k, (const float *)c->in[0]->data + at, (float *)c->out[0]->data + at, p,
+               width, (size_t)p->inner);
+    } else if (t == OX_F64) {
+      for (size_t j = 0; j < width; j++)
+        ox_softmax_f64((const double *)c->in[0]->data + at + j, (double *)c->out[0]->data + at + j, (size_t)p->n,
+                       (size_t)p->inner, k == LOG_SOFTMAX);
+    } else {
+      item_narrow(c, k, at, p, width, scratch);
+    }
+  }
+  return NULL;
+}
+
+#define ROW(op, ver, table, load_fn, alias)                                                                     \
+  {                                                                                                             \
+    .name = op, .since = ver, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, .inplace = alias,                \
+    .attrs_bytes = sizeof(softmax_attrs), OX_ATTRS(table), .infer = infer, .load = load_fn, .prepare = prepare, \
+    .run = run                                                                                                  \
+  }
+#define FAMILY(op, alias) ROW(op, 1, second_axis, load_tail, alias), ROW(op, 13, last_axis, load, alias)
+
+static const ox_op_def defs[] = {FAMILY("Softmax", 1), FAMILY("LogSoftmax", 1), FAMILY("Hardmax", 1)};
+const ox_op_set ox_ops_softmax = {defs, OX_COUNT(defs)};
