@@ -16,7 +16,7 @@ static uint32_t node_in(const ox_graph_view *g, size_t node, size_t i) { return 
 static uint32_t node_out(const ox_graph_view *g, size_t node, size_t i) { return node_at(g, node)->out[i]; }
 
 static uint32_t node_version(const ox_graph_view *g, size_t node) {
-  int64_t v = ox_model_opset(g->graph->model, node_at(g, node)->domain);
+  int64_t v = ox_node_version(g->graph->model, node_at(g, node));
   return v > 0 ? (uint32_t)v : 1; /* domains that only the optimizer uses are not imported: version 1 */
 }
 

@@ -60,7 +60,7 @@ static ox_status *infer(const ox_op_def *def, ox_graph *g, const ox_node *n, ox_
   ox_type *out = OX_ARENA_ARRAY(a, ox_type, n->n_out);
   o->out = OX_ARENA_ARRAY(a, ox_tensor *, n->n_out);
   if (!out || !o->out) return ox_oom();
-  int64_t version = ox_model_opset(g->model, n->domain);
+  int64_t version = ox_node_version(g->model, n);
   for (uint32_t i = 0; i < n->n_out; i++) out[i] = ox_type_unknown();
   OX_TRY(ox_op_check(def, n, o->types));
   OX_TRY(ox_attrs_decode(def, n, a, &attrs));
@@ -93,7 +93,7 @@ static ox_status *run(ox_kernel *k, const ox_node *n, operands *o, eval_frame *f
 
 ox_status *ox_eval_node(ox_provider *provider, ox_graph *g, ox_id node, ox_tensor *outs) {
   const ox_node *n = ox_graph_node(g, node);
-  int64_t version = ox_model_opset(g->model, n->domain);
+  int64_t version = ox_node_version(g->model, n);
   const ox_op_def *def = ox_op_find(n->domain, n->op, version > 0 ? version : 1);
   if (!def || !def->infer || (def->traits & OX_CONTROL) || (!def->run && !(def->traits & OX_VIEW)))
     return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: %s", n->op);

@@ -235,7 +235,7 @@ ox_status *ox_node_set_output(ox_graph *g, ox_id node, uint32_t slot, ox_id valu
 ox_status *ox_node_become(ox_graph *g, ox_id node, const char *domain, const char *op) {
   const char *o = ox_model_intern(g->model, op), *d = ox_model_intern(g->model, domain ? domain : "");
   if (!o || !d) return ox_oom();
-  g->nodes[node].op = o, g->nodes[node].domain = d;
+  g->nodes[node].op = o, g->nodes[node].domain = d, g->nodes[node].version = 0;
   return NULL;
 }
 

@@ -71,6 +71,7 @@ typedef struct ox_graph_value {
 typedef struct ox_node {
   const char *op, *domain, *name; /* domain "" is ai.onnx; name may be "" */
   const char *overload;           /* of a call of a model-local function, until it is expanded; NULL: none */
+  uint32_t version;               /* operator set it was written for, if not the model's; else 0: ox_node_version */
   ox_id *in, *out;                /* OX_NONE: omitted */
   uint32_t *use_at;               /* where in[i]'s use list holds this use */
   uint32_t n_in, n_out;
@@ -146,6 +147,10 @@ OX_NODISCARD ox_status *ox_model_create(ox_alloc alloc, ox_model **out_model); /
 void ox_model_destroy(ox_model *m);                                            /* NULL is fine */
 /* Opset version of |domain| ("" and "ai.onnx" are one); 0 if the model does not import it. */
 int64_t ox_model_opset(const ox_model *m, const char *domain);
+/* The operator set version that |n| was written for. */
+static inline int64_t ox_node_version(const ox_model *m, const ox_node *n) {
+  return n->version ? n->version : ox_model_opset(m, n->domain);
+}
 OX_NODISCARD ox_status *ox_model_set_opset(ox_model *m, const char *domain, int64_t version);
 /* The one pointer for this operator or domain name; NULL on out of memory. */
 const char *ox_model_intern(ox_model *m, const char *s);

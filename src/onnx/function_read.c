@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/function_read.c - FunctionProto: a graph without types whose attributes may refer to the call's. */
+#include <string.h>
+
 #include "onnx/reader.h"
 
 typedef struct function_parts {
@@ -46,6 +48,7 @@ static ox_status *allocate(ox_reader *r, const function_parts *p, ox_function *f
   ox_arena *a = &r->m->arena;
   *fn = (ox_function){0};
   OX_TRY(ox_read_name(a, p->domain, &fn->domain));
+  if (strcmp(fn->domain, "ai.onnx") == 0) fn->domain = "";
   OX_TRY(ox_read_name(a, p->name, &fn->name));
   OX_TRY(ox_read_name(a, p->overload, &fn->overload));
   fn->inputs = OX_ARENA_ARRAY(a, const char *, p->n_inputs);

@@ -187,8 +187,7 @@ ox_status *ox_model_read_file(ox_alloc alloc, const char *path, const ox_read_op
     st = ox_oom();
     goto done;
   }
-  st = reader_run(m, ox_file_map_data(kept), ox_file_map_bytes(kept), opts, dir, path);
-  OX_TRY_TO(done, st, ox_status_note(st, "%s", path));
+  OX_TRY_TO(done, st, reader_run(m, ox_file_map_data(kept), ox_file_map_bytes(kept), opts, dir, path));
   *out_model = m, m = NULL;
 done:
   ox_model_destroy(m);

@@ -34,7 +34,7 @@ static ox_status *infer_graph(work *w, ox_graph *g, scope *up);
 /* ---- which row serves ---- */
 
 const ox_op_def *ox_node_def(const ox_model *m, const ox_node *n, uint32_t *out_version) {
-  int64_t v = ox_model_opset(m, n->domain);
+  int64_t v = ox_node_version(m, n);
   if (v <= 0) v = 1; /* an operator of ours in a model that does not import its domain */
   if (v > INT32_MAX) v = INT32_MAX;
   if (out_version) *out_version = (uint32_t)v;
@@ -243,7 +243,7 @@ static ox_status *infer_node(work *w, scope *s, ox_id id) {
   ox_graph *g = s->g;
   const ox_node *n = &g->nodes[id];
   node_io io;
-  int64_t opset = ox_model_opset(g->model, n->domain);
+  int64_t opset = ox_node_version(g->model, n);
   OX_TRY(gather_inputs(w, g, n, s, &io));
   if (ox_node_body(n, 0)) {
     OX_TRY(infer_bodies(w, n, &io, opset, s));

@@ -33,7 +33,7 @@ static ox_status *collect(const ox_graph *g, const uint32_t *provider_of, missin
   for (ox_id i = 0; i < g->n_nodes; i++) {
     const ox_node *n = &g->nodes[i];
     if (n->dead) continue;
-    int64_t version = ox_model_opset(g->model, n->domain);
+    int64_t version = ox_node_version(g->model, n);
     if (version < 1) version = 1;
     const ox_op_def *def = ox_op_find(n->domain, n->op, version);
     bool by_host = def && (def->traits & (OX_VIEW | OX_CONTROL));

@@ -23,7 +23,7 @@ ox_status *ox_unit_note(ox_status *st, const ox_plan *p, const ox_unit *u) {
 }
 
 static uint32_t version_of(const ox_graph *g, const ox_node *n) {
-  int64_t v = ox_model_opset(g->model, n->domain);
+  int64_t v = ox_node_version(g->model, n);
   return v > 0 ? (uint32_t)v : 1;
 }
 

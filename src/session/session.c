@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "onnx/inline.h"
 #include "onnx/model.h"
 #include "opt/opt.h"
 
@@ -102,6 +103,7 @@ static void settle_defaults(ox_model *m) {
 }
 
 static ox_status *finish(ox_session *s, const ox_session_opts *o) {
+  OX_TRY(ox_model_inline(s->model));
   settle_defaults(s->model);
   OX_TRY(make_pool(s, o->n_threads));
   OX_TRY(add_providers(s, o));

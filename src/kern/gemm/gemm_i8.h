@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * gemm/gemm_i8.h - products of 8-bit matrices in exact 32-bit sums (wrapping), and what becomes of the sums: int32,
+ * scaled floats, or bytes again. Bits are the same on every instruction set.
+ *
+ * Inside, A is unsigned and B signed: s8 A gets 128 added, u8 B loses 128, zero points move along. With these,
+ *   sum (a - za)(b - zb) = sum ab - za * colsum(b) - zb * (rowsum(a) - k za).
+ * B lies in panels: [k / 4][NR][4] bytes, zero padded in k to the variant's multiple; A is copied by rows per tile. */
+#ifndef OX_KERN_GEMM_I8_H
+#define OX_KERN_GEMM_I8_H
+
+#include "base/cpu.h"
+#include "kern/act.h"
+#include "onyx/ep.h"
+
+/* What becomes of the sums. */
+typedef struct ox_gemm_i8_out {
+  uint32_t type;          /* OX_I32: the sums; OX_F32: sum x scales + bias, act; OX_U8, OX_I8: that rounded, + zero */
+  const float *row_scale; /* scale of (i, j): row_scale[i * row_step] * col_scale[j * col_step] */
+  const float *col_scale;
+  size_t row_step, col_step; /* 0 or 1 */
+  const float *bias;         /* per column, added after scaling; NULL: none */
+  const int32_t *bias_i32;   /* per column, added to the sums; NULL: none */
+  ox_act act;                /* OX_F32 only */
+  int32_t zero;
+} ox_gemm_i8_out;
+
+/* One register tile of at most MR x NR. */
+typedef struct ox_gemm_i8_tile {
+  const uint8_t *a; /* rows of a_rs bytes, quads of k */
+  size_t a_rs;
+  const int8_t *b;
+  size_t quads, m, n;
+  const int32_t *a_zero, *row_sum; /* of each row, k included: row_sum[i] = rowsum - k a_zero[i] */
+  const int32_t *b_zero, *col_sum; /* of each column of the tile */
+  const ox_gemm_i8_out *out;
+  size_t row, col; /* where scales and biases are read */
+  void *c;         /* element (0, 0) of the tile */
+  size_t c_rs;
+} ox_gemm_i8_tile;
+
+typedef void (*ox_gemm_i8_fn)(const ox_gemm_i8_tile *t);
+
+/* One panel of signed B: w columns by k rows of strides ks, ns, every byte xor |flip|, into |to| (rows of NR quads, kp
+ * bytes of k) and the sums of its columns. */
+typedef void (*ox_gemm_i8_panel_fn)(const uint8_t *b, uint8_t flip, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t kp,
+                                    size_t w, uint8_t *to, int32_t *sums);
+/* k bytes xor |flip|, zeros up to kp; returns the sum of the k. */
+typedef int32_t (*ox_gemm_i8_row_fn)(const uint8_t *a, uint8_t flip, size_t k, size_t kp, uint8_t *to);
+
+typedef struct ox_gemm_i8_variant {
+  ox_isa needs;
+  uint16_t mr, nr, k_align;
+  ox_gemm_i8_fn fn;
+  void (*begin)(void), (*end)(void); /* around a run of tiles on one thread (AMX configuration); NULL: nothing */
+  ox_gemm_i8_panel_fn panel;
+  ox_gemm_i8_row_fn row;
+  const char *name;
+} ox_gemm_i8_variant;
+
+#define OX_GEMM_I8(needs, mr, nr, k_align, sym, begin, end, pack)                                                \
+  void sym(const ox_gemm_i8_tile *t);                                                                            \
+  void ox_gemm_i8_panel__##pack(const uint8_t *b, uint8_t flip, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t kp, \
+                                size_t w, uint8_t *to, int32_t *sums);                                           \
+  int32_t ox_gemm_i8_row__##pack(const uint8_t *a, uint8_t flip, size_t k, size_t kp, uint8_t *to);
+#include "kern/gemm/gemm_i8_variants.inc"
+#undef OX_GEMM_I8
+void ox_gemm_i8_begin__amxint8(void);
+void ox_gemm_i8_end__amxint8(void);
+
+#define OX_GEMM_I8_ROW(needs, mr, nr, k_align, sym, begin, end, pack) \
+  { needs, mr, nr, k_align, sym, begin, end, ox_gemm_i8_panel__##pack, ox_gemm_i8_row__##pack, #sym }
+const ox_gemm_i8_variant *ox_gemm_i8_select(ox_isa have);
+
+/* ---- packing B ---- */
+static inline size_t ox_gemm_i8_k(const ox_gemm_i8_variant *v, size_t k) {
+  return (k + v->k_align - 1) / v->k_align * v->k_align;
+}
+static inline size_t ox_gemm_i8_panels(const ox_gemm_i8_variant *v, size_t n) { return (n + v->nr - 1) / v->nr; }
+/* Panels, then the column sums as int32 for each padded column. */
+static inline size_t ox_gemm_i8_b_bytes(const ox_gemm_i8_variant *v, size_t k, size_t n) {
+  return ox_gemm_i8_panels(v, n) * v->nr * (ox_gemm_i8_k(v, k) + 4);
+}
+/* Packs panels [begin, end) of a k x n matrix of bytes with strides ks, ns. */
+void ox_gemm_i8_pack_b(const ox_gemm_i8_variant *v, const void *b, bool b_signed, ptrdiff_t ks, ptrdiff_t ns, size_t k,
+                       size_t n, size_t begin, size_t end, void *packed);
+
+/* ---- the driver ---- */
+typedef struct ox_gemm_i8_plan {
+  const ox_gemm_i8_variant *v;
+  size_t m, n, k, mc, nc, mt, nt, scratch;
+} ox_gemm_i8_plan;
+
+typedef struct ox_gemm_i8_io {
+  const void *a; /* bytes; element (i, k) at a[i * a_rs + k * a_ks] */
+  bool a_signed, b_signed;
+  ptrdiff_t a_rs, a_ks;
+  const void *a_zero, *b_zero;     /* bytes of A's and B's types; NULL: 0 */
+  size_t a_zero_step, b_zero_step; /* 0: one for all; 1: per row, per column */
+  const void *packed;
+  const ox_gemm_i8_out *out;
+  void *c;
+  size_t c_rs;
+} ox_gemm_i8_io;
+
+void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_t m, size_t n, size_t k);
+static inline size_t ox_gemm_i8_tiles(const ox_gemm_i8_plan *g) { return g->mt * g->nt; }
+void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t index, void *scratch);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * simd/i8_avx2.h - dot products of bytes on AVX2; the contract is in i8_scalar.h. vpmaddubsw saturates, so bytes go as
+ * 16-bit lanes through vpmaddwd: even ones and odd ones; the compiler shares the splitting between products. */
+#ifndef OX_SIMD_I8_AVX2_H
+#define OX_SIMD_I8_AVX2_H
+
+#include "kern/simd/f32_avx2.h"
+
+OX_INLINE vi32 vi32_dot_u8s8(vi32 acc, vi32 a, vi32 b) {
+  __m256i even =
+      _mm256_madd_epi16(_mm256_and_si256(a, _mm256_set1_epi16(255)), _mm256_srai_epi16(_mm256_slli_epi16(b, 8), 8));
+  __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(a, 8), _mm256_srai_epi16(b, 8));
+  return _mm256_add_epi32(acc, _mm256_add_epi32(even, odd));
+}
+
+#endif
