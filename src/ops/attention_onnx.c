@@ -11,14 +11,10 @@ typedef struct attention_attrs {
 } attention_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT(attention_attrs, is_causal, 0),
-    OX_ATTR_INT(attention_attrs, q_num_heads, 0),
-    OX_ATTR_INT(attention_attrs, kv_num_heads, 0),
-    OX_ATTR_INT(attention_attrs, qk_matmul_output_mode, 0),
-    OX_ATTR_INT(attention_attrs, left_window_size, -1),
-    OX_ATTR_INT(attention_attrs, right_window_size, -1),
-    OX_ATTR_FLOAT_HAS(attention_attrs, scale, 0),
-    OX_ATTR_FLOAT(attention_attrs, softcap, 0),
+    OX_ATTR_INT(attention_attrs, is_causal, 0),         OX_ATTR_INT(attention_attrs, q_num_heads, 0),
+    OX_ATTR_INT(attention_attrs, kv_num_heads, 0),      OX_ATTR_INT(attention_attrs, qk_matmul_output_mode, 0),
+    OX_ATTR_INT(attention_attrs, left_window_size, -1), OX_ATTR_INT(attention_attrs, right_window_size, -1),
+    OX_ATTR_FLOAT_HAS(attention_attrs, scale, 0),       OX_ATTR_FLOAT(attention_attrs, softcap, 0),
 };
 
 enum { Q, K, V, MASK, PAST_K, PAST_V, NONPAD };
@@ -150,9 +146,17 @@ static ox_status *fill_attn(const ox_kernel_ctx *c, attention_prep *p) {
   const attention_attrs *at = c->attrs;
   const sizes *s = &p->s;
   ox_attn *a = &p->a;
-  *a = (ox_attn){.batch = s->batch, .heads = s->heads, .kv_heads = s->kv_heads, .q_len = s->q_len,
-                 .kv_len = s->total, .d = s->d, .dv = s->dv, .softcap = at->softcap, .left = at->left_window_size,
-                 .right = at->is_causal ? 0 : at->right_window_size, .offset = s->past,
+  *a = (ox_attn){.batch = s->batch,
+                 .heads = s->heads,
+                 .kv_heads = s->kv_heads,
+                 .q_len = s->q_len,
+                 .kv_len = s->total,
+                 .d = s->d,
+                 .dv = s->dv,
+                 .softcap = at->softcap,
+                 .left = at->left_window_size,
+                 .right = at->is_causal ? 0 : at->right_window_size,
+                 .offset = s->past,
                  .scale = at->has_scale ? at->scale : (float)(1 / sqrt((double)OX_MAX(s->d, 1))),
                  .qk_mode = ox_ctx_wants(c, QK) ? (ox_attn_qk)at->qk_matmul_output_mode : OX_ATTN_QK_NONE};
   a->q = layout(s, c->in[Q], s->heads, s->q_len, s->d);
@@ -246,8 +250,19 @@ static double flops(const ox_kernel_ctx *c) {
 }
 
 static const ox_op_def defs[] = {
-    {.name = "Attention", .since = 23, .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 4, OX_ATTRS(attrs),
-     .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT | OX_BIT(OX_BOOL), OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)},
-     .attrs_bytes = sizeof(attention_attrs), .infer = infer, .prepare = prepare, .run = run, .flops = flops},
+    {.name = "Attention",
+     .since = 23,
+     .min_in = 3,
+     .max_in = 7,
+     .min_out = 1,
+     .max_out = 4,
+     OX_ATTRS(attrs),
+     .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT | OX_BIT(OX_BOOL), OX_T_FLOAT, OX_T_FLOAT,
+               OX_BIT(OX_I64)},
+     .attrs_bytes = sizeof(attention_attrs),
+     .infer = infer,
+     .prepare = prepare,
+     .run = run,
+     .flops = flops},
 };
 const ox_op_set ox_ops_attention_onnx = {defs, OX_COUNT(defs)};

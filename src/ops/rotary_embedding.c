@@ -19,10 +19,10 @@ static const ox_attr_def attrs[] = {
 enum { TILE_ELEMENTS = 16384 };
 
 typedef struct rotary_prep {
-  uint32_t cos, sin, pos;                /* input numbers */
+  uint32_t cos, sin, pos; /* input numbers */
   int64_t batch, heads, len, d, half;
   int64_t batch_stride, head_stride, row_stride;
-  int64_t angles;                        /* rows of the caches; 3-D caches: batch x len */
+  int64_t angles; /* rows of the caches; 3-D caches: batch x len */
   int64_t tile_rows;
   bool has_pos, one_pos;
 } rotary_prep;
@@ -52,8 +52,9 @@ static ox_status *split(const ox_kernel_ctx *c, rotary_prep *p) {
   }
   p->batch_stride = p->heads * p->len * p->d;
   if (rot > p->d || (a->rotary_embedding_dim > 0 && a->rotary_embedding_dim != rot))
-    return ox_fail(OX_SHAPE_MISMATCH, "the caches rotate %lld elements, the head has %lld, rotary_embedding_dim is %lld",
-                   (long long)rot, (long long)p->d, (long long)a->rotary_embedding_dim);
+    return ox_fail(OX_SHAPE_MISMATCH,
+                   "the caches rotate %lld elements, the head has %lld, rotary_embedding_dim is %lld", (long long)rot,
+                   (long long)p->d, (long long)a->rotary_embedding_dim);
   p->half = rot / 2;
   return NULL;
 }
@@ -120,10 +121,28 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 static const ox_op_def defs[] = {
-    {.name = "RotaryEmbedding", .since = 23, .min_in = 3, .max_in = 4, .types = {HALVES, HALVES, HALVES, OX_BIT(OX_I64)},
-     OX_ATTRS(attrs), .attrs_bytes = sizeof(rotary_attrs), .inplace = 1, .infer = infer, .prepare = prepare, .run = run},
-    {.name = "RotaryEmbedding", .domain = "com.microsoft", .since = 1, .min_in = 4, .max_in = 4,
-     .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES}, OX_ATTRS(attrs), .attrs_bytes = sizeof(rotary_attrs),
-     .inplace = 1, .infer = infer, .prepare = prepare_ms, .run = run},
+    {.name = "RotaryEmbedding",
+     .since = 23,
+     .min_in = 3,
+     .max_in = 4,
+     .types = {HALVES, HALVES, HALVES, OX_BIT(OX_I64)},
+     OX_ATTRS(attrs),
+     .attrs_bytes = sizeof(rotary_attrs),
+     .inplace = 1,
+     .infer = infer,
+     .prepare = prepare,
+     .run = run},
+    {.name = "RotaryEmbedding",
+     .domain = "com.microsoft",
+     .since = 1,
+     .min_in = 4,
+     .max_in = 4,
+     .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES},
+     OX_ATTRS(attrs),
+     .attrs_bytes = sizeof(rotary_attrs),
+     .inplace = 1,
+     .infer = infer,
+     .prepare = prepare_ms,
+     .run = run},
 };
 const ox_op_set ox_ops_rotary_embedding = {defs, OX_COUNT(defs)};

@@ -26,22 +26,25 @@ static void row_f32(const float *x, const float *cs, const float *sn, int64_t ha
 }
 
 /* float16 and bfloat16 differ in the two conversions only. */
-#define ROTARY_HALF(name, load, store)                                                                           \
+#define ROTARY_HALF(name, load, store)                                                                             \
   static void name(const uint16_t *x, const uint16_t *cs, const uint16_t *sn, int64_t half, int64_t d, bool pairs, \
-                   uint16_t *y) {                                                                                 \
-    int64_t step = pairs ? 2 : 1, other = pairs ? 1 : half;                                                      \
-    for (int64_t i = 0; i < half; i++) {                                                                         \
-      float a = load(x + step * i), b = load(x + step * i + other), c = load(cs + i), s = load(sn + i);          \
-      store(y + step * i, a * c - b * s), store(y + step * i + other, a * s + b * c);                            \
-    }                                                                                                            \
-    if (y != x) memcpy(y + 2 * half, x + 2 * half, (size_t)(d - 2 * half) * sizeof *y);                          \
+                   uint16_t *y) {                                                                                  \
+    int64_t step = pairs ? 2 : 1, other = pairs ? 1 : half;                                                        \
+    for (int64_t i = 0; i < half; i++) {                                                                           \
+      float a = load(x + step * i), b = load(x + step * i + other), c = load(cs + i), s = load(sn + i);            \
+      store(y + step * i, a * c - b * s), store(y + step * i + other, a * s + b * c);                              \
+    }                                                                                                              \
+    if (y != x) memcpy(y + 2 * half, x + 2 * half, (size_t)(d - 2 * half) * sizeof *y);                            \
   }
 ROTARY_HALF(row_f16, vf32_load_f16, vf32_store_f16)
 ROTARY_HALF(row_bf16, vf32_load_bf16, vf32_store_bf16)
 
 void ox_rotary_row(uint32_t dtype, const void *x, const void *cos, const void *sin, int64_t half, int64_t d,
                    bool interleaved, void *y) {
-  if (dtype == OX_F32) row_f32(x, cos, sin, half, d, interleaved, y);
-  else if (dtype == OX_F16) row_f16(x, cos, sin, half, d, interleaved, y);
-  else row_bf16(x, cos, sin, half, d, interleaved, y);
+  if (dtype == OX_F32)
+    row_f32(x, cos, sin, half, d, interleaved, y);
+  else if (dtype == OX_F16)
+    row_f16(x, cos, sin, half, d, interleaved, y);
+  else
+    row_bf16(x, cos, sin, half, d, interleaved, y);
 }
