@@ -140,8 +140,18 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 static const ox_op_def defs[] = {
-    {.name = "BatchNormalization", .since = 1, .types = {OX_T_FLOAT}, .min_in = 5, .max_in = 5, .min_out = 1,
-     .max_out = 5, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(bn_attrs), .infer = infer, .prepare = prepare,
-     .run = run, .inplace = 1},
+    {.name = "BatchNormalization",
+     .since = 1,
+     .types = {OX_T_FLOAT},
+     .min_in = 5,
+     .max_in = 5,
+     .min_out = 1,
+     .max_out = 5,
+     OX_ATTRS(attr_rows),
+     .attrs_bytes = sizeof(bn_attrs),
+     .infer = infer,
+     .prepare = prepare,
+     .run = run,
+     .inplace = 1},
 };
 const ox_op_set ox_ops_batch_norm = {defs, OX_COUNT(defs)};

@@ -49,9 +49,12 @@ static double plain(const ox_kernel_ctx *c, const prep *p, int64_t plane, double
     cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)(plane * p->n + i), n, block);
     for (size_t j = 0; j < n; j++) {
       double v = block[j];
-      if (p->kind == AVERAGE) r += v;
-      else if (p->kind == LP) r += exponent == 2 ? v * v : pow(fabs(v), exponent);
-      else if (v > r || isnan(v)) r = v;
+      if (p->kind == AVERAGE)
+        r += v;
+      else if (p->kind == LP)
+        r += exponent == 2 ? v * v : pow(fabs(v), exponent);
+      else if (v > r || isnan(v))
+        r = v;
     }
   }
   return p->kind == AVERAGE ? r / (double)p->n : p->kind == LP ? pow(r, 1 / exponent) : r;
@@ -78,7 +81,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define ROW .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, .infer = infer, .run = run
-#define LP_ROW(rows) .attrs = rows, .n_attrs = OX_COUNT(rows), .attrs_bytes = sizeof(lp_attrs), .prepare = prepare_lp, ROW
+#define LP_ROW(rows) \
+  .attrs = rows, .n_attrs = OX_COUNT(rows), .attrs_bytes = sizeof(lp_attrs), .prepare = prepare_lp, ROW
 static const ox_op_def defs[] = {
     {.name = "GlobalAveragePool", .since = 1, .prepare = prepare_average, ROW},
     {.name = "GlobalMaxPool", .since = 1, .prepare = prepare_max, ROW},

@@ -85,8 +85,10 @@ static ox_status *run_instance(const ox_kernel_ctx *c, uint32_t stage, ox_range 
     double scale, bias;
     cv->load_f64[t](c->in[1]->data, (size_t)(i % p->channels), 1, &scale);
     cv->load_f64[t](c->in[2]->data, (size_t)(i % p->channels), 1, &bias);
-    if (t == OX_F32) instance_f32(c, p, i, scale, bias);
-    else instance_any(c, p, i, scale, bias);
+    if (t == OX_F32)
+      instance_f32(c, p, i, scale, bias);
+    else
+      instance_any(c, p, i, scale, bias);
   }
   return NULL;
 }
@@ -149,10 +151,26 @@ static ox_status *run_lrn(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
 }
 
 static const ox_op_def defs[] = {
-    {.name = "InstanceNormalization", .since = 1, .types = {OX_T_FLOAT}, .min_in = 3, .max_in = 3,
-     OX_ATTRS(instance_rows), .attrs_bytes = sizeof(norm_attrs), .infer = infer_instance,
-     .prepare = prepare_instance, .run = run_instance, .inplace = 1},
-    {.name = "LRN", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, OX_ATTRS(lrn_rows),
-     .attrs_bytes = sizeof(norm_attrs), .infer = ox_infer_same_as_input, .prepare = prepare_lrn, .run = run_lrn},
+    {.name = "InstanceNormalization",
+     .since = 1,
+     .types = {OX_T_FLOAT},
+     .min_in = 3,
+     .max_in = 3,
+     OX_ATTRS(instance_rows),
+     .attrs_bytes = sizeof(norm_attrs),
+     .infer = infer_instance,
+     .prepare = prepare_instance,
+     .run = run_instance,
+     .inplace = 1},
+    {.name = "LRN",
+     .since = 1,
+     .types = {OX_T_FLOAT},
+     .min_in = 1,
+     .max_in = 1,
+     OX_ATTRS(lrn_rows),
+     .attrs_bytes = sizeof(norm_attrs),
+     .infer = ox_infer_same_as_input,
+     .prepare = prepare_lrn,
+     .run = run_lrn},
 };
 const ox_op_set ox_ops_plane_norm = {defs, OX_COUNT(defs)};

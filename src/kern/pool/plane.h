@@ -12,11 +12,12 @@ typedef struct ox_plane_variant {
   ox_isa needs;
   const char *name;
   float (*sum)(const float *x, size_t n);
-  float (*largest)(const float *x, size_t n);                 /* -inf for n 0; NaN if any is NaN */
-  float (*deviation)(const float *x, float mean, size_t n);   /* sum of squared distances from the mean */
+  float (*largest)(const float *x, size_t n);                           /* -inf for n 0; NaN if any is NaN */
+  float (*deviation)(const float *x, float mean, size_t n);             /* sum of squared distances from the mean */
   void (*affine)(float *y, const float *x, float a, float b, size_t n); /* a x + b; y may be x */
-  void (*add_squares)(float *y, const float *x, size_t n);    /* y += x x */
-  void (*damp)(float *y, const float *x, const float *s, float a, float b, float power, size_t n); /* x (a s + b)^power */
+  void (*add_squares)(float *y, const float *x, size_t n);              /* y += x x */
+  void (*damp)(float *y, const float *x, const float *s, float a, float b, float power,
+               size_t n); /* x (a s + b)^power */
 } ox_plane_variant;
 
 /* The best for |have|; never NULL. */

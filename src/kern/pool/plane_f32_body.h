@@ -34,8 +34,7 @@ static float largest(const float *x, size_t n) {
 static float deviation(const float *x, float mean, size_t n) {
   vf32 s[WAYS] = {vf32_zero(), vf32_zero(), vf32_zero(), vf32_zero()}, m = vf32_splat(mean);
   size_t i = 0;
-  for (; i + WAYS * L <= n; i += WAYS * L)
-    OX_UNROLL for (int j = 0; j < WAYS; j++) {
+  for (; i + WAYS * L <= n; i += WAYS * L) OX_UNROLL for (int j = 0; j < WAYS; j++) {
       vf32 d = vf32_sub(vf32_load(x + i + j * L), m);
       s[j] = vf32_fma(d, d, s[j]);
     }

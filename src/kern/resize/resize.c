@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/resize/resize.c - the passes of an interpolation, and nearest-neighbour copies. */
+#include "kern/resize/resize.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+
+#define RESIZE_REAL float
+#define RESIZE_NAME(stem) stem##_f32
+#define RESIZE_PASS ox_resize_f32
+#include "kern/resize/resize_body.h"
+#undef RESIZE_REAL
+#undef RESIZE_NAME
+#undef RESIZE_PASS
+#define RESIZE_REAL double
+#define RESIZE_NAME(stem) stem##_f64
+#define RESIZE_PASS ox_resize_f64
+#include "kern/resize/resize_body.h"
+
+static void fill_row(char *y, const void *fill, size_t elem, int64_t n) {
+  for (int64_t i = 0; i < n; i++) memcpy(y + (size_t)i * elem, fill, elem);
+}
+
+/* y[i] = x[at[i]] with the element size known to the compiler. */
+#define COPY_AS(type)                                                                       \
+  for (int64_t i = 0; i < n; i++) {                                                         \
+    if (at[i] >= 0)                                                                         \
+      memcpy(y + (size_t)i * sizeof(type), x + (size_t)at[i] * sizeof(type), sizeof(type)); \
+    else                                                                                    \
+      memcpy(y + (size_t)i * sizeof(type), fill, sizeof(type));                             \
+  }
+
+static void copy_row(char *y, const char *x, const int32_t *at, int64_t n, size_t elem, const void *fill) {
+  switch (elem) {
+    case 1:
+      COPY_AS(uint8_t) break;
+    case 2:
+      COPY_AS(uint16_t) break;
+    case 4:
+      COPY_AS(uint32_t) break;
+    case 8:
+      COPY_AS(uint64_t) break;
+    default:
+      for (int64_t i = 0; i < n; i++) memcpy(y + (size_t)i * elem, at[i] >= 0 ? x + (size_t)at[i] * elem : fill, elem);
+  }
+}
+
+/* The input row of output row |r|; -1: outside. */
+static int64_t source_row(const ox_resize_near *p, int64_t r) {
+  int64_t row = 0, pitch = 1;
+  bool outside = false;
+  for (int a = p->rank - 1; a-- > 0;) {
+    int64_t o = r % p->out[a], i = p->index[a] ? p->index[a][o] : o;
+    outside |= i < 0;
+    row += i * pitch, pitch *= p->in[a], r /= p->out[a];
+  }
+  return outside ? -1 : row;
+}
+
+void ox_resize_nearest(const ox_resize_near *p, const void *x, void *y, int64_t begin, int64_t end) {
+  int64_t in = p->rank ? p->in[p->rank - 1] : 1, n = p->rank ? p->out[p->rank - 1] : 1, last = -2;
+  const int32_t *at = p->rank ? p->index[p->rank - 1] : NULL;
+  for (int64_t r = begin; r < end; r++) {
+    char *to = (char *)y + (size_t)(r * n) * p->elem;
+    int64_t row = source_row(p, r);
+    if (row < 0)
+      fill_row(to, p->fill, p->elem, n);
+    else if (row == last)
+      memcpy(to, to - (size_t)n * p->elem, (size_t)n * p->elem); /* growing: the row before */
+    else if (at)
+      copy_row(to, (const char *)x + (size_t)(row * in) * p->elem, at, n, p->elem, p->fill);
+    else
+      memcpy(to, (const char *)x + (size_t)(row * in) * p->elem, (size_t)n * p->elem);
+    last = row;
+  }
+}

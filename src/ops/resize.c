@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/resize.c - Resize and Upsample of every version. Nearest copies elements of any type; linear and cubic run one
+ * pass per resized axis in float32 (double for 32- and 64-bit integers and float64). */
+#include <math.h>
+#include <string.h>
+
+#include "base/cksize.h"
+#include "kern/quant/convert.h"
+#include "kern/resize/resize.h"
+#include "ops/shared/resize_shape.h"
+#include "ops/shared/tiles.h"
+
+typedef struct resize_prep {
+  ox_resize_spec spec;
+  ox_shape x, y;
+  bool real64;
+  uint32_t dtype;
+  int n_axes, axis[OX_MAX_RANK]; /* resized axes, in the order of the passes */
+  int32_t *index[OX_MAX_RANK];   /* by axis of X; NULL: kept */
+  float *weight[OX_MAX_RANK];
+  ox_resize_pass pass[OX_MAX_RANK];
+  int64_t rows[OX_MAX_RANK], per_tile[OX_MAX_RANK]; /* of each pass */
+  size_t buffer_at[2];
+  unsigned char fill[16];
+} resize_prep;
+
+typedef void *alloc_fn(const ox_kernel_ctx *c, size_t bytes);
+static void *alloc_prep(const ox_kernel_ctx *c, size_t bytes) { return ox_ctx_alloc((ox_kernel_ctx *)c, bytes); }
+static void *alloc_run(const ox_kernel_ctx *c, size_t bytes) { return ox_ctx_run_alloc(c, bytes); }
+
+static bool add_axis(const ox_kernel_ctx *c, resize_prep *p, int a, alloc_fn *alloc) {
+  ox_resize_axis *x = &p->spec.axis[a];
+  int64_t taps = ox_resize_taps(x);
+  size_t n;
+  if (!ox_mul_ok((size_t)x->out, (size_t)taps, &n) || n > SIZE_MAX / 16) return false;
+  p->index[a] = alloc(c, n * sizeof(int32_t) + 1);
+  p->weight[a] = x->mode == OX_RESIZE_NEAREST ? NULL : alloc(c, n * sizeof(float) + 1);
+  if (!p->index[a] || (x->mode != OX_RESIZE_NEAREST && !p->weight[a])) return false;
+  ox_resize_table(x, p->index[a], p->weight[a]);
+  p->axis[p->n_axes++] = a;
+  return true;
+}
+
+/* Tables and, for interpolation, the passes: from the first axis to the last. */
+static ox_status *build(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc) {
+  const ox_resize_attrs *at = c->attrs;
+  p->x = c->in[0]->shape, p->dtype = c->in[0]->dtype;
+  p->real64 =
+      p->dtype == OX_F64 || p->dtype == OX_I64 || p->dtype == OX_I32 || p->dtype == OX_U32 || p->dtype == OX_U64;
+  for (int a = 0; a < p->x.rank; a++) {
+    const ox_resize_axis *x = &p->spec.axis[a];
+    if (p->x.dim[a] > INT32_MAX) return ox_fail(OX_LIMIT, "Resize: axis %d is too long", a);
+    bool kept = x->in == x->out && x->coord != OX_COORD_TF_CROP_AND_RESIZE && (x->scale == 1 || x->scale == 0);
+    if (!kept && !add_axis(c, p, a, alloc)) return ox_oom();
+  }
+  ox_shape s = p->x;
+  for (int i = 0; i < p->n_axes; i++) {
+    int a = p->axis[i];
+    int64_t taps = ox_resize_taps(&p->spec.axis[a]), inner = ox_shape_span(&s, a + 1, s.rank);
+    p->pass[i] = (ox_resize_pass){
+        s.dim[a], p->y.dim[a], inner, taps, p->index[a], p->weight[a], at ? (double)at->extrapolation_value : 0};
+    s.dim[a] = p->y.dim[a];
+    p->rows[i] = ox_shape_span(&s, 0, a + 1);
+    p->per_tile[i] = OX_MAX(8192 / OX_MAX(inner * taps, 1), 1);
+  }
+  double fill = at ? (double)at->extrapolation_value : 0;
+  const ox_convert *cv = ox_convert_select(c->isa);
+  if (p->dtype < OX_DTYPE_COUNT && cv->store_f64[p->dtype]) cv->store_f64[p->dtype](&fill, p->fill, 0, 1, NULL);
+  return NULL;
+}
+
+static bool is_near(const resize_prep *p) { return p->spec.mode == OX_RESIZE_NEAREST || p->n_axes == 0; }
+
+/* Floats (or doubles) of the two buffers that the passes alternate between. */
+static bool buffer_sizes(const resize_prep *p, size_t *bytes) {
+  size_t most = (size_t)ox_shape_count(&p->x), unit = p->real64 ? 8 : 4, b;
+  for (int i = 0; i < p->n_axes; i++) {
+    size_t n;
+    if (!ox_mul_ok((size_t)p->rows[i], (size_t)p->pass[i].inner, &n)) return false;
+    most = OX_MAX(most, n);
+  }
+  if (!ox_mul_ok(most, unit, &b) || b > SIZE_MAX / 4) return false;
+  *bytes = OX_ROUND_UP(b + OX_PAD_BYTES, OX_ALIGN_BYTES);
+  return true;
+}
+
+/* Passes never run in place, and f32 reads X and writes Y directly at the ends. */
+static bool is_f32(const resize_prep *p) { return p->dtype == OX_F32; }
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  resize_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  bool known = false;
+  if (!p) return ox_oom();
+  p->y = c->out[0]->shape;
+  if (ox_shape_known(&p->y)) OX_TRY(ox_resize_spec_ctx(c, &p->spec, &p->y, &known));
+  if (!known) return ox_ctx_plan(c, 1, 0); /* all of it in run */
+  OX_TRY(build(c, p, alloc_prep));
+  int64_t y_n = ox_shape_count(&p->y);
+  if (y_n == 0) return ox_ctx_plan(c, 0, 0);
+  if (is_near(p)) {
+    int64_t last = p->y.rank ? p->y.dim[p->y.rank - 1] : 1;
+    p->per_tile[0] = OX_MAX(16384 / last, 1);
+    return ox_ctx_plan(c, OX_CEIL_DIV(y_n / last, p->per_tile[0]), 0);
+  }
+  size_t bytes;
+  int ends = is_f32(p) ? 0 : 2;
+  if (!buffer_sizes(p, &bytes)) return ox_fail(OX_LIMIT, "Resize: the result is too large");
+  if (p->n_axes + ends > OX_MAX_STAGES) { /* rare: many axes, in one tile */
+    c->shared_bytes = 2 * bytes, p->buffer_at[1] = bytes, p->spec.one_tile = true;
+    return ox_ctx_plan(c, 1, 0);
+  }
+  c->shared_bytes = 2 * bytes, p->buffer_at[1] = bytes, c->n_stages = 0;
+  if (ends) c->n_tiles[c->n_stages++] = OX_CEIL_DIV(ox_shape_count(&p->x), OX_TILE_CHEAP);
+  for (int i = 0; i < p->n_axes; i++) c->n_tiles[c->n_stages++] = OX_CEIL_DIV(p->rows[i], p->per_tile[i]);
+  if (ends) c->n_tiles[c->n_stages++] = OX_CEIL_DIV(y_n, OX_TILE_CHEAP);
+  return NULL;
+}
+
+/* ---- run ---- */
+static void near_rows(const ox_kernel_ctx *c, const resize_prep *p, int64_t begin, int64_t end) {
+  ox_resize_near n = {p->x.rank, ox_dtype_bits(p->dtype) / 8,      p->x.dim,
+                      p->y.dim,  (const int32_t *const *)p->index, p->fill};
+  ox_resize_nearest(&n, c->in[0]->data, c->out[0]->data, begin, end);
+}
+
+static void widen(const ox_kernel_ctx *c, const resize_prep *p, char *buffer, int64_t begin, int64_t end) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  size_t n = (size_t)(end - begin), at = (size_t)begin;
+  if (p->real64)
+    cv->load_f64[p->dtype](c->in[0]->data, at, n, (double *)(void *)buffer + begin);
+  else
+    cv->load_f32[p->dtype](c->in[0]->data, at, n, (float *)(void *)buffer + begin);
+}
+
+/* Integers: antialiased results are rounded, all are clamped to the type. */
+static void narrow(const ox_kernel_ctx *c, const resize_prep *p, char *buffer, int64_t begin, int64_t end) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  size_t n = (size_t)(end - begin), at = (size_t)begin;
+  unsigned bits = ox_dtype_bits(p->dtype);
+  bool integer = !ox_dtype_is_float(p->dtype), sign = ox_dtype_is_signed(p->dtype);
+  bool smooth = p->spec.antialias;
+  if (p->real64) {
+    double *b = (double *)(void *)buffer + begin, most = ldexp(1, (int)bits - sign), least = sign ? -most : 0;
+    for (size_t i = 0; integer && i < n; i++)
+      b[i] = fmin(fmax(smooth ? round(b[i]) : b[i], least), bits == 64 ? nextafter(most, 0) : most - 1);
+    cv->store_f64[p->dtype](b, c->out[0]->data, at, n, NULL);
+  } else {
+    float *b = (float *)(void *)buffer + begin, most = ldexpf(1, (int)bits - sign), least = sign ? -most : 0;
+    for (size_t i = 0; integer && i < n; i++) b[i] = fminf(fmaxf(smooth ? roundf(b[i]) : b[i], least), most - 1);
+    cv->store_f32[p->dtype](b, c->out[0]->data, at, n, NULL);
+  }
+}
+
+static void pass(const resize_prep *p, int i, const void *from, void *to, ox_range tiles) {
+  int64_t begin = tiles.begin * p->per_tile[i], end = OX_MIN(tiles.end * p->per_tile[i], p->rows[i]);
+  if (p->real64)
+    ox_resize_f64(&p->pass[i], from, to, begin, end);
+  else
+    ox_resize_f32(&p->pass[i], from, to, begin, end);
+}
+
+/* Where pass i reads (i - 1's output). */
+static void *buffer_of(const ox_kernel_ctx *c, const resize_prep *p, char *shared, int i) {
+  if (is_f32(p) && i < 0) return c->in[0]->data;
+  if (is_f32(p) && i == p->n_axes - 1) return c->out[0]->data;
+  return shared + p->buffer_at[(i + 1) & 1];
+}
+
+static ox_status *run_all(const ox_kernel_ctx *c, const resize_prep *p, char *shared) {
+  if (is_near(p)) {
+    int64_t last = p->y.rank ? p->y.dim[p->y.rank - 1] : 1;
+    if (last) near_rows(c, p, 0, ox_shape_count(&p->y) / last);
+    return NULL;
+  }
+  if (!is_f32(p)) widen(c, p, buffer_of(c, p, shared, -1), 0, ox_shape_count(&p->x));
+  for (int i = 0; i < p->n_axes; i++)
+    pass(p, i, buffer_of(c, p, shared, i - 1), buffer_of(c, p, shared, i), (ox_range){0, p->rows[i]});
+  if (!is_f32(p)) narrow(c, p, buffer_of(c, p, shared, p->n_axes - 1), 0, ox_shape_count(&p->y));
+  return NULL;
+}
+
+/* The shape is known only now. */
+static ox_status *run_late(const ox_kernel_ctx *c) {
+  resize_prep *p = ox_ctx_run_alloc(c, sizeof *p);
+  bool known;
+  size_t bytes;
+  if (!p) return ox_oom();
+  memset(p, 0, sizeof *p);
+  OX_TRY(ox_resize_spec_ctx(c, &p->spec, &p->y, &known));
+  if (!known) return ox_fail(OX_INVALID_MODEL, "Resize: neither scales nor sizes");
+  if (!ox_ctx_output(c, 0, &p->y)) return ox_oom();
+  OX_TRY(build(c, p, alloc_run));
+  if (ox_shape_count(&p->y) == 0) return NULL;
+  if (!buffer_sizes(p, &bytes)) return ox_fail(OX_LIMIT, "Resize: the result is too large");
+  p->buffer_at[1] = bytes;
+  char *shared = is_near(p) ? NULL : ox_ctx_run_alloc(c, 2 * bytes);
+  if (!is_near(p) && !shared) return ox_oom();
+  return run_all(c, p, shared);
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)scratch;
+  const resize_prep *p = c->prep;
+  if (!p->x.rank && !p->spec.done) return run_late(c);
+  if (p->spec.one_tile) return run_all(c, p, c->shared);
+  if (is_near(p)) {
+    int64_t rows = ox_shape_count(&p->y) / (p->y.rank ? p->y.dim[p->y.rank - 1] : 1);
+    near_rows(c, p, tiles.begin * p->per_tile[0], OX_MIN(tiles.end * p->per_tile[0], rows));
+    return NULL;
+  }
+  int i = (int)stage - (is_f32(p) ? 0 : 1);
+  int64_t n = i < 0 ? ox_shape_count(&p->x) : ox_shape_count(&p->y), begin, end;
+  ox_tile_span(tiles, OX_TILE_CHEAP, n, &begin, &end);
+  if (i < 0)
+    widen(c, p, buffer_of(c, p, c->shared, -1), begin, end);
+  else if (i == p->n_axes)
+    narrow(c, p, buffer_of(c, p, c->shared, i - 1), begin, end);
+  else
+    pass(p, i, buffer_of(c, p, c->shared, i - 1), buffer_of(c, p, c->shared, i), tiles);
+  return NULL;
+}
+
+#define ROW(rows)                                                                                             \
+  .attrs = rows, .n_attrs = rows##_n, .attrs_bytes = sizeof(ox_resize_attrs), .prepare = prepare, .run = run, \
+  .infer = ox_resize_infer
+static const ox_attr_def upsample1[] = {OX_ATTR_STR(ox_resize_attrs, mode, "nearest"),
+                                        OX_ATTR_FLOAT(ox_resize_attrs, height_scale, 0),
+                                        OX_ATTR_FLOAT(ox_resize_attrs, width_scale, 0)};
+static const ox_attr_def upsample7[] = {OX_ATTR_STR(ox_resize_attrs, mode, "nearest"),
+                                        OX_ATTR_FLOATS(ox_resize_attrs, scales)};
+static const ox_attr_def resize10[] = {OX_ATTR_STR(ox_resize_attrs, mode, "nearest")};
+static const ox_attr_def resize11[] = {OX_ATTR_STR(ox_resize_attrs, mode, "nearest"),
+                                       OX_ATTR_STR(ox_resize_attrs, coordinate_transformation_mode, "half_pixel"),
+                                       OX_ATTR_STR(ox_resize_attrs, nearest_mode, "round_prefer_floor"),
+                                       OX_ATTR_STR(ox_resize_attrs, keep_aspect_ratio_policy, "stretch"),
+                                       OX_ATTR_FLOAT(ox_resize_attrs, cubic_coeff_a, -0.75f),
+                                       OX_ATTR_FLOAT(ox_resize_attrs, extrapolation_value, 0),
+                                       OX_ATTR_INT(ox_resize_attrs, exclude_outside, 0),
+                                       OX_ATTR_INT(ox_resize_attrs, antialias, 0),
+                                       OX_ATTR_INTS(ox_resize_attrs, axes)};
+enum {
+  upsample1_n = OX_COUNT(upsample1),
+  upsample7_n = OX_COUNT(upsample7),
+  resize10_n = OX_COUNT(resize10),
+  resize11_n = OX_COUNT(resize11)
+};
+
+static const ox_op_def defs[] = {
+    {.name = "Upsample", .since = 1, .min_in = 1, .max_in = 1, ROW(upsample1)},
+    {.name = "Upsample", .since = 7, .min_in = 1, .max_in = 1, ROW(upsample7)},
+    {.name = "Upsample", .since = 9, .min_in = 2, .max_in = 2, .value_in = 2, ROW(resize10)},
+    {.name = "Resize", .since = 10, .min_in = 2, .max_in = 2, .value_in = 2, ROW(resize10)},
+    {.name = "Resize", .since = 11, .min_in = 1, .max_in = 4, .value_in = 14, ROW(resize11)},
+};
+const ox_op_set ox_ops_resize = {defs, OX_COUNT(defs)};

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/shared/resize_shape.h - attributes and inputs of Resize and Upsample made into one description per axis. */
+#ifndef OX_OPS_SHARED_RESIZE_SHAPE_H
+#define OX_OPS_SHARED_RESIZE_SHAPE_H
+
+#include "graph/op_def.h"
+#include "kern/resize/resize.h"
+
+typedef struct ox_resize_attrs {
+  const char *mode, *coordinate_transformation_mode, *nearest_mode, *keep_aspect_ratio_policy;
+  float cubic_coeff_a, extrapolation_value, height_scale, width_scale;
+  int64_t exclude_outside, antialias;
+  ox_ints axes;
+  ox_floats scales;
+} ox_resize_attrs;
+
+typedef struct ox_resize_spec {
+  bool done;     /* filled */
+  bool one_tile; /* all passes in one tile */
+  bool antialias;
+  ox_resize_mode mode;
+  ox_resize_axis axis[OX_MAX_RANK];
+} ox_resize_spec;
+
+OX_NODISCARD ox_status *ox_resize_infer(ox_infer_ctx *c);
+/* Fills |spec| and the output shape from the inputs' content; *known false: scales and sizes have no content yet. */
+OX_NODISCARD ox_status *ox_resize_spec_ctx(const ox_kernel_ctx *c, ox_resize_spec *spec, ox_shape *y, bool *known);
+
+#endif
