@@ -242,6 +242,10 @@ static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t p
 void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
                  const double *shift, ox_fold_acc *acc) {
   const ox_fold_plan *p = j->plan;
+  if (begin >= end) {
+    for (int64_t k = 0; k < n; k++) acc[k] = ox_fold_identity(f, j->dtype);
+    return;
+  }
   if (!p->columns) {
     fold_rows(j, f, out, n, begin, end, shift, acc);
     return;

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/axis_norm.c - LpNormalization and MeanVarianceNormalization: fold some axes, then put every element in relation
+ * to its fold. */
+#include <math.h>
+
+#include "kern/quant/convert.h"
+#include "kern/reduce/fold.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t axis, p;
+  ox_ints axes;
+} axis_attrs;
+
+static const ox_attr_def lp_table[] = {OX_ATTR_INT(axis_attrs, axis, -1), OX_ATTR_INT(axis_attrs, p, 2)};
+static const ox_attr_def mvn_table[] = {OX_ATTR_INTS(axis_attrs, axes)};
+
+static ox_status *infer_lp(ox_infer_ctx *c) {
+  const axis_attrs *a = c->attrs;
+  int k;
+  if (a->p != 1 && a->p != 2)
+    return ox_fail(OX_INVALID_MODEL, "attribute 'p': wanted 1 or 2, got %lld", (long long)a->p);
+  if (c->in[0]->shape.rank >= 0 && !ox_axis_ok(a->axis, c->in[0]->shape.rank, &k))
+    return ox_fail(OX_INVALID_MODEL, "axis %lld is outside rank %d", (long long)a->axis, (int)c->in[0]->shape.rank);
+  return ox_infer_same_as_input(c);
+}
+
+static ox_status *fold_axes(const axis_attrs *a, int rank, bool *fold) {
+  static const int64_t usual[] = {0, 2, 3};
+  const int64_t *v = a->axes.n ? a->axes.v : usual;
+  size_t n = a->axes.n ? a->axes.n : OX_COUNT(usual);
+  for (int d = 0; d < OX_MAX_RANK; d++) fold[d] = false;
+  for (size_t i = 0; i < n; i++) {
+    int k;
+    if (!ox_axis_ok(v[i], rank, &k))
+      return ox_fail(OX_INVALID_MODEL, "axis %lld is outside rank %d", (long long)v[i], rank);
+    fold[k] = true;
+  }
+  return NULL;
+}
+
+static ox_status *infer_mvn(ox_infer_ctx *c) {
+  bool fold[OX_MAX_RANK];
+  if (c->in[0]->shape.rank >= 0) OX_TRY(fold_axes(c->attrs, c->in[0]->shape.rank, fold));
+  return ox_infer_same_as_input(c);
+}
+
+/* A tile is a batch of folds; elements are found again through the plan. */
+enum { BATCH = 64 };
+
+static ox_status *plan(ox_kernel_ctx *c, const bool *fold) {
+  ox_fold_plan *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  ox_fold_plan_init(p, &c->in[0]->shape, fold);
+  c->prep = p;
+  return ox_ctx_plan(c, p->length ? ox_tile_count(p->outputs, BATCH) : 0, 0);
+}
+
+static ox_status *prepare_lp(ox_kernel_ctx *c) {
+  bool fold[OX_MAX_RANK] = {false};
+  int k;
+  if (ox_axis_ok(((const axis_attrs *)c->attrs)->axis, c->in[0]->shape.rank, &k)) fold[k] = true;
+  return plan(c, fold);
+}
+
+static ox_status *prepare_mvn(ox_kernel_ctx *c) {
+  bool fold[OX_MAX_RANK];
+  OX_TRY(fold_axes(c->attrs, c->in[0]->shape.rank, fold));
+  return plan(c, fold);
+}
+
+static int64_t offset(int64_t i, int n, const int64_t *dim, const int64_t *stride) {
+  int64_t off = 0;
+  for (int d = 0; d < n; d++) off += i % dim[d] * stride[d], i /= dim[d];
+  return off;
+}
+
+/* y = (x - shift) * factor over the elements of fold |o|. Runs of the innermost folded dimension are contiguous unless
+ * a kept one lies inside; then they have its pitch. */
+static void rescale(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, double shift, double factor) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  uint32_t t = c->in[0]->dtype;
+  int64_t base = offset(o, p->n_kept, p->kept, p->kept_stride);
+  int64_t run = p->n_folded && p->folded_stride[0] == 1 ? p->folded[0] : 1;
+  double block[OX_CONVERT_BLOCK];
+  for (int64_t r = 0; r < p->length; r += run) {
+    int64_t at = base + offset(r, p->n_folded, p->folded, p->folded_stride);
+    for (int64_t i = 0; i < run; i += OX_CONVERT_BLOCK) {
+      size_t n = (size_t)OX_MIN(run - i, OX_CONVERT_BLOCK);
+      cv->load_f64[t](c->in[0]->data, (size_t)(at + i), n, block);
+      for (size_t k = 0; k < n; k++) block[k] = (block[k] - shift) * factor;
+      cv->store_f64[t](block, c->out[0]->data, (size_t)(at + i), n, NULL);
+    }
+  }
+}
+
+/* The mean of (x - mean)^2, in a second pass. */
+static double variance_of(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, double mean) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  int64_t base = offset(o, p->n_kept, p->kept, p->kept_stride);
+  int64_t run = p->n_folded && p->folded_stride[0] == 1 ? p->folded[0] : 1;
+  double sum = 0, block[OX_CONVERT_BLOCK];
+  for (int64_t r = 0; r < p->length; r += run) {
+    int64_t at = base + offset(r, p->n_folded, p->folded, p->folded_stride);
+    for (int64_t i = 0; i < run; i += OX_CONVERT_BLOCK) {
+      size_t n = (size_t)OX_MIN(run - i, OX_CONVERT_BLOCK);
+      cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)(at + i), n, block);
+      for (size_t k = 0; k < n; k++) sum += (block[k] - mean) * (block[k] - mean);
+    }
+  }
+  return sum / (double)p->length;
+}
+
+static ox_status *run_batches(const ox_kernel_ctx *c, ox_range tiles, ox_fold f, bool mvn) {
+  const ox_fold_plan *p = c->prep;
+  ox_fold_job j = {p, c->in[0]->data, c->in[0]->dtype, c->isa};
+  ox_fold_acc acc[BATCH];
+  int64_t begin, end;
+  ox_tile_span(tiles, BATCH, p->outputs, &begin, &end);
+  for (int64_t o = begin; o < end; o += BATCH) {
+    int64_t n = OX_MIN(end - o, BATCH);
+    ox_fold_run(&j, f, o, n, 0, p->length, NULL, acc);
+    for (int64_t k = 0; k < n; k++) {
+      double v = acc[k].f;
+      if (mvn) { /* the standard's body adds 1e-9 to the deviation */
+        double mean = v / (double)p->length;
+        rescale(c, p, o + k, mean, 1 / (sqrt(variance_of(c, p, o + k, mean)) + 1e-9));
+      } else {
+        double norm = f == OX_FOLD_SQUARE ? sqrt(v) : v;
+        rescale(c, p, o + k, 0, norm == 0 ? 0 : 1 / norm);
+      }
+    }
+  }
+  return NULL;
+}
+
+static ox_status *run_lp(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  return run_batches(c, tiles, ((const axis_attrs *)c->attrs)->p == 1 ? OX_FOLD_ABS : OX_FOLD_SQUARE, false);
+}
+
+static ox_status *run_mvn(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  return run_batches(c, tiles, OX_FOLD_SUM, true);
+}
+
+static const ox_op_def defs[] = {
+    {.name = "LpNormalization",
+     .since = 1,
+     .types = {OX_T_FLOAT},
+     .min_in = 1,
+     .max_in = 1,
+     .attrs_bytes = sizeof(axis_attrs),
+     OX_ATTRS(lp_table),
+     .infer = infer_lp,
+     .prepare = prepare_lp,
+     .run = run_lp},
+    {.name = "MeanVarianceNormalization",
+     .since = 9,
+     .types = {OX_T_FLOAT},
+     .min_in = 1,
+     .max_in = 1,
+     .attrs_bytes = sizeof(axis_attrs),
+     OX_ATTRS(mvn_table),
+     .infer = infer_mvn,
+     .prepare = prepare_mvn,
+     .run = run_mvn},
+};
+const ox_op_set ox_ops_axis_norm = {defs, OX_COUNT(defs)};

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/group_norm.c - GroupNormalization: moments per instance and group of channels. */
+#include <math.h>
+
+#include "kern/norm/norm.h"
+#include "kern/quant/convert.h"
+#include "kern/unary/unary.h"
+#include "ops/shared/check.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t num_groups;
+  float epsilon;
+} group_attrs;
+
+static const ox_attr_def table[] = {
+    OX_ATTR_INT_REQUIRED(group_attrs, num_groups),
+    OX_ATTR_FLOAT(group_attrs, epsilon, 1e-5f),
+};
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const group_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[0]->shape;
+  if (a->num_groups <= 0) return ox_fail(OX_INVALID_MODEL, "attribute 'num_groups' is %lld", (long long)a->num_groups);
+  if (x->rank >= 0 && x->rank < 2) return ox_fail(OX_INVALID_MODEL, "wanted at least 2 dimensions, got %d", x->rank);
+  if (x->rank >= 2 && x->dim[1] >= 0 && x->dim[1] % a->num_groups != 0)
+    return ox_fail(OX_INVALID_MODEL, "%lld channels do not divide into %lld groups", (long long)x->dim[1],
+                   (long long)a->num_groups);
+  return ox_infer_same_as_input(c);
+}
+
+typedef struct {
+  int64_t groups, channels, inner; /* all groups, channels of one, elements of a channel */
+  bool per_group;                  /* scale and bias: one per group (version 18), not per channel */
+} group_prep;
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const group_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[0]->shape;
+  group_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  p->channels = x->dim[1] / a->num_groups, p->inner = ox_shape_span(x, 2, x->rank);
+  p->groups = p->channels > 0 && p->inner > 0 ? x->dim[0] * a->num_groups : 0;
+  p->per_group = c->op_version < 21;
+  int64_t want = p->per_group ? a->num_groups : x->dim[1];
+  for (uint32_t i = 1; i < 3; i++) {
+    int64_t got = ox_shape_count(&c->in[i]->shape);
+    /* exporters wrote channels already under version 18 */
+    if (got != want && got == x->dim[1]) p->per_group = false, want = got;
+    if (got != want)
+      return ox_fail(OX_SHAPE_MISMATCH, "input %u has %lld elements, wanted %lld", i, (long long)got, (long long)want);
+  }
+  c->prep = p;
+  bool narrow = c->in[0]->dtype != OX_F32;
+  return ox_ctx_plan(c, p->groups, narrow ? (size_t)(p->channels * p->inner) * sizeof(float) : 0);
+}
+
+static void group_f64(const ox_kernel_ctx *c, const group_prep *p, int64_t g) {
+  const group_attrs *a = c->attrs;
+  int64_t n = p->channels * p->inner, per = a->num_groups;
+  const double *x = (const double *)c->in[0]->data + g * n;
+  double *y = (double *)c->out[0]->data + g * n, mean = 0, variance = 0;
+  for (int64_t i = 0; i < n; i++) mean += x[i];
+  mean /= (double)n;
+  for (int64_t i = 0; i < n; i++) variance += (x[i] - mean) * (x[i] - mean);
+  double inverse = 1 / sqrt(variance / (double)n + (double)a->epsilon);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t k = p->per_group ? g % per : g % per * p->channels + i / p->inner;
+    y[i] = (x[i] - mean) * inverse * ((const double *)c->in[1]->data)[k] + ((const double *)c->in[2]->data)[k];
+  }
+}
+
+static void group_f32(const ox_kernel_ctx *c, const group_prep *p, int64_t g, float *own) {
+  const group_attrs *a = c->attrs;
+  const ox_convert *cv = ox_convert_select(c->isa);
+  const ox_norm_table *t = ox_norm_select(c->isa);
+  ox_unary_f32_fn *affine = ox_unary_f32_select(c->isa)->fn[OX_UN_AFFINE];
+  uint32_t dtype = c->in[0]->dtype;
+  size_t n = (size_t)(p->channels * p->inner), at = (size_t)g * n;
+  const float *x = own;
+  float *y = own;
+  if (dtype == OX_F32)
+    x = (const float *)c->in[0]->data + at, y = (float *)c->out[0]->data + at;
+  else
+    cv->load_f32[dtype](c->in[0]->data, at, n, own);
+  double mean = t->mean(x, n), off = mean - (double)(float)mean, variance = t->variance(x, n, (float)mean) - off * off;
+  double inverse = 1 / sqrt((variance > 0 || variance != variance ? variance : 0) + (double)a->epsilon);
+  for (int64_t ch = 0; ch < p->channels; ch++) {
+    int64_t in_batch = g % a->num_groups, k = p->per_group ? in_batch : in_batch * p->channels + ch;
+    double scale, bias;
+    cv->load_f64[c->in[1]->dtype](c->in[1]->data, (size_t)k, 1, &scale);
+    cv->load_f64[c->in[2]->dtype](c->in[2]->data, (size_t)k, 1, &bias);
+    float params[2] = {(float)(scale * inverse), (float)(bias - mean * scale * inverse)};
+    affine(x + ch * p->inner, y + ch * p->inner, (size_t)p->inner, params);
+  }
+  if (dtype != OX_F32) cv->store_f32[dtype](own, c->out[0]->data, at, n, NULL);
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage;
+  for (int64_t g = tiles.begin; g < tiles.end; g++)
+    if (c->in[0]->dtype == OX_F64)
+      group_f64(c, c->prep, g);
+    else
+      group_f32(c, c->prep, g, scratch);
+  return NULL;
+}
+
+static ox_status *infer_checked(ox_infer_ctx *c) {
+  uint32_t dtype = OX_UNDEFINED;
+  OX_TRY(ox_infer_one_dtype(c, 0, 2, &dtype));
+  return infer(c);
+}
+
+static const ox_op_def defs[] = {
+    {.name = "GroupNormalization",
+     .since = 18,
+     .types = {OX_T_FLOAT},
+     .min_in = 3,
+     .max_in = 3,
+     .attrs_bytes = sizeof(group_attrs),
+     OX_ATTRS(table),
+     .infer = infer_checked,
+     .prepare = prepare,
+     .run = run},
+};
+const ox_op_set ox_ops_group_norm = {defs, OX_COUNT(defs)};
