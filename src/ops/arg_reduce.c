@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/arg_reduce.c - ArgMax and ArgMin: where the extreme element lies along an axis. NaN counts as the extreme, as in
+ * NumPy. */
+#include "kern/quant/convert.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t axis, keepdims, select_last_index;
+} arg_attrs;
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_INT(arg_attrs, axis, 0),
+    OX_ATTR_INT(arg_attrs, keepdims, 1),
+    OX_ATTR_INT(arg_attrs, select_last_index, 0),
+};
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const arg_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[0]->shape;
+  ox_shape s = ox_shape_unknown();
+  int k;
+  if (x->rank >= 0) {
+    if (!ox_axis_ok(a->axis, x->rank, &k) && !(x->rank == 0 && a->axis >= -1 && a->axis <= 0))
+      return ox_fail(OX_INVALID_MODEL, "axis %lld is outside rank %d", (long long)a->axis, (int)x->rank);
+    s.rank = 0;
+    for (int d = 0; d < x->rank; d++) {
+      if (d != k)
+        s.dim[s.rank++] = x->dim[d];
+      else if (x->dim[d] == 0)
+        return ox_fail(OX_SHAPE_MISMATCH, "axis %d is empty: no element is the largest", d);
+      else if (a->keepdims)
+        s.dim[s.rank++] = 1;
+    }
+  }
+  ox_infer_out(c, 0, OX_I64, &s);
+  return NULL;
+}
+
+typedef struct {
+  int64_t n, inner, items;
+  bool smallest;
+} arg_state;
+
+/* The sign turns ArgMin into ArgMax. */
+static ox_status *load_max(ox_load_ctx *c) {
+  arg_state *s = OX_ARENA_NEW(c->arena, arg_state);
+  if (!s) return ox_oom();
+  s->smallest = c->node->op[4] == 'i'; /* ArgMin */
+  c->state = s;
+  return NULL;
+}
+
+enum { COLUMNS = 64 };
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const arg_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[0]->shape;
+  arg_state *p = ox_ctx_alloc(c, sizeof *p);
+  int64_t outer = 1;
+  if (!p) return ox_oom();
+  p->n = 1, p->inner = 1, p->smallest = ((const arg_state *)c->state)->smallest;
+  if (x->rank > 0) OX_TRY(ox_axis_split(x, a->axis, &outer, &p->n, &p->inner));
+  p->items = p->n ? outer * OX_CEIL_DIV(p->inner, COLUMNS) : 0;
+  c->prep = p;
+  return ox_ctx_plan(c, p->items, 0);
+}
+
+/* Neighbours along the axis beat the best so far: by |strict| comparison, or also when equal. */
+#define STEP(type)                                                                                           \
+  for (size_t j = 0; j < width; j++) {                                                                       \
+    type v = now[j], b = best[j];                                                                            \
+    bool better = v != v ? b == b || last : p->smallest ? (last ? v <= b : v < b) : (last ? v >= b : v > b); \
+    if (better) best[j] = v, where[j] = r;                                                                   \
+  }
+
+static void piece_f64(const ox_kernel_ctx *c, const arg_state *p, int64_t at, size_t width, int64_t *where) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  bool last = ((const arg_attrs *)c->attrs)->select_last_index != 0;
+  uint32_t t = c->in[0]->dtype;
+  double best[COLUMNS], now[COLUMNS];
+  for (int64_t r = 0; r < p->n; r++) {
+    cv->load_f64[t](c->in[0]->data, (size_t)(at + r * p->inner), width, r ? now : best);
+    if (r == 0) {
+      for (size_t j = 0; j < width; j++) where[j] = 0;
+      continue;
+    }
+    STEP(double)
+  }
+}
+
+static void piece_i64(const ox_kernel_ctx *c, const arg_state *p, int64_t at, size_t width, int64_t *where) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  bool last = ((const arg_attrs *)c->attrs)->select_last_index != 0;
+  uint32_t t = c->in[0]->dtype;
+  int64_t best[COLUMNS], now[COLUMNS];
+  for (int64_t r = 0; r < p->n; r++) {
+    cv->load_i64[t](c->in[0]->data, (size_t)(at + r * p->inner), width, r ? now : best);
+    if (t == OX_U64) /* unsigned order as signed order */
+      for (size_t j = 0; j < width; j++) (r ? now : best)[j] ^= INT64_MIN;
+    if (r == 0) {
+      for (size_t j = 0; j < width; j++) where[j] = 0;
+      continue;
+    }
+    STEP(int64_t)
+  }
+}
+
+/* The common case: the last axis of floats. */
+static int64_t row_f32(const float *x, int64_t n, bool smallest, bool last) {
+  int64_t where = 0;
+  float best = x[0];
+  if (best != best && !last) return 0;
+  for (int64_t i = 1; i < n; i++) {
+    float v = x[i];
+    if (smallest ? v > best : v < best) continue;
+    if (v == best && !last) continue;
+    if (best != best && v == v) continue;
+    best = v, where = i;
+    if (v != v && !last) break;
+  }
+  return where;
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const arg_state *p = c->prep;
+  int64_t pieces = OX_CEIL_DIV(p->inner, COLUMNS), *y = c->out[0]->data;
+  for (int64_t i = tiles.begin; i < tiles.end; i++) {
+    int64_t column = i % pieces * COLUMNS, o = i / pieces, at = o * p->n * p->inner + column;
+    size_t width = (size_t)OX_MIN(p->inner - column, COLUMNS);
+    int64_t *where = y + o * p->inner + column;
+    if (c->in[0]->dtype == OX_F32 && p->inner == 1)
+      *where = row_f32((const float *)c->in[0]->data + at, p->n, p->smallest,
+                       ((const arg_attrs *)c->attrs)->select_last_index != 0);
+    else if (ox_dtype_is_float(c->in[0]->dtype))
+      piece_f64(c, p, at, width, where);
+    else
+      piece_i64(c, p, at, width, where);
+  }
+  return NULL;
+}
+
+#define ROW(op)                                                                                                 \
+  {                                                                                                             \
+    .name = op, .since = 1, .types = {OX_T_NUMBER}, .min_in = 1, .max_in = 1, .attrs_bytes = sizeof(arg_attrs), \
+    OX_ATTRS(attrs), .infer = infer, .load = load_max, .prepare = prepare, .run = run                           \
+  }
+
+static const ox_op_def defs[] = {ROW("ArgMax"), ROW("ArgMin")};
+const ox_op_set ox_ops_arg_reduce = {defs, OX_COUNT(defs)};

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/cumulate.c - CumSum and CumProd: running sums and products along an axis, from either end. */
+#include "kern/quant/convert.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t exclusive, reverse;
+} cumulate_attrs;
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_INT(cumulate_attrs, exclusive, 0),
+    OX_ATTR_INT(cumulate_attrs, reverse, 0),
+};
+
+enum { COLUMNS = 64 };
+
+/* The axis is read when it runs: any axis gives the same output shape. Tiles are cut for every axis alike: one, unless
+ * the axis is known when shapes are. */
+typedef struct {
+  bool known;
+  int64_t axis;
+} cumulate_prep;
+
+static ox_status *axis_of(const ox_tensor *t, int64_t *axis) {
+  if (ox_shape_count(&t->shape) != 1) return ox_fail(OX_SHAPE_MISMATCH, "the axis must be one number");
+  *axis = t->dtype == OX_I32 ? *(const int32_t *)t->data : *(const int64_t *)t->data;
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  cumulate_prep *p = ox_ctx_alloc(c, sizeof *p);
+  int64_t outer = 1, n = 1, inner = 1;
+  if (!p) return ox_oom();
+  c->prep = p;
+  if (!c->in[1]->data) return ox_ctx_plan(c, 1, 0);
+  OX_TRY(axis_of(c->in[1], &p->axis));
+  if (c->in[0]->shape.rank > 0) OX_TRY(ox_axis_split(&c->in[0]->shape, p->axis, &outer, &n, &inner));
+  p->known = true;
+  return ox_ctx_plan(c, n ? outer * OX_CEIL_DIV(inner, COLUMNS) : 0, 0);
+}
+
+/* A slice of |width| columns; sums of 16-bit floats run in float, rounded at each output. */
+#define CUMULATE(name, type, load, store, combine, first)                                        \
+  static void name(const ox_kernel_ctx *c, int64_t at, int64_t n, int64_t inner, size_t width) { \
+    const cumulate_attrs *a = c->attrs;                                                          \
+    const ox_convert *cv = ox_convert_select(c->isa);                                            \
+    uint32_t t = c->in[0]->dtype;                                                                \
+    type sum[COLUMNS], x[COLUMNS];                                                               \
+    for (size_t j = 0; j < width; j++) sum[j] = first;                                           \
+    for (int64_t i = 0; i < n; i++) {                                                            \
+      size_t r = (size_t)(at + (a->reverse ? n - 1 - i : i) * inner);                            \
+      cv->load[t](c->in[0]->data, r, width, x);                                                  \
+      if (a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                      \
+      for (size_t j = 0; j < width; j++) combine;                                                \
+      if (!a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                     \
+    }                                                                                            \
+  }
+CUMULATE(sum_f32, float, load_f32, store_f32, sum[j] += x[j], 0)
+CUMULATE(sum_f64, double, load_f64, store_f64, sum[j] += x[j], 0)
+CUMULATE(sum_i64, int64_t, load_i64, store_i64, sum[j] = (int64_t)((uint64_t)sum[j] + (uint64_t)x[j]), 0)
+CUMULATE(prod_f32, float, load_f32, store_f32, sum[j] *= x[j], 1)
+CUMULATE(prod_f64, double, load_f64, store_f64, sum[j] *= x[j], 1)
+CUMULATE(prod_i64, int64_t, load_i64, store_i64, sum[j] = (int64_t)((uint64_t)sum[j] * (uint64_t)x[j]), 1)
+
+typedef void slice_fn(const ox_kernel_ctx *c, int64_t at, int64_t n, int64_t inner, size_t width);
+
+static ox_status *run_all(const ox_kernel_ctx *c, ox_range tiles, slice_fn *f32, slice_fn *f64, slice_fn *i64) {
+  const cumulate_prep *p = c->prep;
+  int64_t outer = 1, n = 1, inner = 1, axis = p->axis;
+  uint32_t t = c->in[0]->dtype;
+  if (!p->known) OX_TRY(axis_of(c->in[1], &axis));
+  if (c->in[0]->shape.rank > 0) OX_TRY(ox_axis_split(&c->in[0]->shape, axis, &outer, &n, &inner));
+  int64_t pieces = OX_CEIL_DIV(inner, COLUMNS);
+  if (!p->known) tiles = (ox_range){0, outer * pieces};
+  slice_fn *fn = t == OX_F64 ? f64 : ox_dtype_is_float(t) ? f32 : i64;
+  for (int64_t i = tiles.begin; i < tiles.end; i++) {
+    int64_t column = i % pieces * COLUMNS;
+    fn(c, i / pieces * n * inner + column, n, inner, (size_t)OX_MIN(inner - column, COLUMNS));
+  }
+  return NULL;
+}
+
+static ox_status *run_sum(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  return run_all(c, tiles, sum_f32, sum_f64, sum_i64);
+}
+
+static ox_status *run_prod(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  return run_all(c, tiles, prod_f32, prod_f64, prod_i64);
+}
+
+#define ROW(op, ver, fn)                                                                                         \
+  {                                                                                                              \
+    .name = op, .since = ver, .types = {OX_T_NUMBER, OX_T_INDEX}, .min_in = 2, .max_in = 2,                      \
+    .attrs_bytes = sizeof(cumulate_attrs), OX_ATTRS(attrs), .infer = ox_infer_same_as_input, .prepare = prepare, \
+    .run = fn                                                                                                    \
+  }
+
+static const ox_op_def defs[] = {ROW("CumSum", 11, run_sum), ROW("CumProd", 26, run_prod)};
+const ox_op_set ox_ops_cumulate = {defs, OX_COUNT(defs)};

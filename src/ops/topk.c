@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/topk.c - TopK along an axis: a heap of the best k so far, then sorted; of equal elements the earlier wins. */
+#include <string.h>
+
+#include "kern/quant/convert.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t axis, largest, sorted, k;
+} topk_attrs;
+
+static const ox_attr_def attr_k[] = {
+    OX_ATTR_INT(topk_attrs, axis, -1),
+    OX_ATTR_INT(topk_attrs, largest, 1),
+    OX_ATTR_INT_REQUIRED(topk_attrs, k),
+};
+static const ox_attr_def input_k[] = {
+    OX_ATTR_INT(topk_attrs, axis, -1),
+    OX_ATTR_INT(topk_attrs, largest, 1),
+    OX_ATTR_INT(topk_attrs, sorted, 1),
+    OX_ATTR_INT(topk_attrs, k, -1),
+};
+
+static ox_status *check_k(int64_t k, int64_t extent) {
+  if (k < 0 || (extent >= 0 && k > extent))
+    return ox_fail(OX_INVALID_ARGUMENT, "TopK: k is %lld where the axis has %lld elements", (long long)k,
+                   (long long)extent);
+  return NULL;
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const topk_attrs *a = c->attrs;
+  ox_shape s = c->in[0]->shape;
+  int axis, n;
+  int64_t k = a->k;
+  if (ox_infer_has(c, 1)) {
+    int known = ox_infer_ints(c, 1, &k, 1, &n);
+    if (known < 0 || (known > 0 && n != 1)) return ox_fail(OX_INVALID_MODEL, "k must be one integer");
+    if (!known) k = -1;
+    if (known) OX_TRY(check_k(k, -1));
+  }
+  if (s.rank >= 0) {
+    if (!ox_axis_ok(a->axis, s.rank, &axis))
+      return ox_fail(OX_INVALID_MODEL, "axis %lld is outside rank %d", (long long)a->axis, (int)s.rank);
+    if (k >= 0) OX_TRY(check_k(k, s.dim[axis]));
+    s.dim[axis] = k;
+  }
+  ox_infer_out(c, 0, c->in[0]->dtype, &s);
+  ox_infer_out(c, 1, OX_I64, &s);
+  return NULL;
+}
+
+static int64_t k_of(const ox_kernel_ctx *c) {
+  const topk_attrs *a = c->attrs;
+  if (!ox_ctx_has(c, 1)) return a->k;
+  const ox_tensor *t = c->in[1];
+  if (!t->data) return -1;
+  return t->dtype == OX_I32 ? *(const int32_t *)t->data : *(const int64_t *)t->data;
+}
+
+typedef struct {
+  uint64_t key; /* larger is better */
+  int64_t at;
+} entry;
+
+typedef struct {
+  int64_t rows, n, inner, k, per_tile;
+} topk_prep;
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  enum { WORK = 8192 };
+  const topk_attrs *a = c->attrs;
+  topk_prep *p = ox_ctx_alloc(c, sizeof *p);
+  int64_t outer;
+  if (!p) return ox_oom();
+  OX_TRY(ox_axis_split(&c->in[0]->shape, a->axis, &outer, &p->n, &p->inner));
+  p->k = k_of(c);
+  p->rows = outer * p->inner;
+  p->per_tile = OX_MAX(WORK / OX_MAX(p->n, 1), 1);
+  c->prep = p;
+  if (p->k < 0) return ox_ctx_plan(c, 1, (size_t)p->n * sizeof(entry));
+  OX_TRY(check_k(p->k, p->n));
+  return ox_ctx_plan(c, p->k ? ox_tile_count(p->rows, p->per_tile) : 0, (size_t)p->k * sizeof(entry));
+}
+
+/* Order-preserving: a float's bits, negative ones reversed; the two zeros are equal; NaN is above infinity. */
+static uint64_t key_f64(double v) {
+  uint64_t u;
+  v += 0.0; /* -0 becomes 0 */
+  if (v != v) return UINT64_MAX;
+  memcpy(&u, &v, sizeof u);
+  return u >> 63 ? ~u : u | (uint64_t)1 << 63;
+}
+
+/* Worse: a smaller key, or the same one further back. */
+static bool worse(entry a, entry b) { return a.key < b.key || (a.key == b.key && a.at > b.at); }
+
+static void sink(entry *h, int64_t n, int64_t i, entry e) {
+  for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+    if (child + 1 < n && worse(h[child + 1], h[child])) child++;
+    if (!worse(h[child], e)) break;
+    h[i] = h[child];
+  }
+  h[i] = e;
+}
+
+static void offer(entry *h, int64_t k, int64_t i, entry e) {
+  if (i < k) {
+    h[i] = e;
+    if (i == k - 1)
+      for (int64_t j = k / 2 - 1; j >= 0; j--) sink(h, k, j, h[j]);
+  } else if (e.key > h[0].key) {
+    sink(h, k, 0, e);
+  }
+}
+
+static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r, entry *h) {
+  enum { BLOCK = 256 };
+  const ox_convert *cv = ox_convert_select(c->isa);
+  const ox_tensor *x = c->in[0];
+  size_t size = ox_dtype_bits(x->dtype) / 8;
+  int64_t base = r / p->inner * p->n * p->inner + r % p->inner, out = r / p->inner * k * p->inner + r % p->inner;
+  uint64_t flip = ((const topk_attrs *)c->attrs)->largest ? 0 : UINT64_MAX;
+  bool real = ox_dtype_is_float(x->dtype);
+  uint64_t sign = x->dtype == OX_U64 ? 0 : (uint64_t)1 << 63;
+  double f[BLOCK];
+  int64_t v[BLOCK];
+  for (int64_t i = 0; i < p->n; i += BLOCK) {
+    int64_t m = OX_MIN(p->n - i, BLOCK);
+    for (int64_t b = 0; b < (p->inner == 1 ? 1 : m); b++) {
+      size_t at = (size_t)(base + (i + b) * p->inner), len = p->inner == 1 ? (size_t)m : 1;
+      if (real)
+        cv->load_f64[x->dtype](x->data, at, len, f + b);
+      else
+        cv->load_i64[x->dtype](x->data, at, len, v + b);
+    }
+    for (int64_t b = 0; b < m; b++)
+      offer(h, k, i + b, (entry){(real ? key_f64(f[b]) : (uint64_t)v[b] ^ sign) ^ flip, i + b});
+  }
+  for (int64_t left = k; left > 0; left--) { /* the worst goes to the end */
+    entry e = h[0];
+    sink(h, left - 1, 0, h[left - 1]);
+    size_t to = (size_t)(out + (left - 1) * p->inner);
+    if (ox_ctx_wants(c, 1)) ((int64_t *)c->out[1]->data)[to] = e.at;
+    if (ox_ctx_wants(c, 0))
+      memcpy((char *)c->out[0]->data + to * size, (const char *)x->data + (size_t)(base + e.at * p->inner) * size,
+             size);
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage;
+  const topk_prep *p = c->prep;
+  int64_t begin, end, k = p->k, axis_dim = k;
+  ox_tile_span(tiles, p->per_tile, p->rows, &begin, &end);
+  if (k < 0) { /* only the run knows k */
+    int axis = 0;
+    ox_shape s = c->in[0]->shape;
+    k = axis_dim = k_of(c);
+    OX_TRY(check_k(k, p->n));
+    ox_axis_ok(((const topk_attrs *)c->attrs)->axis, s.rank, &axis);
+    s.dim[axis] = axis_dim;
+    for (uint32_t i = 0; i < 2; i++)
+      if (ox_ctx_wants(c, i) && !ox_ctx_output(c, i, &s)) return ox_oom();
+    begin = 0, end = p->rows;
+  }
+  for (int64_t r = begin; r < end && k > 0; r++) row(c, p, k, r, scratch);
+  return NULL;
+}
+
+#define ROW(ver, most, table)                                                                                       \
+  {                                                                                                                 \
+    .name = "TopK", .since = ver, .types = {OX_T_NUMBER, OX_T_INDEX}, .min_in = most, .max_in = most, .min_out = 1, \
+    .max_out = 2, .attrs_bytes = sizeof(topk_attrs), OX_ATTRS(table), .value_in = 2, .infer = infer,                \
+    .prepare = prepare, .run = run                                                                                  \
+  }
+
+static const ox_op_def defs[] = {ROW(1, 1, attr_k), ROW(10, 2, input_k)};
+const ox_op_set ox_ops_topk = {defs, OX_COUNT(defs)};
