@@ -61,7 +61,8 @@ static const ox_attr *find_attr(const ox_attr *attrs, uint32_t n, const char *na
 }
 
 /* Copies the graphs of an attribute; everything else is immutable and shared. */
-static ox_status *clone_attr(const ox_fn_call *call, const ox_attr *from, ox_graph *dst, const ox_id *map, ox_attr *out) {
+static ox_status *clone_attr(const ox_fn_call *call, const ox_attr *from, ox_graph *dst, const ox_id *map,
+                             ox_attr *out) {
   *out = *from;
   if (from->v.kind == OX_ATTR_GRAPH_KIND) return clone_graph(call, from->graph, dst, map, &out->graph);
   if (from->v.kind != OX_ATTR_GRAPHS_KIND) return NULL;

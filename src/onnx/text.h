@@ -8,7 +8,8 @@
  *
  * As in ONNX: "float" is a scalar, "float[]" a tensor of unknown rank; numbers of 16-bit and 8-bit floats are their bit
  * patterns, those of 4-bit and 2-bit types are bytes of packed elements. Additions: a number with a point or exponent
- * is taken by value for float16 and bfloat16; lists may hold tensors, graphs and types; a model without a header has
+ * is taken by value for float16 and bfloat16; lists may hold tensors, graphs and types; domains and operators may be
+ * quoted; sparse_tensor(float[9]) {float[1] {5}, int64[1] {3}} is a sparse tensor; a model without a header has
  * ir_version 10 and operator set 21. */
 #ifndef OX_ONNX_TEXT_H
 #define OX_ONNX_TEXT_H
@@ -18,5 +19,10 @@
 
 /* Reads a model; nothing is borrowed from |text|. Errors: INVALID_MODEL; those of syntax begin with line:column. */
 OX_NODISCARD ox_status *ox_text_read(ox_alloc alloc, const char *text, size_t n, ox_model **out_model);
+/* Writes |m|: live nodes in topological order. ox_text_read gives an equal model, and onnx.parser too if all names of
+ * operators are identifiers. Errors: the sink's; INVALID_MODEL; OUT_OF_MEMORY. */
+OX_NODISCARD ox_status *ox_text_write(const ox_model *m, ox_sink sink);
+/* The same for eyes only: constants of more than |max_elements| elements are cut short by "...". */
+OX_NODISCARD ox_status *ox_text_write_short(const ox_model *m, size_t max_elements, ox_sink sink);
 
 #endif

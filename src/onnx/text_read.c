@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/text_read.c - models, functions, graphs and nodes of the textual syntax. */
-#define _XOPEN_SOURCE 700 /* newlocale, uselocale */
-#include <locale.h>
 #include <string.h>
 
+#include "onnx/c_locale.h"
 #include "onnx/reader.h"
 #include "onnx/text.h"
 #include "onnx/text_parse.h"
@@ -37,21 +36,32 @@ static ox_status *read_attrs(ox_text *t, bool *out_any) {
   return ox_lex_expect(x, '>');
 }
 
-/* domain.parts.Op:overload */
+/* |a|.|b| in the arena. */
+static ox_status *join(ox_text *t, ox_str a, ox_str b, ox_str *out) {
+  char *p = ox_arena_alloc(t->lex.arena, a.n + 1 + b.n);
+  if (!p) return ox_oom();
+  if (a.n) memcpy(p, a.p, a.n);
+  p[a.n] = '.';
+  if (b.n) memcpy(p + a.n + 1, b.p, b.n);
+  *out = (ox_str){p, a.n + 1 + b.n};
+  return NULL;
+}
+
+/* domain.parts.Op:overload, where each may be quoted. */
 static ox_status *read_op(ox_text *t) {
   ox_lex *x = &t->lex;
-  ox_str part;
-  OX_TRY(ox_lex_ident(x, &part));
-  const char *domain = part.p, *domain_end = NULL;
+  ox_str op, domain = {NULL, 0};
+  OX_TRY(ox_lex_name(x, &op));
   while (ox_lex_try(x, '.')) {
-    domain_end = part.p + part.n;
-    OX_TRY(ox_lex_ident(x, &part));
+    if (domain.p) OX_TRY(join(t, domain, op, &op));
+    domain = op;
+    OX_TRY(ox_lex_name(x, &op));
   }
-  if (domain_end) ox_out_bytes(&t->out, 7, domain, (size_t)(domain_end - domain));
-  ox_out_bytes(&t->out, 4, part.p, part.n);
+  if (domain.n) ox_out_bytes(&t->out, 7, domain.p, domain.n);
+  ox_out_bytes(&t->out, 4, op.p, op.n);
   if (!ox_lex_try(x, ':')) return NULL;
-  OX_TRY(ox_lex_ident(x, &part));
-  ox_out_bytes(&t->out, 8, part.p, part.n);
+  OX_TRY(ox_lex_name(x, &op));
+  ox_out_bytes(&t->out, 8, op.p, op.n);
   return NULL;
 }
 
@@ -287,12 +297,10 @@ static ox_status *append(void *ctx, const void *bytes, size_t n) {
 
 /* Numbers are read in the C locale, whatever the process has set. */
 static ox_status *read_in_c_locale(ox_text *t) {
-  locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (c == (locale_t)0) return ox_oom();
-  locale_t before = uselocale(c);
+  ox_c_locale c;
+  if (!ox_c_locale_enter(&c)) return ox_oom();
   ox_status *st = read_model(t);
-  uselocale(before);
-  freelocale(c);
+  ox_c_locale_leave(&c);
   return st;
 }
 
