@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/text/regex_match.c - runs all states of the automaton at once (Thompson's method). */
+#include <string.h>
+
+#include "kern/text/regex_program.h"
+#include "kern/text/utf8.h"
+
+/* A set of states that is cleared in no time: member i is in |dense| at |sparse[i]|. */
+typedef struct state_set {
+  uint32_t *dense, *sparse, n;
+} state_set;
+
+size_t ox_regex_scratch(const ox_regex *r) { return (size_t)r->n * 6 * sizeof(uint32_t); }
+
+static bool add_state(state_set *s, uint32_t i) {
+  if (s->sparse[i] < s->n && s->dense[s->sparse[i]] == i) return false;
+  s->sparse[i] = s->n, s->dense[s->n++] = i;
+  return true;
+}
+
+static bool is_word(uint32_t cp) {
+  return (cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') || (cp >= 'a' && cp <= 'z') || cp == '_';
+}
+
+/* |prev|, |next|: the characters around the position; NONE at the ends. */
+#define NONE UINT32_MAX
+static bool holds(uint32_t place, uint32_t prev, uint32_t next) {
+  bool edge = (prev != NONE && is_word(prev)) != (next != NONE && is_word(next));
+  switch (place) {
+    case AT_TEXT_BEGIN:
+      return prev == NONE;
+    case AT_TEXT_END:
+      return next == NONE;
+    case AT_LINE_BEGIN:
+      return prev == NONE || prev == '\n';
+    case AT_LINE_END:
+      return next == NONE || next == '\n';
+    case AT_WORD_EDGE:
+      return edge;
+    default:
+      return !edge;
+  }
+}
+
+/* Adds |i| and all it reaches without a character. |stack| has room: a state enters it once per set, from two sides. */
+static void follow(const ox_regex *r, state_set *s, uint32_t *stack, uint32_t i, uint32_t prev, uint32_t next) {
+  uint32_t top = 0;
+  stack[top++] = i;
+  while (top) {
+    i = stack[--top];
+    if (!add_state(s, i)) continue;
+    const regex_inst *in = &r->code[i];
+    if (in->op == RE_JUMP || (in->op == RE_ASSERT && holds(in->y, prev, next))) {
+      stack[top++] = in->x;
+    } else if (in->op == RE_SPLIT) {
+      stack[top++] = in->y;
+      stack[top++] = in->x;
+    }
+  }
+}
+
+static bool in_set(const regex_set *s, uint32_t cp) {
+  for (uint32_t i = 0; i < s->n; i++)
+    if (cp >= s->ranges[i].lo && cp <= s->ranges[i].hi) return !s->negated;
+  return s->negated;
+}
+
+static bool has_match(const ox_regex *r, const state_set *s) {
+  uint32_t m = r->n - 1; /* the last instruction is the only MATCH */
+  return s->sparse[m] < s->n && s->dense[s->sparse[m]] == m;
+}
+
+static uint32_t peek(const char *text, size_t n, size_t at, size_t *len) {
+  uint32_t cp = NONE;
+  *len = 0;
+  if (at < n) *len = ox_utf8_next(text + at, n - at, &cp);
+  return cp;
+}
+
+/* Runs from |from|; returns the end of the longest match, SIZE_MAX if none. |whole|: only a match of the rest counts.
+ */
+static size_t run(const ox_regex *r, const char *text, size_t n, size_t from, bool whole, void *scratch) {
+  uint32_t *w = scratch, *stack = w + 4 * (size_t)r->n, prev = NONE;
+  state_set now = {w, w + r->n, 0}, then = {w + 2 * (size_t)r->n, w + 3 * (size_t)r->n, 0};
+  size_t at = from, len, best = SIZE_MAX;
+  memset(w, 0, ox_regex_scratch(r));
+  for (size_t k = 0; k < from;) k += ox_utf8_next(text + k, n - k, &prev);
+  uint32_t next = peek(text, n, at, &len);
+  follow(r, &now, stack, 0, prev, next);
+  for (;;) {
+    if (has_match(r, &now) && (!whole || at == n)) best = at;
+    if (at == n || !now.n) return best;
+    uint32_t cp = next;
+    at += len, next = peek(text, n, at, &len);
+    then.n = 0;
+    for (uint32_t i = 0; i < now.n; i++) {
+      const regex_inst *in = &r->code[now.dense[i]];
+      if (in->op == RE_SET && in_set(in->set, cp)) follow(r, &then, stack, in->x, cp, next);
+    }
+    state_set swap = now;
+    now = then, then = swap;
+  }
+}
+
+bool ox_regex_full_match(const ox_regex *r, const char *text, size_t n, void *scratch) {
+  return run(r, text, n, 0, true, scratch) != SIZE_MAX;
+}
+
+size_t ox_regex_longest_at(const ox_regex *r, const char *text, size_t n, size_t from, void *scratch) {
+  size_t end = run(r, text, n, from, false, scratch);
+  return end == SIZE_MAX ? SIZE_MAX : end - from;
+}
