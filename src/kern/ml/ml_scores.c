@@ -53,12 +53,10 @@ static void softmax_zero(const double *s, int64_t n, double *out) {
 static void one_score(double s, ox_ml_transform transform, ox_ml_second second, double *out) {
   if (transform == OX_ML_PROBIT) {
     out[0] = ox_ml_probit((float)s);
-  } else if (second == OX_ML_COMPLEMENT) {
-    out[0] = 1 - s, out[1] = s;
-  } else if (second == OX_ML_NEGATE) {
-    bool logistic = transform == OX_ML_LOGISTIC;
-    out[0] = logistic ? ox_ml_logistic((float)-s) : -s;
-    out[1] = logistic ? ox_ml_logistic((float)s) : s;
+  } else if (second != OX_ML_ONE && transform == OX_ML_LOGISTIC) {
+    out[0] = ox_ml_logistic((float)-s), out[1] = ox_ml_logistic((float)s);
+  } else if (second != OX_ML_ONE) {
+    out[0] = second == OX_ML_COMPLEMENT ? 1 - s : -s, out[1] = s;
   } else {
     out[0] = s;
   }

@@ -20,7 +20,7 @@ typedef enum ox_ml_transform {
 typedef enum ox_ml_second {
   OX_ML_ONE = -1,       /* it does not: one score is written */
   OX_ML_COMPLEMENT = 0, /* 1 - s, s: the score is a probability */
-  OX_ML_NEGATE = 2      /* -s, s (LOGISTIC applies to both) */
+  OX_ML_NEGATE = 2      /* -s, s. LOGISTIC makes both logistic(-s), logistic(s) */
 } ox_ml_second;
 
 /* The transform of that name; false if there is none. */
