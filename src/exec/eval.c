@@ -107,6 +107,7 @@ ox_status *ox_eval_node(ox_provider *provider, ox_graph *g, ox_id node, ox_tenso
   OX_TRY_TO(done, st, gather(g, n, &scratch, &o));
   OX_TRY_TO(done, st, infer(def, g, n, &scratch, &o, outs));
   if (def->traits & OX_VIEW) {
+    if (!o.out[0]) goto done; /* nobody reads it */
     if (outs[0].bytes == o.in[0]->bytes && o.in[0]->bytes) memcpy(outs[0].data, o.in[0]->data, o.in[0]->bytes);
     else if (outs[0].bytes != o.in[0]->bytes) st = ox_fail(OX_SHAPE_MISMATCH, "%s changes the number of bytes", n->op);
     goto done;

@@ -51,8 +51,13 @@ static bool foldable(const fold *f, const ox_graph *g, const ox_node *n, size_t 
     if (!t || t->kind != OX_TENSOR) return false;
     in_bytes += t->bytes;
   }
-  for (uint32_t i = 0; i < n->n_out; i++)
-    if (n->out[i] != OX_NONE && g->values[n->out[i]].is_output) return false;
+  bool wanted = false;
+  for (uint32_t i = 0; i < n->n_out; i++) {
+    if (n->out[i] == OX_NONE) continue;
+    if (g->values[n->out[i]].is_output) return false;
+    wanted = true;
+  }
+  if (!wanted) return false;
   const ox_op_def *def = ox_node_def(g->model, n, NULL);
   if (!def || (def->traits & (OX_NONDETERMINISTIC | OX_CONTROL)) || !n->out) return false;
   if (f->early && wanted_later(g, n)) return false;

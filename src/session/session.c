@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "exec/eval.h"
 #include "onnx/inline.h"
 #include "onnx/model.h"
 #include "opt/opt.h"
@@ -47,6 +48,12 @@ static ox_status *add_providers(ox_session *s, const ox_session_opts *o) {
   return cpu ? NULL : add_provider(s, "cpu", NULL);
 }
 
+static ox_provider *cpu_of(ox_session *s) {
+  for (size_t i = 0; i < s->n_providers; i++)
+    if (strcmp(s->providers[i].api.name, "cpu") == 0) return &s->providers[i];
+  return NULL;
+}
+
 /* ---- the graph ---- */
 
 static ox_status *fix_dims(ox_model *m, const ox_session_opts *o) {
@@ -65,10 +72,17 @@ static ox_status *fix_dims(ox_model *m, const ox_session_opts *o) {
   return NULL;
 }
 
+static ox_status *eval(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs) { return ox_eval_node(ctx, g, node, outs); }
+
 static ox_status *improve(ox_session *s, const ox_session_opts *o) {
   OX_TRY(fix_dims(s->model, o));
-  ox_opt_options opt = {.level = (ox_opt_level)o->optimize, .log = &s->env->log};
-  OX_TRY(ox_infer_graph(s->model->graph, &opt, false));
+  ox_opt_options opt = {.level = (ox_opt_level)o->optimize,
+                        .eval = eval,
+                        .eval_ctx = cpu_of(s),
+                        .log = &s->env->log,
+                        .disabled = o->disabled_rules,
+                        .n_disabled = (uint32_t)o->n_disabled_rules};
+  OX_TRY(ox_optimize(s->model, &opt));
   return ox_graph_compact(s->model->graph);
 }
 
