@@ -20,14 +20,25 @@ enum {
   OX_POOL_FLUSH_DENORMALS = 1 /* flags: denormal floats count as zero in loops and tasks of this pool */
 };
 
+#define OX_POOL_NO_SPIN UINT32_MAX
+
+/* Somebody else's threads. */
+typedef struct ox_executor {
+  uint32_t struct_size;
+  uint32_t reserved; /* 0 */
+  void *ctx;
+  /* Runs fn(arg) once, on another thread, soon; it returns when there is no more work. Returns 0 if it cannot be run.
+   * Called from any thread that starts work; must not wait. */
+  int (*run)(void *ctx, void (*fn)(void *arg), void *arg);
+} ox_executor;
+
 /* How to make a pool. Zero everything, set struct_size = sizeof(ox_pool_opts), then what you need. Append only. */
 typedef struct ox_pool_opts {
   uint32_t struct_size;
   uint32_t n_threads; /* counting the thread that calls; 1: no threads; 0: ox_pool_default_size() */
   uint32_t flags;     /* OX_POOL_FLUSH_DENORMALS */
-  uint32_t spin_us;   /* how long an idle worker watches for work before it sleeps; 0: adaptive, at most 200 us */
-  uint32_t no_spin;   /* not 0: workers never spin, spin_us is ignored */
-  uint32_t reserved;  /* 0 */
+  uint32_t spin_us;   /* how long an idle worker watches for work before it sleeps; 0: adaptive, at most 200 us; or
+                         OX_POOL_NO_SPIN */
   size_t stack_bytes; /* of each worker; 0: the system's default */
   const char *name;   /* threads are called <name>-<index>; NULL: "onyx"; copied */
   /* Optional: make and join threads yourself. create starts a thread that calls main(arg) and returns a non-NULL
@@ -35,6 +46,10 @@ typedef struct ox_pool_opts {
   void *(*thread_create)(void *ctx, void (*main)(void *arg), void *arg);
   void (*thread_join)(void *ctx, void *handle);
   void *thread_ctx;
+  /* Optional: where workers may run, "1,2;3-4;5": one entry for each worker (n_threads - 1), processors from 1. Those
+   * the process may not use are ignored; a worker left with none runs anywhere. */
+  const char *affinity;
+  const ox_executor *executor; /* optional: run on these threads, make none; copied */
 } ox_pool_opts;
 
 /* Makes a pool; |opts| NULL: all defaults. Errors: INVALID_ARGUMENT, LIMIT (over OX_POOL_MAX), OUT_OF_MEMORY,
@@ -58,6 +73,24 @@ OX_API ox_pool *ox_pool_default(void);
 
 /* ONYX_NUM_THREADS, else OMP_NUM_THREADS, else min(affinity mask, cgroup quota rounded up, cores). Reads them anew. */
 OX_API uint32_t ox_pool_default_size(void);
+
+/* Changes spin_us of a pool; OX_POOL_NO_SPIN: workers sleep as soon as they find nothing, those that watch at once. For
+ * bursts: adaptive (0) or longer before, OX_POOL_NO_SPIN after. |pool| NULL: the default pool. */
+OX_API void ox_pool_set_spin(ox_pool *pool, uint32_t spin_us);
+
+/* What a pool has done so far. Counters only grow: subtract two readings. Set struct_size. */
+typedef struct ox_pool_stats {
+  uint32_t struct_size;
+  uint32_t n_threads;
+  uint64_t loops;   /* shared loops; those of one tile or on one thread are function calls and are not counted */
+  uint64_t claims;  /* calls of tile functions in them */
+  uint64_t steals;  /* ranges of tiles taken from another thread */
+  uint64_t units;   /* of tasks, run by workers */
+  uint64_t sleeps;  /* of workers */
+  uint64_t wakes;   /* of workers, by others */
+  uint64_t wait_ns; /* loops' callers waiting for the last tiles of others; waits under a microsecond are not counted */
+} ox_pool_stats;
+OX_API void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats);
 
 /* Processors this process may use: min(affinity mask, cgroup quota rounded up, cores). Reads them anew. */
 OX_API uint32_t ox_pool_usable_cpus(void);

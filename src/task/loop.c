@@ -31,6 +31,7 @@ typedef struct run {
   uint32_t slot_index, lane, worker;
   uint32_t done; /* finished, not yet subtracted from pending */
   uint32_t ran;  /* finished, in all */
+  uint32_t claims, steals;
 } run;
 
 /* Takes up to |grain| blocks from the front of our own lane; 0 if it is empty. Relaxed: the blocks' fields were
@@ -60,6 +61,7 @@ static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
     uint32_t n = OX_MIN(r->slot->grain, e - mid);
     if (mid + n < e) atomic_store_explicit(r->own, pack(mid + n, e), memory_order_release); /* pairs with the above */
     *out_begin = mid;
+    r->steals++;
     return n;
   }
   return 0;
@@ -102,7 +104,7 @@ static void drain_own(run *r, uint32_t begin, uint32_t n) {
   ox_loop_slot *slot = r->slot;
   for (; n; n = claim(r->own, has_failed(slot) ? MOST_BLOCKS : slot->grain, &begin)) {
     run_blocks(slot, begin, n, r->worker);
-    r->done += n, r->ran += n;
+    r->done += n, r->ran += n, r->claims++;
   }
 }
 
@@ -116,7 +118,7 @@ static uint32_t report(run *r) {
 
 static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   ox_loop_slot *slot = &pool->slots[slot_index];
-  run r = {pool, slot, &pool->workers[index]->lanes[slot_index].range, slot_index, index, index, 0, 0};
+  run r = {pool, slot, &pool->workers[index]->lanes[slot_index].range, slot_index, index, index, 0, 0, 0, 0};
   uint32_t begin, n = steal(&r, &slot->range0, &begin);
   if (!n) {
     /* nothing with the owner: the others may have some, if the loop is still on */
@@ -133,6 +135,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     if (left == OX_LOOP_WAITING) ox_park_wake(&slot->pending, 1);
     n = left & ~OX_LOOP_WAITING ? steal_any(&r, &begin) : 0;
   } while (n);
+  ox_count(&pool->workers[index]->claims, r.claims), ox_count(&pool->workers[index]->steals, r.steals);
   return true;
 }
 
@@ -178,30 +181,29 @@ static ox_loop_slot *take_slot(ox_pool *pool, uint32_t *out_index) {
   return NULL;
 }
 
-/* The owner has nothing left to claim: waits for the others, taking back what they have not started. */
-static void finish(run *r) {
+/* Waits actively, taking back what the others have not started. True when the loop is finished, false when the time is
+ * up. |start| is set once it has taken a microsecond. */
+static bool watch(run *r, uint64_t *start) {
   ox_loop_slot *slot = r->slot;
-  if (atomic_load_explicit(&slot->pending, memory_order_acquire) == r->done) { /* pairs with report() */
-    atomic_store_explicit(&slot->pending, 0, memory_order_relaxed);
-    return;
-  }
-  if (report(r) == 0) return;
-  uint64_t start = 0, budget = ox_pool_is_crowded(r->pool) ? WAIT_CROWDED_NS : WAIT_SPIN_NS;
+  uint64_t budget = ox_pool_is_crowded(r->pool) ? WAIT_CROWDED_NS : WAIT_SPIN_NS;
   for (;;) {
     for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-      if (!atomic_load_explicit(&slot->pending, memory_order_acquire)) return;
+      if (!atomic_load_explicit(&slot->pending, memory_order_acquire)) return true;
       uint32_t begin, n = steal_any(r, &begin);
       if (n) {
         drain_own(r, begin, n);
-        if (report(r) == 0) return;
+        if (report(r) == 0) return true;
       }
       ox_pause();
     }
     uint64_t now = ox_thread_now_ns();
-    if (!start) start = now;
-    if (now - start > budget) break;
+    if (!*start) *start = now;
+    if (now - *start > budget) return false;
   }
-  /* The last block may belong to a thread that needs this processor. Whoever brings pending to WAITING | 0 wakes us. */
+}
+
+/* The last block may belong to a thread that needs this processor. Whoever brings pending to WAITING | 0 wakes us. */
+static void sleep_until_finished(ox_loop_slot *slot) {
   uint32_t left = atomic_load_explicit(&slot->pending, memory_order_acquire);
   while (left & ~OX_LOOP_WAITING) {
     if ((left & OX_LOOP_WAITING) || atomic_compare_exchange_weak_explicit(&slot->pending, &left, left | OX_LOOP_WAITING,
@@ -211,6 +213,19 @@ static void finish(run *r) {
     }
   }
   atomic_store_explicit(&slot->pending, 0, memory_order_relaxed); /* drops WAITING */
+}
+
+/* The owner has nothing left to claim. */
+static void finish(run *r) {
+  ox_loop_slot *slot = r->slot;
+  if (atomic_load_explicit(&slot->pending, memory_order_acquire) == r->done) { /* pairs with report() */
+    atomic_store_explicit(&slot->pending, 0, memory_order_relaxed);
+    return;
+  }
+  if (report(r) == 0) return;
+  uint64_t start = 0;
+  if (!watch(r, &start)) sleep_until_finished(slot);
+  if (start) ox_count(&slot->wait_ns, ox_thread_now_ns() - start);
 }
 
 static _Thread_local uint32_t n_owned OX_TLS_FAST;
@@ -239,7 +254,7 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
   }
 
   n_owned++;
-  run r = {pool, slot, &slot->range0, slot_index, 0, worker, 0, 0};
+  run r = {pool, slot, &slot->range0, slot_index, 0, worker, 0, 0, 0, 0};
   uint32_t begin = 0, claimed = grain;
   do {
     drain_own(&r, begin, claimed);
@@ -248,6 +263,7 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
   finish(&r);
   n_owned--;
   if (OX_UNLIKELY(cold)) ox_cold_end(&pool->cold, &cold_loop, r.ran, n);
+  ox_count(&slot->loops, 1), ox_count(&slot->claims, r.claims), ox_count(&slot->steals, r.steals);
   ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with set_error */
   atomic_store_explicit(&slot->busy, 0, memory_order_release);              /* pairs with take_slot */
   return st;

@@ -43,9 +43,10 @@ typedef struct ox_loop_slot {
   _Alignas(64) ox_tile_fn fn;
   void *ctx;
   int64_t n_tiles, block_tiles;
-  uint32_t grain;                /* blocks per claim */
-  _Atomic(ox_status *) error;    /* the first; set: others drain */
-  _Alignas(64) atomic_uint busy; /* taken by an owner */
+  uint32_t grain;                                       /* blocks per claim */
+  _Atomic(ox_status *) error;                           /* the first; set: others drain */
+  _Alignas(64) atomic_uint busy;                        /* taken by an owner */
+  atomic_uint_least64_t loops, claims, steals, wait_ns; /* written by the owner only */
 } ox_loop_slot;
 
 #define OX_LOOP_WAITING 0x80000000u

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "task/affinity.h"
 #include "task/park.h"
 #include "task/queue.h"
 #include "task/topology.h"
@@ -27,7 +28,7 @@ static void *new_lines(size_t bytes) {
 static ox_status *check(const ox_pool_opts *given, ox_pool_opts *out) {
   memset(out, 0, sizeof *out);
   if (given) {
-    if (given->struct_size < offsetof(ox_pool_opts, reserved))
+    if (given->struct_size < offsetof(ox_pool_opts, stack_bytes))
       return ox_fail(OX_INVALID_ARGUMENT, "ox_pool_opts.struct_size is %u: set it to sizeof(ox_pool_opts)",
                      (unsigned)given->struct_size);
     memcpy(out, given, OX_MIN(given->struct_size, sizeof *out));
@@ -36,6 +37,8 @@ static ox_status *check(const ox_pool_opts *given, ox_pool_opts *out) {
   if (!out->n_threads) out->n_threads = ox_pool_default_size();
   if (out->n_threads > OX_POOL_MAX)
     return ox_fail(OX_LIMIT, "a pool of %u threads: at most %d", (unsigned)out->n_threads, OX_POOL_MAX);
+  if (out->executor && (out->executor->struct_size < sizeof *out->executor || !out->executor->run))
+    return ox_fail(OX_INVALID_ARGUMENT, "executor: set struct_size and run");
   if (!out->thread_create != !out->thread_join)
     return ox_fail(OX_INVALID_ARGUMENT, "thread_create and thread_join: give both or neither");
   return NULL;
@@ -55,8 +58,8 @@ static ox_status *start_workers(ox_pool *pool, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
     if (!w && !(w = pool->workers[i] = new_lines(worker_bytes(pool)))) return ox_oom();
-    w->index = i, w->pool = pool;
-    atomic_store_explicit(&w->quit, false, memory_order_relaxed);
+    ox_worker_init(w, pool, i);
+    if (pool->executor.run) continue;
     OX_TRY(ox_thread_start(&pool->opts, ox_worker_main, w, &w->thread));
     w->started = true;
   }
@@ -78,6 +81,14 @@ static void stop_workers(ox_pool *pool, uint32_t from, uint32_t to) {
   }
 }
 
+static ox_status *make_affinity(ox_pool *pool, uint32_t n_workers) {
+  if (!pool->opts.affinity) return NULL;
+  pool->affinity = ox_new(ox_alloc_heap(), OX_MAX(n_workers, 1) * sizeof *pool->affinity);
+  if (!pool->affinity) return ox_oom();
+  pool->n_affinity = n_workers;
+  return ox_affinity_parse(pool->opts.affinity, n_workers, pool->affinity);
+}
+
 static ox_status *make_parts(ox_pool *pool, uint32_t size) {
   pool->n_slots = OX_MAX(16, OX_MIN(2 * size, OX_SLOTS_MAX));
   pool->n_queues = OX_CLIENT_QUEUES + OX_MAX(size, 2) - 1;
@@ -96,11 +107,14 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
   snprintf(pool->name, sizeof pool->name, "%s", o.name ? o.name : "onyx");
   o.name = pool->name;
   pool->opts = o;
+  if (o.executor) pool->executor = *o.executor;
+  atomic_store_explicit(&pool->spin_us, o.spin_us, memory_order_relaxed);
   pool->allowed = ox_thread_mask();
   set_size(pool, o.n_threads);
   ox_thread_at_fork(count_fork);
   atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count), memory_order_relaxed);
   OX_TRY_TO(done, st, make_parts(pool, o.n_threads));
+  OX_TRY_TO(done, st, make_affinity(pool, o.n_threads - 1));
   OX_TRY_TO(done, st, start_workers(pool, 1, o.n_threads));
   *out_pool = pool, pool = NULL;
 done:
@@ -110,9 +124,13 @@ done:
 
 void ox_pool_destroy(ox_pool *pool) {
   if (!pool) return;
-  if (!ox_pool_is_stale(pool)) stop_workers(pool, 1, OX_POOL_MAX); /* in a forked child they do not exist */
+  if (!ox_pool_is_stale(pool)) { /* in a forked child they do not exist */
+    stop_workers(pool, 1, OX_POOL_MAX);
+    ox_worker_dismiss_all(pool);
+  }
   for (uint32_t i = 1; i < OX_POOL_MAX; i++) ox_delete(ox_alloc_heap(), pool->workers[i], worker_bytes(pool));
   ox_queue_free_all(pool);
+  ox_delete(ox_alloc_heap(), pool->affinity, 0);
   ox_delete(ox_alloc_heap(), pool->queues, queues_bytes(pool));
   ox_delete(ox_alloc_heap(), pool->slots, slots_bytes(pool));
   ox_delete(ox_alloc_heap(), pool, sizeof *pool);
@@ -131,6 +149,7 @@ ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
   if (!n_threads) n_threads = ox_pool_default_size();
   if (n_threads > OX_POOL_MAX)
     return ox_fail(OX_LIMIT, "a pool of %u threads: at most %d", (unsigned)n_threads, OX_POOL_MAX);
+  if (pool->executor.run) return ox_fail(OX_INVALID_ARGUMENT, "a pool on an executor cannot be resized");
   if (ox_pool_thread_id() || ox_task_current() || ox_loops_owned())
     return ox_fail(OX_INVALID_ARGUMENT, "a pool cannot be resized from inside a loop or a task");
   if (ox_pool_is_stale(pool)) ox_pool_rebuild(pool);
@@ -157,6 +176,7 @@ void ox_pool_rebuild(ox_pool *pool) {
     for (uint32_t i = 0; i < OX_COUNT(pool->asleep); i++)
       atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);
     atomic_store_explicit(&pool->n_used, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->visits, 0, memory_order_relaxed);
     atomic_store_explicit(&pool->n_waiting, 0, memory_order_relaxed);
     atomic_flag_clear_explicit(&pool->resizing, memory_order_relaxed);
     for (uint32_t i = 1; i < OX_POOL_MAX; i++)
@@ -168,6 +188,20 @@ void ox_pool_rebuild(ox_pool *pool) {
 }
 
 uint32_t ox_pool_size(const ox_pool *pool) { return pool ? ox_pool_threads(pool) : 1; }
+
+void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats) {
+  ox_pool_stats s = {.struct_size = out_stats->struct_size, .n_threads = ox_pool_size(pool)};
+  for (uint32_t i = 0; pool && i < pool->n_slots; i++) {
+    const ox_loop_slot *slot = &pool->slots[i];
+    s.loops += slot->loops, s.claims += slot->claims, s.steals += slot->steals, s.wait_ns += slot->wait_ns;
+  }
+  for (uint32_t i = 1; pool && i < ox_pool_threads(pool); i++) {
+    const ox_worker *w = pool->workers[i];
+    s.claims += w->claims, s.steals += w->steals, s.units += w->units, s.sleeps += w->sleeps;
+  }
+  if (pool) s.wakes = pool->wakes;
+  memcpy(out_stats, &s, OX_MIN(s.struct_size, sizeof s));
+}
 
 /* A CAS, not a lock: a lock could be held by a thread that a fork left behind. The loser's pool goes away at once. */
 ox_pool *ox_pool_default(void) {

@@ -45,6 +45,7 @@ typedef struct ox_worker {
   uint32_t index;                             /* 1 .. size-1; the caller of a loop is 0 */
   ox_pool *pool;
   ox_thread thread;
+  atomic_uint_least64_t steals, claims, units, sleeps; /* written by this worker only */
   bool started;
   atomic_bool quit;
   uint32_t spin_ns;   /* adaptive budget, this worker's only */
@@ -62,9 +63,14 @@ struct ox_pool {
   atomic_bool crowded;     /* more threads than processors: spinning only keeps others from working */
   uint32_t n_slots, n_queues;
   atomic_flag resizing;
-  atomic_uint epoch;   /* ox_fork_count when these threads were made */
-  atomic_bool steers;  /* wakers choose where a worker must not run (worker.c) */
-  atomic_uint n_used;  /* slots below were used at least once; idle workers watch only these */
+  atomic_uint epoch;     /* ox_fork_count when these threads were made */
+  atomic_uint spin_us;   /* as in ox_pool_opts */
+  atomic_uint visits;    /* of an executor's threads, asked for and not yet ended */
+  atomic_bool steers;    /* wakers choose where a worker must not run (worker.c) */
+  atomic_uint n_used;    /* slots below were used at least once; idle workers watch only these */
+  ox_executor executor;  /* run NULL: threads of our own */
+  ox_cpu_mask *affinity; /* of worker i at [i - 1], n_affinity of them; NULL: none was asked for */
+  uint32_t n_affinity;
   ox_cpu_mask allowed; /* affinity of the thread that made the pool */
   ox_pool_opts opts;
   char name[16];
@@ -76,6 +82,7 @@ struct ox_pool {
   /* Threads that wait for a task and sleep (task.h). */
   _Alignas(OX_CACHE_LINE) atomic_uint n_waiting;
   atomic_uint wait_epoch;
+  atomic_uint_least64_t wakes;
   ox_cold cold;
   ox_worker *workers[OX_POOL_MAX]; /* [0] is NULL; made when first needed, stable until destroy */
 };
@@ -85,6 +92,11 @@ static inline uint32_t ox_pool_threads(const ox_pool *pool) {
 }
 static inline bool ox_pool_is_crowded(const ox_pool *pool) {
   return atomic_load_explicit(&pool->crowded, memory_order_relaxed);
+}
+
+/* Adds to a counter that only the calling thread writes. */
+static inline void ox_count(atomic_uint_least64_t *counter, uint64_t n) {
+  atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
 /* The index of the calling thread in |pool|; 0 if it is not one of its workers. */
@@ -107,6 +119,10 @@ void ox_pool_wake_waiter(ox_pool *pool, bool all);
 
 /* Body of a worker thread (worker.c). */
 void ox_worker_main(void *worker);
+/* Before the thread starts; with an executor the worker is available from now on. */
+void ox_worker_init(ox_worker *w, ox_pool *pool, uint32_t index);
+/* Takes every worker from an executor's reach and waits for those at work. */
+void ox_worker_dismiss_all(ox_pool *pool);
 
 /* How often this process was forked from one that had pools. */
 extern atomic_uint ox_fork_count;

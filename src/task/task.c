@@ -162,12 +162,12 @@ static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
   if (atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) end_task(t);
 }
 
-bool ox_tasks_help(ox_pool *pool, uint32_t own) {
+uint32_t ox_tasks_help(ox_pool *pool, uint32_t own) {
   ox_claim c = ox_queue_claim(pool, own);
-  if (!c.task) return false;
+  if (!c.task) return 0;
   if (c.more && ox_pool_any_asleep(pool)) ox_pool_wake(pool, 2);
   run_units(c.task, c.begin, c.n);
-  return true;
+  return c.n;
 }
 
 static ox_status *check(const ox_task_opts *opts) {

@@ -59,8 +59,8 @@ struct ox_task {
   _Alignas(16) unsigned char bytes[OX_TASK_INLINE_BYTES];
 };
 
-/* Runs some units of some task; false if there were none. |own|: ox_queue_own(). */
-bool ox_tasks_help(ox_pool *pool, uint32_t own);
+/* Runs some units of some task and says how many; 0: there were none. |own|: ox_queue_own(). */
+uint32_t ox_tasks_help(ox_pool *pool, uint32_t own);
 /* Frees what unfinished tasks own; for destroy, when no thread uses the pool any more. */
 void ox_task_discard(ox_task *task);
 

@@ -37,12 +37,33 @@ static bool take_sleeper(ox_pool *pool, uint32_t index) {
  * this. Once a worker has found itself there, wakers first forbid it their own processor (a system call only when the
  * waker has moved). Systems that place threads well never get that far. */
 static void steer(ox_worker *w, int cpu) {
-  if (cpu < 0 || atomic_load_explicit(&w->avoids, memory_order_relaxed) == cpu) return;
+  if (cpu < 0 || w->pool->affinity || atomic_load_explicit(&w->avoids, memory_order_relaxed) == cpu) return;
   if (ox_thread_avoid_cpu(w->thread_id, &w->pool->allowed, cpu))
     atomic_store_explicit(&w->avoids, cpu, memory_order_relaxed);
 }
 
+static void visit(void *worker);
+
+static uint64_t bit_of(const ox_worker *w) { return (uint64_t)1 << w->index % 64; }
+static void announce(ox_worker *w) { /* W1 */
+  atomic_fetch_or_explicit(&w->pool->asleep[w->index / 64], bit_of(w), memory_order_seq_cst);
+}
+
+/* An executor's thread becomes this worker for a while. */
+static void invite(ox_worker *w) {
+  const ox_executor *e = &w->pool->executor;
+  atomic_fetch_add_explicit(&w->pool->visits, 1, memory_order_relaxed);
+  if (e->run(e->ctx, visit, w)) return;
+  announce(w); /* nobody to be had: available again */
+  atomic_fetch_sub_explicit(&w->pool->visits, 1, memory_order_release);
+}
+
 static void rouse(ox_worker *w, int cpu) {
+  atomic_fetch_add_explicit(&w->pool->wakes, 1, memory_order_relaxed);
+  if (w->pool->executor.run) {
+    invite(w);
+    return;
+  }
   atomic_store_explicit(&w->waker_cpu, cpu, memory_order_relaxed);
   if (atomic_load_explicit(&w->pool->steers, memory_order_relaxed)) steer(w, cpu);
   atomic_store_explicit(&w->woken_ns, ox_thread_now_ns(), memory_order_relaxed);
@@ -67,22 +88,33 @@ static bool stopping(const ox_worker *w) { return atomic_load_explicit(&w->quit,
 
 /* Loops first: somebody waits for them. */
 static bool help(ox_worker *w) {
-  return ox_loops_help(w->pool, w->index) || ox_tasks_help(w->pool, ox_queue_own(w->pool));
+  if (ox_loops_help(w->pool, w->index)) return true;
+  uint32_t n = ox_tasks_help(w->pool, ox_queue_own(w->pool));
+  if (n) ox_count(&w->units, n);
+  return n;
 }
 
 static void sleep_until_woken(ox_worker *w) {
   ox_pool *pool = w->pool;
   atomic_store_explicit(&w->parked, 1, memory_order_seq_cst);
-  atomic_fetch_or_explicit(&pool->asleep[w->index / 64], (uint64_t)1 << w->index % 64, memory_order_seq_cst); /* W1 */
-  if (!ox_loops_any(pool) && !ox_queue_any(pool) && !stopping(w)) {                                           /* W2 */
+  announce(w);
+  if (!ox_loops_any(pool) && !ox_queue_any(pool) && !stopping(w)) { /* W2 */
     while (atomic_load_explicit(&w->parked, memory_order_acquire)) ox_park_wait(&w->parked, 1);
   }
   (void)take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
 }
 
+static uint64_t spin_budget(const ox_worker *w) {
+  const ox_pool *pool = w->pool;
+  uint32_t us = atomic_load_explicit(&pool->spin_us, memory_order_relaxed);
+  if (us == OX_POOL_NO_SPIN) return 0;
+  if (us) return (uint64_t)us * 1000;
+  return ox_pool_is_crowded(pool) ? SPIN_CROWDED_NS : w->spin_ns;
+}
+
 /* True after it has worked, false when the budget is spent or the processor is wanted elsewhere. */
-static bool spin(ox_worker *w, uint64_t budget_ns) {
-  if (!budget_ns) return false;
+static bool spin(ox_worker *w) {
+  if (!spin_budget(w)) return false;
   uint64_t start = ox_thread_now_ns(), last = start;
   for (;;) {
     for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
@@ -90,7 +122,7 @@ static bool spin(ox_worker *w, uint64_t budget_ns) {
       ox_pause();
     }
     uint64_t now = ox_thread_now_ns();
-    if (now - start > budget_ns || now - last > STOLEN_NS) return false;
+    if (now - start > spin_budget(w) || now - last > STOLEN_NS) return false;
     last = now;
   }
 }
@@ -104,13 +136,6 @@ static void check_place(ox_worker *w) {
   steer(w, cpu);
 }
 
-static uint64_t spin_budget(const ox_worker *w) {
-  const ox_pool *pool = w->pool;
-  if (pool->opts.no_spin) return 0;
-  if (pool->opts.spin_us) return (uint64_t)pool->opts.spin_us * 1000;
-  return ox_pool_is_crowded(pool) ? SPIN_CROWDED_NS : w->spin_ns;
-}
-
 /* Work that came soon after we fell asleep asks for longer spinning, long naps for shorter. Not every loop wakes us
  * (cold.h), so the gap between loops counts if it is shorter than the nap. */
 static void adapt(ox_worker *w, uint64_t nap_ns) {
@@ -121,22 +146,67 @@ static void adapt(ox_worker *w, uint64_t nap_ns) {
     w->spin_ns = OX_MIN(w->spin_ns * 2, (uint32_t)SPIN_MOST_NS);
 }
 
+void ox_worker_init(ox_worker *w, ox_pool *pool, uint32_t index) {
+  w->index = index, w->pool = pool, w->spin_ns = SPIN_LEAST_NS;
+  atomic_store_explicit(&w->quit, false, memory_order_relaxed);
+  atomic_store_explicit(&w->waker_cpu, -1, memory_order_relaxed);
+  atomic_store_explicit(&w->avoids, -1, memory_order_relaxed);
+  if (pool->executor.run) announce(w);
+}
+
+static void pin(const ox_worker *w) {
+  const ox_pool *pool = w->pool;
+  if (w->index > pool->n_affinity) return;
+  ox_cpu_mask mask = pool->affinity[w->index - 1];
+  for (size_t i = 0; i < OX_COUNT(mask.bits); i++) mask.bits[i] &= pool->allowed.bits[i];
+  (void)ox_thread_avoid_cpu(w->thread_id, &mask, -1); /* nothing left: stays as it is */
+}
+
+/* A worker's life on an executor's thread: until there is nothing to do. Being announced is being asleep here. Once it
+ * is, somebody else may be invited as this worker, so only the pool is touched after that. */
+static void visit(void *worker) {
+  ox_worker *w = worker;
+  ox_pool *pool = w->pool;
+  const ox_pool *outer_pool = self.pool;
+  uint32_t index = w->index, outer_index = self.index;
+  bool flush = pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
+  unsigned mode = flush ? ox_thread_flush_denormals() : 0;
+  self.pool = pool, self.index = index;
+  do {
+    while (help(w) || spin(w)) {
+    }
+    ox_count(&w->sleeps, 1);
+    announce(w);
+  } while ((ox_loops_any(pool) || ox_queue_any(pool)) && take_sleeper(pool, index)); /* W2 */
+  self.pool = outer_pool, self.index = outer_index;
+  if (flush) ox_thread_restore_denormals(mode);
+  atomic_fetch_sub_explicit(&pool->visits, 1, memory_order_release); /* pairs with the acquire in destroy */
+}
+
+void ox_worker_dismiss_all(ox_pool *pool) {
+  for (size_t i = 0; i < OX_COUNT(pool->asleep); i++) atomic_store_explicit(&pool->asleep[i], 0, memory_order_seq_cst);
+  while (atomic_load_explicit(&pool->visits, memory_order_acquire)) ox_thread_yield();
+}
+
+void ox_pool_set_spin(ox_pool *pool, uint32_t spin_us) {
+  if (pool || (pool = ox_pool_default())) atomic_store_explicit(&pool->spin_us, spin_us, memory_order_relaxed);
+}
+
 void ox_worker_main(void *worker) {
   ox_worker *w = worker;
   ox_pool *pool = w->pool;
   self.pool = pool, self.index = w->index;
   w->thread_id = ox_thread_id();
-  atomic_store_explicit(&w->waker_cpu, -1, memory_order_relaxed);
-  atomic_store_explicit(&w->avoids, -1, memory_order_relaxed);
+  pin(w);
   char name[32];
   snprintf(name, sizeof name, "%.10s-%u", pool->name, (unsigned)w->index % 10000);
   ox_thread_set_name(name);
   if (pool->opts.flags & OX_POOL_FLUSH_DENORMALS) (void)ox_thread_flush_denormals();
-  w->spin_ns = SPIN_LEAST_NS;
   while (!stopping(w)) {
-    if (help(w) || spin(w, spin_budget(w))) continue;
+    if (help(w) || spin(w)) continue;
     uint64_t start = ox_thread_now_ns();
     sleep_until_woken(w);
+    ox_count(&w->sleeps, 1);
     check_place(w);
     uint64_t now = ox_thread_now_ns(), woken = atomic_load_explicit(&w->woken_ns, memory_order_relaxed);
     if (woken > start && woken < now) ox_cold_woken(&pool->cold, now - woken);

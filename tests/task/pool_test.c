@@ -44,8 +44,10 @@ static void pools_come_and_go(void **state) {
     for (int i = 0; i < 20; i++) {
       ox_pool_opts opts = {.struct_size = sizeof opts,
                            .n_threads = n,
-                           .spin_us = i % 3 == 1 ? 100 : 0,
-                           .no_spin = i % 3 == 2,
+                           .spin_us = i % 3 == 1   ? 100
+                                      : i % 3 == 2 ? OX_POOL_NO_SPIN
+                                                   : 0,
+
                            .stack_bytes = i % 2 ? 1 : 0,
                            .name = "a name that is far too long",
                            .flags = OX_POOL_FLUSH_DENORMALS};
@@ -60,7 +62,7 @@ static void pools_come_and_go(void **state) {
 
 static void sleepers_are_woken(void **state) {
   (void)state;
-  ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = 4, .no_spin = 1};
+  ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = 4, .spin_us = OX_POOL_NO_SPIN};
   ox_pool *pool;
   CHECK_OK(ox_pool_create(&opts, &pool));
   for (int i = 0; i < 300; i++) {

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/worker_test.c - workers on somebody else's threads, counters, spinning switched on and off. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "onyx/task.h"
+#include "support/check.h"
+
+/* An executor that makes a thread for each call, or refuses. */
+typedef struct threads {
+  atomic_int asked, running;
+  int refuse_every; /* 0: never */
+} threads;
+typedef struct call {
+  threads *owner;
+  void (*fn)(void *);
+  void *arg;
+} call;
+
+static void *call_main(void *p) {
+  call c = *(call *)p;
+  free(p);
+  c.fn(c.arg);
+  atomic_fetch_sub(&c.owner->running, 1);
+  return NULL;
+}
+static int run(void *ctx, void (*fn)(void *), void *arg) {
+  threads *t = ctx;
+  int n = atomic_fetch_add(&t->asked, 1);
+  if (t->refuse_every && n % t->refuse_every == 0) return 0;
+  call *c = malloc(sizeof *c);
+  *c = (call){t, fn, arg};
+  atomic_fetch_add(&t->running, 1);
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, call_main, c) != 0) abort();
+  pthread_detach(thread);
+  return 1;
+}
+
+typedef struct work {
+  ox_pool *pool;
+  atomic_int tiles, bad;
+  atomic_int inside[16];
+} work;
+
+static ox_status *tile(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  work *w = ctx;
+  if (worker >= ox_pool_size(w->pool) || atomic_fetch_add(&w->inside[worker], 1)) atomic_fetch_add(&w->bad, 1);
+  for (volatile int i = 0; i < 2000; i++) {
+  }
+  atomic_fetch_add(&w->tiles, (int)(end - begin));
+  atomic_fetch_sub(&w->inside[worker], 1);
+  return NULL;
+}
+static ox_status *unit(void *payload, uint32_t i) {
+  work *w = payload;
+  (void)i;
+  work inner = {.pool = w->pool};
+  OX_TRY(ox_task_for(w->pool, 20, tile, &inner));
+  atomic_fetch_add(&w->tiles, atomic_load(&inner.tiles));
+  atomic_fetch_add(&w->bad, atomic_load(&inner.bad));
+  return NULL;
+}
+
+static void an_executor_supplies_the_threads(void **state) {
+  (void)state;
+  for (int refuse_every = 0; refuse_every < 4; refuse_every++) { /* 1: always */
+    threads t = {.refuse_every = refuse_every};
+    ox_executor e = {.struct_size = sizeof e, .ctx = &t, .run = run};
+    ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 4, .executor = &e, .flags = OX_POOL_FLUSH_DENORMALS};
+    work w = {0};
+    CHECK_OK(ox_pool_create(&o, &w.pool));
+    for (int i = 0; i < 100; i++) {
+      CHECK_OK(ox_task_for(w.pool, 64, tile, &w));
+      ox_task *task;
+      ox_task_opts to = {.struct_size = sizeof to, .n_units = 8, .fn = unit, .payload = &w};
+      CHECK_OK(ox_task_submit(w.pool, &to, &task));
+      if (i % 10 == 0) usleep(1000);
+      CHECK_OK(ox_task_wait_release(task));
+    }
+    assert_int_equal(w.bad, 0);
+    assert_int_equal(w.tiles, 100 * (64 + 8 * 20));
+    assert_true(t.asked > 0);
+    CHECK_FAILS(ox_pool_resize(w.pool, 2), OX_INVALID_ARGUMENT, "executor");
+    ox_pool_destroy(w.pool); /* waits for those who are still inside */
+    while (atomic_load(&t.running)) usleep(100);
+  }
+  ox_executor none = {.struct_size = sizeof none};
+  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 2, .executor = &none};
+  ox_pool *pool;
+  CHECK_FAILS(ox_pool_create(&o, &pool), OX_INVALID_ARGUMENT, "executor");
+}
+
+static ox_pool_stats stats_of(const ox_pool *pool) {
+  ox_pool_stats s = {.struct_size = sizeof s};
+  ox_pool_get_stats(pool, &s);
+  return s;
+}
+
+static void the_pool_counts(void **state) {
+  (void)state;
+  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 3};
+  work w = {0};
+  CHECK_OK(ox_pool_create(&o, &w.pool));
+  for (int i = 0; i < 200; i++) CHECK_OK(ox_task_for(w.pool, 32, tile, &w));
+  usleep(3000);
+  CHECK_OK(ox_task_for(w.pool, 1, tile, &w)); /* a function call */
+  ox_pool_stats s = stats_of(w.pool);
+  assert_int_equal(s.n_threads, 3);
+  assert_int_equal(s.loops, 200);
+  assert_in_range(s.claims, 200, 200 * 32);
+  assert_true(s.steals <= s.claims);
+  ox_pool_stats small = {.struct_size = 8}, nobody = stats_of(NULL);
+  ox_pool_get_stats(w.pool, &small);
+  assert_true(small.n_threads == 3 && small.loops == 0);
+  assert_true(nobody.n_threads == 1 && nobody.loops == 0);
+  ox_pool_destroy(w.pool);
+}
+
+static void spinning_can_be_stopped(void **state) {
+  (void)state;
+  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 2, .spin_us = 60 * 1000 * 1000};
+  work w = {0};
+  CHECK_OK(ox_pool_create(&o, &w.pool));
+  CHECK_OK(ox_task_for(w.pool, 32, tile, &w));
+  ox_pool_set_spin(w.pool, OX_POOL_NO_SPIN); /* it would watch for a minute */
+  for (int i = 0; i < 5000 && !(stats_of(w.pool).sleeps || 0); i++) {
+    usleep(1000);
+    CHECK_OK(ox_task_for(w.pool, 32, tile, &w)); /* sleeps are counted when they end */
+  }
+  assert_true(stats_of(w.pool).sleeps > 0);
+  ox_pool_set_spin(w.pool, 0);
+  CHECK_OK(ox_task_for(w.pool, 32, tile, &w));
+  ox_pool_destroy(w.pool);
+}
+
+int main(void) {
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_executor_supplies_the_threads),
+      cmocka_unit_test(the_pool_counts),
+      cmocka_unit_test(spinning_can_be_stopped),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
