@@ -61,7 +61,8 @@ static int compare_rules(const void *a, const void *b) {
   const ox_rule *x = *(const ox_rule *const *)a, *y = *(const ox_rule *const *)b;
   if (x->level != y->level) return x->level < y->level ? -1 : 1;
   if (x->late != y->late) return x->late ? 1 : -1;
-  return strcmp(x->name, y->name);
+  int c = strcmp(x->name, y->name);
+  return c ? c : (x > y) - (x < y); /* one name stands once per set: the order there */
 }
 
 static void collect_rules(driver *d) {
