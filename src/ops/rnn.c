@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/rnn.c - RNN, GRU, LSTM. Stages: weights that are not constant are packed; the inputs of all steps go through one
+ * product per direction; then each tile takes a direction and some batch rows through time, state in its scratch. */
+#include <string.h>
+
+#include "ops/rnn/recurrent.h"
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_STRS(recurrent_attrs, activations),           OX_ATTR_FLOATS(recurrent_attrs, activation_alpha),
+    OX_ATTR_FLOATS(recurrent_attrs, activation_beta),     OX_ATTR_FLOAT_HAS(recurrent_attrs, clip, 0),
+    OX_ATTR_STR(recurrent_attrs, direction, "forward"),   OX_ATTR_INT(recurrent_attrs, hidden_size, 0),
+    OX_ATTR_INT(recurrent_attrs, input_forget, 0),        OX_ATTR_INT(recurrent_attrs, layout, 0),
+    OX_ATTR_INT(recurrent_attrs, linear_before_reset, 0),
+};
+
+/* ---- inference ---- */
+static ox_status *want(const char *op, const char *what, const ox_type *t, int rank, const int64_t *dims) {
+  char got[OX_SHAPE_TEXT], wanted[OX_SHAPE_TEXT];
+  if (!t || t->shape.rank < 0) return NULL;
+  bool ok = t->shape.rank == rank;
+  for (int i = 0; ok && i < rank; i++) ok = dims[i] < 0 || t->shape.dim[i] < 0 || dims[i] == t->shape.dim[i];
+  if (ok) return NULL;
+  ox_shape w = ox_shape_of(rank, dims);
+  return ox_fail(OX_SHAPE_MISMATCH, "%s: %s is %s, wanted %s", op, what, ox_shape_text(&t->shape, got),
+                 ox_shape_text(&w, wanted));
+}
+
+static const ox_type *in_type(const ox_infer_ctx *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
+
+static ox_status *check_inputs(const ox_infer_ctx *c, const int64_t *dim, int64_t gates, bool layout) {
+  enum { DIRS, SEQ, BATCH, INPUT, HIDDEN };
+  const char *op = c->node->op;
+  int64_t gh = ox_dim_mul(gates, dim[HIDDEN]), hd = dim[HIDDEN];
+  gh = hd < 0 ? -1 : gh;
+  int64_t state[3] = {dim[DIRS], dim[BATCH], hd};
+  if (layout) state[0] = dim[BATCH], state[1] = dim[DIRS];
+  OX_TRY(want(op, "W", in_type(c, IN_W), 3, (int64_t[]){dim[DIRS], gh, dim[INPUT]}));
+  OX_TRY(want(op, "R", in_type(c, IN_R), 3, (int64_t[]){dim[DIRS], gh, hd}));
+  OX_TRY(want(op, "B", in_type(c, IN_B), 2, (int64_t[]){dim[DIRS], gh < 0 ? -1 : 2 * gh}));
+  OX_TRY(want(op, "sequence_lens", in_type(c, IN_LENS), 1, &dim[BATCH]));
+  OX_TRY(want(op, "initial_h", in_type(c, IN_H), 3, state));
+  OX_TRY(want(op, "initial_c", in_type(c, IN_C), 3, state));
+  return want(op, "P", in_type(c, IN_P), 2, (int64_t[]){dim[DIRS], hd < 0 ? -1 : 3 * hd});
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  enum { DIRS, SEQ, BATCH, INPUT, HIDDEN };
+  const recurrent_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[IN_X]->shape, *r = &c->in[IN_R]->shape;
+  int64_t dim[5] = {1, -1, -1, -1, a->hidden_size > 0 ? a->hidden_size : -1};
+  bool layout = a->layout != 0;
+  if (strcmp(a->direction, "bidirectional") == 0)
+    dim[DIRS] = 2;
+  else if (strcmp(a->direction, "forward") != 0 && strcmp(a->direction, "reverse") != 0)
+    return ox_fail(OX_INVALID_MODEL, "%s: direction '%s'", c->node->op, a->direction);
+  if (a->layout < 0 || a->layout > 1) return ox_fail(OX_INVALID_MODEL, "%s: layout must be 0 or 1", c->node->op);
+  OX_TRY(want(c->node->op, "X", c->in[IN_X], 3, (int64_t[]){-1, -1, -1}));
+  OX_TRY(want(c->node->op, "R", c->in[IN_R], 3, (int64_t[]){-1, -1, -1}));
+  if (x->rank == 3) dim[SEQ] = x->dim[layout], dim[BATCH] = x->dim[!layout], dim[INPUT] = x->dim[2];
+  if (r->rank == 3 && dim[HIDDEN] < 0) dim[HIDDEN] = r->dim[2];
+  int cell = recurrent_cell(c->node->op);
+  OX_TRY(check_inputs(c, dim, cell == CELL_LSTM ? 4 : cell == CELL_GRU ? 3 : 1, layout));
+  recurrent_dims unused;
+  OX_TRY(recurrent_activations(cell, a, &unused));
+  ox_shape y = ox_shape_of(4, (int64_t[]){dim[SEQ], dim[DIRS], dim[BATCH], dim[HIDDEN]});
+  ox_shape h = ox_shape_of(3, (int64_t[]){dim[DIRS], dim[BATCH], dim[HIDDEN]});
+  if (layout) {
+    y = ox_shape_of(4, (int64_t[]){dim[BATCH], dim[SEQ], dim[DIRS], dim[HIDDEN]});
+    h = ox_shape_of(3, (int64_t[]){dim[BATCH], dim[DIRS], dim[HIDDEN]});
+  }
+  ox_infer_out(c, 0, c->in[0]->dtype, &y);
+  ox_infer_out(c, 1, c->in[0]->dtype, &h);
+  ox_infer_out(c, 2, c->in[0]->dtype, &h);
+  return NULL;
+}
+
+/* ---- load: constant weights are packed once ---- */
+static ox_status *load(ox_load_ctx *c) {
+  const ox_tensor *in[4];
+  static const uint32_t from[4] = {IN_W, IN_R, IN_B, IN_P};
+  for (int i = 0; i < 4; i++) {
+    bool has = from[i] < c->n_in && c->in_type[from[i]];
+    in[i] = has ? c->in_const[from[i]] : NULL;
+    if (has && !in[i]) return NULL;
+  }
+  if (in[0]->dtype == OX_F64 || in[0]->shape.rank != 3 || in[1]->shape.rank != 3) return NULL;
+  ox_shape x = ox_shape_of(3, (int64_t[]){1, 1, in[0]->shape.dim[2]});
+  recurrent_dims d;
+  OX_TRY(recurrent_dims_of(recurrent_cell(c->node->op), c->attrs, &x, &in[1]->shape, &d));
+  const ox_gemm_variant *v = ox_gemm_select(OX_F32, c->isa);
+  recurrent_packed *s = OX_ARENA_NEW(c->arena, recurrent_packed);
+  if (!s) return ox_oom();
+  recurrent_weights w;
+  size_t one = recurrent_weights_at(&d, v, in[3] != NULL, NULL, &w);
+  s->bytes = one * d.dirs;
+  if (!s->bytes) return NULL;
+  if (!(s->base = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES))) return ox_oom();
+  for (size_t i = 0; i < d.dirs; i++) {
+    recurrent_weights_at(&d, v, in[3] != NULL, (char *)s->base + i * one, &s->weights[i]);
+    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i]);
+  }
+  for (int i = 0; i < 4; i++)
+    if (in[i]) c->consumed |= (uint64_t)1 << from[i];
+  c->state = s;
+  return NULL;
+}
+
+static void unload(void *state, ox_alloc alloc) {
+  recurrent_packed *s = state;
+  if (s) ox_delete(alloc, s->base, s->bytes);
+}
+
+static ox_status *prepare_rnn(ox_kernel_ctx *c) { return recurrent_prepare(c, CELL_RNN); }
+static ox_status *prepare_gru(ox_kernel_ctx *c) { return recurrent_prepare(c, CELL_GRU); }
+static ox_status *prepare_lstm(ox_kernel_ctx *c) { return recurrent_prepare(c, CELL_LSTM); }
+
+#define COMMON                                                                                                    \
+  .since = 1, .min_in = 3, .min_out = 0, OX_ATTRS(attrs), .attrs_bytes = sizeof(recurrent_attrs), .infer = infer, \
+  .load = load, .unload = unload, .run = recurrent_run,                                                           \
+  .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I32), OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}
+
+static const ox_op_def defs[] = {
+    {.name = "RNN", .max_in = 6, .max_out = 2, .prepare = prepare_rnn, COMMON},
+    {.name = "GRU", .max_in = 6, .max_out = 2, .prepare = prepare_gru, COMMON},
+    {.name = "LSTM", .max_in = 8, .max_out = 3, .prepare = prepare_lstm, COMMON},
+};
+const ox_op_set ox_ops_rnn = {defs, OX_COUNT(defs)};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/rnn/recurrent.c - attributes, sizes and packed weights of recurrent cells. */
+#include "ops/rnn/recurrent.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kern/simd/f32_scalar.h"
+
+int recurrent_cell(const char *op) {
+  return strcmp(op, "LSTM") == 0 ? CELL_LSTM : strcmp(op, "GRU") == 0 ? CELL_GRU : CELL_RNN;
+}
+
+bool recurrent_backwards(const recurrent_attrs *a, size_t dir) {
+  return dir == 1 || strcmp(a->direction, "reverse") == 0;
+}
+
+/* How many of alpha, beta a function takes: the lists hold values only for functions that take them. */
+static int params_of(uint32_t kind) {
+  switch (kind) {
+    case OX_ACT_AFFINE:
+    case OX_ACT_SCALED_TANH:
+    case OX_ACT_HARD_SIGMOID:
+      return 2;
+    case OX_ACT_LEAKY_RELU:
+    case OX_ACT_THRESHOLDED_RELU:
+    case OX_ACT_ELU:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+ox_status *recurrent_activations(int cell, const recurrent_attrs *a, recurrent_dims *d) {
+  static const char *const defaults[3][3] = {{"Tanh"}, {"Sigmoid", "Tanh"}, {"Sigmoid", "Tanh", "Tanh"}};
+  size_t per = (size_t)cell + 1, dirs = strcmp(a->direction, "bidirectional") == 0 ? 2 : 1, alpha = 0, beta = 0;
+  if (a->activations.n && a->activations.n != per * dirs)
+    return ox_fail(OX_INVALID_MODEL, "%zu activations, wanted %zu", a->activations.n, per * dirs);
+  for (size_t i = 0; i < per * dirs; i++) {
+    ox_act *act = &d->act[i / per][i % per];
+    char name[32] = "";
+    if (a->activations.n) {
+      ox_str s = a->activations.v[i];
+      memcpy(name, s.p, OX_MIN(s.n, sizeof name - 1));
+    } else {
+      memcpy(name, defaults[cell][i % per], strlen(defaults[cell][i % per]) + 1);
+    }
+    if (!ox_act_parse(name, NULL, 0, act)) return ox_fail(OX_INVALID_MODEL, "no activation is called '%s'", name);
+    int n = params_of(act->kind);
+    if (n >= 1 && alpha < a->activation_alpha.n) act->a = a->activation_alpha.v[alpha++];
+    if (n >= 2 && beta < a->activation_beta.n) act->b = a->activation_beta.v[beta++];
+  }
+  return NULL;
+}
+
+ox_status *recurrent_dims_of(int cell, const recurrent_attrs *a, const ox_shape *x, const ox_shape *r,
+                             recurrent_dims *d) {
+  *d = (recurrent_dims){.cell = cell, .layout = a->layout != 0};
+  d->gates = d->cell == CELL_LSTM ? 4 : d->cell == CELL_GRU ? 3 : 1;
+  d->dirs = (size_t)r->dim[0], d->hidden = (size_t)r->dim[2];
+  d->seq = (size_t)x->dim[d->layout], d->batch = (size_t)x->dim[!d->layout], d->input = (size_t)x->dim[2];
+  d->first = (d->cell == CELL_GRU ? 2 : d->gates) * d->hidden, d->second = d->cell == CELL_GRU ? d->hidden : 0;
+  d->clip = a->has_clip && a->clip > 0 ? a->clip : INFINITY;
+  return recurrent_activations(d->cell, a, d);
+}
+
+static size_t take(char **at, size_t bytes, void **out) {
+  bytes = OX_ROUND_UP(bytes, (size_t)OX_ALIGN_BYTES);
+  *out = *at;
+  if (*at) *at += bytes;
+  return bytes;
+}
+
+size_t recurrent_weights_at(const recurrent_dims *d, const ox_gemm_variant *v, bool peep, void *base,
+                            recurrent_weights *out) {
+  char *at = base;
+  void *p[6];
+  size_t n = take(&at, ox_gemm_b_bytes(v, d->input, d->gates * d->hidden), &p[0]);
+  n += take(&at, ox_gemm_b_bytes(v, d->hidden, d->first), &p[1]);
+  n += take(&at, ox_gemm_b_bytes(v, d->hidden, d->second), &p[2]);
+  n += take(&at, d->gates * d->hidden * sizeof(float), &p[3]);
+  n += take(&at, d->hidden * sizeof(float), &p[4]);
+  n += take(&at, peep ? 3 * d->hidden * sizeof(float) : 0, &p[5]);
+  *out = (recurrent_weights){p[0], p[1], p[2], p[3], p[4], peep ? p[5] : NULL};
+  return n;
+}
+
+static float at(const ox_tensor *t, size_t i) {
+  if (t->dtype == OX_F16) return vf32_load_f16((const uint16_t *)t->data + i);
+  if (t->dtype == OX_BF16) return vf32_load_bf16((const uint16_t *)t->data + i);
+  return ((const ox_f32u *)t->data)[i];
+}
+
+/* Rows [row, row + n) of a matrix with |k| columns, as the transposed right-hand side of a product. */
+static void pack_rows(const ox_gemm_variant *v, const ox_tensor *t, size_t row, size_t n, size_t k, void *to) {
+  size_t elem = t->dtype == OX_F32 ? 4 : 2;
+  ox_gemm_src src = {(const char *)t->data + row * k * elem, t->dtype, 1, (ptrdiff_t)k};
+  ox_gemm_pack_b(v, &src, k, n, 0, ox_gemm_panels(v, n), to);
+}
+
+void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
+                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to) {
+  size_t n = d->gates * d->hidden;
+  if (n == 0) return;
+  pack_rows(v, in[0], dir * n, n, d->input, to->w);
+  pack_rows(v, in[1], dir * n, d->first, d->hidden, to->r);
+  if (d->second) pack_rows(v, in[1], dir * n + d->first, d->second, d->hidden, to->r2);
+  bool apart = d->cell == CELL_GRU && a->linear_before_reset; /* the hidden gate's Rb is inside the reset */
+  for (size_t i = 0; i < n; i++) {
+    to->bias[i] = in[2] ? at(in[2], dir * 2 * n + i) : 0;
+    if (in[2] && !(apart && i >= d->first)) to->bias[i] += at(in[2], dir * 2 * n + n + i);
+  }
+  for (size_t i = 0; i < d->hidden; i++)
+    to->reset_bias[i] = apart && in[2] ? at(in[2], dir * 2 * n + n + d->first + i) : 0;
+  for (size_t i = 0; to->peep && i < 3 * d->hidden; i++) to->peep[i] = at(in[3], dir * 3 * d->hidden + i);
+}
+
+ox_status *recurrent_lens(const ox_kernel_ctx *c, const recurrent_dims *d, const int32_t **out) {
+  const ox_tensor *t = recurrent_in(c, IN_LENS);
+  *out = t ? t->data : NULL;
+  for (size_t b = 0; t && b < d->batch; b++)
+    if ((*out)[b] < 0 || (size_t)(*out)[b] > d->seq)
+      return ox_fail(OX_INVALID_ARGUMENT, "sequence_lens[%zu] is %d, wanted 0 to %zu", b, (int)(*out)[b], d->seq);
+  return NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/rnn/recurrent.h - what RNN, GRU and LSTM share: attributes, sizes, packed weights, and the two ways to run them.
+ */
+#ifndef OX_OPS_RNN_RECURRENT_H
+#define OX_OPS_RNN_RECURRENT_H
+
+#include "graph/op_def.h"
+#include "kern/gemm/gemm.h"
+#include "kern/rnn/rnn.h"
+
+typedef struct recurrent_attrs {
+  ox_strs activations;
+  ox_floats activation_alpha, activation_beta;
+  float clip;
+  bool has_clip;
+  const char *direction;
+  int64_t hidden_size, input_forget, layout, linear_before_reset;
+} recurrent_attrs;
+
+enum { CELL_RNN, CELL_GRU, CELL_LSTM }; /* kinds of cells */
+enum { IN_X, IN_W, IN_R, IN_B, IN_LENS, IN_H, IN_C, IN_P };
+
+/* Sizes and settings that follow from attributes and shapes. */
+typedef struct recurrent_dims {
+  int cell;
+  size_t gates; /* 1, 3, 4 */
+  size_t dirs, seq, batch, input, hidden;
+  size_t first, second; /* columns of the first and the second recurrent product */
+  bool layout;          /* batch first */
+  ox_act act[2][3];
+  float clip;
+} recurrent_dims;
+
+/* The weights of one direction as floats ready for the products. */
+typedef struct recurrent_weights {
+  void *w, *r, *r2;  /* panels: input x gates hidden; hidden x first; hidden x second */
+  float *bias;       /* gates hidden: what is added to the input's product */
+  float *reset_bias; /* hidden: GRU with linear_before_reset */
+  float *peep;       /* 3 hidden, or NULL */
+} recurrent_weights;
+/* What load leaves, if all weights are constant. */
+typedef struct recurrent_packed {
+  void *base;
+  size_t bytes;
+  recurrent_weights weights[2];
+} recurrent_packed;
+int recurrent_cell(const char *op);
+OX_NODISCARD ox_status *recurrent_activations(int cell, const recurrent_attrs *a, recurrent_dims *d);
+OX_NODISCARD ox_status *recurrent_dims_of(int cell, const recurrent_attrs *a, const ox_shape *x, const ox_shape *r,
+                                          recurrent_dims *d);
+/* Bytes of the weights of one direction, and the pointers into |base|. */
+size_t recurrent_weights_at(const recurrent_dims *d, const ox_gemm_variant *v, bool peep, void *base,
+                            recurrent_weights *out);
+/* Packs direction |dir| from W, R, B (or NULL), P (or NULL) of any float type but float64. */
+void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
+                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to);
+
+/* Books stages and runs them; |state| of the context is a recurrent_packed or NULL. */
+OX_NODISCARD ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell);
+OX_NODISCARD ox_status *recurrent_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch);
+
+/* double precision, plainly: tile |dir| of dirs */
+OX_NODISCARD ox_status *recurrent_run_f64(const ox_kernel_ctx *c, const recurrent_dims *d, size_t dir, double *scratch);
+size_t recurrent_f64_scratch(const recurrent_dims *d);
+
+/* Checks sequence lengths; NULL lens is fine. */
+OX_NODISCARD ox_status *recurrent_lens(const ox_kernel_ctx *c, const recurrent_dims *d, const int32_t **out);
+static inline const ox_tensor *recurrent_in(const ox_kernel_ctx *c, uint32_t i) {
+  return i < c->n_in ? c->in[i] : NULL;
+}
+/* Row of time t, batch row b in X and in the projection. */
+static inline size_t recurrent_row(const recurrent_dims *d, size_t t, size_t b) {
+  return d->layout ? b * d->seq + t : t * d->batch + b;
+}
+/* Element offsets in Y and in Y_h (also initial states). */
+static inline size_t recurrent_y(const recurrent_dims *d, size_t t, size_t dir, size_t b) {
+  return (d->layout ? (b * d->seq + t) * d->dirs + dir : (t * d->dirs + dir) * d->batch + b) * d->hidden;
+}
+static inline size_t recurrent_state(const recurrent_dims *d, size_t dir, size_t b) {
+  return (d->layout ? b * d->dirs + dir : dir * d->batch + b) * d->hidden;
+}
+/* Direction |dir| goes backwards. */
+bool recurrent_backwards(const recurrent_attrs *a, size_t dir);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/rnn/recurrent_run.c - stages of recurrent cells: pack what is not constant; project the inputs of all steps by
+ * one product per direction; then each tile takes a direction and some batch rows through time, state in its scratch.
+ */
+#include <string.h>
+
+#include "base/cksize.h"
+#include "kern/simd/f32_scalar.h"
+#include "ops/rnn/recurrent.h"
+
+typedef struct rnn_prep {
+  recurrent_dims d;
+  const ox_gemm_variant *v;
+  const ox_rnn_variant *cell;
+  ox_gemm_plan project, first, second;
+  bool f64, pack;       /* pack: stage 0 packs the weights into the shared memory */
+  size_t weights_bytes; /* of one direction, there */
+  size_t projected;     /* offset of the projections there: dirs x seq batch x gates hidden floats */
+  size_t chunk, chunks; /* batch rows of a tile */
+  size_t state_bytes;   /* h, c, gates, gathered, reset in the scratch, before the products' */
+} rnn_prep;
+
+/* Batch rows of one tile: enough to share the weights, few enough to go parallel. */
+enum { CHUNK = 12 };
+
+static ox_status *plan_shared(ox_kernel_ctx *c, rnn_prep *p) {
+  const recurrent_dims *d = &p->d;
+  recurrent_weights w;
+  size_t rows, floats, bytes;
+  if (p->pack) p->weights_bytes = recurrent_weights_at(d, p->v, recurrent_in(c, IN_P) != NULL, NULL, &w);
+  p->projected = p->weights_bytes * d->dirs;
+  if (!ox_mul_ok(d->seq, d->batch, &rows) || !ox_mul_ok(rows, d->gates * d->hidden * d->dirs, &floats) ||
+      !ox_mul_ok(floats, sizeof(float), &bytes) || !ox_add_ok(bytes, p->projected, &c->shared_bytes))
+    return ox_oom();
+  return NULL;
+}
+
+ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
+  rnn_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  c->prep = p;
+  recurrent_dims *d = &p->d;
+  OX_TRY(recurrent_dims_of(cell, c->attrs, &c->in[IN_X]->shape, &c->in[IN_R]->shape, d));
+  if (c->in[IN_X]->dtype == OX_F64) {
+    p->f64 = true;
+    return ox_ctx_plan(c, (int64_t)d->dirs, recurrent_f64_scratch(d));
+  }
+  p->v = ox_gemm_select(OX_F32, c->isa), p->cell = ox_rnn_select(c->isa), p->pack = !c->state;
+  OX_TRY(plan_shared(c, p));
+  p->chunk = OX_MAX(d->batch < 2 * CHUNK ? d->batch : CHUNK, (size_t)1);
+  p->chunks = OX_CEIL_DIV(d->batch, p->chunk);
+  size_t n = d->gates * d->hidden, rows = p->chunk;
+  ox_gemm_plan_init(&p->project, p->v, d->seq * d->batch, n, d->input, c->in[IN_X]->dtype, OX_F32, OX_GEMM_PACKED);
+  ox_gemm_plan_init(&p->first, p->v, rows, d->first, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
+  ox_gemm_plan_init(&p->second, p->v, rows, d->second, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
+  p->state_bytes = OX_ROUND_UP((2 * n + 3 * d->hidden) * rows * sizeof(float), (size_t)OX_ALIGN_BYTES);
+  c->scratch_per_worker = OX_MAX(p->project.scratch, p->state_bytes + OX_MAX(p->first.scratch, p->second.scratch));
+  uint32_t s = 0;
+  if (p->pack) c->n_tiles[s++] = (int64_t)d->dirs;
+  c->n_tiles[s++] = (int64_t)(d->dirs * ox_gemm_tiles(&p->project));
+  c->n_tiles[s++] = (int64_t)(d->dirs * p->chunks);
+  c->n_stages = s;
+  return NULL;
+}
+
+static recurrent_weights weights_of(const ox_kernel_ctx *c, const rnn_prep *p, size_t dir) {
+  recurrent_weights w;
+  if (!p->pack) return ((const recurrent_packed *)c->state)->weights[dir];
+  recurrent_weights_at(&p->d, p->v, recurrent_in(c, IN_P) != NULL, (char *)c->shared + dir * p->weights_bytes, &w);
+  return w;
+}
+
+static float *projection(const ox_kernel_ctx *c, const rnn_prep *p, size_t dir) {
+  const recurrent_dims *d = &p->d;
+  return (float *)(void *)((char *)c->shared + p->projected) + dir * d->seq * d->batch * d->gates * d->hidden;
+}
+
+static void run_projection(const ox_kernel_ctx *c, const rnn_prep *p, int64_t tile, void *scratch) {
+  size_t per_dir = ox_gemm_tiles(&p->project), dir = (size_t)tile / per_dir, n = p->d.gates * p->d.hidden;
+  recurrent_weights w = weights_of(c, p, dir);
+  ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {{w.bias, OX_F32, 0, 1}}};
+  ox_gemm_io io = {c->in[IN_X]->data, (ptrdiff_t)p->d.input, 1, w.w, 0, projection(c, p, dir), n, &e};
+  ox_gemm_run(&p->project, &io, (size_t)tile % per_dir, scratch);
+}
+
+/* ---- through time ---- */
+typedef struct walk {
+  const ox_kernel_ctx *c;
+  const rnn_prep *p;
+  size_t dir, b0; /* first batch row */
+  recurrent_weights w;
+  const int32_t *lens; /* of the tile's rows, or NULL */
+  bool back;
+  const float *x; /* the projection */
+  float *gathered;
+  ox_rnn_step s;
+  void *scratch;
+} walk;
+
+/* Time that row |r| of the tile reads and writes at |step|; rows that have ended write zeros at |step| itself. */
+static size_t time_of(const walk *k, size_t r, size_t step) {
+  size_t len = k->lens ? (size_t)k->lens[r] : k->p->d.seq;
+  return k->back && step < len ? len - 1 - step : step;
+}
+
+static void multiply(const walk *k, const ox_gemm_plan *plan, const float *a, const void *b, ox_gemm_term term,
+                     float *to) {
+  ox_gemm_plan g = *plan;
+  ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {term}};
+  ox_gemm_io io = {a, (ptrdiff_t)k->p->d.hidden, 1, b, 0, to, k->s.gates_rs, &e};
+  if (k->s.rows != g.m) g.m = k->s.rows; /* the last tile may have fewer rows, still in one strip of tiles */
+  for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, &io, i, k->scratch);
+}
+
+/* The projections of this step: in place if all rows are at the same time, else gathered. */
+static ox_gemm_term inputs_at(const walk *k, size_t step) {
+  const recurrent_dims *d = &k->p->d;
+  size_t n = d->gates * d->hidden;
+  if (!(k->back && k->lens)) {
+    const float *x = k->x + recurrent_row(d, time_of(k, 0, step), k->b0) * n;
+    return (ox_gemm_term){x, OX_F32, (ptrdiff_t)(d->layout ? d->seq * n : n), 1};
+  }
+  for (size_t r = 0; r < k->s.rows; r++)
+    memcpy(k->gathered + r * n, k->x + recurrent_row(d, time_of(k, r, step), k->b0 + r) * n, n * sizeof(float));
+  return (ox_gemm_term){k->gathered, OX_F32, (ptrdiff_t)n, 1};
+}
+
+static void step_cell(walk *k, size_t step) {
+  const recurrent_dims *d = &k->p->d;
+  const ox_rnn_variant *cell = k->p->cell;
+  ox_gemm_term x = inputs_at(k, step);
+  k->s.step = (int64_t)step;
+  multiply(k, &k->p->first, k->s.h, k->w.r, x, k->s.gates);
+  if (d->cell != CELL_GRU) {
+    (d->cell == CELL_LSTM ? cell->lstm : cell->simple)(&k->s);
+    return;
+  }
+  cell->gru_gates(&k->s);
+  x.p = (const float *)x.p + d->first;
+  if (k->s.linear_before_reset) {
+    k->s.x = x.p, k->s.x_rs = (size_t)x.rs;
+    multiply(k, &k->p->second, k->s.h, k->w.r2, (ox_gemm_term){k->w.reset_bias, OX_F32, 0, 1}, k->s.gates + d->first);
+  } else {
+    multiply(k, &k->p->second, k->s.reset, k->w.r2, x, k->s.gates + d->first);
+  }
+  cell->gru_out(&k->s);
+}
+
+static void put(uint32_t type, void *to, size_t at, const float *from, size_t n) {
+  if (type == OX_F32)
+    memcpy((float *)to + at, from, n * sizeof(float));
+  else if (type == OX_F16)
+    for (size_t i = 0; i < n; i++) vf32_store_f16((uint16_t *)to + at + i, from[i]);
+  else
+    for (size_t i = 0; i < n; i++) vf32_store_bf16((uint16_t *)to + at + i, from[i]);
+}
+
+static void get(const ox_tensor *t, size_t at, float *to, size_t n) {
+  if (!t)
+    memset(to, 0, n * sizeof(float));
+  else if (t->dtype == OX_F32)
+    memcpy(to, (const float *)t->data + at, n * sizeof(float));
+  else if (t->dtype == OX_F16)
+    for (size_t i = 0; i < n; i++) to[i] = vf32_load_f16((const uint16_t *)t->data + at + i);
+  else
+    for (size_t i = 0; i < n; i++) to[i] = vf32_load_bf16((const uint16_t *)t->data + at + i);
+}
+
+static void emit(const walk *k, size_t step) {
+  static const float zeros[64];
+  const recurrent_dims *d = &k->p->d;
+  const ox_tensor *y = k->c->out[0];
+  for (size_t r = 0; r < k->s.rows; r++) {
+    size_t at = recurrent_y(d, time_of(k, r, step), k->dir, k->b0 + r);
+    if (!k->lens || (int64_t)step < k->lens[r]) {
+      put(y->dtype, y->data, at, k->s.h + r * d->hidden, d->hidden);
+      continue;
+    }
+    for (size_t j = 0; j < d->hidden; j += OX_COUNT(zeros))
+      put(y->dtype, y->data, at + j, zeros, OX_MIN(OX_COUNT(zeros), d->hidden - j));
+  }
+}
+
+static void walk_init(walk *k, float *scratch) {
+  const recurrent_dims *d = &k->p->d;
+  const recurrent_attrs *a = k->c->attrs;
+  size_t n = d->gates * d->hidden, rows = k->p->chunk;
+  k->back = recurrent_backwards(a, k->dir), k->w = weights_of(k->c, k->p, k->dir);
+  k->x = projection(k->c, k->p, k->dir);
+  k->s = (ox_rnn_step){.rows = OX_MIN(rows, d->batch - k->b0),
+                       .hidden = d->hidden,
+                       .gates_rs = n,
+                       .peep = k->w.peep,
+                       .clip = d->clip,
+                       .input_forget = a->input_forget != 0,
+                       .linear_before_reset = a->linear_before_reset != 0,
+                       .lens = k->lens};
+  memcpy(k->s.act, d->act[k->dir], sizeof k->s.act);
+  k->s.gates = scratch, k->gathered = k->s.gates + n * rows, k->s.h = k->gathered + n * rows;
+  k->s.c = k->s.h + d->hidden * rows, k->s.reset = k->s.c + d->hidden * rows;
+  k->scratch = (char *)scratch + k->p->state_bytes;
+}
+
+static ox_status *run_walk(const ox_kernel_ctx *c, const rnn_prep *p, size_t tile, void *scratch) {
+  const recurrent_dims *d = &p->d;
+  walk k = {.c = c, .p = p, .dir = tile / p->chunks, .b0 = tile % p->chunks * p->chunk};
+  OX_TRY(recurrent_lens(c, d, &k.lens));
+  if (k.lens) k.lens += k.b0;
+  walk_init(&k, scratch);
+  for (size_t r = 0; r < k.s.rows; r++) {
+    size_t at = recurrent_state(d, k.dir, k.b0 + r);
+    get(recurrent_in(c, IN_H), at, k.s.h + r * d->hidden, d->hidden);
+    get(d->cell == CELL_LSTM ? recurrent_in(c, IN_C) : NULL, at, k.s.c + r * d->hidden, d->hidden);
+  }
+  for (size_t step = 0; step < d->seq; step++) {
+    step_cell(&k, step);
+    if (ox_ctx_wants(c, 0)) emit(&k, step);
+  }
+  for (size_t r = 0; r < k.s.rows; r++) {
+    size_t at = recurrent_state(d, k.dir, k.b0 + r);
+    if (ox_ctx_wants(c, 1)) put(c->out[1]->dtype, c->out[1]->data, at, k.s.h + r * d->hidden, d->hidden);
+    if (ox_ctx_wants(c, 2)) put(c->out[2]->dtype, c->out[2]->data, at, k.s.c + r * d->hidden, d->hidden);
+  }
+  return NULL;
+}
+
+ox_status *recurrent_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const rnn_prep *p = c->prep;
+  if (!p->pack && !p->f64) stage++;
+  for (int64_t i = tiles.begin; i < tiles.end; i++) {
+    if (p->f64) {
+      OX_TRY(recurrent_run_f64(c, &p->d, (size_t)i, scratch));
+    } else if (stage == 0) {
+      const ox_tensor *in[4] = {c->in[IN_W], c->in[IN_R], recurrent_in(c, IN_B), recurrent_in(c, IN_P)};
+      recurrent_weights w = weights_of(c, p, (size_t)i);
+      recurrent_pack(&p->d, p->v, c->attrs, in, (size_t)i, &w);
+    } else if (stage == 1) {
+      run_projection(c, p, i, scratch);
+    } else {
+      OX_TRY(run_walk(c, p, (size_t)i, scratch));
+    }
+  }
+  return NULL;
+}
