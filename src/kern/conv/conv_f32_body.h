@@ -247,6 +247,7 @@ OX_INLINE void gather_stride(const ox_conv_plan *p, const float *x, float *dst, 
   const float *rows[OX_CONV_MAX_PIXELS];
   size_t n = cut(g, p0, p1, segs);
   int64_t n_w = g->n_taps[2], n_h = g->n_taps[1], n_d = g->n_taps[0], width = g->in[2];
+  if (k0 == k1) return; /* no taps at all */
   int64_t tw = k0 % n_w, th = k0 / n_w % n_h, td = k0 / n_w / n_h % n_d;
   const float *xc = x + k0 / n_w / n_h / n_d * p->in_pixels;
   bool fresh = true;

@@ -178,7 +178,7 @@ bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act
     p->mode = OX_CONV_EMPTY, p->n_stages = 1, p->n_tiles[0] = 1;
     return true;
   }
-  if (ox_conv_is_depthwise(g->ic, g->oc)) {
+  if (ox_conv_is_depthwise(g->ic, g->oc) && taps > 0) {
     p->mode = OX_CONV_DEPTHWISE;
     return plan_depthwise(p);
   }

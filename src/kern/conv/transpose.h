@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/conv/transpose.h - transposed convolution as one plain convolution per phase of the output: outputs whose
+ * coordinates agree modulo the strides use the same taps, with stride 1. No two tiles write the same element. */
+#ifndef OX_KERN_CONV_TRANSPOSE_H
+#define OX_KERN_CONV_TRANSPOSE_H
+
+#include "kern/conv/conv.h"
+
+typedef struct ox_deconv_axis {
+  int64_t in, out, kernel, stride, dilation, lo; /* lo: padding cut from the start of the output */
+} ox_deconv_axis;
+
+/* Taps of class r (0 <= r < stride): those t with t * dilation % stride == r, in order. Returns how many. */
+int64_t ox_deconv_taps(const ox_deconv_axis *a, int64_t r, int64_t *taps);
+/* First output of class r; outputs of the class follow |stride| apart. *count of them. */
+int64_t ox_deconv_first(const ox_deconv_axis *a, int64_t r, int64_t *count);
+/* Input coordinate that tap t reads for the first output of class r; the next output reads the next input. */
+static inline int64_t ox_deconv_offset(const ox_deconv_axis *a, int64_t first, int64_t t) {
+  return (first + a->lo - t * a->dilation) / a->stride; /* exact */
+}
+
+/* Which taps of each axis a phase has. */
+typedef struct ox_deconv_phase {
+  int64_t n[OX_CONV_AXES];
+  const int64_t *taps[OX_CONV_AXES]; /* indices into the kernel */
+} ox_deconv_phase;
+
+/* Packs group g of w, laid out [group][ic][oc][kernel], for one phase: as ox_conv_pack_weights does, or plainly
+ * for depthwise. w may be unaligned. */
+void ox_deconv_pack(float *dst, const float *w, const ox_deconv_phase *p, const int64_t *kernel, int64_t ic, int64_t oc,
+                    int64_t g, bool depthwise);
+/* Floats of one phase's weights. */
+size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc, bool depthwise);
+
+/* Output planes [begin, end) in double precision, w as above. */
+void ox_deconv_f64(const ox_deconv_axis *axis, int64_t groups, int64_t ic, int64_t oc, const double *x, const double *w,
+                   const double *bias, double *y, int64_t begin, int64_t end);
+
+#endif

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/conv_transpose.c - ConvTranspose: every phase of the output is a convolution of its own (kern/conv/transpose.h),
+ * a last stage interleaves them. */
+#include "base/cksize.h"
+#include "kern/conv/transpose.h"
+#include "kern/quant/convert.h"
+#include "ops/shared/check.h"
+#include "ops/shared/conv_node.h"
+
+enum { X, W, B, BLOCK = 16384 };
+
+typedef struct ct_attrs {
+  const char *auto_pad;
+  ox_ints dilations, kernel_shape, pads, strides, output_padding, output_shape;
+  int64_t group;
+} ct_attrs;
+
+static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ct_attrs), OX_ATTR_INTS(ct_attrs, output_padding),
+                                        OX_ATTR_INTS(ct_attrs, output_shape)};
+
+typedef struct phase {
+  ox_deconv_phase d;
+  ox_conv_plan plan;
+  int64_t first[OX_CONV_AXES], n[OX_CONV_AXES]; /* of its outputs; the plan may see them flattened */
+  size_t w_at, y_at;                            /* floats: into the packed weights, into the phase buffer */
+} phase;
+
+typedef struct ct_state {
+  float *w; /* all phases, packed; NULL: not constant, or float64 */
+  size_t bytes;
+} ct_state;
+
+typedef enum { S_WIDEN, S_PACK, S_GATHER, S_CONV, S_JOIN, S_NARROW, S_F64 } stage_kind;
+
+typedef struct ct_prep {
+  ox_deconv_axis axis[OX_CONV_AXES];
+  int64_t batch, groups, ic, oc, n_phases;
+  phase *phases;
+  bool wide, single; /* single: the only phase writes the output itself */
+  stage_kind kind[OX_MAX_STAGES];
+  int64_t per_tile; /* planes */
+  size_t in_at[3], packed_at, phases_at, plan_at, y_at;
+} ct_prep;
+
+/* ---- shapes ---- */
+
+/* Window and output padding; *known: the kernel's extents are. */
+static ox_status *window_of(const ct_attrs *a, int axes, const ox_shape *w, ox_window *win, int64_t *extra,
+                            bool *known) {
+  int64_t kernel[OX_WINDOW_AXES];
+  *known = a->kernel_shape.n != 0 || w->rank >= 0;
+  for (int i = 0; i < axes && w->rank >= 0; i++) {
+    kernel[i] = w->dim[i + 2];
+    if (kernel[i] < 0) *known = a->kernel_shape.n != 0;
+    if (kernel[i] >= 0 && a->kernel_shape.n == (size_t)axes && a->kernel_shape.v[i] != kernel[i])
+      return ox_fail(OX_INVALID_MODEL, "kernel_shape[%d] is %lld, W has %lld", i, (long long)a->kernel_shape.v[i],
+                     (long long)kernel[i]);
+  }
+  ox_window_list k = ox_window_ints(a->kernel_shape);
+  if (!k.n && *known) k = (ox_window_list){(size_t)axes, kernel};
+  OX_TRY(ox_window_read(win, axes, k, ox_window_ints(a->strides), ox_window_ints(a->dilations), ox_window_ints(a->pads),
+                        a->auto_pad));
+  if (a->output_padding.n && a->output_padding.n != (size_t)axes)
+    return ox_fail(OX_INVALID_MODEL, "output_padding has %zu values, wanted %d", a->output_padding.n, axes);
+  if (a->output_shape.n && a->output_shape.n != (size_t)axes && a->output_shape.n != (size_t)axes + 2)
+    return ox_fail(OX_INVALID_MODEL, "output_shape has %zu values, wanted %d", a->output_shape.n, axes);
+  for (int i = 0; i < axes; i++) {
+    extra[i] = a->output_padding.n ? a->output_padding.v[i] : 0;
+    if (extra[i] < 0 || extra[i] > 1 << 30)
+      return ox_fail(OX_INVALID_MODEL, "output_padding[%d] is %lld", i, (long long)extra[i]);
+  }
+  return NULL;
+}
+
+/* Extent of the output along one axis and the padding cut from its start; -1 if not known. */
+static ox_status *axis_out(const ct_attrs *a, const ox_window *w, int i, int64_t in, int64_t extra, int64_t *out,
+                           int64_t *lo) {
+  int64_t span = (w->kernel[i] - 1) * w->dilation[i] + 1, full;
+  *out = -1, *lo = w->pad_lo[i];
+  bool same = w->auto_pad == OX_PAD_SAME_UPPER || w->auto_pad == OX_PAD_SAME_LOWER;
+  if (w->auto_pad == OX_PAD_VALID) *lo = 0;
+  if (a->output_shape.n) *out = a->output_shape.v[a->output_shape.n - (size_t)w->axes + (size_t)i];
+  if (a->output_shape.n && (*out < 0 || *out > INT32_MAX))
+    return ox_fail(OX_INVALID_MODEL, "output_shape[%d] is %lld", i, (long long)*out);
+  if (in < 0) return NULL;
+  if (!ox_mul_i64_ok(in - 1, w->stride[i], &full)) return ox_fail(OX_LIMIT, "spatial axis %d: too long", i);
+  full = in == 0 ? 0 : full + extra + span;
+  if (!a->output_shape.n && !same) {
+    *out = full - *lo - (w->auto_pad == OX_PAD_VALID ? 0 : w->pad_hi[i]);
+    if (*out < 0) return ox_fail(OX_SHAPE_MISMATCH, "spatial axis %d: padding leaves %lld", i, (long long)*out);
+    return NULL;
+  }
+  if (!a->output_shape.n) *out = in * w->stride[i];
+  int64_t total = OX_MAX(full - *out, 0);
+  *lo = w->auto_pad == OX_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+  return NULL;
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const ct_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape;
+  ox_shape y = ox_shape_unknown();
+  uint32_t dtype = OX_UNDEFINED;
+  OX_TRY(ox_infer_one_dtype(c, X, B, &dtype));
+  if (a->group < 1) return ox_fail(OX_INVALID_MODEL, "group is %lld", (long long)a->group);
+  int rank = x->rank >= 0 ? x->rank : w->rank;
+  if (rank >= 0) {
+    if (rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", rank);
+    if (x->rank >= 0 && w->rank >= 0 && x->rank != w->rank)
+      return ox_fail(OX_SHAPE_MISMATCH, "X has rank %d, W rank %d", x->rank, w->rank);
+    int64_t ch = x->rank >= 0 ? x->dim[1] : -1, wc = w->rank >= 0 ? w->dim[0] : -1;
+    if (ch >= 0 && wc >= 0 && (ch != wc || ch % a->group))
+      return ox_fail(OX_SHAPE_MISMATCH, "X has %lld channels, W takes %lld in %lld groups", (long long)ch,
+                     (long long)wc, (long long)a->group);
+    ox_window win;
+    int64_t extra[OX_WINDOW_AXES];
+    bool known;
+    OX_TRY(window_of(a, rank - 2, w, &win, extra, &known));
+    y.rank = rank, y.dim[0] = x->rank >= 0 ? x->dim[0] : -1;
+    y.dim[1] = w->rank >= 0 ? ox_dim_mul(w->dim[1], a->group) : -1;
+    for (int i = 0; i < rank - 2; i++) {
+      int64_t lo;
+      OX_TRY(axis_out(a, &win, i, known && x->rank >= 0 ? x->dim[i + 2] : -1, extra[i], &y.dim[i + 2], &lo));
+    }
+    if (ox_infer_has(c, B) && c->in[B]->shape.rank >= 0 &&
+        (c->in[B]->shape.rank != 1 ||
+         (c->in[B]->shape.dim[0] >= 0 && y.dim[1] >= 0 && c->in[B]->shape.dim[0] != y.dim[1])))
+      return ox_fail(OX_SHAPE_MISMATCH, "B must have one element per output channel");
+  }
+  ox_infer_out(c, 0, dtype, &y);
+  return NULL;
+}
+
+/* ---- phases ---- */
+
+/* Stride, dilation and kernel of the three axes: all that packing needs. */
+static ox_status *axes_of(const ct_attrs *a, const ox_shape *w, ox_deconv_axis *axis) {
+  int axes = w->rank - 2;
+  if (axes > OX_CONV_AXES) return ox_fail(OX_NOT_IMPLEMENTED, "ConvTranspose over %d axes, at most 3", axes);
+  ox_window win;
+  int64_t extra[OX_WINDOW_AXES];
+  bool known;
+  OX_TRY(window_of(a, axes, w, &win, extra, &known));
+  for (int i = 0; i < OX_CONV_AXES; i++) {
+    int s = i - (OX_CONV_AXES - axes);
+    axis[i] =
+        (ox_deconv_axis){1, 1, s < 0 ? 1 : win.kernel[s], s < 0 ? 1 : win.stride[s], s < 0 ? 1 : win.dilation[s], 0};
+  }
+  return NULL;
+}
+
+/* The taps of phase |i|, written to |memory|, which has room for the sum of the kernel's extents. */
+static void phase_taps(const ox_deconv_axis *axis, int64_t i, int64_t *memory, ox_deconv_phase *d) {
+  int64_t r[OX_CONV_AXES] = {i / axis[2].stride / axis[1].stride, i / axis[2].stride % axis[1].stride,
+                             i % axis[2].stride};
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    d->taps[a] = memory;
+    d->n[a] = ox_deconv_taps(&axis[a], r[a], memory);
+    memory += axis[a].kernel;
+  }
+}
+
+static bool phase_count(const ox_deconv_axis *axis, int64_t *n) {
+  return ox_mul_i64_ok(axis[0].stride, axis[1].stride, n) && ox_mul_i64_ok(*n, axis[2].stride, n) && *n <= 1 << 16;
+}
+
+static size_t pack_all(const ox_deconv_axis *axis, int64_t *taps, int64_t groups, int64_t ic, int64_t oc,
+                       const float *w, float *dst) { /* dst NULL: only counts */
+  int64_t n = 1, kernel[OX_CONV_AXES] = {axis[0].kernel, axis[1].kernel, axis[2].kernel};
+  bool depthwise = ox_conv_is_depthwise(ic, oc);
+  size_t at = 0;
+  phase_count(axis, &n);
+  for (int64_t i = 0; i < n; i++) {
+    ox_deconv_phase d;
+    phase_taps(axis, i, taps, &d);
+    for (int64_t g = 0; g < groups && dst; g++) ox_deconv_pack(dst + at, w, &d, kernel, ic, oc, g, depthwise);
+    at += ox_deconv_weight_floats(&d, groups, ic, oc, depthwise);
+  }
+  return at;
+}
+
+static ox_status *load(ox_load_ctx *c) {
+  const ct_attrs *a = c->attrs;
+  const ox_tensor *w = c->n_in > W ? c->in_const[W] : NULL;
+  ox_deconv_axis axis[OX_CONV_AXES];
+  ct_state *s = c->state = OX_ARENA_NEW(c->arena, ct_state);
+  int64_t n_phases;
+  if (!s) return ox_oom();
+  if (!w || w->dtype == OX_F64 || w->shape.rank < 3 || w->shape.rank > OX_CONV_AXES + 2 || w->shape.dim[0] % a->group)
+    return NULL;
+  OX_TRY(axes_of(a, &w->shape, axis));
+  size_t n = (size_t)ox_shape_count(&w->shape);
+  int64_t *taps = OX_ARENA_ARRAY(c->arena, int64_t, (size_t)(axis[0].kernel + axis[1].kernel + axis[2].kernel));
+  if (!taps) return ox_oom();
+  if (!n || !phase_count(axis, &n_phases)) return NULL;
+  int64_t ic = w->shape.dim[0] / a->group, oc = w->shape.dim[1];
+  s->bytes = pack_all(axis, taps, a->group, ic, oc, NULL, NULL) * sizeof(float);
+  float *plain = (float *)w->data;
+  if (w->dtype != OX_F32) {
+    plain = ox_new_aligned(c->alloc, n * sizeof(float), OX_ALIGN_BYTES);
+    if (!plain) return ox_oom();
+    ox_convert_select(c->isa)->load_f32[w->dtype](w->data, 0, n, plain);
+  }
+  s->w = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES);
+  if (s->w) pack_all(axis, taps, a->group, ic, oc, plain, s->w);
+  if (w->dtype != OX_F32) ox_delete(c->alloc, plain, n * sizeof(float));
+  if (!s->w) return ox_oom();
+  c->consumed |= 1u << W;
+  return NULL;
+}
+
+static void unload(void *state, ox_alloc alloc) {
+  ct_state *s = state;
+  if (s) ox_delete(alloc, s->w, s->bytes);
+}
+
+/* ---- prepare ---- */
+
+static bool book(ox_kernel_ctx *c, size_t floats, size_t *at) {
+  size_t bytes;
+  *at = c->shared_bytes;
+  if (!ox_mul_ok(floats, sizeof(float), &bytes) || !ox_add_ok(bytes, 2 * OX_PAD_BYTES, &bytes)) return false;
+  return ox_add_ok(c->shared_bytes, bytes / OX_ALIGN_BYTES * OX_ALIGN_BYTES, &c->shared_bytes);
+}
+
+/* The geometry of phase |i| and its place in the output; counts it only if it has outputs. */
+static ox_status *phase_init(ox_kernel_ctx *c, ct_prep *p, int64_t i, phase *ph) {
+  const ox_deconv_axis *axis = p->axis;
+  int64_t r[OX_CONV_AXES] = {i / axis[2].stride / axis[1].stride, i / axis[2].stride % axis[1].stride,
+                             i % axis[2].stride};
+  int64_t kernels = axis[0].kernel + axis[1].kernel + axis[2].kernel;
+  int64_t *taps = ox_ctx_alloc(c, (size_t)kernels * 2 * sizeof *taps), *offsets = taps + kernels;
+  if (!taps) return ox_oom();
+  phase_taps(axis, i, taps, &ph->d);
+  ox_conv_geom g = {.batch = p->batch, .groups = p->groups, .ic = p->ic, .oc = p->oc, .stride = {1, 1, 1}};
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    g.in[a] = axis[a].in, g.n_taps[a] = ph->d.n[a], g.tap[a] = offsets;
+    ph->first[a] = ox_deconv_first(&axis[a], r[a], &g.out[a]);
+    ph->n[a] = g.out[a];
+    for (int64_t t = 0; t < g.n_taps[a]; t++) *offsets++ = ox_deconv_offset(&axis[a], ph->first[a], ph->d.taps[a][t]);
+  }
+  if (!ox_conv_plan_init(&ph->plan, &g, &(ox_act){OX_ACT_NONE, 0, 0}, ox_conv_select(c->isa)))
+    return ox_fail(OX_LIMIT, "ConvTranspose: too large");
+  void *tables = ox_ctx_alloc(c, ph->plan.table_bytes + 1);
+  if (!tables) return ox_oom();
+  ox_conv_plan_tables(&ph->plan, tables);
+  return NULL;
+}
+
+static ox_status *phases_init(ox_kernel_ctx *c, ct_prep *p, size_t *w_floats, size_t *y_floats, size_t *shared) {
+  bool depthwise = ox_conv_is_depthwise(p->ic, p->oc);
+  *w_floats = *y_floats = *shared = 0;
+  for (int64_t i = 0; i < p->n_phases; i++) {
+    phase *ph = &p->phases[i];
+    OX_TRY(phase_init(c, p, i, ph));
+    const int64_t *out = ph->n;
+    ph->w_at = *w_floats, ph->y_at = *y_floats;
+    *w_floats += ox_deconv_weight_floats(&ph->d, p->groups, p->ic, p->oc, depthwise);
+    *y_floats += (size_t)(p->batch * p->groups * p->oc * out[0] * out[1] * out[2]);
+    *shared = OX_MAX(*shared, ph->plan.shared_bytes);
+    c->scratch_per_worker = OX_MAX(c->scratch_per_worker, ph->plan.scratch_bytes);
+  }
+  return NULL;
+}
+
+static void add_stage(ox_kernel_ctx *c, ct_prep *p, stage_kind kind, int64_t tiles) {
+  p->kind[c->n_stages] = kind, c->n_tiles[c->n_stages++] = tiles;
+}
+
+/* Tiles of the gathering (first) or of the last stage of phase |ph|. */
+static int64_t phase_tiles(const phase *ph, bool gather) {
+  if (gather) return ph->plan.n_stages > 1 ? ph->plan.n_tiles[0] : 0;
+  return ph->plan.n_tiles[ph->plan.n_stages - 1];
+}
+
+static ox_status *prepare_f32(ox_kernel_ctx *c, ct_prep *p) {
+  const ct_state *s = c->state;
+  size_t w_floats, y_floats, shared;
+  int64_t y_n = ox_shape_count(&c->out[0]->shape), gather = 0, conv = 0;
+  if (!phase_count(p->axis, &p->n_phases)) return ox_fail(OX_LIMIT, "ConvTranspose: strides are too large");
+  p->phases = ox_ctx_alloc(c, (size_t)p->n_phases * sizeof *p->phases);
+  if (!p->phases) return ox_oom();
+  OX_TRY(phases_init(c, p, &w_floats, &y_floats, &shared));
+  p->wide = c->in[X]->dtype != OX_F32, p->single = p->n_phases == 1;
+  c->n_stages = 0;
+  bool ok = true;
+  if (p->wide) {
+    int64_t tiles = 0;
+    for (uint32_t i = 0; i < c->n_in && ok; i++) {
+      if (!c->in[i] || (i == W && s->w)) continue;
+      ok = book(c, (size_t)ox_shape_count(&c->in[i]->shape), &p->in_at[i]);
+      tiles += OX_CEIL_DIV(ox_shape_count(&c->in[i]->shape), BLOCK);
+    }
+    ok = ok && book(c, (size_t)y_n, &p->y_at);
+    add_stage(c, p, S_WIDEN, tiles);
+  }
+  if (!s->w) {
+    ok = ok && book(c, w_floats, &p->packed_at);
+    add_stage(c, p, S_PACK, 1);
+  }
+  for (int64_t i = 0; i < p->n_phases; i++)
+    gather += phase_tiles(&p->phases[i], true), conv += phase_tiles(&p->phases[i], false);
+  /* the phases' gathered inputs live one after the other */
+  ok = ok && book(c, shared / sizeof(float) * (size_t)p->n_phases, &p->plan_at) &&
+       (p->single || book(c, y_floats, &p->phases_at));
+  if (!ok) return ox_fail(OX_LIMIT, "ConvTranspose: the working memory is too large");
+  if (gather) add_stage(c, p, S_GATHER, gather);
+  add_stage(c, p, S_CONV, conv);
+  int64_t planes = p->batch * p->groups * p->oc, pixels = planes ? y_n / planes : 0;
+  p->per_tile = OX_MAX(16384 / OX_MAX(pixels, 1), 1);
+  if (!p->single) add_stage(c, p, S_JOIN, pixels ? OX_CEIL_DIV(planes, p->per_tile) : 0);
+  if (p->wide) add_stage(c, p, S_NARROW, OX_CEIL_DIV(y_n, BLOCK));
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const ct_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape, *y = &c->out[0]->shape;
+  ct_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  ox_window win;
+  int64_t extra[OX_WINDOW_AXES];
+  bool known;
+  if (!p) return ox_oom();
+  OX_TRY(axes_of(a, w, p->axis));
+  OX_TRY(window_of(a, x->rank - 2, w, &win, extra, &known));
+  for (int s = 0; s < win.axes; s++) {
+    ox_deconv_axis *ax = &p->axis[s + OX_CONV_AXES - win.axes];
+    int64_t out;
+    OX_TRY(axis_out(a, &win, s, x->dim[s + 2], extra[s], &out, &ax->lo));
+    ax->in = x->dim[s + 2], ax->out = y->dim[s + 2];
+  }
+  p->batch = x->dim[0], p->groups = a->group, p->ic = w->dim[0] / a->group, p->oc = w->dim[1];
+  if (c->in[X]->dtype != OX_F64) return prepare_f32(c, p);
+  p->kind[0] = S_F64, p->per_tile = 1;
+  return ox_ctx_plan(c, p->batch * p->groups * p->oc, 0);
+}
+
+/* ---- run ---- */
+static void *shared_at(const ox_kernel_ctx *c, size_t at) { return (char *)c->shared + at; }
+
+static const float *input_f32(const ox_kernel_ctx *c, const ct_prep *p, uint32_t i) {
+  if (!ox_ctx_has(c, i)) return NULL;
+  return p->wide ? shared_at(c, p->in_at[i]) : c->in[i]->data;
+}
+
+static void widen(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles) {
+  const ct_state *s = c->state;
+  int64_t base = 0;
+  for (uint32_t i = 0; i < c->n_in; i++) {
+    if (!c->in[i] || (i == W && s->w)) continue;
+    int64_t n = ox_shape_count(&c->in[i]->shape), count = OX_CEIL_DIV(n, BLOCK);
+    for (int64_t t = OX_MAX(tiles.begin, base); t < OX_MIN(tiles.end, base + count); t++) {
+      int64_t at = (t - base) * BLOCK;
+      ox_convert_select(c->isa)->load_f32[c->in[i]->dtype](c->in[i]->data, (size_t)at, (size_t)OX_MIN(BLOCK, n - at),
+                                                           (float *)shared_at(c, p->in_at[i]) + at);
+    }
+    base += count;
+  }
+}
+
+static void pack(const ox_kernel_ctx *c, const ct_prep *p) {
+  int64_t kernel[OX_CONV_AXES] = {p->axis[0].kernel, p->axis[1].kernel, p->axis[2].kernel};
+  float *dst = shared_at(c, p->packed_at);
+  for (int64_t i = 0; i < p->n_phases; i++)
+    for (int64_t g = 0; g < p->groups; g++)
+      ox_deconv_pack(dst + p->phases[i].w_at, input_f32(c, p, W), &p->phases[i].d, kernel, p->ic, p->oc, g,
+                     ox_conv_is_depthwise(p->ic, p->oc));
+}
+
+static float *result(const ox_kernel_ctx *c, const ct_prep *p) {
+  return p->wide ? shared_at(c, p->y_at) : c->out[0]->data;
+}
+
+static void convolve(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles, bool gather, void *scratch) {
+  const ct_state *s = c->state;
+  const float *w = s->w ? s->w : shared_at(c, p->packed_at);
+  size_t shared = 0;
+  for (int64_t i = 0; i < p->n_phases; i++) shared = OX_MAX(shared, p->phases[i].plan.shared_bytes);
+  int64_t base = 0;
+  for (int64_t i = 0; i < p->n_phases && base < tiles.end; i++) {
+    const phase *ph = &p->phases[i];
+    int64_t n = phase_tiles(ph, gather), begin = OX_MAX(tiles.begin, base), end = OX_MIN(tiles.end, base + n);
+    ox_conv_args a = {.x = input_f32(c, p, X),
+                      .w = w + ph->w_at,
+                      .bias = input_f32(c, p, B),
+                      .y = p->single ? result(c, p) : (float *)shared_at(c, p->phases_at) + ph->y_at,
+                      .shared = (char *)shared_at(c, p->plan_at) + (size_t)i * shared};
+    if (begin < end) ox_conv_run(&ph->plan, &a, gather ? 0 : ph->plan.n_stages - 1, begin - base, end - base, scratch);
+    base += n;
+  }
+}
+
+static void join(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles) {
+  const ox_deconv_axis *ax = p->axis;
+  int64_t planes = p->batch * p->groups * p->oc, end = OX_MIN(tiles.end * p->per_tile, planes);
+  int64_t pixels = ax[0].out * ax[1].out * ax[2].out;
+  for (int64_t i = 0; i < p->n_phases; i++) {
+    const phase *ph = &p->phases[i];
+    const int64_t *n = ph->n;
+    const float *from =
+        (const float *)shared_at(c, p->phases_at) + ph->y_at + tiles.begin * p->per_tile * (n[0] * n[1] * n[2]);
+    for (int64_t u = tiles.begin * p->per_tile; u < end; u++)
+      for (int64_t d = 0; d < n[0]; d++)
+        for (int64_t h = 0; h < n[1]; h++) {
+          int64_t od = ph->first[0] + d * ax[0].stride, oh = ph->first[1] + h * ax[1].stride;
+          float *to = result(c, p) + u * pixels + (od * ax[1].out + oh) * ax[2].out + ph->first[2];
+          for (int64_t j = 0; j < n[2]; j++) to[j * ax[2].stride] = *from++;
+        }
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const ct_prep *p = c->prep;
+  switch (p->kind[stage]) {
+    case S_WIDEN:
+      widen(c, p, tiles);
+      break;
+    case S_PACK:
+      pack(c, p);
+      break;
+    case S_GATHER:
+      convolve(c, p, tiles, true, scratch);
+      break;
+    case S_CONV:
+      convolve(c, p, tiles, false, scratch);
+      break;
+    case S_JOIN:
+      join(c, p, tiles);
+      break;
+    case S_NARROW: {
+      int64_t at = tiles.begin * BLOCK, n = OX_MIN(tiles.end * BLOCK, ox_shape_count(&c->out[0]->shape)) - at;
+      if (n > 0)
+        ox_convert_select(c->isa)->store_f32[c->out[0]->dtype](result(c, p) + at, c->out[0]->data, (size_t)at,
+                                                               (size_t)n, NULL);
+      break;
+    }
+    case S_F64:
+      ox_deconv_f64(p->axis, p->groups, p->ic, p->oc, c->in[X]->data, c->in[W]->data,
+                    ox_ctx_has(c, B) ? c->in[B]->data : NULL, c->out[0]->data, tiles.begin, tiles.end);
+      break;
+  }
+  return NULL;
+}
+
+static const ox_op_def defs[] = {
+    {.name = "ConvTranspose",
+     .since = 1,
+     .types = {OX_T_FLOAT},
+     .min_in = 2,
+     .max_in = 3,
+     OX_ATTRS(attr_rows),
+     .attrs_bytes = sizeof(ct_attrs),
+     .infer = infer,
+     .load = load,
+     .unload = unload,
+     .prepare = prepare,
+     .run = run},
+};
+const ox_op_set ox_ops_conv_transpose = {defs, OX_COUNT(defs)};
