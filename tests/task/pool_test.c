@@ -172,6 +172,68 @@ static void a_forked_child_has_its_own_threads(void **state) {
   ox_pool_destroy(pool);
 }
 
+static ox_status *unit_adds(void *payload, uint32_t unit) {
+  (void)unit;
+  atomic_fetch_add((atomic_int *)payload, 1);
+  return NULL;
+}
+
+static void tasks_run_in_a_forked_child(void **state) {
+  (void)state;
+#if defined(__SANITIZE_THREAD__)
+  skip();
+#endif
+  ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = 3};
+  ox_pool *pool;
+  CHECK_OK(ox_pool_create(&opts, &pool));
+  atomic_int total = 0;
+  ox_task *task;
+  ox_task_opts o = {.struct_size = sizeof o, .n_units = 50, .fn = unit_adds, .payload = &total};
+  CHECK_OK(ox_task_submit(pool, &o, &task)); /* may be under way when we fork; the child forgets it */
+  pid_t pid = fork();
+  if (pid == 0) {
+    alarm(20);
+    atomic_store(&total, 0);
+    ox_status *st = ox_task_submit(pool, &o, &task);
+    if (!st) st = ox_task_wait_release(task);
+    if (!st) st = ox_pool_resize(pool, 2);
+    bool good = !st && atomic_load(&total) == 50;
+    ox_pool_destroy(pool);
+    _exit(good ? 0 : 1);
+  }
+  int code = -1;
+  waitpid(pid, &code, 0);
+  assert_int_equal(code, 0);
+  CHECK_OK(ox_task_wait_release(task));
+  assert_int_equal(total, 50);
+  ox_pool_destroy(pool);
+}
+
+static void a_process_may_exit_with_loops_in_flight(void **state) {
+  (void)state;
+#if defined(__SANITIZE_THREAD__)
+  skip();
+#endif
+  for (int i = 0; i < 10; i++) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      alarm(20);
+      atomic_int stop = 0;
+      ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = 3};
+      ox_pool *pool;
+      if (ox_pool_create(&opts, &pool)) _exit(1);
+      void *args[] = {pool, &stop};
+      pthread_t busy;
+      pthread_create(&busy, NULL, keep_busy, args);
+      usleep(500);
+      exit(0);
+    }
+    int code = -1;
+    waitpid(pid, &code, 0);
+    assert_int_equal(code, 0);
+  }
+}
+
 static void *get_default(void *arg) {
   *(ox_pool **)arg = ox_pool_default();
   return NULL;
@@ -195,6 +257,8 @@ int main(void) {
       cmocka_unit_test(sleepers_are_woken),
       cmocka_unit_test(threads_may_be_the_callers),
       cmocka_unit_test(a_forked_child_has_its_own_threads),
+      cmocka_unit_test(tasks_run_in_a_forked_child),
+      cmocka_unit_test(a_process_may_exit_with_loops_in_flight),
       cmocka_unit_test(there_is_one_default_pool),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

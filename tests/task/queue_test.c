@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/queue_test.c - ready tasks come out once, oldest first; spare memory comes back; a taken lock blocks nobody. */
+#include "task/queue.h"
+
+#include <string.h>
+
+#include "support/check.h"
+#include "task/pool.h"
+#include "task/task.h"
+
+static ox_pool *make_pool(void) {
+  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 1}; /* no workers: queues move only when we say so */
+  ox_pool *pool;
+  CHECK_OK(ox_pool_create(&o, &pool));
+  return pool;
+}
+
+static ox_task *make_task(ox_pool *pool, uint32_t own, uint32_t n_units) {
+  ox_task *t = ox_queue_new_task(pool, own);
+  assert_non_null(t);
+  t->n_units = n_units, t->next_unit = 0, t->next = NULL;
+  return t;
+}
+
+static void tasks_come_out_oldest_first(void **state) {
+  (void)state;
+  ox_pool *pool = make_pool();
+  ox_task *t[20];
+  assert_false(ox_queue_any(pool));
+  assert_null(ox_queue_claim(pool, 0).task);
+  for (int i = 0; i < 20; i++) t[i] = make_task(pool, 0, 1), ox_queue_push(pool, 0, t[i], t[i], 1, 1);
+  assert_true(ox_queue_any(pool));
+  for (int i = 0; i < 20; i++) {
+    ox_claim c = ox_queue_claim(pool, 0);
+    assert_ptr_equal(c.task, t[i]);
+    assert_true(c.begin == 0 && c.n == 1 && !c.more);
+    ox_queue_free_task(pool, 0, c.task);
+  }
+  assert_false(ox_queue_any(pool));
+  ox_pool_destroy(pool);
+}
+
+static void units_come_out_once(void **state) {
+  (void)state;
+  static const uint32_t counts[] = {1, 2, 63, 64, 65, 1000, UINT32_MAX};
+  ox_pool *pool = make_pool();
+  for (size_t i = 0; i < OX_COUNT(counts); i++) {
+    ox_task *t = make_task(pool, 0, counts[i]);
+    ox_queue_push(pool, 0, t, t, 1, counts[i]);
+    uint64_t next = 0;
+    for (ox_claim c; (c = ox_queue_claim(pool, 0)).task;) {
+      assert_true(c.begin == next && c.n >= 1);
+      next += c.n;
+      assert_int_equal(c.more, next < counts[i]);
+    }
+    assert_true(next == counts[i]);
+    ox_queue_free_task(pool, 0, t);
+  }
+  ox_pool_destroy(pool);
+}
+
+static void thieves_take_several(void **state) {
+  (void)state;
+  ox_pool *pool = make_pool();
+  for (int i = 0; i < 100; i++) {
+    ox_task *t = make_task(pool, 0, 1);
+    ox_queue_push(pool, 0, t, t, 1, 1);
+  }
+  ox_claim c = ox_queue_claim(pool, 1);
+  assert_non_null(c.task);
+  ox_queue_free_task(pool, 1, c.task);
+  uint32_t moved = pool->queues[1].count;
+  assert_in_range(moved, 1, 49);
+  assert_int_equal(moved + pool->queues[0].count, 99);
+  int n = 0;
+  for (; (c = ox_queue_claim(pool, 2)).task; n++) ox_queue_free_task(pool, 2, c.task);
+  assert_int_equal(n, 99);
+  ox_pool_destroy(pool);
+}
+
+static void a_taken_lock_is_walked_around(void **state) {
+  (void)state;
+  ox_pool *pool = make_pool();
+  ox_task *t = make_task(pool, 0, 1);
+  pool->queues[0].lock = pool->queues[0].spare_lock = 1; /* its holder was descheduled */
+  ox_queue_push(pool, 0, t, t, 1, 1);
+  assert_int_equal(pool->queues[1].count, 1);
+  ox_task *other = make_task(pool, 0, 1);
+  ox_queue_free_task(pool, 0, other);
+  assert_ptr_equal(ox_queue_claim(pool, 0).task, t);
+  ox_queue_free_task(pool, 0, t);
+  pool->queues[0].lock = pool->queues[0].spare_lock = 0;
+  ox_pool_destroy(pool);
+}
+
+static void memory_is_used_again(void **state) {
+  (void)state;
+  ox_pool *pool = make_pool();
+  ox_task *seen[64];
+  for (int i = 0; i < 64; i++) seen[i] = make_task(pool, 0, 1);
+  for (int i = 0; i < 64; i++) /* all different */
+    for (int k = 0; k < i; k++) assert_ptr_not_equal(seen[i], seen[k]);
+  for (int i = 0; i < 64; i++) ox_queue_free_task(pool, 3, seen[i]); /* by another thread */
+  for (int i = 0; i < 64; i++) {
+    ox_task *t = make_task(pool, 0, 1);
+    int known = 0;
+    for (int k = 0; k < 64; k++) known += t == seen[k];
+    assert_int_equal(known, 1);
+  }
+  ox_pool_destroy(pool);
+}
+
+int main(void) {
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(tasks_come_out_oldest_first), cmocka_unit_test(units_come_out_once),
+      cmocka_unit_test(thieves_take_several),        cmocka_unit_test(a_taken_lock_is_walked_around),
+      cmocka_unit_test(memory_is_used_again),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
