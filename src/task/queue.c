@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "task/park.h"
-#include "task/pool.h"
+#include "task/task_pool.h"
 #include "task/task.h"
 
 enum { CHUNK_TASKS = 32, MOVE_MOST = 16 };

@@ -3,7 +3,7 @@
  *
  * A queue is a list under a lock that is only ever tried, never waited for: a thread may be descheduled while it holds
  * one, and then the others use other queues. The lock is held for a few instructions on a line that is usually its
- * user's own. |count| may be read without the lock: seq_cst, it is P1 and W2 of the proof in pool.h. */
+ * user's own. |count| may be read without the lock: seq_cst, it is P1 and W2 of the proof in task_pool.h. */
 #ifndef OX_TASK_QUEUE_H
 #define OX_TASK_QUEUE_H
 

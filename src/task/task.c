@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "task/park.h"
-#include "task/pool.h"
+#include "task/task_pool.h"
 #include "task/queue.h"
 
 /* An object a binding leaves with a task. */

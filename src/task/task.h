@@ -13,12 +13,12 @@
  * References: one for the run, from submission until the task has ended and told its children, and one per handle. The
  * last one returns the memory. Retain is relaxed (the caller holds one), release is one acq_rel decrement.
  *
- * Waiting is the handshake of pool.h again, for threads that are not in the |asleep| mask: the waiter marks the task
- * (WAITED), counts itself in n_waiting, reads |wait_epoch|, looks again (task ended? work queued?), and sleeps while
- * the epoch is what it read. Who ends a marked task, or queues work while n_waiting > 0, raises the epoch first. All
- * seq_cst: if the waiter's look missed the event, the event comes after the look in the total order, so the epoch is
- * raised after it was read, and the sleep ends or does not begin. A waiter that leaves while work is queued passes the
- * wake on. */
+ * Waiting is the handshake of task_pool.h again, for threads that are not in the |asleep| mask: the waiter marks the
+ * task (WAITED), counts itself in n_waiting, reads |wait_epoch|, looks again (task ended? work queued?), and sleeps
+ * while the epoch is what it read. Who ends a marked task, or queues work while n_waiting > 0, raises the epoch first.
+ * All seq_cst: if the waiter's look missed the event, the event comes after the look in the total order, so the epoch
+ * is raised after it was read, and the sleep ends or does not begin. A waiter that leaves while work is queued passes
+ * the wake on. */
 #ifndef OX_TASK_TASK_H
 #define OX_TASK_TASK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/wait.c - threads that wait for a task: they work, then watch, then sleep. Proved in task.h. */
 #include "task/park.h"
-#include "task/pool.h"
+#include "task/task_pool.h"
 #include "task/queue.h"
 #include "task/task.h"
 

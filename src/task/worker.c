@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/worker.c - the life of a worker: work, watch for a while, sleep. The handshake is proved in pool.h. */
+ * task/worker.c - the life of a worker: work, watch for a while, sleep. The handshake is proved in task_pool.h. */
 #include <stdio.h>
 
 #include "task/park.h"
-#include "task/pool.h"
+#include "task/task_pool.h"
 #include "task/queue.h"
 #include "task/task.h"
 

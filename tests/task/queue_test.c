@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "task/pool.h"
+#include "task/task_pool.h"
 #include "task/task.h"
 
 static ox_pool *make_pool(void) {

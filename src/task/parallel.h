@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/loop.h - parallel loops: slots, lanes, and why claiming needs neither tags nor reference counts.
+ * task/parallel.h - parallel loops: slots, lanes, and why claiming needs neither tags nor reference counts.
  *
  * A loop of n blocks lives in a slot of the pool (never freed while the pool lives). Its unclaimed blocks lie in lanes:
  * 64-bit words {begin, end}, one of the owner (the slot's range0) and one per worker. All start in range0. A
@@ -23,8 +23,8 @@
  * a loop b: B started b inside a tile of a, so b began after a; likewise a began after b. The same holds around longer
  * cycles. (A waiting owner runs tiles of its own loop only; running others could put two tiles of one loop on one
  * stack, with the same worker index.) */
-#ifndef OX_TASK_LOOP_H
-#define OX_TASK_LOOP_H
+#ifndef OX_TASK_PARALLEL_H
+#define OX_TASK_PARALLEL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,7 +55,7 @@ typedef struct ox_loop_slot {
 bool ox_loops_help(ox_pool *pool, uint32_t index);
 /* Loops that the calling thread has open, on any pool. */
 uint32_t ox_loops_owned(void);
-/* True if some open loop has unclaimed blocks in its owner's lane: W2 of the proof in pool.h. */
+/* True if some open loop has unclaimed blocks in its owner's lane: W2 of the proof in task_pool.h. */
 bool ox_loops_any(const ox_pool *pool);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/pool.c - making, ending and forking pools. */
-#include "task/pool.h"
+ * task/task_pool.c - making, ending and forking pools. */
+#include "task/task_pool.h"
 
 #include <stdio.h>
 #include <string.h>

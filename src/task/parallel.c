@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/loop.c - ox_task_for. The protocol is explained and proved in loop.h. */
-#include "task/loop.h"
+ * task/parallel.c - ox_task_for. The protocol is explained and proved in parallel.h. */
+#include "task/parallel.h"
 
 #include "task/park.h"
-#include "task/pool.h"
+#include "task/task_pool.h"
 
 enum {
   WAIT_SPIN_NS = 20 * 1000, /* the owner watches its last blocks this long, then sleeps */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/loop_test.c - every tile once, whoever runs it; errors, nesting, clients, worker indices. */
+ * task/parallel_test.c - every tile once, whoever runs it; errors, nesting, clients, worker indices. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

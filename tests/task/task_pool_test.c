@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/pool_test.c - making and ending pools, hooks, fork, the default pool. */
+ * task/task_pool_test.c - making and ending pools, hooks, fork, the default pool. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

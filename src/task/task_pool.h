@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/pool.h - the inside of a pool: who works, who sleeps, and the proof that nobody sleeps through work.
+ * task/task_pool.h - the inside of a pool: who works, who sleeps, and the proof that nobody sleeps through work.
  *
  * Sleeping is Dekker's handshake. All four steps are seq_cst, so they lie in one total order S:
  *     owner of a loop                              worker that wants to sleep
@@ -14,8 +14,8 @@
  * cancels W1 and finds its bit gone is owed a wake that may come late, at worst during its next sleep: it then wakes
  * for nothing, clears its bit itself and looks again. A wake is never lost: W stores parked = 1 before W1, and the
  * waker stores 0 after it read the bit that W1 set, so 0 comes later in the modification order of |parked|. */
-#ifndef OX_TASK_POOL_H
-#define OX_TASK_POOL_H
+#ifndef OX_TASK_TASK_POOL_H
+#define OX_TASK_TASK_POOL_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@
 #include "base/status.h"
 #include "onyx/task.h"
 #include "task/cold.h"
-#include "task/loop.h"
+#include "task/parallel.h"
 #include "task/thread.h"
 
 enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32 };
