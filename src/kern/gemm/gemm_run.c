@@ -13,7 +13,9 @@ enum { TILE_MACS = 1 << 20, TILE_WEIGHT_BYTES = 192 * 1024, MAX_ROWS = 144, FEW_
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
-  size_t kb = b_mode == OX_GEMM_DOTS ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
+  /* a few rows of A stay in L1 at any length: one walk along k, panels from end to end as they lie in memory */
+  bool whole = b_mode == OX_GEMM_DOTS || m <= FEW_ROWS;
+  size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
   g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)8);
   size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1);
   g->mc = OX_ROUND_UP(OX_MAX(OX_CEIL_DIV(m, strips), (size_t)1), mr);

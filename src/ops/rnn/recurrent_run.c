@@ -109,7 +109,9 @@ static void multiply(const walk *k, const ox_gemm_plan *plan, const float *a, co
   ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {term}};
   ox_gemm_io io = {a, (ptrdiff_t)k->p->d.hidden, 1, b, 0, to, k->s.gates_rs, &e};
   if (k->s.rows != g.m) g.m = k->s.rows; /* the last tile may have fewer rows, still in one strip of tiles */
-  for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, &io, i, k->scratch);
+  /* Every other step walks the weights backwards: what the last step read last is still in the cache. */
+  size_t n = ox_gemm_tiles(&g);
+  for (size_t i = 0; i < n; i++) ox_gemm_run(&g, &io, k->s.step & 1 ? n - 1 - i : i, k->scratch);
 }
 
 /* The projections of this step: in place if all rows are at the same time, else gathered. */
