@@ -10,7 +10,7 @@
 
 /* How a plan begins. */
 typedef struct ox_late_plan {
-  int64_t units; /* independent pieces of work */
+  int64_t units; /* independent pieces of work; not for |work| to read */
   int64_t bytes; /* they write, all together: decides about tiles */
 } ox_late_plan;
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/signal/fft.h - the discrete Fourier transform of any length: mixed radix (Stockham), or Bluestein's chirp where
+ * a prime factor is large. Twiddles are computed in double. Real and imaginary parts lie in separate arrays. */
+#ifndef OX_KERN_SIGNAL_FFT_H
+#define OX_KERN_SIGNAL_FFT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { OX_FFT_FACTORS = 40, OX_FFT_PRIME = 31 };
+
+/* Lengths that both types share. */
+typedef struct ox_fft_shape {
+  int64_t n;
+  int64_t inner; /* length of the mixed-radix transform: n, or a power of two for Bluestein */
+  int n_factors;
+  int factor[OX_FFT_FACTORS];
+} ox_fft_shape;
+
+/* False if |n| is not in [1, 2^40]. */
+bool ox_fft_shape_init(ox_fft_shape *s, int64_t n);
+/* In elements: what a plan's tables take, and the work space of a transform. */
+int64_t ox_fft_table_len(const ox_fft_shape *s);
+int64_t ox_fft_work_len(const ox_fft_shape *s);
+
+typedef struct ox_fft_f32 {
+  ox_fft_shape shape;
+  float *table; /* cos, sin of inner; for Bluestein chirp cos, sin of n and its spectrum of inner */
+} ox_fft_f32;
+typedef struct ox_fft_f64 {
+  ox_fft_shape shape;
+  double *table;
+} ox_fft_f64;
+
+/* Fills |table| (ox_fft_table_len); |work| as below. */
+void ox_fft_f32_init(ox_fft_f32 *p, const ox_fft_shape *s, float *table, float *work);
+void ox_fft_f64_init(ox_fft_f64 *p, const ox_fft_shape *s, double *table, double *work);
+/* Forward, in place. The inverse is the same with |re| and |im| exchanged, divided by n. */
+void ox_fft_f32_run(const ox_fft_f32 *p, float *re, float *im, float *work);
+void ox_fft_f64_run(const ox_fft_f64 *p, double *re, double *im, double *work);
+
+#endif
