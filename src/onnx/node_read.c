@@ -119,6 +119,15 @@ static ox_status *add_node(ox_reader *r, ox_str bytes, const node_parts *p, ox_g
   return add_attrs(r, bytes, g, node);
 }
 
+/* Any order will do, but there must be one. */
+static ox_status *check_cycles(const ox_graph *g) {
+  ox_id *order;
+  uint32_t n;
+  OX_TRY(ox_graph_order(g, g->model->alloc, &order, &n));
+  ox_delete(g->model->alloc, order, g->n_nodes * sizeof *order);
+  return NULL;
+}
+
 ox_status *ox_read_nodes(ox_reader *r, ox_str bytes, uint32_t tag, ox_graph *g) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
@@ -139,5 +148,6 @@ ox_status *ox_read_nodes(ox_reader *r, ox_str bytes, uint32_t tag, ox_graph *g) 
                             (int)OX_MIN(p.op.n, 200), p.op.p ? p.op.p : "?");
     i++;
   }
-  return ox_wire_end(&w, "node list");
+  OX_TRY(ox_wire_end(&w, "node list"));
+  return check_cycles(g);
 }
