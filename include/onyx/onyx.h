@@ -166,7 +166,8 @@ OX_API OX_NODISCARD ox_status *ox_session_profile_write(const ox_session *s, con
 OX_API void ox_session_nodes(const ox_session *s,
                              void (*fn)(void *ctx, const char *op, const char *domain, const char *name, const char *provider),
                              void *ctx);
-/* The optimized graph: as ONNX text (|as_text|) or a model file, through |write| (non-zero return stops with FAIL). */
+/* The optimized graph through |write| (a non-zero return stops with FAIL): a model file, with |as_text| 1 ONNX's textual
+ * syntax, with 2 the same with long constants cut short (for reading). */
 OX_API OX_NODISCARD ox_status *ox_session_write(const ox_session *s, int as_text,
                                                 int (*write)(void *ctx, const void *bytes, size_t n), void *ctx);
 /* Elements and bytes of all constants, and nodes, of the optimized graph. */

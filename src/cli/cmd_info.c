@@ -128,7 +128,7 @@ static int run(int argc, char **argv) {
   if (!m.level) m.level = "0"; /* the model as it was written */
   int code = cli_model_open(&m, "info", true);
   if (code == EXIT_OK && text) {
-    ox_status *st = ox_session_write(m.session, 1, write_bytes, stdout);
+    ox_status *st = ox_session_write(m.session, 2, write_bytes, stdout);
     if (st) code = cli_fail(st);
   } else if (code == EXIT_OK) {
     tell(&m);
@@ -140,5 +140,5 @@ static int run(int argc, char **argv) {
 const cli_command cmd_info = {"info", "tells what a model is made of",
                               "usage: onyx info MODEL|DIR [options]\n\n"
                               "Inputs, outputs, operators with counts, parameters, floating-point operations and planned memory of one run.\n\n"
-                              "  --text              print the graph in ONNX's textual syntax instead\n" CLI_MODEL_HELP,
+                              "  --text              print the graph in ONNX's textual syntax instead, long constants cut short\n" CLI_MODEL_HELP,
                               run};

@@ -114,7 +114,8 @@ static ox_status *run_step(ox_context *c, ox_step *s) {
 
 static void record(ox_context *c, const ox_step *s, int64_t start) {
   const ox_node *n = ox_graph_node(c->plan->graph, s->unit->node);
-  ox_profile_event e = {.name = n->name, .op = n->op, .provider = s->unit->provider, .start_ns = start,
+  const char *out = n->n_out && n->out[0] != OX_NONE ? c->plan->graph->values[n->out[0]].name : "";
+  ox_profile_event e = {.name = n->name[0] ? n->name : out, .op = n->op, .provider = s->unit->provider, .start_ns = start,
                         .duration_ns = ox_clock_ns() - start};
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) e.out_bytes += c->slots[n->out[i]].t.bytes;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "onnx/text.h"
 #include "onnx/write.h"
 #include "session/session.h"
 
@@ -83,6 +84,8 @@ ox_status *ox_session_profile_write(const ox_session *s, const char *path) {
 
 /* ---- structure ---- */
 
+enum { SHORT_ELEMENTS = 16 };
+
 void ox_session_nodes(const ox_session *s,
                       void (*fn)(void *ctx, const char *op, const char *domain, const char *name, const char *provider),
                       void *ctx) {
@@ -104,8 +107,9 @@ static ox_status *pass_on(void *ctx, const void *bytes, size_t n) {
 
 ox_status *ox_session_write(const ox_session *s, int as_text, int (*write)(void *ctx, const void *bytes, size_t n), void *ctx) {
   caller_sink c = {write, ctx};
-  if (as_text) return ox_fail(OX_NOT_IMPLEMENTED, "text");
-  return ox_model_write(s->model, (ox_sink){pass_on, &c});
+  ox_sink sink = {pass_on, &c};
+  if (as_text == 2) return ox_text_write_short(s->model, SHORT_ELEMENTS, sink);
+  return as_text ? ox_text_write(s->model, sink) : ox_model_write(s->model, sink);
 }
 
 void ox_session_size(const ox_session *s, uint64_t *out_parameters, uint64_t *out_bytes, uint64_t *out_nodes) {

@@ -8,6 +8,7 @@
 #include "exec/eval.h"
 #include "onnx/inline.h"
 #include "onnx/model.h"
+#include "opt/gradient.h"
 #include "opt/opt.h"
 
 void ox_session_opts_init(ox_session_opts *opts) {
@@ -82,6 +83,10 @@ static ox_status *improve(ox_session *s, const ox_session_opts *o) {
                         .log = &s->env->log,
                         .disabled = o->disabled_rules,
                         .n_disabled = (uint32_t)o->n_disabled_rules};
+  if (ox_model_opset(s->model, "ai.onnx.preview.training") > 0) { /* derivatives need shapes */
+    OX_TRY(ox_infer_graph(s->model->graph, &opt, false));
+    OX_TRY(ox_gradient_expand(s->model->graph));
+  }
   OX_TRY(ox_optimize(s->model, &opt));
   return ox_graph_compact(s->model->graph);
 }

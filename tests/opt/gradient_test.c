@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * opt/gradient_test.c - derivatives against central differences of the same graph without the Gradient node. */
+#include "opt/gradient.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "support/check.h"
+#include "support/text_session.h"
+
+#define HEAD "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.preview.training\" : 1]> "
+#define GRADIENT(y) " d = ai.onnx.preview.training.Gradient <xs = [\"x\"], zs = [\"w\"], y = \"" y "\"> (x, w) }"
+
+/* x is [2,3], w as given; the derivative of the sum of all elements of the output with respect to x. */
+static const struct {
+  const char *name, *text;
+} cases[] = {
+    {"sum and product", HEAD
+     "g (float[2,3] x, float[2,3] w) => (float[2,3] y, float[2,3] d) { a = Add (x, w) y = Mul (a, x)" GRADIENT("y")},
+    {"broadcast operand", HEAD "g (float[2,3] x, float[3] w) => (float[2,3] y, float[2,3] d) { a = Div (x, w) b = Sub "
+                               "(a, x) y = Mul (b, b)" GRADIENT("y")},
+    {"x is broadcast",
+     HEAD "g (float[1,3] x, float[4,3] w) => (float[4,3] y, float[1,3] d) { a = Mul (x, w) y = Tanh (a)" GRADIENT("y")},
+    {"unary chain", HEAD "g (float[2,3] x, float[2,3] w) => (float[2,3] y, float[2,3] d) { a = Exp (x) b = Sqrt (a) c "
+                         "= Log (b) e = Sigmoid (c) f = Neg (e) h = Mul (f, w) y = Relu (h)" GRADIENT("y")},
+    {"product of matrices", HEAD
+     "g (float[2,3] x, float[3,2] w) => (float[2,2] y, float[2,3] d) { a = MatMul (x, w) y = Tanh (a)" GRADIENT("y")},
+};
+
+static double sum_y(ox_session *s, ox_value *x, ox_value *w, float *out_d) {
+  const char *names[] = {"x", "w"};
+  const ox_value *const in[] = {x, w};
+  ox_value *out[2] = {NULL, NULL};
+  double sum = 0;
+  CHECK_OK(ox_session_run(s, NULL, names, in, 2, NULL, out, 2));
+  for (int64_t i = 0; i < ox_tensor_count(ox_value_get(out[0])); i++) sum += ox_tensor_element(ox_value_get(out[0]), i);
+  if (out_d) memcpy(out_d, ox_value_data(out[1]), ox_value_get(out[1])->bytes);
+  ox_value_release(out[0]);
+  ox_value_release(out[1]);
+  return sum;
+}
+
+static void test_matches_central_differences(void **state) {
+  (void)state;
+  ox_env *env;
+  CHECK_OK(ox_env_create(NULL, &env));
+  for (size_t c = 0; c < OX_COUNT(cases); c++) {
+    ox_session *s;
+    ox_value_info info;
+    float d[16];
+    ox_status *st = text_session(env, cases[c].text, NULL, &s);
+    if (st) fail_msg("%s: %s", cases[c].name, ox_status_message(st));
+    CHECK_OK(ox_session_input(s, 0, &info));
+    ox_value *x = ramp_value(env, 0.4f, 0.17f, (size_t)info.rank, info.dims);
+    CHECK_OK(ox_session_input(s, 1, &info));
+    ox_value *w = ramp_value(env, -0.9f, 0.31f, (size_t)info.rank, info.dims);
+    (void)sum_y(s, x, w, d);
+    float *data = ox_value_data(x);
+    for (int64_t i = 0; i < ox_tensor_count(ox_value_get(x)); i++) {
+      const float h = 1e-2f, was = data[i];
+      data[i] = was + h;
+      double up = sum_y(s, x, w, NULL);
+      data[i] = was - h;
+      double down = sum_y(s, x, w, NULL), want = (up - down) / (2 * (double)h);
+      data[i] = was;
+      if (!(fabs(want - (double)d[i]) <= 2e-3 * (1 + fabs(want))))
+        fail_msg("%s, element %d: %g, wanted %g", cases[c].name, (int)i, (double)d[i], want);
+    }
+    ox_value_release(x);
+    ox_value_release(w);
+    ox_session_release(s);
+  }
+  ox_env_release(env);
+}
+
+static void test_missing_rule_is_named(void **state) {
+  (void)state;
+  ox_env *env;
+  ox_session *s;
+  CHECK_OK(ox_env_create(NULL, &env));
+  CHECK_FAILS(
+      text_session(env,
+                   HEAD "g (float[2,3] x, float[2,3] w) => (float[2,3] y, float[2,3] d) { y = Ceil (x)" GRADIENT("y"),
+                   NULL, &s),
+      OX_NOT_IMPLEMENTED, "Ceil");
+  CHECK_FAILS(
+      text_session(env,
+                   HEAD "g (float[2,3] x, float[2,3] w) => (float[2,3] y, float[2,3] d) { y = Exp (x)" GRADIENT("q"),
+                   NULL, &s),
+      OX_INVALID_MODEL, "names no value");
+  ox_env_release(env);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_matches_central_differences),
+                                     cmocka_unit_test(test_missing_rule_is_named)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
