@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run test install asan tsan fuzz check-layers clean deps deps-test format
+.PHONY: all run test install asan tsan fuzz check-layers model clean deps deps-test format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -40,6 +40,11 @@ fuzz: deps
 	@CC=clang $(CONFIGURE) -B $(BUILD)-fuzz -DONYX_FUZZ=ON >/dev/null
 	@cmake --build $(BUILD)-fuzz -j $(JOBS)
 	@sh tools/run_fuzz.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+# The task pool's protocols, exhaustively (about a minute).
+model:
+	@sh tools/need.sh gcc spin
+	@sh tests/task/model/run.sh
 
 check-layers:
 	@$(PYTHON) tools/check_layers.py
