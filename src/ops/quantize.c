@@ -67,7 +67,9 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   const ox_shape *x = &c->in[0]->shape, *scale = &c->in[1]->shape;
   ox_scales_init(&p->scales, x, scale, a->axis, a->block_size);
   if (ox_ctx_has(c, 2)) ox_scales_init(&p->zeros, x, &c->in[2]->shape, a->axis, a->block_size);
-  p->precision = a->precision > 0 && a->precision < OX_DTYPE_COUNT ? (uint32_t)a->precision : c->in[1]->dtype;
+  /* from version 23 on the quotient has the scale's precision; before, all runtimes divided in float */
+  p->precision = c->op_version < 23 ? OX_F32 : c->in[1]->dtype;
+  if (a->precision > 0 && a->precision < OX_DTYPE_COUNT) p->precision = (uint32_t)a->precision;
   p->integer = !ox_dtype_is_float(c->out[0]->dtype);
   if (p->integer) limits_of(c->out[0]->dtype, &p->low, &p->high);
   c->prep = p;

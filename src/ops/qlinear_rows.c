@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/qlinear_rows.c - com.microsoft's QLinearSoftmax and QLinearConcat. Both map a byte through a table of 256. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/shared/qparam.h"
+#include "ops/shared/tiles.h"
+
+typedef struct {
+  int64_t axis, opset;
+} rows_attrs;
+
+static const ox_attr_def softmax_table[] = {OX_ATTR_INT(rows_attrs, axis, -1), OX_ATTR_INT(rows_attrs, opset, 13)};
+static const ox_attr_def concat_table[] = {OX_ATTR_INT_REQUIRED(rows_attrs, axis)};
+
+typedef struct {
+  int64_t outer, n, inner;
+} split;
+
+/* ---- QLinearSoftmax ---- */
+static ox_status *infer_softmax(ox_infer_ctx *c) {
+  const rows_attrs *a = c->attrs;
+  int k;
+  OX_TRY(ox_qparam_required(c, (const uint8_t[]){0, 1, 3}, 3));
+  if (c->in[0]->shape.rank >= 0 && !ox_axis_ok(a->axis, c->in[0]->shape.rank, &k))
+    return ox_fail(OX_INVALID_MODEL, "axis %lld is outside rank %d", (long long)a->axis, (int)c->in[0]->shape.rank);
+  return ox_infer_same_as_input(c);
+}
+
+static ox_status *prepare_softmax(ox_kernel_ctx *c) {
+  const rows_attrs *a = c->attrs;
+  split *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  OX_TRY(ox_qparam_check(c, (const uint8_t[]){1, 2, 3, 4}, 4));
+  OX_TRY(ox_axis_split(&c->in[0]->shape, a->axis, &p->outer, &p->n, &p->inner));
+  if (a->opset < 13) p->n *= p->inner, p->inner = 1; /* everything from the axis on is one row */
+  c->prep = p;
+  return ox_ctx_plan(c, p->n ? p->outer * p->inner : 0, 0);
+}
+
+/* exp(scale * (x - largest x)) takes 256 values at most: the zero point cancels. */
+static ox_status *run_softmax(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const split *p = c->prep;
+  uint32_t t = c->in[0]->dtype;
+  ox_qparam x = ox_qparam_of(c, 1, 2, t), y = ox_qparam_of(c, 3, 4, t);
+  int flip = x.is_signed ? 128 : 0; /* makes signed order unsigned order */
+  double e[256];
+  for (int i = 0; i < 256; i++) e[i] = exp((double)x.scale * -i);
+  for (int64_t r = tiles.begin; r < tiles.end; r++) {
+    const uint8_t *in = (const uint8_t *)c->in[0]->data + r / p->inner * p->n * p->inner + r % p->inner;
+    uint8_t *out = (uint8_t *)c->out[0]->data + (in - (const uint8_t *)c->in[0]->data), table[256];
+    int high = 0;
+    double sum = 0;
+    for (int64_t i = 0; i < p->n; i++) high = OX_MAX(high, in[i * p->inner] ^ flip);
+    for (int64_t i = 0; i < p->n; i++) sum += e[high - (in[i * p->inner] ^ flip)];
+    for (int i = 0; i <= high; i++) table[i] = ox_quantize_byte(y, (float)(e[high - i] / sum));
+    for (int64_t i = 0; i < p->n; i++) out[i * p->inner] = table[in[i * p->inner] ^ flip];
+  }
+  return NULL;
+}
+
+/* ---- QLinearConcat: output scale and zero point, then tensor, scale, zero point of each part ---- */
+static ox_status *infer_concat(ox_infer_ctx *c) {
+  const rows_attrs *a = c->attrs;
+  int k = 0;
+  if (c->n_in < 5 || (c->n_in - 2) % 3 != 0)
+    return ox_fail(OX_INVALID_MODEL, "%u inputs are not 2 and groups of 3", c->n_in);
+  for (uint32_t i = 0; i < c->n_in; i++)
+    if (!c->in[i]) return ox_fail(OX_INVALID_MODEL, "input %u is required", i);
+  for (uint32_t i = 0; i < c->n_in; i++)
+    if (c->in[i]->dtype && (c->in[i]->dtype == OX_F32) != (i % 3 == 0))
+      return ox_fail(OX_INVALID_MODEL, "input %u is %s", i, ox_dtype_name(c->in[i]->dtype));
+  ox_shape s = c->in[2]->shape;
+  if (s.rank >= 0 && !ox_axis_ok(a->axis, s.rank, &k))
+    return ox_fail(OX_INVALID_MODEL, "axis %lld is outside rank %d", (long long)a->axis, (int)s.rank);
+  for (uint32_t i = 5; i < c->n_in; i += 3) {
+    const ox_shape *part = &c->in[i]->shape;
+    if (part->rank < 0 || s.rank < 0) {
+      s = ox_shape_unknown();
+      break;
+    }
+    bool fit = part->rank == s.rank;
+    for (int d = 0; fit && d < s.rank; d++)
+      fit = d == k || part->dim[d] < 0 || s.dim[d] < 0 || part->dim[d] == s.dim[d];
+    if (!fit) return ox_fail(OX_SHAPE_MISMATCH, "input %u does not fit beside input 2 along axis %d", i, k);
+    s.dim[k] = ox_dim_add(s.dim[k], part->dim[k]);
+  }
+  ox_infer_out(c, 0, c->in[1]->dtype, &s);
+  return NULL;
+}
+
+static ox_status *prepare_concat(ox_kernel_ctx *c) {
+  split *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  for (uint32_t i = 0; i < c->n_in; i++)
+    if ((i < 2 || i % 3 != 2) && ox_shape_count(&c->in[i]->shape) != 1)
+      return ox_fail(OX_NOT_IMPLEMENTED, "input %u must be a scalar", i);
+  OX_TRY(ox_axis_split(&c->out[0]->shape, ((const rows_attrs *)c->attrs)->axis, &p->outer, &p->n, &p->inner));
+  c->prep = p;
+  return ox_ctx_plan(c, (c->n_in - 2) / 3, 0); /* a tile per part */
+}
+
+static ox_status *run_concat(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const split *p = c->prep;
+  ox_qparam y = ox_qparam_of(c, 0, 1, c->out[0]->dtype);
+  int axis = 0;
+  ox_axis_ok(((const rows_attrs *)c->attrs)->axis, c->out[0]->shape.rank, &axis);
+  int64_t before = 0;
+  for (int64_t t = 0; t < tiles.end; t++) {
+    const ox_tensor *x = c->in[2 + 3 * t];
+    int64_t row = x->shape.dim[axis] * p->inner;
+    if (t >= tiles.begin) {
+      ox_qparam q = ox_qparam_of(c, (uint32_t)(3 + 3 * t), (uint32_t)(4 + 3 * t), x->dtype);
+      bool same = q.scale == y.scale && q.zero == y.zero && q.is_signed == y.is_signed;
+      uint8_t table[256];
+      for (int i = 0; i < 256; i++)
+        table[i] = same ? (uint8_t)i : ox_quantize_byte(y, ox_dequantize_byte(q, (uint8_t)i));
+      for (int64_t o = 0; o < p->outer; o++) {
+        const uint8_t *in = (const uint8_t *)x->data + o * row;
+        uint8_t *out = (uint8_t *)c->out[0]->data + o * p->n * p->inner + before;
+        for (int64_t i = 0; i < row; i++) out[i] = table[in[i]];
+      }
+    }
+    before += row;
+  }
+  return NULL;
+}
+
+enum { Q8 = OX_BIT(OX_U8) | OX_BIT(OX_I8), F = OX_BIT(OX_F32) };
+static const ox_op_def defs[] = {
+    {.name = "QLinearSoftmax",
+     .domain = "com.microsoft",
+     .since = 1,
+     .types = {Q8, F, Q8, F, Q8},
+     .min_in = 2,
+     .max_in = 5,
+     .inplace = 1,
+     .attrs_bytes = sizeof(rows_attrs),
+     OX_ATTRS(softmax_table),
+     .infer = infer_softmax,
+     .prepare = prepare_softmax,
+     .run = run_softmax},
+    {.name = "QLinearConcat",
+     .domain = "com.microsoft",
+     .since = 1,
+     .types = {F, Q8, Q8 | F},
+     .min_in = 5,
+     .max_in = OX_VARIADIC,
+     .attrs_bytes = sizeof(rows_attrs),
+     OX_ATTRS(concat_table),
+     .infer = infer_concat,
+     .prepare = prepare_concat,
+     .run = run_concat},
+};
+const ox_op_set ox_ops_qlinear_rows = {defs, OX_COUNT(defs)};
