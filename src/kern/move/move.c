@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* A transposed block: reads of 4 lines a row, writes of whole lines, 64 KiB at 4 bytes an element. */
-enum { BLOCK_COLS = 64, BLOCK_ROWS = 256, TRANSPOSE_MIN = 4 };
+/* A transposed block: reads of 4 lines a row, writes of whole lines, 64 KiB at 4 bytes an element. Where a side is
+ * short, the other one is longer. */
+enum { BLOCK_COLS = 64, BLOCK_ROWS = 256, BLOCK_SHORT = 16, TRANSPOSE_MIN = 2 };
 
 int64_t ox_move_tiles(int64_t bytes, int64_t units) {
   int64_t n = bytes / OX_MOVE_CHUNK;
@@ -83,8 +84,10 @@ void ox_move_init(ox_move *m, int64_t elem, const ox_region *r) {
   if (m->kind == OX_MOVE_RUNS) {
     m->pieces = OX_MAX(m->run / OX_MOVE_CHUNK, 1);
   } else if (m->kind == OX_MOVE_TRANSPOSE) {
-    m->col_pieces = OX_CEIL_DIV(m->dim[last - 1], BLOCK_COLS);
-    m->pieces = m->col_pieces * OX_CEIL_DIV(m->dim[last], BLOCK_ROWS);
+    int64_t rows = m->dim[last], cols = m->dim[last - 1], most = BLOCK_COLS * BLOCK_ROWS / BLOCK_SHORT;
+    m->block_cols = rows <= BLOCK_SHORT ? most : BLOCK_COLS, m->block_rows = cols <= BLOCK_SHORT ? most : BLOCK_ROWS;
+    m->col_pieces = OX_CEIL_DIV(cols, m->block_cols);
+    m->pieces = m->col_pieces * OX_CEIL_DIV(rows, m->block_rows);
   }
   m->units = outer * m->pieces;
 }
@@ -206,10 +209,10 @@ static void run_transpose(const ox_move *m, ox_isa isa, const char *in, char *ou
   int rows = m->rank - 1, cols = m->rank - 2;
   cursor c;
   for (int64_t u = begin; u < end; u++) {
-    int64_t p = u % m->pieces, col = p % m->col_pieces * BLOCK_COLS, row = p / m->col_pieces * BLOCK_ROWS;
+    int64_t p = u % m->pieces, col = p % m->col_pieces * m->block_cols, row = p / m->col_pieces * m->block_rows;
     seek(m, m->rank - 2, u / m->pieces, in, out, &c);
     fn(c.in + row * m->is[rows] + col * m->is[cols], m->is[rows], c.out + row * m->os[rows] + col * m->os[cols],
-       m->os[cols], OX_MIN(BLOCK_ROWS, m->dim[rows] - row), OX_MIN(BLOCK_COLS, m->dim[cols] - col));
+       m->os[cols], OX_MIN(m->block_rows, m->dim[rows] - row), OX_MIN(m->block_cols, m->dim[cols] - col));
   }
 }
 

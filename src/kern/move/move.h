@@ -16,12 +16,13 @@ typedef enum ox_move_kind { OX_MOVE_RUNS, OX_MOVE_ELEMENTS, OX_MOVE_FILL, OX_MOV
 /* A region after merging. Units are independent pieces of work in [0, units); every unit writes bytes of its own. */
 typedef struct ox_move {
   int64_t units;
-  int64_t total_bytes;     /* written by all units */
-  int32_t rank, kind;      /* loop dimensions left, outermost first */
-  int64_t run;             /* contiguous bytes copied at each position */
-  int64_t pieces;          /* RUNS: units one run is cut into; TRANSPOSE: units one matrix is cut into */
-  int64_t col_pieces;      /* TRANSPOSE: of those, along the columns of the input */
-  int64_t in_off, out_off; /* bytes */
+  int64_t total_bytes;            /* written by all units */
+  int32_t rank, kind;             /* loop dimensions left, outermost first */
+  int64_t run;                    /* contiguous bytes copied at each position */
+  int64_t pieces;                 /* RUNS: units one run is cut into; TRANSPOSE: units one matrix is cut into */
+  int64_t col_pieces;             /* TRANSPOSE: of those, along the columns of the input */
+  int64_t block_rows, block_cols; /* TRANSPOSE */
+  int64_t in_off, out_off;        /* bytes */
   int64_t dim[OX_MOVE_DIMS], is[OX_MOVE_DIMS], os[OX_MOVE_DIMS]; /* TRANSPOSE: the last two: input columns, rows */
 } ox_move;
 

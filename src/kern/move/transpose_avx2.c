@@ -68,17 +68,74 @@ OX_INLINE void block_u64(const char *in, int64_t is, char *out, int64_t os) {
   }
 }
 
-/* Whole blocks of N x N, then the two edges. Columns are walked inside a line of blocks: the input streams. */
-#define TRANSPOSE_BLOCKS(name, bytes, N, block)                                                                       \
-  void name(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {                          \
-    int64_t full_r = rows / (N) * (N), full_c = cols / (N) * (N);                                                     \
-    for (int64_t r = 0; r < full_r; r += (N))                                                                         \
-      for (int64_t c = 0; c < full_c; c += (N)) block(in + r * is + c * (bytes), is, out + c * os + r * (bytes), os); \
-    transpose_edge(in + full_c * (bytes), is, out + full_c * os, os, full_r, cols - full_c, bytes);                   \
-    transpose_edge(in + full_r * is, is, out + full_r * (bytes), os, rows - full_r, cols, bytes);                     \
+/* Tiles of one cache line each way, so that lines are read and written whole; then blocks at the ends, then edges. */
+#define TRANSPOSE_BLOCKS(name, bytes, N, block)                                                                     \
+  static void name##_blocks(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {        \
+    for (int64_t r = 0; r < rows; r += (N))                                                                         \
+      for (int64_t c = 0; c < cols; c += (N)) block(in + r * is + c * (bytes), is, out + c * os + r * (bytes), os); \
+  }                                                                                                                 \
+  void name(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {                        \
+    enum { L = 64 / (bytes) };                                                                                      \
+    int64_t full_r = rows / (N) * (N), full_c = cols / (N) * (N);                                                   \
+    for (int64_t r = 0; r < full_r; r += L)                                                                         \
+      for (int64_t c = 0; c < full_c; c += L)                                                                       \
+        name##_blocks(in + r * is + c * (bytes), is, out + c * os + r * (bytes), os, OX_MIN(L, full_r - r),         \
+                      OX_MIN(L, full_c - c));                                                                       \
+    transpose_edge(in + full_c * (bytes), is, out + full_c * os, os, full_r, cols - full_c, bytes);                 \
+    transpose_edge(in + full_r * is, is, out + full_r * (bytes), os, rows - full_r, cols, bytes);                   \
   }
 
 TRANSPOSE_BLOCKS(ox_transpose_u8__avx2, 1, 16, block_u8)
 TRANSPOSE_BLOCKS(ox_transpose_u16__avx2, 2, 8, block_u16)
-TRANSPOSE_BLOCKS(ox_transpose_u32__avx2, 4, 8, block_u32)
+TRANSPOSE_BLOCKS(transpose_u32, 4, 8, block_u32)
 TRANSPOSE_BLOCKS(ox_transpose_u64__avx2, 8, 4, block_u64)
+
+/* Three rows of 4-byte elements woven into one (planes to pixels): each output vector takes lanes of all three. */
+static int64_t weave3(const char *in, int64_t is, char *out, int64_t cols) {
+  const __m256i lane[3] = {_mm256_setr_epi32(0, 0, 0, 1, 1, 1, 2, 2), _mm256_setr_epi32(2, 3, 3, 3, 4, 4, 4, 5),
+                           _mm256_setr_epi32(5, 5, 6, 6, 6, 7, 7, 7)};
+  int64_t c = 0;
+  for (; c + 8 <= cols; c += 8) {
+    __m256 a = load256(in + c * 4), b = load256(in + is + c * 4), d = load256(in + 2 * is + c * 4), p, q, r;
+#define WOVEN(k, first, second)                                                       \
+  p = _mm256_permutevar8x32_ps(a, lane[k]), q = _mm256_permutevar8x32_ps(b, lane[k]); \
+  r = _mm256_permutevar8x32_ps(d, lane[k]);                                           \
+  store256(out + c * 12 + 32 * (k), _mm256_blend_ps(_mm256_blend_ps(r, p, first), q, second))
+    WOVEN(0, 0x49, 0x92);
+    WOVEN(1, 0x92, 0x24);
+    WOVEN(2, 0x24, 0x49);
+#undef WOVEN
+  }
+  return c;
+}
+
+/* The reverse: one row of triples into three rows. */
+static int64_t unweave3(const char *in, char *out, int64_t os, int64_t rows) {
+  const __m256i lane[3] = {_mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5), _mm256_setr_epi32(1, 4, 7, 2, 5, 0, 3, 6),
+                           _mm256_setr_epi32(2, 5, 0, 3, 6, 1, 4, 7)};
+  int64_t r = 0;
+  for (; r + 8 <= rows; r += 8) {
+    __m256 x = load256(in + r * 12), y = load256(in + r * 12 + 32), z = load256(in + r * 12 + 64);
+#define UNWOVEN(k, from_y, from_z) \
+  store256(out + (k)*os + r * 4,   \
+           _mm256_permutevar8x32_ps(_mm256_blend_ps(_mm256_blend_ps(x, y, from_y), z, from_z), lane[k]))
+    UNWOVEN(0, 0x92, 0x24);
+    UNWOVEN(1, 0x24, 0x49);
+    UNWOVEN(2, 0x49, 0x92);
+#undef UNWOVEN
+  }
+  return r;
+}
+
+void ox_transpose_u32__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
+  int64_t done = 0;
+  if (rows == 3 && os == 12) {
+    done = weave3(in, is, out, cols);
+    transpose_edge(in + done * 4, is, out + done * os, os, rows, cols - done, 4);
+  } else if (cols == 3 && is == 12) {
+    done = unweave3(in, out, os, rows);
+    transpose_edge(in + done * is, is, out + done * 4, os, rows - done, cols, 4);
+  } else {
+    transpose_u32(in, is, out, os, rows, cols);
+  }
+}
