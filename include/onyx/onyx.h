@@ -170,6 +170,8 @@ OX_API void ox_session_nodes(const ox_session *s,
  * syntax, with 2 the same with long constants cut short (for reading). */
 OX_API OX_NODISCARD ox_status *ox_session_write(const ox_session *s, int as_text,
                                                 int (*write)(void *ctx, const void *bytes, size_t n), void *ctx);
+/* Non-zero if the model draws random numbers: its outputs have a type and a shape, but no expected value. */
+OX_API int ox_session_is_random(const ox_session *s);
 /* Elements and bytes of all constants, and nodes, of the optimized graph. */
 OX_API void ox_session_size(const ox_session *s, uint64_t *out_parameters, uint64_t *out_bytes, uint64_t *out_nodes);
 

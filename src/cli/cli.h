@@ -66,6 +66,7 @@ bool cli_load_pb(ox_env *env, const char *path, uint32_t kind, ox_value **out_va
 /* ---- comparing (compare.c) ---- */
 typedef struct cli_tolerance {
   double rtol, atol, atol_max; /* |got - want| <= rtol * |want| + atol + atol_max * max |want| */
+  bool shapes_only;            /* random outputs: types and shapes are compared, values are not */
   double cosine;               /* above 0: instead, equal position of the maximum and at least this cosine */
 } cli_tolerance;
 /* True if equal; else |why| (of |n| bytes) tells the first difference. */

@@ -23,7 +23,7 @@ static ox_status *ask(const ox_graph *g, const ox_plan_opts *o, size_t provider,
   OX_TRY_TO(done, st, p->api.claim(p->ep, &view, &claims));
   size_t taken = 0;
   for (size_t i = 0; i < view.n_nodes; i++) {
-    if (!claimed[i]) continue;
+    if (claimed[i] != OX_CLAIM_KERNEL || !p->api.kernel_create) continue; /* programs are not served: docs/providers.md */
     provider_of[free_nodes[i]] = (uint32_t)provider, kind[free_nodes[i]] = claimed[i], taken++;
   }
   ox_log_write(o->log, OX_LOG_INFO, "provider %s takes %zu of %zu free nodes", p->api.name, taken, view.n_nodes);

@@ -112,6 +112,8 @@ ox_status *ox_session_write(const ox_session *s, int as_text, int (*write)(void 
   return as_text ? ox_text_write(s->model, sink) : ox_model_write(s->model, sink);
 }
 
+int ox_session_is_random(const ox_session *s) { return s->plan->has_random; }
+
 void ox_session_size(const ox_session *s, uint64_t *out_parameters, uint64_t *out_bytes, uint64_t *out_nodes) {
   const ox_graph *g = s->model->graph;
   *out_parameters = *out_bytes = 0, *out_nodes = s->plan->n_units;
