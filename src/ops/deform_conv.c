@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/deform_conv.c - DeformConv: sampled columns [input channel x tap][pixel], then a 1x1 convolution over them.
+ * Computed in float32. */
+#include <string.h>
+
+#include "kern/resize/sample.h"
+#include "ops/shared/as_real.h"
+#include "ops/shared/check.h"
+#include "ops/shared/conv_node.h"
+
+enum { X, W, OFFSET, B, MASK, INPUTS };
+
+typedef struct deform_attrs {
+  const char *auto_pad; /* never set */
+  ox_ints dilations, kernel_shape, pads, strides;
+  int64_t group, offset_group;
+} deform_attrs;
+
+static const ox_attr_def attr_rows[] = {
+    OX_ATTR_INTS(deform_attrs, dilations),    OX_ATTR_INT(deform_attrs, group, 1),
+    OX_ATTR_INTS(deform_attrs, kernel_shape), OX_ATTR_INTS(deform_attrs, pads),
+    OX_ATTR_INTS(deform_attrs, strides),      OX_ATTR_INT(deform_attrs, offset_group, 1)};
+
+typedef struct deform_prep {
+  ox_conv_geom window; /* where taps would lie without offsets */
+  ox_conv_plan plan;   /* the product over the columns */
+  int axes;
+  int64_t channels, offset_groups, taps, pixels, in_n;
+  bool wide;
+  size_t in_at[INPUTS], packed_at, columns_at, plan_at, y_at;
+} deform_prep;
+
+static ox_conv_attrs conv_attrs(const deform_attrs *a) {
+  return (ox_conv_attrs){.dilations = a->dilations,
+                         .kernel_shape = a->kernel_shape,
+                         .pads = a->pads,
+                         .strides = a->strides,
+                         .group = a->group};
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  ox_conv_attrs a = conv_attrs(c->attrs);
+  ox_shape y;
+  OX_TRY(ox_conv_infer_shape(&a, &c->in[X]->shape, &c->in[W]->shape, &y));
+  ox_infer_out(c, 0, c->in[X]->dtype, &y);
+  return NULL;
+}
+
+static ox_status *check_shapes(const ox_kernel_ctx *c, const deform_prep *p) {
+  const ox_shape *y = &c->out[0]->shape, *o = &c->in[OFFSET]->shape;
+  if (p->offset_groups < 1 || p->channels % p->offset_groups)
+    return ox_fail(OX_INVALID_MODEL, "DeformConv: offset_group is %lld for %lld channels", (long long)p->offset_groups,
+                   (long long)p->channels);
+  int64_t rows = p->offset_groups * p->taps;
+  for (int k = 0; k < 2; k++) {
+    if (k == 1 && !ox_ctx_has(c, MASK)) break;
+    if (k == 1) o = &c->in[MASK]->shape;
+    bool ok = o->rank == y->rank && o->dim[0] == y->dim[0] && o->dim[1] == rows * (k ? 1 : p->axes);
+    for (int i = 2; i < y->rank && ok; i++) ok = o->dim[i] == y->dim[i];
+    if (!ok) return ox_fail(OX_SHAPE_MISMATCH, "DeformConv: %s does not fit the output", k ? "mask" : "offset");
+  }
+  if (ox_ctx_has(c, B) && ox_shape_count(&c->in[B]->shape) != y->dim[1])
+    return ox_fail(OX_SHAPE_MISMATCH, "DeformConv: B must have one element per output channel");
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  static const int64_t zero[1] = {0};
+  const deform_attrs *a = c->attrs;
+  ox_conv_attrs ca = conv_attrs(a);
+  deform_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  ox_conv_geom *g = &p->window;
+  OX_TRY(ox_conv_geom_make(c, &ca, &c->in[X]->shape, &c->in[W]->shape, &c->out[0]->shape, g));
+  p->axes = c->in[X]->shape.rank - 2, p->channels = c->in[X]->shape.dim[1], p->offset_groups = a->offset_group;
+  p->taps = g->n_taps[0] * g->n_taps[1] * g->n_taps[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
+  p->in_n = g->in[0] * g->in[1] * g->in[2], p->wide = c->in[X]->dtype != OX_F32;
+  OX_TRY(check_shapes(c, p));
+  ox_conv_geom flat = {.batch = g->batch,
+                       .groups = g->groups,
+                       .ic = g->ic * p->taps,
+                       .oc = g->oc,
+                       .in = {1, 1, p->pixels},
+                       .out = {1, 1, p->pixels},
+                       .stride = {1, 1, 1},
+                       .n_taps = {1, 1, 1},
+                       .tap = {zero, zero, zero}};
+  if (!ox_conv_plan_init(&p->plan, &flat, &(ox_act){OX_ACT_NONE, 0, 0}, ox_conv_select(c->isa)))
+    return ox_fail(OX_LIMIT, "DeformConv: too large");
+  void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
+  if (!tables) return ox_oom();
+  ox_conv_plan_tables(&p->plan, tables);
+  int64_t load = 0;
+  for (uint32_t i = 0; i < c->n_in && p->wide; i++)
+    if (c->in[i]) OX_TRY(ox_as_real_book(c, OX_AS_FLOAT, i, &p->in_at[i], &load));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(flat.groups, flat.oc, flat.ic), &p->packed_at));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / 4), &p->plan_at));
+  if (p->wide) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&c->out[0]->shape), &p->y_at));
+  /* stages: convert, columns and weights, gather (if any), product, narrow */
+  c->n_stages = 5;
+  c->n_tiles[0] = load, c->n_tiles[1] = 1 + g->batch * p->offset_groups * p->taps;
+  c->n_tiles[2] = p->plan.n_stages > 1 ? p->plan.n_tiles[0] : 0, c->n_tiles[3] = p->plan.n_tiles[p->plan.n_stages - 1];
+  c->n_tiles[4] = p->wide ? 1 : 0;
+  c->scratch_per_worker = p->plan.scratch_bytes;
+  return NULL;
+}
+
+static const float *input(const ox_kernel_ctx *c, const deform_prep *p, uint32_t i) {
+  if (!ox_ctx_has(c, i)) return NULL;
+  return p->wide ? ox_as_real_at(c, p->in_at[i]) : c->in[i]->data;
+}
+
+/* All channels of one offset group read through tap |t| of image |n|. */
+static void columns(const ox_kernel_ctx *c, const deform_prep *p, int64_t n, int64_t og, int64_t t) {
+  const ox_conv_geom *g = &p->window;
+  ox_sampler s = {.mode = OX_SAMPLE_LINEAR, .pad = OX_SAMPLE_ZEROS, .align_corners = true, .axes = p->axes};
+  int64_t tap[3] = {t / g->n_taps[2] / g->n_taps[1], t / g->n_taps[2] % g->n_taps[1], t % g->n_taps[2]};
+  int skip = OX_CONV_AXES - p->axes;
+  for (int i = 0; i < p->axes; i++) s.dim[i] = g->in[i + skip];
+  int64_t row = (n * p->offset_groups + og) * p->taps + t, per = p->channels / p->offset_groups;
+  const float *offset = input(c, p, OFFSET) + row * p->axes * p->pixels, *mask = input(c, p, MASK);
+  const float *x = input(c, p, X) + (n * p->channels + og * per) * p->in_n;
+  float *out = (float *)ox_as_real_at(c, p->columns_at) + ((n * p->channels + og * per) * p->taps + t) * p->pixels;
+  for (int64_t px = 0; px < p->pixels; px++) {
+    int64_t o[3] = {px / g->out[2] / g->out[1], px / g->out[2] % g->out[1], px % g->out[2]}, at[OX_SAMPLE_TAPS];
+    double pos[3], w[OX_SAMPLE_TAPS];
+    for (int i = 0; i < p->axes; i++) {
+      int a = i + skip;
+      pos[i] = (double)(o[a] * g->stride[a] + g->tap[a][tap[a]]) + (double)offset[i * p->pixels + px];
+    }
+    int count = ox_sample_taps(&s, pos, at, w);
+    double m = mask ? (double)mask[row * p->pixels + px] : 1;
+    for (int64_t ch = 0; ch < per; ch++) {
+      double sum = 0;
+      for (int i = 0; i < count; i++) sum += w[i] * (double)x[ch * p->in_n + at[i]];
+      out[ch * p->taps * p->pixels + px] = (float)(sum * m);
+    }
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const deform_prep *p = c->prep;
+  const ox_conv_geom *g = &p->window;
+  float *packed = ox_as_real_at(c, p->packed_at), *y = p->wide ? ox_as_real_at(c, p->y_at) : c->out[0]->data;
+  if (stage == 2 || stage == 3) {
+    ox_conv_args a = {.x = ox_as_real_at(c, p->columns_at),
+                      .w = packed,
+                      .bias = input(c, p, B),
+                      .y = y,
+                      .shared = ox_as_real_at(c, p->plan_at)};
+    ox_conv_run(&p->plan, &a, stage == 2 ? 0 : p->plan.n_stages - 1, tiles.begin, tiles.end, scratch);
+    return NULL;
+  }
+  if (stage == 4) {
+    ox_convert_select(c->isa)->store_f32[c->out[0]->dtype](y, c->out[0]->data, 0,
+                                                           (size_t)ox_shape_count(&c->out[0]->shape), NULL);
+    return NULL;
+  }
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    int64_t k = t;
+    if (stage == 0) {
+      for (uint32_t i = 0; i < c->n_in; i++)
+        if (c->in[i] && ox_as_real_tile(c, OX_AS_FLOAT, i, p->in_at[i], &k)) break;
+    } else if (t > 0) {
+      columns(c, p, (t - 1) / p->taps / p->offset_groups, (t - 1) / p->taps % p->offset_groups, (t - 1) % p->taps);
+    } else if (ox_conv_is_depthwise(g->ic * p->taps, g->oc)) {
+      memcpy(packed, input(c, p, W), (size_t)(g->groups * g->oc * g->ic * p->taps) * sizeof(float));
+    } else {
+      ox_conv_pack_weights(packed, input(c, p, W), g->oc, g->ic * p->taps, 0, g->groups);
+    }
+  }
+  return NULL;
+}
+
+static const ox_op_def defs[] = {
+    {.name = "DeformConv",
+     .since = 19,
+     .types = {OX_T_FLOAT},
+     .min_in = 3,
+     .max_in = 5,
+     OX_ATTRS(attr_rows),
+     .attrs_bytes = sizeof(deform_attrs),
+     .infer = infer,
+     .prepare = prepare,
+     .run = run},
+};
+const ox_op_set ox_ops_deform_conv = {defs, OX_COUNT(defs)};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/grid_sample.c - GridSample (also com.microsoft) and AffineGrid. Taps of a position are found once and serve all
+ * channels. */
+#include <string.h>
+
+#include "kern/resize/sample.h"
+#include "ops/shared/as_real.h"
+
+typedef struct grid_attrs {
+  const char *mode, *padding_mode;
+  int64_t align_corners;
+} grid_attrs;
+
+static const ox_attr_def sample16_rows[] = {OX_ATTR_STR(grid_attrs, mode, "bilinear"),
+                                            OX_ATTR_STR(grid_attrs, padding_mode, "zeros"),
+                                            OX_ATTR_INT(grid_attrs, align_corners, 0)};
+static const ox_attr_def sample20_rows[] = {OX_ATTR_STR(grid_attrs, mode, "linear"),
+                                            OX_ATTR_STR(grid_attrs, padding_mode, "zeros"),
+                                            OX_ATTR_INT(grid_attrs, align_corners, 0)};
+static const ox_attr_def affine_rows[] = {OX_ATTR_INT(grid_attrs, align_corners, 0)};
+
+typedef struct grid_prep {
+  ox_sampler s;
+  bool wide;
+  size_t x_at;
+  int64_t channels, in_n, points, per_tile; /* points of one image */
+} grid_prep;
+
+static ox_status *infer_sample(ox_infer_ctx *c) {
+  const ox_shape *x = &c->in[0]->shape, *g = &c->in[1]->shape;
+  ox_shape y = ox_shape_unknown();
+  int rank = x->rank >= 0 ? x->rank : g->rank;
+  if (x->rank >= 0 && g->rank >= 0 && x->rank != g->rank)
+    return ox_fail(OX_SHAPE_MISMATCH, "X has rank %d, grid rank %d", x->rank, g->rank);
+  if (rank >= 0 && rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", rank);
+  if (g->rank >= 0 && g->dim[rank - 1] >= 0 && g->dim[rank - 1] != rank - 2)
+    return ox_fail(OX_SHAPE_MISMATCH, "grid gives %lld coordinates, wanted %d", (long long)g->dim[rank - 1], rank - 2);
+  if (x->rank >= 0 && g->rank >= 0 && x->dim[0] >= 0 && g->dim[0] >= 0 && x->dim[0] != g->dim[0])
+    return ox_fail(OX_SHAPE_MISMATCH, "X has %lld images, grid %lld", (long long)x->dim[0], (long long)g->dim[0]);
+  if (rank >= 0) {
+    y.rank = rank;
+    y.dim[0] = x->rank >= 0 ? x->dim[0] : g->dim[0], y.dim[1] = x->rank >= 0 ? x->dim[1] : -1;
+    for (int i = 2; i < rank; i++) y.dim[i] = g->rank >= 0 ? g->dim[i - 1] : -1;
+  }
+  ox_infer_out(c, 0, c->in[0]->dtype, &y);
+  return NULL;
+}
+
+static ox_status *read_modes(const grid_attrs *a, ox_sampler *s) {
+  static const struct {
+    const char *name;
+    ox_sample_mode mode;
+  } modes[] = {{"nearest", OX_SAMPLE_NEAREST},
+               {"linear", OX_SAMPLE_LINEAR},
+               {"bilinear", OX_SAMPLE_LINEAR},
+               {"cubic", OX_SAMPLE_CUBIC},
+               {"bicubic", OX_SAMPLE_CUBIC}};
+  static const char *const pads[] = {"zeros", "border", "reflection"};
+  size_t m = 0, p = 0;
+  while (m < OX_COUNT(modes) && strcmp(a->mode, modes[m].name) != 0) m++;
+  while (p < OX_COUNT(pads) && strcmp(a->padding_mode, pads[p]) != 0) p++;
+  if (m == OX_COUNT(modes)) return ox_fail(OX_INVALID_MODEL, "GridSample: unknown mode \"%.40s\"", a->mode);
+  if (p == OX_COUNT(pads))
+    return ox_fail(OX_INVALID_MODEL, "GridSample: unknown padding_mode \"%.40s\"", a->padding_mode);
+  s->mode = modes[m].mode, s->pad = (ox_sample_pad)p, s->align_corners = a->align_corners != 0;
+  return NULL;
+}
+
+static ox_status *prepare_sample(ox_kernel_ctx *c) {
+  const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
+  grid_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  OX_TRY(read_modes(c->attrs, &p->s));
+  p->s.axes = x->rank - 2;
+  if (p->s.axes > OX_SAMPLE_AXES) return ox_fail(OX_NOT_IMPLEMENTED, "GridSample over %d axes", p->s.axes);
+  for (int i = 0; i < p->s.axes; i++) p->s.dim[i] = x->dim[i + 2];
+  if (!ox_convert_select(c->isa)->load_f64[c->in[0]->dtype])
+    return ox_fail(OX_NOT_IMPLEMENTED, "GridSample of %s", ox_dtype_name(c->in[0]->dtype));
+  p->channels = x->dim[1], p->in_n = ox_shape_span(x, 2, x->rank), p->points = ox_shape_span(y, 2, y->rank);
+  p->per_tile = OX_MAX(8192 / OX_MAX(p->channels * 4, 1), 1);
+  p->wide = c->in[0]->dtype != OX_F32;
+  int64_t tiles = p->in_n && p->channels ? y->dim[0] * OX_CEIL_DIV(p->points, p->per_tile) : 0, load = 0;
+  if (!p->in_n && ox_shape_count(y)) return ox_fail(OX_SHAPE_MISMATCH, "GridSample: X is empty");
+  if (!p->wide) return ox_ctx_plan(c, tiles, 0);
+  OX_TRY(ox_as_real_book(c, OX_AS_DOUBLE, 0, &p->x_at, &load));
+  c->n_stages = 2, c->n_tiles[0] = load, c->n_tiles[1] = tiles;
+  return NULL;
+}
+
+static void sample_point(const ox_kernel_ctx *c, const grid_prep *p, int64_t image, int64_t point) {
+  int64_t offset[OX_SAMPLE_TAPS];
+  double weight[OX_SAMPLE_TAPS], g[OX_SAMPLE_AXES], x[OX_SAMPLE_AXES];
+  int axes = p->s.axes;
+  ox_convert_select(c->isa)->load_f64[c->in[1]->dtype](c->in[1]->data, (size_t)((image * p->points + point) * axes),
+                                                       (size_t)axes, g);
+  for (int a = 0; a < axes; a++) /* the grid names the last axis first */
+    x[a] = (double)(float)ox_sample_denormalize(g[axes - 1 - a], p->s.dim[a], p->s.align_corners);
+  int n = ox_sample_taps(&p->s, x, offset, weight);
+  for (int64_t ch = 0; ch < p->channels; ch++) {
+    int64_t plane = image * p->channels + ch;
+    size_t at = (size_t)(plane * p->points + point);
+    double sum = 0;
+    if (p->wide) {
+      const double *v = (const double *)(const void *)((char *)c->shared + p->x_at) + plane * p->in_n;
+      for (int i = 0; i < n; i++) sum += weight[i] * v[offset[i]];
+      ox_convert_select(c->isa)->store_f64[c->out[0]->dtype](&sum, c->out[0]->data, at, 1, NULL);
+    } else {
+      const float *v = (const float *)c->in[0]->data + plane * p->in_n;
+      for (int i = 0; i < n; i++) sum += weight[i] * (double)v[offset[i]];
+      ((float *)c->out[0]->data)[at] = (float)sum;
+    }
+  }
+}
+
+static ox_status *run_sample(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)scratch;
+  const grid_prep *p = c->prep;
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    if (p->wide && stage == 0) {
+      int64_t k = t;
+      ox_as_real_tile(c, OX_AS_DOUBLE, 0, p->x_at, &k);
+      continue;
+    }
+    int64_t blocks = OX_CEIL_DIV(p->points, p->per_tile), first = t % blocks * p->per_tile;
+    for (int64_t i = first; i < OX_MIN(first + p->per_tile, p->points); i++) sample_point(c, p, t / blocks, i);
+  }
+  return NULL;
+}
+
+/* ---- AffineGrid ---- */
+static ox_status *infer_affine(ox_infer_ctx *c) {
+  const ox_shape *theta = &c->in[0]->shape, *size = &c->in[1]->shape;
+  ox_shape y = ox_shape_unknown();
+  int64_t dims[5];
+  int n = 0, got = ox_infer_ints(c, 1, dims, 5, &n);
+  if (size->rank == 1 && size->dim[0] >= 0 && size->dim[0] != 4 && size->dim[0] != 5)
+    return ox_fail(OX_INVALID_MODEL, "size has %lld elements, wanted 4 or 5", (long long)size->dim[0]);
+  if (got < 0 || (got && n != 4 && n != 5)) return ox_fail(OX_INVALID_MODEL, "size must be 4 or 5 integers");
+  if (theta->rank >= 0 && theta->rank != 3)
+    return ox_fail(OX_INVALID_MODEL, "theta has rank %d, wanted 3", theta->rank);
+  if (got) {
+    int64_t want[2] = {n - 2, n - 1};
+    for (int i = 0; i < 2 && theta->rank == 3; i++)
+      if (theta->dim[i + 1] >= 0 && theta->dim[i + 1] != want[i])
+        return ox_fail(OX_SHAPE_MISMATCH, "theta must be [N,%lld,%lld]", (long long)want[0], (long long)want[1]);
+    y.rank = n, y.dim[0] = dims[0], y.dim[n - 1] = n - 2;
+    for (int i = 0; i < n; i++)
+      if (dims[i] < 0) return ox_fail(OX_INVALID_MODEL, "size[%d] is %lld", i, (long long)dims[i]);
+    for (int i = 2; i < n; i++) y.dim[i - 1] = dims[i];
+    if (theta->rank == 3 && theta->dim[0] >= 0 && theta->dim[0] != dims[0])
+      return ox_fail(OX_SHAPE_MISMATCH, "theta has %lld matrices, size wants %lld", (long long)theta->dim[0],
+                     (long long)dims[0]);
+  }
+  ox_infer_out(c, 0, c->in[0]->dtype, &y);
+  return NULL;
+}
+
+static double evenly(int64_t i, int64_t n, bool align_corners) {
+  if (align_corners) return n > 1 ? -1 + 2 * (double)i / (double)(n - 1) : -1;
+  return -1 + (2 * (double)i + 1) / (double)n;
+}
+
+static ox_status *run_affine(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)tiles, (void)scratch;
+  const ox_convert *cv = ox_convert_select(c->isa);
+  bool align = ((const grid_attrs *)c->attrs)->align_corners != 0;
+  ox_shape y = c->out[0]->shape;
+  if (!c->out[0]->data && !ox_shape_known(&y)) { /* size came with the run */
+    const int64_t *s = c->in[1]->data;
+    y.rank = (int)ox_shape_count(&c->in[1]->shape);
+    if (y.rank != 4 && y.rank != 5) return ox_fail(OX_INVALID_MODEL, "AffineGrid: size must be 4 or 5 integers");
+    for (int i = 0; i < y.rank; i++)
+      if (s[i] < 0) return ox_fail(OX_INVALID_MODEL, "AffineGrid: size[%d] is %lld", i, (long long)s[i]);
+    y.dim[0] = s[0], y.dim[y.rank - 1] = y.rank - 2;
+    for (int i = 2; i < y.rank; i++) y.dim[i - 1] = s[i];
+    if (!ox_ctx_output(c, 0, &y)) return ox_oom();
+  }
+  int axes = y.rank - 2;
+  const ox_shape *th = &c->in[0]->shape;
+  if (th->dim[0] != y.dim[0] || th->dim[1] != axes || th->dim[2] != axes + 1)
+    return ox_fail(OX_SHAPE_MISMATCH, "AffineGrid: theta must be [%lld,%d,%d]", (long long)y.dim[0], axes, axes + 1);
+  int64_t points = ox_shape_span(&y, 1, y.rank - 1);
+  for (int64_t i = 0; i < y.dim[0] * points; i++) {
+    double m[12], v[4] = {0, 0, 0, 1}, g[3];
+    cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)(i / points * axes * (axes + 1)), (size_t)(axes * (axes + 1)),
+                                  m);
+    int64_t at = i % points;
+    for (int a = axes; a-- > 0; at /= y.dim[a + 1]) v[axes - 1 - a] = evenly(at % y.dim[a + 1], y.dim[a + 1], align);
+    v[axes] = 1;
+    for (int r = 0; r < axes; r++) {
+      g[r] = 0;
+      for (int k = 0; k <= axes; k++) g[r] += m[r * (axes + 1) + k] * v[k];
+    }
+    cv->store_f64[c->out[0]->dtype](g, c->out[0]->data, (size_t)(i * axes), (size_t)axes, NULL);
+  }
+  return NULL;
+}
+
+#define SAMPLE_ROW(rows)                                                                          \
+  .types = {OX_T_NUMBER | OX_BIT(OX_BOOL), OX_T_FLOAT}, .min_in = 2, .max_in = 2, OX_ATTRS(rows), \
+  .attrs_bytes = sizeof(grid_attrs), .infer = infer_sample, .prepare = prepare_sample, .run = run_sample
+static const ox_op_def defs[] = {
+    {.name = "GridSample", .since = 16, SAMPLE_ROW(sample16_rows)},
+    {.name = "GridSample", .since = 20, SAMPLE_ROW(sample20_rows)},
+    {.name = "GridSample", .domain = "com.microsoft", .since = 1, SAMPLE_ROW(sample16_rows)},
+    {.name = "AffineGrid",
+     .since = 20,
+     .types = {OX_T_FLOAT, OX_BIT(OX_I64)},
+     .min_in = 2,
+     .max_in = 2,
+     .value_in = 2,
+     OX_ATTRS(affine_rows),
+     .attrs_bytes = sizeof(grid_attrs),
+     .infer = infer_affine,
+     .run = run_affine},
+};
+const ox_op_set ox_ops_grid_sample = {defs, OX_COUNT(defs)};

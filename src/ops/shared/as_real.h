@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/shared/as_real.h - operators that compute in float or double whatever their types: inputs are converted whole
+ * into shared memory by the tiles of a first stage. */
+#ifndef OX_OPS_SHARED_AS_REAL_H
+#define OX_OPS_SHARED_AS_REAL_H
+
+#include "base/cksize.h"
+#include "base/macros.h"
+#include "graph/op_def.h"
+#include "kern/quant/convert.h"
+
+enum { OX_AS_REAL_BLOCK = 8192 };
+typedef enum ox_as_real { OX_AS_FLOAT = 4, OX_AS_DOUBLE = 8 } ox_as_real; /* bytes of an element */
+
+/* Books |count| elements of shared memory; *at is their place. */
+OX_NODISCARD static inline ox_status *ox_as_real_room(ox_kernel_ctx *c, ox_as_real as, int64_t count, size_t *at) {
+  size_t bytes;
+  *at = c->shared_bytes;
+  if (count < 0 || !ox_mul_ok((size_t)count, (size_t)as, &bytes) ||
+      !ox_add_ok(bytes, c->shared_bytes + 2 * OX_ALIGN_BYTES, &bytes))
+    return ox_fail(OX_LIMIT, "the working memory is too large");
+  c->shared_bytes = bytes / OX_ALIGN_BYTES * OX_ALIGN_BYTES;
+  return NULL;
+}
+
+/* Books room for input |i|; adds its tiles to |tiles|. */
+OX_NODISCARD static inline ox_status *ox_as_real_book(ox_kernel_ctx *c, ox_as_real as, uint32_t i, size_t *at,
+                                                      int64_t *tiles) {
+  int64_t n = ox_shape_count(&c->in[i]->shape);
+  OX_TRY(ox_as_real_room(c, as, n, at));
+  *tiles += OX_CEIL_DIV(n, OX_AS_REAL_BLOCK);
+  return NULL;
+}
+
+static inline void *ox_as_real_at(const ox_kernel_ctx *c, size_t at) { return (char *)c->shared + at; }
+
+/* Converts tile |t| of input |i|; false if the tile lies beyond it (*t then counts from its end). */
+static inline bool ox_as_real_tile(const ox_kernel_ctx *c, ox_as_real as, uint32_t i, size_t at, int64_t *t) {
+  int64_t n = ox_shape_count(&c->in[i]->shape), tiles = OX_CEIL_DIV(n, OX_AS_REAL_BLOCK);
+  if (*t >= tiles) {
+    *t -= tiles;
+    return false;
+  }
+  size_t from = (size_t)(*t * OX_AS_REAL_BLOCK), count = OX_MIN((size_t)OX_AS_REAL_BLOCK, (size_t)n - from);
+  const ox_convert *cv = ox_convert_select(c->isa);
+  uint32_t type = c->in[i]->dtype;
+  if (as == OX_AS_DOUBLE)
+    cv->load_f64[type](c->in[i]->data, from, count, (double *)ox_as_real_at(c, at) + from);
+  else
+    cv->load_f32[type](c->in[i]->data, from, count, (float *)ox_as_real_at(c, at) + from);
+  return true;
+}
+
+#endif
