@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/non_max_suppression.c - NonMaxSuppression: per image and class, boxes by falling score that overlap no better
+ * one. */
+#include <math.h>
+#include <string.h>
+
+#include "base/cksize.h"
+#include "kern/quant/convert.h"
+#include "ops/shared/check.h"
+
+enum { BOXES, SCORES, MOST, IOU, SCORE };
+typedef struct nms_attrs {
+  int64_t center_point_box;
+} nms_attrs;
+static const ox_attr_def attr_rows[] = {OX_ATTR_INT(nms_attrs, center_point_box, 0)};
+
+typedef struct box {
+  float y1, x1, y2, x2, area; /* y1 <= y2, x1 <= x2 */
+} box;
+typedef struct candidate {
+  float score;
+  int64_t index;
+} candidate;
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const ox_shape *b = &c->in[BOXES]->shape, *s = &c->in[SCORES]->shape;
+  ox_shape y = {.rank = 2, .dim = {-1, 3}};
+  if (b->rank >= 0 && (b->rank != 3 || (b->dim[2] >= 0 && b->dim[2] != 4)))
+    return ox_fail(OX_SHAPE_MISMATCH, "boxes must be [images, boxes, 4]");
+  if (s->rank >= 0 && s->rank != 3) return ox_fail(OX_SHAPE_MISMATCH, "scores must be [images, classes, boxes]");
+  if (b->rank == 3 && s->rank == 3 &&
+      ((b->dim[0] >= 0 && s->dim[0] >= 0 && b->dim[0] != s->dim[0]) ||
+       (b->dim[1] >= 0 && s->dim[2] >= 0 && b->dim[1] != s->dim[2])))
+    return ox_fail(OX_SHAPE_MISMATCH, "boxes and scores disagree");
+  ox_infer_out(c, 0, OX_I64, &y);
+  return NULL;
+}
+
+static box box_read(const float *p, bool center) {
+  float y1 = p[0], x1 = p[1], y2 = p[2], x2 = p[3];
+  if (center) x1 = p[0] - p[2] / 2, x2 = p[0] + p[2] / 2, y1 = p[1] - p[3] / 2, y2 = p[1] + p[3] / 2;
+  box b = {fminf(y1, y2), fminf(x1, x2), fmaxf(y1, y2), fmaxf(x1, x2), 0};
+  b.area = (b.y2 - b.y1) * (b.x2 - b.x1);
+  return b;
+}
+
+static bool overlaps(const box *a, const box *b, float limit) {
+  float h = fminf(a->y2, b->y2) - fmaxf(a->y1, b->y1), w = fminf(a->x2, b->x2) - fmaxf(a->x1, b->x1);
+  if (!(h > 0 && w > 0) || !(a->area > 0 && b->area > 0)) return false;
+  float common = h * w, all = a->area + b->area - common;
+  return all > 0 && common / all > limit;
+}
+
+/* Higher scores first, then lower indices. */
+static bool before(const candidate *a, const candidate *b) {
+  return a->score > b->score || (a->score == b->score && a->index < b->index);
+}
+
+static void sort(candidate *v, int64_t n) { /* heap sort: in place, no recursion */
+  for (int64_t end = n, start = n / 2; end > 1;) {
+    if (start > 0) {
+      start--;
+    } else {
+      candidate t = v[--end];
+      v[end] = v[0], v[0] = t;
+    }
+    for (int64_t root = start, kid; (kid = 2 * root + 1) < end; root = kid) { /* the heap's top comes last in order */
+      if (kid + 1 < end && before(&v[kid], &v[kid + 1])) kid++;
+      if (!before(&v[root], &v[kid])) break;
+      candidate t = v[root];
+      v[root] = v[kid], v[kid] = t;
+    }
+  }
+}
+
+static double scalar(const ox_kernel_ctx *c, uint32_t i, double absent) {
+  double v = absent;
+  if (ox_ctx_has(c, i) && ox_shape_count(&c->in[i]->shape) > 0)
+    ox_convert_select(c->isa)->load_f64[c->in[i]->dtype](c->in[i]->data, 0, 1, &v);
+  return v;
+}
+
+typedef struct work {
+  candidate *order;
+  box *boxes, *kept; /* kept: of one class */
+  int64_t *rows;     /* selected so far, three numbers each */
+  int64_t n_rows;
+} work;
+
+static void one_class(const ox_kernel_ctx *c, work *w, int64_t image, int64_t class, int64_t most, float iou,
+                      float least) {
+  int64_t n = c->in[BOXES]->shape.dim[1], classes = c->in[SCORES]->shape.dim[1], count = 0, kept = 0;
+  const float *scores = (const float *)c->in[SCORES]->data + (image * classes + class) * n;
+  bool any = ox_ctx_has(c, SCORE);
+  for (int64_t i = 0; i < n; i++)
+    if (!any || scores[i] > least) w->order[count++] = (candidate){scores[i], i};
+  sort(w->order, count);
+  for (int64_t i = 0; i < count && kept < most; i++) {
+    const box *b = &w->boxes[w->order[i].index];
+    bool good = true;
+    for (int64_t k = 0; k < kept && good; k++) good = !overlaps(b, &w->kept[k], iou);
+    if (!good) continue;
+    w->kept[kept++] = *b;
+    int64_t *row = w->rows + 3 * w->n_rows++;
+    row[0] = image, row[1] = class, row[2] = w->order[i].index;
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)tiles, (void)scratch;
+  const ox_shape *b = &c->in[BOXES]->shape, *s = &c->in[SCORES]->shape;
+  double most_in = scalar(c, MOST, 0), iou = scalar(c, IOU, 0), least = scalar(c, SCORE, 0);
+  if (!(iou >= 0 && iou <= 1))
+    return ox_fail(OX_INVALID_ARGUMENT, "NonMaxSuppression: iou_threshold is %g, wanted 0..1", iou);
+  int64_t n = b->dim[1], most = most_in > (double)n ? n : most_in > 0 ? (int64_t)most_in : 0;
+  size_t rows;
+  work w = {.n_rows = 0};
+  if (!ox_mul_ok((size_t)(s->dim[0] * s->dim[1]), (size_t)most, &rows) || !ox_mul_ok(rows, 3 * sizeof(int64_t), &rows))
+    return ox_oom();
+  w.order = ox_ctx_run_alloc(c, (size_t)n * sizeof *w.order + 1),
+  w.boxes = ox_ctx_run_alloc(c, (size_t)n * sizeof *w.boxes + 1);
+  w.kept = ox_ctx_run_alloc(c, (size_t)most * sizeof *w.kept + 1), w.rows = ox_ctx_run_alloc(c, rows + 1);
+  if (!w.order || !w.boxes || !w.kept || !w.rows) return ox_oom();
+  bool center = ((const nms_attrs *)c->attrs)->center_point_box != 0;
+  for (int64_t image = 0; image < b->dim[0]; image++) {
+    for (int64_t i = 0; i < n; i++)
+      w.boxes[i] = box_read((const float *)c->in[BOXES]->data + (image * n + i) * 4, center);
+    for (int64_t k = 0; k < s->dim[1]; k++) one_class(c, &w, image, k, most, (float)iou, (float)least);
+  }
+  ox_shape y = {.rank = 2, .dim = {w.n_rows, 3}};
+  void *out = ox_ctx_output(c, 0, &y);
+  if (!out && w.n_rows) return ox_oom();
+  if (w.n_rows) memcpy(out, w.rows, (size_t)w.n_rows * 3 * sizeof(int64_t));
+  return NULL;
+}
+
+static const ox_op_def defs[] = {
+    {.name = "NonMaxSuppression",
+     .since = 10,
+     .types = {OX_BIT(OX_F32), OX_BIT(OX_F32), OX_BIT(OX_I64), OX_BIT(OX_F32), OX_BIT(OX_F32)},
+     .min_in = 2,
+     .max_in = 5,
+     OX_ATTRS(attr_rows),
+     .attrs_bytes = sizeof(nms_attrs),
+     .infer = infer,
+     .run = run},
+};
+const ox_op_set ox_ops_non_max_suppression = {defs, OX_COUNT(defs)};

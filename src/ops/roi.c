@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/roi.c - RoiAlign, MaxRoiPool, com.microsoft.CropAndResize: regions of an image become planes of one size.
+ * Regions are read in double precision, images as they are (float32) or as doubles. */
+#include <math.h>
+#include <string.h>
+
+#include "ops/shared/as_real.h"
+
+typedef struct roi_attrs {
+  const char *mode, *coordinate_transformation_mode;
+  int64_t output_height, output_width, sampling_ratio;
+  float spatial_scale, extrapolation_value;
+  ox_ints pooled_shape;
+} roi_attrs;
+
+static const ox_attr_def align10_rows[] = {
+    OX_ATTR_STR(roi_attrs, mode, "avg"), OX_ATTR_INT(roi_attrs, output_height, 1),
+    OX_ATTR_INT(roi_attrs, output_width, 1), OX_ATTR_INT(roi_attrs, sampling_ratio, 0),
+    OX_ATTR_FLOAT(roi_attrs, spatial_scale, 1.0f)};
+static const ox_attr_def align16_rows[] = {OX_ATTR_STR(roi_attrs, mode, "avg"),
+                                           OX_ATTR_INT(roi_attrs, output_height, 1),
+                                           OX_ATTR_INT(roi_attrs, output_width, 1),
+                                           OX_ATTR_INT(roi_attrs, sampling_ratio, 0),
+                                           OX_ATTR_FLOAT(roi_attrs, spatial_scale, 1.0f),
+                                           OX_ATTR_STR(roi_attrs, coordinate_transformation_mode, "half_pixel")};
+static const ox_attr_def pool_rows[] = {OX_ATTR_INTS_REQUIRED(roi_attrs, pooled_shape),
+                                        OX_ATTR_FLOAT(roi_attrs, spatial_scale, 1.0f)};
+static const ox_attr_def crop_rows[] = {OX_ATTR_STR(roi_attrs, mode, "bilinear"),
+                                        OX_ATTR_FLOAT(roi_attrs, extrapolation_value, 0.0f)};
+
+typedef enum { ALIGN, POOL, CROP } kind;
+typedef struct roi_prep {
+  kind kind;
+  bool wide, largest, half_pixel, nearest;
+  int64_t rois, images, channels, h, w, out_h, out_w;
+  size_t x_at;
+} roi_prep;
+
+/* Output [rois, C, h, w]. */
+static ox_status *infer(ox_infer_ctx *c, int64_t cols, int64_t h, int64_t w) {
+  const ox_shape *x = &c->in[0]->shape, *r = &c->in[1]->shape;
+  ox_shape y = {.rank = 4, .dim = {-1, -1, h, w}};
+  if (x->rank >= 0 && x->rank != 4) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted 4", x->rank);
+  if (r->rank >= 0 && (r->rank != 2 || (r->dim[1] >= 0 && r->dim[1] != cols)))
+    return ox_fail(OX_SHAPE_MISMATCH, "the regions must be [n,%lld]", (long long)cols);
+  if (x->rank == 4) y.dim[1] = x->dim[1];
+  if (r->rank == 2) y.dim[0] = r->dim[0];
+  ox_infer_out(c, 0, c->in[0]->dtype, &y);
+  return NULL;
+}
+
+static ox_status *infer_align(ox_infer_ctx *c) {
+  const roi_attrs *a = c->attrs;
+  if (a->output_height < 1 || a->output_width < 1 || a->output_height > INT32_MAX || a->output_width > INT32_MAX)
+    return ox_fail(OX_INVALID_MODEL, "output_height and output_width must be positive");
+  return infer(c, 4, a->output_height, a->output_width);
+}
+
+static ox_status *infer_pool(ox_infer_ctx *c) {
+  const roi_attrs *a = c->attrs;
+  if (a->pooled_shape.n != 2 || a->pooled_shape.v[0] < 1 || a->pooled_shape.v[1] < 1 ||
+      a->pooled_shape.v[0] > INT32_MAX || a->pooled_shape.v[1] > INT32_MAX)
+    return ox_fail(OX_INVALID_MODEL, "pooled_shape must be two positive integers");
+  return infer(c, 5, a->pooled_shape.v[0], a->pooled_shape.v[1]);
+}
+
+static ox_status *infer_crop(ox_infer_ctx *c) {
+  int64_t size[2] = {-1, -1};
+  int n = 0, got = ox_infer_ints(c, 3, size, 2, &n);
+  if (got < 0 || (got && (n != 2 || size[0] < 1 || size[1] < 1)))
+    return ox_fail(OX_INVALID_MODEL, "crop_size must be two positive integers");
+  return infer(c, 4, size[0], size[1]);
+}
+
+static ox_status *prepare(ox_kernel_ctx *c, kind k) {
+  const roi_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
+  roi_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  p->kind = k, p->wide = c->in[0]->dtype != OX_F32;
+  p->rois = c->in[1]->shape.dim[0], p->images = x->dim[0], p->channels = x->dim[1], p->h = x->dim[2], p->w = x->dim[3];
+  p->out_h = y->dim[2], p->out_w = y->dim[3];
+  const char *coord = a->coordinate_transformation_mode;
+  p->half_pixel = coord && strcmp(coord, "half_pixel") == 0;
+  if (coord && !p->half_pixel && strcmp(coord, "output_half_pixel") != 0)
+    return ox_fail(OX_INVALID_MODEL, "unknown coordinate_transformation_mode \"%.40s\"", coord);
+  p->largest = a->mode && strcmp(a->mode, "max") == 0, p->nearest = a->mode && strcmp(a->mode, "nearest") == 0;
+  if (k == ALIGN && !p->largest && strcmp(a->mode, "avg") != 0)
+    return ox_fail(OX_INVALID_MODEL, "unknown mode \"%.40s\"", a->mode);
+  if (k == CROP && !p->nearest && strcmp(a->mode, "bilinear") != 0)
+    return ox_fail(OX_INVALID_MODEL, "unknown mode \"%.40s\"", a->mode);
+  if (k != POOL && ox_shape_count(&c->in[2]->shape) != p->rois)
+    return ox_fail(OX_SHAPE_MISMATCH, "batch indices must have one element per region");
+  if (ox_shape_count(x) == 0 && ox_shape_count(y) != 0) return ox_fail(OX_SHAPE_MISMATCH, "X is empty");
+  int64_t load = 0;
+  if (p->wide) OX_TRY(ox_as_real_book(c, OX_AS_DOUBLE, 0, &p->x_at, &load));
+  c->n_stages = 2, c->n_tiles[0] = load, c->n_tiles[1] = ox_shape_count(y) ? p->rois : 0;
+  return NULL;
+}
+static ox_status *prepare_align(ox_kernel_ctx *c) { return prepare(c, ALIGN); }
+static ox_status *prepare_pool(ox_kernel_ctx *c) { return prepare(c, POOL); }
+static ox_status *prepare_crop(ox_kernel_ctx *c) { return prepare(c, CROP); }
+
+static double at(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, int64_t y, int64_t x) {
+  int64_t i = (plane * p->h + y) * p->w + x;
+  return p->wide ? ((const double *)ox_as_real_at(c, p->x_at))[i] : (double)((const float *)c->in[0]->data)[i];
+}
+
+static void put(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t ch, int64_t i, int64_t j, double v) {
+  size_t to = (size_t)(((roi * p->channels + ch) * p->out_h + i) * p->out_w + j);
+  if (p->wide)
+    ox_convert_select(c->isa)->store_f64[c->out[0]->dtype](&v, c->out[0]->data, to, 1, NULL);
+  else
+    ((float *)c->out[0]->data)[to] = (float)v;
+}
+
+/* ---- RoiAlign ---- */
+typedef struct bilinear {
+  int64_t y[2], x[2];
+  double w[4];
+} bilinear;
+
+static bilinear bilinear_at(const roi_prep *p, double y, double x) {
+  bilinear b = {{0, 0}, {0, 0}, {0, 0, 0, 0}};
+  if (!(y >= -1 && y <= (double)p->h && x >= -1 && x <= (double)p->w)) return b;
+  y = fmax(y, 0), x = fmax(x, 0);
+  b.y[0] = (int64_t)y, b.x[0] = (int64_t)x;
+  if (b.y[0] >= p->h - 1) b.y[0] = p->h - 1, y = (double)b.y[0];
+  if (b.x[0] >= p->w - 1) b.x[0] = p->w - 1, x = (double)b.x[0];
+  b.y[1] = OX_MIN(b.y[0] + 1, p->h - 1), b.x[1] = OX_MIN(b.x[0] + 1, p->w - 1);
+  double ly = y - (double)b.y[0], lx = x - (double)b.x[0];
+  b.w[0] = (1 - ly) * (1 - lx), b.w[1] = (1 - ly) * lx, b.w[2] = ly * (1 - lx), b.w[3] = ly * lx;
+  return b;
+}
+
+/* Combines the four neighbours: their sum, or (max) the largest weighted one, as the reference does. */
+static double neighbours(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, const bilinear *b) {
+  double v[4];
+  for (int k = 0; k < 4; k++) v[k] = b->w[k] * at(c, p, plane, b->y[k / 2], b->x[k % 2]);
+  return p->largest ? fmax(fmax(v[0], v[1]), fmax(v[2], v[3])) : v[0] + v[1] + v[2] + v[3];
+}
+
+static void align_bin(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, int64_t i, int64_t j,
+                      const double *start, const double *bin, const int64_t *grid) {
+  for (int64_t ch = 0; ch < p->channels; ch++) {
+    double r = 0;
+    for (int64_t iy = 0; iy < grid[0]; iy++)
+      for (int64_t ix = 0; ix < grid[1]; ix++) {
+        bilinear b = bilinear_at(p, start[0] + (double)i * bin[0] + ((double)iy + 0.5) * bin[0] / (double)grid[0],
+                                 start[1] + (double)j * bin[1] + ((double)ix + 0.5) * bin[1] / (double)grid[1]);
+        double v = neighbours(c, p, image * p->channels + ch, &b);
+        r = !p->largest ? r + v : iy + ix == 0 ? v : fmax(r, v);
+      }
+    if (!p->largest) r /= (double)OX_MAX(grid[0] * grid[1], 1);
+    put(c, p, roi, ch, i, j, r);
+  }
+}
+
+static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r) {
+  const roi_attrs *a = c->attrs;
+  double scale = (double)a->spatial_scale, shift = p->half_pixel ? 0.5 : 0, start[2], bin[2];
+  int64_t grid[2], out[2] = {p->out_h, p->out_w};
+  for (int k = 0; k < 2; k++) { /* rows, then columns; the region says x first */
+    start[k] = r[1 - k] * scale - shift;
+    double size = r[3 - k] * scale - shift - start[k];
+    if (!p->half_pixel) size = fmax(size, 1);
+    bin[k] = size / (double)out[k];
+    double n = a->sampling_ratio > 0 ? (double)a->sampling_ratio : ceil(bin[k]);
+    grid[k] = n > 0 && n < 1e6 ? (int64_t)n : 0;
+  }
+  for (int64_t i = 0; i < p->out_h; i++)
+    for (int64_t j = 0; j < p->out_w; j++) align_bin(c, p, roi, image, i, j, start, bin, grid);
+}
+
+/* ---- MaxRoiPool ---- */
+static int64_t bound(double v, int64_t n) { return v < 0 ? 0 : v > (double)n ? n : (int64_t)v; }
+
+static void pool(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r) {
+  double scale = (double)((const roi_attrs *)c->attrs)->spatial_scale;
+  double x0 = round(r[0] * scale), y0 = round(r[1] * scale), x1 = round(r[2] * scale), y1 = round(r[3] * scale);
+  double bin_h = fmax(y1 - y0 + 1, 1) / (double)p->out_h, bin_w = fmax(x1 - x0 + 1, 1) / (double)p->out_w;
+  for (int64_t ch = 0; ch < p->channels; ch++)
+    for (int64_t i = 0; i < p->out_h; i++)
+      for (int64_t j = 0; j < p->out_w; j++) {
+        int64_t top = bound(floor((double)i * bin_h) + y0, p->h),
+                bottom = bound(ceil((double)(i + 1) * bin_h) + y0, p->h);
+        int64_t left = bound(floor((double)j * bin_w) + x0, p->w),
+                right = bound(ceil((double)(j + 1) * bin_w) + x0, p->w);
+        double best = bottom <= top || right <= left ? 0 : -INFINITY;
+        for (int64_t y = top; y < bottom; y++)
+          for (int64_t x = left; x < right; x++) best = fmax(best, at(c, p, image * p->channels + ch, y, x));
+        put(c, p, roi, ch, i, j, best);
+      }
+}
+
+/* ---- CropAndResize ---- */
+static double crop_coordinate(double lo, double hi, int64_t i, int64_t out, int64_t n) {
+  if (out <= 1) return 0.5 * (lo + hi) * (double)(n - 1);
+  return lo * (double)(n - 1) + (double)i * (hi - lo) * (double)(n - 1) / (double)(out - 1);
+}
+
+static void crop(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r) {
+  double outside = (double)((const roi_attrs *)c->attrs)->extrapolation_value;
+  for (int64_t i = 0; i < p->out_h; i++)
+    for (int64_t j = 0; j < p->out_w; j++) {
+      double y = crop_coordinate(r[0], r[2], i, p->out_h, p->h), x = crop_coordinate(r[1], r[3], j, p->out_w, p->w);
+      bool in = y >= 0 && y <= (double)(p->h - 1) && x >= 0 && x <= (double)(p->w - 1);
+      bilinear b = in ? bilinear_at(p, y, x) : (bilinear){{0, 0}, {0, 0}, {0, 0, 0, 0}};
+      for (int64_t ch = 0; ch < p->channels; ch++) {
+        int64_t plane = image * p->channels + ch;
+        double v = !in          ? outside
+                   : p->nearest ? at(c, p, plane, (int64_t)round(y), (int64_t)round(x))
+                                : neighbours(c, p, plane, &b);
+        put(c, p, roi, ch, i, j, v);
+      }
+    }
+}
+
+/* ---- run ---- */
+static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  double r[5];
+  int64_t cols = p->kind == POOL ? 5 : 4, image;
+  cv->load_f64[c->in[1]->dtype](c->in[1]->data, (size_t)(roi * cols), (size_t)cols, r);
+  if (p->kind == POOL)
+    image = r[0] >= 0 && r[0] < (double)p->images ? (int64_t)r[0] : -1;
+  else
+    cv->load_i64[c->in[2]->dtype](c->in[2]->data, (size_t)roi, 1, &image);
+  if (image < 0 || image >= p->images)
+    return ox_fail(OX_SHAPE_MISMATCH, "region %lld is of image %lld, there are %lld", (long long)roi, (long long)image,
+                   (long long)p->images);
+  if (p->kind == ALIGN)
+    align(c, p, roi, image, r);
+  else if (p->kind == POOL)
+    pool(c, p, roi, image, r + 1);
+  else
+    crop(c, p, roi, image, r);
+  return NULL;
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)scratch;
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    int64_t k = t;
+    if (stage == 0)
+      ox_as_real_tile(c, OX_AS_DOUBLE, 0, ((const roi_prep *)c->prep)->x_at, &k);
+    else
+      OX_TRY(one_region(c, c->prep, t));
+  }
+  return NULL;
+}
+
+#define ROW(rows) OX_ATTRS(rows), .attrs_bytes = sizeof(roi_attrs), .run = run
+static const ox_op_def defs[] = {
+    {.name = "RoiAlign",
+     .since = 10,
+     .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)},
+     .min_in = 3,
+     .max_in = 3,
+     .infer = infer_align,
+     .prepare = prepare_align,
+     ROW(align10_rows)},
+    {.name = "RoiAlign",
+     .since = 16,
+     .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)},
+     .min_in = 3,
+     .max_in = 3,
+     .infer = infer_align,
+     .prepare = prepare_align,
+     ROW(align16_rows)},
+    {.name = "MaxRoiPool",
+     .since = 1,
+     .types = {OX_T_FLOAT},
+     .min_in = 2,
+     .max_in = 2,
+     .infer = infer_pool,
+     .prepare = prepare_pool,
+     ROW(pool_rows)},
+    {.name = "CropAndResize",
+     .domain = "com.microsoft",
+     .since = 1,
+     .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I32), OX_BIT(OX_I32)},
+     .min_in = 4,
+     .max_in = 4,
+     .value_in = 8,
+     .infer = infer_crop,
+     .prepare = prepare_crop,
+     ROW(crop_rows)},
+};
+const ox_op_set ox_ops_roi = {defs, OX_COUNT(defs)};
