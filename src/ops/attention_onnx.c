@@ -249,20 +249,13 @@ static double flops(const ox_kernel_ctx *c) {
   return 2.0 * (double)(a->batch * a->heads) * (double)a->q_len * (double)a->kv_len * (double)(a->d + a->dv);
 }
 
+#define ATTENTION                                                                                                      \
+  .name = "Attention", .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 4, OX_ATTRS(attrs),                          \
+  .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT | OX_BIT(OX_BOOL), OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)}, \
+  .attrs_bytes = sizeof(attention_attrs), .infer = infer, .prepare = prepare, .run = run, .flops = flops
+
 static const ox_op_def defs[] = {
-    {.name = "Attention",
-     .since = 23,
-     .min_in = 3,
-     .max_in = 7,
-     .min_out = 1,
-     .max_out = 4,
-     OX_ATTRS(attrs),
-     .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT | OX_BIT(OX_BOOL), OX_T_FLOAT, OX_T_FLOAT,
-               OX_BIT(OX_I64)},
-     .attrs_bytes = sizeof(attention_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run,
-     .flops = flops},
+    {ATTENTION, .since = 23},
+    {ATTENTION, .domain = "ai.onyx", .since = 1}, /* made by the optimizer in models of any operator set */
 };
 const ox_op_set ox_ops_attention_onnx = {defs, OX_COUNT(defs)};

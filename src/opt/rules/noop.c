@@ -98,12 +98,30 @@ static ox_status *chain_apply(ox_graph *g, const ox_match *m) {
   return ox_node_set_input(g, m->node[LAST], 0, g->nodes[m->node[FIRST]].in[0]);
 }
 
+/* ---- there and back again ---- */
+
+static const ox_pat back[] = {[FIRST] = {.op = "Reshape|Flatten|Squeeze|Unsqueeze"},
+                              [LAST] = {.op = "Reshape|Flatten|Squeeze|Unsqueeze", .in = {OX_FROM(FIRST)}}};
+
+static bool back_guard(const ox_graph *g, const ox_match *m) {
+  ox_id from = g->nodes[m->node[FIRST]].in[0], to = g->nodes[m->node[LAST]].out[0];
+  return from != OX_NONE && same_shape(g, from, to) && ox_graph_can_replace(g, to, from);
+}
+
+static ox_status *back_apply(ox_graph *g, const ox_match *m) {
+  ox_id from = g->nodes[m->node[FIRST]].in[0], to = g->nodes[m->node[LAST]].out[0];
+  OX_TRY(ox_graph_replace_uses(g, to, from));
+  ox_graph_remove_node(g, m->node[LAST]);
+  return NULL;
+}
+
 static const ox_rule rules[] = {
     {"noop-view", OX_LEVEL_BASIC, OX_PATTERN(view), view_guard, bypass, false},
     {"noop-slice", OX_LEVEL_BASIC, OX_PATTERN(slice), slice_guard, bypass, false},
     {"noop-pad", OX_LEVEL_BASIC, OX_PATTERN(pad), pad_guard, bypass, false},
     {"noop-list", OX_LEVEL_BASIC, OX_PATTERN(lists), lists_guard, bypass, false},
     {"noop-arith", OX_LEVEL_BASIC, OX_PATTERN(arith), arith_guard, arith_apply, false},
+    {"reshape-back", OX_LEVEL_BASIC, OX_PATTERN(back), back_guard, back_apply, false},
     {"reshape-reshape", OX_LEVEL_BASIC, OX_PATTERN(chain), chain_guard, chain_apply, false},
 };
 const ox_rule_set ox_rules_noop = {rules, OX_COUNT(rules)};

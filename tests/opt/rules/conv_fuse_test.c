@@ -6,13 +6,15 @@
 
 #define G "<ir_version: 8, opset_import: [\"\" : 17]> g "
 #define W "float[4, 1, 1, 2] w = {1, -2, 3, 4, 5, 6, -7, 8}"
-#define BN "float[4] s = {1, 2, 3, 4}, float[4] b = {5, 6, 7, 8}, float[4] m = {0.1, 0.2, 0.3, 0.4}, float[4] v = {1, 2, 3, 4}"
+#define BN \
+  "float[4] s = {1, 2, 3, 4}, float[4] b = {5, 6, 7, 8}, float[4] m = {0.1, 0.2, 0.3, 0.4}, float[4] v = {1, 2, 3, 4}"
 #define CONV "h = Conv <group = 2> (x, w) "
 
 static const struct {
   const char *text, *rule, *after;
 } rows[] = {
-    {G "(float[1, 2, 3, 5] x) => (float[1, 4, 3, 4] y) <" W ", " BN "> { " CONV "y = BatchNormalization (h, s, b, m, v) }",
+    {G "(float[1, 2, 3, 5] x) => (float[1, 4, 3, 4] y) <" W ", " BN "> { " CONV
+       "y = BatchNormalization (h, s, b, m, v) }",
      "conv-batchnorm", "Conv"},
     {G "(float[1, 2, 3, 5] x) => (float[1, 4, 3, 4] y) <" W ", " BN "> { h = Conv <group = 2> (x, w, b) "
        "i = BatchNormalization (h, s, b, m, v) y = Relu (i) }",
@@ -22,7 +24,8 @@ static const struct {
        "y = BatchNormalization (h, s, b, m, v) }",
      "conv-batchnorm", "ConvTranspose"},
     {G "(float[1, 2, 3, 5] x, float[4] s) => (float[1, 4, 3, 4] y) <" W ", float[4] b = {5, 6, 7, 8}, "
-       "float[4] m = {0.1, 0.2, 0.3, 0.4}, float[4] v = {1, 2, 3, 4}> { " CONV "y = BatchNormalization (h, s, b, m, v) }",
+       "float[4] m = {0.1, 0.2, 0.3, 0.4}, float[4] v = {1, 2, 3, 4}> { " CONV
+       "y = BatchNormalization (h, s, b, m, v) }",
      "!conv-batchnorm", "Conv BatchNormalization"},
     {G "(float[1, 2, 3, 5] x) => (float[1, 4, 3, 4] y, float[1, 4, 3, 4] h) <" W ", " BN "> { " CONV
        "y = BatchNormalization (h, s, b, m, v) }",

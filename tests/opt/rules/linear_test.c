@@ -20,10 +20,11 @@ static const struct {
      "linear-activation", "Linear"},
     {G "(float[2, 3] x, float[5, 2, 4] r) => (float[5, 2, 4] y) <" W34 "> { h = MatMul (x, w) y = Add (h, r) }",
      "!linear-add", "MatMul Add"},
-    {G "(float[2, 3] x) => (float[2, 4] y, float[2, 4] h) <" W34 ", float b = {1}> { h = MatMul (x, w) y = Add (h, b) }",
+    {G "(float[2, 3] x) => (float[2, 4] y, float[2, 4] h) <" W34
+       ", float b = {1}> { h = MatMul (x, w) y = Add (h, b) }",
      "!linear-add", "MatMul Add"},
-    {G "(float[2, 3] x, float[K, 4] r) => (float[2, 4] y) <" W34 "> { h = MatMul (x, w) y = Add (h, r) }", "!linear-add",
-     NULL},
+    {G "(float[2, 3] x, float[K, 4] r) => (float[2, 4] y) <" W34 "> { h = MatMul (x, w) y = Add (h, r) }",
+     "!linear-add", NULL},
     {G "(float[2, 3] x) => (float[2, 4] y) <" W34 ", float lo = {0}, float hi = {6}> { h = MatMul (x, w) "
        "y = Clip (h, lo, hi) }",
      "linear-activation", "Linear"},
@@ -35,7 +36,8 @@ static const struct {
     {G "(float[2, 3] x) => (float[2, 4] y) <" W34 ", float[4] b = {1, 2, 3, 4}> { h = Gemm <beta = 0.5> (x, w, b) "
        "y = Relu (h) }",
      "!linear-activation", "Gemm Relu"},
-    {G "(float[2, 5, 3] x, float[2, 7, 3] z) => (float[2, 5, 7] y) <float s = {8}> { t = Transpose <perm = [0, 2, 1]> (z) "
+    {G "(float[2, 5, 3] x, float[2, 7, 3] z) => (float[2, 5, 7] y) <float s = {8}> { t = Transpose <perm = [0, 2, 1]> "
+       "(z) "
        "h = MatMul (x, t) y = Div (h, s) }",
      "linear-transpose", "Linear"},
     {G "(float[3, 5] x, float[3, 4] z) => (float[5, 4] y) { t = Transpose (x) y = MatMul (t, z) }", "linear-transpose",

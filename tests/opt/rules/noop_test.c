@@ -11,7 +11,8 @@ static const struct {
   const char *text, *rule, *after;
 } rows[] = {
     {G17 "(float[2] x) => (float[2] y) { c = Constant <value = float {2}> () y = Mul (x, c) }", "constant", "Mul"},
-    {G17 "(float[2] x) => (float[2] y) { c = Constant <value_floats = [2.0, 3.0]> () y = Mul (x, c) }", "constant", "Mul"},
+    {G17 "(float[2] x) => (float[2] y) { c = Constant <value_floats = [2.0, 3.0]> () y = Mul (x, c) }", "constant",
+     "Mul"},
     {G17 "(float[2] x) => (float[2] y, float z) { z = Constant <value_float = 2.0> () y = Mul (x, z) }", "!constant",
      "Constant Mul"},
     {G17 "(float[2] x) => (float[2] y) { h = Dropout (x) y = Relu (h) }", "dropout", "Relu"},
@@ -25,8 +26,8 @@ static const struct {
     {G17 "(float[2, 3, 4] x) => (float[4, 3, 2] y) { h = Transpose <perm = [1, 0, 2]> (x) "
          "i = Transpose <perm = [2, 0, 1]> (h) y = Neg (i) }",
      "transpose-transpose", "Transpose Neg"},
-    {G17 "(float[2, 3] x) => (float[2, 3] y) { h = Transpose (x) i = Transpose (h) y = Neg (i) }", "transpose-transpose",
-     "Neg"},
+    {G17 "(float[2, 3] x) => (float[2, 3] y) { h = Transpose (x) i = Transpose (h) y = Neg (i) }",
+     "transpose-transpose", "Neg"},
     {G17 "(float[2, 3] x) => (float[2, 3] y, float[3, 2] z) { h = Transpose (x) i = Transpose (h) y = Neg (i) "
          "z = Neg (h) }",
      "!transpose-transpose", "Transpose Transpose Neg Neg"},
@@ -49,7 +50,8 @@ static const struct {
     {G17 "(float[4] x) => (float[4] y) <int64[2] p = {1, -1}> { h = Pad (x, p) y = Neg (h) }", "!noop-pad", "Pad Neg"},
     {G17 "(float[4] x) => (float[4] y) { h = Concat <axis = 0> (x) y = Neg (h) }", "noop-list", "Neg"},
     {G17 "(float[4] x) => (float[4] y) <float o = {1}> { h = Mul (o, x) y = Neg (h) }", "noop-arith", "Neg"},
-    {G17 "(float[4] x) => (float[4] y) <float[4] o = {0, 0, 0, 0}> { h = Sub (x, o) y = Neg (h) }", "noop-arith", "Neg"},
+    {G17 "(float[4] x) => (float[4] y) <float[4] o = {0, 0, 0, 0}> { h = Sub (x, o) y = Neg (h) }", "noop-arith",
+     "Neg"},
     {G17 "(float[1] x) => (float[4] y) <float[4] o = {0, 0, 0, 0}> { h = Add (x, o) y = Neg (h) }", "!noop-arith",
      "Add Neg"},
     {G17 "(float[4] x) => (float[4] y) <float o = {1}> { h = Div (o, x) y = Neg (h) }", "!noop-arith", "Div Neg"},
