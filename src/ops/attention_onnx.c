@@ -158,6 +158,7 @@ static ox_status *fill_attn(const ox_kernel_ctx *c, attention_prep *p) {
                  .right = at->is_causal ? 0 : at->right_window_size,
                  .offset = s->past,
                  .scale = at->has_scale ? at->scale : (float)(1 / sqrt((double)OX_MAX(s->d, 1))),
+                 .qk_forbidden = -INFINITY,
                  .qk_mode = ox_ctx_wants(c, QK) ? (ox_attn_qk)at->qk_matmul_output_mode : OX_ATTN_QK_NONE};
   a->q = layout(s, c->in[Q], s->heads, s->q_len, s->d);
   a->out = layout(s, c->out[Y], s->heads, s->q_len, s->dv);

@@ -85,7 +85,7 @@ static double naive_score(const ox_attn *a, int64_t b, int64_t h, int64_t s, int
     if (m->p) bias += t >= m->n ? -INFINITY : get(m->dtype, m->p, b * m->batch + h * m->head + s * m->row + t * m->key);
   }
   x = bias == -INFINITY ? bias : x + bias;
-  if (a->qk_mode == OX_ATTN_QK_BIASED) *qk = x;
+  if (a->qk_mode == OX_ATTN_QK_BIASED) *qk = x == -INFINITY ? (double)a->qk_forbidden : x;
   return x;
 }
 
@@ -149,6 +149,7 @@ static void one(const ox_attn_variant *v, const shape *p, const options *o) {
                         : o->window ? 2
                                     : -1,
                .offset = p->kv_len - p->q_len,
+               .qk_forbidden = -7,
                .qk_mode = o->qk};
   a.q = matrix(o->dtype, p->batch, p->heads, p->q_len, p->d);
   a.k = matrix(o->dtype, p->batch, p->kv_heads, p->kv_len, p->d);

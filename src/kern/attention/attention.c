@@ -55,7 +55,7 @@ static double score_f64(const ox_attn *a, int64_t b, int64_t hk, const attn_row 
   for (int i = 0; i < 2; i++)
     if (a->bias[i].p && t < a->bias[i].n) bias += bias_f64(&a->bias[i], b, r, t);
   s = bias == -INFINITY ? bias : s + bias;
-  if (a->qk_mode == OX_ATTN_QK_BIASED) *qk = s;
+  if (a->qk_mode == OX_ATTN_QK_BIASED) *qk = s == -INFINITY ? (double)a->qk_forbidden : s;
   return s;
 }
 

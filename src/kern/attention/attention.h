@@ -46,6 +46,7 @@ typedef struct ox_attn {
   const float *sink;                /* per head: one more logit that only takes weight; NULL: none */
   void *qk;                         /* [batch, heads, q_len, kv_len] of q's type; OX_ATTN_QK_NONE: not written */
   ox_attn_qk qk_mode;
+  float qk_forbidden; /* QK_BIASED: what stands for a score of -inf */
 } ox_attn;
 
 typedef struct ox_attn_variant {

@@ -104,7 +104,10 @@ static void attn_bias_row(const ox_attn *a, int64_t b, const attn_row *r, int64_
 
 static bool attn_has_bias(const ox_attn *a) { return a->bias[0].p || a->bias[1].p; }
 
-static void attn_put_qk(const ox_attn *a, int64_t b, const attn_row *r, const float *s, int64_t n) {
+/* Writes a row of qk. QK_BIASED: |s| is a copy and gets changed. */
+static void attn_put_qk(const ox_attn *a, int64_t b, const attn_row *r, float *s, int64_t n) {
+  if (a->qk_mode == OX_ATTN_QK_BIASED && a->qk_forbidden != -INFINITY)
+    for (int64_t i = 0; i < n; i++) s[i] = s[i] == -INFINITY ? a->qk_forbidden : s[i];
   attn_narrow(a->q.dtype, s, n, a->qk, ((b * a->heads + r->h) * a->q_len + r->s) * a->kv_len);
 }
 
@@ -361,7 +364,10 @@ static void attn_few_softmax(const ox_attn *a, const attn_tile *tile, const attn
   for (int64_t t = t0; t < OX_MIN(r->lo, t0 + n); t++) s[t - t0] = -INFINITY;
   for (int64_t t = OX_MAX(r->hi, t0); t < t0 + n; t++) s[t - t0] = -INFINITY;
   for (int64_t i = n; i < OX_ROUND_UP(n, L); i++) s[i] = -INFINITY;
-  if (a->qk_mode == OX_ATTN_QK_BIASED) attn_put_qk(a, tile->b, r, s, n);
+  if (a->qk_mode == OX_ATTN_QK_BIASED) {
+    memcpy(m->bias, s, (size_t)n * sizeof *s);
+    attn_put_qk(a, tile->b, r, m->bias, n);
+  }
   vf32 top = vf32_splat(*most), total = vf32_zero();
   for (int64_t i = 0; i < n; i += L) top = vf32_max(top, vf32_load(s + i));
   float best = vf32_hmax(top), base = best == -INFINITY ? 0 : best;

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/attention_packed.c - com.microsoft.Attention: one product makes q, k and v from the input, then multi-head
+ * attention with integer masks and a cache of keys and values in one tensor. */
+#include "ops/attention/attn_multi.h"
+#include "ops/matmul/product.h"
+
+typedef struct packed_attrs {
+  int64_t num_heads, unidirectional, do_rotary, past_present_share_buffer;
+  ox_ints qkv_hidden_sizes;
+  float scale, mask_filter_value;
+} packed_attrs;
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_INT_REQUIRED(packed_attrs, num_heads),
+    OX_ATTR_INT(packed_attrs, unidirectional, 0),
+    OX_ATTR_INT(packed_attrs, do_rotary, 0),
+    OX_ATTR_INT(packed_attrs, past_present_share_buffer, 0),
+    OX_ATTR_INTS(packed_attrs, qkv_hidden_sizes),
+    OX_ATTR_FLOAT(packed_attrs, scale, 0),
+    OX_ATTR_FLOAT(packed_attrs, mask_filter_value, -10000.0f),
+};
+
+enum { X, W, BIAS, MASK, PAST, ADD, PAST_LEN, N_IN };
+enum { OUT, PRESENT };
+
+/* Sizes, -1 where not known. */
+typedef struct sizes {
+  int64_t batch, heads, len, past, d, dv;
+} sizes;
+
+static ox_status *read_sizes(const packed_attrs *a, const ox_shape *x, const ox_shape *w, const ox_shape *past,
+                             sizes *s) {
+  int64_t hidden = -1, v_hidden = -1;
+  char text[OX_SHAPE_TEXT];
+  *s = (sizes){-1, a->num_heads, -1, 0, -1, -1};
+  if (a->num_heads <= 0) return ox_fail(OX_INVALID_MODEL, "num_heads is %lld", (long long)a->num_heads);
+  if (a->qkv_hidden_sizes.n && (a->qkv_hidden_sizes.n != 3 || a->qkv_hidden_sizes.v[0] != a->qkv_hidden_sizes.v[1]))
+    return ox_fail(OX_INVALID_MODEL, "qkv_hidden_sizes must be three numbers, the first two equal");
+  if (a->qkv_hidden_sizes.n)
+    hidden = a->qkv_hidden_sizes.v[0], v_hidden = a->qkv_hidden_sizes.v[2];
+  else if (w->rank == 2 && w->dim[1] >= 0)
+    hidden = v_hidden = w->dim[1] / 3;
+  if ((w->rank >= 0 && w->rank != 2) || (x->rank >= 0 && x->rank != 3) ||
+      (w->rank == 2 && w->dim[1] >= 0 && w->dim[1] != 2 * hidden + v_hidden) ||
+      (hidden >= 0 && (hidden % s->heads || v_hidden % s->heads)))
+    return ox_fail(OX_SHAPE_MISMATCH, "Attention: weights %s do not fit %lld heads", ox_shape_text(w, text),
+                   (long long)s->heads);
+  if (x->rank == 3) s->batch = x->dim[0], s->len = x->dim[1];
+  if (hidden >= 0) s->d = hidden / s->heads, s->dv = v_hidden / s->heads;
+  if (past) s->past = past->rank == 5 ? past->dim[3] : -1;
+  return NULL;
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const packed_attrs *a = c->attrs;
+  sizes s;
+  OX_TRY(read_sizes(a, &c->in[X]->shape, &c->in[W]->shape, ox_infer_has(c, PAST) ? &c->in[PAST]->shape : NULL, &s));
+  if (a->do_rotary || a->past_present_share_buffer || ox_infer_has(c, PAST_LEN))
+    return ox_fail(OX_NOT_IMPLEMENTED, "Attention with rotary embedding inside or a shared cache buffer");
+  ox_shape out = ox_shape_of(3, (int64_t[]){s.batch, s.len, ox_dim_mul(s.heads, s.dv)});
+  ox_shape present = ox_shape_of(5, (int64_t[]){2, s.batch, s.heads, ox_dim_add(s.past, s.len), s.d});
+  ox_infer_out(c, OUT, c->in[X]->dtype, &out);
+  ox_infer_out(c, PRESENT, c->in[X]->dtype, &present);
+  return NULL;
+}
+
+static ox_status *load(ox_load_ctx *c) {
+  ox_product_b *b = NULL;
+  OX_TRY(ox_product_pack(c, c->in_const[W], false, &b));
+  c->state = b;
+  if (b) c->consumed |= 1u << W;
+  return NULL;
+}
+
+static void unload(void *state, ox_alloc alloc) { ox_product_unpack(state, alloc); }
+
+/* ---- prepare ---- */
+typedef struct packed_prep {
+  sizes s;
+  ox_product product; /* [batch * len, 2 * hidden + v_hidden], into shared memory */
+  ox_shape qkv;
+  size_t qkv_at, past_bytes, present_bytes; /* past_bytes: of the keys, which the values follow */
+  attn_multi m;
+} packed_prep;
+
+/* The product's view of the node: its output lies in shared memory. */
+static ox_kernel_ctx product_ctx(const ox_kernel_ctx *c, const packed_prep *p, ox_tensor *qkv, ox_tensor **out) {
+  ox_kernel_ctx sub = *c;
+  *qkv = ox_tensor_view(c->in[X]->dtype, &p->qkv, c->shared ? (char *)c->shared + p->qkv_at : NULL);
+  *out = qkv;
+  sub.out = out, sub.n_out = 1;
+  return sub;
+}
+
+static ox_status *plan_product(ox_kernel_ctx *c, packed_prep *p) {
+  const bool trans[4] = {false};
+  ox_product *g = &p->product;
+  ox_tensor qkv, *out;
+  g->type = c->in[X]->dtype, g->in_a = X, g->in_b = W, g->epi.alpha = g->epi.beta = 1;
+  OX_TRY(ox_product_shape(g, &c->in[X]->shape, &c->in[W]->shape, trans));
+  p->qkv = ox_shape_of(3, (int64_t[]){p->s.batch, p->s.len, c->in[W]->shape.dim[1]});
+  if (ox_ctx_has(c, BIAS)) OX_TRY(ox_product_term(g, 0, BIAS, &c->in[BIAS]->shape, &p->qkv));
+  ox_kernel_ctx sub = product_ctx(c, p, &qkv, &out);
+  OX_TRY(ox_product_plan(&sub, g, c->state));
+  c->n_stages = sub.n_stages, c->scratch_per_worker = sub.scratch_per_worker;
+  for (uint32_t i = 0; i < sub.n_stages; i++) c->n_tiles[i] = sub.n_tiles[i];
+  p->qkv_at = OX_ROUND_UP(sub.shared_bytes, OX_ALIGN_BYTES);
+  c->shared_bytes = p->qkv_at + qkv.bytes;
+  return NULL;
+}
+
+static ox_status *check_past(const ox_kernel_ctx *c, const sizes *s) {
+  const ox_shape want = ox_shape_of(5, (int64_t[]){2, s->batch, s->heads, s->past, s->d});
+  char text[OX_SHAPE_TEXT];
+  if ((ox_ctx_has(c, PAST) || ox_ctx_wants(c, PRESENT)) && s->d != s->dv)
+    return ox_fail(OX_SHAPE_MISMATCH, "Attention with a cache needs equal head sizes of k and v");
+  if (ox_ctx_has(c, PAST) && !ox_shape_equal(&c->in[PAST]->shape, &want))
+    return ox_fail(OX_SHAPE_MISMATCH, "Attention: past %s does not fit", ox_shape_text(&c->in[PAST]->shape, text));
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const packed_attrs *a = c->attrs;
+  packed_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  c->prep = p;
+  OX_TRY(read_sizes(a, &c->in[X]->shape, &c->in[W]->shape, ox_ctx_has(c, PAST) ? &c->in[PAST]->shape : NULL, &p->s));
+  OX_TRY(check_past(c, &p->s));
+  OX_TRY(plan_product(c, p));
+  const sizes *s = &p->s;
+  uint32_t t = c->in[X]->dtype;
+  int64_t row = s->heads * (2 * s->d + s->dv);
+  p->m = (attn_multi){.batch = s->batch,
+                      .heads = s->heads,
+                      .q_len = s->len,
+                      .kv_len = s->len,
+                      .past = s->past,
+                      .d = s->d,
+                      .dv = s->dv,
+                      .dtype = t,
+                      .scale = a->scale,
+                      .filter = a->mask_filter_value,
+                      .causal = a->unidirectional && s->len > 1,
+                      .qk_mode = OX_ATTN_QK_NONE};
+  ox_tensor none = {.dtype = t};
+  p->m.q = p->m.k = (ox_attn_mat){NULL, t, s->len * row, s->d, row};
+  p->m.v = (ox_attn_mat){NULL, t, s->len * row, s->dv, row};
+  p->m.past_k = p->m.past_v = ox_attn_bnsh(&none, s->heads, s->past, s->d);
+  p->m.out = ox_attn_bsnh(&none, s->heads, s->len, s->dv);
+  p->m.wants_k = p->m.wants_v = ox_ctx_wants(c, PRESENT);
+  p->m.mask = ox_ctx_has(c, MASK) ? c->in[MASK] : NULL;
+  p->m.add = ox_ctx_has(c, ADD) ? c->in[ADD] : NULL;
+  size_t head = (size_t)(s->batch * s->heads) * (size_t)s->d * ox_attn_item(t);
+  p->past_bytes = head * (size_t)s->past, p->present_bytes = head * (size_t)(s->past + s->len);
+  return attn_multi_plan(c, &p->m, c->n_stages, c->shared_bytes);
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const packed_prep *p = c->prep;
+  ox_tensor qkv, *out;
+  ox_kernel_ctx sub = product_ctx(c, p, &qkv, &out);
+  if (stage < p->m.stage) return ox_product_run(&sub, &p->product, stage, tiles, scratch);
+  size_t hidden = (size_t)(p->s.heads * p->s.d) * ox_attn_item(p->m.dtype);
+  const char *past = ox_ctx_has(c, PAST) ? c->in[PAST]->data : NULL;
+  char *present = ox_ctx_wants(c, PRESENT) ? c->out[PRESENT]->data : NULL;
+  attn_multi_io io = {.q = qkv.data,
+                      .k = (char *)qkv.data + hidden,
+                      .v = (char *)qkv.data + 2 * hidden,
+                      .past_k = past,
+                      .past_v = past ? past + p->past_bytes : NULL,
+                      .add = ox_ctx_has(c, ADD) ? c->in[ADD]->data : NULL,
+                      .mask = ox_ctx_has(c, MASK) ? c->in[MASK]->data : NULL,
+                      .out = c->out[OUT]->data,
+                      .present_k = present,
+                      .present_v = present ? present + p->present_bytes : NULL};
+  attn_multi_run(c, &p->m, &io, stage, tiles, scratch);
+  return NULL;
+}
+
+#define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
+static const ox_op_def defs[] = {
+    {.name = "Attention",
+     .domain = "com.microsoft",
+     .since = 1,
+     .min_in = 2,
+     .max_in = N_IN,
+     .min_out = 1,
+     .max_out = 2,
+     .types = {HALVES, HALVES, HALVES, OX_BIT(OX_I32), HALVES, HALVES, OX_BIT(OX_I32)},
+     OX_ATTRS(attrs),
+     .attrs_bytes = sizeof(packed_attrs),
+     .infer = infer,
+     .load = load,
+     .unload = unload,
+     .prepare = prepare,
+     .run = run},
+};
+const ox_op_set ox_ops_attention_packed = {defs, OX_COUNT(defs)};
