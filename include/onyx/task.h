@@ -106,6 +106,12 @@ typedef ox_status *(*ox_tile_fn)(void *ctx, int64_t begin, int64_t end, uint32_t
  * at once. n_tiles <= 0: nothing. |pool| NULL or of size 1, or one tile: a single call fn(ctx, 0, n_tiles, 0). */
 OX_API OX_NODISCARD ox_status *ox_task_for(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx);
 
+/* Like ox_task_for with at most |max_threads| threads, the caller included (0: all), and |worker| below that number.
+ * Loops with a cap that run at the same time use different workers while there are enough: the way to share one pool
+ * between parts of a program that want so many threads each. */
+OX_API OX_NODISCARD ox_status *ox_task_for_max(ox_pool *pool, uint32_t max_threads, int64_t n_tiles, ox_tile_fn fn,
+                                               void *ctx);
+
 /* What one item of a loop costs. Compute cycles, and bytes read from and written to memory. */
 typedef struct ox_cost {
   double bytes_in, bytes_out, cycles;

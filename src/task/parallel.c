@@ -10,12 +10,27 @@ enum {
   WAIT_CROWDED_NS = 2 * 1000,
   LOOKS_PER_CLOCK = 16
 };
-#define MOST_BLOCKS 0x40000000 /* below OX_LOOP_WAITING, and begin + grain cannot overflow 32 bits */
 
-static inline uint64_t pack(uint32_t begin, uint32_t end) { return (uint64_t)end << 32 | begin; }
-static inline uint32_t begin_of(uint64_t range) { return (uint32_t)range; }
-static inline uint32_t end_of(uint64_t range) { return (uint32_t)(range >> 32); }
+/* A lane's word: {first:10, cap:10, end:22, begin:22}; see parallel.h. */
+enum { END_SHIFT = 22, CAP_SHIFT = 44, FIRST_SHIFT = 54, BLOCK_MASK = (1 << 22) - 1, CAP_MASK = 1023 };
+enum { MOST_BLOCKS = 1 << 21 }; /* begin + grain stays within 22 bits */
+#define GATE_MASK (~(uint64_t)0 << CAP_SHIFT)
+
+static inline uint64_t pack(uint64_t gate, uint32_t begin, uint32_t end) {
+  return gate | (uint64_t)end << END_SHIFT | begin;
+}
+static inline uint32_t begin_of(uint64_t range) { return (uint32_t)range & BLOCK_MASK; }
+static inline uint32_t end_of(uint64_t range) { return (uint32_t)(range >> END_SHIFT) & BLOCK_MASK; }
 static inline bool is_empty(uint64_t range) { return begin_of(range) >= end_of(range); }
+
+static inline uint32_t cap_of(uint64_t range) { return (uint32_t)(range >> CAP_SHIFT) & CAP_MASK; }
+static inline uint32_t first_of(uint64_t range) { return (uint32_t)(range >> FIRST_SHIFT); }
+
+/* May worker |index| help? Then |out_id| is its number in the loop. The word alone decides. */
+static inline bool admits(uint64_t range, uint32_t index, uint32_t *out_id) {
+  *out_id = index - first_of(range);
+  return OX_LIKELY(!cap_of(range)) || (index > first_of(range) && *out_id < cap_of(range));
+}
 
 typedef atomic_uint_least64_t lane_word;
 
@@ -28,9 +43,10 @@ typedef struct run {
   ox_pool *pool;
   ox_loop_slot *slot;
   lane_word *own;
-  uint32_t slot_index, lane, worker;
-  uint32_t done; /* finished, not yet subtracted from pending */
-  uint32_t ran;  /* finished, in all */
+  uint32_t slot_index, lane; /* lane: 0 for the owner, else the worker's index in the pool */
+  uint32_t worker;           /* the number that tiles are told: 0 for the owner */
+  uint32_t done;             /* finished, not yet subtracted from pending */
+  uint32_t ran;              /* finished, in all */
   uint32_t claims, steals;
 } run;
 
@@ -39,9 +55,8 @@ typedef struct run {
 static inline uint32_t claim(lane_word *own, uint32_t grain, uint32_t *out_begin) {
   uint64_t range = atomic_load_explicit(own, memory_order_relaxed);
   while (!is_empty(range)) {
-    uint32_t b = begin_of(range), e = end_of(range), n = OX_MIN(grain, e - b);
-    if (atomic_compare_exchange_weak_explicit(own, &range, pack(b + n, e), memory_order_relaxed,
-                                              memory_order_relaxed)) {
+    uint32_t b = begin_of(range), n = OX_MIN(grain, end_of(range) - b);
+    if (atomic_compare_exchange_weak_explicit(own, &range, range + n, memory_order_relaxed, memory_order_relaxed)) {
       *out_begin = b;
       return n;
     }
@@ -53,13 +68,17 @@ static inline uint32_t claim(lane_word *own, uint32_t grain, uint32_t *out_begin
 static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
   uint64_t range = atomic_load_explicit(victim, memory_order_relaxed);
   while (!is_empty(range)) {
-    uint32_t b = begin_of(range), e = end_of(range), mid = b + (e - b) / 2;
+    uint32_t b = begin_of(range), e = end_of(range), mid = b + (e - b) / 2, id = 0;
+    uint64_t gate = range & GATE_MASK;
+    if (r->lane && !admits(range, r->lane, &id)) return 0;
     /* acquire: pairs with the release that filled the lane; from here the slot is pinned */
-    if (!atomic_compare_exchange_weak_explicit(victim, &range, pack(b, mid), memory_order_acquire,
+    if (!atomic_compare_exchange_weak_explicit(victim, &range, pack(gate, b, mid), memory_order_acquire,
                                                memory_order_relaxed))
       continue;
     uint32_t n = OX_MIN(r->slot->grain, e - mid);
-    if (mid + n < e) atomic_store_explicit(r->own, pack(mid + n, e), memory_order_release); /* pairs with the above */
+    if (mid + n < e)
+      atomic_store_explicit(r->own, pack(gate, mid + n, e), memory_order_release); /* pairs with the above */
+    r->worker = id;
     *out_begin = mid;
     r->steals++;
     return n;
@@ -72,7 +91,7 @@ static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
 static uint32_t steal_any(run *r, uint32_t *out_begin) {
   uint32_t others = ox_pool_threads(r->pool) - 1;
   for (uint32_t k = 0; k <= others; k++) {
-    uint32_t lane = k ? 1 + (r->worker + k - 1) % others : 0;
+    uint32_t lane = k ? 1 + (r->lane + k - 1) % others : 0;
     if (lane == r->lane) continue;
     uint32_t n = steal(r, lane_of(r->pool, r->slot_index, lane), out_begin);
     if (n) return n;
@@ -116,6 +135,14 @@ static uint32_t report(run *r) {
   return atomic_fetch_sub_explicit(&r->slot->pending, n, memory_order_acq_rel) - n;
 }
 
+/* Wakes up to |want| of those whom the loop admits. */
+static void wake_for(ox_pool *pool, uint64_t range, uint32_t want) {
+  if (!cap_of(range))
+    ox_pool_wake(pool, want);
+  else
+    ox_pool_wake_some(pool, first_of(range), cap_of(range) - 1, want);
+}
+
 static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   ox_loop_slot *slot = &pool->slots[slot_index];
   run r = {pool, slot, &pool->workers[index]->lanes[slot_index].range, slot_index, index, index, 0, 0, 0, 0};
@@ -126,8 +153,9 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     n = steal_any(&r, &begin);
     if (!n) return false;
   }
-  if (ox_pool_any_asleep(pool) && !is_empty(atomic_load_explicit(&slot->range0, memory_order_relaxed)))
-    ox_pool_wake(pool, 2); /* each who wakes wakes two more while there is work: log2 steps for any number */
+  uint64_t range0 = atomic_load_explicit(&slot->range0, memory_order_relaxed);
+  if (ox_pool_any_asleep(pool) && !is_empty(range0))
+    wake_for(pool, range0, 2); /* each who wakes wakes two more while there is work: log2 steps for any number */
   do {
     drain_own(&r, begin, n);
     uint32_t left = report(&r);
@@ -155,10 +183,12 @@ bool ox_loops_help(ox_pool *pool, uint32_t index) {
   return false;
 }
 
-bool ox_loops_any(const ox_pool *pool) {
-  uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_seq_cst);
-  for (uint32_t i = 0; i < used; i++)
-    if (!is_empty(atomic_load_explicit(&pool->slots[i].range0, memory_order_seq_cst))) return true;
+bool ox_loops_any(const ox_pool *pool, uint32_t index) {
+  uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_seq_cst), id;
+  for (uint32_t i = 0; i < used; i++) {
+    uint64_t range = atomic_load_explicit(&pool->slots[i].range0, memory_order_seq_cst);
+    if (!is_empty(range) && admits(range, index, &id)) return true;
+  }
   return false;
 }
 
@@ -232,11 +262,21 @@ static _Thread_local uint32_t n_owned OX_TLS_FAST;
 
 uint32_t ox_loops_owned(void) { return n_owned; }
 
-static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
-  uint32_t slot_index, worker = ox_pool_self(pool);
+/* The owner's number is 0 even if it is a worker of the pool: helpers have others. Loops with a cap that are open at
+ * the same time, so in different slots, admit different workers as far as there are enough. */
+static uint64_t gate_of(const ox_pool *pool, uint32_t slot_index, uint32_t cap) {
+  uint32_t n_workers = ox_pool_threads(pool) - 1, helpers = cap - 1;
+  if (!cap || helpers >= n_workers) return 0;
+  uint32_t n_groups = OX_CEIL_DIV(n_workers, helpers);
+  uint64_t first = OX_MIN(slot_index % n_groups * helpers, n_workers - helpers);
+  return first << FIRST_SHIFT | (uint64_t)cap << CAP_SHIFT;
+}
+
+static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
+  uint32_t slot_index;
   if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
   ox_loop_slot *slot = take_slot(pool, &slot_index);
-  if (!slot) return fn(ctx, 0, n_tiles, worker);
+  if (!slot) return fn(ctx, 0, n_tiles, 0);
   int64_t block = OX_LIKELY(n_tiles <= MOST_BLOCKS) ? 1 : 1 + (n_tiles - 1) / MOST_BLOCKS;
   uint32_t n = (uint32_t)(block == 1 ? n_tiles : 1 + (n_tiles - 1) / block);
   uint32_t grain = n >> atomic_load_explicit(&pool->grain_shift, memory_order_relaxed);
@@ -245,16 +285,17 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
   atomic_store_explicit(&slot->error, NULL, memory_order_relaxed);
   atomic_store_explicit(&slot->pending, n, memory_order_relaxed);
   /* P1; the first claim is ours before anybody looks. n >= 2 and grain <= n / 64, so the range is not empty. */
-  atomic_exchange_explicit(&slot->range0, pack(grain, n), memory_order_seq_cst);
+  uint64_t range = pack(gate_of(pool, slot_index, cap), grain, n);
+  atomic_exchange_explicit(&slot->range0, range, memory_order_seq_cst);
   bool cold = ox_pool_any_asleep(pool); /* P2 */
   ox_cold_loop cold_loop;
   if (OX_UNLIKELY(cold)) {
     cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles);
-    if (cold_loop.woke) ox_pool_wake(pool, OX_MIN(n - 1, 2));
+    if (cold_loop.woke) wake_for(pool, range, OX_MIN(n - 1, 2));
   }
 
   n_owned++;
-  run r = {pool, slot, &slot->range0, slot_index, 0, worker, 0, 0, 0, 0};
+  run r = {pool, slot, &slot->range0, slot_index, 0, 0, 0, 0, 0, 0};
   uint32_t begin = 0, claimed = grain;
   do {
     drain_own(&r, begin, claimed);
@@ -270,19 +311,24 @@ static ox_status *run_shared(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void
 }
 
 /* The caller computes like the workers, or results would depend on who ran a tile. */
-static OX_NOINLINE ox_status *run_flushed(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
+static OX_NOINLINE ox_status *run_flushed(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   unsigned mode = ox_thread_flush_denormals();
-  ox_status *st =
-      n_tiles == 1 || ox_pool_threads(pool) <= 1 ? fn(ctx, 0, n_tiles, 0) : run_shared(pool, n_tiles, fn, ctx);
+  ox_status *st = n_tiles == 1 || cap == 1 || ox_pool_threads(pool) <= 1 ? fn(ctx, 0, n_tiles, 0)
+                                                                         : run_shared(pool, cap, n_tiles, fn, ctx);
   ox_thread_restore_denormals(mode);
   return st;
 }
 
-ox_status *ox_task_for(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
+ox_status *ox_task_for_max(ox_pool *pool, uint32_t max_threads, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   if (n_tiles <= 0) return NULL;
-  if (pool && OX_UNLIKELY(pool->opts.flags & OX_POOL_FLUSH_DENORMALS)) return run_flushed(pool, n_tiles, fn, ctx);
-  if (!pool || n_tiles == 1 || ox_pool_threads(pool) <= 1) return fn(ctx, 0, n_tiles, 0);
-  return run_shared(pool, n_tiles, fn, ctx);
+  if (pool && OX_UNLIKELY(pool->opts.flags & OX_POOL_FLUSH_DENORMALS))
+    return run_flushed(pool, max_threads, n_tiles, fn, ctx);
+  if (!pool || n_tiles == 1 || max_threads == 1 || ox_pool_threads(pool) <= 1) return fn(ctx, 0, n_tiles, 0);
+  return run_shared(pool, max_threads, n_tiles, fn, ctx);
+}
+
+ox_status *ox_task_for(ox_pool *pool, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
+  return ox_task_for_max(pool, 0, n_tiles, fn, ctx);
 }
 
 ox_status *ox_task_error(ox_code code, const char *text) { return ox_fail(code, "%s", text); }

@@ -2,20 +2,23 @@
  * task/parallel.h - parallel loops: slots, lanes, and why claiming needs neither tags nor reference counts.
  *
  * A loop of n blocks lives in a slot of the pool (never freed while the pool lives). Its unclaimed blocks lie in lanes:
- * 64-bit words {begin, end}, one of the owner (the slot's range0) and one per worker. All start in range0. A
- * participant claims from the front of its own lane, and when that is empty steals the upper half of another's, by CAS.
- * A block is in exactly one lane or claimed by exactly one thread.
+ * 64-bit words {begin, end, cap, first}, one of the owner (the slot's range0) and one per worker. All start in range0.
+ * A participant claims from the front of its own lane, and when that is empty steals the upper half of another's, by
+ * CAS. A block is in exactly one lane or claimed by exactly one thread.
  *
  * |pending| counts blocks not yet finished. The owner returns, and may reuse the slot, when it is 0.
  *  - Pinning: who has claimed a block and not subtracted it keeps pending > 0, so the slot's fields stand still. Fields
  *    are read only between a claim and the subtraction.
- *  - A late thief may hold {b, e} read from an earlier loop. If its CAS succeeds the word is {b, e} now, so those
+ *  - A late thief may hold a word read from an earlier loop. If its CAS succeeds the word is the same now, so those
  *    blocks are unclaimed blocks of the present loop and the claim is a good one: nothing read before it is used
  *    after it. That is why ABA is harmless here.
  *  - Visibility: the owner writes the fields, then publishes range0 with release; later claims on range0 are RMWs and
  *    continue its release sequence; a thief stores what it stole to its own lane with release after having acquired. So
  *    a successful CAS with acquire sees the fields. Subtraction is acq_rel, the owner's last look is acquire: it sees
  *    everything the tiles wrote.
+ *  - A cap (owner and workers first + 1 .. first + cap - 1, numbered from 1) travels in every word of its loop. Who is
+ * admitted decides by the very word that its CAS then finds unchanged, so a late thief cannot enter a loop that has
+ * another cap.
  *  - Only the lane's own thread makes an empty lane non-empty, and nobody CASes an empty one.
  * A worker that is descheduled holds back the caller by no more than its claim, as its lane stays open to thieves.
  *
@@ -32,7 +35,7 @@
 #include "onyx/task.h"
 
 typedef struct ox_lane {
-  _Alignas(64) atomic_uint_least64_t range; /* {end:32, begin:32}; empty: begin >= end */
+  _Alignas(64) atomic_uint_least64_t range; /* empty: begin >= end */
 } ox_lane;
 
 typedef struct ox_loop_slot {
@@ -55,7 +58,8 @@ typedef struct ox_loop_slot {
 bool ox_loops_help(ox_pool *pool, uint32_t index);
 /* Loops that the calling thread has open, on any pool. */
 uint32_t ox_loops_owned(void);
-/* True if some open loop has unclaimed blocks in its owner's lane: W2 of the proof in task_pool.h. */
-bool ox_loops_any(const ox_pool *pool);
+/* True if some open loop has unclaimed blocks for worker |index| in its owner's lane: W2 of the proof in task_pool.h.
+ */
+bool ox_loops_any(const ox_pool *pool, uint32_t index);
 
 #endif

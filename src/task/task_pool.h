@@ -104,6 +104,8 @@ uint32_t ox_pool_self(const ox_pool *pool);
 
 /* Wakes up to |want| sleeping workers. */
 void ox_pool_wake(ox_pool *pool, uint32_t want);
+/* The same among workers first + 1 .. first + n. */
+void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want);
 
 /* True if somebody sleeps; the load is P2 of the proof. */
 static inline bool ox_pool_any_asleep(const ox_pool *pool) {

@@ -84,6 +84,14 @@ void ox_pool_wake(ox_pool *pool, uint32_t want) {
   }
 }
 
+void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want) {
+  int cpu = ox_thread_cpu();
+  for (uint32_t index = first + 1; index <= first + n && want; index++) {
+    uint64_t bits = atomic_load_explicit(&pool->asleep[index / 64], memory_order_seq_cst);
+    if ((bits >> index % 64 & 1) && take_sleeper(pool, index)) rouse(pool->workers[index], cpu), want--;
+  }
+}
+
 static bool stopping(const ox_worker *w) { return atomic_load_explicit(&w->quit, memory_order_seq_cst); }
 
 /* Loops first: somebody waits for them. */
@@ -98,7 +106,7 @@ static void sleep_until_woken(ox_worker *w) {
   ox_pool *pool = w->pool;
   atomic_store_explicit(&w->parked, 1, memory_order_seq_cst);
   announce(w);
-  if (!ox_loops_any(pool) && !ox_queue_any(pool) && !stopping(w)) { /* W2 */
+  if (!ox_loops_any(pool, w->index) && !ox_queue_any(pool) && !stopping(w)) { /* W2 */
     while (atomic_load_explicit(&w->parked, memory_order_acquire)) ox_park_wait(&w->parked, 1);
   }
   (void)take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
@@ -177,7 +185,7 @@ static void visit(void *worker) {
     }
     ox_count(&w->sleeps, 1);
     announce(w);
-  } while ((ox_loops_any(pool) || ox_queue_any(pool)) && take_sleeper(pool, index)); /* W2 */
+  } while ((ox_loops_any(pool, index) || ox_queue_any(pool)) && take_sleeper(pool, index)); /* W2 */
   self.pool = outer_pool, self.index = outer_index;
   if (flush) ox_thread_restore_denormals(mode);
   atomic_fetch_sub_explicit(&pool->visits, 1, memory_order_release); /* pairs with the acquire in destroy */

@@ -233,6 +233,60 @@ static void many_clients_share_pools(void **state) {
   }
 }
 
+typedef struct capped {
+  tally t;
+  atomic_int at_once, most;
+} capped;
+
+static ox_status *count_at_once(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  capped *c = ctx;
+  int now = atomic_fetch_add(&c->at_once, 1) + 1, most = atomic_load(&c->most);
+  while (now > most && !atomic_compare_exchange_weak(&c->most, &most, now)) {
+  }
+  for (volatile int i = 0; i < 300; i++) {
+  }
+  ox_status *st = count(&c->t, begin, end, worker);
+  atomic_fetch_sub(&c->at_once, 1);
+  return st;
+}
+
+static void run_capped(ox_pool *pool, uint32_t cap, int64_t n) {
+  capped c = {.t = {.hits = calloc((size_t)n, sizeof(atomic_uchar)), .n = n, .size = cap}};
+  CHECK_OK(ox_task_for_max(pool, cap, n, count_at_once, &c)); /* count checks worker < size == cap */
+  assert_int_equal(c.t.bad, 0);
+  assert_true(c.most <= (int)cap);
+  for (int64_t i = 0; i < n; i++) assert_int_equal(c.t.hits[i], 1);
+  free((void *)c.t.hits);
+}
+
+typedef struct capped_client {
+  ox_pool *pool;
+  uint32_t cap;
+  pthread_t thread;
+} capped_client;
+static void *capped_main(void *arg) {
+  capped_client *c = arg;
+  for (int i = 0; i < 150; i++) run_capped(c->pool, 1 + (c->cap + (uint32_t)i) % 5, 1 + (i * 7) % 90);
+  return NULL;
+}
+
+/* Caps change from loop to loop in the same slots, and the pool changes its size: no loop admits one too many. */
+static void caps_hold(void **state) {
+  (void)state;
+  for (size_t s = 0; s < OX_COUNT(sizes); s++) {
+    ox_pool *pool = make_pool(sizes[s]);
+    for (uint32_t cap = 1; cap < 12; cap++) run_capped(pool, cap, 200);
+    capped_client clients[5];
+    for (uint32_t i = 0; i < 5; i++) {
+      clients[i] = (capped_client){pool, i, 0};
+      assert_int_equal(pthread_create(&clients[i].thread, NULL, capped_main, &clients[i]), 0);
+    }
+    for (uint32_t i = 0; i < 6; i++) CHECK_OK(ox_pool_resize(pool, 1 + (sizes[s] + 3 * i) % 9));
+    for (int i = 0; i < 5; i++) pthread_join(clients[i].thread, NULL);
+    ox_pool_destroy(pool);
+  }
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_tile_runs_once),
@@ -242,6 +296,7 @@ int main(void) {
       cmocka_unit_test(loops_nest),
       cmocka_unit_test(nesting_may_be_deeper_than_the_slots),
       cmocka_unit_test(many_clients_share_pools),
+      cmocka_unit_test(caps_hold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
