@@ -26,6 +26,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 static void run_gathered(const ox_kernel_ctx *c, size_t size, int64_t begin, int64_t end) {
   enum { BLOCK = 256 };
   const ox_bcast *b = c->prep;
+  const ox_binary_table *t = ox_binary_select(c->isa);
   uint8_t cond[BLOCK];
   uint64_t x[BLOCK * 2], y[BLOCK * 2];
   for (int64_t i = begin; i < end; i += BLOCK) {
@@ -33,13 +34,14 @@ static void run_gathered(const ox_kernel_ctx *c, size_t size, int64_t begin, int
     ox_bcast_gather(b, 0, c->in[0]->data, 1, i, n, cond);
     ox_bcast_gather(b, 1, c->in[1]->data, size, i, n, x);
     ox_bcast_gather(b, 2, c->in[2]->data, size, i, n, y);
-    ox_select(cond, x, y, (char *)c->out[0]->data + (size_t)i * size, size, (size_t)n, 1, 1, 1);
+    ox_choose(t, cond, x, y, (char *)c->out[0]->data + (size_t)i * size, size, (size_t)n, 1, 1, 1);
   }
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const ox_bcast *b = c->prep;
+  const ox_binary_table *t = ox_binary_select(c->isa);
   size_t size = ox_dtype_bits(c->out[0]->dtype) / 8;
   int64_t begin, end;
   ox_tile_span(tiles, OX_TILE_CHEAP, b->count, &begin, &end);
@@ -49,7 +51,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   }
   ox_bcast_run r;
   for (bool ok = ox_bcast_first(b, begin, end, &r); ok; ok = ox_bcast_next(b, &r))
-    ox_select((const uint8_t *)c->in[0]->data + r.off[0], (const char *)c->in[1]->data + (size_t)r.off[1] * size,
+    ox_choose(t, (const uint8_t *)c->in[0]->data + r.off[0], (const char *)c->in[1]->data + (size_t)r.off[1] * size,
               (const char *)c->in[2]->data + (size_t)r.off[2] * size, (char *)c->out[0]->data + (size_t)r.at * size,
               size, (size_t)r.n, r.step[0], r.step[1], r.step[2]);
   return NULL;

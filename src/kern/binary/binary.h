@@ -39,16 +39,20 @@ enum { OX_BIN_A_SCALAR = 1, OX_BIN_B_SCALAR = 2 };
  * zero gives 0, MIN / -1 wraps, shifts by the width or more shift everything out, min and max pass NaN on. */
 typedef void ox_binary_fn(const void *a, const void *b, void *y, size_t n, unsigned scalar);
 
+/* y = c ? a : b; c moves; step_a, step_b are 0 or 1 */
+typedef void ox_choose_fn(const uint8_t *c, const void *a, const void *b, void *y, size_t n, int step_a, int step_b);
+
 typedef struct ox_binary_table {
   ox_isa needs;
   const char *name;
   ox_binary_fn *fn[OX_BIN_COUNT][OX_DTYPE_COUNT]; /* NULL: not defined. 16-bit floats: widen first */
+  ox_choose_fn *choose[4];                        /* elements of 1, 2, 4, 8 bytes */
 } ox_binary_table;
 
 const ox_binary_table *ox_binary_select(ox_isa have);
 
 /* y = c ? a : b, |size| bytes an element (1, 2, 4, 8, 16); steps are 0 or 1. */
-void ox_select(const uint8_t *c, const void *a, const void *b, void *y, size_t size, size_t n, int step_c, int step_a,
-               int step_b);
+void ox_choose(const ox_binary_table *t, const uint8_t *c, const void *a, const void *b, void *y, size_t size, size_t n,
+               int step_c, int step_a, int step_b);
 
 #endif

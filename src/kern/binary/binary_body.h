@@ -134,6 +134,37 @@ LOOP(or_bool, uint8_t, uint8_t, (a != 0) | (b != 0))
 LOOP(xor_bool, uint8_t, uint8_t, (a != 0) ^ (b != 0))
 LOOP(eq_bool, uint8_t, uint8_t, (a != 0) == (b != 0))
 
+/* ---- choice ---- */
+/* The four cases of moving and standing operands are loops of their own; both sides are loaded, so that there is no
+ * branch to mispredict. */
+#define CHOOSE(bits)                                                                                                \
+  static void choose_##bits(const uint8_t *c, const void *pa, const void *pb, void *py, size_t n, int sa, int sb) { \
+    const uint##bits##_t *a = pa, *b = pb;                                                                          \
+    uint##bits##_t *y = py, u = a[0], v = b[0];                                                                     \
+    if (sa && sb) {                                                                                                 \
+      IVDEP for (size_t i = 0; i < n; i++) {                                                                        \
+        u = a[i], v = b[i];                                                                                         \
+        y[i] = c[i] ? u : v;                                                                                        \
+      }                                                                                                             \
+    } else if (sa) {                                                                                                \
+      IVDEP for (size_t i = 0; i < n; i++) {                                                                        \
+        u = a[i];                                                                                                   \
+        y[i] = c[i] ? u : v;                                                                                        \
+      }                                                                                                             \
+    } else if (sb) {                                                                                                \
+      IVDEP for (size_t i = 0; i < n; i++) {                                                                        \
+        v = b[i];                                                                                                   \
+        y[i] = c[i] ? u : v;                                                                                        \
+      }                                                                                                             \
+    } else {                                                                                                        \
+      IVDEP for (size_t i = 0; i < n; i++) y[i] = c[i] ? u : v;                                                     \
+    }                                                                                                               \
+  }
+CHOOSE(8)
+CHOOSE(16)
+CHOOSE(32)
+CHOOSE(64)
+
 #define EACH_UNSIGNED(op) [OX_U8] = op##_u8, [OX_U16] = op##_u16, [OX_U32] = op##_u32, [OX_U64] = op##_u64
 #define EACH_SIGNED(op) [OX_I8] = op##_i8, [OX_I16] = op##_i16, [OX_I32] = op##_i32, [OX_I64] = op##_i64
 #define EACH_INT(op) EACH_UNSIGNED(op), EACH_SIGNED(op)
@@ -143,6 +174,7 @@ LOOP(eq_bool, uint8_t, uint8_t, (a != 0) == (b != 0))
 const ox_binary_table BINARY_NAME = {
     .needs = BINARY_NEEDS,
     .name = BINARY_ISA,
+    .choose = {choose_8, choose_16, choose_32, choose_64},
     .fn =
         {
             [OX_BIN_ADD] = {EACH(add)},

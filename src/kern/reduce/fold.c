@@ -185,33 +185,44 @@ static void reset_part(column_state *s) {
 }
 
 static void flush(column_state *s) {
-  if (!s->through_f32 || !s->rows) return;
+  if (!s->through_f32 || !s->rows) {
+    s->rows = 0;
+    return;
+  }
   for (size_t i = 0; i < s->width; i++) s->wide[i].f = join_f64(s->f, s->wide[i].f, (double)s->part[i]);
   reset_part(s);
 }
 
-static void add_row(column_state *s, const char *x, size_t n) {
+/* |rows| rows of n elements, |pitch| apart. */
+static void add_rows(column_state *s, const char *x, size_t n, size_t rows, size_t pitch) {
   uint32_t t = s->j->dtype;
-  if (!s->through_f32) {
-    int64_t block[BLOCK];
-    if (t == OX_F64) {
+  size_t size = size_of(t);
+  const float *shift = s->f == OX_FOLD_EXP ? s->shift32 : NULL;
+  while (rows > 0) {
+    /* products leave float's range quickly: they move after each row */
+    size_t m = !s->through_f32 || s->f == OX_FOLD_PROD ? 1 : OX_MIN(rows, (size_t)(OX_FOLD_ROWS - s->rows));
+    if (t == OX_F32) {
+      s->t->column[s->f](s->part, (const float *)x, n, shift, m, pitch);
+    } else if (t == OX_F64) {
       ox_fold_f64_column(s->f, &s->wide[0].f, (const double *)x, n, s->shift64);
+    } else if (s->through_f32) {
+      float block[BLOCK];
+      m = 1;
+      s->cv->load_f32[t](x, 0, n, block);
+      s->t->column[s->f](s->part, block, n, shift, 1, n);
     } else {
+      int64_t block[BLOCK];
       s->cv->load_i64[t](x, 0, n, block);
       ox_fold_i64_column(s->f, &s->wide[0].i, block, n, t == OX_U64);
     }
-    return;
+    s->rows += (int)m, rows -= m, x += m * pitch * size;
+    if (s->rows == OX_FOLD_ROWS || s->f == OX_FOLD_PROD || !s->through_f32) flush(s);
   }
-  float block[BLOCK];
-  if (t != OX_F32) s->cv->load_f32[t](x, 0, n, block);
-  s->t->column[s->f](s->part, t == OX_F32 ? (const float *)x : block, n, s->shift32);
-  /* products leave float's range quickly: they move after each row */
-  if (++s->rows == OX_FOLD_ROWS || s->f == OX_FOLD_PROD) flush(s);
 }
 
 /* Columns [first, first + n) of the innermost kept dimension. Narrow ones: |group| whole rows count as one wide row. */
-static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t pitch, int64_t n, int64_t group,
-                       int64_t begin, int64_t end, const double *shift, ox_fold_acc *acc) {
+static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t n, int64_t group, int64_t begin,
+                       int64_t end, const double *shift, ox_fold_acc *acc) {
   const ox_fold_plan *p = j->plan;
   size_t size = size_of(j->dtype);
   column_state s;
@@ -227,8 +238,10 @@ static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t p
   walk_to(p, begin, &w);
   for (int64_t r = begin; r < end;) {
     int64_t run = OX_MIN(p->n_folded ? p->folded[0] - w.index[0] : 1, end - r);
-    for (int64_t i = 0; i < run; i += group)
-      add_row(&s, x + (size_t)(w.off + i * pitch) * size, (size_t)(n * OX_MIN(group, run - i)));
+    int64_t whole = run / group, rest = run % group, step = p->n_folded ? p->folded_stride[0] : 0;
+    const char *at = x + (size_t)w.off * size;
+    add_rows(&s, at, (size_t)(n * group), (size_t)whole, (size_t)(step * group));
+    if (rest) add_rows(&s, at + (size_t)(whole * group * step) * size, (size_t)(n * rest), 1, 0);
     walk_on(p, run, &w);
     r += run;
   }
@@ -254,8 +267,8 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
   while (n > 0) {
     int64_t column = out % row, m = OX_MIN(n, row - column), group = 1;
     if (m == row && p->n_folded && p->folded_stride[0] == row) group = OX_MAX(OX_MIN(BLOCK / row, p->folded[0]), 1);
-    fold_piece(j, f, (const char *)j->data + (size_t)base_of(p, out) * size_of(j->dtype), row, m, group, begin, end,
-               shift, acc);
+    fold_piece(j, f, (const char *)j->data + (size_t)base_of(p, out) * size_of(j->dtype), m, group, begin, end, shift,
+               acc);
     out += m, n -= m, acc += m;
     if (shift) shift += m;
   }

@@ -30,8 +30,10 @@ typedef struct ox_reduce_table {
   const char *name;
   /* the fold of n floats; of none: 0 for sums, 1 for PROD, -inf for MAX, inf for MIN */
   double (*row[OX_FOLD_COUNT])(const float *x, size_t n, float shift);
-  /* acc[j] = acc[j] fold x[j]; EXP takes its shift per column */
-  void (*column[OX_FOLD_COUNT])(float *acc, const float *x, size_t n, const float *shift);
+  /* acc[j] = acc[j] fold x[r * pitch + j] for |rows| rows r; EXP takes its shift per column, the others NULL */
+  void (*column[OX_FOLD_COUNT])(float *acc, const float *x, size_t n, const float *shift, size_t rows, size_t pitch);
+  /* the first element above |bound| (below it, if |below|) or NaN; n if there is none */
+  size_t (*next_beyond)(const float *x, size_t n, float bound, int below);
 } ox_reduce_table;
 
 const ox_reduce_table *ox_reduce_select(ox_isa have);

@@ -63,35 +63,49 @@ static double row_prod(const float *x, size_t n, float shift) {
 BEST_ROW(max, -INFINITY)
 BEST_ROW(min, INFINITY)
 
-#define COLUMN(name, fold)                                                                              \
-  static void column_##name(float *acc, const float *x, size_t n, const float *shift) {                 \
-    size_t i = 0;                                                                                       \
-    (void)shift;                                                                                        \
-    for (; i + VF32_LANES <= n; i += VF32_LANES) {                                                      \
-      vf32 v = vf32_load(x + i), a = vf32_load(acc + i), s = SHIFT(shift + i, VF32_LANES);              \
-      (void)s;                                                                                          \
-      vf32_store(acc + i, fold);                                                                        \
-    }                                                                                                   \
-    if (i < n) {                                                                                        \
-      vf32 v = vf32_load_n(x + i, n - i), a = vf32_load_n(acc + i, n - i), s = SHIFT(shift + i, n - i); \
-      (void)s;                                                                                          \
-      vf32_store_n(acc + i, fold, n - i);                                                               \
-    }                                                                                                   \
+/* Eight rows per visit of the accumulators. */
+#define COLUMN(name, fold)                                                                                         \
+  static inline vf32 fold_##name(vf32 a, vf32 v, vf32 s) { return (void)s, fold; }                                 \
+  static void column_##name(float *acc, const float *x, size_t n, const float *shift, size_t rows, size_t pitch) { \
+    for (; rows >= 8; rows -= 8, x += 8 * pitch)                                                                   \
+      for (size_t i = 0; i < n; i += VF32_LANES) {                                                                 \
+        size_t k = vf32_lanes_at(i, n);                                                                            \
+        vf32 a = vf32_load_n(acc + i, k), s = shift ? vf32_load_n(shift + i, k) : vf32_zero();                     \
+        OX_UNROLL for (size_t r = 0; r < 8; r++) a = fold_##name(a, vf32_load_n(x + r * pitch + i, k), s);         \
+        vf32_store_n(acc + i, a, k);                                                                               \
+      }                                                                                                            \
+    for (; rows > 0; rows--, x += pitch)                                                                           \
+      for (size_t i = 0; i < n; i += VF32_LANES) {                                                                 \
+        size_t k = vf32_lanes_at(i, n);                                                                            \
+        vf32 a = vf32_load_n(acc + i, k), s = shift ? vf32_load_n(shift + i, k) : vf32_zero();                     \
+        vf32_store_n(acc + i, fold_##name(a, vf32_load_n(x + i, k), s), k);                                        \
+      }                                                                                                            \
   }
-#define SHIFT(p, k) vf32_zero()
 COLUMN(sum, vf32_add(a, v))
 COLUMN(abs, vf32_add(a, vf32_abs(v)))
-COLUMN(square, vf32_add(a, vf32_mul(v, v)))
+COLUMN(square, vf32_fma(v, v, a))
 COLUMN(prod, vf32_mul(a, v))
 COLUMN(max, vf32_max_nan(a, v))
 COLUMN(min, vf32_min_nan(a, v))
-#undef SHIFT
-#define SHIFT(p, k) vf32_load_n(p, k)
 COLUMN(exp, vf32_add(a, vf32_exp(vf32_sub(v, s))))
+
+static size_t next_beyond(const float *x, size_t n, float bound, int below) {
+  vf32 t = vf32_splat(bound);
+  size_t i = 0;
+  for (; i + VF32_LANES <= n; i += VF32_LANES) {
+    vf32 v = vf32_load(x + i);
+    vm32 stays = below ? vf32_ge(v, t) : vf32_le(v, t);
+    if (!vm32_all(stays)) break;
+  }
+  for (; i < n; i++)
+    if (below ? !(x[i] >= bound) : !(x[i] <= bound)) break;
+  return i;
+}
 
 const ox_reduce_table REDUCE_NAME = {
     .needs = REDUCE_NEEDS,
     .name = REDUCE_ISA,
     .row = {row_sum, row_abs, row_square, row_exp, row_prod, row_max, row_min},
     .column = {column_sum, column_abs, column_square, column_exp, column_prod, column_max, column_min},
+    .next_beyond = next_beyond,
 };
