@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nbits/nbits_avx2.c - products with few-bit weights on this instruction set. */
+#include "kern/simd/i8_avx2.h"
+
+#define NBITS_RUN ox_nbits_run__avx2
+#define NBITS_QUANTIZE ox_nbits_quantize__avx2
+#include "kern/nbits/nbits_body.h"

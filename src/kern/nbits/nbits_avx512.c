@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nbits/nbits_avx512.c - products with few-bit weights on this instruction set. */
+#include "kern/simd/i8_avx512.h"
+
+#define NBITS_RUN ox_nbits_run__avx512
+#define NBITS_QUANTIZE ox_nbits_quantize__avx512
+#include "kern/nbits/nbits_body.h"

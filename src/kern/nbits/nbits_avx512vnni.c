@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nbits/nbits_avx512vnni.c - products with few-bit weights on this instruction set. */
+#include "kern/simd/i8_avx512vnni.h"
+
+#define NBITS_RUN ox_nbits_run__avx512vnni
+#define NBITS_QUANTIZE ox_nbits_quantize__avx512vnni
+#include "kern/nbits/nbits_body.h"

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nbits/nbits_avxvnni.c - products with few-bit weights on this instruction set. */
+#include "kern/simd/i8_avxvnni.h"
+
+#define NBITS_RUN ox_nbits_run__avxvnni
+#define NBITS_QUANTIZE ox_nbits_quantize__avxvnni
+#include "kern/nbits/nbits_body.h"

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * nbits/nbits_body.h - rows times a panel of few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE, the symbols. */
+#include <string.h>
+
+#include "kern/nbits/nbits.h"
+
+enum { L = VF32_LANES, MOST_ROWS = 4 };
+
+OX_INLINE vi32 load_words(const uint8_t *p) { return vi32_load((const int32_t *)(const void *)p); }
+OX_INLINE vf32 load_floats(const uint8_t *p) { return vf32_load((const float *)(const void *)p); }
+
+/* Zero points of a record; |p| moves past them. */
+OX_INLINE vf32 zeros_of(const ox_nbits_format *f, const uint8_t **p) {
+  vf32 z = vf32_splat(f->middle);
+  if (f->zero == OX_NBITS_BYTES) z = vi32_to_f32(vi32_load_u8(*p)), *p += L;
+  if (f->zero == OX_NBITS_FLOATS) z = load_floats(*p), *p += 4 * L;
+  return z;
+}
+
+/* Quantized rows: sum (w - z) a = sum w a - z sum a, exact up to the last scaling. |m|, |bits| are constants. */
+OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const int bits) {
+  const size_t vectors = t->f.block * (size_t)bits / 32;
+  const uint8_t *w = t->w;
+  for (size_t b = 0; b < t->f.blocks; b++) {
+    const int8_t *q = t->q + b * t->f.block;
+    vi32 sum[MOST_ROWS];
+    OX_UNROLL for (int r = 0; r < m; r++) sum[r] = vi32_zero();
+    for (size_t v = 0; v < vectors; v++, w += 4 * L) {
+      vi32 x = load_words(w);
+      OX_UNROLL for (int i = 0; i < 8 / bits; i++) {
+        vi32 u = bits == 8 ? x : vi32_and(vi32_shr(x, i * bits), vi32_splat(((1 << bits) - 1) * 0x01010101));
+        OX_UNROLL for (int r = 0; r < m; r++) {
+          int32_t quad;
+          memcpy(&quad, q + (size_t)r * t->q_rs + (v + (size_t)i * vectors) * 4, 4);
+          sum[r] = vi32_dot_u8s8(sum[r], u, vi32_splat(quad));
+        }
+      }
+    }
+    vf32 scale = load_floats(w);
+    w += 4 * L;
+    vf32 zero = zeros_of(&t->f, &w);
+    OX_UNROLL for (int r = 0; r < m; r++) {
+      size_t at = (size_t)r * t->s_rs + b;
+      vf32 s = vf32_fnma(zero, vf32_splat(t->q_sum[at]), vi32_to_f32(sum[r]));
+      total[r] = vf32_fma(s, vf32_mul(scale, vf32_splat(t->q_scale[at])), total[r]);
+    }
+  }
+}
+
+/* Float rows: weights become floats in registers. */
+OX_INLINE void floats(const ox_nbits_tile *t, vf32 *total, const int m, const int bits) {
+  const size_t vectors = t->f.block * (size_t)bits / 32;
+  const uint8_t *w = t->w;
+  for (size_t b = 0; b < t->f.blocks; b++) {
+    const float *a = t->a + b * t->f.block;
+    const uint8_t *tail = w + vectors * 4 * L + 4 * L;
+    vf32 zero = zeros_of(&t->f, &tail), sum[MOST_ROWS];
+    OX_UNROLL for (int r = 0; r < m; r++) sum[r] = vf32_zero();
+    for (size_t v = 0; v < vectors; v++, w += 4 * L) {
+      vi32 x = load_words(w);
+      OX_UNROLL for (int i = 0; i < 8 / bits; i++) OX_UNROLL for (int e = 0; e < 4; e++) {
+        vi32 u = vi32_and(vi32_shr(x, i * bits + 8 * e), vi32_splat((1 << bits) - 1));
+        vf32 f = vf32_sub(vi32_to_f32(u), zero);
+        OX_UNROLL for (int r = 0; r < m; r++) sum[r] =
+            vf32_fma(f, vf32_splat(a[(size_t)r * t->a_rs + (v + (size_t)i * vectors) * 4 + (size_t)e]), sum[r]);
+      }
+    }
+    vf32 scale = load_floats(w);
+    w = tail;
+    OX_UNROLL for (int r = 0; r < m; r++) total[r] = vf32_fma(sum[r], scale, total[r]);
+  }
+}
+
+OX_INLINE void rows(const ox_nbits_tile *t, const int m, const int bits) {
+  vf32 total[MOST_ROWS];
+  vf32 start = t->bias ? vf32_load_n(t->bias, t->n) : vf32_zero();
+  OX_UNROLL for (int r = 0; r < m; r++) total[r] = vf32_zero();
+  if (t->a)
+    floats(t, total, m, bits);
+  else
+    quantized(t, total, m, bits);
+  OX_UNROLL for (int r = 0; r < m; r++) vf32_store_n(t->c + (size_t)r * t->c_rs, vf32_add(total[r], start), t->n);
+}
+
+#define NBITS_ROWS(bits) \
+  switch (t->m) {        \
+    case 1:              \
+      rows(t, 1, bits);  \
+      break;             \
+    case 2:              \
+      rows(t, 2, bits);  \
+      break;             \
+    case 3:              \
+      rows(t, 3, bits);  \
+      break;             \
+    case 4:              \
+      rows(t, 4, bits);  \
+      break;             \
+  }
+
+void NBITS_RUN(const ox_nbits_tile *t) {
+  if (t->f.bits == 4) {
+    NBITS_ROWS(4)
+  } else if (t->f.bits == 8) {
+    NBITS_ROWS(8)
+  } else {
+    NBITS_ROWS(2)
+  }
+}
+
+void NBITS_QUANTIZE(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum) {
+  for (size_t b = 0; b < blocks; b++, a += block, q += block) {
+    vf32 most = vf32_zero();
+    for (size_t i = 0; i < block; i += L) most = vf32_max(vf32_abs(vf32_load_n(a + i, vf32_lanes_at(i, block))), most);
+    float top = vf32_hmax(most);
+    scale[b] = top / 127.0f;
+    vf32 inverse =
+        vf32_splat(top > 0x1p-120f ? 127.0f / top : 0.0f); /* smaller ones would overflow; they are zeros here */
+    vi32 total = vi32_zero();
+    for (size_t i = 0; i < block; i += L) {
+      size_t n = vf32_lanes_at(i, block);
+      vi32 x = vf32_to_i32(vf32_mul(vf32_load_n(a + i, n), inverse));
+      vi32_store_i8_n(q + i, x, n);
+      total = vi32_add(total, x);
+    }
+    sum[b] = (float)vi32_sum(total);
+  }
+}

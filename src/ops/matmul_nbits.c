@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/matmul_nbits.c - com.microsoft.MatMulNBits: A times the transpose of weights of 2 to 8 bits in blocks. Constant
+ * weights are packed at load and unpacked in registers; at accuracy level 4 the rows of A are quantized to bytes. */
+#include <string.h>
+
+#include "base/cksize.h"
+#include "kern/nbits/nbits.h"
+#include "kern/quant/convert.h"
+#include "graph/op_def.h"
+
+typedef struct nbits_attrs {
+  int64_t K, N, bits, block_size, accuracy_level, weight_prepacked;
+} nbits_attrs;
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_INT_REQUIRED(nbits_attrs, K),        OX_ATTR_INT_REQUIRED(nbits_attrs, N),
+    OX_ATTR_INT(nbits_attrs, bits, 4),           OX_ATTR_INT_REQUIRED(nbits_attrs, block_size),
+    OX_ATTR_INT(nbits_attrs, accuracy_level, 0), OX_ATTR_INT(nbits_attrs, weight_prepacked, 0),
+};
+
+enum {
+  IN_A,
+  IN_B,
+  IN_SCALES,
+  IN_ZERO,
+  IN_GROUP,
+  IN_BIAS,
+  MOST_BLOCK = 1 << 16,
+  MOST_ROWS = 4,
+  TILE_BYTES = 160 * 1024,
+  TILE_MACS = 1 << 23,
+  FEW_ROWS = 2
+};
+
+/* ---- the stored form ---- */
+typedef struct weights {
+  const uint8_t *b; /* n rows of |blocks| blobs */
+  const ox_tensor *scales, *zeros;
+  size_t k, n, block, blocks, bits, blob, zero_row; /* bytes of a blob; of a row of packed zero points */
+} weights;
+
+static weights weights_of(const nbits_attrs *a, const ox_tensor *b, const ox_tensor *scales, const ox_tensor *zeros) {
+  weights w = {b->data, scales, zeros, (size_t)a->K, (size_t)a->N, (size_t)a->block_size, 0, (size_t)a->bits, 0, 0};
+  w.blocks = OX_CEIL_DIV(w.k, w.block), w.blob = w.block * w.bits / 8,
+  w.zero_row = OX_CEIL_DIV(w.blocks * w.bits, (size_t)8);
+  return w;
+}
+
+/* Bits [at, at + n) of a stream, lowest first. */
+static uint32_t bits_at(const uint8_t *p, size_t at, size_t n) {
+  uint32_t x = p[at / 8];
+  if (at % 8 + n > 8) x |= (uint32_t)p[at / 8 + 1] << 8;
+  return x >> at % 8 & ((1u << n) - 1);
+}
+
+static float float_at(const ox_tensor *t, size_t i) {
+  float x;
+  ox_convert_select(0)->load_f32[t->dtype](t->data, i, 1, &x);
+  return x;
+}
+
+static float scale_of(const weights *w, size_t col, size_t block) {
+  return float_at(w->scales, col * w->blocks + block);
+}
+
+static float zero_of(const weights *w, size_t col, size_t block) {
+  if (!w->zeros) return (float)(1u << (w->bits - 1));
+  if (w->zeros->dtype != OX_U8) return float_at(w->zeros, col * w->blocks + block);
+  return (float)bits_at((const uint8_t *)w->zeros->data + col * w->zero_row, block * w->bits, w->bits);
+}
+
+/* ---- inference ---- */
+static ox_status *infer(ox_infer_ctx *c) {
+  const nbits_attrs *a = c->attrs;
+  ox_shape out = c->in[IN_A]->shape;
+  int64_t n, bytes;
+  if (a->K <= 0 || a->N <= 0 || a->bits < 2 || a->bits > 8 || a->block_size < 16 || a->block_size > MOST_BLOCK ||
+      (a->block_size & (a->block_size - 1)))
+    return ox_fail(OX_INVALID_MODEL, "MatMulNBits: K %lld, N %lld, bits %lld, block_size %lld", (long long)a->K,
+                   (long long)a->N, (long long)a->bits, (long long)a->block_size);
+  if (a->weight_prepacked) return ox_fail(OX_NOT_IMPLEMENTED, "MatMulNBits: weights prepacked for another device");
+  int64_t blocks = OX_CEIL_DIV(a->K, a->block_size), blob = a->block_size * a->bits / 8;
+  if (!ox_mul_i64_ok(a->N, blocks, &n) || !ox_mul_i64_ok(n, blob, &bytes))
+    return ox_fail(OX_INVALID_MODEL, "MatMulNBits: too large");
+  const int64_t packed =
+      ox_infer_has(c, IN_ZERO) && c->in[IN_ZERO]->dtype == OX_U8 ? a->N * OX_CEIL_DIV(blocks * a->bits, 8) : n;
+  const int64_t wanted[] = {-1, bytes, n, packed, a->K, a->N};
+  for (uint32_t i = IN_B; i <= IN_BIAS; i++) {
+    int64_t count = ox_infer_has(c, i) ? ox_shape_count(&c->in[i]->shape) : -1;
+    bool padded = i == IN_GROUP && count == blocks * a->block_size;
+    if (count >= 0 && count != wanted[i] && !padded)
+      return ox_fail(OX_SHAPE_MISMATCH, "MatMulNBits: input %u has %lld elements, wanted %lld", i, (long long)count,
+                     (long long)wanted[i]);
+  }
+  if (out.rank == 0) return ox_fail(OX_INVALID_MODEL, "MatMulNBits: A is a scalar");
+  if (out.rank > 0) {
+    if (out.dim[out.rank - 1] >= 0 && out.dim[out.rank - 1] != a->K)
+      return ox_fail(OX_SHAPE_MISMATCH, "MatMulNBits: A has %lld columns, K is %lld", (long long)out.dim[out.rank - 1],
+                     (long long)a->K);
+    out.dim[out.rank - 1] = a->N;
+  }
+  ox_infer_out(c, 0, c->in[IN_A]->dtype, &out);
+  return NULL;
+}
+
+/* ---- load ---- */
+typedef struct nbits_state {
+  const ox_nbits_variant *v;
+  ox_nbits_format f;
+  uint8_t *packed;
+  size_t panel_bytes, bytes;
+} nbits_state;
+
+/* Four nibbles of two bytes, one to a byte. */
+static uint32_t spread(uint32_t s) {
+  s = (s | s << 8) & 0x00ff00ff;
+  return (s | s << 4) & 0x0f0f0f0f;
+}
+
+/* The common case: 4 bits, a word of the record from two pairs of bytes. */
+static void pack_nibbles(const uint8_t *blob, size_t block, size_t lanes, uint8_t *to) {
+  size_t vectors = block / 8;
+  for (size_t v = 0; v < vectors; v++, to += lanes * 4) {
+    const uint8_t *low = blob + 2 * v, *high = low + 2 * vectors;
+    uint32_t x = spread(low[0] | (uint32_t)low[1] << 8) | spread(high[0] | (uint32_t)high[1] << 8) << 4;
+    memcpy(to, &x, 4);
+  }
+}
+
+static void pack_block(const weights *w, const nbits_state *s, size_t col, size_t block, uint8_t *record) {
+  uint8_t values[256];
+  size_t lanes = s->v->lanes, lane = col % lanes, vectors = s->f.block * s->f.bits / 32;
+  const uint8_t *blob = w->b + (col * w->blocks + block) * w->blob;
+  float scale = scale_of(w, col, block), zero = zero_of(w, col, block);
+  if (w->bits == 4) {
+    pack_nibbles(blob, w->block, lanes, record + lane * 4);
+    uint8_t *at = record + vectors * lanes * 4;
+    memcpy(at + lane * 4, &scale, 4), at += lanes * 4;
+    if (s->f.zero == OX_NBITS_BYTES) at[lane] = (uint8_t)zero;
+    if (s->f.zero == OX_NBITS_FLOATS) memcpy(at + lane * 4, &zero, 4);
+    return;
+  }
+  for (size_t i = 0; i < w->block; i++) values[i] = (uint8_t)bits_at(blob, i * w->bits, w->bits);
+  ox_nbits_pack(&s->f, lanes, lane, values, scale, zero, record);
+}
+
+static ox_status *load(ox_load_ctx *c) {
+  const nbits_attrs *a = c->attrs;
+  const ox_tensor *zeros = c->n_in > IN_ZERO ? c->in_const[IN_ZERO] : NULL;
+  bool has_zeros = c->n_in > IN_ZERO && c->in_type[IN_ZERO], grouped = c->n_in > IN_GROUP && c->in_type[IN_GROUP];
+  if (!c->in_const[IN_B] || !c->in_const[IN_SCALES] || (has_zeros && !zeros) || grouped || a->block_size > 256)
+    return NULL;
+  weights w = weights_of(a, c->in_const[IN_B], c->in_const[IN_SCALES], zeros);
+  nbits_state *s = OX_ARENA_NEW(c->arena, nbits_state);
+  if (!s) return ox_oom();
+  s->v = ox_nbits_select(c->isa);
+  s->f = (ox_nbits_format){w.bits <= 2   ? 2
+                           : w.bits <= 4 ? 4
+                                         : 8,
+                           (float)(1u << (w.bits - 1)), w.block, w.blocks, OX_NBITS_MIDDLE};
+  if (zeros) s->f.zero = zeros->dtype == OX_U8 ? OX_NBITS_BYTES : OX_NBITS_FLOATS;
+  size_t record = ox_nbits_record(&s->f, s->v->lanes), lanes = s->v->lanes;
+  s->panel_bytes = record * w.blocks;
+  if (!ox_mul_ok(s->panel_bytes, OX_CEIL_DIV(w.n, lanes), &s->bytes)) return ox_oom();
+  if (!(s->packed = ox_new_aligned(c->alloc, s->bytes + OX_PAD_BYTES, OX_ALIGN_BYTES))) return ox_oom();
+  if (w.n % lanes) memset(s->packed + w.n / lanes * s->panel_bytes, 0, s->panel_bytes);
+  for (size_t panel = 0; panel < w.n; panel += lanes)
+    for (size_t col = panel; col < OX_MIN(panel + lanes, w.n); col++)
+      for (size_t b = 0; b < w.blocks; b++)
+        pack_block(&w, s, col, b, s->packed + panel / lanes * s->panel_bytes + b * record);
+  c->state = s;
+  c->consumed |= 1 << IN_B | 1 << IN_SCALES | (zeros ? 1 << IN_ZERO : 0);
+  return NULL;
+}
+
+static void unload(void *state, ox_alloc alloc) {
+  nbits_state *s = state;
+  if (s) ox_delete(alloc, s->packed, s->bytes + OX_PAD_BYTES);
+}
+
+/* ---- prepare ---- */
+typedef struct nbits_prep {
+  size_t m, n, k, padded; /* padded: block x blocks */
+  size_t blocks;
+  bool quantized, wide, early; /* wide: rows become padded floats first; early: a stage of its own makes rows ready */
+  size_t row_bytes;            /* of one ready row */
+  size_t panels;               /* of one tile */
+} nbits_prep;
+
+/* A ready row: floats, or bytes with scales and sums. */
+static size_t ready_bytes(const nbits_prep *p) {
+  if (!p->quantized) return p->padded * sizeof(float);
+  return OX_ROUND_UP(OX_ROUND_UP(p->padded, (size_t)64) + 2 * p->blocks * sizeof(float), (size_t)64);
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const nbits_attrs *a = c->attrs;
+  const nbits_state *s = c->state;
+  nbits_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  c->prep = p;
+  p->k = (size_t)a->K, p->n = (size_t)a->N, p->m = (size_t)(ox_shape_count(&c->in[IN_A]->shape) / a->K);
+  p->blocks = OX_CEIL_DIV(p->k, (size_t)a->block_size), p->padded = p->blocks * (size_t)a->block_size;
+  if (!s) return ox_ctx_plan(c, p->m ? (int64_t)p->n : 0, 2 * p->padded * sizeof(float));
+  p->quantized = a->accuracy_level == 4;
+  p->wide = c->in[IN_A]->dtype != OX_F32 || p->k != p->padded;
+  p->early = (p->quantized || p->wide) && p->m > FEW_ROWS;
+  p->row_bytes = ready_bytes(p);
+  size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes), rows = OX_MIN(p->m, (size_t)FEW_ROWS);
+  p->panels = OX_MAX(TILE_BYTES / s->panel_bytes, (size_t)1);
+  size_t macs = OX_MAX(p->m * p->padded * s->v->lanes, (size_t)1);
+  p->panels = OX_MIN(OX_MIN(p->panels, OX_MAX(TILE_MACS / macs, (size_t)1)), all_panels);
+  c->scratch_per_worker = p->padded * sizeof(float) + rows * p->row_bytes + MOST_ROWS * s->v->lanes * sizeof(float) +
+                          2 * (size_t)OX_ALIGN_BYTES;
+  c->n_stages = 2;
+  c->n_tiles[0] = p->early ? (int64_t)p->m : 0;
+  c->n_tiles[1] = p->m ? (int64_t)OX_CEIL_DIV(all_panels, p->panels) : 0;
+  if (p->early && !ox_mul_ok(p->m, p->row_bytes, &c->shared_bytes)) return ox_oom();
+  return NULL;
+}
+
+/* ---- run ---- */
+/* Makes row |row| of A ready at |to|; |wide| has room for its floats. */
+static void make_row(const ox_kernel_ctx *c, const nbits_prep *p, size_t row, float *wide, char *to) {
+  const ox_tensor *a = c->in[IN_A];
+  const nbits_state *s = c->state;
+  float *x = p->quantized ? wide : (float *)(void *)to;
+  const float *from = x;
+  if (p->wide) {
+    ox_convert_select(c->isa)->load_f32[a->dtype](a->data, row * p->k, p->k, x);
+    memset(x + p->k, 0, (p->padded - p->k) * sizeof *x);
+  } else {
+    from = (const float *)a->data + row * p->k;
+  }
+  float *scales = (float *)(void *)(to + OX_ROUND_UP(p->padded, (size_t)64));
+  if (p->quantized) s->v->quantize(from, s->f.block, s->f.blocks, (int8_t *)to, scales, scales + p->blocks);
+}
+
+static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel, const char *ready, float *out) {
+  const nbits_state *s = c->state;
+  const ox_tensor *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, *y = c->out[0];
+  size_t lanes = s->v->lanes, col = panel * lanes;
+  float biases[16];
+  ox_nbits_tile t = {.f = s->f, .w = s->packed + panel * s->panel_bytes, .n = OX_MIN(lanes, p->n - col)};
+  if (bias) ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t.n, biases), t.bias = biases;
+  t.q_rs = p->row_bytes, t.s_rs = p->row_bytes / sizeof(float), t.a_rs = p->wide ? p->padded : p->k;
+  for (size_t row = 0; row < p->m; row += MOST_ROWS) {
+    t.m = OX_MIN((size_t)MOST_ROWS, p->m - row);
+    const char *r = ready + row * p->row_bytes;
+    if (p->quantized) {
+      t.q = (const int8_t *)r, t.q_scale = (const float *)(const void *)(r + OX_ROUND_UP(p->padded, (size_t)64));
+      t.q_sum = t.q_scale + p->blocks;
+    } else {
+      t.a = p->wide ? (const float *)(const void *)r : (const float *)c->in[IN_A]->data + row * p->k;
+    }
+    t.c = y->dtype == OX_F32 ? (float *)y->data + row * p->n + col : out;
+    t.c_rs = y->dtype == OX_F32 ? p->n : lanes;
+    s->v->run(&t);
+    for (size_t i = 0; y->dtype != OX_F32 && i < t.m; i++)
+      ox_convert_select(c->isa)->store_f32[y->dtype](out + i * lanes, y->data, (row + i) * p->n + col, t.n,
+                                                     &(ox_narrow_how){.saturate = true});
+  }
+}
+
+/* Weights that were not packed: a column of floats at a time. */
+static void run_plain(const ox_kernel_ctx *c, const nbits_prep *p, size_t col, float *w_col) {
+  const nbits_attrs *a = c->attrs;
+  const ox_convert *conv = ox_convert_select(c->isa);
+  const ox_tensor *zeros = c->n_in > IN_ZERO ? c->in[IN_ZERO] : NULL, *y = c->out[0];
+  const ox_tensor *group = c->n_in > IN_GROUP ? c->in[IN_GROUP] : NULL,
+                  *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL;
+  weights w = weights_of(a, c->in[IN_B], c->in[IN_SCALES], zeros);
+  float *row = w_col + p->padded;
+  for (size_t k = 0; k < p->k; k++) {
+    size_t block = k / w.block, g = group ? (size_t)((const int32_t *)group->data)[k] : block;
+    g = OX_MIN(g, w.blocks - 1);
+    uint32_t q = bits_at(w.b + (col * w.blocks + block) * w.blob, k % w.block * w.bits, w.bits);
+    w_col[k] = ((float)q - zero_of(&w, col, g)) * scale_of(&w, col, g);
+  }
+  for (size_t m = 0; m < p->m; m++) {
+    conv->load_f32[c->in[IN_A]->dtype](c->in[IN_A]->data, m * p->k, p->k, row);
+    float sum = 0;
+    for (size_t k = 0; k < p->k; k++) sum += row[k] * w_col[k];
+    if (bias) sum += float_at(bias, col);
+    conv->store_f32[y->dtype](&sum, y->data, m * p->n + col, 1, &(ox_narrow_how){.saturate = true});
+  }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const nbits_prep *p = c->prep;
+  const nbits_state *s = c->state;
+  for (int64_t i = tiles.begin; !s && i < tiles.end; i++) run_plain(c, p, (size_t)i, scratch);
+  if (!s) return NULL;
+  float *wide = scratch;
+  char *mine = (char *)scratch + OX_ROUND_UP(p->padded * sizeof(float), (size_t)OX_ALIGN_BYTES);
+  if (stage == 0) {
+    for (int64_t i = tiles.begin; i < tiles.end; i++)
+      make_row(c, p, (size_t)i, wide, (char *)c->shared + (size_t)i * p->row_bytes);
+    return NULL;
+  }
+  size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
+  for (size_t i = 0; !p->early && (p->quantized || p->wide) && i < p->m; i++)
+    make_row(c, p, i, wide, mine + i * p->row_bytes);
+  const char *ready = p->early ? c->shared : mine;
+  float *out = (float *)(void *)(mine + OX_MIN(p->m, (size_t)FEW_ROWS) * p->row_bytes);
+  size_t begin = (size_t)tiles.begin * p->panels, end = OX_MIN((size_t)tiles.end * p->panels, all_panels);
+  for (size_t panel = begin; panel < end; panel++) run_panel(c, p, panel, ready, out);
+  return NULL;
+}
+
+static double flops(const ox_kernel_ctx *c) {
+  const nbits_prep *p = c->prep;
+  return 2.0 * (double)p->m * (double)p->n * (double)p->k;
+}
+
+enum { FLOATS = OX_BIT(OX_F32) | OX_T_FLOAT16S };
+static const ox_op_def defs[] = {
+    {.name = "MatMulNBits",
+     .domain = "com.microsoft",
+     .since = 1,
+     .min_in = 3,
+     .max_in = 6,
+     OX_ATTRS(attrs),
+     .attrs_bytes = sizeof(nbits_attrs),
+     .types = {FLOATS, OX_BIT(OX_U8), FLOATS, FLOATS | OX_BIT(OX_U8), OX_BIT(OX_I32), FLOATS},
+     .infer = infer,
+     .load = load,
+     .unload = unload,
+     .prepare = prepare,
+     .run = run,
+     .flops = flops},
+};
+const ox_op_set ox_ops_matmul_nbits = {defs, OX_COUNT(defs)};
