@@ -40,20 +40,39 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 }
 
 /* A slice of |width| columns; sums of 16-bit floats run in float, rounded at each output. */
-#define CUMULATE(name, type, load, store, combine, first)                                        \
-  static void name(const ox_kernel_ctx *c, int64_t at, int64_t n, int64_t inner, size_t width) { \
-    const cumulate_attrs *a = c->attrs;                                                          \
-    const ox_convert *cv = ox_convert_select(c->isa);                                            \
-    uint32_t t = c->in[0]->dtype;                                                                \
-    type sum[COLUMNS], x[COLUMNS];                                                               \
-    for (size_t j = 0; j < width; j++) sum[j] = first;                                           \
-    for (int64_t i = 0; i < n; i++) {                                                            \
-      size_t r = (size_t)(at + (a->reverse ? n - 1 - i : i) * inner);                            \
-      cv->load[t](c->in[0]->data, r, width, x);                                                  \
-      if (a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                      \
-      for (size_t j = 0; j < width; j++) combine;                                                \
-      if (!a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                     \
-    }                                                                                            \
+#define CUMULATE(name, type, load, store, combine, first)                                             \
+  static void name(const ox_kernel_ctx *c, int64_t at, int64_t n, int64_t inner, size_t width) {      \
+    const cumulate_attrs *a = c->attrs;                                                               \
+    const ox_convert *cv = ox_convert_select(c->isa);                                                 \
+    uint32_t t = c->in[0]->dtype;                                                                     \
+    type sum[COLUMNS], x[COLUMNS];                                                                    \
+    for (size_t j = 0; j < width; j++) sum[j] = first;                                                \
+    for (int64_t i = 0; i < n; i++) {                                                                 \
+      size_t r = (size_t)(at + (a->reverse ? n - 1 - i : i) * inner);                                 \
+      cv->load[t](c->in[0]->data, r, width, x);                                                       \
+      if (a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                           \
+      for (size_t j = 0; j < width; j++) combine;                                                     \
+      if (!a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                          \
+    }                                                                                                 \
+  }                                                                                                   \
+  /* the same along a contiguous row, a block at a time */                                            \
+  static void name##_row(const ox_kernel_ctx *c, int64_t at, int64_t n) {                             \
+    const cumulate_attrs *a = c->attrs;                                                               \
+    const ox_convert *cv = ox_convert_select(c->isa);                                                 \
+    uint32_t t = c->in[0]->dtype;                                                                     \
+    enum { j = 0 };                                                                                   \
+    type sum[1] = {first}, block[OX_CONVERT_BLOCK];                                                   \
+    for (int64_t done = 0; done < n; done += OX_CONVERT_BLOCK) {                                      \
+      int64_t m = OX_MIN(n - done, OX_CONVERT_BLOCK), from = at + (a->reverse ? n - done - m : done); \
+      cv->load[t](c->in[0]->data, (size_t)from, (size_t)m, block);                                    \
+      for (int64_t i = 0; i < m; i++) {                                                               \
+        type *b = &block[a->reverse ? m - 1 - i : i], x[1] = {*b};                                    \
+        if (a->exclusive) *b = sum[0];                                                                \
+        combine;                                                                                      \
+        if (!a->exclusive) *b = sum[0];                                                               \
+      }                                                                                               \
+      cv->store[t](block, c->out[0]->data, (size_t)from, (size_t)m, NULL);                            \
+    }                                                                                                 \
   }
 CUMULATE(sum_f32, float, load_f32, store_f32, sum[j] += x[j], 0)
 CUMULATE(sum_f64, double, load_f64, store_f64, sum[j] += x[j], 0)
@@ -62,9 +81,15 @@ CUMULATE(prod_f32, float, load_f32, store_f32, sum[j] *= x[j], 1)
 CUMULATE(prod_f64, double, load_f64, store_f64, sum[j] *= x[j], 1)
 CUMULATE(prod_i64, int64_t, load_i64, store_i64, sum[j] = (int64_t)((uint64_t)sum[j] * (uint64_t)x[j]), 1)
 
-typedef void slice_fn(const ox_kernel_ctx *c, int64_t at, int64_t n, int64_t inner, size_t width);
+/* By working type: float, double, int64. */
+typedef struct {
+  void (*slice[3])(const ox_kernel_ctx *c, int64_t at, int64_t n, int64_t inner, size_t width);
+  void (*row[3])(const ox_kernel_ctx *c, int64_t at, int64_t n);
+} cumulation;
+static const cumulation sums = {{sum_f32, sum_f64, sum_i64}, {sum_f32_row, sum_f64_row, sum_i64_row}};
+static const cumulation products = {{prod_f32, prod_f64, prod_i64}, {prod_f32_row, prod_f64_row, prod_i64_row}};
 
-static ox_status *run_all(const ox_kernel_ctx *c, ox_range tiles, slice_fn *f32, slice_fn *f64, slice_fn *i64) {
+static ox_status *run_all(const ox_kernel_ctx *c, ox_range tiles, const cumulation *f) {
   const cumulate_prep *p = c->prep;
   int64_t outer = 1, n = 1, inner = 1, axis = p->axis;
   uint32_t t = c->in[0]->dtype;
@@ -72,22 +97,25 @@ static ox_status *run_all(const ox_kernel_ctx *c, ox_range tiles, slice_fn *f32,
   if (c->in[0]->shape.rank > 0) OX_TRY(ox_axis_split(&c->in[0]->shape, axis, &outer, &n, &inner));
   int64_t pieces = OX_CEIL_DIV(inner, COLUMNS);
   if (!p->known) tiles = (ox_range){0, outer * pieces};
-  slice_fn *fn = t == OX_F64 ? f64 : ox_dtype_is_float(t) ? f32 : i64;
+  int kind = t == OX_F64 ? 1 : ox_dtype_is_float(t) ? 0 : 2;
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     int64_t column = i % pieces * COLUMNS;
-    fn(c, i / pieces * n * inner + column, n, inner, (size_t)OX_MIN(inner - column, COLUMNS));
+    if (inner == 1)
+      f->row[kind](c, i * n, n);
+    else
+      f->slice[kind](c, i / pieces * n * inner + column, n, inner, (size_t)OX_MIN(inner - column, COLUMNS));
   }
   return NULL;
 }
 
 static ox_status *run_sum(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
-  return run_all(c, tiles, sum_f32, sum_f64, sum_i64);
+  return run_all(c, tiles, &sums);
 }
 
 static ox_status *run_prod(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
-  return run_all(c, tiles, prod_f32, prod_f64, prod_i64);
+  return run_all(c, tiles, &products);
 }
 
 #define ROW(op, ver, fn)                                                                                         \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kern/quant/convert.h"
+#include "kern/reduce/reduce.h"
 #include "ops/shared/tiles.h"
 
 typedef struct {
@@ -114,6 +115,22 @@ static void offer(entry *h, int64_t k, int64_t i, entry e) {
   }
 }
 
+/* Contiguous floats: once the heap is full, elements no better than its worst are skipped by vectors. */
+static void gather_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, entry *h) {
+  const ox_reduce_table *t = ox_reduce_select(c->isa);
+  bool below = !((const topk_attrs *)c->attrs)->largest;
+  uint64_t flip = below ? UINT64_MAX : 0;
+  int64_t i = 0;
+  for (; i < k; i++) offer(h, k, i, (entry){key_f64((double)x[i]) ^ flip, i});
+  while (i < n) {
+    float worst = x[h[0].at];
+    if (worst == worst) i += (int64_t)t->next_beyond(x + i, (size_t)(n - i), worst, below);
+    if (i == n) break;
+    offer(h, k, i, (entry){key_f64((double)x[i]) ^ flip, i});
+    i++;
+  }
+}
+
 static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r, entry *h) {
   enum { BLOCK = 256 };
   const ox_convert *cv = ox_convert_select(c->isa);
@@ -125,7 +142,9 @@ static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r
   uint64_t sign = x->dtype == OX_U64 ? 0 : (uint64_t)1 << 63;
   double f[BLOCK];
   int64_t v[BLOCK];
-  for (int64_t i = 0; i < p->n; i += BLOCK) {
+  bool floats = x->dtype == OX_F32 && p->inner == 1;
+  if (floats) gather_f32(c, (const float *)x->data + base, p->n, k, h);
+  for (int64_t i = 0; !floats && i < p->n; i += BLOCK) {
     int64_t m = OX_MIN(p->n - i, BLOCK);
     for (int64_t b = 0; b < (p->inner == 1 ? 1 : m); b++) {
       size_t at = (size_t)(base + (i + b) * p->inner), len = p->inner == 1 ? (size_t)m : 1;

@@ -43,6 +43,26 @@ static inline vf32 mish_of(vf32 x) {
   return vf32_mul(x, vf32_div(n, vf32_add(n, vf32_splat(2.0f))));
 }
 
+/* x = n pi/2 + r, |r| <= pi/4. Each part of pi/2 but the last has 11 bits, so its product with n < 2^13 is exact, with
+ * or without FMA. Sine and cosine of r are polynomials of our own fit; n picks one and its sign. */
+#define TRIG_LIMIT 12000.0f
+static inline vf32 trig_of(vf32 x, int quarter) {
+  vf32 n = vf32_round(vf32_mul(x, vf32_splat(0x1.45f306p-1f)));
+  vf32 r = vf32_fnma(n, vf32_splat(0x1.92p+0f), x);
+  r = vf32_fnma(n, vf32_splat(0x1.fb4p-12f), r);
+  r = vf32_fnma(n, vf32_splat(0x1.444p-24f), r);
+  r = vf32_fnma(n, vf32_splat(0x1.68c234p-39f), r);
+  vf32 z = vf32_mul(r, r);
+  vf32 s = vf32_fma(vf32_splat(-0x1.994b4p-13f), z, vf32_splat(0x1.110756p-7f));
+  s = vf32_fma(vf32_fma(s, z, vf32_splat(-0x1.555546p-3f)), vf32_mul(z, r), r);
+  vf32 c = vf32_fma(vf32_splat(0x1.99e86ap-16f), z, vf32_splat(-0x1.6c0c28p-10f));
+  c = vf32_fma(vf32_fma(c, z, vf32_splat(0x1.55554ap-5f)), z, vf32_splat(-0.5f));
+  c = vf32_fma(c, z, vf32_splat(1.0f));
+  vi32 q = vi32_add(vf32_to_i32(n), vi32_splat(quarter)), one = vi32_splat(1);
+  vf32 y = vf32_select(vi32_eq(vi32_and(q, one), one), c, s);
+  return vi32_as_f32(vi32_xor(vf32_bits(y), vi32_shl(vi32_and(q, vi32_splat(2)), 30)));
+}
+
 static inline vf32 leaky_relu_of(vf32 x, vf32 a, vf32 b) {
   (void)b;
   return vf32_select(vf32_lt(x, vf32_zero()), vf32_mul(a, x), x);
@@ -126,8 +146,21 @@ WITH_PARAMS(affine)
 WITH_PARAMS(scaled_tanh)
 WITH_PARAMS(parametric_softplus)
 
-#define sin_f32 ox_sin_f32
-#define cos_f32 ox_cos_f32
+/* Vectors with a large argument go through libm as a whole. */
+#define TRIG(name, quarter)                                                     \
+  static void name##_f32(const float *in, float *y, size_t n, const float *p) { \
+    for (size_t i = 0; i < n; i += VF32_LANES) {                                \
+      size_t k = vf32_lanes_at(i, n);                                           \
+      vf32 x = vf32_load_n(in + i, k);                                          \
+      if (vm32_all(vf32_lt(vf32_abs(x), vf32_splat(TRIG_LIMIT))))               \
+        vf32_store_n(y + i, trig_of(x, quarter), k);                            \
+      else                                                                      \
+        ox_##name##_f32(in + i, y + i, k, p);                                   \
+    }                                                                           \
+  }
+TRIG(sin, 0)
+TRIG(cos, 1)
+
 #define tan_f32 ox_tan_f32
 #define asin_f32 ox_asin_f32
 #define acos_f32 ox_acos_f32
