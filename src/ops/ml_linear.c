@@ -56,8 +56,11 @@ static ox_status *load_common(ox_load_ctx *c, int64_t scores, linear **out) {
     return ox_fail(OX_INVALID_MODEL, "%zu intercepts for %lld scores", a->intercepts.n, (long long)scores);
   s->intercepts = a->intercepts.n ? a->intercepts.v : NULL;
   c->state = *out = s;
-  return ox_panels_build(&s->m, a->coefficients.v, scores, (int64_t)a->coefficients.n / scores, c->arena) ? NULL
-                                                                                                          : ox_oom();
+  int64_t k = (int64_t)a->coefficients.n / scores, rows, features;
+  /* old converters wrote more coefficients than X has features; the leading ones count, row after row */
+  OX_TRY(ox_ml_rows(&c->in_type[0]->shape, &rows, &features));
+  if (features > 0 && features < k) k = features;
+  return ox_panels_build(&s->m, a->coefficients.v, scores, k, c->arena) ? NULL : ox_oom();
 }
 
 static ox_status *load_classifier(ox_load_ctx *c) {

