@@ -7,7 +7,7 @@
 /* What a first look at a node finds. */
 typedef struct node_parts {
   ox_str op, domain, name, overload;
-  uint32_t n_in, n_out;
+  uint32_t n_in, n_out, n_attrs;
 } node_parts;
 
 static ox_status *scan(ox_str bytes, node_parts *out) {
@@ -26,6 +26,9 @@ static ox_status *scan(ox_str bytes, node_parts *out) {
         break;
       case OX_WIRE_LEN(4):
         out->op = f.bytes;
+        break;
+      case OX_WIRE_LEN(5):
+        out->n_attrs++;
         break;
       case OX_WIRE_LEN(7):
         out->domain = f.bytes;
@@ -75,7 +78,11 @@ static ox_status *resolve_names(ox_reader *r, ox_str bytes, ox_graph *g, ox_id *
   return NULL;
 }
 
-static ox_status *add_attrs(ox_reader *r, ox_str bytes, ox_graph *g, ox_id node) {
+static ox_status *add_attrs(ox_reader *r, ox_str bytes, const node_parts *p, ox_graph *g, ox_id node) {
+  ox_node *n = ox_graph_node(g, node);
+  n->n_attrs = 0, n->cap_attrs = p->n_attrs;
+  n->attrs = OX_ARENA_ARRAY(&r->m->arena, ox_attr, p->n_attrs);
+  if (!n->attrs) return ox_oom();
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
@@ -110,13 +117,10 @@ static ox_status *add_node(ox_reader *r, ox_str bytes, const node_parts *p, ox_g
   if (!*op) return ox_fail(OX_INVALID_MODEL, "it has no op_type");
   OX_TRY(resolve_names(r, bytes, g, in, out));
   node = repeated_constant(g, op, domain, out, p->n_out);
-  if (node != OX_NONE) {
-    ox_graph_node(g, node)->n_attrs = 0;
-    return add_attrs(r, bytes, g, node);
-  }
+  if (node != OX_NONE) return add_attrs(r, bytes, p, g, node);
   OX_TRY(ox_graph_add_node(g, op, domain, name, in, p->n_in, out, p->n_out, &node));
   if (p->overload.n) OX_TRY(ox_read_name(&r->m->arena, p->overload, &ox_graph_node(g, node)->overload));
-  return add_attrs(r, bytes, g, node);
+  return add_attrs(r, bytes, p, g, node);
 }
 
 /* Any order will do, but there must be one. */

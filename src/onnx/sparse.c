@@ -48,19 +48,6 @@ static ox_status *check(const ox_tensor *sparse) {
   return NULL;
 }
 
-static ox_status *read_dims(ox_wire_field f, ox_shape *s) {
-  ox_wire w = ox_wire_sub(f.bytes);
-  uint64_t dim = f.value;
-  bool packed = f.tag == OX_WIRE_LEN(3);
-  while (!packed || ox_wire_varint(&w, &dim)) {
-    if (s->rank == OX_MAX_RANK) return ox_fail(OX_LIMIT, "more than %d dimensions", OX_MAX_RANK);
-    if ((int64_t)dim < 0) return ox_fail(OX_INVALID_MODEL, "dimension %d is %lld", s->rank, (long long)dim);
-    s->dim[s->rank++] = (int64_t)dim;
-    if (!packed) return NULL;
-  }
-  return ox_wire_end(&w, "dims");
-}
-
 ox_status *ox_sparse_read(const ox_tensor_reader *r, ox_str bytes, ox_tensor *out, ox_str *out_name) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
@@ -76,8 +63,10 @@ ox_status *ox_sparse_read(const ox_tensor_reader *r, ox_str bytes, ox_tensor *ou
         OX_TRY(ox_tensor_read(r, f.bytes, &part[1], NULL));
         break;
       case OX_WIRE_VARINT(3):
+        OX_TRY(ox_read_dim(&out->shape, f.value));
+        break;
       case OX_WIRE_LEN(3):
-        OX_TRY(read_dims(f, &out->shape));
+        OX_TRY(ox_read_dims(&out->shape, f.bytes));
         break;
       default:
         break;

@@ -51,17 +51,17 @@ ox_status *ox_dtype_check(uint64_t number, uint32_t *out_dtype) {
   return NULL;
 }
 
-static ox_status *add_dim(ox_shape *s, uint64_t dim) {
+ox_status *ox_read_dim(ox_shape *s, uint64_t dim) {
   if (s->rank == OX_MAX_RANK) return ox_fail(OX_LIMIT, "more than %d dimensions", OX_MAX_RANK);
   if ((int64_t)dim < 0) return ox_fail(OX_INVALID_MODEL, "dimension %d is %lld", s->rank, (long long)dim);
   s->dim[s->rank++] = (int64_t)dim;
   return NULL;
 }
 
-static ox_status *add_dims(ox_shape *s, ox_str packed) {
+ox_status *ox_read_dims(ox_shape *s, ox_str packed) {
   ox_wire w = ox_wire_sub(packed);
   uint64_t dim;
-  while (ox_wire_varint(&w, &dim)) OX_TRY(add_dim(s, dim));
+  while (ox_wire_varint(&w, &dim)) OX_TRY(ox_read_dim(s, dim));
   return ox_wire_end(&w, "dims");
 }
 
@@ -85,10 +85,10 @@ static ox_status *scan(ox_str bytes, parts *out) {
   *out = (parts){.shape = ox_shape_scalar()};
   while (ox_wire_next(&w, &f)) switch (f.tag) {
       case OX_WIRE_VARINT(1):
-        OX_TRY(add_dim(&out->shape, f.value));
+        OX_TRY(ox_read_dim(&out->shape, f.value));
         break;
       case OX_WIRE_LEN(1):
-        OX_TRY(add_dims(&out->shape, f.bytes));
+        OX_TRY(ox_read_dims(&out->shape, f.bytes));
         break;
       case OX_WIRE_VARINT(2):
         out->data_type = f.value;

@@ -21,6 +21,9 @@ OX_NODISCARD ox_status *ox_sparse_read(const ox_tensor_reader *r, ox_str bytes, 
 /* The dense tensor that |sparse| stands for, in the arena. */
 OX_NODISCARD ox_status *ox_sparse_densify(const ox_tensor_reader *r, const ox_tensor *sparse, ox_tensor *out);
 
+/* Appends one dimension, or a packed list of them. Errors: LIMIT, INVALID_MODEL. */
+OX_NODISCARD ox_status *ox_read_dim(ox_shape *s, uint64_t dim);
+OX_NODISCARD ox_status *ox_read_dims(ox_shape *s, ox_str packed);
 /* The field of TensorProto that holds elements of |dtype| when raw_data does not: 4, 5, 6, 7, 10 or 11. */
 int ox_tensor_field(uint32_t dtype);
 /* dtype of TensorProto.DataType |number|. Errors: INVALID_MODEL; NOT_IMPLEMENTED for the 6-bit floats. */

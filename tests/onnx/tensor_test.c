@@ -43,7 +43,7 @@ static void head(fixture *f, uint32_t dtype, int64_t n) {
 
 static void test_raw_data_of_every_type_is_borrowed(void **state) {
   fixture *f = *state;
-  static const unsigned char raw[80] = {1, 2, 3, 4, 5};
+  static const unsigned char raw[96] = {1, 2, 3, 4, 5};
   for (uint32_t dtype = 1; dtype < OX_DTYPE_COUNT; dtype++) {
     if (dtype == OX_STRING) continue;
     for (int64_t n = 0; n <= 5; n++) {
