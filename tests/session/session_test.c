@@ -20,32 +20,45 @@ static const net nets[] = {
     {"elementwise chain",
      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,64] x) => (float[N,64] y)"
      "{ a = Exp (x) c = Tanh (a) d = Mul (c, x) e = Sigmoid (d) f = Sub (e, a) y = Abs (f) }",
-     2, {37, 64, 0, 0}},
+     2,
+     {37, 64, 0, 0}},
     {"convolutions",
-     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,3,20,20] x, float[16,3,3,3] w1, float[16,1,3,3] w2) => (float[N,16,10,10] y)"
+     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,3,20,20] x, float[16,3,3,3] w1, float[16,1,3,3] w2) => "
+     "(float[N,16,10,10] y)"
      "{ c1 = Conv <pads = [1,1,1,1], strides = [2,2]> (x, w1) r1 = Relu (c1)"
      " c2 = Conv <pads = [1,1,1,1], group = 16> (r1, w2) r2 = Sigmoid (c2) y = Add (r1, r2) }",
-     4, {2, 3, 20, 20}},
+     4,
+     {2, 3, 20, 20}},
     {"products",
      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,48] x, float[48,96] w1, float[96,33] w2) => (float[N,33] y)"
      "{ a = MatMul (x, w1) b = Relu (a) y = MatMul (b, w2) }",
-     2, {65, 48, 0, 0}},
+     2,
+     {65, 48, 0, 0}},
     {"attention",
      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,24,32] x) => (float[N,24,32] y)"
-     "{ t = Transpose <perm = [0,2,1]> (x) s = MatMul (x, t) p = Softmax <axis = -1> (s) a = MatMul (p, x) y = Add (a, x) }",
-     3, {3, 24, 32, 0}},
+     "{ t = Transpose <perm = [0,2,1]> (x) s = MatMul (x, t) p = Softmax <axis = -1> (s) a = MatMul (p, x) y = Add (a, "
+     "x) }",
+     3,
+     {3, 24, 32, 0}},
     {"reductions",
      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,129,17] x) => (float[N,129,17] y)"
-     "{ m = ReduceMean <axes = [-1]> (x) d = Sub (x, m) q = Mul (d, d) v = ReduceMean <axes = [-1]> (q) s = Sqrt (v) y = Div (d, s) }",
-     3, {5, 129, 17, 0}},
+     "{ m = ReduceMean <axes = [-1]> (x) d = Sub (x, m) q = Mul (d, d) v = ReduceMean <axes = [-1]> (q) s = Sqrt (v) y "
+     "= Div (d, s) }",
+     3,
+     {5, 129, 17, 0}},
     {"shape arithmetic",
-     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,6,8] x) => (float[A,B] y) <int64[1] one = {1}, int64[1] zero = {0}, int64[1] minus = {-1}>"
-     "{ s = Shape (x) n = Slice (s, zero, one, zero) t = Concat <axis = 0> (n, minus) r = Reshape (x, t) y = Relu (r) }",
-     3, {4, 6, 8, 0}},
+     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,6,8] x) => (float[A,B] y) <int64[1] one = {1}, int64[1] "
+     "zero = {0}, int64[1] minus = {-1}>"
+     "{ s = Shape (x) n = Slice (s, zero, one, zero) t = Concat <axis = 0> (n, minus) r = Reshape (x, t) y = Relu (r) "
+     "}",
+     3,
+     {4, 6, 8, 0}},
     {"data-dependent shapes",
-     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,9] x) => (float[M] y) <float zero = {0}, int64[1] minus = {-1}>"
+     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,9] x) => (float[M] y) <float zero = {0}, int64[1] minus = "
+     "{-1}>"
      "{ c = Greater (x, zero) i = NonZero (c) t = Transpose (i) v = GatherND (x, t) y = Exp (v) }",
-     2, {11, 9, 0, 0}},
+     2,
+     {11, 9, 0, 0}},
 };
 
 enum { MOST_IN = 4 };
@@ -70,7 +83,8 @@ static void feed(opened *o, const net *n, int64_t batch) {
     o->in[i] = ramp_value(o->env, -0.7f, 0.0019f, (size_t)info.rank, dims);
     o->names[i] = info.name;
     float *data = ox_value_data(o->in[i]); /* a saw-tooth keeps exponentials in range */
-    for (int64_t k = 0; k < ox_tensor_count(ox_value_get(o->in[i])); k++) data[k] = (float)((k * 37 + (int64_t)i * 11) % 101) / 101.0f - 0.4f;
+    for (int64_t k = 0; k < ox_tensor_count(ox_value_get(o->in[i])); k++)
+      data[k] = (float)((k * 37 + (int64_t)i * 11) % 101) / 101.0f - 0.4f;
   }
 }
 
@@ -133,7 +147,8 @@ static void test_same_bits_for_any_thread_count(void **state) {
       }
       const ox_tensor *want = ox_value_get(first);
       assert_int_equal(got->bytes, want->bytes);
-      if (memcmp(got->data, want->data, want->bytes) != 0) fail_msg("%s: %u threads give other bits", nets[i].name, threads[t]);
+      if (memcmp(got->data, want->data, want->bytes) != 0)
+        fail_msg("%s: %u threads give other bits", nets[i].name, threads[t]);
       ox_value_release(out);
       close_net(&o, &count);
     }
@@ -181,13 +196,15 @@ static bool try_all(const unsigned char *bytes, size_t n, const net *with, long 
   }
   if (!st) st = ox_session_run(s, NULL, names, (const ox_value *const *)in, n_in, NULL, &out, 1);
   bool ok = st == NULL;
-  if (st && ox_status_code(st) != OX_OUT_OF_MEMORY) fail_msg("%s, allocation %ld: %s", with->name, fail_at, ox_status_message(st));
+  if (st && ox_status_code(st) != OX_OUT_OF_MEMORY)
+    fail_msg("%s, allocation %ld: %s", with->name, fail_at, ox_status_message(st));
   ox_status_free(st);
   ox_value_release(out);
   for (size_t i = 0; i < MOST_IN; i++) ox_value_release(in[i]);
   ox_session_release(s);
   ox_env_release(env);
-  if (atomic_load(&count.live)) fail_msg("%s: %ld blocks leaked when allocation %ld fails", with->name, atomic_load(&count.live), fail_at);
+  if (atomic_load(&count.live))
+    fail_msg("%s: %ld blocks leaked when allocation %ld fails", with->name, atomic_load(&count.live), fail_at);
   return ok;
 }
 
@@ -214,16 +231,17 @@ static const struct {
      "<ir_version: 8, opset_import: [\"\" : 17, \"com.acme\" : 1]> g (float[2] x) => (float[2] y)"
      "{ a = com.acme.Fizz (x) b = NoSuchOp (a) y = com.acme.Fizz (b) }",
      OX_NOT_IMPLEMENTED, "com.acme.Fizz(1) x2, NoSuchOp(17) x1"},
-    {"too many inputs",
-     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x, x) }", OX_INVALID_MODEL, "Relu"},
+    {"too many inputs", "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x, x) }",
+     OX_INVALID_MODEL, "Relu"},
     {"a type the operator does not take",
-     "<ir_version: 8, opset_import: [\"\" : 17]> g (string[2] x) => (string[2] y) { y = Sigmoid (x) }", OX_INVALID_MODEL,
-     "input 0 is string"},
+     "<ir_version: 8, opset_import: [\"\" : 17]> g (string[2] x) => (string[2] y) { y = Sigmoid (x) }",
+     OX_INVALID_MODEL, "input 0 is string"},
     {"shapes that do not broadcast",
      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x, float[3] z) => (float[2] y) { y = Add (x, z) }",
      OX_SHAPE_MISMATCH, "[2] and [3]"},
     {"an attribute of another kind",
-     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = LeakyRelu <alpha = \"big\"> (x) }",
+     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = LeakyRelu <alpha = \"big\"> (x) "
+     "}",
      OX_INVALID_MODEL, "alpha"},
 };
 
@@ -252,8 +270,10 @@ static void test_wrong_inputs_are_named(void **state) {
   CHECK_OK(ox_value_create(o.env, OX_I64, right, 2, &ints));
   const char *name = "x", *other = "z";
   const ox_value *const in[] = {v}, *const good[] = {ok}, *const typed[] = {ints};
-  CHECK_FAILS(ox_session_run(o.s, NULL, &name, in, 1, NULL, &out, 1), OX_SHAPE_MISMATCH, "wanted shape [s0,64], got [3,63]");
-  CHECK_FAILS(ox_session_run(o.s, NULL, &name, typed, 1, NULL, &out, 1), OX_SHAPE_MISMATCH, "wanted float32, got int64");
+  CHECK_FAILS(ox_session_run(o.s, NULL, &name, in, 1, NULL, &out, 1), OX_SHAPE_MISMATCH,
+              "wanted shape [s0,64], got [3,63]");
+  CHECK_FAILS(ox_session_run(o.s, NULL, &name, typed, 1, NULL, &out, 1), OX_SHAPE_MISMATCH,
+              "wanted float32, got int64");
   CHECK_FAILS(ox_session_run(o.s, NULL, &other, good, 1, NULL, &out, 1), OX_INVALID_ARGUMENT, "input 'x' is missing");
   CHECK_FAILS(ox_session_run(o.s, NULL, NULL, NULL, 0, NULL, &out, 1), OX_INVALID_ARGUMENT, "'x'");
   CHECK_FAILS(ox_session_run(o.s, NULL, &name, good, 1, &other, &out, 1), OX_INVALID_ARGUMENT, "no output 'z'");
@@ -281,9 +301,12 @@ static void test_plan_tells_the_workspace(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_repeated_run_allocates_nothing), cmocka_unit_test(test_same_bits_for_any_thread_count),
-      cmocka_unit_test(test_many_shapes_in_turn),            cmocka_unit_test(test_every_failed_allocation_is_an_error),
-      cmocka_unit_test(test_bad_models_are_named),           cmocka_unit_test(test_wrong_inputs_are_named),
+      cmocka_unit_test(test_repeated_run_allocates_nothing),
+      cmocka_unit_test(test_same_bits_for_any_thread_count),
+      cmocka_unit_test(test_many_shapes_in_turn),
+      cmocka_unit_test(test_every_failed_allocation_is_an_error),
+      cmocka_unit_test(test_bad_models_are_named),
+      cmocka_unit_test(test_wrong_inputs_are_named),
       cmocka_unit_test(test_plan_tells_the_workspace),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
