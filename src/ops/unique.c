@@ -115,7 +115,7 @@ static int64_t room_for(const ox_kernel_ctx *c) {
   const unique_attrs *a = c->attrs;
   int64_t n = ox_shape_count(&c->in[0]->shape);
   int axis;
-  if (a->has_axis && ox_axis_ok(a->axis, c->in[0]->shape.rank, &axis)) n = c->in[0]->shape.dim[axis];
+  if (a && a->has_axis && ox_axis_ok(a->axis, c->in[0]->shape.rank, &axis)) n = c->in[0]->shape.dim[axis];
   return OX_MAX(n, 0) + 1;
 }
 
@@ -160,9 +160,8 @@ static ox_status *give_list(const ox_kernel_ctx *c, uint32_t i, const int64_t *v
   return NULL;
 }
 
-static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  (void)stage, (void)tiles, (void)scratch;
-  const unique_attrs *a = c->attrs;
+/* |slot|: the outputs for first items, inverse indices and counts. */
+static ox_status *unique(const ox_kernel_ctx *c, const unique_attrs *a, const uint32_t *slot) {
   const ox_tensor *in = c->in[0];
   items t = {.data = in->data,
              .outer = 1,
@@ -194,16 +193,47 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
       for (int64_t k = 0; k < g.n; k++)
         memcpy((char *)data + (o * g.n + k) * bytes, t.data + (o * t.n + g.first[k]) * bytes, (size_t)bytes);
   }
-  OX_TRY(give_list(c, 1, g.first, g.n));
-  OX_TRY(give_list(c, 2, g.of, t.n));
-  return give_list(c, 3, g.count, g.n);
+  OX_TRY(give_list(c, slot[0], g.first, g.n));
+  OX_TRY(give_list(c, slot[1], g.of, t.n));
+  return give_list(c, slot[2], g.count, g.n);
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)tiles, (void)scratch;
+  return unique(c, c->attrs, (uint32_t[]){1, 2, 3});
 }
 
 #define UNIQUE                                                                                                  \
   .name = "Unique", .types = {OX_T_ALL & ~OX_T_SUBBYTE & ~OX_T_FLOAT8}, .min_in = 1, .max_in = 1, .min_out = 1, \
   .max_out = 4, .infer = infer, .prepare = prepare, .run = run
 
+/* com.microsoft: first occurrence decides the order; outputs are values, inverse indices, counts. */
+static ox_status *contrib_infer(ox_infer_ctx *c) {
+  if (!ox_infer_has(c, 0)) return NULL;
+  ox_shape list = {.rank = 1, .dim = {-1}}, all = {.rank = 1, .dim = {ox_shape_count(&c->in[0]->shape)}};
+  ox_infer_out(c, 0, c->in[0]->dtype, &list);
+  ox_infer_out(c, 1, OX_I64, &all);
+  ox_infer_out(c, 2, OX_I64, &list);
+  return NULL;
+}
+
+static ox_status *contrib_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)tiles, (void)scratch;
+  return unique(c, &(unique_attrs){0}, (uint32_t[]){UINT32_MAX, 1, 2});
+}
+
 static const ox_op_def defs[] = {
+    {.name = "Unique",
+     .domain = "com.microsoft",
+     .since = 1,
+     .types = {OX_T_ALL & ~OX_T_SUBBYTE & ~OX_T_FLOAT8},
+     .min_in = 1,
+     .max_in = 1,
+     .min_out = 1,
+     .max_out = 3,
+     .infer = contrib_infer,
+     .prepare = prepare,
+     .run = contrib_run},
     {UNIQUE, .since = 11, OX_ATTRS(attr_defs), .attrs_bytes = sizeof(unique_attrs)},
 };
 const ox_op_set ox_ops_unique = {defs, OX_COUNT(defs)};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/tokenizer.c - com.microsoft's Tokenizer: by characters, by separators, or by what a token looks like. */
+#include <string.h>
+
+#include "kern/text/regex.h"
+#include "kern/text/utf8.h"
+#include "ops/move/late.h"
+
+typedef struct {
+  int64_t mark, mincharnum;
+  const char *pad_value, *tokenexp;
+  ox_strs separators;
+} tokenizer_attrs;
+static const ox_attr_def attr_defs[] = {
+    OX_ATTR_INT_REQUIRED(tokenizer_attrs, mark),   OX_ATTR_INT_REQUIRED(tokenizer_attrs, mincharnum),
+    OX_ATTR_STR(tokenizer_attrs, pad_value, NULL), OX_ATTR_STR(tokenizer_attrs, tokenexp, NULL),
+    OX_ATTR_STRS(tokenizer_attrs, separators),
+};
+
+typedef struct tokenizer_state {
+  bool by_character;
+  ox_regex *token;
+  ox_regex **separators;
+  size_t n_separators, scratch;
+} tokenizer_state;
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const tokenizer_attrs *a = c->attrs;
+  if (!ox_infer_has(c, 0)) return NULL;
+  ox_shape s = c->in[0]->shape;
+  if (s.rank >= 0 && (s.rank < 1 || s.rank > 2))
+    return ox_fail(OX_SHAPE_MISMATCH, "Tokenizer: input has rank %d, wanted 1 or 2", s.rank);
+  if (!a->tokenexp == !a->separators.n)
+    return ox_fail(OX_INVALID_MODEL, "Tokenizer: wanted one of tokenexp and separators");
+  if (a->mincharnum < 1) return ox_fail(OX_INVALID_MODEL, "Tokenizer: mincharnum %lld", (long long)a->mincharnum);
+  if (s.rank > 0) s.dim[s.rank++] = -1;
+  ox_infer_out(c, 0, OX_STRING, &s);
+  return NULL;
+}
+
+static ox_status *load(ox_load_ctx *c) {
+  const tokenizer_attrs *a = c->attrs;
+  tokenizer_state *s = OX_ARENA_NEW(c->arena, tokenizer_state);
+  if (!s) return ox_oom();
+  c->state = s;
+  s->by_character = a->tokenexp ? strcmp(a->tokenexp, ".") == 0 : a->separators.n == 1 && a->separators.v[0].n == 0;
+  if (s->by_character) return NULL;
+  if (a->tokenexp) {
+    OX_TRY(ox_regex_compile(c->arena, a->tokenexp, strlen(a->tokenexp), &s->token));
+    s->scratch = ox_regex_scratch(s->token);
+    return NULL;
+  }
+  s->n_separators = a->separators.n;
+  s->separators = OX_ARENA_ARRAY(c->arena, ox_regex *, a->separators.n);
+  if (!s->separators) return ox_oom();
+  for (size_t i = 0; i < a->separators.n; i++) {
+    OX_TRY(ox_regex_compile(c->arena, a->separators.v[i].p, a->separators.v[i].n, &s->separators[i]));
+    s->scratch = OX_MAX(s->scratch, ox_regex_scratch(s->separators[i]));
+  }
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) { return ox_ctx_plan(c, 1, ((const tokenizer_state *)c->state)->scratch); }
+
+/* A string on its way into tokens. */
+typedef struct cursor {
+  const tokenizer_state *s;
+  int64_t least;
+  ox_str text;
+  size_t at;
+  void *scratch;
+} cursor;
+
+static int64_t characters(ox_str s) {
+  int64_t n = 0;
+  uint32_t cp;
+  for (size_t i = 0; i < s.n; n++) i += ox_utf8_next(s.p + i, s.n - i, &cp);
+  return n;
+}
+
+static size_t step(const cursor *c, size_t at) {
+  uint32_t cp;
+  return ox_utf8_next(c->text.p + at, c->text.n - at, &cp);
+}
+
+/* Length of the separator at |at|, the first one listed that matches; 0: none. */
+static size_t separator_at(const cursor *c, size_t at) {
+  for (size_t i = 0; i < c->s->n_separators; i++) {
+    size_t n = ox_regex_longest_at(c->s->separators[i], c->text.p, c->text.n, at, c->scratch);
+    if (n != SIZE_MAX && n > 0) return n;
+  }
+  return 0;
+}
+
+/* The next piece, however short; false at the end. */
+static bool next_piece(cursor *c, ox_str *out) {
+  if (c->s->token) {
+    for (; c->at < c->text.n; c->at += step(c, c->at)) {
+      size_t n = ox_regex_longest_at(c->s->token, c->text.p, c->text.n, c->at, c->scratch);
+      if (n == SIZE_MAX || n == 0) continue;
+      *out = (ox_str){c->text.p + c->at, n}, c->at += n;
+      return true;
+    }
+    return false;
+  }
+  if (c->at >= c->text.n) return false;
+  size_t from = c->at, skip = 0;
+  if (c->s->by_character) {
+    c->at += step(c, c->at);
+  } else {
+    while (c->at < c->text.n && !(skip = separator_at(c, c->at))) c->at += step(c, c->at);
+  }
+  *out = (ox_str){c->text.p + from, c->at - from}, c->at += skip;
+  return true;
+}
+
+/* Tokens of |text|, written to |out| unless NULL. */
+static int64_t tokenize(const ox_kernel_ctx *c, ox_str text, ox_str *out, void *scratch) {
+  const tokenizer_attrs *a = c->attrs;
+  cursor at = {c->state, a->mincharnum, text, 0, scratch};
+  int64_t n = 0;
+  ox_str piece;
+  while (next_piece(&at, &piece)) {
+    if (piece.n == 0 || characters(piece) < a->mincharnum) continue;
+    if (out) out[n] = piece;
+    n++;
+  }
+  return n;
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)tiles;
+  const tokenizer_attrs *a = c->attrs;
+  const ox_str *in = c->in[0]->data, pad = {a->pad_value ? a->pad_value : "", a->pad_value ? strlen(a->pad_value) : 0};
+  ox_shape s = c->in[0]->shape;
+  int64_t n = ox_shape_count(&s), most = 0;
+  for (int64_t i = 0; i < n; i++) most = OX_MAX(most, tokenize(c, in[i], NULL, scratch));
+  int64_t width = most || !a->mark ? most + (a->mark ? 2 : 0) : 0;
+  s.dim[s.rank++] = width;
+  void *data;
+  OX_TRY(ox_late_output(c, 0, &s, &data));
+  for (int64_t i = 0; i < n && width; i++) {
+    ox_str *row = (ox_str *)data + i * width;
+    int64_t k = 0;
+    if (a->mark) row[k++] = (ox_str){"\x02", 1};
+    k += tokenize(c, in[i], row + k, scratch);
+    if (a->mark) row[k++] = (ox_str){"\x03", 1};
+    while (k < width) row[k++] = pad;
+  }
+  return NULL;
+}
+
+static const ox_op_def defs[] = {
+    {.name = "Tokenizer",
+     .domain = "com.microsoft",
+     .since = 1,
+     .types = {OX_BIT(OX_STRING)},
+     .min_in = 1,
+     .max_in = 1,
+     OX_ATTRS(attr_defs),
+     .attrs_bytes = sizeof(tokenizer_attrs),
+     .infer = infer,
+     .load = load,
+     .prepare = prepare,
+     .run = run},
+};
+const ox_op_set ox_ops_tokenizer = {defs, OX_COUNT(defs)};
