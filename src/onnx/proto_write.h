@@ -20,6 +20,8 @@ bool ox_type_says(const ox_type *t);
 void ox_out_value_info(ox_wire_out *o, uint32_t number, const ox_graph *g, ox_id v);
 /* The fields of a GraphProto. Errors: INVALID_MODEL. */
 OX_NODISCARD ox_status *ox_out_graph(ox_wire_out *o, const ox_graph *g);
+/* NOT_IMPLEMENTED for a node that keeps another version (ox_node.version) than a file can say. */
+OX_NODISCARD ox_status *ox_check_version(const ox_model *m, const ox_node *n);
 /* Each live node as field |number|, in topological order. */
 OX_NODISCARD ox_status *ox_out_nodes(ox_wire_out *o, uint32_t number, const ox_graph *g);
 OX_NODISCARD ox_status *ox_out_attr(ox_wire_out *o, uint32_t number, const ox_graph *g, const ox_attr *a);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "onnx/c_locale.h"
+#include "onnx/proto_write.h"
 #include "onnx/text.h"
 #include "onnx/text_out.h"
 #include "onnx/text_parse.h"
@@ -148,7 +149,10 @@ static void put_nodes(ox_text_out *o, const ox_graph *g) {
   o->st = ox_graph_order(g, alloc, &order, &n);
   ox_text_put(o, "{");
   o->indent++;
-  for (uint32_t i = 0; i < n; i++) put_node(o, g, ox_graph_node(g, order[i]));
+  for (uint32_t i = 0; i < n; i++) {
+    if (!o->st) o->st = ox_check_version(g->model, ox_graph_node(g, order[i]));
+    put_node(o, g, ox_graph_node(g, order[i]));
+  }
   o->indent--;
   ox_text_line(o);
   ox_text_put(o, "}");

@@ -108,7 +108,15 @@ static void out_value_name(ox_wire_out *o, uint32_t number, const ox_graph *g, o
   ox_out_str(o, number, v == OX_NONE ? "" : ox_graph_value_name(g, v));
 }
 
+ox_status *ox_check_version(const ox_model *m, const ox_node *n) {
+  if (!n->version || n->version == ox_model_opset(m, n->domain)) return NULL;
+  return ox_fail(OX_NOT_IMPLEMENTED,
+                 "node '%s' (%s) is of operator set %u, the model of %lld: a file has one per domain", n->name, n->op,
+                 n->version, (long long)ox_model_opset(m, n->domain));
+}
+
 static ox_status *out_node(ox_wire_out *o, uint32_t number, const ox_graph *g, const ox_node *n) {
+  OX_TRY(ox_check_version(g->model, n));
   ox_wire_mark node = ox_out_begin(o, number);
   for (uint32_t i = 0; i < n->n_in; i++) out_value_name(o, 1, g, n->in[i]);
   for (uint32_t i = 0; i < n->n_out; i++) out_value_name(o, 2, g, n->out[i]);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "onnx/inline.h"
+#include "graph/op_def.h"
 #include "onnx/text.h"
+#include "onnx/write.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
 
@@ -169,6 +171,22 @@ static void test_operator_sets(void **state) {
   ox_model_destroy(m);
 }
 
+static void test_an_older_operator_keeps_its_version(void **state) {
+  (void)state;
+  ox_model *m = read_text(ox_alloc_heap(),
+                          "<opset_import: [\"\" : 17, \"f\" : 1]> g (float[2,3] x) => (y) { y = f.s(x) }"
+                          "<opset_import: [\"\" : 11], domain: \"f\"> s (a) => (b) { t = Abs(a) b = Softmax(t) }");
+  CHECK_OK(ox_model_inline(m));
+  for (ox_id i = 0; i < m->graph->n_nodes; i++) { /* Softmax changed in 13, Abs did not */
+    const ox_node *n = &m->graph->nodes[i];
+    bool changed = ox_op_find("", n->op, 11) != ox_op_find("", n->op, 17);
+    if (!n->dead) assert_int_equal(ox_node_version(m, n), changed ? 11 : 17);
+    if (!n->dead && strcmp(n->op, "Softmax") == 0) assert_true(changed);
+  }
+  CHECK_FAILS(ox_model_write(m, (ox_sink){NULL, NULL}), OX_NOT_IMPLEMENTED, "operator set 11");
+  ox_model_destroy(m);
+}
+
 static const struct {
   const char *what, *text, *error;
 } bad[] = {
@@ -242,6 +260,7 @@ int main(void) {
       cmocka_unit_test(test_graph_attributes_read_around_the_call),
       cmocka_unit_test(test_overloads_differ),
       cmocka_unit_test(test_operator_sets),
+      cmocka_unit_test(test_an_older_operator_keeps_its_version),
       cmocka_unit_test(test_errors),
       cmocka_unit_test(test_doubling_calls_hit_the_limit),
       cmocka_unit_test(test_every_failed_allocation_is_clean),
