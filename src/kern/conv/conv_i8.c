@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/conv/conv_i8.c - plans and tiles of a convolution of bytes on channels-last data. */
+#include "kern/conv/conv_i8.h"
+
+#include <string.h>
+
+#include "base/cksize.h"
+
+enum { MAX_TILE_PX = 192, TILE_MACS = 1 << 22, MAX_TAPS = OX_CONV_I8_TAPS };
+
+#define OX_CONV_I8(suffix) extern const ox_conv_i8_variant ox_conv_i8__##suffix;
+#include "kern/conv/conv_i8_variants.inc"
+#undef OX_CONV_I8
+
+const ox_conv_i8_variant *ox_conv_i8_select(ox_isa have) {
+  static const ox_conv_i8_variant *const table[] = {
+#define OX_CONV_I8(suffix) &ox_conv_i8__##suffix,
+#include "kern/conv/conv_i8_variants.inc"
+#undef OX_CONV_I8
+  };
+  size_t i = 0;
+  while (table[i]->needs & ~have) i++; /* the last line needs nothing */
+  return table[i];
+}
+
+size_t ox_conv_i8_group_bytes(const ox_gemm_i8_variant *v, int64_t oc, int64_t k) {
+  return OX_ROUND_UP(ox_gemm_i8_b_bytes(v, (size_t)k, (size_t)oc), OX_ALIGN_BYTES);
+}
+
+void ox_conv_i8_pack(const ox_gemm_i8_variant *v, const void *w, bool w_signed, int64_t oc, int64_t ic, int64_t taps,
+                     void *temp, void *packed) {
+  const uint8_t *from = w;
+  uint8_t *to = temp;
+  for (int64_t o = 0; o < oc; o++) /* the channels of a tap lie together in the data, so must they here */
+    for (int64_t t = 0; t < taps; t++)
+      for (int64_t c = 0; c < ic; c++) *to++ = from[(o * ic + c) * taps + t];
+  size_t k = (size_t)(ic * taps);
+  ox_gemm_i8_pack_b(v, temp, w_signed, 1, (ptrdiff_t)k, k, (size_t)oc, 0, ox_gemm_i8_panels(v, (size_t)oc), packed);
+}
+
+bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have) {
+  memset(p, 0, sizeof *p);
+  p->g = *g, p->gemm = ox_gemm_i8_select(have), p->v = ox_conv_i8_select(have);
+  p->taps = g->n_taps[0] * g->n_taps[1] * g->n_taps[2], p->k = g->ic * p->taps;
+  p->pixels = g->out[0] * g->out[1] * g->out[2], p->in_pixels = g->in[0] * g->in[1] * g->in[2];
+  p->depthwise = ox_conv_i8_is_depthwise(g->ic, g->oc, p->taps);
+  p->pointwise = g->groups == 1;
+  for (int a = 0; a < OX_CONV_AXES; a++)
+    p->pointwise &= g->n_taps[a] == 1 && g->tap[a][0] == 0 && g->stride[a] == 1 && g->in[a] == g->out[a];
+  int64_t images = g->batch * (p->depthwise ? 1 : g->groups), macs = OX_MAX(p->k * g->oc, 1);
+  if (p->depthwise) macs = p->taps * g->groups * 4; /* slower by that */
+  p->tile_px = OX_MIN(OX_MAX(TILE_MACS / macs, 16), MAX_TILE_PX);
+  if (p->depthwise) p->tile_px = OX_MAX(TILE_MACS / 4 / macs, 1);
+  p->tile_px = OX_MIN(p->tile_px, OX_MAX(p->pixels, 1));
+  p->tiles_px = OX_CEIL_DIV(p->pixels, p->tile_px);
+  p->n_tiles = images * p->tiles_px;
+  if (p->depthwise) return true;
+  size_t rows = (size_t)p->tile_px, rest = (size_t)(p->pixels - (p->tiles_px - 1) * p->tile_px);
+  if (p->pixels == 0) rest = 0;
+  ox_gemm_i8_plan_init(&p->whole, p->gemm, rows, (size_t)g->oc, (size_t)p->k);
+  ox_gemm_i8_plan_init(&p->rest, p->gemm, rest, (size_t)g->oc, (size_t)p->k);
+  if (!p->pointwise && !ox_mul_ok(rows, (size_t)p->k, &p->gather_bytes)) return false;
+  p->gather_bytes = OX_ROUND_UP(p->gather_bytes, OX_ALIGN_BYTES);
+  return ox_add_ok(p->gather_bytes, OX_MAX(p->whole.scratch, p->rest.scratch), &p->scratch_bytes);
+}
+
+static int32_t byte_at(const void *p, bool is_signed) {
+  if (!p) return 0;
+  return is_signed ? *(const int8_t *)p : *(const uint8_t *)p;
+}
+
+/* Input pixel under tap t of output pixel px; -1: outside. */
+static int64_t under(const ox_conv_geom *g, int64_t px, int64_t t) {
+  int64_t d = px / g->out[2] / g->out[1] * g->stride[0] + g->tap[0][t / g->n_taps[2] / g->n_taps[1]];
+  int64_t h = px / g->out[2] % g->out[1] * g->stride[1] + g->tap[1][t / g->n_taps[2] % g->n_taps[1]];
+  int64_t w = px % g->out[2] * g->stride[2] + g->tap[2][t % g->n_taps[2]];
+  if (d < 0 || d >= g->in[0] || h < 0 || h >= g->in[1] || w < 0 || w >= g->in[2]) return -1;
+  return (d * g->in[1] + h) * g->in[2] + w;
+}
+
+static void product_tile(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int64_t tile, uint8_t *scratch) {
+  static const float one = 1;
+  const ox_conv_geom *g = &p->g;
+  int64_t p0 = tile % p->tiles_px * p->tile_px, image = tile / p->tiles_px / g->groups,
+          group = tile / p->tiles_px % g->groups;
+  int64_t p1 = OX_MIN(p0 + p->tile_px, p->pixels), all = g->groups * g->ic, out_all = g->groups * g->oc;
+  const uint8_t *x = a->x + image * p->in_pixels * all + group * g->ic;
+  size_t elem = a->type == OX_I32 ? 4 : 1;
+  ox_gemm_i8_out out = {.type = a->type,
+                        .row_scale = &one,
+                        .col_scale = a->scale ? a->scale + group * g->oc : &one,
+                        .col_step = a->scale != NULL,
+                        .bias_i32 = a->bias ? a->bias + group * g->oc : NULL,
+                        .zero = a->y_zero};
+  ox_gemm_i8_io io = {.a = scratch,
+                      .a_signed = a->x_signed,
+                      .b_signed = a->w_signed,
+                      .a_rs = p->k,
+                      .a_ks = 1,
+                      .a_zero = a->x_zero,
+                      .b_zero_step = a->w_zero_step,
+                      .out = &out,
+                      .c_rs = (size_t)out_all,
+                      .b_zero = a->w_zero ? (const uint8_t *)a->w_zero + (a->w_zero_step ? group * g->oc : 0) : NULL,
+                      .packed = (const char *)a->packed + (size_t)group * ox_conv_i8_group_bytes(p->gemm, g->oc, p->k),
+                      .c = (char *)a->y + (size_t)((image * p->pixels + p0) * out_all + group * g->oc) * elem};
+  if (p->pointwise) {
+    io.a = x + p0 * all, io.a_rs = all;
+  } else {
+    uint8_t *to = scratch, pad = (uint8_t)byte_at(a->x_zero, a->x_signed);
+    for (int64_t px = p0; px < p1; px++)
+      for (int64_t t = 0; t < p->taps; t++, to += g->ic) {
+        int64_t at = under(g, px, t);
+        if (at < 0)
+          memset(to, pad, (size_t)g->ic);
+        else
+          memcpy(to, x + at * all, (size_t)g->ic);
+      }
+  }
+  const ox_gemm_i8_plan *plan = p1 - p0 == p->tile_px ? &p->whole : &p->rest;
+  for (size_t i = 0; i < ox_gemm_i8_tiles(plan); i++) ox_gemm_i8_run(plan, &io, i, scratch + p->gather_bytes);
+}
+
+static void depthwise_pixel(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, const uint8_t *x, int64_t px, void *y) {
+  const ox_conv_geom *g = &p->g;
+  const uint8_t *rows[MAX_TAPS];
+  const int32_t *weights[MAX_TAPS];
+  ox_conv_i8_pixel out = {.x = rows,
+                          .w = weights,
+                          .channels = (size_t)g->groups,
+                          .x_signed = a->x_signed,
+                          .x_zero = byte_at(a->x_zero, a->x_signed),
+                          .bias = a->bias,
+                          .scale = a->scale,
+                          .type = a->type,
+                          .y_zero = a->y_zero,
+                          .y = y};
+  for (int64_t t = 0; t < p->taps; t++) {
+    int64_t at = under(g, px, t);
+    if (at < 0) continue;
+    rows[out.n_taps] = x + at * g->groups, weights[out.n_taps++] = (const int32_t *)a->packed + t * g->groups;
+  }
+  p->v->pixel(&out);
+}
+
+static void depthwise_tile(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int64_t tile) {
+  int64_t p0 = tile % p->tiles_px * p->tile_px, image = tile / p->tiles_px;
+  const uint8_t *x = a->x + image * p->in_pixels * p->g.groups;
+  size_t elem = a->type == OX_I32 ? 4 : 1;
+  for (int64_t px = p0; px < OX_MIN(p0 + p->tile_px, p->pixels); px++)
+    depthwise_pixel(p, a, x, px, (char *)a->y + (size_t)((image * p->pixels + px) * p->g.groups) * elem);
+}
+
+void ox_conv_i8_run(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int64_t begin, int64_t end, void *scratch) {
+  for (int64_t t = begin; t < end; t++) {
+    if (p->depthwise)
+      depthwise_tile(p, a, t);
+    else
+      product_tile(p, a, t, scratch);
+  }
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/conv/conv_i8_scalar.c - depthwise convolution of bytes on one instruction set. */
+#include "kern/simd/f32_scalar.h"
+
+#define CONV_ISA scalar
+#define CONV_NEEDS 0
+#include "kern/conv/conv_i8_body.h"

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/conv_quant.c - ConvInteger and QLinearConv (also com.microsoft, channels last). Data is turned channels-last
+ * where it is not, convolved, and turned back. */
+#include <string.h>
+
+#include "kern/conv/conv_i8.h"
+#include "kern/move/move.h"
+#include "ops/shared/as_real.h"
+#include "ops/shared/conv_node.h"
+
+/* Places of the inputs that both operators have; QLinearConv's own follow. */
+typedef struct places {
+  uint32_t x, x_zero, w, w_zero, x_scale, w_scale, y_scale, y_zero, bias;
+} places;
+enum { ABSENT = 99 };
+static const places integer_places = {0, 2, 1, 3, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT};
+static const places linear_places = {0, 2, 3, 5, 1, 4, 6, 7, 8};
+
+typedef struct q_attrs {
+  const char *auto_pad;
+  ox_ints dilations, kernel_shape, pads, strides;
+  int64_t group, channels_last;
+} q_attrs;
+static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(q_attrs)};
+static const ox_attr_def ms_rows[] = {OX_CONV_ATTR_ROWS(q_attrs), OX_ATTR_INT(q_attrs, channels_last, 0)};
+
+typedef struct q_state {
+  void *packed; /* NULL: W is not constant, or depthwise */
+  size_t bytes;
+} q_state;
+
+typedef struct q_prep {
+  places in;
+  ox_conv_i8_plan plan;
+  bool last;                                           /* channels last outside, too */
+  int64_t channels, out_channels, in_block, out_block; /* pixels, channels per tile of turning */
+  size_t x_at, y_at, scale_at, packed_at, temp_at;
+} q_prep;
+
+static ox_conv_attrs conv_attrs(const q_attrs *a) {
+  return (ox_conv_attrs){a->auto_pad, a->dilations, a->kernel_shape, a->pads, a->strides, a->group, NULL, {0, NULL}};
+}
+
+/* [N, d..., C] to [N, C, d...] and back. */
+static ox_shape turned(const ox_shape *s, bool to_first) {
+  ox_shape r = *s;
+  if (s->rank < 3) return r;
+  for (int i = 2; i < s->rank; i++) r.dim[to_first ? i : i - 1] = s->dim[to_first ? i - 1 : i];
+  r.dim[to_first ? 1 : s->rank - 1] = s->dim[to_first ? s->rank - 1 : 1];
+  return r;
+}
+
+static ox_status *infer_at(ox_infer_ctx *c, const places *in, uint32_t dtype) {
+  const q_attrs *a = c->attrs;
+  ox_conv_attrs ca = conv_attrs(a);
+  ox_shape x = c->in[in->x]->shape, y;
+  if (a->channels_last) x = turned(&x, true);
+  OX_TRY(ox_conv_infer_shape(&ca, &x, &c->in[in->w]->shape, &y));
+  if (a->channels_last) y = turned(&y, false);
+  ox_infer_out(c, 0, dtype, &y);
+  return NULL;
+}
+static ox_status *infer_integer(ox_infer_ctx *c) { return infer_at(c, &integer_places, OX_I32); }
+static ox_status *infer_linear(ox_infer_ctx *c) {
+  /* the row's types end at input 7, whose mask input 8 shares */
+  if (c->in[7]->dtype == OX_I32) return ox_fail(OX_INVALID_MODEL, "y_zero_point is int32, wanted uint8 or int8");
+  if (ox_infer_has(c, 8) && c->in[8]->dtype != OX_I32 && c->in[8]->dtype != OX_UNDEFINED)
+    return ox_fail(OX_INVALID_MODEL, "B is %s, wanted int32", ox_dtype_name(c->in[8]->dtype));
+  return infer_at(c, &linear_places, c->in[7]->dtype);
+}
+
+static ox_status *load_at(ox_load_ctx *c, const places *in) {
+  const q_attrs *a = c->attrs;
+  const ox_tensor *w = in->w < c->n_in ? c->in_const[in->w] : NULL;
+  q_state *s = c->state = OX_ARENA_NEW(c->arena, q_state);
+  if (!s) return ox_oom();
+  if (!w || w->shape.rank < 3 || a->group < 1 || w->shape.dim[0] % a->group || !ox_shape_count(&w->shape)) return NULL;
+  int64_t oc = w->shape.dim[0] / a->group, ic = w->shape.dim[1], taps = ox_shape_span(&w->shape, 2, w->shape.rank);
+  if (ox_conv_i8_is_depthwise(ic, oc, taps)) return NULL; /* its zero points may come late */
+  const ox_gemm_i8_variant *v = ox_gemm_i8_select(c->isa);
+  size_t each = ox_conv_i8_group_bytes(v, oc, ic * taps), plain = (size_t)(oc * ic * taps);
+  if (!ox_mul_ok(each, (size_t)a->group, &s->bytes)) return ox_oom();
+  void *temp = ox_new(c->alloc, plain);
+  s->packed = temp ? ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES) : NULL;
+  for (int64_t g = 0; g < a->group && s->packed; g++)
+    ox_conv_i8_pack(v, (const char *)w->data + (size_t)g * plain, w->dtype == OX_I8, oc, ic, taps, temp,
+                    (char *)s->packed + (size_t)g * each);
+  ox_delete(c->alloc, temp, plain);
+  if (!s->packed) return ox_oom();
+  c->consumed |= 1u << in->w;
+  return NULL;
+}
+static ox_status *load_integer(ox_load_ctx *c) { return load_at(c, &integer_places); }
+static ox_status *load_linear(ox_load_ctx *c) { return load_at(c, &linear_places); }
+
+static void unload(void *state, ox_alloc alloc) {
+  q_state *s = state;
+  if (s) ox_delete(alloc, s->packed, s->bytes);
+}
+
+static int64_t count_of(const ox_kernel_ctx *c, uint32_t i) {
+  return ox_ctx_has(c, i) ? ox_shape_count(&c->in[i]->shape) : -1;
+}
+
+static ox_status *check_counts(const ox_kernel_ctx *c, const places *in, int64_t oc) {
+  const struct {
+    uint32_t i;
+    bool each;
+    const char *name;
+  } rows[] = {{in->x_zero, false, "x_zero_point"}, {in->x_scale, false, "x_scale"},    {in->y_scale, false, "y_scale"},
+              {in->y_zero, false, "y_zero_point"}, {in->w_zero, true, "w_zero_point"}, {in->w_scale, true, "w_scale"}};
+  for (size_t k = 0; k < OX_COUNT(rows); k++) {
+    int64_t n = count_of(c, rows[k].i);
+    if (n >= 0 && n != 1 && !(rows[k].each && n == oc))
+      return ox_fail(OX_SHAPE_MISMATCH, "%s has %lld elements, wanted 1%s", rows[k].name, (long long)n,
+                     rows[k].each ? " or one per output channel" : "");
+  }
+  if (count_of(c, in->bias) >= 0 && count_of(c, in->bias) != oc)
+    return ox_fail(OX_SHAPE_MISMATCH, "B must have one element per output channel");
+  return NULL;
+}
+
+static ox_status *prepare_at(ox_kernel_ctx *c, const places *in) {
+  const q_attrs *a = c->attrs;
+  const q_state *s = c->state;
+  ox_conv_attrs ca = conv_attrs(a);
+  q_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  ox_conv_geom g;
+  if (!p) return ox_oom();
+  p->in = *in, p->last = a->channels_last != 0;
+  ox_shape x = c->in[in->x]->shape, y = c->out[0]->shape;
+  if (p->last) x = turned(&x, true), y = turned(&y, true);
+  OX_TRY(check_counts(c, in, y.dim[1]));
+  OX_TRY(ox_conv_geom_make(c, &ca, &x, &c->in[in->w]->shape, &y, &g));
+  if (!ox_conv_i8_plan_init(&p->plan, &g, c->isa)) return ox_fail(OX_LIMIT, "convolution: too large");
+  p->channels = x.dim[1], p->out_channels = y.dim[1];
+  p->in_block = OX_MAX(32768 / OX_MAX(p->channels, 1), 64),
+  p->out_block = OX_MAX(32768 / OX_MAX(p->plan.pixels, 1), 16);
+  int64_t elem = ox_dtype_bits(c->out[0]->dtype) / 8, plain = g.oc * p->plan.k;
+  if (!p->last) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(ox_shape_count(&x), 4), &p->x_at));
+  if (!p->last) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(ox_shape_count(&y) * elem, 4), &p->y_at));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, p->out_channels, &p->scale_at));
+  if (p->plan.depthwise) {
+    OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, plain * g.groups, &p->packed_at));
+  } else if (!s->packed) {
+    size_t each = ox_conv_i8_group_bytes(p->plan.gemm, g.oc, p->plan.k);
+    OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(each / 4) * g.groups, &p->packed_at));
+    OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(plain, 4), &p->temp_at));
+  }
+  c->n_stages = 3, c->scratch_per_worker = p->plan.scratch_bytes;
+  c->n_tiles[0] = 1 + (p->last ? 0 : g.batch * OX_CEIL_DIV(p->plan.in_pixels, p->in_block));
+  c->n_tiles[1] = ox_shape_count(&y) ? p->plan.n_tiles : 0;
+  c->n_tiles[2] = p->last || !ox_shape_count(&y) ? 0 : g.batch * OX_CEIL_DIV(p->out_channels, p->out_block);
+  return NULL;
+}
+static ox_status *prepare_integer(ox_kernel_ctx *c) { return prepare_at(c, &integer_places); }
+static ox_status *prepare_linear(ox_kernel_ctx *c) { return prepare_at(c, &linear_places); }
+
+static const void *data_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ctx_has(c, i) ? c->in[i]->data : NULL; }
+
+static int32_t zero_of(const ox_kernel_ctx *c, uint32_t i, int64_t at) {
+  const void *z = data_of(c, i);
+  if (!z) return 0;
+  at = count_of(c, i) > 1 ? at : 0;
+  return c->in[i]->dtype == OX_I8 ? ((const int8_t *)z)[at] : ((const uint8_t *)z)[at];
+}
+
+/* Scales, and weights that load did not pack. */
+static void setup(const ox_kernel_ctx *c, const q_prep *p) {
+  const q_state *s = c->state;
+  const ox_conv_geom *g = &p->plan.g;
+  const places *in = &p->in;
+  float *scale = ox_as_real_at(c, p->scale_at);
+  if (data_of(c, in->x_scale)) {
+    const float *ws = data_of(c, in->w_scale);
+    float xs = *(const float *)data_of(c, in->x_scale), ys = *(const float *)data_of(c, in->y_scale);
+    for (int64_t o = 0; o < p->out_channels; o++) scale[o] = xs * ws[count_of(c, in->w_scale) > 1 ? o : 0] / ys;
+  }
+  const uint8_t *w = data_of(c, in->w);
+  bool w_signed = c->in[in->w]->dtype == OX_I8;
+  if (p->plan.depthwise) {
+    int32_t *to = ox_as_real_at(c, p->packed_at);
+    for (int64_t t = 0; t < p->plan.taps; t++)
+      for (int64_t o = 0; o < g->groups; o++) {
+        uint8_t b = w[o * p->plan.taps + t];
+        *to++ = (w_signed ? (int32_t)(int8_t)b : (int32_t)b) - zero_of(c, in->w_zero, o);
+      }
+  } else if (!s->packed) {
+    size_t each = ox_conv_i8_group_bytes(p->plan.gemm, g->oc, p->plan.k), plain = (size_t)(g->oc * p->plan.k);
+    for (int64_t i = 0; i < g->groups; i++)
+      ox_conv_i8_pack(p->plan.gemm, w + (size_t)i * plain, w_signed, g->oc, g->ic, p->plan.taps,
+                      ox_as_real_at(c, p->temp_at), (char *)ox_as_real_at(c, p->packed_at) + (size_t)i * each);
+  }
+}
+
+static void turn_in(const ox_kernel_ctx *c, const q_prep *p, int64_t tile) {
+  int64_t blocks = OX_CEIL_DIV(p->plan.in_pixels, p->in_block), image = tile / blocks, p0 = tile % blocks * p->in_block;
+  int64_t n = p->plan.in_pixels, all = image * n * p->channels;
+  ox_transpose_select(1, c->isa)((const char *)c->in[p->in.x]->data + all + p0, n,
+                                 (char *)ox_as_real_at(c, p->x_at) + all + p0 * p->channels, p->channels, p->channels,
+                                 OX_MIN(p->in_block, n - p0));
+}
+
+static void turn_out(const ox_kernel_ctx *c, const q_prep *p, int64_t tile) {
+  int64_t blocks = OX_CEIL_DIV(p->out_channels, p->out_block), image = tile / blocks, c0 = tile % blocks * p->out_block;
+  int64_t elem = ox_dtype_bits(c->out[0]->dtype) / 8, n = p->plan.pixels, all = image * n * p->out_channels * elem;
+  ox_transpose_select(elem, c->isa)((const char *)ox_as_real_at(c, p->y_at) + all + c0 * elem, p->out_channels * elem,
+                                    (char *)c->out[0]->data + all + c0 * n * elem, n * elem, n,
+                                    OX_MIN(p->out_block, p->out_channels - c0));
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const q_prep *p = c->prep;
+  const q_state *s = c->state;
+  const places *in = &p->in;
+  if (stage == 1) {
+    ox_conv_i8_args a = {.x = p->last ? c->in[in->x]->data : ox_as_real_at(c, p->x_at),
+                         .packed = s->packed ? s->packed : ox_as_real_at(c, p->packed_at),
+                         .x_signed = c->in[in->x]->dtype == OX_I8,
+                         .w_signed = c->in[in->w]->dtype == OX_I8,
+                         .x_zero = data_of(c, in->x_zero),
+                         .w_zero = data_of(c, in->w_zero),
+                         .w_zero_step = count_of(c, in->w_zero) > 1,
+                         .bias = data_of(c, in->bias),
+                         .scale = data_of(c, in->x_scale) ? ox_as_real_at(c, p->scale_at) : NULL,
+                         .type = c->out[0]->dtype,
+                         .y_zero = zero_of(c, in->y_zero, 0),
+                         .y = p->last ? c->out[0]->data : ox_as_real_at(c, p->y_at)};
+    ox_conv_i8_run(&p->plan, &a, tiles.begin, tiles.end, scratch);
+    return NULL;
+  }
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    if (stage == 2)
+      turn_out(c, p, t);
+    else if (t == 0)
+      setup(c, p);
+    else
+      turn_in(c, p, t - 1);
+  }
+  return NULL;
+}
+
+#define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
+#define LINEAR_ROW(rows)                                                                                         \
+  .since = 1,                                                                                                    \
+  .types = {BYTES, OX_BIT(OX_F32), BYTES, BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES | OX_BIT(OX_I32)}, \
+  .min_in = 8, .max_in = 9, OX_ATTRS(rows), .attrs_bytes = sizeof(q_attrs), .infer = infer_linear,               \
+  .load = load_linear, .unload = unload, .prepare = prepare_linear, .run = run
+static const ox_op_def defs[] = {
+    {.name = "ConvInteger",
+     .since = 10,
+     .types = {BYTES},
+     .min_in = 2,
+     .max_in = 4,
+     OX_ATTRS(attr_rows),
+     .attrs_bytes = sizeof(q_attrs),
+     .infer = infer_integer,
+     .load = load_integer,
+     .unload = unload,
+     .prepare = prepare_integer,
+     .run = run},
+    {.name = "QLinearConv", LINEAR_ROW(attr_rows)},
+    {.name = "QLinearConv", .domain = "com.microsoft", LINEAR_ROW(ms_rows)},
+};
+const ox_op_set ox_ops_conv_quant = {defs, OX_COUNT(defs)};
