@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/convert_test.c - conversions: every code of the narrow formats there and back, rounding against a search for the
+ * nearest value, integers and ranges, packed types, all instruction sets alike. */
+#include <stdbool.h>
+
+#include "graph/dtype.h"
+#include "kern/quant/convert.h"
+#include "support/check.h"
+#include "support/levels.h"
+
+static const ox_narrow_how plain = {false, OX_E8M0_NEAREST};
+
+static void test_codes_survive(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_F8E4M3FN, OX_F8E4M3FNUZ, OX_F8E5M2, OX_F8E5M2FNUZ, OX_F8E8M0};
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_convert *cv = ox_convert_select(test_levels[l].have);
+    for (size_t t = 0; t < OX_COUNT(types); t++)
+      for (int code = 0; code < 256; code++) {
+        uint8_t in = (uint8_t)code, out;
+        float f;
+        cv->load_f32[types[t]](&in, 0, 1, &f);
+        cv->store_f32[types[t]](&f, &out, 0, 1, &plain);
+        if (isnan(f) || (types[t] == OX_F8E8M0 && code == 0)) continue; /* many NaN codes; 0 rounds from below */
+        if (out != in)
+          fail_msg("%s: code %d is %g and comes back as %d", ox_dtype_name(types[t]), code, (double)f, out);
+      }
+    for (uint32_t code = 0; code < 65536; code++) {
+      uint16_t in = (uint16_t)code, out;
+      float f;
+      for (uint32_t t = OX_F16; t <= OX_BF16; t += OX_BF16 - OX_F16) {
+        cv->load_f32[t](&in, 0, 1, &f);
+        cv->store_f32[t](&f, &out, 0, 1, NULL);
+        float want = t == OX_F16 ? ox_f16_to_f32(in) : ox_bf16_to_f32(in);
+        if (!(f == want || (isnan(f) && isnan(want)))) fail_msg("%s: code %x is %g", ox_dtype_name(t), code, (double)f);
+        if (!isnan(f) && out != in) fail_msg("%s: code %x comes back as %x", ox_dtype_name(t), code, out);
+      }
+    }
+  }
+}
+
+/* The nearest finite value, the even code of two equally near ones. */
+static void test_small_floats_round_to_nearest(void **state) {
+  (void)state;
+  const ox_small_float formats[] = {OX_E4M3FN, OX_E4M3FNUZ, OX_E5M2, OX_E5M2FNUZ};
+  uint32_t seed = 3;
+  for (size_t t = 0; t < OX_COUNT(formats); t++)
+    for (int i = 0; i < 3000; i++) {
+      float x = test_uniform(&seed, 0, 1) * ldexpf(1, (int)(test_random(&seed) % 30) - 20);
+      float top = ox_widen_small(formats[t].max, formats[t]);
+      if (x > top) x = top;
+      int best = 0;
+      for (int c = 1; c <= formats[t].max; c++) {
+        double d = fabs((double)ox_widen_small((uint8_t)c, formats[t]) - (double)x);
+        double b = fabs((double)ox_widen_small((uint8_t)best, formats[t]) - (double)x);
+        if (d < b || (d == b && c % 2 == 0)) best = c;
+      }
+      uint8_t got = ox_narrow_small(x, formats[t], true);
+      if (got != best) fail_msg("format %zu: %a became %d, wanted %d", t, (double)x, got, best);
+    }
+}
+
+static void test_small_floats_out_of_range(void **state) {
+  (void)state;
+  assert_int_equal(ox_narrow_small(1e9f, OX_E4M3FN, true), 0x7e);
+  assert_int_equal(ox_narrow_small(-1e9f, OX_E4M3FN, true), 0xfe);
+  assert_int_equal(ox_narrow_small(1e9f, OX_E4M3FN, false), 0x7f);
+  assert_int_equal(ox_narrow_small(INFINITY, OX_E5M2, false), 0x7c);
+  assert_int_equal(ox_narrow_small(-INFINITY, OX_E5M2, true), 0xfb);
+  assert_int_equal(ox_narrow_small(-0.0f, OX_E4M3FNUZ, true), 0);
+  assert_int_equal(ox_narrow_small(NAN, OX_E5M2FNUZ, true), 0x80);
+  assert_int_equal(ox_narrow_e8m0(3.0f, OX_E8M0_UP, true), 129);
+  assert_int_equal(ox_narrow_e8m0(3.0f, OX_E8M0_DOWN, true), 128);
+  assert_int_equal(ox_narrow_e8m0(2.9f, OX_E8M0_NEAREST, true), 128);
+  assert_int_equal(ox_narrow_e8m0(0, OX_E8M0_UP, false), 255);
+}
+
+/* A double halfway between two float16 values of which float sees only the tie. */
+static void test_double_rounds_once(void **state) {
+  (void)state;
+  const ox_convert *cv = ox_convert_select(0);
+  double above = 1 + 0x1p-11 + 0x1p-40, below = 1 + 0x1p-11 - 0x1p-40;
+  uint16_t h;
+  cv->store_f64[OX_F16](&above, &h, 0, 1, NULL);
+  assert_int_equal(h, 0x3c01);
+  cv->store_f64[OX_F16](&below, &h, 0, 1, NULL);
+  assert_int_equal(h, 0x3c00);
+}
+
+static void test_float_to_integer_is_total(void **state) {
+  (void)state;
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_convert *cv = ox_convert_select(test_levels[l].have);
+    const float x[] = {NAN, INFINITY, -INFINITY, 3e9f, -3e9f, 300.7f, -1.9f, 1e20f};
+    const int32_t want[] = {INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN, INT32_MIN, 300, -1, INT32_MIN};
+    int32_t y[8];
+    uint8_t b[8];
+    cv->store_f32[OX_I32](x, y, 0, 8, NULL);
+    assert_memory_equal(y, want, sizeof y);
+    cv->store_f32[OX_U8](x, b, 0, 8, NULL);
+    assert_int_equal(b[5], 44);
+    assert_int_equal(b[6], 255);
+    cv->store_f32[OX_BOOL](x, b, 0, 8, NULL);
+    assert_int_equal(b[0], 1);
+  }
+}
+
+static void test_packed_types(void **state) {
+  (void)state;
+  const ox_convert *cv = ox_convert_select(0);
+  const int64_t in[] = {-8, 7, 3, -1, 5};
+  uint8_t packed[4] = {0, 0, 0, 0xee};
+  int64_t out[5];
+  cv->store_i64[OX_I4](in, packed, 0, 5, NULL);
+  assert_int_equal(packed[0], 0x78);
+  assert_int_equal(packed[2], 0x05); /* the spare half is zero */
+  assert_int_equal(packed[3], 0xee);
+  cv->load_i64[OX_I4](packed, 0, 5, out);
+  assert_memory_equal(in, out, sizeof in);
+  cv->load_i64[OX_I4](packed, 3, 2, out);
+  assert_int_equal(out[0], -1);
+  const float f[] = {0.5f, -6, 5.1f, 1e9f}, want[] = {0.5f, -6, 6, 6};
+  float g[4];
+  cv->store_f32[OX_F4E2M1](f, packed, 0, 4, NULL);
+  cv->load_f32[OX_F4E2M1](packed, 0, 4, g);
+  assert_memory_equal(g, want, sizeof g);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_codes_survive),
+      cmocka_unit_test(test_small_floats_round_to_nearest),
+      cmocka_unit_test(test_small_floats_out_of_range),
+      cmocka_unit_test(test_double_rounds_once),
+      cmocka_unit_test(test_float_to_integer_is_total),
+      cmocka_unit_test(test_packed_types),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

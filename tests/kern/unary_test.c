@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/unary_test.c - every float function at every instruction set against the double version, which is itself held
+ * against the C library; integers against wide arithmetic. */
+#include <stdbool.h>
+
+#include "kern/unary/unary.h"
+#include "support/check.h"
+#include "support/levels.h"
+
+typedef struct {
+  ox_unary fn;
+  const char *name;
+  float low, high; /* where it is sampled, besides the edges */
+  float p[2];
+  double ulps; /* bound; a second bound is absolute, for functions that cancel */
+  double absolute;
+} row;
+
+static const row rows[] = {
+    {OX_UN_ABS, "abs", -10, 10, {0, 0}, 0, 0},
+    {OX_UN_NEG, "neg", -10, 10, {0, 0}, 0, 0},
+    {OX_UN_CEIL, "ceil", -10, 10, {0, 0}, 0, 0},
+    {OX_UN_FLOOR, "floor", -10, 10, {0, 0}, 0, 0},
+    {OX_UN_ROUND, "round", -10, 10, {0, 0}, 0, 0},
+    {OX_UN_SQRT, "sqrt", 0, 100, {0, 0}, 0.5001, 0},
+    {OX_UN_EXP, "exp", -90, 90, {0, 0}, 2.5, 0},
+    {OX_UN_LOG, "log", 0, 100, {0, 0}, 2.5, 0},
+    {OX_UN_RECIPROCAL, "reciprocal", -10, 10, {0, 0}, 0.5001, 0},
+    {OX_UN_SIGN, "sign", -1, 1, {0, 0}, 0, 0},
+    {OX_UN_RELU, "relu", -1, 1, {0, 0}, 0, 0},
+    {OX_UN_LEAKY_RELU, "leaky_relu", -9, 9, {0.01f, 0}, 0.5001, 0},
+    {OX_UN_ELU, "elu", -20, 5, {1.7f, 0}, 3.5, 0},
+    {OX_UN_SELU, "selu", -20, 5, {1.67f, 1.05f}, 4, 0},
+    {OX_UN_CELU, "celu", -20, 5, {1.3f, 0}, 8, 2e-7},
+    {OX_UN_THRESHOLDED_RELU, "thresholded_relu", -3, 3, {1, 0}, 0, 0},
+    {OX_UN_SIGMOID, "sigmoid", -100, 100, {0, 0}, 3, 0},
+    {OX_UN_HARD_SIGMOID, "hard_sigmoid", -5, 5, {0.2f, 0.5f}, 2, 1e-7},
+    {OX_UN_HARD_SWISH, "hard_swish", -5, 5, {0, 0}, 4, 1e-6},
+    {OX_UN_SOFTPLUS, "softplus", -100, 100, {0, 0}, 4, 0},
+    {OX_UN_SOFTSIGN, "softsign", -9, 9, {0, 0}, 1.5, 0},
+    {OX_UN_TANH, "tanh", -12, 12, {0, 0}, 4, 0},
+    {OX_UN_ERF, "erf", -5, 5, {0, 0}, 4, 0},
+    {OX_UN_GELU, "gelu", -8, 8, {0, 0}, 4, 6e-7},
+    {OX_UN_GELU_TANH, "gelu_tanh", -8, 8, {0, 0}, 24, 6e-7},
+    {OX_UN_MISH, "mish", -40, 40, {0, 0}, 6, 1e-42},
+    {OX_UN_SWISH, "swish", -50, 50, {1.702f, 0}, 100, 0},
+    {OX_UN_SHRINK, "shrink", -3, 3, {0.5f, 1.5f}, 0.5001, 0},
+    {OX_UN_CLIP, "clip", -3, 3, {-1.5f, 2.5f}, 0, 0},
+    {OX_UN_AFFINE, "affine", -3, 3, {0.5f, 1.5f}, 1, 1e-6},
+    {OX_UN_SCALED_TANH, "scaled_tanh", -3, 3, {0.5f, 1.5f}, 5, 0},
+    {OX_UN_PARAMETRIC_SOFTPLUS, "parametric_softplus", -30, 30, {0.5f, 1.5f}, 60, 0},
+    {OX_UN_SIN, "sin", -100, 100, {0, 0}, 2, 1e-9},
+    {OX_UN_COS, "cos", -100, 100, {0, 0}, 2, 1e-9},
+    {OX_UN_SIN, "sin, large", -40000, 40000, {0, 0}, 2, 1e-9},
+    {OX_UN_TAN, "tan", -3, 3, {0, 0}, 2, 0},
+    {OX_UN_ASIN, "asin", -1, 1, {0, 0}, 2, 0},
+    {OX_UN_ACOS, "acos", -1, 1, {0, 0}, 2, 0},
+    {OX_UN_ATAN, "atan", -9, 9, {0, 0}, 2, 0},
+    {OX_UN_SINH, "sinh", -9, 9, {0, 0}, 3, 0},
+    {OX_UN_COSH, "cosh", -9, 9, {0, 0}, 3, 0},
+    {OX_UN_ASINH, "asinh", -9, 9, {0, 0}, 3, 0},
+    {OX_UN_ACOSH, "acosh", 1, 9, {0, 0}, 3, 0},
+    {OX_UN_ATANH, "atanh", -1, 1, {0, 0}, 3, 0},
+};
+
+/* Results of these at an infinity or beyond the parameters' range depend on the order of operations. */
+static bool finite_only(ox_unary fn) {
+  return fn == OX_UN_GELU || fn == OX_UN_GELU_TANH || fn == OX_UN_MISH || fn == OX_UN_SWISH || fn == OX_UN_HARD_SWISH ||
+         fn == OX_UN_AFFINE || fn == OX_UN_PARAMETRIC_SOFTPLUS;
+}
+
+enum { SAMPLES = 4001 };
+
+static void check_row(const row *r, size_t level) {
+  static float x[SAMPLES], y[SAMPLES];
+  uint32_t seed = 7;
+  const ox_unary_f32 *t = ox_unary_f32_select(test_levels[level].have);
+  for (size_t i = 0; i < SAMPLES; i++)
+    x[i] = i < OX_COUNT(test_edges) ? test_edges[i] : test_uniform(&seed, r->low, r->high);
+  t->fn[r->fn](x, y, SAMPLES, r->p);
+  double p[2] = {(double)r->p[0], (double)r->p[1]};
+  for (size_t i = 0; i < SAMPLES; i++) {
+    double in = (double)x[i], want;
+    if (finite_only(r->fn) && !(fabs(in) < 1e9) && !isnan(in)) continue;
+    ox_unary_f64[r->fn](&in, &want, 1, p);
+    double error = test_ulps(y[i], want);
+    if (!(error <= r->ulps) && !(fabs((double)y[i] - want) <= r->absolute))
+      fail_msg("%s at %s: x = %a (%g), got %a, wanted %a, %g ulp", r->name, test_levels[level].name, (double)x[i],
+               (double)x[i], (double)y[i], want, error);
+  }
+}
+
+static void test_float_matches_double(void **state) {
+  (void)state;
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t i = 0; i < OX_COUNT(rows); i++) check_row(&rows[i], l);
+}
+
+static void test_every_function_is_listed(void **state) {
+  (void)state;
+  for (int f = 0; f < OX_UN_COUNT; f++) {
+    bool found = false;
+    for (size_t i = 0; i < OX_COUNT(rows); i++) found |= (int)rows[i].fn == f;
+    if (!found) fail_msg("function %d has no row", f);
+  }
+}
+
+/* Any length, in place, and not a byte beyond the end. */
+static void test_lengths_and_in_place(void **state) {
+  (void)state;
+  const float p[2] = {0.5f, 1.5f};
+  for (size_t l = 0; level_next(&l); l++)
+    for (int f = 0; f < OX_UN_COUNT; f++)
+      for (size_t n = 0; n < 67; n++) {
+        float x[80], y[80];
+        for (size_t i = 0; i < 80; i++) x[i] = 0.01f * (float)i + 0.1f, y[i] = -77;
+        ox_unary_f32_fn *fn = ox_unary_f32_select(test_levels[l].have)->fn[f];
+        fn(x, y, n, p);
+        for (size_t i = n; i < 80; i++)
+          if (y[i] != -77) fail_msg("function %d at %s writes beyond %zu", f, test_levels[l].name, n);
+        fn(x, x, n, p);
+        if (memcmp(x, y, n * sizeof *x) != 0) fail_msg("function %d at %s differs in place", f, test_levels[l].name);
+      }
+}
+
+static void test_integers_wrap(void **state) {
+  (void)state;
+  const int8_t x8[] = {INT8_MIN, -1, 0, 1, INT8_MAX}, abs8[] = {INT8_MIN, 1, 0, 1, INT8_MAX};
+  const int64_t x64[] = {INT64_MIN, -5, 0, INT64_MAX}, neg64[] = {INT64_MIN, 5, 0, -INT64_MAX};
+  const uint8_t limits[] = {3, 9}, u8[] = {0, 3, 5, 9, 200}, clipped[] = {3, 3, 5, 9, 9};
+  int8_t y8[5];
+  int64_t y64[4];
+  uint8_t v8[5];
+  ox_unary_int(OX_UN_ABS, 1, 1)(x8, y8, 5, NULL);
+  assert_memory_equal(y8, abs8, sizeof y8);
+  ox_unary_int(OX_UN_NEG, 8, 1)(x64, y64, 4, NULL);
+  assert_memory_equal(y64, neg64, sizeof y64);
+  ox_unary_int(OX_UN_CLIP, 1, 0)(u8, v8, 5, limits);
+  assert_memory_equal(v8, clipped, sizeof v8);
+  assert_null(ox_unary_int(OX_UN_NEG, 4, 0));
+  assert_null(ox_unary_int(OX_UN_EXP, 4, 1));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_float_matches_double),
+      cmocka_unit_test(test_every_function_is_listed),
+      cmocka_unit_test(test_lengths_and_in_place),
+      cmocka_unit_test(test_integers_wrap),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
