@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/einsum.c - Einsum of any number of operands: a chain of contractions from left to right, each a batched matrix
+ * product. All but the last run in one tile; the last, which usually is the only one, in parallel. */
+#include <string.h>
+
+#include "ops/einsum/contract.h"
+
+typedef struct einsum_attrs {
+  const char *equation;
+} einsum_attrs;
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_ROW_(einsum_attrs, equation, "equation", OX_ATTR_STRING_KIND, true, 0xffff, .i = 0)};
+
+/* Sizes of all labels; a dimension of 1 broadcasts. Unknown (-1) and symbols only if nothing better is known. */
+static ox_status *sizes_of(const ein_equation *e, const ox_shape *const *shapes, int64_t *size) {
+  for (int l = 0; l < EIN_LABELS; l++) size[l] = 1;
+  for (int i = 0; i < e->n_terms; i++)
+    for (int d = 0; d < e->term[i].rank; d++) {
+      int64_t *s = &size[e->term[i].label[d]], n = shapes[i]->dim[d];
+      if (n == 1 || n == *s) continue;
+      if (*s == 1)
+        *s = n;
+      else if (*s < 0)
+        *s = n >= 0 ? n : *s < -1 ? *s : n;
+      else if (n >= 0)
+        return ox_fail(OX_SHAPE_MISMATCH, "Einsum: operand %d has dimension %lld where another has %lld", i,
+                       (long long)n, (long long)*s);
+    }
+  return NULL;
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const einsum_attrs *a = c->attrs;
+  const ox_shape *shapes[EIN_TERMS];
+  int ranks[EIN_TERMS];
+  int64_t size[EIN_LABELS];
+  ein_equation e;
+  ox_infer_out(c, 0, c->in[0]->dtype, NULL);
+  if (c->n_in > EIN_TERMS) return ox_fail(OX_LIMIT, "Einsum: more than %d operands", (int)EIN_TERMS);
+  for (uint32_t i = 0; i < c->n_in; i++) {
+    if (!c->in[i]) return ox_fail(OX_INVALID_MODEL, "Einsum: operand %u is missing", i);
+    shapes[i] = &c->in[i]->shape, ranks[i] = shapes[i]->rank;
+    if (ranks[i] < 0) return NULL;
+  }
+  OX_TRY(ein_parse(a->equation, (int)c->n_in, ranks, &e));
+  OX_TRY(sizes_of(&e, shapes, size));
+  ox_shape out = {.rank = e.out.rank};
+  for (int d = 0; d < out.rank; d++) out.dim[d] = size[e.out.label[d]];
+  ox_infer_out(c, 0, c->in[0]->dtype, &out);
+  return NULL;
+}
+
+typedef struct einsum_prep {
+  int n_steps; /* contractions; 0: one operand and nothing to sum: |copy| */
+  ein_contract *step;
+  ein_copy copy;
+  uint64_t one; /* the element 1: one operand is contracted with it */
+} einsum_prep;
+
+static ein_view view_of(const ein_term *t, const ox_shape *s, const int64_t *size) {
+  ein_view v = {{false}, {0}};
+  int64_t strides[OX_MAX_RANK];
+  ox_shape_strides(s, strides);
+  for (int d = 0; d < t->rank; d++) { /* a label twice in one operand: its diagonal */
+    int l = t->label[d];
+    v.has[l] = true;
+    if (s->dim[d] != 1 || size[l] == 1) v.stride[l] += size[l] == 1 ? 0 : strides[d];
+  }
+  return v;
+}
+
+static uint64_t one_of(uint32_t type) {
+  uint64_t bits = 0;
+  float f = 1;
+  double d = 1;
+  if (type == OX_F32)
+    memcpy(&bits, &f, 4);
+  else if (type == OX_F64)
+    memcpy(&bits, &d, 8);
+  else
+    bits = type == OX_F16 ? 0x3c00 : type == OX_BF16 ? 0x3f80 : 1;
+  return bits;
+}
+
+static ox_status *plan_steps(ox_kernel_ctx *c, einsum_prep *p, const ein_equation *e, const int64_t *size) {
+  ein_view now = view_of(&e->term[0], &c->in[0]->shape, size), next = {{false}, {0}};
+  size_t shared = 0;
+  for (int i = 0; i < p->n_steps; i++) {
+    bool keep[EIN_LABELS] = {false};
+    for (int d = 0; d < e->out.rank; d++) keep[e->out.label[d]] = true;
+    for (int t = i + 2; t < e->n_terms; t++)
+      for (int d = 0; d < e->term[t].rank; d++) keep[e->term[t].label[d]] = true;
+    if (e->n_terms > 1) next = view_of(&e->term[i + 1], &c->in[i + 1]->shape, size);
+    const ein_term *order = i + 1 == p->n_steps ? &e->out : NULL;
+    OX_TRY(ein_contract_plan(c, &p->step[i], &now, &next, size, keep, order, &now, &shared));
+    c->scratch_per_worker = OX_MAX(c->scratch_per_worker, p->step[i].sub.scratch_per_worker);
+  }
+  c->shared_bytes = shared;
+  c->n_stages = 1 + EIN_STAGES;
+  c->n_tiles[0] = p->n_steps > 1;
+  for (uint32_t s = 0; s < EIN_STAGES; s++) c->n_tiles[1 + s] = ein_contract_tiles(&p->step[p->n_steps - 1], s);
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const einsum_attrs *a = c->attrs;
+  const ox_shape *shapes[EIN_TERMS];
+  int ranks[EIN_TERMS];
+  int64_t size[EIN_LABELS];
+  ein_equation e;
+  einsum_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  c->prep = p;
+  for (uint32_t i = 0; i < c->n_in; i++) shapes[i] = &c->in[i]->shape, ranks[i] = shapes[i]->rank;
+  OX_TRY(ein_parse(a->equation, (int)c->n_in, ranks, &e));
+  OX_TRY(sizes_of(&e, shapes, size));
+  p->one = one_of(c->in[0]->dtype);
+  bool sums = false;
+  for (int d = 0; d < e.term[0].rank; d++) {
+    bool kept = false;
+    for (int o = 0; o < e.out.rank; o++) kept = kept || e.out.label[o] == e.term[0].label[d];
+    sums = sums || !kept;
+  }
+  if (e.n_terms == 1 && !sums) {
+    ein_view v = view_of(&e.term[0], shapes[0], size);
+    for (int d = 0; d < e.out.rank; d++) ein_copy_add(&p->copy, size[e.out.label[d]], v.stride[e.out.label[d]]);
+    if (e.out.rank == 0) p->copy.count = 1;
+    return ox_ctx_plan(c, OX_CEIL_DIV(p->copy.count, EIN_COPY_TILE), 0);
+  }
+  p->n_steps = OX_MAX(e.n_terms - 1, 1);
+  if (!(p->step = ox_ctx_alloc(c, (size_t)p->n_steps * sizeof *p->step))) return ox_oom();
+  return plan_steps(c, p, &e, size);
+}
+
+static const void *left(const ox_kernel_ctx *c, const einsum_prep *p, int step) {
+  return step == 0 ? c->in[0]->data : (const char *)c->shared + p->step[step - 1].at_out;
+}
+static const void *right(const ox_kernel_ctx *c, const einsum_prep *p, int step) {
+  return c->n_in == 1 ? (const void *)&p->one : c->in[step + 1]->data;
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const einsum_prep *p = c->prep;
+  int last = p->n_steps - 1;
+  if (p->n_steps == 0) {
+    int64_t end = OX_MIN(tiles.end * EIN_COPY_TILE, p->copy.count);
+    ein_copy_run(&p->copy, ox_dtype_bits(c->in[0]->dtype) / 8, c->in[0]->data, c->out[0]->data,
+                 tiles.begin * EIN_COPY_TILE, end);
+    return NULL;
+  }
+  if (stage > 0)
+    return ein_contract_run(c, &p->step[last], left(c, p, last), right(c, p, last), c->out[0]->data, stage - 1, tiles,
+                            scratch);
+  for (int i = 0; i < last; i++)
+    for (uint32_t s = 0; s < EIN_STAGES; s++) {
+      ox_range all = {0, ein_contract_tiles(&p->step[i], s)};
+      if (all.end > 0)
+        OX_TRY(ein_contract_run(c, &p->step[i], left(c, p, i), right(c, p, i), (char *)c->shared + p->step[i].at_out, s,
+                                all, scratch));
+    }
+  return NULL;
+}
+
+static const ox_op_def defs[] = {
+    {.name = "Einsum",
+     .since = 12,
+     .types = {OX_T_FLOAT | OX_T_INT},
+     .min_in = 1,
+     .max_in = OX_VARIADIC,
+     OX_ATTRS(attrs),
+     .attrs_bytes = sizeof(einsum_attrs),
+     .infer = infer,
+     .prepare = prepare,
+     .run = run},
+};
+const ox_op_set ox_ops_einsum = {defs, OX_COUNT(defs)};
