@@ -61,7 +61,8 @@ bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have
   ox_gemm_i8_plan_init(&p->rest, p->gemm, rest, (size_t)g->oc, (size_t)p->k);
   if (!p->pointwise && !ox_mul_ok(rows, (size_t)p->k, &p->gather_bytes)) return false;
   p->gather_bytes = OX_ROUND_UP(p->gather_bytes, OX_ALIGN_BYTES);
-  return ox_add_ok(p->gather_bytes, OX_MAX(p->whole.scratch, p->rest.scratch), &p->scratch_bytes);
+  size_t after = OX_MAX(OX_MAX(p->whole.scratch, p->rest.scratch), (size_t)p->taps * sizeof(int64_t));
+  return ox_add_ok(p->gather_bytes, after, &p->scratch_bytes); /* tap positions, then the product's own */
 }
 
 static int32_t byte_at(const void *p, bool is_signed) {
@@ -69,13 +70,36 @@ static int32_t byte_at(const void *p, bool is_signed) {
   return is_signed ? *(const int8_t *)p : *(const uint8_t *)p;
 }
 
-/* Input pixel under tap t of output pixel px; -1: outside. */
-static int64_t under(const ox_conv_geom *g, int64_t px, int64_t t) {
-  int64_t d = px / g->out[2] / g->out[1] * g->stride[0] + g->tap[0][t / g->n_taps[2] / g->n_taps[1]];
-  int64_t h = px / g->out[2] % g->out[1] * g->stride[1] + g->tap[1][t / g->n_taps[2] % g->n_taps[1]];
-  int64_t w = px % g->out[2] * g->stride[2] + g->tap[2][t % g->n_taps[2]];
-  if (d < 0 || d >= g->in[0] || h < 0 || h >= g->in[1] || w < 0 || w >= g->in[2]) return -1;
-  return (d * g->in[1] + h) * g->in[2] + w;
+/* Input pixels under the taps of output pixel px, in the order of the taps; -1: outside. */
+static void under(const ox_conv_geom *g, int64_t px, int64_t *at) {
+  int64_t od = px / g->out[2] / g->out[1] * g->stride[0], oh = px / g->out[2] % g->out[1] * g->stride[1];
+  int64_t ow = px % g->out[2] * g->stride[2];
+  for (int64_t i = 0; i < g->n_taps[0]; i++)
+    for (int64_t j = 0; j < g->n_taps[1]; j++) {
+      int64_t d = od + g->tap[0][i], h = oh + g->tap[1][j], row = (d * g->in[1] + h) * g->in[2];
+      bool inside = d >= 0 && d < g->in[0] && h >= 0 && h < g->in[1];
+      for (int64_t k = 0; k < g->n_taps[2]; k++) {
+        int64_t w = ow + g->tap[2][k];
+        *at++ = inside && w >= 0 && w < g->in[2] ? row + w : -1;
+      }
+    }
+}
+
+/* Rows of the product: the bytes under each tap, one after the other; |at| has room for the taps of a row. */
+static void gather(const ox_conv_i8_plan *p, const uint8_t *x, int64_t pitch, uint8_t pad, int64_t p0, int64_t p1,
+                   int64_t *at, uint8_t *to) {
+  size_t n = (size_t)p->g.ic;
+  for (int64_t px = p0; px < p1; px++) {
+    under(&p->g, px, at);
+    for (int64_t t = 0; t < p->taps; t++, to += n) {
+      if (at[t] < 0)
+        memset(to, pad, n);
+      else if (n < 8)
+        for (size_t i = 0; i < n; i++) to[i] = x[at[t] * pitch + (int64_t)i];
+      else
+        memcpy(to, x + at[t] * pitch, n);
+    }
+  }
 }
 
 static void product_tile(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int64_t tile, uint8_t *scratch) {
@@ -107,15 +131,8 @@ static void product_tile(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int
   if (p->pointwise) {
     io.a = x + p0 * all, io.a_rs = all;
   } else {
-    uint8_t *to = scratch, pad = (uint8_t)byte_at(a->x_zero, a->x_signed);
-    for (int64_t px = p0; px < p1; px++)
-      for (int64_t t = 0; t < p->taps; t++, to += g->ic) {
-        int64_t at = under(g, px, t);
-        if (at < 0)
-          memset(to, pad, (size_t)g->ic);
-        else
-          memcpy(to, x + at * all, (size_t)g->ic);
-      }
+    gather(p, x, all, (uint8_t)byte_at(a->x_zero, a->x_signed), p0, p1, (int64_t *)(void *)(scratch + p->gather_bytes),
+           scratch);
   }
   const ox_gemm_i8_plan *plan = p1 - p0 == p->tile_px ? &p->whole : &p->rest;
   for (size_t i = 0; i < ox_gemm_i8_tiles(plan); i++) ox_gemm_i8_run(plan, &io, i, scratch + p->gather_bytes);
@@ -135,10 +152,11 @@ static void depthwise_pixel(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, 
                           .type = a->type,
                           .y_zero = a->y_zero,
                           .y = y};
+  int64_t at[MAX_TAPS];
+  under(g, px, at);
   for (int64_t t = 0; t < p->taps; t++) {
-    int64_t at = under(g, px, t);
-    if (at < 0) continue;
-    rows[out.n_taps] = x + at * g->groups, weights[out.n_taps++] = (const int32_t *)a->packed + t * g->groups;
+    if (at[t] < 0) continue;
+    rows[out.n_taps] = x + at[t] * g->groups, weights[out.n_taps++] = (const int32_t *)a->packed + t * g->groups;
   }
   p->v->pixel(&out);
 }
