@@ -2,7 +2,7 @@
  * kern/norm/norm_f32_body.h - row moments and scaling over the vocabulary. Sums go to double a block at a time. */
 #include "kern/norm/norm.h"
 
-enum { L = VF32_LANES, BLOCK = 4096 };
+enum { L = VF32_LANES, BLOCK = 256 * L };
 
 #define MEAN(name, map)                                                             \
   static double name##_of(const float *x, size_t n, float center) {                 \

@@ -8,7 +8,7 @@ static inline vf32 map_square(vf32 x, vf32 shift) { return (void)shift, vf32_mul
 static inline vf32 map_exp(vf32 x, vf32 shift) { return vf32_exp(vf32_sub(x, shift)); }
 
 /* Elements summed in float before the block's sum goes to double: each of the lanes sums a few dozen at most. */
-enum { BLOCK = 2048 };
+enum { BLOCK = 128 * VF32_LANES };
 
 #define SUM_ROW(name)                                                                                   \
   static double row_##name(const float *x, size_t n, float shift) {                                     \

@@ -2,7 +2,7 @@
  * kern/softmax/softmax_f32_body.h - softmax over the vocabulary. Long sums go to double a block at a time. */
 #include "kern/softmax/softmax.h"
 
-enum { L = VF32_LANES, BLOCK = 4096 };
+enum { L = VF32_LANES, BLOCK = 256 * L };
 
 /* exp(x) for x <= 0 or NaN: vf32_exp without its upper bound, rounding by a magic number. */
 static inline vf32 exp_le0(vf32 x) {

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/fold_test.c - folds over every choice of axes against sums by index, in double; long rows keep their accuracy.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "kern/reduce/fold.h"
+#include "support/check.h"
+#include "support/levels.h"
+
+static const struct {
+  int rank;
+  int64_t dim[4];
+} shapes[] = {{0, {0}},       {1, {7}},          {2, {3, 65}},  {2, {65, 3}},
+              {3, {4, 1, 9}}, {4, {2, 3, 5, 4}}, {2, {700, 2}}, {3, {2, 40, 129}}};
+
+static double map(ox_fold f, double v, double shift) {
+  switch (f) {
+    case OX_FOLD_ABS:
+      return fabs(v);
+    case OX_FOLD_SQUARE:
+      return v * v;
+    case OX_FOLD_EXP:
+      return exp(v - shift);
+    default:
+      return v;
+  }
+}
+
+static double join(ox_fold f, double a, double b) {
+  return f == OX_FOLD_PROD ? a * b : f == OX_FOLD_MAX ? fmax(a, b) : f == OX_FOLD_MIN ? fmin(a, b) : a + b;
+}
+
+static void oracle(const ox_shape *s, const bool *fold, ox_fold f, const double *x, double *acc) {
+  int64_t count = 1;
+  for (int d = 0; d < s->rank; d++) count *= s->dim[d];
+  for (int64_t i = 0; i < count; i++) {
+    int64_t rest = i, out = 0, step = 1;
+    for (int d = s->rank - 1; d >= 0; d--) {
+      if (!fold[d]) out += rest % s->dim[d] * step, step *= s->dim[d];
+      rest /= s->dim[d];
+    }
+    acc[out] = join(f, acc[out], map(f, x[i], 0.5));
+  }
+}
+
+enum { MOST = 2 * 40 * 129 };
+
+static void check(size_t level, uint32_t dtype, ox_fold f, const ox_shape *s, const bool *fold) {
+  static float x32[MOST];
+  static double x64[MOST], want[MOST], shift[MOST];
+  static int32_t xi[MOST];
+  static ox_fold_acc acc[MOST];
+  uint32_t seed = 11;
+  for (int i = 0; i < MOST; i++) {
+    float v = dtype == OX_I32 ? (float)((int)(test_random(&seed) >> 28) - 7) : test_uniform(&seed, -1, 1);
+    if (f == OX_FOLD_PROD) v = dtype == OX_I32 ? (i % 5 ? 1.0f : -1.0f) : 1 + v * 0.01f;
+    x32[i] = v, x64[i] = (double)v, xi[i] = (int32_t)v, shift[i] = 0.5;
+    want[i] = f == OX_FOLD_PROD ? 1 : f == OX_FOLD_MAX ? -INFINITY : f == OX_FOLD_MIN ? INFINITY : 0;
+  }
+  ox_fold_plan p;
+  ox_fold_plan_init(&p, s, fold);
+  const void *data = dtype == OX_F32 ? (const void *)x32 : dtype == OX_F64 ? (const void *)x64 : (const void *)xi;
+  ox_fold_job j = {&p, data, dtype, test_levels[level].have};
+  oracle(s, fold, f, x64, want);
+  for (int64_t o = 0; o < p.outputs; o += OX_FOLD_BATCH) {
+    int64_t n = OX_MIN(p.outputs - o, OX_FOLD_BATCH), half = p.length / 2;
+    ox_fold_acc second[OX_FOLD_BATCH];
+    ox_fold_run(&j, f, o, n, 0, half, shift, acc + o);
+    ox_fold_run(&j, f, o, n, half, p.length, shift, second);
+    for (int64_t k = 0; k < n; k++) acc[o + k] = ox_fold_join(f, dtype, acc[o + k], second[k]);
+  }
+  for (int64_t o = 0; o < p.outputs; o++) {
+    double got = dtype == OX_I32 ? (double)acc[o].i : acc[o].f, scale = fmax(fabs(want[o]), (double)p.length * 0.3);
+    if (!(fabs(got - want[o]) <= 4e-7 * scale))
+      fail_msg("fold %d of type %u at %s, rank %d: output %d is %g, wanted %g", f, dtype, test_levels[level].name,
+               s->rank, (int)o, got, want[o]);
+  }
+}
+
+static void test_every_choice_of_axes(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_F32, OX_F64, OX_I32};
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t t = 0; t < OX_COUNT(types); t++)
+      for (int f = 0; f < OX_FOLD_COUNT; f++)
+        for (size_t s = 0; s < OX_COUNT(shapes); s++)
+          for (int axes = 0; axes < 1 << shapes[s].rank; axes++) {
+            if (f == OX_FOLD_EXP && types[t] == OX_I32) continue;
+            ox_shape shape = {.rank = shapes[s].rank};
+            bool fold[OX_MAX_RANK] = {false};
+            for (int d = 0; d < shape.rank; d++) shape.dim[d] = shapes[s].dim[d], fold[d] = axes >> d & 1;
+            check(l, types[t], (ox_fold)f, &shape, fold);
+          }
+}
+
+/* A million times 0.1: float alone would be off by percents. */
+static void test_long_sums_stay_exact(void **state) {
+  (void)state;
+  enum { N = 1 << 20 };
+  float *x = malloc(N * sizeof *x);
+  assert_non_null(x);
+  for (size_t i = 0; i < N; i++) x[i] = 0.1f;
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_reduce_table *t = ox_reduce_select(test_levels[l].have);
+    double want = (double)0.1f * N;
+    assert_true(fabs(t->row[OX_FOLD_SUM](x, N, 0) - want) <= want * 1e-6);
+    ox_shape s = {.rank = 2, .dim = {N / 2, 2}};
+    bool fold[OX_MAX_RANK] = {true};
+    ox_fold_plan p;
+    ox_fold_acc acc[2];
+    ox_fold_plan_init(&p, &s, fold);
+    ox_fold_job j = {&p, x, OX_F32, test_levels[l].have};
+    ox_fold_run(&j, OX_FOLD_SUM, 0, 2, 0, p.length, NULL, acc);
+    assert_true(fabs(acc[1].f - want / 2) <= want * 1e-6);
+  }
+  free(x);
+}
+
+static void test_extremes_and_search(void **state) {
+  (void)state;
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_reduce_table *t = ox_reduce_select(test_levels[l].have);
+    for (size_t n = 1; n < 70; n++)
+      for (size_t at = 0; at < n; at += 5) {
+        float x[70];
+        for (size_t i = 0; i < n; i++) x[i] = -1 - (float)i;
+        x[at] = 2;
+        assert_true(t->row[OX_FOLD_MAX](x, n, 0) == 2);
+        assert_int_equal(t->next_beyond(x, n, 1, 0), at);
+        x[at] = NAN;
+        assert_true(isnan(t->row[OX_FOLD_MAX](x, n, 0)) && isnan(t->row[OX_FOLD_MIN](x, n, 0)));
+        assert_int_equal(t->next_beyond(x, n, -1000, 1), at);
+      }
+    assert_true(t->row[OX_FOLD_MAX](NULL, 0, 0) == -INFINITY && t->row[OX_FOLD_PROD](NULL, 0, 0) == 1);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_choice_of_axes),
+      cmocka_unit_test(test_long_sums_stay_exact),
+      cmocka_unit_test(test_extremes_and_search),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/softmax_test.c - softmax, log-softmax and row normalization pieces against double, at every level. */
+#include <stdbool.h>
+
+#include "kern/norm/norm.h"
+#include "kern/softmax/softmax.h"
+#include "support/check.h"
+#include "support/levels.h"
+
+enum { MOST = 5000 };
+static const size_t lengths[] = {1, 2, 7, 8, 15, 16, 17, 33, 64, 100, 1000, 4097, 5000};
+
+static void test_rows_match_double(void **state) {
+  (void)state;
+  static float x[MOST], y[MOST];
+  static double in[MOST], want[MOST];
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_softmax_table *t = ox_softmax_select(test_levels[l].have);
+    for (size_t k = 0; k < OX_COUNT(lengths); k++)
+      for (int is_log = 0; is_log < 2; is_log++) {
+        uint32_t seed = 9;
+        size_t n = lengths[k];
+        for (size_t i = 0; i < n; i++) x[i] = test_uniform(&seed, -30, 30), in[i] = (double)x[i];
+        if (n > 20) x[13] = -INFINITY, in[13] = -INFINITY;
+        ox_softmax_f64(in, want, n, 1, is_log);
+        (is_log ? t->log_row : t->row)(x, y, n);
+        for (size_t i = 0; i < n; i++) {
+          double scale = is_log ? fmax(fabs(want[i]), 1) : want[i] + 1e-38;
+          if (!(y[i] == want[i]) &&
+              !(fabs((double)y[i] - want[i]) <= 4e-6 * scale)) /* a float that is 60 off is 2e-6 off after exp */
+            fail_msg("%s, n = %zu, log %d: %zu is %g, wanted %g", test_levels[l].name, n, is_log, i, (double)y[i],
+                     want[i]);
+        }
+        (is_log ? t->log_row : t->row)(x, x, n);
+        assert_memory_equal(x, y, n * sizeof *x);
+      }
+  }
+}
+
+static void test_columns_match_rows(void **state) {
+  (void)state;
+  enum { ROWS = 37, PITCH = 50 };
+  static float x[ROWS * PITCH], y[ROWS * PITCH];
+  static double in[ROWS * PITCH], want[ROWS * PITCH];
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t width = 1; width <= PITCH; width += 7)
+      for (int is_log = 0; is_log < 2; is_log++) {
+        uint32_t seed = 2;
+        for (size_t i = 0; i < ROWS * PITCH; i++) x[i] = test_uniform(&seed, -9, 9), in[i] = (double)x[i], y[i] = -5;
+        ox_softmax_select(test_levels[l].have)->columns(x, y, ROWS, width, PITCH, is_log);
+        for (size_t j = 0; j < PITCH; j++) ox_softmax_f64(in + j, want + j, ROWS, PITCH, is_log);
+        for (size_t i = 0; i < ROWS * PITCH; i++) {
+          double w = i % PITCH < width ? want[i] : -5;
+          assert_true(fabs((double)y[i] - w) <= 2e-6 * fmax(fabs(w), is_log ? 1 : 0));
+        }
+      }
+}
+
+static void test_nan_poisons_its_row(void **state) {
+  (void)state;
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t at = 0; at < 40; at += 3) {
+      float x[40], y[40];
+      for (size_t i = 0; i < 40; i++) x[i] = i == at ? NAN : 1;
+      ox_softmax_select(test_levels[l].have)->row(x, y, 40);
+      for (size_t i = 0; i < 40; i++) assert_true(isnan(y[i]));
+    }
+}
+
+static void test_norm_pieces(void **state) {
+  (void)state;
+  static float x[MOST], y[MOST], scale[MOST], bias[MOST];
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_norm_table *t = ox_norm_select(test_levels[l].have);
+    for (size_t k = 0; k < OX_COUNT(lengths); k++) {
+      size_t n = lengths[k];
+      uint32_t seed = 4;
+      double mean = 0, variance = 0;
+      for (size_t i = 0; i < n; i++) {
+        x[i] = 1000 + test_uniform(&seed, -1, 1), scale[i] = test_uniform(&seed, -1, 1),
+        bias[i] = test_uniform(&seed, -1, 1);
+        mean += (double)x[i] / (double)n;
+      }
+      for (size_t i = 0; i < n; i++) variance += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)n;
+      assert_true(fabs(t->mean(x, n) - mean) <= 1e-6 * 1000);
+      /* about a center that is not the mean, as when the mean was rounded */
+      double off = mean - 1000.25;
+      assert_true(fabs(t->variance(x, n, 1000.25f) - off * off - variance) <= 1e-5);
+      for (int parts = 0; parts < 4; parts++) {
+        const float *s = parts & 1 ? scale : NULL, *b = parts & 2 ? bias : NULL;
+        t->apply(x, y, n, 999.5f, 0.25f, s, b);
+        for (size_t i = 0; i < n; i++) {
+          double want = ((double)x[i] - 999.5) * 0.25 * (s ? (double)s[i] : 1) + (b ? (double)b[i] : 0);
+          assert_true(fabs((double)y[i] - want) <= 1e-6);
+        }
+        t->add(x, scale, b, y, n);
+        for (size_t i = 0; i < n; i++)
+          assert_true(fabs((double)y[i] - ((double)x[i] + (double)scale[i] + (b ? (double)b[i] : 0))) <= 2e-4);
+      }
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_rows_match_double),
+      cmocka_unit_test(test_columns_match_rows),
+      cmocka_unit_test(test_nan_poisons_its_row),
+      cmocka_unit_test(test_norm_pieces),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
