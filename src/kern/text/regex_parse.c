@@ -38,6 +38,7 @@ typedef struct parser {
 } parser;
 
 static const node *parse_alternatives(parser *s);
+static const node *parse_suffix(parser *s, const node *a);
 
 static const node *fail(parser *s, const char *why) {
   if (!s->error) s->error = why, s->code = OX_INVALID_MODEL;
@@ -244,13 +245,15 @@ static const node *place(parser *s, regex_place where) {
   return make(s, (node){.kind = NODE_ASSERT, .min = (int)where});
 }
 
-/* \Q ... \E */
+/* \Q ... \E; a repetition behind it holds for the last character. */
 static const node *parse_quoted(parser *s) {
   const node *all = make(s, (node){.kind = NODE_EMPTY});
-  while (s->p < s->end && !eat(s, "\\E") && all) {
+  for (bool end = eat(s, "\\E") || s->p == s->end; !end && all;) {
     uint32_t cp;
     s->p += ox_utf8_next(s->p, (size_t)(s->end - s->p), &cp);
     const node *one = literal(s, cp);
+    end = eat(s, "\\E") || s->p == s->end;
+    if (end && one) one = parse_suffix(s, one);
     all = one ? make(s, (node){.kind = NODE_CAT, .a = all, .b = one}) : NULL;
   }
   return all;
@@ -344,8 +347,7 @@ static bool parse_counts(parser *s, int *min, int *max) {
   return false;
 }
 
-static const node *parse_repeated(parser *s) {
-  const node *a = parse_atom(s);
+static const node *parse_suffix(parser *s, const node *a) {
   while (a && s->p < s->end) {
     int min, max;
     if (eat(s, "*"))
@@ -362,6 +364,8 @@ static const node *parse_repeated(parser *s) {
   }
   return a;
 }
+
+static const node *parse_repeated(parser *s) { return parse_suffix(s, parse_atom(s)); }
 
 static const node *parse_sequence(parser *s) {
   const node *all = make(s, (node){.kind = NODE_EMPTY});

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/scatter_test.c - updates that meet, reductions, errors; the same result whatever the tiles. */
+#include <string.h>
+
+#include "base/macros.h"
+#include "support/check.h"
+#include "support/one_node.h"
+
+static void run_elements(const char *reduction, int64_t tiles, const int32_t *want) {
+  one_node n;
+  one_node_init(&n, "", "ScatterElements", 18, 1);
+  n.run_tiles = tiles;
+  one_node_str(&n, "reduction", reduction);
+  one_node_input(&n, OX_I32, 2, (int64_t[]){3, 2}, (int32_t[]){1, 2, 3, 4, 5, 6});
+  one_node_input(&n, OX_I32, 2, (int64_t[]){3, 2}, (int32_t[]){0, -1, 0, 2, 1, 2});
+  one_node_input(&n, OX_I32, 2, (int64_t[]){3, 2}, (int32_t[]){7, 8, 9, -3, INT32_MAX, 2});
+  CHECK_OK(one_node_run(&n));
+  if (memcmp(n.out[0].data, want, 6 * sizeof *want) != 0) fail_msg("reduction %s differs", reduction);
+  one_node_deinit(&n);
+}
+
+static void test_reductions_in_order_of_the_indices(void **state) {
+  (void)state;
+  for (int64_t tiles = 0; tiles < 2; tiles++) {
+    run_elements("none", tiles, (int32_t[]){9, 2, INT32_MAX, 4, 5, 2});
+    run_elements("add", tiles, (int32_t[]){17, 2, INT32_MIN + 2, 4, 5, 13});
+    run_elements("mul", tiles, (int32_t[]){63, 2, INT32_MAX - 2, 4, 5, -288});
+    run_elements("min", tiles, (int32_t[]){1, 2, 3, 4, 5, -3});
+    run_elements("max", tiles, (int32_t[]){9, 2, INT32_MAX, 4, 5, 8});
+  }
+}
+
+static void test_slices_scattered_by_tuples(void **state) {
+  (void)state;
+  enum { ROW = 5000 };
+  static float data[3 * ROW], updates[2 * ROW], want[3 * ROW];
+  for (int i = 0; i < 3 * ROW; i++) want[i] = data[i] = (float)i;
+  for (int i = 0; i < 2 * ROW; i++) updates[i] = (float)(i % 17), want[(i < ROW ? 2 * ROW : -ROW) + i] += updates[i];
+  one_node n;
+  one_node_init(&n, "", "ScatterND", 18, 1);
+  n.run_tiles = 1;
+  one_node_str(&n, "reduction", "add");
+  one_node_input(&n, OX_F32, 2, (int64_t[]){3, ROW}, data);
+  one_node_input(&n, OX_I64, 2, (int64_t[]){2, 1}, (int64_t[]){-1, 0});
+  one_node_input(&n, OX_F32, 2, (int64_t[]){2, ROW}, updates);
+  CHECK_OK(one_node_run(&n));
+  assert_memory_equal(n.out[0].data, want, sizeof want);
+  one_node_deinit(&n);
+}
+
+static void fails(const char *reduction, int64_t index, int64_t columns, ox_code code, const char *part) {
+  one_node n;
+  one_node_init(&n, "", "ScatterND", 18, 1);
+  one_node_str(&n, "reduction", reduction);
+  one_node_input(&n, OX_F32, 2, (int64_t[]){2, 3}, (float[6]){0});
+  one_node_input(&n, OX_I64, 2, (int64_t[]){1, 1}, &index);
+  one_node_input(&n, OX_F32, 2, (int64_t[]){1, columns}, (float[8]){0});
+  CHECK_FAILS(one_node_run(&n), code, part);
+  one_node_deinit(&n);
+}
+
+static void test_errors_say_what_is_wrong(void **state) {
+  (void)state;
+  fails("none", 2, 3, OX_INVALID_ARGUMENT, "index 2 at position 0 is outside [-2, 2)");
+  fails("none", 0, 4, OX_SHAPE_MISMATCH, "updates have shape [1,4], wanted [1,3]");
+  fails("xor", 0, 3, OX_INVALID_MODEL, "unknown reduction 'xor'");
+}
+
+static void test_cache_wraps_around(void **state) {
+  (void)state;
+  one_node n;
+  one_node_init(&n, "", "TensorScatter", 24, 1);
+  one_node_str(&n, "mode", "circular");
+  one_node_input(&n, OX_I32, 3, (int64_t[]){2, 3, 1}, (int32_t[]){1, 2, 3, 4, 5, 6});
+  one_node_input(&n, OX_I32, 3, (int64_t[]){2, 2, 1}, (int32_t[]){-1, -2, -3, -4});
+  one_node_input(&n, OX_I64, 1, (int64_t[]){2}, (int64_t[]){2, 7});
+  CHECK_OK(one_node_run(&n));
+  assert_memory_equal(n.out[0].data, ((int32_t[]){-2, 2, -1, 4, -3, -4}), 24);
+  one_node_deinit(&n);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_reductions_in_order_of_the_indices),
+      cmocka_unit_test(test_slices_scattered_by_tuples),
+      cmocka_unit_test(test_errors_say_what_is_wrong),
+      cmocka_unit_test(test_cache_wraps_around),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
