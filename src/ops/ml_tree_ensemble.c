@@ -82,8 +82,8 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 typedef struct node_index {
-  node_key *keys; /* sorted */
-  size_t n;
+  node_key *keys;   /* sorted */
+  size_t n, start;  /* start: where the tree looked up last begins */
 } node_index;
 
 static ox_status *index_nodes(const tree_attrs *a, ox_arena *temp, node_index *out) {
@@ -100,15 +100,24 @@ static ox_status *index_nodes(const tree_attrs *a, ox_arena *temp, node_index *o
     if (!compare_keys(&keys[i - 1], &keys[i]))
       return ox_fail(OX_INVALID_MODEL, "node %lld of tree %lld is there twice", (long long)keys[i].node,
                      (long long)keys[i].tree);
-  *out = (node_index){keys, n};
+  *out = (node_index){keys, n, 0};
   return NULL;
 }
 
-static ox_status *find_node(const node_index *x, int64_t tree, int64_t node, uint32_t *out) {
+/* Nodes of a tree are nearly always numbered from 0 without gaps: a look at where the node must then be saves the
+ * search. */
+static ox_status *find_node(node_index *x, int64_t tree, int64_t node, uint32_t *out) {
   node_key key = {tree, node, 0};
+  if (x->start < x->n && node >= 0 && (uint64_t)node < x->n - x->start &&
+      !compare_keys(&key, &x->keys[x->start + (size_t)node])) {
+    *out = x->keys[x->start + (size_t)node].index;
+    return NULL;
+  }
   const node_key *k = bsearch(&key, x->keys, x->n, sizeof key, compare_keys);
   if (!k) return ox_fail(OX_INVALID_MODEL, "tree %lld has no node %lld", (long long)tree, (long long)node);
   *out = k->index;
+  size_t at = (size_t)(k - x->keys);
+  x->start = node >= 0 && (uint64_t)node <= at ? at - (size_t)node : 0;
   return NULL;
 }
 
@@ -137,7 +146,7 @@ static ox_status *check_counts(const tree_attrs *a, size_t n_values, size_t n_we
   return NULL;
 }
 
-static ox_status *read_nodes(const tree_attrs *a, const node_index *index, const double *values, ox_trees_raw *raw) {
+static ox_status *read_nodes(const tree_attrs *a, node_index *index, const double *values, ox_trees_raw *raw) {
   for (uint32_t i = 0; i < raw->n_nodes; i++) {
     int64_t tree = a->nodes_treeids.v[i];
     if (i == 0 || tree != a->nodes_treeids.v[i - 1]) raw->roots[raw->n_roots++] = i;
@@ -157,7 +166,7 @@ static ox_status *read_nodes(const tree_attrs *a, const node_index *index, const
   return NULL;
 }
 
-static ox_status *read_weights(const tree_attrs *a, const node_index *index, const double *w, ox_trees_raw *raw) {
+static ox_status *read_weights(const tree_attrs *a, node_index *index, const double *w, ox_trees_raw *raw) {
   for (uint32_t i = 0; i < raw->n_weights; i++) {
     OX_TRY(find_node(index, a->w_treeids.v[i], a->w_nodeids.v[i], &raw->weight_node[i]));
     if (a->w_ids.v[i] < 0 || a->w_ids.v[i] >= raw->n_targets)
@@ -196,7 +205,7 @@ static ox_status *load_into(ox_load_ctx *c, bool classifier, ml_trees *m, ox_are
   const tree_attrs *a = c->attrs;
   size_t n_values, n_weights;
   double *values, *w, *base;
-  node_index index = {NULL, 0};
+  node_index index = {NULL, 0, 0};
   OX_TRY(read_numbers("nodes_values", a->nodes_values, a->nodes_values_as_tensor, temp, &values, &n_values));
   OX_TRY(read_numbers("the weights", a->w, a->w_as_tensor, temp, &w, &n_weights));
   OX_TRY(read_numbers("base_values", a->base_values, a->base_values_as_tensor, &m->arena, &base, &m->n_base));
