@@ -184,7 +184,7 @@ static ox_status *load_and_run(one_node *n, const ox_op_def *def, void *attrs, c
 }
 
 ox_status *one_node_run(one_node *n) {
-  ox_type types[ONE_NODE_MOST];
+  ox_type types[ONE_NODE_MOST], elems[ONE_NODE_MOST];
   const ox_type *p[ONE_NODE_MOST];
   ox_id ids[ONE_NODE_MOST];
   void *attrs = NULL;
@@ -192,6 +192,11 @@ ox_status *one_node_run(one_node *n) {
   if (!def) return ox_fail(OX_NOT_IMPLEMENTED, "no operator %s", n->node.op);
   for (uint32_t i = 0; i < n->n_in; i++) {
     types[i] = (ox_type){.kind = n->in[i].kind, .dtype = n->in[i].dtype, .shape = n->in[i].shape};
+    if (n->in[i].kind == OX_MAP) {
+      const ox_tensor *pair = n->in[i].data;
+      elems[i] = ox_type_tensor(pair[1].dtype, NULL);
+      types[i].key_dtype = pair[0].dtype, types[i].elem = &elems[i];
+    }
     p[i] = n->present[i] ? &types[i] : NULL;
     ids[i] = n->present[i] ? i : OX_NONE;
   }
