@@ -270,7 +270,7 @@ static ox_status *bind_types(ox_context *c, const ox_type *key, const ox_tensor 
 }
 
 static ox_status *reserve(ox_context *c) {
-  size_t shared = 0, scratch = 0, workers = OX_MAX(ox_pool_size(c->env->pool), 1), total = 0, all_scratch;
+  size_t shared = 0, scratch = 0, workers = c->env->max_threads, total = 0, all_scratch;
   for (uint32_t i = 0; i < c->n_steps; i++) {
     if (c->steps[i].mode != OX_MODE_STATIC) continue;
     shared = OX_MAX(shared, c->steps[i].c.shared_bytes);

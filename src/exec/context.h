@@ -55,6 +55,7 @@ struct ox_step {
 typedef struct ox_run_env {
   ox_alloc alloc;
   ox_pool *pool;
+  uint32_t max_threads;        /* of the pool that a run may use, at least 1: also the number of scratch areas */
   ox_arena *run_arena;         /* ox_ctx_run_alloc: reset when the next top-level run starts */
   const volatile int *cancel;  /* NULL: never */
   int64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */

@@ -51,7 +51,7 @@ ox_status *ox_step_run(ox_context *c, ox_step *s, bool on_pool, char *scratch) {
       continue;
     }
     stage_run r = {s, stage, scratch, c->scratch_bytes};
-    OX_TRY(ox_task_for(c->env->pool, tiles, run_tiles, &r));
+    OX_TRY(ox_task_for_max(c->env->pool, c->env->max_threads, tiles, run_tiles, &r));
   }
   return NULL;
 }
@@ -83,7 +83,7 @@ static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   s->c.n_stages = 1, s->c.n_tiles[0] = 1, s->c.scratch_per_worker = s->c.shared_bytes = 0, s->c.prep = NULL;
   OX_TRY(s->unit->kernel->api->prepare(s->unit->kernel, &s->c));
   size_t per_worker = OX_ROUND_UP(s->c.scratch_per_worker + OX_PAD_BYTES, (size_t)OX_ALIGN_BYTES), all;
-  if (__builtin_mul_overflow(per_worker, OX_MAX(ox_pool_size(c->env->pool), 1), &all))
+  if (__builtin_mul_overflow(per_worker, (size_t)c->env->max_threads, &all))
     return ox_fail(OX_LIMIT, "scratch of %zu bytes per worker", per_worker);
   char *scratch = s->c.scratch_per_worker ? ox_dynpool_take(&c->dyn, all) : NULL;
   s->c.shared = s->c.shared_bytes ? ox_dynpool_take(&c->dyn, s->c.shared_bytes) : NULL;

@@ -201,7 +201,7 @@ static ox_status *build(builder *b) {
   for (ox_id v = 0; v < g->n_values; v++) /* bodies and outputs read the raw data, too */
     if (g->values[v].n_inner_uses || g->values[v].is_output || g->values[v].outer != OX_NONE)
       atomic_fetch_add_explicit(&b->waiting[v], 1, memory_order_relaxed);
-  OX_TRY(ox_task_for(b->opts->pool, p->n_units, load_kernels, b));
+  OX_TRY(ox_task_for_max(b->opts->pool, b->opts->max_threads, p->n_units, load_kernels, b));
   for (uint32_t k = 0; k < p->n_units; k++) OX_TRY(mark_consumed(b, &p->units[k]));
   return settle_constants(b);
 }

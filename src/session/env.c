@@ -27,8 +27,10 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
   env->pool = o.pool ? o.pool : ox_pool_default();
   ox_status *st = ox_env_add_provider(env, ox_ep_cpu());
   if (!st) st = ox_env_add_provider(env, ox_ep_null());
-  if (st) ox_env_release(env);
-  else *out_env = env;
+  if (st)
+    ox_env_release(env);
+  else
+    *out_env = env;
   return st;
 }
 
@@ -47,7 +49,8 @@ ox_status *ox_env_add_provider(ox_env *env, const ox_ep_api *api) {
   if (!api) return ox_fail(OX_INVALID_ARGUMENT, "provider table is NULL");
   ox_ep_api copy;
   OX_TRY(ox_ep_adopt(api, &copy));
-  if (ox_env_find_provider(env, copy.name)) return ox_fail(OX_INVALID_ARGUMENT, "there is a provider '%s' already", copy.name);
+  if (ox_env_find_provider(env, copy.name))
+    return ox_fail(OX_INVALID_ARGUMENT, "there is a provider '%s' already", copy.name);
   if (env->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
   env->providers[env->n_providers++] = copy;
   return NULL;

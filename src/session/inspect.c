@@ -13,7 +13,8 @@ size_t ox_session_output_count(const ox_session *s) { return s->model->graph->n_
 static void describe(const ox_session *s, ox_id v, ox_value_info *out) {
   const ox_graph_value *value = &s->model->graph->values[v];
   const ox_type *t = &value->type;
-  *out = (ox_value_info){.name = value->name, .kind = t->kind, .dtype = t->dtype, .optional = t->optional, .rank = t->shape.rank};
+  *out = (ox_value_info){
+      .name = value->name, .kind = t->kind, .dtype = t->dtype, .optional = t->optional, .rank = t->shape.rank};
   const ox_type *elem = t;
   while (!out->dtype && elem->elem) elem = elem->elem, out->dtype = elem->dtype;
   for (int d = 0; d < t->shape.rank; d++) {
@@ -50,14 +51,30 @@ void ox_session_metadata(const ox_session *s, size_t i, const char **out_key, co
   }
   *out_key = keys[i];
   switch (i) {
-    case 0: *out_value = text_of(m->producer_name); return;
-    case 1: *out_value = text_of(m->producer_version); return;
-    case 2: *out_value = text_of(m->domain); return;
-    case 3: *out_value = text_of(m->doc); return;
-    case 4: *out_value = text_of(m->graph->name); return;
-    case 5: snprintf(texts[0], sizeof texts[0], "%lld", (long long)m->ir_version), *out_value = texts[0]; return;
-    case 6: snprintf(texts[1], sizeof texts[1], "%lld", (long long)m->model_version), *out_value = texts[1]; return;
-    default: snprintf(texts[2], sizeof texts[2], "%lld", (long long)ox_model_opset(m, "")), *out_value = texts[2]; return;
+    case 0:
+      *out_value = text_of(m->producer_name);
+      return;
+    case 1:
+      *out_value = text_of(m->producer_version);
+      return;
+    case 2:
+      *out_value = text_of(m->domain);
+      return;
+    case 3:
+      *out_value = text_of(m->doc);
+      return;
+    case 4:
+      *out_value = text_of(m->graph->name);
+      return;
+    case 5:
+      snprintf(texts[0], sizeof texts[0], "%lld", (long long)m->ir_version), *out_value = texts[0];
+      return;
+    case 6:
+      snprintf(texts[1], sizeof texts[1], "%lld", (long long)m->model_version), *out_value = texts[1];
+      return;
+    default:
+      snprintf(texts[2], sizeof texts[2], "%lld", (long long)ox_model_opset(m, "")), *out_value = texts[2];
+      return;
   }
 }
 
@@ -74,7 +91,8 @@ int ox_session_profile_event(const ox_session *s, size_t i, ox_node_time *out) {
   const ox_profile_event *events;
   if (i >= ox_profile_events(s->profile, &events)) return 0;
   const ox_profile_event *e = &events[i];
-  *out = (ox_node_time){e->name, e->op, e->provider, (double)e->start_ns / 1e3, (double)e->duration_ns / 1e3, e->out_bytes, e->flops};
+  *out = (ox_node_time){e->name,      e->op,   e->provider, (double)e->start_ns / 1e3, (double)e->duration_ns / 1e3,
+                        e->out_bytes, e->flops};
   return 1;
 }
 
@@ -105,7 +123,8 @@ static ox_status *pass_on(void *ctx, const void *bytes, size_t n) {
   return c->write(c->ctx, bytes, n) ? ox_fail(OX_FAIL, "writing was stopped by the caller") : NULL;
 }
 
-ox_status *ox_session_write(const ox_session *s, int as_text, int (*write)(void *ctx, const void *bytes, size_t n), void *ctx) {
+ox_status *ox_session_write(const ox_session *s, int as_text, int (*write)(void *ctx, const void *bytes, size_t n),
+                            void *ctx) {
   caller_sink c = {write, ctx};
   ox_sink sink = {pass_on, &c};
   if (as_text == 2) return ox_text_write_short(s->model, SHORT_ELEMENTS, sink);

@@ -94,9 +94,12 @@ static ox_status *improve(ox_session *s, const ox_session_opts *o) {
   return ox_graph_compact(s->model->graph);
 }
 
-static ox_status *make_pool(ox_session *s, uint32_t n_threads) {
-  s->pool = s->env->pool;
-  if (!n_threads || n_threads == ox_pool_size(s->env->pool)) return NULL;
+/* One pool serves all sessions; fewer threads are a cap on it. Only a session that wants more gets a pool of its own.
+ */
+static ox_status *choose_pool(ox_session *s, uint32_t n_threads) {
+  uint32_t size = OX_MAX(ox_pool_size(s->env->pool), 1);
+  s->pool = s->env->pool, s->max_threads = n_threads ? n_threads : size;
+  if (s->max_threads <= size) return NULL;
   ox_pool_opts o = {.struct_size = sizeof o, .n_threads = n_threads};
   OX_TRY(ox_pool_create(&o, &s->own_pool));
   s->pool = s->own_pool;
@@ -129,12 +132,13 @@ static void settle_defaults(ox_model *m) {
 static ox_status *finish(ox_session *s, const ox_session_opts *o) {
   OX_TRY(ox_model_inline(s->model));
   settle_defaults(s->model);
-  OX_TRY(make_pool(s, o->n_threads));
+  OX_TRY(choose_pool(s, o->n_threads));
   OX_TRY(add_providers(s, o));
   OX_TRY(improve(s, o));
   ox_plan_opts po = {.alloc = s->alloc,
                      .log = &s->env->log,
                      .pool = s->pool,
+                     .max_threads = s->max_threads,
                      .providers = s->providers,
                      .n_providers = s->n_providers};
   OX_TRY(ox_plan_build(s->model->graph, &po, &s->plan));

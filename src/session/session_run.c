@@ -117,7 +117,8 @@ static ox_status *align_input(ox_call *c, uint32_t i, const ox_tensor *t) {
   return c->aligned[i].data ? NULL : ox_oom();
 }
 
-static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *names, const ox_value *const *values, size_t n) {
+static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *names, const ox_value *const *values,
+                              size_t n) {
   const ox_graph *g = s->model->graph;
   for (uint32_t i = 0; i < s->n_inputs; i++) {
     const char *name = g->values[s->inputs[i]].name;
@@ -138,15 +139,17 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
 
 /* ---- outputs ---- */
 
-static ox_status *sink_tensor(ox_run_sink *sink, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes, void **out_data) {
+static ox_status *sink_tensor(ox_run_sink *sink, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes,
+                              void **out_data) {
   ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
   if (!c->out[index]) OX_TRY(ox_value_take(c->session->recycler, dtype, shape, bytes, &c->out[index]));
   const ox_tensor *t = ox_value_get(c->out[index]);
   if (t->kind != OX_TENSOR || t->dtype != dtype || !ox_shape_equal(&t->shape, shape)) {
     const ox_graph *g = c->session->model->graph;
     char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
-    return ox_fail(OX_SHAPE_MISMATCH, "output '%s': the given value is %s%s, the result %s%s", g->values[g->outputs[index]].name,
-                   ox_dtype_name(t->dtype), ox_shape_text(&t->shape, a), ox_dtype_name(dtype), ox_shape_text(shape, b));
+    return ox_fail(OX_SHAPE_MISMATCH, "output '%s': the given value is %s%s, the result %s%s",
+                   g->values[g->outputs[index]].name, ox_dtype_name(t->dtype), ox_shape_text(&t->shape, a),
+                   ox_dtype_name(dtype), ox_shape_text(shape, b));
   }
   *out_data = t->data;
   return NULL;
@@ -195,7 +198,11 @@ static void deliver(ox_session *s, ox_call *c, const char *const *names, ox_valu
 
 static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
   c->sink = (ox_run_sink){sink_tensor, sink_other};
-  c->env = (ox_run_env){.alloc = s->alloc, .pool = s->pool, .run_arena = &c->run_arena, .max_workspace = s->max_workspace,
+  c->env = (ox_run_env){.alloc = s->alloc,
+                        .pool = s->pool,
+                        .max_threads = s->max_threads,
+                        .run_arena = &c->run_arena,
+                        .max_workspace = s->max_workspace,
                         .profile = s->profiling ? s->profile : NULL};
   if (!o) return;
   c->env.cancel = o->cancel;
@@ -219,7 +226,8 @@ ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *co
   OX_TRY_TO(done, st, take_context(s, c, &cx));
   st = ox_context_run(cx, &c->env, c->bound, &c->sink);
 done:
-  if (!st) deliver(s, c, output_names, outputs, n_outputs);
+  if (!st)
+    deliver(s, c, output_names, outputs, n_outputs);
   else
     for (uint32_t i = 0; i < s->model->graph->n_outputs; i++)
       if (!c->out_given[i]) ox_value_release(c->out[i]);
@@ -242,7 +250,8 @@ ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size
     const ox_type *t = &s->model->graph->values[s->inputs[i]].type;
     c->aligned[i] = (ox_tensor){.kind = t->kind, .dtype = t->dtype, .shape = shapes[i]};
     c->bound[i] = &c->aligned[i];
-    if (t->kind == OX_TENSOR && !ox_shape_known(&shapes[i])) st = ox_fail(OX_INVALID_ARGUMENT, "shape %u is not concrete", i);
+    if (t->kind == OX_TENSOR && !ox_shape_known(&shapes[i]))
+      st = ox_fail(OX_INVALID_ARGUMENT, "shape %u is not concrete", i);
     if (!st) st = check_input(s, i, &c->aligned[i]);
     if (st) goto done;
   }

@@ -193,8 +193,10 @@ ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_
   *out_value = NULL;
   OX_TRY(make(alloc, &v));
   ox_status *st = copy_deep(&v->arena, from, &v->t);
-  if (st) destroy(v);
-  else *out_value = v;
+  if (st)
+    destroy(v);
+  else
+    *out_value = v;
   return st;
 }
 

@@ -6,11 +6,16 @@
 /* The message that holds a value of |kind|: a sequence in a SequenceProto, and so on. */
 static ox_loose_kind message_of(uint32_t kind) {
   switch (kind) {
-    case OX_SEQUENCE: return OX_LOOSE_SEQUENCE;
-    case OX_MAP: return OX_LOOSE_MAP;
-    case OX_SPARSE: return OX_LOOSE_SPARSE;
-    case OX_NONE_VALUE: return OX_LOOSE_OPTIONAL;
-    default: return OX_LOOSE_TENSOR;
+    case OX_SEQUENCE:
+      return OX_LOOSE_SEQUENCE;
+    case OX_MAP:
+      return OX_LOOSE_MAP;
+    case OX_SPARSE:
+      return OX_LOOSE_SPARSE;
+    case OX_NONE_VALUE:
+      return OX_LOOSE_OPTIONAL;
+    default:
+      return OX_LOOSE_TENSOR;
   }
 }
 
