@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/fold_test.c - folds over every choice of axes against sums by index, in double; long rows keep their accuracy.
+ * kern/fold_axes_test.c - folds over every choice of axes against sums by index, in double; long rows keep their accuracy.
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/quant/quantize.c - picks the 8-bit quantization for an instruction set. */
+ * kern/quant/quantize_select.c - picks the 8-bit quantization for an instruction set. */
 #include "kern/quant/quantize.h"
 
 #define OX_QUANTIZE(isa, suffix) extern const ox_quantize_table ox_quantize__##suffix;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/reduce/reduce.c - picks the float folds for an instruction set; the folds of doubles and integers. */
+ * kern/reduce/reduce_wide.c - picks the float folds for an instruction set; the folds of doubles and integers. */
 #include "kern/reduce/reduce.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/reduce/fold.c - walks the dimensions; the arithmetic is in reduce.h. Two walks: along contiguous folded runs
+ * kern/reduce/fold_axes.c - walks the dimensions; the arithmetic is in reduce.h. Two walks: along contiguous folded runs
  * (rows), or over contiguous kept runs with a vector of accumulators (columns). */
 #include "kern/reduce/fold.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/softmax/softmax.c - picks the float versions for an instruction set; the double version. */
+ * kern/softmax/softmax_select.c - picks the float versions for an instruction set; the double version. */
 #include "kern/softmax/softmax.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/random.c - fresh keys: the clock at the first use, then a count. */
+ * ops/shared/random_key.c - fresh keys: the clock at the first use, then a count. */
 #include "ops/shared/random.h"
 
 #include <pthread.h>
