@@ -39,7 +39,7 @@ static void cubic(double t, double *w) {
 static int axis_taps(const ox_sampler *s, double x, int64_t n, int64_t *at, double *w) {
   if (s->mode == OX_SAMPLE_NEAREST) x = nearbyint(x);
   double lo = s->align_corners ? 0 : -0.5, hi = s->align_corners ? (double)(n - 1) : (double)n - 0.5;
-  if (x < lo || x > hi || isnan(x)) {
+  if (x < lo || x > hi || isnan(x)) { /* cubic keeps its place and clamps each pixel */
     if (s->pad == OX_SAMPLE_BORDER)
       x = x > hi ? (double)(n - 1) : 0;
     else if (s->pad == OX_SAMPLE_REFLECTION)
