@@ -40,7 +40,7 @@ static int axis_taps(const ox_sampler *s, double x, int64_t n, int64_t *at, doub
   if (s->mode == OX_SAMPLE_NEAREST) x = nearbyint(x);
   double lo = s->align_corners ? 0 : -0.5, hi = s->align_corners ? (double)(n - 1) : (double)n - 0.5;
   if (x < lo || x > hi || isnan(x)) { /* cubic keeps its place and clamps each pixel */
-    if (s->pad == OX_SAMPLE_BORDER)
+    if (s->pad == OX_SAMPLE_BORDER && s->mode != OX_SAMPLE_CUBIC)
       x = x > hi ? (double)(n - 1) : 0;
     else if (s->pad == OX_SAMPLE_REFLECTION)
       x = reflect(x, lo, hi);
