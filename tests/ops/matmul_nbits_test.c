@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/matmul_nbits_test.c - few-bit weights against weights dequantized by the definition: every width, every kind of
+ * zero point, ragged sizes, floats and quantized rows, packed at load or not, on every instruction set. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "kern/nbits/nbits.h"
+#include "support/check.h"
+#include "support/one_node.h"
+
+static uint32_t seed = 9;
+static uint32_t draw(uint32_t n) {
+  seed = seed * 1664525u + 1013904223u;
+  return (seed >> 8) % n;
+}
+static void put_bits(uint8_t *p, size_t at, size_t n, uint32_t x) {
+  for (size_t i = 0; i < n; i++)
+    if (x >> i & 1) p[(at + i) / 8] |= (uint8_t)(1u << (at + i) % 8);
+}
+
+enum { NO_ZERO, PACKED_ZERO, FLOAT_ZERO };
+typedef struct nbits_case {
+  int64_t m, n, k, bits, block, level;
+  int zero;
+  bool bias, constant, group;
+} nbits_case;
+
+static void check_case(const nbits_case *t, uint32_t isa) {
+  size_t m = (size_t)t->m, n = (size_t)t->n, k = (size_t)t->k, bits = (size_t)t->bits, block = (size_t)t->block;
+  size_t blocks = (k + block - 1) / block, blob = block * bits / 8, zrow = (blocks * bits + 7) / 8;
+  uint8_t *b = calloc(n * blocks, blob), *z = calloc(n, zrow + 1);
+  float *a = calloc(m * k, 4), *s = calloc(n * blocks, 4), *zf = calloc(n * blocks, 4), *bias = calloc(n, 4);
+  double *w = calloc(n * k, sizeof *w), *x = calloc(m * k, sizeof *x);
+  int32_t *group = calloc(k, 4);
+  for (size_t i = 0; i < n * blocks; i++) {
+    uint32_t q = draw(1u << bits);
+    s[i] = (float)(draw(100) + 1) * 1e-3f;
+    zf[i] = t->zero == NO_ZERO ? (float)(1u << (bits - 1)) : t->zero == FLOAT_ZERO ? (float)q + 0.25f : (float)q;
+    put_bits(z + i / blocks * zrow, i % blocks * bits, bits, q);
+  }
+  for (size_t i = 0; i < k; i++) group[i] = (int32_t)(t->group ? (k - 1 - i) / block : i / block);
+  for (size_t i = 0; i < n * k; i++) {
+    uint32_t q = draw(1u << bits);
+    size_t at = i / k * blocks + (size_t)group[i % k];
+    put_bits(b + (i / k * blocks + i % k / block) * blob, i % k % block * bits, bits, q);
+    w[i] = ((double)q - (double)zf[at]) * (double)s[at];
+  }
+  for (size_t i = 0; i < m * k; i++) a[i] = (float)draw(2001) * 1e-3f - 1.0f, x[i] = (double)a[i];
+  for (size_t i = 0; t->level == 4 && t->constant && !t->group && i < m * blocks;
+       i++) { /* rows become bytes by block */
+    size_t from = i / blocks * k + i % blocks * block, end = i / blocks * k + OX_MIN(i % blocks * block + block, k);
+    double top = 0;
+    for (size_t e = from; e < end; e++) top = fmax(top, fabs(x[e]));
+    for (size_t e = from; e < end; e++) x[e] = nearbyint(x[e] / top * 127) * top / 127;
+  }
+  for (size_t i = 0; i < n; i++) bias[i] = (float)draw(100);
+  one_node o;
+  one_node_init(&o, "com.microsoft", "MatMulNBits", 1, 1);
+  o.isa = isa, o.run_tiles = 1;
+  one_node_int(&o, "K", t->k), one_node_int(&o, "N", t->n), one_node_int(&o, "bits", t->bits);
+  one_node_int(&o, "block_size", t->block), one_node_int(&o, "accuracy_level", t->level);
+  void (*add)(one_node *, uint32_t, int, const int64_t *, const void *) = t->constant ? one_node_const : one_node_input;
+  one_node_input(&o, OX_F32, 3, (int64_t[]){1, t->m, t->k}, a);
+  add(&o, OX_U8, 3, (int64_t[]){t->n, (int64_t)blocks, (int64_t)blob}, b);
+  add(&o, OX_F32, 1, (int64_t[]){(int64_t)(n * blocks)}, s);
+  if (t->zero == PACKED_ZERO)
+    add(&o, OX_U8, 1, (int64_t[]){(int64_t)(n * zrow)}, z);
+  else if (t->zero == FLOAT_ZERO)
+    add(&o, OX_F32, 2, (int64_t[]){t->n, (int64_t)blocks}, zf);
+  else
+    one_node_input(&o, OX_UNDEFINED, -1, NULL, NULL);
+  if (t->group)
+    one_node_input(&o, OX_I32, 1, &t->k, group);
+  else
+    one_node_input(&o, OX_UNDEFINED, -1, NULL, NULL);
+  if (t->bias) one_node_input(&o, OX_F32, 1, &t->n, bias);
+  CHECK_OK(one_node_run(&o));
+  for (size_t i = 0; i < m * n; i++) {
+    double want = t->bias ? (double)bias[i % n] : 0, size = 1, got = (double)((float *)o.out[0].data)[i];
+    for (size_t e = 0; e < k; e++) {
+      want += x[i / n * k + e] * w[i % n * k + e];
+      size += fabs(w[i % n * k + e]);
+    }
+    /* a float at the middle between two bytes may go either way */
+    if (!(fabs(got - want) <= (t->level == 4 ? 1e-3 : 1e-6) * size))
+      fail_msg("bits %d block %d k %d level %d zero %d: [%d] is %g, wanted %g", (int)bits, (int)block, (int)k,
+               (int)t->level, t->zero, (int)i, got, want);
+  }
+  one_node_deinit(&o);
+  void *all[] = {b, z, a, s, zf, bias, w, x, group};
+  for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]);
+}
+
+static void check_isa(void **state) {
+  const ox_nbits_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  static const int64_t bits[] = {2, 3, 4, 5, 8}, blocks[] = {16, 32, 128}, ks[] = {16, 64, 100, 260},
+                       ms[] = {1, 2, 3, 4, 9};
+  for (uint32_t i = 0; i < 150; i++) {
+    nbits_case t = {ms[i % 5],     1 + draw(40), ks[draw(4)], bits[i / 5 % 5], blocks[draw(3)],
+                    i % 2 ? 4 : 0, (int)draw(3), i & 1,       i % 8 != 7,      i % 16 == 15};
+    check_case(&t, v->needs);
+  }
+}
+
+static void test_bad_sizes_are_refused(void **state) {
+  (void)state;
+  float a[32] = {0};
+  one_node n;
+  one_node_init(&n, "com.microsoft", "MatMulNBits", 1, 1);
+  one_node_int(&n, "K", 32), one_node_int(&n, "N", 2), one_node_int(&n, "block_size", 32);
+  one_node_input(&n, OX_F32, 2, (int64_t[]){1, 32}, a), one_node_input(&n, OX_U8, 1, (int64_t[]){31}, a);
+  one_node_input(&n, OX_F32, 1, (int64_t[]){2}, a);
+  CHECK_FAILS(one_node_run(&n), OX_SHAPE_MISMATCH, "input 1 has 31 elements, wanted 32");
+  one_node_deinit(&n);
+}
+
+int main(void) {
+  static ox_nbits_variant variants[] = {
+#define OX_NBITS(needs, lanes, isa) {needs, lanes, ox_nbits_run__##isa, ox_nbits_quantize__##isa, #isa},
+#include "kern/nbits/nbits_variants.inc"
+#undef OX_NBITS
+  };
+  struct CMUnitTest tests[OX_COUNT(variants) + 1];
+  for (size_t i = 0; i < OX_COUNT(variants); i++)
+    tests[i] = (struct CMUnitTest){variants[i].name, check_isa, NULL, NULL, &variants[i]};
+  tests[OX_COUNT(variants)] = (struct CMUnitTest)cmocka_unit_test(test_bad_sizes_are_refused);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
