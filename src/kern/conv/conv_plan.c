@@ -161,9 +161,27 @@ static bool few_pixels(const ox_conv_plan *p) {
   return (double)channels / (double)p->g.oc * 1.08 < (double)padded / (double)p->pixels;
 }
 
+/* A trailing axis of one element (1-D data carried as n x c x l x 1) would leave rows of one pixel: it moves to the
+ * front. Data and weights stay as they are, since neither order of elements changes. */
+static void move_unit_axes(ox_conv_geom *g) {
+  for (int turn = 0; turn < OX_CONV_AXES - 1; turn++) {
+    bool unit = g->in[2] == 1 && g->out[2] == 1 && g->n_taps[2] == 1 && g->tap[2][0] == 0;
+    if (!unit) return;
+    const int64_t *tap = g->tap[2];
+    int64_t stride = g->stride[2];
+    for (int i = 2; i > 0; i--) {
+      g->in[i] = g->in[i - 1], g->out[i] = g->out[i - 1], g->stride[i] = g->stride[i - 1];
+      g->n_taps[i] = g->n_taps[i - 1], g->tap[i] = g->tap[i - 1];
+    }
+    g->in[0] = g->out[0] = g->n_taps[0] = 1, g->stride[0] = stride, g->tap[0] = tap;
+  }
+}
+
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v) {
   memset(p, 0, sizeof *p);
   p->g = *g, p->v = v, p->act = *act;
+  move_unit_axes(&p->g);
+  g = &p->g;
   bool clip = act->kind == OX_ACT_CLIP, relu = act->kind == OX_ACT_RELU;
   p->post = act->kind != OX_ACT_NONE && !clip && !relu;
   p->lo = relu ? 0 : clip ? act->a : -__builtin_inff();
