@@ -29,6 +29,7 @@ typedef struct pool_prep {
   ox_pool pool;
   bool fast;
   ox_conv_plan plan;
+  int64_t out[OX_CONV_AXES];
   float *ones;               /* AVERAGE, fast: the weights */
   float *inverse[OX_CONV_AXES]; /* ... and 1 / count by coordinate */
   int64_t planes, in_n, out_n, per_tile;
@@ -71,6 +72,7 @@ static ox_status *prepare_fast(ox_kernel_ctx *c, pool_prep *p) {
     for (int64_t t = 0; t < n && a >= 0; t++) taps[t] = t * pool->dilation[a] - pool->lo[a];
     g.n_taps[i] = n, g.tap[i] = taps, taps_all *= n;
     g.in[i] = a < 0 ? 1 : pool->in[a], g.out[i] = a < 0 ? 1 : pool->out[a], g.stride[i] = a < 0 ? 1 : pool->stride[a];
+    p->out[i] = g.out[i];
     if (pool->kind != OX_POOL_AVERAGE) continue;
     p->inverse[i] = ox_ctx_alloc(c, (size_t)g.out[i] * sizeof(float) + 1);
     if (!p->inverse[i]) return ox_oom();
@@ -126,7 +128,7 @@ static ox_status *prepare_lp(ox_kernel_ctx *c) { return prepare(c, OX_POOL_LP); 
 
 /* Sums to averages: 1 / count is a product over the axes. */
 static void divide(const pool_prep *p, float *y, int64_t begin, int64_t end) {
-  const int64_t *out = p->plan.g.out;
+  const int64_t *out = p->out; /* not the plan's, which may have moved axes */
   y += begin * p->out_n;
   for (int64_t plane = begin; plane < end; plane++)
     for (int64_t row = 0; row < out[0] * out[1]; row++, y += out[2]) {
