@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/reshape.c - Reshape, Flatten, Squeeze, Unsqueeze, Identity: the same bytes under another shape. Never run. */
+ * ops/reshape.c - Reshape, Flatten, Squeeze, Unsqueeze: the same bytes under another shape. Never run. */
 #include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/op_def.h"
@@ -294,11 +294,5 @@ static const ox_op_def defs[] = {
      .traits = OX_VIEW,
      .value_in = 2,
      .infer = unsqueeze_infer},
-    {.name = "Identity",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .traits = OX_VIEW | OX_ANY_KIND,
-     .infer = ox_infer_same_as_input},
 };
 const ox_op_set ox_ops_reshape = {defs, OX_COUNT(defs)};

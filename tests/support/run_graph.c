@@ -24,7 +24,7 @@ static ox_status *run_node(const ox_graph *g, const ox_node *n, const ox_tensor 
   const ox_op_def *def = ox_node_def(g->model, n, &version);
   if (!def) return ox_fail(OX_NOT_IMPLEMENTED, "no operator %s", n->op);
   one_node_init(&one, n->domain, n->op, (int)version, n->n_out);
-  memcpy(one.attrs, n->attrs, n->n_attrs * sizeof *n->attrs);
+  if (n->n_attrs) memcpy(one.attrs, n->attrs, n->n_attrs * sizeof *n->attrs);
   one.node.n_attrs = n->n_attrs;
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (!in[i]) {
