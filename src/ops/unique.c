@@ -88,6 +88,74 @@ static void sort_items(const items *t, int64_t *order, int64_t *spare) {
   if (from != order) memcpy(order, from, (size_t)t->n * sizeof *order);
 }
 
+/* ---- plain numbers: radix sort of keys that order as the numbers do ---- */
+
+/* A key that compares like element |i|: sign flipped for integers, all bits for negative floats; -0 is 0, NaN is last.
+ */
+static uint64_t key_of(const ox_tensor *t, int64_t i) {
+  double d;
+  uint64_t u;
+  switch (t->dtype) {
+    case OX_I64:
+      return ((const uint64_t *)t->data)[i] ^ (uint64_t)1 << 63;
+    case OX_I32:
+      return ((const uint32_t *)t->data)[i] ^ 0x80000000U;
+    case OX_I16:
+      return ((const uint16_t *)t->data)[i] ^ 0x8000U;
+    case OX_I8:
+      return ((const uint8_t *)t->data)[i] ^ 0x80U;
+    case OX_U64:
+      return ((const uint64_t *)t->data)[i];
+    case OX_U32:
+      return ((const uint32_t *)t->data)[i];
+    case OX_U16:
+      return ((const uint16_t *)t->data)[i];
+    case OX_F64:
+      d = ((const double *)t->data)[i];
+      break;
+    case OX_F32:
+      d = (double)((const float *)t->data)[i];
+      break;
+    case OX_F16:
+      d = (double)ox_f16_to_f32(((const uint16_t *)t->data)[i]);
+      break;
+    case OX_BF16:
+      d = (double)ox_bf16_to_f32(((const uint16_t *)t->data)[i]);
+      break;
+    default:
+      return ((const uint8_t *)t->data)[i];
+  }
+  if (d != d) return UINT64_MAX;
+  d += 0.0;
+  memcpy(&u, &d, sizeof u);
+  return u >> 63 ? ~u : u | (uint64_t)1 << 63;
+}
+
+static bool has_key(uint32_t dtype) { return (OX_T_NUMBER >> dtype & 1) || dtype == OX_BOOL; }
+
+/* Stable, eight bits a pass; passes in which all keys agree are left out. Arrays of n; the result is in |order|. */
+static void sort_keys(uint64_t *keys, int64_t *order, uint64_t *spare_keys, int64_t *spare, int64_t n) {
+  uint64_t differ = 0, *k0 = keys, *k1 = spare_keys;
+  int64_t *o0 = order, *o1 = spare;
+  for (int64_t i = 1; i < n; i++) differ |= keys[i] ^ keys[0];
+  for (int shift = 0; shift < 64; shift += 8) {
+    int64_t start[257] = {0};
+    if (!(differ >> shift & 255)) continue;
+    for (int64_t i = 0; i < n; i++) start[(k0[i] >> shift & 255) + 1]++;
+    for (int b = 0; b < 256; b++) start[b + 1] += start[b];
+    for (int64_t i = 0; i < n; i++) {
+      int64_t at = start[k0[i] >> shift & 255]++;
+      k1[at] = k0[i], o1[at] = o0[i];
+    }
+    uint64_t *k = k0;
+    int64_t *o = o0;
+    k0 = k1, k1 = k, o0 = o1, o1 = o;
+  }
+  if (o0 == order) return;
+  memcpy(order, o0, (size_t)n * sizeof *order);
+  memcpy(keys, k0, (size_t)n * sizeof *keys);
+}
+
 static ox_status *infer(ox_infer_ctx *c) {
   const unique_attrs *a = c->attrs;
   if (!ox_infer_has(c, 0)) return NULL;
@@ -120,7 +188,7 @@ static int64_t room_for(const ox_kernel_ctx *c) {
 }
 
 static ox_status *prepare(ox_kernel_ctx *c) {
-  c->shared_bytes = (size_t)room_for(c) * 5 * sizeof(int64_t);
+  c->shared_bytes = (size_t)room_for(c) * 7 * sizeof(int64_t);
   return NULL;
 }
 
@@ -130,10 +198,11 @@ typedef struct groups {
 } groups;
 
 /* Groups in sorted order; the first of equal items comes first since the sort is stable. */
-static void group_sorted(const items *t, const int64_t *order, groups *g) {
+static void group_sorted(const items *t, const uint64_t *keys, const int64_t *order, groups *g) {
   g->n = 0;
   for (int64_t k = 0; k < t->n; k++) {
-    if (k == 0 || compare_items(t, order[k - 1], order[k]) != 0) g->first[g->n] = order[k], g->count[g->n] = 0, g->n++;
+    if (k == 0 || (keys ? keys[k - 1] != keys[k] : compare_items(t, order[k - 1], order[k]) != 0))
+      g->first[g->n] = order[k], g->count[g->n] = 0, g->n++;
     g->count[g->n - 1]++, g->of[order[k]] = g->n - 1;
   }
 }
@@ -181,8 +250,15 @@ static ox_status *unique(const ox_kernel_ctx *c, const unique_attrs *a, const ui
   int64_t *order = w, *spare = w + room;
   groups g = {w + 2 * room, w + 3 * room, w + 4 * room, 0};
   for (int64_t i = 0; i < t.n; i++) order[i] = i;
-  sort_items(&t, order, spare);
-  group_sorted(&t, order, &g);
+  uint64_t *keys = NULL;
+  if (t.outer == 1 && t.inner == 1 && has_key(in->dtype)) {
+    keys = (uint64_t *)(w + 5 * room);
+    for (int64_t i = 0; i < t.n; i++) keys[i] = key_of(in, i);
+    sort_keys(keys, order, (uint64_t *)(w + 6 * room), spare, t.n);
+  } else {
+    sort_items(&t, order, spare);
+  }
+  group_sorted(&t, keys, order, &g);
   if (!a->sorted) order_by_first(&t, &g, order, spare);
   s.dim[axis] = g.n;
   if (ox_ctx_wants(c, 0)) {

@@ -111,6 +111,8 @@ typedef struct block {
 } block;
 
 static block block_of(const ox_elements *e, int64_t unit) {
+  if (e->b_pieces == 1 && e->k_pieces == 1 && e->n_a <= 1)
+    return (block){.base = e->n_a ? unit * e->stride_a[0] : 0, .index = unit * e->k * e->b, .k1 = e->k, .b1 = e->b};
   int64_t bp = unit % e->b_pieces, kp = unit / e->b_pieces % e->k_pieces, a = unit / e->b_pieces / e->k_pieces;
   int64_t k_len = OX_CEIL_DIV(e->k, e->k_pieces), b_len = OX_CEIL_DIV(e->b, e->b_pieces);
   return (block){.base = offset_of(e->n_a, e->dim_a, e->stride_a, a),
@@ -125,59 +127,76 @@ static inline int64_t b_offset(const ox_elements *e, int64_t b) {
   return e->b_dense ? b : offset_of(e->n_b, e->dim_b, e->stride_b, b);
 }
 
-/* Position by position through a unit: |p| in the index, |q| in the data; a bad index ends it. */
+/* Position by position through a unit: |p| in the index, |q| in the data; a bad index ends it. The three shapes of the
+ * inner loop: along the axis, along what lies behind it, or that with gaps. */
+#define AT(body)                                                                               \
+  do {                                                                                         \
+    int64_t v = wide ? ((const ox_i64u *)x->data)[p] : (int64_t)((const ox_i32u *)x->data)[p]; \
+    if (v < 0) v += dim;                                                                       \
+    if (OX_UNLIKELY((uint64_t)v >= (uint64_t)dim)) return p;                                   \
+    int64_t q = base + v * stride;                                                             \
+    body;                                                                                      \
+  } while (0)
 #define EACH_ELEMENT(e, x, unit, body)                                              \
   do {                                                                              \
-    block r = block_of(e, unit);                                                    \
+    const block r = block_of(e, unit);                                              \
+    const int64_t dim = (e)->axis_dim, stride = (e)->axis_stride;                   \
+    if ((e)->b == 1) {                                                              \
+      const int64_t base = r.base;                                                  \
+      for (int64_t p = r.index + r.k0; p < r.index + r.k1; p++) AT(body);           \
+      break;                                                                        \
+    }                                                                               \
     for (int64_t k = r.k0; k < r.k1; k++)                                           \
       for (int64_t b = r.b0; b < r.b1; b++) {                                       \
-        int64_t p = r.index + k * (e)->b + b, v = ox_index_in(x, p, (e)->axis_dim); \
-        if (OX_UNLIKELY(v < 0)) return p;                                           \
-        int64_t q = r.base + v * (e)->axis_stride + b_offset(e, b);                 \
-        body;                                                                       \
+        const int64_t base = r.base + b_offset(e, b), p = r.index + k * (e)->b + b; \
+        AT(body);                                                                   \
       }                                                                             \
   } while (0)
 
 OX_INLINE int64_t gather_unit(const ox_elements *e, const char *data, const ox_index *x, char *out, int64_t unit,
-                              size_t bytes) {
+                              size_t bytes, bool wide) {
   EACH_ELEMENT(e, x, unit, memcpy(out + p * (int64_t)bytes, data + q * (int64_t)bytes, bytes));
   return -1;
 }
 
 OX_INLINE int64_t scatter_unit(const ox_elements *e, char *data, const ox_index *x, const char *from, int64_t unit,
-                               size_t bytes) {
+                               size_t bytes, bool wide) {
   EACH_ELEMENT(e, x, unit, memcpy(data + q * (int64_t)bytes, from + p * (int64_t)bytes, bytes));
   return -1;
 }
 
 static int64_t reduce_unit(const ox_elements *e, char *data, const ox_index *x, const char *from, int64_t unit,
                            ox_into_fn into) {
+  const bool wide = x->wide;
   EACH_ELEMENT(e, x, unit, into(data + q * e->elem, from + p * e->elem, 1));
   return -1;
 }
 
+#define BY_SIZE(fn, to, from)                                                             \
+  do {                                                                                    \
+    switch (e->elem) {                                                                    \
+      case 1:                                                                             \
+        bad = x->wide ? fn(e, to, x, from, u, 1, true) : fn(e, to, x, from, u, 1, false); \
+        break;                                                                            \
+      case 2:                                                                             \
+        bad = x->wide ? fn(e, to, x, from, u, 2, true) : fn(e, to, x, from, u, 2, false); \
+        break;                                                                            \
+      case 4:                                                                             \
+        bad = x->wide ? fn(e, to, x, from, u, 4, true) : fn(e, to, x, from, u, 4, false); \
+        break;                                                                            \
+      case 8:                                                                             \
+        bad = x->wide ? fn(e, to, x, from, u, 8, true) : fn(e, to, x, from, u, 8, false); \
+        break;                                                                            \
+      default:                                                                            \
+        bad = fn(e, to, x, from, u, 16, x->wide);                                         \
+        break;                                                                            \
+    }                                                                                     \
+  } while (0)
+
 ox_status *ox_elements_gather(const ox_elements *e, const void *data, const ox_index *x, void *out, int64_t begin,
                               int64_t end) {
   int64_t bad = -1;
-  for (int64_t u = begin; u < end && bad < 0; u++) {
-    switch (e->elem) {
-      case 1:
-        bad = gather_unit(e, data, x, out, u, 1);
-        break;
-      case 2:
-        bad = gather_unit(e, data, x, out, u, 2);
-        break;
-      case 4:
-        bad = gather_unit(e, data, x, out, u, 4);
-        break;
-      case 8:
-        bad = gather_unit(e, data, x, out, u, 8);
-        break;
-      default:
-        bad = gather_unit(e, data, x, out, u, 16);
-        break;
-    }
-  }
+  for (int64_t u = begin; u < end && bad < 0; u++) BY_SIZE(gather_unit, data, out);
   return bad < 0 ? NULL : ox_index_error("GatherElements", x, bad, e->axis_dim);
 }
 
@@ -185,27 +204,10 @@ ox_status *ox_elements_scatter(const ox_elements *e, void *data, const ox_index 
                                ox_into_fn into, int64_t begin, int64_t end) {
   int64_t bad = -1;
   for (int64_t u = begin; u < end && bad < 0; u++) {
-    if (into) {
+    if (into)
       bad = reduce_unit(e, data, x, updates, u, into);
-      continue;
-    }
-    switch (e->elem) {
-      case 1:
-        bad = scatter_unit(e, data, x, updates, u, 1);
-        break;
-      case 2:
-        bad = scatter_unit(e, data, x, updates, u, 2);
-        break;
-      case 4:
-        bad = scatter_unit(e, data, x, updates, u, 4);
-        break;
-      case 8:
-        bad = scatter_unit(e, data, x, updates, u, 8);
-        break;
-      default:
-        bad = scatter_unit(e, data, x, updates, u, 16);
-        break;
-    }
+    else
+      BY_SIZE(scatter_unit, data, updates);
   }
   return bad < 0 ? NULL : ox_index_error("ScatterElements", x, bad, e->axis_dim);
 }

@@ -6,7 +6,7 @@
 
 /* A transposed block: reads of 4 lines a row, writes of whole lines, 64 KiB at 4 bytes an element. Where a side is
  * short, the other one is longer. */
-enum { BLOCK_COLS = 64, BLOCK_ROWS = 256, BLOCK_SHORT = 16, TRANSPOSE_MIN = 2 };
+enum { BLOCK_COLS = 64, BLOCK_ROWS = 256, BLOCK_SHORT = 16, TRANSPOSE_MIN = 2, SHORT_LOOP = 8 };
 
 int64_t ox_move_tiles(int64_t bytes, int64_t units) {
   int64_t n = bytes / OX_MOVE_CHUNK;
@@ -80,6 +80,10 @@ void ox_move_init(ox_move *m, int64_t elem, const ox_region *r) {
     m->kind = m->is[last] == 0 && m->os[last] == m->run ? OX_MOVE_FILL : OX_MOVE_ELEMENTS;
     if (m->kind == OX_MOVE_ELEMENTS && find_matrix(m)) m->kind = OX_MOVE_TRANSPOSE;
   }
+  /* short inner loops cost more than strides do */
+  if ((m->kind == OX_MOVE_RUNS || m->kind == OX_MOVE_ELEMENTS) && last > 0 && m->dim[last] < SHORT_LOOP &&
+      m->dim[last - 1] > m->dim[last])
+    swap_dims(m, last - 1, last);
   for (int i = 0; i < m->rank - (m->kind == OX_MOVE_TRANSPOSE ? 2 : 0); i++) outer *= m->dim[i];
   if (m->kind == OX_MOVE_RUNS) {
     m->pieces = OX_MAX(m->run / OX_MOVE_CHUNK, 1);
@@ -146,29 +150,42 @@ void ox_copy_lines(const char *in, int64_t is, char *out, int64_t os, int64_t n,
   }
 }
 
-#define FILL_LINE(type)                                                                \
-  do {                                                                                 \
-    type v;                                                                            \
-    memcpy(&v, in, sizeof v);                                                          \
-    for (int64_t i = 0; i < n; i++) memcpy(out + i * (int64_t)sizeof v, &v, sizeof v); \
-  } while (0)
+enum { FILL_BLOCK = 4096 };
 
-static void fill_line(const char *in, char *out, int64_t n, int64_t run) {
-  switch (run) {
+static bool one_byte(const unsigned char *p, int64_t n) {
+  for (int64_t i = 1; i < n; i++)
+    if (p[i] != p[0]) return false;
+  return true;
+}
+
+void ox_fill(void *out, const void *value, int64_t elem, int64_t n) {
+  int64_t bytes = n * elem, done = OX_MIN(bytes, 64 / elem * elem);
+  char *to = out;
+  if (bytes > 64 && one_byte(value, elem)) {
+    memset(out, *(const unsigned char *)value, (size_t)bytes);
+    return;
+  }
+  switch (elem) {
     case 1:
-      memset(out, *(const unsigned char *)in, (size_t)n);
+      for (int64_t i = 0; i < done; i++) memcpy(to + i, value, 1);
       break;
     case 2:
-      FILL_LINE(uint16_t);
+      for (int64_t i = 0; i < done; i += 2) memcpy(to + i, value, 2);
       break;
     case 4:
-      FILL_LINE(uint32_t);
+      for (int64_t i = 0; i < done; i += 4) memcpy(to + i, value, 4);
       break;
     case 8:
-      FILL_LINE(uint64_t);
+      for (int64_t i = 0; i < done; i += 8) memcpy(to + i, value, 8);
       break;
     default:
-      for (int64_t i = 0; i < n; i++) memcpy(out + i * 16, in, 16);
+      for (int64_t i = 0; i < done; i += elem) memcpy(to + i, value, (size_t)elem);
+      break;
+  }
+  while (done < bytes) { /* doubles up to a block that stays in the first-level cache */
+    int64_t piece = OX_MIN(OX_MIN(done, FILL_BLOCK / elem * elem), bytes - done);
+    memcpy(to + done, to, (size_t)piece);
+    done += piece;
   }
 }
 
@@ -183,7 +200,7 @@ static void run_lines(const ox_move *m, const char *in, char *out, int64_t begin
   while (begin < end) {
     int64_t n = OX_MIN(m->dim[last] - c.at[last], end - begin);
     if (m->kind == OX_MOVE_FILL)
-      fill_line(c.in, c.out, n, m->run);
+      ox_fill(c.out, c.in, m->run, n);
     else
       ox_copy_lines(c.in, m->is[last], c.out, m->os[last], n, m->run);
     advance(m, last, n, &c);

@@ -43,6 +43,9 @@ int64_t ox_move_tiles(int64_t bytes, int64_t units);
 /* Copies |n| pieces of |run| bytes; strides in bytes. */
 void ox_copy_lines(const char *in, int64_t is, char *out, int64_t os, int64_t n, int64_t run);
 
+/* |n| elements of |elem| bytes (up to 16), all equal to |value|. */
+void ox_fill(void *out, const void *value, int64_t elem, int64_t n);
+
 /* out[c][r] = in[r][c] for |rows| x |cols| elements; strides in bytes. */
 typedef void (*ox_transpose_fn)(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols);
 /* The transposition of elements of 1, 2, 4, 8 or 16 bytes for |have|. */

@@ -16,7 +16,8 @@ int64_t ox_pad_source(ox_pad_mode mode, int64_t o, int64_t begin, int64_t dim) {
       return (i % dim + dim) % dim;
     case OX_PAD_REFLECT: {
       if (dim == 1) return 0;
-      int64_t period = 2 * (dim - 1), at = (i % period + period) % period;
+      int64_t at = i < 0 ? -i : i, period = 2 * (dim - 1);
+      if (at >= period) at %= period;
       return at < dim ? at : period - at;
     }
     default:
@@ -51,46 +52,59 @@ void ox_pad_init(ox_pad *p, ox_pad_mode mode, int64_t elem, int rank, const int6
   p->units = count ? rows * p->pieces : 0;
 }
 
-static void fill(const ox_pad *p, const void *value, char *out, int64_t n) {
-  ox_move m;
-  ox_move_init(&m, p->elem, &(ox_region){.rank = 1, .dim = {n * p->block / p->elem}, .is = {0}, .os = {1}});
-  ox_move_run(&m, 0, value, out, 0, m.units);
+static inline void fill(const ox_pad *p, const void *value, char *out, int64_t n) {
+  ox_fill(out, value, p->elem, n * p->block / p->elem);
 }
 
 /* Indices [from, to) of the last axis, all outside the input. */
 static void border(const ox_pad *p, const char *row, const void *value, char *out, int64_t from, int64_t to) {
   int last = p->rank - 1;
   if (from >= to) return;
+  if (p->mode == OX_PAD_CONSTANT && p->block == 4 && to - from < 16) { /* the usual border of an image */
+    for (int64_t o = from; o < to; o++) memcpy(out + o * 4, value, 4);
+    return;
+  }
   if (p->mode == OX_PAD_CONSTANT) {
     fill(p, value, out + from * p->block, to - from);
     return;
   }
   for (int64_t o = from; o < to; o++) {
     int64_t i = ox_pad_source(p->mode, o, p->begin[last], p->in[last]);
-    memcpy(out + o * p->block, row + i * p->block, (size_t)p->block);
+    if (p->block == 4)
+      memcpy(out + o * 4, row + i * 4, 4);
+    else
+      memcpy(out + o * p->block, row + i * p->block, (size_t)p->block);
   }
+}
+
+/* Indices [from, to) of one row; |row| NULL: all of it lies outside. */
+static void pad_row(const ox_pad *p, const char *row, const void *value, char *out, int64_t from, int64_t to) {
+  int last = p->rank - 1;
+  int64_t begin = p->begin[last];
+  if (!row) {
+    fill(p, value, out + from * p->block, to - from);
+    return;
+  }
+  int64_t lo = OX_MIN(OX_MAX(begin, from), to), hi = OX_MAX(OX_MIN(begin + p->in[last], to), lo);
+  border(p, row, value, out, from, lo);
+  if (lo < hi) memcpy(out + lo * p->block, row + (lo - begin) * p->block, (size_t)((hi - lo) * p->block));
+  border(p, row, value, out, hi, to);
 }
 
 void ox_pad_run(const ox_pad *p, const void *in, const void *value, void *out, int64_t unit_begin, int64_t unit_end) {
   int last = p->rank - 1;
-  int64_t begin = p->begin[last];
-  for (int64_t u = unit_begin; u < unit_end; u++) {
-    int64_t r = u / p->pieces, from = u % p->pieces * p->piece, to = OX_MIN(from + p->piece, p->out[last]), rest = r;
+  int64_t at[16], r = unit_begin / p->pieces, piece = unit_begin % p->pieces, rest = r;
+  for (int i = last - 1; i >= 0; i--) at[i] = rest % p->out[i], rest /= p->out[i];
+  for (int64_t u = unit_begin; u < unit_end; r++, piece = 0) {
     const char *row = in;
-    char *to_row = (char *)out + r * p->out[last] * p->block;
-    for (int i = last - 1; i >= 0 && row; i--) {
-      int64_t k = ox_pad_source(p->mode, rest % p->out[i], p->begin[i], p->in[i]);
-      rest /= p->out[i];
+    for (int i = 0; i < last && row; i++) {
+      int64_t k = ox_pad_source(p->mode, at[i], p->begin[i], p->in[i]);
       row = k < 0 ? NULL : row + k * p->stride[i];
     }
-    if (!row) {
-      fill(p, value, to_row + from * p->block, to - from);
-      continue;
-    }
-    int64_t lo = OX_MIN(OX_MAX(begin, from), to), hi = OX_MAX(OX_MIN(begin + p->in[last], to), lo);
-    border(p, row, value, to_row, from, lo);
-    if (lo < hi) memcpy(to_row + lo * p->block, row + (lo - begin) * p->block, (size_t)((hi - lo) * p->block));
-    border(p, row, value, to_row, hi, to);
+    for (; piece < p->pieces && u < unit_end; piece++, u++)
+      pad_row(p, row, value, (char *)out + r * p->out[last] * p->block, piece * p->piece,
+              OX_MIN((piece + 1) * p->piece, p->out[last]));
+    for (int i = last - 1; i >= 0 && ++at[i] == p->out[i]; i--) at[i] = 0;
   }
 }
 
