@@ -39,12 +39,16 @@ typedef uint32_t __attribute__((aligned(1), may_alias)) ox_u32u;
 typedef int32_t __attribute__((aligned(1), may_alias)) ox_i32u;
 typedef int64_t __attribute__((aligned(1), may_alias)) ox_i64u;
 
+/* OX_UNROLL: all of a loop. OX_IVDEP: iterations are independent although pointers may be equal, never shifted. */
 #if defined(__clang__)
 #define OX_UNROLL _Pragma("clang loop unroll(full)")
+#define OX_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define OX_UNROLL _Pragma("GCC unroll 64")
+#define OX_IVDEP _Pragma("GCC ivdep")
 #else
 #define OX_UNROLL
+#define OX_IVDEP
 #endif
 
 #endif

@@ -240,9 +240,10 @@ static void int_lse(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t out, 
 static void run_outputs(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t out, int64_t end) {
   const reduce_state *s = c->state;
   ox_fold_acc acc[OX_FOLD_BATCH];
-  double shift[OX_FOLD_BATCH] = {0};
+  double shift[OX_FOLD_BATCH];
   for (; out < end; out += OX_FOLD_BATCH) {
     int64_t n = OX_MIN(end - out, OX_FOLD_BATCH);
+    for (int64_t k = 0; k < n; k++) shift[k] = 0;
     if (s->kind == LOG_SUM_EXP && !ox_dtype_is_float(c->in[0]->dtype)) {
       int_lse(c, p, out, n);
       continue;

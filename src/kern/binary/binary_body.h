@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/binary/binary_body.h - one loop per function and type, which the compiler vectorises at the includer's
- * instruction set. IVDEP: y may be exactly a or b, never a shifted overlap. */
+ * instruction set. y may be exactly a or b, never a shifted overlap. */
 #include <math.h>
 #include <stdint.h>
 
+#include "base/macros.h"
 #include "kern/binary/binary.h"
-
-#if defined(__clang__)
-#define IVDEP _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define IVDEP _Pragma("GCC ivdep")
-#endif
 
 #define LOOP(name, ctype, rtype, expr)                                                    \
   static void name(const void *pa, const void *pb, void *py, size_t n, unsigned scalar) { \
@@ -18,13 +13,13 @@
     rtype *y = py;                                                                        \
     if (scalar == OX_BIN_B_SCALAR) {                                                      \
       ctype b = bs[0];                                                                    \
-      IVDEP for (size_t i = 0; i < n; i++) {                                              \
+      OX_IVDEP for (size_t i = 0; i < n; i++) {                                           \
         ctype a = as[i];                                                                  \
         y[i] = (rtype)(expr);                                                             \
       }                                                                                   \
     } else if (scalar == OX_BIN_A_SCALAR) {                                               \
       ctype a = as[0];                                                                    \
-      IVDEP for (size_t i = 0; i < n; i++) {                                              \
+      OX_IVDEP for (size_t i = 0; i < n; i++) {                                           \
         ctype b = bs[i];                                                                  \
         y[i] = (rtype)(expr);                                                             \
       }                                                                                   \
@@ -32,7 +27,7 @@
       ctype a = as[0], b = bs[0];                                                         \
       for (size_t i = 0; i < n; i++) y[i] = (rtype)(expr);                                \
     } else {                                                                              \
-      IVDEP for (size_t i = 0; i < n; i++) {                                              \
+      OX_IVDEP for (size_t i = 0; i < n; i++) {                                           \
         ctype a = as[i], b = bs[i];                                                       \
         y[i] = (rtype)(expr);                                                             \
       }                                                                                   \
@@ -54,32 +49,32 @@ static double mod_double(double a, double b) {
   return (r < 0) != (b < 0) ? r + b : r;
 }
 
-#define FLOATS(tag, ctype, fn)                                                                                     \
-  LOOP(add_##tag, ctype, ctype, a + b)                                                                             \
-  LOOP(sub_##tag, ctype, ctype, a - b)                                                                             \
-  LOOP(mul_##tag, ctype, ctype, a *b)                                                                              \
-  LOOP(div_##tag, ctype, ctype, a / b)                                                                             \
-  LOOP(min_##tag, ctype, ctype, (a < b) | (a != a) ? a : b)                                                        \
-  LOOP(max_##tag, ctype, ctype, (a > b) | (a != a) ? a : b)                                                        \
-  LOOP(prelu_##tag, ctype, ctype, a < 0 ? a * b : a)                                                               \
-  LOOP(mod_##tag, ctype, ctype, mod_double((double)a, (double)b))                                                  \
-  LOOP(fmod_##tag, ctype, ctype, fmod##fn(a, b))                                                                   \
-  LOOP(powgen_##tag, ctype, ctype, pow##fn(a, b))                                                                  \
-  COMPARES(tag, ctype)                                                                                             \
-  /* exponents that graphs really have */                                                                          \
-  static void pow_##tag(const void *pa, const void *pb, void *py, size_t n, unsigned scalar) {                     \
-    const ctype *a = pa, *b = pb;                                                                                  \
-    ctype *y = py;                                                                                                 \
-    if (scalar == OX_BIN_B_SCALAR && *b == 2) {                                                                    \
-      IVDEP for (size_t i = 0; i < n; i++) y[i] = a[i] * a[i];                                                     \
-    } else if (scalar == OX_BIN_B_SCALAR && *b == (ctype)0.5) {                                                    \
-      /* unlike sqrt: pow(-inf) is inf, pow(-0) is 0 */                                                            \
-      IVDEP for (size_t i = 0; i < n; i++) y[i] = a[i] == -(ctype)INFINITY ? (ctype)INFINITY : sqrt##fn(a[i]) + 0; \
-    } else if (scalar == OX_BIN_B_SCALAR && *b == 3) {                                                             \
-      IVDEP for (size_t i = 0; i < n; i++) y[i] = a[i] * a[i] * a[i];                                              \
-    } else {                                                                                                       \
-      powgen_##tag(pa, pb, py, n, scalar);                                                                         \
-    }                                                                                                              \
+#define FLOATS(tag, ctype, fn)                                                                                        \
+  LOOP(add_##tag, ctype, ctype, a + b)                                                                                \
+  LOOP(sub_##tag, ctype, ctype, a - b)                                                                                \
+  LOOP(mul_##tag, ctype, ctype, a *b)                                                                                 \
+  LOOP(div_##tag, ctype, ctype, a / b)                                                                                \
+  LOOP(min_##tag, ctype, ctype, ((a < b) | (a != a)) ? a : b)                                                         \
+  LOOP(max_##tag, ctype, ctype, ((a > b) | (a != a)) ? a : b)                                                         \
+  LOOP(prelu_##tag, ctype, ctype, a < 0 ? a * b : a)                                                                  \
+  LOOP(mod_##tag, ctype, ctype, mod_double((double)a, (double)b))                                                     \
+  LOOP(fmod_##tag, ctype, ctype, fmod##fn(a, b))                                                                      \
+  LOOP(powgen_##tag, ctype, ctype, pow##fn(a, b))                                                                     \
+  COMPARES(tag, ctype)                                                                                                \
+  /* exponents that graphs really have */                                                                             \
+  static void pow_##tag(const void *pa, const void *pb, void *py, size_t n, unsigned scalar) {                        \
+    const ctype *a = pa, *b = pb;                                                                                     \
+    ctype *y = py;                                                                                                    \
+    if (scalar == OX_BIN_B_SCALAR && *b == 2) {                                                                       \
+      OX_IVDEP for (size_t i = 0; i < n; i++) y[i] = a[i] * a[i];                                                     \
+    } else if (scalar == OX_BIN_B_SCALAR && *b == (ctype)0.5) {                                                       \
+      /* unlike sqrt: pow(-inf) is inf, pow(-0) is 0 */                                                               \
+      OX_IVDEP for (size_t i = 0; i < n; i++) y[i] = a[i] == -(ctype)INFINITY ? (ctype)INFINITY : sqrt##fn(a[i]) + 0; \
+    } else if (scalar == OX_BIN_B_SCALAR && *b == 3) {                                                                \
+      OX_IVDEP for (size_t i = 0; i < n; i++) y[i] = a[i] * a[i] * a[i];                                              \
+    } else {                                                                                                          \
+      powgen_##tag(pa, pb, py, n, scalar);                                                                            \
+    }                                                                                                                 \
   }
 FLOATS(f32, float, f)
 FLOATS(f64, double, )
@@ -142,22 +137,22 @@ LOOP(eq_bool, uint8_t, uint8_t, (a != 0) == (b != 0))
     const uint##bits##_t *a = pa, *b = pb;                                                                          \
     uint##bits##_t *y = py, u = a[0], v = b[0];                                                                     \
     if (sa && sb) {                                                                                                 \
-      IVDEP for (size_t i = 0; i < n; i++) {                                                                        \
+      OX_IVDEP for (size_t i = 0; i < n; i++) {                                                                     \
         u = a[i], v = b[i];                                                                                         \
         y[i] = c[i] ? u : v;                                                                                        \
       }                                                                                                             \
     } else if (sa) {                                                                                                \
-      IVDEP for (size_t i = 0; i < n; i++) {                                                                        \
+      OX_IVDEP for (size_t i = 0; i < n; i++) {                                                                     \
         u = a[i];                                                                                                   \
         y[i] = c[i] ? u : v;                                                                                        \
       }                                                                                                             \
     } else if (sb) {                                                                                                \
-      IVDEP for (size_t i = 0; i < n; i++) {                                                                        \
+      OX_IVDEP for (size_t i = 0; i < n; i++) {                                                                     \
         v = b[i];                                                                                                   \
         y[i] = c[i] ? u : v;                                                                                        \
       }                                                                                                             \
     } else {                                                                                                        \
-      IVDEP for (size_t i = 0; i < n; i++) y[i] = c[i] ? u : v;                                                     \
+      OX_IVDEP for (size_t i = 0; i < n; i++) y[i] = c[i] ? u : v;                                                  \
     }                                                                                                               \
   }
 CHOOSE(8)

@@ -79,10 +79,10 @@ void ox_fold_f64_column(ox_fold f, double *acc, const double *x, size_t n, const
         a *= v;
         break;
       case OX_FOLD_MAX:
-        a = (v > a) | (v != v) ? v : a;
+        a = ((v > a) | (v != v)) ? v : a;
         break;
       default:
-        a = (v < a) | (v != v) ? v : a;
+        a = ((v < a) | (v != v)) ? v : a;
         break;
     }
     acc[i] = a;

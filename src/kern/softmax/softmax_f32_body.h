@@ -55,7 +55,49 @@ static double exponentials(const float *x, float *y, size_t n, float high) {
   return total;
 }
 
+/* A row of M vectors stays in registers. Missing lanes are -inf: their exponentials are 0. */
+OX_INLINE void small_row(const float *x, float *y, size_t n, const size_t M) {
+  vf32 v[8], high = vf32_splat(-INFINITY), sum = vf32_zero();
+  size_t rest = n - (M - 1) * L;
+  OX_UNROLL for (size_t i = 0; i + 1 < M; i++) v[i] = vf32_load(x + i * L);
+  v[M - 1] = vf32_select(vm32_first(rest), vf32_load_n(x + (M - 1) * L, rest), high);
+  OX_UNROLL for (size_t i = 0; i < M; i++) high = vf32_max(v[i], high);
+  high = vf32_splat(vf32_hmax(high));
+  OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = exp_le0(vf32_sub(v[i], high)), sum = vf32_add(sum, v[i]);
+  vf32 scale = vf32_splat(1.0f / vf32_sum(sum));
+  OX_UNROLL for (size_t i = 0; i + 1 < M; i++) vf32_store(y + i * L, vf32_mul(v[i], scale));
+  vf32_store_n(y + (M - 1) * L, vf32_mul(v[M - 1], scale), rest);
+}
+
 static void row(const float *x, float *y, size_t n) {
+  switch ((n + L - 1) / L) {
+    case 1:
+      small_row(x, y, n, 1);
+      return;
+    case 2:
+      small_row(x, y, n, 2);
+      return;
+    case 3:
+      small_row(x, y, n, 3);
+      return;
+    case 4:
+      small_row(x, y, n, 4);
+      return;
+    case 5:
+      small_row(x, y, n, 5);
+      return;
+    case 6:
+      small_row(x, y, n, 6);
+      return;
+    case 7:
+      small_row(x, y, n, 7);
+      return;
+    case 8:
+      small_row(x, y, n, 8);
+      return;
+    default:
+      break;
+  }
   double sum = exponentials(x, y, n, highest(x, n));
   vf32 s = vf32_splat((float)(1 / sum));
   size_t i = 0;
