@@ -42,6 +42,9 @@ typedef struct ox_conv_mul {
 } ox_conv_mul;
 
 typedef struct ox_conv_plan ox_conv_plan;
+typedef struct ox_conv_args ox_conv_args;
+/* What of the scratch planes of a depthwise block still holds: nothing; the padding; everything. */
+typedef enum ox_conv_fill { OX_CONV_FILL_ALL, OX_CONV_FILL_INSIDE, OX_CONV_FILL_NONE } ox_conv_fill;
 
 typedef struct ox_conv_variant {
   ox_isa needs;
@@ -52,18 +55,12 @@ typedef struct ox_conv_variant {
   /* The same with channels in lanes: for few pixels. c is overwritten; k is whole: first and last are ignored, and so
    * are bias, z, lo, hi (finish follows). */
   void (*mul_few)(const ox_conv_mul *m);
-  /* dst[i] = src[first + i * stride] where that index is in [0, n), else |pad|; src is the row's start (input |first| may be
-   * negative). Writes exactly len floats. */
-  void (*row)(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len,
-              float pad);
   /* Rows k0..k1 of B, pixels p0..p1, of one image and group. */
   void (*gather)(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1, int64_t p0,
                  int64_t p1);
-  /* dst[i] = clamp(bias + sum over t of w[t] * src[off[t] + i] + z[i]); z may be NULL. */
-  void (*taps)(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, float bias,
-               const float *z, float lo, float hi, size_t len);
-  /* dst[i] = the largest of src[off[t] + i]. */
-  void (*taps_max)(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t len);
+  /* One block of |count| output channels from |unit| = (image * groups + group) * oc + channel on, DEPTHWISE. */
+  void (*depthwise)(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit, int64_t count, int64_t block,
+                    float *scratch, ox_conv_fill fill);
   /* y[r][i] = act(y[r][i] + bias[r] + z[r][i]) for rows x n; bias and z may be NULL. */
   void (*finish)(const ox_act *act, float *y, size_t ldy, const float *bias, const float *z, size_t rows, size_t n);
 } ox_conv_variant;
@@ -101,10 +98,11 @@ struct ox_conv_plan {
   int64_t phase_len[OX_CONV_AXES];
   int64_t tap_min[OX_CONV_AXES];
   int64_t tile_ch;
-  bool pool_max;            /* maximum instead of weighted sum */
-  bool one_filter;          /* all channels share the weights of the first */
-  float pad;                /* what lies outside the input */
-  int32_t *tap_off; /* [n_taps] into the phase planes */
+  int64_t slots, slot, flat_at; /* channels at a time; floats of scratch for each; the plane as one stretch */
+  bool pool_max;                /* maximum instead of weighted sum */
+  bool one_filter;              /* all channels share the weights of the first */
+  float pad;                    /* what lies outside the input */
+  int32_t *tap_off;             /* [n_taps] into the phase planes */
   bool by_row;
   /* the answer */
   uint32_t n_stages;
@@ -112,11 +110,11 @@ struct ox_conv_plan {
   size_t scratch_bytes, shared_bytes, table_bytes;
 };
 
-typedef struct ox_conv_args {
+struct ox_conv_args {
   const float *x, *w, *bias, *z; /* w packed; bias and z may be NULL */
   float *y;
   void *shared;
-} ox_conv_args;
+};
 
 /* One input channel per group and few outputs: the weights stay [group][oc][taps] and OX_CONV_DEPTHWISE serves. */
 static inline bool ox_conv_is_depthwise(int64_t ic, int64_t oc) { return ic == 1 && oc <= 4; }

@@ -186,9 +186,10 @@ OX_INLINE void inner_copy(float *d, const float *s, int64_t stride, int64_t len)
   if (stride == 1) {
     for (; j + L <= len; j += L) vf32_store(d + j, vf32_load(s + j));
     if (j < len) vf32_store_n(d + j, vf32_load_n(s + j, (size_t)(len - j)), (size_t)(len - j));
+  } else if (stride == 2) {
+    for (; j + L < len; j += L) vf32_store(d + j, vf32_load_even(s + 2 * j));
+    vf32_store_n(d + j, vf32_load_even_n(s + 2 * j, (size_t)(len - j)), (size_t)(len - j));
   } else {
-    if (stride == 2)
-      for (; j + L < len; j += L) vf32_store(d + j, vf32_load_even(s + 2 * j));
     for (; j < len; j++) d[j] = s[j * stride];
   }
 }
@@ -209,10 +210,6 @@ OX_INLINE void row_copy(float *dst, const float *src, int64_t first, int64_t n, 
   int64_t m = hi - lo;
   inner_copy(d, s, stride, m);
   for (i = hi; i < len; i++) dst[i] = pad;
-}
-
-static void row(float *dst, const float *src, int64_t first, int64_t n, int64_t stride, int64_t len, float pad) {
-  row_copy(dst, src, first, n, stride, len, pad);
 }
 
 /* Stretches of consecutive output pixels of one output row. */
@@ -287,58 +284,6 @@ static void gather(const ox_conv_plan *p, const float *x, float *dst, size_t ld,
     gather_stride(p, x, dst, ld, k0, k1, p0, p1, stride);
 }
 
-OX_INLINE void taps_step(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, vf32 bias,
-                         const float *z, vf32 lo, vf32 hi, size_t tail, int nv) {
-  vf32 acc[8];
-  OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = bias;
-  for (size_t t = 0; t < n_taps; t++) {
-    vf32 wt = vf32_splat(w[t]);
-    const float *s = src + off[t];
-    OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_fma(wt, vf32_load(s + j * L), acc[j]);
-  }
-  OX_UNROLL for (int j = 0; j < nv; j++) {
-    size_t n = j == nv - 1 ? tail : L;
-    if (z) acc[j] = vf32_add(acc[j], vf32_load_n(z + j * L, n));
-    vf32_store_n(dst + j * L, clamp(acc[j], lo, hi), n);
-  }
-}
-
-static void taps(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, float bias,
-                 const float *z, float lo, float hi, size_t len) {
-  vf32 b = vf32_splat(bias), l = vf32_splat(lo), h = vf32_splat(hi);
-  size_t i = 0;
-#define CONV_TAPS(nv, tail) taps_step(dst + i, src + i, off, w, n_taps, b, z ? z + i : NULL, l, h, tail, nv)
-  for (; len - i >= 8 * L; i += 8 * L) CONV_TAPS(8, L);
-  if (len - i > 4 * L) {
-    CONV_TAPS(4, L);
-    i += 4 * L;
-  }
-  size_t left = len - i;
-  if (left > 3 * L)
-    CONV_TAPS(4, left - 3 * L);
-  else if (left > 2 * L)
-    CONV_TAPS(3, left - 2 * L);
-  else if (left > L)
-    CONV_TAPS(2, left - L);
-  else if (left)
-    CONV_TAPS(1, left);
-#undef CONV_TAPS
-}
-
-OX_INLINE void max_step(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t tail, int nv) {
-  vf32 acc[4];
-  OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_load(src + off[0] + j * L);
-  for (size_t t = 1; t < n_taps; t++)
-    OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_max(acc[j], vf32_load(src + off[t] + j * L));
-  OX_UNROLL for (int j = 0; j < nv; j++) vf32_store_n(dst + j * L, acc[j], j == nv - 1 ? tail : L);
-}
-
-static void taps_max(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t len) {
-  size_t i = 0;
-  for (; len - i >= 4 * L; i += 4 * L) max_step(dst + i, src + i, off, n_taps, L, 4);
-  for (; i < len; i += L) max_step(dst + i, src + i, off, n_taps, vf32_lanes_at(i, len), 1);
-}
-
 /* ---- epilogue ---- */
 
 OX_INLINE void finish_as(ox_act act, float *y, size_t ldy, const float *bias, const float *z, size_t rows, size_t n) {
@@ -374,8 +319,10 @@ static void finish(const ox_act *act, float *y, size_t ldy, const float *bias, c
 #undef CONV_FINISH
 }
 
+#include "kern/conv/conv_dw_body.h"
+
 #define CONV_STR2(x) #x
 #define CONV_STR(x) CONV_STR2(x)
 extern const ox_conv_variant CONV_NAME(ox_conv_f32__);
 const ox_conv_variant CONV_NAME(ox_conv_f32__) = {
-    CONV_NEEDS, "conv_f32_" CONV_STR(CONV_ISA), L, CONV_NV *L, CONV_FEW_NV *L, mul, mul_few, row, gather, taps, taps_max, finish};
+    CONV_NEEDS, "conv_f32_" CONV_STR(CONV_ISA), L, CONV_NV *L, CONV_FEW_NV *L, mul, mul_few, gather, depthwise, finish};

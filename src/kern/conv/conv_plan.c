@@ -8,11 +8,12 @@
 enum {
   KC = 160,             /* k per block: 160 rows of 48 pixels fit L1; 128 to 400 measured alike on AVX-512 */
   FEW_PIXELS = 128,     /* above, a ragged last vector of pixels costs little */
+  SLOT_FLOATS = 6144,   /* small planes together stay in L1 */
   PHASE_FLOATS = 32768, /* phase planes of a depthwise block stay in L2 */
   TILES = 24            /* wanted at least, work permitting: two threads differ by 4 % at most */
 };
 static const double ns_per_mac = 2.0 / 150, ns_per_weight = 4.0 / 12; /* one core: 150 GFLOP/s, 12 GB/s */
-static const double ns_tile_min = 15e3, ns_tile_max = 100e3;
+static const double ns_tile_min = 8e3, ns_tile_max = 100e3;
 
 static double tile_target(double total_ns) {
   double t = total_ns / TILES;
@@ -72,8 +73,10 @@ static bool plan_depthwise(ox_conv_plan *p) {
   int64_t flat = ((p->block[0] - 1) * p->phase_len[1] + p->block[1] - 1) * p->phase_len[2] + p->block[2];
   p->by_row = rows * per_row * taps <= OX_CEIL_DIV(flat, lanes) * taps + rows * (per_row * 3 + 4);
   p->table_bytes = (size_t)taps * sizeof(int32_t);
-  size_t floats = (size_t)(phases * plane) + (p->by_row ? 0 : (size_t)flat) + 2 * OX_CONV_PANEL * 8;
-  p->scratch_bytes = floats * sizeof(float);
+  p->flat_at = phases * plane + OX_CONV_PANEL * 8; /* vectors run over the ends */
+  p->slot = p->flat_at + (p->by_row ? 0 : flat) + OX_CONV_PANEL * 8;
+  p->slots = blocks == 1 && g->oc == 1 ? OX_MIN(OX_MAX(SLOT_FLOATS / p->slot, 1), 8) : 1;
+  p->scratch_bytes = (size_t)(p->slot * p->slots) * sizeof(float);
   double block_ns = (double)(phases * plane) * 0.1 + (double)(rows * per_row * lanes) * (double)taps * 0.02 + 20;
   int64_t units = g->batch * g->groups * g->oc;
   p->tile_ch = units_per_tile(tile_target(block_ns * (double)(units * blocks)), block_ns * (double)blocks, units);

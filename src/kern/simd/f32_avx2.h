@@ -33,6 +33,11 @@ OX_INLINE vf32 vf32_load_even(const float *p) {
   __m256 v = _mm256_shuffle_ps(_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8), 0x88);
   return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
 }
+OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) {
+  size_t all = n ? 2 * n - 1 : 0;
+  __m256 lo = vf32_load_n(p, all < 8 ? all : 8), hi = vf32_load_n(p + 8, all < 8 ? 0 : all - 8);
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(lo, hi, 0x88)), 0xd8));
+}
 OX_INLINE vi32 vi32_zero(void) { return _mm256_setzero_si256(); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return _mm256_set1_epi32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }

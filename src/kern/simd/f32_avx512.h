@@ -30,6 +30,12 @@ OX_INLINE vf32 vf32_load_even(const float *p) {
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
   return _mm512_permutex2var_ps(_mm512_loadu_ps(p), even, _mm512_loadu_ps(p + 16));
 }
+OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  uint32_t m = (uint32_t)(((uint64_t)1 << (n ? 2 * n - 1 : 0)) - 1);
+  return _mm512_permutex2var_ps(_mm512_maskz_loadu_ps((__mmask16)m, p), even,
+                                _mm512_maskz_loadu_ps((__mmask16)(m >> 16), p + 16));
+}
 OX_INLINE vi32 vi32_zero(void) { return _mm512_setzero_si512(); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return _mm512_set1_epi32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return _mm512_loadu_si512(p); }
@@ -83,6 +89,12 @@ OX_INLINE vf32 vf32_add(vf32 a, vf32 b) { return _mm512_add_ps(a, b); }
 OX_INLINE vf32 vf32_sub(vf32 a, vf32 b) { return _mm512_sub_ps(a, b); }
 OX_INLINE vf32 vf32_mul(vf32 a, vf32 b) { return _mm512_mul_ps(a, b); }
 OX_INLINE vf32 vf32_div(vf32 a, vf32 b) { return _mm512_div_ps(a, b); }
+OX_INLINE vf32 vf32_quot(vf32 a, vf32 b) { /* a third of the time of a division */
+  vf32 r = _mm512_rcp14_ps(b);
+  r = _mm512_mul_ps(r, _mm512_fnmadd_ps(b, r, _mm512_set1_ps(2.0f)));
+  vf32 q = _mm512_mul_ps(a, r);
+  return _mm512_fmadd_ps(r, _mm512_fnmadd_ps(b, q, a), q);
+}
 OX_INLINE vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm512_fmadd_ps(a, b, c); }
 OX_INLINE vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm512_fnmadd_ps(a, b, c); }
 OX_INLINE vf32 vf32_min(vf32 a, vf32 b) { return _mm512_min_ps(a, b); }

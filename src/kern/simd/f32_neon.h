@@ -40,6 +40,11 @@ OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) {
   memcpy(p, t, n * 4);
 }
 OX_INLINE vf32 vf32_load_even(const float *p) { return vld2q_f32(p).val[0]; }
+OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) {
+  float t[4] = {0};
+  for (size_t i = 0; i < n; i++) t[i] = p[2 * i];
+  return vld1q_f32(t);
+}
 OX_INLINE vi32 vi32_zero(void) { return vdupq_n_s32(0); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return vdupq_n_s32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return vld1q_s32(p); }

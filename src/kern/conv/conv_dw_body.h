@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/conv/conv_dw_body.h - one block of a depthwise convolution or of a maximum over windows. The inputs are copied
+ * into planes split by coordinate modulo stride, padding around them; every tap is then a shifted read. Part of
+ * conv_f32_body.h. */
+
+/* ---- the planes ---- */
+
+/* Positions [*lo, *hi) of a plane's axis lie inside the input: base + i * stride in [0, n). */
+OX_INLINE void inside(int64_t base, int64_t stride, int64_t n, int64_t len, int64_t *lo, int64_t *hi) {
+  *lo = base >= 0 ? 0 : stride == 1 ? -base : (-base + stride - 1) / stride;
+  *hi = base >= n ? 0 : OX_MIN(stride == 1 ? n - base : (n - base + stride - 1) / stride, len);
+  if (*lo > *hi) *lo = *hi;
+}
+
+/* Copies what lies inside; |o0|: first output of the block. */
+OX_INLINE void fill_planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, int64_t s2) {
+  const ox_conv_geom *g = &p->g;
+  const int64_t *s = g->stride, *len = p->phase_len;
+  int64_t lo[3], hi[3], b0 = o0[0] * s[0] + p->tap_min[0], b1 = o0[1] * s[1] + p->tap_min[1];
+  int64_t b2 = o0[2] * s2 + p->tap_min[2];
+  for (int64_t d = b0; d < b0 + s[0]; d++) { /* d, h, w: where the phase's plane begins in the input */
+    inside(d, s[0], g->in[0], len[0], &lo[0], &hi[0]);
+    for (int64_t h = b1; h < b1 + s[1]; h++) {
+      inside(h, s[1], g->in[1], len[1], &lo[1], &hi[1]);
+      for (int64_t w = b2; w < b2 + s2; w++, plane += len[0] * len[1] * len[2]) {
+        inside(w, s2, g->in[2], len[2], &lo[2], &hi[2]);
+        if (lo[2] == hi[2]) continue;
+        for (int64_t i = lo[0]; i < hi[0]; i++) {
+          const float *from = x + ((d + i * s[0]) * g->in[1] + h + lo[1] * s[1]) * g->in[2] + w + lo[2] * s2;
+          float *to = plane + (i * len[1] + lo[1]) * len[2] + lo[2];
+          for (int64_t j = lo[1]; j < hi[1]; j++, from += s[1] * g->in[2], to += len[2])
+            inner_copy(to, from, s2, hi[2] - lo[2]);
+        }
+      }
+    }
+  }
+}
+
+static void planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, ox_conv_fill fill) {
+  const int64_t *s = p->g.stride, *len = p->phase_len;
+  if (fill == OX_CONV_FILL_NONE) return;
+  if (fill == OX_CONV_FILL_ALL)
+    for (int64_t i = 0; i < s[0] * s[1] * s[2] * len[0] * len[1] * len[2]; i++) plane[i] = p->pad;
+  if (s[2] == 1)
+    fill_planes(p, x, o0, plane, 1);
+  else if (s[2] == 2)
+    fill_planes(p, x, o0, plane, 2);
+  else
+    fill_planes(p, x, o0, plane, s[2]);
+}
+
+/* ---- taps ---- */
+OX_INLINE void taps_step(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, vf32 bias,
+                         const float *z, vf32 lo, vf32 hi, size_t tail, int nv) {
+  vf32 acc[8];
+  OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = bias;
+  for (size_t t = 0; t < n_taps; t++) {
+    vf32 wt = vf32_splat(w[t]);
+    const float *s = src + off[t];
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_fma(wt, vf32_load(s + j * L), acc[j]);
+  }
+  OX_UNROLL for (int j = 0; j < nv; j++) {
+    size_t n = j == nv - 1 ? tail : L;
+    if (z) acc[j] = vf32_add(acc[j], vf32_load_n(z + j * L, n));
+    vf32_store_n(dst + j * L, clamp(acc[j], lo, hi), n);
+  }
+}
+
+static void taps(float *dst, const float *src, const int32_t *off, const float *w, size_t n_taps, float bias,
+                 const float *z, float lo, float hi, size_t len) {
+  vf32 b = vf32_splat(bias), l = vf32_splat(lo), h = vf32_splat(hi);
+  size_t i = 0;
+#define CONV_TAPS(nv, tail) taps_step(dst + i, src + i, off, w, n_taps, b, z ? z + i : NULL, l, h, tail, nv)
+  for (; len - i >= 8 * L; i += 8 * L) CONV_TAPS(8, L);
+  if (len - i > 4 * L) {
+    CONV_TAPS(4, L);
+    i += 4 * L;
+  }
+  size_t left = len - i;
+  if (left > 3 * L)
+    CONV_TAPS(4, left - 3 * L);
+  else if (left > 2 * L)
+    CONV_TAPS(3, left - 2 * L);
+  else if (left > L)
+    CONV_TAPS(2, left - L);
+  else if (left)
+    CONV_TAPS(1, left);
+#undef CONV_TAPS
+}
+
+OX_INLINE void max_step(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t tail, int nv) {
+  vf32 acc[4];
+  OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_load(src + off[0] + j * L);
+  for (size_t t = 1; t < n_taps; t++)
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_max(acc[j], vf32_load(src + off[t] + j * L));
+  OX_UNROLL for (int j = 0; j < nv; j++) vf32_store_n(dst + j * L, acc[j], j == nv - 1 ? tail : L);
+}
+
+static void taps_max(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t len) {
+  size_t i = 0;
+  for (; len - i >= 4 * L; i += 4 * L) max_step(dst + i, src + i, off, n_taps, L, 4);
+  for (; i < len; i += L) max_step(dst + i, src + i, off, n_taps, vf32_lanes_at(i, len), 1);
+}
+
+/* ---- a block ---- */
+
+static void reduce_taps(const ox_conv_plan *p, float *dst, const float *src, const float *w, float bias, const float *z,
+                        int64_t len, bool clamped) {
+  size_t n_taps = (size_t)(p->g.n_taps[0] * p->g.n_taps[1] * p->g.n_taps[2]);
+  float lo = clamped ? p->lo : -__builtin_inff(), hi = clamped ? p->hi : __builtin_inff();
+  if (p->pool_max)
+    taps_max(dst, src, p->tap_off, n_taps, (size_t)len);
+  else
+    taps(dst, src, p->tap_off, w, n_taps, bias, z, lo, hi, (size_t)len);
+}
+
+/* Row by row straight into y, or the plane as one stretch into |flat|, of which copy_rows takes the rows. */
+static void block_taps(const ox_conv_plan *p, const float *src, float *flat, const float *w, float bias,
+                       const int64_t *n, float *y, const float *z) {
+  const ox_conv_geom *g = &p->g;
+  const int64_t *len = p->phase_len;
+  if (!p->by_row) {
+    reduce_taps(p, flat, src, w, bias, NULL, ((n[0] - 1) * len[1] + n[1] - 1) * len[2] + n[2], !z);
+    return;
+  }
+  for (int64_t d = 0; d < n[0]; d++)
+    for (int64_t h = 0; h < n[1]; h++) {
+      int64_t at = (d * g->out[1] + h) * g->out[2];
+      reduce_taps(p, y + at, src + (d * len[1] + h) * len[2], w, bias, z ? z + at : NULL, n[2], true);
+    }
+}
+
+static void copy_rows(const ox_conv_plan *p, const float *flat, const int64_t *n, float *y, const float *z) {
+  const ox_conv_geom *g = &p->g;
+  const int64_t *len = p->phase_len;
+  ox_act clamp_act = {OX_ACT_CLIP, p->lo, p->hi};
+  for (int64_t d = 0; d < n[0]; d++)
+    for (int64_t h = 0; h < n[1]; h++) {
+      int64_t at = (d * g->out[1] + h) * g->out[2];
+      inner_copy(y + at, flat + (d * len[1] + h) * len[2], 1, n[2]);
+      if (z) finish(&clamp_act, y + at, 0, NULL, z + at, 1, (size_t)n[2]);
+    }
+}
+
+static void block_post(const ox_conv_plan *p, const int64_t *n, float *y) {
+  const ox_conv_geom *g = &p->g;
+  if (n[1] == g->out[1] && n[2] == g->out[2]) { /* whole rows: one stretch */
+    finish(&p->act, y, 0, NULL, NULL, 1, (size_t)(n[0] * n[1] * n[2]));
+    return;
+  }
+  for (int64_t d = 0; d < n[0]; d++)
+    for (int64_t h = 0; h < n[1]; h++)
+      finish(&p->act, y + (d * g->out[1] + h) * g->out[2], 0, NULL, NULL, 1, (size_t)n[2]);
+}
+
+/* Several channels go through each step together: a vector read just after the narrower writes that it spans waits for
+ * all of them to reach the cache. */
+static void depthwise(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit, int64_t count, int64_t block,
+                      float *scratch, ox_conv_fill fill) {
+  const ox_conv_geom *g = &p->g;
+  const int64_t *nb = p->n_block;
+  int64_t n_taps = g->n_taps[0] * g->n_taps[1] * g->n_taps[2], channels = g->groups * g->oc,
+          o0[OX_CONV_AXES] = {0, 0, 0};
+  if (block > 0) {
+    o0[0] = block / nb[2] / nb[1] * p->block[0], o0[1] = block / nb[2] % nb[1] * p->block[1];
+    o0[2] = block % nb[2] * p->block[2];
+  }
+  int64_t n[OX_CONV_AXES];
+  for (int i = 0; i < OX_CONV_AXES; i++) n[i] = OX_MIN(p->block[i], g->out[i] - o0[i]);
+  int64_t at = unit * p->pixels + (o0[0] * g->out[1] + o0[1]) * g->out[2] + o0[2], channel = unit % channels;
+  const float *z = a->z ? a->z + at : NULL, *x = a->x + (g->oc == 1 ? unit : unit / g->oc) * p->in_pixels;
+  float *y = a->y + at, *flat = scratch + p->flat_at;
+  for (int64_t i = 0; i < count; i++) planes(p, x + i * p->in_pixels, o0, scratch + i * p->slot, fill);
+  for (int64_t i = 0; i < count; i++) {
+    block_taps(p, scratch + i * p->slot, flat + i * p->slot, a->w + (p->one_filter ? 0 : channel * n_taps),
+               a->bias ? a->bias[channel] : 0, n, y + i * p->pixels, z ? z + i * p->pixels : NULL);
+    if (++channel == channels) channel = 0;
+  }
+  for (int64_t i = 0; i < count && !p->by_row; i++)
+    copy_rows(p, flat + i * p->slot, n, y + i * p->pixels, z ? z + i * p->pixels : NULL);
+  for (int64_t i = 0; i < count && p->post; i++) block_post(p, n, y + i * p->pixels);
+}
