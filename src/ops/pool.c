@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/pool.c - MaxPool, AveragePool, LpPool. Float32 of up to three axes without indices runs on the tiles of the
- * depthwise convolution; everything else in double precision, plane by plane. */
+ * depthwise convolution, bytes on vectors of their own; everything else in double precision, plane by plane. */
 #include "base/cksize.h"
 #include "kern/conv/conv.h"
+#include "kern/pool/max_bytes.h"
 #include "kern/pool/pool.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/conv_node.h"
@@ -27,7 +28,7 @@ static const ox_attr_def lp1_attrs[] = {
 
 typedef struct pool_prep {
   ox_pool pool;
-  bool fast;
+  bool fast, bytes;
   ox_conv_plan plan;
   int64_t out[OX_CONV_AXES];
   float *ones;               /* AVERAGE, fast: the weights */
@@ -116,6 +117,11 @@ static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
   bool plain = kind == OX_POOL_LP || ox_ctx_wants(c, 1) || c->in[0]->dtype != OX_F32 || w.axes > OX_CONV_AXES;
   if (!plain) OX_TRY(prepare_fast(c, p));
   if (p->fast) return NULL;
+  p->bytes = (c->in[0]->dtype == OX_U8 || c->in[0]->dtype == OX_I8) && !ox_ctx_wants(c, 1) && ox_max_bytes_fits(pool);
+  if (p->bytes) {
+    p->per_tile = OX_MAX(65536 / OX_MAX(p->out_n, 1), 1);
+    return ox_ctx_plan(c, OX_CEIL_DIV(p->planes, p->per_tile), ox_max_bytes_scratch(pool));
+  }
   size_t bytes;
   if (!ox_mul_ok((size_t)p->in_n + (size_t)p->out_n, sizeof(double), &bytes)) return ox_fail(OX_LIMIT, "pool: too large");
   p->per_tile = OX_MAX(4096 / OX_MAX(p->out_n, 1), 1);
@@ -153,9 +159,18 @@ static void run_plain(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles
   }
 }
 
+static void run_bytes(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles, void *scratch) {
+  int64_t end = OX_MIN(tiles.end * p->per_tile, p->planes);
+  for (int64_t i = tiles.begin * p->per_tile; i < end; i++)
+    ox_max_bytes_plane(&p->pool, c->in[0]->dtype == OX_I8, (const uint8_t *)c->in[0]->data + i * p->in_n,
+                       (uint8_t *)c->out[0]->data + i * p->out_n, scratch);
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const pool_prep *p = c->prep;
-  if (!p->fast) {
+  if (p->bytes) {
+    run_bytes(c, p, tiles, scratch);
+  } else if (!p->fast) {
     run_plain(c, p, tiles, scratch);
   } else if (stage == 0) {
     ox_conv_args a = {.x = c->in[0]->data, .w = p->ones, .y = c->out[0]->data};
