@@ -29,11 +29,11 @@ int64_t ox_attn_tiles(const ox_attn *a, const ox_attn_variant *v) {
 
 size_t ox_attn_scratch(const ox_attn *a, const ox_attn_variant *v) {
   if (v == &f64_variant) return (size_t)OX_MAX(a->kv_len, 1) * sizeof(double);
-  size_t keys = (size_t)ox_attn_block_keys(a) + 16, lanes = (size_t)OX_MAX(v->lanes, OX_ATTN_FEW);
-  size_t d = (size_t)a->d + 16, dv = (size_t)a->dv + 16;
-  size_t floats = lanes * (d + dv + 2 * keys + 16); /* q, sums, scores and bias; per-row values */
-  floats += keys * ((a->k.dtype != OX_F32 ? d : 0) + (a->v.dtype != OX_F32 ? dv : 0)) + d + dv;
-  return floats * sizeof(float) + 8 * OX_ALIGN_BYTES;
+  size_t lanes = (size_t)OX_MAX(v->lanes, OX_ATTN_FEW), rows = lanes * OX_ATTN_GROUPS;
+  size_t keys = (size_t)ox_attn_block_keys(a) + 16, d = (size_t)a->d + 16, dv = (size_t)a->dv + 16;
+  size_t floats = rows * (d + dv + 2) + 2 * lanes * keys + d + dv + keys; /* q, sums; scores, bias; a row */
+  floats += keys * ((ox_attn_copies(a, &a->k) ? d : 0) + (ox_attn_copies(a, &a->v) ? dv : 0));
+  return floats * sizeof(float) + 12 * OX_ALIGN_BYTES;
 }
 
 /* ---- doubles: one row at a time ---- */

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "onyx/ep.h"
 
 /* A matrix per (batch, head): element (b, h, row, i) lies at p[b * batch + h * head + row * row_stride + i]. */
 typedef struct ox_attn_mat {
@@ -51,7 +52,7 @@ typedef struct ox_attn {
 
 typedef struct ox_attn_variant {
   ox_isa needs;
-  int lanes; /* query rows of a tile */
+  int lanes; /* query rows of a group */
   const char *name;
   void (*run)(const ox_attn *a, int64_t tile, void *scratch);
 } ox_attn_variant;
@@ -63,11 +64,15 @@ int64_t ox_attn_tiles(const ox_attn *a, const ox_attn_variant *v);
 size_t ox_attn_scratch(const ox_attn *a, const ox_attn_variant *v);
 
 /* ---- for the variants ---- */
-enum { OX_ATTN_FEW = 8, OX_ATTN_KEYS = 128 }; /* rows worked on one by one; keys of a block */
-/* Rows of a tile and keys of a block. */
+/* Rows worked on one by one; groups of rows in a tile; keys of a block. */
+enum { OX_ATTN_FEW = 8, OX_ATTN_GROUPS = 2, OX_ATTN_KEYS = 128 };
+static inline bool ox_attn_is_few(const ox_attn *a) { return a->heads / a->kv_heads * a->q_len <= OX_ATTN_FEW; }
 static inline int64_t ox_attn_tile_rows(const ox_attn *a, int lanes) {
-  int64_t rows = a->heads / a->kv_heads * a->q_len;
-  return rows <= OX_ATTN_FEW ? rows : lanes;
+  return ox_attn_is_few(a) ? a->heads / a->kv_heads * a->q_len : (int64_t)lanes * OX_ATTN_GROUPS;
+}
+/* Blocks of k or v are copied if they must be widened, or if rows lie so far apart that they fight for cache sets. */
+static inline bool ox_attn_copies(const ox_attn *a, const ox_attn_mat *m) {
+  return m->dtype != OX_F32 || (!ox_attn_is_few(a) && m->row >= 256);
 }
 static inline int64_t ox_attn_block_keys(const ox_attn *a) {
   return a->qk_mode == OX_ATTN_QK_NONE && a->kv_len > OX_ATTN_KEYS ? OX_ATTN_KEYS : a->kv_len;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/attention/attention_f32_body.h - one tile of attention. Two ways:
- * - many rows: lanes are query rows, q and the sums are kept transposed, k and v are read where they lie, one element
- *   broadcast at a time: nothing of k or v is packed, and the softmax has no horizontal steps;
+ * - many rows: lanes are query rows, q and the sums are kept transposed, one element of k or v
+ *   is broadcast at a time: nothing is packed (only rows far apart are copied together), and the softmax has no
+ *   horizontal steps; a tile has a few groups of rows, which share each block of keys;
  * - few rows (decoding): lanes are elements of a row of k or v, which stream through once. */
 #include <math.h>
 #include <string.h>
 
 #include "kern/attention/attention_rows.h"
 
-enum { L = VF32_LANES, MR = ATTN_MR, NV = ATTN_NV, NL = ATTN_NV * VF32_LANES };
+enum { L = VF32_LANES, MR = ATTN_MR, NV = ATTN_NV, NVH = (ATTN_NV + 1) / 2, NL = ATTN_NV * VF32_LANES };
 
-/* Scratch of a tile; see ox_attn_scratch. */
+/* Scratch of a tile; see ox_attn_scratch. Many rows: q, o, most and sum are those of the group at hand. */
 typedef struct attn_mem {
-  float *q, *o, *s, *bias, *k, *v, *row; /* row: max(d, dv) */
-  float *most, *sum;                     /* per row of the tile */
+  float *q, *o, *s, *bias, *k, *v, *row; /* row: max(d, dv, keys) */
+  float *most, *sum;                     /* per row */
 } attn_mem;
 
 static float *attn_take(char **p, size_t floats) {
@@ -24,15 +25,14 @@ static float *attn_take(char **p, size_t floats) {
 
 static attn_mem attn_split(const ox_attn *a, void *scratch) {
   char *p = (char *)OX_ROUND_UP((uintptr_t)scratch, OX_ALIGN_BYTES);
-  size_t keys = (size_t)ox_attn_block_keys(a) + 16, rows = OX_MAX((size_t)NL, (size_t)OX_ATTN_FEW),
-         d = (size_t)a->d + 16;
-  size_t dv = (size_t)a->dv + 16;
+  size_t lanes = OX_MAX((size_t)NL, (size_t)OX_ATTN_FEW), rows = lanes * OX_ATTN_GROUPS;
+  size_t keys = (size_t)ox_attn_block_keys(a) + 16, d = (size_t)a->d + 16, dv = (size_t)a->dv + 16;
   attn_mem m = {0};
-  m.q = attn_take(&p, rows * d), m.o = attn_take(&p, rows * dv), m.s = attn_take(&p, rows * keys);
-  m.bias = attn_take(&p, rows * keys), m.most = attn_take(&p, rows), m.sum = attn_take(&p, rows);
-  m.row = attn_take(&p, OX_MAX(d, dv));
-  if (a->k.dtype != OX_F32) m.k = attn_take(&p, keys * d);
-  if (a->v.dtype != OX_F32) m.v = attn_take(&p, keys * dv);
+  m.q = attn_take(&p, rows * d), m.o = attn_take(&p, rows * dv), m.s = attn_take(&p, lanes * keys);
+  m.bias = attn_take(&p, lanes * keys), m.most = attn_take(&p, rows), m.sum = attn_take(&p, rows);
+  m.row = attn_take(&p, OX_MAX(OX_MAX(d, dv), keys));
+  if (ox_attn_copies(a, &a->k)) m.k = attn_take(&p, keys * d);
+  if (ox_attn_copies(a, &a->v)) m.v = attn_take(&p, keys * dv);
   return m;
 }
 
@@ -67,37 +67,41 @@ static void attn_narrow(uint32_t dtype, const float *src, int64_t n, void *dst, 
   }
 }
 
-/* Rows [t, t + n) of k or v as f32: where they lie, or widened into |buf|. */
-static const float *attn_rows_f32(const ox_attn_mat *m, const attn_tile *tile, int64_t t, int64_t n, int64_t width,
-                                  float *buf, int64_t *stride) {
+/* Rows [t, t + n) of k or v as f32: where they lie, or copied into |buf|. */
+static const float *attn_rows_f32(const ox_attn *a, const ox_attn_mat *m, const attn_tile *tile, int64_t t, int64_t n,
+                                  int64_t width, float *buf, int64_t *stride) {
   int64_t at = attn_at(m, tile->b, tile->hk, t);
   *stride = m->row;
-  if (m->dtype == OX_F32) return (const float *)m->p + at;
+  if (!ox_attn_copies(a, m)) return (const float *)m->p + at;
   for (int64_t i = 0; i < n; i++) attn_widen(m->dtype, m->p, at + i * m->row, width, buf + i * width);
   *stride = width;
   return buf;
 }
 
-/* Bias of one row for keys [t, t + n), every kind of bias added up, into |out|. */
-static void attn_bias_row(const ox_attn *a, int64_t b, const attn_row *r, int64_t t, int64_t n, float *out) {
+/* One kind of bias of one row for keys [t, t + n), n within what it has. */
+static void attn_bias_read(const ox_attn_bias *m, int64_t at, int64_t n, float *out) {
+  if (m->dtype == OX_BOOL) {
+    const uint8_t *p = (const uint8_t *)m->p + at;
+    for (int64_t i = 0; i < n; i++) out[i] = p[i * m->key] ? 0.0f : -INFINITY;
+  } else if (m->key == 1) {
+    attn_widen(m->dtype, m->p, at, n, out);
+  } else {
+    for (int64_t i = 0; i < n; i++) attn_widen(m->dtype, m->p, at + i * m->key, 1, out + i);
+  }
+}
+
+/* Bias of one row for keys [t, t + n), every kind of bias added up, into |out|; |row| is room for as many. */
+static void attn_bias_row(const ox_attn *a, int64_t b, const attn_row *r, int64_t t, int64_t n, float *out,
+                          float *row) {
   bool first = true;
   for (int k = 0; k < 2; k++) {
     const ox_attn_bias *m = &a->bias[k];
     if (!m->p) continue;
-    int64_t at = attn_bias_at(m, b, r, t), live = OX_MIN(n, OX_MAX(m->n - t, 0));
-    for (int64_t i = 0; i < n; i++) {
-      float x = -INFINITY;
-      if (i < live) {
-        int64_t e = at + i * m->key;
-        if (m->dtype == OX_F32)
-          x = ((const float *)m->p)[e];
-        else if (m->dtype == OX_BOOL)
-          x = ((const uint8_t *)m->p)[e] ? 0.0f : -INFINITY;
-        else
-          attn_widen(m->dtype, m->p, e, 1, &x);
-      }
-      out[i] = first ? x : out[i] + x;
-    }
+    int64_t live = OX_MIN(n, OX_MAX(m->n - t, 0));
+    float *to = first ? out : row;
+    attn_bias_read(m, attn_bias_at(m, b, r, t), live, to);
+    for (int64_t i = live; i < n; i++) to[i] = -INFINITY;
+    for (int64_t i = 0; !first && i < n; i++) out[i] += row[i];
     first = false;
   }
 }
@@ -208,20 +212,23 @@ OX_INLINE void attn_mask_lanes(const int nv, const ox_attn *a, const attn_tile *
   const int lanes = nv * L;
   float *s = m->s;
   if (attn_has_bias(a) && w->same_bias) {
-    attn_bias_row(a, tile->b, &w->row[0], t0, n, m->bias);
-    for (int64_t t = 0; t < n; t++) OX_UNROLL for (int j = 0; j < nv; j++) {
+    attn_bias_row(a, tile->b, &w->row[0], t0, n, m->bias, m->row);
+    for (int64_t t = 0; t < n; t++)
+      OX_UNROLL for (int j = 0; j < nv; j++) {
         float *at = s + (t * nv + j) * L;
         vf32_store(at, attn_biased(vf32_load(at), vf32_splat(m->bias[t])));
       }
   } else if (attn_has_bias(a)) {
-    float *row = m->bias; /* one row after the other, then added across */
-    for (int i = 0; i < w->n; i++) {
-      attn_bias_row(a, tile->b, &w->row[i], t0, n, row);
-      for (int64_t t = 0; t < n; t++) {
-        float *at = s + t * lanes + i;
-        *at = row[t] == -INFINITY ? row[t] : *at + row[t];
+    float row[OX_ATTN_KEYS]; /* a piece of a row of bias at a time becomes a column */
+    for (int i = 0; i < lanes; i++)
+      for (int64_t t = 0; t < n; t += OX_ATTN_KEYS) {
+        int64_t piece = OX_MIN(n - t, OX_ATTN_KEYS);
+        attn_bias_row(a, tile->b, &w->row[i], t0 + t, piece, row, m->row);
+        float *column = m->bias + t * lanes + i;
+        for (int64_t k = 0; k < piece; k++) column[k * lanes] = row[k];
       }
-    }
+    for (int64_t i = 0; i < n * lanes; i += L)
+      vf32_store(s + i, attn_biased(vf32_load(s + i), vf32_load(m->bias + i)));
   }
   if (t0 >= w->all_lo && t0 + n <= w->all_hi) return;
   for (int i = 0; i < lanes; i++) {
@@ -285,29 +292,58 @@ OX_INLINE void attn_store_o(const int nv, const ox_attn *a, const attn_tile *til
   }
 }
 
-OX_INLINE void attn_many(const int nv, const ox_attn *a, const attn_tile *tile, int64_t first, attn_mem *m) {
-  attn_lanes w;
-  int64_t keys = ox_attn_block_keys(a), ks, vs;
-  attn_lanes_init(a, tile, first, nv * L, &w);
-  attn_load_q(nv, a, tile, &w, m);
-  bool whole = a->qk_mode != OX_ATTN_QK_NONE; /* then one block holds all keys */
-  if (whole) w.lo = 0, w.hi = a->kv_len;
-  for (int64_t t = w.lo; t < w.hi; t += keys) {
-    int64_t n = OX_MIN(w.hi - t, keys);
-    vf32 scale[NV];
-    const float *k = attn_rows_f32(&a->k, tile, t, n, a->d, m->k, &ks);
-    attn_qk(nv, k, ks, m->q, a->d, n, m->s);
-    if (a->qk_mode == OX_ATTN_QK_RAW) attn_put_qk_lanes(a, tile, &w, nv * L, n, m->s, NULL, m);
-    if (a->softcap > 0) attn_cap_block(m->s, n * nv * L, a->softcap);
-    if (a->qk_mode == OX_ATTN_QK_CAPPED) attn_put_qk_lanes(a, tile, &w, nv * L, n, m->s, NULL, m);
-    attn_mask_lanes(nv, a, tile, &w, t, n, m);
-    if (a->qk_mode == OX_ATTN_QK_BIASED) attn_put_qk_lanes(a, tile, &w, nv * L, n, m->s, NULL, m);
-    attn_softmax_lanes(nv, m->s, n, m->most, m->sum, scale);
-    if (a->qk_mode == OX_ATTN_QK_SOFTMAX) attn_put_qk_lanes(a, tile, &w, nv * L, n, m->s, m->sum, m);
-    const float *v = attn_rows_f32(&a->v, tile, t, n, a->dv, m->v, &vs);
-    attn_pv(nv, v, vs, m->s, n, a->dv, scale, m->o);
+/* One group of rows against one block of keys. */
+OX_INLINE void attn_group_block(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int64_t t,
+                                int64_t n, const float *k, int64_t ks, const float *v, int64_t vs, attn_mem *m) {
+  vf32 scale[NV];
+  attn_qk(nv, k, ks, m->q, a->d, n, m->s);
+  if (a->qk_mode == OX_ATTN_QK_RAW) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, NULL, m);
+  if (a->softcap > 0) attn_cap_block(m->s, n * nv * L, a->softcap);
+  if (a->qk_mode == OX_ATTN_QK_CAPPED) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, NULL, m);
+  attn_mask_lanes(nv, a, tile, w, t, n, m);
+  if (a->qk_mode == OX_ATTN_QK_BIASED) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, NULL, m);
+  attn_softmax_lanes(nv, m->s, n, m->most, m->sum, scale);
+  if (a->qk_mode == OX_ATTN_QK_SOFTMAX) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, m->sum, m);
+  attn_pv(nv, v, vs, m->s, n, a->dv, scale, m->o);
+}
+
+/* The memory of group |g|. */
+static attn_mem attn_group_mem(const ox_attn *a, const attn_mem *m, int g) {
+  attn_mem own = *m;
+  own.q += g * NL * (a->d + 16), own.o += g * NL * (a->dv + 16), own.most += g * NL, own.sum += g * NL;
+  return own;
+}
+
+static void attn_many(const ox_attn *a, const attn_tile *tile, const attn_mem *m) {
+  attn_lanes w[OX_ATTN_GROUPS];
+  attn_mem own[OX_ATTN_GROUPS];
+  bool half[OX_ATTN_GROUPS], whole = a->qk_mode != OX_ATTN_QK_NONE; /* whole: one block holds all keys */
+  int64_t keys = ox_attn_block_keys(a), lo = INT64_MAX, hi = 0, ks, vs;
+  int groups = (int)OX_CEIL_DIV(tile->n, NL);
+  for (int g = 0; g < groups; g++) {
+    half[g] = NV > 1 && tile->n - g * NL <= NL / 2;
+    own[g] = attn_group_mem(a, m, g);
+    attn_lanes_init(a, tile, g * NL, half[g] ? NL / 2 : NL, &w[g]);
+    if (half[g]) attn_load_q(NVH, a, tile, &w[g], &own[g]);
+    else attn_load_q(NV, a, tile, &w[g], &own[g]);
+    if (w[g].lo < w[g].hi) lo = OX_MIN(lo, w[g].lo), hi = OX_MAX(hi, w[g].hi);
   }
-  attn_store_o(nv, a, tile, &w, m);
+  if (whole) lo = 0, hi = a->kv_len;
+  for (int64_t t = lo; t < hi; t += keys) {
+    int64_t n = OX_MIN(hi - t, keys);
+    const float *k = attn_rows_f32(a, &a->k, tile, t, n, a->d, m->k, &ks);
+    const float *v = attn_rows_f32(a, &a->v, tile, t, n, a->dv, m->v, &vs);
+    for (int g = 0; g < groups; g++) {
+      if (!whole && (t >= w[g].hi || t + n <= w[g].lo)) continue;
+      int64_t live = whole ? n : OX_MIN(n, w[g].hi - t);
+      if (half[g]) attn_group_block(NVH, a, tile, &w[g], t, live, k, ks, v, vs, &own[g]);
+      else attn_group_block(NV, a, tile, &w[g], t, live, k, ks, v, vs, &own[g]);
+    }
+  }
+  for (int g = 0; g < groups; g++) {
+    if (half[g]) attn_store_o(NVH, a, tile, &w[g], &own[g]);
+    else attn_store_o(NV, a, tile, &w[g], &own[g]);
+  }
 }
 
 /* ==== few rows: lanes run along a row of k or v ==== */
@@ -358,7 +394,7 @@ static void attn_few_softmax(const ox_attn *a, const attn_tile *tile, const attn
   if (a->softcap > 0) attn_cap_block(s, OX_ROUND_UP(n, L), a->softcap);
   if (a->qk_mode == OX_ATTN_QK_CAPPED) attn_put_qk(a, tile->b, r, s, n);
   if (attn_has_bias(a)) {
-    attn_bias_row(a, tile->b, r, t0, n, m->bias);
+    attn_bias_row(a, tile->b, r, t0, n, m->bias, m->row);
     for (int64_t i = 0; i < n; i += L) vf32_store(s + i, attn_biased(vf32_load(s + i), vf32_load(m->bias + i)));
   }
   for (int64_t t = t0; t < OX_MIN(r->lo, t0 + n); t++) s[t - t0] = -INFINITY;
@@ -402,8 +438,8 @@ OX_INLINE void attn_few_block(const int rows, const ox_attn *a, const attn_tile 
 static void attn_few_rows(const ox_attn *a, const attn_tile *tile, const attn_row *row, int64_t t, int64_t n,
                           attn_mem *m) {
   int64_t ks, vs;
-  const float *k = attn_rows_f32(&a->k, tile, t, n, a->d, m->k, &ks);
-  const float *v = attn_rows_f32(&a->v, tile, t, n, a->dv, m->v, &vs);
+  const float *k = attn_rows_f32(a, &a->k, tile, t, n, a->d, m->k, &ks);
+  const float *v = attn_rows_f32(a, &a->v, tile, t, n, a->dv, m->v, &vs);
   for (int first = 0; first < tile->n; first += FEW) {
     switch (OX_MIN(tile->n - first, FEW)) {
       case 1:
@@ -446,10 +482,6 @@ void ATTN_RUN(const ox_attn *a, int64_t index, void *scratch) {
   int64_t rows = ox_attn_tile_rows(a, NL);
   attn_tile tile = attn_tile_at(a, rows, index);
   attn_mem m = attn_split(a, scratch);
-  if (a->heads / a->kv_heads * a->q_len <= OX_ATTN_FEW)
-    attn_few(a, &tile, &m);
-  else if (NV > 1 && tile.n <= NL / 2)
-    attn_many(NV / 2, a, &tile, 0, &m);
-  else
-    attn_many(NV, a, &tile, 0, &m);
+  if (ox_attn_is_few(a)) attn_few(a, &tile, &m);
+  else attn_many(a, &tile, &m);
 }
