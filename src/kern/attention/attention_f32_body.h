@@ -115,6 +115,15 @@ static void attn_put_qk(const ox_attn *a, int64_t b, const attn_row *r, float *s
   attn_narrow(a->q.dtype, s, n, a->qk, ((b * a->heads + r->h) * a->q_len + r->s) * a->kv_len);
 }
 
+/* p 2^n for results that are normal numbers. */
+OX_INLINE vf32 attn_scale2(vf32 p, vf32 n) {
+#ifdef OX_SIMD_F32_AVX512_H
+  return vf32_ldexp(p, n);
+#else
+  return vi32_as_f32(vi32_add(vf32_bits(p), vi32_shl(vf32_to_i32(n), 23)));
+#endif
+}
+
 OX_INLINE vf32 attn_cap(vf32 s, float cap) {
   return vf32_mul(vf32_tanh(vf32_div(s, vf32_splat(cap))), vf32_splat(cap));
 }
@@ -124,10 +133,22 @@ OX_INLINE vf32 attn_biased(vf32 s, vf32 bias) {
   return vf32_select(vf32_eq(bias, vf32_splat(-INFINITY)), bias, vf32_add(s, bias));
 }
 
-/* exp(s - most) where most may be -inf (then s is, too) */
-OX_INLINE vf32 attn_exp(vf32 s, vf32 most) {
-  vf32 zero = vf32_zero(), none = vf32_splat(-INFINITY);
-  return vf32_exp(vf32_sub(s, vf32_select(vf32_eq(most, none), zero, most)));
+/* e^s 2^shift, with shift = attn_shift(most): a weight in (0, 1]. 2^r by a minimax polynomial of our own (relative
+ * error 2e-7); below 2^-126 it is 0, so that no denormals reach the products. */
+OX_INLINE vf32 attn_weight(vf32 s, vf32 shift) {
+  vf32 x = vf32_fma(s, vf32_splat(0x1.715476p+0f), shift), n = vf32_round(x), r = vf32_sub(x, n);
+  vf32 p = vf32_fma(vf32_splat(0x1.5c08e6p-10f), r, vf32_splat(0x1.3d0c52p-7f));
+  p = vf32_fma(p, r, vf32_splat(0x1.c6b6e4p-5f));
+  p = vf32_fma(p, r, vf32_splat(0x1.ebf918p-3f));
+  p = vf32_fma(p, r, vf32_splat(0x1.62e428p-1f));
+  p = vf32_fma(p, r, vf32_splat(0x1.000002p+0f));
+  return vf32_select(vf32_le(x, vf32_splat(-126.0f)), vf32_zero(), attn_scale2(p, n));
+}
+
+/* -most log2(e); 0 if nothing was seen yet, for then every s is -inf, too. */
+OX_INLINE vf32 attn_shift(vf32 most) {
+  vf32 shift = vf32_mul(most, vf32_splat(-0x1.715476p+0f));
+  return vf32_select(vf32_eq(most, vf32_splat(-INFINITY)), vf32_zero(), shift);
 }
 
 /* ==== many rows: lanes are query rows ==== */
@@ -213,8 +234,7 @@ OX_INLINE void attn_mask_lanes(const int nv, const ox_attn *a, const attn_tile *
   float *s = m->s;
   if (attn_has_bias(a) && w->same_bias) {
     attn_bias_row(a, tile->b, &w->row[0], t0, n, m->bias, m->row);
-    for (int64_t t = 0; t < n; t++)
-      OX_UNROLL for (int j = 0; j < nv; j++) {
+    for (int64_t t = 0; t < n; t++) OX_UNROLL for (int j = 0; j < nv; j++) {
         float *at = s + (t * nv + j) * L;
         vf32_store(at, attn_biased(vf32_load(at), vf32_splat(m->bias[t])));
       }
@@ -227,8 +247,7 @@ OX_INLINE void attn_mask_lanes(const int nv, const ox_attn *a, const attn_tile *
         float *column = m->bias + t * lanes + i;
         for (int64_t k = 0; k < piece; k++) column[k * lanes] = row[k];
       }
-    for (int64_t i = 0; i < n * lanes; i += L)
-      vf32_store(s + i, attn_biased(vf32_load(s + i), vf32_load(m->bias + i)));
+    for (int64_t i = 0; i < n * lanes; i += L) vf32_store(s + i, attn_biased(vf32_load(s + i), vf32_load(m->bias + i)));
   }
   if (t0 >= w->all_lo && t0 + n <= w->all_hi) return;
   for (int i = 0; i < lanes; i++) {
@@ -239,19 +258,18 @@ OX_INLINE void attn_mask_lanes(const int nv, const ox_attn *a, const attn_tile *
 
 /* Turns scores into weights and keeps the running maximum and sum; |scale|: what older sums must be multiplied by. */
 OX_INLINE void attn_softmax_lanes(const int nv, float *s, int64_t n, float *most, float *sum, vf32 *scale) {
-  vf32 top[NV], total[NV];
+  vf32 top[NV], total[NV], shift[NV];
   OX_UNROLL for (int j = 0; j < nv; j++) top[j] = vf32_load(most + j * L);
   for (int64_t t = 0; t < n; t++)
     OX_UNROLL for (int j = 0; j < nv; j++) top[j] = vf32_max(top[j], vf32_load(s + (t * nv + j) * L));
   OX_UNROLL for (int j = 0; j < nv; j++) {
-    vf32 old = vf32_load(most + j * L);
-    scale[j] = attn_exp(old, top[j]);
+    shift[j] = attn_shift(top[j]);
+    scale[j] = attn_weight(vf32_load(most + j * L), shift[j]);
     total[j] = vf32_mul(vf32_load(sum + j * L), scale[j]);
     vf32_store(most + j * L, top[j]);
-    top[j] = vf32_select(vf32_eq(top[j], vf32_splat(-INFINITY)), vf32_zero(), top[j]);
   }
   for (int64_t t = 0; t < n; t++) OX_UNROLL for (int j = 0; j < nv; j++) {
-      vf32 p = vf32_exp(vf32_sub(vf32_load(s + (t * nv + j) * L), top[j]));
+      vf32 p = attn_weight(vf32_load(s + (t * nv + j) * L), shift[j]);
       vf32_store(s + (t * nv + j) * L, p);
       total[j] = vf32_add(total[j], p);
     }
@@ -324,8 +342,10 @@ static void attn_many(const ox_attn *a, const attn_tile *tile, const attn_mem *m
     half[g] = NV > 1 && tile->n - g * NL <= NL / 2;
     own[g] = attn_group_mem(a, m, g);
     attn_lanes_init(a, tile, g * NL, half[g] ? NL / 2 : NL, &w[g]);
-    if (half[g]) attn_load_q(NVH, a, tile, &w[g], &own[g]);
-    else attn_load_q(NV, a, tile, &w[g], &own[g]);
+    if (half[g])
+      attn_load_q(NVH, a, tile, &w[g], &own[g]);
+    else
+      attn_load_q(NV, a, tile, &w[g], &own[g]);
     if (w[g].lo < w[g].hi) lo = OX_MIN(lo, w[g].lo), hi = OX_MAX(hi, w[g].hi);
   }
   if (whole) lo = 0, hi = a->kv_len;
@@ -336,13 +356,17 @@ static void attn_many(const ox_attn *a, const attn_tile *tile, const attn_mem *m
     for (int g = 0; g < groups; g++) {
       if (!whole && (t >= w[g].hi || t + n <= w[g].lo)) continue;
       int64_t live = whole ? n : OX_MIN(n, w[g].hi - t);
-      if (half[g]) attn_group_block(NVH, a, tile, &w[g], t, live, k, ks, v, vs, &own[g]);
-      else attn_group_block(NV, a, tile, &w[g], t, live, k, ks, v, vs, &own[g]);
+      if (half[g])
+        attn_group_block(NVH, a, tile, &w[g], t, live, k, ks, v, vs, &own[g]);
+      else
+        attn_group_block(NV, a, tile, &w[g], t, live, k, ks, v, vs, &own[g]);
     }
   }
   for (int g = 0; g < groups; g++) {
-    if (half[g]) attn_store_o(NVH, a, tile, &w[g], &own[g]);
-    else attn_store_o(NV, a, tile, &w[g], &own[g]);
+    if (half[g])
+      attn_store_o(NVH, a, tile, &w[g], &own[g]);
+    else
+      attn_store_o(NV, a, tile, &w[g], &own[g]);
   }
 }
 
@@ -406,10 +430,12 @@ static void attn_few_softmax(const ox_attn *a, const attn_tile *tile, const attn
   }
   vf32 top = vf32_splat(*most), total = vf32_zero();
   for (int64_t i = 0; i < n; i += L) top = vf32_max(top, vf32_load(s + i));
-  float best = vf32_hmax(top), base = best == -INFINITY ? 0 : best;
-  *scale = *most == -INFINITY ? 0 : vf32_sum(vf32_exp(vf32_splat(*most - base))) / L;
+  float best = vf32_hmax(top), lane[L];
+  vf32 shift = attn_shift(vf32_splat(best));
+  vf32_store(lane, attn_weight(vf32_splat(*most), shift));
+  *scale = lane[0];
   for (int64_t i = 0; i < n; i += L) {
-    vf32 p = vf32_exp(vf32_sub(vf32_load(s + i), vf32_splat(base)));
+    vf32 p = attn_weight(vf32_load(s + i), shift);
     vf32_store(s + i, p);
     total = vf32_add(total, p);
   }
@@ -482,6 +508,8 @@ void ATTN_RUN(const ox_attn *a, int64_t index, void *scratch) {
   int64_t rows = ox_attn_tile_rows(a, NL);
   attn_tile tile = attn_tile_at(a, rows, index);
   attn_mem m = attn_split(a, scratch);
-  if (ox_attn_is_few(a)) attn_few(a, &tile, &m);
-  else attn_many(a, &tile, &m);
+  if (ox_attn_is_few(a))
+    attn_few(a, &tile, &m);
+  else
+    attn_many(a, &tile, &m);
 }
