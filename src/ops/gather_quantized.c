@@ -50,7 +50,8 @@ static ox_status *infer(ox_infer_ctx *c) {
   ox_shape s = ox_shape_unknown();
   if (!ox_infer_has(c, 0) || !ox_infer_has(c, 1) || !ox_infer_has(c, 2)) return NULL;
   uint32_t dtype = c->in[0]->dtype;
-  if ((a->bits != 2 && a->bits != 4 && a->bits != 8) || a->block_size < 0 || (!a->block_size && !is_small_float(dtype)))
+  if ((a->bits != 2 && a->bits != 4 && a->bits != 8) || a->block_size < 0 || a->block_size > INT32_MAX ||
+      (!a->block_size && !is_small_float(dtype)))
     return ox_fail(OX_INVALID_MODEL, "GatherBlockQuantized: bits %lld, block_size %lld", (long long)a->bits,
                    (long long)a->block_size);
   ox_shape values = values_shape(a, dtype, &c->in[0]->shape);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/pad.c - Pad in all its versions and modes, CenterCropPad. */
-#include "kern/move/pad.h"
+#include "kern/move/pad_rows.h"
 
 #include <string.h>
 

@@ -63,7 +63,7 @@ static const ox_attr_def reverse_attr_defs[] = {OX_ATTR_INT(reverse_attrs, batch
 
 static ox_status *reverse_infer(ox_infer_ctx *c) {
   const reverse_attrs *a = c->attrs;
-  if (a->batch_axis + a->time_axis != 1 || a->batch_axis * a->time_axis != 0)
+  if (!(a->batch_axis == 0 && a->time_axis == 1) && !(a->batch_axis == 1 && a->time_axis == 0))
     return ox_fail(OX_INVALID_MODEL, "ReverseSequence: batch_axis %lld and time_axis %lld, wanted 0 and 1",
                    (long long)a->batch_axis, (long long)a->time_axis);
   if (ox_infer_has(c, 0) && ox_infer_has(c, 1) && c->in[0]->shape.rank >= 0) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kern/dist/dist.h"
 #include "ops/move/late.h"
 
 /* ---- UnfoldTensor: overlapping windows along one dimension ---- */
@@ -85,36 +86,49 @@ static int64_t cdist_tiles(const ox_kernel_ctx *c) {
   int64_t m = c->out[0]->shape.dim[0], k = c->out[0]->shape.dim[1], n = c->in[0]->shape.dim[1];
   return ox_move_tiles(ox_dim_mul(m, ox_dim_mul(k, OX_MAX(n, 1))), m);
 }
-static ox_status *cdist_prepare(ox_kernel_ctx *c) { return ox_ctx_plan(c, cdist_tiles(c), 0); }
 
-/* Eight running sums, added in a fixed order. */
-#define CDIST(name, type, root)                                                                                  \
-  static void name(const type *x, const type *y, type *out, ox_range rows, int64_t k, int64_t n, bool squared) { \
-    for (int64_t i = rows.begin; i < rows.end; i++)                                                              \
-      for (int64_t j = 0; j < k; j++) {                                                                          \
-        const type *a = x + i * n, *b = y + j * n;                                                               \
-        type s[8] = {0}, d;                                                                                      \
-        int64_t t = 0;                                                                                           \
-        for (; t + 8 <= n; t += 8)                                                                               \
-          for (int q = 0; q < 8; q++) d = a[t + q] - b[t + q], s[q] += d * d;                                    \
-        for (; t < n; t++) d = a[t] - b[t], s[0] += d * d;                                                       \
-        d = ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7]));                                   \
-        out[i * k + j] = squared ? d : root(d);                                                                  \
-      }                                                                                                          \
+/* Stage 0 transposes the second matrix (float only), stage 1 computes. */
+static ox_status *cdist_prepare(ox_kernel_ctx *c) {
+  c->n_stages = 2, c->n_tiles[0] = 1, c->n_tiles[1] = cdist_tiles(c);
+  if (c->in[0]->dtype == OX_F32) (void)ox_dtype_bytes(OX_F32, ox_shape_count(&c->in[1]->shape), &c->shared_bytes);
+  return NULL;
+}
+
+static void cdist_f32(const ox_kernel_ctx *c, ox_range rows, int64_t k, int64_t n, bool root) {
+  ox_dist_fn fn = ox_dist_select(c->isa);
+  for (int64_t i = rows.begin; i < rows.end; i += OX_DIST_ROWS) {
+    int64_t have = OX_MIN(rows.end - i, OX_DIST_ROWS);
+    float *out = (float *)c->out[0]->data + i * k;
+    fn((const float *)c->in[0]->data + i * n, (int)have, c->shared, out, k, n, root);
   }
-CDIST(cdist_f32, float, sqrtf)
-CDIST(cdist_f64, double, sqrt)
+}
+
+static void cdist_f64(const ox_kernel_ctx *c, ox_range rows, int64_t k, int64_t n, bool root) {
+  const double *x = c->in[0]->data, *y = c->in[1]->data;
+  for (int64_t i = rows.begin; i < rows.end; i++)
+    for (int64_t j = 0; j < k; j++) {
+      double sum = 0;
+      for (int64_t t = 0; t < n; t++) sum += (x[i * n + t] - y[j * n + t]) * (x[i * n + t] - y[j * n + t]);
+      ((double *)c->out[0]->data)[i * k + j] = root ? sqrt(sum) : sum;
+    }
+}
 
 static ox_status *cdist_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  (void)stage, (void)scratch;
+  (void)scratch;
   const cdist_attrs *a = c->attrs;
   const ox_shape *s = &c->out[0]->shape;
+  if (stage == 0) {
+    int64_t k = s->dim[1], n = c->in[0]->shape.dim[1];
+    if (c->shared_bytes && c->in[0]->dtype == OX_F32)
+      ox_transpose_select(4, c->isa)(c->in[1]->data, n * 4, c->shared, k * 4, k, n);
+    return NULL;
+  }
   ox_range rows = ox_units_of(tiles, cdist_tiles(c), s->dim[0]);
-  bool squared = a->metric[0] == 's';
+  bool root = a->metric[0] == 'e';
   if (c->in[0]->dtype == OX_F32)
-    cdist_f32(c->in[0]->data, c->in[1]->data, c->out[0]->data, rows, s->dim[1], c->in[0]->shape.dim[1], squared);
+    cdist_f32(c, rows, s->dim[1], c->in[0]->shape.dim[1], root);
   else
-    cdist_f64(c->in[0]->data, c->in[1]->data, c->out[0]->data, rows, s->dim[1], c->in[0]->shape.dim[1], squared);
+    cdist_f64(c, rows, s->dim[1], c->in[0]->shape.dim[1], root);
   return NULL;
 }
 

@@ -85,7 +85,7 @@ OX_INLINE void block_u64(const char *in, int64_t is, char *out, int64_t os) {
     transpose_edge(in + full_r * is, is, out + full_r * (bytes), os, rows - full_r, cols, bytes);                   \
   }
 
-TRANSPOSE_BLOCKS(ox_transpose_u8__avx2, 1, 16, block_u8)
+TRANSPOSE_BLOCKS(transpose_u8, 1, 16, block_u8)
 TRANSPOSE_BLOCKS(ox_transpose_u16__avx2, 2, 8, block_u16)
 TRANSPOSE_BLOCKS(transpose_u32, 4, 8, block_u32)
 TRANSPOSE_BLOCKS(ox_transpose_u64__avx2, 8, 4, block_u64)
@@ -137,5 +137,57 @@ void ox_transpose_u32__avx2(const char *in, int64_t is, char *out, int64_t os, i
     transpose_edge(in + done * is, is, out + done * 4, os, rows - done, cols, 4);
   } else {
     transpose_u32(in, is, out, os, rows, cols);
+  }
+}
+
+/* 16 pixels of 3 bytes: byte i of plane k is byte 3i + k of the 48; -1 takes none from this third. */
+static int64_t unweave3_u8(const char *in, char *out, int64_t os, int64_t rows) {
+  int8_t take[3][3][16];
+  for (int k = 0; k < 3; k++)
+    for (int third = 0; third < 3; third++)
+      for (int i = 0; i < 16; i++) {
+        int at = 3 * i + k - 16 * third;
+        take[k][third][i] = (int8_t)(at >= 0 && at < 16 ? at : -1);
+      }
+  int64_t r = 0;
+  for (; r + 16 <= rows; r += 16) {
+    __m128i a = load128(in + 3 * r), b = load128(in + 3 * r + 16), c = load128(in + 3 * r + 32);
+    OX_UNROLL for (int k = 0; k < 3; k++) {
+      __m128i x = _mm_shuffle_epi8(a, load128((const char *)take[k][0]));
+      x = _mm_or_si128(x, _mm_shuffle_epi8(b, load128((const char *)take[k][1])));
+      store128(out + k * os + r, _mm_or_si128(x, _mm_shuffle_epi8(c, load128((const char *)take[k][2]))));
+    }
+  }
+  return r;
+}
+
+/* The reverse: byte j of third |t| is byte (16t + j) / 3 of plane (16t + j) % 3. */
+static int64_t weave3_u8(const char *in, int64_t is, char *out, int64_t cols) {
+  int8_t take[3][3][16];
+  for (int t = 0; t < 3; t++)
+    for (int k = 0; k < 3; k++)
+      for (int j = 0; j < 16; j++) take[t][k][j] = (int8_t)((16 * t + j) % 3 == k ? (16 * t + j) / 3 : -1);
+  int64_t c = 0;
+  for (; c + 16 <= cols; c += 16) {
+    __m128i a = load128(in + c), b = load128(in + is + c), d = load128(in + 2 * is + c);
+    OX_UNROLL for (int t = 0; t < 3; t++) {
+      __m128i x = _mm_shuffle_epi8(a, load128((const char *)take[t][0]));
+      x = _mm_or_si128(x, _mm_shuffle_epi8(b, load128((const char *)take[t][1])));
+      store128(out + 3 * c + 16 * t, _mm_or_si128(x, _mm_shuffle_epi8(d, load128((const char *)take[t][2]))));
+    }
+  }
+  return c;
+}
+
+void ox_transpose_u8__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
+  int64_t done = 0;
+  if (rows == 3 && os == 3) {
+    done = weave3_u8(in, is, out, cols);
+    transpose_edge(in + done, is, out + done * os, os, rows, cols - done, 1);
+  } else if (cols == 3 && is == 3) {
+    done = unweave3_u8(in, out, os, rows);
+    transpose_edge(in + done * is, is, out + done, os, rows - done, cols, 1);
+  } else {
+    transpose_u8(in, is, out, os, rows, cols);
   }
 }

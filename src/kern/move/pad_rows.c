@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/pad.c - padding by rows: what lies inside is one copy, the borders go index by index. */
-#include "kern/move/pad.h"
+ * kern/move/pad_rows.c - padding by rows: what lies inside is one copy, the borders go index by index. */
+#include "kern/move/pad_rows.h"
 
 #include <string.h>
 

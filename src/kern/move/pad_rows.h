@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/pad.h - a window onto a tensor that may be larger (padding) or smaller (cropping) on each axis. */
-#ifndef OX_KERN_MOVE_PAD_H
-#define OX_KERN_MOVE_PAD_H
+ * kern/move/pad_rows.h - a window onto a tensor that may be larger (padding) or smaller (cropping) on each axis. */
+#ifndef OX_KERN_MOVE_PAD_ROWS_H
+#define OX_KERN_MOVE_PAD_ROWS_H
 
 #include "kern/move/move.h"
 

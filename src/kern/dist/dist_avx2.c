@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/dist/dist_avx2.c - dist_body.h on this instruction set. */
+#include "kern/simd/f32_avx2.h"
+
+#define DIST_NAME ox_dist_f32__avx2
+#include "kern/dist/dist_body.h"
