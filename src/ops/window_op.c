@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/window.c - HannWindow, HammingWindow, BlackmanWindow, MelWeightMatrix. Computed in double, rounded once. */
+ * ops/window_op.c - HannWindow, HammingWindow, BlackmanWindow, MelWeightMatrix. Computed in double, rounded once. */
 #include <math.h>
 #include <string.h>
 
@@ -165,4 +165,4 @@ static const ox_op_def defs[] = {
      .prepare = mel_prepare,
      .run = mel_run},
 };
-const ox_op_set ox_ops_window = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_window_op = {defs, OX_COUNT(defs)};

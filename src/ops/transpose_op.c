@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/transpose.c - Transpose: any permutation, any element type. */
+ * ops/transpose_op.c - Transpose: any permutation, any element type. */
 #include <string.h>
 
 #include "kern/move/sub_byte.h"
@@ -85,4 +85,4 @@ static const ox_op_def defs[] = {
      .prepare = prepare,
      .run = run},
 };
-const ox_op_set ox_ops_transpose = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_transpose_op = {defs, OX_COUNT(defs)};

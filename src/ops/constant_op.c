@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/constant.c - Constant and ConstantOfShape. The optimizer folds most of them; these rows serve the rest. */
+ * ops/constant_op.c - Constant and ConstantOfShape. The optimizer folds most of them; these rows serve the rest. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -211,4 +211,4 @@ static const ox_op_def defs[] = {
      .prepare = fill_prepare,
      .run = fill_run},
 };
-const ox_op_set ox_ops_constant = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_constant_op = {defs, OX_COUNT(defs)};
