@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/attention_packed.c - com.microsoft.Attention: one product makes q, k and v from the input, then multi-head
- * attention with integer masks and a cache of keys and values in one tensor. */
+ * ops/attention_packed.c - com.microsoft.Attention and QAttention: one product (of floats, or of bytes) makes q, k and v
+ * from the input, then multi-head attention with integer masks and a cache of keys and values in one tensor. */
 #include "ops/attention/attn_multi.h"
-#include "ops/matmul/product.h"
+#include "ops/matmul/product_i8.h"
 
 typedef struct packed_attrs {
   int64_t num_heads, unidirectional, do_rotary, past_present_share_buffer;
@@ -20,8 +20,16 @@ static const ox_attr_def attrs[] = {
     OX_ATTR_FLOAT(packed_attrs, mask_filter_value, -10000.0f),
 };
 
-enum { X, W, BIAS, MASK, PAST, ADD, PAST_LEN, N_IN };
+enum { X, W, BIAS, N_IN = 9 };
 enum { OUT, PRESENT };
+
+/* Inputs whose places differ; PAST_LEN's is where QAttention has none. */
+typedef struct slots {
+  uint32_t mask, past, add, past_len, type; /* type: the input that has the result's element type */
+  bool quantized;
+} slots;
+static const slots plain_slots = {3, 4, 5, 6, X, false}, quantized_slots = {5, 8, 99, 99, BIAS, true};
+static const ox_product_i8_inputs quantized_in = {X, W, 6, 7, 3, 4, -1, -1, BIAS, -1};
 
 /* Sizes, -1 where not known. */
 typedef struct sizes {
@@ -51,18 +59,22 @@ static ox_status *read_sizes(const packed_attrs *a, const ox_shape *x, const ox_
   return NULL;
 }
 
-static ox_status *infer(ox_infer_ctx *c) {
+static ox_status *infer_with(ox_infer_ctx *c, const slots *in) {
   const packed_attrs *a = c->attrs;
   sizes s;
-  OX_TRY(read_sizes(a, &c->in[X]->shape, &c->in[W]->shape, ox_infer_has(c, PAST) ? &c->in[PAST]->shape : NULL, &s));
-  if (a->do_rotary || a->past_present_share_buffer || ox_infer_has(c, PAST_LEN))
+  const ox_shape *past = ox_infer_has(c, in->past) ? &c->in[in->past]->shape : NULL;
+  OX_TRY(read_sizes(a, &c->in[X]->shape, &c->in[W]->shape, past, &s));
+  if (a->do_rotary || a->past_present_share_buffer || ox_infer_has(c, in->past_len))
     return ox_fail(OX_NOT_IMPLEMENTED, "Attention with rotary embedding inside or a shared cache buffer");
   ox_shape out = ox_shape_of(3, (int64_t[]){s.batch, s.len, ox_dim_mul(s.heads, s.dv)});
   ox_shape present = ox_shape_of(5, (int64_t[]){2, s.batch, s.heads, ox_dim_add(s.past, s.len), s.d});
-  ox_infer_out(c, OUT, c->in[X]->dtype, &out);
-  ox_infer_out(c, PRESENT, c->in[X]->dtype, &present);
+  ox_infer_out(c, OUT, c->in[in->type]->dtype, &out);
+  ox_infer_out(c, PRESENT, c->in[in->type]->dtype, &present);
   return NULL;
 }
+
+static ox_status *infer(ox_infer_ctx *c) { return infer_with(c, &plain_slots); }
+static ox_status *infer_quantized(ox_infer_ctx *c) { return infer_with(c, &quantized_slots); }
 
 static ox_status *load(ox_load_ctx *c) {
   ox_product_b *b = NULL;
@@ -74,10 +86,22 @@ static ox_status *load(ox_load_ctx *c) {
 
 static void unload(void *state, ox_alloc alloc) { ox_product_unpack(state, alloc); }
 
+static ox_status *load_quantized(ox_load_ctx *c) {
+  ox_product_i8_b *b = NULL;
+  OX_TRY(ox_product_i8_pack(c, c->in_const[W], false, &b));
+  c->state = b;
+  if (b) c->consumed |= 1u << W;
+  return NULL;
+}
+
+static void unload_quantized(void *state, ox_alloc alloc) { ox_product_i8_unpack(state, alloc); }
+
 /* ---- prepare ---- */
 typedef struct packed_prep {
+  const slots *in;
   sizes s;
-  ox_product product; /* [batch * len, 2 * hidden + v_hidden], into shared memory */
+  ox_product product;      /* [batch * len, 2 * hidden + v_hidden], into shared memory */
+  ox_product_i8 quantized; /* the same of bytes */
   ox_shape qkv;
   size_t qkv_at, past_bytes, present_bytes; /* past_bytes: of the keys, which the values follow */
   attn_multi m;
@@ -86,7 +110,7 @@ typedef struct packed_prep {
 /* The product's view of the node: its output lies in shared memory. */
 static ox_kernel_ctx product_ctx(const ox_kernel_ctx *c, const packed_prep *p, ox_tensor *qkv, ox_tensor **out) {
   ox_kernel_ctx sub = *c;
-  *qkv = ox_tensor_view(c->in[X]->dtype, &p->qkv, c->shared ? (char *)c->shared + p->qkv_at : NULL);
+  *qkv = ox_tensor_view(c->in[p->in->type]->dtype, &p->qkv, c->shared ? (char *)c->shared + p->qkv_at : NULL);
   *out = qkv;
   sub.out = out, sub.n_out = 1;
   return sub;
@@ -96,12 +120,17 @@ static ox_status *plan_product(ox_kernel_ctx *c, packed_prep *p) {
   const bool trans[4] = {false};
   ox_product *g = &p->product;
   ox_tensor qkv, *out;
-  g->type = c->in[X]->dtype, g->in_a = X, g->in_b = W, g->epi.alpha = g->epi.beta = 1;
-  OX_TRY(ox_product_shape(g, &c->in[X]->shape, &c->in[W]->shape, trans));
   p->qkv = ox_shape_of(3, (int64_t[]){p->s.batch, p->s.len, c->in[W]->shape.dim[1]});
-  if (ox_ctx_has(c, BIAS)) OX_TRY(ox_product_term(g, 0, BIAS, &c->in[BIAS]->shape, &p->qkv));
   ox_kernel_ctx sub = product_ctx(c, p, &qkv, &out);
-  OX_TRY(ox_product_plan(&sub, g, c->state));
+  if (p->in->quantized) {
+    p->quantized.in = quantized_in, p->quantized.out_type = OX_F32, p->quantized.alpha = 1;
+    OX_TRY(ox_product_i8_plan(&sub, &p->quantized, c->state, trans));
+  } else {
+    g->type = c->in[X]->dtype, g->in_a = X, g->in_b = W, g->epi.alpha = g->epi.beta = 1;
+    OX_TRY(ox_product_shape(g, &c->in[X]->shape, &c->in[W]->shape, trans));
+    if (ox_ctx_has(c, BIAS)) OX_TRY(ox_product_term(g, 0, BIAS, &c->in[BIAS]->shape, &p->qkv));
+    OX_TRY(ox_product_plan(&sub, g, c->state));
+  }
   c->n_stages = sub.n_stages, c->scratch_per_worker = sub.scratch_per_worker;
   for (uint32_t i = 0; i < sub.n_stages; i++) c->n_tiles[i] = sub.n_tiles[i];
   p->qkv_at = OX_ROUND_UP(sub.shared_bytes, OX_ALIGN_BYTES);
@@ -109,26 +138,27 @@ static ox_status *plan_product(ox_kernel_ctx *c, packed_prep *p) {
   return NULL;
 }
 
-static ox_status *check_past(const ox_kernel_ctx *c, const sizes *s) {
+static ox_status *check_past(const ox_kernel_ctx *c, const sizes *s, uint32_t past) {
   const ox_shape want = ox_shape_of(5, (int64_t[]){2, s->batch, s->heads, s->past, s->d});
   char text[OX_SHAPE_TEXT];
-  if ((ox_ctx_has(c, PAST) || ox_ctx_wants(c, PRESENT)) && s->d != s->dv)
+  if ((ox_ctx_has(c, past) || ox_ctx_wants(c, PRESENT)) && s->d != s->dv)
     return ox_fail(OX_SHAPE_MISMATCH, "Attention with a cache needs equal head sizes of k and v");
-  if (ox_ctx_has(c, PAST) && !ox_shape_equal(&c->in[PAST]->shape, &want))
-    return ox_fail(OX_SHAPE_MISMATCH, "Attention: past %s does not fit", ox_shape_text(&c->in[PAST]->shape, text));
+  if (ox_ctx_has(c, past) && !ox_shape_equal(&c->in[past]->shape, &want))
+    return ox_fail(OX_SHAPE_MISMATCH, "Attention: past %s does not fit", ox_shape_text(&c->in[past]->shape, text));
   return NULL;
 }
 
-static ox_status *prepare(ox_kernel_ctx *c) {
+static ox_status *prepare_with(ox_kernel_ctx *c, const slots *in) {
   const packed_attrs *a = c->attrs;
   packed_prep *p = ox_ctx_alloc(c, sizeof *p);
+  uint32_t past = in->past;
   if (!p) return ox_oom();
-  c->prep = p;
-  OX_TRY(read_sizes(a, &c->in[X]->shape, &c->in[W]->shape, ox_ctx_has(c, PAST) ? &c->in[PAST]->shape : NULL, &p->s));
-  OX_TRY(check_past(c, &p->s));
+  c->prep = p, p->in = in;
+  OX_TRY(read_sizes(a, &c->in[X]->shape, &c->in[W]->shape, ox_ctx_has(c, past) ? &c->in[past]->shape : NULL, &p->s));
+  OX_TRY(check_past(c, &p->s, past));
   OX_TRY(plan_product(c, p));
   const sizes *s = &p->s;
-  uint32_t t = c->in[X]->dtype;
+  uint32_t t = c->in[in->type]->dtype;
   int64_t row = s->heads * (2 * s->d + s->dv);
   p->m = (attn_multi){.batch = s->batch,
                       .heads = s->heads,
@@ -148,28 +178,33 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->m.past_k = p->m.past_v = ox_attn_bnsh(&none, s->heads, s->past, s->d);
   p->m.out = ox_attn_bsnh(&none, s->heads, s->len, s->dv);
   p->m.wants_k = p->m.wants_v = ox_ctx_wants(c, PRESENT);
-  p->m.mask = ox_ctx_has(c, MASK) ? c->in[MASK] : NULL;
-  p->m.add = ox_ctx_has(c, ADD) ? c->in[ADD] : NULL;
+  p->m.mask = ox_ctx_has(c, in->mask) ? c->in[in->mask] : NULL;
+  p->m.add = ox_ctx_has(c, in->add) ? c->in[in->add] : NULL;
   size_t head = (size_t)(s->batch * s->heads) * (size_t)s->d * ox_attn_item(t);
   p->past_bytes = head * (size_t)s->past, p->present_bytes = head * (size_t)(s->past + s->len);
   return attn_multi_plan(c, &p->m, c->n_stages, c->shared_bytes);
 }
 
+static ox_status *prepare(ox_kernel_ctx *c) { return prepare_with(c, &plain_slots); }
+static ox_status *prepare_quantized(ox_kernel_ctx *c) { return prepare_with(c, &quantized_slots); }
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const packed_prep *p = c->prep;
+  const slots *in = p->in;
   ox_tensor qkv, *out;
   ox_kernel_ctx sub = product_ctx(c, p, &qkv, &out);
+  if (stage < p->m.stage && in->quantized) return ox_product_i8_run(&sub, &p->quantized, stage, tiles, scratch);
   if (stage < p->m.stage) return ox_product_run(&sub, &p->product, stage, tiles, scratch);
   size_t hidden = (size_t)(p->s.heads * p->s.d) * ox_attn_item(p->m.dtype);
-  const char *past = ox_ctx_has(c, PAST) ? c->in[PAST]->data : NULL;
+  const char *past = ox_ctx_has(c, in->past) ? c->in[in->past]->data : NULL;
   char *present = ox_ctx_wants(c, PRESENT) ? c->out[PRESENT]->data : NULL;
   attn_multi_io io = {.q = qkv.data,
                       .k = (char *)qkv.data + hidden,
                       .v = (char *)qkv.data + 2 * hidden,
                       .past_k = past,
                       .past_v = past ? past + p->past_bytes : NULL,
-                      .add = ox_ctx_has(c, ADD) ? c->in[ADD]->data : NULL,
-                      .mask = ox_ctx_has(c, MASK) ? c->in[MASK]->data : NULL,
+                      .add = ox_ctx_has(c, in->add) ? c->in[in->add]->data : NULL,
+                      .mask = ox_ctx_has(c, in->mask) ? c->in[in->mask]->data : NULL,
                       .out = c->out[OUT]->data,
                       .present_k = present,
                       .present_v = present ? present + p->present_bytes : NULL};
@@ -178,21 +213,16 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
+#define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
+#define F32 OX_BIT(OX_F32)
+#define I32 OX_BIT(OX_I32)
 static const ox_op_def defs[] = {
-    {.name = "Attention",
-     .domain = "com.microsoft",
-     .since = 1,
-     .min_in = 2,
-     .max_in = N_IN,
-     .min_out = 1,
-     .max_out = 2,
-     .types = {HALVES, HALVES, HALVES, OX_BIT(OX_I32), HALVES, HALVES, OX_BIT(OX_I32)},
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(packed_attrs),
-     .infer = infer,
-     .load = load,
-     .unload = unload,
-     .prepare = prepare,
-     .run = run},
+    {.name = "Attention", .domain = "com.microsoft", .since = 1, .min_in = 2, .max_in = 7, .min_out = 1, .max_out = 2,
+     .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, I32}, OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs),
+     .infer = infer, .load = load, .unload = unload, .prepare = prepare, .run = run},
+    {.name = "QAttention", .domain = "com.microsoft", .since = 1, .min_in = 5, .max_in = N_IN, .min_out = 1,
+     .max_out = 2, .types = {BYTES, BYTES, F32, F32, F32, I32, BYTES, BYTES | F32}, OX_ATTRS(attrs),
+     .attrs_bytes = sizeof(packed_attrs), .infer = infer_quantized, .load = load_quantized,
+     .unload = unload_quantized, .prepare = prepare_quantized, .run = run},
 };
 const ox_op_set ox_ops_attention_packed = {defs, OX_COUNT(defs)};
