@@ -19,7 +19,8 @@ typedef enum ox_dtype {
   OX_UNDEFINED = 0, OX_F32 = 1, OX_U8 = 2, OX_I8 = 3, OX_U16 = 4, OX_I16 = 5, OX_I32 = 6, OX_I64 = 7,
   OX_STRING = 8, OX_BOOL = 9, OX_F16 = 10, OX_F64 = 11, OX_U32 = 12, OX_U64 = 13, OX_C64 = 14, OX_C128 = 15,
   OX_BF16 = 16, OX_F8E4M3FN = 17, OX_F8E4M3FNUZ = 18, OX_F8E5M2 = 19, OX_F8E5M2FNUZ = 20, OX_U4 = 21, OX_I4 = 22,
-  OX_F4E2M1 = 23, OX_F8E8M0 = 24, OX_U2 = 25, OX_I2 = 26, OX_DTYPE_COUNT = 27
+  OX_F4E2M1 = 23, OX_F8E8M0 = 24, OX_U2 = 25, OX_I2 = 26,
+  OX_F6E2M3 = 27, OX_F6E3M2 = 28, OX_DTYPE_COUNT = 29
 } ox_dtype;
 
 /* What a value is (TypeProto). */

@@ -39,6 +39,8 @@ static const struct {
     [OX_F8E8M0] = {"float8e8m0", 8, true, false},
     [OX_U2] = {"uint2", 2, false, false},
     [OX_I2] = {"int2", 2, false, true},
+    [OX_F6E2M3] = {"float6e2m3", 6, true, true},
+    [OX_F6E3M2] = {"float6e3m2", 6, true, true},
 };
 
 const char *ox_dtype_name(uint32_t dtype) { return dtype < OX_DTYPE_COUNT ? rows[dtype].name : "undefined"; }
@@ -57,8 +59,8 @@ bool ox_dtype_bytes(uint32_t dtype, int64_t count, size_t *out_bytes) {
   unsigned bits = ox_dtype_bits(dtype);
   if (!bits || count < 0) return false;
   if (bits >= 8) return ox_mul_ok((size_t)count, bits / 8, out_bytes);
-  size_t per_byte = 8 / bits;
-  *out_bytes = (size_t)count / per_byte + ((size_t)count % per_byte != 0);
+  /* count * bits / 8, rounded up, by whole groups of eight: no overflow */
+  *out_bytes = (size_t)count / 8 * bits + ((size_t)count % 8 * bits + 7) / 8;
   return true;
 }
 

@@ -20,8 +20,10 @@ enum {
   OX_T_COMPLEX = OX_BIT(OX_C64) | OX_BIT(OX_C128),
   OX_T_FLOAT8 = OX_BIT(OX_F8E4M3FN) | OX_BIT(OX_F8E4M3FNUZ) | OX_BIT(OX_F8E5M2) | OX_BIT(OX_F8E5M2FNUZ) | OX_BIT(OX_F8E8M0),
   OX_T_SUBBYTE = OX_BIT(OX_U4) | OX_BIT(OX_I4) | OX_BIT(OX_F4E2M1) | OX_BIT(OX_U2) | OX_BIT(OX_I2),
+  OX_T_FLOAT6 = OX_BIT(OX_F6E2M3) | OX_BIT(OX_F6E3M2),
   OX_T_INDEX = OX_BIT(OX_I32) | OX_BIT(OX_I64),
-  OX_T_ALL = (1 << OX_DTYPE_COUNT) - 2
+  /* all but float6, which the standard allows in casts, quantization and optionals only */
+  OX_T_ALL = (1 << OX_F6E2M3) - 2
 };
 
 /* "float32", "int4" ...; ONNX's names in lower case; "undefined" for what is unknown. */

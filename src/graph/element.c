@@ -18,7 +18,8 @@ static const struct small_float {
 } small_floats[] = {
     {OX_F8E4M3FN, 4, 3, 7, false, false, true}, {OX_F8E4M3FNUZ, 4, 3, 8, false, true, false},
     {OX_F8E5M2, 5, 2, 15, true, false, false},  {OX_F8E5M2FNUZ, 5, 2, 16, false, true, false},
-    {OX_F4E2M1, 2, 1, 1, false, false, false},
+    {OX_F4E2M1, 2, 1, 1, false, false, false},  {OX_F6E2M3, 2, 3, 1, false, false, false},
+    {OX_F6E3M2, 3, 2, 3, false, false, false},
 };
 
 static double decode_small(const struct small_float *f, unsigned bits) {
@@ -33,8 +34,10 @@ static double decode_small(const struct small_float *f, unsigned bits) {
 
 /* Element |i| of a type of |bits| < 8 bits. */
 static unsigned packed(const void *data, int64_t i, unsigned bits) {
-  unsigned per_byte = 8 / bits;
-  return ((const uint8_t *)data)[(uint64_t)i / per_byte] >> ((uint64_t)i % per_byte * bits) & ((1u << bits) - 1);
+  const uint8_t *p = (const uint8_t *)data + (uint64_t)i * bits / 8;
+  unsigned at = (unsigned)((uint64_t)i * bits % 8), v = p[0] >> at;
+  if (at + bits > 8) v |= (unsigned)p[1] << (8 - at); /* 6-bit elements straddle bytes */
+  return v & ((1u << bits) - 1);
 }
 
 static double sign_extend(unsigned v, unsigned bits) { return v >> (bits - 1) ? (double)v - (double)(1u << bits) : (double)v; }
@@ -43,7 +46,7 @@ double ox_tensor_element(const ox_tensor *t, int64_t i) {
   const void *d = t->data;
   for (size_t k = 0; k < OX_COUNT(small_floats); k++)
     if (small_floats[k].dtype == t->dtype)
-      return decode_small(&small_floats[k], ox_dtype_bits(t->dtype) < 8 ? packed(d, i, 4) : ((const uint8_t *)d)[i]);
+      return decode_small(&small_floats[k], ox_dtype_bits(t->dtype) < 8 ? packed(d, i, ox_dtype_bits(t->dtype)) : ((const uint8_t *)d)[i]);
   switch (t->dtype) {
     case OX_F32: return (double)((const ox_f32u *)d)[i];
     case OX_F64: return ((const ox_f64u *)d)[i];

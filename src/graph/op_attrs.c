@@ -71,6 +71,7 @@ static ox_status *check_input(const ox_op_def *def, const ox_node *n, uint32_t i
                    t->kind < OX_COUNT(value_kinds) ? value_kinds[t->kind] : "value");
   for (uint32_t k = 0; k < typed && k <= i; k++)
     if (def->types[k]) mask = def->types[k];
+  if (!mask && !(def->traits & (OX_VIEW | OX_ANY_KIND))) mask = OX_T_ALL;
   if (!mask || t->kind != OX_TENSOR || t->dtype == OX_UNDEFINED || (mask & OX_BIT(t->dtype))) return NULL;
   char want[512];
   size_t at = 0;

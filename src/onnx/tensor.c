@@ -43,8 +43,6 @@ int ox_tensor_field(uint32_t dtype) {
 
 ox_status *ox_dtype_check(uint64_t number, uint32_t *out_dtype) {
   *out_dtype = OX_UNDEFINED;
-  if (number == 27 || number == 28)
-    return ox_fail(OX_NOT_IMPLEMENTED, "element type float6e%s", number == 27 ? "2m3" : "3m2");
   if (number == 0 || number >= OX_DTYPE_COUNT)
     return ox_fail(OX_INVALID_MODEL, "%lld is not an element type", (long long)number);
   *out_dtype = (uint32_t)number;
@@ -166,9 +164,19 @@ typedef struct varint_out {
   unsigned char *at, *end;
   uint32_t width; /* bytes */
   bool is_bool;
+  bool is_6bit;   /* an entry is an element of 6 bits: number |index| of the stream at |at| */
+  size_t index;
 } varint_out;
 
 static inline bool put(varint_out *o, uint64_t v) {
+  if (o->is_6bit) {
+    size_t bit = o->index++ * 6;
+    unsigned bits = (unsigned)(v & 63) << bit % 8;
+    if (o->at + bit / 8 >= o->end) return false;
+    o->at[bit / 8] |= (unsigned char)bits;
+    if (bits >> 8) o->at[bit / 8 + 1] |= (unsigned char)(bits >> 8);
+    return true;
+  }
   if (o->at == o->end) return false;
   if (o->is_bool) v = v != 0;
   switch (o->width) {
@@ -192,7 +200,7 @@ static inline bool put(varint_out *o, uint64_t v) {
 static ox_status *read_varints(const ox_tensor_reader *r, ox_str bytes, int field, ox_tensor *t) {
   unsigned bits = ox_dtype_bits(t->dtype);
   uint32_t width = bits < 8 ? 1 : bits / 8; /* sub-byte types: an entry is a byte of several elements */
-  size_t n = 0, want = t->bytes / width;
+  size_t n = 0, want = bits == 6 ? (size_t)ox_shape_count(&t->shape) : t->bytes / width;
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
@@ -200,7 +208,7 @@ static ox_status *read_varints(const ox_tensor_reader *r, ox_str bytes, int fiel
     if (f.tag == OX_WIRE_VARINT(field)) n++;
   }
   if (n != want) return wrong_count("its data (entries)", n, want);
-  varint_out o = {.width = width, .is_bool = t->dtype == OX_BOOL};
+  varint_out o = {.width = width, .is_bool = t->dtype == OX_BOOL, .is_6bit = bits == 6};
   o.at = t->data = ox_arena_alloc(r->arena, t->bytes);
   if (!o.at) return ox_oom();
   o.end = o.at + t->bytes;

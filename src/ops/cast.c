@@ -114,7 +114,7 @@ static ox_status *from_strings(const ox_kernel_ctx *c, const ox_convert *cv) {
   const ox_narrow_how *how = c->prep;
   uint32_t t = c->out[0]->dtype;
   size_t n = (size_t)ox_shape_count(&c->in[0]->shape);
-  size_t per = OX_MAX(8 / ox_dtype_bits(t), 1u); /* packed elements are stored a byte at a time */
+  size_t per = ox_dtype_bits(t) < 8 ? 4 : 1; /* packed elements are stored whole bytes at a time */
   bool integer = !ox_dtype_is_float(t) && t != OX_BOOL;
   for (size_t i = 0; i < n; i += per) {
     double d[4] = {0};
@@ -216,7 +216,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-enum { T_CASTABLE = OX_T_ALL & ~OX_T_COMPLEX };
+enum { T_CASTABLE = (OX_T_ALL & ~OX_T_COMPLEX) | OX_T_FLOAT6 };
 
 static const ox_op_def defs[] = {
     {.name = "Cast",

@@ -19,7 +19,7 @@ static const ox_attr_def attrs[] = {
 enum {
   T_SCALE = OX_T_FLOAT | OX_BIT(OX_F8E8M0),
   T_QUANTIZED = OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_U16) | OX_BIT(OX_I16) | OX_BIT(OX_I32) | OX_T_SUBBYTE |
-                (OX_T_FLOAT8 & ~OX_BIT(OX_F8E8M0))
+                OX_T_FLOAT6 | (OX_T_FLOAT8 & ~OX_BIT(OX_F8E8M0))
 };
 
 static ox_status *infer(ox_infer_ctx *c) {

@@ -21,7 +21,7 @@ static const ox_attr_def attrs[] = {
 enum {
   T_REAL = OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_T_FLOAT16S | OX_BIT(OX_I32),
   T_SCALE = T_REAL | OX_BIT(OX_F8E8M0),
-  T_QUANTIZED = OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_U16) | OX_BIT(OX_I16) | OX_T_SUBBYTE |
+  T_QUANTIZED = OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_U16) | OX_BIT(OX_I16) | OX_T_SUBBYTE | OX_T_FLOAT6 |
                 (OX_T_FLOAT8 & ~OX_BIT(OX_F8E8M0))
 };
 

@@ -126,6 +126,25 @@ static void test_packed_types(void **state) {
   assert_memory_equal(g, want, sizeof g);
 }
 
+/* Four 6-bit elements fill three bytes, low bits first. */
+static void test_six_bits(void **state) {
+  (void)state;
+  const ox_convert *cv = ox_convert_select(0);
+  for (uint32_t t = OX_F6E2M3; t <= OX_F6E3M2; t++) {
+    uint8_t codes[48] = {0}, back[49];
+    float f[64];
+    for (unsigned i = 0; i < 64; i++)
+      codes[i * 6 / 8] |= (uint8_t)(i << i * 6 % 8),
+          codes[(i * 6 + 5) / 8] |= (uint8_t)(i * 6 % 8 > 2 ? i >> (8 - i * 6 % 8) : 0);
+    cv->load_f32[t](codes, 0, 64, f);
+    assert_true(f[31] == (t == OX_F6E2M3 ? 7.5f : 28.0f) && f[32] == 0 && signbit(f[32]));
+    memset(back, 0x55, sizeof back);
+    cv->store_f32[t](f, back, 0, 64, NULL);
+    assert_memory_equal(back, codes, sizeof codes);
+    assert_int_equal(back[48], 0x55);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_codes_survive),
@@ -134,6 +153,7 @@ int main(void) {
       cmocka_unit_test(test_double_rounds_once),
       cmocka_unit_test(test_float_to_integer_is_total),
       cmocka_unit_test(test_packed_types),
+      cmocka_unit_test(test_six_bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,22 @@ PACKED_LOADS(i2, 2, (int)(v ^ 2) - 2)
 PACKED_LOAD(f32, f4, 4, ox_widen_small((uint8_t)v, OX_E2M1))
 PACKED_LOAD(f64, f4, 4, ox_widen_small((uint8_t)v, OX_E2M1))
 
+/* 6 bits: elements straddle bytes, four of them fill three */
+#define LOAD_6BIT(work, name, format)                                                        \
+  static void load_##work##_##name(const void *src, size_t at, size_t n, WORK_##work *dst) { \
+    const uint8_t *s = src;                                                                  \
+    for (size_t i = 0; i < n; i++) {                                                         \
+      size_t bit = (at + i) * 6;                                                             \
+      unsigned v = s[bit / 8] >> bit % 8;                                                    \
+      if (bit % 8 > 2) v |= (unsigned)s[bit / 8 + 1] << (8 - bit % 8);                       \
+      dst[i] = (WORK_##work)ox_widen_small((uint8_t)(v & 63), format);                       \
+    }                                                                                        \
+  }
+LOAD_6BIT(f32, e2m3, OX_E2M3)
+LOAD_6BIT(f64, e2m3, OX_E2M3)
+LOAD_6BIT(f32, e3m2, OX_E3M2)
+LOAD_6BIT(f64, e3m2, OX_E3M2)
+
 /* ---- stores ---- */
 #define STORE(work, name, ctype, conv)                                                      \
   static void store_##work##_##name(const WORK_##work *src, void *dst, size_t at, size_t n, \
@@ -167,6 +183,25 @@ PACKED_STORE(f32, f4, 4, ox_narrow_small(src[i], OX_E2M1, true))
 PACKED_STORE(f64, f4, 4, ox_narrow_small(ox_odd_f32(src[i]), OX_E2M1, true))
 PACKED_STORE(i64, f4, 4, ox_narrow_small(ox_odd_f32((double)src[i]), OX_E2M1, true))
 
+#define STORE_6BIT(work, name, conv)                                                        \
+  static void store_##work##_##name(const WORK_##work *src, void *dst, size_t at, size_t n, \
+                                    const ox_narrow_how *how) {                             \
+    uint8_t *d = (uint8_t *)dst + at * 6 / 8;                                               \
+    unsigned held = 0, bits = 0;                                                            \
+    (void)how;                                                                              \
+    for (size_t i = 0; i < n; i++) {                                                        \
+      held |= (unsigned)(conv) << bits;                                                     \
+      for (bits += 6; bits >= 8; bits -= 8, held >>= 8) *d++ = (uint8_t)held;               \
+    }                                                                                       \
+    if (bits) *d = (uint8_t)held;                                                           \
+  }
+#define STORES_6BIT(name, format)                                          \
+  STORE_6BIT(f32, name, ox_narrow_small(src[i], format, true))             \
+  STORE_6BIT(f64, name, ox_narrow_small(ox_odd_f32(src[i]), format, true)) \
+  STORE_6BIT(i64, name, ox_narrow_small(ox_odd_f32((double)src[i]), format, true))
+STORES_6BIT(e2m3, OX_E2M3)
+STORES_6BIT(e3m2, OX_E3M2)
+
 /* bool reads as uint8 */
 #define BY_DTYPE_INT(p)                                                                                               \
   [OX_U8] = p##_u8, [OX_I8] = p##_i8, [OX_U16] = p##_u16, [OX_I16] = p##_i16, [OX_U32] = p##_u32, [OX_I32] = p##_i32, \
@@ -174,7 +209,7 @@ PACKED_STORE(i64, f4, 4, ox_narrow_small(ox_odd_f32((double)src[i]), OX_E2M1, tr
 #define BY_DTYPE_FLOAT(p)                                                                                         \
   [OX_F32] = p##_f32, [OX_F64] = p##_f64, [OX_F16] = p##_f16, [OX_BF16] = p##_bf16, [OX_F8E4M3FN] = p##_e4m3fn,   \
   [OX_F8E4M3FNUZ] = p##_e4m3fnuz, [OX_F8E5M2] = p##_e5m2, [OX_F8E5M2FNUZ] = p##_e5m2fnuz, [OX_F8E8M0] = p##_e8m0, \
-  [OX_F4E2M1] = p##_f4
+  [OX_F4E2M1] = p##_f4, [OX_F6E2M3] = p##_e2m3, [OX_F6E3M2] = p##_e3m2
 #define LOAD_PACKED(p) [OX_BOOL] = p##_u8, [OX_U4] = p##_u4, [OX_I4] = p##_i4, [OX_U2] = p##_u2, [OX_I2] = p##_i2
 #define STORE_PACKED(p) [OX_BOOL] = p##_boolean, [OX_U4] = p##_b4, [OX_I4] = p##_b4, [OX_U2] = p##_b2, [OX_I2] = p##_b2
 

@@ -57,7 +57,7 @@ static inline float ox_odd_f32(double d) {
   return ox_float_of(u | 1);
 }
 
-/* ---- 8 and 4 bits ---- */
+/* ---- 8, 6 and 4 bits ---- */
 /* A small float: sign, exponent, |man| bits of mantissa. |max| is the largest finite code without sign. A magnitude
  * that rounds above it becomes |over|, or max when saturating. |unsigned_zero|: 0x80 is NaN, so there is no -0
  * ("fnuz"). */
@@ -70,6 +70,9 @@ typedef struct ox_small_float {
 #define OX_E4M3FNUZ ((ox_small_float){3, 8, 0x7f, 0x80, 0x80, 7, true})
 #define OX_E5M2 ((ox_small_float){2, 15, 0x7b, 0x7c, 0x7f, 7, false})
 #define OX_E5M2FNUZ ((ox_small_float){2, 16, 0x7f, 0x80, 0x80, 7, true})
+#define OX_E2M3 \
+  ((ox_small_float){3, 1, 0x1f, 0x1f, 0x20, 5, false}) /* the 4- and 6-bit kinds have no NaN: it becomes -0 */
+#define OX_E3M2 ((ox_small_float){2, 3, 0x1f, 0x1f, 0x20, 5, false})
 #define OX_E2M1 ((ox_small_float){1, 1, 0x7, 0x7, 0x8, 3, false}) /* no NaN: it becomes -0 */
 
 static inline uint8_t ox_narrow_small(float f, ox_small_float t, bool saturate) {
