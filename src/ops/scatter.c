@@ -4,6 +4,7 @@
  * both, in the order of the indices. */
 #include <string.h>
 
+#include "kern/move/sub_byte.h"
 #include "ops/move/into.h"
 #include "ops/move/late.h"
 
@@ -203,6 +204,11 @@ static ox_status *cache_prepare(ox_kernel_ctx *c) {
                                    c->in[1]->shape.dim[0]));
 }
 
+/* Neighbours share bytes: one tile does it all. */
+static void copy_packed(unsigned bits, void *out, int64_t to, const void *in, int64_t from, int64_t n) {
+  for (int64_t i = 0; i < n; i++) ox_sub_byte_set(out, bits, to + i, ox_sub_byte_get(in, bits, from + i));
+}
+
 /* Tiles are shares of the batch. */
 static ox_status *cache_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
@@ -215,6 +221,7 @@ static ox_status *cache_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   OX_TRY(ox_axis_split(up, a->axis, &outer, &seq, &inner));
   if (!outer || !seq || !inner) return NULL;
   bool circular = strcmp(a->mode, "circular") == 0;
+  unsigned bits = ox_dtype_bits(c->in[0]->dtype);
   int64_t max = past->dim[axis], per_batch = outer / batch;
   ox_range u = ox_units_of(tiles, ox_move_tiles(outer * seq * inner * elem, batch), batch);
   for (int64_t o = u.begin * per_batch; o < u.end * per_batch; o++) {
@@ -225,8 +232,11 @@ static ox_status *cache_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
     at %= max;
     for (int64_t s = 0; s < seq;) {
       int64_t n = OX_MIN(seq - s, max - at);
-      memcpy((char *)c->out[0]->data + (o * max + at) * inner * elem,
-             (const char *)c->in[1]->data + (o * seq + s) * inner * elem, (size_t)(n * inner * elem));
+      if (bits < 8)
+        copy_packed(bits, c->out[0]->data, (o * max + at) * inner, c->in[1]->data, (o * seq + s) * inner, n * inner);
+      else
+        memcpy((char *)c->out[0]->data + (o * max + at) * inner * elem,
+               (const char *)c->in[1]->data + (o * seq + s) * inner * elem, (size_t)(n * inner * elem));
       s += n, at = 0;
     }
   }
@@ -249,7 +259,7 @@ static const ox_op_def defs[] = {
     {.since = 16, SCATTER_ND, OX_ATTRS(nd_attr_defs), .attrs_bytes = sizeof(nd_attrs)},
     {.name = "TensorScatter",
      .since = 24,
-     .types = {ANY, ANY, OX_BIT(OX_I64)},
+     .types = {OX_T_ALL, OX_T_ALL, OX_BIT(OX_I64)},
      .min_in = 2,
      .max_in = 3,
      .inplace = 1,

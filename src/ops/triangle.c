@@ -104,10 +104,9 @@ static ox_status *reverse_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
 }
 
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
-#define TRILU                                                                                        \
-  .name = "Trilu", .types = {ANY & ~OX_BIT(OX_STRING), OX_BIT(OX_I64)}, .min_in = 1, .max_in = 2,    \
-  OX_ATTRS(trilu_attr_defs), .attrs_bytes = sizeof(trilu_attrs), .inplace = 1, .infer = trilu_infer, \
-  .prepare = trilu_prepare, .run = trilu_run
+#define TRILU                                                                                           \
+  .name = "Trilu", .types = {ANY, OX_BIT(OX_I64)}, .min_in = 1, .max_in = 2, OX_ATTRS(trilu_attr_defs), \
+  .attrs_bytes = sizeof(trilu_attrs), .inplace = 1, .infer = trilu_infer, .prepare = trilu_prepare, .run = trilu_run
 
 static const ox_op_def defs[] = {
     {TRILU, .since = 14},
