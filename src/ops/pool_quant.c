@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/pool_quant.c - com.microsoft QLinearAveragePool, QLinearGlobalAveragePool, NhwcMaxPool: pools of bytes, planes
+ * gathered from either layout, averaged as real numbers and rounded to even. */
+#include <math.h>
+
+#include "base/cksize.h"
+#include "kern/pool/pool.h"
+#include "ops/shared/conv_node.h"
+
+typedef struct qpool_attrs {
+  const char *auto_pad;
+  ox_ints dilations, kernel_shape, pads, strides;
+  int64_t ceil_mode, count_include_pad, channels_last;
+} qpool_attrs;
+
+#define QPOOL_COMMON                                                                          \
+  OX_ATTR_STR(qpool_attrs, auto_pad, NULL), OX_ATTR_INTS_REQUIRED(qpool_attrs, kernel_shape), \
+      OX_ATTR_INTS(qpool_attrs, pads), OX_ATTR_INTS(qpool_attrs, strides), OX_ATTR_INT(qpool_attrs, ceil_mode, 0)
+static const ox_attr_def average_rows[] = {QPOOL_COMMON, OX_ATTR_INT(qpool_attrs, count_include_pad, 0),
+                                           OX_ATTR_INT(qpool_attrs, channels_last, 0)};
+static const ox_attr_def max_rows[] = {QPOOL_COMMON, OX_ATTR_INTS(qpool_attrs, dilations)};
+static const ox_attr_def global_rows[] = {OX_ATTR_INT(qpool_attrs, channels_last, 0)};
+
+typedef enum { Q_AVERAGE, Q_GLOBAL, Q_MAX } kind;
+typedef struct qpool_prep {
+  ox_pool pool;
+  bool last, linear; /* linear: has scales and zero points */
+  int64_t batch, channels, in_n, out_n;
+} qpool_prep;
+
+/* The spatial axes of a shape start at 2, or at 1 with channels last. */
+static int spatial(bool last) { return last ? 1 : 2; }
+
+static ox_status *window_of(const qpool_attrs *a, kind k, const ox_shape *x, bool last, ox_window *w) {
+  int axes = x->rank - 2;
+  if (axes < 1) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", x->rank);
+  if (k == Q_GLOBAL) {
+    int64_t kernel[OX_WINDOW_AXES];
+    for (int i = 0; i < axes; i++) kernel[i] = OX_MAX(x->dim[i + spatial(last)], 1);
+    ox_window_list none = {0, NULL};
+    return ox_window_read(w, axes, (ox_window_list){(size_t)axes, kernel}, none, none, none, NULL);
+  }
+  OX_TRY(ox_window_read(w, axes, ox_window_ints(a->kernel_shape), ox_window_ints(a->strides),
+                        ox_window_ints(a->dilations), ox_window_ints(a->pads), a->auto_pad));
+  w->ceil = a->ceil_mode != 0;
+  return NULL;
+}
+
+static ox_status *infer(ox_infer_ctx *c, kind k) {
+  const qpool_attrs *a = c->attrs;
+  ox_shape y = c->in[0]->shape;
+  bool last = k == Q_MAX || a->channels_last;
+  ox_window w;
+  if (y.rank >= 0) {
+    OX_TRY(window_of(a, k, &y, last, &w));
+    for (int i = 0; i < w.axes; i++) {
+      int64_t lo, hi, *d = &y.dim[i + spatial(last)];
+      if (k == Q_GLOBAL)
+        *d = 1;
+      else
+        OX_TRY(ox_window_axis(&w, i, *d, d, &lo, &hi));
+    }
+  }
+  ox_infer_out(c, 0, c->in[0]->dtype, &y);
+  return NULL;
+}
+static ox_status *infer_average(ox_infer_ctx *c) { return infer(c, Q_AVERAGE); }
+static ox_status *infer_global(ox_infer_ctx *c) { return infer(c, Q_GLOBAL); }
+static ox_status *infer_max(ox_infer_ctx *c) { return infer(c, Q_MAX); }
+
+static ox_status *prepare(ox_kernel_ctx *c, kind k) {
+  const qpool_attrs *a = c->attrs;
+  const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
+  qpool_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  ox_window w;
+  if (!p) return ox_oom();
+  p->last = k == Q_MAX || a->channels_last, p->linear = k != Q_MAX;
+  OX_TRY(window_of(a, k, x, p->last, &w));
+  for (uint32_t i = 1; i < c->n_in; i++)
+    if (c->in[i] && ox_shape_count(&c->in[i]->shape) != 1)
+      return ox_fail(OX_SHAPE_MISMATCH, "input %u must be a scalar", (unsigned)i);
+  p->pool = (ox_pool){
+      .kind = k == Q_MAX ? OX_POOL_MAX : OX_POOL_AVERAGE, .axes = w.axes, .include_pad = a->count_include_pad != 0};
+  p->batch = x->dim[0], p->channels = x->dim[p->last ? x->rank - 1 : 1], p->in_n = p->out_n = 1;
+  for (int i = 0; i < w.axes; i++) {
+    int64_t out;
+    p->pool.in[i] = x->dim[i + spatial(p->last)], p->pool.out[i] = y->dim[i + spatial(p->last)];
+    OX_TRY(ox_window_axis(&w, i, p->pool.in[i], &out, &p->pool.lo[i], &p->pool.hi[i]));
+    p->pool.kernel[i] = w.kernel[i], p->pool.stride[i] = w.stride[i], p->pool.dilation[i] = w.dilation[i];
+    p->in_n *= p->pool.in[i], p->out_n *= p->pool.out[i];
+  }
+  size_t bytes;
+  if (!ox_mul_ok((size_t)p->in_n + (size_t)p->out_n, sizeof(double), &bytes))
+    return ox_fail(OX_LIMIT, "pool: too large");
+  return ox_ctx_plan(c, p->out_n ? p->batch * p->channels : 0, bytes);
+}
+static ox_status *prepare_average(ox_kernel_ctx *c) { return prepare(c, Q_AVERAGE); }
+static ox_status *prepare_global(ox_kernel_ctx *c) { return prepare(c, Q_GLOBAL); }
+static ox_status *prepare_max(ox_kernel_ctx *c) { return prepare(c, Q_MAX); }
+
+static double byte_at(const ox_tensor *t, int64_t i) {
+  return t->dtype == OX_I8 ? (double)((const int8_t *)t->data)[i] : (double)((const uint8_t *)t->data)[i];
+}
+
+static double scalar(const ox_kernel_ctx *c, uint32_t i, double absent) {
+  if (!ox_ctx_has(c, i)) return absent;
+  return c->in[i]->dtype == OX_F32 ? (double)*(const float *)c->in[i]->data : byte_at(c->in[i], 0);
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage;
+  const qpool_prep *p = c->prep;
+  double xs = p->linear ? scalar(c, 1, 1) : 1, xz = p->linear ? scalar(c, 2, 0) : 0;
+  double ys = p->linear ? scalar(c, 3, 1) : 1, yz = p->linear ? scalar(c, 4, 0) : 0;
+  bool is_signed = c->in[0]->dtype == OX_I8;
+  double *x = scratch, *y = x + p->in_n, least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    int64_t image = t / p->channels, ch = t % p->channels, step = p->last ? p->channels : 1;
+    int64_t from = p->last ? image * p->in_n * p->channels + ch : t * p->in_n;
+    int64_t to = p->last ? image * p->out_n * p->channels + ch : t * p->out_n;
+    for (int64_t i = 0; i < p->in_n; i++) x[i] = byte_at(c->in[0], from + i * step) - xz;
+    ox_pool_plane(&p->pool, x, y, NULL);
+    for (int64_t i = 0; i < p->out_n; i++) {
+      double v = fmin(fmax(nearbyint((double)(float)(y[i] * xs / ys)) + yz, least), most);
+      if (is_signed)
+        ((int8_t *)c->out[0]->data)[to + i * step] = (int8_t)v;
+      else
+        ((uint8_t *)c->out[0]->data)[to + i * step] = (uint8_t)v;
+    }
+  }
+  return NULL;
+}
+
+#define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
+#define ROW(rows) .domain = "com.microsoft", .since = 1, OX_ATTRS(rows), .attrs_bytes = sizeof(qpool_attrs), .run = run
+#define LINEAR .types = {BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES}, .min_in = 4, .max_in = 5
+static const ox_op_def defs[] = {
+    {.name = "QLinearAveragePool", LINEAR, .infer = infer_average, .prepare = prepare_average, ROW(average_rows)},
+    {.name = "QLinearGlobalAveragePool", LINEAR, .infer = infer_global, .prepare = prepare_global, ROW(global_rows)},
+    {.name = "NhwcMaxPool",
+     .types = {BYTES},
+     .min_in = 1,
+     .max_in = 1,
+     .infer = infer_max,
+     .prepare = prepare_max,
+     ROW(max_rows)},
+};
+const ox_op_set ox_ops_pool_quant = {defs, OX_COUNT(defs)};
