@@ -4,7 +4,7 @@
 
 #include "opt/match.h"
 
-enum { SMALL_CONST = 256 };
+enum { SMALL_CONST = 16 << 10 };
 
 /* Open addressing over ids; at most half full. */
 typedef struct table {

@@ -51,9 +51,11 @@ static ox_id deviation_of(const ox_graph *g, ox_id v, norm *r) {
   return OX_NONE;
 }
 
-/* |v| = d / deviation, in any of the ways to write it; gives d, or OX_NONE. */
-static ox_id normalized_of(const ox_graph *g, ox_id v, norm *r) {
-  ox_id div = ox_up1(g, v, "Div"), mul = ox_up1(g, v, "Mul");
+/* |v| = d / deviation, in any of the ways to write it; gives d, or OX_NONE. Only one node reads |v|, if not |is_root|.
+ */
+static ox_id normalized_of(const ox_graph *g, ox_id v, bool is_root, norm *r) {
+  ox_id div = is_root ? ox_up(g, v, "Div") : ox_up1(g, v, "Div"),
+        mul = is_root ? ox_up(g, v, "Mul") : ox_up1(g, v, "Mul");
   if (div != OX_NONE) {
     ox_id d = deviation_of(g, g->nodes[div].in[1], r);
     return d == g->nodes[div].in[0] ? d : OX_NONE;
@@ -90,7 +92,7 @@ static bool parameter(const ox_graph *g, ox_id v, const norm *r) {
 static bool scaled(const ox_graph *g, ox_id v, bool inner, norm *r) {
   ox_id mul = inner ? ox_up1(g, v, "Mul") : ox_up(g, v, "Mul");
   for (int i = 0; mul != OX_NONE && i < 2; i++) {
-    ox_id d = normalized_of(g, g->nodes[mul].in[i], r);
+    ox_id d = normalized_of(g, g->nodes[mul].in[i], false, r);
     if (d == OX_NONE) continue;
     r->scale = g->nodes[mul].in[1 - i];
     r->rms = !centred(g, d, r);
@@ -107,7 +109,9 @@ static bool find(const ox_graph *g, ox_id root, norm *r) {
     if (!scaled(g, n->out[0], false, r)) return false;
     if (r->rms) return true;
     ox_id user = ox_only_user(g, n->out[0]); /* a bias may follow: its Add is the better root */
-    return user == OX_NONE || !ox_node_is(&g->nodes[user], "Add", NULL);
+    if (user == OX_NONE || !ox_node_is(&g->nodes[user], "Add", NULL)) return true;
+    const ox_node *add = &g->nodes[user];
+    return !parameter(g, add->in[add->in[0] == n->out[0]], r);
   }
   for (int i = 0; i < 2; i++)
     if (scaled(g, n->in[i], true, r) && !r->rms && parameter(g, n->in[1 - i], r)) {
@@ -119,7 +123,7 @@ static bool find(const ox_graph *g, ox_id root, norm *r) {
 
 static const char *op_of(const norm *r) { return r->rms ? "SimplifiedLayerNormalization" : "LayerNormalization"; }
 
-static const ox_pat root[] = {{.op = "Add|Mul", .types = OX_BIT(OX_F32)}};
+static const ox_pat scaled_root[] = {{.op = "Add|Mul", .types = OX_BIT(OX_F32)}};
 
 static bool guard(const ox_graph *g, const ox_match *m) {
   norm r;
@@ -127,18 +131,55 @@ static bool guard(const ox_graph *g, const ox_match *m) {
          ox_dtype_of(g, r.scale) == OX_F32;
 }
 
-static ox_status *apply(ox_graph *g, const ox_match *m) {
-  norm r;
-  ox_id n = m->node[0], old[2] = {g->nodes[n].in[0], g->nodes[n].in[1]};
-  find(g, n, &r);
-  ox_id in[3] = {r.x, r.scale, r.bias};
-  OX_TRY(ox_node_remake(g, n, "", op_of(&r), in, r.bias == OX_NONE ? 2 : 3));
-  OX_TRY(ox_node_set_int(g, n, "axis", -r.n_axes));
-  OX_TRY(ox_node_set_float(g, n, "epsilon", (float)r.eps));
+/* |root| becomes the normalization. */
+static ox_status *make(ox_graph *g, ox_id root, const norm *r) {
+  ox_id in[3] = {r->x, r->scale, r->bias}, old[2] = {g->nodes[root].in[0], g->nodes[root].in[1]};
+  OX_TRY(ox_node_remake(g, root, "", op_of(r), in, r->bias == OX_NONE ? 2 : 3));
+  OX_TRY(ox_node_set_int(g, root, "axis", -r->n_axes));
+  OX_TRY(ox_node_set_float(g, root, "epsilon", (float)r->eps));
   for (int i = 0; i < 2; i++)
     if (g->values[old[i]].producer != OX_NONE) OX_TRY(ox_dce_from(g, g->values[old[i]].producer));
   return NULL;
 }
 
-static const ox_rule rules[] = {{"layer-norm", OX_LEVEL_EXTENDED, OX_PATTERN(root), guard, apply, false}};
+static ox_status *apply(ox_graph *g, const ox_match *m) {
+  norm r;
+  find(g, m->node[0], &r);
+  return make(g, m->node[0], &r);
+}
+
+/* ---- without scale: after the rule above has had its turn ---- */
+
+static const ox_pat bare[] = {{.op = "Div|Mul", .types = OX_BIT(OX_F32)}};
+
+static bool bare_find(const ox_graph *g, ox_id root, norm *r) {
+  r->bias = r->scale = OX_NONE;
+  ox_id d = normalized_of(g, g->nodes[root].out[0], true, r);
+  if (d == OX_NONE) return false;
+  r->rms = !centred(g, d, r);
+  if (r->rms) r->x = d;
+  const ox_shape *x = ox_shape_at(g, r->x);
+  for (int i = x->rank - r->n_axes; i < x->rank; i++)
+    if (x->dim[i] < 1) return false;
+  return true;
+}
+
+static bool bare_guard(const ox_graph *g, const ox_match *m) {
+  norm r;
+  return bare_find(g, m->node[0], &r) && ox_op_serves(g, "", op_of(&r), ox_dtype_of(g, r.x));
+}
+
+static ox_status *bare_apply(ox_graph *g, const ox_match *m) {
+  norm r;
+  float *ones;
+  bare_find(g, m->node[0], &r);
+  const ox_shape *x = ox_shape_at(g, r.x);
+  int64_t n = ox_shape_span(x, x->rank - r.n_axes, x->rank);
+  OX_TRY(ox_graph_f32_room(g, NULL, r.n_axes, x->dim + x->rank - r.n_axes, &ones, &r.scale));
+  for (int64_t i = 0; i < n; i++) ones[i] = 1;
+  return make(g, m->node[0], &r);
+}
+
+static const ox_rule rules[] = {{"layer-norm", OX_LEVEL_EXTENDED, OX_PATTERN(scaled_root), guard, apply, false},
+                                {"layer-norm-bare", OX_LEVEL_EXTENDED, OX_PATTERN(bare), bare_guard, bare_apply, true}};
 const ox_rule_set ox_rules_layer_norm_fuse = {rules, OX_COUNT(rules)};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt/rules/qdq.c - DequantizeLinear -> operator -> QuantizeLinear runs in integers: QLinearConv, QLinearMatMul, QGemm,
- * QLinearAdd. A Relu in between becomes a maximum with the zero point, which is exact since quantization is monotonic;
- * biases are quantized to the product of both scales, an error far below a quantum of the result. */
+ * QLinearAdd and their like. A Relu or Clip in between becomes a bound on the integers, which is exact since
+ * quantization is monotonic; biases are quantized to the product of both scales, an error far below a quantum of the
+ * result. */
 #include <math.h>
 #include <string.h>
 
@@ -48,12 +49,48 @@ static bool quantizes(const ox_graph *g, ox_id node, quant *out) {
   return eight_bits(out->dtype) && ox_dtype_of(g, n->in[2]) == out->dtype;
 }
 
-/* The node |ops| that feeds the QuantizeLinear |root|, looking through one Relu. */
-static ox_id fed_by(const ox_graph *g, ox_id root, const char *ops, bool *relu) {
-  ox_id v = g->nodes[root].in[0], r = ox_up1(g, v, "Relu");
-  *relu = r != OX_NONE;
-  if (*relu) v = g->nodes[r].in[0];
+/* A Relu or Clip in front of the quantization: its bounds in reals. */
+typedef struct cut {
+  double lo, hi;
+} cut;
+
+/* The node |ops| that feeds the QuantizeLinear |root|, looking through one Relu or Clip. */
+static ox_id fed_by(const ox_graph *g, ox_id root, const char *ops, cut *c) {
+  ox_id v = g->nodes[root].in[0], relu = ox_up1(g, v, "Relu"), clip = ox_up1(g, v, "Clip");
+  *c = (cut){-INFINITY, INFINITY};
+  if (relu != OX_NONE) c->lo = 0, v = g->nodes[relu].in[0];
+  if (clip != OX_NONE) {
+    const ox_node *n = &g->nodes[clip];
+    if (ox_in(g, clip, 1) != OX_NONE && !ox_const_scalar(g, n->in[1], &c->lo)) return OX_NONE;
+    if (ox_in(g, clip, 2) != OX_NONE && !ox_const_scalar(g, n->in[2], &c->hi)) return OX_NONE;
+    c->lo = (double)ox_attr_f(n, "min", (float)c->lo), c->hi = (double)ox_attr_f(n, "max", (float)c->hi);
+    if (!(c->lo <= c->hi)) return OX_NONE;
+    v = n->in[0];
+  }
   return ox_up1(g, v, ops);
+}
+
+/* What |x| quantizes to. */
+static int quantize(const ox_graph *g, const quant *y, double x) {
+  double z = ox_tensor_at(ox_graph_const(g, y->zero), 0), s = ox_tensor_at(ox_graph_const(g, y->scale), 0);
+  double q = rint((double)(float)(x / s)) + z, least = y->dtype == OX_I8 ? -128 : 0;
+  return (int)fmin(fmax(q, least), least + 255);
+}
+
+/* The bounds as integers; false for one that the type has anyway. */
+static bool low_of(const ox_graph *g, const quant *y, const cut *c, int *q) {
+  *q = quantize(g, y, c->lo);
+  return *q > (y->dtype == OX_I8 ? -128 : 0);
+}
+static bool high_of(const ox_graph *g, const quant *y, const cut *c, int *q) {
+  *q = quantize(g, y, c->hi);
+  return *q < (y->dtype == OX_I8 ? 127 : 255);
+}
+
+static bool cut_ok(const ox_graph *g, const quant *y, const cut *c) {
+  int q;
+  return (!low_of(g, y, c, &q) || ox_op_serves(g, "", "Max", y->dtype)) &&
+         (!high_of(g, y, c, &q) || ox_op_serves(g, "", "Min", y->dtype));
 }
 
 /* ---- bias ---- */
@@ -98,35 +135,38 @@ static ox_status *bias_make(ox_graph *g, ox_id v, int64_t n, ox_id x_scale, ox_i
 
 /* ---- the integer operator takes the root's place ---- */
 
-/* |root| becomes |op|; with |relu| a maximum with the zero point follows under the root's output. */
-static ox_status *become(ox_graph *g, ox_id root, const char *domain, const char *op, const ox_id *in, uint32_t n_in,
-                         bool relu, ox_id zero, ox_id attrs_of) {
-  const ox_tensor *z = ox_graph_const(g, zero);
-  double least = z->dtype == OX_I8 ? -128 : 0;
-  ox_id node = root, out;
-  if (relu && ox_tensor_at(z, 0) != least) {
-    OX_TRY(ox_graph_add_value(g, NULL, &out));
-    g->values[out].type = g->values[g->nodes[root].out[0]].type;
-    OX_TRY(ox_graph_add_node(g, op, domain, g->nodes[attrs_of].name, in, n_in, &out, 1, &node));
-    OX_TRY(ox_node_remake(g, root, "", "Max", (ox_id[]){out, zero}, 2));
-  } else {
-    OX_TRY(ox_node_remake(g, root, domain, op, in, n_in));
-  }
-  for (uint32_t i = 0; i < g->nodes[attrs_of].n_attrs; i++)
-    OX_TRY(ox_node_set_attr(g, node, &g->nodes[attrs_of].attrs[i]));
-  return ox_dce_from(g, attrs_of);
+/* Puts Max or Min with |bound| in front of |root|'s output: |root| becomes it, what it was goes to a node of its own.
+ */
+static ox_status *bound_by(ox_graph *g, ox_id root, const char *op, const quant *y, int bound, ox_id *inner) {
+  uint8_t byte = (uint8_t)bound;
+  ox_id out, limit, node = root;
+  OX_TRY(ox_graph_add_const_copy(g, NULL, y->dtype, 0, NULL, &byte, &limit));
+  OX_TRY(ox_graph_add_value(g, NULL, &out));
+  g->values[out].type = g->values[g->nodes[root].out[0]].type;
+  OX_TRY(ox_graph_add_node(g, g->nodes[root].op, g->nodes[root].domain, "", g->nodes[root].in, g->nodes[root].n_in,
+                           &out, 1, &node));
+  for (uint32_t i = 0; i < g->nodes[root].n_attrs; i++) OX_TRY(ox_node_set_attr(g, node, &g->nodes[root].attrs[i]));
+  *inner = node;
+  return ox_node_remake(g, root, "", op, (ox_id[]){out, limit}, 2);
 }
 
-static bool relu_ok(const ox_graph *g, bool relu, const quant *y) {
-  double least = y->dtype == OX_I8 ? -128 : 0;
-  return !relu || ox_tensor_at(ox_graph_const(g, y->zero), 0) == least || ox_op_serves(g, "", "Max", y->dtype);
+/* |root| becomes |op| with the attributes of |old|, bounded by |c| under the root's output. */
+static ox_status *become(ox_graph *g, ox_id root, const char *domain, const char *op, const ox_id *in, uint32_t n_in,
+                         const quant *y, const cut *c, ox_id old) {
+  int q;
+  ox_id inner = root;
+  OX_TRY(ox_node_remake(g, root, domain, op, in, n_in));
+  for (uint32_t i = 0; i < g->nodes[old].n_attrs; i++) OX_TRY(ox_node_set_attr(g, root, &g->nodes[old].attrs[i]));
+  if (low_of(g, y, c, &q)) OX_TRY(bound_by(g, root, "Max", y, q, &inner));
+  if (high_of(g, y, c, &q)) OX_TRY(bound_by(g, root, "Min", y, q, &inner));
+  return ox_dce_from(g, old);
 }
 
 typedef struct found {
   quant x, w, y;
   ox_id node, bias;
   int64_t n; /* output channels */
-  bool relu;
+  cut c;
 } found;
 
 static const ox_pat root[] = {{.op = "QuantizeLinear"}};
@@ -134,14 +174,14 @@ static const ox_pat root[] = {{.op = "QuantizeLinear"}};
 /* ---- Conv ---- */
 
 static bool conv_find(const ox_graph *g, ox_id q, found *f) {
-  f->node = fed_by(g, q, "Conv", &f->relu);
+  f->node = fed_by(g, q, "Conv", &f->c);
   if (f->node == OX_NONE || !quantizes(g, q, &f->y)) return false;
   const ox_shape *w = ox_shape_at(g, ox_in(g, f->node, 1));
   f->n = w->rank > 2 ? w->dim[0] : -1;
   f->bias = ox_in(g, f->node, 2);
   return f->n > 0 && dequantized(g, g->nodes[f->node].in[0], 0, 0, &f->x) &&
          dequantized(g, g->nodes[f->node].in[1], f->n, 0, &f->w) && (f->bias == OX_NONE || bias_ok(g, f->bias, f->n)) &&
-         f->x.dtype == f->y.dtype && relu_ok(g, f->relu, &f->y);
+         f->x.dtype == f->y.dtype && cut_ok(g, &f->y, &f->c);
 }
 
 static bool conv_guard(const ox_graph *g, const ox_match *m) {
@@ -155,18 +195,18 @@ static ox_status *conv_apply(ox_graph *g, const ox_match *m) {
   conv_find(g, m->node[0], &f);
   OX_TRY(bias_make(g, f.bias, f.n, f.x.scale, f.w.scale, &b));
   ox_id in[] = {f.x.q, f.x.scale, f.x.zero, f.w.q, f.w.scale, f.w.zero, f.y.scale, f.y.zero, b};
-  return become(g, m->node[0], "", "QLinearConv", in, b == OX_NONE ? 8 : 9, f.relu, f.y.zero, f.node);
+  return become(g, m->node[0], "", "QLinearConv", in, b == OX_NONE ? 8 : 9, &f.y, &f.c, f.node);
 }
 
 /* ---- MatMul ---- */
 
 static bool matmul_find(const ox_graph *g, ox_id q, found *f) {
-  f->node = fed_by(g, q, "MatMul", &f->relu);
+  f->node = fed_by(g, q, "MatMul", &f->c);
   if (f->node == OX_NONE || !quantizes(g, q, &f->y)) return false;
   const ox_shape *w = ox_shape_at(g, g->nodes[f->node].in[1]);
   int64_t n = w->rank == 2 ? w->dim[1] : 0;
   return dequantized(g, g->nodes[f->node].in[0], 0, 0, &f->x) && dequantized(g, g->nodes[f->node].in[1], n, 1, &f->w) &&
-         f->x.dtype == f->y.dtype && relu_ok(g, f->relu, &f->y);
+         f->x.dtype == f->y.dtype && cut_ok(g, &f->y, &f->c);
 }
 
 static bool matmul_guard(const ox_graph *g, const ox_match *m) {
@@ -178,7 +218,7 @@ static ox_status *matmul_apply(ox_graph *g, const ox_match *m) {
   found f;
   matmul_find(g, m->node[0], &f);
   ox_id in[] = {f.x.q, f.x.scale, f.x.zero, f.w.q, f.w.scale, f.w.zero, f.y.scale, f.y.zero};
-  return become(g, m->node[0], "", "QLinearMatMul", in, 8, f.relu, f.y.zero, f.node);
+  return become(g, m->node[0], "", "QLinearMatMul", in, 8, &f.y, &f.c, f.node);
 }
 
 /* ---- MatMul and Gemm whose result stays float ---- */
@@ -222,31 +262,94 @@ static ox_status *float_apply(ox_graph *g, const ox_match *m) {
   return ox_node_set_int(g, node, "transB", trans);
 }
 
-/* ---- Add ---- */
+/* ---- Add, Mul ---- */
 
-static bool add_find(const ox_graph *g, ox_id q, found *f) {
-  f->node = fed_by(g, q, "Add", &f->relu);
+static bool binary_find(const ox_graph *g, ox_id q, found *f) {
+  f->node = fed_by(g, q, "Add|Mul", &f->c);
   return f->node != OX_NONE && quantizes(g, q, &f->y) && dequantized(g, g->nodes[f->node].in[0], 0, 0, &f->x) &&
          dequantized(g, g->nodes[f->node].in[1], 0, 0, &f->w) && f->x.dtype == f->y.dtype && f->w.dtype == f->y.dtype &&
-         relu_ok(g, f->relu, &f->y);
+         cut_ok(g, &f->y, &f->c);
 }
 
-static bool add_guard(const ox_graph *g, const ox_match *m) {
-  found f;
-  return add_find(g, m->node[0], &f) && ox_op_serves(g, ms, "QLinearAdd", f.x.dtype);
+static const char *binary_op(const ox_graph *g, ox_id node) {
+  return ox_node_is(&g->nodes[node], "Add", NULL) ? "QLinearAdd" : "QLinearMul";
 }
 
-static ox_status *add_apply(ox_graph *g, const ox_match *m) {
+static bool binary_guard(const ox_graph *g, const ox_match *m) {
   found f;
-  add_find(g, m->node[0], &f);
+  return binary_find(g, m->node[0], &f) && ox_op_serves(g, ms, binary_op(g, f.node), f.x.dtype);
+}
+
+static ox_status *binary_apply(ox_graph *g, const ox_match *m) {
+  found f;
+  binary_find(g, m->node[0], &f);
   ox_id in[] = {f.x.q, f.x.scale, f.x.zero, f.w.q, f.w.scale, f.w.zero, f.y.scale, f.y.zero};
-  return become(g, m->node[0], ms, "QLinearAdd", in, 8, f.relu, f.y.zero, f.node);
+  return become(g, m->node[0], ms, binary_op(g, f.node), in, 8, &f.y, &f.c, f.node);
+}
+
+/* ---- Sigmoid, LeakyRelu ---- */
+
+static bool unary_find(const ox_graph *g, ox_id q, found *f) {
+  f->node = ox_up1(g, g->nodes[q].in[0], "Sigmoid|LeakyRelu");
+  f->c = (cut){-INFINITY, INFINITY};
+  return f->node != OX_NONE && quantizes(g, q, &f->y) && dequantized(g, g->nodes[f->node].in[0], 0, 0, &f->x) &&
+         f->x.dtype == f->y.dtype;
+}
+
+static const char *unary_op(const ox_graph *g, ox_id node) {
+  return ox_node_is(&g->nodes[node], "Sigmoid", NULL) ? "QLinearSigmoid" : "QLinearLeakyRelu";
+}
+
+static bool unary_guard(const ox_graph *g, const ox_match *m) {
+  found f;
+  return unary_find(g, m->node[0], &f) && ox_op_serves(g, ms, unary_op(g, f.node), f.x.dtype);
+}
+
+static ox_status *unary_apply(ox_graph *g, const ox_match *m) {
+  found f;
+  unary_find(g, m->node[0], &f);
+  ox_id in[] = {f.x.q, f.x.scale, f.x.zero, f.y.scale, f.y.zero};
+  return become(g, m->node[0], ms, unary_op(g, f.node), in, 5, &f.y, &f.c, f.node);
+}
+
+/* ---- Concat ---- */
+
+enum { MAX_CONCAT = 32 };
+
+static bool concat_find(const ox_graph *g, ox_id q, found *f, ox_id *in, uint32_t *n_in) {
+  f->node = ox_up1(g, g->nodes[q].in[0], "Concat");
+  f->c = (cut){-INFINITY, INFINITY};
+  if (f->node == OX_NONE || g->nodes[f->node].n_in > MAX_CONCAT || !quantizes(g, q, &f->y)) return false;
+  *n_in = 0;
+  in[(*n_in)++] = f->y.scale, in[(*n_in)++] = f->y.zero;
+  for (uint32_t i = 0; i < g->nodes[f->node].n_in; i++) {
+    if (!dequantized(g, g->nodes[f->node].in[i], 0, 0, &f->x) || f->x.dtype != f->y.dtype) return false;
+    in[(*n_in)++] = f->x.q, in[(*n_in)++] = f->x.scale, in[(*n_in)++] = f->x.zero;
+  }
+  return true;
+}
+
+static bool concat_guard(const ox_graph *g, const ox_match *m) {
+  found f;
+  ox_id in[2 + 3 * MAX_CONCAT];
+  uint32_t n;
+  return concat_find(g, m->node[0], &f, in, &n) && ox_op_serves(g, ms, "QLinearConcat", OX_F32);
+}
+
+static ox_status *concat_apply(ox_graph *g, const ox_match *m) {
+  found f;
+  ox_id in[2 + 3 * MAX_CONCAT];
+  uint32_t n;
+  concat_find(g, m->node[0], &f, in, &n);
+  return become(g, m->node[0], ms, "QLinearConcat", in, n, &f.y, &f.c, f.node);
 }
 
 static const ox_rule rules[] = {
     {"qdq-conv", OX_LEVEL_EXTENDED, OX_PATTERN(root), conv_guard, conv_apply, false},
     {"qdq-matmul", OX_LEVEL_EXTENDED, OX_PATTERN(root), matmul_guard, matmul_apply, false},
-    {"qdq-add", OX_LEVEL_EXTENDED, OX_PATTERN(root), add_guard, add_apply, false},
+    {"qdq-add", OX_LEVEL_EXTENDED, OX_PATTERN(root), binary_guard, binary_apply, false},
+    {"qdq-unary", OX_LEVEL_EXTENDED, OX_PATTERN(root), unary_guard, unary_apply, false},
+    {"qdq-concat", OX_LEVEL_EXTENDED, OX_PATTERN(root), concat_guard, concat_apply, false},
     {"qdq-float", OX_LEVEL_EXTENDED, OX_PATTERN(product), float_guard, float_apply, true},
 };
 const ox_rule_set ox_rules_qdq = {rules, OX_COUNT(rules)};

@@ -51,6 +51,18 @@ static const struct {
     {G "(float[1, 2, 3, 5] x, float[1, 4, 3, 4] z) => (float[1, 4, 3, 4] y) <" W "> { " CONV
        "i = Relu (h) y = Add (z, i) }",
      "!conv-add", "FusedConv Add"},
+    {G "(float[1, 2, 3, 5] x) => (float[1, 4, 6, 5] y) <" W ", int64[8] p = {0, 0, 1, 0, 0, 0, 2, 1}> { "
+       "q = Pad (x, p) y = Conv <group = 2, auto_pad = \"VALID\"> (q, w) }",
+     "pad-conv", "Conv"},
+    {G "(float[1, 2, 3, 5] x) => (float[1, 4, 4, 6] y) <" W ", int64[8] p = {0, 0, 1, 0, 0, 0, 0, 1}> { "
+       "q = Pad (x, p) y = Conv <group = 2, pads = [0, 1, 0, 0]> (q, w) }",
+     "pad-conv", "Conv"},
+    {G "(float[1, 2, 3, 5] x) => (float[1, 4, 4, 5] y) <" W ", int64[8] p = {0, 0, 1, 0, 0, 0, 0, 1}, float v = {1}> { "
+       "q = Pad (x, p, v) y = Conv <group = 2> (q, w) }",
+     "!pad-conv", "Pad Conv"},
+    {G "(float[1, 2, 3, 5] x) => (float[1, 4, 4, 5] y) <" W ", int64[8] p = {0, 0, 1, 0, 0, 0, 0, 1}> { "
+       "q = Pad <mode = \"edge\"> (x, p) y = Conv <group = 2> (q, w) }",
+     "!pad-conv", "Pad Conv"},
 };
 
 static void test_before_and_after(void **state) {

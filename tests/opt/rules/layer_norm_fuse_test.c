@@ -28,6 +28,13 @@ static const struct {
     {HEAD IO CONSTS "{ " DEV "q = Pow (d, two) w = ReduceMean <axes = [1]> (q) a = Add (w, e) r = Sqrt (a) "
                     "n = Div (d, r) z = Mul (n, s) y = Add (z, b) }",
      "!layer-norm", NULL},
+    {HEAD IO CONSTS "{ " DEV "q = Pow (d, two) " ROOT "n = Div (d, r) y = Neg (n) }", "layer-norm-bare",
+     "LayerNormalization Neg"},
+    {HEAD IO CONSTS "{ q = Pow (x, two) " ROOT "n = Div (x, r) y = Neg (n) }", "layer-norm-bare",
+     "SimplifiedLayerNormalization Neg"},
+    {HEAD "(float[2, 3, 4] x, float[2, 3, 4] z) => (float[2, 3, 4] y) " CONSTS "{ " DEV "q = Pow (d, two) " ROOT
+          "n = Div (d, r) o = Mul (n, s) y = Add (o, z) }",
+     "layer-norm", "LayerNormalization Add"},
     {HEAD "(float[2, 3, 4] x) => (float[2, 3, 4] y, float[2, 3, 4] n) " CONSTS "{ " DEV "q = Pow (d, two) " ROOT
           "n = Div (d, r) z = Mul (n, s) y = Add (z, b) }",
      "!layer-norm", NULL},

@@ -34,6 +34,17 @@ static const struct {
     {HEAD "(float[2, 3] x, float[2, 3] v) => (uint8[2, 3] y) <" P "> { " DX "vq = QuantizeLinear (v, t, u) "
           "vd = DequantizeLinear (vq, t, u) m = Add (xd, vd) r = Relu (m) y = QuantizeLinear (r, s, z) }",
      "qdq-add", "QuantizeLinear QuantizeLinear QLinearAdd Max", 1},
+    {HEAD "(float[2, 3] x, float[2, 3] v) => (uint8[2, 3] y) <" P "> { " DX "vq = QuantizeLinear (v, t, u) "
+          "vd = DequantizeLinear (vq, t, u) m = Mul (xd, vd) y = QuantizeLinear (m, s, z) }",
+     "qdq-add", "QuantizeLinear QuantizeLinear QLinearMul", 1},
+    {HEAD "(float[2, 3] x) => (uint8[2, 4] y) <" P ", " W ", float lo = {-1}, float hi = {1.5}> { " DX DW
+          "m = MatMul (xd, wd) r = Clip (m, lo, hi) y = QuantizeLinear (r, t, u) }",
+     "qdq-matmul", "QuantizeLinear QLinearMatMul Max Min", 1},
+    {HEAD "(float[2, 3] x) => (uint8[2, 3] y) <" P "> { " DX "m = Sigmoid (xd) y = QuantizeLinear (m, s, zero) }",
+     "qdq-unary", "QuantizeLinear QLinearSigmoid", 1},
+    {HEAD "(float[2, 3] x, float[2, 3] v) => (uint8[2, 6] y) <" P "> { " DX "vq = QuantizeLinear (v, t, u) "
+          "vd = DequantizeLinear (vq, t, u) m = Concat <axis = 1> (xd, vd) y = QuantizeLinear (m, s, z) }",
+     "qdq-concat", "QuantizeLinear QuantizeLinear QLinearConcat", 1},
     {HEAD "(float[1, 1, 4, 4] x) => (float[1, 1, 3, 3] y) <" P "> { " DX "m = MaxPool <kernel_shape = [2, 2]> (xd) "
           "y = Neg (m) }",
      "qdq-move", "QuantizeLinear MaxPool DequantizeLinear Neg", 0},
