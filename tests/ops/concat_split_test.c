@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/concat_split_test.c - joining and cutting, short rows and long ones, tile by tile. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "support/check.h"
+#include "support/one_node.h"
+
+/* rows x (a + b) from two parts, and back. */
+static void round_trip(int64_t rows, int64_t a, int64_t b, int64_t tiles) {
+  int64_t n = rows * (a + b);
+  int32_t *x = calloc((size_t)n + 1, 4), *left = calloc((size_t)(rows * a) + 1, 4),
+          *right = calloc((size_t)(rows * b) + 1, 4);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t r = i / (a + b), c = i % (a + b);
+    x[i] = (int32_t)i;
+    if (c < a)
+      left[r * a + c] = x[i];
+    else
+      right[r * b + c - a] = x[i];
+  }
+  one_node node;
+  one_node_init(&node, "", "Concat", 13, 1);
+  node.run_tiles = tiles;
+  one_node_int(&node, "axis", 1);
+  one_node_input(&node, OX_I32, 2, (int64_t[]){rows, a}, left);
+  one_node_input(&node, OX_I32, 2, (int64_t[]){rows, b}, right);
+  CHECK_OK(one_node_run(&node));
+  assert_int_equal(node.out[0].shape.dim[1], a + b);
+  if (n) assert_memory_equal(node.out[0].data, x, (size_t)n * 4);
+  one_node_deinit(&node);
+
+  one_node_init(&node, "", "Split", 13, 2);
+  node.run_tiles = tiles;
+  one_node_int(&node, "axis", -1);
+  one_node_input(&node, OX_I32, 2, (int64_t[]){rows, a + b}, x);
+  one_node_input(&node, OX_I64, 1, (int64_t[]){2}, (int64_t[]){a, b});
+  CHECK_OK(one_node_run(&node));
+  if (rows * a > 0) assert_memory_equal(node.out[0].data, left, (size_t)(rows * a) * 4);
+  if (rows * b > 0) assert_memory_equal(node.out[1].data, right, (size_t)(rows * b) * 4);
+  one_node_deinit(&node);
+  free(x), free(left), free(right);
+}
+
+static void test_round_trips(void **state) {
+  (void)state;
+  static const int64_t sizes[][3] = {{1, 1, 1},      {3, 0, 2},     {0, 2, 3},    {5, 3, 4},
+                                     {1000, 17, 40}, {3, 30000, 7}, {2, 5, 50001}};
+  for (size_t i = 0; i < OX_COUNT(sizes); i++)
+    for (int64_t tiles = 0; tiles < 2; tiles++) round_trip(sizes[i][0], sizes[i][1], sizes[i][2], tiles);
+}
+
+static void test_uneven_parts(void **state) {
+  (void)state;
+  const int64_t want[4] = {2, 2, 1, 0};
+  one_node node;
+  one_node_init(&node, "", "Split", 18, 4);
+  one_node_int(&node, "num_outputs", 4);
+  one_node_input(&node, OX_I32, 1, (int64_t[]){5}, (int32_t[]){1, 2, 3, 4, 5});
+  CHECK_OK(one_node_run(&node));
+  for (int i = 0; i < 4; i++) assert_int_equal(node.out[i].shape.dim[0], want[i]);
+  assert_int_equal(*(const int32_t *)node.out[2].data, 5);
+  one_node_deinit(&node);
+}
+
+static void split_fails(int version, const int64_t *lengths, ox_code code, const char *part) {
+  one_node node;
+  one_node_init(&node, "", "Split", version, 2);
+  one_node_input(&node, OX_F32, 1, (int64_t[]){5}, (float[5]){0});
+  if (lengths) one_node_input(&node, OX_I64, 1, (int64_t[]){2}, lengths);
+  CHECK_FAILS(one_node_run(&node), code, part);
+  one_node_deinit(&node);
+}
+
+static void test_lengths_must_add_up(void **state) {
+  (void)state;
+  split_fails(13, (int64_t[]){2, 2}, OX_SHAPE_MISMATCH, "add up to 4, the dimension is 5");
+  split_fails(13, (int64_t[]){-1, 6}, OX_SHAPE_MISMATCH, "length -1");
+  split_fails(13, (int64_t[]){INT64_MAX, INT64_MAX}, OX_SHAPE_MISMATCH, "exceeds dimension 5");
+  split_fails(13, NULL, OX_SHAPE_MISMATCH, "does not divide into 2");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_round_trips),
+      cmocka_unit_test(test_uneven_parts),
+      cmocka_unit_test(test_lengths_must_add_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
