@@ -17,7 +17,7 @@ ox_status *ox_read_opset(ox_reader *r, ox_str bytes, ox_opset *out_opset) {
     if (f.tag == OX_WIRE_VARINT(2)) out_opset->version = (int64_t)f.value;
   }
   OX_TRY(ox_wire_end(&w, "OperatorSetIdProto"));
-  if (out_opset->version < 1)
+  if (out_opset->version < 1 || out_opset->version > INT32_MAX)
     return ox_fail(OX_INVALID_MODEL, "opset_import of domain '%s' has version %lld", out_opset->domain,
                    (long long)out_opset->version);
   if (strcmp(out_opset->domain, "ai.onnx") == 0) out_opset->domain = "";

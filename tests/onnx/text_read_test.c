@@ -106,6 +106,7 @@ static const struct {
     {"g () => () <float[1] w = {1e99}> {}", "1e99"},
     {"<strange: 1> g () => () {}", "'strange' is not known here"},
     {"<opset_import: [\"\" : 0]> g () => () {}", "version 0"},
+    {"<opset_import: [\"\" : 4294967296]> g () => () {}", "version 4294967296"},
     {"g () => (y) {}", "output 'y' is not defined"},
     {"g () => () {} f () => (y) {}", "function 'f'"},
     {"g () => () { y = Op (x) }", "input 0, 'x', is not defined"},
