@@ -50,6 +50,7 @@ typedef enum moe_activation { RELU, GELU, SILU, SWIGLU, IDENTITY } moe_activatio
 typedef struct moe_fc {
   fc_slots in;
   int64_t n, k, bits, block, blocks; /* bits 0: floats; block: k elements share a scale */
+  bool blocked;                      /* the model gives a block size: zero points lie per row */
 } moe_fc;
 
 typedef struct moe_prep {
@@ -92,8 +93,7 @@ static ox_status *check_fc(const ox_kernel_ctx *c, const moe_fc *f, int64_t expe
                    (long long)f->k, (long long)f->block);
   if (!ox_ctx_has(c, f->in.scale) || ox_shape_count(&c->in[f->in.scale]->shape) != experts * f->n * f->blocks)
     return ox_fail(OX_SHAPE_MISMATCH, "QMoE: scales are missing or do not fit");
-  int64_t zeros =
-      f->blocks > 1 || f->block < f->k ? f->n * OX_CEIL_DIV(f->blocks * f->bits, 8) : OX_CEIL_DIV(f->n * f->bits, 8);
+  int64_t zeros = f->blocked ? f->n * OX_CEIL_DIV(f->blocks * f->bits, 8) : OX_CEIL_DIV(f->n * f->bits, 8);
   if (ox_ctx_has(c, f->in.zero) &&
       (ox_shape_count(&c->in[f->in.zero]->shape) != experts * zeros || c->in[f->in.zero]->dtype != OX_U8))
     return bad_fc(c, f->in.zero, f);
@@ -124,10 +124,11 @@ static ox_status *read_layers(const ox_kernel_ctx *c, moe_prep *p, const fc_slot
   const int64_t bits[3] = {a->fc1_expert_weight_bits, a->fc2_expert_weight_bits, a->fc3_expert_weight_bits};
   for (int i = 0; i < (p->has_fc3 ? 3 : 2); i++) {
     moe_fc *f = &p->fc[i];
-    *f = (moe_fc){slots[i], size[i][0], size[i][1], 0, 1, 1};
+    *f = (moe_fc){.in = slots[i], .n = size[i][0], .k = size[i][1], .block = 1, .blocks = 1};
     if (quantized) {
       f->bits = bits[i] ? bits[i] : a->expert_weight_bits;
-      f->block = a->block_size > 0 ? a->block_size : OX_MAX(f->k, 1);
+      f->blocked = a->block_size > 0;
+      f->block = f->blocked ? a->block_size : OX_MAX(f->k, 1);
       f->blocks = OX_CEIL_DIV(f->k, f->block);
     }
     OX_TRY(check_fc(c, f, p->experts));
@@ -241,8 +242,7 @@ static void read_weights(const ox_kernel_ctx *c, const moe_fc *f, int64_t e, int
     for (int64_t i = 0; i < f->k; i++) out[i * OX_PANEL_ROWS] = at(w, line * f->k + i);
     return;
   }
-  bool blocked = f->block < f->k || f->blocks > 1;
-  int64_t zero_row = blocked ? line * per_row : e * OX_CEIL_DIV(f->n * f->bits, 8) * 8 + row * f->bits;
+  int64_t zero_row = f->blocked ? line * per_row : e * OX_CEIL_DIV(f->n * f->bits, 8) * 8 + row * f->bits;
   for (int64_t b = 0; b < f->blocks; b++) {
     float scale = at(c->in[f->in.scale], line * f->blocks + b);
     int zero = 1 << (f->bits - 1);
