@@ -44,7 +44,7 @@ typedef struct ox_plan_opts {
   ox_alloc alloc;
   const ox_log *log;
   ox_pool *pool; /* kernels load in parallel on it */
-  uint32_t max_threads;
+  uint32_t max_threads; /* for that; 0: all */
   ox_provider *providers;
   size_t n_providers;
 } ox_plan_opts;

@@ -138,7 +138,7 @@ static ox_status *finish(ox_session *s, const ox_session_opts *o) {
   ox_plan_opts po = {.alloc = s->alloc,
                      .log = &s->env->log,
                      .pool = s->pool,
-                     .max_threads = s->max_threads,
+                     .max_threads = 0, /* a run has a cap, loading takes the whole pool */
                      .providers = s->providers,
                      .n_providers = s->n_providers};
   OX_TRY(ox_plan_build(s->model->graph, &po, &s->plan));
