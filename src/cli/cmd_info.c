@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
+#include "cli_model.h"
 
 enum { MOST_OPS = 512 };
 

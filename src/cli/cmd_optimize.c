@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "model.h"
+#include "cli_model.h"
 
 static int write_bytes(void *ctx, const void *bytes, size_t n) { return fwrite(bytes, 1, n, ctx) != n; }
 

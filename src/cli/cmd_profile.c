@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
+#include "cli_model.h"
 
 typedef struct {
   const char *name, *op, *provider;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "model.h"
+#include "cli_model.h"
 #include "npy.h"
 
 enum { WHY = 1024 };

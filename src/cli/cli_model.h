@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/model.h - the options that every command with a model has, and opening it. */
-#ifndef OX_CLI_MODEL_H
-#define OX_CLI_MODEL_H
+ * cli/cli_model.h - the options that every command with a model has, and opening it. */
+#ifndef OX_CLI_CLI_MODEL_H
+#define OX_CLI_CLI_MODEL_H
 
 #include "inputs.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/pool/pool.c - pools over planes of doubles, any number of axes. */
+ * kern/pool/pool_kernels.c - pools over planes of doubles, any number of axes. */
 #include "kern/pool/pool.h"
 
 #include <math.h>

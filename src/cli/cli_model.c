@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/model.c - opens the model that a command line names. */
-#include "model.h"
+ * cli/cli_model.c - opens the model that a command line names. */
+#include "cli_model.h"
 
 #include <stdlib.h>
 #include <string.h>

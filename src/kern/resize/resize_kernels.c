@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/resize/resize.c - the passes of an interpolation, and nearest-neighbour copies. */
+ * kern/resize/resize_kernels.c - the passes of an interpolation, and nearest-neighbour copies. */
 #include "kern/resize/resize.h"
 
 #include <string.h>
