@@ -218,15 +218,15 @@ static ox_status *gather_inputs(work *w, ox_graph *g, const ox_node *n, scope *s
   return NULL;
 }
 
-/* The operator's own inference. */
+/* The operator's own inference. Counts and types of inputs are checked without mercy: rules rely on them. */
 static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
   uint32_t version;
+  void *attrs;
   const ox_op_def *def = ox_node_def(g->model, n, &version);
   if (!def) return NULL;
   OX_TRY(ox_op_check(def, n, io->in));
-  if (!def->infer) return NULL;
-  void *attrs;
   OX_TRY(ox_attrs_decode(def, n, &w->scratch, &attrs));
+  if (!def->infer) return NULL;
   ox_infer_ctx c = {.node = n,
                     .attrs = attrs,
                     .op_version = version,
@@ -236,7 +236,11 @@ static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
                     .in_data = io->in_data,
                     .out = io->out,
                     .arena = &g->model->arena};
-  return def->infer(&c);
+  ox_status *st = def->infer(&c);
+  if (!st || !w->lenient || ox_status_code(st) == OX_OUT_OF_MEMORY) return st;
+  ox_status_free(st);
+  for (uint32_t i = 0; i < n->n_out; i++) io->out[i] = ox_type_unknown();
+  return NULL;
 }
 
 static ox_status *infer_node(work *w, scope *s, ox_id id) {
@@ -249,12 +253,7 @@ static ox_status *infer_node(work *w, scope *s, ox_id id) {
     OX_TRY(infer_bodies(w, n, &io, opset, s));
     OX_TRY(gather_inputs(w, g, n, s, &io)); /* the bodies used the scratch arena */
   }
-  ox_status *st = ask_op(w, g, n, &io);
-  if (st && w->lenient && ox_status_code(st) != OX_OUT_OF_MEMORY) {
-    ox_status_free(st), st = NULL;
-    for (uint32_t i = 0; i < n->n_out; i++) io.out[i] = ox_type_unknown();
-  }
-  OX_TRY(st);
+  OX_TRY(ask_op(w, g, n, &io));
   leave_bodies(n, opset, &io);
   if (n->n_out && io.out[0].kind == OX_TENSOR) ox_known_refine(n, io.in, io.known, &io.out[0].shape);
   const ox_known *k = n->n_out ? ox_known_eval(&w->keep, n, opset, io.in, io.known) : NULL;

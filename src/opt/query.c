@@ -7,7 +7,8 @@
 
 ox_id ox_up(const ox_graph *g, ox_id v, const char *op) {
   if (v == OX_NONE || g->values[v].producer == OX_NONE || g->values[v].producer_slot) return OX_NONE;
-  return ox_node_is(&g->nodes[g->values[v].producer], op, NULL) ? g->values[v].producer : OX_NONE;
+  const ox_node *n = &g->nodes[g->values[v].producer];
+  return n->n_in && n->in[0] != OX_NONE && ox_node_is(n, op, NULL) ? g->values[v].producer : OX_NONE;
 }
 
 ox_id ox_up1(const ox_graph *g, ox_id v, const char *op) {

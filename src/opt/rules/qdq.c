@@ -262,6 +262,47 @@ static ox_status *float_apply(ox_graph *g, const ox_match *m) {
   return ox_node_set_int(g, node, "transB", trans);
 }
 
+/* ---- Gemm between quantizations ---- */
+
+static bool qgemm_find(const ox_graph *g, ox_id q, found *f) {
+  f->node = fed_by(g, q, "Gemm", &f->c);
+  return f->node != OX_NONE && quantizes(g, q, &f->y) && gemm_find(g, f->node, f) && f->x.dtype == f->y.dtype &&
+         cut_ok(g, &f->y, &f->c);
+}
+
+static bool qgemm_guard(const ox_graph *g, const ox_match *m) {
+  found f;
+  return qgemm_find(g, m->node[0], &f) && ox_op_serves(g, ms, "QGemm", f.x.dtype);
+}
+
+static ox_status *qgemm_apply(ox_graph *g, const ox_match *m) {
+  found f;
+  ox_id b;
+  qgemm_find(g, m->node[0], &f);
+  OX_TRY(bias_make(g, f.bias, f.n, f.x.scale, f.w.scale, &b));
+  ox_id in[] = {f.x.q, f.x.scale, f.x.zero, f.w.q, f.w.scale, f.w.zero, b, f.y.scale, f.y.zero};
+  return become(g, m->node[0], ms, "QGemm", in, 9, &f.y, &f.c, f.node);
+}
+
+/* ---- quantized again by the same scale: nothing changes ---- */
+
+static bool again_guard(const ox_graph *g, const ox_match *m) {
+  quant x, y;
+  const ox_node *q = &g->nodes[m->node[0]];
+  return quantizes(g, m->node[0], &y) && dequantized(g, q->in[0], 0, 0, &x) && x.dtype == y.dtype &&
+         ox_tensor_at(ox_graph_const(g, x.scale), 0) == ox_tensor_at(ox_graph_const(g, y.scale), 0) &&
+         ox_tensor_at(ox_graph_const(g, x.zero), 0) == ox_tensor_at(ox_graph_const(g, y.zero), 0) &&
+         ox_graph_can_replace(g, q->out[0], x.q);
+}
+
+static ox_status *again_apply(ox_graph *g, const ox_match *m) {
+  const ox_node *q = &g->nodes[m->node[0]];
+  ox_id dq = g->values[q->in[0]].producer;
+  OX_TRY(ox_graph_replace_uses(g, q->out[0], g->nodes[dq].in[0]));
+  ox_graph_remove_node(g, m->node[0]);
+  return ox_dce_from(g, dq);
+}
+
 /* ---- Add, Mul ---- */
 
 static bool binary_find(const ox_graph *g, ox_id q, found *f) {
@@ -348,6 +389,8 @@ static const ox_rule rules[] = {
     {"qdq-conv", OX_LEVEL_EXTENDED, OX_PATTERN(root), conv_guard, conv_apply, false},
     {"qdq-matmul", OX_LEVEL_EXTENDED, OX_PATTERN(root), matmul_guard, matmul_apply, false},
     {"qdq-add", OX_LEVEL_EXTENDED, OX_PATTERN(root), binary_guard, binary_apply, false},
+    {"qdq-gemm", OX_LEVEL_EXTENDED, OX_PATTERN(root), qgemm_guard, qgemm_apply, false},
+    {"qdq-again", OX_LEVEL_EXTENDED, OX_PATTERN(root), again_guard, again_apply, false},
     {"qdq-unary", OX_LEVEL_EXTENDED, OX_PATTERN(root), unary_guard, unary_apply, false},
     {"qdq-concat", OX_LEVEL_EXTENDED, OX_PATTERN(root), concat_guard, concat_apply, false},
     {"qdq-float", OX_LEVEL_EXTENDED, OX_PATTERN(product), float_guard, float_apply, true},

@@ -45,6 +45,15 @@ static const struct {
     {HEAD "(float[2, 3] x, float[2, 3] v) => (uint8[2, 6] y) <" P "> { " DX "vq = QuantizeLinear (v, t, u) "
           "vd = DequantizeLinear (vq, t, u) m = Concat <axis = 1> (xd, vd) y = QuantizeLinear (m, s, z) }",
      "qdq-concat", "QuantizeLinear QuantizeLinear QLinearConcat", 1},
+    {HEAD "(float[2, 3] x) => (uint8[2, 4] y) <" P
+          ", float[4] b = {1, -2, 3, 0.5}, int8[4, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, "
+          "9, 10, 11, 12}, float ws = {0.1}, int8 wz = {0}> { " DX DW "m = Gemm <transB = 1> (xd, wd, b) "
+          "y = QuantizeLinear (m, t, u) }",
+     "qdq-gemm", "QuantizeLinear QGemm", 1},
+    {HEAD "(float[2, 3] x) => (uint8[2, 3] y) <" P "> { " DX
+          "q = QuantizeLinear (xd, s, z) r = DequantizeLinear (q, s, z) "
+          "o = Neg (r) y = QuantizeLinear (o, s, z) }",
+     "qdq-again", "QuantizeLinear DequantizeLinear Neg QuantizeLinear", 0},
     {HEAD "(float[1, 1, 4, 4] x) => (float[1, 1, 3, 3] y) <" P "> { " DX "m = MaxPool <kernel_shape = [2, 2]> (xd) "
           "y = Neg (m) }",
      "qdq-move", "QuantizeLinear MaxPool DequantizeLinear Neg", 0},
