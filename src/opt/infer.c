@@ -69,6 +69,16 @@ static bool merge_shape(ox_shape *to, const ox_shape *was, bool keep_names) {
   return true;
 }
 
+/* The element type of a value inside the graph is what its operator says; of an output, what the caller was promised. */
+static ox_status *other_dtype(const work *w, const ox_graph_value *v, const ox_type *got) {
+  const char *a = ox_dtype_name(v->type.dtype), *b = ox_dtype_name(got->dtype);
+  if (!w->o->lenient_shapes || v->is_output)
+    return ox_fail(OX_INVALID_MODEL, "tensor '%s' is declared as %s, but its type is %s", v->name, a, b);
+  if (w->o->log)
+    ox_log_write(w->o->log, OX_LOG_WARNING, "tensor '%s' is declared as %s, but its type is %s", v->name, a, b);
+  return NULL;
+}
+
 static ox_status *contradiction(const work *w, const ox_graph_value *v, const ox_type *got) {
   char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
   ox_shape_text(&v->type.shape, a), ox_shape_text(&got->shape, b);
@@ -91,9 +101,7 @@ static ox_status *settle(const work *w, ox_graph *g, ox_id id, ox_type t) {
     if (t.optional || v->type.optional) return NULL; /* a full optional is its content */
     return ox_fail(OX_INVALID_MODEL, "'%s' is declared as another kind of value than it is", v->name);
   }
-  if (t.dtype && v->type.dtype && t.dtype != v->type.dtype)
-    return ox_fail(OX_INVALID_MODEL, "tensor '%s' is declared as %s, but its type is %s", v->name,
-                   ox_dtype_name(v->type.dtype), ox_dtype_name(t.dtype));
+  if (t.dtype && v->type.dtype && t.dtype != v->type.dtype) OX_TRY(other_dtype(w, v, &t));
   if (!t.dtype) t.dtype = v->type.dtype;
   if (!t.elem) t.elem = v->type.elem;
   if (!merge_shape(&t.shape, &v->type.shape, v->is_output)) OX_TRY(contradiction(w, v, &t));

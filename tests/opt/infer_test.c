@@ -70,7 +70,12 @@ static void test_contradictions_are_named(void **state) {
   CHECK_OK(ox_infer_graph(g, &lenient, false));
   assert_string_equal(bg_shape(g, "y", buf), "[2,3]");
   g->values[ox_graph_find(g, "y")].type = bg_type(g, OX_I64, "2,3");
+  CHECK_FAILS(ox_infer_graph(g, NULL, false), OX_INVALID_MODEL, "declared as int64, but its type is float32");
+  g->values[ox_graph_find(g, "y")].is_output = true; /* promised to the caller */
   CHECK_FAILS(ox_infer_graph(g, &lenient, false), OX_INVALID_MODEL, "declared as int64, but its type is float32");
+  g->values[ox_graph_find(g, "y")].is_output = false;
+  CHECK_OK(ox_infer_graph(g, &lenient, false));
+  assert_int_equal(g->values[ox_graph_find(g, "y")].type.dtype, OX_F32);
   bg_input(g, "w", OX_F32, "5");
   bg_node(g, "bad = Add(x, w)");
   g->values[ox_graph_find(g, "y")].type = ox_type_unknown();
