@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/matmul_bnb4.c - com.microsoft.MatMulBnb4: A times (the transpose of) weights in 4-bit floats, FP4 or NF4, whose
+ * blocks of the flattened matrix share a scale. A tile widens 16 rows of the weights and multiplies all rows of A. */
+#include <string.h>
+
+#include "graph/op_def.h"
+#include "kern/ml/panels.h"
+
+typedef struct bnb4_attrs {
+  int64_t K, N, block_size, quant_type, transB, training_mode;
+} bnb4_attrs;
+
+static const ox_attr_def attrs[] = {
+    OX_ATTR_INT_REQUIRED(bnb4_attrs, K),          OX_ATTR_INT_REQUIRED(bnb4_attrs, N),
+    OX_ATTR_INT_REQUIRED(bnb4_attrs, block_size), OX_ATTR_INT_REQUIRED(bnb4_attrs, quant_type),
+    OX_ATTR_INT(bnb4_attrs, transB, 1),           OX_ATTR_INT(bnb4_attrs, training_mode, 0),
+};
+
+enum { A, B, ABSMAX };
+
+/* Values of the codes: FP4 is a sign, two bits of exponent and one of mantissa, scaled so that the largest is 1; NF4
+ * are quantiles of the normal distribution. */
+static const float codes[2][16] = {
+    {0.0f, 5.208333333e-03f, 0.66666667f, 1.0f, 0.33333333f, 0.5f, 0.16666667f, 0.25f, -0.0f, -5.208333333e-03f,
+     -0.66666667f, -1.0f, -0.33333333f, -0.5f, -0.16666667f, -0.25f},
+    {-1.0f, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f, -0.28444138169288635f,
+     -0.18477343022823334f, -0.09105003625154495f, 0.0f, 0.07958029955625534f, 0.16093020141124725f,
+     0.24611230194568634f, 0.33791524171829224f, 0.44070982933044434f, 0.5626170039176941f, 0.7229568362236023f, 1.0f},
+};
+
+/* Columns of A and of the result. */
+static int64_t inner(const bnb4_attrs *a) { return a->transB ? a->K : a->N; }
+static int64_t outer(const bnb4_attrs *a) { return a->transB ? a->N : a->K; }
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const bnb4_attrs *a = c->attrs;
+  ox_shape y = c->in[A]->shape;
+  if (a->K <= 0 || a->N <= 0 || a->K > INT32_MAX || a->N > INT32_MAX || a->block_size < 1 || a->quant_type < 0 ||
+      a->quant_type > 1)
+    return ox_fail(OX_INVALID_MODEL, "MatMulBnb4: K %lld, N %lld, block_size %lld, quant_type %lld", (long long)a->K,
+                   (long long)a->N, (long long)a->block_size, (long long)a->quant_type);
+  if (y.rank == 0 || (y.rank > 0 && y.dim[y.rank - 1] >= 0 && y.dim[y.rank - 1] != inner(a)))
+    return ox_fail(OX_SHAPE_MISMATCH, "MatMulBnb4: A must have %lld columns", (long long)inner(a));
+  if (y.rank > 0) y.dim[y.rank - 1] = outer(a);
+  ox_infer_out(c, 0, c->in[A]->dtype, &y);
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const bnb4_attrs *a = c->attrs;
+  int64_t n = a->N * a->K, rows = ox_shape_span(&c->in[A]->shape, 0, c->in[A]->shape.rank - 1);
+  if (ox_shape_count(&c->in[B]->shape) != (n + 1) / 2 ||
+      ox_shape_count(&c->in[ABSMAX]->shape) != OX_CEIL_DIV(n, a->block_size) || c->in[ABSMAX]->dtype != c->in[A]->dtype)
+    return ox_fail(OX_SHAPE_MISMATCH, "MatMulBnb4: B or absmax does not fit %lld x %lld", (long long)a->N,
+                   (long long)a->K);
+  size_t panel = (size_t)inner(a) * OX_PANEL_ROWS * sizeof(float);
+  size_t wide = c->in[A]->dtype == OX_F32 ? 0 : (size_t)(rows * inner(a)) * sizeof(float);
+  c->shared_bytes = wide;
+  c->n_stages = 2, c->n_tiles[0] = wide ? rows : 0, c->n_tiles[1] = rows ? OX_CEIL_DIV(outer(a), OX_PANEL_ROWS) : 0;
+  c->scratch_per_worker = panel + (size_t)rows * OX_PANEL_ROWS * sizeof(float);
+  return NULL;
+}
+
+static float at(const ox_tensor *t, int64_t i) {
+  if (t->dtype == OX_F32) return ((const float *)t->data)[i];
+  uint16_t h = ((const uint16_t *)t->data)[i];
+  return t->dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
+}
+
+/* Element |i| of the flattened N x K matrix; the first of two in a byte is the high half. */
+static float weight(const ox_kernel_ctx *c, int64_t i) {
+  const bnb4_attrs *a = c->attrs;
+  uint8_t byte = ((const uint8_t *)c->in[B]->data)[i / 2];
+  return codes[a->quant_type][i % 2 ? byte & 15 : byte >> 4] * at(c->in[ABSMAX], i / a->block_size);
+}
+
+static void run_panel(const ox_kernel_ctx *c, int64_t first, const float *x, int64_t rows, float *scratch) {
+  const bnb4_attrs *a = c->attrs;
+  const ox_tensor *y = c->out[0];
+  int64_t k = inner(a), n = OX_MIN(outer(a) - first, OX_PANEL_ROWS);
+  float *sums = scratch + k * OX_PANEL_ROWS;
+  for (int64_t i = 0; i < OX_PANEL_ROWS; i++)
+    for (int64_t e = 0; e < k; e++)
+      scratch[e * OX_PANEL_ROWS + i] =
+          i >= n ? 0 : weight(c, a->transB ? (first + i) * a->K + e : e * a->K + first + i);
+  ox_panels p = {scratch, n, k};
+  ox_panels_run(&p, c->isa, false, x, rows, sums, OX_PANEL_ROWS);
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t i = 0; i < n; i++) {
+      int64_t to = r * outer(a) + first + i;
+      float v = sums[r * OX_PANEL_ROWS + i];
+      if (y->dtype == OX_F32)
+        ((float *)y->data)[to] = v;
+      else
+        ((uint16_t *)y->data)[to] = y->dtype == OX_F16 ? ox_f16_from_f32(v) : ox_bf16_from_f32(v);
+    }
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const bnb4_attrs *a = c->attrs;
+  int64_t k = inner(a), rows = ox_shape_span(&c->in[A]->shape, 0, c->in[A]->shape.rank - 1);
+  bool wide = c->in[A]->dtype != OX_F32;
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    if (stage == 0)
+      for (int64_t i = t * k; i < (t + 1) * k; i++) ((float *)c->shared)[i] = at(c->in[A], i);
+    else
+      run_panel(c, t * OX_PANEL_ROWS, wide ? c->shared : c->in[A]->data, rows, scratch);
+  }
+  return NULL;
+}
+
+#define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
+static const ox_op_def defs[] = {
+    {.name = "MatMulBnb4",
+     .domain = "com.microsoft",
+     .since = 1,
+     .min_in = 3,
+     .max_in = 3,
+     .types = {HALVES, OX_BIT(OX_U8), HALVES},
+     OX_ATTRS(attrs),
+     .attrs_bytes = sizeof(bnb4_attrs),
+     .infer = infer,
+     .prepare = prepare,
+     .run = run},
+};
+const ox_op_set ox_ops_matmul_bnb4 = {defs, OX_COUNT(defs)};
