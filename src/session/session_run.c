@@ -131,8 +131,10 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
   }
   for (size_t k = 0; n != s->n_inputs && k < n; k++) {
     ox_id v = ox_graph_find(g, names[k]);
-    if (v == OX_NONE || (!g->values[v].is_input && !g->values[v].init))
-      return ox_fail(OX_INVALID_ARGUMENT, "the model has no input '%s'", names[k]);
+    if (v != OX_NONE && g->values[v].is_input) continue;
+    if (v != OX_NONE && s->plan->consts[v])
+      return ox_fail(OX_INVALID_ARGUMENT, "'%s' is a constant of the model and cannot be overridden", names[k]);
+    return ox_fail(OX_INVALID_ARGUMENT, "the model has no input '%s'", names[k]);
   }
   return NULL;
 }

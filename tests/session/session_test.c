@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session/session_test.c - the promises of a session: right results, no allocation in a repeated run, the same bits for
  * any number of threads, errors that name what is wrong, nothing leaked when memory runs out at any point. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,6 +157,63 @@ static void test_same_bits_for_any_thread_count(void **state) {
   }
 }
 
+/* ---- many threads on one session ---- */
+
+enum { CLIENTS = 4, TURNS = 30 };
+
+typedef struct {
+  opened *o;
+  const ox_value *in[MOST_IN];
+  const unsigned char *want;
+  size_t bytes;
+  const char *failure;
+} client;
+
+static void *client_main(void *arg) {
+  client *c = arg;
+  for (int k = 0; k < TURNS && !c->failure; k++) {
+    ox_value *out = NULL;
+    ox_status *st = ox_session_run(c->o->s, NULL, c->o->names, c->in, c->o->n_in, NULL, &out, 1);
+    if (st)
+      c->failure = "a run failed";
+    else if (ox_value_get(out)->bytes != c->bytes || memcmp(ox_value_get(out)->data, c->want, c->bytes) != 0)
+      c->failure = "other bits";
+    ox_status_free(st);
+    ox_value_release(out);
+  }
+  return NULL;
+}
+
+static void test_many_threads_on_one_session(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(nets); i++) {
+    counting_alloc count = {.fail_at = -1};
+    opened o;
+    pthread_t threads[CLIENTS];
+    client clients[CLIENTS] = {0};
+    ox_value *want[2], *in[2][MOST_IN];
+    open_net(&o, &nets[i], &count, 2);
+    for (int shape = 0; shape < 2; shape++) { /* two clients on each of two shapes */
+      feed(&o, &nets[i], nets[i].dims[0] + shape);
+      want[shape] = run_once(&o);
+      memcpy(in[shape], o.in, sizeof in[shape]);
+    }
+    for (int k = 0; k < CLIENTS; k++) {
+      clients[k].o = &o, clients[k].want = ox_value_get(want[k % 2])->data,
+      clients[k].bytes = ox_value_get(want[k % 2])->bytes;
+      for (size_t a = 0; a < o.n_in; a++) clients[k].in[a] = in[k % 2][a];
+      assert_int_equal(pthread_create(&threads[k], NULL, client_main, &clients[k]), 0);
+    }
+    for (int k = 0; k < CLIENTS; k++) {
+      pthread_join(threads[k], NULL);
+      if (clients[k].failure) fail_msg("%s: %s", nets[i].name, clients[k].failure);
+    }
+    for (size_t a = 0; a < o.n_in; a++) ox_value_release(in[0][a]);
+    ox_value_release(want[0]), ox_value_release(want[1]);
+    close_net(&o, &count);
+  }
+}
+
 static void test_many_shapes_in_turn(void **state) {
   (void)state;
   for (size_t i = 0; i < OX_COUNT(nets); i++) {
@@ -285,6 +343,29 @@ static void test_wrong_inputs_are_named(void **state) {
   close_net(&o, &count);
 }
 
+static void test_constants_cannot_be_overridden(void **state) {
+  (void)state;
+  ox_env *env;
+  ox_session *s;
+  const int64_t dims[] = {2};
+  const char *names[] = {"x", "w"};
+  CHECK_OK(ox_env_create(NULL, &env));
+  CHECK_OK(text_session(env,
+                        "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x, float[2] w = {1, 2}) => (float[2] "
+                        "y) { y = Add (x, w) }",
+                        NULL, &s));
+  assert_int_equal(ox_session_input_count(s), 1);
+  ox_value *x = ramp_value(env, 1, 1, 1, dims), *out = NULL;
+  const ox_value *const in[] = {x, x};
+  CHECK_OK(ox_session_run(s, NULL, names, in, 1, NULL, &out, 1));
+  assert_true(ox_tensor_element(ox_value_get(out), 1) == 4);
+  ox_value_release(out), out = NULL;
+  CHECK_FAILS(ox_session_run(s, NULL, names, in, 2, NULL, &out, 1), OX_INVALID_ARGUMENT, "'w' is a constant");
+  ox_value_release(x);
+  ox_session_release(s);
+  ox_env_release(env);
+}
+
 static void test_plan_tells_the_workspace(void **state) {
   (void)state;
   counting_alloc count = {.fail_at = -1};
@@ -308,6 +389,8 @@ int main(void) {
       cmocka_unit_test(test_bad_models_are_named),
       cmocka_unit_test(test_wrong_inputs_are_named),
       cmocka_unit_test(test_plan_tells_the_workspace),
+      cmocka_unit_test(test_many_threads_on_one_session),
+      cmocka_unit_test(test_constants_cannot_be_overridden),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
