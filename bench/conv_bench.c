@@ -48,7 +48,7 @@ static float *buffer(size_t n) {
   return p;
 }
 
-static void measure(const struct layer *l, const ox_conv_variant *v) {
+static void measure(const struct layer *l, ox_isa have) {
   int64_t taps[8];
   for (int i = 0; i < l->k; i++) taps[i] = (int64_t)i * l->dil - (int64_t)(l->k - 1) * l->dil / 2;
   int64_t zero[1] = {0}, o = (l->h + l->s - 1) / l->s;
@@ -63,13 +63,14 @@ static void measure(const struct layer *l, const ox_conv_variant *v) {
                     {zero, taps, taps}};
   ox_act e = {OX_ACT_CLIP, 0, 6};
   ox_conv_plan p;
+  const ox_conv_variant *v = ox_conv_choose(have, g.oc, g.ic * l->k * l->k, o * o, l->k > 1 || l->s > 1, l->s > 1);
   if (!ox_conv_plan_init(&p, &g, &e, v)) return;
   ox_conv_plan_tables(&p, malloc(p.table_bytes + 1));
   size_t k = (size_t)g.ic * (size_t)(l->k * l->k), nw = (size_t)g.groups * (size_t)g.oc * k;
   float *w = buffer(nw), *packed = w, *x = buffer((size_t)l->ic * (size_t)(l->h * l->h));
   if (!ox_conv_is_depthwise(g.ic, g.oc)) {
-    packed = buffer(ox_conv_weight_floats(g.groups, g.oc, (int64_t)k));
-    ox_conv_pack_weights(packed, w, g.oc, (int64_t)k, 0, g.groups);
+    packed = buffer(ox_conv_weight_floats(v, g.groups, g.oc, (int64_t)k));
+    ox_conv_pack_weights(v, packed, w, g.oc, (int64_t)k, 0, g.groups);
   }
   float *bias = buffer((size_t)l->oc), *y = buffer((size_t)l->oc * (size_t)(o * o));
   float *scratch = buffer(p.scratch_bytes / 4 + 64), *shared = buffer(p.shared_bytes / 4 + 64);
@@ -92,6 +93,6 @@ static void measure(const struct layer *l, const ox_conv_variant *v) {
 int main(int argc, char **argv) {
   ox_isa have = argc > 1 ? ox_isa_cap(ox_isa_host(), argv[1]) : ox_isa_host();
   for (size_t i = 0; i < OX_COUNT(layers); i++)
-    if (argc < 3 || strstr(layers[i].name, argv[2])) measure(&layers[i], ox_conv_select(have));
+    if (argc < 3 || strstr(layers[i].name, argv[2])) measure(&layers[i], have);
   return 0;
 }

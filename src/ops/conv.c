@@ -15,7 +15,8 @@ static const ox_attr_def fused_attr_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs),
                                               OX_ATTR_FLOATS(ox_conv_attrs, activation_params)};
 
 typedef struct conv_state {
-  float *w; /* packed, or plain for depthwise; NULL: W is not constant, or float64 */
+  const ox_conv_variant *v; /* NULL: decided when shapes are known */
+  float *w;                 /* packed, or plain for depthwise; NULL: W is not constant, or float64 */
   size_t bytes;
 } conv_state;
 
@@ -47,6 +48,17 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+/* |x|: as far as it is known; NULL: nothing is. */
+static const ox_conv_variant *variant_for(const ox_conv_attrs *a, ox_isa isa, const ox_shape *x, const ox_shape *w) {
+  ox_shape y = ox_shape_unknown();
+  ox_status *st = x ? ox_conv_infer_shape(a, x, w, &y) : NULL;
+  bool strided = false, kernel = ox_shape_span(w, 2, w->rank) != 1;
+  for (size_t i = 0; i < a->strides.n; i++) strided |= a->strides.v[i] != 1;
+  int64_t pixels = st || y.rank < 2 ? -1 : ox_shape_span(&y, 2, y.rank);
+  ox_status_free(st); /* prepare will say it again */
+  return ox_conv_choose(isa, w->dim[0] / a->group, ox_shape_span(w, 1, w->rank), pixels, kernel || strided, strided);
+}
+
 static ox_status *load(ox_load_ctx *c) {
   const ox_conv_attrs *a = c->attrs;
   ox_act act;
@@ -56,10 +68,11 @@ static ox_status *load(ox_load_ctx *c) {
   conv_state *s = c->state = OX_ARENA_NEW(c->arena, conv_state);
   if (!s) return ox_oom();
   if (!w || w->dtype == OX_F64 || w->shape.rank < 3 || a->group < 1 || w->shape.dim[0] % a->group) return NULL;
+  const ox_conv_variant *v = s->v = variant_for(a, c->isa, c->in_type[X] ? &c->in_type[X]->shape : NULL, &w->shape);
   int64_t oc = w->shape.dim[0] / a->group, k = ox_shape_span(&w->shape, 1, w->shape.rank);
   bool depthwise = ox_conv_is_depthwise(w->shape.dim[1], oc);
   if (depthwise && w->dtype == OX_F32) return NULL; /* read in place */
-  size_t n = (size_t)(w->shape.dim[0] * k), floats = depthwise ? n : ox_conv_weight_floats(a->group, oc, k);
+  size_t n = (size_t)(w->shape.dim[0] * k), floats = depthwise ? n : ox_conv_weight_floats(v, a->group, oc, k);
   if (!floats) return NULL;
   float *plain = (float *)w->data;
   size_t plain_bytes = 0;
@@ -73,7 +86,7 @@ static ox_status *load(ox_load_ctx *c) {
   if (depthwise) {
     s->w = plain;
   } else if ((s->w = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES)) != NULL) {
-    ox_conv_pack_weights(s->w, plain, oc, k, 0, a->group);
+    ox_conv_pack_weights(v, s->w, plain, oc, k, 0, a->group);
   }
   if (!depthwise && plain_bytes) ox_delete(c->alloc, plain, plain_bytes);
   if (!s->w) return ox_oom();
@@ -101,7 +114,8 @@ static bool book(ox_kernel_ctx *c, size_t floats, size_t *at) {
 
 static ox_status *prepare_f32(ox_kernel_ctx *c, conv_prep *p, const ox_conv_geom *g) {
   const conv_state *s = c->state;
-  bool ok = ox_conv_plan_init(&p->plan, g, &p->act, ox_conv_select(c->isa));
+  const ox_conv_variant *v = s->v ? s->v : variant_for(c->attrs, c->isa, &c->in[X]->shape, &c->in[W]->shape);
+  bool ok = ox_conv_plan_init(&p->plan, g, &p->act, v);
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
   ox_conv_plan_tables(&p->plan, tables);
@@ -120,7 +134,7 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, conv_prep *p, const ox_conv_geom
     add_stage(c, p, S_WIDEN, 0, tiles);
   }
   if (!s->w && !p->depthwise) {
-    ok = ok && book(c, ox_conv_weight_floats(g->groups, g->oc, p->plan.k), &p->packed_at);
+    ok = ok && book(c, ox_conv_weight_floats(p->plan.v, g->groups, g->oc, p->plan.k), &p->packed_at);
     add_stage(c, p, S_PACK, 0, g->groups);
   }
   ok = ok && book(c, p->plan.shared_bytes / sizeof(float), &p->plan_at);
@@ -194,7 +208,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
       widen(c, p, tiles);
       break;
     case S_PACK:
-      ox_conv_pack_weights(shared_at(c, p->packed_at), input_f32(c, p, W), g->oc, p->plan.k, tiles.begin, tiles.end);
+      ox_conv_pack_weights(p->plan.v, shared_at(c, p->packed_at), input_f32(c, p, W), g->oc, p->plan.k, tiles.begin,
+                           tiles.end);
       break;
     case S_FIRST:
     case S_LAST: {

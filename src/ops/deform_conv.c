@@ -85,7 +85,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
                        .stride = {1, 1, 1},
                        .n_taps = {1, 1, 1},
                        .tap = {zero, zero, zero}};
-  if (!ox_conv_plan_init(&p->plan, &flat, &(ox_act){OX_ACT_NONE, 0, 0}, ox_conv_select(c->isa)))
+  if (!ox_conv_plan_init(&p->plan, &flat, &(ox_act){OX_ACT_NONE, 0, 0},
+                         ox_conv_choose(c->isa, flat.oc, flat.ic, p->pixels, false, false)))
     return ox_fail(OX_LIMIT, "DeformConv: too large");
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
@@ -93,7 +94,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   int64_t load = 0;
   for (uint32_t i = 0; i < c->n_in && p->wide; i++)
     if (c->in[i]) OX_TRY(ox_as_real_book(c, OX_AS_FLOAT, i, &p->in_at[i], &load));
-  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(flat.groups, flat.oc, flat.ic), &p->packed_at));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(p->plan.v, flat.groups, flat.oc, flat.ic),
+                         &p->packed_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / 4), &p->plan_at));
   if (p->wide) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&c->out[0]->shape), &p->y_at));
@@ -167,7 +169,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     } else if (ox_conv_is_depthwise(g->ic * p->taps, g->oc)) {
       memcpy(packed, input(c, p, W), (size_t)(g->groups * g->oc * g->ic * p->taps) * sizeof(float));
     } else {
-      ox_conv_pack_weights(packed, input(c, p, W), g->oc, g->ic * p->taps, 0, g->groups);
+      ox_conv_pack_weights(p->plan.v, packed, input(c, p, W), g->oc, g->ic * p->taps, 0, g->groups);
     }
   }
   return NULL;

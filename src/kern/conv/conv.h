@@ -61,6 +61,13 @@ typedef struct ox_conv_variant {
   /* One block of |count| output channels from |unit| = (image * groups + group) * oc + channel on, DEPTHWISE. */
   void (*depthwise)(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit, int64_t count, int64_t block,
                     float *scratch, ox_conv_fill fill);
+  /* Products as sums of bfloat16 products on a matrix unit, each float32 as three bfloat16 terms, six of the nine
+   * products kept: as accurate as float32. NULL: there is no such unit. begin and end surround the tiles of a thread.
+   * split_w packs groups [g0, g1) as ox_conv_pack_weights does, split_b packs k x n floats of B. */
+  void (*split_mul)(const ox_conv_mul *m);
+  void (*split_w)(float *dst, const float *w, int64_t oc, int64_t k, int64_t g0, int64_t g1);
+  void (*split_b)(float *dst, size_t step, const float *b, size_t ldb, size_t k, size_t n);
+  void (*begin)(void), (*end)(void);
   /* y[r][i] = act(y[r][i] + bias[r] + z[r][i]) for rows x n; bias and z may be NULL. */
   void (*finish)(const ox_act *act, float *y, size_t ldy, const float *bias, const float *z, size_t rows, size_t n);
 } ox_conv_variant;
@@ -82,10 +89,12 @@ struct ox_conv_plan {
   const ox_conv_variant *v;
   ox_act act; /* after bias and residual */
   ox_conv_mode mode;
-  float lo, hi;   /* clamp done by the tile functions */
-  bool post;      /* an activation that is no clamp follows in a pass of its own */
-  bool pointwise; /* B is the input itself */
-  bool direct;    /* ... and is read in place */
+  float lo, hi;        /* clamp done by the tile functions */
+  bool post;           /* an activation that is no clamp follows in a pass of its own */
+  bool split;          /* on the matrix unit */
+  int64_t w_k, w_unit; /* packed weights: a panel has w_k rows of k, w_unit floats each */
+  bool pointwise;      /* B is the input itself */
+  bool direct;         /* ... and is read in place */
   int64_t k, pixels, in_pixels, panels;
   int64_t kc;                                 /* k per block */
   int64_t tile_px, tiles_px, tile_m, tiles_m; /* PIXELS, CHANNELS */
@@ -93,6 +102,7 @@ struct ox_conv_plan {
   /* B of all images and groups in shared memory, written by stage 0 */
   bool shared_b;
   int64_t gather_k, gather_tiles;
+  size_t b_step, split_at; /* split: floats from 32 rows of k to the next; floats of scratch before the tiles */
   /* DEPTHWISE */
   int64_t block[OX_CONV_AXES], n_block[OX_CONV_AXES]; /* output block, count of blocks */
   int64_t phase_len[OX_CONV_AXES];
@@ -118,10 +128,19 @@ struct ox_conv_args {
 
 /* One input channel per group and few outputs: the weights stay [group][oc][taps] and OX_CONV_DEPTHWISE serves. */
 static inline bool ox_conv_is_depthwise(int64_t ic, int64_t oc) { return ic == 1 && oc <= 4; }
+enum {
+  OX_CONV_SPLIT_K = 32,                    /* k of a tile of the matrix unit */
+  OX_CONV_SPLIT_TILE = 3 * 16 * 32 * 2 / 4 /* floats of its three terms, 16 rows or columns */
+};
+/* The variant for a group of oc x k and |pixels| outputs an image (-1: not known): a matrix unit where it pays. */
+const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_t pixels, bool gathers, bool strided);
+/* |v| works on a matrix unit, and packs weights for it. */
+bool ox_conv_splits(const ox_conv_variant *v, int64_t oc, int64_t k);
 /* Floats of packed weights for |groups| groups of oc x k; 0: no weights, or overflow. */
-size_t ox_conv_weight_floats(int64_t groups, int64_t oc, int64_t k);
+size_t ox_conv_weight_floats(const ox_conv_variant *v, int64_t groups, int64_t oc, int64_t k);
 /* Packs groups [g0, g1) of w, laid out [group][oc][k], from possibly unaligned memory. */
-void ox_conv_pack_weights(float *dst, const float *w, int64_t oc, int64_t k, int64_t g0, int64_t g1);
+void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
+                          int64_t g1);
 
 /* Fills |p| but for p->tap_off, which needs p->table_bytes from the caller, filled by ox_conv_plan_tables.
  * The taps of |g| must outlive the plan. False: a size overflows. Depends on shapes and variant only. */

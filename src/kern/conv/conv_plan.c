@@ -6,6 +6,7 @@
 #include "kern/conv/conv.h"
 
 enum {
+  SPLIT_KC = 224,       /* two columns of 16 pixels in three terms: 42 KiB */
   KC = 160,             /* k per block: 160 rows of 48 pixels fit L1; 128 to 400 measured alike on AVX-512 */
   FEW_PIXELS = 128,     /* above, a ragged last vector of pixels costs little */
   SLOT_FLOATS = 6144,   /* small planes together stay in L1 */
@@ -129,9 +130,11 @@ static void plan_channels(ox_conv_plan *p) {
 static void plan_pixels(ox_conv_plan *p) {
   const ox_conv_geom *g = &p->g;
   int64_t lanes = p->v->lanes, unit = p->v->pixel_unit, outer = g->batch * g->groups;
-  int64_t n_kc = OX_MAX(OX_CEIL_DIV(p->k, KC), 1);
-  p->kc = OX_CEIL_DIV(p->k, n_kc);
-  double unit_ns = (double)p->k * ((double)OX_ROUND_UP(g->oc, 4) * ns_per_mac + 0.1) * (double)unit;
+  int64_t n_kc = OX_MAX(OX_CEIL_DIV(p->k, p->split ? SPLIT_KC : KC), 1);
+  p->kc = p->split ? OX_MIN(SPLIT_KC, p->w_k) : OX_CEIL_DIV(p->k, n_kc);
+  double mac_ns = p->split ? ns_per_mac / 2.3 : ns_per_mac;
+  if (p->split) unit = 2 * OX_CONV_PANEL; /* two columns of tiles */
+  double unit_ns = (double)p->k * ((double)OX_ROUND_UP(g->oc, 4) * mac_ns + 0.1) * (double)unit;
   int64_t units = OX_CEIL_DIV(p->pixels, unit);
   double target = tile_target(unit_ns * (double)(units * outer));
   int64_t per_tile = OX_MIN(units_per_tile(target, unit_ns, units), OX_CONV_MAX_PIXELS / unit);
@@ -145,6 +148,7 @@ static void plan_pixels(ox_conv_plan *p) {
   p->tiles_m = OX_CEIL_DIV(g->oc, p->tile_m);
   p->direct = p->pointwise;
   p->n_stages = 1, p->n_tiles[0] = outer * p->tiles_px * p->tiles_m;
+  if (p->split && p->tiles_m > 1) p->direct = p->direct && p->pixels > OX_CONV_MAX_PIXELS;
   if (p->direct) {
     p->ldb = (size_t)p->pixels;
   } else if (p->tiles_m > 1 && p->pixels <= OX_CONV_MAX_PIXELS) { /* several tiles read the same part of B */
@@ -153,6 +157,18 @@ static void plan_pixels(ox_conv_plan *p) {
   } else {
     p->ldb = row_floats(p->tile_px);
     p->scratch_bytes = (size_t)p->kc * p->ldb * sizeof(float);
+  }
+  if (!p->split) return;
+  /* the split form of B: of the block, after the gathered rows, or of all of it where tiles share it */
+  p->b_step = (size_t)OX_CEIL_DIV(p->shared_b ? p->pixels : p->tile_px, OX_CONV_PANEL) * OX_CONV_SPLIT_TILE;
+  size_t blocks = (size_t)(p->shared_b ? p->w_k : OX_ROUND_UP(p->kc, OX_CONV_SPLIT_K)) / OX_CONV_SPLIT_K;
+  if (!p->shared_b) {
+    p->split_at = p->direct ? 0 : (size_t)p->kc * p->ldb;
+    p->scratch_bytes = (p->split_at + blocks * p->b_step) * sizeof(float);
+  } else {
+    p->gather_k = SPLIT_KC, p->gather_tiles = OX_CEIL_DIV(p->k, p->gather_k), p->n_tiles[0] = outer * p->gather_tiles;
+    p->shared_bytes = (size_t)outer * blocks * p->b_step * sizeof(float);
+    p->scratch_bytes = (size_t)p->gather_k * p->ldb * sizeof(float);
   }
 }
 
@@ -180,6 +196,13 @@ static void move_unit_axes(ox_conv_geom *g) {
   }
 }
 
+/* Rows of k in a panel of packed weights, and floats of a row. */
+static void weight_layout(const ox_conv_variant *v, int64_t oc, int64_t k, int64_t *w_k, int64_t *w_unit) {
+  bool split = ox_conv_splits(v, oc, k);
+  *w_k = split ? OX_ROUND_UP(k, OX_CONV_SPLIT_K) : k;
+  *w_unit = split ? OX_CONV_SPLIT_TILE / OX_CONV_SPLIT_K : OX_CONV_PANEL;
+}
+
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v) {
   memset(p, 0, sizeof *p);
   p->g = *g, p->v = v, p->act = *act;
@@ -204,7 +227,9 @@ bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act
     return plan_depthwise(p);
   }
   flatten_pointwise(p);
-  if (few_pixels(p)) {
+  p->split = ox_conv_splits(v, g->oc, p->k);
+  weight_layout(v, g->oc, p->k, &p->w_k, &p->w_unit);
+  if (!p->split && few_pixels(p)) {
     p->mode = OX_CONV_CHANNELS;
     plan_channels(p);
   } else {
@@ -235,13 +260,34 @@ void ox_conv_plan_tables(ox_conv_plan *p, void *memory) {
       }
 }
 
-size_t ox_conv_weight_floats(int64_t groups, int64_t oc, int64_t k) {
-  size_t n = (size_t)OX_CEIL_DIV(oc, OX_CONV_PANEL) * OX_CONV_PANEL;
-  if (groups < 0 || oc < 0 || k < 0 || !ox_mul_ok(n, (size_t)groups, &n) || !ox_mul_ok(n, (size_t)k, &n)) return 0;
+bool ox_conv_splits(const ox_conv_variant *v, int64_t oc, int64_t k) { return v->split_mul && oc > 0 && k > 0; }
+
+const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_t pixels, bool gathers, bool strided) {
+  const ox_conv_variant *v = ox_conv_select(have);
+  if (!v->split_mul) return v;
+  /* cycles for 16 pixels and a row of k: six products of 16 cycles for each 16 channels x 32 k, and the conversion of
+   * the row; against two FMAs a cycle. Few pixels do not pay for weights of six bytes. Measured on Sapphire Rapids. */
+  double convert = !gathers ? 9 : !strided ? 13 : 20;
+  double split = (3.0 * (double)OX_CEIL_DIV(oc, 16) + convert) * (double)OX_ROUND_UP(k, OX_CONV_SPLIT_K);
+  bool pays = oc > 0 && k > 0 && (pixels < 0 || pixels >= 150) && split < 0.9 * (double)k * (double)oc / 2;
+  return pays ? v : ox_conv_select(have & ~(ox_isa)OX_AMX_BF16);
+}
+
+size_t ox_conv_weight_floats(const ox_conv_variant *v, int64_t groups, int64_t oc, int64_t k) {
+  int64_t w_k, w_unit;
+  if (groups < 0 || oc < 0 || k < 0 || k > INT64_MAX / 64) return 0;
+  weight_layout(v, oc, k, &w_k, &w_unit);
+  size_t n = (size_t)OX_CEIL_DIV(oc, OX_CONV_PANEL) * (size_t)w_unit;
+  if (!ox_mul_ok(n, (size_t)groups, &n) || !ox_mul_ok(n, (size_t)w_k, &n)) return 0;
   return n;
 }
 
-void ox_conv_pack_weights(float *dst, const float *w, int64_t oc, int64_t k, int64_t g0, int64_t g1) {
+void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
+                          int64_t g1) {
+  if (ox_conv_splits(v, oc, k)) {
+    v->split_w(dst, w, oc, k, g0, g1);
+    return;
+  }
   const ox_f32u *src = w;
   int64_t panels = OX_CEIL_DIV(oc, OX_CONV_PANEL);
   for (int64_t g = g0; g < g1; g++)

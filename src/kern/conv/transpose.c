@@ -17,7 +17,7 @@ int64_t ox_deconv_first(const ox_deconv_axis *a, int64_t r, int64_t *count) {
 
 size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc, bool depthwise) {
   int64_t k = ic * p->n[0] * p->n[1] * p->n[2];
-  return depthwise ? (size_t)(groups * oc * k) : ox_conv_weight_floats(groups, oc, k);
+  return depthwise ? (size_t)(groups * oc * k) : ox_conv_weight_floats(ox_conv_select(0), groups, oc, k);
 }
 
 void ox_deconv_pack(float *dst, const float *w, const ox_deconv_phase *p, const int64_t *kernel, int64_t ic, int64_t oc,
