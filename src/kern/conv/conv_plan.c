@@ -6,6 +6,7 @@
 #include "kern/conv/conv.h"
 
 enum {
+  SPLIT_L2 = 1 << 20,
   SPLIT_KC = 224,       /* two columns of 16 pixels in three terms: 42 KiB */
   KC = 160,             /* k per block: 160 rows of 48 pixels fit L1; 128 to 400 measured alike on AVX-512 */
   FEW_PIXELS = 128,     /* above, a ragged last vector of pixels costs little */
@@ -145,6 +146,11 @@ static void plan_pixels(ox_conv_plan *p) {
     int64_t parts = (int64_t)(unit_ns / target + 0.5);
     p->tile_m = OX_MAX(OX_ROUND_UP(OX_CEIL_DIV(g->oc, parts), OX_CONV_PANEL), 64);
   }
+  if (p->split && p->pixels <= OX_CONV_MAX_PIXELS && p->w_k * g->oc * 6 > SPLIT_L2) {
+    /* weights come from beyond L2: few tiles, each with all pixels, read them once */
+    p->tiles_px = 1, p->tile_px = OX_ROUND_UP(p->pixels, lanes);
+    p->tile_m = OX_MAX(OX_ROUND_UP(OX_CEIL_DIV(g->oc, 4), 2 * OX_CONV_PANEL), 64);
+  }
   p->tiles_m = OX_CEIL_DIV(g->oc, p->tile_m);
   p->direct = p->pointwise;
   p->n_stages = 1, p->n_tiles[0] = outer * p->tiles_px * p->tiles_m;
@@ -269,7 +275,8 @@ const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_
    * the row; against two FMAs a cycle. Few pixels do not pay for weights of six bytes. Measured on Sapphire Rapids. */
   double convert = !gathers ? 9 : !strided ? 13 : 20;
   double split = (3.0 * (double)OX_CEIL_DIV(oc, 16) + convert) * (double)OX_ROUND_UP(k, OX_CONV_SPLIT_K);
-  bool pays = oc > 0 && k > 0 && (pixels < 0 || pixels >= 150) && split < 0.9 * (double)k * (double)oc / 2;
+  bool reused = pixels < 0 || pixels >= 150 || (pixels >= 33 && k * oc < 350000);
+  bool pays = oc > 0 && k > 0 && reused && split < 0.9 * (double)k * (double)oc / 2;
   return pays ? v : ox_conv_select(have & ~(ox_isa)OX_AMX_BF16);
 }
 
