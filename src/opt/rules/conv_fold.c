@@ -28,27 +28,36 @@ static bool conv_ok(const ox_graph *g, ox_id conv, int64_t *out_channels) {
   return !b || (b->dtype == OX_F32 && ox_shape_count(&b->shape) == *out_channels);
 }
 
-/* Weights and bias of |conv| times and plus |a|. */
-static ox_status *fold_into(ox_graph *g, ox_id conv, const affine *a) {
+/* The weights times the scale of their output channel; untouched if there is nothing to scale. */
+static ox_status *scale_weights(ox_graph *g, ox_id conv, const affine *a) {
   ox_node *n = &g->nodes[conv];
-  const ox_tensor *w = ox_graph_const(g, n->in[W]),
-                  *b = ox_in(g, conv, B) == OX_NONE ? NULL : ox_graph_const(g, n->in[B]);
-  bool transposed = ox_node_is(n, "ConvTranspose", NULL);
+  const ox_tensor *w = ox_graph_const(g, n->in[W]);
+  bool transposed = ox_node_is(n, "ConvTranspose", NULL), one = true;
   int64_t group = ox_attr_i(n, "group", 1), taps = ox_shape_span(&w->shape, 2, w->shape.rank);
   int64_t rows = w->shape.dim[0], cols = w->shape.dim[1], per_group = rows / group;
-  float *nw, *nb;
-  ox_id wid, bid;
-  OX_TRY(ox_graph_f32_room(g, g->values[n->in[W]].name, w->shape.rank, w->shape.dim, &nw, &wid));
-  OX_TRY(ox_graph_f32_room(g, NULL, 1, &a->n, &nb, &bid));
-  const ox_f32u *ow = w->data;
+  float *scaled;
+  ox_id id;
+  for (int64_t m = 0; m < a->n; m++) one &= a->scale[m] == 1;
+  if (one) return NULL;
+  OX_TRY(ox_graph_f32_room(g, g->values[n->in[W]].name, w->shape.rank, w->shape.dim, &scaled, &id));
+  const ox_f32u *old = w->data;
   for (int64_t r = 0; r < rows; r++)
     for (int64_t c = 0; c < cols; c++) {
       double s = a->scale[transposed ? r / per_group * cols + c : r];
-      for (int64_t t = 0, i = (r * cols + c) * taps; t < taps; t++, i++) nw[i] = (float)((double)ow[i] * s);
+      for (int64_t t = 0, i = (r * cols + c) * taps; t < taps; t++, i++) scaled[i] = (float)((double)old[i] * s);
     }
-  for (int64_t m = 0; m < a->n; m++) nb[m] = (float)((b ? ox_tensor_at(b, m) : 0) * a->scale[m] + a->shift[m]);
-  OX_TRY(ox_node_set_input(g, conv, W, wid));
-  return ox_node_set_input(g, conv, B, bid);
+  return ox_node_set_input(g, conv, W, id);
+}
+
+/* Weights and bias of |conv| times and plus |a|. */
+static ox_status *fold_into(ox_graph *g, ox_id conv, const affine *a) {
+  const ox_tensor *b = ox_in(g, conv, B) == OX_NONE ? NULL : ox_graph_const(g, ox_in(g, conv, B));
+  float *bias;
+  ox_id id;
+  OX_TRY(scale_weights(g, conv, a));
+  OX_TRY(ox_graph_f32_room(g, NULL, 1, &a->n, &bias, &id));
+  for (int64_t m = 0; m < a->n; m++) bias[m] = (float)((b ? ox_tensor_at(b, m) : 0) * a->scale[m] + a->shift[m]);
+  return ox_node_set_input(g, conv, B, id);
 }
 
 static ox_status *affine_init(ox_graph *g, affine *a, int64_t n) {

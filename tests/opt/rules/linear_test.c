@@ -7,6 +7,9 @@
 #define G "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g "
 #define W34 "float[3, 4] w = {1, -2, 3, 4, 5, 6, -7, 8, 9, 1, 2, 3}"
 
+#define BN \
+  "float[4] s = {1, 2, 3, 4}, float[4] b = {5, 6, 7, 8}, float[4] m = {0.1, 0.2, 0.3, 0.4}, float[4] v = {1, 2, 3, 4}"
+
 static const struct {
   const char *text, *rule, *after;
 } rows[] = {
@@ -51,6 +54,15 @@ static const struct {
      "!linear-scale", "MatMul Div"},
     {G "(int32[2, 3] x, int32[3, 4] z, int32[4] b) => (int32[2, 4] y) { h = MatMul (x, z) y = Add (h, b) }",
      "!linear-add", "MatMul Add"},
+    {G "(float[2, 3] x) => (float[2, 4] y) <" W34 ", " BN
+       "> { h = MatMul (x, w) y = BatchNormalization (h, s, b, m, v) }",
+     "linear-batchnorm", "Gemm"},
+    {G "(float[2, 3] x) => (float[2, 4] y) <float[4, 3] w = {1, -2, 3, 4, 5, 6, -7, 8, 9, 1, 2, 3}, " BN "> { "
+       "h = Gemm <transB = 1, alpha = 0.5, beta = 2.0> (x, w, b) y = BatchNormalization (h, s, b, m, v) }",
+     "linear-batchnorm", "Gemm"},
+    {G "(float[2, 4, 3] x) => (float[2, 4, 4] y) <" W34 ", " BN "> { h = MatMul (x, w) "
+       "y = BatchNormalization (h, s, b, m, v) }",
+     "!linear-batchnorm", "MatMul BatchNormalization"},
 };
 
 static void test_before_and_after(void **state) {
