@@ -95,37 +95,45 @@ static bool cut_ok(const ox_graph *g, const quant *y, const cut *c) {
 
 /* ---- bias ---- */
 
-/* The real bias |v| (float32, or DequantizeLinear of int32), or NULL; in |out| as doubles. */
-static bool bias_at(const ox_graph *g, ox_id v, int64_t i, double *out) {
-  const ox_tensor *t = ox_graph_const(g, v);
-  if (t && t->dtype == OX_F32) return *out = ox_tensor_at(t, i), true;
-  ox_id n = ox_up(g, v, "DequantizeLinear");
-  const ox_tensor *q = n == OX_NONE ? NULL : ox_graph_const(g, g->nodes[n].in[0]);
-  const ox_tensor *s = n == OX_NONE ? NULL : ox_graph_const(g, g->nodes[n].in[1]);
-  if (!q || !s || q->dtype != OX_I32 || s->dtype != OX_F32) return false;
-  ox_id z = ox_in(g, n, 2);
-  if (z != OX_NONE && !ox_const_all(g, z, 0, 1 << 20)) return false;
-  *out = ox_tensor_at(q, i) * ox_tensor_at(s, ox_shape_count(&s->shape) == 1 ? 0 : i);
-  return true;
+/* A bias in reals: float32, or int32 with scales. */
+typedef struct reals {
+  const ox_tensor *t, *scale; /* scale NULL: float32 */
+} reals;
+
+/* A constant bias of |n| elements that int32 quanta can express. */
+static bool bias_read(const ox_graph *g, ox_id v, int64_t n, reals *r) {
+  const ox_shape *s = ox_shape_at(g, v);
+  if (s->rank != 1 || s->dim[0] != n || n < 1) return false;
+  *r = (reals){ox_graph_const(g, v), NULL};
+  if (r->t) return r->t->dtype == OX_F32;
+  ox_id dq = ox_up(g, v, "DequantizeLinear");
+  if (dq == OX_NONE || (ox_in(g, dq, 2) != OX_NONE && !ox_const_all(g, ox_in(g, dq, 2), 0, 1 << 20))) return false;
+  *r = (reals){ox_graph_const(g, g->nodes[dq].in[0]), ox_graph_const(g, ox_in(g, dq, 1))};
+  if (!r->t || !r->scale || r->t->dtype != OX_I32 || r->scale->dtype != OX_F32) return false;
+  int64_t n_scales = ox_shape_count(&r->scale->shape);
+  return n_scales == 1 || n_scales == n;
 }
 
-/* A bias of |n| elements can be expressed in int32 quanta. */
+static double bias_at(const reals *r, int64_t i) {
+  double x = ox_tensor_at(r->t, i);
+  return r->scale ? x * ox_tensor_at(r->scale, ox_shape_count(&r->scale->shape) == 1 ? 0 : i) : x;
+}
+
 static bool bias_ok(const ox_graph *g, ox_id v, int64_t n) {
-  const ox_shape *s = ox_shape_at(g, v);
-  double x;
-  return s->rank == 1 && s->dim[0] == n && n > 0 && bias_at(g, v, 0, &x);
+  reals r;
+  return bias_read(g, v, n, &r);
 }
 
 static ox_status *bias_make(ox_graph *g, ox_id v, int64_t n, ox_id x_scale, ox_id w_scale, ox_id *out) {
+  reals real;
   *out = OX_NONE;
-  if (v == OX_NONE) return NULL;
+  if (v == OX_NONE || !bias_read(g, v, n, &real)) return NULL;
   const ox_tensor *ws = ox_graph_const(g, w_scale);
-  double xs = ox_tensor_at(ox_graph_const(g, x_scale), 0), b;
+  double xs = ox_tensor_at(ox_graph_const(g, x_scale), 0);
   int32_t *q = OX_ARENA_ARRAY(&g->model->arena, int32_t, (size_t)n);
   if (!q) return ox_oom();
   for (int64_t i = 0; i < n; i++) {
-    if (!bias_at(g, v, i, &b)) b = 0;
-    double r = rint(b / (xs * ox_tensor_at(ws, ox_shape_count(&ws->shape) == 1 ? 0 : i)));
+    double r = rint(bias_at(&real, i) / (xs * ox_tensor_at(ws, ox_shape_count(&ws->shape) == 1 ? 0 : i)));
     q[i] = (int32_t)(r < INT32_MIN ? INT32_MIN : r > INT32_MAX ? INT32_MAX : r);
   }
   ox_shape s = ox_shape_of(1, &n);
