@@ -37,6 +37,7 @@ tsan: deps-test
 
 FUZZ_SECONDS ?= 600
 fuzz: deps
+	@sh tools/need.sh clang
 	@CC=clang $(CONFIGURE) -B $(BUILD)-fuzz -DONYX_FUZZ=ON >/dev/null
 	@cmake --build $(BUILD)-fuzz -j $(JOBS)
 	@sh tools/run_fuzz.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
