@@ -3,6 +3,8 @@
 #ifndef OX_TESTS_BUILD_GRAPH_H
 #define OX_TESTS_BUILD_GRAPH_H
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph/graph.h"
