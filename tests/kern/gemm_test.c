@@ -102,6 +102,8 @@ static void check_problem(const ox_gemm_variant *v, const problem *p) {
   for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]);
 }
 
+static uint32_t type_of(const ox_gemm_variant *v) { return v->panel == OX_GEMM_SPLIT ? OX_F32 : v->panel; }
+
 static void check_variant(void **state) {
   const ox_gemm_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
@@ -124,7 +126,7 @@ static void check_variant(void **state) {
   };
   for (size_t i = 0; i < OX_COUNT(shapes); i++)
     for (int way = 0; way < 6; way++) {
-      problem p = {shapes[i][0], shapes[i][1], shapes[i][2], v->panel, OX_GEMM_PACKED,
+      problem p = {shapes[i][0], shapes[i][1], shapes[i][2], type_of(v), OX_GEMM_PACKED,
                    way == 1,     way == 2,     {0, 0, 0},    0};
       p.terms = (int)((i + (size_t)way) % 4);
       if (way == 4) p.mode = OX_GEMM_DIRECT;
@@ -138,14 +140,43 @@ static void check_rows(void **state) { /* each height of the tile, and each acti
   const ox_gemm_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
   for (size_t m = 1; m <= v->mr; m++) {
-    problem p = {m, v->nr + 3, 37, v->panel, OX_GEMM_PACKED, m & 1, false, {0, 0, 0}, 2};
+    problem p = {m, v->nr + 3, 37, type_of(v), OX_GEMM_PACKED, m & 1, false, {0, 0, 0}, 2};
     check_problem(v, &p);
   }
   static const float params[] = {0.3f, 0.6f};
   for (uint32_t act = 0; act <= OX_ACT_SOFTPLUS; act++) {
-    problem p = {5, 19, 11, v->panel, OX_GEMM_PACKED, false, true, {act, params[0], params[1]}, 1};
+    problem p = {5, 19, 11, type_of(v), OX_GEMM_PACKED, false, true, {act, params[0], params[1]}, 1};
     check_problem(v, &p);
   }
+}
+
+/* Infinities, NaN and the largest floats come out as float multiply-adds have them; small ones keep their digits. */
+static void check_extremes(void **state) {
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  enum { K = 5, N = 3 };
+  static const float a[6][K] = {{1, 2, 3, 4, 5},         {INFINITY, 1, 1, 1, 1},
+                                {1, NAN, 0, 0, 0},       {3.4028235e38f, 0, 0, 0, 0},
+                                {-INFINITY, 0, 1, 0, 0}, {1e-30f, 1e-33f, 0, 0, 0}};
+  static const float b[K][N] = {{1, 0.5f, 1}, {1, 1, 0}, {1, 3, INFINITY}, {1, 0, 1}, {1, 1, 1}};
+  void *panels = room(ox_gemm_b_bytes(v, K, N));
+  float c[6][N];
+  ox_gemm_src src = {b, OX_F32, N, 1};
+  ox_gemm_pack_b(v, &src, K, N, 0, 1, panels);
+  ox_gemm_epi e = {.alpha = 1};
+  ox_gemm_plan g;
+  ox_gemm_plan_init(&g, v, 6, N, K, OX_F32, OX_F32, OX_GEMM_PACKED);
+  ox_gemm_io io = {a, K, 1, panels, 0, c, N, &e};
+  void *scratch = room(g.scratch);
+  ox_gemm_run(&g, &io, 0, scratch);
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < N; j++) {
+      float want = 0;
+      for (int k = 0; k < K; k++) want += a[i][k] * b[k][j];
+      bool same = isnan(want) ? isnan(c[i][j]) : want == c[i][j] || fabsf(want - c[i][j]) <= 1e-6f * fabsf(want);
+      if (!same) fail_msg("%s (%d,%d): %g, wanted %g", v->name, i, j, (double)c[i][j], (double)want);
+    }
+  free(scratch), free(panels);
 }
 
 static void check_plain(void **state) {
@@ -165,15 +196,20 @@ static void check_plain(void **state) {
 
 int main(void) {
   static ox_gemm_variant variants[] = {
-#define OX_GEMM(panel, needs, mr, nr, kc, sym, dots) {panel, needs, mr, nr, kc, sym, dots, #sym},
+#define OX_GEMM(...) OX_GEMM_ROW(__VA_ARGS__),
+#define OX_GEMM_TILES(...) OX_GEMM_TILES_ROW(__VA_ARGS__),
 #include "kern/gemm/gemm_variants.inc"
+#undef OX_GEMM_TILES
 #undef OX_GEMM
   };
-  struct CMUnitTest tests[2 * OX_COUNT(variants) + 1];
+  struct CMUnitTest tests[3 * OX_COUNT(variants) + 1];
+  size_t n = 0;
   for (size_t i = 0; i < OX_COUNT(variants); i++) {
-    tests[2 * i] = (struct CMUnitTest){variants[i].name, check_variant, NULL, NULL, &variants[i]};
-    tests[2 * i + 1] = (struct CMUnitTest){variants[i].name, check_rows, NULL, NULL, &variants[i]};
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_variant, NULL, NULL, &variants[i]};
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_rows, NULL, NULL, &variants[i]};
+    if (type_of(&variants[i]) == OX_F32)
+      tests[n++] = (struct CMUnitTest){variants[i].name, check_extremes, NULL, NULL, &variants[i]};
   }
-  tests[2 * OX_COUNT(variants)] = (struct CMUnitTest)cmocka_unit_test(check_plain);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_plain);
+  return _cmocka_run_group_tests("gemm", tests, n, NULL, NULL);
 }

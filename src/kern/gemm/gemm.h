@@ -45,20 +45,43 @@ typedef struct ox_gemm_tile {
 
 typedef void (*ox_gemm_fn)(const ox_gemm_tile *t);
 
+/* Panels of floats in three bfloat16 terms (gemm_split_body.h): for products of many rows, where a matrix unit exists.
+ * As exact as float multiply-adds; terms below 2^-126 vanish. */
+enum { OX_GEMM_SPLIT = 64, OX_GEMM_SPLIT_RECORD = 64 + 3 * 2048 };
+
 typedef struct ox_gemm_variant {
-  uint32_t panel; /* element type of the B panels: OX_F32, OX_F16, OX_BF16 */
+  uint32_t panel; /* element type of the B panels: OX_F32, OX_F16, OX_BF16, or OX_GEMM_SPLIT */
   ox_isa needs;
   uint16_t mr, nr, kc;
   ox_gemm_fn fn;
   ox_gemm_fn dots; /* the same tile from a transposed float B: column j at b + j * b_ks, unit stride along k; a_ks 1 */
   const char *name;
+  /* split panels only, else NULL: strips of A and panels of B in their form; around a run of tiles on one thread */
+  void (*pack_a)(const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t k, void *to);
+  void (*pack_b)(const void *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, void *to);
+  void (*begin)(void), (*end)(void);
 } ox_gemm_variant;
 
 #define OX_GEMM(panel, needs, mr, nr, kc, sym, dots) \
   void sym(const ox_gemm_tile *t);                   \
   void dots(const ox_gemm_tile *t);
+#define OX_GEMM_TILES(panel, needs, mr, nr, kc, isa)                                                        \
+  void ox_gemm_split_32x32__##isa(const ox_gemm_tile *t);                                                   \
+  void ox_gemm_split_a__##isa(const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t k, void *to); \
+  void ox_gemm_split_b__##isa(const void *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, void *to);     \
+  void ox_gemm_split_begin__##isa(void);                                                                    \
+  void ox_gemm_split_end__##isa(void);
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM
+#undef OX_GEMM_TILES
+/* the rows of the table, for whoever builds one */
+#define OX_GEMM_ROW(panel, needs, mr, nr, kc, sym, dots) \
+  { panel, needs, mr, nr, kc, sym, dots, #sym, NULL, NULL, NULL, NULL }
+#define OX_GEMM_TILES_ROW(panel, needs, mr, nr, kc, isa)                                               \
+  {                                                                                                    \
+    panel, needs, mr, nr, kc, ox_gemm_split_32x32__##isa, NULL, "split " #isa, ox_gemm_split_a__##isa, \
+        ox_gemm_split_b__##isa, ox_gemm_split_begin__##isa, ox_gemm_split_end__##isa                   \
+  }
 
 /* The best variant for panels of that type. NULL: no such type. */
 const ox_gemm_variant *ox_gemm_select(uint32_t panel, ox_isa have);
@@ -69,11 +92,14 @@ typedef struct ox_gemm_src {
   uint32_t type;    /* the panel type, or OX_F16 / OX_BF16 into float panels */
   ptrdiff_t ks, ns; /* element (k, n) at p[k * ks + n * ns] */
 } ox_gemm_src;
-/* Elements of the panels of a k x n matrix; times 4 or 2 bytes. */
 static inline size_t ox_gemm_panels(const ox_gemm_variant *v, size_t n) { return (n + v->nr - 1) / v->nr; }
-static inline size_t ox_gemm_elem(const ox_gemm_variant *v) { return v->panel == OX_F32 ? 4 : 2; }
+/* Bytes of |k| rows of one panel; within a panel k must be a multiple of 32 for split ones. */
+static inline size_t ox_gemm_panel_bytes(const ox_gemm_variant *v, size_t k) {
+  if (v->panel == OX_GEMM_SPLIT) return (k + 31) / 32 * OX_GEMM_SPLIT_RECORD;
+  return v->nr * k * (v->panel == OX_F32 ? 4 : 2);
+}
 static inline size_t ox_gemm_b_bytes(const ox_gemm_variant *v, size_t k, size_t n) {
-  return ox_gemm_panels(v, n) * v->nr * k * ox_gemm_elem(v);
+  return ox_gemm_panels(v, n) * ox_gemm_panel_bytes(v, k);
 }
 /* Packs panels [begin, end) of the k x n matrix |src| to their places in |panels| (64-byte aligned). */
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,

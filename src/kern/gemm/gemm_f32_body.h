@@ -3,53 +3,10 @@
  * Parameters: GEMM_NAME, GEMM_MR, GEMM_NV (vectors per row; NR = GEMM_NV * VF32_LANES), GEMM_B_T and GEMM_B_LOAD (the
  * panel's element type and its widening load). Included once per panel type; the store below is shared. */
 
-#ifndef OX_GEMM_F32_STORE
-#define OX_GEMM_F32_STORE
-enum { NV = GEMM_NV, L = VF32_LANES, NR = NV * L };
-
-OX_INLINE vf32 load_as(uint32_t type, const void *p, ptrdiff_t at, size_t n) {
-  if (type == OX_F32) return n == L ? vf32_load((const float *)p + at) : vf32_load_n((const float *)p + at, n);
-  if (type == OX_F16) return vf32_load_f16_n((const uint16_t *)p + at, n);
-  return vf32_load_bf16_n((const uint16_t *)p + at, n);
-}
-
-OX_INLINE void store_as(uint32_t type, void *p, ptrdiff_t at, vf32 v, size_t n) {
-  if (type == OX_F32) {
-    if (n == L)
-      vf32_store((float *)p + at, v);
-    else
-      vf32_store_n((float *)p + at, v, n);
-  } else if (type == OX_F16)
-    vf32_store_f16_n((uint16_t *)p + at, v, n);
-  else
-    vf32_store_bf16_n((uint16_t *)p + at, v, n);
-}
-
-OX_INLINE vf32 term_at(const ox_gemm_term *t, size_t row, size_t col, size_t n) {
-  ptrdiff_t at = (ptrdiff_t)row * t->rs;
-  if (t->cs) return load_as(t->type, t->p, at + (ptrdiff_t)col, n);
-  return vf32_splat(vf32_sum(load_as(t->type, t->p, at, 1)));
-}
-
-/* Sums of one tile to their place: partial, or through terms and activation. */
-static void finish(const ox_gemm_tile *t, const float *sums) {
-  const ox_gemm_epi *e = t->epi;
-  for (size_t i = 0; i < t->m; i++)
-    for (size_t j = 0; j < t->n; j += L) {
-      size_t n = vf32_lanes_at(j, t->n), row = t->row + i, col = t->col + j;
-      vf32 v = vf32_load(sums + i * NR + j);
-      if (t->add) v = vf32_add(v, load_as(OX_F32, t->part, (ptrdiff_t)(i * t->part_rs + j), n));
-      if (!e) {
-        store_as(OX_F32, t->part, (ptrdiff_t)(i * t->part_rs + j), v, n);
-        continue;
-      }
-      v = vf32_mul(v, vf32_splat(e->alpha));
-      if (e->term[0].p) v = vf32_fma(vf32_splat(e->beta), term_at(&e->term[0], row, col, n), v);
-      if (e->term[1].p) v = vf32_fma(vf32_splat(e->beta), term_at(&e->term[1], row, col, n), v);
-      if (e->act.kind) v = vf32_act(e->act, v);
-      store_as(t->c_type, t->c, (ptrdiff_t)(i * t->c_rs + j), v, n);
-    }
-}
+#ifndef OX_GEMM_F32_DOTS
+#define OX_GEMM_F32_DOTS
+enum { NV = GEMM_NV, NR = NV * VF32_LANES };
+#include "kern/gemm/gemm_f32_store.h"
 
 /* One row against columns j, j + 1, j + 2, j + 3 of a transposed B; columns past the last repeat it. */
 OX_INLINE void dot4(const float *a, const float *b, size_t b_ks, size_t cols, size_t k, float *sums) {

@@ -69,8 +69,14 @@ static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, size_t k,
 
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,
                     void *panels) {
-  size_t bytes = v->nr * k * ox_gemm_elem(v), elem = src->type == OX_F32 ? 4 : 2;
+  size_t bytes = ox_gemm_panel_bytes(v, k), elem = src->type == OX_F32 ? 4 : 2;
   enum { SLAB = 64 };
+  if (v->pack_b) {
+    for (size_t j = begin; j < end; j++)
+      v->pack_b((const char *)src->p + (ptrdiff_t)sizeof(float) * (ptrdiff_t)(j * v->nr) * src->ns, src->ks, src->ns, k,
+                OX_MIN(v->nr, n - j * v->nr), (char *)panels + j * bytes);
+    return;
+  }
   if (src->ns != 1) { /* transposed: a panel reads w whole rows of the source */
     for (size_t j = begin; j < end; j++)
       pack_panel(v, src, k, j * v->nr, OX_MIN(v->nr, n - j * v->nr), (char *)panels + j * bytes);
@@ -81,6 +87,6 @@ void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, 
     slab.p = (const char *)src->p + (ptrdiff_t)k0 * src->ks * (ptrdiff_t)elem;
     for (size_t j = begin; j < end; j++)
       pack_panel(v, &slab, OX_MIN(k - k0, (size_t)SLAB), j * v->nr, OX_MIN(v->nr, n - j * v->nr),
-                 (char *)panels + j * bytes + k0 * v->nr * ox_gemm_elem(v));
+                 (char *)panels + j * bytes + ox_gemm_panel_bytes(v, k0));
   }
 }

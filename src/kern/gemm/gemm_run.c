@@ -8,21 +8,28 @@
 #include "kern/simd/f32_scalar.h"
 
 /* Multiply-adds worth one tile: about 20 us at 60 G/s. Bytes of weights worth one tile when few rows share them. */
-enum { TILE_MACS = 1 << 20, TILE_WEIGHT_BYTES = 192 * 1024, MAX_ROWS = 144, FEW_ROWS = 8 };
+enum {
+  TILE_MACS = 1 << 20,
+  TILE_WEIGHT_BYTES = 192 * 1024,
+  MAX_ROWS = 144,
+  FEW_ROWS = 8,
+  SPLIT_COLS = 256 /* splitting A is paid per tile: wide ones share it */
+};
 
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
   /* a few rows of A stay in L1 at any length: one walk along k, panels from end to end as they lie in memory */
-  bool whole = b_mode == OX_GEMM_DOTS || m <= FEW_ROWS;
+  bool whole = b_mode == OX_GEMM_DOTS || (m <= FEW_ROWS && !v->pack_a);
   size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
-  g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)8);
+  g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)(v->pack_a ? 32 : 8));
   size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1);
   g->mc = OX_ROUND_UP(OX_MAX(OX_CEIL_DIV(m, strips), (size_t)1), mr);
   size_t rows = OX_MIN(g->mc, OX_MAX(m, (size_t)1)), kk = OX_MAX(k, (size_t)1);
   g->nc = OX_ROUND_UP((size_t)96, nr);
-  if (m <= FEW_ROWS)
-    g->nc = OX_MAX(TILE_WEIGHT_BYTES / (ox_gemm_elem(v) * kk) / nr * nr, nr);
+  if (v->pack_a) g->nc = OX_ROUND_UP((size_t)SPLIT_COLS, nr);
+  if (m <= FEW_ROWS && !v->pack_a)
+    g->nc = OX_MAX(TILE_WEIGHT_BYTES / ox_gemm_panel_bytes(v, kk), (size_t)1) * nr;
   else
     while (g->nc < n && rows * g->nc * kk < TILE_MACS) g->nc *= 2;
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
@@ -30,7 +37,8 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
   size_t a_bytes = a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
   size_t part = c_type == OX_F32 || kb == 1 ? 0 : OX_ROUND_UP(rows * g->nc * 4, (size_t)64);
   size_t edge = b_mode == OX_GEMM_DIRECT ? g->kc * nr * 4 : 0;
-  g->scratch = a_bytes + part + edge;
+  size_t strips_bytes = v->pack_a ? OX_CEIL_DIV(rows, mr) * ox_gemm_panel_bytes(v, g->kc) : 0;
+  g->scratch = a_bytes + part + edge + strips_bytes;
 }
 
 /* A block of narrow A as floats, rows of kc. */
@@ -61,13 +69,15 @@ typedef struct block {
   float *part;
   size_t part_rs;
   float *edge;
+  char *strips; /* of split A */
 } block;
 
 /* One block of k: all panels of the tile times all strips. */
 static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, const float *a, ptrdiff_t a_rs,
                       ptrdiff_t a_ks) {
   const ox_gemm_variant *v = g->v;
-  size_t nr = v->nr, c_elem = g->c_type == OX_F32 ? 4 : 2, elem = ox_gemm_elem(v);
+  size_t nr = v->nr, c_elem = g->c_type == OX_F32 ? 4 : 2;
+  size_t panel_bytes = ox_gemm_panel_bytes(v, g->k), strip_bytes = ox_gemm_panel_bytes(v, w->kn);
   ox_gemm_fn fn = g->b_mode == OX_GEMM_DOTS ? v->dots : v->fn;
   ox_gemm_tile t = {.a_rs = a_rs,
                     .a_ks = a_ks,
@@ -77,10 +87,13 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                     .c_type = g->c_type,
                     .c_rs = io->c_rs,
                     .epi = w->k0 + w->kn == g->k ? io->epi : NULL};
+  for (size_t i = 0; v->pack_a && i < w->rows; i += v->mr)
+    v->pack_a(a + (ptrdiff_t)i * a_rs, a_rs, a_ks, OX_MIN((size_t)v->mr, w->rows - i), w->kn,
+              w->strips + i / v->mr * strip_bytes);
   for (size_t j = 0; j < w->cols; j += nr) {
     t.n = OX_MIN(nr, w->cols - j), t.col = w->col + j;
     if (g->b_mode == OX_GEMM_PACKED) {
-      t.b = (const char *)io->b + (t.col * g->k + w->k0 * nr) * elem, t.b_ks = nr;
+      t.b = (const char *)io->b + t.col / nr * panel_bytes + ox_gemm_panel_bytes(v, w->k0), t.b_ks = nr;
     } else if (g->b_mode == OX_GEMM_DOTS) {
       t.b = (const float *)io->b + (ptrdiff_t)t.col * io->b_rs + w->k0, t.b_ks = (size_t)io->b_rs;
     } else if (t.n == nr) {
@@ -91,7 +104,7 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
     }
     for (size_t i = 0; i < w->rows; i += v->mr) {
       t.m = OX_MIN((size_t)v->mr, w->rows - i), t.row = w->row + i;
-      t.a = a + (ptrdiff_t)i * a_rs;
+      t.a = v->pack_a ? (const float *)(const void *)(w->strips + i / v->mr * strip_bytes) : a + (ptrdiff_t)i * a_rs;
       t.part = w->part ? w->part + i * w->part_rs + j : NULL;
       t.c = (char *)io->c + (t.row * io->c_rs + t.col) * c_elem;
       fn(&t);
@@ -110,7 +123,8 @@ void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void
   } else if (g->k > g->kc) {
     w.part = (float *)s, w.part_rs = g->nc, s += OX_ROUND_UP(OX_MIN(g->mc, g->m) * g->nc * 4, (size_t)64);
   }
-  w.edge = (float *)s;
+  w.edge = (float *)s, w.strips = s;
+  if (g->v->begin) g->v->begin();
   do { /* once for k = 0: terms and activation still apply */
     w.kn = OX_MIN(g->kc, g->k - w.k0);
     if (wide) {
@@ -122,4 +136,5 @@ void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void
     }
     w.k0 += w.kn;
   } while (w.k0 < g->k);
+  if (g->v->end) g->v->end();
 }

@@ -70,12 +70,18 @@ static void swap_sides(ox_product *p) {
   p->in_a = p->in_b, p->in_b = in;
 }
 
-static ox_gemm_b choose_mode(ox_product *p, const ox_product_b *packed) {
+/* Matrix tiles pay when both sides are split often enough: rows share the work on B, columns that on A. */
+static bool worth_splitting(const ox_product *p, ox_isa isa) {
+  return p->type == OX_F32 && (isa & OX_AMX_BF16) && p->m >= 256 && p->n >= 256 && p->k >= 256;
+}
+
+static ox_gemm_b choose_mode(ox_product *p, const ox_product_b *packed, bool split) {
   if (packed) return OX_GEMM_PACKED;
   bool small = p->m <= FEW_ROWS;
   if (p->type == OX_F32 && small && p->b_ks == 1 && (p->a_ks == 1 || p->k <= 1)) return OX_GEMM_DOTS;
   /* in place up to the point where rows of B, far apart, cost more than a pass over B */
-  if (p->type == OX_F32 && p->b_ns == 1 && (small || p->m <= 96 || (p->k * p->n <= 128 * 1024 && p->m <= 512)))
+  if (p->type == OX_F32 && p->b_ns == 1 && !split &&
+      (small || p->m <= 96 || (p->k * p->n <= 128 * 1024 && p->m <= 512)))
     return OX_GEMM_DIRECT;
   p->pack_stage = true;
   return OX_GEMM_PACKED;
@@ -92,7 +98,7 @@ static ox_status *plan_plain(ox_kernel_ctx *c, ox_product *p) {
 static ox_status *plan_pack_stage(ox_kernel_ctx *c, ox_product *p) {
   const ox_gemm_variant *v = p->g.v;
   size_t panels = ox_gemm_panels(v, p->n), total;
-  p->panels_per_tile = OX_MAX(PACK_TILE_BYTES / OX_MAX(v->nr * p->k * ox_gemm_elem(v), (size_t)1), (size_t)1);
+  p->panels_per_tile = OX_MAX(PACK_TILE_BYTES / OX_MAX(ox_gemm_panel_bytes(v, p->k), (size_t)1), (size_t)1);
   p->packs_per_matrix = OX_CEIL_DIV(panels, p->panels_per_tile);
   if (!ox_mul_ok(p->b_bytes, p->b_count, &total)) return ox_oom();
   c->shared_bytes = total;
@@ -113,9 +119,10 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   p->b_count = 1;
   for (int d = 0; d < p->rank; d++)
     if (p->b_batch[d]) p->b_count *= (size_t)p->batch[d];
-  const ox_gemm_variant *v = packed ? packed->v : ox_gemm_select(p->type, c->isa);
+  bool split = !packed && worth_splitting(p, c->isa);
+  const ox_gemm_variant *v = packed ? packed->v : ox_gemm_select(split ? OX_GEMM_SPLIT : p->type, c->isa);
   p->packed = packed;
-  ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, choose_mode(p, packed));
+  ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, choose_mode(p, packed, split));
   p->b_bytes = ox_gemm_b_bytes(v, p->k, p->n);
   size_t tiles = ox_gemm_tiles(&p->g), macs = OX_MAX(p->m * p->n * OX_MAX(p->k, (size_t)1), (size_t)1);
   p->batches_per_tile = tiles > 1 ? 1 : (int64_t)OX_MAX((size_t)BATCH_TILE_MACS / macs, (size_t)1);

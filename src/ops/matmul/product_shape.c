@@ -108,25 +108,60 @@ ox_status *ox_product_term(ox_product *p, int i, int input, const ox_shape *shap
   return NULL;
 }
 
+/* Rows of A that are sure to share a constant B; unknown dimensions count as one. */
+static int64_t known_rows(const ox_load_ctx *c, size_t b_count) {
+  const ox_shape *a = &c->in_type[0]->shape;
+  int64_t rows = 1;
+  for (int d = b_count > 1 ? OX_MAX(a->rank - 2, 0) : 0; d < a->rank - 1; d++)
+    if (a->dim[d] > 0 && !ox_mul_i64_ok(rows, a->dim[d], &rows)) return INT64_MAX;
+  return rows;
+}
+
+/* Split panels take half as much again, and few rows would wait for that: only where many are sure to come. */
+static bool wants_split(const ox_load_ctx *c, const ox_product_b *pb, uint32_t type) {
+  return type == OX_F32 && (c->isa & OX_AMX_BF16) && pb->n >= 64 && pb->k >= 64 && known_rows(c, pb->count) >= 64;
+}
+
+static ox_status *pack_all(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b *pb) {
+  size_t elem = ox_dtype_bits(b->dtype) / 8, total;
+  pb->matrix_bytes = ox_gemm_b_bytes(pb->v, pb->k, pb->n);
+  if (!ox_mul_ok(pb->matrix_bytes, pb->count, &total)) return ox_oom();
+  if (!(pb->panels = ox_new_aligned(c->alloc, total, OX_ALIGN_BYTES))) return ox_oom();
+  for (size_t i = 0; i < pb->count; i++) {
+    const char *p = (const char *)b->data + i * pb->k * pb->n * elem;
+    ox_gemm_src src = {p, b->dtype, trans ? 1 : (ptrdiff_t)pb->n, trans ? (ptrdiff_t)pb->k : 1};
+    ox_gemm_pack_b(pb->v, &src, pb->k, pb->n, 0, ox_gemm_panels(pb->v, pb->n),
+                   (char *)pb->panels + i * pb->matrix_bytes);
+  }
+  return NULL;
+}
+
+/* Some weight is infinite, NaN or next to it: such blocks are slow in split panels. */
+static bool has_odd_blocks(const ox_product_b *pb) {
+  size_t records = pb->matrix_bytes * pb->count / OX_GEMM_SPLIT_RECORD;
+  for (size_t i = 0; i < records; i++)
+    if (*(const int32_t *)(const void *)((const char *)pb->panels + i * OX_GEMM_SPLIT_RECORD)) return true;
+  return false;
+}
+
 ox_status *ox_product_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out) {
   *out = NULL;
   if (!b || b->shape.rank < 2 || !(b->dtype == OX_F32 || b->dtype == OX_F16 || b->dtype == OX_BF16)) return NULL;
-  ox_product_b *pb = OX_ARENA_NEW(c->arena, ox_product_b);
   int rank = b->shape.rank;
-  size_t rows = (size_t)b->shape.dim[rank - 2], cols = (size_t)b->shape.dim[rank - 1], total;
-  if (!pb) return ox_oom();
+  size_t rows = (size_t)b->shape.dim[rank - 2], cols = (size_t)b->shape.dim[rank - 1];
   if (b->dtype == OX_F32 && (trans ? rows : cols) == 1) return NULL; /* a vector: dot products read it in place */
-  const ox_gemm_variant *v = ox_gemm_select(b->dtype, c->isa);
-  *pb = (ox_product_b){.v = v, .k = trans ? cols : rows, .n = trans ? rows : cols};
+  ox_product_b *pb = OX_ARENA_NEW(c->arena, ox_product_b);
+  if (!pb) return ox_oom();
+  *pb = (ox_product_b){.k = trans ? cols : rows, .n = trans ? rows : cols};
   pb->count = (size_t)ox_shape_span(&b->shape, 0, rank - 2);
-  pb->matrix_bytes = ox_gemm_b_bytes(v, pb->k, pb->n);
-  if (!ox_mul_ok(pb->matrix_bytes, pb->count, &total)) return ox_oom();
-  if (!total) return NULL; /* an empty matrix is nothing to pack */
-  if (!(pb->panels = ox_new_aligned(c->alloc, total, OX_ALIGN_BYTES))) return ox_oom();
-  for (size_t i = 0; i < pb->count; i++) {
-    const char *p = (const char *)b->data + i * rows * cols * (ox_dtype_bits(b->dtype) / 8);
-    ox_gemm_src src = {p, b->dtype, trans ? 1 : (ptrdiff_t)cols, trans ? (ptrdiff_t)cols : 1};
-    ox_gemm_pack_b(v, &src, pb->k, pb->n, 0, ox_gemm_panels(v, pb->n), (char *)pb->panels + i * pb->matrix_bytes);
+  if (rows == 0 || cols == 0 || pb->count == 0) return NULL; /* an empty matrix is nothing to pack */
+  bool split = wants_split(c, pb, b->dtype);
+  pb->v = ox_gemm_select(split ? OX_GEMM_SPLIT : b->dtype, c->isa);
+  OX_TRY(pack_all(c, b, trans, pb));
+  if (split && has_odd_blocks(pb)) {
+    ox_product_unpack(pb, c->alloc);
+    pb->v = ox_gemm_select(OX_F32, c->isa);
+    OX_TRY(pack_all(c, b, trans, pb));
   }
   *out = pb;
   return NULL;
