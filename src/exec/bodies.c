@@ -11,7 +11,8 @@ static const struct {
   const char *op;
   ox_status *(*run)(ox_context *c, ox_step *s);
 } runners[] = {
-    {"If", ox_if_run}, {"Loop", ox_loop_run}, {"Scan", ox_scan_run}, {"SequenceMap", ox_sequence_map_run}};
+    {"If", ox_if_run}, {"Loop", ox_loop_run}, {"Scan", ox_scan_run}, {"SequenceMap", ox_sequence_map_run},
+    {"FlexAttention", ox_flex_attention_run}};
 
 static ox_status *create_body(ox_context *c, ox_body *b, const ox_plan *plan) {
   b->plan = plan;

@@ -64,5 +64,6 @@ ox_status *ox_if_run(ox_context *c, ox_step *s);
 ox_status *ox_loop_run(ox_context *c, ox_step *s);
 ox_status *ox_scan_run(ox_context *c, ox_step *s);
 ox_status *ox_sequence_map_run(ox_context *c, ox_step *s);
+ox_status *ox_flex_attention_run(ox_context *c, ox_step *s);
 
 #endif
