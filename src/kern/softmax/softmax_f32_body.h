@@ -4,20 +4,6 @@
 
 enum { L = VF32_LANES, BLOCK = 256 * L };
 
-/* exp(x) for x <= 0 or NaN: vf32_exp without its upper bound, rounding by a magic number. */
-static inline vf32 exp_le0(vf32 x) {
-  vf32 magic = vf32_splat(0x1.8p23f);
-  x = vf32_at_least(x, -104.0f);
-  vf32 n = vf32_sub(vf32_fma(x, vf32_splat(0x1.715476p+0f), magic), magic);
-  vf32 r = vf32_fnma(n, vf32_splat(0x1.7f7d1cp-20f), vf32_fnma(n, vf32_splat(0x1.62e4p-1f), x));
-  vf32 p = vf32_fma(vf32_splat(0x1.6db5b2p-10f), r, vf32_splat(0x1.123c78p-7f));
-  p = vf32_fma(p, r, vf32_splat(0x1.55545cp-5f));
-  p = vf32_fma(p, r, vf32_splat(0x1.55548ep-3f));
-  p = vf32_fma(p, r, vf32_splat(0.5f));
-  p = vf32_fma(p, vf32_mul(r, r), r);
-  return vf32_ldexp(vf32_add(p, vf32_splat(1.0f)), n);
-}
-
 static float highest(const float *x, size_t n) {
   vf32 a = vf32_splat(-INFINITY), b = a;
   size_t i = 0;
@@ -40,13 +26,13 @@ static double exponentials(const float *x, float *y, size_t n, float high) {
     size_t end = n - from < BLOCK ? n : from + BLOCK, i = from;
     vf32 a = vf32_zero(), b = a;
     for (; i + 2 * L <= end; i += 2 * L) {
-      vf32 e = exp_le0(vf32_sub(vf32_load(x + i), h)), f = exp_le0(vf32_sub(vf32_load(x + i + L), h));
+      vf32 e = vf32_exp_flush(vf32_sub(vf32_load(x + i), h)), f = vf32_exp_flush(vf32_sub(vf32_load(x + i + L), h));
       if (y) vf32_store(y + i, e), vf32_store(y + i + L, f);
       a = vf32_add(a, e), b = vf32_add(b, f);
     }
     for (; i < end; i += L) {
       size_t k = vf32_lanes_at(i, end);
-      vf32 e = exp_le0(vf32_sub(vf32_load_n(x + i, k), h));
+      vf32 e = vf32_exp_flush(vf32_sub(vf32_load_n(x + i, k), h));
       if (y) vf32_store_n(y + i, e, k);
       a = vf32_add(a, vf32_select(vm32_first(k), e, vf32_zero()));
     }
@@ -63,7 +49,7 @@ OX_INLINE void small_row(const float *x, float *y, size_t n, const size_t M) {
   v[M - 1] = vf32_select(vm32_first(rest), vf32_load_n(x + (M - 1) * L, rest), high);
   OX_UNROLL for (size_t i = 0; i < M; i++) high = vf32_max(v[i], high);
   high = vf32_splat(vf32_hmax(high));
-  OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = exp_le0(vf32_sub(v[i], high)), sum = vf32_add(sum, v[i]);
+  OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = vf32_exp_flush(vf32_sub(v[i], high)), sum = vf32_add(sum, v[i]);
   vf32 scale = vf32_splat(1.0f / vf32_sum(sum));
   OX_UNROLL for (size_t i = 0; i + 1 < M; i++) vf32_store(y + i * L, vf32_mul(v[i], scale));
   vf32_store_n(y + (M - 1) * L, vf32_mul(v[M - 1], scale), rest);
@@ -118,7 +104,7 @@ static void column_lanes(const float *x, float *y, size_t n, size_t pitch, size_
   vf32 high = vf32_splat(-INFINITY), sum = vf32_zero();
   for (size_t r = 0; r < n; r++) high = vf32_max(vf32_load_n(x + r * pitch, k), high);
   for (size_t r = 0; r < n; r++) {
-    vf32 e = exp_le0(vf32_sub(vf32_load_n(x + r * pitch, k), high));
+    vf32 e = vf32_exp_flush(vf32_sub(vf32_load_n(x + r * pitch, k), high));
     if (!is_log) vf32_store_n(y + r * pitch, e, k);
     sum = vf32_add(sum, e);
   }

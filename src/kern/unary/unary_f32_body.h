@@ -18,15 +18,23 @@ static inline vf32 sign_of(vf32 x) { /* NaN and zeros stay */
 /* max and min return their second argument for NaN: the data must stand there */
 static inline vf32 relu_of(vf32 x) { return vf32_max(vf32_zero(), x); }
 static inline vf32 clamp01(vf32 x) { return vf32_at_most(vf32_at_least(x, 0.0f), 1.0f); }
-static inline vf32 sigmoid_of(vf32 x) { return vf32_sigmoid(x); }
+/* As vf32_sigmoid and vf32_tanh, but dividing: in a plain loop the divider works beside the other ports (tanh of 393216
+ * floats: 122 us against 160 by reciprocal and Newton step). */
+static inline vf32 sigmoid_of(vf32 x) {
+  vf32 one = vf32_splat(1.0f), z = vf32_exp_flush(vf32_neg(vf32_abs(x)));
+  return vf32_div(vf32_select(vf32_lt(x, vf32_zero()), z, one), vf32_add(one, z));
+}
 static inline vf32 hard_swish_of(vf32 x) {
   return vf32_mul(x, clamp01(vf32_fma(x, vf32_splat(1.0f / 6.0f), vf32_splat(0.5f))));
 }
 static inline vf32 softplus_of(vf32 x) {
-  return vf32_add(vf32_max(vf32_zero(), x), vf32_log1p(vf32_exp(vf32_neg(vf32_abs(x)))));
+  return vf32_add(vf32_max(vf32_zero(), x), vf32_log1p(vf32_exp_flush(vf32_neg(vf32_abs(x)))));
 }
 static inline vf32 softsign_of(vf32 x) { return vf32_div(x, vf32_add(vf32_splat(1.0f), vf32_abs(x))); }
-static inline vf32 tanh_of(vf32 x) { return vf32_tanh(x); }
+static inline vf32 tanh_of(vf32 x) {
+  vf32 a = vf32_abs(x), t = vf32_expm1_le88(vf32_at_most(vf32_add(a, a), 20.0f));
+  return vf32_copysign(vf32_div(t, vf32_add(t, vf32_splat(2.0f))), x);
+}
 static inline vf32 erf_of(vf32 x) { return vf32_erf(x); }
 static inline vf32 gelu_of(vf32 x) {
   vf32 h = vf32_mul(vf32_splat(0.5f), x);
@@ -35,11 +43,11 @@ static inline vf32 gelu_of(vf32 x) {
 /* 0.5 x (1 + tanh u) is x sigmoid(2u): one exponential, no cancellation for negative x */
 static inline vf32 gelu_tanh_of(vf32 x) {
   vf32 u = vf32_mul(x, vf32_fma(vf32_mul(x, x), vf32_splat(2 * 0.79788456f * 0.044715f), vf32_splat(2 * 0.79788456f)));
-  return vf32_mul(x, vf32_sigmoid(u));
+  return vf32_mul(x, sigmoid_of(u));
 }
 /* tanh(log(1 + e)) = (e^2 + 2e) / (e^2 + 2e + 2); from x = 20 on it is 1 */
 static inline vf32 mish_of(vf32 x) {
-  vf32 e = vf32_exp(vf32_at_most(x, 20.0f)), n = vf32_mul(e, vf32_add(e, vf32_splat(2.0f)));
+  vf32 e = vf32_exp_flush(vf32_at_most(x, 20.0f)), n = vf32_mul(e, vf32_add(e, vf32_splat(2.0f)));
   return vf32_mul(x, vf32_div(n, vf32_add(n, vf32_splat(2.0f))));
 }
 
@@ -83,7 +91,7 @@ static inline vf32 thresholded_relu_of(vf32 x, vf32 a, vf32 b) {
 static inline vf32 hard_sigmoid_of(vf32 x, vf32 a, vf32 b) { return clamp01(vf32_fma(a, x, b)); }
 static inline vf32 swish_of(vf32 x, vf32 a, vf32 b) {
   (void)b;
-  return vf32_mul(x, vf32_sigmoid(vf32_mul(a, x)));
+  return vf32_mul(x, sigmoid_of(vf32_mul(a, x)));
 }
 static inline vf32 shrink_of(vf32 x, vf32 a, vf32 b) {
   vf32 zero = vf32_select(vf32_isnan(x), x, vf32_zero());
@@ -92,7 +100,7 @@ static inline vf32 shrink_of(vf32 x, vf32 a, vf32 b) {
 }
 static inline vf32 clip_of(vf32 x, vf32 a, vf32 b) { return vf32_min(b, vf32_max(a, x)); }
 static inline vf32 affine_of(vf32 x, vf32 a, vf32 b) { return vf32_fma(a, x, b); }
-static inline vf32 scaled_tanh_of(vf32 x, vf32 a, vf32 b) { return vf32_mul(a, vf32_tanh(vf32_mul(b, x))); }
+static inline vf32 scaled_tanh_of(vf32 x, vf32 a, vf32 b) { return vf32_mul(a, tanh_of(vf32_mul(b, x))); }
 static inline vf32 parametric_softplus_of(vf32 x, vf32 a, vf32 b) { return vf32_mul(a, softplus_of(vf32_mul(b, x))); }
 
 #define LOOP(name, call)                                                        \
