@@ -78,12 +78,16 @@ static bool next_word(ox_str *rest, bool limit, ox_str *part) {
 
 static bool next_part(ox_str *rest, const ox_str *by, bool limit, ox_str *part) {
   if (!rest->p) return false;
-  for (size_t i = 0; !limit && i + by->n <= rest->n; i++)
-    if (memcmp(rest->p + i, by->p, by->n) == 0) {
+  for (size_t i = 0; !limit && i + by->n <= rest->n; i++) {
+    const char *hit = memchr(rest->p + i, by->p[0], rest->n - by->n + 1 - i);
+    if (!hit) break;
+    i = (size_t)(hit - rest->p);
+    if (memcmp(hit, by->p, by->n) == 0) {
       *part = (ox_str){rest->p, i};
       rest->p += i + by->n, rest->n -= i + by->n;
       return true;
     }
+  }
   *part = *rest;
   rest->p = NULL;
   return true;
@@ -166,12 +170,16 @@ static bool is_stopword(const norm_attrs *a, ox_str s) {
   return false;
 }
 
-/* A case mapping never grows a character beyond 3 bytes, and none of 1 byte beyond 2. */
-static ox_status *change_case(const ox_kernel_ctx *c, bool upper, ox_str s, ox_str *out) {
-  char *text = ox_ctx_run_alloc(c, 2 * s.n + 4);
+/* |text| has room for 2 * s.n: no mapping makes a character longer than that. Returns the bytes written. */
+static size_t change_case(bool upper, ox_str s, char *text) {
+  char first = upper ? 'a' : 'A';
   size_t at = 0;
-  if (!text) return ox_oom();
   for (size_t i = 0; i < s.n;) {
+    unsigned char c = (unsigned char)s.p[i];
+    if (c < 0x80) {
+      text[at++] = (char)(c ^ ((unsigned)(c - first) < 26U ? 0x20 : 0)), i++;
+      continue;
+    }
     uint32_t cp, other;
     size_t n = ox_utf8_next(s.p + i, s.n - i, &cp);
     other = upper ? ox_utf8_upper(cp) : ox_utf8_lower(cp);
@@ -181,8 +189,7 @@ static ox_status *change_case(const ox_kernel_ctx *c, bool upper, ox_str s, ox_s
       at += ox_utf8_put(other, text + at);
     i += n;
   }
-  *out = (ox_str){text, at};
-  return NULL;
+  return at;
 }
 
 static ox_status *norm_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
@@ -191,18 +198,22 @@ static ox_status *norm_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   const ox_str *in = c->in[0]->data;
   ox_shape s = c->in[0]->shape;
   int64_t n = s.dim[s.rank - 1], kept = 0, k = 0;
-  for (int64_t i = 0; i < n; i++) kept += !is_stopword(a, in[i]);
+  bool same = strcmp(a->case_change_action, "NONE") == 0;
+  size_t bytes = 0;
+  for (int64_t i = 0; i < n; i++)
+    if (!is_stopword(a, in[i])) kept++, bytes += 2 * in[i].n;
   s.dim[s.rank - 1] = OX_MAX(kept, 1);
   void *data;
   OX_TRY(ox_late_output(c, 0, &s, &data));
+  char *text = same ? NULL : ox_ctx_run_alloc(c, OX_MAX(bytes, 1));
+  if (!same && !text) return ox_oom();
   ox_str *out = data;
   out[0] = (ox_str){"", 0}; /* nothing left: one empty string */
   for (int64_t i = 0; i < n; i++) {
     if (is_stopword(a, in[i])) continue;
-    if (strcmp(a->case_change_action, "NONE") == 0)
-      out[k++] = in[i];
-    else
-      OX_TRY(change_case(c, a->case_change_action[0] == 'U', in[i], &out[k++]));
+    out[k] = in[i];
+    if (!same) out[k] = (ox_str){text, change_case(a->case_change_action[0] == 'U', in[i], text)}, text += out[k].n;
+    k++;
   }
   return NULL;
 }

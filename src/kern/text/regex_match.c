@@ -5,14 +5,9 @@
 #include "kern/text/regex_program.h"
 #include "kern/text/utf8.h"
 
-/* A set of states that is cleared in no time: member i is in |dense| at |sparse[i]|. */
-typedef struct state_set {
-  uint32_t *dense, *sparse, n;
-} state_set;
-
 size_t ox_regex_scratch(const ox_regex *r) { return (size_t)r->n * 6 * sizeof(uint32_t); }
 
-static bool add_state(state_set *s, uint32_t i) {
+static bool add_state(regex_states *s, uint32_t i) {
   if (s->sparse[i] < s->n && s->dense[s->sparse[i]] == i) return false;
   s->sparse[i] = s->n, s->dense[s->n++] = i;
   return true;
@@ -22,19 +17,18 @@ static bool is_word(uint32_t cp) {
   return (cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') || (cp >= 'a' && cp <= 'z') || cp == '_';
 }
 
-/* |prev|, |next|: the characters around the position; NONE at the ends. */
-#define NONE UINT32_MAX
+/* |prev|, |next|: the characters around the position; REGEX_NO_CHAR at the ends. */
 static bool holds(uint32_t place, uint32_t prev, uint32_t next) {
-  bool edge = (prev != NONE && is_word(prev)) != (next != NONE && is_word(next));
+  bool edge = (prev != REGEX_NO_CHAR && is_word(prev)) != (next != REGEX_NO_CHAR && is_word(next));
   switch (place) {
     case AT_TEXT_BEGIN:
-      return prev == NONE;
+      return prev == REGEX_NO_CHAR;
     case AT_TEXT_END:
-      return next == NONE;
+      return next == REGEX_NO_CHAR;
     case AT_LINE_BEGIN:
-      return prev == NONE || prev == '\n';
+      return prev == REGEX_NO_CHAR || prev == '\n';
     case AT_LINE_END:
-      return next == NONE || next == '\n';
+      return next == REGEX_NO_CHAR || next == '\n';
     case AT_WORD_EDGE:
       return edge;
     default:
@@ -43,7 +37,7 @@ static bool holds(uint32_t place, uint32_t prev, uint32_t next) {
 }
 
 /* Adds |i| and all it reaches without a character. |stack| has room: a state enters it once per set, from two sides. */
-static void follow(const ox_regex *r, state_set *s, uint32_t *stack, uint32_t i, uint32_t prev, uint32_t next) {
+void ox_regex_follow(const ox_regex *r, regex_states *s, uint32_t *stack, uint32_t i, uint32_t prev, uint32_t next) {
   uint32_t top = 0;
   stack[top++] = i;
   while (top) {
@@ -59,19 +53,19 @@ static void follow(const ox_regex *r, state_set *s, uint32_t *stack, uint32_t i,
   }
 }
 
-static bool in_set(const regex_set *s, uint32_t cp) {
+bool ox_regex_in_set(const regex_set *s, uint32_t cp) {
   for (uint32_t i = 0; i < s->n; i++)
     if (cp >= s->ranges[i].lo && cp <= s->ranges[i].hi) return !s->negated;
   return s->negated;
 }
 
-static bool has_match(const ox_regex *r, const state_set *s) {
+static bool has_match(const ox_regex *r, const regex_states *s) {
   uint32_t m = r->n - 1; /* the last instruction is the only MATCH */
   return s->sparse[m] < s->n && s->dense[s->sparse[m]] == m;
 }
 
 static uint32_t peek(const char *text, size_t n, size_t at, size_t *len) {
-  uint32_t cp = NONE;
+  uint32_t cp = REGEX_NO_CHAR;
   *len = 0;
   if (at < n) *len = ox_utf8_next(text + at, n - at, &cp);
   return cp;
@@ -80,13 +74,17 @@ static uint32_t peek(const char *text, size_t n, size_t at, size_t *len) {
 /* Runs from |from|; returns the end of the longest match, SIZE_MAX if none. |whole|: only a match of the rest counts.
  */
 static size_t run(const ox_regex *r, const char *text, size_t n, size_t from, bool whole, void *scratch) {
-  uint32_t *w = scratch, *stack = w + 4 * (size_t)r->n, prev = NONE;
-  state_set now = {w, w + r->n, 0}, then = {w + 2 * (size_t)r->n, w + 3 * (size_t)r->n, 0};
+  uint32_t *w = scratch, *stack = w + 4 * (size_t)r->n, prev = REGEX_NO_CHAR;
+  regex_states now = {w, w + r->n, 0}, then = {w + 2 * (size_t)r->n, w + 3 * (size_t)r->n, 0};
   size_t at = from, len, best = SIZE_MAX;
   memset(w, 0, ox_regex_scratch(r));
-  for (size_t k = 0; k < from;) k += ox_utf8_next(text + k, n - k, &prev);
+  if (from) { /* the character before: back over continuation bytes */
+    size_t k = from - 1;
+    while (k && from - k < 4 && ((unsigned char)text[k] & 0xc0) == 0x80) k--;
+    while (k < from) k += ox_utf8_next(text + k, n - k, &prev);
+  }
   uint32_t next = peek(text, n, at, &len);
-  follow(r, &now, stack, 0, prev, next);
+  ox_regex_follow(r, &now, stack, 0, prev, next);
   for (;;) {
     if (has_match(r, &now) && (!whole || at == n)) best = at;
     if (at == n || !now.n) return best;
@@ -95,18 +93,47 @@ static size_t run(const ox_regex *r, const char *text, size_t n, size_t from, bo
     then.n = 0;
     for (uint32_t i = 0; i < now.n; i++) {
       const regex_inst *in = &r->code[now.dense[i]];
-      if (in->op == RE_SET && in_set(in->set, cp)) follow(r, &then, stack, in->x, cp, next);
+      if (in->op == RE_SET && ox_regex_in_set(in->set, cp)) ox_regex_follow(r, &then, stack, in->x, cp, next);
     }
-    state_set swap = now;
+    regex_states swap = now;
     now = then, then = swap;
   }
 }
 
+static uint32_t class_of(const regex_dfa *d, uint32_t cp) {
+  uint32_t lo = 0, hi = d->n_ranges; /* the last range that begins at or before cp */
+  while (hi - lo > 1) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (d->first[mid] <= cp)
+      lo = mid;
+    else
+      hi = mid;
+  }
+  return d->class_of_range[lo];
+}
+
+static size_t run_dfa(const regex_dfa *d, const char *text, size_t n, size_t from, bool whole) {
+  uint32_t state = from ? d->start_inside : d->start;
+  size_t at = from, best = SIZE_MAX;
+  while (state && at < n) {
+    if (!whole && d->ends[state] & ENDS_HERE) best = at;
+    unsigned char c = (unsigned char)text[at];
+    uint32_t cp, k;
+    if (c < 0x80)
+      k = d->ascii[c], at++;
+    else
+      at += ox_utf8_next(text + at, n - at, &cp), k = class_of(d, cp);
+    state = d->next[state * d->n_classes + k];
+  }
+  return state && at == n && d->ends[state] & ENDS_AT_END ? n : best;
+}
+
 bool ox_regex_full_match(const ox_regex *r, const char *text, size_t n, void *scratch) {
+  if (r->dfa) return run_dfa(r->dfa, text, n, 0, true) != SIZE_MAX;
   return run(r, text, n, 0, true, scratch) != SIZE_MAX;
 }
 
 size_t ox_regex_longest_at(const ox_regex *r, const char *text, size_t n, size_t from, void *scratch) {
-  size_t end = run(r, text, n, from, false, scratch);
+  size_t end = r->dfa ? run_dfa(r->dfa, text, n, from, false) : run(r, text, n, from, false, scratch);
   return end == SIZE_MAX ? SIZE_MAX : end - from;
 }

@@ -481,5 +481,5 @@ ox_status *ox_regex_compile(ox_arena *arena, const char *pattern, size_t n, ox_r
   if (c.full) return ox_fail(OX_LIMIT, "regular expression of more than %d steps", MOST_CODE);
   r->n = c.n, r->code = c.code;
   *out_regex = r;
-  return NULL;
+  return ox_regex_build_dfa(arena, r);
 }

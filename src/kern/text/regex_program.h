@@ -31,9 +31,35 @@ typedef struct regex_inst {
   const regex_set *set; /* SET */
 } regex_inst;
 
+/* The automaton with its sets of states worked out beforehand, over classes of characters that no set tells apart.
+ * State 0 is dead. */
+typedef struct regex_dfa {
+  uint32_t n_classes;
+  uint8_t ascii[128];    /* class of a character below 128 */
+  const uint32_t *first; /* the first character of each class range, ascending */
+  const uint8_t *class_of_range;
+  uint32_t n_ranges;
+  const uint16_t *next;         /* [state][class] */
+  const uint8_t *ends;          /* per state: ENDS_HERE, ENDS_AT_END */
+  uint16_t start, start_inside; /* at the text's beginning; elsewhere */
+} regex_dfa;
+enum { ENDS_HERE = 1, ENDS_AT_END = 2 };
+
 struct ox_regex {
   const regex_inst *code;
   uint32_t n;
+  const regex_dfa *dfa; /* NULL: too large, or assertions that look at neighbours */
 };
+
+/* A set of states that is cleared in no time: member i is in |dense| at |sparse[i]|. */
+typedef struct regex_states {
+  uint32_t *dense, *sparse, n;
+} regex_states;
+#define REGEX_NO_CHAR UINT32_MAX /* beyond the ends of the text */
+/* Adds |i| and all it reaches without a character, between |prev| and |next|. |stack|: room for 2 * r->n. */
+void ox_regex_follow(const ox_regex *r, regex_states *s, uint32_t *stack, uint32_t i, uint32_t prev, uint32_t next);
+bool ox_regex_in_set(const regex_set *s, uint32_t cp);
+/* Gives |r| its dfa if it is small enough. Error: OUT_OF_MEMORY. */
+OX_NODISCARD ox_status *ox_regex_build_dfa(ox_arena *arena, ox_regex *r);
 
 #endif
