@@ -83,34 +83,32 @@ static size_t step(const cursor *c, size_t at) {
   return ox_utf8_next(c->text.p + at, c->text.n - at, &cp);
 }
 
-/* Length of the separator at |at|, the first one listed that matches; 0: none. */
-static size_t separator_at(const cursor *c, size_t at) {
+/* The next separator from c->at on, the first one listed if several begin there; the text's end if there is none. */
+static size_t next_separator(const cursor *c, size_t *out_len) {
+  size_t best = c->text.n, len;
+  *out_len = 0;
   for (size_t i = 0; i < c->s->n_separators; i++) {
-    size_t n = ox_regex_longest_at(c->s->separators[i], c->text.p, c->text.n, at, c->scratch);
-    if (n != SIZE_MAX && n > 0) return n;
+    size_t at = ox_regex_find(c->s->separators[i], c->text.p, c->text.n, c->at, &len, c->scratch);
+    if (at < best) best = at, *out_len = len;
   }
-  return 0;
+  return best;
 }
 
 /* The next piece, however short; false at the end. */
 static bool next_piece(cursor *c, ox_str *out) {
-  if (c->s->token) {
-    for (; c->at < c->text.n; c->at += step(c, c->at)) {
-      size_t n = ox_regex_longest_at(c->s->token, c->text.p, c->text.n, c->at, c->scratch);
-      if (n == SIZE_MAX || n == 0) continue;
-      *out = (ox_str){c->text.p + c->at, n}, c->at += n;
-      return true;
-    }
-    return false;
-  }
+  size_t from = c->at, len;
   if (c->at >= c->text.n) return false;
-  size_t from = c->at, skip = 0;
-  if (c->s->by_character) {
+  if (c->s->token) {
+    from = ox_regex_find(c->s->token, c->text.p, c->text.n, c->at, &len, c->scratch);
+    if (from == SIZE_MAX) return false;
+    *out = (ox_str){c->text.p + from, len}, c->at = from + len;
+  } else if (c->s->by_character) {
     c->at += step(c, c->at);
+    *out = (ox_str){c->text.p + from, c->at - from};
   } else {
-    while (c->at < c->text.n && !(skip = separator_at(c, c->at))) c->at += step(c, c->at);
+    size_t to = next_separator(c, &len);
+    *out = (ox_str){c->text.p + from, to - from}, c->at = to + len;
   }
-  *out = (ox_str){c->text.p + from, c->at - from}, c->at += skip;
   return true;
 }
 
@@ -121,7 +119,7 @@ static int64_t tokenize(const ox_kernel_ctx *c, ox_str text, ox_str *out, void *
   int64_t n = 0;
   ox_str piece;
   while (next_piece(&at, &piece)) {
-    if (piece.n == 0 || characters(piece) < a->mincharnum) continue;
+    if (piece.n == 0 || (a->mincharnum > 1 && characters(piece) < a->mincharnum)) continue;
     if (out) out[n] = piece;
     n++;
   }

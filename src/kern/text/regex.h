@@ -18,5 +18,7 @@ size_t ox_regex_scratch(const ox_regex *r);
 bool ox_regex_full_match(const ox_regex *r, const char *text, size_t n, void *scratch);
 /* Length of the longest match that begins at |from|; SIZE_MAX: none. */
 size_t ox_regex_longest_at(const ox_regex *r, const char *text, size_t n, size_t from, void *scratch);
+/* The first place from |from| on where a match of at least one byte begins, and its longest length; SIZE_MAX: none. */
+size_t ox_regex_find(const ox_regex *r, const char *text, size_t n, size_t from, size_t *out_len, void *scratch);
 
 #endif

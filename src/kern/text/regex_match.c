@@ -137,3 +137,19 @@ size_t ox_regex_longest_at(const ox_regex *r, const char *text, size_t n, size_t
   size_t end = r->dfa ? run_dfa(r->dfa, text, n, from, false) : run(r, text, n, from, false, scratch);
   return end == SIZE_MAX ? SIZE_MAX : end - from;
 }
+
+size_t ox_regex_find(const ox_regex *r, const char *text, size_t n, size_t from, size_t *out_len, void *scratch) {
+  const uint16_t *enter = r->dfa ? r->dfa->next + (size_t)r->dfa->start_inside * r->dfa->n_classes : NULL;
+  uint32_t cp;
+  while (from < n) {
+    unsigned char c = (unsigned char)text[from];
+    if (enter && from && c < 0x80 && !enter[r->dfa->ascii[c]]) { /* no match begins with this character */
+      from++;
+      continue;
+    }
+    *out_len = ox_regex_longest_at(r, text, n, from, scratch);
+    if (*out_len != SIZE_MAX && *out_len > 0) return from;
+    from += ox_utf8_next(text + from, n - from, &cp);
+  }
+  return SIZE_MAX;
+}
