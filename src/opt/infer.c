@@ -69,7 +69,8 @@ static bool merge_shape(ox_shape *to, const ox_shape *was, bool keep_names) {
   return true;
 }
 
-/* The element type of a value inside the graph is what its operator says; of an output, what the caller was promised. */
+/* The element type of a value inside the graph is what its operator says; of an output, what the caller was promised.
+ */
 static ox_status *other_dtype(const work *w, const ox_graph_value *v, const ox_type *got) {
   const char *a = ox_dtype_name(v->type.dtype), *b = ox_dtype_name(got->dtype);
   if (!w->o->lenient_shapes || v->is_output)

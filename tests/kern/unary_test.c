@@ -96,6 +96,24 @@ static void test_float_matches_double(void **state) {
     for (size_t i = 0; i < OX_COUNT(rows); i++) check_row(&rows[i], l);
 }
 
+/* Where the standard gives a value to what no comparison holds for, NaN gets it. */
+static void test_nan_is_on_no_side_of_a_threshold(void **state) {
+  (void)state;
+  const ox_unary cut[] = {OX_UN_THRESHOLDED_RELU, OX_UN_SHRINK};
+  const float x[3] = {NAN, 5, NAN}, p[2] = {0.5f, 1.5f};
+  const double x64 = (double)NAN, p64[2] = {0.5, 1.5};
+  for (size_t i = 0; i < OX_COUNT(cut); i++) {
+    double y64 = -1;
+    for (size_t l = 0; level_next(&l); l++) {
+      float y[3] = {-1, -1, -1};
+      ox_unary_f32_select(test_levels[l].have)->fn[cut[i]](x, y, 3, p);
+      assert_true(y[0] == 0 && y[1] > 4 && y[2] == 0);
+    }
+    ox_unary_f64[cut[i]](&x64, &y64, 1, p64);
+    assert_true(y64 == 0);
+  }
+}
+
 static void test_every_function_is_listed(void **state) {
   (void)state;
   for (int f = 0; f < OX_UN_COUNT; f++) {
@@ -144,6 +162,7 @@ static void test_integers_wrap(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_float_matches_double),
+      cmocka_unit_test(test_nan_is_on_no_side_of_a_threshold),
       cmocka_unit_test(test_every_function_is_listed),
       cmocka_unit_test(test_lengths_and_in_place),
       cmocka_unit_test(test_integers_wrap),

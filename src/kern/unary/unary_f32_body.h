@@ -86,7 +86,7 @@ static inline vf32 celu_of(vf32 x, vf32 a, vf32 b) {
 }
 static inline vf32 thresholded_relu_of(vf32 x, vf32 a, vf32 b) {
   (void)b;
-  return vf32_select(vf32_le(x, a), vf32_zero(), x);
+  return vf32_select(vf32_gt(x, a), x, vf32_zero()); /* NaN is above nothing */
 }
 static inline vf32 hard_sigmoid_of(vf32 x, vf32 a, vf32 b) { return clamp01(vf32_fma(a, x, b)); }
 static inline vf32 swish_of(vf32 x, vf32 a, vf32 b) {
@@ -94,8 +94,7 @@ static inline vf32 swish_of(vf32 x, vf32 a, vf32 b) {
   return vf32_mul(x, sigmoid_of(vf32_mul(a, x)));
 }
 static inline vf32 shrink_of(vf32 x, vf32 a, vf32 b) {
-  vf32 zero = vf32_select(vf32_isnan(x), x, vf32_zero());
-  vf32 high = vf32_select(vf32_gt(x, b), vf32_sub(x, a), zero);
+  vf32 high = vf32_select(vf32_gt(x, b), vf32_sub(x, a), vf32_zero());
   return vf32_select(vf32_lt(x, vf32_neg(b)), vf32_add(x, a), high);
 }
 static inline vf32 clip_of(vf32 x, vf32 a, vf32 b) { return vf32_min(b, vf32_max(a, x)); }
