@@ -67,6 +67,30 @@ static void test_nan_poisons_its_row(void **state) {
     }
 }
 
+/* Logits far from 0, masks, and infinities. */
+static void test_large_magnitudes(void **state) {
+  (void)state;
+  static const float centers[] = {0, 1000, -1000, 9.9e5f, -3e6f, 1e9f, -1e30f};
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t c = 0; c < OX_COUNT(centers); c++)
+      for (size_t n = 3; n < 300; n += 37) {
+        float x[300], y[300], z[300];
+        double in[300], want[300], logs[300];
+        for (size_t i = 0; i < n; i++) {
+          x[i] = i % 3 == 1 ? (i % 2 ? -INFINITY : -3e38f) : centers[c] + (float)(i % 7);
+          in[i] = (double)x[i];
+        }
+        ox_softmax_f64(in, want, n, 1, 0);
+        ox_softmax_f64(in, logs, n, 1, 1);
+        ox_softmax_select(test_levels[l].have)->row(x, y, n);
+        ox_softmax_select(test_levels[l].have)->log_row(x, z, n);
+        for (size_t i = 0; i < n; i++) {
+          assert_true(fabs((double)y[i] - want[i]) <= 2e-6 * want[i] + 1e-37);
+          assert_true((double)z[i] == logs[i] || fabs((double)z[i] - logs[i]) <= 2e-6 * fmax(1, fabs(logs[i])));
+        }
+      }
+}
+
 static void test_norm_pieces(void **state) {
   (void)state;
   static float x[MOST], y[MOST], scale[MOST], bias[MOST];
@@ -103,9 +127,8 @@ static void test_norm_pieces(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows_match_double),
-      cmocka_unit_test(test_columns_match_rows),
-      cmocka_unit_test(test_nan_poisons_its_row),
+      cmocka_unit_test(test_rows_match_double),   cmocka_unit_test(test_columns_match_rows),
+      cmocka_unit_test(test_nan_poisons_its_row), cmocka_unit_test(test_large_magnitudes),
       cmocka_unit_test(test_norm_pieces),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

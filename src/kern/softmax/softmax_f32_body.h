@@ -18,27 +18,60 @@ static float highest(const float *x, size_t n) {
   return vf32_hmax(vf32_max(a, b)); /* NaN is passed over here: the sum of exponentials picks it up */
 }
 
-/* The sum of exp(x - high); y, if not NULL, gets the exponentials. */
-static double exponentials(const float *x, float *y, size_t n, float high) {
-  vf32 h = vf32_splat(high);
+/* exp(x - high) as 2^(x log2e - high log2e): one FMA instead of a subtraction and the splitting of the argument. The
+ * rounding of the second product shifts all exponents alike, which the division by the sum takes out again; for a
+ * |high| so large that the shift could overflow, and without FMA, it is exp after all. */
+typedef struct {
+  vf32 high, shift;
+  int direct;
+} base;
+
+static inline base base_of(float high) {
+  int direct = !VF32_HAS_FMA || !(high > -1e6f && high < 1e6f);
+  return (base){vf32_splat(high), vf32_splat(-high * 0x1.715476p+0f), direct};
+}
+
+static inline vf32 power(vf32 x, vf32 shift) {
+  vf32 t = vf32_fma(x, vf32_splat(0x1.715476p+0f), shift), magic = vf32_splat(0x1.8p23f);
+  vm32 gone = vf32_lt(t, vf32_splat(-125.0f)); /* would be denormal soon */
+  t = vf32_at_least(t, -126.0f);
+  vf32 n = vf32_sub(vf32_add(t, magic), magic), f = vf32_sub(t, n);
+  vf32 p = vf32_fma(vf32_splat(0x1.5c0822p-10f), f, vf32_splat(0x1.3d0d48p-7f));
+  p = vf32_fma(p, f, vf32_splat(0x1.c6b6ecp-5f));
+  p = vf32_fma(p, f, vf32_splat(0x1.ebf914p-3f));
+  p = vf32_fma(p, f, vf32_splat(0x1.62e428p-1f));
+  p = vf32_fma(p, f, vf32_splat(0x1.000002p+0f));
+  return vf32_select(gone, vf32_zero(), vf32_ldexp(p, n));
+}
+
+static inline vf32 exponential(vf32 x, const base *b, const int direct) {
+  return direct ? vf32_exp_flush(vf32_sub(x, b->high)) : power(x, b->shift);
+}
+
+/* The sum of the exponentials; y, if not NULL, gets them. */
+OX_INLINE double sum_up(const float *x, float *y, size_t n, const base *bs, const int direct) {
   double total = 0;
   for (size_t from = 0; from < n; from += BLOCK) {
     size_t end = n - from < BLOCK ? n : from + BLOCK, i = from;
     vf32 a = vf32_zero(), b = a;
     for (; i + 2 * L <= end; i += 2 * L) {
-      vf32 e = vf32_exp_flush(vf32_sub(vf32_load(x + i), h)), f = vf32_exp_flush(vf32_sub(vf32_load(x + i + L), h));
+      vf32 e = exponential(vf32_load(x + i), bs, direct), f = exponential(vf32_load(x + i + L), bs, direct);
       if (y) vf32_store(y + i, e), vf32_store(y + i + L, f);
       a = vf32_add(a, e), b = vf32_add(b, f);
     }
     for (; i < end; i += L) {
       size_t k = vf32_lanes_at(i, end);
-      vf32 e = vf32_exp_flush(vf32_sub(vf32_load_n(x + i, k), h));
+      vf32 e = exponential(vf32_load_n(x + i, k), bs, direct);
       if (y) vf32_store_n(y + i, e, k);
       a = vf32_add(a, vf32_select(vm32_first(k), e, vf32_zero()));
     }
     total += (double)vf32_sum(vf32_add(a, b));
   }
   return total;
+}
+
+static double exponentials(const float *x, float *y, size_t n, const base *b) {
+  return b->direct ? sum_up(x, y, n, b, 1) : sum_up(x, y, n, b, 0);
 }
 
 /* A row of M vectors stays in registers. Missing lanes are -inf: their exponentials are 0. */
@@ -48,8 +81,12 @@ OX_INLINE void small_row(const float *x, float *y, size_t n, const size_t M) {
   OX_UNROLL for (size_t i = 0; i + 1 < M; i++) v[i] = vf32_load(x + i * L);
   v[M - 1] = vf32_select(vm32_first(rest), vf32_load_n(x + (M - 1) * L, rest), high);
   OX_UNROLL for (size_t i = 0; i < M; i++) high = vf32_max(v[i], high);
-  high = vf32_splat(vf32_hmax(high));
-  OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = vf32_exp_flush(vf32_sub(v[i], high)), sum = vf32_add(sum, v[i]);
+  base b = base_of(vf32_hmax(high));
+  if (b.direct) {
+    OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = exponential(v[i], &b, 1), sum = vf32_add(sum, v[i]);
+  } else {
+    OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = exponential(v[i], &b, 0), sum = vf32_add(sum, v[i]);
+  }
   vf32 scale = vf32_splat(1.0f / vf32_sum(sum));
   OX_UNROLL for (size_t i = 0; i + 1 < M; i++) vf32_store(y + i * L, vf32_mul(v[i], scale));
   vf32_store_n(y + (M - 1) * L, vf32_mul(v[M - 1], scale), rest);
@@ -84,7 +121,8 @@ static void row(const float *x, float *y, size_t n) {
     default:
       break;
   }
-  double sum = exponentials(x, y, n, highest(x, n));
+  base b = base_of(highest(x, n));
+  double sum = exponentials(x, y, n, &b);
   vf32 s = vf32_splat((float)(1 / sum));
   size_t i = 0;
   for (; i + L <= n; i += L) vf32_store(y + i, vf32_mul(vf32_load(y + i), s));
@@ -93,7 +131,11 @@ static void row(const float *x, float *y, size_t n) {
 
 static void log_row(const float *x, float *y, size_t n) {
   float high = highest(x, n);
-  vf32 h = vf32_splat(high), s = vf32_splat((float)log(exponentials(x, NULL, n, high)));
+  base b = base_of(high);
+  double sum = log(exponentials(x, NULL, n, &b));
+  /* the common shift of the exponents, known to the last bit */
+  if (!b.direct) sum -= ((double)high * 0x1.715476p+0 - (double)(high * 0x1.715476p+0f)) * 0x1.62e42fefa39efp-1;
+  vf32 h = b.high, s = vf32_splat((float)sum);
   size_t i = 0;
   for (; i + L <= n; i += L) vf32_store(y + i, vf32_sub(vf32_sub(vf32_load(x + i), h), s));
   if (i < n) vf32_store_n(y + i, vf32_sub(vf32_sub(vf32_load_n(x + i, n - i), h), s), n - i);
