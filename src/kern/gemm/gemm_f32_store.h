@@ -41,6 +41,38 @@ OX_INLINE void finish_plainly(const ox_gemm_tile *t, const float *sums, float *c
     }
 }
 
+/* Float terms that go along the rows, whole vectors, float results: bias, residual, activation of a layer. */
+OX_INLINE bool is_common(const ox_gemm_tile *t) {
+  const ox_gemm_epi *e = t->epi;
+  if (t->n != NR || t->c_type != OX_F32) return false;
+  for (int i = 0; i < 2; i++)
+    if (e->term[i].p && (e->term[i].type != OX_F32 || !e->term[i].cs)) return false;
+  return true;
+}
+
+OX_INLINE void finish_commonly(const ox_gemm_tile *t, const float *sums) {
+  const ox_gemm_epi *e = t->epi;
+  const vf32 alpha = vf32_splat(e->alpha), beta = vf32_splat(e->beta);
+  const ptrdiff_t at = (ptrdiff_t)t->row;
+  const float *x = e->term[0].p, *y = e->term[1].p;
+  if (x) x += at * e->term[0].rs + (ptrdiff_t)t->col;
+  if (y) y += at * e->term[1].rs + (ptrdiff_t)t->col;
+  for (size_t i = 0; i < t->m; i++, sums += NR) {
+    float *c = (float *)t->c + i * t->c_rs;
+    OX_UNROLL for (size_t j = 0; j < NR; j += L) {
+      vf32 v = vf32_load(sums + j);
+      if (t->add) v = vf32_add(v, vf32_load(t->part + i * t->part_rs + j));
+      v = vf32_mul(v, alpha);
+      if (x) v = vf32_fma(beta, vf32_load(x + j), v);
+      if (y) v = vf32_fma(beta, vf32_load(y + j), v);
+      vf32_store(c + j, v);
+    }
+    for (size_t j = 0; e->act.kind && j < NR; j += L) vf32_store(c + j, vf32_act(e->act, vf32_load(c + j)));
+    if (x) x += e->term[0].rs;
+    if (y) y += e->term[1].rs;
+  }
+}
+
 /* Sums of one tile to their place: partial, or through terms and activation. */
 static void finish(const ox_gemm_tile *t, const float *sums) {
   const ox_gemm_epi *e = t->epi;
@@ -50,6 +82,10 @@ static void finish(const ox_gemm_tile *t, const float *sums) {
   }
   if (t->n == NR && t->c_type == OX_F32 && e->alpha == 1 && !e->term[0].p && !e->term[1].p && !e->act.kind) {
     finish_plainly(t, sums, t->c, t->c_rs);
+    return;
+  }
+  if (e && is_common(t)) {
+    finish_commonly(t, sums);
     return;
   }
   for (size_t i = 0; i < t->m; i++)
