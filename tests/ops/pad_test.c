@@ -56,6 +56,19 @@ static void test_modes(void **state) {
   check("constant", 2, 2, (int64_t[]){-2, 0, 0, 0}, 0);
 }
 
+/* Rows that are moved whole are not elements: the constant is smaller than what is moved. */
+static void test_rows_of_small_elements(void **state) {
+  (void)state;
+  one_node n;
+  one_node_init(&n, "", "Pad", 21, 1);
+  one_node_input(&n, OX_U8, 2, (int64_t[]){1, 4}, (uint8_t[]){1, 2, 3, 4});
+  one_node_input(&n, OX_I64, 1, (int64_t[]){4}, (int64_t[]){1, 0, 1, 0});
+  one_node_input(&n, OX_U8, 0, NULL, (uint8_t[]){9});
+  CHECK_OK(one_node_run(&n));
+  assert_memory_equal(n.out[0].data, ((uint8_t[]){9, 9, 9, 9, 1, 2, 3, 4, 9, 9, 9, 9}), 12);
+  one_node_deinit(&n);
+}
+
 static void test_packed_elements(void **state) {
   (void)state;
   one_node n;
@@ -81,6 +94,7 @@ static void test_impossible_pads_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_modes),
+      cmocka_unit_test(test_rows_of_small_elements),
       cmocka_unit_test(test_packed_elements),
       cmocka_unit_test(test_impossible_pads_are_refused),
   };

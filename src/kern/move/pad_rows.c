@@ -60,7 +60,8 @@ static inline void fill(const ox_pad *p, const void *value, char *out, int64_t n
 static void border(const ox_pad *p, const char *row, const void *value, char *out, int64_t from, int64_t to) {
   int last = p->rank - 1;
   if (from >= to) return;
-  if (p->mode == OX_PAD_CONSTANT && p->block == 4 && to - from < 16) { /* the usual border of an image */
+  if (p->mode == OX_PAD_CONSTANT && p->block == 4 && p->elem == 4 &&
+      to - from < 16) { /* the usual border of an image */
     for (int64_t o = from; o < to; o++) memcpy(out + o * 4, value, 4);
     return;
   }
