@@ -93,9 +93,7 @@ ox_status *ox_sparse_densify(const ox_tensor_reader *r, const ox_tensor *sparse,
     if (bits >= 8) {
       memcpy(dense + at * (bits / 8), from + k * (bits / 8), bits / 8);
     } else {
-      unsigned per = 8 / bits, mask = (1u << bits) - 1, v = from[k / per] >> (k % per * bits) & mask;
-      unsigned shift = (unsigned)(at % per) * bits;
-      dense[at / per] = (unsigned char)((dense[at / per] & ~(mask << shift)) | v << shift);
+      ox_bits_set(dense, at, bits, ox_bits_get(from, k, bits));
     }
   }
   return NULL;

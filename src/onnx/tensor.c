@@ -164,17 +164,14 @@ typedef struct varint_out {
   unsigned char *at, *end;
   uint32_t width; /* bytes */
   bool is_bool;
-  bool is_6bit;   /* an entry is an element of 6 bits: number |index| of the stream at |at| */
+  bool is_6bit; /* an entry is an element of 6 bits: number |index| of the stream at |at| */
   size_t index;
 } varint_out;
 
 static inline bool put(varint_out *o, uint64_t v) {
   if (o->is_6bit) {
-    size_t bit = o->index++ * 6;
-    unsigned bits = (unsigned)(v & 63) << bit % 8;
-    if (o->at + bit / 8 >= o->end) return false;
-    o->at[bit / 8] |= (unsigned char)bits;
-    if (bits >> 8) o->at[bit / 8 + 1] |= (unsigned char)(bits >> 8);
+    if (o->at + o->index * 6 / 8 >= o->end) return false;
+    ox_bits_set(o->at, o->index++, 6, (unsigned)(v & 63));
     return true;
   }
   if (o->at == o->end) return false;

@@ -26,7 +26,22 @@ OX_NODISCARD ox_status *ox_read_dim(ox_shape *s, uint64_t dim);
 OX_NODISCARD ox_status *ox_read_dims(ox_shape *s, ox_str packed);
 /* The field of TensorProto that holds elements of |dtype| when raw_data does not: 4, 5, 6, 7, 10 or 11. */
 int ox_tensor_field(uint32_t dtype);
-/* dtype of TensorProto.DataType |number|. Errors: INVALID_MODEL; NOT_IMPLEMENTED for the 6-bit floats. */
+/* dtype of TensorProto.DataType |number|. Error: INVALID_MODEL. */
 OX_NODISCARD ox_status *ox_dtype_check(uint64_t number, uint32_t *out_dtype);
+
+/* Element |i| of a type of |bits| < 8 bits: elements lie low bits first, those of 6 bits straddle bytes. */
+static inline unsigned ox_bits_get(const unsigned char *p, size_t i, unsigned bits) {
+  size_t bit = i * bits;
+  unsigned at = (unsigned)(bit % 8), v = (unsigned)p[bit / 8] >> at;
+  if (at + bits > 8) v |= (unsigned)p[bit / 8 + 1] << (8 - at);
+  return v & ((1u << bits) - 1);
+}
+static inline void ox_bits_set(unsigned char *p, size_t i, unsigned bits, unsigned v) {
+  size_t bit = i * bits;
+  unsigned at = (unsigned)(bit % 8), mask = ((1u << bits) - 1) << at;
+  v = v << at & mask;
+  p[bit / 8] = (unsigned char)((p[bit / 8] & ~mask) | v);
+  if (at + bits > 8) p[bit / 8 + 1] = (unsigned char)((p[bit / 8 + 1] & ~(mask >> 8)) | v >> 8);
+}
 
 #endif

@@ -6,10 +6,10 @@
  *   <float[3, 4] w = {...}, float[N, 4] h>
  *   { h = MatMul (x, w)   y = com.microsoft.Gelu <approximate = "tanh"> (h) }
  *
- * As in ONNX: "float" is a scalar, "float[]" a tensor of unknown rank; numbers of 16-bit and 8-bit floats are their bit
- * patterns, those of 4-bit and 2-bit types are bytes of packed elements. Additions: a number with a point or exponent
- * is taken by value for float16 and bfloat16; lists may hold tensors, graphs and types; domains and operators may be
- * quoted; sparse_tensor(float[9]) {float[1] {5}, int64[1] {3}} is a sparse tensor; a model without a header has
+ * As in ONNX: "float" is a scalar, "float[]" a tensor of unknown rank; numbers of 16-bit, 8-bit and 6-bit floats are
+ * their bit patterns, those of 4-bit and 2-bit types are bytes of packed elements. Additions: a number with a point or
+ * exponent is taken by value for float16 and bfloat16; lists may hold tensors, graphs and types; domains and operators
+ * may be quoted; sparse_tensor(float[9]) {float[1] {5}, int64[1] {3}} is a sparse tensor; a model without a header has
  * ir_version 10 and operator set 21. */
 #ifndef OX_ONNX_TEXT_H
 #define OX_ONNX_TEXT_H

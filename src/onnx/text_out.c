@@ -145,7 +145,11 @@ void ox_text_put_type(ox_text_out *o, const ox_model *m, const ox_type *t) {
 /* ---- tensors ---- */
 
 static void put_int(ox_text_out *o, const ox_tensor *t, size_t i) {
-  unsigned bits = OX_MAX(ox_dtype_bits(t->dtype), 8); /* sub-byte types: a byte of several elements */
+  unsigned bits = OX_MAX(ox_dtype_bits(t->dtype), 8); /* types of 4 and 2 bits: a byte of several elements */
+  if (ox_dtype_bits(t->dtype) == 6) {
+    ox_text_put(o, "%u", ox_bits_get(t->data, i, 6));
+    return;
+  }
   uint64_t v = 0;
   memcpy(&v, (const char *)t->data + i * (bits / 8), bits / 8);
   bool is_int = OX_BIT(t->dtype) & OX_T_SINT;
@@ -178,14 +182,16 @@ static void put_entry(ox_text_out *o, const ox_tensor *t, size_t i) {
   }
 }
 
-static size_t entry_bytes(uint32_t dtype) {
-  switch (ox_tensor_field(dtype)) {
+/* How many numbers or strings stand for |t|. */
+static size_t count_entries(const ox_tensor *t) {
+  unsigned bits = ox_dtype_bits(t->dtype);
+  switch (ox_tensor_field(t->dtype)) {
     case 4:
-      return sizeof(float);
+      return t->bytes / sizeof(float);
     case 10:
-      return sizeof(double);
+      return t->bytes / sizeof(double);
     default:
-      return OX_MAX(ox_dtype_bits(dtype), 8) / 8;
+      return bits == 6 ? (size_t)ox_shape_count(&t->shape) : t->bytes / (OX_MAX(bits, 8) / 8);
   }
 }
 
@@ -197,7 +203,7 @@ static void put_dense(ox_text_out *o, const ox_tensor *t, const char *name) {
     ox_text_put_name(o, name);
     ox_text_put(o, " = ");
   }
-  size_t n = t->bytes / entry_bytes(t->dtype), shown = o->max_elements && n > o->max_elements ? o->max_elements : n;
+  size_t n = count_entries(t), shown = o->max_elements && n > o->max_elements ? o->max_elements : n;
   for (size_t i = 0; i < shown; i++) {
     ox_text_put(o, "%s", i ? ", " : "{");
     put_entry(o, t, i);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "onnx/byte_buf.h"
+#include "onnx/tensor.h"
 
 static ox_status *read_bytes(byte_buf b, const ox_read_opts *opts, ox_model **m) {
   return ox_model_read(ox_alloc_heap(), b.p, b.n, opts, m);
@@ -293,6 +294,41 @@ static void test_a_sparse_bomb(void **state) {
   byte_buf_free(&b);
 }
 
+/* Values of a few bits each go to their places; neighbours keep theirs. */
+static void test_sparse_of_small_elements(void **state) {
+  (void)state;
+  static const uint32_t dtypes[] = {OX_U2, OX_I4, OX_F6E2M3, OX_U8};
+  for (size_t i = 0; i < OX_COUNT(dtypes); i++) {
+    unsigned bits = dtypes[i] == OX_U2 ? 2 : dtypes[i] == OX_I4 ? 4 : dtypes[i] == OX_F6E2M3 ? 6 : 8;
+    unsigned char values[4] = {0}, dense[32] = {0};
+    static const int64_t at[4] = {0, 1, 3, 18};
+    for (size_t k = 0; k < 4; k++) {
+      if (bits < 8)
+        ox_bits_set(values, k, bits, (unsigned)k + 5), ox_bits_set(dense, (size_t)at[k], bits, (unsigned)k + 5);
+      if (bits == 8) values[k] = dense[at[k]] = (unsigned char)(k + 5);
+    }
+    ox_arena arena;
+    ox_arena_init(&arena, ox_alloc_heap());
+    ox_wire_out o = ox_wire_out_of(ox_alloc_heap());
+    ox_wire_mark part = ox_out_begin(&o, 1);
+    ox_out_varint(&o, 1, 4), ox_out_varint(&o, 2, dtypes[i]), ox_out_bytes(&o, 9, values, (4 * bits + 7) / 8);
+    ox_out_end(&o, part);
+    part = ox_out_begin(&o, 2);
+    ox_out_varint(&o, 1, 4), ox_out_varint(&o, 2, OX_I64), ox_out_bytes(&o, 9, at, sizeof at);
+    ox_out_end(&o, part);
+    ox_out_varint(&o, 3, 19);
+    byte_buf b = byte_buf_of(&o);
+    ox_tensor_reader r = {.arena = &arena};
+    ox_tensor sparse, t;
+    CHECK_OK(ox_sparse_read(&r, (ox_str){(char *)b.p, b.n}, &sparse, NULL));
+    CHECK_OK(ox_sparse_densify(&r, &sparse, &t));
+    assert_int_equal(t.bytes, (19 * bits + 7) / 8);
+    assert_memory_equal(t.data, dense, t.bytes);
+    byte_buf_free(&b);
+    ox_arena_deinit(&arena);
+  }
+}
+
 static void test_files(void **state) {
   (void)state;
   ox_model *m;
@@ -312,6 +348,7 @@ int main(void) {
       cmocka_unit_test(test_every_failed_allocation_is_clean),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_a_sparse_bomb),
+      cmocka_unit_test(test_sparse_of_small_elements),
       cmocka_unit_test(test_files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,8 @@ static void test_round_trips(void **state) {
       "\"\") }");
   check_round_trip(
       "g () => () <float[6] f = {1e38, 1e-45, -0.0, nan, -inf, 16777217}, double[2] d = {1e308, 0.1},"
-      " bfloat16[1] b = {1.5}, complex128 c = {1, 2}, int2[3] i = {27}, float8e8m0[1] e = {127},"
+      " bfloat16[1] b = {1.5}, complex128 c = {1, 2}, int2[3] i = {27}, float6e2m3[5] x = {1, 63, 0, 32, 17}, "
+      "float6e3m2 z = {9}, float8e8m0[1] e = {127},"
       " string[2] s = {\"a\\\"\\\\\", \"\n\"}, bool[1] t = {1}> {}");
   check_round_trip("g (optional(seq(map(int64, float[?,N]))) x, sparse_tensor(float[3]) s) => () {}");
 }
