@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/embed_layer_norm.c - com.microsoft.EmbedLayerNormalization: rows of two or three tables, added and normalised. */
+ * ops/embed_layer_norm.c - com.microsoft.EmbedLayerNormalization and QEmbedLayerNormalization: rows of two or three
+ * tables (of floats, or of bytes with a scale and a zero point each), added and normalised. */
 #include <math.h>
 
 #include "graph/op_def.h"
@@ -15,6 +16,9 @@ static const ox_attr_def attrs[] = {
 
 enum { IDS, SEGMENTS, WORD, POSITION, SEGMENT, GAMMA, BETA, MASK, POS_IDS, N_IN };
 enum { OUT, INDEX, SUM };
+enum { TO_SCALE = 6, TO_ZERO = 11, N_IN_QUANT = 18 }; /* of byte tables: from a table to its scale, its zero point */
+
+static bool is_byte(uint32_t dtype) { return dtype == OX_U8 || dtype == OX_I8; }
 
 static ox_status *infer(ox_infer_ctx *c) {
   const ox_shape *ids = &c->in[IDS]->shape, *word = ox_infer_has(c, WORD) ? &c->in[WORD]->shape : NULL;
@@ -27,15 +31,29 @@ static ox_status *infer(ox_infer_ctx *c) {
   ox_shape out =
       ox_shape_of(3, (int64_t[]){batch, ids->rank == 2 ? ids->dim[1] : -1, word->rank == 2 ? word->dim[1] : -1});
   ox_shape index = ox_shape_of(1, &batch);
-  ox_infer_out(c, OUT, c->in[WORD]->dtype, &out);
+  uint32_t type = is_byte(c->in[WORD]->dtype) ? OX_F32 : c->in[WORD]->dtype;
+  for (uint32_t i = WORD; is_byte(c->in[WORD]->dtype) && i <= BETA; i++)
+    if (ox_infer_has(c, i) && (!ox_infer_has(c, i + TO_SCALE) || !ox_infer_has(c, i + TO_ZERO)))
+      return ox_fail(OX_INVALID_MODEL, "QEmbedLayerNormalization: table %u has no scale or zero point", (unsigned)i);
+  ox_infer_out(c, OUT, type, &out);
   ox_infer_out(c, INDEX, OX_I32, &index);
-  ox_infer_out(c, SUM, c->in[WORD]->dtype, &out);
+  ox_infer_out(c, SUM, type, &out);
   return NULL;
 }
 
 static bool is_table(const ox_kernel_ctx *c, uint32_t i, int rank, int64_t hidden) {
   const ox_tensor *t = c->in[i];
   return t->shape.rank == rank && t->shape.dim[rank - 1] == hidden && t->dtype == c->in[WORD]->dtype;
+}
+
+static ox_status *check_scales(ox_kernel_ctx *c, int64_t tokens) {
+  for (uint32_t i = WORD; i <= BETA; i++)
+    if (ox_ctx_has(c, i) &&
+        (ox_shape_count(&c->in[i + TO_SCALE]->shape) != 1 || c->in[i + TO_SCALE]->dtype != OX_F32 ||
+         ox_shape_count(&c->in[i + TO_ZERO]->shape) != 1 || c->in[i + TO_ZERO]->dtype != c->in[i]->dtype))
+      return ox_fail(OX_SHAPE_MISMATCH, "QEmbedLayerNormalization: table %u wants one scale and one zero point",
+                     (unsigned)i);
+  return ox_ctx_plan(c, tokens, (size_t)c->in[WORD]->shape.dim[1] * sizeof(float));
 }
 
 static ox_status *prepare(ox_kernel_ctx *c) {
@@ -47,8 +65,10 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     return ox_fail(OX_SHAPE_MISMATCH, "EmbedLayerNormalization: tables, gamma and beta must all be %lld wide",
                    (long long)hidden);
   if ((segments && !ox_shape_equal(&c->in[SEGMENTS]->shape, ids)) ||
-      (ox_ctx_has(c, MASK) && !ox_shape_equal(&c->in[MASK]->shape, ids)))
-    return ox_fail(OX_SHAPE_MISMATCH, "EmbedLayerNormalization: segment_ids and mask must have the shape of input_ids");
+      (ox_ctx_has(c, MASK) && (!ox_shape_equal(&c->in[MASK]->shape, ids) || c->in[MASK]->dtype != OX_I32)))
+    return ox_fail(OX_SHAPE_MISMATCH,
+                   "EmbedLayerNormalization: segment_ids and mask must be int32 of the shape of input_ids");
+  if (is_byte(c->in[WORD]->dtype)) return check_scales(c, batch * len);
   if (ox_ctx_has(c, POS_IDS)) {
     const ox_shape *p = &c->in[POS_IDS]->shape;
     if (p->rank != 2 || p->dim[1] != len || (p->dim[0] != 1 && p->dim[0] != batch))
@@ -57,9 +77,17 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_ctx_plan(c, batch * len, (size_t)hidden * sizeof(float));
 }
 
-static float at(const ox_tensor *t, int64_t i) {
-  if (t->dtype == OX_F32) return ((const float *)t->data)[i];
-  uint16_t h = ((const uint16_t *)t->data)[i];
+/* Element |e| of the table that is input |table|. */
+static float at(const ox_kernel_ctx *c, uint32_t table, int64_t e) {
+  const ox_tensor *t = c->in[table];
+  if (t->dtype == OX_F32) return ((const float *)t->data)[e];
+  if (is_byte(t->dtype)) {
+    const void *zero = c->in[table + TO_ZERO]->data;
+    int q = t->dtype == OX_U8 ? ((const uint8_t *)t->data)[e] - *(const uint8_t *)zero
+                              : ((const int8_t *)t->data)[e] - *(const int8_t *)zero;
+    return (float)q * *(const float *)c->in[table + TO_SCALE]->data;
+  }
+  uint16_t h = ((const uint16_t *)t->data)[e];
   return t->dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
 }
 
@@ -80,7 +108,7 @@ static ox_status *add_row(const ox_kernel_ctx *c, uint32_t table, int64_t id, fl
   if (t->dtype == OX_F32)
     for (int64_t i = 0; i < n; i++) sum[i] += ((const float *)t->data)[id * n + i];
   else
-    for (int64_t i = 0; i < n; i++) sum[i] += at(t, id * n + i);
+    for (int64_t i = 0; i < n; i++) sum[i] += at(c, table, id * n + i);
   return NULL;
 }
 
@@ -91,7 +119,7 @@ static void normalise(const ox_kernel_ctx *c, int64_t token, int64_t n, const fl
   for (int64_t i = 0; i < n; i++) var += (sum[i] - mean) * (sum[i] - mean);
   float scale = (float)(1 / sqrt(var / (double)OX_MAX(n, 1) + ((const embed_attrs *)c->attrs)->epsilon));
   for (int64_t i = 0; i < n; i++)
-    put(c->out[OUT], token * n + i, (sum[i] - (float)mean) * scale * at(c->in[GAMMA], i) + at(c->in[BETA], i));
+    put(c->out[OUT], token * n + i, (sum[i] - (float)mean) * scale * at(c, GAMMA, i) + at(c, BETA, i));
 }
 
 /* How many leading positions of row |b| the mask keeps: up to its first zero. */
@@ -108,7 +136,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   float *sum = scratch;
   for (int64_t token = tiles.begin; token < tiles.end; token++) {
     int64_t s = token % len, position = s;
-    if (ox_ctx_has(c, POS_IDS))
+    if (ox_ctx_has(c, POS_IDS) && !is_byte(c->in[WORD]->dtype))
       position = ((const int32_t *)c->in[POS_IDS]->data)[c->in[POS_IDS]->shape.dim[0] == 1 ? s : token];
     for (int64_t i = 0; i < n; i++) sum[i] = 0;
     OX_TRY(add_row(c, WORD, ((const int32_t *)c->in[IDS]->data)[token], sum));
@@ -123,6 +151,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
+#define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
+#define I32 OX_BIT(OX_I32)
 static const ox_op_def defs[] = {
     {.name = "EmbedLayerNormalization",
      .domain = "com.microsoft",
@@ -131,7 +161,20 @@ static const ox_op_def defs[] = {
      .max_in = N_IN,
      .min_out = 1,
      .max_out = 3,
-     .types = {OX_BIT(OX_I32), OX_BIT(OX_I32), HALVES, HALVES, HALVES, HALVES, HALVES, OX_BIT(OX_I32)},
+     .types = {I32, I32, HALVES, HALVES, HALVES, HALVES, HALVES, I32},
+     OX_ATTRS(attrs),
+     .attrs_bytes = sizeof(embed_attrs),
+     .infer = infer,
+     .prepare = prepare,
+     .run = run},
+    {.name = "QEmbedLayerNormalization",
+     .domain = "com.microsoft",
+     .since = 1,
+     .min_in = 1,
+     .max_in = N_IN_QUANT,
+     .min_out = 1,
+     .max_out = 2,
+     .types = {I32, I32, BYTES, BYTES, BYTES, BYTES, BYTES, I32 | BYTES | OX_BIT(OX_F32)},
      OX_ATTRS(attrs),
      .attrs_bytes = sizeof(embed_attrs),
      .infer = infer,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/multi_head_attention.c - com.microsoft.MultiHeadAttention: projected q, k and v, separate or packed. */
+ * ops/multi_head_attention.c - com.microsoft.MultiHeadAttention: projected q, k and v, separate or packed; and
+ * DecoderMaskedMultiHeadAttention, which has the same inputs in another order. */
 #include "ops/attention/attn_multi.h"
 
 typedef struct mha_attrs {
@@ -199,7 +200,43 @@ static double flops(const ox_kernel_ctx *c) {
   return 2.0 * (double)(a->batch * a->heads) * (double)a->q_len * (double)a->kv_len * (double)(a->d + a->dv);
 }
 
+/* ---- DecoderMaskedMultiHeadAttention ---- */
+/* Where the inputs of MultiHeadAttention are. */
+static const uint8_t decoder_order[N_IN] = {0, 1, 2, 10, 3, 4, 5, 6, 7, 9};
+enum { N_DECODER = 11 };
+
+static ox_status *infer_decoder(ox_infer_ctx *c) {
+  const ox_type *in[N_IN];
+  ox_infer_ctx sub = *c;
+  for (uint32_t i = 0; i < N_IN; i++) in[i] = ox_infer_has(c, decoder_order[i]) ? c->in[decoder_order[i]] : NULL;
+  sub.in = in, sub.n_in = N_IN;
+  return infer(&sub);
+}
+
+static ox_kernel_ctx reorder(const ox_kernel_ctx *c, const ox_tensor **in) {
+  ox_kernel_ctx sub = *c;
+  for (uint32_t i = 0; i < N_IN; i++) in[i] = ox_ctx_has(c, decoder_order[i]) ? c->in[decoder_order[i]] : NULL;
+  sub.in = in, sub.n_in = N_IN;
+  return sub;
+}
+
+static ox_status *prepare_decoder(ox_kernel_ctx *c) {
+  const ox_tensor *in[N_IN];
+  ox_kernel_ctx sub = reorder(c, in);
+  ox_status *st = prepare(&sub);
+  sub.in = c->in, sub.n_in = c->n_in;
+  *c = sub;
+  return st;
+}
+
+static ox_status *run_decoder(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const ox_tensor *in[N_IN];
+  ox_kernel_ctx sub = reorder(c, in);
+  return run(&sub, stage, tiles, scratch);
+}
+
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
+#define I32 OX_BIT(OX_I32)
 static const ox_op_def defs[] = {
     {.name = "MultiHeadAttention",
      .domain = "com.microsoft",
@@ -208,12 +245,26 @@ static const ox_op_def defs[] = {
      .max_in = N_IN,
      .min_out = 1,
      .max_out = 4,
-     .types = {HALVES, HALVES, HALVES, HALVES, OX_BIT(OX_I32), HALVES, HALVES, HALVES},
+     .types = {HALVES, HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES | I32},
      OX_ATTRS(attrs),
      .attrs_bytes = sizeof(mha_attrs),
      .infer = infer,
      .prepare = prepare,
      .run = run,
+     .flops = flops},
+    {.name = "DecoderMaskedMultiHeadAttention",
+     .domain = "com.microsoft",
+     .since = 1,
+     .min_in = 1,
+     .max_in = N_DECODER,
+     .min_out = 1,
+     .max_out = 4,
+     .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES, HALVES | I32},
+     OX_ATTRS(attrs),
+     .attrs_bytes = sizeof(mha_attrs),
+     .infer = infer_decoder,
+     .prepare = prepare_decoder,
+     .run = run_decoder,
      .flops = flops},
 };
 const ox_op_set ox_ops_multi_head_attention = {defs, OX_COUNT(defs)};

@@ -106,7 +106,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   for (int64_t i = tiles.begin * p->tile_rows; i < end; i++) {
     int64_t h = i % p->heads, t = i / p->heads, s = t % p->len, b = t / p->len, at = t;
     const int64_t *pos = p->has_pos ? c->in[p->pos]->data : NULL;
-    if (pos) at = p->one_pos ? pos[0] + s : pos[t];
+    if (pos && !p->one_pos) at = pos[t];
+    if (pos && p->one_pos) at = pos[0] < 0 || pos[0] > p->angles ? -1 : pos[0] + s;
     if (at < 0 || at >= p->angles)
       return ox_fail(OX_INVALID_ARGUMENT, "position %lld is outside the caches of %lld", (long long)at,
                      (long long)p->angles);
