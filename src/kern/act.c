@@ -87,7 +87,7 @@ double ox_act_f64(ox_act act, double x) {
     case OX_ACT_AFFINE:
       return a * x + b;
     case OX_ACT_THRESHOLDED_RELU:
-      return x > a ? x : 0;
+      return x <= a ? 0 : x;
     case OX_ACT_SCALED_TANH:
       return a * tanh(b * x);
     case OX_ACT_SOFTSIGN:
