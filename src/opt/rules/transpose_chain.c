@@ -53,7 +53,28 @@ static ox_status *merge(ox_graph *g, const ox_match *m) {
   return ox_node_set_input(g, m->node[OUTER], 0, g->nodes[m->node[INNER]].in[0]);
 }
 
+/* ---- there and back again: the first one may serve others ---- */
+
+static const ox_pat back[] = {[INNER] = {.op = "Transpose"}, [OUTER] = {.op = "Transpose", .in = {OX_FROM(INNER)}}};
+
+static bool back_guard(const ox_graph *g, const ox_match *m) {
+  int64_t a[OX_MAX_RANK], b[OX_MAX_RANK];
+  if (!both_known(g, m)) return false;
+  int n = perm_of(g, m->node[INNER], a);
+  perm_of(g, m->node[OUTER], b);
+  for (int i = 0; i < n; i++)
+    if (a[b[i]] != i) return false;
+  return ox_graph_can_replace(g, g->nodes[m->node[OUTER]].out[0], g->nodes[m->node[INNER]].in[0]);
+}
+
+static ox_status *back_apply(ox_graph *g, const ox_match *m) {
+  OX_TRY(ox_graph_replace_uses(g, g->nodes[m->node[OUTER]].out[0], g->nodes[m->node[INNER]].in[0]));
+  ox_graph_remove_node(g, m->node[OUTER]);
+  return NULL;
+}
+
 static const ox_rule rules[] = {
+    {"transpose-back", OX_LEVEL_BASIC, OX_PATTERN(back), back_guard, back_apply, false},
     {"transpose-identity", OX_LEVEL_BASIC, OX_PATTERN(one), is_identity, bypass, false},
     {"transpose-transpose", OX_LEVEL_BASIC, OX_PATTERN(two), both_known, merge, false},
 };

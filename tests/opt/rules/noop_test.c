@@ -26,10 +26,13 @@ static const struct {
     {G17 "(float[2, 3, 4] x) => (float[4, 3, 2] y) { h = Transpose <perm = [1, 0, 2]> (x) "
          "i = Transpose <perm = [2, 0, 1]> (h) y = Neg (i) }",
      "transpose-transpose", "Transpose Neg"},
-    {G17 "(float[2, 3] x) => (float[2, 3] y) { h = Transpose (x) i = Transpose (h) y = Neg (i) }",
-     "transpose-transpose", "Neg"},
+    {G17 "(float[2, 3] x) => (float[2, 3] y) { h = Transpose (x) i = Transpose (h) y = Neg (i) }", "transpose-back",
+     "Neg"},
     {G17 "(float[2, 3] x) => (float[2, 3] y, float[3, 2] z) { h = Transpose (x) i = Transpose (h) y = Neg (i) "
          "z = Neg (h) }",
+     "transpose-back", "Transpose Neg Neg"},
+    {G17 "(float[2, 3, 4] x) => (float[4, 3, 2] y, float[3, 2, 4] z) { h = Transpose <perm = [1, 0, 2]> (x) "
+         "i = Transpose <perm = [2, 0, 1]> (h) y = Neg (i) z = Neg (h) }",
      "!transpose-transpose", "Transpose Transpose Neg Neg"},
     {G17 "(float[N, 3] x) => (float[N, 3] y) <int64[2] s = {-1, 3}> { h = Reshape (x, s) y = Neg (h) }", "noop-view",
      "Neg"},
