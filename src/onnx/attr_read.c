@@ -4,12 +4,14 @@
 
 #include "onnx/reader.h"
 
+enum { FIELD_STRINGS = 9, FIELD_TENSORS = 10, FIELD_GRAPHS = 11, FIELD_TYPES = 15, FIELD_SPARSES = 23 };
+
 /* What a first look finds: single values, and how many of each list. */
 typedef struct attr_parts {
   ox_str name, ref, s, t, g, sparse, type;
   uint64_t kind, i, f;
   bool has_f, has_i, has_s;
-  size_t n_floats, n_ints, n_strings, n_tensors, n_graphs, n_types, n_sparses;
+  size_t n_floats, n_ints, n[FIELD_SPARSES + 1]; /* n: of the lists of messages and strings, by field */
 } attr_parts;
 
 static ox_status *scan(ox_str bytes, attr_parts *p) {
@@ -47,20 +49,8 @@ static ox_status *scan(ox_str bytes, attr_parts *p) {
       case OX_WIRE_LEN(8):
         p->n_ints += ox_wire_count_varints(f.bytes);
         break;
-      case OX_WIRE_LEN(9):
-        p->n_strings++;
-        break;
-      case OX_WIRE_LEN(10):
-        p->n_tensors++;
-        break;
-      case OX_WIRE_LEN(11):
-        p->n_graphs++;
-        break;
       case OX_WIRE_LEN(14):
         p->type = f.bytes;
-        break;
-      case OX_WIRE_LEN(15):
-        p->n_types++;
         break;
       case OX_WIRE_VARINT(20):
         p->kind = f.value;
@@ -71,8 +61,12 @@ static ox_status *scan(ox_str bytes, attr_parts *p) {
       case OX_WIRE_LEN(22):
         p->sparse = f.bytes;
         break;
-      case OX_WIRE_LEN(23):
-        p->n_sparses++;
+      case OX_WIRE_LEN(FIELD_STRINGS):
+      case OX_WIRE_LEN(FIELD_TENSORS):
+      case OX_WIRE_LEN(FIELD_GRAPHS):
+      case OX_WIRE_LEN(FIELD_TYPES):
+      case OX_WIRE_LEN(FIELD_SPARSES):
+        p->n[f.tag >> 3]++;
         break;
       default:
         break;
@@ -90,11 +84,11 @@ static uint32_t guess_kind(const attr_parts *p) {
   if (p->sparse.p) return OX_ATTR_SPARSE_KIND;
   if (p->type.p) return OX_ATTR_TYPE_KIND;
   if (p->n_floats) return OX_ATTR_FLOATS_KIND;
-  if (p->n_strings) return OX_ATTR_STRINGS_KIND;
-  if (p->n_tensors) return OX_ATTR_TENSORS_KIND;
-  if (p->n_graphs) return OX_ATTR_GRAPHS_KIND;
-  if (p->n_sparses) return OX_ATTR_SPARSES_KIND;
-  if (p->n_types) return OX_ATTR_TYPES_KIND;
+  if (p->n[FIELD_STRINGS]) return OX_ATTR_STRINGS_KIND;
+  if (p->n[FIELD_TENSORS]) return OX_ATTR_TENSORS_KIND;
+  if (p->n[FIELD_GRAPHS]) return OX_ATTR_GRAPHS_KIND;
+  if (p->n[FIELD_SPARSES]) return OX_ATTR_SPARSES_KIND;
+  if (p->n[FIELD_TYPES]) return OX_ATTR_TYPES_KIND;
   return OX_ATTR_INTS_KIND; /* nothing there: an empty list */
 }
 
@@ -142,7 +136,7 @@ static ox_status *read_strings(ox_reader *r, ox_str bytes, size_t n, ox_attr *a)
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f))
-    if (f.tag == OX_WIRE_LEN(9)) OX_TRY(read_string(r, f.bytes, at++));
+    if (f.tag == OX_WIRE_LEN(FIELD_STRINGS)) OX_TRY(read_string(r, f.bytes, at++));
   a->v.strings = v, a->v.n = n;
   return NULL;
 }
@@ -182,7 +176,7 @@ static ox_status *read_graphs(ox_reader *r, ox_graph *g, ox_str bytes, size_t n,
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f))
-    if (f.tag == OX_WIRE_LEN(11)) OX_TRY(read_body(r, g, f.bytes, at++));
+    if (f.tag == OX_WIRE_LEN(FIELD_GRAPHS)) OX_TRY(read_body(r, g, f.bytes, at++));
   a->graphs = v, a->v.n = n;
   return NULL;
 }
@@ -221,19 +215,19 @@ static ox_status *read_value(ox_reader *r, ox_graph *g, ox_str bytes, const attr
     case OX_ATTR_INTS_KIND:
       return read_ints(r, bytes, p->n_ints, a);
     case OX_ATTR_STRINGS_KIND:
-      return read_strings(r, bytes, p->n_strings, a);
+      return read_strings(r, bytes, p->n[FIELD_STRINGS], a);
     case OX_ATTR_TENSORS_KIND:
-      return read_tensors(r, bytes, OX_WIRE_LEN(10), p->n_tensors, a);
+      return read_tensors(r, bytes, OX_WIRE_LEN(FIELD_TENSORS), p->n[FIELD_TENSORS], a);
     case OX_ATTR_GRAPHS_KIND:
-      return read_graphs(r, g, bytes, p->n_graphs, a);
+      return read_graphs(r, g, bytes, p->n[FIELD_GRAPHS], a);
     case OX_ATTR_SPARSE_KIND:
       return p->sparse.p ? read_tensors(r, bytes, OX_WIRE_LEN(22), 1, a) : missing("sparse tensor");
     case OX_ATTR_SPARSES_KIND:
-      return read_tensors(r, bytes, OX_WIRE_LEN(23), p->n_sparses, a);
+      return read_tensors(r, bytes, OX_WIRE_LEN(FIELD_SPARSES), p->n[FIELD_SPARSES], a);
     case OX_ATTR_TYPE_KIND:
       return p->type.p ? read_types(r, bytes, OX_WIRE_LEN(14), 1, a) : missing("type");
     case OX_ATTR_TYPES_KIND:
-      return read_types(r, bytes, OX_WIRE_LEN(15), p->n_types, a);
+      return read_types(r, bytes, OX_WIRE_LEN(FIELD_TYPES), p->n[FIELD_TYPES], a);
     default:
       return ox_fail(OX_INVALID_MODEL, "%u is not a type of attributes", a->v.kind);
   }
