@@ -87,10 +87,10 @@ static const ox_attr_def scan9_attr_defs[] = {
 /* Counts after |first| leading inputs: *out_states carried, the rest scanned. */
 static ox_status *scan_counts(const ox_infer_ctx *c, uint32_t first, uint32_t *out_states) {
   const scan_attrs *a = c->attrs;
-  int64_t states = (int64_t)c->n_in - first - a->num_scan_inputs;
+  int64_t inputs = (int64_t)c->n_in - first, states = -1;
   *out_states = 0;
-  if (a->num_scan_inputs < 1 || states < 0 || a->body->n_inputs != c->n_in - first || a->body->n_outputs < states ||
-      c->n_out > a->body->n_outputs)
+  if (a->num_scan_inputs >= 1 && a->num_scan_inputs <= inputs) states = inputs - a->num_scan_inputs;
+  if (states < 0 || a->body->n_inputs != inputs || a->body->n_outputs < states || c->n_out > a->body->n_outputs)
     return ox_fail(OX_INVALID_MODEL, "Scan: %lld scan inputs; body has %u inputs and %u outputs, the node %u and %u",
                    (long long)a->num_scan_inputs, a->body->n_inputs, a->body->n_outputs, c->n_in, c->n_out);
   *out_states = (uint32_t)states;
