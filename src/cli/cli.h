@@ -72,6 +72,16 @@ typedef struct cli_tolerance {
 /* True if equal; else |why| (of |n| bytes) tells the first difference. */
 bool cli_equal(const ox_tensor *got, const ox_tensor *want, const cli_tolerance *tol, char *why, size_t n);
 
+/* ---- progress (progress.c): a bar on stderr, on a terminal only, once the work has taken a second ---- */
+typedef struct cli_progress {
+  const char *what;
+  bool terminal;
+  double start_ms, shown_ms;
+} cli_progress;
+void cli_progress_start(cli_progress *p, const char *what);
+void cli_progress_at(cli_progress *p, double part, size_t done); /* part below 0: not known, |done| is shown */
+void cli_progress_end(cli_progress *p);
+
 /* ---- time ---- */
 double cli_now_ms(void);
 double cli_peak_rss_mb(void);

@@ -47,10 +47,14 @@ static ox_status *measure(ox_session *s, cli_inputs *in, double seconds, bench_t
   ox_status *st = one_run(s, in, &b->first_ms);
   for (int i = 0; i < 2 && !st; i++) st = one_run(s, in, &ms); /* warm: not counted */
   double end = cli_now_ms() + seconds * 1e3;
+  cli_progress bar;
+  cli_progress_start(&bar, "measuring");
   while (!st && (cli_now_ms() < end || b->n < 5)) {
     st = one_run(s, in, &ms);
     if (!st && !keep(b, ms)) break;
+    cli_progress_at(&bar, 1 - (end - cli_now_ms()) / (seconds * 1e3), b->n);
   }
+  cli_progress_end(&bar);
   qsort(b->times, b->n, sizeof *b->times, compare);
   return st;
 }

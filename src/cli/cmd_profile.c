@@ -69,12 +69,16 @@ static ox_status *go(ox_session *s, cli_inputs *in, size_t runs) {
   ox_value *out[CLI_MOST] = {0};
   ox_status *st = NULL;
   size_t n = ox_session_output_count(s);
+  cli_progress bar;
+  cli_progress_start(&bar, "profiling");
   for (size_t i = 0; i < runs + 3 && !st; i++) {
+    cli_progress_at(&bar, (double)i / (double)(runs + 3), i);
     if (i == 3) ox_session_profile_start(s); /* the first runs warm up */
     st = ox_session_run(s, NULL, in->names, (const ox_value *const *)in->values, in->n, NULL, out, n);
     for (size_t k = 0; k < n; k++) ox_value_release(out[k]), out[k] = NULL;
   }
   ox_session_profile_stop(s);
+  cli_progress_end(&bar);
   return st;
 }
 

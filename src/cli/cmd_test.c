@@ -17,6 +17,7 @@ typedef struct {
   unsigned optimize;
   bool json, quiet;
   size_t passed, failed, skipped;
+  cli_progress bar;
 } test_run;
 
 enum { WHY = 1024, PATH_BYTES = 4096, MOST_IO = 512 };
@@ -144,6 +145,7 @@ static bool run_case(const test_run *t, const char *where, char *why) {
 /* ---- isolation ---- */
 
 static void report(test_run *t, const char *dir, bool ok, const char *why) {
+  if (!ok) cli_progress_end(&t->bar);
   if (ok) t->passed++;
   else t->failed++;
   if (t->json) {
@@ -160,6 +162,7 @@ static void report(test_run *t, const char *dir, bool ok, const char *why) {
 static void isolated_case(test_run *t, const char *dir) {
   int fds[2];
   char why[WHY] = "";
+  cli_progress_at(&t->bar, -1, t->passed + t->failed);
   fflush(NULL);
   if (pipe(fds) != 0) {
     report(t, dir, false, "no pipe");
@@ -237,6 +240,7 @@ static int run(int argc, char **argv) {
     return EXIT_USAGE;
   }
   t.threads = (unsigned)n_threads, t.timeout_s = (unsigned)timeout_s, t.optimize = (unsigned)optimize;
+  cli_progress_start(&t.bar, "cases");
   for (size_t i = 0; i < paths.n; i++) {
     if (cli_is_dir(paths.items[i])) {
       walk(&t, paths.items[i]);
@@ -247,6 +251,7 @@ static int run(int argc, char **argv) {
       t.failed++;
     }
   }
+  cli_progress_end(&t.bar);
   printf("%zu passed, %zu failed, %zu skipped\n", t.passed, t.failed, t.skipped);
   return t.failed || !t.passed ? EXIT_FAILED : EXIT_OK;
 }
