@@ -132,7 +132,7 @@ static inline int64_t b_offset(const ox_elements *e, int64_t b) {
 #define AT(body)                                                                               \
   do {                                                                                         \
     int64_t v = wide ? ((const ox_i64u *)x->data)[p] : (int64_t)((const ox_i32u *)x->data)[p]; \
-    if (v < 0) v += dim;                                                                       \
+    v += (v >> 63) & dim;                                                                      \
     if (OX_UNLIKELY((uint64_t)v >= (uint64_t)dim)) return p;                                   \
     int64_t q = base + v * stride;                                                             \
     body;                                                                                      \

@@ -6,7 +6,7 @@
 
 #include "kern/move/sub_byte.h"
 
-int64_t ox_pad_source(ox_pad_mode mode, int64_t o, int64_t begin, int64_t dim) {
+OX_INLINE int64_t source(ox_pad_mode mode, int64_t o, int64_t begin, int64_t dim) {
   int64_t i = o - begin;
   if (i >= 0 && i < dim) return i;
   switch (mode) {
@@ -24,6 +24,8 @@ int64_t ox_pad_source(ox_pad_mode mode, int64_t o, int64_t begin, int64_t dim) {
       return -1;
   }
 }
+
+int64_t ox_pad_source(ox_pad_mode mode, int64_t o, int64_t begin, int64_t dim) { return source(mode, o, begin, dim); }
 
 void ox_pad_init(ox_pad *p, ox_pad_mode mode, int64_t elem, int rank, const int64_t *in, const int64_t *out,
                  const int64_t *begin) {
@@ -69,13 +71,13 @@ static void border(const ox_pad *p, const char *row, const void *value, char *ou
     fill(p, value, out + from * p->block, to - from);
     return;
   }
-  for (int64_t o = from; o < to; o++) {
-    int64_t i = ox_pad_source(p->mode, o, p->begin[last], p->in[last]);
-    if (p->block == 4)
-      memcpy(out + o * 4, row + i * 4, 4);
-    else
-      memcpy(out + o * p->block, row + i * p->block, (size_t)p->block);
+  int64_t begin = p->begin[last], dim = p->in[last];
+  if (p->block == 4 && p->mode == OX_PAD_REFLECT) {
+    for (int64_t o = from; o < to; o++) memcpy(out + o * 4, row + source(OX_PAD_REFLECT, o, begin, dim) * 4, 4);
+    return;
   }
+  for (int64_t o = from; o < to; o++)
+    memcpy(out + o * p->block, row + source(p->mode, o, begin, dim) * p->block, (size_t)p->block);
 }
 
 /* Indices [from, to) of one row; |row| NULL: all of it lies outside. */
@@ -99,7 +101,7 @@ void ox_pad_run(const ox_pad *p, const void *in, const void *value, void *out, i
   for (int64_t u = unit_begin; u < unit_end; r++, piece = 0) {
     const char *row = in;
     for (int i = 0; i < last && row; i++) {
-      int64_t k = ox_pad_source(p->mode, at[i], p->begin[i], p->in[i]);
+      int64_t k = source(p->mode, at[i], p->begin[i], p->in[i]);
       row = k < 0 ? NULL : row + k * p->stride[i];
     }
     for (; piece < p->pieces && u < unit_end; piece++, u++)
@@ -115,7 +117,7 @@ void ox_pad_sub_byte(const ox_pad *p, unsigned bits, const void *in, unsigned va
     int64_t rest = o / p->block, at = o % p->block;
     bool inside = true;
     for (int i = p->rank - 1; i >= 0; i--) {
-      int64_t k = ox_pad_source(p->mode, rest % p->out[i], p->begin[i], p->in[i]);
+      int64_t k = source(p->mode, rest % p->out[i], p->begin[i], p->in[i]);
       rest /= p->out[i];
       if (k < 0)
         inside = false;
