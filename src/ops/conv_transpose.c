@@ -83,6 +83,7 @@ static ox_status *axis_out(const ct_attrs *a, const ox_window *w, int i, int64_t
   if (a->output_shape.n && (*out < 0 || *out > INT32_MAX))
     return ox_fail(OX_INVALID_MODEL, "output_shape[%d] is %lld", i, (long long)*out);
   if (in < 0) return NULL;
+  if (in > INT32_MAX) return ox_fail(OX_LIMIT, "spatial axis %d of %lld is too long", i, (long long)in);
   if (!ox_mul_i64_ok(in - 1, w->stride[i], &full)) return ox_fail(OX_LIMIT, "spatial axis %d: too long", i);
   full = in == 0 ? 0 : full + extra + span;
   if (!a->output_shape.n && !same) {
@@ -143,6 +144,8 @@ static ox_status *axes_of(const ct_attrs *a, const ox_shape *w, ox_deconv_axis *
   OX_TRY(window_of(a, axes, w, &win, extra, &known));
   for (int i = 0; i < OX_CONV_AXES; i++) {
     int s = i - (OX_CONV_AXES - axes);
+    if (s >= 0 && win.kernel[s] > 1 << 24)
+      return ox_fail(OX_LIMIT, "a kernel of %lld along axis %d", (long long)win.kernel[s], s);
     axis[i] =
         (ox_deconv_axis){1, 1, s < 0 ? 1 : win.kernel[s], s < 0 ? 1 : win.stride[s], s < 0 ? 1 : win.dilation[s], 0};
   }
@@ -239,7 +242,8 @@ static ox_status *phase_init(ox_kernel_ctx *c, ct_prep *p, int64_t i, phase *ph)
     ph->n[a] = g.out[a];
     for (int64_t t = 0; t < g.n_taps[a]; t++) *offsets++ = ox_deconv_offset(&axis[a], ph->first[a], ph->d.taps[a][t]);
   }
-  if (!ox_conv_plan_init(&ph->plan, &g, &(ox_act){OX_ACT_NONE, 0, 0}, ox_conv_select(c->isa & ~(ox_isa)OX_AMX_BF16)) /* weights are packed here, unsplit */)
+  if (!ox_conv_plan_init(&ph->plan, &g, &(ox_act){OX_ACT_NONE, 0, 0},
+                         ox_conv_select(c->isa & ~(ox_isa)OX_AMX_BF16)) /* weights are packed here, unsplit */)
     return ox_fail(OX_LIMIT, "ConvTranspose: too large");
   void *tables = ox_ctx_alloc(c, ph->plan.table_bytes + 1);
   if (!tables) return ox_oom();

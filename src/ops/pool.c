@@ -15,23 +15,23 @@ typedef struct pool_attrs {
   float p_float; /* LpPool of version 1 */
 } pool_attrs;
 
-#define POOL_COMMON                                                                            \
-  OX_ATTR_STR(pool_attrs, auto_pad, NULL), OX_ATTR_INTS_REQUIRED(pool_attrs, kernel_shape),    \
-      OX_ATTR_INTS(pool_attrs, pads), OX_ATTR_INTS(pool_attrs, strides),                       \
-      OX_ATTR_INTS(pool_attrs, dilations), OX_ATTR_INT(pool_attrs, ceil_mode, 0)
+#define POOL_COMMON                                                                                           \
+  OX_ATTR_STR(pool_attrs, auto_pad, NULL), OX_ATTR_INTS_REQUIRED(pool_attrs, kernel_shape),                   \
+      OX_ATTR_INTS(pool_attrs, pads), OX_ATTR_INTS(pool_attrs, strides), OX_ATTR_INTS(pool_attrs, dilations), \
+      OX_ATTR_INT(pool_attrs, ceil_mode, 0)
 static const ox_attr_def max_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, storage_order, 0)};
 static const ox_attr_def average_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, count_include_pad, 0)};
 static const ox_attr_def lp_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, p, 2)};
 static const ox_attr_def lp1_attrs[] = {
-    POOL_COMMON, {.name = "p", .kind = OX_ATTR_FLOAT_KIND, .offset = offsetof(pool_attrs, p_float),
-                  .has_offset = 0xffff, .f = 2}};
+    POOL_COMMON,
+    {.name = "p", .kind = OX_ATTR_FLOAT_KIND, .offset = offsetof(pool_attrs, p_float), .has_offset = 0xffff, .f = 2}};
 
 typedef struct pool_prep {
   ox_pool pool;
   bool fast, bytes;
   ox_conv_plan plan;
   int64_t out[OX_CONV_AXES];
-  float *ones;               /* AVERAGE, fast: the weights */
+  float *ones;                  /* AVERAGE, fast: the weights */
   float *inverse[OX_CONV_AXES]; /* ... and 1 / count by coordinate */
   int64_t planes, in_n, out_n, per_tile;
 } pool_prep;
@@ -105,8 +105,11 @@ static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
   if (!p) return ox_oom();
   OX_TRY(window_of(a, x->rank - 2, &w));
   ox_pool *pool = &p->pool;
-  *pool = (ox_pool){.kind = kind, .axes = w.axes, .include_pad = a->count_include_pad != 0,
-                    .column_major = a->storage_order != 0, .p = c->op_version < 2 ? (double)a->p_float : (double)a->p};
+  *pool = (ox_pool){.kind = kind,
+                    .axes = w.axes,
+                    .include_pad = a->count_include_pad != 0,
+                    .column_major = a->storage_order != 0,
+                    .p = c->op_version < 2 ? (double)a->p_float : (double)a->p};
   for (int i = 0; i < w.axes; i++) {
     int64_t out;
     OX_TRY(ox_window_axis(&w, i, x->dim[i + 2], &out, &pool->lo[i], &pool->hi[i]));
@@ -115,6 +118,7 @@ static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
   }
   p->planes = ox_shape_span(x, 0, 2), p->in_n = ox_shape_span(x, 2, x->rank), p->out_n = ox_shape_span(y, 2, y->rank);
   bool plain = kind == OX_POOL_LP || ox_ctx_wants(c, 1) || c->in[0]->dtype != OX_F32 || w.axes > OX_CONV_AXES;
+  for (int i = 0; i < w.axes; i++) plain |= w.kernel[i] > 1 << 20; /* tap tables would be long */
   if (!plain) OX_TRY(prepare_fast(c, p));
   if (p->fast) return NULL;
   p->bytes = (c->in[0]->dtype == OX_U8 || c->in[0]->dtype == OX_I8) && !ox_ctx_wants(c, 1) && ox_max_bytes_fits(pool);
@@ -123,7 +127,8 @@ static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
     return ox_ctx_plan(c, OX_CEIL_DIV(p->planes, p->per_tile), ox_max_bytes_scratch(pool));
   }
   size_t bytes;
-  if (!ox_mul_ok((size_t)p->in_n + (size_t)p->out_n, sizeof(double), &bytes)) return ox_fail(OX_LIMIT, "pool: too large");
+  if (!ox_mul_ok((size_t)p->in_n + (size_t)p->out_n, sizeof(double), &bytes))
+    return ox_fail(OX_LIMIT, "pool: too large");
   p->per_tile = OX_MAX(4096 / OX_MAX(p->out_n, 1), 1);
   return ox_ctx_plan(c, p->out_n ? OX_CEIL_DIV(p->planes, p->per_tile) : 0, bytes);
 }
@@ -181,8 +186,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define POOL_ROW(table)                                                                                         \
-  .types = {OX_T_FLOAT | OX_BIT(OX_I8) | OX_BIT(OX_U8)}, .min_in = 1, .max_in = 1, .attrs = table,              \
+#define POOL_ROW(table)                                                                            \
+  .types = {OX_T_FLOAT | OX_BIT(OX_I8) | OX_BIT(OX_U8)}, .min_in = 1, .max_in = 1, .attrs = table, \
   .n_attrs = OX_COUNT(table), .attrs_bytes = sizeof(pool_attrs), .infer = infer, .run = run
 static const ox_op_def defs[] = {
     {.name = "MaxPool", .since = 1, .min_out = 1, .max_out = 2, .prepare = prepare_max, POOL_ROW(max_attrs)},

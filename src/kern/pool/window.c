@@ -50,6 +50,7 @@ ox_status *ox_window_axis(const ox_window *w, int a, int64_t in, int64_t *out, i
   *lo = w->pad_lo[a], *hi = w->pad_hi[a], *out = -1;
   if (w->auto_pad != OX_PAD_NOTSET) *lo = *hi = 0;
   if (in < 0) return NULL;
+  if (in > (int64_t)1 << 56) return ox_fail(OX_LIMIT, "spatial axis %d of %lld is too long", a, (long long)in);
   if (w->auto_pad == OX_PAD_SAME_UPPER || w->auto_pad == OX_PAD_SAME_LOWER) {
     *out = OX_CEIL_DIV(in, s);
     int64_t total = OX_MAX((*out - 1) * s + span - in, 0);

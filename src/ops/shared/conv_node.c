@@ -46,6 +46,8 @@ ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const 
   return NULL;
 }
 
+enum { MOST_TAPS = 1 << 24 }; /* of one axis */
+
 ox_status *ox_conv_geom_make(ox_kernel_ctx *c, const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,
                              const ox_shape *y, ox_conv_geom *out) {
   int axes = x->rank - 2;
@@ -57,6 +59,7 @@ ox_status *ox_conv_geom_make(ox_kernel_ctx *c, const ox_conv_attrs *a, const ox_
   for (int i = 0; i < OX_CONV_AXES; i++) {
     int s = i - (OX_CONV_AXES - axes); /* spatial axis of the node */
     int64_t n = s < 0 ? 1 : win.kernel[s], lo = 0, hi = 0, o = 1;
+    if (n > MOST_TAPS) return ox_fail(OX_LIMIT, "a kernel of %lld along axis %d", (long long)n, s);
     if (s >= 0) OX_TRY(ox_window_axis(&win, s, x->dim[s + 2], &o, &lo, &hi));
     int64_t *taps = ox_ctx_alloc(c, (size_t)n * sizeof *taps);
     if (!taps) return ox_oom();
