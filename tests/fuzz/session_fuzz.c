@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * fuzz/session_fuzz.c - any bytes as a model that is optimized, planned and run: a result or a clear error. Memory is
  * limited by the allocator, time by the run's deadline. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { MAX_BYTES = 64 << 20, MAX_INPUT = 1 << 14, MAX_PUTS = 16 };
 
-static size_t in_use; /* one thread: no need for atomics */
+static atomic_size_t in_use; /* allocators are called from any thread */
 
 static void *limited_alloc(void *ctx, size_t bytes, size_t align) {
   (void)ctx;
