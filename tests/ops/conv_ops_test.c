@@ -173,6 +173,50 @@ static void test_resize_doubles(void **state) {
   one_node_deinit(&n);
 }
 
+/* Bytes on every instruction set, regular and depthwise; ties round to even. */
+static void test_qlinear_conv(void **state) {
+  (void)state;
+  const uint32_t isas[] = {ox_isa_host(), 0};
+  for (int depthwise = 0; depthwise < 2; depthwise++)
+    for (size_t k = 0; k < OX_COUNT(isas); k++) {
+      uint8_t xb[2 * C * H * WID], x_zero = 7, y_zero = 100;
+      int8_t wb[M * C * K * K], w_zero = 0;
+      float x_scale = 0.5f, w_scale = 0.25f, y_scale = 16;
+      for (size_t i = 0; i < OX_COUNT(xb); i++) xb[i] = (uint8_t)(i * 53 % 256);
+      for (size_t i = 0; i < OX_COUNT(wb); i++) wb[i] = (int8_t)((int)(i * 29 % 256) - 128);
+      int64_t m = depthwise ? C : M, per = depthwise ? 1 : C, dims[] = {m, per, K, K};
+      one_node n;
+      one_node_init(&n, "", "QLinearConv", 10, 1);
+      n.isa = isas[k];
+      one_node_ints(&n, "strides", 2, strides);
+      one_node_ints(&n, "pads", 4, pads);
+      one_node_int(&n, "group", depthwise ? C : 1);
+      one_node_input(&n, OX_U8, 4, x_dims, xb);
+      one_node_input(&n, OX_F32, 0, NULL, &x_scale);
+      one_node_input(&n, OX_U8, 0, NULL, &x_zero);
+      one_node_const(&n, OX_I8, 4, dims, wb);
+      one_node_input(&n, OX_F32, 0, NULL, &w_scale);
+      one_node_input(&n, OX_I8, 0, NULL, &w_zero);
+      one_node_input(&n, OX_F32, 0, NULL, &y_scale);
+      one_node_input(&n, OX_U8, 0, NULL, &y_zero);
+      CHECK_OK(one_node_run(&n));
+      for (int64_t i = 0; i < 2 * m * 55; i++) {
+        int64_t image = i / (m * 55), ch = i / 55 % m, oh = i / 11 % 5, ow = i % 11;
+        int32_t sum = 0;
+        for (int64_t t = 0; t < per * K * K; t++) {
+          int64_t c = depthwise ? ch : t / (K * K), h = oh * strides[0] + t / K % K - pads[0];
+          int64_t v = ow * strides[1] + t % K - pads[1];
+          if (h < 0 || h >= H || v < 0 || v >= WID) continue;
+          sum += ((int)xb[((image * C + c) * H + h) * WID + v] - x_zero) * wb[ch * per * K * K + t];
+        }
+        double want = fmin(fmax(nearbyint((double)sum * 0.5 * 0.25 / 16) + y_zero, 0), 255);
+        if (((const uint8_t *)n.out[0].data)[i] != (uint8_t)want)
+          fail_msg("depthwise %d: [%d] is %d, wanted %g", depthwise, (int)i, ((const uint8_t *)n.out[0].data)[i], want);
+      }
+      one_node_deinit(&n);
+    }
+}
+
 static void test_bad_attributes_are_refused(void **state) {
   (void)state;
   static const struct {
@@ -203,6 +247,7 @@ int main(void) {
       cmocka_unit_test(test_transpose_is_the_adjoint),
       cmocka_unit_test(test_pools),
       cmocka_unit_test(test_resize_doubles),
+      cmocka_unit_test(test_qlinear_conv),
       cmocka_unit_test(test_bad_attributes_are_refused),
   };
   return cmocka_run_group_tests(tests, fill, NULL);
