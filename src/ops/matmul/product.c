@@ -72,7 +72,8 @@ static void swap_sides(ox_product *p) {
 
 /* Matrix tiles pay when both sides are split often enough: rows share the work on B, columns that on A. */
 static bool worth_splitting(const ox_product *p, ox_isa isa) {
-  return p->type == OX_F32 && (isa & OX_AMX_BF16) && p->m >= 256 && p->n >= 256 && p->k >= 256;
+  return p->type == OX_F32 && (isa & OX_AMX_BF16) && p->m >= 256 && p->n >= 256 && p->k >= 256 &&
+         p->k * p->n <= OX_SPLIT_MOST;
 }
 
 static ox_gemm_b choose_mode(ox_product *p, const ox_product_b *packed, bool split) {

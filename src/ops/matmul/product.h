@@ -7,6 +7,9 @@
 #include "graph/op_def.h"
 #include "kern/gemm/gemm.h"
 
+/* Elements of the largest B that goes into split panels (OX_GEMM_SPLIT): they should stay in L2. */
+enum { OX_SPLIT_MOST = 1 << 18 };
+
 /* Constant B, packed at load: |count| matrices of k x n. */
 typedef struct ox_product_b {
   const ox_gemm_variant *v;
