@@ -38,7 +38,8 @@ typedef struct {
 static ox_status *run_tiles(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
   const stage_run *r = ctx;
   ox_kernel *k = r->step->unit->kernel;
-  return k->api->run(k, &r->step->c, r->stage, begin, end, r->scratch + worker * r->scratch_bytes);
+  char *scratch = r->scratch_bytes ? r->scratch + worker * r->scratch_bytes : NULL;
+  return k->api->run(k, &r->step->c, r->stage, begin, end, scratch);
 }
 
 ox_status *ox_step_run(ox_context *c, ox_step *s, bool on_pool, char *scratch) {
