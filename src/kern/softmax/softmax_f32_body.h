@@ -132,10 +132,8 @@ static void row(const float *x, float *y, size_t n) {
 static void log_row(const float *x, float *y, size_t n) {
   float high = highest(x, n);
   base b = base_of(high);
-  double sum = log(exponentials(x, NULL, n, &b));
-  /* the common shift of the exponents, known to the last bit */
-  if (!b.direct) sum -= ((double)high * 0x1.715476p+0 - (double)(high * 0x1.715476p+0f)) * 0x1.62e42fefa39efp-1;
-  vf32 h = b.high, s = vf32_splat((float)sum);
+  b.direct = 1; /* where one element outweighs all others its logarithm must come out as 0 */
+  vf32 h = b.high, s = vf32_splat((float)log(exponentials(x, NULL, n, &b)));
   size_t i = 0;
   for (; i + L <= n; i += L) vf32_store(y + i, vf32_sub(vf32_sub(vf32_load(x + i), h), s));
   if (i < n) vf32_store_n(y + i, vf32_sub(vf32_sub(vf32_load_n(x + i, n - i), h), s), n - i);
