@@ -122,12 +122,12 @@ static void normalise(const ox_kernel_ctx *c, int64_t token, int64_t n, const fl
     put(c->out[OUT], token * n + i, (sum[i] - (float)mean) * scale * at(c, GAMMA, i) + at(c, BETA, i));
 }
 
-/* How many leading positions of row |b| the mask keeps: up to its first zero. */
+/* How many positions of row |b| the mask marks with 1, wherever they are. */
 static int32_t mask_index(const ox_kernel_ctx *c, int64_t b, int64_t len) {
-  int64_t n = 0;
+  int32_t n = 0;
   if (!ox_ctx_has(c, MASK)) return 0;
-  while (n < len && ((const int32_t *)c->in[MASK]->data)[b * len + n] == 1) n++;
-  return (int32_t)n;
+  for (int64_t i = 0; i < len; i++) n += ((const int32_t *)c->in[MASK]->data)[b * len + i] == 1;
+  return n;
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
