@@ -235,7 +235,9 @@ static ox_status *begin(const ox_kernel_ctx *c) {
   gqa_run *r = c->shared;
   memset(r, 0, sizeof *r);
   r->total = ((const int32_t *)c->in[TOTAL]->data)[0];
-  if (r->total < 0) return ox_fail(OX_INVALID_ARGUMENT, "total_sequence_length is %lld", (long long)r->total);
+  if (r->total < 0 || r->total > ox_dim_add(p->s.past, p->s.q_len))
+    return ox_fail(OX_INVALID_ARGUMENT, "total_sequence_length is %lld behind a past of %lld, %lld new tokens",
+                   (long long)r->total, (long long)p->s.past, (long long)p->s.q_len);
   r->present = OX_MAX(r->total, p->s.past);
   OX_TRY(read_lens(c, r));
   float *sink = (float *)((char *)c->shared + p->sink_at);
