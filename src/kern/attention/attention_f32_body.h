@@ -67,14 +67,15 @@ static void attn_narrow(uint32_t dtype, const float *src, int64_t n, void *dst, 
   }
 }
 
-/* Rows [t, t + n) of k or v as f32: where they lie, or copied into |buf|. */
+/* Rows [t, t + n) of k or v as f32: where they lie, or copied into |buf|, a little apart: rows of 512 bytes would fall
+ * on a few cache sets. */
 static const float *attn_rows_f32(const ox_attn *a, const ox_attn_mat *m, const attn_tile *tile, int64_t t, int64_t n,
                                   int64_t width, float *buf, int64_t *stride) {
   int64_t at = attn_at(m, tile->b, tile->hk, t);
   *stride = m->row;
   if (!ox_attn_copies(a, m)) return (const float *)m->p + at;
-  for (int64_t i = 0; i < n; i++) attn_widen(m->dtype, m->p, at + i * m->row, width, buf + i * width);
-  *stride = width;
+  *stride = width + 16;
+  for (int64_t i = 0; i < n; i++) attn_widen(m->dtype, m->p, at + i * m->row, width, buf + i * *stride);
   return buf;
 }
 
