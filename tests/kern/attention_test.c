@@ -194,9 +194,28 @@ static void all_shapes(const ox_attn_variant *v, const uint32_t *dtypes, size_t 
     }
 }
 
+/* Scores so large that their multiples round by more than an exponent can hold: the largest takes all. */
+static void huge_scores(const ox_attn_variant *v, int64_t rows) {
+  enum { KEYS = 9, MOST = 40 };
+  float q[MOST], k[KEYS], values[KEYS], out[MOST];
+  for (int i = 0; i < MOST; i++) q[i] = 1e9f * (float)(i + 1);
+  for (int i = 0; i < KEYS; i++) k[i] = (float)(i * 4 % KEYS) + 3, values[i] = (float)i;
+  ox_attn a = {.batch = 1, .heads = 1, .kv_heads = 1, .q_len = rows, .kv_len = KEYS, .d = 1, .dv = 1, .scale = 0.7f};
+  a.q = (ox_attn_mat){.p = q, .dtype = OX_F32, .batch = rows, .head = rows, .row = 1};
+  a.k = (ox_attn_mat){.p = k, .dtype = OX_F32, .batch = KEYS, .head = KEYS, .row = 1};
+  a.v = (ox_attn_mat){.p = values, .dtype = OX_F32, .batch = KEYS, .head = KEYS, .row = 1};
+  a.out = (ox_attn_mat){.p = out, .dtype = OX_F32, .batch = rows, .head = rows, .row = 1};
+  a.left = a.right = -1, a.qk_mode = OX_ATTN_QK_NONE;
+  char *scratch = malloc(ox_attn_scratch(&a, v) + 64);
+  for (int64_t t = 0; t < ox_attn_tiles(&a, v); t++) v->run(&a, t, scratch);
+  for (int64_t i = 0; i < rows; i++) assert_true(out[i] == 2); /* 2 * 4 is the largest residue */
+  free(scratch);
+}
+
 static void check(void **state) {
   const ox_attn_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
+  huge_scores(v, 1), huge_scores(v, 40);
   all_shapes(v, (const uint32_t[]){OX_F32, OX_F32, OX_F16, OX_BF16}, 4);
 }
 

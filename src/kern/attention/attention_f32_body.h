@@ -134,10 +134,11 @@ OX_INLINE vf32 attn_biased(vf32 s, vf32 bias) {
   return vf32_select(vf32_eq(bias, vf32_splat(-INFINITY)), bias, vf32_add(s, bias));
 }
 
-/* e^s 2^shift, with shift = attn_shift(most): a weight in (0, 1]. 2^r by a minimax polynomial of our own (relative
+/* e^(s - top), with top = attn_top(most): a weight in (0, 1]; the difference comes first, for it is exact near the top
+ * and large scores would drown in the rounding of their multiples. 2^r by a minimax polynomial of our own (relative
  * error 2e-7); below 2^-126 it is 0, so that no denormals reach the products. */
-OX_INLINE vf32 attn_weight(vf32 s, vf32 shift) {
-  vf32 x = vf32_fma(s, vf32_splat(0x1.715476p+0f), shift), n = vf32_round(x), r = vf32_sub(x, n);
+OX_INLINE vf32 attn_weight(vf32 s, vf32 top) {
+  vf32 x = vf32_mul(vf32_sub(s, top), vf32_splat(0x1.715476p+0f)), n = vf32_round(x), r = vf32_sub(x, n);
   vf32 p = vf32_fma(vf32_splat(0x1.5c08e6p-10f), r, vf32_splat(0x1.3d0c52p-7f));
   p = vf32_fma(p, r, vf32_splat(0x1.c6b6e4p-5f));
   p = vf32_fma(p, r, vf32_splat(0x1.ebf918p-3f));
@@ -146,11 +147,8 @@ OX_INLINE vf32 attn_weight(vf32 s, vf32 shift) {
   return vf32_select(vf32_le(x, vf32_splat(-126.0f)), vf32_zero(), attn_scale2(p, n));
 }
 
-/* -most log2(e); 0 if nothing was seen yet, for then every s is -inf, too. */
-OX_INLINE vf32 attn_shift(vf32 most) {
-  vf32 shift = vf32_mul(most, vf32_splat(-0x1.715476p+0f));
-  return vf32_select(vf32_eq(most, vf32_splat(-INFINITY)), vf32_zero(), shift);
-}
+/* The largest score; 0 if nothing was seen yet, for then every s is -inf, too. */
+OX_INLINE vf32 attn_top(vf32 most) { return vf32_select(vf32_eq(most, vf32_splat(-INFINITY)), vf32_zero(), most); }
 
 /* ==== many rows: lanes are query rows ==== */
 /* s[i][lane] = k row i . q[.][lane] for |mr| keys */
@@ -259,18 +257,18 @@ OX_INLINE void attn_mask_lanes(const int nv, const ox_attn *a, const attn_tile *
 
 /* Turns scores into weights and keeps the running maximum and sum; |scale|: what older sums must be multiplied by. */
 OX_INLINE void attn_softmax_lanes(const int nv, float *s, int64_t n, float *most, float *sum, vf32 *scale) {
-  vf32 top[NV], total[NV], shift[NV];
+  vf32 top[NV], total[NV], base[NV];
   OX_UNROLL for (int j = 0; j < nv; j++) top[j] = vf32_load(most + j * L);
   for (int64_t t = 0; t < n; t++)
     OX_UNROLL for (int j = 0; j < nv; j++) top[j] = vf32_max(top[j], vf32_load(s + (t * nv + j) * L));
   OX_UNROLL for (int j = 0; j < nv; j++) {
-    shift[j] = attn_shift(top[j]);
-    scale[j] = attn_weight(vf32_load(most + j * L), shift[j]);
+    base[j] = attn_top(top[j]);
+    scale[j] = attn_weight(vf32_load(most + j * L), base[j]);
     total[j] = vf32_mul(vf32_load(sum + j * L), scale[j]);
     vf32_store(most + j * L, top[j]);
   }
   for (int64_t t = 0; t < n; t++) OX_UNROLL for (int j = 0; j < nv; j++) {
-      vf32 p = attn_weight(vf32_load(s + (t * nv + j) * L), shift[j]);
+      vf32 p = attn_weight(vf32_load(s + (t * nv + j) * L), base[j]);
       vf32_store(s + (t * nv + j) * L, p);
       total[j] = vf32_add(total[j], p);
     }
@@ -432,11 +430,11 @@ static void attn_few_softmax(const ox_attn *a, const attn_tile *tile, const attn
   vf32 top = vf32_splat(*most), total = vf32_zero();
   for (int64_t i = 0; i < n; i += L) top = vf32_max(top, vf32_load(s + i));
   float best = vf32_hmax(top), lane[L];
-  vf32 shift = attn_shift(vf32_splat(best));
-  vf32_store(lane, attn_weight(vf32_splat(*most), shift));
+  vf32 base = attn_top(vf32_splat(best));
+  vf32_store(lane, attn_weight(vf32_splat(*most), base));
   *scale = lane[0];
   for (int64_t i = 0; i < n; i += L) {
-    vf32 p = attn_weight(vf32_load(s + i), shift);
+    vf32 p = attn_weight(vf32_load(s + i), base);
     vf32_store(s + i, p);
     total = vf32_add(total, p);
   }
