@@ -96,7 +96,8 @@ static ox_status *open_picture(const ox_kernel_ctx *c, picture *out) {
                 {"TIFF", "MM", 0, 2},     {"WebP", "WEBP", 8, 4},     {"JPEG 2000", "jP  ", 4, 4}};
   for (size_t i = 0; i < OX_COUNT(others); i++)
     if (s.n >= others[i].at + others[i].n && memcmp(s.p + others[i].at, others[i].magic, others[i].n) == 0)
-      return ox_fail(OX_NOT_IMPLEMENTED, "ImageDecoder: %s images cannot be decoded, only BMP and PNM", others[i].name);
+      return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: ImageDecoder of %s images (only BMP and PNM)",
+                     others[i].name);
   return ox_fail(OX_INVALID_ARGUMENT, "ImageDecoder: the stream is no image");
 }
 
