@@ -15,7 +15,7 @@ foreach(source IN LISTS test_sources)
   target_link_libraries(test.${name} PRIVATE test_support)
   add_test(NAME ${name} COMMAND test.${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   # tests make allocations fail on purpose, also by asking for absurd sizes
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1")
 endforeach()
 
 # Headers for C++: tests/*_test.cpp, plain programs that return 0, as C++11 and C++17; skipped without a C++ compiler.
