@@ -29,7 +29,7 @@ static uint32_t version_of(const ox_graph *g, const ox_node *n) {
 
 /* ---- constants ---- */
 
-static bool aligned(const ox_tensor *t) {
+bool ox_tensor_aligned(const ox_tensor *t) {
   unsigned bits = ox_dtype_bits(t->dtype);
   size_t align = t->dtype == OX_STRING ? sizeof(void *) : bits >= 64 ? 8 : bits > 8 ? bits / 8 : 1;
   return (uintptr_t)t->data % align == 0;
@@ -45,7 +45,7 @@ static void drop_pages(const ox_graph *g, const ox_tensor *t) {
 static ox_status *align_const(builder *b, ox_id v, bool bytewise) {
   ox_plan *p = b->plan;
   const ox_tensor *t = p->consts[v];
-  if (!t || t->kind != OX_TENSOR || !t->bytes || bytewise || aligned(t)) return NULL;
+  if (!t || t->kind != OX_TENSOR || !t->bytes || bytewise || ox_tensor_aligned(t)) return NULL;
   ox_tensor *copy = OX_ARENA_NEW(&p->arena, ox_tensor);
   if (!copy) return ox_oom();
   *copy = *t;

@@ -58,6 +58,9 @@ void ox_plan_destroy(ox_plan *p); /* NULL is fine */
 /* "node 'x' (Conv)": for messages. */
 OX_NODISCARD ox_status *ox_unit_note(ox_status *st, const ox_plan *p, const ox_unit *u);
 
+/* The data lies on a multiple of its element's size, as kernels need it. */
+bool ox_tensor_aligned(const ox_tensor *t);
+
 /* partition.c: kind of claim and provider index per node (OX_NONE: nobody). Arrays have n_nodes entries. */
 OX_NODISCARD ox_status *ox_partition(const ox_graph *g, const ox_plan_opts *opts, uint32_t *provider_of, uint8_t *kind);
 

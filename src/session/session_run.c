@@ -107,10 +107,8 @@ static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *
 }
 
 static ox_status *align_input(ox_call *c, uint32_t i, const ox_tensor *t) {
-  unsigned bits = ox_dtype_bits(t->dtype);
-  size_t align = t->dtype == OX_STRING ? sizeof(void *) : bits >= 64 ? 8 : bits > 8 ? bits / 8 : 1;
   c->bound[i] = t;
-  if (t->kind != OX_TENSOR || (uintptr_t)t->data % align == 0) return NULL;
+  if (t->kind != OX_TENSOR || ox_tensor_aligned(t)) return NULL;
   c->aligned[i] = *t;
   c->aligned[i].data = ox_arena_copy(&c->run_arena, t->data, t->bytes);
   c->bound[i] = &c->aligned[i];
