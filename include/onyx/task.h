@@ -71,7 +71,8 @@ OX_API uint32_t ox_pool_size(const ox_pool *pool);
  * here accepts: work runs in the caller) if it cannot be made. */
 OX_API ox_pool *ox_pool_default(void);
 
-/* ONYX_NUM_THREADS, else OMP_NUM_THREADS, else min(affinity mask, cgroup quota rounded up, cores). Reads them anew. */
+/* ONYX_NUM_THREADS, else OMP_NUM_THREADS, else ox_pool_usable_cpus(), but no more than there are performance cores if
+ * the machine has efficiency cores as well. Reads them anew at each call; ox_pool_resize(pool, 0) applies it. */
 OX_API uint32_t ox_pool_default_size(void);
 
 /* Changes spin_us of a pool; OX_POOL_NO_SPIN: workers sleep as soon as they find nothing, those that watch at once. For
@@ -92,7 +93,7 @@ typedef struct ox_pool_stats {
 } ox_pool_stats;
 OX_API void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats);
 
-/* Processors this process may use: min(affinity mask, cgroup quota rounded up, cores). Reads them anew. */
+/* Processors of any kind this process may use: min(affinity mask, cgroup quota rounded up, cores). Reads them anew. */
 OX_API uint32_t ox_pool_usable_cpus(void);
 
 /* Runs tiles [begin, end) of a loop. |worker| is below ox_pool_size(pool), fixed for the calling thread during the

@@ -4,11 +4,15 @@
  * pool: a claim costs about 20 cycles and a loop 1,000, so a twentieth of their block is enough and helps balance. */
 #include "base/macros.h"
 #include "onyx/task.h"
+#include "task/task_pool.h"
 
 static const double CYCLES_PER_BYTE = 11.0 / 64;
 static const double LOOP_CYCLES = 10000; /* below twice this a helper comes too late */
 static const double BLOCK_CYCLES = 4000; /* 1/200 of it goes into the claim */
-enum { BLOCKS_PER_THREAD = 4 };          /* even if all cost the same, threads do not run at the same speed */
+enum {
+  BLOCKS_PER_THREAD = 4, /* even if all cost the same, threads do not run at the same speed */
+  MIXED_MORE = 4         /* where some processors are slow, so many times more: the fast ones take what these leave */
+};
 
 typedef struct blocks {
   ox_tile_fn fn;
@@ -69,5 +73,7 @@ int64_t ox_task_block_for_cost(int64_t n, ox_cost c, uint32_t n_threads) {
 
 ox_status *ox_task_for_cost(ox_pool *pool, int64_t n, ox_cost per_item, ox_tile_fn fn, void *ctx) {
   if (n <= 0) return NULL;
-  return ox_task_for_block(pool, n, ox_task_block_for_cost(n, per_item, ox_pool_size(pool)), fn, ctx);
+  uint32_t threads = ox_pool_size(pool);
+  if (pool && atomic_load_explicit(&pool->mixed, memory_order_relaxed)) threads *= MIXED_MORE;
+  return ox_task_for_block(pool, n, ox_task_block_for_cost(n, per_item, threads), fn, ctx);
 }

@@ -51,6 +51,8 @@ static void set_size(ox_pool *pool, uint32_t n) {
   atomic_store_explicit(&pool->size, n, memory_order_relaxed);
   atomic_store_explicit(&pool->grain_shift, shift, memory_order_relaxed);
   atomic_store_explicit(&pool->crowded, n > ox_topology_usable(), memory_order_relaxed);
+  uint32_t fast = ox_topology_fast("", &pool->allowed);
+  atomic_store_explicit(&pool->mixed, fast && n > fast, memory_order_relaxed);
 }
 
 /* Starts workers [from, to), made if need be. On an error those before the first that failed run. */

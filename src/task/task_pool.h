@@ -60,6 +60,7 @@ struct ox_pool {
    * loop sees two values, and for others any value does. */
   atomic_uint size;
   atomic_uint grain_shift; /* a claim takes n_blocks >> grain_shift, at least one */
+  atomic_bool mixed;       /* more threads than fast processors of a machine that has two kinds */
   atomic_bool crowded;     /* more threads than processors: spinning only keeps others from working */
   uint32_t n_slots, n_queues;
   atomic_flag resizing;

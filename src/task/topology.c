@@ -18,6 +18,10 @@ uint64_t ox_topology_quota(const char *root) {
   (void)root;
   return 0;
 }
+uint32_t ox_topology_fast(const char *root, const ox_cpu_mask *allowed) {
+  (void)root, (void)allowed;
+  return 0;
+}
 #endif
 
 uint32_t ox_topology_usable(void) {
@@ -41,6 +45,12 @@ static uint32_t from_env(const char *name) {
 uint32_t ox_pool_default_size(void) {
   uint32_t n = from_env("ONYX_NUM_THREADS");
   if (!n) n = from_env("OMP_NUM_THREADS");
-  if (!n) n = ox_topology_usable();
+  if (!n) {
+    /* The end of a loop waits for the slowest: a thread on a thrifty core costs more than it brings. */
+    ox_cpu_mask allowed = ox_thread_mask();
+    uint32_t fast = ox_topology_fast("", &allowed);
+    n = ox_topology_usable();
+    if (fast) n = OX_MIN(n, fast);
+  }
   return OX_MIN(n, (uint32_t)OX_POOL_MAX);
 }

@@ -5,12 +5,18 @@
 
 #include <stdint.h>
 
+#include "task/thread.h"
+
 /* Processors in the affinity mask of the calling thread, else those online; at least 1. */
 uint32_t ox_topology_cpus(void);
 
 /* The tightest cgroup CPU quota of this process in thousandths of a processor, parents included, v1 and v2; 0: none.
  * |root| is "" or a folder that stands for / in tests. */
 uint64_t ox_topology_quota(const char *root);
+
+/* Where processors are of two kinds, fast and thrifty: how many of |allowed| (all zero: of all) are fast. 0 where there
+ * is one kind, or |allowed| has only one. |root| as above. */
+uint32_t ox_topology_fast(const char *root, const ox_cpu_mask *allowed);
 
 /* min(ox_topology_cpus(), quota rounded up), at least 1. */
 uint32_t ox_topology_usable(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/topology_linux.c - affinity mask and cgroup quota.
+ * task/topology_linux.c - affinity mask, cgroup quota, kinds of processors.
  * A quota holds for the whole subtree, so every parent's counts as well. In a container without its own cgroup
  * namespace /proc/self/cgroup shows the host's path while the mount shows only the container's part: the mount's root
  * is cut off, and where the path still does not exist the walk goes up until something does. */
@@ -14,7 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
+#include "base/macros.h"
+
+enum { PATH_BYTES = 4096, MASK_CPUS = 1024 };
+_Static_assert(sizeof(ox_cpu_mask) * 8 == MASK_CPUS, "one bit for each");
 
 uint32_t ox_topology_cpus(void) {
   for (int n = 1024; n <= 1 << 20; n *= 4) { /* the kernel refuses a mask smaller than its own */
@@ -123,6 +126,66 @@ uint64_t ox_topology_quota(const char *root) {
   }
   fclose(f);
   return least;
+}
+
+static bool has_cpu(const ox_cpu_mask *mask, uint32_t cpu) { return mask->bits[cpu / 64] >> cpu % 64 & 1; }
+
+/* Reads a list such as "0-7,16". */
+static bool read_cpus(const char *dir, ox_cpu_mask *out) {
+  char text[PATH_BYTES], *p = text;
+  memset(out, 0, sizeof *out);
+  if (!read_text(dir, "cpus", text, sizeof text)) return false;
+  for (char *end;; p = end + 1) {
+    unsigned long first = strtoul(p, &end, 10), last = first;
+    if (end == p) return false;
+    if (*end == '-') last = strtoul(end + 1, &end, 10);
+    for (unsigned long i = first; i <= last && i < MASK_CPUS; i++) out->bits[i / 64] |= (uint64_t)1 << i % 64;
+    if (*end != ',') return true;
+  }
+}
+
+/* x86 names both kinds. */
+static bool kinds_by_name(const char *root, ox_cpu_mask *out_fast, ox_cpu_mask *out_thrifty) {
+  char dir[PATH_BYTES];
+  snprintf(dir, sizeof dir, "%.3000s/sys/devices/cpu_core", root);
+  if (!read_cpus(dir, out_fast)) return false;
+  snprintf(dir, sizeof dir, "%.3000s/sys/devices/cpu_atom", root);
+  return read_cpus(dir, out_thrifty);
+}
+
+/* Arm tells each processor's capacity; a fast one has more than half of the largest. */
+static bool kinds_by_capacity(const char *root, const ox_cpu_mask *allowed, ox_cpu_mask *out_fast,
+                              ox_cpu_mask *out_thrifty) {
+  long capacity[MASK_CPUS] = {0}, most = 0;
+  for (uint32_t i = 0; i < MASK_CPUS; i++) {
+    char dir[PATH_BYTES], text[32];
+    if (!has_cpu(allowed, i)) continue;
+    snprintf(dir, sizeof dir, "%.3000s/sys/devices/system/cpu/cpu%u", root, (unsigned)i);
+    if (!read_text(dir, "cpu_capacity", text, sizeof text)) {
+      if (!most) return false; /* the usual machine: one try and no more */
+      continue;
+    }
+    capacity[i] = atol(text);
+    most = OX_MAX(most, capacity[i]);
+  }
+  memset(out_fast, 0, sizeof *out_fast), memset(out_thrifty, 0, sizeof *out_thrifty);
+  for (uint32_t i = 0; i < MASK_CPUS; i++)
+    if (capacity[i] > 0) (capacity[i] > most / 2 ? out_fast : out_thrifty)->bits[i / 64] |= (uint64_t)1 << i % 64;
+  return true;
+}
+
+uint32_t ox_topology_fast(const char *root, const ox_cpu_mask *allowed) {
+  ox_cpu_mask fast, thrifty, all;
+  uint32_t n_fast = 0, n_thrifty = 0;
+  memset(&all, 0xff, sizeof all);
+  const ox_cpu_mask none = {{0}};
+  if (memcmp(allowed, &none, sizeof none) == 0) allowed = &all;
+  if (!kinds_by_name(root, &fast, &thrifty) && !kinds_by_capacity(root, allowed, &fast, &thrifty)) return 0;
+  for (size_t i = 0; i < OX_COUNT(all.bits); i++) {
+    n_fast += (uint32_t)__builtin_popcountll(fast.bits[i] & allowed->bits[i]);
+    n_thrifty += (uint32_t)__builtin_popcountll(thrifty.bits[i] & allowed->bits[i]);
+  }
+  return n_thrifty ? n_fast : 0;
 }
 #else
 typedef int ox_topology_linux_unused;

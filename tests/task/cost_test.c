@@ -6,6 +6,7 @@
 
 #include "onyx/task.h"
 #include "support/check.h"
+#include "task/task_pool.h"
 
 typedef struct seen {
   int64_t n, block, n_batches;
@@ -110,11 +111,34 @@ static void blocks_fit_the_cost(void **state) {
   }
 }
 
+static void slow_processors_get_smaller_blocks(void **state) {
+  (void)state;
+  ox_pool *pool = make_pool(4);
+  static const ox_cost cost = {0, 0, 1000};
+  static const struct {
+    bool mixed;
+    int64_t block;
+  } kinds[] = {{false, 1000}, {true, 250}}; /* 4 or 16 for each of 4 threads */
+  for (size_t i = 0; i < OX_COUNT(kinds); i++) {
+    atomic_store(&pool->mixed, kinds[i].mixed);
+    seen s = {.n = 16000, .block = kinds[i].block};
+    CHECK_OK(ox_task_for_cost(pool, s.n, cost, check_block, &s));
+    assert_int_equal(s.bad, 0);
+    assert_true(s.items == s.n);
+    assert_in_range(s.calls, 1, s.n / s.block);
+    seen little = {.n = 10, .block = 10}; /* still not worth a helper */
+    CHECK_OK(ox_task_for_cost(pool, little.n, cost, check_block, &little));
+    assert_int_equal(little.calls, 1);
+  }
+  ox_pool_destroy(pool);
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_begin_at_multiples),
       cmocka_unit_test(batches_are_even),
       cmocka_unit_test(blocks_fit_the_cost),
+      cmocka_unit_test(slow_processors_get_smaller_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

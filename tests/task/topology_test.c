@@ -21,6 +21,10 @@ typedef struct file {
 #define V1 "sys/fs/cgroup/cpu,cpuacct"
 #define V2 "sys/fs/cgroup"
 
+#define X86_FAST "sys/devices/cpu_core/cpus"
+#define X86_THRIFTY "sys/devices/cpu_atom/cpus"
+#define CAPACITY(i) "sys/devices/system/cpu/cpu" i "/cpu_capacity"
+
 static const struct {
   const char *name;
   uint64_t wanted; /* thousandths */
@@ -102,6 +106,50 @@ static void quotas_are_found(void **state) {
   }
 }
 
+static const struct {
+  const char *name;
+  uint32_t wanted;
+  uint64_t allowed; /* processors 0 .. 63; 0: unknown */
+  file files[7];
+} kinds[] = {
+    {"nothing", 0, 0xff, {{NULL, NULL}}},
+    {"x86, both", 4, 0xff, {{X86_FAST, "0-3\n"}, {X86_THRIFTY, "4-7\n"}}},
+    {"x86, mask unknown", 4, 0, {{X86_FAST, "0-3\n"}, {X86_THRIFTY, "4-7\n"}}},
+    {"x86, lists with holes", 3, 0xff, {{X86_FAST, "0,2-3\n"}, {X86_THRIFTY, "1,4-7\n"}}},
+    {"x86, some allowed", 1, 0x1e8, {{X86_FAST, "0-3\n"}, {X86_THRIFTY, "4-7\n"}}},
+    {"x86, only fast ones allowed", 0, 0x07, {{X86_FAST, "0-3\n"}, {X86_THRIFTY, "4-7\n"}}},
+    {"x86, only thrifty ones allowed", 0, 0xf0, {{X86_FAST, "0-3\n"}, {X86_THRIFTY, "4-7\n"}}},
+    {"x86, one kind", 0, 0xff, {{X86_FAST, "0-7\n"}}},
+    {"x86, empty list", 0, 0xff, {{X86_FAST, "0-7\n"}, {X86_THRIFTY, "\n"}}},
+    {"x86, beyond the mask", 0, 0xff, {{X86_FAST, "0-7\n"}, {X86_THRIFTY, "4096-99999999999\n"}}},
+    {"x86, garbage", 0, 0xff, {{X86_FAST, "all\n"}, {X86_THRIFTY, "-\n"}}},
+    {"arm, three kinds",
+     3,
+     0x3f,
+     {{CAPACITY("0"), "250\n"},
+      {CAPACITY("1"), "250\n"},
+      {CAPACITY("2"), "700\n"},
+      {CAPACITY("3"), "700\n"},
+      {CAPACITY("5"), "1024\n"}}},
+    {"arm, mask unknown", 1, 0, {{CAPACITY("0"), "400\n"}, {CAPACITY("1"), "1024\n"}}},
+    {"arm, one kind", 0, 3, {{CAPACITY("0"), "1024\n"}, {CAPACITY("1"), "1024\n"}}},
+    {"arm, garbage", 0, 3, {{CAPACITY("0"), "much\n"}, {CAPACITY("1"), "-5\n"}}},
+};
+
+static void fast_processors_are_counted(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(kinds); i++) {
+    char root[] = "/tmp/ox_topology_XXXXXX", command[64];
+    assert_non_null(mkdtemp(root));
+    for (const file *f = kinds[i].files; f->path; f++) write_file(root, f);
+    ox_cpu_mask allowed = {{kinds[i].allowed}};
+    uint32_t got = ox_topology_fast(root, &allowed);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+    if (got != kinds[i].wanted) fail_msg("%s: %u, wanted %u", kinds[i].name, (unsigned)got, (unsigned)kinds[i].wanted);
+  }
+}
+
 static void the_affinity_mask_counts(void **state) {
   (void)state;
   cpu_set_t before, one;
@@ -135,7 +183,10 @@ static void the_environment_decides(void **state) {
               {"", "", 0}};
   unsetenv("ONYX_NUM_THREADS"), unsetenv("OMP_NUM_THREADS");
   uint32_t plain = ox_pool_default_size();
-  assert_int_equal(plain, ox_topology_usable());
+  ox_cpu_mask mask = ox_thread_mask();
+  uint32_t fast = ox_topology_fast("", &mask), usable = ox_topology_usable();
+  assert_int_equal(plain, fast ? OX_MIN(fast, usable) : usable);
+  assert_int_equal(ox_pool_usable_cpus(), usable);
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     unsetenv("ONYX_NUM_THREADS"), unsetenv("OMP_NUM_THREADS");
     if (rows[i].onyx) setenv("ONYX_NUM_THREADS", rows[i].onyx, 1);
@@ -146,10 +197,28 @@ static void the_environment_decides(void **state) {
   unsetenv("ONYX_NUM_THREADS"), unsetenv("OMP_NUM_THREADS");
 }
 
+static void a_pool_reads_the_environment_again(void **state) {
+  (void)state;
+  ox_pool *pool;
+  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 2};
+  CHECK_OK(ox_pool_create(&o, &pool));
+  for (uint32_t n = 1; n <= 5; n++) {
+    char text[8];
+    snprintf(text, sizeof text, "%u", (unsigned)n);
+    setenv("ONYX_NUM_THREADS", text, 1);
+    CHECK_OK(ox_pool_resize(pool, 0));
+    assert_int_equal(ox_pool_size(pool), n);
+  }
+  unsetenv("ONYX_NUM_THREADS");
+  CHECK_OK(ox_pool_resize(pool, 0));
+  assert_int_equal(ox_pool_size(pool), ox_pool_default_size());
+  ox_pool_destroy(pool);
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(quotas_are_found),
-      cmocka_unit_test(the_affinity_mask_counts),
+      cmocka_unit_test(quotas_are_found),         cmocka_unit_test(fast_processors_are_counted),
+      cmocka_unit_test(the_affinity_mask_counts), cmocka_unit_test(a_pool_reads_the_environment_again),
       cmocka_unit_test(the_environment_decides),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
