@@ -50,6 +50,11 @@ typedef struct ox_pool_opts {
    * the process may not use are ignored; a worker left with none runs anywhere. */
   const char *affinity;
   const ox_executor *executor; /* optional: run on these threads, make none; copied */
+  /* Of the workers, where the system allows it; if it does not, nothing changes. 0: as the system starts threads; above:
+   * more urgent than that; below: less. Linux: the nice value becomes -priority, -20 .. 19 (above 0 needs a right that
+   * users rarely have). Not for an executor's threads. */
+  int32_t priority;
+  uint32_t reserved; /* 0 */
 } ox_pool_opts;
 
 /* Makes a pool; |opts| NULL: all defaults. Errors: INVALID_ARGUMENT, LIMIT (over OX_POOL_MAX), OUT_OF_MEMORY,

@@ -19,6 +19,8 @@ OX_NODISCARD ox_status *ox_thread_start(const ox_pool_opts *opts, void (*main)(v
 void ox_thread_join(const ox_pool_opts *opts, ox_thread thread);
 /* Names the calling thread (15 bytes at most are kept). */
 void ox_thread_set_name(const char *name);
+/* Priority of the calling thread as in ox_pool_opts. False: the system does not allow it, or has none per thread. */
+bool ox_thread_set_priority(int32_t priority);
 /* Denormal floats count as zero from now on; returns what restore needs to undo it. */
 unsigned ox_thread_flush_denormals(void);
 void ox_thread_restore_denormals(unsigned mode);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #endif
 #if defined(__SSE__)
@@ -126,6 +127,12 @@ ox_cpu_mask ox_thread_mask(void) {
   return mask;
 }
 
+/* Against POSIX, a nice value is a thread's own here. */
+bool ox_thread_set_priority(int32_t priority) {
+  int nice = priority > 20 ? -20 : priority < -19 ? 19 : -(int)priority;
+  return setpriority(PRIO_PROCESS, (id_t)ox_thread_id(), nice) == 0;
+}
+
 bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -137,6 +144,10 @@ bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu) {
 int ox_thread_cpu(void) { return -1; }
 int ox_thread_id(void) { return 0; }
 ox_cpu_mask ox_thread_mask(void) { return (ox_cpu_mask){{0}}; }
+bool ox_thread_set_priority(int32_t priority) {
+  (void)priority;
+  return false;
+}
 bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu) {
   (void)id, (void)allowed, (void)cpu;
   return false;

@@ -206,6 +206,7 @@ void ox_worker_main(void *worker) {
   self.pool = pool, self.index = w->index;
   w->thread_id = ox_thread_id();
   pin(w);
+  if (pool->opts.priority) (void)ox_thread_set_priority(pool->opts.priority);
   char name[32];
   snprintf(name, sizeof name, "%.10s-%u", pool->name, (unsigned)w->index % 10000);
   ox_thread_set_name(name);

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "onyx/task.h"
@@ -138,11 +140,46 @@ static void spinning_can_be_stopped(void **state) {
   ox_pool_destroy(w.pool);
 }
 
+static atomic_int nices[2]; /* of workers, of callers; 100: not seen yet */
+static ox_status *note_nice(void *payload, uint32_t i) {
+  (void)payload, (void)i;
+  atomic_store(&nices[!ox_pool_thread_id()], getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid)));
+  return NULL;
+}
+
+static void workers_have_their_priority(void **state) {
+  (void)state;
+  int before = getpriority(PRIO_PROCESS, 0);
+  static const struct {
+    int32_t priority;
+    int nice;
+  } rows[] = {{0, 0}, {-5, 5}, {-19, 19}, {-1000, 19}, {INT32_MIN, 19}, {3, -3}, {20, -20}, {INT32_MAX, -20}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 2, .priority = rows[i].priority};
+    ox_pool *pool;
+    CHECK_OK(ox_pool_create(&o, &pool));
+    atomic_store(&nices[0], 100);
+    for (int k = 0; k < 1000 && atomic_load(&nices[0]) == 100; k++) {
+      ox_task *t;
+      ox_task_opts to = {.struct_size = sizeof to, .flags = OX_TASK_ASYNC, .n_units = 1, .fn = note_nice};
+      CHECK_OK(ox_task_submit(pool, &to, &t));
+      usleep(1000); /* the worker's turn */
+      CHECK_OK(ox_task_wait_release(t));
+    }
+    int got = atomic_load(&nices[0]), want = rows[i].priority ? rows[i].nice : before;
+    if (got != 100 && got != want && !(want < before && got == before)) /* a right that users rarely have */
+      fail_msg("priority %d: nice %d, wanted %d", (int)rows[i].priority, got, want);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
+    ox_pool_destroy(pool);
+  }
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_executor_supplies_the_threads),
       cmocka_unit_test(the_pool_counts),
       cmocka_unit_test(spinning_can_be_stopped),
+      cmocka_unit_test(workers_have_their_priority),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
