@@ -214,6 +214,30 @@ OX_API ox_task *ox_task_current(void);
 OX_API void ox_task_keep(ox_task *task, void *object, void (*object_delete)(void *object));
 OX_API void *ox_task_kept(const ox_task *task);
 
+/* --- Graphs: the same tasks again and again --------------------------------------------------------------------- */
+
+/* Tasks and their order, written down once and run many times without allocating. A graph runs once at a time. */
+typedef struct ox_task_graph ox_task_graph;
+
+enum { OX_GRAPH_NODES_MAX = 1 << 30, OX_GRAPH_EDGES_MAX = 1 << 30 };
+
+OX_API OX_NODISCARD ox_status *ox_task_graph_create(ox_task_graph **out_graph);
+/* NULL is fine. Not while it runs. Payloads stay the caller's. */
+OX_API void ox_task_graph_destroy(ox_task_graph *graph);
+
+/* Adds a node: |n_units| calls of |fn|, which begin when all |parents| (numbers of earlier nodes, so there are no
+ * cycles) have ended. fn NULL or n_units 0: a barrier. |out_node| (may be NULL): its number, counting from 0. Errors
+ * (nothing is added): INVALID_ARGUMENT (unknown parent, or the graph runs), LIMIT, OUT_OF_MEMORY. One thread at a time.
+ */
+OX_API OX_NODISCARD ox_status *ox_task_graph_add(ox_task_graph *graph, ox_unit_fn fn, void *payload, uint32_t n_units,
+                                                 const uint32_t *parents, uint32_t n_parents, uint32_t *out_node);
+
+/* Runs every node on the calling thread and on workers of |pool| that are free (NULL: in the caller alone); returns
+ * when all have ended. After an error the nodes and units not yet started are skipped and one of the errors is
+ * returned; the graph can run again. Only the first run after a change allocates. May be called from tasks, loops and
+ * nodes of other graphs. Errors of its own: INVALID_ARGUMENT (it already runs), OUT_OF_MEMORY. */
+OX_API OX_NODISCARD ox_status *ox_task_graph_run(ox_pool *pool, ox_task_graph *graph);
+
 #ifdef __cplusplus
 }
 #endif

@@ -138,11 +138,15 @@ void ox_pool_destroy(ox_pool *pool) {
   ox_delete(ox_alloc_heap(), pool, sizeof *pool);
 }
 
-/* No loop starts while all slots are taken; those asked for meanwhile run in their callers. */
+/* No loop or graph starts while all slots are taken; those asked for meanwhile run in their callers. */
 static void hold_slots(ox_pool *pool, bool hold) {
   for (uint32_t i = 0; i < pool->n_slots; i++) {
     if (!hold) atomic_store_explicit(&pool->slots[i].busy, 0, memory_order_release);
     while (hold && atomic_exchange_explicit(&pool->slots[i].busy, 1, memory_order_acquire)) ox_thread_yield();
+  }
+  for (uint32_t i = 0; i < OX_GRAPH_SLOTS; i++) {
+    if (!hold) atomic_store_explicit(&pool->graphs[i].busy, 0, memory_order_release);
+    while (hold && atomic_exchange_explicit(&pool->graphs[i].busy, 1, memory_order_acquire)) ox_thread_yield();
   }
 }
 
@@ -174,6 +178,7 @@ void ox_pool_rebuild(ox_pool *pool) {
   while (atomic_flag_test_and_set_explicit(&rebuilding, memory_order_acquire)) ox_thread_yield();
   if (ox_pool_is_stale(pool)) {
     memset(pool->slots, 0, slots_bytes(pool));
+    memset(pool->graphs, 0, sizeof pool->graphs);
     memset(pool->queues, 0, queues_bytes(pool)); /* tasks of the parent are dropped; destroy frees them */
     for (uint32_t i = 0; i < OX_COUNT(pool->asleep); i++)
       atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);

@@ -26,6 +26,7 @@
 #include "onyx/task.h"
 #include "task/cold.h"
 #include "task/parallel.h"
+#include "task/task_graph.h"
 #include "task/thread.h"
 
 enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32 };
@@ -48,9 +49,10 @@ typedef struct ox_worker {
   atomic_uint_least64_t steals, claims, units, sleeps; /* written by this worker only */
   bool started;
   atomic_bool quit;
-  uint32_t spin_ns;   /* adaptive budget, this worker's only */
-  uint32_t next_slot; /* where to look first, this worker's only */
-  ox_lane lanes[];    /* this worker's range in each slot */
+  uint32_t spin_ns;                          /* adaptive budget, this worker's only */
+  uint32_t next_slot;                        /* where to look first, this worker's only */
+  ox_graph_lane graph_lanes[OX_GRAPH_SLOTS]; /* this worker's offer in each graph slot */
+  ox_lane lanes[];                           /* this worker's range in each slot */
 } ox_worker;
 
 struct ox_task_chunk;
@@ -69,6 +71,7 @@ struct ox_pool {
   atomic_uint visits;    /* of an executor's threads, asked for and not yet ended */
   atomic_bool steers;    /* wakers choose where a worker must not run (worker.c) */
   atomic_uint n_used;    /* slots below were used at least once; idle workers watch only these */
+  atomic_uint n_graphs;  /* graph slots below were used at least once */
   ox_executor executor;  /* run NULL: threads of our own */
   ox_cpu_mask *affinity; /* of worker i at [i - 1], n_affinity of them; NULL: none was asked for */
   uint32_t n_affinity;
@@ -85,6 +88,7 @@ struct ox_pool {
   atomic_uint wait_epoch;
   atomic_uint_least64_t wakes;
   ox_cold cold;
+  ox_graph_slot graphs[OX_GRAPH_SLOTS];
   ox_worker *workers[OX_POOL_MAX]; /* [0] is NULL; made when first needed, stable until destroy */
 };
 

@@ -96,17 +96,22 @@ static bool stopping(const ox_worker *w) { return atomic_load_explicit(&w->quit,
 
 /* Loops first: somebody waits for them. */
 static bool help(ox_worker *w) {
-  if (ox_loops_help(w->pool, w->index)) return true;
+  if (ox_loops_help(w->pool, w->index) || ox_graphs_help(w->pool, w->index)) return true;
   uint32_t n = ox_tasks_help(w->pool, ox_queue_own(w->pool));
   if (n) ox_count(&w->units, n);
   return n;
+}
+
+/* W2. */
+static bool any_work(const ox_pool *pool, uint32_t index) {
+  return ox_loops_any(pool, index) || ox_graphs_any(pool) || ox_queue_any(pool);
 }
 
 static void sleep_until_woken(ox_worker *w) {
   ox_pool *pool = w->pool;
   atomic_store_explicit(&w->parked, 1, memory_order_seq_cst);
   announce(w);
-  if (!ox_loops_any(pool, w->index) && !ox_queue_any(pool) && !stopping(w)) { /* W2 */
+  if (!any_work(pool, w->index) && !stopping(w)) {
     while (atomic_load_explicit(&w->parked, memory_order_acquire)) ox_park_wait(&w->parked, 1);
   }
   (void)take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
@@ -185,7 +190,7 @@ static void visit(void *worker) {
     }
     ox_count(&w->sleeps, 1);
     announce(w);
-  } while ((ox_loops_any(pool, index) || ox_queue_any(pool)) && take_sleeper(pool, index)); /* W2 */
+  } while (any_work(pool, index) && take_sleeper(pool, index));
   self.pool = outer_pool, self.index = outer_index;
   if (flush) ox_thread_restore_denormals(mode);
   atomic_fetch_sub_explicit(&pool->visits, 1, memory_order_release); /* pairs with the acquire in destroy */

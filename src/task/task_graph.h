@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/task_graph.h - prepared graphs: who holds which ready node, and when a run has ended.
+ *
+ * A ready node is in exactly one chain: a participant's private stack, or the one chain that a participant offers in
+ * its lane. Chains are linked through the graph's |next|. A lane goes from empty to a chain only by its own thread, and
+ * from a chain to empty by an exchange, which gives the whole chain to exactly one thread: no ABA, no tags.
+ *
+ * A participant with two nodes or more whose lane is empty offers the older half. One without any takes back its own
+ * offer, then takes another's. So with all lanes full nobody synchronizes but through |waits|.
+ *
+ * Ready: waits[i].left counts the parents that have not ended. Whoever finds 1 in it is the last: all others have
+ * subtracted, so it need not subtract, and puts the number back for the next run. acq_rel and acquire: the node sees
+ * what all its parents wrote.
+ *
+ * Pinning: a run lives on its owner's stack. A helper raises slot.helpers, then reads slot.run; the owner clears
+ * slot.run, then waits for helpers to be 0. All seq_cst: either the helper reads NULL and goes, or the owner sees its
+ * count and waits. Lanes belong to the pool, so looking needs no pin.
+ *
+ * Sleep: an offer (exchange, seq_cst) is P1 of the proof in task_pool.h, followed by a look for sleepers; W2 looks at
+ * the lanes. The owner sleeps in the same way on run.parked: store 1, look at lanes and |left|, sleep; whoever offers a
+ * chain or ends the last node looks at |parked| afterwards. */
+#ifndef OX_TASK_TASK_GRAPH_H
+#define OX_TASK_TASK_GRAPH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "onyx/task.h"
+
+enum { OX_GRAPH_SLOTS = 8 }; /* runs that can have help at the same time */
+
+/* {nodes:32, first node + 1:32}; 0: no offer. */
+typedef struct ox_graph_lane {
+  _Alignas(64) atomic_uint_least64_t chain;
+} ox_graph_lane;
+
+typedef struct ox_graph_slot {
+  ox_graph_lane lane; /* the owner's */
+  _Alignas(64) _Atomic(struct ox_graph_run *) run;
+  atomic_uint helpers; /* pins; OX_GRAPH_WAITING: the owner sleeps on this word */
+  _Alignas(64) atomic_uint busy;
+} ox_graph_slot;
+
+#define OX_GRAPH_WAITING 0x80000000u
+
+typedef struct ox_graph_node {
+  ox_unit_fn fn; /* NULL: nothing to run */
+  void *payload;
+  uint32_t n_units, n_children;
+  const uint32_t *children;
+} ox_graph_node;
+
+typedef struct ox_graph_wait {
+  atomic_uint left; /* parents that have not ended in this run */
+  uint32_t n_parents;
+} ox_graph_wait;
+
+struct ox_graph_edge;
+
+struct ox_task_graph {
+  ox_graph_node *nodes;
+  struct ox_graph_edge *edges; /* in the order they came */
+  size_t n_nodes, nodes_capacity, n_edges, edges_capacity;
+  /* Made by the first run after a change; n_nodes, n_edges, n_nodes, n_roots of them. */
+  ox_graph_wait *waits;
+  uint32_t *children, *next, *roots;
+  uint32_t n_roots;
+  bool prepared;
+  atomic_bool running;
+};
+
+/* Runs some nodes of any graph that offers some; false if there was nothing. */
+bool ox_graphs_help(ox_pool *pool, uint32_t index);
+/* True if some lane offers nodes: W2. */
+bool ox_graphs_any(const ox_pool *pool);
+/* Runs a prepared graph (task_graph_run.c). */
+ox_status *ox_graph_run_prepared(ox_pool *pool, ox_task_graph *graph);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/task_graph_run.c - running a prepared graph. The protocol is explained and proved in task_graph.h. */
+#include "task/park.h"
+#include "task/task_graph.h"
+#include "task/task_pool.h"
+
+enum {
+  WATCH_NS = 20 * 1000, /* the owner watches this long for nodes, then sleeps */
+  WATCH_CROWDED_NS = 2 * 1000,
+  LOOKS_PER_CLOCK = 16,
+  HELPER_LOOKS = 64 /* a helper without nodes stays this long: joining again costs two exchanges */
+};
+
+typedef struct ox_graph_run {
+  ox_task_graph *graph;
+  atomic_uint left;   /* nodes that have not ended */
+  atomic_uint parked; /* 1: the owner sleeps */
+  _Atomic(ox_status *) error;
+  bool wakes; /* offers wake sleeping workers */
+} ox_graph_run;
+
+/* One thread in one run. */
+typedef struct party {
+  ox_pool *pool;
+  ox_graph_slot *slot; /* NULL: alone */
+  ox_graph_run *run;
+  ox_graph_node *nodes;
+  ox_graph_wait *waits;
+  uint32_t *next;
+  ox_graph_lane *lane;
+  uint32_t slot_index, index; /* index: 0 for the owner, else the worker's */
+  uint32_t head, count;       /* the private stack: first node + 1 */
+  uint32_t done, ran;         /* ended but not reported; ended in all */
+} party;
+
+static party join(ox_pool *pool, uint32_t slot_index, uint32_t index, ox_graph_run *run) {
+  ox_graph_slot *slot = &pool->graphs[slot_index];
+  ox_graph_lane *lane = index ? &pool->workers[index]->graph_lanes[slot_index] : &slot->lane;
+  ox_task_graph *g = run->graph;
+  return (party){pool, slot, run, g->nodes, g->waits, g->next, lane, slot_index, index, 0, 0, 0, 0};
+}
+
+static inline bool has_failed(const ox_graph_run *run) {
+  return OX_UNLIKELY(atomic_load_explicit(&run->error, memory_order_relaxed) != NULL);
+}
+
+/* The first error stays. acq_rel: the owner reads the status it takes. */
+static void set_error(ox_graph_run *run, ox_status *st) {
+  ox_status *none = NULL;
+  if (!atomic_compare_exchange_strong_explicit(&run->error, &none, st, memory_order_acq_rel, memory_order_relaxed))
+    ox_status_free(st);
+}
+
+static void wake_owner(ox_graph_run *run) {
+  if (OX_LIKELY(!atomic_load_explicit(&run->parked, memory_order_seq_cst))) return;
+  if (atomic_exchange_explicit(&run->parked, 0, memory_order_seq_cst)) ox_park_wake(&run->parked, 0);
+}
+
+/* Offers the older half of the stack. */
+static void offer(party *p) {
+  uint32_t give = p->count / 2, keep = p->count - give, last = p->head - 1;
+  for (uint32_t i = 1; i < keep; i++) last = p->next[last] - 1;
+  uint64_t chain = (uint64_t)give << 32 | p->next[last];
+  p->next[last] = 0, p->count = keep;
+  atomic_exchange_explicit(&p->lane->chain, chain, memory_order_seq_cst);     /* P1 */
+  if (p->run->wakes && ox_pool_any_asleep(p->pool)) ox_pool_wake(p->pool, 1); /* P2 */
+  if (p->index) wake_owner(p->run);
+}
+
+/* Takes all of a lane's chain on our empty stack. */
+static bool take(party *p, ox_graph_lane *lane) {
+  if (!atomic_load_explicit(&lane->chain, memory_order_relaxed)) return false;
+  /* acquire: pairs with the exchange in offer(); seq_cst costs the same */
+  uint64_t chain = atomic_exchange_explicit(&lane->chain, 0, memory_order_seq_cst);
+  p->head = (uint32_t)chain, p->count = (uint32_t)(chain >> 32);
+  return chain;
+}
+
+static inline ox_graph_lane *lane_of(ox_pool *pool, uint32_t slot, uint32_t index) {
+  return index ? &pool->workers[index]->graph_lanes[slot] : &pool->graphs[slot].lane;
+}
+
+/* Our own offer first, then the others', those after us first. */
+static bool take_any(party *p) {
+  uint32_t n = ox_pool_threads(p->pool);
+  for (uint32_t k = 0, i = p->index; k < n; k++, i = i + 1 < n ? i + 1 : 0)
+    if (take(p, lane_of(p->pool, p->slot_index, i))) return true;
+  return false;
+}
+
+typedef struct units {
+  ox_unit_fn fn;
+  void *payload;
+} units;
+
+static ox_status *run_units(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  (void)worker;
+  const units *u = ctx;
+  for (int64_t i = begin; i < end; i++) {
+    ox_status *st = u->fn(u->payload, (uint32_t)i);
+    if (st) return st;
+  }
+  return NULL;
+}
+
+static inline void run_node(party *p, uint32_t index) {
+  const ox_graph_node *node = &p->nodes[index];
+  ox_status *st = NULL;
+  if (OX_LIKELY(node->fn && !has_failed(p->run))) {
+    if (OX_LIKELY(node->n_units == 1))
+      st = node->fn(node->payload, 0);
+    else
+      st = ox_task_for(p->pool, node->n_units, run_units, &(units){node->fn, node->payload});
+  }
+  if (OX_UNLIKELY(st != NULL)) set_error(p->run, st);
+  for (uint32_t k = 0; k < node->n_children; k++) {
+    uint32_t child = node->children[k];
+    ox_graph_wait *w = &p->waits[child];
+    if (atomic_load_explicit(&w->left, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&w->left, 1, memory_order_acq_rel) != 1)
+      continue;
+    atomic_store_explicit(&w->left, w->n_parents, memory_order_relaxed); /* for the next run */
+    p->next[child] = p->head;
+    p->head = child + 1, p->count++;
+  }
+}
+
+static void run_stack(party *p) {
+  while (p->head) {
+    if (p->count > 1 && p->slot && !atomic_load_explicit(&p->lane->chain, memory_order_relaxed)) offer(p);
+    uint32_t index = p->head - 1;
+    p->head = p->next[index], p->count--;
+    run_node(p, index);
+    p->done++;
+  }
+}
+
+/* Returns true when all nodes have ended. */
+static bool report(party *p) {
+  uint32_t n = p->done, left;
+  if (!n) return !atomic_load_explicit(&p->run->left, memory_order_acquire);
+  p->ran += n, p->done = 0;
+  /* acq_rel: the owner sees what the nodes wrote. seq_cst for wake_owner, which comes after. */
+  left = atomic_fetch_sub_explicit(&p->run->left, n, memory_order_seq_cst) - n;
+  if (!left && p->index) wake_owner(p->run);
+  return !left;
+}
+
+static void sleep_until_wanted(party *p) {
+  atomic_store_explicit(&p->run->parked, 1, memory_order_seq_cst);
+  bool any = !atomic_load_explicit(&p->run->left, memory_order_seq_cst);
+  uint32_t n = ox_pool_threads(p->pool);
+  for (uint32_t i = 0; i < n && !any; i++)
+    any = atomic_load_explicit(&lane_of(p->pool, p->slot_index, i)->chain, memory_order_seq_cst);
+  while (!any && atomic_load_explicit(&p->run->parked, memory_order_seq_cst)) ox_park_wait(&p->run->parked, 1);
+  atomic_store_explicit(&p->run->parked, 0, memory_order_seq_cst);
+}
+
+/* The owner without nodes: watches, then sleeps, until there are some or the run has ended. */
+static void wait_for_nodes(party *p) {
+  uint64_t budget = ox_pool_is_crowded(p->pool) ? WATCH_CROWDED_NS : WATCH_NS, start = 0;
+  for (;;) {
+    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+      if (!atomic_load_explicit(&p->run->left, memory_order_acquire) || take_any(p)) return;
+      ox_pause();
+    }
+    uint64_t now = ox_thread_now_ns();
+    if (!start) start = now;
+    if (now - start > budget) sleep_until_wanted(p);
+  }
+}
+
+/* No helper may look at the run any more. One may be descheduled just before it leaves: so watch, then sleep. */
+static void dismiss_helpers(ox_graph_slot *slot) {
+  atomic_store_explicit(&slot->run, NULL, memory_order_seq_cst);
+  for (int i = 0; i < 256; i++) {
+    if (!atomic_load_explicit(&slot->helpers, memory_order_seq_cst)) return;
+    ox_pause();
+  }
+  unsigned left = atomic_load_explicit(&slot->helpers, memory_order_seq_cst);
+  while (left & ~OX_GRAPH_WAITING) {
+    if ((left & OX_GRAPH_WAITING) ||
+        atomic_compare_exchange_weak_explicit(&slot->helpers, &left, left | OX_GRAPH_WAITING, memory_order_seq_cst,
+                                              memory_order_seq_cst)) {
+      ox_park_wait(&slot->helpers, left | OX_GRAPH_WAITING);
+      left = atomic_load_explicit(&slot->helpers, memory_order_seq_cst);
+    }
+  }
+  /* A helper that comes late may count itself meanwhile, so only the flag goes. */
+  atomic_fetch_and_explicit(&slot->helpers, ~OX_GRAPH_WAITING, memory_order_seq_cst);
+}
+
+static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
+  ox_graph_slot *slot = &pool->graphs[slot_index];
+  atomic_fetch_add_explicit(&slot->helpers, 1, memory_order_seq_cst);
+  ox_graph_run *run = atomic_load_explicit(&slot->run, memory_order_seq_cst);
+  uint32_t ran = 0;
+  if (run) {
+    party p = join(pool, slot_index, index, run);
+    for (int looks = 0; looks < HELPER_LOOKS; looks++) {
+      if (take_any(&p)) {
+        run_stack(&p);
+        looks = 0;
+      }
+      if (report(&p)) break;
+      ox_pause();
+    }
+    ran = p.ran;
+  }
+  if (atomic_fetch_sub_explicit(&slot->helpers, 1, memory_order_seq_cst) == (OX_GRAPH_WAITING | 1))
+    ox_park_wake(&slot->helpers, 1);
+  ox_count(&pool->workers[index]->units, ran);
+  return ran;
+}
+
+static bool offers_any(const ox_pool *pool, uint32_t slot) {
+  if (!atomic_load_explicit(&pool->graphs[slot].run, memory_order_seq_cst)) return false;
+  uint32_t n = ox_pool_threads(pool);
+  for (uint32_t i = 0; i < n; i++)
+    if (atomic_load_explicit(&lane_of((ox_pool *)pool, slot, i)->chain, memory_order_seq_cst)) return true;
+  return false;
+}
+
+bool ox_graphs_help(ox_pool *pool, uint32_t index) {
+  uint32_t used = atomic_load_explicit(&pool->n_graphs, memory_order_relaxed);
+  for (uint32_t i = 0; i < used; i++)
+    if (offers_any(pool, i) && help_slot(pool, i, index)) return true;
+  return false;
+}
+
+bool ox_graphs_any(const ox_pool *pool) {
+  uint32_t used = atomic_load_explicit(&pool->n_graphs, memory_order_seq_cst);
+  for (uint32_t i = 0; i < used; i++)
+    if (offers_any(pool, i)) return true;
+  return false;
+}
+
+/* A free slot, or NULL: then the caller does without help. */
+static ox_graph_slot *take_slot(ox_pool *pool, uint32_t *out_index) {
+  for (uint32_t i = 0; i < OX_GRAPH_SLOTS; i++) {
+    ox_graph_slot *slot = &pool->graphs[i];
+    if (atomic_load_explicit(&slot->busy, memory_order_relaxed)) continue;
+    if (atomic_exchange_explicit(&slot->busy, 1, memory_order_acquire)) continue; /* pairs with the end's release */
+    uint32_t used = atomic_load_explicit(&pool->n_graphs, memory_order_relaxed);
+    while (used <= i && !atomic_compare_exchange_weak_explicit(&pool->n_graphs, &used, i + 1, memory_order_seq_cst,
+                                                               memory_order_relaxed)) {
+    }
+    *out_index = i;
+    return slot;
+  }
+  return NULL;
+}
+
+static void push_roots(party *p, const ox_task_graph *g) {
+  for (uint32_t i = g->n_roots; i-- > 0;) {
+    p->next[g->roots[i]] = p->head;
+    p->head = g->roots[i] + 1;
+  }
+  p->count = g->n_roots;
+}
+
+static void run_shared(party *p, ox_task_graph *g) {
+  ox_pool *pool = p->pool;
+  ox_cold_loop cold_loop = {0};
+  bool cold = ox_pool_any_asleep(pool);
+  if (cold) cold_loop = ox_cold_begin(&pool->cold, run_units, g, (int64_t)g->n_nodes);
+  p->run->wakes = !cold || cold_loop.woke;
+  atomic_store_explicit(&p->slot->run, p->run, memory_order_seq_cst);
+  for (;;) {
+    run_stack(p);
+    if (take_any(p)) continue;
+    if (report(p)) break;
+    wait_for_nodes(p);
+  }
+  dismiss_helpers(p->slot);
+  if (cold) ox_cold_end(&pool->cold, &cold_loop, p->ran, (uint32_t)g->n_nodes);
+  atomic_store_explicit(&p->slot->busy, 0, memory_order_release); /* pairs with take_slot */
+}
+
+ox_status *ox_graph_run_prepared(ox_pool *pool, ox_task_graph *g) {
+  ox_graph_run run = {.graph = g};
+  atomic_store_explicit(&run.left, (uint32_t)g->n_nodes, memory_order_relaxed);
+  if (pool && OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
+  bool flush = pool && (pool->opts.flags & OX_POOL_FLUSH_DENORMALS);
+  unsigned mode = flush ? ox_thread_flush_denormals() : 0;
+  uint32_t slot_index = 0;
+  ox_graph_slot *slot = pool && ox_pool_threads(pool) > 1 ? take_slot(pool, &slot_index) : NULL;
+  party p = {.pool = pool, .run = &run, .nodes = g->nodes, .waits = g->waits, .next = g->next};
+  if (slot) p = join(pool, slot_index, 0, &run);
+  push_roots(&p, g);
+  if (slot)
+    run_shared(&p, g);
+  else
+    run_stack(&p);
+  if (flush) ox_thread_restore_denormals(mode);
+  return atomic_load_explicit(&run.error, memory_order_acquire); /* pairs with set_error */
+}
