@@ -1,10 +1,23 @@
-# One binary per tests/<dir>/<file>_test.c, on cmocka, run by ctest from the source root.
+# One binary per tests/<dir>/<file>_test.c, on cmocka, run by ctest from the source root. Those of the task pool need no
+# more than its own library; where they say so (support/pool_backend.h) they run a second time on an executor.
 find_library(CMOCKA_LIBRARY cmocka REQUIRED)
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/*_test.c)
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.c)
 add_library(test_support STATIC ${support_sources})
 target_include_directories(test_support PUBLIC tests src include)
 target_link_libraries(test_support PUBLIC onyx_options onyx_static ${CMOCKA_LIBRARY})
+add_library(task_test_support STATIC tests/support/pool_backend.c)
+target_include_directories(task_test_support PUBLIC tests src include)
+target_link_libraries(task_test_support PUBLIC onyx_options onyx_task_static ${CMOCKA_LIBRARY})
+add_custom_target(task_tests)
+
+function(onyx_add_test name command)
+  add_test(NAME ${name} COMMAND ${command} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  # tests make allocations fail on purpose, also by asking for absurd sizes
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600
+    ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1;${ARGN}")
+endfunction()
+
 foreach(source IN LISTS test_sources)
   file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/tests ${source})
   string(REPLACE "/" "." name ${name})
@@ -12,10 +25,17 @@ foreach(source IN LISTS test_sources)
   add_executable(test.${name} ${source})
   set_target_properties(test.${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(test.${name} PRIVATE tests src ${CMAKE_BINARY_DIR}/generated)
-  target_link_libraries(test.${name} PRIVATE test_support)
-  add_test(NAME ${name} COMMAND test.${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  # tests make allocations fail on purpose, also by asking for absurd sizes
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600 ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1")
+  onyx_add_test(${name} test.${name})
+  if(NOT name MATCHES "^task\\.")
+    target_link_libraries(test.${name} PRIVATE test_support)
+    continue()
+  endif()
+  target_link_libraries(test.${name} PRIVATE task_test_support)
+  add_dependencies(task_tests test.${name})
+  file(STRINGS ${source} on_executor REGEX "support/pool_backend.h" LIMIT_COUNT 1)
+  if(on_executor)
+    onyx_add_test(${name}.executor test.${name} ONYX_TEST_EXECUTOR=1)
+  endif()
 endforeach()
 
 # Headers for C++: tests/*_test.cpp, plain programs that return 0, as C++11 and C++17; skipped without a C++ compiler.
@@ -33,7 +53,12 @@ if(cxx_test_sources AND CMAKE_CXX_COMPILER)
       set_target_properties(test.${name}${standard} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
         CXX_STANDARD ${standard} CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
       target_compile_options(test.${name}${standard} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
-      target_link_libraries(test.${name}${standard} PRIVATE onyx_static)
+      if(name MATCHES "^task\\.")
+        target_link_libraries(test.${name}${standard} PRIVATE onyx_task_static)
+        add_dependencies(task_tests test.${name}${standard})
+      else()
+        target_link_libraries(test.${name}${standard} PRIVATE onyx_static)
+      endif()
       if(ONYX_SANITIZE)
         target_compile_options(test.${name}${standard} PRIVATE -fsanitize=${ONYX_SANITIZE})
         target_link_options(test.${name}${standard} PRIVATE -fsanitize=${ONYX_SANITIZE})

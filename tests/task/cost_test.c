@@ -6,6 +6,7 @@
 
 #include "onyx/task.h"
 #include "support/check.h"
+#include "support/pool_backend.h"
 #include "task/task_pool.h"
 
 typedef struct seen {
@@ -32,20 +33,13 @@ static ox_status *check_batch(void *ctx, int64_t begin, int64_t end, uint32_t wo
   return NULL;
 }
 
-static ox_pool *make_pool(uint32_t n) {
-  ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = n};
-  ox_pool *pool;
-  CHECK_OK(ox_pool_create(&opts, &pool));
-  return pool;
-}
-
 static const int64_t counts[] = {-1, 0, 1, 2, 5, 64, 1000, 99991, INT64_MAX - 1, INT64_MAX};
 
 static void blocks_begin_at_multiples(void **state) {
   (void)state;
   static const int64_t sizes[] = {-3, 0, 1, 2, 7, 64, 100000, INT64_MAX / 3, INT64_MAX};
   for (uint32_t threads = 1; threads <= 3; threads += 2) {
-    ox_pool *pool = make_pool(threads);
+    ox_pool *pool = test_pool(threads);
     for (size_t i = 0; i < OX_COUNT(counts); i++)
       for (size_t k = 0; k < OX_COUNT(sizes); k++) {
         seen s = {.n = counts[i], .block = OX_MAX(sizes[k], 1)};
@@ -61,7 +55,7 @@ static void batches_are_even(void **state) {
   (void)state;
   static const int64_t batches[] = {-1, 0, 1, 2, 3, 64, 1000};
   for (uint32_t threads = 1; threads <= 3; threads += 2) {
-    ox_pool *pool = make_pool(threads);
+    ox_pool *pool = test_pool(threads);
     for (size_t i = 0; i < OX_COUNT(counts); i++)
       for (size_t k = 0; k < OX_COUNT(batches); k++) {
         int64_t n = counts[i], want = batches[k] <= 0 ? threads : batches[k];
@@ -102,7 +96,7 @@ static void blocks_fit_the_cost(void **state) {
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     int64_t block = ox_task_block_for_cost(rows[i].n, rows[i].cost, rows[i].threads);
     if (block < rows[i].least || block > rows[i].most) fail_msg("%s: block of %lld", rows[i].name, (long long)block);
-    ox_pool *pool = make_pool(2);
+    ox_pool *pool = test_pool(2);
     seen s = {.n = rows[i].n, .block = 1};
     CHECK_OK(ox_task_for_cost(pool, rows[i].n, rows[i].cost, check_block, &s));
     assert_int_equal(s.bad, 0);
@@ -113,7 +107,7 @@ static void blocks_fit_the_cost(void **state) {
 
 static void slow_processors_get_smaller_blocks(void **state) {
   (void)state;
-  ox_pool *pool = make_pool(4);
+  ox_pool *pool = test_pool(4);
   static const ox_cost cost = {0, 0, 1000};
   static const struct {
     bool mixed;

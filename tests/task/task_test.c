@@ -9,19 +9,13 @@
 
 #include "onyx/task.h"
 #include "support/check.h"
+#include "support/pool_backend.h"
 
 static const uint32_t sizes[] = {1, 2, 3, 8};
 
-static ox_pool *make_pool(uint32_t n) {
-  ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = n};
-  ox_pool *pool;
-  CHECK_OK(ox_pool_create(&opts, &pool));
-  return pool;
-}
-
 #define FOR_EACH_POOL(pool)                       \
   for (size_t s_ = 0; s_ < OX_COUNT(sizes); s_++) \
-    for (ox_pool *pool = make_pool(sizes[s_]); pool; ox_pool_destroy(pool), pool = NULL)
+    for (ox_pool *pool = test_pool(sizes[s_]); pool; ox_pool_destroy(pool), pool = NULL)
 
 static ox_status *submit(ox_pool *pool, uint32_t n, ox_unit_fn fn, void *payload, ox_task *const *parents,
                          uint32_t n_parents, uint32_t flags, ox_task **out) {
@@ -321,7 +315,7 @@ static void one_object_is_kept_until_release(void **state) {
 
 static void unfinished_tasks_are_discarded_with_the_pool(void **state) {
   (void)state;
-  ox_pool *pool = make_pool(1); /* nobody waits, so nothing runs */
+  ox_pool *pool = test_pool(1); /* nobody waits, so nothing runs */
   unsigned char big[1000] = {0}, c = 0;
   atomic_store(&deleted, 0);
   ox_task *t;

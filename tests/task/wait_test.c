@@ -9,14 +9,13 @@
 
 #include "onyx/task.h"
 #include "support/check.h"
+#include "support/pool_backend.h"
 
 static const uint32_t sizes[] = {1, 2, 3, 8};
 
 static ox_pool *make_pool(uint32_t n) {
-  ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = n, .flags = OX_POOL_FLUSH_DENORMALS};
-  ox_pool *pool;
-  CHECK_OK(ox_pool_create(&opts, &pool));
-  return pool;
+  ox_pool_opts opts = {.n_threads = n, .flags = OX_POOL_FLUSH_DENORMALS};
+  return test_pool_with(opts);
 }
 
 typedef struct fib {
@@ -120,6 +119,7 @@ static void loops_and_tasks_mix(void **state) {
 
 static void pools_are_resized_while_busy(void **state) {
   (void)state;
+  if (!test_pool_resizes()) skip();
   shared s = {.pool = make_pool(1), .clients_left = CLIENTS};
   pthread_t threads[CLIENTS];
   for (int i = 0; i < CLIENTS; i++) pthread_create(&threads[i], NULL, mixed_client, &s);
@@ -145,6 +145,7 @@ static ox_status *resize_in_tile(void *ctx, int64_t begin, int64_t end, uint32_t
 
 static void a_pool_is_not_resized_from_inside(void **state) {
   (void)state;
+  if (!test_pool_resizes()) skip();
   ox_pool *pool = make_pool(3);
   ox_task *t;
   ox_task_opts o = {.struct_size = sizeof o, .n_units = 2, .fn = resize_inside, .payload = pool};

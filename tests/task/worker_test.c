@@ -11,6 +11,7 @@
 
 #include "onyx/task.h"
 #include "support/check.h"
+#include "support/pool_backend.h"
 
 /* An executor that makes a thread for each call, or refuses. */
 typedef struct threads {
@@ -105,9 +106,7 @@ static ox_pool_stats stats_of(const ox_pool *pool) {
 
 static void the_pool_counts(void **state) {
   (void)state;
-  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 3};
-  work w = {0};
-  CHECK_OK(ox_pool_create(&o, &w.pool));
+  work w = {.pool = test_pool(3)};
   for (int i = 0; i < 200; i++) CHECK_OK(ox_task_for(w.pool, 32, tile, &w));
   usleep(3000);
   CHECK_OK(ox_task_for(w.pool, 1, tile, &w)); /* a function call */
@@ -125,9 +124,8 @@ static void the_pool_counts(void **state) {
 
 static void spinning_can_be_stopped(void **state) {
   (void)state;
-  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 2, .spin_us = 60 * 1000 * 1000};
-  work w = {0};
-  CHECK_OK(ox_pool_create(&o, &w.pool));
+  ox_pool_opts o = {.n_threads = 2, .spin_us = 60 * 1000 * 1000};
+  work w = {.pool = test_pool_with(o)};
   CHECK_OK(ox_task_for(w.pool, 32, tile, &w));
   ox_pool_set_spin(w.pool, OX_POOL_NO_SPIN); /* it would watch for a minute */
   for (int i = 0; i < 5000 && !(stats_of(w.pool).sleeps || 0); i++) {
