@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * nanothread/nanothread.h - the names of the nanothread library, served by Onyx's task pool (onyx/task.h).
  * Header only, for C and C++; written from nanothread's documented behaviour. Differences: a pool has at most
- * OX_POOL_MAX threads (larger requests get that many), and a failure to make threads yields a smaller pool. */
+ * OX_POOL_MAX threads (larger requests get that many); a failure to make threads yields a smaller pool; from inside a
+ * task pool_set_size does nothing; exceptions are carried if the file that submits is C++. */
 #pragma once
 
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <exception>
 #include <initializer_list>
 #include <new>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 #else
@@ -41,7 +43,48 @@
 typedef struct Pool Pool; /* an ox_pool */
 typedef struct Task Task; /* an ox_task */
 
-static inline ox_pool *nanothread_pool_(const Pool *pool) { return pool ? (ox_pool *)pool : ox_pool_default(); }
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+#define NANOTHREAD_THROWS_
+#endif
+
+/* The default pool is never destroyed. pool_destroy(NULL) takes its workers; the next use gives it new ones. One
+ * variable for all files of the program. */
+#if defined(__GNUC__)
+#define NANOTHREAD_ONE_ __attribute__((weak))
+#else
+#define NANOTHREAD_ONE_ static
+#endif
+#if defined(__cplusplus)
+extern "C" {
+#endif
+NANOTHREAD_ONE_ int nanothread_default_is_gone_;
+#if defined(__cplusplus)
+}
+#endif
+static inline void nanothread_set_gone_(int gone) {
+#if defined(__GNUC__)
+  __atomic_store_n(&nanothread_default_is_gone_, gone, __ATOMIC_RELAXED);
+#else
+  nanothread_default_is_gone_ = gone;
+#endif
+}
+static inline int nanothread_is_gone_(void) {
+#if defined(__GNUC__)
+  return __atomic_load_n(&nanothread_default_is_gone_, __ATOMIC_RELAXED);
+#else
+  return nanothread_default_is_gone_;
+#endif
+}
+
+static inline ox_pool *nanothread_pool_(const Pool *pool) {
+  if (pool) return (ox_pool *)pool;
+  if (nanothread_is_gone_()) {
+    ox_status *st = ox_pool_resize(NULL, 0);
+    if (!st) nanothread_set_gone_(0);
+    ox_status_free(st);
+  }
+  return ox_pool_default();
+}
 static inline ox_task *nanothread_task_(const Task *task) { return (ox_task *)task; }
 
 /* 0 and 1: no worker threads; NANOTHREAD_AUTO: the default size. */
@@ -67,17 +110,24 @@ NANOTHREAD_FN Pool *pool_create(uint32_t size NANOTHREAD_DEF(NANOTHREAD_AUTO), i
   return (Pool *)pool;
 }
 
-/* The default pool is never destroyed; asking for it leaves it without workers. */
-NANOTHREAD_FN void pool_set_size(Pool *pool, uint32_t size) {
-  ox_status_free(ox_pool_resize(nanothread_pool_(pool), nanothread_size_(size)));
+/* New workers sleep soon in any case, so |start_parked| changes nothing. */
+NANOTHREAD_FN void pool_set_size(Pool *pool, uint32_t size, int start_parked NANOTHREAD_DEF(1)) {
+  (void)start_parked;
+  if (!pool) nanothread_set_gone_(0);
+  ox_status_free(ox_pool_resize((ox_pool *)pool, nanothread_size_(size)));
 }
 NANOTHREAD_FN void pool_destroy(Pool *pool NANOTHREAD_DEF(0)) {
-  if (pool)
+  if (pool) {
     ox_pool_destroy((ox_pool *)pool);
-  else
-    pool_set_size(NULL, 1);
+    return;
+  }
+  pool_set_size(NULL, 1, 1);
+  nanothread_set_gone_(1);
 }
-NANOTHREAD_FN uint32_t pool_size(Pool *pool NANOTHREAD_DEF(0)) { return ox_pool_size(nanothread_pool_(pool)); }
+NANOTHREAD_FN uint32_t pool_size(Pool *pool NANOTHREAD_DEF(0)) {
+  return !pool && nanothread_is_gone_() ? ox_pool_default_size()
+                                        : ox_pool_size(pool ? (ox_pool *)pool : ox_pool_default());
+}
 NANOTHREAD_FN uint32_t core_count(void) { return ox_pool_usable_cpus(); }
 NANOTHREAD_FN uint32_t performance_core_count(void) { return ox_pool_default_size(); }
 NANOTHREAD_FN uint32_t pool_thread_id(void) { return ox_pool_thread_id(); }
@@ -118,18 +168,36 @@ static inline void nanothread_delete_(void *p) {
   free(call);
 }
 
-#if defined(__cplusplus)
+#if defined(NANOTHREAD_THROWS_)
 /* Leaves the exception with the task; task_wait throws it. */
 static inline ox_status *nanothread_keep_(void) {
   std::exception_ptr *kept = new (std::nothrow) std::exception_ptr(std::current_exception());
   if (kept) ox_task_keep(ox_task_current(), kept, [](void *k) { delete static_cast<std::exception_ptr *>(k); });
-  return ox_task_error(OX_FAIL, "exception");
+  return ox_task_error(OX_FAIL, "an exception");
 }
 #endif
 
+/* Throws what is left with the task, or the text of its error. Consumes |st|. */
+static inline void nanothread_throw_(const ox_task *task, ox_status *st) NANOTHREAD_THROW {
+#if defined(NANOTHREAD_THROWS_)
+  if (st) {
+    std::runtime_error error(ox_status_message(st));
+    ox_status_free(st);
+    if (void *kept = ox_task_kept(task)) {
+      std::exception_ptr exception = *static_cast<std::exception_ptr *>(kept); /* outlives a release of the task */
+      std::rethrow_exception(exception);
+    }
+    throw error;
+  }
+#else
+  (void)task;
+  ox_status_free(st);
+#endif
+}
+
 static inline ox_status *nanothread_unit_(void *p, uint32_t index) {
   nanothread_call_ *call = (nanothread_call_ *)p;
-#if defined(__cplusplus)
+#if defined(NANOTHREAD_THROWS_)
   try {
     call->func(index, nanothread_payload_(call));
   } catch (...) {
@@ -156,15 +224,18 @@ NANOTHREAD_FN Task *task_submit_dep(Pool *pool, const Task *const *parent, uint3
   ox_status *st;
   uint32_t i, n_parents = 0;
   size_t copied = payload && payload_size && !payload_deleter && size ? payload_size : 0;
+  bool small;
   for (i = 0; i < parent_count; i++) n_parents += parent[i] != NULL;
-  if (size <= 1 && !n_parents && !always_async && !profile && !ox_task_timing()) { /* the small-task short cut */
+  small = size <= 1 && !n_parents && !always_async;
+  if (small && !profile && !ox_task_timing()) {
     if (func && size) func(0, payload);
     if (payload_deleter) payload_deleter(payload);
     return NULL;
   }
+  if (!payload && !small) payload_deleter = NULL;
   memset(&opts, 0, sizeof opts);
   opts.struct_size = sizeof opts;
-  opts.flags = OX_TASK_RUN_ANYWAY | (always_async ? OX_TASK_ASYNC : 0) | (profile ? OX_TASK_TIMED : 0);
+  opts.flags = (small ? 0 : OX_TASK_ASYNC) | (profile ? OX_TASK_TIMED : 0);
   opts.n_units = func ? size : 0;
   opts.fn = func && size ? nanothread_unit_ : NULL;
   opts.parents = (ox_task *const *)parent;
@@ -181,6 +252,16 @@ NANOTHREAD_FN Task *task_submit_dep(Pool *pool, const Task *const *parent, uint3
   opts.payload = call;
   st = ox_task_submit(nanothread_pool_(pool), &opts, &task);
   if (st) abort();
+#if defined(NANOTHREAD_THROWS_)
+  if (small && ox_task_kept(task)) { /* it ran here */
+    try {
+      nanothread_throw_(task, ox_task_wait(task));
+    } catch (...) {
+      ox_task_release(task);
+      throw;
+    }
+  }
+#endif
   return (Task *)task;
 }
 
@@ -196,15 +277,12 @@ NANOTHREAD_FN void task_retain(Task *task) { (void)ox_task_retain(nanothread_tas
 NANOTHREAD_FN bool task_query(Task *task) { return ox_task_is_done(nanothread_task_(task)) != 0; }
 
 NANOTHREAD_FN void task_wait(Task *task) NANOTHREAD_THROW {
-  ox_status_free(ox_task_wait(nanothread_task_(task)));
-#if defined(__cplusplus)
-  if (void *kept = ox_task_kept(nanothread_task_(task)))
-    std::rethrow_exception(*static_cast<std::exception_ptr *>(kept));
-#endif
+  ox_status *st = ox_task_wait(nanothread_task_(task));
+  if (st) nanothread_throw_(nanothread_task_(task), st);
 }
 
 NANOTHREAD_FN void task_wait_and_release(Task *task) NANOTHREAD_THROW {
-#if defined(__cplusplus)
+#if defined(NANOTHREAD_THROWS_)
   try {
     task_wait(task);
   } catch (...) {
@@ -217,16 +295,17 @@ NANOTHREAD_FN void task_wait_and_release(Task *task) NANOTHREAD_THROW {
   task_release(task);
 }
 
-/* Milliseconds. */
+/* Milliseconds, 0 where there are none to tell. */
 NANOTHREAD_FN double task_time(Task *task) NANOTHREAD_THROW { return ox_task_ms(nanothread_task_(task)); }
 NANOTHREAD_FN double task_time_rel(Task *task_1, Task *task_2) NANOTHREAD_THROW {
-  return ox_task_ms_between(nanothread_task_(task_1), nanothread_task_(task_2));
+  double ms = ox_task_ms_between(nanothread_task_(task_1), nanothread_task_(task_2));
+  return ms > 0 ? ms : 0;
 }
 
 typedef struct nanothread_loop_ {
   void (*func)(uint32_t, void *);
   void *payload;
-#if defined(__cplusplus)
+#if defined(NANOTHREAD_THROWS_)
   std::atomic<bool> thrown;
   std::exception_ptr exception;
 #endif
@@ -236,7 +315,7 @@ static inline ox_status *nanothread_tiles_(void *ctx, int64_t begin, int64_t end
   nanothread_loop_ *loop = (nanothread_loop_ *)ctx;
   int64_t i;
   (void)worker;
-#if defined(__cplusplus)
+#if defined(NANOTHREAD_THROWS_)
   try {
     for (i = begin; i < end; i++) loop->func((uint32_t)i, loop->payload);
   } catch (...) {
@@ -256,11 +335,11 @@ static inline void task_submit_and_wait(Pool *pool, uint32_t size NANOTHREAD_DEF
   nanothread_loop_ loop;
   if (!func || !size) return;
   loop.func = func, loop.payload = payload;
-#if defined(__cplusplus)
+#if defined(NANOTHREAD_THROWS_)
   loop.thrown = false;
 #endif
   ox_status_free(ox_task_for(nanothread_pool_(pool), size, nanothread_tiles_, &loop));
-#if defined(__cplusplus)
+#if defined(NANOTHREAD_THROWS_)
   if (loop.exception) std::rethrow_exception(loop.exception);
 #endif
 }

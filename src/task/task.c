@@ -9,8 +9,9 @@
 #include "task/task_pool.h"
 #include "task/queue.h"
 
-/* An object a binding leaves with a task. */
+/* An object a binding leaves with a task; descendants that end with the task's error share it. */
 struct ox_kept {
+  atomic_uint refs;
   void *object;
   void (*object_delete)(void *object);
 };
@@ -51,12 +52,22 @@ static void free_owned(ox_task *t) {
   t->payload_delete = NULL;
 }
 
-static void free_rest(ox_task *t) {
-  ox_status_free(atomic_exchange_explicit(&t->error, NULL, memory_order_acquire));
-  struct ox_kept *kept = atomic_exchange_explicit(&t->kept, NULL, memory_order_acquire);
-  if (!kept) return;
+static void drop_kept(struct ox_kept *kept) {
+  if (!kept || atomic_fetch_sub_explicit(&kept->refs, 1, memory_order_acq_rel) != 1) return;
   kept->object_delete(kept->object);
   ox_delete(ox_alloc_heap(), kept, sizeof *kept);
+}
+
+/* The first one stays. */
+static void set_kept(ox_task *t, struct ox_kept *kept) {
+  struct ox_kept *none = NULL;
+  if (!atomic_compare_exchange_strong_explicit(&t->kept, &none, kept, memory_order_acq_rel, memory_order_relaxed))
+    drop_kept(kept);
+}
+
+static void free_rest(ox_task *t) {
+  ox_status_free(atomic_exchange_explicit(&t->error, NULL, memory_order_acquire));
+  drop_kept(atomic_exchange_explicit(&t->kept, NULL, memory_order_acquire));
 }
 
 void ox_task_discard(ox_task *t) {
@@ -91,16 +102,27 @@ static void chain_add(chain *c, ox_task *t) {
   c->last = t, c->n++, c->n_units += OX_MIN(t->n_units, 2u);
 }
 
+/* The parent has ended: its failure, with what was kept, becomes the child's. */
+static void inherit(const ox_task *parent, ox_task *child) {
+  if (!has_failed(parent) || (child->flags & OX_TASK_RUN_ANYWAY)) return;
+  struct ox_kept *kept = atomic_load_explicit(&parent->kept, memory_order_acquire); /* pairs with set_kept */
+  if (kept) atomic_fetch_add_explicit(&kept->refs, 1, memory_order_relaxed), set_kept(child, kept);
+  set_error(child, copy_error(parent));
+}
+
 /* One parent fewer. The failure travels first: after the decrement the child may be running, or gone. */
 static void parent_ended(const ox_task *parent, ox_task *child, chain *ready) {
-  if (has_failed(parent) && !(child->flags & OX_TASK_RUN_ANYWAY)) set_error(child, copy_error(parent));
+  inherit(parent, child);
   /* acq_rel: the child's units see what all parents wrote */
   if (atomic_fetch_sub_explicit(&child->wait_parents, 1, memory_order_acq_rel) == 1) chain_add(ready, child);
 }
 
 /* All units have run: tells children and waiters, drops the run's reference. */
 static void end_one(ox_task *t, chain *ready) {
-  if (t->flags & OX_TASK_TIMED) t->end_ns = ox_thread_now_ns();
+  if (t->flags & OX_TASK_TIMED) {
+    t->end_ns = ox_thread_now_ns();
+    if (!t->fn) atomic_store_explicit(&t->first_ns, t->end_ns, memory_order_relaxed); /* a barrier takes no time */
+  }
   free_owned(t);
   ox_task_link *link = atomic_exchange_explicit(&t->children, CLOSED, memory_order_acq_rel);
   while (link) {
@@ -213,7 +235,7 @@ static void add_parents(ox_task *t, const ox_task_opts *o) {
                                                                       memory_order_acq_rel, memory_order_acquire));
     if (head != CLOSED) continue;
     ended++;
-    if (has_failed(parent) && !(t->flags & OX_TASK_RUN_ANYWAY)) set_error(t, copy_error(parent));
+    inherit(parent, t);
   }
   /* acq_rel: pairs with parent_ended */
   if (atomic_fetch_sub_explicit(&t->wait_parents, ended + 1, memory_order_acq_rel) != ended + 1) return;
@@ -278,13 +300,14 @@ void ox_task_cancel(ox_task *t) {
 int ox_task_is_done(const ox_task *t) { return !t || is_done(t); }
 
 void ox_task_keep(ox_task *t, void *object, void (*object_delete)(void *object)) {
-  struct ox_kept *none = NULL, *kept = ox_new(ox_alloc_heap(), sizeof *kept);
-  if (kept) *kept = (struct ox_kept){object, object_delete};
-  if (kept &&
-      atomic_compare_exchange_strong_explicit(&t->kept, &none, kept, memory_order_acq_rel, memory_order_relaxed))
+  struct ox_kept *kept = ox_new(ox_alloc_heap(), sizeof *kept);
+  if (!kept) {
+    object_delete(object);
     return;
-  ox_delete(ox_alloc_heap(), kept, sizeof *kept);
-  object_delete(object);
+  }
+  atomic_init(&kept->refs, 1);
+  kept->object = object, kept->object_delete = object_delete;
+  set_kept(t, kept);
 }
 
 void *ox_task_kept(const ox_task *t) {

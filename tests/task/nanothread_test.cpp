@@ -97,6 +97,16 @@ static void graphs(Pool *pool) {
   CHECK(out == 773);
 }
 
+template <typename Func>
+static std::string text_of(Func f) {
+  try {
+    f();
+  } catch (const std::exception &e) {
+    return e.what();
+  }
+  return "";
+}
+
 static void exceptions(Pool *pool) {
   std::string text;
   try {
@@ -110,18 +120,60 @@ static void exceptions(Pool *pool) {
   Task *t = drjit::parallel_for_async(
       drjit::blocked_range<uint32_t>(0, 1000, 5),
       [](drjit::blocked_range<uint32_t>) { throw std::runtime_error("task"); }, {}, pool);
-  bool ran = false;
-  Task *child = drjit::do_async([&] { ran = true; }, {t}, pool); /* nanothread's children run all the same */
-  task_wait(child);
-  CHECK(ran);
-  text.clear();
+  auto never = [] { CHECK(false); };
+  Task *child = drjit::do_async(never, {t}, pool), *grandchild = drjit::do_async(never, {child, nullptr}, pool);
+  Task *barrier = task_submit_dep(pool, &grandchild, 1, 0);
+  Task *waited_for[] = {barrier, grandchild, child, t, t}; /* each waiter gets the exception of the first */
+  for (Task *w : waited_for) CHECK(text_of([w] { task_wait(w); }) == "task");
+  Task *late = drjit::do_async(never, {t}, pool); /* the parent has ended */
+  CHECK(text_of([late] { task_wait_and_release(late); }) == "task");
+  task_release(barrier), task_release(grandchild), task_release(child), task_release(t);
+}
+
+static void throw_text(uint32_t, void *payload) { throw std::runtime_error((const char *)payload); }
+static void set_flag(void *payload) { *(bool *)payload = true; }
+
+static void exceptions_of_small_tasks(Pool *pool) {
+  char text[] = "here";
+  CHECK(text_of([&] { task_submit(pool, 1, throw_text, text); }) == "here"); /* it runs inside submit */
+  CHECK(text_of([&] { task_submit_dep(pool, nullptr, 0, 1, throw_text, text, 0, nullptr, 0, 1); }) == "here");
+  CHECK(text_of([&] { task_submit_and_wait(pool, 1, throw_text, text); }) == "here");
+  CHECK(text_of([&] { task_submit_and_wait(pool, 9, throw_text, text); }) == "here");
+  Task *t = task_submit(pool, 1, throw_text, text, sizeof text, nullptr, 1);
+  CHECK(text_of([&] { task_wait_and_release(t); }) == "here");
+  bool deleted = false; /* of a failed task too */
+  auto fail = [](uint32_t, void *) { throw 7; };
+  Task *u = task_submit(pool, 3, fail, &deleted, 0, set_flag, 1);
+  bool caught = false;
   try {
-    task_wait_and_release(t);
-  } catch (std::exception &e) {
-    text = e.what();
+    task_wait_and_release(u);
+  } catch (int seven) {
+    caught = seven == 7;
   }
-  CHECK(text == "task");
-  task_release(child);
+  CHECK(caught && deleted);
+}
+
+static void an_exception_outlives_its_task(Pool *pool) {
+  std::exception_ptr kept;
+  try {
+    task_wait_and_release(drjit::do_async([] { throw std::runtime_error("kept"); }, {}, pool));
+  } catch (...) {
+    kept = std::current_exception();
+  }
+  for (int i = 0; i < 100; i++) task_wait_and_release(drjit::do_async([] {}, {}, pool)); /* its memory is used again */
+  CHECK(text_of([&] { std::rethrow_exception(kept); }) == "kept");
+}
+
+static void objects_are_moved_and_destroyed_once(Pool *pool) {
+  auto shared = std::make_shared<int>(0);
+  for (uint32_t n : {0u, 1u, 3u}) {
+    Task *t = drjit::parallel_for_async(
+        drjit::blocked_range<uint32_t>(0, n), [shared](drjit::blocked_range<uint32_t>) {}, {}, pool);
+    CHECK(t != nullptr);
+    task_wait_and_release(t);
+  }
+  task_wait_and_release(drjit::do_async([shared] {}, {}, pool));
+  CHECK(shared.use_count() == 1);
 }
 
 static void ranges(Pool *pool) {
@@ -166,6 +218,7 @@ int main() {
     Pool *pool = pool_create(size);
     CHECK(pool_size(pool) == (size ? size : 1));
     units_and_ids(pool), payloads(pool), graphs(pool), exceptions(pool), ranges(pool), timing(pool);
+    exceptions_of_small_tasks(pool), an_exception_outlives_its_task(pool), objects_are_moved_and_destroyed_once(pool);
     pool_set_size(pool, 5);
     CHECK(pool_size(pool) == 5);
     units_and_ids(pool);

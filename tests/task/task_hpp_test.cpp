@@ -75,15 +75,19 @@ static void exceptions_reach_the_waiter(ox_pool *pool) {
     }
     CHECK(caught);
   }
-  onyx::task failed = onyx::do_async([] { throw std::runtime_error("no luck"); }, {}, pool);
+  onyx::task failed = onyx::do_async([] { throw custom{9}; }, {}, pool);
   onyx::task child = onyx::do_async([] { CHECK(false); }, {failed}, pool); /* does not run */
-  std::string text;
-  try {
-    child.wait();
-  } catch (const onyx::error &e) {
-    text = e.what();
+  onyx::task grandchild = onyx::parallel_for_async(
+      onyx::blocked_range<int>(0, 9), [](onyx::blocked_range<int>) { CHECK(false); }, {onyx::task(), child}, pool);
+  for (const onyx::task &last : {grandchild, child, failed}) {
+    caught = false;
+    try {
+      last.wait();
+    } catch (const custom &c) {
+      caught = c.value == 9;
+    }
+    CHECK(caught);
   }
-  CHECK(text == "no luck");
 }
 
 static void tasks_depend_on_each_other(ox_pool *pool) {
