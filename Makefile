@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run test install asan tsan fuzz check-layers model clean deps deps-test format
+.PHONY: all run test install asan tsan fuzz check-layers model bench-pool clean deps deps-test format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -46,6 +46,14 @@ fuzz: deps
 model:
 	@sh tools/need.sh gcc spin
 	@sh tests/task/model/run.sh
+
+# The task pool beside other pools: those whose packages are there (docs/bench-pool.md).
+BENCH_FLAGS ?=
+bench-pool: deps
+	@sh tools/need.sh g++
+	@$(CONFIGURE) -B $(BUILD) -DONYX_BENCH=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target bench.pool
+	@$(PYTHON) bench/pool/run.py --programs $(BUILD)/bench $(BENCH_FLAGS)
 
 check-layers:
 	@$(PYTHON) tools/check_layers.py

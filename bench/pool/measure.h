@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench/pool/measure.h - clocks, units of known length, samples, and what a workload prints. */
+#ifndef BENCH_MEASURE_H
+#define BENCH_MEASURE_H
+
+#include "pool_bench.h"
+
+/* Once per process: measures the clock and how fast bench_spin turns. */
+void bench_calibrate(void);
+
+/* Nanoseconds since some moment, by the cheapest clock there is. Two readings in a row differ by bench_clock_cost(). */
+double bench_now(void);
+double bench_clock_cost(void);
+double bench_cpu_now(void); /* CPU time of the process in ns */
+void bench_sleep_ms(double ms);
+int bench_usable_cpus(void);
+
+/* Computes for about |ns|; the work is fixed: whoever loses the processor meanwhile takes longer. */
+uint64_t bench_steps(double ns);
+void bench_spin(uint64_t steps);
+
+/* Units: nothing; *(uint64_t *)ctx steps; ((uint64_t *)ctx)[i] steps. */
+void bench_unit_empty(void *ctx, size_t i);
+void bench_unit_same(void *ctx, size_t i);
+void bench_unit_each(void *ctx, size_t i);
+
+typedef struct bench_samples {
+  double *v;
+  size_t n, cap;
+} bench_samples;
+void bench_samples_add(bench_samples *s, double v);
+double bench_samples_quantile(bench_samples *s, double q); /* sorts */
+double bench_samples_mean(const bench_samples *s);
+void bench_samples_free(bench_samples *s);
+
+/* ns of units 0 .. n - 1 run one after another by this thread, warm. */
+double bench_serial(size_t n, bench_fn fn, void *ctx);
+
+/* Runs |body| for |warm_ms|, then for |ms|, and times each call. */
+void bench_repeat(void (*body)(void *), void *arg, double warm_ms, double ms, bench_samples *out_times);
+
+/* The same for a loop of a pool. */
+void bench_repeat_loop(const bench_run *run, size_t n, bench_fn fn, void *ctx, double ms, bench_samples *out_times);
+
+/* One figure: its column, and whether less or more is better. */
+void bench_report_less(const char *column, double value);
+void bench_report_more(const char *column, double value);
+
+/* Ends the process with an error if the pool loses, repeats or misorders work. */
+void bench_check(const bench_run *run);
+
+/* |layers| layers of |width| nodes; the two parents of a node are in the layer before. */
+bench_dag *bench_dag_create(uint32_t layers, uint32_t width, bench_fn fn, void *ctx);
+void bench_dag_destroy(bench_dag *dag);
+
+/* A generator with a fixed seed: the same sequence in every process. */
+uint64_t bench_random(uint64_t *state);
+
+#endif
