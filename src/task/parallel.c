@@ -143,6 +143,15 @@ static void wake_for(ox_pool *pool, uint64_t range, uint32_t want) {
     ox_pool_wake_some(pool, first_of(range), cap_of(range) - 1, want);
 }
 
+/* Each who wakes wakes two more while there is work, be it in the lane just filled: log2 steps for any number. Not in
+ * loops that are too short for it. */
+static void wake_more(const run *r) {
+  uint64_t range0 = atomic_load_explicit(&r->slot->range0, memory_order_relaxed);
+  if (atomic_load_explicit(&r->slot->quiet, memory_order_relaxed)) return;
+  if (is_empty(range0) && is_empty(atomic_load_explicit(r->own, memory_order_relaxed))) return;
+  wake_for(r->pool, range0, 2);
+}
+
 static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   ox_loop_slot *slot = &pool->slots[slot_index];
   run r = {pool, slot, &pool->workers[index]->lanes[slot_index].range, slot_index, index, index, 0, 0, 0, 0};
@@ -153,10 +162,8 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     n = steal_any(&r, &begin);
     if (!n) return false;
   }
-  uint64_t range0 = atomic_load_explicit(&slot->range0, memory_order_relaxed);
-  if (ox_pool_any_asleep(pool) && !is_empty(range0))
-    wake_for(pool, range0, 2); /* each who wakes wakes two more while there is work: log2 steps for any number */
   do {
+    if (ox_pool_any_asleep(pool)) wake_more(&r);
     drain_own(&r, begin, n);
     uint32_t left = report(&r);
     /* The slot may already serve another loop: a wake too many is harmless, the sleeper looks again. */
@@ -283,6 +290,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   slot->fn = fn, slot->ctx = ctx, slot->n_tiles = n_tiles, slot->block_tiles = block;
   slot->grain = grain = grain ? grain : 1;
   atomic_store_explicit(&slot->error, NULL, memory_order_relaxed);
+  atomic_store_explicit(&slot->quiet, false, memory_order_relaxed);
   atomic_store_explicit(&slot->pending, n, memory_order_relaxed);
   /* P1; the first claim is ours before anybody looks. n >= 2 and grain <= n / 64, so the range is not empty. */
   uint64_t range = pack(gate_of(pool, slot_index, cap), grain, n);
@@ -291,7 +299,10 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   ox_cold_loop cold_loop;
   if (OX_UNLIKELY(cold)) {
     cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles);
-    if (cold_loop.woke) wake_for(pool, range, OX_MIN(n - 1, 2));
+    if (cold_loop.woke)
+      wake_for(pool, range, OX_MIN(n - 1, 2));
+    else
+      atomic_store_explicit(&slot->quiet, true, memory_order_relaxed);
   }
 
   n_owned++;

@@ -47,6 +47,7 @@ typedef struct ox_loop_slot {
   void *ctx;
   int64_t n_tiles, block_tiles;
   uint32_t grain;                                       /* blocks per claim */
+  atomic_bool quiet;                                    /* too short to wake anybody for */
   _Atomic(ox_status *) error;                           /* the first; set: others drain */
   _Alignas(64) atomic_uint busy;                        /* taken by an owner */
   atomic_uint_least64_t loops, claims, steals, wait_ns; /* written by the owner only */

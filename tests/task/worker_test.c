@@ -172,12 +172,33 @@ static void workers_have_their_priority(void **state) {
   }
 }
 
+/* Tiles that block: a thread that is left asleep is missed. The owner's lane is empty long before all are awake. */
+static ox_status *nap(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  for (; begin < end; begin++) usleep(20000);
+  atomic_store(&((atomic_int *)ctx)[worker], 1);
+  return NULL;
+}
+
+static void every_worker_wakes_for_a_long_loop(void **state) {
+  (void)state;
+  enum { THREADS = 64 };
+  atomic_int took_part[THREADS] = {0};
+  ox_pool *pool = test_pool(THREADS);
+  usleep(20000); /* all sleep */
+  CHECK_OK(ox_task_for(pool, 4 * THREADS, nap, took_part));
+  int n = test_pool_resizes() ? 0 : THREADS; /* an executor may have fewer */
+  for (int i = 0; i < THREADS; i++) n += took_part[i];
+  if (n < THREADS * 3 / 4) fail_msg("%d of %d threads took part", n, (int)THREADS);
+  ox_pool_destroy(pool);
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_executor_supplies_the_threads),
       cmocka_unit_test(the_pool_counts),
       cmocka_unit_test(spinning_can_be_stopped),
       cmocka_unit_test(workers_have_their_priority),
+      cmocka_unit_test(every_worker_wakes_for_a_long_loop),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
