@@ -209,7 +209,7 @@ static ox_loop_slot *take_slot(ox_pool *pool, uint32_t *out_index) {
     /* acquire: pairs with the release in ox_task_for's end */
     if (atomic_exchange_explicit(&slot->busy, 1, memory_order_acquire)) continue;
     *out_index = last = i;
-    uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_relaxed);
+    uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_seq_cst); /* another's raise counts as ours */
     while (used <= i && !atomic_compare_exchange_weak_explicit(&pool->n_used, &used, i + 1, memory_order_seq_cst,
                                                                memory_order_relaxed)) {
     }

@@ -53,15 +53,16 @@ static void append(ox_task_queue *q, ox_task *first, ox_task *last, uint32_t n) 
   set_count(q, get_count(q) + n);
 }
 
+void ox_queue_wake(ox_pool *pool, uint32_t want) {
+  if (ox_pool_any_asleep(pool) && ox_pool_wake(pool, want)) return;
+  if (atomic_load_explicit(&pool->n_waiting, memory_order_seq_cst)) ox_pool_wake_waiter(pool, false);
+}
+
 void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n_tasks, uint32_t n_units) {
   ox_task_queue *q = lock_any(pool, own);
   append(q, first, last, n_tasks);
   unlock(&q->lock);
-  if (ox_pool_any_asleep(pool)) { /* P2 */
-    ox_pool_wake(pool, OX_MIN(n_units, 2u));
-  } else if (atomic_load_explicit(&pool->n_waiting, memory_order_seq_cst)) {
-    ox_pool_wake_waiter(pool, false);
-  }
+  ox_queue_wake(pool, OX_MIN(n_units, 2u));
 }
 
 /* Lock held, queue not empty. */
@@ -108,6 +109,7 @@ ox_claim ox_queue_claim(ox_pool *pool, uint32_t own) {
       q = lock_any(pool, own);
       append(q, first, last, moved);
       unlock(&q->lock);
+      ox_queue_wake(pool, 1); /* whoever looked meanwhile saw the tasks in neither queue */
     }
     return c;
   }

@@ -35,6 +35,8 @@ typedef struct ox_claim {
 uint32_t ox_queue_own(const ox_pool *pool);
 /* Appends a chain of ready tasks (linked by next) to queue |own| or a later one, and wakes who can run them. */
 void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n_tasks, uint32_t n_units);
+/* P2 for tasks: wakes up to |want| sleeping workers or, if none could be had, a waiting thread. */
+void ox_queue_wake(ox_pool *pool, uint32_t want);
 /* Claims units: own queue first, then the others', of which several tasks may move to our own. */
 ox_claim ox_queue_claim(ox_pool *pool, uint32_t own);
 /* True if some queue has a task. */

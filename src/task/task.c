@@ -117,22 +117,22 @@ static void parent_ended(const ox_task *parent, ox_task *child, chain *ready) {
   if (atomic_fetch_sub_explicit(&child->wait_parents, 1, memory_order_acq_rel) == 1) chain_add(ready, child);
 }
 
-/* All units have run: tells children and waiters, drops the run's reference. */
+/* All units have run: tells children and waiters, drops the run's reference. DONE comes first, so that who sees a child
+ * run finds its parents done. */
 static void end_one(ox_task *t, chain *ready) {
   if (t->flags & OX_TASK_TIMED) {
     t->end_ns = ox_thread_now_ns();
     if (!t->fn) atomic_store_explicit(&t->first_ns, t->end_ns, memory_order_relaxed); /* a barrier takes no time */
   }
   free_owned(t);
+  bool waited = atomic_fetch_or_explicit(&t->state, OX_TASK_DONE, memory_order_seq_cst) & OX_TASK_WAITED;
   ox_task_link *link = atomic_exchange_explicit(&t->children, CLOSED, memory_order_acq_rel);
   while (link) {
     ox_task_link *next = link->next; /* read before the child may go */
     parent_ended(t, link->child, ready);
     link = next;
   }
-  ox_pool *pool = t->pool;
-  if (atomic_fetch_or_explicit(&t->state, OX_TASK_DONE, memory_order_seq_cst) & OX_TASK_WAITED)
-    ox_pool_wake_waiter(pool, true);
+  if (waited) ox_pool_wake_waiter(t->pool, true);
   ox_task_release(t);
 }
 
@@ -187,7 +187,7 @@ static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
 uint32_t ox_tasks_help(ox_pool *pool, uint32_t own) {
   ox_claim c = ox_queue_claim(pool, own);
   if (!c.task) return 0;
-  if (c.more && ox_pool_any_asleep(pool)) ox_pool_wake(pool, 2);
+  if (c.more) ox_queue_wake(pool, 2);
   run_units(c.task, c.begin, c.n);
   return c.n;
 }

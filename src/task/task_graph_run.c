@@ -241,7 +241,7 @@ static ox_graph_slot *take_slot(ox_pool *pool, uint32_t *out_index) {
     ox_graph_slot *slot = &pool->graphs[i];
     if (atomic_load_explicit(&slot->busy, memory_order_relaxed)) continue;
     if (atomic_exchange_explicit(&slot->busy, 1, memory_order_acquire)) continue; /* pairs with the end's release */
-    uint32_t used = atomic_load_explicit(&pool->n_graphs, memory_order_relaxed);
+    uint32_t used = atomic_load_explicit(&pool->n_graphs, memory_order_seq_cst);
     while (used <= i && !atomic_compare_exchange_weak_explicit(&pool->n_graphs, &used, i + 1, memory_order_seq_cst,
                                                                memory_order_relaxed)) {
     }

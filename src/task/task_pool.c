@@ -48,7 +48,7 @@ static ox_status *check(const ox_pool_opts *given, ox_pool_opts *out) {
 static void set_size(ox_pool *pool, uint32_t n) {
   uint32_t shift = 6;
   while (1u << (shift - 6) < n) shift++;
-  atomic_store_explicit(&pool->size, n, memory_order_relaxed);
+  atomic_store_explicit(&pool->size, n, memory_order_release); /* pairs with ox_pool_threads: the workers are made */
   atomic_store_explicit(&pool->grain_shift, shift, memory_order_relaxed);
   atomic_store_explicit(&pool->crowded, n > ox_topology_usable(), memory_order_relaxed);
   uint32_t fast = ox_topology_fast("", &pool->allowed);

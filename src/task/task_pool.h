@@ -58,8 +58,8 @@ typedef struct ox_worker {
 struct ox_task_chunk;
 
 struct ox_pool {
-  /* Read by all, written rarely. Those that a resize changes are atomic, relaxed: it holds every slot meanwhile, so no
-   * loop sees two values, and for others any value does. */
+  /* Read by all, written rarely. A resize changes the first three; it holds every slot meanwhile, so no loop sees two
+   * values, and for others any value does. */
   atomic_uint size;
   atomic_uint grain_shift; /* a claim takes n_blocks >> grain_shift, at least one */
   atomic_bool mixed;       /* more threads than fast processors of a machine that has two kinds */
@@ -92,8 +92,9 @@ struct ox_pool {
   ox_worker *workers[OX_POOL_MAX]; /* [0] is NULL; made when first needed, stable until destroy */
 };
 
+/* acquire: the workers below it are made (pairs with set_size). */
 static inline uint32_t ox_pool_threads(const ox_pool *pool) {
-  return atomic_load_explicit(&pool->size, memory_order_relaxed);
+  return atomic_load_explicit(&pool->size, memory_order_acquire);
 }
 static inline bool ox_pool_is_crowded(const ox_pool *pool) {
   return atomic_load_explicit(&pool->crowded, memory_order_relaxed);
@@ -107,8 +108,8 @@ static inline void ox_count(atomic_uint_least64_t *counter, uint64_t n) {
 /* The index of the calling thread in |pool|; 0 if it is not one of its workers. */
 uint32_t ox_pool_self(const ox_pool *pool);
 
-/* Wakes up to |want| sleeping workers. */
-void ox_pool_wake(ox_pool *pool, uint32_t want);
+/* Wakes up to |want| sleeping workers and says how many; stops when an executor has no thread for one. */
+uint32_t ox_pool_wake(ox_pool *pool, uint32_t want);
 /* The same among workers first + 1 .. first + n. */
 void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want);
 

@@ -49,46 +49,50 @@ static void announce(ox_worker *w) { /* W1 */
   atomic_fetch_or_explicit(&w->pool->asleep[w->index / 64], bit_of(w), memory_order_seq_cst);
 }
 
-/* An executor's thread becomes this worker for a while. */
-static void invite(ox_worker *w) {
+/* An executor's thread becomes this worker for a while; false if there is none to be had. */
+static bool invite(ox_worker *w) {
   const ox_executor *e = &w->pool->executor;
   atomic_fetch_add_explicit(&w->pool->visits, 1, memory_order_relaxed);
-  if (e->run(e->ctx, visit, w)) return;
-  announce(w); /* nobody to be had: available again */
+  if (e->run(e->ctx, visit, w)) return true;
+  announce(w); /* available again */
   atomic_fetch_sub_explicit(&w->pool->visits, 1, memory_order_release);
+  return false;
 }
 
-static void rouse(ox_worker *w, int cpu) {
+static bool rouse(ox_worker *w, int cpu) {
   atomic_fetch_add_explicit(&w->pool->wakes, 1, memory_order_relaxed);
-  if (w->pool->executor.run) {
-    invite(w);
-    return;
-  }
+  if (w->pool->executor.run) return invite(w);
   atomic_store_explicit(&w->waker_cpu, cpu, memory_order_relaxed);
   if (atomic_load_explicit(&w->pool->steers, memory_order_relaxed)) steer(w, cpu);
   atomic_store_explicit(&w->woken_ns, ox_thread_now_ns(), memory_order_relaxed);
   atomic_store_explicit(&w->parked, 0, memory_order_seq_cst); /* pairs with the load in sleep_until_woken */
   ox_park_wake(&w->parked, 0);
+  return true;
 }
 
-void ox_pool_wake(ox_pool *pool, uint32_t want) {
-  uint32_t words = (ox_pool_threads(pool) + 63) / 64;
+uint32_t ox_pool_wake(ox_pool *pool, uint32_t want) {
+  uint32_t woken = 0, words = (ox_pool_threads(pool) + 63) / 64;
   int cpu = ox_thread_cpu();
-  for (uint32_t i = 0; i < words && want; i++) {
+  for (uint32_t i = 0; i < words && woken < want; i++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[i], memory_order_seq_cst);
-    while (bits && want) {
+    while (bits && woken < want) {
       uint32_t index = i * 64 + (uint32_t)__builtin_ctzll(bits);
       bits &= bits - 1;
-      if (take_sleeper(pool, index)) rouse(pool->workers[index], cpu), want--;
+      if (!take_sleeper(pool, index)) continue;
+      if (!rouse(pool->workers[index], cpu)) return woken;
+      woken++;
     }
   }
+  return woken;
 }
 
 void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want) {
   int cpu = ox_thread_cpu();
   for (uint32_t index = first + 1; index <= first + n && want; index++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[index / 64], memory_order_seq_cst);
-    if ((bits >> index % 64 & 1) && take_sleeper(pool, index)) rouse(pool->workers[index], cpu), want--;
+    if (!(bits >> index % 64 & 1) || !take_sleeper(pool, index)) continue;
+    if (!rouse(pool->workers[index], cpu)) return;
+    want--;
   }
 }
 
@@ -226,6 +230,6 @@ void ox_worker_main(void *worker) {
     if (woken > start && woken < now) ox_cold_woken(&pool->cold, now - woken);
     adapt(w, now - start);
   }
-  if (ox_queue_any(pool)) ox_pool_wake(pool, 1); /* the wake that let us go may have been for this */
+  if (ox_queue_any(pool)) ox_queue_wake(pool, 1); /* the wake that let us go may have been for this */
   self.pool = NULL, self.index = 0;
 }

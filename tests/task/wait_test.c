@@ -237,12 +237,55 @@ static void a_stream_of_single_tasks_ends(void **state) {
   }
 }
 
+static int refuse(void *ctx, void (*fn)(void *), void *arg) {
+  (void)ctx, (void)fn, (void)arg;
+  return 0;
+}
+typedef struct late {
+  ox_pool *pool;
+  atomic_int done;
+  ox_task *child;
+  pthread_t waiter;
+} late;
+
+/* Runs in the submitter. Its child becomes ready when it has ended, and then nobody but the sleeper is there. */
+static ox_status *make_child(void *payload, uint32_t unit) {
+  late *l = payload;
+  (void)unit;
+  ox_task *self = ox_task_current();
+  ox_task_opts o = {
+      .struct_size = sizeof o, .n_units = 1, .fn = tiny, .payload = &l->done, .parents = &self, .n_parents = 1};
+  OX_TRY(ox_task_submit(l->pool, &o, &l->child));
+  pthread_create(&l->waiter, NULL, wait_only, l->child);
+  usleep(20000); /* it sleeps by now */
+  return NULL;
+}
+
+static void a_sleeper_is_woken_when_no_worker_can_be_had(void **state) {
+  (void)state;
+  ox_executor none = {.struct_size = sizeof none, .run = refuse};
+  ox_pool_opts po = {.struct_size = sizeof po, .n_threads = 3, .executor = &none};
+  late l = {0};
+  CHECK_OK(ox_pool_create(&po, &l.pool));
+  ox_task *t;
+  ox_task_opts o = {.struct_size = sizeof o, .flags = OX_TASK_TIMED, .n_units = 1, .fn = make_child, .payload = &l};
+  CHECK_OK(ox_task_submit(l.pool, &o, &t));
+  pthread_join(l.waiter, NULL);
+  assert_int_equal(l.done, 1);
+  ox_task_release(t), ox_task_release(l.child);
+  ox_pool_destroy(l.pool);
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
-      cmocka_unit_test(units_may_wait_for_their_own_tasks), cmocka_unit_test(loops_and_tasks_mix),
-      cmocka_unit_test(pools_are_resized_while_busy),       cmocka_unit_test(a_pool_is_not_resized_from_inside),
-      cmocka_unit_test(many_threads_wait_for_one_task),     cmocka_unit_test(any_thread_may_work_until_something),
+      cmocka_unit_test(units_may_wait_for_their_own_tasks),
+      cmocka_unit_test(loops_and_tasks_mix),
+      cmocka_unit_test(pools_are_resized_while_busy),
+      cmocka_unit_test(a_pool_is_not_resized_from_inside),
+      cmocka_unit_test(many_threads_wait_for_one_task),
+      cmocka_unit_test(any_thread_may_work_until_something),
       cmocka_unit_test(a_stream_of_single_tasks_ends),
+      cmocka_unit_test(a_sleeper_is_woken_when_no_worker_can_be_had),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
