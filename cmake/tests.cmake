@@ -68,3 +68,9 @@ if(cxx_test_sources AND CMAKE_CXX_COMPILER)
     endforeach()
   endforeach()
 endif()
+
+# What is installed, as a stranger finds it.
+if(NOT ONYX_SANITIZE)
+  add_test(NAME install.pkg_config COMMAND sh tests/install/run.sh ${CMAKE_BINARY_DIR} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(install.pkg_config PROPERTIES TIMEOUT 300)
+endif()

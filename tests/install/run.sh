@@ -1,0 +1,56 @@
+#!/bin/sh
+# install/run.sh BUILD - installs BUILD into a folder of its own and builds programs against it, as a stranger would:
+# headers and library found by pkg-config alone. With NANOTHREAD_SOURCE set to a checkout of nanothread, its own tests
+# too, unchanged (half a minute, as they sleep).
+set -e
+build=$1
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+cmake --install "$build" --prefix "$root/first" >/dev/null
+mv "$root/first" "$root/prefix" # it may be moved afterwards
+PKG_CONFIG_PATH=$(dirname "$(find "$root/prefix" -name onyx-task.pc)")
+export PKG_CONFIG_PATH
+LD_LIBRARY_PATH=$(dirname "$PKG_CONFIG_PATH")
+export LD_LIBRARY_PATH
+flags=$(pkg-config --cflags onyx-task)
+libs=$(pkg-config --libs onyx-task)
+archive="$LD_LIBRARY_PATH/libonyx-task.a $(pkg-config --static --libs-only-l onyx-task | sed 's/-lonyx-task//')"
+warn="-O2 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror"
+
+# try NAME SOURCE COMPILER FLAGS... ; LIBS says what to link
+try() {
+  name=$1 source=$2
+  shift 2
+  "$@" $flags "$source" -o "$root/program" $LIBS
+  timeout "${LIMIT:-30}" "$root/program" >"$root/out" 2>&1 || {
+    tail -n 20 "$root/out"
+    echo "$name: failed"
+    exit 1
+  }
+  echo "$name: ok"
+}
+has() { command -v "$1" >/dev/null; }
+
+LIBS=$libs
+for cc in gcc clang; do
+  has $cc || continue
+  for std in c99 c11 c17; do try "$cc $std" "$here/loops_and_tasks.c" $cc -std=$std $warn; done
+  LIBS=$archive
+  try "$cc static" "$here/loops_and_tasks.c" $cc -std=c11 $warn
+  LIBS=$libs
+done
+for cxx in g++ clang++; do
+  has $cxx || continue
+  for std in c++11 c++14 c++17 c++20; do try "$cxx $std" "$here/loops_and_tasks.cpp" $cxx -std=$std $warn -pthread; done
+done
+
+[ -n "$NANOTHREAD_SOURCE" ] && has g++ || exit 0
+LIMIT=120
+tests=$NANOTHREAD_SOURCE/tests
+try "nanothread test_01.c" "$tests/test_01.c" gcc -O2
+for std in 11 14 17; do
+  for n in 02 03 04 05; do
+    [ $n$std = 0311 ] || try "nanothread test_$n.cpp, C++$std" "$tests/test_$n.cpp" g++ -std=c++$std -O2 -pthread
+  done
+done
