@@ -8,15 +8,14 @@
 
 #include "measure.h"
 
-#define BENCH_WORKLOAD(stem) extern const bench_workload bench_##stem;
+#define BENCH_WORKLOAD(stem) extern const bench_workload bench_##stem[];
 #include "bench_workloads.inc"
 #undef BENCH_WORKLOAD
-static const bench_workload *const workloads[] = {
-#define BENCH_WORKLOAD(stem) &bench_##stem,
+static const bench_workload *const workload_files[] = {
+#define BENCH_WORKLOAD(stem) bench_##stem,
 #include "bench_workloads.inc"
 #undef BENCH_WORKLOAD
-};
-enum { N_WORKLOADS = sizeof workloads / sizeof *workloads };
+    NULL};
 
 static int list(void) {
   for (size_t i = 0; bench_contenders[i]; i++) {
@@ -24,7 +23,8 @@ static int list(void) {
     const char *why = c->missing ? c->missing() : NULL;
     printf("contender|%s|%s\n", c->name, why ? why : "");
   }
-  for (size_t i = 0; i < N_WORKLOADS; i++) printf("workload|%s|%s\n", workloads[i]->name, workloads[i]->title);
+  for (size_t i = 0; workload_files[i]; i++)
+    for (const bench_workload *w = workload_files[i]; w->name; w++) printf("workload|%s|%s\n", w->name, w->title);
   return 0;
 }
 
@@ -67,8 +67,9 @@ int main(int argc, char **argv) {
   job j = {0};
   for (size_t i = 0; bench_contenders[i]; i++)
     if (strcmp(bench_contenders[i]->name, argv[1]) == 0) j.run.pool = bench_contenders[i];
-  for (size_t i = 0; i < N_WORKLOADS; i++)
-    if (strcmp(workloads[i]->name, argv[2]) == 0) j.workload = workloads[i];
+  for (size_t i = 0; workload_files[i]; i++)
+    for (const bench_workload *w = workload_files[i]; w->name; w++)
+      if (strcmp(w->name, argv[2]) == 0) j.workload = w;
   j.run.threads = atoi(argv[3]);
   if (!j.run.pool || !j.workload || j.run.threads < 1) {
     fprintf(stderr, "unknown contender or workload, or no threads\n");

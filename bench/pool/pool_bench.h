@@ -70,6 +70,7 @@ enum {
   BENCH_NEEDS_LOOP = 16
 };
 
+/* A file of workloads/ named x.c defines bench_x[], which ends with a NULL name. */
 typedef struct bench_workload {
   const char *name, *title;
   uint32_t needs;

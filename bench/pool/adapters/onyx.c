@@ -84,7 +84,6 @@ static void graph_anew(const bench_dag *dag) {
   free(handles);
 }
 
-#ifdef BENCH_ONYX_GRAPHS
 static void *graph_prepare(const bench_dag *dag) {
   ox_task_graph *g;
   must(ox_task_graph_create(&g));
@@ -97,15 +96,11 @@ static void *graph_prepare(const bench_dag *dag) {
 
 static void graph_run(void *graph) { must(ox_task_graph_run(pool, graph)); }
 static void graph_free(void *graph) { ox_task_graph_destroy(graph); }
-#define PREPARED .graph_prepare = graph_prepare, .graph_run = graph_run, .graph_free = graph_free
-#else
-#define PREPARED .graph_prepare = NULL
-#endif
 
 #define ONYX(title, start)                                                                                        \
   {                                                                                                               \
     .name = title, .can = BENCH_NESTS | BENCH_CLIENTS, .init = start, .fini = fini, .loop = loop, .tasks = tasks, \
-    .graph_anew = graph_anew, PREPARED                                                                            \
+    .graph_anew = graph_anew, .graph_prepare = graph_prepare, .graph_run = graph_run, .graph_free = graph_free    \
   }
 static const bench_contender plain = ONYX("onyx", init), latency = ONYX("onyx-latency", init_latency);
 const bench_contender *const bench_contenders[] = {&plain, &latency, NULL};

@@ -34,4 +34,4 @@ static void measure(const bench_run *run) {
   measure_size(run, 256);
 }
 
-const bench_workload bench_w1_fork = {"W1", "empty loops back to back", BENCH_NEEDS_LOOP, 1, measure};
+const bench_workload bench_w1_fork[] = {{"W1", "empty loops back to back", BENCH_NEEDS_LOOP, 1, measure}, {0}};

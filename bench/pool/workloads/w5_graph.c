@@ -52,4 +52,4 @@ static void measure(const bench_run *run) {
   bench_dag_destroy(busy);
 }
 
-const bench_workload bench_w5_graph = {"W5", "graphs of 1000 tasks", BENCH_NEEDS_GRAPH, 1, measure};
+const bench_workload bench_w5_graph[] = {{"W5", "graphs of 1000 tasks", BENCH_NEEDS_GRAPH, 1, measure}, {0}};

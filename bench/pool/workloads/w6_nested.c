@@ -31,4 +31,5 @@ static void measure(const bench_run *run) {
   bench_report_more("0.5 us: eff %", 100 * ideal / median(run, &busy));
 }
 
-const bench_workload bench_w6_nested = {"W6", "nested loops 8 x 64", BENCH_NEEDS_LOOP | BENCH_NEEDS_NESTS, 1, measure};
+const bench_workload bench_w6_nested[] = {
+    {"W6", "nested loops 8 x 64", BENCH_NEEDS_LOOP | BENCH_NEEDS_NESTS, 1, measure}, {0}};

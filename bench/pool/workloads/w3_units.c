@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * bench/pool/workloads/w3_units.c - W3: loops of equal units; W4: of very unequal ones; W9: both while another process
+ * wants the last processor too. All against the same units run serially. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "measure.h"
+
+enum { EQUAL = 64, UNEQUAL = 500 };
+
+typedef struct figures {
+  double ideal, median, p99, mean; /* ns */
+} figures;
+
+static figures measure_loop(const bench_run *run, size_t n, bench_fn fn, uint64_t *steps, double ms) {
+  bench_samples times = {0};
+  figures f;
+  double before = bench_serial(n, fn, steps);
+  bench_repeat_loop(run, n, fn, steps, ms, &times);
+  f.ideal = (before + bench_serial(n, fn, steps)) / 2 / run->width;
+  f.median = bench_samples_quantile(&times, 0.5);
+  f.p99 = bench_samples_quantile(&times, 0.99);
+  f.mean = bench_samples_mean(&times);
+  bench_samples_free(&times);
+  return f;
+}
+
+static figures measure_equal(const bench_run *run, double ms) {
+  uint64_t steps = bench_steps(1000);
+  return measure_loop(run, EQUAL, bench_unit_same, &steps, ms);
+}
+
+/* Pareto with exponent 1.2 from 1 us up to 150 us, about 2 ms in all: a few units are most of the work. */
+static figures measure_unequal(const bench_run *run, double ms) {
+  uint64_t steps[UNEQUAL], seed = 88172645463325252u;
+  for (int i = 0; i < UNEQUAL; i++) {
+    double u = ((double)(bench_random(&seed) >> 11) + 1) / 9007199254740993.0;
+    steps[i] = bench_steps(fmin(1000 * pow(u, -1 / 1.2), 150e3));
+  }
+  return measure_loop(run, UNEQUAL, bench_unit_each, steps, ms);
+}
+
+static void measure_w3(const bench_run *run) {
+  figures f = measure_equal(run, 250);
+  bench_report_more("efficiency %", 100 * f.ideal / f.median);
+  bench_report_less("p99 us", f.p99 / 1e3);
+  bench_report_less("mean us", f.mean / 1e3);
+}
+
+static void measure_w4(const bench_run *run) {
+  figures f = measure_unequal(run, 400);
+  bench_report_less("x ideal", f.median / f.ideal);
+  bench_report_less("p99 x ideal", f.p99 / f.ideal);
+}
+
+/* A process that computes on the last processor, until its parent ends it or ends. */
+static pid_t burn(void) {
+  pid_t pid = fork();
+  if (pid != 0) return pid;
+  cpu_set_t all, last;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  CPU_ZERO(&last);
+  if (sched_getaffinity(0, sizeof all, &all) == 0) {
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+      if (!CPU_ISSET(i, &all)) continue;
+      CPU_ZERO(&last);
+      CPU_SET(i, &last);
+    }
+    sched_setaffinity(0, sizeof last, &last);
+  }
+  for (;;) bench_spin(1000000);
+}
+
+static void measure_w9(const bench_run *run) {
+  figures equal = measure_equal(run, 100), unequal = measure_unequal(run, 100);
+  pid_t burner = burn();
+  if (burner < 0) return;
+  bench_sleep_ms(10);
+  uint64_t steps = bench_steps(1000);
+  bench_samples times = {0};
+  bench_repeat_loop(run, EQUAL, bench_unit_same, &steps, 250, &times);
+  bench_report_less("W3 slowdown", bench_samples_mean(&times) / equal.mean);
+  bench_report_less("W3 p99 us", bench_samples_quantile(&times, 0.99) / 1e3);
+  bench_samples_free(&times);
+  figures hurt = measure_unequal(run, 350);
+  kill(burner, SIGKILL);
+  waitpid(burner, NULL, 0);
+  bench_report_less("W4 slowdown", hurt.mean / unequal.mean);
+  bench_report_less("W4 p99 ms", hurt.p99 / 1e6);
+}
+
+const bench_workload bench_w3_units[] = {
+    {"W3", "loops of 64 x 1 us", BENCH_NEEDS_LOOP, 1, measure_w3},
+    {"W4", "loops of 500 units, 1 to 150 us", BENCH_NEEDS_LOOP, 1, measure_w4},
+    {"W9", "W3 and W4 with a busy process on the last processor", BENCH_NEEDS_LOOP, 1, measure_w9},
+    {0}};
