@@ -113,44 +113,53 @@ void bench_samples_free(bench_samples *s) {
   memset(s, 0, sizeof *s);
 }
 
-void bench_repeat(void (*body)(void *), void *arg, double warm_ms, double ms, bench_samples *out_times) {
-  for (double end = bench_now() + warm_ms * 1e6; bench_now() < end;) body(arg);
+void bench_repeat(bench_body body, double warm_ms, double ms, bench_samples *out_times) {
+  for (double end = bench_now() + warm_ms * 1e6; bench_now() < end;) body.fn(body.arg);
   double begin = bench_now(), t = begin;
   do {
     double a = bench_now();
-    body(arg);
+    body.fn(body.arg);
     t = bench_now();
     bench_samples_add(out_times, t - a > clock_cost ? t - a - clock_cost : 0);
   } while (t - begin < ms * 1e6);
 }
 
-typedef struct loop {
-  const bench_contender *pool;
-  size_t n;
-  bench_fn fn;
-  void *ctx;
-} loop;
-
 static void run_loop(void *arg) {
-  const loop *l = arg;
-  l->pool->loop(l->n, l->fn, l->ctx);
+  const bench_loop *l = arg;
+  if (l->pool)
+    l->pool->loop(l->n, l->fn, l->ctx);
+  else
+    for (size_t i = 0; i < l->n; i++) l->fn(l->ctx, i);
 }
 
-static void run_serial(void *arg) {
-  const loop *l = arg;
-  for (size_t i = 0; i < l->n; i++) l->fn(l->ctx, i);
-}
+bench_body bench_loop_body(bench_loop *loop) { return (bench_body){run_loop, loop}; }
 
-void bench_repeat_loop(const bench_run *run, size_t n, bench_fn fn, void *ctx, double ms, bench_samples *out_times) {
-  bench_repeat(run_loop, &(loop){run->pool, n, fn, ctx}, ms / 10, ms, out_times);
-}
-
-double bench_serial(size_t n, bench_fn fn, void *ctx) {
+double bench_median(bench_body body, double ms) {
   bench_samples times = {0};
-  bench_repeat(run_serial, &(loop){NULL, n, fn, ctx}, 5, 15, &times);
+  bench_repeat(body, ms / 10, ms, &times);
   double ns = bench_samples_quantile(&times, 0.5);
   bench_samples_free(&times);
   return ns;
+}
+
+bench_figures bench_against_serial(bench_body body, bench_body serial, double width, double ms) {
+  enum { STRETCHES = 5, SERIAL_MS = 8 };
+  bench_samples all = {0}, efficiencies = {0};
+  double before = bench_median(serial, SERIAL_MS);
+  for (int k = 0; k < STRETCHES; k++) {
+    bench_samples times = {0};
+    bench_repeat(body, ms / STRETCHES / 10, ms / STRETCHES, &times);
+    double after = bench_median(serial, SERIAL_MS), ideal = (before + after) / 2 / width;
+    bench_samples_add(&efficiencies, ideal / bench_samples_quantile(&times, 0.5));
+    for (size_t i = 0; i < times.n; i++) bench_samples_add(&all, times.v[i]);
+    bench_samples_free(&times);
+    before = after;
+  }
+  bench_figures f = {bench_samples_quantile(&efficiencies, 0.5), bench_samples_quantile(&all, 0.5),
+                     bench_samples_quantile(&all, 0.99), bench_samples_mean(&all)};
+  bench_samples_free(&all);
+  bench_samples_free(&efficiencies);
+  return f;
 }
 
 void bench_report_less(const char *column, double value) { printf("%s|less|%.6g\n", column, value); }

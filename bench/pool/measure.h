@@ -33,14 +33,33 @@ double bench_samples_quantile(bench_samples *s, double q); /* sorts */
 double bench_samples_mean(const bench_samples *s);
 void bench_samples_free(bench_samples *s);
 
-/* ns of units 0 .. n - 1 run one after another by this thread, warm. */
-double bench_serial(size_t n, bench_fn fn, void *ctx);
+typedef struct bench_body {
+  void (*fn)(void *arg);
+  void *arg;
+} bench_body;
 
 /* Runs |body| for |warm_ms|, then for |ms|, and times each call. */
-void bench_repeat(void (*body)(void *), void *arg, double warm_ms, double ms, bench_samples *out_times);
+void bench_repeat(bench_body body, double warm_ms, double ms, bench_samples *out_times);
 
-/* The same for a loop of a pool. */
-void bench_repeat_loop(const bench_run *run, size_t n, bench_fn fn, void *ctx, double ms, bench_samples *out_times);
+/* A loop as a body, by a pool or serially. |pool| NULL: serially. */
+typedef struct bench_loop {
+  const bench_contender *pool;
+  size_t n;
+  bench_fn fn;
+  void *ctx;
+} bench_loop;
+bench_body bench_loop_body(bench_loop *loop);
+
+/* Median ns of a body that is run for |ms|. */
+double bench_median(bench_body body, double ms);
+
+typedef struct bench_figures {
+  double efficiency;        /* 1: as fast as |width| processors could be; median of each stretch, median of stretches */
+  double median, p99, mean; /* ns */
+} bench_figures;
+
+/* Stretches of |body|, |ms| in all, between stretches of the same work run serially: the machine's speed may drift. */
+bench_figures bench_against_serial(bench_body body, bench_body serial, double width, double ms);
 
 /* One figure: its column, and whether less or more is better. */
 void bench_report_less(const char *column, double value);

@@ -19,7 +19,7 @@ static void measure_size(const bench_run *run, size_t n) {
     if (batches.n == 1 && b - a > 1e6) break; /* batches would take too long */
     a = bench_now();
   }
-  bench_repeat_loop(run, n, bench_unit_empty, NULL, 60, &singles);
+  bench_repeat(bench_loop_body(&(bench_loop){run->pool, n, bench_unit_empty, NULL}), 5, 60, &singles);
   bench_samples *best = batches.n > 1 ? &batches : &singles;
   snprintf(column, sizeof column, "n=%zu ns", n);
   bench_report_less(column, bench_samples_quantile(best, 0.5));

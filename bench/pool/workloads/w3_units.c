@@ -13,30 +13,18 @@
 
 enum { EQUAL = 64, UNEQUAL = 500 };
 
-typedef struct figures {
-  double ideal, median, p99, mean; /* ns */
-} figures;
-
-static figures measure_loop(const bench_run *run, size_t n, bench_fn fn, uint64_t *steps, double ms) {
-  bench_samples times = {0};
-  figures f;
-  double before = bench_serial(n, fn, steps);
-  bench_repeat_loop(run, n, fn, steps, ms, &times);
-  f.ideal = (before + bench_serial(n, fn, steps)) / 2 / run->width;
-  f.median = bench_samples_quantile(&times, 0.5);
-  f.p99 = bench_samples_quantile(&times, 0.99);
-  f.mean = bench_samples_mean(&times);
-  bench_samples_free(&times);
-  return f;
+static bench_figures measure_loop(const bench_run *run, size_t n, bench_fn fn, uint64_t *steps, double ms) {
+  bench_loop loop = {run->pool, n, fn, steps}, serial = {NULL, n, fn, steps};
+  return bench_against_serial(bench_loop_body(&loop), bench_loop_body(&serial), run->width, ms);
 }
 
-static figures measure_equal(const bench_run *run, double ms) {
+static bench_figures measure_equal(const bench_run *run, double ms) {
   uint64_t steps = bench_steps(1000);
   return measure_loop(run, EQUAL, bench_unit_same, &steps, ms);
 }
 
 /* Pareto with exponent 1.2 from 1 us up to 150 us, about 2 ms in all: a few units are most of the work. */
-static figures measure_unequal(const bench_run *run, double ms) {
+static bench_figures measure_unequal(const bench_run *run, double ms) {
   uint64_t steps[UNEQUAL], seed = 88172645463325252u;
   for (int i = 0; i < UNEQUAL; i++) {
     double u = ((double)(bench_random(&seed) >> 11) + 1) / 9007199254740993.0;
@@ -46,16 +34,16 @@ static figures measure_unequal(const bench_run *run, double ms) {
 }
 
 static void measure_w3(const bench_run *run) {
-  figures f = measure_equal(run, 250);
-  bench_report_more("efficiency %", 100 * f.ideal / f.median);
+  bench_figures f = measure_equal(run, 250);
+  bench_report_more("efficiency %", 100 * f.efficiency);
   bench_report_less("p99 us", f.p99 / 1e3);
   bench_report_less("mean us", f.mean / 1e3);
 }
 
 static void measure_w4(const bench_run *run) {
-  figures f = measure_unequal(run, 400);
-  bench_report_less("x ideal", f.median / f.ideal);
-  bench_report_less("p99 x ideal", f.p99 / f.ideal);
+  bench_figures f = measure_unequal(run, 400);
+  bench_report_less("x ideal", 1 / f.efficiency);
+  bench_report_less("p99 x ideal", f.p99 / (f.median * f.efficiency));
 }
 
 /* A process that computes on the last processor, until its parent ends it or ends. */
@@ -77,21 +65,17 @@ static pid_t burn(void) {
 }
 
 static void measure_w9(const bench_run *run) {
-  figures equal = measure_equal(run, 100), unequal = measure_unequal(run, 100);
+  bench_figures equal = measure_equal(run, 100), unequal = measure_unequal(run, 100);
   pid_t burner = burn();
   if (burner < 0) return;
   bench_sleep_ms(10);
-  uint64_t steps = bench_steps(1000);
-  bench_samples times = {0};
-  bench_repeat_loop(run, EQUAL, bench_unit_same, &steps, 250, &times);
-  bench_report_less("W3 slowdown", bench_samples_mean(&times) / equal.mean);
-  bench_report_less("W3 p99 us", bench_samples_quantile(&times, 0.99) / 1e3);
-  bench_samples_free(&times);
-  figures hurt = measure_unequal(run, 350);
+  bench_figures equal_hurt = measure_equal(run, 250), unequal_hurt = measure_unequal(run, 300);
   kill(burner, SIGKILL);
   waitpid(burner, NULL, 0);
-  bench_report_less("W4 slowdown", hurt.mean / unequal.mean);
-  bench_report_less("W4 p99 ms", hurt.p99 / 1e6);
+  bench_report_less("W3 slowdown", equal_hurt.mean / equal.mean);
+  bench_report_less("W3 p99 us", equal_hurt.p99 / 1e3);
+  bench_report_less("W4 slowdown", unequal_hurt.mean / unequal.mean);
+  bench_report_less("W4 p99 ms", unequal_hurt.p99 / 1e6);
 }
 
 const bench_workload bench_w3_units[] = {

@@ -21,31 +21,30 @@ static void run_prepared(void *arg) {
   g->pool->graph_run(g->prepared);
 }
 
-static double median(void (*body)(void *), graph *g) {
-  bench_samples times = {0};
-  bench_repeat(body, g, 10, 120, &times);
-  double ns = bench_samples_quantile(&times, 0.5);
-  bench_samples_free(&times);
-  return ns;
+static void run_serial(void *arg) {
+  const bench_dag *dag = arg;
+  for (uint32_t i = 0; i < dag->n_nodes; i++) dag->calls[i].fn(dag->calls[i].ctx, dag->calls[i].index);
 }
 
 static void measure(const bench_run *run) {
   uint64_t steps = bench_steps(2000);
   bench_dag *empty = bench_dag_create(LAYERS, WIDTH, bench_unit_empty, NULL);
   bench_dag *busy = bench_dag_create(LAYERS, WIDTH, bench_unit_same, &steps);
-  graph g = {run->pool, empty, NULL};
-  double ideal = bench_serial(N, bench_unit_same, &steps) / run->width;
+  bench_body serial = {run_serial, busy};
   if (run->pool->graph_anew) {
-    bench_report_more("anew M tasks/s", N * 1e3 / median(run_anew, &g));
+    graph g = {run->pool, empty, NULL};
+    bench_report_more("anew M tasks/s", N * 1e3 / bench_median((bench_body){run_anew, &g}, 120));
     g.dag = busy;
-    bench_report_more("anew 2 us: eff %", 100 * ideal / median(run_anew, &g));
+    bench_figures f = bench_against_serial((bench_body){run_anew, &g}, serial, run->width, 120);
+    bench_report_more("anew 2 us: eff %", 100 * f.efficiency);
   }
   if (run->pool->graph_prepare) {
-    g.prepared = run->pool->graph_prepare(empty);
-    bench_report_more("prepared M tasks/s", N * 1e3 / median(run_prepared, &g));
+    graph g = {run->pool, NULL, run->pool->graph_prepare(empty)};
+    bench_report_more("prepared M tasks/s", N * 1e3 / bench_median((bench_body){run_prepared, &g}, 120));
     run->pool->graph_free(g.prepared);
     g.prepared = run->pool->graph_prepare(busy);
-    bench_report_more("prepared 2 us: eff %", 100 * ideal / median(run_prepared, &g));
+    bench_figures f = bench_against_serial((bench_body){run_prepared, &g}, serial, run->width, 120);
+    bench_report_more("prepared 2 us: eff %", 100 * f.efficiency);
     run->pool->graph_free(g.prepared);
   }
   bench_dag_destroy(empty);

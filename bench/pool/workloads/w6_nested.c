@@ -16,19 +16,13 @@ static void outer(void *ctx, size_t i) {
   t->pool->loop(INNER, t->fn, &t->steps);
 }
 
-static double median(const bench_run *run, nest *t) {
-  bench_samples times = {0};
-  bench_repeat_loop(run, OUTER, outer, t, 150, &times);
-  double ns = bench_samples_quantile(&times, 0.5);
-  bench_samples_free(&times);
-  return ns;
-}
-
 static void measure(const bench_run *run) {
   nest empty = {run->pool, bench_unit_empty, 0}, busy = {run->pool, bench_unit_same, bench_steps(500)};
-  bench_report_less("empty us", median(run, &empty) / 1e3);
-  double ideal = bench_serial(OUTER * INNER, bench_unit_same, &busy.steps) / run->width;
-  bench_report_more("0.5 us: eff %", 100 * ideal / median(run, &busy));
+  bench_loop loop = {run->pool, OUTER, outer, &empty}, serial = {NULL, OUTER * INNER, bench_unit_same, &busy.steps};
+  bench_report_less("empty us", bench_median(bench_loop_body(&loop), 150) / 1e3);
+  loop.ctx = &busy;
+  bench_figures f = bench_against_serial(bench_loop_body(&loop), bench_loop_body(&serial), run->width, 150);
+  bench_report_more("0.5 us: eff %", 100 * f.efficiency);
 }
 
 const bench_workload bench_w6_nested[] = {
