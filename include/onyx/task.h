@@ -142,6 +142,21 @@ OX_API void ox_task_partition(int64_t batch, int64_t n_batches, int64_t n, int64
 /* The block ox_task_for_cost would use for |n| items on |n_threads| threads; |n| if the loop should not be split. */
 OX_API int64_t ox_task_block_for_cost(int64_t n, ox_cost per_item, uint32_t n_threads);
 
+/* A parallel section: between the short loops of a caller, workers go on watching for the next one instead of sleeping
+ * after spin_us, whatever that is. Keep the object until the end; its fields are private. */
+typedef struct ox_task_section {
+  ox_pool *pool;
+  uint32_t n_workers, reserved;
+} ox_task_section;
+
+/* Wakes the workers that sleep and keeps them awake until the section ends: |max_threads| - 1 of them (0: all).
+ * Sections may be nested and open on several threads at once: their numbers add up. They do not limit loops. Workers
+ * sleep all the same when nothing has run for 100 ms, when the pool has more threads than there are processors, and
+ * when the processor goes to somebody else meanwhile. |pool| NULL or of size 1: nothing happens. */
+OX_API void ox_task_section_begin(ox_pool *pool, uint32_t max_threads, ox_task_section *out_section);
+/* From any thread, before the pool is destroyed; a second time does nothing. */
+OX_API void ox_task_section_end(ox_task_section *section);
+
 /* Makes a status for a tile or unit function to return. */
 OX_API OX_NODISCARD ox_status *ox_task_error(ox_code code, const char *text);
 

@@ -128,6 +128,7 @@ void ox_pool_destroy(ox_pool *pool) {
   if (!pool) return;
   if (!ox_pool_is_stale(pool)) { /* in a forked child they do not exist */
     stop_workers(pool, 1, OX_POOL_MAX);
+    atomic_store_explicit(&pool->held, 0, memory_order_relaxed); /* by sections that were never ended */
     ox_worker_dismiss_all(pool);
   }
   for (uint32_t i = 1; i < OX_POOL_MAX; i++) ox_delete(ox_alloc_heap(), pool->workers[i], worker_bytes(pool));

@@ -68,6 +68,7 @@ struct ox_pool {
   atomic_flag resizing;
   atomic_uint epoch;     /* ox_fork_count when these threads were made */
   atomic_uint spin_us;   /* as in ox_pool_opts */
+  atomic_uint held;      /* workers that open sections want awake; may be more than there are */
   atomic_uint visits;    /* of an executor's threads, asked for and not yet ended */
   atomic_bool steers;    /* wakers choose where a worker must not run (worker.c) */
   atomic_uint n_used;    /* slots below were used at least once; idle workers watch only these */

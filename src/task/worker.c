@@ -11,10 +11,12 @@ enum {
   SPIN_LEAST_NS = 20 * 1000, /* a fork-join gap inside a model; 0.4 % of a core with one loop every 5 ms */
   SPIN_MOST_NS = 200 * 1000, /* a waiting kernel costs about 50 us; more spinning than this never paid */
   SPIN_CROWDED_NS = 2 * 1000,
-  NAP_SHORT_NS = 300 * 1000, /* woken this soon: spinning longer would have been better */
+  SPIN_SECTION_NS = 100 * 1000 * 1000, /* somebody may have forgotten to end it */
+  NAP_SHORT_NS = 300 * 1000,           /* woken this soon: spinning longer would have been better */
   NAP_LONG_NS = 1000 * 1000,
   LOOKS_PER_CLOCK = 16,
-  STOLEN_NS = 20 * 1000 /* a gap this long between two looks: somebody else had our processor and may want it again */
+  STOLEN_NS = 20 * 1000, /* a gap this long between two looks: somebody else had our processor and may want it again */
+  STOLEN_SECTION_NS = 500 * 1000 /* then interrupts are no reason, only another thread's time slice */
 };
 
 static _Thread_local struct {
@@ -121,8 +123,14 @@ static void sleep_until_woken(ox_worker *w) {
   (void)take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
 }
 
+/* Does an open section want this worker awake? (section.c) */
+static bool is_held(const ox_worker *w) {
+  return w->index <= atomic_load_explicit(&w->pool->held, memory_order_relaxed) && !ox_pool_is_crowded(w->pool);
+}
+
 static uint64_t spin_budget(const ox_worker *w) {
   const ox_pool *pool = w->pool;
+  if (is_held(w)) return SPIN_SECTION_NS;
   uint32_t us = atomic_load_explicit(&pool->spin_us, memory_order_relaxed);
   if (us == OX_POOL_NO_SPIN) return 0;
   if (us) return (uint64_t)us * 1000;
@@ -139,7 +147,7 @@ static bool spin(ox_worker *w) {
       ox_pause();
     }
     uint64_t now = ox_thread_now_ns();
-    if (now - start > spin_budget(w) || now - last > STOLEN_NS) return false;
+    if (now - start > spin_budget(w) || now - last > (is_held(w) ? STOLEN_SECTION_NS : STOLEN_NS)) return false;
     last = now;
   }
 }

@@ -89,3 +89,5 @@ ox_pool *test_pool(uint32_t n) {
 }
 
 bool test_pool_resizes(void) { return !wants_executor(); }
+
+bool test_pool_has_workers(const ox_pool *pool) { return ox_pool_size(pool) > 1; }
