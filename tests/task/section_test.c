@@ -101,11 +101,11 @@ static void workers_stay_awake(void **state) {
   }
 }
 
-/* True when workers have slept within a few seconds. Sleeps are counted when they end. */
-static bool somebody_sleeps(ox_pool *pool) {
+/* True when workers have slept in one of many pauses. Sleeps are counted when they end. */
+static bool somebody_sleeps(ox_pool *pool, useconds_t pause_us) {
   uint64_t before = sleeps(pool);
   for (int i = 0; i < 100; i++) {
-    usleep(20000);
+    usleep(pause_us);
     for (int k = 0; k < 200; k++) loop(pool); /* short ones wake only together */
     if (sleeps(pool) > before) return true;
   }
@@ -118,7 +118,7 @@ static void crowded_pools_sleep(void **state) {
   if (test_pool_has_workers(pool)) {
     ox_task_section s;
     ox_task_section_begin(pool, 0, &s);
-    assert_true(somebody_sleeps(pool));
+    assert_true(somebody_sleeps(pool, 5000));
     ox_task_section_end(&s);
   }
   ox_pool_destroy(pool);
@@ -131,8 +131,7 @@ static void an_idle_section_lets_them_sleep(void **state) {
     ox_task_section s;
     ox_task_section_begin(pool, 0, &s);
     loop(pool);
-    usleep(150000);
-    assert_true(somebody_sleeps(pool));
+    assert_true(somebody_sleeps(pool, 130000));
     ox_task_section_end(&s);
   }
   ox_pool_destroy(pool);
