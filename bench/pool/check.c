@@ -60,6 +60,13 @@ static void check_graphs(const bench_run *run) {
   bench_dag_destroy(dag);
 }
 
+static void check_tasks(const bench_run *run, void (*tasks)(const bench_call *, size_t)) {
+  tasks(&(bench_call){mark, NULL, 7}, N);
+  if (atomic_load(&seen[7]) != N) atomic_store(&wrong, 1);
+  atomic_store(&seen[7], 0);
+  expect(run, "tasks", N, 0);
+}
+
 void bench_check(const bench_run *run) {
   const bench_contender *pool = run->pool;
   if (pool->loop) {
@@ -70,11 +77,7 @@ void bench_check(const bench_run *run) {
       expect(run, "nested loops", OUTER * INNER, 1);
     }
   }
-  if (pool->tasks) {
-    pool->tasks(&(bench_call){mark, NULL, 7}, N);
-    if (atomic_load(&seen[7]) != N) atomic_store(&wrong, 1);
-    atomic_store(&seen[7], 0);
-    expect(run, "tasks", N, 0);
-  }
+  if (pool->tasks) check_tasks(run, pool->tasks);
+  if (pool->tasks_held) check_tasks(run, pool->tasks_held);
   check_graphs(run);
 }

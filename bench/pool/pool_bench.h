@@ -46,8 +46,10 @@ typedef struct bench_contender {
   void (*enter)(void (*body)(void *), void *arg);  /* optional: runs body(arg) as a client of the pool */
   void (*loop)(size_t n, bench_fn fn, void *ctx);  /* returns when all units are done */
   void (*tasks)(const bench_call *call, size_t n); /* optional: submits n tasks one by one, then waits for them */
-  void (*graph_anew)(const bench_dag *dag);        /* optional: builds, runs and frees the graph */
-  void *(*graph_prepare)(const bench_dag *dag);    /* optional, with the next two */
+  void (*tasks_held)(const bench_call *call,
+                     size_t n);                 /* optional: the same, and each has a handle that is waited for */
+  void (*graph_anew)(const bench_dag *dag);     /* optional: builds, runs and frees the graph */
+  void *(*graph_prepare)(const bench_dag *dag); /* optional, with the next two */
   void (*graph_run)(void *graph);
   void (*graph_free)(void *graph);
 } bench_contender;

@@ -2,6 +2,8 @@
  * bench/pool/adapters/nanothread.c - the library that the environment variable NANOTHREAD_LIB names, through pointers.
  * needs: dlfcn.h -ldl */
 #include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,7 @@ static struct {
                   void *payload, uint32_t payload_size, void (*payload_deleter)(void *), int async, int profile);
   void (*wait_release)(void *task);
   void (*release)(void *task);
+  void (*work_until)(void *pool, bool (*stop)(void *), void *payload);
 } nt;
 static void *pool;
 
@@ -30,7 +33,7 @@ static const char *missing(void) {
   if (lib == NULL) return "NANOTHREAD_LIB cannot be loaded";
   int ok = find(lib, "pool_create", &nt.create) && find(lib, "pool_destroy", &nt.destroy) &&
            find(lib, "task_submit_dep", &nt.submit) && find(lib, "task_wait_and_release", &nt.wait_release) &&
-           find(lib, "task_release", &nt.release);
+           find(lib, "task_release", &nt.release) && find(lib, "pool_work_until", &nt.work_until);
   return ok ? NULL : "NANOTHREAD_LIB lacks functions";
 }
 
@@ -63,12 +66,30 @@ static void *submit(const bench_call *c, void *const *parents, uint32_t n_parent
   return nt.submit(pool, parents, n_parents, 1, run_call, (void *)c, 0, NULL, 1, 0);
 }
 
-static void tasks(const bench_call *call, size_t n) {
+static void tasks_held(const bench_call *call, size_t n) {
   void **handles = malloc(n * sizeof *handles);
   if (handles == NULL) abort();
   for (size_t i = 0; i < n; i++) handles[i] = submit(call, NULL, 0);
   for (size_t i = 0; i < n; i++) nt.wait_release(handles[i]);
   free(handles);
+}
+
+static atomic_size_t left;
+
+static void run_counted(uint32_t i, void *payload) {
+  run_call(i, payload);
+  atomic_fetch_sub_explicit(&left, 1, memory_order_release);
+}
+
+static bool none_left(void *ctx) {
+  (void)ctx;
+  return atomic_load_explicit(&left, memory_order_acquire) == 0;
+}
+
+static void tasks(const bench_call *call, size_t n) {
+  atomic_store(&left, n);
+  for (size_t i = 0; i < n; i++) nt.release(nt.submit(pool, NULL, 0, 1, run_counted, (void *)call, 0, NULL, 1, 0));
+  nt.work_until(pool, none_left, NULL);
 }
 
 static void graph_anew(const bench_dag *dag) {
@@ -94,5 +115,6 @@ static const bench_contender plain = {.name = "nanothread",
                                       .fini = fini,
                                       .loop = loop,
                                       .tasks = tasks,
+                                      .tasks_held = tasks_held,
                                       .graph_anew = graph_anew};
 const bench_contender *const bench_contenders[] = {&plain, NULL};

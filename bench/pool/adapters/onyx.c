@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench/pool/adapters/onyx.c - the pool of onyx/task.h: as it comes, and with workers that watch for 10 ms. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -60,12 +61,33 @@ static ox_task *submit(const bench_call *c, ox_task *const *parents, uint32_t n_
   return task;
 }
 
-static void tasks(const bench_call *call, size_t n) {
+static void tasks_held(const bench_call *call, size_t n) {
   ox_task **handles = malloc(n * sizeof(ox_task *));
   if (handles == NULL) abort();
   for (size_t i = 0; i < n; i++) handles[i] = submit(call, NULL, 0);
   for (size_t i = 0; i < n; i++) must(ox_task_wait_release(handles[i]));
   free(handles);
+}
+
+static atomic_size_t left;
+
+static ox_status *run_counted(void *payload, uint32_t unit) {
+  run_call(payload, unit);
+  atomic_fetch_sub_explicit(&left, 1, memory_order_release);
+  return NULL;
+}
+
+static int none_left(void *ctx) {
+  (void)ctx;
+  return atomic_load_explicit(&left, memory_order_acquire) == 0;
+}
+
+static void tasks(const bench_call *call, size_t n) {
+  ox_task_opts opts = {.struct_size = sizeof opts, .flags = OX_TASK_ASYNC, .n_units = 1, .fn = run_counted};
+  opts.payload = (void *)call;
+  atomic_store(&left, n);
+  for (size_t i = 0; i < n; i++) must(ox_task_submit(pool, &opts, NULL));
+  ox_pool_work_until(pool, none_left, NULL);
 }
 
 static void graph_anew(const bench_dag *dag) {
@@ -100,7 +122,8 @@ static void graph_free(void *graph) { ox_task_graph_destroy(graph); }
 #define ONYX(title, start)                                                                                        \
   {                                                                                                               \
     .name = title, .can = BENCH_NESTS | BENCH_CLIENTS, .init = start, .fini = fini, .loop = loop, .tasks = tasks, \
-    .graph_anew = graph_anew, .graph_prepare = graph_prepare, .graph_run = graph_run, .graph_free = graph_free    \
+    .tasks_held = tasks_held, .graph_anew = graph_anew, .graph_prepare = graph_prepare, .graph_run = graph_run,   \
+    .graph_free = graph_free                                                                                      \
   }
 static const bench_contender plain = ONYX("onyx", init), latency = ONYX("onyx-latency", init_latency);
 const bench_contender *const bench_contenders[] = {&plain, &latency, NULL};

@@ -23,9 +23,10 @@ static bench_figures measure_equal(const bench_run *run, double ms) {
   return measure_loop(run, EQUAL, bench_unit_same, &steps, ms);
 }
 
-/* Pareto with exponent 1.2 from 1 us up to 150 us, about 2 ms in all: a few units are most of the work. */
+/* Pareto with exponent 1.2 from 1 us up to 150 us, 2.2 ms in all: a few units are most of the work. With this seed the
+ * larger half costs 1.13 times the mean, so that a loop cut in two cannot do better. */
 static bench_figures measure_unequal(const bench_run *run, double ms) {
-  uint64_t steps[UNEQUAL], seed = 88172645463325252u;
+  uint64_t steps[UNEQUAL], seed = 5433940266529422234u;
   for (int i = 0; i < UNEQUAL; i++) {
     double u = ((double)(bench_random(&seed) >> 11) + 1) / 9007199254740993.0;
     steps[i] = bench_steps(fmin(1000 * pow(u, -1 / 1.2), 150e3));
