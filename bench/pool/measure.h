@@ -50,8 +50,9 @@ typedef struct bench_loop {
 } bench_loop;
 bench_body bench_loop_body(bench_loop *loop);
 
-/* Median ns of a body that is run for |ms|. */
+/* Median ns of a body that is run for |ms|; and of one that runs in this thread alone. */
 double bench_median(bench_body body, double ms);
+double bench_serial(bench_body body, double ms);
 
 typedef struct bench_figures {
   double efficiency;        /* 1: as fast as |width| processors could be; median of each stretch, median of stretches */
@@ -64,6 +65,7 @@ bench_figures bench_against_serial(bench_body body, bench_body serial, double wi
 /* One figure: its column, and whether less or more is better. */
 void bench_report_less(const char *column, double value);
 void bench_report_more(const char *column, double value);
+void bench_report_fact(const char *column, double value); /* neither */
 
 /* Ends the process with an error if the pool loses, repeats or misorders work. */
 void bench_check(const bench_run *run);

@@ -54,6 +54,9 @@ typedef struct bench_contender {
   void (*graph_free)(void *graph);
 } bench_contender;
 
+/* tasks and tasks_held say when this thread begins to submit (1) and when it begins to wait (0). */
+void bench_submits(int on);
+
 /* Ends with NULL; each program has one adapter. */
 extern const bench_contender *const bench_contenders[];
 

@@ -60,7 +60,7 @@ class Foreign:
 
 
 def run_once(program, contender, workload, threads):
-    """[(column, "less" or "more", value)]; None: it failed."""
+    """[(column, "less", "more" or "fact", value)]; None: it failed."""
     command = [program, contender, workload, str(threads)]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=RUN_LIMIT_S)
@@ -87,7 +87,7 @@ def measure(contenders, workloads, threads, rounds):
             for c in names[shift:] + names[:shift]:
                 previous = ""
                 for column, better, value in run_once(contenders[c], c, w, threads) or []:
-                    key = f"{previous} {column}" if column in ("p99",) else column
+                    key = f"{previous} {column}" if column == "p99" else column
                     previous = column
                     columns[w].setdefault(key, (column, better))
                     values[w][c].setdefault(key, []).append(value)
@@ -105,7 +105,7 @@ def show(number):
 def compare(medians, key, better, ours):
     """ours / best rival, and the rival's name."""
     rivals = {c: m[key] for c, m in medians.items() if key in m and not c.startswith("onyx")}
-    if key not in medians.get(ours, {}) or not rivals:
+    if better == "fact" or key not in medians.get(ours, {}) or not rivals:
         return "-", "-"
     best = (min if better == "less" else max)(rivals, key=rivals.get)
     return (f"{medians[ours][key] / rivals[best]:.2f}" if rivals[best] else "-"), best
@@ -114,8 +114,8 @@ def compare(medians, key, better, ours):
 def table(title, values, columns):
     """Lines of a Markdown table; the column heads say with < and > what is better."""
     medians = {c: {k: statistics.median(v) for k, v in m.items()} for c, m in values.items() if m}
-    sign = {"less": "<", "more": ">"}
-    rows = [[""] + [f"{column} {sign[better]}" for column, better in columns.values()]]
+    sign = {"less": " <", "more": " >", "fact": ""}
+    rows = [[""] + [column + sign[better] for column, better in columns.values()]]
     for c, m in medians.items():
         rows.append([c] + [show(m.get(k)) for k in columns])
     for c in medians:

@@ -95,12 +95,14 @@ void loop_device(size_t n, bench_fn fn, void *ctx) {
 
 void tasks(const bench_call *call, size_t n) {
   Eigen::Barrier barrier((unsigned)n);
+  bench_submits(1);
   for (size_t i = 0; i < n; i++) {
     pool->Schedule([call, &barrier] {
       call->fn(call->ctx, call->index);
       barrier.Notify();
     });
   }
+  bench_submits(0);
   barrier.Wait();
 }
 

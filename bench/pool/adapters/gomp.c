@@ -28,9 +28,13 @@ static void loop_dynamic(size_t n, bench_fn fn, void *ctx) {
 static void tasks(const bench_call *call, size_t n) {
 #pragma omp parallel num_threads(n_threads)
 #pragma omp single
-  for (size_t i = 0; i < n; i++) {
+  {
+    bench_submits(1);
+    for (size_t i = 0; i < n; i++) {
 #pragma omp task firstprivate(call)
-    call->fn(call->ctx, call->index);
+      call->fn(call->ctx, call->index);
+    }
+    bench_submits(0);
   }
 }
 

@@ -69,7 +69,9 @@ static void *submit(const bench_call *c, void *const *parents, uint32_t n_parent
 static void tasks_held(const bench_call *call, size_t n) {
   void **handles = malloc(n * sizeof *handles);
   if (handles == NULL) abort();
+  bench_submits(1);
   for (size_t i = 0; i < n; i++) handles[i] = submit(call, NULL, 0);
+  bench_submits(0);
   for (size_t i = 0; i < n; i++) nt.wait_release(handles[i]);
   free(handles);
 }
@@ -88,7 +90,9 @@ static bool none_left(void *ctx) {
 
 static void tasks(const bench_call *call, size_t n) {
   atomic_store(&left, n);
+  bench_submits(1);
   for (size_t i = 0; i < n; i++) nt.release(nt.submit(pool, NULL, 0, 1, run_counted, (void *)call, 0, NULL, 1, 0));
+  bench_submits(0);
   nt.work_until(pool, none_left, NULL);
 }
 

@@ -64,7 +64,9 @@ static ox_task *submit(const bench_call *c, ox_task *const *parents, uint32_t n_
 static void tasks_held(const bench_call *call, size_t n) {
   ox_task **handles = malloc(n * sizeof(ox_task *));
   if (handles == NULL) abort();
+  bench_submits(1);
   for (size_t i = 0; i < n; i++) handles[i] = submit(call, NULL, 0);
+  bench_submits(0);
   for (size_t i = 0; i < n; i++) must(ox_task_wait_release(handles[i]));
   free(handles);
 }
@@ -86,7 +88,9 @@ static void tasks(const bench_call *call, size_t n) {
   ox_task_opts opts = {.struct_size = sizeof opts, .flags = OX_TASK_ASYNC, .n_units = 1, .fn = run_counted};
   opts.payload = (void *)call;
   atomic_store(&left, n);
+  bench_submits(1);
   for (size_t i = 0; i < n; i++) must(ox_task_submit(pool, &opts, NULL));
+  bench_submits(0);
   ox_pool_work_until(pool, none_left, NULL);
 }
 

@@ -41,7 +41,9 @@ void loop(size_t n, bench_fn fn, void *ctx) {
 
 void tasks(const bench_call *call, size_t n) {
   tbb::task_group group;
+  bench_submits(1);
   for (size_t i = 0; i < n; i++) group.run([=] { call->fn(call->ctx, call->index); });
+  bench_submits(0);
   group.wait();
 }
 

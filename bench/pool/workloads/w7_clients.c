@@ -43,7 +43,7 @@ static void measure(const bench_run *run) {
   client clients[CLIENTS];
   uint64_t steps = bench_steps(1000);
   bench_loop alone = {NULL, N, bench_unit_same, &steps};
-  double serial = bench_median(bench_loop_body(&alone), 20);
+  double serial = bench_serial(bench_loop_body(&alone), 20);
   pthread_barrier_init(&start, NULL, CLIENTS);
   for (int i = 0; i < CLIENTS; i++) clients[i] = (client){.run = run, .start = &start, .steps = steps};
   for (int i = 1; i < CLIENTS; i++)
@@ -51,7 +51,7 @@ static void measure(const bench_run *run) {
   work(&clients[0]); /* already a client of the pool */
   for (int i = 1; i < CLIENTS; i++) pthread_join(threads[i], NULL);
   pthread_barrier_destroy(&start);
-  serial = (serial + bench_median(bench_loop_body(&alone), 20)) / 2;
+  serial = (serial + bench_serial(bench_loop_body(&alone), 20)) / 2;
 
   double rate = 0, least = 1e300, most = 0, worst = 0; /* loops per ns */
   for (int i = 0; i < CLIENTS; i++) {

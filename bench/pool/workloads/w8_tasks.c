@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench/pool/workloads/w8_tasks.c - W8: a million tasks submitted one by one by one thread, which then waits; and how
- * many of them that thread ran itself: a pool that runs tasks inside submit times function calls. */
+ * many of them ran inside submit. Where those are most of them, the rate is one of function calls: its own column. */
 #include "measure.h"
 
-static _Thread_local int submits;
-static size_t own; /* counted by the thread that submits */
+static _Thread_local int submitting;
+static size_t inside; /* counted by the thread that submits */
 
-static void count_own(void *ctx, size_t i) {
+void bench_submits(int on) { submitting = on; }
+
+static void count_inside(void *ctx, size_t i) {
   (void)ctx, (void)i;
-  if (submits) own++;
+  if (submitting) inside++;
 }
 
 static double rate(void (*tasks)(const bench_call *, size_t), size_t n) {
@@ -20,10 +22,10 @@ static double rate(void (*tasks)(const bench_call *, size_t), size_t n) {
 
 static void measure(const bench_run *run) {
   enum { N = 1000000, FEW = 100000 };
-  submits = 1;
-  run->pool->tasks(&(bench_call){count_own, NULL, 0}, FEW);
-  bench_report_more("M tasks/s", rate(run->pool->tasks, N));
-  bench_report_less("run by submitter %", 100.0 * (double)own / FEW);
+  run->pool->tasks(&(bench_call){count_inside, NULL, 0}, FEW);
+  double percent = 100.0 * (double)inside / FEW;
+  bench_report_fact("inside submit %", percent);
+  bench_report_more(percent < 50 ? "M tasks/s" : "M calls/s", rate(run->pool->tasks, N));
   if (run->pool->tasks_held) bench_report_more("with handles M tasks/s", rate(run->pool->tasks_held, N));
 }
 
