@@ -48,7 +48,7 @@ model:
 	@sh tests/task/model/run.sh
 
 # The task pool beside other pools: those whose packages are there (docs/bench-pool.md).
-BENCH_FLAGS ?=
+BENCH_FLAGS ?= --rounds 1
 bench-pool: deps
 	@sh tools/need.sh g++
 	@$(CONFIGURE) -B $(BUILD) -DONYX_BENCH=ON >/dev/null
