@@ -87,7 +87,7 @@ def measure(contenders, workloads, threads, rounds):
             for c in names[shift:] + names[:shift]:
                 previous = ""
                 for column, better, value in run_once(contenders[c], c, w, threads) or []:
-                    key = f"{previous} {column}" if column == "p99" else column
+                    key = f"{previous} {column}" if column in ("p99", "slowdown") else column
                     previous = column
                     columns[w].setdefault(key, (column, better))
                     values[w][c].setdefault(key, []).append(value)
