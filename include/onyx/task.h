@@ -61,7 +61,8 @@ typedef struct ox_pool_opts {
  * FAIL (a thread cannot be made). */
 OX_API OX_NODISCARD ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool);
 
-/* Joins the threads and frees the pool; NULL is fine. No loop may run on it, and no tile of it may call this. */
+/* Joins the threads and frees the pool, with the tasks that have not begun; NULL is fine. No loop or unit may run on
+ * it; called by one of its own tiles or units, or for the default pool, it does nothing. */
 OX_API void ox_pool_destroy(ox_pool *pool);
 
 /* Changes the number of threads (0: the default size), also while the pool is in use: waits for running loops; loops
@@ -163,7 +164,8 @@ OX_API OX_NODISCARD ox_status *ox_task_error(ox_code code, const char *text);
 /* --- Tasks: work that is submitted now and waited for later, or never ------------------------------------------- */
 
 /* A task is |n_units| calls of |fn|, in any order and at the same time, that begin when its parents have ended. Handles
- * are counted; NULL as a handle means a task that has ended well. */
+ * are counted; NULL as a handle means a task that has ended well. A handle that was released must not be used, nor one
+ * of a pool that was destroyed: neither is detected. */
 typedef struct ox_task ox_task;
 
 /* Runs one unit. An error is the task's result: units not yet started are skipped. */
@@ -198,7 +200,9 @@ OX_API ox_task *ox_task_retain(ox_task *task);
 OX_API void ox_task_release(ox_task *task); /* does not wait */
 
 /* Waits until the task has ended and returns its error, if any, to each who waits. Meanwhile this thread runs other
- * units of the pool. A unit may wait for tasks that do not depend on it. */
+ * units of the pool. A unit may wait for tasks that do not depend on it: INVALID_ARGUMENT if the task is its own or
+ * descends from it, or if that is so for a unit beneath it, one that is itself waiting on this thread. Tasks that wait
+ * for each other by turns never end; parents, which cannot form a cycle, need no waiting. */
 OX_API OX_NODISCARD ox_status *ox_task_wait(ox_task *task);
 OX_API OX_NODISCARD ox_status *ox_task_wait_release(ox_task *task);
 OX_API int ox_task_is_done(const ox_task *task);
@@ -225,7 +229,8 @@ OX_API int ox_task_timing(void);
 /* The task whose unit the calling thread runs; NULL outside of units. Borrowed. */
 OX_API ox_task *ox_task_current(void);
 /* Leaves |object| with a task until its memory is freed, for language bindings that carry exceptions. The first one
- * stays; |object_delete| is called at once on later ones. */
+ * stays; |object_delete| is called at once on later ones. Descendants that end with the task's error share it, so it
+ * should mean the same to all who submit tasks that depend on each other; for C++ it is a std::exception_ptr. */
 OX_API void ox_task_keep(ox_task *task, void *object, void (*object_delete)(void *object));
 OX_API void *ox_task_kept(const ox_task *task);
 

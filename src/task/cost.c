@@ -35,6 +35,7 @@ ox_status *ox_task_for_block(ox_pool *pool, int64_t n, int64_t block, ox_tile_fn
 }
 
 void ox_task_partition(int64_t batch, int64_t n_batches, int64_t n, int64_t *out_begin, int64_t *out_end) {
+  n_batches = OX_MAX(n_batches, 1);
   int64_t each = n / n_batches, more = n % n_batches;
   *out_begin = batch * each + OX_MIN(batch, more);
   *out_end = *out_begin + each + (batch < more);

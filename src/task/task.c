@@ -19,9 +19,11 @@ struct ox_kept {
 static ox_task_link closed_link;
 #define CLOSED (&closed_link)
 
-static _Thread_local ox_task *current OX_TLS_FAST;
+static _Thread_local const ox_task_frame *frames OX_TLS_FAST;
 
-ox_task *ox_task_current(void) { return current; }
+const ox_task_frame *ox_task_frames(void) { return frames; }
+
+ox_task *ox_task_current(void) { return frames ? frames->task : NULL; }
 
 static atomic_int timing;
 
@@ -168,8 +170,8 @@ static void end_task(ox_task *t) {
 }
 
 static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
-  ox_task *outer = current;
-  current = t;
+  ox_task_frame frame = {t, frames};
+  frames = &frame;
   if ((t->flags & OX_TASK_TIMED) && !atomic_load_explicit(&t->first_ns, memory_order_relaxed)) {
     uint_least64_t none = 0;
     (void)atomic_compare_exchange_strong_explicit(&t->first_ns, &none, ox_thread_now_ns(), memory_order_relaxed,
@@ -179,7 +181,7 @@ static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
     ox_status *st = t->fn(t->payload, i);
     if (OX_UNLIKELY(st != NULL)) set_error(t, st);
   }
-  current = outer;
+  frames = frame.outer;
   /* acq_rel: who ends the task sees what all units wrote */
   if (atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) end_task(t);
 }
@@ -246,10 +248,10 @@ static void add_parents(ox_task *t, const ox_task_opts *o) {
 }
 
 static ox_status *run_now(const ox_task_opts *o) {
-  ox_task *outer = current;
-  current = NULL;
+  ox_task_frame frame = {NULL, frames};
+  frames = &frame;
   ox_status *st = o->fn ? o->fn(o->payload, 0) : NULL;
-  current = outer;
+  frames = frame.outer;
   if (o->payload_delete) o->payload_delete(o->payload);
   return st;
 }
@@ -325,7 +327,7 @@ double ox_task_ms_between(const ox_task *a, const ox_task *b) { return ms(starte
 
 ox_status *ox_task_wait(ox_task *t) {
   if (!t) return NULL;
-  if (!is_done(t)) ox_pool_wait_task(t);
+  if (!is_done(t)) OX_TRY(ox_pool_wait_task(t));
   return copy_error(t);
 }
 

@@ -40,6 +40,7 @@ struct ox_task {
   uint32_t next_unit;
   /* Constant while it runs. */
   uint32_t n_units, flags;
+  uint32_t mark; /* of the last search that came here (cycle.c) */
   ox_unit_fn fn;
   void *payload;
   void (*payload_delete)(void *);
@@ -58,6 +59,18 @@ struct ox_task {
   ox_task_link own[OX_TASK_LINKS];
   _Alignas(16) unsigned char bytes[OX_TASK_INLINE_BYTES];
 };
+
+/* The units that run on the calling thread, innermost first: a unit that waits runs others on top of itself. */
+typedef struct ox_task_frame {
+  ox_task *task; /* NULL: run by ox_task_submit itself */
+  const struct ox_task_frame *outer;
+} ox_task_frame;
+const ox_task_frame *ox_task_frames(void);
+
+/* True if |task| cannot end before the calling thread returns to one of its frames: it is the frame's task or descends
+ * from it. Slow. */
+bool ox_task_needs_us(ox_task *task);
+void ox_task_cycle_forked(void); /* in the child */
 
 /* Runs some units of some task and says how many; 0: there were none. |own|: ox_queue_own(). */
 uint32_t ox_tasks_help(ox_pool *pool, uint32_t own);

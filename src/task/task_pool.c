@@ -8,6 +8,7 @@
 #include "task/affinity.h"
 #include "task/park.h"
 #include "task/queue.h"
+#include "task/task.h"
 #include "task/topology.h"
 
 atomic_uint ox_fork_count;
@@ -124,9 +125,22 @@ done:
   return st;
 }
 
+static _Atomic(ox_pool *) the_pool; /* the default */
+
+/* Is this called by a tile or unit that runs on the pool? Then it cannot go. */
+static bool is_in_use(const ox_pool *pool) {
+  if (ox_pool_self(pool)) return true;
+  for (const ox_task_frame *f = ox_task_frames(); f; f = f->outer)
+    if (f->task && f->task->pool == pool) return true;
+  for (uint32_t i = 0; pool->slots && i < pool->n_slots; i++)
+    if (atomic_load_explicit(&pool->slots[i].busy, memory_order_relaxed)) return true;
+  return false;
+}
+
 void ox_pool_destroy(ox_pool *pool) {
-  if (!pool) return;
-  if (!ox_pool_is_stale(pool)) { /* in a forked child they do not exist */
+  if (!pool || pool == atomic_load_explicit(&the_pool, memory_order_acquire)) return;
+  if (!ox_pool_is_stale(pool)) {
+    if (is_in_use(pool)) return; /* in a forked child they do not exist */
     stop_workers(pool, 1, OX_POOL_MAX);
     atomic_store_explicit(&pool->held, 0, memory_order_relaxed); /* by sections that were never ended */
     ox_worker_dismiss_all(pool);
@@ -180,6 +194,7 @@ void ox_pool_rebuild(ox_pool *pool) {
   if (ox_pool_is_stale(pool)) {
     memset(pool->slots, 0, slots_bytes(pool));
     memset(pool->graphs, 0, sizeof pool->graphs);
+    ox_task_cycle_forked();
     memset(pool->queues, 0, queues_bytes(pool)); /* tasks of the parent are dropped; destroy frees them */
     for (uint32_t i = 0; i < OX_COUNT(pool->asleep); i++)
       atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);
@@ -213,7 +228,6 @@ void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats) {
 
 /* A CAS, not a lock: a lock could be held by a thread that a fork left behind. The loser's pool goes away at once. */
 ox_pool *ox_pool_default(void) {
-  static _Atomic(ox_pool *) the_pool;
   ox_pool *pool = atomic_load_explicit(&the_pool, memory_order_acquire), *none = NULL;
   if (OX_LIKELY(pool != NULL)) return pool;
   ox_status *st = ox_pool_create(NULL, &pool);

@@ -122,8 +122,8 @@ static inline bool ox_pool_any_asleep(const ox_pool *pool) {
   return false;
 }
 
-/* Helps until |task| has ended; raises wait_epoch (wait.c). */
-void ox_pool_wait_task(ox_task *task);
+/* Helps until |task| has ended; INVALID_ARGUMENT if that can never be. The other raises wait_epoch (wait.c). */
+OX_NODISCARD ox_status *ox_pool_wait_task(ox_task *task);
 void ox_pool_wake_waiter(ox_pool *pool, bool all);
 
 /* Body of a worker thread (worker.c). */

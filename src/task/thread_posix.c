@@ -40,16 +40,15 @@ ox_status *ox_thread_start(const ox_pool_opts *opts, void (*main)(void *), void 
     out_thread->handle = opts->thread_create(opts->thread_ctx, main, arg);
     return out_thread->handle ? NULL : ox_fail(OX_FAIL, "the thread_create hook returned NULL");
   }
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+  size_t stack = opts->stack_bytes < least ? least : opts->stack_bytes;
+  if (stack > SIZE_MAX / 2) return ox_fail(OX_INVALID_ARGUMENT, "stack_bytes is %zu", stack);
   start *s = malloc(sizeof *s);
   if (!s) return ox_oom();
   *s = (start){main, arg};
   pthread_attr_t attr;
   pthread_attr_init(&attr);
-  if (opts->stack_bytes) {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
-    size_t bytes = opts->stack_bytes < least ? least : opts->stack_bytes;
-    (void)pthread_attr_setstacksize(&attr, (bytes + page - 1) / page * page);
-  }
+  if (opts->stack_bytes) (void)pthread_attr_setstacksize(&attr, (stack + page - 1) / page * page);
   pthread_t thread;
   int err = pthread_create(&thread, &attr, run, s);
   pthread_attr_destroy(&attr);

@@ -36,18 +36,32 @@ static bool watch(ox_pool *pool, uint32_t own, const ox_task *t) {
   }
 }
 
-void ox_pool_wait_task(ox_task *t) {
+static ox_status *never_ends(void) {
+  return ox_fail(OX_INVALID_ARGUMENT, "a task cannot wait for itself, nor for one that depends on it");
+}
+
+ox_status *ox_pool_wait_task(ox_task *t) {
+  if (ox_task_current() == t) return never_ends();
+  ox_status *st = NULL;
   ox_pool *pool = t->pool;
   uint32_t own = ox_queue_own(pool);
   unsigned float_mode = 0;
   bool flush = pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
   if (flush) float_mode = ox_thread_flush_denormals();
-  while (!is_done(t))
-    if (!ox_tasks_help(pool, own) && !watch(pool, own, t)) sleep_on(pool, t);
+  for (bool searched = false; !is_done(t);) {
+    if (ox_tasks_help(pool, own) || watch(pool, own, t)) continue;
+    if (!searched && ox_task_needs_us(t)) {
+      st = never_ends();
+      break;
+    }
+    searched = true; /* parents are fixed, so once is enough */
+    sleep_on(pool, t);
+  }
   if (flush) ox_thread_restore_denormals(float_mode);
   /* The wake we leave with may have been for the work. */
   if (atomic_load_explicit(&pool->n_waiting, memory_order_seq_cst) && ox_queue_any(pool))
     ox_pool_wake_waiter(pool, false);
+  return st;
 }
 
 void ox_pool_work_until(ox_pool *pool, int (*stop)(void *ctx), void *ctx) {
