@@ -42,6 +42,7 @@ typedef struct ox_loop_slot {
   /* Watched by idle workers, written by the owner. */
   _Alignas(64) atomic_uint_least64_t range0; /* the owner's lane */
   atomic_uint pending;                       /* unfinished blocks; OX_LOOP_WAITING: the owner sleeps on this word */
+  atomic_uint serial;                        /* counts loops, so that idle workers can tell them apart */
   /* Read after a claim only. */
   _Alignas(64) ox_tile_fn fn;
   void *ctx;
