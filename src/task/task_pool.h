@@ -65,7 +65,8 @@ struct ox_pool {
   atomic_bool mixed;       /* more threads than fast processors of a machine that has two kinds */
   atomic_bool crowded;     /* more threads than processors: spinning only keeps others from working */
   uint32_t n_slots, n_queues;
-  uint32_t pause_ns; /* of one ox_pause, at least 1 */
+  uint32_t pause_ns;    /* of one ox_pause, at least 1 */
+  uint64_t claim_ticks; /* ox_ticks() that a claim may take before it is thought long */
   atomic_flag resizing;
   atomic_uint epoch;     /* ox_fork_count when these threads were made */
   atomic_uint spin_us;   /* as in ox_pool_opts */

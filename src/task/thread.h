@@ -50,4 +50,17 @@ static inline void ox_pause(void) {
 #endif
 }
 
+/* A clock that is cheap to read and good for comparing short times only: counts at any rate, may stop. */
+static inline uint64_t ox_ticks(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  uint64_t t;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return ox_thread_now_ns();
+#endif
+}
+
 #endif
