@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run test install asan tsan fuzz check-layers model bench-pool clean deps deps-test format
+.PHONY: all run test test-cross install asan tsan fuzz check-layers model bench-pool clean deps deps-test format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -55,6 +55,13 @@ bench-pool: deps
 	@cmake --build $(BUILD) -j $(JOBS) --target bench.pool
 	@$(PYTHON) bench/pool/run.py --programs $(BUILD)/bench $(BENCH_FLAGS)
 
+# The task library on other systems, under emulators.
+test-cross: deps
+	@sh tools/need.sh aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu aarch64-linux-gnu-g++=g++-aarch64-linux-gnu \
+	  qemu-aarch64=qemu-user x86_64-w64-mingw32-gcc=gcc-mingw-w64-x86-64 \
+	  x86_64-w64-mingw32-g++-posix=g++-mingw-w64-x86-64-posix /usr/lib/wine/wine64=wine64 wine
+	@sh tools/run_cross_tests.sh $(BUILD)-cross
+
 check-layers:
 	@$(PYTHON) tools/check_layers.py
 
@@ -68,4 +75,4 @@ format:
 	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'include/*.h' | xargs clang-format -i
 
 clean:
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-cross

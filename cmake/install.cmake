@@ -1,6 +1,12 @@
 # make install: headers, libraries, command, pkg-config and CMake package files.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+if(ONYX_TASK_ONLY)
+  install(FILES include/onyx/status.h include/onyx/task.h include/onyx/task.hpp
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/onyx)
+  install(DIRECTORY include/nanothread DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  return() # found by pkg-config
+endif()
 install(DIRECTORY include/onyx include/nanothread DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS onyx_static onyx_shared EXPORT onyx-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

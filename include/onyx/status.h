@@ -8,7 +8,9 @@
 extern "C" {
 #endif
 
-#if defined(_WIN32)
+#if defined(_WIN32) && defined(OX_BUILDING) /* importing needs no attribute */
+#define OX_API __declspec(dllexport)
+#elif defined(_WIN32)
 #define OX_API
 #elif defined(__GNUC__)
 #define OX_API __attribute__((visibility("default")))

@@ -3,6 +3,8 @@
 #if defined(__linux__)
 #define _DEFAULT_SOURCE
 #include <sys/mman.h>
+#elif defined(_WIN32)
+#include <malloc.h>
 #endif
 
 #include "base/alloc.h"
@@ -22,17 +24,25 @@ static void *heap_alloc(void *ctx, size_t bytes, size_t align) {
   size_t rounded;
   if (!ox_add_ok(bytes ? bytes : 1, align - 1, &rounded)) return NULL;
   rounded &= ~(align - 1);
+#if defined(_WIN32) /* has a heap of its own for aligned blocks, and huge pages need a privilege */
+  return _aligned_malloc(rounded, align);
+#else
   if (align <= 16) return malloc(rounded);
   void *p = aligned_alloc(align, rounded);
 #if defined(__linux__)
   if (p && bytes >= HUGE_BYTES) (void)madvise(p, rounded, MADV_HUGEPAGE);
 #endif
   return p;
+#endif
 }
 
 static void heap_free(void *ctx, void *p, size_t bytes) {
   (void)ctx, (void)bytes;
+#if defined(_WIN32)
+  _aligned_free(p);
+#else
   free(p);
+#endif
 }
 
 ox_alloc ox_alloc_heap(void) { return (ox_alloc){heap_alloc, heap_free, NULL}; }

@@ -20,7 +20,11 @@
 #if defined(__GNUC__)
 #define OX_LIKELY(x) __builtin_expect(!!(x), 1)
 #define OX_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#if defined(_WIN32) && !defined(__clang__)
+#define OX_PRINTF(fmt, first) __attribute__((format(gnu_printf, fmt, first))) /* %zu; "printf" is the old runtime's */
+#else
 #define OX_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#endif
 #define OX_INLINE static inline __attribute__((always_inline))
 #define OX_NOINLINE __attribute__((noinline))
 #else

@@ -3,7 +3,6 @@
 #include "task/cold.h"
 
 #include "base/macros.h"
-#include "task/thread.h"
 
 enum { PAUSE_NS = 1000 * 1000, WAKE_GUESS_NS = 20 * 1000, WAKE_MOST_NS = 100 * 1000 };
 
@@ -23,8 +22,8 @@ static uint64_t worth_ns(const ox_cold *cold) {
   return (wake ? OX_MIN(wake, (uint64_t)WAKE_MOST_NS) : WAKE_GUESS_NS) * 3;
 }
 
-ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles) {
-  ox_cold_loop loop = {key_of(fn, ctx, n_tiles), ox_thread_now_ns(), true};
+ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles, uint64_t now_ns) {
+  ox_cold_loop loop = {key_of(fn, ctx, n_tiles), now_ns, true};
   uint64_t gap = loop.start_ns - get(&cold->last_ns);
   set(&cold->gap_ns, gap);
   if (gap > PAUSE_NS) set(&cold->spent_ns, 0);
@@ -35,11 +34,11 @@ ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_ti
   return loop;
 }
 
-void ox_cold_end(ox_cold *cold, const ox_cold_loop *loop, uint32_t ran, uint32_t n) {
-  uint64_t now = ox_thread_now_ns(), alone = (now - loop->start_ns) / OX_MAX(ran, 1) * n;
-  set(&cold->last_ns, now);
+void ox_cold_end(ox_cold *cold, const ox_cold_loop *loop, uint32_t ran, uint32_t n, uint64_t now_ns) {
+  uint64_t alone = (now_ns - loop->start_ns) / OX_MAX(ran, 1) * n;
+  set(&cold->last_ns, now_ns);
   if (!loop->woke) {
-    set(&cold->spent_ns, get(&cold->spent_ns) + (now - loop->start_ns));
+    set(&cold->spent_ns, get(&cold->spent_ns) + (now_ns - loop->start_ns));
   } else {
     /* The wake itself is in the measured time. */
     uint64_t wake = atomic_load_explicit(&cold->wake_ns, memory_order_relaxed);

@@ -30,10 +30,10 @@ typedef struct ox_cold_loop {
   bool woke;
 } ox_cold_loop;
 
-/* Before: |woke| of the result says whether to wake. */
-ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles);
-/* After: the caller itself ran |ran| of |n| blocks. */
-void ox_cold_end(ox_cold *cold, const ox_cold_loop *loop, uint32_t ran, uint32_t n);
+/* Before, at |now_ns|: |woke| of the result says whether to wake. */
+ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles, uint64_t now_ns);
+/* After, at |now_ns|: the caller itself ran |ran| of |n| blocks. */
+void ox_cold_end(ox_cold *cold, const ox_cold_loop *loop, uint32_t ran, uint32_t n, uint64_t now_ns);
 /* A sleeper took its first step |ns| after its wake. */
 void ox_cold_woken(ox_cold *cold, uint64_t ns);
 

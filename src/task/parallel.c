@@ -344,7 +344,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   bool cold = ox_pool_any_asleep(pool); /* P2 */
   ox_cold_loop cold_loop;
   if (OX_UNLIKELY(cold)) {
-    cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles);
+    cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles, ox_thread_now_ns());
     if (cold_loop.woke)
       wake_for(pool, range, OX_MIN(n - 1, 2));
     else
@@ -360,7 +360,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   } while (claimed);
   finish(&r);
   n_owned--;
-  if (OX_UNLIKELY(cold)) ox_cold_end(&pool->cold, &cold_loop, r.ran, n);
+  if (OX_UNLIKELY(cold)) ox_cold_end(&pool->cold, &cold_loop, r.ran, n, ox_thread_now_ns());
   ox_count(&slot->loops, 1), ox_count(&slot->claims, r.claims), ox_count(&slot->steals, r.steals);
   ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with set_error */
   atomic_store_explicit(&slot->busy, 0, memory_order_release);              /* pairs with take_slot */

@@ -19,7 +19,18 @@ typedef struct bucket {
 #define SIXTEEN FOUR, FOUR, FOUR, FOUR
 static bucket buckets[BUCKETS] = {SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN};
 
+/* In the child of a fork: the mutexes may be held, and the conditions waited on, by threads that are not there. */
+static void reset(void) {
+  for (int i = 0; i < BUCKETS; i++) {
+    (void)pthread_mutex_init(&buckets[i].mutex, NULL);
+    (void)pthread_cond_init(&buckets[i].cond, NULL);
+  }
+}
+static void install(void) { (void)pthread_atfork(NULL, NULL, reset); }
+
 static bucket *bucket_of(const void *word) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, install);
   uintptr_t h = (uintptr_t)word >> 4;
   return &buckets[(h ^ h >> 6 ^ h >> 12) % BUCKETS];
 }

@@ -263,7 +263,7 @@ static void run_shared(party *p, ox_task_graph *g) {
   ox_pool *pool = p->pool;
   ox_cold_loop cold_loop = {0};
   bool cold = ox_pool_any_asleep(pool);
-  if (cold) cold_loop = ox_cold_begin(&pool->cold, run_units, g, (int64_t)g->n_nodes);
+  if (cold) cold_loop = ox_cold_begin(&pool->cold, run_units, g, (int64_t)g->n_nodes, ox_thread_now_ns());
   p->run->wakes = !cold || cold_loop.woke;
   atomic_store_explicit(&p->slot->run, p->run, memory_order_seq_cst);
   for (;;) {
@@ -273,7 +273,7 @@ static void run_shared(party *p, ox_task_graph *g) {
     wait_for_nodes(p);
   }
   dismiss_helpers(p->slot);
-  if (cold) ox_cold_end(&pool->cold, &cold_loop, p->ran, (uint32_t)g->n_nodes);
+  if (cold) ox_cold_end(&pool->cold, &cold_loop, p->ran, (uint32_t)g->n_nodes, ox_thread_now_ns());
   atomic_store_explicit(&p->slot->busy, 0, memory_order_release); /* pairs with take_slot */
 }
 

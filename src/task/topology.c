@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/topology.c - the default size of a pool; processor counts where there are no cgroups. */
+ * task/topology.c - the default size of a pool; counts for systems without a file of their own. */
 #include "task/topology.h"
 
 #include <errno.h>
@@ -8,20 +8,22 @@
 #include "base/macros.h"
 #include "onyx/task.h"
 
-#if !defined(__linux__)
+#if !defined(__linux__) && !defined(_WIN32)
+uint64_t ox_topology_quota(const char *root) {
+  (void)root;
+  return 0;
+}
+#if !defined(__APPLE__)
 #include <unistd.h>
 uint32_t ox_topology_cpus(void) {
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? (uint32_t)online : 1;
 }
-uint64_t ox_topology_quota(const char *root) {
-  (void)root;
-  return 0;
-}
 uint32_t ox_topology_fast(const char *root, const ox_cpu_mask *allowed) {
   (void)root, (void)allowed;
   return 0;
 }
+#endif
 #endif
 
 uint32_t ox_topology_usable(void) {

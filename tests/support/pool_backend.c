@@ -57,6 +57,7 @@ static int run(void *ctx, void (*fn)(void *), void *arg) {
   return 1;
 }
 
+#if !defined(_WIN32)
 static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void in_parent(void) { pthread_mutex_unlock(&lock); }
 static void in_child(void) { /* the threads are gone, and so is what they were asked to do */
@@ -65,6 +66,9 @@ static void in_child(void) { /* the threads are gone, and so is what they were a
   pthread_mutex_unlock(&lock);
 }
 static void install(void) { (void)pthread_atfork(before_fork, in_parent, in_child); }
+#else
+static void install(void) {} /* no fork */
+#endif
 
 const ox_executor *test_executor(void) {
   static const ox_executor executor = {.struct_size = sizeof executor, .run = run};

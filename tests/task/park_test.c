@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/park_test.c - both parking back-ends: a turn is passed to and fro without losing a wake. */
+ * task/park_test.c - every parking back-end of this system: a turn is passed to and fro without losing a wake. */
 #include "task/park.h"
 
 #include <pthread.h>
@@ -44,18 +44,28 @@ static void a_changed_word_does_not_sleep(void **state) {
   b->wake(&word, 1);
 }
 
+#if defined(_WIN32)
+#define BACKENDS BACKEND(windows)
+#elif defined(__linux__)
+#define BACKENDS BACKEND(cond) BACKEND(futex)
+#elif defined(__APPLE__)
+#define BACKENDS BACKEND(cond) BACKEND(macos)
+#elif defined(__wasm_atomics__)
+#define BACKENDS BACKEND(cond) BACKEND(wasm)
+#else
+#define BACKENDS BACKEND(cond)
+#endif
+
+#define BACKEND(name) static backend name = {ox_park_##name##_wait, ox_park_##name##_wake};
+BACKENDS
+#undef BACKEND
+
 int main(void) {
-  static backend cond = {ox_park_cond_wait, ox_park_cond_wake};
-#if defined(__linux__)
-  static backend futex = {ox_park_futex_wait, ox_park_futex_wake};
-#endif
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test_prestate(no_wake_is_lost, &cond),
-    cmocka_unit_test_prestate(a_changed_word_does_not_sleep, &cond),
-#if defined(__linux__)
-    cmocka_unit_test_prestate(no_wake_is_lost, &futex),
-    cmocka_unit_test_prestate(a_changed_word_does_not_sleep, &futex),
-#endif
+#define BACKEND(name) \
+  cmocka_unit_test_prestate(no_wake_is_lost, &name), cmocka_unit_test_prestate(a_changed_word_does_not_sleep, &name),
+      BACKENDS
+#undef BACKEND
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

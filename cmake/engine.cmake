@@ -1,0 +1,32 @@
+# The engine: libonyx.{so,a}, its command and its examples.
+onyx_registry(op_list.inc OX_OPS src/ops)
+onyx_registry(rule_list.inc OX_RULES src/opt/rules)
+
+file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS
+  src/base/*.c src/task/*.c src/graph/*.c src/onnx/*.c src/opt/*.c src/kern/*.c src/ops/*.c src/ep/*.c
+  src/plan/*.c src/exec/*.c src/session/*.c)
+onyx_isa_flags(${core_sources})
+onyx_loop_flags(${core_sources})
+
+add_library(onyx_core OBJECT ${core_sources})
+target_include_directories(onyx_core PUBLIC include src ${CMAKE_BINARY_DIR}/generated)
+target_link_libraries(onyx_core PUBLIC onyx_options)
+
+add_library(onyx_static STATIC $<TARGET_OBJECTS:onyx_core>)
+add_library(onyx_shared SHARED $<TARGET_OBJECTS:onyx_core>)
+foreach(lib onyx_static onyx_shared)
+  set_target_properties(${lib} PROPERTIES OUTPUT_NAME onyx VERSION ${PROJECT_VERSION} SOVERSION 0)
+  target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  target_link_libraries(${lib} PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
+  if(ONYX_SANITIZE)
+    target_link_options(${lib} PRIVATE -fsanitize=${ONYX_SANITIZE})
+  endif()
+endforeach()
+
+file(GLOB cli_sources CONFIGURE_DEPENDS src/cli/*.c)
+if(cli_sources)
+  add_executable(onyx ${cli_sources})
+  target_link_libraries(onyx PRIVATE onyx_options onyx_static)
+endif()
+
+include(cmake/examples.cmake)

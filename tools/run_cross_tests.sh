@@ -1,0 +1,62 @@
+#!/bin/sh
+# run_cross_tests.sh BUILD: the task library and its tests for other systems, each in a folder of BUILD, and one closing
+# line that counts test functions (of C++, programs).
+build=$1
+mkdir -p "$build"
+build=$(cd "$build" && pwd)
+passed=0 failed=0 skipped=0
+
+count() { # count FOLDER: sums what the last run there printed
+  log=$1/Testing/Temporary/LastTest.log
+  programs=$(sed -n 's/.*tests passed, \([0-9]*\) tests* failed out of \([0-9]*\)/\1 \2/p' "$1/ctest.log")
+  [ -n "$programs" ] || { echo "no tests were run, see $1/ctest.log"; failed=$((failed + 1)); return; }
+  bad=${programs% *}
+  p=$(grep -c '^\[       OK \]' "$log") s=$(grep -c '^\[  SKIPPED \]' "$log") plain=$(grep -c '^0 failures' "$log")
+  echo "$((p + plain)) passed, $bad failed, $s skipped"
+  passed=$((passed + p + plain)) failed=$((failed + bad)) skipped=$((skipped + s))
+}
+
+run() { # run TITLE FOLDER [CMAKE OPTION...]
+  echo "== $1"
+  at=$build/$2
+  shift 2
+  if ! cmake -S . -B "$at" -G Ninja -DONYX_TASK_ONLY=ON -DONYX_TESTS=ON -DONYX_WERROR=ON "$@" >"$at.log" 2>&1 ||
+    ! cmake --build "$at" >>"$at.log" 2>&1; then
+    grep -E 'Error|error:|warning:|undefined' "$at.log" | head -40
+    echo "cannot be built, see $at.log"
+    failed=$((failed + 1))
+    return
+  fi
+  if [ -n "$wine_prefix" ]; then # its first start takes seconds, and its servers keep ctest's pipes open
+    WINEPREFIX=$wine_prefix wineboot -i >/dev/null 2>&1 </dev/null
+    WINEPREFIX=$wine_prefix wineserver -p600 >/dev/null 2>&1 </dev/null
+  fi
+  (cd "$at" && ctest --output-on-failure --timeout 60 >ctest.log 2>&1)
+  grep -E '\*\*\*|^\[  ERROR|^\[  FAILED' "$at/ctest.log"
+  count "$at"
+  [ -z "$wine_prefix" ] || WINEPREFIX=$wine_prefix wineserver -k >/dev/null 2>&1
+}
+
+run "Linux, arm64 (qemu)" arm64 -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/aarch64-linux-gnu.cmake"
+export WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml= # no installers
+wine_prefix=$build/windows/wine
+run "Windows, x86-64 (wine)" windows -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/x86_64-w64-mingw32.cmake"
+wine_prefix=
+run "parking on conditions, this machine" cond -DCMAKE_C_FLAGS=-DOX_PARK_COND
+
+echo "== syntax of park_wasm.c"
+if command -v clang >/dev/null 2>&1; then
+  if clang --target=wasm32 -ffreestanding -std=c11 -matomics -mbulk-memory -Wall -Wextra -Werror -fsyntax-only -Isrc \
+    src/task/park_wasm.c; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+else
+  echo "skipped: there is no clang"
+  skipped=$((skipped + 1))
+fi
+
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
