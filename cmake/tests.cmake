@@ -57,6 +57,15 @@ if(ONYX_TASK_ONLY)
   onyx_add_test(task.shared test.task.shared)
 endif()
 
+# Long runs: `make stress`; a short one here.
+if(NOT CMAKE_CROSSCOMPILING)
+  add_executable(stress.pool tests/stress/pool_stress.c)
+  set_target_properties(stress.pool PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(stress.pool PRIVATE onyx_options onyx_task_static)
+  add_dependencies(task_tests stress.pool)
+  onyx_add_test(stress.pool stress.pool STRESS_TASKS=200000)
+endif()
+
 # Headers for C++: tests/*_test.cpp, plain programs that return 0, as C++11 and C++17; skipped without a C++ compiler.
 file(GLOB_RECURSE cxx_test_sources CONFIGURE_DEPENDS ${test_root}/*_test.cpp)
 include(CheckLanguage)
