@@ -198,17 +198,19 @@ static void visit(void *worker) {
   unsigned mode = flush ? ox_thread_flush_denormals() : 0;
   self.pool = pool, self.index = index;
   do {
-    while (help(w) || spin(w)) {
+    while (!stopping(w) && (help(w) || spin(w))) {
     }
     ox_count(&w->sleeps, 1);
     announce(w);
-  } while (any_work(pool, index) && take_sleeper(pool, index));
+  } while (!stopping(w) && any_work(pool, index) && take_sleeper(pool, index));
   self.pool = outer_pool, self.index = outer_index;
   if (flush) ox_thread_restore_denormals(mode);
   atomic_fetch_sub_explicit(&pool->visits, 1, memory_order_release); /* pairs with the acquire in destroy */
 }
 
 void ox_worker_dismiss_all(ox_pool *pool) {
+  for (uint32_t i = 1; i < ox_pool_threads(pool); i++)
+    if (pool->workers[i]) atomic_store_explicit(&pool->workers[i]->quit, true, memory_order_relaxed);
   for (size_t i = 0; i < OX_COUNT(pool->asleep); i++) atomic_store_explicit(&pool->asleep[i], 0, memory_order_seq_cst);
   while (atomic_load_explicit(&pool->visits, memory_order_acquire)) ox_thread_yield();
 }

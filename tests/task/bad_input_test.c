@@ -553,7 +553,9 @@ static void memory_runs_out(void **state) {
 }
 
 int main(void) {
+#if !defined(_WIN32)
   alarm(SECONDS);
+#endif
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(strange_options),
       cmocka_unit_test(a_task_cannot_wait_for_itself),

@@ -169,11 +169,27 @@ static void workers_have_their_priority(void **state) {
     int nice;
   } rows[] = {
 #if defined(__linux__)
-      {0, 0}, {-5, 5}, {-19, 19}, {-1000, 19}, {INT32_MIN, 19}, {3, -3}, {20, -20}, {INT32_MAX, -20}
+    {0, 0},
+    {-5, 5},
+    {-19, 19},
+    {-1000, 19},
+    {INT32_MIN, 19},
+    {3, -3},
+    {20, -20},
+    {INT32_MAX, -20}
 #elif defined(_WIN32)
-      {0, 0}, {-5, -1}, {-19, -2}, {-1000, -15}, {INT32_MIN, -15}, {3, 1}, {20, 2}, {INT32_MAX, 2}
+    {0, 0},
+    {-5, -1},
+    {-19, -2},
+    {-1000, -15},
+    {INT32_MIN, -15},
+    {3, 1},
+    {20, 2},
+    {INT32_MAX, 2}
 #else
-      {0, 0}, {-5, 0}, {5, 0}
+    {0, 0},
+    {-5, 0},
+    {5, 0}
 #endif
   };
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
@@ -216,6 +232,20 @@ static void every_worker_wakes_for_a_long_loop(void **state) {
   ox_pool_destroy(pool);
 }
 
+/* However long the visits would watch, and whatever is left to do. */
+static void destroy_ends_visits(void **state) {
+  (void)state;
+  threads t = {0};
+  const ox_executor e = {.struct_size = sizeof e, .ctx = &t, .run = run};
+  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 4, .spin_us = OX_POOL_NO_SPIN - 1, .executor = &e};
+  ox_pool *pool;
+  atomic_int took_part[4] = {0};
+  CHECK_OK(ox_pool_create(&o, &pool));
+  CHECK_OK(ox_task_for(pool, 16, nap, took_part));
+  ox_pool_destroy(pool);
+  while (atomic_load(&t.running)) usleep(100);
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_executor_supplies_the_threads),
@@ -223,6 +253,7 @@ int main(void) {
       cmocka_unit_test(spinning_can_be_stopped),
       cmocka_unit_test(workers_have_their_priority),
       cmocka_unit_test(every_worker_wakes_for_a_long_loop),
+      cmocka_unit_test(destroy_ends_visits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
