@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run test test-cross install asan tsan fuzz stress check-layers model bench-pool clean deps deps-test format
+.PHONY: all run test test-cross test-backends install asan tsan fuzz stress check-layers model bench-pool clean deps deps-test format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -34,6 +34,10 @@ tsan: deps-test
 	@$(CONFIGURE) -B $(BUILD)-tsan -DONYX_TESTS=ON -DONYX_SANITIZE=thread >/dev/null
 	@cmake --build $(BUILD)-tsan -j $(JOBS)
 	@cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS)
+
+# The task pool on each back-end and on an executor. Not under TSan: it cannot see into the OpenMP run-time and complains.
+test-backends: deps-test
+	@CMAKE_FLAGS="$(LAUNCHER) $(CMAKE_FLAGS)" JOBS=$(JOBS) sh tools/test_backends.sh $(BUILD)
 
 FUZZ_SECONDS ?= 600
 fuzz: deps
@@ -82,4 +86,4 @@ format:
 	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'include/*.h' | xargs clang-format -i
 
 clean:
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-cross
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-cross $(BUILD)-own $(BUILD)-openmp $(BUILD)-none

@@ -5,6 +5,7 @@ onyx_registry(rule_list.inc OX_RULES src/opt/rules)
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS
   src/base/*.c src/task/*.c src/graph/*.c src/onnx/*.c src/opt/*.c src/kern/*.c src/ops/*.c src/ep/*.c
   src/plan/*.c src/exec/*.c src/session/*.c)
+onyx_pool_backend(core_sources)
 onyx_isa_flags(${core_sources})
 onyx_loop_flags(${core_sources})
 
@@ -17,7 +18,7 @@ add_library(onyx_shared SHARED $<TARGET_OBJECTS:onyx_core>)
 foreach(lib onyx_static onyx_shared)
   set_target_properties(${lib} PROPERTIES OUTPUT_NAME onyx VERSION ${PROJECT_VERSION} SOVERSION 0)
   target_include_directories(${lib} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-  target_link_libraries(${lib} PUBLIC m Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(${lib} PUBLIC m Threads::Threads ${CMAKE_DL_LIBS} ${ONYX_POOL_LIBS})
   if(ONYX_SANITIZE)
     target_link_options(${lib} PRIVATE -fsanitize=${ONYX_SANITIZE})
   endif()

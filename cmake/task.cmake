@@ -1,5 +1,6 @@
 # The task pool as a library of its own: libonyx-task.{so,a}, on Windows onyx-task.dll; onyx-task.pc.
 file(GLOB task_sources CONFIGURE_DEPENDS src/task/*.c)
+onyx_pool_backend(task_sources)
 list(APPEND task_sources src/base/status.c src/base/alloc.c)
 set(task_cores onyx_task_core)
 if(WIN32) # the DLL's objects export; programs that link the static library should not
@@ -19,6 +20,8 @@ else()
   set(task_needs Threads::Threads)
   set(task_pc_needs -lpthread)
 endif()
+list(APPEND task_needs ${ONYX_POOL_LIBS})
+string(APPEND task_pc_needs "${ONYX_POOL_PC_LIBS}")
 add_library(onyx_task_static STATIC $<TARGET_OBJECTS:onyx_task_core>)
 add_library(onyx_task_shared SHARED $<TARGET_OBJECTS:${task_shared_core}>)
 foreach(lib onyx_task_static onyx_task_shared)

@@ -50,9 +50,9 @@ typedef struct ox_pool_opts {
    * the process may not use are ignored; a worker left with none runs anywhere. */
   const char *affinity;
   const ox_executor *executor; /* optional: run on these threads, make none; copied */
-  /* Of the workers, where the system allows it; if it does not, nothing changes. 0: as the system starts threads; above:
-   * more urgent than that; below: less. Linux: the nice value becomes -priority, -20 .. 19 (above 0 needs a right that
-   * users rarely have). Not for an executor's threads. */
+  /* Of the workers, where the system allows it; if it does not, nothing changes. 0: as the system starts threads;
+   * above: more urgent than that; below: less. Linux: the nice value becomes -priority, -20 .. 19 (above 0 needs a
+   * right that users rarely have). Not for an executor's threads. */
   int32_t priority;
   uint32_t reserved; /* 0 */
 } ox_pool_opts;
@@ -72,6 +72,11 @@ OX_API OX_NODISCARD ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads)
 
 /* Threads of |pool|, the caller included; 1 for NULL. */
 OX_API uint32_t ox_pool_size(const ox_pool *pool);
+
+/* On whose threads its loops run: "own"; "executor"; "openmp" (the build's ONYX_POOL_BACKEND; tasks and graphs then run
+ * on workers of the pool, made when first needed; OMP_WAIT_POLICY decides instead of spin_us); "none": no threads,
+ * every pool of such a build is of size 1, and so is NULL. Thread hooks, stacks, affinity and priority ask for "own". */
+OX_API const char *ox_pool_backend(const ox_pool *pool);
 
 /* The pool of the process, made on first use with default options and never destroyed; NULL (which every function
  * here accepts: work runs in the caller) if it cannot be made. */

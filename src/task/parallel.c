@@ -2,6 +2,7 @@
  * task/parallel.c - ox_task_for. The protocol is explained and proved in parallel.h. */
 #include "task/parallel.h"
 
+#include "task/backend.h"
 #include "task/park.h"
 #include "task/task_pool.h"
 
@@ -312,6 +313,8 @@ static void finish(run *r) {
 static _Thread_local uint32_t n_owned OX_TLS_FAST;
 
 uint32_t ox_loops_owned(void) { return n_owned; }
+void ox_loops_enter(void) { n_owned++; }
+void ox_loops_leave(void) { n_owned--; }
 
 /* The owner's number is 0 even if it is a worker of the pool: helpers have others. Loops with a cap that are open at
  * the same time, so in different slots, admit different workers as far as there are enough. */
@@ -367,19 +370,26 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   return st;
 }
 
-/* The caller computes like the workers, or results would depend on who ran a tile. */
-static OX_NOINLINE ox_status *run_flushed(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
-  unsigned mode = ox_thread_flush_denormals();
-  ox_status *st = n_tiles == 1 || cap == 1 || ox_pool_threads(pool) <= 1 ? fn(ctx, 0, n_tiles, 0)
-                                                                         : run_shared(pool, cap, n_tiles, fn, ctx);
-  ox_thread_restore_denormals(mode);
+/* On threads that are not ours, or with denormals flushed: the caller computes like the workers, or results would
+ * depend on who ran a tile. */
+static OX_NOINLINE ox_status *run_unusual(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
+  bool flush = pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
+  unsigned mode = flush ? ox_thread_flush_denormals() : 0;
+  uint32_t size = ox_pool_threads(pool), n = cap ? OX_MIN(cap, size) : size;
+  ox_status *st;
+  if (n_tiles == 1 || n <= 1)
+    st = fn(ctx, 0, n_tiles, 0);
+  else if (pool->backend->run_loop)
+    st = pool->backend->run_loop(pool, n, n_tiles, fn, ctx);
+  else
+    st = run_shared(pool, cap, n_tiles, fn, ctx);
+  if (flush) ox_thread_restore_denormals(mode);
   return st;
 }
 
 ox_status *ox_task_for_max(ox_pool *pool, uint32_t max_threads, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   if (n_tiles <= 0) return NULL;
-  if (pool && OX_UNLIKELY(pool->opts.flags & OX_POOL_FLUSH_DENORMALS))
-    return run_flushed(pool, max_threads, n_tiles, fn, ctx);
+  if (pool && OX_UNLIKELY(pool->opts.flags & OX_POOL_UNUSUAL)) return run_unusual(pool, max_threads, n_tiles, fn, ctx);
   if (!pool || n_tiles == 1 || max_threads == 1 || ox_pool_threads(pool) <= 1) return fn(ctx, 0, n_tiles, 0);
   return run_shared(pool, max_threads, n_tiles, fn, ctx);
 }

@@ -60,6 +60,9 @@ typedef struct ox_loop_slot {
 bool ox_loops_help(ox_pool *pool, uint32_t index);
 /* Loops that the calling thread has open, on any pool. */
 uint32_t ox_loops_owned(void);
+/* A loop that parallel.c does not run begins and ends on the calling thread. */
+void ox_loops_enter(void);
+void ox_loops_leave(void);
 /* True if some open loop has unclaimed blocks for worker |index| in its owner's lane: W2 of the proof in task_pool.h.
  */
 bool ox_loops_any(const ox_pool *pool, uint32_t index);

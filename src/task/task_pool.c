@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "task/affinity.h"
+#include "task/backend.h"
 #include "task/park.h"
 #include "task/queue.h"
 #include "task/task.h"
@@ -69,6 +70,13 @@ static ox_status *start_workers(ox_pool *pool, uint32_t from, uint32_t to) {
   return NULL;
 }
 
+/* The memory of all workers, for a pool whose threads come later. */
+static ox_status *reserve_workers(ox_pool *pool, uint32_t n) {
+  for (uint32_t i = 1; i < n; i++)
+    if (!(pool->workers[i] = new_lines(worker_bytes(pool)))) return ox_oom();
+  return NULL;
+}
+
 /* Workers [from, to) leave and are joined. */
 static void stop_workers(ox_pool *pool, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
@@ -100,8 +108,8 @@ static ox_status *make_parts(ox_pool *pool, uint32_t size) {
   return pool->slots && pool->queues ? NULL : ox_oom();
 }
 
-/* What ox_pause takes, from 5 to 50 ns, and how fast ox_ticks counts. The shortest of a few tries: we may be descheduled
- * during one. */
+/* What ox_pause takes, from 5 to 50 ns, and how fast ox_ticks counts. The shortest of a few tries: we may be
+ * descheduled during one. */
 static void calibrate(ox_pool *pool) {
   enum { PAUSES = 64, CLAIM_NS = 64 };
   uint64_t least = UINT64_MAX, ticks = 0;
@@ -125,16 +133,21 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
   snprintf(pool->name, sizeof pool->name, "%s", o.name ? o.name : "onyx");
   o.name = pool->name;
   pool->opts = o;
+  pool->backend = ox_backend_choose(&o);
+  bool lazy = pool->backend->run_loop != NULL;
+  pool->opts.flags = (o.flags & ~(uint32_t)OX_POOL_LOOPS_ELSEWHERE) | (lazy ? OX_POOL_LOOPS_ELSEWHERE : 0);
+  uint32_t size = OX_MIN(o.n_threads, pool->backend->most_threads);
   if (o.executor) pool->executor = *o.executor;
   atomic_store_explicit(&pool->spin_us, o.spin_us, memory_order_relaxed);
   pool->allowed = ox_thread_mask();
   calibrate(pool);
-  set_size(pool, o.n_threads);
+  set_size(pool, size);
   ox_thread_at_fork(count_fork);
-  atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count), memory_order_relaxed);
-  OX_TRY_TO(done, st, make_parts(pool, o.n_threads));
+  /* Stale from birth: the first use of the workers makes their threads, as after a fork. */
+  atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count) - lazy, memory_order_relaxed);
+  OX_TRY_TO(done, st, make_parts(pool, size));
   OX_TRY_TO(done, st, make_affinity(pool, o.n_threads - 1));
-  OX_TRY_TO(done, st, start_workers(pool, 1, o.n_threads));
+  OX_TRY_TO(done, st, lazy ? reserve_workers(pool, size) : start_workers(pool, 1, size));
   *out_pool = pool, pool = NULL;
 done:
   ox_pool_destroy(pool);
@@ -155,8 +168,9 @@ static bool is_in_use(const ox_pool *pool) {
 
 void ox_pool_destroy(ox_pool *pool) {
   if (!pool || pool == atomic_load_explicit(&the_pool, memory_order_acquire)) return;
-  if (!ox_pool_is_stale(pool)) {
-    if (is_in_use(pool)) return; /* in a forked child they do not exist */
+  if (atomic_load_explicit(&pool->team_open, memory_order_relaxed)) return; /* a tile of its own calls this */
+  if (!ox_pool_is_stale(pool)) { /* in a forked child there are no workers, and who knows what was in use */
+    if (is_in_use(pool)) return;
     stop_workers(pool, 1, OX_POOL_MAX);
     atomic_store_explicit(&pool->held, 0, memory_order_relaxed); /* by sections that were never ended */
     ox_worker_dismiss_all(pool);
@@ -186,6 +200,7 @@ ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
   if (!n_threads) n_threads = ox_pool_default_size();
   if (n_threads > OX_POOL_MAX)
     return ox_fail(OX_LIMIT, "a pool of %u threads: at most %d", (unsigned)n_threads, OX_POOL_MAX);
+  n_threads = OX_MIN(n_threads, pool->backend->most_threads);
   if (pool->executor.run) return ox_fail(OX_INVALID_ARGUMENT, "a pool on an executor cannot be resized");
   if (ox_pool_thread_id() || ox_task_current() || ox_loops_owned())
     return ox_fail(OX_INVALID_ARGUMENT, "a pool cannot be resized from inside a loop or a task");
@@ -238,7 +253,7 @@ void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats) {
     const ox_worker *w = pool->workers[i];
     s.claims += w->claims, s.steals += w->steals, s.units += w->units, s.sleeps += w->sleeps;
   }
-  if (pool) s.wakes = pool->wakes;
+  if (pool) s.wakes = pool->wakes, s.loops += pool->team_loops, s.claims += pool->team_claims;
   memcpy(out_stats, &s, OX_MIN(s.struct_size, sizeof s));
 }
 

@@ -31,6 +31,12 @@
 
 enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32 };
 
+/* In the flags of a pool: loops leave the short way. */
+enum {
+  OX_POOL_LOOPS_ELSEWHERE = 1 << 30, /* ox_backend.run_loop runs them; set by ox_pool_create alone */
+  OX_POOL_UNUSUAL = OX_POOL_LOOPS_ELSEWHERE | OX_POOL_FLUSH_DENORMALS
+};
+
 #if defined(__GNUC__)
 #define OX_TLS_FAST __attribute__((tls_model("initial-exec"))) /* a few bytes of static TLS save a call per loop */
 #else
@@ -68,14 +74,17 @@ struct ox_pool {
   uint32_t pause_ns;    /* of one ox_pause, at least 1 */
   uint64_t claim_ticks; /* ox_ticks() that a claim may take before it is thought long */
   atomic_flag resizing;
-  atomic_uint epoch;     /* ox_fork_count when these threads were made */
-  atomic_uint spin_us;   /* as in ox_pool_opts */
-  atomic_uint held;      /* workers that open sections want awake; may be more than there are */
-  atomic_uint visits;    /* of an executor's threads, asked for and not yet ended */
-  atomic_bool steers;    /* wakers choose where a worker must not run (worker.c) */
-  atomic_uint n_used;    /* slots below were used at least once; idle workers watch only these */
-  atomic_uint n_graphs;  /* graph slots below were used at least once */
-  ox_executor executor;  /* run NULL: threads of our own */
+  atomic_uint epoch;    /* ox_fork_count when these threads were made */
+  atomic_uint spin_us;  /* as in ox_pool_opts */
+  atomic_uint held;     /* workers that open sections want awake; may be more than there are */
+  atomic_uint visits;   /* of an executor's threads, asked for and not yet ended */
+  atomic_bool steers;   /* wakers choose where a worker must not run (worker.c) */
+  atomic_uint n_used;   /* slots below were used at least once; idle workers watch only these */
+  atomic_uint n_graphs; /* graph slots below were used at least once */
+  const struct ox_backend *backend;
+  atomic_uint_least64_t team_loops, team_claims; /* loops run elsewhere */
+  atomic_uint team_open;                         /* of those, in progress */
+  ox_executor executor;                          /* run NULL: threads of our own */
   ox_cpu_mask *affinity; /* of worker i at [i - 1], n_affinity of them; NULL: none was asked for */
   uint32_t n_affinity;
   ox_cpu_mask allowed; /* affinity of the thread that made the pool */

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "support/check.h"
+#include "task/backend.h"
+#include "task/task_pool.h"
 
 enum { MOST_THREADS = 12 }; /* more than most pools have, fewer than those of a crowded test: some visits queue up */
 
@@ -94,4 +96,6 @@ ox_pool *test_pool(uint32_t n) {
 
 bool test_pool_resizes(void) { return !wants_executor(); }
 
-bool test_pool_has_workers(const ox_pool *pool) { return ox_pool_size(pool) > 1; }
+bool test_pool_has_workers(const ox_pool *pool) { return ox_pool_size(pool) > 1 && !pool->backend->run_loop; }
+
+uint32_t test_pool_size(uint32_t n) { return wants_executor() ? n : OX_MIN(n, ox_backend_of_build.most_threads); }

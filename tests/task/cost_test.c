@@ -58,7 +58,7 @@ static void batches_are_even(void **state) {
     ox_pool *pool = test_pool(threads);
     for (size_t i = 0; i < OX_COUNT(counts); i++)
       for (size_t k = 0; k < OX_COUNT(batches); k++) {
-        int64_t n = counts[i], want = batches[k] <= 0 ? threads : batches[k];
+        int64_t n = counts[i], want = batches[k] <= 0 ? test_pool_size(threads) : batches[k];
         want = OX_MIN(want, OX_MAX(n, 0));
         seen s = {.n = n, .n_batches = OX_MAX(want, 1)};
         CHECK_OK(ox_task_for_batch(pool, n, batches[k], check_batch, &s));

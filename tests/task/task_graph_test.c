@@ -13,19 +13,13 @@
 
 #include "onyx/task.h"
 #include "support/check.h"
+#include "support/pool_backend.h"
 
 static const uint32_t sizes[] = {1, 2, 3, 8};
 
-static ox_pool *make_pool(uint32_t n) {
-  ox_pool_opts opts = {.struct_size = sizeof opts, .n_threads = n};
-  ox_pool *pool;
-  CHECK_OK(ox_pool_create(&opts, &pool));
-  return pool;
-}
-
 #define FOR_EACH_POOL(pool)                       \
   for (size_t s_ = 0; s_ < OX_COUNT(sizes); s_++) \
-    for (ox_pool *pool = make_pool(sizes[s_]); pool; ox_pool_destroy(pool), pool = NULL)
+    for (ox_pool *pool = test_pool(sizes[s_]); pool; ox_pool_destroy(pool), pool = NULL)
 
 enum { MOST_PARENTS = 5 };
 
@@ -221,12 +215,13 @@ static size_t heap_bytes(void) {
 
 static void a_graph_can_grow_between_runs_and_allocates_only_then(void **state) {
   (void)state;
-  ox_pool *pool = make_pool(2);
+  ox_pool *pool = test_pool(2);
   dag d = make_dag(500, 2, 40, 1);
   CHECK_OK(ox_task_graph_run(pool, d.graph));
   size_t before = heap_bytes();
   for (int i = 0; i < 50; i++) CHECK_OK(ox_task_graph_run(pool, d.graph));
-  assert_int_equal(heap_bytes(), before);
+  if (strcmp(ox_pool_backend(pool), "own") == 0) /* what executors and OpenMP allocate is their business */
+    assert_int_equal(heap_bytes(), before);
   fails more = {.fail = false};
   CHECK_OK(ox_task_graph_add(d.graph, maybe_fail, &more, 1, (uint32_t[]){499}, 1, NULL));
   CHECK_OK(ox_task_graph_run(pool, d.graph));
@@ -245,7 +240,7 @@ static ox_status *nap(void *payload, uint32_t unit) {
 /* The owner falls asleep twice: for nodes that a helper makes ready, and for the last node. */
 static void an_owner_that_sleeps_is_woken(void **state) {
   (void)state;
-  ox_pool *pool = make_pool(2);
+  ox_pool *pool = test_pool(2);
   fails f = {.fail = false};
   ox_task_graph *g;
   uint32_t a, b;

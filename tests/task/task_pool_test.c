@@ -14,6 +14,7 @@
 #include "onyx/task.h"
 #include "support/check.h"
 #include "support/pool_backend.h"
+#include "task/backend.h"
 
 static ox_status *add_one(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
   (void)worker;
@@ -54,7 +55,7 @@ static void pools_come_and_go(void **state) {
                            .name = "a name that is far too long",
                            .flags = OX_POOL_FLUSH_DENORMALS};
       ox_pool *pool = test_pool_with(opts);
-      assert_int_equal(ox_pool_size(pool), n);
+      assert_int_equal(ox_pool_size(pool), test_pool_size(n));
       if (i % 4) assert_int_equal(sum(pool, 100), 100);
       if (i % 4 == 3) usleep(300); /* asleep when it ends */
       ox_pool_destroy(pool);
@@ -105,6 +106,7 @@ static void join(void *ctx, void *handle) {
 
 static void threads_may_be_the_callers(void **state) {
   (void)state;
+  if (ox_backend_of_build.most_threads == 1) skip();
   for (int refuse_after = 0; refuse_after <= 3; refuse_after++) { /* the Nth thread cannot be made; 3 are wanted */
     hooks k = {.refuse_after = refuse_after};
     ox_pool_opts opts = {
@@ -262,6 +264,55 @@ static void there_is_one_default_pool(void **state) {
   assert_int_equal(sum(got[0], 1000), 1000);
 }
 
+static const char *name_of(ox_pool_opts opts) {
+  ox_pool *pool;
+  opts.struct_size = sizeof opts, opts.n_threads = 2;
+  CHECK_OK(ox_pool_create(&opts, &pool));
+  const char *name = ox_pool_backend(pool);
+  ox_pool_destroy(pool);
+  return name;
+}
+
+static void a_pool_names_its_backend(void **state) {
+  (void)state;
+  const char *build = ox_backend_of_build.name, *own = ox_backend_of_build.most_threads == 1 ? "none" : "own";
+  hooks k = {.refuse_after = 100};
+  assert_string_equal(ox_pool_backend(NULL), "none");
+  assert_string_equal(ox_pool_backend(ox_pool_default()), build);
+  assert_string_equal(name_of((ox_pool_opts){0}), build);
+  assert_string_equal(name_of((ox_pool_opts){.flags = 1u << 30}), build); /* unknown flags change nothing */
+  assert_string_equal(name_of((ox_pool_opts){.priority = -1}), own);
+  assert_string_equal(name_of((ox_pool_opts){.affinity = "1"}), own);
+  assert_string_equal(name_of((ox_pool_opts){.thread_create = make, .thread_join = join, .thread_ctx = &k}), own);
+  assert_string_equal(name_of((ox_pool_opts){.executor = test_executor(), .priority = 1}), "executor");
+}
+
+static ox_status *fail_third(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  (void)ctx, (void)worker;
+  return begin <= 3 && end > 3 ? ox_task_error(OX_LIMIT, "third") : NULL;
+}
+
+/* Loops, then tasks, which make the workers where loops run elsewhere, then both. */
+static void workers_may_come_late(void **state) {
+  (void)state;
+  for (uint32_t n = 1; n <= 4; n++) {
+    ox_pool *pool = test_pool(n);
+    for (int i = 0; i < 3; i++) {
+      assert_int_equal(sum(pool, 100), 100);
+      CHECK_FAILS(ox_task_for(pool, 100, fail_third, NULL), OX_LIMIT, "third");
+      if (i == 0) continue;
+      atomic_int total = 0;
+      ox_task *task;
+      ox_task_opts o = {.struct_size = sizeof o, .n_units = 50, .fn = unit_adds, .payload = &total};
+      CHECK_OK(ox_task_submit(pool, &o, &task));
+      assert_int_equal(sum(pool, 100), 100);
+      CHECK_OK(ox_task_wait_release(task));
+      assert_int_equal(total, 50);
+    }
+    ox_pool_destroy(pool);
+  }
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(bad_options_are_refused),
@@ -272,6 +323,8 @@ int main(void) {
       cmocka_unit_test(tasks_run_in_a_forked_child),
       cmocka_unit_test(a_process_may_exit_with_loops_in_flight),
       cmocka_unit_test(there_is_one_default_pool),
+      cmocka_unit_test(a_pool_names_its_backend),
+      cmocka_unit_test(workers_may_come_late),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,7 +125,7 @@ static void pools_are_resized_while_busy(void **state) {
   for (int i = 0; i < CLIENTS; i++) pthread_create(&threads[i], NULL, mixed_client, &s);
   for (uint32_t n = 0; atomic_load(&s.clients_left); n = (n + 5) % 9) {
     CHECK_OK(ox_pool_resize(s.pool, n + 1));
-    assert_int_equal(ox_pool_size(s.pool), n + 1);
+    assert_int_equal(ox_pool_size(s.pool), test_pool_size(n + 1));
     usleep(200);
   }
   for (int i = 0; i < CLIENTS; i++) pthread_join(threads[i], NULL);
@@ -145,7 +145,7 @@ static ox_status *resize_in_tile(void *ctx, int64_t begin, int64_t end, uint32_t
 
 static void a_pool_is_not_resized_from_inside(void **state) {
   (void)state;
-  if (!test_pool_resizes()) skip();
+  if (!test_pool_resizes() || test_pool_size(3) == 1) skip(); /* on one thread a loop is a function call */
   ox_pool *pool = make_pool(3);
   ox_task *t;
   ox_task_opts o = {.struct_size = sizeof o, .n_units = 2, .fn = resize_inside, .payload = pool};

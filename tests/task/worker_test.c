@@ -118,13 +118,14 @@ static void the_pool_counts(void **state) {
   usleep(3000);
   CHECK_OK(ox_task_for(w.pool, 1, tile, &w)); /* a function call */
   ox_pool_stats s = stats_of(w.pool);
-  assert_int_equal(s.n_threads, 3);
-  assert_int_equal(s.loops, 200);
-  assert_in_range(s.claims, 200, 200 * 32);
+  uint32_t size = test_pool_size(3), loops = size > 1 ? 200 : 0; /* on one thread all are function calls */
+  assert_int_equal(s.n_threads, size);
+  assert_int_equal(s.loops, loops);
+  assert_in_range(s.claims, loops, loops * 32);
   assert_true(s.steals <= s.claims);
   ox_pool_stats small = {.struct_size = 8}, nobody = stats_of(NULL);
   ox_pool_get_stats(w.pool, &small);
-  assert_true(small.n_threads == 3 && small.loops == 0);
+  assert_true(small.n_threads == size && small.loops == 0);
   assert_true(nobody.n_threads == 1 && nobody.loops == 0);
   ox_pool_destroy(w.pool);
 }
@@ -135,11 +136,12 @@ static void spinning_can_be_stopped(void **state) {
   work w = {.pool = test_pool_with(o)};
   CHECK_OK(ox_task_for(w.pool, 32, tile, &w));
   ox_pool_set_spin(w.pool, OX_POOL_NO_SPIN); /* it would watch for a minute */
-  for (int i = 0; i < 5000 && !(stats_of(w.pool).sleeps || 0); i++) {
+  bool spins = test_pool_has_workers(w.pool);
+  for (int i = 0; i < 5000 && spins && !stats_of(w.pool).sleeps; i++) {
     usleep(1000);
     CHECK_OK(ox_task_for(w.pool, 32, tile, &w)); /* sleeps are counted when they end */
   }
-  assert_true(stats_of(w.pool).sleeps > 0);
+  assert_int_equal(stats_of(w.pool).sleeps > 0, spins);
   ox_pool_set_spin(w.pool, 0);
   CHECK_OK(ox_task_for(w.pool, 32, tile, &w));
   ox_pool_destroy(w.pool);
@@ -197,7 +199,7 @@ static void workers_have_their_priority(void **state) {
     ox_pool *pool;
     CHECK_OK(ox_pool_create(&o, &pool));
     atomic_store(&nices[0], 100);
-    for (int k = 0; k < 1000 && atomic_load(&nices[0]) == 100; k++) {
+    for (int k = 0; k < 1000 && ox_pool_size(pool) > 1 && atomic_load(&nices[0]) == 100; k++) {
       ox_task *t;
       ox_task_opts to = {.struct_size = sizeof to, .flags = OX_TASK_ASYNC, .n_units = 1, .fn = note_nice};
       CHECK_OK(ox_task_submit(pool, &to, &t));
@@ -224,6 +226,10 @@ static void every_worker_wakes_for_a_long_loop(void **state) {
   enum { THREADS = 64 };
   atomic_int took_part[THREADS] = {0};
   ox_pool *pool = test_pool(THREADS);
+  if (ox_pool_size(pool) < THREADS) {
+    ox_pool_destroy(pool);
+    skip();
+  }
   usleep(20000); /* all sleep */
   CHECK_OK(ox_task_for(pool, 4 * THREADS, nap, took_part));
   int n = test_pool_resizes() ? 0 : THREADS; /* an executor may have fewer */

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct CMUnitTest {
   const char *name;
@@ -46,6 +47,7 @@ static standin_test standin_now;
 #define assert_false(x) assert_true(!(x))
 #define assert_null(p) assert_true((p) == NULL)
 #define assert_non_null(p) assert_true((p) != NULL)
+#define assert_string_equal(a, b) assert_true(strcmp((a), (b)) == 0)
 #define assert_ptr_equal(a, b) assert_true((const void *)(a) == (const void *)(b))
 #define assert_ptr_not_equal(a, b) assert_true((const void *)(a) != (const void *)(b))
 #define assert_int_equal(a, b)                                                                         \
