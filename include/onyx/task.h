@@ -101,8 +101,16 @@ typedef struct ox_pool_stats {
   uint64_t sleeps;  /* of workers */
   uint64_t wakes;   /* of workers, by others */
   uint64_t wait_ns; /* loops' callers waiting for the last tiles of others; waits under a microsecond are not counted */
+  uint64_t run_ns;  /* workers in tiles, units and nodes, but only while some profile is on */
+  uint64_t time_ns; /* the clock at the reading; of a profile: how long it was on */
 } ox_pool_stats;
 OX_API void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats);
+
+/* A profile: what the counters gained between start, which takes a reading, and stop, which turns that into the
+ * differences. Set struct_size before the start. Several may be on at once; each start needs its stop, or workers go on
+ * reading the clock. Workers were busy for run_ns / (time_ns * (n_threads - 1)) of the time. */
+OX_API void ox_pool_profile_start(ox_pool *pool, ox_pool_stats *out_profile);
+OX_API void ox_pool_profile_stop(ox_pool *pool, ox_pool_stats *profile);
 
 /* Processors of any kind this process may use: min(affinity mask, cgroup quota rounded up, cores). Reads them anew. */
 OX_API uint32_t ox_pool_usable_cpus(void);

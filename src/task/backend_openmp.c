@@ -29,7 +29,8 @@ static void set_error(team_loop *loop, ox_status *st) {
 static void take_part(team_loop *loop, uint32_t worker) {
   bool flush = loop->pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
   unsigned mode = flush ? ox_thread_flush_denormals() : 0;
-  uint64_t claims = 0;
+  bool profiled = worker && atomic_load_explicit(&loop->pool->profiles, memory_order_relaxed);
+  uint64_t claims = 0, start = profiled ? ox_thread_now_ns() : 0;
   ox_loops_enter();
   while (!atomic_load_explicit(&loop->error, memory_order_relaxed)) {
     uint64_t begin = atomic_fetch_add_explicit(&loop->next, loop->grain, memory_order_relaxed);
@@ -40,6 +41,7 @@ static void take_part(team_loop *loop, uint32_t worker) {
     if (OX_UNLIKELY(st != NULL)) set_error(loop, st);
   }
   ox_loops_leave();
+  if (profiled) atomic_fetch_add_explicit(&loop->pool->team_run_ns, ox_thread_now_ns() - start, memory_order_relaxed);
   if (flush) ox_thread_restore_denormals(mode);
   atomic_fetch_add_explicit(&loop->pool->team_claims, claims, memory_order_relaxed);
 }

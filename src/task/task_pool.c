@@ -57,11 +57,18 @@ static void set_size(ox_pool *pool, uint32_t n) {
   atomic_store_explicit(&pool->mixed, fast && n > fast, memory_order_relaxed);
 }
 
+/* Release: pairs with the acquire of those who look at workers while the pool grows (stats.c). */
+static ox_worker *make_worker(ox_pool *pool, uint32_t index) {
+  ox_worker *w = pool->workers[index] = new_lines(worker_bytes(pool));
+  if (w) atomic_store_explicit(&pool->n_made, index, memory_order_release);
+  return w;
+}
+
 /* Starts workers [from, to), made if need be. On an error those before the first that failed run. */
 static ox_status *start_workers(ox_pool *pool, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
-    if (!w && !(w = pool->workers[i] = new_lines(worker_bytes(pool)))) return ox_oom();
+    if (!w && !(w = make_worker(pool, i))) return ox_oom();
     ox_worker_init(w, pool, i);
     if (pool->executor.run) continue;
     OX_TRY(ox_thread_start(&pool->opts, ox_worker_main, w, &w->thread));
@@ -73,7 +80,7 @@ static ox_status *start_workers(ox_pool *pool, uint32_t from, uint32_t to) {
 /* The memory of all workers, for a pool whose threads come later. */
 static ox_status *reserve_workers(ox_pool *pool, uint32_t n) {
   for (uint32_t i = 1; i < n; i++)
-    if (!(pool->workers[i] = new_lines(worker_bytes(pool)))) return ox_oom();
+    if (!make_worker(pool, i)) return ox_oom();
   return NULL;
 }
 
@@ -242,20 +249,6 @@ void ox_pool_rebuild(ox_pool *pool) {
 }
 
 uint32_t ox_pool_size(const ox_pool *pool) { return pool ? ox_pool_threads(pool) : 1; }
-
-void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats) {
-  ox_pool_stats s = {.struct_size = out_stats->struct_size, .n_threads = ox_pool_size(pool)};
-  for (uint32_t i = 0; pool && i < pool->n_slots; i++) {
-    const ox_loop_slot *slot = &pool->slots[i];
-    s.loops += slot->loops, s.claims += slot->claims, s.steals += slot->steals, s.wait_ns += slot->wait_ns;
-  }
-  for (uint32_t i = 1; pool && i < ox_pool_threads(pool); i++) {
-    const ox_worker *w = pool->workers[i];
-    s.claims += w->claims, s.steals += w->steals, s.units += w->units, s.sleeps += w->sleeps;
-  }
-  if (pool) s.wakes = pool->wakes, s.loops += pool->team_loops, s.claims += pool->team_claims;
-  memcpy(out_stats, &s, OX_MIN(s.struct_size, sizeof s));
-}
 
 /* A CAS, not a lock: a lock could be held by a thread that a fork left behind. The loser's pool goes away at once. */
 ox_pool *ox_pool_default(void) {

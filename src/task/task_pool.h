@@ -52,7 +52,7 @@ typedef struct ox_worker {
   uint32_t index;                             /* 1 .. size-1; the caller of a loop is 0 */
   ox_pool *pool;
   ox_thread thread;
-  atomic_uint_least64_t steals, claims, units, sleeps; /* written by this worker only */
+  atomic_uint_least64_t steals, claims, units, sleeps, run_ns; /* written by this worker only */
   bool started;
   atomic_bool quit;
   uint32_t spin_ns;                          /* adaptive budget, this worker's only */
@@ -83,8 +83,9 @@ struct ox_pool {
   atomic_uint n_graphs; /* graph slots below were used at least once */
   const struct ox_backend *backend;
   atomic_uint_least64_t team_loops, team_claims; /* loops run elsewhere */
-  atomic_uint team_open;                         /* of those, in progress */
-  ox_executor executor;                          /* run NULL: threads of our own */
+  atomic_uint_least64_t team_run_ns;
+  atomic_uint team_open; /* of those, in progress */
+  ox_executor executor;  /* run NULL: threads of our own */
   ox_cpu_mask *affinity; /* of worker i at [i - 1], n_affinity of them; NULL: none was asked for */
   uint32_t n_affinity;
   ox_cpu_mask allowed; /* affinity of the thread that made the pool */
@@ -101,6 +102,8 @@ struct ox_pool {
   atomic_uint_least64_t wakes;
   ox_cold cold;
   ox_graph_slot graphs[OX_GRAPH_SLOTS];
+  atomic_uint profiles;            /* that are on (stats.c) */
+  atomic_uint n_made;              /* workers 1 .. n_made have memory */
   ox_worker *workers[OX_POOL_MAX]; /* [0] is NULL; made when first needed, stable until destroy */
 };
 

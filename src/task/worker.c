@@ -101,11 +101,19 @@ void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want)
 static bool stopping(const ox_worker *w) { return atomic_load_explicit(&w->quit, memory_order_seq_cst); }
 
 /* Loops first: somebody waits for them. */
-static bool help(ox_worker *w) {
+static bool help_once(ox_worker *w) {
   if (ox_loops_help(w->pool, w->index) || ox_graphs_help(w->pool, w->index)) return true;
   uint32_t n = ox_tasks_help(w->pool, ox_queue_own(w->pool));
   if (n) ox_count(&w->units, n);
   return n;
+}
+
+static bool help(ox_worker *w) {
+  if (OX_LIKELY(!atomic_load_explicit(&w->pool->profiles, memory_order_relaxed))) return help_once(w);
+  uint64_t start = ox_thread_now_ns();
+  bool helped = help_once(w);
+  if (helped) ox_count(&w->run_ns, ox_thread_now_ns() - start);
+  return helped;
 }
 
 /* W2. */
