@@ -12,7 +12,8 @@ enum {
   LOOKS_PER_CLOCK = 16,
   WATCH_NS = 220, /* about two looks at another processor's cache line */
   WORTH_NS = 300,
-  AWAY_NS = 500
+  AWAY_LEAST_NS = 250, /* after a loop that was not; doubles while they go on like that */
+  AWAY_MOST_NS = 2000
 };
 
 /* A lane's word: {first:10, cap:10, end:22, begin:22}; see parallel.h. */
@@ -122,9 +123,10 @@ static inline void run_blocks(ox_loop_slot *slot, uint32_t begin, uint32_t n, ui
   if (OX_UNLIKELY(st != NULL)) set_error(slot, st);
 }
 
-/* Blocks so short that a claim would cost as much as they do are claimed together, twice as many each time until a
- * claim takes 64 ns (claim_ticks) or a quarter of what we have. A claim cannot be stolen from, so not more. */
-enum { GROW_LEAST = 12, GROW_PART = 4 };
+/* How many blocks to claim. A claim costs 50 ns between blocks of a microsecond: so an eighth of what we have. Blocks
+ * so short that a claim costs as much as they do: twice as many each time, until a claim takes 64 ns (claim_ticks), at
+ * most a quarter, as what is claimed cannot be stolen. */
+enum { GROW_LEAST = 16, SLOW_PART = 8, FAST_PART = 4 };
 
 static uint32_t blocks_in(const lane_word *own) {
   uint64_t range = atomic_load_explicit(own, memory_order_relaxed);
@@ -140,12 +142,12 @@ static void drain_own(run *r, uint32_t begin, uint32_t n) {
     run_blocks(slot, begin, n, r->worker);
     r->done += n, r->ran += n, r->claims++;
     left -= OX_MIN(left, n);
-    if (left >= GROW_LEAST) {
-      uint64_t now = ox_ticks();
-      grain = now - last < r->pool->claim_ticks ? grain * 2 : least;
-      last = now;
-    }
-    grain = OX_MAX(OX_MIN(grain, left / GROW_PART), least);
+    grain = least;
+    if (left < GROW_LEAST) continue;
+    uint64_t now = ox_ticks();
+    grain = now - last < r->pool->claim_ticks ? OX_MIN(2 * n, left / FAST_PART) : left / SLOW_PART;
+    grain = OX_MAX(grain, least);
+    last = now;
   }
 }
 
@@ -181,14 +183,23 @@ static void pause_for(const ox_pool *pool, uint32_t ns) {
 /* Joining costs the owner half a microsecond: its words move to our cache and back, and it must wait for our report.
  * So we watch how fast the blocks go before we join, and leave a loop alone that will be over by then: empty loops of
  * 16 blocks took 0.9 us without this. */
-static bool is_worth_joining(const ox_pool *pool, const ox_loop_slot *slot, uint64_t seen) {
+static bool is_worth_joining(const ox_pool *pool, ox_worker *w, const ox_loop_slot *slot, uint64_t seen) {
   unsigned serial = atomic_load_explicit(&slot->serial, memory_order_relaxed);
-  pause_for(pool, WATCH_NS);
-  uint64_t now = atomic_load_explicit(&slot->range0, memory_order_relaxed);
-  bool same = atomic_load_explicit(&slot->serial, memory_order_relaxed) == serial;
-  uint32_t ran = begin_of(now) - begin_of(seen), left = end_of(now) - begin_of(now);
-  if (same && !is_empty(now) && (uint64_t)left * WATCH_NS > (uint64_t)ran * WORTH_NS) return true;
-  pause_for(pool, AWAY_NS);
+  for (int looks = 0; looks < 2; looks++) {
+    pause_for(pool, WATCH_NS);
+    uint64_t now = atomic_load_explicit(&slot->range0, memory_order_relaxed);
+    unsigned loops = atomic_load_explicit(&slot->serial, memory_order_relaxed) - serial;
+    uint32_t ran = begin_of(now) - begin_of(seen), left = end_of(now) - begin_of(now);
+    if (!loops && !is_empty(now) && (uint64_t)left * WATCH_NS > (uint64_t)ran * WORTH_NS) {
+      w->away_ns = 0;
+      return true;
+    }
+    if (!loops && ran < 2) return false; /* slow blocks, and none is left */
+    if (loops != 1) break;
+    seen = now, serial++; /* perhaps the next one is longer */
+  }
+  w->away_ns = OX_MIN(OX_MAX(2 * w->away_ns, (uint32_t)AWAY_LEAST_NS), (uint32_t)AWAY_MOST_NS);
+  pause_for(pool, w->away_ns);
   return false;
 }
 
@@ -198,7 +209,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   uint32_t begin, n = 0;
   uint64_t seen = atomic_load_explicit(&slot->range0, memory_order_relaxed);
   if (!is_empty(seen)) {
-    if (!is_worth_joining(pool, slot, seen)) return false;
+    if (!is_worth_joining(pool, pool->workers[index], slot, seen)) return false;
     n = steal(&r, &slot->range0, &begin);
   }
   if (!n) {
@@ -326,6 +337,12 @@ static uint64_t gate_of(const ox_pool *pool, uint32_t slot_index, uint32_t cap) 
   return first << FIRST_SHIFT | (uint64_t)cap << CAP_SHIFT;
 }
 
+/* Somebody wants workers to be awake, so a loop that finds them asleep wakes them. */
+static bool spins_long(const ox_pool *pool) {
+  uint32_t us = atomic_load_explicit(&pool->spin_us, memory_order_relaxed);
+  return us && us != OX_POOL_NO_SPIN;
+}
+
 static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   uint32_t slot_index;
   if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
@@ -348,7 +365,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   ox_cold_loop cold_loop;
   if (OX_UNLIKELY(cold)) {
     cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles, ox_thread_now_ns());
-    if (cold_loop.woke)
+    if (cold_loop.woke || spins_long(pool))
       wake_for(pool, range, OX_MIN(n - 1, 2));
     else
       atomic_store_explicit(&slot->quiet, true, memory_order_relaxed);
@@ -366,7 +383,8 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   if (OX_UNLIKELY(cold)) ox_cold_end(&pool->cold, &cold_loop, r.ran, n, ox_thread_now_ns());
   ox_count(&slot->loops, 1), ox_count(&slot->claims, r.claims), ox_count(&slot->steals, r.steals);
   ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with set_error */
-  atomic_store_explicit(&slot->busy, 0, memory_order_release);              /* pairs with take_slot */
+  if (!n_owned && !ox_pool_thread_id()) ox_give_way_caller(pool, ox_ticks());
+  atomic_store_explicit(&slot->busy, 0, memory_order_release); /* pairs with take_slot */
   return st;
 }
 

@@ -52,7 +52,9 @@ static void set_size(ox_pool *pool, uint32_t n) {
   while (1u << (shift - 6) < n) shift++;
   atomic_store_explicit(&pool->size, n, memory_order_release); /* pairs with ox_pool_threads: the workers are made */
   atomic_store_explicit(&pool->grain_shift, shift, memory_order_relaxed);
-  atomic_store_explicit(&pool->crowded, n > ox_topology_usable(), memory_order_relaxed);
+  uint32_t n_cpus = ox_topology_usable();
+  atomic_store_explicit(&pool->n_cpus, n_cpus, memory_order_relaxed);
+  atomic_store_explicit(&pool->crowded, n > n_cpus, memory_order_relaxed);
   uint32_t fast = ox_topology_fast("", &pool->allowed);
   atomic_store_explicit(&pool->mixed, fast && n > fast, memory_order_relaxed);
 }
@@ -118,7 +120,7 @@ static ox_status *make_parts(ox_pool *pool, uint32_t size) {
 /* What ox_pause takes, from 5 to 50 ns, and how fast ox_ticks counts. The shortest of a few tries: we may be
  * descheduled during one. */
 static void calibrate(ox_pool *pool) {
-  enum { PAUSES = 64, CLAIM_NS = 64 };
+  enum { PAUSES = 64 };
   uint64_t least = UINT64_MAX, ticks = 0;
   for (int k = 0; k < 4; k++) {
     uint64_t start = ox_thread_now_ns(), tick = ox_ticks();
@@ -127,7 +129,7 @@ static void calibrate(ox_pool *pool) {
     if (took < least) least = took, ticks = ox_ticks() - tick;
   }
   pool->pause_ns = (uint32_t)OX_MIN(OX_MAX(least / PAUSES, 1u), 1000u);
-  pool->claim_ticks = ticks * CLAIM_NS / OX_MAX(least, 1u);
+  pool->claim_ticks = OX_MAX(ticks * OX_CLAIM_NS / OX_MAX(least, 1u), 1u);
 }
 
 ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {

@@ -25,11 +25,12 @@
 #include "base/status.h"
 #include "onyx/task.h"
 #include "task/cold.h"
+#include "task/give_way.h"
 #include "task/parallel.h"
 #include "task/task_graph.h"
 #include "task/thread.h"
 
-enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32 };
+enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32, OX_CLAIM_NS = 64 };
 
 /* In the flags of a pool: loops leave the short way. */
 enum {
@@ -56,6 +57,8 @@ typedef struct ox_worker {
   bool started;
   atomic_bool quit;
   uint32_t spin_ns;                          /* adaptive budget, this worker's only */
+  ox_give_way way;                           /* this worker's only */
+  uint32_t away_ns;                          /* how long to leave short loops alone, this worker's only */
   uint32_t next_slot;                        /* where to look first, this worker's only */
   ox_graph_lane graph_lanes[OX_GRAPH_SLOTS]; /* this worker's offer in each graph slot */
   ox_lane lanes[];                           /* this worker's range in each slot */
@@ -70,9 +73,10 @@ struct ox_pool {
   atomic_uint grain_shift; /* a claim takes n_blocks >> grain_shift, at least one */
   atomic_bool mixed;       /* more threads than fast processors of a machine that has two kinds */
   atomic_bool crowded;     /* more threads than processors: spinning only keeps others from working */
+  atomic_uint n_cpus;      /* that this process may use */
   uint32_t n_slots, n_queues;
   uint32_t pause_ns;    /* of one ox_pause, at least 1 */
-  uint64_t claim_ticks; /* ox_ticks() that a claim may take before it is thought long */
+  uint64_t claim_ticks; /* ox_ticks() in OX_CLAIM_NS: a claim that takes longer is thought long */
   atomic_flag resizing;
   atomic_uint epoch;    /* ox_fork_count when these threads were made */
   atomic_uint spin_us;  /* as in ox_pool_opts */

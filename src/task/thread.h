@@ -25,7 +25,10 @@ bool ox_thread_set_priority(int32_t priority);
 unsigned ox_thread_flush_denormals(void);
 void ox_thread_restore_denormals(unsigned mode);
 void ox_thread_yield(void);
+void ox_thread_nap(uint64_t ns);
 uint64_t ox_thread_now_ns(void); /* monotonic */
+/* Processor time of the calling thread; 0 if the system does not say, or only roughly. */
+uint64_t ox_thread_cpu_ns(void);
 
 /* The processor the calling thread runs on; -1 if the system does not say. */
 int ox_thread_cpu(void);

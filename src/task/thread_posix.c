@@ -80,10 +80,23 @@ void ox_thread_set_name(const char *name) {
 
 void ox_thread_yield(void) { (void)sched_yield(); }
 
+void ox_thread_nap(uint64_t ns) {
+  struct timespec t = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
+  (void)nanosleep(&t, NULL);
+}
+
 uint64_t ox_thread_now_ns(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t ox_thread_cpu_ns(void) {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+  struct timespec t;
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0) return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+#endif
+  return 0;
 }
 
 #if defined(__linux__)

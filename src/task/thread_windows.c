@@ -86,6 +86,11 @@ bool ox_thread_set_priority(int32_t priority) {
 }
 
 /* SwitchToThread looks at this processor's queue only. */
+void ox_thread_nap(uint64_t ns) { Sleep((DWORD)(ns / 1000000u) + 1); }
+
+/* GetThreadTimes counts in whole time slices, which is no use here. */
+uint64_t ox_thread_cpu_ns(void) { return 0; }
+
 void ox_thread_yield(void) {
   if (!SwitchToThread()) Sleep(0);
 }

@@ -16,7 +16,8 @@ enum {
   NAP_LONG_NS = 1000 * 1000,
   LOOKS_PER_CLOCK = 16,
   STOLEN_NS = 20 * 1000, /* a gap this long between two looks: somebody else had our processor and may want it again */
-  STOLEN_SECTION_NS = 500 * 1000 /* then interrupts are no reason, only another thread's time slice */
+  STOLEN_SECTION_NS = 500 * 1000, /* then interrupts are no reason, only another thread's time slice */
+  SPIN_STOLEN_NS = 5 * 1000       /* after a gap: only if loops follow each other */
 };
 
 static _Thread_local struct {
@@ -145,17 +146,25 @@ static uint64_t spin_budget(const ox_worker *w) {
   return ox_pool_is_crowded(pool) ? SPIN_CROWDED_NS : w->spin_ns;
 }
 
+/* Was the time between two looks so long that we should not go on? Who asks for a fixed time gets it. */
+static bool was_stolen(const ox_worker *w, uint64_t gap_ns) {
+  if (is_held(w)) return gap_ns > STOLEN_SECTION_NS;
+  return gap_ns > STOLEN_NS && !atomic_load_explicit(&w->pool->spin_us, memory_order_relaxed);
+}
+
 /* True after it has worked, false when the budget is spent or the processor is wanted elsewhere. */
 static bool spin(ox_worker *w) {
   if (!spin_budget(w)) return false;
   uint64_t start = ox_thread_now_ns(), last = start;
+  bool stolen = false;
   for (;;) {
     for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
       if (help(w) || stopping(w)) return true;
       ox_pause();
     }
     uint64_t now = ox_thread_now_ns();
-    if (now - start > spin_budget(w) || now - last > (is_held(w) ? STOLEN_SECTION_NS : STOLEN_NS)) return false;
+    if (was_stolen(w, now - last)) stolen = true, start = now;
+    if (now - start > (stolen ? (uint64_t)SPIN_STOLEN_NS : spin_budget(w))) return false;
     last = now;
   }
 }
@@ -180,7 +189,7 @@ static void adapt(ox_worker *w, uint64_t nap_ns) {
 }
 
 void ox_worker_init(ox_worker *w, ox_pool *pool, uint32_t index) {
-  w->index = index, w->pool = pool, w->spin_ns = SPIN_LEAST_NS;
+  w->index = index, w->pool = pool, w->spin_ns = SPIN_LEAST_NS, w->away_ns = 0;
   atomic_store_explicit(&w->quit, false, memory_order_relaxed);
   atomic_store_explicit(&w->waker_cpu, -1, memory_order_relaxed);
   atomic_store_explicit(&w->avoids, -1, memory_order_relaxed);
@@ -238,8 +247,12 @@ void ox_worker_main(void *worker) {
   snprintf(name, sizeof name, "%.10s-%u", pool->name, (unsigned)w->index % 10000);
   ox_thread_set_name(name);
   if (pool->opts.flags & OX_POOL_FLUSH_DENORMALS) (void)ox_thread_flush_denormals();
+  ox_give_way_start(&w->way);
   while (!stopping(w)) {
-    if (help(w) || spin(w)) continue;
+    if (help(w) || spin(w)) {
+      ox_give_way_worker(pool, &w->way);
+      continue;
+    }
     uint64_t start = ox_thread_now_ns();
     sleep_until_woken(w);
     ox_count(&w->sleeps, 1);
@@ -247,6 +260,7 @@ void ox_worker_main(void *worker) {
     uint64_t now = ox_thread_now_ns(), woken = atomic_load_explicit(&w->woken_ns, memory_order_relaxed);
     if (woken > start && woken < now) ox_cold_woken(&pool->cold, now - woken);
     adapt(w, now - start);
+    ox_give_way_start(&w->way);
   }
   if (ox_queue_any(pool)) ox_queue_wake(pool, 1); /* the wake that let us go may have been for this */
   self.pool = NULL, self.index = 0;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/give_way.c - naps and yields, where nobody waits for this thread. */
+#include "task/give_way.h"
+
+#include "task/task_pool.h"
+
+enum {
+  LOOK_NS = 250 * 1000,
+  RUN_NS = 700 * 1000,       /* of naps: well within the shortest time slice in use, 1.4 ms */
+  KEPT_NS = 1000 * 1000,     /* kept from running this long: more than an interrupt, less than a time slice */
+  RUN_MOST_NS = 8000 * 1000, /* a run is looked at in pieces of this length */
+  SOON_NS = 20000 * 1000,
+  PERIOD_LEAST_NS = 32000 * 1000,
+  PERIOD_MOST_NS = 512000 * 1000,
+  YIELD_NS = 500 * 1000
+};
+
+static uint64_t ticks_of(const ox_pool *pool, uint64_t ns) { return pool->claim_ticks * (ns / OX_CLAIM_NS); }
+
+/* Do callers alone keep all processors busy? */
+static bool is_full(const ox_pool *pool) {
+  uint32_t used = OX_MIN(atomic_load_explicit(&pool->n_used, memory_order_relaxed), pool->n_slots), open = 0;
+  for (uint32_t i = 0; i < used; i++) open += atomic_load_explicit(&pool->slots[i].busy, memory_order_relaxed) != 0;
+  return open >= atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
+}
+
+void ox_give_way_start(ox_give_way *way) { way->start_ns = ox_thread_now_ns(), way->start_cpu = ox_thread_cpu_ns(); }
+
+void ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
+  uint64_t tick = ox_ticks();
+  if (tick - way->tick < ticks_of(pool, LOOK_NS)) return;
+  way->tick = tick;
+  uint64_t now = ox_thread_now_ns(), ran = now - way->start_ns;
+  if (is_full(pool)) {
+    ox_thread_nap(RUN_NS); /* nobody needs help */
+  } else if (now > way->until_ns) {
+    uint64_t worked = ox_thread_cpu_ns() - way->start_cpu;
+    if (ran < worked + KEPT_NS) {
+      if (ran > RUN_MOST_NS) ox_give_way_start(way);
+      return;
+    }
+    bool first = now - way->kept_ns > SOON_NS, again = now - way->until_ns < way->period_ns;
+    way->kept_ns = now;
+    ox_give_way_start(way);
+    if (first && !again) return;
+    way->period_ns = again ? OX_MIN(2 * way->period_ns, (uint64_t)PERIOD_MOST_NS) : PERIOD_LEAST_NS;
+    way->until_ns = now + way->period_ns;
+    ox_thread_nap(RUN_NS);
+  } else if (ran > RUN_NS) {
+    ox_thread_nap(RUN_NS);
+  } else {
+    return;
+  }
+  ox_give_way_start(way);
+}
+
+void ox_give_way_caller(const ox_pool *pool, uint64_t tick) {
+  static _Thread_local uint64_t last OX_TLS_FAST;
+  if (OX_LIKELY(tick - last < ticks_of(pool, YIELD_NS))) return;
+  if (is_full(pool)) {
+    ox_thread_yield();
+    tick = ox_ticks();
+  }
+  last = tick;
+}
