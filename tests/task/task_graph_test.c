@@ -218,10 +218,14 @@ static void a_graph_can_grow_between_runs_and_allocates_only_then(void **state) 
   ox_pool *pool = test_pool(2);
   dag d = make_dag(500, 2, 40, 1);
   CHECK_OK(ox_task_graph_run(pool, d.graph));
-  size_t before = heap_bytes();
-  for (int i = 0; i < 50; i++) CHECK_OK(ox_task_graph_run(pool, d.graph));
-  if (strcmp(ox_pool_backend(pool), "own") == 0) /* what executors and OpenMP allocate is their business */
-    assert_int_equal(heap_bytes(), before);
+  size_t before, after;
+  int tries = 0;
+  do { /* a thread that starts just now takes its own share, once */
+    before = heap_bytes();
+    for (int i = 0; i < 50; i++) CHECK_OK(ox_task_graph_run(pool, d.graph));
+    after = heap_bytes();
+  } while (after != before && ++tries < 3);
+  assert_int_equal(after, before);
   fails more = {.fail = false};
   CHECK_OK(ox_task_graph_add(d.graph, maybe_fail, &more, 1, (uint32_t[]){499}, 1, NULL));
   CHECK_OK(ox_task_graph_run(pool, d.graph));
