@@ -103,6 +103,16 @@ if(cxx_test_sources AND CMAKE_CXX_COMPILER)
   endforeach()
 endif()
 
+# The pool's examples; the last line each prints.
+foreach(row "task_loops:961 is in there" "task_parents:two frames" "task_cpp:thrown in a task, caught by whoever waits")
+  string(REGEX MATCH "^[a-z_]*" name ${row})
+  string(REGEX REPLACE "^[a-z_]*:" "" line ${row})
+  if(TARGET example.${name})
+    add_test(NAME example.${name} COMMAND example.${name})
+    set_tests_properties(example.${name} PROPERTIES TIMEOUT 60 PASS_REGULAR_EXPRESSION "${line}\n$")
+  endif()
+endforeach()
+
 # What is installed, as a stranger finds it.
 if(NOT ONYX_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME install.pkg_config COMMAND sh tests/install/run.sh ${CMAKE_BINARY_DIR} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
