@@ -271,6 +271,10 @@ OX_API OX_NODISCARD ox_status *ox_task_graph_add(ox_task_graph *graph, ox_unit_f
  * nodes of other graphs. Errors of its own: INVALID_ARGUMENT (it already runs), OUT_OF_MEMORY. */
 OX_API OX_NODISCARD ox_status *ox_task_graph_run(ox_pool *pool, ox_task_graph *graph);
 
+/* Like ox_task_graph_run with nodes on at most |max_threads| threads, the caller included (0: all). Loops of nodes, and
+ * nodes of several units, are not limited by it: they may use the rest of the pool. */
+OX_API OX_NODISCARD ox_status *ox_task_graph_run_max(ox_pool *pool, uint32_t max_threads, ox_task_graph *graph);
+
 #ifdef __cplusplus
 }
 #endif

@@ -99,12 +99,14 @@ static ox_status *prepare(ox_task_graph *g) {
   return NULL;
 }
 
-ox_status *ox_task_graph_run(ox_pool *pool, ox_task_graph *g) {
+ox_status *ox_task_graph_run(ox_pool *pool, ox_task_graph *g) { return ox_task_graph_run_max(pool, 0, g); }
+
+ox_status *ox_task_graph_run_max(ox_pool *pool, uint32_t max_threads, ox_task_graph *g) {
   if (!g || !g->n_nodes) return NULL;
   if (atomic_exchange_explicit(&g->running, true, memory_order_acquire)) /* pairs with the release below */
     return ox_fail(OX_INVALID_ARGUMENT, "the graph is already running");
   ox_status *st = g->prepared ? NULL : prepare(g);
-  if (!st) st = ox_graph_run_prepared(pool, g);
+  if (!st) st = ox_graph_run_prepared(pool, max_threads, g);
   atomic_store_explicit(&g->running, false, memory_order_release);
   return st;
 }

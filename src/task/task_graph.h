@@ -37,6 +37,7 @@ typedef struct ox_graph_lane {
 typedef struct ox_graph_slot {
   ox_graph_lane lane; /* the owner's */
   _Alignas(64) _Atomic(struct ox_graph_run *) run;
+  atomic_uint gate;    /* {first:16, cap:16}: who may help, as in a loop's word (parallel.h); 0: everybody */
   atomic_uint helpers; /* pins; OX_GRAPH_WAITING: the owner sleeps on this word */
   _Alignas(64) atomic_uint busy;
 } ox_graph_slot;
@@ -71,9 +72,10 @@ struct ox_task_graph {
 
 /* Runs some nodes of any graph that offers some; false if there was nothing. */
 bool ox_graphs_help(ox_pool *pool, uint32_t index);
-/* True if some lane offers nodes: W2. */
-bool ox_graphs_any(const ox_pool *pool);
+/* True if some lane offers nodes that worker |index| may run: W2. (The gate is written before the run is published and
+ * before P1, so a worker that reads an old one is seen asleep by P2.) */
+bool ox_graphs_any(const ox_pool *pool, uint32_t index);
 /* Runs a prepared graph (task_graph_run.c). */
-ox_status *ox_graph_run_prepared(ox_pool *pool, ox_task_graph *graph);
+ox_status *ox_graph_run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_graph *graph);
 
 #endif

@@ -16,7 +16,8 @@ typedef struct ox_graph_run {
   atomic_uint left;   /* nodes that have not ended */
   atomic_uint parked; /* 1: the owner sleeps */
   _Atomic(ox_status *) error;
-  bool wakes; /* offers wake sleeping workers */
+  uint32_t gate; /* as in the slot */
+  bool wakes;    /* offers wake sleeping workers */
 } ox_graph_run;
 
 /* One thread in one run. */
@@ -56,14 +57,37 @@ static void wake_owner(ox_graph_run *run) {
   if (atomic_exchange_explicit(&run->parked, 0, memory_order_seq_cst)) ox_park_wake(&run->parked, 0);
 }
 
+/* May worker |index| help? */
+static inline bool admits(uint32_t gate, uint32_t index) {
+  uint32_t first = gate >> 16, cap = gate & 0xffff;
+  return OX_LIKELY(!cap) || (index > first && index - first < cap);
+}
+
+/* Runs with a cap that are on at the same time, so in different slots, admit different workers while there are enough.
+ */
+static uint32_t gate_of(const ox_pool *pool, uint32_t slot_index, uint32_t cap) {
+  uint32_t n_workers = ox_pool_threads(pool) - 1, helpers = cap - 1;
+  if (!cap || helpers >= n_workers) return 0;
+  uint32_t first = slot_index % OX_CEIL_DIV(n_workers, helpers) * helpers;
+  return OX_MIN(first, n_workers - helpers) << 16 | cap;
+}
+
+static void wake_one(const party *p) {
+  uint32_t gate = p->run->gate;
+  if (gate)
+    ox_pool_wake_some(p->pool, gate >> 16, (gate & 0xffff) - 1, 1);
+  else
+    ox_pool_wake(p->pool, 1);
+}
+
 /* Offers the older half of the stack. */
 static void offer(party *p) {
   uint32_t give = p->count / 2, keep = p->count - give, last = p->head - 1;
   for (uint32_t i = 1; i < keep; i++) last = p->next[last] - 1;
   uint64_t chain = (uint64_t)give << 32 | p->next[last];
   p->next[last] = 0, p->count = keep;
-  atomic_exchange_explicit(&p->lane->chain, chain, memory_order_seq_cst);     /* P1 */
-  if (p->run->wakes && ox_pool_any_asleep(p->pool)) ox_pool_wake(p->pool, 1); /* P2 */
+  atomic_exchange_explicit(&p->lane->chain, chain, memory_order_seq_cst); /* P1 */
+  if (p->run->wakes && ox_pool_any_asleep(p->pool)) wake_one(p);          /* P2 */
   if (p->index) wake_owner(p->run);
 }
 
@@ -195,7 +219,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   atomic_fetch_add_explicit(&slot->helpers, 1, memory_order_seq_cst);
   ox_graph_run *run = atomic_load_explicit(&slot->run, memory_order_seq_cst);
   uint32_t ran = 0;
-  if (run) {
+  if (run && admits(run->gate, index)) {
     party p = join(pool, slot_index, index, run);
     for (int looks = 0; looks < HELPER_LOOKS; looks++) {
       if (take_any(&p)) {
@@ -213,8 +237,9 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   return ran;
 }
 
-static bool offers_any(const ox_pool *pool, uint32_t slot) {
+static bool offers_any(const ox_pool *pool, uint32_t slot, uint32_t index) {
   if (!atomic_load_explicit(&pool->graphs[slot].run, memory_order_seq_cst)) return false;
+  if (!admits(atomic_load_explicit(&pool->graphs[slot].gate, memory_order_seq_cst), index)) return false;
   uint32_t n = ox_pool_threads(pool);
   for (uint32_t i = 0; i < n; i++)
     if (atomic_load_explicit(&lane_of((ox_pool *)pool, slot, i)->chain, memory_order_seq_cst)) return true;
@@ -224,14 +249,14 @@ static bool offers_any(const ox_pool *pool, uint32_t slot) {
 bool ox_graphs_help(ox_pool *pool, uint32_t index) {
   uint32_t used = atomic_load_explicit(&pool->n_graphs, memory_order_relaxed);
   for (uint32_t i = 0; i < used; i++)
-    if (offers_any(pool, i) && help_slot(pool, i, index)) return true;
+    if (offers_any(pool, i, index) && help_slot(pool, i, index)) return true;
   return false;
 }
 
-bool ox_graphs_any(const ox_pool *pool) {
+bool ox_graphs_any(const ox_pool *pool, uint32_t index) {
   uint32_t used = atomic_load_explicit(&pool->n_graphs, memory_order_seq_cst);
   for (uint32_t i = 0; i < used; i++)
-    if (offers_any(pool, i)) return true;
+    if (offers_any(pool, i, index)) return true;
   return false;
 }
 
@@ -265,6 +290,7 @@ static void run_shared(party *p, ox_task_graph *g) {
   bool cold = ox_pool_any_asleep(pool);
   if (cold) cold_loop = ox_cold_begin(&pool->cold, run_units, g, (int64_t)g->n_nodes, ox_thread_now_ns());
   p->run->wakes = !cold || cold_loop.woke;
+  atomic_store_explicit(&p->slot->gate, p->run->gate, memory_order_seq_cst);
   atomic_store_explicit(&p->slot->run, p->run, memory_order_seq_cst);
   for (;;) {
     run_stack(p);
@@ -277,16 +303,17 @@ static void run_shared(party *p, ox_task_graph *g) {
   atomic_store_explicit(&p->slot->busy, 0, memory_order_release); /* pairs with take_slot */
 }
 
-ox_status *ox_graph_run_prepared(ox_pool *pool, ox_task_graph *g) {
+ox_status *ox_graph_run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_graph *g) {
   ox_graph_run run = {.graph = g};
   atomic_store_explicit(&run.left, (uint32_t)g->n_nodes, memory_order_relaxed);
   if (pool && OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
   bool flush = pool && (pool->opts.flags & OX_POOL_FLUSH_DENORMALS);
   unsigned mode = flush ? ox_thread_flush_denormals() : 0;
   uint32_t slot_index = 0;
-  ox_graph_slot *slot = pool && ox_pool_threads(pool) > 1 ? take_slot(pool, &slot_index) : NULL;
+  bool alone = !pool || max_threads == 1 || ox_pool_threads(pool) <= 1;
+  ox_graph_slot *slot = alone ? NULL : take_slot(pool, &slot_index);
   party p = {.pool = pool, .run = &run, .nodes = g->nodes, .waits = g->waits, .next = g->next};
-  if (slot) p = join(pool, slot_index, 0, &run);
+  if (slot) run.gate = gate_of(pool, slot_index, max_threads), p = join(pool, slot_index, 0, &run);
   push_roots(&p, g);
   if (slot)
     run_shared(&p, g);

@@ -119,7 +119,7 @@ static bool help(ox_worker *w) {
 
 /* W2. */
 static bool any_work(const ox_pool *pool, uint32_t index) {
-  return ox_loops_any(pool, index) || ox_graphs_any(pool) || ox_queue_any(pool);
+  return ox_loops_any(pool, index) || ox_graphs_any(pool, index) || ox_queue_any(pool);
 }
 
 static void sleep_until_woken(ox_worker *w) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task_graph_test.c - nodes run once per run and after their parents; errors, barriers, nesting, reuse. */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -262,6 +263,66 @@ static void an_owner_that_sleeps_is_woken(void **state) {
   ox_pool_destroy(pool);
 }
 
+typedef struct crowd {
+  ox_pool *pool;
+  atomic_int inside, most, calls;
+} crowd;
+
+static ox_status *touch(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  (void)worker;
+  atomic_fetch_add(&((crowd *)ctx)->calls, (int)(end - begin));
+  return NULL;
+}
+
+static ox_status *enter(void *payload, uint32_t unit) {
+  crowd *c = payload;
+  int now = atomic_fetch_add(&c->inside, 1) + 1, most = atomic_load(&c->most);
+  while (now > most && !atomic_compare_exchange_weak(&c->most, &most, now)) {
+  }
+  (void)unit;
+  ox_status *st = ox_task_for(c->pool, 4, touch, c); /* may use everybody */
+  struct timespec t = {.tv_nsec = 20 * 1000};
+  if (atomic_load(&c->calls) % 3 == 0) (void)nanosleep(&t, NULL);
+  atomic_fetch_sub(&c->inside, 1);
+  return st;
+}
+
+enum { CAPPED_NODES = 60 };
+
+static void *run_with_caps(void *arg) {
+  ox_pool *pool = arg;
+  ox_task_graph *g;
+  crowd c = {.pool = pool};
+  uint32_t last = 0;
+  CHECK_OK(ox_task_graph_create(&g));
+  for (uint32_t i = 0; i < CAPPED_NODES; i++) /* bushes: every tenth has ten children */
+    CHECK_OK(ox_task_graph_add(g, enter, &c, 1, &last, i > 0, i % 10 ? NULL : &last));
+  for (uint32_t run = 0; run < 24; run++) {
+    uint32_t cap = run % 6;
+    atomic_store(&c.most, 0), atomic_store(&c.calls, 0);
+    CHECK_OK(ox_task_graph_run_max(pool, cap, g));
+    assert_int_equal(c.calls, 4 * CAPPED_NODES);
+    if (cap && c.most > (int)cap) fail_msg("%d nodes at once, the cap is %u", (int)c.most, (unsigned)cap);
+    if (!cap) assert_true(c.most <= (int)OX_POOL_MAX);
+  }
+  ox_task_graph_destroy(g);
+  return NULL;
+}
+
+static void caps_hold(void **state) {
+  (void)state;
+  CHECK_OK(ox_task_graph_run_max(NULL, 3, NULL));
+  (void)run_with_caps(NULL);
+  for (uint32_t size = 1; size <= 7; size += 2) {
+    ox_pool *pool = test_pool(size);
+    pthread_t clients[4];
+    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&clients[i], NULL, run_with_caps, pool), 0);
+    for (uint32_t n = 1; n < 6 && test_pool_resizes(); n++) CHECK_OK(ox_pool_resize(pool, 1 + (size + n) % 7));
+    for (int i = 0; i < 4; i++) pthread_join(clients[i], NULL);
+    ox_pool_destroy(pool);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_node_runs_once_after_its_parents),
@@ -272,6 +333,7 @@ int main(void) {
       cmocka_unit_test(graphs_nest),
       cmocka_unit_test(a_graph_can_grow_between_runs_and_allocates_only_then),
       cmocka_unit_test(an_owner_that_sleeps_is_woken),
+      cmocka_unit_test(caps_hold),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
