@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onyx/task.hpp - the task pool for C++11: lambdas, handles that release themselves, exceptions carried to the waiter.
- * Header only, on top of onyx/task.h. */
+ * Header only, on top of onyx/task.h. Built without exceptions (-fno-exceptions), what would be thrown is printed and
+ * ends the program; ox_task_wait(task.get()) gives a status instead. */
 #ifndef ONYX_TASK_HPP
 #define ONYX_TASK_HPP
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <initializer_list>
 #include <memory>
@@ -18,6 +21,12 @@
 #include <vector>
 
 #include "onyx/task.h"
+
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
+#define ONYX_TASK_THROWS 1
+#else
+#define ONYX_TASK_THROWS 0
+#endif
 
 namespace onyx {
 
@@ -33,6 +42,7 @@ class error : public std::runtime_error {
 
 namespace detail {
 
+#if ONYX_TASK_THROWS
 inline void throw_status(ox_status *st) {
   if (!st) return;
   error e(ox_status_code(st), ox_status_message(st));
@@ -68,6 +78,41 @@ inline void throw_result(ox_task *task, ox_status *st) {
   throw_status(st);
 }
 
+template <typename Func>
+ox_status *call(Func &&f) noexcept {
+  try {
+    f();
+    return nullptr;
+  } catch (...) {
+    return keep_exception();
+  }
+}
+#else
+inline void throw_status(ox_status *st) {
+  if (!st) return;
+  std::fprintf(stderr, "onyx: %s\n", ox_status_message(st));
+  std::abort();
+}
+
+inline void throw_result(ox_task *, ox_status *st) { throw_status(st); }
+
+template <typename Func>
+ox_status *call(Func &&f) {
+  f();
+  return nullptr;
+}
+#endif
+
+/* a + b and a - b without overflow on the way, for integers of any kind. */
+template <typename Int>
+Int plus(Int a, std::uint64_t b) {
+  return static_cast<Int>(static_cast<std::uint64_t>(a) + b);
+}
+template <typename Int>
+std::uint64_t minus(Int a, Int b) {
+  return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
+}
+
 }  // namespace detail
 
 /* [begin, end) in blocks of block_size. As an argument of a loop body: the items of one call. */
@@ -92,8 +137,11 @@ class blocked_range {
   iterator begin() const { return iterator(begin_); }
   iterator end() const { return iterator(end_); }
   Int block_size() const { return block_size_; }
-  std::int64_t size() const { return static_cast<std::int64_t>(end_ - begin_); }
-  std::int64_t blocks() const { return size() / block_size_ + (size() % block_size_ != 0); }
+  std::int64_t size() const { return static_cast<std::int64_t>(detail::minus(end_, begin_)); }
+  std::int64_t blocks() const {
+    std::int64_t block = static_cast<std::int64_t>(block_size_);
+    return size() / block + (size() % block != 0);
+  }
 
  private:
   Int begin_, end_, block_size_;
@@ -128,23 +176,33 @@ void parallel_for(const blocked_range<Int> &range, Func &&f, ox_pool *pool = ox_
     Int begin;
     std::atomic<bool> failed;
     std::exception_ptr exception;
+
+    void run(std::int64_t first, std::int64_t last) {
+      (*f)(blocked_range<Int>(detail::plus(begin, static_cast<std::uint64_t>(first)),
+                              detail::plus(begin, static_cast<std::uint64_t>(last))));
+    }
   } c{&f, *range.begin(), {false}, nullptr};
-  ox_tile_fn run = [](void *ctx, std::int64_t begin, std::int64_t end, std::uint32_t) -> ox_status * {
+  ox_tile_fn run = [](void *ctx, std::int64_t first, std::int64_t last, std::uint32_t) -> ox_status * {
     context *p = static_cast<context *>(ctx);
+#if ONYX_TASK_THROWS
     try {
-      (*p->f)(blocked_range<Int>(static_cast<Int>(p->begin + static_cast<Int>(begin)),
-                                 static_cast<Int>(p->begin + static_cast<Int>(end))));
-      return nullptr;
+      p->run(first, last);
     } catch (...) {
       if (!p->failed.exchange(true)) p->exception = std::current_exception(); /* read after the loop, which orders it */
       return ox_task_error(OX_FAIL, "exception");
     }
+#else
+    p->run(first, last);
+#endif
+    return nullptr;
   };
   ox_status *st = ox_task_for_block(pool, range.size(), static_cast<std::int64_t>(range.block_size()), run, &c);
+#if ONYX_TASK_THROWS
   if (c.exception) {
     ox_status_free(st);
     std::rethrow_exception(c.exception);
   }
+#endif
   detail::throw_status(st);
 }
 
@@ -179,18 +237,17 @@ task parallel_for_async(const blocked_range<Int> &range, Func &&f, const std::ve
   struct payload {
     typename std::decay<Func>::type f;
     Int begin, end, block;
-  };
-  if (range.blocks() > 0xffffffffLL) throw error(OX_LIMIT, "more than 2^32 - 1 blocks");
-  ox_unit_fn run = [](void *p, std::uint32_t unit) -> ox_status * {
-    payload *c = static_cast<payload *>(p);
-    try {
-      Int first = static_cast<Int>(c->begin + static_cast<Int>(c->block * static_cast<Int>(unit)));
-      Int last = c->end - first > c->block ? static_cast<Int>(first + c->block) : c->end;
-      c->f(blocked_range<Int>(first, last));
-      return nullptr;
-    } catch (...) {
-      return detail::keep_exception();
+
+    void run(std::uint32_t unit) {
+      Int first = detail::plus(begin, static_cast<std::uint64_t>(block) * unit);
+      f(blocked_range<Int>(first, detail::minus(end, first) > static_cast<std::uint64_t>(block)
+                                      ? detail::plus(first, static_cast<std::uint64_t>(block))
+                                      : end));
     }
+  };
+  if (range.blocks() > 0xffffffffLL) detail::throw_status(ox_task_error(OX_LIMIT, "more than 2^32 - 1 blocks"));
+  ox_unit_fn run = [](void *p, std::uint32_t unit) -> ox_status * {
+    return detail::call([=] { static_cast<payload *>(p)->run(unit); });
   };
   return detail::submit(new payload{std::forward<Func>(f), *range.begin(), *range.end(), range.block_size()}, run,
                         static_cast<std::uint32_t>(range.blocks()), parents, pool);
@@ -203,12 +260,7 @@ task do_async(Func &&f, const std::vector<task> &parents = {}, ox_pool *pool = n
     typename std::decay<Func>::type f;
   };
   ox_unit_fn run = [](void *p, std::uint32_t) -> ox_status * {
-    try {
-      static_cast<payload *>(p)->f();
-      return nullptr;
-    } catch (...) {
-      return detail::keep_exception();
-    }
+    return detail::call([=] { static_cast<payload *>(p)->f(); });
   };
   return detail::submit(new payload{std::forward<Func>(f)}, run, 1, parents, pool);
 }

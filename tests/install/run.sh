@@ -43,6 +43,7 @@ done
 for cxx in g++ clang++; do
   has $cxx || continue
   for std in c++11 c++14 c++17 c++20; do try "$cxx $std" "$here/loops_and_tasks.cpp" $cxx -std=$std $warn -pthread; done
+  try "$cxx without exceptions" "$here/no_exceptions.cpp" $cxx -std=c++11 $warn -pthread -fno-exceptions -fno-rtti
 done
 
 [ -n "$NANOTHREAD_SOURCE" ] && has g++ || exit 0

@@ -51,6 +51,30 @@ static void ranges_are_covered(ox_pool *pool) {
       onyx::blocked_range<uint64_t>(5, 4), [&](onyx::blocked_range<uint64_t>) { CHECK(false); }, pool);
 }
 
+template <typename Int>
+static void covers(ox_pool *pool, Int begin, Int end, Int block) {
+  const int64_t want = static_cast<int64_t>(static_cast<uint64_t>(end) - static_cast<uint64_t>(begin));
+  std::atomic<int64_t> items{0}, async_items{0};
+  onyx::parallel_for(
+      onyx::blocked_range<Int>(begin, end, block), [&](onyx::blocked_range<Int> r) { items += r.size(); }, pool);
+  onyx::parallel_for_async(
+      onyx::blocked_range<Int>(begin, end, block), [&](onyx::blocked_range<Int> r) { async_items += r.size(); }, {},
+      pool)
+      .wait();
+  CHECK(items == want && async_items == want);
+}
+
+static void ranges_may_be_as_wide_as_their_type(ox_pool *pool) {
+  covers<signed char>(pool, -128, 127, 7);
+  covers<unsigned char>(pool, 0, 255, 16);
+  covers<int16_t>(pool, INT16_MIN, INT16_MAX, INT16_MAX);
+  covers<int32_t>(pool, INT32_MIN, INT32_MAX, 1 << 20);
+  covers<uint32_t>(pool, 0, UINT32_MAX, 1u << 20);
+  covers<int64_t>(pool, INT64_MIN / 2, INT64_MAX / 2, INT64_C(1) << 50);
+  covers<int64_t>(pool, INT64_MAX - 3, INT64_MAX, INT64_MAX);
+  covers<uint64_t>(pool, UINT64_MAX - 100, UINT64_MAX, 3);
+}
+
 static void exceptions_reach_the_waiter(ox_pool *pool) {
   bool caught = false;
   try {
@@ -133,6 +157,7 @@ int main() {
   for (uint32_t n = 1; n <= 4; n++) {
     ox_pool *pool = make_pool(n);
     ranges_are_covered(pool);
+    ranges_may_be_as_wide_as_their_type(pool);
     exceptions_reach_the_waiter(pool);
     tasks_depend_on_each_other(pool);
     cancelled_tasks_throw(pool);
