@@ -34,8 +34,8 @@ void ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
   if (is_full(pool)) {
     ox_thread_nap(RUN_NS); /* nobody needs help */
   } else if (now > way->until_ns) {
-    uint64_t worked = ox_thread_cpu_ns() - way->start_cpu;
-    if (ran < worked + KEPT_NS) {
+    uint64_t cpu = ox_thread_cpu_ns(), worked = cpu - way->start_cpu;
+    if (!cpu || ran < worked + KEPT_NS) { /* 0: the system does not say */
       if (ran > RUN_MOST_NS) ox_give_way_start(way);
       return;
     }

@@ -41,14 +41,16 @@ ox_status *ox_thread_start(const ox_pool_opts *opts, void (*main)(void *), void 
     out_thread->handle = opts->thread_create(opts->thread_ctx, main, arg);
     return out_thread->handle ? NULL : ox_fail(OX_FAIL, "the thread_create hook returned NULL");
   }
+  size_t stack = opts->stack_bytes;
+  if (stack > SIZE_MAX / 2) return ox_fail(OX_INVALID_ARGUMENT, "stack_bytes is %zu", stack);
+  if (stack > UINT_MAX) return ox_fail(OX_FAIL, "cannot make a thread with a stack of %zu bytes", stack);
   start *s = malloc(sizeof *s);
   if (!s) return ox_oom();
   *s = (start){main, arg};
   HMODULE self; /* workers of the default pool never end: their code must outlast FreeLibrary */
   (void)GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS,
                            (const char *)(uintptr_t)run, &self);
-  unsigned stack = opts->stack_bytes > UINT_MAX ? UINT_MAX : (unsigned)opts->stack_bytes;
-  uintptr_t handle = _beginthreadex(NULL, stack, run, s, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+  uintptr_t handle = _beginthreadex(NULL, (unsigned)stack, run, s, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
   if (!handle) {
     free(s);
     return ox_fail(OX_FAIL, "cannot make a thread: %s", strerror(errno));
@@ -85,12 +87,22 @@ bool ox_thread_set_priority(int32_t priority) {
   return SetThreadPriority(GetCurrentThread(), step);
 }
 
-/* SwitchToThread looks at this processor's queue only. */
-void ox_thread_nap(uint64_t ns) { Sleep((DWORD)(ns / 1000000u) + 1); }
+/* Sleep counts in time slices of 15 ms; since Windows 10, 1803 timers can do better. */
+void ox_thread_nap(uint64_t ns) {
+  enum { HIGH_RESOLUTION = 2 }; /* CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, which older headers lack */
+  LARGE_INTEGER due = {.QuadPart = -(LONGLONG)OX_CEIL_DIV(ns, 100)}; /* from now, in 100 ns */
+  HANDLE timer = CreateWaitableTimerExW(NULL, NULL, HIGH_RESOLUTION, TIMER_ALL_ACCESS);
+  if (timer && SetWaitableTimer(timer, &due, 0, NULL, NULL, FALSE))
+    (void)WaitForSingleObject(timer, INFINITE);
+  else
+    Sleep((DWORD)OX_CEIL_DIV(ns, 1000000u));
+  if (timer) (void)CloseHandle(timer);
+}
 
 /* GetThreadTimes counts in whole time slices, which is no use here. */
 uint64_t ox_thread_cpu_ns(void) { return 0; }
 
+/* SwitchToThread looks at this processor's queue only. */
 void ox_thread_yield(void) {
   if (!SwitchToThread()) Sleep(0);
 }

@@ -126,6 +126,12 @@ static void threads_may_be_the_callers(void **state) {
   }
 }
 
+static ox_status *unit_adds(void *payload, uint32_t unit) {
+  (void)unit;
+  atomic_fetch_add((atomic_int *)payload, 1);
+  return NULL;
+}
+
 #if !defined(_WIN32)
 static bool can_fork(void) {
 #if defined(__SANITIZE_THREAD__)
@@ -177,12 +183,6 @@ static void a_forked_child_has_its_own_threads(void **state) {
   pthread_join(busy, NULL);
   assert_int_equal(sum(pool, 64), 64);
   ox_pool_destroy(pool);
-}
-
-static ox_status *unit_adds(void *payload, uint32_t unit) {
-  (void)unit;
-  atomic_fetch_add((atomic_int *)payload, 1);
-  return NULL;
 }
 
 static void tasks_run_in_a_forked_child(void **state) {
