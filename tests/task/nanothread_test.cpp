@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "../support/tsan.hpp"
+
 static int failures;
 #define CHECK(cond)                                                                 \
   do {                                                                              \

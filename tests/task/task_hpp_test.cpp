@@ -3,6 +3,8 @@
  */
 #include "onyx/task.hpp"
 
+#include "../support/tsan.hpp"
+
 #include <cstdio>
 #include <string>
 
