@@ -27,12 +27,14 @@
 #endif
 #define OX_INLINE static inline __attribute__((always_inline))
 #define OX_NOINLINE __attribute__((noinline))
+#define OX_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)
 #else
 #define OX_LIKELY(x) (x)
 #define OX_UNLIKELY(x) (x)
 #define OX_PRINTF(fmt, first)
 #define OX_INLINE static inline
 #define OX_NOINLINE
+#define OX_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
 /* Elements at any address: weights in a mapped file have no alignment. */

@@ -8,7 +8,7 @@
 #include "task/task_pool.h"
 #include "task/task.h"
 
-enum { CHUNK_TASKS = 32, MOVE_MOST = 16 };
+enum { CHUNK_TASKS = 32, BATCH = 16 };
 
 /* Task memory is made in chunks and freed with the pool. */
 struct ox_task_chunk {
@@ -39,18 +39,30 @@ uint32_t ox_queue_own(const ox_pool *pool) {
   return mine - 1;
 }
 
-/* Lock held. seq_cst: P1. */
-static void set_count(ox_task_queue *q, uint32_t n) { atomic_store_explicit(&q->count, n, memory_order_seq_cst); }
 static uint32_t get_count(const ox_task_queue *q) { return atomic_load_explicit(&q->count, memory_order_seq_cst); }
 
+/* Lock held. */
 static void append(ox_task_queue *q, ox_task *first, ox_task *last, uint32_t n) {
   last->next = NULL;
-  if (q->head)
-    q->tail->next = first;
-  else
+  bool empty = !q->head;
+  if (empty)
     q->head = first;
+  else
+    q->tail->next = first;
   q->tail = last;
-  set_count(q, get_count(q) + n);
+  q->pushed += n;
+  if (q->pushed - q->young_at >= BATCH) {
+    q->mark = q->young, q->mark_at = q->young_at;
+    q->young = last, q->young_at = q->pushed;
+  }
+  atomic_store_explicit(&q->count, q->pushed - q->popped, empty ? memory_order_seq_cst : memory_order_relaxed); /* P1 */
+}
+
+/* Lock held. Takes the first |n| tasks off, of which |last| is the last. */
+static void cut(ox_task_queue *q, ox_task *last, uint32_t n) {
+  q->head = last->next;
+  q->popped += n;
+  atomic_store_explicit(&q->count, q->pushed - q->popped, memory_order_relaxed);
 }
 
 void ox_queue_wake(ox_pool *pool, uint32_t want) {
@@ -68,33 +80,49 @@ void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, u
 /* Lock held, queue not empty. */
 static ox_claim take_front(ox_pool *pool, ox_task_queue *q) {
   ox_task *t = q->head;
+  if (OX_LIKELY(t->n_units == 1)) {
+    cut(q, t, 1);
+    return (ox_claim){t, 0, 1, q->head != NULL};
+  }
   uint32_t left = t->n_units - t->next_unit, n = left >> atomic_load_explicit(&pool->grain_shift, memory_order_relaxed);
-  ox_claim c = {t, t->next_unit, n ? n : 1, false};
+  ox_claim c = {t, t->next_unit, n ? n : 1, true};
   t->next_unit += c.n;
-  c.more = c.n < left;
-  if (!c.more) {
-    q->head = t->next;
-    set_count(q, get_count(q) - 1);
+  if (c.n == left) {
+    cut(q, t, 1);
+    c.more = q->head != NULL;
   }
   return c;
 }
 
-/* Lock held. Detaches up to half of the tasks, at most MOVE_MOST, from the front. */
-static uint32_t detach(ox_task_queue *q, ox_task **out_first, ox_task **out_last) {
-  uint32_t n = OX_MIN(get_count(q) / 2, (uint32_t)MOVE_MOST);
-  if (!n) return 0;
+/* Lock held. Cuts off a thief's share, from the front: up to the mark, which leaves BATCH to 2 BATCH tasks; of a short
+ * queue half. */
+static uint32_t cut_share(ox_task_queue *q, ox_task **out_first, ox_task **out_last) {
+  uint32_t n = q->mark_at - q->popped;
   ox_task *last = *out_first = q->head;
-  for (uint32_t i = 1; i < n; i++) last = last->next;
-  q->head = last->next;
+  if (n - 1 < q->pushed - q->popped - 1) { /* the mark is still in the queue, and not the last */
+    last = q->mark;
+  } else {
+    n = OX_MIN((q->pushed - q->popped) / 2, (uint32_t)BATCH);
+    if (!n) return 0;
+    for (uint32_t i = 1; i < n; i++) last = last->next;
+  }
   *out_last = last;
-  set_count(q, get_count(q) - n);
+  cut(q, last, n);
   return n;
+}
+
+/* Adds what was cut from another queue. Whoever looked meanwhile saw the tasks in neither. */
+static void adopt(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n) {
+  ox_task_queue *q = lock_any(pool, own);
+  append(q, first, last, n);
+  unlock(&q->lock);
+  ox_queue_wake(pool, 1);
 }
 
 ox_claim ox_queue_claim(ox_pool *pool, uint32_t own) {
   ox_claim c = {NULL, 0, 0, false};
   for (uint32_t k = 0; k < pool->n_queues; k++) {
-    uint32_t i = (own + k) % pool->n_queues;
+    uint32_t i = (own + k) % pool->n_queues, moved = 0;
     ox_task_queue *q = &pool->queues[i];
     if (!atomic_load_explicit(&q->count, memory_order_relaxed) || !try_lock(&q->lock)) continue;
     if (!q->head) {
@@ -102,15 +130,11 @@ ox_claim ox_queue_claim(ox_pool *pool, uint32_t own) {
       continue;
     }
     c = take_front(pool, q);
-    ox_task *first, *last;
-    uint32_t moved = i == own || c.more ? 0 : detach(q, &first, &last);
+    ox_task *next = q->head, *first = NULL, *last;
+    if (next && i != own && next != c.task) moved = cut_share(q, &first, &last);
     unlock(&q->lock);
-    if (moved) {
-      q = lock_any(pool, own);
-      append(q, first, last, moved);
-      unlock(&q->lock);
-      ox_queue_wake(pool, 1); /* whoever looked meanwhile saw the tasks in neither queue */
-    }
+    if (next) OX_PREFETCH_WRITE(next);
+    if (moved) adopt(pool, own, first, last, moved);
     return c;
   }
   return c;
@@ -129,53 +153,80 @@ static ox_task_queue *lock_spares(ox_pool *pool, uint32_t own) {
   }
 }
 
-/* Puts a chain of spares back. The queue is usually out of them, or the chain is one task. */
-static void add_spares(ox_pool *pool, uint32_t own, ox_task *first) {
+static ox_task *get_spare(const ox_task_queue *q) { return atomic_load_explicit(&q->spare, memory_order_relaxed); }
+
+/* Lock held. */
+static void set_spares(ox_task_queue *q, ox_task *first, uint32_t n) {
+  atomic_store_explicit(&q->spare, first, memory_order_relaxed);
+  atomic_store_explicit(&q->n_spares, n, memory_order_relaxed);
+}
+
+/* Puts a chain of |n| spares back. The queue is usually out of them, or the chain is one task. */
+static void add_spares(ox_pool *pool, uint32_t own, ox_task *first, uint32_t n) {
   ox_task_queue *q = lock_spares(pool, own);
-  ox_task *spare = atomic_load_explicit(&q->spare, memory_order_relaxed);
-  if (spare) {
+  if (get_spare(q)) {
     ox_task *last = first;
     while (last->next) last = last->next;
-    last->next = spare;
+    last->next = get_spare(q);
   }
-  atomic_store_explicit(&q->spare, first, memory_order_relaxed);
+  set_spares(q, first, n + atomic_load_explicit(&q->n_spares, memory_order_relaxed));
   unlock(&q->spare_lock);
 }
 
 static ox_task *new_chunk(ox_pool *pool, uint32_t own) {
-  ox_alloc heap = ox_alloc_heap();
-  struct ox_task_chunk *chunk = ox_new_aligned(heap, sizeof *chunk, OX_CACHE_LINE);
+  struct ox_task_chunk *chunk = ox_new_aligned(ox_alloc_heap(), sizeof *chunk, OX_CACHE_LINE);
   if (!chunk) return NULL;
-  memset(chunk, 0, sizeof *chunk);
+  for (int i = 0; i < CHUNK_TASKS; i++) {
+    memset(&chunk->tasks[i], 0, offsetof(ox_task, own));
+    chunk->tasks[i].next = i && i + 1 < CHUNK_TASKS ? &chunk->tasks[i + 1] : NULL;
+  }
   struct ox_task_chunk *head = atomic_load_explicit(&pool->chunks, memory_order_relaxed);
   do {
     chunk->next = head;
   } while (
       !atomic_compare_exchange_weak_explicit(&pool->chunks, &head, chunk, memory_order_release, memory_order_relaxed));
-  for (int i = 1; i + 1 < CHUNK_TASKS; i++) chunk->tasks[i].next = &chunk->tasks[i + 1];
-  add_spares(pool, own, &chunk->tasks[1]);
+  add_spares(pool, own, &chunk->tasks[1], CHUNK_TASKS - 1);
   return &chunk->tasks[0];
 }
 
-/* The submitter's spares end up with the threads that run its tasks, so it takes them back, all at once. */
+/* One of our own spares. */
+static ox_task *own_spare(ox_task_queue *q) {
+  if (!get_spare(q) || !try_lock(&q->spare_lock)) return NULL;
+  ox_task *t = get_spare(q);
+  if (t) set_spares(q, t->next, atomic_load_explicit(&q->n_spares, memory_order_relaxed) - 1);
+  unlock(&q->spare_lock);
+  if (t && t->next) OX_PREFETCH_WRITE(t->next);
+  return t;
+}
+
+/* All spares of another queue, in our own but for the one returned. */
+static ox_task *fetch_spares(ox_pool *pool, uint32_t own, ox_task_queue *q) {
+  if (!try_lock(&q->spare_lock)) return NULL;
+  ox_task *t = get_spare(q);
+  uint32_t n = atomic_load_explicit(&q->n_spares, memory_order_relaxed);
+  set_spares(q, NULL, 0);
+  unlock(&q->spare_lock);
+  if (t && t->next) add_spares(pool, own, t->next, n - 1);
+  return t;
+}
+
+/* The submitter's spares end up with the threads that run its tasks, so it takes them back: all at once, and not before
+ * they are worth the way. */
 ox_task *ox_queue_new_task(ox_pool *pool, uint32_t own) {
-  for (uint32_t k = 0; k < pool->n_queues; k++) {
+  ox_task *t = own_spare(&pool->queues[own]);
+  if (OX_LIKELY(t != NULL)) return t;
+  for (uint32_t k = 1; k < pool->n_queues; k++) {
     ox_task_queue *q = &pool->queues[(own + k) % pool->n_queues];
-    if (!atomic_load_explicit(&q->spare, memory_order_relaxed) || !try_lock(&q->spare_lock)) continue;
-    ox_task *t = atomic_load_explicit(&q->spare, memory_order_relaxed);
-    if (t) atomic_store_explicit(&q->spare, k ? NULL : t->next, memory_order_relaxed);
-    unlock(&q->spare_lock);
-    if (!t) continue;
-    if (k && t->next) add_spares(pool, own, t->next);
-    return t;
+    if (atomic_load_explicit(&q->n_spares, memory_order_relaxed) < CHUNK_TASKS) continue;
+    if ((t = fetch_spares(pool, own, q))) return t;
   }
   return new_chunk(pool, own);
 }
 
 void ox_queue_free_task(ox_pool *pool, uint32_t own, ox_task *task) {
   ox_task_queue *q = lock_spares(pool, own);
-  task->next = atomic_load_explicit(&q->spare, memory_order_relaxed);
-  atomic_store_explicit(&q->spare, task, memory_order_relaxed);
+  task->next = get_spare(q);
+  set_spares(q, task, atomic_load_explicit(&q->n_spares, memory_order_relaxed) + 1);
   unlock(&q->spare_lock);
 }
 

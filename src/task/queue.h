@@ -3,7 +3,10 @@
  *
  * A queue is a list under a lock that is only ever tried, never waited for: a thread may be descheduled while it holds
  * one, and then the others use other queues. The lock is held for a few instructions on a line that is usually its
- * user's own. |count| may be read without the lock: seq_cst, it is P1 and W2 of the proof in task_pool.h. */
+ * user's own. |count| may be read without the lock: it is P1 and W2 of the proof in task_pool.h. Only the step from 0
+ * is seq_cst: a look that misses it comes before it, so that its pusher sees the sleeper and wakes it; a look that
+ * comes later finds a number, as nothing but a claim goes back to 0. Pushers onto a queue that has tasks may miss the
+ * sleeper, so each claim that leaves tasks behind looks for one again. */
 #ifndef OX_TASK_QUEUE_H
 #define OX_TASK_QUEUE_H
 
@@ -18,17 +21,22 @@ enum { OX_CLIENT_QUEUES = 4 }; /* for threads that are not workers */
 typedef struct ox_task_queue {
   _Alignas(64) atomic_uint lock;
   atomic_uint count;    /* tasks from head to tail */
-  ox_task *head, *tail; /* ready, oldest first; under lock */
+  ox_task *head, *tail; /* ready, oldest first; under lock, like the rest of this line */
+  /* Tasks ever put in and taken out; their difference is |count|. |mark| is number mark_at of those put in: the thief's
+   * share, up to it, can be cut off in one step. |young| becomes the next mark. */
+  uint32_t pushed, popped, mark_at, young_at;
+  ox_task *mark, *young;
   /* On a line of its own: thieves of ready tasks do not touch it. */
   _Alignas(64) atomic_uint spare_lock;
-  _Atomic(ox_task *) spare; /* free task memory; written under spare_lock */
+  atomic_uint n_spares;
+  _Atomic(ox_task *) spare; /* free task memory; these two are written under spare_lock */
 } ox_task_queue;
 
 /* Units [begin, begin + n) of a task, to be run now. */
 typedef struct ox_claim {
   ox_task *task; /* NULL: nothing */
   uint32_t begin, n;
-  bool more; /* units of the same task are left */
+  bool more; /* units or tasks are left in that queue */
 } ox_claim;
 
 /* The calling thread's queue. */

@@ -47,9 +47,12 @@ static ox_status *copy_error(const ox_task *t) {
   return st ? ox_fail(ox_status_code(st), "%s", ox_status_message(st)) : NULL;
 }
 
+static bool has(const ox_task *t, uint32_t bit) { return atomic_load_explicit(&t->state, memory_order_relaxed) & bit; }
+
 static void free_owned(ox_task *t) {
-  if (t->links != t->own) ox_delete(ox_alloc_heap(), t->links, 0);
-  t->links = t->own;
+  if (!has(t, OX_TASK_OWNS)) return;
+  ox_delete(ox_alloc_heap(), t->links, 0);
+  t->links = NULL;
   if (t->payload_delete) t->payload_delete(t->payload);
   t->payload_delete = NULL;
 }
@@ -65,11 +68,15 @@ static void set_kept(ox_task *t, struct ox_kept *kept) {
   struct ox_kept *none = NULL;
   if (!atomic_compare_exchange_strong_explicit(&t->kept, &none, kept, memory_order_acq_rel, memory_order_relaxed))
     drop_kept(kept);
+  else
+    atomic_fetch_or_explicit(&t->state, OX_TASK_KEPT, memory_order_relaxed); /* whoever frees comes after us: refs */
 }
 
 static void free_rest(ox_task *t) {
-  ox_status_free(atomic_exchange_explicit(&t->error, NULL, memory_order_acquire));
-  drop_kept(atomic_exchange_explicit(&t->kept, NULL, memory_order_acquire));
+  ox_status_free(atomic_load_explicit(&t->error, memory_order_acquire)); /* pairs with set_error */
+  if (!has(t, OX_TASK_KEPT)) return;
+  drop_kept(atomic_load_explicit(&t->kept, memory_order_acquire));
+  atomic_store_explicit(&t->kept, NULL, memory_order_relaxed);
 }
 
 void ox_task_discard(ox_task *t) {
@@ -83,10 +90,17 @@ ox_task *ox_task_retain(ox_task *t) {
   return t;
 }
 
-void ox_task_release(ox_task *t) {
-  if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1) return;
+static void free_task(ox_task *t) {
+  atomic_store_explicit(&t->refs, 0, memory_order_relaxed); /* a spare, for ox_task_discard */
   free_rest(t);
   ox_queue_free_task(t->pool, ox_queue_own(t->pool), t);
+}
+
+void ox_task_release(ox_task *t) {
+  if (!t) return;
+  if (atomic_load_explicit(&t->refs, memory_order_acquire) == 1 ||
+      atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) == 1)
+    free_task(t);
 }
 
 /* A chain of tasks that became ready, in the order found. */
@@ -106,7 +120,7 @@ static void chain_add(chain *c, ox_task *t) {
 
 /* The parent has ended: its failure, with what was kept, becomes the child's. */
 static void inherit(const ox_task *parent, ox_task *child) {
-  if (!has_failed(parent) || (child->flags & OX_TASK_RUN_ANYWAY)) return;
+  if (!has_failed(parent) || (ox_task_flags(child) & OX_TASK_RUN_ANYWAY)) return;
   struct ox_kept *kept = atomic_load_explicit(&parent->kept, memory_order_acquire); /* pairs with set_kept */
   if (kept) atomic_fetch_add_explicit(&kept->refs, 1, memory_order_relaxed), set_kept(child, kept);
   set_error(child, copy_error(parent));
@@ -122,7 +136,7 @@ static void parent_ended(const ox_task *parent, ox_task *child, chain *ready) {
 /* All units have run: tells children and waiters, drops the run's reference. DONE comes first, so that who sees a child
  * run finds its parents done. */
 static void end_one(ox_task *t, chain *ready) {
-  if (t->flags & OX_TASK_TIMED) {
+  if (ox_task_flags(t) & OX_TASK_TIMED) {
     t->end_ns = ox_thread_now_ns();
     if (!t->fn) atomic_store_explicit(&t->first_ns, t->end_ns, memory_order_relaxed); /* a barrier takes no time */
   }
@@ -145,9 +159,20 @@ static void flush(chain *ready) {
   *ready = (chain){0};
 }
 
+/* Nobody has a handle, and nobody waits for it to end. */
+static bool is_alone(const ox_task *t) {
+  return atomic_load_explicit(&t->refs, memory_order_acquire) == 1 &&
+         !atomic_load_explicit(&t->children, memory_order_relaxed);
+}
+
 /* Ends |t| and the barriers this sets free, in a loop rather than by recursion: chains of barriers may be long. Queues
  * the tasks that became ready. */
 static void end_task(ox_task *t) {
+  if (is_alone(t)) {
+    free_owned(t);
+    free_task(t);
+    return;
+  }
   chain ready = {0};
   ox_task *ending = t;
   t->next = NULL;
@@ -172,7 +197,7 @@ static void end_task(ox_task *t) {
 static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
   ox_task_frame frame = {t, frames};
   frames = &frame;
-  if ((t->flags & OX_TASK_TIMED) && !atomic_load_explicit(&t->first_ns, memory_order_relaxed)) {
+  if (OX_UNLIKELY(ox_task_flags(t) & OX_TASK_TIMED) && !atomic_load_explicit(&t->first_ns, memory_order_relaxed)) {
     uint_least64_t none = 0;
     (void)atomic_compare_exchange_strong_explicit(&t->first_ns, &none, ox_thread_now_ns(), memory_order_relaxed,
                                                   memory_order_relaxed);
@@ -183,7 +208,7 @@ static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
   }
   frames = frame.outer;
   /* acq_rel: who ends the task sees what all units wrote */
-  if (atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) end_task(t);
+  if (t->n_units == 1 || atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) end_task(t);
 }
 
 uint32_t ox_tasks_help(ox_pool *pool, uint32_t own) {
@@ -205,31 +230,39 @@ static ox_status *check(const ox_task_opts *opts) {
 
 /* Copies the payload and makes room for the links; false on out of memory, with nothing left behind. */
 static bool take_payload(ox_task *t, const ox_task_opts *o, uint32_t n_parents) {
-  t->links = t->own;
-  if (n_parents > OX_TASK_LINKS && !(t->links = ox_new(ox_alloc_heap(), n_parents * sizeof *t->links))) return false;
-  t->payload = o->payload, t->payload_delete = o->payload_delete;
-  if (!o->payload_bytes || o->payload_delete) return true;
-  t->payload = t->bytes;
-  if (o->payload_bytes > sizeof t->bytes) {
-    t->payload = ox_new(ox_alloc_heap(), o->payload_bytes);
-    t->payload_delete = free;
-    if (!t->payload) {
-      t->payload_delete = NULL;
-      free_owned(t);
-      return false;
-    }
+  bool many = n_parents > OX_TASK_LINKS, copy = o->payload_bytes && !o->payload_delete;
+  bool big = copy && o->payload_bytes > sizeof t->bytes;
+  ox_task_link *links = many ? ox_new(ox_alloc_heap(), n_parents * sizeof *links) : NULL;
+  void *payload = big ? ox_new(ox_alloc_heap(), o->payload_bytes) : copy ? t->bytes : o->payload;
+  if ((many && !links) || (big && !payload)) {
+    ox_delete(ox_alloc_heap(), links, 0);
+    if (big) ox_delete(ox_alloc_heap(), payload, 0);
+    return false;
   }
-  memcpy(t->payload, o->payload, o->payload_bytes);
+  if (copy) memcpy(payload, o->payload, o->payload_bytes);
+  t->payload = payload;
+  if (!many && !big && !o->payload_delete) return true;
+  t->links = links, t->payload_delete = big ? free : o->payload_delete;
+  atomic_store_explicit(&t->state, OX_TASK_OWNS, memory_order_relaxed);
   return true;
+}
+
+/* All parents have ended. */
+static void start(ox_task *t) {
+  if (t->fn)
+    ox_queue_push(t->pool, ox_queue_own(t->pool), t, t, 1, t->n_units);
+  else
+    end_task(t);
 }
 
 /* Hangs |t| on its parents; queues it if all of them have ended. */
 static void add_parents(ox_task *t, const ox_task_opts *o) {
   uint32_t ended = 0, k = 0;
+  ox_task_link *links = has(t, OX_TASK_OWNS) && t->links ? t->links : t->own;
   for (uint32_t i = 0; i < o->n_parents; i++) {
     ox_task *parent = o->parents[i];
     if (!parent) continue;
-    ox_task_link *link = &t->links[k++], *head = atomic_load_explicit(&parent->children, memory_order_acquire);
+    ox_task_link *link = &links[k++], *head = atomic_load_explicit(&parent->children, memory_order_acquire);
     link->child = t;
     do {
       link->next = head;
@@ -240,11 +273,7 @@ static void add_parents(ox_task *t, const ox_task_opts *o) {
     inherit(parent, t);
   }
   /* acq_rel: pairs with parent_ended */
-  if (atomic_fetch_sub_explicit(&t->wait_parents, ended + 1, memory_order_acq_rel) != ended + 1) return;
-  if (t->fn)
-    ox_queue_push(t->pool, ox_queue_own(t->pool), t, t, 1, t->n_units);
-  else
-    end_task(t);
+  if (atomic_fetch_sub_explicit(&t->wait_parents, ended + 1, memory_order_acq_rel) == ended + 1) start(t);
 }
 
 static ox_status *run_now(const ox_task_opts *o) {
@@ -254,6 +283,19 @@ static ox_status *run_now(const ox_task_opts *o) {
   frames = frame.outer;
   if (o->payload_delete) o->payload_delete(o->payload);
   return st;
+}
+
+/* Relaxed: published by the links, the queue or the handle. */
+static void init_task(ox_task *t, ox_pool *pool, const ox_task_opts *o, uint32_t n_units, uint32_t flags,
+                      uint32_t refs) {
+  t->fn = n_units ? o->fn : NULL, t->pool = pool, t->n_units = n_units;
+  uint32_t owns = atomic_load_explicit(&t->state, memory_order_relaxed);
+  atomic_store_explicit(&t->state, owns | flags << OX_TASK_FLAG_SHIFT, memory_order_relaxed);
+  atomic_store_explicit(&t->refs, refs, memory_order_relaxed);
+  atomic_store_explicit(&t->error, NULL, memory_order_relaxed);
+  atomic_store_explicit(&t->children, NULL, memory_order_relaxed);
+  if (n_units > 1) atomic_store_explicit(&t->pending, n_units, memory_order_relaxed), t->next_unit = 0;
+  if (OX_UNLIKELY(flags & OX_TASK_TIMED)) t->end_ns = 0, atomic_store_explicit(&t->first_ns, 0, memory_order_relaxed);
 }
 
 ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out_task) {
@@ -269,29 +311,21 @@ ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out
   uint32_t own = ox_queue_own(pool);
   ox_task *t = ox_queue_new_task(pool, own);
   if (!t) return ox_oom();
+  atomic_store_explicit(&t->state, 0, memory_order_relaxed);
   if (!take_payload(t, opts, n_parents)) {
     ox_queue_free_task(pool, own, t);
     return ox_oom();
   }
-  t->next = NULL, t->next_unit = 0, t->n_units = n_units, t->flags = flags, t->pool = pool;
-  t->fn = n_units ? opts->fn : NULL;
-  t->end_ns = 0;
-  /* Relaxed: published by the links, the queue or the handle. */
-  atomic_store_explicit(&t->refs, out_task ? 2 : 1, memory_order_relaxed);
-  atomic_store_explicit(&t->wait_parents, n_parents + 1, memory_order_relaxed);
-  atomic_store_explicit(&t->pending, n_units, memory_order_relaxed);
-  atomic_store_explicit(&t->state, 0, memory_order_relaxed);
-  atomic_store_explicit(&t->first_ns, 0, memory_order_relaxed);
-  atomic_store_explicit(&t->error, NULL, memory_order_relaxed);
-  atomic_store_explicit(&t->kept, NULL, memory_order_relaxed);
-  atomic_store_explicit(&t->children, NULL, memory_order_relaxed);
+  init_task(t, pool, opts, n_units, flags, out_task ? 2 : 1);
   if (out_task) *out_task = t;
-  if (!now)
+  if (n_parents) {
+    atomic_store_explicit(&t->wait_parents, n_parents + 1, memory_order_relaxed);
     add_parents(t, opts);
-  else if (t->fn)
+  } else if (now && t->fn) {
     run_units(t, 0, 1); /* here, but with a handle to ask for the time */
-  else
-    end_task(t);
+  } else {
+    start(t);
+  }
   return NULL;
 }
 
@@ -319,9 +353,11 @@ void *ox_task_kept(const ox_task *t) {
 
 static double ms(uint64_t from, uint64_t to) { return from && to ? ((double)to - (double)from) * 1e-6 : 0; }
 
-static uint64_t started(const ox_task *t) { return t ? atomic_load_explicit(&t->first_ns, memory_order_relaxed) : 0; }
+static uint64_t started(const ox_task *t) {
+  return t && (ox_task_flags(t) & OX_TASK_TIMED) ? atomic_load_explicit(&t->first_ns, memory_order_relaxed) : 0;
+}
 
-double ox_task_ms(const ox_task *t) { return t && is_done(t) ? ms(started(t), t->end_ns) : 0; }
+double ox_task_ms(const ox_task *t) { return started(t) && is_done(t) ? ms(started(t), t->end_ns) : 0; }
 
 double ox_task_ms_between(const ox_task *a, const ox_task *b) { return ms(started(a), started(b)); }
 

@@ -11,7 +11,9 @@
  * read only before its child's wait_parents is decremented: until then the child cannot run, so cannot be freed.
  *
  * References: one for the run, from submission until the task has ended and told its children, and one per handle. The
- * last one returns the memory. Retain is relaxed (the caller holds one), release is one acq_rel decrement.
+ * last one returns the memory. Retain is relaxed (the caller holds one), release is one acq_rel decrement. Who finds
+ * its own reference to be the only one (acquire) need not subtract, as nobody is left who could retain: for the run's
+ * reference that also means that nobody waits and that no child can come any more.
  *
  * Waiting is the handshake of task_pool.h again, for threads that are not in the |asleep| mask: the waiter marks the
  * task (WAITED), counts itself in n_waiting, reads |wait_epoch|, looks again (task ended? work queued?), and sleeps
@@ -32,33 +34,46 @@ typedef struct ox_task_link {
   struct ox_task_link *next;
 } ox_task_link;
 
-enum { OX_TASK_DONE = 1, OX_TASK_WAITED = 2, OX_TASK_LINKS = 4, OX_TASK_INLINE_BYTES = 256 };
+enum { OX_TASK_LINKS = 4, OX_TASK_INLINE_BYTES = 256 };
+
+/* ox_task.state. The flags of ox_task_opts are in it too: they do not change. */
+enum {
+  OX_TASK_DONE = 1,
+  OX_TASK_WAITED = 2,
+  OX_TASK_KEPT = 4, /* |kept| is set */
+  OX_TASK_OWNS = 8, /* payload_delete or |links| is set */
+  OX_TASK_FLAG_SHIFT = 8
+};
 
 struct ox_task {
-  /* Under the lock of the queue it is in. */
-  _Alignas(64) ox_task *next;
-  uint32_t next_unit;
-  /* Constant while it runs. */
-  uint32_t n_units, flags;
-  uint32_t mark; /* of the last search that came here (cycle.c) */
-  ox_unit_fn fn;
+  /* All that a task of one unit needs, on one cache line: it moves from the submitter's processor to another and back.
+   */
+  _Alignas(64) ox_task *next; /* under the lock of the queue it is in */
+  ox_unit_fn fn;              /* constant while it runs, like payload, pool, n_units */
   void *payload;
-  void (*payload_delete)(void *);
   ox_pool *pool;
-  uint64_t end_ns;
-  /* Written by many. */
-  atomic_uint refs;
-  atomic_uint wait_parents;
-  atomic_uint pending; /* units not finished */
-  atomic_uint state;   /* OX_TASK_DONE, OX_TASK_WAITED */
-  atomic_uint_least64_t first_ns;
-  _Atomic(ox_status *) error;       /* first wins */
   _Atomic(ox_task_link *) children; /* or CLOSED */
-  _Atomic(struct ox_kept *) kept;   /* ox_task_keep */
-  ox_task_link *links;              /* == own, or heap if there are more parents */
+  _Atomic(ox_status *) error;       /* first wins */
+  uint32_t n_units;
+  atomic_uint refs;
+  atomic_uint state;
+  atomic_uint pending; /* units not finished, if there were several */
+  /* The rest is 0 in a spare and stays so unless it is needed. */
+  atomic_uint wait_parents;
+  uint32_t next_unit; /* like |next| */
+  uint32_t mark;      /* of the last search that came here (cycle.c); anything in a spare */
+  void (*payload_delete)(void *);
+  ox_task_link *links;            /* NULL: |own| */
+  _Atomic(struct ox_kept *) kept; /* ox_task_keep */
+  uint64_t end_ns;                /* these two only if it is OX_TASK_TIMED */
+  atomic_uint_least64_t first_ns;
   ox_task_link own[OX_TASK_LINKS];
   _Alignas(16) unsigned char bytes[OX_TASK_INLINE_BYTES];
 };
+
+static inline uint32_t ox_task_flags(const ox_task *t) {
+  return atomic_load_explicit(&t->state, memory_order_relaxed) >> OX_TASK_FLAG_SHIFT;
+}
 
 /* The units that run on the calling thread, innermost first: a unit that waits runs others on top of itself. */
 typedef struct ox_task_frame {
