@@ -178,6 +178,62 @@ static void objects_are_moved_and_destroyed_once(Pool *pool) {
   CHECK(shared.use_count() == 1);
 }
 
+/* Random graphs: exactly those that throw and their descendants fail, all others run once, after their parents. */
+static void failures_spread_downwards_only(Pool *pool) {
+  enum { N = 150 };
+  uint32_t random = 12345;
+  auto below = [&](uint32_t n) { return random = random * 1664525u + 1013904223u, (random >> 8) % n; };
+  for (int round = 0; round < 8; round++) {
+    std::atomic<int> runs[N], early{0};
+    Task *tasks[N];
+    bool fails[N], throws[N];
+    for (uint32_t i = 0; i < N; i++) {
+      std::vector<uint32_t> from;
+      std::vector<const Task *> parents;
+      runs[i] = 0, fails[i] = throws[i] = below(20) == 0;
+      for (uint32_t k = below(5); k && i; k--) {
+        from.push_back(below(i)), parents.push_back(tasks[from.back()]);
+        fails[i] = fails[i] || fails[from.back()];
+      }
+      bool throws_now = throws[i];
+      auto body = [&runs, &early, i, from, throws_now] {
+        for (uint32_t f : from) early += runs[f] != 1;
+        runs[i]++;
+        if (throws_now) throw std::runtime_error("spread");
+      };
+      tasks[i] = drjit::do_async(body, parents.data(), parents.size(), pool);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+      Task *t = tasks[N - 1 - i]; /* those before are waited for first by way of their children */
+      CHECK(text_of([&] { task_wait(t); }) == (fails[N - 1 - i] ? "spread" : ""));
+    }
+    for (uint32_t i = 0; i < N; i++) {
+      if (!fails[i]) CHECK(runs[i] == 1);
+      if (fails[i] && !throws[i]) CHECK(runs[i] == 0);
+      task_release(tasks[i]);
+    }
+    CHECK(early == 0);
+  }
+}
+
+/* Denormal floats in units are zero if the pool says so, on every thread, and in the caller only meanwhile. */
+static void denormals() {
+#if defined(__SSE2__) || defined(__aarch64__)
+  for (int ftz = 0; ftz < 2; ftz++)
+    for (uint32_t size : {1u, 3u}) {
+      Pool *pool = pool_create(size, ftz);
+      std::atomic<int> kept{0};
+      volatile float tiny = 1e-30f;
+      task_wait_and_release(drjit::parallel_for_async(
+          drjit::blocked_range<int>(0, 100), [&](drjit::blocked_range<int>) { kept += tiny * 1e-10f != 0.0f; }, {},
+          pool));
+      CHECK(kept == (ftz ? 0 : 100));
+      CHECK(tiny * 1e-10f != 0.0f);
+      pool_destroy(pool);
+    }
+#endif
+}
+
 static void ranges(Pool *pool) {
   std::vector<int> hits(103);
   drjit::parallel_for(
@@ -224,6 +280,7 @@ int main() {
     CHECK(pool_size(pool) == (size ? size : 1));
     units_and_ids(pool), payloads(pool), graphs(pool), exceptions(pool), ranges(pool), timing(pool);
     exceptions_of_small_tasks(pool), an_exception_outlives_its_task(pool), objects_are_moved_and_destroyed_once(pool);
+    failures_spread_downwards_only(pool);
     pool_set_size(pool, 5);
     CHECK(pool_size(pool) == 5);
     units_and_ids(pool);
@@ -231,6 +288,7 @@ int main() {
     units_and_ids(pool);
     pool_destroy(pool);
   }
+  denormals();
   sleeping_workers_all_wake();
   CHECK(core_count() >= 1 && performance_core_count() >= 1 && pool_size() >= 1);
   units_and_ids(nullptr);
