@@ -15,6 +15,7 @@ enum {
   NAP_SHORT_NS = 300 * 1000,           /* woken this soon: spinning longer would have been better */
   NAP_LONG_NS = 1000 * 1000,
   LOOKS_PER_CLOCK = 16,
+  LOOPS_IN_A_ROW = 4,
   STOLEN_NS = 20 * 1000, /* a gap this long between two looks: somebody else had our processor and may want it again */
   STOLEN_SECTION_NS = 500 * 1000, /* then interrupts are no reason, only another thread's time slice */
   SPIN_STOLEN_NS = 5 * 1000       /* after a gap: only if loops follow each other */
@@ -101,12 +102,18 @@ void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want)
 
 static bool stopping(const ox_worker *w) { return atomic_load_explicit(&w->quit, memory_order_seq_cst); }
 
-/* Loops first: somebody waits for them. */
+static bool help_loops(const ox_worker *w) {
+  return ox_loops_help(w->pool, w->index) || ox_graphs_help(w->pool, w->index);
+}
+
+/* Loops first: somebody waits for them. But loops without end must not keep a task from running. */
 static bool help_once(ox_worker *w) {
-  if (ox_loops_help(w->pool, w->index) || ox_graphs_help(w->pool, w->index)) return true;
+  bool tasks_first = w->loops_in_a_row == LOOPS_IN_A_ROW;
+  if (!tasks_first && help_loops(w)) return w->loops_in_a_row++, true;
+  w->loops_in_a_row = 0;
   uint32_t n = ox_tasks_help(w->pool, ox_queue_own(w->pool));
   if (n) ox_count(&w->units, n);
-  return n;
+  return n || (tasks_first && help_loops(w));
 }
 
 static bool help(ox_worker *w) {
