@@ -62,7 +62,7 @@ typedef struct ox_pool_opts {
 OX_API OX_NODISCARD ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool);
 
 /* Joins the threads and frees the pool, with the tasks that have not begun; NULL is fine. No loop or unit may run on
- * it; called by one of its own tiles or units, or for the default pool, it does nothing. */
+ * it; called by one of its own tiles, units or nodes, or for the default pool, it does nothing. */
 OX_API void ox_pool_destroy(ox_pool *pool);
 
 /* Changes the number of threads (0: the default size), also while the pool is in use: waits for running loops; loops
@@ -255,7 +255,7 @@ typedef struct ox_task_graph ox_task_graph;
 enum { OX_GRAPH_NODES_MAX = 1 << 30, OX_GRAPH_EDGES_MAX = 1 << 30 };
 
 OX_API OX_NODISCARD ox_status *ox_task_graph_create(ox_task_graph **out_graph);
-/* NULL is fine. Not while it runs. Payloads stay the caller's. */
+/* NULL is fine; while it runs this does nothing. Payloads stay the caller's. */
 OX_API void ox_task_graph_destroy(ox_task_graph *graph);
 
 /* Adds a node: |n_units| calls of |fn|, which begin when all |parents| (numbers of earlier nodes, so there are no

@@ -22,6 +22,14 @@ static ox_task_link closed_link;
 static _Thread_local const ox_task_frame *frames OX_TLS_FAST;
 
 const ox_task_frame *ox_task_frames(void) { return frames; }
+void ox_task_push_frame(ox_task_frame *frame) { frame->outer = frames, frames = frame; }
+void ox_task_pop_frame(void) { frames = frames->outer; }
+
+bool ox_task_is_on(const ox_pool *pool) {
+  const ox_task_frame *f = frames;
+  while (f && f->pool != pool) f = f->outer;
+  return f != NULL;
+}
 
 ox_task *ox_task_current(void) { return frames ? frames->task : NULL; }
 
@@ -195,7 +203,7 @@ static void end_task(ox_task *t) {
 }
 
 static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
-  ox_task_frame frame = {t, frames};
+  ox_task_frame frame = {t, t->pool, frames};
   frames = &frame;
   if (OX_UNLIKELY(ox_task_flags(t) & OX_TASK_TIMED) && !atomic_load_explicit(&t->first_ns, memory_order_relaxed)) {
     uint_least64_t none = 0;
@@ -277,7 +285,7 @@ static void add_parents(ox_task *t, const ox_task_opts *o) {
 }
 
 static ox_status *run_now(const ox_task_opts *o) {
-  ox_task_frame frame = {NULL, frames};
+  ox_task_frame frame = {NULL, NULL, frames};
   frames = &frame;
   ox_status *st = o->fn ? o->fn(o->payload, 0) : NULL;
   frames = frame.outer;

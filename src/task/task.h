@@ -75,12 +75,18 @@ static inline uint32_t ox_task_flags(const ox_task *t) {
   return atomic_load_explicit(&t->state, memory_order_relaxed) >> OX_TASK_FLAG_SHIFT;
 }
 
-/* The units that run on the calling thread, innermost first: a unit that waits runs others on top of itself. */
+/* The units and graphs that run on the calling thread, innermost first: a unit that waits runs others on top of itself.
+ */
 typedef struct ox_task_frame {
-  ox_task *task; /* NULL: run by ox_task_submit itself */
+  ox_task *task;       /* NULL: run by ox_task_submit itself */
+  const ox_pool *pool; /* NULL: none in particular */
   const struct ox_task_frame *outer;
 } ox_task_frame;
 const ox_task_frame *ox_task_frames(void);
+void ox_task_push_frame(ox_task_frame *frame); /* sets outer */
+void ox_task_pop_frame(void);
+/* Is one of the frames on |pool|? */
+bool ox_task_is_on(const ox_pool *pool);
 
 /* True if |task| cannot end before the calling thread returns to one of its frames: it is the frame's task or descends
  * from it. Slow. */

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/status.h"
+#include "task/task.h"
 
 typedef struct ox_graph_edge {
   uint32_t parent, child;
@@ -24,7 +25,7 @@ static void drop_prepared(ox_task_graph *g) {
 }
 
 void ox_task_graph_destroy(ox_task_graph *g) {
-  if (!g) return;
+  if (!g || atomic_load_explicit(&g->running, memory_order_acquire)) return;
   drop_prepared(g);
   ox_delete(ox_alloc_heap(), g->nodes, 0);
   ox_delete(ox_alloc_heap(), g->edges, 0);
@@ -106,7 +107,10 @@ ox_status *ox_task_graph_run_max(ox_pool *pool, uint32_t max_threads, ox_task_gr
   if (atomic_exchange_explicit(&g->running, true, memory_order_acquire)) /* pairs with the release below */
     return ox_fail(OX_INVALID_ARGUMENT, "the graph is already running");
   ox_status *st = g->prepared ? NULL : prepare(g);
+  ox_task_frame frame = {ox_task_current(), pool, NULL};
+  ox_task_push_frame(&frame);
   if (!st) st = ox_graph_run_prepared(pool, max_threads, g);
+  ox_task_pop_frame();
   atomic_store_explicit(&g->running, false, memory_order_release);
   return st;
 }

@@ -167,9 +167,7 @@ static _Atomic(ox_pool *) the_pool; /* the default */
 
 /* Is this called by a tile or unit that runs on the pool? Then it cannot go. */
 static bool is_in_use(const ox_pool *pool) {
-  if (ox_pool_self(pool)) return true;
-  for (const ox_task_frame *f = ox_task_frames(); f; f = f->outer)
-    if (f->task && f->task->pool == pool) return true;
+  if (ox_pool_self(pool) || ox_task_is_on(pool)) return true;
   for (uint32_t i = 0; pool->slots && i < pool->n_slots; i++)
     if (atomic_load_explicit(&pool->slots[i].busy, memory_order_relaxed)) return true;
   return false;
@@ -211,7 +209,7 @@ ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
     return ox_fail(OX_LIMIT, "a pool of %u threads: at most %d", (unsigned)n_threads, OX_POOL_MAX);
   n_threads = OX_MIN(n_threads, pool->backend->most_threads);
   if (pool->executor.run) return ox_fail(OX_INVALID_ARGUMENT, "a pool on an executor cannot be resized");
-  if (ox_pool_thread_id() || ox_task_current() || ox_loops_owned())
+  if (ox_pool_thread_id() || ox_task_current() || ox_task_is_on(pool) || ox_loops_owned())
     return ox_fail(OX_INVALID_ARGUMENT, "a pool cannot be resized from inside a loop or a task");
   if (ox_pool_is_stale(pool)) ox_pool_rebuild(pool);
   while (atomic_flag_test_and_set_explicit(&pool->resizing, memory_order_acquire)) ox_thread_yield();

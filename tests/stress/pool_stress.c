@@ -31,6 +31,7 @@ typedef struct client {
   long long tasks, most_tasks;
   atomic_llong shown; /* tasks, for the manager */
   uint64_t random;
+  ox_task_graph *graph;
 } client;
 
 #define CHECK(cond, ...)                                                                                   \
@@ -218,9 +219,27 @@ static void failing_tasks(client *c) {
   c->must += 5;
 }
 
+/* Prepared once for each client, run many times; nodes count as tasks. */
+static void prepared_graph(client *c) {
+  enum { NODES = 40 };
+  uint32_t ids[NODES], parents[3];
+  if (!c->graph) {
+    check_ok(ox_task_graph_create(&c->graph));
+    for (uint32_t i = 0; i < NODES; i++) {
+      uint32_t n_parents = i ? below(c, 4) : 0, n_units = i % 8 == 7 ? 20 : 1;
+      for (uint32_t k = 0; k < n_parents; k++) parents[k] = ids[below(c, i)];
+      check_ok(ox_task_graph_add(c->graph, bump, c, n_units, parents, n_parents, &ids[i]));
+    }
+  }
+  int runs = 1 + (int)below(c, 5);
+  for (int i = 0; i < runs; i++) check_ok(ox_task_graph_run(c->pool, c->graph));
+  c->tasks += runs * NODES, c->must += runs * (NODES + NODES / 8 * 19);
+}
+
 static void (*const kinds[])(client *c) = {
-    unwatched_tasks, watched_tasks, small_tasks,     many_units,      graph_of_tasks, nested_tasks,  loops,
-    unwatched_tasks, watched_tasks, unwatched_tasks, cancelled_tasks, watched_tasks,  failing_tasks, unwatched_tasks,
+    unwatched_tasks, watched_tasks, small_tasks,     many_units,      graph_of_tasks,
+    nested_tasks,    loops,         unwatched_tasks, watched_tasks,   unwatched_tasks,
+    cancelled_tasks, watched_tasks, failing_tasks,   unwatched_tasks, prepared_graph,
 };
 
 static void *run_client(void *p) {
@@ -230,6 +249,7 @@ static void *run_client(void *p) {
     atomic_store_explicit(&c->shown, c->tasks, memory_order_relaxed);
   }
   ox_pool_work_until(c->pool, all_ran, c);
+  ox_task_graph_destroy(c->graph);
   return NULL;
 }
 

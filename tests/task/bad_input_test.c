@@ -365,6 +365,21 @@ static ox_status *meddle(void *payload, uint32_t unit) {
   ox_pool_destroy(other);
   return NULL;
 }
+typedef struct meddler {
+  ox_pool *pool;
+  ox_task_graph *graph;
+} meddler;
+static ox_status *meddle_in_a_node(void *payload, uint32_t unit) {
+  meddler *m = payload;
+  ox_task_graph_destroy(m->graph); /* does nothing either */
+  ox_status *st = ox_task_graph_add(m->graph, count, NULL, 1, NULL, 0, NULL);
+  if (ox_status_code(st) != OX_INVALID_ARGUMENT) return st ? st : ox_task_error(OX_FAIL, "grown while it runs");
+  ox_status_free(st);
+  st = ox_task_graph_run(m->pool, m->graph);
+  if (ox_status_code(st) != OX_INVALID_ARGUMENT) return st ? st : ox_task_error(OX_FAIL, "run inside of itself");
+  ox_status_free(st);
+  return meddle(m->pool, unit);
+}
 static ox_status *meddle_in_a_tile(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
   (void)begin, (void)end, (void)worker;
   return meddle(ctx, 0);
@@ -373,12 +388,17 @@ static ox_status *meddle_in_a_tile(void *ctx, int64_t begin, int64_t end, uint32
 static void pools_survive_what_they_run(void **state) {
   (void)state;
   if (test_pool_size(2) == 1) skip(); /* on one thread a loop is a function call */
-  for (size_t s = 1; s < OX_COUNT(sizes); s++) {
+  for (size_t s = 0; s < OX_COUNT(sizes); s++) {
     ox_pool *pool = test_pool(sizes[s]);
     ox_task *t;
-    CHECK_OK(ox_task_for(pool, 50, meddle_in_a_tile, pool));
+    if (s) CHECK_OK(ox_task_for(pool, 50, meddle_in_a_tile, pool)); /* on one thread it is a function call */
     CHECK_OK(submit(pool, meddle, pool, 50, NULL, 0, &t));
     CHECK_OK(ox_task_wait_release(t));
+    meddler m = {.pool = pool};
+    CHECK_OK(ox_task_graph_create(&m.graph));
+    for (int i = 0; i < 30; i++) CHECK_OK(ox_task_graph_add(m.graph, meddle_in_a_node, &m, 1 + i % 3, NULL, 0, NULL));
+    CHECK_OK(ox_task_graph_run(pool, m.graph));
+    ox_task_graph_destroy(m.graph);
     if (test_pool_resizes()) {
       CHECK_FAILS(ox_pool_resize(pool, 10000), OX_LIMIT, "10000");
       CHECK_FAILS(ox_pool_resize(pool, UINT32_MAX), OX_LIMIT, "");
