@@ -77,7 +77,7 @@ static int works(ox_pool *pool) {
 }
 
 static void *loop_for_ever(void *pool) {
-  for (;;) CHECK_OK(ox_task_for(pool, 50, nap_tiles, NULL));
+  for (;; usleep(1000)) CHECK_OK(ox_task_for(pool, 50, nap_tiles, NULL)); /* workers prefer loops to tasks */
   return NULL;
 }
 /* Loops from a second thread, tasks nobody waits for, on a pool of one's own and on the default one. */
