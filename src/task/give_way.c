@@ -20,15 +20,16 @@ static uint64_t ticks_of(const ox_pool *pool, uint64_t ns) { return pool->claim_
 /* Do callers alone keep all processors busy? */
 static bool is_full(const ox_pool *pool) {
   uint32_t used = OX_MIN(atomic_load_explicit(&pool->n_used, memory_order_relaxed), pool->n_slots), open = 0;
-  for (uint32_t i = 0; i < used; i++) open += atomic_load_explicit(&pool->slots[i].busy, memory_order_relaxed) != 0;
+  for (uint32_t i = 0; i < used; i++)
+    open += atomic_load_explicit(&pool->slots[i].busy, memory_order_relaxed) == OX_LOOP_CLIENT;
   return open >= atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
 }
 
 void ox_give_way_start(ox_give_way *way) { way->start_ns = ox_thread_now_ns(), way->start_cpu = ox_thread_cpu_ns(); }
 
-void ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
+bool ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
   uint64_t tick = ox_ticks();
-  if (tick - way->tick < ticks_of(pool, LOOK_NS)) return;
+  if (tick - way->tick < ticks_of(pool, LOOK_NS)) return false;
   way->tick = tick;
   uint64_t now = ox_thread_now_ns(), ran = now - way->start_ns;
   if (is_full(pool)) {
@@ -37,21 +38,22 @@ void ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
     uint64_t cpu = ox_thread_cpu_ns(), worked = cpu - way->start_cpu;
     if (!cpu || ran < worked + KEPT_NS) { /* 0: the system does not say */
       if (ran > RUN_MOST_NS) ox_give_way_start(way);
-      return;
+      return true;
     }
     bool first = now - way->kept_ns > SOON_NS, again = now - way->until_ns < way->period_ns;
     way->kept_ns = now;
     ox_give_way_start(way);
-    if (first && !again) return;
+    if (first && !again) return true;
     way->period_ns = again ? OX_MIN(2 * way->period_ns, (uint64_t)PERIOD_MOST_NS) : PERIOD_LEAST_NS;
     way->until_ns = now + way->period_ns;
     ox_thread_nap(RUN_NS);
   } else if (ran > RUN_NS) {
     ox_thread_nap(RUN_NS);
   } else {
-    return;
+    return true;
   }
   ox_give_way_start(way);
+  return true;
 }
 
 void ox_give_way_caller(const ox_pool *pool, uint64_t tick) {

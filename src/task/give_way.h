@@ -23,8 +23,8 @@ typedef struct ox_give_way {
 
 /* A worker begins to run. */
 void ox_give_way_start(ox_give_way *way);
-/* A worker is between two loops. */
-void ox_give_way_worker(const ox_pool *pool, ox_give_way *way);
+/* A worker is between two loops. True from time to time: when it has looked at the clocks. */
+bool ox_give_way_worker(const ox_pool *pool, ox_give_way *way);
 /* A caller has ended a loop at |tick|, an ox_ticks(). */
 void ox_give_way_caller(const ox_pool *pool, uint64_t tick);
 

@@ -256,14 +256,14 @@ bool ox_loops_any(const ox_pool *pool, uint32_t index) {
 }
 
 /* A free slot for a new loop, or NULL: then the caller does without help. */
-static ox_loop_slot *take_slot(ox_pool *pool, uint32_t *out_index) {
+static ox_loop_slot *take_slot(ox_pool *pool, unsigned kind, uint32_t *out_index) {
   static _Thread_local uint32_t last OX_TLS_FAST; /* its lines are probably still in our cache */
   for (uint32_t k = 0; k <= pool->n_slots; k++) {
     uint32_t i = k ? k - 1 : last % pool->n_slots;
     ox_loop_slot *slot = &pool->slots[i];
     if (atomic_load_explicit(&slot->busy, memory_order_relaxed)) continue;
     /* acquire: pairs with the release in ox_task_for's end */
-    if (atomic_exchange_explicit(&slot->busy, 1, memory_order_acquire)) continue;
+    if (atomic_exchange_explicit(&slot->busy, kind, memory_order_acquire)) continue;
     *out_index = last = i;
     uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_seq_cst); /* another's raise counts as ours */
     while (used <= i && !atomic_compare_exchange_weak_explicit(&pool->n_used, &used, i + 1, memory_order_seq_cst,
@@ -346,7 +346,8 @@ static bool spins_long(const ox_pool *pool) {
 static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   uint32_t slot_index;
   if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
-  ox_loop_slot *slot = take_slot(pool, &slot_index);
+  bool client = !n_owned && !ox_pool_thread_id();
+  ox_loop_slot *slot = take_slot(pool, client ? OX_LOOP_CLIENT : OX_LOOP_INNER, &slot_index);
   if (!slot) return fn(ctx, 0, n_tiles, 0);
   int64_t block = OX_LIKELY(n_tiles <= MOST_BLOCKS) ? 1 : 1 + (n_tiles - 1) / MOST_BLOCKS;
   uint32_t n = (uint32_t)(block == 1 ? n_tiles : 1 + (n_tiles - 1) / block);
@@ -383,7 +384,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   if (OX_UNLIKELY(cold)) ox_cold_end(&pool->cold, &cold_loop, r.ran, n, ox_thread_now_ns());
   ox_count(&slot->loops, 1), ox_count(&slot->claims, r.claims), ox_count(&slot->steals, r.steals);
   ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with set_error */
-  if (!n_owned && !ox_pool_thread_id()) ox_give_way_caller(pool, ox_ticks());
+  if (client) ox_give_way_caller(pool, ox_ticks());
   atomic_store_explicit(&slot->busy, 0, memory_order_release); /* pairs with take_slot */
   return st;
 }

@@ -50,11 +50,14 @@ typedef struct ox_loop_slot {
   uint32_t grain;                                       /* blocks per claim */
   atomic_bool quiet;                                    /* too short to wake anybody for */
   _Atomic(ox_status *) error;                           /* the first; set: others drain */
-  _Alignas(64) atomic_uint busy;                        /* taken by an owner */
+  _Alignas(64) atomic_uint busy;                        /* taken by an owner: OX_LOOP_CLIENT or OX_LOOP_INNER */
   atomic_uint_least64_t loops, claims, steals, wait_ns; /* written by the owner only */
 } ox_loop_slot;
 
 #define OX_LOOP_WAITING 0x80000000u
+
+/* Is the loop the only one that its owner, not a worker, has open? */
+enum { OX_LOOP_CLIENT = 1, OX_LOOP_INNER = 2 };
 
 /* Runs blocks of any open loop on worker |index|; false if there was nothing to claim. */
 bool ox_loops_help(ox_pool *pool, uint32_t index);

@@ -54,7 +54,7 @@ static void set_size(ox_pool *pool, uint32_t n) {
   atomic_store_explicit(&pool->grain_shift, shift, memory_order_relaxed);
   uint32_t n_cpus = ox_topology_usable();
   atomic_store_explicit(&pool->n_cpus, n_cpus, memory_order_relaxed);
-  atomic_store_explicit(&pool->crowded, n > n_cpus, memory_order_relaxed);
+  atomic_store_explicit(&pool->large, n > n_cpus, memory_order_relaxed);
   uint32_t fast = ox_topology_fast("", &pool->allowed);
   atomic_store_explicit(&pool->mixed, fast && n > fast, memory_order_relaxed);
 }
@@ -238,6 +238,7 @@ void ox_pool_rebuild(ox_pool *pool) {
       atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);
     atomic_store_explicit(&pool->n_used, 0, memory_order_relaxed);
     atomic_store_explicit(&pool->visits, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->standing, 0, memory_order_relaxed);
     atomic_store_explicit(&pool->n_waiting, 0, memory_order_relaxed);
     atomic_flag_clear_explicit(&pool->resizing, memory_order_relaxed);
     for (uint32_t i = 1; i < OX_POOL_MAX; i++)

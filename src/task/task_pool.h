@@ -73,7 +73,7 @@ struct ox_pool {
   atomic_uint size;
   atomic_uint grain_shift; /* a claim takes n_blocks >> grain_shift, at least one */
   atomic_bool mixed;       /* more threads than fast processors of a machine that has two kinds */
-  atomic_bool crowded;     /* more threads than processors: spinning only keeps others from working */
+  atomic_bool large;       /* more threads than processors (surplus.h) */
   atomic_uint n_cpus;      /* that this process may use */
   uint32_t n_slots, n_queues;
   uint32_t pause_ns;    /* of one ox_pause, at least 1 */
@@ -82,6 +82,7 @@ struct ox_pool {
   atomic_uint epoch;    /* ox_fork_count when these threads were made */
   atomic_uint spin_us;  /* as in ox_pool_opts */
   atomic_uint held;     /* workers that open sections want awake; may be more than there are */
+  atomic_uint standing; /* workers that stand by (surplus.h) */
   atomic_uint visits;   /* of an executor's threads, asked for and not yet ended */
   atomic_bool steers;   /* wakers choose where a worker must not run (worker.c) */
   atomic_uint n_used;   /* slots below were used at least once; idle workers watch only these */
@@ -116,8 +117,22 @@ struct ox_pool {
 static inline uint32_t ox_pool_threads(const ox_pool *pool) {
   return atomic_load_explicit(&pool->size, memory_order_acquire);
 }
+static inline bool ox_pool_is_large(const ox_pool *pool) {
+  return atomic_load_explicit(&pool->large, memory_order_relaxed);
+}
+
+/* Threads that neither sleep nor stand by, one caller included. */
+static inline uint32_t ox_pool_active(const ox_pool *pool) {
+  uint32_t threads = ox_pool_threads(pool), words = (threads + 63) / 64;
+  uint32_t idle = atomic_load_explicit(&pool->standing, memory_order_relaxed);
+  for (uint32_t i = 0; i < words; i++)
+    idle += (uint32_t)__builtin_popcountll(atomic_load_explicit(&pool->asleep[i], memory_order_relaxed));
+  return idle < threads ? threads - idle : 0;
+}
+
+/* More threads are active than there are processors: spinning only keeps others from working. */
 static inline bool ox_pool_is_crowded(const ox_pool *pool) {
-  return atomic_load_explicit(&pool->crowded, memory_order_relaxed);
+  return ox_pool_is_large(pool) && ox_pool_active(pool) > atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
 }
 
 /* Adds to a counter that only the calling thread writes. */

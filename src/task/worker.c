@@ -5,6 +5,7 @@
 #include "task/park.h"
 #include "task/task_pool.h"
 #include "task/queue.h"
+#include "task/surplus.h"
 #include "task/task.h"
 
 enum {
@@ -76,6 +77,8 @@ static bool rouse(ox_worker *w, int cpu) {
 
 uint32_t ox_pool_wake(ox_pool *pool, uint32_t want) {
   uint32_t woken = 0, words = (ox_pool_threads(pool) + 63) / 64;
+  want = ox_surplus_may_wake(pool, want);
+  if (!want) return 1; /* as good as woken */
   int cpu = ox_thread_cpu();
   for (uint32_t i = 0; i < words && woken < want; i++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[i], memory_order_seq_cst);
@@ -91,6 +94,7 @@ uint32_t ox_pool_wake(ox_pool *pool, uint32_t want) {
 }
 
 void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want) {
+  want = ox_surplus_may_wake(pool, want);
   int cpu = ox_thread_cpu();
   for (uint32_t index = first + 1; index <= first + n && want; index++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[index / 64], memory_order_seq_cst);
@@ -257,7 +261,7 @@ void ox_worker_main(void *worker) {
   ox_give_way_start(&w->way);
   while (!stopping(w)) {
     if (help(w) || spin(w)) {
-      ox_give_way_worker(pool, &w->way);
+      if (ox_give_way_worker(pool, &w->way) && ox_surplus_stand_by(pool, w->index)) ox_give_way_start(&w->way);
       continue;
     }
     uint64_t start = ox_thread_now_ns();
@@ -267,6 +271,7 @@ void ox_worker_main(void *worker) {
     uint64_t now = ox_thread_now_ns(), woken = atomic_load_explicit(&w->woken_ns, memory_order_relaxed);
     if (woken > start && woken < now) ox_cold_woken(&pool->cold, now - woken);
     adapt(w, now - start);
+    (void)ox_surplus_stand_by(pool, w->index);
     ox_give_way_start(&w->way);
   }
   if (ox_queue_any(pool)) ox_queue_wake(pool, 1); /* the wake that let us go may have been for this */
