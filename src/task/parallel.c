@@ -343,6 +343,15 @@ static bool spins_long(const ox_pool *pool) {
   return us && us != OX_POOL_NO_SPIN;
 }
 
+/* Is there a sleeper (P2) that the loop could use? With a thread active for each processor only every 16th loop asks: a
+ * sleeper would but stand by (surplus.h), and those who help in a loop that blocks ask again. */
+static bool wants_more(const ox_pool *pool, const ox_loop_slot *slot) {
+  if (!ox_pool_any_asleep(pool)) return false;
+  if (OX_LIKELY(!ox_pool_is_large(pool)) || !(atomic_load_explicit(&slot->serial, memory_order_relaxed) % 16))
+    return true;
+  return ox_pool_active(pool) < atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
+}
+
 static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   uint32_t slot_index;
   if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
@@ -362,7 +371,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   /* P1; the first claim is ours before anybody looks. n >= 2 and grain <= n / 64, so the range is not empty. */
   uint64_t range = pack(gate_of(pool, slot_index, cap), grain, n);
   atomic_exchange_explicit(&slot->range0, range, memory_order_seq_cst);
-  bool cold = ox_pool_any_asleep(pool); /* P2 */
+  bool cold = wants_more(pool, slot);
   ox_cold_loop cold_loop;
   if (OX_UNLIKELY(cold)) {
     cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles, ox_thread_now_ns());
