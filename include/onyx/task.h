@@ -52,7 +52,8 @@ typedef struct ox_pool_opts {
   const ox_executor *executor; /* optional: run on these threads, make none; copied */
   /* Of the workers, where the system allows it; if it does not, nothing changes. 0: as the system starts threads;
    * above: more urgent than that; below: less. Linux: the nice value becomes -priority, -20 .. 19 (above 0 needs a
-   * right that users rarely have). Not for an executor's threads. */
+   * right that users rarely have). Windows: two steps up from 10 on, one above 0, one down, two from -10 on, idle below
+   * -19. Not for an executor's threads. */
   int32_t priority;
   uint32_t reserved; /* 0 */
 } ox_pool_opts;
