@@ -6,11 +6,10 @@
 
 enum {
   LOOK_NS = 250 * 1000,
-  RUN_NS = 700 * 1000,       /* of naps: well within the shortest time slice in use, 1.4 ms */
-  KEPT_NS = 1000 * 1000,     /* kept from running this long: more than an interrupt, less than a time slice */
-  RUN_MOST_NS = 8000 * 1000, /* a run is looked at in pieces of this length */
-  SOON_NS = 20000 * 1000,
-  PERIOD_LEAST_NS = 32000 * 1000,
+  RUN_NS = 700 * 1000,     /* of naps: well within the shortest time slice in use, 1.4 ms */
+  WINDOW_NS = 6000 * 1000, /* a run is judged in pieces of this length: one time slice and a half */
+  SOON_NS = 30000 * 1000,
+  PERIOD_LEAST_NS = 128000 * 1000,
   PERIOD_MOST_NS = 512000 * 1000,
   YIELD_NS = 500 * 1000
 };
@@ -27,6 +26,12 @@ static bool is_full(const ox_pool *pool) {
 
 void ox_give_way_start(ox_give_way *way) { way->start_ns = ox_thread_now_ns(), way->start_cpu = ox_thread_cpu_ns(); }
 
+/* For a quarter of the time: interrupts and the system's own threads take less. */
+static bool was_kept(const ox_give_way *way, uint64_t ran_ns) {
+  uint64_t cpu = ox_thread_cpu_ns();
+  return cpu && (cpu - way->start_cpu) * 4 < ran_ns * 3; /* 0: the system does not say */
+}
+
 bool ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
   uint64_t tick = ox_ticks();
   if (tick - way->tick < ticks_of(pool, LOOK_NS)) return false;
@@ -35,14 +40,11 @@ bool ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
   if (is_full(pool)) {
     ox_thread_nap(RUN_NS); /* nobody needs help */
   } else if (now > way->until_ns) {
-    uint64_t cpu = ox_thread_cpu_ns(), worked = cpu - way->start_cpu;
-    if (!cpu || ran < worked + KEPT_NS) { /* 0: the system does not say */
-      if (ran > RUN_MOST_NS) ox_give_way_start(way);
-      return true;
-    }
-    bool first = now - way->kept_ns > SOON_NS, again = now - way->until_ns < way->period_ns;
-    way->kept_ns = now;
+    if (ran < WINDOW_NS) return true;
+    bool kept = was_kept(way, ran), first = now - way->kept_ns > SOON_NS, again = now - way->until_ns < way->period_ns;
     ox_give_way_start(way);
+    if (!kept) return true;
+    way->kept_ns = now;
     if (first && !again) return true;
     way->period_ns = again ? OX_MIN(2 * way->period_ns, (uint64_t)PERIOD_MOST_NS) : PERIOD_LEAST_NS;
     way->until_ns = now + way->period_ns;

@@ -137,17 +137,18 @@ static uint32_t blocks_in(const lane_word *own) {
 static void drain_own(run *r, uint32_t begin, uint32_t n) {
   ox_loop_slot *slot = r->slot;
   uint32_t least = slot->grain, grain = least, left = blocks_in(r->own);
-  uint64_t last = left >= GROW_LEAST ? ox_ticks() : 0;
+  bool fast = left >= GROW_LEAST; /* as far as we know; looking costs 20 ns, so not after a claim that was slow */
+  uint64_t last = fast ? ox_ticks() : 0;
   for (; n; n = claim(r->own, has_failed(slot) ? MOST_BLOCKS : grain, &begin)) {
     run_blocks(slot, begin, n, r->worker);
     r->done += n, r->ran += n, r->claims++;
     left -= OX_MIN(left, n);
-    grain = least;
-    if (left < GROW_LEAST) continue;
-    uint64_t now = ox_ticks();
-    grain = now - last < r->pool->claim_ticks ? OX_MIN(2 * n, left / FAST_PART) : left / SLOW_PART;
-    grain = OX_MAX(grain, least);
-    last = now;
+    if (fast) {
+      uint64_t now = ox_ticks();
+      fast = now - last < r->pool->claim_ticks && left >= GROW_LEAST;
+      last = now;
+    }
+    grain = OX_MAX(fast ? OX_MIN(2 * n, left / FAST_PART) : left / SLOW_PART, least);
   }
 }
 
