@@ -29,6 +29,7 @@ void ox_thread_nap(uint64_t ns);
 uint64_t ox_thread_now_ns(void); /* monotonic */
 /* Processor time of the calling thread; 0 if the system does not say, or only roughly. */
 uint64_t ox_thread_cpu_ns(void);
+uint64_t ox_process_cpu_ns(void); /* of all threads; as above */
 
 /* The processor the calling thread runs on; -1 if the system does not say. */
 int ox_thread_cpu(void);

@@ -85,18 +85,27 @@ void ox_thread_nap(uint64_t ns) {
   (void)nanosleep(&t, NULL);
 }
 
-uint64_t ox_thread_now_ns(void) {
+static uint64_t clock_ns(clockid_t clock) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+  return clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
 }
+
+uint64_t ox_thread_now_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
 uint64_t ox_thread_cpu_ns(void) {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
-  struct timespec t;
-  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) == 0) return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-#endif
+  return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+#else
   return 0;
+#endif
+}
+
+uint64_t ox_process_cpu_ns(void) {
+#if defined(CLOCK_PROCESS_CPUTIME_ID)
+  return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+#else
+  return 0;
+#endif
 }
 
 #if defined(__linux__)
