@@ -22,7 +22,7 @@ run() { # run TITLE FOLDER [CMAKE OPTION...]
   shift 2
   if ! cmake -S . -B "$at" -G Ninja -DONYX_TASK_ONLY=ON -DONYX_TESTS=ON -DONYX_WERROR=ON "$@" >"$at.log" 2>&1 ||
     ! cmake --build "$at" >>"$at.log" 2>&1; then
-    grep -E 'Error|error:|warning:|undefined' "$at.log" | head -40
+    grep -E 'Error|error:|warning:|undefined' "$at.log" | cut -c1-200 | head -40
     echo "cannot be built, see $at.log"
     failed=$((failed + 1))
     return
@@ -43,6 +43,15 @@ wine_prefix=$build/windows/wine
 run "Windows, x86-64 (wine)" windows -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/x86_64-w64-mingw32.cmake"
 wine_prefix=
 run "parking on conditions, this machine" cond -DCMAKE_C_FLAGS=-DOX_PARK_COND
+
+if command -v emcmake >/dev/null 2>&1 && command -v node >/dev/null 2>&1; then
+  # main() runs on a thread of its own; no shared library; node must not fetch files as a browser does
+  emscripten=$(dirname "$(readlink -f "$(command -v emcmake)")")/cmake/Modules/Platform/Emscripten.cmake
+  run "WebAssembly with threads (emscripten, node)" wasm -DCMAKE_TOOLCHAIN_FILE="$emscripten" -DCMAKE_C_FLAGS="-pthread -Wno-unused-command-line-argument" \
+    -DCMAKE_CXX_FLAGS="-pthread -fexceptions" -DCMAKE_BUILD_TYPE=Debug \
+    -DCMAKE_EXE_LINKER_FLAGS="-sPROXY_TO_PTHREAD -sEXIT_RUNTIME -sINITIAL_MEMORY=1GB -sABORTING_MALLOC=0 -g2" \
+    "-DCMAKE_CROSSCOMPILING_EMULATOR=env;ONYX_TEST_NO_FORK=1;node;--no-experimental-fetch"
+fi
 
 echo "== syntax of park_wasm.c"
 if command -v clang >/dev/null 2>&1; then

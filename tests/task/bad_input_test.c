@@ -123,7 +123,8 @@ static void strange_options(void **state) {
     ox_pool_opts o = rows[i].opts;
     ox_pool *pool = (void *)1;
     if (!o.n_threads) o.n_threads = 3;
-    if (o.stack_bytes > SIZE_MAX / 8 && ox_backend_of_build.most_threads == 1) continue; /* no thread, no failure */
+    /* no thread, no failure; and a quarter of 32 bits may be had */
+    if (o.stack_bytes > SIZE_MAX / 8 && (ox_backend_of_build.most_threads == 1 || SIZE_MAX <= UINT32_MAX)) continue;
     ox_status *st = ox_pool_create(&o, &pool);
     if (ox_status_code(st) != rows[i].code || !strstr(ox_status_message(st), rows[i].text))
       fail_msg("%s: %s", rows[i].name, ox_status_message(st));
@@ -491,7 +492,7 @@ static void count_deleted(void *payload) { (void)payload, n_deleted++; }
 
 static void payloads_that_do_not_fit(void **state) {
   (void)state;
-  static const size_t bytes[] = {SIZE_MAX, SIZE_MAX - 15, SIZE_MAX / 2, (size_t)1 << 62};
+  static const size_t bytes[] = {SIZE_MAX, SIZE_MAX - 15, SIZE_MAX / 2, SIZE_MAX / 4 + 1};
   ox_pool *pool = test_pool(2);
   atomic_int runs = 0;
   for (size_t i = 0; i < OX_COUNT(bytes); i++) {

@@ -134,8 +134,8 @@ static ox_status *unit_adds(void *payload, uint32_t unit) {
 
 #if !defined(_WIN32)
 static bool can_fork(void) {
-#if defined(__SANITIZE_THREAD__)
-  return false; /* does not follow threads made in a forked child */
+#if defined(__SANITIZE_THREAD__) || defined(__EMSCRIPTEN__)
+  return false; /* the first does not follow threads made in a forked child, the second has no processes */
 #else
   return !getenv("ONYX_TEST_NO_FORK"); /* emulators that do not either */
 #endif
