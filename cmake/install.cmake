@@ -5,13 +5,15 @@ if(ONYX_TASK_ONLY)
   install(FILES include/onyx/status.h include/onyx/task.h include/onyx/task.hpp
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/onyx)
   install(DIRECTORY include/nanothread DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  return() # found by pkg-config
-endif()
-install(DIRECTORY include/onyx include/nanothread DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS onyx_static onyx_shared EXPORT onyx-targets
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET onyx)
-  install(TARGETS onyx DESTINATION ${CMAKE_INSTALL_BINDIR})
+else()
+  install(DIRECTORY include/onyx include/nanothread DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(TARGETS onyx_static onyx_shared EXPORT onyx-targets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(TARGET onyx)
+    install(TARGETS onyx DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+  configure_file(cmake/onyx.pc.in ${CMAKE_BINARY_DIR}/onyx.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/onyx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 install(EXPORT onyx-targets NAMESPACE onyx:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/onyx)
 configure_package_config_file(cmake/onyx-config.cmake.in ${CMAKE_BINARY_DIR}/onyx-config.cmake
@@ -19,5 +21,3 @@ configure_package_config_file(cmake/onyx-config.cmake.in ${CMAKE_BINARY_DIR}/ony
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/onyx-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/onyx-config.cmake ${CMAKE_BINARY_DIR}/onyx-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/onyx)
-configure_file(cmake/onyx.pc.in ${CMAKE_BINARY_DIR}/onyx.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/onyx.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
