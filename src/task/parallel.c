@@ -3,6 +3,7 @@
 #include "task/parallel.h"
 
 #include "task/backend.h"
+#include "task/lane.h"
 #include "task/park.h"
 #include "task/task_pool.h"
 
@@ -15,27 +16,6 @@ enum {
   AWAY_LEAST_NS = 250, /* after a loop that was not; doubles while they go on like that */
   AWAY_MOST_NS = 2000
 };
-
-/* A lane's word: {first:10, cap:10, end:22, begin:22}; see parallel.h. */
-enum { END_SHIFT = 22, CAP_SHIFT = 44, FIRST_SHIFT = 54, BLOCK_MASK = (1 << 22) - 1, CAP_MASK = 1023 };
-enum { MOST_BLOCKS = 1 << 21 }; /* begin + grain stays within 22 bits */
-#define GATE_MASK (~(uint64_t)0 << CAP_SHIFT)
-
-static inline uint64_t pack(uint64_t gate, uint32_t begin, uint32_t end) {
-  return gate | (uint64_t)end << END_SHIFT | begin;
-}
-static inline uint32_t begin_of(uint64_t range) { return (uint32_t)range & BLOCK_MASK; }
-static inline uint32_t end_of(uint64_t range) { return (uint32_t)(range >> END_SHIFT) & BLOCK_MASK; }
-static inline bool is_empty(uint64_t range) { return begin_of(range) >= end_of(range); }
-
-static inline uint32_t cap_of(uint64_t range) { return (uint32_t)(range >> CAP_SHIFT) & CAP_MASK; }
-static inline uint32_t first_of(uint64_t range) { return (uint32_t)(range >> FIRST_SHIFT); }
-
-/* May worker |index| help? Then |out_id| is its number in the loop. The word alone decides. */
-static inline bool admits(uint64_t range, uint32_t index, uint32_t *out_id) {
-  *out_id = index - first_of(range);
-  return OX_LIKELY(!cap_of(range)) || (index > first_of(range) && *out_id < cap_of(range));
-}
 
 typedef atomic_uint_least64_t lane_word;
 
@@ -210,7 +190,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   uint32_t begin, n = 0;
   uint64_t seen = atomic_load_explicit(&slot->range0, memory_order_relaxed);
   if (!is_empty(seen)) {
-    if (!is_worth_joining(pool, pool->workers[index], slot, seen)) return false;
+    if (!admits(seen, index, &r.worker) || !is_worth_joining(pool, pool->workers[index], slot, seen)) return false;
     n = steal(&r, &slot->range0, &begin);
   }
   if (!n) {

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/lane.h - the word of a lane: blocks begin to end, and whom the loop admits. What it is for: parallel.h. */
+#ifndef OX_TASK_LANE_H
+#define OX_TASK_LANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/macros.h"
+
+/* {first:10, cap:10, end:22, begin:22} */
+enum { END_SHIFT = 22, CAP_SHIFT = 44, FIRST_SHIFT = 54, BLOCK_MASK = (1 << 22) - 1, CAP_MASK = 1023 };
+enum { MOST_BLOCKS = 1 << 21 }; /* begin + grain stays within 22 bits */
+#define GATE_MASK (~(uint64_t)0 << CAP_SHIFT)
+
+static inline uint64_t pack(uint64_t gate, uint32_t begin, uint32_t end) {
+  return gate | (uint64_t)end << END_SHIFT | begin;
+}
+static inline uint32_t begin_of(uint64_t range) { return (uint32_t)range & BLOCK_MASK; }
+static inline uint32_t end_of(uint64_t range) { return (uint32_t)(range >> END_SHIFT) & BLOCK_MASK; }
+static inline bool is_empty(uint64_t range) { return begin_of(range) >= end_of(range); }
+
+static inline uint32_t cap_of(uint64_t range) { return (uint32_t)(range >> CAP_SHIFT) & CAP_MASK; }
+static inline uint32_t first_of(uint64_t range) { return (uint32_t)(range >> FIRST_SHIFT); }
+
+/* May worker |index| help? Then |out_id| is its number in the loop. The word alone decides. */
+static inline bool admits(uint64_t range, uint32_t index, uint32_t *out_id) {
+  *out_id = index - first_of(range);
+  return OX_LIKELY(!cap_of(range)) || (index > first_of(range) && *out_id < cap_of(range));
+}
+
+#endif
