@@ -14,7 +14,7 @@ enum {
   YIELD_NS = 500 * 1000
 };
 
-static uint64_t ticks_of(const ox_pool *pool, uint64_t ns) { return pool->claim_ticks * (ns / OX_CLAIM_NS); }
+static uint64_t ticks_of(const ox_pool *pool, uint64_t ns) { return pool->us_ticks * (ns / 1000); }
 
 /* Do callers alone keep all processors busy? */
 static bool is_full(const ox_pool *pool) {

@@ -35,20 +35,6 @@ typedef struct run {
   uint32_t claims, steals;
 } run;
 
-/* Takes up to |grain| blocks from the front of our own lane; 0 if it is empty. Relaxed: the blocks' fields were
- * acquired when the lane was filled by this thread. */
-static inline uint32_t claim(lane_word *own, uint32_t grain, uint32_t *out_begin) {
-  uint64_t range = atomic_load_explicit(own, memory_order_relaxed);
-  while (!is_empty(range)) {
-    uint32_t b = begin_of(range), n = OX_MIN(grain, end_of(range) - b);
-    if (atomic_compare_exchange_weak_explicit(own, &range, range + n, memory_order_relaxed, memory_order_relaxed)) {
-      *out_begin = b;
-      return n;
-    }
-  }
-  return 0;
-}
-
 /* Moves the upper half of |victim| to our empty lane, but for the blocks returned, which are ours to run now. */
 static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
   uint64_t range = atomic_load_explicit(victim, memory_order_relaxed);
@@ -97,38 +83,33 @@ static inline bool has_failed(const ox_loop_slot *slot) {
 
 static inline void run_blocks(ox_loop_slot *slot, uint32_t begin, uint32_t n, uint32_t worker) {
   if (has_failed(slot)) return;                       /* drain */
-  int64_t first = (int64_t)begin * slot->block_tiles; /* first < n_tiles; a claim is at most 1/64 of all: no overflow */
+  int64_t first = (int64_t)begin * slot->block_tiles; /* first < n_tiles */
   int64_t count = OX_MIN((int64_t)n * slot->block_tiles, slot->n_tiles - first);
   ox_status *st = slot->fn(slot->ctx, first, first + count, worker);
   if (OX_UNLIKELY(st != NULL)) set_error(slot, st);
 }
 
-/* How many blocks to claim. A claim costs 50 ns between blocks of a microsecond: so an eighth of what we have. Blocks
- * so short that a claim costs as much as they do: twice as many each time, until a claim takes 64 ns (claim_ticks), at
- * most a quarter, as what is claimed cannot be stolen. */
-enum { GROW_LEAST = 16, SLOW_PART = 8, FAST_PART = 4 };
-
-static uint32_t blocks_in(const lane_word *own) {
+/* Takes a quarter of our own lane, at least |least|. A claim costs 50 ns between blocks of a microsecond, so not one
+ * block at a time; what is claimed cannot be stolen, so not more. Relaxed: the blocks' fields were acquired when the
+ * lane was filled by this thread. */
+static inline uint32_t claim(lane_word *own, uint32_t least, uint32_t *out_begin) {
   uint64_t range = atomic_load_explicit(own, memory_order_relaxed);
-  return is_empty(range) ? 0 : end_of(range) - begin_of(range);
+  while (!is_empty(range)) {
+    uint32_t b = begin_of(range), left = end_of(range) - b, n = OX_MIN(OX_MAX(left / 4, least), left);
+    if (atomic_compare_exchange_weak_explicit(own, &range, range + n, memory_order_relaxed, memory_order_relaxed)) {
+      *out_begin = b;
+      return n;
+    }
+  }
+  return 0;
 }
 
 /* Runs the claimed blocks, then what is in our own lane. After an error the lane is emptied in one claim. */
 static void drain_own(run *r, uint32_t begin, uint32_t n) {
   ox_loop_slot *slot = r->slot;
-  uint32_t least = slot->grain, grain = least, left = blocks_in(r->own);
-  bool fast = left >= GROW_LEAST; /* as far as we know; looking costs 20 ns, so not after a claim that was slow */
-  uint64_t last = fast ? ox_ticks() : 0;
-  for (; n; n = claim(r->own, has_failed(slot) ? MOST_BLOCKS : grain, &begin)) {
+  for (; n; n = claim(r->own, has_failed(slot) ? MOST_BLOCKS : slot->grain, &begin)) {
     run_blocks(slot, begin, n, r->worker);
     r->done += n, r->ran += n, r->claims++;
-    left -= OX_MIN(left, n);
-    if (fast) {
-      uint64_t now = ox_ticks();
-      fast = now - last < r->pool->claim_ticks && left >= GROW_LEAST;
-      last = now;
-    }
-    grain = OX_MAX(fast ? OX_MIN(2 * n, left / FAST_PART) : left / SLOW_PART, least);
   }
 }
 

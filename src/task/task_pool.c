@@ -129,7 +129,7 @@ static void calibrate(ox_pool *pool) {
     if (took < least) least = took, ticks = ox_ticks() - tick;
   }
   pool->pause_ns = (uint32_t)OX_MIN(OX_MAX(least / PAUSES, 1u), 1000u);
-  pool->claim_ticks = OX_MAX(ticks * OX_CLAIM_NS / OX_MAX(least, 1u), 1u);
+  pool->us_ticks = OX_MAX(ticks * 1000 / OX_MAX(least, 1u), 1u);
 }
 
 ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {

@@ -30,7 +30,7 @@
 #include "task/task_graph.h"
 #include "task/thread.h"
 
-enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32, OX_CLAIM_NS = 64 };
+enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32 };
 
 /* In the flags of a pool: loops leave the short way. */
 enum {
@@ -76,8 +76,8 @@ struct ox_pool {
   atomic_bool large;       /* more threads than processors (surplus.h) */
   atomic_uint n_cpus;      /* that this process may use */
   uint32_t n_slots, n_queues;
-  uint32_t pause_ns;    /* of one ox_pause, at least 1 */
-  uint64_t claim_ticks; /* ox_ticks() in OX_CLAIM_NS: a claim that takes longer is thought long */
+  uint32_t pause_ns; /* of one ox_pause, at least 1 */
+  uint64_t us_ticks; /* ox_ticks() in a microsecond, about */
   atomic_flag resizing;
   atomic_uint epoch;    /* ox_fork_count when these threads were made */
   atomic_uint spin_us;  /* as in ox_pool_opts */
