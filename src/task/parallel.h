@@ -17,15 +17,20 @@
  *    a successful CAS with acquire sees the fields. Subtraction is acq_rel, the owner's last look is acquire: it sees
  *    everything the tiles wrote.
  *  - A cap (owner and workers first + 1 .. first + cap - 1, numbered from 1) travels in every word of its loop. Who is
- * admitted decides by the very word that its CAS then finds unchanged, so a late thief cannot enter a loop that has
- * another cap.
+ *    admitted decides by the very word that its CAS then finds unchanged, so a late thief cannot enter a loop that has
+ *    another cap.
+ *  - The owner's sleep: OX_LOOP_WAITING is a bit of |pending| itself, so the last subtraction either sees it, and wakes,
+ *    or comes before it, and the kernel's compare fails. One word has one modification order: acq_rel does. A wake may
+ *    come late, in another loop of the slot, and costs a look.
  *  - Only the lane's own thread makes an empty lane non-empty, and nobody CASes an empty one.
  * A worker that is descheduled holds back the caller by no more than its claim, as its lane stays open to thieves.
  *
  * Deadlock: an owner waits only for threads that run a tile of its loop. If A waits for B for a loop a, and B for A for
  * a loop b: B started b inside a tile of a, so b began after a; likewise a began after b. The same holds around longer
  * cycles. (A waiting owner runs tiles of its own loop only; running others could put two tiles of one loop on one
- * stack, with the same worker index.) */
+ * stack, with the same worker index.)
+ *
+ * tests/task/model/lanes.pml. */
 #ifndef OX_TASK_PARALLEL_H
 #define OX_TASK_PARALLEL_H
 

@@ -5,8 +5,16 @@
  * one, and then the others use other queues. The lock is held for a few instructions on a line that is usually its
  * user's own. |count| may be read without the lock: it is P1 and W2 of the proof in task_pool.h. Only the step from 0
  * is seq_cst: a look that misses it comes before it, so that its pusher sees the sleeper and wakes it; a look that
- * comes later finds a number, as nothing but a claim goes back to 0. Pushers onto a queue that has tasks may miss the
- * sleeper, so each claim that leaves tasks behind looks for one again. */
+ * comes later finds a number, as nothing but a claim goes back to 0 (the claim happens before the step, through the
+ * lock, so that a look after the step cannot find that 0). Pushers onto a queue that has tasks come after its step, by
+ * the lock again, and so after the sleeper's announcement too. As each wakes one or two, a claim that leaves tasks
+ * behind wakes more. List and tasks need no more than the lock's acquire and release.
+ *
+ * A thief takes a task and moves a share of the rest to its own queue. In between these are in none, and who looks
+ * meanwhile may see both queues empty in either order: so moving ends with P1 and P2 like a push. A worker that quits
+ * passes the wake that may have been its own on, to a waiting thread if no worker sleeps.
+ *
+ * tests/task/model/queue.pml: each unit is claimed once and nobody sleeps beside a task. */
 #ifndef OX_TASK_QUEUE_H
 #define OX_TASK_QUEUE_H
 

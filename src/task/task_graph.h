@@ -18,7 +18,9 @@
  *
  * Sleep: an offer (exchange, seq_cst) is P1 of the proof in task_pool.h, followed by a look for sleepers; W2 looks at
  * the lanes. The owner sleeps in the same way on run.parked: store 1, look at lanes and |left|, sleep; whoever offers a
- * chain or ends the last node looks at |parked| afterwards. */
+ * chain or ends the last node looks at |parked| afterwards.
+ *
+ * tests/task/model/graph.pml. */
 #ifndef OX_TASK_TASK_GRAPH_H
 #define OX_TASK_TASK_GRAPH_H
 

@@ -58,9 +58,6 @@ ox_status *ox_pool_wait_task(ox_task *t) {
     sleep_on(pool, t);
   }
   if (flush) ox_thread_restore_denormals(float_mode);
-  /* The wake we leave with may have been for the work. */
-  if (atomic_load_explicit(&pool->n_waiting, memory_order_seq_cst) && ox_queue_any(pool))
-    ox_pool_wake_waiter(pool, false);
   return st;
 }
 

@@ -1,72 +1,142 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/model/park.pml - the sleep handshake of task_pool.h: an owner that publishes work and never runs it itself, two
- * workers, and the end of the pool. A lost wake is a state where nobody can move: Spin reports an invalid end state.
- * Each statement is one atomic access, seq_cst; LOSE=1 swaps announce and look, and must be found wrong. */
+ * task/model/park.pml - the sleep handshake of task_pool.h: an owner of four loops in two slots that runs none of their
+ * blocks itself, and three workers, one of which has to quit halfway. Who joins a loop that has more blocks wakes two
+ * more. A lost wake is a state where nobody can move: an invalid end state. One transition is one access to shared
+ * memory, seq_cst, and the local steps after it.
+ * Must be found wrong: LOSE=1 a worker looks before it announces; 2 the owner looks for sleepers before it publishes;
+ * 3 parked is set after the announcement; 4 a quitting worker is woken before it is told; 5 bits are cleared by load and
+ * store; 6 a slot counts as used only after the look for sleepers. */
 #ifndef LOSE
 #define LOSE 0
 #endif
-#define WORKERS 2
+#define WORKERS 3
 #define LOOPS 4
+#define BLOCKS 2
+#define SLOTS 2
+#define BIT(i) (1 << (i))
 
-byte range0;           /* unclaimed blocks */
-bool asleep[WORKERS];  /* bits of pool->asleep */
-bool parked[WORKERS];
-bool quit[WORKERS];
+byte range[SLOTS]; /* unclaimed blocks */
+byte used;         /* n_used */
+byte asleep;       /* the mask */
+bool parked[WORKERS], quit[WORKERS], left[WORKERS];
 
-/* Clears the bit; who gets true owes the wake. */
-inline take(w, got) { atomic { got = asleep[w]; asleep[w] = false } }
+/* The next sleeper in our copy of the mask. */
+inline next_sleeper() {
+  do
+  :: bits == 0 || want == 0 -> bits = 0; want = 0; w = 0; break
+  :: bits > 0 && want > 0 && (bits & 1) -> break
+  :: bits > 0 && want > 0 && !(bits & 1) -> bits = bits >> 1; w++
+  od
+}
 
-inline wake(w) {
-  take(w, mine);
+/* P2, then a fetch_and for each bit seen; who clears it owes the wake, which may come late. */
+inline wake(most) {
+  atomic { bits = asleep; want = most; next_sleeper() }
+  do
+  :: bits == 0 -> break
+#if LOSE == 5
+  :: atomic { bits > 0 && (asleep & BIT(w)) -> old = asleep }
+    atomic { asleep = old & ~BIT(w); old = 0 }
+#else
+  :: atomic { bits > 0 && (asleep & BIT(w)) -> asleep = asleep & ~BIT(w) }
+#endif
+    atomic { parked[w] = false; want--; bits = bits >> 1; w++; next_sleeper() }
+  :: atomic { bits > 0 && !(asleep & BIT(w)) -> bits = bits >> 1; w++; next_sleeper() }
+  od
+}
+
+inline stop(i) {
+#if LOSE == 4
+  parked[i] = false;
+  quit[i] = true;
+#else
+  quit[i] = true; /* P1 */
+  parked[i] = false;
+#endif
+  left[i] /* join */
+}
+
+active proctype owner() {
+  byte l, w, bits, want, old, s;
+  do
+  :: l == LOOPS -> break
+  :: l < LOOPS ->
+    s = l % SLOTS;
+#if LOSE == 2
+    wake(BLOCKS - 1);
+#endif
+#if LOSE != 6
+    if
+    :: used <= s -> used = s + 1
+    :: else
+    fi;
+#endif
+    range[s] = BLOCKS; /* P1 */
+#if LOSE != 2
+    wake(BLOCKS - 1);
+#endif
+#if LOSE == 6
+    if
+    :: used <= s -> used = s + 1
+    :: else
+    fi;
+#endif
+    atomic { range[s] == 0 -> l++ } /* blocks until all are taken */
+    if
+    :: l == LOOPS / 2 -> stop(2)
+    :: else
+    fi
+  od;
+  stop(0);
+  stop(1)
+}
+
+inline claim(s) {
+  atomic { range[s] > 0 -> range[s] = range[s] - 1; more = (range[s] > 0) }
   if
-  :: mine -> parked[w] = false
+  :: more -> more = false; wake(2)
   :: else
   fi
 }
 
-active proctype owner() {
-  byte i, w;
-  bool mine;
-  for (i : 1 .. LOOPS) {
-    range0 = 1; /* P1 */
-    w = 0;
-    do /* P2: any one sleeper */
-    :: w < WORKERS && asleep[w] -> wake(w); break
-    :: w < WORKERS && !asleep[w] -> w++
-    :: w == WORKERS -> break
-    od;
-    range0 == 0 /* blocks until somebody took it */
-  }
-  for (i : 0 .. WORKERS - 1) {
-    quit[i] = true;
-    parked[i] = false
-  }
-}
-
 proctype worker(byte me) {
-  bool mine;
+  byte w, bits, want, old, n;
+  bool more;
   do
   :: quit[me] -> break
+  :: claim(0)
+  :: claim(1)
   :: else ->
+#if LOSE == 1
+    parked[me] = true;
+    asleep = asleep | BIT(me);
+    !parked[me];
+#else
+#if LOSE == 3
+    asleep = asleep | BIT(me);
+    parked[me] = true;
+#else
+    parked[me] = true;
+    asleep = asleep | BIT(me); /* W1 */
+#endif
+    n = used; /* W2: the slots in use, each of them, then quit */
     if
-    :: atomic { range0 > 0 -> range0-- } /* the claim */
+    :: n > 0 && range[0] > 0
     :: else ->
       if
-      :: LOSE -> (range0 == 0 && !quit[me]) -> parked[me] = true; asleep[me] = true; !parked[me]
-      :: !LOSE ->
-        parked[me] = true;
-        asleep[me] = true; /* W1 */
+      :: n > 1 && range[1] > 0
+      :: else ->
         if
-        :: range0 > 0 || quit[me] /* W2: something to do */
-        :: else -> !parked[me]    /* sleeps */
+        :: quit[me]
+        :: else -> !parked[me] /* sleeps */
         fi
-      fi;
-      take(me, mine)
-    fi
-  od
+      fi
+    fi;
+    n = 0;
+#endif
+    asleep = asleep & ~BIT(me)
+  od;
+  left[me] = true
 }
 
-init {
-  byte i;
-  atomic { for (i : 0 .. WORKERS - 1) { run worker(i) } }
-}
+init { atomic { run worker(0); run worker(1); run worker(2) } }
