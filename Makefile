@@ -53,7 +53,7 @@ stress: deps-test
 	@cmake --build $(BUILD) -j $(JOBS) --target stress.pool
 	@STRESS_TASKS=$(STRESS_TASKS) $(BUILD)/tests/stress.pool
 
-# The task pool's protocols, exhaustively (three minutes on two processors, 1 GB each).
+# The task pool's protocols, exhaustively (three to four minutes on two processors, 1 GB each).
 model:
 	@sh tools/need.sh gcc spin
 	@sh tests/task/model/run.sh
