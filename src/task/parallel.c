@@ -90,12 +90,13 @@ static inline void run_blocks(ox_loop_slot *slot, uint32_t begin, uint32_t n, ui
 }
 
 /* Takes a quarter of our own lane, at least |least|. A claim costs 50 ns between blocks of a microsecond, so not one
- * block at a time; what is claimed cannot be stolen, so not more. Relaxed: the blocks' fields were acquired when the
- * lane was filled by this thread. */
-static inline uint32_t claim(lane_word *own, uint32_t least, uint32_t *out_begin) {
+ * block at a time; what is claimed cannot be stolen, so not more, and at most |most|: the first thieves have the shares
+ * of many. Relaxed: the blocks' fields were acquired when the lane was filled by this thread. */
+static inline uint32_t claim(lane_word *own, uint32_t least, uint32_t most, uint32_t *out_begin) {
   uint64_t range = atomic_load_explicit(own, memory_order_relaxed);
   while (!is_empty(range)) {
-    uint32_t b = begin_of(range), left = end_of(range) - b, n = OX_MIN(OX_MAX(left / 4, least), left);
+    uint32_t b = begin_of(range), left = end_of(range) - b, n = OX_MIN(left / 4, most);
+    n = OX_MIN(OX_MAX(n, least), left);
     if (atomic_compare_exchange_weak_explicit(own, &range, range + n, memory_order_relaxed, memory_order_relaxed)) {
       *out_begin = b;
       return n;
@@ -107,7 +108,7 @@ static inline uint32_t claim(lane_word *own, uint32_t least, uint32_t *out_begin
 /* Runs the claimed blocks, then what is in our own lane. After an error the lane is emptied in one claim. */
 static void drain_own(run *r, uint32_t begin, uint32_t n) {
   ox_loop_slot *slot = r->slot;
-  for (; n; n = claim(r->own, has_failed(slot) ? MOST_BLOCKS : slot->grain, &begin)) {
+  for (; n; n = claim(r->own, has_failed(slot) ? MOST_BLOCKS : slot->grain, slot->most, &begin)) {
     run_blocks(slot, begin, n, r->worker);
     r->done += n, r->ran += n, r->claims++;
   }
@@ -134,8 +135,9 @@ static void wake_for(ox_pool *pool, uint64_t range, uint32_t want) {
 static void wake_more(const run *r) {
   uint64_t range0 = atomic_load_explicit(&r->slot->range0, memory_order_relaxed);
   if (atomic_load_explicit(&r->slot->quiet, memory_order_relaxed)) return;
-  if (is_empty(range0) && is_empty(atomic_load_explicit(r->own, memory_order_relaxed))) return;
-  wake_for(r->pool, range0, 2);
+  /* A large pool wakes one at a time (surplus.h): its chain must not break at a lane of two. */
+  bool more = !is_empty(range0) || !is_empty(atomic_load_explicit(r->own, memory_order_relaxed));
+  if (more || ox_pool_is_large(r->pool)) wake_for(r->pool, range0, 2);
 }
 
 static void pause_for(const ox_pool *pool, uint32_t ns) {
@@ -322,7 +324,8 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   if (!slot) return fn(ctx, 0, n_tiles, 0);
   int64_t block = OX_LIKELY(n_tiles <= MOST_BLOCKS) ? 1 : 1 + (n_tiles - 1) / MOST_BLOCKS;
   uint32_t n = (uint32_t)(block == 1 ? n_tiles : 1 + (n_tiles - 1) / block);
-  uint32_t grain = n >> atomic_load_explicit(&pool->grain_shift, memory_order_relaxed);
+  uint32_t shift = atomic_load_explicit(&pool->grain_shift, memory_order_relaxed), grain = n >> shift;
+  slot->most = n >> (shift - (shift <= 8 ? 5 : 3)); /* half of a thread's share; an eighth among more than four */
   slot->fn = fn, slot->ctx = ctx, slot->n_tiles = n_tiles, slot->block_tiles = block;
   slot->grain = grain = grain ? grain : 1;
   atomic_store_explicit(&slot->error, NULL, memory_order_relaxed);

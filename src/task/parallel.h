@@ -52,7 +52,7 @@ typedef struct ox_loop_slot {
   _Alignas(64) ox_tile_fn fn;
   void *ctx;
   int64_t n_tiles, block_tiles;
-  uint32_t grain;                                       /* blocks in a claim, at least */
+  uint32_t grain, most;                                 /* blocks in a claim: at least, at most */
   atomic_bool quiet;                                    /* too short to wake anybody for */
   _Atomic(ox_status *) error;                           /* the first; set: others drain */
   _Alignas(64) atomic_uint busy;                        /* taken by an owner: OX_LOOP_CLIENT or OX_LOOP_INNER */
