@@ -50,7 +50,7 @@ if command -v emcmake >/dev/null 2>&1 && command -v node >/dev/null 2>&1; then
   run "WebAssembly with threads (emscripten, node)" wasm -DCMAKE_TOOLCHAIN_FILE="$emscripten" -DCMAKE_C_FLAGS="-pthread -Wno-unused-command-line-argument" \
     -DCMAKE_CXX_FLAGS="-pthread -fexceptions" -DCMAKE_BUILD_TYPE=Debug \
     -DCMAKE_EXE_LINKER_FLAGS="-sPROXY_TO_PTHREAD -sEXIT_RUNTIME -sINITIAL_MEMORY=1GB -sABORTING_MALLOC=0 -g2" \
-    "-DCMAKE_CROSSCOMPILING_EMULATOR=env;node;--no-experimental-fetch"
+    "-DCMAKE_CROSSCOMPILING_EMULATOR=node;--no-experimental-fetch"
 else
   echo "== WebAssembly: skipped, there is no emscripten"
   skipped=$((skipped + 1))

@@ -54,9 +54,15 @@ static void units_may_wait_for_their_own_tasks(void **state) {
   for (size_t s = 0; s < OX_COUNT(sizes); s++) {
     ox_pool *pool = make_pool(sizes[s]);
     uint64_t out = 0;
+#if defined(__EMSCRIPTEN__) /* a thread that waits runs other units on top; engines allow less stack than systems */
+    fib f = {pool, 10, &out};
+    uint64_t want = 55;
+#else
     fib f = {pool, 17, &out};
+    uint64_t want = 1597;
+#endif
     CHECK_OK(run_fib(&f, 0));
-    assert_int_equal(out, 1597);
+    assert_int_equal(out, want);
     ox_pool_destroy(pool);
   }
 }
