@@ -259,9 +259,11 @@ void ox_worker_main(void *worker) {
   ox_thread_set_name(name);
   if (pool->opts.flags & OX_POOL_FLUSH_DENORMALS) (void)ox_thread_flush_denormals();
   ox_give_way_start(&w->way);
+  uint32_t turns = 0;
   while (!stopping(w)) {
     if (help(w) || spin(w)) {
-      if (ox_give_way_worker(pool, &w->way) && ox_surplus_stand_by(pool, w->index)) ox_give_way_start(&w->way);
+      bool look = w->loops_in_a_row || ++turns % 16 == 0; /* a look costs as much as a short task */
+      if (look && ox_give_way_worker(pool, &w->way) && ox_surplus_stand_by(pool, w->index)) ox_give_way_start(&w->way);
       continue;
     }
     uint64_t start = ox_thread_now_ns();
