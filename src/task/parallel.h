@@ -19,9 +19,9 @@
  *  - A cap (owner and workers first + 1 .. first + cap - 1, numbered from 1) travels in every word of its loop. Who is
  *    admitted decides by the very word that its CAS then finds unchanged, so a late thief cannot enter a loop that has
  *    another cap.
- *  - The owner's sleep: OX_LOOP_WAITING is a bit of |pending| itself, so the last subtraction either sees it, and wakes,
- *    or comes before it, and the kernel's compare fails. One word has one modification order: acq_rel does. A wake may
- *    come late, in another loop of the slot, and costs a look.
+ *  - The owner's sleep: OX_LOOP_WAITING is a bit of |pending| itself, so the last subtraction either sees it, and
+ * wakes, or comes before it, and the kernel's compare fails. One word has one modification order: acq_rel does. A wake
+ * may come late, in another loop of the slot, and costs a look.
  *  - Only the lane's own thread makes an empty lane non-empty, and nobody CASes an empty one.
  * A worker that is descheduled holds back the caller by no more than its claim, as its lane stays open to thieves.
  *

@@ -2,10 +2,9 @@
  * task/surplus.c - workers that wait until the others get stuck. */
 #include "task/surplus.h"
 
-#include "task/queue.h"
 #include "task/task_pool.h"
 
-enum { NAP_LEAST_NS = 250 * 1000, NAP_MOST_NS = 1000 * 1000 };
+enum { NAP_LEAST_NS = 250 * 1000, NAP_MOST_NS = 1000 * 1000, STUCK_LOOKS = 10 };
 
 /* Changes whenever somebody gets on with a loop or a task. */
 static uint64_t progress(const ox_pool *pool) {
@@ -33,22 +32,20 @@ uint32_t ox_surplus_may_wake(const ox_pool *pool, uint32_t want) {
   return !atomic_load_explicit(&pool->standing, memory_order_seq_cst);
 }
 
-static bool any_work(const ox_pool *pool, uint32_t index) {
-  return ox_loops_any(pool, index) || ox_graphs_any(pool, index) || ox_queue_any(pool);
-}
-
 typedef struct look {
   uint64_t progress, wall, cpu;
 } look;
 
 static look take_look(const ox_pool *pool) { return (look){progress(pool), ox_thread_now_ns(), ox_process_cpu_ns()}; }
 
-/* Between two looks: is another thread of use? If nothing moved, or if this process used less than three quarters of
- * its processors. */
-static bool is_wanted(const ox_pool *pool, const look *a, const look *b) {
+/* Between two looks: is another thread of use? If this process used less than three quarters of its processors. If they
+ * are busy but nothing has moved for long, blocks may be waiting for each other. */
+static bool is_wanted(const ox_pool *pool, const look *a, const look *b, uint32_t *stuck) {
   uint32_t cpus = atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
-  if (b->progress == a->progress || ox_pool_active(pool) < cpus) return true;
-  return b->cpu && (b->cpu - a->cpu) * 4 < (b->wall - a->wall) * cpus * 3; /* 0: the system does not say */
+  if (ox_pool_active(pool) < cpus) return true;
+  *stuck = b->progress == a->progress ? *stuck + 1 : 0;
+  if (!b->cpu) return *stuck; /* the system does not say */
+  return *stuck > STUCK_LOOKS || (b->cpu - a->cpu) * 4 < (b->wall - a->wall) * cpus * 3;
 }
 
 bool ox_surplus_stand_by(ox_pool *pool, uint32_t index) {
@@ -56,11 +53,12 @@ bool ox_surplus_stand_by(ox_pool *pool, uint32_t index) {
   const ox_worker *w = pool->workers[index];
   atomic_fetch_add_explicit(&pool->standing, 1, memory_order_seq_cst);
   look before = take_look(pool);
+  uint32_t stuck = 0;
   for (uint64_t nap_ns = NAP_LEAST_NS;; nap_ns = OX_MIN(2 * nap_ns, (uint64_t)NAP_MOST_NS)) {
     ox_thread_nap(nap_ns);
     look now = take_look(pool);
-    if (!any_work(pool, index) || atomic_load_explicit(&w->quit, memory_order_relaxed)) break;
-    if (is_wanted(pool, &before, &now)) break;
+    if (!ox_pool_any_work(pool, index) || atomic_load_explicit(&w->quit, memory_order_relaxed)) break;
+    if (is_wanted(pool, &before, &now, &stuck)) break;
     before = now;
   }
   atomic_fetch_sub_explicit(&pool->standing, 1, memory_order_seq_cst);

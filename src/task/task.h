@@ -19,13 +19,15 @@
  * task (WAITED), counts itself in n_waiting, reads |wait_epoch|, looks again (task ended? work queued?), and sleeps
  * while the epoch is what it read. Who ends a marked task, or queues work while n_waiting > 0, raises the epoch first.
  * All seq_cst: if the waiter's look missed the event, the event comes after the look in the total order, so the epoch
- * is raised after it was read, and the sleep ends or does not begin. A waiter that was woken for work may leave instead,
- * its task being done: then that end, which came after its last look, wakes all others, and they look for the work.
+ * is raised after it was read, and the sleep ends or does not begin. A waiter that was woken for work may leave
+ * instead, its task being done: then that end, which came after its last look, wakes all others, and they look for the
+ * work.
  *
  * The rest is publication, one writer before one reader: acquire and release. A submitter's stores reach who runs the
  * task by the queue's lock or by the link (pushed with release, swapped out with acquire; later pushes are RMWs and
  * continue the release sequence). What units wrote reaches who ends the task by |pending|, the children by
- * |wait_parents|, waiters by DONE, and who frees the memory by |refs|; all are acq_rel RMWs, so each sees all before it.
+ * |wait_parents|, waiters by DONE, and who frees the memory by |refs|; all are acq_rel RMWs, so each sees all before
+ * it.
  *
  * tests/task/model: refs.pml (parents, references, errors), wait.pml (waiting). */
 #ifndef OX_TASK_TASK_H

@@ -15,8 +15,8 @@
  * Waking: whoever clears a worker's bit (the old value had it) owes that worker one "parked = 0, wake". A worker that
  * cancels W1 and finds its bit gone is owed a wake that may come late, at worst during its next sleep: it then wakes
  * for nothing, clears its bit itself and looks again. A wake is never lost: W stores parked = 1 before W1, and the
- * waker stores 0 after it read the bit that W1 set, so 0 comes later in the modification order of |parked|. Reading that
- * 0 (acquire) the worker sees the work, as the waker published it before.
+ * waker stores 0 after it read the bit that W1 set, so 0 comes later in the modification order of |parked|. Reading
+ * that 0 (acquire) the worker sees the work, as the waker published it before.
  *
  * On an executor's threads being announced is being asleep. Whoever clears the bit invites a thread to become that
  * worker; the thread announces itself again as the last thing it does as that worker, then looks (W2), and goes on only
@@ -157,6 +157,9 @@ uint32_t ox_pool_self(const ox_pool *pool);
 uint32_t ox_pool_wake(ox_pool *pool, uint32_t want);
 /* The same among workers first + 1 .. first + n. */
 void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want);
+
+/* Is there anything that worker |index| could do? W2 of the proof. */
+bool ox_pool_any_work(const ox_pool *pool, uint32_t index);
 
 /* True if somebody sleeps; the load is P2 of the proof. */
 static inline bool ox_pool_any_asleep(const ox_pool *pool) {

@@ -128,8 +128,7 @@ static bool help(ox_worker *w) {
   return helped;
 }
 
-/* W2. */
-static bool any_work(const ox_pool *pool, uint32_t index) {
+bool ox_pool_any_work(const ox_pool *pool, uint32_t index) {
   return ox_loops_any(pool, index) || ox_graphs_any(pool, index) || ox_queue_any(pool);
 }
 
@@ -137,7 +136,7 @@ static void sleep_until_woken(ox_worker *w) {
   ox_pool *pool = w->pool;
   atomic_store_explicit(&w->parked, 1, memory_order_seq_cst);
   announce(w);
-  if (!any_work(pool, w->index) && !stopping(w)) {
+  if (!ox_pool_any_work(pool, w->index) && !stopping(w)) {
     while (atomic_load_explicit(&w->parked, memory_order_acquire)) ox_park_wait(&w->parked, 1);
   }
   (void)take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
@@ -230,7 +229,7 @@ static void visit(void *worker) {
     }
     ox_count(&w->sleeps, 1);
     announce(w);
-  } while (!stopping(w) && any_work(pool, index) && take_sleeper(pool, index));
+  } while (!stopping(w) && ox_pool_any_work(pool, index) && take_sleeper(pool, index));
   self.pool = outer_pool, self.index = outer_index;
   if (flush) ox_thread_restore_denormals(mode);
   atomic_fetch_sub_explicit(&pool->visits, 1, memory_order_release); /* pairs with the acquire in destroy */
