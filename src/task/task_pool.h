@@ -110,6 +110,7 @@ struct ox_pool {
   ox_loop_slot *slots;
   struct ox_task_queue *queues;
   _Atomic(struct ox_task_chunk *) chunks; /* all task memory */
+  atomic_uint n_tasks;                    /* in them */
   /* Bit i of word w: worker 64 w + i sleeps. */
   _Alignas(OX_CACHE_LINE) atomic_uint_least64_t asleep[OX_POOL_MAX / 64];
   /* Threads that wait for a task and sleep (task.h). */
