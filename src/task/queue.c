@@ -11,8 +11,7 @@
 enum { CHUNK_TASKS = 32, MANY_TASKS = 4096, BATCH = 16 };
 
 /* Task memory is made in chunks and freed with the pool: small ones, then, when a program has many tasks in flight,
- * some of 2 MiB, which the heap puts on huge pages. Tasks on small pages cost a page walk each: 6.9 M/s in flight,
- * not 8. */
+ * some of 2 MiB, which the heap puts on huge pages. On small ones each task costs a page walk. */
 struct ox_task_chunk {
   struct ox_task_chunk *next;
   uint32_t n;
