@@ -7,16 +7,17 @@ shift
 passed=0 failed=0 skipped=0
 for backend in "$@"; do
   dir=$build-$backend
+  mkdir -p "$dir"
   log=$dir/task-tests.log
   echo "== back-end $backend"
   # shellcheck disable=SC2086
-  if ! { cmake -S . -B "$dir" -G Ninja $CMAKE_FLAGS -DONYX_TESTS=ON -DONYX_POOL_BACKEND="$backend" >"$dir.log" 2>&1 &&
-    cmake --build "$dir" -j "${JOBS:-2}" --target task_tests >>"$dir.log" 2>&1; }; then
-    if grep -q 'Could NOT find OpenMP' "$dir.log"; then
+  if ! { cmake -S . -B "$dir" -G Ninja $CMAKE_FLAGS -DONYX_TESTS=ON -DONYX_POOL_BACKEND="$backend" >"$dir/build.log" 2>&1 &&
+    cmake --build "$dir" -j "${JOBS:-2}" --target task_tests >>"$dir/build.log" 2>&1; }; then
+    if grep -q 'Could NOT find OpenMP' "$dir/build.log"; then
       echo "skipped: the compiler has no OpenMP"
       skipped=$((skipped + 1))
     else
-      tail -20 "$dir.log"
+      tail -20 "$dir/build.log"
       failed=$((failed + 1))
     fi
     continue

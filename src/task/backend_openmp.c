@@ -19,12 +19,6 @@ typedef struct team_loop {
   _Atomic(ox_status *) error;                         /* the first one stays */
 } team_loop;
 
-static void set_error(team_loop *loop, ox_status *st) {
-  ox_status *none = NULL;
-  if (!atomic_compare_exchange_strong_explicit(&loop->error, &none, st, memory_order_acq_rel, memory_order_relaxed))
-    ox_status_free(st);
-}
-
 /* One thread's part. The barrier at the end of a region orders what tiles wrote. */
 static void take_part(team_loop *loop, uint32_t worker) {
   bool flush = loop->pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
@@ -38,7 +32,7 @@ static void take_part(team_loop *loop, uint32_t worker) {
     uint64_t end = OX_MIN(begin + loop->grain, loop->n_tiles);
     ox_status *st = loop->fn(loop->ctx, (int64_t)begin, (int64_t)end, worker);
     claims++;
-    if (OX_UNLIKELY(st != NULL)) set_error(loop, st);
+    if (OX_UNLIKELY(st != NULL)) ox_keep_first(&loop->error, st);
   }
   ox_loops_leave();
   if (profiled) atomic_fetch_add_explicit(&loop->pool->team_run_ns, ox_thread_now_ns() - start, memory_order_relaxed);
@@ -57,7 +51,7 @@ static ox_status *run_loop(ox_pool *pool, uint32_t n_threads, int64_t n_tiles, o
   take_part(&loop, (uint32_t)omp_get_thread_num());
   atomic_fetch_sub_explicit(&pool->team_open, 1, memory_order_relaxed);
   atomic_fetch_add_explicit(&pool->team_loops, 1, memory_order_relaxed);
-  return atomic_load_explicit(&loop.error, memory_order_acquire); /* pairs with set_error */
+  return atomic_load_explicit(&loop.error, memory_order_acquire); /* pairs with ox_keep_first */
 }
 
 const ox_backend ox_backend_of_build = {"openmp", OX_POOL_MAX, run_loop};

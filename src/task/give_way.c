@@ -32,29 +32,33 @@ static bool was_kept(const ox_give_way *way, uint64_t ran_ns) {
   return cpu && (cpu - way->start_cpu) * 4 < ran_ns * 3; /* 0: the system does not say */
 }
 
+/* Has it now been kept from running twice in a short time, so that naps begin? */
+static bool should_begin(ox_give_way *way, uint64_t now, uint64_t ran) {
+  bool kept = was_kept(way, ran), first = now - way->kept_ns > SOON_NS, again = now - way->until_ns < way->period_ns;
+  ox_give_way_start(way);
+  if (!kept) return false;
+  way->kept_ns = now;
+  if (first && !again) return false;
+  way->period_ns = again ? OX_MIN(2 * way->period_ns, (uint64_t)PERIOD_MOST_NS) : PERIOD_LEAST_NS;
+  way->until_ns = now + way->period_ns;
+  return true;
+}
+
+static bool should_nap(const ox_pool *pool, ox_give_way *way) {
+  uint64_t now = ox_thread_now_ns(), ran = now - way->start_ns;
+  if (is_full(pool)) return true; /* nobody needs help */
+  if (now <= way->until_ns) return ran > RUN_NS;
+  return ran >= WINDOW_NS && should_begin(way, now, ran);
+}
+
 bool ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
   uint64_t tick = ox_ticks();
   if (tick - way->tick < ticks_of(pool, LOOK_NS)) return false;
   way->tick = tick;
-  uint64_t now = ox_thread_now_ns(), ran = now - way->start_ns;
-  if (is_full(pool)) {
-    ox_thread_nap(RUN_NS); /* nobody needs help */
-  } else if (now > way->until_ns) {
-    if (ran < WINDOW_NS) return true;
-    bool kept = was_kept(way, ran), first = now - way->kept_ns > SOON_NS, again = now - way->until_ns < way->period_ns;
+  if (should_nap(pool, way)) {
+    ox_thread_nap(RUN_NS);
     ox_give_way_start(way);
-    if (!kept) return true;
-    way->kept_ns = now;
-    if (first && !again) return true;
-    way->period_ns = again ? OX_MIN(2 * way->period_ns, (uint64_t)PERIOD_MOST_NS) : PERIOD_LEAST_NS;
-    way->until_ns = now + way->period_ns;
-    ox_thread_nap(RUN_NS);
-  } else if (ran > RUN_NS) {
-    ox_thread_nap(RUN_NS);
-  } else {
-    return true;
   }
-  ox_give_way_start(way);
   return true;
 }
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/macros.h"
+#include "task/gate.h"
 
 /* {first:10, cap:10, end:22, begin:22} */
 enum { END_SHIFT = 22, CAP_SHIFT = 44, FIRST_SHIFT = 54, BLOCK_MASK = (1 << 22) - 1, CAP_MASK = 1023 };
@@ -20,13 +20,11 @@ static inline uint32_t begin_of(uint64_t range) { return (uint32_t)range & BLOCK
 static inline uint32_t end_of(uint64_t range) { return (uint32_t)(range >> END_SHIFT) & BLOCK_MASK; }
 static inline bool is_empty(uint64_t range) { return begin_of(range) >= end_of(range); }
 
-static inline uint32_t cap_of(uint64_t range) { return (uint32_t)(range >> CAP_SHIFT) & CAP_MASK; }
-static inline uint32_t first_of(uint64_t range) { return (uint32_t)(range >> FIRST_SHIFT); }
-
-/* May worker |index| help? Then |out_id| is its number in the loop. The word alone decides. */
-static inline bool admits(uint64_t range, uint32_t index, uint32_t *out_id) {
-  *out_id = index - first_of(range);
-  return OX_LIKELY(!cap_of(range)) || (index > first_of(range) && *out_id < cap_of(range));
+static inline ox_gate gate_of(uint64_t range) {
+  return (ox_gate){(uint32_t)(range >> FIRST_SHIFT), (uint32_t)(range >> CAP_SHIFT) & CAP_MASK};
+}
+static inline uint64_t gate_bits(ox_gate gate) {
+  return (uint64_t)gate.first << FIRST_SHIFT | (uint64_t)gate.cap << CAP_SHIFT;
 }
 
 #endif

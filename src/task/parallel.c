@@ -8,9 +8,6 @@
 #include "task/task_pool.h"
 
 enum {
-  WAIT_SPIN_NS = 20 * 1000, /* the owner watches its last blocks this long, then sleeps */
-  WAIT_CROWDED_NS = 2 * 1000,
-  LOOKS_PER_CLOCK = 16,
   WATCH_NS = 220, /* about two looks at another processor's cache line */
   WORTH_NS = 300,
   AWAY_LEAST_NS = 250, /* after a loop that was not; doubles while they go on like that */
@@ -29,7 +26,7 @@ typedef struct run {
   ox_loop_slot *slot;
   lane_word *own;
   uint32_t slot_index, lane; /* lane: 0 for the owner, else the worker's index in the pool */
-  uint32_t worker;           /* the number that tiles are told: 0 for the owner */
+  uint32_t worker;           /* the number that tiles are told: 0 for the owner, even if it is a worker of the pool */
   uint32_t done;             /* finished, not yet subtracted from pending */
   uint32_t ran;              /* finished, in all */
   uint32_t claims, steals;
@@ -39,9 +36,9 @@ typedef struct run {
 static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
   uint64_t range = atomic_load_explicit(victim, memory_order_relaxed);
   while (!is_empty(range)) {
-    uint32_t b = begin_of(range), e = end_of(range), mid = b + (e - b) / 2, id = 0;
-    uint64_t gate = range & GATE_MASK;
-    if (r->lane && !admits(range, r->lane, &id)) return 0;
+    uint32_t b = begin_of(range), e = end_of(range), mid = b + (e - b) / 2;
+    uint64_t gate = range & GATE_MASK; /* the word alone decides who is admitted */
+    if (r->lane && !ox_gate_admits(gate_of(range), r->lane)) return 0;
     /* acquire: pairs with the release that filled the lane; from here the slot is pinned */
     if (!atomic_compare_exchange_weak_explicit(victim, &range, pack(gate, b, mid), memory_order_acquire,
                                                memory_order_relaxed))
@@ -49,7 +46,7 @@ static uint32_t steal(run *r, lane_word *victim, uint32_t *out_begin) {
     uint32_t n = OX_MIN(r->slot->grain, e - mid);
     if (mid + n < e)
       atomic_store_explicit(r->own, pack(gate, mid + n, e), memory_order_release); /* pairs with the above */
-    r->worker = id;
+    r->worker = r->lane ? r->lane - gate_of(range).first : 0;
     *out_begin = mid;
     r->steals++;
     return n;
@@ -70,13 +67,6 @@ static uint32_t steal_any(run *r, uint32_t *out_begin) {
   return 0;
 }
 
-/* The first error stays, later ones are freed. acq_rel: the owner reads the status it takes. */
-static void set_error(ox_loop_slot *slot, ox_status *st) {
-  ox_status *none = NULL;
-  if (!atomic_compare_exchange_strong_explicit(&slot->error, &none, st, memory_order_acq_rel, memory_order_relaxed))
-    ox_status_free(st);
-}
-
 static inline bool has_failed(const ox_loop_slot *slot) {
   return OX_UNLIKELY(atomic_load_explicit(&slot->error, memory_order_relaxed) != NULL);
 }
@@ -86,7 +76,7 @@ static inline void run_blocks(ox_loop_slot *slot, uint32_t begin, uint32_t n, ui
   int64_t first = (int64_t)begin * slot->block_tiles; /* first < n_tiles */
   int64_t count = OX_MIN((int64_t)n * slot->block_tiles, slot->n_tiles - first);
   ox_status *st = slot->fn(slot->ctx, first, first + count, worker);
-  if (OX_UNLIKELY(st != NULL)) set_error(slot, st);
+  if (OX_UNLIKELY(st != NULL)) ox_keep_first(&slot->error, st);
 }
 
 /* Takes a quarter of our own lane, at least |least|. A claim costs 50 ns between blocks of a microsecond, so not one
@@ -114,20 +104,12 @@ static void drain_own(run *r, uint32_t begin, uint32_t n) {
   }
 }
 
-/* Reports finished blocks; the slot is no longer pinned by us. Returns what is left, with OX_LOOP_WAITING if it is set.
+/* Reports finished blocks; the slot is no longer pinned by us. Returns what is left, with OX_PARK_WAITING if it is set.
  * acq_rel: releases what our tiles wrote to the owner, which acquires in finish(). */
 static uint32_t report(run *r) {
   uint32_t n = r->done;
   r->done = 0;
   return atomic_fetch_sub_explicit(&r->slot->pending, n, memory_order_acq_rel) - n;
-}
-
-/* Wakes up to |want| of those whom the loop admits. */
-static void wake_for(ox_pool *pool, uint64_t range, uint32_t want) {
-  if (!cap_of(range))
-    ox_pool_wake(pool, want);
-  else
-    ox_pool_wake_some(pool, first_of(range), cap_of(range) - 1, want);
 }
 
 /* Each who wakes wakes two more while there is work, be it in the lane just filled: log2 steps for any number. Not in
@@ -137,7 +119,7 @@ static void wake_more(const run *r) {
   if (atomic_load_explicit(&r->slot->quiet, memory_order_relaxed)) return;
   /* A large pool wakes one at a time (surplus.h): its chain must not break at a lane of two. */
   bool more = !is_empty(range0) || !is_empty(atomic_load_explicit(r->own, memory_order_relaxed));
-  if (more || ox_pool_is_large(r->pool)) wake_for(r->pool, range0, 2);
+  if (more || ox_pool_is_large(r->pool)) ox_gate_wake(r->pool, gate_of(range0), 2);
 }
 
 static void pause_for(const ox_pool *pool, uint32_t ns) {
@@ -173,12 +155,13 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   uint32_t begin, n = 0;
   uint64_t seen = atomic_load_explicit(&slot->range0, memory_order_relaxed);
   if (!is_empty(seen)) {
-    if (!admits(seen, index, &r.worker) || !is_worth_joining(pool, pool->workers[index], slot, seen)) return false;
+    if (!ox_gate_admits(gate_of(seen), index) || !is_worth_joining(pool, pool->workers[index], slot, seen))
+      return false;
     n = steal(&r, &slot->range0, &begin);
   }
   if (!n) {
     /* nothing with the owner: the others may have some, if the loop is still on */
-    if (!(atomic_load_explicit(&slot->pending, memory_order_relaxed) & ~OX_LOOP_WAITING)) return false;
+    if (!(atomic_load_explicit(&slot->pending, memory_order_relaxed) & ~OX_PARK_WAITING)) return false;
     n = steal_any(&r, &begin);
     if (!n) return false;
   }
@@ -187,8 +170,8 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     drain_own(&r, begin, n);
     uint32_t left = report(&r);
     /* The slot may already serve another loop: a wake too many is harmless, the sleeper looks again. */
-    if (left == OX_LOOP_WAITING) ox_park_wake(&slot->pending, 1);
-    n = left & ~OX_LOOP_WAITING ? steal_any(&r, &begin) : 0;
+    if (left == OX_PARK_WAITING) ox_park_wake(&slot->pending, 1);
+    n = left & ~OX_PARK_WAITING ? steal_any(&r, &begin) : 0;
   } while (n);
   ox_count(&pool->workers[index]->claims, r.claims), ox_count(&pool->workers[index]->steals, r.steals);
   return true;
@@ -211,10 +194,10 @@ bool ox_loops_help(ox_pool *pool, uint32_t index) {
 }
 
 bool ox_loops_any(const ox_pool *pool, uint32_t index) {
-  uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_seq_cst), id;
+  uint32_t used = atomic_load_explicit(&pool->n_used, memory_order_seq_cst);
   for (uint32_t i = 0; i < used; i++) {
     uint64_t range = atomic_load_explicit(&pool->slots[i].range0, memory_order_seq_cst);
-    if (!is_empty(range) && admits(range, index, &id)) return true;
+    if (!is_empty(range) && ox_gate_admits(gate_of(range), index)) return true;
   }
   return false;
 }
@@ -242,9 +225,9 @@ static ox_loop_slot *take_slot(ox_pool *pool, unsigned kind, uint32_t *out_index
  * up. |start| is set once it has taken a microsecond. */
 static bool watch(run *r, uint64_t *start) {
   ox_loop_slot *slot = r->slot;
-  uint64_t budget = ox_pool_is_crowded(r->pool) ? WAIT_CROWDED_NS : WAIT_SPIN_NS;
+  uint64_t budget = ox_pool_watch_ns(r->pool);
   for (;;) {
-    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+    for (int i = 0; i < OX_LOOKS_PER_CLOCK; i++) {
       if (!atomic_load_explicit(&slot->pending, memory_order_acquire)) return true;
       uint32_t begin, n = steal_any(r, &begin);
       if (n) {
@@ -261,14 +244,7 @@ static bool watch(run *r, uint64_t *start) {
 
 /* The last block may belong to a thread that needs this processor. Whoever brings pending to WAITING | 0 wakes us. */
 static void sleep_until_finished(ox_loop_slot *slot) {
-  uint32_t left = atomic_load_explicit(&slot->pending, memory_order_acquire);
-  while (left & ~OX_LOOP_WAITING) {
-    if ((left & OX_LOOP_WAITING) || atomic_compare_exchange_weak_explicit(&slot->pending, &left, left | OX_LOOP_WAITING,
-                                                                          memory_order_acq_rel, memory_order_acquire)) {
-      ox_park_wait(&slot->pending, left | OX_LOOP_WAITING);
-      left = atomic_load_explicit(&slot->pending, memory_order_acquire);
-    }
-  }
+  ox_park_until_zero(&slot->pending);
   atomic_store_explicit(&slot->pending, 0, memory_order_relaxed); /* drops WAITING */
 }
 
@@ -290,16 +266,6 @@ static _Thread_local uint32_t n_owned OX_TLS_FAST;
 uint32_t ox_loops_owned(void) { return n_owned; }
 void ox_loops_enter(void) { n_owned++; }
 void ox_loops_leave(void) { n_owned--; }
-
-/* The owner's number is 0 even if it is a worker of the pool: helpers have others. Loops with a cap that are open at
- * the same time, so in different slots, admit different workers as far as there are enough. */
-static uint64_t gate_of(const ox_pool *pool, uint32_t slot_index, uint32_t cap) {
-  uint32_t n_workers = ox_pool_threads(pool) - 1, helpers = cap - 1;
-  if (!cap || helpers >= n_workers) return 0;
-  uint32_t n_groups = OX_CEIL_DIV(n_workers, helpers);
-  uint64_t first = OX_MIN(slot_index % n_groups * helpers, n_workers - helpers);
-  return first << FIRST_SHIFT | (uint64_t)cap << CAP_SHIFT;
-}
 
 /* Somebody wants workers to be awake, so a loop that finds them asleep wakes them. */
 static bool spins_long(const ox_pool *pool) {
@@ -334,14 +300,15 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   atomic_store_explicit(&slot->serial, atomic_load_explicit(&slot->serial, memory_order_relaxed) + 1,
                         memory_order_relaxed);
   /* P1; the first claim is ours before anybody looks. n >= 2 and grain <= n / 64, so the range is not empty. */
-  uint64_t range = pack(gate_of(pool, slot_index, cap), grain, n);
+  ox_gate gate = ox_gate_choose(pool, slot_index, cap);
+  uint64_t range = pack(gate_bits(gate), grain, n);
   atomic_exchange_explicit(&slot->range0, range, memory_order_seq_cst);
   bool cold = wants_more(pool, slot);
   ox_cold_loop cold_loop;
   if (OX_UNLIKELY(cold)) {
     cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles, ox_thread_now_ns());
     if (cold_loop.woke || spins_long(pool))
-      wake_for(pool, range, OX_MIN(n - 1, 2));
+      ox_gate_wake(pool, gate, OX_MIN(n - 1, 2));
     else
       atomic_store_explicit(&slot->quiet, true, memory_order_relaxed);
   }
@@ -357,7 +324,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   n_owned--;
   if (OX_UNLIKELY(cold)) ox_cold_end(&pool->cold, &cold_loop, r.ran, n, ox_thread_now_ns());
   ox_count(&slot->loops, 1), ox_count(&slot->claims, r.claims), ox_count(&slot->steals, r.steals);
-  ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with set_error */
+  ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with ox_keep_first */
   if (client) ox_give_way_caller(pool, ox_ticks());
   atomic_store_explicit(&slot->busy, 0, memory_order_release); /* pairs with take_slot */
   return st;

@@ -19,7 +19,7 @@
  *  - A cap (owner and workers first + 1 .. first + cap - 1, numbered from 1) travels in every word of its loop. Who is
  *    admitted decides by the very word that its CAS then finds unchanged, so a late thief cannot enter a loop that has
  *    another cap.
- *  - The owner's sleep: OX_LOOP_WAITING is a bit of |pending| itself, so the last subtraction either sees it, and
+ *  - The owner's sleep: OX_PARK_WAITING is a bit of |pending| itself, so the last subtraction either sees it, and
  * wakes, or comes before it, and the kernel's compare fails. One word has one modification order: acq_rel does. A wake
  * may come late, in another loop of the slot, and costs a look.
  *  - Only the lane's own thread makes an empty lane non-empty, and nobody CASes an empty one.
@@ -46,7 +46,7 @@ typedef struct ox_lane {
 typedef struct ox_loop_slot {
   /* Watched by idle workers, written by the owner. */
   _Alignas(64) atomic_uint_least64_t range0; /* the owner's lane */
-  atomic_uint pending;                       /* unfinished blocks; OX_LOOP_WAITING: the owner sleeps on this word */
+  atomic_uint pending;                       /* unfinished blocks; OX_PARK_WAITING: the owner sleeps on this word */
   atomic_uint serial;                        /* counts loops, so that idle workers can tell them apart */
   /* Read after a claim only. */
   _Alignas(64) ox_tile_fn fn;
@@ -58,8 +58,6 @@ typedef struct ox_loop_slot {
   _Alignas(64) atomic_uint busy;                        /* taken by an owner: OX_LOOP_CLIENT or OX_LOOP_INNER */
   atomic_uint_least64_t loops, claims, steals, wait_ns; /* written by the owner only */
 } ox_loop_slot;
-
-#define OX_LOOP_WAITING 0x80000000u
 
 /* Is the loop the only one that its owner, not a worker, has open? */
 enum { OX_LOOP_CLIENT = 1, OX_LOOP_INNER = 2 };

@@ -35,4 +35,20 @@ OX_PARK_BACKEND(wasm); /* with the threads feature */
 static inline void ox_park_wait(atomic_uint *word, unsigned expected) { OX_PARK(wait)(word, expected); }
 static inline void ox_park_wake(atomic_uint *word, int all) { OX_PARK(wake)(word, all); }
 
+/* The top bit of a count on which a thread sleeps until the rest is 0. Whoever brings it to OX_PARK_WAITING wakes it.
+ */
+#define OX_PARK_WAITING 0x80000000u
+
+/* Sleeps until |count| is 0 but for OX_PARK_WAITING, which it may leave set. One thread at a time. */
+static inline void ox_park_until_zero(atomic_uint *count) {
+  unsigned left = atomic_load_explicit(count, memory_order_seq_cst);
+  while (left & ~OX_PARK_WAITING) {
+    if ((left & OX_PARK_WAITING) || atomic_compare_exchange_weak_explicit(count, &left, left | OX_PARK_WAITING,
+                                                                          memory_order_seq_cst, memory_order_seq_cst)) {
+      ox_park_wait(count, left | OX_PARK_WAITING);
+      left = atomic_load_explicit(count, memory_order_seq_cst);
+    }
+  }
+}
+
 #endif

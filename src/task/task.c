@@ -38,20 +38,11 @@ static atomic_int timing;
 void ox_task_set_timing(int on) { atomic_store_explicit(&timing, on != 0, memory_order_relaxed); }
 int ox_task_timing(void) { return atomic_load_explicit(&timing, memory_order_relaxed); }
 
-static bool is_done(const ox_task *t) { return atomic_load_explicit(&t->state, memory_order_seq_cst) & OX_TASK_DONE; }
-
 static bool has_failed(const ox_task *t) { return atomic_load_explicit(&t->error, memory_order_acquire) != NULL; }
-
-/* The first error stays. acq_rel: whoever sees it reads its text. */
-static void set_error(ox_task *t, ox_status *st) {
-  ox_status *none = NULL;
-  if (!atomic_compare_exchange_strong_explicit(&t->error, &none, st, memory_order_acq_rel, memory_order_relaxed))
-    ox_status_free(st);
-}
 
 /* A status of our own with the task's error, or NULL. */
 static ox_status *copy_error(const ox_task *t) {
-  const ox_status *st = atomic_load_explicit(&t->error, memory_order_acquire); /* pairs with set_error */
+  const ox_status *st = atomic_load_explicit(&t->error, memory_order_acquire); /* pairs with ox_keep_first */
   return st ? ox_fail(ox_status_code(st), "%s", ox_status_message(st)) : NULL;
 }
 
@@ -81,7 +72,7 @@ static void set_kept(ox_task *t, struct ox_kept *kept) {
 }
 
 static void free_rest(ox_task *t) {
-  ox_status_free(atomic_load_explicit(&t->error, memory_order_acquire)); /* pairs with set_error */
+  ox_status_free(atomic_load_explicit(&t->error, memory_order_acquire)); /* pairs with ox_keep_first */
   if (!has(t, OX_TASK_KEPT)) return;
   drop_kept(atomic_load_explicit(&t->kept, memory_order_acquire));
   atomic_store_explicit(&t->kept, NULL, memory_order_relaxed);
@@ -89,7 +80,7 @@ static void free_rest(ox_task *t) {
 
 void ox_task_discard(ox_task *t) {
   if (!atomic_load_explicit(&t->refs, memory_order_acquire)) return; /* a spare */
-  if (!is_done(t)) free_owned(t);
+  if (!ox_task_has_ended(t)) free_owned(t);
   free_rest(t);
 }
 
@@ -131,7 +122,7 @@ static void inherit(const ox_task *parent, ox_task *child) {
   if (!has_failed(parent) || (ox_task_flags(child) & OX_TASK_RUN_ANYWAY)) return;
   struct ox_kept *kept = atomic_load_explicit(&parent->kept, memory_order_acquire); /* pairs with set_kept */
   if (kept) atomic_fetch_add_explicit(&kept->refs, 1, memory_order_relaxed), set_kept(child, kept);
-  set_error(child, copy_error(parent));
+  ox_keep_first(&child->error, copy_error(parent));
 }
 
 /* One parent fewer. The failure travels first: after the decrement the child may be running, or gone. */
@@ -212,7 +203,7 @@ static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
   }
   for (uint32_t i = begin; i - begin < n && !has_failed(t); i++) {
     ox_status *st = t->fn(t->payload, i);
-    if (OX_UNLIKELY(st != NULL)) set_error(t, st);
+    if (OX_UNLIKELY(st != NULL)) ox_keep_first(&t->error, st);
   }
   frames = frame.outer;
   /* acq_rel: who ends the task sees what all units wrote */
@@ -338,10 +329,10 @@ ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out
 }
 
 void ox_task_cancel(ox_task *t) {
-  if (t && !is_done(t)) set_error(t, ox_fail(OX_CANCELLED, "the task was cancelled"));
+  if (t && !ox_task_has_ended(t)) ox_keep_first(&t->error, ox_fail(OX_CANCELLED, "the task was cancelled"));
 }
 
-int ox_task_is_done(const ox_task *t) { return !t || is_done(t); }
+int ox_task_is_done(const ox_task *t) { return !t || ox_task_has_ended(t); }
 
 void ox_task_keep(ox_task *t, void *object, void (*object_delete)(void *object)) {
   struct ox_kept *kept = ox_new(ox_alloc_heap(), sizeof *kept);
@@ -365,13 +356,13 @@ static uint64_t started(const ox_task *t) {
   return t && (ox_task_flags(t) & OX_TASK_TIMED) ? atomic_load_explicit(&t->first_ns, memory_order_relaxed) : 0;
 }
 
-double ox_task_ms(const ox_task *t) { return started(t) && is_done(t) ? ms(started(t), t->end_ns) : 0; }
+double ox_task_ms(const ox_task *t) { return started(t) && ox_task_has_ended(t) ? ms(started(t), t->end_ns) : 0; }
 
 double ox_task_ms_between(const ox_task *a, const ox_task *b) { return ms(started(a), started(b)); }
 
 ox_status *ox_task_wait(ox_task *t) {
   if (!t) return NULL;
-  if (!is_done(t)) OX_TRY(ox_pool_wait_task(t));
+  if (!ox_task_has_ended(t)) OX_TRY(ox_pool_wait_task(t));
   return copy_error(t);
 }
 

@@ -80,6 +80,10 @@ struct ox_task {
   _Alignas(16) unsigned char bytes[OX_TASK_INLINE_BYTES];
 };
 
+static inline bool ox_task_has_ended(const ox_task *t) {
+  return atomic_load_explicit(&t->state, memory_order_seq_cst) & OX_TASK_DONE;
+}
+
 static inline uint32_t ox_task_flags(const ox_task *t) {
   return atomic_load_explicit(&t->state, memory_order_relaxed) >> OX_TASK_FLAG_SHIFT;
 }

@@ -40,11 +40,9 @@ typedef struct ox_graph_slot {
   ox_graph_lane lane; /* the owner's */
   _Alignas(64) _Atomic(struct ox_graph_run *) run;
   atomic_uint gate;    /* {first:16, cap:16}: who may help, as in a loop's word (parallel.h); 0: everybody */
-  atomic_uint helpers; /* pins; OX_GRAPH_WAITING: the owner sleeps on this word */
+  atomic_uint helpers; /* pins; OX_PARK_WAITING: the owner sleeps on this word */
   _Alignas(64) atomic_uint busy;
 } ox_graph_slot;
-
-#define OX_GRAPH_WAITING 0x80000000u
 
 typedef struct ox_graph_node {
   ox_unit_fn fn; /* NULL: nothing to run */

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task_graph_run.c - running a prepared graph. The protocol is explained and proved in task_graph.h. */
+#include "task/gate.h"
 #include "task/park.h"
 #include "task/task_graph.h"
 #include "task/task_pool.h"
 
-enum {
-  WATCH_NS = 20 * 1000, /* the owner watches this long for nodes, then sleeps */
-  WATCH_CROWDED_NS = 2 * 1000,
-  LOOKS_PER_CLOCK = 16,
-  HELPER_LOOKS = 64 /* a helper without nodes stays this long: joining again costs two exchanges */
-};
+enum { HELPER_LOOKS = 64 }; /* a helper without nodes stays this long: joining again costs two exchanges */
 
 typedef struct ox_graph_run {
   ox_task_graph *graph;
   atomic_uint left;   /* nodes that have not ended */
   atomic_uint parked; /* 1: the owner sleeps */
   _Atomic(ox_status *) error;
-  uint32_t gate; /* as in the slot */
-  bool wakes;    /* offers wake sleeping workers */
+  ox_gate gate;
+  bool wakes; /* offers wake sleeping workers */
 } ox_graph_run;
 
 /* One thread in one run. */
@@ -45,39 +41,15 @@ static inline bool has_failed(const ox_graph_run *run) {
   return OX_UNLIKELY(atomic_load_explicit(&run->error, memory_order_relaxed) != NULL);
 }
 
-/* The first error stays. acq_rel: the owner reads the status it takes. */
-static void set_error(ox_graph_run *run, ox_status *st) {
-  ox_status *none = NULL;
-  if (!atomic_compare_exchange_strong_explicit(&run->error, &none, st, memory_order_acq_rel, memory_order_relaxed))
-    ox_status_free(st);
-}
-
 static void wake_owner(ox_graph_run *run) {
   if (OX_LIKELY(!atomic_load_explicit(&run->parked, memory_order_seq_cst))) return;
   if (atomic_exchange_explicit(&run->parked, 0, memory_order_seq_cst)) ox_park_wake(&run->parked, 0);
 }
 
-/* May worker |index| help? */
-static inline bool admits(uint32_t gate, uint32_t index) {
-  uint32_t first = gate >> 16, cap = gate & 0xffff;
-  return OX_LIKELY(!cap) || (index > first && index - first < cap);
-}
-
-/* Runs with a cap that are on at the same time, so in different slots, admit different workers while there are enough.
- */
-static uint32_t gate_of(const ox_pool *pool, uint32_t slot_index, uint32_t cap) {
-  uint32_t n_workers = ox_pool_threads(pool) - 1, helpers = cap - 1;
-  if (!cap || helpers >= n_workers) return 0;
-  uint32_t first = slot_index % OX_CEIL_DIV(n_workers, helpers) * helpers;
-  return OX_MIN(first, n_workers - helpers) << 16 | cap;
-}
-
-static void wake_one(const party *p) {
-  uint32_t gate = p->run->gate;
-  if (gate)
-    ox_pool_wake_some(p->pool, gate >> 16, (gate & 0xffff) - 1, 1);
-  else
-    ox_pool_wake(p->pool, 1);
+/* In the slot the gate is one word, {first:16, cap:16}: read with a run that may be over. */
+static ox_gate gate_of(const ox_graph_slot *slot) {
+  uint32_t word = atomic_load_explicit(&slot->gate, memory_order_seq_cst);
+  return (ox_gate){word >> 16, word & 0xffff};
 }
 
 /* Offers the older half of the stack. */
@@ -86,8 +58,8 @@ static void offer(party *p) {
   for (uint32_t i = 1; i < keep; i++) last = p->next[last] - 1;
   uint64_t chain = (uint64_t)give << 32 | p->next[last];
   p->next[last] = 0, p->count = keep;
-  atomic_exchange_explicit(&p->lane->chain, chain, memory_order_seq_cst); /* P1 */
-  if (p->run->wakes && ox_pool_any_asleep(p->pool)) wake_one(p);          /* P2 */
+  atomic_exchange_explicit(&p->lane->chain, chain, memory_order_seq_cst);                   /* P1 */
+  if (p->run->wakes && ox_pool_any_asleep(p->pool)) ox_gate_wake(p->pool, p->run->gate, 1); /* P2 */
   if (p->index) wake_owner(p->run);
 }
 
@@ -136,7 +108,7 @@ static inline void run_node(party *p, uint32_t index) {
     else
       st = ox_task_for(p->pool, node->n_units, run_units, &(units){node->fn, node->payload});
   }
-  if (OX_UNLIKELY(st != NULL)) set_error(p->run, st);
+  if (OX_UNLIKELY(st != NULL)) ox_keep_first(&p->run->error, st);
   for (uint32_t k = 0; k < node->n_children; k++) {
     uint32_t child = node->children[k];
     ox_graph_wait *w = &p->waits[child];
@@ -182,9 +154,9 @@ static void sleep_until_wanted(party *p) {
 
 /* The owner without nodes: watches, then sleeps, until there are some or the run has ended. */
 static void wait_for_nodes(party *p) {
-  uint64_t budget = ox_pool_is_crowded(p->pool) ? WATCH_CROWDED_NS : WATCH_NS, start = 0;
+  uint64_t budget = ox_pool_watch_ns(p->pool), start = 0;
   for (;;) {
-    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+    for (int i = 0; i < OX_LOOKS_PER_CLOCK; i++) {
       if (!atomic_load_explicit(&p->run->left, memory_order_acquire) || take_any(p)) return;
       ox_pause();
     }
@@ -201,17 +173,9 @@ static void dismiss_helpers(ox_graph_slot *slot) {
     if (!atomic_load_explicit(&slot->helpers, memory_order_seq_cst)) return;
     ox_pause();
   }
-  unsigned left = atomic_load_explicit(&slot->helpers, memory_order_seq_cst);
-  while (left & ~OX_GRAPH_WAITING) {
-    if ((left & OX_GRAPH_WAITING) ||
-        atomic_compare_exchange_weak_explicit(&slot->helpers, &left, left | OX_GRAPH_WAITING, memory_order_seq_cst,
-                                              memory_order_seq_cst)) {
-      ox_park_wait(&slot->helpers, left | OX_GRAPH_WAITING);
-      left = atomic_load_explicit(&slot->helpers, memory_order_seq_cst);
-    }
-  }
+  ox_park_until_zero(&slot->helpers);
   /* A helper that comes late may count itself meanwhile, so only the flag goes. */
-  atomic_fetch_and_explicit(&slot->helpers, ~OX_GRAPH_WAITING, memory_order_seq_cst);
+  atomic_fetch_and_explicit(&slot->helpers, ~OX_PARK_WAITING, memory_order_seq_cst);
 }
 
 static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
@@ -219,7 +183,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   atomic_fetch_add_explicit(&slot->helpers, 1, memory_order_seq_cst);
   ox_graph_run *run = atomic_load_explicit(&slot->run, memory_order_seq_cst);
   uint32_t ran = 0;
-  if (run && admits(run->gate, index)) {
+  if (run && ox_gate_admits(run->gate, index)) {
     party p = join(pool, slot_index, index, run);
     for (int looks = 0; looks < HELPER_LOOKS; looks++) {
       if (take_any(&p)) {
@@ -231,7 +195,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     }
     ran = p.ran;
   }
-  if (atomic_fetch_sub_explicit(&slot->helpers, 1, memory_order_seq_cst) == (OX_GRAPH_WAITING | 1))
+  if (atomic_fetch_sub_explicit(&slot->helpers, 1, memory_order_seq_cst) == (OX_PARK_WAITING | 1))
     ox_park_wake(&slot->helpers, 1);
   ox_count(&pool->workers[index]->units, ran);
   return ran;
@@ -239,7 +203,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
 
 static bool offers_any(const ox_pool *pool, uint32_t slot, uint32_t index) {
   if (!atomic_load_explicit(&pool->graphs[slot].run, memory_order_seq_cst)) return false;
-  if (!admits(atomic_load_explicit(&pool->graphs[slot].gate, memory_order_seq_cst), index)) return false;
+  if (!ox_gate_admits(gate_of(&pool->graphs[slot]), index)) return false;
   uint32_t n = ox_pool_threads(pool);
   for (uint32_t i = 0; i < n; i++)
     if (atomic_load_explicit(&lane_of((ox_pool *)pool, slot, i)->chain, memory_order_seq_cst)) return true;
@@ -290,7 +254,7 @@ static void run_shared(party *p, ox_task_graph *g) {
   bool cold = ox_pool_any_asleep(pool);
   if (cold) cold_loop = ox_cold_begin(&pool->cold, run_units, g, (int64_t)g->n_nodes, ox_thread_now_ns());
   p->run->wakes = !cold || cold_loop.woke;
-  atomic_store_explicit(&p->slot->gate, p->run->gate, memory_order_seq_cst);
+  atomic_store_explicit(&p->slot->gate, p->run->gate.first << 16 | p->run->gate.cap, memory_order_seq_cst);
   atomic_store_explicit(&p->slot->run, p->run, memory_order_seq_cst);
   for (;;) {
     run_stack(p);
@@ -313,12 +277,12 @@ ox_status *ox_graph_run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_gr
   bool alone = !pool || max_threads == 1 || ox_pool_threads(pool) <= 1;
   ox_graph_slot *slot = alone ? NULL : take_slot(pool, &slot_index);
   party p = {.pool = pool, .run = &run, .nodes = g->nodes, .waits = g->waits, .next = g->next};
-  if (slot) run.gate = gate_of(pool, slot_index, max_threads), p = join(pool, slot_index, 0, &run);
+  if (slot) run.gate = ox_gate_choose(pool, slot_index, max_threads), p = join(pool, slot_index, 0, &run);
   push_roots(&p, g);
   if (slot)
     run_shared(&p, g);
   else
     run_stack(&p);
   if (flush) ox_thread_restore_denormals(mode);
-  return atomic_load_explicit(&run.error, memory_order_acquire); /* pairs with set_error */
+  return atomic_load_explicit(&run.error, memory_order_acquire); /* pairs with ox_keep_first */
 }

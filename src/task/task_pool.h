@@ -78,10 +78,10 @@ typedef struct ox_worker {
 struct ox_task_chunk;
 
 struct ox_pool {
-  /* Read by all, written rarely. A resize changes the first three; it holds every slot meanwhile, so no loop sees two
+  /* Read by all, written rarely. A resize changes the first five; it holds every slot meanwhile, so no loop sees two
    * values, and for others any value does. */
   atomic_uint size;
-  atomic_uint grain_shift; /* a claim takes n_blocks >> grain_shift, at least one */
+  atomic_uint grain_shift; /* a claim takes n_blocks >> grain_shift, at least */
   atomic_bool mixed;       /* more threads than fast processors of a machine that has two kinds */
   atomic_bool large;       /* more threads than processors (surplus.h) */
   atomic_uint n_cpus;      /* that this process may use */
@@ -145,6 +145,18 @@ static inline uint32_t ox_pool_active(const ox_pool *pool) {
 static inline bool ox_pool_is_crowded(const ox_pool *pool) {
   return ox_pool_is_large(pool) && ox_pool_active(pool) > atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
 }
+
+/* The first error stays, later ones are freed. acq_rel: whoever sees it, with acquire, reads its text. */
+static inline void ox_keep_first(_Atomic(ox_status *) *error, ox_status *st) {
+  ox_status *none = NULL;
+  if (!atomic_compare_exchange_strong_explicit(error, &none, st, memory_order_acq_rel, memory_order_relaxed))
+    ox_status_free(st);
+}
+
+/* How long a thread that waits for others watches before it sleeps, and how often it looks between two looks at the
+ * clock. */
+enum { OX_LOOKS_PER_CLOCK = 16 };
+static inline uint64_t ox_pool_watch_ns(const ox_pool *pool) { return ox_pool_is_crowded(pool) ? 2 * 1000 : 20 * 1000; }
 
 /* Adds to a counter that only the calling thread writes. */
 static inline void ox_count(atomic_uint_least64_t *counter, uint64_t n) {

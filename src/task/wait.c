@@ -5,29 +5,25 @@
 #include "task/queue.h"
 #include "task/task.h"
 
-enum { WATCH_NS = 20 * 1000, WATCH_CROWDED_NS = 2 * 1000, LOOKS_PER_CLOCK = 16 };
-
 void ox_pool_wake_waiter(ox_pool *pool, bool all) {
   atomic_fetch_add_explicit(&pool->wait_epoch, 1, memory_order_seq_cst);
   ox_park_wake(&pool->wait_epoch, all);
 }
 
-static bool is_done(const ox_task *t) { return atomic_load_explicit(&t->state, memory_order_seq_cst) & OX_TASK_DONE; }
-
 static void sleep_on(ox_pool *pool, ox_task *t) {
   if (atomic_fetch_or_explicit(&t->state, OX_TASK_WAITED, memory_order_seq_cst) & OX_TASK_DONE) return;
   atomic_fetch_add_explicit(&pool->n_waiting, 1, memory_order_seq_cst);
   unsigned epoch = atomic_load_explicit(&pool->wait_epoch, memory_order_seq_cst);
-  if (!ox_queue_any(pool) && !is_done(t)) ox_park_wait(&pool->wait_epoch, epoch);
+  if (!ox_queue_any(pool) && !ox_task_has_ended(t)) ox_park_wait(&pool->wait_epoch, epoch);
   atomic_fetch_sub_explicit(&pool->n_waiting, 1, memory_order_seq_cst);
 }
 
 /* Watches for a while; true when there is something to do. */
 static bool watch(ox_pool *pool, uint32_t own, const ox_task *t) {
-  uint64_t budget = ox_pool_is_crowded(pool) ? WATCH_CROWDED_NS : WATCH_NS, start = 0;
+  uint64_t budget = ox_pool_watch_ns(pool), start = 0;
   for (;;) {
-    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
-      if (is_done(t) || ox_tasks_help(pool, own)) return true;
+    for (int i = 0; i < OX_LOOKS_PER_CLOCK; i++) {
+      if (ox_task_has_ended(t) || ox_tasks_help(pool, own)) return true;
       ox_pause();
     }
     uint64_t now = ox_thread_now_ns();
@@ -48,7 +44,7 @@ ox_status *ox_pool_wait_task(ox_task *t) {
   unsigned float_mode = 0;
   bool flush = pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
   if (flush) float_mode = ox_thread_flush_denormals();
-  for (bool searched = false; !is_done(t);) {
+  for (bool searched = false; !ox_task_has_ended(t);) {
     if (ox_tasks_help(pool, own) || watch(pool, own, t)) continue;
     if (!searched && ox_task_needs_us(t)) {
       st = never_ends();

@@ -15,7 +15,6 @@ enum {
   SPIN_SECTION_NS = 100 * 1000 * 1000, /* somebody may have forgotten to end it */
   NAP_SHORT_NS = 300 * 1000,           /* woken this soon: spinning longer would have been better */
   NAP_LONG_NS = 1000 * 1000,
-  LOOKS_PER_CLOCK = 16,
   LOOPS_IN_A_ROW = 4,
   STOLEN_NS = 20 * 1000, /* a gap this long between two looks: somebody else had our processor and may want it again */
   STOLEN_SECTION_NS = 500 * 1000, /* then interrupts are no reason, only another thread's time slice */
@@ -168,7 +167,7 @@ static bool spin(ox_worker *w) {
   uint64_t start = ox_thread_now_ns(), last = start;
   bool stolen = false;
   for (;;) {
-    for (int i = 0; i < LOOKS_PER_CLOCK; i++) {
+    for (int i = 0; i < OX_LOOKS_PER_CLOCK; i++) {
       if (help(w) || stopping(w)) return true;
       ox_pause();
     }

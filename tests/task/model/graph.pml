@@ -26,7 +26,7 @@ byte waits[NODES];
 byte left;        /* nodes of this run that have not ended */
 byte slot_run;    /* 0: closed */
 byte helpers;
-bool closing;     /* OX_GRAPH_WAITING, in the same word */
+bool closing;     /* OX_PARK_WAITING, in the same word */
 bool owner_naps;  /* on that word */
 bool parked;      /* the owner's other word */
 byte live;        /* the run that is on the owner's stack */

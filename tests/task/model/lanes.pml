@@ -24,7 +24,7 @@
 
 byte begin[LANES], end[LANES], gate[LANES]; /* the words */
 byte pending;
-bool waiting;  /* OX_LOOP_WAITING, in the same word */
+bool waiting;  /* OX_PARK_WAITING, in the same word */
 bool sleeping; /* the owner, on that word */
 byte loop;     /* stands for the slot's fields */
 bool error;
