@@ -13,14 +13,7 @@
 #include <unistd.h>
 
 #include "onyx/task.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define CAN_FORK 0 /* the sanitizer allows no threads in the child */
-#elif defined(__has_feature)
-#define CAN_FORK (!__has_feature(thread_sanitizer))
-#else
-#define CAN_FORK 1
-#endif
+#include "support/can_fork.h"
 
 enum { MOST_CLIENTS = 64, BATCH = 64 };
 

@@ -11,6 +11,7 @@
 
 #include "onyx/task.h"
 #include "support/check.h"
+#include "support/count_units.h"
 #include "support/pool_backend.h"
 #include "task/backend.h"
 
@@ -55,16 +56,6 @@ static ox_status *submit(ox_pool *pool, ox_unit_fn fn, void *payload, uint32_t n
   return ox_task_submit(pool, &o, out);
 }
 
-static ox_status *count(void *payload, uint32_t unit) {
-  (void)unit;
-  atomic_fetch_add((atomic_int *)payload, 1);
-  return NULL;
-}
-static ox_status *count_tiles(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
-  (void)worker;
-  atomic_fetch_add((atomic_int *)ctx, (int)(end - begin));
-  return NULL;
-}
 static ox_status *refuse_unit(void *payload, uint32_t unit) {
   (void)payload, (void)unit;
   return ox_task_error(OX_LIMIT, "on purpose");

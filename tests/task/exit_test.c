@@ -24,15 +24,9 @@ int main(void) {
 #include <unistd.h>
 
 #include "onyx/task.h"
+#include "support/can_fork.h"
 #include "support/check.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define CAN_FORK 0 /* the sanitizer allows no threads in the child */
-#elif defined(__has_feature)
-#define CAN_FORK (!__has_feature(thread_sanitizer))
-#else
-#define CAN_FORK 1
-#endif
+#include "support/count_units.h"
 
 enum { SECONDS = 60, CODE = 23 };
 
@@ -57,16 +51,6 @@ static ox_status *nap(void *payload, uint32_t unit) {
 static ox_status *nap_tiles(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
   (void)worker;
   for (; begin < end; begin++) (void)nap(ctx, 0);
-  return NULL;
-}
-static ox_status *count(void *payload, uint32_t unit) {
-  (void)unit;
-  atomic_fetch_add((atomic_int *)payload, 1);
-  return NULL;
-}
-static ox_status *count_tiles(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
-  (void)worker;
-  atomic_fetch_add((atomic_int *)ctx, (int)(end - begin));
   return NULL;
 }
 static int works(ox_pool *pool) {

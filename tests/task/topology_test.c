@@ -94,15 +94,25 @@ static void write_file(const char *root, const file *f) {
   fclose(out);
 }
 
+/* A folder that stands for "/", with |files| in it. The name, from ROOT, is filled in. */
+#define ROOT "/tmp/ox_topology_XXXXXX"
+static void make_root(char *root, const file *files) {
+  assert_non_null(mkdtemp(root));
+  for (const file *f = files; f->path; f++) write_file(root, f);
+}
+static void remove_root(const char *root) {
+  char command[64];
+  snprintf(command, sizeof command, "rm -r %s", root);
+  assert_int_equal(system(command), 0);
+}
+
 static void quotas_are_found(void **state) {
   (void)state;
   for (size_t i = 0; i < OX_COUNT(cases); i++) {
-    char root[] = "/tmp/ox_topology_XXXXXX", command[64];
-    assert_non_null(mkdtemp(root));
-    for (const file *f = cases[i].files; f->path; f++) write_file(root, f);
+    char root[] = ROOT;
+    make_root(root, cases[i].files);
     uint64_t got = ox_topology_quota(root);
-    snprintf(command, sizeof command, "rm -r %s", root);
-    assert_int_equal(system(command), 0);
+    remove_root(root);
     if (got != cases[i].wanted) fail_msg("%s: %d, wanted %d", cases[i].name, (int)got, (int)cases[i].wanted);
   }
 }
@@ -140,13 +150,11 @@ static const struct {
 static void fast_processors_are_counted(void **state) {
   (void)state;
   for (size_t i = 0; i < OX_COUNT(kinds); i++) {
-    char root[] = "/tmp/ox_topology_XXXXXX", command[64];
-    assert_non_null(mkdtemp(root));
-    for (const file *f = kinds[i].files; f->path; f++) write_file(root, f);
+    char root[] = ROOT;
+    make_root(root, kinds[i].files);
     ox_cpu_mask allowed = {{kinds[i].allowed}};
     uint32_t got = ox_topology_fast(root, &allowed);
-    snprintf(command, sizeof command, "rm -r %s", root);
-    assert_int_equal(system(command), 0);
+    remove_root(root);
     if (got != kinds[i].wanted) fail_msg("%s: %u, wanted %u", kinds[i].name, (unsigned)got, (unsigned)kinds[i].wanted);
   }
 }
