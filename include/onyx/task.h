@@ -240,7 +240,8 @@ OX_API double ox_task_ms_between(const ox_task *a, const ox_task *b);
 OX_API void ox_task_set_timing(int on);
 OX_API int ox_task_timing(void);
 
-/* The task whose unit the calling thread runs; NULL outside of units. Borrowed. */
+/* The task whose unit the calling thread runs; NULL outside of units, and on out of memory in one that was submitted
+ * without a handle. Borrowed. */
 OX_API ox_task *ox_task_current(void);
 /* Leaves |object| with a task until its memory is freed, for language bindings that carry exceptions. The first one
  * stays; |object_delete| is called at once on later ones. Descendants that end with the task's error share it, so it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/queue.h - ready tasks and spare task memory, one queue per worker and a few for other threads.
+ * task/queue.h - ready tasks and calls, one queue per worker and a few for other threads.
  *
- * A queue is a list under a lock that is only ever tried, never waited for: a thread may be descheduled while it holds
+ * A queue is a list of tasks and a chain of blocks of calls under a lock that is only ever tried, never waited for: a thread may be descheduled while it holds
  * one, and then the others use other queues. The lock is held for a few instructions on a line that is usually its
  * user's own. |count| may be read without the lock: it is P1 and W2 of the proof in task_pool.h. Only the step from 0
  * is seq_cst: a look that misses it comes before it, so that its pusher sees the sleeper and wakes it; a look that
@@ -23,45 +23,44 @@
 #include <stdint.h>
 
 #include "onyx/task.h"
+#include "task/call.h"
+#include "task/spare.h"
 
 enum { OX_CLIENT_QUEUES = 4 }; /* for threads that are not workers */
 
 typedef struct ox_task_queue {
   _Alignas(64) atomic_uint lock;
-  atomic_uint count;    /* tasks from head to tail */
-  ox_task *head, *tail; /* ready, oldest first; under lock, like the rest of this line */
-  /* Tasks ever put in and taken out; their difference is |count|. |mark| is number mark_at of those put in: the thief's
-   * share, up to it, can be cut off in one step. |young| becomes the next mark. */
+  atomic_uint count;    /* tasks from head to tail, and calls */
+  uint32_t n_calls;     /* all but |count| and |spares| is under lock */
+  uint32_t turn;        /* calls and tasks */
+  ox_call_chain calls;  /* ready, oldest first */
+  ox_task *head, *tail; /* ready, oldest first */
+  /* Tasks ever put in and taken out. |mark| is number mark_at of those put in: the thief's share, up to it, can be cut
+   * off in one step. |young| becomes the next mark. */
   uint32_t pushed, popped, mark_at, young_at;
   ox_task *mark, *young;
-  /* On a line of its own: thieves of ready tasks do not touch it. */
-  _Alignas(64) atomic_uint spare_lock;
-  atomic_uint n_spares;
-  _Atomic(ox_task *) spare; /* free task memory; these two are written under spare_lock */
+  ox_spares spares;
 } ox_task_queue;
 
-/* Units [begin, begin + n) of a task, to be run now. */
+/* Units [begin, begin + n) of a task, or a call, to be run now. */
 typedef struct ox_claim {
-  ox_task *task; /* NULL: nothing */
+  ox_task *task; /* NULL: a call */
   uint32_t begin, n;
-  bool more; /* units or tasks are left in that queue */
+  bool more; /* units, tasks or calls are left in that queue */
+  ox_call call;
 } ox_claim;
 
 /* The calling thread's queue. */
 uint32_t ox_queue_own(const ox_pool *pool);
 /* Appends a chain of ready tasks (linked by next) to queue |own| or a later one, and wakes who can run them. */
 void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n_tasks, uint32_t n_units);
+/* Appends a call; |bytes| of payload (OX_CALL_BYTES or fewer) are copied, 0: only pointed to. False on out of memory. */
+bool ox_queue_push_call(ox_pool *pool, uint32_t own, ox_unit_fn fn, void *payload, size_t bytes);
 /* P2 for tasks: wakes up to |want| sleeping workers or, if none could be had, a waiting thread. */
 void ox_queue_wake(ox_pool *pool, uint32_t want);
-/* Claims units: own queue first, then the others', of which several tasks may move to our own. */
-ox_claim ox_queue_claim(ox_pool *pool, uint32_t own);
+/* Claims units: own queue first, then the others', of which several tasks may move to our own. False: none found. */
+bool ox_queue_claim(ox_pool *pool, uint32_t own, ox_claim *out);
 /* True if some queue has a task. */
 bool ox_queue_any(const ox_pool *pool);
-
-/* Task memory. NULL on out of memory. Contents are whatever they were. */
-ox_task *ox_queue_new_task(ox_pool *pool, uint32_t own);
-void ox_queue_free_task(ox_pool *pool, uint32_t own, ox_task *task);
-/* At the pool's end: discards every task and frees the memory. */
-void ox_queue_free_all(ox_pool *pool);
 
 #endif

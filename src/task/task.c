@@ -19,19 +19,19 @@ struct ox_kept {
 static ox_task_link closed_link;
 #define CLOSED (&closed_link)
 
-static _Thread_local const ox_task_frame *frames OX_TLS_FAST;
+static _Thread_local ox_task_frame *frames OX_TLS_FAST;
 
 const ox_task_frame *ox_task_frames(void) { return frames; }
 void ox_task_push_frame(ox_task_frame *frame) { frame->outer = frames, frames = frame; }
 void ox_task_pop_frame(void) { frames = frames->outer; }
+
+bool ox_task_is_running(void) { return frames && (frames->task || frames->call); }
 
 bool ox_task_is_on(const ox_pool *pool) {
   const ox_task_frame *f = frames;
   while (f && f->pool != pool) f = f->outer;
   return f != NULL;
 }
-
-ox_task *ox_task_current(void) { return frames ? frames->task : NULL; }
 
 static atomic_int timing;
 
@@ -92,7 +92,7 @@ ox_task *ox_task_retain(ox_task *t) {
 static void free_task(ox_task *t) {
   atomic_store_explicit(&t->refs, 0, memory_order_relaxed); /* a spare, for ox_task_discard */
   free_rest(t);
-  ox_queue_free_task(t->pool, ox_queue_own(t->pool), t);
+  ox_spare_give_task(t->pool, ox_queue_own(t->pool), t);
 }
 
 void ox_task_release(ox_task *t) {
@@ -194,7 +194,7 @@ static void end_task(ox_task *t) {
 }
 
 static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
-  ox_task_frame frame = {t, t->pool, frames};
+  ox_task_frame frame = {.task = t, .pool = t->pool, .outer = frames};
   frames = &frame;
   if (OX_UNLIKELY(ox_task_flags(t) & OX_TASK_TIMED) && !atomic_load_explicit(&t->first_ns, memory_order_relaxed)) {
     uint_least64_t none = 0;
@@ -210,11 +210,27 @@ static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
   if (t->n_units == 1 || atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) end_task(t);
 }
 
+static void run_call(ox_pool *pool, ox_call *call) {
+  ox_task_frame frame = {.pool = pool, .outer = frames, .call = call};
+  frames = &frame;
+  ox_status *st = call->fn(call->is_copied ? call->bytes : call->payload, 0);
+  frames = frame.outer;
+  if (OX_LIKELY(!frame.task)) {
+    if (OX_UNLIKELY(st != NULL)) ox_status_free(st);
+    return;
+  }
+  if (st) ox_keep_first(&frame.task->error, st);
+  end_task(frame.task);
+}
+
 uint32_t ox_tasks_help(ox_pool *pool, uint32_t own) {
-  ox_claim c = ox_queue_claim(pool, own);
-  if (!c.task) return 0;
+  ox_claim c;
+  if (!ox_queue_claim(pool, own, &c)) return 0;
   if (c.more) ox_queue_wake(pool, 2);
-  run_units(c.task, c.begin, c.n);
+  if (c.task)
+    run_units(c.task, c.begin, c.n);
+  else
+    run_call(pool, &c.call);
   return c.n;
 }
 
@@ -276,7 +292,7 @@ static void add_parents(ox_task *t, const ox_task_opts *o) {
 }
 
 static ox_status *run_now(const ox_task_opts *o) {
-  ox_task_frame frame = {NULL, NULL, frames};
+  ox_task_frame frame = {.outer = frames};
   frames = &frame;
   ox_status *st = o->fn ? o->fn(o->payload, 0) : NULL;
   frames = frame.outer;
@@ -297,6 +313,22 @@ static void init_task(ox_task *t, ox_pool *pool, const ox_task_opts *o, uint32_t
   if (OX_UNLIKELY(flags & OX_TASK_TIMED)) t->end_ns = 0, atomic_store_explicit(&t->first_ns, 0, memory_order_relaxed);
 }
 
+ox_task *ox_task_current(void) {
+  ox_task_frame *f = frames;
+  if (!f || f->task || !f->call) return f ? f->task : NULL;
+  ox_task *t = ox_spare_take_task(f->pool, ox_queue_own(f->pool));
+  if (!t) return NULL;
+  atomic_store_explicit(&t->state, 0, memory_order_relaxed);
+  init_task(t, f->pool, &(ox_task_opts){.fn = f->call->fn}, 1, OX_TASK_ASYNC, 1);
+  return f->task = t;
+}
+
+/* Can it be a call? */
+static bool is_call(const ox_task_opts *o, uint32_t n_units, uint32_t n_parents, uint32_t flags) {
+  return n_units == 1 && !n_parents && !(flags & OX_TASK_TIMED) && !o->payload_delete &&
+         o->payload_bytes <= OX_CALL_BYTES;
+}
+
 ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out_task) {
   if (out_task) *out_task = NULL;
   OX_TRY(check(opts));
@@ -308,11 +340,13 @@ ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out
   if (!pool && !(pool = ox_pool_default())) return ox_oom();
   if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
   uint32_t own = ox_queue_own(pool);
-  ox_task *t = ox_queue_new_task(pool, own);
+  if (!out_task && is_call(opts, n_units, n_parents, flags))
+    return ox_queue_push_call(pool, own, opts->fn, opts->payload, opts->payload_bytes) ? NULL : ox_oom();
+  ox_task *t = ox_spare_take_task(pool, own);
   if (!t) return ox_oom();
   atomic_store_explicit(&t->state, 0, memory_order_relaxed);
   if (!take_payload(t, opts, n_parents)) {
-    ox_queue_free_task(pool, own, t);
+    ox_spare_give_task(pool, own, t);
     return ox_oom();
   }
   init_task(t, pool, opts, n_units, flags, out_task ? 2 : 1);

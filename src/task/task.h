@@ -91,13 +91,16 @@ static inline uint32_t ox_task_flags(const ox_task *t) {
 /* The units and graphs that run on the calling thread, innermost first: a unit that waits runs others on top of itself.
  */
 typedef struct ox_task_frame {
-  ox_task *task;       /* NULL: run by ox_task_submit itself */
-  const ox_pool *pool; /* NULL: none in particular */
-  const struct ox_task_frame *outer;
+  ox_task *task; /* NULL: run by ox_task_submit itself, or a call */
+  ox_pool *pool; /* NULL: none in particular */
+  struct ox_task_frame *outer;
+  const struct ox_call *call; /* becomes |task| if the unit asks for it */
 } ox_task_frame;
 const ox_task_frame *ox_task_frames(void);
 void ox_task_push_frame(ox_task_frame *frame); /* sets outer */
 void ox_task_pop_frame(void);
+/* Does the calling thread run a unit that was in a queue? */
+bool ox_task_is_running(void);
 /* Is one of the frames on |pool|? */
 bool ox_task_is_on(const ox_pool *pool);
 

@@ -107,7 +107,7 @@ ox_status *ox_task_graph_run_max(ox_pool *pool, uint32_t max_threads, ox_task_gr
   if (atomic_exchange_explicit(&g->running, true, memory_order_acquire)) /* pairs with the release below */
     return ox_fail(OX_INVALID_ARGUMENT, "the graph is already running");
   ox_status *st = g->prepared ? NULL : prepare(g);
-  ox_task_frame frame = {ox_task_current(), pool, NULL};
+  ox_task_frame frame = {.task = ox_task_current(), .pool = pool};
   ox_task_push_frame(&frame);
   if (!st) st = ox_graph_run_prepared(pool, max_threads, g);
   ox_task_pop_frame();

@@ -183,7 +183,7 @@ void ox_pool_destroy(ox_pool *pool) {
     ox_worker_dismiss_all(pool);
   }
   for (uint32_t i = 1; i < OX_POOL_MAX; i++) ox_delete(ox_alloc_heap(), pool->workers[i], worker_bytes(pool));
-  ox_queue_free_all(pool);
+  ox_spare_free_all(pool);
   ox_delete(ox_alloc_heap(), pool->affinity, 0);
   ox_delete(ox_alloc_heap(), pool->queues, queues_bytes(pool));
   ox_delete(ox_alloc_heap(), pool->slots, slots_bytes(pool));
@@ -209,7 +209,7 @@ ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
     return ox_fail(OX_LIMIT, "a pool of %u threads: at most %d", (unsigned)n_threads, OX_POOL_MAX);
   n_threads = OX_MIN(n_threads, pool->backend->most_threads);
   if (pool->executor.run) return ox_fail(OX_INVALID_ARGUMENT, "a pool on an executor cannot be resized");
-  if (ox_pool_thread_id() || ox_task_current() || ox_task_is_on(pool) || ox_loops_owned())
+  if (ox_pool_thread_id() || ox_task_is_running() || ox_task_is_on(pool) || ox_loops_owned())
     return ox_fail(OX_INVALID_ARGUMENT, "a pool cannot be resized from inside a loop or a task");
   if (ox_pool_is_stale(pool)) ox_pool_rebuild(pool);
   while (atomic_flag_test_and_set_explicit(&pool->resizing, memory_order_acquire)) ox_thread_yield();

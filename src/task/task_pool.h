@@ -75,7 +75,7 @@ typedef struct ox_worker {
   ox_lane lanes[];                           /* this worker's range in each slot */
 } ox_worker;
 
-struct ox_task_chunk;
+struct ox_chunk;
 
 struct ox_pool {
   /* Read by all, written rarely. A resize changes the first five; it holds every slot meanwhile, so no loop sees two
@@ -109,8 +109,8 @@ struct ox_pool {
   char name[16];
   ox_loop_slot *slots;
   struct ox_task_queue *queues;
-  _Atomic(struct ox_task_chunk *) chunks; /* all task memory */
-  atomic_uint n_tasks;                    /* in them */
+  _Atomic(struct ox_chunk *) chunks; /* memory of all tasks and calls (spare.c) */
+  atomic_uint n_tasks, n_blocks;     /* in them */
   /* Bit i of word w: worker 64 w + i sleeps. */
   _Alignas(OX_CACHE_LINE) atomic_uint_least64_t asleep[OX_POOL_MAX / 64];
   /* Threads that wait for a task and sleep (task.h). */

@@ -37,7 +37,8 @@ static ox_status *never_ends(void) {
 }
 
 ox_status *ox_pool_wait_task(ox_task *t) {
-  if (ox_task_current() == t) return never_ends();
+  const ox_task_frame *inner = ox_task_frames();
+  if (inner && inner->task == t) return never_ends();
   ox_status *st = NULL;
   ox_pool *pool = t->pool;
   uint32_t own = ox_queue_own(pool);

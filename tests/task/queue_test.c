@@ -16,7 +16,7 @@ static ox_pool *make_pool(void) {
 }
 
 static ox_task *make_task(ox_pool *pool, uint32_t own, uint32_t n_units) {
-  ox_task *t = ox_queue_new_task(pool, own);
+  ox_task *t = ox_spare_take_task(pool, own);
   assert_non_null(t);
   t->n_units = n_units, t->next_unit = 0, t->next = NULL;
   return t;
@@ -27,14 +27,15 @@ static void tasks_come_out_oldest_first(void **state) {
   ox_pool *pool = make_pool();
   ox_task *t[20];
   assert_false(ox_queue_any(pool));
-  assert_null(ox_queue_claim(pool, 0).task);
+  ox_claim c;
+  assert_false(ox_queue_claim(pool, 0, &c));
   for (int i = 0; i < 20; i++) t[i] = make_task(pool, 0, 1), ox_queue_push(pool, 0, t[i], t[i], 1, 1);
   assert_true(ox_queue_any(pool));
   for (int i = 0; i < 20; i++) {
-    ox_claim c = ox_queue_claim(pool, 0);
+    assert_true(ox_queue_claim(pool, 0, &c));
     assert_ptr_equal(c.task, t[i]);
     assert_true(c.begin == 0 && c.n == 1 && c.more == (i < 19));
-    ox_queue_free_task(pool, 0, c.task);
+    ox_spare_give_task(pool, 0, c.task);
   }
   assert_false(ox_queue_any(pool));
   ox_pool_destroy(pool);
@@ -48,13 +49,13 @@ static void units_come_out_once(void **state) {
     ox_task *t = make_task(pool, 0, counts[i]);
     ox_queue_push(pool, 0, t, t, 1, counts[i]);
     uint64_t next = 0;
-    for (ox_claim c; (c = ox_queue_claim(pool, 0)).task;) {
+    for (ox_claim c; ox_queue_claim(pool, 0, &c);) {
       assert_true(c.begin == next && c.n >= 1);
       next += c.n;
       assert_int_equal(c.more, next < counts[i]);
     }
     assert_true(next == counts[i]);
-    ox_queue_free_task(pool, 0, t);
+    ox_spare_give_task(pool, 0, t);
   }
   ox_pool_destroy(pool);
 }
@@ -73,13 +74,13 @@ static void thieves_take_several(void **state) {
       ox_task *t = make_task(pool, 0, 1);
       ox_queue_push(pool, 0, t, t, 1, 1);
     }
-    ox_claim c = ox_queue_claim(pool, 1);
-    assert_non_null(c.task);
-    ox_queue_free_task(pool, 1, c.task);
+    ox_claim c;
+    assert_true(ox_queue_claim(pool, 1, &c));
+    ox_spare_give_task(pool, 1, c.task);
     assert_in_range(pool->queues[0].count, cases[k].least, cases[k].most);
     assert_int_equal(pool->queues[1].count + pool->queues[0].count, cases[k].tasks - 1);
     int n = 0;
-    for (; (c = ox_queue_claim(pool, 2)).task; n++) ox_queue_free_task(pool, 2, c.task);
+    for (; ox_queue_claim(pool, 2, &c); n++) ox_spare_give_task(pool, 2, c.task);
     assert_int_equal(n, cases[k].tasks - 1);
   }
   ox_pool_destroy(pool);
@@ -89,14 +90,16 @@ static void a_taken_lock_is_walked_around(void **state) {
   (void)state;
   ox_pool *pool = make_pool();
   ox_task *t = make_task(pool, 0, 1);
-  pool->queues[0].lock = pool->queues[0].spare_lock = 1; /* its holder was descheduled */
+  pool->queues[0].lock = pool->queues[0].spares.lock = 1; /* its holder was descheduled */
   ox_queue_push(pool, 0, t, t, 1, 1);
   assert_int_equal(pool->queues[1].count, 1);
   ox_task *other = make_task(pool, 0, 1);
-  ox_queue_free_task(pool, 0, other);
-  assert_ptr_equal(ox_queue_claim(pool, 0).task, t);
-  ox_queue_free_task(pool, 0, t);
-  pool->queues[0].lock = pool->queues[0].spare_lock = 0;
+  ox_spare_give_task(pool, 0, other);
+  ox_claim c;
+  assert_true(ox_queue_claim(pool, 0, &c));
+  assert_ptr_equal(c.task, t);
+  ox_spare_give_task(pool, 0, t);
+  pool->queues[0].lock = pool->queues[0].spares.lock = 0;
   ox_pool_destroy(pool);
 }
 
@@ -107,7 +110,7 @@ static void memory_is_used_again(void **state) {
   for (int i = 0; i < 64; i++) seen[i] = make_task(pool, 0, 1);
   for (int i = 0; i < 64; i++) /* all different */
     for (int k = 0; k < i; k++) assert_ptr_not_equal(seen[i], seen[k]);
-  for (int i = 0; i < 64; i++) ox_queue_free_task(pool, 3, seen[i]); /* by another thread */
+  for (int i = 0; i < 64; i++) ox_spare_give_task(pool, 3, seen[i]); /* by another thread */
   for (int i = 0; i < 64; i++) {
     ox_task *t = make_task(pool, 0, 1);
     int known = 0;

@@ -99,10 +99,15 @@ inline take_front() {
   }
 }
 
-/* Lock held. Up to half of what is left goes to our own queue; in between it is in none. */
+/* Lock held. Up to half of what is left goes to our own queue (ALL: all of it, as a block of calls does); in between it
+ * is in none. */
 inline move() {
   atomic {
+#ifdef ALL
+    n = count[i];
+#else
     n = count[i] / 2;
+#endif
     old = n;
     do
     :: n > 0 -> list[i]?t; moving[me]!t; n--

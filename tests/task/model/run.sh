@@ -49,6 +49,7 @@ queue -DMIX=112 right
 wait -DWORKER=0 right
 wait -DWORKER=1 right
 queue -DMIX=77 right
+queue -DMIX=77,-DALL right
 park - right
 visit - right
 graph - right
