@@ -156,7 +156,7 @@ typedef struct nanothread_call_ {
   size_t copied; /* bytes that follow */
 } nanothread_call_;
 
-enum { NANOTHREAD_COPIED_AT_ = 32, NANOTHREAD_INLINE_ = 256 }; /* 16-byte aligned; what a task holds by itself */
+enum { NANOTHREAD_COPIED_AT_ = 32, NANOTHREAD_INLINE_ = 128 }; /* 16-byte aligned; what a task holds by itself */
 
 static inline void *nanothread_payload_(nanothread_call_ *call) {
   return call->copied ? (char *)call + NANOTHREAD_COPIED_AT_ : (char *)call->payload;

@@ -199,7 +199,7 @@ typedef struct ox_task_opts {
   uint32_t n_parents;
   ox_unit_fn fn; /* NULL: a barrier */
   void *payload;
-  size_t payload_bytes;            /* not 0: the task gets a copy of so many bytes (256 or fewer without allocating) */
+  size_t payload_bytes;            /* not 0: the task gets a copy of so many bytes (128 or fewer without allocating) */
   void (*payload_delete)(void *p); /* called once when the task has ended; the payload is then not copied */
   ox_task *const *parents;         /* NULL entries are skipped */
 } ox_task_opts;

@@ -43,7 +43,7 @@ typedef struct ox_task_link {
   struct ox_task_link *next;
 } ox_task_link;
 
-enum { OX_TASK_LINKS = 4, OX_TASK_INLINE_BYTES = 256 };
+enum { OX_TASK_LINKS = 4, OX_TASK_INLINE_BYTES = 128 };
 
 /* ox_task.state. The flags of ox_task_opts are in it too: they do not change. */
 enum {

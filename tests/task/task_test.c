@@ -175,7 +175,7 @@ static ox_status *check_bytes(void *payload, uint32_t unit) {
 
 static void payloads_are_copied_or_deleted_once(void **state) {
   (void)state;
-  static const size_t bytes[] = {1, 8, 200, 255, 256, 257, 5000};
+  static const size_t bytes[] = {1, 8, 16, 17, 127, 128, 129, 5000};
   FOR_EACH_POOL(pool) {
     for (size_t i = 0; i < OX_COUNT(bytes); i++) {
       unsigned char data[5000] = {0};
