@@ -11,7 +11,8 @@ enum {
   SOON_NS = 30000 * 1000,
   PERIOD_LEAST_NS = 128000 * 1000,
   PERIOD_MOST_NS = 512000 * 1000,
-  YIELD_NS = 500 * 1000
+  YIELD_NS = 500 * 1000,
+  CALLER_NAP_NS = 500 * 1000
 };
 
 static uint64_t ticks_of(const ox_pool *pool, uint64_t ns) { return pool->us_ticks * (ns / 1000); }
@@ -62,11 +63,25 @@ bool ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
   return true;
 }
 
-void ox_give_way_caller(const ox_pool *pool, uint64_t tick) {
+/* If we have had more than others, a nap. */
+static bool let_others_catch_up(ox_pool *pool) {
+  static atomic_uint callers;
+  static _Thread_local uint32_t number OX_TLS_FAST; /* 0: none yet */
+  static _Thread_local ox_fair_look look;
+  ox_thread_usage usage;
+  if (!ox_thread_get_usage(&usage)) return false;
+  if (!number) number = atomic_fetch_add_explicit(&callers, 1, memory_order_relaxed) + 1;
+  if (!ox_fair_is_ahead(&pool->fair, number, &look, ox_thread_now_ns(), usage)) return false;
+  ox_thread_nap(CALLER_NAP_NS);
+  (void)ox_thread_get_usage(&look.usage); /* this sleep does not count */
+  return true;
+}
+
+void ox_give_way_caller(ox_pool *pool, uint64_t tick) {
   static _Thread_local uint64_t last OX_TLS_FAST;
   if (OX_LIKELY(tick - last < ticks_of(pool, YIELD_NS))) return;
   if (is_full(pool)) {
-    ox_thread_yield();
+    if (!let_others_catch_up(pool)) ox_thread_yield();
     tick = ox_ticks();
   }
   last = tick;

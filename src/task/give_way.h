@@ -5,7 +5,7 @@
  *  - A worker that finds twice that it was kept from running (wall time against its processor time) naps half of the
  *    time for a while. It then stays below its share, so the system lets it run when it wants to.
  *  - Callers of loops yield from time to time when there are at least as many as processors, so that each of them runs
- *    often: with four on two processors the worst loop took 14 ms, and one client got 15 % less than another. */
+ *    often: with four on two processors the worst loop took 14 ms. Who has had more than others naps (fair.h). */
 #ifndef OX_TASK_GIVE_WAY_H
 #define OX_TASK_GIVE_WAY_H
 
@@ -26,6 +26,6 @@ void ox_give_way_start(ox_give_way *way);
 /* A worker is between two loops. True from time to time: when it has looked at the clocks. */
 bool ox_give_way_worker(const ox_pool *pool, ox_give_way *way);
 /* A caller has ended a loop at |tick|, an ox_ticks(). */
-void ox_give_way_caller(const ox_pool *pool, uint64_t tick);
+void ox_give_way_caller(ox_pool *pool, uint64_t tick);
 
 #endif

@@ -35,6 +35,7 @@
 #include "base/status.h"
 #include "onyx/task.h"
 #include "task/cold.h"
+#include "task/fair.h"
 #include "task/give_way.h"
 #include "task/parallel.h"
 #include "task/task_graph.h"
@@ -118,6 +119,7 @@ struct ox_pool {
   atomic_uint wait_epoch;
   atomic_uint_least64_t wakes;
   ox_cold cold;
+  ox_fair fair;
   ox_graph_slot graphs[OX_GRAPH_SLOTS];
   atomic_uint profiles;            /* that are on (stats.c) */
   atomic_uint n_made;              /* workers 1 .. n_made have memory */

@@ -30,6 +30,12 @@ uint64_t ox_thread_now_ns(void); /* monotonic */
 /* Processor time of the calling thread; 0 if the system does not say, or only roughly. */
 uint64_t ox_thread_cpu_ns(void);
 uint64_t ox_process_cpu_ns(void); /* of all threads; as above */
+/* What the calling thread has used: processor time, and how often it went to sleep of itself. False if the system does
+ * not say. */
+typedef struct ox_thread_usage {
+  uint64_t cpu_ns, sleeps;
+} ox_thread_usage;
+bool ox_thread_get_usage(ox_thread_usage *out);
 
 /* The processor the calling thread runs on; -1 if the system does not say. */
 int ox_thread_cpu(void);

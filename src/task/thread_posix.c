@@ -100,6 +100,20 @@ uint64_t ox_thread_cpu_ns(void) {
 #endif
 }
 
+bool ox_thread_get_usage(ox_thread_usage *out) {
+#if defined(RUSAGE_THREAD)
+  struct rusage u;
+  if (getrusage(RUSAGE_THREAD, &u)) return false;
+  out->cpu_ns = (uint64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000000u +
+                (uint64_t)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1000u;
+  out->sleeps = (uint64_t)u.ru_nvcsw;
+  return true;
+#else
+  (void)out;
+  return false;
+#endif
+}
+
 uint64_t ox_process_cpu_ns(void) {
 #if defined(CLOCK_PROCESS_CPUTIME_ID)
   return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
