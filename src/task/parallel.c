@@ -11,7 +11,9 @@ enum {
   WATCH_NS = 220, /* about two looks at another processor's cache line */
   WORTH_NS = 300,
   AWAY_LEAST_NS = 250, /* after a loop that was not; doubles while they go on like that */
-  AWAY_MOST_NS = 2000
+  AWAY_MOST_NS = 2000,
+  LONG_US = 3, /* after so many loops in which we were of use for so long we join without watching */
+  LONG_LOOPS = 4
 };
 
 typedef atomic_uint_least64_t lane_word;
@@ -151,12 +153,13 @@ static bool is_worth_joining(const ox_pool *pool, ox_worker *w, const ox_loop_sl
 
 static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   ox_loop_slot *slot = &pool->slots[slot_index];
-  run r = {pool, slot, &pool->workers[index]->lanes[slot_index].range, slot_index, index, index, 0, 0, 0, 0};
+  ox_worker *w = pool->workers[index];
+  run r = {pool, slot, &w->lanes[slot_index].range, slot_index, index, index, 0, 0, 0, 0};
   uint32_t begin, n = 0;
   uint64_t seen = atomic_load_explicit(&slot->range0, memory_order_relaxed);
   if (!is_empty(seen)) {
-    if (!ox_gate_admits(gate_of(seen), index) || !is_worth_joining(pool, pool->workers[index], slot, seen))
-      return false;
+    if (!ox_gate_admits(gate_of(seen), index)) return false;
+    if (w->long_loops < LONG_LOOPS && !is_worth_joining(pool, w, slot, seen)) return false;
     n = steal(&r, &slot->range0, &begin);
   }
   if (!n) {
@@ -165,6 +168,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     n = steal_any(&r, &begin);
     if (!n) return false;
   }
+  uint64_t start = ox_ticks();
   do {
     if (ox_pool_any_asleep(pool)) wake_more(&r);
     drain_own(&r, begin, n);
@@ -173,7 +177,8 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     if (left == OX_PARK_WAITING) ox_park_wake(&slot->pending, 1);
     n = left & ~OX_PARK_WAITING ? steal_any(&r, &begin) : 0;
   } while (n);
-  ox_count(&pool->workers[index]->claims, r.claims), ox_count(&pool->workers[index]->steals, r.steals);
+  w->long_loops = ox_ticks() - start > LONG_US * pool->us_ticks ? w->long_loops + 1 : 0;
+  ox_count(&w->claims, r.claims), ox_count(&w->steals, r.steals);
   return true;
 }
 

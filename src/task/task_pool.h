@@ -70,6 +70,7 @@ typedef struct ox_worker {
   uint32_t spin_ns;                          /* adaptive budget, this worker's only */
   ox_give_way way;                           /* this worker's only */
   uint32_t away_ns;                          /* how long to leave short loops alone, this worker's only */
+  uint32_t long_loops;                       /* in a row that were worth joining, this worker's only */
   uint32_t next_slot;                        /* where to look first, this worker's only */
   uint32_t loops_in_a_row;                   /* helped since the last look for tasks, this worker's only */
   ox_graph_lane graph_lanes[OX_GRAPH_SLOTS]; /* this worker's offer in each graph slot */
