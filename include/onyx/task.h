@@ -104,6 +104,7 @@ typedef struct ox_pool_stats {
   uint64_t wait_ns; /* loops' callers waiting for the last tiles of others; waits under a microsecond are not counted */
   uint64_t run_ns;  /* workers in tiles, units and nodes, but only while some profile is on */
   uint64_t time_ns; /* the clock at the reading; of a profile: how long it was on */
+  uint64_t pulls;   /* workers without a processor, moved to that of a caller who waits for them */
 } ox_pool_stats;
 OX_API void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats);
 

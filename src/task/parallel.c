@@ -5,6 +5,7 @@
 #include "task/backend.h"
 #include "task/lane.h"
 #include "task/park.h"
+#include "task/straggler.h"
 #include "task/task_pool.h"
 
 enum {
@@ -169,6 +170,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     if (!n) return false;
   }
   uint64_t start = ox_ticks();
+  ox_straggler_note(w, slot);
   do {
     if (ox_pool_any_asleep(pool)) wake_more(&r);
     drain_own(&r, begin, n);
@@ -177,6 +179,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     if (left == OX_PARK_WAITING) ox_park_wake(&slot->pending, 1);
     n = left & ~OX_PARK_WAITING ? steal_any(&r, &begin) : 0;
   } while (n);
+  ox_straggler_note(w, NULL);
   w->long_loops = ox_ticks() - start > LONG_US * pool->us_ticks ? w->long_loops + 1 : 0;
   ox_count(&w->claims, r.claims), ox_count(&w->steals, r.steals);
   return true;
@@ -262,7 +265,10 @@ static void finish(run *r) {
   }
   if (report(r) == 0) return;
   uint64_t start = 0;
-  if (!watch(r, &start)) sleep_until_finished(slot);
+  if (!watch(r, &start)) {
+    ox_straggler_pull(r->pool, slot);
+    sleep_until_finished(slot);
+  }
   if (start) ox_count(&slot->wait_ns, ox_thread_now_ns() - start);
 }
 

@@ -23,7 +23,7 @@ void ox_pool_get_stats(const ox_pool *pool, ox_pool_stats *out_stats) {
     s.sleeps += get(&w->sleeps), s.run_ns += get(&w->run_ns);
   }
   if (pool) {
-    s.wakes = get(&pool->wakes);
+    s.wakes = get(&pool->wakes), s.pulls = get(&pool->pulls);
     s.loops += get(&pool->team_loops), s.claims += get(&pool->team_claims), s.run_ns += get(&pool->team_run_ns);
   }
   memcpy(out_stats, &s, OX_MIN(s.struct_size, sizeof s));
@@ -47,6 +47,7 @@ void ox_pool_profile_stop(ox_pool *pool, ox_pool_stats *profile) {
                      .units = now.units - was.units,
                      .sleeps = now.sleeps - was.sleeps,
                      .wakes = now.wakes - was.wakes,
+                     .pulls = now.pulls - was.pulls,
                      .wait_ns = now.wait_ns - was.wait_ns,
                      .run_ns = now.run_ns - was.run_ns,
                      .time_ns = now.time_ns - was.time_ns};

@@ -2,6 +2,7 @@
  * task/task_graph_run.c - running a prepared graph. The protocol is explained and proved in task_graph.h. */
 #include "task/gate.h"
 #include "task/park.h"
+#include "task/straggler.h"
 #include "task/task_graph.h"
 #include "task/task_pool.h"
 
@@ -162,7 +163,9 @@ static void wait_for_nodes(party *p) {
     }
     uint64_t now = ox_thread_now_ns();
     if (!start) start = now;
-    if (now - start > budget) sleep_until_wanted(p);
+    if (now - start <= budget) continue;
+    ox_straggler_pull(p->pool, p->slot);
+    sleep_until_wanted(p);
   }
 }
 
@@ -180,6 +183,7 @@ static void dismiss_helpers(ox_graph_slot *slot) {
 
 static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   ox_graph_slot *slot = &pool->graphs[slot_index];
+  ox_worker *w = pool->workers[index];
   atomic_fetch_add_explicit(&slot->helpers, 1, memory_order_seq_cst);
   ox_graph_run *run = atomic_load_explicit(&slot->run, memory_order_seq_cst);
   uint32_t ran = 0;
@@ -187,7 +191,9 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     party p = join(pool, slot_index, index, run);
     for (int looks = 0; looks < HELPER_LOOKS; looks++) {
       if (take_any(&p)) {
+        ox_straggler_note(w, slot);
         run_stack(&p);
+        ox_straggler_note(w, NULL);
         looks = 0;
       }
       if (report(&p)) break;
@@ -197,7 +203,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   }
   if (atomic_fetch_sub_explicit(&slot->helpers, 1, memory_order_seq_cst) == (OX_PARK_WAITING | 1))
     ox_park_wake(&slot->helpers, 1);
-  ox_count(&pool->workers[index]->units, ran);
+  ox_count(&w->units, ran);
   return ran;
 }
 

@@ -60,6 +60,8 @@ typedef struct ox_worker {
   atomic_int waker_cpu;                       /* where the last one who woke us ran */
   atomic_int avoids;                          /* the processor we were told to stay away from; -1: none */
   atomic_uint_least64_t woken_ns;             /* when that was */
+  atomic_uintptr_t helps;                     /* the slot it has a block or node of, or 0 (straggler.h) */
+  atomic_int pulled_to;                       /* the processor it was pulled to; -1: none */
   int thread_id;                              /* set before the first sleep */
   uint32_t index;                             /* 1 .. size-1; the caller of a loop is 0 */
   ox_pool *pool;
@@ -118,7 +120,7 @@ struct ox_pool {
   /* Threads that wait for a task and sleep (task.h). */
   _Alignas(OX_CACHE_LINE) atomic_uint n_waiting;
   atomic_uint wait_epoch;
-  atomic_uint_least64_t wakes;
+  atomic_uint_least64_t wakes, pulls;
   ox_cold cold;
   ox_fair fair;
   ox_graph_slot graphs[OX_GRAPH_SLOTS];

@@ -29,7 +29,8 @@ void ox_thread_nap(uint64_t ns);
 uint64_t ox_thread_now_ns(void); /* monotonic */
 /* Processor time of the calling thread; 0 if the system does not say, or only roughly. */
 uint64_t ox_thread_cpu_ns(void);
-uint64_t ox_process_cpu_ns(void); /* of all threads; as above */
+uint64_t ox_process_cpu_ns(void);            /* of all threads; as above */
+uint64_t ox_thread_cpu_ns_of(int thread_id); /* of another thread of this process; as above */
 /* What the calling thread has used: processor time, and how often it went to sleep of itself. False if the system does
  * not say. */
 typedef struct ox_thread_usage {

@@ -141,6 +141,9 @@ bool ox_thread_set_priority(int32_t priority) {
   return setpriority(PRIO_PROCESS, (id_t)ox_thread_id(), nice) == 0;
 }
 
+/* The clock of a thread by the kernel's number for it, as pthread_getcpuclockid() makes it: 2, of one thread; 4, exact. */
+uint64_t ox_thread_cpu_ns_of(int thread_id) { return clock_ns((clockid_t)(~(unsigned)thread_id << 3 | 6)); }
+
 bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -149,6 +152,7 @@ bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu) {
   return CPU_COUNT(&set) && sched_setaffinity(id, sizeof set, &set) == 0;
 }
 #else
+uint64_t ox_thread_cpu_ns_of(int thread_id) { return (void)thread_id, 0; }
 int ox_thread_cpu(void) { return -1; }
 int ox_thread_id(void) { return 0; }
 ox_cpu_mask ox_thread_mask(void) { return (ox_cpu_mask){{0}}; }

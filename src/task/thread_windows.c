@@ -102,6 +102,7 @@ void ox_thread_nap(uint64_t ns) {
 /* GetThreadTimes counts in whole time slices, which is no use here. */
 uint64_t ox_thread_cpu_ns(void) { return 0; }
 uint64_t ox_process_cpu_ns(void) { return 0; }
+uint64_t ox_thread_cpu_ns_of(int thread_id) { return (void)thread_id, 0; }
 bool ox_thread_get_usage(ox_thread_usage *out) { return (void)out, false; }
 
 /* SwitchToThread looks at this processor's queue only. */

@@ -5,6 +5,7 @@
 #include "task/park.h"
 #include "task/task_pool.h"
 #include "task/queue.h"
+#include "task/straggler.h"
 #include "task/surplus.h"
 #include "task/task.h"
 
@@ -202,6 +203,7 @@ void ox_worker_init(ox_worker *w, ox_pool *pool, uint32_t index) {
   atomic_store_explicit(&w->quit, false, memory_order_relaxed);
   atomic_store_explicit(&w->waker_cpu, -1, memory_order_relaxed);
   atomic_store_explicit(&w->avoids, -1, memory_order_relaxed);
+  atomic_store_explicit(&w->pulled_to, -1, memory_order_relaxed);
   if (pool->executor.run) announce(w);
 }
 
@@ -259,6 +261,7 @@ void ox_worker_main(void *worker) {
   ox_give_way_start(&w->way);
   uint32_t turns = 0;
   while (!stopping(w)) {
+    ox_straggler_go_back(w);
     if (help(w) || spin(w)) {
       bool look = w->loops_in_a_row || ++turns % 16 == 0; /* a look costs as much as a short task */
       if (look && ox_give_way_worker(pool, &w->way) && ox_surplus_stand_by(pool, w->index)) ox_give_way_start(&w->way);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/straggler.c - pulls a worker that does not run to the processor of the thread that waits for it. */
+#include "task/straggler.h"
+
+enum { SAMPLE_NS = 8 * 1000, MOST_CPUS = sizeof(ox_cpu_mask) * 8 };
+
+static bool is_on(const ox_cpu_mask *mask, int cpu) { return mask->bits[cpu / 64] >> cpu % 64 & 1; }
+
+static bool helps(const ox_worker *w, const void *what) {
+  return atomic_load_explicit(&w->helps, memory_order_acquire) == (uintptr_t)what;
+}
+
+static ox_worker *find_helper(ox_pool *pool, const void *what) {
+  uint32_t n = ox_pool_threads(pool);
+  for (uint32_t i = 1; i < n; i++)
+    if (helps(pool->workers[i], what)) return pool->workers[i];
+  return NULL;
+}
+
+/* Its processor time must stand still for most of the sample, the other threads' clocks being exact to less. */
+static bool stands_still(const ox_worker *w) {
+  uint64_t cpu = ox_thread_cpu_ns_of(w->thread_id), start = ox_thread_now_ns(), now = start;
+  if (!cpu) return false;
+  while (now - start < SAMPLE_NS) now = ox_thread_now_ns();
+  return (ox_thread_cpu_ns_of(w->thread_id) - cpu) * 2 < now - start;
+}
+
+void ox_straggler_pull(ox_pool *pool, const void *what) {
+  if (pool->affinity || pool->executor.run || ox_pool_is_crowded(pool)) return;
+  int cpu = ox_thread_cpu();
+  if (cpu < 0 || cpu >= MOST_CPUS || !is_on(&pool->allowed, cpu)) return;
+  ox_worker *w = find_helper(pool, what);
+  if (!w || !stands_still(w) || !helps(w, what)) return;
+  ox_cpu_mask here = {{0}};
+  here.bits[cpu / 64] = (uint64_t)1 << cpu % 64;
+  if (!ox_thread_avoid_cpu(w->thread_id, &here, -1)) return;
+  /* After the call: a worker that sees this goes back, and must not be called here again. */
+  atomic_store_explicit(&w->pulled_to, cpu, memory_order_release);
+  atomic_fetch_add_explicit(&pool->pulls, 1, memory_order_relaxed);
+}
+
+/* First off that processor, which its owner needs, then free to go anywhere. */
+void ox_straggler_return(ox_worker *w) {
+  int cpu = atomic_exchange_explicit(&w->pulled_to, -1, memory_order_acquire); /* pairs with the release above */
+  (void)ox_thread_avoid_cpu(w->thread_id, &w->pool->allowed, cpu);
+  (void)ox_thread_avoid_cpu(w->thread_id, &w->pool->allowed, -1);
+  atomic_store_explicit(&w->avoids, -1, memory_order_relaxed);
+}
