@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench/pool/workloads/w7_clients.c - W7: four threads run loops of 32 units of 1 us on one pool at the same time. */
+ * bench/pool/workloads/w7_clients.c - W7: four threads run loops of 32 units of 1 us on one pool at the same time. And
+ * for as long, one thread for each processor looks at the clock: what the system takes from those, no pool can give. */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "measure.h"
 
-enum { CLIENTS = 4, N = 32 };
+enum { CLIENTS = 4, N = 32, MOST_CPUS = 64 };
+
+static const double duration = 600e6;
 
 typedef struct client {
   const bench_run *run;
@@ -24,7 +27,7 @@ static void work(void *arg) {
     if (b - a > c->worst) c->worst = b - a;
     c->loops++;
     a = b;
-  } while (b - begin < 600e6);
+  } while (b - begin < duration);
   c->ns = b - begin;
 }
 
@@ -35,6 +38,29 @@ static void *run_client(void *arg) {
   else
     work(c);
   return NULL;
+}
+
+static void *look_at_the_clock(void *arg) {
+  double *worst = arg, begin = bench_now(), a = begin, b;
+  do {
+    b = bench_now();
+    if (b - a > *worst) *worst = b - a;
+    a = b;
+  } while (b - begin < duration);
+  return NULL;
+}
+
+static double worst_pause_without_a_pool(int cpus) {
+  pthread_t threads[MOST_CPUS];
+  double each[MOST_CPUS] = {0}, worst = 0;
+  if (cpus > MOST_CPUS) cpus = MOST_CPUS;
+  for (int i = 0; i < cpus; i++)
+    if (pthread_create(&threads[i], NULL, look_at_the_clock, &each[i]) != 0) abort();
+  for (int i = 0; i < cpus; i++) {
+    pthread_join(threads[i], NULL);
+    if (each[i] > worst) worst = each[i];
+  }
+  return worst;
 }
 
 static void measure(const bench_run *run) {
@@ -66,6 +92,7 @@ static void measure(const bench_run *run) {
   bench_report_more("% of ideal", 100 * rate * serial / busy);
   bench_report_more("min/max of clients", least / most);
   bench_report_less("worst loop ms", worst / 1e6);
+  bench_report_fact("worst pause of a lone thread ms", worst_pause_without_a_pool(run->cpus) / 1e6);
 }
 
 const bench_workload bench_w7_clients[] = {
