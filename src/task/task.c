@@ -38,15 +38,18 @@ static atomic_int timing;
 void ox_task_set_timing(int on) { atomic_store_explicit(&timing, on != 0, memory_order_relaxed); }
 int ox_task_timing(void) { return atomic_load_explicit(&timing, memory_order_relaxed); }
 
-static bool has_failed(const ox_task *t) { return atomic_load_explicit(&t->error, memory_order_acquire) != NULL; }
+static bool has(const ox_task *t, uint32_t bit) { return atomic_load_explicit(&t->state, memory_order_relaxed) & bit; }
+
+static bool has_failed(const ox_task *t) {
+  return atomic_load_explicit(&t->error, memory_order_acquire) || has(t, OX_TASK_CANCELLED);
+}
 
 /* A status of our own with the task's error, or NULL. */
 static ox_status *copy_error(const ox_task *t) {
   const ox_status *st = atomic_load_explicit(&t->error, memory_order_acquire); /* pairs with ox_keep_first */
-  return st ? ox_fail(ox_status_code(st), "%s", ox_status_message(st)) : NULL;
+  if (st) return ox_fail(ox_status_code(st), "%s", ox_status_message(st));
+  return has(t, OX_TASK_CANCELLED) ? ox_fail(OX_CANCELLED, "the task was cancelled") : NULL;
 }
-
-static bool has(const ox_task *t, uint32_t bit) { return atomic_load_explicit(&t->state, memory_order_relaxed) & bit; }
 
 static void free_owned(ox_task *t) {
   if (!has(t, OX_TASK_OWNS)) return;
@@ -363,7 +366,12 @@ ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out
 }
 
 void ox_task_cancel(ox_task *t) {
-  if (t && !ox_task_has_ended(t)) ox_keep_first(&t->error, ox_fail(OX_CANCELLED, "the task was cancelled"));
+  if (!t) return;
+  unsigned state = atomic_load_explicit(&t->state, memory_order_relaxed);
+  while (!(state & OX_TASK_DONE) &&
+         !atomic_compare_exchange_weak_explicit(&t->state, &state, state | OX_TASK_CANCELLED, memory_order_relaxed,
+                                                memory_order_relaxed)) {
+  }
 }
 
 int ox_task_is_done(const ox_task *t) { return !t || ox_task_has_ended(t); }

@@ -2,6 +2,7 @@
  * task/task_test.c - units run once, after their parents; payloads, counts, errors, cancellation, time. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,48 @@ static void cancelling_reaches_descendants(void **state) {
   }
 }
 
+typedef struct race {
+  ox_task *_Atomic task;
+  atomic_int codes, stop;
+} race;
+
+/* Cancels each task it is given, at any time of its life, then waits for it. */
+static void *cancel_and_wait(void *arg) {
+  race *r = arg;
+  while (!atomic_load(&r->stop)) {
+    ox_task *t = atomic_exchange(&r->task, NULL);
+    if (!t) continue;
+    ox_task_cancel(t);
+    ox_status *st = ox_task_wait_release(t);
+    atomic_store(&r->codes, 1 + (int)ox_status_code(st));
+    ox_status_free(st);
+  }
+  return NULL;
+}
+
+static void all_who_wait_get_the_same_result(void **state) {
+  (void)state;
+  ox_pool *pool = test_pool(2);
+  race r = {0};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, cancel_and_wait, &r), 0);
+  atomic_int hits[2] = {0};
+  for (int i = 0; i < 3000; i++) {
+    ox_task *t;
+    r.codes = 0;
+    CHECK_OK(submit(pool, 2, hit, hits, NULL, 0, OX_TASK_ASYNC, &t));
+    atomic_store(&r.task, ox_task_retain(t));
+    ox_status *st = ox_task_wait_release(t);
+    int code = (int)ox_status_code(st), other;
+    ox_status_free(st);
+    while (!(other = atomic_load(&r.codes))) sched_yield();
+    assert_int_equal(code, other - 1);
+  }
+  atomic_store(&r.stop, 1);
+  pthread_join(thread, NULL);
+  ox_pool_destroy(pool);
+}
+
 static void bad_options_are_refused(void **state) {
   (void)state;
   ox_task *t;
@@ -341,6 +384,7 @@ int main(void) {
       cmocka_unit_test(payloads_are_copied_or_deleted_once),
       cmocka_unit_test(the_error_reaches_waiters_and_descendants),
       cmocka_unit_test(cancelling_reaches_descendants),
+      cmocka_unit_test(all_who_wait_get_the_same_result),
       cmocka_unit_test(bad_options_are_refused),
       cmocka_unit_test(time_is_measured_on_request),
       cmocka_unit_test(one_object_is_kept_until_release),
