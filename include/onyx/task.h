@@ -76,7 +76,8 @@ OX_API uint32_t ox_pool_size(const ox_pool *pool);
 
 /* On whose threads its loops run: "own"; "executor"; "openmp" (the build's ONYX_POOL_BACKEND; tasks and graphs then run
  * on workers of the pool, made when first needed; OMP_WAIT_POLICY decides instead of spin_us); "none": no threads,
- * every pool of such a build is of size 1, and so is NULL. Thread hooks, stacks, affinity and priority ask for "own". */
+ * every pool of such a build is of size 1, and so is NULL. Thread hooks, stacks, affinity and priority ask for "own".
+ */
 OX_API const char *ox_pool_backend(const ox_pool *pool);
 
 /* The pool of the process, made on first use with default options and never destroyed; NULL (which every function

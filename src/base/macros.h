@@ -27,7 +27,8 @@
 #endif
 #define OX_INLINE static inline __attribute__((always_inline))
 #define OX_NOINLINE __attribute__((noinline))
-#if defined(__x86_64__) /* the built-in fetches a line to share, unless told that all processors have this instruction */
+#if defined(__x86_64__) /* the built-in fetches a line to share, unless told that all processors have this instruction \
+                         */
 #define OX_PREFETCH_WRITE(p) __asm__ volatile("prefetchw %0" : : "m"(*(const char *)(p)))
 #else
 #define OX_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)

@@ -35,8 +35,8 @@ typedef struct ox_fair_look {
   ox_thread_usage usage;
 } ox_fair_look;
 
-/* At |now_ns| caller |index| has used |usage|; |last| is its last look and becomes this one. True: it is so far ahead of
- * somebody that it should nap. */
+/* At |now_ns| caller |index| has used |usage|; |last| is its last look and becomes this one. True: it is so far ahead
+ * of somebody that it should nap. */
 bool ox_fair_is_ahead(ox_fair *fair, uint32_t index, ox_fair_look *last, uint64_t now_ns, ox_thread_usage usage);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/queue.c - queues of ready tasks. */
+ * task/queue.c - queues of ready tasks and calls. */
 #include "task/queue.h"
 
 #include "task/park.h"
@@ -76,9 +76,9 @@ void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, u
 
 bool ox_queue_push_call(ox_pool *pool, uint32_t own, ox_unit_fn fn, void *payload, size_t bytes) {
   ox_task_queue *q = lock_any(pool, own);
-  ox_call_block *block = NULL, *replaced = NULL;
+  ox_call_block *replaced = NULL;
   if (OX_UNLIKELY(ox_calls_are_full(&q->calls))) {
-    block = ox_spare_take_block(pool, own);
+    ox_call_block *block = ox_spare_take_block(pool, own);
     if (!block) {
       ox_unlock(&q->lock);
       return false;

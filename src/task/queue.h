@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/queue.h - ready tasks and calls, one queue per worker and a few for other threads.
  *
- * A queue is a list of tasks and a chain of blocks of calls under a lock that is only ever tried, never waited for: a thread may be descheduled while it holds
- * one, and then the others use other queues. The lock is held for a few instructions on a line that is usually its
- * user's own. |count| may be read without the lock: it is P1 and W2 of the proof in task_pool.h. Only the step from 0
- * is seq_cst: a look that misses it comes before it, so that its pusher sees the sleeper and wakes it; a look that
- * comes later finds a number, as nothing but a claim goes back to 0 (the claim happens before the step, through the
- * lock, so that a look after the step cannot find that 0). Pushers onto a queue that has tasks come after its step, by
- * the lock again, and so after the sleeper's announcement too. As each wakes one or two, a claim that leaves tasks
- * behind wakes more. List and tasks need no more than the lock's acquire and release.
+ * A queue is a list of tasks and a chain of blocks of calls under a lock that is only ever tried, never waited for: a
+ * thread may be descheduled while it holds one, and then the others use other queues. The lock is held for a few
+ * instructions on a line that is usually its user's own. |count| may be read without the lock: it is P1 and W2 of the
+ * proof in task_pool.h. Only the step from 0 is seq_cst: a look that misses it comes before it, so that its pusher sees
+ * the sleeper and wakes it; a look that comes later finds a number, as nothing but a claim goes back to 0 (the claim
+ * happens before the step, through the lock, so that a look after the step cannot find that 0). Pushers onto a queue
+ * that has tasks come after its step, by the lock again, and so after the sleeper's announcement too. As each wakes one
+ * or two, a claim that leaves tasks behind wakes more. List and tasks need no more than the lock's acquire and release.
  *
  * A thief takes a task and moves a share of the rest to its own queue. In between these are in none, and who looks
  * meanwhile may see both queues empty in either order: so moving ends with P1 and P2 like a push. A worker that quits
@@ -54,7 +54,8 @@ typedef struct ox_claim {
 uint32_t ox_queue_own(const ox_pool *pool);
 /* Appends a chain of ready tasks (linked by next) to queue |own| or a later one, and wakes who can run them. */
 void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n_tasks, uint32_t n_units);
-/* Appends a call; |bytes| of payload (OX_CALL_BYTES or fewer) are copied, 0: only pointed to. False on out of memory. */
+/* Appends a call; |bytes| of payload (OX_CALL_BYTES or fewer) are copied, 0: only pointed to. False on out of memory.
+ */
 bool ox_queue_push_call(ox_pool *pool, uint32_t own, ox_unit_fn fn, void *payload, size_t bytes);
 /* P2 for tasks: wakes up to |want| sleeping workers or, if none could be had, a waiting thread. */
 void ox_queue_wake(ox_pool *pool, uint32_t want);

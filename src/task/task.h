@@ -49,8 +49,8 @@ enum { OX_TASK_LINKS = 4, OX_TASK_INLINE_BYTES = 128 };
 enum {
   OX_TASK_DONE = 1,
   OX_TASK_WAITED = 2,
-  OX_TASK_KEPT = 4, /* |kept| is set */
-  OX_TASK_OWNS = 8, /* payload_delete or |links| is set */
+  OX_TASK_KEPT = 4,       /* |kept| is set */
+  OX_TASK_OWNS = 8,       /* payload_delete or |links| is set */
   OX_TASK_CANCELLED = 16, /* never set once it is DONE, so all who wait get the same result */
   OX_TASK_FLAG_SHIFT = 8
 };

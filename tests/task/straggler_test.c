@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/straggler_test.c - a worker whose processor is taken away in the middle of a block runs on the caller's, and goes
- * back. Taken away: a block pins its worker to the processor of a thread that does not stop, as another program would. */
+ * task/straggler_test.c - a worker whose processor is taken away in the middle of a block runs on the caller's, and
+ * goes back. Taken away: a block pins its worker to the processor of a thread that does not stop, as another program
+ * would. */
 #define _GNU_SOURCE
 #include "task/straggler.h"
 
@@ -193,10 +194,22 @@ static void affinity_is_kept(void **state) {
   ox_pool_destroy(pool);
 }
 #else
-static void so_is_one_with_a_node(void **state) { (void)state, skip(); }
-static void a_worker_without_processor_is_pulled(void **state) { (void)state, skip(); }
-static void a_sleeping_block_goes_back_too(void **state) { (void)state, skip(); }
-static void affinity_is_kept(void **state) { (void)state, skip(); }
+static void so_is_one_with_a_node(void **state) {
+  (void)state;
+  skip();
+}
+static void a_worker_without_processor_is_pulled(void **state) {
+  (void)state;
+  skip();
+}
+static void a_sleeping_block_goes_back_too(void **state) {
+  (void)state;
+  skip();
+}
+static void affinity_is_kept(void **state) {
+  (void)state;
+  skip();
+}
 #endif
 
 int main(void) {

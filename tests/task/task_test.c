@@ -278,7 +278,7 @@ static void *cancel_and_wait(void *arg) {
 static void all_who_wait_get_the_same_result(void **state) {
   (void)state;
   ox_pool *pool = test_pool(2);
-  race r = {0};
+  race r = {.stop = 0};
   pthread_t thread;
   assert_int_equal(pthread_create(&thread, NULL, cancel_and_wait, &r), 0);
   atomic_int hits[2] = {0};
