@@ -2,6 +2,7 @@
  * task/give_way.c - naps and yields, where nobody waits for this thread. */
 #include "task/give_way.h"
 
+#include "task/queue.h"
 #include "task/task_pool.h"
 
 enum {
@@ -11,7 +12,9 @@ enum {
   SOON_NS = 30000 * 1000,
   PERIOD_LEAST_NS = 128000 * 1000,
   PERIOD_MOST_NS = 512000 * 1000,
-  YIELD_NS = 400 * 1000,
+  FULL_NAP_NS = 2000 * 1000,
+  IDLE_NS = 20000 * 1000,
+  YIELD_NS = 200 * 1000,
   CALLER_NAP_NS = 500 * 1000
 };
 
@@ -45,21 +48,40 @@ static bool should_begin(ox_give_way *way, uint64_t now, uint64_t ran) {
   return true;
 }
 
-static bool should_nap(const ox_pool *pool, ox_give_way *way) {
+static bool should_nap(ox_give_way *way) {
   uint64_t now = ox_thread_now_ns(), ran = now - way->start_ns;
-  if (is_full(pool)) return true; /* nobody needs help */
   if (now <= way->until_ns) return ran > RUN_NS;
   return ran >= WINDOW_NS && should_begin(way, now, ran);
 }
 
-bool ox_give_way_worker(const ox_pool *pool, ox_give_way *way) {
+/* Naps as long as callers keep the processors busy and nothing but their loops is to be done. If the process uses less
+ * than a quarter of the processors, twice, the blocks sleep: then we go and help. (Less than three quarters would not
+ * do: so it looks when the system takes a processor for itself.) */
+static void nap_while_full(ox_worker *w) {
+  const ox_pool *pool = w->pool;
+  uint64_t n_cpus = atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
+  int idle = 0;
+  do {
+    uint64_t wall = ox_thread_now_ns(), cpu = ox_process_cpu_ns();
+    ox_thread_nap(FULL_NAP_NS);
+    wall = ox_thread_now_ns() - wall, cpu = ox_process_cpu_ns() - cpu;
+    idle = cpu * 4 < wall * n_cpus ? idle + 1 : 0;
+  } while (idle < 2 && is_full(pool) && !ox_queue_any(pool) && !ox_graphs_any(pool, w->index) &&
+           !atomic_load_explicit(&w->quit, memory_order_relaxed));
+  if (idle == 2) w->way.idle_ns = ox_thread_now_ns();
+}
+
+bool ox_give_way_worker(ox_worker *w) {
   uint64_t tick = ox_ticks();
-  if (tick - way->tick < ticks_of(pool, LOOK_NS)) return false;
-  way->tick = tick;
-  if (should_nap(pool, way)) {
+  if (tick - w->way.tick < ticks_of(w->pool, LOOK_NS)) return false;
+  w->way.tick = tick;
+  if (is_full(w->pool) && ox_thread_now_ns() - w->way.idle_ns > IDLE_NS)
+    nap_while_full(w);
+  else if (should_nap(&w->way))
     ox_thread_nap(RUN_NS);
-    ox_give_way_start(way);
-  }
+  else
+    return true;
+  ox_give_way_start(&w->way);
   return true;
 }
 

@@ -5,7 +5,8 @@
  *  - A worker that finds twice that it was kept from running (wall time against its processor time) naps half of the
  *    time for a while. It then stays below its share, so the system lets it run when it wants to.
  *  - Callers of loops yield from time to time when there are at least as many as processors, so that each of them runs
- *    often: with four on two processors the worst loop took 14 ms. Who has had more than others naps (fair.h). */
+ *    often: with four on two processors the worst loop took 14 ms. Who has had more than others naps (fair.h). Workers
+ *    stay away as long as that is so. */
 #ifndef OX_TASK_GIVE_WAY_H
 #define OX_TASK_GIVE_WAY_H
 
@@ -19,12 +20,14 @@ typedef struct ox_give_way {
   uint64_t start_ns, start_cpu; /* of this run: since the last sleep or nap */
   uint64_t kept_ns;             /* when it was last kept from running */
   uint64_t until_ns, period_ns; /* nap until then; for how long after the next finding */
+  uint64_t idle_ns;             /* when processors were last found idle although callers could fill them */
 } ox_give_way;
 
 /* A worker begins to run. */
 void ox_give_way_start(ox_give_way *way);
-/* A worker is between two loops. True from time to time: when it has looked at the clocks. */
-bool ox_give_way_worker(const ox_pool *pool, ox_give_way *way);
+struct ox_worker;
+/* Worker |w| is between two loops. True from time to time: when it has looked at the clocks. */
+bool ox_give_way_worker(struct ox_worker *w);
 /* A caller has ended a loop at |tick|, an ox_ticks(). */
 void ox_give_way_caller(ox_pool *pool, uint64_t tick);
 

@@ -264,7 +264,7 @@ void ox_worker_main(void *worker) {
     ox_straggler_go_back(w);
     if (help(w) || spin(w)) {
       bool look = w->loops_in_a_row || ++turns % 16 == 0; /* a look costs as much as a short task */
-      if (look && ox_give_way_worker(pool, &w->way) && ox_surplus_stand_by(pool, w->index)) ox_give_way_start(&w->way);
+      if (look && ox_give_way_worker(w) && ox_surplus_stand_by(pool, w->index)) ox_give_way_start(&w->way);
       continue;
     }
     uint64_t start = ox_thread_now_ns();
