@@ -2,9 +2,15 @@
  * task/straggler.c - pulls a worker that does not run to the processor of the thread that waits for it. */
 #include "task/straggler.h"
 
-enum { SAMPLE_NS = 8 * 1000, MOST_CPUS = sizeof(ox_cpu_mask) * 8 };
+enum { SAMPLE_NS = 8 * 1000, MOST_CPUS = sizeof(ox_cpu_mask) * 8, NOWHERE = -1, BEING_PULLED = -2 };
 
 static bool is_on(const ox_cpu_mask *mask, int cpu) { return mask->bits[cpu / 64] >> cpu % 64 & 1; }
+
+static bool is_known(const ox_cpu_mask *mask) {
+  uint64_t any = 0;
+  for (size_t i = 0; i < OX_COUNT(mask->bits); i++) any |= mask->bits[i];
+  return any;
+}
 
 static bool helps(const ox_worker *w, const void *what) {
   return atomic_load_explicit(&w->helps, memory_order_acquire) == (uintptr_t)what;
@@ -31,18 +37,23 @@ void ox_straggler_pull(ox_pool *pool, const void *what) {
   if (cpu < 0 || cpu >= MOST_CPUS || !is_on(&pool->allowed, cpu)) return;
   ox_worker *w = find_helper(pool, what);
   if (!w || !stands_still(w) || !helps(w, what)) return;
+  int nowhere = NOWHERE; /* one owner at a time: another would take our mask for the worker's */
+  if (!atomic_compare_exchange_strong_explicit(&w->pulled_to, &nowhere, BEING_PULLED, memory_order_acquire,
+                                               memory_order_relaxed))
+    return;
   ox_cpu_mask here = {{0}};
   here.bits[cpu / 64] = (uint64_t)1 << cpu % 64;
-  if (!ox_thread_avoid_cpu(w->thread_id, &here, -1)) return;
+  w->mask = ox_thread_mask_of(w->thread_id);
+  bool pulled = is_known(&w->mask) && ox_thread_avoid_cpu(w->thread_id, &here, -1);
   /* After the call: a worker that sees this goes back, and must not be called here again. */
-  atomic_store_explicit(&w->pulled_to, cpu, memory_order_release);
-  atomic_fetch_add_explicit(&pool->pulls, 1, memory_order_relaxed);
+  atomic_store_explicit(&w->pulled_to, pulled ? cpu : NOWHERE, memory_order_release);
+  atomic_fetch_add_explicit(&pool->pulls, pulled, memory_order_relaxed);
 }
 
-/* First off that processor, which its owner needs, then free to go anywhere. */
+/* First off that processor, which the owner of the loop needs, then to where it was allowed before. */
 void ox_straggler_return(ox_worker *w) {
-  int cpu = atomic_exchange_explicit(&w->pulled_to, -1, memory_order_acquire); /* pairs with the release above */
-  (void)ox_thread_avoid_cpu(w->thread_id, &w->pool->allowed, cpu);
-  (void)ox_thread_avoid_cpu(w->thread_id, &w->pool->allowed, -1);
-  atomic_store_explicit(&w->avoids, -1, memory_order_relaxed);
+  int cpu = atomic_load_explicit(&w->pulled_to, memory_order_acquire); /* pairs with the release above */
+  (void)ox_thread_avoid_cpu(w->thread_id, &w->mask, cpu);
+  (void)ox_thread_avoid_cpu(w->thread_id, &w->mask, -1);
+  atomic_store_explicit(&w->pulled_to, NOWHERE, memory_order_release); /* pairs with the next pull's acquire */
 }

@@ -61,7 +61,8 @@ typedef struct ox_worker {
   atomic_int avoids;                          /* the processor we were told to stay away from; -1: none */
   atomic_uint_least64_t woken_ns;             /* when that was */
   atomic_uintptr_t helps;                     /* the slot it has a block or node of, or 0 (straggler.h) */
-  atomic_int pulled_to;                       /* the processor it was pulled to; -1: none */
+  atomic_int pulled_to;                       /* the processor it was pulled to; negative: none */
+  ox_cpu_mask mask;                           /* where it was allowed before that */
   int thread_id;                              /* set before the first sleep */
   uint32_t index;                             /* 1 .. size-1; the caller of a loop is 0 */
   ox_pool *pool;

@@ -47,8 +47,9 @@ typedef struct ox_cpu_mask {
   uint64_t bits[16]; /* processors 0 .. 1023; all zero: unknown */
 } ox_cpu_mask;
 bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu);
-/* The affinity mask of the calling thread. */
+/* The affinity mask of the calling thread; and of thread |id|. */
 ox_cpu_mask ox_thread_mask(void);
+ox_cpu_mask ox_thread_mask_of(int id);
 /* Calls |fn| in the child of every fork from now on; calling it again with the same |fn| changes nothing. */
 typedef void (*ox_thread_hook)(void);
 void ox_thread_at_fork(ox_thread_hook fn);

@@ -126,10 +126,12 @@ uint64_t ox_process_cpu_ns(void) {
 int ox_thread_cpu(void) { return sched_getcpu(); }
 int ox_thread_id(void) { return (int)syscall(SYS_gettid); } /* gettid() came with glibc 2.30 */
 
-ox_cpu_mask ox_thread_mask(void) {
+ox_cpu_mask ox_thread_mask(void) { return ox_thread_mask_of(0); }
+
+ox_cpu_mask ox_thread_mask_of(int id) {
   ox_cpu_mask mask = {{0}};
   cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return mask;
+  if (sched_getaffinity(id, sizeof set, &set) != 0) return mask;
   for (int i = 0; i < CPU_SETSIZE && i < 1024; i++)
     if (CPU_ISSET(i, &set)) mask.bits[i / 64] |= (uint64_t)1 << i % 64;
   return mask;
@@ -157,6 +159,7 @@ uint64_t ox_thread_cpu_ns_of(int thread_id) { return (void)thread_id, 0; }
 int ox_thread_cpu(void) { return -1; }
 int ox_thread_id(void) { return 0; }
 ox_cpu_mask ox_thread_mask(void) { return (ox_cpu_mask){{0}}; }
+ox_cpu_mask ox_thread_mask_of(int id) { return (void)id, (ox_cpu_mask){{0}}; }
 bool ox_thread_set_priority(int32_t priority) {
   (void)priority;
   return false;

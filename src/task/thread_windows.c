@@ -143,6 +143,8 @@ ox_cpu_mask ox_thread_mask(void) {
   return mask;
 }
 
+ox_cpu_mask ox_thread_mask_of(int id) { return (void)id, (ox_cpu_mask){{0}}; }
+
 bool ox_thread_avoid_cpu(int id, const ox_cpu_mask *allowed, int cpu) {
   GROUP_AFFINITY to = {0};
   for (WORD g = 0; g < OX_COUNT(allowed->bits); g++) {
