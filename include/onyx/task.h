@@ -246,8 +246,9 @@ OX_API int ox_task_timing(void);
  * without a handle. Borrowed. */
 OX_API ox_task *ox_task_current(void);
 /* Leaves |object| with a task until its memory is freed, for language bindings that carry exceptions. The first one
- * stays; |object_delete| is called at once on later ones. Descendants that end with the task's error share it, so it
- * should mean the same to all who submit tasks that depend on each other; for C++ it is a std::exception_ptr. */
+ * stays; |object_delete| is called at once on later ones, or if |task| is NULL. Descendants that end with the task's
+ * error share it, so it should mean the same to all who submit tasks that depend on each other; for C++ it is a
+ * std::exception_ptr. */
 OX_API void ox_task_keep(ox_task *task, void *object, void (*object_delete)(void *object));
 OX_API void *ox_task_kept(const ox_task *task);
 

@@ -377,7 +377,7 @@ void ox_task_cancel(ox_task *t) {
 int ox_task_is_done(const ox_task *t) { return !t || ox_task_has_ended(t); }
 
 void ox_task_keep(ox_task *t, void *object, void (*object_delete)(void *object)) {
-  struct ox_kept *kept = ox_new(ox_alloc_heap(), sizeof *kept);
+  struct ox_kept *kept = t ? ox_new(ox_alloc_heap(), sizeof *kept) : NULL;
   if (!kept) {
     object_delete(object);
     return;

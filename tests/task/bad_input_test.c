@@ -525,6 +525,18 @@ static ox_status *try_submit(ox_pool *pool) {
   waited = ox_task_wait_release(parents[0]);
   return st ? st : waited;
 }
+typedef struct calls {
+  int submitted;
+  atomic_int runs;
+} calls;
+static int all_ran(void *ctx) { return ((calls *)ctx)->runs == ((calls *)ctx)->submitted; }
+static ox_status *try_calls(ox_pool *pool) { /* without handles; several blocks of them */
+  calls c = {0, 0};
+  ox_status *st = NULL;
+  for (; !st && c.submitted < 1000; c.submitted += !st) st = submit(pool, count, &c.runs, 1, NULL, 0, NULL);
+  ox_pool_work_until(pool, all_ran, &c);
+  return st;
+}
 static ox_status *try_resize(ox_pool *pool) {
   ox_status *st = ox_pool_resize(pool, 1);
   return st ? st : ox_pool_resize(pool, 9);
@@ -546,7 +558,11 @@ static void memory_runs_out(void **state) {
   static const struct {
     const char *name;
     ox_status *(*fn)(ox_pool *pool);
-  } rows[] = {{"create", try_create}, {"submit", try_submit}, {"resize", try_resize}, {"graph", try_graph}};
+  } rows[] = {{"create", try_create},
+              {"submit", try_submit},
+              {"calls", try_calls},
+              {"resize", try_resize},
+              {"graph", try_graph}};
   if (!CAN_FAIL) skip();
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     long n = 0;
