@@ -9,13 +9,6 @@
 #include "task/task_pool.h"
 #include "task/queue.h"
 
-/* An object a binding leaves with a task; descendants that end with the task's error share it. */
-struct ox_kept {
-  atomic_uint refs;
-  void *object;
-  void (*object_delete)(void *object);
-};
-
 static ox_task_link closed_link;
 #define CLOSED (&closed_link)
 
@@ -59,26 +52,9 @@ static void free_owned(ox_task *t) {
   t->payload_delete = NULL;
 }
 
-static void drop_kept(struct ox_kept *kept) {
-  if (!kept || atomic_fetch_sub_explicit(&kept->refs, 1, memory_order_acq_rel) != 1) return;
-  kept->object_delete(kept->object);
-  ox_delete(ox_alloc_heap(), kept, sizeof *kept);
-}
-
-/* The first one stays. */
-static void set_kept(ox_task *t, struct ox_kept *kept) {
-  struct ox_kept *none = NULL;
-  if (!atomic_compare_exchange_strong_explicit(&t->kept, &none, kept, memory_order_acq_rel, memory_order_relaxed))
-    drop_kept(kept);
-  else
-    atomic_fetch_or_explicit(&t->state, OX_TASK_KEPT, memory_order_relaxed); /* whoever frees comes after us: refs */
-}
-
 static void free_rest(ox_task *t) {
   ox_status_free(atomic_load_explicit(&t->error, memory_order_acquire)); /* pairs with ox_keep_first */
-  if (!has(t, OX_TASK_KEPT)) return;
-  drop_kept(atomic_load_explicit(&t->kept, memory_order_acquire));
-  atomic_store_explicit(&t->kept, NULL, memory_order_relaxed);
+  if (has(t, OX_TASK_KEPT)) ox_kept_drop(t);
 }
 
 void ox_task_discard(ox_task *t) {
@@ -123,8 +99,7 @@ static void chain_add(chain *c, ox_task *t) {
 /* The parent has ended: its failure, with what was kept, becomes the child's. */
 static void inherit(const ox_task *parent, ox_task *child) {
   if (!has_failed(parent) || (ox_task_flags(child) & OX_TASK_RUN_ANYWAY)) return;
-  struct ox_kept *kept = atomic_load_explicit(&parent->kept, memory_order_acquire); /* pairs with set_kept */
-  if (kept) atomic_fetch_add_explicit(&kept->refs, 1, memory_order_relaxed), set_kept(child, kept);
+  ox_kept_share(parent, child);
   ox_keep_first(&child->error, copy_error(parent));
 }
 
@@ -375,22 +350,6 @@ void ox_task_cancel(ox_task *t) {
 }
 
 int ox_task_is_done(const ox_task *t) { return !t || ox_task_has_ended(t); }
-
-void ox_task_keep(ox_task *t, void *object, void (*object_delete)(void *object)) {
-  struct ox_kept *kept = t ? ox_new(ox_alloc_heap(), sizeof *kept) : NULL;
-  if (!kept) {
-    object_delete(object);
-    return;
-  }
-  atomic_init(&kept->refs, 1);
-  kept->object = object, kept->object_delete = object_delete;
-  set_kept(t, kept);
-}
-
-void *ox_task_kept(const ox_task *t) {
-  const struct ox_kept *kept = t ? atomic_load_explicit(&t->kept, memory_order_acquire) : NULL;
-  return kept ? kept->object : NULL;
-}
 
 static double ms(uint64_t from, uint64_t to) { return from && to ? ((double)to - (double)from) * 1e-6 : 0; }
 

@@ -110,6 +110,11 @@ bool ox_task_is_on(const ox_pool *pool);
 bool ox_task_needs_us(ox_task *task);
 void ox_task_cycle_forked(void); /* in the child */
 
+/* Objects left with tasks (kept.c). |to| ends with the error of |from|: it shares its object too. */
+void ox_kept_share(const ox_task *from, ox_task *to);
+/* The task, which has one (OX_TASK_KEPT), is freed. */
+void ox_kept_drop(ox_task *task);
+
 /* Runs some units of some task and says how many; 0: there were none. |own|: ox_queue_own(). */
 uint32_t ox_tasks_help(ox_pool *pool, uint32_t own);
 /* Frees what unfinished tasks own; for destroy, when no thread uses the pool any more. */
