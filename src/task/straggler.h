@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/straggler.h - a loop that waits for a block of a worker that does not run.
+ * task/straggler.h - a loop, graph or task that waits for a worker that does not run.
  *
  * Another program, an interrupt or one of the system's own threads can take the processor away from a worker in the
  * middle of a block. Systems leave it in that processor's queue, 3 to 12 ms here, although the owner of the loop then
@@ -16,12 +16,17 @@
 
 #include "task/task_pool.h"
 
-/* Worker |w| begins to help in |what|, a slot of the pool; and ends, NULL. */
+/* Worker |w| begins to help in |what|, a slot of the pool or a task; and ends, NULL or what it helped in before. */
 static inline void ox_straggler_note(ox_worker *w, const void *what) {
   atomic_store_explicit(&w->helps, (uintptr_t)what, memory_order_release); /* pairs with the look at thread_id */
 }
 
-/* The owner of |what| is about to sleep until its helpers are done. */
+/* On its own thread. */
+static inline const void *ox_straggler_noted(const ox_worker *w) {
+  return (const void *)atomic_load_explicit(&w->helps, memory_order_relaxed);
+}
+
+/* The calling thread is about to sleep until the helpers in |what| are done. */
 void ox_straggler_pull(ox_pool *pool, const void *what);
 
 /* Worker |w| has no block: if it was pulled, back. */

@@ -8,6 +8,7 @@
 #include "task/park.h"
 #include "task/task_pool.h"
 #include "task/queue.h"
+#include "task/straggler.h"
 
 static ox_task_link closed_link;
 #define CLOSED (&closed_link)
@@ -174,6 +175,9 @@ static void end_task(ox_task *t) {
 static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
   ox_task_frame frame = {.task = t, .pool = t->pool, .outer = frames};
   frames = &frame;
+  ox_worker *w = t->pool->workers[ox_pool_self(t->pool)]; /* NULL: not a worker */
+  const void *outer = w ? ox_straggler_noted(w) : NULL;
+  if (w) ox_straggler_note(w, t);
   if (OX_UNLIKELY(ox_task_flags(t) & OX_TASK_TIMED) && !atomic_load_explicit(&t->first_ns, memory_order_relaxed)) {
     uint_least64_t none = 0;
     (void)atomic_compare_exchange_strong_explicit(&t->first_ns, &none, ox_thread_now_ns(), memory_order_relaxed,
@@ -184,6 +188,7 @@ static void run_units(ox_task *t, uint32_t begin, uint32_t n) {
     if (OX_UNLIKELY(st != NULL)) ox_keep_first(&t->error, st);
   }
   frames = frame.outer;
+  if (w) ox_straggler_note(w, outer);
   /* acq_rel: who ends the task sees what all units wrote */
   if (t->n_units == 1 || atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) end_task(t);
 }

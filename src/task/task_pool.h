@@ -60,7 +60,7 @@ typedef struct ox_worker {
   atomic_int waker_cpu;                       /* where the last one who woke us ran */
   atomic_int avoids;                          /* the processor we were told to stay away from; -1: none */
   atomic_uint_least64_t woken_ns;             /* when that was */
-  atomic_uintptr_t helps;                     /* the slot it has a block or node of, or 0 (straggler.h) */
+  atomic_uintptr_t helps;                     /* slot or task it has a part of, or 0 (straggler.h) */
   atomic_int pulled_to;                       /* the processor it was pulled to; negative: none */
   ox_cpu_mask mask;                           /* where it was allowed before that */
   int thread_id;                              /* set before the first sleep */

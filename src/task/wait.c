@@ -3,6 +3,7 @@
 #include "task/park.h"
 #include "task/task_pool.h"
 #include "task/queue.h"
+#include "task/straggler.h"
 #include "task/task.h"
 
 void ox_pool_wake_waiter(ox_pool *pool, bool all) {
@@ -52,6 +53,7 @@ ox_status *ox_pool_wait_task(ox_task *t) {
       break;
     }
     searched = true; /* parents are fixed, so once is enough */
+    ox_straggler_pull(pool, t);
     sleep_on(pool, t);
   }
   if (flush) ox_thread_restore_denormals(float_mode);

@@ -87,6 +87,13 @@ static ox_status *straggle_in_node(void *payload, uint32_t unit) {
   straggle(payload, ox_pool_thread_id() != 0);
   return NULL;
 }
+static ox_status *run_task(ox_pool *pool, place *p) {
+  ox_task_opts o = {
+      .struct_size = sizeof o, .flags = OX_TASK_ASYNC, .n_units = 2, .fn = straggle_in_node, .payload = p};
+  ox_task *t;
+  ox_status *st = ox_task_submit(pool, &o, &t);
+  return st ? st : ox_task_wait_release(t);
+}
 static ox_status *run_graph(ox_pool *pool, place *p) {
   ox_task_graph *g;
   CHECK_OK(ox_task_graph_create(&g));
@@ -160,6 +167,7 @@ static void check_pull(ox_status *(*run)(ox_pool *, place *)) {
 
 static void a_worker_without_processor_is_pulled(void **state) { (void)state, check_pull(run_loop); }
 static void so_is_one_with_a_node(void **state) { (void)state, check_pull(run_graph); }
+static void so_is_one_with_a_unit(void **state) { (void)state, check_pull(run_task); }
 
 /* Looks the same from outside, does no harm: it goes back too. */
 static void a_sleeping_block_goes_back_too(void **state) {
@@ -198,6 +206,10 @@ static void so_is_one_with_a_node(void **state) {
   (void)state;
   skip();
 }
+static void so_is_one_with_a_unit(void **state) {
+  (void)state;
+  skip();
+}
 static void a_worker_without_processor_is_pulled(void **state) {
   (void)state;
   skip();
@@ -216,6 +228,7 @@ int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_worker_without_processor_is_pulled),
       cmocka_unit_test(so_is_one_with_a_node),
+      cmocka_unit_test(so_is_one_with_a_unit),
       cmocka_unit_test(a_sleeping_block_goes_back_too),
       cmocka_unit_test(affinity_is_kept),
   };
