@@ -27,8 +27,9 @@
 #endif
 #define OX_INLINE static inline __attribute__((always_inline))
 #define OX_NOINLINE __attribute__((noinline))
-#if defined(__x86_64__) /* the built-in fetches a line to share, unless told that all processors have this instruction \
-                         */
+/* On x86 the built-in fetches a line to share, unless it may count on this instruction, which is a no-op where it is
+ * missing. */
+#if defined(__x86_64__)
 #define OX_PREFETCH_WRITE(p) __asm__ volatile("prefetchw %0" : : "m"(*(const char *)(p)))
 #else
 #define OX_PREFETCH_WRITE(p) __builtin_prefetch((p), 1)

@@ -65,31 +65,28 @@ static inline void ox_calls_append(ox_call_chain *c, ox_unit_fn fn, void *payloa
     call->payload = payload;
 }
 
+/* Takes the first block off; there must be another. */
+static inline ox_call_block *ox_calls_cut_first(ox_call_chain *c) {
+  ox_call_block *block = c->first;
+  c->first = block->next;
+  return block;
+}
+
 /* Takes the oldest call; there must be one. Returns the block this leaves empty and out of the chain, or NULL. */
 static inline ox_call_block *ox_calls_take(ox_call_chain *c, ox_call *out) {
   ox_call_block *block = c->first;
   *out = block->calls[block->begin++];
   if (block->begin != block->end) return NULL;
   block->begin = block->end = 0;
-  if (!block->next) return NULL;
-  c->first = block->next;
-  return block;
+  return block->next ? ox_calls_cut_first(c) : NULL;
 }
 
-/* A thief's share: the first block if there are others, else a copy of the older half in |spare|, which must be empty.
- * Returns the block that has them; NULL: there is but one call, or none. */
-static inline ox_call_block *ox_calls_cut_share(ox_call_chain *c, ox_call_block *spare) {
+/* Copies the older half of the first block's calls, of which there must be two, to |out|, which must be empty. */
+static inline void ox_calls_cut_half(ox_call_chain *c, ox_call_block *out) {
   ox_call_block *block = c->first;
-  if (block && block->next) {
-    c->first = block->next;
-    return block;
-  }
-  uint32_t n = block && spare ? (block->end - block->begin) / 2 : 0;
-  if (!n) return NULL;
-  memcpy(spare->calls, &block->calls[block->begin], n * sizeof(ox_call));
-  spare->end = n;
-  block->begin += n;
-  return spare;
+  out->end = (block->end - block->begin) / 2;
+  memcpy(out->calls, &block->calls[block->begin], out->end * sizeof(ox_call));
+  block->begin += out->end;
 }
 
 #endif

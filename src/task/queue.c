@@ -172,25 +172,34 @@ static bool claim_own(ox_pool *pool, ox_task_queue *q, ox_claim *out) {
 
 static _Thread_local ox_patience patience OX_TLS_FAST;
 
+/* Lock held. A thief's share of the calls: the first block if there are others, else half of it; NULL: there is but one
+ * call, or none, or no memory. */
+static ox_call_block *cut_calls(ox_pool *pool, uint32_t own, ox_task_queue *q) {
+  if (q->n_calls < 2) return NULL;
+  bool whole = q->calls.first->next != NULL;
+  ox_call_block *share = whole ? ox_calls_cut_first(&q->calls) : ox_spare_take_block(pool, own);
+  if (!share) return NULL;
+  if (!whole) ox_calls_cut_half(&q->calls, share);
+  q->n_calls -= share->end - share->begin;
+  count_less(q);
+  return share;
+}
+
 /* One from somebody else's queue, and with it a share of the rest for our own. */
 static bool steal(ox_pool *pool, uint32_t own, ox_task_queue *q, ox_claim *out) {
-  if (!atomic_load_explicit(&q->count, memory_order_relaxed)) return false;
-  ox_call_block *spare = ox_spare_take_block(pool, own), *empty = NULL, *share = NULL;
+  if (!atomic_load_explicit(&q->count, memory_order_relaxed) || !ox_try_lock(&q->lock)) return false;
+  ox_call_block *empty = NULL, *share = NULL;
   ox_task *first = NULL, *last;
   uint32_t n = 0;
-  bool found = ox_try_lock(&q->lock);
+  bool found = take_call(q, out, &empty);
   if (found) {
-    if (take_call(q, out, &empty)) {
-      ox_patience_visited(&patience, ox_ticks(), q->n_calls, pool->us_ticks);
-      share = ox_calls_cut_share(&q->calls, spare);
-      if (share) q->n_calls -= share->end - share->begin, count_less(q);
-    } else {
-      found = take_units(pool, q, out);
-      if (q->head && q->head != out->task) n = cut_share(q, &first, &last);
-    }
-    ox_unlock(&q->lock);
+    ox_patience_visited(&patience, ox_ticks(), q->n_calls, pool->us_ticks);
+    share = cut_calls(pool, own, q);
+  } else {
+    found = take_units(pool, q, out);
+    if (q->head && q->head != out->task) n = cut_share(q, &first, &last);
   }
-  if (share != spare) ox_spare_give_block(pool, spare);
+  ox_unlock(&q->lock);
   ox_spare_give_block(pool, empty);
   if (share) adopt_calls(pool, own, share);
   if (n) adopt(pool, own, first, last, n);

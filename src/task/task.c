@@ -296,12 +296,18 @@ static void init_task(ox_task *t, ox_pool *pool, const ox_task_opts *o, uint32_t
   if (OX_UNLIKELY(flags & OX_TASK_TIMED)) t->end_ns = 0, atomic_store_explicit(&t->first_ns, 0, memory_order_relaxed);
 }
 
+/* With nothing to free yet; NULL on out of memory. */
+static ox_task *new_task(ox_pool *pool, uint32_t own) {
+  ox_task *t = ox_spare_take_task(pool, own);
+  if (t) atomic_store_explicit(&t->state, 0, memory_order_relaxed);
+  return t;
+}
+
 ox_task *ox_task_current(void) {
   ox_task_frame *f = frames;
   if (!f || f->task || !f->call) return f ? f->task : NULL;
-  ox_task *t = ox_spare_take_task(f->pool, ox_queue_own(f->pool));
+  ox_task *t = new_task(f->pool, ox_queue_own(f->pool));
   if (!t) return NULL;
-  atomic_store_explicit(&t->state, 0, memory_order_relaxed);
   init_task(t, f->pool, &(ox_task_opts){.fn = f->call->fn}, 1, OX_TASK_ASYNC, 1);
   return f->task = t;
 }
@@ -325,9 +331,8 @@ ox_status *ox_task_submit(ox_pool *pool, const ox_task_opts *opts, ox_task **out
   uint32_t own = ox_queue_own(pool);
   if (!out_task && is_call(opts, n_units, n_parents, flags))
     return ox_queue_push_call(pool, own, opts->fn, opts->payload, opts->payload_bytes) ? NULL : ox_oom();
-  ox_task *t = ox_spare_take_task(pool, own);
+  ox_task *t = new_task(pool, own);
   if (!t) return ox_oom();
-  atomic_store_explicit(&t->state, 0, memory_order_relaxed);
   if (!take_payload(t, opts, n_parents)) {
     ox_spare_give_task(pool, own, t);
     return ox_oom();

@@ -143,7 +143,7 @@ bool ox_thread_set_priority(int32_t priority) {
   return setpriority(PRIO_PROCESS, (id_t)ox_thread_id(), nice) == 0;
 }
 
-/* The clock of a thread by the kernel's number for it, as pthread_getcpuclockid() makes it: 2, of one thread; 4, exact.
+/* The clock of a thread by the kernel's number for it, as pthread_getcpuclockid() makes it: 4, of one thread; 2, exact.
  */
 uint64_t ox_thread_cpu_ns_of(int thread_id) { return clock_ns((clockid_t)(~(unsigned)thread_id << 3 | 6)); }
 
