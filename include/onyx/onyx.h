@@ -167,9 +167,15 @@ OX_API OX_NODISCARD ox_status *ox_session_profile_write(const ox_session *s, con
 OX_API void ox_session_nodes(const ox_session *s,
                              void (*fn)(void *ctx, const char *op, const char *domain, const char *name, const char *provider),
                              void *ctx);
-/* The optimized graph through |write| (a non-zero return stops with FAIL): a model file, with |as_text| 1 ONNX's textual
- * syntax, with 2 the same with long constants cut short (for reading). */
-OX_API OX_NODISCARD ox_status *ox_session_write(const ox_session *s, int as_text,
+enum {
+  OX_WRITE_MODEL = 0,     /* a model file: ModelProto */
+  OX_WRITE_TEXT = 1,      /* ONNX's textual syntax */
+  OX_WRITE_TEXT_SHORT = 2 /* the same for reading: long constants end in "..." */
+};
+
+/* Passes the optimized graph to |write|, piece by piece; |format| is OX_WRITE_*. If |write| returns non-zero, writing
+ * stops with OX_FAIL. */
+OX_API OX_NODISCARD ox_status *ox_session_write(const ox_session *s, uint32_t format,
                                                 int (*write)(void *ctx, const void *bytes, size_t n), void *ctx);
 /* Non-zero if the model draws random numbers: its outputs have a type and a shape, but no expected value. */
 OX_API int ox_session_is_random(const ox_session *s);

@@ -128,7 +128,7 @@ static int run(int argc, char **argv) {
   if (!m.level) m.level = "0"; /* the model as it was written */
   int code = cli_model_open(&m, "info", true);
   if (code == EXIT_OK && text) {
-    ox_status *st = ox_session_write(m.session, 2, write_bytes, stdout);
+    ox_status *st = ox_session_write(m.session, OX_WRITE_TEXT_SHORT, write_bytes, stdout);
     if (st) code = cli_fail(st);
   } else if (code == EXIT_OK) {
     tell(&m);

@@ -25,7 +25,7 @@ static int run(int argc, char **argv) {
     code = EXIT_FAILED;
   }
   if (f) {
-    ox_status *st = ox_session_write(m.session, text, write_bytes, f);
+    ox_status *st = ox_session_write(m.session, text ? OX_WRITE_TEXT : OX_WRITE_MODEL, write_bytes, f);
     if (fclose(f) != 0 && !st) st = ox_task_error(OX_FAIL, "the file could not be written");
     uint64_t parameters, bytes, nodes;
     ox_session_size(m.session, &parameters, &bytes, &nodes);

@@ -38,44 +38,31 @@ ox_status *ox_session_output(const ox_session *s, size_t i, ox_value_info *out_i
 
 static const char *text_of(const char *s) { return s ? s : ""; }
 
-void ox_session_metadata(const ox_session *s, size_t i, const char **out_key, const char **out_value) {
-  static const char *const keys[] = {"producer_name", "producer_version", "domain",        "doc_string",
-                                     "graph_name",    "ir_version",       "model_version", "opset"};
-  enum { N_KEYS = sizeof keys / sizeof keys[0] };
+void ox_session_fill_metadata(ox_session *s) {
   const ox_model *m = s->model;
-  char(*texts)[24] = (char(*)[24])s->texts; /* written with the same content by every caller */
-  *out_key = *out_value = NULL;
-  if (i >= N_KEYS) {
-    if (i - N_KEYS < m->n_props) *out_key = m->props[i - N_KEYS].key, *out_value = m->props[i - N_KEYS].value;
-    return;
+  snprintf(s->ir_version, sizeof s->ir_version, "%lld", (long long)m->ir_version);
+  snprintf(s->model_version, sizeof s->model_version, "%lld", (long long)m->model_version);
+  snprintf(s->opset, sizeof s->opset, "%lld", (long long)ox_model_opset(m, ""));
+  const ox_prop known[OX_KNOWN_KEYS] = {{"producer_name", text_of(m->producer_name)},
+                                        {"producer_version", text_of(m->producer_version)},
+                                        {"domain", text_of(m->domain)},
+                                        {"doc_string", text_of(m->doc)},
+                                        {"graph_name", text_of(m->graph->name)},
+                                        {"ir_version", s->ir_version},
+                                        {"model_version", s->model_version},
+                                        {"opset", s->opset}};
+  memcpy(s->known, known, sizeof known);
+}
+
+void ox_session_metadata(const ox_session *s, size_t i, const char **out_key, const char **out_value) {
+  static const ox_prop none = {NULL, NULL};
+  const ox_prop *prop = &none;
+  if (i < OX_KNOWN_KEYS) {
+    prop = &s->known[i];
+  } else if (i - OX_KNOWN_KEYS < s->model->n_props) {
+    prop = &s->model->props[i - OX_KNOWN_KEYS];
   }
-  *out_key = keys[i];
-  switch (i) {
-    case 0:
-      *out_value = text_of(m->producer_name);
-      return;
-    case 1:
-      *out_value = text_of(m->producer_version);
-      return;
-    case 2:
-      *out_value = text_of(m->domain);
-      return;
-    case 3:
-      *out_value = text_of(m->doc);
-      return;
-    case 4:
-      *out_value = text_of(m->graph->name);
-      return;
-    case 5:
-      snprintf(texts[0], sizeof texts[0], "%lld", (long long)m->ir_version), *out_value = texts[0];
-      return;
-    case 6:
-      snprintf(texts[1], sizeof texts[1], "%lld", (long long)m->model_version), *out_value = texts[1];
-      return;
-    default:
-      snprintf(texts[2], sizeof texts[2], "%lld", (long long)ox_model_opset(m, "")), *out_value = texts[2];
-      return;
-  }
+  *out_key = prop->key, *out_value = prop->value;
 }
 
 /* ---- profile ---- */
@@ -123,12 +110,20 @@ static ox_status *pass_on(void *ctx, const void *bytes, size_t n) {
   return c->write(c->ctx, bytes, n) ? ox_fail(OX_FAIL, "writing was stopped by the caller") : NULL;
 }
 
-ox_status *ox_session_write(const ox_session *s, int as_text, int (*write)(void *ctx, const void *bytes, size_t n),
-                            void *ctx) {
+ox_status *ox_session_write(const ox_session *s, uint32_t format,
+                            int (*write)(void *ctx, const void *bytes, size_t n), void *ctx) {
   caller_sink c = {write, ctx};
   ox_sink sink = {pass_on, &c};
-  if (as_text == 2) return ox_text_write_short(s->model, SHORT_ELEMENTS, sink);
-  return as_text ? ox_text_write(s->model, sink) : ox_model_write(s->model, sink);
+  switch (format) {
+    case OX_WRITE_MODEL:
+      return ox_model_write(s->model, sink);
+    case OX_WRITE_TEXT:
+      return ox_text_write(s->model, sink);
+    case OX_WRITE_TEXT_SHORT:
+      return ox_text_write_short(s->model, SHORT_ELEMENTS, sink);
+    default:
+      return ox_fail(OX_INVALID_ARGUMENT, "format is %u, the most is %d", format, OX_WRITE_TEXT_SHORT);
+  }
 }
 
 int ox_session_is_random(const ox_session *s) { return s->plan->has_random; }

@@ -146,6 +146,7 @@ static ox_status *finish(ox_session *s, const ox_session_opts *o) {
   OX_TRY(ox_recycler_create(s->alloc, &s->recycler));
   OX_TRY(ox_profile_create(s->alloc, &s->profile));
   s->profiling = o->profile != 0, s->max_workspace = o->max_workspace;
+  ox_session_fill_metadata(s);
   return NULL;
 }
 

@@ -12,6 +12,9 @@
 /* Idle contexts kept, over all shape signatures; the longest unused goes first. */
 enum { OX_IDLE_CONTEXTS = 16 };
 
+/* Metadata keys that every model has; model->props follow them. */
+enum { OX_KNOWN_KEYS = 8 };
+
 /* What one run needs besides a context; borrowed, so that a repeated run allocates nothing. */
 typedef struct ox_call {
   struct ox_call *next;
@@ -46,7 +49,11 @@ struct ox_session {
   ox_context *idle[OX_IDLE_CONTEXTS]; /* the latest used last */
   uint32_t n_idle;
   ox_call *calls;
-  char texts[4][24]; /* numbers of the metadata */
+  ox_prop known[OX_KNOWN_KEYS]; /* points into the model and the three below */
+  char ir_version[24], model_version[24], opset[24];
 };
+
+/* Fills |known|, once the session has its model. */
+void ox_session_fill_metadata(ox_session *s);
 
 #endif

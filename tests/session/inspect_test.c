@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/inspect_test.c - metadata, and the optimized graph in every format. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx/model.h"
+#include "onnx/text.h"
+#include "session/session.h"
+#include "support/check.h"
+#include "support/text_session.h"
+
+static ox_session *open_text(const char *text) {
+  ox_env *env;
+  ox_session *s;
+  CHECK_OK(ox_env_create(NULL, &env));
+  CHECK_OK(text_session(env, text, NULL, &s));
+  ox_env_release(env); /* the session keeps it */
+  return s;
+}
+
+/* ---- metadata ---- */
+
+static const char bare[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }";
+static const char full[] =
+    "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1], producer_name: \"mill\", producer_version: "
+    "\"0.1\", domain: \"org.example\", model_version: -9223372036854775808, doc_string: \"a \\\"doc\\\"\", "
+    "metadata_props: [\"author\" : \"someone\", \"empty\" : \"\", \"author\" : \"again\"]>"
+    "main_graph (float[2] x) => (float[2] y) { y = Relu (x) }";
+
+enum { MOST_PAIRS = 12 };
+static const struct {
+  const char *text;
+  const char *pairs[MOST_PAIRS][2]; /* up to the first NULL */
+} metadata[] = {
+    {bare,
+     {{"producer_name", ""},
+      {"producer_version", ""},
+      {"domain", ""},
+      {"doc_string", ""},
+      {"graph_name", "g"},
+      {"ir_version", "8"},
+      {"model_version", "0"},
+      {"opset", "17"}}},
+    {full,
+     {{"producer_name", "mill"},
+      {"producer_version", "0.1"},
+      {"domain", "org.example"},
+      {"doc_string", "a \"doc\""},
+      {"graph_name", "main_graph"},
+      {"ir_version", "10"},
+      {"model_version", "-9223372036854775808"},
+      {"opset", "21"},
+      {"author", "someone"},
+      {"empty", ""},
+      {"author", "again"}}},
+};
+
+static void test_metadata_is_the_models(void **state) {
+  (void)state;
+  for (size_t k = 0; k < OX_COUNT(metadata); k++) {
+    ox_session *s = open_text(metadata[k].text);
+    const char *key, *value;
+    size_t n = 0;
+    for (; metadata[k].pairs[n][0]; n++) {
+      ox_session_metadata(s, n, &key, &value);
+      assert_string_equal(key, metadata[k].pairs[n][0]);
+      assert_string_equal(value, metadata[k].pairs[n][1]);
+    }
+    const size_t beyond[] = {n, n + 1, SIZE_MAX};
+    for (size_t i = 0; i < OX_COUNT(beyond); i++) {
+      ox_session_metadata(s, beyond[i], &key, &value);
+      assert_null(key);
+      assert_null(value);
+    }
+    ox_session_release(s);
+  }
+}
+
+/* Many threads may ask at once: the const session stays as it is, byte by byte. */
+static void test_asking_changes_nothing(void **state) {
+  (void)state;
+  ox_session *s = open_text(full);
+  unsigned char *before = malloc(sizeof *s);
+  const char *key, *value;
+  assert_non_null(before);
+  memcpy(before, s, sizeof *s);
+  for (size_t i = 0; ox_session_metadata(s, i, &key, &value), key; i++) continue;
+  assert_memory_equal(before, s, sizeof *s);
+  free(before);
+  ox_session_release(s);
+}
+
+/* ---- the optimized graph ---- */
+
+typedef struct {
+  char bytes[4096];
+  size_t n, calls_left;
+} collected;
+
+static int collect(void *ctx, const void *bytes, size_t n) {
+  collected *c = ctx;
+  if (!c->calls_left || n >= sizeof c->bytes - c->n) return 1;
+  c->calls_left--;
+  memcpy(c->bytes + c->n, bytes, n);
+  c->n += n;
+  return 0;
+}
+
+/* 17 elements: one more than the short text shows. */
+static const char long_constant[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]> g (float[17] x) => (float[17] y)"
+    "<float[17] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}> { y = Mul (x, w) }";
+
+static collected written(const ox_session *s, uint32_t format) {
+  collected c = {.calls_left = SIZE_MAX};
+  CHECK_OK(ox_session_write(s, format, collect, &c));
+  return c;
+}
+
+static void check_model(ox_model *m) {
+  const ox_graph *g = m->graph;
+  ox_id w = ox_graph_find(g, "w");
+  assert_int_equal(g->n_nodes, 1);
+  assert_string_equal(ox_graph_node(g, 0)->op, "Mul");
+  assert_int_not_equal(w, OX_NONE);
+  assert_non_null(g->values[w].init);
+  for (int i = 0; i < 17; i++) {
+    float f;
+    memcpy(&f, (const char *)g->values[w].init->data + (size_t)i * sizeof f, sizeof f);
+    assert_true(f == (float)(i + 1));
+  }
+  ox_model_destroy(m);
+}
+
+static void test_every_format_is_written(void **state) {
+  (void)state;
+  ox_session *s = open_text(long_constant);
+  ox_model *m;
+  collected c = written(s, OX_WRITE_MODEL);
+  CHECK_OK(ox_model_read(ox_alloc_heap(), (const unsigned char *)c.bytes, c.n, NULL, &m));
+  check_model(m);
+  c = written(s, OX_WRITE_TEXT);
+  CHECK_OK(ox_text_read(ox_alloc_heap(), c.bytes, c.n, &m));
+  check_model(m);
+  c = written(s, OX_WRITE_TEXT_SHORT);
+  assert_non_null(strstr(c.bytes, "15, 16, ...}"));
+  assert_null(strstr(c.bytes, "17}"));
+  ox_session_release(s);
+}
+
+static void test_writing_can_fail(void **state) {
+  (void)state;
+  ox_session *s = open_text(long_constant);
+  collected c = {.calls_left = 0};
+  for (uint32_t format = OX_WRITE_MODEL; format <= OX_WRITE_TEXT_SHORT; format++)
+    CHECK_FAILS(ox_session_write(s, format, collect, &c), OX_FAIL, "stopped by the caller");
+  CHECK_FAILS(ox_session_write(s, 3, collect, &c), OX_INVALID_ARGUMENT, "format is 3");
+  CHECK_FAILS(ox_session_write(s, UINT32_MAX, collect, &c), OX_INVALID_ARGUMENT, "format is 4294967295");
+  ox_session_release(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_metadata_is_the_models),
+      cmocka_unit_test(test_asking_changes_nothing),
+      cmocka_unit_test(test_every_format_is_written),
+      cmocka_unit_test(test_writing_can_fail),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
