@@ -2,7 +2,7 @@
  * ops/concat_split.c - Concat and Split: one copy in two directions. */
 #include <string.h>
 
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 /* Rows of |row| bytes on the joined side; part k is |size[k]| bytes of each row, from |size[0] + ... + size[k-1]| on.
  * Units are rows, or pieces of rows when rows are long. */
@@ -248,7 +248,7 @@ static char *output_data(const void *ctx, uint32_t k) {
 }
 
 /* Everything in one tile: only now are the lengths known. */
-static ox_status *split_late(const ox_kernel_ctx *c) {
+static ox_status *split_unplanned(const ox_kernel_ctx *c) {
   const split_attrs *a = c->attrs;
   ox_shape s = c->in[0]->shape;
   int64_t outer, dim, inner, at = 0, elem = ox_dtype_bits(c->in[0]->dtype) / 8;
@@ -261,7 +261,7 @@ static ox_status *split_late(const ox_kernel_ctx *c) {
     void *out;
     s.dim[axis] = length_at(&l, k);
     if (!c->out[k]) continue;
-    OX_TRY(ox_late_output(c, k, &s, &out));
+    OX_TRY(ox_output_at_run(c, k, &s, &out));
     if (ox_shape_count(&s) == 0) continue;
     ox_copy_lines((const char *)c->in[0]->data + at * inner * elem, dim * inner * elem, out, s.dim[axis] * inner * elem,
                   outer, s.dim[axis] * inner * elem);
@@ -272,7 +272,7 @@ static ox_status *split_late(const ox_kernel_ctx *c) {
 static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const parts *p = c->prep;
-  if (!p) return split_late(c);
+  if (!p) return split_unplanned(c);
   copy_parts(p, ox_units_of(tiles, p->n_tiles, p->rows * p->pieces), c->in[0]->data, output_data, c, false);
   return NULL;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/cksize.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 typedef struct {
   const ox_tensor *value, *sparse_value;
@@ -152,7 +152,7 @@ static ox_status *fill_infer(ox_infer_ctx *c) {
 
 /* Units are chunks of the output's bytes. A sub-byte value becomes a byte full of it. */
 typedef struct fill_plan {
-  ox_late_plan late;
+  ox_deferred_head head;
   int64_t elem;
   char value[16];
 } fill_plan;
@@ -172,24 +172,24 @@ static ox_status *fill_build(const ox_kernel_ctx *c, const ox_type *out, void *p
       p->value[0] = (char)v;
     }
   }
-  p->late.bytes = (int64_t)bytes, p->late.units = OX_CEIL_DIV((int64_t)bytes, OX_MOVE_CHUNK);
+  p->head.bytes = (int64_t)bytes, p->head.units = OX_CEIL_DIV((int64_t)bytes, OX_MOVE_CHUNK);
   return NULL;
 }
 
 static ox_status *fill_work(const ox_kernel_ctx *c, const void *plan, int64_t begin, int64_t end) {
   const fill_plan *p = plan;
-  int64_t lo = begin * OX_MOVE_CHUNK, n = (OX_MIN(end * OX_MOVE_CHUNK, p->late.bytes) - lo) / p->elem;
+  int64_t lo = begin * OX_MOVE_CHUNK, n = (OX_MIN(end * OX_MOVE_CHUNK, p->head.bytes) - lo) / p->elem;
   ox_move m;
   ox_move_init(&m, p->elem, &(ox_region){.rank = 1, .dim = {n}, .is = {0}, .os = {1}});
   ox_move_run(&m, c->isa, p->value, (char *)c->out[0]->data + lo, 0, m.units);
   return NULL;
 }
 
-static const ox_late_op fill_op = {1, sizeof(fill_plan), fill_infer, fill_build, fill_work};
-static ox_status *fill_prepare(ox_kernel_ctx *c) { return ox_late_prepare(c, &fill_op); }
+static const ox_deferred_op fill_op = {1, sizeof(fill_plan), fill_infer, fill_build, fill_work};
+static ox_status *fill_prepare(ox_kernel_ctx *c) { return ox_deferred_prepare(c, &fill_op); }
 static ox_status *fill_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
-  return ox_late_run(c, &fill_op, stage, tiles);
+  return ox_deferred_run(c, &fill_op, stage, tiles);
 }
 
 static const ox_op_def defs[] = {

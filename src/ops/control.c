@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/control.c - If, Loop, Scan, SequenceMap: attributes and types. The executor runs their bodies. */
 #include "base/macros.h"
-#include "ops/move/types.h"
+#include "ops/move/sequence_values.h"
 
 static const ox_type *body_out(const ox_graph *g, uint32_t i) { return &ox_graph_value_at(g, g->outputs[i])->type; }
 
@@ -18,7 +18,7 @@ static ox_status *if_infer(ox_infer_ctx *c) {
     return ox_fail(OX_INVALID_MODEL, "If: branches give %u and %u outputs, wanted %u", a->then_branch->n_outputs,
                    a->else_branch->n_outputs, c->n_out);
   for (uint32_t i = 0; i < c->n_out; i++)
-    c->out[i] = ox_type_meet(body_out(a->then_branch, i), body_out(a->else_branch, i), c->arena);
+    c->out[i] = ox_type_common(body_out(a->then_branch, i), body_out(a->else_branch, i), c->arena);
   return NULL;
 }
 
@@ -46,7 +46,7 @@ static ox_status *stacked(ox_infer_ctx *c, const char *op, uint32_t i, const ox_
 
 /* A carried value: what holds before the first and after every iteration. */
 static void carried(ox_infer_ctx *c, uint32_t i, uint32_t in, const ox_type *t) {
-  c->out[i] = ox_infer_has(c, in) ? ox_type_meet(c->in[in], t, c->arena) : *t;
+  c->out[i] = ox_infer_has(c, in) ? ox_type_common(c->in[in], t, c->arena) : *t;
 }
 
 static ox_status *loop_infer(ox_infer_ctx *c) {
@@ -148,7 +148,7 @@ static ox_status *scan8_infer(ox_infer_ctx *c) {
       if (lead == 2) s.dim[1] = length;
       for (int d = 0; d < t->shape.rank; d++) s.dim[d + lead] = t->shape.dim[d];
     }
-    if (i < states && ox_infer_has(c, 1 + i)) s = ox_shape_meet(&s, &c->in[1 + i]->shape);
+    if (i < states && ox_infer_has(c, 1 + i)) s = ox_shape_common(&s, &c->in[1 + i]->shape);
     ox_infer_out(c, i,
                  t->dtype                               ? t->dtype
                  : i < states && ox_infer_has(c, 1 + i) ? c->in[1 + i]->dtype

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 #define IGNORE_TILES (void)stage, (void)tiles, (void)scratch
 
@@ -101,7 +101,7 @@ static ox_status *bifurcation_run(const ox_kernel_ctx *c, uint32_t stage, ox_ran
     taken++;
   }
   s.dim[0] = n_cur + taken;
-  OX_TRY(ox_late_output(c, 0, &s, &data));
+  OX_TRY(ox_output_at_run(c, 0, &s, &data));
   int64_t *out = data;
   if (n_cur) memcpy(out, c->in[1]->data, (size_t)n_cur * sizeof *out);
   if (taken) memcpy(out + n_cur, c->in[3]->data, (size_t)taken * sizeof *out);
@@ -170,7 +170,7 @@ static ox_status *warp_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   }
   ox_shape s = {.rank = 2, .dim = {2, len}};
   void *out;
-  OX_TRY(ox_late_output(c, 0, &s, &out));
+  OX_TRY(ox_output_at_run(c, 0, &s, &out));
   for (int64_t t = 0; t < len; t++)
     for (int k = 0; k < 2; k++) ((int32_t *)out)[k * len + t] = path[2 * (len - 1 - t) + k];
   return NULL;

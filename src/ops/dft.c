@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kern/signal/fft.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 #include "ops/move/number.h"
 
 /* Lines of |in_len| samples are transformed at length |n|, |bins| values are kept. Line l begins at element
@@ -13,7 +13,7 @@ typedef struct dft_plan {
   int64_t in_outer, in_inner, in_stride, out_outer, out_inner, out_stride;
   int comp_in, comp_out;
   bool inverse, onesided;
-  bool late; /* the length comes with the run */
+  bool at_run; /* the length is known only in a run */
   int64_t n_tiles;
   ox_fft_shape shape;
   ox_fft_f32 f32;
@@ -75,9 +75,9 @@ static ox_status *prepare_with(ox_kernel_ctx *c, set_up_fn set_up, uint32_t para
   dft_plan *p = ox_ctx_alloc(c, sizeof *p);
   if (!p) return ox_oom();
   c->prep = p;
-  p->late = !ox_shape_known(&c->out[0]->shape);
-  for (uint32_t i = 0; i < c->n_in; i++) p->late |= params >> i & 1 && c->in[i] && !c->in[i]->data;
-  if (p->late) return NULL;
+  p->at_run = !ox_shape_known(&c->out[0]->shape);
+  for (uint32_t i = 0; i < c->n_in; i++) p->at_run |= params >> i & 1 && c->in[i] && !c->in[i]->data;
+  if (p->at_run) return NULL;
   OX_TRY(set_up(c, &c->out[0]->shape, p));
   if (!p->lines) return NULL;
   OX_TRY(shape_ok(p));
@@ -96,13 +96,13 @@ static void run_units(const ox_kernel_ctx *c, const dft_plan *p, const ox_tensor
     run_lines_f32(p, &p->f32, c->in[0], window, c->out[0], u, scratch);
 }
 
-static ox_status *run_late(const ox_kernel_ctx *c, set_up_fn set_up, ox_status *(*infer)(ox_infer_ctx *),
-                           const ox_tensor *window) {
-  ox_type out[OX_LATE_OUTS];
+static ox_status *run_unplanned(const ox_kernel_ctx *c, set_up_fn set_up, ox_status *(*infer)(ox_infer_ctx *),
+                                const ox_tensor *window) {
+  ox_type out[OX_DEFERRED_OUTS];
   dft_plan p = {0};
   void *data;
-  OX_TRY(ox_late_infer(c, infer, out));
-  OX_TRY(ox_late_output(c, 0, &out[0].shape, &data));
+  OX_TRY(ox_infer_at_run(c, infer, out));
+  OX_TRY(ox_output_at_run(c, 0, &out[0].shape, &data));
   OX_TRY(set_up(c, &out[0].shape, &p));
   if (!p.lines) return NULL;
   OX_TRY(shape_ok(&p));
@@ -193,7 +193,7 @@ static ox_status *dft_prepare(ox_kernel_ctx *c) { return prepare_with(c, dft_set
 static ox_status *dft_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
   const dft_plan *p = c->prep;
-  if (p->late) return run_late(c, dft_set_up, dft_infer, NULL);
+  if (p->at_run) return run_unplanned(c, dft_set_up, dft_infer, NULL);
   if (p->lines) run_units(c, p, NULL, ox_units_of(tiles, p->n_tiles, units_of(p)), scratch);
   return NULL;
 }
@@ -261,7 +261,7 @@ static ox_status *stft_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   (void)stage;
   const dft_plan *p = c->prep;
   const ox_tensor *window = ox_ctx_has(c, 2) ? c->in[2] : NULL;
-  if (p->late) return run_late(c, stft_set_up, stft_infer, window);
+  if (p->at_run) return run_unplanned(c, stft_set_up, stft_infer, window);
   if (p->lines) run_units(c, p, window, ox_units_of(tiles, p->n_tiles, units_of(p)), scratch);
   return NULL;
 }

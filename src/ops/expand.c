@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/expand.c - Expand and Tile: the input several times over. */
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 static ox_status *list_of(ox_infer_ctx *c, const char *op, const char *what, int64_t *list, int *n, int *known) {
   if (ox_infer_has(c, 1) && c->in[1]->shape.rank > 1)
@@ -132,12 +132,12 @@ static ox_status *tile_build(const ox_kernel_ctx *c, const ox_type *out, void *p
   return NULL;
 }
 
-#define LATE(name, params, infer, build)                                                                \
-  static const ox_late_op name##_op = {params, sizeof(ox_move_plan), infer, build, ox_move_plan_work};  \
-  static ox_status *name##_prepare(ox_kernel_ctx *c) { return ox_late_prepare(c, &name##_op); }         \
-  static ox_status *name##_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) { \
-    (void)scratch;                                                                                      \
-    return ox_late_run(c, &name##_op, stage, tiles);                                                    \
+#define LATE(name, params, infer, build)                                                                   \
+  static const ox_deferred_op name##_op = {params, sizeof(ox_move_plan), infer, build, ox_move_plan_work}; \
+  static ox_status *name##_prepare(ox_kernel_ctx *c) { return ox_deferred_prepare(c, &name##_op); }        \
+  static ox_status *name##_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {    \
+    (void)scratch;                                                                                         \
+    return ox_deferred_run(c, &name##_op, stage, tiles);                                                   \
   }
 LATE(expand, 2, expand_infer, expand_build)
 LATE(tile1, 6, tile1_infer, tile_build)

@@ -6,7 +6,7 @@
 
 #include "kern/move/elements.h"
 #include "kern/move/sub_byte.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 typedef struct {
   int64_t bits, block_size, gather_axis, quantize_axis;

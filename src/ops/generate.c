@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 #include "ops/move/number.h"
 
 /* ---- Range ---- */
 
 typedef struct range_plan {
-  ox_late_plan late; /* units: elements */
+  ox_deferred_head head; /* units: elements */
   double start, delta;
   int64_t istart, idelta;
 } range_plan;
@@ -58,7 +58,7 @@ static ox_status *range_build(const ox_kernel_ctx *c, const ox_type *out, void *
   const ox_tensor *delta = ox_ctx_has(c, 2) ? c->in[2] : NULL;
   p->start = ox_number_at(c->in[0], 0), p->delta = delta ? ox_number_at(delta, 0) : 1;
   p->istart = ox_integer_at(c->in[0], 0), p->idelta = delta ? ox_integer_at(delta, 0) : 1;
-  p->late.units = out[0].shape.dim[0], p->late.bytes = 8 * p->late.units;
+  p->head.units = out[0].shape.dim[0], p->head.bytes = 8 * p->head.units;
   return NULL;
 }
 
@@ -117,7 +117,7 @@ static ox_status *onehot_infer(ox_infer_ctx *c) {
 }
 
 typedef struct onehot_plan {
-  ox_late_plan late; /* units: positions before the new axis */
+  ox_deferred_head head; /* units: positions before the new axis */
   int64_t depth, suffix, elem;
 } onehot_plan;
 
@@ -127,7 +127,7 @@ static ox_status *onehot_build(const ox_kernel_ctx *c, const ox_type *out, void 
   int64_t prefix;
   OX_TRY(ox_axis_split(&out[0].shape, a->axis, &prefix, &p->depth, &p->suffix));
   p->elem = ox_dtype_bits(out[0].dtype) / 8;
-  p->late.units = p->suffix ? prefix : 0, p->late.bytes = prefix * p->depth * p->suffix * p->elem;
+  p->head.units = p->suffix ? prefix : 0, p->head.bytes = prefix * p->depth * p->suffix * p->elem;
   return NULL;
 }
 
@@ -148,12 +148,12 @@ static ox_status *onehot_work(const ox_kernel_ctx *c, const void *plan, int64_t 
   return NULL;
 }
 
-#define LATE(name, params, plan)                                                                        \
-  static const ox_late_op name##_op = {params, sizeof(plan), name##_infer, name##_build, name##_work};  \
-  static ox_status *name##_prepare(ox_kernel_ctx *c) { return ox_late_prepare(c, &name##_op); }         \
-  static ox_status *name##_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) { \
-    (void)scratch;                                                                                      \
-    return ox_late_run(c, &name##_op, stage, tiles);                                                    \
+#define LATE(name, params, plan)                                                                           \
+  static const ox_deferred_op name##_op = {params, sizeof(plan), name##_infer, name##_build, name##_work}; \
+  static ox_status *name##_prepare(ox_kernel_ctx *c) { return ox_deferred_prepare(c, &name##_op); }        \
+  static ox_status *name##_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {    \
+    (void)scratch;                                                                                         \
+    return ox_deferred_run(c, &name##_op, stage, tiles);                                                   \
   }
 LATE(range, 7, range_plan)
 LATE(onehot, 2, onehot_plan)

@@ -6,7 +6,7 @@
 
 #include "kern/attention/rotary.h"
 #include "ops/attention/attn_common.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 typedef struct gqa_attrs {
   int64_t num_heads, kv_num_heads, do_rotary, rotary_interleaved, local_window_size, smooth_softmax, qk_output, causal;
@@ -215,12 +215,12 @@ static ox_status *make_outputs(const ox_kernel_ctx *c, gqa_run *r) {
   void **to[] = {&r->present_k, &r->present_v};
   for (uint32_t i = 0; i < 2; i++) {
     if (ox_ctx_wants(c, PRESENT_K + i))
-      OX_TRY(ox_late_output(c, PRESENT_K + i, &cache, to[i]));
+      OX_TRY(ox_output_at_run(c, PRESENT_K + i, &cache, to[i]));
     else if (!(*to[i] = ox_ctx_run_alloc(c, OX_MAX(bytes, 1))))
       return ox_oom();
   }
   if (!ox_ctx_wants(c, QK)) return NULL;
-  OX_TRY(ox_late_output(c, QK, &qk, &r->qk));
+  OX_TRY(ox_output_at_run(c, QK, &qk, &r->qk));
   if (p->a.qk_mode == OX_ATTN_QK_NONE) return NULL;
   ox_attn a = p->a;
   a.kv_len = r->total;

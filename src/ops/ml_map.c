@@ -7,7 +7,7 @@
 
 #include "kern/ml/key_index.h"
 #include "ops/ml/ml_trees.h"
-#include "ops/move/types.h"
+#include "ops/move/sequence_values.h"
 
 /* ---- ZipMap: each row of scores becomes a map from labels to scores ---- */
 typedef struct zip_attrs {
@@ -61,7 +61,7 @@ static ox_status *run_zip(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
     m[0] = (ox_tensor){.kind = OX_MAP, .dtype = OX_F32, .data = m + 1, .bytes = 2 * sizeof *m, .shape = line};
     items[r] = m;
   }
-  ox_sequence_set(c, 0, OX_F32, items, rows);
+  ox_output_set_sequence(c, 0, OX_F32, items, rows);
   return NULL;
 }
 

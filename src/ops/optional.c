@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/optional.c - Optional, OptionalHasElement, OptionalGetElement. A full optional is its content. */
 #include "base/macros.h"
-#include "ops/move/types.h"
+#include "ops/move/sequence_values.h"
 
 #define IGNORE_TILES (void)stage, (void)tiles, (void)scratch
 
@@ -51,7 +51,7 @@ static ox_status *get_infer(ox_infer_ctx *c) {
 static ox_status *get_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   IGNORE_TILES;
   if (c->in[0]->kind == OX_NONE_VALUE) return ox_fail(OX_INVALID_ARGUMENT, "OptionalGetElement: the optional is empty");
-  return ox_value_give(c, 0, c->in[0]);
+  return ox_output_set_value(c, 0, c->in[0]);
 }
 
 static const ox_op_def defs[] = {

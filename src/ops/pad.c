@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 typedef struct {
   const char *mode;
@@ -89,7 +89,7 @@ static ox_status *pad_infer(ox_infer_ctx *c) {
 }
 
 typedef struct pad_plan {
-  ox_late_plan late;
+  ox_deferred_head head;
   ox_pad pad;
 } pad_plan;
 
@@ -97,8 +97,8 @@ static void plan_pad(pad_plan *p, ox_pad_mode mode, uint32_t dtype, const ox_sha
                      const int64_t *begin) {
   unsigned bits = ox_dtype_bits(dtype);
   ox_pad_init(&p->pad, mode, bits < 8 ? 1 : bits / 8, in->rank, in->dim, out->dim, begin);
-  p->late.units = bits < 8 ? p->pad.units > 0 : p->pad.units;
-  p->late.bytes = p->pad.total_bytes;
+  p->head.units = bits < 8 ? p->pad.units > 0 : p->pad.units;
+  p->head.bytes = p->pad.total_bytes;
 }
 
 static ox_status *pad_build(const ox_kernel_ctx *c, const ox_type *out, void *plan) {
@@ -153,11 +153,11 @@ static ox_status *pad_work(const ox_kernel_ctx *c, const void *plan, int64_t beg
   return NULL;
 }
 
-static const ox_late_op pad_op = {0xa, sizeof(pad_plan), pad_infer, pad_build, pad_work};
-static ox_status *pad_prepare(ox_kernel_ctx *c) { return ox_late_prepare(c, &pad_op); }
+static const ox_deferred_op pad_op = {0xa, sizeof(pad_plan), pad_infer, pad_build, pad_work};
+static ox_status *pad_prepare(ox_kernel_ctx *c) { return ox_deferred_prepare(c, &pad_op); }
 static ox_status *pad_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
-  return ox_late_run(c, &pad_op, stage, tiles);
+  return ox_deferred_run(c, &pad_op, stage, tiles);
 }
 
 /* ---- CenterCropPad ---- */
@@ -207,11 +207,11 @@ static ox_status *crop_work(const ox_kernel_ctx *c, const void *plan, int64_t be
   return NULL;
 }
 
-static const ox_late_op crop_op = {2, sizeof(pad_plan), crop_infer, crop_build, crop_work};
-static ox_status *crop_prepare(ox_kernel_ctx *c) { return ox_late_prepare(c, &crop_op); }
+static const ox_deferred_op crop_op = {2, sizeof(pad_plan), crop_infer, crop_build, crop_work};
+static ox_status *crop_prepare(ox_kernel_ctx *c) { return ox_deferred_prepare(c, &crop_op); }
 static ox_status *crop_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
-  return ox_late_run(c, &crop_op, stage, tiles);
+  return ox_deferred_run(c, &crop_op, stage, tiles);
 }
 
 enum { ANY = OX_T_ALL };

@@ -287,7 +287,7 @@ static void join_segments(const ox_kernel_ctx *c, const reduce_prep *p, int64_t 
 }
 
 /* Axes that only the run knows. */
-static ox_status *run_late(const ox_kernel_ctx *c) {
+static ox_status *run_unplanned(const ox_kernel_ctx *c) {
   const reduce_attrs *a = c->attrs;
   bool fold[OX_MAX_RANK], known;
   ox_fold_plan p;
@@ -303,7 +303,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   (void)scratch;
   const reduce_prep *p = c->prep;
   int64_t begin, end;
-  if (!p) return run_late(c);
+  if (!p) return run_unplanned(c);
   if (stage == 1) {
     ox_tile_span(tiles, OX_TILE_SLOW, p->plan.outputs, &begin, &end);
     join_segments(c, p, begin, end);

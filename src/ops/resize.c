@@ -180,7 +180,7 @@ static ox_status *run_all(const ox_kernel_ctx *c, const resize_prep *p, char *sh
 }
 
 /* The shape is known only now. */
-static ox_status *run_late(const ox_kernel_ctx *c) {
+static ox_status *run_unplanned(const ox_kernel_ctx *c) {
   resize_prep *p = ox_ctx_run_alloc(c, sizeof *p);
   bool known;
   size_t bytes;
@@ -201,7 +201,7 @@ static ox_status *run_late(const ox_kernel_ctx *c) {
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
   const resize_prep *p = c->prep;
-  if (!p->x.rank && !p->spec.done) return run_late(c);
+  if (!p->x.rank && !p->spec.done) return run_unplanned(c);
   if (p->spec.one_tile) return run_all(c, p, c->shared);
   if (is_near(p)) {
     int64_t rows = ox_shape_count(&p->y) / (p->y.rank ? p->y.dim[p->y.rank - 1] : 1);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "kern/move/sub_byte.h"
-#include "ops/move/into.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
+#include "ops/move/scatter_reduce.h"
 
 static ox_index index_of(const ox_tensor *t) { return (ox_index){t->data, t->dtype == OX_I64}; }
 
@@ -61,7 +61,7 @@ static ox_status *scatter_infer(ox_infer_ctx *c) {
 
 typedef struct elements_plan {
   ox_elements e;
-  ox_into_fn into;
+  ox_combine_fn combine;
   int64_t n_tiles;
 } elements_plan;
 
@@ -71,7 +71,7 @@ static ox_status *scatter_prepare(ox_kernel_ctx *c) {
   int axis;
   if (!p) return ox_oom();
   if (!ox_axis_ok(a->axis, c->in[0]->shape.rank, &axis)) return ox_fail(OX_INVALID_MODEL, "ScatterElements: axis");
-  OX_TRY(ox_into_find("ScatterElements", a->reduction, c->in[0]->dtype, &p->into));
+  OX_TRY(ox_scatter_reduce_find("ScatterElements", a->reduction, c->in[0]->dtype, &p->combine));
   ox_elements_init(&p->e, c->in[0]->shape.rank, c->in[1]->shape.dim, c->in[0]->shape.dim, axis,
                    ox_dtype_bits(c->in[0]->dtype) / 8, true);
   p->n_tiles = ox_move_tiles(p->e.a * p->e.k * p->e.b * (p->e.elem + 8), p->e.units);
@@ -85,7 +85,7 @@ static ox_status *scatter_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
   if (stage == 0) return copy_data(c, tiles);
   ox_index x = index_of(c->in[1]);
   ox_range u = ox_units_of(tiles, p->n_tiles, p->e.units);
-  return ox_elements_scatter(&p->e, c->out[0]->data, &x, c->in[2]->data, p->into, u.begin, u.end);
+  return ox_elements_scatter(&p->e, c->out[0]->data, &x, c->in[2]->data, p->combine, u.begin, u.end);
 }
 
 /* ---- ScatterND ---- */
@@ -122,7 +122,7 @@ static ox_status *nd_infer(ox_infer_ctx *c) {
 /* |rows| tuples of |k| indices; the slices they name are cut into |pieces|, each with one writer. */
 typedef struct nd_plan {
   int64_t rows, k, inner, elem, pieces;
-  ox_into_fn into;
+  ox_combine_fn combine;
   int64_t dim[OX_MAX_RANK], stride[OX_MAX_RANK]; /* of the data; strides in elements */
 } nd_plan;
 
@@ -131,7 +131,7 @@ static ox_status *nd_prepare(ox_kernel_ctx *c) {
   const ox_shape *data = &c->in[0]->shape, *index = &c->in[1]->shape;
   nd_plan *p = ox_ctx_alloc(c, sizeof *p);
   if (!p) return ox_oom();
-  OX_TRY(ox_into_find("ScatterND", a ? a->reduction : NULL, c->in[0]->dtype, &p->into));
+  OX_TRY(ox_scatter_reduce_find("ScatterND", a ? a->reduction : NULL, c->in[0]->dtype, &p->combine));
   p->k = index->dim[index->rank - 1], p->rows = ox_shape_span(index, 0, index->rank - 1);
   p->elem = ox_dtype_bits(c->in[0]->dtype) / 8, p->inner = ox_shape_span(data, (int)p->k, data->rank);
   for (int i = 0; i < p->k; i++) p->dim[i] = data->dim[i], p->stride[i] = ox_shape_span(data, i + 1, data->rank);
@@ -156,8 +156,8 @@ static ox_status *nd_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
     if (u.begin == u.end) continue;
     char *to = (char *)c->out[0]->data + at * p->elem;
     const char *from = (const char *)c->in[2]->data + (r * p->inner + u.begin) * p->elem;
-    if (p->into)
-      p->into(to, from, u.end - u.begin);
+    if (p->combine)
+      p->combine(to, from, u.end - u.begin);
     else
       memcpy(to, from, (size_t)((u.end - u.begin) * p->elem));
   }

@@ -2,7 +2,7 @@
  * ops/select.c - NonZero and Compress: how much comes out is known only in the run. */
 #include <string.h>
 
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 /* ---- NonZero: stage 0 counts by tile, stage 1 asks for the output, stage 2 writes by tile ---- */
 
@@ -86,7 +86,7 @@ static ox_status *nonzero_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
     }
     counts[n_tiles] = s.dim[1];
     void *out;
-    return ox_late_output(c, 0, &s, &out);
+    return ox_output_at_run(c, 0, &s, &out);
   }
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     ox_range u = ox_units_of((ox_range){t, t + 1}, n_tiles, n);
@@ -137,7 +137,7 @@ static ox_status *compress_run(const ox_kernel_ctx *c, uint32_t stage, ox_range 
   for (int64_t i = 0; i < len; i++) n += want[i] != 0;
   s.dim[axis] = n, inner *= elem;
   void *data;
-  OX_TRY(ox_late_output(c, 0, &s, &data));
+  OX_TRY(ox_output_at_run(c, 0, &s, &data));
   char *out = data;
   for (int64_t o = 0; o < outer && inner; o++)
     for (int64_t i = 0; i < len; i++)

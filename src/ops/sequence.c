@@ -2,8 +2,8 @@
  * ops/sequence.c - sequences of tensors. Items never change, so sequences share them by pointer. */
 #include <string.h>
 
-#include "ops/move/late.h"
-#include "ops/move/types.h"
+#include "ops/move/deferred.h"
+#include "ops/move/sequence_values.h"
 
 #define IGNORE_TILES (void)stage, (void)tiles, (void)scratch
 
@@ -43,7 +43,7 @@ static ox_status *construct_infer(ox_infer_ctx *c) {
     if (elem.dtype && c->in[i]->dtype && elem.dtype != c->in[i]->dtype)
       return ox_fail(OX_INVALID_MODEL, "SequenceConstruct: input %u is %s, wanted %s", i,
                      ox_dtype_name(c->in[i]->dtype), ox_dtype_name(elem.dtype));
-    elem = ox_type_meet(&elem, c->in[i], c->arena);
+    elem = ox_type_common(&elem, c->in[i], c->arena);
   }
   c->out[0] = ox_type_sequence(&elem, c->arena);
   return NULL;
@@ -55,7 +55,7 @@ static ox_status *construct_run(const ox_kernel_ctx *c, uint32_t stage, ox_range
   if (!items) return ox_oom();
   for (uint32_t i = 0; i < c->n_in; i++)
     if (!(items[i] = ox_value_copy(c, c->in[i]))) return ox_oom();
-  ox_sequence_set(c, 0, c->in[0]->dtype, items, c->n_in);
+  ox_output_set_sequence(c, 0, c->in[0]->dtype, items, c->n_in);
   return NULL;
 }
 
@@ -75,7 +75,7 @@ static ox_status *empty_infer(ox_infer_ctx *c) {
 
 static ox_status *empty_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   IGNORE_TILES;
-  ox_sequence_set(c, 0, (uint32_t)((const empty_attrs *)c->attrs)->dtype, NULL, 0);
+  ox_output_set_sequence(c, 0, (uint32_t)((const empty_attrs *)c->attrs)->dtype, NULL, 0);
   return NULL;
 }
 
@@ -84,7 +84,7 @@ static ox_status *empty_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 static ox_status *insert_infer(ox_infer_ctx *c) {
   if (!ox_infer_has(c, 0) || !ox_infer_has(c, 1)) return NULL;
   ox_type elem =
-      c->in[0]->elem ? ox_type_meet(c->in[0]->elem, c->in[1], c->arena) : ox_type_tensor(c->in[1]->dtype, NULL);
+      c->in[0]->elem ? ox_type_common(c->in[0]->elem, c->in[1], c->arena) : ox_type_tensor(c->in[1]->dtype, NULL);
   c->out[0] = ox_type_sequence(&elem, c->arena);
   return NULL;
 }
@@ -102,7 +102,7 @@ static ox_status *insert_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
   if (n) memcpy(items, from, (size_t)at * sizeof *items);
   if (n) memcpy(items + at + 1, from + at, (size_t)(n - at) * sizeof *items);
   if (!(items[at] = ox_value_copy(c, c->in[1]))) return ox_oom();
-  ox_sequence_set(c, 0, c->in[1]->dtype, items, n + 1);
+  ox_output_set_sequence(c, 0, c->in[1]->dtype, items, n + 1);
   return NULL;
 }
 
@@ -115,7 +115,7 @@ static ox_status *erase_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   OX_TRY(position_of(c, "SequenceErase", 1, n, n, n - 1, &at));
   memcpy(items, from, (size_t)at * sizeof *items);
   memcpy(items + at, from + at + 1, (size_t)(n - at - 1) * sizeof *items);
-  ox_sequence_set(c, 0, c->in[0]->dtype, items, n - 1);
+  ox_output_set_sequence(c, 0, c->in[0]->dtype, items, n - 1);
   return NULL;
 }
 
@@ -135,7 +135,7 @@ static ox_status *at_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
   OX_TRY(need_sequence("SequenceAt", c->in[0]));
   int64_t n = length_of(c->in[0]), at;
   OX_TRY(position_of(c, "SequenceAt", 1, n, n, -1, &at));
-  return ox_value_give(c, 0, items_of(c->in[0])[at]);
+  return ox_output_set_value(c, 0, items_of(c->in[0])[at]);
 }
 
 static ox_status *length_infer(ox_infer_ctx *c) {
@@ -226,7 +226,7 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   if (listed && done != dim)
     return ox_fail(OX_INVALID_ARGUMENT, "SplitToSequence: parts add up to %lld, the dimension is %lld", (long long)done,
                    (long long)dim);
-  ox_sequence_set(c, 0, in->dtype, items, n);
+  ox_output_set_sequence(c, 0, in->dtype, items, n);
   return NULL;
 }
 
@@ -278,7 +278,7 @@ static ox_status *concat_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
     sum += a->new_axis ? 1 : items[k]->shape.dim[axis];
   }
   s.dim[axis] = sum;
-  OX_TRY(ox_late_output(c, 0, &s, &out));
+  OX_TRY(ox_output_at_run(c, 0, &s, &out));
   int64_t outer = ox_shape_span(&s, 0, axis);
   int64_t inner = ox_shape_span(&s, axis + 1, s.rank) * (int64_t)(ox_dtype_bits(items[0]->dtype) / 8);
   for (int64_t k = 0; k < n && outer && inner; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/slice.c - Slice: by attributes (opset 1) or inputs, with steps of either sign. */
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 typedef struct {
   ox_ints starts, ends, axes;
@@ -146,11 +146,11 @@ static ox_status *build(const ox_kernel_ctx *c, const ox_type *out, void *plan) 
   return NULL;
 }
 
-static const ox_late_op slice_op = {0x1e, sizeof(ox_move_plan), infer, build, ox_move_plan_work};
-static ox_status *prepare(ox_kernel_ctx *c) { return ox_late_prepare(c, &slice_op); }
+static const ox_deferred_op slice_op = {0x1e, sizeof(ox_move_plan), infer, build, ox_move_plan_work};
+static ox_status *prepare(ox_kernel_ctx *c) { return ox_deferred_prepare(c, &slice_op); }
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
-  return ox_late_run(c, &slice_op, stage, tiles);
+  return ox_deferred_run(c, &slice_op, stage, tiles);
 }
 
 static const ox_op_def defs[] = {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kern/text/utf8.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 #define IGNORE_TILES (void)stage, (void)tiles, (void)scratch
 
@@ -113,8 +113,8 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   for (int64_t i = 0; i < n; i++) most = OX_MAX(most, split_one(c->attrs, in[i], NULL));
   s.dim[s.rank++] = most;
   void *parts = NULL, *counts = NULL;
-  if (ox_ctx_wants(c, 0)) OX_TRY(ox_late_output(c, 0, &s, &parts));
-  if (ox_ctx_wants(c, 1)) OX_TRY(ox_late_output(c, 1, &c->in[0]->shape, &counts));
+  if (ox_ctx_wants(c, 0)) OX_TRY(ox_output_at_run(c, 0, &s, &parts));
+  if (ox_ctx_wants(c, 1)) OX_TRY(ox_output_at_run(c, 1, &c->in[0]->shape, &counts));
   for (int64_t i = 0; i < n; i++) {
     ox_str *row = parts ? (ox_str *)parts + i * most : NULL;
     int64_t k = split_one(c->attrs, in[i], row);
@@ -204,7 +204,7 @@ static ox_status *norm_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
     if (!is_stopword(a, in[i])) kept++, bytes += 2 * in[i].n;
   s.dim[s.rank - 1] = OX_MAX(kept, 1);
   void *data;
-  OX_TRY(ox_late_output(c, 0, &s, &data));
+  OX_TRY(ox_output_at_run(c, 0, &s, &data));
   char *text = same ? NULL : ox_ctx_run_alloc(c, OX_MAX(bytes, 1));
   if (!same && !text) return ox_oom();
   ox_str *out = data;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 typedef struct {
   const char *mode;

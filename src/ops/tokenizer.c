@@ -4,7 +4,7 @@
 
 #include "kern/text/regex.h"
 #include "kern/text/utf8.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 typedef struct {
   int64_t mark, mincharnum;
@@ -136,7 +136,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   int64_t width = most || !a->mark ? most + (a->mark ? 2 : 0) : 0;
   s.dim[s.rank++] = width;
   void *data;
-  OX_TRY(ox_late_output(c, 0, &s, &data));
+  OX_TRY(ox_output_at_run(c, 0, &s, &data));
   for (int64_t i = 0; i < n && width; i++) {
     ox_str *row = (ox_str *)data + i * width;
     int64_t k = 0;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kern/move/sub_byte.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 typedef struct {
   ox_ints perm;

@@ -2,7 +2,7 @@
  * ops/triangle.c - Trilu and ReverseSequence: row-wise rearrangements that keep the shape. */
 #include <string.h>
 
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 /* ---- Trilu ---- */
 

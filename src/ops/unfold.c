@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kern/dist/dist.h"
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 /* ---- UnfoldTensor: overlapping windows along one dimension ---- */
 
@@ -49,11 +49,11 @@ static ox_status *unfold_build(const ox_kernel_ctx *c, const ox_type *out, void 
   return NULL;
 }
 
-static const ox_late_op unfold_op = {0, sizeof(ox_move_plan), unfold_infer, unfold_build, ox_move_plan_work};
-static ox_status *unfold_prepare(ox_kernel_ctx *c) { return ox_late_prepare(c, &unfold_op); }
+static const ox_deferred_op unfold_op = {0, sizeof(ox_move_plan), unfold_infer, unfold_build, ox_move_plan_work};
+static ox_status *unfold_prepare(ox_kernel_ctx *c) { return ox_deferred_prepare(c, &unfold_op); }
 static ox_status *unfold_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
-  return ox_late_run(c, &unfold_op, stage, tiles);
+  return ox_deferred_run(c, &unfold_op, stage, tiles);
 }
 
 /* ---- CDist: distances of all pairs of rows ---- */

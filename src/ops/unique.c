@@ -2,7 +2,7 @@
  * ops/unique.c - Unique: distinct elements or slices, by a stable merge sort of their numbers. */
 #include <string.h>
 
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
 typedef struct {
   int64_t axis, sorted;
@@ -224,7 +224,7 @@ static ox_status *give_list(const ox_kernel_ctx *c, uint32_t i, const int64_t *v
   ox_shape s = {.rank = 1, .dim = {n}};
   void *out;
   if (!ox_ctx_wants(c, i)) return NULL;
-  OX_TRY(ox_late_output(c, i, &s, &out));
+  OX_TRY(ox_output_at_run(c, i, &s, &out));
   if (n) memcpy(out, v, (size_t)n * sizeof *v);
   return NULL;
 }
@@ -263,7 +263,7 @@ static ox_status *unique(const ox_kernel_ctx *c, const unique_attrs *a, const ui
   s.dim[axis] = g.n;
   if (ox_ctx_wants(c, 0)) {
     void *data;
-    OX_TRY(ox_late_output(c, 0, &s, &data));
+    OX_TRY(ox_output_at_run(c, 0, &s, &data));
     int64_t bytes = t.inner * t.elem;
     for (int64_t o = 0; o < t.outer && bytes; o++)
       for (int64_t k = 0; k < g.n; k++)

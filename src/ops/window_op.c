@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 #include "ops/move/number.h"
 
 static const double two_pi = 6.283185307179586476925;
@@ -49,7 +49,7 @@ static ox_status *window_infer(ox_infer_ctx *c) {
 
 static ox_status *window_build(const ox_kernel_ctx *c, const ox_type *out, void *plan) {
   (void)c;
-  ox_late_plan *p = plan;
+  ox_deferred_head *p = plan;
   p->units = out[0].shape.dim[0], p->bytes = 16 * p->units;
   return NULL;
 }
@@ -67,19 +67,19 @@ static ox_status *window_work(const ox_kernel_ctx *c, const void *plan, int64_t 
   return NULL;
 }
 
-#define LATE_ROW(name, params, bytes, infer, build, work)                                               \
-  static const ox_late_op name##_op = {params, bytes, infer, build, work};                              \
-  static ox_status *name##_prepare(ox_kernel_ctx *c) { return ox_late_prepare(c, &name##_op); }         \
+#define DEFERRED_ROW(name, params, bytes, infer, build, work)                                           \
+  static const ox_deferred_op name##_op = {params, bytes, infer, build, work};                          \
+  static ox_status *name##_prepare(ox_kernel_ctx *c) { return ox_deferred_prepare(c, &name##_op); }     \
   static ox_status *name##_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) { \
     (void)scratch;                                                                                      \
-    return ox_late_run(c, &name##_op, stage, tiles);                                                    \
+    return ox_deferred_run(c, &name##_op, stage, tiles);                                                \
   }
 #define WINDOW(name, ...)                                                                               \
   static ox_status *name##_work(const ox_kernel_ctx *c, const void *plan, int64_t begin, int64_t end) { \
     static const double k[3] = {__VA_ARGS__};                                                           \
     return window_work(c, plan, begin, end, k);                                                         \
   }                                                                                                     \
-  LATE_ROW(name, 1, sizeof(ox_late_plan), window_infer, window_build, name##_work)
+  DEFERRED_ROW(name, 1, sizeof(ox_deferred_head), window_infer, window_build, name##_work)
 WINDOW(hann, 0.5, 0.5, 0)
 WINDOW(hamming, 25.0 / 46.0, 21.0 / 46.0, 0)
 WINDOW(blackman, 0.42, 0.5, 0.08)
@@ -111,7 +111,7 @@ static ox_status *mel_infer(ox_infer_ctx *c) {
 
 static ox_status *mel_build(const ox_kernel_ctx *c, const ox_type *out, void *plan) {
   (void)c;
-  ox_late_plan *p = plan;
+  ox_deferred_head *p = plan;
   p->units = ox_shape_count(&out[0].shape) > 0, p->bytes = 1;
   return NULL;
 }
@@ -140,7 +140,7 @@ static ox_status *mel_work(const ox_kernel_ctx *c, const void *plan, int64_t beg
   }
   return NULL;
 }
-LATE_ROW(mel, 0x1f, sizeof(ox_late_plan), mel_infer, mel_build, mel_work)
+DEFERRED_ROW(mel, 0x1f, sizeof(ox_deferred_head), mel_infer, mel_build, mel_work)
 
 #define WINDOW_ROW(op, stem)                                                                                           \
   {                                                                                                                    \

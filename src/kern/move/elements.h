@@ -35,8 +35,7 @@ OX_NODISCARD ox_status *ox_gather_run(const ox_gather *g, const void *data, cons
                                       int64_t end);
 
 /* out = op(out, src) for |n| elements. */
-typedef void (*ox_into_fn)(void *out, const void *src, int64_t n);
-typedef enum ox_into { OX_INTO_NONE, OX_INTO_ADD, OX_INTO_MUL, OX_INTO_MIN, OX_INTO_MAX } ox_into;
+typedef void (*ox_combine_fn)(void *out, const void *src, int64_t n);
 
 /* GatherElements and ScatterElements. Index dimensions fall into a (before the axis), k (the axis), b (after it). */
 typedef struct ox_elements {
@@ -53,8 +52,8 @@ void ox_elements_init(ox_elements *e, int rank, const int64_t *index, const int6
                       bool scatter);
 OX_NODISCARD ox_status *ox_elements_gather(const ox_elements *e, const void *data, const ox_index *x, void *out,
                                            int64_t begin, int64_t end);
-/* |into| NULL: updates replace. */
+/* |combine| NULL: updates replace. */
 OX_NODISCARD ox_status *ox_elements_scatter(const ox_elements *e, void *data, const ox_index *x, const void *updates,
-                                            ox_into_fn into, int64_t begin, int64_t end);
+                                            ox_combine_fn combine, int64_t begin, int64_t end);
 
 #endif

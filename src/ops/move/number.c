@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/move/number.c - conversions of single elements. */
+ * ops/move/number.c - reads and writes one element of any type. */
 #include "ops/move/number.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/move/types.c - what sequence, optional and control-flow rows share. */
-#include "ops/move/types.h"
+ * ops/move/sequence_values.c - types and values that sequence, optional and control-flow operators share. */
+#include "ops/move/sequence_values.h"
 
 #include <string.h>
 
-#include "ops/move/late.h"
+#include "ops/move/deferred.h"
 
-ox_shape ox_shape_meet(const ox_shape *a, const ox_shape *b) {
+ox_shape ox_shape_common(const ox_shape *a, const ox_shape *b) {
   if (a->rank != b->rank) return ox_shape_unknown();
   ox_shape s = *a;
   for (int i = 0; i < s.rank; i++)
@@ -14,15 +14,15 @@ ox_shape ox_shape_meet(const ox_shape *a, const ox_shape *b) {
   return s;
 }
 
-ox_type ox_type_meet(const ox_type *a, const ox_type *b, ox_arena *arena) {
+ox_type ox_type_common(const ox_type *a, const ox_type *b, ox_arena *arena) {
   ox_type t = *a;
   t.optional = a->optional || b->optional;
   if (a->kind != b->kind) return t;
   if (!t.dtype) t.dtype = b->dtype;
-  t.shape = ox_shape_meet(&a->shape, &b->shape);
+  t.shape = ox_shape_common(&a->shape, &b->shape);
   t.elem = a->elem ? a->elem : b->elem;
   if (a->elem && b->elem && a->elem != b->elem) {
-    ox_type elem = ox_type_meet(a->elem, b->elem, arena);
+    ox_type elem = ox_type_common(a->elem, b->elem, arena);
     t.elem = arena ? ox_arena_copy(arena, &elem, sizeof elem) : NULL;
   }
   return t;
@@ -44,7 +44,7 @@ ox_tensor *ox_value_copy(const ox_kernel_ctx *c, const ox_tensor *t) {
   return copy;
 }
 
-void ox_sequence_set(const ox_kernel_ctx *c, uint32_t i, uint32_t dtype, const ox_tensor **items, int64_t n) {
+void ox_output_set_sequence(const ox_kernel_ctx *c, uint32_t i, uint32_t dtype, const ox_tensor **items, int64_t n) {
   *c->out[i] = (ox_tensor){.kind = OX_SEQUENCE,
                            .dtype = dtype,
                            .data = (void *)(uintptr_t)items,
@@ -52,7 +52,7 @@ void ox_sequence_set(const ox_kernel_ctx *c, uint32_t i, uint32_t dtype, const o
                            .shape = {.rank = 1, .dim = {n}}};
 }
 
-ox_status *ox_value_give(const ox_kernel_ctx *c, uint32_t i, const ox_tensor *t) {
+ox_status *ox_output_set_value(const ox_kernel_ctx *c, uint32_t i, const ox_tensor *t) {
   void *data;
   if (t->kind != OX_TENSOR) {
     ox_tensor *copy = ox_value_copy(c, t);
@@ -60,7 +60,7 @@ ox_status *ox_value_give(const ox_kernel_ctx *c, uint32_t i, const ox_tensor *t)
     *c->out[i] = *copy;
     return NULL;
   }
-  OX_TRY(ox_late_output(c, i, &t->shape, &data));
+  OX_TRY(ox_output_at_run(c, i, &t->shape, &data));
   if (t->bytes) memcpy(data, t->data, t->bytes);
   return NULL;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/move/late.c - the two lives of a plan: made for a shape signature, or made in a run. */
-#include "ops/move/late.h"
+ * ops/move/deferred.c - a plan is built once per shape signature, or in every run. */
+#include "ops/move/deferred.h"
 
 #include <string.h>
 
-enum { LATE_TILES = 16 }; /* where the amount of work is not known yet */
+enum { TILES_AT_RUN = 16 }; /* when the amount of work is not known in prepare */
 
-typedef struct late_state { /* c->prep */
-  int64_t n_tiles;          /* of the stage that works */
-  bool late;
-} late_state;
+typedef struct deferred_state { /* c->prep */
+  int64_t n_tiles;              /* of the stage that works */
+  bool at_run;                  /* the plan is built in each run, in c->shared */
+} deferred_state;
 
-static void *plan_of(const late_state *s) { return (char *)(uintptr_t)s + OX_ROUND_UP(sizeof *s, 16); }
+static void *plan_of(const deferred_state *s) { return (char *)(uintptr_t)s + OX_ROUND_UP(sizeof *s, 16); }
 
 static bool params_known(const ox_kernel_ctx *c, uint32_t params) {
   for (uint32_t i = 0; i < c->n_in; i++)
@@ -21,18 +21,18 @@ static bool params_known(const ox_kernel_ctx *c, uint32_t params) {
   return true;
 }
 
-static int64_t tiles_for(const ox_late_plan *p) { return ox_move_tiles(p->bytes, p->units); }
+static int64_t tiles_for(const ox_deferred_head *p) { return ox_move_tiles(p->bytes, p->units); }
 
-static ox_status *build_plan(const ox_kernel_ctx *c, const ox_late_op *op, void *plan) {
-  ox_type out[OX_LATE_OUTS];
-  OX_TRY(ox_late_infer(c, op->infer, out));
+static ox_status *build_plan(const ox_kernel_ctx *c, const ox_deferred_op *op, void *plan) {
+  ox_type out[OX_DEFERRED_OUTS];
+  OX_TRY(ox_infer_at_run(c, op->infer, out));
   return op->build(c, out, plan);
 }
 
-ox_status *ox_late_prepare(ox_kernel_ctx *c, const ox_late_op *op) {
+ox_status *ox_deferred_prepare(ox_kernel_ctx *c, const ox_deferred_op *op) {
   bool known = params_known(c, op->params);
-  size_t head = OX_ROUND_UP(sizeof(late_state), 16);
-  late_state *s = ox_ctx_alloc(c, known ? head + op->plan_bytes : head);
+  size_t head = OX_ROUND_UP(sizeof(deferred_state), 16);
+  deferred_state *s = ox_ctx_alloc(c, known ? head + op->plan_bytes : head);
   if (!s) return ox_oom();
   c->prep = s;
   if (known) {
@@ -40,36 +40,36 @@ ox_status *ox_late_prepare(ox_kernel_ctx *c, const ox_late_op *op) {
     s->n_tiles = tiles_for(plan_of(s));
     return ox_ctx_plan(c, s->n_tiles, 0);
   }
-  s->late = true, s->n_tiles = LATE_TILES;
-  c->n_stages = 2, c->n_tiles[0] = 1, c->n_tiles[1] = LATE_TILES, c->shared_bytes = op->plan_bytes;
+  s->at_run = true, s->n_tiles = TILES_AT_RUN;
+  c->n_stages = 2, c->n_tiles[0] = 1, c->n_tiles[1] = TILES_AT_RUN, c->shared_bytes = op->plan_bytes;
   return NULL;
 }
 
-static ox_status *begin_late(const ox_kernel_ctx *c, const ox_late_op *op) {
-  ox_type out[OX_LATE_OUTS];
+static ox_status *build_at_run(const ox_kernel_ctx *c, const ox_deferred_op *op) {
+  ox_type out[OX_DEFERRED_OUTS];
   memset(c->shared, 0, op->plan_bytes);
-  OX_TRY(ox_late_infer(c, op->infer, out));
-  for (uint32_t i = 0; i < c->n_out && i < OX_LATE_OUTS; i++) {
+  OX_TRY(ox_infer_at_run(c, op->infer, out));
+  for (uint32_t i = 0; i < c->n_out && i < OX_DEFERRED_OUTS; i++) {
     void *data;
-    if (c->out[i]) OX_TRY(ox_late_output(c, i, &out[i].shape, &data));
+    if (c->out[i]) OX_TRY(ox_output_at_run(c, i, &out[i].shape, &data));
   }
   OX_TRY(op->build(c, out, c->shared));
-  ox_late_plan *p = c->shared;
+  ox_deferred_head *p = c->shared;
   if (tiles_for(p) > 1) return NULL;
   int64_t units = p->units; /* little work: done here, nothing is left for the next stage */
   p->units = 0;
   return op->work(c, p, 0, units);
 }
 
-ox_status *ox_late_run(const ox_kernel_ctx *c, const ox_late_op *op, uint32_t stage, ox_range tiles) {
-  const late_state *s = c->prep;
-  if (s->late && stage == 0) return begin_late(c, op);
-  const ox_late_plan *p = s->late ? c->shared : plan_of(s);
+ox_status *ox_deferred_run(const ox_kernel_ctx *c, const ox_deferred_op *op, uint32_t stage, ox_range tiles) {
+  const deferred_state *s = c->prep;
+  if (s->at_run && stage == 0) return build_at_run(c, op);
+  const ox_deferred_head *p = s->at_run ? c->shared : plan_of(s);
   ox_range u = ox_units_of(tiles, s->n_tiles, p->units);
   return u.begin < u.end ? op->work(c, p, u.begin, u.end) : NULL;
 }
 
-ox_status *ox_late_output(const ox_kernel_ctx *c, uint32_t i, const ox_shape *s, void **out_data) {
+ox_status *ox_output_at_run(const ox_kernel_ctx *c, uint32_t i, const ox_shape *s, void **out_data) {
   ox_tensor *t = c->out[i];
   *out_data = NULL;
   if (!ox_shape_known(s)) return ox_fail(OX_FAIL, "output %u: shape not known when it should be", i);
@@ -85,11 +85,11 @@ ox_status *ox_late_output(const ox_kernel_ctx *c, uint32_t i, const ox_shape *s,
   return *out_data || ox_shape_count(s) == 0 ? NULL : ox_oom();
 }
 
-ox_status *ox_late_infer(const ox_kernel_ctx *c, ox_status *(*infer)(ox_infer_ctx *), ox_type *out) {
-  ox_type in[OX_LATE_INS];
-  const ox_type *in_ptr[OX_LATE_INS];
-  const ox_tensor *in_data[OX_LATE_INS];
-  uint32_t n_in = OX_MIN(c->n_in, OX_LATE_INS), n_out = OX_MIN(c->n_out, OX_LATE_OUTS);
+ox_status *ox_infer_at_run(const ox_kernel_ctx *c, ox_status *(*infer)(ox_infer_ctx *), ox_type *out) {
+  ox_type in[OX_DEFERRED_INS];
+  const ox_type *in_ptr[OX_DEFERRED_INS];
+  const ox_tensor *in_data[OX_DEFERRED_INS];
+  uint32_t n_in = OX_MIN(c->n_in, OX_DEFERRED_INS), n_out = OX_MIN(c->n_out, OX_DEFERRED_OUTS);
   for (uint32_t i = 0; i < n_in; i++) {
     in_ptr[i] = NULL, in_data[i] = NULL;
     if (!c->in[i]) continue;
@@ -97,7 +97,7 @@ ox_status *ox_late_infer(const ox_kernel_ctx *c, ox_status *(*infer)(ox_infer_ct
     in_ptr[i] = &in[i];
     if (c->in[i]->data || ox_shape_count(&c->in[i]->shape) == 0) in_data[i] = c->in[i];
   }
-  for (uint32_t i = 0; i < OX_LATE_OUTS; i++) out[i] = ox_type_unknown();
+  for (uint32_t i = 0; i < OX_DEFERRED_OUTS; i++) out[i] = ox_type_unknown();
   ox_infer_ctx ic = {.attrs = c->attrs,
                      .op_version = c->op_version,
                      .n_in = n_in,
@@ -122,7 +122,7 @@ ox_status *ox_ints_of(const ox_tensor *t, const char *what, int64_t *out, int ma
 
 void ox_move_plan_init(ox_move_plan *p, uint32_t dtype, const ox_region *r) {
   ox_move_init(&p->move, ox_dtype_bits(dtype) / 8, r);
-  p->late.units = p->move.units, p->late.bytes = p->move.total_bytes;
+  p->head.units = p->move.units, p->head.bytes = p->move.total_bytes;
 }
 
 ox_status *ox_move_plan_work(const ox_kernel_ctx *c, const void *plan, int64_t begin, int64_t end) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/move/into.c - add, mul, min, max into a target, one loop per type. Integers wrap; NaN wins, as in numpy. */
-#include "ops/move/into.h"
+ * ops/move/scatter_reduce.c - target = add, mul, min or max of target and update, one loop per type.
+ * Integers wrap; NaN wins, as in numpy. */
+#include "ops/move/scatter_reduce.h"
 
 #include <string.h>
 
@@ -63,7 +64,7 @@ INTS(u64, uint64_t, uint64_t)
 
 #define ROW(t) \
   { add_##t, mul_##t, min_##t, max_##t }
-static const ox_into_fn table[OX_DTYPE_COUNT][4] = {
+static const ox_combine_fn table[OX_DTYPE_COUNT][4] = {
     [OX_F32] = ROW(f32),
     [OX_F64] = ROW(f64),
     [OX_F16] = ROW(f16),
@@ -79,7 +80,7 @@ static const ox_into_fn table[OX_DTYPE_COUNT][4] = {
     [OX_BOOL] = {NULL, NULL, min_u8, max_u8},
 };
 
-ox_status *ox_into_find(const char *op, const char *name, uint32_t dtype, ox_into_fn *out_fn) {
+ox_status *ox_scatter_reduce_find(const char *op, const char *name, uint32_t dtype, ox_combine_fn *out_fn) {
   static const char *const names[] = {"add", "mul", "min", "max"};
   *out_fn = NULL;
   if (!name || strcmp(name, "none") == 0) return NULL;

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/move/scatter_reduce.h - what ScatterElements and ScatterND do with a target and its update. */
+#ifndef OX_OPS_MOVE_SCATTER_REDUCE_H
+#define OX_OPS_MOVE_SCATTER_REDUCE_H
+
+#include "graph/op_def.h"
+#include "kern/move/elements.h"
+
+/* The function for the attribute reduction = |name|; *out_fn is NULL, for overwriting, if |name| is "none" or NULL.
+ * Errors: INVALID_MODEL (unknown name), NOT_IMPLEMENTED (not for this type); both name the operator, |op|. */
+OX_NODISCARD ox_status *ox_scatter_reduce_find(const char *op, const char *name, uint32_t dtype, ox_combine_fn *out_fn);
+
+#endif
