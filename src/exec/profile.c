@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/json.h"
+
 struct ox_profile {
   ox_alloc alloc;
   pthread_mutex_t lock;
@@ -56,30 +58,35 @@ size_t ox_profile_events(const ox_profile *p, const ox_profile_event **out_event
   return p->n;
 }
 
-static void write_text(FILE *f, const char *s) { /* a JSON string's inside */
-  for (; *s; s++) {
-    if (*s == '"' || *s == '\\') fputc('\\', f);
-    if ((unsigned char)*s < 0x20) fprintf(f, "\\u%04x", *s);
-    else fputc(*s, f);
-  }
+static int write_to(void *file, const void *bytes, size_t n) { return fwrite(bytes, 1, n, file) != n; }
+
+static void write_event(ox_json *j, const ox_profile_event *e) {
+  ox_json_begin_object(j);
+  ox_json_string(ox_json_key(j, "name"), e->name[0] ? e->name : e->op);
+  ox_json_string(ox_json_key(j, "cat"), e->op);
+  ox_json_string(ox_json_key(j, "ph"), "X"); /* a complete event: a start and a duration, in microseconds */
+  ox_json_int(ox_json_key(j, "pid"), 1);
+  ox_json_uint(ox_json_key(j, "tid"), e->thread);
+  ox_json_double(ox_json_key(j, "ts"), (double)e->start_ns / 1e3);
+  ox_json_double(ox_json_key(j, "dur"), (double)e->duration_ns / 1e3);
+  ox_json_begin_object(ox_json_key(j, "args"));
+  ox_json_string(ox_json_key(j, "provider"), e->provider);
+  ox_json_uint(ox_json_key(j, "bytes"), e->out_bytes);
+  ox_json_end_object(j);
+  ox_json_end_object(j);
 }
 
 ox_status *ox_profile_write_trace(const ox_profile *p, const char *path) {
   FILE *f = fopen(path, "w");
   if (!f) return ox_fail(OX_FAIL, "%s: %s", path, strerror(errno));
-  fputs("[\n", f);
+  ox_json j = ox_json_to(write_to, f);
+  ox_json_begin_array(&j);
   for (size_t i = 0; i < p->n; i++) {
-    const ox_profile_event *e = &p->events[i];
-    fputs("{\"name\":\"", f);
-    write_text(f, e->name[0] ? e->name : e->op);
-    fputs("\",\"cat\":\"", f);
-    write_text(f, e->op);
-    fprintf(f, "\",\"ph\":\"X\",\"pid\":1,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"provider\":\"%s\",\"bytes\":%llu}}%s\n",
-            e->thread, (double)e->start_ns / 1e3, (double)e->duration_ns / 1e3, e->provider,
-            (unsigned long long)e->out_bytes, i + 1 < p->n ? "," : "");
+    ox_json_line(&j);
+    write_event(&j, &p->events[i]);
   }
-  fputs("]\n", f);
-  bool bad = ferror(f) != 0;
-  bad |= fclose(f) != 0;
-  return bad ? ox_fail(OX_FAIL, "%s: writing failed", path) : NULL;
+  ox_json_end_array(&j);
+  bool ok = ox_json_end(&j);
+  ok &= fclose(f) == 0;
+  return ok ? NULL : ox_fail(OX_FAIL, "%s: writing failed", path);
 }
