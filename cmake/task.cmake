@@ -1,5 +1,5 @@
 # The task pool as a library of its own: libonyx-task.{so,a}, on Windows onyx-task.dll; onyx-task.pc.
-file(GLOB task_sources CONFIGURE_DEPENDS src/task/*.c)
+file(GLOB_RECURSE task_sources CONFIGURE_DEPENDS src/task/*.c)
 onyx_pool_backend(task_sources)
 list(APPEND task_sources src/base/status.c src/base/alloc.c)
 set(task_cores onyx_task_core)

@@ -59,7 +59,7 @@ fi
 echo "== syntax of park_wasm.c"
 if command -v clang >/dev/null 2>&1; then
   if clang --target=wasm32 -ffreestanding -std=c11 -matomics -mbulk-memory -Wall -Wextra -Werror -fsyntax-only -Isrc \
-    src/task/park_wasm.c; then
+    src/task/system/park_wasm.c; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))

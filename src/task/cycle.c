@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/cycle.c - finds waits that would never end, before a thread goes to sleep in one. */
-#include "task/park.h"
+#include "task/system/park.h"
 #include "task/task.h"
 #include "task/task_pool.h"
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "task/thread.h"
+#include "task/system/thread.h"
 
 enum { OX_FAIR_ACCOUNTS = 64 };
 

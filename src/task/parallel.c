@@ -4,7 +4,7 @@
 
 #include "task/backend.h"
 #include "task/lane.h"
-#include "task/park.h"
+#include "task/system/park.h"
 #include "task/straggler.h"
 #include "task/task_pool.h"
 

@@ -2,7 +2,7 @@
  * task/queue.c - queues of ready tasks and calls. */
 #include "task/queue.h"
 
-#include "task/park.h"
+#include "task/system/park.h"
 #include "task/patience.h"
 #include "task/task_pool.h"
 #include "task/task.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "task/park.h"
+#include "task/system/park.h"
 #include "task/task_pool.h"
 #include "task/queue.h"
 #include "task/straggler.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task_graph_run.c - running a prepared graph. The protocol is explained and proved in task_graph.h. */
 #include "task/gate.h"
-#include "task/park.h"
+#include "task/system/park.h"
 #include "task/straggler.h"
 #include "task/task_graph.h"
 #include "task/task_pool.h"

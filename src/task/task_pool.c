@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "task/affinity.h"
+#include "task/system/affinity.h"
 #include "task/backend.h"
-#include "task/park.h"
+#include "task/system/park.h"
 #include "task/queue.h"
 #include "task/task.h"
-#include "task/topology.h"
+#include "task/system/topology.h"
 
 atomic_uint ox_fork_count;
 

@@ -39,7 +39,7 @@
 #include "task/give_way.h"
 #include "task/parallel.h"
 #include "task/task_graph.h"
-#include "task/thread.h"
+#include "task/system/thread.h"
 
 enum { OX_CACHE_LINE = 64, OX_SLOTS_MAX = 32 };
 

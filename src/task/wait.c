@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/wait.c - threads that wait for a task: they work, then watch, then sleep. Proved in task.h. */
-#include "task/park.h"
+#include "task/system/park.h"
 #include "task/task_pool.h"
 #include "task/queue.h"
 #include "task/straggler.h"

@@ -2,7 +2,7 @@
  * task/worker.c - the life of a worker: work, watch for a while, sleep. The handshake is proved in task_pool.h. */
 #include <stdio.h>
 
-#include "task/park.h"
+#include "task/system/park.h"
 #include "task/task_pool.h"
 #include "task/queue.h"
 #include "task/straggler.h"

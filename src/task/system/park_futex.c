@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/park_futex.c - Linux: the kernel compares and sleeps in one step. */
+ * task/system/park_futex.c - Linux: the kernel compares and sleeps in one step. */
 #if defined(__linux__)
 #define _GNU_SOURCE
-#include "task/park.h"
+#include "task/system/park.h"
 
 #include <limits.h>
 #include <linux/futex.h>

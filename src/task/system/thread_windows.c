@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/thread_windows.c - threads, clock and processors on Windows.
+ * task/system/thread_windows.c - threads, clock and processors on Windows.
  * Processors come in groups of at most 64. They are numbered 64 * group + number within the group, so each group is one
  * word of an ox_cpu_mask; groups smaller than 64 leave gaps. A thread is pinned within one group. */
 #if defined(_WIN32)
 #define _WIN32_WINNT 0x0602
 #define WIN32_LEAN_AND_MEAN
-#include "task/thread.h"
+#include "task/system/thread.h"
 
 #include <errno.h>
 #include <limits.h>

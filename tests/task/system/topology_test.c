@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/topology_test.c - quota files as systems write them, laid out under a temporary root. */
+ * task/system/topology_test.c - quota files as systems write them, laid out under a temporary root. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "onyx/task.h"
 #include "support/check.h"
 #include "support/pool_backend.h"
-#include "task/thread.h"
-#include "task/topology.h"
+#include "task/system/thread.h"
+#include "task/system/topology.h"
 
 #if defined(__linux__)
 typedef struct file {

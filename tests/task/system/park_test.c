@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/park_test.c - every parking back-end of this system: a turn is passed to and fro without losing a wake. */
-#include "task/park.h"
+ * task/system/park_test.c - every parking back-end of this system: a turn is passed to and fro without losing a wake.
+ */
+#include "task/system/park.h"
 
 #include <pthread.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/topology.h - how many processors this process may use. */
-#ifndef OX_TASK_TOPOLOGY_H
-#define OX_TASK_TOPOLOGY_H
+ * task/system/topology.h - how many processors this process may use. */
+#ifndef OX_TASK_SYSTEM_TOPOLOGY_H
+#define OX_TASK_SYSTEM_TOPOLOGY_H
 
 #include <stdint.h>
 
-#include "task/thread.h"
+#include "task/system/thread.h"
 
 /* Processors in the affinity mask of the calling thread, else those online; at least 1. */
 uint32_t ox_topology_cpus(void);

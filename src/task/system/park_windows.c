@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/park_windows.c - Windows 8 and later: the system compares and sleeps in one step. Link with synchronization. */
+ * task/system/park_windows.c - Windows 8 and later: the system compares and sleeps in one step. Link with
+ * synchronization. */
 #if defined(_WIN32)
 #define _WIN32_WINNT 0x0602
 #define WIN32_LEAN_AND_MEAN
-#include "task/park.h"
+#include "task/system/park.h"
 
 #include <windows.h>
 

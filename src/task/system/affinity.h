@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/affinity.h - the affinity string of ONNX Runtime: "1,2;3-4;5". */
-#ifndef OX_TASK_AFFINITY_H
-#define OX_TASK_AFFINITY_H
+ * task/system/affinity.h - the affinity string of ONNX Runtime: "1,2;3-4;5". */
+#ifndef OX_TASK_SYSTEM_AFFINITY_H
+#define OX_TASK_SYSTEM_AFFINITY_H
 
 #include "base/status.h"
-#include "task/thread.h"
+#include "task/system/thread.h"
 
 /* Parses |text| into one mask per worker. Processors count from 1; numbers above 1024 are an error. |n_workers| entries
  * are wanted. INVALID_ARGUMENT says where the text goes wrong. */

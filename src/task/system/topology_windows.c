@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/topology_windows.c - affinity mask, kinds of processors, and the job's CPU rate, which is how containers are
- * limited. */
+ * task/system/topology_windows.c - affinity mask, kinds of processors, and the job's CPU rate, which is how containers
+ * are limited. */
 #if defined(_WIN32)
 #define _WIN32_WINNT 0x0602
 #define WIN32_LEAN_AND_MEAN
-#include "task/topology.h"
+#include "task/system/topology.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/thread_float.c - the processor's floating-point mode; the same on every system. */
-#include "task/thread.h"
+ * task/system/thread_float.c - the processor's floating-point mode; the same on every system. */
+#include "task/system/thread.h"
 
 #if defined(__SSE__)
 #include <xmmintrin.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/topology_macos.c - processor counts from sysctl. There are neither affinity masks nor quotas. */
+ * task/system/topology_macos.c - processor counts from sysctl. There are neither affinity masks nor quotas. */
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE
-#include "task/topology.h"
+#include "task/system/topology.h"
 
 #include <stddef.h>
 #include <sys/sysctl.h>

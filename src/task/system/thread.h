@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/thread.h - what the pool needs of the system's threads, clock and processor. */
-#ifndef OX_TASK_THREAD_H
-#define OX_TASK_THREAD_H
+ * task/system/thread.h - what the pool needs of the system's threads, clock and processor. */
+#ifndef OX_TASK_SYSTEM_THREAD_H
+#define OX_TASK_SYSTEM_THREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/topology_linux.c - affinity mask, cgroup quota, kinds of processors.
+ * task/system/topology_linux.c - affinity mask, cgroup quota, kinds of processors.
  * A quota holds for the whole subtree, so every parent's counts as well. In a container without its own cgroup
  * namespace /proc/self/cgroup shows the host's path while the mount shows only the container's part: the mount's root
  * is cut off, and where the path still does not exist the walk goes up until something does. */
 #if defined(__linux__)
 #define _GNU_SOURCE
-#include "task/topology.h"
+#include "task/system/topology.h"
 
 #include <sched.h>
 #include <stdbool.h>

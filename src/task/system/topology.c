@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/topology.c - the default size of a pool; counts for systems without a file of their own. */
-#include "task/topology.h"
+ * task/system/topology.c - the default size of a pool; counts for systems without a file of their own. */
+#include "task/system/topology.h"
 
 #include <errno.h>
 #include <stdlib.h>

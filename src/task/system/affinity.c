@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/affinity.c - parses affinity strings. */
-#include "task/affinity.h"
+ * task/system/affinity.c - parses affinity strings. */
+#include "task/system/affinity.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/affinity_test.c - strings that are right and strings that are not; pinned workers. */
-#include "task/affinity.h"
+ * task/system/affinity_test.c - strings that are right and strings that are not; pinned workers. */
+#include "task/system/affinity.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/park_cond.c - any POSIX system: a word hashes to one of a few mutex and condition pairs.
+ * task/system/park_cond.c - any POSIX system: a word hashes to one of a few mutex and condition pairs.
  * No wake is lost: the sleeper compares under the mutex, and the waker, having changed the word, takes the same mutex
  * before it signals; so the sleeper either sees the new value or is already waiting. */
 #if !defined(_WIN32)
-#include "task/park.h"
+#include "task/system/park.h"
 
 #include <pthread.h>
 

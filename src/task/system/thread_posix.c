@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/thread_posix.c - threads, clock and fork on POSIX. */
+ * task/system/thread_posix.c - threads, clock and fork on POSIX. */
 #if !defined(_WIN32)
 #define _GNU_SOURCE /* pthread_setname_np */
 #define _DARWIN_C_SOURCE
-#include "task/thread.h"
+#include "task/system/thread.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/park.h - sleeping on a 32-bit word. Each system builds every back-end it has; the rest uses ox_park_*. */
-#ifndef OX_TASK_PARK_H
-#define OX_TASK_PARK_H
+ * task/system/park.h - sleeping on a 32-bit word. Each system builds every back-end it has; the rest uses ox_park_*. */
+#ifndef OX_TASK_SYSTEM_PARK_H
+#define OX_TASK_SYSTEM_PARK_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/park_wasm.c - WebAssembly with the threads feature: an instruction compares and sleeps.
+ * task/system/park_wasm.c - WebAssembly with the threads feature: an instruction compares and sleeps.
  * It traps on a browser's main thread, which may not block. Emscripten's call spins there and meanwhile does what other
  * threads ask of the main thread. */
 #if defined(__wasm_atomics__)
-#include "task/park.h"
+#include "task/system/park.h"
 
 _Static_assert(sizeof(atomic_uint) == 4, "words are 32 bits");
 

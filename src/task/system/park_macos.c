@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/park_macos.c - macOS 14.4 and later have a public call that compares and sleeps; earlier systems use conditions.
- * Which one is asked at run time and never changes while the process lives, so sleepers and wakers agree. */
+ * task/system/park_macos.c - macOS 14.4 and later have a public call that compares and sleeps; earlier systems use
+ * conditions. Which one is asked at run time and never changes while the process lives, so sleepers and wakers agree.
+ */
 #if defined(__APPLE__)
-#include "task/park.h"
+#include "task/system/park.h"
 
 #if __has_include(<os/os_sync_wait_on_address.h>)
 #include <os/os_sync_wait_on_address.h>
