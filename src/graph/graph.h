@@ -68,6 +68,23 @@ typedef struct ox_graph_value {
   bool dead;             /* dropped: its name is free again */
 } ox_graph_value;
 
+/* Owners of nodes: 1 + the index of a provider in the session's order, or one of these. */
+enum { OX_NO_OWNER = 0, OX_HOST_OWNER = 0xffff };
+
+/* Who runs a node. Nodes whose assignments are equal may be rewritten together. */
+typedef struct ox_assignment {
+  uint16_t owner; /* OX_NO_OWNER until the providers were asked */
+  uint8_t claim;  /* OX_CLAIM_*: as a kernel of its own, or within a compiled part */
+  uint32_t part;  /* which one, if the provider said so; else 0 */
+} ox_assignment;
+
+/* Why a provider did not take a node. */
+typedef struct ox_refusal {
+  uint16_t owner;
+  const char *why;
+  const struct ox_refusal *next;
+} ox_refusal;
+
 typedef struct ox_node {
   const char *op, *domain, *name; /* domain "" is ai.onnx; name may be "" */
   const char *overload;           /* of a call of a model-local function, until it is expanded; NULL: none */
@@ -78,6 +95,10 @@ typedef struct ox_node {
   ox_attr *attrs;
   uint32_t n_attrs, cap_attrs;
   bool dead;
+  ox_assignment assigned;
+  const ox_refusal *refusals; /* the last one first */
+  const char *const *from;    /* names of the model's nodes that it does the work of; NULL: it is one of them */
+  uint32_t n_from;
 } ox_node;
 
 struct ox_graph {
