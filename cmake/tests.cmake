@@ -55,6 +55,18 @@ foreach(source IN LISTS test_sources)
   endif()
 endforeach()
 
+# Field numbers of the ONNX format beside those of the onnx package; skipped without it. -DONYX_PYTHON3=... picks a python.
+if(NOT ONYX_TASK_ONLY)
+  find_program(ONYX_PYTHON3 python3)
+  if(ONYX_PYTHON3)
+    add_test(NAME onnx.fields COMMAND ${ONYX_PYTHON3} tests/onnx/check_fields.py src/onnx/onnx_fields.h
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  else()
+    add_test(NAME onnx.fields COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no python3")
+  endif()
+  set_tests_properties(onnx.fields PROPERTIES TIMEOUT 60 SKIP_REGULAR_EXPRESSION "^skipped")
+endif()
+
 # The shared library, through its public interface alone, as a program of somebody else's would use it.
 if(ONYX_TASK_ONLY AND TARGET onyx_task_shared)
   add_executable(test.task.shared tests/task/nanothread_c_test.c)

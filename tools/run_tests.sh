@@ -16,7 +16,8 @@ grep -E '\*\*\*|^\[  FAILED|Error|tests passed' "$log"
 total=$(sed -n 's/.*tests passed, \([0-9]*\) tests* failed out of \([0-9]*\)/\1 \2/p' "$log")
 bad=${total% *} all=${total#* }
 [ -n "$total" ] || { bad=1 all=1; tail -40 "$log"; }
-add $((all - bad)) "$bad" 0
+skips=$(grep -c '\*\*\*Skipped' "$log")
+add $((all - bad - skips)) "$bad" "$skips"
 [ "$bad" = 0 ] || grep -A 12 -E '^\[  FAILED|runtime error|ERROR:' "$log" | head -150
 
 cases() { # cases TITLE LIST-OF-KNOWN-GAPS PATH [OPTION...]

@@ -2,16 +2,15 @@
  * onnx/attr_read.c - AttributeProto of every kind. Lists are counted first and stored in one array. */
 #include <string.h>
 
+#include "onnx/onnx_fields.h"
 #include "onnx/reader.h"
-
-enum { FIELD_STRINGS = 9, FIELD_TENSORS = 10, FIELD_GRAPHS = 11, FIELD_TYPES = 15, FIELD_SPARSES = 23 };
 
 /* What a first look finds: single values, and how many of each list. */
 typedef struct attr_parts {
   ox_str name, ref, s, t, g, sparse, type;
   uint64_t kind, i, f;
   bool has_f, has_i, has_s;
-  size_t n_floats, n_ints, n[FIELD_SPARSES + 1]; /* n: of the lists of messages and strings, by field */
+  size_t n_floats, n_ints, n[OX_ATTRIBUTE_PROTO_SPARSE_TENSORS + 1]; /* n: of the other lists, by field */
 } attr_parts;
 
 static ox_status *scan(ox_str bytes, attr_parts *p) {
@@ -19,54 +18,54 @@ static ox_status *scan(ox_str bytes, attr_parts *p) {
   ox_wire_field f;
   *p = (attr_parts){0};
   while (ox_wire_next(&w, &f)) switch (f.tag) {
-      case OX_WIRE_LEN(1):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_NAME):
         p->name = f.bytes;
         break;
-      case OX_WIRE_F32(2):
+      case OX_WIRE_F32(OX_ATTRIBUTE_PROTO_F):
         p->f = f.value, p->has_f = true;
         break;
-      case OX_WIRE_VARINT(3):
+      case OX_WIRE_VARINT(OX_ATTRIBUTE_PROTO_I):
         p->i = f.value, p->has_i = true;
         break;
-      case OX_WIRE_LEN(4):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_S):
         p->s = f.bytes, p->has_s = true;
         break;
-      case OX_WIRE_LEN(5):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_T):
         p->t = f.bytes;
         break;
-      case OX_WIRE_LEN(6):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_G):
         p->g = f.bytes;
         break;
-      case OX_WIRE_F32(7):
+      case OX_WIRE_F32(OX_ATTRIBUTE_PROTO_FLOATS):
         p->n_floats++;
         break;
-      case OX_WIRE_LEN(7):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_FLOATS):
         p->n_floats += f.bytes.n / 4;
         break;
-      case OX_WIRE_VARINT(8):
+      case OX_WIRE_VARINT(OX_ATTRIBUTE_PROTO_INTS):
         p->n_ints++;
         break;
-      case OX_WIRE_LEN(8):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_INTS):
         p->n_ints += ox_wire_count_varints(f.bytes);
         break;
-      case OX_WIRE_LEN(14):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_TP):
         p->type = f.bytes;
         break;
-      case OX_WIRE_VARINT(20):
+      case OX_WIRE_VARINT(OX_ATTRIBUTE_PROTO_TYPE):
         p->kind = f.value;
         break;
-      case OX_WIRE_LEN(21):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_REF_ATTR_NAME):
         p->ref = f.bytes;
         break;
-      case OX_WIRE_LEN(22):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_SPARSE_TENSOR):
         p->sparse = f.bytes;
         break;
-      case OX_WIRE_LEN(FIELD_STRINGS):
-      case OX_WIRE_LEN(FIELD_TENSORS):
-      case OX_WIRE_LEN(FIELD_GRAPHS):
-      case OX_WIRE_LEN(FIELD_TYPES):
-      case OX_WIRE_LEN(FIELD_SPARSES):
-        p->n[f.tag >> 3]++;
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_STRINGS):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_TENSORS):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_GRAPHS):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_TYPE_PROTOS):
+      case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_SPARSE_TENSORS):
+        p->n[ox_wire_number(f.tag)]++;
         break;
       default:
         break;
@@ -84,11 +83,11 @@ static uint32_t guess_kind(const attr_parts *p) {
   if (p->sparse.p) return OX_ATTR_SPARSE_KIND;
   if (p->type.p) return OX_ATTR_TYPE_KIND;
   if (p->n_floats) return OX_ATTR_FLOATS_KIND;
-  if (p->n[FIELD_STRINGS]) return OX_ATTR_STRINGS_KIND;
-  if (p->n[FIELD_TENSORS]) return OX_ATTR_TENSORS_KIND;
-  if (p->n[FIELD_GRAPHS]) return OX_ATTR_GRAPHS_KIND;
-  if (p->n[FIELD_SPARSES]) return OX_ATTR_SPARSES_KIND;
-  if (p->n[FIELD_TYPES]) return OX_ATTR_TYPES_KIND;
+  if (p->n[OX_ATTRIBUTE_PROTO_STRINGS]) return OX_ATTR_STRINGS_KIND;
+  if (p->n[OX_ATTRIBUTE_PROTO_TENSORS]) return OX_ATTR_TENSORS_KIND;
+  if (p->n[OX_ATTRIBUTE_PROTO_GRAPHS]) return OX_ATTR_GRAPHS_KIND;
+  if (p->n[OX_ATTRIBUTE_PROTO_SPARSE_TENSORS]) return OX_ATTR_SPARSES_KIND;
+  if (p->n[OX_ATTRIBUTE_PROTO_TYPE_PROTOS]) return OX_ATTR_TYPES_KIND;
   return OX_ATTR_INTS_KIND; /* nothing there: an empty list */
 }
 
@@ -103,8 +102,8 @@ static ox_status *read_floats(ox_reader *r, ox_str bytes, size_t n, ox_attr *a) 
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
-    if (f.tag == OX_WIRE_F32(7)) *at++ = ox_wire_float(f.value);
-    if (f.tag != OX_WIRE_LEN(7)) continue;
+    if (f.tag == OX_WIRE_F32(OX_ATTRIBUTE_PROTO_FLOATS)) *at++ = ox_wire_float(f.value);
+    if (f.tag != OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_FLOATS)) continue;
     if (f.bytes.n % 4) return ox_fail(OX_INVALID_MODEL, "a list of floats has %zu bytes", f.bytes.n);
     if (f.bytes.n) memcpy(at, f.bytes.p, f.bytes.n);
     at += f.bytes.n / 4;
@@ -119,8 +118,8 @@ static ox_status *read_ints(ox_reader *r, ox_str bytes, size_t n, ox_attr *a) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
-    if (f.tag == OX_WIRE_VARINT(8)) *at++ = (int64_t)f.value;
-    if (f.tag != OX_WIRE_LEN(8)) continue;
+    if (f.tag == OX_WIRE_VARINT(OX_ATTRIBUTE_PROTO_INTS)) *at++ = (int64_t)f.value;
+    if (f.tag != OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_INTS)) continue;
     ox_wire packed = ox_wire_sub(f.bytes);
     uint64_t x;
     while (ox_wire_varint(&packed, &x)) *at++ = (int64_t)x;
@@ -136,7 +135,7 @@ static ox_status *read_strings(ox_reader *r, ox_str bytes, size_t n, ox_attr *a)
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f))
-    if (f.tag == OX_WIRE_LEN(FIELD_STRINGS)) OX_TRY(read_string(r, f.bytes, at++));
+    if (f.tag == OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_STRINGS)) OX_TRY(read_string(r, f.bytes, at++));
   a->v.strings = v, a->v.n = n;
   return NULL;
 }
@@ -162,7 +161,7 @@ static ox_status *read_body(ox_reader *r, ox_graph *parent, ox_str bytes, ox_gra
   ox_str bytes_name = {"", 0};
   const char *name;
   while (ox_wire_next(&w, &f))
-    if (f.tag == OX_WIRE_LEN(2)) bytes_name = f.bytes;
+    if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_NAME)) bytes_name = f.bytes;
   OX_TRY(ox_wire_end(&w, "GraphProto"));
   ox_arena_reset(&r->scratch);
   OX_TRY(ox_read_name(&r->scratch, bytes_name, &name));
@@ -176,7 +175,7 @@ static ox_status *read_graphs(ox_reader *r, ox_graph *g, ox_str bytes, size_t n,
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f))
-    if (f.tag == OX_WIRE_LEN(FIELD_GRAPHS)) OX_TRY(read_body(r, g, f.bytes, at++));
+    if (f.tag == OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_GRAPHS)) OX_TRY(read_body(r, g, f.bytes, at++));
   a->graphs = v, a->v.n = n;
   return NULL;
 }
@@ -207,7 +206,7 @@ static ox_status *read_value(ox_reader *r, ox_graph *g, ox_str bytes, const attr
     case OX_ATTR_STRING_KIND:
       return read_string(r, p->s, &a->v.s);
     case OX_ATTR_TENSOR_KIND:
-      return p->t.p ? read_tensors(r, bytes, OX_WIRE_LEN(5), 1, a) : missing("tensor");
+      return p->t.p ? read_tensors(r, bytes, OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_T), 1, a) : missing("tensor");
     case OX_ATTR_GRAPH_KIND:
       return p->g.p ? read_body(r, g, p->g, &a->graph) : missing("graph");
     case OX_ATTR_FLOATS_KIND:
@@ -215,19 +214,21 @@ static ox_status *read_value(ox_reader *r, ox_graph *g, ox_str bytes, const attr
     case OX_ATTR_INTS_KIND:
       return read_ints(r, bytes, p->n_ints, a);
     case OX_ATTR_STRINGS_KIND:
-      return read_strings(r, bytes, p->n[FIELD_STRINGS], a);
+      return read_strings(r, bytes, p->n[OX_ATTRIBUTE_PROTO_STRINGS], a);
     case OX_ATTR_TENSORS_KIND:
-      return read_tensors(r, bytes, OX_WIRE_LEN(FIELD_TENSORS), p->n[FIELD_TENSORS], a);
+      return read_tensors(r, bytes, OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_TENSORS), p->n[OX_ATTRIBUTE_PROTO_TENSORS], a);
     case OX_ATTR_GRAPHS_KIND:
-      return read_graphs(r, g, bytes, p->n[FIELD_GRAPHS], a);
+      return read_graphs(r, g, bytes, p->n[OX_ATTRIBUTE_PROTO_GRAPHS], a);
     case OX_ATTR_SPARSE_KIND:
-      return p->sparse.p ? read_tensors(r, bytes, OX_WIRE_LEN(22), 1, a) : missing("sparse tensor");
+      return p->sparse.p ? read_tensors(r, bytes, OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_SPARSE_TENSOR), 1, a)
+                         : missing("sparse tensor");
     case OX_ATTR_SPARSES_KIND:
-      return read_tensors(r, bytes, OX_WIRE_LEN(FIELD_SPARSES), p->n[FIELD_SPARSES], a);
+      return read_tensors(r, bytes, OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_SPARSE_TENSORS),
+                          p->n[OX_ATTRIBUTE_PROTO_SPARSE_TENSORS], a);
     case OX_ATTR_TYPE_KIND:
-      return p->type.p ? read_types(r, bytes, OX_WIRE_LEN(14), 1, a) : missing("type");
+      return p->type.p ? read_types(r, bytes, OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_TP), 1, a) : missing("type");
     case OX_ATTR_TYPES_KIND:
-      return read_types(r, bytes, OX_WIRE_LEN(FIELD_TYPES), p->n[FIELD_TYPES], a);
+      return read_types(r, bytes, OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_TYPE_PROTOS), p->n[OX_ATTRIBUTE_PROTO_TYPE_PROTOS], a);
     default:
       return ox_fail(OX_INVALID_MODEL, "%u is not a type of attributes", a->v.kind);
   }

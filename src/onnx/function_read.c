@@ -2,6 +2,7 @@
  * onnx/function_read.c - FunctionProto: a graph without types whose attributes may refer to the call's. */
 #include <string.h>
 
+#include "onnx/onnx_fields.h"
 #include "onnx/reader.h"
 
 typedef struct function_parts {
@@ -14,28 +15,28 @@ static ox_status *scan(ox_str bytes, function_parts *p) {
   ox_wire_field f;
   *p = (function_parts){0};
   while (ox_wire_next(&w, &f)) switch (f.tag) {
-      case OX_WIRE_LEN(1):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_NAME):
         p->name = f.bytes;
         break;
-      case OX_WIRE_LEN(4):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_INPUT):
         p->n_inputs++;
         break;
-      case OX_WIRE_LEN(5):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_OUTPUT):
         p->n_outputs++;
         break;
-      case OX_WIRE_LEN(6):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_ATTRIBUTE):
         p->n_attrs++;
         break;
-      case OX_WIRE_LEN(9):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_OPSET_IMPORT):
         p->n_opsets++;
         break;
-      case OX_WIRE_LEN(10):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_DOMAIN):
         p->domain = f.bytes;
         break;
-      case OX_WIRE_LEN(11):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_ATTRIBUTE_PROTO):
         p->n_defaults++;
         break;
-      case OX_WIRE_LEN(13):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_OVERLOAD):
         p->overload = f.bytes;
         break;
       default:
@@ -83,16 +84,16 @@ static ox_status *read_head(ox_reader *r, ox_str bytes, ox_function *fn) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) switch (f.tag) {
-      case OX_WIRE_LEN(4):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_INPUT):
         OX_TRY(add_input(r, fn, f.bytes));
         break;
-      case OX_WIRE_LEN(6):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_ATTRIBUTE):
         OX_TRY(ox_read_name(&r->m->arena, f.bytes, &fn->attr_names[fn->n_attr_names++]));
         break;
-      case OX_WIRE_LEN(9):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_OPSET_IMPORT):
         OX_TRY(ox_read_opset(r, f.bytes, &fn->opsets[fn->n_opsets++]));
         break;
-      case OX_WIRE_LEN(11):
+      case OX_WIRE_LEN(OX_FUNCTION_PROTO_ATTRIBUTE_PROTO):
         OX_TRY(ox_read_attr(r, fn->body, f.bytes, &fn->attr_defaults[fn->n_attr_defaults++]));
         break;
       default:
@@ -105,8 +106,8 @@ static ox_status *read_tail(ox_reader *r, ox_str bytes, ox_function *fn) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
-    if (f.tag == OX_WIRE_LEN(5)) OX_TRY(add_output(r, fn, f.bytes));
-    if (f.tag == OX_WIRE_LEN(12)) OX_TRY(ox_apply_value_info(r, fn->body, f.bytes));
+    if (f.tag == OX_WIRE_LEN(OX_FUNCTION_PROTO_OUTPUT)) OX_TRY(add_output(r, fn, f.bytes));
+    if (f.tag == OX_WIRE_LEN(OX_FUNCTION_PROTO_VALUE_INFO)) OX_TRY(ox_apply_value_info(r, fn->body, f.bytes));
   }
   return NULL;
 }
@@ -115,7 +116,7 @@ static ox_status *read_parts(ox_reader *r, ox_str bytes, const function_parts *p
   OX_TRY(allocate(r, p, fn));
   if (!*fn->name) return ox_fail(OX_INVALID_MODEL, "it has no name");
   OX_TRY(read_head(r, bytes, fn));
-  OX_TRY(ox_read_nodes(r, bytes, OX_WIRE_LEN(7), fn->body));
+  OX_TRY(ox_read_nodes(r, bytes, OX_WIRE_LEN(OX_FUNCTION_PROTO_NODE), fn->body));
   return read_tail(r, bytes, fn);
 }
 

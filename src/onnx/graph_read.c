@@ -2,6 +2,7 @@
  * onnx/graph_read.c - GraphProto: one pass per kind of content, in the order that name resolution needs. */
 #include <string.h>
 
+#include "onnx/onnx_fields.h"
 #include "onnx/reader.h"
 
 ox_status *ox_read_name(ox_arena *arena, ox_str s, const char **out_name) {
@@ -41,9 +42,13 @@ static ox_status *add_initializer(ox_reader *r, ox_graph *g, ox_str bytes, bool 
 static ox_status *read_initializers(ox_reader *r, ox_str bytes, ox_graph *g) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
-  while (ox_wire_next(&w, &f))
-    if (f.tag == OX_WIRE_LEN(5) || f.tag == OX_WIRE_LEN(15))
-      OX_TRY(add_initializer(r, g, f.bytes, f.tag == OX_WIRE_LEN(15)));
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_INITIALIZER)) {
+      OX_TRY(add_initializer(r, g, f.bytes, false));
+    } else if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_SPARSE_INITIALIZER)) {
+      OX_TRY(add_initializer(r, g, f.bytes, true));
+    }
+  }
   return ox_wire_end(&w, "GraphProto");
 }
 
@@ -53,7 +58,7 @@ static ox_status *read_inputs(ox_reader *r, ox_str bytes, ox_graph *g) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
-    if (f.tag != OX_WIRE_LEN(11)) continue;
+    if (f.tag != OX_WIRE_LEN(OX_GRAPH_PROTO_INPUT)) continue;
     const char *name;
     ox_type type;
     OX_TRY(ox_read_value_info(r, f.bytes, &name, &type));
@@ -72,7 +77,7 @@ static ox_status *read_outputs(ox_reader *r, ox_str bytes, ox_graph *g) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
-    if (f.tag != OX_WIRE_LEN(12)) continue;
+    if (f.tag != OX_WIRE_LEN(OX_GRAPH_PROTO_OUTPUT)) continue;
     const char *name;
     ox_type type;
     ox_id v = OX_NONE;
@@ -89,14 +94,14 @@ static ox_status *read_value_infos(ox_reader *r, ox_str bytes, ox_graph *g) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f))
-    if (f.tag == OX_WIRE_LEN(13)) OX_TRY(ox_apply_value_info(r, g, f.bytes));
+    if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_VALUE_INFO)) OX_TRY(ox_apply_value_info(r, g, f.bytes));
   return NULL;
 }
 
 static ox_status *read_parts(ox_reader *r, ox_str bytes, ox_graph *g) {
   OX_TRY(read_initializers(r, bytes, g)); /* also the pass that checks the bytes */
   OX_TRY(read_inputs(r, bytes, g));
-  OX_TRY(ox_read_nodes(r, bytes, OX_WIRE_LEN(1), g));
+  OX_TRY(ox_read_nodes(r, bytes, OX_WIRE_LEN(OX_GRAPH_PROTO_NODE), g));
   OX_TRY(read_outputs(r, bytes, g));
   return read_value_infos(r, bytes, g);
 }

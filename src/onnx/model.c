@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "onnx/onnx_fields.h"
 #include "onnx/reader.h"
 
 enum { DEFAULT_DEPTH = 64, DEFAULT_NODES = 16 << 20, DEFAULT_DENSE = 1 << 30 };
@@ -13,8 +14,9 @@ ox_status *ox_read_opset(ox_reader *r, ox_str bytes, ox_opset *out_opset) {
   ox_wire_field f;
   *out_opset = (ox_opset){"", 0};
   while (ox_wire_next(&w, &f)) {
-    if (f.tag == OX_WIRE_LEN(1)) OX_TRY(ox_read_name(&r->m->arena, f.bytes, &out_opset->domain));
-    if (f.tag == OX_WIRE_VARINT(2)) out_opset->version = (int64_t)f.value;
+    if (f.tag == OX_WIRE_LEN(OX_OPERATOR_SET_ID_PROTO_DOMAIN))
+      OX_TRY(ox_read_name(&r->m->arena, f.bytes, &out_opset->domain));
+    if (f.tag == OX_WIRE_VARINT(OX_OPERATOR_SET_ID_PROTO_VERSION)) out_opset->version = (int64_t)f.value;
   }
   OX_TRY(ox_wire_end(&w, "OperatorSetIdProto"));
   if (out_opset->version < 1 || out_opset->version > INT32_MAX)
@@ -29,8 +31,8 @@ ox_status *ox_read_prop(ox_reader *r, ox_str bytes, ox_prop *out_prop) {
   ox_wire_field f;
   ox_str key = {"", 0}, value = {"", 0};
   while (ox_wire_next(&w, &f)) {
-    if (f.tag == OX_WIRE_LEN(1)) key = f.bytes;
-    if (f.tag == OX_WIRE_LEN(2)) value = f.bytes;
+    if (f.tag == OX_WIRE_LEN(OX_STRING_STRING_ENTRY_PROTO_KEY)) key = f.bytes;
+    if (f.tag == OX_WIRE_LEN(OX_STRING_STRING_ENTRY_PROTO_VALUE)) value = f.bytes;
   }
   out_prop->key = ox_arena_str(&r->m->arena, key.p, key.n);
   out_prop->value = ox_arena_str(&r->m->arena, value.p, value.n);
@@ -54,37 +56,37 @@ static ox_status *read_head(ox_reader *r, ox_str bytes, model_parts *p) {
   ox_wire_field f;
   ox_model *m = r->m;
   while (ox_wire_next(&w, &f)) switch (f.tag) {
-      case OX_WIRE_VARINT(1):
+      case OX_WIRE_VARINT(OX_MODEL_PROTO_IR_VERSION):
         m->ir_version = (int64_t)f.value;
         break;
-      case OX_WIRE_LEN(2):
+      case OX_WIRE_LEN(OX_MODEL_PROTO_PRODUCER_NAME):
         OX_TRY(read_text(r, f.bytes, &m->producer_name));
         break;
-      case OX_WIRE_LEN(3):
+      case OX_WIRE_LEN(OX_MODEL_PROTO_PRODUCER_VERSION):
         OX_TRY(read_text(r, f.bytes, &m->producer_version));
         break;
-      case OX_WIRE_LEN(4):
+      case OX_WIRE_LEN(OX_MODEL_PROTO_DOMAIN):
         OX_TRY(read_text(r, f.bytes, &m->domain));
         break;
-      case OX_WIRE_VARINT(5):
+      case OX_WIRE_VARINT(OX_MODEL_PROTO_MODEL_VERSION):
         m->model_version = (int64_t)f.value;
         break;
-      case OX_WIRE_LEN(6):
+      case OX_WIRE_LEN(OX_MODEL_PROTO_DOC_STRING):
         OX_TRY(read_text(r, f.bytes, &m->doc));
         break;
-      case OX_WIRE_LEN(7):
+      case OX_WIRE_LEN(OX_MODEL_PROTO_GRAPH):
         p->graph = f.bytes;
         break;
-      case OX_WIRE_LEN(8): {
+      case OX_WIRE_LEN(OX_MODEL_PROTO_OPSET_IMPORT): {
         ox_opset o;
         OX_TRY(ox_read_opset(r, f.bytes, &o));
         OX_TRY(ox_model_set_opset(m, o.domain, o.version));
         break;
       }
-      case OX_WIRE_LEN(14):
+      case OX_WIRE_LEN(OX_MODEL_PROTO_METADATA_PROPS):
         p->n_props++;
         break;
-      case OX_WIRE_LEN(25):
+      case OX_WIRE_LEN(OX_MODEL_PROTO_FUNCTIONS):
         p->n_functions++;
         break;
       default:
@@ -107,7 +109,7 @@ static ox_status *read_main(ox_reader *r, ox_str bytes) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f))
-    if (f.tag == OX_WIRE_LEN(2)) OX_TRY(ox_read_name(&r->m->arena, f.bytes, &r->m->graph->name));
+    if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_NAME)) OX_TRY(ox_read_name(&r->m->arena, f.bytes, &r->m->graph->name));
   return ox_read_graph(r, bytes, r->m->graph);
 }
 
@@ -127,8 +129,9 @@ static ox_status *read_bytes(ox_reader *r, const unsigned char *bytes, size_t n)
   ox_wire w = ox_wire_sub(all);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
-    if (f.tag == OX_WIRE_LEN(14)) OX_TRY(ox_read_prop(r, f.bytes, &m->props[m->n_props++]));
-    if (f.tag == OX_WIRE_LEN(25)) OX_TRY(ox_read_function(r, f.bytes, &m->functions[m->n_functions++]));
+    if (f.tag == OX_WIRE_LEN(OX_MODEL_PROTO_METADATA_PROPS)) OX_TRY(ox_read_prop(r, f.bytes, &m->props[m->n_props++]));
+    if (f.tag == OX_WIRE_LEN(OX_MODEL_PROTO_FUNCTIONS))
+      OX_TRY(ox_read_function(r, f.bytes, &m->functions[m->n_functions++]));
   }
   return read_main(r, p.graph);
 }

@@ -2,6 +2,7 @@
  * onnx/node_read.c - NodeProto: two passes over a node list, so that nodes may stand in any order. */
 #include <string.h>
 
+#include "onnx/onnx_fields.h"
 #include "onnx/reader.h"
 
 /* What a first look at a node finds. */
@@ -15,25 +16,25 @@ static ox_status *scan(ox_str bytes, node_parts *out) {
   ox_wire_field f;
   *out = (node_parts){0};
   while (ox_wire_next(&w, &f)) switch (f.tag) {
-      case OX_WIRE_LEN(1):
+      case OX_WIRE_LEN(OX_NODE_PROTO_INPUT):
         out->n_in++;
         break;
-      case OX_WIRE_LEN(2):
+      case OX_WIRE_LEN(OX_NODE_PROTO_OUTPUT):
         out->n_out++;
         break;
-      case OX_WIRE_LEN(3):
+      case OX_WIRE_LEN(OX_NODE_PROTO_NAME):
         out->name = f.bytes;
         break;
-      case OX_WIRE_LEN(4):
+      case OX_WIRE_LEN(OX_NODE_PROTO_OP_TYPE):
         out->op = f.bytes;
         break;
-      case OX_WIRE_LEN(5):
+      case OX_WIRE_LEN(OX_NODE_PROTO_ATTRIBUTE):
         out->n_attrs++;
         break;
-      case OX_WIRE_LEN(7):
+      case OX_WIRE_LEN(OX_NODE_PROTO_DOMAIN):
         out->domain = f.bytes;
         break;
-      case OX_WIRE_LEN(8):
+      case OX_WIRE_LEN(OX_NODE_PROTO_OVERLOAD):
         out->overload = f.bytes;
         break;
       default:
@@ -48,7 +49,7 @@ static ox_status *declare_outputs(ox_reader *r, ox_str bytes, ox_graph *g) {
   ox_wire_field f;
   ox_arena_reset(&r->scratch);
   while (ox_wire_next(&w, &f)) {
-    if (f.tag != OX_WIRE_LEN(2) || !f.bytes.n) continue;
+    if (f.tag != OX_WIRE_LEN(OX_NODE_PROTO_OUTPUT) || !f.bytes.n) continue;
     const char *name;
     ox_id v;
     OX_TRY(ox_read_name(&r->scratch, f.bytes, &name));
@@ -62,8 +63,8 @@ static ox_status *resolve_names(ox_reader *r, ox_str bytes, ox_graph *g, ox_id *
   ox_wire_field f;
   uint32_t n_in = 0;
   while (ox_wire_next(&w, &f)) {
-    bool is_in = f.tag == OX_WIRE_LEN(1);
-    if (!is_in && f.tag != OX_WIRE_LEN(2)) continue;
+    bool is_in = f.tag == OX_WIRE_LEN(OX_NODE_PROTO_INPUT);
+    if (!is_in && f.tag != OX_WIRE_LEN(OX_NODE_PROTO_OUTPUT)) continue;
     const char *name;
     ox_id v = OX_NONE;
     OX_TRY(ox_read_name(&r->scratch, f.bytes, &name));
@@ -86,7 +87,7 @@ static ox_status *add_attrs(ox_reader *r, ox_str bytes, const node_parts *p, ox_
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
-    if (f.tag != OX_WIRE_LEN(5)) continue;
+    if (f.tag != OX_WIRE_LEN(OX_NODE_PROTO_ATTRIBUTE)) continue;
     ox_attr a;
     OX_TRY(ox_read_attr(r, g, f.bytes, &a));
     OX_TRY(ox_node_set_attr(g, node, &a));

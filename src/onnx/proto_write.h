@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto_write.h - the contents of messages, for models and loose values (private to onnx/). */
+ * onnx/proto_write.h - the contents of messages, for models and for values on their own (private to onnx/). */
 #ifndef OX_ONNX_PROTO_WRITE_H
 #define OX_ONNX_PROTO_WRITE_H
 

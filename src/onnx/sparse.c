@@ -5,6 +5,7 @@
 #include "base/cksize.h"
 #include "graph/dtype.h"
 #include "graph/shape.h"
+#include "onnx/onnx_fields.h"
 #include "onnx/tensor.h"
 
 static int64_t index_at(const ox_tensor *indices, size_t i) {
@@ -56,16 +57,16 @@ ox_status *ox_sparse_read(const ox_tensor_reader *r, ox_str bytes, ox_tensor *ou
   if (!part) return ox_oom();
   *out = (ox_tensor){.kind = OX_SPARSE, .data = part, .bytes = 2 * sizeof *part, .shape = ox_shape_scalar()};
   while (ox_wire_next(&w, &f)) switch (f.tag) {
-      case OX_WIRE_LEN(1):
+      case OX_WIRE_LEN(OX_SPARSE_TENSOR_PROTO_VALUES):
         OX_TRY(ox_tensor_read(r, f.bytes, &part[0], &name));
         break;
-      case OX_WIRE_LEN(2):
+      case OX_WIRE_LEN(OX_SPARSE_TENSOR_PROTO_INDICES):
         OX_TRY(ox_tensor_read(r, f.bytes, &part[1], NULL));
         break;
-      case OX_WIRE_VARINT(3):
+      case OX_WIRE_VARINT(OX_SPARSE_TENSOR_PROTO_DIMS):
         OX_TRY(ox_read_dim(&out->shape, f.value));
         break;
-      case OX_WIRE_LEN(3):
+      case OX_WIRE_LEN(OX_SPARSE_TENSOR_PROTO_DIMS):
         OX_TRY(ox_read_dims(&out->shape, f.bytes));
         break;
       default:

@@ -7,8 +7,9 @@
 #include "base/cksize.h"
 #include "graph/dtype.h"
 #include "graph/shape.h"
+#include "onnx/onnx_fields.h"
 
-enum { FIELD_FLOAT = 4, FIELD_INT32 = 5, FIELD_STRING = 6, FIELD_INT64 = 7, FIELD_DOUBLE = 10, FIELD_UINT64 = 11 };
+enum { MOST_FIELDS = OX_TENSOR_PROTO_UINT64_DATA + 1 }; /* for arrays indexed by the number of a data field */
 
 /* What the first scan found. */
 typedef struct parts {
@@ -17,27 +18,27 @@ typedef struct parts {
   ox_str name, raw;
   bool has_raw, is_external, is_segment;
   ox_external_ref external;
-  ox_str packed[FIELD_UINT64 + 1];    /* the last packed chunk of each data field */
-  size_t n_entries[FIELD_UINT64 + 1]; /* chunks and single values of each data field */
+  ox_str packed[MOST_FIELDS];    /* the last packed chunk of each data field */
+  size_t n_entries[MOST_FIELDS]; /* chunks and single values of each data field */
 } parts;
 
 int ox_tensor_field(uint32_t dtype) {
   switch (dtype) {
     case OX_F32:
     case OX_C64:
-      return FIELD_FLOAT;
+      return OX_TENSOR_PROTO_FLOAT_DATA;
     case OX_F64:
     case OX_C128:
-      return FIELD_DOUBLE;
+      return OX_TENSOR_PROTO_DOUBLE_DATA;
     case OX_I64:
-      return FIELD_INT64;
+      return OX_TENSOR_PROTO_INT64_DATA;
     case OX_U32:
     case OX_U64:
-      return FIELD_UINT64;
+      return OX_TENSOR_PROTO_UINT64_DATA;
     case OX_STRING:
-      return FIELD_STRING;
+      return OX_TENSOR_PROTO_STRING_DATA;
     default:
-      return FIELD_INT32;
+      return OX_TENSOR_PROTO_INT32_DATA;
   }
 }
 
@@ -68,8 +69,8 @@ static ox_status *scan_external(ox_str entry, ox_external_ref *ref) {
   ox_wire_field f;
   ox_str key = {0}, value = {"", 0};
   while (ox_wire_next(&w, &f)) {
-    if (f.tag == OX_WIRE_LEN(1)) key = f.bytes;
-    if (f.tag == OX_WIRE_LEN(2)) value = f.bytes;
+    if (f.tag == OX_WIRE_LEN(OX_STRING_STRING_ENTRY_PROTO_KEY)) key = f.bytes;
+    if (f.tag == OX_WIRE_LEN(OX_STRING_STRING_ENTRY_PROTO_VALUE)) value = f.bytes;
   }
   if (key.n == 8 && memcmp(key.p, "location", 8) == 0) ref->location = value;
   if (key.n == 6 && memcmp(key.p, "offset", 6) == 0) ref->offset = value;
@@ -82,45 +83,45 @@ static ox_status *scan(ox_str bytes, parts *out) {
   ox_wire_field f;
   *out = (parts){.shape = ox_shape_scalar()};
   while (ox_wire_next(&w, &f)) switch (f.tag) {
-      case OX_WIRE_VARINT(1):
+      case OX_WIRE_VARINT(OX_TENSOR_PROTO_DIMS):
         OX_TRY(ox_read_dim(&out->shape, f.value));
         break;
-      case OX_WIRE_LEN(1):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_DIMS):
         OX_TRY(ox_read_dims(&out->shape, f.bytes));
         break;
-      case OX_WIRE_VARINT(2):
+      case OX_WIRE_VARINT(OX_TENSOR_PROTO_DATA_TYPE):
         out->data_type = f.value;
         break;
-      case OX_WIRE_LEN(3):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_SEGMENT):
         out->is_segment = true;
         break;
-      case OX_WIRE_LEN(FIELD_FLOAT):
-      case OX_WIRE_LEN(FIELD_INT32):
-      case OX_WIRE_LEN(FIELD_STRING):
-      case OX_WIRE_LEN(FIELD_INT64):
-      case OX_WIRE_LEN(FIELD_DOUBLE):
-      case OX_WIRE_LEN(FIELD_UINT64):
-        out->packed[f.tag >> 3] = f.bytes;
-        out->n_entries[f.tag >> 3]++;
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_FLOAT_DATA):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_INT32_DATA):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_STRING_DATA):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_INT64_DATA):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_DOUBLE_DATA):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_UINT64_DATA):
+        out->packed[ox_wire_number(f.tag)] = f.bytes;
+        out->n_entries[ox_wire_number(f.tag)]++;
         break;
-      case OX_WIRE_F32(FIELD_FLOAT):
-      case OX_WIRE_VARINT(FIELD_INT32):
-      case OX_WIRE_VARINT(FIELD_INT64):
-      case OX_WIRE_F64(FIELD_DOUBLE):
-      case OX_WIRE_VARINT(FIELD_UINT64):
-        out->n_entries[f.tag >> 3]++;
+      case OX_WIRE_F32(OX_TENSOR_PROTO_FLOAT_DATA):
+      case OX_WIRE_VARINT(OX_TENSOR_PROTO_INT32_DATA):
+      case OX_WIRE_VARINT(OX_TENSOR_PROTO_INT64_DATA):
+      case OX_WIRE_F64(OX_TENSOR_PROTO_DOUBLE_DATA):
+      case OX_WIRE_VARINT(OX_TENSOR_PROTO_UINT64_DATA):
+        out->n_entries[ox_wire_number(f.tag)]++;
         break;
-      case OX_WIRE_LEN(8):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_NAME):
         out->name = f.bytes;
         break;
-      case OX_WIRE_LEN(9):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_RAW_DATA):
         out->raw = f.bytes, out->has_raw = true;
         break;
-      case OX_WIRE_LEN(13):
+      case OX_WIRE_LEN(OX_TENSOR_PROTO_EXTERNAL_DATA):
         OX_TRY(scan_external(f.bytes, &out->external));
         break;
-      case OX_WIRE_VARINT(14):
-        out->is_external = f.value == 1;
+      case OX_WIRE_VARINT(OX_TENSOR_PROTO_DATA_LOCATION):
+        out->is_external = f.value == OX_TENSOR_PROTO_DATA_LOCATION_EXTERNAL;
         break;
       default:
         break;
@@ -134,8 +135,8 @@ static ox_status *wrong_count(const char *what, size_t got, size_t want) {
 
 /* ---- fields of fixed width: float_data, double_data ---- */
 static ox_status *read_fixed(const ox_tensor_reader *r, ox_str bytes, const parts *p, int field, ox_tensor *t) {
-  uint32_t width = field == FIELD_FLOAT ? 4 : 8;
-  const char *what = field == FIELD_FLOAT ? "float_data (bytes)" : "double_data (bytes)";
+  uint32_t width = field == OX_TENSOR_PROTO_FLOAT_DATA ? 4 : 8;
+  const char *what = field == OX_TENSOR_PROTO_FLOAT_DATA ? "float_data (bytes)" : "double_data (bytes)";
   if (p->n_entries[field] == 1 && p->packed[field].p) { /* as it always is: one packed chunk */
     if (p->packed[field].n != t->bytes) return wrong_count(what, p->packed[field].n, t->bytes);
     t->data = (void *)(uintptr_t)p->packed[field].p;
@@ -222,14 +223,14 @@ static ox_status *read_varints(const ox_tensor_reader *r, ox_str bytes, int fiel
 }
 
 static ox_status *read_strings(const ox_tensor_reader *r, ox_str bytes, const parts *p, ox_tensor *t) {
-  size_t want = t->bytes / sizeof(ox_str), got = p->n_entries[FIELD_STRING];
+  size_t want = t->bytes / sizeof(ox_str), got = p->n_entries[OX_TENSOR_PROTO_STRING_DATA];
   if (got != want) return wrong_count("string_data", got, want);
   ox_str *at = t->data = OX_ARENA_ARRAY(r->arena, ox_str, want);
   if (!at) return ox_oom();
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f))
-    if (f.tag == OX_WIRE_LEN(FIELD_STRING)) *at++ = f.bytes;
+    if (f.tag == OX_WIRE_LEN(OX_TENSOR_PROTO_STRING_DATA)) *at++ = f.bytes;
   return NULL;
 }
 
@@ -246,8 +247,9 @@ static ox_status *read_elements(const ox_tensor_reader *r, ox_str bytes, const p
     return NULL;
   }
   if (!t->bytes && !p->n_entries[field]) return NULL;
-  if (field == FIELD_STRING) return read_strings(r, bytes, p, t);
-  if (field == FIELD_FLOAT || field == FIELD_DOUBLE) return read_fixed(r, bytes, p, field, t);
+  if (field == OX_TENSOR_PROTO_STRING_DATA) return read_strings(r, bytes, p, t);
+  if (field == OX_TENSOR_PROTO_FLOAT_DATA || field == OX_TENSOR_PROTO_DOUBLE_DATA)
+    return read_fixed(r, bytes, p, field, t);
   return read_varints(r, bytes, field, t);
 }
 

@@ -24,7 +24,7 @@ OX_NODISCARD ox_status *ox_sparse_densify(const ox_tensor_reader *r, const ox_te
 /* Appends one dimension, or a packed list of them. Errors: LIMIT, INVALID_MODEL. */
 OX_NODISCARD ox_status *ox_read_dim(ox_shape *s, uint64_t dim);
 OX_NODISCARD ox_status *ox_read_dims(ox_shape *s, ox_str packed);
-/* The field of TensorProto that holds elements of |dtype| when raw_data does not: 4, 5, 6, 7, 10 or 11. */
+/* The field of TensorProto that holds elements of |dtype| when raw_data does not: OX_TENSOR_PROTO_..._DATA. */
 int ox_tensor_field(uint32_t dtype);
 /* dtype of TensorProto.DataType |number|. Error: INVALID_MODEL. */
 OX_NODISCARD ox_status *ox_dtype_check(uint64_t number, uint32_t *out_dtype);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/text_attr.c - attributes of the textual syntax: name, optional kind, a value or a list of values. */
 #include "graph/graph.h"
+#include "onnx/onnx_fields.h"
 #include "onnx/text_parse.h"
 
 /* AttributeProto's field for one value of a kind, and for a list of them; the list's kind. */
 static const struct {
   uint8_t one, many, list_kind;
 } fields[OX_ATTR_TYPES_KIND + 1] = {
-    [OX_ATTR_FLOAT_KIND] = {2, 7, OX_ATTR_FLOATS_KIND},   [OX_ATTR_INT_KIND] = {3, 8, OX_ATTR_INTS_KIND},
-    [OX_ATTR_STRING_KIND] = {4, 9, OX_ATTR_STRINGS_KIND}, [OX_ATTR_TENSOR_KIND] = {5, 10, OX_ATTR_TENSORS_KIND},
-    [OX_ATTR_GRAPH_KIND] = {6, 11, OX_ATTR_GRAPHS_KIND},  [OX_ATTR_SPARSE_KIND] = {22, 23, OX_ATTR_SPARSES_KIND},
-    [OX_ATTR_TYPE_KIND] = {14, 15, OX_ATTR_TYPES_KIND},
+    [OX_ATTR_FLOAT_KIND] = {OX_ATTRIBUTE_PROTO_F, OX_ATTRIBUTE_PROTO_FLOATS, OX_ATTR_FLOATS_KIND},
+    [OX_ATTR_INT_KIND] = {OX_ATTRIBUTE_PROTO_I, OX_ATTRIBUTE_PROTO_INTS, OX_ATTR_INTS_KIND},
+    [OX_ATTR_STRING_KIND] = {OX_ATTRIBUTE_PROTO_S, OX_ATTRIBUTE_PROTO_STRINGS, OX_ATTR_STRINGS_KIND},
+    [OX_ATTR_TENSOR_KIND] = {OX_ATTRIBUTE_PROTO_T, OX_ATTRIBUTE_PROTO_TENSORS, OX_ATTR_TENSORS_KIND},
+    [OX_ATTR_GRAPH_KIND] = {OX_ATTRIBUTE_PROTO_G, OX_ATTRIBUTE_PROTO_GRAPHS, OX_ATTR_GRAPHS_KIND},
+    [OX_ATTR_SPARSE_KIND] = {OX_ATTRIBUTE_PROTO_SPARSE_TENSOR, OX_ATTRIBUTE_PROTO_SPARSE_TENSORS, OX_ATTR_SPARSES_KIND},
+    [OX_ATTR_TYPE_KIND] = {OX_ATTRIBUTE_PROTO_TP, OX_ATTRIBUTE_PROTO_TYPE_PROTOS, OX_ATTR_TYPES_KIND},
 };
 
 static uint32_t field_of(uint32_t kind, bool in_list) { return in_list ? fields[kind].many : fields[kind].one; }
@@ -105,7 +109,7 @@ ox_status *ox_text_attr(ox_text *t, uint32_t number, ox_str name) {
   ox_lex *x = &t->lex;
   uint32_t kind = 0;
   ox_wire_mark attr = ox_out_begin(&t->out, number);
-  ox_out_bytes(&t->out, 1, name.p, name.n);
+  ox_out_bytes(&t->out, OX_ATTRIBUTE_PROTO_NAME, name.p, name.n);
   if (ox_lex_try(x, ':')) {
     ox_str word;
     OX_TRY(ox_lex_ident(x, &word));
@@ -116,13 +120,13 @@ ox_status *ox_text_attr(ox_text *t, uint32_t number, ox_str name) {
   if (ox_lex_try(x, '@')) {
     ox_str ref;
     OX_TRY(ox_lex_name(x, &ref));
-    ox_out_bytes(&t->out, 21, ref.p, ref.n);
+    ox_out_bytes(&t->out, OX_ATTRIBUTE_PROTO_REF_ATTR_NAME, ref.p, ref.n);
   } else if (ox_lex_try(x, '[')) {
     OX_TRY(read_list(t, &kind));
   } else {
     OX_TRY(read_value(t, kind, false, &kind));
   }
-  if (kind) ox_out_varint(&t->out, 20, kind);
+  if (kind) ox_out_varint(&t->out, OX_ATTRIBUTE_PROTO_TYPE, kind);
   ox_out_end(&t->out, attr);
   return NULL;
 }

@@ -9,6 +9,7 @@
 
 #include "graph/dtype.h"
 #include "graph/shape.h"
+#include "onnx/onnx_fields.h"
 #include "onnx/tensor.h"
 #include "onnx/text_parse.h"
 
@@ -165,15 +166,15 @@ static void put_entry(ox_text_out *o, const ox_tensor *t, size_t i) {
   double d;
   ox_str s;
   switch (ox_tensor_field(t->dtype)) {
-    case 4:
+    case OX_TENSOR_PROTO_FLOAT_DATA:
       memcpy(&f, (const char *)t->data + i * sizeof f, sizeof f);
       put_number(o, (double)f, true, false);
       break;
-    case 10:
+    case OX_TENSOR_PROTO_DOUBLE_DATA:
       memcpy(&d, (const char *)t->data + i * sizeof d, sizeof d);
       put_number(o, d, false, false);
       break;
-    case 6:
+    case OX_TENSOR_PROTO_STRING_DATA:
       memcpy(&s, (const char *)t->data + i * sizeof s, sizeof s);
       ox_text_put_quoted(o, s);
       break;
@@ -186,9 +187,9 @@ static void put_entry(ox_text_out *o, const ox_tensor *t, size_t i) {
 static size_t count_entries(const ox_tensor *t) {
   unsigned bits = ox_dtype_bits(t->dtype);
   switch (ox_tensor_field(t->dtype)) {
-    case 4:
+    case OX_TENSOR_PROTO_FLOAT_DATA:
       return t->bytes / sizeof(float);
-    case 10:
+    case OX_TENSOR_PROTO_DOUBLE_DATA:
       return t->bytes / sizeof(double);
     default:
       return bits == 6 ? (size_t)ox_shape_count(&t->shape) : t->bytes / (OX_MAX(bits, 8) / 8);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "onnx/c_locale.h"
+#include "onnx/onnx_fields.h"
 #include "onnx/reader.h"
 #include "onnx/text.h"
 #include "onnx/text_parse.h"
@@ -31,7 +32,7 @@ static ox_status *read_attrs(ox_text *t, bool *out_any) {
   do {
     ox_str name;
     OX_TRY(ox_lex_name(x, &name));
-    OX_TRY(ox_text_attr(t, 5, name));
+    OX_TRY(ox_text_attr(t, OX_NODE_PROTO_ATTRIBUTE, name));
   } while (ox_lex_try(x, ','));
   return ox_lex_expect(x, '>');
 }
@@ -57,11 +58,11 @@ static ox_status *read_op(ox_text *t) {
     domain = op;
     OX_TRY(ox_lex_name(x, &op));
   }
-  if (domain.n) ox_out_bytes(&t->out, 7, domain.p, domain.n);
-  ox_out_bytes(&t->out, 4, op.p, op.n);
+  if (domain.n) ox_out_bytes(&t->out, OX_NODE_PROTO_DOMAIN, domain.p, domain.n);
+  ox_out_bytes(&t->out, OX_NODE_PROTO_OP_TYPE, op.p, op.n);
   if (!ox_lex_try(x, ':')) return NULL;
   OX_TRY(ox_lex_name(x, &op));
-  ox_out_bytes(&t->out, 8, op.p, op.n);
+  ox_out_bytes(&t->out, OX_NODE_PROTO_OVERLOAD, op.p, op.n);
   return NULL;
 }
 
@@ -72,15 +73,15 @@ static ox_status *read_node(ox_text *t, uint32_t number) {
   if (ox_lex_try(x, '[')) {
     ox_str name;
     OX_TRY(ox_lex_try_name(x, &name, &any));
-    ox_out_bytes(&t->out, 3, name.p, name.n);
+    ox_out_bytes(&t->out, OX_NODE_PROTO_NAME, name.p, name.n);
     OX_TRY(ox_lex_expect(x, ']'));
   }
-  OX_TRY(read_names(t, 2));
+  OX_TRY(read_names(t, OX_NODE_PROTO_OUTPUT));
   OX_TRY(ox_lex_expect(x, '='));
   OX_TRY(read_op(t));
   OX_TRY(read_attrs(t, &any));
   OX_TRY(ox_lex_expect(x, '('));
-  OX_TRY(read_names(t, 1));
+  OX_TRY(read_names(t, OX_NODE_PROTO_INPUT));
   OX_TRY(ox_lex_expect(x, ')'));
   if (!any) OX_TRY(read_attrs(t, &any)); /* they may also come behind */
   ox_out_end(&t->out, node);
@@ -99,15 +100,15 @@ static ox_status *read_nodes(ox_text *t, uint32_t number) {
 static ox_status *read_value_info(ox_text *t, uint32_t number, ox_str *out_name, ox_text_type *out_type) {
   *out_type = (ox_text_type){0};
   ox_wire_mark info = ox_out_begin(&t->out, number);
-  if (ox_text_at_type(t)) OX_TRY(ox_text_type_read(t, 2, out_type));
+  if (ox_text_at_type(t)) OX_TRY(ox_text_type_read(t, OX_VALUE_INFO_PROTO_TYPE, out_type));
   OX_TRY(ox_lex_name(&t->lex, out_name));
-  ox_out_bytes(&t->out, 1, out_name->p, out_name->n);
+  ox_out_bytes(&t->out, OX_VALUE_INFO_PROTO_NAME, out_name->p, out_name->n);
   ox_out_end(&t->out, info);
   return NULL;
 }
 
-/* Value infos up to |close|. With an initializer allowed, one behind "=" goes to field 5; |keep_info| tells whether
- * the value info stays as well (inputs) or not. */
+/* Value infos up to |close|. If |allow_init|, a tensor behind "=" becomes an initializer; |keep_info| tells whether its
+ * value info is written too (inputs) or not. */
 static ox_status *read_value_infos(ox_text *t, uint32_t number, char close, bool allow_init, bool keep_info) {
   ox_lex *x = &t->lex;
   if (ox_lex_try(x, close)) return NULL;
@@ -118,7 +119,7 @@ static ox_status *read_value_infos(ox_text *t, uint32_t number, char close, bool
     OX_TRY(read_value_info(t, number, &name, &type));
     if (!allow_init || !ox_lex_try(x, '=')) continue;
     if (!keep_info) ox_out_take_back(&t->out, before);
-    OX_TRY(ox_text_tensor(t, 5, name, &type));
+    OX_TRY(ox_text_tensor(t, OX_GRAPH_PROTO_INITIALIZER, name, &type));
   } while (ox_lex_try(x, ','));
   return ox_lex_expect(x, close);
 }
@@ -134,13 +135,13 @@ ox_status *ox_text_graph(ox_text *t, uint32_t number, ox_str name) {
   ox_lex *x = &t->lex;
   OX_TRY(ox_text_enter(t));
   ox_wire_mark graph = ox_out_begin(&t->out, number);
-  ox_out_bytes(&t->out, 2, name.p, name.n);
-  if (ox_lex_try(x, '(')) OX_TRY(read_value_infos(t, 11, ')', true, true));
+  ox_out_bytes(&t->out, OX_GRAPH_PROTO_NAME, name.p, name.n);
+  if (ox_lex_try(x, '(')) OX_TRY(read_value_infos(t, OX_GRAPH_PROTO_INPUT, ')', true, true));
   OX_TRY(expect_arrow(x));
   OX_TRY(ox_lex_expect(x, '('));
-  OX_TRY(read_value_infos(t, 12, ')', false, true));
-  if (ox_lex_try(x, '<')) OX_TRY(read_value_infos(t, 13, '>', true, false));
-  OX_TRY(read_nodes(t, 1));
+  OX_TRY(read_value_infos(t, OX_GRAPH_PROTO_OUTPUT, ')', false, true));
+  if (ox_lex_try(x, '<')) OX_TRY(read_value_infos(t, OX_GRAPH_PROTO_VALUE_INFO, '>', true, false));
+  OX_TRY(read_nodes(t, OX_GRAPH_PROTO_NODE));
   ox_out_end(&t->out, graph);
   ox_text_leave(t);
   return NULL;
@@ -148,7 +149,7 @@ ox_status *ox_text_graph(ox_text *t, uint32_t number, ox_str name) {
 
 /* ---- functions ---- */
 
-/* Inputs (field 4) or outputs (field 5): names with optional types, which become value infos (field 12). */
+/* Inputs or outputs, as |number| says: names with optional types, which become value infos. */
 static ox_status *read_params(ox_text *t, uint32_t number) {
   ox_lex *x = &t->lex;
   OX_TRY(ox_lex_expect(x, '('));
@@ -158,7 +159,7 @@ static ox_status *read_params(ox_text *t, uint32_t number) {
     ox_text_type type;
     ox_wire_mark before = ox_out_mark(&t->out);
     bool typed = ox_text_at_type(t);
-    OX_TRY(read_value_info(t, 12, &name, &type));
+    OX_TRY(read_value_info(t, OX_FUNCTION_PROTO_VALUE_INFO, &name, &type));
     if (!typed) ox_out_take_back(&t->out, before);
     ox_out_bytes(&t->out, number, name.p, name.n);
   } while (ox_lex_try(x, ','));
@@ -173,9 +174,9 @@ static ox_status *read_function_attrs(ox_text *t) {
     OX_TRY(ox_lex_name(x, &name));
     int next = ox_lex_peek(x);
     if (next == ':' || next == '=') {
-      OX_TRY(ox_text_attr(t, 11, name));
+      OX_TRY(ox_text_attr(t, OX_FUNCTION_PROTO_ATTRIBUTE_PROTO, name));
     } else {
-      ox_out_bytes(&t->out, 6, name.p, name.n);
+      ox_out_bytes(&t->out, OX_FUNCTION_PROTO_ATTRIBUTE, name.p, name.n);
     }
   } while (ox_lex_try(x, ','));
   return ox_lex_expect(x, '>');
@@ -194,8 +195,8 @@ static ox_status *read_opsets(ox_text *t, uint32_t number) {
     OX_TRY(ox_lex_expect(x, ':'));
     OX_TRY(ox_lex_int(x, &version));
     ox_wire_mark opset = ox_out_begin(&t->out, number);
-    ox_out_bytes(&t->out, 1, domain.p, domain.n);
-    ox_out_varint(&t->out, 2, (uint64_t)version);
+    ox_out_bytes(&t->out, OX_OPERATOR_SET_ID_PROTO_DOMAIN, domain.p, domain.n);
+    ox_out_varint(&t->out, OX_OPERATOR_SET_ID_PROTO_VERSION, (uint64_t)version);
     ox_out_end(&t->out, opset);
   } while (ox_lex_try(x, ','));
   return ox_lex_expect(x, ']');
@@ -208,9 +209,15 @@ typedef struct header_row {
   uint8_t in_model, in_function; /* field numbers; 0: not allowed there */
 } header_row;
 static const header_row header_rows[] = {
-    {"ir_version", INTEGER, 1, 0},      {"opset_import", OPSETS, 8, 9},    {"producer_name", STRING, 2, 0},
-    {"producer_version", STRING, 3, 0}, {"domain", STRING, 4, 10},         {"model_version", INTEGER, 5, 0},
-    {"doc_string", STRING, 6, 8},       {"metadata_props", PROPS, 14, 14}, {"overload", STRING, 0, 13},
+    {"ir_version", INTEGER, OX_MODEL_PROTO_IR_VERSION, 0},
+    {"opset_import", OPSETS, OX_MODEL_PROTO_OPSET_IMPORT, OX_FUNCTION_PROTO_OPSET_IMPORT},
+    {"producer_name", STRING, OX_MODEL_PROTO_PRODUCER_NAME, 0},
+    {"producer_version", STRING, OX_MODEL_PROTO_PRODUCER_VERSION, 0},
+    {"domain", STRING, OX_MODEL_PROTO_DOMAIN, OX_FUNCTION_PROTO_DOMAIN},
+    {"model_version", INTEGER, OX_MODEL_PROTO_MODEL_VERSION, 0},
+    {"doc_string", STRING, OX_MODEL_PROTO_DOC_STRING, OX_FUNCTION_PROTO_DOC_STRING},
+    {"metadata_props", PROPS, OX_MODEL_PROTO_METADATA_PROPS, OX_FUNCTION_PROTO_METADATA_PROPS},
+    {"overload", STRING, 0, OX_FUNCTION_PROTO_OVERLOAD},
 };
 
 static ox_status *read_header_value(ox_text *t, value_kind kind, uint32_t number) {
@@ -256,16 +263,16 @@ static ox_status *read_function(ox_text *t) {
   ox_lex *x = &t->lex;
   ox_str name;
   unsigned seen;
-  ox_wire_mark function = ox_out_begin(&t->out, 25);
+  ox_wire_mark function = ox_out_begin(&t->out, OX_MODEL_PROTO_FUNCTIONS);
   OX_TRY(read_header(t, true, &seen));
   OX_TRY(ox_lex_name(x, &name));
-  ox_out_bytes(&t->out, 1, name.p, name.n);
+  ox_out_bytes(&t->out, OX_FUNCTION_PROTO_NAME, name.p, name.n);
   OX_TRY(read_function_attrs(t));
-  OX_TRY(read_params(t, 4));
+  OX_TRY(read_params(t, OX_FUNCTION_PROTO_INPUT));
   OX_TRY(expect_arrow(x));
-  OX_TRY(read_params(t, 5));
-  if (ox_lex_try(x, '<')) OX_TRY(read_value_infos(t, 12, '>', false, true));
-  OX_TRY(read_nodes(t, 7));
+  OX_TRY(read_params(t, OX_FUNCTION_PROTO_OUTPUT));
+  if (ox_lex_try(x, '<')) OX_TRY(read_value_infos(t, OX_FUNCTION_PROTO_VALUE_INFO, '>', false, true));
+  OX_TRY(read_nodes(t, OX_FUNCTION_PROTO_NODE));
   ox_out_end(&t->out, function);
   return NULL;
 }
@@ -274,14 +281,14 @@ static ox_status *read_model(ox_text *t) {
   ox_str name;
   unsigned seen;
   OX_TRY(read_header(t, false, &seen));
-  if (!(seen & 1)) ox_out_varint(&t->out, 1, DEFAULT_IR);
+  if (!(seen & 1)) ox_out_varint(&t->out, OX_MODEL_PROTO_IR_VERSION, DEFAULT_IR);
   if (!(seen & 2)) {
-    ox_wire_mark opset = ox_out_begin(&t->out, 8);
-    ox_out_varint(&t->out, 2, DEFAULT_OPSET);
+    ox_wire_mark opset = ox_out_begin(&t->out, OX_MODEL_PROTO_OPSET_IMPORT);
+    ox_out_varint(&t->out, OX_OPERATOR_SET_ID_PROTO_VERSION, DEFAULT_OPSET);
     ox_out_end(&t->out, opset);
   }
   OX_TRY(ox_lex_name(&t->lex, &name));
-  OX_TRY(ox_text_graph(t, 7, name));
+  OX_TRY(ox_text_graph(t, OX_MODEL_PROTO_GRAPH, name));
   while (ox_lex_peek(&t->lex)) OX_TRY(read_function(t));
   return NULL;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/dtype.h"
+#include "onnx/onnx_fields.h"
 #include "onnx/tensor.h"
 #include "onnx/text_parse.h"
 
@@ -26,16 +27,16 @@ bool ox_text_at_type(ox_text *t) {
 static ox_status *read_dim(ox_text *t, ox_text_type *type) {
   ox_lex *x = &t->lex;
   if (type->rank == OX_MAX_RANK) return ox_lex_fail(x, "more than %d dimensions", OX_MAX_RANK);
-  ox_wire_mark dim = ox_out_begin(&t->out, 1);
+  ox_wire_mark dim = ox_out_begin(&t->out, OX_TENSOR_SHAPE_PROTO_DIM);
   if (!ox_lex_try(x, '?')) {
     ox_str symbol;
     bool found;
     OX_TRY(ox_lex_try_name(x, &symbol, &found));
     if (found) {
-      ox_out_bytes(&t->out, 2, symbol.p, symbol.n);
+      ox_out_bytes(&t->out, OX_TENSOR_SHAPE_PROTO_DIMENSION_DIM_PARAM, symbol.p, symbol.n);
     } else {
       OX_TRY(ox_lex_int(x, &type->dim[type->rank++]));
-      ox_out_varint(&t->out, 1, (uint64_t)type->dim[type->rank - 1]);
+      ox_out_varint(&t->out, OX_TENSOR_SHAPE_PROTO_DIMENSION_DIM_VALUE, (uint64_t)type->dim[type->rank - 1]);
       ox_out_end(&t->out, dim);
       return NULL;
     }
@@ -53,12 +54,12 @@ static ox_status *read_tensor_type(ox_text *t, uint32_t number, ox_str word, ox_
   if (!type->dtype) return ox_lex_fail(x, "'%.*s' is not an element type", (int)OX_MIN(word.n, 60), word.p);
   type->is_numeric = type->has_shape = true;
   ox_wire_mark tensor = ox_out_begin(&t->out, number);
-  ox_out_varint(&t->out, 1, type->dtype);
+  ox_out_varint(&t->out, OX_TYPE_PROTO_TENSOR_ELEM_TYPE, type->dtype);
   bool brackets = ox_lex_try(x, '[');
   if (brackets && ox_lex_try(x, ']')) {
     type->has_shape = false;
   } else {
-    ox_wire_mark shape = ox_out_begin(&t->out, 2);
+    ox_wire_mark shape = ox_out_begin(&t->out, OX_TYPE_PROTO_TENSOR_SHAPE);
     if (brackets) {
       do OX_TRY(read_dim(t, type));
       while (ox_lex_try(x, ','));
@@ -75,7 +76,7 @@ static ox_status *read_key_type(ox_text *t) {
   OX_TRY(ox_lex_ident(&t->lex, &word));
   uint32_t key = ox_text_dtype_find(word);
   if (!key) return ox_lex_fail(&t->lex, "'%.*s' is not an element type", (int)OX_MIN(word.n, 60), word.p);
-  ox_out_varint(&t->out, 1, key);
+  ox_out_varint(&t->out, OX_TYPE_PROTO_MAP_KEY_TYPE, key);
   return ox_lex_expect(&t->lex, ',');
 }
 
@@ -86,6 +87,15 @@ static ox_status *skip_opaque(ox_text *t) {
   return ox_lex_expect(x, ')');
 }
 
+static const struct {
+  const char *word;
+  uint8_t number, elem; /* fields: of TypeProto; of the message in it, for the type of the elements */
+} containers[] = {
+    {"seq", OX_TYPE_PROTO_SEQUENCE_TYPE, OX_TYPE_PROTO_SEQUENCE_ELEM_TYPE},
+    {"map", OX_TYPE_PROTO_MAP_TYPE, OX_TYPE_PROTO_MAP_VALUE_TYPE},
+    {"optional", OX_TYPE_PROTO_OPTIONAL_TYPE, OX_TYPE_PROTO_OPTIONAL_ELEM_TYPE},
+};
+
 static ox_status *read_container(ox_text *t, ox_str word, ox_text_type *type) {
   ox_text_type elem;
   OX_TRY(ox_lex_expect(&t->lex, '('));
@@ -94,15 +104,15 @@ static ox_status *read_container(ox_text *t, ox_str word, ox_text_type *type) {
     ox_str dtype;
     type->is_tensor = false, type->is_sparse = true;
     OX_TRY(ox_lex_ident(&t->lex, &dtype));
-    OX_TRY(read_tensor_type(t, 8, dtype, type));
+    OX_TRY(read_tensor_type(t, OX_TYPE_PROTO_SPARSE_TENSOR_TYPE, dtype, type));
     return ox_lex_expect(&t->lex, ')');
   }
-  bool is_map = ox_str_is(word, "map");
-  uint32_t number = is_map ? 5 : ox_str_is(word, "seq") ? 4 : ox_str_is(word, "optional") ? 9 : 0;
-  if (!number) return ox_lex_fail(&t->lex, "'%.*s' is not a type", (int)OX_MIN(word.n, 60), word.p);
-  ox_wire_mark box = ox_out_begin(&t->out, number);
-  if (is_map) OX_TRY(read_key_type(t));
-  OX_TRY(ox_text_type_read(t, is_map ? 2 : 1, &elem));
+  size_t k = 0;
+  while (k < OX_COUNT(containers) && !ox_str_is(word, containers[k].word)) k++;
+  if (k == OX_COUNT(containers)) return ox_lex_fail(&t->lex, "'%.*s' is not a type", (int)OX_MIN(word.n, 60), word.p);
+  ox_wire_mark box = ox_out_begin(&t->out, containers[k].number);
+  if (containers[k].number == OX_TYPE_PROTO_MAP_TYPE) OX_TRY(read_key_type(t));
+  OX_TRY(ox_text_type_read(t, containers[k].elem, &elem));
   ox_out_end(&t->out, box);
   return ox_lex_expect(&t->lex, ')');
 }
@@ -115,7 +125,7 @@ ox_status *ox_text_type_read(ox_text *t, uint32_t number, ox_text_type *out_type
   ox_wire_mark type = ox_out_begin(&t->out, number);
   if (ox_text_dtype_find(word)) {
     out_type->is_tensor = true;
-    OX_TRY(read_tensor_type(t, 1, word, out_type));
+    OX_TRY(read_tensor_type(t, OX_TYPE_PROTO_TENSOR_TYPE, word, out_type));
   } else {
     OX_TRY(read_container(t, word, out_type));
   }
@@ -145,33 +155,33 @@ static ox_status *read_entry(ox_text *t, uint32_t dtype) {
   ox_literal lit;
   OX_TRY(ox_lex_literal(x, &lit));
   switch (ox_tensor_field(dtype)) {
-    case 4: {
+    case OX_TENSOR_PROTO_FLOAT_DATA: {
       float f;
       OX_TRY(ox_lex_to_float(x, &lit, &f));
       ox_out_raw(&t->out, &f, sizeof f);
       return NULL;
     }
-    case 10: {
+    case OX_TENSOR_PROTO_DOUBLE_DATA: {
       double d;
       OX_TRY(ox_lex_to_double(x, &lit, &d));
       ox_out_raw(&t->out, &d, sizeof d);
       return NULL;
     }
-    case 7: {
+    case OX_TENSOR_PROTO_INT64_DATA: {
       int64_t v;
       OX_TRY(ox_lex_to_int(x, &lit, &v));
       ox_out_raw_varint(&t->out, (uint64_t)v);
       return NULL;
     }
-    case 11: {
+    case OX_TENSOR_PROTO_UINT64_DATA: {
       uint64_t v;
       OX_TRY(ox_lex_to_uint(x, &lit, &v));
       ox_out_raw_varint(&t->out, v);
       return NULL;
     }
-    case 6:
+    case OX_TENSOR_PROTO_STRING_DATA:
       if (lit.kind != OX_LIT_STRING) return ox_lex_fail(x, "a string expected");
-      ox_out_bytes(&t->out, 6, lit.s.p, lit.s.n);
+      ox_out_bytes(&t->out, OX_TENSOR_PROTO_STRING_DATA, lit.s.p, lit.s.n);
       return NULL;
     default:
       return read_int32_entry(t, &lit, dtype);
@@ -199,8 +209,8 @@ ox_status *ox_text_props(ox_text *t, uint32_t number) {
     OX_TRY(ox_lex_expect(x, ':'));
     OX_TRY(ox_lex_string(x, &value));
     ox_wire_mark entry = ox_out_begin(&t->out, number);
-    ox_out_bytes(&t->out, 1, key.p, key.n);
-    ox_out_bytes(&t->out, 2, value.p, value.n);
+    ox_out_bytes(&t->out, OX_STRING_STRING_ENTRY_PROTO_KEY, key.p, key.n);
+    ox_out_bytes(&t->out, OX_STRING_STRING_ENTRY_PROTO_VALUE, value.p, value.n);
     ox_out_end(&t->out, entry);
   } while (ox_lex_try(x, ','));
   return ox_lex_expect(x, ']');
@@ -211,17 +221,26 @@ ox_status *ox_text_tensor(ox_text *t, uint32_t number, ox_str name, const ox_tex
   if (!type->is_tensor || !type->has_shape || !type->is_numeric)
     return ox_lex_fail(x, "a tensor's content needs a tensor type with numbers for dimensions");
   ox_wire_mark tensor = ox_out_begin(&t->out, number);
-  for (int32_t i = 0; i < type->rank; i++) ox_out_varint(&t->out, 1, (uint64_t)type->dim[i]);
-  ox_out_varint(&t->out, 2, type->dtype);
-  if (name.n) ox_out_bytes(&t->out, 8, name.p, name.n);
+  for (int32_t i = 0; i < type->rank; i++) ox_out_varint(&t->out, OX_TENSOR_PROTO_DIMS, (uint64_t)type->dim[i]);
+  ox_out_varint(&t->out, OX_TENSOR_PROTO_DATA_TYPE, type->dtype);
+  if (name.n) ox_out_bytes(&t->out, OX_TENSOR_PROTO_NAME, name.p, name.n);
   if (ox_lex_try(x, '[')) {
-    ox_out_varint(&t->out, 14, 1);
-    OX_TRY(ox_text_props(t, 13));
+    ox_out_varint(&t->out, OX_TENSOR_PROTO_DATA_LOCATION, OX_TENSOR_PROTO_DATA_LOCATION_EXTERNAL);
+    OX_TRY(ox_text_props(t, OX_TENSOR_PROTO_EXTERNAL_DATA));
   } else {
     OX_TRY(read_entries(t, type->dtype));
   }
   ox_out_end(&t->out, tensor);
   return NULL;
+}
+
+/* A type and a content, written as TensorProto in field |number|. */
+static ox_status *read_sparse_part(ox_text *t, uint32_t number) {
+  ox_text_type type;
+  ox_wire_mark before = ox_out_mark(&t->out);
+  OX_TRY(ox_text_type_read(t, number, &type));
+  ox_out_take_back(&t->out, before); /* the TypeProto: a TensorProto has its own fields for dtype and shape */
+  return ox_text_tensor(t, number, (ox_str){"", 0}, &type);
 }
 
 /* sparse_tensor(float[3,3]) { float[2] {1, 2}, int64[2] {0, 8} }: values and indices. */
@@ -230,15 +249,11 @@ ox_status *ox_text_sparse(ox_text *t, uint32_t number, const ox_text_type *type)
   if (!type->has_shape || !type->is_numeric) return ox_lex_fail(x, "a sparse tensor needs numbers for dimensions");
   ox_wire_mark sparse = ox_out_begin(&t->out, number);
   OX_TRY(ox_lex_expect(x, '{'));
-  for (uint32_t part = 1; part <= 2; part++) {
-    ox_text_type inner;
-    ox_wire_mark before = ox_out_mark(&t->out);
-    OX_TRY(ox_text_type_read(t, 1, &inner));
-    ox_out_take_back(&t->out, before);
-    OX_TRY(ox_text_tensor(t, part, (ox_str){"", 0}, &inner));
-    OX_TRY(ox_lex_expect(x, part == 1 ? ',' : '}'));
-  }
-  for (int32_t i = 0; i < type->rank; i++) ox_out_varint(&t->out, 3, (uint64_t)type->dim[i]);
+  OX_TRY(read_sparse_part(t, OX_SPARSE_TENSOR_PROTO_VALUES));
+  OX_TRY(ox_lex_expect(x, ','));
+  OX_TRY(read_sparse_part(t, OX_SPARSE_TENSOR_PROTO_INDICES));
+  OX_TRY(ox_lex_expect(x, '}'));
+  for (int32_t i = 0; i < type->rank; i++) ox_out_varint(&t->out, OX_SPARSE_TENSOR_PROTO_DIMS, (uint64_t)type->dim[i]);
   ox_out_end(&t->out, sparse);
   return NULL;
 }

@@ -50,7 +50,7 @@ static bool tag_of(ox_wire *w, uint32_t *out_tag) {
 
 /* Reads what follows a tag that is not a group's. */
 static bool content(ox_wire *w, ox_wire_field *f) {
-  switch (f->tag & 7) {
+  switch (ox_wire_type(f->tag)) {
     case OX_WIRE_TYPE_VARINT:
       return ox_wire_varint(w, &f->value) || fail(w, "a field ends outside its message");
     case OX_WIRE_TYPE_F64:
@@ -71,18 +71,18 @@ static bool content(ox_wire *w, ox_wire_field *f) {
 }
 
 static bool skip_group(ox_wire *w, uint32_t tag) {
-  uint32_t open[MAX_GROUPS] = {tag >> 3};
+  uint32_t open[MAX_GROUPS] = {ox_wire_number(tag)};
   size_t n = 1;
   while (n) {
     ox_wire_field f = {0};
     if (!tag_of(w, &f.tag)) return fail(w, "a group is not closed");
-    switch (f.tag & 7) {
+    switch (ox_wire_type(f.tag)) {
       case TYPE_GROUP:
         if (n == MAX_GROUPS) return fail(w, "groups are nested too deep");
-        open[n++] = f.tag >> 3;
+        open[n++] = ox_wire_number(f.tag);
         break;
       case TYPE_GROUP_END:
-        if (open[--n] != f.tag >> 3) return fail(w, "a group is closed by another's end");
+        if (open[--n] != ox_wire_number(f.tag)) return fail(w, "a group is closed by another's end");
         break;
       default:
         if (!content(w, &f)) return false;
@@ -94,7 +94,7 @@ static bool skip_group(ox_wire *w, uint32_t tag) {
 bool ox_wire_next(ox_wire *w, ox_wire_field *out_field) {
   while (w->p != w->end) {
     if (!tag_of(w, &out_field->tag)) return false;
-    if ((out_field->tag & 7) == TYPE_GROUP) {
+    if (ox_wire_type(out_field->tag) == TYPE_GROUP) {
       if (!skip_group(w, out_field->tag)) return false;
       continue;
     }

@@ -23,6 +23,10 @@ enum { OX_WIRE_TYPE_VARINT = 0, OX_WIRE_TYPE_F64 = 1, OX_WIRE_TYPE_LEN = 2, OX_W
 #define OX_WIRE_LEN(number) ((uint32_t)(number) << 3 | OX_WIRE_TYPE_LEN)
 #define OX_WIRE_F32(number) ((uint32_t)(number) << 3 | OX_WIRE_TYPE_F32)
 
+/* The field number and the wire type in a tag. */
+static inline uint32_t ox_wire_number(uint32_t tag) { return tag >> 3; }
+static inline uint32_t ox_wire_type(uint32_t tag) { return tag & 7; }
+
 typedef struct ox_wire_field {
   uint32_t tag;
   uint64_t value; /* VARINT, F32, F64: the bits */

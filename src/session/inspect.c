@@ -5,6 +5,7 @@
 
 #include "onnx/text.h"
 #include "onnx/write.h"
+#include "session/caller_sink.h"
 #include "session/session.h"
 
 size_t ox_session_input_count(const ox_session *s) { return s->n_inputs; }
@@ -100,20 +101,10 @@ void ox_session_nodes(const ox_session *s,
   }
 }
 
-typedef struct {
-  int (*write)(void *ctx, const void *bytes, size_t n);
-  void *ctx;
-} caller_sink;
-
-static ox_status *pass_on(void *ctx, const void *bytes, size_t n) {
-  const caller_sink *c = ctx;
-  return c->write(c->ctx, bytes, n) ? ox_fail(OX_FAIL, "writing was stopped by the caller") : NULL;
-}
-
 ox_status *ox_session_write(const ox_session *s, uint32_t format,
                             int (*write)(void *ctx, const void *bytes, size_t n), void *ctx) {
-  caller_sink c = {write, ctx};
-  ox_sink sink = {pass_on, &c};
+  ox_caller_sink caller = {write, ctx};
+  ox_sink sink = ox_caller_sink_of(&caller);
   switch (format) {
     case OX_WRITE_MODEL:
       return ox_model_write(s->model, sink);

@@ -4,7 +4,7 @@
 
 #include "fuzz/fuzz.h"
 #include "onnx/inline.h"
-#include "onnx/loose.h"
+#include "onnx/value_message.h"
 #include "onnx/model.h"
 #include "onnx/text.h"
 #include "onnx/write.h"
@@ -46,11 +46,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
 
   ox_arena arena;
   ox_arena_init(&arena, ox_alloc_heap());
-  for (int kind = OX_LOOSE_TENSOR; kind <= OX_LOOSE_OPTIONAL; kind++) {
+  for (int message = OX_TENSOR_MESSAGE; message <= OX_OPTIONAL_MESSAGE; message++) {
     ox_tensor t;
     fuzz_buf b = {0};
-    st = ox_loose_read(&arena, (ox_loose_kind)kind, data, n, &t, NULL);
-    if (!st) st = ox_loose_write(ox_alloc_heap(), (ox_loose_kind)kind, &t, NULL, fuzz_sink(&b));
+    st = ox_value_message_read(&arena, (ox_value_message)message, data, n, &t, NULL);
+    if (!st) st = ox_value_message_write(ox_alloc_heap(), (ox_value_message)message, &t, NULL, fuzz_sink(&b));
     ox_status_free(st);
     free(b.p);
   }

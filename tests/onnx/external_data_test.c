@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "onnx/byte_buf.h"
+#include "onnx/onnx_fields.h"
 
 /* root/model/{m.onnx,data.bin,sub/more.bin,out -> ../secret.bin}, root/secret.bin, root/link.onnx -> model/m.onnx */
 typedef struct folder {
@@ -61,19 +62,20 @@ static int teardown(void **state) {
 static ox_status *read_with(const folder *f, const char *name, const char *entries, ox_model **m) {
   char path[256];
   ox_wire_out o = ox_wire_out_of(ox_alloc_heap());
-  ox_out_varint(&o, 1, 8);
-  ox_wire_mark opset = ox_out_begin(&o, 8);
-  ox_out_varint(&o, 2, 7);
+  ox_out_varint(&o, OX_MODEL_PROTO_IR_VERSION, 8);
+  ox_wire_mark opset = ox_out_begin(&o, OX_MODEL_PROTO_OPSET_IMPORT);
+  ox_out_varint(&o, OX_OPERATOR_SET_ID_PROTO_VERSION, 7);
   ox_out_end(&o, opset);
-  ox_wire_mark graph = ox_out_begin(&o, 7);
+  ox_wire_mark graph = ox_out_begin(&o, OX_MODEL_PROTO_GRAPH);
   for (int k = 0; k < 2; k++) {
-    ox_wire_mark t = ox_out_begin(&o, 5);
-    ox_out_varint(&o, 1, 2), ox_out_varint(&o, 2, OX_F32), ox_out_varint(&o, 14, 1);
-    ox_out_str(&o, 8, k ? "v" : "w");
+    ox_wire_mark t = ox_out_begin(&o, OX_GRAPH_PROTO_INITIALIZER);
+    ox_out_varint(&o, OX_TENSOR_PROTO_DIMS, 2), ox_out_varint(&o, OX_TENSOR_PROTO_DATA_TYPE, OX_F32);
+    ox_out_varint(&o, OX_TENSOR_PROTO_DATA_LOCATION, OX_TENSOR_PROTO_DATA_LOCATION_EXTERNAL);
+    ox_out_str(&o, OX_TENSOR_PROTO_NAME, k ? "v" : "w");
     for (const char *e = entries; *e; e += strlen(e) + 1) {
-      ox_wire_mark entry = ox_out_begin(&o, 13);
-      ox_out_bytes(&o, 1, e, strcspn(e, "="));
-      ox_out_str(&o, 2, strchr(e, '=') + 1);
+      ox_wire_mark entry = ox_out_begin(&o, OX_TENSOR_PROTO_EXTERNAL_DATA);
+      ox_out_bytes(&o, OX_STRING_STRING_ENTRY_PROTO_KEY, e, strcspn(e, "="));
+      ox_out_str(&o, OX_STRING_STRING_ENTRY_PROTO_VALUE, strchr(e, '=') + 1);
       ox_out_end(&o, entry);
     }
     ox_out_end(&o, t);

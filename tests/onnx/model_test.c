@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "onnx/byte_buf.h"
+#include "onnx/onnx_fields.h"
 #include "onnx/tensor.h"
 
 static ox_status *read_bytes(byte_buf b, const ox_read_opts *opts, ox_model **m) {
@@ -54,13 +55,13 @@ static void test_nodes_in_any_order(void **state) {
 /* A model of one field after another: |body| adds to the graph. */
 static byte_buf small_model(int64_t ir, void (*body)(ox_wire_out *o)) {
   ox_wire_out o = ox_wire_out_of(ox_alloc_heap());
-  ox_out_varint(&o, 1, (uint64_t)ir);
+  ox_out_varint(&o, OX_MODEL_PROTO_IR_VERSION, (uint64_t)ir);
   if (ir >= 3) {
-    ox_wire_mark opset = ox_out_begin(&o, 8);
-    ox_out_varint(&o, 2, 7);
+    ox_wire_mark opset = ox_out_begin(&o, OX_MODEL_PROTO_OPSET_IMPORT);
+    ox_out_varint(&o, OX_OPERATOR_SET_ID_PROTO_VERSION, 7);
     ox_out_end(&o, opset);
   }
-  ox_wire_mark graph = ox_out_begin(&o, 7);
+  ox_wire_mark graph = ox_out_begin(&o, OX_MODEL_PROTO_GRAPH);
   body(&o);
   ox_out_end(&o, graph);
   return byte_buf_of(&o);
@@ -68,30 +69,31 @@ static byte_buf small_model(int64_t ir, void (*body)(ox_wire_out *o)) {
 
 static void value_info(ox_wire_out *o, uint32_t number, const char *name) {
   ox_wire_mark m = ox_out_begin(o, number);
-  ox_out_str(o, 1, name);
+  ox_out_str(o, OX_VALUE_INFO_PROTO_NAME, name);
   ox_out_end(o, m);
 }
 
 static void initializer(ox_wire_out *o, const char *name, float value) {
-  ox_wire_mark m = ox_out_begin(o, 5);
-  ox_out_varint(o, 2, OX_F32);
-  if (name) ox_out_str(o, 8, name);
-  ox_out_f32(o, 4, value);
+  ox_wire_mark m = ox_out_begin(o, OX_GRAPH_PROTO_INITIALIZER);
+  ox_out_varint(o, OX_TENSOR_PROTO_DATA_TYPE, OX_F32);
+  if (name) ox_out_str(o, OX_TENSOR_PROTO_NAME, name);
+  ox_out_f32(o, OX_TENSOR_PROTO_FLOAT_DATA, value);
   ox_out_end(o, m);
 }
 
 static void node(ox_wire_out *o, const char *op, const char *in, const char *out) {
-  ox_wire_mark m = ox_out_begin(o, 1);
-  if (in) ox_out_str(o, 1, in);
-  if (out) ox_out_str(o, 2, out);
-  if (op) ox_out_str(o, 4, op);
+  ox_wire_mark m = ox_out_begin(o, OX_GRAPH_PROTO_NODE);
+  if (in) ox_out_str(o, OX_NODE_PROTO_INPUT, in);
+  if (out) ox_out_str(o, OX_NODE_PROTO_OUTPUT, out);
+  if (op) ox_out_str(o, OX_NODE_PROTO_OP_TYPE, op);
   ox_out_end(o, m);
 }
 
 static void initializer_listed_as_input(ox_wire_out *o) {
-  value_info(o, 11, "x"), value_info(o, 11, "w"), initializer(o, "w", 1), initializer(o, "w", 2);
+  value_info(o, OX_GRAPH_PROTO_INPUT, "x"), value_info(o, OX_GRAPH_PROTO_INPUT, "w"), initializer(o, "w", 1),
+      initializer(o, "w", 2);
   initializer(o, NULL, 3);
-  node(o, "Add", "w", "y"), value_info(o, 12, "y");
+  node(o, "Add", "w", "y"), value_info(o, OX_GRAPH_PROTO_OUTPUT, "y");
 }
 
 static void test_initializers_before_ir_4_are_constant(void **state) {
@@ -110,32 +112,37 @@ static void test_initializers_before_ir_4_are_constant(void **state) {
   }
 }
 
-static void undefined_input(ox_wire_out *o) { node(o, "Neg", "nowhere", "y"), value_info(o, 12, "y"); }
-static void undefined_output(ox_wire_out *o) { value_info(o, 12, "y"); }
+static void undefined_input(ox_wire_out *o) {
+  node(o, "Neg", "nowhere", "y"), value_info(o, OX_GRAPH_PROTO_OUTPUT, "y");
+}
+static void undefined_output(ox_wire_out *o) { value_info(o, OX_GRAPH_PROTO_OUTPUT, "y"); }
 static void no_op(ox_wire_out *o) { node(o, NULL, NULL, "y"); }
 static void two_producers(ox_wire_out *o) { node(o, "A", NULL, "y"), node(o, "B", NULL, "y"); }
 static void cycle(ox_wire_out *o) { node(o, "A", "z", "y"), node(o, "B", "y", "z"); }
-static void produces_input(ox_wire_out *o) { value_info(o, 11, "y"), node(o, "A", NULL, "y"); }
+static void produces_input(ox_wire_out *o) { value_info(o, OX_GRAPH_PROTO_INPUT, "y"), node(o, "A", NULL, "y"); }
 static void produces_initializer(ox_wire_out *o) { initializer(o, "y", 1), node(o, "A", NULL, "y"); }
-static void same_input_twice(ox_wire_out *o) { value_info(o, 11, "x"), value_info(o, 11, "x"); }
+static void same_input_twice(ox_wire_out *o) {
+  value_info(o, OX_GRAPH_PROTO_INPUT, "x"), value_info(o, OX_GRAPH_PROTO_INPUT, "x");
+}
 static void name_with_nul(ox_wire_out *o) {
-  ox_wire_mark m = ox_out_begin(o, 11);
-  ox_out_bytes(o, 1, "a\0b", 3);
+  ox_wire_mark m = ox_out_begin(o, OX_GRAPH_PROTO_INPUT);
+  ox_out_bytes(o, OX_VALUE_INFO_PROTO_NAME, "a\0b", 3);
   ox_out_end(o, m);
 }
 static void attr_ref_outside(ox_wire_out *o) {
-  ox_wire_mark n = ox_out_begin(o, 1);
-  ox_out_str(o, 4, "Elu");
-  ox_wire_mark a = ox_out_begin(o, 5);
-  ox_out_str(o, 1, "alpha"), ox_out_str(o, 21, "beta"), ox_out_varint(o, 20, 1);
+  ox_wire_mark n = ox_out_begin(o, OX_GRAPH_PROTO_NODE);
+  ox_out_str(o, OX_NODE_PROTO_OP_TYPE, "Elu");
+  ox_wire_mark a = ox_out_begin(o, OX_NODE_PROTO_ATTRIBUTE);
+  ox_out_str(o, OX_ATTRIBUTE_PROTO_NAME, "alpha"), ox_out_str(o, OX_ATTRIBUTE_PROTO_REF_ATTR_NAME, "beta");
+  ox_out_varint(o, OX_ATTRIBUTE_PROTO_TYPE, OX_ATTR_FLOAT_KIND);
   ox_out_end(o, a);
   ox_out_end(o, n);
 }
 static void attr_kind(ox_wire_out *o) {
-  ox_wire_mark n = ox_out_begin(o, 1);
-  ox_out_str(o, 4, "Elu");
-  ox_wire_mark a = ox_out_begin(o, 5);
-  ox_out_str(o, 1, "alpha"), ox_out_varint(o, 20, 77);
+  ox_wire_mark n = ox_out_begin(o, OX_GRAPH_PROTO_NODE);
+  ox_out_str(o, OX_NODE_PROTO_OP_TYPE, "Elu");
+  ox_wire_mark a = ox_out_begin(o, OX_NODE_PROTO_ATTRIBUTE);
+  ox_out_str(o, OX_ATTRIBUTE_PROTO_NAME, "alpha"), ox_out_varint(o, OX_ATTRIBUTE_PROTO_TYPE, 77);
   ox_out_end(o, a);
   ox_out_end(o, n);
 }
@@ -244,17 +251,18 @@ static byte_buf nested_graphs(int levels) {
   ox_wire_out o = ox_wire_out_of(ox_alloc_heap());
   ox_wire_mark marks[3 * 4096];
   int n = 0;
-  ox_out_varint(&o, 1, 8);
-  ox_wire_mark opset = ox_out_begin(&o, 8);
-  ox_out_varint(&o, 2, 7);
+  ox_out_varint(&o, OX_MODEL_PROTO_IR_VERSION, 8);
+  ox_wire_mark opset = ox_out_begin(&o, OX_MODEL_PROTO_OPSET_IMPORT);
+  ox_out_varint(&o, OX_OPERATOR_SET_ID_PROTO_VERSION, 7);
   ox_out_end(&o, opset);
-  marks[n++] = ox_out_begin(&o, 7);
+  marks[n++] = ox_out_begin(&o, OX_MODEL_PROTO_GRAPH);
   for (int i = 0; i < levels; i++) {
-    marks[n++] = ox_out_begin(&o, 1);
-    ox_out_str(&o, 4, "If");
-    marks[n++] = ox_out_begin(&o, 5);
-    ox_out_str(&o, 1, "then_branch"), ox_out_varint(&o, 20, OX_ATTR_GRAPH_KIND);
-    marks[n++] = ox_out_begin(&o, 6);
+    marks[n++] = ox_out_begin(&o, OX_GRAPH_PROTO_NODE);
+    ox_out_str(&o, OX_NODE_PROTO_OP_TYPE, "If");
+    marks[n++] = ox_out_begin(&o, OX_NODE_PROTO_ATTRIBUTE);
+    ox_out_str(&o, OX_ATTRIBUTE_PROTO_NAME, "then_branch"),
+        ox_out_varint(&o, OX_ATTRIBUTE_PROTO_TYPE, OX_ATTR_GRAPH_KIND);
+    marks[n++] = ox_out_begin(&o, OX_ATTRIBUTE_PROTO_G);
   }
   while (n) ox_out_end(&o, marks[--n]);
   return byte_buf_of(&o);
@@ -275,14 +283,15 @@ static void test_limits(void **state) {
 }
 
 static void huge_sparse(ox_wire_out *o) {
-  ox_wire_mark s = ox_out_begin(o, 15);
-  ox_wire_mark v = ox_out_begin(o, 1);
-  ox_out_varint(o, 1, 0), ox_out_varint(o, 2, OX_F32), ox_out_str(o, 8, "s");
+  ox_wire_mark s = ox_out_begin(o, OX_GRAPH_PROTO_SPARSE_INITIALIZER);
+  ox_wire_mark v = ox_out_begin(o, OX_SPARSE_TENSOR_PROTO_VALUES);
+  ox_out_varint(o, OX_TENSOR_PROTO_DIMS, 0), ox_out_varint(o, OX_TENSOR_PROTO_DATA_TYPE, OX_F32),
+      ox_out_str(o, OX_TENSOR_PROTO_NAME, "s");
   ox_out_end(o, v);
-  v = ox_out_begin(o, 2);
-  ox_out_varint(o, 1, 0), ox_out_varint(o, 2, OX_I64);
+  v = ox_out_begin(o, OX_SPARSE_TENSOR_PROTO_INDICES);
+  ox_out_varint(o, OX_TENSOR_PROTO_DIMS, 0), ox_out_varint(o, OX_TENSOR_PROTO_DATA_TYPE, OX_I64);
   ox_out_end(o, v);
-  ox_out_varint(o, 3, (uint64_t)1 << 40);
+  ox_out_varint(o, OX_SPARSE_TENSOR_PROTO_DIMS, (uint64_t)1 << 40);
   ox_out_end(o, s);
 }
 
@@ -310,13 +319,15 @@ static void test_sparse_of_small_elements(void **state) {
     ox_arena arena;
     ox_arena_init(&arena, ox_alloc_heap());
     ox_wire_out o = ox_wire_out_of(ox_alloc_heap());
-    ox_wire_mark part = ox_out_begin(&o, 1);
-    ox_out_varint(&o, 1, 4), ox_out_varint(&o, 2, dtypes[i]), ox_out_bytes(&o, 9, values, (4 * bits + 7) / 8);
+    ox_wire_mark part = ox_out_begin(&o, OX_SPARSE_TENSOR_PROTO_VALUES);
+    ox_out_varint(&o, OX_TENSOR_PROTO_DIMS, 4), ox_out_varint(&o, OX_TENSOR_PROTO_DATA_TYPE, dtypes[i]);
+    ox_out_bytes(&o, OX_TENSOR_PROTO_RAW_DATA, values, (4 * bits + 7) / 8);
     ox_out_end(&o, part);
-    part = ox_out_begin(&o, 2);
-    ox_out_varint(&o, 1, 4), ox_out_varint(&o, 2, OX_I64), ox_out_bytes(&o, 9, at, sizeof at);
+    part = ox_out_begin(&o, OX_SPARSE_TENSOR_PROTO_INDICES);
+    ox_out_varint(&o, OX_TENSOR_PROTO_DIMS, 4), ox_out_varint(&o, OX_TENSOR_PROTO_DATA_TYPE, OX_I64);
+    ox_out_bytes(&o, OX_TENSOR_PROTO_RAW_DATA, at, sizeof at);
     ox_out_end(&o, part);
-    ox_out_varint(&o, 3, 19);
+    ox_out_varint(&o, OX_SPARSE_TENSOR_PROTO_DIMS, 19);
     byte_buf b = byte_buf_of(&o);
     ox_tensor_reader r = {.arena = &arena};
     ox_tensor sparse, t;

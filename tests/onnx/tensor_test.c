@@ -4,6 +4,7 @@
 
 #include "graph/dtype.h"
 #include "onnx/byte_buf.h"
+#include "onnx/onnx_fields.h"
 
 typedef struct fixture {
   ox_arena arena;
@@ -37,8 +38,8 @@ static ox_status *read_out(fixture *f, ox_tensor *t) {
 }
 
 static void head(fixture *f, uint32_t dtype, int64_t n) {
-  if (n >= 0) ox_out_varint(&f->out, 1, (uint64_t)n);
-  ox_out_varint(&f->out, 2, dtype);
+  if (n >= 0) ox_out_varint(&f->out, OX_TENSOR_PROTO_DIMS, (uint64_t)n);
+  ox_out_varint(&f->out, OX_TENSOR_PROTO_DATA_TYPE, dtype);
 }
 
 static void test_raw_data_of_every_type_is_borrowed(void **state) {
@@ -51,12 +52,12 @@ static void test_raw_data_of_every_type_is_borrowed(void **state) {
       ox_tensor t;
       assert_true(ox_dtype_bytes(dtype, n, &bytes));
       head(f, dtype, n);
-      ox_out_bytes(&f->out, 9, raw, bytes);
+      ox_out_bytes(&f->out, OX_TENSOR_PROTO_RAW_DATA, raw, bytes);
       CHECK_OK(read_out(f, &t));
       assert_int_equal(t.dtype, dtype), assert_int_equal(t.bytes, bytes), assert_int_equal(t.shape.dim[0], n);
       if (bytes) assert_memory_equal(t.data, raw, bytes);
       head(f, dtype, n);
-      ox_out_bytes(&f->out, 9, raw, bytes + 1);
+      ox_out_bytes(&f->out, OX_TENSOR_PROTO_RAW_DATA, raw, bytes + 1);
       CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "raw_data");
     }
   }
@@ -93,10 +94,10 @@ static void test_int32_data(void **state) {
     for (int packed = 0; packed < 2; packed++) {
       ox_tensor t;
       head(f, rows[i].dtype, rows[i].elements);
-      ox_wire_mark m = packed ? ox_out_begin(&f->out, 5) : (ox_wire_mark){0};
+      ox_wire_mark m = packed ? ox_out_begin(&f->out, OX_TENSOR_PROTO_INT32_DATA) : (ox_wire_mark){0};
       for (size_t k = 0; k < rows[i].n; k++) {
         if (packed) ox_out_raw_varint(&f->out, (uint64_t)rows[i].entries[k]);
-        if (!packed) ox_out_varint(&f->out, 5, (uint64_t)rows[i].entries[k]);
+        if (!packed) ox_out_varint(&f->out, OX_TENSOR_PROTO_INT32_DATA, (uint64_t)rows[i].entries[k]);
       }
       if (packed) ox_out_end(&f->out, m);
       CHECK_OK(read_out(f, &t));
@@ -110,17 +111,17 @@ static void test_float_data_in_pieces(void **state) {
   static const float want[4] = {1, 2, 3, 4};
   ox_tensor t;
   head(f, OX_F32, 4);
-  ox_out_bytes(&f->out, 4, want, 8);
-  ox_out_f32(&f->out, 4, 3);
-  ox_out_bytes(&f->out, 4, &want[3], 4);
+  ox_out_bytes(&f->out, OX_TENSOR_PROTO_FLOAT_DATA, want, 8);
+  ox_out_f32(&f->out, OX_TENSOR_PROTO_FLOAT_DATA, 3);
+  ox_out_bytes(&f->out, OX_TENSOR_PROTO_FLOAT_DATA, &want[3], 4);
   CHECK_OK(read_out(f, &t));
   assert_memory_equal(t.data, want, sizeof want);
   head(f, OX_C64, 2); /* pairs */
-  ox_out_bytes(&f->out, 4, want, 16);
+  ox_out_bytes(&f->out, OX_TENSOR_PROTO_FLOAT_DATA, want, 16);
   CHECK_OK(read_out(f, &t));
   assert_int_equal(t.bytes, 16);
   head(f, OX_C64, 2);
-  ox_out_bytes(&f->out, 4, want, 12);
+  ox_out_bytes(&f->out, OX_TENSOR_PROTO_FLOAT_DATA, want, 12);
   CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "float_data");
 }
 
@@ -129,19 +130,20 @@ static void test_wide_data(void **state) {
   ox_tensor t;
   static const double d[2] = {0.1, -0.0};
   head(f, OX_F64, 2);
-  ox_out_bytes(&f->out, 10, d, sizeof d);
+  ox_out_bytes(&f->out, OX_TENSOR_PROTO_DOUBLE_DATA, d, sizeof d);
   CHECK_OK(read_out(f, &t));
   assert_memory_equal(t.data, d, sizeof d);
   head(f, OX_I64, 2);
-  ox_out_varint(&f->out, 7, (uint64_t)INT64_MIN), ox_out_varint(&f->out, 7, 5);
+  ox_out_varint(&f->out, OX_TENSOR_PROTO_INT64_DATA, (uint64_t)INT64_MIN),
+      ox_out_varint(&f->out, OX_TENSOR_PROTO_INT64_DATA, 5);
   CHECK_OK(read_out(f, &t));
   assert_true(((int64_t *)t.data)[0] == INT64_MIN && ((int64_t *)t.data)[1] == 5);
   head(f, OX_U32, 1);
-  ox_out_varint(&f->out, 11, UINT32_MAX);
+  ox_out_varint(&f->out, OX_TENSOR_PROTO_UINT64_DATA, UINT32_MAX);
   CHECK_OK(read_out(f, &t));
   assert_true(*(uint32_t *)t.data == UINT32_MAX);
   head(f, OX_U64, 1);
-  ox_out_varint(&f->out, 11, UINT64_MAX);
+  ox_out_varint(&f->out, OX_TENSOR_PROTO_UINT64_DATA, UINT64_MAX);
   CHECK_OK(read_out(f, &t));
   assert_true(*(uint64_t *)t.data == UINT64_MAX);
 }
@@ -150,12 +152,12 @@ static void test_strings_and_scalars(void **state) {
   fixture *f = *state;
   ox_tensor t;
   head(f, OX_STRING, 2);
-  ox_out_bytes(&f->out, 6, "a\0b", 3), ox_out_str(&f->out, 6, "");
+  ox_out_bytes(&f->out, OX_TENSOR_PROTO_STRING_DATA, "a\0b", 3), ox_out_str(&f->out, OX_TENSOR_PROTO_STRING_DATA, "");
   CHECK_OK(read_out(f, &t));
   const ox_str *s = t.data;
   assert_int_equal(s[0].n, 3), assert_memory_equal(s[0].p, "a\0b", 3), assert_int_equal(s[1].n, 0);
   head(f, OX_F32, -1); /* no dims: a scalar */
-  ox_out_f32(&f->out, 4, 2.5f);
+  ox_out_f32(&f->out, OX_TENSOR_PROTO_FLOAT_DATA, 2.5f);
   CHECK_OK(read_out(f, &t));
   assert_int_equal(t.shape.rank, 0), assert_true(*(ox_f32u *)t.data == 2.5f);
 }
@@ -174,24 +176,24 @@ static void test_refused(void **state) {
   head(f, OX_STRING, 3);
   CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "holds 0");
   head(f, OX_STRING, 1);
-  ox_out_bytes(&f->out, 9, "0123456789abcdef", 16);
+  ox_out_bytes(&f->out, OX_TENSOR_PROTO_RAW_DATA, "0123456789abcdef", 16);
   CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "strings cannot");
-  ox_out_varint(&f->out, 1, (uint64_t)-1);
+  ox_out_varint(&f->out, OX_TENSOR_PROTO_DIMS, (uint64_t)-1);
   head(f, OX_F32, 1);
   CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "dimension 0 is -1");
-  for (int i = 0; i < 4; i++) ox_out_varint(&f->out, 1, 1u << 20);
+  for (int i = 0; i < 4; i++) ox_out_varint(&f->out, OX_TENSOR_PROTO_DIMS, 1u << 20);
   head(f, OX_F32, 1);
   CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "too large");
-  ox_out_varint(&f->out, 1, (uint64_t)INT64_MAX);
+  ox_out_varint(&f->out, OX_TENSOR_PROTO_DIMS, (uint64_t)INT64_MAX);
   head(f, OX_F64, 1);
   CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "too large");
-  for (int i = 0; i < 17; i++) ox_out_varint(&f->out, 1, 1);
+  for (int i = 0; i < 17; i++) ox_out_varint(&f->out, OX_TENSOR_PROTO_DIMS, 1);
   head(f, OX_F32, -1);
   CHECK_FAILS(read_out(f, &t), OX_LIMIT, "more than 16");
-  ox_out_bytes(&f->out, 3, "", 0);
+  ox_out_bytes(&f->out, OX_TENSOR_PROTO_SEGMENT, "", 0);
   head(f, OX_F32, 1);
   CHECK_FAILS(read_out(f, &t), OX_NOT_IMPLEMENTED, "segments");
-  ox_out_varint(&f->out, 14, 1);
+  ox_out_varint(&f->out, OX_TENSOR_PROTO_DATA_LOCATION, OX_TENSOR_PROTO_DATA_LOCATION_EXTERNAL);
   head(f, OX_F32, 1);
   CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "folder is not known");
 }
