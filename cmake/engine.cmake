@@ -1,5 +1,5 @@
 # The engine: libonyx.{so,a}, its command and its examples.
-onyx_registry(op_list.inc OX_OPS src/ops)
+onyx_registry(op_list.inc OX_OPS src/ops builtin)
 onyx_registry(rule_list.inc OX_RULES src/opt/rules)
 
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS

@@ -1,10 +1,13 @@
-# A directory is a registry: for each <stem>.c in |dir|, sorted, one line MACRO(stem) in generated/|out|.
+# A directory is a registry: for each <stem>.c in |dir| except the stems that follow, sorted, one line MACRO(stem) in
+# generated/|out|.
 function(onyx_registry out macro dir)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${dir}/*.c)
   set(text "")
   foreach(file IN LISTS files)
     get_filename_component(stem ${file} NAME_WE)
-    list(APPEND text "${macro}(${stem})")
+    if(NOT stem IN_LIST ARGN)
+      list(APPEND text "${macro}(${stem})")
+    endif()
   endforeach()
   list(SORT text)
   list(JOIN text "\n" text)

@@ -107,7 +107,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: write_mobilenet OUT.onnx\n");
     return 2;
   }
-  ox_status *st = ox_model_create(ox_alloc_heap(), &m);
+  ox_status *st = ox_model_create(ox_alloc_heap(), NULL, &m);
   if (!st) st = build(m);
   if (!st) st = ox_model_write_file(m, argv[1]);
   if (st) fprintf(stderr, "write_mobilenet: %s\n", ox_status_message(st));

@@ -62,10 +62,10 @@ ox_status *ox_step_infer(ox_context *c, ox_step *s, bool at_run) {
     if (content && slot->t.kind != OX_NONE_VALUE) data[i] = &slot->t;
   }
   for (uint32_t i = 0; i < n->n_out; i++) out[i] = ox_type_unknown();
-  if (u->def && u->def->infer) {
-    ox_infer_ctx ic = {.node = n, .attrs = u->attrs, .op_version = u->op_version, .n_in = n->n_in, .n_out = n->n_out,
-                       .in = s->types, .in_data = data, .out = out, .arena = at_run ? c->env->run_arena : &c->arena};
-    OX_TRY(u->def->infer(&ic));
+  if (u->def) {
+    ox_node_call call = {.schema = u->def, .node = n, .version = u->op_version, .attrs = u->attrs, .in = s->types,
+                         .in_data = data, .out = out, .arena = at_run ? c->env->run_arena : &c->arena};
+    OX_TRY(ox_node_infer(&call));
   }
   for (uint32_t i = 0; i < n->n_out; i++) {
     if (n->out[i] == OX_NONE) continue;

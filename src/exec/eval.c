@@ -55,18 +55,17 @@ static ox_status *gather(ox_graph *g, const ox_node *n, ox_arena *a, operands *o
   return NULL;
 }
 
-static ox_status *infer(const ox_op_def *def, ox_graph *g, const ox_node *n, ox_arena *a, operands *o, ox_tensor *outs) {
+static ox_status *infer(const ox_schema *def, uint32_t version, ox_graph *g, const ox_node *n, ox_arena *a, operands *o,
+                        ox_tensor *outs) {
   void *attrs;
   ox_type *out = OX_ARENA_ARRAY(a, ox_type, n->n_out);
   o->out = OX_ARENA_ARRAY(a, ox_tensor *, n->n_out);
   if (!out || !o->out) return ox_oom();
-  int64_t version = ox_node_version(g->model, n);
-  for (uint32_t i = 0; i < n->n_out; i++) out[i] = ox_type_unknown();
   OX_TRY(ox_op_check(def, n, o->types));
   OX_TRY(ox_attrs_decode(def, n, a, &attrs));
-  ox_infer_ctx c = {.node = n, .attrs = attrs, .op_version = version > 0 ? (uint32_t)version : 1, .n_in = n->n_in,
-                    .n_out = n->n_out, .in = o->types, .in_data = o->in, .out = out, .arena = &g->model->arena};
-  OX_TRY(def->infer(&c));
+  ox_node_call call = {.schema = def, .node = n, .version = version, .attrs = attrs, .in = o->types, .in_data = o->in,
+                       .out = out, .arena = &g->model->arena};
+  OX_TRY(ox_node_infer(&call));
   for (uint32_t i = 0; i < n->n_out; i++) {
     outs[i] = (ox_tensor){.kind = out[i].kind, .dtype = out[i].dtype, .shape = out[i].shape};
     if (n->out[i] != OX_NONE) o->out[i] = &outs[i];
@@ -93,9 +92,10 @@ static ox_status *run(ox_kernel *k, const ox_node *n, operands *o, eval_frame *f
 
 ox_status *ox_eval_node(ox_provider *provider, ox_graph *g, ox_id node, ox_tensor *outs) {
   const ox_node *n = ox_graph_node(g, node);
-  int64_t version = ox_node_version(g->model, n);
-  const ox_op_def *def = ox_op_find(n->domain, n->op, version > 0 ? version : 1);
-  if (!def || !def->infer || (def->traits & OX_CONTROL) || (!def->run && !(def->traits & OX_VIEW)))
+  uint32_t version;
+  const ox_op *op = ox_node_op(g->model, n, &version);
+  const ox_schema *def = op ? op->schema : NULL;
+  if (!def || (def->traits & OX_CONTROL) || (!op->kernel && !(def->traits & OX_VIEW)))
     return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: %s", n->op);
   ox_arena scratch;
   ox_arena_init(&scratch, g->model->alloc);
@@ -105,7 +105,7 @@ ox_status *ox_eval_node(ox_provider *provider, ox_graph *g, ox_id node, ox_tenso
   ox_status *st = NULL;
   ox_graph_view view = {.graph = g, .nodes = &node, .n_nodes = 1};
   OX_TRY_TO(done, st, gather(g, n, &scratch, &o));
-  OX_TRY_TO(done, st, infer(def, g, n, &scratch, &o, outs));
+  OX_TRY_TO(done, st, infer(def, version, g, n, &scratch, &o, outs));
   if (def->traits & OX_VIEW) {
     if (!o.out[0]) goto done; /* nobody reads it */
     if (outs[0].bytes == o.in[0]->bytes && o.in[0]->bytes) memcpy(outs[0].data, o.in[0]->data, o.in[0]->bytes);

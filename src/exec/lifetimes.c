@@ -50,11 +50,11 @@ static bool may_overwrite(const ox_context *c, uint32_t i, uint32_t k, const uin
 static void share_in_place(ox_context *c, uint32_t i, uint32_t *root_last) {
   const ox_step *s = &c->steps[i];
   const ox_node *n = ox_graph_node(c->plan->graph, s->unit->node);
-  if (s->mode != OX_MODE_STATIC || !s->unit->def || !s->unit->def->inplace || !n->n_out || n->out[0] == OX_NONE) return;
+  if (s->mode != OX_MODE_STATIC || !s->unit->cpu || !s->unit->cpu->inplace || !n->n_out || n->out[0] == OX_NONE) return;
   ox_slot *out = &c->slots[n->out[0]];
   if (out->home != OX_HOME_SLAB || out->root != n->out[0]) return;
   for (uint32_t k = 0; k < n->n_in && k < 32; k++) {
-    if (!(s->unit->def->inplace >> k & 1) || n->in[k] == OX_NONE) continue;
+    if (!(s->unit->cpu->inplace >> k & 1) || n->in[k] == OX_NONE) continue;
     if (s->unit->consumed && s->unit->consumed[k]) continue;
     if (!may_overwrite(c, i, k, root_last)) continue;
     out->root = c->slots[n->in[k]].root;

@@ -120,7 +120,7 @@ static void record(ox_context *c, const ox_step *s, int64_t start) {
                         .duration_ns = ox_clock_ns() - start};
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) e.out_bytes += c->slots[n->out[i]].t.bytes;
-  if (s->unit->def && s->unit->def->flops && s->mode == OX_MODE_STATIC) e.flops = s->unit->def->flops(&s->c);
+  if (s->unit->cpu && s->unit->cpu->flops && s->mode == OX_MODE_STATIC) e.flops = s->unit->cpu->flops(&s->c);
   ox_profile_add(c->env->profile, &e);
 }
 

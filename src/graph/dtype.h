@@ -5,26 +5,7 @@
 
 #include <stdbool.h>
 
-#include "onyx/ep.h"
-
-#define OX_BIT(dtype) ((uint32_t)1 << (dtype))
-
-/* Sets of element types, for ox_op_def.types. */
-enum {
-  OX_T_FLOAT16S = OX_BIT(OX_F16) | OX_BIT(OX_BF16),
-  OX_T_FLOAT = OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_T_FLOAT16S,
-  OX_T_SINT = OX_BIT(OX_I8) | OX_BIT(OX_I16) | OX_BIT(OX_I32) | OX_BIT(OX_I64),
-  OX_T_UINT = OX_BIT(OX_U8) | OX_BIT(OX_U16) | OX_BIT(OX_U32) | OX_BIT(OX_U64),
-  OX_T_INT = OX_T_SINT | OX_T_UINT,
-  OX_T_NUMBER = OX_T_FLOAT | OX_T_INT,
-  OX_T_COMPLEX = OX_BIT(OX_C64) | OX_BIT(OX_C128),
-  OX_T_FLOAT8 = OX_BIT(OX_F8E4M3FN) | OX_BIT(OX_F8E4M3FNUZ) | OX_BIT(OX_F8E5M2) | OX_BIT(OX_F8E5M2FNUZ) | OX_BIT(OX_F8E8M0),
-  OX_T_SUBBYTE = OX_BIT(OX_U4) | OX_BIT(OX_I4) | OX_BIT(OX_F4E2M1) | OX_BIT(OX_U2) | OX_BIT(OX_I2),
-  OX_T_FLOAT6 = OX_BIT(OX_F6E2M3) | OX_BIT(OX_F6E3M2),
-  OX_T_INDEX = OX_BIT(OX_I32) | OX_BIT(OX_I64),
-  /* all but float6, which the standard allows in casts, quantization and optionals only */
-  OX_T_ALL = (1 << OX_F6E2M3) - 2
-};
+#include "onyx/op.h"
 
 /* "float32", "int4" ...; ONNX's names in lower case; "undefined" for what is unknown. */
 const char *ox_dtype_name(uint32_t dtype);

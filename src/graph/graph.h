@@ -13,31 +13,14 @@
 #include "base/status.h"
 #include "graph/dtype.h"
 #include "graph/shape.h"
+#include "onyx/op.h"
 
 typedef uint32_t ox_id; /* of a node or a value in one graph; OX_NONE: none */
-typedef struct ox_graph ox_graph;
 typedef struct ox_model ox_model;
-
-/* A type: tensor, sequence (elem), map (key_dtype, elem), sparse; |optional| wraps it. dtype OX_UNDEFINED: unknown. */
-typedef struct ox_type {
-  uint32_t kind; /* ox_kind */
-  uint32_t dtype;
-  ox_shape shape;
-  uint32_t key_dtype;
-  bool optional;
-  const struct ox_type *elem;
-} ox_type;
+typedef struct ox_registry ox_registry; /* graph/registry.h */
 
 ox_type ox_type_unknown(void);
 ox_type ox_type_tensor(uint32_t dtype, const ox_shape *shape);
-
-/* AttributeProto.AttributeType */
-enum {
-  OX_ATTR_FLOAT_KIND = 1, OX_ATTR_INT_KIND = 2, OX_ATTR_STRING_KIND = 3, OX_ATTR_TENSOR_KIND = 4, OX_ATTR_GRAPH_KIND = 5,
-  OX_ATTR_FLOATS_KIND = 6, OX_ATTR_INTS_KIND = 7, OX_ATTR_STRINGS_KIND = 8, OX_ATTR_TENSORS_KIND = 9,
-  OX_ATTR_GRAPHS_KIND = 10, OX_ATTR_SPARSE_KIND = 11, OX_ATTR_SPARSES_KIND = 12, OX_ATTR_TYPE_KIND = 13,
-  OX_ATTR_TYPES_KIND = 14
-};
 
 /* One attribute. Which members hold follows from v.kind; v.n counts ints, floats, strings, tensors, graphs, types. */
 typedef struct ox_attr {
@@ -143,6 +126,7 @@ typedef struct ox_prop {
 struct ox_model {
   ox_alloc alloc;
   ox_arena arena;
+  const ox_registry *registry; /* the operators there are; borrowed, outlives the model; NULL: none */
   ox_graph *graph;
   ox_graph *graphs; /* all graphs, also function bodies, newest first */
   int64_t ir_version, model_version;
@@ -164,8 +148,9 @@ struct ox_model {
 };
 
 /* ---- models ---- */
-OX_NODISCARD ox_status *ox_model_create(ox_alloc alloc, ox_model **out_model); /* with an empty main graph */
-void ox_model_destroy(ox_model *m);                                            /* NULL is fine */
+/* With an empty main graph. |registry| is borrowed; NULL: no operator is known. */
+OX_NODISCARD ox_status *ox_model_create(ox_alloc alloc, const ox_registry *registry, ox_model **out_model);
+void ox_model_destroy(ox_model *m); /* NULL is fine */
 /* Opset version of |domain| ("" and "ai.onnx" are one); 0 if the model does not import it. */
 int64_t ox_model_opset(const ox_model *m, const char *domain);
 /* The operator set version that |n| was written for. */

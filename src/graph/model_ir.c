@@ -10,11 +10,11 @@ enum { FIRST_SYMBOL = -2 };
 
 static const char *domain_of(const char *domain) { return domain && strcmp(domain, "ai.onnx") != 0 ? domain : ""; }
 
-ox_status *ox_model_create(ox_alloc alloc, ox_model **out_model) {
+ox_status *ox_model_create(ox_alloc alloc, const ox_registry *registry, ox_model **out_model) {
   *out_model = NULL;
   ox_model *m = ox_new_zeroed(alloc, sizeof *m);
   if (!m) return ox_oom();
-  m->alloc = alloc;
+  m->alloc = alloc, m->registry = registry;
   ox_arena_init(&m->arena, alloc);
   ox_map_init(&m->symbol_ids, alloc);
   ox_map_init(&m->interned, alloc);

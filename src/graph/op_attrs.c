@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "graph/op_def.h"
+#include "graph/registry.h"
 
 static const char *const kind_names[] = {"undefined", "float", "int",     "string", "tensor",       "graph",
                                          "floats",    "ints",  "strings", "tensors", "graphs", "sparse_tensor",
@@ -28,19 +28,20 @@ static ox_status *decode_one(const ox_attr_def *d, const ox_attr *a, ox_arena *a
     case OX_ATTR_TENSOR_KIND:
     case OX_ATTR_SPARSE_KIND: *(const ox_tensor **)field = a ? a->v.tensor : NULL; break;
     case OX_ATTR_GRAPH_KIND: *(ox_graph **)field = a ? a->graph : NULL; break;
+    case OX_ATTR_TYPE_KIND: *(const ox_type **)field = a ? a->types : NULL; break;
     default: return ox_fail(OX_FAIL, "attribute '%s' has a kind no operator decodes", d->name);
   }
-  if (d->has_offset != 0xffff) *(bool *)(base + d->has_offset) = a != NULL;
+  if (d->has_offset != OX_NO_FIELD) *(uint8_t *)(base + d->has_offset) = a != NULL; /* 0 and 1 are a bool's bytes, too */
   return NULL;
 }
 
-ox_status *ox_attrs_decode(const ox_op_def *def, const ox_node *n, ox_arena *arena, void **out_attrs) {
+ox_status *ox_attrs_decode(const ox_schema *schema, const ox_node *n, ox_arena *arena, void **out_attrs) {
   *out_attrs = NULL;
-  if (!def->attrs_bytes) return NULL;
-  char *base = ox_arena_alloc(arena, def->attrs_bytes);
+  if (!schema->attrs_bytes) return NULL;
+  char *base = ox_arena_alloc(arena, schema->attrs_bytes);
   if (!base) return ox_oom();
-  for (uint32_t i = 0; i < def->n_attrs; i++) {
-    const ox_attr_def *d = &def->attrs[i];
+  for (uint32_t i = 0; i < schema->n_attrs; i++) {
+    const ox_attr_def *d = &schema->attrs[i];
     const ox_attr *a = ox_node_attr(n, d->name);
     if (!a && d->required)
       return ox_fail(OX_INVALID_MODEL, "%s needs the attribute '%s' (%s)", n->op, d->name, kind_name(d->kind));
@@ -62,16 +63,16 @@ static ox_status *check_count(const ox_node *n, const char *what, uint32_t got, 
 
 static const char *const value_kinds[] = {"tensor", "sequence", "map", "none", "sparse tensor"};
 
-static ox_status *check_input(const ox_op_def *def, const ox_node *n, uint32_t i, const ox_type *t) {
+static ox_status *check_input(const ox_schema *schema, const ox_node *n, uint32_t i, const ox_type *t) {
   uint32_t typed = 0, mask = 0;
   for (uint32_t k = 0; k < OX_TYPED_IN; k++)
-    if (def->types[k]) typed = k + 1;
-  if (!(def->traits & OX_ANY_KIND) && (t->kind != OX_TENSOR || t->optional))
+    if (schema->types[k]) typed = k + 1;
+  if (!(schema->traits & OX_ANY_KIND) && (t->kind != OX_TENSOR || t->optional))
     return ox_fail(OX_INVALID_MODEL, "%s: input %u is a%s %s, wanted a tensor", n->op, i, t->optional ? "n optional" : "",
                    t->kind < OX_COUNT(value_kinds) ? value_kinds[t->kind] : "value");
   for (uint32_t k = 0; k < typed && k <= i; k++)
-    if (def->types[k]) mask = def->types[k];
-  if (!mask && !(def->traits & (OX_VIEW | OX_ANY_KIND))) mask = OX_T_ALL;
+    if (schema->types[k]) mask = schema->types[k];
+  if (!mask && !(schema->traits & (OX_VIEW | OX_ANY_KIND))) mask = OX_T_ALL;
   if (!mask || t->kind != OX_TENSOR || t->dtype == OX_UNDEFINED || (mask & OX_BIT(t->dtype))) return NULL;
   char want[512];
   size_t at = 0;
@@ -85,13 +86,13 @@ static ox_status *check_input(const ox_op_def *def, const ox_node *n, uint32_t i
   return ox_fail(OX_INVALID_MODEL, "%s: input %u is %s, wanted one of: %s", n->op, i, ox_dtype_name(t->dtype), want);
 }
 
-ox_status *ox_op_check(const ox_op_def *def, const ox_node *n, const ox_type *const *in) {
-  uint32_t least_out = def->max_out ? def->min_out : 1, most_out = def->max_out ? def->max_out : 1;
-  OX_TRY(check_count(n, "inputs", n->n_in, def->min_in, def->max_in));
+ox_status *ox_op_check(const ox_schema *schema, const ox_node *n, const ox_type *const *in) {
+  uint32_t least_out = schema->max_out ? schema->min_out : 1, most_out = schema->max_out ? schema->max_out : 1;
+  OX_TRY(check_count(n, "inputs", n->n_in, schema->min_in, schema->max_in));
   OX_TRY(check_count(n, "outputs", n->n_out, least_out, most_out));
   for (uint32_t i = 0; i < n->n_in; i++) {
-    if (in[i]) OX_TRY(check_input(def, n, i, in[i]));
-    else if (i < def->min_in) return ox_fail(OX_INVALID_MODEL, "%s: input %u is required", n->op, i);
+    if (in[i]) OX_TRY(check_input(schema, n, i, in[i]));
+    else if (i < schema->min_in) return ox_fail(OX_INVALID_MODEL, "%s: input %u is required", n->op, i);
   }
   return NULL;
 }

@@ -2,6 +2,7 @@
  * graph/op_infer.c - pieces of shape inference and preparation that many operators share. */
 #include <string.h>
 
+#include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/op_def.h"
 
@@ -45,4 +46,14 @@ int ox_infer_ints(const ox_infer_ctx *c, uint32_t i, int64_t *out, int max, int 
 ox_status *ox_ctx_plan(ox_kernel_ctx *c, int64_t tiles, size_t scratch_per_worker) {
   c->n_stages = 1, c->n_tiles[0] = tiles, c->scratch_per_worker = scratch_per_worker;
   return NULL;
+}
+
+void *ox_load_array(const ox_load_ctx *c, size_t n, size_t item_bytes) {
+  size_t bytes;
+  return ox_mul_ok(n, item_bytes, &bytes) ? c->host->alloc(c->host_data, bytes) : NULL;
+}
+
+void ox_unload_arena(void *state, ox_alloc alloc) {
+  (void)alloc;
+  ox_arena_deinit(state);
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/op_def.h"
+#include "graph/registry.h"
 
 enum { MAX_DEPTH = 256, MAX_NAME = 200 };
 
@@ -96,7 +96,8 @@ static uint32_t version_of(const ox_model *m, const ox_function *fn, const ox_no
   for (uint32_t i = 0; i < fn->n_opsets; i++) {
     int64_t theirs = fn->opsets[i].version;
     if (strcmp(fn->opsets[i].domain, n->domain) != 0 || theirs == ours || theirs > INT32_MAX) continue;
-    if (ox_op_find(n->domain, n->op, theirs) != ox_op_find(n->domain, n->op, ours)) return (uint32_t)theirs;
+    const ox_op *meant = ox_registry_find(m->registry, n->domain, n->op, theirs);
+    if (meant != ox_registry_find(m->registry, n->domain, n->op, ours)) return (uint32_t)theirs;
   }
   return 0;
 }

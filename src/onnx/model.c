@@ -160,7 +160,7 @@ ox_status *ox_model_read(ox_alloc alloc, const unsigned char *bytes, size_t n, c
   ox_status *st = NULL;
   ox_model *m = NULL;
   *out_model = NULL;
-  OX_TRY_TO(done, st, ox_model_create(alloc, &m));
+  OX_TRY_TO(done, st, ox_model_create(alloc, opts ? opts->registry : NULL, &m));
   OX_TRY_TO(done, st, ox_model_fill(m, bytes, n, opts));
   *out_model = m, m = NULL;
 done:
@@ -183,7 +183,7 @@ ox_status *ox_model_read_file(ox_alloc alloc, const char *path, const ox_read_op
   const char *dir;
   *out_model = NULL;
   OX_TRY_TO(done, st, ox_file_map_open(alloc, path, &map));
-  OX_TRY_TO(done, st, ox_model_create(alloc, &m));
+  OX_TRY_TO(done, st, ox_model_create(alloc, opts ? opts->registry : NULL, &m));
   OX_TRY_TO(done, st, ox_model_keep_file(m, map));
   kept = map, map = NULL;
   if (!(dir = dir_of(&m->arena, path))) {

@@ -8,6 +8,7 @@
 
 /* Limits: 0 means the default. */
 typedef struct ox_read_opts {
+  const ox_registry *registry; /* the model's (ox_model_create) */
   const char *base_dir;   /* folder for external data; NULL: the file's, or none for bytes */
   uint32_t max_depth;     /* nested graphs and types; default 64 */
   uint64_t max_nodes;     /* of all graphs and functions; default 16 million */

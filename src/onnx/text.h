@@ -17,8 +17,10 @@
 #include "graph/graph.h"
 #include "onnx/sink.h"
 
-/* Reads a model; nothing is borrowed from |text|. Errors: INVALID_MODEL; those of syntax begin with line:column. */
-OX_NODISCARD ox_status *ox_text_read(ox_alloc alloc, const char *text, size_t n, ox_model **out_model);
+/* Reads a model; nothing is borrowed from |text|, |registry| is the model's (ox_model_create). Errors: INVALID_MODEL;
+ * those of syntax begin with line:column. */
+OX_NODISCARD ox_status *ox_text_read(ox_alloc alloc, const ox_registry *registry, const char *text, size_t n,
+                                     ox_model **out_model);
 /* Writes |m|: live nodes in topological order. ox_text_read gives an equal model, and onnx.parser too if all names of
  * operators are identifiers. Errors: the sink's; INVALID_MODEL; OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_text_write(const ox_model *m, ox_sink sink);

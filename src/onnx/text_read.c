@@ -311,13 +311,13 @@ static ox_status *read_in_c_locale(ox_text *t) {
   return st;
 }
 
-ox_status *ox_text_read(ox_alloc alloc, const char *text, size_t n, ox_model **out_model) {
+ox_status *ox_text_read(ox_alloc alloc, const ox_registry *registry, const char *text, size_t n, ox_model **out_model) {
   ox_status *st = NULL;
   ox_model *m = NULL;
   ox_text t = {.lex = {text, text, text + n, NULL}, .out = ox_wire_out_of(alloc)};
   char *bytes, *at;
   *out_model = NULL;
-  OX_TRY_TO(done, st, ox_model_create(alloc, &m));
+  OX_TRY_TO(done, st, ox_model_create(alloc, registry, &m));
   t.lex.arena = &m->arena;
   OX_TRY_TO(done, st, read_in_c_locale(&t));
   at = bytes = ox_arena_alloc(&m->arena, t.out.n + t.out.borrowed);

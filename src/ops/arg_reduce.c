@@ -43,9 +43,9 @@ typedef struct {
 
 /* The sign turns ArgMin into ArgMax. */
 static ox_status *load_max(ox_load_ctx *c) {
-  arg_state *s = OX_ARENA_NEW(c->arena, arg_state);
+  arg_state *s = OX_LOAD_NEW(c, arg_state);
   if (!s) return ox_oom();
-  s->smallest = c->node->op[4] == 'i'; /* ArgMin */
+  s->smallest = c->op[4] == 'i'; /* ArgMin */
   c->state = s;
   return NULL;
 }
@@ -140,11 +140,15 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(op)                                                                                                 \
-  {                                                                                                             \
-    .name = op, .since = 1, .types = {OX_T_NUMBER}, .min_in = 1, .max_in = 1, .attrs_bytes = sizeof(arg_attrs), \
-    OX_ATTRS(attrs), .infer = infer, .load = load_max, .prepare = prepare, .run = run                           \
+#define ROW(op)                                                                         \
+  {                                                                                     \
+    OX_SCHEMA(.name = op, .since = 1, .types = {OX_T_NUMBER}, .min_in = 1, .max_in = 1, \
+              .attrs_bytes = sizeof(arg_attrs), OX_ATTRS(attrs), .infer = infer),       \
+        OX_KERNEL(.load = load_max, .prepare = prepare, .run = run)                     \
   }
 
-static const ox_op_def defs[] = {ROW("ArgMax"), ROW("ArgMin")};
-const ox_op_set ox_ops_arg_reduce = {defs, OX_COUNT(defs)};
+static const ox_op ops[] = {
+    ROW("ArgMax"),
+    ROW("ArgMin"),
+};
+const ox_op_set ox_ops_arg_reduce = {ops, OX_COUNT(ops)};

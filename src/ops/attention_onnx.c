@@ -253,10 +253,12 @@ static double flops(const ox_kernel_ctx *c) {
 #define ATTENTION                                                                                                      \
   .name = "Attention", .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 4, OX_ATTRS(attrs),                          \
   .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT | OX_BIT(OX_BOOL), OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)}, \
-  .attrs_bytes = sizeof(attention_attrs), .infer = infer, .prepare = prepare, .run = run, .flops = flops
+  .attrs_bytes = sizeof(attention_attrs), .infer = infer
+#define ATTENTION_KERNEL .prepare = prepare, .run = run, .flops = flops
 
-static const ox_op_def defs[] = {
-    {ATTENTION, .since = 23},
-    {ATTENTION, .domain = "ai.onyx", .since = 1}, /* made by the optimizer in models of any operator set */
+static const ox_op ops[] = {
+    {OX_SCHEMA(ATTENTION, .since = 23), OX_KERNEL(ATTENTION_KERNEL)},
+    /* made by the optimizer in models of any operator set */
+    {OX_SCHEMA(ATTENTION, .domain = "ai.onyx", .since = 1), OX_KERNEL(ATTENTION_KERNEL)},
 };
-const ox_op_set ox_ops_attention_onnx = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_attention_onnx = {ops, OX_COUNT(ops)};

@@ -144,26 +144,12 @@ static ox_status *run_mvn(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
   return run_batches(c, tiles, OX_FOLD_SUM, true);
 }
 
-static const ox_op_def defs[] = {
-    {.name = "LpNormalization",
-     .since = 1,
-     .types = {OX_T_FLOAT},
-     .min_in = 1,
-     .max_in = 1,
-     .attrs_bytes = sizeof(axis_attrs),
-     OX_ATTRS(lp_table),
-     .infer = infer_lp,
-     .prepare = prepare_lp,
-     .run = run_lp},
-    {.name = "MeanVarianceNormalization",
-     .since = 9,
-     .types = {OX_T_FLOAT},
-     .min_in = 1,
-     .max_in = 1,
-     .attrs_bytes = sizeof(axis_attrs),
-     OX_ATTRS(mvn_table),
-     .infer = infer_mvn,
-     .prepare = prepare_mvn,
-     .run = run_mvn},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "LpNormalization", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1,
+               .attrs_bytes = sizeof(axis_attrs), OX_ATTRS(lp_table), .infer = infer_lp),
+     OX_KERNEL(.prepare = prepare_lp, .run = run_lp)},
+    {OX_SCHEMA(.name = "MeanVarianceNormalization", .since = 9, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1,
+               .attrs_bytes = sizeof(axis_attrs), OX_ATTRS(mvn_table), .infer = infer_mvn),
+     OX_KERNEL(.prepare = prepare_mvn, .run = run_mvn)},
 };
-const ox_op_set ox_ops_axis_norm = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_axis_norm = {ops, OX_COUNT(ops)};

@@ -33,10 +33,10 @@ static const struct {
     {"Sub", OX_BIN_SUB},      {"Xor", OX_BIN_XOR},
 };
 
-static ox_status *find_function(const ox_node *n, const binary_attrs *a, ox_binary *out_fn) {
+static ox_status *find_function(const char *op, const binary_attrs *a, ox_binary *out_fn) {
   size_t i = 0;
-  while (i < OX_COUNT(functions) && strcmp(functions[i].op, n->op) != 0) i++;
-  if (i == OX_COUNT(functions)) return ox_fail(OX_FAIL, "%s is not a binary function", n->op);
+  while (i < OX_COUNT(functions) && strcmp(functions[i].op, op) != 0) i++;
+  if (i == OX_COUNT(functions)) return ox_fail(OX_FAIL, "%s is not a binary function", op);
   *out_fn = functions[i].fn;
   if (*out_fn == OX_BIN_MOD && a->fmod) *out_fn = OX_BIN_FMOD;
   if (*out_fn == OX_BIN_SHL) {
@@ -112,12 +112,12 @@ typedef struct {
 
 static ox_status *load_as(ox_load_ctx *c, bool legacy, bool channel_slope) {
   static const binary_attrs none;
-  binary_state *s = OX_ARENA_NEW(c->arena, binary_state);
+  binary_state *s = OX_LOAD_NEW(c, binary_state);
   if (!s) return ox_oom();
   s->attrs = c->attrs ? *(const binary_attrs *)c->attrs : none;
   s->legacy = legacy, s->channel_slope = channel_slope;
   c->state = s;
-  return find_function(c->node, &s->attrs, &s->fn);
+  return find_function(c->op, &s->attrs, &s->fn);
 }
 static ox_status *load(ox_load_ctx *c) { return load_as(c, false, false); }
 static ox_status *load_legacy(ox_load_ctx *c) { return load_as(c, true, false); }
@@ -250,21 +250,23 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 enum { T_BOOL = OX_BIT(OX_BOOL) };
 
-#define ROW(op, ver, mask, infer_fn, load_fn, ...)                                                           \
-  {                                                                                                          \
-    .name = op, .since = ver, .types = {mask}, .min_in = 2, .max_in = 2, .infer = infer_fn, .load = load_fn, \
-    .prepare = prepare, .run = run, __VA_ARGS__                                                              \
+#define ROW(op, ver, mask, infer_fn, load_fn, alias, ...)                                                           \
+  {                                                                                                                 \
+    OX_SCHEMA(.name = op, .since = ver, .types = {mask}, .min_in = 2, .max_in = 2, .infer = infer_fn, __VA_ARGS__), \
+        OX_KERNEL(.inplace = alias, .load = load_fn, .prepare = prepare, .run = run)                                \
   }
-#define LEGACY .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(legacy_attrs)
-#define ARITHMETIC(op)                                                      \
-  ROW(op, 1, OX_T_NUMBER, infer_legacy, load_legacy, LEGACY, .inplace = 3), \
-      ROW(op, 7, OX_T_NUMBER, infer, load, .inplace = 3)
+#define ATTRS(table) .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(table)
+#define PLAIN .attrs = NULL
+#define ARITHMETIC(op)                                                        \
+  ROW(op, 1, OX_T_NUMBER, infer_legacy, load_legacy, 3, ATTRS(legacy_attrs)), \
+      ROW(op, 7, OX_T_NUMBER, infer, load, 3, PLAIN)
 #define LOGIC(op) \
-  ROW(op, 1, T_BOOL, infer_legacy, load_legacy, LEGACY, .inplace = 3), ROW(op, 7, T_BOOL, infer, load, .inplace = 3)
-#define COMPARE(op, mask) \
-  ROW(op, 1, mask, infer_legacy_compare, load_legacy, LEGACY), ROW(op, 7, mask, infer_compare, load, .inplace = 0)
+  ROW(op, 1, T_BOOL, infer_legacy, load_legacy, 3, ATTRS(legacy_attrs)), ROW(op, 7, T_BOOL, infer, load, 3, PLAIN)
+#define COMPARE(op, mask)                                                      \
+  ROW(op, 1, mask, infer_legacy_compare, load_legacy, 0, ATTRS(legacy_attrs)), \
+      ROW(op, 7, mask, infer_compare, load, 0, PLAIN)
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     ARITHMETIC("Add"),
     ARITHMETIC("Sub"),
     ARITHMETIC("Mul"),
@@ -275,15 +277,14 @@ static const ox_op_def defs[] = {
     COMPARE("Equal", OX_T_NUMBER | OX_BIT(OX_BOOL) | OX_BIT(OX_STRING)),
     COMPARE("Less", OX_T_NUMBER),
     COMPARE("Greater", OX_T_NUMBER),
-    ROW("LessOrEqual", 12, OX_T_NUMBER, infer_compare, load, .inplace = 0),
-    ROW("GreaterOrEqual", 12, OX_T_NUMBER, infer_compare, load, .inplace = 0),
-    ROW("Mod", 10, OX_T_NUMBER, infer, load, .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(mod_attrs), .inplace = 3),
-    ROW("BitShift", 11, OX_T_INT, infer, load, .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(shift_attrs),
-        .inplace = 3),
-    ROW("BitwiseAnd", 18, OX_T_INT, infer, load, .inplace = 3),
-    ROW("BitwiseOr", 18, OX_T_INT, infer, load, .inplace = 3),
-    ROW("BitwiseXor", 18, OX_T_INT, infer, load, .inplace = 3),
-    ROW("PRelu", 1, OX_T_NUMBER, infer_prelu, load_prelu6, .inplace = 3),
-    ROW("PRelu", 7, OX_T_NUMBER, infer_prelu, load, .inplace = 3),
+    ROW("LessOrEqual", 12, OX_T_NUMBER, infer_compare, load, 0, PLAIN),
+    ROW("GreaterOrEqual", 12, OX_T_NUMBER, infer_compare, load, 0, PLAIN),
+    ROW("Mod", 10, OX_T_NUMBER, infer, load, 3, ATTRS(mod_attrs)),
+    ROW("BitShift", 11, OX_T_INT, infer, load, 3, ATTRS(shift_attrs)),
+    ROW("BitwiseAnd", 18, OX_T_INT, infer, load, 3, PLAIN),
+    ROW("BitwiseOr", 18, OX_T_INT, infer, load, 3, PLAIN),
+    ROW("BitwiseXor", 18, OX_T_INT, infer, load, 3, PLAIN),
+    ROW("PRelu", 1, OX_T_NUMBER, infer_prelu, load_prelu6, 3, PLAIN),
+    ROW("PRelu", 7, OX_T_NUMBER, infer_prelu, load, 3, PLAIN),
 };
-const ox_op_set ox_ops_binary = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_binary = {ops, OX_COUNT(ops)};

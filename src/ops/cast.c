@@ -15,7 +15,7 @@ static const ox_attr_def cast1_table[] = {
     {.name = "to",
      .kind = OX_ATTR_STRING_KIND,
      .offset = offsetof(cast_attrs, to_name),
-     .has_offset = 0xffff,
+     .has_offset = OX_NO_FIELD,
      .required = true},
 };
 static const ox_attr_def cast_table[] = {
@@ -218,36 +218,15 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 enum { T_CASTABLE = (OX_T_ALL & ~OX_T_COMPLEX) | OX_T_FLOAT6 };
 
-static const ox_op_def defs[] = {
-    {.name = "Cast",
-     .since = 1,
-     .types = {T_CASTABLE},
-     .min_in = 1,
-     .max_in = 1,
-     .attrs_bytes = sizeof(cast_attrs),
-     OX_ATTRS(cast1_table),
-     .infer = infer_cast,
-     .prepare = prepare,
-     .run = run},
-    {.name = "Cast",
-     .since = 6,
-     .types = {T_CASTABLE},
-     .min_in = 1,
-     .max_in = 1,
-     .attrs_bytes = sizeof(cast_attrs),
-     OX_ATTRS(cast_table),
-     .infer = infer_cast,
-     .prepare = prepare,
-     .run = run},
-    {.name = "CastLike",
-     .since = 15,
-     .types = {T_CASTABLE, T_CASTABLE},
-     .min_in = 2,
-     .max_in = 2,
-     .attrs_bytes = sizeof(cast_attrs),
-     OX_ATTRS(like_table),
-     .infer = infer_like,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Cast", .since = 1, .types = {T_CASTABLE}, .min_in = 1, .max_in = 1,
+               .attrs_bytes = sizeof(cast_attrs), OX_ATTRS(cast1_table), .infer = infer_cast),
+     OX_KERNEL(.prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "Cast", .since = 6, .types = {T_CASTABLE}, .min_in = 1, .max_in = 1,
+               .attrs_bytes = sizeof(cast_attrs), OX_ATTRS(cast_table), .infer = infer_cast),
+     OX_KERNEL(.prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "CastLike", .since = 15, .types = {T_CASTABLE, T_CASTABLE}, .min_in = 2, .max_in = 2,
+               .attrs_bytes = sizeof(cast_attrs), OX_ATTRS(like_table), .infer = infer_like),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_cast = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_cast = {ops, OX_COUNT(ops)};

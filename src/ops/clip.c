@@ -15,12 +15,12 @@ static const ox_attr_def attrs[] = {
     {.name = "min",
      .kind = OX_ATTR_FLOAT_KIND,
      .offset = offsetof(clip_attrs, min),
-     .has_offset = 0xffff,
+     .has_offset = OX_NO_FIELD,
      .f = -INFINITY},
     {.name = "max",
      .kind = OX_ATTR_FLOAT_KIND,
      .offset = offsetof(clip_attrs, max),
-     .has_offset = 0xffff,
+     .has_offset = OX_NO_FIELD,
      .f = INFINITY},
 };
 
@@ -94,26 +94,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Clip",
-     .since = 1,
-     .types = {OX_T_FLOAT},
-     .min_in = 1,
-     .max_in = 1,
-     .inplace = 1,
-     .attrs_bytes = sizeof(clip_attrs),
-     OX_ATTRS(attrs),
-     .infer = ox_infer_same_as_input,
-     .prepare = prepare,
-     .run = run},
-    {.name = "Clip",
-     .since = 11,
-     .types = {OX_T_NUMBER},
-     .min_in = 1,
-     .max_in = 3,
-     .inplace = 1,
-     .infer = ox_infer_same_as_input,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Clip", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1,
+               .attrs_bytes = sizeof(clip_attrs), OX_ATTRS(attrs), .infer = ox_infer_same_as_input),
+     OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "Clip", .since = 11, .types = {OX_T_NUMBER}, .min_in = 1, .max_in = 3,
+               .infer = ox_infer_same_as_input),
+     OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_clip = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_clip = {ops, OX_COUNT(ops)};

@@ -97,16 +97,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Col2Im",
-     .since = 18,
-     .types = {OX_T_NUMBER, OX_BIT(OX_I64), OX_BIT(OX_I64)},
-     .min_in = 3,
-     .max_in = 3,
-     .value_in = 6,
-     OX_ATTRS(attr_rows),
-     .attrs_bytes = sizeof(col_attrs),
-     .infer = infer,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Col2Im", .since = 18, .types = {OX_T_NUMBER, OX_BIT(OX_I64), OX_BIT(OX_I64)}, .min_in = 3,
+               .max_in = 3, .value_in = 6, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(col_attrs), .infer = infer),
+     OX_KERNEL(.run = run)},
 };
-const ox_op_set ox_ops_col2im = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_col2im = {ops, OX_COUNT(ops)};

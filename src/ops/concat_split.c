@@ -280,16 +280,20 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 #define CONCAT                                                                                               \
   .name = "Concat", .types = {ANY}, .min_in = 1, .max_in = OX_VARIADIC, .attrs_bytes = sizeof(concat_attrs), \
-  .infer = concat_infer, .prepare = concat_prepare, .run = concat_run
+  .infer = concat_infer
+#define CONCAT_KERNEL .prepare = concat_prepare, .run = concat_run
 #define SPLIT                                                                                                          \
   .name = "Split", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = OX_VARIADIC, .attrs_bytes = sizeof(split_attrs), \
-  .value_in = 2, .infer = split_infer, .prepare = split_prepare, .run = split_run
+  .value_in = 2, .infer = split_infer
+#define SPLIT_KERNEL .prepare = split_prepare, .run = split_run
 
-static const ox_op_def defs[] = {
-    {CONCAT, .since = 1, OX_ATTRS(concat1_attr_defs)},
-    {CONCAT, .since = 4, OX_ATTRS(concat_attr_defs)},
-    {SPLIT, .since = 1, .types = {ANY}, OX_ATTRS(split2_attr_defs)},
-    {SPLIT, .since = 13, .types = {ANY, OX_BIT(OX_I64)}, OX_ATTRS(split13_attr_defs)},
-    {SPLIT, .since = 18, .types = {ANY, OX_BIT(OX_I64)}, OX_ATTRS(split18_attr_defs)},
+static const ox_op ops[] = {
+    {OX_SCHEMA(CONCAT, .since = 1, OX_ATTRS(concat1_attr_defs)), OX_KERNEL(CONCAT_KERNEL)},
+    {OX_SCHEMA(CONCAT, .since = 4, OX_ATTRS(concat_attr_defs)), OX_KERNEL(CONCAT_KERNEL)},
+    {OX_SCHEMA(SPLIT, .since = 1, .types = {ANY}, OX_ATTRS(split2_attr_defs)), OX_KERNEL(SPLIT_KERNEL)},
+    {OX_SCHEMA(SPLIT, .since = 13, .types = {ANY, OX_BIT(OX_I64)}, OX_ATTRS(split13_attr_defs)),
+     OX_KERNEL(SPLIT_KERNEL)},
+    {OX_SCHEMA(SPLIT, .since = 18, .types = {ANY, OX_BIT(OX_I64)}, OX_ATTRS(split18_attr_defs)),
+     OX_KERNEL(SPLIT_KERNEL)},
 };
-const ox_op_set ox_ops_concat_split = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_concat_split = {ops, OX_COUNT(ops)};

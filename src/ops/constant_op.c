@@ -21,7 +21,7 @@ typedef struct {
 
 static const ox_attr_def constant_attr_defs[] = {
     OX_ATTR_TENSOR(constant_attrs, value),
-    OX_ATTR_ROW_(constant_attrs, sparse_value, "sparse_value", OX_ATTR_SPARSE_KIND, false, 0xffff, .i = 0),
+    OX_ATTR_ROW_(constant_attrs, sparse_value, "sparse_value", OX_ATTR_SPARSE_KIND, false, OX_NO_FIELD, .i = 0),
     OX_ATTR_FLOAT_HAS(constant_attrs, value_float, 0),
     OX_ATTR_INT_HAS(constant_attrs, value_int, 0),
     OX_ATTR_STR(constant_attrs, value_string, NULL),
@@ -192,23 +192,12 @@ static ox_status *fill_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   return ox_deferred_run(c, &fill_op, stage, tiles);
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Constant",
-     .since = 1,
-     OX_ATTRS(constant_attr_defs),
-     .attrs_bytes = sizeof(constant_attrs),
-     .infer = constant_infer,
-     .run = constant_run},
-    {.name = "ConstantOfShape",
-     .since = 9,
-     .types = {OX_BIT(OX_I64)},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(fill_attr_defs),
-     .attrs_bytes = sizeof(fill_attrs),
-     .value_in = 1,
-     .infer = fill_infer,
-     .prepare = fill_prepare,
-     .run = fill_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Constant", .since = 1, OX_ATTRS(constant_attr_defs), .attrs_bytes = sizeof(constant_attrs),
+               .infer = constant_infer),
+     OX_KERNEL(.run = constant_run)},
+    {OX_SCHEMA(.name = "ConstantOfShape", .since = 9, .types = {OX_BIT(OX_I64)}, .min_in = 1, .max_in = 1,
+               OX_ATTRS(fill_attr_defs), .attrs_bytes = sizeof(fill_attrs), .value_in = 1, .infer = fill_infer),
+     OX_KERNEL(.prepare = fill_prepare, .run = fill_run)},
 };
-const ox_op_set ox_ops_constant_op = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_constant_op = {ops, OX_COUNT(ops)};

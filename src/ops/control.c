@@ -18,7 +18,7 @@ static ox_status *if_infer(ox_infer_ctx *c) {
     return ox_fail(OX_INVALID_MODEL, "If: branches give %u and %u outputs, wanted %u", a->then_branch->n_outputs,
                    a->else_branch->n_outputs, c->n_out);
   for (uint32_t i = 0; i < c->n_out; i++)
-    c->out[i] = ox_type_common(body_out(a->then_branch, i), body_out(a->else_branch, i), c->arena);
+    c->out[i] = ox_type_common(c, body_out(a->then_branch, i), body_out(a->else_branch, i));
   return NULL;
 }
 
@@ -46,7 +46,7 @@ static ox_status *stacked(ox_infer_ctx *c, const char *op, uint32_t i, const ox_
 
 /* A carried value: what holds before the first and after every iteration. */
 static void carried(ox_infer_ctx *c, uint32_t i, uint32_t in, const ox_type *t) {
-  c->out[i] = ox_infer_has(c, in) ? ox_type_common(c->in[in], t, c->arena) : *t;
+  c->out[i] = ox_infer_has(c, in) ? ox_type_common(c, c->in[in], t) : *t;
 }
 
 static ox_status *loop_infer(ox_infer_ctx *c) {
@@ -165,55 +165,28 @@ static ox_status *map_infer(ox_infer_ctx *c) {
   if (a->body->n_inputs != c->n_in || a->body->n_outputs < c->n_out)
     return ox_fail(OX_INVALID_MODEL, "SequenceMap: body has %u inputs and %u outputs; the node %u and %u",
                    a->body->n_inputs, a->body->n_outputs, c->n_in, c->n_out);
-  for (uint32_t i = 0; i < c->n_out; i++) c->out[i] = ox_type_sequence(body_out(a->body, i), c->arena);
+  for (uint32_t i = 0; i < c->n_out; i++) c->out[i] = ox_type_sequence(c, body_out(a->body, i));
   return NULL;
 }
 
 #define CONTROL .min_out = 1, .max_out = OX_VARIADIC, .traits = OX_CONTROL | OX_ANY_KIND
 
-static const ox_op_def defs[] = {
-    {.name = "If",
-     .since = 1,
-     CONTROL,
-     .types = {OX_BIT(OX_BOOL)},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(if_attr_defs),
-     .attrs_bytes = sizeof(if_attrs),
-     .infer = if_infer},
-    {.name = "Loop",
-     .since = 1,
-     CONTROL,
-     .types = {OX_BIT(OX_I64), OX_BIT(OX_BOOL), OX_T_ALL},
-     .min_in = 0,
-     .max_in = OX_VARIADIC,
-     OX_ATTRS(body_attr_defs),
-     .attrs_bytes = sizeof(body_attrs),
-     .infer = loop_infer},
-    {.name = "Scan",
-     .since = 8,
-     CONTROL,
-     .types = {OX_BIT(OX_I64), OX_T_ALL},
-     .min_in = 0,
-     .max_in = OX_VARIADIC,
-     OX_ATTRS(scan8_attr_defs),
-     .attrs_bytes = sizeof(scan_attrs),
-     .infer = scan8_infer},
-    {.name = "Scan",
-     .since = 9,
-     CONTROL,
-     .min_in = 1,
-     .max_in = OX_VARIADIC,
-     OX_ATTRS(scan9_attr_defs),
-     .attrs_bytes = sizeof(scan_attrs),
-     .infer = scan9_infer},
-    {.name = "SequenceMap",
-     .since = 17,
-     CONTROL,
-     .min_in = 1,
-     .max_in = OX_VARIADIC,
-     OX_ATTRS(body_attr_defs),
-     .attrs_bytes = sizeof(body_attrs),
-     .infer = map_infer},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "If", .since = 1, CONTROL, .types = {OX_BIT(OX_BOOL)}, .min_in = 1, .max_in = 1,
+               OX_ATTRS(if_attr_defs), .attrs_bytes = sizeof(if_attrs), .infer = if_infer),
+     NULL},
+    {OX_SCHEMA(.name = "Loop", .since = 1, CONTROL, .types = {OX_BIT(OX_I64), OX_BIT(OX_BOOL), OX_T_ALL}, .min_in = 0,
+               .max_in = OX_VARIADIC, OX_ATTRS(body_attr_defs), .attrs_bytes = sizeof(body_attrs), .infer = loop_infer),
+     NULL},
+    {OX_SCHEMA(.name = "Scan", .since = 8, CONTROL, .types = {OX_BIT(OX_I64), OX_T_ALL}, .min_in = 0,
+               .max_in = OX_VARIADIC, OX_ATTRS(scan8_attr_defs), .attrs_bytes = sizeof(scan_attrs),
+               .infer = scan8_infer),
+     NULL},
+    {OX_SCHEMA(.name = "Scan", .since = 9, CONTROL, .min_in = 1, .max_in = OX_VARIADIC, OX_ATTRS(scan9_attr_defs),
+               .attrs_bytes = sizeof(scan_attrs), .infer = scan9_infer),
+     NULL},
+    {OX_SCHEMA(.name = "SequenceMap", .since = 17, CONTROL, .min_in = 1, .max_in = OX_VARIADIC,
+               OX_ATTRS(body_attr_defs), .attrs_bytes = sizeof(body_attrs), .infer = map_infer),
+     NULL},
 };
-const ox_op_set ox_ops_control = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_control = {ops, OX_COUNT(ops)};

@@ -65,7 +65,7 @@ static ox_status *load(ox_load_ctx *c) {
   if (!ox_act_parse(a->activation, a->activation_params.v, a->activation_params.n, &act))
     return ox_fail(OX_INVALID_MODEL, "unknown activation \"%.40s\"", a->activation);
   const ox_tensor *w = c->n_in > W ? c->in_const[W] : NULL;
-  conv_state *s = c->state = OX_ARENA_NEW(c->arena, conv_state);
+  conv_state *s = c->state = OX_LOAD_NEW(c, conv_state);
   if (!s) return ox_oom();
   if (!w || w->dtype == OX_F64 || w->shape.rank < 3 || a->group < 1 || w->shape.dim[0] % a->group) return NULL;
   const ox_conv_variant *v = s->v = variant_for(a, c->isa, c->in_type[X] ? &c->in_type[X]->shape : NULL, &w->shape);
@@ -241,24 +241,14 @@ static double flops(const ox_kernel_ctx *c) {
   return 2.0 * (double)ox_shape_count(&c->out[0]->shape) * (double)ox_shape_span(w, 1, w->rank);
 }
 
-#define CONV_ROW                                                                                                   \
-  .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}, .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer, \
-  .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
-static const ox_op_def defs[] = {
-    {.name = "Conv",
-     .since = 1,
-     .min_in = 2,
-     .max_in = 3,
-     .attrs = conv_attr_rows,
-     .n_attrs = OX_COUNT(conv_attr_rows),
-     CONV_ROW},
-    {.name = "FusedConv",
-     .domain = "com.microsoft",
-     .since = 1,
-     .min_in = 2,
-     .max_in = 4,
-     .attrs = fused_attr_rows,
-     .n_attrs = OX_COUNT(fused_attr_rows),
-     CONV_ROW},
+#define CONV_ROW \
+  .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}, .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer
+#define CONV_ROW_KERNEL .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Conv", .since = 1, .min_in = 2, .max_in = 3, OX_ATTRS(conv_attr_rows), CONV_ROW),
+     OX_KERNEL(CONV_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "FusedConv", .domain = "com.microsoft", .since = 1, .min_in = 2, .max_in = 4,
+               OX_ATTRS(fused_attr_rows), CONV_ROW),
+     OX_KERNEL(CONV_ROW_KERNEL)},
 };
-const ox_op_set ox_ops_conv = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_conv = {ops, OX_COUNT(ops)};

@@ -72,7 +72,7 @@ static ox_status *infer_linear(ox_infer_ctx *c) {
 static ox_status *load_at(ox_load_ctx *c, const places *in) {
   const q_attrs *a = c->attrs;
   const ox_tensor *w = in->w < c->n_in ? c->in_const[in->w] : NULL;
-  q_state *s = c->state = OX_ARENA_NEW(c->arena, q_state);
+  q_state *s = c->state = OX_LOAD_NEW(c, q_state);
   if (!s) return ox_oom();
   if (!w || w->shape.rank < 3 || a->group < 1 || w->shape.dim[0] % a->group || !ox_shape_count(&w->shape)) return NULL;
   int64_t oc = w->shape.dim[0] / a->group, ic = w->shape.dim[1], taps = ox_shape_span(&w->shape, 2, w->shape.rank);
@@ -244,22 +244,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 #define LINEAR_ROW(rows)                                                                                         \
   .since = 1,                                                                                                    \
   .types = {BYTES, OX_BIT(OX_F32), BYTES, BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES | OX_BIT(OX_I32)}, \
-  .min_in = 8, .max_in = 9, OX_ATTRS(rows), .attrs_bytes = sizeof(q_attrs), .infer = infer_linear,               \
-  .load = load_linear, .unload = unload, .prepare = prepare_linear, .run = run
-static const ox_op_def defs[] = {
-    {.name = "ConvInteger",
-     .since = 10,
-     .types = {BYTES},
-     .min_in = 2,
-     .max_in = 4,
-     OX_ATTRS(attr_rows),
-     .attrs_bytes = sizeof(q_attrs),
-     .infer = infer_integer,
-     .load = load_integer,
-     .unload = unload,
-     .prepare = prepare_integer,
-     .run = run},
-    {.name = "QLinearConv", LINEAR_ROW(attr_rows)},
-    {.name = "QLinearConv", .domain = "com.microsoft", LINEAR_ROW(ms_rows)},
+  .min_in = 8, .max_in = 9, OX_ATTRS(rows), .attrs_bytes = sizeof(q_attrs), .infer = infer_linear
+#define LINEAR_ROW_KERNEL .load = load_linear, .unload = unload, .prepare = prepare_linear, .run = run
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "ConvInteger", .since = 10, .types = {BYTES}, .min_in = 2, .max_in = 4, OX_ATTRS(attr_rows),
+               .attrs_bytes = sizeof(q_attrs), .infer = infer_integer),
+     OX_KERNEL(.load = load_integer, .unload = unload, .prepare = prepare_integer, .run = run)},
+    {OX_SCHEMA(.name = "QLinearConv", LINEAR_ROW(attr_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "QLinearConv", .domain = "com.microsoft", LINEAR_ROW(ms_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},
 };
-const ox_op_set ox_ops_conv_quant = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_conv_quant = {ops, OX_COUNT(ops)};

@@ -186,14 +186,14 @@ static ox_status *load(ox_load_ctx *c) {
   const ct_attrs *a = c->attrs;
   const ox_tensor *w = c->n_in > W ? c->in_const[W] : NULL;
   ox_deconv_axis axis[OX_CONV_AXES];
-  ct_state *s = c->state = OX_ARENA_NEW(c->arena, ct_state);
+  ct_state *s = c->state = OX_LOAD_NEW(c, ct_state);
   int64_t n_phases;
   if (!s) return ox_oom();
   if (!w || w->dtype == OX_F64 || w->shape.rank < 3 || w->shape.rank > OX_CONV_AXES + 2 || w->shape.dim[0] % a->group)
     return NULL;
   OX_TRY(axes_of(a, &w->shape, axis));
   size_t n = (size_t)ox_shape_count(&w->shape);
-  int64_t *taps = OX_ARENA_ARRAY(c->arena, int64_t, (size_t)(axis[0].kernel + axis[1].kernel + axis[2].kernel));
+  int64_t *taps = OX_LOAD_ARRAY(c, int64_t, (size_t)(axis[0].kernel + axis[1].kernel + axis[2].kernel));
   if (!taps) return ox_oom();
   if (!n || !phase_count(axis, &n_phases)) return NULL;
   int64_t ic = w->shape.dim[0] / a->group, oc = w->shape.dim[1];
@@ -446,18 +446,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "ConvTranspose",
-     .since = 1,
-     .types = {OX_T_FLOAT},
-     .min_in = 2,
-     .max_in = 3,
-     OX_ATTRS(attr_rows),
-     .attrs_bytes = sizeof(ct_attrs),
-     .infer = infer,
-     .load = load,
-     .unload = unload,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "ConvTranspose", .since = 1, .types = {OX_T_FLOAT}, .min_in = 2, .max_in = 3,
+               OX_ATTRS(attr_rows), .attrs_bytes = sizeof(ct_attrs), .infer = infer),
+     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_conv_transpose = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_conv_transpose = {ops, OX_COUNT(ops)};

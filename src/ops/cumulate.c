@@ -118,12 +118,15 @@ static ox_status *run_prod(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   return run_all(c, tiles, &products);
 }
 
-#define ROW(op, ver, fn)                                                                                         \
-  {                                                                                                              \
-    .name = op, .since = ver, .types = {OX_T_NUMBER, OX_T_INDEX}, .min_in = 2, .max_in = 2,                      \
-    .attrs_bytes = sizeof(cumulate_attrs), OX_ATTRS(attrs), .infer = ox_infer_same_as_input, .prepare = prepare, \
-    .run = fn                                                                                                    \
+#define ROW(op, ver, fn)                                                                                \
+  {                                                                                                     \
+    OX_SCHEMA(.name = op, .since = ver, .types = {OX_T_NUMBER, OX_T_INDEX}, .min_in = 2, .max_in = 2,   \
+              .attrs_bytes = sizeof(cumulate_attrs), OX_ATTRS(attrs), .infer = ox_infer_same_as_input), \
+        OX_KERNEL(.prepare = prepare, .run = fn)                                                        \
   }
 
-static const ox_op_def defs[] = {ROW("CumSum", 11, run_sum), ROW("CumProd", 26, run_prod)};
-const ox_op_set ox_ops_cumulate = {defs, OX_COUNT(defs)};
+static const ox_op ops[] = {
+    ROW("CumSum", 11, run_sum),
+    ROW("CumProd", 26, run_prod),
+};
+const ox_op_set ox_ops_cumulate = {ops, OX_COUNT(ops)};

@@ -178,35 +178,16 @@ static ox_status *warp_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
 
 #define MS .domain = "com.microsoft", .since = 1
 
-static const ox_op_def defs[] = {
-    {.name = "NGramRepeatBlock",
-     MS,
-     .types = {OX_BIT(OX_I64), OX_BIT(OX_F32)},
-     .min_in = 2,
-     .max_in = 2,
-     OX_ATTRS(ngram_attr_defs),
-     .attrs_bytes = sizeof(ngram_attrs),
-     .infer = ngram_infer,
-     .prepare = ngram_prepare,
-     .run = ngram_run},
-    {.name = "BifurcationDetector",
-     MS,
-     .types = {OX_BIT(OX_I64)},
-     .min_in = 3,
-     .max_in = 4,
-     .min_out = 1,
-     .max_out = 2,
-     OX_ATTRS(bifurcation_attr_defs),
-     .attrs_bytes = sizeof(bifurcation_attrs),
-     .infer = bifurcation_infer,
-     .run = bifurcation_run},
-    {.name = "DynamicTimeWarping",
-     MS,
-     .types = {OX_BIT(OX_F32)},
-     .min_in = 1,
-     .max_in = 1,
-     .infer = warp_infer,
-     .prepare = warp_prepare,
-     .run = warp_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "NGramRepeatBlock", MS, .types = {OX_BIT(OX_I64), OX_BIT(OX_F32)}, .min_in = 2, .max_in = 2,
+               OX_ATTRS(ngram_attr_defs), .attrs_bytes = sizeof(ngram_attrs), .infer = ngram_infer),
+     OX_KERNEL(.prepare = ngram_prepare, .run = ngram_run)},
+    {OX_SCHEMA(.name = "BifurcationDetector", MS, .types = {OX_BIT(OX_I64)}, .min_in = 3, .max_in = 4, .min_out = 1,
+               .max_out = 2, OX_ATTRS(bifurcation_attr_defs), .attrs_bytes = sizeof(bifurcation_attrs),
+               .infer = bifurcation_infer),
+     OX_KERNEL(.run = bifurcation_run)},
+    {OX_SCHEMA(.name = "DynamicTimeWarping", MS, .types = {OX_BIT(OX_F32)}, .min_in = 1, .max_in = 1,
+               .infer = warp_infer),
+     OX_KERNEL(.prepare = warp_prepare, .run = warp_run)},
 };
-const ox_op_set ox_ops_decoding = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_decoding = {ops, OX_COUNT(ops)};

@@ -175,16 +175,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "DeformConv",
-     .since = 19,
-     .types = {OX_T_FLOAT},
-     .min_in = 3,
-     .max_in = 5,
-     OX_ATTRS(attr_rows),
-     .attrs_bytes = sizeof(deform_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "DeformConv", .since = 19, .types = {OX_T_FLOAT}, .min_in = 3, .max_in = 5, OX_ATTRS(attr_rows),
+               .attrs_bytes = sizeof(deform_attrs), .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_deform_conv = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_deform_conv = {ops, OX_COUNT(ops)};

@@ -96,11 +96,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW                                                                                   \
-  .min_in = 1, .max_in = 1, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(ds_attrs), .run = run, \
-  .types = {OX_T_ALL & ~OX_T_SUBBYTE}
-static const ox_op_def defs[] = {
-    {.name = "DepthToSpace", .since = 1, .infer = infer_to_space, .prepare = prepare_to_space, ROW},
-    {.name = "SpaceToDepth", .since = 1, .infer = infer_to_depth, .prepare = prepare_to_depth, ROW},
+#define ROW \
+  .min_in = 1, .max_in = 1, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(ds_attrs), .types = {OX_T_ALL & ~OX_T_SUBBYTE}
+#define ROW_KERNEL .run = run
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "DepthToSpace", .since = 1, .infer = infer_to_space, ROW),
+     OX_KERNEL(.prepare = prepare_to_space, ROW_KERNEL)},
+    {OX_SCHEMA(.name = "SpaceToDepth", .since = 1, .infer = infer_to_depth, ROW),
+     OX_KERNEL(.prepare = prepare_to_depth, ROW_KERNEL)},
 };
-const ox_op_set ox_ops_depth_space = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_depth_space = {ops, OX_COUNT(ops)};

@@ -120,12 +120,15 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define DEQUANTIZE(dom, ver)                                                                               \
-  {                                                                                                        \
-    .name = "DequantizeLinear", .domain = dom, .since = ver, .types = {T_QUANTIZED, T_SCALE, T_QUANTIZED}, \
-    .min_in = 2, .max_in = 3, .attrs_bytes = sizeof(dequantize_attrs), OX_ATTRS(attrs), .infer = infer,    \
-    .prepare = prepare, .run = run                                                                         \
+#define DEQUANTIZE(dom, ver)                                                                                         \
+  {                                                                                                                  \
+    OX_SCHEMA(.name = "DequantizeLinear", .domain = dom, .since = ver, .types = {T_QUANTIZED, T_SCALE, T_QUANTIZED}, \
+              .min_in = 2, .max_in = 3, .attrs_bytes = sizeof(dequantize_attrs), OX_ATTRS(attrs), .infer = infer),   \
+        OX_KERNEL(.prepare = prepare, .run = run)                                                                    \
   }
 
-static const ox_op_def defs[] = {DEQUANTIZE(NULL, 10), DEQUANTIZE("com.microsoft", 1)};
-const ox_op_set ox_ops_dequantize = {defs, OX_COUNT(defs)};
+static const ox_op ops[] = {
+    DEQUANTIZE(NULL, 10),
+    DEQUANTIZE("com.microsoft", 1),
+};
+const ox_op_set ox_ops_dequantize = {ops, OX_COUNT(ops)};

@@ -11,10 +11,10 @@
 static ox_status *check_square(const ox_infer_ctx *c) {
   const ox_shape *s = &c->in[0]->shape;
   if (s->rank < 0) return NULL;
-  if (s->rank < 2) return ox_fail(OX_INVALID_MODEL, "%s: wanted matrices, got rank %d", c->node->op, s->rank);
+  if (s->rank < 2) return ox_fail(OX_INVALID_MODEL, "%s: wanted matrices, got rank %d", c->op, s->rank);
   int64_t rows = s->dim[s->rank - 2], cols = s->dim[s->rank - 1];
   if (rows >= 0 && cols >= 0 && rows != cols)
-    return ox_fail(OX_SHAPE_MISMATCH, "%s: %lld x %lld is not square", c->node->op, (long long)rows, (long long)cols);
+    return ox_fail(OX_SHAPE_MISMATCH, "%s: %lld x %lld is not square", c->op, (long long)rows, (long long)cols);
   return NULL;
 }
 
@@ -121,13 +121,9 @@ static ox_status *run_inverse(const ox_kernel_ctx *c, uint32_t stage, ox_range t
 }
 
 #define ONE_INPUT .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1
-static const ox_op_def defs[] = {
-    {.name = "Det", ONE_INPUT, .infer = infer_det, .prepare = prepare_det, .run = run_det},
-    {.name = "Inverse",
-     .domain = "com.microsoft",
-     ONE_INPUT,
-     .infer = infer_inverse,
-     .prepare = prepare_inverse,
-     .run = run_inverse},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Det", ONE_INPUT, .infer = infer_det), OX_KERNEL(.prepare = prepare_det, .run = run_det)},
+    {OX_SCHEMA(.name = "Inverse", .domain = "com.microsoft", ONE_INPUT, .infer = infer_inverse),
+     OX_KERNEL(.prepare = prepare_inverse, .run = run_inverse)},
 };
-const ox_op_set ox_ops_det = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_det = {ops, OX_COUNT(ops)};

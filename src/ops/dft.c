@@ -266,23 +266,19 @@ static ox_status *stft_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   return NULL;
 }
 
-#define DFT .name = "DFT", .attrs_bytes = sizeof(dft_attrs), .infer = dft_infer, .prepare = dft_prepare, .run = dft_run
+#define DFT .name = "DFT", .attrs_bytes = sizeof(dft_attrs), .infer = dft_infer
+#define DFT_KERNEL .prepare = dft_prepare, .run = dft_run
 
-static const ox_op_def defs[] = {
-    {DFT, .since = 17, .types = {OX_T_FLOAT, OX_T_INDEX}, .min_in = 1, .max_in = 2, .value_in = 2,
-     OX_ATTRS(dft17_attr_defs)},
-    {DFT, .since = 20, .types = {OX_T_FLOAT, OX_T_INDEX, OX_BIT(OX_I64)}, .min_in = 1, .max_in = 3, .value_in = 6,
-     OX_ATTRS(dft20_attr_defs)},
-    {.name = "STFT",
-     .since = 17,
-     .types = {OX_T_FLOAT, OX_T_INDEX, OX_T_FLOAT, OX_T_INDEX},
-     .min_in = 2,
-     .max_in = 4,
-     .value_in = 10,
-     OX_ATTRS(stft_attr_defs),
-     .attrs_bytes = sizeof(stft_attrs),
-     .infer = stft_infer,
-     .prepare = stft_prepare,
-     .run = stft_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(DFT, .since = 17, .types = {OX_T_FLOAT, OX_T_INDEX}, .min_in = 1, .max_in = 2, .value_in = 2,
+               OX_ATTRS(dft17_attr_defs)),
+     OX_KERNEL(DFT_KERNEL)},
+    {OX_SCHEMA(DFT, .since = 20, .types = {OX_T_FLOAT, OX_T_INDEX, OX_BIT(OX_I64)}, .min_in = 1, .max_in = 3,
+               .value_in = 6, OX_ATTRS(dft20_attr_defs)),
+     OX_KERNEL(DFT_KERNEL)},
+    {OX_SCHEMA(.name = "STFT", .since = 17, .types = {OX_T_FLOAT, OX_T_INDEX, OX_T_FLOAT, OX_T_INDEX}, .min_in = 2,
+               .max_in = 4, .value_in = 10, OX_ATTRS(stft_attr_defs), .attrs_bytes = sizeof(stft_attrs),
+               .infer = stft_infer),
+     OX_KERNEL(.prepare = stft_prepare, .run = stft_run)},
 };
-const ox_op_set ox_ops_dft = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_dft = {ops, OX_COUNT(ops)};

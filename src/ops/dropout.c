@@ -122,25 +122,19 @@ static ox_status *run_eye(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
 }
 
 enum { T_DROP = OX_T_FLOAT | (OX_T_FLOAT8 & ~OX_BIT(OX_F8E8M0)) };
-#define DROPOUT(ver, most, infer_fn, ...)                                                                     \
-  {                                                                                                           \
-    .name = "Dropout", .since = ver, .types = {T_DROP, T_DROP, OX_BIT(OX_BOOL)}, .min_in = 1, .max_in = most, \
-    .min_out = 1, .max_out = 2, .inplace = 1, .infer = infer_fn, .prepare = prepare, .run = run, __VA_ARGS__  \
+#define DROPOUT(ver, most, infer_fn, ...)                                                               \
+  {                                                                                                     \
+    OX_SCHEMA(.name = "Dropout", .since = ver, .types = {T_DROP, T_DROP, OX_BIT(OX_BOOL)}, .min_in = 1, \
+              .max_in = most, .min_out = 1, .max_out = 2, .infer = infer_fn, __VA_ARGS__),              \
+        OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run)                                         \
   }
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     DROPOUT(1, 1, infer_old, .traits = 0),
     DROPOUT(10, 1, infer, .traits = 0),
     DROPOUT(12, 3, infer, .attrs_bytes = sizeof(dropout_attrs), OX_ATTRS(dropout_table), .traits = OX_NONDETERMINISTIC),
-    {.name = "EyeLike",
-     .since = 9,
-     .types = {T_EYE},
-     .min_in = 1,
-     .max_in = 1,
-     .attrs_bytes = sizeof(eye_attrs),
-     OX_ATTRS(eye_table),
-     .traits = OX_SHAPE_ONLY,
-     .infer = infer_eye,
-     .run = run_eye},
+    {OX_SCHEMA(.name = "EyeLike", .since = 9, .types = {T_EYE}, .min_in = 1, .max_in = 1,
+               .attrs_bytes = sizeof(eye_attrs), OX_ATTRS(eye_table), .traits = OX_SHAPE_ONLY, .infer = infer_eye),
+     OX_KERNEL(.run = run_eye)},
 };
-const ox_op_set ox_ops_dropout = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_dropout = {ops, OX_COUNT(ops)};

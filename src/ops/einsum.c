@@ -10,7 +10,7 @@ typedef struct einsum_attrs {
 } einsum_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_ROW_(einsum_attrs, equation, "equation", OX_ATTR_STRING_KIND, true, 0xffff, .i = 0)};
+    OX_ATTR_ROW_(einsum_attrs, equation, "equation", OX_ATTR_STRING_KIND, true, OX_NO_FIELD, .i = 0)};
 
 /* Sizes of all labels; a dimension of 1 broadcasts. Unknown (-1) and symbols only if nothing better is known. */
 static ox_status *sizes_of(const ein_equation *e, const ox_shape *const *shapes, int64_t *size) {
@@ -162,16 +162,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Einsum",
-     .since = 12,
-     .types = {OX_T_FLOAT | OX_T_INT},
-     .min_in = 1,
-     .max_in = OX_VARIADIC,
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(einsum_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Einsum", .since = 12, .types = {OX_T_FLOAT | OX_T_INT}, .min_in = 1, .max_in = OX_VARIADIC,
+               OX_ATTRS(attrs), .attrs_bytes = sizeof(einsum_attrs), .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_einsum = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_einsum = {ops, OX_COUNT(ops)};

@@ -145,33 +145,15 @@ LATE(tile, 2, tile_infer, tile_build)
 
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 
-static const ox_op_def defs[] = {
-    {.name = "Expand",
-     .since = 8,
-     .types = {ANY, OX_BIT(OX_I64)},
-     .min_in = 2,
-     .max_in = 2,
-     .value_in = 2,
-     .infer = expand_infer,
-     .prepare = expand_prepare,
-     .run = expand_run},
-    {.name = "Tile",
-     .since = 1,
-     .types = {ANY},
-     .min_in = 3,
-     .max_in = 3,
-     .value_in = 6,
-     .infer = tile1_infer,
-     .prepare = tile1_prepare,
-     .run = tile1_run},
-    {.name = "Tile",
-     .since = 6,
-     .types = {ANY, OX_BIT(OX_I64)},
-     .min_in = 2,
-     .max_in = 2,
-     .value_in = 2,
-     .infer = tile_infer,
-     .prepare = tile_prepare,
-     .run = tile_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Expand", .since = 8, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2, .value_in = 2,
+               .infer = expand_infer),
+     OX_KERNEL(.prepare = expand_prepare, .run = expand_run)},
+    {OX_SCHEMA(.name = "Tile", .since = 1, .types = {ANY}, .min_in = 3, .max_in = 3, .value_in = 6,
+               .infer = tile1_infer),
+     OX_KERNEL(.prepare = tile1_prepare, .run = tile1_run)},
+    {OX_SCHEMA(.name = "Tile", .since = 6, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2, .value_in = 2,
+               .infer = tile_infer),
+     OX_KERNEL(.prepare = tile_prepare, .run = tile_run)},
 };
-const ox_op_set ox_ops_expand = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_expand = {ops, OX_COUNT(ops)};

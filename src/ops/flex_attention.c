@@ -12,8 +12,8 @@ typedef struct flex_attrs {
 } flex_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_ROW_(flex_attrs, score_mod, "score_mod", OX_ATTR_GRAPH_KIND, false, 0xffff, .i = 0),
-    OX_ATTR_ROW_(flex_attrs, prob_mod, "prob_mod", OX_ATTR_GRAPH_KIND, false, 0xffff, .i = 0),
+    OX_ATTR_ROW_(flex_attrs, score_mod, "score_mod", OX_ATTR_GRAPH_KIND, false, OX_NO_FIELD, .i = 0),
+    OX_ATTR_ROW_(flex_attrs, prob_mod, "prob_mod", OX_ATTR_GRAPH_KIND, false, OX_NO_FIELD, .i = 0),
     OX_ATTR_INT(flex_attrs, softmax_precision, 0),
     OX_ATTR_FLOAT(flex_attrs, scale, 0),
 };
@@ -93,19 +93,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "FlexAttention",
-     .domain = "ai.onnx.preview",
-     .since = 1,
-     .min_in = 3,
-     .max_in = 3,
-     .types = {OX_T_FLOAT},
-     .traits = OX_NONDETERMINISTIC, /* bodies: neither folded nor merged */
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(flex_attrs),
-     .infer = infer,
-     .load = load,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "FlexAttention", .domain = "ai.onnx.preview", .since = 1, .min_in = 3, .max_in = 3,
+               .types = {OX_T_FLOAT}, .traits = OX_NONDETERMINISTIC, /* bodies: neither folded nor merged */
+               OX_ATTRS(attrs), .attrs_bytes = sizeof(flex_attrs), .infer = infer),
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_flex_attention = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_flex_attention = {ops, OX_COUNT(ops)};

@@ -116,37 +116,15 @@ static ox_status *run_fast_gelu(const ox_kernel_ctx *c, uint32_t stage, ox_range
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "SwiGLU",
-     .since = 28,
-     .types = {OX_T_FLOAT},
-     .min_in = 2,
-     .max_in = 2,
-     .inplace = 3,
-     .attrs_bytes = sizeof(gated_attrs),
-     OX_ATTRS(swiglu_table),
-     .infer = infer_swiglu,
-     .prepare = prepare,
-     .run = run_swiglu},
-    {.name = "BiasGelu",
-     .domain = "com.microsoft",
-     .since = 1,
-     .types = {OX_T_FLOAT},
-     .min_in = 2,
-     .max_in = 2,
-     .inplace = 1,
-     .infer = infer_bias,
-     .prepare = prepare,
-     .run = run_bias_gelu},
-    {.name = "FastGelu",
-     .domain = "com.microsoft",
-     .since = 1,
-     .types = {OX_T_FLOAT},
-     .min_in = 1,
-     .max_in = 2,
-     .inplace = 1,
-     .infer = infer_bias,
-     .prepare = prepare,
-     .run = run_fast_gelu},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "SwiGLU", .since = 28, .types = {OX_T_FLOAT}, .min_in = 2, .max_in = 2,
+               .attrs_bytes = sizeof(gated_attrs), OX_ATTRS(swiglu_table), .infer = infer_swiglu),
+     OX_KERNEL(.inplace = 3, .prepare = prepare, .run = run_swiglu)},
+    {OX_SCHEMA(.name = "BiasGelu", .domain = "com.microsoft", .since = 1, .types = {OX_T_FLOAT}, .min_in = 2,
+               .max_in = 2, .infer = infer_bias),
+     OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run_bias_gelu)},
+    {OX_SCHEMA(.name = "FastGelu", .domain = "com.microsoft", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1,
+               .max_in = 2, .infer = infer_bias),
+     OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run_fast_gelu)},
 };
-const ox_op_set ox_ops_gated = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_gated = {ops, OX_COUNT(ops)};

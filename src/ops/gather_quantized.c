@@ -195,17 +195,10 @@ enum {
   SCALE = OX_BIT(OX_F32) | OX_T_FLOAT16S
 };
 
-static const ox_op_def defs[] = {
-    {.name = "GatherBlockQuantized",
-     .domain = "com.microsoft",
-     .since = 1,
-     .types = {DATA, OX_T_INDEX, SCALE, DATA},
-     .min_in = 3,
-     .max_in = 4,
-     OX_ATTRS(attr_defs),
-     .attrs_bytes = sizeof(quant_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "GatherBlockQuantized", .domain = "com.microsoft", .since = 1,
+               .types = {DATA, OX_T_INDEX, SCALE, DATA}, .min_in = 3, .max_in = 4, OX_ATTRS(attr_defs),
+               .attrs_bytes = sizeof(quant_attrs), .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_gather_quantized = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_gather_quantized = {ops, OX_COUNT(ops)};

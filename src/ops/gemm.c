@@ -83,13 +83,13 @@ static double flops(const ox_kernel_ctx *c) {
 }
 
 enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) };
-#define COMMON                                                                                                       \
-  .since = 1, .types = {OX_T_FLOAT | WIDE}, .min_in = 2, .max_in = 3, OX_ATTRS(attrs),                               \
-  .attrs_bytes = sizeof(gemm_attrs), .infer = infer, .load = load, .unload = unload, .prepare = prepare, .run = run, \
-  .flops = flops
+#define COMMON                                                                         \
+  .since = 1, .types = {OX_T_FLOAT | WIDE}, .min_in = 2, .max_in = 3, OX_ATTRS(attrs), \
+  .attrs_bytes = sizeof(gemm_attrs), .infer = infer
+#define COMMON_KERNEL .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
 
-static const ox_op_def defs[] = {
-    {.name = "Gemm", COMMON},
-    {.name = "FusedGemm", .domain = "com.microsoft", COMMON},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Gemm", COMMON), OX_KERNEL(COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "FusedGemm", .domain = "com.microsoft", COMMON), OX_KERNEL(COMMON_KERNEL)},
 };
-const ox_op_set ox_ops_gemm = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_gemm = {ops, OX_COUNT(ops)};

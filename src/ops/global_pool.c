@@ -18,7 +18,7 @@ typedef struct {
 
 static const ox_attr_def lp_rows[] = {OX_ATTR_INT(lp_attrs, p, 2)};
 static const ox_attr_def lp1_rows[] = {
-    {.name = "p", .kind = OX_ATTR_FLOAT_KIND, .offset = offsetof(lp_attrs, p_float), .has_offset = 0xffff, .f = 2}};
+    OX_ATTR_ROW_(lp_attrs, p_float, "p", OX_ATTR_FLOAT_KIND, 0, OX_NO_FIELD, .f = 2)};
 
 static ox_status *infer(ox_infer_ctx *c) {
   ox_shape s = c->in[0]->shape;
@@ -80,13 +80,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, .infer = infer, .run = run
-#define LP_ROW(rows) \
-  .attrs = rows, .n_attrs = OX_COUNT(rows), .attrs_bytes = sizeof(lp_attrs), .prepare = prepare_lp, ROW
-static const ox_op_def defs[] = {
-    {.name = "GlobalAveragePool", .since = 1, .prepare = prepare_average, ROW},
-    {.name = "GlobalMaxPool", .since = 1, .prepare = prepare_max, ROW},
-    {.name = "GlobalLpPool", .since = 1, LP_ROW(lp1_rows)},
-    {.name = "GlobalLpPool", .since = 2, LP_ROW(lp_rows)},
+#define ROW .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, .infer = infer
+#define ROW_KERNEL .run = run
+#define LP_ROW(rows) OX_ATTRS(rows), .attrs_bytes = sizeof(lp_attrs), ROW
+#define LP_ROW_KERNEL .prepare = prepare_lp, ROW_KERNEL
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "GlobalAveragePool", .since = 1, ROW), OX_KERNEL(.prepare = prepare_average, ROW_KERNEL)},
+    {OX_SCHEMA(.name = "GlobalMaxPool", .since = 1, ROW), OX_KERNEL(.prepare = prepare_max, ROW_KERNEL)},
+    {OX_SCHEMA(.name = "GlobalLpPool", .since = 1, LP_ROW(lp1_rows)), OX_KERNEL(LP_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "GlobalLpPool", .since = 2, LP_ROW(lp_rows)), OX_KERNEL(LP_ROW_KERNEL)},
 };
-const ox_op_set ox_ops_global_pool = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_global_pool = {ops, OX_COUNT(ops)};

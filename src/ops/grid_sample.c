@@ -198,20 +198,15 @@ static ox_status *run_affine(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 
 #define SAMPLE_ROW(rows)                                                                          \
   .types = {OX_T_NUMBER | OX_BIT(OX_BOOL), OX_T_FLOAT}, .min_in = 2, .max_in = 2, OX_ATTRS(rows), \
-  .attrs_bytes = sizeof(grid_attrs), .infer = infer_sample, .prepare = prepare_sample, .run = run_sample
-static const ox_op_def defs[] = {
-    {.name = "GridSample", .since = 16, SAMPLE_ROW(sample16_rows)},
-    {.name = "GridSample", .since = 20, SAMPLE_ROW(sample20_rows)},
-    {.name = "GridSample", .domain = "com.microsoft", .since = 1, SAMPLE_ROW(sample16_rows)},
-    {.name = "AffineGrid",
-     .since = 20,
-     .types = {OX_T_FLOAT, OX_BIT(OX_I64)},
-     .min_in = 2,
-     .max_in = 2,
-     .value_in = 2,
-     OX_ATTRS(affine_rows),
-     .attrs_bytes = sizeof(grid_attrs),
-     .infer = infer_affine,
-     .run = run_affine},
+  .attrs_bytes = sizeof(grid_attrs), .infer = infer_sample
+#define SAMPLE_ROW_KERNEL .prepare = prepare_sample, .run = run_sample
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "GridSample", .since = 16, SAMPLE_ROW(sample16_rows)), OX_KERNEL(SAMPLE_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "GridSample", .since = 20, SAMPLE_ROW(sample20_rows)), OX_KERNEL(SAMPLE_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "GridSample", .domain = "com.microsoft", .since = 1, SAMPLE_ROW(sample16_rows)),
+     OX_KERNEL(SAMPLE_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "AffineGrid", .since = 20, .types = {OX_T_FLOAT, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2,
+               .value_in = 2, OX_ATTRS(affine_rows), .attrs_bytes = sizeof(grid_attrs), .infer = infer_affine),
+     OX_KERNEL(.run = run_affine)},
 };
-const ox_op_set ox_ops_grid_sample = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_grid_sample = {ops, OX_COUNT(ops)};

@@ -112,16 +112,9 @@ static ox_status *infer_checked(ox_infer_ctx *c) {
   return infer(c);
 }
 
-static const ox_op_def defs[] = {
-    {.name = "GroupNormalization",
-     .since = 18,
-     .types = {OX_T_FLOAT},
-     .min_in = 3,
-     .max_in = 3,
-     .attrs_bytes = sizeof(group_attrs),
-     OX_ATTRS(table),
-     .infer = infer_checked,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "GroupNormalization", .since = 18, .types = {OX_T_FLOAT}, .min_in = 3, .max_in = 3,
+               .attrs_bytes = sizeof(group_attrs), OX_ATTRS(table), .infer = infer_checked),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_group_norm = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_group_norm = {ops, OX_COUNT(ops)};

@@ -338,20 +338,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
-static const ox_op_def defs[] = {
-    {.name = "GroupQueryAttention",
-     .domain = "com.microsoft",
-     .since = 1,
-     .min_in = 1,
-     .max_in = N_IN,
-     .min_out = 1,
-     .max_out = 4,
-     .types = {HALVES, HALVES, HALVES, OX_T_ALL, OX_T_ALL, OX_BIT(OX_I32), OX_BIT(OX_I32), OX_T_ALL},
-     .value_in = 1u << TOTAL,
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(gqa_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "GroupQueryAttention", .domain = "com.microsoft", .since = 1, .min_in = 1, .max_in = N_IN,
+               .min_out = 1, .max_out = 4,
+               .types = {HALVES, HALVES, HALVES, OX_T_ALL, OX_T_ALL, OX_BIT(OX_I32), OX_BIT(OX_I32), OX_T_ALL},
+               .value_in = 1u << TOTAL, OX_ATTRS(attrs), .attrs_bytes = sizeof(gqa_attrs), .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_group_query_attention = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_group_query_attention = {ops, OX_COUNT(ops)};

@@ -134,15 +134,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "ImageDecoder",
-     .since = 20,
-     .types = {OX_BIT(OX_U8)},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(attr_rows),
-     .attrs_bytes = sizeof(decoder_attrs),
-     .infer = infer,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "ImageDecoder", .since = 20, .types = {OX_BIT(OX_U8)}, .min_in = 1, .max_in = 1,
+               OX_ATTRS(attr_rows), .attrs_bytes = sizeof(decoder_attrs), .infer = infer),
+     OX_KERNEL(.run = run)},
 };
-const ox_op_set ox_ops_image_decoder = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_image_decoder = {ops, OX_COUNT(ops)};

@@ -39,9 +39,9 @@ static const struct {
     {"SkipSimplifiedLayerNormalization", {true, 1, 2, 0, 3, 1, 2, 3}},
 };
 
-static const layout *layout_of(const ox_node *n) {
+static const layout *layout_of(const char *op) {
   for (size_t i = 0; i < OX_COUNT(layouts); i++)
-    if (strcmp(layouts[i].op, n->op) == 0) return &layouts[i].at;
+    if (strcmp(layouts[i].op, op) == 0) return &layouts[i].at;
   return NULL;
 }
 
@@ -60,7 +60,7 @@ static ox_status *fits(const ox_shape *s, const ox_shape *x, uint32_t input) {
 
 static ox_status *infer(ox_infer_ctx *c) {
   const norm_attrs *a = c->attrs;
-  const layout *l = layout_of(c->node);
+  const layout *l = layout_of(c->op);
   const ox_shape *x = &c->in[0]->shape;
   ox_shape stats = *x;
   int k = 0;
@@ -81,8 +81,8 @@ static ox_status *infer(ox_infer_ctx *c) {
 }
 
 static ox_status *load(ox_load_ctx *c) {
-  c->state = (void *)layout_of(c->node);
-  return c->state ? NULL : ox_fail(OX_FAIL, "%s is not a row normalization", c->node->op);
+  c->state = (void *)layout_of(c->op);
+  return c->state ? NULL : ox_fail(OX_FAIL, "%s is not a row normalization", c->op);
 }
 
 enum { PARTS = 4 }; /* skip, scale, bias, residual bias */
@@ -222,14 +222,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(op, dom, ver, least, most, outs, table)                                                                \
-  {                                                                                                                \
-    .name = op, .domain = dom, .since = ver, .types = {OX_T_FLOAT}, .min_in = least, .max_in = most, .min_out = 1, \
-    .max_out = outs, .attrs_bytes = sizeof(norm_attrs), OX_ATTRS(table), .infer = infer, .load = load,             \
-    .prepare = prepare, .run = run                                                                                 \
+#define ROW(op, dom, ver, least, most, outs, table)                                                               \
+  {                                                                                                               \
+    OX_SCHEMA(.name = op, .domain = dom, .since = ver, .types = {OX_T_FLOAT}, .min_in = least, .max_in = most,    \
+              .min_out = 1, .max_out = outs, .attrs_bytes = sizeof(norm_attrs), OX_ATTRS(table), .infer = infer), \
+        OX_KERNEL(.load = load, .prepare = prepare, .run = run)                                                   \
   }
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     ROW("LayerNormalization", NULL, 1, 2, 3, 3, layer_table),
     ROW("RMSNormalization", NULL, 23, 2, 2, 1, layer_table),
     ROW("SimplifiedLayerNormalization", NULL, 1, 2, 2, 2, layer_table),
@@ -238,4 +238,4 @@ static const ox_op_def defs[] = {
     ROW("SkipLayerNormalization", "com.microsoft", 1, 3, 5, 4, skip_table),
     ROW("SkipSimplifiedLayerNormalization", "com.microsoft", 1, 3, 4, 4, skip_table),
 };
-const ox_op_set ox_ops_layer_norm = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_layer_norm = {ops, OX_COUNT(ops)};

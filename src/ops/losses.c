@@ -37,7 +37,7 @@ static bool differ(int64_t a, int64_t b) { return a >= 0 && b >= 0 && a != b; }
 static ox_status *infer(ox_infer_ctx *c) {
   const ox_shape *x = &c->in[0]->shape, *t = &c->in[1]->shape;
   ox_shape scalar = ox_shape_scalar();
-  reduction r;
+  reduction r = NONE;
   OX_TRY(reduction_of(c->attrs, &r));
   if (x->rank >= 0 && t->rank >= 0) {
     bool fit = x->rank >= 2 && t->rank == x->rank - 1 && !differ(x->dim[0], t->dim[0]);
@@ -154,15 +154,15 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(op, outs, prepare_fn)                                                                                   \
-  {                                                                                                                 \
-    .name = op, .since = 12, .types = {OX_T_FLOAT, OX_T_INDEX, OX_T_FLOAT}, .min_in = 2, .max_in = 3, .min_out = 1, \
-    .max_out = outs, .attrs_bytes = sizeof(loss_attrs), OX_ATTRS(attrs), .infer = infer, .prepare = prepare_fn,     \
-    .run = run                                                                                                      \
+#define ROW(op, outs, prepare_fn)                                                                                 \
+  {                                                                                                               \
+    OX_SCHEMA(.name = op, .since = 12, .types = {OX_T_FLOAT, OX_T_INDEX, OX_T_FLOAT}, .min_in = 2, .max_in = 3,   \
+              .min_out = 1, .max_out = outs, .attrs_bytes = sizeof(loss_attrs), OX_ATTRS(attrs), .infer = infer), \
+        OX_KERNEL(.prepare = prepare_fn, .run = run)                                                              \
   }
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     ROW("NegativeLogLikelihoodLoss", 1, prepare_nll),
     ROW("SoftmaxCrossEntropyLoss", 2, prepare_sce),
 };
-const ox_op_set ox_ops_losses = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_losses = {ops, OX_COUNT(ops)};

@@ -102,7 +102,7 @@ static ox_status *load(ox_load_ctx *c) {
     if (constant(c, maybe[i])) c->consumed |= (uint64_t)1 << maybe[i];
   }
   if (constant(c, IN_W)->shape.rank != 3) return ox_fail(OX_SHAPE_MISMATCH, "DynamicQuantizeLSTM: W must be 3-D");
-  recurrent_packed *s = OX_ARENA_NEW(c->arena, recurrent_packed);
+  recurrent_packed *s = OX_LOAD_NEW(c, recurrent_packed);
   if (!s) return ox_oom();
   ox_arena_init(&temp, c->alloc);
   ox_status *st = load_from(c, &temp, s);
@@ -163,21 +163,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 #define F32 OX_BIT(OX_F32)
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
-static const ox_op_def defs[] = {
-    {.name = "DynamicQuantizeLSTM",
-     .domain = "com.microsoft",
-     .since = 1,
-     .min_in = 3,
-     .max_in = N_IN,
-     .min_out = 0,
-     .max_out = 3,
-     .types = {F32, BYTES, BYTES, F32, OX_BIT(OX_I32), F32, F32, F32 | BYTES},
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(recurrent_attrs),
-     .infer = infer,
-     .load = load,
-     .unload = unload,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "DynamicQuantizeLSTM", .domain = "com.microsoft", .since = 1, .min_in = 3, .max_in = N_IN,
+               .min_out = 0, .max_out = 3, .types = {F32, BYTES, BYTES, F32, OX_BIT(OX_I32), F32, F32, F32 | BYTES},
+               OX_ATTRS(attrs), .attrs_bytes = sizeof(recurrent_attrs), .infer = infer),
+     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_lstm_dynamic_quant = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_lstm_dynamic_quant = {ops, OX_COUNT(ops)};

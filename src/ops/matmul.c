@@ -33,7 +33,7 @@ static ox_status *infer(ox_infer_ctx *c) {
       trans[i] = trans[i + 2] = false;
     else if (trans[i + 2] && c->in[i]->shape.rank == 2)
       trans[i + 2] = false;
-  OX_TRY(ox_product_infer(c->node->op, &c->in[0]->shape, &c->in[1]->shape, trans, &out));
+  OX_TRY(ox_product_infer(c->op, &c->in[0]->shape, &c->in[1]->shape, trans, &out));
   ox_infer_out(c, 0, c->in[0]->dtype, &out);
   return NULL;
 }
@@ -46,8 +46,8 @@ static ox_status *load(ox_load_ctx *c) {
   const matmul_attrs *a = c->attrs;
   ox_act act;
   if (a && !ox_act_parse(a->activation, a->activation_params.v, a->activation_params.n, &act))
-    return ox_fail(OX_INVALID_MODEL, "%s: no activation is called '%s'", c->node->op, a->activation);
-  matmul_state *s = OX_ARENA_NEW(c->arena, matmul_state);
+    return ox_fail(OX_INVALID_MODEL, "%s: no activation is called '%s'", c->op, a->activation);
+  matmul_state *s = OX_LOAD_NEW(c, matmul_state);
   if (!s) return ox_oom();
   if (!a || !a->transBatchB) OX_TRY(ox_product_pack(c, c->in_const[1], a && a->transB, &s->b));
   c->state = s;
@@ -88,15 +88,17 @@ static double flops(const ox_kernel_ctx *c) {
 }
 
 enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) };
-#define COMMON                                                                                                   \
-  .types = {OX_T_FLOAT | WIDE}, .min_in = 2, .infer = infer, .load = load, .unload = unload, .prepare = prepare, \
-  .run = run, .flops = flops
+#define COMMON .types = {OX_T_FLOAT | WIDE}, .min_in = 2, .infer = infer
+#define COMMON_KERNEL .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
 #define FUSED COMMON, OX_ATTRS(fused_attrs), .attrs_bytes = sizeof(matmul_attrs)
+#define FUSED_KERNEL COMMON_KERNEL
 
-static const ox_op_def defs[] = {
-    {.name = "MatMul", .since = 1, .max_in = 2, COMMON},
-    {.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED},
-    {.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED},
-    {.name = "Linear", .domain = "ai.onyx", .since = 1, .max_in = 4, FUSED},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "MatMul", .since = 1, .max_in = 2, COMMON), OX_KERNEL(COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED),
+     OX_KERNEL(FUSED_KERNEL)},
+    {OX_SCHEMA(.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED),
+     OX_KERNEL(FUSED_KERNEL)},
+    {OX_SCHEMA(.name = "Linear", .domain = "ai.onyx", .since = 1, .max_in = 4, FUSED), OX_KERNEL(FUSED_KERNEL)},
 };
-const ox_op_set ox_ops_matmul = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_matmul = {ops, OX_COUNT(ops)};

@@ -151,7 +151,7 @@ static ox_status *load(ox_load_ctx *c) {
   if (!c->in_const[IN_B] || !c->in_const[IN_SCALES] || (has_zeros && !zeros) || grouped || a->block_size > 256)
     return NULL;
   weights w = weights_of(a, c->in_const[IN_B], c->in_const[IN_SCALES], zeros);
-  nbits_state *s = OX_ARENA_NEW(c->arena, nbits_state);
+  nbits_state *s = OX_LOAD_NEW(c, nbits_state);
   if (!s) return ox_oom();
   s->v = ox_nbits_select(c->isa);
   s->f = (ox_nbits_format){w.bits <= 2   ? 2
@@ -314,20 +314,11 @@ static double flops(const ox_kernel_ctx *c) {
 }
 
 enum { FLOATS = OX_BIT(OX_F32) | OX_T_FLOAT16S };
-static const ox_op_def defs[] = {
-    {.name = "MatMulNBits",
-     .domain = "com.microsoft",
-     .since = 1,
-     .min_in = 3,
-     .max_in = 6,
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(nbits_attrs),
-     .types = {FLOATS, OX_BIT(OX_U8), FLOATS, FLOATS | OX_BIT(OX_U8), OX_BIT(OX_I32), FLOATS},
-     .infer = infer,
-     .load = load,
-     .unload = unload,
-     .prepare = prepare,
-     .run = run,
-     .flops = flops},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "MatMulNBits", .domain = "com.microsoft", .since = 1, .min_in = 3, .max_in = 6, OX_ATTRS(attrs),
+               .attrs_bytes = sizeof(nbits_attrs),
+               .types = {FLOATS, OX_BIT(OX_U8), FLOATS, FLOATS | OX_BIT(OX_U8), OX_BIT(OX_I32), FLOATS},
+               .infer = infer),
+     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
 };
-const ox_op_set ox_ops_matmul_nbits = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_matmul_nbits = {ops, OX_COUNT(ops)};

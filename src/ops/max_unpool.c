@@ -90,17 +90,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "MaxUnpool",
-     .since = 9,
-     .types = {OX_T_FLOAT, OX_BIT(OX_I64), OX_BIT(OX_I64)},
-     .min_in = 2,
-     .max_in = 3,
-     .value_in = 4,
-     OX_ATTRS(attr_rows),
-     .attrs_bytes = sizeof(unpool_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "MaxUnpool", .since = 9, .types = {OX_T_FLOAT, OX_BIT(OX_I64), OX_BIT(OX_I64)}, .min_in = 2,
+               .max_in = 3, .value_in = 4, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(unpool_attrs), .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_max_unpool = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_max_unpool = {ops, OX_COUNT(ops)};

@@ -20,6 +20,7 @@ typedef struct encoder_attrs {
 
 /* What a lookup needs, from whichever attributes gave it. */
 typedef struct encoder {
+  ox_arena arena;
   ox_key_index index;
   uint32_t in, out;   /* element types */
   size_t n_values;    /* 0: the value is the position */
@@ -94,11 +95,11 @@ static ox_status *infer_label(ox_infer_ctx *c) {
 }
 
 /* The default for values of |e->out|, in memory of that type. */
-static ox_status *label_default(const encoder_attrs *a, encoder *e, ox_arena *arena) {
+static ox_status *label_default(const encoder_attrs *a, encoder *e) {
   struct {
     ox_str s;
     double d;
-  } *room = ox_arena_alloc(arena, sizeof *room);
+  } *room = ox_arena_alloc(&e->arena, sizeof *room);
   if (!room) return ox_oom();
   e->dflt = room;
   const ox_tensor *t = a->default_tensor;
@@ -118,19 +119,19 @@ static ox_status *label_default(const encoder_attrs *a, encoder *e, ox_arena *ar
   return NULL;
 }
 
-static ox_status *label_keys(const encoder_attrs *a, uint32_t in, ox_arena *arena, encoder *e, size_t *n) {
+static ox_status *label_keys(const encoder_attrs *a, uint32_t in, encoder *e, size_t *n) {
   if (a->keys_tensor) {
     OX_TRY(check_tensor("keys_tensor", a->keys_tensor));
     *n = (size_t)ox_shape_count(&a->keys_tensor->shape);
     e->in = a->keys_tensor->dtype;
-    OX_TRY(keys_of_tensor(a->keys_tensor, *n, arena, &e->index));
+    OX_TRY(keys_of_tensor(a->keys_tensor, *n, &e->arena, &e->index));
   } else if (a->keys_strings.n) {
     *n = a->keys_strings.n, e->in = OX_STRING, e->index.strs = a->keys_strings.v;
   } else if (a->keys_int64s.n) {
     *n = a->keys_int64s.n, e->in = OX_I64, e->index.ints = a->keys_int64s.v;
   } else {
     *n = a->keys_floats.n, e->in = OX_F32;
-    double *keys = OX_ARENA_ARRAY(arena, double, OX_MAX(*n, 1));
+    double *keys = OX_ARENA_ARRAY(&e->arena, double, OX_MAX(*n, 1));
     if (!keys) return ox_oom();
     for (size_t i = 0; i < *n; i++) keys[i] = a->keys_floats.v[i];
     e->index.doubles = keys;
@@ -156,19 +157,23 @@ static ox_status *label_values(const encoder_attrs *a, encoder *e) {
   return NULL;
 }
 
-static encoder *new_encoder(ox_load_ctx *c) { return c->state = OX_ARENA_NEW(c->arena, encoder); }
+static encoder *new_encoder(ox_load_ctx *c) {
+  encoder *e = c->state = OX_LOAD_NEW(c, encoder);
+  if (e) ox_arena_init(&e->arena, c->alloc);
+  return e;
+}
 
 static ox_status *load_label(ox_load_ctx *c) {
   const encoder_attrs *a = c->attrs;
   encoder *e = new_encoder(c);
   size_t n = 0;
   if (!e) return ox_oom();
-  OX_TRY(label_keys(a, c->in_type[0]->dtype, c->arena, e, &n));
+  OX_TRY(label_keys(a, c->in_type[0]->dtype, e, &n));
   OX_TRY(label_values(a, e));
   if (n != e->n_values || !n)
     return ox_fail(OX_INVALID_MODEL, "LabelEncoder has %zu keys and %zu values", n, e->n_values);
-  OX_TRY(label_default(a, e, c->arena));
-  return ox_key_index_build(&e->index, n, c->arena) ? NULL : ox_oom();
+  OX_TRY(label_default(a, e));
+  return ox_key_index_build(&e->index, n, &e->arena) ? NULL : ox_oom();
 }
 
 /* ---- two lists side by side: LabelEncoder 1 and CategoryMapper ---- */
@@ -199,7 +204,7 @@ static ox_status *load_swap(ox_load_ctx *c, ox_strs strs, const int64_t *ints) {
   e->n_values = strs.n;
   int64_t *counted = NULL;
   if (!ints) {
-    if (!(counted = OX_ARENA_ARRAY(c->arena, int64_t, OX_MAX(strs.n, 1)))) return ox_oom();
+    if (!(counted = OX_ARENA_ARRAY(&e->arena, int64_t, OX_MAX(strs.n, 1)))) return ox_oom();
     for (size_t i = 0; i < strs.n; i++) counted[i] = (int64_t)i;
     ints = counted;
   }
@@ -207,8 +212,8 @@ static ox_status *load_swap(ox_load_ctx *c, ox_strs strs, const int64_t *ints) {
     e->index.strs = strs.v, e->values = ints;
   else
     e->index.ints = ints, e->values = strs.v;
-  OX_TRY(label_default(c->attrs, e, c->arena));
-  return ox_key_index_build(&e->index, strs.n, c->arena) ? NULL : ox_oom();
+  OX_TRY(label_default(c->attrs, e));
+  return ox_key_index_build(&e->index, strs.n, &e->arena) ? NULL : ox_oom();
 }
 
 static ox_status *load_label1(ox_load_ctx *c) {
@@ -288,7 +293,7 @@ static ox_status *load_onehot(ox_load_ctx *c) {
     e->index.strs = a->cats_strings.v;
   else
     e->index.ints = a->cats_int64s.v;
-  return ox_key_index_build(&e->index, e->n_values, c->arena) ? NULL : ox_oom();
+  return ox_key_index_build(&e->index, e->n_values, &e->arena) ? NULL : ox_oom();
 }
 
 /* Real inputs count as the integers they truncate to. */
@@ -315,15 +320,16 @@ static ox_status *run_onehot(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 
 #define ROW(op, version, in_types, table, inf, ld, rn)                                                             \
   {                                                                                                                \
-    .name = op, .domain = "ai.onnx.ml", .since = version, .min_in = 1, .max_in = 1, .types = {in_types},           \
-    OX_ATTRS(table), .attrs_bytes = sizeof(encoder_attrs), .infer = inf, .load = ld, .prepare = prepare, .run = rn \
+    OX_SCHEMA(.name = op, .domain = "ai.onnx.ml", .since = version, .min_in = 1, .max_in = 1, .types = {in_types}, \
+              OX_ATTRS(table), .attrs_bytes = sizeof(encoder_attrs), .infer = inf),                                \
+        OX_KERNEL(.load = ld, .unload = ox_unload_arena, .prepare = prepare, .run = rn)                            \
   }
 #define SWAPPED (OX_BIT(OX_STRING) | OX_BIT(OX_I64))
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     ROW("LabelEncoder", 1, SWAPPED, label1_attrs, infer_swap, load_label1, run),
     ROW("LabelEncoder", 2, LABEL_TYPES, label_attrs, infer_label, load_label, run),
     ROW("CategoryMapper", 1, SWAPPED, mapper_attrs, infer_swap, load_mapper, run),
     ROW("OneHotEncoder", 1, SWAPPED | OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_BIT(OX_I32), onehot_attrs, infer_onehot,
         load_onehot, run_onehot),
 };
-const ox_op_set ox_ops_ml_encoder = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_ml_encoder = {ops, OX_COUNT(ops)};

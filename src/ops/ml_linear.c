@@ -27,6 +27,7 @@ static const ox_attr_def regressor_attrs[] = {
 };
 
 typedef struct linear {
+  ox_arena arena;
   ox_panels m;             /* a row of coefficients per score */
   const float *intercepts; /* NULL: zeros */
   ox_ml_transform transform;
@@ -46,8 +47,9 @@ static bool adds_second(const linear_attrs *a) { return score_count(a) == 1 && l
 
 static ox_status *load_common(ox_load_ctx *c, int64_t scores, linear **out) {
   const linear_attrs *a = c->attrs;
-  linear *s = OX_ARENA_NEW(c->arena, linear);
+  linear *s = OX_LOAD_NEW(c, linear);
   if (!s) return ox_oom();
+  ox_arena_init(&s->arena, c->alloc);
   if (!ox_ml_transform_find(a->post_transform, &s->transform))
     return ox_fail(OX_INVALID_MODEL, "unknown post_transform \"%.40s\"", a->post_transform);
   if (scores <= 0 || !a->coefficients.n || a->coefficients.n % (size_t)scores)
@@ -60,7 +62,7 @@ static ox_status *load_common(ox_load_ctx *c, int64_t scores, linear **out) {
   /* old converters wrote more coefficients than X has features; the leading ones count, row after row */
   OX_TRY(ox_ml_rows(&c->in_type[0]->shape, &rows, &features));
   if (features > 0 && features < k) k = features;
-  return ox_panels_build(&s->m, a->coefficients.v, scores, k, c->arena) ? NULL : ox_oom();
+  return ox_panels_build(&s->m, a->coefficients.v, scores, k, &s->arena) ? NULL : ox_oom();
 }
 
 static ox_status *load_classifier(ox_load_ctx *c) {
@@ -137,32 +139,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define NUMBERS (OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_BIT(OX_I32) | OX_BIT(OX_I64))
-static const ox_op_def defs[] = {
-    {.name = "LinearClassifier",
-     .domain = "ai.onnx.ml",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .min_out = 1,
-     .max_out = 2,
-     .types = {NUMBERS},
-     OX_ATTRS(classifier_attrs),
-     .attrs_bytes = sizeof(linear_attrs),
-     .infer = infer_classifier,
-     .load = load_classifier,
-     .prepare = prepare,
-     .run = run},
-    {.name = "LinearRegressor",
-     .domain = "ai.onnx.ml",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .types = {NUMBERS},
-     OX_ATTRS(regressor_attrs),
-     .attrs_bytes = sizeof(linear_attrs),
-     .infer = infer_regressor,
-     .load = load_regressor,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "LinearClassifier", .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1, .min_out = 1,
+               .max_out = 2, .types = {NUMBERS}, OX_ATTRS(classifier_attrs), .attrs_bytes = sizeof(linear_attrs),
+               .infer = infer_classifier),
+     OX_KERNEL(.load = load_classifier, .unload = ox_unload_arena, .prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "LinearRegressor", .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1,
+               .types = {NUMBERS}, OX_ATTRS(regressor_attrs), .attrs_bytes = sizeof(linear_attrs),
+               .infer = infer_regressor),
+     OX_KERNEL(.load = load_regressor, .unload = ox_unload_arena, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_ml_linear = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_ml_linear = {ops, OX_COUNT(ops)};

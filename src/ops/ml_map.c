@@ -27,7 +27,7 @@ static ox_status *infer_zip(ox_infer_ctx *c) {
     return ox_fail(OX_INVALID_MODEL, "ZipMap needs either classlabels_int64s or classlabels_strings");
   if (scores >= 0 && scores != labels)
     return ox_fail(OX_SHAPE_MISMATCH, "ZipMap has %lld labels for %lld scores", (long long)labels, (long long)scores);
-  ox_type *elem = OX_ARENA_NEW(c->arena, ox_type), *value = OX_ARENA_NEW(c->arena, ox_type);
+  ox_type *elem = OX_INFER_NEW(c, ox_type), *value = OX_INFER_NEW(c, ox_type);
   if (!elem || !value) return ox_oom();
   *value = ox_type_tensor(OX_F32, NULL);
   *elem = (ox_type){.kind = OX_MAP,
@@ -35,7 +35,7 @@ static ox_status *infer_zip(ox_infer_ctx *c) {
                     .key_dtype = a->classlabels_strings.n ? OX_STRING : OX_I64,
                     .shape = ox_shape_unknown(),
                     .elem = value};
-  c->out[0] = ox_type_sequence(elem, c->arena);
+  c->out[0] = ox_type_sequence(c, elem);
   return NULL;
 }
 
@@ -87,13 +87,20 @@ static ox_status *infer_dict(ox_infer_ctx *c) {
 }
 
 /* Position of the vocabulary per key. */
+typedef struct {
+  ox_arena arena;
+  ox_key_index index;
+} dict_state;
+
 static ox_status *load_dict(ox_load_ctx *c) {
   const dict_attrs *a = c->attrs;
-  ox_key_index *x = c->state = OX_ARENA_NEW(c->arena, ox_key_index);
-  if (!x) return ox_oom();
+  dict_state *s = c->state = OX_LOAD_NEW(c, dict_state);
+  if (!s) return ox_oom();
+  ox_arena_init(&s->arena, c->alloc);
+  ox_key_index *x = &s->index;
   x->ints = a->string_vocabulary.n ? NULL : a->int64_vocabulary.v;
   x->strs = a->string_vocabulary.n ? a->string_vocabulary.v : NULL;
-  return ox_key_index_build(x, OX_MAX(a->int64_vocabulary.n, a->string_vocabulary.n), c->arena) ? NULL : ox_oom();
+  return ox_key_index_build(x, OX_MAX(a->int64_vocabulary.n, a->string_vocabulary.n), &s->arena) ? NULL : ox_oom();
 }
 
 static ox_status *check_map(const ox_tensor *t, uint32_t key, const ox_tensor **out) {
@@ -109,7 +116,7 @@ static ox_status *check_map(const ox_tensor *t, uint32_t key, const ox_tensor **
 
 static ox_status *run_dict(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)tiles, (void)scratch;
-  const ox_key_index *x = c->state;
+  const ox_key_index *x = &((const dict_state *)c->state)->index;
   const ox_tensor *map = NULL;
   OX_TRY(check_map(c->in[0], x->strs ? OX_STRING : OX_I64, &map));
   if (map[1].dtype != c->out[0]->dtype)
@@ -213,37 +220,16 @@ static ox_status *run_cast(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "ZipMap",
-     .domain = "ai.onnx.ml",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .types = {OX_BIT(OX_F32)},
-     OX_ATTRS(zip_attr_defs),
-     .attrs_bytes = sizeof(zip_attrs),
-     .infer = infer_zip,
-     .run = run_zip},
-    {.name = "DictVectorizer",
-     .domain = "ai.onnx.ml",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .traits = OX_ANY_KIND,
-     OX_ATTRS(dict_attr_defs),
-     .attrs_bytes = sizeof(dict_attrs),
-     .infer = infer_dict,
-     .load = load_dict,
-     .run = run_dict},
-    {.name = "CastMap",
-     .domain = "ai.onnx.ml",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .traits = OX_ANY_KIND,
-     OX_ATTRS(cast_attr_defs),
-     .attrs_bytes = sizeof(cast_attrs),
-     .infer = infer_cast,
-     .run = run_cast},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "ZipMap", .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1,
+               .types = {OX_BIT(OX_F32)}, OX_ATTRS(zip_attr_defs), .attrs_bytes = sizeof(zip_attrs),
+               .infer = infer_zip),
+     OX_KERNEL(.run = run_zip)},
+    {OX_SCHEMA(.name = "DictVectorizer", .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1,
+               .traits = OX_ANY_KIND, OX_ATTRS(dict_attr_defs), .attrs_bytes = sizeof(dict_attrs), .infer = infer_dict),
+     OX_KERNEL(.load = load_dict, .unload = ox_unload_arena, .run = run_dict)},
+    {OX_SCHEMA(.name = "CastMap", .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1, .traits = OX_ANY_KIND,
+               OX_ATTRS(cast_attr_defs), .attrs_bytes = sizeof(cast_attrs), .infer = infer_cast),
+     OX_KERNEL(.run = run_cast)},
 };
-const ox_op_set ox_ops_ml_map = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_ml_map = {ops, OX_COUNT(ops)};

@@ -198,16 +198,16 @@ static ox_status *run_normalizer(const ox_kernel_ctx *c, uint32_t stage, ox_rang
 }
 
 #define NUMBERS (OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_BIT(OX_I32) | OX_BIT(OX_I64))
-#define ROW(op, stem, inf, prep)                                                                                  \
-  {                                                                                                               \
-    .name = op, .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1, .types = {NUMBERS},                 \
-    OX_ATTRS(stem##_attr_defs), .attrs_bytes = sizeof(stem##_attrs), .inplace = 1, .infer = inf, .prepare = prep, \
-    .run = run_##stem                                                                                             \
+#define ROW(op, stem, inf, prep)                                                                            \
+  {                                                                                                         \
+    OX_SCHEMA(.name = op, .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1, .types = {NUMBERS}, \
+              OX_ATTRS(stem##_attr_defs), .attrs_bytes = sizeof(stem##_attrs), .infer = inf),               \
+        OX_KERNEL(.inplace = 1, .prepare = prep, .run = run_##stem)                                         \
   }
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     ROW("Scaler", scaler, infer_f32, prepare_scaler),
     ROW("Normalizer", normalizer, infer_f32, prepare_normalizer),
     ROW("Imputer", imputer, ox_infer_same_as_input, prepare_imputer),
     ROW("Binarizer", binarizer, ox_infer_same_as_input, prepare_elements),
 };
-const ox_op_set ox_ops_ml_scaler = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_ml_scaler = {ops, OX_COUNT(ops)};

@@ -37,6 +37,7 @@ static const ox_attr_def regressor_attrs[] = {
 typedef enum svm_kernel { LINEAR, POLY, RBF, SIGMOID } svm_kernel;
 
 typedef struct svm {
+  ox_arena arena;
   ox_panels m; /* support vectors, or the weights of a linear model */
   bool supports, all_positive;
   svm_kernel kernel;
@@ -64,10 +65,10 @@ static ox_status *load_kernel(const svm_attrs *a, svm *s) {
 }
 
 /* The matrix that rows of X are multiplied with: |n| rows from |v|. */
-static ox_status *load_matrix(ox_load_ctx *c, ox_floats v, int64_t n, svm *s) {
+static ox_status *load_matrix(ox_floats v, int64_t n, svm *s) {
   if (n <= 0 || v.n % (size_t)n)
     return ox_fail(OX_INVALID_MODEL, "%zu numbers are not %lld vectors", v.n, (long long)n);
-  return ox_panels_build(&s->m, v.v, n, (int64_t)v.n / n, c->arena) ? NULL : ox_oom();
+  return ox_panels_build(&s->m, v.v, n, (int64_t)v.n / n, &s->arena) ? NULL : ox_oom();
 }
 
 static size_t label_count(const svm_attrs *a) {
@@ -99,10 +100,16 @@ static int64_t out_scores(const svm_attrs *a) {
   return n > 2 ? n * (n - 1) / 2 : 2;
 }
 
+static svm *new_svm(ox_load_ctx *c) {
+  svm *s = c->state = OX_LOAD_NEW(c, svm);
+  if (s) ox_arena_init(&s->arena, c->alloc);
+  return s;
+}
+
 static ox_status *load_classifier(ox_load_ctx *c) {
   const svm_attrs *a = c->attrs;
-  svm *s = c->state = OX_ARENA_NEW(c->arena, svm);
-  int64_t vectors = vector_count(a), *first = OX_ARENA_ARRAY(c->arena, int64_t, a->vectors_per_class.n + 1);
+  svm *s = new_svm(c);
+  int64_t vectors = vector_count(a), *first = OX_LOAD_ARRAY(c, int64_t, a->vectors_per_class.n + 1);
   if (!s || !first) return ox_oom();
   s->classes = (int64_t)label_count(a);
   if (s->classes <= 0 || s->classes > 65535 || vectors < 0)
@@ -114,22 +121,22 @@ static ox_status *load_classifier(ox_load_ctx *c) {
   s->first = first;
   s->all_positive = true;
   for (size_t i = 0; i < a->coefficients.n; i++) s->all_positive = s->all_positive && a->coefficients.v[i] >= 0;
-  if (!s->supports) return load_matrix(c, a->coefficients, s->classes, s);
+  if (!s->supports) return load_matrix(a->coefficients, s->classes, s);
   OX_TRY(check_classifier(a, s, vectors));
-  return load_matrix(c, a->support_vectors, vectors, s);
+  return load_matrix(a->support_vectors, vectors, s);
 }
 
 static ox_status *load_regressor(ox_load_ctx *c) {
   const svm_attrs *a = c->attrs;
-  svm *s = c->state = OX_ARENA_NEW(c->arena, svm);
+  svm *s = new_svm(c);
   if (!s) return ox_oom();
   s->supports = a->n_supports > 0;
   OX_TRY(load_kernel(a, s));
-  if (!s->supports) return load_matrix(c, a->coefficients, 1, s);
+  if (!s->supports) return load_matrix(a->coefficients, 1, s);
   if (a->coefficients.n < (size_t)a->n_supports)
     return ox_fail(OX_INVALID_MODEL, "%zu coefficients for %lld support vectors", a->coefficients.n,
                    (long long)a->n_supports);
-  return load_matrix(c, a->support_vectors, a->n_supports, s);
+  return load_matrix(a->support_vectors, a->n_supports, s);
 }
 
 /* ---- inference ---- */
@@ -316,32 +323,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define NUMBERS (OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_BIT(OX_I32) | OX_BIT(OX_I64))
-static const ox_op_def defs[] = {
-    {.name = "SVMClassifier",
-     .domain = "ai.onnx.ml",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .min_out = 1,
-     .max_out = 2,
-     .types = {NUMBERS},
-     OX_ATTRS(classifier_attrs),
-     .attrs_bytes = sizeof(svm_attrs),
-     .infer = infer_classifier,
-     .load = load_classifier,
-     .prepare = prepare,
-     .run = run},
-    {.name = "SVMRegressor",
-     .domain = "ai.onnx.ml",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .types = {NUMBERS},
-     OX_ATTRS(regressor_attrs),
-     .attrs_bytes = sizeof(svm_attrs),
-     .infer = infer_regressor,
-     .load = load_regressor,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "SVMClassifier", .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1, .min_out = 1,
+               .max_out = 2, .types = {NUMBERS}, OX_ATTRS(classifier_attrs), .attrs_bytes = sizeof(svm_attrs),
+               .infer = infer_classifier),
+     OX_KERNEL(.load = load_classifier, .unload = ox_unload_arena, .prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "SVMRegressor", .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1, .types = {NUMBERS},
+               OX_ATTRS(regressor_attrs), .attrs_bytes = sizeof(svm_attrs), .infer = infer_regressor),
+     OX_KERNEL(.load = load_regressor, .unload = ox_unload_arena, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_ml_svm = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_ml_svm = {ops, OX_COUNT(ops)};

@@ -22,7 +22,7 @@ typedef struct tree_attrs {
       OX_ATTR_STRS(tree_attrs, nodes_modes), OX_ATTR_FLOATS(tree_attrs, nodes_values),                         \
       OX_ATTR_FLOATS(tree_attrs, base_values), OX_ATTR_TENSOR(tree_attrs, nodes_values_as_tensor),             \
       OX_ATTR_TENSOR(tree_attrs, base_values_as_tensor), OX_ATTR_STR(tree_attrs, post_transform, "NONE")
-#define NAMED(field, attr_name, kind) OX_ATTR_ROW_(tree_attrs, field, attr_name, kind, false, 0xffff, .i = 0)
+#define NAMED(field, attr_name, kind) OX_ATTR_ROW_(tree_attrs, field, attr_name, kind, false, OX_NO_FIELD, .i = 0)
 
 static const ox_attr_def regressor_attrs[] = {
     NODE_ATTRS,
@@ -269,16 +269,17 @@ static ox_status *infer_classifier(ox_infer_ctx *c) {
   return NULL;
 }
 
-#define TREE_ROW(op, attr_table, ...)                                                                                \
-  {                                                                                                                  \
-    .name = op, .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1, OX_ATTRS(attr_table),                  \
-    .types = {OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_BIT(OX_I32) | OX_BIT(OX_I64)}, .attrs_bytes = sizeof(tree_attrs), \
-    .unload = ox_ml_trees_unload, .prepare = ox_ml_trees_prepare, .run = ox_ml_trees_run, __VA_ARGS__                \
+#define TREE_ROW(op, attr_table, outs, infer_fn, load_fn)                                                              \
+  {                                                                                                                    \
+    OX_SCHEMA(.name = op, .domain = "ai.onnx.ml", .since = 1, .min_in = 1, .max_in = 1, .min_out = 1, .max_out = outs, \
+              OX_ATTRS(attr_table), .types = {OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_BIT(OX_I32) | OX_BIT(OX_I64)},      \
+              .attrs_bytes = sizeof(tree_attrs), .infer = infer_fn),                                                   \
+        OX_KERNEL(.load = load_fn, .unload = ox_unload_arena, .prepare = ox_ml_trees_prepare,                       \
+                  .run = ox_ml_trees_run)                                                                              \
   }
 
-static const ox_op_def defs[] = {
-    TREE_ROW("TreeEnsembleClassifier", classifier_attrs, .max_out = 2, .min_out = 1, .infer = infer_classifier,
-             .load = load_classifier),
-    TREE_ROW("TreeEnsembleRegressor", regressor_attrs, .infer = infer_regressor, .load = load_regressor),
+static const ox_op ops[] = {
+    TREE_ROW("TreeEnsembleClassifier", classifier_attrs, 2, infer_classifier, load_classifier),
+    TREE_ROW("TreeEnsembleRegressor", regressor_attrs, 1, infer_regressor, load_regressor),
 };
-const ox_op_set ox_ops_ml_tree_ensemble = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_ml_tree_ensemble = {ops, OX_COUNT(ops)};

@@ -174,19 +174,10 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "TreeEnsemble",
-     .domain = "ai.onnx.ml",
-     .since = 5,
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(attrs),
-     .types = {OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_BIT(OX_F16)},
-     .attrs_bytes = sizeof(tree5_attrs),
-     .infer = infer,
-     .load = load,
-     .unload = ox_ml_trees_unload,
-     .prepare = ox_ml_trees_prepare,
-     .run = ox_ml_trees_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "TreeEnsemble", .domain = "ai.onnx.ml", .since = 5, .min_in = 1, .max_in = 1, OX_ATTRS(attrs),
+               .types = {OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_BIT(OX_F16)}, .attrs_bytes = sizeof(tree5_attrs),
+               .infer = infer),
+     OX_KERNEL(.load = load, .unload = ox_unload_arena, .prepare = ox_ml_trees_prepare, .run = ox_ml_trees_run)},
 };
-const ox_op_set ox_ops_ml_tree_ensemble5 = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_ml_tree_ensemble5 = {ops, OX_COUNT(ops)};

@@ -237,34 +237,15 @@ static ox_status *run_decoder(const ox_kernel_ctx *c, uint32_t stage, ox_range t
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 #define I32 OX_BIT(OX_I32)
-static const ox_op_def defs[] = {
-    {.name = "MultiHeadAttention",
-     .domain = "com.microsoft",
-     .since = 1,
-     .min_in = 1,
-     .max_in = N_IN,
-     .min_out = 1,
-     .max_out = 4,
-     .types = {HALVES, HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES | I32},
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(mha_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run,
-     .flops = flops},
-    {.name = "DecoderMaskedMultiHeadAttention",
-     .domain = "com.microsoft",
-     .since = 1,
-     .min_in = 1,
-     .max_in = N_DECODER,
-     .min_out = 1,
-     .max_out = 4,
-     .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES, HALVES | I32},
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(mha_attrs),
-     .infer = infer_decoder,
-     .prepare = prepare_decoder,
-     .run = run_decoder,
-     .flops = flops},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "MultiHeadAttention", .domain = "com.microsoft", .since = 1, .min_in = 1, .max_in = N_IN,
+               .min_out = 1, .max_out = 4, .types = {HALVES, HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES | I32},
+               OX_ATTRS(attrs), .attrs_bytes = sizeof(mha_attrs), .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
+    {OX_SCHEMA(.name = "DecoderMaskedMultiHeadAttention", .domain = "com.microsoft", .since = 1, .min_in = 1,
+               .max_in = N_DECODER, .min_out = 1, .max_out = 4,
+               .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES, HALVES | I32}, OX_ATTRS(attrs),
+               .attrs_bytes = sizeof(mha_attrs), .infer = infer_decoder),
+     OX_KERNEL(.prepare = prepare_decoder, .run = run_decoder, .flops = flops)},
 };
-const ox_op_set ox_ops_multi_head_attention = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_multi_head_attention = {ops, OX_COUNT(ops)};

@@ -134,15 +134,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "NonMaxSuppression",
-     .since = 10,
-     .types = {OX_BIT(OX_F32), OX_BIT(OX_F32), OX_BIT(OX_I64), OX_BIT(OX_F32), OX_BIT(OX_F32)},
-     .min_in = 2,
-     .max_in = 5,
-     OX_ATTRS(attr_rows),
-     .attrs_bytes = sizeof(nms_attrs),
-     .infer = infer,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "NonMaxSuppression", .since = 10,
+               .types = {OX_BIT(OX_F32), OX_BIT(OX_F32), OX_BIT(OX_I64), OX_BIT(OX_F32), OX_BIT(OX_F32)}, .min_in = 2,
+               .max_in = 5, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(nms_attrs), .infer = infer),
+     OX_KERNEL(.run = run)},
 };
-const ox_op_set ox_ops_non_max_suppression = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_non_max_suppression = {ops, OX_COUNT(ops)};

@@ -32,10 +32,10 @@ static const ox_attr_def momentum_table[] = {
 };
 
 /* Accumulators per tensor: Adam has two. */
-static uint32_t groups_of(const ox_node *n) { return strcmp(n->op, "Adam") == 0 ? 2 : 1; }
+static uint32_t groups_of(const char *op) { return strcmp(op, "Adam") == 0 ? 2 : 1; }
 
 static ox_status *infer(ox_infer_ctx *c) {
-  uint32_t groups = groups_of(c->node), per = 2 + groups, count = (c->n_in - 2) / per;
+  uint32_t groups = groups_of(c->op), per = 2 + groups, count = (c->n_in - 2) / per;
   if (c->n_in < 2 + per || (c->n_in - 2) % per != 0)
     return ox_fail(OX_INVALID_MODEL, "%u inputs are not R, T and groups of %u", c->n_in, per);
   if (c->n_out > count * (1 + groups))
@@ -57,10 +57,10 @@ typedef enum { ADAGRAD, ADAM, STANDARD, NESTEROV } method;
 
 static ox_status *load(ox_load_ctx *c) {
   const step_attrs *a = c->attrs;
-  method *m = OX_ARENA_NEW(c->arena, method);
+  method *m = OX_LOAD_NEW(c, method);
   if (!m) return ox_oom();
   c->state = m;
-  *m = strcmp(c->node->op, "Adagrad") == 0 ? ADAGRAD : strcmp(c->node->op, "Adam") == 0 ? ADAM : STANDARD;
+  *m = strcmp(c->op, "Adagrad") == 0 ? ADAGRAD : strcmp(c->op, "Adam") == 0 ? ADAM : STANDARD;
   if (*m == STANDARD && strcmp(a->mode, "nesterov") == 0)
     *m = NESTEROV;
   else if (*m == STANDARD && strcmp(a->mode, "standard") != 0)
@@ -143,13 +143,17 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 enum { T_REAL = OX_BIT(OX_F32) | OX_BIT(OX_F64) };
-#define ROW(op, table)                                                                                           \
-  {                                                                                                              \
-    .name = op, .domain = "ai.onnx.preview.training", .since = 1, .types = {T_REAL, OX_BIT(OX_I64), T_REAL},     \
-    .min_in = 3, .max_in = OX_VARIADIC, .min_out = 1, .max_out = OX_VARIADIC, .attrs_bytes = sizeof(step_attrs), \
-    OX_ATTRS(table), .infer = infer, .load = load, .prepare = prepare, .run = run                                \
+#define ROW(op, table)                                                                                                 \
+  {                                                                                                                    \
+    OX_SCHEMA(.name = op, .domain = "ai.onnx.preview.training", .since = 1, .types = {T_REAL, OX_BIT(OX_I64), T_REAL}, \
+              .min_in = 3, .max_in = OX_VARIADIC, .min_out = 1, .max_out = OX_VARIADIC,                                \
+              .attrs_bytes = sizeof(step_attrs), OX_ATTRS(table), .infer = infer),                                     \
+        OX_KERNEL(.load = load, .prepare = prepare, .run = run)                                                        \
   }
 
-static const ox_op_def defs[] = {ROW("Adagrad", adagrad_table), ROW("Adam", adam_table),
-                                 ROW("Momentum", momentum_table)};
-const ox_op_set ox_ops_optimizers = {defs, OX_COUNT(defs)};
+static const ox_op ops[] = {
+    ROW("Adagrad", adagrad_table),
+    ROW("Adam", adam_table),
+    ROW("Momentum", momentum_table),
+};
+const ox_op_set ox_ops_optimizers = {ops, OX_COUNT(ops)};

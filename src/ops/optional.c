@@ -5,12 +5,17 @@
 
 #define IGNORE_TILES (void)stage, (void)tiles, (void)scratch
 
+typedef struct {
+  const ox_type *type;
+} optional_attrs;
+static const ox_attr_def attr_defs[] = {OX_ATTR_TYPE(optional_attrs, type)};
+
 static ox_status *optional_infer(ox_infer_ctx *c) {
-  const ox_attr *type = c->node ? ox_node_attr(c->node, "type") : NULL;
+  const optional_attrs *a = c->attrs;
   if (ox_infer_has(c, 0))
     c->out[0] = *c->in[0];
-  else if (type && type->types)
-    c->out[0] = type->types[0];
+  else if (a->type)
+    c->out[0] = *a->type;
   else
     return ox_fail(OX_INVALID_MODEL, "Optional: neither an input nor a type");
   c->out[0].optional = true;
@@ -54,27 +59,15 @@ static ox_status *get_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
   return ox_output_set_value(c, 0, c->in[0]);
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Optional",
-     .since = 15,
-     .min_in = 0,
-     .max_in = 1,
-     .traits = OX_ANY_KIND,
-     .infer = optional_infer,
-     .run = optional_run},
-    {.name = "OptionalHasElement",
-     .since = 15,
-     .min_in = 0,
-     .max_in = 1,
-     .traits = OX_ANY_KIND,
-     .infer = has_infer,
-     .run = has_run},
-    {.name = "OptionalGetElement",
-     .since = 15,
-     .min_in = 1,
-     .max_in = 1,
-     .traits = OX_ANY_KIND,
-     .infer = get_infer,
-     .run = get_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Optional", .since = 15, .min_in = 0, .max_in = 1, .traits = OX_ANY_KIND, OX_ATTRS(attr_defs),
+               .attrs_bytes = sizeof(optional_attrs), .infer = optional_infer),
+     OX_KERNEL(.run = optional_run)},
+    {OX_SCHEMA(.name = "OptionalHasElement", .since = 15, .min_in = 0, .max_in = 1, .traits = OX_ANY_KIND,
+               .infer = has_infer),
+     OX_KERNEL(.run = has_run)},
+    {OX_SCHEMA(.name = "OptionalGetElement", .since = 15, .min_in = 1, .max_in = 1, .traits = OX_ANY_KIND,
+               .infer = get_infer),
+     OX_KERNEL(.run = get_run)},
 };
-const ox_op_set ox_ops_optional = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_optional = {ops, OX_COUNT(ops)};

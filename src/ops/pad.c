@@ -65,7 +65,7 @@ static ox_status *pads_of(const ox_infer_ctx *c, int rank, int64_t *begin, int64
 
 static ox_status *pad_infer(ox_infer_ctx *c) {
   int64_t begin[OX_MAX_RANK], end[OX_MAX_RANK];
-  ox_pad_mode mode;
+  ox_pad_mode mode = OX_PAD_CONSTANT;
   bool known;
   if (!ox_infer_has(c, 0)) return NULL;
   ox_shape s = c->in[0]->shape;
@@ -106,7 +106,7 @@ static ox_status *pad_build(const ox_kernel_ctx *c, const ox_type *out, void *pl
   int64_t begin[OX_MAX_RANK], end[OX_MAX_RANK];
   ox_type types[4];
   const ox_type *in_types[4] = {NULL};
-  ox_pad_mode mode;
+  ox_pad_mode mode = OX_PAD_CONSTANT;
   bool known;
   for (uint32_t i = 0; i < c->n_in && i < 4; i++)
     if (c->in[i]) types[i] = ox_type_tensor(c->in[i]->dtype, &c->in[i]->shape), in_types[i] = &types[i];
@@ -215,25 +215,23 @@ static ox_status *crop_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
 }
 
 enum { ANY = OX_T_ALL };
-#define PAD .name = "Pad", .attrs_bytes = sizeof(pad_attrs), .infer = pad_infer, .prepare = pad_prepare, .run = pad_run
+#define PAD .name = "Pad", .attrs_bytes = sizeof(pad_attrs), .infer = pad_infer
+#define PAD_KERNEL .prepare = pad_prepare, .run = pad_run
 
-static const ox_op_def defs[] = {
-    {PAD, .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, OX_ATTRS(pad1_attr_defs)},
-    {PAD, .since = 2, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, OX_ATTRS(pad2_attr_defs)},
-    {PAD, .since = 11, .types = {ANY, OX_BIT(OX_I64), ANY, OX_T_INDEX}, .min_in = 2, .max_in = 4, .value_in = 0xa,
-     OX_ATTRS(pad11_attr_defs)},
-    {PAD, .domain = "com.microsoft", .since = 1, .types = {OX_T_FLOAT, OX_BIT(OX_I64), OX_T_FLOAT}, .min_in = 2,
-     .max_in = 3, .value_in = 2, OX_ATTRS(pad11_attr_defs)},
-    {.name = "CenterCropPad",
-     .since = 18,
-     .types = {ANY & ~OX_T_SUBBYTE, OX_T_INDEX},
-     .min_in = 2,
-     .max_in = 2,
-     .value_in = 2,
-     OX_ATTRS(crop_attr_defs),
-     .attrs_bytes = sizeof(crop_attrs),
-     .infer = crop_infer,
-     .prepare = crop_prepare,
-     .run = crop_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(PAD, .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, OX_ATTRS(pad1_attr_defs)),
+     OX_KERNEL(PAD_KERNEL)},
+    {OX_SCHEMA(PAD, .since = 2, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, OX_ATTRS(pad2_attr_defs)),
+     OX_KERNEL(PAD_KERNEL)},
+    {OX_SCHEMA(PAD, .since = 11, .types = {ANY, OX_BIT(OX_I64), ANY, OX_T_INDEX}, .min_in = 2, .max_in = 4,
+               .value_in = 0xa, OX_ATTRS(pad11_attr_defs)),
+     OX_KERNEL(PAD_KERNEL)},
+    {OX_SCHEMA(PAD, .domain = "com.microsoft", .since = 1, .types = {OX_T_FLOAT, OX_BIT(OX_I64), OX_T_FLOAT},
+               .min_in = 2, .max_in = 3, .value_in = 2, OX_ATTRS(pad11_attr_defs)),
+     OX_KERNEL(PAD_KERNEL)},
+    {OX_SCHEMA(.name = "CenterCropPad", .since = 18, .types = {ANY & ~OX_T_SUBBYTE, OX_T_INDEX}, .min_in = 2,
+               .max_in = 2, .value_in = 2, OX_ATTRS(crop_attr_defs), .attrs_bytes = sizeof(crop_attrs),
+               .infer = crop_infer),
+     OX_KERNEL(.prepare = crop_prepare, .run = crop_run)},
 };
-const ox_op_set ox_ops_pad = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_pad = {ops, OX_COUNT(ops)};

@@ -150,27 +150,12 @@ static ox_status *run_lrn(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "InstanceNormalization",
-     .since = 1,
-     .types = {OX_T_FLOAT},
-     .min_in = 3,
-     .max_in = 3,
-     OX_ATTRS(instance_rows),
-     .attrs_bytes = sizeof(norm_attrs),
-     .infer = infer_instance,
-     .prepare = prepare_instance,
-     .run = run_instance,
-     .inplace = 1},
-    {.name = "LRN",
-     .since = 1,
-     .types = {OX_T_FLOAT},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(lrn_rows),
-     .attrs_bytes = sizeof(norm_attrs),
-     .infer = ox_infer_same_as_input,
-     .prepare = prepare_lrn,
-     .run = run_lrn},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "InstanceNormalization", .since = 1, .types = {OX_T_FLOAT}, .min_in = 3, .max_in = 3,
+               OX_ATTRS(instance_rows), .attrs_bytes = sizeof(norm_attrs), .infer = infer_instance),
+     OX_KERNEL(.prepare = prepare_instance, .run = run_instance, .inplace = 1)},
+    {OX_SCHEMA(.name = "LRN", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, OX_ATTRS(lrn_rows),
+               .attrs_bytes = sizeof(norm_attrs), .infer = ox_infer_same_as_input),
+     OX_KERNEL(.prepare = prepare_lrn, .run = run_lrn)},
 };
-const ox_op_set ox_ops_plane_norm = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_plane_norm = {ops, OX_COUNT(ops)};

@@ -23,8 +23,7 @@ static const ox_attr_def max_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, sto
 static const ox_attr_def average_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, count_include_pad, 0)};
 static const ox_attr_def lp_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, p, 2)};
 static const ox_attr_def lp1_attrs[] = {
-    POOL_COMMON,
-    {.name = "p", .kind = OX_ATTR_FLOAT_KIND, .offset = offsetof(pool_attrs, p_float), .has_offset = 0xffff, .f = 2}};
+    POOL_COMMON, OX_ATTR_ROW_(pool_attrs, p_float, "p", OX_ATTR_FLOAT_KIND, 0, OX_NO_FIELD, .f = 2)};
 
 typedef struct pool_prep {
   ox_pool pool;
@@ -187,12 +186,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define POOL_ROW(table)                                                                            \
-  .types = {OX_T_FLOAT | OX_BIT(OX_I8) | OX_BIT(OX_U8)}, .min_in = 1, .max_in = 1, .attrs = table, \
-  .n_attrs = OX_COUNT(table), .attrs_bytes = sizeof(pool_attrs), .infer = infer, .run = run
-static const ox_op_def defs[] = {
-    {.name = "MaxPool", .since = 1, .min_out = 1, .max_out = 2, .prepare = prepare_max, POOL_ROW(max_attrs)},
-    {.name = "AveragePool", .since = 1, .prepare = prepare_average, POOL_ROW(average_attrs)},
-    {.name = "LpPool", .since = 1, .prepare = prepare_lp, POOL_ROW(lp1_attrs)},
-    {.name = "LpPool", .since = 2, .prepare = prepare_lp, POOL_ROW(lp_attrs)},
+  .types = {OX_T_FLOAT | OX_BIT(OX_I8) | OX_BIT(OX_U8)}, .min_in = 1, .max_in = 1, OX_ATTRS(table), .attrs_bytes = sizeof(pool_attrs), .infer = infer
+#define POOL_ROW_KERNEL .run = run
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "MaxPool", .since = 1, .min_out = 1, .max_out = 2, POOL_ROW(max_attrs)),
+     OX_KERNEL(.prepare = prepare_max, POOL_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "AveragePool", .since = 1, POOL_ROW(average_attrs)),
+     OX_KERNEL(.prepare = prepare_average, POOL_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "LpPool", .since = 1, POOL_ROW(lp1_attrs)), OX_KERNEL(.prepare = prepare_lp, POOL_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "LpPool", .since = 2, POOL_ROW(lp_attrs)), OX_KERNEL(.prepare = prepare_lp, POOL_ROW_KERNEL)},
 };
-const ox_op_set ox_ops_pool = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_pool = {ops, OX_COUNT(ops)};

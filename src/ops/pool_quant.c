@@ -132,17 +132,15 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
-#define ROW(rows) .domain = "com.microsoft", .since = 1, OX_ATTRS(rows), .attrs_bytes = sizeof(qpool_attrs), .run = run
+#define ROW(rows) .domain = "com.microsoft", .since = 1, OX_ATTRS(rows), .attrs_bytes = sizeof(qpool_attrs)
+#define ROW_KERNEL .run = run
 #define LINEAR .types = {BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES}, .min_in = 4, .max_in = 5
-static const ox_op_def defs[] = {
-    {.name = "QLinearAveragePool", LINEAR, .infer = infer_average, .prepare = prepare_average, ROW(average_rows)},
-    {.name = "QLinearGlobalAveragePool", LINEAR, .infer = infer_global, .prepare = prepare_global, ROW(global_rows)},
-    {.name = "NhwcMaxPool",
-     .types = {BYTES},
-     .min_in = 1,
-     .max_in = 1,
-     .infer = infer_max,
-     .prepare = prepare_max,
-     ROW(max_rows)},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "QLinearAveragePool", LINEAR, .infer = infer_average, ROW(average_rows)),
+     OX_KERNEL(.prepare = prepare_average, ROW_KERNEL)},
+    {OX_SCHEMA(.name = "QLinearGlobalAveragePool", LINEAR, .infer = infer_global, ROW(global_rows)),
+     OX_KERNEL(.prepare = prepare_global, ROW_KERNEL)},
+    {OX_SCHEMA(.name = "NhwcMaxPool", .types = {BYTES}, .min_in = 1, .max_in = 1, .infer = infer_max, ROW(max_rows)),
+     OX_KERNEL(.prepare = prepare_max, ROW_KERNEL)},
 };
-const ox_op_set ox_ops_pool_quant = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_pool_quant = {ops, OX_COUNT(ops)};

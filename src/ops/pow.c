@@ -132,24 +132,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Pow",
-     .since = 1,
-     .types = {OX_T_NUMBER},
-     .min_in = 2,
-     .max_in = 2,
-     .attrs_bytes = sizeof(pow_attrs),
-     OX_ATTRS(legacy_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
-    {.name = "Pow",
-     .since = 7,
-     .types = {OX_T_NUMBER, OX_T_NUMBER},
-     .min_in = 2,
-     .max_in = 2,
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Pow", .since = 1, .types = {OX_T_NUMBER}, .min_in = 2, .max_in = 2,
+               .attrs_bytes = sizeof(pow_attrs), OX_ATTRS(legacy_attrs), .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "Pow", .since = 7, .types = {OX_T_NUMBER, OX_T_NUMBER}, .min_in = 2, .max_in = 2,
+               .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_pow = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_pow = {ops, OX_COUNT(ops)};

@@ -166,13 +166,14 @@ static ox_status *run_where(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 }
 
 enum { Q8 = OX_BIT(OX_U8) | OX_BIT(OX_I8), F = OX_BIT(OX_F32) };
-#define ROW(op, least, most, infer_fn, prepare_fn, run_fn, ...)                                            \
-  {                                                                                                        \
-    .name = op, .domain = "com.microsoft", .since = 1, .min_in = least, .max_in = most, .infer = infer_fn, \
-    .prepare = prepare_fn, .run = run_fn, __VA_ARGS__                                                      \
+#define ROW(op, least, most, infer_fn, prepare_fn, run_fn, ...)                                                      \
+  {                                                                                                                  \
+    OX_SCHEMA(.name = op, .domain = "com.microsoft", .since = 1, .min_in = least, .max_in = most, .infer = infer_fn, \
+              __VA_ARGS__),                                                                                          \
+        OX_KERNEL(.prepare = prepare_fn, .run = run_fn)                                                              \
   }
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     ROW("QLinearAdd", 2, 8, infer_binary, prepare_binary, run_add, .types = {Q8, F, Q8, Q8, F, Q8, F, Q8}),
     ROW("QLinearMul", 2, 8, infer_binary, prepare_binary, run_mul, .types = {Q8, F, Q8, Q8, F, Q8, F, Q8}),
     ROW("QLinearSigmoid", 2, 5, infer_unary, prepare_unary, run_sigmoid, .types = {Q8, F, Q8, F, Q8}),
@@ -181,4 +182,4 @@ static const ox_op_def defs[] = {
     ROW("QLinearWhere", 9, 9, infer_where, prepare_where, run_where,
         .types = {OX_BIT(OX_BOOL), Q8, F, Q8, Q8, F, Q8, F | Q8}),
 };
-const ox_op_set ox_ops_qlinear = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_qlinear = {ops, OX_COUNT(ops)};

@@ -129,29 +129,13 @@ static ox_status *run_concat(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 }
 
 enum { Q8 = OX_BIT(OX_U8) | OX_BIT(OX_I8), F = OX_BIT(OX_F32) };
-static const ox_op_def defs[] = {
-    {.name = "QLinearSoftmax",
-     .domain = "com.microsoft",
-     .since = 1,
-     .types = {Q8, F, Q8, F, Q8},
-     .min_in = 2,
-     .max_in = 5,
-     .inplace = 1,
-     .attrs_bytes = sizeof(rows_attrs),
-     OX_ATTRS(softmax_table),
-     .infer = infer_softmax,
-     .prepare = prepare_softmax,
-     .run = run_softmax},
-    {.name = "QLinearConcat",
-     .domain = "com.microsoft",
-     .since = 1,
-     .types = {F, Q8, Q8 | F},
-     .min_in = 5,
-     .max_in = OX_VARIADIC,
-     .attrs_bytes = sizeof(rows_attrs),
-     OX_ATTRS(concat_table),
-     .infer = infer_concat,
-     .prepare = prepare_concat,
-     .run = run_concat},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "QLinearSoftmax", .domain = "com.microsoft", .since = 1, .types = {Q8, F, Q8, F, Q8},
+               .min_in = 2, .max_in = 5, .attrs_bytes = sizeof(rows_attrs), OX_ATTRS(softmax_table),
+               .infer = infer_softmax),
+     OX_KERNEL(.inplace = 1, .prepare = prepare_softmax, .run = run_softmax)},
+    {OX_SCHEMA(.name = "QLinearConcat", .domain = "com.microsoft", .since = 1, .types = {F, Q8, Q8 | F}, .min_in = 5,
+               .max_in = OX_VARIADIC, .attrs_bytes = sizeof(rows_attrs), OX_ATTRS(concat_table), .infer = infer_concat),
+     OX_KERNEL(.prepare = prepare_concat, .run = run_concat)},
 };
-const ox_op_set ox_ops_qlinear_rows = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_qlinear_rows = {ops, OX_COUNT(ops)};

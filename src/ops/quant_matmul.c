@@ -43,7 +43,7 @@ static void flags(const quant_attrs *a, bool trans[4]) {
 static bool has(const ox_infer_ctx *c, int i) { return i >= 0 && ox_infer_has(c, (uint32_t)i); }
 
 static ox_status *infer(ox_infer_ctx *c) {
-  const struct kind *k = kind_of(c->node->op);
+  const struct kind *k = kind_of(c->op);
   bool trans[4];
   ox_shape out;
   flags(c->attrs, trans);
@@ -51,7 +51,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   if (k == &kinds[QGEMM] && ((a->shape.rank >= 0 && a->shape.rank != 2) || (b->shape.rank >= 0 && b->shape.rank != 2)))
     return ox_fail(OX_INVALID_MODEL, "QGemm: A and B must be matrices, got ranks %d and %d", a->shape.rank,
                    b->shape.rank);
-  OX_TRY(ox_product_infer(c->node->op, &a->shape, &b->shape, trans, &out));
+  OX_TRY(ox_product_infer(c->op, &a->shape, &b->shape, trans, &out));
   uint32_t type = k == &kinds[INTEGER] || k == &kinds[INTEGER16] ? OX_I32 : OX_F32;
   if (has(c, k->in.y_zero))
     type = c->in[k->in.y_zero]->dtype;
@@ -64,7 +64,7 @@ static ox_status *infer(ox_infer_ctx *c) {
 }
 
 static ox_status *load(ox_load_ctx *c) {
-  const struct kind *k = kind_of(c->node->op);
+  const struct kind *k = kind_of(c->op);
   const quant_attrs *a = c->attrs;
   ox_product_i8_b *b = NULL;
   OX_TRY(ox_product_i8_pack(c, c->in_const[k->in.b], a && a->transB, &b));
@@ -177,52 +177,26 @@ enum {
   I16 = OX_BIT(OX_I16)
 };
 #define MICROSOFT .domain = "com.microsoft", .since = 1
-#define COMMON .infer = infer, .load = load, .unload = unload, .run = run, .flops = flops
+#define COMMON .infer = infer
+#define COMMON_KERNEL .load = load, .unload = unload, .run = run, .flops = flops
 
-static const ox_op_def defs[] = {
-    {.name = "MatMulInteger",
-     .since = 10,
-     .types = {BYTES, BYTES, BYTES, BYTES},
-     .min_in = 2,
-     .max_in = 4,
-     .prepare = prepare_integer,
-     COMMON},
-    {.name = "QLinearMatMul",
-     .since = 10,
-     .types = {SMALL, SCALE, SMALL, SMALL, SCALE, SMALL, SCALE, SMALL},
-     .min_in = 8,
-     .max_in = 8,
-     .prepare = prepare_qlinear,
-     COMMON},
-    {.name = "MatMulIntegerToFloat",
-     MICROSOFT,
-     .types = {BYTES, BYTES, F32, F32, BYTES, BYTES, F32},
-     .min_in = 4,
-     .max_in = 7,
-     .prepare = prepare_to_float,
-     COMMON},
-    {.name = "DynamicQuantizeMatMul",
-     MICROSOFT,
-     .types = {F32, BYTES, F32, BYTES, F32},
-     .min_in = 3,
-     .max_in = 5,
-     .prepare = prepare_dynamic,
-     COMMON},
-    {.name = "QGemm",
-     MICROSOFT,
-     .types = {BYTES, F32, BYTES, BYTES, F32, BYTES, OX_BIT(OX_I32), F32 | BYTES},
-     .min_in = 6,
-     .max_in = 9,
-     OX_ATTRS(qgemm_attrs),
-     .attrs_bytes = sizeof(quant_attrs),
-     .prepare = prepare_qgemm,
-     COMMON},
-    {.name = "MatMulInteger16",
-     MICROSOFT,
-     .types = {I16},
-     .min_in = 2,
-     .max_in = 2,
-     .prepare = prepare_integer16,
-     COMMON},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "MatMulInteger", .since = 10, .types = {BYTES, BYTES, BYTES, BYTES}, .min_in = 2, .max_in = 4,
+               COMMON),
+     OX_KERNEL(.prepare = prepare_integer, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "QLinearMatMul", .since = 10, .types = {SMALL, SCALE, SMALL, SMALL, SCALE, SMALL, SCALE, SMALL},
+               .min_in = 8, .max_in = 8, COMMON),
+     OX_KERNEL(.prepare = prepare_qlinear, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "MatMulIntegerToFloat", MICROSOFT, .types = {BYTES, BYTES, F32, F32, BYTES, BYTES, F32},
+               .min_in = 4, .max_in = 7, COMMON),
+     OX_KERNEL(.prepare = prepare_to_float, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "DynamicQuantizeMatMul", MICROSOFT, .types = {F32, BYTES, F32, BYTES, F32}, .min_in = 3,
+               .max_in = 5, COMMON),
+     OX_KERNEL(.prepare = prepare_dynamic, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "QGemm", MICROSOFT, .types = {BYTES, F32, BYTES, BYTES, F32, BYTES, OX_BIT(OX_I32), F32 | BYTES},
+               .min_in = 6, .max_in = 9, OX_ATTRS(qgemm_attrs), .attrs_bytes = sizeof(quant_attrs), COMMON),
+     OX_KERNEL(.prepare = prepare_qgemm, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "MatMulInteger16", MICROSOFT, .types = {I16}, .min_in = 2, .max_in = 2, COMMON),
+     OX_KERNEL(.prepare = prepare_integer16, COMMON_KERNEL)},
 };
-const ox_op_set ox_ops_quant_matmul = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_quant_matmul = {ops, OX_COUNT(ops)};

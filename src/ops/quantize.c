@@ -204,23 +204,16 @@ static ox_status *run_dynamic(const ox_kernel_ctx *c, uint32_t stage, ox_range t
 
 #define QUANTIZE(dom, ver)                                                                                       \
   {                                                                                                              \
-    .name = "QuantizeLinear", .domain = dom, .since = ver, .types = {T_REAL, T_SCALE, T_QUANTIZED}, .min_in = 2, \
-    .max_in = 3, .attrs_bytes = sizeof(quantize_attrs), OX_ATTRS(attrs), .infer = infer, .prepare = prepare,     \
-    .run = run                                                                                                   \
+    OX_SCHEMA(.name = "QuantizeLinear", .domain = dom, .since = ver, .types = {T_REAL, T_SCALE, T_QUANTIZED},    \
+              .min_in = 2, .max_in = 3, .attrs_bytes = sizeof(quantize_attrs), OX_ATTRS(attrs), .infer = infer), \
+        OX_KERNEL(.prepare = prepare, .run = run)                                                                \
   }
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     QUANTIZE(NULL, 10),
     QUANTIZE("com.microsoft", 1),
-    {.name = "DynamicQuantizeLinear",
-     .since = 11,
-     .types = {OX_BIT(OX_F32)},
-     .min_in = 1,
-     .max_in = 1,
-     .min_out = 1,
-     .max_out = 3,
-     .infer = infer_dynamic,
-     .prepare = prepare_dynamic,
-     .run = run_dynamic},
+    {OX_SCHEMA(.name = "DynamicQuantizeLinear", .since = 11, .types = {OX_BIT(OX_F32)}, .min_in = 1, .max_in = 1,
+               .min_out = 1, .max_out = 3, .infer = infer_dynamic),
+     OX_KERNEL(.prepare = prepare_dynamic, .run = run_dynamic)},
 };
-const ox_op_set ox_ops_quantize = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_quantize = {ops, OX_COUNT(ops)};

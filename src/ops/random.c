@@ -157,14 +157,14 @@ static ox_status *run_multinomial(const ox_kernel_ctx *c, uint32_t stage, ox_ran
   return NULL;
 }
 
-#define ROW(op, ver, mask, n_inputs, table, infer_fn, prepare_fn, run_fn)                                   \
-  {                                                                                                         \
-    .name = op, .since = ver, .types = {mask}, .min_in = n_inputs, .max_in = n_inputs,                      \
-    .attrs_bytes = sizeof(random_attrs), OX_ATTRS(table), .traits = OX_NONDETERMINISTIC, .infer = infer_fn, \
-    .prepare = prepare_fn, .run = run_fn                                                                    \
+#define ROW(op, ver, mask, n_inputs, table, infer_fn, prepare_fn, run_fn)                                              \
+  {                                                                                                                    \
+    OX_SCHEMA(.name = op, .since = ver, .types = {mask}, .min_in = n_inputs, .max_in = n_inputs,                       \
+              .attrs_bytes = sizeof(random_attrs), OX_ATTRS(table), .traits = OX_NONDETERMINISTIC, .infer = infer_fn), \
+        OX_KERNEL(.prepare = prepare_fn, .run = run_fn)                                                                \
   }
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     ROW("Bernoulli", 15, OX_T_FLOAT, 1, bernoulli_table, infer_bernoulli, prepare, run_bernoulli),
     ROW("Multinomial", 7, OX_T_FLOAT, 1, multinomial_table, infer_multinomial, prepare_multinomial, run_multinomial),
     ROW("RandomNormal", 1, 0, 0, normal_table, infer_shape, prepare, run_normal),
@@ -172,4 +172,4 @@ static const ox_op_def defs[] = {
     ROW("RandomUniform", 1, 0, 0, uniform_table, infer_shape, prepare, run_uniform),
     ROW("RandomUniformLike", 1, OX_T_ALL, 1, uniform_like_table, infer_like, prepare, run_uniform),
 };
-const ox_op_set ox_ops_random = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_random = {ops, OX_COUNT(ops)};

@@ -92,11 +92,11 @@ typedef struct {
 } reduce_state;
 
 static ox_status *load(ox_load_ctx *c) {
-  reduce_state *s = OX_ARENA_NEW(c->arena, reduce_state);
+  reduce_state *s = OX_LOAD_NEW(c, reduce_state);
   if (!s) return ox_oom();
   size_t i = 0;
-  while (i < OX_COUNT(kinds) && strcmp(kinds[i].op, c->node->op) != 0) i++;
-  if (i == OX_COUNT(kinds)) return ox_fail(OX_FAIL, "%s is not a reduction", c->node->op);
+  while (i < OX_COUNT(kinds) && strcmp(kinds[i].op, c->op) != 0) i++;
+  if (i == OX_COUNT(kinds)) return ox_fail(OX_FAIL, "%s is not a reduction", c->op);
   s->kind = kinds[i].kind, s->fold = kinds[i].fold;
   c->state = s;
   return NULL;
@@ -321,17 +321,17 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 enum { T_AXES = OX_BIT(OX_I64) };
-#define ROW(op, ver, most, table)                                                                            \
-  {                                                                                                          \
-    .name = op, .since = ver, .types = {OX_T_NUMBER | OX_BIT(OX_BOOL), T_AXES}, .min_in = 1, .max_in = most, \
-    .attrs_bytes = sizeof(reduce_attrs), OX_ATTRS(table), .value_in = 2, .infer = infer, .load = load,       \
-    .prepare = prepare, .run = run                                                                           \
+#define ROW(op, ver, most, table)                                                                                      \
+  {                                                                                                                    \
+    OX_SCHEMA(.name = op, .since = ver, .types = {OX_T_NUMBER | OX_BIT(OX_BOOL), T_AXES}, .min_in = 1, .max_in = most, \
+              .attrs_bytes = sizeof(reduce_attrs), OX_ATTRS(table), .value_in = 2, .infer = infer),                    \
+        OX_KERNEL(.load = load, .prepare = prepare, .run = run)                                                        \
   }
 #define REDUCE(op, moved) ROW(op, 1, 1, attr_axes), ROW(op, moved, 2, input_axes)
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     REDUCE("ReduceL1", 18),  REDUCE("ReduceL2", 18),        REDUCE("ReduceLogSum", 18), REDUCE("ReduceLogSumExp", 18),
     REDUCE("ReduceMax", 18), REDUCE("ReduceMean", 18),      REDUCE("ReduceMin", 18),    REDUCE("ReduceProd", 18),
     REDUCE("ReduceSum", 13), REDUCE("ReduceSumSquare", 18),
 };
-const ox_op_set ox_ops_reduce = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_reduce = {ops, OX_COUNT(ops)};

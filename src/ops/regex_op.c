@@ -11,6 +11,11 @@ typedef struct {
 } regex_attrs;
 static const ox_attr_def attr_defs[] = {OX_ATTR_STR(regex_attrs, pattern, NULL)};
 
+typedef struct {
+  ox_arena arena;
+  ox_regex *regex;
+} regex_state;
+
 enum { PER_TILE = 64 };
 
 static ox_status *infer(ox_infer_ctx *c) {
@@ -20,37 +25,31 @@ static ox_status *infer(ox_infer_ctx *c) {
 
 static ox_status *load(ox_load_ctx *c) {
   const regex_attrs *a = c->attrs;
-  ox_regex *r;
   if (!a->pattern) return ox_fail(OX_INVALID_MODEL, "RegexFullMatch: no pattern");
-  OX_TRY(ox_regex_compile(c->arena, a->pattern, strlen(a->pattern), &r));
-  c->state = r;
-  return NULL;
+  regex_state *s = c->state = OX_LOAD_NEW(c, regex_state);
+  if (!s) return ox_oom();
+  ox_arena_init(&s->arena, c->alloc);
+  return ox_regex_compile(&s->arena, a->pattern, strlen(a->pattern), &s->regex);
 }
 
 static ox_status *prepare(ox_kernel_ctx *c) {
-  return ox_ctx_plan(c, OX_CEIL_DIV(ox_shape_count(&c->in[0]->shape), PER_TILE), ox_regex_scratch(c->state));
+  const regex_state *s = c->state;
+  return ox_ctx_plan(c, OX_CEIL_DIV(ox_shape_count(&c->in[0]->shape), PER_TILE), ox_regex_scratch(s->regex));
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
+  const regex_state *s = c->state;
   const ox_str *in = c->in[0]->data;
   int64_t end = OX_MIN(tiles.end * PER_TILE, ox_shape_count(&c->in[0]->shape));
   for (int64_t i = tiles.begin * PER_TILE; i < end; i++)
-    ((uint8_t *)c->out[0]->data)[i] = ox_regex_full_match(c->state, in[i].p, in[i].n, scratch);
+    ((uint8_t *)c->out[0]->data)[i] = ox_regex_full_match(s->regex, in[i].p, in[i].n, scratch);
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "RegexFullMatch",
-     .since = 20,
-     .types = {OX_BIT(OX_STRING)},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(attr_defs),
-     .attrs_bytes = sizeof(regex_attrs),
-     .infer = infer,
-     .load = load,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "RegexFullMatch", .since = 20, .types = {OX_BIT(OX_STRING)}, .min_in = 1, .max_in = 1,
+               OX_ATTRS(attr_defs), .attrs_bytes = sizeof(regex_attrs), .infer = infer),
+     OX_KERNEL(.load = load, .unload = ox_unload_arena, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_regex_op = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_regex_op = {ops, OX_COUNT(ops)};

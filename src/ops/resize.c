@@ -220,9 +220,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(rows)                                                                                             \
-  .attrs = rows, .n_attrs = rows##_n, .attrs_bytes = sizeof(ox_resize_attrs), .prepare = prepare, .run = run, \
-  .infer = ox_resize_infer
+#define ROW(rows) OX_ATTRS(rows), .attrs_bytes = sizeof(ox_resize_attrs), .infer = ox_resize_infer
+#define ROW_KERNEL .prepare = prepare, .run = run
 static const ox_attr_def upsample1[] = {OX_ATTR_STR(ox_resize_attrs, mode, "nearest"),
                                         OX_ATTR_FLOAT(ox_resize_attrs, height_scale, 0),
                                         OX_ATTR_FLOAT(ox_resize_attrs, width_scale, 0)};
@@ -238,18 +237,15 @@ static const ox_attr_def resize11[] = {OX_ATTR_STR(ox_resize_attrs, mode, "neare
                                        OX_ATTR_INT(ox_resize_attrs, exclude_outside, 0),
                                        OX_ATTR_INT(ox_resize_attrs, antialias, 0),
                                        OX_ATTR_INTS(ox_resize_attrs, axes)};
-enum {
-  upsample1_n = OX_COUNT(upsample1),
-  upsample7_n = OX_COUNT(upsample7),
-  resize10_n = OX_COUNT(resize10),
-  resize11_n = OX_COUNT(resize11)
-};
 
-static const ox_op_def defs[] = {
-    {.name = "Upsample", .since = 1, .min_in = 1, .max_in = 1, ROW(upsample1)},
-    {.name = "Upsample", .since = 7, .min_in = 1, .max_in = 1, ROW(upsample7)},
-    {.name = "Upsample", .since = 9, .min_in = 2, .max_in = 2, .value_in = 2, ROW(resize10)},
-    {.name = "Resize", .since = 10, .min_in = 2, .max_in = 2, .value_in = 2, ROW(resize10)},
-    {.name = "Resize", .since = 11, .min_in = 1, .max_in = 4, .value_in = 14, ROW(resize11)},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Upsample", .since = 1, .min_in = 1, .max_in = 1, ROW(upsample1)), OX_KERNEL(ROW_KERNEL)},
+    {OX_SCHEMA(.name = "Upsample", .since = 7, .min_in = 1, .max_in = 1, ROW(upsample7)), OX_KERNEL(ROW_KERNEL)},
+    {OX_SCHEMA(.name = "Upsample", .since = 9, .min_in = 2, .max_in = 2, .value_in = 2, ROW(resize10)),
+     OX_KERNEL(ROW_KERNEL)},
+    {OX_SCHEMA(.name = "Resize", .since = 10, .min_in = 2, .max_in = 2, .value_in = 2, ROW(resize10)),
+     OX_KERNEL(ROW_KERNEL)},
+    {OX_SCHEMA(.name = "Resize", .since = 11, .min_in = 1, .max_in = 4, .value_in = 14, ROW(resize11)),
+     OX_KERNEL(ROW_KERNEL)},
 };
-const ox_op_set ox_ops_resize = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_resize = {ops, OX_COUNT(ops)};

@@ -29,7 +29,7 @@ static const ox_type *in_type(const ox_infer_ctx *c, uint32_t i) { return i < c-
 
 static ox_status *check_inputs(const ox_infer_ctx *c, const int64_t *dim, int64_t gates, bool layout) {
   enum { DIRS, SEQ, BATCH, INPUT, HIDDEN };
-  const char *op = c->node->op;
+  const char *op = c->op;
   int64_t gh = ox_dim_mul(gates, dim[HIDDEN]), hd = dim[HIDDEN];
   gh = hd < 0 ? -1 : gh;
   int64_t state[3] = {dim[DIRS], dim[BATCH], hd};
@@ -52,13 +52,13 @@ static ox_status *infer(ox_infer_ctx *c) {
   if (strcmp(a->direction, "bidirectional") == 0)
     dim[DIRS] = 2;
   else if (strcmp(a->direction, "forward") != 0 && strcmp(a->direction, "reverse") != 0)
-    return ox_fail(OX_INVALID_MODEL, "%s: direction '%s'", c->node->op, a->direction);
-  if (a->layout < 0 || a->layout > 1) return ox_fail(OX_INVALID_MODEL, "%s: layout must be 0 or 1", c->node->op);
-  OX_TRY(want(c->node->op, "X", c->in[IN_X], 3, (int64_t[]){-1, -1, -1}));
-  OX_TRY(want(c->node->op, "R", c->in[IN_R], 3, (int64_t[]){-1, -1, -1}));
+    return ox_fail(OX_INVALID_MODEL, "%s: direction '%s'", c->op, a->direction);
+  if (a->layout < 0 || a->layout > 1) return ox_fail(OX_INVALID_MODEL, "%s: layout must be 0 or 1", c->op);
+  OX_TRY(want(c->op, "X", c->in[IN_X], 3, (int64_t[]){-1, -1, -1}));
+  OX_TRY(want(c->op, "R", c->in[IN_R], 3, (int64_t[]){-1, -1, -1}));
   if (x->rank == 3) dim[SEQ] = x->dim[layout], dim[BATCH] = x->dim[!layout], dim[INPUT] = x->dim[2];
   if (r->rank == 3 && dim[HIDDEN] < 0) dim[HIDDEN] = r->dim[2];
-  int cell = recurrent_cell(c->node->op);
+  int cell = recurrent_cell(c->op);
   OX_TRY(check_inputs(c, dim, cell == CELL_LSTM ? 4 : cell == CELL_GRU ? 3 : 1, layout));
   recurrent_dims unused;
   OX_TRY(recurrent_activations(cell, a, &unused));
@@ -86,9 +86,9 @@ static ox_status *load(ox_load_ctx *c) {
   if (in[0]->dtype == OX_F64 || in[0]->shape.rank != 3 || in[1]->shape.rank != 3) return NULL;
   ox_shape x = ox_shape_of(3, (int64_t[]){1, 1, in[0]->shape.dim[2]});
   recurrent_dims d;
-  OX_TRY(recurrent_dims_of(recurrent_cell(c->node->op), c->attrs, &x, &in[1]->shape, &d));
+  OX_TRY(recurrent_dims_of(recurrent_cell(c->op), c->attrs, &x, &in[1]->shape, &d));
   const ox_gemm_variant *v = ox_gemm_select(OX_F32, c->isa);
-  recurrent_packed *s = OX_ARENA_NEW(c->arena, recurrent_packed);
+  recurrent_packed *s = OX_LOAD_NEW(c, recurrent_packed);
   if (!s) return ox_oom();
   recurrent_weights w;
   size_t one = recurrent_weights_at(&d, v, in[3] != NULL, NULL, &w);
@@ -116,12 +116,12 @@ static ox_status *prepare_lstm(ox_kernel_ctx *c) { return recurrent_prepare(c, C
 
 #define COMMON                                                                                                    \
   .since = 1, .min_in = 3, .min_out = 0, OX_ATTRS(attrs), .attrs_bytes = sizeof(recurrent_attrs), .infer = infer, \
-  .load = load, .unload = unload, .run = recurrent_run,                                                           \
   .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I32), OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}
+#define COMMON_KERNEL .load = load, .unload = unload, .run = recurrent_run
 
-static const ox_op_def defs[] = {
-    {.name = "RNN", .max_in = 6, .max_out = 2, .prepare = prepare_rnn, COMMON},
-    {.name = "GRU", .max_in = 6, .max_out = 2, .prepare = prepare_gru, COMMON},
-    {.name = "LSTM", .max_in = 8, .max_out = 3, .prepare = prepare_lstm, COMMON},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "RNN", .max_in = 6, .max_out = 2, COMMON), OX_KERNEL(.prepare = prepare_rnn, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "GRU", .max_in = 6, .max_out = 2, COMMON), OX_KERNEL(.prepare = prepare_gru, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "LSTM", .max_in = 8, .max_out = 3, COMMON), OX_KERNEL(.prepare = prepare_lstm, COMMON_KERNEL)},
 };
-const ox_op_set ox_ops_rnn = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_rnn = {ops, OX_COUNT(ops)};

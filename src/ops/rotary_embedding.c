@@ -121,29 +121,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
-static const ox_op_def defs[] = {
-    {.name = "RotaryEmbedding",
-     .since = 23,
-     .min_in = 3,
-     .max_in = 4,
-     .types = {HALVES, HALVES, HALVES, OX_BIT(OX_I64)},
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(rotary_attrs),
-     .inplace = 1,
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
-    {.name = "RotaryEmbedding",
-     .domain = "com.microsoft",
-     .since = 1,
-     .min_in = 4,
-     .max_in = 4,
-     .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES},
-     OX_ATTRS(attrs),
-     .attrs_bytes = sizeof(rotary_attrs),
-     .inplace = 1,
-     .infer = infer,
-     .prepare = prepare_ms,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "RotaryEmbedding", .since = 23, .min_in = 3, .max_in = 4,
+               .types = {HALVES, HALVES, HALVES, OX_BIT(OX_I64)}, OX_ATTRS(attrs), .attrs_bytes = sizeof(rotary_attrs),
+               .infer = infer),
+     OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "RotaryEmbedding", .domain = "com.microsoft", .since = 1, .min_in = 4, .max_in = 4,
+               .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES}, OX_ATTRS(attrs), .attrs_bytes = sizeof(rotary_attrs),
+               .infer = infer),
+     OX_KERNEL(.inplace = 1, .prepare = prepare_ms, .run = run)},
 };
-const ox_op_set ox_ops_rotary_embedding = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_rotary_embedding = {ops, OX_COUNT(ops)};

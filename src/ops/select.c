@@ -150,23 +150,11 @@ static ox_status *compress_run(const ox_kernel_ctx *c, uint32_t stage, ox_range 
 
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 
-static const ox_op_def defs[] = {
-    {.name = "NonZero",
-     .since = 9,
-     .types = {ANY},
-     .min_in = 1,
-     .max_in = 1,
-     .infer = nonzero_infer,
-     .prepare = nonzero_prepare,
-     .run = nonzero_run},
-    {.name = "Compress",
-     .since = 9,
-     .types = {ANY, OX_BIT(OX_BOOL)},
-     .min_in = 2,
-     .max_in = 2,
-     OX_ATTRS(compress_attr_defs),
-     .attrs_bytes = sizeof(compress_attrs),
-     .infer = compress_infer,
-     .run = compress_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "NonZero", .since = 9, .types = {ANY}, .min_in = 1, .max_in = 1, .infer = nonzero_infer),
+     OX_KERNEL(.prepare = nonzero_prepare, .run = nonzero_run)},
+    {OX_SCHEMA(.name = "Compress", .since = 9, .types = {ANY, OX_BIT(OX_BOOL)}, .min_in = 2, .max_in = 2,
+               OX_ATTRS(compress_attr_defs), .attrs_bytes = sizeof(compress_attrs), .infer = compress_infer),
+     OX_KERNEL(.run = compress_run)},
 };
-const ox_op_set ox_ops_select = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_select = {ops, OX_COUNT(ops)};

@@ -43,9 +43,9 @@ static ox_status *construct_infer(ox_infer_ctx *c) {
     if (elem.dtype && c->in[i]->dtype && elem.dtype != c->in[i]->dtype)
       return ox_fail(OX_INVALID_MODEL, "SequenceConstruct: input %u is %s, wanted %s", i,
                      ox_dtype_name(c->in[i]->dtype), ox_dtype_name(elem.dtype));
-    elem = ox_type_common(&elem, c->in[i], c->arena);
+    elem = ox_type_common(c, &elem, c->in[i]);
   }
-  c->out[0] = ox_type_sequence(&elem, c->arena);
+  c->out[0] = ox_type_sequence(c, &elem);
   return NULL;
 }
 
@@ -69,7 +69,7 @@ static ox_status *empty_infer(ox_infer_ctx *c) {
   if (a->dtype <= 0 || a->dtype >= OX_DTYPE_COUNT)
     return ox_fail(OX_INVALID_MODEL, "SequenceEmpty: unknown dtype %lld", (long long)a->dtype);
   ox_type elem = ox_type_tensor((uint32_t)a->dtype, NULL);
-  c->out[0] = ox_type_sequence(&elem, c->arena);
+  c->out[0] = ox_type_sequence(c, &elem);
   return NULL;
 }
 
@@ -84,8 +84,8 @@ static ox_status *empty_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 static ox_status *insert_infer(ox_infer_ctx *c) {
   if (!ox_infer_has(c, 0) || !ox_infer_has(c, 1)) return NULL;
   ox_type elem =
-      c->in[0]->elem ? ox_type_common(c->in[0]->elem, c->in[1], c->arena) : ox_type_tensor(c->in[1]->dtype, NULL);
-  c->out[0] = ox_type_sequence(&elem, c->arena);
+      c->in[0]->elem ? ox_type_common(c, c->in[0]->elem, c->in[1]) : ox_type_tensor(c->in[1]->dtype, NULL);
+  c->out[0] = ox_type_sequence(c, &elem);
   return NULL;
 }
 
@@ -174,7 +174,7 @@ static ox_status *split_infer(ox_infer_ctx *c) {
     }
   }
   ox_type elem = ox_type_tensor(c->in[0]->dtype, &s);
-  c->out[0] = ox_type_sequence(&elem, c->arena);
+  c->out[0] = ox_type_sequence(c, &elem);
   return NULL;
 }
 
@@ -291,68 +291,30 @@ static ox_status *concat_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 
-static const ox_op_def defs[] = {
-    {.name = "SequenceConstruct",
-     .since = 11,
-     .types = {ANY},
-     .min_in = 1,
-     .max_in = OX_VARIADIC,
-     .infer = construct_infer,
-     .run = construct_run},
-    {.name = "SequenceEmpty",
-     .since = 11,
-     OX_ATTRS(empty_attr_defs),
-     .attrs_bytes = sizeof(empty_attrs),
-     .infer = empty_infer,
-     .run = empty_run},
-    {.name = "SequenceInsert",
-     .since = 11,
-     .types = {ANY, ANY, OX_T_INDEX},
-     .min_in = 2,
-     .max_in = 3,
-     .traits = OX_ANY_KIND,
-     .infer = insert_infer,
-     .run = insert_run},
-    {.name = "SequenceErase",
-     .since = 11,
-     .types = {ANY, OX_T_INDEX},
-     .min_in = 1,
-     .max_in = 2,
-     .traits = OX_ANY_KIND,
-     .infer = ox_infer_same_as_input,
-     .run = erase_run},
-    {.name = "SequenceAt",
-     .since = 11,
-     .types = {ANY, OX_T_INDEX},
-     .min_in = 2,
-     .max_in = 2,
-     .traits = OX_ANY_KIND,
-     .infer = at_infer,
-     .run = at_run},
-    {.name = "SequenceLength",
-     .since = 11,
-     .min_in = 1,
-     .max_in = 1,
-     .traits = OX_ANY_KIND,
-     .infer = length_infer,
-     .run = length_run},
-    {.name = "SplitToSequence",
-     .since = 11,
-     .types = {ANY, OX_T_INDEX},
-     .min_in = 1,
-     .max_in = 2,
-     OX_ATTRS(split_attr_defs),
-     .attrs_bytes = sizeof(split_attrs),
-     .infer = split_infer,
-     .run = split_run},
-    {.name = "ConcatFromSequence",
-     .since = 11,
-     .min_in = 1,
-     .max_in = 1,
-     .traits = OX_ANY_KIND,
-     OX_ATTRS(concat_attr_defs),
-     .attrs_bytes = sizeof(concat_attrs),
-     .infer = concat_infer,
-     .run = concat_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "SequenceConstruct", .since = 11, .types = {ANY}, .min_in = 1, .max_in = OX_VARIADIC,
+               .infer = construct_infer),
+     OX_KERNEL(.run = construct_run)},
+    {OX_SCHEMA(.name = "SequenceEmpty", .since = 11, OX_ATTRS(empty_attr_defs), .attrs_bytes = sizeof(empty_attrs),
+               .infer = empty_infer),
+     OX_KERNEL(.run = empty_run)},
+    {OX_SCHEMA(.name = "SequenceInsert", .since = 11, .types = {ANY, ANY, OX_T_INDEX}, .min_in = 2, .max_in = 3,
+               .traits = OX_ANY_KIND, .infer = insert_infer),
+     OX_KERNEL(.run = insert_run)},
+    {OX_SCHEMA(.name = "SequenceErase", .since = 11, .types = {ANY, OX_T_INDEX}, .min_in = 1, .max_in = 2,
+               .traits = OX_ANY_KIND, .infer = ox_infer_same_as_input),
+     OX_KERNEL(.run = erase_run)},
+    {OX_SCHEMA(.name = "SequenceAt", .since = 11, .types = {ANY, OX_T_INDEX}, .min_in = 2, .max_in = 2,
+               .traits = OX_ANY_KIND, .infer = at_infer),
+     OX_KERNEL(.run = at_run)},
+    {OX_SCHEMA(.name = "SequenceLength", .since = 11, .min_in = 1, .max_in = 1, .traits = OX_ANY_KIND,
+               .infer = length_infer),
+     OX_KERNEL(.run = length_run)},
+    {OX_SCHEMA(.name = "SplitToSequence", .since = 11, .types = {ANY, OX_T_INDEX}, .min_in = 1, .max_in = 2,
+               OX_ATTRS(split_attr_defs), .attrs_bytes = sizeof(split_attrs), .infer = split_infer),
+     OX_KERNEL(.run = split_run)},
+    {OX_SCHEMA(.name = "ConcatFromSequence", .since = 11, .min_in = 1, .max_in = 1, .traits = OX_ANY_KIND,
+               OX_ATTRS(concat_attr_defs), .attrs_bytes = sizeof(concat_attrs), .infer = concat_infer),
+     OX_KERNEL(.run = concat_run)},
 };
-const ox_op_set ox_ops_sequence = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_sequence = {ops, OX_COUNT(ops)};

@@ -53,29 +53,13 @@ static ox_status *size_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Shape",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .traits = OX_SHAPE_ONLY,
-     .infer = shape_infer,
-     .run = shape_run},
-    {.name = "Shape",
-     .since = 15,
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(shape_attr_defs),
-     .attrs_bytes = sizeof(shape_attrs),
-     .traits = OX_SHAPE_ONLY,
-     .infer = shape_infer,
-     .run = shape_run},
-    {.name = "Size",
-     .since = 1,
-     .min_in = 1,
-     .max_in = 1,
-     .traits = OX_SHAPE_ONLY,
-     .infer = size_infer,
-     .run = size_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Shape", .since = 1, .min_in = 1, .max_in = 1, .traits = OX_SHAPE_ONLY, .infer = shape_infer),
+     OX_KERNEL(.run = shape_run)},
+    {OX_SCHEMA(.name = "Shape", .since = 15, .min_in = 1, .max_in = 1, OX_ATTRS(shape_attr_defs),
+               .attrs_bytes = sizeof(shape_attrs), .traits = OX_SHAPE_ONLY, .infer = shape_infer),
+     OX_KERNEL(.run = shape_run)},
+    {OX_SCHEMA(.name = "Size", .since = 1, .min_in = 1, .max_in = 1, .traits = OX_SHAPE_ONLY, .infer = size_infer),
+     OX_KERNEL(.run = size_run)},
 };
-const ox_op_set ox_ops_shape_op = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_shape_op = {ops, OX_COUNT(ops)};

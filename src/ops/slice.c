@@ -153,25 +153,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return ox_deferred_run(c, &slice_op, stage, tiles);
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Slice",
-     .since = 1,
-     .types = {OX_T_ALL & ~OX_T_SUBBYTE},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(attr_defs),
-     .attrs_bytes = sizeof(slice_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
-    {.name = "Slice",
-     .since = 10,
-     .types = {OX_T_ALL & ~OX_T_SUBBYTE, OX_T_INDEX},
-     .min_in = 3,
-     .max_in = 5,
-     .value_in = 0x1e,
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Slice", .since = 1, .types = {OX_T_ALL & ~OX_T_SUBBYTE}, .min_in = 1, .max_in = 1,
+               OX_ATTRS(attr_defs), .attrs_bytes = sizeof(slice_attrs), .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "Slice", .since = 10, .types = {OX_T_ALL & ~OX_T_SUBBYTE, OX_T_INDEX}, .min_in = 3, .max_in = 5,
+               .value_in = 0x1e, .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_slice = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_slice = {ops, OX_COUNT(ops)};

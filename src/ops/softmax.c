@@ -30,9 +30,9 @@ typedef struct {
 } softmax_state;
 
 static ox_status *load_as(ox_load_ctx *c, bool tail) {
-  softmax_state *s = OX_ARENA_NEW(c->arena, softmax_state);
+  softmax_state *s = OX_LOAD_NEW(c, softmax_state);
   if (!s) return ox_oom();
-  s->kind = c->node->op[0] == 'S' ? SOFTMAX : c->node->op[0] == 'L' ? LOG_SOFTMAX : HARDMAX;
+  s->kind = c->op[0] == 'S' ? SOFTMAX : c->op[0] == 'L' ? LOG_SOFTMAX : HARDMAX;
   s->tail = tail;
   c->state = s;
   return NULL;
@@ -135,13 +135,17 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(op, ver, table, load_fn, alias)                                                                     \
-  {                                                                                                             \
-    .name = op, .since = ver, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, .inplace = alias,                \
-    .attrs_bytes = sizeof(softmax_attrs), OX_ATTRS(table), .infer = infer, .load = load_fn, .prepare = prepare, \
-    .run = run                                                                                                  \
+#define ROW(op, ver, table, load_fn, alias)                                              \
+  {                                                                                      \
+    OX_SCHEMA(.name = op, .since = ver, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, \
+              .attrs_bytes = sizeof(softmax_attrs), OX_ATTRS(table), .infer = infer),    \
+        OX_KERNEL(.inplace = alias, .load = load_fn, .prepare = prepare, .run = run)     \
   }
 #define FAMILY(op, alias) ROW(op, 1, second_axis, load_tail, alias), ROW(op, 13, last_axis, load, alias)
 
-static const ox_op_def defs[] = {FAMILY("Softmax", 1), FAMILY("LogSoftmax", 1), FAMILY("Hardmax", 1)};
-const ox_op_set ox_ops_softmax = {defs, OX_COUNT(defs)};
+static const ox_op ops[] = {
+    FAMILY("Softmax", 1),
+    FAMILY("LogSoftmax", 1),
+    FAMILY("Hardmax", 1),
+};
+const ox_op_set ox_ops_softmax = {ops, OX_COUNT(ops)};

@@ -218,33 +218,15 @@ static ox_status *norm_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "StringConcat",
-     .since = 20,
-     .types = {OX_BIT(OX_STRING)},
-     .min_in = 2,
-     .max_in = 2,
-     .infer = ox_infer_broadcast,
-     .run = concat_run},
-    {.name = "StringSplit",
-     .since = 20,
-     .types = {OX_BIT(OX_STRING)},
-     .min_in = 1,
-     .max_in = 1,
-     .min_out = 1,
-     .max_out = 2,
-     OX_ATTRS(split_attr_defs),
-     .attrs_bytes = sizeof(split_attrs),
-     .infer = split_infer,
-     .run = split_run},
-    {.name = "StringNormalizer",
-     .since = 10,
-     .types = {OX_BIT(OX_STRING)},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(norm_attr_defs),
-     .attrs_bytes = sizeof(norm_attrs),
-     .infer = norm_infer,
-     .run = norm_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "StringConcat", .since = 20, .types = {OX_BIT(OX_STRING)}, .min_in = 2, .max_in = 2,
+               .infer = ox_infer_broadcast),
+     OX_KERNEL(.run = concat_run)},
+    {OX_SCHEMA(.name = "StringSplit", .since = 20, .types = {OX_BIT(OX_STRING)}, .min_in = 1, .max_in = 1, .min_out = 1,
+               .max_out = 2, OX_ATTRS(split_attr_defs), .attrs_bytes = sizeof(split_attrs), .infer = split_infer),
+     OX_KERNEL(.run = split_run)},
+    {OX_SCHEMA(.name = "StringNormalizer", .since = 10, .types = {OX_BIT(OX_STRING)}, .min_in = 1, .max_in = 1,
+               OX_ATTRS(norm_attr_defs), .attrs_bytes = sizeof(norm_attrs), .infer = norm_infer),
+     OX_KERNEL(.run = norm_run)},
 };
-const ox_op_set ox_ops_string_ops = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_string_ops = {ops, OX_COUNT(ops)};

@@ -87,14 +87,14 @@ static uint64_t pool_hash(const tfidf_attrs *a, const gram *g) {
 
 static ox_status *load(ox_load_ctx *c) {
   const tfidf_attrs *a = c->attrs;
-  tfidf_state *s = OX_ARENA_NEW(c->arena, tfidf_state);
+  tfidf_state *s = OX_LOAD_NEW(c, tfidf_state);
   int64_t items = (int64_t)OX_MAX(a->pool_int64s.n, a->pool_strings.n), n_grams = 0;
   if (!s) return ox_oom();
   size_t slots = 16;
   while (slots < 2 * a->ngram_indexes.n) slots *= 2;
   s->attrs = a, s->mask = slots - 1;
-  s->grams = OX_ARENA_ARRAY(c->arena, gram, OX_MAX(a->ngram_indexes.n, 1));
-  s->slots = OX_ARENA_ARRAY(c->arena, uint32_t, slots);
+  s->grams = OX_LOAD_ARRAY(c, gram, OX_MAX(a->ngram_indexes.n, 1));
+  s->slots = OX_LOAD_ARRAY(c, uint32_t, slots);
   if (!s->grams || !s->slots) return ox_oom();
   for (size_t n = 1; n <= a->ngram_counts.n; n++) {
     int64_t at = a->ngram_counts.v[n - 1], end = n < a->ngram_counts.n ? a->ngram_counts.v[n] : items;
@@ -181,17 +181,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "TfIdfVectorizer",
-     .since = 9,
-     .types = {OX_BIT(OX_STRING) | OX_T_INDEX},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(attr_defs),
-     .attrs_bytes = sizeof(tfidf_attrs),
-     .infer = infer,
-     .load = load,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "TfIdfVectorizer", .since = 9, .types = {OX_BIT(OX_STRING) | OX_T_INDEX}, .min_in = 1,
+               .max_in = 1, OX_ATTRS(attr_defs), .attrs_bytes = sizeof(tfidf_attrs), .infer = infer),
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_tfidf = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_tfidf = {ops, OX_COUNT(ops)};

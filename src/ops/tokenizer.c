@@ -18,6 +18,7 @@ static const ox_attr_def attr_defs[] = {
 };
 
 typedef struct tokenizer_state {
+  ox_arena arena;
   bool by_character;
   ox_regex *token;
   ox_regex **separators;
@@ -40,21 +41,21 @@ static ox_status *infer(ox_infer_ctx *c) {
 
 static ox_status *load(ox_load_ctx *c) {
   const tokenizer_attrs *a = c->attrs;
-  tokenizer_state *s = OX_ARENA_NEW(c->arena, tokenizer_state);
+  tokenizer_state *s = c->state = OX_LOAD_NEW(c, tokenizer_state);
   if (!s) return ox_oom();
-  c->state = s;
+  ox_arena_init(&s->arena, c->alloc);
   s->by_character = a->tokenexp ? strcmp(a->tokenexp, ".") == 0 : a->separators.n == 1 && a->separators.v[0].n == 0;
   if (s->by_character) return NULL;
   if (a->tokenexp) {
-    OX_TRY(ox_regex_compile(c->arena, a->tokenexp, strlen(a->tokenexp), &s->token));
+    OX_TRY(ox_regex_compile(&s->arena, a->tokenexp, strlen(a->tokenexp), &s->token));
     s->scratch = ox_regex_scratch(s->token);
     return NULL;
   }
   s->n_separators = a->separators.n;
-  s->separators = OX_ARENA_ARRAY(c->arena, ox_regex *, a->separators.n);
+  s->separators = OX_ARENA_ARRAY(&s->arena, ox_regex *, a->separators.n);
   if (!s->separators) return ox_oom();
   for (size_t i = 0; i < a->separators.n; i++) {
-    OX_TRY(ox_regex_compile(c->arena, a->separators.v[i].p, a->separators.v[i].n, &s->separators[i]));
+    OX_TRY(ox_regex_compile(&s->arena, a->separators.v[i].p, a->separators.v[i].n, &s->separators[i]));
     s->scratch = OX_MAX(s->scratch, ox_regex_scratch(s->separators[i]));
   }
   return NULL;
@@ -148,18 +149,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Tokenizer",
-     .domain = "com.microsoft",
-     .since = 1,
-     .types = {OX_BIT(OX_STRING)},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(attr_defs),
-     .attrs_bytes = sizeof(tokenizer_attrs),
-     .infer = infer,
-     .load = load,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Tokenizer", .domain = "com.microsoft", .since = 1, .types = {OX_BIT(OX_STRING)}, .min_in = 1,
+               .max_in = 1, OX_ATTRS(attr_defs), .attrs_bytes = sizeof(tokenizer_attrs), .infer = infer),
+     OX_KERNEL(.load = load, .unload = ox_unload_arena, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_tokenizer = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_tokenizer = {ops, OX_COUNT(ops)};

@@ -187,12 +187,16 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(ver, most, table)                                                                                       \
-  {                                                                                                                 \
-    .name = "TopK", .since = ver, .types = {OX_T_NUMBER, OX_T_INDEX}, .min_in = most, .max_in = most, .min_out = 1, \
-    .max_out = 2, .attrs_bytes = sizeof(topk_attrs), OX_ATTRS(table), .value_in = 2, .infer = infer,                \
-    .prepare = prepare, .run = run                                                                                  \
+#define ROW(ver, most, table)                                                                                   \
+  {                                                                                                             \
+    OX_SCHEMA(.name = "TopK", .since = ver, .types = {OX_T_NUMBER, OX_T_INDEX}, .min_in = most, .max_in = most, \
+              .min_out = 1, .max_out = 2, .attrs_bytes = sizeof(topk_attrs), OX_ATTRS(table), .value_in = 2,    \
+              .infer = infer),                                                                                  \
+        OX_KERNEL(.prepare = prepare, .run = run)                                                               \
   }
 
-static const ox_op_def defs[] = {ROW(1, 1, attr_k), ROW(10, 2, input_k)};
-const ox_op_set ox_ops_topk = {defs, OX_COUNT(defs)};
+static const ox_op ops[] = {
+    ROW(1, 1, attr_k),
+    ROW(10, 2, input_k),
+};
+const ox_op_set ox_ops_topk = {ops, OX_COUNT(ops)};

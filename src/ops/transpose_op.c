@@ -73,16 +73,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Transpose",
-     .since = 1,
-     .types = {OX_T_ALL},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(attr_defs),
-     .attrs_bytes = sizeof(transpose_attrs),
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Transpose", .since = 1, .types = {OX_T_ALL}, .min_in = 1, .max_in = 1, OX_ATTRS(attr_defs),
+               .attrs_bytes = sizeof(transpose_attrs), .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_transpose_op = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_transpose_op = {ops, OX_COUNT(ops)};

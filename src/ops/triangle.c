@@ -106,20 +106,14 @@ static ox_status *reverse_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 #define TRILU                                                                                           \
   .name = "Trilu", .types = {ANY, OX_BIT(OX_I64)}, .min_in = 1, .max_in = 2, OX_ATTRS(trilu_attr_defs), \
-  .attrs_bytes = sizeof(trilu_attrs), .inplace = 1, .infer = trilu_infer, .prepare = trilu_prepare, .run = trilu_run
+  .attrs_bytes = sizeof(trilu_attrs), .infer = trilu_infer
+#define TRILU_KERNEL .inplace = 1, .prepare = trilu_prepare, .run = trilu_run
 
-static const ox_op_def defs[] = {
-    {TRILU, .since = 14},
-    {TRILU, .domain = "com.microsoft", .since = 1},
-    {.name = "ReverseSequence",
-     .since = 10,
-     .types = {ANY, OX_BIT(OX_I64)},
-     .min_in = 2,
-     .max_in = 2,
-     OX_ATTRS(reverse_attr_defs),
-     .attrs_bytes = sizeof(reverse_attrs),
-     .infer = reverse_infer,
-     .prepare = reverse_prepare,
-     .run = reverse_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(TRILU, .since = 14), OX_KERNEL(TRILU_KERNEL)},
+    {OX_SCHEMA(TRILU, .domain = "com.microsoft", .since = 1), OX_KERNEL(TRILU_KERNEL)},
+    {OX_SCHEMA(.name = "ReverseSequence", .since = 10, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2,
+               OX_ATTRS(reverse_attr_defs), .attrs_bytes = sizeof(reverse_attrs), .infer = reverse_infer),
+     OX_KERNEL(.prepare = reverse_prepare, .run = reverse_run)},
 };
-const ox_op_set ox_ops_triangle = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_triangle = {ops, OX_COUNT(ops)};

@@ -12,8 +12,11 @@ typedef struct {
   const char *approximate;
 } unary_attrs;
 
-#define PARAM(k, attr, dflt) \
-  { .name = attr, .kind = OX_ATTR_FLOAT_KIND, .offset = offsetof(unary_attrs, p[k]), .has_offset = 0xffff, .f = dflt }
+#define PARAM(k, attr, dflt)                                                                                    \
+  {                                                                                                             \
+    .name = attr, .kind = OX_ATTR_FLOAT_KIND, .offset = offsetof(unary_attrs, p[k]), .has_offset = OX_NO_FIELD, \
+    .f = dflt                                                                                                   \
+  }
 static const ox_attr_def leaky_relu_attrs[] = {PARAM(0, "alpha", 0.01f)};
 static const ox_attr_def alpha_attrs[] = {PARAM(0, "alpha", 1.0f)};
 static const ox_attr_def selu1_attrs[] = {PARAM(0, "alpha", 1.6732f), PARAM(1, "gamma", 1.0507f)};
@@ -83,11 +86,11 @@ typedef struct {
 } unary_state;
 
 static ox_status *load(ox_load_ctx *c) {
-  unary_state *s = ox_arena_alloc(c->arena, sizeof *s);
+  unary_state *s = OX_LOAD_NEW(c, unary_state);
   if (!s) return ox_oom();
   size_t i = 0;
-  while (i < OX_COUNT(functions) && strcmp(functions[i].op, c->node->op) != 0) i++;
-  if (i == OX_COUNT(functions)) return ox_fail(OX_FAIL, "%s is not a unary function", c->node->op);
+  while (i < OX_COUNT(functions) && strcmp(functions[i].op, c->op) != 0) i++;
+  if (i == OX_COUNT(functions)) return ox_fail(OX_FAIL, "%s is not a unary function", c->op);
   *s = (unary_state){.fn = functions[i].fn, .tile = functions[i].tile};
   const unary_attrs *a = c->attrs;
   for (int k = 0; a && k < OX_UNARY_PARAMS; k++) s->p[k] = a->p[k], s->p64[k] = (double)a->p[k];
@@ -144,16 +147,16 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(op, dom, ver, mask, ...)                                                                                   \
-  {                                                                                                                    \
-    .name = op, .domain = dom, .since = ver, .types = {mask}, .min_in = 1, .max_in = 1, .inplace = 1,                  \
-    .attrs_bytes = sizeof(unary_attrs), .infer = ox_infer_same_as_input, .load = load, .prepare = prepare, .run = run, \
-    __VA_ARGS__                                                                                                        \
+#define ROW(op, dom, ver, mask, ...)                                                              \
+  {                                                                                               \
+    OX_SCHEMA(.name = op, .domain = dom, .since = ver, .types = {mask}, .min_in = 1, .max_in = 1, \
+              .attrs_bytes = sizeof(unary_attrs), .infer = ox_infer_same_as_input, __VA_ARGS__),  \
+        OX_KERNEL(.inplace = 1, .load = load, .prepare = prepare, .run = run)                     \
   }
 #define UNARY(op, mask) ROW(op, NULL, 1, mask, .attrs = NULL)
 #define WITH(op, ver, mask, table) ROW(op, NULL, ver, mask, OX_ATTRS(table))
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     UNARY("Abs", OX_T_NUMBER),
     UNARY("Acos", OX_T_FLOAT),
     UNARY("Acosh", OX_T_FLOAT),
@@ -199,4 +202,4 @@ static const ox_op_def defs[] = {
     ROW("Gelu", "com.microsoft", 1, OX_T_FLOAT, .attrs = NULL),
     ROW("QuickGelu", "com.microsoft", 1, OX_T_FLOAT, OX_ATTRS(quick_gelu_attrs)),
 };
-const ox_op_set ox_ops_unary = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_unary = {ops, OX_COUNT(ops)};

@@ -191,36 +191,15 @@ enum {
 };
 #define MS .domain = "com.microsoft", .since = 1
 
-static const ox_op_def defs[] = {
-    {.name = "UnfoldTensor",
-     MS,
-     .types = {OX_T_ALL & ~OX_T_SUBBYTE},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(unfold_attr_defs),
-     .attrs_bytes = sizeof(unfold_attrs),
-     .infer = unfold_infer,
-     .prepare = unfold_prepare,
-     .run = unfold_run},
-    {.name = "CDist",
-     MS,
-     .types = {OX_BIT(OX_F32) | OX_BIT(OX_F64)},
-     .min_in = 2,
-     .max_in = 2,
-     OX_ATTRS(cdist_attr_defs),
-     .attrs_bytes = sizeof(cdist_attrs),
-     .infer = cdist_infer,
-     .prepare = cdist_prepare,
-     .run = cdist_run},
-    {.name = "MurmurHash3",
-     MS,
-     .types = {MURMUR},
-     .min_in = 1,
-     .max_in = 1,
-     OX_ATTRS(murmur_attr_defs),
-     .attrs_bytes = sizeof(murmur_attrs),
-     .infer = murmur_infer,
-     .prepare = murmur_prepare,
-     .run = murmur_run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "UnfoldTensor", MS, .types = {OX_T_ALL & ~OX_T_SUBBYTE}, .min_in = 1, .max_in = 1,
+               OX_ATTRS(unfold_attr_defs), .attrs_bytes = sizeof(unfold_attrs), .infer = unfold_infer),
+     OX_KERNEL(.prepare = unfold_prepare, .run = unfold_run)},
+    {OX_SCHEMA(.name = "CDist", MS, .types = {OX_BIT(OX_F32) | OX_BIT(OX_F64)}, .min_in = 2, .max_in = 2,
+               OX_ATTRS(cdist_attr_defs), .attrs_bytes = sizeof(cdist_attrs), .infer = cdist_infer),
+     OX_KERNEL(.prepare = cdist_prepare, .run = cdist_run)},
+    {OX_SCHEMA(.name = "MurmurHash3", MS, .types = {MURMUR}, .min_in = 1, .max_in = 1, OX_ATTRS(murmur_attr_defs),
+               .attrs_bytes = sizeof(murmur_attrs), .infer = murmur_infer),
+     OX_KERNEL(.prepare = murmur_prepare, .run = murmur_run)},
 };
-const ox_op_set ox_ops_unfold = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_unfold = {ops, OX_COUNT(ops)};

@@ -281,7 +281,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 #define UNIQUE                                                                                                  \
   .name = "Unique", .types = {OX_T_ALL & ~OX_T_SUBBYTE & ~OX_T_FLOAT8}, .min_in = 1, .max_in = 1, .min_out = 1, \
-  .max_out = 4, .infer = infer, .prepare = prepare, .run = run
+  .max_out = 4, .infer = infer
+#define UNIQUE_KERNEL .prepare = prepare, .run = run
 
 /* com.microsoft: first occurrence decides the order; outputs are values, inverse indices, counts. */
 static ox_status *contrib_infer(ox_infer_ctx *c) {
@@ -298,18 +299,12 @@ static ox_status *contrib_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
   return unique(c, &(unique_attrs){0}, (uint32_t[]){UINT32_MAX, 1, 2});
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Unique",
-     .domain = "com.microsoft",
-     .since = 1,
-     .types = {OX_T_ALL & ~OX_T_SUBBYTE & ~OX_T_FLOAT8},
-     .min_in = 1,
-     .max_in = 1,
-     .min_out = 1,
-     .max_out = 3,
-     .infer = contrib_infer,
-     .prepare = prepare,
-     .run = contrib_run},
-    {UNIQUE, .since = 11, OX_ATTRS(attr_defs), .attrs_bytes = sizeof(unique_attrs)},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Unique", .domain = "com.microsoft", .since = 1,
+               .types = {OX_T_ALL & ~OX_T_SUBBYTE & ~OX_T_FLOAT8}, .min_in = 1, .max_in = 1, .min_out = 1, .max_out = 3,
+               .infer = contrib_infer),
+     OX_KERNEL(.prepare = prepare, .run = contrib_run)},
+    {OX_SCHEMA(UNIQUE, .since = 11, OX_ATTRS(attr_defs), .attrs_bytes = sizeof(unique_attrs)),
+     OX_KERNEL(UNIQUE_KERNEL)},
 };
-const ox_op_set ox_ops_unique = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_unique = {ops, OX_COUNT(ops)};

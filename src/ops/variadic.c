@@ -23,9 +23,9 @@ typedef struct {
 } variadic_state;
 
 static ox_status *load(ox_load_ctx *c) {
-  variadic_state *s = OX_ARENA_NEW(c->arena, variadic_state);
+  variadic_state *s = OX_LOAD_NEW(c, variadic_state);
   if (!s) return ox_oom();
-  const char *op = c->node->op;
+  const char *op = c->op;
   s->fn = strcmp(op, "Min") == 0 ? OX_BIN_MIN : strcmp(op, "Max") == 0 ? OX_BIN_MAX : OX_BIN_ADD;
   s->mean = strcmp(op, "Mean") == 0;
   c->state = s;
@@ -106,16 +106,16 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(op, mask)                                                                                          \
-  {                                                                                                            \
-    .name = op, .since = 1, .types = {mask}, .min_in = 1, .max_in = OX_VARIADIC, .infer = infer, .load = load, \
-    .prepare = prepare, .run = run                                                                             \
+#define ROW(op, mask)                                                                                       \
+  {                                                                                                         \
+    OX_SCHEMA(.name = op, .since = 1, .types = {mask}, .min_in = 1, .max_in = OX_VARIADIC, .infer = infer), \
+        OX_KERNEL(.load = load, .prepare = prepare, .run = run)                                             \
   }
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     ROW("Max", OX_T_NUMBER),
     ROW("Mean", OX_T_FLOAT),
     ROW("Min", OX_T_NUMBER),
     ROW("Sum", OX_T_FLOAT),
 };
-const ox_op_set ox_ops_variadic = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_variadic = {ops, OX_COUNT(ops)};

@@ -57,15 +57,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static const ox_op_def defs[] = {
-    {.name = "Where",
-     .since = 9,
-     .types = {OX_BIT(OX_BOOL), OX_T_ALL & ~OX_T_SUBBYTE},
-     .min_in = 3,
-     .max_in = 3,
-     .inplace = 6,
-     .infer = infer,
-     .prepare = prepare,
-     .run = run},
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "Where", .since = 9, .types = {OX_BIT(OX_BOOL), OX_T_ALL & ~OX_T_SUBBYTE}, .min_in = 3,
+               .max_in = 3, .infer = infer),
+     OX_KERNEL(.inplace = 6, .prepare = prepare, .run = run)},
 };
-const ox_op_set ox_ops_where = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_where = {ops, OX_COUNT(ops)};

@@ -142,27 +142,20 @@ static ox_status *mel_work(const ox_kernel_ctx *c, const void *plan, int64_t beg
 }
 DEFERRED_ROW(mel, 0x1f, sizeof(ox_deferred_head), mel_infer, mel_build, mel_work)
 
-#define WINDOW_ROW(op, stem)                                                                                           \
-  {                                                                                                                    \
-    .name = op, .since = 17, .types = {OX_T_INDEX}, .min_in = 1, .max_in = 1, .value_in = 1,                           \
-    OX_ATTRS(window_attr_defs), .attrs_bytes = sizeof(window_attrs), .infer = window_infer, .prepare = stem##_prepare, \
-    .run = stem##_run                                                                                                  \
+#define WINDOW_ROW(op, stem)                                                                           \
+  {                                                                                                    \
+    OX_SCHEMA(.name = op, .since = 17, .types = {OX_T_INDEX}, .min_in = 1, .max_in = 1, .value_in = 1, \
+              OX_ATTRS(window_attr_defs), .attrs_bytes = sizeof(window_attrs), .infer = window_infer), \
+        OX_KERNEL(.prepare = stem##_prepare, .run = stem##_run)                                        \
   }
 
-static const ox_op_def defs[] = {
+static const ox_op ops[] = {
     WINDOW_ROW("HannWindow", hann),
     WINDOW_ROW("HammingWindow", hamming),
     WINDOW_ROW("BlackmanWindow", blackman),
-    {.name = "MelWeightMatrix",
-     .since = 17,
-     .types = {OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, OX_T_FLOAT},
-     .min_in = 5,
-     .max_in = 5,
-     .value_in = 0x1f,
-     OX_ATTRS(mel_attr_defs),
-     .attrs_bytes = sizeof(mel_attrs),
-     .infer = mel_infer,
-     .prepare = mel_prepare,
-     .run = mel_run},
+    {OX_SCHEMA(.name = "MelWeightMatrix", .since = 17, .types = {OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, OX_T_FLOAT},
+               .min_in = 5, .max_in = 5, .value_in = 0x1f, OX_ATTRS(mel_attr_defs), .attrs_bytes = sizeof(mel_attrs),
+               .infer = mel_infer),
+     OX_KERNEL(.prepare = mel_prepare, .run = mel_run)},
 };
-const ox_op_set ox_ops_window_op = {defs, OX_COUNT(defs)};
+const ox_op_set ox_ops_window_op = {ops, OX_COUNT(ops)};

@@ -83,7 +83,7 @@ static bool attr_equal(const ox_attr *a, const ox_attr *b) {
 
 static bool node_mergeable(const ox_graph *g, const ox_node *n) {
   if (n->dead || !n->n_in || ox_node_body(n, 0)) return false;
-  const ox_op_def *def = ox_node_def(g->model, n, NULL);
+  const ox_schema *def = ox_node_schema(g->model, n, NULL);
   return def && !(def->traits & (OX_NONDETERMINISTIC | OX_CONTROL));
 }
 

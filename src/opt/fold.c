@@ -58,7 +58,7 @@ static bool foldable(const fold *f, const ox_graph *g, const ox_node *n, size_t 
     wanted = true;
   }
   if (!wanted) return false;
-  const ox_op_def *def = ox_node_def(g->model, n, NULL);
+  const ox_schema *def = ox_node_schema(g->model, n, NULL);
   if (!def || (def->traits & (OX_NONDETERMINISTIC | OX_CONTROL)) || !n->out) return false;
   if (f->early && wanted_later(g, n)) return false;
   if (!result_bytes(g, n, in_bytes, &out_bytes)) return false;

@@ -31,16 +31,6 @@ typedef struct node_io {
 
 static ox_status *infer_graph(work *w, ox_graph *g, scope *up);
 
-/* ---- which row serves ---- */
-
-const ox_op_def *ox_node_def(const ox_model *m, const ox_node *n, uint32_t *out_version) {
-  int64_t v = ox_node_version(m, n);
-  if (v <= 0) v = 1; /* an operator of ours in a model that does not import its domain */
-  if (v > INT32_MAX) v = INT32_MAX;
-  if (out_version) *out_version = (uint32_t)v;
-  return ox_op_find(n->domain, n->op, v);
-}
-
 static ox_status *note(ox_status *st, const ox_graph *g, const ox_node *n) {
   if (!st) return NULL;
   if (*n->name) return ox_status_note(st, "node '%s' (%s)", n->name, n->op);
@@ -231,21 +221,19 @@ static ox_status *gather_inputs(work *w, ox_graph *g, const ox_node *n, scope *s
 static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
   uint32_t version;
   void *attrs;
-  const ox_op_def *def = ox_node_def(g->model, n, &version);
-  if (!def) return NULL;
-  OX_TRY(ox_op_check(def, n, io->in));
-  OX_TRY(ox_attrs_decode(def, n, &w->scratch, &attrs));
-  if (!def->infer) return NULL;
-  ox_infer_ctx c = {.node = n,
-                    .attrs = attrs,
-                    .op_version = version,
-                    .n_in = n->n_in,
-                    .n_out = n->n_out,
-                    .in = io->in,
-                    .in_data = io->in_data,
-                    .out = io->out,
-                    .arena = &g->model->arena};
-  ox_status *st = def->infer(&c);
+  const ox_schema *schema = ox_node_schema(g->model, n, &version);
+  if (!schema) return NULL;
+  OX_TRY(ox_op_check(schema, n, io->in));
+  OX_TRY(ox_attrs_decode(schema, n, &w->scratch, &attrs));
+  ox_node_call call = {.schema = schema,
+                       .node = n,
+                       .version = version,
+                       .attrs = attrs,
+                       .in = io->in,
+                       .in_data = io->in_data,
+                       .out = io->out,
+                       .arena = &g->model->arena};
+  ox_status *st = ox_node_infer(&call);
   if (!st || !w->lenient || ox_status_code(st) == OX_OUT_OF_MEMORY) return st;
   ox_status_free(st);
   for (uint32_t i = 0; i < n->n_out; i++) io->out[i] = ox_type_unknown();

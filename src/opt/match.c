@@ -56,7 +56,7 @@ static bool match_node(walk *w, uint32_t i, ox_id id) {
   const ox_node *n = &w->g->nodes[id];
   if (w->m->node[i] != OX_NONE) return w->m->node[i] == id;
   if (!ox_node_is(n, p->op, p->domain) || !n->n_out || n->out[0] == OX_NONE) return false;
-  if (!ox_node_def(w->g->model, n, NULL)) return false; /* inference has checked the inputs of those with a row */
+  if (!ox_node_schema(w->g->model, n, NULL)) return false; /* inference has checked the inputs of those with a row */
   uint32_t uses = p->single_use ? 1 : p->uses;
   const ox_graph_value *out = &w->g->values[n->out[0]];
   if (uses && (ox_graph_use_count(w->g, n->out[0]) != uses || out->is_output || !other_outputs_unused(w->g, n)))

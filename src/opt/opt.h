@@ -4,7 +4,7 @@
 #define OX_OPT_OPT_H
 
 #include "base/log.h"
-#include "graph/op_def.h"
+#include "graph/registry.h"
 
 typedef enum ox_opt_level {
   OX_LEVEL_NONE = 0,     /* inference only */
@@ -56,7 +56,5 @@ OX_NODISCARD ox_status *ox_dce_from(ox_graph *g, ox_id node);
 OX_NODISCARD ox_status *ox_infer_graph(ox_graph *g, const ox_opt_options *o, bool make_consts);
 /* Types of one node's outputs from those of its inputs; for rules that add nodes. Unknown operators are no error. */
 OX_NODISCARD ox_status *ox_infer_node(ox_graph *g, ox_id node);
-/* The row that serves |n| under |m|'s operator sets, or NULL. Domains of fused operators count as version 1. */
-const ox_op_def *ox_node_def(const ox_model *m, const ox_node *n, uint32_t *out_version);
 
 #endif

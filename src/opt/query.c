@@ -130,7 +130,7 @@ bool ox_list_of(const ox_graph *g, ox_id node, const char *name, uint32_t slot, 
 
 bool ox_op_serves(const ox_graph *g, const char *domain, const char *op, uint32_t dtype) {
   ox_node n = {.op = op, .domain = domain ? domain : ""};
-  const ox_op_def *def = ox_node_def(g->model, &n, NULL);
+  const ox_schema *def = ox_node_schema(g->model, &n, NULL);
   return def && dtype && (!def->types[0] || (def->types[0] & OX_BIT(dtype)));
 }
 

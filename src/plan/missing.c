@@ -33,9 +33,8 @@ static ox_status *collect(const ox_graph *g, const uint32_t *provider_of, missin
   for (ox_id i = 0; i < g->n_nodes; i++) {
     const ox_node *n = &g->nodes[i];
     if (n->dead) continue;
-    int64_t version = ox_node_version(g->model, n);
-    if (version < 1) version = 1;
-    const ox_op_def *def = ox_op_find(n->domain, n->op, version);
+    uint32_t version;
+    const ox_schema *def = ox_node_schema(g->model, n, &version);
     bool by_host = def && (def->traits & (OX_VIEW | OX_CONTROL));
     if (provider_of[i] == OX_NONE && !by_host) note(l, n->domain, n->op, version);
     for (uint32_t k = 0; k < n->n_attrs; k++) {

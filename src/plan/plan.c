@@ -22,11 +22,6 @@ ox_status *ox_unit_note(ox_status *st, const ox_plan *p, const ox_unit *u) {
   return ox_status_note(st, "node (%s) computing '%s'", n->op, out);
 }
 
-static uint32_t version_of(const ox_graph *g, const ox_node *n) {
-  int64_t v = ox_node_version(g->model, n);
-  return v > 0 ? (uint32_t)v : 1;
-}
-
 /* ---- constants ---- */
 
 bool ox_tensor_aligned(const ox_tensor *t) {
@@ -68,7 +63,7 @@ static ox_status *settle_constants(builder *b) {
     for (uint32_t i = 0; i < n->n_in; i++) {
       ox_id v = n->in[i];
       if (v == OX_NONE || is_consumed(u, i)) continue;
-      bool bytewise = u->def && i < 32 && (u->def->unaligned_in >> i & 1);
+      bool bytewise = u->cpu && i < 32 && (u->cpu->unaligned_in >> i & 1);
       reads[v] |= bytewise ? 1 : 2;
     }
     for (uint32_t i = 0; i < u->n_captured; i++) reads[u->captured[i]] |= 2;
@@ -168,8 +163,9 @@ static ox_status *make_units(builder *b) {
   for (uint32_t i = 0; !st && i < n; i++) {
     ox_unit *u = &p->units[p->n_units++];
     const ox_node *node = ox_graph_node(g, order[i]);
-    u->node = order[i], u->op_version = version_of(g, node);
-    u->def = ox_op_find(node->domain, node->op, u->op_version);
+    u->node = order[i];
+    const ox_op *op = ox_node_op(g->model, node, &u->op_version);
+    if (op) u->def = op->schema, u->cpu = op->kernel;
     u->provider = b->provider_of[u->node] == OX_NONE ? "host" : b->opts->providers[b->provider_of[u->node]].api.name;
     if (u->def) {
       OX_TRY_TO(done, st, check_inputs(p, u, &scratch));

@@ -4,7 +4,7 @@
 #define OX_PLAN_PLAN_H
 
 #include "ep/host.h"
-#include "graph/op_def.h"
+#include "graph/registry.h"
 #include "onyx/task.h"
 
 typedef struct ox_plan ox_plan;
@@ -12,7 +12,8 @@ typedef struct ox_plan ox_plan;
 /* One step of a run: a node with a kernel, a view (no kernel, nothing to do), or a node with bodies. */
 typedef struct ox_unit {
   ox_id node;
-  const ox_op_def *def;       /* inference and traits; NULL: the registry does not know the operator */
+  const ox_schema *def;       /* inference and traits; NULL: the registry does not know the operator */
+  const ox_kernel_def *cpu;   /* what kernels of the operator may do with their operands; NULL: nothing known */
   void *attrs;                /* decoded for inference and for control flow */
   uint32_t op_version;
   ox_kernel *kernel;          /* NULL: view or control */

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "ops/builtin.h"
 
 const char *ox_version(void) { return "0.1.0"; }
 
@@ -19,10 +20,11 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
     memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
   }
   ox_alloc alloc = o.alloc.alloc ? o.alloc : ox_alloc_heap();
-  ox_env *env = ox_new_zeroed(alloc, sizeof *env);
+  const ox_registry *ops = ox_ops_builtin();
+  ox_env *env = ops ? ox_new_zeroed(alloc, sizeof *env) : NULL;
   if (!env) return ox_oom();
   atomic_init(&env->refs, 1);
-  env->alloc = alloc;
+  env->alloc = alloc, env->ops = ops;
   env->log = (ox_log){o.log, o.log_ctx, (ox_log_level)o.log_level};
   env->pool = o.pool ? o.pool : ox_pool_default();
   ox_status *st = ox_env_add_provider(env, ox_ep_cpu());

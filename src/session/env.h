@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "ep/host.h"
+#include "graph/registry.h"
 #include "onyx/onyx.h"
 
 enum { OX_MOST_PROVIDERS = 32 };
@@ -16,6 +17,7 @@ struct ox_env {
   ox_alloc alloc;
   ox_log log;
   ox_pool *pool;
+  const ox_registry *ops; /* the operators there are */
   ox_ep_api providers[OX_MOST_PROVIDERS];
   size_t n_providers;
 };

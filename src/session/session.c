@@ -166,7 +166,7 @@ ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_sessio
   ox_session *s = NULL;
   *out_session = NULL;
   OX_TRY(begin(env, opts, &o, &s));
-  ox_read_opts ro = {.base_dir = o.external_dir};
+  ox_read_opts ro = {.registry = env->ops, .base_dir = o.external_dir};
   ox_status *st = ox_model_read_file(s->alloc, path, &ro, &s->model);
   if (!st) st = finish(s, &o);
   if (!st) {
@@ -192,7 +192,7 @@ ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_
     }
     memcpy(s->bytes, bytes, n);
   }
-  ox_read_opts ro = {.base_dir = o.external_dir};
+  ox_read_opts ro = {.registry = env->ops, .base_dir = o.external_dir};
   OX_TRY_TO(failed, st, ox_model_read(s->alloc, s->bytes ? s->bytes : bytes, n, &ro, &s->model));
   OX_TRY_TO(failed, st, finish(s, &o));
   *out_session = s;

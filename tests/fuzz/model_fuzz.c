@@ -8,6 +8,7 @@
 #include "onnx/model.h"
 #include "onnx/text.h"
 #include "onnx/write.h"
+#include "ops/builtin.h"
 
 static void write_and_read(const ox_model *m, const ox_read_opts *opts) {
   fuzz_buf b = {0};
@@ -27,7 +28,7 @@ static void write_and_read(const ox_model *m, const ox_read_opts *opts) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-  ox_read_opts opts = {.max_dense_bytes = 1 << 16};
+  ox_read_opts opts = {.registry = ox_ops_builtin(), .max_dense_bytes = 1 << 16};
   ox_model *m;
   ox_status *st = ox_model_read(ox_alloc_heap(), data, n, &opts, &m);
   if (!st) {

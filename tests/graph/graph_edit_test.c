@@ -8,7 +8,7 @@
 
 static ox_model *new_model(void) {
   ox_model *m;
-  CHECK_OK(ox_model_create(ox_alloc_heap(), &m));
+  CHECK_OK(ox_model_create(ox_alloc_heap(), NULL, &m));
   ox_id x;
   CHECK_OK(ox_graph_add_value(m->graph, "x", &x));
   CHECK_OK(ox_graph_add_input(m->graph, x));

@@ -8,7 +8,7 @@
 
 static ox_model *new_model(void) {
   ox_model *m;
-  CHECK_OK(ox_model_create(ox_alloc_heap(), &m));
+  CHECK_OK(ox_model_create(ox_alloc_heap(), NULL, &m));
   return m;
 }
 
@@ -181,7 +181,7 @@ static ox_status *build(ox_alloc alloc) {
   ox_id v[40], n, s;
   int64_t dim;
   ox_graph *body;
-  OX_TRY(ox_model_create(alloc, &m));
+  OX_TRY(ox_model_create(alloc, NULL, &m));
   OX_TRY_TO(done, st, ox_model_set_opset(m, "ai.onnx", 21));
   OX_TRY_TO(done, st, ox_model_symbol(m, "batch", &dim));
   OX_TRY_TO(done, st, ox_graph_add_value(m->graph, "v", &v[0]));

@@ -39,7 +39,7 @@ static inline byte_buf byte_buf_of(ox_wire_out *o) {
 
 static inline ox_model *model_of_text(const char *text) {
   ox_model *m;
-  CHECK_OK(ox_text_read(ox_alloc_heap(), text, strlen(text), &m));
+  CHECK_OK(ox_text_read(ox_alloc_heap(), NULL, text, strlen(text), &m));
   return m;
 }
 

@@ -117,7 +117,7 @@ static void test_errors(void **state) {
   (void)state;
   for (size_t i = 0; i < OX_COUNT(bad); i++) {
     ox_model *m;
-    CHECK_FAILS(ox_text_read(ox_alloc_heap(), bad[i].text, strlen(bad[i].text), &m), OX_INVALID_MODEL, bad[i].error);
+    CHECK_FAILS(ox_text_read(ox_alloc_heap(), NULL, bad[i].text, strlen(bad[i].text), &m), OX_INVALID_MODEL, bad[i].error);
     assert_null(m);
   }
 }
@@ -128,14 +128,14 @@ static void test_depth(void **state) {
   strcpy(text, "g (");
   for (int i = 0; i < 10000; i++) strcpy(text + 3 + 4 * i, "seq(");
   ox_model *m;
-  CHECK_FAILS(ox_text_read(ox_alloc_heap(), text, strlen(text), &m), OX_INVALID_MODEL, "nested deeper");
+  CHECK_FAILS(ox_text_read(ox_alloc_heap(), NULL, text, strlen(text), &m), OX_INVALID_MODEL, "nested deeper");
 }
 
 static void read_damaged(const char *text, size_t n) {
   char *copy = malloc(n ? n : 1);
   memcpy(copy, text, n);
   ox_model *m;
-  ox_status *st = ox_text_read(ox_alloc_heap(), copy, n, &m);
+  ox_status *st = ox_text_read(ox_alloc_heap(), NULL, copy, n, &m);
   free(copy); /* nothing is borrowed from it */
   if (!st) CHECK_OK(ox_graph_verify(m->graph));
   ox_status_free(st);
@@ -162,7 +162,7 @@ static void test_every_failed_allocation_is_clean(void **state) {
   for (long n = 0;; n++) {
     counting_alloc c = {.fail_at = n};
     ox_model *m;
-    ox_status *st = ox_text_read(counting_alloc_of(&c), RICH_MODEL, sizeof RICH_MODEL - 1, &m);
+    ox_status *st = ox_text_read(counting_alloc_of(&c), NULL, RICH_MODEL, sizeof RICH_MODEL - 1, &m);
     ox_model_destroy(m);
     assert_int_equal(c.live, 0);
     if (!st) break;

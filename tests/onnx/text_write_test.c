@@ -30,7 +30,7 @@ static void test_layout(void **state) {
 static void check_round_trip(const char *text) {
   ox_model *m = model_of_text(text), *again = NULL;
   byte_buf a = text_of(m);
-  ox_status *st = ox_text_read(ox_alloc_heap(), (char *)a.p, a.n, &again);
+  ox_status *st = ox_text_read(ox_alloc_heap(), NULL, (char *)a.p, a.n, &again);
   if (st) fail_msg("%s\n%s", ox_status_message(st), (char *)a.p);
   CHECK_OK(ox_graph_verify(again->graph));
   byte_buf b = text_of(again);

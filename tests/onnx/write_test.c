@@ -46,7 +46,7 @@ static void test_large_constants_are_not_copied(void **state) {
   float *data = calloc((size_t)dim, sizeof *data);
   ox_shape s = ox_shape_of(1, &dim);
   ox_tensor t = ox_tensor_view(OX_F32, &s, data);
-  CHECK_OK(ox_model_create(counting_alloc_of(&c), &m));
+  CHECK_OK(ox_model_create(counting_alloc_of(&c), NULL, &m));
   m->ir_version = 8;
   CHECK_OK(ox_model_set_opset(m, "", 17));
   CHECK_OK(ox_graph_add_const(m->graph, "w", &t, &v));
@@ -115,7 +115,7 @@ static void test_every_failed_allocation_is_clean(void **state) {
   for (long n = 0;; n++) {
     counting_alloc c = {.fail_at = -1};
     ox_model *m;
-    CHECK_OK(ox_text_read(counting_alloc_of(&c), RICH_MODEL, sizeof RICH_MODEL - 1, &m));
+    CHECK_OK(ox_text_read(counting_alloc_of(&c), NULL, RICH_MODEL, sizeof RICH_MODEL - 1, &m));
     c.fail_at = atomic_load(&c.calls) + n;
     byte_buf b = {0};
     ox_status *st = ox_model_write(m, byte_buf_sink(&b));

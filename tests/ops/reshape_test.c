@@ -18,7 +18,9 @@ static ox_status *infer(const char *op, int version, void *attrs, list in, list 
   ox_shape s = ox_shape_of(in.n, in.v), p = {.rank = 1, .dim = {param.n}};
   ox_type x = ox_type_tensor(OX_F32, &s), y = ox_type_tensor(OX_I64, &p);
   ox_tensor t = ox_tensor_view(OX_I64, &p, param.v);
-  ox_infer_ctx c = {.attrs = attrs,
+  ox_infer_ctx c = {.struct_size = sizeof c,
+                    .op = op,
+                    .attrs = attrs,
                     .op_version = (uint32_t)version,
                     .n_in = param.n < 0 ? 1 : 2,
                     .n_out = 1,
@@ -26,7 +28,7 @@ static ox_status *infer(const char *op, int version, void *attrs, list in, list 
                     .in_data = (const ox_tensor *[]){NULL, &t},
                     .out = out};
   *out = ox_type_unknown();
-  return ox_op_find("", op, version)->infer(&c);
+  return ox_registry_find(ox_ops_builtin(), "", op, version)->schema->infer(&c);
 }
 
 static const struct {

@@ -141,7 +141,7 @@ static void test_every_format_is_written(void **state) {
   CHECK_OK(ox_model_read(ox_alloc_heap(), (const unsigned char *)c.bytes, c.n, NULL, &m));
   check_model(m);
   c = written(s, OX_WRITE_TEXT);
-  CHECK_OK(ox_text_read(ox_alloc_heap(), c.bytes, c.n, &m));
+  CHECK_OK(ox_text_read(ox_alloc_heap(), NULL, c.bytes, c.n, &m));
   check_model(m);
   c = written(s, OX_WRITE_TEXT_SHORT);
   assert_non_null(strstr(c.bytes, "15, 16, ...}"));

@@ -81,7 +81,7 @@ static void *alloc_output(const ox_kernel_ctx *c, uint32_t i, const ox_shape *sh
 }
 static const ox_ctx_host host = {sizeof host, alloc_prep, alloc_output, alloc_run};
 
-static ox_status *run_stages(one_node *n, const ox_op_def *def, ox_kernel_ctx *c) {
+static ox_status *run_stages(one_node *n, const ox_kernel_def *def, ox_kernel_ctx *c) {
   for (uint32_t s = 0; s < c->n_stages; s++) {
     int64_t step = n->run_tiles ? n->run_tiles : OX_MAX(c->n_tiles[s], 1);
     for (int64_t t = 0; t < c->n_tiles[s]; t += step) {
@@ -96,24 +96,22 @@ static ox_status *run_stages(one_node *n, const ox_op_def *def, ox_kernel_ctx *c
   return NULL;
 }
 
-static ox_status *infer(one_node *n, const ox_op_def *def, void *attrs, const ox_type **types, bool known) {
+static ox_status *infer(one_node *n, const ox_schema *def, void *attrs, const ox_type **types, bool known) {
   const ox_tensor *data[ONE_NODE_MOST];
   for (uint32_t i = 0; i < n->n_in; i++) data[i] = n->present[i] && (known || n->constant[i]) ? &n->in[i] : NULL;
-  for (uint32_t i = 0; i < n->n_out; i++) n->out_type[i] = ox_type_unknown();
-  ox_infer_ctx c = {.node = &n->node,
-                    .attrs = attrs,
-                    .op_version = (uint32_t)n->version,
-                    .n_in = n->n_in,
-                    .n_out = n->n_out,
-                    .in = types,
-                    .in_data = data,
-                    .out = n->out_type,
-                    .arena = &n->arena};
-  return def->infer(&c);
+  ox_node_call call = {.schema = def,
+                       .node = &n->node,
+                       .version = (uint32_t)n->version,
+                       .attrs = attrs,
+                       .in = types,
+                       .in_data = data,
+                       .out = n->out_type,
+                       .arena = &n->arena};
+  return ox_node_infer(&call);
 }
 
 /* Inference must also do with unknown dimensions and ranks. */
-static ox_status *infer_all(one_node *n, const ox_op_def *def, void *attrs, const ox_type **types) {
+static ox_status *infer_all(one_node *n, const ox_schema *def, void *attrs, const ox_type **types) {
   ox_type vague[ONE_NODE_MOST];
   const ox_type *p[ONE_NODE_MOST];
   for (int pass = 0; pass < 2; pass++) {
@@ -143,7 +141,16 @@ static ox_status *make_outputs(one_node *n) {
   return NULL;
 }
 
-static ox_status *load_and_run(one_node *n, const ox_op_def *def, void *attrs, const ox_type *const *types) {
+static void *op_alloc(void *host_data, size_t bytes) { return ox_arena_alloc(&((one_node *)host_data)->arena, bytes); }
+static ox_status *op_status(ox_code code, const char *text) { return ox_fail(code, "%s", text); }
+static int op_attr(void *host_data, const char *name, ox_attr_view *out) {
+  const ox_attr *a = ox_node_attr(&((one_node *)host_data)->node, name);
+  if (a) *out = a->v;
+  return a != NULL;
+}
+static const ox_op_host op_host = {sizeof op_host, op_alloc, op_status, op_attr};
+
+static ox_status *load_and_run(one_node *n, const ox_kernel_def *def, void *attrs, const ox_type *const *types) {
   const ox_tensor *in[ONE_NODE_MOST], *in_const[ONE_NODE_MOST];
   ox_tensor *out[ONE_NODE_MOST];
   for (uint32_t i = 0; i < n->n_in; i++) {
@@ -151,7 +158,8 @@ static ox_status *load_and_run(one_node *n, const ox_op_def *def, void *attrs, c
     in_const[i] = n->constant[i] ? &n->in[i] : NULL;
   }
   for (uint32_t i = 0; i < n->n_out; i++) out[i] = &n->out[i];
-  ox_load_ctx l = {.node = &n->node,
+  ox_load_ctx l = {.struct_size = sizeof l,
+                   .op = n->node.op,
                    .attrs = attrs,
                    .op_version = (uint32_t)n->version,
                    .n_in = n->n_in,
@@ -159,9 +167,10 @@ static ox_status *load_and_run(one_node *n, const ox_op_def *def, void *attrs, c
                    .in_type = types,
                    .in_const = in_const,
                    .alloc = ox_alloc_heap(),
-                   .arena = &n->arena,
-                   .isa = n->isa};
-  if (def->load) OX_TRY(def->load(&l));
+                   .isa = n->isa,
+                   .host = &op_host,
+                   .host_data = n};
+  ox_status *st = def->load ? def->load(&l) : NULL;
   struct ox_frame frame = {n};
   ox_kernel_ctx c = {.struct_size = sizeof c,
                      .n_in = n->n_in,
@@ -176,10 +185,10 @@ static ox_status *load_and_run(one_node *n, const ox_op_def *def, void *attrs, c
                      .n_tiles = {1},
                      .frame = &frame,
                      .host = &host};
-  ox_status *st = def->prepare ? def->prepare(&c) : NULL;
+  if (!st && def->prepare) st = def->prepare(&c);
   if (!st) c.shared = ox_arena_alloc(&n->arena, OX_MAX(c.shared_bytes, 1));
   if (!st) st = run_stages(n, def, &c);
-  if (def->unload) def->unload(l.state, l.alloc);
+  if (def->unload && l.state) def->unload(l.state, l.alloc);
   return st;
 }
 
@@ -188,8 +197,8 @@ ox_status *one_node_run(one_node *n) {
   const ox_type *p[ONE_NODE_MOST];
   ox_id ids[ONE_NODE_MOST];
   void *attrs = NULL;
-  const ox_op_def *def = ox_op_find(n->node.domain, n->node.op, n->version);
-  if (!def) return ox_fail(OX_NOT_IMPLEMENTED, "no operator %s", n->node.op);
+  const ox_op *op = ox_registry_find(ox_ops_builtin(), n->node.domain, n->node.op, n->version);
+  if (!op || !op->kernel) return ox_fail(OX_NOT_IMPLEMENTED, "no operator %s", n->node.op);
   for (uint32_t i = 0; i < n->n_in; i++) {
     types[i] = (ox_type){.kind = n->in[i].kind, .dtype = n->in[i].dtype, .shape = n->in[i].shape};
     if (n->in[i].kind == OX_MAP) {
@@ -201,11 +210,11 @@ ox_status *one_node_run(one_node *n) {
     ids[i] = n->present[i] ? i : OX_NONE;
   }
   n->node.in = ids, n->node.n_in = n->n_in, n->node.n_out = n->n_out;
-  OX_TRY(ox_op_check(def, &n->node, p));
-  OX_TRY(ox_attrs_decode(def, &n->node, &n->arena, &attrs));
-  OX_TRY(infer_all(n, def, attrs, p));
+  OX_TRY(ox_op_check(op->schema, &n->node, p));
+  OX_TRY(ox_attrs_decode(op->schema, &n->node, &n->arena, &attrs));
+  OX_TRY(infer_all(n, op->schema, attrs, p));
   OX_TRY(make_outputs(n));
-  return load_and_run(n, def, attrs, p);
+  return load_and_run(n, op->kernel, attrs, p);
 }
 
 void one_node_deinit(one_node *n) { ox_arena_deinit(&n->arena); }

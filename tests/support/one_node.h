@@ -11,6 +11,7 @@
 #define OX_TESTS_ONE_NODE_H
 
 #include "graph/op_def.h"
+#include "ops/builtin.h"
 
 enum { ONE_NODE_MOST = 16 };
 

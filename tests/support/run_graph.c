@@ -13,7 +13,7 @@
 
 ox_model *rg_read(const char *text) {
   ox_model *m = NULL;
-  CHECK_OK(ox_text_read(ox_alloc_heap(), text, strlen(text), &m));
+  CHECK_OK(ox_text_read(ox_alloc_heap(), ox_ops_builtin(), text, strlen(text), &m));
   return m;
 }
 
@@ -21,7 +21,7 @@ static ox_status *run_node(const ox_graph *g, const ox_node *n, const ox_tensor 
                            ox_tensor *outs) {
   one_node one;
   uint32_t version;
-  const ox_op_def *def = ox_node_def(g->model, n, &version);
+  const ox_schema *def = ox_node_schema(g->model, n, &version);
   if (!def) return ox_fail(OX_NOT_IMPLEMENTED, "no operator %s", n->op);
   one_node_init(&one, n->domain, n->op, (int)version, n->n_out);
   if (n->n_attrs) memcpy(one.attrs, n->attrs, n->n_attrs * sizeof *n->attrs);
@@ -42,17 +42,16 @@ static ox_status *run_node(const ox_graph *g, const ox_node *n, const ox_tensor 
     void *attrs;
     for (uint32_t i = 0; i < n->n_in; i++)
       t[i] = in[i] ? ox_type_tensor(in[i]->dtype, &in[i]->shape) : ox_type_unknown(), types[i] = in[i] ? &t[i] : NULL;
-    ox_infer_ctx c = {.node = n,
-                      .op_version = version,
-                      .n_in = n->n_in,
-                      .n_out = 1,
-                      .in = types,
-                      .in_data = in,
-                      .out = &out,
-                      .arena = a};
     st = ox_attrs_decode(def, n, a, &attrs);
-    c.attrs = attrs;
-    if (!st) st = def->infer(&c);
+    ox_node_call call = {.schema = def,
+                         .node = n,
+                         .version = version,
+                         .attrs = attrs,
+                         .in = types,
+                         .in_data = in,
+                         .out = &out,
+                         .arena = a};
+    if (!st) st = ox_node_infer(&call);
     if (!st) outs[0] = ox_tensor_view(out.dtype, &out.shape, ox_arena_copy(a, in[0]->data, in[0]->bytes));
   } else {
     st = one_node_run(&one);

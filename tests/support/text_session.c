@@ -30,7 +30,7 @@ static ox_status *append(void *ctx, const void *bytes, size_t n) {
 unsigned char *text_model_bytes(const char *text, size_t *out_n) {
   ox_model *m;
   growing g = {0};
-  CHECK_OK(ox_text_read(ox_alloc_heap(), text, strlen(text), &m));
+  CHECK_OK(ox_text_read(ox_alloc_heap(), NULL, text, strlen(text), &m));
   CHECK_OK(ox_model_write(m, (ox_sink){append, &g}));
   ox_model_destroy(m);
   *out_n = g.n;

@@ -4,12 +4,14 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/cpu.h"
 #include "base/macros.h"
 #include "ep/host.h"
-#include "graph/op_def.h"
+#include "ops/builtin.h"
 
 struct ox_ep {
   ox_ep_host host;
+  const ox_registry *ops;
   ox_isa isa;
 };
 
@@ -17,7 +19,7 @@ typedef struct {
   ox_kernel base;
   ox_alloc alloc;
   ox_arena arena;
-  const ox_op_def *def;
+  const ox_op *op;
   void *attrs;
   void *state;
   uint32_t op_version;
@@ -32,9 +34,10 @@ static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep *
       return ox_fail(OX_INVALID_ARGUMENT, "the CPU provider has no option '%s' (it has: isa)", opts->keys[i]);
     isa = ox_isa_cap(isa, opts->values[i]);
   }
-  ox_ep *ep = ox_new_zeroed(host->alloc, sizeof *ep);
+  const ox_registry *ops = ox_ops_builtin();
+  ox_ep *ep = ops ? ox_new_zeroed(host->alloc, sizeof *ep) : NULL;
   if (!ep) return ox_oom();
-  ep->host = *host, ep->isa = isa;
+  ep->host = *host, ep->ops = ops, ep->isa = isa;
   *out_ep = ep;
   return NULL;
 }
@@ -43,14 +46,15 @@ static void destroy(ox_ep *ep) {
   if (ep) ox_delete(ep->host.alloc, ep, sizeof *ep);
 }
 
-static const ox_op_def *find(const ox_ep_host *h, const ox_graph_view *g, size_t node) {
-  return ox_op_find(h->node_domain(g, node), h->node_op(g, node), h->node_version(g, node));
+static const ox_op *find(const ox_ep *ep, const ox_graph_view *g, size_t node) {
+  const ox_ep_host *h = &ep->host;
+  return ox_registry_find(ep->ops, h->node_domain(g, node), h->node_op(g, node), h->node_version(g, node));
 }
 
 static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
   for (size_t i = 0; i < ep->host.node_count(g); i++) {
-    const ox_op_def *def = find(&ep->host, g, i);
-    if (def && def->run) ep->host.claim_node(claims, i);
+    const ox_op *op = find(ep, g, i);
+    if (op && op->kernel && op->kernel->run) ep->host.claim_node(claims, i);
     else ep->host.decline(claims, i, "no such operator at this version");
   }
   return NULL;
@@ -59,7 +63,7 @@ static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
 static void release(ox_kernel *kernel) {
   cpu_kernel *k = (cpu_kernel *)kernel;
   if (!k) return;
-  if (k->def->unload && k->state) k->def->unload(k->state, k->alloc);
+  if (k->op->kernel->unload && k->state) k->op->kernel->unload(k->state, k->alloc);
   ox_arena_deinit(&k->arena);
   ox_delete(k->alloc, k, sizeof *k);
 }
@@ -67,12 +71,12 @@ static void release(ox_kernel *kernel) {
 static ox_status *prepare(ox_kernel *kernel, ox_kernel_ctx *c) {
   const cpu_kernel *k = (const cpu_kernel *)kernel;
   c->attrs = k->attrs, c->state = k->state, c->op_version = k->op_version, c->isa = k->isa;
-  return k->def->prepare ? k->def->prepare(c) : NULL;
+  return k->op->kernel->prepare ? k->op->kernel->prepare(c) : NULL;
 }
 
 static ox_status *run(ox_kernel *kernel, const ox_kernel_ctx *c, uint32_t stage, int64_t begin, int64_t end,
                       void *scratch) {
-  return ((const cpu_kernel *)kernel)->def->run(c, stage, (ox_range){begin, end}, scratch);
+  return ((const cpu_kernel *)kernel)->op->kernel->run(c, stage, (ox_range){begin, end}, scratch);
 }
 
 static const ox_kernel_api kernel_api = {sizeof(ox_kernel_api), prepare, run, release};
@@ -86,19 +90,38 @@ static ox_status *read_node(const ox_ep_host *h, const ox_graph_view *g, size_t 
                    .n_out = (uint32_t)h->node_out_count(g, node)};
   out->in = OX_ARENA_ARRAY(&k->arena, ox_id, out->n_in);
   out->out = OX_ARENA_ARRAY(&k->arena, ox_id, out->n_out);
-  out->attrs = OX_ARENA_ARRAY(&k->arena, ox_attr, k->def->n_attrs);
+  out->attrs = OX_ARENA_ARRAY(&k->arena, ox_attr, k->op->schema->n_attrs);
   if (!out->in || !out->out || !out->attrs) return ox_oom();
   for (uint32_t i = 0; i < out->n_in; i++) out->in[i] = h->node_in(g, node, i);
   for (uint32_t i = 0; i < out->n_out; i++) out->out[i] = h->node_out(g, node, i);
-  for (uint32_t i = 0; i < k->def->n_attrs; i++) {
+  for (uint32_t i = 0; i < k->op->schema->n_attrs; i++) {
     ox_attr *a = &out->attrs[out->n_attrs];
-    a->name = k->def->attrs[i].name;
+    a->name = k->op->schema->attrs[i].name;
     out->n_attrs += h->node_attr(g, node, a->name, &a->v) != 0;
   }
   return NULL;
 }
 
-static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, cpu_kernel *k, const ox_node *n) {
+/* What ox_op_host's calls get back. */
+typedef struct {
+  const ox_ep_host *host;
+  const ox_graph_view *g;
+  size_t node;
+  ox_arena *arena;
+} load_data;
+
+static void *op_alloc(void *host_data, size_t bytes) { return ox_arena_alloc(((load_data *)host_data)->arena, bytes); }
+
+static ox_status *op_status(ox_code code, const char *text) { return ox_fail(code, "%s", text); }
+
+static int op_attr(void *host_data, const char *name, ox_attr_view *out) {
+  const load_data *d = host_data;
+  return d->host->node_attr(d->g, d->node, name, out);
+}
+
+static const ox_op_host op_host = {sizeof op_host, op_alloc, op_status, op_attr};
+
+static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node, cpu_kernel *k, const ox_node *n) {
   const ox_type **types = OX_ARENA_ARRAY(&k->arena, const ox_type *, n->n_in);
   const ox_tensor **consts = OX_ARENA_ARRAY(&k->arena, const ox_tensor *, n->n_in);
   if (!types || !consts) return ox_oom();
@@ -109,7 +132,9 @@ static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, cpu_kernel *
     h->value_type(g, n->in[i], &t->kind, &t->dtype, &t->shape);
     types[i] = t, consts[i] = h->value_const(g, n->in[i]);
   }
-  ox_load_ctx c = {.node = n,
+  load_data data = {h, g, node, &k->arena};
+  ox_load_ctx c = {.struct_size = sizeof c,
+                   .op = n->op,
                    .attrs = k->attrs,
                    .op_version = k->op_version,
                    .n_in = n->n_in,
@@ -117,9 +142,10 @@ static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, cpu_kernel *
                    .in_type = types,
                    .in_const = consts,
                    .alloc = k->alloc,
-                   .arena = &k->arena,
-                   .isa = k->isa};
-  ox_status *st = k->def->load(&c);
+                   .isa = k->isa,
+                   .host = &op_host,
+                   .host_data = &data};
+  ox_status *st = k->op->kernel->load(&c);
   k->state = c.state, k->base.consumed = c.consumed;
   return st;
 }
@@ -132,10 +158,10 @@ static ox_status *kernel_create(ox_ep *ep, const ox_graph_view *g, size_t node, 
   if (!k) return ox_oom();
   k->base.api = &kernel_api, k->alloc = ep->host.alloc, k->isa = ep->isa;
   ox_arena_init(&k->arena, k->alloc);
-  k->def = find(&ep->host, g, node), k->op_version = ep->host.node_version(g, node);
+  k->op = find(ep, g, node), k->op_version = ep->host.node_version(g, node);
   OX_TRY_TO(done, st, read_node(&ep->host, g, node, k, &n));
-  OX_TRY_TO(done, st, ox_attrs_decode(k->def, &n, &k->arena, &k->attrs));
-  if (k->def->load) OX_TRY_TO(done, st, load(&ep->host, g, k, &n));
+  OX_TRY_TO(done, st, ox_attrs_decode(k->op->schema, &n, &k->arena, &k->attrs));
+  if (k->op->kernel->load) OX_TRY_TO(done, st, load(&ep->host, g, node, k, &n));
   *out_kernel = &k->base, k = NULL;
 done:
   release((ox_kernel *)k);

@@ -218,7 +218,7 @@ ox_status *ox_product_i8_run(const ox_kernel_ctx *c, const ox_product_i8 *q, uin
 ox_status *ox_product_i8_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_i8_b **out) {
   *out = NULL;
   if (!b || b->shape.rank < 2 || (b->dtype != OX_U8 && b->dtype != OX_I8)) return NULL;
-  ox_product_i8_b *pb = OX_ARENA_NEW(c->arena, ox_product_i8_b);
+  ox_product_i8_b *pb = OX_LOAD_NEW(c, ox_product_i8_b);
   int rank = b->shape.rank;
   size_t rows = (size_t)b->shape.dim[rank - 2], cols = (size_t)b->shape.dim[rank - 1], total;
   size_t k = trans ? cols : rows, n = trans ? rows : cols;

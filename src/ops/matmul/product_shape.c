@@ -152,7 +152,7 @@ ox_status *ox_product_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_pr
   int rank = b->shape.rank;
   size_t rows = (size_t)b->shape.dim[rank - 2], cols = (size_t)b->shape.dim[rank - 1];
   if (b->dtype == OX_F32 && (trans ? rows : cols) == 1) return NULL; /* a vector: dot products read it in place */
-  ox_product_b *pb = OX_ARENA_NEW(c->arena, ox_product_b);
+  ox_product_b *pb = OX_LOAD_NEW(c, ox_product_b);
   if (!pb) return ox_oom();
   *pb = (ox_product_b){.k = trans ? cols : rows, .n = trans ? rows : cols};
   pb->count = (size_t)ox_shape_span(&b->shape, 0, rank - 2);

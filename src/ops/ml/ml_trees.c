@@ -29,14 +29,9 @@ ox_status *ox_ml_rows(const ox_shape *x, int64_t *rows, int64_t *features) {
 }
 
 ox_status *ox_ml_trees_create(ox_load_ctx *c, ml_trees **out) {
-  if (!(*out = OX_ARENA_NEW(c->arena, ml_trees))) return ox_oom();
+  if (!(*out = OX_LOAD_NEW(c, ml_trees))) return ox_oom();
   ox_arena_init(&(*out)->arena, c->alloc);
   return NULL;
-}
-
-void ox_ml_trees_unload(void *state, ox_alloc alloc) {
-  (void)alloc;
-  if (state) ox_arena_deinit(&((ml_trees *)state)->arena);
 }
 
 /* ---- prepare ---- */

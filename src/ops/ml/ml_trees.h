@@ -23,9 +23,8 @@ typedef struct ml_trees {
   ox_strs str_labels; /* n > 0: labels are strings */
 } ml_trees;
 
-/* Makes the state in |c->arena|; its own arena takes from |c->alloc|. Error: OUT_OF_MEMORY. */
+/* Makes the state; its own arena takes from |c->alloc|. unload is ox_unload_arena. Error: OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_ml_trees_create(ox_load_ctx *c, ml_trees **out);
-void ox_ml_trees_unload(void *state, ox_alloc alloc);
 OX_NODISCARD ox_status *ox_ml_trees_prepare(ox_kernel_ctx *c);
 OX_NODISCARD ox_status *ox_ml_trees_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch);
 /* Rows of X: its first dimension, or 1 if it has only one; -1 if not known. Error: SHAPE_MISMATCH. */

@@ -98,7 +98,9 @@ ox_status *ox_infer_at_run(const ox_kernel_ctx *c, ox_status *(*infer)(ox_infer_
     if (c->in[i]->data || ox_shape_count(&c->in[i]->shape) == 0) in_data[i] = c->in[i];
   }
   for (uint32_t i = 0; i < OX_DEFERRED_OUTS; i++) out[i] = ox_type_unknown();
-  ox_infer_ctx ic = {.attrs = c->attrs,
+  ox_infer_ctx ic = {.struct_size = sizeof ic,
+                     .op = "",
+                     .attrs = c->attrs,
                      .op_version = c->op_version,
                      .n_in = n_in,
                      .n_out = n_out,

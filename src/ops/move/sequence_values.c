@@ -14,7 +14,13 @@ ox_shape ox_shape_common(const ox_shape *a, const ox_shape *b) {
   return s;
 }
 
-ox_type ox_type_common(const ox_type *a, const ox_type *b, ox_arena *arena) {
+/* NULL, which is an unknown element type, on out of memory. */
+static const ox_type *keep(const ox_infer_ctx *c, const ox_type *t) {
+  ox_type *copy = OX_INFER_NEW(c, ox_type);
+  return copy ? memcpy(copy, t, sizeof *t) : NULL;
+}
+
+ox_type ox_type_common(const ox_infer_ctx *c, const ox_type *a, const ox_type *b) {
   ox_type t = *a;
   t.optional = a->optional || b->optional;
   if (a->kind != b->kind) return t;
@@ -22,16 +28,14 @@ ox_type ox_type_common(const ox_type *a, const ox_type *b, ox_arena *arena) {
   t.shape = ox_shape_common(&a->shape, &b->shape);
   t.elem = a->elem ? a->elem : b->elem;
   if (a->elem && b->elem && a->elem != b->elem) {
-    ox_type elem = ox_type_common(a->elem, b->elem, arena);
-    t.elem = arena ? ox_arena_copy(arena, &elem, sizeof elem) : NULL;
+    ox_type elem = ox_type_common(c, a->elem, b->elem);
+    t.elem = keep(c, &elem);
   }
   return t;
 }
 
-ox_type ox_type_sequence(const ox_type *elem, ox_arena *arena) {
-  ox_type t = {.kind = OX_SEQUENCE, .dtype = elem->dtype, .shape = {.rank = 1, .dim = {-1}}};
-  if (arena) t.elem = ox_arena_copy(arena, elem, sizeof *elem);
-  return t;
+ox_type ox_type_sequence(const ox_infer_ctx *c, const ox_type *elem) {
+  return (ox_type){.kind = OX_SEQUENCE, .dtype = elem->dtype, .shape = {.rank = 1, .dim = {-1}}, .elem = keep(c, elem)};
 }
 
 ox_tensor *ox_value_copy(const ox_kernel_ctx *c, const ox_tensor *t) {

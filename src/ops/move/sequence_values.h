@@ -6,11 +6,11 @@
 #include "graph/op_def.h"
 
 /* The most specific type or shape that |a| and |b| both have: equal dimensions stay, others become -1; if the ranks
- * differ, the rank is unknown. Without |arena|, an element type on which they differ becomes NULL. */
+ * differ, the rank is unknown. An element type on which they differ lives as long as |c|'s types. */
 ox_shape ox_shape_common(const ox_shape *a, const ox_shape *b);
-ox_type ox_type_common(const ox_type *a, const ox_type *b, ox_arena *arena);
-/* A sequence of |elem|, which is copied into |arena| (NULL: not kept). */
-ox_type ox_type_sequence(const ox_type *elem, ox_arena *arena);
+ox_type ox_type_common(const ox_infer_ctx *c, const ox_type *a, const ox_type *b);
+/* A sequence of |elem|, which is copied. */
+ox_type ox_type_sequence(const ox_infer_ctx *c, const ox_type *elem);
 
 /* A copy of |t| that lives as long as the run, or NULL if out of memory. The copy of a sequence shares its items. */
 ox_tensor *ox_value_copy(const ox_kernel_ctx *c, const ox_tensor *t);

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onyx/op.h - an operator as data: what it is (ox_schema) and how a CPU computes it (ox_kernel_def). Operators that
+ * come with Onyx and those of plug-ins are rows of this one form. Stands alone, on the types of onyx/ep.h. Structs are
+ * sized: append only, never reorder, never reuse; rows are static data and outlive whatever they were handed to. */
+#ifndef ONYX_OP_H
+#define ONYX_OP_H
+
+#include "onyx/ep.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ox_graph ox_graph; /* a body (If's branches, Loop's body); opaque here */
+
+/* ---- types --------------------------------------------------------------------------------------------- */
+
+/* What is known about a value: tensor, sparse tensor, sequence of |elem|, map of |key_dtype| to |elem|; |optional|
+ * wraps it. */
+typedef struct ox_type {
+  uint32_t kind;              /* ox_kind */
+  uint32_t dtype;             /* element type; OX_UNDEFINED: not known, or no tensor */
+  ox_shape shape;             /* of a tensor; rank -1: not known */
+  uint32_t key_dtype;         /* MAP */
+  int optional;               /* 1: may be absent at run time */
+  const struct ox_type *elem; /* SEQUENCE: of the items, MAP: of the values; NULL: not known */
+} ox_type;
+
+/* Sets of element types, for ox_schema.types. */
+#define OX_BIT(dtype) ((uint32_t)1 << (dtype))
+enum {
+  OX_T_FLOAT16S = OX_BIT(OX_F16) | OX_BIT(OX_BF16),
+  OX_T_FLOAT = OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_T_FLOAT16S,
+  OX_T_SINT = OX_BIT(OX_I8) | OX_BIT(OX_I16) | OX_BIT(OX_I32) | OX_BIT(OX_I64),
+  OX_T_UINT = OX_BIT(OX_U8) | OX_BIT(OX_U16) | OX_BIT(OX_U32) | OX_BIT(OX_U64),
+  OX_T_INT = OX_T_SINT | OX_T_UINT,
+  OX_T_NUMBER = OX_T_FLOAT | OX_T_INT,
+  OX_T_COMPLEX = OX_BIT(OX_C64) | OX_BIT(OX_C128),
+  OX_T_FLOAT8 = OX_BIT(OX_F8E4M3FN) | OX_BIT(OX_F8E4M3FNUZ) | OX_BIT(OX_F8E5M2) | OX_BIT(OX_F8E5M2FNUZ) |
+                OX_BIT(OX_F8E8M0),
+  OX_T_SUBBYTE = OX_BIT(OX_U4) | OX_BIT(OX_I4) | OX_BIT(OX_F4E2M1) | OX_BIT(OX_U2) | OX_BIT(OX_I2),
+  OX_T_FLOAT6 = OX_BIT(OX_F6E2M3) | OX_BIT(OX_F6E3M2),
+  OX_T_INDEX = OX_BIT(OX_I32) | OX_BIT(OX_I64),
+  /* all but float6, which the standard allows in casts, quantization and optionals only */
+  OX_T_ALL = (1 << OX_F6E2M3) - 2
+};
+
+/* ---- attributes: decoded once into the operator's own struct -------------------------------------------- */
+
+/* AttributeProto.AttributeType. */
+enum {
+  OX_ATTR_FLOAT_KIND = 1, OX_ATTR_INT_KIND = 2, OX_ATTR_STRING_KIND = 3, OX_ATTR_TENSOR_KIND = 4,
+  OX_ATTR_GRAPH_KIND = 5, OX_ATTR_FLOATS_KIND = 6, OX_ATTR_INTS_KIND = 7, OX_ATTR_STRINGS_KIND = 8, OX_ATTR_TENSORS_KIND = 9,
+  OX_ATTR_GRAPHS_KIND = 10, OX_ATTR_SPARSE_KIND = 11, OX_ATTR_SPARSES_KIND = 12, OX_ATTR_TYPE_KIND = 13,
+  OX_ATTR_TYPES_KIND = 14
+};
+
+/* Lists; they borrow from the model. An absent one is {0, NULL}. */
+typedef struct ox_ints { size_t n; const int64_t *v; } ox_ints;
+typedef struct ox_floats { size_t n; const float *v; } ox_floats;
+typedef struct ox_strs { size_t n; const ox_str *v; } ox_strs;
+
+#define OX_NO_FIELD UINT32_MAX
+
+/* One attribute and the field it goes to. The field's type follows from |kind|: int64_t, float, const char *
+ * (NUL-terminated), ox_ints, ox_floats, ox_strs, const ox_tensor * (TENSOR, SPARSE), ox_graph *, const ox_type *.
+ * Absent strings get their default (may be NULL), absent tensors, graphs and types NULL. */
+typedef struct ox_attr_def {
+  const char *name;
+  uint32_t kind;       /* OX_ATTR_*_KIND; an attribute of another kind is an error. No other lists than those above */
+  uint32_t offset;     /* of the field in the struct */
+  uint32_t has_offset; /* of a one-byte field (uint8_t, bool) that tells presence; OX_NO_FIELD: none */
+  uint32_t required;   /* 1: a node without it is INVALID_MODEL */
+  int64_t i;           /* defaults, by kind */
+  float f;
+  const char *s;
+} ox_attr_def;
+
+#ifndef __cplusplus /* designated initializers */
+#define OX_ATTR_ROW_(st, field, attr_name, knd, req, has, ...) \
+  {.name = attr_name, .kind = knd, .offset = offsetof(st, field), .has_offset = has, .required = req, __VA_ARGS__}
+#define OX_ATTR_INT(st, field, dflt) OX_ATTR_ROW_(st, field, #field, OX_ATTR_INT_KIND, 0, OX_NO_FIELD, .i = dflt)
+#define OX_ATTR_FLOAT(st, field, dflt) OX_ATTR_ROW_(st, field, #field, OX_ATTR_FLOAT_KIND, 0, OX_NO_FIELD, .f = dflt)
+#define OX_ATTR_STR(st, field, dflt) OX_ATTR_ROW_(st, field, #field, OX_ATTR_STRING_KIND, 0, OX_NO_FIELD, .s = dflt)
+#define OX_ATTR_INTS(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_INTS_KIND, 0, OX_NO_FIELD, .i = 0)
+#define OX_ATTR_FLOATS(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_FLOATS_KIND, 0, OX_NO_FIELD, .i = 0)
+#define OX_ATTR_STRS(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_STRINGS_KIND, 0, OX_NO_FIELD, .i = 0)
+#define OX_ATTR_TENSOR(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_TENSOR_KIND, 0, OX_NO_FIELD, .i = 0)
+#define OX_ATTR_TYPE(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_TYPE_KIND, 0, OX_NO_FIELD, .i = 0)
+#define OX_ATTR_GRAPH(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_GRAPH_KIND, 1, OX_NO_FIELD, .i = 0)
+/* with a field has_<field> */
+#define OX_ATTR_INT_HAS(st, field, dflt) \
+  OX_ATTR_ROW_(st, field, #field, OX_ATTR_INT_KIND, 0, offsetof(st, has_##field), .i = dflt)
+#define OX_ATTR_FLOAT_HAS(st, field, dflt) \
+  OX_ATTR_ROW_(st, field, #field, OX_ATTR_FLOAT_KIND, 0, offsetof(st, has_##field), .f = dflt)
+#define OX_ATTR_INT_REQUIRED(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_INT_KIND, 1, OX_NO_FIELD, .i = 0)
+#define OX_ATTR_INTS_REQUIRED(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_INTS_KIND, 1, OX_NO_FIELD, .i = 0)
+/* The fields of ox_schema that name a table of ox_attr_def. */
+#define OX_ATTRS(table) \
+  .attrs = (table), .n_attrs = sizeof(table) / sizeof((table)[0]), .attr_row_bytes = sizeof(ox_attr_def)
+#endif
+
+/* ---- shape and type inference --------------------------------------------------------------------------- */
+
+/* The host's services while an operator infers or loads. */
+typedef struct ox_op_host {
+  uint32_t struct_size;
+  /* Zeroed, aligned to 16; the host frees it. Infer: lives as long as the types. Load: as long as the kernel. NULL: out
+   * of memory. */
+  void *(*alloc)(void *host_data, size_t bytes);
+  /* An error, for plug-ins, which cannot make one. Takes a copy of |text|. Never NULL for a code other than OX_OK. */
+  ox_status *(*status_make)(ox_code code, const char *text);
+  /* Any attribute of the node, whether the schema knows it or not; 0: absent. |out| borrows from the model. */
+  int (*attr)(void *host_data, const char *name, ox_attr_view *out);
+} ox_op_host;
+
+/* One function serves twice: at load, where dimensions may be symbols or unknown (-1) and a rank may be -1, and when a
+ * shape signature is planned, where everything is known unless it depends on data that only the run has. It must not
+ * assume known dimensions; it sets what it knows and leaves the rest. Borrowed throughout; from any thread. */
+typedef struct ox_infer_ctx {
+  uint32_t struct_size;
+  uint32_t op_version;             /* operator set version the node was written for */
+  const char *op;                  /* the node's operator: one function may serve a family */
+  const void *attrs;               /* the decoded struct; NULL if the schema has none */
+  uint32_t n_in, n_out;            /* as the node has them */
+  const ox_type *const *in;        /* NULL entry: omitted */
+  const ox_tensor *const *in_data; /* NULL entry: content not known. Constants may lie at any address: memcpy */
+  ox_type *out;                    /* answer; preset to unknown tensors */
+  const ox_op_host *host;
+  void *host_data;                 /* for the calls of |host| */
+} ox_infer_ctx;
+
+/* ---- load ------------------------------------------------------------------------------------------------ */
+
+/* Once per node, possibly from several threads (different nodes): packs constant inputs. Constant data may be unaligned
+ * here, as it lies in the mapped file. Constants that are not consumed are aligned before prepare and run. */
+typedef struct ox_load_ctx {
+  uint32_t struct_size;
+  uint32_t op_version;
+  const char *op;
+  const void *attrs;
+  uint32_t n_in, n_out;
+  const ox_type *const *in_type;    /* as inferred at load; NULL entry: omitted */
+  const ox_tensor *const *in_const; /* NULL entry: not constant */
+  ox_alloc alloc;                   /* for packed weights; freed in unload */
+  uint32_t isa;                     /* instruction sets that kernels may use (ox_kernel_ctx.isa) */
+  void *state;                      /* answer: handed to prepare and run as ctx->state */
+  uint64_t consumed;                /* answer: bit i: constant input i is packed; its data is NULL in prepare and run */
+  const ox_op_host *host;
+  void *host_data;
+} ox_load_ctx;
+
+/* ---- the rows -------------------------------------------------------------------------------------------- */
+
+/* ox_schema.traits */
+enum {
+  OX_VIEW = 1,             /* out 0 is in 0's bytes under another type or shape: never run */
+  OX_NONDETERMINISTIC = 2, /* Random...: neither folded nor merged */
+  OX_CONTROL = 4,          /* has bodies; the host runs them */
+  OX_SHAPE_ONLY = 8,       /* reads shapes of its inputs, never their content */
+  OX_ANY_KIND = 16         /* takes sequences, maps or optionals; without it, inputs must be tensors */
+};
+
+enum { OX_TYPED_IN = 8, OX_VARIADIC = 255 };
+
+/* What the standard says about an operator from one version on. */
+typedef struct ox_schema {
+  uint32_t struct_size;
+  int32_t since;      /* first operator set version this row serves; it serves until the next row of the name */
+  const char *name;
+  const char *domain; /* NULL: ai.onnx */
+  uint32_t types[OX_TYPED_IN]; /* element types taken per input (OX_BIT); 0: as the last one given; all 0: anything */
+  uint8_t min_in, max_in;      /* max OX_VARIADIC: any number */
+  uint8_t min_out, max_out;    /* 0, 0 means exactly 1 */
+  const ox_attr_def *attrs;    /* OX_ATTRS(table) */
+  uint32_t n_attrs;
+  uint32_t attr_row_bytes;     /* sizeof(ox_attr_def) when the table was compiled */
+  uint32_t attrs_bytes;        /* sizeof the struct that attributes are decoded into; 0: no attributes */
+  uint32_t traits;             /* OX_VIEW ... */
+  uint32_t value_in;           /* bit i: inference reads the content of in i (Reshape's shape ...) */
+  ox_status *(*infer)(ox_infer_ctx *c); /* required */
+} ox_schema;
+
+/* Tiles of one stage: [begin, end). */
+typedef struct ox_range { int64_t begin, end; } ox_range;
+
+/* How a CPU computes it. For each kernel one load, then any number of prepare and run at a time, then one unload; all of
+ * them from any thread. */
+typedef struct ox_kernel_def {
+  uint32_t struct_size;
+  uint32_t inplace;      /* bit i: out 0 may overwrite in i when both have the same bytes */
+  uint32_t unaligned_in; /* bit i: run reads in i bytewise, so a constant may stay unaligned in the mapped file */
+  ox_status *(*load)(ox_load_ctx *c);          /* optional */
+  void (*unload)(void *state, ox_alloc alloc); /* optional: frees what load took from alloc; not called for NULL */
+  ox_status *(*prepare)(ox_kernel_ctx *c);     /* optional: without it, one stage of one tile */
+  /* Required, unless the operator is a view. No malloc, lock or thread inside. |scratch|: scratch_per_worker bytes. */
+  ox_status *(*run)(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch);
+  double (*flops)(const ox_kernel_ctx *c);     /* optional: floating-point operations for these shapes; for profiles */
+} ox_kernel_def;
+
+/* The least struct_size of a row; what a shorter struct lacks reads as zero. */
+#define OX_SCHEMA_SIZE_1_0 (offsetof(ox_schema, infer) + sizeof(void *))
+#define OX_KERNEL_SIZE_1_0 (offsetof(ox_kernel_def, run) + sizeof(void *))
+#define OX_ATTR_DEF_SIZE_1_0 (offsetof(ox_attr_def, s) + sizeof(void *))
+
+/* One operator: two pointers, so that tables of them never change shape. */
+typedef struct ox_op {
+  const ox_schema *schema;
+  const ox_kernel_def *kernel; /* NULL: only known; providers or the host run it */
+} ox_op;
+
+/* Rows of a table at file scope:
+ *   static const ox_op ops[] = {{OX_SCHEMA(.name = "Relu", .since = 6, ...), OX_KERNEL(.run = run)}};
+ * A core built with OX_NO_KERNELS knows the operators and has no kernel of its own. */
+#ifndef __cplusplus
+#define OX_SCHEMA(...) (&(const ox_schema){.struct_size = sizeof(ox_schema), __VA_ARGS__})
+#ifdef OX_NO_KERNELS
+#define OX_KERNEL(...) NULL
+#else
+#define OX_KERNEL(...) (&(const ox_kernel_def){.struct_size = sizeof(ox_kernel_def), __VA_ARGS__})
+#endif
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph/registry.h - which operators there are: a sorted table of rows over an optional base table, and what is asked
+ * of a node's row. graph/ links no operator: tables are filled elsewhere (ops/builtin.h, plug-ins) and handed in. */
+#ifndef OX_GRAPH_REGISTRY_H
+#define OX_GRAPH_REGISTRY_H
+
+#include "graph/graph.h"
+
+/* ---- tables ---- */
+/* An empty table. What |base| (borrowed; NULL: nothing) knows, it knows, too; where both have an operator, its own rows
+ * serve from the lowest of their versions on, the base's below it. */
+OX_NODISCARD ox_status *ox_registry_create(ox_alloc alloc, const ox_registry *base, ox_registry **out_registry);
+void ox_registry_destroy(ox_registry *r); /* NULL is fine */
+/* Adds |n| rows (borrowed) or none of them. Not while others look something up. Errors name the row: INVALID_ARGUMENT
+ * for one that breaks the rules of onyx/op.h or that the table already has, of the same version. */
+OX_NODISCARD ox_status *ox_registry_add(ox_registry *r, const ox_op *rows, size_t n);
+/* The row that serves |op| of |domain| at |version|, or NULL. Domain NULL, "" and "ai.onnx" are one. Any thread; |r|
+ * NULL: nothing is known. */
+const ox_op *ox_registry_find(const ox_registry *r, const char *domain, const char *op, int64_t version);
+/* Its own rows, without the base's, sorted by domain, name, since; *out_n of them. */
+const ox_op *const *ox_registry_all(const ox_registry *r, size_t *out_n);
+
+/* ---- one node ---- */
+/* The row that serves |n|, or NULL: nobody knows the operator. *out_version (NULL: not wanted): at least 1. */
+const ox_op *ox_node_op(const ox_model *m, const ox_node *n, uint32_t *out_version);
+/* Its schema, or NULL. */
+const ox_schema *ox_node_schema(const ox_model *m, const ox_node *n, uint32_t *out_version);
+
+/* Decodes |n|'s attributes by |schema| into a fresh struct in |arena| (NULL if the schema has none). Errors name the
+ * attribute: missing, or of another kind. Unknown attributes are ignored. */
+OX_NODISCARD ox_status *ox_attrs_decode(const ox_schema *schema, const ox_node *n, ox_arena *arena, void **out_attrs);
+/* Checks counts, kinds and element types of the inputs by |schema|; the error names operator, input, wanted, got. */
+OX_NODISCARD ox_status *ox_op_check(const ox_schema *schema, const ox_node *n, const ox_type *const *in);
+
+/* A schema's inference on a node. */
+typedef struct ox_node_call {
+  const ox_schema *schema;
+  const ox_node *node;
+  uint32_t version;
+  const void *attrs;               /* as ox_attrs_decode gave them */
+  const ox_type *const *in;        /* per input; NULL entry: omitted */
+  const ox_tensor *const *in_data; /* per input; NULL entry: content not known */
+  ox_type *out;                    /* per output; the answer, unknown where the operator does not say */
+  ox_arena *arena;                 /* element types of sequences; lives as long as the types */
+} ox_node_call;
+OX_NODISCARD ox_status *ox_node_infer(const ox_node_call *call);
+
+#endif
