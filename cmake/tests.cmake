@@ -59,7 +59,7 @@ endforeach()
 if(NOT ONYX_TASK_ONLY)
   find_program(ONYX_PYTHON3 python3)
   if(ONYX_PYTHON3)
-    add_test(NAME onnx.fields COMMAND ${ONYX_PYTHON3} tests/onnx/check_fields.py src/onnx/onnx_fields.h
+    add_test(NAME onnx.fields COMMAND ${ONYX_PYTHON3} tests/onnx/check_fields.py src/onnx/proto/onnx_fields.h
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   else()
     add_test(NAME onnx.fields COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no python3")

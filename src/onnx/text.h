@@ -15,7 +15,7 @@
 #define OX_ONNX_TEXT_H
 
 #include "graph/graph.h"
-#include "onnx/sink.h"
+#include "base/sink.h"
 
 /* Reads a model; nothing is borrowed from |text|, |registry| is the model's (ox_model_create). Errors: INVALID_MODEL;
  * those of syntax begin with line:column. */

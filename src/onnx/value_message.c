@@ -6,10 +6,10 @@
 
 #include "graph/dtype.h"
 #include "graph/shape.h"
-#include "onnx/onnx_fields.h"
-#include "onnx/proto_write.h"
-#include "onnx/tensor.h"
-#include "onnx/wire.h"
+#include "onnx/proto/onnx_fields.h"
+#include "onnx/proto/proto_write.h"
+#include "onnx/proto/tensor.h"
+#include "onnx/proto/wire.h"
 
 enum { MAX_DEPTH = 32 };
 

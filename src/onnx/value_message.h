@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "graph/graph.h"
-#include "onnx/sink.h"
+#include "base/sink.h"
 
 typedef enum ox_value_message {
   OX_TENSOR_MESSAGE,        /* TensorProto */

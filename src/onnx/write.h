@@ -4,7 +4,7 @@
 #define OX_ONNX_WRITE_H
 
 #include "graph/graph.h"
-#include "onnx/sink.h"
+#include "base/sink.h"
 
 /* Writes |m|: live nodes in topological order, constants as initializers, known types as value infos. Large constants
  * go from their memory straight to |sink|. ox_model_read of the result gives an equal model.

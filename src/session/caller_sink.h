@@ -3,7 +3,7 @@
 #ifndef OX_SESSION_CALLER_SINK_H
 #define OX_SESSION_CALLER_SINK_H
 
-#include "onnx/sink.h"
+#include "base/sink.h"
 
 typedef struct ox_caller_sink {
   int (*write)(void *ctx, const void *bytes, size_t n); /* non-zero: stop */

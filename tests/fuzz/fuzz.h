@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "onnx/sink.h"
+#include "base/sink.h"
 
 typedef struct fuzz_buf {
   unsigned char *p;

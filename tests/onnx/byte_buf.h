@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "onnx/model.h"
+#include "onnx/proto/wire_out.h"
 #include "onnx/text.h"
-#include "onnx/wire_out.h"
 #include "onnx/write.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/external_data_test.c - tensors in files beside the model; paths that lead elsewhere are refused. */
 #define _XOPEN_SOURCE 700 /* mkdtemp, symlink */
-#include "onnx/external_data.h"
+#include "onnx/proto/external_data.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "onnx/byte_buf.h"
-#include "onnx/onnx_fields.h"
+#include "onnx/proto/onnx_fields.h"
 
 /* root/model/{m.onnx,data.bin,sub/more.bin,out -> ../secret.bin}, root/secret.bin, root/link.onnx -> model/m.onnx */
 typedef struct folder {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "onnx/byte_buf.h"
-#include "onnx/onnx_fields.h"
-#include "onnx/tensor.h"
+#include "onnx/proto/onnx_fields.h"
+#include "onnx/proto/tensor.h"
 
 static ox_status *read_bytes(byte_buf b, const ox_read_opts *opts, ox_model **m) {
   return ox_model_read(ox_alloc_heap(), b.p, b.n, opts, m);

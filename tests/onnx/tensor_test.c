@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/tensor_test.c - TensorProto of every element type in every storage, and what must be refused. */
-#include "onnx/tensor.h"
+#include "onnx/proto/tensor.h"
 
 #include "graph/dtype.h"
 #include "onnx/byte_buf.h"
-#include "onnx/onnx_fields.h"
+#include "onnx/proto/onnx_fields.h"
 
 typedef struct fixture {
   ox_arena arena;

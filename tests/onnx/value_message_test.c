@@ -5,7 +5,7 @@
 #include "graph/dtype.h"
 #include "graph/shape.h"
 #include "onnx/byte_buf.h"
-#include "onnx/onnx_fields.h"
+#include "onnx/proto/onnx_fields.h"
 
 static ox_tensor vector(uint32_t dtype, int64_t n, void *data) {
   ox_shape s = ox_shape_of(1, &n);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/wire_out_test.c - what is written is what the cursor reads: lengths of every size, borrowed pieces, taking back.
  */
-#include "onnx/wire_out.h"
+#include "onnx/proto/wire_out.h"
 
 #include "onnx/byte_buf.h"
-#include "onnx/wire.h"
+#include "onnx/proto/wire.h"
 
 static void test_messages_of_every_length(void **state) {
   (void)state;

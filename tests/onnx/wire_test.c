@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/wire_test.c - the cursor over hand-made bytes, good and bad. */
-#include "onnx/wire.h"
+#include "onnx/proto/wire.h"
 
 #include <string.h>
 

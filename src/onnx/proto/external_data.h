@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx/proto/external_data.h - tensor bytes that lie in files beside the model. */
+#ifndef OX_ONNX_PROTO_EXTERNAL_DATA_H
+#define OX_ONNX_PROTO_EXTERNAL_DATA_H
+
+#include "graph/graph.h"
+
+/* Finds, checks and maps data files, one map per file. Lives while a model is being read; the model keeps the maps. */
+typedef struct ox_external {
+  ox_alloc alloc;
+  ox_model *model;
+  char *roots[2];     /* real paths of the folders that files may lie in; from malloc, NULL: none */
+  ox_map by_path;     /* locations and real paths to indices into |maps| */
+  ox_file_map **maps; /* borrowed from the model */
+  size_t n_maps, cap_maps;
+} ox_external;
+
+/* |dir| is the model's folder (NULL: no external data allowed). |model_path| (or NULL) may be a symbolic link: files
+ * beside its target are then allowed too, which is how shared model caches look. */
+void ox_external_init(ox_external *e, ox_model *model, const char *dir, const char *model_path);
+void ox_external_deinit(ox_external *e);
+
+typedef struct ox_external_ref {
+  ox_str location;
+  ox_str offset, length; /* decimal; p NULL: absent */
+} ox_external_ref;
+
+/* The |bytes| bytes that |ref| means. Errors: INVALID_MODEL (escape, range), NO_SUCH_FILE. */
+OX_NODISCARD ox_status *ox_external_find(ox_external *e, const ox_external_ref *ref, size_t bytes, void **out_data);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx/proto/graph_read.c - GraphProto: one pass per kind of content, in the order that name resolution needs. */
+#include <string.h>
+
+#include "onnx/proto/onnx_fields.h"
+#include "onnx/proto/reader.h"
+
+ox_status *ox_read_name(ox_arena *arena, ox_str s, const char **out_name) {
+  *out_name = "";
+  if (!s.n) return NULL;
+  if (memchr(s.p, 0, s.n))
+    return ox_fail(OX_INVALID_MODEL, "a name has a NUL inside: '%.*s'", (int)OX_MIN(s.n, 100), s.p);
+  *out_name = ox_arena_str(arena, s.p, s.n);
+  return *out_name ? NULL : ox_oom();
+}
+
+ox_status *ox_reader_enter(ox_reader *r) {
+  if (r->depth >= r->limits.depth) return ox_fail(OX_LIMIT, "nested deeper than %u levels", r->limits.depth);
+  r->depth++;
+  return NULL;
+}
+
+static ox_status *add_initializer(ox_reader *r, ox_graph *g, ox_str bytes, bool sparse) {
+  ox_tensor t;
+  ox_str bytes_name = {"", 0};
+  const char *name;
+  ox_id v;
+  ox_arena_reset(&r->scratch);
+  if (sparse) {
+    ox_tensor s;
+    OX_TRY(ox_sparse_read(&r->tensors, bytes, &s, &bytes_name));
+    OX_TRY(ox_sparse_densify(&r->tensors, &s, &t));
+  } else {
+    OX_TRY(ox_tensor_read(&r->tensors, bytes, &t, &bytes_name));
+  }
+  OX_TRY(ox_read_name(&r->scratch, bytes_name, &name));
+  v = *name ? ox_graph_find(g, name) : OX_NONE;
+  if (v != OX_NONE) return ox_graph_make_const(g, v, &t); /* a repeated initializer: the last one counts */
+  return ox_graph_add_const(g, name, &t, &v);
+}
+
+static ox_status *read_initializers(ox_reader *r, ox_str bytes, ox_graph *g) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_INITIALIZER)) {
+      OX_TRY(add_initializer(r, g, f.bytes, false));
+    } else if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_SPARSE_INITIALIZER)) {
+      OX_TRY(add_initializer(r, g, f.bytes, true));
+    }
+  }
+  return ox_wire_end(&w, "GraphProto");
+}
+
+/* Before IR version 4 every initializer had to be listed as an input too, which made none of them overridable in
+ * practice: there such inputs are plain constants. */
+static ox_status *read_inputs(ox_reader *r, ox_str bytes, ox_graph *g) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag != OX_WIRE_LEN(OX_GRAPH_PROTO_INPUT)) continue;
+    const char *name;
+    ox_type type;
+    OX_TRY(ox_read_value_info(r, f.bytes, &name, &type));
+    ox_id v = *name ? ox_graph_find(g, name) : OX_NONE;
+    bool has_init = v != OX_NONE && ox_graph_value_at(g, v)->init;
+    if (has_init && r->m->ir_version < 4) continue;
+    if (v == OX_NONE) OX_TRY(ox_graph_add_value(g, name, &v));
+    OX_TRY(ox_graph_add_input(g, v));
+    if (!has_init || type.dtype != OX_UNDEFINED) ox_graph_value_at(g, v)->type = type;
+  }
+  return NULL;
+}
+
+/* A body may list an enclosing graph's value as its output. */
+static ox_status *read_outputs(ox_reader *r, ox_str bytes, ox_graph *g) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag != OX_WIRE_LEN(OX_GRAPH_PROTO_OUTPUT)) continue;
+    const char *name;
+    ox_type type;
+    ox_id v = OX_NONE;
+    OX_TRY(ox_read_value_info(r, f.bytes, &name, &type));
+    if (*name) OX_TRY(ox_graph_resolve(g, name, false, &v));
+    if (v == OX_NONE) return ox_fail(OX_INVALID_MODEL, "output '%s' is not defined", name);
+    OX_TRY(ox_graph_add_output(g, v));
+    OX_TRY(ox_apply_value_info(r, g, f.bytes));
+  }
+  return NULL;
+}
+
+static ox_status *read_value_infos(ox_reader *r, ox_str bytes, ox_graph *g) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  while (ox_wire_next(&w, &f))
+    if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_VALUE_INFO)) OX_TRY(ox_apply_value_info(r, g, f.bytes));
+  return NULL;
+}
+
+static ox_status *read_parts(ox_reader *r, ox_str bytes, ox_graph *g) {
+  OX_TRY(read_initializers(r, bytes, g)); /* also the pass that checks the bytes */
+  OX_TRY(read_inputs(r, bytes, g));
+  OX_TRY(ox_read_nodes(r, bytes, OX_WIRE_LEN(OX_GRAPH_PROTO_NODE), g));
+  OX_TRY(read_outputs(r, bytes, g));
+  return read_value_infos(r, bytes, g);
+}
+
+ox_status *ox_read_graph(ox_reader *r, ox_str bytes, ox_graph *g) {
+  OX_TRY(ox_reader_enter(r));
+  OX_TRY(ox_status_note(read_parts(r, bytes, g), "graph '%.200s'", g->name));
+  ox_reader_leave(r);
+  return NULL;
+}

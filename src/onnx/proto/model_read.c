@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx/proto/model_read.c - ModelProto: what is outside of the graph, functions, then the graph. */
+#include <string.h>
+
+#include "onnx/proto/onnx_fields.h"
+#include "onnx/proto/reader.h"
+
+enum { DEFAULT_DEPTH = 64, DEFAULT_NODES = 16 << 20, DEFAULT_DENSE = 1 << 30 };
+
+ox_status *ox_read_opset(ox_reader *r, ox_str bytes, ox_opset *out_opset) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  *out_opset = (ox_opset){"", 0};
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag == OX_WIRE_LEN(OX_OPERATOR_SET_ID_PROTO_DOMAIN))
+      OX_TRY(ox_read_name(&r->m->arena, f.bytes, &out_opset->domain));
+    if (f.tag == OX_WIRE_VARINT(OX_OPERATOR_SET_ID_PROTO_VERSION)) out_opset->version = (int64_t)f.value;
+  }
+  OX_TRY(ox_wire_end(&w, "OperatorSetIdProto"));
+  if (out_opset->version < 1 || out_opset->version > INT32_MAX)
+    return ox_fail(OX_INVALID_MODEL, "opset_import of domain '%s' has version %lld", out_opset->domain,
+                   (long long)out_opset->version);
+  if (strcmp(out_opset->domain, "ai.onnx") == 0) out_opset->domain = "";
+  return NULL;
+}
+
+ox_status *ox_read_prop(ox_reader *r, ox_str bytes, ox_prop *out_prop) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  ox_str key = {"", 0}, value = {"", 0};
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag == OX_WIRE_LEN(OX_STRING_STRING_ENTRY_PROTO_KEY)) key = f.bytes;
+    if (f.tag == OX_WIRE_LEN(OX_STRING_STRING_ENTRY_PROTO_VALUE)) value = f.bytes;
+  }
+  out_prop->key = ox_arena_str(&r->m->arena, key.p, key.n);
+  out_prop->value = ox_arena_str(&r->m->arena, value.p, value.n);
+  if (!out_prop->key || !out_prop->value) return ox_oom();
+  return ox_wire_end(&w, "StringStringEntryProto");
+}
+
+typedef struct model_parts {
+  ox_str graph;
+  uint32_t n_functions, n_props, n_opsets;
+} model_parts;
+
+static ox_status *read_text(ox_reader *r, ox_str s, const char **out) {
+  *out = ox_arena_str(&r->m->arena, s.p, s.n);
+  return *out ? NULL : ox_oom();
+}
+
+/* Everything but the graph and the functions. */
+static ox_status *read_head(ox_reader *r, ox_str bytes, model_parts *p) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  ox_model *m = r->m;
+  while (ox_wire_next(&w, &f)) switch (f.tag) {
+      case OX_WIRE_VARINT(OX_MODEL_PROTO_IR_VERSION):
+        m->ir_version = (int64_t)f.value;
+        break;
+      case OX_WIRE_LEN(OX_MODEL_PROTO_PRODUCER_NAME):
+        OX_TRY(read_text(r, f.bytes, &m->producer_name));
+        break;
+      case OX_WIRE_LEN(OX_MODEL_PROTO_PRODUCER_VERSION):
+        OX_TRY(read_text(r, f.bytes, &m->producer_version));
+        break;
+      case OX_WIRE_LEN(OX_MODEL_PROTO_DOMAIN):
+        OX_TRY(read_text(r, f.bytes, &m->domain));
+        break;
+      case OX_WIRE_VARINT(OX_MODEL_PROTO_MODEL_VERSION):
+        m->model_version = (int64_t)f.value;
+        break;
+      case OX_WIRE_LEN(OX_MODEL_PROTO_DOC_STRING):
+        OX_TRY(read_text(r, f.bytes, &m->doc));
+        break;
+      case OX_WIRE_LEN(OX_MODEL_PROTO_GRAPH):
+        p->graph = f.bytes;
+        break;
+      case OX_WIRE_LEN(OX_MODEL_PROTO_OPSET_IMPORT): {
+        ox_opset o;
+        OX_TRY(ox_read_opset(r, f.bytes, &o));
+        OX_TRY(ox_model_set_opset(m, o.domain, o.version));
+        break;
+      }
+      case OX_WIRE_LEN(OX_MODEL_PROTO_METADATA_PROPS):
+        p->n_props++;
+        break;
+      case OX_WIRE_LEN(OX_MODEL_PROTO_FUNCTIONS):
+        p->n_functions++;
+        break;
+      default:
+        break;
+    }
+  return ox_wire_end(&w, "ModelProto");
+}
+
+static ox_status *check_head(ox_reader *r, const model_parts *p) {
+  ox_model *m = r->m;
+  if (!p->graph.p) return ox_fail(OX_INVALID_MODEL, "the bytes are not an ONNX model: there is no graph");
+  if (m->ir_version < 1) return ox_fail(OX_INVALID_MODEL, "the model has no ir_version");
+  if (m->n_opsets) return NULL;
+  if (m->ir_version >= 3) return ox_fail(OX_INVALID_MODEL, "the model has no opset_import");
+  return ox_model_set_opset(m, "", 1);
+}
+
+/* The graph's name must be known when it reports errors. */
+static ox_status *read_main(ox_reader *r, ox_str bytes) {
+  ox_wire w = ox_wire_sub(bytes);
+  ox_wire_field f;
+  while (ox_wire_next(&w, &f))
+    if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_NAME)) OX_TRY(ox_read_name(&r->m->arena, f.bytes, &r->m->graph->name));
+  return ox_read_graph(r, bytes, r->m->graph);
+}
+
+static ox_status *read_bytes(ox_reader *r, const unsigned char *bytes, size_t n) {
+  static const char lfs[] = "version https://git-lfs";
+  ox_str all = {(const char *)bytes, n};
+  model_parts p = {0};
+  if (!n) return ox_fail(OX_INVALID_MODEL, "the model is empty (0 bytes)");
+  if (n >= sizeof lfs - 1 && memcmp(bytes, lfs, sizeof lfs - 1) == 0)
+    return ox_fail(OX_INVALID_MODEL, "this is a Git LFS pointer, not the model it stands for");
+  OX_TRY(read_head(r, all, &p));
+  OX_TRY(check_head(r, &p));
+  ox_model *m = r->m;
+  m->props = OX_ARENA_ARRAY(&m->arena, ox_prop, p.n_props);
+  m->functions = OX_ARENA_ARRAY(&m->arena, ox_function, p.n_functions);
+  if (!m->props || !m->functions) return ox_oom();
+  ox_wire w = ox_wire_sub(all);
+  ox_wire_field f;
+  while (ox_wire_next(&w, &f)) {
+    if (f.tag == OX_WIRE_LEN(OX_MODEL_PROTO_METADATA_PROPS)) OX_TRY(ox_read_prop(r, f.bytes, &m->props[m->n_props++]));
+    if (f.tag == OX_WIRE_LEN(OX_MODEL_PROTO_FUNCTIONS))
+      OX_TRY(ox_read_function(r, f.bytes, &m->functions[m->n_functions++]));
+  }
+  return read_main(r, p.graph);
+}
+
+ox_status *ox_model_fill(ox_model *m, const unsigned char *bytes, size_t n, const ox_read_limits *limits,
+                         const char *dir, const char *path) {
+  ox_reader r = {.m = m, .limits = limits ? *limits : (ox_read_limits){0}};
+  if (!r.limits.depth) r.limits.depth = DEFAULT_DEPTH;
+  if (!r.limits.nodes) r.limits.nodes = DEFAULT_NODES;
+  if (!r.limits.dense_bytes) r.limits.dense_bytes = DEFAULT_DENSE;
+  ox_arena_init(&r.scratch, m->alloc);
+  ox_external_init(&r.external, m, dir, path);
+  r.tensors = (ox_tensor_reader){&m->arena, &r.external, r.limits.dense_bytes};
+  ox_status *st = read_bytes(&r, bytes, n);
+  ox_external_deinit(&r.external);
+  ox_arena_deinit(&r.scratch);
+  return st;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * onnx/proto/reader.h - what the files that read a model share: the model's reader (private to onnx/). */
+#ifndef OX_ONNX_PROTO_READER_H
+#define OX_ONNX_PROTO_READER_H
+
+#include "graph/graph.h"
+#include "onnx/proto/tensor.h"
+#include "onnx/proto/wire.h"
+
+/* What a model may have at most; 0: the default (onnx/model.h). */
+typedef struct ox_read_limits {
+  uint32_t depth; /* of nested graphs and types */
+  uint64_t nodes;
+  size_t dense_bytes; /* of a sparse initializer made dense */
+} ox_read_limits;
+
+typedef struct ox_reader {
+  ox_model *m;
+  ox_read_limits limits; /* defaults filled in */
+  ox_external external;
+  ox_tensor_reader tensors;
+  ox_arena scratch; /* names while they are looked up; reset at each node and value */
+  uint64_t n_nodes;
+  uint32_t depth;
+  bool in_function;
+} ox_reader;
+
+/* The NUL-terminated copy of |s| in |arena|. Error: INVALID_MODEL if it has a NUL inside. */
+OX_NODISCARD ox_status *ox_read_name(ox_arena *arena, ox_str s, const char **out_name);
+OX_NODISCARD ox_status *ox_reader_enter(ox_reader *r); /* one level deeper; Error: LIMIT */
+static inline void ox_reader_leave(ox_reader *r) { r->depth--; }
+
+OX_NODISCARD ox_status *ox_read_type(ox_reader *r, ox_str bytes, ox_type *out_type);
+/* Reads a ValueInfoProto; |out_name| is in the scratch arena. */
+OX_NODISCARD ox_status *ox_read_value_info(ox_reader *r, ox_str bytes, const char **out_name, ox_type *out_type);
+/* Sets the declared type of the value that |bytes|, a ValueInfoProto, names; unknown names are ignored. */
+OX_NODISCARD ox_status *ox_apply_value_info(ox_reader *r, ox_graph *g, ox_str bytes);
+
+/* Fills the empty model |m| from |bytes|, which must outlive it. |limits| may be NULL. |dir|, |path|: for external data
+ * (ox_external_init). */
+OX_NODISCARD ox_status *ox_model_fill(ox_model *m, const unsigned char *bytes, size_t n, const ox_read_limits *limits,
+                                      const char *dir, const char *path);
+
+/* Fills |g| from a GraphProto. */
+OX_NODISCARD ox_status *ox_read_graph(ox_reader *r, ox_str bytes, ox_graph *g);
+/* Adds the nodes in the fields |tag| of |bytes|: first all outputs, then the nodes, so that any order will do. */
+OX_NODISCARD ox_status *ox_read_nodes(ox_reader *r, ox_str bytes, uint32_t tag, ox_graph *g);
+OX_NODISCARD ox_status *ox_read_attr(ox_reader *r, ox_graph *g, ox_str bytes, ox_attr *out_attr);
+OX_NODISCARD ox_status *ox_read_function(ox_reader *r, ox_str bytes, ox_function *out_function);
+OX_NODISCARD ox_status *ox_read_opset(ox_reader *r, ox_str bytes, ox_opset *out_opset);
+OX_NODISCARD ox_status *ox_read_prop(ox_reader *r, ox_str bytes, ox_prop *out_prop);
+
+#endif
