@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "kern/emulated/emulated.h"
 #include "kern/gemm/gemm_i8.h"
 #include "support/check.h"
 
@@ -111,7 +112,7 @@ int main(void) {
 #define OX_GEMM_I8(...) OX_GEMM_I8_ROW(__VA_ARGS__),
 #include "kern/gemm/gemm_i8_variants.inc"
 #undef OX_GEMM_I8
-  };
+      EMULATED_GEMM_I8};
   struct CMUnitTest tests[OX_COUNT(variants)];
   for (size_t i = 0; i < OX_COUNT(variants); i++)
     tests[i] = (struct CMUnitTest){variants[i].name, check_variant, NULL, NULL, &variants[i]};

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm_test.c - every microkernel at every shape that could hurt, all epilogues, all ways of reading B. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/macros.h"
 #include "graph/dtype.h"
+#include "kern/emulated/emulated.h"
 #include "kern/gemm/gemm.h"
 #include "support/check.h"
 
@@ -150,33 +152,123 @@ static void check_rows(void **state) { /* each height of the tile, and each acti
   }
 }
 
-/* Infinities, NaN and the largest floats come out as float multiply-adds have them; small ones keep their digits. */
-static void check_extremes(void **state) {
-  const ox_gemm_variant *v = *state;
-  if (v->needs & ~ox_isa_host()) skip();
-  enum { K = 5, N = 3 };
-  static const float a[6][K] = {{1, 2, 3, 4, 5},         {INFINITY, 1, 1, 1, 1},
-                                {1, NAN, 0, 0, 0},       {3.4028235e38f, 0, 0, 0, 0},
-                                {-INFINITY, 0, 1, 0, 0}, {1e-30f, 1e-33f, 0, 0, 0}};
-  static const float b[K][N] = {{1, 0.5f, 1}, {1, 1, 0}, {1, 3, INFINITY}, {1, 0, 1}, {1, 1, 1}};
-  void *panels = room(ox_gemm_b_bytes(v, K, N));
-  float c[6][N];
-  ox_gemm_src src = {b, OX_F32, N, 1};
-  ox_gemm_pack_b(v, &src, K, N, 0, 1, panels);
+/* What plain C gives for a row of A by a column of B, rounding each product or only each sum; the exact sum; and how
+ * far from it the variant may be: where terms below 2^-126 vanish, by as much of the other factor. */
+typedef struct dot {
+  float rounded, fused;
+  double exact, tolerance;
+} dot;
+
+static dot dot_of(const ox_gemm_variant *v, const float *a, const float *b, size_t k, size_t ldb) {
+  dot d = {0};
+  for (size_t i = 0; i < k; i++, b += ldb) {
+    double x = (double)a[i], y = (double)*b;
+    d.rounded += a[i] * *b, d.fused = fmaf(a[i], *b, d.fused), d.exact += x * y;
+    d.tolerance += 1e-6 * fabs(x * y) + (v->panel == OX_GEMM_SPLIT ? 0x1p-125 * (fabs(x) + fabs(y)) : 0x1p-149);
+  }
+  return d;
+}
+
+static bool is_as(float got, float want, const dot *d) {
+  if (isnan(want)) return isnan(got);
+  if (isinf(want)) return got == want;
+  return fabs((double)got - d->exact) <= d->tolerance;
+}
+
+static void multiply(const ox_gemm_variant *v, const float *a, const float *b, float *c, size_t m, size_t n, size_t k) {
+  void *panels = room(ox_gemm_b_bytes(v, k, n));
+  ox_gemm_src src = {b, OX_F32, (ptrdiff_t)n, 1};
+  ox_gemm_pack_b(v, &src, k, n, 0, ox_gemm_panels(v, n), panels);
   ox_gemm_epi e = {.alpha = 1};
   ox_gemm_plan g;
-  ox_gemm_plan_init(&g, v, 6, N, K, OX_F32, OX_F32, OX_GEMM_PACKED);
-  ox_gemm_io io = {a, K, 1, panels, 0, c, N, &e};
+  ox_gemm_plan_init(&g, v, m, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);
+  ox_gemm_io io = {a, (ptrdiff_t)k, 1, panels, 0, c, n, &e};
   void *scratch = room(g.scratch);
-  ox_gemm_run(&g, &io, 0, scratch);
-  for (int i = 0; i < 6; i++)
-    for (int j = 0; j < N; j++) {
-      float want = 0;
-      for (int k = 0; k < K; k++) want += a[i][k] * b[k][j];
-      bool same = isnan(want) ? isnan(c[i][j]) : want == c[i][j] || fabsf(want - c[i][j]) <= 1e-6f * fabsf(want);
-      if (!same) fail_msg("%s (%d,%d): %g, wanted %g", v->name, i, j, (double)c[i][j], (double)want);
-    }
+  for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, &io, i, scratch);
   free(scratch), free(panels);
+}
+
+/* Each pair of these values in A times each pair in B, at a low and a high place of a tile, and a product of ordinary
+ * numbers in the next tile. NaN and infinities come out where they do in plain C. */
+static void check_extremes(void **state) {
+  const float values[] = {0,
+                          -0.0f,
+                          1,
+                          -1.5f,
+                          INFINITY,
+                          -INFINITY,
+                          NAN,
+                          FLT_MAX,
+                          -FLT_MAX,
+                          0x1.fep127f /* largest bfloat16 */,
+                          1e-30f,
+                          FLT_MIN,
+                          0x1p-149f,
+                          1e-40f,
+                          -0x1.fffffcp-127f,
+                          __builtin_nansf("1") /* bfloat16 has no such bit */};
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  enum { K = 37, N = OX_COUNT(values) * OX_COUNT(values) };
+  float *a = room(N * K * 4), *b = room(N * K * 4), *c = room((size_t)N * N * 4);
+  memset(a, 0, N * K * 4), memset(b, 0, N * K * 4);
+  for (size_t i = 0; i < N; i++) {
+    float x = values[i / OX_COUNT(values)], y = values[i % OX_COUNT(values)];
+    a[i * K + 1] = x, a[i * K + 20] = y, a[i * K + 36] = 1;
+    b[N + i] = x, b[20 * N + i] = y, b[36 * N + i] = 0.5f;
+  }
+  multiply(v, a, b, c, N, N, K);
+  for (size_t i = 0; i < N; i++)
+    for (size_t j = 0; j < N; j++) {
+      dot d = dot_of(v, a + i * K, b + j, K, N);
+      float got = c[i * N + j];
+      if (!is_as(got, d.rounded, &d) && !is_as(got, d.fused, &d))
+        fail_msg("%s (%g, %g) by (%g, %g): %g, wanted %g", v->name, (double)a[i * K + 1], (double)a[i * K + 20],
+                 (double)b[N + j], (double)b[20 * N + j], (double)got, (double)d.rounded);
+    }
+  free(a), free(b), free(c);
+}
+
+/* An infinity in row 33 of A changes no bit of the other rows, nor one in column 34 of B of the other columns. */
+static void check_infinity_stays_put(void **state) {
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  enum { M = 40, N = 40, K = 70 };
+  void *as, *bs;
+  float *a = random_floats(OX_F32, M * K, &as), *b = random_floats(OX_F32, K * N, &bs);
+  float c[2][M * N];
+  multiply(v, a, b, c[0], M, N, K);
+  a[33 * K + 5] = INFINITY, b[60 * N + 34] = -INFINITY;
+  multiply(v, a, b, c[1], M, N, K);
+  for (size_t i = 0; i < M; i++)
+    for (size_t j = 0; j < N; j++) {
+      bool hit = i == 33 || j == 34, same = memcmp(&c[0][i * N + j], &c[1][i * N + j], sizeof(float)) == 0;
+      if (hit == same)
+        fail_msg("%s (%zu,%zu): %g, was %g", v->name, i, j, (double)c[1][i * N + j], (double)c[0][i * N + j]);
+    }
+  free(a), free(b), free(as), free(bs);
+}
+
+/* As exact as float: an error no larger than that of a plain loop. */
+static void check_accuracy(void **state) {
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  enum { M = 33, N = 35 };
+  static const size_t ks[] = {32, 96, 768};
+  for (size_t q = 0; q < OX_COUNT(ks); q++) {
+    size_t k = ks[q];
+    void *as, *bs;
+    float *a = random_floats(OX_F32, M * k, &as), *b = random_floats(OX_F32, k * N, &bs), c[M * N];
+    multiply(v, a, b, c, M, N, k);
+    double mine = 0, plain = 0;
+    for (size_t i = 0; i < M; i++)
+      for (size_t j = 0; j < N; j++) {
+        dot d = dot_of(v, a + i * k, b + j, k, N);
+        mine += pow((double)c[i * N + j] - d.exact, 2), plain += pow((double)d.rounded - d.exact, 2);
+      }
+    if (!(mine <= plain)) fail_msg("%s k %zu: error %g, a plain loop's %g", v->name, k, sqrt(mine), sqrt(plain));
+    free(a), free(b), free(as), free(bs);
+  }
 }
 
 static void check_plain(void **state) {
@@ -201,14 +293,16 @@ int main(void) {
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM_TILES
 #undef OX_GEMM
-  };
-  struct CMUnitTest tests[3 * OX_COUNT(variants) + 1];
+      EMULATED(EMULATED_GEMM)};
+  struct CMUnitTest tests[5 * OX_COUNT(variants) + 1];
   size_t n = 0;
   for (size_t i = 0; i < OX_COUNT(variants); i++) {
     tests[n++] = (struct CMUnitTest){variants[i].name, check_variant, NULL, NULL, &variants[i]};
     tests[n++] = (struct CMUnitTest){variants[i].name, check_rows, NULL, NULL, &variants[i]};
-    if (type_of(&variants[i]) == OX_F32)
-      tests[n++] = (struct CMUnitTest){variants[i].name, check_extremes, NULL, NULL, &variants[i]};
+    if (type_of(&variants[i]) != OX_F32) continue;
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_extremes, NULL, NULL, &variants[i]};
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_infinity_stays_put, NULL, NULL, &variants[i]};
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_accuracy, NULL, NULL, &variants[i]};
   }
   tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_plain);
   return _cmocka_run_group_tests("gemm", tests, n, NULL, NULL);

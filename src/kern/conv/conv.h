@@ -14,6 +14,7 @@
 #include "base/cpu.h"
 #include "base/macros.h"
 #include "kern/act.h"
+#include "kern/gemm/split.h"
 
 enum { OX_CONV_PANEL = 16, OX_CONV_AXES = 3, OX_CONV_MAX_PIXELS = 384 /* of a tile */ };
 
@@ -98,6 +99,7 @@ struct ox_conv_plan {
   int64_t k, pixels, in_pixels, panels;
   int64_t kc;                                 /* k per block */
   int64_t tile_px, tiles_px, tile_m, tiles_m; /* PIXELS, CHANNELS */
+  int64_t px_lanes;                           /* PIXELS: a tile begins at a multiple of this */
   size_t ldb;
   /* B of all images and groups in shared memory, written by stage 0 */
   bool shared_b;
@@ -128,10 +130,7 @@ struct ox_conv_args {
 
 /* One input channel per group and few outputs: the weights stay [group][oc][taps] and OX_CONV_DEPTHWISE serves. */
 static inline bool ox_conv_is_depthwise(int64_t ic, int64_t oc) { return ic == 1 && oc <= 4; }
-enum {
-  OX_CONV_SPLIT_K = 32,                    /* k of a tile of the matrix unit */
-  OX_CONV_SPLIT_TILE = 3 * 16 * 32 * 2 / 4 /* floats of its three terms, 16 rows or columns */
-};
+enum { OX_CONV_SPLIT_TILE = OX_SPLIT_TILE / 4 /* floats of a tile of the matrix unit */ };
 /* The variant for a group of oc x k and |pixels| outputs an image (-1: not known): a matrix unit where it pays. */
 const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_t pixels, bool gathers, bool strided);
 /* |v| works on a matrix unit, and packs weights for it. */

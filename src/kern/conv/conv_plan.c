@@ -130,7 +130,8 @@ static void plan_channels(ox_conv_plan *p) {
 
 static void plan_pixels(ox_conv_plan *p) {
   const ox_conv_geom *g = &p->g;
-  int64_t lanes = p->v->lanes, unit = p->v->pixel_unit, outer = g->batch * g->groups;
+  int64_t lanes = p->split ? OX_CONV_PANEL : p->v->lanes, unit = p->v->pixel_unit, outer = g->batch * g->groups;
+  p->px_lanes = lanes;
   int64_t n_kc = OX_MAX(OX_CEIL_DIV(p->k, p->split ? SPLIT_KC : KC), 1);
   p->kc = p->split ? OX_MIN(SPLIT_KC, p->w_k) : OX_CEIL_DIV(p->k, n_kc);
   double mac_ns = p->split ? ns_per_mac / 2.3 : ns_per_mac;
@@ -167,7 +168,7 @@ static void plan_pixels(ox_conv_plan *p) {
   if (!p->split) return;
   /* the split form of B: of the block, after the gathered rows, or of all of it where tiles share it */
   p->b_step = (size_t)OX_CEIL_DIV(p->shared_b ? p->pixels : p->tile_px, OX_CONV_PANEL) * OX_CONV_SPLIT_TILE;
-  size_t blocks = (size_t)(p->shared_b ? p->w_k : OX_ROUND_UP(p->kc, OX_CONV_SPLIT_K)) / OX_CONV_SPLIT_K;
+  size_t blocks = (size_t)(p->shared_b ? p->w_k : OX_ROUND_UP(p->kc, OX_SPLIT_K)) / OX_SPLIT_K;
   if (!p->shared_b) {
     p->split_at = p->direct ? 0 : (size_t)p->kc * p->ldb;
     p->scratch_bytes = (p->split_at + blocks * p->b_step) * sizeof(float);
@@ -205,8 +206,8 @@ static void move_unit_axes(ox_conv_geom *g) {
 /* Rows of k in a panel of packed weights, and floats of a row. */
 static void weight_layout(const ox_conv_variant *v, int64_t oc, int64_t k, int64_t *w_k, int64_t *w_unit) {
   bool split = ox_conv_splits(v, oc, k);
-  *w_k = split ? OX_ROUND_UP(k, OX_CONV_SPLIT_K) : k;
-  *w_unit = split ? OX_CONV_SPLIT_TILE / OX_CONV_SPLIT_K : OX_CONV_PANEL;
+  *w_k = split ? OX_ROUND_UP(k, OX_SPLIT_K) : k;
+  *w_unit = split ? OX_CONV_SPLIT_TILE / OX_SPLIT_K : OX_CONV_PANEL;
 }
 
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v) {
@@ -276,7 +277,7 @@ const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_
    * waiting: with them left out EfficientNet-B0 takes 7.1 instead of 7.9 ms, ResNet-50 as long (two threads, medians of
    * three alternating runs, Sapphire Rapids, 2026-11). */
   double convert = !gathers ? 9 : !strided ? 13 : 20;
-  double split = (3.0 * (double)OX_CEIL_DIV(oc, 16) + convert) * (double)OX_ROUND_UP(k, OX_CONV_SPLIT_K);
+  double split = (3.0 * (double)OX_CEIL_DIV(oc, 16) + convert) * (double)OX_ROUND_UP(k, OX_SPLIT_K);
   bool reused = pixels < 0 || pixels >= 150, wide = oc >= 64 && k >= 128;
   bool pays = wide && reused && split < 0.9 * (double)k * (double)oc / 2;
   return pays ? v : ox_conv_select(have & ~(ox_isa)OX_AMX_BF16);

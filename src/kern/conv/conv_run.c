@@ -8,15 +8,15 @@ static void finish_tile(const ox_conv_plan *p, float *y, size_t ldy, size_t rows
 
 /* First pixel of tile t: vectors are dealt out evenly. */
 static int64_t px_begin(const ox_conv_plan *p, int64_t t) {
-  int64_t lanes = p->v->lanes, vectors = OX_CEIL_DIV(p->pixels, lanes);
-  return OX_MIN(vectors * t / p->tiles_px * lanes, p->pixels);
+  int64_t vectors = OX_CEIL_DIV(p->pixels, p->px_lanes);
+  return OX_MIN(vectors * t / p->tiles_px * p->px_lanes, p->pixels);
 }
 
 /* Makes t->b tiles: the shared ones, or those of this block. */
 static void split_block(const ox_conv_plan *p, const ox_conv_args *a, ox_conv_mul *t, int64_t outer, int64_t k0,
                         int64_t p0, float *scratch) {
   if (p->shared_b) {
-    size_t blocks = (size_t)(outer * p->w_k + k0) / OX_CONV_SPLIT_K;
+    size_t blocks = (size_t)(outer * p->w_k + k0) / OX_SPLIT_K;
     t->b = (const float *)a->shared + blocks * p->b_step + (size_t)(p0 / OX_CONV_PANEL) * OX_CONV_SPLIT_TILE;
   } else {
     p->v->split_b(scratch + p->split_at, p->b_step, t->b, p->ldb, t->k, t->n);
@@ -72,7 +72,7 @@ static void gather_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t ti
           k1 = OX_MIN(k0 + p->gather_k, p->k);
   const float *x = a->x + outer * p->g.ic * p->in_pixels;
   if (p->split) {
-    float *tiles = (float *)a->shared + (size_t)(outer * p->w_k + k0) / OX_CONV_SPLIT_K * p->b_step;
+    float *tiles = (float *)a->shared + (size_t)(outer * p->w_k + k0) / OX_SPLIT_K * p->b_step;
     p->v->gather(p, x, scratch, p->ldb, k0, k1, 0, p->pixels);
     p->v->split_b(tiles, p->b_step, scratch, p->ldb, (size_t)(k1 - k0), (size_t)p->pixels);
   } else {

@@ -10,6 +10,7 @@
 
 #include "base/cpu.h"
 #include "kern/act.h"
+#include "kern/gemm/split.h"
 #include "onyx/ep.h" /* ox_dtype: OX_F32, OX_F16, OX_BF16 */
 
 /* Added to the product before the activation. Element (i, j) is p[i * rs + j * cs], cs 0 or 1: a column bias is (0, 1),
@@ -45,9 +46,9 @@ typedef struct ox_gemm_tile {
 
 typedef void (*ox_gemm_fn)(const ox_gemm_tile *t);
 
-/* Panels of floats in three bfloat16 terms (gemm_split_body.h): for products of many rows, where a matrix unit exists.
- * As exact as float multiply-adds; terms below 2^-126 vanish. */
-enum { OX_GEMM_SPLIT = 64, OX_GEMM_SPLIT_RECORD = 64 + 3 * 2048 };
+/* Panels of floats as three bfloat16 terms (split.h): for products of many rows, where there is a matrix unit. As exact
+ * as float multiply-adds; terms below 2^-126 vanish. */
+enum { OX_GEMM_SPLIT = 64 };
 
 typedef struct ox_gemm_variant {
   uint32_t panel; /* element type of the B panels: OX_F32, OX_F16, OX_BF16, or OX_GEMM_SPLIT */
@@ -95,7 +96,7 @@ typedef struct ox_gemm_src {
 static inline size_t ox_gemm_panels(const ox_gemm_variant *v, size_t n) { return (n + v->nr - 1) / v->nr; }
 /* Bytes of |k| rows of one panel; within a panel k must be a multiple of 32 for split ones. */
 static inline size_t ox_gemm_panel_bytes(const ox_gemm_variant *v, size_t k) {
-  if (v->panel == OX_GEMM_SPLIT) return (k + 31) / 32 * OX_GEMM_SPLIT_RECORD;
+  if (v->panel == OX_GEMM_SPLIT) return (k + OX_SPLIT_K - 1) / OX_SPLIT_K * (v->nr / OX_SPLIT_ROWS) * OX_SPLIT_TILE;
   return v->nr * k * (v->panel == OX_F32 ? 4 : 2);
 }
 static inline size_t ox_gemm_b_bytes(const ox_gemm_variant *v, size_t k, size_t n) {

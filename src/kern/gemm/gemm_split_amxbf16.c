@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_split_amxbf16.c - float products on bfloat16 matrix tiles, in AMX. */
-#include "kern/simd/tile_bf16_amxbf16.h"
+ * gemm/gemm_split_amxbf16.c - the float microkernel on AMX. */
+#include "kern/simd/bf16_avx512bf16.h"
+#include "kern/simd/tile_amx.h"
 
 #include "kern/gemm/gemm.h"
 

@@ -138,12 +138,12 @@ static ox_status *pack_all(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_pr
   return NULL;
 }
 
-/* Some weight is infinite, NaN or next to it: such blocks are slow in split panels. */
-static bool has_odd_blocks(const ox_product_b *pb) {
-  size_t records = pb->matrix_bytes * pb->count / OX_GEMM_SPLIT_RECORD;
-  for (size_t i = 0; i < records; i++)
-    if (*(const int32_t *)(const void *)((const char *)pb->panels + i * OX_GEMM_SPLIT_RECORD)) return true;
-  return false;
+/* Sums that are not finite are computed twice in split panels: weights must not make them so every time. */
+static bool all_finite(const ox_tensor *b, size_t n) {
+  const ox_u32u *bits = b->data;
+  for (size_t i = 0; i < n; i++)
+    if ((bits[i] & 0x7f800000) == 0x7f800000) return false;
+  return true;
 }
 
 ox_status *ox_product_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out) {
@@ -157,14 +157,9 @@ ox_status *ox_product_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_pr
   *pb = (ox_product_b){.k = trans ? cols : rows, .n = trans ? rows : cols};
   pb->count = (size_t)ox_shape_span(&b->shape, 0, rank - 2);
   if (rows == 0 || cols == 0 || pb->count == 0) return NULL; /* an empty matrix is nothing to pack */
-  bool split = wants_split(c, pb, b->dtype);
+  bool split = wants_split(c, pb, b->dtype) && all_finite(b, pb->k * pb->n * pb->count);
   pb->v = ox_gemm_select(split ? OX_GEMM_SPLIT : b->dtype, c->isa);
   OX_TRY(pack_all(c, b, trans, pb));
-  if (split && has_odd_blocks(pb)) {
-    ox_product_unpack(pb, c->alloc);
-    pb->v = ox_gemm_select(OX_F32, c->isa);
-    OX_TRY(pack_all(c, b, trans, pb));
-  }
   *out = pb;
   return NULL;
 }

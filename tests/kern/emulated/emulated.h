@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/emulated/emulated.h - the bodies of the matrix unit with emulated tiles (simd/tile_emulated.h): on plain C, and
+ * on the vectors that go with the real unit. Only tests have them. */
+#ifndef OX_TESTS_KERN_EMULATED_H
+#define OX_TESTS_KERN_EMULATED_H
+
+#include "kern/conv/conv.h"
+#include "kern/gemm/gemm.h"
+#include "kern/gemm/gemm_i8.h"
+
+#if OX_BUILD_AVX512BF16
+#define EMULATED_ON_VECTORS(X) X(emulated_avx512bf16, OX_AVX512BF16)
+#else
+#define EMULATED_ON_VECTORS(X)
+#endif
+/* X(suffix, what it needs) */
+#define EMULATED(X)      \
+  EMULATED_ON_VECTORS(X) \
+  X(emulated_scalar, 0)
+
+#define EMULATED_DECLARE(suffix, needs)                                                                        \
+  extern const ox_conv_variant ox_conv_f32__##suffix;                                                          \
+  void ox_gemm_split_32x32__##suffix(const ox_gemm_tile *t);                                                   \
+  void ox_gemm_split_a__##suffix(const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t k, void *to); \
+  void ox_gemm_split_b__##suffix(const void *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, void *to);     \
+  void ox_gemm_split_begin__##suffix(void);                                                                    \
+  void ox_gemm_split_end__##suffix(void);
+EMULATED(EMULATED_DECLARE)
+#undef EMULATED_DECLARE
+
+/* Rows for the tables of variants. */
+#define EMULATED_GEMM(suffix, needs) OX_GEMM_TILES_ROW(OX_GEMM_SPLIT, needs, 32, 32, 96, suffix),
+#define EMULATED_CONV(suffix, needs) &ox_conv_f32__##suffix,
+
+void ox_gemm_i8_32x32__emulated_scalar(const ox_gemm_i8_tile *t);
+void ox_gemm_i8_begin__emulated_scalar(void);
+void ox_gemm_i8_end__emulated_scalar(void);
+void ox_gemm_i8_panel__emulated_scalar(const uint8_t *b, uint8_t flip, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t kp,
+                                       size_t w, uint8_t *to, int32_t *sums);
+int32_t ox_gemm_i8_row__emulated_scalar(const uint8_t *a, uint8_t flip, size_t k, size_t kp, uint8_t *to);
+#define EMULATED_GEMM_I8                                                                              \
+  OX_GEMM_I8_ROW(0, 32, 32, 64, ox_gemm_i8_32x32__emulated_scalar, ox_gemm_i8_begin__emulated_scalar, \
+                 ox_gemm_i8_end__emulated_scalar, emulated_scalar)
+
+#endif
