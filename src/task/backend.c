@@ -2,7 +2,7 @@
  * task/backend.c - which back-end serves a pool. */
 #include "task/backend.h"
 
-#include "task/task_pool.h"
+#include "task/pool.h"
 
 static const ox_backend on_executor = {"executor", OX_POOL_MAX, NULL};
 static const ox_backend on_workers = {"own", OX_POOL_MAX, NULL};

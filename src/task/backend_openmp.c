@@ -8,7 +8,7 @@
 
 #include "base/macros.h"
 #include "task/backend.h"
-#include "task/task_pool.h"
+#include "task/parallel.h"
 
 typedef struct team_loop {
   ox_pool *pool;

@@ -4,7 +4,7 @@
  * pool: a claim costs about 20 cycles and a loop 1,000, so a twentieth of their block is enough and helps balance. */
 #include "base/macros.h"
 #include "onyx/task.h"
-#include "task/task_pool.h"
+#include "task/pool.h"
 
 static const double CYCLES_PER_BYTE = 11.0 / 64;
 static const double LOOP_CYCLES = 10000; /* below twice this a helper comes too late */

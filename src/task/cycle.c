@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/cycle.c - finds waits that would never end, before a thread goes to sleep in one. */
-#include "task/system/park.h"
-#include "task/task.h"
-#include "task/task_pool.h"
+ * task/cycle.c - searches the descendants of what runs on this thread. */
+#include "task/cycle.h"
+
+#include "task/frame.h"
 
 /* Guards |next| and |mark| of blocked tasks: one search at a time. */
 static atomic_flag searching = ATOMIC_FLAG_INIT;
@@ -29,7 +29,7 @@ static bool descends(ox_task *from, const ox_task *wanted, uint32_t stamp) {
 
 bool ox_task_needs_us(ox_task *task) {
   static uint32_t stamp;
-  const ox_task_frame *first = ox_task_frames(), *f;
+  const ox_task_frame *first = ox_task_frames, *f;
   for (f = first; f; f = f->outer)
     if (f->task == task) return true;
   if (!first || !atomic_load_explicit(&task->wait_parents, memory_order_acquire)) return false;

@@ -3,7 +3,9 @@
 #ifndef OX_TASK_GATE_H
 #define OX_TASK_GATE_H
 
-#include "task/task_pool.h"
+#include <stdbool.h>
+
+#include "base/macros.h"
 
 /* Workers first + 1 .. first + cap - 1; cap 0: all. Both are below OX_POOL_MAX. */
 typedef struct ox_gate {
@@ -14,21 +16,13 @@ static inline bool ox_gate_admits(ox_gate gate, uint32_t index) {
   return OX_LIKELY(!gate.cap) || (index > gate.first && index - gate.first < gate.cap);
 }
 
-/* For at most |cap| threads, the owner included (0: all). Those that are open at the same time, so in different slots,
- * admit different workers as far as there are enough. */
-static inline ox_gate ox_gate_choose(const ox_pool *pool, uint32_t slot_index, uint32_t cap) {
-  uint32_t n_workers = ox_pool_threads(pool) - 1, helpers = cap - 1;
+/* For at most |cap| threads, the owner included (0: all), of a pool of |threads|. Those that are open at the same time,
+ * so in different slots, admit different workers as far as there are enough. */
+static inline ox_gate ox_gate_choose(uint32_t threads, uint32_t slot_index, uint32_t cap) {
+  uint32_t n_workers = threads - 1, helpers = cap - 1;
   if (!cap || helpers >= n_workers) return (ox_gate){0, 0};
   uint32_t first = slot_index % OX_CEIL_DIV(n_workers, helpers) * helpers;
   return (ox_gate){OX_MIN(first, n_workers - helpers), cap};
-}
-
-/* Wakes up to |want| of those whom it admits. */
-static inline void ox_gate_wake(ox_pool *pool, ox_gate gate, uint32_t want) {
-  if (!gate.cap)
-    (void)ox_pool_wake(pool, want);
-  else
-    ox_pool_wake_some(pool, gate.first, gate.cap - 1, want);
 }
 
 #endif

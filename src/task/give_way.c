@@ -2,8 +2,9 @@
  * task/give_way.c - naps and yields, where nobody waits for this thread. */
 #include "task/give_way.h"
 
+#include "task/parallel.h"
 #include "task/queue.h"
-#include "task/task_pool.h"
+#include "task/task_graph.h"
 
 enum {
   LOOK_NS = 250 * 1000,

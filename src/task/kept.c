@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/kept.c - objects that language bindings leave with tasks, such as exceptions. */
+#include "task/kept.h"
+
 #include "base/alloc.h"
-#include "task/task.h"
 
 /* An object a binding leaves with a task; descendants that end with the task's error share it. */
 struct ox_kept {

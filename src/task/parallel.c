@@ -4,9 +4,10 @@
 
 #include "task/backend.h"
 #include "task/lane.h"
-#include "task/system/park.h"
+#include "task/self.h"
 #include "task/straggler.h"
-#include "task/task_pool.h"
+#include "task/system/park.h"
+#include "task/wake.h"
 
 enum {
   WATCH_NS = 220, /* about two looks at another processor's cache line */
@@ -122,7 +123,7 @@ static void wake_more(const run *r) {
   if (atomic_load_explicit(&r->slot->quiet, memory_order_relaxed)) return;
   /* A large pool wakes one at a time (surplus.h): its chain must not break at a lane of two. */
   bool more = !is_empty(range0) || !is_empty(atomic_load_explicit(r->own, memory_order_relaxed));
-  if (more || ox_pool_is_large(r->pool)) ox_gate_wake(r->pool, gate_of(range0), 2);
+  if (more || ox_pool_is_large(r->pool)) ox_pool_wake_admitted(r->pool, gate_of(range0), 2);
 }
 
 static void pause_for(const ox_pool *pool, uint32_t ns) {
@@ -295,7 +296,7 @@ static bool wants_more(const ox_pool *pool, const ox_loop_slot *slot) {
 
 static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   uint32_t slot_index;
-  if (OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
+  ox_pool_renew(pool);
   bool client = !n_owned && !ox_pool_thread_id();
   ox_loop_slot *slot = take_slot(pool, client ? OX_LOOP_CLIENT : OX_LOOP_INNER, &slot_index);
   if (!slot) return fn(ctx, 0, n_tiles, 0);
@@ -311,7 +312,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   atomic_store_explicit(&slot->serial, atomic_load_explicit(&slot->serial, memory_order_relaxed) + 1,
                         memory_order_relaxed);
   /* P1; the first claim is ours before anybody looks. n >= 2 and grain <= n / 64, so the range is not empty. */
-  ox_gate gate = ox_gate_choose(pool, slot_index, cap);
+  ox_gate gate = ox_gate_choose(ox_pool_threads(pool), slot_index, cap);
   uint64_t range = pack(gate_bits(gate), grain, n);
   atomic_exchange_explicit(&slot->range0, range, memory_order_seq_cst);
   bool cold = wants_more(pool, slot);
@@ -319,7 +320,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   if (OX_UNLIKELY(cold)) {
     cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles, ox_thread_now_ns());
     if (cold_loop.woke || spins_long(pool))
-      ox_gate_wake(pool, gate, OX_MIN(n - 1, 2));
+      ox_pool_wake_admitted(pool, gate, OX_MIN(n - 1, 2));
     else
       atomic_store_explicit(&slot->quiet, true, memory_order_relaxed);
   }

@@ -37,11 +37,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "onyx/task.h"
-
-typedef struct ox_lane {
-  _Alignas(64) atomic_uint_least64_t range; /* empty: begin >= end */
-} ox_lane;
+#include "task/pool.h"
 
 typedef struct ox_loop_slot {
   /* Watched by idle workers, written by the owner. */
@@ -69,8 +65,7 @@ uint32_t ox_loops_owned(void);
 /* A loop that parallel.c does not run begins and ends on the calling thread. */
 void ox_loops_enter(void);
 void ox_loops_leave(void);
-/* True if some open loop has unclaimed blocks for worker |index| in its owner's lane: W2 of the proof in task_pool.h.
- */
+/* True if some open loop has unclaimed blocks for worker |index| in its owner's lane: W2 of the proof in wake.h. */
 bool ox_loops_any(const ox_pool *pool, uint32_t index);
 
 #endif

@@ -2,11 +2,12 @@
  * task/queue.c - queues of ready tasks and calls. */
 #include "task/queue.h"
 
-#include "task/system/park.h"
 #include "task/patience.h"
-#include "task/task_pool.h"
+#include "task/self.h"
+#include "task/spare.h"
 #include "task/task.h"
 #include "task/try_lock.h"
+#include "task/wake.h"
 
 enum { BATCH = 16 };
 

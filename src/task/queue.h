@@ -4,7 +4,7 @@
  * A queue is a list of tasks and a chain of blocks of calls under a lock that is only ever tried, never waited for: a
  * thread may be descheduled while it holds one, and then the others use other queues. The lock is held for a few
  * instructions on a line that is usually its user's own. |count| may be read without the lock: it is P1 and W2 of the
- * proof in task_pool.h. Only the step from 0 is seq_cst: a look that misses it comes before it, so that its pusher sees
+ * proof in wake.h. Only the step from 0 is seq_cst: a look that misses it comes before it, so that its pusher sees
  * the sleeper and wakes it; a look that comes later finds a number, as nothing but a claim goes back to 0 (the claim
  * happens before the step, through the lock, so that a look after the step cannot find that 0). Pushers onto a queue
  * that has tasks come after its step, by the lock again, and so after the sleeper's announcement too. As each wakes one
@@ -24,14 +24,14 @@
 
 #include "onyx/task.h"
 #include "task/call.h"
-#include "task/spare.h"
+#include "task/pool.h"
 
 enum { OX_CLIENT_QUEUES = 4 }; /* for threads that are not workers */
 
 typedef struct ox_task_queue {
   _Alignas(64) atomic_uint lock;
   atomic_uint count;    /* tasks from head to tail, and calls */
-  uint32_t n_calls;     /* all but |count| and |spares| is under lock */
+  uint32_t n_calls;     /* all but |count| is under lock */
   uint32_t turn;        /* calls and tasks */
   ox_call_chain calls;  /* ready, oldest first */
   ox_task *head, *tail; /* ready, oldest first */
@@ -39,7 +39,6 @@ typedef struct ox_task_queue {
    * off in one step. |young| becomes the next mark. */
   uint32_t pushed, popped, mark_at, young_at;
   ox_task *mark, *young;
-  ox_spares spares;
 } ox_task_queue;
 
 /* Units [begin, begin + n) of a task, or a call, to be run now. */

@@ -2,7 +2,7 @@
  * task/section.c - parallel sections: workers stay awake between the loops of a caller.
  * A pool only counts how many workers its open sections want; worker.c asks when one of them has run out of work. */
 #include "base/macros.h"
-#include "task/task_pool.h"
+#include "task/wake.h"
 
 void ox_task_section_begin(ox_pool *pool, uint32_t max_threads, ox_task_section *out_section) {
   *out_section = (ox_task_section){NULL, 0, 0};

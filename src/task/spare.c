@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-#include "task/queue.h"
+#include "task/pool.h"
 #include "task/task.h"
-#include "task/task_pool.h"
 #include "task/try_lock.h"
 
 /* A few tasks at first, then, when a program has many in flight, 2 MiB at a time, which the heap puts on huge pages: on
@@ -50,7 +49,7 @@ static void keep_chunk(ox_pool *pool, struct ox_chunk *chunk) {
 /* Locks the spares of queue |own| or, if that lock is taken, of a later one. */
 static ox_spares *lock_spares(ox_pool *pool, uint32_t own) {
   for (uint32_t i = own, tries = 0;; i = (i + 1) % pool->n_queues) {
-    if (ox_try_lock(&pool->queues[i].spares.lock)) return &pool->queues[i].spares;
+    if (ox_try_lock(&pool->spares[i].lock)) return &pool->spares[i];
     if (++tries % (4 * pool->n_queues) == 0) ox_thread_yield();
   }
 }
@@ -116,10 +115,10 @@ static ox_task *fetch_spares(ox_pool *pool, uint32_t own, ox_spares *s) {
 /* The submitter's spares end up with the threads that run its tasks, so it takes them back: all at once, and not before
  * they are worth the way. */
 ox_task *ox_spare_take_task(ox_pool *pool, uint32_t own) {
-  ox_task *t = own_spare(&pool->queues[own].spares);
+  ox_task *t = own_spare(&pool->spares[own]);
   if (OX_LIKELY(t != NULL)) return t;
   for (uint32_t k = 1; k < pool->n_queues; k++) {
-    ox_spares *s = &pool->queues[(own + k) % pool->n_queues].spares;
+    ox_spares *s = &pool->spares[(own + k) % pool->n_queues];
     if (atomic_load_explicit(&s->n_tasks, memory_order_relaxed) < FEW_TASKS) continue;
     if ((t = fetch_spares(pool, own, s))) return t;
   }
@@ -167,11 +166,11 @@ void ox_spare_give_block(ox_pool *pool, ox_call_block *block) {
   ox_unlock(&s->lock);
 }
 
-void ox_spare_free_all(ox_pool *pool) {
+void ox_spare_free_all(ox_pool *pool, void (*discard)(ox_task *task)) {
   struct ox_chunk *chunk = atomic_load_explicit(&pool->chunks, memory_order_acquire);
   while (chunk) {
     struct ox_chunk *next = chunk->next;
-    for (uint32_t i = 0; i < chunk->n_tasks; i++) ox_task_discard(&tasks_of(chunk)[i]);
+    for (uint32_t i = 0; i < chunk->n_tasks; i++) discard(&tasks_of(chunk)[i]);
     ox_delete(ox_alloc_heap(), chunk, chunk->bytes);
     chunk = next;
   }

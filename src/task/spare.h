@@ -10,7 +10,7 @@
 #include "onyx/task.h"
 #include "task/call.h"
 
-/* On a line of its own: thieves of ready tasks do not touch it. */
+/* One for each queue, on a line of its own: thieves of ready tasks do not touch it. */
 typedef struct ox_spares {
   _Alignas(64) atomic_uint lock;
   atomic_uint n_tasks;      /* written under lock, like the next */
@@ -26,7 +26,7 @@ void ox_spare_give_task(ox_pool *pool, uint32_t own, ox_task *task);
 ox_call_block *ox_spare_take_block(ox_pool *pool, uint32_t own);
 void ox_spare_give_block(ox_pool *pool, ox_call_block *block); /* NULL is fine */
 
-/* At the pool's end: discards every task and frees the memory. */
-void ox_spare_free_all(ox_pool *pool);
+/* At the pool's end: calls |discard| on every task, spare or not, and frees the memory. */
+void ox_spare_free_all(ox_pool *pool, void (*discard)(ox_task *task));
 
 #endif

@@ -2,7 +2,7 @@
  * task/stats.c - reading a pool's counters, once or between two points. */
 #include <string.h>
 
-#include "task/task_pool.h"
+#include "task/parallel.h"
 
 static uint64_t get(const atomic_uint_least64_t *counter) {
   return atomic_load_explicit(counter, memory_order_relaxed);

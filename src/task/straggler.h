@@ -14,7 +14,7 @@
 #ifndef OX_TASK_STRAGGLER_H
 #define OX_TASK_STRAGGLER_H
 
-#include "task/task_pool.h"
+#include "task/pool.h"
 
 /* Worker |w| begins to help in |what|, a slot of the pool or a task; and ends, NULL or what it helped in before. */
 static inline void ox_straggler_note(ox_worker *w, const void *what) {

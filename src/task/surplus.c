@@ -2,7 +2,8 @@
  * task/surplus.c - workers that wait until the others get stuck. */
 #include "task/surplus.h"
 
-#include "task/task_pool.h"
+#include "task/parallel.h"
+#include "task/worker.h"
 
 enum { NAP_LEAST_NS = 250 * 1000, NAP_MOST_NS = 1000 * 1000, STUCK_LOOKS = 10 };
 

@@ -8,7 +8,7 @@
  * went from 3.5 M/s to 6.1, nested loops from 66 % of the ideal to 89.
  *
  * No work is forgotten: whoever publishes work and finds |standing| set has published before it is cleared (both
- * seq_cst), and the worker that clears it looks for work afterwards, at the latest at W2 of task_pool.h. */
+ * seq_cst), and the worker that clears it looks for work afterwards, at the latest at W2 of wake.h. */
 #ifndef OX_TASK_SURPLUS_H
 #define OX_TASK_SURPLUS_H
 

@@ -15,7 +15,7 @@
  * its own reference to be the only one (acquire) need not subtract, as nobody is left who could retain: for the run's
  * reference that also means that nobody waits and that no child can come any more.
  *
- * Waiting is the handshake of task_pool.h again, for threads that are not in the |asleep| mask: the waiter marks the
+ * Waiting is the handshake of wake.h again, for threads that are not in the |asleep| mask: the waiter marks the
  * task (WAITED), counts itself in n_waiting, reads |wait_epoch|, looks again (task ended? work queued?), and sleeps
  * while the epoch is what it read. Who ends a marked task, or queues work while n_waiting > 0, raises the epoch first.
  * All seq_cst: if the waiter's look missed the event, the event comes after the look in the total order, so the epoch
@@ -88,36 +88,5 @@ static inline bool ox_task_has_ended(const ox_task *t) {
 static inline uint32_t ox_task_flags(const ox_task *t) {
   return atomic_load_explicit(&t->state, memory_order_relaxed) >> OX_TASK_FLAG_SHIFT;
 }
-
-/* The units and graphs that run on the calling thread, innermost first: a unit that waits runs others on top of itself.
- */
-typedef struct ox_task_frame {
-  ox_task *task; /* NULL: run by ox_task_submit itself, or a call */
-  ox_pool *pool; /* NULL: none in particular */
-  struct ox_task_frame *outer;
-  const struct ox_call *call; /* becomes |task| if the unit asks for it */
-} ox_task_frame;
-const ox_task_frame *ox_task_frames(void);
-void ox_task_push_frame(ox_task_frame *frame); /* sets outer */
-void ox_task_pop_frame(void);
-/* Does the calling thread run a unit that was in a queue? */
-bool ox_task_is_running(void);
-/* Is one of the frames on |pool|? */
-bool ox_task_is_on(const ox_pool *pool);
-
-/* True if |task| cannot end before the calling thread returns to one of its frames: it is the frame's task or descends
- * from it. Slow. */
-bool ox_task_needs_us(ox_task *task);
-void ox_task_cycle_forked(void); /* in the child */
-
-/* Objects left with tasks (kept.c). |to| ends with the error of |from|: it shares its object too. */
-void ox_kept_share(const ox_task *from, ox_task *to);
-/* The task, which has one (OX_TASK_KEPT), is freed. */
-void ox_kept_drop(ox_task *task);
-
-/* Runs some units of some task and says how many; 0: there were none. |own|: ox_queue_own(). */
-uint32_t ox_tasks_help(ox_pool *pool, uint32_t own);
-/* Frees what unfinished tasks own; for destroy, when no thread uses the pool any more. */
-void ox_task_discard(ox_task *task);
 
 #endif

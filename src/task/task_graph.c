@@ -3,9 +3,6 @@
 #include "task/task_graph.h"
 
 #include "base/alloc.h"
-#include "base/macros.h"
-#include "base/status.h"
-#include "task/task.h"
 
 typedef struct ox_graph_edge {
   uint32_t parent, child;
@@ -78,7 +75,7 @@ static void link_children(ox_task_graph *g) {
   }
 }
 
-static ox_status *prepare(ox_task_graph *g) {
+ox_status *ox_graph_prepare(ox_task_graph *g) {
   ox_alloc heap = ox_alloc_heap();
   g->waits = ox_new_aligned(heap, g->n_nodes * sizeof *g->waits, 64);
   g->children = ox_new_aligned(heap, OX_MAX(g->n_edges, 1) * sizeof *g->children, 64);
@@ -98,19 +95,4 @@ static ox_status *prepare(ox_task_graph *g) {
   }
   g->prepared = true;
   return NULL;
-}
-
-ox_status *ox_task_graph_run(ox_pool *pool, ox_task_graph *g) { return ox_task_graph_run_max(pool, 0, g); }
-
-ox_status *ox_task_graph_run_max(ox_pool *pool, uint32_t max_threads, ox_task_graph *g) {
-  if (!g || !g->n_nodes) return NULL;
-  if (atomic_exchange_explicit(&g->running, true, memory_order_acquire)) /* pairs with the release below */
-    return ox_fail(OX_INVALID_ARGUMENT, "the graph is already running");
-  ox_status *st = g->prepared ? NULL : prepare(g);
-  ox_task_frame frame = {.task = ox_task_current(), .pool = pool};
-  ox_task_push_frame(&frame);
-  if (!st) st = ox_graph_run_prepared(pool, max_threads, g);
-  ox_task_pop_frame();
-  atomic_store_explicit(&g->running, false, memory_order_release);
-  return st;
 }

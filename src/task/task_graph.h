@@ -16,7 +16,7 @@
  * slot.run, then waits for helpers to be 0. All seq_cst: either the helper reads NULL and goes, or the owner sees its
  * count and waits. Lanes belong to the pool, so looking needs no pin.
  *
- * Sleep: an offer (exchange, seq_cst) is P1 of the proof in task_pool.h, followed by a look for sleepers; W2 looks at
+ * Sleep: an offer (exchange, seq_cst) is P1 of the proof in wake.h, followed by a look for sleepers; W2 looks at
  * the lanes. The owner sleeps in the same way on run.parked: store 1, look at lanes and |left|, sleep; whoever offers a
  * chain or ends the last node looks at |parked| afterwards.
  *
@@ -27,14 +27,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "onyx/task.h"
-
-enum { OX_GRAPH_SLOTS = 8 }; /* runs that can have help at the same time */
-
-/* {nodes:32, first node + 1:32}; 0: no offer. */
-typedef struct ox_graph_lane {
-  _Alignas(64) atomic_uint_least64_t chain;
-} ox_graph_lane;
+#include "task/pool.h"
 
 typedef struct ox_graph_slot {
   ox_graph_lane lane; /* the owner's */
@@ -70,12 +63,13 @@ struct ox_task_graph {
   atomic_bool running;
 };
 
+/* Makes what a run needs of the nodes and edges; OUT_OF_MEMORY leaves the graph as it was. */
+OX_NODISCARD ox_status *ox_graph_prepare(ox_task_graph *graph);
+
 /* Runs some nodes of any graph that offers some; false if there was nothing. */
 bool ox_graphs_help(ox_pool *pool, uint32_t index);
 /* True if some lane offers nodes that worker |index| may run: W2. (The gate is written before the run is published and
  * before P1, so a worker that reads an old one is seen asleep by P2.) */
 bool ox_graphs_any(const ox_pool *pool, uint32_t index);
-/* Runs a prepared graph (task_graph_run.c). */
-ox_status *ox_graph_run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_graph *graph);
 
 #endif

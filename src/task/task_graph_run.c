@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task_graph_run.c - running a prepared graph. The protocol is explained and proved in task_graph.h. */
-#include "task/gate.h"
-#include "task/system/park.h"
+#include "task/frame.h"
 #include "task/straggler.h"
+#include "task/system/park.h"
 #include "task/task_graph.h"
-#include "task/task_pool.h"
+#include "task/wake.h"
 
 enum { HELPER_LOOKS = 64 }; /* a helper without nodes stays this long: joining again costs two exchanges */
 
@@ -59,8 +59,8 @@ static void offer(party *p) {
   for (uint32_t i = 1; i < keep; i++) last = p->next[last] - 1;
   uint64_t chain = (uint64_t)give << 32 | p->next[last];
   p->next[last] = 0, p->count = keep;
-  atomic_exchange_explicit(&p->lane->chain, chain, memory_order_seq_cst);                   /* P1 */
-  if (p->run->wakes && ox_pool_any_asleep(p->pool)) ox_gate_wake(p->pool, p->run->gate, 1); /* P2 */
+  atomic_exchange_explicit(&p->lane->chain, chain, memory_order_seq_cst);                            /* P1 */
+  if (p->run->wakes && ox_pool_any_asleep(p->pool)) ox_pool_wake_admitted(p->pool, p->run->gate, 1); /* P2 */
   if (p->index) wake_owner(p->run);
 }
 
@@ -273,17 +273,18 @@ static void run_shared(party *p, ox_task_graph *g) {
   atomic_store_explicit(&p->slot->busy, 0, memory_order_release); /* pairs with take_slot */
 }
 
-ox_status *ox_graph_run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_graph *g) {
+static ox_status *run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_graph *g) {
   ox_graph_run run = {.graph = g};
   atomic_store_explicit(&run.left, (uint32_t)g->n_nodes, memory_order_relaxed);
-  if (pool && OX_UNLIKELY(ox_pool_is_stale(pool))) ox_pool_rebuild(pool);
+  if (pool) ox_pool_renew(pool);
   bool flush = pool && (pool->opts.flags & OX_POOL_FLUSH_DENORMALS);
   unsigned mode = flush ? ox_thread_flush_denormals() : 0;
   uint32_t slot_index = 0;
   bool alone = !pool || max_threads == 1 || ox_pool_threads(pool) <= 1;
   ox_graph_slot *slot = alone ? NULL : take_slot(pool, &slot_index);
   party p = {.pool = pool, .run = &run, .nodes = g->nodes, .waits = g->waits, .next = g->next};
-  if (slot) run.gate = ox_gate_choose(pool, slot_index, max_threads), p = join(pool, slot_index, 0, &run);
+  if (slot)
+    run.gate = ox_gate_choose(ox_pool_threads(pool), slot_index, max_threads), p = join(pool, slot_index, 0, &run);
   push_roots(&p, g);
   if (slot)
     run_shared(&p, g);
@@ -291,4 +292,19 @@ ox_status *ox_graph_run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_gr
     run_stack(&p);
   if (flush) ox_thread_restore_denormals(mode);
   return atomic_load_explicit(&run.error, memory_order_acquire); /* pairs with ox_keep_first */
+}
+
+ox_status *ox_task_graph_run(ox_pool *pool, ox_task_graph *g) { return ox_task_graph_run_max(pool, 0, g); }
+
+ox_status *ox_task_graph_run_max(ox_pool *pool, uint32_t max_threads, ox_task_graph *g) {
+  if (!g || !g->n_nodes) return NULL;
+  if (atomic_exchange_explicit(&g->running, true, memory_order_acquire)) /* pairs with the release below */
+    return ox_fail(OX_INVALID_ARGUMENT, "the graph is already running");
+  ox_status *st = g->prepared ? NULL : ox_graph_prepare(g);
+  ox_task_frame frame = {.task = ox_task_current(), .pool = pool};
+  ox_task_push_frame(&frame);
+  if (!st) st = run_prepared(pool, max_threads, g);
+  ox_task_pop_frame(&frame);
+  atomic_store_explicit(&g->running, false, memory_order_release);
+  return st;
 }

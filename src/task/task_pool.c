@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task_pool.c - making, ending and forking pools. */
-#include "task/task_pool.h"
-
 #include <stdio.h>
 #include <string.h>
 
-#include "task/system/affinity.h"
 #include "task/backend.h"
-#include "task/system/park.h"
+#include "task/cycle.h"
+#include "task/frame.h"
+#include "task/parallel.h"
 #include "task/queue.h"
-#include "task/task.h"
+#include "task/self.h"
+#include "task/spare.h"
+#include "task/system/affinity.h"
+#include "task/system/park.h"
 #include "task/system/topology.h"
-
-atomic_uint ox_fork_count;
-
-static void count_fork(void) { atomic_fetch_add_explicit(&ox_fork_count, 1, memory_order_relaxed); }
+#include "task/task_graph.h"
+#include "task/task_life.h"
+#include "task/worker.h"
 
 static size_t worker_bytes(const ox_pool *pool) {
   return OX_ROUND_UP(sizeof(ox_worker) + pool->n_slots * sizeof(ox_lane), OX_CACHE_LINE);
 }
 static size_t queues_bytes(const ox_pool *pool) { return pool->n_queues * sizeof(ox_task_queue); }
+static size_t spares_bytes(const ox_pool *pool) { return pool->n_queues * sizeof(ox_spares); }
 static size_t slots_bytes(const ox_pool *pool) { return pool->n_slots * sizeof(ox_loop_slot); }
+enum { GRAPHS_BYTES = OX_GRAPH_SLOTS * sizeof(ox_graph_slot) };
 
 static void *new_lines(size_t bytes) {
   void *p = ox_new_aligned(ox_alloc_heap(), bytes, OX_CACHE_LINE);
@@ -113,8 +116,10 @@ static ox_status *make_parts(ox_pool *pool, uint32_t size) {
   pool->n_slots = OX_MAX(16, OX_MIN(2 * size, OX_SLOTS_MAX));
   pool->n_queues = OX_CLIENT_QUEUES + OX_MAX(size, 2) - 1;
   pool->slots = new_lines(slots_bytes(pool));
+  pool->graphs = new_lines(GRAPHS_BYTES);
   pool->queues = new_lines(queues_bytes(pool));
-  return pool->slots && pool->queues ? NULL : ox_oom();
+  pool->spares = new_lines(spares_bytes(pool));
+  return pool->slots && pool->graphs && pool->queues && pool->spares ? NULL : ox_oom();
 }
 
 /* What ox_pause takes, from 5 to 50 ns, and how fast ox_ticks counts. The shortest of a few tries: we may be
@@ -130,6 +135,32 @@ static void calibrate(ox_pool *pool) {
   }
   pool->pause_ns = (uint32_t)OX_MIN(OX_MAX(least / PAUSES, 1u), 1000u);
   pool->us_ticks = OX_MAX(ticks * 1000 / OX_MAX(least, 1u), 1u);
+}
+
+/* Only the thread that called fork() lives on: no worker runs, every loop in progress is gone. Threads of the child
+ * may get here together; one rebuilds, the others wait for the epoch. */
+static void rebuild(ox_pool *pool) {
+  static atomic_flag rebuilding = ATOMIC_FLAG_INIT;
+  while (atomic_flag_test_and_set_explicit(&rebuilding, memory_order_acquire)) ox_thread_yield();
+  if (ox_pool_is_stale(pool)) {
+    memset(pool->slots, 0, slots_bytes(pool));
+    memset(pool->graphs, 0, GRAPHS_BYTES);
+    ox_task_cycle_forked();
+    memset(pool->queues, 0, queues_bytes(pool)); /* tasks of the parent are dropped; destroy frees them */
+    memset(pool->spares, 0, spares_bytes(pool));
+    for (uint32_t i = 0; i < OX_COUNT(pool->asleep); i++)
+      atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->n_used, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->visits, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->standing, 0, memory_order_relaxed);
+    atomic_store_explicit(&pool->n_waiting, 0, memory_order_relaxed);
+    atomic_flag_clear_explicit(&pool->resizing, memory_order_relaxed);
+    for (uint32_t i = 1; i < OX_POOL_MAX; i++)
+      if (pool->workers[i]) memset(pool->workers[i], 0, worker_bytes(pool));
+    ox_status_free(start_workers(pool, 1, ox_pool_threads(pool))); /* with fewer workers, or none, loops still run */
+    atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count), memory_order_release); /* pairs with is_stale */
+  }
+  atomic_flag_clear_explicit(&rebuilding, memory_order_release);
 }
 
 ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
@@ -151,7 +182,8 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
   pool->allowed = ox_thread_mask();
   calibrate(pool);
   set_size(pool, size);
-  ox_thread_at_fork(count_fork);
+  ox_fork_watch();
+  pool->visit = ox_worker_visit, pool->rebuild = rebuild;
   /* Stale from birth: the first use of the workers makes their threads, as after a fork. */
   atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count) - lazy, memory_order_relaxed);
   OX_TRY_TO(done, st, make_parts(pool, size));
@@ -183,9 +215,11 @@ void ox_pool_destroy(ox_pool *pool) {
     ox_worker_dismiss_all(pool);
   }
   for (uint32_t i = 1; i < OX_POOL_MAX; i++) ox_delete(ox_alloc_heap(), pool->workers[i], worker_bytes(pool));
-  ox_spare_free_all(pool);
+  ox_spare_free_all(pool, ox_task_discard);
   ox_delete(ox_alloc_heap(), pool->affinity, 0);
+  ox_delete(ox_alloc_heap(), pool->spares, spares_bytes(pool));
   ox_delete(ox_alloc_heap(), pool->queues, queues_bytes(pool));
+  ox_delete(ox_alloc_heap(), pool->graphs, GRAPHS_BYTES);
   ox_delete(ox_alloc_heap(), pool->slots, slots_bytes(pool));
   ox_delete(ox_alloc_heap(), pool, sizeof *pool);
 }
@@ -211,7 +245,7 @@ ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
   if (pool->executor.run) return ox_fail(OX_INVALID_ARGUMENT, "a pool on an executor cannot be resized");
   if (ox_pool_thread_id() || ox_task_is_running() || ox_task_is_on(pool) || ox_loops_owned())
     return ox_fail(OX_INVALID_ARGUMENT, "a pool cannot be resized from inside a loop or a task");
-  if (ox_pool_is_stale(pool)) ox_pool_rebuild(pool);
+  ox_pool_renew(pool);
   while (atomic_flag_test_and_set_explicit(&pool->resizing, memory_order_acquire)) ox_thread_yield();
   hold_slots(pool, true);
   uint32_t before = ox_pool_threads(pool);
@@ -222,31 +256,6 @@ ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
   hold_slots(pool, false);
   atomic_flag_clear_explicit(&pool->resizing, memory_order_release);
   return st;
-}
-
-/* Only the thread that called fork() lives on: no worker runs, every loop in progress is gone. Threads of the child
- * may get here together; one rebuilds, the others wait for the epoch. */
-void ox_pool_rebuild(ox_pool *pool) {
-  static atomic_flag rebuilding = ATOMIC_FLAG_INIT;
-  while (atomic_flag_test_and_set_explicit(&rebuilding, memory_order_acquire)) ox_thread_yield();
-  if (ox_pool_is_stale(pool)) {
-    memset(pool->slots, 0, slots_bytes(pool));
-    memset(pool->graphs, 0, sizeof pool->graphs);
-    ox_task_cycle_forked();
-    memset(pool->queues, 0, queues_bytes(pool)); /* tasks of the parent are dropped; destroy frees them */
-    for (uint32_t i = 0; i < OX_COUNT(pool->asleep); i++)
-      atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->n_used, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->visits, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->standing, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->n_waiting, 0, memory_order_relaxed);
-    atomic_flag_clear_explicit(&pool->resizing, memory_order_relaxed);
-    for (uint32_t i = 1; i < OX_POOL_MAX; i++)
-      if (pool->workers[i]) memset(pool->workers[i], 0, worker_bytes(pool));
-    ox_status_free(start_workers(pool, 1, ox_pool_threads(pool))); /* with fewer workers, or none, loops still run */
-    atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count), memory_order_release); /* pairs with is_stale */
-  }
-  atomic_flag_clear_explicit(&rebuilding, memory_order_release);
 }
 
 uint32_t ox_pool_size(const ox_pool *pool) { return pool ? ox_pool_threads(pool) : 1; }
@@ -264,4 +273,8 @@ ox_pool *ox_pool_default(void) {
     return pool;
   ox_pool_destroy(pool);
   return none;
+}
+
+void ox_pool_set_spin(ox_pool *pool, uint32_t spin_us) {
+  if (pool || (pool = ox_pool_default())) atomic_store_explicit(&pool->spin_us, spin_us, memory_order_relaxed);
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/wait.c - threads that wait for a task: they work, then watch, then sleep. Proved in task.h. */
-#include "task/system/park.h"
-#include "task/task_pool.h"
+#include "task/cycle.h"
+#include "task/frame.h"
 #include "task/queue.h"
 #include "task/straggler.h"
-#include "task/task.h"
-
-void ox_pool_wake_waiter(ox_pool *pool, bool all) {
-  atomic_fetch_add_explicit(&pool->wait_epoch, 1, memory_order_seq_cst);
-  ox_park_wake(&pool->wait_epoch, all);
-}
+#include "task/system/park.h"
+#include "task/task_life.h"
+#include "task/task_run.h"
+#include "task/wake.h"
 
 static void sleep_on(ox_pool *pool, ox_task *t) {
   if (atomic_fetch_or_explicit(&t->state, OX_TASK_WAITED, memory_order_seq_cst) & OX_TASK_DONE) return;
@@ -37,8 +35,9 @@ static ox_status *never_ends(void) {
   return ox_fail(OX_INVALID_ARGUMENT, "a task cannot wait for itself, nor for one that depends on it");
 }
 
-ox_status *ox_pool_wait_task(ox_task *t) {
-  const ox_task_frame *inner = ox_task_frames();
+/* Helps until |t| has ended; INVALID_ARGUMENT if that can never be. */
+static ox_status *wait_for(ox_task *t) {
+  const ox_task_frame *inner = ox_task_frames;
   if (inner && inner->task == t) return never_ends();
   ox_status *st = NULL;
   ox_pool *pool = t->pool;
@@ -60,9 +59,21 @@ ox_status *ox_pool_wait_task(ox_task *t) {
   return st;
 }
 
+ox_status *ox_task_wait(ox_task *t) {
+  if (!t) return NULL;
+  if (!ox_task_has_ended(t)) OX_TRY(wait_for(t));
+  return ox_task_copy_error(t);
+}
+
+ox_status *ox_task_wait_release(ox_task *t) {
+  ox_status *st = ox_task_wait(t);
+  ox_task_release(t);
+  return st;
+}
+
 void ox_pool_work_until(ox_pool *pool, int (*stop)(void *ctx), void *ctx) {
   if (!pool && !(pool = ox_pool_default())) return;
-  if (ox_pool_is_stale(pool)) ox_pool_rebuild(pool);
+  ox_pool_renew(pool);
   uint32_t own = ox_queue_own(pool);
   for (uint32_t idle = 0; !stop(ctx);) {
     if (ox_tasks_help(pool, own)) {

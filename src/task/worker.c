@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/worker.c - the life of a worker: work, watch for a while, sleep. The handshake is proved in task_pool.h. */
+ * task/worker.c - the life of a worker: work, watch for a while, sleep. The handshake is proved in wake.h. */
+#include "task/worker.h"
+
 #include <stdio.h>
 
-#include "task/system/park.h"
-#include "task/task_pool.h"
+#include "task/parallel.h"
 #include "task/queue.h"
+#include "task/self.h"
 #include "task/straggler.h"
 #include "task/surplus.h"
-#include "task/task.h"
+#include "task/system/park.h"
+#include "task/task_graph.h"
+#include "task/task_run.h"
+#include "task/wake.h"
 
 enum {
   SPIN_LEAST_NS = 20 * 1000, /* a fork-join gap inside a model; 0.4 % of a core with one loop every 5 ms */
@@ -21,88 +26,6 @@ enum {
   STOLEN_SECTION_NS = 500 * 1000, /* then interrupts are no reason, only another thread's time slice */
   SPIN_STOLEN_NS = 5 * 1000       /* after a gap: only if loops follow each other */
 };
-
-static _Thread_local struct {
-  const ox_pool *pool;
-  uint32_t index;
-} self OX_TLS_FAST;
-
-uint32_t ox_pool_thread_id(void) { return self.index; }
-
-uint32_t ox_pool_self(const ox_pool *pool) { return self.pool == pool ? self.index : 0; }
-
-/* Clears the worker's bit; true if it was still set. Whoever gets true owes the wake. */
-static bool take_sleeper(ox_pool *pool, uint32_t index) {
-  uint64_t bit = (uint64_t)1 << index % 64;
-  return atomic_fetch_and_explicit(&pool->asleep[index / 64], ~bit, memory_order_seq_cst) & bit;
-}
-
-/* Where processors share no cache, as virtual machines often pretend, Linux wakes a thread on the processor of whoever
- * wakes it although others are idle, and the two take turns: 16 blocks of 50 us took 830 us on two processors, 450 with
- * this. Once a worker has found itself there, wakers first forbid it their own processor (a system call only when the
- * waker has moved). Systems that place threads well never get that far. */
-static void steer(ox_worker *w, int cpu) {
-  if (cpu < 0 || w->pool->affinity || atomic_load_explicit(&w->avoids, memory_order_relaxed) == cpu) return;
-  if (ox_thread_avoid_cpu(w->thread_id, &w->pool->allowed, cpu))
-    atomic_store_explicit(&w->avoids, cpu, memory_order_relaxed);
-}
-
-static void visit(void *worker);
-
-static uint64_t bit_of(const ox_worker *w) { return (uint64_t)1 << w->index % 64; }
-static void announce(ox_worker *w) { /* W1 */
-  atomic_fetch_or_explicit(&w->pool->asleep[w->index / 64], bit_of(w), memory_order_seq_cst);
-}
-
-/* An executor's thread becomes this worker for a while; false if there is none to be had. */
-static bool invite(ox_worker *w) {
-  const ox_executor *e = &w->pool->executor;
-  atomic_fetch_add_explicit(&w->pool->visits, 1, memory_order_relaxed);
-  if (e->run(e->ctx, visit, w)) return true;
-  announce(w); /* available again */
-  atomic_fetch_sub_explicit(&w->pool->visits, 1, memory_order_release);
-  return false;
-}
-
-static bool rouse(ox_worker *w, int cpu) {
-  atomic_fetch_add_explicit(&w->pool->wakes, 1, memory_order_relaxed);
-  if (w->pool->executor.run) return invite(w);
-  atomic_store_explicit(&w->waker_cpu, cpu, memory_order_relaxed);
-  if (atomic_load_explicit(&w->pool->steers, memory_order_relaxed)) steer(w, cpu);
-  atomic_store_explicit(&w->woken_ns, ox_thread_now_ns(), memory_order_relaxed);
-  atomic_store_explicit(&w->parked, 0, memory_order_seq_cst); /* pairs with the load in sleep_until_woken */
-  ox_park_wake(&w->parked, 0);
-  return true;
-}
-
-uint32_t ox_pool_wake(ox_pool *pool, uint32_t want) {
-  uint32_t woken = 0, words = (ox_pool_threads(pool) + 63) / 64;
-  want = ox_surplus_may_wake(pool, want);
-  if (!want) return 1; /* as good as woken */
-  int cpu = ox_thread_cpu();
-  for (uint32_t i = 0; i < words && woken < want; i++) {
-    uint64_t bits = atomic_load_explicit(&pool->asleep[i], memory_order_seq_cst);
-    while (bits && woken < want) {
-      uint32_t index = i * 64 + (uint32_t)__builtin_ctzll(bits);
-      bits &= bits - 1;
-      if (!take_sleeper(pool, index)) continue;
-      if (!rouse(pool->workers[index], cpu)) return woken;
-      woken++;
-    }
-  }
-  return woken;
-}
-
-void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want) {
-  want = ox_surplus_may_wake(pool, want);
-  int cpu = ox_thread_cpu();
-  for (uint32_t index = first + 1; index <= first + n && want; index++) {
-    uint64_t bits = atomic_load_explicit(&pool->asleep[index / 64], memory_order_seq_cst);
-    if (!(bits >> index % 64 & 1) || !take_sleeper(pool, index)) continue;
-    if (!rouse(pool->workers[index], cpu)) return;
-    want--;
-  }
-}
 
 static bool stopping(const ox_worker *w) { return atomic_load_explicit(&w->quit, memory_order_seq_cst); }
 
@@ -135,11 +58,11 @@ bool ox_pool_any_work(const ox_pool *pool, uint32_t index) {
 static void sleep_until_woken(ox_worker *w) {
   ox_pool *pool = w->pool;
   atomic_store_explicit(&w->parked, 1, memory_order_seq_cst);
-  announce(w);
+  ox_worker_announce(w);
   if (!ox_pool_any_work(pool, w->index) && !stopping(w)) {
     while (atomic_load_explicit(&w->parked, memory_order_acquire)) ox_park_wait(&w->parked, 1);
   }
-  (void)take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
+  (void)ox_pool_take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
 }
 
 /* Does an open section want this worker awake? (section.c) */
@@ -185,7 +108,7 @@ static void check_place(ox_worker *w) {
   if (ox_pool_is_crowded(w->pool) || cpu < 0 || cpu != atomic_load_explicit(&w->waker_cpu, memory_order_relaxed))
     return;
   atomic_store_explicit(&w->pool->steers, true, memory_order_relaxed);
-  steer(w, cpu);
+  ox_worker_steer(w, cpu);
 }
 
 /* Work that came soon after we fell asleep asks for longer spinning, long naps for shorter. Not every loop wakes us
@@ -204,7 +127,7 @@ void ox_worker_init(ox_worker *w, ox_pool *pool, uint32_t index) {
   atomic_store_explicit(&w->waker_cpu, -1, memory_order_relaxed);
   atomic_store_explicit(&w->avoids, -1, memory_order_relaxed);
   atomic_store_explicit(&w->pulled_to, -1, memory_order_relaxed);
-  if (pool->executor.run) announce(w);
+  if (pool->executor.run) ox_worker_announce(w);
 }
 
 static void pin(const ox_worker *w) {
@@ -215,23 +138,22 @@ static void pin(const ox_worker *w) {
   (void)ox_thread_avoid_cpu(w->thread_id, &mask, -1); /* nothing left: stays as it is */
 }
 
-/* A worker's life on an executor's thread: until there is nothing to do. Being announced is being asleep here. Once it
- * is, somebody else may be invited as this worker, so only the pool is touched after that. */
-static void visit(void *worker) {
+/* Being announced is being asleep here. Once it is, somebody else may be invited as this worker, so only the pool is
+ * touched after that. */
+void ox_worker_visit(void *worker) {
   ox_worker *w = worker;
   ox_pool *pool = w->pool;
-  const ox_pool *outer_pool = self.pool;
-  uint32_t index = w->index, outer_index = self.index;
+  uint32_t index = w->index;
   bool flush = pool->opts.flags & OX_POOL_FLUSH_DENORMALS;
   unsigned mode = flush ? ox_thread_flush_denormals() : 0;
-  self.pool = pool, self.index = index;
+  ox_self outer = ox_self_become((ox_self){pool, index});
   do {
     while (!stopping(w) && (help(w) || spin(w))) {
     }
     ox_count(&w->sleeps, 1);
-    announce(w);
-  } while (!stopping(w) && ox_pool_any_work(pool, index) && take_sleeper(pool, index));
-  self.pool = outer_pool, self.index = outer_index;
+    ox_worker_announce(w);
+  } while (!stopping(w) && ox_pool_any_work(pool, index) && ox_pool_take_sleeper(pool, index));
+  (void)ox_self_become(outer);
   if (flush) ox_thread_restore_denormals(mode);
   atomic_fetch_sub_explicit(&pool->visits, 1, memory_order_release); /* pairs with the acquire in destroy */
 }
@@ -243,14 +165,10 @@ void ox_worker_dismiss_all(ox_pool *pool) {
   while (atomic_load_explicit(&pool->visits, memory_order_acquire)) ox_thread_yield();
 }
 
-void ox_pool_set_spin(ox_pool *pool, uint32_t spin_us) {
-  if (pool || (pool = ox_pool_default())) atomic_store_explicit(&pool->spin_us, spin_us, memory_order_relaxed);
-}
-
 void ox_worker_main(void *worker) {
   ox_worker *w = worker;
   ox_pool *pool = w->pool;
-  self.pool = pool, self.index = w->index;
+  (void)ox_self_become((ox_self){pool, w->index});
   w->thread_id = ox_thread_id();
   pin(w);
   if (pool->opts.priority) (void)ox_thread_set_priority(pool->opts.priority);
@@ -278,5 +196,5 @@ void ox_worker_main(void *worker) {
     ox_give_way_start(&w->way);
   }
   if (ox_queue_any(pool)) ox_queue_wake(pool, 1); /* the wake that let us go may have been for this */
-  self.pool = NULL, self.index = 0;
+  (void)ox_self_become((ox_self){NULL, 0});
 }

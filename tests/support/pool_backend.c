@@ -8,7 +8,7 @@
 
 #include "support/check.h"
 #include "task/backend.h"
-#include "task/task_pool.h"
+#include "task/pool.h"
 
 enum { MOST_THREADS = 12 }; /* more than most pools have, fewer than those of a crowded test: some visits queue up */
 

@@ -10,8 +10,9 @@
 #include "support/pool_backend.h"
 #include "task/patience.h"
 #include "task/queue.h"
+#include "task/spare.h"
 #include "task/task.h"
-#include "task/task_pool.h"
+#include "task/pool.h"
 
 static ox_pool *make_pool(void) {
   ox_pool_opts o = {.struct_size = sizeof o, .n_threads = 1}; /* no workers: queues move only when we say so */
@@ -118,11 +119,11 @@ static void blocks_are_used_again(void **state) {
 static void a_taken_lock_is_walked_around(void **state) {
   (void)state;
   ox_pool *pool = make_pool();
-  pool->queues[0].lock = pool->queues[0].spares.lock = 1; /* its holder was descheduled */
+  pool->queues[0].lock = pool->spares[0].lock = 1; /* its holder was descheduled */
   push(pool, 0, 7);
   assert_int_equal(pool->queues[1].count, 1);
   assert_int_equal(claim(pool, 0), 7);
-  pool->queues[0].lock = pool->queues[0].spares.lock = 0;
+  pool->queues[0].lock = pool->spares[0].lock = 0;
   ox_pool_destroy(pool);
 }
 

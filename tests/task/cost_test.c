@@ -7,7 +7,7 @@
 #include "onyx/task.h"
 #include "support/check.h"
 #include "support/pool_backend.h"
-#include "task/task_pool.h"
+#include "task/pool.h"
 
 typedef struct seen {
   int64_t n, block, n_batches;

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "task/task_pool.h"
+#include "task/pool.h"
+#include "task/spare.h"
 #include "task/task.h"
 
 static ox_pool *make_pool(void) {
@@ -90,7 +91,7 @@ static void a_taken_lock_is_walked_around(void **state) {
   (void)state;
   ox_pool *pool = make_pool();
   ox_task *t = make_task(pool, 0, 1);
-  pool->queues[0].lock = pool->queues[0].spares.lock = 1; /* its holder was descheduled */
+  pool->queues[0].lock = pool->spares[0].lock = 1; /* its holder was descheduled */
   ox_queue_push(pool, 0, t, t, 1, 1);
   assert_int_equal(pool->queues[1].count, 1);
   ox_task *other = make_task(pool, 0, 1);
@@ -99,7 +100,7 @@ static void a_taken_lock_is_walked_around(void **state) {
   assert_true(ox_queue_claim(pool, 0, &c));
   assert_ptr_equal(c.task, t);
   ox_spare_give_task(pool, 0, t);
-  pool->queues[0].lock = pool->queues[0].spares.lock = 0;
+  pool->queues[0].lock = pool->spares[0].lock = 0;
   ox_pool_destroy(pool);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/model/park.pml - the sleep handshake of task_pool.h: an owner of four loops in two slots that runs none of their
+ * task/model/park.pml - the sleep handshake of wake.h: an owner of four loops in two slots that runs none of their
  * blocks itself, and three workers, one of which has to quit halfway. Who joins a loop that has more blocks wakes two
  * more. A lost wake is a state where nobody can move: an invalid end state. One transition is one access to shared
  * memory, seq_cst, and the local steps after it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/model/queue.pml - the ready queues of queue.h: a client and two workers, four operations each; MIX says which of
  * the twelve are pushes, the others are claims. A worker's claim that finds nothing sleeps by the handshake of
- * task_pool.h. Every unit is claimed once, none is lost, a count is the length of its list whenever nobody holds the
+ * wake.h. Every unit is claimed once, none is lost, a count is the length of its list whenever nobody holds the
  * lock, and nobody sleeps while a queue has tasks. One transition is one access to shared memory and the local steps after it.
  * Must be found wrong: LOSE=1 the lock is taken in two steps; 2 a pusher looks for sleepers before it pushes; 3 who
  * moves tasks or leaves some behind wakes nobody; 4 a sleeper looks before it announces; 5 a count is read before
