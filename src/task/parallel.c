@@ -5,18 +5,8 @@
 #include "task/backend.h"
 #include "task/lane.h"
 #include "task/self.h"
-#include "task/straggler.h"
 #include "task/system/park.h"
 #include "task/wake.h"
-
-enum {
-  WATCH_NS = 220, /* about two looks at another processor's cache line */
-  WORTH_NS = 300,
-  AWAY_LEAST_NS = 250, /* after a loop that was not; doubles while they go on like that */
-  AWAY_MOST_NS = 2000,
-  LONG_US = 3, /* after so many loops in which we were of use for so long we join without watching */
-  LONG_LOOPS = 4
-};
 
 typedef atomic_uint_least64_t lane_word;
 
@@ -121,36 +111,9 @@ static uint32_t report(run *r) {
 static void wake_more(const run *r) {
   uint64_t range0 = atomic_load_explicit(&r->slot->range0, memory_order_relaxed);
   if (atomic_load_explicit(&r->slot->quiet, memory_order_relaxed)) return;
-  /* A large pool wakes one at a time (surplus.h): its chain must not break at a lane of two. */
+  /* Of a large pool's sleepers a policy may wake one at a time: the chain must not break at a lane of two. */
   bool more = !is_empty(range0) || !is_empty(atomic_load_explicit(r->own, memory_order_relaxed));
   if (more || ox_pool_is_large(r->pool)) ox_pool_wake_admitted(r->pool, gate_of(range0), 2);
-}
-
-static void pause_for(const ox_pool *pool, uint32_t ns) {
-  for (uint32_t i = 0; i < ns; i += pool->pause_ns) ox_pause();
-}
-
-/* Joining costs the owner half a microsecond: its words move to our cache and back, and it must wait for our report.
- * So we watch how fast the blocks go before we join, and leave a loop alone that will be over by then: empty loops of
- * 16 blocks took 0.9 us without this. */
-static bool is_worth_joining(const ox_pool *pool, ox_worker *w, const ox_loop_slot *slot, uint64_t seen) {
-  unsigned serial = atomic_load_explicit(&slot->serial, memory_order_relaxed);
-  for (int looks = 0; looks < 2; looks++) {
-    pause_for(pool, WATCH_NS);
-    uint64_t now = atomic_load_explicit(&slot->range0, memory_order_relaxed);
-    unsigned loops = atomic_load_explicit(&slot->serial, memory_order_relaxed) - serial;
-    uint32_t ran = begin_of(now) - begin_of(seen), left = end_of(now) - begin_of(now);
-    if (!loops && !is_empty(now) && (uint64_t)left * WATCH_NS > (uint64_t)ran * WORTH_NS) {
-      w->away_ns = 0;
-      return true;
-    }
-    if (!loops && ran < 2) return false; /* slow blocks, and none is left */
-    if (loops != 1) break;
-    seen = now, serial++; /* perhaps the next one is longer */
-  }
-  w->away_ns = OX_MIN(OX_MAX(2 * w->away_ns, (uint32_t)AWAY_LEAST_NS), (uint32_t)AWAY_MOST_NS);
-  pause_for(pool, w->away_ns);
-  return false;
 }
 
 static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
@@ -161,7 +124,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
   uint64_t seen = atomic_load_explicit(&slot->range0, memory_order_relaxed);
   if (!is_empty(seen)) {
     if (!ox_gate_admits(gate_of(seen), index)) return false;
-    if (w->long_loops < LONG_LOOPS && !is_worth_joining(pool, w, slot, seen)) return false;
+    if (!pool->policy->worker_joins(w, slot, seen)) return false;
     n = steal(&r, &slot->range0, &begin);
   }
   if (!n) {
@@ -171,7 +134,7 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     if (!n) return false;
   }
   uint64_t start = ox_ticks();
-  ox_straggler_note(w, slot);
+  ox_worker_helps(w, slot);
   do {
     if (ox_pool_any_asleep(pool)) wake_more(&r);
     drain_own(&r, begin, n);
@@ -180,8 +143,8 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     if (left == OX_PARK_WAITING) ox_park_wake(&slot->pending, 1);
     n = left & ~OX_PARK_WAITING ? steal_any(&r, &begin) : 0;
   } while (n);
-  ox_straggler_note(w, NULL);
-  w->long_loops = ox_ticks() - start > LONG_US * pool->us_ticks ? w->long_loops + 1 : 0;
+  ox_worker_helps(w, NULL);
+  pool->policy->worker_left(w, ox_ticks() - start);
   ox_count(&w->claims, r.claims), ox_count(&w->steals, r.steals);
   return true;
 }
@@ -230,13 +193,12 @@ static ox_loop_slot *take_slot(ox_pool *pool, unsigned kind, uint32_t *out_index
   return NULL;
 }
 
-/* Waits actively, taking back what the others have not started. True when the loop is finished, false when the time is
- * up. |start| is set once it has taken a microsecond. */
+/* Waits actively, taking back what the others have not started. True when the loop is finished, false when it is time
+ * to sleep. |start| is set once it has taken a microsecond. */
 static bool watch(run *r, uint64_t *start) {
   ox_loop_slot *slot = r->slot;
-  uint64_t budget = ox_pool_watch_ns(r->pool);
   for (;;) {
-    for (int i = 0; i < OX_LOOKS_PER_CLOCK; i++) {
+    for (int i = 0; i < OX_LOOKS_PER_ASK; i++) {
       if (!atomic_load_explicit(&slot->pending, memory_order_acquire)) return true;
       uint32_t begin, n = steal_any(r, &begin);
       if (n) {
@@ -247,7 +209,7 @@ static bool watch(run *r, uint64_t *start) {
     }
     uint64_t now = ox_thread_now_ns();
     if (!*start) *start = now;
-    if (now - *start > budget) return false;
+    if (!r->pool->policy->waiter_watches(r->pool, now - *start)) return false;
   }
 }
 
@@ -267,7 +229,7 @@ static void finish(run *r) {
   if (report(r) == 0) return;
   uint64_t start = 0;
   if (!watch(r, &start)) {
-    ox_straggler_pull(r->pool, slot);
+    r->pool->policy->waiter_sleeps(r->pool, slot);
     sleep_until_finished(slot);
   }
   if (start) ox_count(&slot->wait_ns, ox_thread_now_ns() - start);
@@ -279,19 +241,22 @@ uint32_t ox_loops_owned(void) { return n_owned; }
 void ox_loops_enter(void) { n_owned++; }
 void ox_loops_leave(void) { n_owned--; }
 
-/* Somebody wants workers to be awake, so a loop that finds them asleep wakes them. */
-static bool spins_long(const ox_pool *pool) {
-  uint32_t us = atomic_load_explicit(&pool->spin_us, memory_order_relaxed);
-  return us && us != OX_POOL_NO_SPIN;
+/* Somebody sleeps. Says whether the policy wants to hear of the end. */
+static OX_NOINLINE bool begin_among_sleepers(const run *r, ox_gate gate, uint32_t n, ox_loop_note *out_note) {
+  *out_note = r->pool->policy->loop_begins(r->pool, r->slot);
+  if (out_note->wake == OX_WAKE_SOME)
+    ox_pool_wake_admitted(r->pool, gate, OX_MIN(n - 1, 2));
+  else if (out_note->wake == OX_WAKE_QUIET)
+    atomic_store_explicit(&r->slot->quiet, true, memory_order_relaxed);
+  return out_note->ends;
 }
 
-/* Is there a sleeper (P2) that the loop could use? With a thread active for each processor only every 16th loop asks: a
- * sleeper would but stand by (surplus.h), and those who help in a loop that blocks ask again. */
-static bool wants_more(const ox_pool *pool, const ox_loop_slot *slot) {
-  if (!ox_pool_any_asleep(pool)) return false;
-  if (OX_LIKELY(!ox_pool_is_large(pool)) || !(atomic_load_explicit(&slot->serial, memory_order_relaxed) % 16))
-    return true;
-  return ox_pool_active(pool) < atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
+/* A client ends a loop. */
+static inline void ask_between(ox_pool *pool) {
+  static _Thread_local uint64_t last OX_TLS_FAST; /* an ox_ticks() */
+  if (OX_LIKELY(ox_ticks() - last < OX_CALLER_ASKS_US * pool->us_ticks)) return;
+  pool->policy->caller_between(pool);
+  last = ox_ticks();
 }
 
 static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
@@ -315,18 +280,11 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   ox_gate gate = ox_gate_choose(ox_pool_threads(pool), slot_index, cap);
   uint64_t range = pack(gate_bits(gate), grain, n);
   atomic_exchange_explicit(&slot->range0, range, memory_order_seq_cst);
-  bool cold = wants_more(pool, slot);
-  ox_cold_loop cold_loop;
-  if (OX_UNLIKELY(cold)) {
-    cold_loop = ox_cold_begin(&pool->cold, fn, ctx, n_tiles, ox_thread_now_ns());
-    if (cold_loop.woke || spins_long(pool))
-      ox_pool_wake_admitted(pool, gate, OX_MIN(n - 1, 2));
-    else
-      atomic_store_explicit(&slot->quiet, true, memory_order_relaxed);
-  }
+  run r = {pool, slot, &slot->range0, slot_index, 0, 0, 0, 0, 0, 0};
+  ox_loop_note note;
+  bool noted = OX_UNLIKELY(ox_pool_any_asleep(pool)) && begin_among_sleepers(&r, gate, n, &note); /* P2 */
 
   n_owned++;
-  run r = {pool, slot, &slot->range0, slot_index, 0, 0, 0, 0, 0, 0};
   uint32_t begin = 0, claimed = grain;
   do {
     drain_own(&r, begin, claimed);
@@ -334,10 +292,10 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   } while (claimed);
   finish(&r);
   n_owned--;
-  if (OX_UNLIKELY(cold)) ox_cold_end(&pool->cold, &cold_loop, r.ran, n, ox_thread_now_ns());
+  if (OX_UNLIKELY(noted)) pool->policy->loop_ended(pool, &note, r.ran, n);
   ox_count(&slot->loops, 1), ox_count(&slot->claims, r.claims), ox_count(&slot->steals, r.steals);
   ox_status *st = atomic_load_explicit(&slot->error, memory_order_acquire); /* pairs with ox_keep_first */
-  if (client) ox_give_way_caller(pool, ox_ticks());
+  if (client) ask_between(pool);
   atomic_store_explicit(&slot->busy, 0, memory_order_release); /* pairs with take_slot */
   return st;
 }

@@ -11,10 +11,8 @@
 #include "base/macros.h"
 #include "base/status.h"
 #include "onyx/task.h"
-#include "task/cold.h"
-#include "task/fair.h"
 #include "task/fork.h"
-#include "task/give_way.h"
+#include "task/policy.h"
 #include "task/system/thread.h"
 
 enum {
@@ -47,23 +45,16 @@ typedef struct ox_graph_lane {
 
 typedef struct ox_worker {
   _Alignas(OX_CACHE_LINE) atomic_uint parked; /* futex word: 1 while asleep */
-  atomic_int waker_cpu;                       /* where the last one who woke us ran */
-  atomic_int avoids;                          /* the processor we were told to stay away from; -1: none */
-  atomic_uint_least64_t woken_ns;             /* when that was */
+  atomic_int pulled_to;                       /* the processor a policy pulled it to; negative: none */
   atomic_uintptr_t helps;                     /* slot or task it has a part of, or 0 */
-  atomic_int pulled_to;                       /* the processor it was pulled to; negative: none */
-  ox_cpu_mask mask;                           /* where it was allowed before that */
   int thread_id;                              /* set before the first sleep */
   uint32_t index;                             /* 1 .. size-1; the caller of a loop is 0 */
   ox_pool *pool;
+  void *policy_state; /* of pool->policy; NULL: it has none */
   ox_thread thread;
   atomic_uint_least64_t steals, claims, units, sleeps, run_ns; /* written by this worker only */
   bool started;
   atomic_bool quit;
-  uint32_t spin_ns;                          /* adaptive budget, this worker's only */
-  ox_give_way way;                           /* this worker's only */
-  uint32_t away_ns;                          /* how long to leave short loops alone, this worker's only */
-  uint32_t long_loops;                       /* in a row that were worth joining, this worker's only */
   uint32_t next_slot;                        /* where to look first, this worker's only */
   uint32_t loops_in_a_row;                   /* helped since the last look for tasks, this worker's only */
   ox_graph_lane graph_lanes[OX_GRAPH_SLOTS]; /* this worker's offer in each graph slot */
@@ -76,18 +67,18 @@ struct ox_pool {
   atomic_uint size;
   atomic_uint grain_shift; /* a claim takes n_blocks >> grain_shift, at least */
   atomic_bool mixed;       /* more threads than fast processors of a machine that has two kinds */
-  atomic_bool large;       /* more threads than processors (surplus.h) */
+  atomic_bool large;       /* more threads than processors */
   atomic_uint n_cpus;      /* that this process may use */
   uint32_t n_slots, n_queues;
   uint32_t pause_ns; /* of one ox_pause, at least 1 */
   uint64_t us_ticks; /* ox_ticks() in a microsecond, about */
   atomic_flag resizing;
+  const ox_policy *policy;
+  void *policy_state;   /* like a worker's */
   atomic_uint epoch;    /* ox_fork_count when these threads were made */
   atomic_uint spin_us;  /* as in ox_pool_opts */
   atomic_uint held;     /* workers that open sections want awake; may be more than there are */
-  atomic_uint standing; /* workers that stand by (surplus.h) */
   atomic_uint visits;   /* of an executor's threads, asked for and not yet ended */
-  atomic_bool steers;   /* wakers choose where a worker must not run (wake.c) */
   atomic_uint n_used;   /* slots below were used at least once; idle workers watch only these */
   atomic_uint n_graphs; /* graph slots below were used at least once */
   const struct ox_backend *backend;
@@ -115,8 +106,6 @@ struct ox_pool {
   _Alignas(OX_CACHE_LINE) atomic_uint n_waiting;
   atomic_uint wait_epoch;
   atomic_uint_least64_t wakes, pulls;
-  ox_cold cold;
-  ox_fair fair;
   atomic_uint profiles;            /* that are on (stats.c) */
   atomic_uint n_made;              /* workers 1 .. n_made have memory */
   ox_worker *workers[OX_POOL_MAX]; /* [0] is NULL; made when first needed, stable until destroy */
@@ -130,18 +119,13 @@ static inline bool ox_pool_is_large(const ox_pool *pool) {
   return atomic_load_explicit(&pool->large, memory_order_relaxed);
 }
 
-/* Threads that neither sleep nor stand by, one caller included. */
-static inline uint32_t ox_pool_active(const ox_pool *pool) {
-  uint32_t threads = ox_pool_threads(pool), words = (threads + 63) / 64;
-  uint32_t idle = atomic_load_explicit(&pool->standing, memory_order_relaxed);
-  for (uint32_t i = 0; i < words; i++)
-    idle += (uint32_t)__builtin_popcountll(atomic_load_explicit(&pool->asleep[i], memory_order_relaxed));
-  return idle < threads ? threads - idle : 0;
+/* Worker |w| begins to help in |what|, a slot of the pool or a task; and ends, NULL or what it helped in before. */
+static inline void ox_worker_helps(ox_worker *w, const void *what) {
+  atomic_store_explicit(&w->helps, (uintptr_t)what, memory_order_release); /* who sees it may read thread_id */
 }
-
-/* More threads are active than there are processors: spinning only keeps others from working. */
-static inline bool ox_pool_is_crowded(const ox_pool *pool) {
-  return ox_pool_is_large(pool) && ox_pool_active(pool) > atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
+/* On its own thread. */
+static inline const void *ox_worker_helped(const ox_worker *w) {
+  return (const void *)atomic_load_explicit(&w->helps, memory_order_relaxed);
 }
 
 /* The first error stays, later ones are freed. acq_rel: whoever sees it, with acquire, reads its text. */
@@ -150,11 +134,6 @@ static inline void ox_keep_first(_Atomic(ox_status *) *error, ox_status *st) {
   if (!atomic_compare_exchange_strong_explicit(error, &none, st, memory_order_acq_rel, memory_order_relaxed))
     ox_status_free(st);
 }
-
-/* How long a thread that waits for others watches before it sleeps, and how often it looks between two looks at the
- * clock. */
-enum { OX_LOOKS_PER_CLOCK = 16 };
-static inline uint64_t ox_pool_watch_ns(const ox_pool *pool) { return ox_pool_is_crowded(pool) ? 2 * 1000 : 20 * 1000; }
 
 /* Adds to a counter that only the calling thread writes. */
 static inline void ox_count(atomic_uint_least64_t *counter, uint64_t n) {

@@ -2,7 +2,6 @@
  * task/queue.c - queues of ready tasks and calls. */
 #include "task/queue.h"
 
-#include "task/patience.h"
 #include "task/self.h"
 #include "task/spare.h"
 #include "task/task.h"
@@ -171,8 +170,6 @@ static bool claim_own(ox_pool *pool, ox_task_queue *q, ox_claim *out) {
   return found;
 }
 
-static _Thread_local ox_patience patience OX_TLS_FAST;
-
 /* Lock held. A thief's share of the calls: the first block if there are others, else half of it; NULL: there is but one
  * call, or none, or no memory. */
 static ox_call_block *cut_calls(ox_pool *pool, uint32_t own, ox_task_queue *q) {
@@ -194,7 +191,7 @@ static bool steal(ox_pool *pool, uint32_t own, ox_task_queue *q, ox_claim *out) 
   uint32_t n = 0;
   bool found = take_call(q, out, &empty);
   if (found) {
-    ox_patience_visited(&patience, ox_ticks(), q->n_calls, pool->us_ticks);
+    pool->policy->stole_call(pool, q->n_calls);
     share = cut_calls(pool, own, q);
   } else {
     found = take_units(pool, q, out);
@@ -209,7 +206,7 @@ static bool steal(ox_pool *pool, uint32_t own, ox_task_queue *q, ox_claim *out) 
 
 bool ox_queue_claim(ox_pool *pool, uint32_t own, ox_claim *out) {
   if (claim_own(pool, &pool->queues[own], out)) return true;
-  if (patience.until && ox_patience_is_waiting(&patience, ox_ticks())) return false;
+  if (!pool->policy->may_steal(pool)) return false;
   for (uint32_t k = 1; k < pool->n_queues; k++)
     if (steal(pool, own, &pool->queues[(own + k) % pool->n_queues], out)) return true;
   return false;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task_graph_run.c - running a prepared graph. The protocol is explained and proved in task_graph.h. */
 #include "task/frame.h"
-#include "task/straggler.h"
 #include "task/system/park.h"
 #include "task/task_graph.h"
 #include "task/wake.h"
@@ -155,16 +154,16 @@ static void sleep_until_wanted(party *p) {
 
 /* The owner without nodes: watches, then sleeps, until there are some or the run has ended. */
 static void wait_for_nodes(party *p) {
-  uint64_t budget = ox_pool_watch_ns(p->pool), start = 0;
+  uint64_t start = 0;
   for (;;) {
-    for (int i = 0; i < OX_LOOKS_PER_CLOCK; i++) {
+    for (int i = 0; i < OX_LOOKS_PER_ASK; i++) {
       if (!atomic_load_explicit(&p->run->left, memory_order_acquire) || take_any(p)) return;
       ox_pause();
     }
     uint64_t now = ox_thread_now_ns();
     if (!start) start = now;
-    if (now - start <= budget) continue;
-    ox_straggler_pull(p->pool, p->slot);
+    if (p->pool->policy->waiter_watches(p->pool, now - start)) continue;
+    p->pool->policy->waiter_sleeps(p->pool, p->slot);
     sleep_until_wanted(p);
   }
 }
@@ -191,9 +190,9 @@ static bool help_slot(ox_pool *pool, uint32_t slot_index, uint32_t index) {
     party p = join(pool, slot_index, index, run);
     for (int looks = 0; looks < HELPER_LOOKS; looks++) {
       if (take_any(&p)) {
-        ox_straggler_note(w, slot);
+        ox_worker_helps(w, slot);
         run_stack(&p);
-        ox_straggler_note(w, NULL);
+        ox_worker_helps(w, NULL);
         looks = 0;
       }
       if (report(&p)) break;
@@ -256,10 +255,9 @@ static void push_roots(party *p, const ox_task_graph *g) {
 
 static void run_shared(party *p, ox_task_graph *g) {
   ox_pool *pool = p->pool;
-  ox_cold_loop cold_loop = {0};
-  bool cold = ox_pool_any_asleep(pool);
-  if (cold) cold_loop = ox_cold_begin(&pool->cold, run_units, g, (int64_t)g->n_nodes, ox_thread_now_ns());
-  p->run->wakes = !cold || cold_loop.woke;
+  ox_loop_note note = {.wake = OX_WAKE_SOME};
+  if (ox_pool_any_asleep(pool)) note = pool->policy->graph_begins(pool, g, g->n_nodes);
+  p->run->wakes = note.wake == OX_WAKE_SOME;
   atomic_store_explicit(&p->slot->gate, p->run->gate.first << 16 | p->run->gate.cap, memory_order_seq_cst);
   atomic_store_explicit(&p->slot->run, p->run, memory_order_seq_cst);
   for (;;) {
@@ -269,7 +267,7 @@ static void run_shared(party *p, ox_task_graph *g) {
     wait_for_nodes(p);
   }
   dismiss_helpers(p->slot);
-  if (cold) ox_cold_end(&pool->cold, &cold_loop, p->ran, (uint32_t)g->n_nodes, ox_thread_now_ns());
+  if (note.ends) pool->policy->loop_ended(pool, &note, p->ran, (uint32_t)g->n_nodes);
   atomic_store_explicit(&p->slot->busy, 0, memory_order_release); /* pairs with take_slot */
 }
 

@@ -17,9 +17,14 @@
 #include "task/task_life.h"
 #include "task/worker.h"
 
-static size_t worker_bytes(const ox_pool *pool) {
+/* A worker and its lanes; what the policy keeps of it comes after. */
+static size_t lanes_end(const ox_pool *pool) {
   return OX_ROUND_UP(sizeof(ox_worker) + pool->n_slots * sizeof(ox_lane), OX_CACHE_LINE);
 }
+static size_t worker_bytes(const ox_pool *pool) {
+  return lanes_end(pool) + OX_ROUND_UP(pool->policy->worker_bytes, OX_CACHE_LINE);
+}
+static size_t policy_bytes(const ox_pool *pool) { return OX_ROUND_UP(pool->policy->pool_bytes, OX_CACHE_LINE); }
 static size_t queues_bytes(const ox_pool *pool) { return pool->n_queues * sizeof(ox_task_queue); }
 static size_t spares_bytes(const ox_pool *pool) { return pool->n_queues * sizeof(ox_spares); }
 static size_t slots_bytes(const ox_pool *pool) { return pool->n_slots * sizeof(ox_loop_slot); }
@@ -74,6 +79,7 @@ static ox_status *start_workers(ox_pool *pool, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
     if (!w && !(w = make_worker(pool, i))) return ox_oom();
+    w->policy_state = (unsigned char *)w + lanes_end(pool);
     ox_worker_init(w, pool, i);
     if (pool->executor.run) continue;
     OX_TRY(ox_thread_start(&pool->opts, ox_worker_main, w, &w->thread));
@@ -119,7 +125,11 @@ static ox_status *make_parts(ox_pool *pool, uint32_t size) {
   pool->graphs = new_lines(GRAPHS_BYTES);
   pool->queues = new_lines(queues_bytes(pool));
   pool->spares = new_lines(spares_bytes(pool));
-  return pool->slots && pool->graphs && pool->queues && pool->spares ? NULL : ox_oom();
+  if (!pool->slots || !pool->graphs || !pool->queues || !pool->spares) return ox_oom();
+  pool->policy_state = policy_bytes(pool) ? new_lines(policy_bytes(pool)) : NULL;
+  if (!pool->policy_state && policy_bytes(pool)) return ox_oom();
+  pool->policy->pool_made(pool);
+  return NULL;
 }
 
 /* What ox_pause takes, from 5 to 50 ns, and how fast ox_ticks counts. The shortest of a few tries: we may be
@@ -152,7 +162,7 @@ static void rebuild(ox_pool *pool) {
       atomic_store_explicit(&pool->asleep[i], 0, memory_order_relaxed);
     atomic_store_explicit(&pool->n_used, 0, memory_order_relaxed);
     atomic_store_explicit(&pool->visits, 0, memory_order_relaxed);
-    atomic_store_explicit(&pool->standing, 0, memory_order_relaxed);
+    pool->policy->pool_made(pool);
     atomic_store_explicit(&pool->n_waiting, 0, memory_order_relaxed);
     atomic_flag_clear_explicit(&pool->resizing, memory_order_relaxed);
     for (uint32_t i = 1; i < OX_POOL_MAX; i++)
@@ -183,6 +193,7 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
   calibrate(pool);
   set_size(pool, size);
   ox_fork_watch();
+  pool->policy = &ox_policy_adaptive;
   pool->visit = ox_worker_visit, pool->rebuild = rebuild;
   /* Stale from birth: the first use of the workers makes their threads, as after a fork. */
   atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count) - lazy, memory_order_relaxed);
@@ -217,6 +228,7 @@ void ox_pool_destroy(ox_pool *pool) {
   for (uint32_t i = 1; i < OX_POOL_MAX; i++) ox_delete(ox_alloc_heap(), pool->workers[i], worker_bytes(pool));
   ox_spare_free_all(pool, ox_task_discard);
   ox_delete(ox_alloc_heap(), pool->affinity, 0);
+  ox_delete(ox_alloc_heap(), pool->policy_state, policy_bytes(pool));
   ox_delete(ox_alloc_heap(), pool->spares, spares_bytes(pool));
   ox_delete(ox_alloc_heap(), pool->queues, queues_bytes(pool));
   ox_delete(ox_alloc_heap(), pool->graphs, GRAPHS_BYTES);

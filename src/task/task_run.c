@@ -5,15 +5,14 @@
 #include "task/frame.h"
 #include "task/queue.h"
 #include "task/self.h"
-#include "task/straggler.h"
 #include "task/task_life.h"
 
 void ox_task_run_units(ox_task *t, uint32_t begin, uint32_t n) {
   ox_task_frame frame = {.task = t, .pool = t->pool};
   ox_task_push_frame(&frame);
   ox_worker *w = t->pool->workers[ox_pool_self(t->pool)]; /* NULL: not a worker */
-  const void *outer = w ? ox_straggler_noted(w) : NULL;
-  if (w) ox_straggler_note(w, t);
+  const void *outer = w ? ox_worker_helped(w) : NULL;
+  if (w) ox_worker_helps(w, t);
   if (OX_UNLIKELY(ox_task_flags(t) & OX_TASK_TIMED) && !atomic_load_explicit(&t->first_ns, memory_order_relaxed)) {
     uint_least64_t none = 0;
     (void)atomic_compare_exchange_strong_explicit(&t->first_ns, &none, ox_thread_now_ns(), memory_order_relaxed,
@@ -24,7 +23,7 @@ void ox_task_run_units(ox_task *t, uint32_t begin, uint32_t n) {
     if (OX_UNLIKELY(st != NULL)) ox_keep_first(&t->error, st);
   }
   ox_task_pop_frame(&frame);
-  if (w) ox_straggler_note(w, outer);
+  if (w) ox_worker_helps(w, outer);
   /* acq_rel: who ends the task sees what all units wrote */
   if (t->n_units == 1 || atomic_fetch_sub_explicit(&t->pending, n, memory_order_acq_rel) == n) ox_task_end(t);
 }

@@ -3,7 +3,6 @@
 #include "task/cycle.h"
 #include "task/frame.h"
 #include "task/queue.h"
-#include "task/straggler.h"
 #include "task/system/park.h"
 #include "task/task_life.h"
 #include "task/task_run.h"
@@ -19,15 +18,15 @@ static void sleep_on(ox_pool *pool, ox_task *t) {
 
 /* Watches for a while; true when there is something to do. */
 static bool watch(ox_pool *pool, uint32_t own, const ox_task *t) {
-  uint64_t budget = ox_pool_watch_ns(pool), start = 0;
+  uint64_t start = 0;
   for (;;) {
-    for (int i = 0; i < OX_LOOKS_PER_CLOCK; i++) {
+    for (int i = 0; i < OX_LOOKS_PER_ASK; i++) {
       if (ox_task_has_ended(t) || ox_tasks_help(pool, own)) return true;
       ox_pause();
     }
     uint64_t now = ox_thread_now_ns();
     if (!start) start = now;
-    if (now - start > budget) return false;
+    if (!pool->policy->waiter_watches(pool, now - start)) return false;
   }
 }
 
@@ -52,7 +51,7 @@ static ox_status *wait_for(ox_task *t) {
       break;
     }
     searched = true; /* parents are fixed, so once is enough */
-    ox_straggler_pull(pool, t);
+    pool->policy->waiter_sleeps(pool, t);
     sleep_on(pool, t);
   }
   if (flush) ox_thread_restore_denormals(float_mode);

@@ -2,7 +2,6 @@
  * task/wake.c - waking workers and waiting threads. The handshake is proved in wake.h. */
 #include "task/wake.h"
 
-#include "task/surplus.h"
 #include "task/system/park.h"
 
 bool ox_pool_take_sleeper(ox_pool *pool, uint32_t index) {
@@ -15,16 +14,6 @@ void ox_worker_announce(ox_worker *w) { /* W1 */
   atomic_fetch_or_explicit(&w->pool->asleep[w->index / 64], bit, memory_order_seq_cst);
 }
 
-/* Where processors share no cache, as virtual machines often pretend, Linux wakes a thread on the processor of whoever
- * wakes it although others are idle, and the two take turns: 16 blocks of 50 us took 830 us on two processors, 450 with
- * this. Once a worker has found itself there, wakers first forbid it their own processor (a system call only when the
- * waker has moved). Systems that place threads well never get that far. */
-void ox_worker_steer(ox_worker *w, int cpu) {
-  if (cpu < 0 || w->pool->affinity || atomic_load_explicit(&w->avoids, memory_order_relaxed) == cpu) return;
-  if (ox_thread_avoid_cpu(w->thread_id, &w->pool->allowed, cpu))
-    atomic_store_explicit(&w->avoids, cpu, memory_order_relaxed);
-}
-
 /* An executor's thread becomes this worker for a while; false if there is none to be had. */
 static bool invite(ox_worker *w) {
   const ox_executor *e = &w->pool->executor;
@@ -35,12 +24,10 @@ static bool invite(ox_worker *w) {
   return false;
 }
 
-static bool rouse(ox_worker *w, int cpu) {
+static bool rouse(ox_worker *w) {
   atomic_fetch_add_explicit(&w->pool->wakes, 1, memory_order_relaxed);
   if (w->pool->executor.run) return invite(w);
-  atomic_store_explicit(&w->waker_cpu, cpu, memory_order_relaxed);
-  if (atomic_load_explicit(&w->pool->steers, memory_order_relaxed)) ox_worker_steer(w, cpu);
-  atomic_store_explicit(&w->woken_ns, ox_thread_now_ns(), memory_order_relaxed);
+  w->pool->policy->worker_is_woken(w);
   atomic_store_explicit(&w->parked, 0, memory_order_seq_cst); /* pairs with the load in sleep_until_woken */
   ox_park_wake(&w->parked, 0);
   return true;
@@ -48,16 +35,15 @@ static bool rouse(ox_worker *w, int cpu) {
 
 uint32_t ox_pool_wake(ox_pool *pool, uint32_t want) {
   uint32_t woken = 0, words = (ox_pool_threads(pool) + 63) / 64;
-  want = ox_surplus_may_wake(pool, want);
+  want = pool->policy->may_wake(pool, want);
   if (!want) return 1; /* as good as woken */
-  int cpu = ox_thread_cpu();
   for (uint32_t i = 0; i < words && woken < want; i++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[i], memory_order_seq_cst);
     while (bits && woken < want) {
       uint32_t index = i * 64 + (uint32_t)__builtin_ctzll(bits);
       bits &= bits - 1;
       if (!ox_pool_take_sleeper(pool, index)) continue;
-      if (!rouse(pool->workers[index], cpu)) return woken;
+      if (!rouse(pool->workers[index])) return woken;
       woken++;
     }
   }
@@ -65,12 +51,11 @@ uint32_t ox_pool_wake(ox_pool *pool, uint32_t want) {
 }
 
 void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want) {
-  want = ox_surplus_may_wake(pool, want);
-  int cpu = ox_thread_cpu();
+  want = pool->policy->may_wake(pool, want);
   for (uint32_t index = first + 1; index <= first + n && want; index++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[index / 64], memory_order_seq_cst);
     if (!(bits >> index % 64 & 1) || !ox_pool_take_sleeper(pool, index)) continue;
-    if (!rouse(pool->workers[index], cpu)) return;
+    if (!rouse(pool->workers[index])) return;
     want--;
   }
 }

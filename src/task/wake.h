@@ -49,9 +49,6 @@ void ox_pool_wake_admitted(ox_pool *pool, ox_gate gate, uint32_t want);
 void ox_worker_announce(ox_worker *w);
 bool ox_pool_take_sleeper(ox_pool *pool, uint32_t index);
 
-/* Wakers keep worker |w| from processor |cpu| from now on. */
-void ox_worker_steer(ox_worker *w, int cpu);
-
 /* Threads that sleep until a task has ended or there is something to do (task.h): wakes one, or |all|. */
 void ox_pool_wake_waiter(ox_pool *pool, bool all);
 

@@ -7,25 +7,12 @@
 #include "task/parallel.h"
 #include "task/queue.h"
 #include "task/self.h"
-#include "task/straggler.h"
-#include "task/surplus.h"
 #include "task/system/park.h"
 #include "task/task_graph.h"
 #include "task/task_run.h"
 #include "task/wake.h"
 
-enum {
-  SPIN_LEAST_NS = 20 * 1000, /* a fork-join gap inside a model; 0.4 % of a core with one loop every 5 ms */
-  SPIN_MOST_NS = 200 * 1000, /* a waiting kernel costs about 50 us; more spinning than this never paid */
-  SPIN_CROWDED_NS = 2 * 1000,
-  SPIN_SECTION_NS = 100 * 1000 * 1000, /* somebody may have forgotten to end it */
-  NAP_SHORT_NS = 300 * 1000,           /* woken this soon: spinning longer would have been better */
-  NAP_LONG_NS = 1000 * 1000,
-  LOOPS_IN_A_ROW = 4,
-  STOLEN_NS = 20 * 1000, /* a gap this long between two looks: somebody else had our processor and may want it again */
-  STOLEN_SECTION_NS = 500 * 1000, /* then interrupts are no reason, only another thread's time slice */
-  SPIN_STOLEN_NS = 5 * 1000       /* after a gap: only if loops follow each other */
-};
+enum { LOOPS_IN_A_ROW = 4 };
 
 static bool stopping(const ox_worker *w) { return atomic_load_explicit(&w->quit, memory_order_seq_cst); }
 
@@ -65,68 +52,22 @@ static void sleep_until_woken(ox_worker *w) {
   (void)ox_pool_take_sleeper(pool, w->index); /* still set if W2 found work or the wake was a late one */
 }
 
-/* Does an open section want this worker awake? (section.c) */
-static bool is_held(const ox_worker *w) {
-  return w->index <= atomic_load_explicit(&w->pool->held, memory_order_relaxed) && !ox_pool_is_crowded(w->pool);
-}
-
-static uint64_t spin_budget(const ox_worker *w) {
-  const ox_pool *pool = w->pool;
-  if (is_held(w)) return SPIN_SECTION_NS;
-  uint32_t us = atomic_load_explicit(&pool->spin_us, memory_order_relaxed);
-  if (us == OX_POOL_NO_SPIN) return 0;
-  if (us) return (uint64_t)us * 1000;
-  return ox_pool_is_crowded(pool) ? SPIN_CROWDED_NS : w->spin_ns;
-}
-
-/* Was the time between two looks so long that we should not go on? Who asks for a fixed time gets it. */
-static bool was_stolen(const ox_worker *w, uint64_t gap_ns) {
-  if (is_held(w)) return gap_ns > STOLEN_SECTION_NS;
-  return gap_ns > STOLEN_NS && !atomic_load_explicit(&w->pool->spin_us, memory_order_relaxed);
-}
-
-/* True after it has worked, false when the budget is spent or the processor is wanted elsewhere. */
+/* True after it has worked, false when it should sleep. */
 static bool spin(ox_worker *w) {
-  if (!spin_budget(w)) return false;
-  uint64_t start = ox_thread_now_ns(), last = start;
-  bool stolen = false;
-  for (;;) {
-    for (int i = 0; i < OX_LOOKS_PER_CLOCK; i++) {
+  for (bool looked = false; w->pool->policy->worker_watches(w, looked); looked = true) {
+    for (int i = 0; i < OX_LOOKS_PER_ASK; i++) {
       if (help(w) || stopping(w)) return true;
       ox_pause();
     }
-    uint64_t now = ox_thread_now_ns();
-    if (was_stolen(w, now - last)) stolen = true, start = now;
-    if (now - start > (stolen ? (uint64_t)SPIN_STOLEN_NS : spin_budget(w))) return false;
-    last = now;
   }
-}
-
-/* Just woken: are we in the way of the thread that woke us? */
-static void check_place(ox_worker *w) {
-  int cpu = ox_thread_cpu();
-  if (ox_pool_is_crowded(w->pool) || cpu < 0 || cpu != atomic_load_explicit(&w->waker_cpu, memory_order_relaxed))
-    return;
-  atomic_store_explicit(&w->pool->steers, true, memory_order_relaxed);
-  ox_worker_steer(w, cpu);
-}
-
-/* Work that came soon after we fell asleep asks for longer spinning, long naps for shorter. Not every loop wakes us
- * (cold.h), so the gap between loops counts if it is shorter than the nap. */
-static void adapt(ox_worker *w, uint64_t nap_ns) {
-  uint64_t gap_ns = atomic_load_explicit(&w->pool->cold.gap_ns, memory_order_relaxed);
-  if (nap_ns > NAP_LONG_NS)
-    w->spin_ns = OX_MAX(w->spin_ns / 2, (uint32_t)SPIN_LEAST_NS);
-  else if (OX_MIN(nap_ns, gap_ns) < NAP_SHORT_NS)
-    w->spin_ns = OX_MIN(w->spin_ns * 2, (uint32_t)SPIN_MOST_NS);
+  return false;
 }
 
 void ox_worker_init(ox_worker *w, ox_pool *pool, uint32_t index) {
-  w->index = index, w->pool = pool, w->spin_ns = SPIN_LEAST_NS, w->away_ns = 0;
+  w->index = index, w->pool = pool;
   atomic_store_explicit(&w->quit, false, memory_order_relaxed);
-  atomic_store_explicit(&w->waker_cpu, -1, memory_order_relaxed);
-  atomic_store_explicit(&w->avoids, -1, memory_order_relaxed);
   atomic_store_explicit(&w->pulled_to, -1, memory_order_relaxed);
+  pool->policy->worker_made(w);
   if (pool->executor.run) ox_worker_announce(w);
 }
 
@@ -176,24 +117,19 @@ void ox_worker_main(void *worker) {
   snprintf(name, sizeof name, "%.10s-%u", pool->name, (unsigned)w->index % 10000);
   ox_thread_set_name(name);
   if (pool->opts.flags & OX_POOL_FLUSH_DENORMALS) (void)ox_thread_flush_denormals();
-  ox_give_way_start(&w->way);
-  uint32_t turns = 0;
-  while (!stopping(w)) {
-    ox_straggler_go_back(w);
+  const ox_policy *policy = pool->policy;
+  policy->worker_started(w);
+  for (uint32_t turns = 0; !stopping(w);) {
+    if (OX_UNLIKELY(atomic_load_explicit(&w->pulled_to, memory_order_relaxed) >= 0)) policy->worker_is_free(w);
     if (help(w) || spin(w)) {
-      bool look = w->loops_in_a_row || ++turns % 16 == 0; /* a look costs as much as a short task */
-      if (look && ox_give_way_worker(w) && ox_surplus_stand_by(pool, w->index)) ox_give_way_start(&w->way);
+      /* a look at a clock costs as much as a short task */
+      if (w->loops_in_a_row || ++turns % OX_TASKS_PER_ASK == 0) policy->worker_between(w);
       continue;
     }
     uint64_t start = ox_thread_now_ns();
     sleep_until_woken(w);
     ox_count(&w->sleeps, 1);
-    check_place(w);
-    uint64_t now = ox_thread_now_ns(), woken = atomic_load_explicit(&w->woken_ns, memory_order_relaxed);
-    if (woken > start && woken < now) ox_cold_woken(&pool->cold, now - woken);
-    adapt(w, now - start);
-    (void)ox_surplus_stand_by(pool, w->index);
-    ox_give_way_start(&w->way);
+    policy->worker_woken(w, start);
   }
   if (ox_queue_any(pool)) ox_queue_wake(pool, 1); /* the wake that let us go may have been for this */
   (void)ox_self_become((ox_self){NULL, 0});

@@ -8,7 +8,7 @@
 
 #include "support/check.h"
 #include "support/pool_backend.h"
-#include "task/patience.h"
+#include "task/policy/patience.h"
 #include "task/queue.h"
 #include "task/spare.h"
 #include "task/task.h"

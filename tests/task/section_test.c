@@ -9,7 +9,7 @@
 #include "onyx/task.h"
 #include "support/check.h"
 #include "support/pool_backend.h"
-#include "task/pool.h"
+#include "task/policy/state.h"
 
 static ox_status *tile(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
   (void)worker;

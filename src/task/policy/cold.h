@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/cold.h - is this loop worth waking somebody for?
+ * task/policy/cold.h - is this loop worth waking somebody for?
  * Waking costs the caller a system call, 3 us on a plain machine and 15 in a guest, and the sleeper arrives long after
  * (60 us in a guest): a loop shorter than that only pays. So each loop that finds workers asleep is timed and
  * remembered by its function, context and size; next time a short one runs without them. A run of short loops wakes
  * them too, as soon as together they took as long as one that is worth it. A loop seen for the first time wakes: it may
  * be long. */
-#ifndef OX_TASK_COLD_H
-#define OX_TASK_COLD_H
+#ifndef OX_TASK_POLICY_COLD_H
+#define OX_TASK_POLICY_COLD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,7 +30,7 @@ typedef struct ox_cold_loop {
   bool woke;
 } ox_cold_loop;
 
-/* Before, at |now_ns|: |woke| of the result says whether to wake. */
+/* Before, at |now_ns| (a graph has no |fn|): |woke| of the result says whether to wake. */
 ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles, uint64_t now_ns);
 /* After, at |now_ns|: the caller itself ran |ran| of |n| blocks. */
 void ox_cold_end(ox_cold *cold, const ox_cold_loop *loop, uint32_t ran, uint32_t n, uint64_t now_ns);

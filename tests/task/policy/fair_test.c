@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/fair_test.c - who naps, when callers get more processor time than others: small stories told in milliseconds. */
-#include "task/fair.h"
+ * task/policy/fair_test.c - who naps, when callers get more processor time than others: small stories told in
+ * milliseconds. */
+#include "task/policy/fair.h"
 
 #include <string.h>
 

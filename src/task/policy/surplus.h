@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/surplus.h - pools with more threads than processors.
+ * task/policy/surplus.h - pools with more threads than processors.
  * Threads beyond the processors are of no use to work that computes: they only take turns with the others, a time slice
  * each, and somebody's block waits meanwhile. But work may also block, and then they are what the pool is large for. So
  * a worker that is woken while enough are active stands by: it naps, looks once a millisecond, and joins if the
@@ -9,18 +9,18 @@
  *
  * No work is forgotten: whoever publishes work and finds |standing| set has published before it is cleared (both
  * seq_cst), and the worker that clears it looks for work afterwards, at the latest at W2 of wake.h. */
-#ifndef OX_TASK_SURPLUS_H
-#define OX_TASK_SURPLUS_H
+#ifndef OX_TASK_POLICY_SURPLUS_H
+#define OX_TASK_POLICY_SURPLUS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "onyx/task.h"
+#include "task/parallel.h"
 
 /* How many of |want| sleeping workers to wake. 0: somebody stands by, and will see the work. */
 uint32_t ox_surplus_may_wake(const ox_pool *pool, uint32_t want);
-/* Worker |index| is between two loops or has just been woken: returns when it should work or sleep; false at
- * once if it need not stand by. */
-bool ox_surplus_stand_by(ox_pool *pool, uint32_t index);
+/* Could the loop use one of those that sleep? With a thread active for each processor only every 16th loop finds that
+ * out: a sleeper would but stand by, and those who help in a loop that blocks ask again. */
+bool ox_surplus_wants_more(const ox_pool *pool, const ox_loop_slot *slot);
+/* Worker |w| is between two loops or has just been woken: returns when it should work or sleep; false at once if it
+ * need not stand by. */
+bool ox_surplus_stand_by(ox_worker *w);
 
 #endif

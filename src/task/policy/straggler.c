@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/straggler.c - pulls a worker that does not run to the processor of the thread that waits for it. */
-#include "task/straggler.h"
+ * task/policy/straggler.c - pulls a worker that does not run to the processor of the thread that waits for it. */
+#include "task/policy/straggler.h"
+
+#include "task/policy/state.h"
 
 enum { SAMPLE_NS = 8 * 1000, MOST_CPUS = sizeof(ox_cpu_mask) * 8, NOWHERE = -1, BEING_PULLED = -2 };
 
@@ -43,8 +45,9 @@ void ox_straggler_pull(ox_pool *pool, const void *what) {
     return;
   ox_cpu_mask here = {{0}};
   here.bits[cpu / 64] = (uint64_t)1 << cpu % 64;
-  w->mask = ox_thread_mask_of(w->thread_id);
-  bool pulled = is_known(&w->mask) && ox_thread_avoid_cpu(w->thread_id, &here, -1);
+  ox_cpu_mask *mask = &ox_state_of(w)->mask;
+  *mask = ox_thread_mask_of(w->thread_id);
+  bool pulled = is_known(mask) && ox_thread_avoid_cpu(w->thread_id, &here, -1);
   /* After the call: a worker that sees this goes back, and must not be called here again. */
   atomic_store_explicit(&w->pulled_to, pulled ? cpu : NOWHERE, memory_order_release);
   atomic_fetch_add_explicit(&pool->pulls, pulled, memory_order_relaxed);
@@ -53,7 +56,7 @@ void ox_straggler_pull(ox_pool *pool, const void *what) {
 /* First off that processor, which the owner of the loop needs, then to where it was allowed before. */
 void ox_straggler_return(ox_worker *w) {
   int cpu = atomic_load_explicit(&w->pulled_to, memory_order_acquire); /* pairs with the release above */
-  (void)ox_thread_avoid_cpu(w->thread_id, &w->mask, cpu);
-  (void)ox_thread_avoid_cpu(w->thread_id, &w->mask, -1);
+  (void)ox_thread_avoid_cpu(w->thread_id, &ox_state_of(w)->mask, cpu);
+  (void)ox_thread_avoid_cpu(w->thread_id, &ox_state_of(w)->mask, -1);
   atomic_store_explicit(&w->pulled_to, NOWHERE, memory_order_release); /* pairs with the next pull's acquire */
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/straggler_test.c - a worker whose processor is taken away in the middle of a block runs on the caller's, and
- * goes back. Taken away: a block pins its worker to the processor of a thread that does not stop, as another program
- * would. */
+ * task/policy/straggler_test.c - a worker whose processor is taken away in the middle of a block runs on the caller's,
+ * and goes back. Taken away: a block pins its worker to the processor of a thread that does not stop, as another
+ * program would. */
 #define _GNU_SOURCE
-#include "task/straggler.h"
+#include "task/policy/straggler.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

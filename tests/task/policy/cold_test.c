@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/cold_test.c - new loops wake, known short ones do not, long ones and many short ones do. */
-#include "task/cold.h"
+ * task/policy/cold_test.c - new loops wake, known short ones do not, long ones and many short ones do. */
+#include "task/policy/cold.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/give_way.h - sharing processors with other threads, of this pool's clients or of other programs.
+ * task/policy/give_way.h - sharing processors with other threads, of this pool's clients or of other programs.
  * Who runs until the system takes the processor away is usually in the middle of a block then, and the loop waits a
  * whole time slice (4 ms) for it. So threads give way between loops, where nobody waits for them:
  *  - A worker that finds twice that it was kept from running (wall time against its processor time) naps half of the
@@ -7,13 +7,11 @@
  *  - Callers of loops yield from time to time when there are at least as many as processors, so that each of them runs
  *    often: with four on two processors the worst loop took 14 ms. Who has had more than others naps (fair.h). Workers
  *    stay away as long as that is so. */
-#ifndef OX_TASK_GIVE_WAY_H
-#define OX_TASK_GIVE_WAY_H
+#ifndef OX_TASK_POLICY_GIVE_WAY_H
+#define OX_TASK_POLICY_GIVE_WAY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "onyx/task.h"
+#include "task/policy/fair.h"
+#include "task/pool.h"
 
 typedef struct ox_give_way {
   uint64_t tick;                /* of the last look at the clocks */
@@ -25,10 +23,9 @@ typedef struct ox_give_way {
 
 /* A worker begins to run. */
 void ox_give_way_start(ox_give_way *way);
-struct ox_worker;
 /* Worker |w| is between two loops. True from time to time: when it has looked at the clocks. */
-bool ox_give_way_worker(struct ox_worker *w);
-/* A caller has ended a loop at |tick|, an ox_ticks(). */
-void ox_give_way_caller(ox_pool *pool, uint64_t tick);
+bool ox_give_way_worker(ox_worker *w, ox_give_way *way);
+/* A caller has ended a loop; not asked more often than OX_CALLER_ASKS_US. */
+void ox_give_way_caller(ox_pool *pool, ox_fair *fair);
 
 #endif

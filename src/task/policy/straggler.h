@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/straggler.h - a loop, graph or task that waits for a worker that does not run.
+ * task/policy/straggler.h - a loop, graph or task that waits for a worker that does not run.
  *
  * Another program, an interrupt or one of the system's own threads can take the processor away from a worker in the
  * middle of a block. Systems leave it in that processor's queue, 3 to 12 ms here, although the owner of the loop then
@@ -11,28 +11,15 @@
  * One worker per wait: one that sleeps inside a block looks the same, and several of these must not end up on one
  * processor. Never in pools with an affinity of their own or on an executor's threads. Systems that cannot tell a
  * thread's processor time, or move it, do without. */
-#ifndef OX_TASK_STRAGGLER_H
-#define OX_TASK_STRAGGLER_H
+#ifndef OX_TASK_POLICY_STRAGGLER_H
+#define OX_TASK_POLICY_STRAGGLER_H
 
 #include "task/pool.h"
-
-/* Worker |w| begins to help in |what|, a slot of the pool or a task; and ends, NULL or what it helped in before. */
-static inline void ox_straggler_note(ox_worker *w, const void *what) {
-  atomic_store_explicit(&w->helps, (uintptr_t)what, memory_order_release); /* pairs with the look at thread_id */
-}
-
-/* On its own thread. */
-static inline const void *ox_straggler_noted(const ox_worker *w) {
-  return (const void *)atomic_load_explicit(&w->helps, memory_order_relaxed);
-}
 
 /* The calling thread is about to sleep until the helpers in |what| are done. */
 void ox_straggler_pull(ox_pool *pool, const void *what);
 
-/* Worker |w| has no block: if it was pulled, back. */
+/* Worker |w|, which was pulled, has no block any more: back. */
 void ox_straggler_return(ox_worker *w);
-static inline void ox_straggler_go_back(ox_worker *w) {
-  if (OX_UNLIKELY(atomic_load_explicit(&w->pulled_to, memory_order_relaxed) >= 0)) ox_straggler_return(w);
-}
 
 #endif

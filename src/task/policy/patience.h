@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/patience.h - a thief of calls lets a short queue grow.
+ * task/policy/patience.h - a thief of calls lets a short queue grow.
  * A worker that runs calls as fast as somebody submits them comes back for one or two at a time, and each time takes
  * the queue's line away from the submitter: 5 to 10 million calls a second on two processors, 20 when it stays away for
  * a microsecond after a visit that found few. A single call that somebody waits for should not wait that long: so it
  * stays away only if the visit before was as recent, and gives up for a while when that brought nothing. */
-#ifndef OX_TASK_PATIENCE_H
-#define OX_TASK_PATIENCE_H
+#ifndef OX_TASK_POLICY_PATIENCE_H
+#define OX_TASK_POLICY_PATIENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "onyx/task.h"
 
 enum { OX_PATIENCE_FEW = 32, OX_PATIENCE_BAN = 64 };
 
@@ -39,5 +41,9 @@ static inline void ox_patience_visited(ox_patience *p, uint64_t now, uint32_t le
     p->waited = true, p->until = now + us_ticks;
   }
 }
+
+/* Of the calling thread: may_steal and stole_call of task/policy.h. */
+bool ox_patience_may_steal(const ox_pool *pool);
+void ox_patience_stole(const ox_pool *pool, uint32_t left);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/fair.h - equal shares for callers that compete for processors.
+ * task/policy/fair.h - equal shares for callers that compete for processors.
  *
  * When more callers run loops than there are processors, each is as fast as the processor it happens to be on: whose
  * processor also serves interrupts or another program gets less, and the system does not always move somebody over. Of
@@ -9,8 +9,8 @@
  * Only callers that did not sleep of themselves since their last look compete. The account of one that did, or of a
  * newcomer, is brought near that of the last: nobody pays for what he used while others did not want to, and nobody
  * catches up on what he did not want. */
-#ifndef OX_TASK_FAIR_H
-#define OX_TASK_FAIR_H
+#ifndef OX_TASK_POLICY_FAIR_H
+#define OX_TASK_POLICY_FAIR_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/give_way.c - naps and yields, where nobody waits for this thread. */
-#include "task/give_way.h"
+ * task/policy/give_way.c - naps and yields, where nobody waits for this thread. */
+#include "task/policy/give_way.h"
 
 #include "task/parallel.h"
 #include "task/queue.h"
@@ -15,7 +15,6 @@ enum {
   PERIOD_MOST_NS = 512000 * 1000,
   FULL_NAP_NS = 2000 * 1000,
   IDLE_NS = 20000 * 1000,
-  YIELD_NS = 200 * 1000,
   CALLER_NAP_NS = 500 * 1000
 };
 
@@ -58,7 +57,7 @@ static bool should_nap(ox_give_way *way) {
 /* Naps as long as callers keep the processors busy and nothing but their loops is to be done. If the process uses less
  * than a quarter of the processors, twice, the blocks sleep: then we go and help. (Less than three quarters would not
  * do: so it looks when the system takes a processor for itself.) */
-static void nap_while_full(ox_worker *w) {
+static void nap_while_full(const ox_worker *w, ox_give_way *way) {
   const ox_pool *pool = w->pool;
   uint64_t n_cpus = atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
   int idle = 0;
@@ -69,43 +68,37 @@ static void nap_while_full(ox_worker *w) {
     idle = cpu * 4 < wall * n_cpus ? idle + 1 : 0;
   } while (idle < 2 && is_full(pool) && !ox_queue_any(pool) && !ox_graphs_any(pool, w->index) &&
            !atomic_load_explicit(&w->quit, memory_order_relaxed));
-  if (idle == 2) w->way.idle_ns = ox_thread_now_ns();
+  if (idle == 2) way->idle_ns = ox_thread_now_ns();
 }
 
-bool ox_give_way_worker(ox_worker *w) {
+bool ox_give_way_worker(ox_worker *w, ox_give_way *way) {
   uint64_t tick = ox_ticks();
-  if (tick - w->way.tick < ticks_of(w->pool, LOOK_NS)) return false;
-  w->way.tick = tick;
-  if (is_full(w->pool) && ox_thread_now_ns() - w->way.idle_ns > IDLE_NS)
-    nap_while_full(w);
-  else if (should_nap(&w->way))
+  if (tick - way->tick < ticks_of(w->pool, LOOK_NS)) return false;
+  way->tick = tick;
+  if (is_full(w->pool) && ox_thread_now_ns() - way->idle_ns > IDLE_NS)
+    nap_while_full(w, way);
+  else if (should_nap(way))
     ox_thread_nap(RUN_NS);
   else
     return true;
-  ox_give_way_start(&w->way);
+  ox_give_way_start(way);
   return true;
 }
 
 /* If we have had more than others, a nap. */
-static bool let_others_catch_up(ox_pool *pool) {
+static bool let_others_catch_up(ox_fair *fair) {
   static atomic_uint callers;
   static _Thread_local uint32_t number OX_TLS_FAST; /* 0: none yet */
   static _Thread_local ox_fair_look look;
   ox_thread_usage usage;
   if (!ox_thread_get_usage(&usage)) return false;
   if (!number) number = atomic_fetch_add_explicit(&callers, 1, memory_order_relaxed) + 1;
-  if (!ox_fair_is_ahead(&pool->fair, number, &look, ox_thread_now_ns(), usage)) return false;
+  if (!ox_fair_is_ahead(fair, number, &look, ox_thread_now_ns(), usage)) return false;
   ox_thread_nap(CALLER_NAP_NS);
   (void)ox_thread_get_usage(&look.usage); /* this sleep does not count */
   return true;
 }
 
-void ox_give_way_caller(ox_pool *pool, uint64_t tick) {
-  static _Thread_local uint64_t last OX_TLS_FAST;
-  if (OX_LIKELY(tick - last < ticks_of(pool, YIELD_NS))) return;
-  if (is_full(pool)) {
-    if (!let_others_catch_up(pool)) ox_thread_yield();
-    tick = ox_ticks();
-  }
-  last = tick;
+void ox_give_way_caller(ox_pool *pool, ox_fair *fair) {
+  if (is_full(pool) && !let_others_catch_up(fair)) ox_thread_yield();
 }

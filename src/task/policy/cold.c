@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/cold.c - learns which loops are worth a wake. */
-#include "task/cold.h"
+ * task/policy/cold.c - learns which loops are worth a wake. */
+#include "task/policy/cold.h"
 
 #include "base/macros.h"
 
@@ -9,7 +9,7 @@ enum { PAUSE_NS = 1000 * 1000, WAKE_GUESS_NS = 20 * 1000, WAKE_MOST_NS = 100 * 1
 static uint64_t get(const atomic_uint_least64_t *a) { return atomic_load_explicit(a, memory_order_relaxed); }
 static void set(atomic_uint_least64_t *a, uint64_t v) { atomic_store_explicit(a, v, memory_order_relaxed); }
 
-static uint64_t key_of(ox_tile_fn fn, const void *ctx, int64_t n_tiles) {
+static uint64_t key_of(ox_tile_fn fn, void *ctx, int64_t n_tiles) {
   uint64_t h = (uint64_t)(uintptr_t)fn * 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)ctx;
   h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u + (uint64_t)n_tiles;
   h = (h ^ h >> 32) * 0x94d049bb133111ebu;

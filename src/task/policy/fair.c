@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/fair.c - equal shares for callers that compete for processors. */
-#include "task/fair.h"
+ * task/policy/fair.c - equal shares for callers that compete for processors. */
+#include "task/policy/fair.h"
 
 #include "base/macros.h"
 

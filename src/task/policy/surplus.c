@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/surplus.c - workers that wait until the others get stuck. */
-#include "task/surplus.h"
+ * task/policy/surplus.c - workers that wait until the others get stuck. */
+#include "task/policy/surplus.h"
 
-#include "task/parallel.h"
+#include "task/policy/state.h"
 #include "task/worker.h"
 
 enum { NAP_LEAST_NS = 250 * 1000, NAP_MOST_NS = 1000 * 1000, STUCK_LOOKS = 10 };
@@ -30,7 +30,13 @@ uint32_t ox_surplus_may_wake(const ox_pool *pool, uint32_t want) {
   if (OX_LIKELY(!ox_pool_is_large(pool))) return want;
   uint32_t active = ox_pool_active(pool), cpus = atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
   if (active < cpus) return OX_MIN(want, cpus - active);
-  return !atomic_load_explicit(&pool->standing, memory_order_seq_cst);
+  return !atomic_load_explicit(&ox_state_of_pool(pool)->standing, memory_order_seq_cst);
+}
+
+bool ox_surplus_wants_more(const ox_pool *pool, const ox_loop_slot *slot) {
+  if (OX_LIKELY(!ox_pool_is_large(pool)) || !(atomic_load_explicit(&slot->serial, memory_order_relaxed) % 16))
+    return true;
+  return ox_pool_active(pool) < atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
 }
 
 typedef struct look {
@@ -49,19 +55,20 @@ static bool is_wanted(const ox_pool *pool, const look *a, const look *b, uint32_
   return *stuck > STUCK_LOOKS || (b->cpu - a->cpu) * 4 < (b->wall - a->wall) * cpus * 3;
 }
 
-bool ox_surplus_stand_by(ox_pool *pool, uint32_t index) {
+bool ox_surplus_stand_by(ox_worker *w) {
+  ox_pool *pool = w->pool;
   if (OX_LIKELY(!ox_pool_is_crowded(pool)) || pool->executor.run) return false;
-  const ox_worker *w = pool->workers[index];
-  atomic_fetch_add_explicit(&pool->standing, 1, memory_order_seq_cst);
+  atomic_uint *standing = &ox_state_of_pool(pool)->standing;
+  atomic_fetch_add_explicit(standing, 1, memory_order_seq_cst);
   look before = take_look(pool);
   uint32_t stuck = 0;
   for (uint64_t nap_ns = NAP_LEAST_NS;; nap_ns = OX_MIN(2 * nap_ns, (uint64_t)NAP_MOST_NS)) {
     ox_thread_nap(nap_ns);
     look now = take_look(pool);
-    if (!ox_pool_any_work(pool, index) || atomic_load_explicit(&w->quit, memory_order_relaxed)) break;
+    if (!ox_pool_any_work(pool, w->index) || atomic_load_explicit(&w->quit, memory_order_relaxed)) break;
     if (is_wanted(pool, &before, &now, &stuck)) break;
     before = now;
   }
-  atomic_fetch_sub_explicit(&pool->standing, 1, memory_order_seq_cst);
+  atomic_fetch_sub_explicit(standing, 1, memory_order_seq_cst);
   return true;
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * task/policy/place.c - a woken worker must not be in the way of whoever woke it. */
+#include "task/policy/place.h"
+
+#include "task/policy/state.h"
+
+void ox_place_init(ox_worker *w) {
+  atomic_store_explicit(&ox_state_of(w)->waker_cpu, -1, memory_order_relaxed);
+  atomic_store_explicit(&ox_state_of(w)->avoids, -1, memory_order_relaxed);
+}
+
+static void steer(ox_worker *w, int cpu) {
+  atomic_int *avoids = &ox_state_of(w)->avoids;
+  if (cpu < 0 || w->pool->affinity || atomic_load_explicit(avoids, memory_order_relaxed) == cpu) return;
+  if (ox_thread_avoid_cpu(w->thread_id, &w->pool->allowed, cpu))
+    atomic_store_explicit(avoids, cpu, memory_order_relaxed);
+}
+
+void ox_place_waking(ox_worker *w) {
+  int cpu = ox_thread_cpu();
+  atomic_store_explicit(&ox_state_of(w)->waker_cpu, cpu, memory_order_relaxed);
+  if (atomic_load_explicit(&ox_state_of_pool(w->pool)->steers, memory_order_relaxed)) steer(w, cpu);
+}
+
+void ox_place_woken(ox_worker *w) {
+  int cpu = ox_thread_cpu();
+  if (ox_pool_is_crowded(w->pool) || cpu < 0 ||
+      cpu != atomic_load_explicit(&ox_state_of(w)->waker_cpu, memory_order_relaxed))
+    return;
+  atomic_store_explicit(&ox_state_of_pool(w->pool)->steers, true, memory_order_relaxed);
+  steer(w, cpu);
+}
