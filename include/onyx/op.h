@@ -12,6 +12,8 @@ extern "C" {
 #endif
 
 typedef struct ox_graph ox_graph; /* a body (If's branches, Loop's body); opaque here */
+struct ox_known;                  /* the engine's own, graph/known.h */
+struct ox_known_ctx;
 
 /* ---- types --------------------------------------------------------------------------------------------- */
 
@@ -50,8 +52,8 @@ enum {
 /* AttributeProto.AttributeType. */
 enum {
   OX_ATTR_FLOAT_KIND = 1, OX_ATTR_INT_KIND = 2, OX_ATTR_STRING_KIND = 3, OX_ATTR_TENSOR_KIND = 4,
-  OX_ATTR_GRAPH_KIND = 5, OX_ATTR_FLOATS_KIND = 6, OX_ATTR_INTS_KIND = 7, OX_ATTR_STRINGS_KIND = 8, OX_ATTR_TENSORS_KIND = 9,
-  OX_ATTR_GRAPHS_KIND = 10, OX_ATTR_SPARSE_KIND = 11, OX_ATTR_SPARSES_KIND = 12, OX_ATTR_TYPE_KIND = 13,
+  OX_ATTR_GRAPH_KIND = 5, OX_ATTR_FLOATS_KIND = 6, OX_ATTR_INTS_KIND = 7, OX_ATTR_STRINGS_KIND = 8,
+  OX_ATTR_TENSORS_KIND = 9, OX_ATTR_GRAPHS_KIND = 10, OX_ATTR_SPARSE_KIND = 11, OX_ATTR_SPARSES_KIND = 12, OX_ATTR_TYPE_KIND = 13,
   OX_ATTR_TYPES_KIND = 14
 };
 
@@ -179,13 +181,16 @@ typedef struct ox_schema {
   uint32_t traits;             /* OX_VIEW ... */
   uint32_t value_in;           /* bit i: inference reads the content of in i (Reshape's shape ...) */
   ox_status *(*infer)(ox_infer_ctx *c); /* required */
+  /* 1.0 ends here. What follows is in the engine's own types and for operators that come with it: NULL in plug-ins. */
+  const struct ox_known *(*known)(const struct ox_known_ctx *c);   /* content of output 0 (graph/known.h) */
+  void (*refine)(const struct ox_known_ctx *c, ox_shape *out);     /* shape of output 0, from such contents */
 } ox_schema;
 
 /* Tiles of one stage: [begin, end). */
 typedef struct ox_range { int64_t begin, end; } ox_range;
 
-/* How a CPU computes it. For each kernel one load, then any number of prepare and run at a time, then one unload; all of
- * them from any thread. */
+/* How a CPU computes it. For each kernel one load, then any number of prepare and run at a time, then one unload; all
+ * of them from any thread. */
 typedef struct ox_kernel_def {
   uint32_t struct_size;
   uint32_t inplace;      /* bit i: out 0 may overwrite in i when both have the same bytes */

@@ -3,6 +3,7 @@
  * older one: B's dimensions stand at |axis| of A's if |broadcast| is set. */
 #include <string.h>
 
+#include "graph/known.h"
 #include "kern/binary/binary.h"
 #include "kern/binary/broadcast.h"
 #include "kern/quant/convert.h"
@@ -250,6 +251,46 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 enum { T_BOOL = OX_BIT(OX_BOOL) };
 
+/* One element of Add, Sub, Mul, Div; symbols only meet their neutral element. */
+static void known_element(char op, int64_t a, uint8_t ka, int64_t b, uint8_t kb, ox_known_list *l) {
+  int64_t r = 0, neutral = op == 'A' || op == 'S' ? 0 : 1;
+  bool both = ka == OX_KNOWN_NUMBER && kb == OX_KNOWN_NUMBER, ok = false;
+  switch (op) {
+    case 'A':
+      ok = both && !__builtin_add_overflow(a, b, &r);
+      break;
+    case 'S':
+      ok = both && !__builtin_sub_overflow(a, b, &r);
+      break;
+    case 'M':
+      ok = both && !__builtin_mul_overflow(a, b, &r);
+      break;
+    default:
+      ok = both && b != 0 && !(a == INT64_MIN && b == -1);
+      r = ok ? a / b : 0;
+  }
+  if (ok)
+    ox_known_push(l, r, OX_KNOWN_NUMBER);
+  else if (ka == OX_KNOWN_SYMBOL && kb == OX_KNOWN_NUMBER && b == neutral)
+    ox_known_push(l, a, ka);
+  else if (kb == OX_KNOWN_SYMBOL && ka == OX_KNOWN_NUMBER && a == neutral && (op == 'A' || op == 'M'))
+    ox_known_push(l, b, kb);
+  else
+    ox_known_push(l, 0, OX_KNOWN_NOT);
+}
+
+static const ox_known *known(const ox_known_ctx *c) {
+  const ox_known *a = c->in[0], *b = ox_known_in(c, 1);
+  if (!a || !b || a->dtype != OX_I64 || (a->n != b->n && a->n != 1 && b->n != 1)) return NULL;
+  ox_known_list l = {.n = 0};
+  uint32_t n = a->n == 1 ? b->n : a->n;
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t ia = a->n == 1 ? 0 : i, ib = b->n == 1 ? 0 : i;
+    known_element(c->op[0], a->v[ia], a->kind[ia], b->v[ib], b->kind[ib], &l);
+  }
+  return ox_known_keep(c, OX_I64, a->scalar && b->scalar, &l);
+}
+
 #define ROW(op, ver, mask, infer_fn, load_fn, alias, ...)                                                           \
   {                                                                                                                 \
     OX_SCHEMA(.name = op, .since = ver, .types = {mask}, .min_in = 2, .max_in = 2, .infer = infer_fn, __VA_ARGS__), \
@@ -257,9 +298,10 @@ enum { T_BOOL = OX_BIT(OX_BOOL) };
   }
 #define ATTRS(table) .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(table)
 #define PLAIN .attrs = NULL
-#define ARITHMETIC(op)                                                        \
-  ROW(op, 1, OX_T_NUMBER, infer_legacy, load_legacy, 3, ATTRS(legacy_attrs)), \
-      ROW(op, 7, OX_T_NUMBER, infer, load, 3, PLAIN)
+#define KNOWN .known = known
+#define ARITHMETIC(op)                                                               \
+  ROW(op, 1, OX_T_NUMBER, infer_legacy, load_legacy, 3, ATTRS(legacy_attrs), KNOWN), \
+      ROW(op, 7, OX_T_NUMBER, infer, load, 3, KNOWN)
 #define LOGIC(op) \
   ROW(op, 1, T_BOOL, infer_legacy, load_legacy, 3, ATTRS(legacy_attrs)), ROW(op, 7, T_BOOL, infer, load, 3, PLAIN)
 #define COMPARE(op, mask)                                                      \

@@ -2,6 +2,7 @@
  * ops/cast.c - Cast and CastLike: every numeric type to every other through one working type, and strings. */
 #include <string.h>
 
+#include "graph/known.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/text.h"
 #include "ops/shared/tiles.h"
@@ -216,6 +217,15 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+static const ox_known *known(const ox_known_ctx *c) {
+  const ox_known *k = c->in[0];
+  int64_t to = ((const cast_attrs *)c->attrs)->to;
+  if (!k || (to != OX_I64 && to != OX_I32)) return NULL;
+  for (uint32_t i = 0; i < k->n; i++)
+    if (to == OX_I32 && k->kind[i] == OX_KNOWN_NUMBER && k->v[i] != (int32_t)k->v[i]) return NULL;
+  return ox_known_as(c, k, (uint32_t)to, k->scalar);
+}
+
 enum { T_CASTABLE = (OX_T_ALL & ~OX_T_COMPLEX) | OX_T_FLOAT6 };
 
 static const ox_op ops[] = {
@@ -223,7 +233,7 @@ static const ox_op ops[] = {
                .attrs_bytes = sizeof(cast_attrs), OX_ATTRS(cast1_table), .infer = infer_cast),
      OX_KERNEL(.prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "Cast", .since = 6, .types = {T_CASTABLE}, .min_in = 1, .max_in = 1,
-               .attrs_bytes = sizeof(cast_attrs), OX_ATTRS(cast_table), .infer = infer_cast),
+               .attrs_bytes = sizeof(cast_attrs), OX_ATTRS(cast_table), .infer = infer_cast, .known = known),
      OX_KERNEL(.prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "CastLike", .since = 15, .types = {T_CASTABLE, T_CASTABLE}, .min_in = 2, .max_in = 2,
                .attrs_bytes = sizeof(cast_attrs), OX_ATTRS(like_table), .infer = infer_like),

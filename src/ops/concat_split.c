@@ -2,6 +2,7 @@
  * ops/concat_split.c - Concat and Split: one copy in two directions. */
 #include <string.h>
 
+#include "graph/known.h"
 #include "ops/move/deferred.h"
 
 /* Rows of |row| bytes on the joined side; part k is |size[k]| bytes of each row, from |size[0] + ... + size[k-1]| on.
@@ -115,6 +116,23 @@ static ox_status *concat_infer(ox_infer_ctx *c) {
   }
   ox_infer_out(c, 0, dtype, &s);
   return NULL;
+}
+
+static const ox_known *concat_known(const ox_known_ctx *c) {
+  int64_t axis = ((const concat_attrs *)c->attrs)->axis;
+  ox_known_list l = {.n = 0};
+  uint32_t dtype = 0;
+  if (axis != 0 && axis != -1) return NULL;
+  for (uint32_t i = 0; i < c->n_in; i++) {
+    const ox_known *k = c->in[i];
+    const ox_type *t = c->types[i];
+    int64_t n = k ? k->n : t && t->kind == OX_TENSOR && t->shape.rank == 1 ? t->shape.dim[0] : -1;
+    if (n < 0 || n > OX_KNOWN_MAX - l.n || (k && k->scalar) || !t) return NULL;
+    if (t->dtype != OX_I64 && t->dtype != OX_I32) return NULL;
+    dtype = t->dtype;
+    for (int64_t e = 0; e < n; e++) ox_known_push(&l, k ? k->v[e] : 0, k ? k->kind[e] : OX_KNOWN_NOT);
+  }
+  return ox_known_keep(c, dtype, false, &l);
 }
 
 static ox_status *concat_prepare(ox_kernel_ctx *c) {
@@ -280,7 +298,7 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 #define CONCAT                                                                                               \
   .name = "Concat", .types = {ANY}, .min_in = 1, .max_in = OX_VARIADIC, .attrs_bytes = sizeof(concat_attrs), \
-  .infer = concat_infer
+  .infer = concat_infer, .known = concat_known
 #define CONCAT_KERNEL .prepare = concat_prepare, .run = concat_run
 #define SPLIT                                                                                                          \
   .name = "Split", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = OX_VARIADIC, .attrs_bytes = sizeof(split_attrs), \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cksize.h"
+#include "graph/known.h"
 #include "ops/move/deferred.h"
 
 typedef struct {
@@ -150,6 +151,14 @@ static ox_status *fill_infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+static void fill_refine(const ox_known_ctx *c, ox_shape *out) {
+  const ox_known *k = c->in[0];
+  if (!k || k->scalar || k->n > OX_MAX_RANK) return;
+  ox_shape s = {.rank = (int32_t)k->n};
+  for (uint32_t i = 0; i < k->n; i++) s.dim[i] = ox_known_dim(k, i);
+  ox_known_fill(out, &s);
+}
+
 /* Units are chunks of the output's bytes. A sub-byte value becomes a byte full of it. */
 typedef struct fill_plan {
   ox_deferred_head head;
@@ -197,7 +206,8 @@ static const ox_op ops[] = {
                .infer = constant_infer),
      OX_KERNEL(.run = constant_run)},
     {OX_SCHEMA(.name = "ConstantOfShape", .since = 9, .types = {OX_BIT(OX_I64)}, .min_in = 1, .max_in = 1,
-               OX_ATTRS(fill_attr_defs), .attrs_bytes = sizeof(fill_attrs), .value_in = 1, .infer = fill_infer),
+               OX_ATTRS(fill_attr_defs), .attrs_bytes = sizeof(fill_attrs), .value_in = 1, .infer = fill_infer,
+               .refine = fill_refine),
      OX_KERNEL(.prepare = fill_prepare, .run = fill_run)},
 };
 const ox_op_set ox_ops_constant_op = {ops, OX_COUNT(ops)};

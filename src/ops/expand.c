@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/expand.c - Expand and Tile: the input several times over. */
+#include "graph/known.h"
 #include "ops/move/deferred.h"
 
 static ox_status *list_of(ox_infer_ctx *c, const char *op, const char *what, int64_t *list, int *n, int *known) {
@@ -35,6 +36,16 @@ static ox_status *expand_infer(ox_infer_ctx *c) {
   }
   ox_infer_out(c, 0, c->in[0]->dtype, &s);
   return NULL;
+}
+
+static void expand_refine(const ox_known_ctx *c, ox_shape *out) {
+  const ox_known *k = ox_known_in(c, 1);
+  if (!k || k->scalar || k->n > OX_MAX_RANK) return;
+  ox_shape to = {.rank = (int32_t)k->n}, both;
+  for (uint32_t i = 0; i < k->n; i++) to.dim[i] = ox_known_dim(k, i);
+  ox_status *st = ox_shape_broadcast(&c->types[0]->shape, &to, &both);
+  if (!st && both.rank >= 0) ox_known_fill(out, &both);
+  ox_status_free(st); /* the operator itself reports what does not fit */
 }
 
 static ox_status *expand_build(const ox_kernel_ctx *c, const ox_type *out, void *plan) {
@@ -147,7 +158,7 @@ enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Expand", .since = 8, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2, .value_in = 2,
-               .infer = expand_infer),
+               .infer = expand_infer, .refine = expand_refine),
      OX_KERNEL(.prepare = expand_prepare, .run = expand_run)},
     {OX_SCHEMA(.name = "Tile", .since = 1, .types = {ANY}, .min_in = 3, .max_in = 3, .value_in = 6,
                .infer = tile1_infer),

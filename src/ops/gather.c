@@ -2,6 +2,7 @@
  * ops/gather.c - Gather, GatherElements, GatherND: picking by index. */
 #include <string.h>
 
+#include "graph/known.h"
 #include "kern/move/elements.h"
 #include "ops/move/deferred.h"
 
@@ -32,6 +33,20 @@ static ox_status *gather_infer(ox_infer_ctx *c) {
   }
   ox_infer_out(c, 0, c->in[0]->dtype, &s);
   return NULL;
+}
+
+static const ox_known *gather_known(const ox_known_ctx *c) {
+  const ox_known *data = c->in[0], *at = ox_known_in(c, 1);
+  int64_t axis = ((const gather_attrs *)c->attrs)->axis, i;
+  ox_known_list l = {.n = 0};
+  if (!data || data->scalar || !at || (axis != 0 && axis != -1)) return NULL;
+  for (uint32_t k = 0; k < at->n; k++) {
+    if (!ox_known_number(at, k, &i)) return NULL;
+    i = i < 0 ? i + data->n : i;
+    if (i < 0 || i >= data->n) return NULL; /* run reports it */
+    ox_known_push(&l, data->v[i], data->kind[i]);
+  }
+  return ox_known_keep(c, data->dtype, at->scalar, &l);
 }
 
 static ox_status *gather_prepare(ox_kernel_ctx *c) {
@@ -177,7 +192,8 @@ enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Gather", .since = 1, .types = {ANY, OX_T_INDEX}, .min_in = 2, .max_in = 2,
-               OX_ATTRS(gather_attr_defs), .attrs_bytes = sizeof(gather_attrs), .infer = gather_infer),
+               OX_ATTRS(gather_attr_defs), .attrs_bytes = sizeof(gather_attrs), .infer = gather_infer,
+               .known = gather_known),
      OX_KERNEL(.unaligned_in = 1, .prepare = gather_prepare, .run = gather_run)},
     {OX_SCHEMA(.name = "GatherElements", .since = 11, .types = {ANY, OX_T_INDEX}, .min_in = 2, .max_in = 2,
                OX_ATTRS(gather_attr_defs), .attrs_bytes = sizeof(gather_attrs), .infer = elements_infer),

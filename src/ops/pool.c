@@ -185,8 +185,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define POOL_ROW(table)                                                                            \
-  .types = {OX_T_FLOAT | OX_BIT(OX_I8) | OX_BIT(OX_U8)}, .min_in = 1, .max_in = 1, OX_ATTRS(table), .attrs_bytes = sizeof(pool_attrs), .infer = infer
+#define POOL_ROW(table)                                                                             \
+  .types = {OX_T_FLOAT | OX_BIT(OX_I8) | OX_BIT(OX_U8)}, .min_in = 1, .max_in = 1, OX_ATTRS(table), \
+  .attrs_bytes = sizeof(pool_attrs), .infer = infer
 #define POOL_ROW_KERNEL .run = run
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MaxPool", .since = 1, .min_out = 1, .max_out = 2, POOL_ROW(max_attrs)),

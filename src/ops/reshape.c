@@ -2,6 +2,7 @@
  * ops/reshape.c - Reshape, Flatten, Squeeze, Unsqueeze: the same bytes under another shape. Never run. */
 #include "base/cksize.h"
 #include "base/macros.h"
+#include "graph/known.h"
 #include "graph/op_def.h"
 
 static const ox_shape unknown = {.rank = -1};
@@ -118,6 +119,40 @@ static ox_status *reshape1_infer(ox_infer_ctx *c) {
   return reshape_to(c, a->shape.v, (int)a->shape.n, false);
 }
 
+/* The list may be known in part. A symbol in it might turn out as 0 and mean a copy: it is trusted, as exporters do. */
+static void reshape_refine(const ox_known_ctx *c, ox_shape *out) {
+  const reshape_attrs *a = c->attrs;
+  const ox_shape *in = &c->types[0]->shape;
+  const ox_known *k = ox_known_in(c, 1);
+  if (!k || k->scalar || k->n > OX_MAX_RANK) return;
+  ox_shape s = {.rank = (int32_t)k->n};
+  int free_dim = -1;
+  bool sure = in->rank >= 0;
+  for (uint32_t i = 0; i < k->n; i++) {
+    bool number = k->kind[i] == OX_KNOWN_NUMBER;
+    s.dim[i] = ox_known_dim(k, i);
+    if (number && k->v[i] == 0 && !(a && a->allowzero))
+      s.dim[i] = (int)i < in->rank ? in->dim[i] : -1;
+    else if (number && k->v[i] == -1)
+      sure &= free_dim < 0, free_dim = (int)i;
+  }
+  if (sure && free_dim >= 0) s.dim[free_dim] = missing_dim(in, &s, free_dim);
+  ox_known_fill(out, &s);
+}
+
+/* A list of one element and a scalar are the same content. */
+static const ox_known *as_list(const ox_known_ctx *c, bool scalar) {
+  return c->in[0] ? ox_known_as(c, c->in[0], c->in[0]->dtype, scalar) : NULL;
+}
+
+static const ox_known *reshape_known(const ox_known_ctx *c) {
+  const ox_known *k = c->in[0], *s = ox_known_in(c, 1);
+  int64_t want;
+  if (!k || !s || s->scalar || s->n > 1) return NULL;
+  if (s->n == 0) return k->n == 1 ? as_list(c, true) : NULL;
+  return ox_known_number(s, 0, &want) && (want == -1 || want == k->n) && k->n ? as_list(c, false) : NULL;
+}
+
 /* ---- Flatten ---- */
 
 typedef struct {
@@ -216,6 +251,17 @@ static ox_status *unsqueeze_infer(ox_infer_ctx *c) {
   return give(c, &s);
 }
 
+static const ox_known *squeeze_known(const ox_known_ctx *c) {
+  return c->in[0] && c->in[0]->n == 1 ? as_list(c, true) : NULL;
+}
+
+static const ox_known *unsqueeze_known(const ox_known_ctx *c) {
+  const axes_attrs *a = c->attrs;
+  const ox_known *axes = ox_known_in(c, 1);
+  uint64_t n = a ? a->axes.n : axes ? axes->n : 0;
+  return n == 1 && c->in[0] && c->in[0]->scalar ? as_list(c, false) : NULL;
+}
+
 enum { ANY = OX_T_ALL };
 
 static const ox_op ops[] = {
@@ -223,26 +269,28 @@ static const ox_op ops[] = {
                .attrs_bytes = sizeof(reshape1_attrs), .traits = OX_VIEW, .infer = reshape1_infer),
      NULL},
     {OX_SCHEMA(.name = "Reshape", .since = 5, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2,
-               .traits = OX_VIEW, .value_in = 2, .infer = reshape_infer),
+               .traits = OX_VIEW, .value_in = 2, .infer = reshape_infer, .known = reshape_known,
+               .refine = reshape_refine),
      NULL},
     {OX_SCHEMA(.name = "Reshape", .since = 14, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2,
                OX_ATTRS(reshape_attr_defs), .attrs_bytes = sizeof(reshape_attrs), .traits = OX_VIEW, .value_in = 2,
-               .infer = reshape_infer),
+               .infer = reshape_infer, .known = reshape_known, .refine = reshape_refine),
      NULL},
     {OX_SCHEMA(.name = "Flatten", .since = 1, .min_in = 1, .max_in = 1, OX_ATTRS(flatten_attr_defs),
                .attrs_bytes = sizeof(flatten_attrs), .traits = OX_VIEW, .infer = flatten_infer),
      NULL},
     {OX_SCHEMA(.name = "Squeeze", .since = 1, .min_in = 1, .max_in = 1, OX_ATTRS(axes_attr_defs),
-               .attrs_bytes = sizeof(axes_attrs), .traits = OX_VIEW, .infer = squeeze_infer),
+               .attrs_bytes = sizeof(axes_attrs), .traits = OX_VIEW, .infer = squeeze_infer, .known = squeeze_known),
      NULL},
     {OX_SCHEMA(.name = "Squeeze", .since = 13, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 1, .max_in = 2,
-               .traits = OX_VIEW, .value_in = 2, .infer = squeeze_infer),
+               .traits = OX_VIEW, .value_in = 2, .infer = squeeze_infer, .known = squeeze_known),
      NULL},
     {OX_SCHEMA(.name = "Unsqueeze", .since = 1, .min_in = 1, .max_in = 1, OX_ATTRS(axes_required_defs),
-               .attrs_bytes = sizeof(axes_attrs), .traits = OX_VIEW, .infer = unsqueeze_infer),
+               .attrs_bytes = sizeof(axes_attrs), .traits = OX_VIEW, .infer = unsqueeze_infer,
+               .known = unsqueeze_known),
      NULL},
     {OX_SCHEMA(.name = "Unsqueeze", .since = 13, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2,
-               .traits = OX_VIEW, .value_in = 2, .infer = unsqueeze_infer),
+               .traits = OX_VIEW, .value_in = 2, .infer = unsqueeze_infer, .known = unsqueeze_known),
      NULL},
     {OX_SCHEMA(.name = "ExpandDims", .domain = "com.microsoft", .since = 1, .types = {ANY, OX_BIT(OX_I32)}, .min_in = 2,
                .max_in = 2, .traits = OX_VIEW, .value_in = 2, .infer = unsqueeze_infer),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "graph/known.h"
 #include "graph/op_def.h"
 
 typedef struct {
@@ -33,6 +34,16 @@ static ox_status *shape_infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+static const ox_known *shape_known(const ox_known_ctx *c) {
+  const ox_type *t = c->types[0];
+  ox_known_list l = {.n = 0};
+  int begin, end;
+  if (t->kind != OX_TENSOR || t->shape.rank < 0) return NULL;
+  shape_span(c->attrs, t->shape.rank, &begin, &end);
+  for (int i = begin; i < end; i++) ox_known_push_dim(&l, t->shape.dim[i]);
+  return ox_known_keep(c, OX_I64, false, &l);
+}
+
 static ox_status *shape_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)tiles, (void)scratch;
   int begin, end;
@@ -47,6 +58,14 @@ static ox_status *size_infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+static const ox_known *size_known(const ox_known_ctx *c) {
+  int64_t n = c->types[0]->kind == OX_TENSOR ? ox_shape_count(&c->types[0]->shape) : -1;
+  ox_known_list l = {.n = 0};
+  if (n < 0) return NULL;
+  ox_known_push(&l, n, OX_KNOWN_NUMBER);
+  return ox_known_keep(c, OX_I64, true, &l);
+}
+
 static ox_status *size_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)tiles, (void)scratch;
   *(int64_t *)c->out[0]->data = ox_shape_count(&c->in[0]->shape);
@@ -54,12 +73,14 @@ static ox_status *size_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "Shape", .since = 1, .min_in = 1, .max_in = 1, .traits = OX_SHAPE_ONLY, .infer = shape_infer),
+    {OX_SCHEMA(.name = "Shape", .since = 1, .min_in = 1, .max_in = 1, .traits = OX_SHAPE_ONLY, .infer = shape_infer,
+               .known = shape_known),
      OX_KERNEL(.run = shape_run)},
     {OX_SCHEMA(.name = "Shape", .since = 15, .min_in = 1, .max_in = 1, OX_ATTRS(shape_attr_defs),
-               .attrs_bytes = sizeof(shape_attrs), .traits = OX_SHAPE_ONLY, .infer = shape_infer),
+               .attrs_bytes = sizeof(shape_attrs), .traits = OX_SHAPE_ONLY, .infer = shape_infer, .known = shape_known),
      OX_KERNEL(.run = shape_run)},
-    {OX_SCHEMA(.name = "Size", .since = 1, .min_in = 1, .max_in = 1, .traits = OX_SHAPE_ONLY, .infer = size_infer),
+    {OX_SCHEMA(.name = "Size", .since = 1, .min_in = 1, .max_in = 1, .traits = OX_SHAPE_ONLY, .infer = size_infer,
+               .known = size_known),
      OX_KERNEL(.run = size_run)},
 };
 const ox_op_set ox_ops_shape_op = {ops, OX_COUNT(ops)};

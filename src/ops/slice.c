@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/slice.c - Slice: by attributes (opset 1) or inputs, with steps of either sign. */
+#include "graph/known.h"
 #include "ops/move/deferred.h"
 
 typedef struct {
@@ -153,12 +154,39 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return ox_deferred_run(c, &slice_op, stage, tiles);
 }
 
+/* Along the only axis of a list. */
+static const ox_known *part(const ox_known_ctx *c, int64_t from, int64_t to, int64_t axis) {
+  const ox_known *k = c->in[0];
+  ox_known_list l = {.n = 0};
+  if (!k || k->scalar || (axis != 0 && axis != -1)) return NULL;
+  int64_t n = k->n;
+  from = OX_MAX(OX_MIN(from < 0 ? from + n : from, n), 0);
+  to = OX_MAX(OX_MIN(to < 0 ? to + n : to, n), 0);
+  for (int64_t i = from; i < to; i++) ox_known_push(&l, k->v[i], k->kind[i]);
+  return ox_known_keep(c, k->dtype, false, &l);
+}
+
+static const ox_known *known1(const ox_known_ctx *c) {
+  const slice_attrs *a = c->attrs;
+  if (a->starts.n != 1 || a->ends.n != 1 || a->axes.n > 1) return NULL;
+  return part(c, a->starts.v[0], a->ends.v[0], a->axes.n ? a->axes.v[0] : 0);
+}
+
+static const ox_known *known(const ox_known_ctx *c) {
+  int64_t from, to, step = 1, axis = 0;
+  const ox_known *starts = ox_known_in(c, 1);
+  if (!ox_known_number(starts, 0, &from) || !ox_known_number(ox_known_in(c, 2), 0, &to) || starts->n != 1) return NULL;
+  if (c->n_in > 3 && c->types[3] && !ox_known_number(c->in[3], 0, &axis)) return NULL;
+  if (c->n_in > 4 && c->types[4] && !ox_known_number(c->in[4], 0, &step)) return NULL;
+  return step == 1 ? part(c, from, to, axis) : NULL;
+}
+
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Slice", .since = 1, .types = {OX_T_ALL & ~OX_T_SUBBYTE}, .min_in = 1, .max_in = 1,
-               OX_ATTRS(attr_defs), .attrs_bytes = sizeof(slice_attrs), .infer = infer),
+               OX_ATTRS(attr_defs), .attrs_bytes = sizeof(slice_attrs), .infer = infer, .known = known1),
      OX_KERNEL(.prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "Slice", .since = 10, .types = {OX_T_ALL & ~OX_T_SUBBYTE, OX_T_INDEX}, .min_in = 3, .max_in = 5,
-               .value_in = 0x1e, .infer = infer),
+               .value_in = 0x1e, .infer = infer, .known = known),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_slice = {ops, OX_COUNT(ops)};

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "opt/known.h"
+#include "graph/known.h"
 #include "opt/opt.h"
 
 /* One graph being inferred, inside those that enclose it. */
@@ -23,6 +23,8 @@ typedef struct work {
 
 /* One node's view. */
 typedef struct node_io {
+  const ox_schema *schema; /* NULL: nobody knows the operator */
+  void *attrs;
   const ox_type **in;
   const ox_tensor **in_data;
   const ox_known **known;
@@ -220,15 +222,14 @@ static ox_status *gather_inputs(work *w, ox_graph *g, const ox_node *n, scope *s
 /* The operator's own inference. Counts and types of inputs are checked without mercy: rules rely on them. */
 static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
   uint32_t version;
-  void *attrs;
-  const ox_schema *schema = ox_node_schema(g->model, n, &version);
-  if (!schema) return NULL;
-  OX_TRY(ox_op_check(schema, n, io->in));
-  OX_TRY(ox_attrs_decode(schema, n, &w->scratch, &attrs));
-  ox_node_call call = {.schema = schema,
+  io->schema = ox_node_schema(g->model, n, &version), io->attrs = NULL;
+  if (!io->schema) return NULL;
+  OX_TRY(ox_op_check(io->schema, n, io->in));
+  OX_TRY(ox_attrs_decode(io->schema, n, &w->scratch, &io->attrs));
+  ox_node_call call = {.schema = io->schema,
                        .node = n,
                        .version = version,
-                       .attrs = attrs,
+                       .attrs = io->attrs,
                        .in = io->in,
                        .in_data = io->in_data,
                        .out = io->out,
@@ -238,6 +239,20 @@ static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
   ox_status_free(st);
   for (uint32_t i = 0; i < n->n_out; i++) io->out[i] = ox_type_unknown();
   return NULL;
+}
+
+/* What follows from partly known contents: more of output 0's shape, and its own content. */
+static const ox_known *ask_known(work *w, const ox_node *n, node_io *io) {
+  const ox_schema *s = io->schema;
+  if (!s || !n->n_in || !n->n_out || !io->in[0]) return NULL;
+  ox_known_ctx c = {&w->keep, n->op, io->attrs, n->n_in, io->in, io->known};
+  if (s->refine && io->out[0].kind == OX_TENSOR) s->refine(&c, &io->out[0].shape);
+  const ox_known *k = s->known ? s->known(&c) : NULL;
+  if (k && type_unknown(&io->out[0])) {
+    ox_shape shape = ox_known_shape(k);
+    io->out[0] = ox_type_tensor(k->dtype, &shape);
+  }
+  return k;
 }
 
 static ox_status *infer_node(work *w, scope *s, ox_id id) {
@@ -252,12 +267,7 @@ static ox_status *infer_node(work *w, scope *s, ox_id id) {
   }
   OX_TRY(ask_op(w, g, n, &io));
   leave_bodies(n, opset, &io);
-  if (n->n_out && io.out[0].kind == OX_TENSOR) ox_known_refine(n, io.in, io.known, &io.out[0].shape);
-  const ox_known *k = n->n_out ? ox_known_eval(&w->keep, n, opset, io.in, io.known) : NULL;
-  if (k && type_unknown(&io.out[0])) {
-    ox_shape shape = k->scalar ? ox_shape_scalar() : ox_shape_of(1, (int64_t[]){k->n});
-    io.out[0] = ox_type_tensor(k->dtype, &shape);
-  }
+  const ox_known *k = ask_known(w, n, &io);
   if (n->n_out && n->out[0] != OX_NONE) s->known[n->out[0]] = k;
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) OX_TRY(settle(w, g, n->out[i], io.out[i]));
