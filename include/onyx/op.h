@@ -12,8 +12,10 @@ extern "C" {
 #endif
 
 typedef struct ox_graph ox_graph; /* a body (If's branches, Loop's body); opaque here */
-struct ox_known;                  /* the engine's own, graph/known.h */
+struct ox_node;                   /* these are the engine's own */
+struct ox_known;
 struct ox_known_ctx;
+struct ox_tape;
 
 /* ---- types --------------------------------------------------------------------------------------------- */
 
@@ -184,6 +186,7 @@ typedef struct ox_schema {
   /* 1.0 ends here. What follows is in the engine's own types and for operators that come with it: NULL in plug-ins. */
   const struct ox_known *(*known)(const struct ox_known_ctx *c);   /* content of output 0 (graph/known.h) */
   void (*refine)(const struct ox_known_ctx *c, ox_shape *out);     /* shape of output 0, from such contents */
+  ox_status *(*gradient)(struct ox_tape *t, const struct ox_node *n, uint32_t adjoint); /* graph/tape.h */
 } ox_schema;
 
 /* Tiles of one stage: [begin, end). */

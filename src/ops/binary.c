@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/known.h"
+#include "graph/tape.h"
 #include "kern/binary/binary.h"
 #include "kern/binary/broadcast.h"
 #include "kern/quant/convert.h"
@@ -291,6 +292,32 @@ static const ox_known *known(const ox_known_ctx *c) {
   return ox_known_keep(c, OX_I64, a->scalar && b->scalar, &l);
 }
 
+/* ---- derivatives ---- */
+
+static ox_status *gradient_add(ox_tape *t, const ox_node *n, ox_id g) {
+  OX_TRY(ox_tape_credit(t, n->in[0], g));
+  return ox_tape_credit(t, n->in[1], g);
+}
+
+static ox_status *gradient_sub(ox_tape *t, const ox_node *n, ox_id g) {
+  OX_TRY(ox_tape_credit(t, n->in[0], g));
+  return ox_tape_credit_op(t, n->in[1], "Neg", g, OX_NONE);
+}
+
+static ox_status *gradient_mul(ox_tape *t, const ox_node *n, ox_id g) {
+  OX_TRY(ox_tape_credit_op(t, n->in[0], "Mul", g, n->in[1]));
+  return ox_tape_credit_op(t, n->in[1], "Mul", g, n->in[0]);
+}
+
+/* d (a / b) / d b = -(a / b) / b */
+static ox_status *gradient_div(ox_tape *t, const ox_node *n, ox_id g) {
+  ox_id share;
+  OX_TRY(ox_tape_emit(t, "Div", g, n->in[1], &share));
+  OX_TRY(ox_tape_credit(t, n->in[0], share));
+  OX_TRY(ox_tape_emit(t, "Mul", share, n->out[0], &share));
+  return ox_tape_credit_op(t, n->in[1], "Neg", share, OX_NONE);
+}
+
 #define ROW(op, ver, mask, infer_fn, load_fn, alias, ...)                                                           \
   {                                                                                                                 \
     OX_SCHEMA(.name = op, .since = ver, .types = {mask}, .min_in = 2, .max_in = 2, .infer = infer_fn, __VA_ARGS__), \
@@ -298,10 +325,9 @@ static const ox_known *known(const ox_known_ctx *c) {
   }
 #define ATTRS(table) .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(table)
 #define PLAIN .attrs = NULL
-#define KNOWN .known = known
-#define ARITHMETIC(op)                                                               \
-  ROW(op, 1, OX_T_NUMBER, infer_legacy, load_legacy, 3, ATTRS(legacy_attrs), KNOWN), \
-      ROW(op, 7, OX_T_NUMBER, infer, load, 3, KNOWN)
+#define ARITHMETIC(op, d)                                                                                    \
+  ROW(op, 1, OX_T_NUMBER, infer_legacy, load_legacy, 3, ATTRS(legacy_attrs), .known = known, .gradient = d), \
+      ROW(op, 7, OX_T_NUMBER, infer, load, 3, .known = known, .gradient = d)
 #define LOGIC(op) \
   ROW(op, 1, T_BOOL, infer_legacy, load_legacy, 3, ATTRS(legacy_attrs)), ROW(op, 7, T_BOOL, infer, load, 3, PLAIN)
 #define COMPARE(op, mask)                                                      \
@@ -309,10 +335,10 @@ static const ox_known *known(const ox_known_ctx *c) {
       ROW(op, 7, mask, infer_compare, load, 0, PLAIN)
 
 static const ox_op ops[] = {
-    ARITHMETIC("Add"),
-    ARITHMETIC("Sub"),
-    ARITHMETIC("Mul"),
-    ARITHMETIC("Div"),
+    ARITHMETIC("Add", gradient_add),
+    ARITHMETIC("Sub", gradient_sub),
+    ARITHMETIC("Mul", gradient_mul),
+    ARITHMETIC("Div", gradient_div),
     LOGIC("And"),
     LOGIC("Or"),
     LOGIC("Xor"),

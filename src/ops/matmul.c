@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/matmul.c - MatMul, its fused forms with transposes and scale, and ai.onnx.Linear: a product with bias, residual
  * and activation, which the optimizer makes. One description serves all: inputs A, B, terms. */
+#include "graph/tape.h"
 #include "ops/matmul/product.h"
 
 typedef struct matmul_attrs {
@@ -87,6 +88,26 @@ static double flops(const ox_kernel_ctx *c) {
   return 2.0 * (double)ox_shape_count(&c->out[0]->shape) * (double)p->k;
 }
 
+static ox_status *transposed(ox_tape *t, ox_id v, ox_id *out) {
+  const ox_shape s = t->g->values[v].type.shape;
+  int64_t perm[OX_MAX_RANK];
+  if (s.rank < 2) return ox_fail(OX_NOT_IMPLEMENTED, "the gradient of a product with a vector");
+  for (int i = 0; i < s.rank; i++) perm[i] = i < s.rank - 2 ? i : 2 * s.rank - 3 - i;
+  OX_TRY(ox_tape_emit(t, "Transpose", v, OX_NONE, out));
+  ox_id node = t->g->values[*out].producer;
+  OX_TRY(ox_node_set_ints(t->g, node, "perm", perm, (size_t)s.rank));
+  return t->infer(t->g, node);
+}
+
+/* d (A B) / d A = G B', d (A B) / d B = A' G */
+static ox_status *gradient(ox_tape *t, const ox_node *n, ox_id g) {
+  ox_id at, bt;
+  OX_TRY(transposed(t, n->in[0], &at));
+  OX_TRY(transposed(t, n->in[1], &bt));
+  OX_TRY(ox_tape_credit_op(t, n->in[0], "MatMul", g, bt));
+  return ox_tape_credit_op(t, n->in[1], "MatMul", at, g);
+}
+
 enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) };
 #define COMMON .types = {OX_T_FLOAT | WIDE}, .min_in = 2, .infer = infer
 #define COMMON_KERNEL .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
@@ -94,7 +115,7 @@ enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) 
 #define FUSED_KERNEL COMMON_KERNEL
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "MatMul", .since = 1, .max_in = 2, COMMON), OX_KERNEL(COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "MatMul", .since = 1, .max_in = 2, .gradient = gradient, COMMON), OX_KERNEL(COMMON_KERNEL)},
     {OX_SCHEMA(.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED),
      OX_KERNEL(FUSED_KERNEL)},
     {OX_SCHEMA(.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED),

@@ -2,6 +2,7 @@
  * ops/unary.c - element-wise operators of one input that are a function from kern/unary: one row each. */
 #include <string.h>
 
+#include "graph/tape.h"
 #include "kern/quant/convert.h"
 #include "kern/unary/unary.h"
 #include "ops/shared/tiles.h"
@@ -147,6 +148,48 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+/* ---- derivatives: g is the adjoint of y ---- */
+
+static ox_status *gradient_neg(ox_tape *t, const ox_node *n, ox_id g) {
+  return ox_tape_credit_op(t, n->in[0], "Neg", g, OX_NONE);
+}
+
+static ox_status *gradient_exp(ox_tape *t, const ox_node *n, ox_id g) {
+  return ox_tape_credit_op(t, n->in[0], "Mul", g, n->out[0]);
+}
+
+static ox_status *gradient_log(ox_tape *t, const ox_node *n, ox_id g) {
+  return ox_tape_credit_op(t, n->in[0], "Div", g, n->in[0]);
+}
+
+static ox_status *gradient_sqrt(ox_tape *t, const ox_node *n, ox_id g) {
+  ox_id half;
+  OX_TRY(ox_tape_scalar(t, n->in[0], 0.5f, &half));
+  OX_TRY(ox_tape_emit(t, "Mul", g, half, &g));
+  return ox_tape_credit_op(t, n->in[0], "Div", g, n->out[0]);
+}
+
+static ox_status *gradient_tanh(ox_tape *t, const ox_node *n, ox_id g) {
+  ox_id square, scaled, y = n->out[0];
+  OX_TRY(ox_tape_emit(t, "Mul", y, y, &square));
+  OX_TRY(ox_tape_emit(t, "Mul", g, square, &scaled));
+  return ox_tape_credit_op(t, n->in[0], "Sub", g, scaled);
+}
+
+static ox_status *gradient_sigmoid(ox_tape *t, const ox_node *n, ox_id g) {
+  ox_id gy, gyy, y = n->out[0];
+  OX_TRY(ox_tape_emit(t, "Mul", g, y, &gy));
+  OX_TRY(ox_tape_emit(t, "Mul", gy, y, &gyy));
+  return ox_tape_credit_op(t, n->in[0], "Sub", gy, gyy);
+}
+
+/* The sign of y is 1 where x > 0, else 0. */
+static ox_status *gradient_relu(ox_tape *t, const ox_node *n, ox_id g) {
+  ox_id sign;
+  OX_TRY(ox_tape_emit(t, "Sign", n->out[0], OX_NONE, &sign));
+  return ox_tape_credit_op(t, n->in[0], "Mul", g, sign);
+}
+
 #define ROW(op, dom, ver, mask, ...)                                                              \
   {                                                                                               \
     OX_SCHEMA(.name = op, .domain = dom, .since = ver, .types = {mask}, .min_in = 1, .max_in = 1, \
@@ -154,6 +197,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
         OX_KERNEL(.inplace = 1, .load = load, .prepare = prepare, .run = run)                     \
   }
 #define UNARY(op, mask) ROW(op, NULL, 1, mask, .attrs = NULL)
+#define SMOOTH(op, mask, d) ROW(op, NULL, 1, mask, .gradient = d)
 #define WITH(op, ver, mask, table) ROW(op, NULL, ver, mask, OX_ATTRS(table))
 
 static const ox_op ops[] = {
@@ -171,33 +215,33 @@ static const ox_op ops[] = {
     UNARY("Cosh", OX_T_FLOAT),
     WITH("Elu", 1, OX_T_FLOAT, alpha_attrs),
     UNARY("Erf", OX_T_NUMBER),
-    UNARY("Exp", OX_T_FLOAT),
+    SMOOTH("Exp", OX_T_FLOAT, gradient_exp),
     UNARY("Floor", OX_T_FLOAT),
     WITH("Gelu", 20, OX_T_FLOAT, gelu_attrs),
     WITH("HardSigmoid", 1, OX_T_FLOAT, hard_sigmoid_attrs),
     UNARY("HardSwish", OX_T_FLOAT),
     WITH("LeakyRelu", 1, OX_T_FLOAT, leaky_relu_attrs),
-    UNARY("Log", OX_T_FLOAT),
+    SMOOTH("Log", OX_T_FLOAT, gradient_log),
     UNARY("Mish", OX_T_FLOAT),
-    UNARY("Neg", OX_T_FLOAT | OX_T_SINT),
+    SMOOTH("Neg", OX_T_FLOAT | OX_T_SINT, gradient_neg),
     WITH("ParametricSoftplus", 1, OX_T_FLOAT, alpha_beta_attrs),
     UNARY("Reciprocal", OX_T_FLOAT),
-    UNARY("Relu", OX_T_FLOAT | OX_T_SINT),
+    SMOOTH("Relu", OX_T_FLOAT | OX_T_SINT, gradient_relu),
     UNARY("Round", OX_T_FLOAT),
     WITH("ScaledTanh", 1, OX_T_FLOAT, alpha_beta_attrs),
     WITH("Selu", 1, OX_T_FLOAT, selu1_attrs),
     WITH("Selu", 6, OX_T_FLOAT, selu_attrs),
     WITH("Shrink", 9, OX_T_NUMBER, shrink_attrs),
-    UNARY("Sigmoid", OX_T_FLOAT),
+    SMOOTH("Sigmoid", OX_T_FLOAT, gradient_sigmoid),
     UNARY("Sign", OX_T_NUMBER),
     UNARY("Sin", OX_T_FLOAT),
     UNARY("Sinh", OX_T_FLOAT),
     UNARY("Softplus", OX_T_FLOAT),
     UNARY("Softsign", OX_T_FLOAT),
-    UNARY("Sqrt", OX_T_FLOAT),
+    SMOOTH("Sqrt", OX_T_FLOAT, gradient_sqrt),
     WITH("Swish", 24, OX_T_FLOAT, alpha_attrs),
     UNARY("Tan", OX_T_FLOAT),
-    UNARY("Tanh", OX_T_FLOAT),
+    SMOOTH("Tanh", OX_T_FLOAT, gradient_tanh),
     WITH("ThresholdedRelu", 1, OX_T_FLOAT, alpha_attrs),
     ROW("Gelu", "com.microsoft", 1, OX_T_FLOAT, .attrs = NULL),
     ROW("QuickGelu", "com.microsoft", 1, OX_T_FLOAT, OX_ATTRS(quick_gelu_attrs)),

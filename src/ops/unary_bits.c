@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph/known.h"
+#include "graph/tape.h"
 #include "kern/quant/convert.h"
 #include "kern/unary/unary.h"
 #include "ops/shared/tiles.h"
@@ -105,6 +106,8 @@ enum { T_ISNAN = OX_T_FLOAT | OX_BIT(OX_F8E4M3FN) | OX_BIT(OX_F8E4M3FNUZ) | OX_B
 
 static const ox_known *known_same(const ox_known_ctx *c) { return c->in[0]; }
 
+static ox_status *gradient_same(ox_tape *t, const ox_node *n, ox_id g) { return ox_tape_credit(t, n->in[0], g); }
+
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BitCast", .since = 26, .types = {OX_T_ALL & ~OX_BIT(OX_STRING)}, .min_in = 1, .max_in = 1,
                .attrs_bytes = sizeof(bitcast_attrs), OX_ATTRS(bitcast_table), .traits = OX_VIEW,
@@ -114,7 +117,7 @@ static const ox_op ops[] = {
                .infer = ox_infer_same_as_input),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run_not)},
     {OX_SCHEMA(.name = "Identity", .since = 1, .min_in = 1, .max_in = 1, .traits = OX_VIEW | OX_ANY_KIND,
-               .infer = ox_infer_same_as_input, .known = known_same),
+               .infer = ox_infer_same_as_input, .known = known_same, .gradient = gradient_same),
      OX_KERNEL(.run = run_copy)},
     {OX_SCHEMA(.name = "IsInf", .since = 10, .types = {T_ISNAN}, .min_in = 1, .max_in = 1,
                .attrs_bytes = sizeof(isinf_attrs), OX_ATTRS(isinf_table), .infer = infer_bool),
