@@ -22,7 +22,7 @@ static const struct {
     {"x is broadcast",
      HEAD "g (float[1,3] x, float[4,3] w) => (float[4,3] y, float[1,3] d) { a = Mul (x, w) y = Tanh (a)" GRADIENT("y")},
     {"unary chain", HEAD "g (float[2,3] x, float[2,3] w) => (float[2,3] y, float[2,3] d) { a = Exp (x) b = Sqrt (a) c "
-                         "= Log (b) e = Sigmoid (c) f = Neg (e) h = Mul (f, w) y = Relu (h)" GRADIENT("y")},
+                         "= Log (b) e = Sigmoid (c) f = Neg (e) h = Mul (f, w) i = Identity (h) y = Relu (i)" GRADIENT("y")},
     {"product of matrices", HEAD
      "g (float[2,3] x, float[3,2] w) => (float[2,2] y, float[2,3] d) { a = MatMul (x, w) y = Tanh (a)" GRADIENT("y")},
 };
