@@ -38,7 +38,7 @@ typedef struct pool_prep {
 static ox_status *window_of(const pool_attrs *a, int axes, ox_window *w) {
   OX_TRY(ox_window_read(w, axes, ox_window_ints(a->kernel_shape), ox_window_ints(a->strides),
                         ox_window_ints(a->dilations), ox_window_ints(a->pads), a->auto_pad));
-  w->ceil = a->ceil_mode != 0;
+  w->ceil = a->ceil_mode != 0, w->clipped = true;
   return NULL;
 }
 

@@ -59,15 +59,14 @@ ox_status *ox_window_axis(const ox_window *w, int a, int64_t in, int64_t *out, i
     return NULL;
   }
   int64_t room = in + *lo + *hi - span;
-  if (room < 0) {
-    if (in == 0) { /* nothing in, nothing out */
-      *out = 0;
-      return NULL;
-    }
+  if (room < 0 && in == 0) { /* nothing in, nothing out */
+    *out = 0;
+    return NULL;
+  }
+  if (room < 0 && !(w->clipped && room > -2 * s))
     return ox_fail(OX_SHAPE_MISMATCH, "spatial axis %d: a window of %lld does not fit in %lld + pads %lld, %lld", a,
                    (long long)span, (long long)in, (long long)*lo, (long long)*hi);
-  }
-  *out = (w->ceil ? OX_CEIL_DIV(room, s) : room / s) + 1;
+  *out = (w->ceil && room > 0 ? OX_CEIL_DIV(room, s) : room / s) + 1;
   if (w->ceil && (*out - 1) * s >= in + *lo) --*out; /* the last window must start inside the input or its left pad */
   return NULL;
 }
