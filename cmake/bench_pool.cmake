@@ -3,7 +3,7 @@ enable_language(CXX)
 include(CheckIncludeFile)
 include(CheckIncludeFileCXX)
 
-onyx_registry(bench_workloads.inc BENCH_WORKLOAD bench/pool/workloads)
+onyx_registry(bench_workloads.inc BENCH_WORKLOAD bench/pool/workloads/*)
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/pool/*.c bench/pool/workloads/*.c)
 add_library(bench_pool_core OBJECT EXCLUDE_FROM_ALL ${bench_sources})
 target_include_directories(bench_pool_core PRIVATE bench/pool ${CMAKE_BINARY_DIR}/generated)

@@ -1,6 +1,7 @@
 # The engine: libonyx.{so,a}, its command and its examples.
-onyx_registry(op_list.inc OX_OPS src/ops builtin)
-onyx_registry(rule_list.inc OX_RULES src/opt/rules)
+onyx_registry(op_list.inc OX_OPS src/ops/* builtin)
+onyx_registry(rule_list.inc OX_RULES src/opt/rules/*)
+onyx_registry(command_list.inc OX_COMMANDS src/cli/cmd_*)
 
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS
   src/base/*.c src/task/*.c src/graph/*.c src/onnx/*.c src/opt/*.c src/kern/*.c src/ops/*.c src/ep/*.c
@@ -27,6 +28,7 @@ endforeach()
 file(GLOB cli_sources CONFIGURE_DEPENDS src/cli/*.c)
 if(cli_sources)
   add_executable(onyx ${cli_sources})
+  target_include_directories(onyx PRIVATE src ${CMAKE_BINARY_DIR}/generated) # tools/layers.txt says what it may use
   target_link_libraries(onyx PRIVATE onyx_options onyx_static)
 endif()
 

@@ -1,9 +1,9 @@
-# A directory is a registry: for each <stem>.c in |dir| except the stems that follow, sorted, one line MACRO(stem) in
-# generated/|out|.
-function(onyx_registry out macro dir)
-  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${dir}/*.c)
+# A directory is a registry: for each file <stem>.c that matches |files| (src/ops/*), except the stems that follow, sorted,
+# one line MACRO(stem) in generated/|out|.
+function(onyx_registry out macro files)
+  file(GLOB found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${files}.c)
   set(text "")
-  foreach(file IN LISTS files)
+  foreach(file IN LISTS found)
     get_filename_component(stem ${file} NAME_WE)
     if(NOT stem IN_LIST ARGN)
       list(APPEND text "${macro}(${stem})")

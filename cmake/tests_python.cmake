@@ -1,5 +1,25 @@
-# Tests in Python: JSON that a parser not of ours reads back.
+# Tests in Python: JSON that a parser not of ours reads back, and the command as a user meets it (tests/cli/*_test.py).
 find_program(PYTHON3 python3 REQUIRED)
-add_test(NAME base.json_rows COMMAND ${PYTHON3} tests/base/json_rows.py $<TARGET_FILE:test.base.json>
-  WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-set_tests_properties(base.json_rows PROPERTIES TIMEOUT 120)
+
+function(onyx_add_python_test name)
+  add_test(NAME ${name} COMMAND ${PYTHON3} -B ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "ONYX=$<TARGET_FILE:onyx>;\
+ONYX_PLAIN_EP=$<TARGET_FILE:test.cli.plain_ep>;ONYX_QUOTED_EP=$<TARGET_FILE:test.cli.quoted_ep>")
+endfunction()
+
+# Providers in shared libraries, which see the one public header.
+foreach(kind plain quoted)
+  add_library(test.cli.${kind}_ep MODULE tests/cli/constant_ep.c)
+  set_target_properties(test.cli.${kind}_ep PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(test.cli.${kind}_ep PRIVATE include)
+  target_link_libraries(test.cli.${kind}_ep PRIVATE onyx_options)
+endforeach()
+target_compile_definitions(test.cli.quoted_ep PRIVATE QUOTED_NAME)
+
+onyx_add_python_test(base.json_rows tests/base/json_rows.py $<TARGET_FILE:test.base.json>)
+file(GLOB python_tests CONFIGURE_DEPENDS tests/cli/*_test.py)
+foreach(source IN LISTS python_tests)
+  get_filename_component(name ${source} NAME_WE)
+  string(REGEX REPLACE "_test$" "" name ${name})
+  onyx_add_python_test(cli.${name} ${source})
+endforeach()

@@ -149,8 +149,10 @@ void ox_json_double(ox_json *j, double v) {
     if (strtod(raw, NULL) == v) break;
   }
   for (const char *at = raw; *at; at++) { /* the locale's decimal point, of any length, becomes a point */
-    if (strchr("0123456789+-e", *at)) text[n++] = *at;
-    else if (n && text[n - 1] != '.') text[n++] = '.';
+    if (strchr("0123456789+-e", *at))
+      text[n++] = *at;
+    else if (n && text[n - 1] != '.')
+      text[n++] = '.';
   }
   put(j, text, n);
   if (v == 0 && signbit(v)) puts_of(j, ".0"); /* an integer has no -0 */

@@ -24,7 +24,8 @@ void ox_json_end_array(ox_json *j);
 /* The name of a pair; its value is written next: ox_json_int(ox_json_key(j, "runs"), n). Returns |j|. */
 ox_json *ox_json_key(ox_json *j, const char *name);
 
-/* Text of |n| bytes, UTF-8. What is not becomes U+FFFD, one for each part that Unicode says (3.9, "maximal subpart"). */
+/* Text of |n| bytes, UTF-8. What is not becomes U+FFFD, one for each part that Unicode says (3.9, "maximal subpart").
+ */
 void ox_json_text(ox_json *j, const char *text, size_t n);
 void ox_json_string(ox_json *j, const char *s); /* NULL is null */
 void ox_json_int(ox_json *j, int64_t v);

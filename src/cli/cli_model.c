@@ -2,64 +2,90 @@
  * cli/cli_model.c - opens the model that a command line names. */
 #include "cli_model.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* "name=value" rows as the session's arrays want them. */
-typedef struct {
-  char names[CLI_MOST][64];
-  const char *pointers[CLI_MOST];
-  int64_t values[CLI_MOST];
-  size_t n;
-} fixed_dims;
-
-static bool read_dims(const cli_list *list, fixed_dims *out) {
-  for (size_t i = 0; i < list->n; i++) {
-    const char *eq = strchr(list->items[i], '=');
-    char *end = NULL;
+/* "NAME=N" is cut in two where it stands. */
+static bool read_dims(const cli_list *texts, cli_dims *out) {
+  for (size_t i = 0; i < texts->n; i++) {
+    char *text = texts->items[i], *eq = strrchr(text, '='), *end = NULL;
+    errno = 0;
     long long v = eq ? strtoll(eq + 1, &end, 10) : -1;
-    if (!eq || v < 0 || *end || (size_t)(eq - list->items[i]) >= sizeof out->names[0]) {
-      fprintf(stderr, "onyx: --dim wants NAME=N, got '%s'\n", list->items[i]);
+    if (!eq || eq == text || v < 0 || end == eq + 1 || *end || errno) {
+      fprintf(stderr, "onyx: --dim wants NAME=N, got '%s'\n", text);
       return false;
     }
-    memcpy(out->names[out->n], list->items[i], (size_t)(eq - list->items[i]));
-    out->names[out->n][eq - list->items[i]] = 0;
-    out->pointers[out->n] = out->names[out->n], out->values[out->n++] = v;
+    *eq = 0;
+    out->names[out->n] = text, out->sizes[out->n++] = v;
   }
   return true;
 }
 
-int cli_model_open(cli_model *m, const char *command, bool fix_dims) {
-  static fixed_dims dims;
-  long long n_threads = 0, optimize = OX_OPTIMIZE_ALL;
-  if (!cli_parse_int("--threads", m->threads, 0, &n_threads) || !cli_parse_int("--level", m->level, 0, &optimize) ||
-      !cli_providers_parse(&m->providers, &m->specs) || !read_dims(&m->dims, &dims))
-    return EXIT_USAGE;
-  if (m->paths.n != 1) {
-    fprintf(stderr, "onyx %s: wants one model (see onyx %s --help)\n", command, command);
-    return EXIT_USAGE;
-  }
+bool cli_session_opts(cli_session_args *a, ox_session_opts *out) {
+  if (!cli_providers_parse(&a->providers)) return false;
+  ox_session_opts_init(out);
+  out->n_threads = (uint32_t)a->threads, out->optimize = (uint32_t)a->level;
+  out->providers = a->providers.specs, out->n_providers = a->providers.n;
+  return true;
+}
+
+static ox_status *make_room(cli_model *m) {
+  m->n_out = ox_session_output_count(m->session);
+  m->out = calloc(m->n_out + 1, sizeof *m->out);
+  return m->out ? cli_inputs_init(m->session, &m->in) : ox_task_error(OX_OUT_OF_MEMORY, "out of memory");
+}
+
+int cli_model_open(cli_model *m, const cli_operands *operands, bool fix_dims) {
   ox_session_opts opts;
   char path[4096];
-  ox_session_opts_init(&opts);
-  opts.n_threads = (uint32_t)n_threads, opts.optimize = (uint32_t)optimize;
-  opts.providers = m->specs.specs, opts.n_providers = m->specs.n;
-  if (fix_dims) opts.dim_names = dims.pointers, opts.dim_values = dims.values, opts.n_dims = dims.n;
-  m->is_dir = cli_is_dir(m->paths.items[0]);
-  snprintf(path, sizeof path, m->is_dir ? "%s/model.onnx" : "%s", m->paths.items[0]);
-  ox_status *st = ox_env_create(NULL, &m->env);
+  if (!cli_session_opts(&m->args, &opts) || !read_dims(&m->dim_texts, &m->dims)) return EXIT_USAGE;
+  if (fix_dims) opts.dim_names = m->dims.names, opts.dim_values = m->dims.sizes, opts.n_dims = m->dims.n;
+  m->path = operands->items[0], m->is_dir = cli_is_dir(m->path);
+  snprintf(path, sizeof path, m->is_dir ? "%s/model.onnx" : "%s", m->path);
+  ox_status *st = cli_env_create(&m->args.providers, &m->env);
   double start = cli_now_ms();
   if (!st) st = ox_session_create_file(m->env, path, &opts, &m->session);
   m->load_ms = cli_now_ms() - start;
+  if (!st) st = make_room(m);
   return st ? cli_fail(st) : EXIT_OK;
 }
 
-ox_status *cli_model_inputs(cli_model *m, cli_inputs *out) {
-  return m->is_dir ? cli_inputs_from_dir(m->env, m->session, m->paths.items[0], out)
-                   : cli_inputs_random(m->env, m->session, 0, &m->dims, out);
+ox_status *cli_model_fill(cli_model *m) {
+  char set[4096];
+  if (!m->is_dir) return cli_inputs_random(m->env, m->session, 0, &m->dims, &m->in);
+  snprintf(set, sizeof set, "%s/test_data_set_0", m->path);
+  return cli_inputs_from_set(m->env, m->session, set, &m->in);
+}
+
+ox_status *cli_model_workspace(const cli_model *m, int64_t *out_bytes) {
+  ox_shape *shapes = calloc(m->in.n + 1, sizeof *shapes);
+  ox_status *st = shapes ? NULL : ox_task_error(OX_OUT_OF_MEMORY, "out of memory");
+  size_t bytes;
+  bool all = true;
+  for (size_t i = 0; i < m->in.n && shapes; i++) {
+    const ox_tensor *t = ox_value_get(m->in.values[i]);
+    shapes[i] = t->shape, all &= t->kind != OX_NONE_VALUE;
+  }
+  if (!st && all) st = ox_session_plan(m->session, shapes, m->in.n, &bytes);
+  *out_bytes = !st && all ? (int64_t)bytes : -1;
+  free(shapes);
+  return st;
+}
+
+ox_status *cli_model_run(cli_model *m) {
+  return ox_session_run(m->session, NULL, m->in.names, (const ox_value *const *)m->in.values, m->in.n, NULL, m->out,
+                        m->n_out);
+}
+
+void cli_model_drop_outputs(cli_model *m) {
+  for (size_t i = 0; i < m->n_out && m->out; i++) ox_value_release(m->out[i]), m->out[i] = NULL;
 }
 
 void cli_model_close(cli_model *m) {
+  cli_model_drop_outputs(m);
+  free(m->out);
+  cli_inputs_release(&m->in);
   ox_session_release(m->session);
   ox_env_release(m->env);
 }

@@ -4,37 +4,53 @@
 #define OX_CLI_CLI_MODEL_H
 
 #include "inputs.h"
+#include "providers.h"
 
-/* --threads, --level, --provider, --dim, --json and one MODEL or DIR. */
+/* Options of whoever makes a session. */
+typedef struct cli_session_args {
+  long long threads, level;
+  cli_providers providers;
+} cli_session_args;
+
+#define CLI_SESSION_OPTIONS(s)                                                                                    \
+  CLI_INT("threads", "N", &(s).threads, 0, UINT32_MAX, "threads; 0: as many as the machine allows"),              \
+      CLI_INT("level", "L", &(s).level, 0, OX_OPTIMIZE_ALL, "optimizations: 0 none, 1 basic, 2 extended, 3 all"), \
+      CLI_PROVIDER_OPTIONS((s).providers)
+
+/* Those of commands with one MODEL or DIR, and what comes of them. */
 typedef struct cli_model {
-  const char *threads, *level;
-  cli_list providers, dims, paths;
+  cli_session_args args;
+  cli_list dim_texts;
   bool json;
   /* filled by cli_model_open */
-  cli_providers specs;
+  const char *path; /* as given */
+  cli_dims dims;
   ox_env *env;
   ox_session *session;
+  cli_inputs in;  /* empty */
+  ox_value **out; /* per output; NULL */
+  size_t n_out;
   double load_ms;
   bool is_dir;
 } cli_model;
 
-enum { CLI_MODEL_OPTIONS = 5 };
-/* The rows for cli_parse. */
-#define CLI_MODEL_ROWS(m)                                                                              \
-  {"--threads", NULL, &(m)->threads, NULL}, {"--level", NULL, &(m)->level, NULL},                       \
-      {"--provider", NULL, NULL, &(m)->providers}, {"--dim", NULL, NULL, &(m)->dims}, {"--json", &(m)->json, NULL, NULL}
+#define CLI_MODEL_OPTIONS(m)                                                                                        \
+  CLI_SESSION_OPTIONS((m).args), CLI_LIST("dim", "NAME=N", &(m).dim_texts, "size of a symbolic dimension, else 1"), \
+      CLI_FLAG("json", &(m).json, "machine-readable output")
 
-#define CLI_MODEL_HELP                                                            \
-  "  --threads N         threads (0: as many as the machine allows)\n"            \
-  "  --level L           0 none, 1 basic, 2 extended, 3 all optimizations (3)\n"  \
-  "  --provider NAME[:k=v,...]  ask this provider first; may be repeated\n"       \
-  "  --dim NAME=N        size of a symbolic dimension (1); may be repeated\n"     \
-  "  --json              machine-readable output\n"
-
-/* Opens the model; |fix_dims|: --dim also fixes the model's own dimensions. EXIT_OK, or the exit code after printing. */
-int cli_model_open(cli_model *m, const char *command, bool fix_dims);
-/* Inputs from the folder's data set, or random ones. */
-ox_status *cli_model_inputs(cli_model *m, cli_inputs *out);
+/* What the options say; false after printing what is wrong with them. */
+bool cli_session_opts(cli_session_args *a, ox_session_opts *out);
+/* Opens the model; |fix_dims|: --dim also fixes the model's own dimensions. EXIT_OK, or the exit code after
+ * printing. */
+int cli_model_open(cli_model *m, const cli_operands *operands, bool fix_dims);
+/* Fills |m->in| from the folder's first data set, or with random numbers. */
+ox_status *cli_model_fill(cli_model *m);
+/* Bytes of workspace that a run with |m->in| needs; -1: an optional input that is left out has no shape to
+ * plan with. */
+ox_status *cli_model_workspace(const cli_model *m, int64_t *out_bytes);
+/* Runs with |m->in| into |m->out|, which is empty. */
+ox_status *cli_model_run(cli_model *m);
+void cli_model_drop_outputs(cli_model *m);
 void cli_model_close(cli_model *m);
 
 #endif

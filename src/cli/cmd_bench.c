@@ -9,7 +9,7 @@ typedef struct {
   double load_ms, first_ms;
   double *times;
   size_t n, capacity;
-  size_t workspace;
+  int64_t workspace; /* -1: not known */
 } bench_times;
 
 static int compare(const void *a, const void *b) {
@@ -32,74 +32,100 @@ static bool keep(bench_times *b, double ms) {
   return true;
 }
 
-static ox_status *one_run(ox_session *s, cli_inputs *in, double *out_ms) {
-  ox_value *out[CLI_MOST] = {0};
-  size_t n = ox_session_output_count(s);
+static ox_status *one_run(cli_model *m, double *out_ms) {
   double start = cli_now_ms();
-  ox_status *st = ox_session_run(s, NULL, in->names, (const ox_value *const *)in->values, in->n, NULL, out, n);
+  ox_status *st = cli_model_run(m);
   *out_ms = cli_now_ms() - start;
-  for (size_t i = 0; i < n; i++) ox_value_release(out[i]);
+  cli_model_drop_outputs(m);
   return st;
 }
 
-static ox_status *measure(ox_session *s, cli_inputs *in, double seconds, bench_times *b) {
+static ox_status *measure(cli_model *m, double seconds, bench_times *b) {
   double ms;
-  ox_status *st = one_run(s, in, &b->first_ms);
-  for (int i = 0; i < 2 && !st; i++) st = one_run(s, in, &ms); /* warm: not counted */
+  ox_status *st = one_run(m, &b->first_ms);
+  for (int i = 0; i < 2 && !st; i++) st = one_run(m, &ms); /* warm: not counted */
   double end = cli_now_ms() + seconds * 1e3;
   cli_progress bar;
   cli_progress_start(&bar, "measuring");
   while (!st && (cli_now_ms() < end || b->n < 5)) {
-    st = one_run(s, in, &ms);
+    st = one_run(m, &ms);
     if (!st && !keep(b, ms)) break;
     cli_progress_at(&bar, 1 - (end - cli_now_ms()) / (seconds * 1e3), b->n);
   }
   cli_progress_end(&bar);
-  qsort(b->times, b->n, sizeof *b->times, compare);
+  if (b->n) qsort(b->times, b->n, sizeof *b->times, compare);
   return st;
 }
 
-static void print(const bench_times *b, bool json) {
-  double rss = cli_peak_rss_mb();
-  if (json)
-    printf("{\"load_ms\": %.3f, \"first_ms\": %.3f, \"median_ms\": %.4f, \"p90_ms\": %.4f, \"p99_ms\": %.4f, \"min_ms\": %.4f, "
-           "\"runs\": %zu, \"peak_rss_mb\": %.1f, \"workspace_bytes\": %zu}\n",
-           b->load_ms, b->first_ms, at(b, 0.5), at(b, 0.9), at(b, 0.99), at(b, 0), b->n, rss, b->workspace);
+static struct {
+  cli_model model;
+  double seconds;
+} args = {.model.args.level = OX_OPTIMIZE_ALL, .seconds = 3};
+
+static const cli_option options[] = {
+    CLI_NUMBER("seconds", "S", &args.seconds, "how long to measure"),
+    CLI_MODEL_OPTIONS(args.model),
+};
+
+static void print_json(const bench_times *b) {
+  ox_json j = cli_json();
+  ox_json_begin_object(&j);
+  ox_json_double(ox_json_key(&j, "load_ms"), b->load_ms);
+  ox_json_double(ox_json_key(&j, "first_ms"), b->first_ms);
+  ox_json_double(ox_json_key(&j, "median_ms"), at(b, 0.5));
+  ox_json_double(ox_json_key(&j, "p90_ms"), at(b, 0.9));
+  ox_json_double(ox_json_key(&j, "p99_ms"), at(b, 0.99));
+  ox_json_double(ox_json_key(&j, "min_ms"), at(b, 0));
+  ox_json_uint(ox_json_key(&j, "runs"), b->n);
+  ox_json_double(ox_json_key(&j, "peak_rss_mb"), cli_peak_rss_mb());
+  ox_json_key(&j, "workspace_bytes");
+  if (b->workspace < 0)
+    ox_json_string(&j, NULL);
   else
-    printf("load %.1f ms, first run %.2f ms\nmedian %.3f ms, p90 %.3f, p99 %.3f, min %.3f over %zu runs\n"
-           "peak memory %.0f MB, workspace %.1f MB\n",
-           b->load_ms, b->first_ms, at(b, 0.5), at(b, 0.9), at(b, 0.99), at(b, 0), b->n, rss, (double)b->workspace / 1e6);
+    ox_json_int(&j, b->workspace);
+  ox_json_end_object(&j);
+  ox_json_end(&j);
 }
 
-static int run(int argc, char **argv) {
-  static cli_inputs in;
-  static cli_model m;
-  const char *seconds = NULL;
-  const cli_option options[] = {CLI_MODEL_ROWS(&m), {"--seconds", NULL, &seconds, NULL}};
-  double secs = 3;
+static void print_text(const bench_times *b) {
+  printf(
+      "load %.1f ms, first run %.2f ms\nmedian %.3f ms, p90 %.3f, p99 %.3f, min %.3f over %zu runs\n"
+      "peak memory %.0f MB",
+      b->load_ms, b->first_ms, at(b, 0.5), at(b, 0.9), at(b, 0.99), at(b, 0), b->n, cli_peak_rss_mb());
+  if (b->workspace >= 0) printf(", workspace %.1f MB", (double)b->workspace / 1e6);
+  printf("\n");
+}
+
+static ox_status *work(cli_model *m, bench_times *b) {
+  b->load_ms = m->load_ms;
+  ox_status *st = cli_model_fill(m);
+  if (!st) st = measure(m, args.seconds, b);
+  if (!st) st = cli_model_workspace(m, &b->workspace);
+  if (!st && m->json)
+    print_json(b);
+  else if (!st)
+    print_text(b);
+  return st;
+}
+
+static int run(const cli_operands *operands) {
   bench_times b = {0};
-  if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, &m.paths)) return EXIT_USAGE;
-  if (!cli_parse_double("--seconds", seconds, &secs)) return EXIT_USAGE;
-  int code = cli_model_open(&m, "bench", false);
-  b.load_ms = m.load_ms;
-  ox_status *st = code == EXIT_OK ? cli_model_inputs(&m, &in) : NULL;
-  if (code == EXIT_OK && !st) st = measure(m.session, &in, secs, &b);
-  ox_shape shapes[CLI_MOST];
-  for (size_t i = 0; i < in.n; i++) shapes[i] = ox_value_get(in.values[i])->shape;
-  if (code == EXIT_OK && !st) st = ox_session_plan(m.session, shapes, in.n, &b.workspace);
-  if (code == EXIT_OK && !st) print(&b, m.json);
+  int code = cli_model_open(&args.model, operands, false);
+  ox_status *st = code == EXIT_OK ? work(&args.model, &b) : NULL;
   if (st) code = cli_fail(st);
-  cli_inputs_release(&in);
   free(b.times);
-  cli_model_close(&m);
+  cli_model_close(&args.model);
   return code;
 }
 
 const cli_command cmd_bench = {
-    "bench", "times a model",
-    "usage: onyx bench MODEL|DIR [options]\n\n"
-    "Loads the model, runs it once, then again and again. A DIR holds model.onnx and test_data_set_0/; a MODEL gets random\n"
-    "inputs.\n\n"
-    "  --seconds S         how long to measure (3)\n" CLI_MODEL_HELP
-    "  JSON keys: load_ms first_ms median_ms p90_ms p99_ms min_ms runs peak_rss_mb workspace_bytes\n",
-    run};
+    .name = "bench",
+    .summary = "times a model",
+    .about =
+        "Loads the model, runs it once, then again and again. A DIR holds model.onnx and test_data_set_0/; a MODEL\n"
+        "gets random inputs. JSON: load_ms first_ms median_ms p90_ms p99_ms min_ms runs peak_rss_mb workspace_bytes.",
+    .operand = "MODEL|DIR",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -1,45 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/cmd_optimize.c - onyx optimize: writes the graph as it would run. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli_model.h"
 
-static int write_bytes(void *ctx, const void *bytes, size_t n) { return fwrite(bytes, 1, n, ctx) != n; }
+static struct {
+  cli_model model;
+  char *output;
+  bool text;
+} args = {.model.args.level = OX_OPTIMIZE_ALL};
 
-static int run(int argc, char **argv) {
-  static cli_model m;
-  const char *out = NULL;
-  bool text = false;
-  const cli_option options[] = {
-      CLI_MODEL_ROWS(&m), {"-o", NULL, &out, NULL}, {"--output", NULL, &out, NULL}, {"--text", &text, NULL, NULL}};
-  if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, &m.paths)) return EXIT_USAGE;
-  if (!out) {
-    fprintf(stderr, "onyx optimize: -o OUT is missing (see onyx optimize --help)\n");
-    return EXIT_USAGE;
+static const cli_option options[] = {
+    CLI_REQUIRED_TEXT("output", 'o', "OUT", &args.output, "the file to write"),
+    CLI_FLAG("text", &args.text, "write ONNX's textual syntax"),
+    CLI_MODEL_OPTIONS(args.model),
+};
+
+static void tell(const cli_model *m) {
+  uint64_t parameters, bytes, nodes;
+  ox_session_size(m->session, &parameters, &bytes, &nodes);
+  if (!m->json) {
+    printf("%s: %" PRIu64 " nodes, %" PRIu64 " parameters\n", args.output, nodes, parameters);
+    return;
   }
-  int code = cli_model_open(&m, "optimize", true);
-  FILE *f = code == EXIT_OK ? fopen(out, "wb") : NULL;
-  if (code == EXIT_OK && !f) {
-    fprintf(stderr, "onyx: %s: %s\n", out, strerror(errno));
-    code = EXIT_FAILED;
+  ox_json j = cli_json();
+  ox_json_begin_object(&j);
+  ox_json_uint(ox_json_key(&j, "nodes"), nodes);
+  ox_json_uint(ox_json_key(&j, "parameters"), parameters);
+  ox_json_end_object(&j);
+  ox_json_end(&j);
+}
+
+static int write_model(const cli_model *m) {
+  FILE *f = fopen(args.output, "wb");
+  if (!f) {
+    fprintf(stderr, "onyx: %s: %s\n", args.output, strerror(errno));
+    return EXIT_FAILED;
   }
-  if (f) {
-    ox_status *st = ox_session_write(m.session, text ? OX_WRITE_TEXT : OX_WRITE_MODEL, write_bytes, f);
-    if (fclose(f) != 0 && !st) st = ox_task_error(OX_FAIL, "the file could not be written");
-    uint64_t parameters, bytes, nodes;
-    ox_session_size(m.session, &parameters, &bytes, &nodes);
-    if (st) code = cli_fail(st);
-    else if (m.json) printf("{\"nodes\": %llu, \"parameters\": %llu}\n", (unsigned long long)nodes, (unsigned long long)parameters);
-    else printf("%s: %llu nodes, %llu parameters\n", out, (unsigned long long)nodes, (unsigned long long)parameters);
-  }
-  cli_model_close(&m);
+  ox_status *st = ox_session_write(m->session, args.text ? OX_WRITE_TEXT : OX_WRITE_MODEL, cli_write, f);
+  if (fclose(f) != 0 && !st) st = ox_task_error(OX_FAIL, "the file could not be written");
+  if (st) return cli_fail(st);
+  tell(m);
+  return EXIT_OK;
+}
+
+static int run(const cli_operands *operands) {
+  int code = cli_model_open(&args.model, operands, true);
+  if (code == EXIT_OK) code = write_model(&args.model);
+  cli_model_close(&args.model);
   return code;
 }
 
-const cli_command cmd_optimize = {"optimize", "writes the optimized model",
-                                  "usage: onyx optimize MODEL -o OUT [options]\n\n"
-                                  "Writes the graph as it would run. From level 2 on it holds operators of com.microsoft and ai.onyx.\n\n"
-                                  "  -o OUT              the file to write\n"
-                                  "  --text              write ONNX's textual syntax\n" CLI_MODEL_HELP,
-                                  run};
+const cli_command cmd_optimize = {
+    .name = "optimize",
+    .summary = "writes the optimized model",
+    .about = "Writes the graph as it would run. From level 2 on it holds operators of com.microsoft and ai.onyx.",
+    .operand = "MODEL|DIR",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -43,41 +43,51 @@ static int slower(const void *a, const void *b) {
 }
 
 static void print(table *t, const char *title, double total, size_t runs, size_t most) {
-  qsort(t->rows, t->n, sizeof *t->rows, slower);
+  if (t->n) qsort(t->rows, t->n, sizeof *t->rows, slower);
   printf("\n%-34s %-22s %9s %7s %7s %9s\n", title, "operator", "ms / run", "share", "calls", "GFLOP/s");
   for (size_t i = 0; i < t->n && i < most; i++) {
     const row *r = &t->rows[i];
-    printf("%-34.34s %-22.22s %9.3f %6.1f%% %7zu ", r->name[0] ? r->name : "", r->op, r->us / 1e3 / (double)runs, 100 * r->us / total,
-           r->calls / runs);
-    if (r->flops > 0 && r->us > 0) printf("%9.1f\n", r->flops / r->us / 1e3);
-    else printf("%9s\n", "");
+    printf("%-34.34s %-22.22s %9.3f %6.1f%% %7zu ", r->name[0] ? r->name : "", r->op, r->us / 1e3 / (double)runs,
+           100 * r->us / total, r->calls / runs);
+    if (r->flops > 0 && r->us > 0)
+      printf("%9.1f\n", r->flops / r->us / 1e3);
+    else
+      printf("%9s\n", "");
   }
 }
 
 static void print_json(const table *t, double total, size_t runs) {
-  printf("{\"runs\": %zu, \"total_ms\": %.4f, \"nodes\": [", runs, total / 1e3 / (double)runs);
+  ox_json j = cli_json();
+  ox_json_begin_object(&j);
+  ox_json_uint(ox_json_key(&j, "runs"), runs);
+  ox_json_double(ox_json_key(&j, "total_ms"), total / 1e3 / (double)runs);
+  ox_json_begin_array(ox_json_key(&j, "nodes"));
   for (size_t i = 0; i < t->n; i++) {
-    printf("%s{\"name\": ", i ? ", " : "");
-    cli_json_string(stdout, t->rows[i].name);
-    printf(", \"op\": \"%s\", \"provider\": \"%s\", \"ms\": %.5f, \"calls\": %zu}", t->rows[i].op, t->rows[i].provider,
-           t->rows[i].us / 1e3 / (double)runs, t->rows[i].calls / runs);
+    const row *r = &t->rows[i];
+    ox_json_begin_object(&j);
+    ox_json_string(ox_json_key(&j, "name"), r->name);
+    ox_json_string(ox_json_key(&j, "op"), r->op);
+    ox_json_string(ox_json_key(&j, "provider"), r->provider);
+    ox_json_double(ox_json_key(&j, "ms"), r->us / 1e3 / (double)runs);
+    ox_json_uint(ox_json_key(&j, "calls"), r->calls / runs);
+    ox_json_end_object(&j);
   }
-  printf("]}\n");
+  ox_json_end_array(&j);
+  ox_json_end_object(&j);
+  ox_json_end(&j);
 }
 
-static ox_status *go(ox_session *s, cli_inputs *in, size_t runs) {
-  ox_value *out[CLI_MOST] = {0};
+static ox_status *go(cli_model *m, size_t runs) {
   ox_status *st = NULL;
-  size_t n = ox_session_output_count(s);
   cli_progress bar;
   cli_progress_start(&bar, "profiling");
   for (size_t i = 0; i < runs + 3 && !st; i++) {
     cli_progress_at(&bar, (double)i / (double)(runs + 3), i);
-    if (i == 3) ox_session_profile_start(s); /* the first runs warm up */
-    st = ox_session_run(s, NULL, in->names, (const ox_value *const *)in->values, in->n, NULL, out, n);
-    for (size_t k = 0; k < n; k++) ox_value_release(out[k]), out[k] = NULL;
+    if (i == 3) ox_session_profile_start(m->session); /* the first runs warm up */
+    st = cli_model_run(m);
+    cli_model_drop_outputs(m);
   }
-  ox_session_profile_stop(s);
+  ox_session_profile_stop(m->session);
   cli_progress_end(&bar);
   return st;
 }
@@ -101,32 +111,41 @@ static void tell(ox_session *s, size_t runs, size_t most, bool json) {
   free(ops.rows);
 }
 
-static int run(int argc, char **argv) {
-  static cli_inputs in;
-  static cli_model m;
-  const char *runs_text = NULL, *trace = NULL, *top = NULL;
-  const cli_option options[] = {CLI_MODEL_ROWS(&m), {"--runs", NULL, &runs_text, NULL}, {"--trace", NULL, &trace, NULL},
-                                {"--top", NULL, &top, NULL}};
-  long long runs = 10, most = 15;
-  if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, &m.paths)) return EXIT_USAGE;
-  if (!cli_parse_int("--runs", runs_text, 1, &runs) || !cli_parse_int("--top", top, 0, &most)) return EXIT_USAGE;
-  int code = cli_model_open(&m, "profile", false);
-  ox_status *st = code == EXIT_OK ? cli_model_inputs(&m, &in) : NULL;
-  if (code == EXIT_OK && !st) st = go(m.session, &in, (size_t)runs);
-  if (code == EXIT_OK && !st) tell(m.session, (size_t)runs, (size_t)most, m.json);
-  if (code == EXIT_OK && !st && trace) st = ox_session_profile_write(m.session, trace);
+static struct {
+  cli_model model;
+  long long runs, top;
+  char *trace;
+} args = {.model.args.level = OX_OPTIMIZE_ALL, .runs = 10, .top = 15};
+
+static const cli_option options[] = {
+    CLI_INT("runs", "N", &args.runs, 1, UINT32_MAX, "runs to average over"),
+    CLI_INT("top", "N", &args.top, 0, UINT32_MAX, "nodes to list"),
+    CLI_TEXT("trace", "FILE", &args.trace, "also write a trace for Chrome (chrome://tracing) or Perfetto"),
+    CLI_MODEL_OPTIONS(args.model),
+};
+
+static ox_status *work(cli_model *m) {
+  ox_status *st = cli_model_fill(m);
+  if (!st) st = go(m, (size_t)args.runs);
+  if (!st) tell(m->session, (size_t)args.runs, (size_t)args.top, m->json);
+  if (!st && args.trace) st = ox_session_profile_write(m->session, args.trace);
+  return st;
+}
+
+static int run(const cli_operands *operands) {
+  int code = cli_model_open(&args.model, operands, false);
+  ox_status *st = code == EXIT_OK ? work(&args.model) : NULL;
   if (st) code = cli_fail(st);
-  cli_inputs_release(&in);
-  cli_model_close(&m);
+  cli_model_close(&args.model);
   return code;
 }
 
 const cli_command cmd_profile = {
-    "profile", "shows where a model's time goes",
-    "usage: onyx profile MODEL|DIR [options]\n\n"
-    "Times every node over some runs and prints the operators and nodes that take longest.\n\n"
-    "  --runs N        runs to average over (10)\n"
-    "  --top N         nodes to list (15)\n"
-    "  --trace FILE    also write a trace for Chrome (chrome://tracing) or Perfetto\n"
-    CLI_MODEL_HELP,
-    run};
+    .name = "profile",
+    .summary = "shows where a model's time goes",
+    .about = "Times every node over some runs and prints the operators and nodes that take longest.",
+    .operand = "MODEL|DIR",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

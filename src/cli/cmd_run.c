@@ -11,55 +11,78 @@
 
 enum { WHY = 1024 };
 
-typedef struct {
-  cli_model m;
-  cli_inputs in;
-  ox_value *out[CLI_MOST];
-  size_t n_out;
-  const char *dir;
-} run_state;
+static struct {
+  cli_model model;
+  cli_list inputs;
+  char *output;
+} args = {.model.args.level = OX_OPTIMIZE_ALL};
+
+static const cli_option options[] = {
+    CLI_LIST("input", "NAME=FILE", &args.inputs,
+             "a recorded value (.pb: TensorProto, SequenceProto ...) or a NumPy file (.npy);\n"
+             "NAME=random[:SEED] or random[:SEED] for all that are not given"),
+    CLI_TEXT("output", "DIR", &args.output, "write each output to DIR/NAME.npy (.pb where NumPy has no such type)"),
+    CLI_MODEL_OPTIONS(args.model),
+};
 
 static bool ends_with(const char *s, const char *end) {
   size_t n = strlen(s), m = strlen(end);
   return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-static bool find_input(const run_state *r, const char *name, ox_value_info *info) {
-  for (size_t i = 0; i < ox_session_input_count(r->m.session); i++) {
-    ox_status_free(ox_session_input(r->m.session, i, info));
-    if (strcmp(info->name, name) == 0) return true;
+/* ---- inputs ---- */
+
+/* "random" or "random:SEED" */
+static bool is_random(const char *text, unsigned *seed) {
+  char *end;
+  if (strcmp(text, "random") == 0) return true;
+  if (strncmp(text, "random:", 7) != 0) return false;
+  unsigned long v = strtoul(text + 7, &end, 10);
+  if (!text[7] || *end) return false;
+  *seed = (unsigned)v;
+  return true;
+}
+
+static bool check_inputs(const cli_list *texts) {
+  unsigned seed;
+  for (size_t i = 0; i < texts->n; i++) {
+    const char *text = texts->items[i];
+    if (is_random(text, &seed) || (strchr(text, '=') && text[0] != '=')) continue;
+    fprintf(stderr, "onyx run: --input wants NAME=FILE, got '%s'\n", text);
+    return false;
+  }
+  return true;
+}
+
+static bool find_input(const ox_session *s, const char *name, ox_value_info *out) {
+  for (size_t i = 0; i < ox_session_input_count(s); i++) {
+    ox_status_free(ox_session_input(s, i, out));
+    if (strcmp(out->name, name) == 0) return true;
   }
   return false;
 }
 
-/* One --input NAME=FILE or NAME=random[:seed]. */
-static bool add_input(run_state *r, const char *text, unsigned *seed, char *why) {
-  static char names[CLI_MOST][256];
+/* One --input, cut in two where it stands. What is random is filled with the others, later. */
+static bool add_input(cli_model *m, char *text, unsigned *seed, char *why) {
   ox_value_info info;
-  const char *eq = strchr(text, '=');
-  if (strncmp(text, "random", 6) == 0 && !eq) {
-    if (text[6] == ':') *seed = (unsigned)strtoul(text + 7, NULL, 10);
-    return true;
-  }
-  if (!eq || (size_t)(eq - text) >= sizeof names[0] || r->in.n == CLI_MOST) {
-    snprintf(why, WHY, "--input wants NAME=FILE, got '%s'", text);
+  char *eq = strchr(text, '=');
+  if (is_random(text, seed)) return true;
+  *eq = 0;
+  const char *file = eq + 1;
+  if (!find_input(m->session, text, &info) || cli_inputs_have(&m->in, text)) {
+    snprintf(why, WHY, cli_inputs_have(&m->in, text) ? "the input '%s' is given twice" : "the model has no input '%s'",
+             text);
     return false;
   }
-  char *name = names[r->in.n];
-  memcpy(name, text, (size_t)(eq - text)), name[eq - text] = 0;
-  if (!find_input(r, name, &info)) {
-    snprintf(why, WHY, "the model has no input '%s'", name);
-    return false;
-  }
-  if (strncmp(eq + 1, "random", 6) == 0) {
-    if (eq[7] == ':') *seed = (unsigned)strtoul(eq + 8, NULL, 10);
-    return true; /* filled with the others */
-  }
-  bool ok = ends_with(eq + 1, ".npy") ? npy_read(r->m.env, eq + 1, &r->in.values[r->in.n], why, WHY)
-                                      : cli_load_pb(r->m.env, eq + 1, info.optional ? OX_NONE_VALUE : info.kind, &r->in.values[r->in.n], why, WHY);
-  if (ok) r->in.names[r->in.n++] = name;
+  if (is_random(file, seed)) return true;
+  ox_value **at = &m->in.values[m->in.n];
+  bool ok = ends_with(file, ".npy") ? npy_read(m->env, file, at, why, WHY)
+                                    : cli_load_value(m->env, file, &info, at, why, WHY);
+  if (ok) m->in.names[m->in.n++] = info.name;
   return ok;
 }
+
+/* ---- outputs ---- */
 
 static void print_summary(const ox_tensor *t) {
   int64_t n = ox_tensor_count(t), best = 0;
@@ -75,7 +98,8 @@ static void print_summary(const ox_tensor *t) {
     if (v < least) least = v;
     sum += v;
   }
-  if (n > nans) printf("  min %.6g  max %.6g (at %lld)  mean %.6g", least, most, (long long)best, sum / (double)(n - nans));
+  if (n > nans)
+    printf("  min %.6g  max %.6g (at %lld)  mean %.6g", least, most, (long long)best, sum / (double)(n - nans));
   if (nans) printf("  %lld NaN", (long long)nans);
 }
 
@@ -110,15 +134,36 @@ static void print_value(const char *name, const ox_tensor *t) {
   printf("\n");
 }
 
-static void print_json(const char *name, const ox_tensor *t, bool first) {
-  printf("%s{\"name\": ", first ? "" : ", ");
-  cli_json_string(stdout, name);
-  printf(", \"kind\": %u, \"type\": \"%s\", \"shape\": [", t->kind, ox_type_name(t->dtype));
-  for (int i = 0; i < t->shape.rank; i++) printf("%s%lld", i ? ", " : "", (long long)t->shape.dim[i]);
-  printf("]}");
+static void write_json(ox_json *j, const char *name, const ox_tensor *t) {
+  ox_json_begin_object(j);
+  ox_json_string(ox_json_key(j, "name"), name);
+  ox_json_uint(ox_json_key(j, "kind"), t->kind);
+  ox_json_string(ox_json_key(j, "type"), ox_type_name(t->dtype));
+  ox_json_begin_array(ox_json_key(j, "shape"));
+  for (int i = 0; i < t->shape.rank; i++) ox_json_int(j, t->shape.dim[i]);
+  ox_json_end_array(j);
+  ox_json_end_object(j);
 }
 
-static int write_bytes(void *ctx, const void *bytes, size_t n) { return fwrite(bytes, 1, n, ctx) != n; }
+static void show(const cli_model *m) {
+  ox_json j = cli_json();
+  if (m->json) {
+    ox_json_begin_object(&j);
+    ox_json_begin_array(ox_json_key(&j, "outputs"));
+  }
+  for (size_t i = 0; i < m->n_out; i++) {
+    ox_value_info info;
+    ox_status_free(ox_session_output(m->session, i, &info));
+    if (m->json)
+      write_json(&j, info.name, ox_value_get(m->out[i]));
+    else
+      print_value(info.name, ox_value_get(m->out[i]));
+  }
+  if (!m->json) return;
+  ox_json_end_array(&j);
+  ox_json_end_object(&j);
+  ox_json_end(&j);
+}
 
 /* NAME.npy where NumPy has the type, else NAME.pb; characters that do not fit a file name become '_'. */
 static bool write_value(const char *dir, const char *name, const ox_value *v, char *why) {
@@ -130,7 +175,7 @@ static bool write_value(const char *dir, const char *name, const ox_value *v, ch
   if (npy_write(path, ox_value_get(v), why, WHY)) return true;
   snprintf(path, sizeof path, "%s/%s.pb", dir, safe);
   FILE *f = fopen(path, "wb");
-  ox_status *st = f ? ox_value_serialize(v, name, write_bytes, f) : NULL;
+  ox_status *st = f ? ox_value_serialize(v, name, cli_write, f) : NULL;
   bool ok = f && !st;
   if (f && fclose(f) != 0) ok = false;
   if (!ok) snprintf(why, WHY, "%s: %s", path, st ? ox_status_message(st) : strerror(errno));
@@ -138,62 +183,53 @@ static bool write_value(const char *dir, const char *name, const ox_value *v, ch
   return ok;
 }
 
-static bool show(run_state *r, char *why) {
-  if (r->m.json) printf("{\"outputs\": [");
-  for (size_t i = 0; i < r->n_out; i++) {
-    ox_value_info info;
-    ox_status_free(ox_session_output(r->m.session, i, &info));
-    if (r->m.json) print_json(info.name, ox_value_get(r->out[i]), i == 0);
-    else print_value(info.name, ox_value_get(r->out[i]));
-    if (r->dir && !write_value(r->dir, info.name, r->out[i], why)) return false;
+static bool write_values(const cli_model *m, const char *dir, char *why) {
+  if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
+    snprintf(why, WHY, "%s: %s", dir, strerror(errno));
+    return false;
   }
-  if (r->m.json) printf("]}\n");
+  for (size_t i = 0; i < m->n_out; i++) {
+    ox_value_info info;
+    ox_status_free(ox_session_output(m->session, i, &info));
+    if (!write_value(dir, info.name, m->out[i], why)) return false;
+  }
   return true;
 }
 
-static int work(run_state *r, const cli_list *inputs) {
+/* ---- the command ---- */
+
+static int work(cli_model *m) {
   char why[WHY] = "";
   unsigned seed = 0;
-  ox_status *st = NULL;
-  if (r->m.is_dir && !inputs->n) st = cli_model_inputs(&r->m, &r->in);
-  for (size_t i = 0; !st && i < inputs->n; i++)
-    if (!add_input(r, inputs->items[i], &seed, why)) goto failed;
-  if (!st) st = cli_inputs_random(r->m.env, r->m.session, seed, &r->m.dims, &r->in);
-  if (!st) {
-    r->n_out = ox_session_output_count(r->m.session);
-    if (r->n_out > CLI_MOST) r->n_out = CLI_MOST;
-    st = ox_session_run(r->m.session, NULL, r->in.names, (const ox_value *const *)r->in.values, r->in.n, NULL, r->out, r->n_out);
-  }
+  for (size_t i = 0; i < args.inputs.n; i++)
+    if (!add_input(m, args.inputs.items[i], &seed, why)) goto failed;
+  ox_status *st = m->is_dir && !args.inputs.n ? cli_model_fill(m) : NULL;
+  if (!st) st = cli_inputs_random(m->env, m->session, seed, &m->dims, &m->in);
+  if (!st) st = cli_model_run(m);
   if (st) return cli_fail(st);
-  if (r->dir && mkdir(r->dir, 0777) != 0 && errno != EEXIST) {
-    snprintf(why, sizeof why, "%s: %s", r->dir, strerror(errno));
-    goto failed;
-  }
-  if (show(r, why)) return EXIT_OK;
+  show(m);
+  if (!args.output || write_values(m, args.output, why)) return EXIT_OK;
 failed:
   fprintf(stderr, "onyx: %s\n", why);
   return EXIT_FAILED;
 }
 
-static int run(int argc, char **argv) {
-  static run_state r;
-  cli_list inputs = {.n = 0};
-  const cli_option options[] = {CLI_MODEL_ROWS(&r.m), {"--input", NULL, NULL, &inputs}, {"--output", NULL, &r.dir, NULL}};
-  if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, &r.m.paths)) return EXIT_USAGE;
-  int code = cli_model_open(&r.m, "run", false);
-  if (code == EXIT_OK) code = work(&r, &inputs);
-  for (size_t i = 0; i < r.n_out; i++) ox_value_release(r.out[i]);
-  cli_inputs_release(&r.in);
-  cli_model_close(&r.m);
+static int run(const cli_operands *operands) {
+  if (!check_inputs(&args.inputs)) return EXIT_USAGE;
+  int code = cli_model_open(&args.model, operands, false);
+  if (code == EXIT_OK) code = work(&args.model);
+  cli_model_close(&args.model);
   return code;
 }
 
 const cli_command cmd_run = {
-    "run", "runs a model once",
-    "usage: onyx run MODEL [options]\n\n"
-    "Runs the model and prints each output's name, type, shape and a summary. Inputs that are not given get random\n"
-    "numbers. MODEL may be a folder with model.onnx and test_data_set_0/.\n\n"
-    "  --input NAME=FILE   a TensorProto (.pb) or NumPy file (.npy); NAME=random or random[:SEED]; may be repeated\n"
-    "  --output DIR        write each output to DIR/NAME.npy (.pb where NumPy has no such type)\n"
-    CLI_MODEL_HELP,
-    run};
+    .name = "run",
+    .summary = "runs a model once",
+    .about =
+        "Runs the model and prints each output's name, type, shape and a summary. Inputs that are not given get\n"
+        "random numbers. A DIR holds model.onnx and test_data_set_0/.",
+    .operand = "MODEL|DIR",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

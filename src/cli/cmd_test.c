@@ -8,63 +8,65 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli_model.h"
 
 typedef struct {
-  cli_tolerance tol;
-  cli_providers providers;
-  unsigned threads, timeout_s;
-  unsigned optimize;
-  bool json, quiet;
+  ox_session_opts opts;
   size_t passed, failed, skipped;
   cli_progress bar;
 } test_run;
 
-enum { WHY = 1024, PATH_BYTES = 4096, MOST_IO = 512 };
+static struct {
+  cli_session_args session;
+  cli_tolerance tol;
+  long long timeout_s;
+  bool json;
+} args = {.session.level = OX_OPTIMIZE_ALL, .tol = {.rtol = 1e-3, .atol = 1e-7}, .timeout_s = 120};
+
+static const cli_option options[] = {
+    CLI_NUMBER("rtol", "R", &args.tol.rtol, "relative tolerance"),
+    CLI_NUMBER("atol", "A", &args.tol.atol, "absolute tolerance"),
+    CLI_NUMBER("atol-max", "X", &args.tol.atol_max, "tolerance relative to the largest expected magnitude"),
+    CLI_NUMBER("cosine", "C", &args.tol.cosine,
+               "unless 0, instead: the same largest element and a cosine of at least C"),
+    CLI_INT("timeout", "S", &args.timeout_s, 1, UINT32_MAX, "seconds per case"),
+    CLI_FLAG("json", &args.json, "a line of JSON per case, then one of the counts"),
+    CLI_SESSION_OPTIONS(args.session),
+};
+
+enum { WHY = 1024, PATH_BYTES = 4096 };
 
 /* ---- one data set ---- */
 
 typedef struct {
   ox_env *env;
   ox_session *session;
-  const char *names[MOST_IO], *out_names[MOST_IO];
-  ox_value *in[MOST_IO], *out[MOST_IO];
-  size_t n_in, n_out;
+  cli_inputs in;
+  ox_value **out;
+  size_t n_out;
 } case_io;
 
 /* The backend tests' stand-in for recorded inputs of light models: element i of n is i / n. */
-static bool ramp_inputs(case_io *io, char *why) {
-  for (size_t i = 0; i < ox_session_input_count(io->session) && i < MOST_IO; i++) {
+static ox_status *ramp_inputs(case_io *io) {
+  for (; io->in.n < io->in.most; io->in.n++) {
     ox_value_info info;
     int64_t dims[OX_MAX_RANK];
-    ox_status_free(ox_session_input(io->session, i, &info));
+    ox_value **at = &io->in.values[io->in.n];
+    ox_status *st = ox_session_input(io->session, io->in.n, &info);
+    if (st) return st;
+    if (info.dtype != OX_F32 || info.kind != OX_TENSOR || info.rank < 0)
+      return ox_task_error(OX_INVALID_ARGUMENT, "only float32 inputs can be made up");
     for (int d = 0; d < info.rank; d++) dims[d] = info.dims[d] < 0 ? 1 : info.dims[d];
-    ox_status *st = info.dtype == OX_F32 && info.rank >= 0 ? ox_value_create(io->env, OX_F32, dims, (size_t)info.rank, &io->in[i])
-                                                           : ox_task_error(OX_INVALID_ARGUMENT, "only float32 inputs can be made up");
-    if (st) snprintf(why, WHY, "input '%s': %s", info.name, ox_status_message(st));
-    ox_status_free(st);
-    if (!io->in[i]) return false;
-    int64_t n = ox_tensor_count(ox_value_get(io->in[i]));
-    for (int64_t k = 0; k < n; k++) ((float *)ox_value_data(io->in[i]))[k] = (float)((double)k / (double)n);
-    io->names[i] = info.name, io->n_in = i + 1;
+    if ((st = ox_value_create(io->env, OX_F32, dims, (size_t)info.rank, at))) return st;
+    int64_t n = ox_tensor_count(ox_value_get(*at));
+    for (int64_t k = 0; k < n; k++) ((float *)ox_value_data(*at))[k] = (float)((double)k / (double)n);
+    io->in.names[io->in.n] = info.name;
   }
-  return true;
-}
-
-static bool load_inputs(case_io *io, const char *set, char *why) {
-  char path[PATH_BYTES];
-  for (size_t i = 0; i < ox_session_input_count(io->session) && i < MOST_IO; i++) {
-    ox_value_info info;
-    ox_status_free(ox_session_input(io->session, i, &info));
-    snprintf(path, sizeof path, "%s/input_%zu.pb", set, i);
-    if (!cli_load_pb(io->env, path, info.optional ? OX_NONE_VALUE : info.kind, &io->in[i], why, WHY)) return false;
-    io->names[i] = info.name, io->n_in = i + 1;
-  }
-  return true;
+  return NULL;
 }
 
 /* |prefix|: the outputs lie in <prefix>output_N.pb */
-static bool check_outputs(const case_io *io, const char *prefix, const cli_tolerance *tol, char *why) {
+static bool check_outputs(const case_io *io, const char *prefix, char *why) {
   char path[PATH_BYTES];
   for (size_t i = 0; i < io->n_out; i++) {
     ox_value *want = NULL;
@@ -73,8 +75,8 @@ static bool check_outputs(const case_io *io, const char *prefix, const cli_toler
     ox_status_free(ox_session_output(io->session, i, &info));
     snprintf(path, sizeof path, "%soutput_%zu.pb", prefix, i);
     if (!cli_exists(path)) continue; /* an output that the test does not speak of */
-    if (!cli_load_pb(io->env, path, info.optional ? OX_NONE_VALUE : info.kind, &want, why, WHY)) return false;
-    cli_tolerance t = *tol;
+    if (!cli_load_value(io->env, path, &info, &want, why, WHY)) return false;
+    cli_tolerance t = args.tol;
     t.shapes_only = ox_session_is_random(io->session) != 0;
     bool equal = cli_equal(ox_value_get(io->out[i]), ox_value_get(want), &t, what, sizeof what);
     ox_value_release(want);
@@ -85,24 +87,31 @@ static bool check_outputs(const case_io *io, const char *prefix, const cli_toler
   return true;
 }
 
+static ox_status *fill_and_run(case_io *io, const char *set) {
+  io->n_out = ox_session_output_count(io->session);
+  io->out = calloc(io->n_out + 1, sizeof *io->out);
+  if (!io->out) return ox_task_error(OX_OUT_OF_MEMORY, "out of memory");
+  ox_status *st = cli_inputs_init(io->session, &io->in);
+  if (!st) st = set ? cli_inputs_from_set(io->env, io->session, set, &io->in) : ramp_inputs(io);
+  if (st) return st;
+  return ox_session_run(io->session, NULL, io->in.names, (const ox_value *const *)io->in.values, io->in.n, NULL,
+                        io->out, io->n_out);
+}
+
 /* |set| NULL: made-up inputs */
-static bool run_set(case_io *io, const char *set, const char *prefix, const cli_tolerance *tol, char *why) {
-  io->n_in = 0, io->n_out = ox_session_output_count(io->session);
-  memset(io->out, 0, sizeof io->out);
-  bool ok = io->n_out <= MOST_IO && (set ? load_inputs(io, set, why) : ramp_inputs(io, why));
-  if (ok) {
-    ox_status *st = ox_session_run(io->session, NULL, io->names, (const ox_value *const *)io->in, io->n_in, NULL, io->out, io->n_out);
-    if (st) snprintf(why, WHY, "%s", ox_status_message(st));
-    ok = st == NULL;
-    ox_status_free(st);
-  }
-  if (ok) ok = check_outputs(io, prefix, tol, why);
-  for (size_t i = 0; i < io->n_in; i++) ox_value_release(io->in[i]);
-  for (size_t i = 0; i < io->n_out && i < MOST_IO; i++) ox_value_release(io->out[i]);
+static bool run_set(case_io *io, const char *set, const char *prefix, char *why) {
+  ox_status *st = fill_and_run(io, set);
+  if (st) snprintf(why, WHY, "%s", ox_status_message(st));
+  bool ok = !st && check_outputs(io, prefix, why);
+  ox_status_free(st);
+  cli_inputs_release(&io->in);
+  for (size_t i = 0; i < io->n_out && io->out; i++) ox_value_release(io->out[i]);
+  free(io->out);
+  io->in = (cli_inputs){0}, io->out = NULL;
   return ok;
 }
 
-static bool run_sets(case_io *io, const test_run *t, const char *dir, char *why) {
+static bool run_sets(case_io *io, const char *dir, char *why) {
   char set[PATH_BYTES], prefix[PATH_BYTES + 1];
   bool ok = true;
   size_t sets = 0;
@@ -110,7 +119,7 @@ static bool run_sets(case_io *io, const test_run *t, const char *dir, char *why)
     snprintf(set, sizeof set, "%s/test_data_set_%zu", dir, sets);
     if (!cli_is_dir(set)) break;
     snprintf(prefix, sizeof prefix, "%s/", set);
-    ok = run_set(io, set, prefix, &t->tol, why);
+    ok = run_set(io, set, prefix, why);
   }
   if (ok && !sets) snprintf(why, WHY, "no test_data_set_0");
   return ok && sets;
@@ -121,21 +130,17 @@ static bool run_case(const test_run *t, const char *where, char *why) {
   static case_io io;
   char path[PATH_BYTES];
   bool light = !cli_is_dir(where);
-  ox_session_opts opts;
-  ox_session_opts_init(&opts);
-  opts.n_threads = t->threads, opts.providers = t->providers.specs, opts.n_providers = t->providers.n;
-  opts.optimize = t->optimize;
   snprintf(path, sizeof path, light ? "%s" : "%s/model.onnx", where);
-  ox_status *st = ox_env_create(NULL, &io.env);
-  if (!st) st = ox_session_create_file(io.env, path, &opts, &io.session);
+  ox_status *st = cli_env_create(&args.session.providers, &io.env);
+  if (!st) st = ox_session_create_file(io.env, path, &t->opts, &io.session);
   bool ok = st == NULL;
   if (st) snprintf(why, WHY, "%s", ox_status_message(st));
   ox_status_free(st);
   if (ok && light) {
     snprintf(path, sizeof path, "%.*s_", (int)(strlen(where) - strlen(".onnx")), where);
-    ok = run_set(&io, NULL, path, &t->tol, why);
+    ok = run_set(&io, NULL, path, why);
   } else if (ok) {
-    ok = run_sets(&io, t, where, why);
+    ok = run_sets(&io, where, why);
   }
   ox_session_release(io.session);
   ox_env_release(io.env);
@@ -146,17 +151,37 @@ static bool run_case(const test_run *t, const char *where, char *why) {
 
 static void report(test_run *t, const char *dir, bool ok, const char *why) {
   if (!ok) cli_progress_end(&t->bar);
-  if (ok) t->passed++;
-  else t->failed++;
-  if (t->json) {
-    printf("{\"case\":");
-    cli_json_string(stdout, dir);
-    printf(",\"passed\":%s,\"why\":", ok ? "true" : "false");
-    cli_json_string(stdout, ok ? "" : why);
-    printf("}\n");
+  if (ok)
+    t->passed++;
+  else
+    t->failed++;
+  if (args.json) {
+    ox_json j = cli_json();
+    ox_json_begin_object(&j);
+    ox_json_string(ox_json_key(&j, "case"), dir);
+    ox_json_bool(ox_json_key(&j, "passed"), ok);
+    ox_json_string(ox_json_key(&j, "why"), ok ? "" : why);
+    ox_json_end_object(&j);
+    ox_json_end(&j);
   } else if (!ok) {
     printf("FAILED %s: %s\n", dir, why);
   }
+}
+
+static void report_counts(const test_run *t) {
+  if (!args.json) {
+    printf("%zu passed, %zu failed, %zu skipped\n", t->passed, t->failed, t->skipped);
+    return;
+  }
+  ox_json j = cli_json();
+  ox_json_begin_object(&j);
+  ox_json_begin_object(ox_json_key(&j, "counts"));
+  ox_json_uint(ox_json_key(&j, "passed"), t->passed);
+  ox_json_uint(ox_json_key(&j, "failed"), t->failed);
+  ox_json_uint(ox_json_key(&j, "skipped"), t->skipped);
+  ox_json_end_object(&j);
+  ox_json_end_object(&j);
+  ox_json_end(&j);
 }
 
 static void isolated_case(test_run *t, const char *dir) {
@@ -171,7 +196,7 @@ static void isolated_case(test_run *t, const char *dir) {
   pid_t child = fork();
   if (child == 0) {
     close(fds[0]);
-    alarm(t->timeout_s);
+    alarm((unsigned)args.timeout_s);
     bool ok = run_case(t, dir, why);
     if (!ok && write(fds[1], why, strlen(why)) < 0) _exit(3);
     _exit(ok ? 0 : 1);
@@ -182,9 +207,12 @@ static void isolated_case(test_run *t, const char *dir) {
   why[n] = 0;
   close(fds[0]);
   int code = 1;
-  if (child < 0 || waitpid(child, &code, 0) != child) snprintf(why, sizeof why, "no process");
-  else if (WIFSIGNALED(code) && WTERMSIG(code) == SIGALRM) snprintf(why, sizeof why, "not done after %u s", t->timeout_s);
-  else if (WIFSIGNALED(code)) snprintf(why, sizeof why, "crashed by signal %d (%s)", WTERMSIG(code), strsignal(WTERMSIG(code)));
+  if (child < 0 || waitpid(child, &code, 0) != child)
+    snprintf(why, sizeof why, "no process");
+  else if (WIFSIGNALED(code) && WTERMSIG(code) == SIGALRM)
+    snprintf(why, sizeof why, "not done after %lld s", args.timeout_s);
+  else if (WIFSIGNALED(code))
+    snprintf(why, sizeof why, "crashed by signal %d (%s)", WTERMSIG(code), strsignal(WTERMSIG(code)));
   report(t, dir, WIFEXITED(code) && WEXITSTATUS(code) == 0, why[0] ? why : "ended without a reason");
 }
 
@@ -212,64 +240,48 @@ static void walk(test_run *t, const char *path) {
   for (int i = 0; i < n; i++) {
     int len = snprintf(below, sizeof below, "%s/%s", path, names[i]->d_name);
     bool fits = len > 0 && (size_t)len < sizeof below;
-    if (fits && cli_is_dir(below)) walk(t, below);
-    else if (fits && is_light(below)) isolated_case(t, below);
+    if (fits && cli_is_dir(below))
+      walk(t, below);
+    else if (fits && is_light(below))
+      isolated_case(t, below);
     free(names[i]);
   }
   if (n >= 0) free(names);
 }
 
-static int run(int argc, char **argv) {
-  test_run t = {.tol = {.rtol = 1e-3, .atol = 1e-7}, .threads = 0, .timeout_s = 120};
-  const char *rtol = NULL, *atol = NULL, *atol_max = NULL, *threads = NULL, *timeout = NULL, *level = NULL, *cosine = NULL;
-  cli_list paths = {.n = 0}, providers = {.n = 0};
-  const cli_option options[] = {
-      {"--rtol", NULL, &rtol, NULL},       {"--atol", NULL, &atol, NULL},       {"--atol-max", NULL, &atol_max, NULL},
-      {"--threads", NULL, &threads, NULL}, {"--timeout", NULL, &timeout, NULL}, {"--provider", NULL, NULL, &providers},
-      {"--level", NULL, &level, NULL},     {"--json", &t.json, NULL, NULL},    {"--cosine", NULL, &cosine, NULL},
-  };
-  long long n_threads = 0, timeout_s = t.timeout_s, optimize = OX_OPTIMIZE_ALL;
-  if (!cli_parse(argc, argv, options, sizeof options / sizeof *options, &paths)) return EXIT_USAGE;
-  if (!cli_parse_double("--rtol", rtol, &t.tol.rtol) || !cli_parse_double("--atol", atol, &t.tol.atol) ||
-      !cli_parse_double("--atol-max", atol_max, &t.tol.atol_max) || !cli_parse_double("--cosine", cosine, &t.tol.cosine) || !cli_parse_int("--threads", threads, 0, &n_threads) ||
-      !cli_parse_int("--timeout", timeout, 1, &timeout_s) || !cli_parse_int("--level", level, 0, &optimize) ||
-      !cli_providers_parse(&providers, &t.providers))
-    return EXIT_USAGE;
-  if (!paths.n) {
-    fprintf(stderr, "onyx test: which folder? (see onyx test --help)\n");
-    return EXIT_USAGE;
-  }
-  t.threads = (unsigned)n_threads, t.timeout_s = (unsigned)timeout_s, t.optimize = (unsigned)optimize;
+static int run(const cli_operands *paths) {
+  test_run t = {.passed = 0};
+  if (!cli_session_opts(&args.session, &t.opts)) return EXIT_USAGE;
   cli_progress_start(&t.bar, "cases");
-  for (size_t i = 0; i < paths.n; i++) {
-    if (cli_is_dir(paths.items[i])) {
-      walk(&t, paths.items[i]);
-    } else if (is_light(paths.items[i])) {
-      isolated_case(&t, paths.items[i]);
+  for (size_t i = 0; i < paths->n; i++) {
+    if (cli_is_dir(paths->items[i])) {
+      walk(&t, paths->items[i]);
+    } else if (is_light(paths->items[i])) {
+      isolated_case(&t, paths->items[i]);
     } else {
-      fprintf(stderr, "onyx test: no such folder: %s\n", paths.items[i]);
+      fprintf(stderr, "onyx test: no such folder: %s\n", paths->items[i]);
       t.failed++;
     }
   }
   cli_progress_end(&t.bar);
-  printf("%zu passed, %zu failed, %zu skipped\n", t.passed, t.failed, t.skipped);
+  report_counts(&t);
   return t.failed || !t.passed ? EXIT_FAILED : EXIT_OK;
 }
 
 const cli_command cmd_test = {
-    "test", "runs folders of ONNX backend tests",
-    "usage: onyx test PATH... [options]\n\n"
-    "Runs every folder at or below PATH that holds model.onnx and test_data_set_N/{input,output}_N.pb, each in a process\n"
-    "of its own. Types and shapes must be equal; numbers within rtol * |expected| + atol + atol-max * max |expected|; NaN\n"
-    "equals NaN. A line per failure, then the counts. Also X.onnx beside X_output_N.pb (the light models of the backend\n"
-    "tests), fed with element i of n = i / n. Of models that draw random numbers only types and shapes are compared.\n\n"
-    "  --rtol R          relative tolerance (1e-3)\n"
-    "  --atol A          absolute tolerance (1e-7)\n"
-    "  --atol-max X      tolerance relative to the largest expected magnitude (0)\n"
-    "  --cosine C        instead: the same largest element, and a cosine of at least C (quantized models)\n"
-    "  --threads N       threads per case (0: as many as the machine allows)\n"
-    "  --level L         0 none, 1 basic, 2 extended, 3 all optimizations (3)\n"
-    "  --timeout S       seconds per case (120)\n"
-    "  --provider NAME[:k=v,...]  ask this provider first; may be repeated\n"
-    "  --json            a line of JSON per case\n",
-    run};
+    .name = "test",
+    .summary = "runs folders of ONNX backend tests",
+    .about =
+        "Runs every folder at or below PATH that holds model.onnx and test_data_set_N/{input,output}_N.pb, each in a\n"
+        "process of its own. Types and shapes must be equal; numbers within\n"
+        "rtol * |expected| + atol + atol-max * max |expected|; NaN equals NaN. A line per failure, then the counts. "
+        "Also\n"
+        "X.onnx beside X_output_N.pb (the light models of the backend tests), fed with element i of n = i / n. Of "
+        "models\n"
+        "that draw random numbers only types and shapes are compared.",
+    .operand = "PATH",
+    .many = true,
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .run = run,
+};

@@ -57,7 +57,8 @@ static bool numbers_equal(const ox_tensor *got, const ox_tensor *want, const cli
   }
   if (!bad) return true;
   snprintf(why, n, "%lld of %lld elements differ; element %lld: got %.9g, wanted %.9g; largest difference %.3g",
-           (long long)bad, (long long)count, (long long)first, ox_tensor_element(got, first), ox_tensor_element(want, first), worst);
+           (long long)bad, (long long)count, (long long)first, ox_tensor_element(got, first),
+           ox_tensor_element(want, first), worst);
   return false;
 }
 
@@ -90,7 +91,8 @@ static bool items_equal(const ox_tensor *got, const ox_tensor *want, const cli_t
 bool cli_equal(const ox_tensor *got, const ox_tensor *want, const cli_tolerance *tol, char *why, size_t n) {
   static const char *const kinds[] = {"tensor", "sequence", "map", "none", "sparse"};
   if (got->kind != want->kind) {
-    snprintf(why, n, "got a %s, wanted a %s", got->kind < 5 ? kinds[got->kind] : "?", want->kind < 5 ? kinds[want->kind] : "?");
+    snprintf(why, n, "got a %s, wanted a %s", got->kind < 5 ? kinds[got->kind] : "?",
+             want->kind < 5 ? kinds[want->kind] : "?");
     return false;
   }
   if (got->kind == OX_NONE_VALUE) return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/files.c - files, clocks and memory, as the system gives them. */
+ * cli/files.c - files, standard output, clocks and memory, as the system gives them. */
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -34,8 +34,20 @@ bool cli_exists(const char *path) {
   return stat(path, &s) == 0;
 }
 
-bool cli_load_pb(ox_env *env, const char *path, uint32_t kind, ox_value **out_value, char *why, size_t n_why) {
+int cli_write(void *file, const void *bytes, size_t n) { return fwrite(bytes, 1, n, file) != n; }
+
+ox_json cli_json(void) { return ox_json_to(cli_write, stdout); }
+
+int cli_fail(ox_status *st) {
+  fprintf(stderr, "onyx: %s\n", ox_status_message(st));
+  ox_status_free(st);
+  return EXIT_FAILED;
+}
+
+bool cli_load_value(ox_env *env, const char *path, const ox_value_info *declared, ox_value **out_value, char *why,
+                    size_t n_why) {
   size_t n;
+  uint32_t kind = declared->optional ? OX_NONE_VALUE : declared->kind; /* an optional comes in an OptionalProto */
   unsigned char *bytes = cli_read_file(path, &n);
   *out_value = NULL;
   if (!bytes) {
@@ -59,14 +71,4 @@ double cli_peak_rss_mb(void) {
   struct rusage u;
   getrusage(RUSAGE_SELF, &u);
   return (double)u.ru_maxrss / 1024.0;
-}
-
-void cli_json_string(FILE *f, const char *s) {
-  fputc('"', f);
-  for (; *s; s++) {
-    if (*s == '"' || *s == '\\') fprintf(f, "\\%c", *s);
-    else if ((unsigned char)*s < 0x20) fprintf(f, "\\u%04x", *s);
-    else fputc(*s, f);
-  }
-  fputc('"', f);
 }

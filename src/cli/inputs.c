@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/inputs.c - see inputs.h. Random numbers are uniform in [-1, 1) for floats, small and not negative for integers. */
+ * cli/inputs.c - see inputs.h. Random numbers are uniform in [-1, 1) for floats, small and not negative for integers.
+ */
 #include "inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-ox_status *cli_inputs_from_dir(ox_env *env, ox_session *s, const char *dir, cli_inputs *out) {
-  static char why[1024];
-  char path[4096];
+ox_status *cli_inputs_init(const ox_session *s, cli_inputs *out) {
   size_t n = ox_session_input_count(s);
-  for (out->n = 0; out->n < n && out->n < CLI_MOST; out->n++) {
+  *out = (cli_inputs){calloc(n + 1, sizeof *out->names), calloc(n + 1, sizeof *out->values), 0, n};
+  return out->names && out->values ? NULL : ox_task_error(OX_OUT_OF_MEMORY, "out of memory");
+}
+
+ox_status *cli_inputs_from_set(ox_env *env, const ox_session *s, const char *set, cli_inputs *out) {
+  char path[4096], why[1024];
+  for (; out->n < out->most; out->n++) {
     ox_value_info info;
     ox_status *st = ox_session_input(s, out->n, &info);
     if (st) return st;
-    snprintf(path, sizeof path, "%s/test_data_set_0/input_%zu.pb", dir, out->n);
-    if (!cli_load_pb(env, path, info.kind, &out->values[out->n], why, sizeof why)) return ox_task_error(OX_NO_SUCH_FILE, why);
+    snprintf(path, sizeof path, "%s/input_%zu.pb", set, out->n);
+    if (!cli_load_value(env, path, &info, &out->values[out->n], why, sizeof why)) return ox_task_error(OX_FAIL, why);
     out->names[out->n] = info.name;
   }
   return NULL;
@@ -33,43 +38,60 @@ static void fill(const ox_tensor *t, uint64_t *state) {
     uint64_t r = next(state);
     double unit = (double)(r >> 11) * 0x1p-53;
     switch (t->dtype) {
-      case OX_F32: ((float *)t->data)[i] = (float)(2 * unit - 1); break;
-      case OX_F64: ((double *)t->data)[i] = 2 * unit - 1; break;
-      case OX_F16: ((uint16_t *)t->data)[i] = (uint16_t)((r & 0x83ff) | (0x3000 + (r >> 16 & 0x800))); break;
-      case OX_BF16: ((uint16_t *)t->data)[i] = (uint16_t)((r & 0x807f) | 0x3f00); break;
-      case OX_I64: ((int64_t *)t->data)[i] = (int64_t)(r >> 32 & 7); break;
-      case OX_I32: ((int32_t *)t->data)[i] = (int32_t)(r >> 32 & 7); break;
-      case OX_U8: ((uint8_t *)t->data)[i] = (uint8_t)(r >> 40); break;
-      case OX_I8: ((int8_t *)t->data)[i] = (int8_t)(r >> 40); break;
-      case OX_BOOL: ((uint8_t *)t->data)[i] = r >> 40 & 1; break;
-      default: return; /* zeros */
+      case OX_F32:
+        ((float *)t->data)[i] = (float)(2 * unit - 1);
+        break;
+      case OX_F64:
+        ((double *)t->data)[i] = 2 * unit - 1;
+        break;
+      case OX_F16:
+        ((uint16_t *)t->data)[i] = (uint16_t)((r & 0x83ff) | (0x3000 + (r >> 16 & 0x800)));
+        break;
+      case OX_BF16:
+        ((uint16_t *)t->data)[i] = (uint16_t)((r & 0x807f) | 0x3f00);
+        break;
+      case OX_I64:
+        ((int64_t *)t->data)[i] = (int64_t)(r >> 32 & 7);
+        break;
+      case OX_I32:
+        ((int32_t *)t->data)[i] = (int32_t)(r >> 32 & 7);
+        break;
+      case OX_U8:
+        ((uint8_t *)t->data)[i] = (uint8_t)(r >> 40);
+        break;
+      case OX_I8:
+        ((int8_t *)t->data)[i] = (int8_t)(r >> 40);
+        break;
+      case OX_BOOL:
+        ((uint8_t *)t->data)[i] = r >> 40 & 1;
+        break;
+      default:
+        return; /* zeros */
     }
   }
 }
 
-static int64_t dim_of(const ox_value_info *info, int d, const cli_list *dims) {
+static int64_t dim_of(const ox_value_info *info, int d, const cli_dims *dims) {
   if (info->dims[d] >= 0) return info->dims[d];
   const char *name = info->dim_names[d];
-  for (size_t i = 0; name && dims && i < dims->n; i++) {
-    size_t n = strlen(name);
-    if (strncmp(dims->items[i], name, n) == 0 && dims->items[i][n] == '=') return strtoll(dims->items[i] + n + 1, NULL, 10);
-  }
+  for (size_t i = 0; name && i < dims->n; i++)
+    if (strcmp(dims->names[i], name) == 0) return dims->sizes[i];
   return 1;
 }
 
-static bool given(const cli_inputs *in, const char *name) {
+bool cli_inputs_have(const cli_inputs *in, const char *name) {
   for (size_t i = 0; i < in->n; i++)
     if (strcmp(in->names[i], name) == 0) return true;
   return false;
 }
 
-ox_status *cli_inputs_random(ox_env *env, ox_session *s, unsigned seed, const cli_list *dims, cli_inputs *out) {
+ox_status *cli_inputs_random(ox_env *env, const ox_session *s, unsigned seed, const cli_dims *dims, cli_inputs *out) {
   uint64_t state = seed;
-  for (size_t i = 0; i < ox_session_input_count(s) && out->n < CLI_MOST; i++) {
+  for (size_t i = 0; i < out->most; i++) {
     ox_value_info info;
     ox_status *st = ox_session_input(s, i, &info);
     if (st) return st;
-    if (given(out, info.name)) continue;
+    if (cli_inputs_have(out, info.name)) continue;
     if (info.kind != OX_TENSOR || info.rank < 0) {
       char why[512];
       snprintf(why, sizeof why, "input '%s' is no tensor of known rank: give it as a file", info.name);
@@ -87,5 +109,6 @@ ox_status *cli_inputs_random(ox_env *env, ox_session *s, unsigned seed, const cl
 
 void cli_inputs_release(cli_inputs *in) {
   for (size_t i = 0; i < in->n; i++) ox_value_release(in->values[i]);
-  in->n = 0;
+  free(in->names);
+  free(in->values);
 }

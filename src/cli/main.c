@@ -1,36 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/main.c - the onyx command: picks a subcommand. */
+ * cli/main.c - the onyx command: picks a subcommand. The only reader of the generated list. */
 #include <string.h>
 
 #include "cli.h"
 
-static const cli_command *const commands[] = {&cmd_run,     &cmd_bench,    &cmd_test,     &cmd_info,
-                                             &cmd_profile, &cmd_optimize, &cmd_providers};
+#define OX_COMMANDS(stem) extern const cli_command stem;
+#include "command_list.inc" /* the build writes OX_COMMANDS(cmd_<name>) for each cmd_<name>.c, sorted */
+#undef OX_COMMANDS
+
+static const cli_command *const commands[] = {
+#define OX_COMMANDS(stem) &stem,
+#include "command_list.inc"
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static int usage(FILE *to, int code) {
-  fprintf(to, "onyx %s - runs ONNX models\n\nusage: onyx COMMAND [ARGUMENTS]\n\n", ox_version());
-  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-    fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+  fprintf(to, "onyx %s - runs ONNX models\n\nusage: onyx COMMAND [ARGUMENT]...\n\n", ox_version());
+  for (size_t i = 0; i < N_COMMANDS; i++) fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
   fprintf(to, "\n`onyx COMMAND --help` tells more.\n");
   return code;
 }
 
-int main(int argc, char **argv) {
+static int run_command(const cli_command *c, int argc, char **argv) {
+  cli_operands operands;
+  switch (cli_parse(c, argc, argv, &operands)) {
+    case CLI_GO:
+      return c->run(&operands);
+    case CLI_HELP:
+      cli_print_help(c, stdout);
+      return EXIT_OK;
+    default:
+      return EXIT_USAGE;
+  }
+}
+
+static int dispatch(int argc, char **argv) {
   if (argc < 2) return usage(stderr, EXIT_USAGE);
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) return usage(stdout, EXIT_OK);
   if (strcmp(argv[1], "--version") == 0) {
     printf("onyx %s\n", ox_version());
     return EXIT_OK;
   }
-  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-    if (strcmp(argv[1], commands[i]->name) != 0) continue;
-    for (int k = 2; k < argc; k++)
-      if (strcmp(argv[k], "--help") == 0) {
-        fputs(commands[i]->help, stdout);
-        return EXIT_OK;
-      }
-    return commands[i]->run(argc - 1, argv + 1);
-  }
+  for (size_t i = 0; i < N_COMMANDS; i++)
+    if (strcmp(argv[1], commands[i]->name) == 0) return run_command(commands[i], argc - 1, argv + 1);
   fprintf(stderr, "onyx: no such command: %s\n", argv[1]);
   return usage(stderr, EXIT_USAGE);
+}
+
+int main(int argc, char **argv) {
+  int code = dispatch(argc, argv);
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  fprintf(stderr, "onyx: standard output cannot be written\n");
+  return EXIT_FAILED;
 }

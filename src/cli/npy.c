@@ -8,8 +8,9 @@
 static const struct {
   uint32_t dtype;
   const char *descr;
-} descrs[] = {{OX_F32, "<f4"}, {OX_F64, "<f8"}, {OX_F16, "<f2"}, {OX_I8, "|i1"},  {OX_I16, "<i2"}, {OX_I32, "<i4"}, {OX_I64, "<i8"},
-              {OX_U8, "|u1"},  {OX_U16, "<u2"}, {OX_U32, "<u4"}, {OX_U64, "<u8"}, {OX_BOOL, "|b1"}, {OX_C64, "<c8"}, {OX_C128, "<c16"}};
+} descrs[] = {{OX_F32, "<f4"}, {OX_F64, "<f8"},  {OX_F16, "<f2"}, {OX_I8, "|i1"},   {OX_I16, "<i2"},
+              {OX_I32, "<i4"}, {OX_I64, "<i8"},  {OX_U8, "|u1"},  {OX_U16, "<u2"},  {OX_U32, "<u4"},
+              {OX_U64, "<u8"}, {OX_BOOL, "|b1"}, {OX_C64, "<c8"}, {OX_C128, "<c16"}};
 
 enum { N_DESCRS = sizeof descrs / sizeof *descrs, MOST_HEADER = 65536 };
 
@@ -18,12 +19,14 @@ static const char *field(const char *header, const char *key) {
   const char *at = strstr(header, key);
   at = at ? strchr(at, ':') : NULL;
   if (!at) return NULL;
-  for (at++; *at == ' '; at++) {}
+  for (at++; *at == ' '; at++) {
+  }
   return at;
 }
 
 static bool parse_header(const char *header, uint32_t *dtype, int64_t *dims, size_t *rank) {
-  const char *descr = field(header, "'descr'"), *order = field(header, "'fortran_order'"), *shape = field(header, "'shape'");
+  const char *descr = field(header, "'descr'"), *order = field(header, "'fortran_order'"),
+             *shape = field(header, "'shape'");
   if (!descr || !order || !shape || *descr != '\'' || strncmp(order, "False", 5) != 0 || *shape != '(') return false;
   *dtype = OX_UNDEFINED;
   for (size_t i = 0; i < N_DESCRS; i++)
@@ -35,7 +38,8 @@ static bool parse_header(const char *header, uint32_t *dtype, int64_t *dims, siz
     long long d = strtoll(at, &end, 10);
     if (end == at || d < 0 || *rank == OX_MAX_RANK) return false;
     dims[(*rank)++] = d;
-    for (at = end; *at == ',' || *at == ' '; at++) {}
+    for (at = end; *at == ',' || *at == ' '; at++) {
+    }
   }
   return *dtype != OX_UNDEFINED;
 }
@@ -49,7 +53,8 @@ bool npy_read(ox_env *env, const char *path, ox_value **out_value, char *why, si
   *out_value = NULL;
   snprintf(why, n_why, "%s: not a readable .npy file of a known type in C order", path);
   if (!b || n < 12 || memcmp(b, "\x93NUMPY", 6) != 0) goto done;
-  size_t len = b[6] == 1 ? (size_t)(b[8] | b[9] << 8) : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
+  size_t len = b[6] == 1 ? (size_t)(b[8] | b[9] << 8)
+                         : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
   start = b[6] == 1 ? 10 : 12;
   if (len > MOST_HEADER || start + len > n || !(header = malloc(len + 1))) goto done;
   memcpy(header, b + start, len), header[len] = 0;
@@ -81,12 +86,14 @@ bool npy_write(const char *path, const ox_tensor *t, char *why, size_t n_why) {
   }
   char header[1024];
   int n = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-  for (int i = 0; i < t->shape.rank; i++) n += snprintf(header + n, sizeof header - (size_t)n, "%lld,", (long long)t->shape.dim[i]);
+  for (int i = 0; i < t->shape.rank; i++)
+    n += snprintf(header + n, sizeof header - (size_t)n, "%lld,", (long long)t->shape.dim[i]);
   n += snprintf(header + n, sizeof header - (size_t)n, "), }");
   while ((10 + n + 1) % 64) header[n++] = ' '; /* the data begins on a multiple of 64 */
   header[n++] = '\n';
   FILE *f = fopen(path, "wb");
-  const unsigned char start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255), (unsigned char)(n >> 8)};
+  const unsigned char start[10] = {
+      0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255), (unsigned char)(n >> 8)};
   bool ok = f && fwrite(start, 1, 10, f) == 10 && fwrite(header, 1, (size_t)n, f) == (size_t)n &&
             fwrite(t->data, 1, t->bytes, f) == t->bytes;
   if (f && fclose(f) != 0) ok = false;

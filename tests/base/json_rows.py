@@ -15,7 +15,8 @@ for row in rows:
         same = row["text"] == want
     else:
         want = struct.unpack(">d", bytes.fromhex(row["bits"]))[0]
-        same = row["number"] is None if not math.isfinite(want) else struct.pack(">d", row["number"]).hex() == row["bits"]
+        got = row["number"]
+        same = struct.pack(">d", got).hex() == row["bits"] if math.isfinite(want) else got is None
     if not same:
         bad.append(f"{row}: wanted {want!r}")
 print("\n".join(bad[:20]))

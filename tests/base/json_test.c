@@ -52,12 +52,12 @@ static const struct {
     /* what is no UTF-8 */
     {TEXT("\x80"), "\"\xef\xbf\xbd\""},
     {TEXT("a\xff\"b"), "\"a\xef\xbf\xbd\\\"b\""},
-    {TEXT("\xc0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\""},                                         /* a long NUL */
-    {TEXT("\xe0\x9f\xbf"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},                         /* a long form */
-    {TEXT("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},                         /* a lone surrogate */
-    {TEXT("\xf4\x90\x80\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},         /* above U+10FFFF */
-    {TEXT("\xe2\x82"), "\"\xef\xbf\xbd\""},                                                     /* cut at the end */
-    {TEXT("\xf0\x9f\x98x"), "\"\xef\xbf\xbdx\""},                                               /* cut by a letter */
+    {TEXT("\xc0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\""},                                 /* a long NUL */
+    {TEXT("\xe0\x9f\xbf"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},                 /* a long form */
+    {TEXT("\xed\xa0\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},                 /* a lone surrogate */
+    {TEXT("\xf4\x90\x80\x80"), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""}, /* above U+10FFFF */
+    {TEXT("\xe2\x82"), "\"\xef\xbf\xbd\""},                                             /* cut at the end */
+    {TEXT("\xf0\x9f\x98x"), "\"\xef\xbf\xbdx\""},                                       /* cut by a letter */
     {TEXT("\xe2\x82\n\xe2\x82\xac"), "\"\xef\xbf\xbd\\n\xe2\x82\xac\""},
 };
 
@@ -239,8 +239,9 @@ static uint64_t next(uint64_t *state) { /* SplitMix64 */
 
 static int print_rows(void) {
   /* where UTF-8's rules change, and letters that need escapes */
-  static const unsigned char edges[] = {0x00, 0x1f, 0x22, 0x5c, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2,
-                                        0xdf, 0xe0, 0xe1, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff};
+  static const unsigned char edges[] = {0x00, 0x1f, 0x22, 0x5c, 0x7f, 0x80, 0x8f, 0x90, 0x9f,
+                                        0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xec,
+                                        0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff};
   enum { N = sizeof edges };
   uint64_t state = 1;
   for (size_t i = 0; i < OX_COUNT(strings); i++) print_text((const unsigned char *)strings[i].bytes, strings[i].n);

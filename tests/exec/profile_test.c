@@ -20,7 +20,8 @@ static const char *const lines[] = {
     "\"args\": {\"provider\": \"cpu\", \"bytes\": 16}}",
     "{\"name\": \"Odd\\\"op\\\\\", \"cat\": \"Odd\\\"op\\\\\", \"ph\": \"X\", \"pid\": 1, \"tid\": 7, "
     "\"ts\": 9007199254740.992, \"dur\": 0, \"args\": {\"provider\": \"p\\\"\\n\", \"bytes\": 0}}",
-    "{\"name\": \"\\u0001\xef\xbf\xbd\", \"cat\": \"Neg\", \"ph\": \"X\", \"pid\": 1, \"tid\": 0, \"ts\": 0, \"dur\": 0, "
+    "{\"name\": \"\\u0001\xef\xbf\xbd\", \"cat\": \"Neg\", \"ph\": \"X\", \"pid\": 1, \"tid\": 0, \"ts\": 0, \"dur\": "
+    "0, "
     "\"args\": {\"provider\": \"cpu\", \"bytes\": 18446744073709551615}}",
 };
 
@@ -59,6 +60,7 @@ static void test_a_file_that_cannot_be_written(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_trace), cmocka_unit_test(test_a_file_that_cannot_be_written)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_trace),
+                                     cmocka_unit_test(test_a_file_that_cannot_be_written)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cli/providers.h - --provider and --provider-lib. */
+#ifndef OX_CLI_PROVIDERS_H
+#define OX_CLI_PROVIDERS_H
+
+#include "cli.h"
+
+enum { CLI_MOST_PROVIDERS = 32, CLI_MOST_PROVIDER_OPTIONS = 16 };
+
+typedef struct cli_providers {
+  cli_list asked, libs; /* as given */
+  /* cli_providers_parse: |asked| in the same order, for ox_session_opts; parts of argv */
+  ox_provider_spec specs[CLI_MOST_PROVIDERS];
+  const char *keys[CLI_MOST_PROVIDERS][CLI_MOST_PROVIDER_OPTIONS];
+  const char *values[CLI_MOST_PROVIDERS][CLI_MOST_PROVIDER_OPTIONS];
+  size_t n;
+} cli_providers;
+
+#define CLI_PROVIDER_OPTIONS(p)                                                                                    \
+  CLI_LIST("provider", "NAME[,KEY=VALUE...]", &(p).asked, "ask this provider before the CPU; in the order given"), \
+      CLI_LIST("provider-lib", "PATH", &(p).libs, "load the provider in this shared library")
+
+/* False after printing what is wrong. */
+bool cli_providers_parse(cli_providers *p);
+/* An environment with the providers of |p->libs|. */
+ox_status *cli_env_create(const cli_providers *p, ox_env **out_env);
+
+#endif
