@@ -215,8 +215,8 @@ void ox_graph_remove_node(ox_graph *g, ox_id node);
 
 /* ---- edits ---- */
 /* Every user of |from| (nodes, bodies, and the graph's output list) now reads |to|. If |from| is a graph output, the
- * output keeps its name: |to| takes it over if it can (not itself an input, initializer or output), else an Identity
- * node is put in between. */
+ * output keeps its name: |to| takes it over if it can (not itself an input, initializer or output, and optional
+ * only if the output is), else an Identity node is put in between. */
 OX_NODISCARD ox_status *ox_graph_replace_uses(ox_graph *g, ox_id from, ox_id to);
 /* Whether replace_uses would get by without an Identity: rules that remove nodes ask this first. */
 bool ox_graph_can_replace(const ox_graph *g, ox_id from, ox_id to);

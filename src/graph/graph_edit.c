@@ -78,18 +78,19 @@ static ox_status *move_inner_uses(ox_graph *g, ox_id from, ox_id to) {
   return NULL;
 }
 
-static bool can_take_name(const ox_graph_value *v) {
-  return !v->is_input && !v->init && !v->is_output && v->outer == OX_NONE;
+/* The name of an output, and with it what was declared: who reads it as an optional goes on to do so. */
+static bool can_take_name(const ox_graph_value *v, const ox_graph_value *output) {
+  return !v->is_input && !v->init && !v->is_output && v->outer == OX_NONE && v->type.optional == output->type.optional;
 }
 
 bool ox_graph_can_replace(const ox_graph *g, ox_id from, ox_id to) {
-  return !g->values[from].is_output || can_take_name(&g->values[to]);
+  return !g->values[from].is_output || can_take_name(&g->values[to], &g->values[from]);
 }
 
 /* The graph's outputs that were |from| are now |to|, under the name they had. */
 static ox_status *move_output(ox_graph *g, ox_id from, ox_id to) {
   const char *name = g->values[from].name;
-  if (can_take_name(&g->values[to])) {
+  if (can_take_name(&g->values[to], &g->values[from])) {
     OX_TRY(unname(g, from, NULL));
     ox_map_remove(&g->by_name, g->values[to].name);
     OX_TRY(put_name(g, to, name));

@@ -97,6 +97,7 @@ static ox_status *settle(const work *w, ox_graph *g, ox_id id, ox_type t) {
   if (t.dtype && v->type.dtype && t.dtype != v->type.dtype) OX_TRY(other_dtype(w, v, &t));
   if (!t.dtype) t.dtype = v->type.dtype;
   if (!t.elem) t.elem = v->type.elem;
+  if (v->is_output) t.optional = v->type.optional; /* as the caller was promised, who reads and writes it as such */
   if (!merge_shape(&t.shape, &v->type.shape, v->is_output)) OX_TRY(contradiction(w, v, &t));
   v->type = t;
   return NULL;
