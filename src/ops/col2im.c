@@ -14,21 +14,20 @@ static const ox_attr_def attr_rows[] = {OX_ATTR_INTS(col_attrs, dilations), OX_A
                                         OX_ATTR_INTS(col_attrs, strides)};
 
 typedef struct geometry {
-  ox_window w;
-  int64_t image[OX_WINDOW_AXES], count[OX_WINDOW_AXES]; /* count: blocks along each axis */
+  ox_spatial_attrs w;
+  int64_t image[OX_SPATIAL_AXES], count[OX_SPATIAL_AXES]; /* count: blocks along each axis */
   int64_t batch, channels, taps, blocks, pixels;
 } geometry;
 
 static ox_status *geometry_make(const col_attrs *a, const ox_shape *x, const int64_t *image, const int64_t *block,
                                 int axes, geometry *g) {
-  OX_TRY(ox_window_read(&g->w, axes, (ox_window_list){(size_t)axes, block}, ox_window_ints(a->strides),
-                        ox_window_ints(a->dilations), ox_window_ints(a->pads), NULL));
+  OX_TRY(ox_spatial_attrs_read(&g->w, axes, (ox_ints){(size_t)axes, block}, a->strides, a->dilations, a->pads, NULL));
   g->taps = g->blocks = g->pixels = 1;
   for (int i = 0; i < axes; i++) {
     int64_t lo, hi;
     g->image[i] = image[i];
     if (image[i] < 1) return ox_fail(OX_INVALID_MODEL, "image_shape[%d] is %lld", i, (long long)image[i]);
-    OX_TRY(ox_window_axis(&g->w, i, image[i], &g->count[i], &lo, &hi));
+    OX_TRY(ox_spatial_output(&g->w, i, image[i], &g->count[i], &lo, &hi));
     if (!ox_mul_i64_ok(g->taps, g->w.kernel[i], &g->taps) || !ox_mul_i64_ok(g->blocks, g->count[i], &g->blocks) ||
         !ox_mul_i64_ok(g->pixels, image[i], &g->pixels))
       return ox_fail(OX_LIMIT, "Col2Im: too large");
@@ -41,9 +40,9 @@ static ox_status *geometry_make(const col_attrs *a, const ox_shape *x, const int
 }
 
 static ox_status *infer(ox_infer_ctx *c) {
-  int64_t image[OX_WINDOW_AXES], block[OX_WINDOW_AXES];
-  int n = 0, m = 0, got = ox_infer_ints(c, IMAGE, image, OX_WINDOW_AXES, &n),
-      had = ox_infer_ints(c, BLOCK, block, OX_WINDOW_AXES, &m);
+  int64_t image[OX_SPATIAL_AXES], block[OX_SPATIAL_AXES];
+  int n = 0, m = 0, got = ox_infer_ints(c, IMAGE, image, OX_SPATIAL_AXES, &n),
+      had = ox_infer_ints(c, BLOCK, block, OX_SPATIAL_AXES, &m);
   ox_shape y = ox_shape_unknown();
   geometry g;
   if (got < 0 || had < 0 || (got && had && (n != m || n == 0)))
@@ -81,7 +80,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   (void)stage, (void)tiles, (void)scratch;
   geometry g;
   int64_t n = ox_shape_count(&c->in[IMAGE]->shape);
-  if (n < 1 || n > OX_WINDOW_AXES || n != ox_shape_count(&c->in[BLOCK]->shape))
+  if (n < 1 || n > OX_SPATIAL_AXES || n != ox_shape_count(&c->in[BLOCK]->shape))
     return ox_fail(OX_INVALID_MODEL, "Col2Im: image_shape and block_shape must have one length");
   OX_TRY(geometry_make(c->attrs, &c->in[X]->shape, c->in[IMAGE]->data, c->in[BLOCK]->data, (int)n, &g));
   if (!ox_shape_known(&c->out[0]->shape)) {

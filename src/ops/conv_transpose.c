@@ -45,9 +45,9 @@ typedef struct ct_prep {
 /* ---- shapes ---- */
 
 /* Window and output padding; *known: the kernel's extents are. */
-static ox_status *window_of(const ct_attrs *a, int axes, const ox_shape *w, ox_window *win, int64_t *extra,
-                            bool *known) {
-  int64_t kernel[OX_WINDOW_AXES];
+static ox_status *spatial_of(const ct_attrs *a, int axes, const ox_shape *w, ox_spatial_attrs *win, int64_t *extra,
+                             bool *known) {
+  int64_t kernel[OX_SPATIAL_AXES];
   *known = a->kernel_shape.n != 0 || w->rank >= 0;
   for (int i = 0; i < axes && w->rank >= 0; i++) {
     kernel[i] = w->dim[i + 2];
@@ -56,10 +56,9 @@ static ox_status *window_of(const ct_attrs *a, int axes, const ox_shape *w, ox_w
       return ox_fail(OX_INVALID_MODEL, "kernel_shape[%d] is %lld, W has %lld", i, (long long)a->kernel_shape.v[i],
                      (long long)kernel[i]);
   }
-  ox_window_list k = ox_window_ints(a->kernel_shape);
-  if (!k.n && *known) k = (ox_window_list){(size_t)axes, kernel};
-  OX_TRY(ox_window_read(win, axes, k, ox_window_ints(a->strides), ox_window_ints(a->dilations), ox_window_ints(a->pads),
-                        a->auto_pad));
+  ox_ints k = a->kernel_shape;
+  if (!k.n && *known) k = (ox_ints){(size_t)axes, kernel};
+  OX_TRY(ox_spatial_attrs_read(win, axes, k, a->strides, a->dilations, a->pads, a->auto_pad));
   if (a->output_padding.n && a->output_padding.n != (size_t)axes)
     return ox_fail(OX_INVALID_MODEL, "output_padding has %zu values, wanted %d", a->output_padding.n, axes);
   if (a->output_shape.n && a->output_shape.n != (size_t)axes && a->output_shape.n != (size_t)axes + 2)
@@ -73,7 +72,7 @@ static ox_status *window_of(const ct_attrs *a, int axes, const ox_shape *w, ox_w
 }
 
 /* Extent of the output along one axis and the padding cut from its start; -1 if not known. */
-static ox_status *axis_out(const ct_attrs *a, const ox_window *w, int i, int64_t in, int64_t extra, int64_t *out,
+static ox_status *axis_out(const ct_attrs *a, const ox_spatial_attrs *w, int i, int64_t in, int64_t extra, int64_t *out,
                            int64_t *lo) {
   int64_t span = (w->kernel[i] - 1) * w->dilation[i] + 1, full;
   *out = -1, *lo = w->pad_lo[i];
@@ -113,10 +112,10 @@ static ox_status *infer(ox_infer_ctx *c) {
     if (ch >= 0 && wc >= 0 && (ch != wc || ch % a->group))
       return ox_fail(OX_SHAPE_MISMATCH, "X has %lld channels, W takes %lld in %lld groups", (long long)ch,
                      (long long)wc, (long long)a->group);
-    ox_window win;
-    int64_t extra[OX_WINDOW_AXES];
+    ox_spatial_attrs win;
+    int64_t extra[OX_SPATIAL_AXES];
     bool known;
-    OX_TRY(window_of(a, rank - 2, w, &win, extra, &known));
+    OX_TRY(spatial_of(a, rank - 2, w, &win, extra, &known));
     y.rank = rank, y.dim[0] = x->rank >= 0 ? x->dim[0] : -1;
     y.dim[1] = w->rank >= 0 ? ox_dim_mul(w->dim[1], a->group) : -1;
     for (int i = 0; i < rank - 2; i++) {
@@ -138,10 +137,10 @@ static ox_status *infer(ox_infer_ctx *c) {
 static ox_status *axes_of(const ct_attrs *a, const ox_shape *w, ox_deconv_axis *axis) {
   int axes = w->rank - 2;
   if (axes > OX_CONV_AXES) return ox_fail(OX_NOT_IMPLEMENTED, "ConvTranspose over %d axes, at most 3", axes);
-  ox_window win;
-  int64_t extra[OX_WINDOW_AXES];
+  ox_spatial_attrs win;
+  int64_t extra[OX_SPATIAL_AXES];
   bool known;
-  OX_TRY(window_of(a, axes, w, &win, extra, &known));
+  OX_TRY(spatial_of(a, axes, w, &win, extra, &known));
   for (int i = 0; i < OX_CONV_AXES; i++) {
     int s = i - (OX_CONV_AXES - axes);
     if (s >= 0 && win.kernel[s] > 1 << 24)
@@ -321,12 +320,12 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   const ct_attrs *a = c->attrs;
   const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape, *y = &c->out[0]->shape;
   ct_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
-  ox_window win;
-  int64_t extra[OX_WINDOW_AXES];
+  ox_spatial_attrs win;
+  int64_t extra[OX_SPATIAL_AXES];
   bool known;
   if (!p) return ox_oom();
   OX_TRY(axes_of(a, w, p->axis));
-  OX_TRY(window_of(a, x->rank - 2, w, &win, extra, &known));
+  OX_TRY(spatial_of(a, x->rank - 2, w, &win, extra, &known));
   for (int s = 0; s < win.axes; s++) {
     ox_deconv_axis *ax = &p->axis[s + OX_CONV_AXES - win.axes];
     int64_t out;

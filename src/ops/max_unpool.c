@@ -13,12 +13,11 @@ static const ox_attr_def attr_rows[] = {OX_ATTR_INTS_REQUIRED(unpool_attrs, kern
 
 /* The shape that undoes the pool, unknown where X is. */
 static ox_status *natural_shape(const unpool_attrs *a, const ox_shape *x, ox_shape *y) {
-  ox_window w;
+  ox_spatial_attrs w;
   *y = *x;
   if (x->rank < 0) return NULL;
   if (x->rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", x->rank);
-  OX_TRY(ox_window_read(&w, x->rank - 2, ox_window_ints(a->kernel_shape), ox_window_ints(a->strides),
-                        (ox_window_list){0, NULL}, ox_window_ints(a->pads), NULL));
+  OX_TRY(ox_spatial_attrs_read(&w, x->rank - 2, a->kernel_shape, a->strides, (ox_ints){0, NULL}, a->pads, NULL));
   for (int i = 0; i < w.axes; i++) {
     int64_t n = x->dim[i + 2], full;
     y->dim[i + 2] = -1;

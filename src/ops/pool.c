@@ -35,9 +35,8 @@ typedef struct pool_prep {
   int64_t planes, in_n, out_n, per_tile;
 } pool_prep;
 
-static ox_status *window_of(const pool_attrs *a, int axes, ox_window *w) {
-  OX_TRY(ox_window_read(w, axes, ox_window_ints(a->kernel_shape), ox_window_ints(a->strides),
-                        ox_window_ints(a->dilations), ox_window_ints(a->pads), a->auto_pad));
+static ox_status *spatial_of(const pool_attrs *a, int axes, ox_spatial_attrs *w) {
+  OX_TRY(ox_spatial_attrs_read(w, axes, a->kernel_shape, a->strides, a->dilations, a->pads, a->auto_pad));
   w->ceil = a->ceil_mode != 0, w->clipped = true;
   return NULL;
 }
@@ -45,13 +44,13 @@ static ox_status *window_of(const pool_attrs *a, int axes, ox_window *w) {
 static ox_status *infer(ox_infer_ctx *c) {
   const ox_shape *x = &c->in[0]->shape;
   ox_shape y = *x;
-  ox_window w;
+  ox_spatial_attrs w;
   if (x->rank >= 0) {
     if (x->rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", x->rank);
-    OX_TRY(window_of(c->attrs, x->rank - 2, &w));
+    OX_TRY(spatial_of(c->attrs, x->rank - 2, &w));
     for (int a = 0; a < x->rank - 2; a++) {
       int64_t lo, hi;
-      OX_TRY(ox_window_axis(&w, a, x->dim[a + 2], &y.dim[a + 2], &lo, &hi));
+      OX_TRY(ox_spatial_output(&w, a, x->dim[a + 2], &y.dim[a + 2], &lo, &hi));
     }
   }
   ox_infer_out(c, 0, c->in[0]->dtype, &y);
@@ -100,9 +99,9 @@ static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
   const pool_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
   pool_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
-  ox_window w;
+  ox_spatial_attrs w;
   if (!p) return ox_oom();
-  OX_TRY(window_of(a, x->rank - 2, &w));
+  OX_TRY(spatial_of(a, x->rank - 2, &w));
   ox_pool *pool = &p->pool;
   *pool = (ox_pool){.kind = kind,
                     .axes = w.axes,
@@ -111,7 +110,7 @@ static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
                     .p = c->op_version < 2 ? (double)a->p_float : (double)a->p};
   for (int i = 0; i < w.axes; i++) {
     int64_t out;
-    OX_TRY(ox_window_axis(&w, i, x->dim[i + 2], &out, &pool->lo[i], &pool->hi[i]));
+    OX_TRY(ox_spatial_output(&w, i, x->dim[i + 2], &out, &pool->lo[i], &pool->hi[i]));
     pool->in[i] = x->dim[i + 2], pool->out[i] = y->dim[i + 2];
     pool->kernel[i] = w.kernel[i], pool->stride[i] = w.stride[i], pool->dilation[i] = w.dilation[i];
   }

@@ -31,17 +31,16 @@ typedef struct qpool_prep {
 /* The spatial axes of a shape start at 2, or at 1 with channels last. */
 static int spatial(bool last) { return last ? 1 : 2; }
 
-static ox_status *window_of(const qpool_attrs *a, kind k, const ox_shape *x, bool last, ox_window *w) {
+static ox_status *spatial_of(const qpool_attrs *a, kind k, const ox_shape *x, bool last, ox_spatial_attrs *w) {
   int axes = x->rank - 2;
   if (axes < 1) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", x->rank);
   if (k == Q_GLOBAL) {
-    int64_t kernel[OX_WINDOW_AXES];
+    int64_t kernel[OX_SPATIAL_AXES];
     for (int i = 0; i < axes; i++) kernel[i] = OX_MAX(x->dim[i + spatial(last)], 1);
-    ox_window_list none = {0, NULL};
-    return ox_window_read(w, axes, (ox_window_list){(size_t)axes, kernel}, none, none, none, NULL);
+    ox_ints none = {0, NULL};
+    return ox_spatial_attrs_read(w, axes, (ox_ints){(size_t)axes, kernel}, none, none, none, NULL);
   }
-  OX_TRY(ox_window_read(w, axes, ox_window_ints(a->kernel_shape), ox_window_ints(a->strides),
-                        ox_window_ints(a->dilations), ox_window_ints(a->pads), a->auto_pad));
+  OX_TRY(ox_spatial_attrs_read(w, axes, a->kernel_shape, a->strides, a->dilations, a->pads, a->auto_pad));
   w->ceil = a->ceil_mode != 0, w->clipped = true;
   return NULL;
 }
@@ -50,15 +49,15 @@ static ox_status *infer(ox_infer_ctx *c, kind k) {
   const qpool_attrs *a = c->attrs;
   ox_shape y = c->in[0]->shape;
   bool last = k == Q_MAX || a->channels_last;
-  ox_window w;
+  ox_spatial_attrs w;
   if (y.rank >= 0) {
-    OX_TRY(window_of(a, k, &y, last, &w));
+    OX_TRY(spatial_of(a, k, &y, last, &w));
     for (int i = 0; i < w.axes; i++) {
       int64_t lo, hi, *d = &y.dim[i + spatial(last)];
       if (k == Q_GLOBAL)
         *d = 1;
       else
-        OX_TRY(ox_window_axis(&w, i, *d, d, &lo, &hi));
+        OX_TRY(ox_spatial_output(&w, i, *d, d, &lo, &hi));
     }
   }
   ox_infer_out(c, 0, c->in[0]->dtype, &y);
@@ -72,10 +71,10 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   const qpool_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
   qpool_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
-  ox_window w;
+  ox_spatial_attrs w;
   if (!p) return ox_oom();
   p->last = k == Q_MAX || a->channels_last, p->linear = k != Q_MAX;
-  OX_TRY(window_of(a, k, x, p->last, &w));
+  OX_TRY(spatial_of(a, k, x, p->last, &w));
   for (uint32_t i = 1; i < c->n_in; i++)
     if (c->in[i] && ox_shape_count(&c->in[i]->shape) != 1)
       return ox_fail(OX_SHAPE_MISMATCH, "input %u must be a scalar", (unsigned)i);
@@ -85,7 +84,7 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   for (int i = 0; i < w.axes; i++) {
     int64_t out;
     p->pool.in[i] = x->dim[i + spatial(p->last)], p->pool.out[i] = y->dim[i + spatial(p->last)];
-    OX_TRY(ox_window_axis(&w, i, p->pool.in[i], &out, &p->pool.lo[i], &p->pool.hi[i]));
+    OX_TRY(ox_spatial_output(&w, i, p->pool.in[i], &out, &p->pool.lo[i], &p->pool.hi[i]));
     p->pool.kernel[i] = w.kernel[i], p->pool.stride[i] = w.stride[i], p->pool.dilation[i] = w.dilation[i];
     p->in_n *= p->pool.in[i], p->out_n *= p->pool.out[i];
   }

@@ -4,7 +4,12 @@
 #ifndef OX_KERN_POOL_POOL_H
 #define OX_KERN_POOL_POOL_H
 
-#include "kern/pool/window.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "onyx/ep.h"
+
+enum { OX_POOL_AXES = OX_MAX_RANK - 2 };
 
 typedef enum ox_pool_kind { OX_POOL_MAX, OX_POOL_AVERAGE, OX_POOL_LP } ox_pool_kind;
 
@@ -14,9 +19,8 @@ typedef struct ox_pool {
   bool include_pad;  /* AVERAGE: count padding (but nothing beyond it) */
   bool column_major; /* MAX: indices count the first axis fastest */
   double p;          /* LP */
-  int64_t in[OX_WINDOW_AXES], out[OX_WINDOW_AXES];
-  int64_t kernel[OX_WINDOW_AXES], stride[OX_WINDOW_AXES], dilation[OX_WINDOW_AXES], lo[OX_WINDOW_AXES],
-      hi[OX_WINDOW_AXES];
+  int64_t in[OX_POOL_AXES], out[OX_POOL_AXES];
+  int64_t kernel[OX_POOL_AXES], stride[OX_POOL_AXES], dilation[OX_POOL_AXES], lo[OX_POOL_AXES], hi[OX_POOL_AXES];
 } ox_pool;
 
 /* One plane. |index|: where each maximum lies in the plane (-1: the window saw no input); may be NULL. */

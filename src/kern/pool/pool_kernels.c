@@ -30,7 +30,7 @@ typedef struct best {
 
 static best window(const ox_pool *p, const double *x, const int64_t *o) {
   best b = {p->kind == OX_POOL_MAX ? -INFINITY : 0, -1, 0};
-  int64_t t[OX_WINDOW_AXES] = {0};
+  int64_t t[OX_POOL_AXES] = {0};
   do {
     int64_t at = 0, column = 0, pitch = 1;
     bool inside = true;
@@ -49,7 +49,7 @@ static best window(const ox_pool *p, const double *x, const int64_t *o) {
 }
 
 void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index) {
-  int64_t o[OX_WINDOW_AXES] = {0}, i = 0;
+  int64_t o[OX_POOL_AXES] = {0}, i = 0;
   for (int a = 0; a < p->axes; a++)
     if (p->out[a] == 0) return;
   do {

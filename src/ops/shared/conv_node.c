@@ -3,8 +3,8 @@
 #include "ops/shared/conv_node.h"
 
 /* The window of a convolution whose kernel extents come from the attribute or from W; false: they are not known. */
-static ox_status *window_of(const ox_conv_attrs *a, int axes, const ox_shape *w, ox_window *out, bool *known) {
-  int64_t kernel[OX_WINDOW_AXES];
+static ox_status *spatial_of(const ox_conv_attrs *a, int axes, const ox_shape *w, ox_spatial_attrs *out, bool *known) {
+  int64_t kernel[OX_SPATIAL_AXES];
   *known = a->kernel_shape.n != 0 || w->rank >= 0;
   for (int i = 0; i < axes && *known && w->rank >= 0; i++) {
     kernel[i] = w->dim[i + 2];
@@ -13,10 +13,9 @@ static ox_status *window_of(const ox_conv_attrs *a, int axes, const ox_shape *w,
       return ox_fail(OX_INVALID_MODEL, "kernel_shape[%d] is %lld, W has %lld", i, (long long)a->kernel_shape.v[i],
                      (long long)kernel[i]);
   }
-  ox_window_list k = ox_window_ints(a->kernel_shape);
-  if (!k.n && *known) k = (ox_window_list){(size_t)axes, kernel};
-  return ox_window_read(out, axes, k, ox_window_ints(a->strides), ox_window_ints(a->dilations), ox_window_ints(a->pads),
-                        a->auto_pad);
+  ox_ints k = a->kernel_shape;
+  if (!k.n && *known) k = (ox_ints){(size_t)axes, kernel};
+  return ox_spatial_attrs_read(out, axes, k, a->strides, a->dilations, a->pads, a->auto_pad);
 }
 
 ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w, ox_shape *out) {
@@ -34,14 +33,14 @@ ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const 
                    (long long)per, (long long)a->group);
   if (m >= 0 && m % a->group)
     return ox_fail(OX_SHAPE_MISMATCH, "%lld outputs do not divide into %lld groups", (long long)m, (long long)a->group);
-  ox_window win;
+  ox_spatial_attrs win;
   bool known;
-  OX_TRY(window_of(a, rank - 2, w, &win, &known));
+  OX_TRY(spatial_of(a, rank - 2, w, &win, &known));
   out->rank = rank;
   out->dim[0] = x->rank >= 0 ? x->dim[0] : -1, out->dim[1] = m;
   for (int i = 0; i < rank - 2; i++) {
     int64_t lo, hi;
-    OX_TRY(ox_window_axis(&win, i, known && x->rank >= 0 ? x->dim[i + 2] : -1, &out->dim[i + 2], &lo, &hi));
+    OX_TRY(ox_spatial_output(&win, i, known && x->rank >= 0 ? x->dim[i + 2] : -1, &out->dim[i + 2], &lo, &hi));
   }
   return NULL;
 }
@@ -52,15 +51,15 @@ ox_status *ox_conv_geom_make(ox_kernel_ctx *c, const ox_conv_attrs *a, const ox_
                              const ox_shape *y, ox_conv_geom *out) {
   int axes = x->rank - 2;
   if (axes > OX_CONV_AXES) return ox_fail(OX_NOT_IMPLEMENTED, "convolution over %d axes, at most 3", axes);
-  ox_window win;
+  ox_spatial_attrs win;
   bool known;
-  OX_TRY(window_of(a, axes, w, &win, &known));
+  OX_TRY(spatial_of(a, axes, w, &win, &known));
   *out = (ox_conv_geom){.batch = x->dim[0], .groups = a->group, .ic = w->dim[1], .oc = w->dim[0] / a->group};
   for (int i = 0; i < OX_CONV_AXES; i++) {
     int s = i - (OX_CONV_AXES - axes); /* spatial axis of the node */
     int64_t n = s < 0 ? 1 : win.kernel[s], lo = 0, hi = 0, o = 1;
     if (n > MOST_TAPS) return ox_fail(OX_LIMIT, "a kernel of %lld along axis %d", (long long)n, s);
-    if (s >= 0) OX_TRY(ox_window_axis(&win, s, x->dim[s + 2], &o, &lo, &hi));
+    if (s >= 0) OX_TRY(ox_spatial_output(&win, s, x->dim[s + 2], &o, &lo, &hi));
     int64_t *taps = ox_ctx_alloc(c, (size_t)n * sizeof *taps);
     if (!taps) return ox_oom();
     for (int64_t t = 0; t < n; t++) taps[t] = t * (s < 0 ? 1 : win.dilation[s]) - lo;

@@ -5,7 +5,7 @@
 
 #include "graph/op_def.h"
 #include "kern/conv/conv.h"
-#include "kern/pool/window.h"
+#include "ops/shared/spatial_attrs.h"
 
 typedef struct ox_conv_attrs {
   const char *auto_pad;
@@ -25,6 +25,5 @@ OX_NODISCARD ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_sha
 /* The geometry for known shapes; taps are allocated with the prepared shapes. At most three spatial axes. */
 OX_NODISCARD ox_status *ox_conv_geom_make(ox_kernel_ctx *c, const ox_conv_attrs *a, const ox_shape *x,
                                           const ox_shape *w, const ox_shape *y, ox_conv_geom *out);
-static inline ox_window_list ox_window_ints(ox_ints v) { return (ox_window_list){v.n, v.v}; }
 
 #endif
