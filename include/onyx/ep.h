@@ -72,11 +72,11 @@ typedef struct ox_kernel_ctx {
   uint32_t n_in, n_out;
   const ox_tensor *const *in; /* NULL: omitted optional input */
   ox_tensor *const *out;      /* NULL: nobody wants it. Shape known, except where it depends on data */
-  const void *attrs;          /* CPU provider: the decoded attribute struct */
-  void *state;                /* what load stored: packed weights; immutable during runs */
+  const void *attrs;          /* the provider's own: NULL on entry to prepare, what it sets comes back in run */
+  void *state;                /* as attrs; rows of onyx/op.h: what load stored, immutable during runs */
   void *prep;                 /* what prepare stored for these shapes (ox_ctx_alloc) */
   uint32_t op_version;        /* opset version of the node's domain in the model */
-  uint32_t isa;               /* CPU provider: the instruction sets kernels may use (base/cpu.h) */
+  uint32_t isa;               /* as attrs; rows of onyx/op.h: the instruction sets kernels may use */
   /* prepare's answer; preset to one stage of one tile without scratch */
   uint32_t n_stages;
   int64_t n_tiles[OX_MAX_STAGES];   /* depends on shapes only, never on the thread count */
@@ -85,6 +85,8 @@ typedef struct ox_kernel_ctx {
   void *shared;                     /* run only */
   ox_frame *frame;                  /* services below */
   const struct ox_ctx_host *host;
+  /* 1.1 */
+  void *stream;                     /* of this run, from the provider's stream_create; NULL: it has none */
 } ox_kernel_ctx;
 
 /* Services for kernels. alloc_prep: prepare only, zeroed, lives as long as the prepared shapes. alloc_output: run
@@ -96,6 +98,15 @@ typedef struct ox_ctx_host {
   void *(*alloc_prep)(ox_kernel_ctx *c, size_t bytes);
   void *(*alloc_output)(const ox_kernel_ctx *c, uint32_t index, const ox_shape *shape);
   void *(*alloc_run)(const ox_kernel_ctx *c, size_t bytes);
+  /* 1.1. An event of the profile, from any thread; ignored while nobody profiles. Times as ox_ep_host.now_ns. */
+  void (*profile_event)(const ox_kernel_ctx *c, const char *name, int64_t start_ns, int64_t duration_ns);
+  /* An error, with a copy of |text|; for those who link against nothing of ours. */
+  ox_status *(*status_make)(ox_code code, const char *text);
+  /* Calls |fn| for blocks of [0, n) on the run's threads: for a stage of one tile that finds its work as it runs. |worker|
+   * is below max_workers. The first error ends the loop and is returned. */
+  ox_status *(*parallel_for)(const ox_kernel_ctx *c, int64_t n,
+                             ox_status *(*fn)(void *ctx, int64_t begin, int64_t end, uint32_t worker), void *ctx);
+  uint32_t (*max_workers)(const ox_kernel_ctx *c);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for
@@ -103,11 +114,22 @@ typedef struct ox_ctx_host {
  * prepare: all input shapes known: tiles, stages, scratch. run: tiles [begin, end) of a stage, from any worker, no
  * malloc, lock or thread; stages run one after the other. */
 typedef struct ox_kernel ox_kernel;
+
+/* What the host may do around a kernel. */
+typedef struct ox_kernel_traits {
+  uint32_t struct_size;
+  uint32_t inplace;      /* bit i: output 0 may overwrite input i when both have the same bytes */
+  uint32_t unaligned_in; /* bit i: input i is read bytewise, so a constant may stay unaligned in the mapped file */
+} ox_kernel_traits;
+
 typedef struct ox_kernel_api {
   uint32_t struct_size;
   ox_status *(*prepare)(ox_kernel *k, ox_kernel_ctx *c);
   ox_status *(*run)(ox_kernel *k, const ox_kernel_ctx *c, uint32_t stage, int64_t begin, int64_t end, void *scratch);
   void (*release)(ox_kernel *k);
+  /* 1.1, optional */
+  void (*traits)(const ox_kernel *k, ox_kernel_traits *out);    /* |out| is zeroed but for struct_size */
+  double (*flops)(const ox_kernel *k, const ox_kernel_ctx *c);  /* of one run on these prepared shapes; for profiles */
 } ox_kernel_api;
 struct ox_kernel {
   const ox_kernel_api *api;
@@ -129,14 +151,33 @@ typedef struct ox_options {
   const char *const *values;
 } ox_options;
 
-/* Inputs and outputs of one run of a program, in the order of its part. alloc_output as in ox_ctx_host. */
+/* An option that a provider knows. The host refuses keys that are not declared and values that do not parse. */
+typedef enum ox_option_type {
+  OX_OPTION_STRING = 0, OX_OPTION_INT = 1, OX_OPTION_FLOAT = 2, OX_OPTION_BOOL = 3
+} ox_option_type;
+typedef struct ox_option_def {
+  const char *key;
+  uint32_t type;         /* ox_option_type; a bool is 0, 1, false or true */
+  const char *values;    /* STRING: the values allowed, separated by '|'; NULL: any */
+  const char *otherwise; /* what holds when it is not given; for help */
+  const char *help;      /* one line */
+} ox_option_def;
+
+/* Inputs and outputs of one run of a program, in the order of its part. Outputs whose shape the host could infer have
+ * memory; the others have data NULL, and the program asks for it. */
 typedef struct ox_io {
   uint32_t struct_size;
   uint32_t n_in, n_out;
-  const ox_tensor *const *in;
-  ox_tensor *const *out;
+  const ox_tensor *const *in;  /* NULL: omitted */
+  ox_tensor *const *out;       /* never NULL */
+  /* Sets out[index]->shape, data and bytes; NULL: out of memory, or the shape contradicts what is known of it. */
   void *(*alloc_output)(const struct ox_io *io, uint32_t index, const ox_shape *shape);
   void *host_data;
+  /* 1.1 */
+  void *stream;                /* as in ox_kernel_ctx */
+  const volatile int *cancel;  /* polled by long programs, which then return CANCELLED; NULL: never */
+  int64_t deadline_ns;         /* on the clock of ox_ep_host.now_ns; 0: none */
+  void (*profile_event)(const struct ox_io *io, const char *name, int64_t start_ns, int64_t duration_ns);
 } ox_io;
 
 /* What a provider wants. Nodes are named by their index in the view. */
@@ -155,13 +196,20 @@ typedef struct ox_attr_view {
   const ox_tensor *tensor;
 } ox_attr_view;
 
-/* Services of the host. Strings live as long as the view. */
+/* A place where tensors can lie. Memory 0 is the host's; a provider's own are 1, 2 ... in the order of its table. */
+typedef struct ox_memory_def {
+  const char *name;          /* "cuda", "opencl" ... */
+  uint32_t host_accessible;  /* 1: the CPU may read and write it directly, so nothing is copied at the border */
+  uint32_t align;            /* of allocations, a power of two; 0: 64 */
+} ox_memory_def;
+
+/* Services of the host. Strings live as long as the view. A provider may keep a copy of the struct while it lives. */
 typedef struct ox_ep_host {
   uint32_t struct_size;
   uint32_t abi_major;
   ox_alloc alloc;
   ox_status *(*status_make)(ox_code code, const char *text);
-  void (*log)(int level, const char *text); /* 0 debug, 1 info, 2 warning, 3 error */
+  void (*log)(int level, const char *text); /* 1.0: goes nowhere, as it names no session; see log_text */
   size_t (*node_count)(const ox_graph_view *g);
   const char *(*node_op)(const ox_graph_view *g, size_t node);
   const char *(*node_domain)(const ox_graph_view *g, size_t node);
@@ -179,10 +227,33 @@ typedef struct ox_ep_host {
   uint32_t (*io_value)(const ox_graph_view *g, int outputs, size_t i);
   void (*claim_node)(ox_claims *c, size_t node);                       /* as a kernel of its own */
   void (*claim_fused)(ox_claims *c, size_t node);                      /* as part of a compiled subgraph */
-  void (*decline)(ox_claims *c, size_t node, const char *why);         /* shown in verbose logs */
-  ox_status *(*parallel_for)(const struct ox_ep_host *h, int64_t n, /* our task pool, for compiled programs */
+  void (*decline)(ox_claims *c, size_t node, const char *why);         /* kept: ox_session_placement tells it */
+  ox_status *(*parallel_for)(const struct ox_ep_host *h, int64_t n, /* the session's task pool, from any thread */
                              void (*fn)(void *ctx, int64_t begin, int64_t end), void *ctx);
+  /* 1.1 */
+  void *host_data;                                                     /* the host's own */
+  void (*log_text)(const struct ox_ep_host *h, int level, const char *text); /* 0 debug, 1 info, 2 warning, 3 error */
+  int64_t (*now_ns)(void);                                             /* a monotonic clock */
+  uint32_t (*max_threads)(const struct ox_ep_host *h);                 /* that parallel_for uses at most */
+  /* These nodes become one program: INVALID_ARGUMENT, naming a node, if one is taken or if a path between two of them
+   * leads through a node that is not among them. Nodes of claim_fused are joined into as few programs as possible. */
+  ox_status *(*claim_part)(ox_claims *c, const size_t *nodes, size_t n);
+  size_t (*node_attr_count)(const ox_graph_view *g, size_t node);
+  const char *(*node_attr_at)(const ox_graph_view *g, size_t node, size_t i, ox_attr_view *out); /* its name */
+  /* The body in attribute |name|, NULL if there is none; lives as long as |g|. A claimed node with bodies brings them
+   * along: whoever claims it runs them, and what they read of the enclosing graph is an input of the part. */
+  const ox_graph_view *(*node_body)(const ox_graph_view *g, size_t node, const char *name);
+  uint32_t (*value_outer)(const ox_graph_view *body, uint32_t value);  /* of the enclosing graph; UINT32_MAX: its own */
+  size_t (*value_producer)(const ox_graph_view *g, uint32_t value);    /* a node of the view; SIZE_MAX: none of them */
+  size_t (*value_use_count)(const ox_graph_view *g, uint32_t value);   /* by nodes of the whole graph, bodies, outputs */
+  const char *(*dim_name)(const ox_graph_view *g, int64_t dim);        /* of a symbolic dimension (< -1), or NULL */
+  int64_t (*opset)(const ox_graph_view *g, const char *domain);        /* the model's version of it; 0: not imported */
+  /* During compile: the program has what it needs of this constant, so that its pages may leave memory. */
+  void (*constant_done)(const ox_graph_view *part, uint32_t value);
 } ox_ep_host;
+
+struct ox_op;   /* onyx/op.h */
+struct ox_rule; /* onyx/rule.h */
 
 typedef struct ox_ep_api {
   uint32_t struct_size; /* sizeof(ox_ep_api) when the PLUG-IN was compiled */
@@ -192,13 +263,56 @@ typedef struct ox_ep_api {
    * thread. */
   ox_status *(*create)(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep);
   void (*destroy)(ox_ep *ep); /* after the last kernel and program is released */
-  ox_status *(*claim)(ox_ep *ep, const ox_graph_view *g, ox_claims *claims);
+  ox_status *(*claim)(ox_ep *ep, const ox_graph_view *g, ox_claims *claims); /* for the main graph and each body */
   /* A provider has kernels, or compile + run + program_release, or both; the other may be NULL. */
   ox_status *(*kernel_create)(ox_ep *ep, const ox_graph_view *g, size_t node, ox_kernel **out_kernel);
+  /* |part| lives as long as the program. Its inputs and outputs (io_value) are those of run, in order. Values that are
+   * constant (value_const) are no inputs. */
   ox_status *(*compile)(ox_ep *ep, const ox_graph_view *part, ox_program **out_program);
-  ox_status *(*run)(ox_program *p, const ox_io *io);
+  ox_status *(*run)(ox_program *p, const ox_io *io); /* from any thread, also at the same time */
   void (*program_release)(ox_program *p);
+
+  /* ---- 1.1: everything below is optional; what a table is too short for counts as 0 or NULL ---- */
+  const char *version;             /* of the provider, part of the key of cached programs; NULL: "" */
+  const ox_option_def *options;    /* NULL: the provider checks its options itself */
+  size_t n_options;
+  /* Operators and rules that the provider brings: known to every session that uses it. Rules run on what it owns, before
+   * its parts are compiled. */
+  const struct ox_op *ops;
+  size_t n_ops;
+  const struct ox_rule *const *rules;
+  size_t n_rules;
+  /* Cached programs: |save| writes what |load| turns into the same program again, in another process too, for the same
+   * part, options and version. A load that fails is followed by compile. Both or none. */
+  ox_status *(*save)(ox_program *p, ox_status *(*write)(void *ctx, const void *bytes, size_t n), void *ctx);
+  ox_status *(*load)(ox_ep *ep, const ox_graph_view *part, const void *bytes, size_t n, ox_program **out_program);
+  /* Preferred layout of the first input and output of |op|: OX_LAYOUT_*; such nodes that the provider claims become nodes
+   * of the domain "ai.onyx.nhwc" between transposes, which cancel where two meet. NULL: as they are. */
+  uint32_t (*layout)(ox_ep *ep, const char *domain, const char *op);
+  /* Memories of its own: kernels and programs then read and write tensors in memory 1 unless value_memory says otherwise;
+   * the host copies at the border. Data pointers of such tensors are the device's and never touched by the host. */
+  const ox_memory_def *memories;
+  size_t n_memories;
+  ox_status *(*memory_alloc)(ox_ep *ep, uint32_t memory, size_t bytes, void **out_data); /* any thread */
+  void (*memory_free)(ox_ep *ep, uint32_t memory, void *data, size_t bytes);
+  /* Which memory input (|output| 0) or output |i| of a kernel's node has to be in, e.g. 0 for a shape. NULL: 1. */
+  uint32_t (*value_memory)(ox_ep *ep, const ox_graph_view *g, size_t node, int output, size_t i);
+  /* Copies between memories of this provider and the host's (0); may return before it is done if |stream| is not NULL. */
+  ox_status *(*copy)(ox_ep *ep, void *to, uint32_t to_memory, const void *from, uint32_t from_memory, size_t bytes,
+                     void *stream);
+  /* Streams: work on one runs in order; a run has one of each provider. Without them every call has finished when it
+   * returns. An event is done when all that was put on the stream before event_record is. The host waits for what it
+   * reads, and for all streams before a run returns; until then it leaves alone what is copied to a device. All or none. */
+  ox_status *(*stream_create)(ox_ep *ep, void **out_stream);
+  void (*stream_release)(ox_ep *ep, void *stream);
+  ox_status *(*stream_sync)(ox_ep *ep, void *stream);
+  ox_status *(*event_create)(ox_ep *ep, void **out_event);
+  void (*event_release)(ox_ep *ep, void *event);
+  ox_status *(*event_record)(ox_ep *ep, void *event, void *stream);
+  ox_status *(*event_sync)(ox_ep *ep, void *event);
 } ox_ep_api;
+
+enum { OX_LAYOUT_NCHW = 0, OX_LAYOUT_NHWC = 1 };
 
 /* The one symbol a plug-in exports; NULL if it cannot serve |host_abi_major|. */
 OX_API const ox_ep_api *ox_ep_query(uint32_t host_abi_major);

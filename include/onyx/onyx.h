@@ -97,6 +97,7 @@ typedef struct ox_session_opts {
   int profile;                         /* collect per-node times from the start */
   const char *external_dir;            /* models from memory: where external data lies; NULL: nowhere */
   int copy_bytes;                      /* models from memory: keep a copy; 0: the caller's bytes must outlive the session */
+  const char *cache_dir;               /* a folder for the compiled programs of providers that can save them; NULL: none */
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */

@@ -4,32 +4,44 @@
 #define OX_EP_HOST_H
 
 #include "base/log.h"
-#include "graph/graph.h"
-
-/* A graph, or the part of it that |nodes| lists, as a provider sees it. */
-struct ox_graph_view {
-  const ox_graph *graph;
-  const ox_id *nodes;
-  size_t n_nodes;
-  const ox_id *inputs, *outputs; /* of a part; NULL: the graph's own */
-  size_t n_inputs, n_outputs;
-};
+#include "ep/view.h"
+#include "onyx/task.h"
 
 enum { OX_CLAIM_NONE = 0, OX_CLAIM_KERNEL = 1, OX_CLAIM_FUSED = 2 };
 
+/* What one provider says about one view. |kind| and |part| have a place per node of the view. */
 struct ox_claims {
   size_t n;
-  uint8_t *kind; /* OX_CLAIM_* per node of the view */
+  uint8_t *kind;        /* OX_CLAIM_* */
+  uint32_t *part;       /* 0, or the number of the claim_part that took the node */
+  uint32_t n_parts;
   const ox_graph_view *view;
-  const ox_log *log; /* reasons for declining go here, at debug level */
   const char *provider;
+  /* Refusals: |keep| gets each; the first failure of the host (out of memory) stays in |status|. */
+  ox_status *(*keep)(struct ox_claims *c, size_t node, const char *why);
+  /* Whether these nodes can become one node without a cycle. */
+  ox_status *(*check_part)(struct ox_claims *c, const size_t *nodes, size_t n);
+  void *ctx;
+  ox_status *status;
 };
 
-/* The service table for providers; |alloc| serves their long-lived memory. */
-ox_ep_host ox_ep_host_make(ox_alloc alloc);
+/* What the services of one provider in one session work with. */
+typedef struct ox_ep_services {
+  ox_alloc alloc;      /* for the provider's long-lived memory */
+  const ox_log *log;
+  ox_pool *pool;
+  uint32_t max_threads;
+  const char *provider;
+} ox_ep_services;
 
-/* Checks a provider's table (sizes, required entries, kernels or programs complete) and copies it. INCOMPATIBLE. */
+/* The service table for a provider whose own table is |api|: no larger than what the plug-in was built against, so that
+ * a copy it keeps is whole. |s| must outlive the provider. */
+ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api);
+
+/* Checks a provider's table (sizes, required entries, what belongs together) and copies it. INCOMPATIBLE. */
 OX_NODISCARD ox_status *ox_ep_adopt(const ox_ep_api *theirs, ox_ep_api *out_api);
+/* Checks |o| against the options that |api| declares. INVALID_ARGUMENT naming the key, the value and what is allowed. */
+OX_NODISCARD ox_status *ox_ep_check_options(const ox_ep_api *api, const ox_options *o);
 
 /* The providers that are built in. */
 const ox_ep_api *ox_ep_cpu(void);

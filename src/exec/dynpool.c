@@ -5,12 +5,16 @@
 #include "base/cksize.h"
 #include "base/macros.h"
 
-void ox_dynpool_init(ox_dynpool *p, ox_alloc alloc) { *p = (ox_dynpool){.alloc = alloc}; }
+void ox_dynpool_init_with(ox_dynpool *p, ox_alloc alloc, ox_alloc data) {
+  *p = (ox_dynpool){.alloc = alloc, .data = data};
+}
+
+void ox_dynpool_init(ox_dynpool *p, ox_alloc alloc) { ox_dynpool_init_with(p, alloc, alloc); }
 
 void ox_dynpool_deinit(ox_dynpool *p) {
-  for (size_t i = 0; i < p->n; i++) ox_delete(p->alloc, p->blocks[i].data, p->blocks[i].bytes);
+  for (size_t i = 0; i < p->n; i++) ox_delete(p->data, p->blocks[i].data, p->blocks[i].bytes);
   ox_delete(p->alloc, p->blocks, p->capacity * sizeof *p->blocks);
-  *p = (ox_dynpool){.alloc = p->alloc};
+  *p = (ox_dynpool){.alloc = p->alloc, .data = p->data};
 }
 
 void *ox_dynpool_take(ox_dynpool *p, size_t bytes) {
@@ -26,7 +30,7 @@ void *ox_dynpool_take(ox_dynpool *p, size_t bytes) {
     void *blocks = p->blocks;
     if (!ox_grow(p->alloc, &blocks, &p->capacity, p->n, sizeof *p->blocks)) return NULL;
     p->blocks = blocks;
-    void *data = ox_new_aligned(p->alloc, need, OX_ALIGN_BYTES);
+    void *data = ox_new_aligned(p->data, need, OX_ALIGN_BYTES);
     if (!data) return NULL;
     best = &p->blocks[p->n++];
     *best = (ox_dynblock){data, need, false};

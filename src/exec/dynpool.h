@@ -14,12 +14,14 @@ typedef struct ox_dynblock {
 } ox_dynblock;
 
 typedef struct ox_dynpool {
-  ox_alloc alloc;
+  ox_alloc alloc;       /* for the list */
+  ox_alloc data;        /* for the blocks: a device's memory, maybe */
   ox_dynblock *blocks;
   size_t n, capacity;
 } ox_dynpool;
 
 void ox_dynpool_init(ox_dynpool *p, ox_alloc alloc);
+void ox_dynpool_init_with(ox_dynpool *p, ox_alloc alloc, ox_alloc data);
 void ox_dynpool_deinit(ox_dynpool *p);
 /* At least |bytes| (plus OX_PAD_BYTES readable), aligned to OX_ALIGN_BYTES; NULL on out of memory. */
 void *ox_dynpool_take(ox_dynpool *p, size_t bytes);

@@ -1,121 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/eval.c - a kernel without a plan: everything in one arena, in the calling thread. */
+ * exec/eval.c - a step without a plan: everything in arenas, in the calling thread. */
 #include "exec/eval.h"
 
 #include <string.h>
 
 #include "base/macros.h"
+#include "exec/step_run.h"
 
-/* ox_ctx_host hands kernels' wishes here; the frame is this struct. */
-typedef struct {
-  ox_arena *keep;    /* results */
-  ox_arena *scratch; /* the rest */
-} eval_frame;
-
-static eval_frame *frame_of(const ox_kernel_ctx *c) { return (eval_frame *)(void *)c->frame; }
-
-static bool set_size(ox_tensor *t) {
-  int64_t n = ox_shape_count(&t->shape);
-  return n >= 0 && ox_dtype_bytes(t->dtype, n, &t->bytes);
+/* Results live as long as the model, the rest as long as this call. */
+static void *keep_output(ox_step *s, uint32_t i, size_t bytes) {
+  (void)i;
+  return ox_arena_alloc(&s->graph->model->arena, bytes);
 }
-
-static void *alloc_prep(ox_kernel_ctx *c, size_t bytes) { return ox_arena_alloc(frame_of(c)->scratch, bytes); }
-static void *alloc_run(const ox_kernel_ctx *c, size_t bytes) { return ox_arena_alloc(frame_of(c)->keep, bytes); }
-
-static void *alloc_output(const ox_kernel_ctx *c, uint32_t index, const ox_shape *shape) {
-  ox_tensor *t = c->out[index];
-  t->kind = OX_TENSOR, t->shape = *shape;
-  return set_size(t) ? (t->data = ox_arena_alloc(frame_of(c)->keep, t->bytes)) : NULL;
-}
-
-static const ox_ctx_host host = {sizeof host, alloc_prep, alloc_output, alloc_run};
+static void forget_output(ox_step *s, uint32_t i, void *data) { (void)s, (void)i, (void)data; }
+static void *keep_run(ox_step *s, size_t bytes) { return ox_arena_alloc(&s->graph->model->arena, bytes); }
+static const ox_step_memory memory = {keep_output, forget_output, keep_run};
 
 typedef struct {
   const ox_tensor **in;
-  const ox_type **types;
   ox_tensor **out;
+  bool *content;
 } operands;
 
-static ox_status *gather(ox_graph *g, const ox_node *n, ox_arena *a, operands *o) {
+/* |aligned|: for kernels; a view's result shares the constant's own bytes. */
+static ox_status *gather(const ox_graph *g, const ox_node *n, bool aligned, ox_arena *a, ox_tensor *outs, operands *o) {
   o->in = OX_ARENA_ARRAY(a, const ox_tensor *, n->n_in);
-  o->types = OX_ARENA_ARRAY(a, const ox_type *, n->n_in);
-  if (!o->in || !o->types) return ox_oom();
+  o->out = OX_ARENA_ARRAY(a, ox_tensor *, n->n_out);
+  o->content = OX_ARENA_ARRAY(a, bool, n->n_in);
+  if (!o->in || !o->out || !o->content) return ox_oom();
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (n->in[i] == OX_NONE) continue;
     const ox_tensor *c = ox_graph_const(g, n->in[i]);
     if (!c) return ox_fail(OX_FAIL, "input %u is not constant", i);
     ox_tensor *t = ox_arena_copy(a, c, sizeof *t);
-    ox_type *type = OX_ARENA_NEW(a, ox_type);
-    if (!t || !type) return ox_oom();
-    if (t->kind == OX_TENSOR && (uintptr_t)t->data % 8 && !(t->data = ox_arena_copy(a, c->data, c->bytes))) return ox_oom();
-    *type = g->values[n->in[i]].type;
-    type->kind = t->kind, type->dtype = t->dtype, type->shape = t->shape;
-    o->in[i] = t, o->types[i] = type;
+    if (!t) return ox_oom();
+    bool move = aligned && t->kind == OX_TENSOR && (uintptr_t)t->data % 8;
+    if (move && !(t->data = ox_arena_copy(a, c->data, c->bytes))) return ox_oom();
+    o->in[i] = t, o->content[i] = true;
   }
-  return NULL;
-}
-
-static ox_status *infer(const ox_schema *def, uint32_t version, ox_graph *g, const ox_node *n, ox_arena *a, operands *o,
-                        ox_tensor *outs) {
-  void *attrs;
-  ox_type *out = OX_ARENA_ARRAY(a, ox_type, n->n_out);
-  o->out = OX_ARENA_ARRAY(a, ox_tensor *, n->n_out);
-  if (!out || !o->out) return ox_oom();
-  OX_TRY(ox_op_check(def, n, o->types));
-  OX_TRY(ox_attrs_decode(def, n, a, &attrs));
-  ox_node_call call = {.schema = def, .node = n, .version = version, .attrs = attrs, .in = o->types, .in_data = o->in,
-                       .out = out, .arena = &g->model->arena};
-  OX_TRY(ox_node_infer(&call));
-  for (uint32_t i = 0; i < n->n_out; i++) {
-    outs[i] = (ox_tensor){.kind = out[i].kind, .dtype = out[i].dtype, .shape = out[i].shape};
+  for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) o->out[i] = &outs[i];
-    if (outs[i].kind != OX_TENSOR || !ox_shape_known(&outs[i].shape)) continue;
-    if (!set_size(&outs[i])) return ox_fail(OX_LIMIT, "output %u is too large", i);
-    if (o->out[i] && !(outs[i].data = ox_arena_alloc(&g->model->arena, outs[i].bytes))) return ox_oom();
+  return NULL;
+}
+
+/* Packed constants are hollow from then on. */
+static ox_status *load(const ox_provider *p, const ox_graph *g, ox_unit *u, const operands *o) {
+  const ox_graph_view view = {.graph = g, .nodes = &u->node, .n_nodes = 1};
+  OX_TRY(p->api.kernel_create(p->ep, &view, 0, &u->kernel));
+  for (uint32_t i = 0; i < ox_graph_node(g, u->node)->n_in && i < 64; i++)
+    if (o->in[i] && (u->kernel->consumed >> i & 1)) ((ox_tensor *)o->in[i])->data = NULL;
+  return NULL;
+}
+
+static ox_status *run(const ox_provider *p, const ox_graph *g, ox_unit *u, const operands *o, ox_step *s, ox_arena *a) {
+  static const ox_step_crew alone = {.max_threads = 1};
+  char *scratch = NULL;
+  OX_TRY(ox_step_infer(s, o->content, &g->model->arena));
+  if (u->kind == OX_UNIT_KERNEL) {
+    OX_TRY(ox_step_find_memory(s));
+    OX_TRY(load(p, g, u, o));
+    OX_TRY(ox_step_prepare(s));
+    scratch = ox_arena_alloc(a, s->c.scratch_per_worker), s->c.shared = ox_arena_alloc(a, s->c.shared_bytes);
+    if (!scratch || !s->c.shared) return ox_oom();
   }
-  return NULL;
+  return ox_step_run(s, &alone, scratch, 0);
 }
 
-static ox_status *run(ox_kernel *k, const ox_node *n, operands *o, eval_frame *f) {
-  for (uint32_t i = 0; i < n->n_in && i < 64; i++)
-    if (o->in[i] && (k->consumed >> i & 1)) ((ox_tensor *)o->in[i])->data = NULL;
-  ox_kernel_ctx c = {.struct_size = sizeof c, .n_in = n->n_in, .n_out = n->n_out, .in = o->in, .out = o->out,
-                     .n_stages = 1, .n_tiles = {1}, .frame = (ox_frame *)(void *)f, .host = &host};
-  OX_TRY(k->api->prepare(k, &c));
-  char *scratch = ox_arena_alloc(f->scratch, c.scratch_per_worker);
-  c.shared = ox_arena_alloc(f->scratch, c.shared_bytes);
-  if (!scratch || !c.shared) return ox_oom();
-  for (uint32_t s = 0; s < c.n_stages; s++)
-    if (c.n_tiles[s] > 0) OX_TRY(k->api->run(k, &c, s, 0, c.n_tiles[s], scratch));
-  return NULL;
-}
-
-ox_status *ox_eval_node(ox_provider *provider, ox_graph *g, ox_id node, ox_tensor *outs) {
+ox_status *ox_eval_node(const ox_provider *provider, ox_graph *g, ox_id node, ox_tensor *outs) {
   const ox_node *n = ox_graph_node(g, node);
-  uint32_t version;
-  const ox_op *op = ox_node_op(g->model, n, &version);
-  const ox_schema *def = op ? op->schema : NULL;
-  if (!def || (def->traits & OX_CONTROL) || (!op->kernel && !(def->traits & OX_VIEW)))
-    return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: %s", n->op);
-  ox_arena scratch;
-  ox_arena_init(&scratch, g->model->alloc);
-  eval_frame f = {&g->model->arena, &scratch};
+  ox_unit u = {.node = node, .owner = provider};
+  ox_arena a;
+  ox_step s = {0};
   operands o;
-  ox_kernel *k = NULL;
   ox_status *st = NULL;
-  ox_graph_view view = {.graph = g, .nodes = &node, .n_nodes = 1};
-  OX_TRY_TO(done, st, gather(g, n, &scratch, &o));
-  OX_TRY_TO(done, st, infer(def, version, g, n, &scratch, &o, outs));
-  if (def->traits & OX_VIEW) {
-    if (!o.out[0]) goto done; /* nobody reads it */
-    if (outs[0].bytes == o.in[0]->bytes && o.in[0]->bytes) memcpy(outs[0].data, o.in[0]->data, o.in[0]->bytes);
-    else if (outs[0].bytes != o.in[0]->bytes) st = ox_fail(OX_SHAPE_MISMATCH, "%s changes the number of bytes", n->op);
-    goto done;
-  }
-  OX_TRY_TO(done, st, provider->api.kernel_create(provider->ep, &view, 0, &k));
-  st = run(k, n, &o, &f);
+  u.def = ox_node_schema(g->model, n, &u.op_version);
+  if (!u.def || (u.def->traits & OX_CONTROL)) return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: %s", n->op);
+  u.kind = u.def->traits & OX_VIEW ? OX_UNIT_VIEW : OX_UNIT_KERNEL;
+  ox_arena_init(&a, g->model->alloc);
+  OX_TRY_TO(done, st, gather(g, n, u.kind == OX_UNIT_KERNEL, &a, outs, &o));
+  OX_TRY_TO(done, st, ox_attrs_decode(u.def, n, &a, &u.attrs));
+  OX_TRY_TO(done, st, ox_step_init(&s, g, &u, o.in, o.out, &a));
+  s.memory = &memory, s.unchecked = true;
+  st = run(provider, g, &u, &o, &s, &a);
 done:
-  if (k) k->api->release(k);
-  ox_arena_deinit(&scratch);
+  ox_step_deinit(&s);
+  if (u.kernel) u.kernel->api->release(u.kernel);
+  ox_arena_deinit(&a);
   return st;
 }

@@ -3,10 +3,10 @@
 #ifndef OX_EXEC_EVAL_H
 #define OX_EXEC_EVAL_H
 
-#include "plan/plan.h"
+#include "plan/partition.h"
 
 /* Runs |node| of |g|, all of whose inputs are constant, with |provider|; outs[i] gets output i, its data in the model's
  * arena. Errors as at run time; NOT_IMPLEMENTED if the provider has no such kernel. */
-OX_NODISCARD ox_status *ox_eval_node(ox_provider *provider, ox_graph *g, ox_id node, ox_tensor *outs);
+OX_NODISCARD ox_status *ox_eval_node(const ox_provider *provider, ox_graph *g, ox_id node, ox_tensor *outs);
 
 #endif

@@ -15,7 +15,9 @@ static void find_last_reads(ox_context *c) {
     const ox_unit *u = c->steps[i].unit;
     const ox_node *n = ox_graph_node(g, u->node);
     for (uint32_t k = 0; k < n->n_out; k++) read_at(c, n->out[k], i); /* a value nobody reads lives for its own step */
-    for (uint32_t k = 0; k < n->n_in; k++) read_at(c, n->in[k], i);
+    /* what a stream copies to a device is left alone until the run waits for the stream */
+    bool till_end = u->kind == OX_UNIT_COPY && c->steps[i].c.stream && c->slots[n->out[0]].memory;
+    for (uint32_t k = 0; k < n->n_in; k++) read_at(c, n->in[k], till_end ? c->n_steps : i);
     for (uint32_t k = 0; k < u->n_captured; k++) read_at(c, u->captured[k], i);
   }
   for (uint32_t i = 0; i < g->n_outputs; i++) read_at(c, g->outputs[i], c->n_steps);
@@ -26,7 +28,8 @@ static void mark_direct(ox_context *c) {
   const ox_graph *g = c->plan->graph;
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     ox_slot *s = &c->slots[g->outputs[i]];
-    if (s->home == OX_HOME_SLAB && s->root == g->outputs[i] && s->t.dtype != OX_STRING) s->home = OX_HOME_OUTPUT;
+    if (s->home == OX_HOME_SLAB && s->root == g->outputs[i] && s->t.dtype != OX_STRING && !s->memory)
+      s->home = OX_HOME_OUTPUT;
   }
   for (uint32_t i = 0; i < c->n_steps; i++) { /* views of such an output follow it */
     const ox_node *n = ox_graph_node(g, c->steps[i].unit->node);
@@ -39,7 +42,9 @@ static bool may_overwrite(const ox_context *c, uint32_t i, uint32_t k, const uin
   const ox_node *n = ox_graph_node(c->plan->graph, c->steps[i].unit->node);
   const ox_slot *in = &c->slots[n->in[k]], *out = &c->slots[n->out[0]];
   const ox_slot *root = &c->slots[in->root];
-  if (root->home != OX_HOME_SLAB || root_last[in->root] != i || in->t.bytes != out->t.bytes) return false;
+  if (root->home != OX_HOME_SLAB || root_last[in->root] != i || in->t.bytes != out->t.bytes ||
+      root->memory != out->memory)
+    return false;
   for (uint32_t j = 0; j < n->n_in; j++)
     if (j != k && n->in[j] != OX_NONE && n->in[j] != n->in[k] && c->slots[n->in[j]].root == in->root) return false;
   for (uint32_t j = 0; j < c->steps[i].unit->n_captured; j++)
@@ -50,12 +55,12 @@ static bool may_overwrite(const ox_context *c, uint32_t i, uint32_t k, const uin
 static void share_in_place(ox_context *c, uint32_t i, uint32_t *root_last) {
   const ox_step *s = &c->steps[i];
   const ox_node *n = ox_graph_node(c->plan->graph, s->unit->node);
-  if (s->mode != OX_MODE_STATIC || !s->unit->cpu || !s->unit->cpu->inplace || !n->n_out || n->out[0] == OX_NONE) return;
+  if (s->mode != OX_MODE_STATIC || !s->unit->traits.inplace || !n->n_out || n->out[0] == OX_NONE) return;
   ox_slot *out = &c->slots[n->out[0]];
   if (out->home != OX_HOME_SLAB || out->root != n->out[0]) return;
   for (uint32_t k = 0; k < n->n_in && k < 32; k++) {
-    if (!(s->unit->cpu->inplace >> k & 1) || n->in[k] == OX_NONE) continue;
-    if (s->unit->consumed && s->unit->consumed[k]) continue;
+    if (!(s->unit->traits.inplace >> k & 1) || n->in[k] == OX_NONE) continue;
+    if (s->unit->fixed && s->unit->fixed[k]) continue;
     if (!may_overwrite(c, i, k, root_last)) continue;
     out->root = c->slots[n->in[k]].root;
     return;
@@ -69,7 +74,7 @@ static void merge_storages(ox_context *c, uint32_t *root_first, uint32_t *root_l
   for (uint32_t i = 0; i < c->n_steps; i++) {
     const ox_step *s = &c->steps[i];
     const ox_node *n = ox_graph_node(g, s->unit->node);
-    bool view = s->mode == OX_MODE_VIEW || (s->mode == OX_MODE_DYNAMIC && s->unit->def && (s->unit->def->traits & OX_VIEW));
+    bool view = s->mode == OX_MODE_VIEW || (s->mode == OX_MODE_DYNAMIC && s->unit->kind == OX_UNIT_VIEW);
     if (view) c->slots[n->out[0]].root = c->slots[n->in[0]].root;
     share_in_place(c, i, root_last);
     for (uint32_t k = 0; k < n->n_out; k++) {
@@ -81,7 +86,9 @@ static void merge_storages(ox_context *c, uint32_t *root_first, uint32_t *root_l
   }
 }
 
-static ox_status *plan_slab(ox_context *c, const uint32_t *first, const uint32_t *last) {
+/* The values of one memory (0: the host's) in one slab of *out_bytes. */
+static ox_status *plan_slab(ox_context *c, uint32_t memory, const uint32_t *first, const uint32_t *last,
+                            size_t *out_bytes) {
   const ox_graph *g = c->plan->graph;
   size_t n = 0, bytes = (g->n_values + 1) * (sizeof(ox_lifetime) + sizeof(ox_id));
   ox_lifetime *items = ox_new(c->env->alloc, bytes);
@@ -91,12 +98,13 @@ static ox_status *plan_slab(ox_context *c, const uint32_t *first, const uint32_t
     const ox_node *node = ox_graph_node(g, c->steps[i].unit->node);
     for (uint32_t k = 0; k < node->n_out; k++) {
       ox_id v = node->out[k];
-      if (v == OX_NONE || c->slots[v].home != OX_HOME_SLAB || c->slots[v].root != v) continue;
+      if (v == OX_NONE || c->slots[v].home != OX_HOME_SLAB || c->slots[v].root != v || c->slots[v].memory != memory)
+        continue;
       owner[n] = v;
       items[n++] = (ox_lifetime){c->slots[v].t.bytes, first[v], last[v], 0};
     }
   }
-  ox_status *st = ox_memplan(c->env->alloc, items, n, &c->values_bytes);
+  ox_status *st = ox_memplan(c->env->alloc, items, n, out_bytes);
   for (size_t i = 0; i < n; i++) c->slots[owner[i]].offset = items[i].offset;
   ox_delete(c->env->alloc, items, bytes);
   return st;
@@ -131,7 +139,12 @@ ox_status *ox_lifetimes_plan(ox_context *c, bool direct) {
   find_last_reads(c);
   if (direct) mark_direct(c);
   merge_storages(c, first, last);
-  ox_status *st = plan_slab(c, first, last);
+  ox_status *st = plan_slab(c, 0, first, last, &c->values_bytes);
+  for (uint32_t i = 0; !st && i < c->devices.n_memories; i++) {
+    size_t bytes;
+    st = plan_slab(c, c->devices.memories[i].id, first, last, &bytes);
+    if (!st) st = ox_device_slab(&c->devices.memories[i], bytes);
+  }
   if (!st) st = plan_frees(c, last);
   ox_delete(c->env->alloc, first, 2 * (size_t)n * sizeof *first);
   return st;

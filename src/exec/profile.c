@@ -14,6 +14,7 @@ struct ox_profile {
   pthread_mutex_t lock;
   ox_profile_event *events;
   size_t n, capacity;
+  ox_arena names; /* that events came with */
 };
 
 int64_t ox_clock_ns(void) {
@@ -26,6 +27,7 @@ ox_status *ox_profile_create(ox_alloc alloc, ox_profile **out_profile) {
   *out_profile = ox_new_zeroed(alloc, sizeof **out_profile);
   if (!*out_profile) return ox_oom();
   (*out_profile)->alloc = alloc;
+  ox_arena_init(&(*out_profile)->names, alloc);
   pthread_mutex_init(&(*out_profile)->lock, NULL);
   return NULL;
 }
@@ -34,22 +36,35 @@ void ox_profile_destroy(ox_profile *p) {
   if (!p) return;
   pthread_mutex_destroy(&p->lock);
   ox_delete(p->alloc, p->events, p->capacity * sizeof *p->events);
+  ox_arena_deinit(&p->names);
   ox_delete(p->alloc, p, sizeof *p);
+}
+
+static void add(ox_profile *p, const ox_profile_event *e) {
+  void *events = p->events;
+  if (!ox_grow(p->alloc, &events, &p->capacity, p->n, sizeof *p->events)) return;
+  p->events = events;
+  p->events[p->n++] = *e;
 }
 
 void ox_profile_add(ox_profile *p, const ox_profile_event *e) {
   pthread_mutex_lock(&p->lock);
-  void *events = p->events;
-  if (ox_grow(p->alloc, &events, &p->capacity, p->n, sizeof *p->events)) {
-    p->events = events;
-    p->events[p->n++] = *e;
-  }
+  add(p, e);
+  pthread_mutex_unlock(&p->lock);
+}
+
+void ox_profile_add_copy(ox_profile *p, const ox_profile_event *e) {
+  pthread_mutex_lock(&p->lock);
+  ox_profile_event own = *e;
+  own.name = ox_arena_str(&p->names, e->name, strlen(e->name));
+  if (own.name) add(p, &own);
   pthread_mutex_unlock(&p->lock);
 }
 
 void ox_profile_clear(ox_profile *p) {
   pthread_mutex_lock(&p->lock);
   p->n = 0;
+  ox_arena_reset(&p->names);
   pthread_mutex_unlock(&p->lock);
 }
 

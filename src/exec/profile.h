@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "plan/plan.h"
+#include "plan/unit.h"
 
 typedef struct ox_profile ox_profile;
 
@@ -21,6 +21,8 @@ OX_NODISCARD ox_status *ox_profile_create(ox_alloc alloc, ox_profile **out_profi
 void ox_profile_destroy(ox_profile *p);
 /* Drops the event silently when memory runs out: profiling never fails a run. */
 void ox_profile_add(ox_profile *p, const ox_profile_event *e);
+/* The same, of an event whose name is copied. */
+void ox_profile_add_copy(ox_profile *p, const ox_profile_event *e);
 void ox_profile_clear(ox_profile *p); /* keeps the memory */
 /* Copies the events' array pointer and count; valid until the next add. */
 size_t ox_profile_events(const ox_profile *p, const ox_profile_event **out_events);

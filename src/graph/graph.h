@@ -48,6 +48,7 @@ typedef struct ox_graph_value {
   uint32_t n_inner_uses; /* how many values of nested graphs stand for this one */
   ox_id outer;           /* in a body: the id of the enclosing graph's value this one stands for; else OX_NONE */
   bool is_input, is_output;
+  uint32_t memory;       /* where it lies at run time: plan/transfers.h; 0: host memory */
   bool dead;             /* dropped: its name is free again */
 } ox_graph_value;
 

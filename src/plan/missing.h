@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/missing.h - tells all operators that nobody implements, at once. */
+ * plan/missing.h - the error that lists every operator without an owner. */
 #ifndef OX_PLAN_MISSING_H
 #define OX_PLAN_MISSING_H
 
-#include "plan/plan.h"
+#include "graph/graph.h"
 
-/* NOT_IMPLEMENTED with the list if a node of |g| or of a body nested in it has no taker. |provider_of| speaks of |g|;
- * bodies are looked up in the registry. */
-OX_NODISCARD ox_status *ox_missing_check(const ox_graph *g, const ox_plan_opts *opts, const uint32_t *provider_of);
+/* NOT_IMPLEMENTED with operators, versions and counts if a node of |g| or of a body in it has no owner. */
+OX_NODISCARD ox_status *ox_missing_check(const ox_graph *g);
 
 #endif

@@ -97,7 +97,7 @@ void ox_session_nodes(const ox_session *s,
                       void *ctx) {
   for (uint32_t i = 0; i < s->plan->n_units; i++) {
     const ox_node *n = ox_graph_node(s->plan->graph, s->plan->units[i].node);
-    fn(ctx, n->op, n->domain, n->name, s->plan->units[i].provider);
+    fn(ctx, n->op, n->domain, n->name, ox_unit_owner(&s->plan->units[i]));
   }
 }
 

@@ -10,6 +10,8 @@
 #include "onnx/model.h"
 #include "opt/gradient.h"
 #include "opt/opt.h"
+#include "plan/plan.h"
+#include "plan/transfers.h"
 
 void ox_session_opts_init(ox_session_opts *opts) {
   *opts = (ox_session_opts){.struct_size = sizeof *opts, .optimize = OX_OPTIMIZE_ALL};
@@ -34,9 +36,12 @@ static ox_status *add_provider(ox_session *s, const char *name, const ox_options
   if (!api) return ox_fail(OX_INVALID_ARGUMENT, "there is no provider '%s'", name);
   if (s->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
   ox_provider *p = &s->providers[s->n_providers];
-  p->api = *api;
-  ox_ep_host host = ox_ep_host_make(s->alloc);
+  *p = (ox_provider){.api = *api, .services = {s->alloc, &s->env->log, s->pool, s->max_threads, api->name}};
+  OX_TRY(ox_ep_check_options(api, options));
+  p->identity = ox_provider_identity(api, options);
+  ox_ep_host host = ox_ep_host_make(&p->services, api);
   OX_TRY(ox_status_note(p->api.create(&host, options, &p->ep), "provider '%s'", name));
+  if (!p->ep) return ox_fail(OX_FAIL, "provider '%s' was created as nothing", name);
   s->n_providers++;
   return NULL;
 }
@@ -129,18 +134,28 @@ static void settle_defaults(ox_model *m) {
   g->n_inputs = n;
 }
 
+/* Every node gets an owner; what is claimed as programs becomes nodes with bodies, and copies go where memories differ. */
+static ox_status *divide(ox_session *s) {
+  OX_TRY(ox_partition(s->model, s->providers, s->n_providers));
+  OX_TRY(ox_partition_extract(s->model, s->providers, s->n_providers));
+  OX_TRY(ox_transfers_add(s->model, s->providers, s->n_providers));
+  return ox_graph_compact(s->model->graph);
+}
+
 static ox_status *finish(ox_session *s, const ox_session_opts *o) {
   OX_TRY(ox_model_inline(s->model));
   settle_defaults(s->model);
   OX_TRY(choose_pool(s, o->n_threads));
   OX_TRY(add_providers(s, o));
   OX_TRY(improve(s, o));
+  OX_TRY(divide(s));
   ox_plan_opts po = {.alloc = s->alloc,
                      .log = &s->env->log,
                      .pool = s->pool,
                      .max_threads = 0, /* a run has a cap, loading takes the whole pool */
                      .providers = s->providers,
-                     .n_providers = s->n_providers};
+                     .n_providers = s->n_providers,
+                     .cache_dir = o->cache_dir};
   OX_TRY(ox_plan_build(s->model->graph, &po, &s->plan));
   OX_TRY(list_inputs(s));
   OX_TRY(ox_recycler_create(s->alloc, &s->recycler));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "plan/constants.h"
 #include "session/session.h"
 
 /* ---- borrowing ---- */

@@ -79,7 +79,8 @@ static void *alloc_output(const ox_kernel_ctx *c, uint32_t i, const ox_shape *sh
   *t = ox_tensor_view(t->dtype, shape, ox_arena_alloc(&c->frame->n->arena, OX_MAX(bytes, 1)));
   return t->data;
 }
-static const ox_ctx_host host = {sizeof host, alloc_prep, alloc_output, alloc_run};
+static const ox_ctx_host host = {
+    .struct_size = sizeof host, .alloc_prep = alloc_prep, .alloc_output = alloc_output, .alloc_run = alloc_run};
 
 static ox_status *run_stages(one_node *n, const ox_kernel_def *def, ox_kernel_ctx *c) {
   for (uint32_t s = 0; s < c->n_stages; s++) {

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/digest.h - 128 bits over a stream of bytes: names for caches. Spreads well, resists no attacker. */
+#ifndef OX_BASE_DIGEST_H
+#define OX_BASE_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ox_digest {
+  uint64_t a, b;
+} ox_digest;
+
+ox_digest ox_digest_init(void);
+/* The same bytes in the same calls give the same hash on every machine; the lengths count, too. */
+void ox_digest_bytes(ox_digest *h, const void *p, size_t n);
+void ox_digest_u64(ox_digest *h, uint64_t v);
+void ox_digest_text(ox_digest *h, const char *s); /* NULL counts as "" */
+
+#endif

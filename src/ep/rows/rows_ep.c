@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ep/rows/rows_ep.c - see rows_ep.h. */
+#include "ep/rows/rows_ep.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+
+struct ox_ep {
+  ox_ep_host host;
+  const ox_registry *ops;
+  ox_isa isa;
+};
+
+typedef struct {
+  ox_kernel base;
+  const ox_ep *ep;
+  ox_arena arena;
+  const ox_kernel_def *def;
+  const char *op;
+  void *attrs;
+  void *state;
+  uint32_t op_version;
+} rows_kernel;
+
+ox_status *ox_ep_pass_status(const ox_ep_host *host, ox_status *st) {
+  if (!st) return NULL;
+  ox_status *theirs = host->status_make(ox_status_code(st), ox_status_message(st));
+  ox_status_free(st);
+  return theirs;
+}
+
+ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_registry *ops, ox_isa isa, ox_ep **out_ep) {
+  ox_ep *ep = *out_ep = ox_new_zeroed(host->alloc, sizeof *ep);
+  if (!ep) return ox_oom();
+  ep->host = *host, ep->ops = ops, ep->isa = isa;
+  return NULL;
+}
+
+void ox_rows_ep_destroy(ox_ep *ep) {
+  if (ep) ox_delete(ep->host.alloc, ep, sizeof *ep);
+}
+
+/* ---- claims ---- */
+
+static const ox_op *find(const ox_ep *ep, const ox_graph_view *g, size_t node) {
+  const ox_ep_host *h = &ep->host;
+  return ox_registry_find(ep->ops, h->node_domain(g, node), h->node_op(g, node), h->node_version(g, node));
+}
+
+ox_status *ox_rows_ep_claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
+  for (size_t i = 0; i < ep->host.node_count(g); i++) {
+    const ox_op *op = find(ep, g, i);
+    bool runs = op && ((op->kernel && op->kernel->run) || (op->schema->traits & OX_VIEW));
+    if (runs) ep->host.claim_node(claims, i);
+    else ep->host.decline(claims, i, op ? "no kernel of its own" : "no such operator at this version");
+  }
+  return NULL;
+}
+
+/* ---- kernels ---- */
+
+static void release(ox_kernel *kernel) {
+  rows_kernel *k = (rows_kernel *)kernel;
+  if (!k) return;
+  if (k->def->unload && k->state) k->def->unload(k->state, k->ep->host.alloc);
+  ox_arena_deinit(&k->arena);
+  ox_delete(k->ep->host.alloc, k, sizeof *k);
+}
+
+static ox_status *prepare(ox_kernel *kernel, ox_kernel_ctx *c) {
+  const rows_kernel *k = (const rows_kernel *)kernel;
+  c->attrs = k->attrs, c->state = k->state, c->op_version = k->op_version, c->isa = k->ep->isa;
+  return k->def->prepare ? ox_ep_pass_status(&k->ep->host, k->def->prepare(c)) : NULL;
+}
+
+static ox_status *run(ox_kernel *kernel, const ox_kernel_ctx *c, uint32_t stage, int64_t begin, int64_t end,
+                      void *scratch) {
+  const rows_kernel *k = (const rows_kernel *)kernel;
+  return ox_ep_pass_status(&k->ep->host, k->def->run(c, stage, (ox_range){begin, end}, scratch));
+}
+
+static void traits(const ox_kernel *kernel, ox_kernel_traits *out) {
+  const rows_kernel *k = (const rows_kernel *)kernel;
+  out->inplace = k->def->inplace, out->unaligned_in = k->def->unaligned_in;
+}
+
+static double flops(const ox_kernel *kernel, const ox_kernel_ctx *c) {
+  const rows_kernel *k = (const rows_kernel *)kernel;
+  return k->def->flops ? k->def->flops(c) : 0;
+}
+
+static const ox_kernel_api kernel_api = {sizeof kernel_api, prepare, run, release, traits, flops};
+
+/* The attributes that the schema knows, as the view tells them. */
+static ox_status *decode(const ox_ep_host *h, const ox_graph_view *g, size_t node, const ox_schema *schema, rows_kernel *k) {
+  ox_node n = {.op = h->node_op(g, node), .domain = h->node_domain(g, node), .name = h->node_name(g, node)};
+  n.attrs = OX_ARENA_ARRAY(&k->arena, ox_attr, schema->n_attrs);
+  if (!n.attrs) return ox_oom();
+  for (uint32_t i = 0; i < schema->n_attrs; i++) {
+    ox_attr *a = &n.attrs[n.n_attrs];
+    a->name = schema->attrs[i].name;
+    n.n_attrs += h->node_attr(g, node, a->name, &a->v) != 0;
+  }
+  return ox_attrs_decode(schema, &n, &k->arena, &k->attrs);
+}
+
+/* What ox_op_host's calls get back. */
+typedef struct {
+  const ox_ep_host *host;
+  const ox_graph_view *g;
+  size_t node;
+  ox_arena *arena;
+} load_data;
+
+static void *op_alloc(void *host_data, size_t bytes) { return ox_arena_alloc(((load_data *)host_data)->arena, bytes); }
+
+static ox_status *op_status(ox_code code, const char *text) { return ox_fail(code, "%s", text); }
+
+static int op_attr(void *host_data, const char *name, ox_attr_view *out) {
+  const load_data *d = host_data;
+  return d->host->node_attr(d->g, d->node, name, out);
+}
+
+static const ox_op_host op_host = {sizeof op_host, op_alloc, op_status, op_attr};
+
+static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node, rows_kernel *k) {
+  uint32_t n_in = (uint32_t)h->node_in_count(g, node);
+  const ox_type **types = OX_ARENA_ARRAY(&k->arena, const ox_type *, n_in);
+  const ox_tensor **consts = OX_ARENA_ARRAY(&k->arena, const ox_tensor *, n_in);
+  if (!types || !consts) return ox_oom();
+  for (uint32_t i = 0; i < n_in; i++) {
+    uint32_t v = h->node_in(g, node, i);
+    if (v == OX_NONE) continue;
+    ox_type *t = OX_ARENA_NEW(&k->arena, ox_type);
+    if (!t) return ox_oom();
+    h->value_type(g, v, &t->kind, &t->dtype, &t->shape);
+    types[i] = t, consts[i] = h->value_const(g, v);
+  }
+  load_data data = {h, g, node, &k->arena};
+  ox_load_ctx c = {.struct_size = sizeof c,
+                   .op = k->op,
+                   .attrs = k->attrs,
+                   .op_version = k->op_version,
+                   .n_in = n_in,
+                   .n_out = (uint32_t)h->node_out_count(g, node),
+                   .in_type = types,
+                   .in_const = consts,
+                   .alloc = h->alloc,
+                   .isa = k->ep->isa,
+                   .host = &op_host,
+                   .host_data = &data};
+  ox_status *st = k->def->load(&c);
+  k->state = c.state, k->base.consumed = c.consumed;
+  return st;
+}
+
+static ox_status *create(ox_ep *ep, const ox_graph_view *g, size_t node, ox_kernel **out_kernel) {
+  const ox_op *op = find(ep, g, node);
+  if (!op || !op->kernel || !op->kernel->run)
+    return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: %s", ep->host.node_op(g, node));
+  rows_kernel *k = ox_new_zeroed(ep->host.alloc, sizeof *k);
+  if (!k) return ox_oom();
+  k->base.api = &kernel_api, k->ep = ep, k->def = op->kernel;
+  k->op = op->schema->name, k->op_version = ep->host.node_version(g, node);
+  ox_arena_init(&k->arena, ep->host.alloc);
+  ox_status *st = decode(&ep->host, g, node, op->schema, k);
+  if (!st && k->def->load) st = load(&ep->host, g, node, k);
+  if (st) release(&k->base);
+  else *out_kernel = &k->base;
+  return st;
+}
+
+ox_status *ox_rows_ep_kernel_create(ox_ep *ep, const ox_graph_view *g, size_t node, ox_kernel **out_kernel) {
+  *out_kernel = NULL;
+  return ox_ep_pass_status(&ep->host, create(ep, g, node, out_kernel));
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ep/rows/rows_ep.h - a provider whose kernels are the rows of a table of operators (onyx/op.h): the CPU's, and that of
+ * custom operators. */
+#ifndef OX_EP_ROWS_H
+#define OX_EP_ROWS_H
+
+#include "base/cpu.h"
+#include "graph/registry.h"
+
+/* Serves |ops| (borrowed) with kernels for |isa|. */
+OX_NODISCARD ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_registry *ops, ox_isa isa, ox_ep **out_ep);
+
+/* The calls of such a provider, for its table. claim takes what has a kernel, and views. */
+void ox_rows_ep_destroy(ox_ep *ep);
+ox_status *ox_rows_ep_claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims);
+ox_status *ox_rows_ep_kernel_create(ox_ep *ep, const ox_graph_view *g, size_t node, ox_kernel **out_kernel);
+
+/* |st| as the host makes it: a plug-in has a copy of this code, and its statuses are its own. */
+ox_status *ox_ep_pass_status(const ox_ep_host *host, ox_status *st);
+
+#endif

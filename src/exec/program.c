@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/program.c - see program.h. */
+#include "exec/program.h"
+
+#include "base/macros.h"
+
+/* Asked for by the program: what the host knows of the output must not be contradicted. */
+static void *alloc_output(const ox_io *io, uint32_t index, const ox_shape *shape) {
+  ox_step *s = io->host_data;
+  const ox_tensor *t = index < io->n_out ? io->out[index] : NULL;
+  if (!t || !t->dtype || !ox_shape_known(shape)) return NULL;
+  if (t->shape.rank >= 0 && t->shape.rank != shape->rank) return NULL;
+  for (int d = 0; d < t->shape.rank; d++)
+    if (t->shape.dim[d] >= 0 && t->shape.dim[d] != shape->dim[d]) return NULL;
+  return ox_step_output(s, index, shape);
+}
+
+static void profile_event(const ox_io *io, const char *name, int64_t start_ns, int64_t duration_ns) {
+  ox_step_event(io->host_data, name, start_ns, duration_ns);
+}
+
+ox_status *ox_program_run(ox_step *s, const ox_step_crew *crew) {
+  const ox_provider *p = s->unit->owner;
+  const ox_io io = {.struct_size = sizeof io,
+                    .n_in = s->c.n_in,
+                    .n_out = s->c.n_out,
+                    .in = s->c.in,
+                    .out = s->c.out,
+                    .alloc_output = alloc_output,
+                    .host_data = s,
+                    .stream = s->c.stream,
+                    .cancel = crew->cancel,
+                    .deadline_ns = crew->deadline_ns,
+                    .profile_event = profile_event};
+  OX_TRY(p->api.run(s->unit->program, &io));
+  for (uint32_t i = 0; i < s->c.n_out; i++) {
+    const ox_tensor *t = s->c.out[i];
+    if (t->data || (ox_tensor_shaped(t) && !t->bytes)) continue;
+    return ox_fail(OX_FAIL, "provider '%s' left output %u ('%s') without a shape or memory", p->api.name, i,
+                   s->graph->values[s->node->out[i]].name);
+  }
+  return NULL;
+}

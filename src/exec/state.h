@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/state.h - a context: a plan prepared for one signature of input shapes, with the memory to run it. */
+#ifndef OX_EXEC_STATE_H
+#define OX_EXEC_STATE_H
+
+#include "exec/device.h"
+#include "exec/step.h"
+
+typedef struct ox_context ox_context;
+
+/* Where the bytes of a value live. */
+typedef enum ox_home {
+  OX_HOME_NONE,    /* never computed */
+  OX_HOME_CONST,   /* constant of the model */
+  OX_HOME_KNOWN,   /* computed when the context was made */
+  OX_HOME_BOUND,   /* graph input or value of the enclosing graph: bound at each run */
+  OX_HOME_SLAB,
+  OX_HOME_OUTPUT,  /* written straight into the caller's output */
+  OX_HOME_DYNAMIC, /* dynpool, or set by the kernel (sequences) */
+} ox_home;
+
+typedef struct ox_slot {
+  ox_tensor t;
+  ox_home home;
+  ox_id root;     /* the value whose storage this one shares (views, in place); itself if none */
+  uint32_t last;  /* last step that reads it; root: or any value that shares it */
+  size_t offset;  /* SLAB roots */
+  uint32_t memory; /* plan/transfers.h; 0: the host's */
+  bool known;     /* content known while the context is made */
+} ox_slot;
+
+/* What the whole process of one top-level run shares with its bodies. */
+typedef struct ox_run_env {
+  ox_alloc alloc;
+  ox_pool *pool;
+  uint32_t max_threads;        /* of the pool that a run may use, at least 1: also the number of scratch areas */
+  ox_arena *run_arena;         /* ox_ctx_run_alloc: reset when the next top-level run starts */
+  const volatile int *cancel;  /* NULL: never */
+  int64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */
+  size_t max_workspace;        /* bytes of one context's slab; 0: no limit */
+  ox_profile *profile;         /* NULL: off */
+  uint32_t depth;              /* nesting of bodies */
+} ox_run_env;
+
+struct ox_context {
+  const ox_plan *plan;
+  ox_run_env *env;
+  ox_arena arena;
+  ox_slot *slots;
+  ox_step *steps;
+  uint32_t n_steps;
+  ox_type *key;     /* types of graph inputs, then of outer values: what this context was made for */
+  uint32_t n_key;
+  char *slab;
+  size_t slab_bytes, values_bytes;
+  char *shared;     /* of the running step */
+  char *scratch;
+  size_t scratch_bytes; /* per worker */
+  ox_dynpool dyn;
+  ox_devices devices;
+  ox_step_crew crew; /* of the run under way */
+};
+
+/* Where a run's outputs go. tensor: called before the run for outputs whose shape is known, else after it; gives memory
+ * of |bytes|. other: called after the run for sequences, maps, optionals and string tensors, which are to be copied. */
+typedef struct ox_run_sink {
+  ox_status *(*tensor)(struct ox_run_sink *s, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes, void **out_data);
+  ox_status *(*other)(struct ox_run_sink *s, uint32_t index, const ox_tensor *t);
+} ox_run_sink;
+
+/* The values of |g| that a run binds: inputs without constant content, then outer stand-ins. Writes up to |max| ids,
+ * returns their number. */
+uint32_t ox_context_bound(const ox_plan *p, ox_id *out, uint32_t max);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/step.c - see step.h. */
+#include "exec/step.h"
+
+#include "base/macros.h"
+#include "graph/part_infer.h"
+
+bool ox_tensor_shaped(const ox_tensor *t) { return t->kind == OX_TENSOR && ox_shape_known(&t->shape); }
+
+bool ox_tensor_size(ox_tensor *t) {
+  int64_t n = ox_shape_count(&t->shape);
+  return n >= 0 && ox_dtype_bytes(t->dtype, n, &t->bytes) && t->bytes <= SIZE_MAX / 8;
+}
+
+/* ---- services for kernels ---- */
+
+static void *alloc_prep(ox_kernel_ctx *c, size_t bytes) { return ox_arena_alloc(&c->frame->step->prep, bytes); }
+
+static void *alloc_output(const ox_kernel_ctx *c, uint32_t index, const ox_shape *shape) {
+  return ox_step_output(c->frame->step, index, shape);
+}
+
+static void *alloc_run(const ox_kernel_ctx *c, size_t bytes) {
+  ox_step *s = c->frame->step;
+  return s->memory->run(s, bytes);
+}
+
+static void profile_event(const ox_kernel_ctx *c, const char *name, int64_t start_ns, int64_t duration_ns) {
+  ox_step_event(c->frame->step, name, start_ns, duration_ns);
+}
+
+static ox_status *status_make(ox_code code, const char *text) { return ox_fail(code, "%s", text ? text : ""); }
+
+static ox_status *parallel_for(const ox_kernel_ctx *c, int64_t n,
+                               ox_status *(*fn)(void *ctx, int64_t begin, int64_t end, uint32_t worker), void *ctx) {
+  const ox_step_crew *crew = c->frame->step->crew;
+  if (crew->pool) return ox_task_for_max(crew->pool, crew->max_threads, n, fn, ctx);
+  return n > 0 ? fn(ctx, 0, n, 0) : NULL;
+}
+
+static uint32_t max_workers(const ox_kernel_ctx *c) {
+  const ox_step_crew *crew = c->frame->step->crew;
+  return crew->pool ? crew->max_threads : 1;
+}
+
+static const ox_ctx_host host = {sizeof host, alloc_prep,  alloc_output, alloc_run, profile_event,
+                                 status_make, parallel_for, max_workers};
+
+void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
+  ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
+  if (!t || !ox_shape_known(shape)) return NULL;
+  if (t->data && ox_shape_equal(&t->shape, shape)) return t->data; /* the shape was known after all */
+  void *old = t->data;
+  t->kind = OX_TENSOR, t->shape = *shape;
+  if (!ox_tensor_size(t)) return NULL;
+  s->memory->output_give(s, index, old);
+  return t->data = s->memory->output(s, index, t->bytes);
+}
+
+void ox_step_event(ox_step *s, const char *name, int64_t start_ns, int64_t duration_ns) {
+  ox_profile *p = s->crew ? s->crew->profile : NULL;
+  ox_profile_event e = {.name = name ? name : "", .op = s->node->op, .provider = ox_unit_owner(s->unit),
+                        .start_ns = start_ns, .duration_ns = duration_ns};
+  if (p) ox_profile_add_copy(p, &e);
+}
+
+/* ---- life ---- */
+
+ox_status *ox_step_init(ox_step *s, const ox_graph *g, const ox_unit *u, const ox_tensor **in, ox_tensor **out,
+                        ox_arena *a) {
+  const ox_node *n = ox_graph_node(g, u->node);
+  *s = (ox_step){.graph = g, .unit = u, .node = n};
+  ox_arena_init(&s->prep, a->alloc);
+  s->types = OX_ARENA_ARRAY(a, const ox_type *, n->n_in);
+  s->data = OX_ARENA_ARRAY(a, const ox_tensor *, n->n_in);
+  s->type_values = OX_ARENA_ARRAY(a, ox_type, (size_t)n->n_in + n->n_out);
+  if (!in || !out || !s->types || !s->data || !s->type_values) return ox_oom();
+  s->frame = (ox_frame){s};
+  s->c = (ox_kernel_ctx){.struct_size = sizeof s->c, .n_in = n->n_in, .n_out = n->n_out, .in = in, .out = out,
+                         .op_version = u->op_version, .frame = &s->frame, .host = &host};
+  return NULL;
+}
+
+void ox_step_deinit(ox_step *s) { ox_arena_deinit(&s->prep); }
+
+/* ---- inference ---- */
+
+/* The type of input |i| as inference sees it: what the graph knows (kinds of elements) under what the tensor is. */
+static void type_of_input(const ox_step *s, uint32_t i, ox_type *out) {
+  const ox_tensor *t = s->c.in[i];
+  *out = s->graph->values[s->node->in[i]].type;
+  if (t->kind != OX_NONE_VALUE) out->kind = t->kind;
+  if (t->dtype) out->dtype = t->dtype;
+  out->shape = t->shape;
+}
+
+static ox_status *ask(ox_step *s, ox_type *out, ox_arena *a) {
+  const ox_unit *u = s->unit;
+  if (u->kind == OX_UNIT_PROGRAM) return ox_part_infer(u->part->graph, s->types, s->data, out, a);
+  if (u->kind == OX_UNIT_COPY) {
+    out[0] = *s->types[0];
+    return NULL;
+  }
+  ox_node_call call = {.schema = u->def, .node = s->node, .version = u->op_version, .attrs = u->attrs, .in = s->types,
+                       .in_data = s->data, .out = out, .arena = a};
+  return u->def ? ox_node_infer(&call) : NULL;
+}
+
+static ox_status *set_output(ox_step *s, uint32_t i, const ox_type *type) {
+  ox_tensor *t = s->c.out[i];
+  const ox_type *declared = &s->graph->values[s->node->out[i]].type;
+  t->kind = type->kind, t->shape = type->shape;
+  t->dtype = type->dtype ? type->dtype : declared->dtype;
+  if (type->kind == OX_TENSOR && type->dtype == OX_UNDEFINED && declared->kind != OX_TENSOR) t->kind = declared->kind;
+  t->data = NULL, t->bytes = 0;
+  for (int k = 0; k < t->shape.rank; k++) t->shape.dim[k] = OX_MAX(t->shape.dim[k], -1);
+  if (!ox_tensor_shaped(t) || ox_tensor_size(t)) return NULL;
+  char text[OX_SHAPE_TEXT];
+  return ox_fail(OX_LIMIT, "output %u of type %s%s is too large or of unknown type", i, ox_dtype_name(t->dtype),
+                 ox_shape_text(&t->shape, text));
+}
+
+ox_status *ox_step_infer(ox_step *s, const bool *content, ox_arena *a) {
+  uint32_t n_in = s->c.n_in, n_out = s->c.n_out;
+  ox_type *out = s->type_values + n_in;
+  for (uint32_t i = 0; i < n_in; i++) {
+    s->types[i] = NULL, s->data[i] = NULL;
+    if (!s->c.in[i]) continue;
+    type_of_input(s, i, &s->type_values[i]);
+    s->types[i] = &s->type_values[i];
+    if (content[i] && s->c.in[i]->kind != OX_NONE_VALUE) s->data[i] = s->c.in[i];
+  }
+  if (s->unchecked) OX_TRY(ox_op_check(s->unit->def, s->node, s->types));
+  for (uint32_t i = 0; i < n_out; i++) out[i] = ox_type_unknown();
+  OX_TRY(ask(s, out, a));
+  for (uint32_t i = 0; i < n_out; i++)
+    if (s->c.out[i]) OX_TRY(set_output(s, i, &out[i]));
+  return NULL;
+}
+
+/* ---- running ---- */
+
+ox_status *ox_step_find_memory(ox_step *s) {
+  for (uint32_t i = 0; i < s->c.n_out; i++) {
+    ox_tensor *t = s->c.out[i];
+    if (!t || t->data || !ox_tensor_shaped(t) || !t->dtype) continue;
+    t->data = s->memory->output(s, i, t->bytes);
+    if (!t->data) return ox_fail(OX_OUT_OF_MEMORY, "no memory for the %zu bytes of output %u", t->bytes, i);
+  }
+  return NULL;
+}
+
+ox_status *ox_step_prepare(ox_step *s) {
+  ox_arena_reset(&s->prep);
+  s->c.n_stages = 1, s->c.n_tiles[0] = 1;
+  s->c.scratch_per_worker = s->c.shared_bytes = 0;
+  s->c.attrs = NULL, s->c.state = NULL, s->c.prep = NULL, s->c.shared = NULL;
+  if (s->unit->kind != OX_UNIT_KERNEL) return NULL;
+  OX_TRY(s->unit->kernel->api->prepare(s->unit->kernel, &s->c));
+  if (s->c.n_stages > OX_MAX_STAGES)
+    return ox_fail(OX_INCOMPATIBLE, "provider '%s' wants %u stages, the most is %d", ox_unit_owner(s->unit), s->c.n_stages,
+                   OX_MAX_STAGES);
+  return NULL;
+}

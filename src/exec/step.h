@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/step.h - one node at work: infer, find memory, prepare; step_run.h: run. Contexts are lists of steps, constant
+ * folding is a single one; where their memory comes from is the caller's. */
+#ifndef OX_EXEC_STEP_H
+#define OX_EXEC_STEP_H
+
+#include "exec/profile.h"
+#include "plan/unit.h"
+
+typedef struct ox_step ox_step;
+
+typedef enum ox_mode {
+  OX_MODE_DONE,    /* computed when the context was made */
+  OX_MODE_VIEW,    /* a pointer */
+  OX_MODE_STATIC,  /* shapes are known, memory is planned, the kernel is prepared */
+  OX_MODE_DYNAMIC, /* a shape, or what a shape depends on, is known to the run only */
+  OX_MODE_CONTROL  /* through bodies */
+} ox_mode;
+
+/* Where a step's memory comes from. */
+typedef struct ox_step_memory {
+  /* For output |i|, of |bytes|, until its value is no longer needed; NULL: out of memory. */
+  void *(*output)(struct ox_step *s, uint32_t i, size_t bytes);
+  void (*output_give)(struct ox_step *s, uint32_t i, void *data); /* NULL is fine */
+  /* Characters of strings, items of sequences: until the results of the run are handed over. */
+  void *(*run)(struct ox_step *s, size_t bytes);
+} ox_step_memory;
+
+/* Who runs the tiles of a step, and what stops it. */
+typedef struct ox_step_crew {
+  ox_pool *pool;              /* NULL: the calling thread does all */
+  uint32_t max_threads;
+  const volatile int *cancel; /* NULL: never */
+  int64_t deadline_ns;        /* 0: none */
+  ox_profile *profile;        /* for events of kernels and programs; NULL: nobody profiles */
+} ox_step_crew;
+
+struct ox_frame {
+  ox_step *step;
+};
+
+struct ox_step {
+  const ox_graph *graph;
+  const ox_unit *unit;
+  const ox_node *node;
+  ox_mode mode;
+  bool unchecked;         /* the inputs' types were not checked against the schema when the plan was made */
+  ox_kernel_ctx c;        /* inputs and outputs, also of programs, copies, views, control */
+  ox_frame frame;
+  ox_arena prep;          /* ox_ctx_alloc; reset when the step is prepared again */
+  const ox_type **types;  /* per input, pointing into type_values */
+  ox_type *type_values;   /* n_in + n_out */
+  const ox_tensor **data; /* per input: content that inference may read */
+  const ox_step_memory *memory;
+  const ox_step_crew *crew;
+  void *owner;            /* of |memory|'s functions */
+  /* context.c */
+  ox_id *frees;               /* dynamic roots that die after this step */
+  uint32_t n_frees;
+  struct ox_control *control; /* exec/bodies.h */
+  void *event;                /* done when this step's outputs are; NULL: they are when it returns */
+  struct ox_step **waits;     /* steps whose events are to be waited for before this one */
+  uint32_t n_waits;
+};
+
+/* A step of |u|, a node of |g|, on |in| and |out| (n_in and n_out pointers in |a|; NULL: omitted). */
+OX_NODISCARD ox_status *ox_step_init(ox_step *s, const ox_graph *g, const ox_unit *u, const ox_tensor **in,
+                                     ox_tensor **out, ox_arena *a);
+void ox_step_deinit(ox_step *s);
+
+/* Types of the outputs from those of the inputs, and from the content of input i where content[i] says so; sizes where
+ * shapes are known. What follows from it lives in |a|. */
+OX_NODISCARD ox_status *ox_step_infer(ox_step *s, const bool *content, ox_arena *a);
+/* Memory for outputs of known shape that have none. */
+OX_NODISCARD ox_status *ox_step_find_memory(ox_step *s);
+/* Asks the kernel for stages, tiles and scratch. */
+OX_NODISCARD ox_status *ox_step_prepare(ox_step *s);
+/* Output |index| gets |shape|, and memory for it; NULL: out of memory, or no such output. */
+void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape);
+/* A kernel's or a program's own event, if somebody profiles. */
+void ox_step_event(ox_step *s, const char *name, int64_t start_ns, int64_t duration_ns);
+
+bool ox_tensor_size(ox_tensor *t); /* sets bytes from dtype and shape; false: not known or too large */
+/* A tensor whose shape is known. */
+bool ox_tensor_shaped(const ox_tensor *t);
+
+#endif

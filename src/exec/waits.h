@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/waits.h - steps that put work on a stream and return before it is done, and the steps that must wait for it. */
+#ifndef OX_EXEC_WAITS_H
+#define OX_EXEC_WAITS_H
+
+#include "exec/state.h"
+
+/* Gives an event to each step with a stream whose outputs somebody else reads, and tells the readers. Nothing to do in a
+ * context without streams. */
+OX_NODISCARD ox_status *ox_context_add_waits(ox_context *c);
+void ox_context_release_events(ox_context *c);
+
+/* Before a step: what it reads is there. */
+OX_NODISCARD ox_status *ox_step_wait(ox_step *s);
+/* After a step: its event is done when what it began is. */
+OX_NODISCARD ox_status *ox_step_record(ox_step *s);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph/part_infer.h - types of a part's outputs from those of its inputs, without touching the graph. */
+#ifndef OX_GRAPH_PART_INFER_H
+#define OX_GRAPH_PART_INFER_H
+
+#include "graph/registry.h"
+
+/* |in|: per input of |part|, |in_data|: its content where that is known (NULL entry: not). |out|: per output; unknown
+ * where operators do not say, or nobody knows them. |part|'s nodes are in topological order. Everything lives in
+ * |arena|. Errors: those of the operators, naming the node. */
+OX_NODISCARD ox_status *ox_part_infer(const ox_graph *part, const ox_type *const *in, const ox_tensor *const *in_data,
+                                      ox_type *out, ox_arena *arena);
+
+#endif

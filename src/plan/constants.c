@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan/constants.c - see constants.h. */
+#include "plan/constants.h"
+
+#include "base/macros.h"
+#include "plan/transfers.h"
+
+bool ox_tensor_aligned(const ox_tensor *t) {
+  unsigned bits = ox_dtype_bits(t->dtype);
+  size_t align = t->dtype == OX_STRING ? sizeof(void *) : bits >= 64 ? 8 : bits > 8 ? bits / 8 : 1;
+  return (uintptr_t)t->data % align == 0;
+}
+
+void ox_constant_drop(const ox_graph *g, const ox_tensor *t) {
+  const ox_model *m = g->model;
+  for (uint32_t i = 0; i < m->n_files; i++) ox_file_map_drop(m->files[i], t->data, t->bytes);
+}
+
+bool ox_unit_consumes(const ox_unit *u, uint32_t i) { return u->kernel && i < 64 && (u->kernel->consumed >> i & 1); }
+
+/* ---- what stands for a constant ---- */
+
+static ox_tensor *stand_in(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor *t) {
+  const ox_node *n = ox_graph_node(p->graph, u->node);
+  if (!u->fixed) u->fixed = OX_ARENA_ARRAY(&p->arena, const ox_tensor *, n->n_in);
+  ox_tensor *copy = u->fixed ? OX_ARENA_NEW(&p->arena, ox_tensor) : NULL;
+  if (!copy) return NULL;
+  *copy = *t, copy->data = NULL;
+  u->fixed[i] = copy;
+  return copy;
+}
+
+static ox_status *copy_to_device(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor *t, uint32_t memory) {
+  const ox_provider *d = u->owner;
+  if (t->kind != OX_TENSOR || t->dtype == OX_STRING)
+    return ox_fail(OX_NOT_IMPLEMENTED, "input %u is no tensor of numbers: provider '%s' cannot have it", i, d->api.name);
+  ox_tensor *copy = stand_in(p, u, i, t);
+  if (!copy) return ox_oom();
+  OX_TRY(d->api.memory_alloc(d->ep, memory, t->bytes, &copy->data));
+  return d->api.copy(d->ep, copy->data, memory, t->data, 0, t->bytes, NULL);
+}
+
+static ox_status *fix_inputs(ox_plan *p, ox_unit *u) {
+  const ox_node *n = ox_graph_node(p->graph, u->node);
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    const ox_tensor *t = n->in[i] == OX_NONE ? NULL : p->consts[n->in[i]];
+    uint32_t memory = 0;
+    if (!t) continue;
+    if (ox_unit_consumes(u, i)) {
+      if (!stand_in(p, u, i, t)) return ox_oom();
+      continue;
+    }
+    if (u->owner && u->owner->api.n_memories && u->kind != OX_UNIT_COPY)
+      OX_TRY(ox_transfer_memory(p->graph, u->node, 0, i, p->providers, p->n_providers, &memory));
+    if (memory) OX_TRY(copy_to_device(p, u, i, t, ox_memory_index(memory)));
+  }
+  return NULL;
+}
+
+void ox_constants_release(ox_plan *p) {
+  for (uint32_t k = 0; k < p->n_units; k++) {
+    const ox_unit *u = &p->units[k];
+    const ox_node *n = ox_graph_node(p->graph, u->node);
+    for (uint32_t i = 0; u->fixed && i < n->n_in; i++) {
+      uint32_t memory = 0;
+      if (!u->fixed[i] || !u->fixed[i]->data) continue;
+      ox_status_free(ox_transfer_memory(p->graph, u->node, 0, i, p->providers, p->n_providers, &memory));
+      u->owner->api.memory_free(u->owner->ep, ox_memory_index(memory), u->fixed[i]->data, u->fixed[i]->bytes);
+    }
+  }
+}
+
+/* ---- alignment ---- */
+
+/* Constants that some kernel reads at run time move to aligned memory, unless all readers take them bytewise. */
+static ox_status *align_const(ox_plan *p, ox_id v, bool bytewise) {
+  const ox_tensor *t = p->consts[v];
+  if (!t || t->kind != OX_TENSOR || !t->bytes || bytewise || ox_tensor_aligned(t)) return NULL;
+  ox_tensor *copy = OX_ARENA_NEW(&p->arena, ox_tensor);
+  if (!copy) return ox_oom();
+  *copy = *t;
+  copy->data = ox_arena_copy(&p->arena, t->data, t->bytes);
+  if (!copy->data) return ox_oom();
+  p->consts[v] = copy;
+  ox_constant_drop(p->graph, t); /* whoever still reads the raw bytes gets them from the file again */
+  return NULL;
+}
+
+enum { BYTEWISE = 1, TYPED = 2 };
+
+ox_status *ox_constants_settle(ox_plan *p) {
+  uint8_t *reads = ox_arena_alloc(&p->arena, p->graph->n_values + 1);
+  if (!reads) return ox_oom();
+  for (uint32_t k = 0; k < p->n_units; k++) {
+    ox_unit *u = &p->units[k];
+    const ox_node *n = ox_graph_node(p->graph, u->node);
+    OX_TRY(ox_unit_note(fix_inputs(p, u), p, u));
+    for (uint32_t i = 0; i < n->n_in; i++) {
+      if (n->in[i] == OX_NONE || (u->fixed && u->fixed[i])) continue;
+      reads[n->in[i]] |= i < 32 && (u->traits.unaligned_in >> i & 1) ? BYTEWISE : TYPED;
+    }
+    for (uint32_t i = 0; i < u->n_captured; i++) reads[u->captured[i]] |= TYPED;
+  }
+  for (uint32_t i = 0; i < p->graph->n_outputs; i++) reads[p->graph->outputs[i]] |= BYTEWISE;
+  for (ox_id v = 0; v < p->graph->n_values; v++)
+    if (reads[v]) OX_TRY(align_const(p, v, reads[v] == BYTEWISE));
+  return NULL;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan/transfers.c - see transfers.h. A value read in n memories gets n - 1 copies; between two devices it goes by way of
+ * the host. */
+#include "plan/transfers.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+#include "graph/extract.h"
+#include "graph/registry.h"
+
+bool ox_node_is_copy(const ox_node *n) { return strcmp(n->op, OX_COPY_OP) == 0 && strcmp(n->domain, "ai.onyx") == 0; }
+
+typedef struct {
+  ox_graph *g;
+  const ox_provider *providers;
+  size_t n;
+} work;
+
+static const ox_provider *device_of(const work *w, uint16_t owner) {
+  const ox_provider *p = owner != OX_NO_OWNER && owner <= w->n ? &w->providers[owner - 1] : NULL;
+  return p && p->api.n_memories ? p : NULL;
+}
+
+ox_status *ox_transfer_memory(const ox_graph *g, ox_id id, int output, uint32_t slot, const ox_provider *providers,
+                              size_t n, uint32_t *out_memory) {
+  const work w = {(ox_graph *)g, providers, n};
+  const ox_node *node = ox_graph_node(g, id);
+  const ox_provider *p = device_of(&w, node->assigned.owner);
+  const ox_schema *schema = ox_node_schema(g->model, node, NULL);
+  uint32_t memory = p ? 1 : 0;
+  if (ox_node_is_copy(node)) {
+    *out_memory = g->values[output ? node->out[0] : node->in[0]].memory;
+    return NULL;
+  }
+  if (schema && (schema->traits & OX_VIEW)) output = 0, slot = 0; /* it lies where its input does */
+  if (p && p->api.value_memory && !ox_node_part(node)) {
+    const ox_graph_view view = {.graph = g, .nodes = &id, .n_nodes = 1};
+    memory = p->api.value_memory(p->ep, &view, 0, output, slot);
+    if (memory > p->api.n_memories)
+      return ox_fail(OX_INVALID_ARGUMENT, "provider '%s': %s %u of node '%s' (%s) in memory %u of %zu", p->api.name,
+                     output ? "output" : "input", slot, node->name, node->op, memory, p->api.n_memories);
+  }
+  *out_memory = ox_memory_of(node->assigned.owner, memory);
+  return NULL;
+}
+
+static bool host_reads(const work *w, uint32_t memory) {
+  return !memory || w->providers[ox_memory_owner(memory) - 1].api.memories[ox_memory_index(memory) - 1].host_accessible;
+}
+
+static bool fits(const work *w, uint32_t has, uint32_t wants) { return has == wants || (!wants && host_reads(w, has)); }
+
+/* ---- copies ---- */
+
+/* A node that copies |v| to |memory|; its output is |to|. */
+static ox_status *add_copy(work *w, ox_id v, uint32_t memory, ox_id to) {
+  ox_id node;
+  uint32_t device = memory ? memory : w->g->values[v].memory;
+  OX_TRY(ox_graph_add_node(w->g, OX_COPY_OP, "ai.onyx", "", &v, 1, &to, 1, &node));
+  w->g->nodes[node].assigned = (ox_assignment){ox_memory_owner(device), OX_CLAIM_KERNEL, 0};
+  w->g->values[to].type = w->g->values[v].type;
+  w->g->values[to].memory = memory;
+  return NULL;
+}
+
+/* Every reader of |v| that is not at home in its memory reads a copy in host memory instead: |*out_copy|. */
+static ox_status *copy_to_host(work *w, ox_id v, ox_id *out_copy) {
+  ox_graph *g = w->g;
+  OX_TRY(ox_graph_add_value(g, g->values[v].name, out_copy));
+  g->values[*out_copy].type = g->values[v].type;
+  OX_TRY(ox_graph_replace_uses(g, v, *out_copy)); /* the graph's output, too, and it keeps its name */
+  OX_TRY(add_copy(w, v, 0, *out_copy));
+  for (uint32_t i = 0; i < g->values[*out_copy].n_uses;) {
+    ox_use u = g->values[*out_copy].uses[i];
+    uint32_t wants;
+    OX_TRY(ox_transfer_memory(g, u.node, 0, u.slot, w->providers, w->n, &wants));
+    if (wants == g->values[v].memory) OX_TRY(ox_node_set_input(g, u.node, u.slot, v)); /* the last use takes its place */
+    else i++;
+  }
+  return NULL;
+}
+
+/* Readers of |v|, which lies in host memory, in device |memory| read a copy there. */
+static ox_status *copy_to_device(work *w, ox_id v, uint32_t memory) {
+  ox_graph *g = w->g;
+  ox_id copy;
+  OX_TRY(ox_graph_add_value(g, g->values[v].name, &copy));
+  for (uint32_t i = 0; i < g->values[v].n_uses;) {
+    ox_use u = g->values[v].uses[i];
+    uint32_t wants;
+    OX_TRY(ox_transfer_memory(g, u.node, 0, u.slot, w->providers, w->n, &wants));
+    if (wants == memory) OX_TRY(ox_node_set_input(g, u.node, u.slot, copy));
+    else i++;
+  }
+  return add_copy(w, v, memory, copy);
+}
+
+/* Copies of host value |v| for each device that reads it. */
+static ox_status *spread(work *w, ox_id v) {
+  for (uint32_t i = 0; i < w->g->values[v].n_uses;) {
+    ox_use u = w->g->values[v].uses[i];
+    uint32_t wants;
+    OX_TRY(ox_transfer_memory(w->g, u.node, 0, u.slot, w->providers, w->n, &wants));
+    bool copied = wants && wants != w->g->values[v].memory;
+    if (copied) OX_TRY(copy_to_device(w, v, wants));
+    i = copied ? 0 : i + 1;
+  }
+  return NULL;
+}
+
+static ox_status *settle_value(work *w, ox_id v) {
+  ox_graph *g = w->g;
+  uint32_t has = g->values[v].memory;
+  bool host = !has, elsewhere = g->values[v].is_output || g->values[v].n_inner_uses;
+  if (host) return ox_graph_const(g, v) ? NULL : spread(w, v);
+  for (uint32_t i = 0; i < g->values[v].n_uses && !elsewhere; i++) {
+    uint32_t wants;
+    ox_use u = g->values[v].uses[i];
+    OX_TRY(ox_transfer_memory(g, u.node, 0, u.slot, w->providers, w->n, &wants));
+    elsewhere = !fits(w, has, wants);
+  }
+  ox_id copy;
+  if (!elsewhere) return NULL;
+  OX_TRY(copy_to_host(w, v, &copy));
+  return spread(w, copy);
+}
+
+static ox_status *settle_graph(work *w) {
+  uint32_t n_nodes = w->g->n_nodes, n_values = w->g->n_values;
+  for (ox_id i = 0; i < n_nodes; i++) {
+    const ox_node *n = &w->g->nodes[i];
+    for (uint32_t k = 0; !n->dead && k < n->n_out; k++)
+      if (n->out[k] != OX_NONE)
+        OX_TRY(ox_transfer_memory(w->g, i, 1, k, w->providers, w->n, &w->g->values[n->out[k]].memory));
+  }
+  for (ox_id v = 0; v < n_values; v++)
+    if (!w->g->values[v].dead) OX_TRY(settle_value(w, v));
+  for (ox_id i = 0; i < n_nodes; i++) {
+    ox_graph *b;
+    if (w->g->nodes[i].dead || ox_node_part(&w->g->nodes[i])) continue;
+    for (uint32_t k = 0; (b = ox_node_body(&w->g->nodes[i], k)); k++) {
+      work inner = {b, w->providers, w->n};
+      OX_TRY(settle_graph(&inner));
+    }
+  }
+  return NULL;
+}
+
+ox_status *ox_transfers_add(ox_model *m, const ox_provider *providers, size_t n) {
+  work w = {m->graph, providers, n};
+  bool any = false;
+  for (size_t i = 0; i < n; i++) any |= providers[i].api.n_memories > 0;
+  return any ? settle_graph(&w) : NULL;
+}

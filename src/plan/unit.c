@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan/unit.c - see unit.h. */
+#include "plan/unit.h"
+
+ox_status *ox_unit_note(ox_status *st, const ox_plan *p, const ox_unit *u) {
+  const ox_node *n = ox_graph_node(p->graph, u->node);
+  if (!st) return NULL;
+  if (n->name[0]) return ox_status_note(st, "node '%s' (%s)", n->name, n->op);
+  const char *out = n->n_out && n->out[0] != OX_NONE ? p->graph->values[n->out[0]].name : "";
+  return ox_status_note(st, "node (%s) computing '%s'", n->op, out);
+}
+
+const char *ox_unit_owner(const ox_unit *u) { return u->owner ? u->owner->api.name : "host"; }

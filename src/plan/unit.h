@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan/unit.h - a plan: a graph made ready to run, once per session. Immutable once it is made. */
+#ifndef OX_PLAN_UNIT_H
+#define OX_PLAN_UNIT_H
+
+#include "graph/registry.h"
+#include "plan/partition.h"
+
+typedef struct ox_plan ox_plan;
+
+/* How a node runs. */
+typedef enum ox_unit_kind {
+  OX_UNIT_KERNEL,  /* by its owner's kernel */
+  OX_UNIT_PROGRAM, /* a part of the graph, by its owner's program */
+  OX_UNIT_VIEW,    /* not at all: another look at the bytes of input 0 */
+  OX_UNIT_CONTROL, /* by the host, through its bodies */
+  OX_UNIT_COPY     /* by its owner: to or from one of its memories */
+} ox_unit_kind;
+
+typedef struct ox_unit {
+  ox_id node;
+  ox_unit_kind kind;
+  const ox_provider *owner;   /* NULL: the host */
+  const ox_schema *def;       /* inference and traits; NULL: the registry does not know the operator */
+  void *attrs;                /* decoded for inference and for control flow */
+  uint32_t op_version;
+  ox_kernel *kernel;          /* KERNEL */
+  ox_kernel_traits traits;
+  ox_program *program;        /* PROGRAM */
+  const ox_graph_view *part;  /* what it was compiled from */
+  const ox_tensor **fixed;    /* per input: stands for a constant: packed (shape only), or copied to a device; else NULL */
+  ox_plan **bodies;           /* CONTROL: of graph attributes, in attribute order */
+  uint32_t n_bodies;
+  ox_id *captured;            /* values of this graph that the bodies read */
+  uint32_t n_captured;
+} ox_unit;
+
+struct ox_plan {
+  const ox_graph *graph;
+  ox_alloc alloc;
+  ox_arena arena;
+  const ox_provider *providers; /* by owner - 1 */
+  size_t n_providers;
+  ox_unit *units; /* in topological order */
+  uint32_t n_units;
+  const ox_tensor **consts; /* per value: aligned constant content, or NULL */
+  bool has_random;
+};
+
+/* "node 'x' (Conv)": for messages. */
+OX_NODISCARD ox_status *ox_unit_note(ox_status *st, const ox_plan *p, const ox_unit *u);
+/* The name of who runs it. */
+const char *ox_unit_owner(const ox_unit *u);
+
+#endif
