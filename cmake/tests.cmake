@@ -1,6 +1,6 @@
 # One binary per tests/<dir>/<file>_test.c, on cmocka, run by ctest from the source root. Those of the task pool need no
-# more than its own library; where they say so (support/pool_backend.h) they run a second time on an executor. A build of
-# that library alone has a stand-in for cmocka.
+# more than its own library; they run a second time with the pool's policy off and, where they say so
+# (support/pool_backend.h), on an executor. A build of that library alone has a stand-in for cmocka.
 if(ONYX_TASK_ONLY)
   set(test_root tests/task)
   if(MINGW) # the tests' own threads are POSIX, and nothing has to be found at run time
@@ -29,6 +29,19 @@ function(onyx_add_test name command)
     ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1;TSAN_OPTIONS=allocator_may_return_null=1;${ARGN}")
 endfunction()
 
+# A test of the task pool, a second time with its policy off.
+function(onyx_add_task_test name command)
+  set(names ${name})
+  onyx_add_test(${name} ${command} ${ARGN})
+  if(NOT EMSCRIPTEN) # which sees no environment
+    onyx_add_test(${name}.policy_off ${command} ONYX_POOL_POLICY=off ${ARGN})
+    list(APPEND names ${name}.policy_off)
+  endif()
+  if(ONYX_POOL_BACKEND STREQUAL none AND name MATCHES "nanothread|exit")
+    set_tests_properties(${names} PROPERTIES DISABLED ON) # pools of a given size are what they are about
+  endif()
+endfunction()
+
 if(TARGET onyx_task_shared)
   set(task_library_variable ONYX_TASK_LIBRARY=$<TARGET_FILE:onyx_task_shared>)
   add_dependencies(task_tests onyx_task_shared)
@@ -40,15 +53,13 @@ foreach(source IN LISTS test_sources)
   add_executable(test.${name} ${source})
   set_target_properties(test.${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(test.${name} PRIVATE tests src ${CMAKE_BINARY_DIR}/generated)
-  onyx_add_test(${name} test.${name} ${task_library_variable})
   if(NOT name MATCHES "^task\\.")
+    onyx_add_test(${name} test.${name} ${task_library_variable})
     target_link_libraries(test.${name} PRIVATE test_support)
     continue()
   endif()
+  onyx_add_task_test(${name} test.${name} ${task_library_variable})
   target_link_libraries(test.${name} PRIVATE task_test_support)
-  if(ONYX_POOL_BACKEND STREQUAL none AND name MATCHES "nanothread|exit")
-    set_tests_properties(${name} PROPERTIES DISABLED ON) # pools of a given size are what they are about
-  endif()
   add_dependencies(task_tests test.${name})
   file(STRINGS ${source} on_executor REGEX "support/pool_backend.h" LIMIT_COUNT 1)
   if(on_executor AND NOT EMSCRIPTEN) # which sees no environment
@@ -103,19 +114,16 @@ if(cxx_test_sources AND CMAKE_CXX_COMPILER)
         CXX_STANDARD ${standard} CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
       target_compile_options(test.${name}${standard} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
       if(name MATCHES "^task\\.")
+        onyx_add_task_test(${name}${standard} test.${name}${standard})
         target_link_libraries(test.${name}${standard} PRIVATE onyx_task_static)
         add_dependencies(task_tests test.${name}${standard})
       else()
+        onyx_add_test(${name}${standard} test.${name}${standard})
         target_link_libraries(test.${name}${standard} PRIVATE onyx_static)
       endif()
       if(ONYX_SANITIZE)
         target_compile_options(test.${name}${standard} PRIVATE -fsanitize=${ONYX_SANITIZE})
         target_link_options(test.${name}${standard} PRIVATE -fsanitize=${ONYX_SANITIZE})
-      endif()
-      add_test(NAME ${name}${standard} COMMAND test.${name}${standard} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-      set_tests_properties(${name}${standard} PROPERTIES TIMEOUT 300)
-      if(ONYX_POOL_BACKEND STREQUAL none AND name MATCHES "nanothread|exit")
-        set_tests_properties(${name}${standard} PROPERTIES DISABLED ON)
       endif()
     endforeach()
   endforeach()

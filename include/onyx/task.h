@@ -22,6 +22,14 @@ enum {
 
 #define OX_POOL_NO_SPIN UINT32_MAX
 
+/* When workers watch for work, join, nap, stand by for others, are woken or moved to another processor. */
+enum {
+  OX_POOL_POLICY_DEFAULT = 0,  /* as ONYX_POOL_POLICY says, "adaptive" or "off"; without it: adaptive */
+  OX_POOL_POLICY_ADAPTIVE = 1, /* by the clock, by what was seen before, by who else wants the processors */
+  OX_POOL_POLICY_OFF = 2       /* not at all: who finds nothing to do sleeps, all work wakes who sleeps; spin_us and
+                                  sections change nothing. Slower; to tell what the policy is to blame for */
+};
+
 /* Somebody else's threads. */
 typedef struct ox_executor {
   uint32_t struct_size;
@@ -55,7 +63,7 @@ typedef struct ox_pool_opts {
    * right that users rarely have). Windows: two steps up from 10 on, one above 0, one down, two from -10 on, idle below
    * -19. Not for an executor's threads. */
   int32_t priority;
-  uint32_t reserved; /* 0 */
+  uint32_t policy; /* OX_POOL_POLICY_ */
 } ox_pool_opts;
 
 /* Makes a pool; |opts| NULL: all defaults. Errors: INVALID_ARGUMENT, LIMIT (over OX_POOL_MAX), OUT_OF_MEMORY,

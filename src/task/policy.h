@@ -7,9 +7,9 @@
  * can lose work, run it twice or block for ever, whatever it answers, if it keeps to what is said below; all the proofs
  * are about the mechanism alone.
  *
- * A pool has one table for life. A hook runs on the thread that asks, may be called by many at once, allocates nothing
- * and must not run tiles or units. Where a call would be felt (a loop of two blocks takes 50 ns, a task as long) the
- * mechanism asks rarely, and says here when. */
+ * A pool has one table for life: ox_pool_opts.policy chooses. A hook runs on the thread that asks, may be called by
+ * many at once, allocates nothing and must not run tiles or units. Where a call would be felt (a loop of two blocks
+ * takes 50 ns, a task as long) the mechanism asks rarely, and says here when. */
 #ifndef OX_TASK_POLICY_H
 #define OX_TASK_POLICY_H
 
@@ -88,5 +88,6 @@ typedef struct ox_policy {
 } ox_policy;
 
 extern const ox_policy ox_policy_adaptive; /* policy/adaptive.c */
+extern const ox_policy ox_policy_off;      /* policy_off.c: the mechanism alone; keeps no state */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task_pool.c - making, ending and forking pools. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "task/backend.h"
@@ -51,7 +52,15 @@ static ox_status *check(const ox_pool_opts *given, ox_pool_opts *out) {
     return ox_fail(OX_INVALID_ARGUMENT, "executor: set struct_size and run");
   if (!out->thread_create != !out->thread_join)
     return ox_fail(OX_INVALID_ARGUMENT, "thread_create and thread_join: give both or neither");
+  if (out->policy > OX_POOL_POLICY_OFF)
+    return ox_fail(OX_INVALID_ARGUMENT, "policy is %u: at most %d", (unsigned)out->policy, OX_POOL_POLICY_OFF);
   return NULL;
+}
+
+static const ox_policy *choose_policy(uint32_t wanted) {
+  const char *text = wanted == OX_POOL_POLICY_DEFAULT ? getenv("ONYX_POOL_POLICY") : NULL;
+  bool off = wanted == OX_POOL_POLICY_OFF || (text && strcmp(text, ox_policy_off.name) == 0);
+  return off ? &ox_policy_off : &ox_policy_adaptive;
 }
 
 /* Sets the size and what follows from it. */
@@ -193,7 +202,7 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
   calibrate(pool);
   set_size(pool, size);
   ox_fork_watch();
-  pool->policy = &ox_policy_adaptive;
+  pool->policy = choose_policy(o.policy);
   pool->visit = ox_worker_visit, pool->rebuild = rebuild;
   /* Stale from birth: the first use of the workers makes their threads, as after a fork. */
   atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count) - lazy, memory_order_relaxed);

@@ -98,4 +98,6 @@ bool test_pool_resizes(void) { return !wants_executor(); }
 
 bool test_pool_has_workers(const ox_pool *pool) { return ox_pool_size(pool) > 1 && !pool->backend->run_loop; }
 
+bool test_pool_has_policy(const ox_pool *pool) { return pool->policy != &ox_policy_off; }
+
 uint32_t test_pool_size(uint32_t n) { return wants_executor() ? n : OX_MIN(n, ox_backend_of_build.most_threads); }

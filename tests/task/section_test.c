@@ -89,7 +89,8 @@ static void workers_stay_awake(void **state) {
   static const uint32_t spins[] = {0, 1, OX_POOL_NO_SPIN};
   for (size_t i = 0; i < OX_COUNT(spins); i++) {
     ox_pool *pool = test_pool_with((ox_pool_opts){.n_threads = 2, .spin_us = spins[i]});
-    bool possible = test_pool_has_workers(pool) && !ox_pool_is_crowded(pool), stayed = false;
+    bool policy = test_pool_has_workers(pool) && test_pool_has_policy(pool);
+    bool possible = policy && !ox_pool_is_crowded(pool), stayed = false;
     for (int k = 0; k < 200 && possible && !stayed; k++) { /* not when the machine is busy with something else */
       ox_task_section s;
       ox_task_section_begin(pool, 0, &s);

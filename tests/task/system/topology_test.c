@@ -8,6 +8,7 @@
 #include "onyx/task.h"
 #include "support/check.h"
 #include "support/pool_backend.h"
+#include "support/set_variable.h"
 #include "task/system/thread.h"
 #include "task/system/topology.h"
 
@@ -191,17 +192,6 @@ static void the_affinity_mask_counts(void **state) {
   assert_true(ox_thread_avoid_cpu(self, &before, -1));
   assert_int_equal(ox_topology_cpus(), n);
 }
-
-#if defined(_WIN32)
-static void set_variable(const char *name, const char *value) { (void)_putenv_s(name, value ? value : ""); }
-#else
-static void set_variable(const char *name, const char *value) {
-  if (value)
-    setenv(name, value, 1);
-  else
-    unsetenv(name);
-}
-#endif
 
 static void the_environment_decides(void **state) {
   (void)state;
