@@ -3,7 +3,7 @@
  * own statistics) into y = a x + b, stage 1 applies it. */
 #include <math.h>
 
-#include "kern/pool/plane.h"
+#include "kern/norm/channel.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/tiles.h"
 
@@ -113,7 +113,7 @@ static void apply(const ox_kernel_ctx *c, const bn_prep *p, int64_t plane, int64
   const ox_convert *cv = ox_convert_select(c->isa);
   size_t at = (size_t)(plane * p->n + first);
   if (c->in[X]->dtype == OX_F32) {
-    ox_plane_select(c->isa)->affine((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at, (float)ab[0],
+    ox_channel_select(c->isa)->scale_shift((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at, (float)ab[0],
                                     (float)ab[1], (size_t)count);
     return;
   }

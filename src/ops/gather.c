@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "graph/known.h"
-#include "kern/move/elements.h"
+#include "kern/move/gather_scatter.h"
 #include "ops/move/deferred.h"
 
 static ox_index index_of(const ox_tensor *t) { return (ox_index){t->data, t->dtype == OX_I64}; }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kern/move/elements.h"
+#include "kern/move/gather_scatter.h"
 #include "kern/move/sub_byte.h"
 #include "ops/move/deferred.h"
 

@@ -2,7 +2,7 @@
  * ops/global_pool.c - GlobalAveragePool, GlobalMaxPool, GlobalLpPool: a plane becomes one element. */
 #include <math.h>
 
-#include "kern/pool/plane.h"
+#include "kern/norm/channel.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/tiles.h"
 
@@ -65,12 +65,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const prep *p = c->prep;
   const lp_attrs *a = c->attrs;
   double exponent = p->kind != LP ? 0 : c->op_version < 2 ? (double)a->p_float : (double)a->p;
-  const ox_plane_variant *v = ox_plane_select(c->isa);
+  const ox_channel_variant *v = ox_channel_select(c->isa);
   int64_t end = OX_MIN(tiles.end * p->per_tile, p->planes);
   for (int64_t i = tiles.begin * p->per_tile; i < end; i++) {
     if (c->in[0]->dtype == OX_F32 && p->kind != LP) {
       const float *x = (const float *)c->in[0]->data + i * p->n;
-      float r = p->kind == AVERAGE ? v->sum(x, (size_t)p->n) / (float)p->n : v->largest(x, (size_t)p->n);
+      float r = p->kind == AVERAGE ? v->sum(x, (size_t)p->n) / (float)p->n : v->max(x, (size_t)p->n);
       ((float *)c->out[0]->data)[i] = r;
     } else {
       double r = plain(c, p, i, exponent);

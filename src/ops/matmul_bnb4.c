@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "graph/op_def.h"
-#include "kern/ml/panels.h"
+#include "kern/ml/row_products.h"
 
 typedef struct bnb4_attrs {
   int64_t K, N, block_size, quant_type, transB, training_mode;
@@ -83,8 +83,8 @@ static void run_panel(const ox_kernel_ctx *c, int64_t first, const float *x, int
     for (int64_t e = 0; e < k; e++)
       scratch[e * OX_PANEL_ROWS + i] =
           i >= n ? 0 : weight(c, a->transB ? (first + i) * a->K + e : e * a->K + first + i);
-  ox_panels p = {scratch, n, k};
-  ox_panels_run(&p, c->isa, false, x, rows, sums, OX_PANEL_ROWS);
+  ox_row_panels p = {scratch, n, k};
+  ox_row_products_run(&p, c->isa, false, x, rows, sums, OX_PANEL_ROWS);
   for (int64_t r = 0; r < rows; r++)
     for (int64_t i = 0; i < n; i++) {
       int64_t to = r * outer(a) + first + i;

@@ -2,7 +2,7 @@
  * ops/ml_linear.c - LinearClassifier and LinearRegressor of ai.onnx.ml. */
 #include <string.h>
 
-#include "kern/ml/panels.h"
+#include "kern/ml/row_products.h"
 #include "ops/ml/ml_rows.h"
 #include "ops/ml/ml_trees.h"
 
@@ -28,7 +28,7 @@ static const ox_attr_def regressor_attrs[] = {
 
 typedef struct linear {
   ox_arena arena;
-  ox_panels m;             /* a row of coefficients per score */
+  ox_row_panels m;             /* a row of coefficients per score */
   const float *intercepts; /* NULL: zeros */
   ox_ml_transform transform;
   bool classifier, second; /* second: one score, two labels */
@@ -62,7 +62,7 @@ static ox_status *load_common(ox_load_ctx *c, int64_t scores, linear **out) {
   /* old converters wrote more coefficients than X has features; the leading ones count, row after row */
   OX_TRY(ox_ml_rows(&c->in_type[0]->shape, &rows, &features));
   if (features > 0 && features < k) k = features;
-  return ox_panels_build(&s->m, a->coefficients.v, scores, k, &s->arena) ? NULL : ox_oom();
+  return ox_row_panels_build(&s->m, a->coefficients.v, scores, k, &s->arena) ? NULL : ox_oom();
 }
 
 static ox_status *load_classifier(ox_load_ctx *c) {
@@ -125,7 +125,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   for (int64_t tile = tiles.begin; tile < tiles.end; tile++) {
     int64_t first, n, width = s->second ? 2 : s->m.n;
     const float *x = ox_ml_rows_at(c, tile, scratch, &first, &n);
-    ox_panels_run(&s->m, c->isa, false, x, n, scores, s->m.n);
+    ox_row_products_run(&s->m, c->isa, false, x, n, scores, s->m.n);
     for (int64_t r = 0; r < n; r++) {
       for (int64_t k = 0; k < s->m.n; k++) row[k] = scores[r * s->m.n + k] + (s->intercepts ? s->intercepts[k] : 0.0f);
       if (s->classifier && ox_ctx_wants(c, 0)) put_label(c, first + r, row);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kern/ml/panels.h"
+#include "kern/ml/row_products.h"
 #include "ops/ml/ml_rows.h"
 #include "ops/ml/ml_trees.h"
 
@@ -38,7 +38,7 @@ typedef enum svm_kernel { LINEAR, POLY, RBF, SIGMOID } svm_kernel;
 
 typedef struct svm {
   ox_arena arena;
-  ox_panels m; /* support vectors, or the weights of a linear model */
+  ox_row_panels m; /* support vectors, or the weights of a linear model */
   bool supports, all_positive;
   svm_kernel kernel;
   float gamma, coef0, degree;
@@ -68,7 +68,7 @@ static ox_status *load_kernel(const svm_attrs *a, svm *s) {
 static ox_status *load_matrix(ox_floats v, int64_t n, svm *s) {
   if (n <= 0 || v.n % (size_t)n)
     return ox_fail(OX_INVALID_MODEL, "%zu numbers are not %lld vectors", v.n, (long long)n);
-  return ox_panels_build(&s->m, v.v, n, (int64_t)v.n / n, &s->arena) ? NULL : ox_oom();
+  return ox_row_panels_build(&s->m, v.v, n, (int64_t)v.n / n, &s->arena) ? NULL : ox_oom();
 }
 
 static size_t label_count(const svm_attrs *a) {
@@ -310,7 +310,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   for (int64_t tile = tiles.begin; tile < tiles.end; tile++) {
     int64_t first, n;
     const float *x = ox_ml_rows_at(c, tile, scratch, &first, &n);
-    ox_panels_run(&s->m, c->isa, s->kernel == RBF, x, n, w.kernels, s->m.n);
+    ox_row_products_run(&s->m, c->isa, s->kernel == RBF, x, n, w.kernels, s->m.n);
     if (s->kernel != LINEAR) apply_kernel(s, w.kernels, n * s->m.n);
     for (int64_t r = 0; r < n; r++) {
       if (s->classes)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "graph/op_def.h"
-#include "kern/ml/panels.h"
+#include "kern/ml/row_products.h"
 
 typedef struct moe_attrs {
   int64_t k, swiglu_fusion, normalize_routing_weights, use_sparse_mixer, expert_weight_bits, block_size;
@@ -264,9 +264,9 @@ static void run_panel(const ox_kernel_ctx *c, const moe_fc *f, int64_t e, int64_
     else
       for (int64_t k = 0; k < f->k; k++) scratch[k * OX_PANEL_ROWS + i] = 0;
   }
-  ox_panels p = {scratch, n, f->k};
+  ox_row_panels p = {scratch, n, f->k};
   y += first[e] * f->n + row;
-  ox_panels_run(&p, c->isa, false, x + first[e] * f->k, m, y, f->n);
+  ox_row_products_run(&p, c->isa, false, x + first[e] * f->k, m, y, f->n);
   for (int64_t r = 0; ox_ctx_has(c, f->in.bias) && r < m; r++)
     for (int64_t i = 0; i < n; i++) y[r * f->n + i] += at(c->in[f->in.bias], e * f->n + row + i);
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/cksize.h"
-#include "kern/pool/plane.h"
+#include "kern/norm/channel.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/tiles.h"
 
@@ -46,12 +46,12 @@ static ox_status *prepare_instance(ox_kernel_ctx *c) {
 }
 
 static void instance_f32(const ox_kernel_ctx *c, const norm_prep *p, int64_t plane, double scale, double bias) {
-  const ox_plane_variant *v = ox_plane_select(c->isa);
+  const ox_channel_variant *v = ox_channel_select(c->isa);
   const float *x = (const float *)c->in[0]->data + plane * p->n;
   float mean = v->sum(x, (size_t)p->n) / (float)p->n;
-  double var = (double)v->deviation(x, mean, (size_t)p->n) / (double)p->n;
+  double var = (double)v->squared_deviations(x, mean, (size_t)p->n) / (double)p->n;
   double a = scale / sqrt(var + (double)((const norm_attrs *)c->attrs)->epsilon);
-  v->affine((float *)c->out[0]->data + plane * p->n, x, (float)a, (float)(bias - (double)mean * a), (size_t)p->n);
+  v->scale_shift((float *)c->out[0]->data + plane * p->n, x, (float)a, (float)(bias - (double)mean * a), (size_t)p->n);
 }
 
 static void instance_any(const ox_kernel_ctx *c, const norm_prep *p, int64_t plane, double scale, double bias) {
@@ -110,7 +110,7 @@ static ox_status *prepare_lrn(ox_kernel_ctx *c) {
 static void lrn_block(const ox_kernel_ctx *c, const norm_prep *p, int64_t plane, int64_t at, size_t n) {
   const norm_attrs *a = c->attrs;
   const ox_convert *cv = ox_convert_select(c->isa);
-  const ox_plane_variant *v = ox_plane_select(c->isa);
+  const ox_channel_variant *v = ox_channel_select(c->isa);
   uint32_t t = c->in[0]->dtype;
   int64_t ch = plane % p->channels, before = (a->size - 1) / 2, after = a->size / 2;
   int64_t first = ch < before ? 0 : ch - before, last = after >= p->channels - ch ? p->channels - 1 : ch + after;
@@ -134,7 +134,7 @@ static void lrn_block(const ox_kernel_ctx *c, const norm_prep *p, int64_t plane,
     cv->store_f64[t](xd, c->out[0]->data, from, n, NULL);
   } else {
     cv->load_f32[t](c->in[0]->data, from, n, x);
-    v->damp(x, x, sum, a->alpha / (float)a->size, a->bias, -a->beta, n);
+    v->response_norm(x, x, sum, a->alpha / (float)a->size, a->bias, -a->beta, n);
     cv->store_f32[t](x, c->out[0]->data, from, n, NULL);
   }
 }

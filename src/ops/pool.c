@@ -3,7 +3,7 @@
  * depthwise convolution, bytes on vectors of their own; everything else in double precision, plane by plane. */
 #include "base/cksize.h"
 #include "kern/conv/conv.h"
-#include "kern/pool/max_bytes.h"
+#include "kern/pool/max_pool_i8.h"
 #include "kern/pool/pool.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/conv_node.h"
@@ -119,10 +119,10 @@ static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
   for (int i = 0; i < w.axes; i++) plain |= w.kernel[i] > 1 << 20; /* tap tables would be long */
   if (!plain) OX_TRY(prepare_fast(c, p));
   if (p->fast) return NULL;
-  p->bytes = (c->in[0]->dtype == OX_U8 || c->in[0]->dtype == OX_I8) && !ox_ctx_wants(c, 1) && ox_max_bytes_fits(pool);
+  p->bytes = (c->in[0]->dtype == OX_U8 || c->in[0]->dtype == OX_I8) && !ox_ctx_wants(c, 1) && ox_max_pool_i8_fits(pool);
   if (p->bytes) {
     p->per_tile = OX_MAX(65536 / OX_MAX(p->out_n, 1), 1);
-    return ox_ctx_plan(c, OX_CEIL_DIV(p->planes, p->per_tile), ox_max_bytes_scratch(pool));
+    return ox_ctx_plan(c, OX_CEIL_DIV(p->planes, p->per_tile), ox_max_pool_i8_scratch(pool));
   }
   size_t bytes;
   if (!ox_mul_ok((size_t)p->in_n + (size_t)p->out_n, sizeof(double), &bytes))
@@ -165,8 +165,8 @@ static void run_plain(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles
 static void run_bytes(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles, void *scratch) {
   int64_t end = OX_MIN(tiles.end * p->per_tile, p->planes);
   for (int64_t i = tiles.begin * p->per_tile; i < end; i++)
-    ox_max_bytes_plane(&p->pool, c->in[0]->dtype == OX_I8, (const uint8_t *)c->in[0]->data + i * p->in_n,
-                       (uint8_t *)c->out[0]->data + i * p->out_n, scratch);
+    ox_max_pool_i8(&p->pool, c->in[0]->dtype == OX_I8, (const uint8_t *)c->in[0]->data + i * p->in_n,
+                   (uint8_t *)c->out[0]->data + i * p->out_n, scratch);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

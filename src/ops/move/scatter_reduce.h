@@ -4,7 +4,7 @@
 #define OX_OPS_MOVE_SCATTER_REDUCE_H
 
 #include "graph/op_def.h"
-#include "kern/move/elements.h"
+#include "kern/move/gather_scatter.h"
 
 /* The function for the attribute reduction = |name|; *out_fn is NULL, for overwriting, if |name| is "none" or NULL.
  * Errors: INVALID_MODEL (unknown name), NOT_IMPLEMENTED (not for this type); both name the operator, |op|. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/elements.h - gathering and scattering by index: rows, single elements, and reductions into a target. */
-#ifndef OX_KERN_MOVE_ELEMENTS_H
-#define OX_KERN_MOVE_ELEMENTS_H
+ * kern/move/gather_scatter.h - Gather, GatherElements, ScatterElements and its reductions: copies by index. */
+#ifndef OX_KERN_MOVE_GATHER_SCATTER_H
+#define OX_KERN_MOVE_GATHER_SCATTER_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/pool/plane_f32_body.h - sums, maxima and maps over a plane, over the SIMD vocabulary. */
-#include "kern/pool/plane.h"
+ * kern/norm/channel_f32_body.h - channel.h over the SIMD vocabulary. */
+#include "kern/norm/channel.h"
 #include "kern/simd/math_f32.h"
 
 enum { L = VF32_LANES, WAYS = 4 }; /* four independent sums hide the latency of an addition */
@@ -14,7 +14,7 @@ static float sum(const float *x, size_t n) {
   return vf32_sum(vf32_add(vf32_add(s[0], s[1]), vf32_add(s[2], s[3])));
 }
 
-static float largest(const float *x, size_t n) {
+static float max(const float *x, size_t n) {
   vf32 low = vf32_splat(-__builtin_inff()), m = low, nan = vf32_zero();
   size_t i = 0;
   for (; i + L <= n; i += L) {
@@ -31,7 +31,7 @@ static float largest(const float *x, size_t n) {
   return best;
 }
 
-static float deviation(const float *x, float mean, size_t n) {
+static float squared_deviations(const float *x, float mean, size_t n) {
   vf32 s[WAYS] = {vf32_zero(), vf32_zero(), vf32_zero(), vf32_zero()}, m = vf32_splat(mean);
   size_t i = 0;
   for (; i + WAYS * L <= n; i += WAYS * L) OX_UNROLL for (int j = 0; j < WAYS; j++) {
@@ -47,8 +47,8 @@ static float deviation(const float *x, float mean, size_t n) {
   return vf32_sum(vf32_add(vf32_add(s[0], s[1]), vf32_add(s[2], s[3]))) + rest;
 }
 
-static void affine(float *y, const float *x, float a, float b, size_t n) {
-  vf32 va = vf32_splat(a), vb = vf32_splat(b);
+static void scale_shift(float *y, const float *x, float scale, float shift, size_t n) {
+  vf32 va = vf32_splat(scale), vb = vf32_splat(shift);
   for (size_t i = 0; i < n; i += L) {
     size_t k = vf32_lanes_at(i, n);
     vf32_store_n(y + i, vf32_fma(va, vf32_load_n(x + i, k), vb), k);
@@ -63,7 +63,7 @@ static void add_squares(float *y, const float *x, size_t n) {
   }
 }
 
-static void damp(float *y, const float *x, const float *s, float a, float b, float power, size_t n) {
+static void response_norm(float *y, const float *x, const float *s, float a, float b, float power, size_t n) {
   vf32 va = vf32_splat(a), vb = vf32_splat(b), p = vf32_splat(power);
   for (size_t i = 0; i < n; i += L) {
     size_t k = vf32_lanes_at(i, n);
@@ -72,10 +72,11 @@ static void damp(float *y, const float *x, const float *s, float a, float b, flo
   }
 }
 
-#define PLANE_PASTE2(a, b) a##b
-#define PLANE_PASTE(a, b) PLANE_PASTE2(a, b)
-#define PLANE_STR2(x) #x
-#define PLANE_STR(x) PLANE_STR2(x)
-extern const ox_plane_variant PLANE_PASTE(ox_plane_f32__, PLANE_ISA);
-const ox_plane_variant PLANE_PASTE(ox_plane_f32__, PLANE_ISA) = {
-    PLANE_NEEDS, "plane_f32_" PLANE_STR(PLANE_ISA), sum, largest, deviation, affine, add_squares, damp};
+#define CHANNEL_PASTE2(a, b) a##b
+#define CHANNEL_PASTE(a, b) CHANNEL_PASTE2(a, b)
+#define CHANNEL_STR2(x) #x
+#define CHANNEL_STR(x) CHANNEL_STR2(x)
+extern const ox_channel_variant CHANNEL_PASTE(ox_channel_f32__, CHANNEL_ISA);
+const ox_channel_variant CHANNEL_PASTE(ox_channel_f32__, CHANNEL_ISA) = {
+    CHANNEL_NEEDS, "channel_f32_" CHANNEL_STR(CHANNEL_ISA), sum, max, squared_deviations, scale_shift, add_squares,
+    response_norm};

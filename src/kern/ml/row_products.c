@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/ml/panels.c - packing, the choice of the variant and the loop over panels. */
-#include "kern/ml/panels.h"
+ * kern/ml/row_products.c - packing, the choice of the variant and the loop over panels. */
+#include "kern/ml/row_products.h"
 
 #include <string.h>
 
@@ -10,30 +10,31 @@ enum { MR = 8 };
 
 static const struct {
   ox_isa needs;
-  ox_panel_fn *fn;
+  ox_row_products_fn *fn;
 } variants[] = {
 #if OX_BUILD_AVX512
-    {OX_AVX512, ox_panel__avx512},
+    {OX_AVX512, ox_row_products__avx512},
 #endif
 #if OX_BUILD_AVX2
-    {OX_AVX2, ox_panel__avx2},
+    {OX_AVX2, ox_row_products__avx2},
 #endif
 #if OX_BUILD_NEON
-    {OX_NEON, ox_panel__neon},
+    {OX_NEON, ox_row_products__neon},
 #endif
-    {0, ox_panel__scalar},
+    {0, ox_row_products__scalar},
 };
 
-bool ox_panels_build(ox_panels *out, const float *m, int64_t n, int64_t k, ox_arena *arena) {
+bool ox_row_panels_build(ox_row_panels *out, const float *m, int64_t n, int64_t k, ox_arena *arena) {
   int64_t panels = OX_CEIL_DIV(n, OX_PANEL_ROWS);
   float *p = ox_arena_array(arena, (size_t)OX_MAX(panels * k, 1), OX_PANEL_ROWS * sizeof(float));
-  *out = (ox_panels){p, n, k};
+  *out = (ox_row_panels){p, n, k};
   for (int64_t i = 0; p && i < n; i++)
     for (int64_t e = 0; e < k; e++) p[(i / OX_PANEL_ROWS * k + e) * OX_PANEL_ROWS + i % OX_PANEL_ROWS] = m[i * k + e];
   return p != NULL;
 }
 
-void ox_panels_run(const ox_panels *m, ox_isa isa, bool distance, const float *x, int64_t rows, float *y, int64_t ldy) {
+void ox_row_products_run(const ox_row_panels *m, ox_isa isa, bool distance, const float *x, int64_t rows, float *y,
+                         int64_t ldy) {
   float block[MR * OX_PANEL_ROWS];
   size_t v = 0;
   while (variants[v].needs & ~isa) v++; /* the last needs nothing */

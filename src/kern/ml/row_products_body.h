@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/ml/panels_body.h - one panel against up to eight rows. PANEL_RUN names the function. */
-#include "kern/ml/panels.h"
+ * kern/ml/row_products_body.h - up to eight rows of x with the rows of one panel. ROW_PRODUCTS_RUN names the function.
+ */
+#include "kern/ml/row_products.h"
 
 enum { PV = OX_PANEL_ROWS / VF32_LANES };
 
@@ -22,7 +23,7 @@ OX_INLINE void panel_block(const int rows, bool distance, const float *panel, in
   }
 }
 
-void PANEL_RUN(const float *panel, int64_t k, bool distance, const float *x, int rows, float *y) {
+void ROW_PRODUCTS_RUN(const float *panel, int64_t k, bool distance, const float *x, int rows, float *y) {
   if (rows == 8 && distance)
     panel_block(8, true, panel, k, x, y);
   else if (rows == 8)

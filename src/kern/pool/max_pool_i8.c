@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/pool/max_bytes.c - down the rows of a window first, then along: both in vectors of 16 bytes, for any stride; the
- * stride only picks at the end. Signed bytes are flipped to unsigned order. */
-#include "kern/pool/max_bytes.h"
+ * kern/pool/max_pool_i8.c - the maximum down the rows of a window first, then along the row, both in vectors of 16
+ * bytes as if the stride were 1; the stride only picks from the result. Signed bytes are flipped to unsigned order. */
+#include "kern/pool/max_pool_i8.h"
 
 #include <string.h>
 
@@ -28,7 +28,7 @@ static size_t row_bytes(const ox_pool *p, int a) {
   return OX_ROUND_UP(OX_MAX(need, have), VECTOR);
 }
 
-bool ox_max_bytes_fits(const ox_pool *p) {
+bool ox_max_pool_i8_fits(const ox_pool *p) {
   int last = p->axes - 1;
   if (p->kind != OX_POOL_MAX || p->axes < 1 || p->axes > 2) return false;
   for (int a = 0; a < p->axes; a++)
@@ -36,7 +36,7 @@ bool ox_max_bytes_fits(const ox_pool *p) {
   return p->in[last] < (1 << 20) && p->out[last] > 0 && p->out[last] < (1 << 20) / p->stride[last];
 }
 
-size_t ox_max_bytes_scratch(const ox_pool *p) {
+size_t ox_max_pool_i8_scratch(const ox_pool *p) {
   return 2 * (row_bytes(p, p->axes - 1) + OX_ROUND_UP((size_t)p->kernel[p->axes - 1], VECTOR) + VECTOR);
 }
 
@@ -59,10 +59,10 @@ static void slide(uint8_t *to, const uint8_t *row, size_t n, int64_t kernel) {
   }
 }
 
-void ox_max_bytes_plane(const ox_pool *p, bool is_signed, const uint8_t *x, uint8_t *y, void *scratch) {
+void ox_max_pool_i8(const ox_pool *p, bool is_signed, const uint8_t *x, uint8_t *y, void *scratch) {
   int a = p->axes - 1;
   bool rows = p->axes == 2;
-  size_t n = row_bytes(p, a), room = ox_max_bytes_scratch(p) / 2;
+  size_t n = row_bytes(p, a), room = ox_max_pool_i8_scratch(p) / 2;
   uint8_t *row = scratch, *best = row + room, flip = is_signed ? 0x80 : 0;
   int64_t out_rows = rows ? p->out[0] : 1, in_rows = rows ? p->in[0] : 1, width = p->in[a];
   for (int64_t r = 0; r < out_rows; r++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/max_bytes_test.c - maxima of bytes against the plain definition, over sizes, strides, padding and both signs. */
-#include "kern/pool/max_bytes.h"
+ * kern/max_pool_i8_test.c - maxima of bytes against the plain definition, over sizes, strides, padding and both signs.
+ */
+#include "kern/pool/max_pool_i8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,12 +41,12 @@ static void test_every_row(void **state) {
       memcpy(p.in, rows[k].in, sizeof rows[k].in), memcpy(p.out, rows[k].out, sizeof rows[k].out);
       memcpy(p.kernel, rows[k].kernel, sizeof rows[k].kernel), memcpy(p.stride, rows[k].stride, sizeof rows[k].stride);
       memcpy(p.lo, rows[k].lo, sizeof rows[k].lo);
-      assert_true(ox_max_bytes_fits(&p));
+      assert_true(ox_max_pool_i8_fits(&p));
       int64_t h = p.axes == 2 ? p.in[0] : 1, out_h = p.axes == 2 ? p.out[0] : 1;
       size_t n = (size_t)(h * p.in[p.axes - 1]), n_out = (size_t)(out_h * p.out[p.axes - 1]);
-      uint8_t *x = malloc(n), *y = malloc(n_out), *scratch = malloc(ox_max_bytes_scratch(&p));
+      uint8_t *x = malloc(n), *y = malloc(n_out), *scratch = malloc(ox_max_pool_i8_scratch(&p));
       for (size_t i = 0; i < n; i++) x[i] = (uint8_t)(i * 2654435761u >> 13);
-      ox_max_bytes_plane(&p, is_signed, x, y, scratch);
+      ox_max_pool_i8(&p, is_signed, x, y, scratch);
       for (size_t i = 0; i < n_out; i++) {
         int64_t w = p.out[p.axes - 1];
         uint8_t want = naive(&p, is_signed, x, (int64_t)i / w, (int64_t)i % w);

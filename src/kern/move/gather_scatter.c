@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/move/elements.c - indexed copies; every index is checked where it is used. */
-#include "kern/move/elements.h"
+ * kern/move/gather_scatter.c - indexed copies; every index is checked where it is used. */
+#include "kern/move/gather_scatter.h"
 
 #include <string.h>
 

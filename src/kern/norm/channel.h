@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/norm/channel.h - sums, maxima and maps over the n spatial elements of one channel of one image: for BatchNorm,
+ * InstanceNorm, LRN and the global pools. */
+#ifndef OX_KERN_NORM_CHANNEL_H
+#define OX_KERN_NORM_CHANNEL_H
+
+#include <stddef.h>
+
+#include "base/cpu.h"
+#include "base/macros.h"
+
+typedef struct ox_channel_variant {
+  ox_isa needs;
+  const char *name;
+  float (*sum)(const float *x, size_t n);
+  float (*max)(const float *x, size_t n); /* -inf for n 0; NaN if any is NaN */
+  /* the sum of (x - mean)^2 */
+  float (*squared_deviations)(const float *x, float mean, size_t n);
+  /* y = scale x + shift; y may be x */
+  void (*scale_shift)(float *y, const float *x, float scale, float shift, size_t n);
+  /* y += x^2 */
+  void (*add_squares)(float *y, const float *x, size_t n);
+  /* y = x (a s + b)^power; y may be x: what LRN does with the sums of squares s */
+  void (*response_norm)(float *y, const float *x, const float *s, float a, float b, float power, size_t n);
+} ox_channel_variant;
+
+/* The best for |have|; never NULL. */
+const ox_channel_variant *ox_channel_select(ox_isa have);
+
+#endif
