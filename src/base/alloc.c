@@ -15,7 +15,8 @@
 #include "base/cksize.h"
 #include "base/macros.h"
 
-/* A first touch costs a page fault per 4 KiB; with huge pages 512 times fewer (packing 400 MB of weights). */
+/* The first write to a page costs a page fault. Huge pages mean 512 times fewer of them, which counts when hundreds of
+ * megabytes of weights are packed. */
 enum { HUGE_BYTES = 2 << 20 };
 
 static void *heap_alloc(void *ctx, size_t bytes, size_t align) {

@@ -19,7 +19,8 @@ static inline void ox_delete(ox_alloc a, void *p, size_t bytes) {
   if (p) a.free(a.ctx, p, bytes);
 }
 
-/* Grows |*items| (of |item_bytes| each) so that index |count| fits; doubles. False on out of memory, nothing changed. */
+/* Grows |*items| (of |item_bytes| each) so that index |count| fits; doubles. False on out of memory, nothing changed.
+ */
 bool ox_grow(ox_alloc a, void **items, size_t *capacity, size_t count, size_t item_bytes);
 
 #endif

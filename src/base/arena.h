@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/arena.h - bump allocation for things that die together. Not thread-safe. */
+ * base/arena.h - an allocator for things that are all freed together. Not thread-safe. */
 #ifndef OX_BASE_ARENA_H
 #define OX_BASE_ARENA_H
 
@@ -15,7 +15,7 @@ typedef struct ox_arena {
 
 void ox_arena_init(ox_arena *a, ox_alloc alloc);
 void ox_arena_deinit(ox_arena *a); /* also fine on a zeroed arena */
-/* Forgets everything allocated, keeps the blocks: a repeated pattern of allocations allocates nothing. */
+/* Frees everything but keeps the blocks: repeating the same allocations takes no new memory. */
 void ox_arena_reset(ox_arena *a);
 /* Zeroed, aligned to 16 (64 from 64 bytes on), with OX_PAD_BYTES readable after it. NULL on out of memory. */
 void *ox_arena_alloc(ox_arena *a, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/cpu.h - what this CPU can do, with the operating system's consent. */
+ * base/cpu.h - the instruction sets that both CPU and operating system support. */
 #ifndef OX_BASE_CPU_H
 #define OX_BASE_CPU_H
 
@@ -17,7 +17,8 @@ enum {
  * reported only if Linux grants the tile state (arch_prctl ARCH_REQ_XCOMP_PERM), which this call asks for. */
 ox_isa ox_isa_host(void);
 
-/* ox_isa_host() capped by the environment variable OX_ISA ("scalar", "avx2", "avx512" ...); unknown names are ignored. */
+/* ox_isa_host() capped by the environment variable OX_ISA ("scalar", "avx2", "avx512" ...); unknown names are ignored.
+ */
 ox_isa ox_isa_allowed(void);
 
 /* |have| capped to the level called |name|; |have| itself if there is no such level. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/file_map.h - a whole file, read-only, in memory. Counted: weights borrow from it and hold a count. */
+ * base/file_map.h - a whole file mapped read-only. Reference-counted: models whose weights borrow from it hold a count.
+ */
 #ifndef OX_BASE_FILE_MAP_H
 #define OX_BASE_FILE_MAP_H
 
@@ -8,7 +9,8 @@
 
 typedef struct ox_file_map ox_file_map;
 
-/* Maps |path|. Errors: NO_SUCH_FILE (with the system's reason), OUT_OF_MEMORY. The file must not shrink while mapped. */
+/* Maps |path|. Errors: NO_SUCH_FILE (with the system's reason), OUT_OF_MEMORY. The file must not shrink while mapped.
+ */
 OX_NODISCARD ox_status *ox_file_map_open(ox_alloc alloc, const char *path, ox_file_map **out_map);
 const unsigned char *ox_file_map_data(const ox_file_map *m);
 size_t ox_file_map_bytes(const ox_file_map *m);

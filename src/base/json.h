@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * base/json.h - writes JSON (RFC 8259) through a function. Commas, escapes and numbers come out right whatever goes in;
- * that objects are made of pairs, and that what begins ends, is up to the caller. */
+ * the caller sees to it that objects consist of pairs and that everything begun is ended. */
 #ifndef OX_BASE_JSON_H
 #define OX_BASE_JSON_H
 
@@ -24,8 +24,7 @@ void ox_json_end_array(ox_json *j);
 /* The name of a pair; its value is written next: ox_json_int(ox_json_key(j, "runs"), n). Returns |j|. */
 ox_json *ox_json_key(ox_json *j, const char *name);
 
-/* Text of |n| bytes, UTF-8. What is not becomes U+FFFD, one for each part that Unicode says (3.9, "maximal subpart").
- */
+/* Text of |n| bytes in UTF-8. Each "maximal subpart" (Unicode, 3.9) of invalid bytes becomes one U+FFFD. */
 void ox_json_text(ox_json *j, const char *text, size_t n);
 void ox_json_string(ox_json *j, const char *s); /* NULL is null */
 void ox_json_int(ox_json *j, int64_t v);
@@ -34,7 +33,7 @@ void ox_json_uint(ox_json *j, uint64_t v);
 void ox_json_double(ox_json *j, double v);
 void ox_json_bool(ox_json *j, bool v);
 
-/* The value or name that is written next begins a line. */
+/* The next value or name starts a new line. */
 void ox_json_line(ox_json *j);
 /* Ends the document with a newline; false if anything could not be written. Another document may follow. */
 bool ox_json_end(ox_json *j);

@@ -5,7 +5,13 @@
 
 #include "base/macros.h"
 
-typedef enum ox_log_level { OX_LOG_DEBUG = 0, OX_LOG_INFO = 1, OX_LOG_WARNING = 2, OX_LOG_ERROR = 3, OX_LOG_OFF = 4 } ox_log_level;
+typedef enum ox_log_level {
+  OX_LOG_DEBUG = 0,
+  OX_LOG_INFO = 1,
+  OX_LOG_WARNING = 2,
+  OX_LOG_ERROR = 3,
+  OX_LOG_OFF = 4
+} ox_log_level;
 
 typedef struct ox_log {
   void (*fn)(void *ctx, int level, const char *text); /* NULL: silence */

@@ -12,7 +12,7 @@
 #define OX_CEIL_DIV(a, b) (((a) + (b)-1) / (b))
 #define OX_ROUND_UP(a, b) (OX_CEIL_DIV(a, b) * (b))
 
-/* Buffers that kernels read in whole vectors end in this many readable bytes. */
+/* So many bytes behind every buffer are readable, so that kernels may load whole vectors. */
 #define OX_PAD_BYTES 64
 /* Alignment of every buffer that the run time hands to a kernel: one AVX-512 register, one cache line. */
 #define OX_ALIGN_BYTES 64
@@ -27,8 +27,8 @@
 #endif
 #define OX_INLINE static inline __attribute__((always_inline))
 #define OX_NOINLINE __attribute__((noinline))
-/* On x86 the built-in fetches a line to share, unless it may count on this instruction, which is a no-op where it is
- * missing. */
+/* On x86 __builtin_prefetch(p, 1) fetches a line for reading only, unless the compiler may assume PREFETCHW. CPUs
+ * without that instruction treat it as a no-op. */
 #if defined(__x86_64__)
 #define OX_PREFETCH_WRITE(p) __asm__ volatile("prefetchw %0" : : "m"(*(const char *)(p)))
 #else
@@ -43,7 +43,7 @@
 #define OX_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
-/* Elements at any address: weights in a mapped file have no alignment. */
+/* Elements at any address: weights in a mapped file may be misaligned. */
 typedef float __attribute__((aligned(1), may_alias)) ox_f32u;
 typedef double __attribute__((aligned(1), may_alias)) ox_f64u;
 typedef uint16_t __attribute__((aligned(1), may_alias)) ox_u16u;
@@ -51,7 +51,8 @@ typedef uint32_t __attribute__((aligned(1), may_alias)) ox_u32u;
 typedef int32_t __attribute__((aligned(1), may_alias)) ox_i32u;
 typedef int64_t __attribute__((aligned(1), may_alias)) ox_i64u;
 
-/* OX_UNROLL: all of a loop. OX_IVDEP: iterations are independent although pointers may be equal, never shifted. */
+/* OX_UNROLL unrolls a loop fully. OX_IVDEP: iterations are independent; pointers may be equal, but must not overlap in
+ * any other way. */
 #if defined(__clang__)
 #define OX_UNROLL _Pragma("clang loop unroll(full)")
 #define OX_IVDEP _Pragma("clang loop vectorize(assume_safety)")

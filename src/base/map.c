@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/map.c - linear probing at most half full; removal shifts back, so there are no tombstones. */
+ * base/map.c - linear probing, at most half full. Removal moves later entries back, so there are no tombstones. */
 #include "base/map.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/status.c - statuses live on malloc, so that they outlast whatever failed. */
+ * base/status.c - statuses come from malloc, so that they outlive what failed. */
 #include "base/status.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/status.h - making and passing on statuses. NULL is OK: a check is one compare, success never allocates. */
+ * base/status.h - how functions report errors. NULL is success: a check is one compare, success never allocates. */
 #ifndef OX_BASE_STATUS_H
 #define OX_BASE_STATUS_H
 

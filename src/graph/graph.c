@@ -126,7 +126,7 @@ const char *ox_graph_value_name(const ox_graph *g, ox_id v) {
   return g->values[v].name;
 }
 
-/* ---- use lists: each use knows its place, so both directions are O(1) ---- */
+/* ---- use lists: each use knows its place in the list, so adding and removing are O(1) ---- */
 
 static ox_status *add_use(ox_graph *g, ox_id v, ox_id node, uint32_t slot) {
   ox_graph_value *value = &g->values[v];
@@ -250,7 +250,7 @@ ox_graph *ox_node_body(const ox_node *n, uint32_t i) {
   return NULL;
 }
 
-/* A body dies with its node: what it read from |parent| has one reader less; its own bodies die with it. */
+/* A body dies with its node, and so do its stand-ins for values of |parent| and its own bodies. */
 static void kill_body(ox_graph *parent, ox_graph *b) {
   if (b->dead) return;
   b->dead = true;

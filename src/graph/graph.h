@@ -22,7 +22,7 @@ typedef struct ox_registry ox_registry; /* graph/registry.h */
 ox_type ox_type_unknown(void);
 ox_type ox_type_tensor(uint32_t dtype, const ox_shape *shape);
 
-/* One attribute. Which members hold follows from v.kind; v.n counts ints, floats, strings, tensors, graphs, types. */
+/* One attribute. v.kind tells which members are set; v.n counts ints, floats, strings, tensors, graphs, types. */
 typedef struct ox_attr {
   const char *name;
   ox_attr_view v;          /* v.tensor: the tensor, the sparse tensor, or the first of v.n tensors */
@@ -43,10 +43,10 @@ typedef struct ox_graph_value {
   ox_id producer;        /* node id, or OX_NONE: input, initializer, outer value */
   uint32_t producer_slot;
   const ox_tensor *init; /* constant content, or NULL */
-  ox_use *uses;          /* by live nodes of this graph, in no order; outer uses by bodies: n_inner_uses */
+  ox_use *uses;          /* by live nodes of this graph, in no order; bodies are in n_inner_uses */
   uint32_t n_uses, cap_uses;
-  uint32_t n_inner_uses; /* how many values of nested graphs stand for this one */
-  ox_id outer;           /* in a body: the id of the enclosing graph's value this one stands for; else OX_NONE */
+  uint32_t n_inner_uses; /* stand-ins for this value in bodies */
+  ox_id outer;           /* of a stand-in: the value of the enclosing graph that it stands for; else OX_NONE */
   bool is_input, is_output;
   uint32_t memory;       /* where it lies at run time: plan/transfers.h; 0: host memory */
   bool dead;             /* dropped: its name is free again */
@@ -159,7 +159,7 @@ static inline int64_t ox_node_version(const ox_model *m, const ox_node *n) {
   return n->version ? n->version : ox_model_opset(m, n->domain);
 }
 OX_NODISCARD ox_status *ox_model_set_opset(ox_model *m, const char *domain, int64_t version);
-/* The one pointer for this operator or domain name; NULL on out of memory. */
+/* The only copy of this operator or domain name: equal names are one pointer. NULL on out of memory. */
 const char *ox_model_intern(ox_model *m, const char *s);
 /* The dimension (< -1) that stands for the symbol |name|. Error: OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim);
@@ -175,8 +175,8 @@ OX_NODISCARD ox_status *ox_graph_create(ox_model *m, ox_graph *parent, const cha
 ox_id ox_graph_find(const ox_graph *g, const char *name);
 /* A new value; |name| is copied, and made unique by a suffix if it is taken; NULL makes one up. */
 OX_NODISCARD ox_status *ox_graph_add_value(ox_graph *g, const char *name, ox_id *out_value);
-/* The value a node of |g| means by |name|: of |g| itself, else a stand-in (outer) for one of an enclosing graph; made
- * fresh in |g| if nobody knows the name and |create|, else *out_value = OX_NONE. */
+/* The value that |name| means in |g|: one of |g|, or else a stand-in (outer) for one of an enclosing graph. If there is
+ * none, a new one if |create|, else OX_NONE. */
 OX_NODISCARD ox_status *ox_graph_resolve(ox_graph *g, const char *name, bool create, ox_id *out_value);
 OX_NODISCARD ox_status *ox_graph_add_input(ox_graph *g, ox_id v);
 OX_NODISCARD ox_status *ox_graph_add_output(ox_graph *g, ox_id v);
@@ -186,7 +186,7 @@ OX_NODISCARD ox_status *ox_graph_add_const(ox_graph *g, const char *name, const 
 OX_NODISCARD ox_status *ox_graph_add_const_copy(ox_graph *g, const char *name, uint32_t dtype, int rank,
                                                 const int64_t *dims, const void *data, ox_id *out_value);
 static inline ox_graph_value *ox_graph_value_at(const ox_graph *g, ox_id v) { return &g->values[v]; }
-/* The name a file would use: a stand-in's own name is only a label, what it stands for counts. */
+/* The name in files; for a stand-in, the name of the value that it stands for. */
 const char *ox_graph_value_name(const ox_graph *g, ox_id v);
 /* Content of a constant, looking through outer stand-ins; NULL if |v| is OX_NONE or not constant. A constant that is
  * also a graph input is not constant: callers may override it. */
@@ -219,7 +219,7 @@ void ox_graph_remove_node(ox_graph *g, ox_id node);
  * output keeps its name: |to| takes it over if it can (not itself an input, initializer or output, and optional
  * only if the output is), else an Identity node is put in between. */
 OX_NODISCARD ox_status *ox_graph_replace_uses(ox_graph *g, ox_id from, ox_id to);
-/* Whether replace_uses would get by without an Identity: rules that remove nodes ask this first. */
+/* True if replace_uses needs no Identity: rules that remove nodes ask this first. */
 bool ox_graph_can_replace(const ox_graph *g, ox_id from, ox_id to);
 /* Users of the node's output 0 read its input 0; the node is removed. */
 OX_NODISCARD ox_status *ox_graph_bypass(ox_graph *g, ox_id node);
@@ -231,14 +231,14 @@ uint32_t ox_graph_use_count(const ox_graph *g, ox_id v);
 void ox_graph_drop_value(ox_graph *g, ox_id v);
 
 /* ---- whole graphs (order.c, verify.c, print.c) ---- */
-/* Topological order of live nodes, also by what bodies read (depth first in id order, so a sorted graph stays as it is).
+/* Topological order of live nodes, what bodies read included (depth first in id order: a sorted graph stays as it is).
  * |*out_order| has g->n_nodes entries from |alloc|. Error: INVALID_MODEL naming a node on a cycle. */
 OX_NODISCARD ox_status *ox_graph_order(const ox_graph *g, ox_alloc alloc, ox_id **out_order, uint32_t *out_n);
 /* Drops dead nodes and unused values, sorts topologically, renumbers; bodies too. Ids change. */
 OX_NODISCARD ox_status *ox_graph_compact(ox_graph *g);
 /* Checks every invariant above; INVALID_MODEL says which is broken. Bodies too. */
 OX_NODISCARD ox_status *ox_graph_verify(const ox_graph *g);
-/* A short dump for eyes, line by line; bodies are indented below their node. */
+/* A short dump for debugging, line by line; bodies are indented below their node. */
 void ox_graph_print(const ox_graph *g, void (*put)(void *ctx, const char *text), void *ctx);
 /* The |i|th body among a node's attributes, or NULL: for (uint32_t i = 0; (b = ox_node_body(n, i)); i++). */
 ox_graph *ox_node_body(const ox_node *n, uint32_t i);

@@ -28,17 +28,17 @@ ox_status *ox_graph_make_const(ox_graph *g, ox_id v, const ox_tensor *t) {
   return NULL;
 }
 
-/* Gives |v| the name |name| (arena memory), which nobody in |g| may have. */
+/* Gives |v| the name |name| (arena memory), which no value of |g| may have. */
 static ox_status *put_name(ox_graph *g, ox_id v, const char *name) {
   if (!ox_map_put(&g->by_name, name, v)) return ox_oom();
   g->values[v].name = name;
   return NULL;
 }
 
-/* |v| gets a made-up name; its old one is free. */
+/* Gives |v| a new name, which frees its old one. */
 static ox_status *unname(ox_graph *g, ox_id v, const char *hint) {
   ox_id fresh;
-  OX_TRY(ox_graph_add_value(g, hint, &fresh)); /* the simplest source of a unique name */
+  OX_TRY(ox_graph_add_value(g, hint, &fresh)); /* which makes the name unique */
   const char *name = g->values[fresh].name;
   ox_graph_drop_value(g, fresh);
   ox_map_remove(&g->by_name, g->values[v].name);
@@ -61,7 +61,7 @@ static ox_id find_stand_in(const ox_graph *b, ox_id outer) {
   return OX_NONE;
 }
 
-/* Bodies that read |from| now read |to|: their stand-in is pointed elsewhere, or merged with one that is there. */
+/* Bodies that read |from| now read |to|: their stand-in is redirected, or merged with one that exists. */
 static ox_status *move_inner_uses(ox_graph *g, ox_id from, ox_id to) {
   for (ox_graph *b = g->model->graphs; b && g->values[from].n_inner_uses; b = b->next) {
     ox_id s = b->parent == g && !b->dead ? find_stand_in(b, from) : OX_NONE;

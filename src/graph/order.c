@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/order.c - topological order, and compaction: dead things go, ids become dense and sorted. */
+ * graph/order.c - topological order, and compaction: what is dead is dropped, ids become dense and sorted. */
 #include <string.h>
 
 #include "base/macros.h"

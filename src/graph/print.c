@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/print.c - a dump for eyes and test failures: one line per input, constant, node and output. */
+ * graph/print.c - a dump for debugging and test failures: one line per input, constant, node and output. */
 #include <stdio.h>
 #include <string.h>
 

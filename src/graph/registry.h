@@ -7,8 +7,8 @@
 #include "graph/graph.h"
 
 /* ---- tables ---- */
-/* An empty table. What |base| (borrowed; NULL: nothing) knows, it knows, too; where both have an operator, its own rows
- * serve from the lowest of their versions on, the base's below it. */
+/* An empty table on top of |base| (borrowed, may be NULL), where look-ups go on that find nothing here. Where both have
+ * an operator, this table's rows serve from their lowest version on, |base|'s below it. */
 OX_NODISCARD ox_status *ox_registry_create(ox_alloc alloc, const ox_registry *base, ox_registry **out_registry);
 void ox_registry_destroy(ox_registry *r); /* NULL is fine */
 /* Adds |n| rows (borrowed) or none of them. Not while others look something up. Errors name the row: INVALID_ARGUMENT
@@ -21,7 +21,7 @@ const ox_op *ox_registry_find(const ox_registry *r, const char *domain, const ch
 const ox_op *const *ox_registry_all(const ox_registry *r, size_t *out_n);
 
 /* ---- one node ---- */
-/* The row that serves |n|, or NULL: nobody knows the operator. *out_version (NULL: not wanted): at least 1. */
+/* The row that serves |n|, or NULL if the operator is not known. *out_version (NULL: not wanted): at least 1. */
 const ox_op *ox_node_op(const ox_model *m, const ox_node *n, uint32_t *out_version);
 /* Its schema, or NULL. */
 const ox_schema *ox_node_schema(const ox_model *m, const ox_node *n, uint32_t *out_version);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/verify.c - checks that the graph is what graph.h says; for tests, debug builds and suspicious readers. */
+ * graph/verify.c - checks that the graph is what graph.h says; for tests, debug builds and fuzzers. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -30,7 +30,7 @@ static ox_status *check_uses(const ox_graph *g, ox_id v) {
 static ox_status *check_value(const ox_graph *g, ox_id v) {
   const ox_graph_value *value = &g->values[v];
   if (!value->name || !*value->name) return BROKEN(g, "value %u has no name", v);
-  if (ox_graph_find(g, value->name) != v) return BROKEN(g, "the name '%s' is taken twice", value->name);
+  if (ox_graph_find(g, value->name) != v) return BROKEN(g, "two values have the name '%s'", value->name);
   if ((value->producer != OX_NONE) + (value->init || value->is_input) + (value->outer != OX_NONE) > 1)
     return BROKEN(g, "value '%s' has more than one origin", value->name);
   if (value->producer != OX_NONE) {
@@ -56,11 +56,11 @@ static ox_status *check_nodes(const ox_graph *g, uint64_t n_uses) {
     for (uint32_t k = 0; k < n->n_in; k++) {
       if (n->in[k] == OX_NONE) continue;
       n_slots++;
-      if (!value_ok(g, n->in[k])) return BROKEN(g, "node '%s' (%s): input %u is no value", n->name, n->op, k);
+      if (!value_ok(g, n->in[k])) return BROKEN(g, "node '%s' (%s): input %u is not a value", n->name, n->op, k);
     }
     for (uint32_t k = 0; k < n->n_out; k++)
       if (n->out[k] != OX_NONE && (!value_ok(g, n->out[k]) || g->values[n->out[k]].producer != i))
-        return BROKEN(g, "node '%s' (%s): output %u is not its own", n->name, n->op, k);
+        return BROKEN(g, "node '%s' (%s): output %u has another producer", n->name, n->op, k);
   }
   return n_slots == n_uses
              ? NULL
@@ -70,10 +70,11 @@ static ox_status *check_nodes(const ox_graph *g, uint64_t n_uses) {
 static ox_status *check_lists(const ox_graph *g) {
   uint32_t n_in = 0, n_out_flags = 0;
   for (uint32_t i = 0; i < g->n_inputs; i++)
-    if (!value_ok(g, g->inputs[i]) || !g->values[g->inputs[i]].is_input) return BROKEN(g, "input %u is no input", i);
+    if (!value_ok(g, g->inputs[i]) || !g->values[g->inputs[i]].is_input)
+      return BROKEN(g, "listed input %u is not an input", i);
   for (uint32_t i = 0; i < g->n_outputs; i++)
     if (!value_ok(g, g->outputs[i]) || !g->values[g->outputs[i]].is_output)
-      return BROKEN(g, "output %u is no output", i);
+      return BROKEN(g, "listed output %u is not an output", i);
   for (ox_id v = 0; v < g->n_values; v++) {
     n_in += g->values[v].is_input;
     n_out_flags += g->values[v].is_output && !in_list(g->outputs, g->n_outputs, v);
@@ -100,7 +101,7 @@ static ox_status *check_bodies(const ox_graph *g, uint32_t *inner) {
   return NULL;
 }
 
-/* |outer_inner|: how often the parent's values are stood for, or NULL. */
+/* |outer_inner|: counts the stand-ins for each of the parent's values; may be NULL. */
 static ox_status *verify(const ox_graph *g, uint32_t *outer_inner) {
   uint64_t n_uses = 0;
   for (ox_id v = 0; v < g->n_values; v++) {

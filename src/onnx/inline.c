@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/inline.c - finds the calls, checks that they end, and expands them. */
+ * onnx/inline.c - finds function calls, checks that they do not recurse, and expands them. */
 #include "onnx/inline.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ typedef struct inliner {
   ox_model *m;
   ox_map by_key;    /* "domain\nname\noverload" to index */
   uint8_t *state;   /* of each function: UNSEEN, OPEN, FINE */
-  ox_arena scratch; /* a key */
+  ox_arena scratch; /* for one key at a time */
   uint64_t n_nodes; /* added by expansions */
 } inliner;
 
@@ -41,7 +41,7 @@ static ox_status *callee(inliner *il, const ox_node *n, uint32_t *out_index) {
   return NULL;
 }
 
-/* ---- calls must end ---- */
+/* ---- no recursion ---- */
 
 static ox_status *check_function(inliner *il, uint32_t index, uint32_t depth);
 
@@ -72,7 +72,8 @@ static ox_status *check_function(inliner *il, uint32_t index, uint32_t depth) {
 
 /* ---- expansion ---- */
 
-/* Nodes get the call's outputs for their own; what the function only passes on gets an Identity. */
+/* The nodes of the function write to the call's outputs. An output that is an input or a constant of the function gets
+ * an Identity. */
 static ox_status *map_outputs(const ox_fn_call *call, const ox_id *out, uint32_t n_out, ox_id *map) {
   const ox_graph *body = call->fn->body;
   for (uint32_t i = 0; i < body->n_outputs && i < n_out; i++) {

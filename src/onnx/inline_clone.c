@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/inline_clone.c - copies of nodes and bodies: names are made unique, references to attributes filled in. */
+ * onnx/inline_clone.c - copies nodes and bodies: makes names unique and fills in references to attributes. */
 #include "onnx/inline_clone.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ enum { MAX_DEPTH = 256, MAX_NAME = 200 };
 static ox_status *clone_graph(const ox_fn_call *call, const ox_graph *src, ox_graph *parent, const ox_id *parent_map,
                               ox_graph **out_graph);
 
-/* Symbols of a function mean nothing outside of one call. */
+/* A symbolic dimension of a function may be another one in every call. */
 static ox_type without_symbols(const ox_type *t) {
   ox_type r = *t;
   for (int i = 0; i < r.shape.rank; i++)
@@ -42,7 +42,7 @@ ox_status *ox_clone_value(const ox_graph *src, ox_id v, ox_graph *dst, ox_id *ou
   return NULL;
 }
 
-/* What value |v| of |g| is called by in |d|, a graph inside of it: stand-ins are made on the way. */
+/* The value of |d|, which is |g| or nested in it, that stands for value |v| of |g|; adds stand-ins where needed. */
 static ox_status *bring(ox_graph *d, const ox_graph *g, ox_id v, ox_id *out_value) {
   *out_value = v;
   if (d == g) return NULL;
@@ -79,7 +79,7 @@ static ox_status *add_attr(const ox_fn_call *call, const ox_attr *a, ox_graph *d
   } else {
     const ox_attr *given = find_attr(call->attrs, call->n_attrs, a->ref);
     if (!given) given = find_attr(call->fn->attr_defaults, call->fn->n_attr_defaults, a->ref);
-    if (!given) return NULL; /* neither given nor with a default: the node goes without */
+    if (!given) return NULL; /* neither given nor with a default: the node does not get it */
     if (a->v.kind && given->v.kind != a->v.kind)
       return ox_fail(OX_INVALID_MODEL, "attribute '%s' refers to '%s', which is of kind %u, not %u", a->name, a->ref,
                      given->v.kind, a->v.kind);
@@ -115,7 +115,7 @@ static ox_status *map_ids(const ox_graph *src, const ox_id *ids, uint32_t n, ox_
   return NULL;
 }
 
-/* "call/node", or what there is of it. */
+/* "call/node", or the only one of the two that has a name. */
 static const char *clone_name(ox_graph *dst, const ox_fn_call *call, const ox_node *n) {
   if (!call || !*call->name || !*n->name) return call && *call->name ? call->name : n->name;
   char name[2 * MAX_NAME + 2];
@@ -137,7 +137,7 @@ ox_status *ox_clone_node(const ox_fn_call *call, const ox_graph *src, const ox_n
   return NULL;
 }
 
-/* What a body reads from outside comes first, while no name of its own can hide it. */
+/* Stand-ins come first: a value of the body may later take the name of an outer one. */
 static ox_status *clone_stand_ins(const ox_graph *src, ox_graph *dst, const ox_id *parent_map, ox_id *map) {
   for (ox_id v = 0; v < src->n_values; v++) {
     ox_id outer = ox_graph_value_at(src, v)->outer, to;

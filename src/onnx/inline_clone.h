@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/inline_clone.h - copies nodes and graphs of a function's body to where it is called (private to onnx/). */
+ * onnx/inline_clone.h - copies nodes and graphs of a function's body into the calling graph (private to onnx/). */
 #ifndef OX_ONNX_INLINE_CLONE_H
 #define OX_ONNX_INLINE_CLONE_H
 
 #include "graph/graph.h"
 
-/* A call as it was before its node was taken apart. */
+/* What a call's node held before it was taken apart. */
 typedef struct ox_fn_call {
   const ox_function *fn;
   ox_graph *graph; /* that holds the call */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/model.h - ModelProto bytes or files to the graph IR. Nothing is done per byte of a weight: tensors borrow from
- * the bytes, so loading costs what the graph costs. */
+ * onnx/model.h - reads a ModelProto, from bytes or from a file, into the graph IR. Tensors borrow from the bytes: the
+ * time that reading takes depends on the graph, not on the weights. */
 #ifndef OX_ONNX_MODEL_H
 #define OX_ONNX_MODEL_H
 
@@ -9,10 +9,10 @@
 /* Limits: 0 means the default. */
 typedef struct ox_read_opts {
   const ox_registry *registry; /* the model's (ox_model_create) */
-  const char *base_dir;   /* folder for external data; NULL: the file's, or none for bytes */
-  uint32_t max_depth;     /* nested graphs and types; default 64 */
-  uint64_t max_nodes;     /* of all graphs and functions; default 16 million */
-  size_t max_dense_bytes; /* a sparse initializer made dense; default 1 GiB */
+  const char *base_dir;        /* folder for external data; NULL: the file's, or none for bytes */
+  uint32_t max_depth;          /* nested graphs and types; default 64 */
+  uint64_t max_nodes;          /* of all graphs and functions; default 16 million */
+  size_t max_dense_bytes;      /* a sparse initializer made dense; default 1 GiB */
 } ox_read_opts;
 
 /* Reads a model out of |bytes|, which must outlive it: tensors point into them. |opts| may be NULL.

@@ -18,13 +18,13 @@
 #include "base/sink.h"
 
 /* Reads a model; nothing is borrowed from |text|, |registry| is the model's (ox_model_create). Errors: INVALID_MODEL;
- * those of syntax begin with line:column. */
+ * syntax errors begin with line:column. */
 OX_NODISCARD ox_status *ox_text_read(ox_alloc alloc, const ox_registry *registry, const char *text, size_t n,
                                      ox_model **out_model);
 /* Writes |m|: live nodes in topological order. ox_text_read gives an equal model, and onnx.parser too if all names of
  * operators are identifiers. Errors: the sink's; INVALID_MODEL; OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_text_write(const ox_model *m, ox_sink sink);
-/* The same for eyes only: constants of more than |max_elements| elements are cut short by "...". */
+/* The same for people: constants of more than |max_elements| elements end in "..." and cannot be read back. */
 OX_NODISCARD ox_status *ox_text_write_short(const ox_model *m, size_t max_elements, ox_sink sink);
 
 #endif

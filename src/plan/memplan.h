@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-/* Something that must keep its bytes from step |first| to step |last|, both included. */
+/* A buffer that is in use from step |first| to step |last|, both included. */
 typedef struct ox_lifetime {
   size_t bytes;
   uint32_t first, last;
-  size_t offset; /* answer, a multiple of OX_ALIGN_BYTES */
+  size_t offset; /* the result, a multiple of OX_ALIGN_BYTES */
 } ox_lifetime;
 
 /* Sets the offsets; |items| must be sorted by |first|. *out_bytes is the slab's size. Best fit over the holes, O(n log n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/inspect.c - what a session tells about its model and its time. */
+ * session/inspect.c - what a session tells about its model and its runs. */
 #include <stdio.h>
 #include <string.h>
 

@@ -85,7 +85,7 @@ static ox_status *eval(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs) { re
 static ox_status *improve(ox_session *s, const ox_session_opts *o) {
   OX_TRY(fix_dims(s->model, o));
   ox_opt_options opt = {.level = (ox_opt_level)o->optimize,
-                        .lenient_shapes = true, /* exporters write stale shapes; peers believe the operators, too */
+                        .lenient_shapes = true, /* exporters write stale shapes; other engines trust operators, too */
                         .eval = eval,
                         .eval_ctx = cpu_of(s),
                         .log = &s->env->log,
@@ -99,7 +99,7 @@ static ox_status *improve(ox_session *s, const ox_session_opts *o) {
   return ox_graph_compact(s->model->graph);
 }
 
-/* One pool serves all sessions; fewer threads are a cap on it. Only a session that wants more gets a pool of its own.
+/* All sessions share one pool; one that asks for fewer threads uses a part of it, one that asks for more gets its own.
  */
 static ox_status *choose_pool(ox_session *s, uint32_t n_threads) {
   uint32_t size = OX_MAX(ox_pool_size(s->env->pool), 1);
@@ -120,7 +120,7 @@ static ox_status *list_inputs(ox_session *s) {
   return NULL;
 }
 
-/* An overridable initializer that nobody overrides is the common case: it is a constant here. */
+/* Inputs with an initializer become constants: callers hardly ever override them. */
 static void settle_defaults(ox_model *m) {
   ox_graph *g = m->graph;
   uint32_t n = 0;
@@ -152,7 +152,7 @@ static ox_status *finish(ox_session *s, const ox_session_opts *o) {
   ox_plan_opts po = {.alloc = s->alloc,
                      .log = &s->env->log,
                      .pool = s->pool,
-                     .max_threads = 0, /* a run has a cap, loading takes the whole pool */
+                     .max_threads = 0, /* loading uses the whole pool, whatever the limit of a run */
                      .providers = s->providers,
                      .n_providers = s->n_providers,
                      .cache_dir = o->cache_dir};

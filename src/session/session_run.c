@@ -159,11 +159,11 @@ static ox_status *sink_tensor(ox_run_sink *sink, uint32_t index, uint32_t dtype,
 static ox_status *sink_other(ox_run_sink *sink, uint32_t index, const ox_tensor *t) {
   ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
   if (c->out_given[index])
-    return ox_fail(OX_INVALID_ARGUMENT, "output %u is no plain tensor: it cannot be written into a given value", index);
+    return ox_fail(OX_INVALID_ARGUMENT, "output %u is not a tensor, so it cannot be written into a given value", index);
   return ox_value_clone(c->session->alloc, t, &c->out[index]);
 }
 
-/* Which graph output is meant by name |name|; n_outputs if none. */
+/* The index of the graph output called |name|; n_outputs if there is none. */
 static uint32_t find_output(const ox_graph *g, const char *name) {
   uint32_t i = 0;
   while (i < g->n_outputs && strcmp(g->values[g->outputs[i]].name, name) != 0) i++;
@@ -184,7 +184,7 @@ static ox_status *bind_outputs(ox_session *s, ox_call *c, const char *const *nam
   return NULL;
 }
 
-/* Asked-for outputs go to the caller, the others back to the recycler. */
+/* Requested outputs go to the caller, the others back to the recycler. */
 static void deliver(ox_session *s, ox_call *c, const char *const *names, ox_value **outputs, size_t n) {
   const ox_graph *g = s->model->graph;
   for (size_t k = 0; k < n; k++) {

@@ -5,12 +5,12 @@
 
 #include "session/env.h"
 
-/* Keeps the buffers of released outputs. Counted by its session and by every value that came from it. */
+/* Keeps the buffers of released outputs. Its session and every value that came from it hold a count. */
 typedef struct ox_recycler ox_recycler;
 OX_NODISCARD ox_status *ox_recycler_create(ox_alloc alloc, ox_recycler **out_recycler);
-void ox_recycler_release(ox_recycler *r); /* the session lets go: kept values are freed, new ones no longer kept */
+void ox_recycler_release(ox_recycler *r); /* by the session: kept values are freed, and no more are kept */
 
-/* A tensor of unset content whose memory comes from |r| if it has some that fits. */
+/* An uninitialized tensor; its memory comes from |r| if some that fits is kept there. */
 OX_NODISCARD ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, size_t bytes, ox_value **out_value);
 /* A deep copy without an env. */
 OX_NODISCARD ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_value);

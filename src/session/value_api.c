@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/value_api.c - ox_value: counted, deep, recycled. */
+ * session/value_api.c - ox_value: reference-counted, owns all its data; sessions reuse the memory of released ones. */
 #include <pthread.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ struct ox_value {
 enum { MOST_KEPT = 64 };
 
 struct ox_recycler {
-  atomic_size_t refs; /* the session's, and one per value out in the world */
+  atomic_size_t refs; /* the session's, and one per value that is not kept here */
   ox_alloc alloc;
   pthread_mutex_t lock;
   ox_value *kept;
@@ -53,7 +53,8 @@ static ox_status *make(ox_alloc alloc, ox_value **out_value) {
 }
 
 static ox_status *give_memory(ox_value *v, size_t bytes) {
-  if (!ox_add_ok(bytes, OX_PAD_BYTES, &v->capacity)) return ox_fail(OX_LIMIT, "a tensor of %zu bytes", bytes);
+  if (!ox_add_ok(bytes, OX_PAD_BYTES, &v->capacity))
+    return ox_fail(OX_LIMIT, "a tensor of %zu bytes is too large", bytes);
   v->owned = ox_new_aligned(v->alloc, v->capacity, OX_ALIGN_BYTES);
   if (!v->owned) return ox_fail(OX_OUT_OF_MEMORY, "no memory for a tensor of %zu bytes", bytes);
   v->t.data = v->owned;

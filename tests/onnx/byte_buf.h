@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/byte_buf.h - a sink that keeps what it gets, and models from text, for the tests of the model format. */
+ * onnx/byte_buf.h - a sink that collects bytes, and models from text, for the tests of the model format. */
 #ifndef OX_TESTS_BYTE_BUF_H
 #define OX_TESTS_BYTE_BUF_H
 

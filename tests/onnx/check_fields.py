@@ -39,7 +39,7 @@ for module in (onnx_ml_pb2, onnx_data_pb2):
         add(numbers, descriptor, name)
 
 checked, wrong = 0, []
-for title, body in re.findall(r"enum \{ /\* (.*?) \*/(.*?)\};", open(sys.argv[1]).read(), re.S):
+for title, body in re.findall(r"/\* ([A-Za-z., ]*) \*/\nenum \{(.*?)\};", open(sys.argv[1]).read(), re.S):
     names = title.split(", ")
     prefix = f"OX_{snake(names[0])}_"
     for constant, number in re.findall(r"\b(OX_\w+) = (\d+)", body):

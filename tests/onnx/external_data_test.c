@@ -123,7 +123,7 @@ static void test_refused(void **state) {
       {"location=data.bin\0offset=18446744073709551615\0", "has 16 bytes", OX_INVALID_MODEL},
       {"location=data.bin\0offset=18446744073709551616\0", "not a number", OX_INVALID_MODEL},
       {"location=data.bin\0offset=-4\0", "not a number", OX_INVALID_MODEL},
-      {"location=data.bin\0length=16\0", "want 8", OX_INVALID_MODEL},
+      {"location=data.bin\0length=16\0", "ask for 8", OX_INVALID_MODEL},
       {"location=data.bin\0length=x\0", "not a number", OX_INVALID_MODEL},
   };
   for (size_t i = 0; i < OX_COUNT(rows); i++) {

@@ -52,7 +52,7 @@ static void test_nodes_in_any_order(void **state) {
   ox_model_destroy(m);
 }
 
-/* A model of one field after another: |body| adds to the graph. */
+/* A small model; |body| writes the fields of its graph. */
 static byte_buf small_model(int64_t ir, void (*body)(ox_wire_out *o)) {
   ox_wire_out o = ox_wire_out_of(ox_alloc_heap());
   ox_out_varint(&o, OX_MODEL_PROTO_IR_VERSION, (uint64_t)ir);
@@ -162,8 +162,8 @@ static void test_invalid_graphs(void **state) {
       {produces_initializer, "already defined by an initializer"},
       {same_input_twice, "defined twice"},
       {name_with_nul, "NUL"},
-      {attr_ref_outside, "stands in no function"},
-      {attr_kind, "77 is not a type of attributes"},
+      {attr_ref_outside, "is not in a function"},
+      {attr_kind, "77 is not an attribute type"},
   };
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     byte_buf b = small_model(8, rows[i].body);
@@ -191,7 +191,7 @@ static void test_what_is_no_model(void **state) {
   CHECK_FAILS(read_bytes(no_opset, NULL, &m), OX_INVALID_MODEL, "no opset_import");
 }
 
-/* Reads damaged bytes from a block of their exact size, so that sanitizers see a step too far. */
+/* Reads damaged bytes from a block of exactly their size, so that sanitizers see every read beyond it. */
 static void read_damaged(const unsigned char *bytes, size_t n) {
   unsigned char *copy = malloc(n ? n : 1);
   memcpy(copy, bytes, n);
@@ -303,7 +303,7 @@ static void test_a_sparse_bomb(void **state) {
   byte_buf_free(&b);
 }
 
-/* Values of a few bits each go to their places; neighbours keep theirs. */
+/* Each value of a few bits goes to its place and leaves its neighbours alone. */
 static void test_sparse_of_small_elements(void **state) {
   (void)state;
   static const uint32_t dtypes[] = {OX_U2, OX_I4, OX_F6E2M3, OX_U8};

@@ -170,11 +170,11 @@ static void test_refused(void **state) {
   head(f, 99, 1);
   CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "99 is not an element type");
   head(f, OX_F32, 3);
-  CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "holds 0");
+  CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "has 0");
   head(f, OX_I32, 3);
-  CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "holds 0");
+  CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "has 0");
   head(f, OX_STRING, 3);
-  CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "holds 0");
+  CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "has 0");
   head(f, OX_STRING, 1);
   ox_out_bytes(&f->out, OX_TENSOR_PROTO_RAW_DATA, "0123456789abcdef", 16);
   CHECK_FAILS(read_out(f, &t), OX_INVALID_MODEL, "strings cannot");

@@ -6,7 +6,7 @@
 
 #include "onnx/byte_buf.h"
 
-/* Both texts say all that the IR knows. */
+/* Both texts contain all that the IR knows. */
 static byte_buf text_of(const ox_model *m) {
   byte_buf b = {0};
   CHECK_OK(ox_text_write(m, byte_buf_sink(&b)));

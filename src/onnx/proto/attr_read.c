@@ -5,7 +5,7 @@
 #include "onnx/proto/onnx_fields.h"
 #include "onnx/proto/reader.h"
 
-/* What a first look finds: single values, and how many of each list. */
+/* What the first pass finds: single values, and the length of each list. */
 typedef struct attr_parts {
   ox_str name, ref, s, t, g, sparse, type;
   uint64_t kind, i, f;
@@ -73,7 +73,7 @@ static ox_status *scan(ox_str bytes, attr_parts *p) {
   return ox_wire_end(&w, "AttributeProto");
 }
 
-/* The oldest files have no type field: the field that is there tells. */
+/* The oldest files have no type: it follows from the field that is set. */
 static uint32_t guess_kind(const attr_parts *p) {
   if (p->has_f) return OX_ATTR_FLOAT_KIND;
   if (p->has_i) return OX_ATTR_INT_KIND;
@@ -88,7 +88,7 @@ static uint32_t guess_kind(const attr_parts *p) {
   if (p->n[OX_ATTRIBUTE_PROTO_GRAPHS]) return OX_ATTR_GRAPHS_KIND;
   if (p->n[OX_ATTRIBUTE_PROTO_SPARSE_TENSORS]) return OX_ATTR_SPARSES_KIND;
   if (p->n[OX_ATTRIBUTE_PROTO_TYPE_PROTOS]) return OX_ATTR_TYPES_KIND;
-  return OX_ATTR_INTS_KIND; /* nothing there: an empty list */
+  return OX_ATTR_INTS_KIND; /* no field is set: an empty list */
 }
 
 static ox_status *read_string(ox_reader *r, ox_str s, ox_str *out) {
@@ -104,7 +104,8 @@ static ox_status *read_floats(ox_reader *r, ox_str bytes, size_t n, ox_attr *a) 
   while (ox_wire_next(&w, &f)) {
     if (f.tag == OX_WIRE_F32(OX_ATTRIBUTE_PROTO_FLOATS)) *at++ = ox_wire_float(f.value);
     if (f.tag != OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_FLOATS)) continue;
-    if (f.bytes.n % 4) return ox_fail(OX_INVALID_MODEL, "a list of floats has %zu bytes", f.bytes.n);
+    if (f.bytes.n % 4)
+      return ox_fail(OX_INVALID_MODEL, "floats has %zu bytes, which is not a multiple of 4", f.bytes.n);
     if (f.bytes.n) memcpy(at, f.bytes.p, f.bytes.n);
     at += f.bytes.n / 4;
   }
@@ -148,7 +149,7 @@ static ox_status *read_tensors(ox_reader *r, ox_str bytes, uint32_t tag, size_t 
   bool sparse = a->v.kind == OX_ATTR_SPARSE_KIND || a->v.kind == OX_ATTR_SPARSES_KIND;
   while (ox_wire_next(&w, &f)) {
     if (f.tag != tag) continue;
-    ox_tensor *t = at < v + n ? at++ : at - 1; /* a repeated single field: the last one counts */
+    ox_tensor *t = at < v + n ? at++ : at - 1; /* if a single field is repeated, the last one counts */
     OX_TRY(sparse ? ox_sparse_read(&r->tensors, f.bytes, t, NULL) : ox_tensor_read(&r->tensors, f.bytes, t, NULL));
   }
   a->v.tensor = v, a->v.n = n;
@@ -192,7 +193,7 @@ static ox_status *read_types(ox_reader *r, ox_str bytes, uint32_t tag, size_t n,
 }
 
 static ox_status *missing(const char *what) {
-  return ox_fail(OX_INVALID_MODEL, "its type says %s, but none is there", what);
+  return ox_fail(OX_INVALID_MODEL, "its type is %s, but it holds none", what);
 }
 
 static ox_status *read_value(ox_reader *r, ox_graph *g, ox_str bytes, const attr_parts *p, ox_attr *a) {
@@ -230,7 +231,7 @@ static ox_status *read_value(ox_reader *r, ox_graph *g, ox_str bytes, const attr
     case OX_ATTR_TYPES_KIND:
       return read_types(r, bytes, OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_TYPE_PROTOS), p->n[OX_ATTRIBUTE_PROTO_TYPE_PROTOS], a);
     default:
-      return ox_fail(OX_INVALID_MODEL, "%u is not a type of attributes", a->v.kind);
+      return ox_fail(OX_INVALID_MODEL, "%u is not an attribute type", a->v.kind);
   }
 }
 
@@ -240,8 +241,8 @@ static ox_status *read_attr(ox_reader *r, ox_graph *g, ox_str bytes, const attr_
   a->v.kind = p->kind ? (uint32_t)OX_MIN(p->kind, UINT32_MAX) : guess_kind(p);
   if (!p->ref.n) return read_value(r, g, bytes, p, a);
   if (!r->in_function)
-    return ox_fail(OX_INVALID_MODEL, "it refers to '%.*s', but stands in no function", (int)OX_MIN(p->ref.n, 200),
-                   p->ref.p);
+    return ox_fail(OX_INVALID_MODEL, "it refers to '%.*s', an attribute of the function, but is not in a function",
+                   (int)OX_MIN(p->ref.n, 200), p->ref.p);
   if (!p->kind) a->v.kind = 0; /* known when the call is expanded */
   return ox_read_name(&r->m->arena, p->ref, &a->ref);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/external_data.c - a location must be a relative path whose real path stays inside the model's folder. */
+ * onnx/proto/external_data.c - the file must be given by a relative path and really lie inside the model's folder. */
 #if defined(__linux__)
 #define _XOPEN_SOURCE 700 /* realpath */
 #endif
@@ -130,15 +130,15 @@ ox_status *ox_external_find(ox_external *e, const ox_external_ref *ref, size_t b
   if (ref->length.p && !decimal(ref->length, &length))
     return ox_fail(OX_INVALID_MODEL, "the external data's length is not a number");
   if (length != bytes)
-    return ox_fail(OX_INVALID_MODEL, "external data is %zu bytes long, type and shape want %zu", length, bytes);
+    return ox_fail(OX_INVALID_MODEL, "external data has length %zu, but type and shape ask for %zu", length, bytes);
   char *location = ox_arena_str(&e->model->arena, ref->location.p, ref->location.n);
   if (!location) return ox_oom();
   uint32_t index;
   OX_TRY(map_of(e, location, &index));
   const ox_file_map *map = e->maps[index];
   if (!ox_add_ok(offset, bytes, &end) || end > ox_file_map_bytes(map))
-    return ox_fail(OX_INVALID_MODEL, "external data '%.*s' has %zu bytes, the tensor wants %zu at %zu", n, location,
-                   ox_file_map_bytes(map), bytes, offset);
+    return ox_fail(OX_INVALID_MODEL, "external data '%.*s' has %zu bytes, the tensor needs %zu from offset %zu on", n,
+                   location, ox_file_map_bytes(map), bytes, offset);
   if (bytes) *out_data = (void *)(uintptr_t)(ox_file_map_data(map) + offset);
   return NULL;
 }

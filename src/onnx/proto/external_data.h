@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/external_data.h - tensor bytes that lie in files beside the model. */
+ * onnx/proto/external_data.h - tensor data in files beside the model. */
 #ifndef OX_ONNX_PROTO_EXTERNAL_DATA_H
 #define OX_ONNX_PROTO_EXTERNAL_DATA_H
 
@@ -16,7 +16,7 @@ typedef struct ox_external {
 } ox_external;
 
 /* |dir| is the model's folder (NULL: no external data allowed). |model_path| (or NULL) may be a symbolic link: files
- * beside its target are then allowed too, which is how shared model caches look. */
+ * beside its target are then allowed too: shared model caches are built of such links. */
 void ox_external_init(ox_external *e, ox_model *model, const char *dir, const char *model_path);
 void ox_external_deinit(ox_external *e);
 
@@ -25,7 +25,7 @@ typedef struct ox_external_ref {
   ox_str offset, length; /* decimal; p NULL: absent */
 } ox_external_ref;
 
-/* The |bytes| bytes that |ref| means. Errors: INVALID_MODEL (escape, range), NO_SUCH_FILE. */
+/* The data, |bytes| long, that |ref| refers to. Errors: INVALID_MODEL (forbidden path, wrong range), NO_SUCH_FILE. */
 OX_NODISCARD ox_status *ox_external_find(ox_external *e, const ox_external_ref *ref, size_t bytes, void **out_data);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/function_read.c - FunctionProto: a graph without types whose attributes may refer to the call's. */
+ * onnx/proto/function_read.c - FunctionProto: a graph whose attributes may take their values from the call. */
 #include <string.h>
 
 #include "onnx/proto/onnx_fields.h"
@@ -66,7 +66,7 @@ static ox_status *add_input(ox_reader *r, ox_function *fn, ox_str name) {
   ox_id v;
   OX_TRY(ox_read_name(&r->m->arena, name, slot));
   if (!**slot || ox_graph_find(fn->body, *slot) != OX_NONE)
-    return ox_fail(OX_INVALID_MODEL, "input '%s' has no name of its own", *slot);
+    return ox_fail(OX_INVALID_MODEL, "the name of input '%s' is empty or taken", *slot);
   OX_TRY(ox_graph_add_value(fn->body, *slot, &v));
   return ox_graph_add_input(fn->body, v);
 }

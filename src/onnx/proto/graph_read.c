@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/graph_read.c - GraphProto: one pass per kind of content, in the order that name resolution needs. */
+ * onnx/proto/graph_read.c - GraphProto: one pass per kind of field, in the order that name resolution needs. */
 #include <string.h>
 
 #include "onnx/proto/onnx_fields.h"
@@ -9,7 +9,7 @@ ox_status *ox_read_name(ox_arena *arena, ox_str s, const char **out_name) {
   *out_name = "";
   if (!s.n) return NULL;
   if (memchr(s.p, 0, s.n))
-    return ox_fail(OX_INVALID_MODEL, "a name has a NUL inside: '%.*s'", (int)OX_MIN(s.n, 100), s.p);
+    return ox_fail(OX_INVALID_MODEL, "a name contains a NUL character: '%.*s'", (int)OX_MIN(s.n, 100), s.p);
   *out_name = ox_arena_str(arena, s.p, s.n);
   return *out_name ? NULL : ox_oom();
 }
@@ -35,7 +35,7 @@ static ox_status *add_initializer(ox_reader *r, ox_graph *g, ox_str bytes, bool 
   }
   OX_TRY(ox_read_name(&r->scratch, bytes_name, &name));
   v = *name ? ox_graph_find(g, name) : OX_NONE;
-  if (v != OX_NONE) return ox_graph_make_const(g, v, &t); /* a repeated initializer: the last one counts */
+  if (v != OX_NONE) return ox_graph_make_const(g, v, &t); /* if an initializer is repeated, the last one counts */
   return ox_graph_add_const(g, name, &t, &v);
 }
 
@@ -52,8 +52,8 @@ static ox_status *read_initializers(ox_reader *r, ox_str bytes, ox_graph *g) {
   return ox_wire_end(&w, "GraphProto");
 }
 
-/* Before IR version 4 every initializer had to be listed as an input too, which made none of them overridable in
- * practice: there such inputs are plain constants. */
+/* Before IR version 4 every initializer had to be listed among the inputs, so being listed did not mean that callers
+ * may override it: such inputs become constants. */
 static ox_status *read_inputs(ox_reader *r, ox_str bytes, ox_graph *g) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
@@ -99,7 +99,7 @@ static ox_status *read_value_infos(ox_reader *r, ox_str bytes, ox_graph *g) {
 }
 
 static ox_status *read_parts(ox_reader *r, ox_str bytes, ox_graph *g) {
-  OX_TRY(read_initializers(r, bytes, g)); /* also the pass that checks the bytes */
+  OX_TRY(read_initializers(r, bytes, g)); /* this pass also checks that the bytes are well formed */
   OX_TRY(read_inputs(r, bytes, g));
   OX_TRY(ox_read_nodes(r, bytes, OX_WIRE_LEN(OX_GRAPH_PROTO_NODE), g));
   OX_TRY(read_outputs(r, bytes, g));

@@ -5,7 +5,7 @@
 #include "onnx/proto/onnx_fields.h"
 #include "onnx/proto/proto_write.h"
 
-/* A body names what it reads from outside; nothing of its own on the way may have that name. */
+/* A body refers to outer values by name, so neither it nor a graph in between may have a value of that name. */
 static ox_status *check_outer_name(const ox_graph *g, ox_id v) {
   const char *name = ox_graph_value_name(g, v);
   for (; ox_graph_value_at(g, v)->outer != OX_NONE; v = ox_graph_value_at(g, v)->outer, g = g->parent) {
@@ -113,8 +113,8 @@ static void out_value_name(ox_wire_out *o, uint32_t number, const ox_graph *g, o
 ox_status *ox_check_version(const ox_model *m, const ox_node *n) {
   if (!n->version || n->version == ox_model_opset(m, n->domain)) return NULL;
   return ox_fail(OX_NOT_IMPLEMENTED,
-                 "node '%s' (%s) is of operator set %u, the model of %lld: a file has one per domain", n->name, n->op,
-                 n->version, (long long)ox_model_opset(m, n->domain));
+                 "node '%s' (%s) is written for operator set %u, the model imports %lld: a file can import only one",
+                 n->name, n->op, n->version, (long long)ox_model_opset(m, n->domain));
 }
 
 static ox_status *out_node(ox_wire_out *o, uint32_t number, const ox_graph *g, const ox_node *n) {
@@ -142,7 +142,7 @@ ox_status *ox_out_nodes(ox_wire_out *o, uint32_t number, const ox_graph *g) {
 }
 
 ox_status *ox_out_graph(ox_wire_out *o, const ox_graph *g) {
-  /* before IR version 4 the inputs list every initializer of the main graph */
+  /* before IR version 4 the inputs must list every initializer */
   bool list_constants = g->model->ir_version < 4;
   OX_TRY(ox_out_nodes(o, OX_GRAPH_PROTO_NODE, g));
   ox_out_str(o, OX_GRAPH_PROTO_NAME, *g->name ? g->name : "graph");
@@ -158,7 +158,7 @@ ox_status *ox_out_graph(ox_wire_out *o, const ox_graph *g) {
     }
     if (value->init && !value->is_input && list_constants) ox_out_value_info(o, OX_GRAPH_PROTO_INPUT, g, v);
     bool elsewhere = value->is_input || value->is_output || value->init || value->outer != OX_NONE;
-    if (!elsewhere && value->producer != OX_NONE && ox_type_says(&value->type))
+    if (!elsewhere && value->producer != OX_NONE && ox_type_has_info(&value->type))
       ox_out_value_info(o, OX_GRAPH_PROTO_VALUE_INFO, g, v);
   }
   return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/model_read.c - ModelProto: what is outside of the graph, functions, then the graph. */
+ * onnx/proto/model_read.c - ModelProto: metadata, functions, then the main graph. */
 #include <string.h>
 
 #include "onnx/proto/onnx_fields.h"
@@ -102,7 +102,7 @@ static ox_status *check_head(ox_reader *r, const model_parts *p) {
   return ox_model_set_opset(m, "", 1);
 }
 
-/* The graph's name must be known when it reports errors. */
+/* The name is read first: errors in the graph mention it. */
 static ox_status *read_main(ox_reader *r, ox_str bytes) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;

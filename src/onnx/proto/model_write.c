@@ -27,7 +27,7 @@ static ox_status *out_function(ox_wire_out *o, uint32_t number, const ox_functio
   for (uint32_t i = 0; i < fn->n_attr_defaults; i++)
     OX_TRY(ox_out_attr(o, OX_FUNCTION_PROTO_ATTRIBUTE_PROTO, g, &fn->attr_defaults[i]));
   for (ox_id v = 0; v < g->n_values; v++)
-    if (!ox_graph_value_at(g, v)->dead && ox_type_says(&ox_graph_value_at(g, v)->type))
+    if (!ox_graph_value_at(g, v)->dead && ox_type_has_info(&ox_graph_value_at(g, v)->type))
       ox_out_value_info(o, OX_FUNCTION_PROTO_VALUE_INFO, g, v);
   out_text(o, OX_FUNCTION_PROTO_OVERLOAD, fn->overload);
   ox_out_end(o, function);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/node_read.c - NodeProto: two passes over a node list, so that nodes may stand in any order. */
+ * onnx/proto/node_read.c - NodeProto: two passes over a node list, so that nodes may come in any order. */
 #include <string.h>
 
 #include "onnx/proto/onnx_fields.h"
 #include "onnx/proto/reader.h"
 
-/* What a first look at a node finds. */
+/* What the first pass over a node finds. */
 typedef struct node_parts {
   ox_str op, domain, name, overload;
   uint32_t n_in, n_out, n_attrs;
@@ -43,7 +43,7 @@ static ox_status *scan(ox_str bytes, node_parts *out) {
   return ox_wire_end(&w, "NodeProto");
 }
 
-/* First pass: every output becomes a value; who produces it twice is told in the second. */
+/* First pass: every output becomes a value. The second pass reports outputs that two nodes produce. */
 static ox_status *declare_outputs(ox_reader *r, ox_str bytes, ox_graph *g) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
@@ -95,7 +95,7 @@ static ox_status *add_attrs(ox_reader *r, ox_str bytes, const node_parts *p, ox_
   return NULL;
 }
 
-/* Real files repeat Constant nodes of one output name. As with repeated initializers the last one counts: its
+/* Some real models have several Constant nodes with one output name. As with initializers, the last one counts: its
  * attributes replace those of the first. */
 static ox_id repeated_constant(const ox_graph *g, const char *op, const char *domain, const ox_id *out,
                                uint32_t n_out) {
@@ -124,7 +124,7 @@ static ox_status *add_node(ox_reader *r, ox_str bytes, const node_parts *p, ox_g
   return add_attrs(r, bytes, p, g, node);
 }
 
-/* Any order will do, but there must be one. */
+/* Nodes may come in any order, but one order must work: no cycles. */
 static ox_status *check_cycles(const ox_graph *g) {
   ox_id *order;
   uint32_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/reader.h - what the files that read a model share: the model's reader (private to onnx/). */
+ * onnx/proto/reader.h - what the readers of the messages share (private to onnx/). */
 #ifndef OX_ONNX_PROTO_READER_H
 #define OX_ONNX_PROTO_READER_H
 
@@ -43,7 +43,7 @@ OX_NODISCARD ox_status *ox_model_fill(ox_model *m, const unsigned char *bytes, s
 
 /* Fills |g| from a GraphProto. */
 OX_NODISCARD ox_status *ox_read_graph(ox_reader *r, ox_str bytes, ox_graph *g);
-/* Adds the nodes in the fields |tag| of |bytes|: first all outputs, then the nodes, so that any order will do. */
+/* Adds the nodes in the fields |tag| of |bytes|: first all outputs, then the nodes, which may come in any order. */
 OX_NODISCARD ox_status *ox_read_nodes(ox_reader *r, ox_str bytes, uint32_t tag, ox_graph *g);
 OX_NODISCARD ox_status *ox_read_attr(ox_reader *r, ox_graph *g, ox_str bytes, ox_attr *out_attr);
 OX_NODISCARD ox_status *ox_read_function(ox_reader *r, ox_str bytes, ox_function *out_function);

@@ -14,7 +14,7 @@ static int64_t index_at(const ox_tensor *indices, size_t i) {
   return v;
 }
 
-/* The row-major position that entry |k| of the indices means, or -1 if it is outside |shape|. */
+/* The row-major position that index |k| stands for, or -1 if it is outside |shape|. */
 static int64_t position(const ox_tensor *indices, const ox_shape *shape, int64_t count, size_t k) {
   if (indices->shape.rank == 1) {
     int64_t at = index_at(indices, k);
@@ -45,7 +45,7 @@ static ox_status *check(const ox_tensor *sparse) {
   }
   for (size_t k = 0; k < (size_t)nnz; k++)
     if (position(indices, &sparse->shape, count, k) < 0)
-      return ox_fail(OX_INVALID_MODEL, "its index %zu lies outside of its shape", k);
+      return ox_fail(OX_INVALID_MODEL, "its index %zu is outside its shape", k);
   return NULL;
 }
 

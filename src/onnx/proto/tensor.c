@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/tensor.c - two scans: the first finds the fields (skipping their content), the second decodes if it must.
- */
+ * onnx/proto/tensor.c - TensorProto in two passes: the first finds the fields, the second decodes what cannot be
+ * borrowed. */
 #include "onnx/proto/tensor.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { MOST_FIELDS = OX_TENSOR_PROTO_UINT64_DATA + 1 }; /* for arrays indexed by the number of a data field */
 
-/* What the first scan found. */
+/* What the first pass found. */
 typedef struct parts {
   ox_shape shape;
   uint64_t data_type;
@@ -130,16 +130,16 @@ static ox_status *scan(ox_str bytes, parts *out) {
   return ox_wire_end(&w, "TensorProto");
 }
 
-static ox_status *wrong_count(const char *what, size_t got, size_t want) {
-  return ox_fail(OX_INVALID_MODEL, "%s holds %zu, type and shape want %zu", what, got, want);
+static ox_status *wrong_count(const char *what, const char *unit, size_t got, size_t want) {
+  return ox_fail(OX_INVALID_MODEL, "%s has %zu %s, but type and shape ask for %zu", what, got, unit, want);
 }
 
 /* ---- fields of fixed width: float_data, double_data ---- */
 static ox_status *read_fixed(const ox_tensor_reader *r, ox_str bytes, const parts *p, int field, ox_tensor *t) {
   uint32_t width = field == OX_TENSOR_PROTO_FLOAT_DATA ? 4 : 8;
-  const char *what = field == OX_TENSOR_PROTO_FLOAT_DATA ? "float_data (bytes)" : "double_data (bytes)";
-  if (p->n_entries[field] == 1 && p->packed[field].p) { /* as it always is: one packed chunk */
-    if (p->packed[field].n != t->bytes) return wrong_count(what, p->packed[field].n, t->bytes);
+  const char *what = field == OX_TENSOR_PROTO_FLOAT_DATA ? "float_data" : "double_data";
+  if (p->n_entries[field] == 1 && p->packed[field].p) { /* the usual case: one packed chunk */
+    if (p->packed[field].n != t->bytes) return wrong_count(what, "bytes", p->packed[field].n, t->bytes);
     t->data = (void *)(uintptr_t)p->packed[field].p;
     return NULL;
   }
@@ -148,7 +148,7 @@ static ox_status *read_fixed(const ox_tensor_reader *r, ox_str bytes, const part
   size_t n = 0;
   uint32_t single = width == 4 ? OX_WIRE_F32(field) : OX_WIRE_F64(field);
   while (ox_wire_next(&w, &f)) n += f.tag == single ? width : f.tag == OX_WIRE_LEN(field) ? f.bytes.n : 0;
-  if (n != t->bytes) return wrong_count(what, n, t->bytes);
+  if (n != t->bytes) return wrong_count(what, "bytes", n, t->bytes);
   char *at = t->data = ox_arena_alloc(r->arena, n);
   if (!at) return ox_oom();
   w = ox_wire_sub(bytes);
@@ -166,7 +166,7 @@ typedef struct varint_out {
   unsigned char *at, *end;
   uint32_t width; /* bytes */
   bool is_bool;
-  bool is_6bit; /* an entry is an element of 6 bits: number |index| of the stream at |at| */
+  bool is_6bit; /* entries are 6-bit elements; the next is element |index| of the bits at |at| */
   size_t index;
 } varint_out;
 
@@ -206,7 +206,7 @@ static ox_status *read_varints(const ox_tensor_reader *r, ox_str bytes, int fiel
     if (f.tag == OX_WIRE_LEN(field)) n += ox_wire_count_varints(f.bytes);
     if (f.tag == OX_WIRE_VARINT(field)) n++;
   }
-  if (n != want) return wrong_count("its data (entries)", n, want);
+  if (n != want) return wrong_count("its data", "entries", n, want);
   varint_out o = {.width = width, .is_bool = t->dtype == OX_BOOL, .is_6bit = bits == 6};
   o.at = t->data = ox_arena_alloc(r->arena, t->bytes);
   if (!o.at) return ox_oom();
@@ -225,7 +225,7 @@ static ox_status *read_varints(const ox_tensor_reader *r, ox_str bytes, int fiel
 
 static ox_status *read_strings(const ox_tensor_reader *r, ox_str bytes, const parts *p, ox_tensor *t) {
   size_t want = t->bytes / sizeof(ox_str), got = p->n_entries[OX_TENSOR_PROTO_STRING_DATA];
-  if (got != want) return wrong_count("string_data", got, want);
+  if (got != want) return wrong_count("string_data", "strings", got, want);
   ox_str *at = t->data = OX_ARENA_ARRAY(r->arena, ox_str, want);
   if (!at) return ox_oom();
   ox_wire w = ox_wire_sub(bytes);
@@ -243,7 +243,7 @@ static ox_status *read_elements(const ox_tensor_reader *r, ox_str bytes, const p
   }
   if (t->dtype == OX_STRING && p->has_raw) return ox_fail(OX_INVALID_MODEL, "strings cannot be raw_data");
   if (p->has_raw && (p->raw.n || !p->n_entries[field])) {
-    if (p->raw.n != t->bytes) return wrong_count("raw_data (bytes)", p->raw.n, t->bytes);
+    if (p->raw.n != t->bytes) return wrong_count("raw_data", "bytes", p->raw.n, t->bytes);
     t->data = t->bytes ? (void *)(uintptr_t)p->raw.p : NULL;
     return NULL;
   }

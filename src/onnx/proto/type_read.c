@@ -123,8 +123,8 @@ ox_status *ox_apply_value_info(ox_reader *r, ox_graph *g, ox_str bytes) {
   ox_id v = ox_graph_find(g, name);
   if (v == OX_NONE) return NULL;
   ox_graph_value *value = ox_graph_value_at(g, v);
-  bool fixed = value->init && !value->is_input; /* a constant is what its tensor says */
-  bool says = type.kind != OX_TENSOR || type.dtype != OX_UNDEFINED || type.shape.rank >= 0 || type.optional;
-  if (!fixed && says && value->outer == OX_NONE) value->type = type;
+  bool fixed = value->init && !value->is_input; /* the type of a constant is its tensor's */
+  bool has_info = type.kind != OX_TENSOR || type.dtype != OX_UNDEFINED || type.shape.rank >= 0 || type.optional;
+  if (!fixed && has_info && value->outer == OX_NONE) value->type = type;
   return NULL;
 }

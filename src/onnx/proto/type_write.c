@@ -3,7 +3,7 @@
 #include "onnx/proto/onnx_fields.h"
 #include "onnx/proto/proto_write.h"
 
-bool ox_type_says(const ox_type *t) {
+bool ox_type_has_info(const ox_type *t) {
   return t->kind != OX_TENSOR || t->dtype != OX_UNDEFINED || t->shape.rank >= 0 || t->optional;
 }
 
@@ -42,7 +42,7 @@ static void out_content(ox_wire_out *o, const ox_model *m, const ox_type *t) {
 
 void ox_out_type(ox_wire_out *o, const ox_model *m, const ox_type *t) {
   if (!t->optional) {
-    if (ox_type_says(t)) out_content(o, m, t);
+    if (ox_type_has_info(t)) out_content(o, m, t);
     return;
   }
   ox_type content = *t;
@@ -58,7 +58,7 @@ void ox_out_value_info(ox_wire_out *o, uint32_t number, const ox_graph *g, ox_id
   const ox_type *t = &ox_graph_value_at(g, v)->type;
   ox_wire_mark info = ox_out_begin(o, number);
   ox_out_str(o, OX_VALUE_INFO_PROTO_NAME, ox_graph_value_name(g, v));
-  if (ox_type_says(t)) {
+  if (ox_type_has_info(t)) {
     ox_wire_mark type = ox_out_begin(o, OX_VALUE_INFO_PROTO_TYPE);
     ox_out_type(o, g->model, t);
     ox_out_end(o, type);

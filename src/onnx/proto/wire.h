@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "onyx/ep.h"
 
-/* Bytes of one message. A malformed byte stops the cursor: ox_wire_end tells. */
+/* Bytes of one message. A malformed byte stops the cursor; ox_wire_end reports it. */
 typedef struct ox_wire {
   const unsigned char *p, *end;
   const unsigned char *begin; /* for offsets in errors */
@@ -17,7 +17,7 @@ typedef struct ox_wire {
 
 enum { OX_WIRE_TYPE_VARINT = 0, OX_WIRE_TYPE_F64 = 1, OX_WIRE_TYPE_LEN = 2, OX_WIRE_TYPE_F32 = 5 };
 
-/* Tags: switch over ox_wire_field.tag with these; a field of an unexpected type is then unknown, as protobuf has it. */
+/* To compare with ox_wire_field.tag. A field with an unexpected wire type then counts as unknown, as in protobuf. */
 #define OX_WIRE_VARINT(number) ((uint32_t)(number) << 3 | OX_WIRE_TYPE_VARINT)
 #define OX_WIRE_F64(number) ((uint32_t)(number) << 3 | OX_WIRE_TYPE_F64)
 #define OX_WIRE_LEN(number) ((uint32_t)(number) << 3 | OX_WIRE_TYPE_LEN)
@@ -44,7 +44,7 @@ bool ox_wire_next(ox_wire *w, ox_wire_field *out_field);
 /* After the loop: INVALID_MODEL, naming |what| and the offset, if the bytes were malformed. */
 OX_NODISCARD ox_status *ox_wire_end(const ox_wire *w, const char *what);
 
-/* The next varint of a packed field; false at the end or if malformed (ox_wire_end tells). */
+/* The next varint of a packed field; false at the end or if malformed (see ox_wire_end). */
 bool ox_wire_varint(ox_wire *w, uint64_t *out_value);
 /* How many varints |s| holds if it is well formed: bytes without a continuation bit. */
 size_t ox_wire_count_varints(ox_str s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/wire_out.c - one pass: a message's length is put in front of it when it ends. */
+ * onnx/proto/wire_out.c - messages in one pass: the length is inserted in front of a message when it ends. */
 #include "onnx/proto/wire_out.h"
 
 #include <string.h>

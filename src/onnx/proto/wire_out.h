@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/proto/wire_out.h - writes protobuf's wire format. Small fields go to a buffer, large ones are borrowed until the
- * end, so that weights are never copied. Out of memory is remembered and told once, by ox_wire_out_flush. */
+ * end, so that weights are never copied. A failed allocation is remembered; ox_wire_out_flush reports it. */
 #ifndef OX_ONNX_PROTO_WIRE_OUT_H
 #define OX_ONNX_PROTO_WIRE_OUT_H
 
@@ -24,7 +24,7 @@ typedef struct ox_wire_out {
   bool failed;
 } ox_wire_out;
 
-/* A place to come back to: the begin of a message, or of something to take back. */
+/* A position: where a message begins, or where to go back to. */
 typedef struct ox_wire_mark {
   size_t n, n_chunks, borrowed;
 } ox_wire_mark;
@@ -39,7 +39,7 @@ void ox_out_bytes(ox_wire_out *o, uint32_t number, const void *p, size_t n); /* 
 void ox_out_raw(ox_wire_out *o, const void *p, size_t n);                    /* no tag, always copied */
 void ox_out_raw_varint(ox_wire_out *o, uint64_t v);                          /* an entry of a packed field */
 
-/* A message (or packed field) begins and ends; what is written between is its content. */
+/* What is written between the two is the content of a message (or packed field). */
 ox_wire_mark ox_out_begin(ox_wire_out *o, uint32_t number);
 void ox_out_end(ox_wire_out *o, ox_wire_mark begin);
 /* Forgets what was written since |mark|. */

@@ -19,7 +19,7 @@ static const struct {
 
 static uint32_t field_of(uint32_t kind, bool in_list) { return in_list ? fields[kind].many : fields[kind].one; }
 
-/* The kind of a list's elements; a kind that is no list is its own. */
+/* The kind of a list's elements; for other kinds, the kind itself. */
 static uint32_t element_kind(uint32_t kind) {
   for (uint32_t k = 1; k < OX_COUNT(fields); k++)
     if (kind && fields[k].list_kind == kind) return k;
@@ -86,8 +86,7 @@ static ox_status *read_value(ox_text *t, uint32_t wanted, bool in_list, uint32_t
     OX_TRY(ox_text_graph(t, field_of(OX_ATTR_GRAPH_KIND, in_list), ox_lex_take_ident(x)));
   }
   if (wanted && wanted != *out_kind)
-    return ox_lex_fail(x, "a value of kind %s expected, not %s", ox_text_attr_kind_name(wanted),
-                       ox_text_attr_kind_name(*out_kind));
+    return ox_lex_fail(x, "%s expected, not %s", ox_text_attr_kind_name(wanted), ox_text_attr_kind_name(*out_kind));
   return NULL;
 }
 
@@ -114,7 +113,7 @@ ox_status *ox_text_attr(ox_text *t, uint32_t number, ox_str name) {
     ox_str word;
     OX_TRY(ox_lex_ident(x, &word));
     kind = ox_text_attr_kind_find(word);
-    if (!kind) return ox_lex_fail(x, "'%.*s' is not a kind of attributes", (int)OX_MIN(word.n, 60), word.p);
+    if (!kind) return ox_lex_fail(x, "'%.*s' is not an attribute kind", (int)OX_MIN(word.n, 60), word.p);
   }
   OX_TRY(ox_lex_expect(x, '='));
   if (ox_lex_try(x, '@')) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/text/text_lex.c - no state but the position: every token is read where it is wanted. */
+ * onnx/text/text_lex.c - the only state is the position: the parser asks for the token that it expects. */
 #include "onnx/text/text_lex.h"
 
 #include <errno.h>
@@ -145,7 +145,7 @@ ox_status *ox_lex_literal(ox_lex *x, ox_literal *out) {
   bool is_float;
   size_t n = number_length(x->p, x->end, &is_float);
   if (!n) return ox_lex_fail(x, "a number or a string expected");
-  if (n >= sizeof out->number) return ox_lex_fail(x, "a number of %zu digits", n);
+  if (n >= sizeof out->number) return ox_lex_fail(x, "a number of %zu characters is too long", n);
   memcpy(out->number, x->p, n);
   out->number[n] = 0;
   out->kind = is_float ? OX_LIT_FLOAT : OX_LIT_INT;
@@ -174,7 +174,7 @@ ox_status *ox_lex_to_uint(const ox_lex *x, const ox_literal *lit, uint64_t *out)
   return errno ? bad_number(x, lit, "an unsigned integer of 64 bits") : NULL;
 }
 
-/* Too small is rounded to zero, too large is an error. */
+/* A number too small for the type becomes zero, one too large is an error. */
 ox_status *ox_lex_to_float(const ox_lex *x, const ox_literal *lit, float *out) {
   *out = 0;
   if (lit->kind == OX_LIT_STRING) return bad_number(x, lit, "a number");

@@ -64,7 +64,7 @@ bool ox_text_is_ident(const char *s, size_t n) {
   return true;
 }
 
-/* Words that begin a type or are numbers would be taken for those. */
+/* Identifiers that would be read as a type or a number. */
 static bool is_reserved(const char *s) {
   static const char *const words[] = {"seq", "map", "optional", "sparse_tensor", "opaque"};
   ox_lex x = {s, s, s + strlen(s), NULL};
@@ -83,7 +83,7 @@ void ox_text_put_name(ox_text_out *o, const char *name) {
   }
 }
 
-/* The shortest digits that read back as |d|, which may be a float widened. */
+/* The fewest digits that read back as |d|; if |is_float|, as the same float. */
 static void put_number(ox_text_out *o, double d, bool is_float, bool need_point) {
   char s[40];
   if (isnan(d) || isinf(d)) {
@@ -183,7 +183,7 @@ static void put_entry(ox_text_out *o, const ox_tensor *t, size_t i) {
   }
 }
 
-/* How many numbers or strings stand for |t|. */
+/* How many numbers or strings |t| is written as. */
 static size_t count_entries(const ox_tensor *t) {
   unsigned bits = ox_dtype_bits(t->dtype);
   switch (ox_tensor_field(t->dtype)) {

@@ -24,7 +24,7 @@ void ox_text_put_quoted(ox_text_out *o, ox_str s);
 void ox_text_put_name(ox_text_out *o, const char *name); /* quoted if it is not an identifier */
 bool ox_text_is_ident(const char *s, size_t n);
 void ox_text_put_float(ox_text_out *o, float f); /* always with a point, an exponent or a word */
-/* False if the syntax has no words for it: unknown element types. */
+/* False if the syntax cannot express the type: its element type is unknown. */
 bool ox_text_can_type(const ox_type *t);
 void ox_text_put_type(ox_text_out *o, const ox_model *m, const ox_type *t);
 /* "float[2] w = {1, 2}"; |name| NULL: without a name. Sparse tensors too. */

@@ -12,7 +12,7 @@ enum { DEFAULT_IR = 10, DEFAULT_OPSET = 21 };
 
 /* ---- nodes ---- */
 
-/* Names separated by commas; "" or nothing in front of a comma is an omitted one. */
+/* Names separated by commas. "" or nothing before a comma is an omitted input or output. */
 static ox_status *read_names(ox_text *t, uint32_t number) {
   ox_lex *x = &t->lex;
   do {
@@ -48,7 +48,7 @@ static ox_status *join(ox_text *t, ox_str a, ox_str b, ox_str *out) {
   return NULL;
 }
 
-/* domain.parts.Op:overload, where each may be quoted. */
+/* domain.parts.Op:overload; each part may be quoted. */
 static ox_status *read_op(ox_text *t) {
   ox_lex *x = &t->lex;
   ox_str op, domain = {NULL, 0};
@@ -83,7 +83,7 @@ static ox_status *read_node(ox_text *t, uint32_t number) {
   OX_TRY(ox_lex_expect(x, '('));
   OX_TRY(read_names(t, OX_NODE_PROTO_INPUT));
   OX_TRY(ox_lex_expect(x, ')'));
-  if (!any) OX_TRY(read_attrs(t, &any)); /* they may also come behind */
+  if (!any) OX_TRY(read_attrs(t, &any)); /* attributes may also follow the inputs */
   ox_out_end(&t->out, node);
   return NULL;
 }
@@ -251,7 +251,7 @@ static ox_status *read_header(ox_text *t, bool in_function, unsigned *out_seen) 
     OX_TRY(ox_lex_ident(x, &key));
     while (i < OX_COUNT(header_rows) && !ox_str_is(key, header_rows[i].key)) i++;
     if (i < OX_COUNT(header_rows)) number = in_function ? header_rows[i].in_function : header_rows[i].in_model;
-    if (!number) return ox_lex_fail(x, "'%.*s' is not known here", (int)OX_MIN(key.n, 60), key.p);
+    if (!number) return ox_lex_fail(x, "unknown key '%.*s'", (int)OX_MIN(key.n, 60), key.p);
     OX_TRY(ox_lex_expect(x, ':'));
     OX_TRY(read_header_value(t, header_rows[i].kind, number));
     *out_seen |= 1u << i;
@@ -293,7 +293,7 @@ static ox_status *read_model(ox_text *t) {
   return NULL;
 }
 
-/* ---- the whole ---- */
+/* ---- from text to model ---- */
 
 static ox_status *append(void *ctx, const void *bytes, size_t n) {
   char **at = ctx;
@@ -302,7 +302,7 @@ static ox_status *append(void *ctx, const void *bytes, size_t n) {
   return NULL;
 }
 
-/* Numbers are read in the C locale, whatever the process has set. */
+/* Numbers are read in the C locale, whatever locale the process has set. */
 static ox_status *read_in_c_locale(ox_text *t) {
   ox_c_locale c;
   if (!ox_c_locale_enter(&c)) return ox_oom();

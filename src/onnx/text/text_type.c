@@ -80,7 +80,7 @@ static ox_status *read_key_type(ox_text *t) {
   return ox_lex_expect(&t->lex, ',');
 }
 
-/* opaque(domain.parts, name): read for the sake of syntax; the model reader takes it as unknown. */
+/* opaque(domain.parts, name) is parsed, but the type stays unknown. */
 static ox_status *skip_opaque(ox_text *t) {
   ox_lex *x = &t->lex;
   while (ox_lex_take_ident(x).n && (ox_lex_try(x, '.') || ox_lex_try(x, ','))) continue;
@@ -219,7 +219,7 @@ ox_status *ox_text_props(ox_text *t, uint32_t number) {
 ox_status *ox_text_tensor(ox_text *t, uint32_t number, ox_str name, const ox_text_type *type) {
   ox_lex *x = &t->lex;
   if (!type->is_tensor || !type->has_shape || !type->is_numeric)
-    return ox_lex_fail(x, "a tensor's content needs a tensor type with numbers for dimensions");
+    return ox_lex_fail(x, "data needs a tensor type whose dimensions are all numbers");
   ox_wire_mark tensor = ox_out_begin(&t->out, number);
   for (int32_t i = 0; i < type->rank; i++) ox_out_varint(&t->out, OX_TENSOR_PROTO_DIMS, (uint64_t)type->dim[i]);
   ox_out_varint(&t->out, OX_TENSOR_PROTO_DATA_TYPE, type->dtype);
@@ -246,7 +246,8 @@ static ox_status *read_sparse_part(ox_text *t, uint32_t number) {
 /* sparse_tensor(float[3,3]) { float[2] {1, 2}, int64[2] {0, 8} }: values and indices. */
 ox_status *ox_text_sparse(ox_text *t, uint32_t number, const ox_text_type *type) {
   ox_lex *x = &t->lex;
-  if (!type->has_shape || !type->is_numeric) return ox_lex_fail(x, "a sparse tensor needs numbers for dimensions");
+  if (!type->has_shape || !type->is_numeric)
+    return ox_lex_fail(x, "a sparse tensor needs a type whose dimensions are all numbers");
   ox_wire_mark sparse = ox_out_begin(&t->out, number);
   OX_TRY(ox_lex_expect(x, '{'));
   OX_TRY(read_sparse_part(t, OX_SPARSE_TENSOR_PROTO_VALUES));

@@ -91,7 +91,7 @@ static void put_ids(ox_text_out *o, const ox_graph *g, const ox_id *ids, uint32_
   }
 }
 
-/* A domain whose parts are all identifiers stands as it is, any other is one quoted part. */
+/* A domain whose parts are all identifiers is written as it is, any other in quotes. */
 static void put_domain(ox_text_out *o, const char *domain) {
   bool plain = true;
   for (const char *p = domain; plain; p++) {
@@ -189,7 +189,7 @@ static void put_inputs(ox_text_out *o, const ox_graph *g) {
   ox_text_put(o, ")");
 }
 
-/* <constants and types of inner values>; in a function types of all values. */
+/* <constants, and types of inner values>; in a function, the types of all values. */
 static void put_values(ox_text_out *o, const ox_graph *g, bool in_function) {
   bool any = false;
   for (ox_id v = 0; v < g->n_values; v++) {
