@@ -16,6 +16,7 @@ struct ox_node;                   /* these are the engine's own */
 struct ox_known;
 struct ox_known_ctx;
 struct ox_tape;
+struct ox_control_def;
 
 /* ---- types --------------------------------------------------------------------------------------------- */
 
@@ -187,6 +188,7 @@ typedef struct ox_schema {
   const struct ox_known *(*known)(const struct ox_known_ctx *c);   /* content of output 0 (graph/known.h) */
   void (*refine)(const struct ox_known_ctx *c, ox_shape *out);     /* shape of output 0, from such contents */
   ox_status *(*gradient)(struct ox_tape *t, const struct ox_node *n, uint32_t adjoint); /* graph/tape.h */
+  const struct ox_control_def *control; /* what it does with its bodies (graph/control.h) */
 } ox_schema;
 
 /* Tiles of one stage: [begin, end). */

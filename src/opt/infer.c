@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "graph/control.h"
 #include "graph/known.h"
 #include "opt/opt.h"
 
@@ -103,91 +104,6 @@ static ox_status *settle(const work *w, ox_graph *g, ox_id id, ox_type t) {
   return NULL;
 }
 
-/* ---- bodies ---- */
-
-static const ox_attr *body_attr(const ox_node *n, const char *name) {
-  const ox_attr *a = ox_node_attr(n, name);
-  return a && a->v.kind == OX_ATTR_GRAPH_KIND && a->graph ? a : NULL;
-}
-
-/* A body's input learns its element type (and shape, if |t| has one) from outside. */
-static ox_status *settle_input(work *w, ox_graph *b, uint32_t i, ox_type t) {
-  return i < b->n_inputs ? settle(w, b, b->inputs[i], t) : NULL;
-}
-
-static ox_type without_shape(const ox_type *t) {
-  ox_type u = *t;
-  if (u.kind == OX_TENSOR) u.shape = ox_shape_unknown();
-  return u;
-}
-
-/* State variables may change shape from one iteration to the next, so only their element type goes in. */
-static ox_status *enter_loop(work *w, const ox_node *n, ox_graph *b, const node_io *io) {
-  OX_TRY(settle_input(w, b, 0, ox_type_tensor(OX_I64, NULL)));
-  OX_TRY(settle_input(w, b, 1, ox_type_tensor(OX_BOOL, NULL)));
-  for (uint32_t i = 2; i < n->n_in; i++)
-    if (io->in[i]) OX_TRY(settle_input(w, b, i, without_shape(io->in[i])));
-  return NULL;
-}
-
-static ox_status *enter_scan(work *w, const ox_node *n, ox_graph *b, const node_io *io, int64_t opset) {
-  uint32_t first = opset < 9 ? 1 : 0; /* Scan-8 has sequence_lens in front */
-  for (uint32_t i = first; i < n->n_in; i++)
-    if (io->in[i]) OX_TRY(settle_input(w, b, i - first, without_shape(io->in[i])));
-  return NULL;
-}
-
-/* If's outputs are what both branches agree on. */
-static void leave_if(const ox_node *n, node_io *io) {
-  const ox_attr *a = body_attr(n, "then_branch"), *b = body_attr(n, "else_branch");
-  for (uint32_t i = 0; a && b && i < n->n_out; i++) {
-    if (i >= a->graph->n_outputs || i >= b->graph->n_outputs || !type_unknown(&io->out[i])) continue;
-    const ox_type *x = &a->graph->values[a->graph->outputs[i]].type;
-    const ox_type *y = &b->graph->values[b->graph->outputs[i]].type;
-    if (x->kind != y->kind || x->optional != y->optional) continue;
-    ox_type t = type_unknown(x) ? *y : *x;
-    if (x->shape.rank != y->shape.rank) t.shape = ox_shape_unknown();
-    for (int k = 0; k < t.shape.rank; k++)
-      if (x->shape.dim[k] != y->shape.dim[k]) t.shape.dim[k] = -1;
-    io->out[i] = t;
-  }
-}
-
-/* Loop's and Scan's outputs: the body's, without shapes; what is stacked gains a dimension. */
-static void leave_loop(const ox_node *n, const ox_graph *b, uint32_t skip, uint32_t n_states, node_io *io) {
-  for (uint32_t i = 0; i < n->n_out && i + skip < b->n_outputs; i++) {
-    const ox_type *t = &b->values[b->outputs[i + skip]].type;
-    if (!type_unknown(&io->out[i]) || t->kind != OX_TENSOR) continue;
-    io->out[i] = without_shape(t);
-    if (i < n_states || t->shape.rank < 0 || t->shape.rank >= OX_MAX_RANK) continue;
-    io->out[i].shape.rank = t->shape.rank + 1;
-    for (int k = 0; k <= t->shape.rank; k++) io->out[i].shape.dim[k] = -1;
-  }
-}
-
-static ox_status *infer_bodies(work *w, const ox_node *n, const node_io *io, int64_t opset, scope *s) {
-  bool lenient = w->lenient, is_if = strcmp(n->op, "If") == 0;
-  ox_graph *b;
-  for (uint32_t i = 0; (b = ox_node_body(n, i)); i++) {
-    if (strcmp(n->op, "Loop") == 0) OX_TRY(enter_loop(w, n, b, io));
-    if (strcmp(n->op, "Scan") == 0) OX_TRY(enter_scan(w, n, b, io, opset));
-    w->lenient |= is_if;
-    ox_status *st = infer_graph(w, b, s);
-    w->lenient = lenient;
-    OX_TRY(st);
-  }
-  return NULL;
-}
-
-static void leave_bodies(const ox_node *n, int64_t opset, node_io *io) {
-  const ox_attr *body = body_attr(n, "body"), *count = ox_node_attr(n, "num_scan_inputs");
-  if (strcmp(n->op, "If") == 0) leave_if(n, io);
-  if (!body) return;
-  if (strcmp(n->op, "Loop") == 0) leave_loop(n, body->graph, 1, n->n_in > 2 ? n->n_in - 2 : 0, io);
-  if (strcmp(n->op, "Scan") == 0 && count && opset >= 9)
-    leave_loop(n, body->graph, 0, n->n_in > count->v.i ? n->n_in - (uint32_t)count->v.i : 0, io);
-}
-
 /* ---- one node ---- */
 
 static const ox_known *known_of(work *w, scope *s, ox_id v) {
@@ -217,6 +133,38 @@ static ox_status *gather_inputs(work *w, ox_graph *g, const ox_node *n, scope *s
     if (!io->in_data[i] && io->known[i]) io->in_data[i] = ox_known_tensor(&w->scratch, io->known[i]);
   }
   for (uint32_t i = 0; i < n->n_out; i++) io->out[i] = ox_type_unknown();
+  return NULL;
+}
+
+/* ---- bodies ---- */
+
+/* The inputs of a body learn from outside what its operator says holds for them. */
+static ox_status *enter(work *w, const ox_control_def *def, const ox_node *n, uint32_t version, ox_graph *b,
+                        const node_io *io) {
+  if (!def || !def->enter) return NULL;
+  ox_type *types = OX_ARENA_ARRAY(&w->scratch, ox_type, b->n_inputs);
+  if (!types) return ox_oom();
+  for (uint32_t i = 0; i < b->n_inputs; i++) types[i] = ox_type_unknown();
+  def->enter(io->in, n->n_in, version, b->n_inputs, types);
+  for (uint32_t i = 0; i < b->n_inputs; i++) OX_TRY(settle(w, b, b->inputs[i], types[i]));
+  return NULL;
+}
+
+static ox_status *infer_bodies(work *w, const ox_node *n, scope *s) {
+  bool lenient = w->lenient;
+  uint32_t version;
+  const ox_schema *schema = ox_node_schema(s->g->model, n, &version);
+  const ox_control_def *def = schema ? schema->control : NULL;
+  ox_graph *b;
+  node_io io;
+  for (uint32_t i = 0; (b = ox_node_body(n, i)); i++) {
+    OX_TRY(gather_inputs(w, s->g, n, s, &io)); /* the body before it used the scratch arena */
+    OX_TRY(enter(w, def, n, version, b, &io));
+    w->lenient |= def && def->may_not_run;
+    ox_status *st = infer_graph(w, b, s);
+    w->lenient = lenient;
+    OX_TRY(st);
+  }
   return NULL;
 }
 
@@ -260,14 +208,9 @@ static ox_status *infer_node(work *w, scope *s, ox_id id) {
   ox_graph *g = s->g;
   const ox_node *n = &g->nodes[id];
   node_io io;
-  int64_t opset = ox_node_version(g->model, n);
+  OX_TRY(infer_bodies(w, n, s));
   OX_TRY(gather_inputs(w, g, n, s, &io));
-  if (ox_node_body(n, 0)) {
-    OX_TRY(infer_bodies(w, n, &io, opset, s));
-    OX_TRY(gather_inputs(w, g, n, s, &io)); /* the bodies used the scratch arena */
-  }
   OX_TRY(ask_op(w, g, n, &io));
-  leave_bodies(n, opset, &io);
   const ox_known *k = ask_known(w, n, &io);
   if (n->n_out && n->out[0] != OX_NONE) s->known[n->out[0]] = k;
   for (uint32_t i = 0; i < n->n_out; i++)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph/control.c - values and stacks of operators with bodies, in the host's buffers. */
+#include "graph/control.h"
+
+#include <string.h>
+
+#include "base/cksize.h"
+#include "base/macros.h"
+
+void *ox_control_array(const ox_control_ctx *c, size_t n, size_t item_bytes) {
+  size_t bytes;
+  return ox_mul_ok(n, item_bytes, &bytes) ? ox_ctx_run_alloc(c->node, bytes) : NULL;
+}
+
+bool ox_control_size(ox_tensor *t) {
+  int64_t n = ox_shape_count(&t->shape);
+  return n >= 0 && ox_dtype_bytes(t->dtype, n, &t->bytes) && t->bytes <= SIZE_MAX / 8;
+}
+
+ox_status *ox_control_room(const ox_control_ctx *c, ox_tensor *t) {
+  if (!ox_control_size(t)) {
+    char text[OX_SHAPE_TEXT];
+    return ox_fail(OX_LIMIT, "a value of type %s%s is too large", ox_dtype_name(t->dtype),
+                   ox_shape_text(&t->shape, text));
+  }
+  t->data = c->host->take(c->control, t->bytes);
+  return t->data ? NULL : ox_fail(OX_OUT_OF_MEMORY, "no memory for %zu bytes", t->bytes);
+}
+
+ox_status *ox_control_copy(const ox_control_ctx *c, const ox_tensor *from, ox_tensor *to) {
+  *to = *from;
+  if (from->kind != OX_TENSOR) return NULL;
+  to->data = c->host->take(c->control, from->bytes);
+  if (!to->data) return ox_fail(OX_OUT_OF_MEMORY, "no memory for %zu bytes", from->bytes);
+  if (from->bytes) memcpy(to->data, from->data, from->bytes);
+  return NULL;
+}
+
+void ox_control_drop(const ox_control_ctx *c, const ox_tensor *t) {
+  if (t->kind == OX_TENSOR) c->host->give(c->control, t->data);
+}
+
+/* ---- stacks ---- */
+
+static ox_status *first_slice(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t expect) {
+  k->t = *slice, k->slice_bytes = slice->bytes, k->t.data = NULL;
+  if (!ox_mul_ok(slice->bytes, (size_t)OX_MAX(expect, 4), &k->capacity))
+    return ox_fail(OX_LIMIT, "scan output too large");
+  k->t.data = c->host->take(c->control, k->capacity);
+  return k->t.data ? NULL : ox_oom();
+}
+
+static ox_status *grow(const ox_control_ctx *c, ox_stack *k, size_t used) {
+  size_t capacity;
+  if (!ox_mul_ok(k->capacity, 2, &capacity)) return ox_fail(OX_LIMIT, "scan output too large");
+  void *grown = c->host->take(c->control, capacity);
+  if (!grown) return ox_oom();
+  if (used) memcpy(grown, k->t.data, used);
+  c->host->give(c->control, k->t.data);
+  k->t.data = grown, k->capacity = capacity;
+  return NULL;
+}
+
+ox_status *ox_stack_push(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t expect) {
+  if (slice->kind != OX_TENSOR) return ox_fail(OX_INVALID_MODEL, "a scan output must be a tensor");
+  if (ox_dtype_bits(slice->dtype) < 8)
+    return ox_fail(OX_NOT_IMPLEMENTED, "a scan output of type %s", ox_dtype_name(slice->dtype));
+  if (!k->n) OX_TRY(first_slice(c, k, slice, expect));
+  if (k->t.dtype != slice->dtype || !ox_shape_equal(&k->t.shape, &slice->shape)) {
+    char was[OX_SHAPE_TEXT], is[OX_SHAPE_TEXT];
+    return ox_fail(OX_SHAPE_MISMATCH, "a scan output has shape %s after %lld slices of %s",
+                   ox_shape_text(&slice->shape, is), (long long)k->n, ox_shape_text(&k->t.shape, was));
+  }
+  size_t used = (size_t)k->n * k->slice_bytes;
+  if (used + k->slice_bytes > k->capacity) OX_TRY(grow(c, k, used));
+  if (k->slice_bytes) memcpy((char *)k->t.data + used, slice->data, k->slice_bytes);
+  k->n++;
+  return NULL;
+}
+
+ox_status *ox_stack_finish(const ox_control_ctx *c, uint32_t i, ox_stack *k, const ox_type *body_output) {
+  ox_tensor *out = ox_control_out(c, i);
+  if (!out) {
+    c->host->give(c->control, k->t.data);
+    return NULL;
+  }
+  if (!k->n) { /* no slice: the body's type is all there is; unknown dimensions become 0 */
+    k->t = (ox_tensor){.kind = OX_TENSOR, .dtype = body_output->dtype, .shape = body_output->shape};
+    if (k->t.shape.rank < 0) k->t.shape.rank = 0;
+    for (int d = 0; d < k->t.shape.rank; d++)
+      if (k->t.shape.dim[d] < 0) k->t.shape.dim[d] = 0;
+    k->t.data = c->host->take(c->control, 0);
+    if (!k->t.data) return ox_oom();
+  }
+  ox_shape slice = k->t.shape;
+  if (slice.rank >= OX_MAX_RANK) return ox_fail(OX_LIMIT, "a scan output has rank %d", (int)slice.rank + 1);
+  *out = k->t;
+  out->shape.rank = slice.rank + 1, out->shape.dim[0] = k->n;
+  for (int d = 0; d < slice.rank; d++) out->shape.dim[d + 1] = slice.dim[d];
+  return ox_control_size(out) ? NULL : ox_fail(OX_LIMIT, "a scan output is too large");
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * graph/control.h - operators with bodies (ox_schema.control): what they do with them, in terms of a few services of
+ * whoever runs them. If, Loop, Scan and their like are in src/ops; exec/bodies.c is the host. */
+#ifndef OX_GRAPH_CONTROL_H
+#define OX_GRAPH_CONTROL_H
+
+#include "graph/op_def.h"
+
+/* A body, as its operator sees it. */
+typedef struct ox_body {
+  const ox_graph *graph;
+  uint32_t n_inputs;      /* that a run binds: all of the graph's but those with constant content */
+  const ox_tensor **args; /* the operator sets these |n_inputs| before a run; read while it runs */
+} ox_body;
+
+typedef struct ox_control ox_control; /* the host's side of one node */
+
+/* The host's services while the node runs. */
+typedef struct ox_control_host {
+  ox_body *(*body)(ox_control *k,
+                   const ox_graph *g); /* of an attribute; NULL: |g| is NULL or none of the node's bodies */
+  ox_status *(*body_run)(ox_control *k, ox_body *b); /* on b->args; CANCELLED and LIMIT (depth) come from here, too */
+  const ox_tensor *(*body_output)(const ox_body *b, uint32_t i); /* of its last run; until it runs again */
+  bool (*body_owns)(const ox_body *b, uint32_t i); /* the output's bytes are the body's, not those of a value outside */
+  ox_status *(*check)(const ox_control *k);        /* CANCELLED: a loop of empty bodies must end, too */
+  void *(*take)(ox_control *k, size_t bytes);      /* a buffer for a value of this run; NULL: out of memory */
+  void (*give)(ox_control *k, void *p);            /* hands one back early; NULL is fine */
+} ox_control_host;
+
+typedef struct ox_control_ctx {
+  const ox_kernel_ctx
+      *node; /* inputs, outputs, attributes, ox_ctx_run_alloc; an output takes a buffer or a body's bytes */
+  const ox_control_host *host;
+  ox_control *control;
+} ox_control_ctx;
+
+typedef struct ox_control_def {
+  /* At load: what surely holds for the inputs of |body|, |in| being the node's. |types| are preset to unknown. NULL:
+   * nothing is known. */
+  void (*enter)(const ox_type *const *in, uint32_t n_in, uint32_t op_version, uint32_t n_types, ox_type *types);
+  bool may_not_run; /* what is wrong in a body is no error of the model before it runs */
+  ox_status *(*run)(const ox_control_ctx *c);
+} ox_control_def;
+
+/* ---- short names for the services ---- */
+static inline const ox_tensor *ox_control_in(const ox_control_ctx *c, uint32_t i) {
+  return i < c->node->n_in ? c->node->in[i] : NULL;
+}
+static inline ox_tensor *ox_control_out(const ox_control_ctx *c, uint32_t i) {
+  return i < c->node->n_out ? c->node->out[i] : NULL;
+}
+static inline ox_body *ox_control_body(const ox_control_ctx *c, const ox_graph *g) {
+  return c->host->body(c->control, g);
+}
+static inline ox_status *ox_body_run(const ox_control_ctx *c, ox_body *b) { return c->host->body_run(c->control, b); }
+static inline const ox_tensor *ox_body_output(const ox_control_ctx *c, const ox_body *b, uint32_t i) {
+  return c->host->body_output(b, i);
+}
+/* Declared type of the body's output |i|. */
+static inline const ox_type *ox_body_type(const ox_graph *g, uint32_t i) { return &g->values[g->outputs[i]].type; }
+/* Zeroed, until the run's outputs are handed over; NULL: out of memory or too large. */
+void *ox_control_array(const ox_control_ctx *c, size_t n, size_t item_bytes);
+
+/* ---- values ---- */
+/* Sets bytes from type and shape; false: not known or too large. */
+bool ox_control_size(ox_tensor *t);
+/* |t|, of known type and shape, gets a buffer. Errors: LIMIT, OUT_OF_MEMORY. */
+OX_NODISCARD ox_status *ox_control_room(const ox_control_ctx *c, ox_tensor *t);
+/* |to| becomes a copy in a buffer of its own; sequences are shared, for they never change. */
+OX_NODISCARD ox_status *ox_control_copy(const ox_control_ctx *c, const ox_tensor *from, ox_tensor *to);
+/* Hands a clone's buffer back. */
+void ox_control_drop(const ox_control_ctx *c, const ox_tensor *t);
+
+/* A growing stack of equal slices: scan outputs. */
+typedef struct ox_stack {
+  ox_tensor t; /* data: n slices; shape: of one slice */
+  size_t slice_bytes, capacity;
+  int64_t n;
+} ox_stack;
+
+/* Appends a copy of |slice|, which must have the shape and type of those before. |expect|: slices to make room for. */
+OX_NODISCARD ox_status *ox_stack_push(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t expect);
+/* Moves the stack to output |i| with the count as axis 0; |body_output| tells type and shape when there is no slice. */
+OX_NODISCARD ox_status *ox_stack_finish(const ox_control_ctx *c, uint32_t i, ox_stack *k, const ox_type *body_output);
+
+#endif
