@@ -124,4 +124,23 @@ static ox_status *verify(const ox_graph *g, uint32_t *outer_inner) {
   return st;
 }
 
-ox_status *ox_graph_verify(const ox_graph *g) { return verify(g, NULL); }
+/* All nodes have owners, or none has: *owned, -1 before the first node. Bodies too. */
+static ox_status *check_owners(const ox_graph *g, int *owned) {
+  for (ox_id i = 0; i < g->n_nodes; i++) {
+    const ox_node *n = &g->nodes[i];
+    if (n->dead) continue;
+    int has = n->assigned.owner != OX_NO_OWNER;
+    if (*owned >= 0 && has != *owned)
+      return BROKEN(g, "node '%s' (%s) %s", n->name, n->op, has ? "has an owner, others have none" : "has no owner");
+    *owned = has;
+    ox_graph *b;
+    for (uint32_t k = 0; (b = ox_node_body(n, k)); k++) OX_TRY(check_owners(b, owned));
+  }
+  return NULL;
+}
+
+ox_status *ox_graph_verify(const ox_graph *g) {
+  int owned = -1;
+  OX_TRY(verify(g, NULL));
+  return check_owners(g, &owned);
+}
