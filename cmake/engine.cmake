@@ -1,6 +1,7 @@
 # The engine: libonyx.{so,a}, its command and its examples.
 onyx_registry(op_list.inc OX_OPS src/ops/* builtin)
 onyx_registry(rule_list.inc OX_RULES src/opt/rules/*)
+onyx_registry(cpu_rule_list.inc OX_CPU_RULES src/ep/cpu/rules/*)
 onyx_registry(command_list.inc OX_COMMANDS src/cli/cmd_*)
 
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS

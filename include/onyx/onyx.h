@@ -9,6 +9,7 @@
 #define ONYX_ONYX_H
 
 #include "onyx/ep.h"
+#include "onyx/rule.h"
 #include "onyx/status.h"
 #include "onyx/task.h"
 
@@ -72,9 +73,6 @@ OX_API OX_NODISCARD ox_status *ox_value_parse(ox_env *env, uint32_t kind, const 
 /* ---- sessions ---- */
 
 typedef struct ox_session ox_session;
-
-/* How much the graph is rewritten before it runs. */
-enum { OX_OPTIMIZE_NONE = 0, OX_OPTIMIZE_BASIC = 1, OX_OPTIMIZE_EXTENDED = 2, OX_OPTIMIZE_ALL = 3 };
 
 typedef struct ox_provider_spec {
   const char *name;

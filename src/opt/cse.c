@@ -2,7 +2,10 @@
  * opt/cse.c - equal nodes are computed once. In topological order, so that equal chains collapse in one walk. */
 #include <string.h>
 
+#include "base/macros.h"
 #include "opt/match.h"
+#include "opt/opt.h"
+#include "opt/origin.h"
 
 enum { SMALL_CONST = 16 << 10 };
 
@@ -43,9 +46,17 @@ static bool const_equal(const ox_tensor *a, const ox_tensor *b) {
          (!a->bytes || memcmp(a->data, b->data, a->bytes) == 0);
 }
 
-static ox_status *merge_consts(ox_graph *g, table *t) {
+/* Nobody but |owner|'s nodes reads |v|. */
+static bool read_by_owner(const ox_graph *g, ox_id v, uint16_t owner) {
+  const ox_graph_value *value = &g->values[v];
+  for (uint32_t i = 0; i < value->n_uses; i++)
+    if (g->nodes[value->uses[i].node].assigned.owner != owner) return false;
+  return !value->n_inner_uses;
+}
+
+static ox_status *merge_consts(ox_graph *g, uint16_t owner, table *t) {
   for (ox_id v = 0, n = g->n_values; v < n; v++) {
-    if (!const_small(g, v)) continue;
+    if (!const_small(g, v) || (owner && !read_by_owner(g, v, owner))) continue;
     uint64_t h = const_hash(g->values[v].init);
     size_t i = h & (t->capacity - 1);
     while (t->id[i] != OX_NONE && (t->hash[i] != h || !const_equal(g->values[t->id[i]].init, g->values[v].init)))
@@ -81,8 +92,8 @@ static bool attr_equal(const ox_attr *a, const ox_attr *b) {
   }
 }
 
-static bool node_mergeable(const ox_graph *g, const ox_node *n) {
-  if (n->dead || !n->n_in || ox_node_body(n, 0)) return false;
+static bool node_mergeable(const ox_graph *g, uint16_t owner, const ox_node *n) {
+  if (n->dead || !n->n_in || ox_node_body(n, 0) || (owner && n->assigned.owner != owner)) return false;
   const ox_schema *def = ox_node_schema(g->model, n, NULL);
   return def && !(def->traits & (OX_NONDETERMINISTIC | OX_CONTROL));
 }
@@ -94,7 +105,8 @@ static uint64_t node_hash(const ox_node *n) {
 
 static bool node_equal(const ox_graph *g, const ox_node *a, const ox_node *b) {
   if (a->op != b->op || a->domain != b->domain || a->n_in != b->n_in || a->n_out != b->n_out ||
-      a->n_attrs != b->n_attrs || memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0)
+      a->n_attrs != b->n_attrs || !ox_assigned_same(&a->assigned, &b->assigned) ||
+      memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0)
     return false;
   for (uint32_t i = 0; i < a->n_attrs; i++) {
     const ox_attr *other = ox_node_attr(b, a->attrs[i].name);
@@ -107,10 +119,23 @@ static bool node_equal(const ox_graph *g, const ox_node *a, const ox_node *b) {
   return true;
 }
 
-static ox_status *merge_nodes(ox_graph *g, table *t, const ox_id *order, uint32_t n, uint32_t *n_merged) {
+/* |id| gives way to the equal |kept|. */
+static ox_status *merge(ox_graph *g, ox_id id, ox_id kept) {
+  ox_origin origin;
+  for (uint32_t o = 0; o < g->nodes[kept].n_out; o++)
+    if (g->nodes[id].out[o] != OX_NONE) OX_TRY(ox_graph_replace_uses(g, g->nodes[id].out[o], g->nodes[kept].out[o]));
+  ox_origin_start(&origin);
+  ox_origin_edited(&origin, kept);
+  ox_origin_remove(&origin, g, id);
+  ox_graph_remove_node(g, id);
+  return ox_origin_settle(&origin, g);
+}
+
+static ox_status *merge_nodes(ox_graph *g, uint16_t owner, table *t, const ox_id *order, uint32_t n,
+                              uint32_t *n_merged) {
   for (uint32_t k = 0; k < n; k++) {
     ox_id id = order[k];
-    if (!node_mergeable(g, &g->nodes[id])) continue;
+    if (!node_mergeable(g, owner, &g->nodes[id])) continue;
     uint64_t h = node_hash(&g->nodes[id]);
     size_t i = h & (t->capacity - 1);
     while (t->id[i] != OX_NONE && (t->hash[i] != h || !node_equal(g, &g->nodes[t->id[i]], &g->nodes[id])))
@@ -119,24 +144,21 @@ static ox_status *merge_nodes(ox_graph *g, table *t, const ox_id *order, uint32_
       t->id[i] = id, t->hash[i] = h;
       continue;
     }
-    const ox_node *kept = &g->nodes[t->id[i]];
-    for (uint32_t o = 0; o < kept->n_out; o++)
-      if (g->nodes[id].out[o] != OX_NONE) OX_TRY(ox_graph_replace_uses(g, g->nodes[id].out[o], kept->out[o]));
-    ox_graph_remove_node(g, id);
+    OX_TRY(merge(g, id, t->id[i]));
     ++*n_merged;
   }
   return NULL;
 }
 
-ox_status *ox_cse_graph(ox_graph *g, uint32_t *n_merged) {
+ox_status *ox_cse_graph(ox_graph *g, uint16_t owner, uint32_t *n_merged) {
   ox_alloc a = g->model->alloc;
   table consts = {0}, nodes = {0};
   ox_id *order = NULL;
   uint32_t n = 0, n_alloc = g->n_nodes;
   OX_TRY(ox_graph_order(g, a, &order, &n));
   ox_status *st = table_init(&consts, a, g->n_values) && table_init(&nodes, a, n) ? NULL : ox_oom();
-  if (!st) st = merge_consts(g, &consts);
-  if (!st) st = merge_nodes(g, &nodes, order, n, n_merged);
+  if (!st) st = merge_consts(g, owner, &consts);
+  if (!st) st = merge_nodes(g, owner, &nodes, order, n, n_merged);
   ox_delete(a, consts.hash, consts.bytes);
   ox_delete(a, nodes.hash, nodes.bytes);
   ox_delete(a, order, n_alloc * sizeof *order);

@@ -2,7 +2,9 @@
  * opt/dce.c - removes what nobody reads. No ONNX operator has side effects, so unread means removable. */
 #include "base/macros.h"
 #include "graph/grow32.h"
+#include "opt/match.h"
 #include "opt/opt.h"
+#include "opt/origin.h"
 
 static bool unread(const ox_graph *g, const ox_node *n) {
   if (n->dead) return false;
@@ -14,7 +16,15 @@ static bool unread(const ox_graph *g, const ox_node *n) {
 typedef struct todo {
   ox_id *ids;
   uint32_t n, cap;
+  const ox_assignment *only; /* NULL: all nodes */
+  uint16_t owner;            /* OX_NO_OWNER: all nodes */
+  ox_origin *origin;         /* NULL: nobody wants to know */
 } todo;
+
+static bool removable(const todo *t, const ox_graph *g, const ox_node *n) {
+  return unread(g, n) && (!t->only || ox_assigned_same(t->only, &n->assigned)) &&
+         (!t->owner || t->owner == n->assigned.owner);
+}
 
 static bool push(ox_graph *g, todo *t, ox_id node) {
   if (!ox_grow32(g->model->alloc, (void **)&t->ids, &t->cap, t->n, sizeof *t->ids)) return false;
@@ -27,7 +37,7 @@ static ox_status *drain(ox_graph *g, todo *t, uint32_t *n_removed) {
   while (t->n) {
     ox_id id = t->ids[--t->n];
     ox_node *n = &g->nodes[id];
-    if (!unread(g, n)) continue;
+    if (!removable(t, g, n)) continue;
     for (uint32_t i = 0; i < n->n_in; i++)
       if (n->in[i] != OX_NONE && g->values[n->in[i]].producer != OX_NONE && !push(g, t, g->values[n->in[i]].producer))
         return ox_oom();
@@ -38,28 +48,30 @@ static ox_status *drain(ox_graph *g, todo *t, uint32_t *n_removed) {
         if (outer != OX_NONE && g->values[outer].producer != OX_NONE && !push(g, t, g->values[outer].producer))
           return ox_oom();
       }
+    ox_origin_remove(t->origin, g, id);
     ox_graph_remove_node(g, id);
     if (n_removed) ++*n_removed;
   }
   return NULL;
 }
 
-ox_status *ox_dce_from(ox_graph *g, ox_id node) {
+ox_status *ox_dce_from(ox_graph *g, ox_id node, ox_origin *origin) {
   if (!unread(g, &g->nodes[node])) return NULL;
-  todo t = {NULL, 0, 0};
+  ox_assignment only = g->nodes[node].assigned;
+  todo t = {.only = &only, .origin = origin};
   ox_status *st = push(g, &t, node) ? drain(g, &t, NULL) : ox_oom();
   ox_delete(g->model->alloc, t.ids, t.cap * sizeof *t.ids);
   return st;
 }
 
-ox_status *ox_dce_graph(ox_graph *g, uint32_t *n_removed) {
-  todo t = {NULL, 0, 0};
+ox_status *ox_dce_graph(ox_graph *g, uint16_t owner, uint32_t *n_removed) {
+  todo t = {.owner = owner};
   ox_status *st = NULL;
   for (ox_id i = 0; !st && i < g->n_nodes; i++) { /* bodies first: what they no longer read may die here */
     ox_graph *b;
     for (uint32_t k = 0; !st && !g->nodes[i].dead && (b = ox_node_body(&g->nodes[i], k)); k++)
-      st = ox_dce_graph(b, n_removed);
-    if (!st && unread(g, &g->nodes[i]) && !push(g, &t, i)) st = ox_oom();
+      st = ox_dce_graph(b, owner, n_removed);
+    if (!st && removable(&t, g, &g->nodes[i]) && !push(g, &t, i)) st = ox_oom();
   }
   if (!st) st = drain(g, &t, n_removed);
   ox_delete(g->model->alloc, t.ids, t.cap * sizeof *t.ids);

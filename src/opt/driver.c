@@ -1,153 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/driver.c - the order of things: rules by (level, late, name) over nodes in topological order until nothing more
- * applies, and the passes that are not local. A rule shrinks a measure of its own, so this ends; limits make sure. */
-#include <stdlib.h>
+ * opt/driver.c - the order of things: inference, folding, rules, passes and elimination in rounds; standard rules first,
+ * then those of owners. */
+#include "opt/driver.h"
+
+#include <stdio.h>
 #include <string.h>
 
-#include "opt/match.h"
+#include "base/macros.h"
 
-#define OX_RULES(stem) extern const ox_rule_set ox_rules_##stem;
-#include "rule_list.inc" /* the build writes OX_RULES(stem) for each src/opt/rules/<stem>.c, sorted */
-#undef OX_RULES
-
-static const ox_rule_set *const sets[] = {
-#define OX_RULES(stem) &ox_rules_##stem,
-#include "rule_list.inc"
-#undef OX_RULES
-};
-
-enum { MAX_RULES = 256, MAX_SWEEPS = 40, MAX_AT_NODE = 32, MAX_ROUNDS = 4, MAX_ROOTS = 512 };
+enum { MAX_ROUNDS = 4 };
 static const size_t default_fold_bytes = (size_t)1 << 30;
 
-/* The rules of one pass, found by the operator of their root. */
-typedef struct chain {
-  const ox_rule *rule;
-  uint32_t next; /* in chains, or OX_NONE */
-} chain;
+/* ---- telling ---- */
 
-typedef struct driver {
-  ox_opt_options *o;
-  ox_model *m;
-  const ox_rule *rules[MAX_RULES]; /* all enabled ones, sorted */
-  uint32_t n_rules;
-  chain chains[MAX_ROOTS];
-  uint32_t n_chains;
-  ox_map roots;
-  char root_names[MAX_ROOTS][32];
-  size_t budget;
-  uint32_t n_applied; /* by the pass that runs */
-} driver;
+static void put_line(void *ctx, const char *text) { ox_log_write(ctx, OX_LOG_INFO, "%s", text); }
 
-static bool disabled(const ox_opt_options *o, const char *name) {
-  for (uint32_t i = 0; i < o->n_disabled; i++)
-    if (strcmp(o->disabled[i], name) == 0) return true;
-  return false;
+ox_status *ox_driver_dump(ox_driver *d, const char *wanted, const char *when, const char *name) {
+  char title[96];
+  if (!wanted || strcmp(wanted, name) != 0) return NULL;
+  snprintf(title, sizeof title, "%s '%s'", when, name);
+  if (d->o->dump) return d->o->dump(d->o->dump_ctx, d->m, title);
+  if (!d->o->log) return NULL;
+  ox_log_write(d->o->log, OX_LOG_INFO, "%s", title);
+  ox_graph_print(d->m->graph, put_line, (void *)d->o->log);
+  return NULL;
 }
 
-static void count(driver *d, const char *name, uint32_t n) {
-  ox_opt_options *o = d->o;
-  if (!n || !o->counts) return;
-  for (uint32_t i = 0; i < o->n_counts; i++)
+static void count(ox_opt_options *o, const char *name, uint32_t n) {
+  if (!n) return;
+  if (o->log) ox_log_write(o->log, OX_LOG_INFO, "optimizer: %s x %u", name, n);
+  for (uint32_t i = 0; o->counts && i < o->n_counts; i++)
     if (strcmp(o->counts[i].rule, name) == 0) {
       o->counts[i].n += n;
       return;
     }
-  if (o->n_counts < o->max_counts) o->counts[o->n_counts++] = (ox_opt_count){name, n};
+  if (o->counts && o->n_counts < o->max_counts) o->counts[o->n_counts++] = (ox_opt_count){name, n};
 }
 
-/* ---- choosing rules ---- */
-
-static int compare_rules(const void *a, const void *b) {
-  const ox_rule *x = *(const ox_rule *const *)a, *y = *(const ox_rule *const *)b;
-  if (x->level != y->level) return x->level < y->level ? -1 : 1;
-  if (x->late != y->late) return x->late ? 1 : -1;
-  int c = strcmp(x->name, y->name);
-  return c ? c : (x > y) - (x < y); /* one name stands once per set: the order there */
-}
-
-static void collect_rules(driver *d) {
-  for (size_t s = 0; s < OX_COUNT(sets); s++)
-    for (size_t i = 0; i < sets[s]->n && d->n_rules < MAX_RULES; i++)
-      if (sets[s]->rules[i].level <= d->o->level && !disabled(d->o, sets[s]->rules[i].name))
-        d->rules[d->n_rules++] = &sets[s]->rules[i];
-  qsort(d->rules, d->n_rules, sizeof d->rules[0], compare_rules);
-}
-
-/* Appends |rule| to the chain of root operator |op|. */
-static ox_status *add_root(driver *d, const char *op, size_t len, const ox_rule *rule) {
-  char *name = d->root_names[d->n_chains];
-  if (d->n_chains == MAX_ROOTS || len >= sizeof d->root_names[0]) return ox_fail(OX_LIMIT, "too many rules");
-  memcpy(name, op, len), name[len] = 0;
-  uint32_t id = d->n_chains++, at = ox_map_find(&d->roots, name);
-  d->chains[id] = (chain){rule, OX_NONE};
-  if (at == OX_NONE) return ox_map_put(&d->roots, name, id) ? NULL : ox_oom();
-  while (d->chains[at].next != OX_NONE) at = d->chains[at].next;
-  d->chains[at].next = id;
-  return NULL;
-}
-
-/* The rules up to |level|; the late ones only if |late|. */
-static ox_status *choose_rules(driver *d, ox_opt_level level, bool late) {
-  ox_map_deinit(&d->roots);
-  d->n_chains = 0;
-  for (uint32_t i = 0; i < d->n_rules; i++) {
-    const ox_rule *r = d->rules[i];
-    if (r->level > level || (r->late && !late)) continue;
-    const char *op = r->pat[r->n_pat - 1].op;
-    for (size_t len; *op; op += len + (op[len] == '|')) {
-      len = strcspn(op, "|");
-      OX_TRY(add_root(d, op, len, r));
-    }
+static void report(const ox_driver *d) {
+  for (int i = 0; i < OX_BUILTIN_PASSES; i++) count(d->o, ox_builtin_passes[i], d->n_builtin[i]);
+  /* variants of a rule are next to each other */
+  for (uint32_t i = 0, n = 0; i < d->book.n; i++) {
+    const ox_book_row *row = &d->book.rows[i];
+    n += row->n_applied;
+    if (i + 1 < d->book.n && strcmp(row->name, row[1].name) == 0) continue;
+    count(d->o, row->name, n), n = 0;
   }
-  return NULL;
 }
 
-/* ---- applying ---- */
-
-static void put_line(void *ctx, const char *text) { ox_log_write(ctx, OX_LOG_INFO, "%s", text); }
-
-static ox_status *applied(driver *d, ox_graph *g, const ox_rule *r, const ox_match *m) {
-  for (uint32_t i = 0; i < r->n_pat; i++)
-    if (m->node[i] < g->n_nodes) OX_TRY(ox_dce_from(g, m->node[i]));
-  d->n_applied++;
-  count(d, r->name, 1);
-  if (d->o->verify) OX_TRY(ox_status_note(ox_graph_verify(g), "after rule '%s'", r->name));
-  if (d->o->dump_after && d->o->log && strcmp(d->o->dump_after, r->name) == 0)
-    ox_graph_print(g, put_line, (void *)d->o->log);
-  return NULL;
+static void warn_unknown(const ox_driver *d, const char *what, const char *name) {
+  if (name && d->o->log && !ox_rulebook_knows(&d->book, name))
+    ox_log_write(d->o->log, OX_LOG_WARNING, "%s: there is no rule or pass '%s'", what, name);
 }
 
-/* Rules at one node until none matches any more. */
-static ox_status *visit(driver *d, ox_graph *g, ox_id id) {
-  ox_match m;
-  for (int left = MAX_AT_NODE; left > 0; left--) {
-    const ox_rule *r = NULL;
-    if (g->nodes[id].dead) return NULL;
-    for (uint32_t c = ox_map_find(&d->roots, g->nodes[id].op); c != OX_NONE; c = d->chains[c].next) {
-      r = d->chains[c].rule;
-      if (ox_rule_match(g, r, id, &m) && (!r->guard || r->guard(g, &m))) break;
-      r = NULL;
-    }
-    if (!r) return NULL;
-    OX_TRY(ox_status_note(r->apply(g, &m), "rule '%s'", r->name));
-    OX_TRY(applied(d, g, r, &m));
-  }
-  return NULL;
+/* ---- built-in passes ---- */
+
+static ox_status *infer_const(ox_driver *d, ox_graph *g, uint32_t *n) { return ox_infer_consts(g, d->o, d->owner, n); }
+static ox_status *cse(ox_driver *d, ox_graph *g, uint32_t *n) { return ox_cse_graph(g, d->owner, n); }
+static ox_status *dce(ox_driver *d, ox_graph *g, uint32_t *n) { return ox_dce_graph(g, d->owner, n); }
+static ox_status *fold(ox_driver *d, ox_graph *g, uint32_t *n) {
+  return ox_fold_graph(g, d->o, d->owner, d->early, &d->budget, n, &d->n_held);
 }
 
-static ox_status *sweep(driver *d, ox_graph *g) {
-  ox_alloc a = g->model->alloc;
-  ox_id *order = NULL;
-  uint32_t n, n_alloc = g->n_nodes;
-  OX_TRY(ox_graph_order(g, a, &order, &n));
-  ox_status *st = NULL;
-  for (uint32_t i = 0; !st && i < n; i++) st = visit(d, g, order[i]);
-  ox_delete(a, order, n_alloc * sizeof *order);
-  return st;
+/* One of them on |g|, between its dumps. */
+static ox_status *run_builtin(ox_driver *d, ox_graph *g, int which) {
+  static ox_status *(*const run[])(ox_driver *d, ox_graph *g, uint32_t *n) = {
+      [OX_PASS_INFER_CONST] = infer_const, [OX_PASS_FOLD] = fold, [OX_PASS_CSE] = cse, [OX_PASS_DCE] = dce};
+  const char *name = ox_builtin_passes[which];
+  uint32_t n = 0;
+  if (ox_opt_disabled(d->o, name)) return NULL;
+  OX_TRY(ox_driver_dump(d, d->o->dump_before, "before", name));
+  OX_TRY(run[which](d, g, &n));
+  d->n_builtin[which] += n;
+  if (which == OX_PASS_FOLD || which == OX_PASS_CSE) d->n_applied += n;
+  return ox_driver_dump(d, d->o->dump_after, "after", name);
 }
+
+static ox_status *fold_all(ox_driver *d, ox_graph *g) { return run_builtin(d, g, OX_PASS_FOLD); }
+static ox_status *cse_all(ox_driver *d, ox_graph *g) { return run_builtin(d, g, OX_PASS_CSE); }
+
+static ox_status *infer(ox_driver *d) {
+  if (ox_opt_disabled(d->o, ox_builtin_passes[OX_PASS_INFER_CONST])) return ox_infer_graph(d->m->graph, d->o, false);
+  return run_builtin(d, d->m->graph, OX_PASS_INFER_CONST);
+}
+
+/* ---- rounds ---- */
 
 /* Calls |fn| for |g| and the bodies in it, innermost first. */
-static ox_status *each_graph(driver *d, ox_graph *g, ox_status *(*fn)(driver *d, ox_graph *g)) {
+static ox_status *each_graph(ox_driver *d, ox_graph *g, ox_status *(*fn)(ox_driver *d, ox_graph *g)) {
   for (ox_id i = 0; i < g->n_nodes; i++) {
     ox_graph *b;
     for (uint32_t k = 0; !g->nodes[i].dead && (b = ox_node_body(&g->nodes[i], k)); k++) OX_TRY(each_graph(d, b, fn));
@@ -155,98 +95,107 @@ static ox_status *each_graph(driver *d, ox_graph *g, ox_status *(*fn)(driver *d,
   return fn(d, g);
 }
 
-static ox_status *run_rules(driver *d, ox_graph *g) {
-  for (int i = 0; i < MAX_SWEEPS; i++) {
-    uint32_t before = d->n_applied;
-    OX_TRY(sweep(d, g));
-    if (d->n_applied == before) break;
-  }
-  return NULL;
-}
-
-/* ---- passes ---- */
-
-static ox_status *fold(driver *d, ox_graph *g, bool early) {
-  uint32_t n = 0;
-  if (disabled(d->o, "fold")) return NULL;
-  OX_TRY(ox_fold_graph(g, d->o, early && d->o->level >= OX_LEVEL_EXTENDED, &d->budget, &n));
-  d->n_applied += n;
-  count(d, "fold", n);
-  return NULL;
-}
-
-static ox_status *fold_early(driver *d, ox_graph *g) { return fold(d, g, true); }
-static ox_status *fold_late(driver *d, ox_graph *g) { return fold(d, g, false); }
-
-static ox_status *cse(driver *d, ox_graph *g) {
-  uint32_t n = 0;
-  if (disabled(d->o, "cse")) return NULL;
-  OX_TRY(ox_cse_graph(g, &n));
-  d->n_applied += n;
-  count(d, "cse", n);
-  return NULL;
-}
-
-static ox_status *dce(driver *d) {
-  uint32_t n = 0;
-  if (disabled(d->o, "dce")) return NULL;
-  OX_TRY(ox_dce_graph(d->m->graph, &n));
-  count(d, "dce", n);
-  return NULL;
-}
-
-/* Inference, folding, rules and elimination until a round changes nothing. */
-static ox_status *rounds(driver *d, ox_opt_level level, bool late, ox_status *(*folding)(driver *d, ox_graph *g)) {
+/* Folding, rules, passes, elimination and inference until a round changes nothing. Sets that come before or after the
+ * standard ones have the graph to themselves. */
+static ox_status *rounds(ox_driver *d, uint32_t places, uint32_t level, bool late, bool early) {
   ox_graph *g = d->m->graph;
-  OX_TRY(choose_rules(d, level, late));
+  bool standard = (places & OX_AT_WITH) != 0;
+  d->early = early;
+  OX_TRY(ox_driver_choose(d, places, level, late));
+  if (!standard && !d->n_chosen) return NULL;
   for (int i = 0; i < MAX_ROUNDS; i++) {
-    d->n_applied = 0;
-    OX_TRY(each_graph(d, g, folding));
-    OX_TRY(each_graph(d, g, run_rules));
-    OX_TRY(each_graph(d, g, cse));
-    OX_TRY(dce(d));
+    d->n_applied = d->n_held = 0;
+    if (standard) OX_TRY(each_graph(d, g, fold_all));
+    OX_TRY(each_graph(d, g, ox_driver_apply_rules));
+    OX_TRY(each_graph(d, g, ox_driver_run_passes));
+    if (standard) OX_TRY(each_graph(d, g, cse_all));
+    OX_TRY(run_builtin(d, g, OX_PASS_DCE));
     if (d->o->verify) OX_TRY(ox_graph_verify(g));
     if (!d->n_applied) break;
-    OX_TRY(ox_infer_graph(g, d->o, true));
+    OX_TRY(infer(d));
   }
   return NULL;
 }
 
-static ox_status *improve(driver *d) {
-  OX_TRY(rounds(d, OX_LEVEL_BASIC, false, fold_early));
-  if (d->o->level >= OX_LEVEL_EXTENDED) {
-    /* fused operators live in domains a model need not import */
-    if (!ox_model_opset(d->m, "com.microsoft")) OX_TRY(ox_model_set_opset(d->m, "com.microsoft", 1));
-    if (!ox_model_opset(d->m, "ai.onyx")) OX_TRY(ox_model_set_opset(d->m, "ai.onyx", 1));
-    OX_TRY(rounds(d, d->o->level, false, fold_early));
-    OX_TRY(rounds(d, d->o->level, true, fold_early));
-    OX_TRY(rounds(d, d->o->level, true, fold_late));
+/* ---- phases ---- */
+
+static bool any_on(const ox_driver *d, uint32_t places, bool late_only) {
+  for (uint32_t i = 0; i < d->book.n; i++) {
+    const ox_book_row *r = &d->book.rows[i];
+    if (ox_book_row_is_on(r, places, d->o->level, ox_driver_owner_name(d)) && (r->late || !late_only)) return true;
   }
+  return false;
+}
+
+static ox_status *improve(ox_driver *d) {
+  uint32_t level = d->o->level;
+  bool early = level >= OX_OPTIMIZE_EXTENDED; /* owners' fusions are to come */
+  OX_TRY(infer(d));
+  OX_TRY(rounds(d, OX_AT_BEFORE, level, true, early));
+  OX_TRY(rounds(d, OX_AT_WITH, OX_OPTIMIZE_BASIC, level < OX_OPTIMIZE_EXTENDED, early));
+  if (level >= OX_OPTIMIZE_EXTENDED) OX_TRY(rounds(d, OX_AT_WITH, level, false, early));
+  if (level >= OX_OPTIMIZE_EXTENDED && any_on(d, OX_AT_WITH, true)) OX_TRY(rounds(d, OX_AT_WITH, level, true, early));
+  return rounds(d, OX_AT_AFTER, level, true, early);
+}
+
+/* Late rules wait until the others have found nothing more; what was held back for fusion is folded at last. */
+static ox_status *improve_owned(ox_driver *d) {
+  uint32_t level = d->o->level, places = OX_AT_WITH | OX_AT_OWNED;
+  bool own = any_on(d, OX_AT_OWNED, false);
+  if (level < OX_OPTIMIZE_EXTENDED) return own ? rounds(d, places, level, true, false) : NULL;
+  if (own) {
+    OX_TRY(rounds(d, places, level, false, true));
+    OX_TRY(rounds(d, places, level, true, true));
+    if (!d->n_held && !d->n_applied) return NULL;
+  }
+  return rounds(d, places, level, true, false);
+}
+
+/* Operators that rules made may be of domains that the model does not import. */
+static ox_status *import_domains(ox_model *m) {
+  const char *known = NULL; /* domains are interned */
+  for (ox_graph *g = m->graphs; g; g = g->next)
+    for (ox_id i = 0; !g->dead && i < g->n_nodes; i++) {
+      const char *domain = g->nodes[i].domain;
+      if (g->nodes[i].dead || domain == known) continue;
+      if (!ox_model_opset(m, domain)) OX_TRY(ox_model_set_opset(m, domain, 1));
+      known = domain;
+    }
   return NULL;
 }
 
-static void report(const ox_opt_options *o) {
-  for (uint32_t i = 0; o->log && i < o->n_counts; i++)
-    ox_log_write(o->log, OX_LOG_INFO, "optimizer: %s x %u", o->counts[i].rule, o->counts[i].n);
+static ox_status *run(ox_driver *d, ox_status *(*phase)(ox_driver *d)) {
+  OX_TRY(ox_rulebook_init(&d->book, d->m->alloc, d->o));
+  d->chosen = OX_ARENA_ARRAY(&d->book.arena, ox_book_row *, d->book.n);
+  if (!d->chosen) return ox_oom();
+  for (uint32_t i = 0; !d->owner && i < d->o->n_disabled; i++) warn_unknown(d, "disabled", d->o->disabled[i]);
+  if (!d->owner) warn_unknown(d, "dump before", d->o->dump_before), warn_unknown(d, "dump after", d->o->dump_after);
+  OX_TRY(phase(d));
+  OX_TRY(import_domains(d->m));
+  return ox_graph_compact(d->m->graph);
+}
+
+static ox_status *infer_only(ox_driver *d) { return ox_infer_graph(d->m->graph, d->o, false); }
+
+static ox_status *optimize(ox_model *m, ox_opt_options *o, uint16_t owner, ox_status *(*phase)(ox_driver *d)) {
+  ox_driver d = {.o = o, .m = m, .owner = owner};
+  size_t most = o->fold_bytes ? o->fold_bytes : default_fold_bytes, budget = most - OX_MIN(o->folded_bytes, most);
+  d.budget = budget;
+  ox_map_init(&d.roots, m->alloc);
+  ox_status *st = run(&d, phase);
+  report(&d);
+  o->folded_bytes += budget - d.budget;
+  ox_map_deinit(&d.roots);
+  ox_rulebook_deinit(&d.book);
+  return ox_status_note(st, "optimizing");
 }
 
 ox_status *ox_optimize(ox_model *m, ox_opt_options *o) {
-  ox_opt_count counts[MAX_RULES + 3];
-  bool own_counts = !o->counts;
-  if (own_counts) o->counts = counts, o->max_counts = OX_COUNT(counts);
-  o->n_counts = 0;
-  driver *d = ox_new_zeroed(m->alloc, sizeof *d);
-  ox_status *st = d ? ox_infer_graph(m->graph, o, o->level >= OX_LEVEL_BASIC) : ox_oom();
-  if (d) {
-    d->o = o, d->m = m, d->budget = o->fold_bytes ? o->fold_bytes : default_fold_bytes;
-    ox_map_init(&d->roots, m->alloc);
-    collect_rules(d);
-    if (!st && o->level >= OX_LEVEL_BASIC) st = improve(d);
-    ox_map_deinit(&d->roots);
-    ox_delete(m->alloc, d, sizeof *d);
-  }
-  if (!st) st = ox_graph_compact(m->graph);
-  report(o);
-  if (own_counts) o->counts = NULL, o->max_counts = o->n_counts = 0;
-  return ox_status_note(st, "optimizing");
+  o->n_counts = 0, o->folded_bytes = 0;
+  return optimize(m, o, OX_NO_OWNER, o->level >= OX_OPTIMIZE_BASIC ? improve : infer_only);
+}
+
+ox_status *ox_optimize_owned(ox_model *m, ox_opt_options *o, uint16_t owner) {
+  if (o->level < OX_OPTIMIZE_BASIC) return NULL;
+  return optimize(m, o, owner, improve_owned);
 }

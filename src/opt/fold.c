@@ -4,14 +4,16 @@
 
 #include "base/cksize.h"
 #include "opt/match.h"
+#include "opt/opt.h"
 
 enum { SMALL = 64 << 10, BIG_TRANSPOSE = 1 << 20 };
 
 typedef struct fold {
   const ox_opt_options *o;
+  uint16_t owner;
   bool early;
   size_t *budget;
-  uint32_t *n_folded;
+  uint32_t *n_folded, *n_held;
 } fold;
 
 /* What a later fusion wants to see: int8 weights before DequantizeLinear, a large weight before its Transpose. */
@@ -19,8 +21,9 @@ static bool wanted_later(const ox_graph *g, const ox_node *n) {
   if (ox_node_is(n, "DequantizeLinear", NULL)) return true;
   if (!ox_node_is(n, "Transpose", NULL)) return false;
   const ox_tensor *t = ox_graph_const(g, n->in[0]);
-  ox_id user = n->out[0] == OX_NONE ? OX_NONE : ox_only_user(g, n->out[0]);
-  return t->bytes >= BIG_TRANSPOSE && user != OX_NONE && ox_node_is(&g->nodes[user], "MatMul|Gemm", NULL);
+  const ox_graph_value *y = n->out[0] == OX_NONE ? NULL : &g->values[n->out[0]];
+  return t->bytes >= BIG_TRANSPOSE && y && y->n_uses == 1 && ox_graph_use_count(g, n->out[0]) == 1 &&
+         ox_node_is(&g->nodes[y->uses[0].node], "MatMul|Gemm", NULL);
 }
 
 /* The bytes the outputs would take; false if they are not known and the inputs are not small either. */
@@ -44,7 +47,7 @@ static bool result_bytes(const ox_graph *g, const ox_node *n, size_t in_bytes, s
 
 static bool foldable(const fold *f, const ox_graph *g, const ox_node *n, size_t *out_cost) {
   size_t in_bytes = 0, out_bytes;
-  if (n->dead || !n->n_in || ox_node_body(n, 0)) return false;
+  if (n->dead || !n->n_in || ox_node_body(n, 0) || (f->owner && n->assigned.owner != f->owner)) return false;
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (n->in[i] == OX_NONE) continue;
     const ox_tensor *t = ox_graph_const(g, n->in[i]);
@@ -60,10 +63,12 @@ static bool foldable(const fold *f, const ox_graph *g, const ox_node *n, size_t 
   if (!wanted) return false;
   const ox_schema *def = ox_node_schema(g->model, n, NULL);
   if (!def || (def->traits & (OX_NONDETERMINISTIC | OX_CONTROL)) || !n->out) return false;
-  if (f->early && wanted_later(g, n)) return false;
   if (!result_bytes(g, n, in_bytes, &out_bytes)) return false;
   *out_cost = out_bytes > in_bytes ? out_bytes - in_bytes : 0;
-  return out_bytes <= SMALL || *out_cost <= *f->budget;
+  if (out_bytes > SMALL && *out_cost > *f->budget) return false;
+  if (!f->early || !wanted_later(g, n)) return true;
+  ++*f->n_held;
+  return false;
 }
 
 static bool usable(const ox_node *n, const ox_tensor *outs) {
@@ -109,8 +114,9 @@ static ox_status *fold_all(fold *f, ox_graph *g, const ox_id *order, uint32_t n)
   return st;
 }
 
-ox_status *ox_fold_graph(ox_graph *g, const ox_opt_options *o, bool early, size_t *budget, uint32_t *n_folded) {
-  fold f = {o, early, budget, n_folded};
+ox_status *ox_fold_graph(ox_graph *g, const ox_opt_options *o, uint16_t owner, bool early, size_t *budget,
+                         uint32_t *n_folded, uint32_t *n_held) {
+  fold f = {o, owner, early, budget, n_folded, n_held};
   ox_id *order = NULL;
   uint32_t n;
   if (!o->eval) return NULL;

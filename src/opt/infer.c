@@ -18,7 +18,8 @@ typedef struct scope {
 typedef struct work {
   const ox_opt_options *o;
   ox_arena keep, scratch; /* contents; one node's arrays */
-  bool make_consts;
+  uint32_t *n_made; /* constants that were made of what is known; NULL: none is to be made */
+  uint16_t owner;   /* of |owner|'s nodes; OX_NO_OWNER: of all */
   bool lenient; /* inside a branch that may never run: what does not fit is left unknown */
 } work;
 
@@ -232,12 +233,15 @@ static void preset_types(ox_graph *g) {
 }
 
 /* What could be computed without running anything becomes constant. */
-static ox_status *make_consts(scope *s) {
+static ox_status *make_consts(work *w, scope *s) {
   ox_graph *g = s->g;
   for (ox_id v = 0; v < g->n_values; v++) {
     if (!s->known[v] || g->values[v].producer == OX_NONE || g->values[v].dead || g->values[v].is_output) continue;
+    if (w->owner && g->nodes[g->values[v].producer].assigned.owner != w->owner) continue;
     const ox_tensor *t = ox_known_tensor(&g->model->arena, s->known[v]);
-    if (t) OX_TRY(ox_graph_make_const(g, v, t));
+    if (!t) continue;
+    OX_TRY(ox_graph_make_const(g, v, t));
+    ++*w->n_made;
   }
   return NULL;
 }
@@ -252,21 +256,30 @@ static ox_status *infer_graph(work *w, ox_graph *g, scope *up) {
   scope s = {g, ox_new_zeroed(a, known_bytes), up};
   ox_status *st = s.known ? NULL : ox_oom();
   for (uint32_t i = 0; !st && i < n; i++) st = note(infer_node(w, &s, order[i]), g, &g->nodes[order[i]]);
-  if (!st && w->make_consts) st = make_consts(&s);
+  if (!st && w->n_made) st = make_consts(w, &s);
   ox_delete(a, order, order_bytes);
   ox_delete(a, (void *)s.known, known_bytes);
   return st;
 }
 
-ox_status *ox_infer_graph(ox_graph *g, const ox_opt_options *o, bool make_consts_too) {
-  static const ox_opt_options none = {.level = OX_LEVEL_NONE};
-  work w = {.o = o ? o : &none, .make_consts = make_consts_too};
+static ox_status *infer_all(ox_graph *g, const ox_opt_options *o, uint16_t owner, uint32_t *n_made) {
+  static const ox_opt_options none = {.level = OX_OPTIMIZE_NONE};
+  work w = {.o = o ? o : &none, .owner = owner, .n_made = n_made};
   ox_arena_init(&w.keep, g->model->alloc);
   ox_arena_init(&w.scratch, g->model->alloc);
   ox_status *st = infer_graph(&w, g, NULL);
   ox_arena_deinit(&w.keep);
   ox_arena_deinit(&w.scratch);
   return st;
+}
+
+ox_status *ox_infer_graph(ox_graph *g, const ox_opt_options *o, bool make_consts_too) {
+  uint32_t n = 0;
+  return infer_all(g, o, OX_NO_OWNER, make_consts_too ? &n : NULL);
+}
+
+ox_status *ox_infer_consts(ox_graph *g, const ox_opt_options *o, uint16_t owner, uint32_t *n_made) {
+  return infer_all(g, o, owner, n_made);
 }
 
 ox_status *ox_infer_node(ox_graph *g, ox_id node) {

@@ -5,10 +5,14 @@
 
 #include <string.h>
 
+#include "base/macros.h"
+#include "graph/registry.h"
+
 typedef struct walk {
   const ox_graph *g;
   const ox_rule *rule;
   ox_match *m;
+  const ox_assignment *assigned;
   uint32_t swaps; /* this try: bit per pattern node */
   uint32_t asked; /* commutative nodes that were reached */
 } walk;
@@ -22,8 +26,8 @@ static bool in_words(const char *name, const char *list) {
   }
 }
 
-bool ox_node_is(const ox_node *n, const char *op, const char *domain) {
-  return !n->dead && in_words(n->op, op) && strcmp(n->domain, domain ? domain : "") == 0;
+bool ox_node_is(const ox_node *n, const char *ops, const char *domain) {
+  return !n->dead && in_words(n->op, ops) && strcmp(n->domain, domain ? domain : "") == 0;
 }
 
 static bool other_outputs_unused(const ox_graph *g, const ox_node *n) {
@@ -56,7 +60,9 @@ static bool match_node(walk *w, uint32_t i, ox_id id) {
   const ox_node *n = &w->g->nodes[id];
   if (w->m->node[i] != OX_NONE) return w->m->node[i] == id;
   if (!ox_node_is(n, p->op, p->domain) || !n->n_out || n->out[0] == OX_NONE) return false;
-  if (!ox_node_schema(w->g->model, n, NULL)) return false; /* inference has checked the inputs of those with a row */
+  if (!ox_assigned_same(&n->assigned, w->assigned)) return false;
+  /* inference has checked the inputs of operators that have a schema */
+  if (!p->unknown && !ox_node_schema(w->g->model, n, NULL)) return false;
   uint32_t uses = p->single_use ? 1 : p->uses;
   const ox_graph_value *out = &w->g->values[n->out[0]];
   if (uses && (ox_graph_use_count(w->g, n->out[0]) != uses || out->is_output || !other_outputs_unused(w->g, n)))
@@ -73,19 +79,31 @@ static bool match_node(walk *w, uint32_t i, ox_id id) {
   return true;
 }
 
+/* |v| is not read outside these nodes. */
+static bool used_only_by(const ox_graph *g, ox_id v, const ox_id *nodes, uint32_t n) {
+  const ox_graph_value *value = &g->values[v];
+  if (value->is_output || value->n_inner_uses) return false;
+  for (uint32_t i = 0; i < value->n_uses; i++) {
+    uint32_t k = 0;
+    while (k < n && nodes[k] != value->uses[i].node) k++;
+    if (k == n) return false;
+  }
+  return true;
+}
+
 /* Every use of a node that promised |uses| must come from the pattern. */
 static bool uses_inside(const ox_graph *g, const ox_rule *r, const ox_match *m) {
   for (uint32_t i = 0; i + 1 < r->n_pat; i++)
-    if (r->pat[i].uses > 1 && !ox_used_only_by(g, g->nodes[m->node[i]].out[0], m->node, r->n_pat)) return false;
+    if (r->pat[i].uses > 1 && !used_only_by(g, g->nodes[m->node[i]].out[0], m->node, r->n_pat)) return false;
   return true;
 }
 
 bool ox_rule_match(const ox_graph *g, const ox_rule *rule, ox_id root, ox_match *m) {
-  walk w = {.g = g, .rule = rule, .m = m};
+  walk w = {.g = g, .rule = rule, .m = m, .assigned = &g->nodes[root].assigned};
   uint32_t all = 0;
-  for (uint32_t i = 0; i < rule->n_pat; i++) all |= (uint32_t)rule->pat[i].commutative << i;
+  for (uint32_t i = 0; i < rule->n_pat; i++) all |= (uint32_t)(rule->pat[i].commutative != 0) << i;
   do {
-    memset(m, 0xff, sizeof *m); /* OX_NONE */
+    memset(m, 0xff, offsetof(ox_match, captured)); /* OX_NONE */
     w.asked = 0;
     if (match_node(&w, rule->n_pat - 1, root) && uses_inside(g, rule, m)) return true;
     w.swaps = (w.swaps - all) & all; /* the next subset of |all|; 0 after the last */

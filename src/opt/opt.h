@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/opt.h - what the optimizer offers: inference of types and shapes, and improvement of whole models. */
+ * opt/opt.h - what the optimizer offers: inference of types and shapes, and improvement of whole models by rules and
+ * passes (onyx/rule.h) that are handed in. */
 #ifndef OX_OPT_OPT_H
 #define OX_OPT_OPT_H
 
 #include "base/log.h"
 #include "graph/registry.h"
-
-typedef enum ox_opt_level {
-  OX_LEVEL_NONE = 0,     /* inference only */
-  OX_LEVEL_BASIC = 1,    /* folding, elimination: the same operators */
-  OX_LEVEL_EXTENDED = 2, /* fusion into operators of our own and of com.microsoft */
-  OX_LEVEL_ALL = 3       /* also what only pays inside one session */
-} ox_opt_level;
+#include "onyx/rule.h"
 
 /* Computes a node whose inputs are all constant. |outs| has n_out entries, zeroed; their data must live as long as the
  * model (its arena). A failure leaves the node as it is. */
@@ -22,38 +17,78 @@ typedef struct ox_opt_count {
   uint32_t n;
 } ox_opt_count;
 
+/* Sets of rules, borrowed. */
+typedef struct ox_rule_list {
+  const ox_rule_set *const *sets;
+  size_t n;
+} ox_rule_list;
+
+/* Who owns nodes: entry i is owner 1 + i of ox_node.assigned. */
+typedef struct ox_opt_owner {
+  const char *name;
+  /* Whether the provider has |op| for |dtype|; NULL: all that there is a schema of. */
+  bool (*serves)(void *ctx, const char *domain, const char *op, uint32_t dtype);
+  void *ctx;
+} ox_opt_owner;
+
 typedef struct ox_opt_options {
-  ox_opt_level level;
+  uint32_t level;            /* OX_OPTIMIZE_* */
+  const ox_rule_list *rules; /* all sets of every place; no name may stand in two of them */
+  uint32_t n_rules;
+  const ox_opt_owner *owners;
+  uint32_t n_owners;
   ox_eval_fn eval; /* NULL: nothing is folded but shapes */
   void *eval_ctx;
   const ox_log *log;           /* NULL: silence */
-  const char *const *disabled; /* names of rules; also "fold", "cse", "dce" */
+  const char *const *disabled; /* names of rules and passes, built-in ones (ox_builtin_passes) too */
   uint32_t n_disabled;
-  const char *dump_after; /* name of a rule: the graph goes to |log| after each application */
-  bool lenient_shapes;    /* a declared shape that contradicts inference is dropped with a warning */
-  bool verify;            /* check the graph after each application; tests and debug builds */
-  size_t fold_bytes;      /* the most bytes folding may add to the model; 0: 1 GiB */
-  ox_opt_count *counts;   /* answer: applications by rule, most of |max_counts|; NULL: not wanted */
+  /* Name of a rule or pass: the model goes to |dump| before it is applied, and after. */
+  const char *dump_before, *dump_after;
+  ox_status *(*dump)(void *ctx, const ox_model *m, const char *title); /* NULL: a short form to |log| at level info */
+  void *dump_ctx;
+  bool lenient_shapes;  /* a declared shape that contradicts inference is dropped with a warning */
+  bool verify;          /* check the graph after each application; tests and debug builds */
+  size_t fold_bytes;    /* the most bytes that folding may add to the model; 0: 1 GiB */
+  size_t folded_bytes;  /* answer: bytes that it has added; carried from call to call */
+  ox_opt_count *counts; /* answer: applications by name, most of |max_counts|; NULL: not wanted */
   uint32_t max_counts, n_counts;
 } ox_opt_options;
 
-/* Infers, folds, eliminates and fuses by |o->level|; the model stays valid at every step. Ids change. */
-OX_NODISCARD ox_status *ox_optimize(ox_model *m, ox_opt_options *o);
+/* Names of the passes that are not data: "infer-const" (what inference can compute becomes constant), "fold", "cse",
+ * "dce". NULL-terminated. */
+extern const char *const ox_builtin_passes[];
+/* The rules that keep to the standard's operators: those in opt/rules. */
+extern const ox_rule_list ox_standard_rules;
 
-/* Folds every node of |g| whose inputs are constant. |early|: what fusion may still want (DequantizeLinear, large
- * Transposes) stays. |*budget|: bytes that folding may still add. Adds to |*n_folded|. */
-OX_NODISCARD ox_status *ox_fold_graph(ox_graph *g, const ox_opt_options *o, bool early, size_t *budget,
-                                      uint32_t *n_folded);
-/* Merges equal nodes and equal small constants of |g|. */
-OX_NODISCARD ox_status *ox_cse_graph(ox_graph *g, uint32_t *n_merged);
-/* Removes nodes nobody reads, and forgets values nobody needs; bodies too. */
-OX_NODISCARD ox_status *ox_dce_graph(ox_graph *g, uint32_t *n_removed);
-/* Removes |node| if nobody reads it, then its producers in turn. */
-OX_NODISCARD ox_status *ox_dce_from(ox_graph *g, ox_id node);
+/* Infers, folds, eliminates and rewrites the whole model by |o->level| with all sets but those of OX_RULES_OWNED; it
+ * stays valid at every step. What fusion may still want (DequantizeLinear and large Transposes of constants) is not
+ * folded from level EXTENDED on: that is left to ox_optimize_owned. Ids change. Errors: INVALID_ARGUMENT for a rule or
+ * pass that is not well-formed, naming it; what rules report, noted with their names. A name in |disabled| that nobody
+ * has is a warning in the log. */
+OX_NODISCARD ox_status *ox_optimize(ox_model *m, ox_opt_options *o);
+/* The same inside what |owner| (not OX_NO_OWNER) owns, once all nodes have owners: its own sets together with those of
+ * OX_RULES_WITH. Only nodes of one assignment are rewritten, merged and folded together; new ones get it. */
+OX_NODISCARD ox_status *ox_optimize_owned(ox_model *m, ox_opt_options *o, uint16_t owner);
+/* Whether |set| is well-formed; INVALID_ARGUMENT, naming the rule or pass, if not. */
+OX_NODISCARD ox_status *ox_rule_set_check(const ox_rule_set *set);
+
+/* Folds every node of |g| whose inputs are constant; of |owner|, if it is not OX_NO_OWNER. |early|: what fusion may still
+ * want stays, and is counted in |*n_held|. |*budget|: bytes that folding may still add. Adds to |*n_folded|. */
+OX_NODISCARD ox_status *ox_fold_graph(ox_graph *g, const ox_opt_options *o, uint16_t owner, bool early, size_t *budget,
+                                      uint32_t *n_folded, uint32_t *n_held);
+/* Merges equal nodes of one assignment, and equal small constants, of |g|; of |owner|, if it is not OX_NO_OWNER. */
+OX_NODISCARD ox_status *ox_cse_graph(ox_graph *g, uint16_t owner, uint32_t *n_merged);
+/* Removes nodes nobody reads (of |owner|, if it is not OX_NO_OWNER), and forgets values nobody needs; bodies too. */
+OX_NODISCARD ox_status *ox_dce_graph(ox_graph *g, uint16_t owner, uint32_t *n_removed);
+/* Removes |node| if nobody reads it, then its producers of the same assignment in turn; |origin| (may be NULL) is told. */
+struct ox_origin;
+OX_NODISCARD ox_status *ox_dce_from(ox_graph *g, ox_id node, struct ox_origin *origin);
 
 /* Types and shapes of every value of |g| and its bodies. Errors: INVALID_MODEL or SHAPE_MISMATCH, naming node, operator
  * and tensor. |make_consts|: values that inference can compute (shapes) become constants. */
 OX_NODISCARD ox_status *ox_infer_graph(ox_graph *g, const ox_opt_options *o, bool make_consts);
+/* The same with constants, of |owner|'s nodes if it is not OX_NO_OWNER. Adds their number to |*n_made|. */
+OX_NODISCARD ox_status *ox_infer_consts(ox_graph *g, const ox_opt_options *o, uint16_t owner, uint32_t *n_made);
 /* Types of one node's outputs from those of its inputs; for rules that add nodes. Unknown operators are no error. */
 OX_NODISCARD ox_status *ox_infer_node(ox_graph *g, ox_id node);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "ep/cpu/cpu_rules.h"
 #include "exec/eval.h"
 #include "onnx/inline.h"
 #include "onnx/model.h"
@@ -82,9 +83,22 @@ static ox_status *fix_dims(ox_model *m, const ox_session_opts *o) {
 
 static ox_status *eval(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs) { return ox_eval_node(ctx, g, node, outs); }
 
+/* Everything belongs to |owner|, for as long as rules run before providers are asked. */
+static void own_all(ox_model *m, uint16_t owner) {
+  for (ox_graph *g = m->graphs; g; g = g->next)
+    for (ox_id i = 0; i < g->n_nodes; i++) g->nodes[i].assigned = (ox_assignment){.owner = owner};
+}
+
 static ox_status *improve(ox_session *s, const ox_session_opts *o) {
   OX_TRY(fix_dims(s->model, o));
-  ox_opt_options opt = {.level = (ox_opt_level)o->optimize,
+  static const ox_opt_owner cpu = {.name = "cpu"};
+  ox_rule_list rules[] = {ox_standard_rules, {NULL, 0}};
+  rules[1].sets = ox_cpu_rules(&rules[1].n);
+  ox_opt_options opt = {.level = o->optimize,
+                        .rules = rules,
+                        .n_rules = OX_COUNT(rules),
+                        .owners = &cpu,
+                        .n_owners = 1,
                         .lenient_shapes = true, /* exporters write stale shapes; other engines trust operators, too */
                         .eval = eval,
                         .eval_ctx = cpu_of(s),
@@ -96,7 +110,10 @@ static ox_status *improve(ox_session *s, const ox_session_opts *o) {
     OX_TRY(ox_gradient_expand(s->model->graph));
   }
   OX_TRY(ox_optimize(s->model, &opt));
-  return ox_graph_compact(s->model->graph);
+  own_all(s->model, 1);
+  OX_TRY(ox_optimize_owned(s->model, &opt, 1));
+  own_all(s->model, OX_NO_OWNER);
+  return NULL;
 }
 
 /* All sessions share one pool; one that asks for fewer threads uses a part of it, one that asks for more gets its own.

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "opt/match.h"
 #include "support/build_graph.h"
 #include "support/counting_alloc.h"
 #include "support/run_graph.h"
@@ -15,8 +14,8 @@ static const char chain[] =
 
 static void test_levels(void **state) {
   (void)state;
-  rg_check(chain, OX_LEVEL_NONE, "!identity", "Identity Relu Identity Identity", 0);
-  rg_check(chain, OX_LEVEL_BASIC, "identity", "Relu", 0);
+  rg_check(chain, OX_OPTIMIZE_NONE, "!identity", "Identity Relu Identity Identity", 0);
+  rg_check(chain, OX_OPTIMIZE_BASIC, "identity", "Relu", 0);
 }
 
 static void test_rules_can_be_disabled(void **state) {
@@ -24,7 +23,8 @@ static void test_rules_can_be_disabled(void **state) {
   ox_model *m = rg_read(chain);
   const char *off[] = {"identity"};
   char ops[256];
-  ox_opt_options o = {.level = OX_LEVEL_BASIC, .disabled = off, .n_disabled = 1};
+  ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
+  o.disabled = off, o.n_disabled = 1;
   CHECK_OK(ox_optimize(m, &o));
   assert_string_equal(bg_ops(m->graph, ops), "Identity Relu Identity Identity");
   ox_model_destroy(m);
@@ -41,7 +41,8 @@ static void test_counts_and_dumps_are_reported(void **state) {
   text[0] = 0;
   ox_log log = {log_line, text, OX_LOG_INFO};
   ox_model *m = rg_read(chain);
-  ox_opt_options o = {.level = OX_LEVEL_BASIC, .log = &log, .dump_after = "identity"};
+  ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
+  o.log = &log, o.dump_after = "identity";
   CHECK_OK(ox_optimize(m, &o));
   assert_non_null(strstr(text, "identity x 3"));
   assert_non_null(strstr(text, "= Relu(x)"));
@@ -55,7 +56,7 @@ static void test_bodies_are_improved(void **state) {
       "  h = Identity (x)\n"
       "  y = If (c) <then_branch = t () => (float[2] p) { a = Identity (h) p = Neg (a) },\n"
       "              else_branch = e () => (float[2] q) { q = Relu (h) }>\n}");
-  ox_opt_options o = {.level = OX_LEVEL_BASIC, .verify = true};
+  ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
   CHECK_OK(ox_optimize(m, &o));
   char ops[256];
   assert_string_equal(bg_ops(m->graph, ops), "If");
@@ -67,7 +68,7 @@ static void test_bodies_are_improved(void **state) {
 static void test_an_input_that_is_an_output_keeps_its_identity(void **state) {
   (void)state;
   rg_check("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Identity (x) }",
-           OX_LEVEL_ALL, "!identity", "Identity", 0);
+           OX_OPTIMIZE_ALL, "!identity", "Identity", 0);
 }
 
 static void test_out_of_memory_leaks_nothing(void **state) {
@@ -82,8 +83,8 @@ static void test_out_of_memory_leaks_nothing(void **state) {
     bg_output(m->graph, "y");
     c.calls = 0;
     c.fail_at = n;
-    ox_opt_options o = {.level = OX_LEVEL_ALL};
-    ox_status *st = ox_optimize(m, &o);
+    ox_opt_options o = rg_options(OX_OPTIMIZE_ALL);
+    ox_status *st = rg_optimize(m, &o);
     ox_model_destroy(m);
     assert_int_equal(c.live, 0);
     if (!st) break;
@@ -107,9 +108,10 @@ static void test_large_graphs_take_little_time(void **state) {
     v = next;
   }
   CHECK_OK(ox_graph_add_output(g, v));
-  ox_opt_options o = {.level = OX_LEVEL_ALL};
+  ox_opt_options o = rg_options(OX_OPTIMIZE_ALL);
+  o.verify = false, o.eval = NULL;
   clock_t start = clock();
-  CHECK_OK(ox_optimize(m, &o));
+  CHECK_OK(rg_optimize(m, &o));
   double s = (double)(clock() - start) / CLOCKS_PER_SEC;
   print_message("%d nodes: %.2f us each\n", N, s * 1e6 / N);
   if (s > 5) fail_msg("%d nodes took %.2f s", N, s);

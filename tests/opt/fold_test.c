@@ -13,13 +13,13 @@ static void test_constants_are_folded(void **state) {
   rg_check(HEAD
            "(float[3] x) => (float[3] y) <float[3] a = {1, 2, 3}, float b = {2}> {\n"
            " c = Mul (a, b) d = Neg (c) y = Add (x, d) }",
-           OX_LEVEL_BASIC, "fold", "Add", 0);
+           OX_OPTIMIZE_BASIC, "fold", "Add", 0);
 }
 
 static void test_outputs_are_not_folded_away(void **state) {
   (void)state;
   rg_check(HEAD "(float[3] x) => (float[3] y, float[3] z) <float[3] a = {1, 2, 3}> { y = Neg (a) z = Relu (x) }",
-           OX_LEVEL_BASIC, "!fold", "Neg Relu", 0);
+           OX_OPTIMIZE_BASIC, "!fold", "Neg Relu", 0);
 }
 
 static void test_random_numbers_are_not_folded(void **state) {
@@ -27,7 +27,7 @@ static void test_random_numbers_are_not_folded(void **state) {
   ox_model *m = rg_read(HEAD
                         "(float[3] x) => (float[3] y) <float[3] a = {1, 2, 3}> { r = RandomNormalLike (a) "
                         "s = RandomNormalLike (a) t = Add (r, s) y = Add (x, t) }");
-  ox_opt_options o = {.level = OX_LEVEL_BASIC, .eval = rg_eval, .verify = true};
+  ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
   char ops[256];
   CHECK_OK(ox_optimize(m, &o));
   assert_string_equal(bg_ops(m->graph, ops), "RandomNormalLike RandomNormalLike Add Add");
@@ -39,7 +39,8 @@ static void test_huge_results_are_not_folded(void **state) {
   ox_model *m = rg_read(HEAD
                         "(float[1] x) => (float[N, M] y) <int64[2] s = {100000, 1000}> {\n"
                         "  c = ConstantOfShape (s) y = Add (x, c) }");
-  ox_opt_options o = {.level = OX_LEVEL_BASIC, .eval = rg_eval, .verify = true, .fold_bytes = 1 << 20};
+  ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
+  o.fold_bytes = 1 << 20;
   char ops[256];
   CHECK_OK(ox_optimize(m, &o));
   assert_string_equal(bg_ops(m->graph, ops), "ConstantOfShape Add");
@@ -51,7 +52,7 @@ static void test_shapes_are_folded(void **state) {
   rg_check(HEAD
            "(float[2, 6] x) => (float[A, B] y) <int64[1] i = {1}, int64[1] m = {-1}> {\n"
            " s = Shape (x) d = Gather (s, i) t = Concat <axis = 0> (d, m) y = Reshape (x, t) }",
-           OX_LEVEL_BASIC, NULL, "Reshape", 0);
+           OX_OPTIMIZE_BASIC, NULL, "Reshape", 0);
 }
 
 static void test_equal_nodes_are_merged(void **state) {
@@ -59,7 +60,7 @@ static void test_equal_nodes_are_merged(void **state) {
   rg_check(HEAD
            "(float[3] x) => (float[3] y) <float a = {2}, float b = {2}> {\n"
            " p = Mul (x, a) q = Mul (x, b) r = Neg (p) s = Neg (q) y = Add (r, s) }",
-           OX_LEVEL_BASIC, "cse", "Mul Neg Add", 0);
+           OX_OPTIMIZE_BASIC, "cse", "Mul Neg Add", 0);
 }
 
 static void test_other_attributes_are_not_merged(void **state) {
@@ -67,12 +68,12 @@ static void test_other_attributes_are_not_merged(void **state) {
   rg_check(HEAD
            "(float[3, 4] x) => (float[3, 4] y, float[4, 3] z) {\n"
            " a = Transpose <perm = [0, 1]> (x) b = Transpose <perm = [1, 0]> (x) y = Neg (a) z = Neg (b) }",
-           OX_LEVEL_NONE, "!cse", "Transpose Transpose Neg Neg", 0);
+           OX_OPTIMIZE_NONE, "!cse", "Transpose Transpose Neg Neg", 0);
 }
 
 static void test_unread_nodes_are_removed(void **state) {
   (void)state;
-  rg_check(HEAD "(float[3] x) => (float[3] y) { a = Relu (x) b = Neg (a) y = Neg (x) }", OX_LEVEL_BASIC, "dce", "Neg",
+  rg_check(HEAD "(float[3] x) => (float[3] y) { a = Relu (x) b = Neg (a) y = Neg (x) }", OX_OPTIMIZE_BASIC, "dce", "Neg",
            0);
 }
 

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#include "base/macros.h"
+#include "onyx/rewrite.h"
+#include "opt/rewriter.h"
 #include "support/build_graph.h"
 #include "support/run_graph.h"
 
@@ -24,8 +27,8 @@ enum { SQUARE, TIMES, SUM };
 /* (x * x) * c + (x * x), both products and the sum in any order */
 static const ox_pat both[] = {
     [SQUARE] = {.op = "Mul", .in = {OX_ARG(0), OX_ARG(0)}, .uses = 2},
-    [TIMES] = {.op = "Mul", .in = {OX_FROM(SQUARE), OX_CONST(1)}, .single_use = true, .commutative = true},
-    [SUM] = {.op = "Add|Sum", .in = {OX_FROM(TIMES), OX_FROM(SQUARE)}, .commutative = true}};
+    [TIMES] = {.op = "Mul", .in = {OX_FROM(SQUARE), OX_CONST(1)}, .single_use = 1, .commutative = 1},
+    [SUM] = {.op = "Add|Sum", .in = {OX_FROM(TIMES), OX_FROM(SQUARE)}, .commutative = 1}};
 
 static void test_swapped_inputs_and_shared_nodes(void **state) {
   (void)state;
@@ -75,21 +78,25 @@ static void test_questions(void **state) {
               "(float[2] x) => (float[2] y) <float c = {0.70710678}, int64[2] l = {3, -1}, float one = {1.0001}> "
               "{ a = Relu (x) b = Neg (a) y = Add (a, b) }");
   ox_graph *g = model->graph;
+  ox_rewriter h;
+  const ox_rewrite *rw = &h.rw;
+  ox_rewriter_init(&h, g, NULL);
   ox_id a = ox_graph_find(g, "a"), b = ox_graph_find(g, "b"), c = ox_graph_find(g, "c"), l = ox_graph_find(g, "l");
   int64_t list[4];
   int n;
-  assert_int_equal(ox_up(g, a, "Neg|Relu"), named(g, "a"));
-  assert_int_equal(ox_up1(g, a, "Relu"), OX_NONE);
-  assert_int_equal(ox_up1(g, b, "Neg"), named(g, "b"));
-  assert_int_equal(ox_up(g, OX_NONE, "Neg"), OX_NONE);
-  assert_int_equal(ox_only_user(g, b), named(g, "y"));
-  assert_int_equal(ox_only_user(g, a), OX_NONE);
-  assert_true(ox_const_near(g, c, 0.7071) && !ox_const_near(g, c, 0.72));
-  assert_false(ox_const_near(g, ox_graph_find(g, "one"), 1)); /* neutral elements must be exact */
-  assert_true(ox_const_ints(g, l, list, 4, &n) && n == 2 && list[1] == -1);
-  assert_false(ox_const_ints(g, l, list, 1, &n) || ox_const_ints(g, c, list, 4, &n) ||
-               ox_const_ints(g, a, list, 4, &n));
-  assert_true(ox_op_serves(g, "", "Relu", OX_F32) && !ox_op_serves(g, "", "NoSuch", OX_F32));
+  assert_int_equal(ox_up(rw, a, "Neg|Relu"), named(g, "a"));
+  assert_int_equal(ox_up1(rw, a, "Relu"), OX_NONE);
+  assert_int_equal(ox_up1(rw, b, "Neg"), named(g, "b"));
+  assert_int_equal(ox_up(rw, OX_NONE, "Neg"), OX_NONE);
+  assert_int_equal(ox_only_user(rw, b), named(g, "y"));
+  assert_int_equal(ox_only_user(rw, a), OX_NONE);
+  assert_true(ox_const_near(rw, c, 0.7071) && !ox_const_near(rw, c, 0.72));
+  assert_false(ox_const_near(rw, ox_graph_find(g, "one"), 1)); /* neutral elements must be exact */
+  assert_true(ox_const_ints(rw, l, list, 4, &n) && n == 2 && list[1] == -1);
+  assert_false(ox_const_ints(rw, l, list, 1, &n) || ox_const_ints(rw, c, list, 4, &n) ||
+               ox_const_ints(rw, a, list, 4, &n));
+  assert_true(ox_op_serves(rw, "", "Relu", OX_F32) && !ox_op_serves(rw, "", "NoSuch", OX_F32));
+  ox_rewriter_deinit(&h);
   ox_model_destroy(model);
 }
 

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ep/cpu/cpu_rules.h"
 #include "onnx/text.h"
-#include "opt/match.h"
+#include "onyx/onyx.h"
 #include "support/build_graph.h"
 #include "support/one_node.h"
 
@@ -148,6 +149,31 @@ ox_status *rg_run(ox_model *m, ox_arena *a, ox_tensor *outs) {
   return st;
 }
 
+ox_opt_options rg_options(uint32_t level) {
+  static const ox_opt_owner cpu = {.name = "cpu"};
+  static ox_rule_list rules[2];
+  rules[0] = ox_standard_rules;
+  rules[1].sets = ox_cpu_rules(&rules[1].n);
+  return (ox_opt_options){.level = level,
+                          .rules = rules,
+                          .n_rules = OX_COUNT(rules),
+                          .owners = &cpu,
+                          .n_owners = 1,
+                          .eval = rg_eval,
+                          .verify = true};
+}
+
+void rg_own_all(ox_model *m, uint16_t owner) {
+  for (ox_graph *g = m->graphs; g; g = g->next)
+    for (ox_id i = 0; i < g->n_nodes; i++) g->nodes[i].assigned.owner = owner;
+}
+
+ox_status *rg_optimize(ox_model *m, ox_opt_options *o) {
+  OX_TRY(ox_optimize(m, o));
+  rg_own_all(m, 1);
+  return ox_optimize_owned(m, o, 1);
+}
+
 static void compare(const ox_tensor *a, const ox_tensor *b, const char *name, double tolerance) {
   char x[OX_SHAPE_TEXT], y[OX_SHAPE_TEXT];
   if (a->dtype != b->dtype || !ox_shape_equal(&a->shape, &b->shape))
@@ -155,10 +181,10 @@ static void compare(const ox_tensor *a, const ox_tensor *b, const char *name, do
              ox_dtype_name(b->dtype), ox_shape_text(&b->shape, y));
   double largest = 0;
   int64_t n = ox_shape_count(&a->shape);
-  for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(ox_tensor_at(a, i)));
+  for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(ox_tensor_element(a, i)));
   if (!ox_dtype_is_float(a->dtype)) largest = 1; /* quanta */
   for (int64_t i = 0; i < n; i++) {
-    double p = ox_tensor_at(a, i), q = ox_tensor_at(b, i);
+    double p = ox_tensor_element(a, i), q = ox_tensor_element(b, i);
     if (!(fabs(p - q) <= tolerance * largest) && !(isnan(p) && isnan(q)))
       fail_msg("output '%s'[%lld]: %.9g before, %.9g after", name, (long long)i, p, q);
   }
@@ -170,7 +196,7 @@ static void check_counts(const ox_opt_options *o, const char *rule, const char *
   if (seen != wanted) fail_msg("rule %s was%s applied:\n%s", rule + !wanted, seen ? "" : " not", dump);
 }
 
-void rg_check(const char *text, ox_opt_level level, const char *rule, const char *after, double tolerance) {
+void rg_check(const char *text, uint32_t level, const char *rule, const char *after, double tolerance) {
   enum { MOST = 16 };
   ox_opt_count counts[64];
   ox_tensor before_out[MOST], after_out[MOST];
@@ -183,9 +209,9 @@ void rg_check(const char *text, ox_opt_level level, const char *rule, const char
   bool runs = ox_status_code(st) != OX_NOT_IMPLEMENTED;
   if (runs) CHECK_OK(st);
   ox_status_free(st);
-  ox_opt_options o = {
-      .level = level, .eval = rg_eval, .verify = true, .counts = counts, .max_counts = OX_COUNT(counts)};
-  CHECK_OK(ox_optimize(m, &o));
+  ox_opt_options o = rg_options(level);
+  o.counts = counts, o.max_counts = OX_COUNT(counts);
+  CHECK_OK(rg_optimize(m, &o));
   dump[0] = 0;
   ox_graph_print(m->graph, bg_put, dump);
   if (rule) check_counts(&o, rule, dump);

@@ -13,10 +13,16 @@ OX_NODISCARD ox_status *rg_run(ox_model *m, ox_arena *a, ox_tensor *outs);
 /* An evaluator for ox_opt_options. */
 ox_status *rg_eval(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs);
 
+/* The standard's and the CPU provider's rules, which is owner 1; graphs are checked after each application. */
+ox_opt_options rg_options(uint32_t level);
+void rg_own_all(ox_model *m, uint16_t owner);
+/* Both phases: standard rules, then, everything being the CPU's, its own. */
+OX_NODISCARD ox_status *rg_optimize(ox_model *m, ox_opt_options *o);
+
 /* Optimizes |text| at |level| with only what it takes, and checks: the live operators afterwards in order (e.g.
  * "Linear Softmax"), and that the outputs differ by at most |tolerance| relative to their largest. |after| NULL:
  * nothing but the outputs is checked. |rule|: must have been applied; NULL: not checked. "!name": must not have been.
  */
-void rg_check(const char *text, ox_opt_level level, const char *rule, const char *after, double tolerance);
+void rg_check(const char *text, uint32_t level, const char *rule, const char *after, double tolerance);
 
 #endif

@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/rules/identity.c - operators that hand their input on: Identity, Dropout at inference, Cast to the same type. */
-#include "opt/match.h"
+ * opt/rules/identity.c - operators that hand their input on: Identity, Dropout at inference, Cast to the same type.
+ * Each removes a node. */
+#include "base/status.h"
+#include "onyx/rewrite.h"
 
 /* The output may be read as the input, unless that would need a new Identity. */
-static bool can_bypass(const ox_graph *g, const ox_match *m) {
-  const ox_node *n = &g->nodes[m->node[0]];
-  return n->n_in && n->in[0] != OX_NONE && ox_graph_can_replace(g, n->out[0], n->in[0]);
+static int can_bypass(const ox_rewrite *g, ox_match *m) {
+  ox_id x = ox_in(g, m->node[0], 0);
+  return x != OX_NONE && ox_can_replace(g, ox_out(g, m->node[0], 0), x);
 }
 
-static ox_status *bypass(ox_graph *g, const ox_match *m) { return ox_graph_bypass(g, m->node[0]); }
+static ox_status *bypass(const ox_rewrite *g, const ox_match *m) { return ox_bypass(g, m->node[0]); }
 
 static const ox_pat identity[] = {{.op = "Identity"}};
 
 static const ox_pat dropout[] = {{.op = "Dropout"}};
 
-static bool dropout_off(const ox_graph *g, const ox_match *m) {
-  const ox_node *n = &g->nodes[m->node[0]];
-  if (n->n_out > 1 && n->out[1] != OX_NONE && ox_graph_use_count(g, n->out[1])) return false; /* the mask is read */
-  int64_t opset = ox_model_opset(g->model, "");
-  if (opset < 7 && !ox_attr_i(n, "is_test", 0)) return false;
+static int dropout_off(const ox_rewrite *g, ox_match *m) {
+  if (g->api->use_count(g, ox_out(g, m->node[0], 1))) return 0; /* the mask is read */
+  if (ox_opset_of(g, "") < 7 && !ox_attr_i(g, m->node[0], "is_test", 0)) return 0;
   ox_id training = ox_in(g, m->node[0], 2);
   return (training == OX_NONE || ox_const_all(g, training, 0, 1)) && can_bypass(g, m);
 }
 
 static const ox_pat cast[] = {{.op = "Cast|CastLike"}};
 
-static bool same_type(const ox_graph *g, const ox_match *m) {
-  const ox_node *n = &g->nodes[m->node[0]];
-  uint32_t from = ox_dtype_of(g, n->in[0]), to = ox_dtype_of(g, n->out[0]);
+static int same_type(const ox_rewrite *g, ox_match *m) {
+  uint32_t from = ox_dtype_of(g, ox_in(g, m->node[0], 0)), to = ox_dtype_of(g, ox_out(g, m->node[0], 0));
   return from && from == to && can_bypass(g, m);
 }
 
 static const ox_rule rules[] = {
-    {.name = "identity", .level = OX_LEVEL_BASIC, OX_PATTERN_OF(identity), .guard = can_bypass, .apply = bypass},
-    {.name = "dropout", .level = OX_LEVEL_BASIC, OX_PATTERN_OF(dropout), .guard = dropout_off, .apply = bypass},
-    {.name = "cast-same-type", .level = OX_LEVEL_BASIC, OX_PATTERN_OF(cast), .guard = same_type, .apply = bypass},
+    {OX_RULE("identity", OX_OPTIMIZE_BASIC, identity, can_bypass, bypass)},
+    {OX_RULE("dropout", OX_OPTIMIZE_BASIC, dropout, dropout_off, bypass)},
+    {OX_RULE("cast-same-type", OX_OPTIMIZE_BASIC, cast, same_type, bypass)},
 };
-const ox_rule_set ox_rules_identity = {rules, OX_COUNT(rules)};
+const ox_rule_set ox_rules_identity = OX_RULE_SET(rules);

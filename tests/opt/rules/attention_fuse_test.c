@@ -53,12 +53,12 @@ static const struct {
 
 static void test_before_and_after(void **state) {
   (void)state;
-  for (size_t i = 0; i < OX_COUNT(rows); i++) rg_check(rows[i].text, OX_LEVEL_EXTENDED, rows[i].rule, NULL, 1e-5);
+  for (size_t i = 0; i < OX_COUNT(rows); i++) rg_check(rows[i].text, OX_OPTIMIZE_EXTENDED, rows[i].rule, NULL, 1e-5);
 }
 
 static void test_a_bert_layer_is_one_operator(void **state) {
   (void)state;
-  rg_check(rows[0].text, OX_LEVEL_EXTENDED, "attention", "Attention", 1e-5);
+  rg_check(rows[0].text, OX_OPTIMIZE_EXTENDED, "attention", "Attention", 1e-5);
 }
 
 int main(void) {

@@ -33,7 +33,7 @@ static const struct {
 
 static void test_before_and_after(void **state) {
   (void)state;
-  for (size_t i = 0; i < OX_COUNT(rows); i++) rg_check(rows[i].text, OX_LEVEL_ALL, rows[i].rule, rows[i].after, 0);
+  for (size_t i = 0; i < OX_COUNT(rows); i++) rg_check(rows[i].text, OX_OPTIMIZE_ALL, rows[i].rule, rows[i].after, 0);
 }
 
 int main(void) {

@@ -46,7 +46,7 @@ static const struct {
 static void test_before_and_after(void **state) {
   (void)state;
   for (size_t i = 0; i < OX_COUNT(rows); i++)
-    rg_check(rows[i].text, OX_LEVEL_EXTENDED, rows[i].rule, rows[i].after, 1e-5);
+    rg_check(rows[i].text, OX_OPTIMIZE_EXTENDED, rows[i].rule, rows[i].after, 1e-5);
 }
 
 int main(void) {

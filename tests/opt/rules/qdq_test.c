@@ -76,7 +76,7 @@ static const struct {
 static void test_static(void **state) {
   (void)state;
   for (size_t i = 0; i < OX_COUNT(rows); i++)
-    rg_check(rows[i].text, OX_LEVEL_EXTENDED, rows[i].rule, rows[i].after, rows[i].tolerance);
+    rg_check(rows[i].text, OX_OPTIMIZE_EXTENDED, rows[i].rule, rows[i].after, rows[i].tolerance);
 }
 
 #define DYNAMIC "q, sx, zx = DynamicQuantizeLinear (x) "
@@ -86,14 +86,14 @@ static void test_dynamic(void **state) {
   (void)state;
   rg_check(HEAD "(float[2, 3] x) => (float[2, 4] y) <" W
                 ", float[4] b = {1, 2, 3, 4}> { " DYNAMIC LINE("0") "p = Mul (c0, m0) y = Add (p, b) }",
-           OX_LEVEL_EXTENDED, "dynamic-bias", "DynamicQuantizeLinear MatMulIntegerToFloat", 1e-5);
+           OX_OPTIMIZE_EXTENDED, "dynamic-bias", "DynamicQuantizeLinear MatMulIntegerToFloat", 1e-5);
   rg_check(HEAD "(float[2, 3] x) => (float[2, 4] y) <" W ", int8[3, 4] w2 = {7, -2, 1, 4, 5, 6, 1, 8, 2, 1, 2, 3}> { " DYNAMIC
            LINE("0") "p = Mul (m0, c0) a1 = MatMulInteger (q, w2, zx, wz) c1 = Cast <to = 1> (a1) r = Mul (c1, m0) "
            "y = Sub (p, r) }",
-           OX_LEVEL_EXTENDED, "dynamic-matmul", NULL, 1e-5);
+           OX_OPTIMIZE_EXTENDED, "dynamic-matmul", NULL, 1e-5);
   rg_check(HEAD "(float[2, 3] x, float k) => (float[2, 4] y) <" W "> { " DYNAMIC
                 "a = MatMulInteger (q, w, zx, wz) c = Cast <to = 1> (a) m = Mul (k, ws) y = Mul (c, m) }",
-           OX_LEVEL_EXTENDED, "!dynamic-matmul", NULL, 1e-5);
+           OX_OPTIMIZE_EXTENDED, "!dynamic-matmul", NULL, 1e-5);
 }
 
 int main(void) {

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ep/cpu/rules/attention_fuse.c - softmax(scale * Q K^T + mask) V, as exporters write it => ai.onyx.Attention, which is
+ * the standard's Attention for models of any operator set. Heads that were split by Reshape and Transpose are handed
+ * over unsplit; a key/value cache that is appended by Concat becomes past and present. Removes four nodes or more. */
+#include "base/status.h"
+#include "onyx/rewrite.h"
+
+static const char onyx[] = "ai.onyx";
+
+/* One of Q, K, V: where its 4-D [batch, heads, rows, width] form is, and what it was transposed from. */
+typedef struct operand {
+  ox_id bhsd;   /* [batch, heads, rows, width], with the cache */
+  ox_id bshd;   /* [batch, rows, heads, width] without the cache, or OX_NONE */
+  ox_id past;   /* cache, or OX_NONE */
+  ox_id concat; /* the node that appends to it */
+} operand;
+
+typedef struct found {
+  operand q, k, v;
+  ox_id mask;
+  double scale;
+  ox_id softmax;
+  ox_id last; /* the Transpose behind the product, or OX_NONE: heads stay split */
+} found;
+
+static int has_perm(const ox_rewrite *g, ox_id node, int a, int b, int c, int d) {
+  const ox_attr_view *p = ox_attr_ints(g, node, "perm");
+  return p && p->n == 4 && p->ints[0] == a && p->ints[1] == b && p->ints[2] == c && p->ints[3] == d;
+}
+
+/* Peels products with and quotients by a positive constant off |v|. */
+static ox_id unscale(const ox_rewrite *g, ox_id v, double *scale) {
+  for (int left = 3; left > 0; left--) {
+    ox_id n = ox_up1(g, v, "Mul|Div");
+    double c;
+    if (n == OX_NONE) return v;
+    int div = ox_is(g, n, "Div");
+    if (ox_const_scalar(g, ox_in(g, n, 1), &c) && c > 0) {
+      *scale = div ? *scale / c : *scale * c, v = ox_in(g, n, 0);
+    } else if (!div && ox_const_scalar(g, ox_in(g, n, 0), &c) && c > 0) {
+      *scale *= c, v = ox_in(g, n, 1);
+    } else {
+      return v;
+    }
+  }
+  return v;
+}
+
+/* Follows a value in [batch, heads, rows, width] form to its source. */
+static operand follow(const ox_rewrite *g, ox_id v) {
+  operand o = {v, OX_NONE, OX_NONE, OX_NONE};
+  ox_id concat = ox_up(g, v, "Concat"), fresh = v;
+  int64_t axis = ox_attr_i(g, concat, "axis", 0);
+  if (ox_n_in(g, concat) == 2 && (axis == 2 || axis == -2))
+    o.concat = concat, o.past = ox_in(g, concat, 0), fresh = ox_in(g, concat, 1);
+  ox_id t = ox_up(g, fresh, "Transpose");
+  if (has_perm(g, t, 0, 2, 1, 3)) o.bshd = ox_in(g, t, 0);
+  return o;
+}
+
+/* K comes as [batch, heads, width, rows]. */
+static int follow_key(const ox_rewrite *g, ox_id v, double *scale, operand *k) {
+  v = unscale(g, v, scale);
+  ox_id t = ox_up(g, v, "Transpose");
+  if (has_perm(g, t, 0, 2, 3, 1)) { /* both transposes in one */
+    *k = (operand){OX_NONE, ox_in(g, t, 0), OX_NONE, OX_NONE};
+    return 1;
+  }
+  if (!has_perm(g, t, 0, 1, 3, 2)) return 0;
+  *k = follow(g, unscale(g, ox_in(g, t, 0), scale));
+  return 1;
+}
+
+static int64_t dim4(const ox_rewrite *g, ox_id v, int i) {
+  const ox_shape *s = ox_shape_at(g, v);
+  return s->rank == 4 ? s->dim[i] : -1;
+}
+
+/* Heads and width of an operand; 0 if they are not known. */
+static int sizes(const ox_rewrite *g, const operand *o, int64_t *heads, int64_t *width) {
+  *heads = o->bshd != OX_NONE ? dim4(g, o->bshd, 2) : dim4(g, o->bhsd, 1);
+  *width = o->bshd != OX_NONE ? dim4(g, o->bshd, 3) : dim4(g, o->bhsd, 3);
+  return *heads > 0 && *width > 0;
+}
+
+/* The kernel broadcasts all but the last dimension of a mask, and takes a shorter one as masked out. */
+static int mask_ok(const ox_rewrite *g, ox_id mask, ox_id scores) {
+  const ox_shape *m = ox_shape_at(g, mask), *s = ox_shape_at(g, scores);
+  if (m->rank < 2 || m->rank > 4 || s->rank != 4 || ox_dtype_of(g, mask) != OX_F32) return 0;
+  int64_t last = m->dim[m->rank - 1], want = s->dim[3];
+  return last == want ? last != -1 : last < -1 || (last > 1 && want < 0);
+}
+
+/* From the Softmax's input back to Q and K. */
+static int find_scores(const ox_rewrite *g, ox_id v, found *f) {
+  ox_id add = ox_up1(g, v, "Add"), product = OX_NONE;
+  f->mask = OX_NONE, f->scale = 1;
+  for (uint32_t i = 0; i < 2 && product == OX_NONE; i++) {
+    ox_id scores = add == OX_NONE ? v : ox_in(g, add, i);
+    f->scale = 1;
+    product = ox_up1(g, unscale(g, scores, &f->scale), "MatMul");
+    if (add == OX_NONE) break;
+    f->mask = ox_in(g, add, 1 - i);
+    if (product != OX_NONE && !mask_ok(g, f->mask, scores)) product = OX_NONE;
+  }
+  if (product == OX_NONE) return 0;
+  f->q = follow(g, unscale(g, ox_in(g, product, 0), &f->scale));
+  return f->q.concat == OX_NONE && follow_key(g, ox_in(g, product, 1), &f->scale, &f->k);
+}
+
+/* The cache is only handed over whole: K and V both, and unsplit heads. */
+static int layout_ok(const ox_rewrite *g, found *f) {
+  int64_t heads[3], width[3];
+  const operand *all[] = {&f->q, &f->k, &f->v};
+  for (int i = 0; i < 3; i++)
+    if (!sizes(g, all[i], &heads[i], &width[i])) return 0;
+  if (heads[0] != heads[1] || heads[0] != heads[2] || width[0] != width[1]) return 0;
+  int flat = f->last != OX_NONE && f->q.bshd != OX_NONE && f->k.bshd != OX_NONE && f->v.bshd != OX_NONE;
+  if (flat && (f->k.past == OX_NONE) != (f->v.past == OX_NONE)) flat = 0;
+  if (!flat) f->last = OX_NONE;
+  return flat || f->k.bhsd != OX_NONE;
+}
+
+static int find(const ox_rewrite *g, ox_id root, found *f) {
+  ox_id y = ox_out(g, root, 0);
+  f->softmax = ox_up1(g, ox_in(g, root, 0), "Softmax");
+  if (f->softmax == OX_NONE) return 0;
+  int64_t axis = ox_attr_i(g, f->softmax, "axis", ox_opset_of(g, "") < 13 ? 1 : -1);
+  if ((axis != -1 && axis != 3) || ox_shape_at(g, y)->rank != 4) return 0;
+  f->v = follow(g, ox_in(g, root, 1));
+  f->last = ox_only_user(g, y);
+  if (!ox_is(g, f->last, "Transpose") || !has_perm(g, f->last, 0, 2, 1, 3)) f->last = OX_NONE;
+  return find_scores(g, ox_in(g, f->softmax, 0), f) && layout_ok(g, f);
+}
+
+static const ox_pat product[] = {{.op = "MatMul", .types = OX_BIT(OX_F32)}};
+
+static int guard(const ox_rewrite *g, ox_match *m) {
+  return find(g, m->node[0], OX_CAPTURE(m, found)) && ox_op_serves(g, onyx, "Attention", OX_F32);
+}
+
+/* [batch, rows, heads, width] => [batch, rows, heads * width]: the same bytes. */
+static ox_status *unsplit(const ox_rewrite *g, ox_id v, ox_id *out) {
+  int64_t to[3] = {0, 0, dim4(g, v, 2) * dim4(g, v, 3)};
+  ox_id shape, node;
+  OX_TRY(ox_i64_const(g, to, 3, &shape));
+  return ox_emit(g, NULL, "Reshape", (ox_id[]){v, shape}, 2, &node, out);
+}
+
+/* The present outputs take the place of the Concats that appended to the cache. */
+static ox_status *hand_over_cache(const ox_rewrite *g, ox_id node, const operand *o, uint32_t slot) {
+  ox_id present, whole = ox_out(g, o->concat, 0);
+  OX_TRY(g->api->add_value(g, NULL, g->api->value_type(g, whole), &present));
+  OX_TRY(g->api->set_out(g, node, slot, present));
+  return ox_replace(g, whole, present);
+}
+
+/* Heads stay together: the product's place is taken by Attention on 3-D tensors, the Transpose's by a Reshape. */
+static ox_status *apply_flat(const ox_rewrite *g, ox_id root, const found *f) {
+  ox_id in[6] = {OX_NONE, OX_NONE, OX_NONE, f->mask, f->k.past, f->v.past}, out, node, shape;
+  int64_t heads = dim4(g, f->q.bshd, 2), split[4] = {0, 0, heads, dim4(g, f->v.bshd, 3)};
+  OX_TRY(unsplit(g, f->q.bshd, &in[0]));
+  OX_TRY(unsplit(g, f->k.bshd, &in[1]));
+  OX_TRY(unsplit(g, f->v.bshd, &in[2]));
+  uint32_t n_in = f->k.past != OX_NONE ? 6 : f->mask != OX_NONE ? 4 : 3;
+  OX_TRY(g->api->add_value(g, NULL, NULL, &out));
+  OX_TRY(g->api->add_node(g, onyx, "Attention", ox_name_of(g, root), in, n_in, &out, 1, &node));
+  OX_TRY(ox_set_int(g, node, "q_num_heads", heads));
+  OX_TRY(ox_set_int(g, node, "kv_num_heads", heads));
+  OX_TRY(ox_set_float(g, node, "scale", (float)f->scale));
+  if (f->k.past != OX_NONE) {
+    OX_TRY(hand_over_cache(g, node, &f->k, 1));
+    OX_TRY(hand_over_cache(g, node, &f->v, 2));
+  }
+  OX_TRY(g->api->infer(g, node));
+  OX_TRY(ox_i64_const(g, split, 4, &shape));
+  return ox_remake(g, f->last, NULL, "Reshape", (ox_id[]){out, shape}, 2);
+}
+
+static ox_status *apply_split(const ox_rewrite *g, ox_id root, const found *f) {
+  ox_id in[4] = {f->q.bhsd, f->k.bhsd, f->v.bhsd, f->mask};
+  OX_TRY(ox_remake(g, root, onyx, "Attention", in, f->mask == OX_NONE ? 3 : 4));
+  return ox_set_float(g, root, "scale", (float)f->scale);
+}
+
+static ox_status *apply(const ox_rewrite *g, const ox_match *m) {
+  const found *f = OX_CAPTURED(m, found);
+  OX_TRY(f->last == OX_NONE ? apply_split(g, m->node[0], f) : apply_flat(g, m->node[0], f));
+  OX_TRY(ox_remove_unused(g, m->node[0]));
+  return ox_remove_unused(g, f->softmax);
+}
+
+static const ox_rule rules[] = {{OX_RULE("attention", OX_OPTIMIZE_EXTENDED, product, guard, apply)}};
+const ox_rule_set ox_cpu_rules_attention_fuse = OX_OWNED_RULE_SET("cpu", rules);
