@@ -252,8 +252,8 @@ typedef struct ox_ep_host {
   void (*constant_done)(const ox_graph_view *part, uint32_t value);
 } ox_ep_host;
 
-struct ox_op;   /* onyx/op.h */
-struct ox_rule; /* onyx/rule.h */
+struct ox_op;       /* onyx/op.h */
+struct ox_rule_set; /* onyx/rule.h */
 
 typedef struct ox_ep_api {
   uint32_t struct_size; /* sizeof(ox_ep_api) when the PLUG-IN was compiled */
@@ -280,8 +280,8 @@ typedef struct ox_ep_api {
    * its parts are compiled. */
   const struct ox_op *ops;
   size_t n_ops;
-  const struct ox_rule *const *rules;
-  size_t n_rules;
+  const struct ox_rule_set *const *rule_sets;
+  size_t n_rule_sets;
   /* Cached programs: |save| writes what |load| turns into the same program again, in another process too, for the same
    * part, options and version. A load that fails is followed by compile. Both or none. */
   ox_status *(*save)(ox_program *p, ox_status *(*write)(void *ctx, const void *bytes, size_t n), void *ctx);

@@ -40,8 +40,15 @@ OX_API OX_NODISCARD ox_status *ox_env_create(const ox_env_opts *opts, ox_env **o
 OX_API void ox_env_release(ox_env *env);
 /* Adds a provider for sessions created later, built in or from a plug-in's ox_ep_query. The table is copied. */
 OX_API OX_NODISCARD ox_status *ox_env_add_provider(ox_env *env, const ox_ep_api *api);
-/* Loads the shared library |path| and adds the provider that its ox_ep_query gives. */
-OX_API OX_NODISCARD ox_status *ox_env_load_provider(ox_env *env, const char *path);
+/* Operators for sessions created later, borrowed until the env is released: rows of onyx/op.h, of any domain. One that the
+ * standard has, too, is replaced from the row's version on. Kernels run on the CPU, before the CPU provider is asked.
+ * Errors: INVALID_ARGUMENT naming a row that is not well-formed, or there already. Not while sessions are being created. */
+OX_API OX_NODISCARD ox_status *ox_env_add_ops(ox_env *env, const ox_op *rows, size_t n);
+/* Rules and passes for sessions created later, borrowed until the env is released. INVALID_ARGUMENT naming the rule. */
+OX_API OX_NODISCARD ox_status *ox_env_add_rules(ox_env *env, const ox_rule_set *set);
+/* Loads the shared library |path| and adds what its ox_plugin_query (onyx/plugin.h) or ox_ep_query gives. Errors:
+ * NO_SUCH_FILE with the system's reason; INCOMPATIBLE; those of what it adds. The library stays loaded. */
+OX_API OX_NODISCARD ox_status *ox_env_load_plugin(ox_env *env, const char *path);
 /* Name of provider |i|, or NULL when there are no more. "cpu" is always there. */
 OX_API const char *ox_env_provider_name(const ox_env *env, size_t i);
 
@@ -96,6 +103,18 @@ typedef struct ox_session_opts {
   const char *external_dir;            /* models from memory: where external data lies; NULL: nowhere */
   int copy_bytes;                      /* models from memory: keep a copy; 0: the caller's bytes must outlive the session */
   const char *cache_dir;               /* a folder for the compiled programs of providers that can save them; NULL: none */
+  const ox_op *ops;                    /* as ox_env_add_ops, for this session; borrowed until it is released */
+  size_t n_ops;
+  const ox_rule_set *const *rule_sets; /* as ox_env_add_rules, for this session */
+  size_t n_rule_sets;
+  const char *const *require;          /* what must hold of the placement, else the load fails: "no NODES on PROVIDER",
+                                        * "all NODES on PROVIDER"; NODES: "nodes", or operators: "Conv|Gemm" */
+  size_t n_require;
+  /* Contents for initializers of these names, in place of the model's: shared between sessions, not copied, and to be
+   * kept until the session is released. Type and shape must be those of the model's. */
+  const char *const *initializer_names;
+  const ox_value *const *initializers;
+  size_t n_initializers;
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */
@@ -162,10 +181,23 @@ OX_API int ox_session_profile_event(const ox_session *s, size_t i, ox_node_time 
 /* Writes a trace for Chrome or Perfetto. */
 OX_API OX_NODISCARD ox_status *ox_session_profile_write(const ox_session *s, const char *path);
 
-/* Calls |fn| for each node that will run: operator, domain, name, provider. */
-OX_API void ox_session_nodes(const ox_session *s,
-                             void (*fn)(void *ctx, const char *op, const char *domain, const char *name, const char *provider),
-                             void *ctx);
+/* Where a node runs, and why. Everything lives as long as the session. */
+typedef struct ox_placement {
+  const char *graph;  /* "" for the main graph, else the path of the body: "loop.body" */
+  const char *name, *op, *domain;
+  uint32_t version;
+  const char *owner;  /* a provider, or "host" */
+  const char *how;    /* "kernel", "program", "view", "control", "copy" */
+  const char *part;   /* the name of the program that it belongs to; "" if none */
+  size_t n_from;      /* nodes of the model that it was fused from; 0: it is one of them, or was added */
+  const char *const *from;
+  size_t n_refusals;  /* providers that were asked and declined */
+  const char *const *refused_by, *const *refused_why;
+} ox_placement;
+
+/* Placement of node |i|: of every node that runs, in the order of the graph, bodies behind their node, pieces of a
+ * program behind the program. 0 when there are no more. */
+OX_API int ox_session_placement(const ox_session *s, size_t i, ox_placement *out);
 enum {
   OX_WRITE_MODEL = 0,     /* a model file: ModelProto */
   OX_WRITE_TEXT = 1,      /* ONNX's textual syntax */

@@ -18,9 +18,7 @@ typedef struct {
   size_t n;
 } op_counts;
 
-static void count(void *ctx, const char *op, const char *domain, const char *name, const char *provider) {
-  op_counts *c = ctx;
-  (void)name, (void)provider;
+static void count(op_counts *c, const char *op, const char *domain) {
   for (size_t i = 0; i < c->n; i++)
     if (strcmp(c->ops[i].op, op) == 0 && strcmp(c->ops[i].domain, domain) == 0) {
       c->ops[i].n++;
@@ -59,7 +57,8 @@ typedef struct {
 } facts;
 
 static void collect(cli_model *m, facts *f) {
-  ox_session_nodes(m->session, count, &f->ops);
+  ox_placement p;
+  for (size_t i = 0; ox_session_placement(m->session, i, &p); i++) count(&f->ops, p.op, p.domain);
   qsort(f->ops.ops, f->ops.n, sizeof *f->ops.ops, more_often);
   ox_session_size(m->session, &f->parameters, &f->parameter_bytes, &f->nodes);
   f->measured = measure(m, &f->workspace, &f->flops);

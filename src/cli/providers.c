@@ -45,6 +45,6 @@ bool cli_providers_parse(cli_providers *p) {
 
 ox_status *cli_env_create(const cli_providers *p, ox_env **out_env) {
   ox_status *st = ox_env_create(NULL, out_env);
-  for (size_t i = 0; i < p->libs.n && !st; i++) st = ox_env_load_provider(*out_env, p->libs.items[i]);
+  for (size_t i = 0; i < p->libs.n && !st; i++) st = ox_env_load_plugin(*out_env, p->libs.items[i]);
   return st;
 }

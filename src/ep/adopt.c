@@ -51,7 +51,7 @@ ox_status *ox_ep_adopt(const ox_ep_api *theirs, ox_ep_api *out_api) {
     return incomplete(out_api, "compile, run and program_release come together or not at all");
   if (!out_api->kernel_create && !programs) return incomplete(out_api, "it has neither kernels nor compiled programs");
   if (!out_api->save != !out_api->load) return incomplete(out_api, "save and load come together or not at all");
-  if ((out_api->n_ops && !out_api->ops) || (out_api->n_rules && !out_api->rules))
+  if ((out_api->n_ops && !out_api->ops) || (out_api->n_rule_sets && !out_api->rule_sets))
     return incomplete(out_api, "it counts operators or rules that are not there");
   OX_TRY(check_options(out_api));
   return check_device(out_api);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "ep/view.h"
+#include "graph/registry.h"
 #include "onyx/task.h"
 
 enum { OX_CLAIM_NONE = 0, OX_CLAIM_KERNEL = 1, OX_CLAIM_FUSED = 2 };
@@ -32,6 +33,7 @@ typedef struct ox_ep_services {
   ox_pool *pool;
   uint32_t max_threads;
   const char *provider;
+  const ox_registry *ops; /* all that the session knows */
 } ox_ep_services;
 
 /* The service table for a provider whose own table is |api|: no larger than what the plug-in was built against, so that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * exec/context.h - makes contexts and runs them. One run at a time borrows a context; sessions keep idle ones
- * (session/session.c). */
+ * (session/session_run.c). */
 #ifndef OX_EXEC_CONTEXT_H
 #define OX_EXEC_CONTEXT_H
 

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/builtin.h - the operators of src/ops, as two tables: those that a model may hold, and over them those that only
- * rules of the CPU provider make. Both are made on first use. Any thread. */
+ * ops/builtin.h - the operators that come with Onyx, as a table. */
 #ifndef OX_OPS_BUILTIN_H
 #define OX_OPS_BUILTIN_H
 
 #include "graph/registry.h"
 
-/* ONNX's operators and those of com.microsoft. NULL: out of memory; the next call tries again. */
+/* The one table of all rows in src/ops, made on first use. NULL: out of memory; the next call tries again. Any thread. */
 const ox_registry *ox_ops_builtin(void);
-/* The same and, over it, the domain "ai.onyx": what fusions turn nodes into that the CPU provider owns. */
-const ox_registry *ox_ops_cpu(void);
-
-/* Add the rows of the one or the other to |r|. */
+/* Adds all of them to |r|. */
 OX_NODISCARD ox_status *ox_ops_builtin_add(ox_registry *r);
-OX_NODISCARD ox_status *ox_ops_cpu_add(ox_registry *r);
 
 #endif

@@ -2,12 +2,12 @@
  * session/env.c - allocator, log, pool and providers that sessions share. */
 #include "session/env.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "ops/builtin.h"
+#include "opt/opt.h"
 
 const char *ox_version(void) { return "0.1.0"; }
 
@@ -20,7 +20,7 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
     memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
   }
   ox_alloc alloc = o.alloc.alloc ? o.alloc : ox_alloc_heap();
-  const ox_registry *ops = ox_ops_cpu();
+  const ox_registry *ops = ox_ops_builtin();
   ox_env *env = ops ? ox_new_zeroed(alloc, sizeof *env) : NULL;
   if (!env) return ox_oom();
   atomic_init(&env->refs, 1);
@@ -44,7 +44,23 @@ ox_env *ox_env_retain(ox_env *env) {
 void ox_env_release(ox_env *env) {
   /* acq_rel: the last release sees all that others did through their count */
   if (!env || atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) != 1) return;
+  ox_registry_destroy(env->own_ops);
   ox_delete(env->alloc, env, sizeof *env);
+}
+
+ox_status *ox_env_add_ops(ox_env *env, const ox_op *rows, size_t n) {
+  if (n && !rows) return ox_fail(OX_INVALID_ARGUMENT, "the table of operators is NULL");
+  if (!env->own_ops) OX_TRY(ox_registry_create(env->alloc, ox_ops_builtin(), &env->own_ops));
+  env->ops = env->own_ops;
+  return ox_registry_add(env->own_ops, rows, n);
+}
+
+ox_status *ox_env_add_rules(ox_env *env, const ox_rule_set *set) {
+  if (!set) return ox_fail(OX_INVALID_ARGUMENT, "the set of rules is NULL");
+  if (env->n_rule_sets == OX_MOST_RULE_SETS) return ox_fail(OX_LIMIT, "more than %d sets of rules", OX_MOST_RULE_SETS);
+  OX_TRY(ox_rule_set_check(set));
+  env->rule_sets[env->n_rule_sets++] = set;
+  return NULL;
 }
 
 ox_status *ox_env_add_provider(ox_env *env, const ox_ep_api *api) {
@@ -56,21 +72,6 @@ ox_status *ox_env_add_provider(ox_env *env, const ox_ep_api *api) {
   if (env->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
   env->providers[env->n_providers++] = copy;
   return NULL;
-}
-
-ox_status *ox_env_load_provider(ox_env *env, const char *path) {
-  void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!lib) return ox_fail(OX_NO_SUCH_FILE, "%s", dlerror());
-  union { /* ISO C has no conversion from object to function pointers; POSIX promises this one */
-    void *object;
-    const ox_ep_api *(*query)(uint32_t);
-  } sym = {dlsym(lib, "ox_ep_query")};
-  const ox_ep_api *api = sym.object ? sym.query(OX_EP_ABI_MAJOR) : NULL;
-  ox_status *st = !sym.object ? ox_fail(OX_INCOMPATIBLE, "%s does not export ox_ep_query", path)
-                  : !api      ? ox_fail(OX_INCOMPATIBLE, "%s does not serve ABI %d", path, OX_EP_ABI_MAJOR)
-                              : ox_env_add_provider(env, api);
-  if (st) dlclose(lib); /* a loaded provider stays: its code may run until the process ends */
-  return st;
 }
 
 const char *ox_env_provider_name(const ox_env *env, size_t i) {

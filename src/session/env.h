@@ -10,14 +10,17 @@
 #include "graph/registry.h"
 #include "onyx/onyx.h"
 
-enum { OX_MOST_PROVIDERS = 32 };
+enum { OX_MOST_PROVIDERS = 32, OX_MOST_RULE_SETS = 64 };
 
 struct ox_env {
   atomic_size_t refs;
   ox_alloc alloc;
   ox_log log;
   ox_pool *pool;
-  const ox_registry *ops; /* the operators there are */
+  const ox_registry *ops; /* the operators there are: the built-in ones, or |own_ops| over them */
+  ox_registry *own_ops;   /* NULL: none were added */
+  const ox_rule_set *rule_sets[OX_MOST_RULE_SETS];
+  size_t n_rule_sets;
   ox_ep_api providers[OX_MOST_PROVIDERS];
   size_t n_providers;
 };

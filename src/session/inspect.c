@@ -92,15 +92,6 @@ ox_status *ox_session_profile_write(const ox_session *s, const char *path) {
 
 enum { SHORT_ELEMENTS = 16 };
 
-void ox_session_nodes(const ox_session *s,
-                      void (*fn)(void *ctx, const char *op, const char *domain, const char *name, const char *provider),
-                      void *ctx) {
-  for (uint32_t i = 0; i < s->plan->n_units; i++) {
-    const ox_node *n = ox_graph_node(s->plan->graph, s->plan->units[i].node);
-    fn(ctx, n->op, n->domain, n->name, ox_unit_owner(&s->plan->units[i]));
-  }
-}
-
 ox_status *ox_session_write(const ox_session *s, uint32_t format,
                             int (*write)(void *ctx, const void *bytes, size_t n), void *ctx) {
   ox_caller_sink caller = {write, ctx};

@@ -31,6 +31,8 @@ typedef struct ox_call {
 struct ox_session {
   ox_env *env;
   ox_alloc alloc;
+  const ox_registry *ops; /* the operators there are: the env's, or |own_ops| over them */
+  ox_registry *own_ops;
   ox_model *model;
   void *bytes; /* a copy of the model's bytes, or NULL */
   size_t n_bytes;
@@ -50,6 +52,8 @@ struct ox_session {
   uint32_t n_idle;
   ox_call *calls;
   ox_prop known[OX_KNOWN_KEYS]; /* points into the model and the three below */
+  ox_placement *placement; /* in the model's arena */
+  size_t n_placement;
   char ir_version[24], model_version[24], opset[24];
 };
 

@@ -55,7 +55,8 @@ static void release(ox_kernel *k) {
   ep->host.alloc.free(ep->host.alloc.ctx, k, sizeof(kernel));
 }
 
-static const ox_kernel_api kernel_api = {sizeof(ox_kernel_api), prepare, run, release};
+static const ox_kernel_api kernel_api = {
+    .struct_size = sizeof(ox_kernel_api), .prepare = prepare, .run = run, .release = release};
 
 static ox_status *kernel_create(ox_ep *ep, const ox_graph_view *g, size_t node, ox_kernel **out_kernel) {
   (void)g, (void)node;

@@ -171,7 +171,7 @@ static void test_tables_are_checked(void **state) {
   bad = seven, bad.name = "cpu";
   CHECK_FAILS(ox_env_add_provider(env, &bad), OX_INVALID_ARGUMENT, "already");
   CHECK_FAILS(ox_env_add_provider(env, NULL), OX_INVALID_ARGUMENT, "NULL");
-  CHECK_FAILS(ox_env_load_provider(env, "/no/such/file.so"), OX_NO_SUCH_FILE, "file.so");
+  CHECK_FAILS(ox_env_load_plugin(env, "/no/such/file.so"), OX_NO_SUCH_FILE, "file.so");
   ox_env_release(env);
 }
 

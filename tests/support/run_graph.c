@@ -14,7 +14,7 @@
 
 ox_model *rg_read(const char *text) {
   ox_model *m = NULL;
-  CHECK_OK(ox_text_read(ox_alloc_heap(), ox_ops_cpu(), text, strlen(text), &m));
+  CHECK_OK(ox_text_read(ox_alloc_heap(), ox_ops_builtin(), text, strlen(text), &m));
   return m;
 }
 
@@ -153,7 +153,7 @@ ox_opt_options rg_options(uint32_t level) {
   static const ox_opt_owner cpu = {.name = "cpu"};
   static ox_rule_list rules[2];
   rules[0] = ox_standard_rules;
-  rules[1].sets = ox_cpu_rules(&rules[1].n);
+  rules[1] = (ox_rule_list){ox_cpu_rule_sets, OX_N_CPU_RULE_SETS};
   return (ox_opt_options){.level = level,
                           .rules = rules,
                           .n_rules = OX_COUNT(rules),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "ep/cpu/cpu_rules.h"
 #include "ep/host.h"
 #include "ep/rows/rows_ep.h"
 #include "ops/builtin.h"
@@ -19,8 +20,8 @@ static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep *
   ox_isa isa = ox_isa_allowed();
   *out_ep = NULL;
   for (uint32_t i = 0; opts && i < opts->n; i++) isa = ox_isa_cap(isa, opts->values[i]);
-  const ox_registry *ops = ox_ops_cpu();
-  return ox_ep_pass_status(host, ops ? ox_rows_ep_create(host, ops, isa, out_ep) : ox_oom());
+  const ox_registry *ops = ox_ops_builtin();
+  return ox_ep_pass_status(host, ops ? ox_rows_ep_create(host, ops, NULL, isa, out_ep) : ox_oom());
 }
 
 static const ox_ep_api api = {.struct_size = sizeof(ox_ep_api),
@@ -31,6 +32,8 @@ static const ox_ep_api api = {.struct_size = sizeof(ox_ep_api),
                               .claim = ox_rows_ep_claim,
                               .kernel_create = ox_rows_ep_kernel_create,
                               .options = options,
-                              .n_options = OX_COUNT(options)};
+                              .n_options = OX_COUNT(options),
+                              .rule_sets = ox_cpu_rule_sets,
+                              .n_rule_sets = OX_N_CPU_RULE_SETS};
 
 const ox_ep_api *ox_ep_cpu(void) { return &api; }

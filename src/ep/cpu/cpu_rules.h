@@ -5,7 +5,13 @@
 
 #include "onyx/rule.h"
 
-/* Those in ep/cpu/rules; |*out_n| of them. */
-const ox_rule_set *const *ox_cpu_rules(size_t *out_n);
+#define OX_CPU_RULES(stem) +1
+enum { OX_N_CPU_RULE_SETS = 0
+#include "cpu_rule_list.inc"
+};
+#undef OX_CPU_RULES
+
+/* Those in ep/cpu/rules. */
+extern const ox_rule_set *const ox_cpu_rule_sets[OX_N_CPU_RULE_SETS];
 
 #endif

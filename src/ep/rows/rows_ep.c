@@ -8,7 +8,7 @@
 
 struct ox_ep {
   ox_ep_host host;
-  const ox_registry *ops;
+  const ox_registry *ops, *but;
   ox_isa isa;
 };
 
@@ -30,10 +30,11 @@ ox_status *ox_ep_pass_status(const ox_ep_host *host, ox_status *st) {
   return theirs;
 }
 
-ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_registry *ops, ox_isa isa, ox_ep **out_ep) {
+ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_registry *ops, const ox_registry *but, ox_isa isa,
+                             ox_ep **out_ep) {
   ox_ep *ep = *out_ep = ox_new_zeroed(host->alloc, sizeof *ep);
   if (!ep) return ox_oom();
-  ep->host = *host, ep->ops = ops, ep->isa = isa;
+  ep->host = *host, ep->ops = ops, ep->but = but, ep->isa = isa;
   return NULL;
 }
 
@@ -45,7 +46,10 @@ void ox_rows_ep_destroy(ox_ep *ep) {
 
 static const ox_op *find(const ox_ep *ep, const ox_graph_view *g, size_t node) {
   const ox_ep_host *h = &ep->host;
-  return ox_registry_find(ep->ops, h->node_domain(g, node), h->node_op(g, node), h->node_version(g, node));
+  const char *domain = h->node_domain(g, node), *name = h->node_op(g, node);
+  uint32_t version = h->node_version(g, node);
+  const ox_op *op = ox_registry_find(ep->ops, domain, name, version);
+  return op && op != ox_registry_find(ep->but, domain, name, version) ? op : NULL;
 }
 
 ox_status *ox_rows_ep_claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {

@@ -7,8 +7,9 @@
 #include "base/cpu.h"
 #include "graph/registry.h"
 
-/* Serves |ops| (borrowed) with kernels for |isa|. */
-OX_NODISCARD ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_registry *ops, ox_isa isa, ox_ep **out_ep);
+/* Serves |ops| (borrowed) but for the rows that are in |but| (NULL: all), with kernels for |isa|. */
+OX_NODISCARD ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_registry *ops, const ox_registry *but,
+                                          ox_isa isa, ox_ep **out_ep);
 
 /* The calls of such a provider, for its table. claim takes what has a kernel, and views. */
 void ox_rows_ep_destroy(ox_ep *ep);

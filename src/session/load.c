@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/load.c - see load.h. */
+#include "session/load.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+#include "exec/eval.h"
+#include "onnx/inline.h"
+#include "opt/gradient.h"
+#include "opt/opt.h"
+#include "plan/plan.h"
+#include "plan/transfers.h"
+#include "session/placement.h"
+#include "session/session_providers.h"
+
+/* ---- operators ---- */
+
+static ox_status *add_rows(ox_session *s, const ox_op *rows, size_t n) {
+  if (!n) return NULL;
+  if (!rows) return ox_fail(OX_INVALID_ARGUMENT, "the table of operators is NULL");
+  if (!s->own_ops) OX_TRY(ox_registry_create(s->alloc, s->env->ops, &s->own_ops));
+  s->ops = s->own_ops;
+  return ox_registry_add(s->own_ops, rows, n);
+}
+
+ox_status *ox_session_add_ops(ox_session *s, const ox_session_opts *o) {
+  s->ops = s->env->ops;
+  OX_TRY(add_rows(s, o->ops, o->n_ops));
+  for (size_t i = 0; i < o->n_providers; i++) {
+    const ox_ep_api *api = o->providers[i].name ? ox_env_find_provider(s->env, o->providers[i].name) : NULL;
+    if (api) OX_TRY(ox_status_note(add_rows(s, api->ops, api->n_ops), "provider '%s'", api->name));
+  }
+  return NULL;
+}
+
+/* ---- rules ---- */
+
+static ox_status *eval(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs) { return ox_eval_node(ctx, g, node, outs); }
+
+/* All that rules need for one session. */
+typedef struct {
+  ox_rule_list lists[3 + OX_MOST_PROVIDERS];
+  ox_opt_owner owners[OX_MOST_PROVIDERS];
+  ox_opt_options o;
+} rulebook;
+
+static void open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) {
+  *r = (rulebook){.lists = {ox_standard_rules, {s->env->rule_sets, s->env->n_rule_sets}, {o->rule_sets, o->n_rule_sets}}};
+  for (size_t i = 0; i < s->n_providers; i++) {
+    const ox_ep_api *api = &s->providers[i].api;
+    r->lists[3 + i] = (ox_rule_list){api->rule_sets, api->n_rule_sets};
+    r->owners[i].name = api->name;
+  }
+  ox_provider *evaluator = ox_session_evaluator(s);
+  r->o = (ox_opt_options){.level = o->optimize,
+                          .rules = r->lists,
+                          .n_rules = (uint32_t)(3 + s->n_providers),
+                          .owners = r->owners,
+                          .n_owners = (uint32_t)s->n_providers,
+                          .lenient_shapes = true, /* exporters write stale shapes; other engines trust operators, too */
+                          .eval = evaluator ? eval : NULL,
+                          .eval_ctx = evaluator,
+                          .log = &s->env->log,
+                          .disabled = o->disabled_rules,
+                          .n_disabled = (uint32_t)o->n_disabled_rules};
+}
+
+static ox_status *improve(ox_session *s, rulebook *r) {
+  if (ox_model_opset(s->model, "ai.onnx.preview.training") > 0) { /* derivatives need shapes */
+    OX_TRY(ox_infer_graph(s->model->graph, &r->o, false));
+    OX_TRY(ox_gradient_expand(s->model->graph));
+  }
+  return ox_optimize(s->model, &r->o);
+}
+
+/* Every node gets an owner, whose rules run; what is claimed as programs becomes nodes with bodies, and copies go where
+ * memories differ. */
+static ox_status *divide(ox_session *s, rulebook *r) {
+  OX_TRY(ox_partition(s->model, s->providers, s->n_providers));
+  for (size_t i = 0; i < s->n_providers; i++)
+    if (s->providers[i].api.n_rule_sets) OX_TRY(ox_optimize_owned(s->model, &r->o, (uint16_t)(i + 1)));
+  OX_TRY(ox_partition_extract(s->model, s->providers, s->n_providers));
+  OX_TRY(ox_transfers_add(s->model, s->providers, s->n_providers));
+  return ox_graph_compact(s->model->graph);
+}
+
+/* ---- the rest ---- */
+
+static ox_status *fix_dims(ox_model *m, const ox_session_opts *o) {
+  const ox_graph *g = m->graph;
+  for (ox_id v = 0; v < g->n_values; v++) {
+    ox_shape *s = &g->values[v].type.shape;
+    for (int d = 0; d < s->rank; d++) {
+      const char *name = ox_model_symbol_name(m, s->dim[d]);
+      for (size_t i = 0; name && i < o->n_dims; i++)
+        if (strcmp(o->dim_names[i], name) == 0) s->dim[d] = o->dim_values[i];
+    }
+  }
+  for (size_t i = 0; i < o->n_dims; i++)
+    if (o->dim_values[i] < 0)
+      return ox_fail(OX_INVALID_ARGUMENT, "dimension '%s' is set to %lld", o->dim_names[i],
+                     (long long)o->dim_values[i]);
+  return NULL;
+}
+
+/* All sessions share one pool; one that asks for fewer threads uses a part of it, one that asks for more gets its own.
+ */
+static ox_status *choose_pool(ox_session *s, uint32_t n_threads) {
+  uint32_t size = OX_MAX(ox_pool_size(s->env->pool), 1);
+  s->pool = s->env->pool, s->max_threads = n_threads ? n_threads : size;
+  if (s->max_threads <= size) return NULL;
+  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = n_threads};
+  OX_TRY(ox_pool_create(&o, &s->own_pool));
+  s->pool = s->own_pool;
+  return NULL;
+}
+
+static ox_status *list_inputs(ox_session *s) {
+  const ox_graph *g = s->model->graph;
+  s->inputs = OX_ARENA_ARRAY(&s->model->arena, ox_id, g->n_inputs);
+  if (!s->inputs) return ox_oom();
+  for (uint32_t i = 0; i < g->n_inputs; i++)
+    if (!s->plan->consts[g->inputs[i]]) s->inputs[s->n_inputs++] = g->inputs[i];
+  return NULL;
+}
+
+/* Inputs with an initializer become constants: callers hardly ever override them. */
+static void settle_defaults(ox_model *m) {
+  ox_graph *g = m->graph;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < g->n_inputs; i++) {
+    ox_graph_value *v = &g->values[g->inputs[i]];
+    if (v->init)
+      v->is_input = false;
+    else
+      g->inputs[n++] = g->inputs[i];
+  }
+  g->n_inputs = n;
+}
+
+static ox_status *make_plan(ox_session *s, const ox_session_opts *o) {
+  ox_plan_opts po = {.alloc = s->alloc,
+                     .log = &s->env->log,
+                     .pool = s->pool,
+                     .max_threads = 0, /* loading uses the whole pool, whatever the limit of a run */
+                     .providers = s->providers,
+                     .n_providers = s->n_providers,
+                     .cache_dir = o->cache_dir};
+  OX_TRY(ox_plan_build(s->model->graph, &po, &s->plan));
+  OX_TRY(ox_placement_list(s));
+  return ox_placement_require(s, o->require, o->n_require);
+}
+
+ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
+  rulebook r;
+  OX_TRY(ox_model_inline(s->model));
+  settle_defaults(s->model);
+  OX_TRY(choose_pool(s, o->n_threads));
+  OX_TRY(ox_session_add_providers(s, o));
+  OX_TRY(fix_dims(s->model, o));
+  open_rulebook(s, o, &r);
+  OX_TRY(improve(s, &r));
+  OX_TRY(divide(s, &r));
+  OX_TRY(make_plan(s, o));
+  OX_TRY(list_inputs(s));
+  OX_TRY(ox_recycler_create(s->alloc, &s->recycler));
+  OX_TRY(ox_profile_create(s->alloc, &s->profile));
+  s->profiling = o->profile != 0, s->max_workspace = o->max_workspace;
+  ox_session_fill_metadata(s);
+  return NULL;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/placement.h - the list behind ox_session_placement. */
+#ifndef OX_SESSION_PLACEMENT_H
+#define OX_SESSION_PLACEMENT_H
+
+#include "session/session.h"
+
+/* Lists every node of the session's plan; everything in the model's arena. */
+OX_NODISCARD ox_status *ox_placement_list(ox_session *s);
+
+/* Checks the assertions of ox_session_opts.require. FAIL naming the assertion, the first nodes that break it, and who
+ * declined them why; INVALID_ARGUMENT for an assertion that cannot be read. */
+OX_NODISCARD ox_status *ox_placement_require(const ox_session *s, const char *const *require, size_t n);
+
+#endif

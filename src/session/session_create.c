@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/session_create.c - creates and releases sessions. */
+#include "session/session.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+#include "onnx/model.h"
+#include "plan/plan.h"
+#include "session/load.h"
+
+void ox_session_opts_init(ox_session_opts *opts) {
+  *opts = (ox_session_opts){.struct_size = sizeof *opts, .optimize = OX_OPTIMIZE_ALL};
+}
+
+static ox_status *read_opts(const ox_session_opts *in, ox_session_opts *out) {
+  ox_session_opts_init(out);
+  if (!in) return NULL;
+  if (in->struct_size < offsetof(ox_session_opts, providers))
+    return ox_fail(OX_INVALID_ARGUMENT, "ox_session_opts: struct_size is %zu", in->struct_size);
+  memset(out, 0, sizeof *out);
+  memcpy(out, in, OX_MIN(in->struct_size, sizeof *out));
+  if (out->optimize > OX_OPTIMIZE_ALL)
+    return ox_fail(OX_INVALID_ARGUMENT, "optimize is %u, the most is 3", out->optimize);
+  return NULL;
+}
+
+static ox_status *begin(ox_env *env, const ox_session_opts *opts, ox_session_opts *o, ox_session **out) {
+  OX_TRY(read_opts(opts, o));
+  ox_session *s = ox_new_zeroed(env->alloc, sizeof *s);
+  if (!s) return ox_oom();
+  s->env = ox_env_retain(env), s->alloc = env->alloc;
+  pthread_mutex_init(&s->lock, NULL);
+  ox_status *st = ox_session_add_ops(s, o);
+  if (st) ox_session_release(s);
+  else *out = s;
+  return st;
+}
+
+ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_session_opts *opts,
+                                  ox_session **out_session) {
+  ox_session_opts o;
+  ox_session *s = NULL;
+  *out_session = NULL;
+  OX_TRY(begin(env, opts, &o, &s));
+  ox_read_opts ro = {.registry = s->ops, .base_dir = o.external_dir};
+  ox_status *st = ox_model_read_file(s->alloc, path, &ro, &s->model);
+  if (!st) st = ox_session_load(s, &o);
+  if (!st) {
+    *out_session = s;
+    return NULL;
+  }
+  ox_session_release(s);
+  return ox_status_note(st, "%s", path);
+}
+
+ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_session_opts *opts,
+                             ox_session **out_session) {
+  ox_session_opts o;
+  ox_session *s = NULL;
+  ox_status *st = NULL;
+  *out_session = NULL;
+  OX_TRY(begin(env, opts, &o, &s));
+  if (o.copy_bytes) {
+    s->bytes = ox_new_aligned(s->alloc, n + OX_PAD_BYTES, OX_ALIGN_BYTES), s->n_bytes = n;
+    if (!s->bytes) {
+      ox_session_release(s);
+      return ox_oom();
+    }
+    memcpy(s->bytes, bytes, n);
+  }
+  ox_read_opts ro = {.registry = s->ops, .base_dir = o.external_dir};
+  OX_TRY_TO(failed, st, ox_model_read(s->alloc, s->bytes ? s->bytes : bytes, n, &ro, &s->model));
+  OX_TRY_TO(failed, st, ox_session_load(s, &o));
+  *out_session = s;
+  return NULL;
+failed:
+  ox_session_release(s);
+  return ox_status_note(st, "model in memory");
+}
+
+static void free_call(ox_call *c, const ox_session *s) {
+  const ox_graph *g = s->model->graph;
+  ox_arena_deinit(&c->run_arena);
+  ox_delete(s->alloc, c->bound, (s->n_inputs + 1) * sizeof *c->bound);
+  ox_delete(s->alloc, c->aligned, (s->n_inputs + 1) * sizeof *c->aligned);
+  ox_delete(s->alloc, c->out, (g->n_outputs + 1) * sizeof *c->out);
+  ox_delete(s->alloc, c->out_given, g->n_outputs + 1);
+  ox_delete(s->alloc, c, sizeof *c);
+}
+
+void ox_session_release(ox_session *s) {
+  if (!s) return;
+  for (uint32_t i = 0; i < s->n_idle; i++) ox_context_destroy(s->idle[i]);
+  for (ox_call *c = s->calls, *next; c; c = next) {
+    next = c->next;
+    free_call(c, s);
+  }
+  ox_plan_destroy(s->plan);
+  for (size_t i = 0; i < s->n_providers; i++) s->providers[i].api.destroy(s->providers[i].ep);
+  ox_registry_destroy(s->own_ops);
+  ox_recycler_release(s->recycler);
+  ox_profile_destroy(s->profile);
+  ox_model_destroy(s->model);
+  ox_delete(s->alloc, s->bytes, s->n_bytes + OX_PAD_BYTES);
+  if (s->own_pool) ox_pool_destroy(s->own_pool);
+  pthread_mutex_destroy(&s->lock);
+  ox_env *env = s->env;
+  ox_delete(s->alloc, s, sizeof *s);
+  ox_env_release(env);
+}

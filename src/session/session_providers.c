@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/session_providers.c - see session_providers.h. */
+#include "session/session_providers.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+#include "ep/rows/rows_ep.h"
+#include "ops/builtin.h"
+
+/* ---- custom operators ---- */
+
+/* What is in none of the built-in tables has a provider of its own; it finds them in the services it was made with. */
+static ox_status *create_custom(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep) {
+  (void)opts;
+  const ox_ep_services *s = host->host_data;
+  return ox_rows_ep_create(host, s->ops, ox_ops_builtin(), ox_isa_allowed(), out_ep);
+}
+
+static const ox_ep_api custom = {.struct_size = sizeof custom,
+                                 .abi_major = OX_EP_ABI_MAJOR,
+                                 .name = "custom",
+                                 .create = create_custom,
+                                 .destroy = ox_rows_ep_destroy,
+                                 .claim = ox_rows_ep_claim,
+                                 .kernel_create = ox_rows_ep_kernel_create};
+
+/* ---- any ---- */
+
+static ox_status *add(ox_session *s, const ox_ep_api *api, const ox_options *options) {
+  if (s->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
+  ox_provider *p = &s->providers[s->n_providers];
+  *p = (ox_provider){.api = *api,
+                     .services = {s->alloc, &s->env->log, s->pool, s->max_threads, api->name, s->ops}};
+  OX_TRY(ox_ep_check_options(api, options));
+  p->identity = ox_provider_identity(api, options);
+  ox_ep_host host = ox_ep_host_make(&p->services, api);
+  OX_TRY(ox_status_note(api->create(&host, options, &p->ep), "provider '%s'", api->name));
+  if (!p->ep) return ox_fail(OX_FAIL, "provider '%s' was created as nothing", api->name);
+  s->n_providers++;
+  return NULL;
+}
+
+static bool has(const ox_session *s, const char *name) {
+  for (size_t i = 0; i < s->n_providers; i++)
+    if (strcmp(s->providers[i].api.name, name) == 0) return true;
+  return false;
+}
+
+static const ox_ep_api *find(const ox_session *s, const char *name) {
+  return strcmp(name, "custom") == 0 ? &custom : ox_env_find_provider(s->env, name);
+}
+
+static ox_status *add_by_name(ox_session *s, const char *name, const ox_options *options) {
+  const ox_ep_api *api = name ? find(s, name) : NULL;
+  if (!api) return ox_fail(OX_INVALID_ARGUMENT, "there is no provider '%s'", name ? name : "");
+  if (has(s, name)) return ox_fail(OX_INVALID_ARGUMENT, "provider '%s' is named twice", name);
+  return add(s, api, options);
+}
+
+ox_status *ox_session_add_providers(ox_session *s, const ox_session_opts *o) {
+  bool customs = s->ops != ox_ops_builtin();
+  for (size_t i = 0; i < o->n_providers; i++) {
+    const char *name = o->providers[i].name;
+    if (customs && name && strcmp(name, "cpu") == 0 && !has(s, "custom")) OX_TRY(add(s, &custom, NULL));
+    OX_TRY(add_by_name(s, name, &o->providers[i].options));
+  }
+  if (customs && !has(s, "custom")) OX_TRY(add(s, &custom, NULL));
+  const ox_ep_api *cpu = ox_env_find_provider(s->env, "cpu");
+  return cpu && !has(s, "cpu") ? add(s, cpu, NULL) : NULL;
+}
+
+ox_provider *ox_session_evaluator(ox_session *s) {
+  for (size_t i = 0; i < s->n_providers; i++)
+    if (strcmp(s->providers[i].api.name, "cpu") == 0) return &s->providers[i];
+  return NULL;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/session_providers.h - the providers of one session. */
+#ifndef OX_SESSION_SESSION_PROVIDERS_H
+#define OX_SESSION_SESSION_PROVIDERS_H
+
+#include "session/session.h"
+
+/* Creates those of |o| in their order, and at the end, if they are not among them, "custom" (the operators of the env and
+ * of the session that have kernels, where there are any) and "cpu" (where the env has it). */
+OX_NODISCARD ox_status *ox_session_add_providers(ox_session *s, const ox_session_opts *o);
+/* The one that computes what is constant at load: the CPU's; NULL: none. */
+ox_provider *ox_session_evaluator(ox_session *s);
+
+#endif
