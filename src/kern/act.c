@@ -54,7 +54,7 @@ static double sigmoid(double x) {
   return (x < 0 ? z : 1) / (1 + z);
 }
 
-/* Bounds that let NaN through. */
+/* NaN stays NaN. */
 static double clip(double x, double least, double most) { return x < least ? least : x > most ? most : x; }
 
 double ox_act_f64(ox_act act, double x) {

@@ -24,7 +24,7 @@ typedef struct ox_act {
  * two parameters, the standard's defaults in place of missing ones. False: no such activation. */
 bool ox_act_parse(const char *name, const float *params, size_t n, ox_act *out);
 
-/* The same functions in double precision: the reference, and the f64 kernels'. */
+/* The same functions in double precision: for float64 kernels, and as the reference. */
 double ox_act_f64(ox_act act, double x);
 
 #endif

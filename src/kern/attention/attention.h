@@ -11,7 +11,7 @@
 #include "base/cpu.h"
 #include "onyx/ep.h"
 
-/* A matrix per (batch, head): element (b, h, row, i) lies at p[b * batch + h * head + row * row_stride + i]. */
+/* A matrix per (batch, head): element (b, h, s, i) lies at p[b * batch + h * head + s * row + i]. */
 typedef struct ox_attn_mat {
   void *p;
   uint32_t dtype; /* F32, F16, BF16 (F64 for all or none) */
@@ -44,7 +44,7 @@ typedef struct ox_attn {
   int64_t left, right;              /* -1: no bound; causal: right = 0 */
   int64_t offset;                   /* position of query row 0 among the keys */
   const int32_t *kv_lens, *offsets; /* per batch item; NULL: kv_len, offset for all */
-  const float *sink;                /* per head: one more logit that only takes weight; NULL: none */
+  const float *sink;                /* per head: a logit that counts in the sum of the softmax alone; NULL: none */
   void *qk;                         /* [batch, heads, q_len, kv_len] of q's type; OX_ATTN_QK_NONE: not written */
   ox_attn_qk qk_mode;
   float qk_forbidden; /* QK_BIASED: what stands for a score of -inf */
@@ -64,13 +64,14 @@ int64_t ox_attn_tiles(const ox_attn *a, const ox_attn_variant *v);
 size_t ox_attn_scratch(const ox_attn *a, const ox_attn_variant *v);
 
 /* ---- for the variants ---- */
-/* Rows worked on one by one; groups of rows in a tile; keys of a block. */
+/* Up to FEW rows are taken one by one; else a tile has GROUPS groups of rows; a block has KEYS keys. */
 enum { OX_ATTN_FEW = 8, OX_ATTN_GROUPS = 2, OX_ATTN_KEYS = 128 };
 static inline bool ox_attn_is_few(const ox_attn *a) { return a->heads / a->kv_heads * a->q_len <= OX_ATTN_FEW; }
 static inline int64_t ox_attn_tile_rows(const ox_attn *a, int lanes) {
   return ox_attn_is_few(a) ? a->heads / a->kv_heads * a->q_len : (int64_t)lanes * OX_ATTN_GROUPS;
 }
-/* Blocks of k or v are copied if they must be widened, or if rows lie so far apart that they fight for cache sets. */
+/* Blocks of k or v are copied if they must be widened, or if their rows lie so far apart that they share few cache
+ * sets. */
 static inline bool ox_attn_copies(const ox_attn *a, const ox_attn_mat *m) {
   return m->dtype != OX_F32 || (!ox_attn_is_few(a) && m->row >= 256);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/linear_attention.h - one token of linear attention for one head: a state of d_k x d_v numbers decays,
- * learns k -> v, and answers q. Columns of the state are independent: a tile holds some of them. */
+ * kern/attention/linear_attention.h - one token of linear attention for one head: the state S, d_k x d_v numbers,
+ * decays, gains k v', and is read as S' q. Columns of the state are independent: a tile holds some of them. */
 #ifndef OX_KERN_ATTENTION_LINEAR_ATTENTION_H
 #define OX_KERN_ATTENTION_LINEAR_ATTENTION_H
 
@@ -18,7 +18,7 @@ typedef struct ox_linear_step {
   const float *keep; /* factors of the old state, [dk] or one for all (n_keep 1); NULL: 1 */
   int64_t n_keep;
   const float *v; /* [64] */
-  bool delta;     /* learn beta (v - state' k) instead of v */
+  bool delta;     /* delta rule: add k beta (v - S' k)' instead of k v' */
   float beta;
   const float *q; /* [n_q][dk], scaled */
   int64_t n_q;

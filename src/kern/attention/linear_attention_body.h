@@ -4,7 +4,7 @@
 
 enum { LV = 4, LW = LV * VF32_LANES }; /* vectors at a time; columns of those */
 
-/* Decays columns [0, LW) of the state and, if |dot|, returns state' k. */
+/* Decays columns [0, LW) of the state and, if |dot|, leaves S' k in |acc|. */
 OX_INLINE void linear_decay(const ox_linear_step *s, float *state, bool dot, vf32 *acc) {
   OX_UNROLL for (int j = 0; j < LV; j++) acc[j] = vf32_zero();
   for (int64_t i = 0; i < s->dk; i++, state += OX_LINEAR_COLS) {
@@ -17,7 +17,7 @@ OX_INLINE void linear_decay(const ox_linear_step *s, float *state, bool dot, vf3
   }
 }
 
-OX_INLINE void linear_learn(const ox_linear_step *s, float *state, const vf32 *u) {
+OX_INLINE void linear_update(const ox_linear_step *s, float *state, const vf32 *u) {
   for (int64_t i = 0; i < s->dk; i++, state += OX_LINEAR_COLS) {
     vf32 k = vf32_splat(s->k[i]);
     OX_UNROLL for (int j = 0; j < LV; j++)
@@ -25,7 +25,7 @@ OX_INLINE void linear_learn(const ox_linear_step *s, float *state, const vf32 *u
   }
 }
 
-OX_INLINE void linear_answer(const float *q, int64_t dk, const float *state, float *out) {
+OX_INLINE void linear_read(const float *q, int64_t dk, const float *state, float *out) {
   vf32 acc[LV];
   OX_UNROLL for (int j = 0; j < LV; j++) acc[j] = vf32_zero();
   for (int64_t i = 0; i < dk; i++, state += OX_LINEAR_COLS)
@@ -42,8 +42,8 @@ void LINEAR_STEP(const ox_linear_step *s) {
       vf32 v = vf32_load(s->v + c + j * VF32_LANES);
       u[j] = s->delta ? vf32_mul(vf32_splat(s->beta), vf32_sub(v, u[j])) : v;
     }
-    linear_learn(s, s->state + c, u);
+    linear_update(s, s->state + c, u);
     for (int64_t h = 0; h < s->n_q; h++)
-      linear_answer(s->q + h * s->dk, s->dk, s->state + c, s->out + h * OX_LINEAR_COLS + c);
+      linear_read(s->q + h * s->dk, s->dk, s->state + c, s->out + h * OX_LINEAR_COLS + c);
   }
 }

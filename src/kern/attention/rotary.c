@@ -25,7 +25,7 @@ static void row_f32(const float *x, const float *cs, const float *sn, int64_t ha
   if (y != x) memcpy(y + 2 * half, x + 2 * half, (size_t)(d - 2 * half) * sizeof *y);
 }
 
-/* float16 and bfloat16 differ in the two conversions only. */
+/* float16 and bfloat16 differ only in the two conversions. */
 #define ROTARY_HALF(name, load, store)                                                                             \
   static void name(const uint16_t *x, const uint16_t *cs, const uint16_t *sn, int64_t half, int64_t d, bool pairs, \
                    uint16_t *y) {                                                                                  \

@@ -32,14 +32,14 @@ typedef enum ox_binary {
   OX_BIN_COUNT
 } ox_binary;
 
-/* Which operand stands still: its first element serves all. */
+/* Which operand is a scalar: its first element goes with all of the other. */
 enum { OX_BIN_A_SCALAR = 1, OX_BIN_B_SCALAR = 2 };
 
 /* y[i] = a[i] op b[i]. y may be a or b where it has their element size. Total: integer arithmetic wraps, division by
  * zero gives 0, MIN / -1 wraps, shifts by the width or more shift everything out, min and max pass NaN on. */
 typedef void ox_binary_fn(const void *a, const void *b, void *y, size_t n, unsigned scalar);
 
-/* y = c ? a : b; c moves; step_a, step_b are 0 or 1 */
+/* y = c ? a : b; step_a, step_b: 0 for a scalar, else 1 */
 typedef void ox_choose_fn(const uint8_t *c, const void *a, const void *b, void *y, size_t n, int step_a, int step_b);
 
 typedef struct ox_binary_table {

@@ -61,7 +61,7 @@ static double mod_double(double a, double b) {
   LOOP(fmod_##tag, ctype, ctype, fmod##fn(a, b))                                                                      \
   LOOP(powgen_##tag, ctype, ctype, pow##fn(a, b))                                                                     \
   COMPARES(tag, ctype)                                                                                                \
-  /* exponents that graphs really have */                                                                             \
+  /* exponents common in models have loops of their own */                                                            \
   static void pow_##tag(const void *pa, const void *pb, void *py, size_t n, unsigned scalar) {                        \
     const ctype *a = pa, *b = pb;                                                                                     \
     ctype *y = py;                                                                                                    \
@@ -130,8 +130,7 @@ LOOP(xor_bool, uint8_t, uint8_t, (a != 0) ^ (b != 0))
 LOOP(eq_bool, uint8_t, uint8_t, (a != 0) == (b != 0))
 
 /* ---- choice ---- */
-/* The four cases of moving and standing operands are loops of their own; both sides are loaded, so that there is no
- * branch to mispredict. */
+/* Arrays and scalars combine to four loops. Both sides are loaded, so that there is no branch to mispredict. */
 #define CHOOSE(bits)                                                                                                \
   static void choose_##bits(const uint8_t *c, const void *pa, const void *pb, void *py, size_t n, int sa, int sb) { \
     const uint##bits##_t *a = pa, *b = pb;                                                                          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/binary/binary_select.c - picks the loops for an instruction set; choice by a condition. */
+ * kern/binary/binary_select.c - picks the loops for an instruction set; selection by a condition. */
 #include "kern/binary/binary.h"
 
 #include <string.h>

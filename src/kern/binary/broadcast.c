@@ -86,7 +86,7 @@ static void fill(const void *src, size_t size, int64_t n, void *dst) {
   }
 }
 
-/* Short runs are what this is called for: moves of a few elements without a call. */
+/* Runs are short here: moves of a few elements without a call. */
 #define MOVE(bytes, type)                                                      \
   case bytes:                                                                  \
     for (int64_t i = 0; i < n; i++) ((type *)dst)[i] = ((const type *)src)[i]; \

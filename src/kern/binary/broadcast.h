@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/binary/broadcast.h - how up to three operands spread over one output. Dimensions that all operands walk alike
- * are merged, so that the innermost one is as long as can be and every operand either steps by 1 in it or stands still.
+ * kern/binary/broadcast.h - how up to three operands broadcast to one output. Dimensions that are the same to all
+ * operands are merged, so that the innermost one is as long as possible; in it an operand steps by 1 or stays.
  */
 #ifndef OX_KERN_BINARY_BROADCAST_H
 #define OX_KERN_BINARY_BROADCAST_H
@@ -36,7 +36,7 @@ typedef struct ox_bcast_run {
 bool ox_bcast_first(const ox_bcast *b, int64_t begin, int64_t end, ox_bcast_run *r);
 bool ox_bcast_next(const ox_bcast *b, ox_bcast_run *r);
 
-/* Spreads operand |k|: its elements (|size| bytes each: 1, 2, 4, 8 or 16) for outputs [at, at + n) into |dst|. */
+/* Broadcasts operand |k|: its elements (|size| bytes each: 1, 2, 4, 8 or 16) for outputs [at, at + n) into |dst|. */
 void ox_bcast_gather(const ox_bcast *b, int k, const void *src, size_t size, int64_t at, int64_t n, void *dst);
 
 #endif

@@ -44,7 +44,7 @@ typedef struct ox_conv_mul {
 
 typedef struct ox_conv_plan ox_conv_plan;
 typedef struct ox_conv_args ox_conv_args;
-/* What of the scratch planes of a depthwise block still holds: nothing; the padding; everything. */
+/* What a depthwise block must write into its scratch planes: everything, all but the padding, or nothing. */
 typedef enum ox_conv_fill { OX_CONV_FILL_ALL, OX_CONV_FILL_INSIDE, OX_CONV_FILL_NONE } ox_conv_fill;
 
 typedef struct ox_conv_variant {
@@ -62,8 +62,7 @@ typedef struct ox_conv_variant {
   /* One block of |count| output channels from |unit| = (image * groups + group) * oc + channel on, DEPTHWISE. */
   void (*depthwise)(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit, int64_t count, int64_t block,
                     float *scratch, ox_conv_fill fill);
-  /* Products as sums of bfloat16 products on a matrix unit, each float32 as three bfloat16 terms, six of the nine
-   * products kept: as accurate as float32. NULL: there is no such unit. begin and end surround the tiles of a thread.
+  /* Products on a matrix unit (gemm/split.h); NULL: there is none. begin and end surround the tiles of a thread.
    * split_w packs groups [g0, g1) as ox_conv_pack_weights does, split_b packs k x n floats of B. */
   void (*split_mul)(const ox_conv_mul *m);
   void (*split_w)(float *dst, const float *w, int64_t oc, int64_t k, int64_t g0, int64_t g1);
@@ -91,7 +90,7 @@ struct ox_conv_plan {
   ox_act act; /* after bias and residual */
   ox_conv_mode mode;
   float lo, hi;        /* clamp done by the tile functions */
-  bool post;           /* an activation that is no clamp follows in a pass of its own */
+  bool post;           /* another activation than a clamp follows in a pass of its own */
   bool split;          /* on the matrix unit */
   int64_t w_k, w_unit; /* packed weights: a panel has w_k rows of k, w_unit floats each */
   bool pointwise;      /* B is the input itself */
@@ -110,13 +109,13 @@ struct ox_conv_plan {
   int64_t phase_len[OX_CONV_AXES];
   int64_t tap_min[OX_CONV_AXES];
   int64_t tile_ch;
-  int64_t slots, slot, flat_at; /* channels at a time; floats of scratch for each; the plane as one stretch */
+  int64_t slots, slot, flat_at; /* channels at a time; floats of scratch for each; where in those the outputs lie */
   bool pool_max;                /* maximum instead of weighted sum */
   bool one_filter;              /* all channels share the weights of the first */
   float pad;                    /* what lies outside the input */
   int32_t *tap_off;             /* [n_taps] into the phase planes */
   bool by_row;
-  /* the answer */
+  /* results */
   uint32_t n_stages;
   int64_t n_tiles[2];
   size_t scratch_bytes, shared_bytes, table_bytes;

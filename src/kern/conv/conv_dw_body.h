@@ -114,7 +114,7 @@ static void reduce_taps(const ox_conv_plan *p, float *dst, const float *src, con
     taps(dst, src, p->tap_off, w, n_taps, bias, z, lo, hi, (size_t)len);
 }
 
-/* Row by row straight into y, or the plane as one stretch into |flat|, of which copy_rows takes the rows. */
+/* Row by row into y, or the plane as one long row into |flat|, from which copy_rows takes the rows. */
 static void block_taps(const ox_conv_plan *p, const float *src, float *flat, const float *w, float bias,
                        const int64_t *n, float *y, const float *z) {
   const ox_conv_geom *g = &p->g;
@@ -153,8 +153,8 @@ static void block_post(const ox_conv_plan *p, const int64_t *n, float *y) {
       finish(&p->act, y + (d * g->out[1] + h) * g->out[2], 0, NULL, NULL, 1, (size_t)n[2]);
 }
 
-/* Several channels go through each step together: a vector read just after the narrower writes that it spans waits for
- * all of them to reach the cache. */
+/* All channels go through a step before the next begins: a load that spans several recent stores cannot be forwarded
+ * from them and waits until they reach the cache. */
 static void depthwise(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit, int64_t count, int64_t block,
                       float *scratch, ox_conv_fill fill) {
   const ox_conv_geom *g = &p->g;

@@ -90,7 +90,7 @@ static void mul(const ox_conv_mul *t) {
   static rows_fn *const rows[2][3] = {{rows1, rows2, rows3}, {exact1, exact2, exact3}};
 #endif
   size_t vectors = (t->n + L - 1) / L, groups = (vectors + CONV_NV - 1) / CONV_NV, col = 0;
-  for (size_t g = 0; g < groups; g++) { /* 13 vectors in threes: 3 3 3 2 2, never a lone one */
+  for (size_t g = 0; g < groups; g++) { /* evenly: 13 vectors by at most three are 3 3 3 2 2 */
     size_t nv = vectors / groups + (g < vectors % groups);
     size_t n = OX_MIN(nv * L, t->n - col), tail = n - (nv - 1) * L;
     rows[t->exact && tail < L][nv - 1](t, col, tail);
@@ -166,7 +166,7 @@ static void mul_few(const ox_conv_mul *t) {
   for (size_t oc = 0; oc < t->m;) {
     bool whole = padded - oc >= CONV_FEW_NV * L;
     size_t width = whole ? CONV_FEW_NV * L : L;
-    /* each group of pixels fetches its share of the next channels' weights, which come from far away */
+    /* each group of pixels prefetches its share of the next channels' weights */
     size_t step = width * sizeof(float) / groups;
     const char *ahead = (const char *)(t->a + (oc + width) / OX_CONV_PANEL * t->a_panel);
     for (size_t g = 0, px = 0; g < groups; g++, ahead += step * t->k) {
@@ -303,7 +303,7 @@ static void finish(const ox_act *act, float *y, size_t ldy, const float *bias, c
 #define CONV_FINISH(k)                                                \
   case k:                                                             \
     finish_as((ox_act){k, act->a, act->b}, y, ldy, bias, z, rows, n); \
-    break; /* a loop of its own per kind */
+    break; /* one loop per kind */
   switch (act->kind) {
     CONV_FINISH(OX_ACT_NONE)
     CONV_FINISH(OX_ACT_RELU)

@@ -31,7 +31,7 @@ void ox_conv_i8_pack(const ox_gemm_i8_variant *v, const void *w, bool w_signed, 
                      void *temp, void *packed) {
   const uint8_t *from = w;
   uint8_t *to = temp;
-  for (int64_t o = 0; o < oc; o++) /* the channels of a tap lie together in the data, so must they here */
+  for (int64_t o = 0; o < oc; o++) /* as in channels-last data, the channels of a tap lie together */
     for (int64_t t = 0; t < taps; t++)
       for (int64_t c = 0; c < ic; c++) *to++ = from[(o * ic + c) * taps + t];
   size_t k = (size_t)(ic * taps);
@@ -48,7 +48,7 @@ bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have
   for (int a = 0; a < OX_CONV_AXES; a++)
     p->pointwise &= g->n_taps[a] == 1 && g->tap[a][0] == 0 && g->stride[a] == 1 && g->in[a] == g->out[a];
   int64_t images = g->batch * (p->depthwise ? 1 : g->groups), macs = OX_MAX(p->k * g->oc, 1);
-  if (p->depthwise) macs = p->taps * g->groups * 4; /* slower by that */
+  if (p->depthwise) macs = p->taps * g->groups * 4; /* without the 8-bit product a multiply-add counts four times */
   p->tile_px = OX_MIN(OX_MAX(TILE_MACS / macs, 16), MAX_TILE_PX);
   if (p->depthwise) p->tile_px = OX_MAX(TILE_MACS / 4 / macs, 1);
   p->tile_px = OX_MIN(p->tile_px, OX_MAX(p->pixels, 1));
@@ -70,8 +70,8 @@ static int32_t byte_at(const void *p, bool is_signed) {
   return is_signed ? *(const int8_t *)p : *(const uint8_t *)p;
 }
 
-/* Input pixels under the taps of output pixel px, in the order of the taps; -1: outside. */
-static void under(const ox_conv_geom *g, int64_t px, int64_t *at) {
+/* The input pixel that each tap of output pixel px reads, in the order of the taps; -1: outside. */
+static void tap_pixels(const ox_conv_geom *g, int64_t px, int64_t *at) {
   int64_t od = px / g->out[2] / g->out[1] * g->stride[0], oh = px / g->out[2] % g->out[1] * g->stride[1];
   int64_t ow = px % g->out[2] * g->stride[2];
   for (int64_t i = 0; i < g->n_taps[0]; i++)
@@ -90,7 +90,7 @@ static void gather(const ox_conv_i8_plan *p, const uint8_t *x, int64_t pitch, ui
                    int64_t *at, uint8_t *to) {
   size_t n = (size_t)p->g.ic;
   for (int64_t px = p0; px < p1; px++) {
-    under(&p->g, px, at);
+    tap_pixels(&p->g, px, at);
     for (int64_t t = 0; t < p->taps; t++, to += n) {
       if (at[t] < 0)
         memset(to, pad, n);
@@ -153,7 +153,7 @@ static void depthwise_pixel(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, 
                           .y_zero = a->y_zero,
                           .y = y};
   int64_t at[MAX_TAPS];
-  under(g, px, at);
+  tap_pixels(g, px, at);
   for (int64_t t = 0; t < p->taps; t++) {
     if (at[t] < 0) continue;
     rows[out.n_taps] = x + at[t] * g->groups, weights[out.n_taps++] = (const int32_t *)a->packed + t * g->groups;

@@ -36,7 +36,7 @@ typedef struct ox_conv_i8_plan {
   int64_t taps, k, pixels, in_pixels, tile_px, tiles_px;
   ox_gemm_i8_plan whole, rest; /* products of a tile and of the last tile */
   size_t gather_bytes;
-  /* the answer */
+  /* results */
   int64_t n_tiles;
   size_t scratch_bytes;
 } ox_conv_i8_plan;
@@ -54,7 +54,7 @@ typedef struct ox_conv_i8_args {
   void *y; /* [batch][pixels][channels] */
 } ox_conv_i8_args;
 
-enum { OX_CONV_I8_TAPS = 64 }; /* depthwise windows beyond are products */
+enum { OX_CONV_I8_TAPS = 64 }; /* larger depthwise windows run as products */
 static inline bool ox_conv_i8_is_depthwise(int64_t ic, int64_t oc, int64_t taps) {
   return ic == 1 && oc == 1 && taps <= OX_CONV_I8_TAPS;
 }

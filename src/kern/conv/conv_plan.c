@@ -8,13 +8,13 @@
 enum {
   SPLIT_L2 = 1 << 20,
   SPLIT_KC = 224,       /* two columns of 16 pixels in three terms: 42 KiB */
-  KC = 160,             /* k per block: 160 rows of 48 pixels fit L1; 128 to 400 measured alike on AVX-512 */
-  FEW_PIXELS = 128,     /* above, a ragged last vector of pixels costs little */
+  KC = 160,             /* k per block: 160 rows of 48 pixels fit L1 */
+  FEW_PIXELS = 128,     /* of more, a last vector that is not full is a small part */
   SLOT_FLOATS = 6144,   /* small planes together stay in L1 */
   PHASE_FLOATS = 32768, /* phase planes of a depthwise block stay in L2 */
-  TILES = 24            /* wanted at least, work permitting: two threads differ by 4 % at most */
+  TILES = 24            /* to aim at: two threads then end within 4 % of each other */
 };
-static const double ns_per_mac = 2.0 / 150, ns_per_weight = 4.0 / 12; /* one core: 150 GFLOP/s, 12 GB/s */
+static const double ns_per_mac = 2.0 / 150, ns_per_weight = 4.0 / 12; /* assumes 150 GFLOP/s and 12 GB/s a core */
 static const double ns_tile_min = 8e3, ns_tile_max = 100e3;
 
 static double tile_target(double total_ns) {
@@ -179,7 +179,7 @@ static void plan_pixels(ox_conv_plan *p) {
   }
 }
 
-/* Channels in lanes where the last vector of pixels would be mostly air. */
+/* Channels go in lanes where the last vector of pixels would be mostly padding. */
 static bool few_pixels(const ox_conv_plan *p) {
   int64_t lanes = p->v->lanes, padded = OX_ROUND_UP(p->pixels, lanes);
   if (p->pixels > FEW_PIXELS || lanes == 1) return false;
@@ -272,10 +272,9 @@ bool ox_conv_splits(const ox_conv_variant *v, int64_t oc, int64_t k) { return v-
 const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_t pixels, bool gathers, bool strided) {
   const ox_conv_variant *v = ox_conv_select(have);
   if (!v->split_mul) return v;
-  /* cycles for 16 pixels and a row of k: six products of 16 cycles for each 16 channels x 32 k, and the conversion of
-   * the row; against two FMAs a cycle. Few pixels do not pay for weights of six bytes, and narrow layers leave the unit
-   * waiting: with them left out EfficientNet-B0 takes 7.1 instead of 7.9 ms, ResNet-50 as long (two threads, medians of
-   * three alternating runs, Sapphire Rapids, 2026-11). */
+  /* Cycles for 16 pixels and a row of k: six products of 16 cycles for each 16 channels x 32 k, and the conversion of
+   * the row; against two FMAs a cycle. Few pixels do not repay weights of six bytes, narrow layers not the conversion.
+   */
   double convert = !gathers ? 9 : !strided ? 13 : 20;
   double split = (3.0 * (double)OX_CEIL_DIV(oc, 16) + convert) * (double)OX_ROUND_UP(k, OX_SPLIT_K);
   bool reused = pixels < 0 || pixels >= 150, wide = oc >= 64 && k >= 128;

@@ -12,7 +12,7 @@ static int64_t px_begin(const ox_conv_plan *p, int64_t t) {
   return OX_MIN(vectors * t / p->tiles_px * p->px_lanes, p->pixels);
 }
 
-/* Makes t->b tiles: the shared ones, or those of this block. */
+/* Points t->b at tiles of the matrix unit: the shared ones, or those of this block, made here. */
 static void split_block(const ox_conv_plan *p, const ox_conv_args *a, ox_conv_mul *t, int64_t outer, int64_t k0,
                         int64_t p0, float *scratch) {
   if (p->shared_b) {
@@ -106,7 +106,7 @@ static void depthwise_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t
   }
   int64_t u0 = tile * p->tile_ch, u1 = OX_MIN(u0 + p->tile_ch, p->g.batch * p->g.groups * oc);
   for (int64_t u = u0; u < u1; u += p->slots)
-    for (int64_t b = 0; b < blocks; b++) { /* outputs of the same input share its planes, all inputs their padding */
+    for (int64_t b = 0; b < blocks; b++) { /* outputs of one input share its planes, all inputs share the padding */
       bool all = blocks > 1 || u == u0;
       p->v->depthwise(p, a, u, OX_MIN(p->slots, u1 - u), b, scratch,
                       all           ? OX_CONV_FILL_ALL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/conv_variants.c - which tile functions a CPU gets. */
+ * kern/conv/conv_variants.c - picks the tile functions for an instruction set. */
 #include "kern/conv/conv.h"
 
 #define OX_CONV(suffix) extern const ox_conv_variant ox_conv_f32__##suffix;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm.h - C = act(alpha A B + beta (terms)) for 32-bit accumulation: microkernels, packing, and a driver that
- * runs one tile of C at a time. Nothing here allocates, fails or knows about threads.
+ * kern/gemm/gemm.h - C = act(alpha A B + beta (terms)) for 32-bit accumulation: microkernels, packing, and a driver
+ * that runs one tile of C at a time. Nothing here allocates, fails or starts threads.
  *
  * B is consumed in panels of NR columns (k rows of NR elements each, zero padded), A where it lies, by two strides:
  * row-major, transposed and packed A are the same to the kernel. K is walked in blocks of kc; partial sums wait in C
@@ -75,7 +75,7 @@ typedef struct ox_gemm_variant {
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM
 #undef OX_GEMM_TILES
-/* the rows of the table, for whoever builds one */
+/* rows for a table of variants */
 #define OX_GEMM_ROW(panel, needs, mr, nr, kc, sym, dots) \
   { panel, needs, mr, nr, kc, sym, dots, #sym, NULL, NULL, NULL, NULL }
 #define OX_GEMM_TILES_ROW(panel, needs, mr, nr, kc, isa)                                               \
@@ -135,7 +135,7 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
 static inline size_t ox_gemm_tiles(const ox_gemm_plan *g) { return g->mt * g->nt; }
 /* Computes tile |index| of mt * nt. */
 void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void *scratch);
-/* ---- products in other types, plainly: f64, and integers that wrap ---- */
+/* ---- products in other types, by plain loops: f64, and integers that wrap ---- */
 /* C = A B for OX_F64, OX_I8 ... OX_U64 (all strides in elements); rows [row0, row1) of C. */
 typedef struct ox_gemm_plain {
   uint32_t type;

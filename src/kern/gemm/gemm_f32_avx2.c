@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_f32_avx2.c - the 6 x 16 microkernels in AVX2, for panels of float, half and bfloat16. */
+ * kern/gemm/gemm_f32_avx2.c - the 6 x 16 microkernels in AVX2, for panels of float, half and bfloat16. */
 #include "kern/simd/f32_avx2.h"
 #include "kern/simd/act_f32.h"
 

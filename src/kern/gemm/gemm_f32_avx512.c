@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_f32_avx512.c - the 12 x 32 microkernels in AVX-512, for panels of float, half and bfloat16. */
+ * kern/gemm/gemm_f32_avx512.c - the 12 x 32 microkernels in AVX-512, for panels of float, half and bfloat16. */
 #include "kern/simd/f32_avx512.h"
 #include "kern/simd/act_f32.h"
 

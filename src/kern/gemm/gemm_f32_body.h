@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_f32_body.h - C[MR x NR] = A B over a panel of B. Cannot fail, cannot allocate, touches no global.
+ * kern/gemm/gemm_f32_body.h - C[MR x NR] = A B over a panel of B. Cannot fail, cannot allocate, touches no global.
  * Parameters: GEMM_NAME, GEMM_MR, GEMM_NV (vectors per row; NR = GEMM_NV * VF32_LANES), GEMM_B_T and GEMM_B_LOAD (the
  * panel's element type and its widening load). Included once per panel type; the store below is shared. */
 
@@ -47,7 +47,8 @@ void GEMM_DOTS(const ox_gemm_tile *t) {
 #define ROWS GEMM_CAT(GEMM_NAME, rows)
 
 /* |m| and |ku| are constants after inlining. Few rows leave too few chains of sums to hide the latency of an FMA, so
- * they walk k in |ku| interleaved sums. Rows go by threes from one pointer: p, p + rs, p + 2 rs need no more. */
+ * they walk k in |ku| interleaved sums. Three rows share a pointer, since p, p + rs and p + 2 rs are all
+ * addressing modes. */
 OX_INLINE void ROWS(const ox_gemm_tile *t, float *restrict sums, const int m, const int ku) {
   const ptrdiff_t rs = t->a_rs, ks = t->a_ks;
   const size_t b_ks = t->b_ks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_f32_neon.c - the 8 x 8 microkernels in AArch64, for panels of float, half and bfloat16. */
+ * kern/gemm/gemm_f32_neon.c - the 8 x 8 microkernels in AArch64, for panels of float, half and bfloat16. */
 #include "kern/simd/f32_neon.h"
 #include "kern/simd/act_f32.h"
 

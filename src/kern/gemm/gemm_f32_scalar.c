@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_f32_scalar.c - the 4 x 4 microkernels in plain C, for panels of float, half and bfloat16. */
+ * kern/gemm/gemm_f32_scalar.c - the 4 x 4 microkernels in plain C, for panels of float, half and bfloat16. */
 #include "kern/simd/f32_scalar.h"
 #include "kern/simd/act_f32.h"
 

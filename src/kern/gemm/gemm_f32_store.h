@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_f32_store.h - sums of a tile to their place, through terms and activation. Include a simd/f32_<isa>.h and
- * gemm.h first, and define the enum NR, the row stride of the sums. */
+ * kern/gemm/gemm_f32_store.h - sums of a tile to their place, through terms and activation. Include a simd/f32_<isa>.h
+ * and gemm.h first, and define the enum NR, the row stride of the sums. */
 #ifndef OX_GEMM_F32_STORE_H
 #define OX_GEMM_F32_STORE_H
 
@@ -32,7 +32,7 @@ OX_INLINE vf32 term_at(const ox_gemm_term *t, size_t row, size_t col, size_t n) 
   return vf32_splat(vf32_sum(load_as(t->type, t->p, at, 1)));
 }
 
-/* Whole rows without terms or activation: what blocks of k but the last do, and plain products. */
+/* Whole rows without terms or activation: blocks of k other than the last, and plain products. */
 OX_INLINE void finish_plainly(const ox_gemm_tile *t, const float *sums, float *c, size_t c_rs) {
   for (size_t i = 0; i < t->m; i++, sums += NR, c += c_rs) OX_UNROLL for (size_t j = 0; j < NR; j += L) {
       vf32 v = vf32_load(sums + j);

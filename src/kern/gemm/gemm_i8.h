@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8.h - products of 8-bit matrices in exact 32-bit sums (wrapping), and what becomes of the sums: int32,
- * scaled floats, or bytes again. Bits are the same on every instruction set.
+ * kern/gemm/gemm_i8.h - products of 8-bit matrices in exact 32-bit sums (wrapping), and what becomes of the sums:
+ * int32, scaled floats, or bytes again. Bits are the same on every instruction set.
  *
  * Inside, A is unsigned and B signed: s8 A gets 128 added, u8 B loses 128, zero points move along. With these,
  *   sum (a - za)(b - zb) = sum ab - za * colsum(b) - zb * (rowsum(a) - k za).

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_amxint8.c - the 8-bit microkernel on AMX. */
+ * kern/gemm/gemm_i8_amxint8.c - the 8-bit microkernel on AMX. */
 #include "kern/simd/f32_avx512.h"
 #include "kern/simd/tile_amx.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_avx2.c - the 8-bit 4 x 16 microkernel in AVX2. */
+ * kern/gemm/gemm_i8_avx2.c - the 8-bit 4 x 16 microkernel in AVX2. */
 #include "kern/simd/i8_avx2.h"
 
 #include "kern/gemm/gemm_i8.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_avx512.c - the 8-bit 8 x 32 microkernel in AVX-512 without VNNI. */
+ * kern/gemm/gemm_i8_avx512.c - the 8-bit 8 x 32 microkernel in AVX-512 without VNNI. */
 #include "kern/simd/i8_avx512.h"
 
 #include "kern/gemm/gemm_i8.h"

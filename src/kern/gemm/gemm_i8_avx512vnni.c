@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_avx512vnni.c - the 8-bit 12 x 32 microkernel in AVX-512 VNNI. */
+ * kern/gemm/gemm_i8_avx512vnni.c - the 8-bit 12 x 32 microkernel in AVX-512 VNNI. */
 #include "kern/simd/i8_avx512vnni.h"
 
 #include "kern/gemm/gemm_i8.h"

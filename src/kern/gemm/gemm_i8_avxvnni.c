@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_avxvnni.c - the 8-bit 6 x 16 microkernel in AVX-VNNI. */
+ * kern/gemm/gemm_i8_avxvnni.c - the 8-bit 6 x 16 microkernel in AVX-VNNI. */
 #include "kern/simd/i8_avxvnni.h"
 
 #include "kern/gemm/gemm_i8.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_body.h - sums of MR x NR byte products over a panel, by quads of k. Parameters: GEMM_NAME, GEMM_MR, and
- * those of gemm_i8_pack_body.h. The rows of A are read whole quads: the driver pads them with zeros. */
+ * kern/gemm/gemm_i8_body.h - sums of MR x NR byte products over a panel, by quads of k. Parameters: GEMM_NAME, GEMM_MR,
+ * and those of gemm_i8_pack_body.h. The rows of A are read whole quads: the driver pads them with zeros. */
 #include <string.h>
 
 #include "kern/gemm/gemm_i8_pack_body.h"

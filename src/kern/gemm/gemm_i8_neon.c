@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_neon.c - the 8-bit 4 x 8 microkernel in AArch64. */
+ * kern/gemm/gemm_i8_neon.c - the 8-bit 4 x 8 microkernel in AArch64. */
 #include "kern/simd/i8_neon.h"
 
 #include "kern/gemm/gemm_i8.h"

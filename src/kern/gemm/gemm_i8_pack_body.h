@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_pack_body.h - panels of signed B and rows of unsigned A, with their sums. Parameters: GEMM_NV (vectors
- * in a row of a panel), GEMM_PANEL and GEMM_ROW (names of the functions). Include a simd/i8_<isa>.h first. */
+ * kern/gemm/gemm_i8_pack_body.h - panels of signed B and rows of unsigned A, with their sums. Parameters: GEMM_NV
+ * (vectors in a row of a panel), GEMM_PANEL and GEMM_ROW (names of the functions). Include a simd/i8_<isa>.h first. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_run.c - selection, packing and the driver of 8-bit products. */
+ * kern/gemm/gemm_i8_run.c - selection, packing and the driver of 8-bit products. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -26,7 +26,7 @@ void ox_gemm_i8_pack_b(const ox_gemm_i8_variant *v, const void *b, bool b_signed
              (uint8_t *)packed + j * nr * kp, sums + j * nr);
 }
 
-/* Multiply-adds worth one tile: about 20 us at 200 G/s; bytes of B worth one when few rows share them. */
+/* TILE_MACS: multiply-adds of a tile, about 20 us at 200 G/s; TILE_B_BYTES: bytes of B of a tile with few rows. */
 enum { TILE_MACS = 1 << 22, TILE_B_BYTES = 192 * 1024, MAX_ROWS = 192, FEW_ROWS = 8 };
 
 void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_t m, size_t n, size_t k) {

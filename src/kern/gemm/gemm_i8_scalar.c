@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_scalar.c - the 8-bit 4 x 4 microkernel in plain C. */
+ * kern/gemm/gemm_i8_scalar.c - the 8-bit 4 x 4 microkernel in plain C. */
 #include "kern/simd/i8_scalar.h"
 
 #include "kern/gemm/gemm_i8.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_store.h - sums of an 8-bit tile to their place. Include a simd/f32_<isa>.h and gemm_i8.h first. */
+ * kern/gemm/gemm_i8_store.h - sums of an 8-bit tile to their place. Include a simd/f32_<isa>.h and gemm_i8.h first. */
 #ifndef OX_GEMM_I8_STORE_H
 #define OX_GEMM_I8_STORE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_i8_tile_body.h - the 8-bit 32 x 32 microkernel on matrix tiles: four tiles of sums, two of A, two of B. A
- * tile of B is 16 quads of k by 16 columns, which is how every variant's panels lie. Parameters: GEMM_NAME, GEMM_BEGIN,
- * GEMM_END. */
+ * kern/gemm/gemm_i8_tile_body.h - the 8-bit 32 x 32 microkernel on matrix tiles: four tiles of sums, two of A, two of
+ * B. A tile of B is 16 quads of k by 16 columns, which is how every variant's panels lie. Parameters: GEMM_NAME,
+ * GEMM_BEGIN, GEMM_END. */
 #include "kern/gemm/gemm_i8_store.h"
 
 enum { TILE_NR = 32 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_pack.c - B into panels. Reads the source once, in its own order, so that weights in a mapped file stream
- * at memory speed; writes whole cache lines. */
+ * kern/gemm/gemm_pack.c - B into panels. Reads the source once, in its own order, so that weights in a mapped file
+ * stream at memory speed; writes whole cache lines. */
 #include <string.h>
 
 #include "base/macros.h"
 #include "kern/gemm/gemm.h"
 #include "kern/simd/f32_scalar.h"
 
-/* One element of the source as the panel wants it. */
+/* One element of the source in the type of the panel. */
 #define READ_SAME(T) (*(const T *)p)
 #define READ_F16(T) vf32_load_f16((const uint16_t *)p)
 #define READ_BF16(T) vf32_load_bf16((const uint16_t *)p)

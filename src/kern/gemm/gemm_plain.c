@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_plain.c - products in double and in integers that wrap, which C's unsigned types do exactly: signed and
- * unsigned share a loop, since the low bits of a product do not know about signs. */
+ * kern/gemm/gemm_plain.c - products in double and in integers that wrap, which C's unsigned types do exactly: signed
+ * and unsigned share a loop, since the low bits of a product do not depend on signs. */
 #include "base/macros.h"
 #include "kern/gemm/gemm.h"
 

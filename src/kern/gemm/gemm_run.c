@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_run.c - cuts C into tiles and computes one: blocks of k, panels of B, strips of A, in that order, so that
- * a strip of A stays in L1 while panels of B come from L2. */
+ * kern/gemm/gemm_run.c - cuts C into tiles and computes one: blocks of k, panels of B, strips of A, in that order, so
+ * that a strip of A stays in L1 while panels of B come from L2. */
 #include <string.h>
 
 #include "base/macros.h"
 #include "kern/gemm/gemm.h"
 #include "kern/simd/f32_scalar.h"
 
-/* Multiply-adds worth one tile: about 20 us at 60 G/s. Bytes of weights worth one tile when few rows share them. */
+/* TILE_MACS: multiply-adds of a tile, about 20 us at 60 G/s; TILE_WEIGHT_BYTES: weights of a tile with few rows. */
 enum {
   TILE_MACS = 1 << 20,
   TILE_WEIGHT_BYTES = 192 * 1024,
   MAX_ROWS = 144,
   FEW_ROWS = 8,
-  SPLIT_COLS = 256 /* splitting A is paid per tile: wide ones share it */
+  SPLIT_COLS = 256 /* each tile splits its rows of A: wide ones share that among more columns */
 };
 
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
-  /* a few rows of A stay in L1 at any length: one walk along k, panels from end to end as they lie in memory */
+  /* a few rows of A stay in L1 at any length: k is one block, panels are read in order of memory */
   bool whole = b_mode == OX_GEMM_DOTS || (m <= FEW_ROWS && !v->pack_a);
   size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
   g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)(v->pack_a ? 32 : 8));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_select.c - the table of microkernels, read from the one list. */
+ * kern/gemm/gemm_select.c - the table of microkernels, read from the one list. */
 #include "base/macros.h"
 #include "kern/gemm/gemm.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_split_amxbf16.c - the float microkernel on AMX. */
+ * kern/gemm/gemm_split_amxbf16.c - the float microkernel on AMX. */
 #include "kern/simd/bf16_avx512bf16.h"
 #include "kern/simd/tile_amx.h"
 

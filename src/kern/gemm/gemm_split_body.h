@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/gemm_split_body.h - the float microkernel of a matrix unit and its packing, over split_body.h. Parameters:
+ * kern/gemm/gemm_split_body.h - the float microkernel of a matrix unit and its packing, over split_body.h. Parameters:
  * SPLIT_NAME, SPLIT_PACK_A, SPLIT_PACK_B, SPLIT_BEGIN, SPLIT_END. A strip of 32 rows, like a panel of 32 columns, is
  * two tiles for each 32 of k. */
 #include <string.h>

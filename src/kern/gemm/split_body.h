@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * gemm/split_body.h - float32 products on a bfloat16 matrix unit: splitting into terms (gemm/split.h), and the product
- * of blocks of tiles. Of the nine products of terms the six largest count, which is as exact as float multiply-adds.
- * Include a simd/f32_<isa>.h, its bf16_<isa>.h and a tile_<unit>.h first.
+ * kern/gemm/split_body.h - float32 products on a bfloat16 matrix unit: splitting into terms (gemm/split.h), and the
+ * product of blocks of tiles. Of the nine products of terms the six largest count, which is as exact as float
+ * multiply-adds. Include a simd/f32_<isa>.h, its bf16_<isa>.h and a tile_<unit>.h first.
  *
  * Not finite: the terms of an infinity are itself, 0 and 0, and 0 times the terms of the other side would add NaN to
  * the sum. So whatever sum is not finite is computed again, by float multiply-adds over the terms put together.

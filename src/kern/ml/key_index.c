@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/ml/key_index.c - open addressing over positions; a quarter full at most half of the time, linear probes. */
+ * kern/ml/key_index.c - a hash table of positions, at most half full: open addressing, linear probing. */
 #include "kern/ml/key_index.h"
 
 #include <string.h>
 
 #include "base/map.h"
 
-static uint64_t mix(uint64_t x) { /* multiply and fold: neighbours spread */
+static uint64_t mix(uint64_t x) { /* spreads neighbours */
   x *= UINT64_C(0x9e3779b97f4a7c15);
   return x ^ x >> 29;
 }
@@ -29,11 +29,12 @@ static bool same_str(ox_str a, ox_str b) { return a.n == b.n && (!a.n || !memcmp
     if (same) return (int64_t)i;                               \
   }
 
-int64_t ox_key_index_int(const ox_key_index *x, int64_t key){PROBE(mix((uint64_t)key), x->ints[i] == key)} int64_t
-    ox_key_index_double(const ox_key_index *x,
-                        double key){PROBE(hash_double(key), same_double(x->doubles[i], key))} int64_t
-    ox_key_index_str(const ox_key_index *x, ox_str key) {
-  PROBE(ox_hash(key.p, key.n, 0), same_str(x->strs[i], key))
+int64_t ox_key_index_int(const ox_key_index *x, int64_t key) { PROBE(mix((uint64_t)key), x->ints[i] == key); }
+int64_t ox_key_index_double(const ox_key_index *x, double key) {
+  PROBE(hash_double(key), same_double(x->doubles[i], key));
+}
+int64_t ox_key_index_str(const ox_key_index *x, ox_str key) {
+  PROBE(ox_hash(key.p, key.n, 0), same_str(x->strs[i], key));
 }
 
 static uint64_t hash_at(const ox_key_index *x, size_t i) {

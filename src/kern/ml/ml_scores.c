@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/ml/ml_scores.c - score transforms of the ai.onnx.ml operators. Logistic and probit are computed in f32, as
- * users of these models know them. */
+ * kern/ml/ml_scores.c - score transforms of the ai.onnx.ml operators. Logistic and probit are computed in float for
+ * any type, as in ONNX Runtime. */
 #include "kern/ml/ml_scores.h"
 
 #include <math.h>

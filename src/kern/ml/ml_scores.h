@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/ml/ml_scores.h - what the classical models share: rows of any numeric type as f32 or f64, and the transforms
- * that turn raw scores into the scores users see. Conventions for binary classifiers are ONNX Runtime's. */
+ * kern/ml/ml_scores.h - what the classical models share: rows of any numeric type as f32 or f64, and the score
+ * transforms of post_transform. Conventions for binary classifiers are ONNX Runtime's. */
 #ifndef OX_KERN_ML_ML_SCORES_H
 #define OX_KERN_ML_ML_SCORES_H
 
@@ -13,7 +13,7 @@ typedef enum ox_ml_transform {
   OX_ML_SOFTMAX,
   OX_ML_LOGISTIC,
   OX_ML_SOFTMAX_ZERO,
-  OX_ML_PROBIT /* numbers of TreeEnsemble-5 */
+  OX_ML_PROBIT /* numbered as in TreeEnsemble-5 */
 } ox_ml_transform;
 
 /* How one raw score becomes the two of a binary classifier. */

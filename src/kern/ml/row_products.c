@@ -37,7 +37,7 @@ void ox_row_products_run(const ox_row_panels *m, ox_isa isa, bool distance, cons
                          int64_t ldy) {
   float block[MR * OX_PANEL_ROWS];
   size_t v = 0;
-  while (variants[v].needs & ~isa) v++; /* the last needs nothing */
+  while (variants[v].needs & ~isa) v++; /* the last line needs nothing */
   for (int64_t r = 0; r < rows; r += MR)
     for (int64_t i = 0; i < m->n; i += OX_PANEL_ROWS) {
       int live = (int)OX_MIN(rows - r, MR);

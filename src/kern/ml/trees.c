@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/ml/trees.c - evaluation of tree ensembles. Eight independent walks run side by side: each step of one is a
- * chain of two dependent loads, and only other walks can fill that time. Sums are taken in the order of the trees. */
+ * chain of two dependent loads, and the other walks fill the wait. Sums are taken in the order of the trees. */
 #include "kern/ml/trees.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/ml/trees.h - decision trees as one flat table of nodes, walked for eight rows (or eight trees) at a time.
- * A leaf's successors are the leaf itself, so that walkers need no branch but the one that ends the walk. */
+ * A leaf's successors are the leaf itself, so that the only branch is the one that ends the walk. */
 #ifndef OX_KERN_ML_TREES_H
 #define OX_KERN_ML_TREES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/ml/trees_build.c - orders nodes depth first (a walk touches few cache lines), and turns <, >, >= into <= where
- * that is exact, so that nearly every real model takes the plain walk. */
+ * that is exact, so that most models take the plain walk. */
 #include "kern/ml/trees_build.h"
 
 #include <math.h>

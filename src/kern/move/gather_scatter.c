@@ -127,8 +127,7 @@ static inline int64_t b_offset(const ox_elements *e, int64_t b) {
   return e->b_dense ? b : offset_of(e->n_b, e->dim_b, e->stride_b, b);
 }
 
-/* Position by position through a unit: |p| in the index, |q| in the data; a bad index ends it. The three shapes of the
- * inner loop: along the axis, along what lies behind it, or that with gaps. */
+/* Runs |body| for each position of a unit: |p| in the index, |q| in the data; a bad index ends it. */
 #define AT(body)                                                                               \
   do {                                                                                         \
     int64_t v = wide ? ((const ox_i64u *)x->data)[p] : (int64_t)((const ox_i32u *)x->data)[p]; \

@@ -80,7 +80,7 @@ void ox_move_init(ox_move *m, int64_t elem, const ox_region *r) {
     m->kind = m->is[last] == 0 && m->os[last] == m->run ? OX_MOVE_FILL : OX_MOVE_ELEMENTS;
     if (m->kind == OX_MOVE_ELEMENTS && find_matrix(m)) m->kind = OX_MOVE_TRANSPOSE;
   }
-  /* short inner loops cost more than strides do */
+  /* the overhead of short inner loops exceeds that of strides */
   if ((m->kind == OX_MOVE_RUNS || m->kind == OX_MOVE_ELEMENTS) && last > 0 && m->dim[last] < SHORT_LOOP &&
       m->dim[last - 1] > m->dim[last])
     swap_dims(m, last - 1, last);
@@ -96,7 +96,7 @@ void ox_move_init(ox_move *m, int64_t elem, const ox_region *r) {
   m->units = outer * m->pieces;
 }
 
-/* Where the |n|-dimensional loop stands. */
+/* Position of an |n|-dimensional loop. */
 typedef struct cursor {
   int64_t at[OX_MOVE_DIMS];
   const char *in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nbits/nbits.h - products with weights of few bits in blocks that share a scale (and a zero point), unpacked in
+ * kern/nbits/nbits.h - products with weights of few bits in blocks that share a scale (and a zero point), unpacked in
  * registers: what is read from memory stays small. Activations are floats, or bytes quantized per row and block.
  *
  * Packed weights: panels of L columns (L: the lanes of the instruction set). A panel is a run of records, one per block

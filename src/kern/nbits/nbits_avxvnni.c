@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nbits/nbits_avxvnni.c - products with few-bit weights on this instruction set. */
+ * kern/nbits/nbits_avxvnni.c - products with few-bit weights on this instruction set. */
 #include "kern/simd/i8_avxvnni.h"
 
 #define NBITS_RUN ox_nbits_run__avxvnni

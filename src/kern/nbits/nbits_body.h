@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nbits/nbits_body.h - rows times a panel of few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE, the symbols. */
+ * kern/nbits/nbits_body.h - rows times a panel of few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE, the symbols.
+ */
 #include <string.h>
 
 #include "kern/nbits/nbits.h"
@@ -115,7 +116,7 @@ void NBITS_QUANTIZE(const float *a, size_t block, size_t blocks, int8_t *q, floa
     float top = vf32_hmax(most);
     scale[b] = top / 127.0f;
     vf32 inverse =
-        vf32_splat(top > 0x1p-120f ? 127.0f / top : 0.0f); /* smaller ones would overflow; they are zeros here */
+        vf32_splat(top > 0x1p-120f ? 127.0f / top : 0.0f); /* the quotient would overflow: such a block becomes zeros */
     vi32 total = vi32_zero();
     for (size_t i = 0; i < block; i += L) {
       size_t n = vf32_lanes_at(i, block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nbits/nbits_pack.c - the table of variants, and packing of weights of few bits. */
+ * kern/nbits/nbits_pack.c - the table of variants, and packing of weights of few bits. */
 #include <string.h>
 
 #include "base/macros.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * nbits/nbits_scalar.c - products with few-bit weights on this instruction set. */
+ * kern/nbits/nbits_scalar.c - products with few-bit weights on this instruction set. */
 #include "kern/simd/i8_scalar.h"
 
 #define NBITS_RUN ox_nbits_run__scalar

@@ -14,7 +14,7 @@ int64_t ox_pool_count(const ox_pool *p, int a, int64_t o) {
   return n;
 }
 
-/* Advances the odometer |at| over |end|; false when it wraps. */
+/* Advances the indices |at| below |end|, the last one fastest; false after the last position. */
 static bool step(int64_t *at, const int64_t *end, int axes) {
   for (int a = axes; a-- > 0;) {
     if (++at[a] < end[a]) return true;

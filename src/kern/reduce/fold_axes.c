@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/reduce/fold_axes.c - walks the dimensions; the arithmetic is in reduce.h. Two walks: along contiguous folded
- * runs (rows), or over contiguous kept runs with a vector of accumulators (columns). */
+ * kern/reduce/fold_axes.c - the loops over dimensions; the arithmetic is in reduce.h. Two walks: along contiguous
+ * folded runs (rows), or over contiguous kept runs with a vector of accumulators (columns). */
 #include "kern/reduce/fold.h"
 
 #include <math.h>

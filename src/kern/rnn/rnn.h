@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rnn/rnn.h - what recurrent cells do with their gates after the matrix products, one time step of some batch rows. */
+ * kern/rnn/rnn.h - the cells of recurrent networks after the matrix products: one time step of some batch rows. */
 #ifndef OX_KERN_RNN_H
 #define OX_KERN_RNN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rnn/rnn_avx2.c - recurrent cells on this instruction set. */
+ * kern/rnn/rnn_avx2.c - recurrent cells on this instruction set. */
 #include "kern/simd/f32_avx2.h"
 
 #include "kern/rnn/rnn.h"

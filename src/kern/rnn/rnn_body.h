@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rnn/rnn_body.h - recurrent cells over the vocabulary. RNN_NAME(x) makes the symbol of cell x. */
+ * kern/rnn/rnn_body.h - recurrent cells over the vocabulary. RNN_NAME(x) makes the symbol of cell x. */
 #include "kern/simd/act_f32.h"
 
 enum { L = VF32_LANES };

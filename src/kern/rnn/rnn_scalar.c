@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rnn/rnn_scalar.c - recurrent cells on this instruction set. */
+ * kern/rnn/rnn_scalar.c - recurrent cells on this instruction set. */
 #include "kern/simd/f32_scalar.h"
 
 #include "kern/rnn/rnn.h"

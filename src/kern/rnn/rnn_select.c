@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * rnn/rnn_select.c - the table of recurrent cells, read from the one list. */
+ * kern/rnn/rnn_select.c - the table of recurrent cells, read from the one list. */
 #include "base/macros.h"
 #include "kern/rnn/rnn.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/signal/fft.c - how a length falls into factors. */
+ * kern/signal/fft.c - factors of a length. */
 #include "kern/signal/fft.h"
 
 static bool factorize(ox_fft_shape *s, int64_t n) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/act_f32.h - the activations of kern/act.h over the vocabulary: include a simd/f32_<isa>.h first. NaN passes. */
+ * kern/simd/act_f32.h - the activations of kern/act.h over the vocabulary: include a simd/f32_<isa>.h first. NaN
+ * passes. */
 #ifndef OX_SIMD_ACT_F32_H
 #define OX_SIMD_ACT_F32_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/bf16_avx512bf16.h - floats as pairs of bfloat16 on AVX-512 BF16; the contract is in bf16_scalar.h. */
+ * kern/simd/bf16_avx512bf16.h - floats as pairs of bfloat16 on AVX-512 BF16; the contract is in bf16_scalar.h. */
 #ifndef OX_SIMD_BF16_AVX512BF16_H
 #define OX_SIMD_BF16_AVX512BF16_H
 

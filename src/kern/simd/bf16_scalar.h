@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/bf16_scalar.h - floats as pairs of bfloat16 in plain C, on top of f32_scalar.h. The contract: a vi32 holds two
- * bfloat16 in each lane.
+ * kern/simd/bf16_scalar.h - floats as pairs of bfloat16 in plain C, on top of f32_scalar.h. The contract: a vi32 holds
+ * two bfloat16 in each lane.
  * - vb_pair(x0, x1): both rounded to nearest even, x0 into the low half. NaN stays NaN; denormals may become zero.
  * - vb_low, vb_high: the halves as floats. vb_join(x0, x1): floats that are bfloat16 already.
  * - vb_lost(x, rounded): lanes where x is denormal or |rounded|, its half of vb_pair, is not finite. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/f32_avx2.h - the vocabulary of 32-bit lanes on AVX2, FMA, F16C: 8 lanes.
- * The contract of every name is in f32_scalar.h; this file only says it in instructions. */
+ * kern/simd/f32_avx2.h - the vocabulary of 32-bit lanes on AVX2, FMA, F16C: 8 lanes.
+ * The contract of every name is in f32_scalar.h; this file has the instructions. */
 #ifndef OX_SIMD_F32_AVX2_H
 #define OX_SIMD_F32_AVX2_H
 

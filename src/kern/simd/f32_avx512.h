@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/f32_avx512.h - the vocabulary of 32-bit lanes on AVX-512 (f, bw, dq, vl): 16 lanes.
- * The contract of every name is in f32_scalar.h; this file only says it in instructions. */
+ * kern/simd/f32_avx512.h - the vocabulary of 32-bit lanes on AVX-512 (f, bw, dq, vl): 16 lanes.
+ * The contract of every name is in f32_scalar.h; this file has the instructions. */
 #ifndef OX_SIMD_F32_AVX512_H
 #define OX_SIMD_F32_AVX512_H
 
@@ -89,7 +89,7 @@ OX_INLINE vf32 vf32_add(vf32 a, vf32 b) { return _mm512_add_ps(a, b); }
 OX_INLINE vf32 vf32_sub(vf32 a, vf32 b) { return _mm512_sub_ps(a, b); }
 OX_INLINE vf32 vf32_mul(vf32 a, vf32 b) { return _mm512_mul_ps(a, b); }
 OX_INLINE vf32 vf32_div(vf32 a, vf32 b) { return _mm512_div_ps(a, b); }
-OX_INLINE vf32 vf32_quot(vf32 a, vf32 b) { /* a third of the time of a division */
+OX_INLINE vf32 vf32_quot(vf32 a, vf32 b) { /* an estimate of 1 / b, a Newton step, a correction of the quotient */
   vf32 r = _mm512_rcp14_ps(b);
   r = _mm512_mul_ps(r, _mm512_fnmadd_ps(b, r, _mm512_set1_ps(2.0f)));
   vf32 q = _mm512_mul_ps(a, r);

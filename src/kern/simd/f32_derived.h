@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/f32_derived.h - names that follow from the basic ones alike on every instruction set. Included by f32_<isa>.h.
+ * kern/simd/f32_derived.h - functions of the basic ones, the same on every instruction set. Included by f32_<isa>.h.
  */
 #ifndef OX_SIMD_F32_DERIVED_H
 #define OX_SIMD_F32_DERIVED_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/f32_scalar.h - the vocabulary of 32-bit lanes in plain C: one lane. This file is the contract:
+ * kern/simd/f32_scalar.h - the vocabulary of 32-bit lanes in plain C: one lane. This file is the contract:
  * - vf32, vi32: VF32_LANES floats, int32s; vm32: a truth value per lane. Pointers need no vector alignment.
  * - *_n handles the first n lanes, 0 <= n <= VF32_LANES: touches no memory past them, loads zeros into the rest.
  * - min, max give b if either is NaN (and for -0 against +0), as x86 does; min_nan, max_nan pass NaN on.

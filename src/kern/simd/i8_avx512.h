@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/i8_avx512.h - dot products of bytes on AVX-512 without VNNI, as in i8_avx2.h; the contract is in i8_scalar.h. */
+ * kern/simd/i8_avx512.h - dot products of bytes on AVX-512 without VNNI, as in i8_avx2.h; the contract is in
+ * i8_scalar.h. */
 #ifndef OX_SIMD_I8_AVX512_H
 #define OX_SIMD_I8_AVX512_H
 

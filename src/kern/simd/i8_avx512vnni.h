@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/i8_avx512vnni.h - dot products of bytes on AVX-512 VNNI; the contract is in i8_scalar.h. */
+ * kern/simd/i8_avx512vnni.h - dot products of bytes on AVX-512 VNNI; the contract is in i8_scalar.h. */
 #ifndef OX_SIMD_I8_AVX512VNNI_H
 #define OX_SIMD_I8_AVX512VNNI_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/i8_avxvnni.h - dot products of bytes on AVX-VNNI (256 bits); the contract is in i8_scalar.h. */
+ * kern/simd/i8_avxvnni.h - dot products of bytes on AVX-VNNI (256 bits); the contract is in i8_scalar.h. */
 #ifndef OX_SIMD_I8_AVXVNNI_H
 #define OX_SIMD_I8_AVXVNNI_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/i8_neon.h - dot products of bytes on AArch64's baseline; the contract is in i8_scalar.h. */
+ * kern/simd/i8_neon.h - dot products of bytes on AArch64's baseline; the contract is in i8_scalar.h. */
 #ifndef OX_SIMD_I8_NEON_H
 #define OX_SIMD_I8_NEON_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/i8_scalar.h - dot products of bytes on top of f32_scalar.h. The contract: each 32-bit lane of |a| holds four
- * unsigned bytes, each of |b| four signed ones, lowest first; dot adds the exact sum of their products to |acc|,
+ * kern/simd/i8_scalar.h - dot products of bytes on top of f32_scalar.h. The contract: each 32-bit lane of |a| holds
+ * four unsigned bytes, each of |b| four signed ones, lowest first; dot adds the exact sum of their products to |acc|,
  * wrapping at 32 bits like int addition: every instruction set gives the same bits, so nothing may saturate. */
 #ifndef OX_SIMD_I8_SCALAR_H
 #define OX_SIMD_I8_SCALAR_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/math_f32.h - exp, log, tanh, erf, sigmoid ... over the vocabulary: include a simd/f32_<isa>.h first.
+ * kern/simd/math_f32.h - exp, log, tanh, erf, sigmoid ... over the vocabulary: include a simd/f32_<isa>.h first.
  * Errors against the exact value, largest over all floats, in units in the last place (FMA; the scalar build adds
  * about one): exp 1.1, expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.3, tanh 2.3, erf 3.1. Infinities, NaN, signed zeros and
- * denormals come out as C's libm has them. The coefficients are minimax fits of our own (Remez, relative error). */
+ * denormals come out as from C's libm. The coefficients are minimax fits of our own (Remez, relative error). */
 #ifndef OX_SIMD_MATH_F32_H
 #define OX_SIMD_MATH_F32_H
 
@@ -26,8 +26,8 @@ OX_INLINE vf32 vf32_exp(vf32 x) {
   return vf32_ldexp(vf32_add(p, vf32_splat(1.0f)), n);
 }
 
-/* exp for x <= 88, for what is summed, gated or compared with 1: 0 below -87, where exp would be denormal and cost every
- * multiplication after it a hundred cycles. Rounds by a magic number. */
+/* exp for x <= 88, for what is summed, gated or compared with 1: 0 below -87, where exp would be denormal and
+ * slow to compute with. Rounds by adding and subtracting 1.5 x 2^23. */
 OX_INLINE vf32 vf32_exp_flush(vf32 x) {
   vf32 magic = vf32_splat(0x1.8p23f), y = vf32_at_least(x, -87.0f);
   vf32 n = vf32_sub(vf32_fma(y, vf32_splat(0x1.715476p+0f), magic), magic);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/tile_amx.h - matrix tiles on AMX; the contract is in tile_emulated.h. A file needs the compiler flags of the
- * unit whose dot it uses. */
+ * kern/simd/tile_amx.h - matrix tiles on AMX; the contract is in tile_emulated.h. A file needs the compiler flags of
+ * the unit whose dot it uses. */
 #ifndef OX_SIMD_TILE_AMX_H
 #define OX_SIMD_TILE_AMX_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * simd/tile_emulated.h - the vocabulary of matrix tiles, and AMX in plain C: tests compile the bodies with it, so that
- * all but the tile instructions themselves runs on machines without the unit. Slow, and in no variant that ships.
+ * kern/simd/tile_emulated.h - the vocabulary of matrix tiles, and AMX in plain C: tests compile the bodies with it, so
+ * that all but the tile instructions themselves runs on machines without the unit. Slow, and in no variant that ships.
  *
  * There are eight tiles of 16 rows of 64 bytes. VT_TILES declares those of a function; their numbers are literals.
  * - vt_begin, vt_end: around all use of tiles, once per thread and run of blocks.

@@ -15,12 +15,12 @@ static float highest(const float *x, size_t n) {
     size_t k = vf32_lanes_at(i, n);
     a = vf32_max(vf32_select(vm32_first(k), vf32_load_n(x + i, k), a), a);
   }
-  return vf32_hmax(vf32_max(a, b)); /* NaN is passed over here: the sum of exponentials picks it up */
+  return vf32_hmax(vf32_max(a, b)); /* misses NaN, which the sum of exponentials passes on */
 }
 
 /* exp(x - high) as 2^(x log2e - high log2e): one FMA instead of a subtraction and the splitting of the argument. The
  * rounding of the second product shifts all exponents alike, which the division by the sum takes out again; for a
- * |high| so large that the shift could overflow, and without FMA, it is exp after all. */
+ * |high| so large that the shift could overflow, and without FMA, it is computed as exp(x - high). */
 typedef struct {
   vf32 high, shift;
   int direct;
@@ -132,7 +132,7 @@ static void row(const float *x, float *y, size_t n) {
 static void log_row(const float *x, float *y, size_t n) {
   float high = highest(x, n);
   base b = base_of(high);
-  b.direct = 1; /* where one element outweighs all others its logarithm must come out as 0 */
+  b.direct = 1; /* the largest element must give e^0 = 1 exactly: alone in the sum, its logarithm is 0 */
   vf32 h = b.high, s = vf32_splat((float)log(exponentials(x, NULL, n, &b)));
   size_t i = 0;
   for (; i + L <= n; i += L) vf32_store(y + i, vf32_sub(vf32_sub(vf32_load(x + i), h), s));

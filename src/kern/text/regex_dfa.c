@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/text/regex_dfa.c - works the sets of states out beforehand (subset construction), for automata that stay small.
+ * kern/text/regex_dfa.c - turns the program into a deterministic automaton (subset construction) if that stays small.
  */
 #include <string.h>
 
@@ -94,7 +94,7 @@ static bool matches(const builder *b) {
   return false;
 }
 
-/* The state that begins with b->kernel_set; |at_begin| tells the first state from its likes. MOST_STATES: too many. */
+/* The state that begins with b->kernel_set; |at_begin|: at the beginning of the text. MOST_STATES: too many. */
 static uint32_t state_of(builder *b, bool at_begin) {
   uint32_t n = b->kernel_set.n, *list = ox_arena_array(b->arena, n + 1, sizeof *list);
   if (!list) {

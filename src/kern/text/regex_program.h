@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/text/regex_program.h - what the parser hands to the matcher (private to the two). */
+ * kern/text/regex_program.h - compiled expressions, shared by parser and matchers alone. */
 #ifndef OX_KERN_TEXT_REGEX_PROGRAM_H
 #define OX_KERN_TEXT_REGEX_PROGRAM_H
 
@@ -31,7 +31,7 @@ typedef struct regex_inst {
   const regex_set *set; /* SET */
 } regex_inst;
 
-/* The automaton with its sets of states worked out beforehand, over classes of characters that no set tells apart.
+/* The deterministic automaton, over classes of characters that are in the same sets.
  * State 0 is dead. */
 typedef struct regex_dfa {
   uint32_t n_classes;
@@ -51,7 +51,7 @@ struct ox_regex {
   const regex_dfa *dfa; /* NULL: too large, or assertions that look at neighbours */
 };
 
-/* A set of states that is cleared in no time: member i is in |dense| at |sparse[i]|. */
+/* A sparse set of states, cleared by n = 0: member i is in |dense| at |sparse[i]|. */
 typedef struct regex_states {
   uint32_t *dense, *sparse, n;
 } regex_states;

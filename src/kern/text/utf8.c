@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/text/utf8.c - decoding, encoding, and letters that come in two cases. */
+ * kern/text/utf8.c - decoding, encoding, case mapping. */
 #include "kern/text/utf8.h"
 
 #include "base/macros.h"

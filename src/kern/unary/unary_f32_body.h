@@ -15,11 +15,10 @@ static inline vf32 sign_of(vf32 x) { /* NaN and zeros stay */
   vf32 one = vf32_copysign(vf32_splat(1.0f), x);
   return vf32_select(vf32_gt(vf32_abs(x), vf32_zero()), one, x);
 }
-/* max and min return their second argument for NaN: the data must stand there */
+/* max and min return their second argument for NaN, so the data goes there */
 static inline vf32 relu_of(vf32 x) { return vf32_max(vf32_zero(), x); }
 static inline vf32 clamp01(vf32 x) { return vf32_at_most(vf32_at_least(x, 0.0f), 1.0f); }
-/* As vf32_sigmoid and vf32_tanh, but dividing: in a plain loop the divider works beside the other ports (tanh of 393216
- * floats: 122 us against 160 by reciprocal and Newton step). */
+/* As vf32_sigmoid and vf32_tanh, but with a division: in a loop of its own it runs beside the other instructions. */
 static inline vf32 sigmoid_of(vf32 x) {
   vf32 one = vf32_splat(1.0f), z = vf32_exp_flush(vf32_neg(vf32_abs(x)));
   return vf32_div(vf32_select(vf32_lt(x, vf32_zero()), z, one), vf32_add(one, z));
@@ -52,7 +51,7 @@ static inline vf32 mish_of(vf32 x) {
 }
 
 /* x = n pi/2 + r, |r| <= pi/4. Each part of pi/2 but the last has 11 bits, so its product with n < 2^13 is exact, with
- * or without FMA. Sine and cosine of r are polynomials of our own fit; n picks one and its sign. */
+ * or without FMA. Sine and cosine of r are minimax polynomials; n picks one and its sign. */
 #define TRIG_LIMIT 12000.0f
 static inline vf32 trig_of(vf32 x, int quarter) {
   vf32 n = vf32_round(vf32_mul(x, vf32_splat(0x1.45f306p-1f)));
@@ -86,7 +85,7 @@ static inline vf32 celu_of(vf32 x, vf32 a, vf32 b) {
 }
 static inline vf32 thresholded_relu_of(vf32 x, vf32 a, vf32 b) {
   (void)b;
-  return vf32_select(vf32_gt(x, a), x, vf32_zero()); /* NaN is above nothing */
+  return vf32_select(vf32_gt(x, a), x, vf32_zero()); /* NaN gives 0 */
 }
 static inline vf32 hard_sigmoid_of(vf32 x, vf32 a, vf32 b) { return clamp01(vf32_fma(a, x, b)); }
 static inline vf32 swish_of(vf32 x, vf32 a, vf32 b) {

@@ -20,7 +20,7 @@
 #define HIGH(ctype) ((const ctype *)param)[1]
 #define SHRUNK(wide) (double)x<-P(1) ? wide((double)x + P(0)) : (double)x> P(1) ? wide((double)x - P(0)) : 0
 
-/* Erf of an integer truncates: -1, 0 or 1 never reach 1 except by rounding, as a cast of the real result does. */
+/* erf is cast to the integer type: 0 wherever its float value stays below 1. */
 #define SIGNED(tag, ctype, utype)                                    \
   LOOP(abs_##tag, ctype, x < 0 ? (ctype)(utype)(0 - (utype)x) : x)   \
   LOOP(neg_##tag, ctype, (utype)(0 - (utype)x))                      \
