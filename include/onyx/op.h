@@ -17,6 +17,7 @@ struct ox_known;
 struct ox_known_ctx;
 struct ox_tape;
 struct ox_control_def;
+struct ox_activation_def;
 
 /* ---- types --------------------------------------------------------------------------------------------- */
 
@@ -189,6 +190,7 @@ typedef struct ox_schema {
   void (*refine)(const struct ox_known_ctx *c, ox_shape *out);     /* shape of output 0, from such contents */
   ox_status *(*gradient)(struct ox_tape *t, const struct ox_node *n, uint32_t adjoint); /* graph/tape.h */
   const struct ox_control_def *control; /* what it does with its bodies (graph/control.h) */
+  const struct ox_activation_def *activation; /* it is one (graph/node_activation.h) */
 } ox_schema;
 
 /* Tiles of one stage: [begin, end). */

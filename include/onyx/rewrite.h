@@ -36,6 +36,11 @@ static inline int ox_one_output(const ox_rewrite *g, ox_id node) {
   return 1;
 }
 
+/* The node as an activation of its input 0; 0: it is none. */
+static inline int ox_activation_of(const ox_rewrite *g, ox_id node, ox_activation *out) {
+  return g->api->activation(g, node, out);
+}
+
 /* ---- attributes ---- */
 
 /* NULL: absent. */

@@ -23,6 +23,14 @@ typedef uint32_t ox_id; /* a node or a value of one graph; OX_NONE: none. Ids st
 #define OX_NONE UINT32_MAX
 typedef struct ox_graph_api ox_graph_api;
 
+/* The activation that a node is of its input 0, by the name that fused operators know: Relu, LeakyRelu, Sigmoid, Tanh,
+ * HardSigmoid, HardSwish, Elu, Gelu, FastGelu, QuickGelu, Silu, Clip ... */
+typedef struct ox_activation {
+  const char *name;
+  float params[2]; /* the first |n_params|: alpha; alpha, beta; min, max */
+  uint32_t n_params;
+} ox_activation;
+
 /* ---- what a rule works on ------------------------------------------------------------------------------- */
 
 /* A graph (the model's, or a body of If, Loop, Scan) for the length of one call. Not to be copied or kept. In an
@@ -139,6 +147,10 @@ struct ox_graph_api {
   ox_status *(*status_make)(ox_code code, const char *text);
   /* For guards, which have no status to return: the optimization ends with |st|, which is the host's from now on. */
   void (*fail)(const ox_rewrite *g, ox_status *st);
+
+  /* -- 1.1 -- */
+  /* 0: the node is no activation, or its parameters are not constant. */
+  int (*activation)(const ox_rewrite *g, ox_id node, ox_activation *out);
 };
 
 /* ---- patterns ------------------------------------------------------------------------------------------- */
@@ -172,6 +184,9 @@ typedef struct ox_pat {
   uint8_t uses;        /* the same with this many uses, all of which must be in the pattern */
   uint8_t commutative; /* inputs 0 and 1 may be swapped */
   uint8_t unknown;     /* also an operator that nobody here knows: nothing about its inputs has been checked */
+  /* 1.1 */
+  uint32_t activation; /* any operator that may be an activation, in place of |op| and |domain|, which are NULL */
+  uint32_t reserved;
 } ox_pat;
 
 typedef struct ox_match {

@@ -194,6 +194,8 @@ const ox_op *const *ox_registry_all(const ox_registry *r, size_t *out_n) {
   return r->rows;
 }
 
+const ox_registry *ox_registry_base(const ox_registry *r) { return r->base; }
+
 const ox_op *ox_node_op(const ox_model *m, const ox_node *n, uint32_t *out_version) {
   int64_t v = ox_node_version(m, n);
   if (v <= 0) v = 1; /* an operator of ours in a model that does not import its domain */

@@ -19,6 +19,8 @@ OX_NODISCARD ox_status *ox_registry_add(ox_registry *r, const ox_op *rows, size_
 const ox_op *ox_registry_find(const ox_registry *r, const char *domain, const char *op, int64_t version);
 /* Its own rows, without the base's, sorted by domain, name, since; *out_n of them. */
 const ox_op *const *ox_registry_all(const ox_registry *r, size_t *out_n);
+/* The table below it, or NULL. */
+const ox_registry *ox_registry_base(const ox_registry *r);
 
 /* ---- one node ---- */
 /* The row that serves |n|, or NULL if the operator is not known. *out_version (NULL: not wanted): at least 1. */

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/node_activation.h"
 #include "kern/quant/convert.h"
 #include "kern/unary/unary.h"
+#include "onyx/onyx.h"
 #include "ops/shared/tiles.h"
 
 typedef struct {
@@ -94,12 +96,32 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+/* Limits that are constant and in order. */
+static bool limits(const ox_graph *g, const ox_node *n, ox_activation *a) {
+  (void)g, (void)n;
+  a->n_params = 2;
+  return a->params[0] <= a->params[1];
+}
+
+/* The same of inputs. */
+static bool input_limits(const ox_graph *g, const ox_node *n, ox_activation *a) {
+  a->params[0] = -INFINITY, a->params[1] = INFINITY;
+  for (uint32_t i = 1; i < n->n_in && i < 3; i++) {
+    const ox_tensor *t = ox_graph_const(g, n->in[i]);
+    if (n->in[i] == OX_NONE) continue;
+    if (!t || t->kind != OX_TENSOR || !t->data || ox_shape_count(&t->shape) != 1) return false;
+    a->params[i - 1] = (float)ox_tensor_element(t, 0);
+  }
+  return limits(g, n, a);
+}
+
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Clip", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1,
-               .attrs_bytes = sizeof(clip_attrs), OX_ATTRS(attrs), .infer = ox_infer_same_as_input),
+               .attrs_bytes = sizeof(clip_attrs), OX_ATTRS(attrs), .infer = ox_infer_same_as_input,
+               OX_IS_ACTIVATION("Clip", limits)),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "Clip", .since = 11, .types = {OX_T_NUMBER}, .min_in = 1, .max_in = 3,
-               .infer = ox_infer_same_as_input),
+               .infer = ox_infer_same_as_input, OX_IS_ACTIVATION("Clip", input_limits)),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_clip = {ops, OX_COUNT(ops)};

@@ -3,6 +3,7 @@
  * first. Blocks stay in the first-level cache between the steps. */
 #include <string.h>
 
+#include "graph/node_activation.h"
 #include "kern/binary/binary.h"
 #include "kern/quant/convert.h"
 #include "kern/unary/unary.h"
@@ -124,7 +125,7 @@ static const ox_op ops[] = {
                .max_in = 2, .infer = infer_bias),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run_bias_gelu)},
     {OX_SCHEMA(.name = "FastGelu", .domain = "com.microsoft", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1,
-               .max_in = 2, .infer = infer_bias),
+               .max_in = 2, .infer = infer_bias, OX_IS_ACTIVATION("FastGelu", NULL)),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run_fast_gelu)},
 };
 const ox_op_set ox_ops_gated = {ops, OX_COUNT(ops)};

@@ -2,6 +2,7 @@
  * ops/unary.c - element-wise operators of one input that are a function from kern/unary: one row each. */
 #include <string.h>
 
+#include "graph/node_activation.h"
 #include "graph/tape.h"
 #include "kern/quant/convert.h"
 #include "kern/unary/unary.h"
@@ -190,6 +191,22 @@ static ox_status *gradient_relu(ox_tape *t, const ox_node *n, ox_id g) {
   return ox_tape_credit_op(t, n->in[0], "Mul", g, sign);
 }
 
+/* ---- activations ---- */
+
+static bool read_gelu(const ox_graph *g, const ox_node *n, ox_activation *a) {
+  const ox_attr *how = ox_node_attr(n, "approximate");
+  (void)g;
+  if (how && how->v.s.n == 4 && memcmp(how->v.s.p, "tanh", 4) == 0) a->name = "FastGelu";
+  return true;
+}
+
+/* x sigmoid(alpha x) */
+static bool read_swish(const ox_graph *g, const ox_node *n, ox_activation *a) {
+  (void)g, (void)n;
+  if (a->params[0] == 1) *a = (ox_activation){.name = "Silu"};
+  return true;
+}
+
 #define ROW(op, dom, ver, mask, ...)                                                              \
   {                                                                                               \
     OX_SCHEMA(.name = op, .domain = dom, .since = ver, .types = {mask}, .min_in = 1, .max_in = 1, \
@@ -199,6 +216,7 @@ static ox_status *gradient_relu(ox_tape *t, const ox_node *n, ox_id g) {
 #define UNARY(op, mask) ROW(op, NULL, 1, mask, .attrs = NULL)
 #define SMOOTH(op, mask, d) ROW(op, NULL, 1, mask, .gradient = d)
 #define WITH(op, ver, mask, table) ROW(op, NULL, ver, mask, OX_ATTRS(table))
+#define ACTIVATION(op, ver, table, fn, read) ROW(op, NULL, ver, OX_T_FLOAT, OX_ATTRS(table), OX_IS_ACTIVATION(fn, read))
 
 static const ox_op ops[] = {
     UNARY("Abs", OX_T_NUMBER),
@@ -213,37 +231,38 @@ static const ox_op ops[] = {
     WITH("Celu", 12, OX_T_FLOAT, alpha_attrs),
     UNARY("Cos", OX_T_FLOAT),
     UNARY("Cosh", OX_T_FLOAT),
-    WITH("Elu", 1, OX_T_FLOAT, alpha_attrs),
+    ACTIVATION("Elu", 1, alpha_attrs, "Elu", NULL),
     UNARY("Erf", OX_T_NUMBER),
     SMOOTH("Exp", OX_T_FLOAT, gradient_exp),
     UNARY("Floor", OX_T_FLOAT),
-    WITH("Gelu", 20, OX_T_FLOAT, gelu_attrs),
-    WITH("HardSigmoid", 1, OX_T_FLOAT, hard_sigmoid_attrs),
-    UNARY("HardSwish", OX_T_FLOAT),
-    WITH("LeakyRelu", 1, OX_T_FLOAT, leaky_relu_attrs),
+    ACTIVATION("Gelu", 20, gelu_attrs, "Gelu", read_gelu),
+    ACTIVATION("HardSigmoid", 1, hard_sigmoid_attrs, "HardSigmoid", NULL),
+    ROW("HardSwish", NULL, 1, OX_T_FLOAT, OX_IS_ACTIVATION("HardSwish", NULL)),
+    ACTIVATION("LeakyRelu", 1, leaky_relu_attrs, "LeakyRelu", NULL),
     SMOOTH("Log", OX_T_FLOAT, gradient_log),
     UNARY("Mish", OX_T_FLOAT),
     SMOOTH("Neg", OX_T_FLOAT | OX_T_SINT, gradient_neg),
     WITH("ParametricSoftplus", 1, OX_T_FLOAT, alpha_beta_attrs),
     UNARY("Reciprocal", OX_T_FLOAT),
-    SMOOTH("Relu", OX_T_FLOAT | OX_T_SINT, gradient_relu),
+    ROW("Relu", NULL, 1, OX_T_FLOAT | OX_T_SINT, .gradient = gradient_relu, OX_IS_ACTIVATION("Relu", NULL)),
     UNARY("Round", OX_T_FLOAT),
     WITH("ScaledTanh", 1, OX_T_FLOAT, alpha_beta_attrs),
     WITH("Selu", 1, OX_T_FLOAT, selu1_attrs),
     WITH("Selu", 6, OX_T_FLOAT, selu_attrs),
     WITH("Shrink", 9, OX_T_NUMBER, shrink_attrs),
-    SMOOTH("Sigmoid", OX_T_FLOAT, gradient_sigmoid),
+    ROW("Sigmoid", NULL, 1, OX_T_FLOAT, .gradient = gradient_sigmoid, OX_IS_ACTIVATION("Sigmoid", NULL)),
     UNARY("Sign", OX_T_NUMBER),
     UNARY("Sin", OX_T_FLOAT),
     UNARY("Sinh", OX_T_FLOAT),
     UNARY("Softplus", OX_T_FLOAT),
     UNARY("Softsign", OX_T_FLOAT),
     SMOOTH("Sqrt", OX_T_FLOAT, gradient_sqrt),
-    WITH("Swish", 24, OX_T_FLOAT, alpha_attrs),
+    ACTIVATION("Swish", 24, alpha_attrs, "QuickGelu", read_swish),
     UNARY("Tan", OX_T_FLOAT),
-    SMOOTH("Tanh", OX_T_FLOAT, gradient_tanh),
+    ROW("Tanh", NULL, 1, OX_T_FLOAT, .gradient = gradient_tanh, OX_IS_ACTIVATION("Tanh", NULL)),
     WITH("ThresholdedRelu", 1, OX_T_FLOAT, alpha_attrs),
-    ROW("Gelu", "com.microsoft", 1, OX_T_FLOAT, .attrs = NULL),
-    ROW("QuickGelu", "com.microsoft", 1, OX_T_FLOAT, OX_ATTRS(quick_gelu_attrs)),
+    ROW("Gelu", "com.microsoft", 1, OX_T_FLOAT, OX_IS_ACTIVATION("Gelu", NULL)),
+    ROW("QuickGelu", "com.microsoft", 1, OX_T_FLOAT, OX_ATTRS(quick_gelu_attrs),
+        OX_IS_ACTIVATION("QuickGelu", read_swish)),
 };
 const ox_op_set ox_ops_unary = {ops, OX_COUNT(ops)};

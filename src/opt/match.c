@@ -55,14 +55,20 @@ static bool match_input(walk *w, const ox_pat_in *p, ox_id v) {
   }
 }
 
+/* The node's operator is one of the entry's, and inference has checked its inputs, for it has a schema. */
+static bool is_meant(const ox_graph *g, const ox_pat *p, const ox_node *n) {
+  if (n->dead || (!p->activation && !ox_node_is(n, p->op, p->domain))) return false;
+  const ox_schema *s = ox_node_schema(g->model, n, NULL);
+  if (p->activation) return s && s->activation;
+  return s || p->unknown;
+}
+
 static bool match_node(walk *w, uint32_t i, ox_id id) {
   const ox_pat *p = &w->rule->pat[i];
   const ox_node *n = &w->g->nodes[id];
   if (w->m->node[i] != OX_NONE) return w->m->node[i] == id;
-  if (!ox_node_is(n, p->op, p->domain) || !n->n_out || n->out[0] == OX_NONE) return false;
+  if (!is_meant(w->g, p, n) || !n->n_out || n->out[0] == OX_NONE) return false;
   if (!ox_assigned_same(&n->assigned, w->assigned)) return false;
-  /* inference has checked the inputs of operators that have a schema */
-  if (!p->unknown && !ox_node_schema(w->g->model, n, NULL)) return false;
   uint32_t uses = p->single_use ? 1 : p->uses;
   const ox_graph_value *out = &w->g->values[n->out[0]];
   if (uses && (ox_graph_use_count(w->g, n->out[0]) != uses || out->is_output || !other_outputs_unused(w->g, n)))

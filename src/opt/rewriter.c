@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "graph/node_activation.h"
 #include "onyx/onyx.h"
 
 /* ---- nodes ---- */
@@ -196,6 +197,11 @@ static double element(const ox_tensor *t, int64_t i) {
   return t->dtype == OX_C64 || t->dtype == OX_C128 ? NAN : ox_tensor_element(t, i);
 }
 
+static int activation(const ox_rewrite *rw, ox_id node, ox_activation *out) {
+  const ox_node *n = ox_rewriter_node(rw, node);
+  return n && ox_activation_read(rw->graph, n, out);
+}
+
 /* ---- memory and errors ---- */
 
 static void *scratch(const ox_rewrite *rw, size_t bytes) {
@@ -217,24 +223,65 @@ static void fail(const ox_rewrite *rw, ox_status *st) {
   else h->failed = st;
 }
 
-static const ox_graph_api table = {
-    .struct_size = sizeof table,
-    .node_count = node_count, .node_alive = node_alive, .node_op = node_op, .node_domain = node_domain,
-    .node_name = node_name, .node_version = node_version, .node_owner = node_owner, .node_in_count = node_in_count,
-    .node_out_count = node_out_count, .node_in = node_in, .node_out = node_out, .node_body_count = node_body_count,
-    .node_is = node_is, .attr_count = attr_count, .attr_name = attr_name, .attr = attr,
-    .value_count = value_count, .value_name = value_name, .value_type = value_type, .value_dtype = value_dtype,
-    .value_shape = value_shape, .value_const = value_const, .producer = producer, .use_count = use_count,
-    .user_count = user_count, .user = user, .is_input = is_input, .is_output = is_output,
-    .io_count = io_count, .io = io, .opset = opset, .symbol_name = symbol_name, .op_serves = op_serves, .order = order,
-    .element = element, .scratch = scratch, .model_alloc = model_alloc,
-    .add_value = ox_rewriter_add_value, .add_tensor = ox_rewriter_add_tensor, .add_const = ox_rewriter_add_const,
-    .const_room = ox_rewriter_const_room, .const_view = ox_rewriter_const_view, .make_const = ox_rewriter_make_const,
-    .replace_uses = ox_rewriter_replace_uses, .can_replace = ox_rewriter_can_replace,
-    .add_node = ox_rewriter_add_node, .set_in = ox_rewriter_set_in, .set_out = ox_rewriter_set_out,
-    .set_counts = ox_rewriter_set_counts, .become = ox_rewriter_become, .set_attr = ox_rewriter_set_attr,
-    .remove_attr = ox_rewriter_remove_attr, .infer = ox_rewriter_infer, .remove_node = ox_rewriter_remove_node,
-    .remove_unused = ox_rewriter_remove_unused, .status_make = status_make, .fail = fail};
+static const ox_graph_api table = {.struct_size = sizeof table,
+                                   .node_count = node_count,
+                                   .node_alive = node_alive,
+                                   .node_op = node_op,
+                                   .node_domain = node_domain,
+                                   .node_name = node_name,
+                                   .node_version = node_version,
+                                   .node_owner = node_owner,
+                                   .node_in_count = node_in_count,
+                                   .node_out_count = node_out_count,
+                                   .node_in = node_in,
+                                   .node_out = node_out,
+                                   .node_body_count = node_body_count,
+                                   .node_is = node_is,
+                                   .attr_count = attr_count,
+                                   .attr_name = attr_name,
+                                   .attr = attr,
+                                   .value_count = value_count,
+                                   .value_name = value_name,
+                                   .value_type = value_type,
+                                   .value_dtype = value_dtype,
+                                   .value_shape = value_shape,
+                                   .value_const = value_const,
+                                   .producer = producer,
+                                   .use_count = use_count,
+                                   .user_count = user_count,
+                                   .user = user,
+                                   .is_input = is_input,
+                                   .is_output = is_output,
+                                   .io_count = io_count,
+                                   .io = io,
+                                   .opset = opset,
+                                   .symbol_name = symbol_name,
+                                   .op_serves = op_serves,
+                                   .order = order,
+                                   .element = element,
+                                   .scratch = scratch,
+                                   .model_alloc = model_alloc,
+                                   .add_value = ox_rewriter_add_value,
+                                   .add_tensor = ox_rewriter_add_tensor,
+                                   .add_const = ox_rewriter_add_const,
+                                   .const_room = ox_rewriter_const_room,
+                                   .const_view = ox_rewriter_const_view,
+                                   .make_const = ox_rewriter_make_const,
+                                   .replace_uses = ox_rewriter_replace_uses,
+                                   .can_replace = ox_rewriter_can_replace,
+                                   .add_node = ox_rewriter_add_node,
+                                   .set_in = ox_rewriter_set_in,
+                                   .set_out = ox_rewriter_set_out,
+                                   .set_counts = ox_rewriter_set_counts,
+                                   .become = ox_rewriter_become,
+                                   .set_attr = ox_rewriter_set_attr,
+                                   .remove_attr = ox_rewriter_remove_attr,
+                                   .infer = ox_rewriter_infer,
+                                   .remove_node = ox_rewriter_remove_node,
+                                   .remove_unused = ox_rewriter_remove_unused,
+                                   .status_make = status_make,
+                                   .fail = fail,
+                                   .activation = activation};
 
 /* ---- rewriters ---- */
 

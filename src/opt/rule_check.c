@@ -44,7 +44,10 @@ static ox_status *check_pattern(const ox_rule *r) {
     return ox_fail(OX_INVALID_ARGUMENT, "entries of %u bytes, the least is %u", r->pat_row_bytes, pat_size);
   for (uint32_t i = 0; i < r->n_pat; i++) {
     const ox_pat *p = entry(r, i);
-    if (!p->op || !*p->op || *p->op == '|' || strstr(p->op, "||") || p->op[strlen(p->op) - 1] == '|')
+    bool activation = r->pat_row_bytes >= SIZE_UP_TO(ox_pat, activation) && p->activation;
+    if (activation && (p->op || p->domain))
+      return ox_fail(OX_INVALID_ARGUMENT, "entry %u: an activation of operator '%s'", i, p->op ? p->op : "");
+    if (!activation && (!p->op || !*p->op || *p->op == '|' || strstr(p->op, "||") || p->op[strlen(p->op) - 1] == '|'))
       return ox_fail(OX_INVALID_ARGUMENT, "entry %u: operator '%s'", i, p->op ? p->op : "");
     if (i + 1 == r->n_pat && (p->single_use || p->uses))
       return ox_fail(OX_INVALID_ARGUMENT, "entry %u: uses of the root cannot be in the pattern", i);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "graph/registry.h"
 #include "opt/driver.h"
 #include "opt/rewriter.h"
 #include "opt/match.h"
@@ -21,7 +22,15 @@ typedef struct ox_rule_chain {
 /* Calls |fn| for each alternative of the root of |r|: |n| characters at |op|. */
 static ox_status *each_root(ox_driver *d, ox_book_row *row,
                             ox_status *(*fn)(ox_driver *d, ox_book_row *row, const char *op, size_t n)) {
-  const char *op = row->rule->pat[row->rule->n_pat - 1].op;
+  const ox_pat *root = &row->rule->pat[row->rule->n_pat - 1];
+  const char *op = root->op;
+  for (const ox_registry *r = root->activation ? d->m->registry : NULL; r; r = ox_registry_base(r)) {
+    size_t n;
+    const ox_op *const *all = ox_registry_all(r, &n);
+    for (size_t i = 0; i < n; i++)
+      if (all[i]->schema->activation) OX_TRY(fn(d, row, all[i]->schema->name, strlen(all[i]->schema->name)));
+  }
+  if (root->activation) return NULL;
   for (size_t n; *op; op += n + (op[n] == '|')) {
     n = strcspn(op, "|");
     OX_TRY(fn(d, row, op, n));
@@ -43,7 +52,10 @@ static ox_status *add_root(ox_driver *d, ox_book_row *row, const char *op, size_
   d->chains[id] = (chain){row, OX_NONE};
   if (at == OX_NONE) return ox_map_put(&d->roots, name, id) ? NULL : ox_oom();
   while (d->chains[at].next != OX_NONE) at = d->chains[at].next;
-  d->chains[at].next = id;
+  if (d->chains[at].row == row)
+    d->n_chains--; /* an activation of several versions or domains */
+  else
+    d->chains[at].next = id;
   return NULL;
 }
 

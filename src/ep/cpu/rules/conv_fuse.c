@@ -22,18 +22,15 @@ static ox_status *take_over(const ox_rewrite *g, ox_id conv, ox_id after) {
 
 /* ---- activation ---- */
 
-#define CONV_THEN(conv_domain, act_ops, act_domain)                                                         \
+#define CONV_THEN(conv_domain)                                                                              \
   {                                                                                                         \
     [CONV] = {.op = "Conv|FusedConv", .domain = conv_domain, .single_use = 1, .types = FLOATS}, [AFTER] = { \
-      .op = act_ops,                                                                                        \
-      .domain = act_domain,                                                                                 \
+      .activation = 1,                                                                                      \
       .in = {OX_FROM(CONV)}                                                                                 \
     }                                                                                                       \
   }
-static const ox_pat act_plain[] = CONV_THEN(NULL, OX_ACTIVATION_OPS, NULL);
-static const ox_pat act_fused[] = CONV_THEN(ms, OX_ACTIVATION_OPS, NULL);
-static const ox_pat act_plain_ms[] = CONV_THEN(NULL, OX_ACTIVATION_OPS_MS, ms);
-static const ox_pat act_fused_ms[] = CONV_THEN(ms, OX_ACTIVATION_OPS_MS, ms);
+static const ox_pat act_plain[] = CONV_THEN(NULL);
+static const ox_pat act_fused[] = CONV_THEN(ms);
 
 static int act_guard(const ox_rewrite *g, ox_match *m) {
   return ox_activation_of(g, m->node[AFTER], OX_CAPTURE(m, ox_activation)) && conv_open(g, m->node[CONV]);
@@ -64,8 +61,6 @@ static ox_status *add_apply(const ox_rewrite *g, const ox_match *m) {
 static const ox_rule rules[] = {
     {OX_RULE("conv-activation", OX_OPTIMIZE_EXTENDED, act_plain, act_guard, act_apply), .late = 1},
     {OX_RULE("conv-activation", OX_OPTIMIZE_EXTENDED, act_fused, act_guard, act_apply), .late = 1},
-    {OX_RULE("conv-activation", OX_OPTIMIZE_EXTENDED, act_plain_ms, act_guard, act_apply), .late = 1},
-    {OX_RULE("conv-activation", OX_OPTIMIZE_EXTENDED, act_fused_ms, act_guard, act_apply), .late = 1},
     {OX_RULE("conv-add", OX_OPTIMIZE_EXTENDED, add, add_guard, add_apply), .late = 1},
 };
 const ox_rule_set ox_cpu_rules_conv_fuse = OX_OWNED_RULE_SET("cpu", rules);

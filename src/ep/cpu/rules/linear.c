@@ -31,18 +31,15 @@ static ox_status *take_over(const ox_rewrite *g, ox_id node, ox_id after) {
 
 /* ---- activation ---- */
 
-#define PRODUCT_THEN(ops, dom, act_ops, act_domain)                                       \
+#define PRODUCT_THEN(ops, dom)                                                            \
   {                                                                                       \
     [PRODUCT] = {.op = ops, .domain = dom, .single_use = 1, .types = FLOATS}, [AFTER] = { \
-      .op = act_ops,                                                                      \
-      .domain = act_domain,                                                               \
+      .activation = 1,                                                                    \
       .in = {OX_FROM(PRODUCT)}                                                            \
     }                                                                                     \
   }
-static const ox_pat act_plain[] = PRODUCT_THEN(product_ops, NULL, OX_ACTIVATION_OPS, NULL);
-static const ox_pat act_linear[] = PRODUCT_THEN("Linear", onyx, OX_ACTIVATION_OPS, NULL);
-static const ox_pat act_plain_ms[] = PRODUCT_THEN(product_ops, NULL, OX_ACTIVATION_OPS_MS, "com.microsoft");
-static const ox_pat act_linear_ms[] = PRODUCT_THEN("Linear", onyx, OX_ACTIVATION_OPS_MS, "com.microsoft");
+static const ox_pat act_plain[] = PRODUCT_THEN(product_ops, NULL);
+static const ox_pat act_linear[] = PRODUCT_THEN("Linear", onyx);
 
 static int act_guard(const ox_rewrite *g, ox_match *m) {
   return ox_activation_of(g, m->node[AFTER], OX_CAPTURE(m, ox_activation)) && open_end(g, m->node[PRODUCT]);
@@ -169,8 +166,6 @@ static ox_status *trans_b_apply(const ox_rewrite *g, const ox_match *m) { return
 static const ox_rule rules[] = {
     LATE("linear-activation", act_plain, act_guard, act_apply),
     LATE("linear-activation", act_linear, act_guard, act_apply),
-    LATE("linear-activation", act_plain_ms, act_guard, act_apply),
-    LATE("linear-activation", act_linear_ms, act_guard, act_apply),
     LATE("linear-add", add_plain, add_guard, add_apply),
     LATE("linear-add", add_linear, add_guard, add_apply),
     LATE("linear-scale", mul_plain, scale_guard, scale_apply),
