@@ -1,30 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/text/regex_parse.c - RE2's syntax to a tree, the tree to a program. Captures and laziness do not matter to
- * whether something matches, so both are read and dropped. */
+ * kern/text/regex_parse.c - RE2's syntax to a tree. Captures and laziness do not matter to whether something matches,
+ * so both are read and dropped. */
 #include <string.h>
 
 #include "base/macros.h"
-#include "kern/text/regex_program.h"
+#include "kern/text/regex_tree.h"
 #include "kern/text/utf8.h"
 
-enum {
-  MOST_PATTERN = 8192,
-  MOST_CODE = 20000,
-  MOST_VISITS = 1000000,
-  MOST_RANGES = 4096,
-  MOST_DEPTH = 200,
-  MOST_REPEAT = 1000,
-  LAST_CP = 0x10ffff
-};
+enum { MOST_PATTERN = 8192, MOST_RANGES = 4096, MOST_DEPTH = 200, MOST_REPEAT = 1000, LAST_CP = 0x10ffff };
 enum { FLAG_I = 1, FLAG_M = 2, FLAG_S = 4 };
-
-typedef enum node_kind { NODE_EMPTY, NODE_SET, NODE_CAT, NODE_ALT, NODE_REPEAT, NODE_ASSERT } node_kind;
-typedef struct node {
-  node_kind kind;
-  const struct node *a, *b;
-  const regex_set *set;
-  int min, max; /* REPEAT; max < 0: no limit. ASSERT: min is the place */
-} node;
 
 typedef struct parser {
   ox_arena *arena;
@@ -37,16 +21,16 @@ typedef struct parser {
   ox_code code;
 } parser;
 
-static const node *parse_alternatives(parser *s);
-static const node *parse_suffix(parser *s, const node *a);
+static const regex_node *parse_alternatives(parser *s);
+static const regex_node *parse_suffix(parser *s, const regex_node *a);
 
-static const node *fail(parser *s, const char *why) {
+static const regex_node *fail(parser *s, const char *why) {
   if (!s->error) s->error = why, s->code = OX_INVALID_MODEL;
   return NULL;
 }
 
-static const node *make(parser *s, node n) {
-  node *copy = ox_arena_copy(s->arena, &n, sizeof n);
+static const regex_node *make(parser *s, regex_node n) {
+  regex_node *copy = ox_arena_copy(s->arena, &n, sizeof n);
   if (!copy) s->error = "out of memory", s->code = OX_OUT_OF_MEMORY;
   return copy;
 }
@@ -124,9 +108,9 @@ static const regex_set *take_set(parser *s, bool negated) {
   return set.ranges ? ox_arena_copy(s->arena, &set, sizeof set) : NULL;
 }
 
-static const node *set_node(parser *s, bool negated) {
+static const regex_node *set_node(parser *s, bool negated) {
   const regex_set *set = take_set(s, negated);
-  return set ? make(s, (node){.kind = NODE_SET, .set = set}) : fail(s, "out of memory");
+  return set ? make(s, (regex_node){.kind = NODE_SET, .set = set}) : fail(s, "out of memory");
 }
 
 static int hex_digit(char c) {
@@ -214,7 +198,7 @@ static uint32_t class_char(parser *s) {
 }
 
 /* After the opening bracket. */
-static const node *parse_class(parser *s) {
+static const regex_node *parse_class(parser *s) {
   bool negated = eat(s, "^"), first = true;
   s->n_ranges = 0;
   while (!s->error) {
@@ -235,31 +219,31 @@ static const node *parse_class(parser *s) {
 
 /* ---- atoms ---- */
 
-static const node *literal(parser *s, uint32_t cp) {
+static const regex_node *literal(parser *s, uint32_t cp) {
   s->n_ranges = 0;
   add_cased(s, cp, cp);
   return set_node(s, false);
 }
 
-static const node *place(parser *s, regex_place where) {
-  return make(s, (node){.kind = NODE_ASSERT, .min = (int)where});
+static const regex_node *place(parser *s, regex_place where) {
+  return make(s, (regex_node){.kind = NODE_ASSERT, .min = (int)where});
 }
 
 /* \Q ... \E; a repetition behind it holds for the last character. */
-static const node *parse_quoted(parser *s) {
-  const node *all = make(s, (node){.kind = NODE_EMPTY});
+static const regex_node *parse_quoted(parser *s) {
+  const regex_node *all = make(s, (regex_node){.kind = NODE_EMPTY});
   for (bool end = eat(s, "\\E") || s->p == s->end; !end && all;) {
     uint32_t cp;
     s->p += ox_utf8_next(s->p, (size_t)(s->end - s->p), &cp);
-    const node *one = literal(s, cp);
+    const regex_node *one = literal(s, cp);
     end = eat(s, "\\E") || s->p == s->end;
     if (end && one) one = parse_suffix(s, one);
-    all = one ? make(s, (node){.kind = NODE_CAT, .a = all, .b = one}) : NULL;
+    all = one ? make(s, (regex_node){.kind = NODE_CAT, .a = all, .b = one}) : NULL;
   }
   return all;
 }
 
-static const node *parse_backslash(parser *s) {
+static const regex_node *parse_backslash(parser *s) {
   static const struct {
     const char *name;
     regex_place where;
@@ -274,7 +258,7 @@ static const node *parse_backslash(parser *s) {
 }
 
 /* "(?": flags, a name, or nothing to remember. *done: it was flags alone, there is no group. */
-static const node *parse_group_head(parser *s, bool *done) {
+static const regex_node *parse_group_head(parser *s, bool *done) {
   if (eat(s, "P<") || eat(s, "<")) {
     const char *close = memchr(s->p, '>', (size_t)(s->end - s->p));
     if (!close || close == s->p) return fail(s, "bad group name");
@@ -300,18 +284,18 @@ static const node *parse_group_head(parser *s, bool *done) {
   return fail(s, "missing )");
 }
 
-static const node *parse_group(parser *s) {
+static const regex_node *parse_group(parser *s) {
   unsigned flags = s->flags;
   bool done = false;
   if (eat(s, "?")) (void)parse_group_head(s, &done);
   if (s->error) return NULL;
-  if (done) return make(s, (node){.kind = NODE_EMPTY}); /* the flags hold to the end of the enclosing group */
-  const node *body = parse_alternatives(s);
+  if (done) return make(s, (regex_node){.kind = NODE_EMPTY}); /* the flags hold to the end of the enclosing group */
+  const regex_node *body = parse_alternatives(s);
   s->flags = flags;
   return body && !eat(s, ")") ? fail(s, "missing )") : body;
 }
 
-static const node *parse_atom(parser *s) {
+static const regex_node *parse_atom(parser *s) {
   if (eat(s, "(")) return parse_group(s);
   if (eat(s, "[")) return parse_class(s);
   if (eat(s, "\\")) return parse_backslash(s);
@@ -347,7 +331,7 @@ static bool parse_counts(parser *s, int *min, int *max) {
   return false;
 }
 
-static const node *parse_suffix(parser *s, const node *a) {
+static const regex_node *parse_suffix(parser *s, const regex_node *a) {
   while (a && s->p < s->end) {
     int min, max;
     if (eat(s, "*"))
@@ -360,126 +344,44 @@ static const node *parse_suffix(parser *s, const node *a) {
       break;
     if (min > MOST_REPEAT || max > MOST_REPEAT || (max >= 0 && max < min)) return fail(s, "bad repetition count");
     (void)eat(s, "?");
-    a = make(s, (node){.kind = NODE_REPEAT, .a = a, .min = min, .max = max});
+    a = make(s, (regex_node){.kind = NODE_REPEAT, .a = a, .min = min, .max = max});
   }
   return a;
 }
 
-static const node *parse_repeated(parser *s) { return parse_suffix(s, parse_atom(s)); }
+static const regex_node *parse_repeated(parser *s) { return parse_suffix(s, parse_atom(s)); }
 
-static const node *parse_sequence(parser *s) {
-  const node *all = make(s, (node){.kind = NODE_EMPTY});
+static const regex_node *parse_sequence(parser *s) {
+  const regex_node *all = make(s, (regex_node){.kind = NODE_EMPTY});
   while (all && s->p < s->end && *s->p != '|' && *s->p != ')') {
-    const node *one = parse_repeated(s);
-    all = one ? make(s, (node){.kind = NODE_CAT, .a = all, .b = one}) : NULL;
+    const regex_node *one = parse_repeated(s);
+    all = one ? make(s, (regex_node){.kind = NODE_CAT, .a = all, .b = one}) : NULL;
   }
   return all;
 }
 
-static const node *parse_alternatives(parser *s) {
+static const regex_node *parse_alternatives(parser *s) {
   if (++s->depth > MOST_DEPTH) return fail(s, "nested too deeply");
-  const node *all = parse_sequence(s);
+  const regex_node *all = parse_sequence(s);
   while (all && eat(s, "|")) {
-    const node *one = parse_sequence(s);
-    all = one ? make(s, (node){.kind = NODE_ALT, .a = all, .b = one}) : NULL;
+    const regex_node *one = parse_sequence(s);
+    all = one ? make(s, (regex_node){.kind = NODE_ALT, .a = all, .b = one}) : NULL;
   }
   s->depth--;
   return all;
 }
 
-/* ---- code ---- */
-
-typedef struct coder {
-  ox_arena *arena;
-  regex_inst *code;
-  uint32_t n, capacity, visits; /* visits: of tree nodes; empty ones may be repeated for long without any code */
-  bool full, oom;
-} coder;
-
-static uint32_t emit(coder *c, regex_inst in) {
-  if (c->n == c->capacity) {
-    uint32_t more = OX_MIN(2 * c->capacity, MOST_CODE);
-    regex_inst *code = more > c->capacity ? ox_arena_array(c->arena, more, sizeof *code) : NULL;
-    c->oom |= more > c->capacity && !code;
-    if (!code) {
-      c->full = true;
-      return 0;
-    }
-    if (c->n) memcpy(code, c->code, c->n * sizeof *code);
-    c->code = code, c->capacity = more;
-  }
-  c->code[c->n] = in;
-  return c->n++;
-}
-
-static void compile(coder *c, const node *n);
-
-static void compile_repeat(coder *c, const node *n) {
-  for (int i = 0; i < n->min && !c->full; i++) compile(c, n->a);
-  if (n->max < 0) { /* L: split body, out; body; jump L */
-    uint32_t split = emit(c, (regex_inst){.op = RE_SPLIT});
-    c->code[split].x = c->n;
-    compile(c, n->a);
-    emit(c, (regex_inst){.op = RE_JUMP, .x = split});
-    c->code[split].y = c->n;
-  }
-  for (int i = n->min; i < n->max && !c->full; i++) {
-    uint32_t split = emit(c, (regex_inst){.op = RE_SPLIT});
-    c->code[split].x = c->n;
-    compile(c, n->a);
-    c->code[split].y = c->n;
-  }
-}
-
-static void compile(coder *c, const node *n) {
-  if (c->full || (c->full = ++c->visits > MOST_VISITS)) return;
-  switch (n->kind) {
-    case NODE_EMPTY:
-      break;
-    case NODE_SET:
-      emit(c, (regex_inst){.op = RE_SET, .x = c->n + 1, .set = n->set});
-      break;
-    case NODE_ASSERT:
-      emit(c, (regex_inst){.op = RE_ASSERT, .x = c->n + 1, .y = (uint32_t)n->min});
-      break;
-    case NODE_REPEAT:
-      compile_repeat(c, n);
-      break;
-    case NODE_CAT:
-      compile(c, n->a);
-      compile(c, n->b);
-      break;
-    case NODE_ALT: {
-      uint32_t split = emit(c, (regex_inst){.op = RE_SPLIT});
-      c->code[split].x = c->n;
-      compile(c, n->a);
-      uint32_t jump = emit(c, (regex_inst){.op = RE_JUMP});
-      c->code[split].y = c->n;
-      compile(c, n->b);
-      c->code[jump].x = c->n;
-      break;
-    }
-  }
-}
-
-ox_status *ox_regex_compile(ox_arena *arena, const char *pattern, size_t n, ox_regex **out_regex) {
-  *out_regex = NULL;
+ox_status *ox_regex_parse(ox_arena *arena, const char *pattern, size_t n, const regex_node **out_tree) {
+  *out_tree = NULL;
   if (n > MOST_PATTERN) return ox_fail(OX_LIMIT, "regular expression of %zu bytes, at most %d", n, MOST_PATTERN);
   parser *s = ox_arena_alloc(arena, sizeof *s);
-  ox_regex *r = ox_arena_alloc(arena, sizeof *r);
-  coder c = {.arena = arena, .code = OX_ARENA_ARRAY(arena, regex_inst, 64), .capacity = 64};
-  if (!s || !r || !c.code) return ox_oom();
+  if (!s) return ox_oom();
   s->arena = arena, s->begin = s->p = pattern, s->end = pattern + n;
-  const node *tree = parse_alternatives(s);
+  const regex_node *tree = parse_alternatives(s);
   if (tree && s->p < s->end) tree = fail(s, "unexpected )");
   if (!tree)
     return ox_fail(s->code, "regular expression '%.*s', byte %zu: %s", (int)OX_MIN(n, 200), pattern,
                    (size_t)(s->p - s->begin), s->error ? s->error : "out of memory");
-  compile(&c, tree);
-  emit(&c, (regex_inst){.op = RE_MATCH});
-  if (c.oom) return ox_oom();
-  if (c.full) return ox_fail(OX_LIMIT, "regular expression of more than %d steps", MOST_CODE);
-  r->n = c.n, r->code = c.code;
-  *out_regex = r;
-  return ox_regex_build_dfa(arena, r);
+  *out_tree = tree;
+  return NULL;
 }

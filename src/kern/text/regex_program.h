@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/text/regex_program.h - compiled expressions, shared by parser and matchers alone. */
+ * kern/text/regex_program.h - compiled expressions, shared by the compiler and the matchers alone. */
 #ifndef OX_KERN_TEXT_REGEX_PROGRAM_H
 #define OX_KERN_TEXT_REGEX_PROGRAM_H
 
