@@ -242,12 +242,12 @@ void ox_loops_enter(void) { n_owned++; }
 void ox_loops_leave(void) { n_owned--; }
 
 /* Somebody sleeps. Says whether the policy wants to hear of the end. */
-static OX_NOINLINE bool begin_among_sleepers(const run *r, ox_gate gate, uint32_t n, ox_loop_note *out_note) {
-  *out_note = r->pool->policy->loop_begins(r->pool, r->slot);
+static bool begin_among_sleepers(ox_pool *pool, ox_loop_slot *slot, ox_gate gate, uint32_t n, ox_loop_note *out_note) {
+  pool->policy->loop_begins(pool, slot, out_note);
   if (out_note->wake == OX_WAKE_SOME)
-    ox_pool_wake_admitted(r->pool, gate, OX_MIN(n - 1, 2));
+    ox_pool_wake_admitted(pool, gate, OX_MIN(n - 1, 2));
   else if (out_note->wake == OX_WAKE_QUIET)
-    atomic_store_explicit(&r->slot->quiet, true, memory_order_relaxed);
+    atomic_store_explicit(&slot->quiet, true, memory_order_relaxed);
   return out_note->ends;
 }
 
@@ -282,7 +282,7 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   atomic_exchange_explicit(&slot->range0, range, memory_order_seq_cst);
   run r = {pool, slot, &slot->range0, slot_index, 0, 0, 0, 0, 0, 0};
   ox_loop_note note;
-  bool noted = OX_UNLIKELY(ox_pool_any_asleep(pool)) && begin_among_sleepers(&r, gate, n, &note); /* P2 */
+  bool noted = OX_UNLIKELY(ox_pool_any_asleep(pool)) && begin_among_sleepers(pool, slot, gate, n, &note); /* P2 */
 
   n_owned++;
   uint32_t begin = 0, claimed = grain;

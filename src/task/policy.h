@@ -39,7 +39,8 @@ typedef enum ox_wake {
 typedef struct ox_loop_note {
   ox_wake wake;
   bool ends; /* loop_ended is called */
-  bool woke; /* the rest is the policy's own */
+  /* The policy's own. */
+  bool woke;
   uint64_t key, start_ns;
 } ox_loop_note;
 
@@ -70,8 +71,8 @@ typedef struct ox_policy {
   void (*worker_is_woken)(struct ox_worker *w); /* by the calling thread, just before; not on an executor */
   void (*section_begins)(ox_pool *pool);        /* pool->held has grown */
   /* Only if somebody sleeps. What a note leaves asleep the loop's owner does alone. */
-  ox_loop_note (*loop_begins)(ox_pool *pool, const struct ox_loop_slot *slot);
-  ox_loop_note (*graph_begins)(ox_pool *pool, ox_task_graph *graph, size_t n_nodes);
+  void (*loop_begins)(ox_pool *pool, const struct ox_loop_slot *slot, ox_loop_note *out_note);
+  void (*graph_begins)(ox_pool *pool, ox_task_graph *graph, size_t n_nodes, ox_loop_note *out_note);
   void (*loop_ended)(ox_pool *pool, const ox_loop_note *note, uint32_t ran, uint32_t n); /* the owner |ran| of |n| */
 
   /* --- Joining and stealing --- */

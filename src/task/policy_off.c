@@ -11,11 +11,13 @@ static bool wait_no_more(const ox_pool *pool, uint64_t ns) { return (void)pool, 
 static void forget_sleep(struct ox_worker *w, uint64_t asleep_ns) { (void)w, (void)asleep_ns; }
 
 static uint32_t wake_all(const ox_pool *pool, uint32_t want) { return (void)pool, want; }
-static ox_loop_note wake_for_loop(ox_pool *pool, const struct ox_loop_slot *slot) {
-  return (void)pool, (void)slot, (ox_loop_note){.wake = OX_WAKE_SOME};
+static void wake_for_loop(ox_pool *pool, const struct ox_loop_slot *slot, ox_loop_note *out_note) {
+  (void)pool, (void)slot;
+  *out_note = (ox_loop_note){.wake = OX_WAKE_SOME};
 }
-static ox_loop_note wake_for_graph(ox_pool *pool, ox_task_graph *graph, size_t n_nodes) {
-  return (void)pool, (void)graph, (void)n_nodes, (ox_loop_note){.wake = OX_WAKE_SOME};
+static void wake_for_graph(ox_pool *pool, ox_task_graph *graph, size_t n_nodes, ox_loop_note *out_note) {
+  (void)pool, (void)graph, (void)n_nodes;
+  *out_note = (ox_loop_note){.wake = OX_WAKE_SOME};
 }
 static void forget_loop(ox_pool *pool, const ox_loop_note *note, uint32_t ran, uint32_t n) {
   (void)pool, (void)note, (void)ran, (void)n;

@@ -256,7 +256,7 @@ static void push_roots(party *p, const ox_task_graph *g) {
 static void run_shared(party *p, ox_task_graph *g) {
   ox_pool *pool = p->pool;
   ox_loop_note note = {.wake = OX_WAKE_SOME};
-  if (ox_pool_any_asleep(pool)) note = pool->policy->graph_begins(pool, g, g->n_nodes);
+  if (ox_pool_any_asleep(pool)) pool->policy->graph_begins(pool, g, g->n_nodes, &note);
   p->run->wakes = note.wake == OX_WAKE_SOME;
   atomic_store_explicit(&p->slot->gate, p->run->gate.first << 16 | p->run->gate.cap, memory_order_seq_cst);
   atomic_store_explicit(&p->slot->run, p->run, memory_order_seq_cst);

@@ -42,26 +42,22 @@ static void worker_is_woken(ox_worker *w) {
   atomic_store_explicit(&ox_state_of(w)->woken_ns, ox_thread_now_ns(), memory_order_relaxed);
 }
 
-static ox_loop_note note_of(ox_cold_loop loop, bool wakes) {
-  return (ox_loop_note){wakes ? OX_WAKE_SOME : OX_WAKE_QUIET, true, loop.woke, loop.key, loop.start_ns};
+static void loop_begins(ox_pool *pool, const ox_loop_slot *slot, ox_loop_note *out_note) {
+  out_note->wake = OX_WAKE_NOBODY, out_note->ends = !ox_pool_is_large(pool) || ox_surplus_wants_more(pool, slot);
+  if (!out_note->ends) return;
+  ox_cold *cold = &ox_state_of_pool(pool)->cold;
+  bool worth = ox_cold_begin(cold, slot->fn, slot->ctx, slot->n_tiles, ox_thread_now_ns(), out_note);
+  out_note->wake = worth || ox_spin_is_long(pool) ? OX_WAKE_SOME : OX_WAKE_QUIET;
 }
 
-static ox_loop_note loop_begins(ox_pool *pool, const ox_loop_slot *slot) {
-  if (!ox_surplus_wants_more(pool, slot)) return (ox_loop_note){.wake = OX_WAKE_NOBODY};
+static void graph_begins(ox_pool *pool, ox_task_graph *graph, size_t n_nodes, ox_loop_note *out_note) {
   ox_cold *cold = &ox_state_of_pool(pool)->cold;
-  ox_cold_loop loop = ox_cold_begin(cold, slot->fn, slot->ctx, slot->n_tiles, ox_thread_now_ns());
-  return note_of(loop, loop.woke || ox_spin_is_long(pool));
-}
-
-static ox_loop_note graph_begins(ox_pool *pool, ox_task_graph *graph, size_t n_nodes) {
-  ox_cold *cold = &ox_state_of_pool(pool)->cold;
-  ox_cold_loop loop = ox_cold_begin(cold, NULL, graph, (int64_t)n_nodes, ox_thread_now_ns());
-  return note_of(loop, loop.woke);
+  bool worth = ox_cold_begin(cold, NULL, graph, (int64_t)n_nodes, ox_thread_now_ns(), out_note);
+  out_note->wake = worth ? OX_WAKE_SOME : OX_WAKE_QUIET, out_note->ends = true;
 }
 
 static void loop_ended(ox_pool *pool, const ox_loop_note *note, uint32_t ran, uint32_t n) {
-  const ox_cold_loop loop = {note->key, note->start_ns, note->woke};
-  ox_cold_end(&ox_state_of_pool(pool)->cold, &loop, ran, n, ox_thread_now_ns());
+  ox_cold_end(&ox_state_of_pool(pool)->cold, note, ran, n, ox_thread_now_ns());
 }
 
 const ox_policy ox_policy_adaptive = {

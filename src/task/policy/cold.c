@@ -22,30 +22,30 @@ static uint64_t worth_ns(const ox_cold *cold) {
   return (wake ? OX_MIN(wake, (uint64_t)WAKE_MOST_NS) : WAKE_GUESS_NS) * 3;
 }
 
-ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles, uint64_t now_ns) {
-  ox_cold_loop loop = {key_of(fn, ctx, n_tiles), now_ns, true};
-  uint64_t gap = loop.start_ns - get(&cold->last_ns);
+bool ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles, uint64_t now_ns, ox_loop_note *out_note) {
+  uint64_t key = key_of(fn, ctx, n_tiles), gap = now_ns - get(&cold->last_ns);
   set(&cold->gap_ns, gap);
   if (gap > PAUSE_NS) set(&cold->spent_ns, 0);
-  uint64_t row = get(&cold->rows[loop.key % OX_COLD_ROWS]), expected = row >> 32 << 6;
-  bool known = (uint32_t)row == (uint32_t)(loop.key >> 32);
-  loop.woke = !known || get(&cold->spent_ns) + expected >= worth_ns(cold);
-  if (loop.woke) set(&cold->spent_ns, 0);
-  return loop;
+  uint64_t row = get(&cold->rows[key % OX_COLD_ROWS]), expected = row >> 32 << 6;
+  bool known = (uint32_t)row == (uint32_t)(key >> 32);
+  bool wakes = !known || get(&cold->spent_ns) + expected >= worth_ns(cold);
+  if (wakes) set(&cold->spent_ns, 0);
+  out_note->key = key, out_note->start_ns = now_ns, out_note->woke = wakes;
+  return wakes;
 }
 
-void ox_cold_end(ox_cold *cold, const ox_cold_loop *loop, uint32_t ran, uint32_t n, uint64_t now_ns) {
-  uint64_t alone = (now_ns - loop->start_ns) / OX_MAX(ran, 1) * n;
+void ox_cold_end(ox_cold *cold, const ox_loop_note *note, uint32_t ran, uint32_t n, uint64_t now_ns) {
+  uint64_t took = now_ns - note->start_ns, alone = took / OX_MAX(ran, 1) * n;
   set(&cold->last_ns, now_ns);
-  if (!loop->woke) {
-    set(&cold->spent_ns, get(&cold->spent_ns) + (now_ns - loop->start_ns));
+  if (!note->woke) {
+    set(&cold->spent_ns, get(&cold->spent_ns) + took);
   } else {
     /* The wake itself is in the measured time. */
     uint64_t wake = atomic_load_explicit(&cold->wake_ns, memory_order_relaxed);
     alone = alone > wake ? alone - wake / 2 : alone;
   }
   uint64_t units = OX_MIN(alone >> 6, (uint64_t)UINT32_MAX);
-  set(&cold->rows[loop->key % OX_COLD_ROWS], units << 32 | (uint32_t)(loop->key >> 32));
+  set(&cold->rows[note->key % OX_COLD_ROWS], units << 32 | (uint32_t)(note->key >> 32));
 }
 
 void ox_cold_woken(ox_cold *cold, uint64_t ns) {

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "onyx/task.h"
+#include "task/policy.h"
 
 enum { OX_COLD_ROWS = 256 };
 
@@ -25,15 +25,11 @@ typedef struct ox_cold {
   atomic_uint wake_ns; /* from a wake to the sleeper's first step, running mean; 0: not known yet */
 } ox_cold;
 
-typedef struct ox_cold_loop {
-  uint64_t key, start_ns;
-  bool woke;
-} ox_cold_loop;
-
-/* Before, at |now_ns| (a graph has no |fn|): |woke| of the result says whether to wake. */
-ox_cold_loop ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles, uint64_t now_ns);
+/* Before, at |now_ns| (a graph has no |fn|): fills what is the policy's own in the note, where |woke| says whether to
+ * wake, and returns that. */
+bool ox_cold_begin(ox_cold *cold, ox_tile_fn fn, void *ctx, int64_t n_tiles, uint64_t now_ns, ox_loop_note *out_note);
 /* After, at |now_ns|: the caller itself ran |ran| of |n| blocks. */
-void ox_cold_end(ox_cold *cold, const ox_cold_loop *loop, uint32_t ran, uint32_t n, uint64_t now_ns);
+void ox_cold_end(ox_cold *cold, const ox_loop_note *note, uint32_t ran, uint32_t n, uint64_t now_ns);
 /* A sleeper took its first step |ns| after its wake. */
 void ox_cold_woken(ox_cold *cold, uint64_t ns);
 

@@ -34,8 +34,7 @@ uint32_t ox_surplus_may_wake(const ox_pool *pool, uint32_t want) {
 }
 
 bool ox_surplus_wants_more(const ox_pool *pool, const ox_loop_slot *slot) {
-  if (OX_LIKELY(!ox_pool_is_large(pool)) || !(atomic_load_explicit(&slot->serial, memory_order_relaxed) % 16))
-    return true;
+  if (!(atomic_load_explicit(&slot->serial, memory_order_relaxed) % 16)) return true;
   return ox_pool_active(pool) < atomic_load_explicit(&pool->n_cpus, memory_order_relaxed);
 }
 

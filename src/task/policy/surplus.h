@@ -16,8 +16,8 @@
 
 /* How many of |want| sleeping workers to wake. 0: somebody stands by, and will see the work. */
 uint32_t ox_surplus_may_wake(const ox_pool *pool, uint32_t want);
-/* Could the loop use one of those that sleep? With a thread active for each processor only every 16th loop finds that
- * out: a sleeper would but stand by, and those who help in a loop that blocks ask again. */
+/* Could the loop of a large pool use one of those that sleep? With a thread active for each processor only every 16th
+ * loop finds that out: a sleeper would but stand by, and those who help in a loop that blocks ask again. */
 bool ox_surplus_wants_more(const ox_pool *pool, const ox_loop_slot *slot);
 /* Worker |w| is between two loops or has just been woken: returns when it should work or sleep; false at once if it
  * need not stand by. */

@@ -15,10 +15,11 @@ static uint64_t now = 1000000000; /* the test's own clock */
 
 /* A loop of 10 blocks, |ran| of which the caller runs in |ns|. */
 static bool loop(ox_cold *cold, void *ctx, int64_t n, uint64_t ns, uint32_t ran) {
-  ox_cold_loop l = ox_cold_begin(cold, nothing, ctx, n, now);
+  ox_loop_note l;
+  bool woke = ox_cold_begin(cold, nothing, ctx, n, now, &l);
   now += ns;
   ox_cold_end(cold, &l, ran, 10, now);
-  return l.woke;
+  return woke;
 }
 
 static void loops_are_remembered_by_length(void **state) {
