@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/model/visit.pml - workers on an executor's threads (wake.c: invite; worker.c: ox_worker_visit): an owner of four loops, three
- * threads that may become any of two workers, and the end of the pool. Being announced is being asleep here: a worker is
- * invited by whoever clears its bit, and its thread leaves after it has announced itself again. The executor refuses now
- * and then. Nobody else is a worker while somebody is; no visit that was promised is lost; nobody touches a pool that is
- * gone.
+ * task/model/visit.pml - workers on an executor's threads (wake.c: invite; worker.c: ox_worker_visit): an owner of four
+ * loops, three threads that may become any of two workers, and the end of the pool. Being announced is being asleep
+ * here: a worker is invited by whoever clears its bit, and its thread leaves after it has announced itself again. The
+ * executor refuses now and then. Nobody else is a worker while somebody is; no visit that was promised is lost; nobody
+ * touches a pool that is gone.
  * Must be found wrong: LOSE=1 a visitor touches its worker after the announcement; 2 looks again without taking its bit
  * back; 3 leaves without a look; 4 is counted out before it announces; 5 the pool does not wait for visits. */
 #ifndef LOSE
