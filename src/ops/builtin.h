@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/builtin.h - the operators that come with Onyx, as a table. */
+ * ops/builtin.h - the operators of src/ops, as two tables: those that a model may hold, and over them those that only
+ * rules of the CPU provider make. Both are made on first use. Any thread. */
 #ifndef OX_OPS_BUILTIN_H
 #define OX_OPS_BUILTIN_H
 
 #include "graph/registry.h"
 
-/* The one table of all rows in src/ops, made on first use. NULL: out of memory; the next call tries again. Any thread. */
+/* ONNX's operators and those of com.microsoft. NULL: out of memory; the next call tries again. */
 const ox_registry *ox_ops_builtin(void);
-/* Adds all of them to |r|. */
+/* The same and, over it, the domain "ai.onyx": what fusions turn nodes into that the CPU provider owns. */
+const ox_registry *ox_ops_cpu(void);
+
+/* Add the rows of the one or the other to |r|. */
 OX_NODISCARD ox_status *ox_ops_builtin_add(ox_registry *r);
+OX_NODISCARD ox_status *ox_ops_cpu_add(ox_registry *r);
 
 #endif

@@ -20,7 +20,7 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
     memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
   }
   ox_alloc alloc = o.alloc.alloc ? o.alloc : ox_alloc_heap();
-  const ox_registry *ops = ox_ops_builtin();
+  const ox_registry *ops = ox_ops_cpu();
   ox_env *env = ops ? ox_new_zeroed(alloc, sizeof *env) : NULL;
   if (!env) return ox_oom();
   atomic_init(&env->refs, 1);

@@ -25,6 +25,7 @@ static void test_every_row_is_accepted(void **state) {
   assert_true(n > 300);
   assert_int_equal(n, shared);
   CHECK_FAILS(ox_ops_builtin_add(r), OX_INVALID_ARGUMENT, "there twice");
+  CHECK_OK(ox_ops_cpu_add(r));
   ox_registry_destroy(r);
 }
 
@@ -50,6 +51,20 @@ static void test_something_runs_every_operator(void **state) {
     if (!rows[i]->kernel && !(s->traits & (OX_VIEW | OX_CONTROL))) fail_msg("%s: nothing runs it", s->name);
     if (s->domain && strcmp(s->domain, "ai.onnx") == 0) fail_msg("%s: name ai.onnx by leaving it out", s->name);
   }
+}
+
+/* What only the CPU provider's rules make is in a table over the other one. */
+static void test_own_operators_are_a_table_of_their_own(void **state) {
+  (void)state;
+  size_t n, n_own;
+  const ox_registry *all = ox_ops_cpu(), *builtin = ox_ops_builtin();
+  const ox_op *const *rows = ox_registry_all(builtin, &n), *const *own = ox_registry_all(all, &n_own);
+  for (size_t i = 0; i < n; i++) assert_string_not_equal(domain_of(rows[i]->schema), "ai.onyx");
+  for (size_t i = 0; i < n_own; i++) assert_string_equal(domain_of(own[i]->schema), "ai.onyx");
+  assert_true(n_own >= 2);
+  assert_non_null(ox_registry_find(all, "ai.onyx", "Linear", 1));
+  assert_null(ox_registry_find(builtin, "ai.onyx", "Linear", 1));
+  assert_ptr_equal(ox_registry_find(all, "", "MatMul", 13), ox_registry_find(builtin, "", "MatMul", 13));
 }
 
 static void test_versions(void **state) {
@@ -85,8 +100,11 @@ static void test_out_of_memory_leaks_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_every_row_is_accepted),         cmocka_unit_test(test_rows_are_sorted_and_unique),
-      cmocka_unit_test(test_something_runs_every_operator), cmocka_unit_test(test_versions),
+      cmocka_unit_test(test_every_row_is_accepted),
+      cmocka_unit_test(test_rows_are_sorted_and_unique),
+      cmocka_unit_test(test_something_runs_every_operator),
+      cmocka_unit_test(test_versions),
+      cmocka_unit_test(test_own_operators_are_a_table_of_their_own),
       cmocka_unit_test(test_out_of_memory_leaks_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 
 static inline ox_model *bg_model(int64_t opset) {
   ox_model *m;
-  CHECK_OK(ox_model_create(ox_alloc_heap(), ox_ops_builtin(), &m));
+  CHECK_OK(ox_model_create(ox_alloc_heap(), ox_ops_cpu(), &m));
   CHECK_OK(ox_model_set_opset(m, "", opset));
   return m;
 }

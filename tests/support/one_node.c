@@ -198,7 +198,7 @@ ox_status *one_node_run(one_node *n) {
   const ox_type *p[ONE_NODE_MOST];
   ox_id ids[ONE_NODE_MOST];
   void *attrs = NULL;
-  const ox_op *op = ox_registry_find(ox_ops_builtin(), n->node.domain, n->node.op, n->version);
+  const ox_op *op = ox_registry_find(ox_ops_cpu(), n->node.domain, n->node.op, n->version);
   if (!op || !op->kernel) return ox_fail(OX_NOT_IMPLEMENTED, "no operator %s", n->node.op);
   for (uint32_t i = 0; i < n->n_in; i++) {
     types[i] = (ox_type){.kind = n->in[i].kind, .dtype = n->in[i].dtype, .shape = n->in[i].shape};

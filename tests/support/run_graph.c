@@ -14,7 +14,7 @@
 
 ox_model *rg_read(const char *text) {
   ox_model *m = NULL;
-  CHECK_OK(ox_text_read(ox_alloc_heap(), ox_ops_builtin(), text, strlen(text), &m));
+  CHECK_OK(ox_text_read(ox_alloc_heap(), ox_ops_cpu(), text, strlen(text), &m));
   return m;
 }
 

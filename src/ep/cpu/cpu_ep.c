@@ -20,7 +20,7 @@ static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep *
   ox_isa isa = ox_isa_allowed();
   *out_ep = NULL;
   for (uint32_t i = 0; opts && i < opts->n; i++) isa = ox_isa_cap(isa, opts->values[i]);
-  const ox_registry *ops = ox_ops_builtin();
+  const ox_registry *ops = ox_ops_cpu();
   return ox_ep_pass_status(host, ops ? ox_rows_ep_create(host, ops, NULL, isa, out_ep) : ox_oom());
 }
 
