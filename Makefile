@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run test test-cross test-backends install asan tsan fuzz stress check-layers model bench-pool clean deps deps-test format
+.PHONY: all run test test-cross test-backends test-cpu-plugin install asan tsan fuzz stress check-layers model bench-pool clean deps deps-test format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -38,6 +38,10 @@ tsan: deps-test
 # The task pool on each back-end and on an executor. Not under TSan: it cannot see into the OpenMP run-time and complains.
 test-backends: deps-test
 	@CMAKE_FLAGS="$(LAUNCHER) $(CMAKE_FLAGS)" JOBS=$(JOBS) sh tools/test_backends.sh $(BUILD)
+
+# The CPU provider as a plug-in: the same tests, the same bits.
+test-cpu-plugin: all deps-test
+	@CMAKE_FLAGS="$(LAUNCHER) $(CMAKE_FLAGS)" JOBS=$(JOBS) sh tools/test_cpu_plugin.sh $(BUILD)
 
 FUZZ_SECONDS ?= 600
 fuzz: deps
@@ -86,4 +90,4 @@ format:
 	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'include/*.h' | xargs clang-format -i
 
 clean:
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-cross $(BUILD)-own $(BUILD)-openmp $(BUILD)-none
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-cross $(BUILD)-own $(BUILD)-openmp $(BUILD)-none $(BUILD)-cpu-plugin

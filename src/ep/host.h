@@ -33,7 +33,7 @@ typedef struct ox_ep_services {
   ox_pool *pool;
   uint32_t max_threads;
   const char *provider;
-  const ox_registry *ops; /* all that the session knows */
+  const ox_registry *custom_ops; /* operators that env and session were given; NULL: none */
 } ox_ep_services;
 
 /* The service table for a provider whose own table is |api|: no larger than what the plug-in was built against, so that
@@ -44,9 +44,5 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api);
 OX_NODISCARD ox_status *ox_ep_adopt(const ox_ep_api *theirs, ox_ep_api *out_api);
 /* Checks |o| against the options that |api| declares. INVALID_ARGUMENT naming the key, the value and what is allowed. */
 OX_NODISCARD ox_status *ox_ep_check_options(const ox_ep_api *api, const ox_options *o);
-
-/* The providers that are built in. */
-const ox_ep_api *ox_ep_cpu(void);
-const ox_ep_api *ox_ep_null(void);
 
 #endif

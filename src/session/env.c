@@ -9,6 +9,16 @@
 #include "ops/builtin.h"
 #include "opt/opt.h"
 
+#define OX_EPS(stem) const ox_ep_api *ox_##stem(void);
+#include "ep_list.inc" /* the build writes OX_EPS(stem) for each src/ep/<name>/ep_<name>.c */
+#undef OX_EPS
+
+static const ox_ep_api *(*const built_in[])(void) = {
+#define OX_EPS(stem) ox_##stem,
+#include "ep_list.inc"
+#undef OX_EPS
+};
+
 const char *ox_version(void) { return "0.1.0"; }
 
 ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
@@ -20,15 +30,18 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
     memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
   }
   ox_alloc alloc = o.alloc.alloc ? o.alloc : ox_alloc_heap();
-  const ox_registry *ops = ox_ops_cpu();
+  const ox_registry *ops = ox_ops_builtin();
   ox_env *env = ops ? ox_new_zeroed(alloc, sizeof *env) : NULL;
   if (!env) return ox_oom();
   atomic_init(&env->refs, 1);
   env->alloc = alloc, env->ops = ops;
   env->log = (ox_log){o.log, o.log_ctx, (ox_log_level)o.log_level};
   env->pool = o.pool ? o.pool : ox_pool_default();
-  ox_status *st = ox_env_add_provider(env, ox_ep_cpu());
-  if (!st) st = ox_env_add_provider(env, ox_ep_null());
+  ox_status *st = NULL;
+  for (size_t i = 0; !st && i < OX_COUNT(built_in); i++) st = ox_env_add_provider(env, built_in[i]());
+#ifdef OX_CPU_PLUGIN
+  if (!st) st = ox_env_load_plugin(env, OX_CPU_PLUGIN);
+#endif
   if (st)
     ox_env_release(env);
   else

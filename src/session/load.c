@@ -16,22 +16,30 @@
 
 /* ---- operators ---- */
 
-static ox_status *add_rows(ox_session *s, const ox_op *rows, size_t n) {
+/* Puts |rows| over |s->ops|, in |*table|. */
+static ox_status *add_rows(ox_session *s, ox_registry **table, const ox_op *rows, size_t n) {
   if (!n) return NULL;
   if (!rows) return ox_fail(OX_INVALID_ARGUMENT, "the table of operators is NULL");
-  if (!s->own_ops) OX_TRY(ox_registry_create(s->alloc, s->env->ops, &s->own_ops));
-  s->ops = s->own_ops;
-  return ox_registry_add(s->own_ops, rows, n);
+  if (!*table) OX_TRY(ox_registry_create(s->alloc, s->ops, table));
+  s->ops = *table;
+  return ox_registry_add(*table, rows, n);
+}
+
+static ox_status *add_provider_rows(ox_session *s, const char *name) {
+  const ox_ep_api *api = name ? ox_env_find_provider(s->env, name) : NULL;
+  return api ? ox_status_note(add_rows(s, &s->provider_ops, api->ops, api->n_ops), "provider '%s'", name) : NULL;
 }
 
 ox_status *ox_session_add_ops(ox_session *s, const ox_session_opts *o) {
+  bool cpu = false;
   s->ops = s->env->ops;
-  OX_TRY(add_rows(s, o->ops, o->n_ops));
+  OX_TRY(add_rows(s, &s->own_ops, o->ops, o->n_ops));
+  if (s->own_ops || s->env->own_ops) s->custom_ops = s->ops;
   for (size_t i = 0; i < o->n_providers; i++) {
-    const ox_ep_api *api = o->providers[i].name ? ox_env_find_provider(s->env, o->providers[i].name) : NULL;
-    if (api) OX_TRY(ox_status_note(add_rows(s, api->ops, api->n_ops), "provider '%s'", api->name));
+    OX_TRY(add_provider_rows(s, o->providers[i].name));
+    cpu |= o->providers[i].name && strcmp(o->providers[i].name, "cpu") == 0;
   }
-  return NULL;
+  return cpu ? NULL : add_provider_rows(s, "cpu");
 }
 
 /* ---- rules ---- */

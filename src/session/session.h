@@ -31,8 +31,10 @@ typedef struct ox_call {
 struct ox_session {
   ox_env *env;
   ox_alloc alloc;
-  const ox_registry *ops; /* the operators there are: the env's, or |own_ops| over them */
-  ox_registry *own_ops;
+  const ox_registry *ops;        /* the operators there are: those below, one over the other */
+  ox_registry *provider_ops;     /* what the providers bring; NULL: nothing */
+  ox_registry *own_ops;          /* what the session was given; NULL: nothing */
+  const ox_registry *custom_ops; /* what env and session were given, for a provider of its own; NULL: nothing */
   ox_model *model;
   void *bytes; /* a copy of the model's bytes, or NULL */
   size_t n_bytes;

@@ -98,6 +98,7 @@ void ox_session_release(ox_session *s) {
   }
   ox_plan_destroy(s->plan);
   for (size_t i = 0; i < s->n_providers; i++) s->providers[i].api.destroy(s->providers[i].ep);
+  ox_registry_destroy(s->provider_ops);
   ox_registry_destroy(s->own_ops);
   ox_recycler_release(s->recycler);
   ox_profile_destroy(s->profile);

@@ -14,7 +14,7 @@
 static ox_status *create_custom(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep) {
   (void)opts;
   const ox_ep_services *s = host->host_data;
-  return ox_rows_ep_create(host, s->ops, ox_ops_builtin(), ox_isa_allowed(), out_ep);
+  return ox_rows_ep_create(host, s->custom_ops, ox_ops_builtin(), ox_isa_allowed(), out_ep);
 }
 
 static const ox_ep_api custom = {.struct_size = sizeof custom,
@@ -31,7 +31,7 @@ static ox_status *add(ox_session *s, const ox_ep_api *api, const ox_options *opt
   if (s->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
   ox_provider *p = &s->providers[s->n_providers];
   *p = (ox_provider){.api = *api,
-                     .services = {s->alloc, &s->env->log, s->pool, s->max_threads, api->name, s->ops}};
+                     .services = {s->alloc, &s->env->log, s->pool, s->max_threads, api->name, s->custom_ops}};
   OX_TRY(ox_ep_check_options(api, options));
   p->identity = ox_provider_identity(api, options);
   ox_ep_host host = ox_ep_host_make(&p->services, api);
@@ -59,7 +59,7 @@ static ox_status *add_by_name(ox_session *s, const char *name, const ox_options 
 }
 
 ox_status *ox_session_add_providers(ox_session *s, const ox_session_opts *o) {
-  bool customs = s->ops != ox_ops_builtin();
+  bool customs = s->custom_ops != NULL;
   for (size_t i = 0; i < o->n_providers; i++) {
     const char *name = o->providers[i].name;
     if (customs && name && strcmp(name, "cpu") == 0 && !has(s, "custom")) OX_TRY(add(s, &custom, NULL));

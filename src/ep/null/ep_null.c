@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/null/null_ep.c - a provider that wants nothing: the template to clone. */
-#include "ep/host.h"
+ * ep/null/ep_null.c - a provider that wants nothing: the template to clone. */
+#include "onyx/ep.h"
 
 struct ox_ep {
   ox_ep_host host;

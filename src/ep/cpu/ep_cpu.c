@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/cpu_ep.c - the CPU provider: the kernels of src/ops, through ep.h like anyone's. */
-#include <string.h>
+ * ep/cpu/ep_cpu.c - the CPU provider: the kernels of src/ops, through ep.h like anyone's. */
+#include <pthread.h>
 
 #include "base/macros.h"
 #include "ep/cpu/cpu_rules.h"
-#include "ep/host.h"
+#include "ep/cpu/ep_cpu.h"
 #include "ep/rows/rows_ep.h"
 #include "ops/builtin.h"
 
@@ -24,7 +24,7 @@ static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep *
   return ox_ep_pass_status(host, ops ? ox_rows_ep_create(host, ops, NULL, isa, out_ep) : ox_oom());
 }
 
-static const ox_ep_api api = {.struct_size = sizeof(ox_ep_api),
+static ox_ep_api api = {.struct_size = sizeof(ox_ep_api),
                               .abi_major = OX_EP_ABI_MAJOR,
                               .name = "cpu",
                               .create = create,
@@ -36,4 +36,20 @@ static const ox_ep_api api = {.struct_size = sizeof(ox_ep_api),
                               .rule_sets = ox_cpu_rule_sets,
                               .n_rule_sets = OX_N_CPU_RULE_SETS};
 
-const ox_ep_api *ox_ep_cpu(void) { return &api; }
+/* The operators that only its rules make. */
+enum { MOST_OWN_OPS = 32 };
+static ox_op own_ops[MOST_OWN_OPS];
+static pthread_once_t listed = PTHREAD_ONCE_INIT;
+
+static void list_own_ops(void) {
+  size_t n = 0;
+  const ox_registry *ops = ox_ops_cpu();
+  const ox_op *const *rows = ops ? ox_registry_all(ops, &n) : NULL;
+  for (api.n_ops = 0; api.n_ops < OX_MIN(n, MOST_OWN_OPS); api.n_ops++) own_ops[api.n_ops] = *rows[api.n_ops];
+  api.ops = own_ops;
+}
+
+const ox_ep_api *ox_ep_cpu(void) {
+  pthread_once(&listed, list_own_ops);
+  return &api;
+}

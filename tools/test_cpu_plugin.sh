@@ -1,0 +1,28 @@
+#!/bin/sh
+# test_cpu_plugin.sh BUILD: the CPU provider out of the engine and back as a plug-in (cmake/cpu.cmake). Every test passes
+# there, and the models of SHARED (default ../shared) give the same bits as with the engine in BUILD.
+build=$1
+plug=$build-cpu-plugin
+shared=${SHARED:-../shared}
+cmake -S . -G Ninja $CMAKE_FLAGS -B "$plug" -DONYX_TESTS=ON -DONYX_CPU=plugin >/dev/null || exit 1
+cmake --build "$plug" -j "${JOBS:-2}" || exit 1
+log=$plug/unit-tests.log
+ctest --test-dir "$plug" --output-on-failure -j 2 >"$log" 2>&1
+grep -E '\*\*\*|tests passed' "$log"
+numbers=$(sed -n 's/.*tests passed, \([0-9]*\) tests* failed out of \([0-9]*\)/\1 \2/p' "$log")
+failed=${numbers% *} passed=$((${numbers#* } - ${numbers% *})) skipped=0
+[ -d "$shared/models" ] || skipped=1
+for model in "$shared"/models/*/; do
+  [ -d "$model" ] || continue
+  for engine in "$build" "$plug"; do
+    rm -rf "$plug/bits/$engine" && mkdir -p "$plug/bits/$engine"
+    "$engine/bin/onyx" run "$model" --output "$plug/bits/$engine" >/dev/null || echo "$engine failed" >"$plug/bits/$engine/failed"
+  done
+  if [ ! -e "$plug/bits/$build/failed" ] && diff -r "$plug/bits/$build" "$plug/bits/$plug" >/dev/null; then
+    passed=$((passed + 1))
+  else
+    echo "FAILED $model: not the same bits" && failed=$((failed + 1))
+  fi
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
