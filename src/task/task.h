@@ -85,6 +85,12 @@ static inline bool ox_task_has_ended(const ox_task *t) {
   return atomic_load_explicit(&t->state, memory_order_seq_cst) & OX_TASK_DONE;
 }
 
+/* acquire: pairs with ox_keep_first. */
+static inline bool ox_task_has_failed(const ox_task *t) {
+  return atomic_load_explicit(&t->error, memory_order_acquire) ||
+         (atomic_load_explicit(&t->state, memory_order_relaxed) & OX_TASK_CANCELLED);
+}
+
 static inline uint32_t ox_task_flags(const ox_task *t) {
   return atomic_load_explicit(&t->state, memory_order_relaxed) >> OX_TASK_FLAG_SHIFT;
 }

@@ -4,17 +4,12 @@
 
 #include "task/kept.h"
 #include "task/queue.h"
-#include "task/spare.h"
 #include "task/wake.h"
 
 static ox_task_link closed_link;
 #define CLOSED (&closed_link)
 
 static bool has(const ox_task *t, uint32_t bit) { return atomic_load_explicit(&t->state, memory_order_relaxed) & bit; }
-
-bool ox_task_has_failed(const ox_task *t) {
-  return atomic_load_explicit(&t->error, memory_order_acquire) || has(t, OX_TASK_CANCELLED);
-}
 
 ox_status *ox_task_copy_error(const ox_task *t) {
   const ox_status *st = atomic_load_explicit(&t->error, memory_order_acquire); /* pairs with ox_keep_first */
@@ -173,12 +168,6 @@ void ox_task_add_parents(ox_task *t, const ox_task_opts *o) {
   }
   /* acq_rel: pairs with parent_ended */
   if (atomic_fetch_sub_explicit(&t->wait_parents, ended + 1, memory_order_acq_rel) == ended + 1) ox_task_start(t);
-}
-
-ox_task *ox_task_new(ox_pool *pool, uint32_t own) {
-  ox_task *t = ox_spare_take_task(pool, own);
-  if (t) atomic_store_explicit(&t->state, 0, memory_order_relaxed);
-  return t;
 }
 
 /* Relaxed: published by the links, the queue or the handle. */

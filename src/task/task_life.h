@@ -4,10 +4,15 @@
 #define OX_TASK_TASK_LIFE_H
 
 #include "base/status.h"
+#include "task/spare.h"
 #include "task/task.h"
 
 /* With nothing to free yet, and not initialised; NULL on out of memory. |own|: ox_queue_own(). */
-ox_task *ox_task_new(ox_pool *pool, uint32_t own);
+static inline ox_task *ox_task_new(ox_pool *pool, uint32_t own) {
+  ox_task *t = ox_spare_take_task(pool, own);
+  if (t) atomic_store_explicit(&t->state, 0, memory_order_relaxed);
+  return t;
+}
 /* |flags|: those of |opts| and more. */
 void ox_task_init(ox_task *task, ox_pool *pool, const ox_task_opts *opts, uint32_t n_units, uint32_t flags,
                   uint32_t refs);
@@ -18,7 +23,6 @@ void ox_task_start(ox_task *task);
 /* All units have run: ends |task| and the barriers this sets free, and queues the tasks that became ready. */
 void ox_task_end(ox_task *task);
 
-bool ox_task_has_failed(const ox_task *task);
 /* A status of the caller's own with the task's error, or NULL. */
 ox_status *ox_task_copy_error(const ox_task *task);
 /* Frees what an unfinished task owns; for destroy, when no thread uses the pool any more. */
