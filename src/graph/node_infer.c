@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph/node_infer.c - runs a schema's inference on a node of the graph. */
+#include <string.h>
+
 #include "base/macros.h"
 #include "graph/registry.h"
 
@@ -17,8 +19,29 @@ static int attr(void *host_data, const char *name, ox_attr_view *out) {
 
 static const ox_op_host host = {sizeof host, alloc, status_make, attr};
 
+/* With channels last: the operator sees them first. */
+static ox_status *infer_nhwc(const ox_node_call *call) {
+  ox_node plain = *call->node;
+  ox_node_call c = *call;
+  const ox_type **in = OX_ARENA_ARRAY(call->arena, const ox_type *, plain.n_in);
+  const ox_tensor **data = OX_ARENA_ARRAY(call->arena, const ox_tensor *, plain.n_in);
+  ox_type *first = OX_ARENA_NEW(call->arena, ox_type);
+  if (!in || !data || !first) return ox_oom();
+  for (uint32_t i = 1; i < plain.n_in; i++) in[i] = call->in[i], data[i] = call->in_data[i];
+  if (plain.n_in && call->in[0]) {
+    *first = *call->in[0];
+    first->shape = ox_shape_channels_first(&first->shape);
+    in[0] = first;
+  }
+  plain.domain = "", c.node = &plain, c.in = in, c.in_data = data;
+  OX_TRY(ox_node_infer(&c));
+  if (plain.n_out) c.out[0].shape = ox_shape_channels_last(&c.out[0].shape);
+  return NULL;
+}
+
 ox_status *ox_node_infer(const ox_node_call *call) {
   const ox_node *n = call->node;
+  if (strcmp(n->domain, OX_NHWC_DOMAIN) == 0) return infer_nhwc(call);
   ox_node_call mine = *call; /* not const: it is what the host's calls get back */
   ox_infer_ctx c = {.struct_size = sizeof c,
                     .op_version = call->version,

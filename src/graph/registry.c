@@ -201,7 +201,8 @@ const ox_op *ox_node_op(const ox_model *m, const ox_node *n, uint32_t *out_versi
   if (v <= 0) v = 1; /* an operator of ours in a model that does not import its domain */
   if (v > INT32_MAX) v = INT32_MAX;
   if (out_version) *out_version = (uint32_t)v;
-  return ox_registry_find(m->registry, n->domain, n->op, v);
+  const char *domain = strcmp(n->domain, OX_NHWC_DOMAIN) == 0 ? "" : n->domain;
+  return ox_registry_find(m->registry, domain, n->op, v);
 }
 
 const ox_schema *ox_node_schema(const ox_model *m, const ox_node *n, uint32_t *out_version) {

@@ -23,6 +23,9 @@ const ox_op *const *ox_registry_all(const ox_registry *r, size_t *out_n);
 const ox_registry *ox_registry_base(const ox_registry *r);
 
 /* ---- one node ---- */
+/* The domain of the standard's operators on tensors with channels last: the first input and the first output have their
+ * channels behind the spatial dimensions. Made for providers that prefer it (plan/layout.h). */
+#define OX_NHWC_DOMAIN "ai.onyx.nhwc"
 /* The row that serves |n|, or NULL if the operator is not known. *out_version (NULL: not wanted): at least 1. */
 const ox_op *ox_node_op(const ox_model *m, const ox_node *n, uint32_t *out_version);
 /* Its schema, or NULL. */

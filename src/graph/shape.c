@@ -127,3 +127,15 @@ ox_tensor ox_tensor_view(uint32_t dtype, const ox_shape *shape, void *data) {
   if (!ox_dtype_bytes(dtype, ox_shape_count(shape), &t.bytes)) t.bytes = 0;
   return t;
 }
+
+ox_shape ox_shape_channels_last(const ox_shape *s) {
+  ox_shape t = *s;
+  for (int d = 1; s->rank >= 3 && d < s->rank; d++) t.dim[d] = s->dim[d + 1 < s->rank ? d + 1 : 1];
+  return t;
+}
+
+ox_shape ox_shape_channels_first(const ox_shape *s) {
+  ox_shape t = *s;
+  for (int d = 1; s->rank >= 3 && d < s->rank; d++) t.dim[d] = s->dim[d == 1 ? s->rank - 1 : d - 1];
+  return t;
+}

@@ -36,4 +36,8 @@ const char *ox_shape_text(const ox_shape *s, char *buf);
 /* A tensor view over |data|; bytes follow from dtype and shape (both must be known and sane). */
 ox_tensor ox_tensor_view(uint32_t dtype, const ox_shape *shape, void *data);
 
+/* [N, C, spatial ...] as [N, spatial ..., C], and back; a shape of rank below 3, or unknown, as it is. */
+ox_shape ox_shape_channels_last(const ox_shape *s);
+ox_shape ox_shape_channels_first(const ox_shape *s);
+
 #endif

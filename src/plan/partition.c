@@ -10,6 +10,7 @@
 #include "ep/view.h"
 #include "graph/extract.h"
 #include "graph/registry.h"
+#include "plan/layout.h"
 #include "plan/missing.h"
 #include "plan/parts.h"
 
@@ -49,7 +50,9 @@ static ox_status *keep_refusal(ox_claims *c, size_t node, const char *why) {
   ox_node *n = &q->g->nodes[c->view->nodes[node]];
   ox_arena *a = &q->g->model->arena;
   ox_refusal *r = OX_ARENA_NEW(a, ox_refusal);
-  if (r) *r = (ox_refusal){q->owner, ox_arena_str(a, why, strlen(why)), n->refusals};
+  const ox_refusal *before = n->refusals;
+  if (before && before->owner == q->owner) before = before->next; /* asked a second time */
+  if (r) *r = (ox_refusal){q->owner, ox_arena_str(a, why, strlen(why)), before};
   if (!r || !r->why) return ox_oom();
   n->refusals = r;
   ox_log_write(q->p->services.log, OX_LOG_DEBUG, "%s declines node '%s' (%s): %s", q->p->api.name, n->name, n->op, why);
@@ -193,9 +196,31 @@ static void assign_host(ox_graph *g) {
   }
 }
 
+/* What |owner| claimed is free again. */
+static void unassign(ox_graph *g, uint16_t owner) {
+  ox_graph *b;
+  for (ox_id i = 0; i < g->n_nodes; i++) {
+    if (g->nodes[i].assigned.owner == owner) g->nodes[i].assigned = (ox_assignment){.owner = OX_NO_OWNER};
+    for (uint32_t k = 0; (b = ox_node_body(&g->nodes[i], k)); k++) unassign(b, owner);
+  }
+}
+
+/* A provider that prefers channels last is asked a second time, about the graph as it would be then. */
+static ox_status *ask_with_layout(ox_model *m, const ox_provider *p, uint16_t owner) {
+  uint32_t n = 0;
+  OX_TRY(ask(m->graph, p, owner));
+  if (!p->api.layout) return NULL;
+  OX_TRY(ox_layout_convert(m->graph, p, owner, &n));
+  if (!n) return NULL;
+  ox_log_write(p->services.log, OX_LOG_INFO, "provider %s: %u nodes with channels last", p->api.name, n);
+  unassign(m->graph, owner);
+  OX_TRY(ask(m->graph, p, owner));
+  return ox_layout_revert(m->graph);
+}
+
 ox_status *ox_partition(ox_model *m, ox_provider *providers, size_t n) {
   if (n > MOST_OWNERS) return ox_fail(OX_LIMIT, "more than %d providers", MOST_OWNERS);
-  for (size_t i = 0; i < n; i++) OX_TRY(ask(m->graph, &providers[i], (uint16_t)(i + 1)));
+  for (size_t i = 0; i < n; i++) OX_TRY(ask_with_layout(m, &providers[i], (uint16_t)(i + 1)));
   assign_host(m->graph);
   return ox_missing_check(m->graph);
 }
