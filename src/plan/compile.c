@@ -49,7 +49,7 @@ static ox_status *load_bytes(const ox_program_opts *o, const ox_graph_view *view
   memcpy(&head, ox_file_map_data(map), sizeof head);
   const unsigned char *bytes = ox_file_map_data(map) + sizeof head;
   if (head.magic != MAGIC || head.layout != LAYOUT || !same(head.key, key))
-    return ox_fail(OX_FAIL, "it is no program of this part");
+    return ox_fail(OX_FAIL, "it does not hold the program of this part");
   if (head.bytes != n - sizeof head || !same(head.content, digest_of(bytes, n - sizeof head)))
     return ox_fail(OX_FAIL, "its content is damaged");
   return o->provider->api.load(o->provider->ep, view, bytes, n - sizeof head, out);
@@ -63,7 +63,7 @@ static ox_status *from_cache(const ox_program_opts *o, const ox_graph_view *view
   ox_status *st = ox_file_map_open(o->alloc, path, &map);
   if (!st) {
     st = load_bytes(o, view, key, map, out);
-    if (!st && !*out) st = ox_fail(OX_FAIL, "the provider gives no program");
+    if (!st && !*out) st = ox_fail(OX_FAIL, "the provider returned no program");
     ox_file_map_release(map);
   }
   if (ox_status_code(st) == OX_OUT_OF_MEMORY) return st;
@@ -86,7 +86,7 @@ static ox_status *write_piece(void *ctx, const void *bytes, size_t n) {
   return fwrite(bytes, 1, n, w->file) == n ? NULL : ox_fail(OX_FAIL, "%s", strerror(errno));
 }
 
-/* The head goes in last, over zeros: a file without it is no program. Its digest is that of the bytes as a reader maps
+/* The head goes in last, over zeros: a file without it is not accepted. Its digest is that of the bytes as a reader maps
  * them, whatever pieces the provider wrote. */
 static ox_status *write_head(FILE *f, ox_digest key, uint64_t bytes, const char *path, ox_alloc alloc) {
   ox_file_map *map;
@@ -136,7 +136,7 @@ ox_status *ox_program_make(const ox_program_opts *o, const ox_graph_view *view, 
     if (*out_program) return NULL;
   }
   OX_TRY(p->api.compile(p->ep, view, out_program));
-  if (!*out_program) return ox_fail(OX_FAIL, "provider '%s' compiles a part to no program", p->api.name);
+  if (!*out_program) return ox_fail(OX_FAIL, "provider '%s' returned no program for a part", p->api.name);
   if (cached) to_cache(o, *out_program, key);
   return NULL;
 }

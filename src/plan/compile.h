@@ -12,9 +12,9 @@ typedef struct ox_program_opts {
   ox_alloc alloc;
 } ox_program_opts;
 
-/* The program for |view|, which must outlive it. A cache that cannot be read or written is a warning, no error: one
+/* The program for |view|, which must outlive it. A cache that cannot be read or written is a warning, not an error: one
  * program is one file, named by a digest of the provider, its version and options, and the part. Errors: the
- * provider's; FAIL if it gives no program. */
+ * provider's; FAIL if it returns no program. */
 OX_NODISCARD ox_status *ox_program_make(const ox_program_opts *o, const ox_graph_view *view, ox_program **out_program);
 
 #endif

@@ -33,7 +33,8 @@ static ox_tensor *stand_in(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor *
 static ox_status *copy_to_device(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor *t, uint32_t memory) {
   const ox_provider *d = u->owner;
   if (t->kind != OX_TENSOR || t->dtype == OX_STRING)
-    return ox_fail(OX_NOT_IMPLEMENTED, "input %u is no tensor of numbers: provider '%s' cannot have it", i, d->api.name);
+    return ox_fail(OX_NOT_IMPLEMENTED,
+                   "input %u is not a tensor of numbers, so provider '%s' cannot get it", i, d->api.name);
   ox_tensor *copy = stand_in(p, u, i, t);
   if (!copy) return ox_oom();
   OX_TRY(d->api.memory_alloc(d->ep, memory, t->bytes, &copy->data));

@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 
 /* Adds operators with their versions, attributes, bodies, edges, types and constants to |h|. Names of nodes and values
- * do not count; symbols count by who is equal to whom. */
+ * do not count; of symbols only counts which are equal. */
 void ox_part_digest(ox_digest *h, const ox_graph *part);
 
 #endif

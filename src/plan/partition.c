@@ -148,7 +148,7 @@ static ox_status *ask_about(question *q, ox_arena *a) {
   return assign(q);
 }
 
-/* |g| and the bodies of nodes that are still free, outermost first: who claims a node with bodies has them, too. */
+/* |g| and the bodies of nodes that are still free, outermost first: claiming a node claims its bodies. */
 static ox_status *ask(ox_graph *g, const ox_provider *p, uint16_t owner) {
   ox_arena arena;
   question q = {.g = g, .p = p, .owner = owner};
@@ -165,7 +165,7 @@ static ox_status *ask(ox_graph *g, const ox_provider *p, uint16_t owner) {
   return NULL;
 }
 
-/* Bodies of a claimed node are the owner's business as a whole. */
+/* Whoever owns a node owns all nodes of its bodies. */
 static void assign_below(const ox_node *n) {
   ox_graph *b;
   for (uint32_t k = 0; (b = ox_node_body(n, k)); k++)

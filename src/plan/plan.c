@@ -33,7 +33,8 @@ static ox_status *create_kernel(builder *b, ox_unit *u) {
   OX_TRY(u->owner->api.kernel_create(u->owner->ep, &view, 0, &u->kernel));
   if (!u->kernel || !u->kernel->api || !u->kernel->api->prepare || !u->kernel->api->run || !u->kernel->api->release) {
     u->kernel = NULL; /* nothing that could be released */
-    return ox_fail(OX_INCOMPATIBLE, "provider '%s' gives no kernel, or one with calls missing", u->owner->api.name);
+    return ox_fail(OX_INCOMPATIBLE, "provider '%s' returned no kernel, or one that lacks a required call",
+                   u->owner->api.name);
   }
   read_traits(u);
   const ox_node *n = ox_graph_node(p->graph, u->node);

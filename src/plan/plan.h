@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/plan.h - makes plans: every node's owner gives what runs it. */
+ * plan/plan.h - makes plans: every node's owner provides what runs it. */
 #ifndef OX_PLAN_PLAN_H
 #define OX_PLAN_PLAN_H
 

@@ -12,7 +12,7 @@ typedef struct ox_plan ox_plan;
 typedef enum ox_unit_kind {
   OX_UNIT_KERNEL,  /* by its owner's kernel */
   OX_UNIT_PROGRAM, /* a part of the graph, by its owner's program */
-  OX_UNIT_VIEW,    /* not at all: another look at the bytes of input 0 */
+  OX_UNIT_VIEW,    /* not at all: its output is the bytes of input 0 */
   OX_UNIT_CONTROL, /* by the host, through its bodies */
   OX_UNIT_COPY     /* by its owner: to or from one of its memories */
 } ox_unit_kind;

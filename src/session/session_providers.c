@@ -36,7 +36,7 @@ static ox_status *add(ox_session *s, const ox_ep_api *api, const ox_options *opt
   p->identity = ox_provider_identity(api, options);
   ox_ep_host host = ox_ep_host_make(&p->services, api);
   OX_TRY(ox_status_note(api->create(&host, options, &p->ep), "provider '%s'", api->name));
-  if (!p->ep) return ox_fail(OX_FAIL, "provider '%s' was created as nothing", api->name);
+  if (!p->ep) return ox_fail(OX_FAIL, "provider '%s': create returned nothing", api->name);
   s->n_providers++;
   return NULL;
 }
