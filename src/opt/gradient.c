@@ -84,12 +84,19 @@ static ox_status *bind(walk *t, const ox_node *n, const ox_attr *names, uint32_t
   return NULL;
 }
 
+static const ox_attr *find(const ox_node *n, const char *name, uint32_t kind) {
+  const ox_attr *a = ox_node_attr(n, name);
+  return a && a->v.kind == kind ? a : NULL;
+}
+
 static ox_status *differentiate(ox_graph *g, ox_id id, ox_arena *arena) {
   const ox_node n = *ox_graph_node(g, id);
-  const ox_attr *xs = ox_node_attr(&n, "xs"), *zs = ox_node_attr(&n, "zs"), *y = ox_node_attr(&n, "y");
+  const ox_attr *xs = find(&n, "xs", OX_ATTR_STRINGS_KIND), *zs = find(&n, "zs", OX_ATTR_STRINGS_KIND);
+  const ox_attr *y = find(&n, "y", OX_ATTR_STRING_KIND);
   char *y_name = y ? ox_arena_str(arena, y->v.s.p, y->v.s.n) : NULL;
   ox_id target = y_name ? ox_graph_find(g, y_name) : OX_NONE;
   if (!xs || target == OX_NONE) return ox_fail(OX_INVALID_MODEL, "Gradient: 'xs' or 'y' is missing or names no value");
+  if (n.n_out > xs->v.n) return ox_fail(OX_INVALID_MODEL, "Gradient: %u outputs for %zu names in xs", n.n_out, xs->v.n);
   ox_id *order = NULL;
   uint32_t n_nodes, seeds = g->n_values;
   OX_TRY(ox_graph_order(g, g->model->alloc, &order, &n_nodes));

@@ -3,6 +3,7 @@
 #include "opt/gradient.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/check.h"
@@ -73,6 +74,33 @@ static void test_matches_central_differences(void **state) {
   ox_env_release(env);
 }
 
+/* Gradient nodes that make no sense: attributes of the wrong kind, more outputs than xs, inputs omitted. */
+static void test_malformed_nodes(void **state) {
+  static const struct {
+    const char *node, *error;
+  } rows[] = {
+      {"d = ai.onnx.preview.training.Gradient <xs = [1], y = \"y\"> (x)", "'xs' or 'y' is missing"},
+      {"d = ai.onnx.preview.training.Gradient <xs = \"x\", y = \"y\"> (x)", "'xs' or 'y' is missing"},
+      {"d = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = 1> (x)", "'xs' or 'y' is missing"},
+      {"d = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"y\"> ()", "no input for 'x'"},
+      {"d = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"y\"> (, x)", "no input for 'x'"},
+      {"d, e = ai.onnx.preview.training.Gradient <xs = [\"x\"], y = \"y\"> (x)", "2 outputs for 1 names"},
+      {"d, e = ai.onnx.preview.training.Gradient <xs = [\"x\"], zs = [\"w\"], y = \"y\"> (x, w)",
+       "2 outputs for 1 names"},
+  };
+  (void)state;
+  ox_env *env;
+  CHECK_OK(ox_env_create(NULL, &env));
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    char text[512];
+    ox_session *s;
+    snprintf(text, sizeof text,
+             HEAD "g (float[2,3] x, float[2,3] w) => (float[2,3] y, float[2,3] d) { y = Exp (x) %s }", rows[i].node);
+    CHECK_FAILS(text_session(env, text, NULL, &s), OX_INVALID_MODEL, rows[i].error);
+  }
+  ox_env_release(env);
+}
+
 static void test_missing_rule_is_named(void **state) {
   (void)state;
   ox_env *env;
@@ -93,6 +121,7 @@ static void test_missing_rule_is_named(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_matches_central_differences),
+                                     cmocka_unit_test(test_malformed_nodes),
                                      cmocka_unit_test(test_missing_rule_is_named)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
