@@ -47,7 +47,7 @@ FUZZ_SECONDS ?= 600
 fuzz: deps
 	@sh tools/need.sh clang
 	@CC=clang $(CONFIGURE) -B $(BUILD)-fuzz -DONYX_FUZZ=ON >/dev/null
-	@cmake --build $(BUILD)-fuzz -j $(JOBS)
+	@cmake --build $(BUILD)-fuzz --target fuzzers -j $(JOBS)
 	@sh tools/run_fuzz.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
 
 # The task pool under everything at once: 10^8 tasks on 64 threads (two minutes on two processors).
