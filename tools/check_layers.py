@@ -74,8 +74,8 @@ for path in sorted(src.rglob("*.[ch]")) + sorted(src.rglob("*.inc")):
         seen[rel.name] = rel
     text = path.read_text()
     if path.suffix != ".inc":
-        if text.count("\n") > 1000:
-            bad.append(f"{rel}: {text.count(chr(10))} lines, the most is 1000")
+        if text.count("\n") > 500:
+            bad.append(f"{rel}: {text.count(chr(10))} lines, the most is 500")
         if "SPDX-License-Identifier" not in text:
             bad.append(f"{rel}: no SPDX line")
     for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M):

@@ -3,7 +3,7 @@
 #ifndef OX_EXEC_EVAL_H
 #define OX_EXEC_EVAL_H
 
-#include "plan/partition.h"
+#include "plan/provider.h"
 
 /* Runs |node| of |g|, all of whose inputs are constant, with |provider|; outs[i] gets output i, its data in the model's
  * arena. Errors as at run time; NOT_IMPLEMENTED if the provider has no such kernel. */

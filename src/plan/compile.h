@@ -3,7 +3,7 @@
 #ifndef OX_PLAN_COMPILE_H
 #define OX_PLAN_COMPILE_H
 
-#include "plan/partition.h"
+#include "plan/provider.h"
 
 typedef struct ox_program_opts {
   const ox_provider *provider;

@@ -3,7 +3,7 @@
 #ifndef OX_PLAN_LAYOUT_H
 #define OX_PLAN_LAYOUT_H
 
-#include "plan/partition.h"
+#include "plan/provider.h"
 
 /* Turns every node of |owner| for which |p| prefers channels last into one of the domain OX_NHWC_DOMAIN, in |g| and the
  * bodies below: input 0 is read, output 0 made with the channels behind the spatial dimensions, by Transpose nodes that

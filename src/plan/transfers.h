@@ -3,7 +3,7 @@
 #ifndef OX_PLAN_TRANSFERS_H
 #define OX_PLAN_TRANSFERS_H
 
-#include "plan/partition.h"
+#include "plan/provider.h"
 
 /* A node that copies its input into its output's memory; its owner is the provider whose memory it is. */
 #define OX_COPY_OP "Copy"

@@ -4,7 +4,7 @@
 #define OX_PLAN_UNIT_H
 
 #include "graph/registry.h"
-#include "plan/partition.h"
+#include "plan/provider.h"
 
 typedef struct ox_plan ox_plan;
 

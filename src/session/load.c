@@ -9,6 +9,7 @@
 #include "onnx/inline.h"
 #include "opt/gradient.h"
 #include "opt/opt.h"
+#include "plan/partition.h"
 #include "plan/plan.h"
 #include "plan/transfers.h"
 #include "session/placement.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/attention.c - the table of variants, tile counts and scratch, and the plain body for doubles. */
+ * kern/attention/attention_select.c - the table of variants, tile counts and scratch, and the plain body for doubles. */
 #include "kern/attention/attention.h"
 
 #include <math.h>
