@@ -148,8 +148,10 @@ static inline int ox_const_ints(const ox_rewrite *g, ox_id v, int64_t *out, int 
   for (int64_t i = 0; i < n; i++) { /* constants may be unaligned */
     int32_t i32;
     const char *p = (const char *)t->data;
-    if (t->dtype == OX_I64) memcpy(&out[i], p + i * 8, sizeof out[i]);
-    else memcpy(&i32, p + i * 4, sizeof i32), out[i] = i32;
+    if (t->dtype == OX_I64)
+      memcpy(&out[i], p + i * 8, sizeof out[i]);
+    else
+      memcpy(&i32, p + i * 4, sizeof i32), out[i] = i32;
   }
   *out_n = (int)n;
   return 1;
@@ -172,7 +174,9 @@ static inline int64_t ox_opset_of(const ox_rewrite *g, const char *domain) { ret
 static inline int ox_op_serves(const ox_rewrite *g, const char *domain, const char *op, uint32_t dtype) {
   return g->api->op_serves(g, domain, op, dtype);
 }
-static inline ox_status *ox_no_memory(const ox_rewrite *g) { return g->api->status_make(OX_OUT_OF_MEMORY, "out of memory"); }
+static inline ox_status *ox_no_memory(const ox_rewrite *g) {
+  return g->api->status_make(OX_OUT_OF_MEMORY, "out of memory");
+}
 
 /* ---- edits ---- */
 

@@ -70,9 +70,9 @@ struct ox_graph_api {
   /* -- values -- */
   uint32_t (*value_count)(const ox_rewrite *g); /* ids of values are below; some may be gone */
   const char *(*value_name)(const ox_rewrite *g, ox_id v);
-  const ox_type *(*value_type)(const ox_rewrite *g, ox_id v); /* NULL for OX_NONE */
-  uint32_t (*value_dtype)(const ox_rewrite *g, ox_id v);      /* of a tensor; OX_UNDEFINED: unknown, or no tensor */
-  const ox_shape *(*value_shape)(const ox_rewrite *g, ox_id v); /* never NULL */
+  const ox_type *(*value_type)(const ox_rewrite *g, ox_id v);    /* NULL for OX_NONE */
+  uint32_t (*value_dtype)(const ox_rewrite *g, ox_id v);         /* of a tensor; OX_UNDEFINED: unknown, or no tensor */
+  const ox_shape *(*value_shape)(const ox_rewrite *g, ox_id v);  /* never NULL */
   const ox_tensor *(*value_const)(const ox_rewrite *g, ox_id v); /* the content of a constant, or NULL */
   /* The node that makes |v|, its output |*out_slot| (may be NULL); OX_NONE: an input, a constant, an enclosing
    * graph's value, another owner's node. */
@@ -89,8 +89,8 @@ struct ox_graph_api {
   /* -- the graph -- */
   uint32_t (*io_count)(const ox_rewrite *g, int outputs);
   ox_id (*io)(const ox_rewrite *g, int outputs, uint32_t i);
-  int64_t (*opset)(const ox_rewrite *g, const char *domain);      /* that the model imports; 0: none */
-  const char *(*symbol_name)(const ox_rewrite *g, int64_t dim);   /* of a symbolic dimension, or NULL */
+  int64_t (*opset)(const ox_rewrite *g, const char *domain);    /* that the model imports; 0: none */
+  const char *(*symbol_name)(const ox_rewrite *g, int64_t dim); /* of a symbolic dimension, or NULL */
   /* Whether |op| of |domain| (NULL: ai.onnx) would run on |dtype|: there is an operator that takes it, and in an
    * owner's phase its provider has it. Whoever makes a node asks first. */
   int (*op_serves)(const ox_rewrite *g, const char *domain, const char *op, uint32_t dtype);
@@ -211,8 +211,8 @@ typedef struct ox_match {
  * rewriting ends. One rule may have several rows of one name, one after the other in one set. */
 typedef struct ox_rule {
   uint32_t struct_size;
-  uint32_t level;         /* OX_OPTIMIZE_*, at least BASIC */
-  const char *name;       /* for switching off, counts, dumps, errors */
+  uint32_t level;   /* OX_OPTIMIZE_*, at least BASIC */
+  const char *name; /* for switching off, counts, dumps, errors */
   const ox_pat *pat;
   uint32_t n_pat;
   uint32_t pat_row_bytes; /* sizeof(ox_pat) */
@@ -225,9 +225,9 @@ typedef struct ox_rule {
 } ox_rule;
 #define OX_PATTERN(p) .pat = (p), .n_pat = sizeof(p) / sizeof((p)[0]), .pat_row_bytes = sizeof((p)[0])
 /* {OX_RULE("conv-relu", OX_OPTIMIZE_EXTENDED, pat, guard, apply), .late = 1} */
-#define OX_RULE(rule_name, from_level, pattern, guard_fn, apply_fn) \
-  .struct_size = sizeof(ox_rule), .level = (from_level), .name = (rule_name), OX_PATTERN(pattern), .guard = (guard_fn), \
-  .apply = (apply_fn)
+#define OX_RULE(rule_name, from_level, pattern, guard_fn, apply_fn)                                \
+  .struct_size = sizeof(ox_rule), .level = (from_level), .name = (rule_name), OX_PATTERN(pattern), \
+  .guard = (guard_fn), .apply = (apply_fn)
 
 /* The whole graph at once: the model's and each body, innermost first, in every round. */
 typedef struct ox_pass {
@@ -248,14 +248,15 @@ enum {
 /* Borrowed: rows and what they point to must live as long as whoever was given the set. */
 typedef struct ox_rule_set {
   uint32_t struct_size;
-  uint32_t place;      /* OX_RULES_* */
-  const char *owner;   /* OX_RULES_OWNED: the provider's name; NULL: any provider's */
+  uint32_t place;       /* OX_RULES_* */
+  const char *owner;    /* OX_RULES_OWNED: the provider's name; NULL: any provider's */
   const ox_rule *rules; /* rows of rules[0].struct_size bytes each */
   size_t n_rules;
   const ox_pass *passes; /* rows of passes[0].struct_size bytes each */
   size_t n_passes;
 } ox_rule_set;
-#define OX_RULE_ROWS_(rows) .struct_size = sizeof(ox_rule_set), .rules = (rows), .n_rules = sizeof(rows) / sizeof((rows)[0])
+#define OX_RULE_ROWS_(rows) \
+  .struct_size = sizeof(ox_rule_set), .rules = (rows), .n_rules = sizeof(rows) / sizeof((rows)[0])
 #define OX_RULE_SET(rows) \
   { OX_RULE_ROWS_(rows) }
 #define OX_OWNED_RULE_SET(provider, rows) \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/driver.c - the order of things: inference, folding, rules, passes and elimination in rounds; standard rules first,
- * then those of owners. */
+ * opt/driver.c - the order of things: inference, folding, rules, passes and elimination in rounds; standard rules
+ * first, then those of owners. */
 #include "opt/driver.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static ox_status *fold(ox_driver *d, ox_graph *g, uint32_t *n) {
 
 /* One of them on |g|, between its dumps. */
 static ox_status *run_builtin(ox_driver *d, ox_graph *g, int which) {
-  static ox_status *(*const run[])(ox_driver *d, ox_graph *g, uint32_t *n) = {
+  static ox_status *(*const run[])(ox_driver * d, ox_graph * g, uint32_t * n) = {
       [OX_PASS_INFER_CONST] = infer_const, [OX_PASS_FOLD] = fold, [OX_PASS_CSE] = cse, [OX_PASS_DCE] = dce};
   const char *name = ox_builtin_passes[which];
   uint32_t n = 0;

@@ -21,8 +21,8 @@ typedef struct ox_driver {
   size_t budget;
   uint32_t n_applied; /* by the round that runs */
   uint32_t n_builtin[OX_BUILTIN_PASSES];
-  bool early;         /* folding leaves alone what fusion may still want ... */
-  uint32_t n_held;    /* ... this many nodes */
+  bool early;      /* folding leaves alone what fusion may still want ... */
+  uint32_t n_held; /* ... this many nodes */
 } ox_driver;
 
 /* The name of whom the phase belongs to, or NULL. */

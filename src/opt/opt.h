@@ -72,15 +72,16 @@ OX_NODISCARD ox_status *ox_optimize_owned(ox_model *m, ox_opt_options *o, uint16
 /* Whether |set| is well-formed; INVALID_ARGUMENT, naming the rule or pass, if not. */
 OX_NODISCARD ox_status *ox_rule_set_check(const ox_rule_set *set);
 
-/* Folds every node of |g| whose inputs are constant; of |owner|, if it is not OX_NO_OWNER. |early|: what fusion may still
- * want stays, and is counted in |*n_held|. |*budget|: bytes that folding may still add. Adds to |*n_folded|. */
+/* Folds every node of |g| whose inputs are constant; of |owner|, if it is not OX_NO_OWNER. |early|: what fusion may
+ * still want stays, and is counted in |*n_held|. |*budget|: bytes that folding may still add. Adds to |*n_folded|. */
 OX_NODISCARD ox_status *ox_fold_graph(ox_graph *g, const ox_opt_options *o, uint16_t owner, bool early, size_t *budget,
                                       uint32_t *n_folded, uint32_t *n_held);
 /* Merges equal nodes of one assignment, and equal small constants, of |g|; of |owner|, if it is not OX_NO_OWNER. */
 OX_NODISCARD ox_status *ox_cse_graph(ox_graph *g, uint16_t owner, uint32_t *n_merged);
 /* Removes nodes nobody reads (of |owner|, if it is not OX_NO_OWNER), and forgets values nobody needs; bodies too. */
 OX_NODISCARD ox_status *ox_dce_graph(ox_graph *g, uint16_t owner, uint32_t *n_removed);
-/* Removes |node| if nobody reads it, then its producers of the same assignment in turn; |origin| (may be NULL) is told. */
+/* Removes |node| if nobody reads it, then its producers of the same assignment in turn; |origin| (may be NULL) is told.
+ */
 struct ox_origin;
 OX_NODISCARD ox_status *ox_dce_from(ox_graph *g, ox_id node, struct ox_origin *origin);
 

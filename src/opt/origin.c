@@ -34,8 +34,10 @@ static void add_names(ox_origin *o, const ox_graph *g, ox_id node) {
   if (n->n_from) return;
   uint32_t out = 0;
   while (!*n->name && out < n->n_out && n->out[out] == OX_NONE) out++;
-  if (*n->name) add_name(o, n->name);
-  else if (out < n->n_out) add_name(o, g->values[n->out[out]].name);
+  if (*n->name)
+    add_name(o, n->name);
+  else if (out < n->n_out)
+    add_name(o, g->values[n->out[out]].name);
 }
 
 void ox_origin_remove(ox_origin *o, const ox_graph *g, ox_id node) {

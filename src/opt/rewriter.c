@@ -209,9 +209,7 @@ static void *scratch(const ox_rewrite *rw, size_t bytes) {
   return ox_arena_alloc(&ox_rewriter_of(rw)->scratch, bytes);
 }
 
-static void *model_alloc(const ox_rewrite *rw, size_t bytes) {
-  return ox_arena_alloc(&rw->graph->model->arena, bytes);
-}
+static void *model_alloc(const ox_rewrite *rw, size_t bytes) { return ox_arena_alloc(&rw->graph->model->arena, bytes); }
 
 static ox_status *status_make(ox_code code, const char *text) {
   return code == OX_OUT_OF_MEMORY ? ox_oom() : code == OX_OK ? NULL : ox_fail(code, "%s", text ? text : "");
@@ -219,8 +217,10 @@ static ox_status *status_make(ox_code code, const char *text) {
 
 static void fail(const ox_rewrite *rw, ox_status *st) {
   ox_rewriter *h = ox_rewriter_of(rw);
-  if (h->failed) ox_status_free(st);
-  else h->failed = st;
+  if (h->failed)
+    ox_status_free(st);
+  else
+    h->failed = st;
 }
 
 static const ox_graph_api table = {.struct_size = sizeof table,

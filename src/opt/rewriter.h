@@ -40,16 +40,16 @@ static inline ox_graph_value *ox_rewriter_value(const ox_rewrite *rw, ox_id v) {
 /* ---- the edits of the table (rewriter_edit.c), as onyx/rule.h says ---- */
 ox_status *ox_rewriter_add_value(const ox_rewrite *rw, const char *hint, const ox_type *type, ox_id *out_value);
 ox_status *ox_rewriter_add_tensor(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
-                              ox_id *out_value);
+                                  ox_id *out_value);
 ox_status *ox_rewriter_add_const(const ox_rewrite *rw, const char *hint, const ox_tensor *t, ox_id *out_value);
 ox_status *ox_rewriter_const_room(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
-                              void **out_data, ox_id *out_value);
+                                  void **out_data, ox_id *out_value);
 ox_status *ox_rewriter_const_view(const ox_rewrite *rw, const char *hint, const ox_tensor *t, ox_id *out_value);
 ox_status *ox_rewriter_make_const(const ox_rewrite *rw, ox_id v, const ox_tensor *t);
 ox_status *ox_rewriter_replace_uses(const ox_rewrite *rw, ox_id from, ox_id to);
 int ox_rewriter_can_replace(const ox_rewrite *rw, ox_id from, ox_id to);
 ox_status *ox_rewriter_add_node(const ox_rewrite *rw, const char *domain, const char *op, const char *name,
-                            const ox_id *in, uint32_t n_in, const ox_id *out, uint32_t n_out, ox_id *out_node);
+                                const ox_id *in, uint32_t n_in, const ox_id *out, uint32_t n_out, ox_id *out_node);
 ox_status *ox_rewriter_set_in(const ox_rewrite *rw, ox_id node, uint32_t slot, ox_id v);
 ox_status *ox_rewriter_set_out(const ox_rewrite *rw, ox_id node, uint32_t slot, ox_id v);
 ox_status *ox_rewriter_set_counts(const ox_rewrite *rw, ox_id node, uint32_t n_in, uint32_t n_out);

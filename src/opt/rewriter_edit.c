@@ -53,7 +53,7 @@ ox_status *ox_rewriter_add_value(const ox_rewrite *rw, const char *hint, const o
 }
 
 ox_status *ox_rewriter_add_tensor(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
-                              ox_id *out_value) {
+                                  ox_id *out_value) {
   ox_type t = ox_type_tensor(dtype, shape);
   return ox_rewriter_add_value(rw, hint, &t, out_value);
 }
@@ -84,7 +84,7 @@ ox_status *ox_rewriter_add_const(const ox_rewrite *rw, const char *hint, const o
 }
 
 ox_status *ox_rewriter_const_room(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
-                              void **out_data, ox_id *out_value) {
+                                  void **out_data, ox_id *out_value) {
   ox_shape s = *shape;
   size_t bytes;
   *out_data = NULL, *out_value = OX_NONE;
@@ -134,7 +134,7 @@ ox_status *ox_rewriter_replace_uses(const ox_rewrite *rw, ox_id from, ox_id to) 
 /* ---- nodes ---- */
 
 ox_status *ox_rewriter_add_node(const ox_rewrite *rw, const char *domain, const char *op, const char *name,
-                            const ox_id *in, uint32_t n_in, const ox_id *out, uint32_t n_out, ox_id *out_node) {
+                                const ox_id *in, uint32_t n_in, const ox_id *out, uint32_t n_out, ox_id *out_node) {
   ox_id first = rw->graph->n_nodes;
   *out_node = OX_NONE;
   if (!op || !*op) return ox_fail(OX_INVALID_ARGUMENT, "a node without an operator");
@@ -148,7 +148,8 @@ ox_status *ox_rewriter_add_node(const ox_rewrite *rw, const char *domain, const 
 ox_status *ox_rewriter_set_in(const ox_rewrite *rw, ox_id node, uint32_t slot, ox_id v) {
   OX_TRY(edited(rw, node));
   OX_TRY(value_ok(rw, v, true));
-  if (slot >= UINT16_MAX) return ox_fail(OX_INVALID_ARGUMENT, "input %u of node '%s'", slot, rw->graph->nodes[node].name);
+  if (slot >= UINT16_MAX)
+    return ox_fail(OX_INVALID_ARGUMENT, "input %u of node '%s'", slot, rw->graph->nodes[node].name);
   return ox_node_set_input(rw->graph, node, slot, v);
 }
 
@@ -178,9 +179,7 @@ ox_status *ox_rewriter_become(const ox_rewrite *rw, ox_id node, const char *doma
 
 /* ---- attributes ---- */
 
-static bool has_body(const ox_attr *a) {
-  return a->v.kind == OX_ATTR_GRAPH_KIND || a->v.kind == OX_ATTR_GRAPHS_KIND;
-}
+static bool has_body(const ox_attr *a) { return a->v.kind == OX_ATTR_GRAPH_KIND || a->v.kind == OX_ATTR_GRAPHS_KIND; }
 
 /* A copy of what the view points to. */
 static ox_status *copy_list(ox_arena *a, const void **list, size_t n, size_t item_bytes) {
@@ -242,8 +241,10 @@ ox_status *ox_rewriter_remove_attr(const ox_rewrite *rw, ox_id node, const char 
     if (has_body(&n->attrs[i]) && (!name || strcmp(n->attrs[i].name, name) == 0))
       return ox_fail(OX_INVALID_ARGUMENT, "node '%s' (%s): attribute '%s' holds a body, which goes with its node only",
                      n->name, n->op, n->attrs[i].name);
-  if (name) ox_node_remove_attr(rw->graph, node, name);
-  else n->n_attrs = 0;
+  if (name)
+    ox_node_remove_attr(rw->graph, node, name);
+  else
+    n->n_attrs = 0;
   return NULL;
 }
 

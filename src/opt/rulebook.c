@@ -62,8 +62,10 @@ static ox_status *put_pass(ox_rulebook *b, const ox_rule_set *s, const void *at)
 
 static ox_status *put_set(ox_rulebook *b, const ox_rule_set *s, const ox_opt_options *o) {
   for (size_t i = 0; i < s->n_rules + s->n_passes; i++) {
-    if (i < s->n_rules) OX_TRY(put_rule(b, s, (const char *)s->rules + i * s->rules[0].struct_size));
-    else OX_TRY(put_pass(b, s, (const char *)s->passes + (i - s->n_rules) * s->passes[0].struct_size));
+    if (i < s->n_rules)
+      OX_TRY(put_rule(b, s, (const char *)s->rules + i * s->rules[0].struct_size));
+    else
+      OX_TRY(put_pass(b, s, (const char *)s->passes + (i - s->n_rules) * s->passes[0].struct_size));
     ox_book_row *row = &b->rows[b->n];
     row->order = b->n++, row->place = 1u << s->place, row->disabled = ox_opt_disabled(o, row->name);
   }
@@ -84,8 +86,7 @@ static ox_status *check_names(ox_rulebook *b) {
   for (uint32_t i = 0; i < b->n; i++) {
     const ox_book_row *r = &b->rows[i], *was = i ? &b->rows[i - 1] : NULL;
     bool same = was && strcmp(was->name, r->name) == 0;
-    if (is_builtin(r->name) ||
-        (same && (was->set != r->set || was->order + 1 != r->order || r->pass || was->pass)))
+    if (is_builtin(r->name) || (same && (was->set != r->set || was->order + 1 != r->order || r->pass || was->pass)))
       return ox_fail(OX_INVALID_ARGUMENT, "%s '%s': the name is taken", r->rule ? "rule" : "pass", r->name);
   }
   return NULL;

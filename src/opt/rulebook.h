@@ -21,7 +21,7 @@ typedef struct ox_book_row {
   const char *name;
   uint32_t level, place; /* OX_AT_* */
   bool late, disabled;
-  uint32_t order;   /* among all that were handed in */
+  uint32_t order; /* among all that were handed in */
   uint32_t n_applied;
 } ox_book_row;
 

@@ -73,8 +73,8 @@ static void test_other_attributes_are_not_merged(void **state) {
 
 static void test_unread_nodes_are_removed(void **state) {
   (void)state;
-  rg_check(HEAD "(float[3] x) => (float[3] y) { a = Relu (x) b = Neg (a) y = Neg (x) }", OX_OPTIMIZE_BASIC, "dce", "Neg",
-           0);
+  rg_check(HEAD "(float[3] x) => (float[3] y) { a = Relu (x) b = Neg (a) y = Neg (x) }", OX_OPTIMIZE_BASIC, "dce",
+           "Neg", 0);
 }
 
 int main(void) {

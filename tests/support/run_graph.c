@@ -224,3 +224,7 @@ void rg_check(const char *text, uint32_t level, const char *rule, const char *af
   ox_model_destroy(m);
   ox_arena_deinit(&a);
 }
+
+void rg_check_rows(const rg_row *rows, size_t n, uint32_t level) {
+  for (size_t i = 0; i < n; i++) rg_check(rows[i].text, level, rows[i].rule, rows[i].after, rows[i].tolerance);
+}

@@ -25,4 +25,11 @@ OX_NODISCARD ox_status *rg_optimize(ox_model *m, ox_opt_options *o);
  */
 void rg_check(const char *text, uint32_t level, const char *rule, const char *after, double tolerance);
 
+/* Rows of a table of that; rules are looked up there by name (tests/opt/every_rule_test.c). */
+typedef struct rg_row {
+  const char *text, *rule, *after;
+  double tolerance;
+} rg_row;
+void rg_check_rows(const rg_row *rows, size_t n, uint32_t level);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/quantized.c - see quantized.h. A Relu or Clip in front of a quantization becomes a bound on the integers, which is
- * exact since quantization is monotonic; biases are quantized to the product of both scales, an error far below a
- * quantum of the result. */
+ * ep/cpu/quantized.c - see quantized.h. A Relu or Clip in front of a quantization becomes a bound on the integers,
+ * which is exact since quantization is monotonic; biases are quantized to the product of both scales, an error far
+ * below a quantum of the result. */
 #include "ep/cpu/quantized.h"
 
 #include "base/status.h"

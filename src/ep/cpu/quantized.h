@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/quantized.h - what rules for quantized graphs share: values between DequantizeLinear and QuantizeLinear, cuts by
- * Relu and Clip, biases, and the integer operator in the place of the QuantizeLinear. */
+ * ep/cpu/quantized.h - what rules for quantized graphs share: values between DequantizeLinear and QuantizeLinear, cuts
+ * by Relu and Clip, biases, and the integer operator in the place of the QuantizeLinear. */
 #ifndef OX_EP_CPU_QUANTIZED_H
 #define OX_EP_CPU_QUANTIZED_H
 

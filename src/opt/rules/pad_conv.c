@@ -5,8 +5,7 @@
 #include "onyx/rewrite.h"
 
 enum { PAD, CONV };
-static const ox_pat pattern[] = {
-    [PAD] = {.op = "Pad", .single_use = 1}, [CONV] = {.op = "Conv", .in = {OX_FROM(PAD)}}};
+static const ox_pat pattern[] = {[PAD] = {.op = "Pad", .single_use = 1}, [CONV] = {.op = "Conv", .in = {OX_FROM(PAD)}}};
 
 /* What the convolution pads then: begins, then ends. */
 typedef struct pads {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/rules/channels_last.c - integer convolutions compute channels last, whatever their operands' layout. Made visible
- * as Transposes, the turns between convolutions cancel, and element-wise operators in between move above them. */
+ * ep/cpu/rules/channels_last.c - integer convolutions compute channels last, whatever their operands' layout. Made
+ * visible as Transposes, the turns between convolutions cancel, and element-wise operators in between move above them.
+ */
 #include "base/status.h"
 #include "onyx/rewrite.h"
 

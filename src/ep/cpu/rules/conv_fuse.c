@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/rules/conv_fuse.c - Conv takes in a residual Add and the activation behind it: com.microsoft.FusedConv(X, W, B,
- * Z) = activation(conv + Z). Each removes a node. */
+ * ep/cpu/rules/conv_fuse.c - Conv takes in a residual Add and the activation behind it: com.microsoft.FusedConv(X, W,
+ * B, Z) = activation(conv + Z). Each removes a node. */
 #include "base/status.h"
 #include "ep/cpu/activation.h"
 

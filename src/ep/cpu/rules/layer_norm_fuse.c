@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/rules/layer_norm_fuse.c - layer and RMS normalization out of their primitive operators. Each removes five nodes
- * or more.
- *   d = x - mean(x);  n = d / sqrt(mean(d^2) + eps);  y = n * scale [+ bias]   => LayerNormalization
- *   n = x / sqrt(mean(x^2) + eps);  y = n * scale                              => SimplifiedLayerNormalization */
+ * ep/cpu/rules/layer_norm_fuse.c - layer and RMS normalization out of their primitive operators. Each removes five
+ * nodes or more. d = x - mean(x);  n = d / sqrt(mean(d^2) + eps);  y = n * scale [+ bias]   => LayerNormalization n = x
+ * / sqrt(mean(x^2) + eps);  y = n * scale                              => SimplifiedLayerNormalization */
 #include "base/status.h"
 #include "onyx/rewrite.h"
 

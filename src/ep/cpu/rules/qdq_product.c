@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/cpu/rules/qdq_product.c - DequantizeLinear -> Conv, MatMul or Gemm -> QuantizeLinear runs in integers: QLinearConv,
- * QLinearMatMul, QGemm; without the QuantizeLinear: MatMulIntegerToFloat, QGemm. Each removes two nodes or more. */
+ * ep/cpu/rules/qdq_product.c - DequantizeLinear -> Conv, MatMul or Gemm -> QuantizeLinear runs in integers:
+ * QLinearConv, QLinearMatMul, QGemm; without the QuantizeLinear: MatMulIntegerToFloat, QGemm. Each removes two nodes or
+ * more. */
 #include "base/status.h"
 #include "ep/cpu/quantized.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/rules/channels_last_test.c - integer convolutions keep their layout from one to the next; the same bits. */
+ * ep/cpu_rules/channels_last_test.c - integer convolutions keep their layout from one to the next; the same bits. */
 #include "base/macros.h"
 #include "support/check.h"
 #include "support/run_graph.h"
@@ -9,31 +9,29 @@
 #define P "float s = {0.02}, uint8 z = {128}, float ws = {0.1}, int8 wz = {0}, int8[2, 2, 1, 1] w = {3, -2, 5, 4}"
 #define CONV(out, in) out " = QLinearConv (" in ", s, z, w, ws, wz, s, z) "
 
-static const struct {
-  const char *text, *rule, *after;
-} rows[] = {
+static const rg_row rows[] = {
     {HEAD IO "<" P "> { " CONV("a", "x") CONV("y", "a") "}", "channels-last-conv",
-     "Transpose QLinearConv QLinearConv Transpose"},
+     "Transpose QLinearConv QLinearConv Transpose", 0},
     {HEAD IO "<" P "> { " CONV("a", "x") "b = Max (a, z) " CONV("y", "b") "}", "channels-last-move",
-     "Transpose QLinearConv Max QLinearConv Transpose"},
+     "Transpose QLinearConv Max QLinearConv Transpose", 0},
     {HEAD IO "<" P "> { " CONV("a", "x") "b = Max (z, a) " CONV(
          "c", "b") "d = com.microsoft.QLinearAdd (b, s, z, c, s, z, s, z) " CONV("y", "d") "}",
-     "channels-last-move", "Transpose QLinearConv Max QLinearConv QLinearAdd QLinearConv Transpose"},
+     "channels-last-move", "Transpose QLinearConv Max QLinearConv QLinearAdd QLinearConv Transpose", 0},
     /* an operand of another layout, and one that broadcasts along a dimension */
     {HEAD "(uint8[1, 2, 3, 5] x, uint8[1, 2, 3, 5] v) => (uint8[1, 2, 3, 5] y) <" P
           "> { " CONV("a", "x") "b = Max (a, v) " CONV("y", "b") "}",
-     "!channels-last-move", NULL},
+     "!channels-last-move", NULL, 0},
     {HEAD IO "<" P ", uint8[5] v = {1, 100, 150, 200, 250}> { " CONV("a", "x") "b = Max (a, v) " CONV("y", "b") "}",
-     "!channels-last-move", NULL},
+     "!channels-last-move", NULL, 0},
     {HEAD
      "(uint8[1, 2, 5] x) => (uint8[1, 2, 5] y) <float s = {0.02}, uint8 z = {128}, float ws = {0.1}, int8 wz = {0}, "
      "int8[2, 2, 1] w = {3, -2, 5, 4}> { " CONV("y", "x") "}",
-     "!channels-last-conv", "QLinearConv"},
+     "!channels-last-conv", "QLinearConv", 0},
 };
 
 static void test_before_and_after(void **state) {
   (void)state;
-  for (size_t i = 0; i < OX_COUNT(rows); i++) rg_check(rows[i].text, OX_OPTIMIZE_ALL, rows[i].rule, rows[i].after, 0);
+  rg_check_rows(rows, OX_COUNT(rows), OX_OPTIMIZE_ALL);
 }
 
 int main(void) {
