@@ -186,31 +186,37 @@ OX_NODISCARD static inline ox_status *ox_set_in(const ox_rewrite *g, ox_id node,
 OX_NODISCARD static inline ox_status *ox_become(const ox_rewrite *g, ox_id node, const char *domain, const char *op) {
   return g->api->become(g, node, domain, op);
 }
+static inline ox_attr_view ox_view_of_(uint32_t kind) {
+  ox_attr_view a;
+  memset(&a, 0, sizeof a);
+  a.kind = kind;
+  return a;
+}
 OX_NODISCARD static inline ox_status *ox_set_int(const ox_rewrite *g, ox_id node, const char *name, int64_t i) {
-  ox_attr_view a = {0};
-  a.kind = OX_ATTR_INT_KIND, a.i = i;
+  ox_attr_view a = ox_view_of_(OX_ATTR_INT_KIND);
+  a.i = i;
   return g->api->set_attr(g, node, name, &a);
 }
 OX_NODISCARD static inline ox_status *ox_set_float(const ox_rewrite *g, ox_id node, const char *name, float f) {
-  ox_attr_view a = {0};
-  a.kind = OX_ATTR_FLOAT_KIND, a.f = f;
+  ox_attr_view a = ox_view_of_(OX_ATTR_FLOAT_KIND);
+  a.f = f;
   return g->api->set_attr(g, node, name, &a);
 }
 OX_NODISCARD static inline ox_status *ox_set_str(const ox_rewrite *g, ox_id node, const char *name, const char *s) {
-  ox_attr_view a = {0};
-  a.kind = OX_ATTR_STRING_KIND, a.s.p = s, a.s.n = strlen(s);
+  ox_attr_view a = ox_view_of_(OX_ATTR_STRING_KIND);
+  a.s.p = s, a.s.n = strlen(s);
   return g->api->set_attr(g, node, name, &a);
 }
 OX_NODISCARD static inline ox_status *ox_set_ints(const ox_rewrite *g, ox_id node, const char *name, const int64_t *v,
                                                   size_t n) {
-  ox_attr_view a = {0};
-  a.kind = OX_ATTR_INTS_KIND, a.n = n, a.ints = v;
+  ox_attr_view a = ox_view_of_(OX_ATTR_INTS_KIND);
+  a.n = n, a.ints = v;
   return g->api->set_attr(g, node, name, &a);
 }
 OX_NODISCARD static inline ox_status *ox_set_floats(const ox_rewrite *g, ox_id node, const char *name, const float *v,
                                                     size_t n) {
-  ox_attr_view a = {0};
-  a.kind = OX_ATTR_FLOATS_KIND, a.n = n, a.floats = v;
+  ox_attr_view a = ox_view_of_(OX_ATTR_FLOATS_KIND);
+  a.n = n, a.floats = v;
   return g->api->set_attr(g, node, name, &a);
 }
 OX_NODISCARD static inline ox_status *ox_drop_attr(const ox_rewrite *g, ox_id node, const char *name) {
@@ -258,7 +264,8 @@ OX_NODISCARD static inline ox_status *ox_emit(const ox_rewrite *g, const char *d
 }
 /* A list of integers as a constant. */
 OX_NODISCARD static inline ox_status *ox_i64_const(const ox_rewrite *g, const int64_t *v, int64_t n, ox_id *out_value) {
-  ox_tensor t = {0};
+  ox_tensor t;
+  memset(&t, 0, sizeof t);
   t.dtype = OX_I64, t.data = (void *)v, t.bytes = (size_t)n * sizeof *v, t.shape.rank = 1, t.shape.dim[0] = n;
   return g->api->add_const(g, NULL, &t, out_value);
 }

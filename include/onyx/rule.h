@@ -146,7 +146,7 @@ struct ox_graph_api {
   /* -- errors -- */
   ox_status *(*status_make)(ox_code code, const char *text);
   /* For guards, which have no status to return: the optimization ends with |st|, which is the host's from now on. */
-  void (*fail)(const ox_rewrite *g, ox_status *st);
+  void (*guard_failed)(const ox_rewrite *g, ox_status *st);
 
   /* -- 1.1 -- */
   /* 0: the node is no activation, or its parameters are not constant. */

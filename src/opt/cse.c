@@ -125,7 +125,7 @@ static ox_status *merge(ox_graph *g, ox_id id, ox_id kept) {
   for (uint32_t o = 0; o < g->nodes[kept].n_out; o++)
     if (g->nodes[id].out[o] != OX_NONE) OX_TRY(ox_graph_replace_uses(g, g->nodes[id].out[o], g->nodes[kept].out[o]));
   ox_origin_start(&origin);
-  ox_origin_edited(&origin, kept);
+  ox_origin_edited(&origin, g, kept);
   ox_origin_remove(&origin, g, id);
   ox_graph_remove_node(g, id);
   return ox_origin_settle(&origin, g);

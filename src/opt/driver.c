@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "opt/origin.h"
 
 enum { MAX_ROUNDS = 4 };
 static const size_t default_fold_bytes = (size_t)1 << 30;
@@ -130,6 +131,7 @@ static bool any_on(const ox_driver *d, uint32_t places, bool late_only) {
 static ox_status *improve(ox_driver *d) {
   uint32_t level = d->o->level;
   bool early = level >= OX_OPTIMIZE_EXTENDED; /* owners' fusions are to come */
+  OX_TRY(ox_origin_name_all(d->m));
   OX_TRY(infer(d));
   OX_TRY(rounds(d, OX_AT_BEFORE, level, true, early));
   OX_TRY(rounds(d, OX_AT_WITH, OX_OPTIMIZE_BASIC, level < OX_OPTIMIZE_EXTENDED, early));

@@ -9,13 +9,16 @@
 enum { OX_ORIGIN_NAMES = 64, OX_ORIGIN_NODES = 64 };
 
 typedef struct ox_origin {
-  const char *names[OX_ORIGIN_NAMES]; /* of the model's nodes that were removed */
+  const char *names[OX_ORIGIN_NAMES]; /* of the model's nodes that were edited or removed */
   ox_id edited[OX_ORIGIN_NODES], added[OX_ORIGIN_NODES];
   uint32_t n_names, n_edited, n_added, n_removed;
 } ox_origin;
 
+/* Nodes without a name are called like their first output, while that still has the model's name: |from| says so. */
+OX_NODISCARD ox_status *ox_origin_name_all(ox_model *m);
+
 void ox_origin_start(ox_origin *o);
-void ox_origin_edited(ox_origin *o, ox_id node);
+void ox_origin_edited(ox_origin *o, const ox_graph *g, ox_id node);
 void ox_origin_added(ox_origin *o, ox_id node);
 void ox_origin_remove(ox_origin *o, const ox_graph *g, ox_id node); /* before it is removed; |o| NULL is fine */
 /* What was edited and added stems from what was edited and removed. */

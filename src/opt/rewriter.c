@@ -215,7 +215,7 @@ static ox_status *status_make(ox_code code, const char *text) {
   return code == OX_OUT_OF_MEMORY ? ox_oom() : code == OX_OK ? NULL : ox_fail(code, "%s", text ? text : "");
 }
 
-static void fail(const ox_rewrite *rw, ox_status *st) {
+static void guard_failed(const ox_rewrite *rw, ox_status *st) {
   ox_rewriter *h = ox_rewriter_of(rw);
   if (h->failed)
     ox_status_free(st);
@@ -280,7 +280,7 @@ static const ox_graph_api table = {.struct_size = sizeof table,
                                    .remove_node = ox_rewriter_remove_node,
                                    .remove_unused = ox_rewriter_remove_unused,
                                    .status_make = status_make,
-                                   .fail = fail,
+                                   .guard_failed = guard_failed,
                                    .activation = activation};
 
 /* ---- rewriters ---- */

@@ -27,7 +27,7 @@ static ox_status *values_ok(const ox_rewrite *rw, const ox_id *ids, uint32_t n) 
 
 static ox_status *edited(const ox_rewrite *rw, ox_id node) {
   OX_TRY(own(rw, node));
-  if (ox_rewriter_of(rw)->tracks) ox_origin_edited(&ox_rewriter_of(rw)->origin, node);
+  if (ox_rewriter_of(rw)->tracks) ox_origin_edited(&ox_rewriter_of(rw)->origin, rw->graph, node);
   return NULL;
 }
 
@@ -60,10 +60,10 @@ ox_status *ox_rewriter_add_tensor(const ox_rewrite *rw, const char *hint, uint32
 
 /* The bytes that type and shape need; the shape must be known. */
 static ox_status *tensor_bytes(const char *hint, uint32_t dtype, const ox_shape *s, size_t *out_bytes) {
-  int64_t count = s->rank <= OX_MAX_RANK ? ox_shape_count(s) : -1;
-  if (count >= 0 && ox_dtype_bytes(dtype, count, out_bytes)) return NULL;
-  return ox_fail(count >= 0 ? OX_LIMIT : OX_INVALID_ARGUMENT, "constant '%s' of %s: %s", hint ? hint : "",
-                 ox_dtype_name(dtype), count >= 0 ? "too large" : "its shape is not known");
+  bool known = s->rank <= OX_MAX_RANK && ox_shape_known(s) && ox_dtype_bits(dtype);
+  if (known && ox_dtype_bytes(dtype, ox_shape_count(s), out_bytes)) return NULL;
+  return ox_fail(known ? OX_LIMIT : OX_INVALID_ARGUMENT, "constant '%s' of %s: %s", hint ? hint : "",
+                 ox_dtype_name(dtype), known ? "too large" : "type or shape is not known");
 }
 
 static ox_status *tensor_ok(const char *hint, const ox_tensor *t) {

@@ -4,13 +4,22 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/macros.h"
+#include "onnx/text.h"
 #include "support/build_graph.h"
 #include "support/counting_alloc.h"
 #include "support/run_graph.h"
 
-static const char chain[] =
-    "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2, 3] x) => (float[2, 3] y)\n"
+#define HEAD "<ir_version: 8, opset_import: [\"\" : 17]> g "
+
+static const char chain[] = HEAD
+    "(float[2, 3] x) => (float[2, 3] y)\n"
     "{ a = Identity (x) b = Relu (a) c = Identity (b) y = Identity (c) }";
+
+static void log_line(void *ctx, int level, const char *text) {
+  (void)level;
+  bg_put(ctx, text);
+}
 
 static void test_levels(void **state) {
   (void)state;
@@ -30,11 +39,6 @@ static void test_rules_can_be_disabled(void **state) {
   ox_model_destroy(m);
 }
 
-static void log_line(void *ctx, int level, const char *text) {
-  (void)level;
-  bg_put(ctx, text);
-}
-
 static void test_counts_and_dumps_are_reported(void **state) {
   (void)state;
   static char text[16384];
@@ -47,6 +51,89 @@ static void test_counts_and_dumps_are_reported(void **state) {
   assert_non_null(strstr(text, "identity x 3"));
   assert_non_null(strstr(text, "= Relu(x)"));
   ox_model_destroy(m);
+}
+
+static void test_built_in_passes_can_be_disabled(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *pass, *with, *without;
+  } rows[] = {
+      {HEAD "(float[3] x) => (float[3] y) <float[3] a = {1, 2, 3}> { d = Tanh (a) y = Add (x, d) }", "fold", "Add",
+       "Tanh Add"},
+      {HEAD "(float[3] x) => (float[3] y) { a = Tanh (x) b = Tanh (x) y = Add (a, b) }", "cse", "Tanh Add",
+       "Tanh Tanh Add"},
+      {HEAD "(float[3] x) => (float[3] y) { a = Tanh (x) y = Floor (x) }", "dce", "Floor", "Tanh Floor"},
+      {HEAD "(float[2, 3] x) => (int64[2] y) { s = Shape (x) y = Neg (s) }", "infer-const", "Neg", "Shape Neg"},
+  };
+  for (size_t i = 0; i < OX_COUNT(rows); i++)
+    for (int off = 0; off < 2; off++) {
+      ox_model *m = rg_read(rows[i].text);
+      ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
+      char ops[64];
+      o.disabled = &rows[i].pass, o.n_disabled = (uint32_t)off;
+      CHECK_OK(rg_optimize(m, &o));
+      assert_string_equal(bg_ops(m->graph, ops), off ? rows[i].without : rows[i].with);
+      ox_model_destroy(m);
+    }
+}
+
+static void test_unknown_names_are_reported(void **state) {
+  (void)state;
+  static const char *const names[] = {"identity", "no-such-rule", "attention", "dce"};
+  static char text[16384];
+  ox_log log = {log_line, text, OX_LOG_WARNING};
+  ox_model *m = rg_read(chain);
+  ox_opt_options o = rg_options(OX_OPTIMIZE_ALL);
+  o.log = &log, o.disabled = names, o.n_disabled = OX_COUNT(names), o.dump_before = "fold", o.dump_after = "nobody";
+  CHECK_OK(rg_optimize(m, &o));
+  assert_string_equal(
+      text, "disabled: there is no rule or pass 'no-such-rule'\ndump after: there is no rule or pass 'nobody'\n");
+  ox_model_destroy(m);
+}
+
+/* Titles, and the models as ONNX's textual syntax. */
+static ox_status *take_text(void *ctx, const void *bytes, size_t n) {
+  strncat(ctx, bytes, n);
+  return NULL;
+}
+
+static ox_status *take_dump(void *ctx, const ox_model *m, const char *title) {
+  strcat(strcat(ctx, title), ":");
+  return ox_text_write_short(m, 4, (ox_sink){take_text, ctx});
+}
+
+static ox_status *refuse_dump(void *ctx, const ox_model *m, const char *title) {
+  (void)ctx, (void)m, (void)title;
+  return ox_fail(OX_FAIL, "the disk is full");
+}
+
+static void test_dumps_before_and_after(void **state) {
+  (void)state;
+  static const char *const names[] = {"identity", "linear-add", "fold"};
+  for (size_t i = 0; i < OX_COUNT(names); i++) {
+    static char text[1 << 16];
+    text[0] = 0;
+    ox_model *m =
+        rg_read(HEAD
+                "(float[2, 3] x) => (float[2, 4] y) <float[3, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3}, "
+                "float[4] b = {1, 2, 3, 4}> { c = Neg (b) h = MatMul (x, w) i = Add (h, c) y = Identity (i) }");
+    ox_opt_options o = rg_options(OX_OPTIMIZE_EXTENDED);
+    o.dump_before = o.dump_after = names[i], o.dump = take_dump, o.dump_ctx = text;
+    CHECK_OK(rg_optimize(m, &o));
+    char before[32], after[32];
+    snprintf(before, sizeof before, "before '%s':<ir", names[i]),
+        snprintf(after, sizeof after, "after '%s':<ir", names[i]);
+    const char *b = strstr(text, before), *a = strstr(text, after);
+    static const char *const gone[] = {"Identity (", "MatMul (", "Neg ("};
+    assert_true(b && a && a > b);
+    assert_true(strstr(b, gone[i]) && strstr(b, gone[i]) < a && !strstr(a, gone[i]));
+    o.dump = refuse_dump;
+    ox_model_destroy(m);
+    m = rg_read(chain);
+    o.dump_before = NULL, o.dump_after = "identity";
+    CHECK_FAILS(rg_optimize(m, &o), OX_FAIL, "the disk is full");
+    ox_model_destroy(m);
+  }
 }
 
 static void test_bodies_are_improved(void **state) {
@@ -123,6 +210,9 @@ int main(void) {
       cmocka_unit_test(test_levels),
       cmocka_unit_test(test_rules_can_be_disabled),
       cmocka_unit_test(test_counts_and_dumps_are_reported),
+      cmocka_unit_test(test_built_in_passes_can_be_disabled),
+      cmocka_unit_test(test_unknown_names_are_reported),
+      cmocka_unit_test(test_dumps_before_and_after),
       cmocka_unit_test(test_bodies_are_improved),
       cmocka_unit_test(test_an_input_that_is_an_output_keeps_its_identity),
       cmocka_unit_test(test_out_of_memory_leaks_nothing),

@@ -174,7 +174,7 @@ ox_status *rg_optimize(ox_model *m, ox_opt_options *o) {
   return ox_optimize_owned(m, o, 1);
 }
 
-static void compare(const ox_tensor *a, const ox_tensor *b, const char *name, double tolerance) {
+void rg_compare(const ox_tensor *a, const ox_tensor *b, const char *name, double tolerance) {
   char x[OX_SHAPE_TEXT], y[OX_SHAPE_TEXT];
   if (a->dtype != b->dtype || !ox_shape_equal(&a->shape, &b->shape))
     fail_msg("output '%s': %s%s before, %s%s after", name, ox_dtype_name(a->dtype), ox_shape_text(&a->shape, x),
@@ -219,7 +219,7 @@ void rg_check(const char *text, uint32_t level, const char *rule, const char *af
   if (runs) {
     CHECK_OK(rg_run(m, &a, after_out));
     for (uint32_t i = 0; i < m->graph->n_outputs; i++)
-      compare(&before_out[i], &after_out[i], m->graph->values[m->graph->outputs[i]].name, tolerance);
+      rg_compare(&before_out[i], &after_out[i], m->graph->values[m->graph->outputs[i]].name, tolerance);
   }
   ox_model_destroy(m);
   ox_arena_deinit(&a);

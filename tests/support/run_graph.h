@@ -19,6 +19,9 @@ void rg_own_all(ox_model *m, uint16_t owner);
 /* Both phases: standard rules, then, everything being the CPU's, its own. */
 OX_NODISCARD ox_status *rg_optimize(ox_model *m, ox_opt_options *o);
 
+/* Ends the test unless type and shape are the same and elements differ by at most |tolerance| times the largest. */
+void rg_compare(const ox_tensor *before, const ox_tensor *after, const char *name, double tolerance);
+
 /* Optimizes |text| at |level| with only what it takes, and checks: the live operators afterwards in order (e.g.
  * "Linear Softmax"), and that the outputs differ by at most |tolerance| relative to their largest. |after| NULL:
  * nothing but the outputs is checked. |rule|: must have been applied; NULL: not checked. "!name": must not have been.
