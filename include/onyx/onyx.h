@@ -189,7 +189,8 @@ typedef struct ox_placement {
   const char *owner;  /* a provider, or "host" */
   const char *how;    /* "kernel", "program", "view", "control", "copy" */
   const char *part;   /* the name of the program that it belongs to; "" if none */
-  size_t n_from;      /* nodes of the model that it was fused from; 0: it is one of them, or was added */
+  size_t n_from;      /* nodes of the model that it does the work of; 0: it is one of them, or was added.
+                       * A node without a name is called like its first output */
   const char *const *from;
   size_t n_refusals;  /* providers that were asked and declined */
   const char *const *refused_by, *const *refused_why;

@@ -81,7 +81,8 @@ typedef struct ox_node {
   bool dead;
   ox_assignment assigned;
   const ox_refusal *refusals; /* the last one first */
-  const char *const *from;    /* names of the model's nodes that it does the work of; NULL: it is one of them */
+  const char *const *from;    /* names of the model's nodes that it does the work of (a node without a name is called
+                               * like its first output); NULL: it is one of them, or was added */
   uint32_t n_from;
 } ox_node;
 

@@ -108,6 +108,15 @@ static int in_turn(const void *a, const void *b) {
   return by_name(a, b);
 }
 
+/* Whether set |i| of list |k| was there before: two instances of a provider hand in the same ones. */
+static bool seen_before(const ox_opt_options *o, uint32_t k, size_t i) {
+  const ox_rule_set *s = o->rules[k].sets[i];
+  for (uint32_t l = 0; l <= k; l++)
+    for (size_t j = 0; j < (l < k ? o->rules[l].n : i); j++)
+      if (o->rules[l].sets[j] == s) return true;
+  return false;
+}
+
 ox_status *ox_rulebook_init(ox_rulebook *b, ox_alloc alloc, const ox_opt_options *o) {
   size_t n = 0;
   *b = (ox_rulebook){.n = 0};
@@ -121,7 +130,8 @@ ox_status *ox_rulebook_init(ox_rulebook *b, ox_alloc alloc, const ox_opt_options
   b->rows = OX_ARENA_ARRAY(&b->arena, ox_book_row, n);
   if (!b->rows) return ox_oom();
   for (uint32_t k = 0; k < o->n_rules; k++)
-    for (size_t i = 0; i < o->rules[k].n; i++) OX_TRY(put_set(b, o->rules[k].sets[i], o));
+    for (size_t i = 0; i < o->rules[k].n; i++)
+      if (!seen_before(o, k, i)) OX_TRY(put_set(b, o->rules[k].sets[i], o));
   OX_TRY(check_names(b));
   qsort(b->rows, b->n, sizeof *b->rows, in_turn);
   return NULL;

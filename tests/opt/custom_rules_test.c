@@ -62,7 +62,14 @@ static void test_level_and_switch(void **state) {
 
 /* ---- tables of another size ---- */
 
-/* As rule.h had it before |late|; and as a later one might. */
+/* As rule.h had them first, and as a later one might. */
+typedef struct old_pat {
+  const char *op, *domain;
+  ox_pat_in in[OX_PAT_INS];
+  uint32_t types;
+  uint8_t single_use, uses, commutative, unknown;
+} old_pat;
+
 typedef struct old_rule {
   uint32_t struct_size, level;
   const char *name;
@@ -85,8 +92,10 @@ typedef struct new_rule {
 static void test_tables_of_an_older_and_a_newer_header(void **state) {
   (void)state;
   static const ox_pat relu[] = {{.op = "Relu"}};
+  static const old_pat old_negs[] = {{.op = "Neg", .single_use = 1}, {.op = "Neg", .in = {OX_FROM(0)}}};
   static const old_rule old[] = {
-      {sizeof(old_rule), OX_OPTIMIZE_BASIC, "old-ceil", cr_two_negs, 2, sizeof(ox_pat), NULL, cr_to_ceil},
+      {sizeof(old_rule), OX_OPTIMIZE_BASIC, "old-ceil", (const ox_pat *)(const void *)old_negs, 2, sizeof(old_pat),
+       NULL, cr_to_ceil},
       {sizeof(old_rule), OX_OPTIMIZE_BASIC, "old-floor", relu, 1, sizeof(ox_pat), NULL, to_floor}};
   static const new_pat big_negs[] = {{{.op = "Neg", .single_use = 1}, NULL}, {{.op = "Neg", .in = {OX_FROM(0)}}, NULL}};
   static const new_pat big_relu[] = {{{.op = "Relu"}, NULL}};

@@ -113,6 +113,18 @@ static void test_names_are_taken_once(void **state) {
   }
 }
 
+static void test_a_set_may_be_handed_in_twice(void **state) {
+  (void)state;
+  ox_model *m = rg_read(HEAD "(float[2] x) => (float[2] y) { a = Identity (x) y = Relu (a) }");
+  ox_opt_options o = rg_options(OX_OPTIMIZE_ALL);
+  ox_rule_list lists[] = {o.rules[0], o.rules[1], o.rules[1], o.rules[0]};
+  char ops[64];
+  o.rules = lists, o.n_rules = OX_COUNT(lists);
+  CHECK_OK(rg_optimize(m, &o));
+  assert_string_equal(bg_ops(m->graph, ops), "Relu");
+  ox_model_destroy(m);
+}
+
 static void test_the_rules_that_come_with_onyx_are_well_formed(void **state) {
   (void)state;
   ox_opt_options o = rg_options(OX_OPTIMIZE_ALL);
@@ -126,6 +138,7 @@ int main(void) {
       cmocka_unit_test(test_patterns),
       cmocka_unit_test(test_sets_and_passes),
       cmocka_unit_test(test_names_are_taken_once),
+      cmocka_unit_test(test_a_set_may_be_handed_in_twice),
       cmocka_unit_test(test_the_rules_that_come_with_onyx_are_well_formed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
