@@ -140,10 +140,12 @@ static ox_status *improve(ox_driver *d) {
   return rounds(d, OX_AT_AFTER, level, true, early);
 }
 
-/* Late rules wait until the others have found nothing more; what was held back for fusion is folded at last. */
+/* Late rules wait until the others have found nothing more; what was held back for fusion is folded at last. An owner
+ * without rules may want to see it and is left alone. */
 static ox_status *improve_owned(ox_driver *d) {
   uint32_t level = d->o->level, places = OX_AT_WITH | OX_AT_OWNED;
   bool own = any_on(d, OX_AT_OWNED, false);
+  if (!ox_rulebook_is_for(&d->book, ox_driver_owner_name(d))) return NULL;
   if (level < OX_OPTIMIZE_EXTENDED) return own ? rounds(d, places, level, true, false) : NULL;
   if (own) {
     OX_TRY(rounds(d, places, level, false, true));

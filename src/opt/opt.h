@@ -67,7 +67,8 @@ extern const ox_rule_list ox_standard_rules;
  * has is a warning in the log. */
 OX_NODISCARD ox_status *ox_optimize(ox_model *m, ox_opt_options *o);
 /* The same inside what |owner| (not OX_NO_OWNER) owns, once all nodes have owners: its own sets together with those of
- * OX_RULES_WITH. Only nodes of one assignment are rewritten, merged and folded together; new ones get it. */
+ * OX_RULES_WITH. Only nodes of one assignment are rewritten, merged and folded together; new ones get it. An owner that
+ * no set is for is left alone. */
 OX_NODISCARD ox_status *ox_optimize_owned(ox_model *m, ox_opt_options *o, uint16_t owner);
 /* Whether |set| is well-formed; INVALID_ARGUMENT, naming the rule or pass, if not. */
 OX_NODISCARD ox_status *ox_rule_set_check(const ox_rule_set *set);

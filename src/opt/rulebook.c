@@ -139,7 +139,16 @@ ox_status *ox_rulebook_init(ox_rulebook *b, ox_alloc alloc, const ox_opt_options
 
 void ox_rulebook_deinit(ox_rulebook *b) { ox_arena_deinit(&b->arena); }
 
-bool ox_book_row_is_on(const ox_book_row *r, uint32_t places, uint32_t level, const char *owner) {
-  if (r->disabled || r->level > level || !(r->place & places)) return false;
+static bool is_for(const ox_book_row *r, const char *owner) {
   return r->place != OX_AT_OWNED || !r->set->owner || (owner && strcmp(r->set->owner, owner) == 0);
+}
+
+bool ox_book_row_is_on(const ox_book_row *r, uint32_t places, uint32_t level, const char *owner) {
+  return !r->disabled && r->level <= level && (r->place & places) && is_for(r, owner);
+}
+
+bool ox_rulebook_is_for(const ox_rulebook *b, const char *owner) {
+  for (uint32_t i = 0; i < b->n; i++)
+    if (b->rows[i].place == OX_AT_OWNED && is_for(&b->rows[i], owner)) return true;
+  return false;
 }

@@ -36,6 +36,8 @@ OX_NODISCARD ox_status *ox_rulebook_init(ox_rulebook *b, ox_alloc alloc, const o
 void ox_rulebook_deinit(ox_rulebook *b);
 /* Whether a row is to be applied at |level| at one of |places|, by |owner| (its name) if it is for owners. */
 bool ox_book_row_is_on(const ox_book_row *r, uint32_t places, uint32_t level, const char *owner);
+/* Whether there is a row for this owner in particular, on or not. */
+bool ox_rulebook_is_for(const ox_rulebook *b, const char *owner);
 /* Whether a rule, a pass or a built-in pass is called |name|. */
 bool ox_rulebook_knows(const ox_rulebook *b, const char *name);
 bool ox_opt_disabled(const ox_opt_options *o, const char *name);

@@ -87,8 +87,7 @@ static ox_status *improve(ox_session *s, rulebook *r) {
  * memories differ. */
 static ox_status *divide(ox_session *s, rulebook *r) {
   OX_TRY(ox_partition(s->model, s->providers, s->n_providers));
-  for (size_t i = 0; i < s->n_providers; i++)
-    if (s->providers[i].api.n_rule_sets) OX_TRY(ox_optimize_owned(s->model, &r->o, (uint16_t)(i + 1)));
+  for (size_t i = 0; i < s->n_providers; i++) OX_TRY(ox_optimize_owned(s->model, &r->o, (uint16_t)(i + 1)));
   OX_TRY(ox_partition_extract(s->model, s->providers, s->n_providers));
   OX_TRY(ox_transfers_add(s->model, s->providers, s->n_providers));
   return ox_graph_compact(s->model->graph);

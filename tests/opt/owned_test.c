@@ -215,6 +215,31 @@ static void test_shapes_that_inference_knows_become_constant_for_their_owner(voi
   }
 }
 
+static void test_an_owner_that_no_set_is_for_is_left_alone(void **state) {
+  (void)state;
+  static const char text[] =
+      HEAD "(float[2] x) => (float[2] y) <float[2] c = {1, 2}> { a = Tanh (c) b = Identity (x) y = Max (a, b) }";
+  static const ox_rule rules[] = {{OX_RULE("negs-ceil", OX_OPTIMIZE_BASIC, cr_two_negs, NULL, cr_to_ceil)}};
+  static const ox_rule_set its = OX_OWNED_RULE_SET("npu", rules), everybodys = OX_OWNED_RULE_SET(NULL, rules);
+  static const struct {
+    const ox_rule_set *set;
+    const char *after;
+  } rows[] = {{NULL, "Tanh Identity Max"}, {&its, "Max"}, {&everybodys, "Max"}};
+  static const ox_opt_owner npu = {.name = "npu"};
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    ox_model *m = rg_read(text);
+    ox_opt_options o = rg_options(OX_OPTIMIZE_ALL);
+    ox_rule_list lists[] = {o.rules[0], o.rules[1], {&rows[i].set, rows[i].set != NULL}};
+    char ops[64];
+    o.owners = &npu, o.rules = lists, o.n_rules = 3;
+    CHECK_OK(ox_infer_graph(m->graph, &o, false));
+    rg_own_all(m, 1);
+    CHECK_OK(ox_optimize_owned(m, &o, 1));
+    assert_string_equal(bg_ops(m->graph, ops), rows[i].after);
+    ox_model_destroy(m);
+  }
+}
+
 /* ---- what the provider has ---- */
 
 static bool no_fused_conv(void *ctx, const char *domain, const char *op, uint32_t dtype) {
@@ -289,6 +314,7 @@ int main(void) {
       cmocka_unit_test(test_random_owners_keep_results),
       cmocka_unit_test(test_merging_folding_and_removing_keep_to_one_owner),
       cmocka_unit_test(test_shapes_that_inference_knows_become_constant_for_their_owner),
+      cmocka_unit_test(test_an_owner_that_no_set_is_for_is_left_alone),
       cmocka_unit_test(test_a_rule_does_not_make_what_the_provider_lacks),
       cmocka_unit_test(test_a_fused_node_tells_what_it_is_made_of),
       cmocka_unit_test(test_verify_wants_all_owners_or_none),
