@@ -110,8 +110,10 @@ typedef struct ox_session_opts {
   const char *const *require;          /* what must hold of the placement, else the load fails: "no NODES on PROVIDER",
                                         * "all NODES on PROVIDER"; NODES: "nodes", or operators: "Conv|Gemm" */
   size_t n_require;
-  /* Contents for initializers of these names, in place of the model's: shared between sessions, not copied, and to be
-   * kept until the session is released. Type and shape must be those of the model's. */
+  /* Contents for initializers of the main graph, by name, in place of the model's own, which are not looked for: their
+   * file may be missing. Retained, not copied, so that sessions can share them; not to be written while a session has
+   * them. (What a kernel packs for itself is another copy.) Errors: SHAPE_MISMATCH naming tensor, wanted and given;
+   * INVALID_ARGUMENT for a name that the model lacks, or that is there twice. */
   const char *const *initializer_names;
   const ox_value *const *initializers;
   size_t n_initializers;

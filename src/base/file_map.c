@@ -16,41 +16,67 @@ struct ox_file_map {
   ox_alloc alloc;
   unsigned char *data; /* NULL for an empty file */
   size_t bytes;
+  ox_file_maps *maps; /* that this is one of, or NULL */
+  ox_file_map *next;
+  dev_t device; /* which file it is: while it is mapped its inode is nobody else's */
+  ino_t inode;
 };
 
-ox_status *ox_file_map_open(ox_alloc alloc, const char *path, ox_file_map **out_map) {
-  *out_map = NULL;
-  ox_status *st = NULL;
-  ox_file_map *m = NULL;
-  struct stat info;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return ox_fail(OX_NO_SUCH_FILE, "%s: %s", path, strerror(errno));
-  if (fstat(fd, &info) != 0) {
-    st = ox_fail(OX_NO_SUCH_FILE, "%s: %s", path, strerror(errno));
-    goto done;
-  }
-  if (!S_ISREG(info.st_mode)) {
-    st = ox_fail(OX_NO_SUCH_FILE, "%s: not a regular file", path);
-    goto done;
-  }
-  m = ox_new_zeroed(alloc, sizeof *m);
-  if (!m) {
-    st = ox_oom();
-    goto done;
-  }
+void ox_file_maps_init(ox_file_maps *maps) {
+  pthread_mutex_init(&maps->lock, NULL);
+  maps->first = NULL;
+}
+
+void ox_file_maps_deinit(ox_file_maps *maps) { pthread_mutex_destroy(&maps->lock); }
+
+static ox_status *no_file(const char *path) { return ox_fail(OX_NO_SUCH_FILE, "%s: %s", path, strerror(errno)); }
+
+static ox_status *map_file(ox_alloc alloc, const char *path, int fd, const struct stat *info, ox_file_map **out_map) {
+  ox_file_map *m = ox_new_zeroed(alloc, sizeof *m);
+  if (!m) return ox_oom();
   atomic_init(&m->refs, 1);
-  m->alloc = alloc, m->bytes = (size_t)info.st_size;
+  m->alloc = alloc, m->bytes = (size_t)info->st_size, m->device = info->st_dev, m->inode = info->st_ino;
   if (m->bytes) {
     void *p = mmap(NULL, m->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED) {
-      st = ox_fail(OX_NO_SUCH_FILE, "%s: mapping failed: %s", path, strerror(errno));
       ox_delete(alloc, m, sizeof *m);
-      goto done;
+      return ox_fail(OX_NO_SUCH_FILE, "%s: mapping failed: %s", path, strerror(errno));
     }
     m->data = p;
   }
   *out_map = m;
-done:
+  return NULL;
+}
+
+/* A file that has grown is mapped again. */
+static ox_file_map *find(const ox_file_maps *maps, const struct stat *info) {
+  ox_file_map *m = maps->first;
+  while (m && !(m->device == info->st_dev && m->inode == info->st_ino && m->bytes == (size_t)info->st_size)) m = m->next;
+  return m;
+}
+
+static ox_status *share_file(ox_alloc alloc, ox_file_maps *maps, const char *path, int fd, const struct stat *info,
+                             ox_file_map **out_map) {
+  ox_status *st = NULL;
+  pthread_mutex_lock(&maps->lock);
+  *out_map = ox_file_map_retain(find(maps, info));
+  if (!*out_map) st = map_file(alloc, path, fd, info, out_map);
+  ox_file_map *m = *out_map;
+  if (m && !m->maps) m->maps = maps, m->next = maps->first, maps->first = m;
+  pthread_mutex_unlock(&maps->lock);
+  return st;
+}
+
+ox_status *ox_file_map_open(ox_alloc alloc, ox_file_maps *maps, const char *path, ox_file_map **out_map) {
+  *out_map = NULL;
+  ox_status *st = NULL;
+  struct stat info;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return no_file(path);
+  if (fstat(fd, &info) != 0) st = no_file(path);
+  else if (!S_ISREG(info.st_mode)) st = ox_fail(OX_NO_SUCH_FILE, "%s: not a regular file", path);
+  else if (maps) st = share_file(alloc, maps, path, fd, &info, out_map);
+  else st = map_file(alloc, path, fd, &info, out_map);
   close(fd);
   return st;
 }
@@ -63,9 +89,20 @@ ox_file_map *ox_file_map_retain(ox_file_map *m) {
   return m;
 }
 
+/* The last count of a shared map goes under the lock, so that nobody finds it meanwhile. */
 void ox_file_map_release(ox_file_map *m) {
+  ox_file_maps *maps = m ? m->maps : NULL;
+  if (!m) return;
+  if (maps) pthread_mutex_lock(&maps->lock);
   /* acq_rel: the last release sees every use by the others (pairs with itself) */
-  if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
+  bool last = atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1;
+  for (ox_file_map **at = maps ? &maps->first : NULL; last && at && *at; at = &(*at)->next)
+    if (*at == m) {
+      *at = m->next;
+      break;
+    }
+  if (maps) pthread_mutex_unlock(&maps->lock);
+  if (!last) return;
   if (m->data) munmap(m->data, m->bytes);
   ox_delete(m->alloc, m, sizeof *m);
 }

@@ -9,9 +9,12 @@
 /* |dir| and |path|: the file's, if there is one. */
 static ox_status *fill(ox_model *m, const unsigned char *bytes, size_t n, const ox_read_opts *opts, const char *dir,
                        const char *path) {
-  if (!opts) return ox_model_fill(m, bytes, n, NULL, dir, path);
+  ox_read_source from = {.dir = dir, .path = path};
+  if (!opts) return ox_model_fill(m, bytes, n, NULL, &from);
   ox_read_limits limits = {opts->max_depth, opts->max_nodes, opts->max_dense_bytes};
-  return ox_model_fill(m, bytes, n, &limits, opts->base_dir ? opts->base_dir : dir, path);
+  if (opts->base_dir) from.dir = opts->base_dir;
+  from.files = opts->files, from.given = opts->given, from.n_given = opts->n_given;
+  return ox_model_fill(m, bytes, n, &limits, &from);
 }
 
 ox_status *ox_model_read(ox_alloc alloc, const unsigned char *bytes, size_t n, const ox_read_opts *opts,
@@ -41,7 +44,7 @@ ox_status *ox_model_read_file(ox_alloc alloc, const char *path, const ox_read_op
   const ox_file_map *kept;
   const char *dir;
   *out_model = NULL;
-  OX_TRY_TO(done, st, ox_file_map_open(alloc, path, &map));
+  OX_TRY_TO(done, st, ox_file_map_open(alloc, opts ? opts->files : NULL, path, &map));
   OX_TRY_TO(done, st, ox_model_create(alloc, opts ? opts->registry : NULL, &m));
   OX_TRY_TO(done, st, ox_model_keep_file(m, map));
   kept = map, map = NULL;

@@ -5,6 +5,7 @@
 #define OX_ONNX_MODEL_H
 
 #include "graph/graph.h"
+#include "onnx/proto/given.h"
 
 /* Limits: 0 means the default. */
 typedef struct ox_read_opts {
@@ -13,10 +14,14 @@ typedef struct ox_read_opts {
   uint32_t max_depth;          /* nested graphs and types; default 64 */
   uint64_t max_nodes;          /* of all graphs and functions; default 16 million */
   size_t max_dense_bytes;      /* a sparse initializer made dense; default 1 GiB */
+  ox_file_maps *files;         /* files that are mapped there are not mapped again; NULL: all are */
+  const ox_given_tensor *given; /* contents for initializers of the main graph; the model's own are not looked for */
+  size_t n_given;
 } ox_read_opts;
 
 /* Reads a model out of |bytes|, which must outlive it: tensors point into them. |opts| may be NULL.
- * Errors: INVALID_MODEL naming graph, node, tensor; NOT_IMPLEMENTED; LIMIT; NO_SUCH_FILE (external data). */
+ * Errors: INVALID_MODEL naming graph, node, tensor; NOT_IMPLEMENTED; LIMIT; NO_SUCH_FILE (external data); SHAPE_MISMATCH
+ * and INVALID_ARGUMENT (given contents). */
 OX_NODISCARD ox_status *ox_model_read(ox_alloc alloc, const unsigned char *bytes, size_t n, const ox_read_opts *opts,
                                       ox_model **out_model);
 /* Maps the file at |path| and reads it; the model keeps the map. */

@@ -60,7 +60,7 @@ static ox_status *from_cache(const ox_program_opts *o, const ox_graph_view *view
   char path[MOST_PATH];
   ox_file_map *map;
   if (!path_of(o, key, path) || access(path, F_OK)) return NULL;
-  ox_status *st = ox_file_map_open(o->alloc, path, &map);
+  ox_status *st = ox_file_map_open(o->alloc, NULL, path, &map);
   if (!st) {
     st = load_bytes(o, view, key, map, out);
     if (!st && !*out) st = ox_fail(OX_FAIL, "the provider returned no program");
@@ -92,7 +92,7 @@ static ox_status *write_head(FILE *f, ox_digest key, uint64_t bytes, const char 
   ox_file_map *map;
   file_head head = {.magic = MAGIC, .layout = LAYOUT, .key = key, .bytes = bytes};
   if (fflush(f)) return ox_fail(OX_FAIL, "%s", strerror(errno));
-  OX_TRY(ox_file_map_open(alloc, path, &map));
+  OX_TRY(ox_file_map_open(alloc, NULL, path, &map));
   if (ox_file_map_bytes(map) == sizeof head + bytes)
     head.content = digest_of(ox_file_map_data(map) + sizeof head, (size_t)bytes);
   ox_file_map_release(map);

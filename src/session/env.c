@@ -35,6 +35,7 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
   if (!env) return ox_oom();
   atomic_init(&env->refs, 1);
   env->alloc = alloc, env->ops = ops;
+  ox_file_maps_init(&env->files);
   env->log = (ox_log){o.log, o.log_ctx, (ox_log_level)o.log_level};
   env->pool = o.pool ? o.pool : ox_pool_default();
   ox_status *st = NULL;
@@ -58,6 +59,7 @@ void ox_env_release(ox_env *env) {
   /* acq_rel: the last release sees all that others did through their count */
   if (!env || atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) != 1) return;
   ox_registry_destroy(env->own_ops);
+  ox_file_maps_deinit(&env->files);
   ox_delete(env->alloc, env, sizeof *env);
 }
 

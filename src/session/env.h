@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 
+#include "base/file_map.h"
 #include "base/log.h"
 #include "ep/host.h"
 #include "graph/registry.h"
@@ -23,6 +24,7 @@ struct ox_env {
   size_t n_rule_sets;
   ox_ep_api providers[OX_MOST_PROVIDERS];
   size_t n_providers;
+  ox_file_maps files; /* of the sessions' models */
 };
 
 ox_env *ox_env_retain(ox_env *env);

@@ -31,6 +31,7 @@ typedef struct ox_call {
 struct ox_session {
   ox_env *env;
   ox_alloc alloc;
+  ox_arena arena;                /* lives as long as the session */
   const ox_registry *ops;        /* the operators there are: those below, one over the other */
   ox_registry *provider_ops;     /* what the providers bring; NULL: nothing */
   ox_registry *own_ops;          /* what the session was given; NULL: nothing */
@@ -38,6 +39,8 @@ struct ox_session {
   ox_model *model;
   void *bytes; /* a copy of the model's bytes, or NULL */
   size_t n_bytes;
+  ox_value **given; /* contents for initializers, retained */
+  size_t n_given;
   ox_plan *plan;
   ox_provider providers[OX_MOST_PROVIDERS];
   size_t n_providers;

@@ -30,11 +30,31 @@ static ox_status *begin(ox_env *env, const ox_session_opts *opts, ox_session_opt
   ox_session *s = ox_new_zeroed(env->alloc, sizeof *s);
   if (!s) return ox_oom();
   s->env = ox_env_retain(env), s->alloc = env->alloc;
+  ox_arena_init(&s->arena, s->alloc);
   pthread_mutex_init(&s->lock, NULL);
   ox_status *st = ox_session_add_ops(s, o);
   if (st) ox_session_release(s);
   else *out = s;
   return st;
+}
+
+/* What the reader is told. The caller's contents for initializers are the session's from here on, too. */
+static ox_status *prepare_reading(ox_session *s, const ox_session_opts *o, ox_read_opts *out) {
+  size_t n = o->n_initializers;
+  *out = (ox_read_opts){.registry = s->ops, .base_dir = o->external_dir, .files = &s->env->files};
+  if (!n) return NULL;
+  if (!o->initializer_names || !o->initializers)
+    return ox_fail(OX_INVALID_ARGUMENT, "%zu initializers, but names or contents are NULL", n);
+  ox_given_tensor *given = OX_ARENA_ARRAY(&s->arena, ox_given_tensor, n);
+  s->given = OX_ARENA_ARRAY(&s->arena, ox_value *, n);
+  if (!given || !s->given) return ox_oom();
+  for (size_t i = 0; i < n; i++) {
+    const ox_value *v = o->initializers[i];
+    s->given[s->n_given++] = ox_value_retain((ox_value *)(uintptr_t)v);
+    given[i] = (ox_given_tensor){o->initializer_names[i], v ? ox_value_get(v) : NULL};
+  }
+  out->given = given, out->n_given = n;
+  return NULL;
 }
 
 ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_session_opts *opts,
@@ -43,8 +63,9 @@ ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_sessio
   ox_session *s = NULL;
   *out_session = NULL;
   OX_TRY(begin(env, opts, &o, &s));
-  ox_read_opts ro = {.registry = s->ops, .base_dir = o.external_dir};
-  ox_status *st = ox_model_read_file(s->alloc, path, &ro, &s->model);
+  ox_read_opts ro;
+  ox_status *st = prepare_reading(s, &o, &ro);
+  if (!st) st = ox_model_read_file(s->alloc, path, &ro, &s->model);
   if (!st) st = ox_session_load(s, &o);
   if (!st) {
     *out_session = s;
@@ -69,7 +90,8 @@ ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_
     }
     memcpy(s->bytes, bytes, n);
   }
-  ox_read_opts ro = {.registry = s->ops, .base_dir = o.external_dir};
+  ox_read_opts ro;
+  OX_TRY_TO(failed, st, prepare_reading(s, &o, &ro));
   OX_TRY_TO(failed, st, ox_model_read(s->alloc, s->bytes ? s->bytes : bytes, n, &ro, &s->model));
   OX_TRY_TO(failed, st, ox_session_load(s, &o));
   *out_session = s;
@@ -103,6 +125,8 @@ void ox_session_release(ox_session *s) {
   ox_recycler_release(s->recycler);
   ox_profile_destroy(s->profile);
   ox_model_destroy(s->model);
+  for (size_t i = 0; i < s->n_given; i++) ox_value_release(s->given[i]);
+  ox_arena_deinit(&s->arena);
   ox_delete(s->alloc, s->bytes, s->n_bytes + OX_PAD_BYTES);
   if (s->own_pool) ox_pool_destroy(s->own_pool);
   pthread_mutex_destroy(&s->lock);

@@ -11,8 +11,8 @@
 
 #include "base/cksize.h"
 
-void ox_external_init(ox_external *e, ox_model *model, const char *dir, const char *model_path) {
-  *e = (ox_external){.alloc = model->alloc, .model = model};
+void ox_external_init(ox_external *e, ox_model *model, const char *dir, const char *model_path, ox_file_maps *files) {
+  *e = (ox_external){.alloc = model->alloc, .model = model, .files = files};
   ox_map_init(&e->by_path, e->alloc);
   if (!dir) return;
   e->roots[0] = realpath(dir, NULL);
@@ -56,7 +56,7 @@ static bool inside(const char *root, const char *path) {
 static ox_status *keep(ox_external *e, const char *real, uint32_t *out_index) {
   ox_file_map *map = NULL;
   if (!ox_grow(e->alloc, (void **)&e->maps, &e->cap_maps, e->n_maps, sizeof *e->maps)) return ox_oom();
-  OX_TRY(ox_file_map_open(e->alloc, real, &map));
+  OX_TRY(ox_file_map_open(e->alloc, e->files, real, &map));
   ox_status *st = ox_model_keep_file(e->model, map);
   if (st) {
     ox_file_map_release(map);

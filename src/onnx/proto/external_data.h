@@ -9,6 +9,7 @@
 typedef struct ox_external {
   ox_alloc alloc;
   ox_model *model;
+  ox_file_maps *files; /* that maps are shared with, or NULL */
   char *roots[2];     /* real paths of the folders that files may lie in; from malloc, NULL: none */
   ox_map by_path;     /* locations and real paths to indices into |maps| */
   ox_file_map **maps; /* borrowed from the model */
@@ -16,8 +17,8 @@ typedef struct ox_external {
 } ox_external;
 
 /* |dir| is the model's folder (NULL: no external data allowed). |model_path| (or NULL) may be a symbolic link: files
- * beside its target are then allowed too: shared model caches are built of such links. */
-void ox_external_init(ox_external *e, ox_model *model, const char *dir, const char *model_path);
+ * beside its target are then allowed too: shared model caches are built of such links. |files| may be NULL. */
+void ox_external_init(ox_external *e, ox_model *model, const char *dir, const char *model_path, ox_file_maps *files);
 void ox_external_deinit(ox_external *e);
 
 typedef struct ox_external_ref {

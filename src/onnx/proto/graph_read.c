@@ -20,6 +20,20 @@ ox_status *ox_reader_enter(ox_reader *r) {
   return NULL;
 }
 
+/* As dense, unless the caller has its content. */
+static ox_status *read_sparse(ox_reader *r, ox_graph *g, ox_str bytes, ox_tensor *out, ox_str *out_name) {
+  ox_tensor s;
+  bool given = false;
+  OX_TRY(ox_sparse_read(&r->tensors, bytes, &s, out_name));
+  *out = (ox_tensor){.kind = OX_TENSOR, .dtype = s.dtype, .shape = s.shape};
+  if (g == r->m->graph)
+    OX_TRY(ox_status_note(ox_givens_take(&r->given, *out_name, out, &given), "sparse tensor '%.*s'",
+                          (int)OX_MIN(out_name->n, 200), out_name->p));
+  if (!given) return ox_sparse_densify(&r->tensors, &s, out);
+  (void)ox_dtype_bytes(out->dtype, ox_shape_count(&out->shape), &out->bytes); /* it does: the content has as many */
+  return NULL;
+}
+
 static ox_status *add_initializer(ox_reader *r, ox_graph *g, ox_str bytes, bool sparse) {
   ox_tensor t;
   ox_str bytes_name = {"", 0};
@@ -27,11 +41,11 @@ static ox_status *add_initializer(ox_reader *r, ox_graph *g, ox_str bytes, bool 
   ox_id v;
   ox_arena_reset(&r->scratch);
   if (sparse) {
-    ox_tensor s;
-    OX_TRY(ox_sparse_read(&r->tensors, bytes, &s, &bytes_name));
-    OX_TRY(ox_sparse_densify(&r->tensors, &s, &t));
+    OX_TRY(read_sparse(r, g, bytes, &t, &bytes_name));
   } else {
-    OX_TRY(ox_tensor_read(&r->tensors, bytes, &t, &bytes_name));
+    ox_tensor_reader reader = r->tensors;
+    if (g == r->m->graph) reader.given = &r->given;
+    OX_TRY(ox_tensor_read(&reader, bytes, &t, &bytes_name));
   }
   OX_TRY(ox_read_name(&r->scratch, bytes_name, &name));
   v = *name ? ox_graph_find(g, name) : OX_NONE;

@@ -131,19 +131,24 @@ static ox_status *read_bytes(ox_reader *r, const unsigned char *bytes, size_t n)
     if (f.tag == OX_WIRE_LEN(OX_MODEL_PROTO_FUNCTIONS))
       OX_TRY(ox_read_function(r, f.bytes, &m->functions[m->n_functions++]));
   }
-  return read_main(r, p.graph);
+  OX_TRY(read_main(r, p.graph));
+  return ox_givens_check_used(&r->given);
 }
 
 ox_status *ox_model_fill(ox_model *m, const unsigned char *bytes, size_t n, const ox_read_limits *limits,
-                         const char *dir, const char *path) {
+                         const ox_read_source *from) {
+  static const ox_read_source nothing = {0};
   ox_reader r = {.m = m, .limits = limits ? *limits : (ox_read_limits){0}};
   if (!r.limits.depth) r.limits.depth = DEFAULT_DEPTH;
   if (!r.limits.nodes) r.limits.nodes = DEFAULT_NODES;
   if (!r.limits.dense_bytes) r.limits.dense_bytes = DEFAULT_DENSE;
   ox_arena_init(&r.scratch, m->alloc);
-  ox_external_init(&r.external, m, dir, path);
-  r.tensors = (ox_tensor_reader){&m->arena, &r.external, r.limits.dense_bytes};
-  ox_status *st = read_bytes(&r, bytes, n);
+  if (!from) from = &nothing;
+  ox_external_init(&r.external, m, from->dir, from->path, from->files);
+  r.tensors = (ox_tensor_reader){&m->arena, &r.external, r.limits.dense_bytes, NULL};
+  ox_status *st = ox_givens_init(&r.given, m->alloc, from->given, from->n_given);
+  if (!st) st = read_bytes(&r, bytes, n);
+  ox_givens_deinit(&r.given);
   ox_external_deinit(&r.external);
   ox_arena_deinit(&r.scratch);
   return st;

@@ -14,10 +14,19 @@ typedef struct ox_read_limits {
   size_t dense_bytes; /* of a sparse initializer made dense */
 } ox_read_limits;
 
+/* Where a model's tensors may come from besides its own bytes. */
+typedef struct ox_read_source {
+  const char *dir, *path; /* ox_external_init */
+  ox_file_maps *files;
+  const ox_given_tensor *given; /* for initializers of the main graph */
+  size_t n_given;
+} ox_read_source;
+
 typedef struct ox_reader {
   ox_model *m;
   ox_read_limits limits; /* defaults filled in */
   ox_external external;
+  ox_givens given;
   ox_tensor_reader tensors;
   ox_arena scratch; /* names while they are looked up; reset at each node and value */
   uint64_t n_nodes;
@@ -36,10 +45,9 @@ OX_NODISCARD ox_status *ox_read_value_info(ox_reader *r, ox_str bytes, const cha
 /* Sets the declared type of the value that |bytes|, a ValueInfoProto, names; unknown names are ignored. */
 OX_NODISCARD ox_status *ox_apply_value_info(ox_reader *r, ox_graph *g, ox_str bytes);
 
-/* Fills the empty model |m| from |bytes|, which must outlive it. |limits| may be NULL. |dir|, |path|: for external data
- * (ox_external_init). */
+/* Fills the empty model |m| from |bytes|, which must outlive it. |limits| and |from| may be NULL. */
 OX_NODISCARD ox_status *ox_model_fill(ox_model *m, const unsigned char *bytes, size_t n, const ox_read_limits *limits,
-                                      const char *dir, const char *path);
+                                      const ox_read_source *from);
 
 /* Fills |g| from a GraphProto. */
 OX_NODISCARD ox_status *ox_read_graph(ox_reader *r, ox_str bytes, ox_graph *g);

@@ -263,7 +263,9 @@ static ox_status *read_parts(const ox_tensor_reader *r, ox_str bytes, const part
     char text[OX_SHAPE_TEXT];
     return ox_fail(OX_INVALID_MODEL, "shape %s is too large", ox_shape_text(&t->shape, text));
   }
-  return read_elements(r, bytes, p, t);
+  bool given = false;
+  if (r->given) OX_TRY(ox_givens_take(r->given, p->name, t, &given));
+  return given ? NULL : read_elements(r, bytes, p, t);
 }
 
 static ox_status *note_name(ox_status *st, ox_str name) {

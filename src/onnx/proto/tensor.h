@@ -6,12 +6,14 @@
 
 #include "base/arena.h"
 #include "onnx/proto/external_data.h"
+#include "onnx/proto/given.h"
 #include "onnx/proto/wire.h"
 
 typedef struct ox_tensor_reader {
   ox_arena *arena;
   ox_external *external;  /* NULL: external data is an error */
   size_t max_dense_bytes; /* of a sparse tensor made dense; 0: no limit */
+  ox_givens *given;       /* contents in place of those in the bytes; NULL: none */
 } ox_tensor_reader;
 
 /* |out_name| (may be NULL) borrows from |bytes|. Errors: INVALID_MODEL naming the tensor, NOT_IMPLEMENTED, LIMIT. */

@@ -326,7 +326,7 @@ ox_status *ox_text_read(ox_alloc alloc, const ox_registry *registry, const char 
     goto done;
   }
   OX_TRY_TO(done, st, ox_wire_out_flush(&t.out, (ox_sink){append, &at}));
-  OX_TRY_TO(done, st, ox_model_fill(m, (unsigned char *)bytes, (size_t)(at - bytes), NULL, NULL, NULL));
+  OX_TRY_TO(done, st, ox_model_fill(m, (unsigned char *)bytes, (size_t)(at - bytes), NULL, NULL));
   *out_model = m, m = NULL;
 done:
   ox_wire_out_deinit(&t.out);
