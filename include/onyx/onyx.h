@@ -139,10 +139,17 @@ typedef struct ox_value_info {
   const char *dim_names[OX_MAX_RANK];
 } ox_value_info;
 
-OX_API size_t ox_session_input_count(const ox_session *s);  /* inputs without a constant default */
+OX_API size_t ox_session_input_count(const ox_session *s);  /* inputs without a default: every run names them */
 OX_API size_t ox_session_output_count(const ox_session *s);
 OX_API OX_NODISCARD ox_status *ox_session_input(const ox_session *s, size_t i, ox_value_info *out_info);
 OX_API OX_NODISCARD ox_status *ox_session_output(const ox_session *s, size_t i, ox_value_info *out_info);
+/* Inputs with a default: initializers that are listed among the inputs, too, in a model of ir_version 4 or later. A run
+ * that names one overrides it, within its declared type. The session's own plan takes them as constants; the first run
+ * that names one loads the model a second time, with all of them as inputs, and later ones that do run there. So the
+ * model's files or bytes are to stay until the session is released, and what holds for creating a session (ox_env_add_ops)
+ * holds for that run. Workspace, placement, size and what is written are those of the session's own plan. */
+OX_API size_t ox_session_default_count(const ox_session *s);
+OX_API OX_NODISCARD ox_status *ox_session_default(const ox_session *s, size_t i, ox_value_info *out_info);
 
 /* Metadata. Well-known keys "producer_name", "producer_version", "domain", "doc_string", "graph_name", "ir_version",
  * "model_version", "opset" are first, then the model's metadata_props. *out_key NULL: no more. */

@@ -11,11 +11,12 @@
 size_t ox_session_input_count(const ox_session *s) { return s->n_inputs; }
 size_t ox_session_output_count(const ox_session *s) { return s->model->graph->n_outputs; }
 
-static void describe(const ox_session *s, ox_id v, ox_value_info *out) {
+void ox_session_describe(const ox_session *s, ox_id v, ox_value_info *out) {
   const ox_graph_value *value = &s->model->graph->values[v];
   const ox_type *t = &value->type;
-  *out = (ox_value_info){
-      .name = value->name, .kind = t->kind, .dtype = t->dtype, .optional = t->optional, .rank = t->shape.rank};
+  bool has_default = value->is_input && value->init;
+  *out = (ox_value_info){.name = value->name, .kind = t->kind, .dtype = t->dtype, .optional = t->optional || has_default,
+                         .rank = t->shape.rank};
   const ox_type *elem = t;
   while (!out->dtype && elem->elem) elem = elem->elem, out->dtype = elem->dtype;
   for (int d = 0; d < t->shape.rank; d++) {
@@ -26,14 +27,22 @@ static void describe(const ox_session *s, ox_id v, ox_value_info *out) {
 
 ox_status *ox_session_input(const ox_session *s, size_t i, ox_value_info *out_info) {
   if (i >= s->n_inputs) return ox_fail(OX_INVALID_ARGUMENT, "input %zu of %u", i, s->n_inputs);
-  describe(s, s->inputs[i], out_info);
+  ox_session_describe(s, s->inputs[i], out_info);
   return NULL;
 }
 
 ox_status *ox_session_output(const ox_session *s, size_t i, ox_value_info *out_info) {
   const ox_graph *g = s->model->graph;
   if (i >= g->n_outputs) return ox_fail(OX_INVALID_ARGUMENT, "output %zu of %u", i, g->n_outputs);
-  describe(s, g->outputs[i], out_info);
+  ox_session_describe(s, g->outputs[i], out_info);
+  return NULL;
+}
+
+size_t ox_session_default_count(const ox_session *s) { return s->n_defaults; }
+
+ox_status *ox_session_default(const ox_session *s, size_t i, ox_value_info *out_info) {
+  if (i >= s->n_defaults) return ox_fail(OX_INVALID_ARGUMENT, "default %zu of %u", i, s->n_defaults);
+  *out_info = s->defaults[i];
   return NULL;
 }
 

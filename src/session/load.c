@@ -9,9 +9,11 @@
 #include "onnx/inline.h"
 #include "opt/gradient.h"
 #include "opt/opt.h"
+#include "plan/constants.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
 #include "plan/transfers.h"
+#include "session/overriding.h"
 #include "session/placement.h"
 #include "session/session_providers.h"
 
@@ -33,6 +35,10 @@ static ox_status *add_provider_rows(ox_session *s, const char *name) {
 
 ox_status *ox_session_add_ops(ox_session *s, const ox_session_opts *o) {
   bool cpu = false;
+  if (s->origin) {
+    s->ops = s->origin->ops, s->custom_ops = s->origin->custom_ops;
+    return NULL;
+  }
   s->ops = s->env->ops;
   OX_TRY(add_rows(s, &s->own_ops, o->ops, o->n_ops));
   if (s->own_ops || s->env->own_ops) s->custom_ops = s->ops;
@@ -55,7 +61,8 @@ typedef struct {
 } rulebook;
 
 static void open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) {
-  *r = (rulebook){.lists = {ox_standard_rules, {s->env->rule_sets, s->env->n_rule_sets}, {o->rule_sets, o->n_rule_sets}}};
+  s->n_env_rule_sets = s->origin ? s->origin->n_env_rule_sets : s->env->n_rule_sets;
+  *r = (rulebook){.lists = {ox_standard_rules, {s->env->rule_sets, s->n_env_rule_sets}, {o->rule_sets, o->n_rule_sets}}};
   for (size_t i = 0; i < s->n_providers; i++) {
     const ox_ep_api *api = &s->providers[i].api;
     r->lists[3 + i] = (ox_rule_list){api->rule_sets, api->n_rule_sets};
@@ -115,6 +122,10 @@ static ox_status *fix_dims(ox_model *m, const ox_session_opts *o) {
 /* All sessions share one pool; one that asks for fewer threads uses a part of it, one that asks for more gets its own.
  */
 static ox_status *choose_pool(ox_session *s, uint32_t n_threads) {
+  if (s->origin) {
+    s->pool = s->origin->pool, s->max_threads = s->origin->max_threads;
+    return NULL;
+  }
   uint32_t size = OX_MAX(ox_pool_size(s->env->pool), 1);
   s->pool = s->env->pool, s->max_threads = n_threads ? n_threads : size;
   if (s->max_threads <= size) return NULL;
@@ -133,18 +144,16 @@ static ox_status *list_inputs(ox_session *s) {
   return NULL;
 }
 
-/* Inputs with an initializer become constants: callers hardly ever override them. */
-static void settle_defaults(ox_model *m) {
-  ox_graph *g = m->graph;
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < g->n_inputs; i++) {
-    ox_graph_value *v = &g->values[g->inputs[i]];
-    if (v->init)
-      v->is_input = false;
-    else
-      g->inputs[n++] = g->inputs[i];
+/* Defaults of a sibling that a run cannot take as they lie in the file are moved once. */
+static ox_status *align_defaults(ox_session *s) {
+  for (uint32_t i = 0; i < s->n_inputs; i++) {
+    ox_graph_value *v = &s->model->graph->values[s->inputs[i]];
+    if (!v->init || ox_tensor_aligned(v->init)) continue;
+    ox_tensor *t = ox_arena_copy(&s->arena, v->init, sizeof *t);
+    if (!t || !(t->data = ox_arena_copy(&s->arena, v->init->data, t->bytes))) return ox_oom();
+    v->init = t;
   }
-  g->n_inputs = n;
+  return NULL;
 }
 
 static ox_status *make_plan(ox_session *s, const ox_session_opts *o) {
@@ -163,17 +172,18 @@ static ox_status *make_plan(ox_session *s, const ox_session_opts *o) {
 ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
   rulebook r;
   OX_TRY(ox_model_inline(s->model));
-  settle_defaults(s->model);
+  OX_TRY(fix_dims(s->model, o));
+  OX_TRY(ox_session_settle_defaults(s));
   OX_TRY(choose_pool(s, o->n_threads));
   OX_TRY(ox_session_add_providers(s, o));
-  OX_TRY(fix_dims(s->model, o));
   open_rulebook(s, o, &r);
   OX_TRY(improve(s, &r));
   OX_TRY(divide(s, &r));
   OX_TRY(make_plan(s, o));
   OX_TRY(list_inputs(s));
+  OX_TRY(align_defaults(s));
   OX_TRY(ox_recycler_create(s->alloc, &s->recycler));
-  OX_TRY(ox_profile_create(s->alloc, &s->profile));
+  if (!s->origin) OX_TRY(ox_profile_create(s->alloc, &s->profile));
   s->profiling = o->profile != 0, s->max_workspace = o->max_workspace;
   ox_session_fill_metadata(s);
   return NULL;

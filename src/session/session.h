@@ -4,6 +4,7 @@
 #define OX_SESSION_SESSION_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "exec/context.h"
 #include "session/env.h"
@@ -52,6 +53,13 @@ struct ox_session {
   size_t max_workspace;
   ox_id *inputs; /* graph inputs without constant content */
   uint32_t n_inputs;
+  ox_value_info *defaults; /* inputs with an initializer: constants here, inputs in the sibling (overriding.h) */
+  uint32_t n_defaults;
+  ox_session *origin; /* of a sibling; else NULL */
+  struct ox_session_source *source; /* to load it again; NULL: nobody will */
+  pthread_mutex_t making; /* the sibling */
+  _Atomic(ox_session *) sibling;
+  size_t n_env_rule_sets; /* those that the env had */
   pthread_mutex_t lock; /* guards the lists below */
   ox_context *idle[OX_IDLE_CONTEXTS]; /* the latest used last */
   uint32_t n_idle;
@@ -61,6 +69,9 @@ struct ox_session {
   size_t n_placement;
   char ir_version[24], model_version[24], opset[24];
 };
+
+/* What is declared of value |v|. */
+void ox_session_describe(const ox_session *s, ox_id v, ox_value_info *out);
 
 /* Fills |known|, once the session has its model. */
 void ox_session_fill_metadata(ox_session *s);

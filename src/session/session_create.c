@@ -8,6 +8,7 @@
 #include "onnx/model.h"
 #include "plan/plan.h"
 #include "session/load.h"
+#include "session/overriding.h"
 
 void ox_session_opts_init(ox_session_opts *opts) {
   *opts = (ox_session_opts){.struct_size = sizeof *opts, .optimize = OX_OPTIMIZE_ALL};
@@ -23,19 +24,6 @@ static ox_status *read_opts(const ox_session_opts *in, ox_session_opts *out) {
   if (out->optimize > OX_OPTIMIZE_ALL)
     return ox_fail(OX_INVALID_ARGUMENT, "optimize is %u, the most is 3", out->optimize);
   return NULL;
-}
-
-static ox_status *begin(ox_env *env, const ox_session_opts *opts, ox_session_opts *o, ox_session **out) {
-  OX_TRY(read_opts(opts, o));
-  ox_session *s = ox_new_zeroed(env->alloc, sizeof *s);
-  if (!s) return ox_oom();
-  s->env = ox_env_retain(env), s->alloc = env->alloc;
-  ox_arena_init(&s->arena, s->alloc);
-  pthread_mutex_init(&s->lock, NULL);
-  ox_status *st = ox_session_add_ops(s, o);
-  if (st) ox_session_release(s);
-  else *out = s;
-  return st;
 }
 
 /* What the reader is told. The caller's contents for initializers are the session's from here on, too. */
@@ -57,48 +45,55 @@ static ox_status *prepare_reading(ox_session *s, const ox_session_opts *o, ox_re
   return NULL;
 }
 
-ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_session_opts *opts,
-                                  ox_session **out_session) {
-  ox_session_opts o;
-  ox_session *s = NULL;
-  *out_session = NULL;
-  OX_TRY(begin(env, opts, &o, &s));
+static ox_status *copy_bytes(ox_session *s, const ox_model_source *from) {
+  s->bytes = ox_new_aligned(s->alloc, from->n + OX_PAD_BYTES, OX_ALIGN_BYTES), s->n_bytes = from->n;
+  if (!s->bytes) return ox_oom();
+  memcpy(s->bytes, from->bytes, from->n);
+  return NULL;
+}
+
+static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_session_opts *o) {
   ox_read_opts ro;
-  ox_status *st = prepare_reading(s, &o, &ro);
-  if (!st) st = ox_model_read_file(s->alloc, path, &ro, &s->model);
-  if (!st) st = ox_session_load(s, &o);
+  OX_TRY(ox_session_add_ops(s, o));
+  OX_TRY(prepare_reading(s, o, &ro));
+  if (from->path) {
+    OX_TRY(ox_model_read_file(s->alloc, from->path, &ro, &s->model));
+  } else {
+    if (o->copy_bytes) OX_TRY(copy_bytes(s, from));
+    OX_TRY(ox_model_read(s->alloc, s->bytes ? s->bytes : from->bytes, from->n, &ro, &s->model));
+  }
+  OX_TRY(ox_session_load(s, o));
+  return ox_session_keep_source(s, from, o);
+}
+
+ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, const ox_session_opts *opts,
+                                  ox_session *origin, ox_session **out_session) {
+  ox_session_opts o;
+  *out_session = NULL;
+  OX_TRY(read_opts(opts, &o));
+  ox_session *s = ox_new_zeroed(env->alloc, sizeof *s);
+  if (!s) return ox_oom();
+  s->env = ox_env_retain(env), s->alloc = env->alloc, s->origin = origin;
+  ox_arena_init(&s->arena, s->alloc);
+  pthread_mutex_init(&s->lock, NULL);
+  pthread_mutex_init(&s->making, NULL);
+  ox_status *st = fill(s, from, &o);
   if (!st) {
     *out_session = s;
     return NULL;
   }
   ox_session_release(s);
-  return ox_status_note(st, "%s", path);
+  return ox_status_note(st, "%s", from->path ? from->path : "model in memory");
+}
+
+ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_session_opts *opts,
+                                  ox_session **out_session) {
+  return ox_session_create_from(env, &(ox_model_source){.path = path}, opts, NULL, out_session);
 }
 
 ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_session_opts *opts,
                              ox_session **out_session) {
-  ox_session_opts o;
-  ox_session *s = NULL;
-  ox_status *st = NULL;
-  *out_session = NULL;
-  OX_TRY(begin(env, opts, &o, &s));
-  if (o.copy_bytes) {
-    s->bytes = ox_new_aligned(s->alloc, n + OX_PAD_BYTES, OX_ALIGN_BYTES), s->n_bytes = n;
-    if (!s->bytes) {
-      ox_session_release(s);
-      return ox_oom();
-    }
-    memcpy(s->bytes, bytes, n);
-  }
-  ox_read_opts ro;
-  OX_TRY_TO(failed, st, prepare_reading(s, &o, &ro));
-  OX_TRY_TO(failed, st, ox_model_read(s->alloc, s->bytes ? s->bytes : bytes, n, &ro, &s->model));
-  OX_TRY_TO(failed, st, ox_session_load(s, &o));
-  *out_session = s;
-  return NULL;
-failed:
-  ox_session_release(s);
-  return ox_status_note(st, "model in memory");
+  return ox_session_create_from(env, &(ox_model_source){.bytes = bytes, .n = n}, opts, NULL, out_session);
 }
 
 static void free_call(ox_call *c, const ox_session *s) {
@@ -113,6 +108,7 @@ static void free_call(ox_call *c, const ox_session *s) {
 
 void ox_session_release(ox_session *s) {
   if (!s) return;
+  ox_session_release(atomic_load_explicit(&s->sibling, memory_order_relaxed)); /* it uses what is ours */
   for (uint32_t i = 0; i < s->n_idle; i++) ox_context_destroy(s->idle[i]);
   for (ox_call *c = s->calls, *next; c; c = next) {
     next = c->next;
@@ -130,6 +126,7 @@ void ox_session_release(ox_session *s) {
   ox_delete(s->alloc, s->bytes, s->n_bytes + OX_PAD_BYTES);
   if (s->own_pool) ox_pool_destroy(s->own_pool);
   pthread_mutex_destroy(&s->lock);
+  pthread_mutex_destroy(&s->making);
   ox_env *env = s->env;
   ox_delete(s->alloc, s, sizeof *s);
   ox_env_release(env);

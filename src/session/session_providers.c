@@ -58,7 +58,20 @@ static ox_status *add_by_name(ox_session *s, const char *name, const ox_options 
   return add(s, api, options);
 }
 
+/* Those of the origin, whatever the env has got since. */
+static ox_status *add_same(ox_session *s, const ox_session_opts *o) {
+  for (size_t i = 0; i < s->origin->n_providers; i++) {
+    const ox_ep_api *api = &s->origin->providers[i].api;
+    const ox_options *options = NULL;
+    for (size_t k = 0; k < o->n_providers; k++)
+      if (strcmp(o->providers[k].name, api->name) == 0) options = &o->providers[k].options;
+    OX_TRY(add(s, api, options));
+  }
+  return NULL;
+}
+
 ox_status *ox_session_add_providers(ox_session *s, const ox_session_opts *o) {
+  if (s->origin) return add_same(s, o);
   bool customs = s->custom_ops != NULL;
   for (size_t i = 0; i < o->n_providers; i++) {
     const char *name = o->providers[i].name;

@@ -4,7 +4,7 @@
 
 #include "base/macros.h"
 #include "plan/constants.h"
-#include "session/session.h"
+#include "session/overriding.h"
 
 /* ---- borrowing ---- */
 
@@ -123,14 +123,14 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
     const char *name = g->values[s->inputs[i]].name;
     size_t k = i < n && strcmp(names[i], name) == 0 ? i : 0; /* in order is the common case */
     while (k < n && strcmp(names[k], name) != 0) k++;
-    if (k == n || !values[k]) return ox_fail(OX_INVALID_ARGUMENT, "input '%s' is missing", name);
-    const ox_tensor *t = ox_value_get(values[k]);
+    const ox_tensor *t = k < n && values[k] ? ox_value_get(values[k]) : g->values[s->inputs[i]].init;
+    if (!t) return ox_fail(OX_INVALID_ARGUMENT, "input '%s' is missing", name);
     OX_TRY(check_input(s, i, t));
     OX_TRY(align_input(c, i, t));
   }
   for (size_t k = 0; n != s->n_inputs && k < n; k++) {
     ox_id v = ox_graph_find(g, names[k]);
-    if (v != OX_NONE && g->values[v].is_input) continue;
+    if ((v != OX_NONE && g->values[v].is_input) || ox_session_find_default(s, names[k]) < s->n_defaults) continue;
     if (v != OX_NONE && s->plan->consts[v])
       return ox_fail(OX_INVALID_ARGUMENT, "'%s' is a constant of the model and cannot be overridden", names[k]);
     return ox_fail(OX_INVALID_ARGUMENT, "the model has no input '%s'", names[k]);
@@ -198,13 +198,14 @@ static void deliver(ox_session *s, ox_call *c, const char *const *names, ox_valu
 /* ---- the run ---- */
 
 static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
+  const ox_session *whole = s->origin ? s->origin : s; /* the one that the caller knows */
   c->sink = (ox_run_sink){sink_tensor, sink_other};
   c->env = (ox_run_env){.alloc = s->alloc,
                         .pool = s->pool,
                         .max_threads = s->max_threads,
                         .run_arena = &c->run_arena,
                         .max_workspace = s->max_workspace,
-                        .profile = s->profiling ? s->profile : NULL};
+                        .profile = whole->profiling ? whole->profile : NULL};
   if (!o) return;
   c->env.cancel = o->cancel;
   c->env.deadline_ns = o->timeout_ms > 0 ? ox_clock_ns() + o->timeout_ms * 1000000 : 0;
@@ -218,6 +219,8 @@ ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *co
   ox_status *st = NULL;
   if (opts && opts->struct_size < sizeof *opts)
     return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts: struct_size is %zu", opts->struct_size);
+  if (OX_UNLIKELY(n_inputs > s->n_inputs && ox_session_overrides(s, input_names, inputs, n_inputs)))
+    OX_TRY(ox_session_sibling(s, &s));
   OX_TRY(take_call(s, &c));
   ox_arena_reset(&c->run_arena);
   set_env(s, c, opts);

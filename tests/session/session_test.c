@@ -343,29 +343,6 @@ static void test_wrong_inputs_are_named(void **state) {
   close_net(&o, &count);
 }
 
-static void test_constants_cannot_be_overridden(void **state) {
-  (void)state;
-  ox_env *env;
-  ox_session *s;
-  const int64_t dims[] = {2};
-  const char *names[] = {"x", "w"};
-  CHECK_OK(ox_env_create(NULL, &env));
-  CHECK_OK(text_session(env,
-                        "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x, float[2] w = {1, 2}) => (float[2] "
-                        "y) { y = Add (x, w) }",
-                        NULL, &s));
-  assert_int_equal(ox_session_input_count(s), 1);
-  ox_value *x = ramp_value(env, 1, 1, 1, dims), *out = NULL;
-  const ox_value *const in[] = {x, x};
-  CHECK_OK(ox_session_run(s, NULL, names, in, 1, NULL, &out, 1));
-  assert_true(ox_tensor_element(ox_value_get(out), 1) == 4);
-  ox_value_release(out), out = NULL;
-  CHECK_FAILS(ox_session_run(s, NULL, names, in, 2, NULL, &out, 1), OX_INVALID_ARGUMENT, "'w' is a constant");
-  ox_value_release(x);
-  ox_session_release(s);
-  ox_env_release(env);
-}
-
 static void test_plan_tells_the_workspace(void **state) {
   (void)state;
   counting_alloc count = {.fail_at = -1};
@@ -390,7 +367,6 @@ int main(void) {
       cmocka_unit_test(test_wrong_inputs_are_named),
       cmocka_unit_test(test_plan_tells_the_workspace),
       cmocka_unit_test(test_many_threads_on_one_session),
-      cmocka_unit_test(test_constants_cannot_be_overridden),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
