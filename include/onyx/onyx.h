@@ -196,7 +196,8 @@ typedef struct ox_placement {
   const char *name, *op, *domain;
   uint32_t version;
   const char *owner;  /* a provider, or "host" */
-  const char *how;    /* "kernel", "program", "view", "control", "copy" */
+  const char *how;    /* "kernel", "program", "view", "control", "copy"; "refused": its operator refuses it, a
+                       * run that comes to it fails */
   const char *part;   /* the name of the program that it belongs to; "" if none */
   size_t n_from;      /* nodes of the model that it does the work of; 0: it is one of them, or was added.
                        * A node without a name is called like its first output */

@@ -169,11 +169,17 @@ static ox_status *settle(ox_context *c, ox_step *s) {
     forget_shapes(c, s);
     return ox_control_create(c, s);
   }
+  if (u->kind == OX_UNIT_REFUSED) {
+    s->mode = OX_MODE_DYNAMIC;
+    set_homes(c, s, OX_HOME_DYNAMIC);
+    forget_shapes(c, s);
+    return NULL;
+  }
   bool shaped = inputs_have_shapes(c, s, &all_tensors);
   OX_TRY(infer_now(c, s));
   bool ready = all_tensors && shaped && outputs_known(c, s, &elements) && !waits_for_content(c, s);
   if (ready && view) return settle_view(c, s);
-  s->mode = OX_MODE_DYNAMIC;
+  s->mode = OX_MODE_DYNAMIC, s->unchecked = u->def != NULL;
   set_homes(c, s, OX_HOME_DYNAMIC);
   if (view) {
     ox_id in = s->node->in[0], out = s->node->out[0];
@@ -186,7 +192,7 @@ static ox_status *settle(ox_context *c, ox_step *s) {
     forget_shapes(c, s);
     return NULL;
   }
-  s->mode = OX_MODE_STATIC;
+  s->mode = OX_MODE_STATIC, s->unchecked = false;
   set_homes(c, s, OX_HOME_SLAB);
   return ox_step_prepare(s);
 }

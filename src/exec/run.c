@@ -32,7 +32,7 @@ static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   ox_status *st = got ? ox_step_run(s, &c->crew, scratch, per_worker) : ox_oom();
   ox_dynpool_give(&c->dyn, scratch);
   ox_dynpool_give(&c->dyn, s->c.shared);
-  return st;
+  return st ? st : ox_step_check_outputs(s);
 }
 
 static ox_status *run_mode(ox_context *c, ox_step *s) {

@@ -85,11 +85,36 @@ void ox_step_deinit(ox_step *s) { ox_arena_deinit(&s->prep); }
 
 /* ---- inference ---- */
 
+/* Kernels were made for the types that the model declares, and run on no others. */
+static ox_status *check_declared(const ox_step *s) {
+  for (uint32_t i = 0; i < s->c.n_in; i++) {
+    const ox_tensor *t = s->c.in[i];
+    if (!t || t->kind != OX_TENSOR) continue;
+    const ox_graph_value *v = &s->graph->values[s->node->in[i]];
+    if (v->type.kind == OX_TENSOR && v->type.dtype && v->type.dtype != t->dtype)
+      return ox_fail(OX_INVALID_MODEL, "input %u ('%s') is declared as %s, but is %s", i, v->name,
+                     ox_dtype_name(v->type.dtype), ox_dtype_name(t->dtype));
+  }
+  return NULL;
+}
+
+ox_status *ox_step_check_outputs(const ox_step *s) {
+  for (uint32_t i = 0; i < s->c.n_out; i++) {
+    const ox_tensor *t = s->c.out[i];
+    const ox_type *type = &s->type_values[s->c.n_in + i];
+    if (t && t->kind == OX_TENSOR && type->kind == OX_TENSOR && type->dtype && t->dtype != type->dtype)
+      return ox_fail(OX_INVALID_MODEL, "output %u should be %s, but is %s", i, ox_dtype_name(type->dtype),
+                     ox_dtype_name(t->dtype));
+  }
+  return NULL;
+}
+
 /* The type of input |i| as inference sees it: what the graph knows (kinds of elements) under what the tensor is. */
 static void type_of_input(const ox_step *s, uint32_t i, ox_type *out) {
   const ox_tensor *t = s->c.in[i];
   *out = s->graph->values[s->node->in[i]].type;
   if (t->kind != OX_NONE_VALUE) out->kind = t->kind;
+  out->optional = t->kind == OX_NONE_VALUE;
   if (t->dtype) out->dtype = t->dtype;
   out->shape = t->shape;
 }
@@ -123,6 +148,7 @@ static ox_status *set_output(ox_step *s, uint32_t i, const ox_type *type) {
 ox_status *ox_step_infer(ox_step *s, const bool *content, ox_arena *a) {
   uint32_t n_in = s->c.n_in, n_out = s->c.n_out;
   ox_type *out = s->type_values + n_in;
+  if (s->unit->kind == OX_UNIT_REFUSED) return ox_fail(OX_INVALID_MODEL, "%s", s->node->refused);
   for (uint32_t i = 0; i < n_in; i++) {
     s->types[i] = NULL, s->data[i] = NULL;
     if (!s->c.in[i]) continue;
@@ -130,7 +156,10 @@ ox_status *ox_step_infer(ox_step *s, const bool *content, ox_arena *a) {
     s->types[i] = &s->type_values[i];
     if (content[i] && s->c.in[i]->kind != OX_NONE_VALUE) s->data[i] = s->c.in[i];
   }
-  if (s->unchecked) OX_TRY(ox_op_check(s->unit->def, s->node, s->types));
+  if (s->unchecked) {
+    OX_TRY(check_declared(s));
+    OX_TRY(ox_op_check(s->unit->def, s->node, s->types));
+  }
   for (uint32_t i = 0; i < n_out; i++) out[i] = ox_type_unknown();
   OX_TRY(ask(s, out, a));
   for (uint32_t i = 0; i < n_out; i++)

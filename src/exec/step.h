@@ -44,7 +44,7 @@ struct ox_step {
   const ox_unit *unit;
   const ox_node *node;
   ox_mode mode;
-  bool unchecked;         /* the inputs' types were not checked against the schema when the plan was made */
+  bool unchecked;         /* the inputs may be other than the model says: checked against the schema in each run */
   ox_kernel_ctx c;        /* inputs and outputs, also of programs, copies, views, control */
   ox_frame frame;
   ox_arena prep;          /* ox_ctx_alloc; reset when the step is prepared again */
@@ -71,6 +71,8 @@ void ox_step_deinit(ox_step *s);
 /* Types of the outputs from those of the inputs, and from the content of input i where content[i] says so; sizes where
  * shapes are known. What follows from it lives in |a|. */
 OX_NODISCARD ox_status *ox_step_infer(ox_step *s, const bool *content, ox_arena *a);
+/* After a run: outputs have the element types that inference said; items of sequences may be others. */
+OX_NODISCARD ox_status *ox_step_check_outputs(const ox_step *s);
 /* Memory for outputs of known shape that have none. */
 OX_NODISCARD ox_status *ox_step_find_memory(ox_step *s);
 /* Asks the kernel for stages, tiles and scratch. */

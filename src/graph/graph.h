@@ -79,6 +79,7 @@ typedef struct ox_node {
   ox_attr *attrs;
   uint32_t n_attrs, cap_attrs;
   bool dead;
+  const char *refused; /* why its operator refuses it, where it may not run (a branch of If); NULL: sound */
   ox_assignment assigned;
   const ox_refusal *refusals; /* the last one first */
   const char *const *from;    /* names of the model's nodes that it does the work of (a node without a name is called

@@ -37,6 +37,10 @@ OX_NODISCARD ox_status *ox_attrs_decode(const ox_schema *schema, const ox_node *
 /* Checks counts, kinds and element types of the inputs by |schema|; the error names operator, input, wanted, got. */
 OX_NODISCARD ox_status *ox_op_check(const ox_schema *schema, const ox_node *n, const ox_type *const *in);
 
+/* Gives a value to every output that its operator requires and a node leaves out, in all graphs of |m|: kernels may
+ * write it. Nodes without any output are removed. */
+OX_NODISCARD ox_status *ox_graph_name_outputs(ox_model *m);
+
 /* A schema's inference on a node. */
 typedef struct ox_node_call {
   const ox_schema *schema;

@@ -15,6 +15,8 @@ static ox_status *infer(ox_infer_ctx *c) {
   if (a->then_branch->n_outputs < c->n_out || a->else_branch->n_outputs < c->n_out)
     return ox_fail(OX_INVALID_MODEL, "If: branches give %u and %u outputs, wanted %u", a->then_branch->n_outputs,
                    a->else_branch->n_outputs, c->n_out);
+  if (a->then_branch->n_inputs || a->else_branch->n_inputs)
+    return ox_fail(OX_INVALID_MODEL, "If: a branch has inputs of its own");
   for (uint32_t i = 0; i < c->n_out; i++)
     c->out[i] = ox_type_common(c, ox_body_type(a->then_branch, i), ox_body_type(a->else_branch, i));
   return NULL;

@@ -185,8 +185,12 @@ static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
                        .out = io->out,
                        .arena = &g->model->arena};
   ox_status *st = ox_node_infer(&call);
+  ((ox_node *)n)->refused = NULL;
   if (!st || !w->lenient || ox_status_code(st) == OX_OUT_OF_MEMORY) return st;
+  const char *why = ox_status_message(st);
+  ((ox_node *)n)->refused = ox_arena_str(&g->model->arena, why, strlen(why));
   ox_status_free(st);
+  if (!n->refused) return ox_oom();
   for (uint32_t i = 0; i < n->n_out; i++) io->out[i] = ox_type_unknown();
   return NULL;
 }

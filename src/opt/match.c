@@ -58,6 +58,7 @@ static bool match_input(walk *w, const ox_pat_in *p, ox_id v) {
 /* The node's operator is one of the entry's, and inference has checked its inputs, for it has a schema. */
 static bool is_meant(const ox_graph *g, const ox_pat *p, const ox_node *n) {
   if (n->dead || (!p->activation && !ox_node_is(n, p->op, p->domain))) return false;
+  if (n->refused) return false;
   const ox_schema *s = ox_node_schema(g->model, n, NULL);
   if (p->activation) return s && s->activation;
   return s || p->unknown;

@@ -29,6 +29,9 @@ typedef struct {
 
 static bool is_free(const ox_node *n) { return n->assigned.owner == OX_NO_OWNER; }
 
+/* What its operator refuses is nobody's: it is an error if it runs. */
+static bool is_asked_about(const ox_node *n) { return is_free(n) && !n->refused; }
+
 static ox_status *keep_refusal(ox_claims *c, size_t node, const char *why) {
   const question *q = c->ctx;
   ox_node *n = &q->g->nodes[c->view->nodes[node]];
@@ -114,7 +117,7 @@ static ox_status *assign(question *q) {
 
 static ox_status *ask_about(question *q, ox_arena *a) {
   ox_graph_view *view;
-  OX_TRY(ox_view_create(q->g, a, is_free, &view));
+  OX_TRY(ox_view_create(q->g, a, is_asked_about, &view));
   if (!view->n_nodes) return NULL;
   q->claims = (ox_claims){.n = view->n_nodes,
                           .kind = ox_arena_alloc(a, view->n_nodes),
@@ -162,7 +165,7 @@ static void assign_below(const ox_node *n) {
 
 static bool by_host(const ox_model *m, const ox_node *n) {
   const ox_schema *s = ox_node_schema(m, n, NULL);
-  return s && ((s->traits & (OX_VIEW | OX_CONTROL)) || ox_node_body(n, 0));
+  return n->refused || (s && ((s->traits & (OX_VIEW | OX_CONTROL)) || ox_node_body(n, 0)));
 }
 
 /* What the host does by itself: pointers (views) and the walk through bodies. */

@@ -108,6 +108,7 @@ static ox_status *make_bodies(builder *b, ox_unit *u) {
 }
 
 static ox_unit_kind kind_of(const ox_unit *u, const ox_node *n) {
+  if (n->refused) return OX_UNIT_REFUSED;
   if (ox_node_part(n)) return OX_UNIT_PROGRAM;
   if (ox_node_is_copy(n)) return OX_UNIT_COPY;
   if (ox_node_body(n, 0)) return OX_UNIT_CONTROL;
@@ -120,7 +121,7 @@ static ox_status *make_unit(builder *b, ox_unit *u, ox_arena *scratch) {
   u->def = ox_node_schema(p->graph->model, n, &u->op_version);
   u->kind = kind_of(u, n);
   if (n->assigned.owner != OX_HOST_OWNER) u->owner = &p->providers[n->assigned.owner - 1];
-  if (u->kind == OX_UNIT_PROGRAM || u->kind == OX_UNIT_COPY) u->def = NULL;
+  if (u->kind == OX_UNIT_PROGRAM || u->kind == OX_UNIT_COPY || u->kind == OX_UNIT_REFUSED) u->def = NULL;
   if (u->def) {
     OX_TRY(check_inputs(p, u, scratch));
     OX_TRY(ox_attrs_decode(u->def, n, &p->arena, &u->attrs));

@@ -14,7 +14,8 @@ typedef enum ox_unit_kind {
   OX_UNIT_PROGRAM, /* a part of the graph, by its owner's program */
   OX_UNIT_VIEW,    /* not at all: its output is the bytes of input 0 */
   OX_UNIT_CONTROL, /* by the host, through its bodies */
-  OX_UNIT_COPY     /* by its owner: to or from one of its memories */
+  OX_UNIT_COPY,    /* by its owner: to or from one of its memories */
+  OX_UNIT_REFUSED  /* not at all: its operator refuses it, and a run that comes to it fails */
 } ox_unit_kind;
 
 typedef struct ox_unit {

@@ -174,6 +174,7 @@ ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
   OX_TRY(ox_model_inline(s->model));
   OX_TRY(fix_dims(s->model, o));
   OX_TRY(ox_session_settle_defaults(s));
+  OX_TRY(ox_graph_name_outputs(s->model));
   OX_TRY(choose_pool(s, o->n_threads));
   OX_TRY(ox_session_add_providers(s, o));
   open_rulebook(s, o, &r);

@@ -18,7 +18,8 @@ typedef struct {
 
 static const char *how_of(const ox_unit *u) {
   static const char *const names[] = {[OX_UNIT_KERNEL] = "kernel", [OX_UNIT_PROGRAM] = "program", [OX_UNIT_VIEW] = "view",
-                                      [OX_UNIT_CONTROL] = "control", [OX_UNIT_COPY] = "copy"};
+                                      [OX_UNIT_CONTROL] = "control", [OX_UNIT_COPY] = "copy",
+                                      [OX_UNIT_REFUSED] = "refused"};
   return names[u->kind];
 }
 
