@@ -28,10 +28,7 @@ static ox_status *optional_run(const ox_kernel_ctx *c, uint32_t stage, ox_range 
     *c->out[0] = (ox_tensor){.kind = OX_NONE_VALUE, .dtype = c->out[0]->dtype};
     return NULL;
   }
-  ox_tensor *copy = ox_value_copy(c, c->in[0]);
-  if (!copy) return ox_oom();
-  *c->out[0] = *copy;
-  return NULL;
+  return ox_output_set_value(c, 0, c->in[0]);
 }
 
 static ox_status *has_infer(ox_infer_ctx *c) {
