@@ -178,6 +178,9 @@ typedef struct ox_io {
   const volatile int *cancel;  /* polled by long programs, which then return CANCELLED; NULL: never */
   int64_t deadline_ns;         /* on the clock of ox_ep_host.now_ns; 0: none */
   void (*profile_event)(const struct ox_io *io, const char *name, int64_t start_ns, int64_t duration_ns);
+  /* As in ox_ctx_host: for the characters of strings and the items of sequences, from the thread that called run. Outputs
+   * that are no tensors get their kind, shape and data from the program. */
+  void *(*alloc_run)(const struct ox_io *io, size_t bytes);
 } ox_io;
 
 /* What a provider wants. Nodes are named by their index in the view. */
@@ -200,7 +203,7 @@ typedef struct ox_attr_view {
 typedef struct ox_memory_def {
   const char *name;          /* "cuda", "opencl" ... */
   uint32_t host_accessible;  /* 1: the CPU may read and write it directly, so nothing is copied at the border */
-  uint32_t align;            /* of allocations, a power of two; 0: 64 */
+  uint32_t align;            /* of allocations and of tensors in them, a power of two; 0: 64 */
 } ox_memory_def;
 
 /* Services of the host. Strings live as long as the view. A provider may keep a copy of the struct while it lives. */
@@ -259,8 +262,8 @@ typedef struct ox_ep_api {
   uint32_t struct_size; /* sizeof(ox_ep_api) when the PLUG-IN was compiled */
   uint32_t abi_major;   /* must match the host; minor growth shows in struct_size */
   const char *name;
-  /* 1.0, required. The host serialises calls on one provider, except kernel_create and run, which may come from any
-   * thread. */
+  /* 1.0, required. The host serialises calls on one provider, except kernel_create, run, and from memory_alloc on those
+   * without a graph: they may come from any thread, also at the same time. */
   ox_status *(*create)(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep);
   void (*destroy)(ox_ep *ep); /* after the last kernel and program is released */
   ox_status *(*claim)(ox_ep *ep, const ox_graph_view *g, ox_claims *claims); /* for the main graph and each body */
@@ -290,7 +293,8 @@ typedef struct ox_ep_api {
    * of the domain "ai.onyx.nhwc" between transposes, which cancel where two meet. NULL: as they are. */
   uint32_t (*layout)(ox_ep *ep, const char *domain, const char *op);
   /* Memories of its own: kernels and programs then read and write tensors in memory 1 unless value_memory says otherwise;
-   * the host copies at the border. Data pointers of such tensors are the device's and never touched by the host. */
+   * the host copies at the border. Data pointers of such tensors are the device's and never touched by the host, but it
+   * computes with them: a block that memory_alloc gave holds many tensors. */
   const ox_memory_def *memories;
   size_t n_memories;
   ox_status *(*memory_alloc)(ox_ep *ep, uint32_t memory, size_t bytes, void **out_data); /* any thread */
@@ -300,9 +304,11 @@ typedef struct ox_ep_api {
   /* Copies between memories of this provider and the host's (0); may return before it is done if |stream| is not NULL. */
   ox_status *(*copy)(ox_ep *ep, void *to, uint32_t to_memory, const void *from, uint32_t from_memory, size_t bytes,
                      void *stream);
-  /* Streams: work on one runs in order; a run has one of each provider. Without them every call has finished when it
-   * returns. An event is done when all that was put on the stream before event_record is. The host waits for what it
-   * reads, and for all streams before a run returns; until then it leaves alone what is copied to a device. All or none. */
+  /* Streams: work on one runs in order; a run, and each body in it, has one of each provider. Without them every call has
+   * finished when it returns. An event is done when all that was put on the stream before event_record is. The host waits
+   * for what it reads, for what a kernel of a provider with memories has in host memory, and for all streams before a run
+   * returns; until then it leaves alone what a stream reads and writes in host memory. Work that fails later makes
+   * stream_sync fail. All or none. */
   ox_status *(*stream_create)(ox_ep *ep, void **out_stream);
   void (*stream_release)(ox_ep *ep, void *stream);
   ox_status *(*stream_sync)(ox_ep *ep, void *stream);

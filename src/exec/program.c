@@ -8,7 +8,7 @@
 static void *alloc_output(const ox_io *io, uint32_t index, const ox_shape *shape) {
   ox_step *s = io->host_data;
   const ox_tensor *t = index < io->n_out ? io->out[index] : NULL;
-  if (!t || !t->dtype || !ox_shape_known(shape)) return NULL;
+  if (!t || t->kind != OX_TENSOR || !t->dtype || !ox_shape_known(shape)) return NULL;
   if (t->shape.rank >= 0 && t->shape.rank != shape->rank) return NULL;
   for (int d = 0; d < t->shape.rank; d++)
     if (t->shape.dim[d] >= 0 && t->shape.dim[d] != shape->dim[d]) return NULL;
@@ -17,6 +17,16 @@ static void *alloc_output(const ox_io *io, uint32_t index, const ox_shape *shape
 
 static void profile_event(const ox_io *io, const char *name, int64_t start_ns, int64_t duration_ns) {
   ox_step_event(io->host_data, name, start_ns, duration_ns);
+}
+
+static void *alloc_run(const ox_io *io, size_t bytes) {
+  ox_step *s = io->host_data;
+  return s->memory->run(s, bytes);
+}
+
+/* An output that the program made, or whose memory was there before. No tensor: at least its shape is set. */
+static bool is_made(const ox_tensor *t) {
+  return t->data || t->kind == OX_NONE_VALUE || (ox_shape_known(&t->shape) && !t->bytes);
 }
 
 ox_status *ox_program_run(ox_step *s, const ox_step_crew *crew) {
@@ -31,12 +41,12 @@ ox_status *ox_program_run(ox_step *s, const ox_step_crew *crew) {
                     .stream = s->c.stream,
                     .cancel = crew->cancel,
                     .deadline_ns = crew->deadline_ns,
-                    .profile_event = profile_event};
+                    .profile_event = profile_event,
+                    .alloc_run = alloc_run};
   OX_TRY(p->api.run(s->unit->program, &io));
   for (uint32_t i = 0; i < s->c.n_out; i++) {
-    const ox_tensor *t = s->c.out[i];
-    if (t->data || (ox_tensor_shaped(t) && !t->bytes)) continue;
-    return ox_fail(OX_FAIL, "provider '%s' left output %u ('%s') without a shape or memory", p->api.name, i,
+    if (is_made(s->c.out[i])) continue;
+    return ox_fail(OX_FAIL, "the program left output %u ('%s') without a shape or memory", i,
                    s->graph->values[s->node->out[i]].name);
   }
   return NULL;
