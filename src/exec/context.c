@@ -111,8 +111,10 @@ static ox_status *evaluate(ox_context *c, ox_step *s) {
   char *scratch = ox_arena_alloc(&c->arena, s->c.scratch_per_worker + 1);
   s->c.shared = ox_arena_alloc(&c->arena, s->c.shared_bytes + 1);
   if (!scratch || !s->c.shared) return ox_oom();
+  s->mode = OX_MODE_STATIC;
+  OX_TRY(ox_step_run(s, &alone, scratch, 0));
   s->mode = OX_MODE_DONE;
-  return ox_step_run(s, &alone, scratch, 0);
+  return NULL;
 }
 
 static ox_status *settle_view(ox_context *c, ox_step *s) {
@@ -286,10 +288,11 @@ static ox_status *build(ox_context *c, const ox_type *key, const ox_tensor *cons
     OX_TRY(make_step(c, s, &p->units[i]));
     OX_TRY(ox_unit_note(settle(c, s), p, s->unit));
   }
+  OX_TRY(ox_context_add_waits(c));
   OX_TRY(ox_lifetimes_plan(c, direct));
   OX_TRY(reserve(c));
   place_values(c);
-  return ox_context_add_waits(c);
+  return NULL;
 }
 
 ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *key, const ox_tensor *const *known,

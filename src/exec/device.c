@@ -48,6 +48,13 @@ static ox_status *add_memories(ox_devices *d, ox_arena *a) {
   return NULL;
 }
 
+static ox_status *make_stream(const ox_provider *p, void **out) {
+  void *stream = NULL; /* what a call that failed left here is nobody's */
+  OX_TRY(p->api.stream_create(p->ep, &stream));
+  *out = stream;
+  return stream ? NULL : ox_fail(OX_FAIL, "stream_create returned no stream");
+}
+
 static ox_status *add_streams(ox_devices *d, ox_arena *a) {
   size_t n = d->plan->n_providers;
   for (uint32_t i = 0; i < d->plan->n_units; i++) {
@@ -56,7 +63,7 @@ static ox_status *add_streams(ox_devices *d, ox_arena *a) {
     if (!d->streams) d->streams = OX_ARENA_ARRAY(a, void *, n);
     if (!d->streams) return ox_oom();
     void **stream = &d->streams[p - d->plan->providers];
-    if (!*stream) OX_TRY(ox_status_note(p->api.stream_create(p->ep, stream), "provider '%s'", p->api.name));
+    if (!*stream) OX_TRY(ox_status_note(make_stream(p, stream), "provider '%s'", p->api.name));
   }
   return NULL;
 }
@@ -93,8 +100,12 @@ void ox_devices_deinit(ox_devices *d) {
 ox_status *ox_device_slab(ox_device_memory *m, size_t bytes) {
   m->slab_bytes = bytes;
   if (!bytes) return NULL;
-  m->slab = take(m, bytes, 0);
-  if (m->slab) return NULL;
-  return ox_fail(OX_OUT_OF_MEMORY, "provider '%s' has no %zu bytes of its memory '%s'", m->provider->api.name, bytes,
-                 m->provider->api.memories[ox_memory_index(m->id) - 1].name);
+  const ox_provider *p = m->provider;
+  uint32_t index = ox_memory_index(m->id);
+  void *data = NULL;
+  ox_status *st = p->api.memory_alloc(p->ep, index, bytes, &data);
+  if (!st && !data) st = ox_fail(OX_OUT_OF_MEMORY, "no memory");
+  if (!st) m->slab = data;
+  return ox_status_note(st, "provider '%s', %zu bytes of its memory '%s'", p->api.name, bytes,
+                        p->api.memories[index - 1].name);
 }

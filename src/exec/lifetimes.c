@@ -4,9 +4,22 @@
 
 #include "base/macros.h"
 #include "plan/memplan.h"
+#include "plan/transfers.h"
 
 static void read_at(ox_context *c, ox_id v, uint32_t step) {
   if (v != OX_NONE) c->slots[v].last = OX_MAX(c->slots[v].last, step);
+}
+
+/* A step with a stream may still read and write host memory when the next steps run. What nobody waits for is left
+ * alone until the run waits for the stream; memory of a device is used in the stream's order. */
+static void keep_for_stream(ox_context *c, const ox_step *s) {
+  const ox_node *n = s->node;
+  if (!s->c.stream || s->unit->kind == OX_UNIT_VIEW) return;
+  for (uint32_t k = 0; k < n->n_in; k++)
+    if (n->in[k] != OX_NONE && !c->slots[n->in[k]].memory) read_at(c, n->in[k], c->n_steps);
+  for (uint32_t k = 0; k < n->n_out; k++)
+    if (n->out[k] != OX_NONE && !c->slots[n->out[k]].memory && !c->slots[n->out[k]].awaited)
+      read_at(c, n->out[k], c->n_steps);
 }
 
 static void find_last_reads(ox_context *c) {
@@ -15,10 +28,9 @@ static void find_last_reads(ox_context *c) {
     const ox_unit *u = c->steps[i].unit;
     const ox_node *n = ox_graph_node(g, u->node);
     for (uint32_t k = 0; k < n->n_out; k++) read_at(c, n->out[k], i); /* a value nobody reads lives for its own step */
-    /* what a stream copies to a device is left alone until the run waits for the stream */
-    bool till_end = u->kind == OX_UNIT_COPY && c->steps[i].c.stream && c->slots[n->out[0]].memory;
-    for (uint32_t k = 0; k < n->n_in; k++) read_at(c, n->in[k], till_end ? c->n_steps : i);
+    for (uint32_t k = 0; k < n->n_in; k++) read_at(c, n->in[k], i);
     for (uint32_t k = 0; k < u->n_captured; k++) read_at(c, u->captured[k], i);
+    keep_for_stream(c, &c->steps[i]);
   }
   for (uint32_t i = 0; i < g->n_outputs; i++) read_at(c, g->outputs[i], c->n_steps);
 }
@@ -86,8 +98,14 @@ static void merge_storages(ox_context *c, uint32_t *root_first, uint32_t *root_l
   }
 }
 
+/* |bytes| such that what ox_memplan puts behind them begins on a multiple of |align|. */
+static size_t padded(size_t bytes, size_t align) {
+  if (align <= OX_ALIGN_BYTES || bytes > SIZE_MAX / 4) return bytes;
+  return OX_ROUND_UP(bytes + OX_PAD_BYTES, align) - OX_PAD_BYTES;
+}
+
 /* The values of one memory (0: the host's) in one slab of *out_bytes. */
-static ox_status *plan_slab(ox_context *c, uint32_t memory, const uint32_t *first, const uint32_t *last,
+static ox_status *plan_slab(ox_context *c, uint32_t memory, size_t align, const uint32_t *first, const uint32_t *last,
                             size_t *out_bytes) {
   const ox_graph *g = c->plan->graph;
   size_t n = 0, bytes = (g->n_values + 1) * (sizeof(ox_lifetime) + sizeof(ox_id));
@@ -101,7 +119,7 @@ static ox_status *plan_slab(ox_context *c, uint32_t memory, const uint32_t *firs
       if (v == OX_NONE || c->slots[v].home != OX_HOME_SLAB || c->slots[v].root != v || c->slots[v].memory != memory)
         continue;
       owner[n] = v;
-      items[n++] = (ox_lifetime){c->slots[v].t.bytes, first[v], last[v], 0};
+      items[n++] = (ox_lifetime){padded(c->slots[v].t.bytes, align), first[v], last[v], 0};
     }
   }
   ox_status *st = ox_memplan(c->env->alloc, items, n, out_bytes);
@@ -139,11 +157,12 @@ ox_status *ox_lifetimes_plan(ox_context *c, bool direct) {
   find_last_reads(c);
   if (direct) mark_direct(c);
   merge_storages(c, first, last);
-  ox_status *st = plan_slab(c, 0, first, last, &c->values_bytes);
+  ox_status *st = plan_slab(c, 0, OX_ALIGN_BYTES, first, last, &c->values_bytes);
   for (uint32_t i = 0; !st && i < c->devices.n_memories; i++) {
-    size_t bytes;
-    st = plan_slab(c, c->devices.memories[i].id, first, last, &bytes);
-    if (!st) st = ox_device_slab(&c->devices.memories[i], bytes);
+    ox_device_memory *m = &c->devices.memories[i];
+    size_t bytes, align = m->provider->api.memories[ox_memory_index(m->id) - 1].align;
+    st = plan_slab(c, m->id, align, first, last, &bytes);
+    if (!st) st = ox_device_slab(m, bytes);
   }
   if (!st) st = plan_frees(c, last);
   ox_delete(c->env->alloc, first, 2 * (size_t)n * sizeof *first);

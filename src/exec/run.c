@@ -8,6 +8,7 @@
 #include "exec/context.h"
 #include "exec/step_run.h"
 #include "exec/waits.h"
+#include "plan/transfers.h"
 
 enum { CONTENT_FLAGS = 64 }; /* inputs of a step whose flags need no memory */
 
@@ -18,7 +19,8 @@ static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   bool content[CONTENT_FLAGS] = {false}, *flags = content;
   if (s->c.n_in > CONTENT_FLAGS && !(flags = ox_arena_alloc(c->env->run_arena, s->c.n_in))) return ox_oom();
   for (uint32_t i = 0; i < s->c.n_in; i++)
-    flags[i] = s->c.in[i] && !c->slots[s->node->in[i]].memory && (s->c.in[i]->data || !s->c.in[i]->bytes);
+    flags[i] = s->c.in[i] && ox_host_reads(c->plan->providers, c->slots[s->node->in[i]].memory) &&
+               (s->c.in[i]->data || !s->c.in[i]->bytes);
   OX_TRY(ox_step_infer(s, flags, c->env->run_arena));
   if (s->unit->kind == OX_UNIT_VIEW) return ox_step_run(s, &c->crew, NULL, 0);
   OX_TRY(ox_step_find_memory(s));
@@ -128,6 +130,18 @@ static ox_status *hand_over(ox_context *c, ox_run_sink *sink) {
   return NULL;
 }
 
+/* Nothing may still write when the caller has its memory back. Work that failed on a stream came first: what was
+ * computed from its results may have failed for that. */
+static ox_status *stop(const ox_context *c, ox_status *st) {
+  ox_status *earlier = ox_devices_sync(&c->devices);
+  if (!earlier || ox_status_code(st) == OX_CANCELLED) {
+    ox_status_free(earlier);
+    return st;
+  }
+  ox_status_free(st);
+  return earlier;
+}
+
 ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const *bound, ox_run_sink *sink) {
   c->env = env;
   c->crew = (ox_step_crew){env->pool, env->max_threads, env->cancel, env->deadline_ns, env->profile};
@@ -139,13 +153,11 @@ ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const
   for (uint32_t i = 0; i < c->n_steps; i++) {
     ox_step *s = &c->steps[i];
     if (s->mode == OX_MODE_DONE) continue;
-    if (watched) OX_TRY(check_stop(env));
     int64_t start = env->profile ? ox_clock_ns() : 0;
-    ox_status *st = run_step(c, s);
-    if (OX_UNLIKELY(st != NULL)) {
-      ox_status_free(ox_devices_sync(&c->devices)); /* nothing may still write when the caller has its memory back */
-      return ox_unit_note(st, c->plan, s->unit);
-    }
+    ox_status *st = watched ? check_stop(env) : NULL;
+    if (OX_UNLIKELY(st != NULL)) return stop(c, st);
+    st = run_step(c, s);
+    if (OX_UNLIKELY(st != NULL)) return stop(c, ox_unit_note(st, c->plan, s->unit));
     if (env->profile && s->mode != OX_MODE_VIEW) record(c, s, start);
     for (uint32_t k = 0; k < s->n_frees; k++) give_back(c, &c->slots[s->frees[k]]);
   }

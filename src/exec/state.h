@@ -27,6 +27,7 @@ typedef struct ox_slot {
   size_t offset;  /* SLAB roots */
   uint32_t memory; /* plan/transfers.h; 0: the host's */
   bool known;     /* content known while the context is made */
+  bool awaited;   /* some step waits for the one that makes it: exec/waits.h */
 } ox_slot;
 
 /* What the whole process of one top-level run shares with its bodies. */

@@ -49,7 +49,9 @@ static const ox_ctx_host host = {sizeof host, alloc_prep,  alloc_output, alloc_r
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
   if (!t || !ox_shape_known(shape)) return NULL;
-  if (t->data && ox_shape_equal(&t->shape, shape)) return t->data; /* the shape was known after all */
+  bool same = ox_shape_equal(&t->shape, shape);
+  if (t->data && same) return t->data;                 /* the shape was known after all */
+  if (s->mode == OX_MODE_STATIC && !same) return NULL; /* memory was planned for what was inferred */
   void *old = t->data;
   t->kind = OX_TENSOR, t->shape = *shape;
   if (!ox_tensor_size(t)) return NULL;
@@ -119,6 +121,12 @@ static void type_of_input(const ox_step *s, uint32_t i, ox_type *out) {
   out->shape = t->shape;
 }
 
+/* What the host can read of input |i|: a kernel may see a constant that is packed, or that lies on a device. */
+static const ox_tensor *content_of(const ox_step *s, uint32_t i) {
+  bool fixed = s->unit->fixed && s->unit->fixed[i];
+  return fixed ? ox_graph_const(s->graph, s->node->in[i]) : s->c.in[i];
+}
+
 static ox_status *ask(ox_step *s, ox_type *out, ox_arena *a) {
   const ox_unit *u = s->unit;
   if (u->kind == OX_UNIT_PROGRAM) return ox_part_infer(u->part->graph, s->types, s->data, out, a);
@@ -154,7 +162,7 @@ ox_status *ox_step_infer(ox_step *s, const bool *content, ox_arena *a) {
     if (!s->c.in[i]) continue;
     type_of_input(s, i, &s->type_values[i]);
     s->types[i] = &s->type_values[i];
-    if (content[i] && s->c.in[i]->kind != OX_NONE_VALUE) s->data[i] = s->c.in[i];
+    if (content[i] && s->c.in[i]->kind != OX_NONE_VALUE) s->data[i] = content_of(s, i);
   }
   if (s->unchecked) {
     OX_TRY(check_declared(s));
@@ -179,6 +187,18 @@ ox_status *ox_step_find_memory(ox_step *s) {
   return NULL;
 }
 
+static ox_status *check_prepared(const ox_kernel_ctx *c) {
+  if (c->n_stages > OX_MAX_STAGES)
+    return ox_fail(OX_INCOMPATIBLE, "the kernel wants %u stages, the most is %d", c->n_stages, OX_MAX_STAGES);
+  for (uint32_t i = 0; i < c->n_stages; i++)
+    if (c->n_tiles[i] < 0)
+      return ox_fail(OX_INCOMPATIBLE, "the kernel wants %lld tiles in stage %u", (long long)c->n_tiles[i], i);
+  if (c->scratch_per_worker > SIZE_MAX / 8 || c->shared_bytes > SIZE_MAX / 8)
+    return ox_fail(OX_LIMIT, "the kernel wants %zu bytes of scratch for each worker, %zu shared ones",
+                   c->scratch_per_worker, c->shared_bytes);
+  return NULL;
+}
+
 ox_status *ox_step_prepare(ox_step *s) {
   ox_arena_reset(&s->prep);
   s->c.n_stages = 1, s->c.n_tiles[0] = 1;
@@ -186,8 +206,5 @@ ox_status *ox_step_prepare(ox_step *s) {
   s->c.attrs = NULL, s->c.state = NULL, s->c.prep = NULL, s->c.shared = NULL;
   if (s->unit->kind != OX_UNIT_KERNEL) return NULL;
   OX_TRY(s->unit->kernel->api->prepare(s->unit->kernel, &s->c));
-  if (s->c.n_stages > OX_MAX_STAGES)
-    return ox_fail(OX_INCOMPATIBLE, "provider '%s' wants %u stages, the most is %d", ox_unit_owner(s->unit), s->c.n_stages,
-                   OX_MAX_STAGES);
-  return NULL;
+  return check_prepared(&s->c);
 }

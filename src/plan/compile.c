@@ -52,7 +52,10 @@ static ox_status *load_bytes(const ox_program_opts *o, const ox_graph_view *view
     return ox_fail(OX_FAIL, "it does not hold the program of this part");
   if (head.bytes != n - sizeof head || !same(head.content, digest_of(bytes, n - sizeof head)))
     return ox_fail(OX_FAIL, "its content is damaged");
-  return o->provider->api.load(o->provider->ep, view, bytes, n - sizeof head, out);
+  ox_program *loaded = NULL; /* what a call that failed left here is nobody's */
+  OX_TRY(o->provider->api.load(o->provider->ep, view, bytes, n - sizeof head, &loaded));
+  *out = loaded;
+  return loaded ? NULL : ox_fail(OX_FAIL, "the provider returned no program");
 }
 
 /* *out stays NULL if there is none that can be used. */
@@ -63,7 +66,6 @@ static ox_status *from_cache(const ox_program_opts *o, const ox_graph_view *view
   ox_status *st = ox_file_map_open(o->alloc, NULL, path, &map);
   if (!st) {
     st = load_bytes(o, view, key, map, out);
-    if (!st && !*out) st = ox_fail(OX_FAIL, "the provider returned no program");
     ox_file_map_release(map);
   }
   if (ox_status_code(st) == OX_OUT_OF_MEMORY) return st;
@@ -135,8 +137,10 @@ ox_status *ox_program_make(const ox_program_opts *o, const ox_graph_view *view, 
     OX_TRY(from_cache(o, view, key, out_program));
     if (*out_program) return NULL;
   }
-  OX_TRY(p->api.compile(p->ep, view, out_program));
-  if (!*out_program) return ox_fail(OX_FAIL, "provider '%s' returned no program for a part", p->api.name);
+  ox_program *made = NULL;
+  OX_TRY(p->api.compile(p->ep, view, &made));
+  if (!made) return ox_fail(OX_FAIL, "compile returned no program");
+  *out_program = made;
   if (cached) to_cache(o, *out_program, key);
   return NULL;
 }

@@ -20,25 +20,51 @@ bool ox_unit_consumes(const ox_unit *u, uint32_t i) { return u->kernel && i < 64
 
 /* ---- what stands for a constant ---- */
 
-static ox_tensor *stand_in(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor *t) {
-  const ox_node *n = ox_graph_node(p->graph, u->node);
-  if (!u->fixed) u->fixed = OX_ARENA_ARRAY(&p->arena, const ox_tensor *, n->n_in);
-  ox_tensor *copy = u->fixed ? OX_ARENA_NEW(&p->arena, ox_tensor) : NULL;
-  if (!copy) return NULL;
-  *copy = *t, copy->data = NULL;
-  u->fixed[i] = copy;
-  return copy;
+/* A constant in a memory of a device; all units of the plan that read it there share it. */
+struct ox_const_copy {
+  struct ox_const_copy *next;
+  ox_id value;
+  uint32_t memory; /* plan/transfers.h */
+  ox_tensor t;
+};
+
+static ox_status *set_fixed(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor *t) {
+  if (!u->fixed) u->fixed = OX_ARENA_ARRAY(&p->arena, const ox_tensor *, ox_graph_node(p->graph, u->node)->n_in);
+  if (!u->fixed) return ox_oom();
+  u->fixed[i] = t;
+  return NULL;
 }
 
-static ox_status *copy_to_device(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor *t, uint32_t memory) {
-  const ox_provider *d = u->owner;
-  if (t->kind != OX_TENSOR || t->dtype == OX_STRING)
-    return ox_fail(OX_NOT_IMPLEMENTED,
-                   "input %u is not a tensor of numbers, so provider '%s' cannot get it", i, d->api.name);
-  ox_tensor *copy = stand_in(p, u, i, t);
+/* Of a packed constant the kernel sees the type and the shape. */
+static ox_status *set_hollow(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor *t) {
+  ox_tensor *copy = OX_ARENA_NEW(&p->arena, ox_tensor);
   if (!copy) return ox_oom();
-  OX_TRY(d->api.memory_alloc(d->ep, memory, t->bytes, &copy->data));
-  return d->api.copy(d->ep, copy->data, memory, t->data, 0, t->bytes, NULL);
+  *copy = *t, copy->data = NULL;
+  return set_fixed(p, u, i, copy);
+}
+
+static ox_status *make_copy(ox_plan *p, ox_id v, uint32_t memory, struct ox_const_copy **out) {
+  const ox_provider *d = &p->providers[ox_memory_owner(memory) - 1];
+  const ox_tensor *t = p->consts[v];
+  void *data = NULL;
+  if (t->kind != OX_TENSOR || t->dtype == OX_STRING)
+    return ox_fail(OX_NOT_IMPLEMENTED, "constant '%s' is not a tensor of numbers, so it cannot go to a device",
+                   p->graph->values[v].name);
+  struct ox_const_copy *c = *out = OX_ARENA_NEW(&p->arena, struct ox_const_copy);
+  if (!c) return ox_oom();
+  c->value = v, c->memory = memory, c->t = *t, c->t.data = NULL;
+  if (!t->bytes) return NULL;
+  OX_TRY(d->api.memory_alloc(d->ep, ox_memory_index(memory), t->bytes, &data));
+  if (!data) return ox_fail(OX_OUT_OF_MEMORY, "no %zu bytes for constant '%s'", t->bytes, p->graph->values[v].name);
+  c->t.data = data, c->next = p->copies, p->copies = c;
+  return d->api.copy(d->ep, data, ox_memory_index(memory), t->data, 0, t->bytes, NULL);
+}
+
+static ox_status *set_copy(ox_plan *p, ox_unit *u, uint32_t i, ox_id v, uint32_t memory) {
+  struct ox_const_copy *c = p->copies;
+  while (c && (c->value != v || c->memory != memory)) c = c->next;
+  if (!c) OX_TRY(make_copy(p, v, memory, &c));
+  return set_fixed(p, u, i, &c->t);
 }
 
 static ox_status *fix_inputs(ox_plan *p, ox_unit *u) {
@@ -48,27 +74,22 @@ static ox_status *fix_inputs(ox_plan *p, ox_unit *u) {
     uint32_t memory = 0;
     if (!t) continue;
     if (ox_unit_consumes(u, i)) {
-      if (!stand_in(p, u, i, t)) return ox_oom();
+      OX_TRY(set_hollow(p, u, i, t));
       continue;
     }
     if (u->owner && u->owner->api.n_memories && u->kind != OX_UNIT_COPY)
       OX_TRY(ox_transfer_memory(p->graph, u->node, 0, i, p->providers, p->n_providers, &memory));
-    if (memory) OX_TRY(copy_to_device(p, u, i, t, ox_memory_index(memory)));
+    if (memory) OX_TRY(set_copy(p, u, i, n->in[i], memory));
   }
   return NULL;
 }
 
 void ox_constants_release(ox_plan *p) {
-  for (uint32_t k = 0; k < p->n_units; k++) {
-    const ox_unit *u = &p->units[k];
-    const ox_node *n = ox_graph_node(p->graph, u->node);
-    for (uint32_t i = 0; u->fixed && i < n->n_in; i++) {
-      uint32_t memory = 0;
-      if (!u->fixed[i] || !u->fixed[i]->data) continue;
-      ox_status_free(ox_transfer_memory(p->graph, u->node, 0, i, p->providers, p->n_providers, &memory));
-      u->owner->api.memory_free(u->owner->ep, ox_memory_index(memory), u->fixed[i]->data, u->fixed[i]->bytes);
-    }
+  for (struct ox_const_copy *c = p->copies; c; c = c->next) {
+    const ox_provider *d = &p->providers[ox_memory_owner(c->memory) - 1];
+    d->api.memory_free(d->ep, ox_memory_index(c->memory), c->t.data, c->t.bytes);
   }
+  p->copies = NULL;
 }
 
 /* ---- alignment ---- */

@@ -27,15 +27,18 @@ static void read_traits(ox_unit *u) {
     api->traits(u->kernel, &u->traits);
 }
 
+static bool is_whole(const ox_kernel *k) {
+  return k && k->api && k->api->struct_size >= offsetof(ox_kernel_api, traits) && k->api->prepare && k->api->run &&
+         k->api->release;
+}
+
 static ox_status *create_kernel(builder *b, ox_unit *u) {
   ox_plan *p = b->plan;
   ox_graph_view view = {.graph = p->graph, .nodes = &u->node, .n_nodes = 1};
-  OX_TRY(u->owner->api.kernel_create(u->owner->ep, &view, 0, &u->kernel));
-  if (!u->kernel || !u->kernel->api || !u->kernel->api->prepare || !u->kernel->api->run || !u->kernel->api->release) {
-    u->kernel = NULL; /* nothing that could be released */
-    return ox_fail(OX_INCOMPATIBLE, "provider '%s' returned no kernel, or one that lacks a required call",
-                   u->owner->api.name);
-  }
+  ox_kernel *kernel = NULL; /* what a call that failed left here is nobody's */
+  OX_TRY(u->owner->api.kernel_create(u->owner->ep, &view, 0, &kernel));
+  if (!is_whole(kernel)) return ox_fail(OX_INCOMPATIBLE, "kernel_create returned no kernel, or one that lacks a required call");
+  u->kernel = kernel;
   read_traits(u);
   const ox_node *n = ox_graph_node(p->graph, u->node);
   for (uint32_t i = 0; i < n->n_in; i++) {

@@ -22,18 +22,25 @@ static const ox_provider *device_of(const work *w, uint16_t owner) {
   return p && p->api.n_memories ? p : NULL;
 }
 
+static bool is_view(const ox_graph *g, const ox_node *n) {
+  const ox_schema *s = ox_node_schema(g->model, n, NULL);
+  return s && (s->traits & OX_VIEW) && n->n_out && n->out[0] != OX_NONE && n->n_in && n->in[0] != OX_NONE;
+}
+
 ox_status *ox_transfer_memory(const ox_graph *g, ox_id id, int output, uint32_t slot, const ox_provider *providers,
                               size_t n, uint32_t *out_memory) {
   const work w = {(ox_graph *)g, providers, n};
   const ox_node *node = ox_graph_node(g, id);
   const ox_provider *p = device_of(&w, node->assigned.owner);
-  const ox_schema *schema = ox_node_schema(g->model, node, NULL);
   uint32_t memory = p ? 1 : 0;
   if (ox_node_is_copy(node)) {
     *out_memory = g->values[output ? node->out[0] : node->in[0]].memory;
     return NULL;
   }
-  if (schema && (schema->traits & OX_VIEW)) output = 0, slot = 0; /* it lies where its input does */
+  if (is_view(g, node)) { /* bytes stay where they are; the host reads the other inputs: shapes, axes */
+    *out_memory = output || !slot ? g->values[node->out[0]].memory : 0;
+    return NULL;
+  }
   if (p && p->api.value_memory && !ox_node_part(node)) {
     const ox_graph_view view = {.graph = g, .nodes = &id, .n_nodes = 1};
     memory = p->api.value_memory(p->ep, &view, 0, output, slot);
@@ -45,11 +52,13 @@ ox_status *ox_transfer_memory(const ox_graph *g, ox_id id, int output, uint32_t 
   return NULL;
 }
 
-static bool host_reads(const work *w, uint32_t memory) {
-  return !memory || w->providers[ox_memory_owner(memory) - 1].api.memories[ox_memory_index(memory) - 1].host_accessible;
+bool ox_host_reads(const ox_provider *providers, uint32_t memory) {
+  return !memory || providers[ox_memory_owner(memory) - 1].api.memories[ox_memory_index(memory) - 1].host_accessible;
 }
 
-static bool fits(const work *w, uint32_t has, uint32_t wants) { return has == wants || (!wants && host_reads(w, has)); }
+static bool fits(const work *w, uint32_t has, uint32_t wants) {
+  return has == wants || (!wants && ox_host_reads(w->providers, has));
+}
 
 /* ---- copies ---- */
 
@@ -126,14 +135,27 @@ static ox_status *settle_value(work *w, ox_id v) {
   return spread(w, copy);
 }
 
+/* Where each node leaves its outputs, in topological order: a view's lies where its input does, whoever owns it. */
+static ox_status *place_outputs(work *w) {
+  ox_graph *g = w->g;
+  ox_id *order = NULL;
+  uint32_t n_order, n_alloc = g->n_nodes;
+  OX_TRY(ox_graph_order(g, g->model->alloc, &order, &n_order));
+  ox_status *st = NULL;
+  for (uint32_t i = 0; i < n_order && !st; i++) {
+    const ox_node *n = &g->nodes[order[i]];
+    if (is_view(g, n)) g->values[n->out[0]].memory = g->values[n->in[0]].memory;
+    for (uint32_t k = 0; k < n->n_out && !st; k++)
+      if (n->out[k] != OX_NONE)
+        st = ox_transfer_memory(g, order[i], 1, k, w->providers, w->n, &g->values[n->out[k]].memory);
+  }
+  ox_delete(g->model->alloc, order, n_alloc * sizeof *order);
+  return st;
+}
+
 static ox_status *settle_graph(work *w) {
   uint32_t n_nodes = w->g->n_nodes, n_values = w->g->n_values;
-  for (ox_id i = 0; i < n_nodes; i++) {
-    const ox_node *n = &w->g->nodes[i];
-    for (uint32_t k = 0; !n->dead && k < n->n_out; k++)
-      if (n->out[k] != OX_NONE)
-        OX_TRY(ox_transfer_memory(w->g, i, 1, k, w->providers, w->n, &w->g->values[n->out[k]].memory));
-  }
+  OX_TRY(place_outputs(w));
   for (ox_id v = 0; v < n_values; v++)
     if (!w->g->values[v].dead) OX_TRY(settle_value(w, v));
   for (ox_id i = 0; i < n_nodes; i++) {

@@ -17,7 +17,10 @@ static inline uint32_t ox_memory_of(uint16_t owner, uint32_t memory) {
 static inline uint16_t ox_memory_owner(uint32_t id) { return (uint16_t)(id >> 8); }
 static inline uint32_t ox_memory_index(uint32_t id) { return id & 0xff; }
 
-/* Sets the memory of every value of |m| and adds copies. What enters or leaves a graph or a body lies in host memory, and
+/* The host can read what lies there. */
+bool ox_host_reads(const ox_provider *providers, uint32_t memory);
+
+/* Sets the memory of every value of |m| and adds copies. Views leave a value where it is. What enters or leaves a graph or a body lies in host memory, and
  * so do constants: those that a device reads are copied once, when the plan is made. Nothing to do, and nothing done,
  * where no provider has memories. Errors: INVALID_ARGUMENT if a provider names a memory that it does not have. */
 OX_NODISCARD ox_status *ox_transfers_add(ox_model *m, const ox_provider *providers, size_t n);

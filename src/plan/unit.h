@@ -45,10 +45,11 @@ struct ox_plan {
   ox_unit *units; /* in topological order */
   uint32_t n_units;
   const ox_tensor **consts; /* per value: aligned constant content, or NULL */
+  struct ox_const_copy *copies; /* of constants, on devices: plan/constants.c */
   bool has_random;
 };
 
-/* "node 'x' (Conv)": for messages. */
+/* Adds "node 'x' (Conv)", and whose it is unless it is the CPU provider's. */
 OX_NODISCARD ox_status *ox_unit_note(ox_status *st, const ox_plan *p, const ox_unit *u);
 /* The name of who runs it. */
 const char *ox_unit_owner(const ox_unit *u);
