@@ -92,8 +92,12 @@ static bool attr_equal(const ox_attr *a, const ox_attr *b) {
   }
 }
 
-static bool node_mergeable(const ox_graph *g, uint16_t owner, const ox_node *n) {
-  if (n->dead || !n->n_in || ox_node_body(n, 0) || (owner && n->assigned.owner != owner)) return false;
+static bool node_mergeable(uint16_t owner, const ox_node *n) {
+  return !n->dead && n->n_in && !ox_node_body(n, 0) && (!owner || n->assigned.owner == owner);
+}
+
+/* Asked of the few that have an equal: looking up a schema costs more than all other questions. */
+static bool repeatable(const ox_graph *g, const ox_node *n) {
   const ox_schema *def = ox_node_schema(g->model, n, NULL);
   return def && !(def->traits & (OX_NONDETERMINISTIC | OX_CONTROL));
 }
@@ -135,7 +139,7 @@ static ox_status *merge_nodes(ox_graph *g, uint16_t owner, table *t, const ox_id
                               uint32_t *n_merged) {
   for (uint32_t k = 0; k < n; k++) {
     ox_id id = order[k];
-    if (!node_mergeable(g, owner, &g->nodes[id])) continue;
+    if (!node_mergeable(owner, &g->nodes[id])) continue;
     uint64_t h = node_hash(&g->nodes[id]);
     size_t i = h & (t->capacity - 1);
     while (t->id[i] != OX_NONE && (t->hash[i] != h || !node_equal(g, &g->nodes[t->id[i]], &g->nodes[id])))
@@ -144,6 +148,7 @@ static ox_status *merge_nodes(ox_graph *g, uint16_t owner, table *t, const ox_id
       t->id[i] = id, t->hash[i] = h;
       continue;
     }
+    if (!repeatable(g, &g->nodes[id])) continue;
     OX_TRY(merge(g, id, t->id[i]));
     ++*n_merged;
   }

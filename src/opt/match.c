@@ -12,6 +12,8 @@ typedef struct walk {
   const ox_graph *g;
   const ox_rule *rule;
   ox_match *m;
+  ox_id root;
+  const ox_schema *root_schema;
   const ox_assignment *assigned;
   uint32_t swaps; /* this try: bit per pattern node */
   uint32_t asked; /* commutative nodes that were reached */
@@ -55,20 +57,24 @@ static bool match_input(walk *w, const ox_pat_in *p, ox_id v) {
   }
 }
 
-/* The node's operator is one of the entry's, and inference has checked its inputs, for it has a schema. */
-static bool is_meant(const ox_graph *g, const ox_pat *p, const ox_node *n) {
-  if (n->dead || (!p->activation && !ox_node_is(n, p->op, p->domain))) return false;
+static const ox_schema *schema_of(const walk *w, ox_id id) {
+  return id == w->root ? w->root_schema : ox_node_schema(w->g->model, &w->g->nodes[id], NULL);
+}
+
+/* The node's operator is one of the entry's, as far as names tell. */
+static bool is_meant(const walk *w, const ox_pat *p, ox_id id) {
+  const ox_node *n = &w->g->nodes[id];
   if (n->refused) return false;
-  const ox_schema *s = ox_node_schema(g->model, n, NULL);
-  if (p->activation) return s && s->activation;
-  return s || p->unknown;
+  if (!p->activation) return ox_node_is(n, p->op, p->domain);
+  const ox_schema *s = n->dead ? NULL : schema_of(w, id);
+  return s && s->activation;
 }
 
 static bool match_node(walk *w, uint32_t i, ox_id id) {
   const ox_pat *p = &w->rule->pat[i];
   const ox_node *n = &w->g->nodes[id];
   if (w->m->node[i] != OX_NONE) return w->m->node[i] == id;
-  if (!is_meant(w->g, p, n) || !n->n_out || n->out[0] == OX_NONE) return false;
+  if (!is_meant(w, p, id) || !n->n_out || n->out[0] == OX_NONE) return false;
   if (!ox_assigned_same(&n->assigned, w->assigned)) return false;
   uint32_t uses = p->single_use ? 1 : p->uses;
   const ox_graph_value *out = &w->g->values[n->out[0]];
@@ -105,14 +111,22 @@ static bool uses_inside(const ox_graph *g, const ox_rule *r, const ox_match *m) 
   return true;
 }
 
-bool ox_rule_match(const ox_graph *g, const ox_rule *rule, ox_id root, ox_match *m) {
-  walk w = {.g = g, .rule = rule, .m = m, .assigned = &g->nodes[root].assigned};
+/* Inference has checked the inputs of operators that have a schema. Asked last: a look-up costs more than the rest. */
+static bool all_known(const walk *w) {
+  for (uint32_t i = 0; i < w->rule->n_pat; i++)
+    if (!w->rule->pat[i].unknown && !schema_of(w, w->m->node[i])) return false;
+  return true;
+}
+
+bool ox_rule_match(const ox_graph *g, const ox_rule *rule, ox_id root, const ox_schema *root_schema, ox_match *m) {
+  walk w = {.g = g, .rule = rule, .m = m, .root = root, .root_schema = root_schema};
+  w.assigned = &g->nodes[root].assigned;
   uint32_t all = 0;
   for (uint32_t i = 0; i < rule->n_pat; i++) all |= (uint32_t)(rule->pat[i].commutative != 0) << i;
   do {
     memset(m, 0xff, offsetof(ox_match, captured)); /* OX_NONE */
     w.asked = 0;
-    if (match_node(&w, rule->n_pat - 1, root) && uses_inside(g, rule, m)) return true;
+    if (match_node(&w, rule->n_pat - 1, root) && uses_inside(g, rule, m) && all_known(&w)) return true;
     w.swaps = (w.swaps - all) & all; /* the next subset of |all|; 0 after the last */
   } while (w.swaps && w.asked);
   return false;

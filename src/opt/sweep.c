@@ -110,9 +110,11 @@ static ox_status *apply(ox_driver *d, ox_rewriter *h, ox_book_row *row, const ox
 static ox_status *find(ox_driver *d, ox_rewriter *h, ox_id id, ox_match *m, ox_book_row **out_row) {
   *out_row = NULL;
   const ox_graph *g = h->rw.graph;
-  for (uint32_t c = ox_map_find(&d->roots, g->nodes[id].op); c != OX_NONE; c = d->chains[c].next) {
+  uint32_t c = ox_map_find(&d->roots, g->nodes[id].op);
+  const ox_schema *schema = c == OX_NONE ? NULL : ox_node_schema(g->model, &g->nodes[id], NULL);
+  for (; c != OX_NONE; c = d->chains[c].next) {
     ox_book_row *row = d->chains[c].row;
-    if (!ox_rule_match(g, row->rule, id, m)) continue;
+    if (!ox_rule_match(g, row->rule, id, schema, m)) continue;
     bool fits = !row->rule->guard || row->rule->guard(&h->rw, m);
     if (h->failed) return ox_status_note(take_failure(h), "guard of rule '%s'", row->name);
     if (fits) {

@@ -18,7 +18,9 @@ static bool matches(const char *text, const ox_pat *pat, uint32_t n, ox_match *m
   ox_model *model = rg_read(text);
   CHECK_OK(ox_infer_graph(model->graph, NULL, false));
   ox_rule rule = {.name = "test", .pat = pat, .n_pat = n};
-  bool found = ox_rule_match(model->graph, &rule, named(model->graph, "y"), m);
+  ox_id root = named(model->graph, "y");
+  const ox_schema *schema = ox_node_schema(model, &model->graph->nodes[root], NULL);
+  bool found = ox_rule_match(model->graph, &rule, root, schema, m);
   ox_model_destroy(model);
   return found;
 }
