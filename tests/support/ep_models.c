@@ -167,7 +167,7 @@ void ep_inputs_make(ox_env *env, const ox_session *s, int64_t batch, ep_inputs *
 static ox_value *read_input(ox_env *env, const char *path, uint32_t kind) {
   ox_file_map *map;
   ox_value *v;
-  ox_status *st = ox_file_map_open(ox_alloc_heap(), path, &map);
+  ox_status *st = ox_file_map_open(ox_alloc_heap(), NULL, path, &map);
   ox_status_free(st);
   if (st) return NULL;
   CHECK_OK(ox_value_parse(env, kind, ox_file_map_data(map), ox_file_map_bytes(map), &v));
