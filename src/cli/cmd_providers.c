@@ -11,7 +11,6 @@ static struct {
 
 static const cli_option options[] = {
     CLI_PROVIDER_OPTIONS(args.providers),
-    CLI_LIST("plugin", "PATH", &args.providers.libs, "the same as --provider-lib"),
     CLI_FLAG("json", &args.json, "machine-readable output"),
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/providers.h - --provider and --provider-lib. */
+ * cli/providers.h - --provider and --plugin. */
 #ifndef OX_CLI_PROVIDERS_H
 #define OX_CLI_PROVIDERS_H
 
@@ -18,7 +18,7 @@ typedef struct cli_providers {
 
 #define CLI_PROVIDER_OPTIONS(p)                                                                                    \
   CLI_LIST("provider", "NAME[,KEY=VALUE...]", &(p).asked, "ask this provider before the CPU; in the order given"), \
-      CLI_LIST("provider-lib", "PATH", &(p).libs, "load the provider in this shared library")
+      CLI_LIST("plugin", "PATH", &(p).libs, "load the providers, operators and rules of this shared library")
 
 /* False after printing what is wrong. */
 bool cli_providers_parse(cli_providers *p);

@@ -39,7 +39,7 @@ class Help(CommandTest):
             with self.subTest(command):
                 names = [name for _, name, _, _ in self.rows(command)]
                 self.assertEqual(len(names), len(set(names)))
-                self.assertLessEqual({"json", "help", "provider", "provider-lib"}, set(names))
+                self.assertLessEqual({"json", "help", "provider", "plugin"}, set(names))
 
     def test_what_help_lists_is_what_is_understood(self):
         for command in commands():

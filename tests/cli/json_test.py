@@ -77,7 +77,7 @@ class Json(CommandTest):
         with open(path, "wb") as f:
             f.write(model([node(QUOTED_OP, ["x"], ["y"], name="n", domain="test")], [("x", FLOATS)], [("y", FLOATS)],
                           (("", 17), ("test", 1))))
-        return [path, "--provider-lib", os.environ["ONYX_QUOTED_EP"], "--provider", QUOTED_EP]
+        return [path, "--plugin", os.environ["ONYX_QUOTED_EP"], "--provider", QUOTED_EP]
 
     def test_operators_and_providers_of_odd_names(self):
         trace = os.path.join(self.folder, "trace.json")
@@ -88,7 +88,7 @@ class Json(CommandTest):
         self.assertEqual([(e["name"], e["cat"], e["ph"], e["args"]["provider"]) for e in events],
                          [("n", QUOTED_OP, "X", QUOTED_EP)])
         self.assertEqual(self.json("info", *self.odd_operator())["operators"], {f"test.{QUOTED_OP}": 1})
-        self.assertIn(QUOTED_EP, self.json("providers", "--provider-lib", os.environ["ONYX_QUOTED_EP"]))
+        self.assertIn(QUOTED_EP, self.json("providers", "--plugin", os.environ["ONYX_QUOTED_EP"]))
 
     def test_optimize(self):
         out = self.json("optimize", self.model, "-o", os.path.join(self.folder, "out.onnx"))

@@ -2,7 +2,7 @@
 import os
 import struct
 
-FLOAT, INT32, INT64, STRING, BOOL = 1, 6, 7, 8, 9
+FLOAT, UINT8, INT32, INT64, STRING, BOOL = 1, 2, 6, 7, 8, 9
 
 
 def varint(v):
@@ -28,7 +28,7 @@ KINDS = {"tensor": 1, "sequence": 3, "map": 4, "optional": 5}
 
 
 def tensor(dtype, dims, values, name=""):
-    letter = {FLOAT: "f", INT32: "i", INT64: "q", BOOL: "?"}[dtype]
+    letter = {FLOAT: "f", UINT8: "B", INT32: "i", INT64: "q", BOOL: "?"}[dtype]
     raw = struct.pack(f"<{len(values)}{letter}", *values)
     return b"".join(num(1, d) for d in dims) + num(2, dtype) + msg(8, name) + msg(9, raw)
 
@@ -68,6 +68,10 @@ def optional_type(elem):
 # Graphs
 def attr_ints(name, values):
     return msg(1, name) + b"".join(num(8, v) for v in values) + num(20, 7)
+
+
+def attr_string(name, value):
+    return msg(1, name) + msg(4, value) + num(20, 3)
 
 
 def attr_strings(name, values):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--provider and --provider-lib: every command that opens a model, and `onyx providers`, take them alike."""
+"""--provider and --plugin: every command that opens a model, and `onyx providers`, take them alike."""
 import os
 import unittest
 
@@ -7,7 +7,7 @@ from command import FAILED, CommandTest
 from onnx_files import *
 
 PLAIN, QUOTED = os.environ["ONYX_PLAIN_EP"], os.environ["ONYX_QUOTED_EP"]
-LIBS = ["--provider-lib", PLAIN, "--provider-lib", QUOTED]
+LIBS = ["--plugin", PLAIN, "--plugin", QUOTED]
 FLOATS = tensor_type(FLOAT, [2])
 RELU = model([node("Relu", ["x"], ["h"]), node("Neg", ["h"], ["y"])], [("x", FLOATS)], [("y", FLOATS)])
 # what is asked for, and who gets Relu with which value; nobody: the CPU
@@ -68,9 +68,9 @@ class Providers(CommandTest):
         for command in ("info", "bench", "profile", "run", "providers"):
             paths = [] if command == "providers" else [case]
             self.assertIn("'plain'", self.onyx(command, *paths, "--provider", "plain", code=FAILED)[1])
-            self.assertIn(nowhere, self.onyx(command, *paths, "--provider-lib", nowhere, code=FAILED)[1])
-            self.onyx(command, *paths, "--provider-lib", os.path.join(case, "model.onnx"), code=FAILED)
-        for args in (["--provider", "plain"], ["--provider-lib", nowhere]):
+            self.assertIn(nowhere, self.onyx(command, *paths, "--plugin", nowhere, code=FAILED)[1])
+            self.onyx(command, *paths, "--plugin", os.path.join(case, "model.onnx"), code=FAILED)
+        for args in (["--provider", "plain"], ["--plugin", nowhere]):
             self.assertIn("FAILED", self.onyx("test", case, *args, code=FAILED)[0])
 
 

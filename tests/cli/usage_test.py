@@ -47,7 +47,7 @@ class Usage(CommandTest):
     def test_wrong_usage_names_the_culprit(self):
         for command in commands():
             for args, naming in ((["--no-such"], "--no-such"), (["--no-such=3"], "--no-such"), (["-Z"], "-Z"),
-                                 (["--provider"], "--provider"), (["--provider-lib"], "--provider-lib")):
+                                 (["--provider"], "--provider"), (["--plugin"], "--plugin")):
                 self.refuses(command, *args, naming=naming)
                 self.refuses(command, self.model, *args, naming=naming)
         for command, args in MODEL_COMMANDS.items():
