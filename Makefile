@@ -83,8 +83,12 @@ check-layers:
 deps:
 	@sh tools/need.sh gcc cmake ninja=ninja-build pkg-config
 
+# For the image plug-in and its tests; it is built with those that are there.
+IMAGE_LIBS = pc:libjpeg=libjpeg-dev pc:libpng=libpng-dev pc:libwebp=libwebp-dev pc:libtiff-4=libtiff-dev \
+  pc:libopenjp2=libopenjp2-7-dev /usr/lib/python3/dist-packages/PIL=python3-pil
 deps-test: deps
 	@sh tools/need.sh python3 /usr/include/cmocka.h=libcmocka-dev
+	@sh tools/need.sh $(IMAGE_LIBS) || echo "the image formats of these libraries are left out"
 
 format:
 	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'include/*.h' | xargs clang-format -i

@@ -151,4 +151,5 @@ endif()
 
 if(NOT ONYX_TASK_ONLY)
   include(cmake/tests_python.cmake)
+  include(cmake/tests_plugins.cmake)
 endif()

@@ -1,11 +1,12 @@
 #!/bin/sh
-# need.sh THING[=PACKAGE]...: each THING is a command or a file. Missing ones are installed by apt-get when run as root;
+# need.sh THING[=PACKAGE]...: each THING is a command, a file, or pc:MODULE of pkg-config. Missing ones are installed by apt-get when run as root;
 # otherwise the line to type is printed and the script fails.
 missing=
 for item in "$@"; do
   thing=${item%%=*}
   package=${item#*=}
   case $thing in
+    pc:*) pkg-config --exists "${thing#pc:}" 2>/dev/null || missing="$missing $package" ;;
     /*) [ -e "$thing" ] || missing="$missing $package" ;;
     *) command -v "$thing" >/dev/null 2>&1 || missing="$missing $package" ;;
   esac

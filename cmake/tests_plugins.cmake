@@ -1,0 +1,32 @@
+# Tests of plug-ins: they load the library as a user does.
+add_library(test_image_support STATIC tests/plugins/image/decode.c tests/plugins/image/encode.c
+  tests/plugins/image/encode_seeking.c)
+target_link_libraries(test_image_support PUBLIC test_support)
+target_compile_definitions(test_image_support PRIVATE IMAGE_PLUGIN="$<TARGET_FILE:onyx_image>")
+foreach(format IN LISTS onyx_image_formats)
+  target_compile_definitions(test_image_support PRIVATE OX_TEST_${format})
+  target_link_libraries(test_image_support PRIVATE PkgConfig::ONYX_${format})
+endforeach()
+foreach(name image_plugin image_hostile)
+  target_link_libraries(test.plugins.image.${name} PRIVATE test_image_support)
+  target_compile_definitions(test.plugins.image.${name} PRIVATE IMAGE_PLUGIN="$<TARGET_FILE:onyx_image>")
+  add_dependencies(test.plugins.image.${name} onyx_image)
+endforeach()
+
+# Beside Pillow, for whatever python has it.
+set(with_pillow)
+foreach(python python3 /usr/bin/python3)
+  execute_process(COMMAND ${python} -c "import PIL.Image" RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+  if(NOT failed AND NOT with_pillow)
+    set(with_pillow ${python})
+  endif()
+endforeach()
+if(with_pillow)
+  add_test(NAME plugins.image.pillow COMMAND ${with_pillow} -B tests/plugins/image/pillow_test.py
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+else()
+  add_test(NAME plugins.image.pillow COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no Pillow")
+endif()
+list(JOIN onyx_image_formats "," formats)
+set_tests_properties(plugins.image.pillow PROPERTIES TIMEOUT 600 SKIP_REGULAR_EXPRESSION "^skipped"
+  ENVIRONMENT "ONYX=$<TARGET_FILE:onyx>;ONYX_IMAGE_PLUGIN=$<TARGET_FILE:onyx_image>;ONYX_IMAGE_FORMATS=${formats}")
