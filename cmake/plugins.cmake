@@ -36,3 +36,11 @@ if(onyx_image_without)
   list(JOIN onyx_image_without ", " onyx_image_without)
   message(NOTICE "image plug-in: built without ${onyx_image_without}")
 endif()
+
+# Templates of plug-ins, in examples/.
+foreach(example ops/custom_op rules/rule)
+  get_filename_component(name ${example} NAME)
+  onyx_add_plugin(example_plugin_${name} examples/${example}.c)
+  set_target_properties(example_plugin_${name} PROPERTIES OUTPUT_NAME ${name}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+endforeach()
