@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/digest.c - two lanes, each a multiply and a rotation per word; each lane takes in the other at the end of a call. */
+ * base/digest.c - two lanes, each a multiply and a rotation per word; each lane takes in the other at the end of a
+ * call. */
 #include "base/digest.h"
 
 #include <string.h>

@@ -21,7 +21,8 @@ static ox_status *claim_part(ox_claims *c, const size_t *nodes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (nodes[i] >= c->n) return ox_fail(OX_INVALID_ARGUMENT, "claim_part: node %zu of %zu", nodes[i], c->n);
     if (c->part[nodes[i]])
-      return ox_fail(OX_INVALID_ARGUMENT, "claim_part: node '%s' is in a part already", ox_view_node(c->view, nodes[i])->name);
+      return ox_fail(OX_INVALID_ARGUMENT, "claim_part: node '%s' is in a part already",
+                     ox_view_node(c->view, nodes[i])->name);
   }
   if (!n) return ox_fail(OX_INVALID_ARGUMENT, "claim_part: no nodes");
   OX_TRY(c->check_part(c, nodes, n));

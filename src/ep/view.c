@@ -158,9 +158,7 @@ uint32_t ox_view_io_value(const ox_graph_view *g, int outputs, size_t i) {
   return outputs ? g->graph->outputs[i] : g->graph->inputs[i];
 }
 
-const char *ox_view_dim_name(const ox_graph_view *g, int64_t dim) {
-  return ox_model_symbol_name(g->graph->model, dim);
-}
+const char *ox_view_dim_name(const ox_graph_view *g, int64_t dim) { return ox_model_symbol_name(g->graph->model, dim); }
 
 int64_t ox_view_opset(const ox_graph_view *g, const char *domain) {
   return ox_model_opset(g->graph->model, domain ? domain : "");

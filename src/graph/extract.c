@@ -74,8 +74,7 @@ static ox_status *move_node(extraction *x, ox_id id) {
   size_t edges = (size_t)n->n_in + n->n_out;
   ox_id *in = ox_new(x->g->model->alloc, (edges + 1) * sizeof *in);
   ox_status *st = in ? move_edges(x, n, in, in + n->n_in) : ox_oom();
-  if (!st)
-    st = ox_graph_add_node(x->part, n->op, n->domain, n->name, in, n->n_in, in + n->n_in, n->n_out, &node);
+  if (!st) st = ox_graph_add_node(x->part, n->op, n->domain, n->name, in, n->n_in, in + n->n_in, n->n_out, &node);
   ox_delete(x->g->model->alloc, in, (edges + 1) * sizeof *in);
   OX_TRY(st);
   OX_TRY(move_bodies(x, n));

@@ -6,8 +6,8 @@
 
 typedef struct {
   const ox_graph *g;
-  ox_type *types;          /* per value */
-  const ox_tensor **data;  /* per value */
+  ox_type *types;         /* per value */
+  const ox_tensor **data; /* per value */
   ox_arena *arena;
 } walk;
 
@@ -24,8 +24,12 @@ static ox_status *infer_node(walk *w, const ox_node *n) {
   const ox_type **in = OX_ARENA_ARRAY(w->arena, const ox_type *, n->n_in);
   const ox_tensor **data = OX_ARENA_ARRAY(w->arena, const ox_tensor *, n->n_in);
   ox_type *out = OX_ARENA_ARRAY(w->arena, ox_type, n->n_out);
-  ox_node_call call = {.schema = ox_node_schema(w->g->model, n, &call.version), .node = n, .in = in, .in_data = data,
-                       .out = out, .arena = w->arena};
+  ox_node_call call = {.schema = ox_node_schema(w->g->model, n, &call.version),
+                       .node = n,
+                       .in = in,
+                       .in_data = data,
+                       .out = out,
+                       .arena = w->arena};
   void *attrs;
   if (!in || !data || !out) return ox_oom();
   if (!call.schema) return NULL;
@@ -45,10 +49,11 @@ static ox_status *infer_node(walk *w, const ox_node *n) {
 
 ox_status *ox_part_infer(const ox_graph *part, const ox_type *const *in, const ox_tensor *const *in_data, ox_type *out,
                          ox_arena *arena) {
-  walk w = {part, OX_ARENA_ARRAY(arena, ox_type, part->n_values), OX_ARENA_ARRAY(arena, const ox_tensor *, part->n_values),
-            arena};
+  walk w = {part, OX_ARENA_ARRAY(arena, ox_type, part->n_values),
+            OX_ARENA_ARRAY(arena, const ox_tensor *, part->n_values), arena};
   if (!w.types || !w.data) return ox_oom();
-  for (ox_id v = 0; v < part->n_values; v++) w.types[v] = declared(&part->values[v]), w.data[v] = ox_graph_const(part, v);
+  for (ox_id v = 0; v < part->n_values; v++)
+    w.types[v] = declared(&part->values[v]), w.data[v] = ox_graph_const(part, v);
   for (uint32_t i = 0; i < part->n_inputs; i++) {
     if (in[i]) w.types[part->inputs[i]] = *in[i];
     w.data[part->inputs[i]] = in_data[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/compile.c - see compile.h. A cache file is a header and the provider's bytes. It is written under another name and
- * renamed, so that readers see all of it or none, and checked as a whole before the provider sees it. */
+ * plan/compile.c - see compile.h. A cache file is a header and the provider's bytes. It is written under another name
+ * and renamed, so that readers see all of it or none, and checked as a whole before the provider sees it. */
 #include "plan/compile.h"
 
 #include <errno.h>
@@ -36,7 +36,8 @@ static bool path_of(const ox_program_opts *o, ox_digest key, char *out) {
 }
 
 static void warn(const ox_program_opts *o, const char *path, const char *what, const char *why) {
-  ox_log_write(o->log, OX_LOG_WARNING, "provider '%s': cached program %s %s: %s", o->provider->api.name, path, what, why);
+  ox_log_write(o->log, OX_LOG_WARNING, "provider '%s': cached program %s %s: %s", o->provider->api.name, path, what,
+               why);
 }
 
 /* ---- reading ---- */
@@ -69,8 +70,10 @@ static ox_status *from_cache(const ox_program_opts *o, const ox_graph_view *view
     ox_file_map_release(map);
   }
   if (ox_status_code(st) == OX_OUT_OF_MEMORY) return st;
-  if (st) warn(o, path, "is not used", ox_status_message(st));
-  else ox_log_write(o->log, OX_LOG_INFO, "provider '%s': program read from %s", o->provider->api.name, path);
+  if (st)
+    warn(o, path, "is not used", ox_status_message(st));
+  else
+    ox_log_write(o->log, OX_LOG_INFO, "provider '%s': program read from %s", o->provider->api.name, path);
   ox_status_free(st);
   return NULL;
 }
@@ -88,8 +91,8 @@ static ox_status *write_piece(void *ctx, const void *bytes, size_t n) {
   return fwrite(bytes, 1, n, w->file) == n ? NULL : ox_fail(OX_FAIL, "%s", strerror(errno));
 }
 
-/* The head goes in last, over zeros: a file without it is not accepted. Its digest is that of the bytes as a reader maps
- * them, whatever pieces the provider wrote. */
+/* The head goes in last, over zeros: a file without it is not accepted. Its digest is that of the bytes as a reader
+ * maps them, whatever pieces the provider wrote. */
 static ox_status *write_head(FILE *f, ox_digest key, uint64_t bytes, const char *path, ox_alloc alloc) {
   ox_file_map *map;
   file_head head = {.magic = MAGIC, .layout = LAYOUT, .key = key, .bytes = bytes};

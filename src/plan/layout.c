@@ -28,7 +28,8 @@ static ox_status *add_transpose(ox_graph *g, ox_id in, ox_id out, bool to_last) 
   int64_t perm[OX_MAX_RANK];
   ox_id node;
   int rank = g->values[in].type.shape.rank;
-  for (int d = 0; d < rank; d++) perm[d] = d == 0 ? 0 : to_last ? (d == rank - 1 ? 1 : d + 1) : (d == 1 ? rank - 1 : d - 1);
+  for (int d = 0; d < rank; d++)
+    perm[d] = d == 0 ? 0 : to_last ? (d == rank - 1 ? 1 : d + 1) : (d == 1 ? rank - 1 : d - 1);
   OX_TRY(ox_graph_add_node(g, "Transpose", "", "", &in, 1, &out, 1, &node));
   return ox_node_set_ints(g, node, "perm", perm, (size_t)rank);
 }

@@ -48,8 +48,8 @@ ox_status *ox_missing_check(const ox_graph *g) {
   size_t at = 0;
   for (size_t i = 0; i < l.n && at + 1 < sizeof text; i++) {
     const missing_op *m = &l.ops[i];
-    int n = snprintf(text + at, sizeof text - at, "%s%s%s%s(%lld) x%zu", i ? ", " : "", m->domain, m->domain[0] ? "." : "",
-                     m->op, (long long)m->version, m->count);
+    int n = snprintf(text + at, sizeof text - at, "%s%s%s%s(%lld) x%zu", i ? ", " : "", m->domain,
+                     m->domain[0] ? "." : "", m->op, (long long)m->version, m->count);
     if (n < 0) break;
     at += (size_t)n;
   }

@@ -5,7 +5,8 @@
 #include "base/macros.h"
 
 static void add_type(ox_digest *h, const ox_type *t) {
-  ox_digest_u64(h, t->kind | (uint64_t)t->dtype << 8 | (uint64_t)t->key_dtype << 16 | (uint64_t)(t->optional != 0) << 24);
+  ox_digest_u64(h,
+                t->kind | (uint64_t)t->dtype << 8 | (uint64_t)t->key_dtype << 16 | (uint64_t)(t->optional != 0) << 24);
   ox_digest_u64(h, (uint64_t)(int64_t)t->shape.rank);
   for (int d = 0; d < t->shape.rank; d++) ox_digest_u64(h, (uint64_t)t->shape.dim[d]);
   if (t->elem) add_type(h, t->elem);

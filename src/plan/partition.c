@@ -129,8 +129,10 @@ static ox_status *ask_about(question *q, ox_arena *a) {
                           .ctx = q};
   if (!q->claims.kind || !q->claims.part) return ox_oom();
   ox_status *st = q->p->api.claim(q->p->ep, view, &q->claims);
-  if (q->claims.status && st) ox_status_free(q->claims.status);
-  else if (q->claims.status) st = q->claims.status;
+  if (q->claims.status && st)
+    ox_status_free(q->claims.status);
+  else if (q->claims.status)
+    st = q->claims.status;
   OX_TRY(st);
   return assign(q);
 }
@@ -219,8 +221,8 @@ static uint64_t kind_of(const ox_node *n) {
   return n->assigned.claim == OX_CLAIM_FUSED && !n->assigned.part ? n->assigned.owner : 0;
 }
 
-static ox_status *extract_one(ox_graph *g, const ox_provider *providers, size_t n_providers, const ox_id *nodes, size_t n,
-                              uint32_t number) {
+static ox_status *extract_one(ox_graph *g, const ox_provider *providers, size_t n_providers, const ox_id *nodes,
+                              size_t n, uint32_t number) {
   char name[128];
   ox_id node;
   ox_assignment assigned = g->nodes[nodes[0]].assigned;
@@ -231,7 +233,8 @@ static ox_status *extract_one(ox_graph *g, const ox_provider *providers, size_t 
   return NULL;
 }
 
-/* |order|: all nodes, topologically; those of one group become one node. |begin| and |members|: room for n + 1 and n. */
+/* |order|: all nodes, topologically; those of one group become one node. |begin| and |members|: room for n + 1 and n.
+ */
 static ox_status *extract_groups(ox_graph *g, const ox_provider *providers, size_t n_providers, ox_parts *parts,
                                  const ox_id *order, uint32_t n, uint32_t *begin, ox_id *members) {
   uint32_t number = 0, n_ids = g->n_nodes, n_members;
@@ -240,7 +243,8 @@ static ox_status *extract_groups(ox_graph *g, const ox_provider *providers, size
   for (uint32_t i = 0; i < n_ids; i++) begin[i + 1] += begin[i];
   n_members = begin[n_ids];
   for (uint32_t i = n; i-- > 0;) /* begin[k + 1] falls from the end of group k to its beginning */
-    if (g->nodes[order[i]].assigned.claim == OX_CLAIM_FUSED) members[--begin[ox_parts_group(parts, order[i]) + 1]] = order[i];
+    if (g->nodes[order[i]].assigned.claim == OX_CLAIM_FUSED)
+      members[--begin[ox_parts_group(parts, order[i]) + 1]] = order[i];
   for (uint32_t i = 0; i < n_ids; i++) {
     uint32_t from = begin[i + 1], to = i + 1 < n_ids ? begin[i + 2] : n_members;
     if (to > from) OX_TRY(extract_one(g, providers, n_providers, members + from, to - from, ++number));

@@ -15,15 +15,15 @@ struct ox_parts {
   const ox_graph *g;
   ox_alloc alloc;
   uint32_t n, n_ranks;
-  uint32_t *memory;      /* the block behind the arrays below */
+  uint32_t *memory; /* the block behind the arrays below */
   size_t bytes;
-  uint32_t *group;       /* per node, union-find: parent */
-  uint32_t *ring;        /* per node: the next member of its group */
-  uint32_t *rank;        /* per root: its place in the order */
-  uint32_t *at_rank;     /* per rank: the root there, or OX_NONE */
-  uint32_t *mark;        /* per root: the round in which it was reached, or was one of those to join */
-  uint32_t *stack;       /* roots */
-  uint32_t *first_succ;  /* per node, n + 1: where its readers begin in |succ| */
+  uint32_t *group;      /* per node, union-find: parent */
+  uint32_t *ring;       /* per node: the next member of its group */
+  uint32_t *rank;       /* per root: its place in the order */
+  uint32_t *at_rank;    /* per rank: the root there, or OX_NONE */
+  uint32_t *mark;       /* per root: the round in which it was reached, or was one of those to join */
+  uint32_t *stack;      /* roots */
+  uint32_t *first_succ; /* per node, n + 1: where its readers begin in |succ| */
   uint32_t *succ;
   uint32_t round;
 };
@@ -88,8 +88,10 @@ ox_status *ox_parts_create(const ox_graph *g, ox_alloc alloc, ox_parts **out_par
   if (!p) return ox_oom();
   p->g = g, p->alloc = alloc, p->n = g->n_nodes;
   ox_status *st = build(p);
-  if (st) ox_parts_destroy(p);
-  else *out_parts = p;
+  if (st)
+    ox_parts_destroy(p);
+  else
+    *out_parts = p;
   return st;
 }
 
@@ -160,8 +162,10 @@ static void contract(ox_parts *p, const joint *j) {
     uint32_t root = p->at_rank[r];
     p->at_rank[r] = OX_NONE;
     if (root == OX_NONE || p->mark[root] == reached - 1) continue;
-    if (p->mark[root] == reached) p->stack[held++] = root;
-    else put(p, to++, root);
+    if (p->mark[root] == reached)
+      p->stack[held++] = root;
+    else
+      put(p, to++, root);
   }
   put(p, to++, whole);
   for (uint32_t i = 0; i < held; i++) put(p, to++, p->stack[i]);

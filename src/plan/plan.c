@@ -37,7 +37,8 @@ static ox_status *create_kernel(builder *b, ox_unit *u) {
   ox_graph_view view = {.graph = p->graph, .nodes = &u->node, .n_nodes = 1};
   ox_kernel *kernel = NULL; /* what a call that failed left here is nobody's */
   OX_TRY(u->owner->api.kernel_create(u->owner->ep, &view, 0, &kernel));
-  if (!is_whole(kernel)) return ox_fail(OX_INCOMPATIBLE, "kernel_create returned no kernel, or one that lacks a required call");
+  if (!is_whole(kernel))
+    return ox_fail(OX_INCOMPATIBLE, "kernel_create returned no kernel, or one that lacks a required call");
   u->kernel = kernel;
   read_traits(u);
   const ox_node *n = ox_graph_node(p->graph, u->node);
@@ -181,8 +182,10 @@ ox_status *ox_plan_build(const ox_graph *g, const ox_plan_opts *opts, ox_plan **
   ox_arena_init(&p->arena, opts->alloc);
   builder b = {.plan = p, .opts = opts};
   ox_status *st = build(&b);
-  if (st) ox_plan_destroy(p);
-  else *out_plan = p;
+  if (st)
+    ox_plan_destroy(p);
+  else
+    *out_plan = p;
   return st;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/transfers.c - see transfers.h. A value read in n memories gets n - 1 copies; between two devices it goes by way of
- * the host. */
+ * plan/transfers.c - see transfers.h. A value read in n memories gets n - 1 copies; between two devices it goes by way
+ * of the host. */
 #include "plan/transfers.h"
 
 #include <string.h>
@@ -84,8 +84,10 @@ static ox_status *copy_to_host(work *w, ox_id v, ox_id *out_copy) {
     ox_use u = g->values[*out_copy].uses[i];
     uint32_t wants;
     OX_TRY(ox_transfer_memory(g, u.node, 0, u.slot, w->providers, w->n, &wants));
-    if (wants == g->values[v].memory) OX_TRY(ox_node_set_input(g, u.node, u.slot, v)); /* the last use takes its place */
-    else i++;
+    if (wants == g->values[v].memory)
+      OX_TRY(ox_node_set_input(g, u.node, u.slot, v)); /* the last use takes its place */
+    else
+      i++;
   }
   return NULL;
 }
@@ -99,8 +101,10 @@ static ox_status *copy_to_device(work *w, ox_id v, uint32_t memory) {
     ox_use u = g->values[v].uses[i];
     uint32_t wants;
     OX_TRY(ox_transfer_memory(g, u.node, 0, u.slot, w->providers, w->n, &wants));
-    if (wants == memory) OX_TRY(ox_node_set_input(g, u.node, u.slot, copy));
-    else i++;
+    if (wants == memory)
+      OX_TRY(ox_node_set_input(g, u.node, u.slot, copy));
+    else
+      i++;
   }
   return add_copy(w, v, memory, copy);
 }

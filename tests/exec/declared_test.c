@@ -8,11 +8,12 @@
 #include "support/text_session.h"
 
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 18, \"com.microsoft\" : 1]> g (float[4] x, bool c) => "
-#define LIE "l = If (c) <then_branch = t () => (a) { a = Identity (x) }, else_branch = e () => (b) { b = Cast <to = 8> (x) }> "
+#define LIE \
+  "l = If (c) <then_branch = t () => (a) { a = Identity (x) }, else_branch = e () => (b) { b = Cast <to = 8> (x) }> "
 
 static const struct {
   const char *text;
-  int flag;         /* input c */
+  int flag; /* input c */
   ox_code at_load, at_run;
   const char *says;
 } rows[] = {
@@ -21,14 +22,18 @@ static const struct {
     {HEAD "(float[n] y) <float[4] l> { " LIE " y = Relu (l) }", 0, OX_OK, OX_INVALID_MODEL, "input 0"},
     /* a branch that its operator refuses counts only if it runs */
     {HEAD "(float[n] y) { y = If (c) <then_branch = t () => (a) { a = Neg (x) }, else_branch = e () => (b) { "
-          "b = Softmax <axis = 7> (x) }> }", 1, OX_OK, OX_OK, ""},
+          "b = Softmax <axis = 7> (x) }> }",
+     1, OX_OK, OX_OK, ""},
     {HEAD "(float[n] y) { y = If (c) <then_branch = t () => (a) { a = Neg (x) }, else_branch = e () => (b) { "
-          "b = Softmax <axis = 7> (x) }> }", 0, OX_OK, OX_INVALID_MODEL, "axis 7 is outside rank 1"},
+          "b = Softmax <axis = 7> (x) }> }",
+     0, OX_OK, OX_INVALID_MODEL, "axis 7 is outside rank 1"},
     {HEAD "(float[n] y) { y = If (c) <then_branch = t (float[4] q) => (a) { a = Neg (q) }, else_branch = e () => (b) { "
-          "b = Neg (x) }> }", 1, OX_INVALID_MODEL, OX_OK, "inputs of its own"},
+          "b = Neg (x) }> }",
+     1, OX_INVALID_MODEL, OX_OK, "inputs of its own"},
     /* items of a sequence */
     {HEAD "(float[n] y) { e = SequenceEmpty <dtype = 1> () i = Cast <to = 7> (x) s = SequenceInsert (e, i) "
-          "z = Constant <value_int = 0> () y = SequenceAt (s, z) }", 1, OX_OK, OX_INVALID_MODEL, "int64"},
+          "z = Constant <value_int = 0> () y = SequenceAt (s, z) }",
+     1, OX_OK, OX_INVALID_MODEL, "int64"},
     /* an output that its operator requires, left out */
     {HEAD "(int64[n] y) { k = Constant <value_ints = [2]> () \"\", y = TopK (x, k) }", 1, OX_OK, OX_OK, ""},
     {HEAD "(float[n] y) { \"\" = Neg (x) y = Abs (x) }", 1, OX_OK, OX_OK, ""},

@@ -32,8 +32,10 @@ static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
   for (size_t i = 0; i < ep->host.node_count(g); i++) {
     const char *op = ep->host.node_op(g, i);
     bool mine = is(op, "Relu") || is(op, "GlobalAveragePool"), last = is(ep->host.node_domain(g, i), OX_NHWC_DOMAIN);
-    if (mine && !(last && ep->only && !is(op, ep->only))) ep->host.claim_node(claims, i);
-    else ep->host.decline(claims, i, "not mine");
+    if (mine && !(last && ep->only && !is(op, ep->only)))
+      ep->host.claim_node(claims, i);
+    else
+      ep->host.decline(claims, i, "not mine");
   }
   return NULL;
 }
@@ -54,7 +56,8 @@ static ox_status *prepare(ox_kernel *k, ox_kernel_ctx *c) {
   return NULL;
 }
 
-static ox_status *run(ox_kernel *base, const ox_kernel_ctx *c, uint32_t stage, int64_t begin, int64_t end, void *scratch) {
+static ox_status *run(ox_kernel *base, const ox_kernel_ctx *c, uint32_t stage, int64_t begin, int64_t end,
+                      void *scratch) {
   const ox_shape *s = &c->in[0]->shape;
   const float *x = c->in[0]->data;
   float *y = c->out[0]->data;
@@ -105,7 +108,8 @@ static const ox_ep_api last_ep = {.struct_size = sizeof last_ep,
 
 /* ---- the models ---- */
 
-#define MODEL(in, out, body) "<ir_version: 8, opset_import: [\"\" : 17]> g (float[" in "] x) => (float[" out "] y) {" body "}"
+#define MODEL(in, out, body) \
+  "<ir_version: 8, opset_import: [\"\" : 17]> g (float[" in "] x) => (float[" out "] y) {" body "}"
 
 static const struct {
   const char *name, *text, *only;
@@ -113,21 +117,47 @@ static const struct {
   size_t rank, transposes, last;
 } rows[] = {
     {"one", MODEL("2,3,4,5", "2,3,4,5", "y = Relu (x)"), NULL, {2, 3, 4, 5}, 4, 2, 1},
-    {"two in a row", MODEL("2,3,4,5", "2,3,1,1", "a = Relu (x) y = GlobalAveragePool (a)"), NULL, {2, 3, 4, 5}, 4, 2, 2},
+    {"two in a row",
+     MODEL("2,3,4,5", "2,3,1,1", "a = Relu (x) y = GlobalAveragePool (a)"),
+     NULL,
+     {2, 3, 4, 5},
+     4,
+     2,
+     2},
     {"rank 3", MODEL("2,3,4", "2,3,1", "a = Relu (x) y = GlobalAveragePool (a)"), NULL, {2, 3, 4}, 3, 2, 2},
     {"rank 5", MODEL("1,2,3,4,5", "1,2,1,1,1", "y = GlobalAveragePool (x)"), NULL, {1, 2, 3, 4, 5}, 5, 2, 1},
-    {"two readers", MODEL("1,2,3,4", "1,2,3,4", "a = Relu (x) b = GlobalAveragePool (a) c = Relu (a) y = Add (b, c)"), NULL,
-     {1, 2, 3, 4}, 4, 3, 3},
-    {"read as it was, too", MODEL("1,2,3,4", "1,2,3,4", "a = Relu (x) b = GlobalAveragePool (a) y = Add (a, b)"), NULL,
-     {1, 2, 3, 4}, 4, 3, 2},
+    {"two readers",
+     MODEL("1,2,3,4", "1,2,3,4", "a = Relu (x) b = GlobalAveragePool (a) c = Relu (a) y = Add (b, c)"),
+     NULL,
+     {1, 2, 3, 4},
+     4,
+     3,
+     3},
+    {"read as it was, too",
+     MODEL("1,2,3,4", "1,2,3,4", "a = Relu (x) b = GlobalAveragePool (a) y = Add (a, b)"),
+     NULL,
+     {1, 2, 3, 4},
+     4,
+     3,
+     2},
     {"a symbol", MODEL("n,3,4,5", "n,3,1,1", "a = Relu (x) y = GlobalAveragePool (a)"), NULL, {2, 3, 4, 5}, 4, 2, 2},
     {"rank 2 has no channels", MODEL("2,3", "2,3", "y = Relu (x)"), NULL, {2, 3}, 2, 0, 0},
-    {"in a body", MODEL("1,2,3,4", "1,2,3,4",
-                        "c = Constant <value_int = 1> () d = Cast <to = 9> (c) y = If (d) <then_branch = t () => (float[1,2,3,4] "
-                        "u) { u = Relu (x) }, else_branch = e () => (float[1,2,3,4] v) { v = Neg (x) }>"),
-     NULL, {1, 2, 3, 4}, 4, 2, 1},
-    {"declined the second time", MODEL("2,3,4,5", "2,3,1,1", "a = Relu (x) y = GlobalAveragePool (a)"), "Relu",
-     {2, 3, 4, 5}, 4, 4, 1},
+    {"in a body",
+     MODEL("1,2,3,4", "1,2,3,4",
+           "c = Constant <value_int = 1> () d = Cast <to = 9> (c) y = If (d) <then_branch = t () => (float[1,2,3,4] "
+           "u) { u = Relu (x) }, else_branch = e () => (float[1,2,3,4] v) { v = Neg (x) }>"),
+     NULL,
+     {1, 2, 3, 4},
+     4,
+     2,
+     1},
+    {"declined the second time",
+     MODEL("2,3,4,5", "2,3,1,1", "a = Relu (x) y = GlobalAveragePool (a)"),
+     "Relu",
+     {2, 3, 4, 5},
+     4,
+     4,
+     1},
 };
 
 static ox_value *run_on(const char *provider, size_t row, size_t *out_transposes, size_t *out_last) {
@@ -167,7 +197,8 @@ static void test_results_and_transposes(void **state) {
       fail_msg("%s: %zu transposes and %zu with channels last", rows[i].name, transposes, last);
     assert_memory_equal(a->shape.dim, b->shape.dim, (size_t)a->shape.rank * sizeof(int64_t));
     for (int64_t k = 0; k < ox_tensor_count(a); k++)
-      if (!(ox_tensor_element(a, k) - ox_tensor_element(b, k) < 1e-5 && ox_tensor_element(b, k) - ox_tensor_element(a, k) < 1e-5))
+      if (!(ox_tensor_element(a, k) - ox_tensor_element(b, k) < 1e-5 &&
+            ox_tensor_element(b, k) - ox_tensor_element(a, k) < 1e-5))
         fail_msg("%s: element %lld", rows[i].name, (long long)k);
     ox_value_release(want);
     ox_value_release(got);

@@ -34,8 +34,8 @@ static ox_status *nine(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, v
 }
 
 #define UNARY .min_in = 1, .max_in = 1, .types = {OX_BIT(OX_F32)}, .infer = same
-static const ox_op shift_op[] = {{OX_SCHEMA(.name = "Shift", .domain = "me", .since = 1, UNARY, OX_ATTRS(shift_attr_defs),
-                                            .attrs_bytes = sizeof(shift_attrs)),
+static const ox_op shift_op[] = {{OX_SCHEMA(.name = "Shift", .domain = "me", .since = 1, UNARY,
+                                            OX_ATTRS(shift_attr_defs), .attrs_bytes = sizeof(shift_attrs)),
                                   OX_KERNEL(.run = shift)}};
 static const ox_op relu_op[] = {{OX_SCHEMA(.name = "Relu", .since = 14, UNARY), OX_KERNEL(.run = nine)}};
 static const ox_op known_op[] = {{OX_SCHEMA(.name = "Known", .domain = "me", .since = 1, UNARY), NULL}};
@@ -179,7 +179,8 @@ static void test_requirements(void **state) {
       {"no node on null", OX_OK, ""},
       {"all Relu|Abs on cpu", OX_OK, ""},
       {"all Conv on null", OX_OK, ""}, /* there is none */
-      {"no node on cpu", OX_FAIL, "2 nodes are not so; node '' (Abs) is on cpu (null: the null provider takes nothing)"},
+      {"no node on cpu", OX_FAIL,
+       "2 nodes are not so; node '' (Abs) is on cpu (null: the null provider takes nothing)"},
       {"all Abs on null", OX_FAIL, "1 nodes are not so"},
       {"all Relu on host", OX_FAIL, "(Relu) is on cpu"},
       {"", OX_INVALID_ARGUMENT, "wanted"},
@@ -196,8 +197,10 @@ static void test_requirements(void **state) {
     ox_session_opts_init(&o);
     o.providers = &null, o.n_providers = 1, o.require = &rows[i].require, o.n_require = 1;
     ox_status *st = text_session(w.env, HEAD "{ a = Abs (x) y = Relu (a) }", &o, &w.session);
-    if (rows[i].code) CHECK_FAILS(st, rows[i].code, rows[i].says);
-    else CHECK_OK(st);
+    if (rows[i].code)
+      CHECK_FAILS(st, rows[i].code, rows[i].says);
+    else
+      CHECK_OK(st);
     ox_session_release(w.session);
     w.session = NULL;
   }

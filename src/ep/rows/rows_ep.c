@@ -56,8 +56,10 @@ ox_status *ox_rows_ep_claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims
   for (size_t i = 0; i < ep->host.node_count(g); i++) {
     const ox_op *op = find(ep, g, i);
     bool runs = op && ((op->kernel && op->kernel->run) || (op->schema->traits & OX_VIEW));
-    if (runs) ep->host.claim_node(claims, i);
-    else ep->host.decline(claims, i, op ? "no kernel of its own" : "no such operator at this version");
+    if (runs)
+      ep->host.claim_node(claims, i);
+    else
+      ep->host.decline(claims, i, op ? "no kernel of its own" : "no such operator at this version");
   }
   return NULL;
 }
@@ -97,7 +99,8 @@ static double flops(const ox_kernel *kernel, const ox_kernel_ctx *c) {
 static const ox_kernel_api kernel_api = {sizeof kernel_api, prepare, run, release, traits, flops};
 
 /* The attributes that the schema knows, as the view tells them. */
-static ox_status *decode(const ox_ep_host *h, const ox_graph_view *g, size_t node, const ox_schema *schema, rows_kernel *k) {
+static ox_status *decode(const ox_ep_host *h, const ox_graph_view *g, size_t node, const ox_schema *schema,
+                         rows_kernel *k) {
   ox_node n = {.op = h->node_op(g, node), .domain = h->node_domain(g, node), .name = h->node_name(g, node)};
   n.attrs = OX_ARENA_ARRAY(&k->arena, ox_attr, schema->n_attrs);
   if (!n.attrs) return ox_oom();
@@ -170,8 +173,10 @@ static ox_status *create(ox_ep *ep, const ox_graph_view *g, size_t node, ox_kern
   ox_arena_init(&k->arena, ep->host.alloc);
   ox_status *st = decode(&ep->host, g, node, op->schema, k);
   if (!st && k->def->load) st = load(&ep->host, g, node, k);
-  if (st) release(&k->base);
-  else *out_kernel = &k->base;
+  if (st)
+    release(&k->base);
+  else
+    *out_kernel = &k->base;
   return st;
 }
 
