@@ -75,7 +75,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Transpose", .since = 1, .types = {OX_T_ALL}, .min_in = 1, .max_in = 1, OX_ATTRS(attr_defs),
-               .attrs_bytes = sizeof(transpose_attrs), .infer = infer),
+               .attrs_bytes = sizeof(transpose_attrs), .traits = OX_FOLD_LARGE_LATE, .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_transpose_op = {ops, OX_COUNT(ops)};

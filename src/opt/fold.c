@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/cksize.h"
-#include "opt/match.h"
+#include "graph/registry.h"
 #include "opt/opt.h"
 
-enum { SMALL = 64 << 10, BIG_TRANSPOSE = 1 << 20 };
+enum { SMALL = 64 << 10, LARGE = 1 << 20 };
 
 typedef struct fold {
   const ox_opt_options *o;
@@ -15,16 +15,6 @@ typedef struct fold {
   size_t *budget;
   uint32_t *n_folded, *n_held;
 } fold;
-
-/* What a later fusion wants to see: int8 weights before DequantizeLinear, a large weight before its Transpose. */
-static bool wanted_later(const ox_graph *g, const ox_node *n) {
-  if (ox_node_is(n, "DequantizeLinear", NULL)) return true;
-  if (!ox_node_is(n, "Transpose", NULL)) return false;
-  const ox_tensor *t = ox_graph_const(g, n->in[0]);
-  const ox_graph_value *y = n->out[0] == OX_NONE ? NULL : &g->values[n->out[0]];
-  return t->bytes >= BIG_TRANSPOSE && y && y->n_uses == 1 && ox_graph_use_count(g, n->out[0]) == 1 &&
-         ox_node_is(&g->nodes[y->uses[0].node], "MatMul|Gemm", NULL);
-}
 
 /* The bytes the outputs would take; false if they are not known and the inputs are not small either. */
 static bool result_bytes(const ox_graph *g, const ox_node *n, size_t in_bytes, size_t *out_bytes) {
@@ -66,9 +56,9 @@ static bool foldable(const fold *f, const ox_graph *g, const ox_node *n, size_t 
   if (!result_bytes(g, n, in_bytes, &out_bytes)) return false;
   *out_cost = out_bytes > in_bytes ? out_bytes - in_bytes : 0;
   if (out_bytes > SMALL && *out_cost > *f->budget) return false;
-  if (!f->early || !wanted_later(g, n)) return true;
-  ++*f->n_held;
-  return false;
+  bool held = f->early && ((def->traits & OX_FOLD_LATE) || ((def->traits & OX_FOLD_LARGE_LATE) && in_bytes >= LARGE));
+  *f->n_held += held;
+  return !held;
 }
 
 static bool usable(const ox_node *n, const ox_tensor *outs) {

@@ -77,6 +77,43 @@ static void test_unread_nodes_are_removed(void **state) {
            "Neg", 0);
 }
 
+/* Before fusions, what these still want to see stays: quantized weights, and weights too large to have twice. */
+static void test_what_fusion_wants_is_folded_late(void **state) {
+  (void)state;
+  const struct {
+    const char *node;
+    bool held;
+  } cases[] = {{"c = Neg(large)", false},
+               {"c = Transpose(small)", false},
+               {"c = Transpose(large)", true},
+               {"c = DequantizeLinear(bytes, scale)", true},
+               {"c = Neg(small)", false}};
+  enum { SIDE = 513 }; /* SIDE x SIDE floats are a little more than 1 MiB */
+  float *large = calloc(SIDE * SIDE, sizeof *large);
+  assert_non_null(large);
+  for (size_t i = 0; i < OX_COUNT(cases); i++)
+    for (int early = 0; early < 2; early++) {
+      ox_model *m = bg_model(17);
+      ox_graph *g = m->graph;
+      bg_input(g, "x", OX_F32, NULL);
+      bg_const(g, "large", OX_F32, "513,513", large);
+      bg_const(g, "small", OX_F32, "1,2", (float[]){1, 2});
+      bg_const(g, "bytes", OX_I8, "2", (int8_t[]){3, -4});
+      bg_f32(g, "scale", 0.5f);
+      bg_node(g, cases[i].node), bg_node(g, "y = Add(x, c)");
+      bg_output(g, "y");
+      CHECK_OK(ox_infer_graph(g, NULL, false));
+      ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
+      size_t budget = 1 << 24;
+      uint32_t folded = 0, held = 0;
+      CHECK_OK(ox_fold_graph(g, &o, OX_NO_OWNER, early, &budget, &folded, &held));
+      bool stays = early && cases[i].held;
+      if (held != stays || folded != !stays) fail_msg("%s, early %d: %u folded", cases[i].node, early, folded);
+      ox_model_destroy(m);
+    }
+  free(large);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_constants_are_folded),
@@ -84,6 +121,7 @@ int main(void) {
       cmocka_unit_test(test_random_numbers_are_not_folded),
       cmocka_unit_test(test_huge_results_are_not_folded),
       cmocka_unit_test(test_shapes_are_folded),
+      cmocka_unit_test(test_what_fusion_wants_is_folded_late),
       cmocka_unit_test(test_equal_nodes_are_merged),
       cmocka_unit_test(test_other_attributes_are_not_merged),
       cmocka_unit_test(test_unread_nodes_are_removed),
