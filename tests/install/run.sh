@@ -40,6 +40,13 @@ for cc in gcc clang; do
   try "$cc static" "$here/loops_and_tasks.c" $cc -std=c11 $warn
   LIBS=$libs
 done
+if [ -e "$root/prefix/include/onyx/op.h" ]; then # not in a build of the task library alone
+  LIBS=
+  for cc in gcc clang; do
+    if has $cc; then try "operator $cc c99" "$here/operator.c" $cc -std=c99 $warn; fi
+  done
+  LIBS=$libs
+fi
 for cxx in g++ clang++; do
   has $cxx || continue
   standards="c++11 c++14 c++17"
