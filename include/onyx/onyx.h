@@ -98,7 +98,10 @@ typedef struct ox_session_opts {
   const char *const *dim_names;        /* symbolic dimensions fixed to dim_values */
   const int64_t *dim_values;
   size_t n_dims;
-  size_t max_workspace;                /* bytes a run may use for intermediate values; 0: no limit */
+  size_t max_workspace;                /* bytes of host memory a run may use beside inputs, outputs and constants, those
+                                        * of bodies included; 0: no limit. Counted: values between nodes, scratch for all
+                                        * threads, what kernels take while they run (strings, sequences), outputs of
+                                        * which only the run knows the shape. LIMIT names node, tensor, wanted, limit */
   int profile;                         /* collect per-node times from the start */
   const char *external_dir;            /* models from memory: where external data lies; NULL: nowhere */
   int copy_bytes;                      /* models from memory: keep a copy; 0: the caller's bytes must outlive the session */
@@ -171,7 +174,9 @@ OX_API OX_NODISCARD ox_status *ox_session_run(ox_session *s, const ox_run_opts *
                                               const ox_value *const *inputs, size_t n_inputs,
                                               const char *const *output_names, ox_value **outputs, size_t n_outputs);
 
-/* Bytes of workspace that a run with these input shapes needs, before any run. shapes[i] for input i. */
+/* Bytes of workspace that a run with these input shapes needs, before any run. shapes[i] for input i. This is all of it
+ * if all shapes follow from those of the inputs; nodes that only the run knows the shapes of, and kernels that take memory
+ * as they run, come on top. */
 OX_API OX_NODISCARD ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size_t *out_workspace);
 
 /* ---- looking inside ---- */

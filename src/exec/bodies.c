@@ -20,11 +20,13 @@ typedef struct body {
   uint32_t n_kept;
   ox_context *generic; /* for shapes that keep changing */
   ox_context *current; /* of the last run: where its outputs are */
+  uint64_t turn;       /* the run of the top-level context (ox_workspace.turn) that entered it last */
 } body;
 
 struct ox_control {
   const ox_control_def *def;
   ox_context *context;
+  ox_step *step;
   body *bodies;
   uint32_t n_bodies;
 };
@@ -58,7 +60,7 @@ ox_status *ox_control_create(ox_context *c, ox_step *s) {
     return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: %s with a body", n->op);
   ox_control *k = OX_ARENA_NEW(&c->arena, ox_control);
   if (!k) return ox_oom();
-  k->def = u->def->control, k->context = c;
+  k->def = u->def->control, k->context = c, k->step = s;
   k->bodies = OX_ARENA_ARRAY(&c->arena, body, u->n_bodies);
   if (!k->bodies) return ox_oom();
   s->control = k, k->n_bodies = u->n_bodies;
@@ -72,6 +74,27 @@ void ox_control_destroy(ox_control *control) {
     body *b = &control->bodies[i];
     for (uint32_t k = 0; k < b->n_kept; k++) ox_context_destroy(b->kept[k]);
     ox_context_destroy(b->generic);
+  }
+}
+
+/* ---- short of memory ---- */
+
+/* Of a body that the run has entered, the context with its latest outputs stays. */
+void ox_control_trim(ox_control *control) {
+  for (uint32_t i = 0; i < control->n_bodies; i++) {
+    body *b = &control->bodies[i];
+    ox_context *stays = b->turn == control->context->workspace->turn ? b->current : NULL;
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < b->n_kept; k++) {
+      if (b->kept[k] == stays) b->kept[n++] = b->kept[k];
+      else ox_context_destroy(b->kept[k]);
+    }
+    b->n_kept = n, b->current = stays;
+    if (b->generic != stays) {
+      ox_context_destroy(b->generic);
+      b->generic = NULL;
+    }
+    if (stays) ox_context_trim(stays);
   }
 }
 
@@ -131,6 +154,7 @@ static ox_body *find_body(ox_control *k, const ox_graph *g) {
 static ox_status *body_run(ox_control *k, ox_body *face) {
   body *b = (body *)face;
   OX_TRY(choose(k->context, b));
+  b->turn = k->context->workspace->turn;
   return ox_context_run(b->current, k->context->env, b->face.args, NULL);
 }
 
@@ -149,7 +173,11 @@ static ox_status *check(const ox_control *k) {
   return cancelled ? ox_fail(OX_CANCELLED, "the run was cancelled") : NULL;
 }
 
-static void *take(ox_control *k, size_t bytes) { return ox_dynpool_take(&k->context->dyn, bytes); }
+static void *take(ox_control *k, size_t bytes) {
+  void *data = ox_dynpool_take(&k->context->dyn, bytes);
+  if (!data) ox_workspace_refused(k->context->workspace, k->step, "a value that goes into or out of a body");
+  return data;
+}
 static void give(ox_control *k, void *p) { ox_dynpool_give(&k->context->dyn, p); }
 
 static const ox_control_host host = {find_body, body_run, body_output, body_owns, check, take, give};

@@ -37,15 +37,27 @@ static ox_dynpool *pool_of(ox_context *c, const ox_step *s, uint32_t output) {
   return m ? &m->dyn : &c->dyn;
 }
 
-static void *give_output(ox_step *s, uint32_t i, size_t bytes) { return ox_dynpool_take(pool_of(s->owner, s, i), bytes); }
+static void *give_output(ox_step *s, uint32_t i, size_t bytes) {
+  ox_context *c = s->owner;
+  void *data = ox_dynpool_take(pool_of(c, s, i), bytes);
+  if (OX_UNLIKELY(!data)) ox_workspace_refused(c->workspace, s, c->plan->graph->values[s->node->out[i]].name);
+  return data;
+}
 
 static void take_output_back(ox_step *s, uint32_t i, void *data) { ox_dynpool_give(pool_of(s->owner, s, i), data); }
 
 static void *give_run(ox_step *s, size_t bytes) {
-  return ox_arena_alloc(((ox_context *)s->owner)->env->run_arena, bytes);
+  ox_context *c = s->owner;
+  if (OX_LIKELY(ox_workspace_take_for_run(c->workspace, bytes))) return ox_arena_alloc(c->env->run_arena, bytes);
+  ox_workspace_refused(c->workspace, s, "memory of the kernel");
+  return NULL;
 }
 
 static const ox_step_memory memory = {give_output, take_output_back, give_run};
+
+/* What is computed when the context is made stays with it. */
+static void *give_lasting(ox_step *s, size_t bytes) { return ox_arena_alloc(&((ox_context *)s->owner)->arena, bytes); }
+static const ox_step_memory lasting = {give_output, take_output_back, give_lasting};
 
 /* ---- deciding how a step runs ---- */
 
@@ -111,7 +123,7 @@ static ox_status *evaluate(ox_context *c, ox_step *s) {
   char *scratch = ox_arena_alloc(&c->arena, s->c.scratch_per_worker + 1);
   s->c.shared = ox_arena_alloc(&c->arena, s->c.shared_bytes + 1);
   if (!scratch || !s->c.shared) return ox_oom();
-  s->mode = OX_MODE_STATIC;
+  s->mode = OX_MODE_STATIC, s->memory = &lasting;
   OX_TRY(ox_step_run(s, &alone, scratch, 0));
   s->mode = OX_MODE_DONE;
   return NULL;
@@ -241,6 +253,24 @@ static ox_status *bind_types(ox_context *c, const ox_type *key, const ox_tensor 
   return NULL;
 }
 
+/* No step is the one to blame for the slab; the largest value may say where to look. */
+static ox_status *too_large(const ox_context *c, size_t total) {
+  const ox_workspace *w = c->workspace;
+  const ox_slot *largest = NULL;
+  for (ox_id v = 0; v < c->plan->graph->n_values; v++) {
+    const ox_slot *slot = &c->slots[v];
+    if (slot->home == OX_HOME_SLAB && !slot->memory && (!largest || slot->t.bytes > largest->t.bytes)) largest = slot;
+  }
+  ox_status *st =
+      ox_fail(OX_LIMIT, "wanted %zu bytes of workspace; %zu are in use, the limit is %zu", total, w->held, w->limit);
+  if (!largest) return st;
+  const ox_graph_value *value = &c->plan->graph->values[largest - c->slots];
+  st = ox_status_note(st, "the largest value is '%s' with %zu bytes", value->name, largest->t.bytes);
+  for (uint32_t i = 0; i < c->n_steps; i++)
+    if (c->steps[i].unit->node == value->producer) return ox_unit_note(st, c->plan, c->steps[i].unit);
+  return st;
+}
+
 static ox_status *reserve(ox_context *c) {
   size_t shared = 0, scratch = 0, workers = c->env->max_threads, total = 0, all_scratch;
   for (uint32_t i = 0; i < c->n_steps; i++) {
@@ -253,8 +283,7 @@ static ox_status *reserve(ox_context *c) {
   if (__builtin_mul_overflow(scratch, workers, &all_scratch) || __builtin_add_overflow(c->values_bytes, shared, &total) ||
       __builtin_add_overflow(total, all_scratch, &total))
     return ox_fail(OX_LIMIT, "workspace is larger than the address space");
-  if (c->env->max_workspace && total > c->env->max_workspace)
-    return ox_fail(OX_LIMIT, "workspace of %zu bytes exceeds the limit of %zu", total, c->env->max_workspace);
+  if (!ox_workspace_take(c->workspace, total)) return too_large(c, total);
   c->slab_bytes = total, c->scratch_bytes = scratch;
   if (!total) return NULL;
   c->slab = ox_new_aligned(c->env->alloc, total, OX_ALIGN_BYTES);
@@ -301,8 +330,10 @@ ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *k
   ox_context *c = ox_new_zeroed(env->alloc, sizeof *c);
   if (!c) return ox_oom();
   c->plan = p, c->env = env;
+  c->own_workspace = (ox_workspace){.limit = env->max_workspace, .trim = ox_context_trim, .ctx = c};
+  c->workspace = env->workspace ? env->workspace : &c->own_workspace;
   ox_arena_init(&c->arena, env->alloc);
-  ox_dynpool_init(&c->dyn, env->alloc);
+  ox_dynpool_init(&c->dyn, env->alloc, c->workspace);
   ox_status *st = build(c, key, known, direct);
   if (st) ox_context_destroy(c);
   else *out_context = c;
@@ -319,10 +350,18 @@ void ox_context_destroy(ox_context *c) {
     ox_step_deinit(&c->steps[i]);
   }
   ox_delete(alloc, c->slab, c->slab_bytes);
+  ox_workspace_give(c->workspace, c->slab_bytes);
   ox_devices_deinit(&c->devices);
   ox_dynpool_deinit(&c->dyn);
   ox_arena_deinit(&c->arena);
   ox_delete(alloc, c, sizeof *c);
+}
+
+void ox_context_trim(void *context) {
+  ox_context *c = context;
+  ox_dynpool_trim(&c->dyn);
+  for (uint32_t i = 0; i < c->n_steps; i++)
+    if (c->steps[i].control) ox_control_trim(c->steps[i].control);
 }
 
 bool ox_context_fits(const ox_context *c, const ox_type *key, uint32_t n_key) {

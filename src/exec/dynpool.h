@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
+#include "exec/workspace.h"
 
 typedef struct ox_dynblock {
   void *data;
@@ -16,16 +17,19 @@ typedef struct ox_dynblock {
 typedef struct ox_dynpool {
   ox_alloc alloc;       /* for the list */
   ox_alloc data;        /* for the blocks: a device's memory, maybe */
+  ox_workspace *account; /* of the blocks; NULL: nobody counts them */
   ox_dynblock *blocks;
   size_t n, capacity;
 } ox_dynpool;
 
-void ox_dynpool_init(ox_dynpool *p, ox_alloc alloc);
+void ox_dynpool_init(ox_dynpool *p, ox_alloc alloc, ox_workspace *account);
 void ox_dynpool_init_with(ox_dynpool *p, ox_alloc alloc, ox_alloc data);
 void ox_dynpool_deinit(ox_dynpool *p);
-/* At least |bytes| (plus OX_PAD_BYTES readable), aligned to OX_ALIGN_BYTES; NULL on out of memory. */
+/* At least |bytes| (plus OX_PAD_BYTES readable), aligned to OX_ALIGN_BYTES; NULL on out of memory, or if the account does
+ * not allow it. */
 void *ox_dynpool_take(ox_dynpool *p, size_t bytes);
 void ox_dynpool_give(ox_dynpool *p, void *data); /* NULL and foreign pointers are ignored */
 void ox_dynpool_give_all(ox_dynpool *p);
+void ox_dynpool_trim(ox_dynpool *p); /* frees the blocks that are not in use */
 
 #endif

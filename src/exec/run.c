@@ -29,8 +29,10 @@ static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   if (per_worker) per_worker = OX_ROUND_UP(per_worker + OX_PAD_BYTES, (size_t)OX_ALIGN_BYTES);
   if (!ox_mul_ok(per_worker, c->env->max_threads, &all)) return ox_fail(OX_LIMIT, "scratch of %zu bytes per worker", per_worker);
   char *scratch = all ? ox_dynpool_take(&c->dyn, all) : NULL;
-  s->c.shared = s->c.shared_bytes ? ox_dynpool_take(&c->dyn, s->c.shared_bytes) : NULL;
-  bool got = (scratch || !all) && (s->c.shared || !s->c.shared_bytes);
+  bool got = scratch || !all;
+  s->c.shared = got && s->c.shared_bytes ? ox_dynpool_take(&c->dyn, s->c.shared_bytes) : NULL;
+  got = got && (s->c.shared || !s->c.shared_bytes);
+  if (!got) ox_workspace_refused(c->workspace, s, "scratch");
   ox_status *st = got ? ox_step_run(s, &c->crew, scratch, per_worker) : ox_oom();
   ox_dynpool_give(&c->dyn, scratch);
   ox_dynpool_give(&c->dyn, s->c.shared);
@@ -144,6 +146,10 @@ static ox_status *stop(const ox_context *c, ox_status *st) {
 
 ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const *bound, ox_run_sink *sink) {
   c->env = env;
+  if (c->workspace == &c->own_workspace) {
+    ox_workspace_next_run(c->workspace);
+    env->workspace = c->workspace;
+  }
   c->crew = (ox_step_crew){env->pool, env->max_threads, env->cancel, env->deadline_ns, env->profile};
   ox_dynpool_give_all(&c->dyn);
   for (uint32_t i = 0; i < c->devices.n_memories; i++) ox_dynpool_give_all(&c->devices.memories[i].dyn);
@@ -157,7 +163,8 @@ ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const
     ox_status *st = watched ? check_stop(env) : NULL;
     if (OX_UNLIKELY(st != NULL)) return stop(c, st);
     st = run_step(c, s);
-    if (OX_UNLIKELY(st != NULL)) return stop(c, ox_unit_note(st, c->plan, s->unit));
+    if (OX_UNLIKELY(st != NULL))
+      return stop(c, ox_unit_note(ox_workspace_explain(c->workspace, s, st), c->plan, s->unit));
     if (env->profile && s->mode != OX_MODE_VIEW) record(c, s, start);
     for (uint32_t k = 0; k < s->n_frees; k++) give_back(c, &c->slots[s->frees[k]]);
   }

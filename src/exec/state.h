@@ -38,7 +38,8 @@ typedef struct ox_run_env {
   ox_arena *run_arena;         /* ox_ctx_run_alloc: reset when the next top-level run starts */
   const volatile int *cancel;  /* NULL: never */
   int64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */
-  size_t max_workspace;        /* bytes of one context's slab; 0: no limit */
+  size_t max_workspace;        /* the limit of the workspace of a context that is made; 0: none */
+  ox_workspace *workspace;     /* of the top-level context; NULL while that is being made */
   ox_profile *profile;         /* NULL: off */
   uint32_t depth;              /* nesting of bodies */
 } ox_run_env;
@@ -52,6 +53,8 @@ struct ox_context {
   uint32_t n_steps;
   ox_type *key;     /* types of graph inputs, then of outer values: what this context was made for */
   uint32_t n_key;
+  ox_workspace own_workspace;
+  ox_workspace *workspace; /* its own, or that of the context whose bodies it belongs to */
   char *slab;
   size_t slab_bytes, values_bytes;
   char *shared;     /* of the running step */
@@ -68,6 +71,9 @@ typedef struct ox_run_sink {
   ox_status *(*tensor)(struct ox_run_sink *s, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes, void **out_data);
   ox_status *(*other)(struct ox_run_sink *s, uint32_t index, const ox_tensor *t);
 } ox_run_sink;
+
+/* Frees what neither this context nor the bodies that the run has entered use. */
+void ox_context_trim(void *context);
 
 /* The values of |g| that a run binds: inputs without constant content, then outer stand-ins. Writes up to |max| ids,
  * returns their number. */

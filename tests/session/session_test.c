@@ -343,6 +343,38 @@ static void test_wrong_inputs_are_named(void **state) {
   close_net(&o, &count);
 }
 
+/* Strings that are known when a context is made must outlive the run that made it: their characters, too. */
+static void test_known_strings_stay_known(void **state) {
+  static char many[900];
+  (void)state;
+  ox_env *env;
+  ox_session *s;
+  ox_session_opts so;
+  ox_session_opts_init(&so);
+  so.optimize = OX_OPTIMIZE_NONE;
+  memset(many, 'x', sizeof many);
+  CHECK_OK(ox_env_create(NULL, &env));
+  CHECK_OK(text_session(env,
+                        "<ir_version: 9, opset_import: [\"\" : 20]> g (string[N] x) => (string[1] y, string[M] z)"
+                        "<string[1] a = {\"left\"}, string[1] b = {\"right\"}> { y = StringConcat (a, b) z = "
+                        "StringConcat (x, x) }",
+                        &so, &s));
+  for (int turn = 0; turn < 3; turn++) {
+    ox_str text = {many, turn ? sizeof many : 1};
+    ox_tensor t = {.kind = OX_TENSOR, .dtype = OX_STRING, .data = &text, .bytes = sizeof text, .shape = {.rank = 1, .dim = {1}}};
+    ox_value *x, *out[2] = {NULL};
+    const char *name = "x";
+    CHECK_OK(ox_value_create_copy(env, &t, &x));
+    CHECK_OK(ox_session_run(s, NULL, &name, (const ox_value *const *)&x, 1, NULL, out, 2));
+    const ox_str *y = ox_value_get(out[0])->data;
+    assert_int_equal(y->n, 9);
+    assert_memory_equal(y->p, "leftright", 9);
+    ox_value_release(out[0]), ox_value_release(out[1]), ox_value_release(x);
+  }
+  ox_session_release(s);
+  ox_env_release(env);
+}
+
 static void test_plan_tells_the_workspace(void **state) {
   (void)state;
   counting_alloc count = {.fail_at = -1};
@@ -366,6 +398,7 @@ int main(void) {
       cmocka_unit_test(test_bad_models_are_named),
       cmocka_unit_test(test_wrong_inputs_are_named),
       cmocka_unit_test(test_plan_tells_the_workspace),
+      cmocka_unit_test(test_known_strings_stay_known),
       cmocka_unit_test(test_many_threads_on_one_session),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
