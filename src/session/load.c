@@ -9,6 +9,7 @@
 #include "onnx/inline.h"
 #include "opt/gradient.h"
 #include "opt/opt.h"
+#include "opt/rulebook.h"
 #include "plan/constants.h"
 #include "plan/partition.h"
 #include "plan/plan.h"
@@ -95,6 +96,9 @@ static ox_status *improve(ox_session *s, rulebook *r) {
 static ox_status *divide(ox_session *s, rulebook *r) {
   OX_TRY(ox_partition(s->model, s->providers, s->n_providers));
   for (size_t i = 0; i < s->n_providers; i++) OX_TRY(ox_optimize_owned(s->model, &r->o, (uint16_t)(i + 1)));
+  uint32_t n_removed = 0;
+  if (r->o.level >= OX_OPTIMIZE_BASIC && !ox_opt_disabled(&r->o, "dce")) /* what an owner's rules left unread of others */
+    OX_TRY(ox_dce_graph(s->model->graph, OX_NO_OWNER, &n_removed));
   OX_TRY(ox_partition_extract(s->model, s->providers, s->n_providers));
   OX_TRY(ox_transfers_add(s->model, s->providers, s->n_providers));
   return ox_graph_compact(s->model->graph);
