@@ -43,7 +43,8 @@ ox_status *ox_ep_adopt(const ox_ep_api *theirs, ox_ep_api *out_api) {
   if (theirs->abi_major != OX_EP_ABI_MAJOR || theirs->struct_size < EP_API_SIZE_1_0)
     return ox_fail(OX_INCOMPATIBLE, "plug-in ABI %u, %u bytes; host ABI %u, %zu bytes", theirs->abi_major,
                    theirs->struct_size, OX_EP_ABI_MAJOR, EP_API_SIZE_1_0);
-  memcpy(out_api, theirs, OX_MIN(theirs->struct_size, sizeof *out_api));
+  size_t whole = theirs->struct_size / sizeof(void *) * sizeof(void *); /* no half of a pointer */
+  memcpy(out_api, theirs, OX_MIN(whole, sizeof *out_api));
   if (!out_api->name || !*out_api->name || !out_api->create || !out_api->destroy || !out_api->claim)
     return ox_fail(OX_INCOMPATIBLE, "plug-in leaves a required 1.0 entry NULL");
   bool programs = out_api->compile != NULL;

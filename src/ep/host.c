@@ -22,7 +22,7 @@ static ox_status *claim_part(ox_claims *c, const size_t *nodes, size_t n) {
     if (nodes[i] >= c->n) return ox_fail(OX_INVALID_ARGUMENT, "claim_part: node %zu of %zu", nodes[i], c->n);
     if (c->part[nodes[i]])
       return ox_fail(OX_INVALID_ARGUMENT, "claim_part: node '%s' is in a part already",
-                     ox_view_node(c->view, nodes[i])->name);
+                     ox_node_label(c->view->graph, ox_view_node(c->view, nodes[i])));
   }
   if (!n) return ox_fail(OX_INVALID_ARGUMENT, "claim_part: no nodes");
   OX_TRY(c->check_part(c, nodes, n));

@@ -44,8 +44,6 @@ static void *give_output(ox_step *s, uint32_t i, size_t bytes) {
   return data;
 }
 
-static void take_output_back(ox_step *s, uint32_t i, void *data) { ox_dynpool_give(pool_of(s->owner, s, i), data); }
-
 static void *give_run(ox_step *s, size_t bytes) {
   ox_context *c = s->owner;
   if (OX_LIKELY(ox_workspace_take_for_run(c->workspace, bytes))) return ox_arena_alloc(c->env->run_arena, bytes);
@@ -53,11 +51,11 @@ static void *give_run(ox_step *s, size_t bytes) {
   return NULL;
 }
 
-static const ox_step_memory memory = {give_output, take_output_back, give_run};
+static const ox_step_memory memory = {give_output, give_run};
 
 /* What is computed when the context is made stays with it. */
 static void *give_lasting(ox_step *s, size_t bytes) { return ox_arena_alloc(&((ox_context *)s->owner)->arena, bytes); }
-static const ox_step_memory lasting = {give_output, take_output_back, give_lasting};
+static const ox_step_memory lasting = {give_output, give_lasting};
 
 /* ---- deciding how a step runs ---- */
 

@@ -50,13 +50,14 @@ void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
   if (!t || !ox_shape_known(shape)) return NULL;
   bool same = ox_shape_equal(&t->shape, shape);
-  if (t->data && same) return t->data;                 /* the shape was known after all */
-  if (s->mode == OX_MODE_STATIC && !same) return NULL; /* memory was planned for what was inferred */
-  void *old = t->data;
-  t->kind = OX_TENSOR, t->shape = *shape;
-  if (!ox_tensor_size(t)) return NULL;
-  s->memory->output_give(s, index, old);
-  return t->data = s->memory->output(s, index, t->bytes);
+  if (t->data && same) return t->data; /* the shape was known after all */
+  if (t->data || (s->mode == OX_MODE_STATIC && !same)) return NULL;
+  ox_tensor made = *t;
+  made.kind = OX_TENSOR, made.shape = *shape;
+  if (!ox_tensor_size(&made)) return NULL;
+  made.data = s->memory->output(s, index, made.bytes);
+  if (made.data) *t = made;
+  return made.data;
 }
 
 void ox_step_event(ox_step *s, const char *name, int64_t start_ns, int64_t duration_ns) {

@@ -21,7 +21,6 @@ typedef enum ox_mode {
 typedef struct ox_step_memory {
   /* For output |i|, of |bytes|, until its value is no longer needed; NULL: out of memory. */
   void *(*output)(struct ox_step *s, uint32_t i, size_t bytes);
-  void (*output_give)(struct ox_step *s, uint32_t i, void *data); /* NULL is fine */
   /* Characters of strings, items of sequences: until the results of the run are handed over. */
   void *(*run)(struct ox_step *s, size_t bytes);
 } ox_step_memory;
@@ -77,7 +76,8 @@ OX_NODISCARD ox_status *ox_step_check_outputs(const ox_step *s);
 OX_NODISCARD ox_status *ox_step_find_memory(ox_step *s);
 /* Asks the kernel for stages, tiles and scratch. */
 OX_NODISCARD ox_status *ox_step_prepare(ox_step *s);
-/* Output |index| gets |shape|, and memory for it; NULL: out of memory, or no such output. */
+/* Output |index| gets |shape|, and memory for it; what it has already stays. NULL: out of memory, no such output, or it
+ * has another shape. */
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape);
 /* A kernel's or a program's own event, if somebody profiles. */
 void ox_step_event(ox_step *s, const char *name, int64_t start_ns, int64_t duration_ns);

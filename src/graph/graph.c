@@ -239,6 +239,11 @@ ox_status *ox_node_become(ox_graph *g, ox_id node, const char *domain, const cha
   return NULL;
 }
 
+const char *ox_node_label(const ox_graph *g, const ox_node *n) {
+  if (n->name[0]) return n->name;
+  return n->n_out && n->out[0] != OX_NONE ? g->values[n->out[0]].name : "";
+}
+
 ox_graph *ox_node_body(const ox_node *n, uint32_t i) {
   for (uint32_t k = 0; k < n->n_attrs; k++) {
     const ox_attr *a = &n->attrs[k];

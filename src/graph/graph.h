@@ -242,6 +242,8 @@ OX_NODISCARD ox_status *ox_graph_compact(ox_graph *g);
 OX_NODISCARD ox_status *ox_graph_verify(const ox_graph *g);
 /* A short dump for debugging, line by line; bodies are indented below their node. */
 void ox_graph_print(const ox_graph *g, void (*put)(void *ctx, const char *text), void *ctx);
+/* What messages call |n|: its name, else that of its first output, else "". */
+const char *ox_node_label(const ox_graph *g, const ox_node *n);
 /* The |i|th body among a node's attributes, or NULL: for (uint32_t i = 0; (b = ox_node_body(n, i)); i++). */
 ox_graph *ox_node_body(const ox_node *n, uint32_t i);
 

@@ -186,8 +186,8 @@ ox_status *ox_parts_join(ox_parts *p, const ox_id *nodes, size_t n) {
   ox_delete(p->alloc, roots, bytes);
   if (between == OX_NONE) return NULL;
   const ox_node *m = &p->g->nodes[between];
-  return ox_fail(OX_INVALID_ARGUMENT, "node '%s' (%s) lies on a path between the nodes, but is not among them", m->name,
-                 m->op);
+  return ox_fail(OX_INVALID_ARGUMENT, "node '%s' (%s) lies on a path between the nodes, but is not among them",
+                 ox_node_label(p->g, m), m->op);
 }
 
 /* ---- growing ---- */

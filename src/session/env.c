@@ -82,6 +82,8 @@ ox_status *ox_env_add_provider(ox_env *env, const ox_ep_api *api) {
   if (!api) return ox_fail(OX_INVALID_ARGUMENT, "provider table is NULL");
   ox_ep_api copy;
   OX_TRY(ox_ep_adopt(api, &copy));
+  if (strcmp(copy.name, "host") == 0 || strcmp(copy.name, "custom") == 0)
+    return ox_fail(OX_INVALID_ARGUMENT, "a provider cannot be called '%s'", copy.name);
   if (ox_env_find_provider(env, copy.name))
     return ox_fail(OX_INVALID_ARGUMENT, "there is a provider '%s' already", copy.name);
   if (env->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
