@@ -27,6 +27,9 @@ bool cli_session_opts(cli_session_args *a, ox_session_opts *out) {
   ox_session_opts_init(out);
   out->n_threads = (uint32_t)a->threads, out->optimize = (uint32_t)a->level;
   out->providers = a->providers.specs, out->n_providers = a->providers.n;
+  out->disabled_rules = (const char *const *)a->no_rules.items, out->n_disabled_rules = a->no_rules.n;
+  out->require = (const char *const *)a->require.items, out->n_require = a->require.n;
+  out->cache_dir = a->cache_dir;
   return true;
 }
 

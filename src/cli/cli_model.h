@@ -9,12 +9,25 @@
 /* Options of whoever makes a session. */
 typedef struct cli_session_args {
   long long threads, level;
+  bool level_given;
+  cli_list require, no_rules;
+  char *cache_dir;
   cli_providers providers;
 } cli_session_args;
 
-#define CLI_SESSION_OPTIONS(s)                                                                                    \
-  CLI_INT("threads", "N", &(s).threads, 0, UINT32_MAX, "threads; 0: as many as the machine allows"),              \
-      CLI_INT("level", "L", &(s).level, 0, OX_OPTIMIZE_ALL, "optimizations: 0 none, 1 basic, 2 extended, 3 all"), \
+#define CLI_SESSION_OPTIONS(s)                                                                       \
+  CLI_INT("threads", "N", &(s).threads, 0, UINT32_MAX, "threads; 0: as many as the machine allows"), \
+      {.name = "level",                                                                              \
+       .arg = "L",                                                                                   \
+       .help = "optimizations: 0 none, 1 basic, 2 extended, 3 all",                                  \
+       .flag = &(s).level_given,                                                                     \
+       .integer = &(s).level,                                                                        \
+       .most = OX_OPTIMIZE_ALL},                                                                     \
+      CLI_LIST("no-rule", "RULE", &(s).no_rules, "leave out this rule or pass of the optimizer"),    \
+      CLI_LIST("require", "WHAT", &(s).require,                                                      \
+               "fail unless \"no NODES on PROVIDER\" or \"all NODES on PROVIDER\" holds, where\n"    \
+               "NODES is \"nodes\", or operators: Conv|Gemm"),                                       \
+      CLI_TEXT("cache-dir", "DIR", &(s).cache_dir, "where providers keep what they have compiled"),  \
       CLI_PROVIDER_OPTIONS((s).providers)
 
 /* Those of commands with one MODEL or DIR, and what comes of them. */

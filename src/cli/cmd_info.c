@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli_model.h"
+#include "info_plan.h"
 
 enum { MOST_OPS = 512 };
 
@@ -170,17 +171,27 @@ static void print_json(const ox_session *s, const facts *f) {
 
 static struct {
   cli_model model;
-  bool text;
+  bool text, plan;
 } args = {.model.args.level = OX_OPTIMIZE_NONE}; /* the model as it was written */
 
 static const cli_option options[] = {
     CLI_FLAG("text", &args.text, "print the graph in ONNX's textual syntax instead, long constants cut short"),
+    CLI_FLAG("plan", &args.plan,
+             "print instead who runs each node and how, what it was made of, and why others\n"
+             "declined it; unless given, the level is 3"),
     CLI_MODEL_OPTIONS(args.model),
 };
 
 static ox_status *tell(cli_model *m) {
   static facts f;
   if (args.text) return ox_session_write(m->session, OX_WRITE_TEXT_SHORT, cli_write, stdout);
+  if (args.plan) {
+    if (m->json)
+      cli_plan_print_json(m->session);
+    else
+      cli_plan_print(m->session);
+    return NULL;
+  }
   collect(m, &f);
   if (m->json)
     print_json(m->session, &f);
@@ -190,6 +201,7 @@ static ox_status *tell(cli_model *m) {
 }
 
 static int run(const cli_operands *operands) {
+  if (args.plan && !args.model.args.level_given) args.model.args.level = OX_OPTIMIZE_ALL; /* the plan that would run */
   int code = cli_model_open(&args.model, operands, true);
   ox_status *st = code == EXIT_OK ? tell(&args.model) : NULL;
   if (st) code = cli_fail(st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cli/providers.c - providers from the command line. */
+ * cli/providers.c - providers from the command line, and the environment that they are in. */
 #include "providers.h"
 
 #include <string.h>
@@ -43,8 +43,14 @@ bool cli_providers_parse(cli_providers *p) {
   return true;
 }
 
+static void warn(void *ctx, int level, const char *text) {
+  (void)ctx, (void)level;
+  fprintf(stderr, "onyx: warning: %s\n", text);
+}
+
 ox_status *cli_env_create(const cli_providers *p, ox_env **out_env) {
-  ox_status *st = ox_env_create(NULL, out_env);
+  const ox_env_opts opts = {.struct_size = sizeof opts, .log = warn, .log_level = OX_LOG_LEVEL_WARNING};
+  ox_status *st = ox_env_create(&opts, out_env);
   for (size_t i = 0; i < p->libs.n && !st; i++) st = ox_env_load_plugin(*out_env, p->libs.items[i]);
   return st;
 }

@@ -22,7 +22,7 @@ typedef struct cli_providers {
 
 /* False after printing what is wrong. */
 bool cli_providers_parse(cli_providers *p);
-/* An environment with the providers of |p->libs|. */
+/* An environment with the plug-ins of |p->libs|; its warnings go to standard error. */
 ox_status *cli_env_create(const cli_providers *p, ox_env **out_env);
 
 #endif
