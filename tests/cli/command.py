@@ -19,7 +19,7 @@ class CommandTest(unittest.TestCase):
 
     def onyx(self, *args, code=OK, env=None):
         """Standard output and standard error; fails unless the command ends with |code|."""
-        done = subprocess.run([ONYX, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+        done = subprocess.run([ONYX, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600,
                               env=dict(os.environ, **(env or {})))
         out, err = done.stdout.decode(), done.stderr.decode(errors="replace")
         self.assertEqual(done.returncode, code, f"onyx {' '.join(map(str, args))}\n{out}{err}")
