@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ep/host.h"
+#include "ep/rows/rows_ep.h"
+#include "exec/step.h"
+
 void one_node_init(one_node *n, const char *domain, const char *op, int version, uint32_t n_out) {
   memset(n, 0, sizeof *n);
   n->node = (ox_node){.op = op, .domain = domain, .name = "", .attrs = n->attrs};
@@ -65,31 +69,107 @@ void one_node_const(one_node *n, uint32_t dtype, int rank, const int64_t *dims, 
   n->constant[n->n_in - 1] = true;
 }
 
-/* ---- services of the host ---- */
-struct ox_frame {
-  one_node *n;
-};
+/* ---- a model of one node ---- */
 
-static void *alloc_prep(ox_kernel_ctx *c, size_t bytes) { return ox_arena_alloc(&c->frame->n->arena, bytes); }
-static void *alloc_run(const ox_kernel_ctx *c, size_t bytes) { return ox_arena_alloc(&c->frame->n->arena, bytes); }
-static void *alloc_output(const ox_kernel_ctx *c, uint32_t i, const ox_shape *shape) {
-  ox_tensor *t = c->out[i];
-  size_t bytes = 0;
-  if (!ox_dtype_bytes(t->dtype, ox_shape_count(shape), &bytes)) return NULL;
-  *t = ox_tensor_view(t->dtype, shape, ox_arena_alloc(&c->frame->n->arena, OX_MAX(bytes, 1)));
-  return t->data;
+static ox_type type_of(const one_node *n, uint32_t i) {
+  const ox_tensor *t = &n->in[i];
+  ox_type type = {.kind = t->kind, .dtype = t->dtype, .shape = t->shape};
+  if (t->kind == OX_MAP) {
+    const ox_tensor *pair = t->data;
+    type.key_dtype = pair[0].dtype, type.elem = &n->value_type[i];
+  }
+  return type;
 }
-static const ox_ctx_host host = {
-    .struct_size = sizeof host, .alloc_prep = alloc_prep, .alloc_output = alloc_output, .alloc_run = alloc_run};
 
-static ox_status *run_stages(one_node *n, const ox_kernel_def *def, ox_kernel_ctx *c) {
-  for (uint32_t s = 0; s < c->n_stages; s++) {
-    int64_t step = n->run_tiles ? n->run_tiles : OX_MAX(c->n_tiles[s], 1);
-    for (int64_t t = 0; t < c->n_tiles[s]; t += step) {
+static ox_status *add_inputs(one_node *n, ox_graph *g, ox_id *ids) {
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    ids[i] = OX_NONE;
+    if (!n->present[i]) continue;
+    if (n->constant[i]) {
+      OX_TRY(ox_graph_add_const(g, NULL, &n->in[i], &ids[i]));
+    } else {
+      OX_TRY(ox_graph_add_value(g, NULL, &ids[i]));
+      OX_TRY(ox_graph_add_input(g, ids[i]));
+    }
+    if (n->in[i].kind == OX_MAP) n->value_type[i] = ox_type_tensor(((const ox_tensor *)n->in[i].data)[1].dtype, NULL);
+    ox_graph_value_at(g, ids[i])->type = type_of(n, i);
+  }
+  return NULL;
+}
+
+static ox_status *build(one_node *n, ox_model **out_model, ox_id *out_node) {
+  ox_id in[ONE_NODE_MOST], out[ONE_NODE_MOST];
+  OX_TRY(ox_model_create(ox_alloc_heap(), ox_ops_cpu(), out_model));
+  ox_graph *g = (*out_model)->graph;
+  OX_TRY(add_inputs(n, g, in));
+  for (uint32_t i = 0; i < n->n_out; i++) {
+    OX_TRY(ox_graph_add_value(g, NULL, &out[i]));
+    OX_TRY(ox_graph_add_output(g, out[i]));
+  }
+  OX_TRY(ox_graph_add_node(g, n->node.op, n->node.domain, "", in, n->n_in, out, n->n_out, out_node));
+  ox_graph_node(g, *out_node)->version = (uint32_t)n->version;
+  for (uint32_t i = 0; i < n->node.n_attrs; i++) OX_TRY(ox_node_set_attr(g, *out_node, &n->attrs[i]));
+  return NULL;
+}
+
+/* ---- memory ---- */
+
+static void *poisoned(one_node *n, size_t bytes, int with) {
+  void *p = ox_arena_alloc(&n->arena, OX_MAX(bytes, 1));
+  if (p) memset(p, with, bytes);
+  return p;
+}
+
+static void *give_output(ox_step *s, uint32_t i, size_t bytes) { return (void)i, poisoned(s->owner, bytes, 0xee); }
+static void forget_output(ox_step *s, uint32_t i, void *data) { (void)s, (void)i, (void)data; }
+static void *give_run(ox_step *s, size_t bytes) { return ox_arena_alloc(&((one_node *)s->owner)->arena, bytes); }
+static const ox_step_memory memory = {give_output, forget_output, give_run};
+
+/* ---- the step ---- */
+
+typedef struct {
+  ox_tensor t[ONE_NODE_MOST]; /* as the step sees it */
+  const ox_tensor *in[ONE_NODE_MOST];
+  ox_tensor *out[ONE_NODE_MOST];
+  bool content[ONE_NODE_MOST];
+} operands;
+
+/* |vague|: 2: of what is not constant not even the rank is known, 1: no dimension is, 0: all is. */
+static void set_operands(one_node *n, int vague, operands *o) {
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    ox_shape *shape = &o->t[i].shape;
+    o->t[i] = n->in[i];
+    o->in[i] = n->present[i] ? &o->t[i] : NULL;
+    o->content[i] = n->present[i] && (!vague || n->constant[i]);
+    if (n->constant[i]) continue;
+    if (vague == 2) shape->rank = -1;
+    for (int d = 0; vague == 1 && d < shape->rank; d++) shape->dim[d] = -1;
+  }
+  for (uint32_t i = 0; i < n->n_out; i++) n->out[i] = (ox_tensor){0}, o->out[i] = &n->out[i];
+}
+
+/* Inference must also do with unknown dimensions and ranks. */
+static ox_status *infer_all(one_node *n, ox_step *s, operands *o) {
+  for (int vague = 2; vague >= 0; vague--) {
+    set_operands(n, vague, o);
+    s->unchecked = !vague;
+    OX_TRY(ox_step_infer(s, o->content, &n->arena));
+  }
+  for (uint32_t i = 0; i < n->n_out; i++) n->out_type[i] = s->type_values[n->n_in + i];
+  return NULL;
+}
+
+/* Every call has scratch of its own, as every worker might. */
+static ox_status *run_stages(const one_node *n, ox_step *s) {
+  ox_kernel *k = s->unit->kernel;
+  size_t bytes = s->c.scratch_per_worker + OX_PAD_BYTES;
+  for (uint32_t stage = 0; stage < s->c.n_stages; stage++) {
+    int64_t tiles = s->c.n_tiles[stage], step = n->run_tiles ? n->run_tiles : OX_MAX(tiles, 1);
+    for (int64_t t = 0; t < tiles; t += step) {
       void *scratch = NULL;
-      if (posix_memalign(&scratch, OX_ALIGN_BYTES, c->scratch_per_worker + OX_PAD_BYTES)) return ox_oom();
-      memset(scratch, 0xcd, c->scratch_per_worker + OX_PAD_BYTES);
-      ox_status *st = def->run(c, s, (ox_range){t, OX_MIN(t + step, c->n_tiles[s])}, scratch);
+      if (posix_memalign(&scratch, OX_ALIGN_BYTES, bytes)) return ox_oom();
+      memset(scratch, 0xcd, bytes);
+      ox_status *st = k->api->run(k, &s->c, stage, t, OX_MIN(t + step, tiles), scratch);
       free(scratch);
       OX_TRY(st);
     }
@@ -97,125 +177,62 @@ static ox_status *run_stages(one_node *n, const ox_kernel_def *def, ox_kernel_ct
   return NULL;
 }
 
-static ox_status *infer(one_node *n, const ox_schema *def, void *attrs, const ox_type **types, bool known) {
-  const ox_tensor *data[ONE_NODE_MOST];
-  for (uint32_t i = 0; i < n->n_in; i++) data[i] = n->present[i] && (known || n->constant[i]) ? &n->in[i] : NULL;
-  ox_node_call call = {.schema = def,
-                       .node = &n->node,
-                       .version = (uint32_t)n->version,
-                       .attrs = attrs,
-                       .in = types,
-                       .in_data = data,
-                       .out = n->out_type,
-                       .arena = &n->arena};
-  return ox_node_infer(&call);
+/* What the kernel has packed it does not get again. */
+static void hide_consumed(const one_node *n, const ox_unit *u, operands *o) {
+  for (uint32_t i = 0; i < n->n_in; i++)
+    if (n->constant[i] && (u->kernel->consumed >> i & 1)) o->t[i].data = NULL;
 }
 
-/* Inference must also do with unknown dimensions and ranks. */
-static ox_status *infer_all(one_node *n, const ox_schema *def, void *attrs, const ox_type **types) {
-  ox_type vague[ONE_NODE_MOST];
-  const ox_type *p[ONE_NODE_MOST];
-  for (int pass = 0; pass < 2; pass++) {
-    for (uint32_t i = 0; i < n->n_in; i++) {
-      p[i] = types[i] ? &vague[i] : NULL;
-      if (types[i]) vague[i] = *types[i];
-      if (types[i] && pass == 0) vague[i].shape.rank = -1;
-      for (int d = 0; types[i] && pass == 1 && d < vague[i].shape.rank; d++) vague[i].shape.dim[d] = -1;
-    }
-    OX_TRY(infer(n, def, attrs, p, false));
-  }
-  return infer(n, def, attrs, types, true);
+static ox_status *run_kernel(one_node *n, ox_step *s, ox_unit *u, ox_ep *ep, operands *o) {
+  static const ox_step_crew alone = {.max_threads = 1};
+  const ox_graph_view view = {.graph = s->graph, .nodes = &u->node, .n_nodes = 1};
+  OX_TRY(ox_step_find_memory(s));
+  OX_TRY(ox_rows_ep_kernel_create(ep, &view, 0, &u->kernel));
+  hide_consumed(n, u, o);
+  OX_TRY(ox_step_prepare(s));
+  s->c.shared = poisoned(n, s->c.shared_bytes, 0xcd);
+  s->crew = &alone;
+  OX_TRY(run_stages(n, s));
+  return ox_step_check_outputs(s);
 }
 
-static ox_status *make_outputs(one_node *n) {
-  for (uint32_t i = 0; i < n->n_out; i++) {
-    const ox_type *t = &n->out_type[i];
-    n->out[i] = (ox_tensor){.kind = t->kind, .dtype = t->dtype, .shape = t->shape};
-    if (t->kind != OX_TENSOR || !ox_shape_known(&t->shape)) continue;
-    size_t bytes = 0;
-    if (!ox_dtype_bytes(t->dtype, ox_shape_count(&t->shape), &bytes))
-      return ox_fail(OX_INVALID_MODEL, "output %u has no size", (unsigned)i);
-    void *p = ox_arena_alloc(&n->arena, OX_MAX(bytes, 1));
-    memset(p, 0xee, bytes);
-    n->out[i] = ox_tensor_view(t->dtype, &t->shape, p);
-  }
+static ox_status *run_view(one_node *n) {
+  if (n->out[0].bytes != n->in[0].bytes)
+    return ox_fail(OX_SHAPE_MISMATCH, "input has %zu bytes, output %zu", n->in[0].bytes, n->out[0].bytes);
+  n->out[0].data = n->in[0].data;
   return NULL;
 }
 
-static void *op_alloc(void *host_data, size_t bytes) { return ox_arena_alloc(&((one_node *)host_data)->arena, bytes); }
-static ox_status *op_status(ox_code code, const char *text) { return ox_fail(code, "%s", text); }
-static int op_attr(void *host_data, const char *name, ox_attr_view *out) {
-  const ox_attr *a = ox_node_attr(&((one_node *)host_data)->node, name);
-  if (a) *out = a->v;
-  return a != NULL;
-}
-static const ox_op_host op_host = {sizeof op_host, op_alloc, op_status, op_attr};
-
-static ox_status *load_and_run(one_node *n, const ox_kernel_def *def, void *attrs, const ox_type *const *types) {
-  const ox_tensor *in[ONE_NODE_MOST], *in_const[ONE_NODE_MOST];
-  ox_tensor *out[ONE_NODE_MOST];
-  for (uint32_t i = 0; i < n->n_in; i++) {
-    in[i] = n->present[i] ? &n->in[i] : NULL;
-    in_const[i] = n->constant[i] ? &n->in[i] : NULL;
-  }
-  for (uint32_t i = 0; i < n->n_out; i++) out[i] = &n->out[i];
-  ox_load_ctx l = {.struct_size = sizeof l,
-                   .op = n->node.op,
-                   .attrs = attrs,
-                   .op_version = (uint32_t)n->version,
-                   .n_in = n->n_in,
-                   .n_out = n->n_out,
-                   .in_type = types,
-                   .in_const = in_const,
-                   .alloc = ox_alloc_heap(),
-                   .isa = n->isa,
-                   .host = &op_host,
-                   .host_data = n};
-  ox_status *st = def->load ? def->load(&l) : NULL;
-  struct ox_frame frame = {n};
-  ox_kernel_ctx c = {.struct_size = sizeof c,
-                     .n_in = n->n_in,
-                     .n_out = n->n_out,
-                     .in = in,
-                     .out = out,
-                     .attrs = attrs,
-                     .state = l.state,
-                     .op_version = l.op_version,
-                     .isa = n->isa,
-                     .n_stages = 1,
-                     .n_tiles = {1},
-                     .frame = &frame,
-                     .host = &host};
-  if (!st && def->prepare) st = def->prepare(&c);
-  if (!st) c.shared = ox_arena_alloc(&n->arena, OX_MAX(c.shared_bytes, 1));
-  if (!st) st = run_stages(n, def, &c);
-  if (def->unload && l.state) def->unload(l.state, l.alloc);
+static ox_status *run(one_node *n, const ox_graph *g, ox_id node, ox_ep *ep) {
+  ox_unit u = {.node = node};
+  ox_step s;
+  operands o;
+  u.def = ox_node_schema(g->model, ox_graph_node(g, node), &u.op_version);
+  if (!u.def) return ox_fail(OX_NOT_IMPLEMENTED, "no operator %s", n->node.op);
+  u.kind = u.def->traits & OX_VIEW ? OX_UNIT_VIEW : OX_UNIT_KERNEL;
+  OX_TRY(ox_attrs_decode(u.def, ox_graph_node(g, node), &n->arena, &u.attrs));
+  OX_TRY(ox_step_init(&s, g, &u, o.in, o.out, &n->arena));
+  s.mode = OX_MODE_DYNAMIC, s.memory = &memory, s.owner = n;
+  ox_status *st = infer_all(n, &s, &o);
+  if (!st) st = u.kind == OX_UNIT_VIEW ? run_view(n) : run_kernel(n, &s, &u, ep, &o);
+  if (u.kernel) u.kernel->api->release(u.kernel);
+  ox_step_deinit(&s);
   return st;
 }
 
 ox_status *one_node_run(one_node *n) {
-  ox_type types[ONE_NODE_MOST], elems[ONE_NODE_MOST];
-  const ox_type *p[ONE_NODE_MOST];
-  ox_id ids[ONE_NODE_MOST];
-  void *attrs = NULL;
-  const ox_op *op = ox_registry_find(ox_ops_cpu(), n->node.domain, n->node.op, n->version);
-  if (!op || !op->kernel) return ox_fail(OX_NOT_IMPLEMENTED, "no operator %s", n->node.op);
-  for (uint32_t i = 0; i < n->n_in; i++) {
-    types[i] = (ox_type){.kind = n->in[i].kind, .dtype = n->in[i].dtype, .shape = n->in[i].shape};
-    if (n->in[i].kind == OX_MAP) {
-      const ox_tensor *pair = n->in[i].data;
-      elems[i] = ox_type_tensor(pair[1].dtype, NULL);
-      types[i].key_dtype = pair[0].dtype, types[i].elem = &elems[i];
-    }
-    p[i] = n->present[i] ? &types[i] : NULL;
-    ids[i] = n->present[i] ? i : OX_NONE;
-  }
-  n->node.in = ids, n->node.n_in = n->n_in, n->node.n_out = n->n_out;
-  OX_TRY(ox_op_check(op->schema, &n->node, p));
-  OX_TRY(ox_attrs_decode(op->schema, &n->node, &n->arena, &attrs));
-  OX_TRY(infer_all(n, op->schema, attrs, p));
-  OX_TRY(make_outputs(n));
-  return load_and_run(n, op->kernel, attrs, p);
+  static const ox_ep_api api = {.struct_size = sizeof api};
+  const ox_ep_services services = {.alloc = ox_alloc_heap(), .max_threads = 1, .provider = "cpu"};
+  const ox_ep_host host = ox_ep_host_make(&services, &api);
+  ox_model *m = NULL;
+  ox_ep *ep = NULL;
+  ox_id node;
+  ox_status *st = build(n, &m, &node);
+  if (!st) st = ox_rows_ep_create(&host, ox_ops_cpu(), NULL, n->isa, &ep);
+  if (!st) st = run(n, m->graph, node, ep);
+  ox_rows_ep_destroy(ep);
+  ox_model_destroy(m);
+  return st;
 }
 
 void one_node_deinit(one_node *n) { ox_arena_deinit(&n->arena); }

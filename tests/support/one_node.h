@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * support/one_node.h - one operator through check, inference, load, prepare and run, without graph or executor.
+ * support/one_node.h - one operator through check, inference, load, prepare and run: a step (exec/step.h) of a model of
+ * one node, on the CPU provider's kernel, with memory that is poisoned and tiles in pieces.
  *   one_node n;
  *   one_node_init(&n, "ai.onnx.ml", "Scaler", 1, 1);
  *   one_node_floats(&n, "scale", 2, scale);
@@ -26,6 +27,7 @@ typedef struct one_node {
   uint32_t n_in, n_out;
   ox_tensor out[ONE_NODE_MOST];
   ox_type out_type[ONE_NODE_MOST];
+  ox_type value_type[ONE_NODE_MOST]; /* of inputs that are maps */
   ox_arena arena; /* of everything, outputs too */
 } one_node;
 

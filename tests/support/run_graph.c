@@ -35,31 +35,10 @@ static ox_status *run_node(const ox_graph *g, const ox_node *n, const ox_tensor 
     one_node_input(&one, in[i]->dtype, in[i]->shape.rank, in[i]->shape.dim, in[i]->data);
     one.constant[i] = ox_graph_const(g, n->in[i]) != NULL;
   }
-  ox_status *st = NULL;
-  if (def->traits & OX_VIEW) { /* never run: the bytes under the inferred shape */
-    ox_type t[ONE_NODE_MOST];
-    const ox_type *types[ONE_NODE_MOST];
-    ox_type out = ox_type_unknown();
-    void *attrs;
-    for (uint32_t i = 0; i < n->n_in; i++)
-      t[i] = in[i] ? ox_type_tensor(in[i]->dtype, &in[i]->shape) : ox_type_unknown(), types[i] = in[i] ? &t[i] : NULL;
-    st = ox_attrs_decode(def, n, a, &attrs);
-    ox_node_call call = {.schema = def,
-                         .node = n,
-                         .version = version,
-                         .attrs = attrs,
-                         .in = types,
-                         .in_data = in,
-                         .out = &out,
-                         .arena = a};
-    if (!st) st = ox_node_infer(&call);
-    if (!st) outs[0] = ox_tensor_view(out.dtype, &out.shape, ox_arena_copy(a, in[0]->data, in[0]->bytes));
-  } else {
-    st = one_node_run(&one);
-    for (uint32_t i = 0; !st && i < n->n_out; i++) {
-      outs[i] = one.out[i];
-      if (outs[i].kind == OX_TENSOR && outs[i].bytes) outs[i].data = ox_arena_copy(a, outs[i].data, outs[i].bytes);
-    }
+  ox_status *st = one_node_run(&one);
+  for (uint32_t i = 0; !st && i < n->n_out; i++) {
+    outs[i] = one.out[i];
+    if (outs[i].kind == OX_TENSOR && outs[i].bytes) outs[i].data = ox_arena_copy(a, outs[i].data, outs[i].bytes);
   }
   one_node_deinit(&one);
   return st;
