@@ -121,9 +121,8 @@ static void *poisoned(one_node *n, size_t bytes, int with) {
 }
 
 static void *give_output(ox_step *s, uint32_t i, size_t bytes) { return (void)i, poisoned(s->owner, bytes, 0xee); }
-static void forget_output(ox_step *s, uint32_t i, void *data) { (void)s, (void)i, (void)data; }
 static void *give_run(ox_step *s, size_t bytes) { return ox_arena_alloc(&((one_node *)s->owner)->arena, bytes); }
-static const ox_step_memory memory = {give_output, forget_output, give_run};
+static const ox_step_memory memory = {give_output, give_run};
 
 /* ---- the step ---- */
 
