@@ -119,7 +119,10 @@ static ox_status *write_file(const ox_program_opts *o, ox_program *p, ox_digest 
 static void to_cache(const ox_program_opts *o, ox_program *p, ox_digest key) {
   char path[MOST_PATH], draft[MOST_PATH + 32];
   static atomic_uint n_drafts; /* two threads may write the same program */
-  if (!path_of(o, key, path)) return;
+  if (!path_of(o, key, path)) {
+    warn(o, o->cache_dir, "is not written", "the path is too long");
+    return;
+  }
   snprintf(draft, sizeof draft, "%s.%ld.%u", path, (long)getpid(), atomic_fetch_add(&n_drafts, 1));
   ox_status *st = write_file(o, p, key, draft);
   if (!st && rename(draft, path)) st = ox_fail(OX_FAIL, "%s", strerror(errno));
