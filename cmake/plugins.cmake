@@ -38,7 +38,7 @@ if(onyx_image_without)
 endif()
 
 # Templates of plug-ins, in examples/.
-foreach(example ops/custom_op rules/rule)
+foreach(example ops/custom_op rules/rule providers/kernels providers/compile)
   get_filename_component(name ${example} NAME)
   onyx_add_plugin(example_plugin_${name} examples/${example}.c)
   set_target_properties(example_plugin_${name} PROPERTIES OUTPUT_NAME ${name}

@@ -35,3 +35,16 @@ set_tests_properties(plugins.image.pillow PROPERTIES TIMEOUT 600 SKIP_REGULAR_EX
 target_compile_definitions(test.plugins.examples PRIVATE CUSTOM_OP="$<TARGET_FILE:example_plugin_custom_op>"
   RULE="$<TARGET_FILE:example_plugin_rule>")
 add_dependencies(test.plugins.examples example_plugin_custom_op example_plugin_rule)
+foreach(name kernels compile)
+  string(TOUPPER ${name} variable)
+  target_compile_definitions(test.plugins.providers PRIVATE ${variable}="$<TARGET_FILE:example_plugin_${name}>")
+  add_dependencies(test.plugins.providers example_plugin_${name})
+endforeach()
+
+# A plug-in as it was compiled against 1.0 of onyx/ep.h: it sees a frozen copy, and no header of today.
+add_library(plugin_1_0 MODULE tests/abi/plugin_1_0.c)
+set_target_properties(plugin_1_0 PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_include_directories(plugin_1_0 PRIVATE tests)
+target_link_libraries(plugin_1_0 PRIVATE onyx_options)
+target_compile_definitions(test.abi.plugin_1_0 PRIVATE ABI_1_0_PLUGIN="$<TARGET_FILE:plugin_1_0>")
+add_dependencies(test.abi.plugin_1_0 plugin_1_0)

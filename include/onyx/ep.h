@@ -225,7 +225,7 @@ typedef struct ox_ep_host {
   int (*node_attr)(const ox_graph_view *g, size_t node, const char *name, ox_attr_view *out); /* 0: absent */
   const char *(*value_name)(const ox_graph_view *g, uint32_t value);
   void (*value_type)(const ox_graph_view *g, uint32_t value, uint32_t *kind, uint32_t *dtype, ox_shape *shape);
-  const ox_tensor *(*value_const)(const ox_graph_view *g, uint32_t value); /* NULL: not constant */
+  const ox_tensor *(*value_const)(const ox_graph_view *g, uint32_t value); /* NULL: not constant. Data at any address */
   size_t (*io_count)(const ox_graph_view *g, int outputs);
   uint32_t (*io_value)(const ox_graph_view *g, int outputs, size_t i);
   void (*claim_node)(ox_claims *c, size_t node);                       /* as a kernel of its own */
