@@ -9,6 +9,7 @@
 #include "exec/bodies.h"
 #include "exec/lifetimes.h"
 #include "exec/step_run.h"
+#include "exec/stretch.h"
 #include "exec/waits.h"
 
 /* Results of shape arithmetic are computed once per signature; anything larger is left to the run. */
@@ -44,11 +45,19 @@ static void *give_output(ox_step *s, uint32_t i, size_t bytes) {
   return data;
 }
 
-static void *give_run(ox_step *s, size_t bytes) {
-  ox_context *c = s->owner;
+static void *take_for_run(ox_context *c, ox_step *s, size_t bytes) {
   if (OX_LIKELY(ox_workspace_take_for_run(c->workspace, bytes))) return ox_arena_alloc(c->env->run_arena, bytes);
   ox_workspace_refused(c->workspace, s, "memory of the kernel");
   return NULL;
+}
+
+static void *give_run(ox_step *s, size_t bytes) {
+  ox_context *c = s->owner;
+  if (!c->in_stretch) return take_for_run(c, s, bytes);
+  pthread_mutex_lock(&c->lock);
+  void *data = take_for_run(c, s, bytes);
+  pthread_mutex_unlock(&c->lock);
+  return data;
 }
 
 static const ox_step_memory memory = {give_output, give_run};
@@ -270,14 +279,12 @@ static ox_status *too_large(const ox_context *c, size_t total) {
 }
 
 static ox_status *reserve(ox_context *c) {
-  size_t shared = 0, scratch = 0, workers = c->env->max_threads, total = 0, all_scratch;
+  size_t shared = ox_stretches_area(c), scratch = 0, workers = c->env->max_threads, total = 0, all_scratch;
   for (uint32_t i = 0; i < c->n_steps; i++) {
     if (c->steps[i].mode != OX_MODE_STATIC) continue;
-    shared = OX_MAX(shared, c->steps[i].c.shared_bytes);
-    scratch = OX_MAX(scratch, c->steps[i].c.scratch_per_worker);
+    shared = OX_MAX(shared, ox_step_rounded(c->steps[i].c.shared_bytes));
+    scratch = OX_MAX(scratch, ox_step_rounded(c->steps[i].c.scratch_per_worker));
   }
-  scratch = scratch ? OX_ROUND_UP(scratch + OX_PAD_BYTES, (size_t)OX_ALIGN_BYTES) : 0;
-  shared = shared ? OX_ROUND_UP(shared + OX_PAD_BYTES, (size_t)OX_ALIGN_BYTES) : 0;
   if (__builtin_mul_overflow(scratch, workers, &all_scratch) || __builtin_add_overflow(c->values_bytes, shared, &total) ||
       __builtin_add_overflow(total, all_scratch, &total))
     return ox_fail(OX_LIMIT, "workspace is larger than the address space");
@@ -299,7 +306,7 @@ static void place_values(ox_context *c) {
     slot->t.data = (m ? m->slab : c->slab) + c->slots[slot->root].offset;
   }
   for (uint32_t i = 0; i < c->n_steps; i++)
-    if (c->steps[i].mode == OX_MODE_STATIC) c->steps[i].c.shared = c->shared;
+    if (c->steps[i].mode == OX_MODE_STATIC) c->steps[i].c.shared = c->shared, c->steps[i].scratch = c->scratch;
 }
 
 static ox_status *build(ox_context *c, const ox_type *key, const ox_tensor *const *known, bool direct) {
@@ -317,9 +324,10 @@ static ox_status *build(ox_context *c, const ox_type *key, const ox_tensor *cons
   }
   OX_TRY(ox_context_add_waits(c));
   OX_TRY(ox_lifetimes_plan(c, direct));
+  OX_TRY(ox_stretches_find(c));
   OX_TRY(reserve(c));
   place_values(c);
-  return NULL;
+  return ox_stretches_link(c);
 }
 
 ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *key, const ox_tensor *const *known,
@@ -330,6 +338,7 @@ ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *k
   c->plan = p, c->env = env;
   c->own_workspace = (ox_workspace){.limit = env->max_workspace, .trim = ox_context_trim, .ctx = c};
   c->workspace = env->workspace ? env->workspace : &c->own_workspace;
+  pthread_mutex_init(&c->lock, NULL);
   ox_arena_init(&c->arena, env->alloc);
   ox_dynpool_init(&c->dyn, env->alloc, c->workspace);
   ox_status *st = build(c, key, known, direct);
@@ -343,6 +352,7 @@ void ox_context_destroy(ox_context *c) {
   ox_alloc alloc = c->arena.alloc;
   ox_status_free(ox_devices_sync(&c->devices));
   ox_context_release_events(c);
+  ox_stretches_release(c);
   for (uint32_t i = 0; i < c->n_steps; i++) {
     ox_control_destroy(c->steps[i].control);
     ox_step_deinit(&c->steps[i]);
@@ -351,6 +361,7 @@ void ox_context_destroy(ox_context *c) {
   ox_workspace_give(c->workspace, c->slab_bytes);
   ox_devices_deinit(&c->devices);
   ox_dynpool_deinit(&c->dyn);
+  pthread_mutex_destroy(&c->lock);
   ox_arena_deinit(&c->arena);
   ox_delete(alloc, c, sizeof *c);
 }

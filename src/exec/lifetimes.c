@@ -10,6 +10,13 @@ static void read_at(ox_context *c, ox_id v, uint32_t step) {
   if (v != OX_NONE) c->slots[v].last = OX_MAX(c->slots[v].last, step);
 }
 
+/* Where the life of what step |i| writes begins. Steps of a stretch may run in any order, so there it is with the first:
+ * then none of these values is where another of them lies, nor one that the stretch reads. */
+static uint32_t begin_of(const ox_context *c, uint32_t i) {
+  const ox_stretch *t = c->steps[i].stretch;
+  return t ? t->first : i;
+}
+
 /* A step with a stream may still read and write host memory when the next steps run. What nobody waits for is left
  * alone until the run waits for the stream; memory of a device is used in the stream's order. */
 static void keep_for_stream(ox_context *c, const ox_step *s) {
@@ -49,7 +56,24 @@ static void mark_direct(ox_context *c) {
   }
 }
 
-/* Input |k| of step |i| is the last reader of a slab storage of the same size that no other input shares. */
+/* An input of |n| in the storage |root|. */
+static ox_id input_in(const ox_context *c, const ox_node *n, ox_id root) {
+  for (uint32_t k = 0; k < n->n_in; k++)
+    if (n->in[k] != OX_NONE && c->slots[n->in[k]].root == root) return n->in[k];
+  return OX_NONE;
+}
+
+/* |v| has one reader, and so has every other value in its storage: each is read by who makes the next. In a stretch to
+ * be the last in the list is not enough. */
+static bool has_one_reader(const ox_context *c, ox_id v) {
+  const ox_graph *g = c->plan->graph;
+  ox_id root = c->slots[v].root;
+  while (v != OX_NONE && v != root && ox_graph_use_count(g, v) == 1)
+    v = input_in(c, ox_graph_node(g, g->values[v].producer), root);
+  return v == root && ox_graph_use_count(g, v) == 1;
+}
+
+/* Step |i| is the last to read its input |k|, a slab storage of the same size that no other input shares. */
 static bool may_overwrite(const ox_context *c, uint32_t i, uint32_t k, const uint32_t *root_last) {
   const ox_node *n = ox_graph_node(c->plan->graph, c->steps[i].unit->node);
   const ox_slot *in = &c->slots[n->in[k]], *out = &c->slots[n->out[0]];
@@ -57,6 +81,7 @@ static bool may_overwrite(const ox_context *c, uint32_t i, uint32_t k, const uin
   if (root->home != OX_HOME_SLAB || root_last[in->root] != i || in->t.bytes != out->t.bytes ||
       root->memory != out->memory)
     return false;
+  if (c->steps[i].stretch && !has_one_reader(c, n->in[k])) return false;
   for (uint32_t j = 0; j < n->n_in; j++)
     if (j != k && n->in[j] != OX_NONE && n->in[j] != n->in[k] && c->slots[n->in[j]].root == in->root) return false;
   for (uint32_t j = 0; j < c->steps[i].unit->n_captured; j++)
@@ -92,7 +117,7 @@ static void merge_storages(ox_context *c, uint32_t *root_first, uint32_t *root_l
     for (uint32_t k = 0; k < n->n_out; k++) {
       if (n->out[k] == OX_NONE) continue;
       ox_id root = c->slots[n->out[k]].root;
-      root_first[root] = OX_MIN(root_first[root], i);
+      root_first[root] = OX_MIN(root_first[root], begin_of(c, i));
       root_last[root] = OX_MAX(root_last[root], c->slots[n->out[k]].last);
     }
   }
@@ -165,6 +190,18 @@ ox_status *ox_lifetimes_plan(ox_context *c, bool direct) {
     if (!st) st = ox_device_slab(m, bytes);
   }
   if (!st) st = plan_frees(c, last);
+  ox_delete(c->env->alloc, first, 2 * (size_t)n * sizeof *first);
+  return st;
+}
+
+ox_status *ox_lifetimes_plan_apart(ox_context *c, size_t *out_bytes) {
+  uint32_t n = c->plan->graph->n_values + 1;
+  uint32_t *first = ox_new(c->env->alloc, 2 * (size_t)n * sizeof *first);
+  if (!first) return ox_oom();
+  for (ox_id v = 0; v + 1 < n; v++) c->slots[v].root = v, c->slots[v].last = 0;
+  find_last_reads(c);
+  merge_storages(c, first, first + n);
+  ox_status *st = plan_slab(c, 0, OX_ALIGN_BYTES, first, first + n, out_bytes);
   ox_delete(c->env->alloc, first, 2 * (size_t)n * sizeof *first);
   return st;
 }

@@ -8,5 +8,7 @@
 /* Sets slot->last, merges in-place outputs into their inputs' storage, marks direct outputs, plans the slab offsets and
  * each step's list of dynamic buffers to free. Needs the modes and homes of all steps. */
 OX_NODISCARD ox_status *ox_lifetimes_plan(ox_context *c, bool direct);
+/* After that: plans the slab of *out_bytes once more, so that steps of stretches may run in any order (exec/stretch.h). */
+OX_NODISCARD ox_status *ox_lifetimes_plan_apart(ox_context *c, size_t *out_bytes);
 
 #endif

@@ -7,6 +7,7 @@
 #include "exec/bodies.h"
 #include "exec/context.h"
 #include "exec/step_run.h"
+#include "exec/stretch.h"
 #include "exec/waits.h"
 #include "plan/transfers.h"
 
@@ -26,7 +27,7 @@ static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   OX_TRY(ox_step_find_memory(s));
   OX_TRY(ox_step_prepare(s));
   size_t per_worker = s->c.scratch_per_worker, all = 0;
-  if (per_worker) per_worker = OX_ROUND_UP(per_worker + OX_PAD_BYTES, (size_t)OX_ALIGN_BYTES);
+  per_worker = ox_step_rounded(per_worker);
   if (!ox_mul_ok(per_worker, c->env->max_threads, &all)) return ox_fail(OX_LIMIT, "scratch of %zu bytes per worker", per_worker);
   char *scratch = all ? ox_dynpool_take(&c->dyn, all) : NULL;
   bool got = scratch || !all;
@@ -45,7 +46,7 @@ static ox_status *run_mode(ox_context *c, ox_step *s) {
     case OX_MODE_VIEW:
       s->c.out[0]->data = s->c.in[0]->data;
       return NULL;
-    case OX_MODE_STATIC: return ox_step_run(s, &c->crew, c->scratch, c->scratch_bytes);
+    case OX_MODE_STATIC: return ox_step_run(s, &c->crew, s->scratch, c->scratch_bytes);
     case OX_MODE_DYNAMIC: return run_dynamic(c, s);
     case OX_MODE_CONTROL: return ox_control_run(c, s);
   }
@@ -58,13 +59,6 @@ static ox_status *run_step(ox_context *c, ox_step *s) {
   return OX_UNLIKELY(s->event != NULL) ? ox_step_record(s) : NULL;
 }
 
-static double flops_of(const ox_step *s) {
-  const ox_kernel *k = s->unit->kernel;
-  if (!k || s->mode != OX_MODE_STATIC) return 0;
-  bool has = k->api->struct_size >= offsetof(ox_kernel_api, flops) + sizeof k->api->flops && k->api->flops;
-  return has ? k->api->flops(k, &s->c) : 0;
-}
-
 static void record(ox_context *c, const ox_step *s, int64_t start) {
   const ox_node *n = ox_graph_node(c->plan->graph, s->unit->node);
   const char *out = n->n_out && n->out[0] != OX_NONE ? c->plan->graph->values[n->out[0]].name : "";
@@ -72,15 +66,19 @@ static void record(ox_context *c, const ox_step *s, int64_t start) {
                         .duration_ns = ox_clock_ns() - start};
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) e.out_bytes += c->slots[n->out[i]].t.bytes;
-  e.flops = flops_of(s);
+  e.flops = ox_step_flops(s);
   ox_profile_add(c->env->profile, &e);
 }
 
 /* ---- a whole run ---- */
 
-static void give_back(ox_context *c, const ox_slot *slot) {
-  ox_device_memory *m = ox_device_memory_find(&c->devices, slot->memory);
-  ox_dynpool_give(m ? &m->dyn : &c->dyn, slot->t.data);
+/* Dynamic buffers that nobody reads any more. */
+static void give_back(ox_context *c, const ox_step *s) {
+  for (uint32_t k = 0; k < s->n_frees; k++) {
+    const ox_slot *slot = &c->slots[s->frees[k]];
+    ox_device_memory *m = ox_device_memory_find(&c->devices, slot->memory);
+    ox_dynpool_give(m ? &m->dyn : &c->dyn, slot->t.data);
+  }
 }
 
 static ox_status *check_stop(const ox_run_env *env) {
@@ -144,6 +142,28 @@ static ox_status *stop(const ox_context *c, ox_status *st) {
   return earlier;
 }
 
+static ox_status *run_steps(ox_context *c, const ox_run_env *env) {
+  bool watched = env->cancel || env->deadline_ns, apart = c->stretches && ox_stretches_begin(c);
+  for (uint32_t i = 0; i < c->n_steps; i++) {
+    ox_step *s = &c->steps[i];
+    if (s->mode == OX_MODE_DONE) continue;
+    if (OX_UNLIKELY(apart && s->stretch)) {
+      OX_TRY(ox_stretch_run(c, s->stretch));
+      for (uint32_t last = s->stretch->last; i < last; i++) give_back(c, &c->steps[i]);
+      give_back(c, &c->steps[i]);
+      continue;
+    }
+    int64_t start = env->profile ? ox_clock_ns() : 0;
+    if (watched) OX_TRY(check_stop(env));
+    ox_status *st = run_step(c, s);
+    if (OX_UNLIKELY(st != NULL)) return ox_unit_note(ox_workspace_explain(c->workspace, s, st), c->plan, s->unit);
+    if (env->profile && s->mode != OX_MODE_VIEW) record(c, s, start);
+    give_back(c, s);
+  }
+  if (c->stretches) ox_stretches_end(c);
+  return NULL;
+}
+
 ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const *bound, ox_run_sink *sink) {
   c->env = env;
   if (c->workspace == &c->own_workspace) {
@@ -155,19 +175,8 @@ ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const
   for (uint32_t i = 0; i < c->devices.n_memories; i++) ox_dynpool_give_all(&c->devices.memories[i].dyn);
   bind_inputs(c, bound);
   if (sink) OX_TRY(bind_outputs(c, sink));
-  bool watched = env->cancel || env->deadline_ns;
-  for (uint32_t i = 0; i < c->n_steps; i++) {
-    ox_step *s = &c->steps[i];
-    if (s->mode == OX_MODE_DONE) continue;
-    int64_t start = env->profile ? ox_clock_ns() : 0;
-    ox_status *st = watched ? check_stop(env) : NULL;
-    if (OX_UNLIKELY(st != NULL)) return stop(c, st);
-    st = run_step(c, s);
-    if (OX_UNLIKELY(st != NULL))
-      return stop(c, ox_unit_note(ox_workspace_explain(c->workspace, s, st), c->plan, s->unit));
-    if (env->profile && s->mode != OX_MODE_VIEW) record(c, s, start);
-    for (uint32_t k = 0; k < s->n_frees; k++) give_back(c, &c->slots[s->frees[k]]);
-  }
+  ox_status *st = run_steps(c, env);
+  if (OX_UNLIKELY(st != NULL)) return stop(c, st);
   if (c->devices.streams) OX_TRY(ox_devices_sync(&c->devices));
   return sink ? hand_over(c, sink) : NULL;
 }

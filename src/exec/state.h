@@ -3,6 +3,8 @@
 #ifndef OX_EXEC_STATE_H
 #define OX_EXEC_STATE_H
 
+#include <pthread.h>
+
 #include "exec/device.h"
 #include "exec/step.h"
 
@@ -44,6 +46,18 @@ typedef struct ox_run_env {
   uint32_t depth;              /* nesting of bodies */
 } ox_run_env;
 
+/* exec/stretch.h: steps that can run apart. */
+typedef struct ox_stretch {
+  uint32_t first, last; /* both do something */
+  ox_task_graph *graph;
+} ox_stretch;
+
+typedef struct ox_stretches {
+  size_t *offsets[2]; /* per value in the slab: in the list's plan, and apart */
+  bool apart;         /* where values lie now */
+  int64_t ended_ns;   /* the last run */
+} ox_stretches;
+
 struct ox_context {
   const ox_plan *plan;
   ox_run_env *env;
@@ -63,6 +77,9 @@ struct ox_context {
   ox_dynpool dyn;
   ox_devices devices;
   ox_step_crew crew; /* of the run under way */
+  ox_stretches *stretches; /* NULL: none */
+  bool in_stretch;   /* steps run on several threads: what they share is for who has the lock */
+  pthread_mutex_t lock;
 };
 
 /* Where a run's outputs go. tensor: called before the run for outputs whose shape is known, else after it; gives memory

@@ -209,3 +209,18 @@ ox_status *ox_step_prepare(ox_step *s) {
   OX_TRY(s->unit->kernel->api->prepare(s->unit->kernel, &s->c));
   return check_prepared(&s->c);
 }
+
+size_t ox_step_rounded(size_t bytes) {
+  return bytes ? OX_ROUND_UP(bytes + OX_PAD_BYTES, (size_t)OX_ALIGN_BYTES) : 0;
+}
+
+size_t ox_step_area(const ox_step *s) {
+  return ox_step_rounded(s->c.shared_bytes) + ox_step_rounded(s->c.scratch_per_worker);
+}
+
+double ox_step_flops(const ox_step *s) {
+  const ox_kernel *k = s->unit->kernel;
+  if (!k || s->mode != OX_MODE_STATIC) return 0;
+  bool has = k->api->struct_size >= offsetof(ox_kernel_api, flops) + sizeof k->api->flops && k->api->flops;
+  return has ? k->api->flops(k, &s->c) : 0;
+}

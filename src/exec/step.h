@@ -54,6 +54,8 @@ struct ox_step {
   const ox_step_crew *crew;
   void *owner;            /* of |memory|'s functions */
   /* context.c */
+  char *scratch;              /* the context's, or its own in a stretch */
+  struct ox_stretch *stretch; /* exec/stretch.h; NULL: none */
   ox_id *frees;               /* dynamic roots that die after this step */
   uint32_t n_frees;
   struct ox_control *control; /* exec/bodies.h */
@@ -76,6 +78,12 @@ OX_NODISCARD ox_status *ox_step_check_outputs(const ox_step *s);
 OX_NODISCARD ox_status *ox_step_find_memory(ox_step *s);
 /* Asks the kernel for stages, tiles and scratch. */
 OX_NODISCARD ox_status *ox_step_prepare(ox_step *s);
+/* With room to read beyond the end; 0 stays 0. */
+size_t ox_step_rounded(size_t bytes);
+/* Bytes that a prepared step has to itself if it runs beside others: shared ones, then scratch for one worker. */
+size_t ox_step_area(const ox_step *s);
+/* Of a prepared kernel; 0 if it does not say. */
+double ox_step_flops(const ox_step *s);
 /* Output |index| gets |shape|, and memory for it; what it has already stays. NULL: out of memory, no such output, or it
  * has another shape. */
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape);
