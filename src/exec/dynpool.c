@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/dynpool.c - the smallest free block that fits and is not four times too large, else a new one. Under a limit blocks
- * fit exactly: what a run may use must not depend on what runs before it left here. */
+ * exec/dynpool.c - the smallest free block that fits and is not four times too large, else a new one. Under a limit
+ * blocks fit exactly: what a run may use must not depend on what runs before it left here. */
 #include "exec/dynpool.h"
 
 #include "base/cksize.h"
@@ -25,8 +25,10 @@ static void free_block(ox_dynpool *p, const ox_dynblock *b) {
 void ox_dynpool_trim(ox_dynpool *p) {
   size_t n = 0;
   for (size_t i = 0; i < p->n; i++) {
-    if (p->blocks[i].used) p->blocks[n++] = p->blocks[i];
-    else free_block(p, &p->blocks[i]);
+    if (p->blocks[i].used)
+      p->blocks[n++] = p->blocks[i];
+    else
+      free_block(p, &p->blocks[i]);
   }
   p->n = n;
 }

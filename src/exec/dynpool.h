@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/dynpool.h - buffers for values whose size only the run knows. Kept between runs: a repeated run allocates nothing. */
+ * exec/dynpool.h - buffers for values whose size only the run knows. Kept between runs: a repeated run allocates
+ * nothing. */
 #ifndef OX_EXEC_DYNPOOL_H
 #define OX_EXEC_DYNPOOL_H
 
@@ -15,8 +16,8 @@ typedef struct ox_dynblock {
 } ox_dynblock;
 
 typedef struct ox_dynpool {
-  ox_alloc alloc;       /* for the list */
-  ox_alloc data;        /* for the blocks: a device's memory, maybe */
+  ox_alloc alloc;        /* for the list */
+  ox_alloc data;         /* for the blocks: a device's memory, maybe */
   ox_workspace *account; /* of the blocks; NULL: nobody counts them */
   ox_dynblock *blocks;
   size_t n, capacity;
@@ -25,8 +26,8 @@ typedef struct ox_dynpool {
 void ox_dynpool_init(ox_dynpool *p, ox_alloc alloc, ox_workspace *account);
 void ox_dynpool_init_with(ox_dynpool *p, ox_alloc alloc, ox_alloc data);
 void ox_dynpool_deinit(ox_dynpool *p);
-/* At least |bytes| (plus OX_PAD_BYTES readable), aligned to OX_ALIGN_BYTES; NULL on out of memory, or if the account does
- * not allow it. */
+/* At least |bytes| (plus OX_PAD_BYTES readable), aligned to OX_ALIGN_BYTES; NULL on out of memory, or if the account
+ * does not allow it. */
 void *ox_dynpool_take(ox_dynpool *p, size_t bytes);
 void ox_dynpool_give(ox_dynpool *p, void *data); /* NULL and foreign pointers are ignored */
 void ox_dynpool_give_all(ox_dynpool *p);

@@ -9,14 +9,16 @@
 /* ---- what is worth it ---- */
 
 /* A node of the graph costs 5 ns, one that goes to another thread some 100 ns (2 processors of a guest, 2026): steps of
- * 100 ns already gain, a few of them in all do not. MOST_BYTES: what values and scratch of a stretch may take, since none
- * of it is used twice. PAUSE_NS: an idle worker watches for work for 20 to 200 us (docs/task.md). */
+ * 100 ns already gain, a few of them in all do not. MOST_BYTES: what values and scratch of a stretch may take, since
+ * none of it is used twice. PAUSE_NS: an idle worker watches for work for 20 to 200 us (docs/task.md). */
 enum { LEAST_STEPS = 4, LEAST_NS = 4000, MOST_BYTES = 1 << 20, PAUSE_NS = 100 * 1000 };
-/* Most of the work that may lie on one way through. Two branches that meet once have a half, and gain; nets where a side
- * branch leaves and comes back every few steps have 0.6 to 0.75, and lose 5 to 10 % to values that change processors. */
+/* Most of the work that may lie on one way through. Two branches that meet once have a half, and gain; nets where a
+ * side branch leaves and comes back every few steps have 0.6 to 0.75, and lose 5 to 10 % to values that change
+ * processors. */
 static const double most_in_a_row = 0.55;
 
-/* What a step takes at least, in ns; rates of a fast core out of its cache, so that slow ones only have more to gain. */
+/* What a step takes at least, in ns; rates of a fast core out of its cache, so that slow ones only have more to gain.
+ */
 static double least_ns(const ox_step *s) {
   size_t bytes = 0;
   for (uint32_t i = 0; i < s->c.n_in; i++) bytes += s->c.in[i] ? s->c.in[i]->bytes : 0;
@@ -188,15 +190,18 @@ static ox_status *run_step(void *payload, uint32_t unit) {
   return ox_unit_note(st, c->plan, s->unit);
 }
 
-/* |node_of|: per value, the node that makes it, if one of this stretch does; a view is made by whoever makes its input. */
+/* |node_of|: per value, the node that makes it, if one of this stretch does; a view is made by whoever makes its input.
+ */
 static ox_status *link_step(ox_stretch *t, ox_step *s, uint32_t *node_of, uint32_t *parents) {
   const ox_node *n = s->node;
   uint32_t n_parents = 0, made;
   if (s->mode == OX_MODE_DONE) return NULL;
   for (uint32_t k = 0; k < n->n_in; k++)
     if (n->in[k] != OX_NONE && node_of[n->in[k]] != OX_NONE) parents[n_parents++] = node_of[n->in[k]];
-  if (s->mode == OX_MODE_VIEW) made = node_of[n->in[0]];
-  else OX_TRY(ox_task_graph_add(t->graph, run_step, s, 1, parents, n_parents, &made));
+  if (s->mode == OX_MODE_VIEW)
+    made = node_of[n->in[0]];
+  else
+    OX_TRY(ox_task_graph_add(t->graph, run_step, s, 1, parents, n_parents, &made));
   for (uint32_t k = 0; k < n->n_out; k++)
     if (n->out[k] != OX_NONE) node_of[n->out[k]] = made;
   return NULL;

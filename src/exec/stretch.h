@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/stretch.h - a stretch: steps in a row, each too small for more than one thread, that do not all wait for each other.
- * They can run apart: as a task graph, so that threads take different branches.
+ * exec/stretch.h - a stretch: steps in a row, each too small for more than one thread, that do not all wait for each
+ * other. They can run apart: as a task graph, so that threads take different branches.
  *
- * Which of them then run at once, and which is the last to read a value, is known to no one before. So no two values that a
- * stretch writes or reads share memory, each step has scratch of its own, and an output overwrites an input only if no
- * other step can read that (lifetimes.c): every order that keeps to the graph's edges is right. This takes more memory
- * than the list, and memory that is not in the cache costs more than is won where nobody helps. So both plans are there,
- * in one slab, and a run takes one: apart if it follows the last one soon, for then threads are awake. Runs that profile or
- * can be cancelled take the list. */
+ * Which of them then run at once, and which is the last to read a value, is known to no one before. So no two values
+ * that a stretch writes or reads share memory, each step has scratch of its own, and an output overwrites an input only
+ * if no other step can read that (lifetimes.c): every order that keeps to the graph's edges is right. This takes more
+ * memory than the list, and memory that is not in the cache costs more than is won where nobody helps. So both plans
+ * are there, in one slab, and a run takes one: apart if it follows the last one soon, for then threads are awake. Runs
+ * that profile or can be cancelled take the list. */
 #ifndef OX_EXEC_STRETCH_H
 #define OX_EXEC_STRETCH_H
 
 #include "exec/state.h"
 
-/* Finds those that are worth it, once all steps are settled and the list has its plan; makes c->values_bytes large enough
- * for both. What is decided depends on shapes, kernels and the number of threads, on no clock: the workspace is the same
- * every time. */
+/* Finds those that are worth it, once all steps are settled and the list has its plan; makes c->values_bytes large
+ * enough for both. What is decided depends on shapes, kernels and the number of threads, on no clock: the workspace is
+ * the same every time. */
 OX_NODISCARD ox_status *ox_stretches_find(ox_context *c);
 /* Bytes that scratch and shared memory of the steps of one stretch need, side by side. */
 size_t ox_stretches_area(const ox_context *c);

@@ -2,7 +2,9 @@
  * exec/workspace.c - see workspace.h. */
 #include "exec/workspace.h"
 
-static bool fits(const ox_workspace *w, size_t bytes) { return !w->limit || (w->held <= w->limit && bytes <= w->limit - w->held); }
+static bool fits(const ox_workspace *w, size_t bytes) {
+  return !w->limit || (w->held <= w->limit && bytes <= w->limit - w->held);
+}
 
 bool ox_workspace_take(ox_workspace *w, size_t bytes) {
   if (!fits(w, bytes)) w->trim(w->ctx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/workspace.h - the account of host memory that a context and the contexts of its bodies have for values. What they
- * keep from run to run counts, too, but goes when a run would be refused because of it: a run is refused for what it has
- * in use itself. */
+ * exec/workspace.h - the account of host memory that a context and the contexts of its bodies have for values. What
+ * they keep from run to run counts, too, but goes when a run would be refused because of it: a run is refused for what
+ * it has in use itself. */
 #ifndef OX_EXEC_WORKSPACE_H
 #define OX_EXEC_WORKSPACE_H
 
@@ -12,13 +12,13 @@
 struct ox_step;
 
 typedef struct ox_workspace {
-  size_t limit;  /* 0: none */
-  size_t held;   /* slabs, buffers in use or kept, and |of_run| */
-  size_t of_run; /* what kernels took for the length of the run (ox_ctx_run_alloc) */
-  uint64_t turn; /* counts runs: bodies that this one has not entered are idle */
+  size_t limit;            /* 0: none */
+  size_t held;             /* slabs, buffers in use or kept, and |of_run| */
+  size_t of_run;           /* what kernels took for the length of the run (ox_ctx_run_alloc) */
+  uint64_t turn;           /* counts runs: bodies that this one has not entered are idle */
   void (*trim)(void *ctx); /* gives back all that is idle */
   void *ctx;
-  struct { /* the last one */
+  struct {      /* the last one */
     bool fresh; /* nobody has said yet who it was */
     size_t bytes, held;
     const struct ox_step *step;
@@ -33,7 +33,8 @@ void ox_workspace_give(ox_workspace *w, size_t bytes);
 bool ox_workspace_take_for_run(ox_workspace *w, size_t bytes);
 void ox_workspace_next_run(ox_workspace *w);
 
-/* |step| got no memory for |what|. If it was the limit, not the system, that is noted: all that a kernel sees is NULL. */
+/* |step| got no memory for |what|. If it was the limit, not the system, that is noted: all that a kernel sees is NULL.
+ */
 void ox_workspace_refused(ox_workspace *w, const struct ox_step *step, const char *what);
 /* |st|, with which |step| failed, or the LIMIT that it comes from. */
 OX_NODISCARD ox_status *ox_workspace_explain(ox_workspace *w, const struct ox_step *step, ox_status *st);

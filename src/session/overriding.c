@@ -91,8 +91,10 @@ ox_status *ox_session_settle_defaults(ox_session *s) {
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     ox_graph_value *v = &g->values[g->inputs[i]];
     if (v->init) ox_session_describe(s, g->inputs[i], &s->defaults[s->n_defaults++]);
-    if (v->init && !s->origin) v->is_input = false;
-    else g->inputs[n++] = g->inputs[i];
+    if (v->init && !s->origin)
+      v->is_input = false;
+    else
+      g->inputs[n++] = g->inputs[i];
   }
   g->n_inputs = n;
   return NULL;

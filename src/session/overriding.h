@@ -9,7 +9,7 @@
 
 /* Where a model comes from. */
 typedef struct ox_model_source {
-  const char *path;  /* NULL: from memory */
+  const char *path; /* NULL: from memory */
   const void *bytes;
   size_t n;
 } ox_model_source;
@@ -24,8 +24,8 @@ OX_NODISCARD ox_status *ox_session_settle_defaults(ox_session *s);
 OX_NODISCARD ox_status *ox_session_keep_source(ox_session *s, const ox_model_source *from, const ox_session_opts *o);
 /* Whether a run with these inputs is for the sibling. */
 bool ox_session_overrides(const ox_session *s, const char *const *names, const ox_value *const *values, size_t n);
-/* The sibling, made by the first call. Any thread; those that want none do not wait. Errors: those of creating it; FAIL if
- * the model's files are not those that |s| was made of. */
+/* The sibling, made by the first call. Any thread; those that want none do not wait. Errors: those of creating it; FAIL
+ * if the model's files are not those that |s| was made of. */
 OX_NODISCARD ox_status *ox_session_sibling(ox_session *s, ox_session **out_session);
 
 /* The default called |name|, or n_defaults. */

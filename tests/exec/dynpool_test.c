@@ -35,16 +35,11 @@ static void test_a_free_block_is_taken_if_it_fits(void **state) {
     size_t limit, has, wants;
     bool same;
   } cases[] = {
-      {0, 5000, 5000, true},
-      {0, 5000, 4999, true},
-      {0, 5000, 5001, false},
-      {0, 50000, 50000 / 4, true},
-      {0, 50000, 50000 / 5, false}, /* four times too large */
-      {0, 4096 - PAD, 0, true},     /* small ones always do */
-      {1 << 20, 5000, 5000, true},  /* under a limit only the same size does */
-      {1 << 20, 5000, 4999, false},
-      {1 << 20, 100, 0, false},
-      {1 << 20, 0, 0, true},
+      {0, 5000, 5000, true},        {0, 5000, 4999, true},        {0, 5000, 5001, false},
+      {0, 50000, 50000 / 4, true},  {0, 50000, 50000 / 5, false}, /* four times too large */
+      {0, 4096 - PAD, 0, true},                                   /* small ones always do */
+      {1 << 20, 5000, 5000, true},                                /* under a limit only the same size does */
+      {1 << 20, 5000, 4999, false}, {1 << 20, 100, 0, false},     {1 << 20, 0, 0, true},
   };
   (void)state;
   for (size_t i = 0; i < OX_COUNT(cases); i++) {

@@ -45,8 +45,10 @@ static void leaky(writer *w, int branch, int level, const char *to, const char *
 /* Two that do not wait for each other read the same value; both could overwrite it. */
 static void entwined(writer *w, int branch, int level, const char *to, const char *from) {
   (void)branch;
-  if (level % 2) say(w, " %s = Add (%s, x)", to, from);
-  else say(w, " p%s = Exp (%s) t%s = Tanh (%s) %s = Mul (p%s, t%s)", to, from, to, from, to, to, to);
+  if (level % 2)
+    say(w, " %s = Add (%s, x)", to, from);
+  else
+    say(w, " p%s = Exp (%s) t%s = Tanh (%s) %s = Mul (p%s, t%s)", to, from, to, from, to, to, to);
 }
 static void viewed(writer *w, int branch, int level, const char *to, const char *from) {
   (void)branch, (void)level;
@@ -55,8 +57,8 @@ static void viewed(writer *w, int branch, int level, const char *to, const char 
 }
 static void products(writer *w, int branch, int level, const char *to, const char *from) {
   (void)branch, (void)level;
-  say(w, " t%s = Transpose <perm = [1, 0]> (%s) s%s = MatMul (%s, t%s) %s = MatMul (s%s, %s)", to, from, to, from, to, to,
-      to, from);
+  say(w, " t%s = Transpose <perm = [1, 0]> (%s) s%s = MatMul (%s, t%s) %s = MatMul (s%s, %s)", to, from, to, from, to,
+      to, to, from);
 }
 static void text_of_numbers(writer *w, int branch, int level, const char *to, const char *from) {
   (void)branch;
@@ -359,7 +361,8 @@ static void test_an_error_names_its_node(void **state) {
   w.n = 0;
   say(&w, HEAD "(float[4000] x) => (float[4000] y) {");
   for (int b = 0; b < 6; b++)
-    say(&w, " [cast%d] i%d = Cast <to = 7> (x) [gather%d] g%d = Gather (x, i%d) [s%d] s%d = Softmax (g%d)", b, b, b, b, b, b, b, b);
+    say(&w, " [cast%d] i%d = Cast <to = 7> (x) [gather%d] g%d = Gather (x, i%d) [s%d] s%d = Softmax (g%d)", b, b, b, b,
+        b, b, b, b);
   say(&w, " y = Sum (s0, s1, s2, s3, s4, s5) }");
   open_text(&o, w.text, 2, 0);
   float *x = ox_value_data(o.x);
@@ -410,9 +413,11 @@ static void test_bodies_have_stretches_of_their_own(void **state) {
   opened o, list;
   ox_value *got[MOST_OUT], *want[MOST_OUT];
   w.n = 0;
-  say(&w, HEAD "(float[16,128] x) => (float[16,128] y) <int64 m = {9}, bool go = {1}> { y = Loop <body = b (int64 i, bool c,"
-               " float[16,128] v) => (bool d, float[16,128] z) { d = Identity (c)");
-  for (int b = 0; b < 8; b++) say(&w, " l%d = LeakyRelu <alpha = %g> (v) s%d = Softmax (l%d) e%d = Exp (s%d)", b, 0.1 * (b + 1), b, b, b, b);
+  say(&w, HEAD
+      "(float[16,128] x) => (float[16,128] y) <int64 m = {9}, bool go = {1}> { y = Loop <body = b (int64 i, bool c,"
+      " float[16,128] v) => (bool d, float[16,128] z) { d = Identity (c)");
+  for (int b = 0; b < 8; b++)
+    say(&w, " l%d = LeakyRelu <alpha = %g> (v) s%d = Softmax (l%d) e%d = Exp (s%d)", b, 0.1 * (b + 1), b, b, b, b);
   say(&w, " z = Sum (e0, e1, e2, e3, e4, e5, e6, e7) }> (m, go, x) }");
   open_text(&list, w.text, 1, 0);
   open_text(&o, w.text, 3, 0);
@@ -433,9 +438,11 @@ static void test_dynamic_steps_around(void **state) {
   opened o;
   ox_value *out[MOST_OUT];
   w.n = 0;
-  say(&w, HEAD "(float[16,128] x) => (float[16,128] y, float[16,128] z) { nz = NonZero (x) t = Cast <to = 1> (nz)"
-               " r = ReduceMax <keepdims = 0> (t)");
-  for (int b = 0; b < 8; b++) say(&w, " l%d = LeakyRelu <alpha = %g> (x) s%d = Softmax (l%d) e%d = Exp (s%d)", b, 0.1 * (b + 1), b, b, b, b);
+  say(&w, HEAD
+      "(float[16,128] x) => (float[16,128] y, float[16,128] z) { nz = NonZero (x) t = Cast <to = 1> (nz)"
+      " r = ReduceMax <keepdims = 0> (t)");
+  for (int b = 0; b < 8; b++)
+    say(&w, " l%d = LeakyRelu <alpha = %g> (x) s%d = Softmax (l%d) e%d = Exp (s%d)", b, 0.1 * (b + 1), b, b, b, b);
   say(&w, " y = Sum (e0, e1, e2, e3, e4, e5, e6, e7) z = Mul (y, r) }");
   open_text(&o, w.text, 2, 0);
   for (int turn = 0; turn < 6; turn++) {

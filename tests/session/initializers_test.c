@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/initializers_test.c - contents for initializers from the caller: shared, not copied, instead of files that are
- * missing; and model files that sessions share. */
+ * session/initializers_test.c - contents for initializers from the caller: shared, not copied, instead of files that
+ * are missing; and model files that sessions share. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <stdio.h>
 #include <unistd.h>
@@ -13,10 +13,12 @@
 
 /* ---- models whose data is in a file that is missing: w; s is sparse. (Inputs, because of the old ir_version.) ---- */
 
-static const char small[] = "<ir_version: 3, opset_import: [\"\" : 17]> g (float[2] x, float[2] w, float[3] s) => "
-                            "(float[2] y, float[3] z) { y = Add (x, w) z = Abs (s) }";
-static const char large[] = "<ir_version: 3, opset_import: [\"\" : 17]> g (int64[1] x, float[2] w, float[3] s) => "
-                            "(float[1] y, float[3] z) { y = Gather (w, x) z = Abs (s) }";
+static const char small[] =
+    "<ir_version: 3, opset_import: [\"\" : 17]> g (float[2] x, float[2] w, float[3] s) => "
+    "(float[2] y, float[3] z) { y = Add (x, w) z = Abs (s) }";
+static const char large[] =
+    "<ir_version: 3, opset_import: [\"\" : 17]> g (int64[1] x, float[2] w, float[3] s) => "
+    "(float[1] y, float[3] z) { y = Gather (w, x) z = Abs (s) }";
 enum { LARGE = 1 << 20 };
 
 static void add_external(ox_wire_out *o, size_t n) {
@@ -33,7 +35,8 @@ static void add_external(ox_wire_out *o, size_t n) {
 
 static void add_sparse(ox_wire_out *o) {
   static const float five = 5;
-  ox_wire_mark s = ox_out_begin(o, OX_GRAPH_PROTO_SPARSE_INITIALIZER), t = ox_out_begin(o, OX_SPARSE_TENSOR_PROTO_VALUES);
+  ox_wire_mark s = ox_out_begin(o, OX_GRAPH_PROTO_SPARSE_INITIALIZER),
+               t = ox_out_begin(o, OX_SPARSE_TENSOR_PROTO_VALUES);
   ox_out_varint(o, OX_TENSOR_PROTO_DIMS, 1), ox_out_varint(o, OX_TENSOR_PROTO_DATA_TYPE, OX_F32);
   ox_out_str(o, OX_TENSOR_PROTO_NAME, "s"), ox_out_bytes(o, OX_TENSOR_PROTO_RAW_DATA, &five, sizeof five);
   ox_out_end(o, t);
@@ -65,7 +68,9 @@ static byte_buf model_without_data(const char *text, size_t n) {
 
 /* ---- the harness ---- */
 
-static ox_value *floats(ox_env *env, size_t n, float start) { return ramp_value(env, start, 1, 1, (int64_t[]){(int64_t)n}); }
+static ox_value *floats(ox_env *env, size_t n, float start) {
+  return ramp_value(env, start, 1, 1, (int64_t[]){(int64_t)n});
+}
 
 static ox_status *open_with(ox_env *env, const byte_buf *b, size_t n, const char *const *names,
                             const ox_value *const *values, ox_session **out) {
@@ -146,9 +151,12 @@ static void test_errors_name_tensor_wanted_and_given(void **state) {
     ox_status_free(st);
   }
   ox_session *s;
-  CHECK_FAILS(open_with(env, &b, 1, NULL, (const ox_value *[]){w}, &s), OX_INVALID_ARGUMENT, "names or contents are NULL");
-  CHECK_FAILS(open_with(env, &b, 1, (const char *[]){"w"}, NULL, &s), OX_INVALID_ARGUMENT, "names or contents are NULL");
-  ox_value_release(w), ox_value_release(long_w), ox_value_release(ints), ox_value_release(list), ox_value_release(scalar);
+  CHECK_FAILS(open_with(env, &b, 1, NULL, (const ox_value *[]){w}, &s), OX_INVALID_ARGUMENT,
+              "names or contents are NULL");
+  CHECK_FAILS(open_with(env, &b, 1, (const char *[]){"w"}, NULL, &s), OX_INVALID_ARGUMENT,
+              "names or contents are NULL");
+  ox_value_release(w), ox_value_release(long_w), ox_value_release(ints), ox_value_release(list),
+      ox_value_release(scalar);
   ox_env_release(env);
   byte_buf_free(&b);
 }
@@ -156,9 +164,10 @@ static void test_errors_name_tensor_wanted_and_given(void **state) {
 /* A body's initializer of the same name is another one. */
 static void test_bodies_keep_their_own(void **state) {
   (void)state;
-  byte_buf b = bytes_of_text("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y, float[2] z)"
-                             "<float[2] w = {1, 1}, bool yes = {1}> { y = Mul (x, w) z = If (yes) <then_branch = t () => (p)"
-                             " <float[2] w = {2, 2}> { p = Mul (x, w) }, else_branch = e () => (q) { q = Neg (x) }> }");
+  byte_buf b = bytes_of_text(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y, float[2] z)"
+      "<float[2] w = {1, 1}, bool yes = {1}> { y = Mul (x, w) z = If (yes) <then_branch = t () => (p)"
+      " <float[2] w = {2, 2}> { p = Mul (x, w) }, else_branch = e () => (q) { q = Neg (x) }> }");
   ox_env *env;
   ox_session *s;
   CHECK_OK(ox_env_create(NULL, &env));
@@ -250,8 +259,9 @@ static void test_sessions_share_the_file(void **state) {
   (void)state;
   char path[] = "/tmp/onyx-shared-XXXXXX";
   int fd = mkstemp(path);
-  byte_buf b = bytes_of_text("<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y)"
-                             "<float[2] w = {3, 4}> { y = Add (x, w) }");
+  byte_buf b = bytes_of_text(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y)"
+      "<float[2] w = {3, 4}> { y = Add (x, w) }");
   ox_env *env;
   ox_session *s[3];
   assert_true(fd >= 0 && write(fd, b.p, b.n) == (ssize_t)b.n);

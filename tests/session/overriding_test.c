@@ -33,34 +33,98 @@ static const struct {
   size_t n_over;
   double over[MOST];
 } cases[] = {
-    {"a sum", HEAD "g (float[4] x, float[4] w = {1, 1, 1, 1}) => (float[4] y) { y = Add (x, w) }",
-     {"w", 4, {10, 20, 30, 40}}, {0}, 4, {2, 3, 4, 5}, 4, {11, 22, 33, 44}},
-    {"a symbolic dimension", HEAD "g (float[4] x, float[K] w) => (float[M] y) <float[1] w = {7}> { y = Concat <axis = 0> (x, w) }",
-     {"w", 3, {5, 6, 7}}, {0}, 5, {1, 2, 3, 4, 7}, 7, {1, 2, 3, 4, 5, 6, 7}},
-    {"nothing", HEAD "g (float[4] x, float[K] w) => (float[M] y) <float[1] w = {7}> { y = Concat <axis = 0> (x, w) }",
-     {"w", 0, {0}}, {0}, 5, {1, 2, 3, 4, 7}, 4, {1, 2, 3, 4}},
+    {"a sum",
+     HEAD "g (float[4] x, float[4] w = {1, 1, 1, 1}) => (float[4] y) { y = Add (x, w) }",
+     {"w", 4, {10, 20, 30, 40}},
+     {0},
+     4,
+     {2, 3, 4, 5},
+     4,
+     {11, 22, 33, 44}},
+    {"a symbolic dimension",
+     HEAD "g (float[4] x, float[K] w) => (float[M] y) <float[1] w = {7}> { y = Concat <axis = 0> (x, w) }",
+     {"w", 3, {5, 6, 7}},
+     {0},
+     5,
+     {1, 2, 3, 4, 7},
+     7,
+     {1, 2, 3, 4, 5, 6, 7}},
+    {"nothing",
+     HEAD "g (float[4] x, float[K] w) => (float[M] y) <float[1] w = {7}> { y = Concat <axis = 0> (x, w) }",
+     {"w", 0, {0}},
+     {0},
+     5,
+     {1, 2, 3, 4, 7},
+     4,
+     {1, 2, 3, 4}},
     {"one of two",
      HEAD "g (float[4] x, float[1] w = {2}, float[1] v = {3}) => (float[4] y) { a = Mul (x, w) y = Add (a, v) }",
-     {"w", 1, {10}}, {0}, 4, {5, 7, 9, 11}, 4, {13, 23, 33, 43}},
-    {"before the input", HEAD "g (float[1] w = {2}, float[4] x) => (float[4] y) { y = Mul (x, w) }",
-     {"w", 1, {10}}, {0}, 4, {2, 4, 6, 8}, 4, {10, 20, 30, 40}},
-    {"a shape", HEAD "g (float[4] x, int64[R] s) => (float y) <int64[1] s = {4}> { o = Expand (x, s) y = ReduceSum <keepdims = 0> (o) }",
-     {0}, {"s", 2, {2, 4}}, 1, {10}, 1, {20}},
+     {"w", 1, {10}},
+     {0},
+     4,
+     {5, 7, 9, 11},
+     4,
+     {13, 23, 33, 43}},
+    {"before the input",
+     HEAD "g (float[1] w = {2}, float[4] x) => (float[4] y) { y = Mul (x, w) }",
+     {"w", 1, {10}},
+     {0},
+     4,
+     {2, 4, 6, 8},
+     4,
+     {10, 20, 30, 40}},
+    {"a shape",
+     HEAD "g (float[4] x, int64[R] s) => (float y) <int64[1] s = {4}> { o = Expand (x, s) y = ReduceSum <keepdims = 0> "
+          "(o) }",
+     {0},
+     {"s", 2, {2, 4}},
+     1,
+     {10},
+     1,
+     {20}},
     {"axes of a reduction",
      HEAD "g (float[4] x, int64[1] s = {0}) => (float[A] y) <int64[2] t = {2, 2}>"
           "{ r = Reshape (x, t) y = ReduceSum <keepdims = 0> (r, s) }",
-     {0}, {"s", 1, {1}}, 2, {4, 6}, 2, {3, 7}},
+     {0},
+     {"s", 1, {1}},
+     2,
+     {4, 6},
+     2,
+     {3, 7}},
     {"in a branch",
      HEAD "g (float[4] x, float[1] w = {2}) => (float[4] y) <bool yes = {1}>"
           "{ y = If (yes) <then_branch = t () => (p) { p = Mul (x, w) }, else_branch = e () => (q) { q = Neg (x) }> }",
-     {"w", 1, {10}}, {0}, 4, {2, 4, 6, 8}, 4, {10, 20, 30, 40}},
-    {"an output as it is", HEAD "g (float[4] x, float[2] w = {5, 6}) => (float[2] w) { y = Neg (x) }",
-     {"w", 2, {7, 8}}, {0}, 2, {5, 6}, 2, {7, 8}},
-    {"read by nobody", HEAD "g (float[4] x, float[2] w = {5, 6}) => (float[4] y) { y = Neg (x) }",
-     {"w", 2, {7, 8}}, {0}, 4, {-1, -2, -3, -4}, 4, {-1, -2, -3, -4}},
-    {"both", HEAD "g (float[4] x, float[1] w = {2}, int64[1] s = {0}) => (float[M] y)"
-                  "{ g = Gather (x, s) y = Mul (g, w) }",
-     {"w", 1, {10}}, {"s", 1, {3}}, 1, {2}, 1, {40}},
+     {"w", 1, {10}},
+     {0},
+     4,
+     {2, 4, 6, 8},
+     4,
+     {10, 20, 30, 40}},
+    {"an output as it is",
+     HEAD "g (float[4] x, float[2] w = {5, 6}) => (float[2] w) { y = Neg (x) }",
+     {"w", 2, {7, 8}},
+     {0},
+     2,
+     {5, 6},
+     2,
+     {7, 8}},
+    {"read by nobody",
+     HEAD "g (float[4] x, float[2] w = {5, 6}) => (float[4] y) { y = Neg (x) }",
+     {"w", 2, {7, 8}},
+     {0},
+     4,
+     {-1, -2, -3, -4},
+     4,
+     {-1, -2, -3, -4}},
+    {"both",
+     HEAD "g (float[4] x, float[1] w = {2}, int64[1] s = {0}) => (float[M] y)"
+          "{ g = Gather (x, s) y = Mul (g, w) }",
+     {"w", 1, {10}},
+     {"s", 1, {3}},
+     1,
+     {2},
+     1,
+     {40}},
 };
 
 static ox_value *value_of(ox_env *env, const given *g, bool ints) {
@@ -68,8 +132,10 @@ static ox_value *value_of(ox_env *env, const given *g, bool ints) {
   const int64_t dims[] = {(int64_t)g->n};
   CHECK_OK(ox_value_create(env, ints ? OX_I64 : OX_F32, dims, 1, &v));
   for (size_t i = 0; i < g->n; i++) {
-    if (ints) ((int64_t *)ox_value_data(v))[i] = (int64_t)g->v[i];
-    else ((float *)ox_value_data(v))[i] = (float)g->v[i];
+    if (ints)
+      ((int64_t *)ox_value_data(v))[i] = (int64_t)g->v[i];
+    else
+      ((float *)ox_value_data(v))[i] = (float)g->v[i];
   }
   return v;
 }
@@ -111,8 +177,10 @@ static void check_case(size_t i, uint32_t level) {
     in[n] = x;
     ox_value *out = NULL;
     long before = atomic_load(&count.calls);
-    if (!overrides && !again) CHECK_OK(ox_session_run(s, NULL, names + n, in + n, 1, NULL, &out, 1));
-    else CHECK_OK(ox_session_run(s, NULL, names, in, n + 1, NULL, &out, 1));
+    if (!overrides && !again)
+      CHECK_OK(ox_session_run(s, NULL, names + n, in + n, 1, NULL, &out, 1));
+    else
+      CHECK_OK(ox_session_run(s, NULL, names, in, n + 1, NULL, &out, 1));
     if (again && atomic_load(&count.calls) != before) fail_msg("%s: a repeated run allocates", cases[i].name);
     check(cases[i].name, out, overrides ? cases[i].n_over : cases[i].n, overrides ? cases[i].over : cases[i].plain);
     ox_value_release(out);
@@ -132,7 +200,8 @@ static void test_results_and_repeated_runs(void **state) {
 
 /* ---- what is listed ---- */
 
-static const char listed[] = HEAD "g (float[2,N] w, float[N] x, int64 k = {5}) => (float[2,N] y) <float[2,1] w = {1, 2}> { y = Mul (x, w) }";
+static const char listed[] =
+    HEAD "g (float[2,N] w, float[N] x, int64 k = {5}) => (float[2,N] y) <float[2,1] w = {1, 2}> { y = Mul (x, w) }";
 
 static void test_defaults_are_listed(void **state) {
   (void)state;
@@ -169,11 +238,13 @@ static void test_errors_name_input_wanted_and_got(void **state) {
   ox_env *env;
   ox_session *s;
   CHECK_OK(ox_env_create(NULL, &env));
-  CHECK_OK(text_session(env, HEAD "g (float[4] x, float[2,K] w) => (float[4] y) <float[1] c = {1}, float[2,1] w = {1, 2}>"
-                                  "{ r = ReduceSum <keepdims = 0> (w) a = Mul (x, r) y = Add (a, c) }", NULL, &s));
+  CHECK_OK(text_session(env,
+                        HEAD "g (float[4] x, float[2,K] w) => (float[4] y) <float[1] c = {1}, float[2,1] w = {1, 2}>"
+                             "{ r = ReduceSum <keepdims = 0> (w) a = Mul (x, r) y = Add (a, c) }",
+                        NULL, &s));
   ox_value *x = ramp_value(env, 1, 1, 1, (int64_t[]){4}), *flat = ramp_value(env, 1, 1, 1, (int64_t[]){2}),
-           *tall = ramp_value(env, 1, 1, 2, (int64_t[]){3, 2}), *good = ramp_value(env, 1, 1, 2, (int64_t[]){2, 3}), *ints,
-           *none;
+           *tall = ramp_value(env, 1, 1, 2, (int64_t[]){3, 2}), *good = ramp_value(env, 1, 1, 2, (int64_t[]){2, 3}),
+           *ints, *none;
   CHECK_OK(ox_value_create(env, OX_I32, (int64_t[]){2, 1}, 2, &ints));
   CHECK_OK(ox_value_create_copy(env, &(ox_tensor){.kind = OX_NONE_VALUE}, &none));
   const struct {
@@ -238,8 +309,9 @@ static ox_status *run_over(ox_session *s, ox_env *env, float w, double *out_firs
   return st;
 }
 
-static const char scaled[] = HEAD "g (float[N] x, float[1] w = {2}) => (float[N] y) <float[1] b = {1}>"
-                                  "{ a = Mul (x, w) y = Add (a, b) }";
+static const char scaled[] = HEAD
+    "g (float[N] x, float[1] w = {2}) => (float[N] y) <float[1] b = {1}>"
+    "{ a = Mul (x, w) y = Add (a, b) }";
 
 static void test_options_are_those_of_the_session(void **state) {
   (void)state;
@@ -362,8 +434,8 @@ static void *client_main(void *arg) {
   ox_value *x = ramp_value(c->env, 1, 1, 1, (int64_t[]){4}), *w = ramp_value(c->env, 10, 0, 1, (int64_t[]){1});
   for (int i = 0; i < 20; i++) {
     ox_value *out = NULL;
-    ox_status *st = ox_session_run(c->s, NULL, (const char *[]){"x", "w"}, (const ox_value *[]){x, w}, 1u + c->overrides,
-                                   NULL, &out, 1);
+    ox_status *st = ox_session_run(c->s, NULL, (const char *[]){"x", "w"}, (const ox_value *[]){x, w},
+                                   1u + c->overrides, NULL, &out, 1);
     c->failures += st || ox_tensor_element(ox_value_get(out), 1) != (c->overrides ? 21 : 5);
     ox_status_free(st);
     ox_value_release(out);

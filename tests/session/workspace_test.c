@@ -26,17 +26,18 @@ static const struct {
      HEAD "g (float[N] x) => (float[K] y) <float zero = {0}> { i = NonZero (x) a = Cast <to = 1> (i) b = Exp (a)"
           " c = Exp (b) d = Exp (c) e = Mul (d, zero) s = ReduceSum <keepdims = 0> (e) y = Add (s, x) }",
      2 * F + F, "node (Cast) computing 'a': a: wanted 8064"},
-    {"a dynamic output, until it is handed over", HEAD "g (float[N] x) => (int64[1,M] y) { [z] y = NonZero (x) }", 2 * F,
-     "node 'z' (NonZero): y: wanted 16064"},
+    {"a dynamic output, until it is handed over", HEAD "g (float[N] x) => (int64[1,M] y) { [z] y = NonZero (x) }",
+     2 * F, "node 'z' (NonZero): y: wanted 16064"},
     {"a loop that grows: the carried value, the body's, and its copy",
      HEAD "g (float[N] x) => (float[M] y) <int64 m = {5}, bool go = {1}> { [l] y = Loop <body = b (int64 i, bool c,"
           " float[K] v) => (bool d, float[L] w) { d = Identity (c) [k] w = Concat <axis = 0> (v, x) }> (m, go, x) }",
      5 * F + 6 * F + 6 * F, "node 'l' (Loop): a value that goes into or out of a body: wanted 48064"},
     {"a value of a body in a body",
-     HEAD "g (float[N] x) => (float y) <int64 m = {3}, bool go = {1}, float zero = {0}> { [l] y = Loop <body = b (int64 i,"
-          " bool c, float v) => (bool d, float w) { d = Identity (c) [f] w = If (c) <then_branch = t () => (p)"
-          " <int64[2] r = {9, 1}> { [e] q = Expand (x, r) p = ReduceSum <keepdims = 0> (q) },"
-          " else_branch = e () => (o) { o = Neg (v) }> }> (m, go, zero) }",
+     HEAD
+     "g (float[N] x) => (float y) <int64 m = {3}, bool go = {1}, float zero = {0}> { [l] y = Loop <body = b (int64 i,"
+     " bool c, float v) => (bool d, float w) { d = Identity (c) [f] w = If (c) <then_branch = t () => (p)"
+     " <int64[2] r = {9, 1}> { [e] q = Expand (x, r) p = ReduceSum <keepdims = 0> (q) },"
+     " else_branch = e () => (o) { o = Neg (v) }> }> (m, go, zero) }",
      9 * F, "node 'f' (If): node 'e' (Expand): the largest value is 'q' with 72000 bytes: wanted 72"},
     {"items of a sequence: three copies and a result",
      HEAD "g (float[N] x) => (float[M] y) { a = SequenceConstruct (x, x, x) y = ConcatFromSequence <axis = 0> (a) }",
@@ -105,8 +106,10 @@ static size_t least_limit(size_t i) {
   assert_true(passes(i, high, ""));
   while (high - low > 1) {
     size_t middle = low + (high - low) / 2;
-    if (passes(i, middle, "the limit is ")) high = middle;
-    else low = middle;
+    if (passes(i, middle, "the limit is "))
+      high = middle;
+    else
+      low = middle;
   }
   return high;
 }
@@ -143,10 +146,11 @@ static void test_earlier_runs_do_not_matter(void **state) {
 
 /* Each branch needs most of the limit; their contexts cannot both be kept. */
 static void test_idle_bodies_make_room(void **state) {
-  static const char text[] =
-      HEAD "g (float[N] x) => (float y) <float half = {0.5}> { m = ReduceMean <keepdims = 0> (x) c = Greater (m, half)"
-           " y = If (c) <then_branch = t () => (p) <int64[2] r = {9, 1}> { q = Expand (x, r) p = ReduceSum <keepdims = 0> (q) },"
-           " else_branch = e () => (o) <int64[2] u = {8, 1}> { s = Expand (x, u) o = ReduceMax <keepdims = 0> (s) }> }";
+  static const char text[] = HEAD
+      "g (float[N] x) => (float y) <float half = {0.5}> { m = ReduceMean <keepdims = 0> (x) c = Greater (m, half)"
+      " y = If (c) <then_branch = t () => (p) <int64[2] r = {9, 1}> { q = Expand (x, r) p = ReduceSum <keepdims = 0> "
+      "(q) },"
+      " else_branch = e () => (o) <int64[2] u = {8, 1}> { s = Expand (x, u) o = ReduceMax <keepdims = 0> (s) }> }";
   (void)state;
   opened o;
   open_case(&o, text, 10 * F, N);
@@ -159,11 +163,11 @@ static void test_idle_bodies_make_room(void **state) {
 
 /* Shapes that change in the body: contexts for each, which go, and one for all shapes. */
 static void test_memory_stays_below_the_limit(void **state) {
-  static const char text[] =
-      HEAD "g (float[N] x) => (float y) <int64 m = {30}, bool go = {1}, float zero = {0}, int64[1] one = {1}> {"
-           " y = Loop <body = b (int64 i, bool c, float v) => (bool d, float w) { d = Identity (c) j = Reshape (i, one)"
-           " k = Add (j, one) q = Expand (x, r) r = Concat <axis = 0> (k, one)"
-           " p = ReduceSum <keepdims = 0> (q) w = Add (v, p) }> (m, go, zero) }";
+  static const char text[] = HEAD
+      "g (float[N] x) => (float y) <int64 m = {30}, bool go = {1}, float zero = {0}, int64[1] one = {1}> {"
+      " y = Loop <body = b (int64 i, bool c, float v) => (bool d, float w) { d = Identity (c) j = Reshape (i, one)"
+      " k = Add (j, one) q = Expand (x, r) r = Concat <axis = 0> (k, one)"
+      " p = ReduceSum <keepdims = 0> (q) w = Add (v, p) }> (m, go, zero) }";
   enum { LARGE = 50000, LIMIT = 4 * LARGE * 31 };
   (void)state;
   opened o;

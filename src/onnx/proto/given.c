@@ -41,8 +41,8 @@ ox_status *ox_givens_take(ox_givens *g, ox_str name, ox_tensor *t, bool *out_tak
   if (c->kind != OX_TENSOR) return ox_fail(OX_SHAPE_MISMATCH, "wanted a tensor, was given a value of kind %u", c->kind);
   if (c->dtype != t->dtype || !ox_shape_equal(&c->shape, &t->shape)) {
     char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
-    return ox_fail(OX_SHAPE_MISMATCH, "wanted %s%s, was given %s%s", ox_dtype_name(t->dtype), ox_shape_text(&t->shape, a),
-                   ox_dtype_name(c->dtype), ox_shape_text(&c->shape, b));
+    return ox_fail(OX_SHAPE_MISMATCH, "wanted %s%s, was given %s%s", ox_dtype_name(t->dtype),
+                   ox_shape_text(&t->shape, a), ox_dtype_name(c->dtype), ox_shape_text(&c->shape, b));
   }
   t->data = c->data, g->used[i] = *out_taken = true;
   return NULL;
