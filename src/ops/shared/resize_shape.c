@@ -2,6 +2,7 @@
  * ops/shared/resize_shape.c - Resize and Upsample: from attributes and inputs to one description per axis. */
 #include "ops/shared/resize_shape.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -75,7 +76,10 @@ static ox_status *read_floats(const ox_tensor *t, const char *name, int64_t n, d
     return ox_fail(OX_INVALID_MODEL, "%s has a type it cannot have", name);
   if (have != n)
     return ox_fail(OX_SHAPE_MISMATCH, "%s has %lld elements, wanted %lld", name, (long long)have, (long long)n);
-  ox_convert_select(0)->load_f64[t->dtype](t->data, 0, (size_t)n, out);
+  double aligned[2 * OX_MAX_RANK]; /* a constant may lie at any address */
+  assert(t->bytes <= sizeof aligned);
+  if (t->bytes) memcpy(aligned, t->data, t->bytes);
+  ox_convert_select(0)->load_f64[t->dtype](aligned, 0, (size_t)n, out);
   return NULL;
 }
 
