@@ -2,7 +2,7 @@
  * cts/partitions_test.c - random partitions: one or two providers take random nodes, as kernels, programs or parts that
  * they name; the outputs are those of the CPU provider alone, bit for bit where no rule fuses nodes.
  *
- * PARTITIONS=N (300) partitions from PARTITIONS_SEED=S (1) on; one of twenty is of a model in SHARED (../shared). */
+ * PARTITIONS=N (1000) partitions from PARTITIONS_SEED=S (1) on; one of twenty is of a model in SHARED (../shared). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +77,12 @@ static ox_status *open_drawn(ox_env *env, const drawn *d, size_t n_providers, ox
   return text_session(env, d->model->text, &so, out);
 }
 
+/* Asked again about nodes with channels last, for which it has nothing: they are turned back. */
+static uint32_t channels_last(ox_ep *ep, const char *domain, const char *op) {
+  (void)ep, (void)domain, (void)op;
+  return OX_LAYOUT_NHWC;
+}
+
 /* Runs it twice, with the drawn providers or without any. */
 static void outputs_of(const drawn *d, size_t n_providers, ep_outputs *out) {
   counting_alloc count = {.fail_at = -1};
@@ -85,7 +91,7 @@ static void outputs_of(const drawn *d, size_t n_providers, ep_outputs *out) {
   ox_env *env;
   ox_session *s;
   ep_inputs in;
-  second.name = "second";
+  second.name = "second", second.layout = d->seed % 3 ? NULL : channels_last;
   CHECK_OK(ox_env_create(n_providers ? &eo : NULL, &env)); /* the wanted outputs outlive their env */
   CHECK_OK(ox_env_add_provider(env, echo_ep()));
   CHECK_OK(ox_env_add_provider(env, &second));
@@ -131,7 +137,7 @@ static long number(const char *name, long otherwise) {
 }
 
 static void test_any_partition_gives_the_same_outputs(void **state) {
-  long count = number("PARTITIONS", 300), first = number("PARTITIONS_SEED", 1), skipped = 0;
+  long count = number("PARTITIONS", 1000), first = number("PARTITIONS_SEED", 1), skipped = 0;
   const char *shared = getenv("SHARED") ? getenv("SHARED") : "../shared";
   (void)state;
   for (long k = 0; k < count; k++) {
