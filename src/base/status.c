@@ -43,6 +43,8 @@ ox_status *ox_status_make(ox_code code, const char *file, int line, const char *
   return st;
 }
 
+ox_status *ox_status_of_text(ox_code code, const char *text) { return ox_fail(code, "%s", text ? text : ""); }
+
 ox_status *ox_status_note(ox_status *st, const char *fmt, ...) {
   if (!st || st == static_oom()) return st;
   va_list args, again;

@@ -29,6 +29,9 @@ ox_status *ox_status_make(ox_code code, const char *file, int line, const char *
 OX_NODISCARD
 ox_status *ox_status_make_v(ox_code code, const char *file, int line, const char *fmt, va_list args);
 
+/* The same with a copy of |text| (NULL: ""): the status_make of every table that is handed to plug-ins. */
+OX_NODISCARD ox_status *ox_status_of_text(ox_code code, const char *text);
+
 /* Adds context in front of the message on the way up. OK passes through. Consumes |st|. */
 OX_NODISCARD OX_PRINTF(2, 3)
 ox_status *ox_status_note(ox_status *st, const char *fmt, ...);

@@ -2,9 +2,7 @@
  * ep/host.c - graph views and claims behind function pointers: what a provider may know, and nothing else. */
 #include "ep/host.h"
 
-#include <string.h>
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/macros.h"
 
 /* ---- claims ---- */
@@ -39,19 +37,11 @@ static void decline(ox_claims *c, size_t node, const char *why) {
 
 /* ---- the rest ---- */
 
-static ox_status *status_make(ox_code code, const char *text) { return ox_fail(code, "%s", text ? text : ""); }
-
 static void log_nothing(int level, const char *text) { (void)level, (void)text; }
 
 static void log_text(const ox_ep_host *h, int level, const char *text) {
   const ox_ep_services *s = h->host_data;
   ox_log_write(s->log, (ox_log_level)OX_MAX(0, OX_MIN(level, OX_LOG_ERROR)), "%s: %s", s->provider, text ? text : "");
-}
-
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 typedef struct {
@@ -81,7 +71,7 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
   return (ox_ep_host){.struct_size = first ? offsetof(ox_ep_host, host_data) : sizeof(ox_ep_host),
                       .abi_major = OX_EP_ABI_MAJOR,
                       .alloc = s->alloc,
-                      .status_make = status_make,
+                      .status_make = ox_status_of_text,
                       .log = log_nothing,
                       .node_count = ox_view_node_count,
                       .node_op = ox_view_node_op,
@@ -104,7 +94,7 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .parallel_for = parallel_for,
                       .host_data = (void *)s,
                       .log_text = log_text,
-                      .now_ns = now_ns,
+                      .now_ns = ox_clock_ns,
                       .max_threads = max_threads,
                       .claim_part = claim_part,
                       .node_attr_count = ox_view_node_attr_count,

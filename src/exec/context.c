@@ -179,43 +179,40 @@ static bool computable(const ox_context *c, const ox_step *s, int64_t elements) 
   return s->unit->kind == OX_UNIT_KERNEL && !random && !device && elements <= MOST_KNOWN_ELEMENTS && all_inputs_known(c, s);
 }
 
+/* Its outputs are what the run makes of them. */
+static void leave_to_run(ox_context *c, ox_step *s, ox_mode mode) {
+  s->mode = mode;
+  set_homes(c, s, OX_HOME_DYNAMIC);
+  forget_shapes(c, s);
+}
+
 static ox_status *settle(ox_context *c, ox_step *s) {
   const ox_unit *u = s->unit;
   bool all_tensors, view = u->kind == OX_UNIT_VIEW;
   int64_t elements = 0;
-  if (u->kind == OX_UNIT_CONTROL) {
-    s->mode = OX_MODE_CONTROL;
-    OX_TRY(infer_now(c, s));
-    set_homes(c, s, OX_HOME_DYNAMIC);
-    forget_shapes(c, s);
-    return ox_control_create(c, s);
-  }
   if (u->kind == OX_UNIT_REFUSED) {
-    s->mode = OX_MODE_DYNAMIC;
-    set_homes(c, s, OX_HOME_DYNAMIC);
-    forget_shapes(c, s);
+    leave_to_run(c, s, OX_MODE_DYNAMIC);
     return NULL;
   }
   bool shaped = inputs_have_shapes(c, s, &all_tensors);
   OX_TRY(infer_now(c, s));
-  bool ready = all_tensors && shaped && outputs_known(c, s, &elements) && !waits_for_content(c, s);
-  if (ready && view) return settle_view(c, s);
-  s->mode = OX_MODE_DYNAMIC, s->unchecked = u->def != NULL;
-  set_homes(c, s, OX_HOME_DYNAMIC);
+  if (u->kind == OX_UNIT_CONTROL) {
+    leave_to_run(c, s, OX_MODE_CONTROL);
+    return ox_control_create(c, s);
+  }
+  if (all_tensors && shaped && outputs_known(c, s, &elements) && !waits_for_content(c, s)) {
+    if (view) return settle_view(c, s);
+    if (computable(c, s, elements)) return evaluate(c, s);
+    s->mode = OX_MODE_STATIC;
+    set_homes(c, s, OX_HOME_SLAB);
+    return ox_step_prepare(s);
+  }
+  leave_to_run(c, s, OX_MODE_DYNAMIC);
   if (view) {
     ox_id in = s->node->in[0], out = s->node->out[0];
     c->slots[out].root = c->slots[in].root, c->slots[out].home = c->slots[c->slots[in].root].home;
-    forget_shapes(c, s);
-    return NULL;
   }
-  if (ready && computable(c, s, elements)) return evaluate(c, s);
-  if (!ready) {
-    forget_shapes(c, s);
-    return NULL;
-  }
-  s->mode = OX_MODE_STATIC, s->unchecked = false;
-  set_homes(c, s, OX_HOME_SLAB);
-  return ox_step_prepare(s);
+  return NULL;
 }
 
 /* ---- building ---- */

@@ -79,7 +79,7 @@ ox_status *ox_eval_node(const ox_provider *provider, ox_graph *g, ox_id node, ox
   OX_TRY_TO(done, st, gather(g, n, u.kind == OX_UNIT_KERNEL, &a, outs, &o));
   OX_TRY_TO(done, st, ox_attrs_decode(u.def, n, &a, &u.attrs));
   OX_TRY_TO(done, st, ox_step_init(&s, g, &u, o.in, o.out, &a));
-  s.memory = &memory, s.unchecked = true;
+  s.memory = &memory, s.mode = OX_MODE_DYNAMIC;
   st = run(provider, g, &u, &o, &s, &a);
 done:
   ox_step_deinit(&s);

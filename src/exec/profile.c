@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 
@@ -16,12 +15,6 @@ struct ox_profile {
   size_t n, capacity;
   ox_arena names; /* that events came with */
 };
-
-int64_t ox_clock_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 ox_status *ox_profile_create(ox_alloc alloc, ox_profile **out_profile) {
   *out_profile = ox_new_zeroed(alloc, sizeof **out_profile);

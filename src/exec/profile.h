@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "plan/unit.h"
 
 typedef struct ox_profile ox_profile;
@@ -28,6 +29,5 @@ void ox_profile_clear(ox_profile *p); /* keeps the memory */
 size_t ox_profile_events(const ox_profile *p, const ox_profile_event **out_events);
 /* Writes Chrome's trace format (chrome://tracing, Perfetto). */
 OX_NODISCARD ox_status *ox_profile_write_trace(const ox_profile *p, const char *path);
-int64_t ox_clock_ns(void);
 
 #endif

@@ -26,8 +26,7 @@ static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   if (s->unit->kind == OX_UNIT_VIEW) return ox_step_run(s, &c->crew, NULL, 0);
   OX_TRY(ox_step_find_memory(s));
   OX_TRY(ox_step_prepare(s));
-  size_t per_worker = s->c.scratch_per_worker, all = 0;
-  per_worker = ox_step_rounded(per_worker);
+  size_t per_worker = ox_step_rounded(s->c.scratch_per_worker), all = 0;
   if (!ox_mul_ok(per_worker, c->env->max_threads, &all)) return ox_fail(OX_LIMIT, "scratch of %zu bytes per worker", per_worker);
   char *scratch = all ? ox_dynpool_take(&c->dyn, all) : NULL;
   bool got = scratch || !all;
@@ -60,10 +59,9 @@ static ox_status *run_step(ox_context *c, ox_step *s) {
 }
 
 static void record(ox_context *c, const ox_step *s, int64_t start) {
-  const ox_node *n = ox_graph_node(c->plan->graph, s->unit->node);
-  const char *out = n->n_out && n->out[0] != OX_NONE ? c->plan->graph->values[n->out[0]].name : "";
-  ox_profile_event e = {.name = n->name[0] ? n->name : out, .op = n->op, .provider = ox_unit_owner(s->unit), .start_ns = start,
-                        .duration_ns = ox_clock_ns() - start};
+  const ox_node *n = s->node;
+  ox_profile_event e = {.name = ox_node_label(s->graph, n), .op = n->op, .provider = ox_unit_owner(s->unit),
+                        .start_ns = start, .duration_ns = ox_clock_ns() - start};
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) e.out_bytes += c->slots[n->out[i]].t.bytes;
   e.flops = ox_step_flops(s);

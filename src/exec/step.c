@@ -29,8 +29,6 @@ static void profile_event(const ox_kernel_ctx *c, const char *name, int64_t star
   ox_step_event(c->frame->step, name, start_ns, duration_ns);
 }
 
-static ox_status *status_make(ox_code code, const char *text) { return ox_fail(code, "%s", text ? text : ""); }
-
 static ox_status *parallel_for(const ox_kernel_ctx *c, int64_t n,
                                ox_status *(*fn)(void *ctx, int64_t begin, int64_t end, uint32_t worker), void *ctx) {
   const ox_step_crew *crew = c->frame->step->crew;
@@ -43,8 +41,8 @@ static uint32_t max_workers(const ox_kernel_ctx *c) {
   return crew->pool ? crew->max_threads : 1;
 }
 
-static const ox_ctx_host host = {sizeof host, alloc_prep,  alloc_output, alloc_run, profile_event,
-                                 status_make, parallel_for, max_workers};
+static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
+                                 ox_status_of_text, parallel_for, max_workers};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
@@ -165,7 +163,7 @@ ox_status *ox_step_infer(ox_step *s, const bool *content, ox_arena *a) {
     s->types[i] = &s->type_values[i];
     if (content[i] && s->c.in[i]->kind != OX_NONE_VALUE) s->data[i] = content_of(s, i);
   }
-  if (s->unchecked) {
+  if (s->mode == OX_MODE_DYNAMIC && s->unit->def) { /* what is not settled before may be other than the model says */
     OX_TRY(check_declared(s));
     OX_TRY(ox_op_check(s->unit->def, s->node, s->types));
   }

@@ -43,7 +43,6 @@ struct ox_step {
   const ox_unit *unit;
   const ox_node *node;
   ox_mode mode;
-  bool unchecked;         /* the inputs may be other than the model says: checked against the schema in each run */
   ox_kernel_ctx c;        /* inputs and outputs, also of programs, copies, views, control */
   ox_frame frame;
   ox_arena prep;          /* ox_ctx_alloc; reset when the step is prepared again */

@@ -9,15 +9,13 @@ static void *alloc(void *host_data, size_t bytes) {
   return ox_arena_alloc(((const ox_node_call *)host_data)->arena, bytes);
 }
 
-static ox_status *status_make(ox_code code, const char *text) { return ox_fail(code, "%s", text); }
-
 static int attr(void *host_data, const char *name, ox_attr_view *out) {
   const ox_attr *a = ox_node_attr(((const ox_node_call *)host_data)->node, name);
   if (a) *out = a->v;
   return a != NULL;
 }
 
-static const ox_op_host host = {sizeof host, alloc, status_make, attr};
+static const ox_op_host host = {sizeof host, alloc, ox_status_of_text, attr};
 
 /* With channels last: the operator sees them first. */
 static ox_status *infer_nhwc(const ox_node_call *call) {

@@ -54,25 +54,29 @@ ox_status *ox_session_add_ops(ox_session *s, const ox_session_opts *o) {
 
 static ox_status *eval(void *ctx, ox_graph *g, ox_id node, ox_tensor *outs) { return ox_eval_node(ctx, g, node, outs); }
 
+enum { OF_STANDARD, OF_ENV, OF_SESSION, OF_PROVIDERS }; /* where rules come from */
+
 /* All that rules need for one session. */
 typedef struct {
-  ox_rule_list lists[3 + OX_MOST_PROVIDERS];
+  ox_rule_list lists[OF_PROVIDERS + OX_MOST_PROVIDERS];
   ox_opt_owner owners[OX_MOST_PROVIDERS];
   ox_opt_options o;
 } rulebook;
 
 static void open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) {
   s->n_env_rule_sets = s->origin ? s->origin->n_env_rule_sets : s->env->n_rule_sets;
-  *r = (rulebook){.lists = {ox_standard_rules, {s->env->rule_sets, s->n_env_rule_sets}, {o->rule_sets, o->n_rule_sets}}};
+  *r = (rulebook){.lists = {[OF_STANDARD] = ox_standard_rules,
+                            [OF_ENV] = {s->env->rule_sets, s->n_env_rule_sets},
+                            [OF_SESSION] = {o->rule_sets, o->n_rule_sets}}};
   for (size_t i = 0; i < s->n_providers; i++) {
     const ox_ep_api *api = &s->providers[i].api;
-    r->lists[3 + i] = (ox_rule_list){api->rule_sets, api->n_rule_sets};
+    r->lists[OF_PROVIDERS + i] = (ox_rule_list){api->rule_sets, api->n_rule_sets};
     r->owners[i].name = api->name;
   }
   ox_provider *evaluator = ox_session_evaluator(s);
   r->o = (ox_opt_options){.level = o->optimize,
                           .rules = r->lists,
-                          .n_rules = (uint32_t)(3 + s->n_providers),
+                          .n_rules = (uint32_t)(OF_PROVIDERS + s->n_providers),
                           .owners = r->owners,
                           .n_owners = (uint32_t)s->n_providers,
                           .lenient_shapes = true, /* exporters write stale shapes; other engines trust operators, too */

@@ -151,7 +151,7 @@ static void set_operands(one_node *n, int vague, operands *o) {
 static ox_status *infer_all(one_node *n, ox_step *s, operands *o) {
   for (int vague = 2; vague >= 0; vague--) {
     set_operands(n, vague, o);
-    s->unchecked = !vague;
+    s->mode = vague ? OX_MODE_DONE : OX_MODE_DYNAMIC;
     OX_TRY(ox_step_infer(s, o->content, &n->arena));
   }
   for (uint32_t i = 0; i < n->n_out; i++) n->out_type[i] = s->type_values[n->n_in + i];

@@ -68,7 +68,6 @@ ox_status *ox_rows_ep_claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims
 
 static void release(ox_kernel *kernel) {
   rows_kernel *k = (rows_kernel *)kernel;
-  if (!k) return;
   if (k->def->unload && k->state) k->def->unload(k->state, k->ep->host.alloc);
   ox_arena_deinit(&k->arena);
   ox_delete(k->ep->host.alloc, k, sizeof *k);
@@ -122,14 +121,12 @@ typedef struct {
 
 static void *op_alloc(void *host_data, size_t bytes) { return ox_arena_alloc(((load_data *)host_data)->arena, bytes); }
 
-static ox_status *op_status(ox_code code, const char *text) { return ox_fail(code, "%s", text); }
-
 static int op_attr(void *host_data, const char *name, ox_attr_view *out) {
   const load_data *d = host_data;
   return d->host->node_attr(d->g, d->node, name, out);
 }
 
-static const ox_op_host op_host = {sizeof op_host, op_alloc, op_status, op_attr};
+static const ox_op_host op_host = {sizeof op_host, op_alloc, ox_status_of_text, op_attr};
 
 static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node, rows_kernel *k) {
   uint32_t n_in = (uint32_t)h->node_in_count(g, node);

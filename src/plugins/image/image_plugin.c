@@ -48,7 +48,7 @@ ox_status *image_room(image *im, uint64_t width, uint64_t height) {
 
 /* The build says for each library OX_IMAGE_<NAME>=image_read_<name>, or NULL if it was not found. */
 static const struct {
-  const char *name, *library;
+  const char *name, *codec; /* codec: who reads it */
   size_t at, n; /* where |magic| is */
   const char *magic;
   image_reader *read;
@@ -73,7 +73,7 @@ static ox_status *read_any(image *im) {
     im->format = formats[i].name;
     return formats[i].read
                ? formats[i].read(im)
-               : image_fail(im, OX_NOT_IMPLEMENTED, "operator not implemented: built without %s", formats[i].library);
+               : image_fail(im, OX_NOT_IMPLEMENTED, "operator not implemented: built without %s", formats[i].codec);
   }
   return image_fail(im, OX_INVALID_ARGUMENT, "the stream of %zu bytes is no image of a known format", im->n);
 }
