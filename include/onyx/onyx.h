@@ -120,6 +120,14 @@ typedef struct ox_session_opts {
   const char *const *initializer_names;
   const ox_value *const *initializers;
   size_t n_initializers;
+  /* Name of a rule or pass of the optimizer, or NULL. Whenever it is applied while the session is created, |dump| gets
+   * the model as it is before, or after: |title| says which ("before 'conv-add'"), |text| is ONNX's textual syntax as
+   * ox_session_write's OX_WRITE_TEXT has it, or OX_WRITE_TEXT_SHORT if |dump_short|, and lives as long as the call.
+   * |dump| NULL: a line of the env's log each, at level info, short. A name that nobody has is a warning in the log. */
+  const char *dump_before, *dump_after;
+  void (*dump)(void *ctx, const char *title, const char *text);
+  void *dump_ctx;
+  int dump_short;
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */

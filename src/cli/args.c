@@ -93,10 +93,7 @@ static cli_parsed set(const cli_command *c, const cli_option *o, char *value) {
 
 /* ---- all of it ---- */
 
-static cli_parsed check_all_there(const cli_command *c, const cli_operands *operands) {
-  for (size_t i = 0; i < c->n_options; i++)
-    if (c->options[i].required && !*c->options[i].text)
-      return wrong_option(c, "an option is missing", c->options[i].name);
+static cli_parsed check_operands(const cli_command *c, const cli_operands *operands) {
   if (c->operand && !operands->n) return wrong(c, "an argument is missing", c->operand);
   size_t most = !c->operand ? 0 : c->many ? operands->n : 1;
   return operands->n > most ? wrong(c, "an argument too many", operands->items[most]) : CLI_GO;
@@ -118,5 +115,5 @@ cli_parsed cli_parse(const cli_command *c, int argc, char **argv, cli_operands *
     if (set(c, option_of(c, got), optarg) != CLI_GO) return CLI_WRONG;
   }
   while (optind < argc) argv[out_operands->n++] = argv[optind++]; /* after "--" */
-  return check_all_there(c, out_operands);
+  return check_operands(c, out_operands);
 }

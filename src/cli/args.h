@@ -28,7 +28,6 @@ typedef struct cli_option {
   long long *integer, least, most;
   double *number; /* not negative */
   char letter;    /* also "-o"; 0: none */
-  bool required;
 } cli_option;
 
 #define CLI_FLAG(n, target, says) \
@@ -41,8 +40,6 @@ typedef struct cli_option {
   { .name = n, .arg = value, .help = says, .number = target }
 #define CLI_INT(n, value, target, from, to, says) \
   { .name = n, .arg = value, .help = says, .integer = target, .least = from, .most = to }
-#define CLI_REQUIRED_TEXT(n, also, value, target, says) \
-  { .name = n, .letter = also, .arg = value, .help = says, .text = target, .required = true }
 
 /* What is left besides the options: paths. */
 typedef struct cli_operands {

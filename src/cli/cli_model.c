@@ -22,6 +22,8 @@ static bool read_dims(const cli_list *texts, cli_dims *out) {
   return true;
 }
 
+static void put_dump(void *ctx, const char *title, const char *text) { fprintf(ctx, "# %s\n%s", title, text); }
+
 bool cli_session_opts(cli_session_args *a, ox_session_opts *out) {
   if (!cli_providers_parse(&a->providers)) return false;
   ox_session_opts_init(out);
@@ -30,6 +32,8 @@ bool cli_session_opts(cli_session_args *a, ox_session_opts *out) {
   out->disabled_rules = (const char *const *)a->no_rules.items, out->n_disabled_rules = a->no_rules.n;
   out->require = (const char *const *)a->require.items, out->n_require = a->require.n;
   out->cache_dir = a->cache_dir;
+  out->dump_before = a->dump_before, out->dump_after = a->dump_after;
+  out->dump = put_dump, out->dump_ctx = stderr, out->dump_short = 1;
   return true;
 }
 

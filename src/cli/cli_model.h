@@ -11,7 +11,7 @@ typedef struct cli_session_args {
   long long threads, level;
   bool level_given;
   cli_list require, no_rules;
-  char *cache_dir;
+  char *cache_dir, *dump_before, *dump_after;
   cli_providers providers;
 } cli_session_args;
 

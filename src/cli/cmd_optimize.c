@@ -13,8 +13,11 @@ static struct {
 } args = {.model.args.level = OX_OPTIMIZE_ALL};
 
 static const cli_option options[] = {
-    CLI_REQUIRED_TEXT("output", 'o', "OUT", &args.output, "the file to write"),
+    {.name = "output", .letter = 'o', .arg = "OUT", .help = "the file to write", .text = &args.output},
     CLI_FLAG("text", &args.text, "write ONNX's textual syntax"),
+    CLI_TEXT("dump-before", "RULE", &args.model.args.dump_before,
+             "print the model to standard error before each application of this rule or\npass"),
+    CLI_TEXT("dump-after", "RULE", &args.model.args.dump_after, "the same after it"),
     CLI_MODEL_OPTIONS(args.model),
 };
 
@@ -46,9 +49,16 @@ static int write_model(const cli_model *m) {
   return EXIT_OK;
 }
 
+static bool has_work(void) {
+  if (args.output || args.model.args.dump_before || args.model.args.dump_after) return true;
+  fprintf(stderr, "onyx optimize: an option is missing: --output (see onyx optimize --help)\n");
+  return false;
+}
+
 static int run(const cli_operands *operands) {
+  if (!has_work()) return EXIT_USAGE;
   int code = cli_model_open(&args.model, operands, true);
-  if (code == EXIT_OK) code = write_model(&args.model);
+  if (code == EXIT_OK && args.output) code = write_model(&args.model);
   cli_model_close(&args.model);
   return code;
 }
@@ -56,7 +66,10 @@ static int run(const cli_operands *operands) {
 const cli_command cmd_optimize = {
     .name = "optimize",
     .summary = "writes the optimized model",
-    .about = "Writes the graph as it would run. From level 2 on it holds operators of com.microsoft and ai.onyx.",
+    .about =
+        "Writes the graph as it would run. From level 2 on it holds operators of com.microsoft and ai.onyx. --output "
+        "may\n"
+        "be left out if a rule's work is to be seen.",
     .operand = "MODEL|DIR",
     .options = options,
     .n_options = sizeof options / sizeof *options,

@@ -34,7 +34,6 @@ void cli_print_help(const cli_command *c, FILE *to) {
   for (size_t i = 0; i < c->n_options; i++) {
     int n = left_of(&c->options[i], left);
     if (n > width) width = n;
-    if (c->options[i].required) fprintf(to, " --%s %s", c->options[i].name, c->options[i].arg);
   }
   fprintf(to, " [OPTION]...%s%s%s\n\n%s\n\n", c->operand ? " " : "", c->operand ? c->operand : "", c->many ? "..." : "",
           c->about);

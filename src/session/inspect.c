@@ -6,6 +6,7 @@
 #include "onnx/text.h"
 #include "onnx/write.h"
 #include "session/caller_sink.h"
+#include "session/dump.h"
 #include "session/session.h"
 
 size_t ox_session_input_count(const ox_session *s) { return s->n_inputs; }
@@ -99,8 +100,6 @@ ox_status *ox_session_profile_write(const ox_session *s, const char *path) {
 
 /* ---- structure ---- */
 
-enum { SHORT_ELEMENTS = 16 };
-
 ox_status *ox_session_write(const ox_session *s, uint32_t format,
                             int (*write)(void *ctx, const void *bytes, size_t n), void *ctx) {
   ox_caller_sink caller = {write, ctx};
@@ -111,7 +110,7 @@ ox_status *ox_session_write(const ox_session *s, uint32_t format,
     case OX_WRITE_TEXT:
       return ox_text_write(s->model, sink);
     case OX_WRITE_TEXT_SHORT:
-      return ox_text_write_short(s->model, SHORT_ELEMENTS, sink);
+      return ox_text_write_short(s->model, OX_SHORT_ELEMENTS, sink);
     default:
       return ox_fail(OX_INVALID_ARGUMENT, "format is %u, the most is %d", format, OX_WRITE_TEXT_SHORT);
   }

@@ -14,6 +14,7 @@
 #include "plan/partition.h"
 #include "plan/plan.h"
 #include "plan/transfers.h"
+#include "session/dump.h"
 #include "session/overriding.h"
 #include "session/placement.h"
 #include "session/session_providers.h"
@@ -60,6 +61,7 @@ enum { OF_STANDARD, OF_ENV, OF_SESSION, OF_PROVIDERS }; /* where rules come from
 typedef struct {
   ox_rule_list lists[OF_PROVIDERS + OX_MOST_PROVIDERS];
   ox_opt_owner owners[OX_MOST_PROVIDERS];
+  ox_session_dump dump;
   ox_opt_options o;
 } rulebook;
 
@@ -67,7 +69,8 @@ static void open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) 
   s->n_env_rule_sets = s->origin ? s->origin->n_env_rule_sets : s->env->n_rule_sets;
   *r = (rulebook){.lists = {[OF_STANDARD] = ox_standard_rules,
                             [OF_ENV] = {s->env->rule_sets, s->n_env_rule_sets},
-                            [OF_SESSION] = {o->rule_sets, o->n_rule_sets}}};
+                            [OF_SESSION] = {o->rule_sets, o->n_rule_sets}},
+                  .dump = {o, &s->env->log}};
   for (size_t i = 0; i < s->n_providers; i++) {
     const ox_ep_api *api = &s->providers[i].api;
     r->lists[OF_PROVIDERS + i] = (ox_rule_list){api->rule_sets, api->n_rule_sets};
@@ -84,7 +87,11 @@ static void open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) 
                           .eval_ctx = evaluator,
                           .log = &s->env->log,
                           .disabled = o->disabled_rules,
-                          .n_disabled = (uint32_t)o->n_disabled_rules};
+                          .n_disabled = (uint32_t)o->n_disabled_rules,
+                          .dump_before = o->dump_before,
+                          .dump_after = o->dump_after,
+                          .dump = ox_session_dump_model,
+                          .dump_ctx = &r->dump};
 }
 
 static ox_status *improve(ox_session *s, rulebook *r) {
