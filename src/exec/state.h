@@ -7,6 +7,7 @@
 
 #include "exec/device.h"
 #include "exec/step.h"
+#include "exec/two_ways.h"
 
 typedef struct ox_context ox_context;
 
@@ -55,7 +56,9 @@ typedef struct ox_stretch {
 typedef struct ox_stretches {
   size_t *offsets[2]; /* per value in the slab: in the list's plan, and apart */
   bool apart;         /* where values lie now */
+  int64_t began_ns;   /* this run; 0: its time says nothing */
   int64_t ended_ns;   /* the last run */
+  ox_two_ways ways;   /* 0: the list, 1: apart; of runs that follow each other soon */
 } ox_stretches;
 
 struct ox_context {

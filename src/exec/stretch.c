@@ -167,13 +167,24 @@ static void place(ox_context *c, bool apart) {
 
 bool ox_stretches_begin(ox_context *c) {
   ox_stretches *all = c->stretches;
-  bool in_order = c->crew.cancel || c->crew.deadline_ns || c->crew.profile;
-  bool apart = !in_order && ox_clock_ns() - all->ended_ns < PAUSE_NS;
+  bool in_order = c->crew.cancel || c->crew.deadline_ns || c->crew.profile, apart = false;
+  int64_t now = ox_clock_ns();
+  all->began_ns = 0;
+  if (in_order || now - all->ended_ns >= PAUSE_NS) {
+    ox_two_ways_break(&all->ways);
+  } else {
+    apart = ox_two_ways_next(&all->ways);
+    all->began_ns = now;
+  }
   if (apart != all->apart) place(c, apart);
   return apart;
 }
 
-void ox_stretches_end(ox_context *c) { c->stretches->ended_ns = ox_clock_ns(); }
+void ox_stretches_end(ox_context *c) {
+  ox_stretches *all = c->stretches;
+  all->ended_ns = ox_clock_ns();
+  if (all->began_ns) ox_two_ways_note(&all->ways, all->apart, all->ended_ns - all->began_ns);
+}
 
 /* ---- graphs ---- */
 
