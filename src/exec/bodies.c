@@ -104,7 +104,7 @@ static void set_key(body *b) {
   for (uint32_t i = 0; i < b->n_bound; i++) {
     const ox_tensor *t = b->face.args[i];
     b->key[i] = b->plan->graph->values[b->bound[i]].type;
-    b->key[i].kind = t->kind == OX_NONE_VALUE ? b->key[i].kind : t->kind;
+    b->key[i].kind = t->kind; /* an empty optional has no shape that a step could be prepared for */
     b->key[i].dtype = t->dtype, b->key[i].shape = t->shape;
   }
 }

@@ -12,12 +12,14 @@ static const ox_attr_def attr_defs[] = {OX_ATTR_TYPE(optional_attrs, type)};
 
 static ox_status *optional_infer(ox_infer_ctx *c) {
   const optional_attrs *a = c->attrs;
-  if (ox_infer_has(c, 0))
+  if (ox_infer_has(c, 0)) {
     c->out[0] = *c->in[0];
-  else if (a->type)
+  } else if (a->type) {
     c->out[0] = *a->type;
-  else
+    c->out[0].shape = ox_shape_unknown(); /* an empty one has none: no memory is to be found for it */
+  } else {
     return ox_fail(OX_INVALID_MODEL, "Optional: neither an input nor a type");
+  }
   c->out[0].optional = true;
   return NULL;
 }
