@@ -51,4 +51,23 @@ static inline bool ox_as_real_tile(const ox_kernel_ctx *c, ox_as_real as, uint32
   return true;
 }
 
+/* ---- a row at a time ---- */
+
+/* Elements [at, at + n) of input |i| as floats: where they lie, or converted into |spare|. */
+static inline const float *ox_as_float_in(const ox_kernel_ctx *c, uint32_t i, int64_t at, int64_t n, float *spare) {
+  const ox_tensor *t = c->in[i];
+  if (t->dtype == OX_F32) return (const float *)t->data + at;
+  ox_convert_select(c->isa)->load_f32[t->dtype](t->data, (size_t)at, (size_t)n, spare);
+  return spare;
+}
+
+/* Where to compute output |i| from element |at| on: in place, or in |spare|; ox_as_float_done then stores it. */
+static inline float *ox_as_float_out(const ox_kernel_ctx *c, uint32_t i, int64_t at, float *spare) {
+  return c->out[i]->dtype == OX_F32 ? (float *)c->out[i]->data + at : spare;
+}
+static inline void ox_as_float_done(const ox_kernel_ctx *c, uint32_t i, int64_t at, int64_t n, const float *y) {
+  const ox_tensor *t = c->out[i];
+  if (t->dtype != OX_F32) ox_convert_select(c->isa)->store_f32[t->dtype](y, t->data, (size_t)at, (size_t)n, NULL);
+}
+
 #endif

@@ -21,6 +21,25 @@ OX_NODISCARD static inline ox_status *ox_infer_one_dtype(const ox_infer_ctx *c, 
   return NULL;
 }
 
+/* Input |i|, if it is there, has the |rank| dimensions |dims|, as far as both sides are known (-1: not known). */
+OX_NODISCARD static inline ox_status *ox_infer_shape_is(const ox_infer_ctx *c, uint32_t i, int rank,
+                                                        const int64_t *dims) {
+  if (!ox_infer_has(c, i) || c->in[i]->shape.rank < 0) return NULL;
+  const ox_shape *s = &c->in[i]->shape;
+  bool same = s->rank == rank;
+  for (int d = 0; same && d < rank; d++) same = s->dim[d] < 0 || dims[d] < 0 || s->dim[d] == dims[d];
+  if (same) return NULL;
+  char got[OX_SHAPE_TEXT], wanted[OX_SHAPE_TEXT];
+  ox_shape want = ox_shape_of(rank, dims);
+  return ox_fail(OX_SHAPE_MISMATCH, "%s: input %u has shape %s, wanted %s", c->op, i, ox_shape_text(s, got),
+                 ox_shape_text(&want, wanted));
+}
+
+/* Dimension |d| of input |i|; -1: not known, or no such dimension. */
+static inline int64_t ox_infer_dim(const ox_infer_ctx *c, uint32_t i, int d) {
+  return ox_infer_has(c, i) && d < c->in[i]->shape.rank ? c->in[i]->shape.dim[d] : -1;
+}
+
 /* The broadcast of the shapes of inputs |first| to |last|. */
 OX_NODISCARD static inline ox_status *ox_infer_broadcast_of(const ox_infer_ctx *c, uint32_t first, uint32_t last,
                                                             ox_shape *out) {
