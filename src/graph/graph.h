@@ -223,6 +223,10 @@ void ox_graph_remove_node(ox_graph *g, ox_id node);
 OX_NODISCARD ox_status *ox_graph_replace_uses(ox_graph *g, ox_id from, ox_id to);
 /* True if replace_uses needs no Identity: rules that remove nodes ask this first. */
 bool ox_graph_can_replace(const ox_graph *g, ox_id from, ox_id to);
+/* |v| gets a made-up name; its old one is free. */
+OX_NODISCARD ox_status *ox_graph_new_name(ox_graph *g, ox_id v);
+/* |v| gets the name of |from|, and that a made-up one. */
+OX_NODISCARD ox_status *ox_graph_take_name(ox_graph *g, ox_id v, ox_id from);
 /* Users of the node's output 0 read its input 0; the node is removed. */
 OX_NODISCARD ox_status *ox_graph_bypass(ox_graph *g, ox_id node);
 /* Turns a value with a producer into a constant (folding): detaches the producer's slot. */

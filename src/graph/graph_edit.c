@@ -35,12 +35,18 @@ static ox_status *put_name(ox_graph *g, ox_id v, const char *name) {
   return NULL;
 }
 
-/* Gives |v| a new name, which frees its old one. */
-static ox_status *unname(ox_graph *g, ox_id v, const char *hint) {
+ox_status *ox_graph_new_name(ox_graph *g, ox_id v) {
   ox_id fresh;
-  OX_TRY(ox_graph_add_value(g, hint, &fresh)); /* which makes the name unique */
+  OX_TRY(ox_graph_add_value(g, NULL, &fresh)); /* which makes the name unique */
   const char *name = g->values[fresh].name;
   ox_graph_drop_value(g, fresh);
+  ox_map_remove(&g->by_name, g->values[v].name);
+  return put_name(g, v, name);
+}
+
+ox_status *ox_graph_take_name(ox_graph *g, ox_id v, ox_id from) {
+  const char *name = g->values[from].name;
+  OX_TRY(ox_graph_new_name(g, from));
   ox_map_remove(&g->by_name, g->values[v].name);
   return put_name(g, v, name);
 }
@@ -91,13 +97,11 @@ bool ox_graph_can_replace(const ox_graph *g, ox_id from, ox_id to) {
 static ox_status *move_output(ox_graph *g, ox_id from, ox_id to) {
   const char *name = g->values[from].name;
   if (can_take_name(&g->values[to], &g->values[from])) {
-    OX_TRY(unname(g, from, NULL));
-    ox_map_remove(&g->by_name, g->values[to].name);
-    OX_TRY(put_name(g, to, name));
+    OX_TRY(ox_graph_take_name(g, to, from));
     if (!g->values[to].type.dtype) g->values[to].type = g->values[from].type;
   } else {
     ox_id out, node;
-    OX_TRY(unname(g, from, NULL));
+    OX_TRY(ox_graph_new_name(g, from));
     OX_TRY(ox_graph_add_value(g, name, &out));
     OX_TRY(ox_graph_add_node(g, "Identity", "", "", &to, 1, &out, 1, &node));
     g->values[out].type = g->values[from].type;

@@ -290,10 +290,13 @@ void ox_rewriter_init(ox_rewriter *h, ox_graph *g, const ox_opt_options *o) {
   *h = (ox_rewriter){.rw = {sizeof h->rw, &table, g}, .o = o ? o : &none, .tracks = true};
   ox_arena_init(&h->scratch, g->model->alloc);
   ox_origin_start(&h->origin);
+  ox_naming_init(&h->naming, g->model->alloc);
+  ox_naming_start(&h->naming, g);
 }
 
 void ox_rewriter_deinit(ox_rewriter *h) {
   ox_arena_deinit(&h->scratch);
+  ox_naming_deinit(&h->naming);
   ox_status_free(h->failed);
   h->failed = NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "onyx/rule.h"
 #include "opt/match.h"
+#include "opt/naming.h"
 #include "opt/opt.h"
 #include "opt/origin.h"
 
@@ -19,6 +20,7 @@ typedef struct ox_rewriter {
   bool tracks;       /* origins are kept: one rule is at work, not a pass */
   ox_status *failed; /* by a guard */
   ox_origin origin;
+  ox_naming naming;
 } ox_rewriter;
 
 void ox_rewriter_init(ox_rewriter *h, ox_graph *g, const ox_opt_options *o); /* |o| NULL: the defaults */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt/rewriter_edit.c - the table of onyx/rule.h: edits. What graph/graph.h takes for granted is checked here, nodes of
- * another assignment are refused, new ones get that of the rule's root, and origins are kept. */
+ * another assignment are refused, new ones get that of the rule's root; origins and names are kept. */
 #include <string.h>
 
 #include "opt/rewriter.h"
@@ -26,9 +26,10 @@ static ox_status *values_ok(const ox_rewrite *rw, const ox_id *ids, uint32_t n) 
 }
 
 static ox_status *edited(const ox_rewrite *rw, ox_id node) {
+  ox_rewriter *h = ox_rewriter_of(rw);
   OX_TRY(own(rw, node));
-  if (ox_rewriter_of(rw)->tracks) ox_origin_edited(&ox_rewriter_of(rw)->origin, rw->graph, node);
-  return NULL;
+  if (h->tracks) ox_origin_edited(&h->origin, rw->graph, node);
+  return ox_naming_touched(&h->naming, node);
 }
 
 static ox_origin *origin_of(const ox_rewrite *rw) {
@@ -36,11 +37,14 @@ static ox_origin *origin_of(const ox_rewrite *rw) {
 }
 
 /* Nodes from |first| on are new. */
-static void adopt(const ox_rewrite *rw, ox_id first) {
+static ox_status *adopt(const ox_rewrite *rw, ox_id first) {
+  ox_rewriter *h = ox_rewriter_of(rw);
   for (ox_id i = first; i < rw->graph->n_nodes; i++) {
-    rw->graph->nodes[i].assigned = ox_rewriter_of(rw)->assigned;
-    if (ox_rewriter_of(rw)->tracks) ox_origin_added(&ox_rewriter_of(rw)->origin, i);
+    rw->graph->nodes[i].assigned = h->assigned;
+    if (h->tracks) ox_origin_added(&h->origin, i);
+    OX_TRY(ox_naming_touched(&h->naming, i));
   }
+  return NULL;
 }
 
 /* ---- values ---- */
@@ -127,8 +131,8 @@ ox_status *ox_rewriter_replace_uses(const ox_rewrite *rw, ox_id from, ox_id to) 
     return ox_fail(OX_INVALID_ARGUMENT, "'%s' of %s cannot take the place of '%s' of %s", t->name,
                    ox_dtype_name(t->type.dtype), f->name, ox_dtype_name(f->type.dtype));
   OX_TRY(ox_graph_replace_uses(rw->graph, from, to));
-  adopt(rw, first);
-  return NULL;
+  OX_TRY(adopt(rw, first));
+  return ox_naming_handed(&ox_rewriter_of(rw)->naming, from, to);
 }
 
 /* ---- nodes ---- */
@@ -141,8 +145,7 @@ ox_status *ox_rewriter_add_node(const ox_rewrite *rw, const char *domain, const 
   OX_TRY(values_ok(rw, in, n_in));
   OX_TRY(values_ok(rw, out, n_out));
   OX_TRY(ox_graph_add_node(rw->graph, op, domain, name, in, n_in, out, n_out, out_node));
-  adopt(rw, first);
-  return NULL;
+  return adopt(rw, first);
 }
 
 ox_status *ox_rewriter_set_in(const ox_rewrite *rw, ox_id node, uint32_t slot, ox_id v) {

@@ -92,9 +92,11 @@ static ox_status *take_failure(ox_rewriter *h) {
 static ox_status *edit(ox_driver *d, ox_rewriter *h, ox_book_row *row, const ox_match *m) {
   ox_graph *g = h->rw.graph;
   ox_origin_start(&h->origin);
+  ox_naming_start(&h->naming, g);
   OX_TRY(row->rule->apply(&h->rw, m));
   OX_TRY(take_failure(h));
   for (uint32_t i = 0; i < row->rule->n_pat; i++) OX_TRY(ox_rewriter_remove_unused(&h->rw, m->node[i]));
+  OX_TRY(ox_naming_settle(&h->naming, g));
   OX_TRY(ox_origin_settle(&h->origin, g));
   d->n_applied++, row->n_applied++;
   return d->o->verify ? ox_graph_verify(g) : NULL;
@@ -191,8 +193,10 @@ static uint32_t list_assignments(const ox_driver *d, const ox_graph *g, ox_assig
 static ox_status *run_pass(ox_driver *d, ox_rewriter *h, ox_book_row *row) {
   uint32_t changes = 0;
   OX_TRY(ox_driver_dump(d, d->o->dump_before, "before", row->name));
+  ox_naming_start(&h->naming, h->rw.graph);
   ox_status *st = row->pass->run(&h->rw, &changes);
   if (!st) st = take_failure(h);
+  if (!st) st = ox_naming_settle(&h->naming, h->rw.graph);
   if (!st && changes && d->o->verify) st = ox_graph_verify(h->rw.graph);
   OX_TRY(ox_status_note(st, "pass '%s'", row->name));
   ox_rewriter_clear_scratch(h);

@@ -90,7 +90,7 @@ static void fill(ox_tensor *t, uint32_t seed) {
   }
 }
 
-static void make_inputs(ox_graph *g, ox_arena *a, ox_tensor *values, bool *there) {
+static void make_inputs(ox_graph *g, ox_arena *a, ox_tensor *values) {
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     const ox_graph_value *v = &g->values[g->inputs[i]];
     ox_shape s = v->type.shape;
@@ -98,20 +98,21 @@ static void make_inputs(ox_graph *g, ox_arena *a, ox_tensor *values, bool *there
     for (int d = 0; d < s.rank; d++) s.dim[d] = s.dim[d] < 0 ? 2 : s.dim[d];
     assert_true(ox_dtype_bytes(v->type.dtype, ox_shape_count(&s), &bytes));
     values[g->inputs[i]] = ox_tensor_view(v->type.dtype, &s, ox_arena_alloc(a, bytes));
-    there[g->inputs[i]] = true;
     fill(&values[g->inputs[i]], 12345 * (i + 1));
   }
 }
 
-ox_status *rg_run(ox_model *m, ox_arena *a, ox_tensor *outs) {
+/* Every value of |m| that a run makes: kind OX_NONE_VALUE where there is none. */
+static ox_status *run_all(ox_model *m, ox_arena *a, ox_tensor **out_values) {
   ox_graph *g = m->graph;
   ox_tensor *values = OX_ARENA_ARRAY(a, ox_tensor, g->n_values);
-  bool *there = OX_ARENA_ARRAY(a, bool, g->n_values);
   ox_id *order = NULL;
   uint32_t n, n_alloc = g->n_nodes;
-  make_inputs(g, a, values, there);
-  for (ox_id v = 0; v < g->n_values; v++)
-    if (g->values[v].init && !g->values[v].dead) values[v] = *g->values[v].init, there[v] = true;
+  for (ox_id v = 0; v < g->n_values; v++) {
+    const ox_graph_value *value = &g->values[v];
+    values[v] = value->init && !value->dead ? *value->init : (ox_tensor){.kind = OX_NONE_VALUE};
+  }
+  make_inputs(g, a, values);
   CHECK_OK(ox_graph_order(g, m->alloc, &order, &n));
   ox_status *st = NULL;
   for (uint32_t k = 0; !st && k < n; k++) {
@@ -124,8 +125,16 @@ ox_status *rg_run(ox_model *m, ox_arena *a, ox_tensor *outs) {
       if (node->out[i] != OX_NONE) values[node->out[i]] = out[i];
   }
   ox_delete(m->alloc, order, n_alloc * sizeof *order);
-  for (uint32_t i = 0; !st && i < g->n_outputs; i++) outs[i] = values[g->outputs[i]];
+  *out_values = values;
   return st;
+}
+
+ox_status *rg_run(ox_model *m, ox_arena *a, ox_tensor *outs) {
+  const ox_graph *g = m->graph;
+  ox_tensor *values;
+  OX_TRY(run_all(m, a, &values));
+  for (uint32_t i = 0; i < g->n_outputs; i++) outs[i] = values[g->outputs[i]];
+  return NULL;
 }
 
 ox_opt_options rg_options(uint32_t level) {
@@ -156,7 +165,7 @@ ox_status *rg_optimize(ox_model *m, ox_opt_options *o) {
 void rg_compare(const ox_tensor *a, const ox_tensor *b, const char *name, double tolerance) {
   char x[OX_SHAPE_TEXT], y[OX_SHAPE_TEXT];
   if (a->dtype != b->dtype || !ox_shape_equal(&a->shape, &b->shape))
-    fail_msg("output '%s': %s%s before, %s%s after", name, ox_dtype_name(a->dtype), ox_shape_text(&a->shape, x),
+    fail_msg("'%s': %s%s before, %s%s after", name, ox_dtype_name(a->dtype), ox_shape_text(&a->shape, x),
              ox_dtype_name(b->dtype), ox_shape_text(&b->shape, y));
   double largest = 0;
   int64_t n = ox_shape_count(&a->shape);
@@ -165,7 +174,7 @@ void rg_compare(const ox_tensor *a, const ox_tensor *b, const char *name, double
   for (int64_t i = 0; i < n; i++) {
     double p = ox_tensor_element(a, i), q = ox_tensor_element(b, i);
     if (!(fabs(p - q) <= tolerance * largest) && !(isnan(p) && isnan(q)))
-      fail_msg("output '%s'[%lld]: %.9g before, %.9g after", name, (long long)i, p, q);
+      fail_msg("'%s'[%lld]: %.9g before, %.9g after", name, (long long)i, p, q);
   }
 }
 
@@ -175,16 +184,44 @@ static void check_counts(const ox_opt_options *o, const char *rule, const char *
   if (seen != wanted) fail_msg("rule %s was%s applied:\n%s", rule + !wanted, seen ? "" : " not", dump);
 }
 
+/* What a run made, by the names that values had then. */
+typedef struct {
+  uint32_t n;
+  const char **names;
+  ox_tensor *values;
+} named_values;
+
+static ox_status *run_named(ox_model *m, ox_arena *a, named_values *out) {
+  const ox_graph *g = m->graph;
+  *out = (named_values){g->n_values, OX_ARENA_ARRAY(a, const char *, g->n_values), NULL};
+  for (ox_id v = 0; v < g->n_values; v++) out->names[v] = ox_arena_str(a, g->values[v].name, strlen(g->values[v].name));
+  return run_all(m, a, &out->values);
+}
+
+/* The outputs, and whatever else goes by a name that it had before. */
+static void compare_all(ox_model *m, ox_arena *a, const named_values *before, double tolerance) {
+  const ox_graph *g = m->graph;
+  ox_tensor *after;
+  CHECK_OK(run_all(m, a, &after));
+  for (ox_id v = 0; v < g->n_values; v++) {
+    const ox_graph_value *value = &g->values[v];
+    uint32_t i = 0;
+    while (i < before->n && strcmp(before->names[i], value->name) != 0) i++;
+    if (value->is_output && i == before->n) fail_msg("output '%s' is new", value->name);
+    if (value->dead || i == before->n || after[v].kind != OX_TENSOR || before->values[i].kind != OX_TENSOR) continue;
+    rg_compare(&before->values[i], &after[v], value->name, tolerance);
+  }
+}
+
 void rg_check(const char *text, uint32_t level, const char *rule, const char *after, double tolerance) {
-  enum { MOST = 16 };
   ox_opt_count counts[64];
-  ox_tensor before_out[MOST], after_out[MOST];
+  named_values before;
   char ops[4096];
   static char dump[16384];
   ox_arena a;
   ox_arena_init(&a, ox_alloc_heap());
   ox_model *m = rg_read(text);
-  ox_status *st = rg_run(m, &a, before_out);
+  ox_status *st = run_named(m, &a, &before);
   bool runs = ox_status_code(st) != OX_NOT_IMPLEMENTED;
   if (runs) CHECK_OK(st);
   ox_status_free(st);
@@ -195,11 +232,7 @@ void rg_check(const char *text, uint32_t level, const char *rule, const char *af
   ox_graph_print(m->graph, bg_put, dump);
   if (rule) check_counts(&o, rule, dump);
   if (after && strcmp(bg_ops(m->graph, ops), after) != 0) fail_msg("got %s, wanted %s\n%s", ops, after, dump);
-  if (runs) {
-    CHECK_OK(rg_run(m, &a, after_out));
-    for (uint32_t i = 0; i < m->graph->n_outputs; i++)
-      rg_compare(&before_out[i], &after_out[i], m->graph->values[m->graph->outputs[i]].name, tolerance);
-  }
+  if (runs) compare_all(m, &a, &before, tolerance);
   ox_model_destroy(m);
   ox_arena_deinit(&a);
 }

@@ -23,8 +23,8 @@ OX_NODISCARD ox_status *rg_optimize(ox_model *m, ox_opt_options *o);
 void rg_compare(const ox_tensor *before, const ox_tensor *after, const char *name, double tolerance);
 
 /* Optimizes |text| at |level| with only what it takes, and checks: the live operators afterwards in order (e.g.
- * "Linear Softmax"), and that the outputs differ by at most |tolerance| relative to their largest. |after| NULL:
- * nothing but the outputs is checked. |rule|: must have been applied; NULL: not checked. "!name": must not have been.
+ * "Linear Softmax"), and that the outputs, and every other value that has kept its name, differ by at most |tolerance|
+ * relative to their largest. |after| NULL: nothing but these is checked. |rule|: must have been applied; NULL: not checked. "!name": must not have been.
  */
 void rg_check(const char *text, uint32_t level, const char *rule, const char *after, double tolerance);
 
