@@ -42,17 +42,23 @@ void ox_control_drop(const ox_control_ctx *c, const ox_tensor *t) {
 
 /* ---- stacks ---- */
 
-static ox_status *first_slice(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t expect) {
+/* A trip count is only a bound, so what is beyond FIRST_ROOM is not asked for before it is filled: memory follows the
+ * slices that came, at most twice their number. */
+enum { FIRST_ROOM = 64 << 10, FIRST_SLICES = 16 };
+
+static ox_status *first_slice(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t most) {
+  int64_t few = OX_MAX(FIRST_ROOM / (int64_t)OX_MAX(slice->bytes, 1), FIRST_SLICES);
   k->t = *slice, k->slice_bytes = slice->bytes, k->t.data = NULL;
-  if (!ox_mul_ok(slice->bytes, (size_t)OX_MAX(expect, 4), &k->capacity))
+  if (!ox_mul_ok(slice->bytes, (size_t)OX_MIN(most, few), &k->capacity))
     return ox_fail(OX_LIMIT, "scan output too large");
   k->t.data = c->host->take(c->control, k->capacity);
   return k->t.data ? NULL : ox_oom();
 }
 
-static ox_status *grow(const ox_control_ctx *c, ox_stack *k, size_t used) {
-  size_t capacity;
+static ox_status *grow(const ox_control_ctx *c, ox_stack *k, size_t used, int64_t most) {
+  size_t capacity, all;
   if (!ox_mul_ok(k->capacity, 2, &capacity)) return ox_fail(OX_LIMIT, "scan output too large");
+  if (ox_mul_ok(k->slice_bytes, (size_t)most, &all)) capacity = OX_MIN(capacity, all);
   void *grown = c->host->take(c->control, capacity);
   if (!grown) return ox_oom();
   if (used) memcpy(grown, k->t.data, used);
@@ -61,18 +67,18 @@ static ox_status *grow(const ox_control_ctx *c, ox_stack *k, size_t used) {
   return NULL;
 }
 
-ox_status *ox_stack_push(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t expect) {
+ox_status *ox_stack_push(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t most) {
   if (slice->kind != OX_TENSOR) return ox_fail(OX_INVALID_MODEL, "a scan output must be a tensor");
   if (ox_dtype_bits(slice->dtype) < 8)
     return ox_fail(OX_NOT_IMPLEMENTED, "a scan output of type %s", ox_dtype_name(slice->dtype));
-  if (!k->n) OX_TRY(first_slice(c, k, slice, expect));
+  if (!k->n) OX_TRY(first_slice(c, k, slice, most));
   if (k->t.dtype != slice->dtype || !ox_shape_equal(&k->t.shape, &slice->shape)) {
     char was[OX_SHAPE_TEXT], is[OX_SHAPE_TEXT];
     return ox_fail(OX_SHAPE_MISMATCH, "a scan output has shape %s after %lld slices of %s",
                    ox_shape_text(&slice->shape, is), (long long)k->n, ox_shape_text(&k->t.shape, was));
   }
   size_t used = (size_t)k->n * k->slice_bytes;
-  if (used + k->slice_bytes > k->capacity) OX_TRY(grow(c, k, used));
+  if (used + k->slice_bytes > k->capacity) OX_TRY(grow(c, k, used, most));
   if (k->slice_bytes) memcpy((char *)k->t.data + used, slice->data, k->slice_bytes);
   k->n++;
   return NULL;

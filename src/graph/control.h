@@ -78,8 +78,9 @@ typedef struct ox_stack {
   int64_t n;
 } ox_stack;
 
-/* Appends a copy of |slice|, which must have the shape and type of those before. |expect|: slices to make room for. */
-OX_NODISCARD ox_status *ox_stack_push(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t expect);
+/* Appends a copy of |slice|, which must have the shape and type of those before. |most|: slices there will be, or fewer
+ * (at least this one). */
+OX_NODISCARD ox_status *ox_stack_push(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t most);
 /* Moves the stack to output |i| with the count as axis 0; |body_output| tells type and shape when there is no slice. */
 OX_NODISCARD ox_status *ox_stack_finish(const ox_control_ctx *c, uint32_t i, ox_stack *k, const ox_type *body_output);
 

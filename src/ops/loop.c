@@ -48,6 +48,7 @@ typedef struct {
   uint8_t cond;
   ox_tensor iteration_t, cond_t;
   ox_tensor *carried; /* current values; copied out of the body after each iteration */
+  ox_tensor *next;    /* theirs while some are passed through */
   ox_stack *stacks;
 } loop_state;
 
@@ -77,12 +78,11 @@ static ox_status *carry_all(const ox_control_ctx *c, loop_state *l) {
     for (uint32_t i = 0; i < l->n_carried; i++) OX_TRY(carry(c, &l->carried[i], ox_body_output(c, l->body, i + 1)));
     return NULL;
   }
-  ox_tensor *next = ox_control_array(c, l->n_carried, sizeof *next);
-  if (!next) return ox_oom();
-  for (uint32_t i = 0; i < l->n_carried; i++) OX_TRY(ox_control_copy(c, ox_body_output(c, l->body, i + 1), &next[i]));
+  for (uint32_t i = 0; i < l->n_carried; i++)
+    OX_TRY(ox_control_copy(c, ox_body_output(c, l->body, i + 1), &l->next[i]));
   for (uint32_t i = 0; i < l->n_carried; i++) {
     ox_control_drop(c, &l->carried[i]);
-    l->carried[i] = next[i];
+    l->carried[i] = l->next[i];
   }
   return NULL;
 }
@@ -97,8 +97,9 @@ static ox_status *start(const ox_control_ctx *c, loop_state *l) {
                    g->n_inputs, g->n_outputs);
   l->n_scan = g->n_outputs - 1 - l->n_carried;
   l->carried = ox_control_array(c, l->n_carried, sizeof *l->carried);
+  l->next = ox_control_array(c, l->n_carried, sizeof *l->next);
   l->stacks = ox_control_array(c, l->n_scan, sizeof *l->stacks);
-  if (!l->carried || !l->stacks) return ox_oom();
+  if (!l->carried || !l->next || !l->stacks) return ox_oom();
   l->iteration_t = scalar(OX_I64, &l->iteration, 8), l->cond_t = scalar(OX_BOOL, &l->cond, 1);
   /* iteration number and condition may be declared as one-element vectors */
   for (uint32_t i = 0; i < 2; i++) {
@@ -120,8 +121,7 @@ static ox_status *iterate(const ox_control_ctx *c, loop_state *l, int64_t most) 
   OX_TRY(c->host->check(c->control));
   OX_TRY(ox_body_run(c, l->body));
   for (uint32_t i = 0; i < l->n_scan; i++)
-    OX_TRY(ox_stack_push(c, &l->stacks[i], ox_body_output(c, l->body, 1 + l->n_carried + i),
-                         most == INT64_MAX ? 16 : most));
+    OX_TRY(ox_stack_push(c, &l->stacks[i], ox_body_output(c, l->body, 1 + l->n_carried + i), most));
   const ox_tensor *go = ox_body_output(c, l->body, 0);
   if (go->dtype != OX_BOOL || go->bytes < 1) return ox_fail(OX_INVALID_MODEL, "the Loop body's condition is no bool");
   l->cond = *(const uint8_t *)go->data;

@@ -115,7 +115,8 @@ typedef struct {
   uint32_t first_in; /* 1 for version 8: input 0 is sequence_lens */
   uint32_t n_state, n_scan_in, n_scan_out;
   bool batched;              /* version 8 */
-  ox_tensor *state, *slices; /* per state value; per scan input: the slice for this iteration */
+  ox_tensor *state, *next;   /* per state value: what goes into an iteration, what came out of it */
+  ox_tensor *slices;         /* per scan input: the slice for this iteration */
   ox_stack *stacks;
   int64_t length;
 } scan_state;
@@ -173,9 +174,10 @@ static ox_status *set_up(const ox_control_ctx *c, scan_state *z) {
                    z->body->n_inputs, g->n_outputs, z->n_state, z->n_scan_in);
   z->n_scan_out = g->n_outputs - z->n_state;
   z->state = ox_control_array(c, z->n_state, sizeof *z->state);
+  z->next = ox_control_array(c, z->n_state, sizeof *z->next);
   z->slices = ox_control_array(c, z->n_scan_in, sizeof *z->slices);
   z->stacks = ox_control_array(c, z->n_scan_out, sizeof *z->stacks);
-  if (!z->state || !z->slices || !z->stacks) return ox_oom();
+  if (!z->state || !z->next || !z->slices || !z->stacks) return ox_oom();
   for (uint32_t i = z->first_in; i < n_in; i++) {
     const ox_tensor *t = ox_control_in(c, i);
     if (!t || t->kind != OX_TENSOR || ox_dtype_bits(t->dtype) < 8 || (z->batched && t->shape.rank < 1))
@@ -219,12 +221,10 @@ static ox_status *run_sequence(const ox_control_ctx *c, scan_state *z, const ox_
     OX_TRY(ox_body_run(c, z->body));
     for (uint32_t i = 0; i < z->n_scan_out; i++)
       OX_TRY(ox_stack_push(c, &z->stacks[i], ox_body_output(c, z->body, z->n_state + i), z->length));
-    ox_tensor *next = ox_control_array(c, z->n_state, sizeof *next);
-    if (!next) return ox_oom();
-    for (uint32_t i = 0; i < z->n_state; i++) OX_TRY(ox_control_copy(c, ox_body_output(c, z->body, i), &next[i]));
+    for (uint32_t i = 0; i < z->n_state; i++) OX_TRY(ox_control_copy(c, ox_body_output(c, z->body, i), &z->next[i]));
     for (uint32_t i = 0; i < z->n_state; i++) {
       ox_control_drop(c, &z->state[i]);
-      z->state[i] = next[i];
+      z->state[i] = z->next[i];
     }
   }
   return NULL;

@@ -11,6 +11,7 @@ typedef struct counting_alloc {
   atomic_long calls;  /* allocations asked for */
   atomic_long live;   /* not yet freed: must be 0 in the end */
   atomic_long live_bytes;
+  atomic_long peak_bytes; /* the most that were live at once */
   long fail_at;       /* the allocation with this number (from 0) and all later ones fail; -1: none */
 } counting_alloc;
 
@@ -20,7 +21,10 @@ static inline void *counting_alloc_fn(void *ctx, size_t bytes, size_t align) {
   if (c->fail_at >= 0 && n >= c->fail_at) return NULL;
   ox_alloc heap = ox_alloc_heap();
   void *p = heap.alloc(heap.ctx, bytes, align);
-  if (p) atomic_fetch_add(&c->live, 1), atomic_fetch_add(&c->live_bytes, (long)bytes);
+  if (!p) return NULL;
+  long live = atomic_fetch_add(&c->live_bytes, (long)bytes) + (long)bytes, peak = atomic_load(&c->peak_bytes);
+  atomic_fetch_add(&c->live, 1);
+  while (live > peak && !atomic_compare_exchange_weak(&c->peak_bytes, &peak, live)) {}
   return p;
 }
 
