@@ -6,14 +6,15 @@
 
 #include "onnx/inline_clone.h"
 
-enum { MAX_CALL_DEPTH = 256, MAX_NODES = 1 << 20 };
+/* The nodes and values are those that all expansions together add. */
+enum { MAX_CALL_DEPTH = 256, MAX_NODES = 1 << 19, MAX_VALUES = 1 << 20 };
 
 typedef struct inliner {
   ox_model *m;
   ox_map by_key;    /* "domain\nname\noverload" to index */
   uint8_t *state;   /* of each function: UNSEEN, OPEN, FINE */
   ox_arena scratch; /* for one key at a time */
-  uint64_t n_nodes; /* added by expansions */
+  ox_inline_budget budget;
 } inliner;
 
 enum { UNSEEN = 0, OPEN = 1, FINE = 2 };
@@ -117,7 +118,8 @@ static ox_status *expand(const ox_fn_call *call, ox_id node, ox_id *map) {
   return NULL;
 }
 
-ox_status *ox_function_expand(ox_graph *g, ox_id node, const ox_function *fn) {
+/* Replaces |node| of |g| by the body of |fn|; calls in it stay calls. */
+static ox_status *replace(inliner *il, ox_graph *g, ox_id node, const ox_function *fn) {
   const ox_node *n = ox_graph_node(g, node);
   const ox_graph *body = fn->body;
   if (n->n_in > body->n_inputs || n->n_out > body->n_outputs)
@@ -126,13 +128,14 @@ ox_status *ox_function_expand(ox_graph *g, ox_id node, const ox_function *fn) {
   for (uint32_t i = 0; i < fn->n_opsets; i++)
     if (!ox_model_opset(g->model, fn->opsets[i].domain))
       OX_TRY(ox_model_set_opset(g->model, fn->opsets[i].domain, fn->opsets[i].version));
-  ox_fn_call call = {.fn = fn, .graph = g, .name = n->name, .attrs = n->attrs, .n_attrs = n->n_attrs};
+  OX_TRY(ox_inline_charge(&il->budget, body));
+  ox_fn_call call = {.budget = &il->budget, .fn = fn, .graph = g, .name = n->name, .attrs = n->attrs, .n_attrs = n->n_attrs};
   size_t bytes = (size_t)body->n_values * sizeof(ox_id);
   ox_id *map = ox_new(g->model->alloc, bytes);
   if (!map) return ox_oom();
   ox_status *st = expand(&call, node, map);
   ox_delete(g->model->alloc, map, bytes);
-  return ox_status_note(st, "expanding function '%s'", fn->name);
+  return st;
 }
 
 /* Expansions append nodes, which this loop reaches in turn. */
@@ -147,9 +150,8 @@ static ox_status *inline_graph(inliner *il, ox_graph *g) {
       continue;
     }
     OX_TRY(check_function(il, index, 0));
-    il->n_nodes += il->m->functions[index].body->n_nodes + 1;
-    if (il->n_nodes > MAX_NODES) return ox_fail(OX_LIMIT, "expanding functions gives more than %d nodes", MAX_NODES);
-    OX_TRY(ox_function_expand(g, i, &il->m->functions[index]));
+    const ox_function *fn = &il->m->functions[index];
+    OX_TRY(ox_status_note(replace(il, g, i, fn), "expanding function '%s'", fn->name));
   }
   return NULL;
 }
@@ -169,7 +171,7 @@ static ox_status *index_functions(inliner *il) {
 ox_status *ox_model_inline(ox_model *m) {
   if (!m->n_functions) return NULL;
   ox_status *st = NULL;
-  inliner il = {.m = m, .state = ox_new_zeroed(m->alloc, m->n_functions)};
+  inliner il = {.m = m, .budget = {MAX_NODES, MAX_VALUES}, .state = ox_new_zeroed(m->alloc, m->n_functions)};
   ox_map_init(&il.by_key, m->alloc);
   ox_arena_init(&il.scratch, m->alloc);
   if (!il.state) {

@@ -7,10 +7,43 @@
 
 #include "graph/registry.h"
 
-enum { MAX_DEPTH = 256, MAX_NAME = 200 };
+enum { MAX_DEPTH = 256, MAX_NAME = 200, VALUES_PER_GRAPH = 16 /* that a graph takes the memory of */ };
 
 static ox_status *clone_graph(const ox_fn_call *call, const ox_graph *src, ox_graph *parent, const ox_id *parent_map,
                               ox_graph **out_graph);
+
+static void add_size(const ox_graph *g, ox_inline_budget *sum) {
+  const ox_graph *b;
+  sum->nodes += g->n_nodes, sum->values += g->n_values;
+  for (ox_id i = 0; i < g->n_nodes; i++)
+    for (uint32_t k = 0; (b = ox_node_body(&g->nodes[i], k)); k++) {
+      sum->values += VALUES_PER_GRAPH;
+      add_size(b, sum);
+    }
+}
+
+/* |values|: what it takes beside the content of |g|. */
+static ox_status *charge(ox_inline_budget *b, const ox_graph *g, uint64_t values) {
+  ox_inline_budget size = {0, values};
+  add_size(g, &size);
+  if (size.nodes > b->nodes || size.values > b->values)
+    return ox_fail(OX_LIMIT,
+                   "%llu nodes and %llu values more are too much: %llu and %llu are left of what functions may add",
+                   (unsigned long long)size.nodes, (unsigned long long)size.values, (unsigned long long)b->nodes,
+                   (unsigned long long)b->values);
+  b->nodes -= size.nodes, b->values -= size.values;
+  return NULL;
+}
+
+ox_status *ox_inline_charge(ox_inline_budget *b, const ox_graph *g) { return charge(b, g, 0); }
+
+/* The graphs of an attribute that a node of the function takes over from the call. */
+static ox_status *charge_attr(ox_inline_budget *b, const ox_attr *a) {
+  if (a->v.kind == OX_ATTR_GRAPH_KIND) return charge(b, a->graph, VALUES_PER_GRAPH);
+  for (size_t i = 0; a->v.kind == OX_ATTR_GRAPHS_KIND && i < a->v.n; i++)
+    OX_TRY(charge(b, a->graphs[i], VALUES_PER_GRAPH));
+  return NULL;
+}
 
 /* A symbolic dimension of a function may be another one in every call. */
 static ox_type without_symbols(const ox_type *t) {
@@ -83,6 +116,7 @@ static ox_status *add_attr(const ox_fn_call *call, const ox_attr *a, ox_graph *d
     if (a->v.kind && given->v.kind != a->v.kind)
       return ox_fail(OX_INVALID_MODEL, "attribute '%s' refers to '%s', which is of kind %u, not %u", a->name, a->ref,
                      given->v.kind, a->v.kind);
+    OX_TRY(charge_attr(call->budget, given));
     OX_TRY(clone_attr(NULL, given, dst, NULL, &copy)); /* reads from around the call, not from the body */
     copy.name = a->name;
   }

@@ -5,8 +5,14 @@
 
 #include "graph/graph.h"
 
+/* Nodes and values that expansions may still add to the model, nested graphs included. */
+typedef struct ox_inline_budget {
+  uint64_t nodes, values;
+} ox_inline_budget;
+
 /* What a call's node held before it was taken apart. */
 typedef struct ox_fn_call {
+  ox_inline_budget *budget;
   const ox_function *fn;
   ox_graph *graph; /* that holds the call */
   const char *name;
@@ -14,6 +20,8 @@ typedef struct ox_fn_call {
   uint32_t n_attrs;
 } ox_fn_call;
 
+/* Takes what a copy of |g| needs; LIMIT if that is too much. */
+OX_NODISCARD ox_status *ox_inline_charge(ox_inline_budget *b, const ox_graph *g);
 /* Copies node |n| of |src| to |dst|; |map|: from values of |src| to those of |dst|, where missing ones are added. */
 OX_NODISCARD ox_status *ox_clone_node(const ox_fn_call *call, const ox_graph *src, const ox_node *n, ox_graph *dst,
                                       ox_id *map);

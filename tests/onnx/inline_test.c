@@ -215,17 +215,47 @@ static void test_errors(void **state) {
   }
 }
 
+/* A model whose calls, 40 deep, each stand for two of the next kind: |head|, then |level| for each i with i, i + 1, i + 1
+ * in it, then |leaf|. */
+static void check_doubling(const char *head, const char *level, const char *leaf, const char *part) {
+  static char text[1 << 17];
+  size_t at = (size_t)snprintf(text, sizeof text, HEAD "%s", head);
+  for (int i = 0; i < 40; i++) {
+    at += (size_t)snprintf(text + at, sizeof text - at, FN "f%d", i);
+    for (const char *p = level; *p; p++) /* '#' stands for the next function */
+      at += (size_t)snprintf(text + at, sizeof text - at, *p == '#' ? "f.f%d" : "%c", *p == '#' ? i + 1 : *p);
+  }
+  snprintf(text + at, sizeof text - at, FN "f40%s", leaf);
+  counting_alloc count = {.fail_at = -1};
+  ox_model *m = read_text(counting_alloc_of(&count), text);
+  CHECK_FAILS(ox_model_inline(m), OX_LIMIT, part);
+  ox_model_destroy(m);
+  assert_int_equal(count.live, 0);
+  if (count.peak_bytes > 512l << 20) fail_msg("%s: %ld bytes", head, (long)count.peak_bytes);
+}
+
+/* |pattern| with a hundred names more at each place. */
+static const char *few_nodes_many_values(const char *pattern) {
+  static char texts[2][4096], names[3][1024];
+  static int turn;
+  for (int k = 0; k < 3; k++)
+    for (int i = 0, at = 0; i < 100; i++) at += sprintf(names[k] + at, ", %c%d", "pqp"[k], i);
+  char *text = texts[turn++ % 2];
+  snprintf(text, sizeof texts[0], pattern, names[0], names[1], names[2]);
+  return text;
+}
+
 static void test_doubling_calls_hit_the_limit(void **state) {
   (void)state;
-  static char text[8192];
-  size_t at = (size_t)snprintf(text, sizeof text, HEAD "g (float[2] x) => (float[2] y) { y = f.f0(x) }");
-  for (int i = 0; i < 40; i++)
-    at += (size_t)snprintf(text + at, sizeof text - at, FN "f%d (a) => (b) { c = f.f%d(a) b = f.f%d(c) }", i, i + 1,
-                           i + 1);
-  snprintf(text + at, sizeof text - at, FN "f40 (a) => (b) { b = Neg(a) }");
-  ox_model *m = read_text(ox_alloc_heap(), text);
-  CHECK_FAILS(ox_model_inline(m), OX_LIMIT, "nodes");
-  ox_model_destroy(m);
+  const char *graph = "g (bool c, float[2] x) => (float[2] y) { y = f.f0(x) }";
+  check_doubling(graph, " (a) => (b) { c = #(a) b = #(c) }", " (a) => (b) { b = Neg(a) }", "expanding function 'f");
+  check_doubling(graph, few_nodes_many_values(" (a) => (b%s) { c%s = #(a) b%s = #(c) }"),
+                 few_nodes_many_values(" (a) => (b%s) { b%s = Split (a) c%s = Split (a) }"), "values more");
+  /* no node of a function is cloned often, but the graph that one call hands to the next doubles */
+  check_doubling("g (bool c, float[2] x) => (float[2] y) { y = f.f0<br = t () => (u) { u = Neg (x) }>(c) }",
+                 "<br> (c) => (b) { b = #<br = t () => (u) { u = If<then_branch: graph = @br, else_branch: graph ="
+                 " @br>(c) }>(c) }",
+                 "<br> (c) => (b) { b = If<then_branch: graph = @br, else_branch: graph = @br>(c) }", "expanding function 'f");
 }
 
 static void test_every_failed_allocation_is_clean(void **state) {
