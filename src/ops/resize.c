@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/resize.c - Resize and Upsample of every version. Nearest copies elements of any type; linear and cubic run one
- * pass per resized axis in float32 (double for 32- and 64-bit integers and float64). */
+ * ops/resize.c - Resize and Upsample of every version. Nearest copies elements of any type; linear and cubic, of
+ * numbers only, run one pass per resized axis in float32 (double for 32- and 64-bit integers and float64). */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ typedef struct resize_prep {
   uint32_t dtype;
   int n_axes, axis[OX_MAX_RANK]; /* resized axes, in the order of the passes */
   int32_t *index[OX_MAX_RANK];   /* by axis of X; NULL: kept */
-  float *weight[OX_MAX_RANK];
+  void *weight[OX_MAX_RANK];     /* floats or doubles; NULL: nearest */
   ox_resize_pass pass[OX_MAX_RANK];
   int64_t rows[OX_MAX_RANK], per_tile[OX_MAX_RANK]; /* of each pass */
   size_t buffer_at[2];
@@ -34,11 +34,33 @@ static bool add_axis(const ox_kernel_ctx *c, resize_prep *p, int a, alloc_fn *al
   size_t n;
   if (!ox_mul_ok((size_t)x->out, (size_t)taps, &n) || n > SIZE_MAX / 16) return false;
   p->index[a] = alloc(c, n * sizeof(int32_t) + 1);
-  p->weight[a] = x->mode == OX_RESIZE_NEAREST ? NULL : alloc(c, n * sizeof(float) + 1);
+  p->weight[a] = x->mode == OX_RESIZE_NEAREST ? NULL : alloc(c, n * (p->real64 ? sizeof(double) : sizeof(float)) + 1);
   if (!p->index[a] || (x->mode != OX_RESIZE_NEAREST && !p->weight[a])) return false;
-  ox_resize_table(x, p->index[a], p->weight[a]);
+  ox_resize_table(x, p->index[a], p->real64 ? NULL : p->weight[a], p->real64 ? p->weight[a] : NULL);
   p->axis[p->n_axes++] = a;
   return true;
+}
+
+static bool is_near(const resize_prep *p) { return p->spec.mode == OX_RESIZE_NEAREST || p->n_axes == 0; }
+
+/* Interpolation needs real numbers. What lies outside of the region takes a number, too: none stands for a string. */
+static ox_status *check_type(const ox_kernel_ctx *c, const resize_prep *p) {
+  const ox_resize_attrs *at = c->attrs;
+  if (!is_near(p) && !ox_convert_select(c->isa)->load_f64[p->dtype])
+    return ox_fail(OX_NOT_IMPLEMENTED, "Resize: mode %s of %s", at->mode, ox_dtype_name(p->dtype));
+  for (int a = 0; a < p->x.rank && p->dtype == OX_STRING; a++)
+    for (int64_t o = 0; p->index[a] && o < p->y.dim[a]; o++)
+      if (p->index[a][o] < 0) return ox_fail(OX_NOT_IMPLEMENTED, "Resize: a region that leaves a tensor of strings");
+  return NULL;
+}
+
+/* extrapolation_value as an element of X; of a complex number, its real part. */
+static void set_fill(const ox_kernel_ctx *c, resize_prep *p) {
+  const ox_resize_attrs *at = c->attrs;
+  double fill = at ? (double)at->extrapolation_value : 0;
+  uint32_t part = p->dtype == OX_C64 ? OX_F32 : p->dtype == OX_C128 ? OX_F64 : p->dtype;
+  ox_store_f64_fn *store = ox_convert_select(c->isa)->store_f64[part];
+  if (store) store(&fill, p->fill, 0, 1, NULL);
 }
 
 /* Tables and, for interpolation, the passes: from the first axis to the last. */
@@ -63,13 +85,9 @@ static ox_status *build(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc)
     p->rows[i] = ox_shape_span(&s, 0, a + 1);
     p->per_tile[i] = OX_MAX(8192 / OX_MAX(inner * taps, 1), 1);
   }
-  double fill = at ? (double)at->extrapolation_value : 0;
-  const ox_convert *cv = ox_convert_select(c->isa);
-  if (p->dtype < OX_DTYPE_COUNT && cv->store_f64[p->dtype]) cv->store_f64[p->dtype](&fill, p->fill, 0, 1, NULL);
-  return NULL;
+  set_fill(c, p);
+  return check_type(c, p);
 }
-
-static bool is_near(const resize_prep *p) { return p->spec.mode == OX_RESIZE_NEAREST || p->n_axes == 0; }
 
 /* Floats (or doubles) of the two buffers that the passes alternate between. */
 static bool buffer_sizes(const resize_prep *p, size_t *bytes) {
@@ -220,7 +238,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(rows) OX_ATTRS(rows), .attrs_bytes = sizeof(ox_resize_attrs), .infer = ox_resize_infer
+/* elements of less than a byte are in no version of the standard */
+enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
+#define ROW(rows) .types = {ANY}, OX_ATTRS(rows), .attrs_bytes = sizeof(ox_resize_attrs), .infer = ox_resize_infer
 #define ROW_KERNEL .prepare = prepare, .run = run
 static const ox_attr_def upsample1[] = {OX_ATTR_STR(ox_resize_attrs, mode, "nearest"),
                                         OX_ATTR_FLOAT(ox_resize_attrs, height_scale, 0),

@@ -27,8 +27,9 @@ typedef enum ox_resize_round {
 
 typedef struct ox_resize_axis {
   int64_t in, out;
-  float scale;
-  float roi_begin, roi_end;
+  double scale;
+  double roi_begin, roi_end;
+  bool wide; /* coordinates in double, else rounded to float at each step, as the standard's are */
   ox_resize_mode mode;
   ox_resize_coord coord;
   ox_resize_round round;
@@ -39,14 +40,15 @@ typedef struct ox_resize_axis {
 /* Taps per output of the axis. */
 int64_t ox_resize_taps(const ox_resize_axis *a);
 /* index[o * taps + t] and weight[..] for every output; weights sum to 1. index[o * taps] is -1 where the coordinate
- * lies outside under TF_CROP_AND_RESIZE. |weight| is NULL for NEAREST. */
-void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *weight);
+ * lies outside under TF_CROP_AND_RESIZE. Weights go to the one of |w32| and |w64| that is not NULL; NEAREST has none.
+ */
+void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *w32, double *w64);
 
 /* One pass over outer x in x inner floats: output rows [begin, end) of outer * out. |fill| where index is -1. */
 typedef struct ox_resize_pass {
   int64_t in, out, inner, taps;
   const int32_t *index;
-  const float *weight;
+  const void *weight; /* of the pass's own type */
   double fill;
 } ox_resize_pass;
 void ox_resize_f32(const ox_resize_pass *p, const float *x, float *y, int64_t begin, int64_t end);

@@ -5,55 +5,58 @@
 #include "base/macros.h"
 #include "kern/resize/resize.h"
 
-/* The input coordinate of output |o|, in float as the standard's scales are. */
-static float source(const ox_resize_axis *a, int64_t o) {
-  float x = (float)o, in = (float)a->in, s = a->scale;
-  double wide = (double)a->scale * (double)a->in; /* the output extent before rounding */
+/* Rounding a double result of two floats to float is the float operation: 53 bits are more than twice 24 and two. */
+static double step(const ox_resize_axis *a, double v) { return a->wide ? v : (double)(float)v; }
+
+/* The input coordinate of output |o|. */
+static double source(const ox_resize_axis *a, int64_t o) {
+  double x = step(a, (double)o), in = step(a, (double)a->in), s = a->scale;
+  double wide = s * (double)a->in; /* the output extent before rounding */
   switch (a->coord) {
     case OX_COORD_HALF_PIXEL:
-      return (x + 0.5f) / s - 0.5f;
+      return step(a, step(a, step(a, x + 0.5) / s) - 0.5);
     case OX_COORD_HALF_PIXEL_SYMMETRIC: {
-      float adjust = (float)((double)a->out / wide);
-      return in / 2 * (1 - adjust) + (x + 0.5f) / s - 0.5f;
+      double adjust = step(a, (double)a->out / wide), left = step(a, in / 2 * step(a, 1 - adjust));
+      return step(a, step(a, left + step(a, step(a, x + 0.5) / s)) - 0.5);
     }
     case OX_COORD_PYTORCH_HALF_PIXEL:
-      return a->out > 1 ? (x + 0.5f) / s - 0.5f : 0;
+      return a->out > 1 ? step(a, step(a, step(a, x + 0.5) / s) - 0.5) : 0;
     case OX_COORD_ALIGN_CORNERS:
-      return a->out > 1 ? (float)((double)o * (double)(a->in - 1) / (wide - 1)) : 0;
+      return a->out > 1 ? step(a, (double)o * (double)(a->in - 1) / (wide - 1)) : 0;
     case OX_COORD_ASYMMETRIC:
-      return x / s;
+      return step(a, x / s);
     case OX_COORD_TF_HALF_PIXEL_FOR_NN:
-      return (x + 0.5f) / s;
+      return step(a, step(a, x + 0.5) / s);
     case OX_COORD_TF_CROP_AND_RESIZE:
-      if (a->out <= 1) return 0.5f * (a->roi_begin + a->roi_end) * (in - 1);
-      return (float)((double)a->roi_begin * (double)(a->in - 1) +
-                     (double)o * (double)(a->roi_end - a->roi_begin) * (double)(a->in - 1) / (wide - 1));
+      if (a->out <= 1) return step(a, step(a, 0.5 * step(a, a->roi_begin + a->roi_end)) * step(a, in - 1));
+      return step(a, a->roi_begin * (double)(a->in - 1) +
+                         (double)o * step(a, a->roi_end - a->roi_begin) * (double)(a->in - 1) / (wide - 1));
   }
   return 0;
 }
 
 static int64_t clamped(double v, int64_t n) { return v >= (double)(n - 1) ? n - 1 : v > 0 ? (int64_t)v : 0; }
 
-static int64_t nearest(const ox_resize_axis *a, float x) {
-  float down = floorf(x);
+static int64_t nearest(const ox_resize_axis *a, double x) {
+  double down = floor(x);
   switch (a->round) {
     case OX_ROUND_PREFER_FLOOR:
-      return clamped((double)(x == down + 0.5f ? down : roundf(x)), a->in);
+      return clamped(x == down + 0.5 ? down : round(x), a->in);
     case OX_ROUND_PREFER_CEIL:
-      return clamped((double)roundf(x), a->in);
+      return clamped(round(x), a->in);
     case OX_ROUND_FLOOR:
-      return clamped((double)down, a->in);
+      return clamped(down, a->in);
     case OX_ROUND_CEIL:
-      return clamped((double)ceilf(x), a->in);
+      return clamped(ceil(x), a->in);
     case OX_ROUND_SIMPLE:
-      return clamped((double)(a->scale < 1 ? ceilf(x) : down), a->in);
+      return clamped(a->scale < 1 ? ceil(x) : down, a->in);
   }
   return 0;
 }
 
 /* How far the window of an antialiased filter reaches to the left of its base. */
 static int64_t reach(const ox_resize_axis *a) {
-  double radius = a->mode == OX_RESIZE_CUBIC ? 2 : 1, scale = a->antialias && a->scale < 1 ? (double)a->scale : 1;
+  double radius = a->mode == OX_RESIZE_CUBIC ? 2 : 1, scale = a->antialias && a->scale < 1 ? a->scale : 1;
   return (int64_t) - (floor(-radius / scale) + 1);
 }
 
@@ -69,25 +72,32 @@ static double kernel(const ox_resize_axis *a, double d) {
   return x < 2 ? ((c * x - 5 * c) * x + 8 * c) * x - 4 * c : 0;
 }
 
-void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *weight) {
+/* Of the pixel at |at|, before the weights are made to sum to 1. |scale| widens the kernel. */
+static double weigh(const ox_resize_axis *a, double at, double x, double scale) {
+  return a->exclude_outside && (at < 0 || at >= (double)a->in) ? 0 : kernel(a, (at - x) * scale);
+}
+
+void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *w32, double *w64) {
   int64_t taps = ox_resize_taps(a), left = a->mode == OX_RESIZE_NEAREST ? 0 : reach(a);
-  double scale = a->antialias && a->scale < 1 ? (double)a->scale : 1;
+  double scale = a->antialias && a->scale < 1 ? a->scale : 1;
   for (int64_t o = 0; o < a->out; o++, index += taps) {
-    float x = source(a, o);
-    bool outside = a->coord == OX_COORD_TF_CROP_AND_RESIZE && !(x >= 0 && x <= (float)(a->in - 1));
+    double x = source(a, o);
+    /* in float: the last step of the arithmetic puts no border outside */
+    bool outside = a->coord == OX_COORD_TF_CROP_AND_RESIZE && !((float)x >= 0 && (float)x <= (float)(a->in - 1));
     if (a->mode == OX_RESIZE_NEAREST) {
       index[0] = outside ? -1 : (int32_t)nearest(a, x);
       continue;
     }
-    double base = ceil((double)x) - 1, sum = 0; /* the ratio to the base lies in (0, 1] */
+    double base = ceil(x) - 1, sum = 0; /* the ratio to the base lies in (0, 1] */
+    for (int64_t t = 0; t < taps; t++) sum += weigh(a, base + (double)(t - left), x, scale);
     for (int64_t t = 0; t < taps; t++) {
-      double at = base + (double)(t - left), w = kernel(a, (at - (double)x) * scale);
-      if (a->exclude_outside && (at < 0 || at >= (double)a->in)) w = 0;
+      double at = base + (double)(t - left), w = weigh(a, at, x, scale) / sum;
       index[t] = (int32_t)clamped(at, a->in);
-      weight[t] = (float)w, sum += w;
+      if (w32)
+        *w32++ = (float)w;
+      else
+        *w64++ = w;
     }
-    for (int64_t t = 0; t < taps; t++) weight[t] = (float)((double)weight[t] / sum);
     if (outside) index[0] = -1;
-    weight += taps;
   }
 }

@@ -12,6 +12,7 @@
 typedef struct source {
   const ox_resize_attrs *a;
   uint32_t version;
+  bool wide; /* interpolates float64 */
   const ox_shape *x;
   const ox_tensor *roi, *scales, *sizes;
 } source;
@@ -47,6 +48,7 @@ static ox_status *read_modes(const source *s, ox_resize_spec *spec) {
                                      .mode = spec->mode,
                                      .coord = (ox_resize_coord)coord,
                                      .round = (ox_resize_round)round,
+                                     .wide = s->wide && mode != OX_RESIZE_NEAREST,
                                      .antialias = spec->antialias,
                                      .exclude_outside = a->exclude_outside != 0,
                                      .cubic_a = a->cubic_coeff_a};
@@ -87,7 +89,7 @@ static ox_status *use_scales(const double *v, const int *axes, int n, ox_resize_
   for (int i = 0; i < n; i++) {
     float s = (float)v[i];
     if (!(s > 0) || isinf(s)) return ox_fail(OX_INVALID_MODEL, "scales[%d] is %g, wanted above 0", i, v[i]);
-    spec->axis[axes[i]].scale = s;
+    spec->axis[axes[i]].scale = (double)s;
     if (y->dim[axes[i]] < 0) {
       if (s != 1) y->dim[axes[i]] = -1; /* a symbol stays */
       continue;
@@ -107,15 +109,15 @@ static ox_status *use_sizes(const source *s, const double *v, const int *axes, i
        keep = larger || (policy && strcmp(policy, "not_larger") == 0);
   if (policy && !keep && strcmp(policy, "stretch") != 0)
     return ox_fail(OX_INVALID_MODEL, "unknown keep_aspect_ratio_policy \"%.40s\"", policy);
-  double best = 0;
+  double best = 0, exact = 0; /* the same ratio, rounded to float and not */
   bool known = true;
   for (int i = 0; i < n; i++) {
     if (v[i] < 0 || v[i] > 9e15) return ox_fail(OX_INVALID_MODEL, "sizes[%d] is %g", i, v[i]);
     int64_t in = y->dim[axes[i]];
     if (in <= 0) known &= in == 0;
-    double scale = in > 0 ? (double)(float)(v[i] / (double)in) : 1;
-    spec->axis[axes[i]].scale = (float)scale;
-    if (i == 0 || (larger ? scale > best : scale < best)) best = scale;
+    double ratio = in > 0 ? v[i] / (double)in : 1, scale = (double)(float)ratio;
+    spec->axis[axes[i]].scale = spec->axis[0].wide ? ratio : scale;
+    if (i == 0 || (larger ? scale > best : scale < best)) best = scale, exact = ratio;
   }
   for (int i = 0; i < n; i++) {
     int64_t in = y->dim[axes[i]];
@@ -124,7 +126,7 @@ static ox_status *use_sizes(const source *s, const double *v, const int *axes, i
     } else if (!known || in < 0) {
       y->dim[axes[i]] = -1;
     } else {
-      spec->axis[axes[i]].scale = (float)best;
+      spec->axis[axes[i]].scale = spec->axis[0].wide ? exact : best;
       y->dim[axes[i]] = (int64_t)round(best * (double)in);
     }
   }
@@ -135,8 +137,10 @@ static ox_status *use_roi(const source *s, const int *axes, int n, ox_resize_spe
   double v[2 * OX_MAX_RANK];
   if (spec->axis[0].coord != OX_COORD_TF_CROP_AND_RESIZE || !s->roi) return NULL;
   OX_TRY(read_floats(s->roi, "roi", 2 * n, v));
-  for (int i = 0; i < n; i++)
-    spec->axis[axes[i]].roi_begin = (float)v[i], spec->axis[axes[i]].roi_end = (float)v[n + i];
+  for (int i = 0; i < n; i++) {
+    ox_resize_axis *x = &spec->axis[axes[i]];
+    x->roi_begin = x->wide ? v[i] : (double)(float)v[i], x->roi_end = x->wide ? v[n + i] : (double)(float)v[n + i];
+  }
   return NULL;
 }
 
@@ -200,7 +204,7 @@ ox_status *ox_resize_infer(ox_infer_ctx *c) {
 ox_status *ox_resize_spec_ctx(const ox_kernel_ctx *c, ox_resize_spec *spec, ox_shape *y, bool *known) {
   bool modern = ((const ox_resize_attrs *)c->attrs)->coordinate_transformation_mode != NULL;
   uint32_t at = modern ? 2 : 1;
-  source s = {.a = c->attrs, .version = c->op_version, .x = &c->in[0]->shape};
+  source s = {.a = c->attrs, .version = c->op_version, .wide = c->in[0]->dtype == OX_F64, .x = &c->in[0]->shape};
   s.scales = ox_ctx_has(c, at) ? content(c->in[at]) : NULL;
   s.sizes = modern && ox_ctx_has(c, 3) ? content(c->in[3]) : NULL;
   s.roi = modern && ox_ctx_has(c, 1) ? content(c->in[1]) : NULL;
