@@ -150,21 +150,28 @@ static void widen(const ox_kernel_ctx *c, const resize_prep *p, char *buffer, in
     cv->load_f32[p->dtype](c->in[0]->data, at, n, (float *)(void *)buffer + begin);
 }
 
-/* Integers: antialiased results are rounded, all are clamped to the type. */
+/* What becomes of a result between integers: antialiased ones are rounded, others cut off, but not for |noise|. */
+static double whole(const resize_prep *p, double v, double noise) {
+  double r = round(v);
+  return p->spec.antialias || fabs(v - r) <= noise ? r : v;
+}
+
+/* Integers are clamped to the type. */
 static void narrow(const ox_kernel_ctx *c, const resize_prep *p, char *buffer, int64_t begin, int64_t end) {
   const ox_convert *cv = ox_convert_select(c->isa);
   size_t n = (size_t)(end - begin), at = (size_t)begin;
   unsigned bits = ox_dtype_bits(p->dtype);
   bool integer = !ox_dtype_is_float(p->dtype), sign = ox_dtype_is_signed(p->dtype);
-  bool smooth = p->spec.antialias;
+  double range = ldexp(1, (int)bits), most = sign ? range / 2 : range, least = sign ? -most : 0;
+  double top = bits == 64 ? nextafter(most, 0) : most - 1;
   if (p->real64) {
-    double *b = (double *)(void *)buffer + begin, most = ldexp(1, (int)bits - sign), least = sign ? -most : 0;
-    for (size_t i = 0; integer && i < n; i++)
-      b[i] = fmin(fmax(smooth ? round(b[i]) : b[i], least), bits == 64 ? nextafter(most, 0) : most - 1);
+    double *b = (double *)(void *)buffer + begin;
+    for (size_t i = 0; integer && i < n; i++) b[i] = fmin(fmax(whole(p, b[i], 1e-12 * (1 + fabs(b[i]))), least), top);
     cv->store_f64[p->dtype](b, c->out[0]->data, at, n, NULL);
   } else {
-    float *b = (float *)(void *)buffer + begin, most = ldexpf(1, (int)bits - sign), least = sign ? -most : 0;
-    for (size_t i = 0; integer && i < n; i++) b[i] = fminf(fmaxf(smooth ? roundf(b[i]) : b[i], least), most - 1);
+    float *b = (float *)(void *)buffer + begin;
+    for (size_t i = 0; integer && i < n; i++)
+      b[i] = (float)fmin(fmax(whole(p, (double)b[i], 1e-6 * range), least), top);
     cv->store_f32[p->dtype](b, c->out[0]->data, at, n, NULL);
   }
 }

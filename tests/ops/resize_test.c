@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "graph/dtype.h"
 #include "support/check.h"
 #include "support/one_node.h"
 
@@ -128,6 +129,32 @@ static void test_float64_with_kept_aspect(void **state) {
 
 /* ---- types ---- */
 
+/* What lies between equal integers is that integer, whatever the weights' last bits. */
+static void test_an_even_image_stays_even(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_U8, OX_I8, OX_U16, OX_I32, OX_I64};
+  static const char *const modes[] = {"linear", "cubic"};
+  for (size_t t = 0; t < OX_COUNT(types); t++)
+    for (int64_t size = 1; size < 30; size++)
+      for (int m = 0; m < 2; m++) {
+        int64_t x[7], in = 7, one = 1;
+        unsigned bytes = ox_dtype_bits(types[t]) / 8;
+        for (int i = 0; i < 7; i++) memcpy((char *)x + (unsigned)i * bytes, &(int64_t){101}, bytes);
+        one_node n;
+        one_node_init(&n, "", "Resize", 13, 1);
+        one_node_str(&n, "mode", modes[m]);
+        one_node_input(&n, types[t], 1, &in, x);
+        one_node_input(&n, OX_F32, -1, NULL, NULL);
+        one_node_input(&n, OX_F32, -1, NULL, NULL);
+        one_node_const(&n, OX_I64, 1, &one, &size);
+        CHECK_OK(one_node_run(&n));
+        for (int64_t i = 0; i < size; i++)
+          if (memcmp((char *)n.out[0].data + i * bytes, &(int64_t){101}, bytes) != 0)
+            fail_msg("%s of %s to %d: [%d]", modes[m], ox_dtype_name(types[t]), (int)size, (int)i);
+        one_node_deinit(&n);
+      }
+}
+
 static void crop(one_node *n, const char *mode, uint32_t dtype, const void *x, const float *region) {
   const int64_t three = 3, two = 2, one = 1, sizes[] = {4};
   one_node_init(n, "", "Resize", 13, 1);
@@ -179,6 +206,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_float64_is_interpolated_in_double),
       cmocka_unit_test(test_float64_with_kept_aspect),
+      cmocka_unit_test(test_an_even_image_stays_even),
       cmocka_unit_test(test_nearest_of_strings_and_complex_numbers),
       cmocka_unit_test(test_no_value_between_strings),
   };
