@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "ops/attention/attn_common.h"
+#include "ops/shared/as_real.h"
 
 typedef struct attention_attrs {
   int64_t is_causal, q_num_heads, kv_num_heads, qk_matmul_output_mode, left_window_size, right_window_size;
@@ -103,12 +104,21 @@ static ox_status *infer(ox_infer_ctx *c) {
 }
 
 /* ---- prepare ---- */
+
+/* V and the mask have types of their own. One that the product over Q's type cannot read is converted as a whole. */
+typedef struct converted {
+  bool on;
+  int64_t n;
+  size_t at; /* in shared memory */
+} converted;
+
 typedef struct attention_prep {
   sizes s;
   ox_attn a;
   attn_append key, value;
   bool appends, copies_k, copies_v; /* stage 0: with a past; into the present outputs */
   size_t k_at, v_at, lens_at;       /* in shared memory */
+  converted v, mask;                /* stage 1 */
 } attention_prep;
 
 static ox_status *check_past(const ox_kernel_ctx *c, const sizes *s) {
@@ -126,6 +136,18 @@ static ox_status *check_past(const ox_kernel_ctx *c, const sizes *s) {
   return NULL;
 }
 
+static ox_as_real work_type(const ox_kernel_ctx *c) { return c->in[Q]->dtype == OX_F64 ? OX_AS_DOUBLE : OX_AS_FLOAT; }
+
+/* Integers are numbers to add, too. */
+static void find_converted(const ox_kernel_ctx *c, attention_prep *p) {
+  bool wide = c->in[Q]->dtype == OX_F64;
+  p->v = (converted){.on = wide != (c->in[V]->dtype == OX_F64), .n = ox_shape_count(&c->in[V]->shape)};
+  if (p->appends) p->v.n = p->s.batch * p->s.kv_heads * p->s.total * p->s.dv;
+  if (!ox_ctx_has(c, MASK)) return;
+  uint32_t mask = OX_BIT(c->in[MASK]->dtype), read = wide ? OX_BIT(OX_F64) : OX_T_FLOAT & ~OX_BIT(OX_F64);
+  p->mask = (converted){.on = !(mask & (read | OX_BIT(OX_BOOL))), .n = ox_shape_count(&c->in[MASK]->shape)};
+}
+
 /* Books memory for what stage 0 makes: the cache if it is no output, lengths per batch item. */
 static ox_status *book_shared(ox_kernel_ctx *c, attention_prep *p) {
   const sizes *s = &p->s;
@@ -135,6 +157,9 @@ static ox_status *book_shared(ox_kernel_ctx *c, attention_prep *p) {
   p->k_at = 0, p->v_at = OX_ROUND_UP(k, OX_ALIGN_BYTES);
   p->lens_at = p->v_at + OX_ROUND_UP(v, OX_ALIGN_BYTES);
   c->shared_bytes = p->lens_at + 2 * (size_t)s->batch * sizeof(int32_t) + OX_PAD_BYTES;
+  c->shared_bytes = OX_ROUND_UP(c->shared_bytes, OX_ALIGN_BYTES);
+  if (p->v.on) OX_TRY(ox_as_real_room(c, work_type(c), p->v.n, &p->v.at));
+  if (p->mask.on) OX_TRY(ox_as_real_room(c, work_type(c), p->mask.n, &p->mask.at));
   return NULL;
 }
 
@@ -157,7 +182,7 @@ static ox_status *fill_attn(const ox_kernel_ctx *c, attention_prep *p) {
                  .left = at->left_window_size,
                  .right = at->is_causal ? 0 : at->right_window_size,
                  .offset = s->past,
-                 .scale = at->has_scale ? at->scale : (float)(1 / sqrt((double)OX_MAX(s->d, 1))),
+                 .scale = at->has_scale ? (double)at->scale : 1 / sqrt((double)OX_MAX(s->d, 1)),
                  .qk_forbidden = -INFINITY,
                  .qk_mode = ox_ctx_wants(c, QK) ? (ox_attn_qk)at->qk_matmul_output_mode : OX_ATTN_QK_NONE};
   a->q = layout(s, c->in[Q], s->heads, s->q_len, s->d);
@@ -175,6 +200,9 @@ static ox_status *fill_attn(const ox_kernel_ctx *c, attention_prep *p) {
   if (p->appends) a->k = p->key.to, a->v = p->value.to;
   if (ox_ctx_has(c, MASK))
     OX_TRY(ox_attn_bias_of(c->in[MASK], "attn_mask", s->batch, s->heads, s->q_len, s->total, &a->bias[0]));
+  uint32_t work = work_type(c) == OX_AS_DOUBLE ? OX_F64 : OX_F32;
+  if (p->v.on) a->v.dtype = work;
+  if (p->mask.on) a->bias[0].dtype = work;
   return NULL;
 }
 
@@ -185,19 +213,21 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   c->prep = p;
   for (uint32_t i = 0; i < 7; i++) shape[i] = ox_ctx_has(c, i) ? &c->in[i]->shape : NULL;
   OX_TRY(read_sizes(c->attrs, shape, &p->s));
-  if ((c->in[Q]->dtype == OX_F64) != (c->in[V]->dtype == OX_F64) || c->in[Q]->dtype != c->in[K]->dtype)
-    return ox_fail(OX_NOT_IMPLEMENTED, "Attention over %s, %s and %s", ox_dtype_name(c->in[Q]->dtype),
-                   ox_dtype_name(c->in[K]->dtype), ox_dtype_name(c->in[V]->dtype));
+  if (c->in[Q]->dtype != c->in[K]->dtype)
+    return ox_fail(OX_INVALID_MODEL, "Attention: Q is %s, K is %s", ox_dtype_name(c->in[Q]->dtype),
+                   ox_dtype_name(c->in[K]->dtype));
   p->appends = shape[PAST_K] != NULL;
   p->copies_k = ox_ctx_wants(c, PRESENT_K), p->copies_v = ox_ctx_wants(c, PRESENT_V);
   if (p->appends) OX_TRY(check_past(c, &p->s));
   if (shape[NONPAD] && (shape[NONPAD]->rank != 1 || shape[NONPAD]->dim[0] != p->s.batch))
     return ox_fail(OX_SHAPE_MISMATCH, "nonpad_kv_seqlen must have one item per batch item");
+  find_converted(c, p);
   OX_TRY(fill_attn(c, p));
   OX_TRY(book_shared(c, p));
-  c->n_stages = 2;
   c->n_tiles[0] = p->appends || p->copies_k || p->copies_v ? p->s.batch * p->s.kv_heads : shape[NONPAD] ? 1 : 0;
-  ox_attn_book(c, 1, &p->a);
+  c->n_tiles[1] = (p->v.on ? OX_CEIL_DIV(p->v.n, OX_AS_REAL_BLOCK) : 0) +
+                  (p->mask.on ? OX_CEIL_DIV(p->mask.n, OX_AS_REAL_BLOCK) : 0);
+  ox_attn_book(c, c->n_tiles[1] ? 2 : 1, &p->a);
   return NULL;
 }
 
@@ -225,17 +255,38 @@ static void run_copies(const ox_kernel_ctx *c, const attention_prep *p, ox_range
   }
 }
 
+/* All of V that the product reads: the past, too. */
+static void *whole_v(const ox_kernel_ctx *c, const attention_prep *p) {
+  if (!p->appends) return c->in[V]->data;
+  return p->copies_v ? c->out[PRESENT_V]->data : (char *)c->shared + p->v_at;
+}
+
+static void run_converted(const ox_kernel_ctx *c, const attention_prep *p, ox_range tiles) {
+  int64_t first = p->v.on ? OX_CEIL_DIV(p->v.n, OX_AS_REAL_BLOCK) : 0;
+  ox_tensor v = *c->in[V];
+  v.data = whole_v(c, p);
+  for (int64_t t = tiles.begin; t < tiles.end; t++)
+    if (t < first)
+      ox_as_real_block(c, work_type(c), &v, p->v.n, t, p->v.at);
+    else
+      ox_as_real_block(c, work_type(c), c->in[MASK], p->mask.n, t - first, p->mask.at);
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const attention_prep *p = c->prep;
   if (stage == 0) {
     run_copies(c, p, tiles);
     return NULL;
   }
+  if (stage + 1 < c->n_stages) {
+    run_converted(c, p, tiles);
+    return NULL;
+  }
   ox_attn a = p->a;
   a.q.p = c->in[Q]->data, a.out.p = c->out[Y]->data;
   a.k.p = !p->appends ? c->in[K]->data : p->copies_k ? c->out[PRESENT_K]->data : (char *)c->shared + p->k_at;
-  a.v.p = !p->appends ? c->in[V]->data : p->copies_v ? c->out[PRESENT_V]->data : (char *)c->shared + p->v_at;
-  if (ox_ctx_has(c, MASK)) a.bias[0].p = c->in[MASK]->data;
+  a.v.p = p->v.on ? ox_as_real_at(c, p->v.at) : whole_v(c, p);
+  if (ox_ctx_has(c, MASK)) a.bias[0].p = p->mask.on ? ox_as_real_at(c, p->mask.at) : c->in[MASK]->data;
   if (ox_ctx_has(c, NONPAD)) {
     a.kv_lens = (const int32_t *)((char *)c->shared + p->lens_at);
     if (!p->appends) a.offsets = a.kv_lens + p->s.batch;
@@ -250,9 +301,10 @@ static double flops(const ox_kernel_ctx *c) {
   return 2.0 * (double)(a->batch * a->heads) * (double)a->q_len * (double)a->kv_len * (double)(a->d + a->dv);
 }
 
-#define ATTENTION                                                                                                      \
-  .name = "Attention", .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 4, OX_ATTRS(attrs),                          \
-  .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT | OX_BIT(OX_BOOL), OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)}, \
+#define ATTENTION                                                                                  \
+  .name = "Attention", .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 4,                       \
+  OX_ATTRS(attrs), .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT,    OX_T_NUMBER | OX_BIT(OX_BOOL), \
+                             OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)},                              \
   .attrs_bytes = sizeof(attention_attrs), .infer = infer
 #define ATTENTION_KERNEL .prepare = prepare, .run = run, .flops = flops
 

@@ -79,7 +79,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
                  .left = -1,
                  .right = -1,
                  .qk_mode = OX_ATTN_QK_NONE,
-                 .scale = at->has_scale ? at->scale : (float)(1 / sqrt((double)OX_MAX(q->dim[3], 1)))};
+                 .scale = at->has_scale ? (double)at->scale : 1 / sqrt((double)OX_MAX(q->dim[3], 1))};
   a->q = ox_attn_bnsh(c->in[0], a->heads, a->q_len, a->d), a->k = ox_attn_bnsh(c->in[1], a->kv_heads, a->kv_len, a->d);
   a->v = ox_attn_bnsh(c->in[2], a->kv_heads, a->kv_len, a->dv);
   a->out = ox_attn_bnsh(c->out[0], a->heads, a->q_len, a->dv);

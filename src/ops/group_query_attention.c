@@ -152,7 +152,7 @@ static void lay_out(const ox_kernel_ctx *c, gqa_prep *p) {
                    .dv = s->d,
                    .softcap = at->softcap,
                    .qk_mode = OX_ATTN_QK_NONE,
-                   .scale = at->scale != 0 ? at->scale : (float)(1 / sqrt((double)OX_MAX(s->d, 1))),
+                   .scale = at->scale != 0 ? (double)at->scale : 1 / sqrt((double)OX_MAX(s->d, 1)),
                    .left = at->local_window_size > 0 ? at->local_window_size - 1 : -1,
                    .right = at->causal ? 0 : -1,
                    .kv_len = INT32_MAX};

@@ -22,7 +22,7 @@ typedef struct ox_attn_mat {
  * forbidden. */
 typedef struct ox_attn_bias {
   const void *p;  /* NULL: none */
-  uint32_t dtype; /* F32, F16, BF16, F64, BOOL */
+  uint32_t dtype; /* BOOL, or F32, F16, BF16; with F64 tensors F32, F64 */
   int64_t batch, head, row, key, n;
 } ox_attn_bias;
 
@@ -40,7 +40,8 @@ typedef struct ox_attn {
   int64_t batch, heads, kv_heads, q_len, kv_len, d, dv;
   ox_attn_mat q, k, v, out; /* k, v: head is that of kv_heads */
   ox_attn_bias bias[2];
-  float scale, softcap;             /* softcap 0: none */
+  double scale;
+  float softcap;                    /* 0: none */
   int64_t left, right;              /* -1: no bound; causal: right = 0 */
   int64_t offset;                   /* position of query row 0 among the keys */
   const int32_t *kv_lens, *offsets; /* per batch item; NULL: kv_len, offset for all */

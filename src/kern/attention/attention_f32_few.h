@@ -122,7 +122,7 @@ static void attn_few(const ox_attn *a, const attn_tile *tile, attn_mem *m) {
     row[i] = attn_row_at(a, tile, i);
     if (row[i].lo < row[i].hi) lo = OX_MIN(lo, row[i].lo), hi = OX_MAX(hi, row[i].hi);
     attn_widen(a->q.dtype, a->q.p, attn_at(&a->q, tile->b, row[i].h, row[i].s), a->d, m->q + i * d);
-    for (int64_t e = 0; e < a->d; e++) m->q[i * d + e] *= a->scale;
+    for (int64_t e = 0; e < a->d; e++) m->q[i * d + e] *= (float)a->scale;
     for (int64_t e = 0; e < dv; e++) m->o[i * dv + e] = 0;
     m->most[i] = a->sink ? a->sink[row[i].h] : -INFINITY, m->sum[i] = a->sink ? 1.0f : 0.0f;
   }

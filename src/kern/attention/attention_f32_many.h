@@ -140,7 +140,7 @@ OX_INLINE void attn_load_q(const int nv, const ox_attn *a, const attn_tile *tile
     int64_t at = attn_at(&a->q, tile->b, w->row[i].h, w->row[i].s);
     const float *q = (const float *)a->q.p + at;
     if (a->q.dtype != OX_F32) attn_widen(a->q.dtype, a->q.p, at, a->d, m->row), q = m->row;
-    for (int64_t e = 0; e < a->d; e++) m->q[e * lanes + i] = q[e] * a->scale;
+    for (int64_t e = 0; e < a->d; e++) m->q[e * lanes + i] = q[e] * (float)a->scale;
     m->most[i] = a->sink ? a->sink[w->row[i].h] : -INFINITY;
     m->sum[i] = a->sink ? 1.0f : 0.0f;
   }

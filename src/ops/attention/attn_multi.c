@@ -56,7 +56,7 @@ ox_status *attn_multi_plan(ox_kernel_ctx *c, attn_multi *m, uint32_t stage, size
   m->v_at = book(&at, m->copies_v && !m->wants_v, bh * m->total * m->dv, item);
   m->mask_at = book(&at, m->form, m->batch * mask_rows(m) * m->total, sizeof(float));
   c->shared_bytes = at;
-  float scale = m->scale != 0 ? m->scale : (float)(1 / sqrt((double)OX_MAX(m->d, 1)));
+  double scale = m->scale != 0 ? (double)m->scale : 1 / sqrt((double)OX_MAX(m->d, 1));
   m->a = (ox_attn){.batch = m->batch,
                    .heads = m->heads,
                    .kv_heads = m->heads,

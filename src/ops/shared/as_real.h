@@ -34,6 +34,17 @@ OX_NODISCARD static inline ox_status *ox_as_real_book(ox_kernel_ctx *c, ox_as_re
 
 static inline void *ox_as_real_at(const ox_kernel_ctx *c, size_t at) { return (char *)c->shared + at; }
 
+/* Converts block |block| of the first |n| elements of |from|. */
+static inline void ox_as_real_block(const ox_kernel_ctx *c, ox_as_real as, const ox_tensor *from, int64_t n,
+                                    int64_t block, size_t at) {
+  size_t first = (size_t)(block * OX_AS_REAL_BLOCK), count = OX_MIN((size_t)OX_AS_REAL_BLOCK, (size_t)n - first);
+  const ox_convert *cv = ox_convert_select(c->isa);
+  if (as == OX_AS_DOUBLE)
+    cv->load_f64[from->dtype](from->data, first, count, (double *)ox_as_real_at(c, at) + first);
+  else
+    cv->load_f32[from->dtype](from->data, first, count, (float *)ox_as_real_at(c, at) + first);
+}
+
 /* Converts tile |t| of input |i|; false if the tile lies beyond it (*t then counts from its end). */
 static inline bool ox_as_real_tile(const ox_kernel_ctx *c, ox_as_real as, uint32_t i, size_t at, int64_t *t) {
   int64_t n = ox_shape_count(&c->in[i]->shape), tiles = OX_CEIL_DIV(n, OX_AS_REAL_BLOCK);
@@ -41,13 +52,7 @@ static inline bool ox_as_real_tile(const ox_kernel_ctx *c, ox_as_real as, uint32
     *t -= tiles;
     return false;
   }
-  size_t from = (size_t)(*t * OX_AS_REAL_BLOCK), count = OX_MIN((size_t)OX_AS_REAL_BLOCK, (size_t)n - from);
-  const ox_convert *cv = ox_convert_select(c->isa);
-  uint32_t type = c->in[i]->dtype;
-  if (as == OX_AS_DOUBLE)
-    cv->load_f64[type](c->in[i]->data, from, count, (double *)ox_as_real_at(c, at) + from);
-  else
-    cv->load_f32[type](c->in[i]->data, from, count, (float *)ox_as_real_at(c, at) + from);
+  ox_as_real_block(c, as, c->in[i], n, *t, at);
   return true;
 }
 
