@@ -198,8 +198,12 @@ static ox_status *fill_attn(const ox_kernel_ctx *c, attention_prep *p) {
   p->value.past = ox_attn_bnsh(&none, s->kv_heads, s->past, s->dv);
   p->value.to = ox_attn_bnsh(&none, s->kv_heads, s->total, s->dv);
   if (p->appends) a->k = p->key.to, a->v = p->value.to;
-  if (ox_ctx_has(c, MASK))
-    OX_TRY(ox_attn_bias_of(c->in[MASK], "attn_mask", s->batch, s->heads, s->q_len, s->total, &a->bias[0]));
+  if (ox_ctx_has(c, MASK)) {
+    ox_attn_bias *mask = &a->bias[0];
+    OX_TRY(ox_attn_bias_of(c->in[MASK], "attn_mask", s->batch, s->heads, s->q_len, s->total, mask));
+    /* Until version 24 one key stands for all; from there on a mask of any width forbids the keys that it lacks. */
+    if (c->op_version < 24 && mask->n == 1) mask->key = 0, mask->n = s->total;
+  }
   uint32_t work = work_type(c) == OX_AS_DOUBLE ? OX_F64 : OX_F32;
   if (p->v.on) a->v.dtype = work;
   if (p->mask.on) a->bias[0].dtype = work;
