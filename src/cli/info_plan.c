@@ -8,7 +8,7 @@ enum { MOST_OWNERS = 64, WIDEST = 44 };
 
 /* ---- per owner ---- */
 
-static const char *const ways[] = {"kernel", "program", "view", "control", "copy"};
+static const char *const ways[] = {"kernel", "program", "view", "control", "copy", "refused"};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 typedef struct {

@@ -14,20 +14,26 @@ CONV = model([node("Constant", [], ["w"], [attr_tensor("value", tensor(FLOAT, [2
              [("x", PICTURES)], [("y", tensor_type(FLOAT, [1, 8]))])
 
 
-def branch(op):
-    return graph([node(op, ["x"], [f"{op}_out"], name=f"in {op}")], [], [(f"{op}_out", tensor_type(FLOAT, [2]))])
+def branch(op, *attrs):
+    return graph([node(op, ["x"], [f"{op}_out"], attrs, f"in {op}")], [], [(f"{op}_out", tensor_type(FLOAT, [2]))])
 
 
-IF = model([node("If", ["c"], ["y"], name="choice",
-                 attrs=[attr_graph("then_branch", branch("Relu")), attr_graph("else_branch", branch("Neg"))])],
-           [("x", tensor_type(FLOAT, [2])), ("c", tensor_type(BOOL, []))], [("y", tensor_type(FLOAT, [2]))])
+def choice(then_branch, else_branch):
+    attrs = [attr_graph("then_branch", then_branch), attr_graph("else_branch", else_branch)]
+    return model([node("If", ["c"], ["y"], attrs, "choice")],
+                 [("x", tensor_type(FLOAT, [2])), ("c", tensor_type(BOOL, []))], [("y", tensor_type(FLOAT, [2]))])
+
+
+IF = choice(branch("Relu"), branch("Neg"))
+REFUSED = choice(branch("Relu"), branch("Transpose", attr_ints("perm", [0, 1])))  # x has one dimension
 
 
 class Plan(CommandTest):
     def setUp(self):
         super().setUp()
-        self.conv, self.choice = (os.path.join(self.folder, name) for name in ("conv.onnx", "choice.onnx"))
-        for path, data in ((self.conv, CONV), (self.choice, IF)):
+        self.conv, self.choice, self.refused = (os.path.join(self.folder, f"{name}.onnx") for name in
+                                                ("conv", "choice", "refused"))
+        for path, data in ((self.conv, CONV), (self.choice, IF), (self.refused, REFUSED)):
             with open(path, "wb") as f:
                 f.write(data)
 
@@ -55,7 +61,8 @@ class Plan(CommandTest):
                          {"conv": "cpu", "relu": "plain", "flat": "cpu", "neg": "cpu"})
         self.assertEqual([n["declined"].get("null") for n in plan["nodes"]], ["the null provider takes nothing"] * 4)
         self.assertEqual(plan["owners"]["plain"],
-                         {"nodes": 1, "kernel": 1, "program": 0, "view": 0, "control": 0, "copy": 0, "programs": 0})
+                         {"nodes": 1, "kernel": 1, "program": 0, "view": 0, "control": 0, "copy": 0, "refused": 0,
+                          "programs": 0})
         self.assertEqual((plan["owners"]["cpu"]["kernel"], plan["owners"]["cpu"]["view"]), (2, 1))
 
     def test_bodies(self):
@@ -65,6 +72,19 @@ class Plan(CommandTest):
                           ("choice.else_branch", "in Neg", "cpu", "kernel")])
         out, _ = self.onyx("info", "--plan", self.choice, "--level", "0")
         self.assertEqual(out.splitlines()[2:4], ["choice.then_branch:", "cpu    kernel   Relu(17)  in Relu"])
+
+    def test_what_an_operator_refuses(self):
+        for level in "0123":
+            plan = self.json("info", "--plan", self.refused, "--level", level)
+            rows = {n["name"]: (n["owner"], n["how"]) for n in plan["nodes"]}
+            self.assertEqual(rows, {"choice": ("host", "control"), "in Relu": ("cpu", "kernel"),
+                                    "in Transpose": ("host", "refused")})
+            self.assertEqual((plan["owners"]["host"]["control"], plan["owners"]["host"]["refused"]), (1, 1))
+            for owner in plan["owners"].values():
+                ways = {way: n for way, n in owner.items() if way not in ("nodes", "programs")}
+                self.assertEqual(sum(ways.values()), owner["nodes"])
+            out, _ = self.onyx("info", "--plan", self.refused, "--level", level)
+            self.assertIn("\nhost: 2 nodes (1 control, 1 refused)\n", out)
 
     def test_columns(self):
         out, _ = self.onyx("info", "--plan", self.conv, "--provider", "null")
