@@ -75,6 +75,7 @@ static ox_status *scatter_prepare(ox_kernel_ctx *c) {
   ox_elements_init(&p->e, c->in[0]->shape.rank, c->in[1]->shape.dim, c->in[0]->shape.dim, axis,
                    ox_dtype_bits(c->in[0]->dtype) / 8, true);
   p->n_tiles = ox_move_tiles(p->e.a * p->e.k * p->e.b * (p->e.elem + 8), p->e.units);
+  if (p->combine && c->in[0]->dtype == OX_STRING) p->n_tiles = OX_MIN(p->n_tiles, 1);
   c->prep = p;
   return plan_two(c, p->n_tiles);
 }
@@ -85,7 +86,9 @@ static ox_status *scatter_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
   if (stage == 0) return copy_data(c, tiles);
   ox_index x = index_of(c->in[1]);
   ox_range u = ox_units_of(tiles, p->n_tiles, p->e.units);
-  return ox_elements_scatter(&p->e, c->out[0]->data, &x, c->in[2]->data, p->combine, u.begin, u.end);
+  ox_scatter_strings strings = {c, false};
+  OX_TRY(ox_elements_scatter(&p->e, c->out[0]->data, &x, c->in[2]->data, p->combine, &strings, u.begin, u.end));
+  return strings.failed ? ox_oom() : NULL;
 }
 
 /* ---- ScatterND ---- */
@@ -136,6 +139,7 @@ static ox_status *nd_prepare(ox_kernel_ctx *c) {
   p->elem = ox_dtype_bits(c->in[0]->dtype) / 8, p->inner = ox_shape_span(data, (int)p->k, data->rank);
   for (int i = 0; i < p->k; i++) p->dim[i] = data->dim[i], p->stride[i] = ox_shape_span(data, i + 1, data->rank);
   p->pieces = ox_move_tiles(p->rows * p->inner * p->elem, p->inner * p->elem / 1024);
+  if (p->combine && c->in[0]->dtype == OX_STRING) p->pieces = OX_MIN(p->pieces, 1);
   c->prep = p;
   return plan_two(c, p->pieces);
 }
@@ -146,6 +150,7 @@ static ox_status *nd_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
   if (stage == 0) return copy_data(c, tiles);
   ox_index x = index_of(c->in[1]);
   ox_range u = ox_units_of(tiles, p->pieces, p->inner);
+  ox_scatter_strings strings = {c, false};
   for (int64_t r = 0; r < p->rows; r++) {
     int64_t at = u.begin;
     for (int64_t i = 0; i < p->k; i++) {
@@ -157,11 +162,11 @@ static ox_status *nd_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
     char *to = (char *)c->out[0]->data + at * p->elem;
     const char *from = (const char *)c->in[2]->data + (r * p->inner + u.begin) * p->elem;
     if (p->combine)
-      p->combine(to, from, u.end - u.begin);
+      p->combine(to, from, u.end - u.begin, &strings);
     else
       memcpy(to, from, (size_t)((u.end - u.begin) * p->elem));
   }
-  return NULL;
+  return strings.failed ? ox_oom() : NULL;
 }
 
 /* ---- TensorScatter ---- */

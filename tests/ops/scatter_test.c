@@ -66,6 +66,59 @@ static void test_errors_say_what_is_wrong(void **state) {
   fails("xor", 0, 3, OX_INVALID_MODEL, "unknown reduction 'xor'");
 }
 
+/* Two updates meet at 0. */
+static void run_both(const char *reduction, uint32_t dtype, const void *data, const void *updates, const void *want) {
+  for (int nd = 0; nd < 2; nd++) {
+    one_node n;
+    one_node_init(&n, "", nd ? "ScatterND" : "ScatterElements", 18, 1);
+    n.run_tiles = 1;
+    one_node_str(&n, "reduction", reduction);
+    one_node_input(&n, dtype, 1, (int64_t[]){3}, data);
+    one_node_input(&n, OX_I64, nd ? 2 : 1, (int64_t[]){2, 1}, (int64_t[]){0, -3});
+    one_node_input(&n, dtype, 1, (int64_t[]){2}, updates);
+    CHECK_OK(one_node_run(&n));
+    const ox_str *got = n.out[0].data, *strings = want;
+    for (int i = 0; dtype == OX_STRING && i < 3; i++)
+      if (got[i].n != strings[i].n || memcmp(got[i].p, strings[i].p, got[i].n) != 0) fail_msg("string %d", i);
+    if (dtype != OX_STRING) assert_memory_equal(got, want, n.out[0].bytes);
+    one_node_deinit(&n);
+  }
+}
+
+static void no_reduction(const char *reduction, uint32_t dtype, const char *text) {
+  double room[6] = {0};
+  one_node n;
+  one_node_init(&n, "", "ScatterElements", 18, 1);
+  one_node_str(&n, "reduction", reduction);
+  one_node_input(&n, dtype, 1, (int64_t[]){3}, room);
+  one_node_input(&n, OX_I64, 1, (int64_t[]){1}, (int64_t[]){0});
+  one_node_input(&n, dtype, 1, (int64_t[]){1}, room);
+  CHECK_FAILS(one_node_run(&n), OX_NOT_IMPLEMENTED, text);
+  one_node_deinit(&n);
+}
+
+static void test_reductions_of_what_are_no_real_numbers(void **state) {
+  (void)state;
+  const bool bits[3] = {0, 1, 0}, none[2] = {0, 0}, some[2] = {1, 0}, all[2] = {1, 1};
+  run_both("add", OX_BOOL, bits, some, (bool[]){1, 1, 0});
+  run_both("add", OX_BOOL, bits, none, bits);
+  run_both("max", OX_BOOL, bits, all, (bool[]){1, 1, 0});
+  run_both("mul", OX_BOOL, (bool[]){1, 1, 0}, some, bits);
+  run_both("min", OX_BOOL, (bool[]){1, 1, 0}, all, (bool[]){1, 1, 0});
+  const float c[6] = {1, 2, 3, 4, 5, 6}, u[4] = {0, 2, -1, 1};
+  run_both("add", OX_C64, c, u, (float[]){0, 5, 3, 4, 5, 6});
+  run_both("mul", OX_C64, c, u, (float[]){2, -6, 3, 4, 5, 6}); /* (1 + 2i) 2i = -4 + 2i; times -1 + i */
+  run_both("none", OX_C64, c, u, (float[]){-1, 1, 3, 4, 5, 6});
+  const double wide[6] = {1, 2, 3, 4, 5, 6}, wide_u[4] = {0, 2, -1, 1};
+  run_both("add", OX_C128, wide, wide_u, (double[]){0, 5, 3, 4, 5, 6});
+  run_both("mul", OX_C128, wide, wide_u, (double[]){2, -6, 3, 4, 5, 6});
+  const ox_str words[3] = {{"a", 1}, {"", 0}, {"xyz", 3}}, more[2] = {{"", 0}, {"bc", 2}};
+  run_both("add", OX_STRING, words, more, (ox_str[]){{"abc", 3}, {"", 0}, {"xyz", 3}});
+  run_both("none", OX_STRING, words, more, (ox_str[]){{"bc", 2}, {"", 0}, {"xyz", 3}});
+  no_reduction("min", OX_C64, "reduction 'min' of complex64");
+  no_reduction("mul", OX_STRING, "reduction 'mul' of string");
+}
+
 static void test_cache_wraps_around(void **state) {
   (void)state;
   one_node n;
@@ -83,6 +136,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_reductions_in_order_of_the_indices),
       cmocka_unit_test(test_slices_scattered_by_tuples),
+      cmocka_unit_test(test_reductions_of_what_are_no_real_numbers),
       cmocka_unit_test(test_errors_say_what_is_wrong),
       cmocka_unit_test(test_cache_wraps_around),
   };

@@ -165,9 +165,9 @@ OX_INLINE int64_t scatter_unit(const ox_elements *e, char *data, const ox_index 
 }
 
 static int64_t reduce_unit(const ox_elements *e, char *data, const ox_index *x, const char *from, int64_t unit,
-                           ox_combine_fn combine) {
+                           ox_combine_fn combine, void *ctx) {
   const bool wide = x->wide;
-  EACH_ELEMENT(e, x, unit, combine(data + q * e->elem, from + p * e->elem, 1));
+  EACH_ELEMENT(e, x, unit, combine(data + q * e->elem, from + p * e->elem, 1, ctx));
   return -1;
 }
 
@@ -200,11 +200,11 @@ ox_status *ox_elements_gather(const ox_elements *e, const void *data, const ox_i
 }
 
 ox_status *ox_elements_scatter(const ox_elements *e, void *data, const ox_index *x, const void *updates,
-                               ox_combine_fn combine, int64_t begin, int64_t end) {
+                               ox_combine_fn combine, void *ctx, int64_t begin, int64_t end) {
   int64_t bad = -1;
   for (int64_t u = begin; u < end && bad < 0; u++) {
     if (combine)
-      bad = reduce_unit(e, data, x, updates, u, combine);
+      bad = reduce_unit(e, data, x, updates, u, combine, ctx);
     else
       BY_SIZE(scatter_unit, data, updates);
   }

@@ -34,8 +34,8 @@ void ox_gather_init(ox_gather *g, int64_t outer, int64_t dim, int64_t inner_byte
 OX_NODISCARD ox_status *ox_gather_run(const ox_gather *g, const void *data, const ox_index *x, void *out, int64_t begin,
                                       int64_t end);
 
-/* out = op(out, src) for |n| elements. */
-typedef void (*ox_combine_fn)(void *out, const void *src, int64_t n);
+/* out = op(out, src) for |n| elements; |ctx| is for operations that need more than their operands. */
+typedef void (*ox_combine_fn)(void *out, const void *src, int64_t n, void *ctx);
 
 /* GatherElements and ScatterElements. Index dimensions fall into a (before the axis), k (the axis), b (after it). */
 typedef struct ox_elements {
@@ -54,6 +54,6 @@ OX_NODISCARD ox_status *ox_elements_gather(const ox_elements *e, const void *dat
                                            int64_t begin, int64_t end);
 /* |combine| NULL: updates replace. */
 OX_NODISCARD ox_status *ox_elements_scatter(const ox_elements *e, void *data, const ox_index *x, const void *updates,
-                                            ox_combine_fn combine, int64_t begin, int64_t end);
+                                            ox_combine_fn combine, void *ctx, int64_t begin, int64_t end);
 
 #endif

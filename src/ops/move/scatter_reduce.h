@@ -6,6 +6,12 @@
 #include "graph/op_def.h"
 #include "kern/move/gather_scatter.h"
 
+/* The ctx of functions for strings, which make new ones: in a stage of one tile. */
+typedef struct ox_scatter_strings {
+  const ox_kernel_ctx *c;
+  bool failed; /* answer: out of memory */
+} ox_scatter_strings;
+
 /* The function for the attribute reduction = |name|; *out_fn is NULL, for overwriting, if |name| is "none" or NULL.
  * Errors: INVALID_MODEL (unknown name), NOT_IMPLEMENTED (not for this type); both name the operator, |op|. */
 OX_NODISCARD ox_status *ox_scatter_reduce_find(const char *op, const char *name, uint32_t dtype, ox_combine_fn *out_fn);
