@@ -4,6 +4,7 @@
 
 #include "base/cksize.h"
 #include "kern/quant/convert.h"
+#include "ops/move/scatter_reduce.h"
 #include "ops/shared/conv_node.h"
 
 enum { X, IMAGE, BLOCK };
@@ -56,24 +57,46 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+/* The pixel that tap |tap| of block |blk| adds to; -1: in the padding. */
+static int64_t pixel_of(const geometry *g, int64_t tap, int64_t blk) {
+  int64_t to = 0, pitch = 1;
+  bool inside = true;
+  for (int a = g->w.axes; a-- > 0; tap /= g->w.kernel[a], blk /= g->count[a]) {
+    int64_t i = blk % g->count[a] * g->w.stride[a] + tap % g->w.kernel[a] * g->w.dilation[a] - g->w.pad_lo[a];
+    inside &= i >= 0 && i < g->image[a];
+    to += i * pitch, pitch *= g->image[a];
+  }
+  return inside ? to : -1;
+}
+
+/* Floats, summed in double. */
 static void add_plane(const ox_kernel_ctx *c, const geometry *g, int64_t plane, double *y, double *row) {
   const ox_convert *cv = ox_convert_select(c->isa);
-  int axes = g->w.axes;
   memset(y, 0, (size_t)g->pixels * sizeof *y);
   for (int64_t t = 0; t < g->taps; t++) {
     cv->load_f64[c->in[X]->dtype](c->in[X]->data, (size_t)((plane * g->taps + t) * g->blocks), (size_t)g->blocks, row);
     for (int64_t b = 0; b < g->blocks; b++) {
-      int64_t tap = t, blk = b, to = 0, pitch = 1;
-      bool inside = true;
-      for (int a = axes; a-- > 0; tap /= g->w.kernel[a], blk /= g->count[a]) {
-        int64_t i = blk % g->count[a] * g->w.stride[a] + tap % g->w.kernel[a] * g->w.dilation[a] - g->w.pad_lo[a];
-        inside &= i >= 0 && i < g->image[a];
-        to += i * pitch, pitch *= g->image[a];
-      }
-      if (inside) y[to] += row[b];
+      int64_t to = pixel_of(g, t, b);
+      if (to >= 0) y[to] += row[b];
     }
   }
   cv->store_f64[c->out[0]->dtype](y, c->out[0]->data, (size_t)(plane * g->pixels), (size_t)g->pixels, NULL);
+}
+
+/* Other types, summed as ScatterElements would. */
+static ox_status *add_plane_exactly(const ox_kernel_ctx *c, const geometry *g, int64_t plane, ox_combine_fn add) {
+  uint32_t dtype = c->in[X]->dtype;
+  size_t elem = ox_dtype_bits(dtype) / 8;
+  char *y = (char *)c->out[0]->data + (size_t)(plane * g->pixels) * elem;
+  const char *x = (const char *)c->in[X]->data + (size_t)(plane * g->taps * g->blocks) * elem;
+  ox_scatter_strings strings = {c, false};
+  memset(y, 0, (size_t)g->pixels * elem);
+  for (int64_t i = 0; dtype == OX_STRING && i < g->pixels; i++) ((ox_str *)(void *)y)[i] = (ox_str){"", 0};
+  for (int64_t i = 0; i < g->taps * g->blocks; i++, x += elem) {
+    int64_t to = pixel_of(g, i / g->blocks, i % g->blocks);
+    if (to >= 0) add(y + (size_t)to * elem, x, 1, &strings);
+  }
+  return strings.failed ? ox_oom() : NULL;
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
@@ -88,6 +111,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     memcpy(y.dim + 2, g.image, (size_t)n * sizeof *g.image);
     if (!ox_ctx_output(c, 0, &y)) return ox_oom();
   }
+  if (!(OX_BIT(c->in[X]->dtype) & OX_T_FLOAT)) {
+    ox_combine_fn add;
+    OX_TRY(ox_scatter_reduce_find("Col2Im", "add", c->in[X]->dtype, &add));
+    for (int64_t p = 0; p < g.batch * g.channels; p++) OX_TRY(add_plane_exactly(c, &g, p, add));
+    return NULL;
+  }
   if (g.pixels > INT32_MAX * (int64_t)16 || g.blocks > INT32_MAX * (int64_t)16) return ox_oom();
   double *y = ox_ctx_run_alloc(c, (size_t)g.pixels * sizeof *y),
          *row = ox_ctx_run_alloc(c, (size_t)g.blocks * sizeof *row + 1);
@@ -96,9 +125,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+/* Strings are summed like anything else: one behind the other. */
+enum { ANY = OX_T_NUMBER | OX_T_COMPLEX | OX_BIT(OX_BOOL) | OX_BIT(OX_STRING) };
+
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "Col2Im", .since = 18, .types = {OX_T_NUMBER, OX_BIT(OX_I64), OX_BIT(OX_I64)}, .min_in = 3,
-               .max_in = 3, .value_in = 6, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(col_attrs), .infer = infer),
+    {OX_SCHEMA(.name = "Col2Im", .since = 18, .types = {ANY, OX_BIT(OX_I64), OX_BIT(OX_I64)}, .min_in = 3, .max_in = 3,
+               .value_in = 6, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(col_attrs), .infer = infer),
      OX_KERNEL(.run = run)},
 };
 const ox_op_set ox_ops_col2im = {ops, OX_COUNT(ops)};

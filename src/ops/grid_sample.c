@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/grid_sample.c - GridSample (also com.microsoft) and AffineGrid. Taps of a position are found once and serve all
- * channels. */
+ * channels. The nearest pixel is a copy, of any type. */
 #include <string.h>
 
 #include "kern/resize/sample.h"
@@ -21,8 +21,9 @@ static const ox_attr_def affine_rows[] = {OX_ATTR_INT(grid_attrs, align_corners,
 
 typedef struct grid_prep {
   ox_sampler s;
-  bool wide;
-  size_t x_at;
+  bool wide;  /* X becomes doubles first */
+  bool exact; /* positions are doubles; else floats, as the standard's arithmetic on them */
+  size_t x_at, elem;
   int64_t channels, in_n, points, per_tile; /* points of one image */
 } grid_prep;
 
@@ -74,11 +75,15 @@ static ox_status *prepare_sample(ox_kernel_ctx *c) {
   p->s.axes = x->rank - 2;
   if (p->s.axes > OX_SAMPLE_AXES) return ox_fail(OX_NOT_IMPLEMENTED, "GridSample over %d axes", p->s.axes);
   for (int i = 0; i < p->s.axes; i++) p->s.dim[i] = x->dim[i + 2];
-  if (!ox_convert_select(c->isa)->load_f64[c->in[0]->dtype])
-    return ox_fail(OX_NOT_IMPLEMENTED, "GridSample of %s", ox_dtype_name(c->in[0]->dtype));
+  uint32_t dtype = c->in[0]->dtype;
+  bool nearest = p->s.mode == OX_SAMPLE_NEAREST, complex = (OX_BIT(dtype) & OX_T_COMPLEX) != 0;
+  if (!nearest && !complex && !ox_convert_select(c->isa)->load_f64[dtype])
+    return ox_fail(OX_NOT_IMPLEMENTED, "GridSample: mode %s of %s", ((const grid_attrs *)c->attrs)->mode,
+                   ox_dtype_name(dtype));
   p->channels = x->dim[1], p->in_n = ox_shape_span(x, 2, x->rank), p->points = ox_shape_span(y, 2, y->rank);
   p->per_tile = OX_MAX(8192 / OX_MAX(p->channels * 4, 1), 1);
-  p->wide = c->in[0]->dtype != OX_F32;
+  p->wide = dtype != OX_F32 && !nearest && !complex, p->elem = ox_dtype_bits(dtype) / 8;
+  p->exact = c->in[1]->dtype == OX_F64 || (!nearest && (dtype == OX_F64 || dtype == OX_C128));
   int64_t tiles = p->in_n && p->channels ? y->dim[0] * OX_CEIL_DIV(p->points, p->per_tile) : 0, load = 0;
   if (!p->in_n && ox_shape_count(y)) return ox_fail(OX_SHAPE_MISMATCH, "GridSample: X is empty");
   if (!p->wide) return ox_ctx_plan(c, tiles, 0);
@@ -87,28 +92,66 @@ static ox_status *prepare_sample(ox_kernel_ctx *c) {
   return NULL;
 }
 
-static void sample_point(const ox_kernel_ctx *c, const grid_prep *p, int64_t image, int64_t point) {
+/* The pixels that make up one point, in order. */
+typedef struct taps {
+  int n;
   int64_t offset[OX_SAMPLE_TAPS];
-  double weight[OX_SAMPLE_TAPS], g[OX_SAMPLE_AXES], x[OX_SAMPLE_AXES];
+  double weight[OX_SAMPLE_TAPS];
+} taps;
+
+static double blend(const taps *t, const double *v) {
+  double sum = 0;
+  for (int i = 0; i < t->n; i++) sum += t->weight[i] * v[t->offset[i]];
+  return sum;
+}
+
+static double blend_f32(const taps *t, const float *v, int64_t step) {
+  double sum = 0;
+  for (int i = 0; i < t->n; i++) sum += t->weight[i] * (double)v[t->offset[i] * step];
+  return sum;
+}
+
+/* Element |at| of Y from the pixels of |plane|. */
+static void sample_channel(const ox_kernel_ctx *c, const grid_prep *p, const taps *t, int64_t plane, size_t at) {
+  uint32_t dtype = c->in[0]->dtype;
+  char *y = (char *)c->out[0]->data + at * p->elem;
+  const char *x = (const char *)c->in[0]->data + (size_t)(plane * p->in_n) * p->elem;
+  if (p->s.mode == OX_SAMPLE_NEAREST) {
+    if (t->n)
+      memcpy(y, x + (size_t)t->offset[0] * p->elem, p->elem);
+    else if (dtype == OX_STRING)
+      memcpy(y, &(ox_str){"", 0}, p->elem);
+    else
+      memset(y, 0, p->elem);
+  } else if (dtype == OX_F32) {
+    *(float *)(void *)y = (float)blend_f32(t, (const float *)(const void *)x, 1);
+  } else if (dtype == OX_C64) {
+    for (int k = 0; k < 2; k++) ((float *)(void *)y)[k] = (float)blend_f32(t, (const float *)(const void *)x + k, 2);
+  } else if (dtype == OX_C128) {
+    double v[2] = {0, 0};
+    for (int i = 0; i < t->n; i++)
+      for (int k = 0; k < 2; k++) v[k] += t->weight[i] * ((const double *)(const void *)x)[2 * t->offset[i] + k];
+    memcpy(y, v, sizeof v);
+  } else {
+    double sum = blend(t, (const double *)ox_as_real_at(c, p->x_at) + plane * p->in_n);
+    ox_convert_select(c->isa)->store_f64[dtype](&sum, c->out[0]->data, at, 1, NULL);
+  }
+}
+
+static void sample_point(const ox_kernel_ctx *c, const grid_prep *p, int64_t image, int64_t point) {
+  double g[OX_SAMPLE_AXES], x[OX_SAMPLE_AXES];
   int axes = p->s.axes;
+  taps t;
   ox_convert_select(c->isa)->load_f64[c->in[1]->dtype](c->in[1]->data, (size_t)((image * p->points + point) * axes),
                                                        (size_t)axes, g);
-  for (int a = 0; a < axes; a++) /* the grid names the last axis first */
-    x[a] = (double)(float)ox_sample_denormalize(g[axes - 1 - a], p->s.dim[a], p->s.align_corners);
-  int n = ox_sample_taps(&p->s, x, offset, weight);
+  for (int a = 0; a < axes; a++) { /* the grid names the last axis first */
+    x[a] = ox_sample_denormalize(g[axes - 1 - a], p->s.dim[a], p->s.align_corners);
+    if (!p->exact) x[a] = (double)(float)x[a];
+  }
+  t.n = ox_sample_taps(&p->s, x, t.offset, t.weight);
   for (int64_t ch = 0; ch < p->channels; ch++) {
     int64_t plane = image * p->channels + ch;
-    size_t at = (size_t)(plane * p->points + point);
-    double sum = 0;
-    if (p->wide) {
-      const double *v = (const double *)(const void *)((char *)c->shared + p->x_at) + plane * p->in_n;
-      for (int i = 0; i < n; i++) sum += weight[i] * v[offset[i]];
-      ox_convert_select(c->isa)->store_f64[c->out[0]->dtype](&sum, c->out[0]->data, at, 1, NULL);
-    } else {
-      const float *v = (const float *)c->in[0]->data + plane * p->in_n;
-      for (int i = 0; i < n; i++) sum += weight[i] * (double)v[offset[i]];
-      ((float *)c->out[0]->data)[at] = (float)sum;
-    }
+    sample_channel(c, p, &t, plane, (size_t)(plane * p->points + point));
   }
 }
 
@@ -196,9 +239,9 @@ static ox_status *run_affine(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
   return NULL;
 }
 
-#define SAMPLE_ROW(rows)                                                                          \
-  .types = {OX_T_NUMBER | OX_BIT(OX_BOOL), OX_T_FLOAT}, .min_in = 2, .max_in = 2, OX_ATTRS(rows), \
-  .attrs_bytes = sizeof(grid_attrs), .infer = infer_sample
+#define SAMPLE_ROW(rows)                                                                                             \
+  .types = {OX_T_NUMBER | OX_T_COMPLEX | OX_BIT(OX_BOOL) | OX_BIT(OX_STRING), OX_T_FLOAT}, .min_in = 2, .max_in = 2, \
+  OX_ATTRS(rows), .attrs_bytes = sizeof(grid_attrs), .infer = infer_sample
 #define SAMPLE_ROW_KERNEL .prepare = prepare_sample, .run = run_sample
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "GridSample", .since = 16, SAMPLE_ROW(sample16_rows)), OX_KERNEL(SAMPLE_ROW_KERNEL)},

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/grid_sample_test.c - GridSample of float64 against sums over all pixels in long double; of types without a
+ * middle. */
+#include <math.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "support/check.h"
+#include "support/one_node.h"
+
+enum { H = 4, W = 5, POINTS = 6 };
+
+static long double filter(bool cubic, long double d) {
+  long double x = fabsl(d), a = -0.75L;
+  if (!cubic) return x < 1 ? 1 - x : 0;
+  if (x <= 1) return (a + 2) * x * x * x - (a + 3) * x * x + 1;
+  return x < 2 ? a * x * x * x - 5 * a * x * x + 8 * a * x - 4 * a : 0;
+}
+
+static long double pixels(double g, int n, bool align) {
+  return align ? ((long double)g + 1) / 2 * (n - 1) : (((long double)g + 1) * n - 1) / 2;
+}
+
+static long double wanted(const double *x, const double *g, bool cubic, bool border, bool align) {
+  long double px = pixels(g[0], W, align), py = pixels(g[1], H, align), sum = 0;
+  for (int i = -20; i < 25; i++)
+    for (int j = -20; j < 25; j++) {
+      bool inside = i >= 0 && i < H && j >= 0 && j < W;
+      int row = OX_MIN(OX_MAX(i, 0), H - 1), column = OX_MIN(OX_MAX(j, 0), W - 1);
+      if (inside || border) sum += filter(cubic, i - py) * filter(cubic, j - px) * (long double)x[row * W + column];
+    }
+  return sum;
+}
+
+static void test_float64_is_sampled_in_double(void **state) {
+  (void)state;
+  double x[2 * H * W],
+      grid[2 * POINTS] = {0, 0, -0.7, 0.3, 0.123456789, -0.987654321, 1.0 / 3, -1, -1.25, 0.9, 1.3, 1.4};
+  for (int i = 0; i < 2 * H * W; i++) x[i] = cos(i * 1.3) * 4 + 1.0 / 3;
+  for (int how = 0; how < 8; how++) {
+    bool cubic = how & 1, border = how & 2, align = how & 4;
+    one_node n;
+    one_node_init(&n, "", "GridSample", 20, 1);
+    one_node_str(&n, "mode", cubic ? "cubic" : "linear");
+    one_node_str(&n, "padding_mode", border ? "border" : "zeros");
+    one_node_int(&n, "align_corners", align);
+    one_node_input(&n, OX_F64, 4, (int64_t[]){1, 2, H, W}, x);
+    one_node_input(&n, OX_F64, 4, (int64_t[]){1, 2, POINTS / 2, 2}, grid);
+    CHECK_OK(one_node_run(&n));
+    for (int i = 0; i < 2 * POINTS; i++) {
+      double got = ((const double *)n.out[0].data)[i];
+      long double want = wanted(x + i / POINTS * H * W, grid + i % POINTS * 2, cubic, border, align);
+      if (!(fabsl((long double)got - want) <= 2e-14L))
+        fail_msg("cubic %d, border %d, align %d: [%d] is %.17g, wanted %.17g", cubic, border, align, i, got,
+                 (double)want);
+    }
+    one_node_deinit(&n);
+  }
+}
+
+/* ---- one row of three pixels, read at the third, the first and outside ---- */
+static void sample(one_node *n, const char *mode, uint32_t dtype, const void *x) {
+  static const float grid[] = {1, 0, -1, 0, 5, 0, -0.5f, 0};
+  one_node_init(n, "", "GridSample", 20, 1);
+  one_node_str(n, "mode", mode);
+  one_node_int(n, "align_corners", 1);
+  one_node_input(n, dtype, 4, (int64_t[]){1, 1, 1, 3}, x);
+  one_node_input(n, OX_F32, 4, (int64_t[]){1, 1, 4, 2}, grid);
+}
+
+static void test_nearest_copies_any_type(void **state) {
+  (void)state;
+  const ox_str words[3] = {{"a", 1}, {"bc", 2}, {"def", 3}};
+  const int64_t whole[3] = {INT64_MAX, 2, INT64_MIN + 1}; /* no double holds these */
+  one_node n;
+  sample(&n, "nearest", OX_STRING, words);
+  CHECK_OK(one_node_run(&n));
+  const ox_str *y = n.out[0].data;
+  assert_memory_equal(y[0].p, "def", 3);
+  assert_memory_equal(y[1].p, "a", 1);
+  assert_int_equal(y[2].n, 0);
+  one_node_deinit(&n);
+  sample(&n, "nearest", OX_I64, whole);
+  CHECK_OK(one_node_run(&n));
+  assert_memory_equal(n.out[0].data, ((int64_t[]){INT64_MIN + 1, INT64_MAX, 0}), 24);
+  one_node_deinit(&n);
+  sample(&n, "nearest", OX_BOOL, (bool[]){0, 0, 1});
+  CHECK_OK(one_node_run(&n));
+  assert_memory_equal(n.out[0].data, ((bool[]){1, 0, 0}), 3);
+  one_node_deinit(&n);
+}
+
+static void test_complex_numbers_are_sampled_by_parts(void **state) {
+  (void)state;
+  const float narrow[6] = {1, 2, 3, 4, 5, 6};
+  const double wide[6] = {1, 2, 3, 4, 5, 6};
+  one_node n;
+  sample(&n, "linear", OX_C64, narrow);
+  CHECK_OK(one_node_run(&n));
+  assert_memory_equal(n.out[0].data, ((float[]){5, 6, 1, 2, 0, 0, 2, 3}), 32);
+  one_node_deinit(&n);
+  sample(&n, "linear", OX_C128, wide);
+  CHECK_OK(one_node_run(&n));
+  assert_memory_equal(n.out[0].data, ((double[]){5, 6, 1, 2, 0, 0, 2, 3}), 64);
+  one_node_deinit(&n);
+  sample(&n, "linear", OX_STRING, (ox_str[3]){{"a", 1}, {"b", 1}, {"c", 1}});
+  CHECK_FAILS(one_node_run(&n), OX_NOT_IMPLEMENTED, "mode linear of string");
+  one_node_deinit(&n);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_float64_is_sampled_in_double),
+      cmocka_unit_test(test_nearest_copies_any_type),
+      cmocka_unit_test(test_complex_numbers_are_sampled_by_parts),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
