@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/rotary_embedding.c - RotaryEmbedding of the standard and of com.microsoft (other input order, offset form). */
+ * ops/rotary_embedding.c - RotaryEmbedding of the standard and of com.microsoft (other input order, offset form), and
+ * MRotaryEmbedding, whose tokens have three positions: in time, height and width. */
 #include <string.h>
 
 #include "kern/attention/rotary.h"
-#include "graph/op_def.h"
+#include "ops/shared/check.h"
 
 typedef struct rotary_attrs {
-  int64_t num_heads, rotary_embedding_dim, interleaved, is_packed_batching;
+  int64_t num_heads, rotary_embedding_dim, interleaved, is_packed_batching, mrope_layout;
+  ox_ints mrope_section;
 } rotary_attrs;
 
 static const ox_attr_def attrs[] = {
@@ -14,6 +16,12 @@ static const ox_attr_def attrs[] = {
     OX_ATTR_INT(rotary_attrs, rotary_embedding_dim, 0),
     OX_ATTR_INT(rotary_attrs, interleaved, 0),
     OX_ATTR_INT(rotary_attrs, is_packed_batching, 0),
+};
+
+static const ox_attr_def multi_attrs[] = {
+    OX_ATTR_INT(rotary_attrs, num_heads, 0),    OX_ATTR_INT(rotary_attrs, rotary_embedding_dim, 0),
+    OX_ATTR_INT(rotary_attrs, interleaved, 0),  OX_ATTR_INT(rotary_attrs, is_packed_batching, 0),
+    OX_ATTR_INT(rotary_attrs, mrope_layout, 0), OX_ATTR_INTS_REQUIRED(rotary_attrs, mrope_section),
 };
 
 enum { TILE_ELEMENTS = 16384 };
@@ -25,6 +33,7 @@ typedef struct rotary_prep {
   int64_t angles; /* rows of the caches; 3-D caches: batch x len */
   int64_t tile_rows;
   bool has_pos, one_pos;
+  const uint8_t *stream; /* MRotaryEmbedding: which of its token's positions angle i goes by */
 } rotary_prep;
 
 static ox_status *infer(ox_infer_ctx *c) {
@@ -32,6 +41,24 @@ static ox_status *infer(ox_infer_ctx *c) {
   if (rank >= 0 && rank != 3 && rank != 4)
     return ox_fail(OX_SHAPE_MISMATCH, "RotaryEmbedding wants a 3-D or 4-D input, got rank %d", rank);
   return ox_infer_same_as_input(c);
+}
+
+static ox_status *infer_multi(ox_infer_ctx *c) {
+  const rotary_attrs *a = c->attrs;
+  const ox_ints *s = &a->mrope_section;
+  OX_TRY(infer(c));
+  OX_TRY(ox_infer_shape_is(c, 1, 3, (int64_t[]){3, -1, -1}));
+  if (a->mrope_layout != 0 && a->mrope_layout != 1)
+    return ox_fail(OX_INVALID_MODEL, "MRotaryEmbedding: mrope_layout is %lld", (long long)a->mrope_layout);
+  if (s->n != 3) return ox_fail(OX_INVALID_MODEL, "MRotaryEmbedding: mrope_section has %zu numbers", s->n);
+  for (int i = 0; i < 3; i++)
+    if (s->v[i] < 0 || s->v[i] > INT32_MAX)
+      return ox_fail(OX_INVALID_MODEL, "MRotaryEmbedding: mrope_section[%d] is %lld", i, (long long)s->v[i]);
+  int64_t half = c->in[2]->shape.rank == 2 ? c->in[2]->shape.dim[1] : -1, sum = s->v[0] + s->v[1] + s->v[2];
+  if (half >= 0 && half != sum)
+    return ox_fail(OX_SHAPE_MISMATCH, "MRotaryEmbedding: sections of %lld angles, caches of %lld", (long long)sum,
+                   (long long)half);
+  return NULL;
 }
 
 static ox_status *split(const ox_kernel_ctx *c, rotary_prep *p) {
@@ -96,6 +123,70 @@ static ox_status *prepare_with(ox_kernel_ctx *c, uint32_t cos, uint32_t sin, uin
 static ox_status *prepare(ox_kernel_ctx *c) { return prepare_with(c, 1, 2, 3); }
 static ox_status *prepare_ms(ox_kernel_ctx *c) { return prepare_with(c, 2, 3, 1); }
 
+/* Sections one after the other, or dealt out in turns until height and width have theirs. */
+static ox_status *deal_angles(ox_kernel_ctx *c, rotary_prep *p) {
+  const rotary_attrs *a = c->attrs;
+  const int64_t *section = a->mrope_section.v;
+  uint8_t *stream = ox_ctx_alloc(c, (size_t)p->half + 1);
+  if (!stream) return ox_oom();
+  for (int64_t i = 0; i < p->half; i++)
+    if (a->mrope_layout)
+      stream[i] = (uint8_t)(i % 3 && i < 3 * section[i % 3] ? i % 3 : 0);
+    else
+      stream[i] = (uint8_t)((i >= section[0]) + (i >= section[0] + section[1]));
+  p->stream = stream;
+  return NULL;
+}
+
+static ox_status *prepare_multi(ox_kernel_ctx *c) {
+  rotary_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  const ox_shape *cs = &c->in[2]->shape, *pos = &c->in[1]->shape;
+  if (!p) return ox_oom();
+  p->cos = 2, p->sin = 3, p->pos = 1, p->has_pos = true;
+  if (cs->rank != 2 || !ox_shape_equal(cs, &c->in[3]->shape) || c->in[2]->dtype != c->in[0]->dtype ||
+      c->in[3]->dtype != c->in[0]->dtype)
+    return ox_fail(OX_SHAPE_MISMATCH, "cos_cache and sin_cache must have one 2-D shape and the input's type");
+  OX_TRY(split(c, p));
+  if (pos->dim[1] != p->batch || pos->dim[2] != p->len)
+    return ox_fail(OX_SHAPE_MISMATCH, "position_ids must be [3, %lld, %lld]", (long long)p->batch, (long long)p->len);
+  p->angles = cs->dim[0];
+  OX_TRY(deal_angles(c, p));
+  p->tile_rows = OX_MAX(TILE_ELEMENTS / OX_MAX(p->d, 1), 1);
+  return ox_ctx_plan(c, OX_CEIL_DIV(p->batch * p->heads * p->len, p->tile_rows), (size_t)p->half * 2 * sizeof(float));
+}
+
+/* The cosines, then the sines of token |t|, in the caches' type. */
+static ox_status *gather_angles(const ox_kernel_ctx *c, const rotary_prep *p, int64_t t, size_t item, char *to) {
+  const int64_t *pos = c->in[p->pos]->data;
+  for (int64_t i = 0; i < p->half; i++) {
+    int64_t at = pos[p->stream[i] * p->batch * p->len + t];
+    if (at < 0 || at >= p->angles)
+      return ox_fail(OX_INVALID_ARGUMENT, "position %lld is outside the caches of %lld", (long long)at,
+                     (long long)p->angles);
+    size_t from = (size_t)(at * p->half + i) * item;
+    memcpy(to + (size_t)i * item, (const char *)c->in[p->cos]->data + from, item);
+    memcpy(to + (size_t)(p->half + i) * item, (const char *)c->in[p->sin]->data + from, item);
+  }
+  return NULL;
+}
+
+static ox_status *run_multi(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage;
+  const rotary_prep *p = c->prep;
+  uint32_t dtype = c->in[0]->dtype;
+  size_t item = ox_dtype_bits(dtype) / 8;
+  int64_t end = OX_MIN(tiles.end * p->tile_rows, p->batch * p->heads * p->len), have = -1;
+  for (int64_t i = tiles.begin * p->tile_rows; i < end; i++) {
+    int64_t h = i % p->heads, t = i / p->heads;
+    if (t != have) OX_TRY(gather_angles(c, p, t, item, scratch));
+    have = t;
+    size_t x = (size_t)(t / p->len * p->batch_stride + h * p->head_stride + t % p->len * p->row_stride) * item;
+    ox_rotary_row(dtype, (const char *)c->in[0]->data + x, scratch, (const char *)scratch + (size_t)p->half * item,
+                  p->half, p->d, ((const rotary_attrs *)c->attrs)->interleaved != 0, (char *)c->out[0]->data + x);
+  }
+  return NULL;
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const rotary_prep *p = c->prep;
@@ -130,5 +221,9 @@ static const ox_op ops[] = {
                .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES}, OX_ATTRS(attrs), .attrs_bytes = sizeof(rotary_attrs),
                .infer = infer),
      OX_KERNEL(.inplace = 1, .prepare = prepare_ms, .run = run)},
+    {OX_SCHEMA(.name = "MRotaryEmbedding", .domain = "com.microsoft", .since = 1, .min_in = 4, .max_in = 4,
+               .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES}, OX_ATTRS(multi_attrs),
+               .attrs_bytes = sizeof(rotary_attrs), .infer = infer_multi),
+     OX_KERNEL(.inplace = 1, .prepare = prepare_multi, .run = run_multi)},
 };
 const ox_op_set ox_ops_rotary_embedding = {ops, OX_COUNT(ops)};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/causal_conv_test.c - CausalConvWithState of com.microsoft against doubles: dilations, both layouts, states of
+ * several positions; the standard's own tests cover the rest. */
+#include <string.h>
+
+#include "support/typed.h"
+
+#define DIMS(...) ((const int64_t[]){__VA_ARGS__})
+enum { BATCH = 2 };
+typedef struct row {
+  int64_t channels, len, k, dilation, window; /* window 0: no dimension for it */
+  bool last, bias, past, silu;
+} row;
+
+/* Position |t| of channel |ch| of a tensor of |n| positions. */
+static int64_t index_of(const row *r, int64_t b, int64_t ch, int64_t t, int64_t n) {
+  return r->last ? (b * n + t) * r->channels + ch : (b * r->channels + ch) * n + t;
+}
+
+/* The input with the last slot of the past before it; t from -state on. */
+static double seen(const row *r, const ox_tensor *x, const ox_tensor *past, int64_t b, int64_t ch, int64_t t) {
+  int64_t state = (r->k - 1) * r->dilation, slot = BATCH * r->channels * state;
+  if (t >= 0) return typed_at(x, index_of(r, b, ch, t, r->len));
+  return past ? typed_at(past, (r->window ? r->window - 1 : 0) * slot + index_of(r, b, ch, state + t, state)) : 0;
+}
+
+static const ox_tensor *add_tensor(one_node *n, const row *r, uint32_t dtype, int64_t positions, bool slots) {
+  int64_t dims[4] = {r->window, BATCH, r->last ? positions : r->channels, r->last ? r->channels : positions};
+  return slots && r->window ? typed_input(n, dtype, 4, dims, 2) : typed_input(n, dtype, 3, dims + 1, 2);
+}
+
+static void check(const row *r, uint32_t dtype) {
+  int64_t state = (r->k - 1) * r->dilation, slots = r->window ? r->window : 1;
+  one_node n;
+  one_node_init(&n, "com.microsoft", "CausalConvWithState", 1, 2);
+  one_node_int(&n, "dilation", r->dilation), one_node_int(&n, "channels_last", r->last);
+  one_node_int(&n, "state_window", r->window), one_node_str(&n, "activation", r->silu ? "silu" : "none");
+  const ox_tensor *x = add_tensor(&n, r, dtype, r->len, false);
+  const ox_tensor *w = typed_input(&n, dtype, 3, DIMS(r->channels, 1, r->k), 1), *bias = NULL, *past = NULL;
+  if (r->bias)
+    bias = typed_input(&n, dtype, 1, &r->channels, 1);
+  else
+    one_node_input(&n, 0, -1, NULL, NULL);
+  if (r->past) past = add_tensor(&n, r, dtype, state, true);
+  n.run_tiles = 1;
+  CHECK_OK(one_node_run(&n));
+  for (int64_t b = 0; b < BATCH; b++)
+    for (int64_t ch = 0; ch < r->channels; ch++) {
+      for (int64_t t = 0; t < r->len; t++) {
+        double sum = bias ? typed_at(bias, ch) : 0;
+        for (int64_t j = 0; j < r->k; j++)
+          sum += typed_at(w, ch * r->k + j) * seen(r, x, past, b, ch, t - (r->k - 1 - j) * r->dilation);
+        typed_near(&n.out[0], index_of(r, b, ch, t, r->len), r->silu ? sum / (1 + exp(-sum)) : sum, 3);
+      }
+      for (int64_t s = 0; s < slots; s++) {
+        int64_t end = r->len - slots + s + 1; /* positions before this one */
+        for (int64_t t = 0; t < state; t++) {
+          double want = end > 0 || s == slots - 1 ? seen(r, x, past, b, ch, end - state + t) : 0;
+          int64_t at = s * BATCH * r->channels * state + index_of(r, b, ch, t, state);
+          assert_true(typed_at(&n.out[1], at) == want);
+        }
+      }
+    }
+  one_node_deinit(&n);
+}
+
+static void test_every_form(void **state) {
+  (void)state;
+  static const int64_t lengths[] = {0, 1, 2, 5, 40}, dilations[] = {1, 3}, windows[] = {0, 1, 4};
+  for (int bits = 0; bits < 16; bits++)
+    for (size_t l = 0; l < OX_COUNT(lengths); l++)
+      for (size_t d = 0; d < OX_COUNT(dilations); d++)
+        for (size_t w = 0; w < OX_COUNT(windows); w++) {
+          row r = {19, lengths[l], 3, dilations[d], windows[w], bits & 1, bits & 2, bits & 4, bits & 8};
+          check(&r, OX_F32);
+          r.k = 1, r.channels = 16;
+          check(&r, OX_F32);
+        }
+}
+
+static void test_narrow_types(void **state) {
+  (void)state;
+  static const row rows[] = {{5, 9, 4, 2, 0, false, true, true, true}, {33, 9, 4, 2, 3, true, true, true, true}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++) check(&rows[i], OX_F16), check(&rows[i], OX_BF16);
+}
+
+static void fails(const char *attr, int64_t v, int rank, const int64_t *past, const char *text) {
+  one_node n;
+  one_node_init(&n, "com.microsoft", "CausalConvWithState", 1, 2);
+  if (attr) one_node_int(&n, attr, v);
+  typed_input(&n, OX_F32, 3, DIMS(2, 3, 5), 1), typed_input(&n, OX_F32, 3, DIMS(3, 1, 4), 1);
+  typed_input(&n, OX_F32, 1, DIMS(3), 1);
+  typed_input(&n, OX_F32, rank, past, 1);
+  ox_status *st = one_node_run(&n);
+  assert_non_null(st);
+  if (!strstr(ox_status_message(st), text)) fail_msg("\"%s\" lacks \"%s\"", ox_status_message(st), text);
+  ox_status_free(st);
+  one_node_deinit(&n);
+}
+
+static void test_wrong_models(void **state) {
+  (void)state;
+  fails(NULL, 0, 3, DIMS(2, 3, 4), "input 3");
+  fails("dilation", 2, 3, DIMS(2, 3, 3), "input 3");
+  fails("state_window", 2, 3, DIMS(2, 3, 3), "input 3");
+  fails("channels_last", 1, 3, DIMS(2, 3, 3), "channels");
+  fails("dilation", 0, 3, DIMS(2, 3, 3), "dilation is 0");
+  fails("state_window", 9, 3, DIMS(2, 3, 3), "state_window 9");
+  fails("ndim", 2, 3, DIMS(2, 3, 3), "2 axes");
+  fails("dilation", INT64_MAX, 3, DIMS(2, 3, 3), "too long");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_every_form),
+      cmocka_unit_test(test_narrow_types),
+      cmocka_unit_test(test_wrong_models),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
