@@ -107,6 +107,10 @@ typedef struct ox_ctx_host {
   ox_status *(*parallel_for)(const ox_kernel_ctx *c, int64_t n,
                              ox_status *(*fn)(void *ctx, int64_t begin, int64_t end, uint32_t worker), void *ctx);
   uint32_t (*max_workers)(const ox_kernel_ctx *c);
+  /* 1.2. Whether the caller has cancelled, or the deadline has passed; from any thread. Between tiles the host looks
+   * itself: for tiles of more than 100 us, every 10 us or so. A kernel that stops returns NULL and may leave its outputs
+   * as they are: the host makes the error. */
+  int (*stopped)(const ox_kernel_ctx *c);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for

@@ -168,8 +168,8 @@ OX_API void ox_session_metadata(const ox_session *s, size_t i, const char **out_
 
 typedef struct ox_run_opts {
   size_t struct_size;
-  const volatile int *cancel;    /* polled before each node; set non-zero from any thread: CANCELLED */
-  int64_t timeout_ms;            /* 0: none */
+  const volatile int *cancel;    /* polled between nodes and within kernels; set non-zero from any thread: CANCELLED */
+  int64_t timeout_ms;            /* 0: none; CANCELLED, within a millisecond or so */
   const char *tag;               /* for the log */
 } ox_run_opts;
 

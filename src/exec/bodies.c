@@ -153,6 +153,7 @@ static ox_body *find_body(ox_control *k, const ox_graph *g) {
 
 static ox_status *body_run(ox_control *k, ox_body *face) {
   body *b = (body *)face;
+  OX_TRY(ox_watch_check(k->context->env->watch)); /* a body without a step must end, too */
   OX_TRY(choose(k->context, b));
   b->turn = k->context->workspace->turn;
   return ox_context_run(b->current, k->context->env, b->face.args, NULL);
@@ -167,12 +168,6 @@ static bool body_owns(const ox_body *face, uint32_t i) {
   return c->slots[c->slots[face->graph->outputs[i]].root].home != OX_HOME_BOUND;
 }
 
-static ox_status *check(const ox_control *k) {
-  const ox_run_env *env = k->context->env;
-  bool cancelled = env->cancel && __atomic_load_n(env->cancel, __ATOMIC_RELAXED);
-  return cancelled ? ox_fail(OX_CANCELLED, "the run was cancelled") : NULL;
-}
-
 static void *take(ox_control *k, size_t bytes) {
   void *data = ox_dynpool_take(&k->context->dyn, bytes);
   if (!data) ox_workspace_refused(k->context->workspace, k->step, "a value that goes into or out of a body");
@@ -180,7 +175,7 @@ static void *take(ox_control *k, size_t bytes) {
 }
 static void give(ox_control *k, void *p) { ox_dynpool_give(&k->context->dyn, p); }
 
-static const ox_control_host host = {find_body, body_run, body_output, body_owns, check, take, give};
+static const ox_control_host host = {find_body, body_run, body_output, body_owns, take, give};
 
 ox_status *ox_control_run(ox_context *c, ox_step *s) {
   ox_control_ctx ctx = {&s->c, &host, s->control};

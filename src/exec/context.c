@@ -114,8 +114,6 @@ static bool outputs_known(const ox_context *c, const ox_step *s, int64_t *out_el
   return true;
 }
 
-static const ox_step_crew alone = {.max_threads = 1};
-
 /* Computes a step whose inputs are known now; its outputs stay known. */
 static ox_status *evaluate(ox_context *c, ox_step *s) {
   const ox_node *n = s->node;
@@ -131,7 +129,7 @@ static ox_status *evaluate(ox_context *c, ox_step *s) {
   s->c.shared = ox_arena_alloc(&c->arena, s->c.shared_bytes + 1);
   if (!scratch || !s->c.shared) return ox_oom();
   s->mode = OX_MODE_STATIC, s->memory = &lasting;
-  OX_TRY(ox_step_run(s, &alone, scratch, 0));
+  OX_TRY(ox_step_run(s, &c->crew, scratch, 0));
   s->mode = OX_MODE_DONE;
   return NULL;
 }
@@ -316,6 +314,7 @@ static ox_status *build(ox_context *c, const ox_type *key, const ox_tensor *cons
   for (uint32_t i = 0; i < p->n_units; i++) {
     ox_step *s = &c->steps[c->n_steps];
     c->n_steps++;
+    OX_TRY(ox_watch_check(c->env->watch));
     OX_TRY(make_step(c, s, &p->units[i]));
     OX_TRY(ox_unit_note(settle(c, s), p, s->unit));
   }
@@ -333,6 +332,7 @@ ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *k
   ox_context *c = ox_new_zeroed(env->alloc, sizeof *c);
   if (!c) return ox_oom();
   c->plan = p, c->env = env;
+  c->crew = (ox_step_crew){.max_threads = 1, .watch = env->watch}; /* of what is computed now */
   c->own_workspace = (ox_workspace){.limit = env->max_workspace, .trim = ox_context_trim, .ctx = c};
   c->workspace = env->workspace ? env->workspace : &c->own_workspace;
   pthread_mutex_init(&c->lock, NULL);

@@ -39,8 +39,8 @@ ox_status *ox_program_run(ox_step *s, const ox_step_crew *crew) {
                     .alloc_output = alloc_output,
                     .host_data = s,
                     .stream = s->c.stream,
-                    .cancel = crew->cancel,
-                    .deadline_ns = crew->deadline_ns,
+                    .cancel = crew->watch ? crew->watch->cancel : NULL,
+                    .deadline_ns = crew->watch ? crew->watch->deadline_ns : 0,
                     .profile_event = profile_event,
                     .alloc_run = alloc_run};
   OX_TRY(p->api.run(s->unit->program, &io));

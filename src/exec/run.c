@@ -79,12 +79,6 @@ static void give_back(ox_context *c, const ox_step *s) {
   }
 }
 
-static ox_status *check_stop(const ox_run_env *env) {
-  if (env->cancel && __atomic_load_n(env->cancel, __ATOMIC_RELAXED)) return ox_fail(OX_CANCELLED, "the run was cancelled");
-  if (env->deadline_ns && ox_clock_ns() > env->deadline_ns) return ox_fail(OX_CANCELLED, "the deadline passed");
-  return NULL;
-}
-
 static void bind_inputs(ox_context *c, const ox_tensor *const *bound) {
   uint32_t k = 0;
   const ox_graph *g = c->plan->graph;
@@ -141,7 +135,7 @@ static ox_status *stop(const ox_context *c, ox_status *st) {
 }
 
 static ox_status *run_steps(ox_context *c, const ox_run_env *env) {
-  bool watched = env->cancel || env->deadline_ns, apart = c->stretches && ox_stretches_begin(c);
+  bool apart = c->stretches && ox_stretches_begin(c);
   for (uint32_t i = 0; i < c->n_steps; i++) {
     ox_step *s = &c->steps[i];
     if (s->mode == OX_MODE_DONE) continue;
@@ -152,7 +146,7 @@ static ox_status *run_steps(ox_context *c, const ox_run_env *env) {
       continue;
     }
     int64_t start = env->profile ? ox_clock_ns() : 0;
-    if (watched) OX_TRY(check_stop(env));
+    if (OX_UNLIKELY(env->watch != NULL)) OX_TRY(ox_watch_check(env->watch));
     ox_status *st = run_step(c, s);
     if (OX_UNLIKELY(st != NULL)) return ox_unit_note(ox_workspace_explain(c->workspace, s, st), c->plan, s->unit);
     if (env->profile && s->mode != OX_MODE_VIEW) record(c, s, start);
@@ -168,7 +162,7 @@ ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const
     ox_workspace_next_run(c->workspace);
     env->workspace = c->workspace;
   }
-  c->crew = (ox_step_crew){env->pool, env->max_threads, env->cancel, env->deadline_ns, env->profile};
+  c->crew = (ox_step_crew){env->pool, env->max_threads, env->watch, env->profile};
   ox_dynpool_give_all(&c->dyn);
   for (uint32_t i = 0; i < c->devices.n_memories; i++) ox_dynpool_give_all(&c->devices.memories[i].dyn);
   bind_inputs(c, bound);

@@ -39,8 +39,7 @@ typedef struct ox_run_env {
   ox_pool *pool;
   uint32_t max_threads;        /* of the pool that a run may use, at least 1: also the number of scratch areas */
   ox_arena *run_arena;         /* ox_ctx_run_alloc: reset when the next top-level run starts */
-  const volatile int *cancel;  /* NULL: never */
-  int64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */
+  ox_watch *watch;             /* NULL: nobody stops it */
   size_t max_workspace;        /* the limit of the workspace of a context that is made; 0: none */
   ox_workspace *workspace;     /* of the top-level context; NULL while that is being made */
   ox_profile *profile;         /* NULL: off */

@@ -29,11 +29,8 @@ static void profile_event(const ox_kernel_ctx *c, const char *name, int64_t star
   ox_step_event(c->frame->step, name, start_ns, duration_ns);
 }
 
-static ox_status *parallel_for(const ox_kernel_ctx *c, int64_t n,
-                               ox_status *(*fn)(void *ctx, int64_t begin, int64_t end, uint32_t worker), void *ctx) {
-  const ox_step_crew *crew = c->frame->step->crew;
-  if (crew->pool) return ox_task_for_max(crew->pool, crew->max_threads, n, fn, ctx);
-  return n > 0 ? fn(ctx, 0, n, 0) : NULL;
+static ox_status *parallel_for(const ox_kernel_ctx *c, int64_t n, ox_tile_fn fn, void *ctx) {
+  return ox_crew_run(c->frame->step->crew, n, fn, ctx);
 }
 
 static uint32_t max_workers(const ox_kernel_ctx *c) {
@@ -41,8 +38,13 @@ static uint32_t max_workers(const ox_kernel_ctx *c) {
   return crew->pool ? crew->max_threads : 1;
 }
 
+static int stopped(const ox_kernel_ctx *c) {
+  const ox_step_crew *crew = c->frame->step->crew;
+  return crew && crew->watch && ox_watch_stopped(crew->watch);
+}
+
 static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
-                                 ox_status_of_text, parallel_for, max_workers};
+                                 ox_status_of_text, parallel_for, max_workers,  stopped};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
@@ -198,6 +200,23 @@ static ox_status *check_prepared(const ox_kernel_ctx *c) {
   return NULL;
 }
 
+/* Random numbers are drawn from a state that must go on. */
+static bool makes_nothing(const ox_step *s) {
+  uint32_t n = 0;
+  if (!s->unit->def || (s->unit->def->traits & OX_NONDETERMINISTIC)) return false;
+  for (uint32_t i = 0; i < s->c.n_out; i++) {
+    const ox_tensor *t = s->c.out[i];
+    if (t && (!ox_tensor_shaped(t) || ox_shape_count(&t->shape))) return false;
+    n += t != NULL;
+  }
+  for (uint32_t i = 0; i < s->c.n_in; i++) {
+    const ox_tensor *t = s->c.in[i];
+    if (t && t->kind != OX_TENSOR) return false;
+    if (t && !(OX_BIT(t->dtype) & OX_T_FLOAT) && ox_shape_count(&t->shape)) return false;
+  }
+  return n;
+}
+
 ox_status *ox_step_prepare(ox_step *s) {
   ox_arena_reset(&s->prep);
   s->c.n_stages = 1, s->c.n_tiles[0] = 1;
@@ -205,7 +224,9 @@ ox_status *ox_step_prepare(ox_step *s) {
   s->c.attrs = NULL, s->c.state = NULL, s->c.prep = NULL, s->c.shared = NULL;
   if (s->unit->kind != OX_UNIT_KERNEL) return NULL;
   OX_TRY(s->unit->kernel->api->prepare(s->unit->kernel, &s->c));
-  return check_prepared(&s->c);
+  OX_TRY(check_prepared(&s->c));
+  if (makes_nothing(s)) s->c.n_stages = 0, s->c.scratch_per_worker = s->c.shared_bytes = 0;
+  return NULL;
 }
 
 size_t ox_step_rounded(size_t bytes) {

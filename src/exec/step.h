@@ -4,7 +4,7 @@
 #ifndef OX_EXEC_STEP_H
 #define OX_EXEC_STEP_H
 
-#include "exec/profile.h"
+#include "exec/crew.h"
 #include "plan/unit.h"
 
 typedef struct ox_step ox_step;
@@ -24,15 +24,6 @@ typedef struct ox_step_memory {
   /* Characters of strings, items of sequences: until the results of the run are handed over. */
   void *(*run)(struct ox_step *s, size_t bytes);
 } ox_step_memory;
-
-/* Who runs the tiles of a step, and what stops it. */
-typedef struct ox_step_crew {
-  ox_pool *pool;              /* NULL: the calling thread does all */
-  uint32_t max_threads;
-  const volatile int *cancel; /* NULL: never */
-  int64_t deadline_ns;        /* 0: none */
-  ox_profile *profile;        /* for events of kernels and programs; NULL: nobody profiles */
-} ox_step_crew;
 
 struct ox_frame {
   ox_step *step;
@@ -75,7 +66,8 @@ OX_NODISCARD ox_status *ox_step_infer(ox_step *s, const bool *content, ox_arena 
 OX_NODISCARD ox_status *ox_step_check_outputs(const ox_step *s);
 /* Memory for outputs of known shape that have none. */
 OX_NODISCARD ox_status *ox_step_find_memory(ox_step *s);
-/* Asks the kernel for stages, tiles and scratch. */
+/* Asks the kernel for stages, tiles and scratch. If all outputs turn out to have no elements there are no stages: a shape
+ * like [2^40, 0] costs nothing. Not so if there are integers or strings to read, which may be wrong (indices). */
 OX_NODISCARD ox_status *ox_step_prepare(ox_step *s);
 /* With room to read beyond the end; 0 stays 0. */
 size_t ox_step_rounded(size_t bytes);

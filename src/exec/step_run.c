@@ -16,7 +16,7 @@ typedef struct {
 static ox_status *run_tiles(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
   const stage_run *r = ctx;
   ox_kernel *k = r->step->unit->kernel;
-  char *scratch = r->scratch_bytes ? r->scratch + worker * r->scratch_bytes : NULL;
+  char *scratch = r->scratch ? r->scratch + worker * r->scratch_bytes : NULL;
   return k->api->run(k, &r->step->c, r->stage, begin, end, scratch);
 }
 
@@ -25,14 +25,15 @@ static ox_status *run_kernel(ox_step *s, const ox_step_crew *crew, char *scratch
   for (uint32_t stage = 0; stage < s->c.n_stages; stage++) {
     int64_t tiles = s->c.n_tiles[stage];
     if (tiles <= 0) continue;
-    if (tiles == 1 || !crew->pool) {
+    if (OX_UNLIKELY(crew->watch != NULL) && ox_watch_stopped(crew->watch)) break;
+    if (tiles == 1) {
       OX_TRY(k->api->run(k, &s->c, stage, 0, tiles, scratch));
       continue;
     }
     stage_run r = {s, stage, scratch, scratch_bytes};
-    OX_TRY(ox_task_for_max(crew->pool, crew->max_threads, tiles, run_tiles, &r));
+    OX_TRY(ox_crew_run(crew, tiles, run_tiles, &r));
   }
-  return NULL;
+  return ox_watch_status(crew->watch); /* a kernel that saw it stops without an error */
 }
 
 static ox_status *run_copy(ox_step *s) {

@@ -22,7 +22,6 @@ typedef struct ox_control_host {
   ox_status *(*body_run)(ox_control *k, ox_body *b); /* on b->args; CANCELLED and LIMIT (depth) come from here, too */
   const ox_tensor *(*body_output)(const ox_body *b, uint32_t i); /* of its last run; until it runs again */
   bool (*body_owns)(const ox_body *b, uint32_t i); /* the output's bytes are the body's, not those of a value outside */
-  ox_status *(*check)(const ox_control *k);        /* CANCELLED: a loop of empty bodies must end, too */
   void *(*take)(ox_control *k, size_t bytes);      /* a buffer for a value of this run; NULL: out of memory */
   void (*give)(ox_control *k, void *p);            /* hands one back early; NULL is fine */
 } ox_control_host;

@@ -131,6 +131,7 @@ static int64_t kv_row(const flex *f, int64_t head, int64_t key) {
 }
 
 static void fill_scores(const flex *f, double scale, const ox_tensor *s) {
+  if (!f->keys) return; /* so many rows of nothing may be too many */
   for (int64_t row = 0; row < f->batch * f->heads * f->rows; row++)
     for (int64_t t = 0; t < f->keys; t++) {
       double sum = 0;
@@ -141,6 +142,7 @@ static void fill_scores(const flex *f, double scale, const ox_tensor *s) {
 }
 
 static void softmax(const flex *f, const ox_tensor *s, const ox_tensor *p) {
+  if (!f->keys) return;
   for (int64_t row = 0; row < f->batch * f->heads * f->rows; row++) {
     double most = -INFINITY, sum = 0;
     for (int64_t t = 0; t < f->keys; t++) most = fmax(most, get(s, row * f->keys + t));
@@ -150,6 +152,7 @@ static void softmax(const flex *f, const ox_tensor *s, const ox_tensor *p) {
 }
 
 static void weigh(const flex *f, const ox_tensor *p, const ox_tensor *y) {
+  if (!f->dv) return;
   for (int64_t row = 0; row < f->batch * f->heads * f->rows; row++)
     for (int64_t i = 0; i < f->dv; i++) {
       double sum = 0;

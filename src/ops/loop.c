@@ -118,7 +118,6 @@ static ox_status *start(const ox_control_ctx *c, loop_state *l) {
 }
 
 static ox_status *iterate(const ox_control_ctx *c, loop_state *l, int64_t most) {
-  OX_TRY(c->host->check(c->control));
   OX_TRY(ox_body_run(c, l->body));
   for (uint32_t i = 0; i < l->n_scan; i++)
     OX_TRY(ox_stack_push(c, &l->stacks[i], ox_body_output(c, l->body, 1 + l->n_carried + i), most));

@@ -208,6 +208,21 @@ static ox_status *start_sequence(const ox_control_ctx *c, scan_state *z, const o
   return NULL;
 }
 
+/* Nothing that the body reads has elements, nor what it makes, and its state has the same shapes again: one step stands
+ * for all. Else as many steps as a shape like [2^40, 0] says would have to run. */
+static bool goes_on_like_this(const ox_control_ctx *c, const scan_state *z) {
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < z->n_scan_in; i++) bytes += z->slices[i].bytes;
+  for (uint32_t i = 0; i < z->n_scan_out; i++) bytes += z->stacks[i].slice_bytes;
+  for (uint32_t i = 0; i < z->n_state; i++) {
+    const ox_tensor *next = ox_body_output(c, z->body, i), *now = &z->state[i];
+    if (next->kind != OX_TENSOR || next->dtype != now->dtype || !ox_shape_equal(&next->shape, &now->shape))
+      return false;
+    bytes += now->bytes;
+  }
+  return !bytes;
+}
+
 static ox_status *run_sequence(const ox_control_ctx *c, scan_state *z, const ox_tensor *ins, int64_t length) {
   const ox_ints *directions = z->batched ? &z->attrs->directions : &z->attrs->scan_input_directions;
   for (int64_t t = 0; t < length; t++) {
@@ -221,6 +236,10 @@ static ox_status *run_sequence(const ox_control_ctx *c, scan_state *z, const ox_
     OX_TRY(ox_body_run(c, z->body));
     for (uint32_t i = 0; i < z->n_scan_out; i++)
       OX_TRY(ox_stack_push(c, &z->stacks[i], ox_body_output(c, z->body, z->n_state + i), z->length));
+    if (!t && goes_on_like_this(c, z)) {
+      for (uint32_t i = 0; i < z->n_scan_out; i++) z->stacks[i].n = length;
+      return NULL;
+    }
     for (uint32_t i = 0; i < z->n_state; i++) OX_TRY(ox_control_copy(c, ox_body_output(c, z->body, i), &z->next[i]));
     for (uint32_t i = 0; i < z->n_state; i++) {
       ox_control_drop(c, &z->state[i]);

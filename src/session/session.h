@@ -22,6 +22,7 @@ typedef struct ox_call {
   ox_run_sink sink; /* first: the sink's functions find the call behind it */
   ox_session *session;
   ox_run_env env;
+  ox_watch watch;          /* that |env| has, if the caller may stop the run */
   ox_arena run_arena;
   const ox_tensor **bound; /* per input */
   ox_tensor *aligned;      /* per input: a copy of misaligned data */

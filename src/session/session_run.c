@@ -207,8 +207,7 @@ static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
                         .max_workspace = s->max_workspace,
                         .profile = whole->profiling ? whole->profile : NULL};
   if (!o) return;
-  c->env.cancel = o->cancel;
-  c->env.deadline_ns = o->timeout_ms > 0 ? ox_clock_ns() + o->timeout_ms * 1000000 : 0;
+  c->env.watch = ox_watch_start(&c->watch, o->cancel, o->timeout_ms);
 }
 
 ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,

@@ -115,8 +115,13 @@ static uint32_t one_worker(const ox_kernel_ctx *c) {
   return 1;
 }
 
-static const ox_ctx_host services = {sizeof services, alloc_prep,  alloc_output, no_alloc_run,
-                                     no_event,        make_status, alone,        one_worker};
+static int stopped(const ox_kernel_ctx *c) {
+  const job *j = (const job *)c;
+  return j->real && j->real->host->stopped(j->real);
+}
+
+static const ox_ctx_host services = {sizeof services, alloc_prep,  alloc_output, no_alloc_run, no_event,
+                                     make_status,     alone,       one_worker,   stopped};
 
 static ox_status *job_create(const kernel *k, const ox_kernel_ctx *c, job **out) {
   job *j = *out = calloc(1, sizeof *j);

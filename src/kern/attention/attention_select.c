@@ -22,7 +22,7 @@ const ox_attn_variant *ox_attn_select(uint32_t dtype, ox_isa have) {
 
 int64_t ox_attn_tiles(const ox_attn *a, const ox_attn_variant *v) {
   int64_t rows = a->heads / a->kv_heads * a->q_len;
-  if (!rows || !a->batch) return 0;
+  if (!rows || !a->batch || (!a->dv && a->qk_mode == OX_ATTN_QK_NONE)) return 0; /* no result has an element */
   int64_t tile_rows = v == &f64_variant ? 1 : ox_attn_tile_rows(a, v->lanes);
   return a->batch * a->kv_heads * OX_CEIL_DIV(rows, tile_rows);
 }
