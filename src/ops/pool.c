@@ -58,6 +58,15 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+/* The taps that some output finds over the input; one if there is none. */
+static void taps_in_reach(const ox_pool *p, int a, int64_t *out_from, int64_t *out_to) {
+  int64_t from, to;
+  ox_pool_clip(p, a, 0, 0, p->in[a], &from, out_to); /* the first output reaches the last of them ... */
+  ox_pool_clip(p, a, OX_MAX(p->out[a] - 1, 0), 0, p->in[a], out_from, &to); /* ... the last output the first */
+  *out_to = OX_MIN(*out_to, p->kernel[a]);
+  if (*out_from >= *out_to) *out_from = 0, *out_to = 1;
+}
+
 /* Up to three axes as the tiles of kern/conv see them. */
 static ox_status *prepare_fast(ox_kernel_ctx *c, pool_prep *p) {
   const ox_pool *pool = &p->pool;
@@ -66,9 +75,11 @@ static ox_status *prepare_fast(ox_kernel_ctx *c, pool_prep *p) {
   int64_t taps_all = 1;
   for (int i = 0; i < OX_CONV_AXES; i++) {
     int a = i - (OX_CONV_AXES - pool->axes);
-    int64_t n = a < 0 ? 1 : pool->kernel[a], *taps = ox_ctx_alloc(c, (size_t)n * sizeof *taps);
+    int64_t from = 0, to = 1;
+    if (a >= 0) taps_in_reach(pool, a, &from, &to);
+    int64_t n = to - from, *taps = ox_ctx_alloc(c, (size_t)n * sizeof *taps);
     if (!taps) return ox_oom();
-    for (int64_t t = 0; t < n && a >= 0; t++) taps[t] = t * pool->dilation[a] - pool->lo[a];
+    for (int64_t t = from; t < to && a >= 0; t++) taps[t - from] = t * pool->dilation[a] - pool->lo[a];
     g.n_taps[i] = n, g.tap[i] = taps, taps_all *= n;
     g.in[i] = a < 0 ? 1 : pool->in[a], g.out[i] = a < 0 ? 1 : pool->out[a], g.stride[i] = a < 0 ? 1 : pool->stride[a];
     p->out[i] = g.out[i];

@@ -72,6 +72,27 @@ static ox_status *infer_crop(ox_infer_ctx *c) {
   return infer(c, 4, size[0], size[1]);
 }
 
+enum { MOST_SAMPLES = 1000000 }; /* in a bin, along an axis */
+
+/* What the samples of one bin find along one axis: the weights of each row (or column) that they touch. The samples of
+ * a bin are a grid, so their sum is a sum over rows of one axis and columns of the other, and no more work than there
+ * is data, whatever sampling_ratio says. */
+typedef struct touched {
+  int64_t at;
+  double sum, least, most; /* of the weights that samples give it */
+} touched;
+typedef struct axis_samples {
+  touched *rows;
+  int64_t n;
+  bool outside; /* some sample is: it counts as 0 */
+} axis_samples;
+
+/* Most rows that the samples of a bin touch; |ratio| 0: how many samples there are depends on the region. */
+static int64_t most_touched(int64_t n, int64_t ratio) {
+  int64_t samples = ratio > 0 ? OX_MIN(ratio, MOST_SAMPLES) : MOST_SAMPLES;
+  return OX_MIN(n, 2 * samples);
+}
+
 static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   const roi_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
@@ -94,6 +115,9 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   if (ox_shape_count(x) == 0 && ox_shape_count(y) != 0) return ox_fail(OX_SHAPE_MISMATCH, "X is empty");
   int64_t load = 0;
   if (p->wide) OX_TRY(ox_as_real_book(c, OX_AS_DOUBLE, 0, &p->x_at, &load));
+  if (k == ALIGN)
+    c->scratch_per_worker =
+        (size_t)(most_touched(p->h, a->sampling_ratio) + most_touched(p->w, a->sampling_ratio)) * sizeof(touched);
   c->n_stages = 2, c->n_tiles[0] = load, c->n_tiles[1] = ox_shape_count(y) ? p->rois : 0;
   return NULL;
 }
@@ -115,48 +139,55 @@ static void put(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t 
 }
 
 /* ---- RoiAlign ---- */
-typedef struct bilinear {
-  int64_t y[2], x[2];
-  double w[4];
-} bilinear;
-
-static bilinear bilinear_at(const roi_prep *p, double y, double x) {
-  bilinear b = {{0, 0}, {0, 0}, {0, 0, 0, 0}};
-  if (!(y >= -1 && y <= (double)p->h && x >= -1 && x <= (double)p->w)) return b;
-  y = fmax(y, 0), x = fmax(x, 0);
-  b.y[0] = (int64_t)y, b.x[0] = (int64_t)x;
-  if (b.y[0] >= p->h - 1) b.y[0] = p->h - 1, y = (double)b.y[0];
-  if (b.x[0] >= p->w - 1) b.x[0] = p->w - 1, x = (double)b.x[0];
-  b.y[1] = OX_MIN(b.y[0] + 1, p->h - 1), b.x[1] = OX_MIN(b.x[0] + 1, p->w - 1);
-  double ly = y - (double)b.y[0], lx = x - (double)b.x[0];
-  b.w[0] = (1 - ly) * (1 - lx), b.w[1] = (1 - ly) * lx, b.w[2] = ly * (1 - lx), b.w[3] = ly * lx;
-  return b;
+/* Samples go up or down along the axis, so that a row that is touched again is among the last three. */
+static void touch(axis_samples *s, int64_t at, double w) {
+  for (int64_t k = s->n; k-- > OX_MAX(s->n - 3, 0);)
+    if (s->rows[k].at == at) {
+      touched *r = &s->rows[k];
+      r->sum += w, r->least = fmin(r->least, w), r->most = fmax(r->most, w);
+      return;
+    }
+  s->rows[s->n++] = (touched){at, w, w, w};
 }
 
-/* Combines the four neighbours: their sum, or (max) the largest weighted one, as the reference does. */
-static double neighbours(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, const bilinear *b) {
-  double v[4];
-  for (int k = 0; k < 4; k++) v[k] = b->w[k] * at(c, p, plane, b->y[k / 2], b->x[k % 2]);
-  return p->largest ? fmax(fmax(v[0], v[1]), fmax(v[2], v[3])) : v[0] + v[1] + v[2] + v[3];
-}
-
-static void align_bin(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, int64_t i, int64_t j,
-                      const double *start, const double *bin, const int64_t *grid) {
-  for (int64_t ch = 0; ch < p->channels; ch++) {
-    double r = 0;
-    for (int64_t iy = 0; iy < grid[0]; iy++)
-      for (int64_t ix = 0; ix < grid[1]; ix++) {
-        bilinear b = bilinear_at(p, start[0] + (double)i * bin[0] + ((double)iy + 0.5) * bin[0] / (double)grid[0],
-                                 start[1] + (double)j * bin[1] + ((double)ix + 0.5) * bin[1] / (double)grid[1]);
-        double v = neighbours(c, p, image * p->channels + ch, &b);
-        r = !p->largest ? r + v : iy + ix == 0 ? v : fmax(r, v);
-      }
-    if (!p->largest) r /= (double)OX_MAX(grid[0] * grid[1], 1);
-    put(c, p, roi, ch, i, j, r);
+static void sample_axis(double start, double bin, int64_t grid, int64_t n, axis_samples *s) {
+  s->n = 0, s->outside = false;
+  for (int64_t i = 0; i < grid; i++) {
+    double y = start + ((double)i + 0.5) * bin / (double)grid;
+    if (!(y >= -1 && y <= (double)n)) {
+      s->outside = true;
+      continue;
+    }
+    y = fmax(y, 0);
+    int64_t y0 = OX_MIN((int64_t)y, n - 1);
+    double l = y0 == n - 1 ? 0 : y - (double)y0;
+    touch(s, y0, 1 - l);
+    touch(s, OX_MIN(y0 + 1, n - 1), l);
   }
 }
 
-static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r) {
+static double sum_of(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, const axis_samples s[2]) {
+  double r = 0;
+  for (int64_t i = 0; i < s[0].n; i++)
+    for (int64_t j = 0; j < s[1].n; j++)
+      r += s[0].rows[i].sum * s[1].rows[j].sum * at(c, p, plane, s[0].rows[i].at, s[1].rows[j].at);
+  return r;
+}
+
+/* The largest weighted neighbour of any sample, as the reference has it. */
+static double largest_of(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, const axis_samples s[2]) {
+  double r = s[0].outside || s[1].outside ? 0 : NAN; /* fmax passes NaN over */
+  for (int64_t i = 0; i < s[0].n; i++)
+    for (int64_t j = 0; j < s[1].n; j++) {
+      const touched *y = &s[0].rows[i], *x = &s[1].rows[j];
+      double v = at(c, p, plane, y->at, x->at);
+      r = fmax(r, fmax(y->least * x->least * v, y->most * x->most * v));
+    }
+  return r;
+}
+
+static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r,
+                  touched *scratch) {
   const roi_attrs *a = c->attrs;
   double scale = (double)a->spatial_scale, shift = p->half_pixel ? 0.5 : 0, start[2], bin[2];
   int64_t grid[2], out[2] = {p->out_h, p->out_w};
@@ -166,10 +197,24 @@ static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_
     if (!p->half_pixel) size = fmax(size, 1);
     bin[k] = size / (double)out[k];
     double n = a->sampling_ratio > 0 ? (double)a->sampling_ratio : ceil(bin[k]);
-    grid[k] = n > 0 && n < 1e6 ? (int64_t)n : 0;
+    grid[k] = n > 0 && n < MOST_SAMPLES ? (int64_t)n : 0;
   }
-  for (int64_t i = 0; i < p->out_h; i++)
-    for (int64_t j = 0; j < p->out_w; j++) align_bin(c, p, roi, image, i, j, start, bin, grid);
+  axis_samples s[2] = {{.rows = scratch}, {.rows = scratch + most_touched(p->h, a->sampling_ratio)}};
+  double samples = (double)OX_MAX(grid[0] * grid[1], 1);
+  for (int64_t i = 0; i < p->out_h; i++) {
+    sample_axis(start[0] + (double)i * bin[0], bin[0], grid[0], p->h, &s[0]);
+    for (int64_t j = 0; j < p->out_w; j++) {
+      if (ox_ctx_stopped(c)) return;
+      sample_axis(start[1] + (double)j * bin[1], bin[1], grid[1], p->w, &s[1]);
+      for (int64_t ch = 0; ch < p->channels; ch++) {
+        int64_t plane = image * p->channels + ch;
+        double v = grid[0] * grid[1] == 0 ? 0
+                   : p->largest           ? largest_of(c, p, plane, s)
+                                          : sum_of(c, p, plane, s) / samples;
+        put(c, p, roi, ch, i, j, v);
+      }
+    }
+  }
 }
 
 /* ---- MaxRoiPool ---- */
@@ -194,6 +239,30 @@ static void pool(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t
 }
 
 /* ---- CropAndResize ---- */
+typedef struct bilinear {
+  int64_t y[2], x[2];
+  double w[4];
+} bilinear;
+
+static bilinear bilinear_at(const roi_prep *p, double y, double x) {
+  bilinear b = {{0, 0}, {0, 0}, {0, 0, 0, 0}};
+  if (!(y >= -1 && y <= (double)p->h && x >= -1 && x <= (double)p->w)) return b;
+  y = fmax(y, 0), x = fmax(x, 0);
+  b.y[0] = (int64_t)y, b.x[0] = (int64_t)x;
+  if (b.y[0] >= p->h - 1) b.y[0] = p->h - 1, y = (double)b.y[0];
+  if (b.x[0] >= p->w - 1) b.x[0] = p->w - 1, x = (double)b.x[0];
+  b.y[1] = OX_MIN(b.y[0] + 1, p->h - 1), b.x[1] = OX_MIN(b.x[0] + 1, p->w - 1);
+  double ly = y - (double)b.y[0], lx = x - (double)b.x[0];
+  b.w[0] = (1 - ly) * (1 - lx), b.w[1] = (1 - ly) * lx, b.w[2] = ly * (1 - lx), b.w[3] = ly * lx;
+  return b;
+}
+
+static double neighbours(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, const bilinear *b) {
+  double v = 0;
+  for (int k = 0; k < 4; k++) v += b->w[k] * at(c, p, plane, b->y[k / 2], b->x[k % 2]);
+  return v;
+}
+
 static double crop_coordinate(double lo, double hi, int64_t i, int64_t out, int64_t n) {
   if (out <= 1) return 0.5 * (lo + hi) * (double)(n - 1);
   return lo * (double)(n - 1) + (double)i * (hi - lo) * (double)(n - 1) / (double)(out - 1);
@@ -217,7 +286,7 @@ static void crop(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t
 }
 
 /* ---- run ---- */
-static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi) {
+static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, void *scratch) {
   const ox_convert *cv = ox_convert_select(c->isa);
   double r[5];
   int64_t cols = p->kind == POOL ? 5 : 4, image;
@@ -230,7 +299,7 @@ static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t 
     return ox_fail(OX_SHAPE_MISMATCH, "region %lld is of image %lld, there are %lld", (long long)roi, (long long)image,
                    (long long)p->images);
   if (p->kind == ALIGN)
-    align(c, p, roi, image, r);
+    align(c, p, roi, image, r, scratch);
   else if (p->kind == POOL)
     pool(c, p, roi, image, r + 1);
   else
@@ -239,13 +308,12 @@ static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t 
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  (void)scratch;
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     int64_t k = t;
     if (stage == 0)
       ox_as_real_tile(c, OX_AS_DOUBLE, 0, ((const roi_prep *)c->prep)->x_at, &k);
     else
-      OX_TRY(one_region(c, c->prep, t));
+      OX_TRY(one_region(c, c->prep, t, scratch));
   }
   return NULL;
 }

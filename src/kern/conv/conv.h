@@ -106,6 +106,8 @@ struct ox_conv_plan {
   size_t b_step, split_at; /* split: floats from 32 rows of k to the next; floats of scratch before the tiles */
   /* DEPTHWISE */
   int64_t block[OX_CONV_AXES], n_block[OX_CONV_AXES]; /* output block, count of blocks */
+  bool by_tap;                    /* taps are far apart: a plane for each instead of one for each phase of the strides */
+  int64_t n_planes[OX_CONV_AXES]; /* of a block, and how long they are */
   int64_t phase_len[OX_CONV_AXES];
   int64_t tap_min[OX_CONV_AXES];
   int64_t tile_ch;

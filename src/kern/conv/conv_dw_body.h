@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/conv/conv_dw_body.h - one block of a depthwise convolution or of a maximum over windows. The inputs are copied
- * into planes split by coordinate modulo stride, padding around them; every tap is then a shifted read. Part of
- * conv_f32_body.h. */
+ * into planes split by coordinate modulo stride, padding around them; every tap is then a shifted read. Taps that are far
+ * apart have a plane each. Part of conv_f32_body.h. */
 
 /* ---- the planes ---- */
 
@@ -12,17 +12,24 @@ OX_INLINE void inside(int64_t base, int64_t stride, int64_t n, int64_t len, int6
   if (*lo > *hi) *lo = *hi;
 }
 
+/* Where plane |i| of the block that begins at output |o0| begins in the input, along |axis|. */
+OX_INLINE int64_t plane_begin(const ox_conv_plan *p, const int64_t *o0, int axis, int64_t i) {
+  return o0[axis] * p->g.stride[axis] + (p->by_tap ? p->g.tap[axis][i] : p->tap_min[axis] + i);
+}
+
 /* Copies what lies inside; |o0|: first output of the block. */
 OX_INLINE void fill_planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, int64_t s2) {
   const ox_conv_geom *g = &p->g;
-  const int64_t *s = g->stride, *len = p->phase_len;
-  int64_t lo[3], hi[3], b0 = o0[0] * s[0] + p->tap_min[0], b1 = o0[1] * s[1] + p->tap_min[1];
-  int64_t b2 = o0[2] * s2 + p->tap_min[2];
-  for (int64_t d = b0; d < b0 + s[0]; d++) { /* d, h, w: where the phase's plane begins in the input */
+  const int64_t *s = g->stride, *len = p->phase_len, *n = p->n_planes;
+  int64_t lo[3], hi[3];
+  for (int64_t pd = 0; pd < n[0]; pd++) {
+    int64_t d = plane_begin(p, o0, 0, pd);
     inside(d, s[0], g->in[0], len[0], &lo[0], &hi[0]);
-    for (int64_t h = b1; h < b1 + s[1]; h++) {
+    for (int64_t ph = 0; ph < n[1]; ph++) {
+      int64_t h = plane_begin(p, o0, 1, ph);
       inside(h, s[1], g->in[1], len[1], &lo[1], &hi[1]);
-      for (int64_t w = b2; w < b2 + s2; w++, plane += len[0] * len[1] * len[2]) {
+      for (int64_t pw = 0; pw < n[2]; pw++, plane += len[0] * len[1] * len[2]) {
+        int64_t w = plane_begin(p, o0, 2, pw);
         inside(w, s2, g->in[2], len[2], &lo[2], &hi[2]);
         if (lo[2] == hi[2]) continue;
         for (int64_t i = lo[0]; i < hi[0]; i++) {
@@ -37,10 +44,10 @@ OX_INLINE void fill_planes(const ox_conv_plan *p, const float *x, const int64_t 
 }
 
 static void planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, ox_conv_fill fill) {
-  const int64_t *s = p->g.stride, *len = p->phase_len;
+  const int64_t *s = p->g.stride, *len = p->phase_len, *n = p->n_planes;
   if (fill == OX_CONV_FILL_NONE) return;
   if (fill == OX_CONV_FILL_ALL)
-    for (int64_t i = 0; i < s[0] * s[1] * s[2] * len[0] * len[1] * len[2]; i++) plane[i] = p->pad;
+    for (int64_t i = 0; i < n[0] * n[1] * n[2] * len[0] * len[1] * len[2]; i++) plane[i] = p->pad;
   if (s[2] == 1)
     fill_planes(p, x, o0, plane, 1);
   else if (s[2] == 2)

@@ -46,24 +46,41 @@ static void flatten_pointwise(ox_conv_plan *p) {
   g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
 }
 
+/* Halves the outermost axis of a block until |planes| planes that are longer by |far| fit. Answers how many floats are
+ * copied for all blocks; infinite if even the smallest does not fit. */
+static double find_blocks(ox_conv_plan *p, const int64_t *planes, const int64_t *far) {
+  double n, all = 1;
+  for (int a = 0; a < OX_CONV_AXES; a++) p->block[a] = p->g.out[a];
+  for (int a = 0;;) {
+    n = 1;
+    for (int b = 0; b < OX_CONV_AXES; b++) n *= (double)planes[b] * (double)(p->block[b] + far[b]);
+    while (a < OX_CONV_AXES && p->block[a] == 1) a++;
+    if (a == OX_CONV_AXES && n > (double)PHASE_FLOATS * 512) return __builtin_inf();
+    if (n <= PHASE_FLOATS || a == OX_CONV_AXES) break;
+    p->block[a] = (p->block[a] + 1) / 2;
+  }
+  for (int a = 0; a < OX_CONV_AXES; a++) all *= (double)OX_CEIL_DIV(p->g.out[a], p->block[a]);
+  return n * all;
+}
+
 static bool plan_depthwise(ox_conv_plan *p) {
-  ox_conv_geom *g = &p->g;
-  int64_t far[OX_CONV_AXES], phases = 1, taps = 1;
+  const ox_conv_geom *g = &p->g;
+  static const int64_t nothing[OX_CONV_AXES] = {0};
+  int64_t far[OX_CONV_AXES], taps = 1, phases = 1;
   for (int a = 0; a < OX_CONV_AXES; a++) {
     int64_t lo = g->tap[a][0], hi = lo;
     for (int64_t t = 1; t < g->n_taps[a]; t++) lo = OX_MIN(lo, g->tap[a][t]), hi = OX_MAX(hi, g->tap[a][t]);
     p->tap_min[a] = lo, far[a] = (hi - lo) / g->stride[a];
-    p->block[a] = g->out[a];
     taps *= g->n_taps[a];
-    if (far[a] > PHASE_FLOATS * 64 || !ox_mul_i64_ok(phases, g->stride[a], &phases)) return false;
   }
-  for (int a = 0;;) { /* halve the outermost axis until the planes fit */
-    double n = (double)phases;
-    for (int b = 0; b < OX_CONV_AXES; b++) n *= (double)(p->block[b] + far[b]);
-    while (a < OX_CONV_AXES && p->block[a] == 1) a++;
-    if (a == OX_CONV_AXES && n > (double)PHASE_FLOATS * 512) return false;
-    if (n <= PHASE_FLOATS || a == OX_CONV_AXES) break;
-    p->block[a] = (p->block[a] + 1) / 2;
+  /* A few taps far apart (dilation 65536) would copy everything between them for each block. */
+  double by_tap = find_blocks(p, g->n_taps, nothing), by_phase = find_blocks(p, g->stride, far);
+  p->by_tap = by_phase > 8 * by_tap;
+  if (p->by_tap) find_blocks(p, g->n_taps, nothing), memset(far, 0, sizeof far);
+  else if (by_phase > 1e300) return false;
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    p->n_planes[a] = p->by_tap ? g->n_taps[a] : g->stride[a];
+    phases *= p->n_planes[a];
   }
   int64_t blocks = 1, plane = 1, rows = p->block[0] * p->block[1];
   for (int a = 0; a < OX_CONV_AXES; a++) {
@@ -262,6 +279,10 @@ void ox_conv_plan_tables(ox_conv_plan *p, void *memory) {
     for (int64_t h = 0; h < g->n_taps[1]; h++)
       for (int64_t w = 0; w < g->n_taps[2]; w++) {
         int64_t cd = g->tap[0][d] - p->tap_min[0], ch = g->tap[1][h] - p->tap_min[1], cw = g->tap[2][w] - p->tap_min[2];
+        if (p->by_tap) {
+          p->tap_off[n] = (int32_t)(n * plane), n++;
+          continue;
+        }
         int64_t phase = (cd % s[0] * s[1] + ch % s[1]) * s[2] + cw % s[2];
         p->tap_off[n++] = (int32_t)(phase * plane + (cd / s[0] * len[1] + ch / s[1]) * len[2] + cw / s[2]);
       }

@@ -25,6 +25,8 @@ typedef struct ox_pool {
 
 /* One plane. |index|: where each maximum lies in the plane (-1: the window saw no input); may be NULL. */
 void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index);
+/* The taps [*out_from, *out_to) of output |o| along axis |a| that lie in [least, end). */
+void ox_pool_clip(const ox_pool *p, int a, int64_t o, int64_t least, int64_t end, int64_t *out_from, int64_t *out_to);
 /* How many elements output |o| of axis |a| averages over. */
 int64_t ox_pool_count(const ox_pool *p, int a, int64_t o);
 

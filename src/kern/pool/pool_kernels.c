@@ -4,21 +4,25 @@
 
 #include <math.h>
 
-int64_t ox_pool_count(const ox_pool *p, int a, int64_t o) {
-  int64_t first = o * p->stride[a] - p->lo[a], n = 0;
-  int64_t least = p->include_pad ? -p->lo[a] : 0, end = p->in[a] + (p->include_pad ? p->hi[a] : 0);
-  for (int64_t t = 0; t < p->kernel[a]; t++) {
-    int64_t i = first + t * p->dilation[a];
-    n += i >= least && i < end;
-  }
-  return n;
+#include "base/macros.h"
+
+void ox_pool_clip(const ox_pool *p, int a, int64_t o, int64_t least, int64_t end, int64_t *out_from, int64_t *out_to) {
+  int64_t first = o * p->stride[a] - p->lo[a], d = p->dilation[a];
+  int64_t from = first < least ? OX_CEIL_DIV(least - first, d) : 0, to = first < end ? OX_CEIL_DIV(end - first, d) : 0;
+  *out_from = from, *out_to = OX_MAX(OX_MIN(to, p->kernel[a]), from);
 }
 
-/* Advances the indices |at| below |end|, the last one fastest; false after the last position. */
-static bool step(int64_t *at, const int64_t *end, int axes) {
+int64_t ox_pool_count(const ox_pool *p, int a, int64_t o) {
+  int64_t least = p->include_pad ? -p->lo[a] : 0, end = p->in[a] + (p->include_pad ? p->hi[a] : 0), from, to;
+  ox_pool_clip(p, a, o, least, end, &from, &to);
+  return to - from;
+}
+
+/* Advances the indices |at| from |begin| below |end|, the last one fastest; false after the last position. */
+static bool step(int64_t *at, const int64_t *begin, const int64_t *end, int axes) {
   for (int a = axes; a-- > 0;) {
     if (++at[a] < end[a]) return true;
-    at[a] = 0;
+    at[a] = begin[a];
   }
   return false;
 }
@@ -28,27 +32,34 @@ typedef struct best {
   int64_t index, n;
 } best;
 
+/* Only the part of the window that lies over |x|, however large the window is. */
 static best window(const ox_pool *p, const double *x, const int64_t *o) {
   best b = {p->kind == OX_POOL_MAX ? -INFINITY : 0, -1, 0};
-  int64_t t[OX_POOL_AXES] = {0};
+  int64_t t[OX_POOL_AXES], begin[OX_POOL_AXES], end[OX_POOL_AXES];
+  for (int a = 0; a < p->axes; a++) {
+    ox_pool_clip(p, a, o[a], 0, p->in[a], &begin[a], &end[a]);
+    if (begin[a] == end[a]) return b;
+    t[a] = begin[a];
+  }
   do {
     int64_t at = 0, column = 0, pitch = 1;
-    bool inside = true;
-    for (int a = 0; a < p->axes && inside; a++) {
+    for (int a = 0; a < p->axes; a++) {
       int64_t i = o[a] * p->stride[a] - p->lo[a] + t[a] * p->dilation[a];
-      inside = i >= 0 && i < p->in[a];
       at = at * p->in[a] + i, column += i * pitch, pitch *= p->in[a];
     }
-    if (!inside) continue;
     double v = x[at];
-    if (p->kind == OX_POOL_AVERAGE) b.value += v;
-    else if (p->kind == OX_POOL_LP) b.value += p->p == 1 ? fabs(v) : p->p == 2 ? v * v : pow(fabs(v), p->p);
-    else if (b.index < 0 || v > b.value) b.value = v, b.index = p->column_major ? column : at;
-  } while (step(t, p->kernel, p->axes));
+    if (p->kind == OX_POOL_AVERAGE)
+      b.value += v;
+    else if (p->kind == OX_POOL_LP)
+      b.value += p->p == 1 ? fabs(v) : p->p == 2 ? v * v : pow(fabs(v), p->p);
+    else if (b.index < 0 || v > b.value)
+      b.value = v, b.index = p->column_major ? column : at;
+  } while (step(t, begin, end, p->axes));
   return b;
 }
 
 void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index) {
+  static const int64_t zeros[OX_POOL_AXES] = {0};
   int64_t o[OX_POOL_AXES] = {0}, i = 0;
   for (int a = 0; a < p->axes; a++)
     if (p->out[a] == 0) return;
@@ -63,5 +74,5 @@ void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index)
     }
     if (index) index[i] = b.index;
     y[i++] = b.value;
-  } while (step(o, p->out, p->axes));
+  } while (step(o, zeros, p->out, p->axes));
 }
