@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/batch_norm.c - BatchNormalization of every version. Stage 0 turns each channel's parameters (in training: its
- * own statistics) into y = a x + b, stage 1 applies it. */
+ * own statistics) into y = a (x - m) + b, stage 1 applies it: float32 as y = a x + (b - a m), the others as it stands,
+ * for a large mean takes the digits of a float64 with it. */
 #include <math.h>
 
 #include "kern/norm/channel.h"
@@ -64,7 +65,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->per_tile = OX_MAX(OX_TILE_CHEAP / OX_MAX(p->n, 1), 1);
   c->n_stages = 2, c->n_tiles[0] = p->training ? p->channels : 1;
   c->n_tiles[1] = p->n ? ox_tile_count(p->batch * p->channels, p->per_tile) : 0;
-  c->shared_bytes = (size_t)p->channels * 2 * sizeof(double);
+  c->shared_bytes = (size_t)p->channels * 3 * sizeof(double);
   return NULL;
 }
 
@@ -92,7 +93,7 @@ static void put(const ox_kernel_ctx *c, uint32_t out, int64_t at, double v) {
 
 static void channel(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch) {
   const bn_attrs *a = c->attrs;
-  double v[5], *ab = (double *)c->shared + 2 * ch;
+  double v[5], *ab = (double *)c->shared + 3 * ch;
   for (uint32_t i = SCALE; i <= VAR; i++)
     ox_convert_select(c->isa)->load_f64[c->in[i]->dtype](c->in[i]->data, (size_t)ch, 1, &v[i]);
   if (p->training) {
@@ -105,23 +106,23 @@ static void channel(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch) {
     put(c, 1, ch, v[MEAN]), put(c, 2, ch, v[VAR]), put(c, 3, ch, v[MEAN]), put(c, 4, ch, v[VAR]);
   }
   ab[0] = v[SCALE] / sqrt(v[VAR] + (double)a->epsilon);
-  ab[1] = v[BIAS] - v[MEAN] * ab[0];
+  ab[1] = v[MEAN], ab[2] = v[BIAS];
 }
 
 static void apply(const ox_kernel_ctx *c, const bn_prep *p, int64_t plane, int64_t first, int64_t count) {
-  const double *ab = (const double *)c->shared + 2 * (plane % p->channels);
+  const double *ab = (const double *)c->shared + 3 * (plane % p->channels);
   const ox_convert *cv = ox_convert_select(c->isa);
   size_t at = (size_t)(plane * p->n + first);
   if (c->in[X]->dtype == OX_F32) {
-    ox_channel_select(c->isa)->scale_shift((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at, (float)ab[0],
-                                    (float)ab[1], (size_t)count);
+    ox_channel_select(c->isa)->scale_shift((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at,
+                                           (float)ab[0], (float)(ab[2] - ab[1] * ab[0]), (size_t)count);
     return;
   }
   double block[OX_CONVERT_BLOCK];
   for (int64_t i = 0; i < count; i += OX_CONVERT_BLOCK) {
     size_t n = (size_t)OX_MIN(count - i, OX_CONVERT_BLOCK);
     cv->load_f64[c->in[X]->dtype](c->in[X]->data, at + (size_t)i, n, block);
-    for (size_t j = 0; j < n; j++) block[j] = block[j] * ab[0] + ab[1];
+    for (size_t j = 0; j < n; j++) block[j] = (block[j] - ab[1]) * ab[0] + ab[2];
     cv->store_f64[c->in[X]->dtype](block, c->out[0]->data, at + (size_t)i, n, NULL);
   }
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/deform_conv.c - DeformConv: sampled columns [input channel x tap][pixel], then a 1x1 convolution over them.
- * Computed in float32. */
+ * Computed in float32, float64 in its own type. */
 #include <string.h>
 
+#include "kern/conv/conv_f64.h"
 #include "kern/resize/sample.h"
 #include "ops/shared/as_real.h"
 #include "ops/shared/check.h"
@@ -26,7 +27,9 @@ typedef struct deform_prep {
   ox_conv_plan plan;   /* the product over the columns */
   int axes;
   int64_t channels, offset_groups, taps, pixels, in_n;
-  bool wide;
+  bool wide; /* 16-bit types: inputs become floats first */
+  bool f64;
+  ox_conv_geom flat; /* the product, for float64 */
   size_t in_at[INPUTS], packed_at, columns_at, plan_at, y_at;
 } deform_prep;
 
@@ -64,6 +67,40 @@ static ox_status *check_shapes(const ox_kernel_ctx *c, const deform_prep *p) {
   return NULL;
 }
 
+/* Stages: convert, columns and weights, gather (if any), product, narrow. */
+static ox_status *book_f32(ox_kernel_ctx *c, deform_prep *p) {
+  const ox_conv_geom *g = &p->window, *flat = &p->flat;
+  if (!ox_conv_plan_init(&p->plan, flat, &(ox_act){OX_ACT_NONE, 0, 0},
+                         ox_conv_choose(c->isa, flat->oc, flat->ic, p->pixels, false, false)))
+    return ox_fail(OX_LIMIT, "DeformConv: too large");
+  void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
+  if (!tables) return ox_oom();
+  ox_conv_plan_tables(&p->plan, tables);
+  int64_t load = 0;
+  for (uint32_t i = 0; i < c->n_in && p->wide; i++)
+    if (c->in[i]) OX_TRY(ox_as_real_book(c, OX_AS_FLOAT, i, &p->in_at[i], &load));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(p->plan.v, flat->groups, flat->oc, flat->ic),
+                         &p->packed_at));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / 4), &p->plan_at));
+  if (p->wide) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&c->out[0]->shape), &p->y_at));
+  c->n_stages = 5;
+  c->n_tiles[0] = load, c->n_tiles[1] = 1 + g->batch * p->offset_groups * p->taps;
+  c->n_tiles[2] = p->plan.n_stages > 1 ? p->plan.n_tiles[0] : 0, c->n_tiles[3] = p->plan.n_tiles[p->plan.n_stages - 1];
+  c->n_tiles[4] = p->wide ? 1 : 0;
+  c->scratch_per_worker = p->plan.scratch_bytes;
+  return NULL;
+}
+
+/* The same stages, of which columns and product have something to do. */
+static ox_status *book_f64(ox_kernel_ctx *c, deform_prep *p) {
+  const ox_conv_geom *g = &p->window;
+  OX_TRY(ox_as_real_room(c, OX_AS_DOUBLE, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
+  c->n_stages = 5;
+  c->n_tiles[1] = 1 + g->batch * p->offset_groups * p->taps, c->n_tiles[3] = g->batch * g->groups * g->oc;
+  return NULL;
+}
+
 static ox_status *prepare(ox_kernel_ctx *c) {
   static const int64_t zero[1] = {0};
   const deform_attrs *a = c->attrs;
@@ -74,43 +111,28 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   OX_TRY(ox_conv_geom_make(c, &ca, &c->in[X]->shape, &c->in[W]->shape, &c->out[0]->shape, g));
   p->axes = c->in[X]->shape.rank - 2, p->channels = c->in[X]->shape.dim[1], p->offset_groups = a->offset_group;
   p->taps = g->n_taps[0] * g->n_taps[1] * g->n_taps[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
-  p->in_n = g->in[0] * g->in[1] * g->in[2], p->wide = c->in[X]->dtype != OX_F32;
+  p->in_n = g->in[0] * g->in[1] * g->in[2], p->f64 = c->in[X]->dtype == OX_F64;
+  p->wide = c->in[X]->dtype != OX_F32 && !p->f64;
   OX_TRY(check_shapes(c, p));
-  ox_conv_geom flat = {.batch = g->batch,
-                       .groups = g->groups,
-                       .ic = g->ic * p->taps,
-                       .oc = g->oc,
-                       .in = {1, 1, p->pixels},
-                       .out = {1, 1, p->pixels},
-                       .stride = {1, 1, 1},
-                       .n_taps = {1, 1, 1},
-                       .tap = {zero, zero, zero}};
-  if (!ox_conv_plan_init(&p->plan, &flat, &(ox_act){OX_ACT_NONE, 0, 0},
-                         ox_conv_choose(c->isa, flat.oc, flat.ic, p->pixels, false, false)))
-    return ox_fail(OX_LIMIT, "DeformConv: too large");
-  void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
-  if (!tables) return ox_oom();
-  ox_conv_plan_tables(&p->plan, tables);
-  int64_t load = 0;
-  for (uint32_t i = 0; i < c->n_in && p->wide; i++)
-    if (c->in[i]) OX_TRY(ox_as_real_book(c, OX_AS_FLOAT, i, &p->in_at[i], &load));
-  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(p->plan.v, flat.groups, flat.oc, flat.ic),
-                         &p->packed_at));
-  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
-  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / 4), &p->plan_at));
-  if (p->wide) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&c->out[0]->shape), &p->y_at));
-  /* stages: convert, columns and weights, gather (if any), product, narrow */
-  c->n_stages = 5;
-  c->n_tiles[0] = load, c->n_tiles[1] = 1 + g->batch * p->offset_groups * p->taps;
-  c->n_tiles[2] = p->plan.n_stages > 1 ? p->plan.n_tiles[0] : 0, c->n_tiles[3] = p->plan.n_tiles[p->plan.n_stages - 1];
-  c->n_tiles[4] = p->wide ? 1 : 0;
-  c->scratch_per_worker = p->plan.scratch_bytes;
-  return NULL;
+  p->flat = (ox_conv_geom){.batch = g->batch,
+                           .groups = g->groups,
+                           .ic = g->ic * p->taps,
+                           .oc = g->oc,
+                           .in = {1, 1, p->pixels},
+                           .out = {1, 1, p->pixels},
+                           .stride = {1, 1, 1},
+                           .n_taps = {1, 1, 1},
+                           .tap = {zero, zero, zero}};
+  return p->f64 ? book_f64(c, p) : book_f32(c, p);
 }
-
-static const float *input(const ox_kernel_ctx *c, const deform_prep *p, uint32_t i) {
+/* NULL: omitted. */
+static const void *input(const ox_kernel_ctx *c, const deform_prep *p, uint32_t i) {
   if (!ox_ctx_has(c, i)) return NULL;
   return p->wide ? ox_as_real_at(c, p->in_at[i]) : c->in[i]->data;
+}
+
+static double real_at(const deform_prep *p, const void *v, int64_t i) {
+  return p->f64 ? ((const double *)v)[i] : (double)((const float *)v)[i];
 }
 
 /* All channels of one offset group read through tap |t| of image |n|. */
@@ -121,37 +143,60 @@ static void columns(const ox_kernel_ctx *c, const deform_prep *p, int64_t n, int
   int skip = OX_CONV_AXES - p->axes;
   for (int i = 0; i < p->axes; i++) s.dim[i] = g->in[i + skip];
   int64_t row = (n * p->offset_groups + og) * p->taps + t, per = p->channels / p->offset_groups;
-  const float *offset = input(c, p, OFFSET) + row * p->axes * p->pixels, *mask = input(c, p, MASK);
-  const float *x = input(c, p, X) + (n * p->channels + og * per) * p->in_n;
-  float *out = (float *)ox_as_real_at(c, p->columns_at) + ((n * p->channels + og * per) * p->taps + t) * p->pixels;
+  const void *offset = input(c, p, OFFSET), *mask = input(c, p, MASK), *x = input(c, p, X);
+  int64_t x_at = (n * p->channels + og * per) * p->in_n, to = ((n * p->channels + og * per) * p->taps + t) * p->pixels;
   for (int64_t px = 0; px < p->pixels; px++) {
     int64_t o[3] = {px / g->out[2] / g->out[1], px / g->out[2] % g->out[1], px % g->out[2]}, at[OX_SAMPLE_TAPS];
     double pos[3], w[OX_SAMPLE_TAPS];
     for (int i = 0; i < p->axes; i++) {
       int a = i + skip;
-      pos[i] = (double)(o[a] * g->stride[a] + g->tap[a][tap[a]]) + (double)offset[i * p->pixels + px];
+      pos[i] =
+          (double)(o[a] * g->stride[a] + g->tap[a][tap[a]]) + real_at(p, offset, (row * p->axes + i) * p->pixels + px);
     }
     int count = ox_sample_taps(&s, pos, at, w);
-    double m = mask ? (double)mask[row * p->pixels + px] : 1;
+    double m = mask ? real_at(p, mask, row * p->pixels + px) : 1;
     for (int64_t ch = 0; ch < per; ch++) {
       double sum = 0;
-      for (int i = 0; i < count; i++) sum += w[i] * (double)x[ch * p->in_n + at[i]];
-      out[ch * p->taps * p->pixels + px] = (float)(sum * m);
+      for (int i = 0; i < count; i++) sum += w[i] * real_at(p, x, x_at + ch * p->in_n + at[i]);
+      int64_t k = to + ch * p->taps * p->pixels + px;
+      if (p->f64)
+        ((double *)ox_as_real_at(c, p->columns_at))[k] = sum * m;
+      else
+        ((float *)ox_as_real_at(c, p->columns_at))[k] = (float)(sum * m);
     }
   }
 }
 
+static void pack_weights(const ox_kernel_ctx *c, const deform_prep *p) {
+  const ox_conv_geom *g = &p->window;
+  float *packed = ox_as_real_at(c, p->packed_at);
+  if (p->f64) return; /* read where they are */
+  if (ox_conv_is_depthwise(g->ic * p->taps, g->oc))
+    memcpy(packed, input(c, p, W), (size_t)(g->groups * g->oc * g->ic * p->taps) * sizeof(float));
+  else
+    ox_conv_pack_weights(p->plan.v, packed, input(c, p, W), g->oc, g->ic * p->taps, 0, g->groups);
+}
+
+static void product(const ox_kernel_ctx *c, const deform_prep *p, float *y, uint32_t stage, ox_range tiles,
+                    void *scratch) {
+  if (p->f64) {
+    ox_conv_f64(&p->flat, ox_as_real_at(c, p->columns_at), c->in[W]->data, input(c, p, B), c->out[0]->data, tiles.begin,
+                tiles.end);
+    return;
+  }
+  ox_conv_args a = {.x = ox_as_real_at(c, p->columns_at),
+                    .w = ox_as_real_at(c, p->packed_at),
+                    .bias = input(c, p, B),
+                    .y = y,
+                    .shared = ox_as_real_at(c, p->plan_at)};
+  ox_conv_run(&p->plan, &a, stage == 2 ? 0 : p->plan.n_stages - 1, tiles.begin, tiles.end, scratch);
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const deform_prep *p = c->prep;
-  const ox_conv_geom *g = &p->window;
-  float *packed = ox_as_real_at(c, p->packed_at), *y = p->wide ? ox_as_real_at(c, p->y_at) : c->out[0]->data;
+  float *y = p->wide ? ox_as_real_at(c, p->y_at) : c->out[0]->data;
   if (stage == 2 || stage == 3) {
-    ox_conv_args a = {.x = ox_as_real_at(c, p->columns_at),
-                      .w = packed,
-                      .bias = input(c, p, B),
-                      .y = y,
-                      .shared = ox_as_real_at(c, p->plan_at)};
-    ox_conv_run(&p->plan, &a, stage == 2 ? 0 : p->plan.n_stages - 1, tiles.begin, tiles.end, scratch);
+    product(c, p, y, stage, tiles, scratch);
     return NULL;
   }
   if (stage == 4) {
@@ -166,10 +211,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
         if (c->in[i] && ox_as_real_tile(c, OX_AS_FLOAT, i, p->in_at[i], &k)) break;
     } else if (t > 0) {
       columns(c, p, (t - 1) / p->taps / p->offset_groups, (t - 1) / p->taps % p->offset_groups, (t - 1) % p->taps);
-    } else if (ox_conv_is_depthwise(g->ic * p->taps, g->oc)) {
-      memcpy(packed, input(c, p, W), (size_t)(g->groups * g->oc * g->ic * p->taps) * sizeof(float));
     } else {
-      ox_conv_pack_weights(p->plan.v, packed, input(c, p, W), g->oc, g->ic * p->taps, 0, g->groups);
+      pack_weights(c, p);
     }
   }
   return NULL;

@@ -96,6 +96,20 @@ static void test_float_matches_double(void **state) {
     for (size_t i = 0; i < OX_COUNT(rows); i++) check_row(&rows[i], l);
 }
 
+/* Far below 0, where 1 + erf and 1 + tanh have no digits left. */
+static void test_double_gelu_keeps_its_digits(void **state) {
+  (void)state;
+  for (double x = -9; x < 3; x += 0.37) {
+    double none, tanh_kind;
+    ox_unary_f64[OX_UN_GELU](&x, &none, 1, NULL);
+    ox_unary_f64[OX_UN_GELU_TANH](&x, &tanh_kind, 1, NULL);
+    long double v = x, want = v / 2 * erfcl(-v / sqrtl(2)), inner = v + 0.044715L * v * v * v;
+    if (!(fabsl((long double)none - want) <= 4e-14L * fabsl(want))) fail_msg("x = %g: %.17g", x, none);
+    want = v / (1 + expl(-2 * sqrtl(2 / 3.14159265358979323846264338327950288L) * inner));
+    if (!(fabsl((long double)tanh_kind - want) <= 4e-14L * fabsl(want))) fail_msg("tanh, x = %g: %.17g", x, tanh_kind);
+  }
+}
+
 /* Where the standard gives a value to what no comparison holds for, NaN gets it. */
 static void test_nan_is_on_no_side_of_a_threshold(void **state) {
   (void)state;
@@ -162,6 +176,7 @@ static void test_integers_wrap(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_float_matches_double),
+      cmocka_unit_test(test_double_gelu_keeps_its_digits),
       cmocka_unit_test(test_nan_is_on_no_side_of_a_threshold),
       cmocka_unit_test(test_every_function_is_listed),
       cmocka_unit_test(test_lengths_and_in_place),
