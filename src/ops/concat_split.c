@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/concat_split.c - Concat and Split: one copy in two directions. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/known.h"
+#include "onyx/onyx.h"
 #include "ops/move/deferred.h"
 
 /* Rows of |row| bytes on the joined side; part k is |size[k]| bytes of each row, from |size[0] + ... + size[k-1]| on.
@@ -176,9 +178,16 @@ typedef struct lengths {
   int64_t n, chunk, dim; /* equal parts of |chunk|, the last ones what is left */
 } lengths;
 
+/* Version 1 has lengths of the type of the data. One that is no whole number is as wrong as -1. */
+static int64_t stored_length(const ox_tensor *t, int64_t k) {
+  if (t->dtype == OX_I64) return ox_int_at(t, k);
+  double v = ox_tensor_element(t, k);
+  return v >= 0 && v < 0x1p62 && v == floor(v) ? (int64_t)v : -1;
+}
+
 static int64_t length_at(const lengths *l, int64_t k) {
   if (l->ints) return l->ints->v[k];
-  if (l->tensor) return ox_int_at(l->tensor, k);
+  if (l->tensor) return stored_length(l->tensor, k);
   return OX_MAX(OX_MIN(l->chunk, l->dim - k * l->chunk), 0);
 }
 
@@ -226,7 +235,8 @@ static ox_status *split_infer(ox_infer_ctx *c) {
   if (s.rank >= 0 && !ox_axis_ok(a->axis, s.rank, &axis))
     return ox_fail(OX_INVALID_MODEL, "Split: axis %lld is outside rank %d", (long long)a->axis, s.rank);
   bool dim_known = s.rank > 0 && s.dim[axis] >= 0;
-  if (content && content->dtype != OX_I64) return ox_fail(OX_INVALID_MODEL, "Split: the lengths are not int64");
+  if (by_input && c->op_version >= 2 && c->in[1]->dtype && c->in[1]->dtype != OX_I64)
+    return ox_fail(OX_INVALID_MODEL, "Split: the lengths are not int64");
   if (known && dim_known)
     OX_TRY(lengths_of(a, content, s.dim[axis], c->n_out, &l));
   else if (a->split.v && (int64_t)a->split.n >= c->n_out)
@@ -308,7 +318,8 @@ enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 static const ox_op ops[] = {
     {OX_SCHEMA(CONCAT, .since = 1, OX_ATTRS(concat1_attr_defs)), OX_KERNEL(CONCAT_KERNEL)},
     {OX_SCHEMA(CONCAT, .since = 4, OX_ATTRS(concat_attr_defs)), OX_KERNEL(CONCAT_KERNEL)},
-    {OX_SCHEMA(SPLIT, .since = 1, .types = {ANY}, OX_ATTRS(split2_attr_defs)), OX_KERNEL(SPLIT_KERNEL)},
+    {OX_SCHEMA(SPLIT, .since = 1, .types = {ANY, OX_T_FLOAT | OX_BIT(OX_I64)}, OX_ATTRS(split2_attr_defs)),
+     OX_KERNEL(SPLIT_KERNEL)},
     {OX_SCHEMA(SPLIT, .since = 13, .types = {ANY, OX_BIT(OX_I64)}, OX_ATTRS(split13_attr_defs)),
      OX_KERNEL(SPLIT_KERNEL)},
     {OX_SCHEMA(SPLIT, .since = 18, .types = {ANY, OX_BIT(OX_I64)}, OX_ATTRS(split18_attr_defs)),

@@ -64,6 +64,28 @@ static void test_uneven_parts(void **state) {
   one_node_deinit(&node);
 }
 
+/* Version 1 has an input of lengths that are floats. */
+static void test_lengths_of_the_first_version(void **state) {
+  (void)state;
+  for (int constant = 0; constant < 2; constant++) {
+    const float lengths[] = {3, 0, 2}, wrong[] = {2.5f, 0, 2.5f};
+    one_node node;
+    one_node_init(&node, "", "Split", 1, 3);
+    one_node_input(&node, OX_F32, 1, (int64_t[]){5}, (float[]){1, 2, 3, 4, 5});
+    (constant ? one_node_const : one_node_input)(&node, OX_F32, 1, (int64_t[]){3}, lengths);
+    CHECK_OK(one_node_run(&node));
+    assert_memory_equal(node.out[0].data, ((float[]){1, 2, 3}), 12);
+    assert_int_equal(node.out[1].shape.dim[0], 0);
+    assert_memory_equal(node.out[2].data, ((float[]){4, 5}), 8);
+    one_node_deinit(&node);
+    one_node_init(&node, "", "Split", 1, 3);
+    one_node_input(&node, OX_F32, 1, (int64_t[]){5}, (float[]){1, 2, 3, 4, 5});
+    (constant ? one_node_const : one_node_input)(&node, OX_F32, 1, (int64_t[]){3}, wrong);
+    CHECK_FAILS(one_node_run(&node), OX_SHAPE_MISMATCH, "length -1 of part 0");
+    one_node_deinit(&node);
+  }
+}
+
 static void split_fails(int version, const int64_t *lengths, ox_code code, const char *part) {
   one_node node;
   one_node_init(&node, "", "Split", version, 2);
@@ -85,6 +107,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_round_trips),
       cmocka_unit_test(test_uneven_parts),
+      cmocka_unit_test(test_lengths_of_the_first_version),
       cmocka_unit_test(test_lengths_must_add_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
