@@ -40,6 +40,26 @@ void ox_control_drop(const ox_control_ctx *c, const ox_tensor *t) {
   if (t->kind == OX_TENSOR) c->host->give(c->control, t->data);
 }
 
+/* Element |i| of packed ones becomes |v|. */
+static void put_packed(uint8_t *p, unsigned bits, int64_t i, unsigned v) {
+  unsigned per = 8 / bits, at = (unsigned)(i % per) * bits, mask = ((1U << bits) - 1) << at;
+  p[i / per] = (uint8_t)((p[i / per] & ~mask) | (v << at & mask));
+}
+
+void ox_control_move(uint32_t dtype, void *dst, int64_t to, const void *src, int64_t from, int64_t n) {
+  unsigned bits = ox_dtype_bits(dtype);
+  const uint8_t *s = src;
+  if (bits >= 8) {
+    size_t item = bits / 8;
+    if (n) memcpy((char *)dst + (size_t)to * item, s + (size_t)from * item, (size_t)n * item);
+    return;
+  }
+  int64_t per = 8 / bits, whole = to % per || from % per ? 0 : n / per * per; /* elements that are moved as bytes */
+  if (whole) memcpy((char *)dst + to / per, s + from / per, (size_t)(whole / per));
+  for (int64_t i = whole; i < n; i++)
+    put_packed(dst, bits, to + i, s[(from + i) / per] >> (unsigned)((from + i) % per) * bits);
+}
+
 /* ---- stacks ---- */
 
 /* A trip count is only a bound, so what is beyond FIRST_ROOM is not asked for before it is filled: memory follows the
@@ -48,17 +68,23 @@ enum { FIRST_ROOM = 64 << 10, FIRST_SLICES = 16 };
 
 static ox_status *first_slice(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t most) {
   int64_t few = OX_MAX(FIRST_ROOM / (int64_t)OX_MAX(slice->bytes, 1), FIRST_SLICES);
-  k->t = *slice, k->slice_bytes = slice->bytes, k->t.data = NULL;
+  k->t = *slice, k->slice_n = ox_shape_count(&slice->shape), k->t.data = NULL;
   if (!ox_mul_ok(slice->bytes, (size_t)OX_MIN(most, few), &k->capacity))
     return ox_fail(OX_LIMIT, "scan output too large");
   k->t.data = c->host->take(c->control, k->capacity);
   return k->t.data ? NULL : ox_oom();
 }
 
+/* Bytes of |n| slices; packed ones share bytes. */
+static bool stack_bytes(const ox_stack *k, int64_t n, size_t *bytes) {
+  int64_t count;
+  return ox_mul_i64_ok(k->slice_n, n, &count) && ox_dtype_bytes(k->t.dtype, count, bytes);
+}
+
 static ox_status *grow(const ox_control_ctx *c, ox_stack *k, size_t used, int64_t most) {
   size_t capacity, all;
   if (!ox_mul_ok(k->capacity, 2, &capacity)) return ox_fail(OX_LIMIT, "scan output too large");
-  if (ox_mul_ok(k->slice_bytes, (size_t)most, &all)) capacity = OX_MIN(capacity, all);
+  if (stack_bytes(k, most, &all)) capacity = OX_MIN(capacity, all);
   void *grown = c->host->take(c->control, capacity);
   if (!grown) return ox_oom();
   if (used) memcpy(grown, k->t.data, used);
@@ -69,17 +95,18 @@ static ox_status *grow(const ox_control_ctx *c, ox_stack *k, size_t used, int64_
 
 ox_status *ox_stack_push(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t most) {
   if (slice->kind != OX_TENSOR) return ox_fail(OX_INVALID_MODEL, "a scan output must be a tensor");
-  if (ox_dtype_bits(slice->dtype) < 8)
-    return ox_fail(OX_NOT_IMPLEMENTED, "a scan output of type %s", ox_dtype_name(slice->dtype));
   if (!k->n) OX_TRY(first_slice(c, k, slice, most));
   if (k->t.dtype != slice->dtype || !ox_shape_equal(&k->t.shape, &slice->shape)) {
     char was[OX_SHAPE_TEXT], is[OX_SHAPE_TEXT];
     return ox_fail(OX_SHAPE_MISMATCH, "a scan output has shape %s after %lld slices of %s",
                    ox_shape_text(&slice->shape, is), (long long)k->n, ox_shape_text(&k->t.shape, was));
   }
-  size_t used = (size_t)k->n * k->slice_bytes;
-  if (used + k->slice_bytes > k->capacity) OX_TRY(grow(c, k, used, most));
-  if (k->slice_bytes) memcpy((char *)k->t.data + used, slice->data, k->slice_bytes);
+  size_t used, needed;
+  if (!stack_bytes(k, k->n, &used) || !stack_bytes(k, k->n + 1, &needed))
+    return ox_fail(OX_LIMIT, "scan output too large");
+  if (needed > k->capacity) OX_TRY(grow(c, k, used, most));
+  if (needed > used) ((char *)k->t.data)[needed - 1] = 0; /* the bits behind the last packed element */
+  ox_control_move(slice->dtype, k->t.data, k->n * k->slice_n, slice->data, 0, k->slice_n);
   k->n++;
   return NULL;
 }

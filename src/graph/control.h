@@ -70,10 +70,15 @@ OX_NODISCARD ox_status *ox_control_copy(const ox_control_ctx *c, const ox_tensor
 /* Hands a clone's buffer back. */
 void ox_control_drop(const ox_control_ctx *c, const ox_tensor *t);
 
+/* |n| elements of |dtype| from element |from| of |src| to element |to| of |dst|; packed ones may lie anywhere in a
+ * byte, and those around them stay as they are. */
+void ox_control_move(uint32_t dtype, void *dst, int64_t to, const void *src, int64_t from, int64_t n);
+
 /* A growing stack of equal slices: scan outputs. */
 typedef struct ox_stack {
-  ox_tensor t; /* data: n slices; shape: of one slice */
-  size_t slice_bytes, capacity;
+  ox_tensor t;     /* data: n slices, packed one behind the other; shape: of one slice */
+  int64_t slice_n; /* elements of a slice */
+  size_t capacity; /* bytes */
   int64_t n;
 } ox_stack;
 

@@ -114,27 +114,24 @@ typedef struct {
   ox_body *body;
   uint32_t first_in; /* 1 for version 8: input 0 is sequence_lens */
   uint32_t n_state, n_scan_in, n_scan_out;
-  bool batched;              /* version 8 */
-  ox_tensor *state, *next;   /* per state value: what goes into an iteration, what came out of it */
-  ox_tensor *slices;         /* per scan input: the slice for this iteration */
+  bool batched;            /* version 8 */
+  ox_tensor *state, *next; /* per state value: what goes into an iteration, what came out of it */
+  ox_tensor *slices;       /* per scan input: the slice for this iteration */
   ox_stack *stacks;
   int64_t length;
 } scan_state;
 
 static int64_t list_at(const ox_ints *l, uint32_t i) { return i < l->n ? l->v[i] : 0; }
 
-/* Copies slice |at| along |axis| of |t| to |to|: rows of |inner| bytes, one per outer index. */
-static void copy_slice(const ox_tensor *t, int axis, int64_t at, char *to, bool scatter) {
-  size_t item = ox_dtype_bits(t->dtype) / 8;
-  int64_t outer = ox_shape_span(&t->shape, 0, axis), n = t->shape.dim[axis];
-  size_t inner = (size_t)ox_shape_span(&t->shape, axis + 1, t->shape.rank) * item;
-  char *base = (char *)t->data + (size_t)at * inner;
+/* Copies slice |at| along |axis| of |t| to |dense| from element |first| on, or back: rows, one per outer index. */
+static void copy_slice(const ox_tensor *t, int axis, int64_t at, void *dense, int64_t first, bool back) {
+  int64_t outer = ox_shape_span(&t->shape, 0, axis), inner = ox_shape_span(&t->shape, axis + 1, t->shape.rank);
   for (int64_t o = 0; o < outer && inner; o++) {
-    char *row = base + (size_t)o * (size_t)n * inner;
-    if (scatter)
-      memcpy(row, to + (size_t)o * inner, inner);
+    int64_t row = (o * t->shape.dim[axis] + at) * inner;
+    if (back)
+      ox_control_move(t->dtype, t->data, row, dense, first + o * inner, inner);
     else
-      memcpy(to + (size_t)o * inner, row, inner);
+      ox_control_move(t->dtype, dense, first + o * inner, t->data, row, inner);
   }
 }
 
@@ -180,7 +177,7 @@ static ox_status *set_up(const ox_control_ctx *c, scan_state *z) {
   if (!z->state || !z->next || !z->slices || !z->stacks) return ox_oom();
   for (uint32_t i = z->first_in; i < n_in; i++) {
     const ox_tensor *t = ox_control_in(c, i);
-    if (!t || t->kind != OX_TENSOR || ox_dtype_bits(t->dtype) < 8 || (z->batched && t->shape.rank < 1))
+    if (!t || t->kind != OX_TENSOR || (z->batched && (t->shape.rank < 1 || ox_dtype_bits(t->dtype) < 8)))
       return ox_fail(OX_INVALID_MODEL, "Scan: input %u must be a tensor", i);
   }
   return NULL;
@@ -203,6 +200,7 @@ static ox_status *start_sequence(const ox_control_ctx *c, scan_state *z, const o
     ox_tensor *slice = &z->slices[i];
     *slice = (ox_tensor){.kind = OX_TENSOR, .dtype = t->dtype, .shape = without_axis(&t->shape, axis)};
     OX_TRY(ox_control_room(c, slice));
+    if (slice->bytes) ((char *)slice->data)[slice->bytes - 1] = 0; /* the bits behind the last packed element */
     z->body->args[z->n_state + i] = slice;
   }
   return NULL;
@@ -231,7 +229,7 @@ static ox_status *run_sequence(const ox_control_ctx *c, scan_state *z, const ox_
       int axis;
       OX_TRY(scan_axis(z, i, in, &axis));
       bool backward = list_at(directions, i) == 1;
-      copy_slice(in, axis, backward ? length - 1 - t : t, z->slices[i].data, false);
+      copy_slice(in, axis, backward ? length - 1 - t : t, z->slices[i].data, 0, false);
     }
     OX_TRY(ox_body_run(c, z->body));
     for (uint32_t i = 0; i < z->n_scan_out; i++)
@@ -265,9 +263,9 @@ static ox_status *finish_output(const ox_control_ctx *c, scan_state *z, uint32_t
   for (int d = 0; d < axis; d++) moved.shape.dim[d] = out->shape.dim[d + 1];
   moved.shape.dim[axis] = n;
   OX_TRY(ox_control_room(c, &moved));
-  size_t slice = n ? out->bytes / (size_t)n : 0;
+  if (moved.bytes) ((char *)moved.data)[moved.bytes - 1] = 0;
   for (int64_t k = 0; k < n; k++)
-    copy_slice(&moved, axis, backward ? n - 1 - k : k, (char *)out->data + (size_t)k * slice, true);
+    copy_slice(&moved, axis, backward ? n - 1 - k : k, out->data, k * z->stacks[i].slice_n, true);
   ox_control_drop(c, out);
   *out = moved;
   return NULL;
@@ -335,7 +333,7 @@ static ox_status *run_batched(const ox_control_ctx *c, scan_state *z) {
         return ox_fail(OX_NOT_IMPLEMENTED, "Scan 8 with an empty sequence");
       item.data = ox_ctx_run_alloc(c->node, item.bytes);
       if (!item.data) return ox_oom();
-      memcpy(item.data, k->t.data, (size_t)k->n * k->slice_bytes);
+      ox_control_move(item.dtype, item.data, 0, k->t.data, 0, k->n * k->slice_n);
       OX_TRY(store_item(c, z->n_state + i, &item, b, batch));
     }
   }

@@ -7,6 +7,7 @@
 #include "support/counting_alloc.h"
 #include "support/text_session.h"
 
+#define HEAD25 "<ir_version: 13, opset_import: [\"\" : 25]> "
 #define HEAD "<ir_version: 8, opset_import: [\"\" : 17]> "
 
 static const struct {
@@ -77,6 +78,36 @@ static const struct {
           "(a, v) o = Identity (a2) }> (x, s) }",
      6,
      {7, 6, 4, 17, 13, 8}},
+    {"scan outputs of four bits begin in the middle of bytes",
+     HEAD25
+     "g (float[2] x) => (float[A,3] y) <int64 m = {3}, bool go = {1}, float[3] z = {-3, 0, 3}, float one = {1}> {"
+     " q, s = Loop <body = b (int64 i, bool c, float[3] v) => (bool c2, float[3] w, int4[3] p)"
+     " { c2 = Identity (c) p = Cast <to = 22> (v) w = Add (v, one) }> (m, go, z) y = Cast <to = 1> (s) }",
+     9,
+     {-3, 0, 3, -2, 1, 4, -1, 2, 5}},
+    {"a carried value and scan outputs of two bits",
+     HEAD25
+     "g (float[2] x) => (float[A] y) <int64 m = {7}, bool go = {1}, float one = {1}, float four = {4}, float zero = "
+     "{0}> { n = Cast <to = 25> (zero) q, s = Loop <body = b (int64 i, bool c, uint2 v) => (bool c2, uint2 w, uint2 "
+     "p) { c2 = Identity (c) p = Identity (v) f = Cast <to = 1> (v) h = Add (f, one) j = Mod <fmod = 1> (h, four)"
+     " w = Cast <to = 25> (j) }> (m, go, n) y = Cast <to = 1> (s) }",
+     7,
+     {0, 1, 2, 3, 0, 1, 2}},
+    {"columns of four bits, backwards",
+     HEAD25
+     "g (float[2] x) => (float[5,3] y) <float[3,5] s = {1, 2, 3, 4, 5, -1, -2, -3, -4, -5, 0, 7, -8, 6, -7}> {"
+     " s4 = Cast <to = 22> (s) y4 = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1],"
+     " body = b (int4[3] v) => (int4[3] o) { o = Identity (v) }> (s4) y = Cast <to = 1> (y4) }",
+     15,
+     {5, -5, -7, 4, -4, 6, 3, -3, -8, 2, -2, 7, 1, -1, 0}},
+    {"rows of small floats become columns, backwards",
+     HEAD25
+     "g (float[2] x) => (float[3,5] y) <float[5,3] s = {0.5, 1, 1.5, 2, 3, 4, 6, -0.5, -1, -1.5, -2, -3, -4, -6, 0}> "
+     "{ s4 = Cast <to = 23> (s) y4 = Scan <num_scan_inputs = 1, scan_output_axes = [1],"
+     " scan_output_directions = [1], body = b (float4e2m1[3] v) => (float4e2m1[3] o) { o = Identity (v) }> (s4)"
+     " y = Cast <to = 1> (y4) }",
+     15,
+     {-4, -1.5, 6, 2, 0.5, -6, -2, -0.5, 3, 1, 0, -3, -1, 4, 1.5}},
 };
 
 static void check_case(size_t i, uint32_t level) {
