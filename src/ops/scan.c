@@ -211,7 +211,7 @@ static ox_status *start_sequence(const ox_control_ctx *c, scan_state *z, const o
 static bool goes_on_like_this(const ox_control_ctx *c, const scan_state *z) {
   size_t bytes = 0;
   for (uint32_t i = 0; i < z->n_scan_in; i++) bytes += z->slices[i].bytes;
-  for (uint32_t i = 0; i < z->n_scan_out; i++) bytes += z->stacks[i].slice_bytes;
+  for (uint32_t i = 0; i < z->n_scan_out; i++) bytes += (size_t)z->stacks[i].slice_n;
   for (uint32_t i = 0; i < z->n_state; i++) {
     const ox_tensor *next = ox_body_output(c, z->body, i), *now = &z->state[i];
     if (next->kind != OX_TENSOR || next->dtype != now->dtype || !ox_shape_equal(&next->shape, &now->shape))
