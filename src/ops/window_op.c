@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/window_op.c - HannWindow, HammingWindow, BlackmanWindow, MelWeightMatrix. Computed in double, rounded once. */
+ * ops/window_op.c - HannWindow, HammingWindow, BlackmanWindow, MelWeightMatrix. Computed in double. */
 #include <math.h>
 #include <string.h>
 
+#include "kern/quant/convert.h"
 #include "ops/move/deferred.h"
 #include "ops/move/number.h"
 
@@ -54,15 +55,18 @@ static ox_status *window_build(const ox_kernel_ctx *c, const ox_type *out, void 
   return NULL;
 }
 
-/* a0 - a1 cos(x) + a2 cos(2x) over one turn. */
+/* a0 - a1 cos(x) + a2 cos(2x) over one turn, added up such that the middle is 1 and nothing less: integers are cut off.
+ * A symmetric window of one has no turn: NaN, as in the function's body. */
 static ox_status *window_work(const ox_kernel_ctx *c, const void *plan, int64_t begin, int64_t end, const double *k) {
   (void)plan;
   const window_attrs *a = c->attrs;
-  int64_t n = c->out[0]->shape.dim[0];
-  double turn = (double)OX_MAX(a->periodic ? n : n - 1, 1);
+  ox_tensor *out = c->out[0];
+  ox_store_f64_fn *store = ox_convert_select(c->isa)->store_f64[out->dtype];
+  int64_t n = out->shape.dim[0];
+  double turn = (double)(a->periodic ? n : n - 1);
   for (int64_t i = begin; i < end; i++) {
-    double x = two_pi * (double)i / turn;
-    ox_number_put(c->out[0]->dtype, c->out[0]->data, i, k[0] - k[1] * cos(x) + k[2] * cos(2 * x));
+    double x = two_pi * (double)i / turn, y = k[0] + k[2] * cos(2 * x) - k[1] * cos(x);
+    store(&y, out->data, (size_t)i, 1, NULL);
   }
   return NULL;
 }
