@@ -3,8 +3,7 @@
  * MatMulIntegerToFloat, DynamicQuantizeMatMul, QGemm, MatMulInteger16. Rows differ in where their inputs are. */
 #include <string.h>
 
-#include "kern/quant/convert.h"
-#include "ops/matmul/product_i8.h"
+#include "ops/matmul/product_plain.h"
 
 typedef struct quant_attrs {
   float alpha;
@@ -63,10 +62,19 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+static bool is_byte(uint32_t type) { return type == OX_U8 || type == OX_I8; }
+
+/* The product is one of bytes as far as the inputs' types tell. */
+static bool of_bytes(const ox_load_ctx *c, const struct kind *k) {
+  const ox_type *zero = k->in.y_zero >= 0 && (uint32_t)k->in.y_zero < c->n_in ? c->in_type[k->in.y_zero] : NULL;
+  return (k == &kinds[DYNAMIC] || is_byte(c->in_type[k->in.a]->dtype)) && (!zero || is_byte(zero->dtype));
+}
+
 static ox_status *load(ox_load_ctx *c) {
   const struct kind *k = kind_of(c->op);
   const quant_attrs *a = c->attrs;
   ox_product_i8_b *b = NULL;
+  if (!of_bytes(c, k)) return NULL;
   OX_TRY(ox_product_i8_pack(c, c->in_const[k->in.b], a && a->transB, &b));
   c->state = b;
   if (b) c->consumed |= (uint64_t)1 << k->in.b;
@@ -75,62 +83,7 @@ static ox_status *load(ox_load_ctx *c) {
 
 static void unload(void *state, ox_alloc alloc) { ox_product_i8_unpack(state, alloc); }
 
-/* ---- types without byte products (8-bit floats, 16-bit integers), plainly: a tile is a row of the result ---- */
-enum { PLAIN_COLS = 256 };
-
-static float param(const ox_kernel_ctx *c, int in, size_t i, float absent) {
-  const ox_tensor *t = in >= 0 && (uint32_t)in < c->n_in ? c->in[in] : NULL;
-  float x = absent;
-  if (t) ox_convert_select(c->isa)->load_f32[t->dtype](t->data, ox_shape_count(&t->shape) > 1 ? i : 0, 1, &x);
-  return x;
-}
-
-/* Columns [j0, j0 + n) of a row, from A's row at |a| and B's matrix at |b|. */
-static void plain_block(const ox_kernel_ctx *c, const ox_product_i8 *q, size_t row, size_t a, size_t b, size_t j0,
-                        size_t n) {
-  const ox_convert *conv = ox_convert_select(c->isa);
-  const ox_tensor *ta = c->in[q->in.a], *tb = c->in[q->in.b], *y = c->out[0];
-  static const ox_narrow_how how = {.saturate = true};
-  size_t out = row * q->p.n + j0;
-  if (y->dtype == OX_I32) { /* 16-bit integers: exact, wrapping */
-    for (size_t j = 0; j < n; j++) {
-      uint32_t sum = 0;
-      for (size_t k = 0; k < q->p.k; k++)
-        sum += (uint32_t)((const int16_t *)ta->data)[a + k] *
-               (uint32_t)((const int16_t *)tb->data)[b + k * q->p.n + j0 + j];
-      memcpy((int32_t *)y->data + out + j, &sum, 4);
-    }
-    return;
-  }
-  float sums[PLAIN_COLS] = {0}, x, w[PLAIN_COLS], zero[PLAIN_COLS];
-  float za = param(c, q->in.a_zero, row % q->p.m, 0), sa = param(c, q->in.a_scale, row % q->p.m, 1);
-  float sy = param(c, q->in.y_scale, 0, 1), zy = param(c, q->in.y_zero, 0, 0);
-  for (size_t j = 0; j < n; j++) zero[j] = param(c, q->in.b_zero, j0 + j, 0);
-  for (size_t k = 0; k < q->p.k; k++) {
-    conv->load_f32[ta->dtype](ta->data, a + k, 1, &x);
-    conv->load_f32[tb->dtype](tb->data, b + k * q->p.n + j0, n, w);
-    for (size_t j = 0; j < n; j++) sums[j] += (x - za) * (w[j] - zero[j]);
-  }
-  for (size_t j = 0; j < n; j++) sums[j] = sums[j] * (sa * param(c, q->in.b_scale, j0 + j, 1) / sy) + zy;
-  conv->store_f32[y->dtype](sums, y->data, out, n, &how);
-}
-
-static void run_plain(const ox_kernel_ctx *c, const ox_product_i8 *q, ox_range tiles) {
-  const ox_product *p = &q->p;
-  for (int64_t i = tiles.begin; i < tiles.end; i++) {
-    int64_t batch = i / (int64_t)p->m, a = i % (int64_t)p->m * p->a_rs, b = 0;
-    for (int d = p->rank - 1; d >= 0; d--) {
-      a += batch % p->batch[d] * p->a_batch[d], b += batch % p->batch[d] * p->b_batch[d];
-      batch /= p->batch[d];
-    }
-    for (size_t j = 0; j < p->n; j += PLAIN_COLS)
-      plain_block(c, q, (size_t)i, (size_t)a, (size_t)b, j, OX_MIN((size_t)PLAIN_COLS, p->n - j));
-  }
-}
-
 /* ---- prepare, run ---- */
-static bool is_byte(uint32_t type) { return type == OX_U8 || type == OX_I8; }
-
 static ox_status *prepare(ox_kernel_ctx *c, const struct kind *k) {
   const quant_attrs *a = c->attrs;
   ox_product_i8 *q = ox_ctx_alloc(c, sizeof *q);
@@ -139,16 +92,10 @@ static ox_status *prepare(ox_kernel_ctx *c, const struct kind *k) {
   c->prep = q;
   flags(a, trans);
   q->in = k->in, q->out_type = c->out[0]->dtype, q->alpha = a ? a->alpha : 1, q->dynamic = k == &kinds[DYNAMIC];
-  if ((q->dynamic || is_byte(c->in[k->in.a]->dtype)) && is_byte(c->in[k->in.b]->dtype)) {
-    if (q->out_type != OX_F32 && q->out_type != OX_I32 && !is_byte(q->out_type))
-      return ox_fail(OX_NOT_IMPLEMENTED, "%s: no result of type %s", k->op, ox_dtype_name(q->out_type));
-    return ox_product_i8_plan(c, q, c->state, trans);
-  }
-  OX_TRY(ox_product_shape(&q->p, &c->in[k->in.a]->shape, &c->in[k->in.b]->shape, trans));
-  int64_t rows = (int64_t)q->p.m;
-  for (int d = 0; d < q->p.rank; d++) rows *= q->p.batch[d];
-  q->p.plain = true;
-  return ox_ctx_plan(c, q->p.n ? rows : 0, 0);
+  bool bytes = (q->dynamic || is_byte(c->in[k->in.a]->dtype)) && is_byte(c->in[k->in.b]->dtype);
+  if (!bytes || (q->out_type != OX_F32 && q->out_type != OX_I32 && !is_byte(q->out_type)))
+    return ox_product_plain_plan(c, q, trans);
+  return ox_product_i8_plan(c, q, c->state, trans);
 }
 
 static ox_status *prepare_integer(ox_kernel_ctx *c) { return prepare(c, &kinds[INTEGER]); }
@@ -161,7 +108,7 @@ static ox_status *prepare_integer16(ox_kernel_ctx *c) { return prepare(c, &kinds
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const ox_product_i8 *q = c->prep;
   if (!q->p.plain) return ox_product_i8_run(c, q, stage, tiles, scratch);
-  run_plain(c, q, tiles);
+  ox_product_plain_run(c, q, tiles);
   return NULL;
 }
 

@@ -4,12 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "kern/quant/convert.h"
 #include "support/check.h"
 #include "support/one_node.h"
 
 enum { M = 5, K = 70, N = 37, BATCH = 2 };
 static uint8_t a[BATCH * M * K], b[BATCH * K * N], az[BATCH * M], bz[BATCH * N];
-static float as[M], bs[N], bias[N];
+static float as[BATCH * M], bs[BATCH * N], bias[N];
 
 static void fill(void) {
   uint32_t seed = 1;
@@ -105,6 +106,96 @@ static void test_qlinear_matmul_of_small_floats(
   one_node_deinit(&n);
 }
 
+static const uint32_t small_types[] = {OX_U8, OX_I8, OX_F8E4M3FN, OX_F8E4M3FNUZ, OX_F8E5M2, OX_F8E5M2FNUZ};
+
+static double small_value(uint32_t type, uint8_t x) {
+  double v;
+  ox_convert_select(0)->load_f64[type](&x, 0, 1, &v);
+  return v;
+}
+
+/* How far |x| is from the nearest finite value of |type|. */
+static double distance(uint32_t type, double x) {
+  double least = INFINITY;
+  for (int i = 0; i < 256; i++) {
+    double v = small_value(type, (uint8_t)i);
+    if (isfinite(v)) least = fmin(least, fabs(v - x));
+  }
+  return least;
+}
+
+/* Bytes of finite values of |type|, of floats such that sums stay near the range of every type. */
+static void fill_small(uint32_t type, uint8_t *x, size_t n, uint32_t seed) {
+  for (size_t i = 0; i < n;) {
+    seed = seed * 1664525u + 1013904223u;
+    uint8_t bits = (uint8_t)(seed >> 11);
+    double v = small_value(type, bits);
+    if (isfinite(v) && (type == OX_U8 || type == OX_I8 || fabs(v) <= 16)) x[i++] = bits;
+  }
+}
+
+enum { SM = 3, SK = 7, SN = 5 };
+
+/* |per|: 0 a parameter for all, 1 one for each row and column, 2 for each of every matrix. */
+static void check_small(uint32_t ta, uint32_t tb, uint32_t ty, int per, bool constant) {
+  static uint8_t xa[BATCH * SM * SK], xb[BATCH * SK * SN], za[BATCH * SM], zb[BATCH * SN], zy[1];
+  const float ys = 0.7f;
+  one_node n;
+  fill_small(ta, xa, sizeof xa, ta), fill_small(tb, xb, sizeof xb, tb + 7), fill_small(ta, za, sizeof za, ta + 1);
+  fill_small(tb, zb, sizeof zb, tb + 2), fill_small(ty, zy, 1, ty);
+  int rank = per == 2 ? 3 : per;
+  const int64_t *row = per == 2 ? (int64_t[]){BATCH, SM, 1} : (int64_t[]){SM};
+  const int64_t *col = per == 2 ? (int64_t[]){BATCH, 1, SN} : (int64_t[]){SN};
+  one_node_init(&n, "", "QLinearMatMul", 21, 1);
+  n.run_tiles = 1;
+  one_node_input(&n, ta, 3, (int64_t[]){BATCH, SM, SK}, xa), one_node_input(&n, OX_F32, rank, row, as);
+  one_node_input(&n, ta, rank, row, za);
+  (constant ? one_node_const : one_node_input)(&n, tb, 3, (int64_t[]){BATCH, SK, SN}, xb);
+  one_node_input(&n, OX_F32, rank, col, bs), one_node_input(&n, tb, rank, col, zb);
+  one_node_input(&n, OX_F32, 0, NULL, &ys), one_node_input(&n, ty, 0, NULL, zy);
+  CHECK_OK(ox_status_note(one_node_run(&n), "%s, %s, %s", ox_dtype_name(ta), ox_dtype_name(tb), ox_dtype_name(ty)));
+  assert_int_equal(n.out[0].dtype, ty);
+  for (int at = 0; at < BATCH * SM * SN; at++) {
+    int z = at / (SM * SN), i = at / SN % SM, j = at % SN;
+    int r = per == 2 ? z * SM + i : per ? i : 0, c = per == 2 ? z * SN + j : per ? j : 0;
+    double sum = 0, zero = small_value(ty, *zy), got = small_value(ty, ((const uint8_t *)n.out[0].data)[at]);
+    for (int k = 0; k < SK; k++)
+      sum += (small_value(ta, xa[(z * SM + i) * SK + k]) - small_value(ta, za[r])) *
+             (small_value(tb, xb[(z * SK + k) * SN + j]) - small_value(tb, zb[c]));
+    double y = sum * ((double)as[r] * (double)bs[c] / (double)ys);
+    double want = (ty == OX_U8 || ty == OX_I8 ? rint(y) : y) + zero;
+    if (!(fabs(got - want) <= distance(ty, want) + 1e-9 * fabs(want)))
+      fail_msg("%s, %s, %s, per %d, constant %d, [%d]: %g, wanted %g", ox_dtype_name(ta), ox_dtype_name(tb),
+               ox_dtype_name(ty), per, constant, at, got, want);
+  }
+  one_node_deinit(&n);
+}
+
+static void test_qlinear_matmul_of_all_types(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 6 * 6 * 6; i++)
+    for (int per = 0; per < 3; per++)
+      for (int constant = 0; constant < 2; constant++)
+        check_small(small_types[i % 6], small_types[i / 6 % 6], small_types[i / 36], per, constant != 0);
+}
+
+static void test_parameters_that_do_not_fit_are_refused(void **state) {
+  (void)state;
+  for (int which = 0; which < 6; which++) {
+    static const int64_t wrong[] = {2};
+    uint32_t t = which % 2 ? OX_F8E4M3FN : OX_U8;
+    int bad = which / 2; /* A's scale, B's zero point, the result's scale */
+    one_node n;
+    one_node_init(&n, "", "QLinearMatMul", 21, 1);
+    one_node_input(&n, t, 2, (int64_t[]){SM, SK}, a), one_node_input(&n, OX_F32, bad == 0, wrong, as);
+    one_node_input(&n, t, 0, NULL, az), one_node_input(&n, t, 2, (int64_t[]){SK, SN}, b);
+    one_node_input(&n, OX_F32, 0, NULL, bs), one_node_input(&n, t, bad == 1, wrong, bz);
+    one_node_input(&n, OX_F32, bad == 2, wrong, as), one_node_input(&n, t, 0, NULL, az);
+    CHECK_FAILS(one_node_run(&n), OX_SHAPE_MISMATCH, "2 elements");
+    one_node_deinit(&n);
+  }
+}
+
 static void test_float_results(void **state) {
   (void)state;
   for (int f = 0; f < 4; f++) {
@@ -167,6 +258,8 @@ int main(void) {
       cmocka_unit_test(test_matmul_integer),
       cmocka_unit_test(test_qlinear_matmul),
       cmocka_unit_test(test_qlinear_matmul_of_small_floats),
+      cmocka_unit_test(test_qlinear_matmul_of_all_types),
+      cmocka_unit_test(test_parameters_that_do_not_fit_are_refused),
       cmocka_unit_test(test_float_results),
       cmocka_unit_test(test_dynamic_quantization_is_close_to_floats),
       cmocka_unit_test(test_matmul_integer16),

@@ -33,14 +33,13 @@ static void merge_rows(const ox_kernel_ctx *c, ox_product_i8 *q) {
   p->m = (size_t)rows, p->rank = 0;
 }
 
-static int64_t batch_offset(const ox_product *p, int64_t index, const int64_t *strides) {
+int64_t ox_product_i8_offset(const ox_product *p, int64_t index, const int64_t *strides) {
   int64_t at = 0;
   for (int d = p->rank - 1; d >= 0; d--) at += index % p->batch[d] * strides[d], index /= p->batch[d];
   return at;
 }
 
-/* Number of the matrix of A or B, in that operand's own order, that batch |index| reads. */
-static int64_t matrix_of(const ox_product *p, int64_t index, const int64_t *strides) {
+int64_t ox_product_i8_matrix(const ox_product *p, int64_t index, const int64_t *strides) {
   int64_t at = 0, step = 1;
   for (int d = p->rank - 1; d >= 0; d--) {
     if (strides[d]) at += index % p->batch[d] * step, step *= p->batch[d];
@@ -54,6 +53,10 @@ static int64_t start_of(const ox_product *p, int64_t matrix, const int64_t *stri
   for (int d = p->rank - 1; d >= 0; d--)
     if (strides[d]) at += matrix % p->batch[d] * strides[d], matrix /= p->batch[d];
   return at;
+}
+
+size_t ox_product_i8_share(const ox_tensor *t, size_t each, int64_t matrix) {
+  return t && (size_t)count_of(t) > each && count_of(t) > 1 ? (size_t)matrix * each : 0;
 }
 
 /* A parameter of A or B has one element, one per row or column, or that for each matrix. */
@@ -79,19 +82,25 @@ static ox_status *check_params(const ox_kernel_ctx *c, const ox_product_i8 *q) {
   return NULL;
 }
 
-ox_status *ox_product_i8_plan(ox_kernel_ctx *c, ox_product_i8 *q, const ox_product_i8_b *packed, const bool trans[4]) {
+ox_status *ox_product_i8_sizes(const ox_kernel_ctx *c, ox_product_i8 *q, const bool trans[4]) {
   ox_product *p = &q->p;
-  const ox_tensor *a = c->in[q->in.a], *b = c->in[q->in.b];
-  OX_TRY(ox_product_shape(p, &a->shape, &b->shape, trans));
-  q->packed = packed, q->b_signed = b->dtype == OX_I8;
+  OX_TRY(ox_product_shape(p, &c->in[q->in.a]->shape, &c->in[q->in.b]->shape, trans));
   merge_rows(c, q);
   q->n_batch = 1, q->b_count = 1;
   for (int d = 0; d < p->rank; d++) {
     if (!ox_mul_i64_ok(q->n_batch, p->batch[d], &q->n_batch)) return ox_oom();
     if (p->b_batch[d]) q->b_count *= (size_t)p->batch[d];
   }
-  if (p->m == 0 || p->n == 0 || q->n_batch == 0) return ox_ctx_plan(c, 0, 0);
-  OX_TRY(check_params(c, q));
+  q->empty = p->m == 0 || p->n == 0 || q->n_batch == 0;
+  return q->empty ? NULL : check_params(c, q);
+}
+
+ox_status *ox_product_i8_plan(ox_kernel_ctx *c, ox_product_i8 *q, const ox_product_i8_b *packed, const bool trans[4]) {
+  const ox_product *p = &q->p;
+  const ox_tensor *a = c->in[q->in.a], *b = c->in[q->in.b];
+  OX_TRY(ox_product_i8_sizes(c, q, trans));
+  if (q->empty) return ox_ctx_plan(c, 0, 0);
+  q->packed = packed, q->b_signed = b->dtype == OX_I8;
   const ox_gemm_i8_variant *v = packed ? packed->v : ox_gemm_i8_select(c->isa);
   ox_gemm_i8_plan_init(&q->g, v, p->m, p->n, p->k);
   q->row_scales = (size_t)count_of(input(c, q->in.a_scale)), q->col_scales = (size_t)count_of(input(c, q->in.b_scale));
@@ -169,31 +178,26 @@ static void run_pack(const ox_kernel_ctx *c, const ox_product_i8 *q, int64_t til
                     (char *)c->shared + matrix * q->b_bytes);
 }
 
-/* Byte offset of a parameter's share for one matrix of |each| elements. */
-static size_t share(const ox_tensor *t, size_t each, int64_t matrix) {
-  return t && (size_t)count_of(t) > each && count_of(t) > 1 ? (size_t)matrix * each : 0;
-}
-
 static void run_tile(const ox_kernel_ctx *c, const ox_product_i8 *q, int64_t batch, size_t tile, void *scratch) {
   const ox_product *p = &q->p;
   const ox_tensor *za = input(c, q->in.a_zero), *zb = input(c, q->in.b_zero), *zy = input(c, q->in.y_zero);
-  int64_t am = matrix_of(p, batch, p->a_batch), bm = matrix_of(p, batch, p->b_batch);
+  int64_t am = ox_product_i8_matrix(p, batch, p->a_batch), bm = ox_product_i8_matrix(p, batch, p->b_batch);
   const float *row = scales_of(c, q), *col = row + q->row_scales;
   ox_gemm_i8_out out = {
       .type = q->out_type, .row_step = q->row_scales > 1, .col_step = q->col_scales > 1, .act = q->act};
-  out.row_scale = row + share(input(c, q->in.a_scale), p->m, am),
-  out.col_scale = col + share(input(c, q->in.b_scale), p->n, bm);
+  out.row_scale = row + ox_product_i8_share(input(c, q->in.a_scale), p->m, am),
+  out.col_scale = col + ox_product_i8_share(input(c, q->in.b_scale), p->n, bm);
   if (input(c, q->in.bias)) out.bias = input(c, q->in.bias)->data;
   if (input(c, q->in.bias_i32)) out.bias_i32 = input(c, q->in.bias_i32)->data;
   if (zy) out.zero = zy->dtype == OX_I8 ? *(const int8_t *)zy->data : *(const uint8_t *)zy->data;
   ox_gemm_i8_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .b_signed = q->b_signed, .out = &out, .c_rs = p->n};
   const char *a = q->dynamic ? (const char *)c->shared + q->at_a : c->in[q->in.a]->data;
-  io.a = a + batch_offset(p, batch, p->a_batch), io.a_signed = !q->dynamic && c->in[q->in.a]->dtype == OX_I8;
+  io.a = a + ox_product_i8_offset(p, batch, p->a_batch), io.a_signed = !q->dynamic && c->in[q->in.a]->dtype == OX_I8;
   if (q->dynamic)
     io.a_zero = &dynamic_of(c, q)->zero;
   else if (za)
-    io.a_zero = (const char *)za->data + share(za, p->m, am), io.a_zero_step = count_of(za) > 1;
-  if (zb) io.b_zero = (const char *)zb->data + share(zb, p->n, bm), io.b_zero_step = count_of(zb) > 1;
+    io.a_zero = (const char *)za->data + ox_product_i8_share(za, p->m, am), io.a_zero_step = count_of(za) > 1;
+  if (zb) io.b_zero = (const char *)zb->data + ox_product_i8_share(zb, p->n, bm), io.b_zero_step = count_of(zb) > 1;
   io.packed = q->packed ? (const char *)q->packed->packed + (size_t)bm * q->packed->matrix_bytes
                         : (const char *)c->shared + (size_t)bm * q->b_bytes;
   size_t elem = q->out_type == OX_I32 || q->out_type == OX_F32 ? 4 : 1;

@@ -22,7 +22,7 @@ typedef struct ox_product_i8_inputs {
 typedef struct ox_product_i8 {
   /* the operator fills these in */
   ox_product_i8_inputs in;
-  uint32_t out_type; /* OX_I32, OX_F32, OX_U8, OX_I8 */
+  uint32_t out_type; /* OX_I32, OX_F32, OX_U8, OX_I8; of plain products any */
   bool dynamic;      /* A is float32 and quantized to uint8 at run time */
   float alpha;
   ox_act act;
@@ -30,11 +30,20 @@ typedef struct ox_product_i8 {
   ox_product p; /* sizes, batch strides */
   ox_gemm_i8_plan g;
   const ox_product_i8_b *packed;
-  bool pack_stage, b_signed;
+  bool pack_stage, b_signed, empty;
   int64_t n_batch;
   size_t b_count, b_bytes, row_scales, col_scales;
   size_t at_scales, at_a; /* offsets in the shared memory; B is at 0 */
 } ox_product_i8;
+
+/* What the plans of both kinds of products begin with: sizes and batches, parameters of fitting counts. */
+OX_NODISCARD ox_status *ox_product_i8_sizes(const ox_kernel_ctx *c, ox_product_i8 *q, const bool trans[4]);
+/* Where the matrix of A or B for batch |index| begins, and its number in that operand's own order; |strides|: a_batch
+ * or b_batch. */
+int64_t ox_product_i8_offset(const ox_product *p, int64_t index, const int64_t *strides);
+int64_t ox_product_i8_matrix(const ox_product *p, int64_t index, const int64_t *strides);
+/* The first element of parameter |t| for matrix |matrix| of |each| rows or columns. */
+size_t ox_product_i8_share(const ox_tensor *t, size_t each, int64_t matrix);
 
 /* Books stages for A and B of these transposes. |b_signed|: the type of B, whose data load may have consumed. */
 OX_NODISCARD ox_status *ox_product_i8_plan(ox_kernel_ctx *c, ox_product_i8 *q, const ox_product_i8_b *packed,
