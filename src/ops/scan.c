@@ -264,7 +264,7 @@ static ox_status *finish_output(const ox_control_ctx *c, scan_state *z, uint32_t
   moved.shape.dim[axis] = n;
   OX_TRY(ox_control_room(c, &moved));
   if (moved.bytes) ((char *)moved.data)[moved.bytes - 1] = 0;
-  for (int64_t k = 0; k < n; k++)
+  for (int64_t k = 0; k < n && moved.bytes; k++)
     copy_slice(&moved, axis, backward ? n - 1 - k : k, out->data, k * z->stacks[i].slice_n, true);
   ox_control_drop(c, out);
   *out = moved;
