@@ -71,16 +71,21 @@ foreach(source IN LISTS test_sources)
   endif()
 endforeach()
 
-# Field numbers of the ONNX format beside those of the onnx package; skipped without it. -DONYX_PYTHON3=... picks a python.
+# Field numbers of the ONNX format and type variables of operators beside those of the onnx package; skipped without it.
+# -DONYX_PYTHON3=... picks a python.
 if(NOT ONYX_TASK_ONLY)
   find_program(ONYX_PYTHON3 python3)
   if(ONYX_PYTHON3)
     add_test(NAME onnx.fields COMMAND ${ONYX_PYTHON3} tests/onnx/check_fields.py src/onnx/proto/onnx_fields.h
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    add_test(NAME ops.vars COMMAND ${ONYX_PYTHON3} tests/ops/check_vars.py $<TARGET_FILE:test.ops.builtin>
+      WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   else()
-    add_test(NAME onnx.fields COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no python3")
+    foreach(name onnx.fields ops.vars)
+      add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no python3")
+    endforeach()
   endif()
-  set_tests_properties(onnx.fields PROPERTIES TIMEOUT 60 SKIP_REGULAR_EXPRESSION "^skipped")
+  set_tests_properties(onnx.fields ops.vars PROPERTIES TIMEOUT 60 SKIP_REGULAR_EXPRESSION "^skipped")
 endif()
 
 # The shared library, through its public interface alone, as a program of somebody else's would use it.

@@ -80,7 +80,16 @@ typedef struct ox_attr_def {
   int64_t i;           /* defaults, by kind */
   float f;
   const char *s;
+  /* 1.0 ends here. What a node may give: an INT and each of INTS from |lo| to |hi|, a FLOAT and each of FLOATS from
+   * |f_lo| to |f_hi| (a NaN is in no range). Both 0: anything. A default may lie outside: it then says "not given". */
+  int64_t lo, hi;
+  float f_lo, f_hi;
 } ox_attr_def;
+
+/* Bounds that many attributes share: of what is counted (products of two fit 64 bits), and of an axis, as it may count
+ * from behind. */
+#define OX_COUNT_MAX INT32_MAX
+#define OX_AXIS_RANGE -OX_MAX_RANK, OX_MAX_RANK
 
 #ifndef __cplusplus /* designated initializers */
 #define OX_ATTR_ROW_(st, field, attr_name, knd, req, has, ...) \
@@ -101,6 +110,20 @@ typedef struct ox_attr_def {
   OX_ATTR_ROW_(st, field, #field, OX_ATTR_FLOAT_KIND, 0, offsetof(st, has_##field), .f = dflt)
 #define OX_ATTR_INT_REQUIRED(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_INT_KIND, 1, OX_NO_FIELD, .i = 0)
 #define OX_ATTR_INTS_REQUIRED(st, field) OX_ATTR_ROW_(st, field, #field, OX_ATTR_INTS_KIND, 1, OX_NO_FIELD, .i = 0)
+/* with a range: two numbers, or OX_AXIS_RANGE */
+#define OX_ATTR_INT_IN(st, field, dflt, ...) \
+  OX_ATTR_ROW_(st, field, #field, OX_ATTR_INT_KIND, 0, OX_NO_FIELD, .i = dflt, OX_ATTR_IN_(__VA_ARGS__))
+#define OX_ATTR_INT_REQUIRED_IN(st, field, ...) \
+  OX_ATTR_ROW_(st, field, #field, OX_ATTR_INT_KIND, 1, OX_NO_FIELD, OX_ATTR_IN_(__VA_ARGS__))
+#define OX_ATTR_INT_HAS_IN(st, field, dflt, ...) \
+  OX_ATTR_ROW_(st, field, #field, OX_ATTR_INT_KIND, 0, offsetof(st, has_##field), .i = dflt, OX_ATTR_IN_(__VA_ARGS__))
+#define OX_ATTR_INTS_IN(st, field, ...) \
+  OX_ATTR_ROW_(st, field, #field, OX_ATTR_INTS_KIND, 0, OX_NO_FIELD, OX_ATTR_IN_(__VA_ARGS__))
+#define OX_ATTR_INTS_REQUIRED_IN(st, field, ...) \
+  OX_ATTR_ROW_(st, field, #field, OX_ATTR_INTS_KIND, 1, OX_NO_FIELD, OX_ATTR_IN_(__VA_ARGS__))
+#define OX_ATTR_FLOAT_IN(st, field, dflt, lo_, hi_) \
+  OX_ATTR_ROW_(st, field, #field, OX_ATTR_FLOAT_KIND, 0, OX_NO_FIELD, .f = dflt, .f_lo = lo_, .f_hi = hi_)
+#define OX_ATTR_IN_(lo_, hi_) .lo = lo_, .hi = hi_
 /* The fields of ox_schema that name a table of ox_attr_def. */
 #define OX_ATTRS(table) \
   .attrs = (table), .n_attrs = sizeof(table) / sizeof((table)[0]), .attr_row_bytes = sizeof(ox_attr_def)
@@ -187,12 +210,21 @@ typedef struct ox_schema {
   uint32_t traits;             /* OX_VIEW ... */
   uint32_t value_in;           /* bit i: inference reads the content of in i (Reshape's shape ...) */
   ox_status *(*infer)(ox_infer_ctx *c); /* required */
-  /* 1.0 ends here. What follows is in the engine's own types and for operators that come with it: NULL in plug-ins. */
+  /* 1.0 ends here. What follows, up to |vars|, is in the engine's own types and for operators that come with it: NULL
+   * in plug-ins. */
   const struct ox_known *(*known)(const struct ox_known_ctx *c);   /* content of output 0 (graph/known.h) */
   void (*refine)(const struct ox_known_ctx *c, ox_shape *out);     /* shape of output 0, from such contents */
   ox_status *(*gradient)(struct ox_tape *t, const struct ox_node *n, uint32_t adjoint); /* graph/tape.h */
   const struct ox_control_def *control; /* what it does with its bodies (graph/control.h) */
   const struct ox_activation_def *activation; /* it is one (graph/node_activation.h) */
+  /* Type variables, for plug-ins, too: one letter per input, '.' or the string's end for a free one. Inputs of the same
+   * letter have the same element type (of a sequence: its tensors'). With OX_VARIADIC, the last letter goes on for the
+   * rest. "TT" for Add, "T" for Concat, "T.T" for ScatterND. Checked before inference, as |types| is. NULL: all free.
+   */
+  const char *vars;
+  /* |types| goes on: the sets of the inputs from OX_TYPED_IN on, max_in - OX_TYPED_IN of them. NULL: as |types| says.
+   * Not with OX_VARIADIC. */
+  const uint32_t *more_types;
 } ox_schema;
 
 /* Tiles of one stage: [begin, end). */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/op_attrs.c - decodes attributes into an operator's struct, checks inputs against its row. */
+ * graph/op_attrs.c - decodes attributes into an operator's struct, checks them and the inputs against its row. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -35,6 +35,32 @@ static ox_status *decode_one(const ox_attr_def *d, const ox_attr *a, ox_arena *a
   return NULL;
 }
 
+/* ---- ranges ---- */
+
+static ox_status *check_int(const ox_attr_def *d, int64_t v) {
+  if (v >= d->lo && v <= d->hi) return NULL;
+  return ox_fail(OX_INVALID_MODEL, "attribute '%s' is %lld, wanted %lld to %lld", d->name, (long long)v,
+                 (long long)d->lo, (long long)d->hi);
+}
+
+static ox_status *check_float(const ox_attr_def *d, float v) {
+  if (v >= d->f_lo && v <= d->f_hi) return NULL; /* not of a NaN */
+  return ox_fail(OX_INVALID_MODEL, "attribute '%s' is %g, wanted %g to %g", d->name, (double)v, (double)d->f_lo,
+                 (double)d->f_hi);
+}
+
+static ox_status *check_range(const ox_attr_def *d, const ox_attr *a) {
+  if (d->lo || d->hi) {
+    if (d->kind == OX_ATTR_INT_KIND) return check_int(d, a->v.i);
+    for (size_t i = 0; d->kind == OX_ATTR_INTS_KIND && i < a->v.n; i++) OX_TRY(check_int(d, a->v.ints[i]));
+  }
+  if (d->f_lo != 0 || d->f_hi != 0) {
+    if (d->kind == OX_ATTR_FLOAT_KIND) return check_float(d, a->v.f);
+    for (size_t i = 0; d->kind == OX_ATTR_FLOATS_KIND && i < a->v.n; i++) OX_TRY(check_float(d, a->v.floats[i]));
+  }
+  return NULL;
+}
+
 ox_status *ox_attrs_decode(const ox_schema *schema, const ox_node *n, ox_arena *arena, void **out_attrs) {
   *out_attrs = NULL;
   if (!schema->attrs_bytes) return NULL;
@@ -49,11 +75,14 @@ ox_status *ox_attrs_decode(const ox_schema *schema, const ox_node *n, ox_arena *
     if (a && a->v.kind != d->kind)
       return ox_fail(OX_INVALID_MODEL, "attribute '%s' of %s: wanted %s, got %s", d->name, n->op, kind_name(d->kind),
                      kind_name(a->v.kind));
+    if (a) OX_TRY(ox_status_note(check_range(d, a), "%s", n->op));
     OX_TRY(decode_one(d, a, arena, base));
   }
   *out_attrs = base;
   return NULL;
 }
+
+/* ---- inputs ---- */
 
 static ox_status *check_count(const ox_node *n, const char *what, uint32_t got, uint32_t least, uint32_t most) {
   if (got >= least && (most == OX_VARIADIC || got <= most)) return NULL;
@@ -63,15 +92,20 @@ static ox_status *check_count(const ox_node *n, const char *what, uint32_t got, 
 
 static const char *const value_kinds[] = {"tensor", "sequence", "map", "none", "sparse tensor"};
 
-static ox_status *check_input(const ox_schema *schema, const ox_node *n, uint32_t i, const ox_type *t) {
-  uint32_t typed = 0, mask = 0;
-  for (uint32_t k = 0; k < OX_TYPED_IN; k++)
-    if (schema->types[k]) typed = k + 1;
-  if (!(schema->traits & OX_ANY_KIND) && (t->kind != OX_TENSOR || t->optional))
-    return ox_fail(OX_INVALID_MODEL, "%s: input %u is a%s %s, wanted a tensor", n->op, i, t->optional ? "n optional" : "",
-                   t->kind < OX_COUNT(value_kinds) ? value_kinds[t->kind] : "value");
-  for (uint32_t k = 0; k < typed && k <= i; k++)
+/* The element types that input |i| takes; 0: the row does not say. */
+static uint32_t types_of(const ox_schema *schema, uint32_t i) {
+  uint32_t mask = 0;
+  if (i >= OX_TYPED_IN && schema->more_types) return schema->more_types[i - OX_TYPED_IN];
+  for (uint32_t k = 0; k < OX_TYPED_IN && k <= i; k++)
     if (schema->types[k]) mask = schema->types[k];
+  return mask;
+}
+
+static ox_status *check_input(const ox_schema *schema, const ox_node *n, uint32_t i, const ox_type *t) {
+  uint32_t mask = types_of(schema, i);
+  if (!(schema->traits & OX_ANY_KIND) && (t->kind != OX_TENSOR || t->optional))
+    return ox_fail(OX_INVALID_MODEL, "%s: input %u is a%s %s, wanted a tensor", n->op, i,
+                   t->optional ? "n optional" : "", t->kind < OX_COUNT(value_kinds) ? value_kinds[t->kind] : "value");
   if (!mask && !(schema->traits & (OX_VIEW | OX_ANY_KIND))) mask = OX_T_ALL;
   if (!mask || t->kind != OX_TENSOR || t->dtype == OX_UNDEFINED || (mask & OX_BIT(t->dtype))) return NULL;
   char want[512];
@@ -86,6 +120,36 @@ static ox_status *check_input(const ox_schema *schema, const ox_node *n, uint32_
   return ox_fail(OX_INVALID_MODEL, "%s: input %u is %s, wanted one of: %s", n->op, i, ox_dtype_name(t->dtype), want);
 }
 
+/* What a type variable stands for; OX_UNDEFINED: not known here. */
+static uint32_t element_type(const ox_type *t) {
+  if (!t || t->kind == OX_MAP) return OX_UNDEFINED;
+  if (t->kind != OX_SEQUENCE || !t->elem) return t->dtype;
+  return t->elem->kind == OX_TENSOR ? t->elem->dtype : OX_UNDEFINED;
+}
+
+/* Inputs whose type variable is the same are of one element type. */
+static ox_status *check_vars(const ox_schema *schema, const ox_node *n, const ox_type *const *in) {
+  uint32_t first[OX_TYPE_VARS] = {0}; /* the first input with a known type of each variable, + 1 */
+  const char *var = schema->vars;
+  if (!var || !*var) return NULL;
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    uint32_t dtype = element_type(in[i]);
+    if (*var != '.' && dtype) {
+      uint32_t *at = &first[*var - 'A'];
+      if (!*at) *at = i + 1;
+      uint32_t want = element_type(in[*at - 1]);
+      if (want != dtype)
+        return ox_fail(OX_INVALID_MODEL, "%s: input %u is %s, but input %u is %s; wanted the same type", n->op, *at - 1,
+                       ox_dtype_name(want), i, ox_dtype_name(dtype));
+    }
+    if (var[1])
+      var++;
+    else if (schema->max_in != OX_VARIADIC)
+      break;
+  }
+  return NULL;
+}
+
 ox_status *ox_op_check(const ox_schema *schema, const ox_node *n, const ox_type *const *in) {
   uint32_t least_out = schema->max_out ? schema->min_out : 1, most_out = schema->max_out ? schema->max_out : 1;
   OX_TRY(check_count(n, "inputs", n->n_in, schema->min_in, schema->max_in));
@@ -94,5 +158,5 @@ ox_status *ox_op_check(const ox_schema *schema, const ox_node *n, const ox_type 
     if (in[i]) OX_TRY(check_input(schema, n, i, in[i]));
     else if (i < schema->min_in) return ox_fail(OX_INVALID_MODEL, "%s: input %u is required", n->op, i);
   }
-  return NULL;
+  return check_vars(schema, n, in);
 }

@@ -61,6 +61,8 @@ static ox_status *check_attr(const ox_schema *s, const ox_attr_def *a, uint32_t 
   if (a->offset > s->attrs_bytes || bytes > s->attrs_bytes - a->offset)
     return ox_fail(OX_INVALID_ARGUMENT, "attribute '%s' at byte %u does not fit into the %u bytes of the struct",
                    a->name, a->offset, s->attrs_bytes);
+  if (s->attr_row_bytes >= offsetof(ox_attr_def, f_hi) + sizeof a->f_hi && !(a->lo <= a->hi && a->f_lo <= a->f_hi))
+    return ox_fail(OX_INVALID_ARGUMENT, "attribute '%s': its range ends before it begins", a->name);
   if (a->has_offset != OX_NO_FIELD && a->has_offset >= s->attrs_bytes)
     return ox_fail(OX_INVALID_ARGUMENT, "attribute '%s': its presence at byte %u is beyond the %u bytes of the struct",
                    a->name, a->has_offset, s->attrs_bytes);
@@ -69,12 +71,28 @@ static ox_status *check_attr(const ox_schema *s, const ox_attr_def *a, uint32_t 
 
 static bool counts_ok(uint8_t least, uint8_t most) { return most == OX_VARIADIC || least <= most; }
 
+/* Whether |s|, by its size, has the field. */
+#define HAS(s, field) ((s)->struct_size >= offsetof(ox_schema, field) + sizeof(s)->field)
+
+static ox_status *check_vars(const ox_schema *s) {
+  const char *vars = HAS(s, vars) ? s->vars : NULL;
+  for (size_t i = 0; vars && vars[i]; i++) {
+    if (vars[i] != '.' && (vars[i] < 'A' || vars[i] > 'Z'))
+      return ox_fail(OX_INVALID_ARGUMENT, "vars \"%s\": wanted letters A to Z and '.'", vars);
+    if (i >= s->max_in) return ox_fail(OX_INVALID_ARGUMENT, "vars \"%s\" for %u inputs", vars, s->max_in);
+  }
+  return NULL;
+}
+
 static ox_status *check_schema(const ox_schema *s) {
   if (s->since < 1) return ox_fail(OX_INVALID_ARGUMENT, "since is %d", (int)s->since);
   if (!s->infer) return ox_fail(OX_INVALID_ARGUMENT, "infer is NULL");
   if (!counts_ok(s->min_in, s->max_in)) return ox_fail(OX_INVALID_ARGUMENT, "%u to %u inputs", s->min_in, s->max_in);
   if (!counts_ok(s->min_out, s->max_out))
     return ox_fail(OX_INVALID_ARGUMENT, "%u to %u outputs", s->min_out, s->max_out);
+  OX_TRY(check_vars(s));
+  if (HAS(s, more_types) && s->more_types && (s->max_in <= OX_TYPED_IN || s->max_in == OX_VARIADIC))
+    return ox_fail(OX_INVALID_ARGUMENT, "more_types for %u inputs", s->max_in);
   if (!s->n_attrs) return NULL;
   if (!s->attrs || s->attr_row_bytes < OX_ATTR_DEF_SIZE_1_0)
     return ox_fail(OX_INVALID_ARGUMENT, "%u attributes in rows of %u bytes, wanted a table in rows of at least %zu",

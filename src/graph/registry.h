@@ -23,6 +23,7 @@ const ox_op *const *ox_registry_all(const ox_registry *r, size_t *out_n);
 const ox_registry *ox_registry_base(const ox_registry *r);
 
 /* ---- one node ---- */
+enum { OX_TYPE_VARS = 26 }; /* ox_schema.vars: A to Z */
 /* The domain of the standard's operators on tensors with channels last: the first input and the first output have their
  * channels behind the spatial dimensions. Made for providers that prefer it (plan/layout.h). */
 #define OX_NHWC_DOMAIN "ai.onyx.nhwc"
@@ -32,9 +33,10 @@ const ox_op *ox_node_op(const ox_model *m, const ox_node *n, uint32_t *out_versi
 const ox_schema *ox_node_schema(const ox_model *m, const ox_node *n, uint32_t *out_version);
 
 /* Decodes |n|'s attributes by |schema| into a fresh struct in |arena| (NULL if the schema has none). Errors name the
- * attribute: missing, or of another kind. Unknown attributes are ignored. */
+ * attribute: missing, of another kind, or out of its range. Unknown attributes are ignored. */
 OX_NODISCARD ox_status *ox_attrs_decode(const ox_schema *schema, const ox_node *n, ox_arena *arena, void **out_attrs);
-/* Checks counts, kinds and element types of the inputs by |schema|; the error names operator, input, wanted, got. */
+/* Checks counts, kinds and element types of the inputs by |schema|, and that inputs of one type variable agree; the
+ * error names operator, input, wanted, got. */
 OX_NODISCARD ox_status *ox_op_check(const ox_schema *schema, const ox_node *n, const ox_type *const *in);
 
 /* Gives a value to every output that its operator requires and a node leaves out, in all graphs of |m|: kernels may

@@ -309,7 +309,7 @@ static double flops(const ox_kernel_ctx *c) {
   .name = "Attention", .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 4,                       \
   OX_ATTRS(attrs), .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT,    OX_T_NUMBER | OX_BIT(OX_BOOL), \
                              OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)},                              \
-  .attrs_bytes = sizeof(attention_attrs), .infer = infer
+  .vars = "TTU.TU", .attrs_bytes = sizeof(attention_attrs), .infer = infer
 #define ATTENTION_KERNEL .prepare = prepare, .run = run, .flops = flops
 
 static const ox_op ops[] = {

@@ -218,12 +218,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 #define I32 OX_BIT(OX_I32)
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Attention", .domain = "com.microsoft", .since = 1, .min_in = 2, .max_in = 7, .min_out = 1,
-               .max_out = 2, .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, I32}, OX_ATTRS(attrs),
-               .attrs_bytes = sizeof(packed_attrs), .infer = infer),
+               .max_out = 2, .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, I32}, .vars = "TTT.TT",
+               OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs), .infer = infer),
      OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "QAttention", .domain = "com.microsoft", .since = 1, .min_in = 5, .max_in = N_IN, .min_out = 1,
-               .max_out = 2, .types = {BYTES, BYTES, F32, F32, F32, I32, BYTES, BYTES | F32}, OX_ATTRS(attrs),
-               .attrs_bytes = sizeof(packed_attrs), .infer = infer_quantized),
+               .max_out = 2, .types = {BYTES, BYTES, F32, F32, F32, I32, BYTES, BYTES}, .vars = "TU....TU",
+               .more_types = (const uint32_t[]){F32}, OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs),
+               .infer = infer_quantized),
      OX_KERNEL(.load = load_quantized, .unload = unload_quantized, .prepare = prepare_quantized, .run = run)},
 };
 const ox_op_set ox_ops_attention_packed = {ops, OX_COUNT(ops)};

@@ -141,8 +141,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "BatchNormalization", .since = 1, .types = {OX_T_FLOAT}, .min_in = 5, .max_in = 5, .min_out = 1,
-               .max_out = 5, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(bn_attrs), .infer = infer),
+    {OX_SCHEMA(.name = "BatchNormalization", .since = 1, .types = {OX_T_FLOAT}, .vars = ".TTUU", .min_in = 5,
+               .max_in = 5, .min_out = 1, .max_out = 5, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(bn_attrs),
+               .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run, .inplace = 1)},
 };
 const ox_op_set ox_ops_batch_norm = {ops, OX_COUNT(ops)};

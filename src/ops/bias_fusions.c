@@ -28,8 +28,6 @@ static ox_status *book(ox_kernel_ctx *c, int64_t rows, int64_t n, size_t bytes_e
 
 static ox_status *add_infer(ox_infer_ctx *c) {
   const ox_shape *x = &c->in[0]->shape;
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, 0, 2, &dtype));
   OX_TRY(ox_infer_shape_is(c, 0, 3, (int64_t[]){-1, -1, -1}));
   if (x->rank == 3) {
     OX_TRY(ox_infer_shape_is(c, 1, 1, x->dim + 2));
@@ -61,8 +59,7 @@ static ox_status *add_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
 /* ---- BiasSplitGelu: left half times gelu(right half) ---- */
 
 static ox_status *split_infer(ox_infer_ctx *c) {
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, 0, 1, &dtype));
+  uint32_t dtype = ox_infer_dtype_of(c, 0, 1);
   OX_TRY(ox_infer_shape_is(c, 0, 3, (int64_t[]){-1, -1, -1}));
   int64_t n = ox_infer_dim(c, 0, 2);
   OX_TRY(ox_infer_shape_is(c, 1, 1, &n));
@@ -123,9 +120,7 @@ static ox_status *softmax_shape(const softmax_attrs *a, const ox_shape *x, const
 }
 
 static ox_status *softmax_infer(ox_infer_ctx *c) {
-  uint32_t dtype = OX_UNDEFINED;
   int64_t n, rows, bias_rows;
-  OX_TRY(ox_infer_one_dtype(c, 0, 1, &dtype));
   if (c->in[0]->shape.rank >= 0)
     OX_TRY(softmax_shape(c->attrs, &c->in[0]->shape, &c->in[1]->shape, &n, &rows, &bias_rows));
   return ox_infer_same_as_input(c);
@@ -166,12 +161,13 @@ static ox_status *softmax_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
 
 #define MS .domain = "com.microsoft", .since = 1
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "BiasAdd", MS, .types = {HALVES}, .min_in = 3, .max_in = 3, .infer = add_infer),
+    {OX_SCHEMA(.name = "BiasAdd", MS, .types = {HALVES}, .vars = "TTT", .min_in = 3, .max_in = 3, .infer = add_infer),
      OX_KERNEL(.inplace = 5, .prepare = add_prepare, .run = add_run)},
-    {OX_SCHEMA(.name = "BiasSplitGelu", MS, .types = {HALVES}, .min_in = 2, .max_in = 2, .infer = split_infer),
+    {OX_SCHEMA(.name = "BiasSplitGelu", MS, .types = {HALVES}, .vars = "TT", .min_in = 2, .max_in = 2,
+               .infer = split_infer),
      OX_KERNEL(.prepare = split_prepare, .run = split_run)},
-    {OX_SCHEMA(.name = "BiasSoftmax", MS, .types = {FLOATS}, .min_in = 2, .max_in = 2, OX_ATTRS(softmax_rows),
-               .attrs_bytes = sizeof(softmax_attrs), .infer = softmax_infer),
+    {OX_SCHEMA(.name = "BiasSoftmax", MS, .types = {FLOATS}, .vars = "TT", .min_in = 2, .max_in = 2,
+               OX_ATTRS(softmax_rows), .attrs_bytes = sizeof(softmax_attrs), .infer = softmax_infer),
      OX_KERNEL(.inplace = 1, .prepare = softmax_prepare, .run = softmax_run)},
 };
 const ox_op_set ox_ops_bias_fusions = {ops, OX_COUNT(ops)};

@@ -65,7 +65,7 @@ static ox_status *legacy_shape(const binary_attrs *a, const ox_shape *sa, const 
 
 static ox_status *infer_shape(ox_infer_ctx *c, const binary_attrs *legacy, ox_shape *out, uint32_t *dtype) {
   ox_shape b;
-  OX_TRY(ox_infer_one_dtype(c, 0, 1, dtype));
+  *dtype = ox_infer_dtype_of(c, 0, 1);
   OX_TRY(legacy_shape(legacy, &c->in[0]->shape, &c->in[1]->shape, &b));
   return ox_shape_broadcast(&c->in[0]->shape, &b, out);
 }
@@ -100,9 +100,7 @@ static ox_status *infer_legacy_compare(ox_infer_ctx *c) {
 
 /* PRelu before version 7 gives a slope of [C] to dimension 1; later the slope broadcasts like any B. */
 static ox_status *infer_prelu(ox_infer_ctx *c) {
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, 0, 1, &dtype));
-  ox_infer_out(c, 0, dtype, &c->in[0]->shape);
+  ox_infer_out(c, 0, ox_infer_dtype_of(c, 0, 1), &c->in[0]->shape);
   return NULL;
 }
 
@@ -320,7 +318,8 @@ static ox_status *gradient_div(ox_tape *t, const ox_node *n, ox_id g) {
 
 #define ROW(op, ver, mask, infer_fn, load_fn, alias, ...)                                                           \
   {                                                                                                                 \
-    OX_SCHEMA(.name = op, .since = ver, .types = {mask}, .min_in = 2, .max_in = 2, .infer = infer_fn, __VA_ARGS__), \
+    OX_SCHEMA(.name = op, .since = ver, .types = {mask}, .vars = "TT", .min_in = 2, .max_in = 2, .infer = infer_fn, \
+              __VA_ARGS__),                                                                                         \
         OX_KERNEL(.inplace = alias, .load = load_fn, .prepare = prepare, .run = run)                                \
   }
 #define ATTRS(table) .attrs_bytes = sizeof(binary_attrs), OX_ATTRS(table)

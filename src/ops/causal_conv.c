@@ -70,8 +70,7 @@ static ox_status *check_inputs(const ox_infer_ctx *c, const ox_shape *x, const o
 static ox_status *infer(ox_infer_ctx *c) {
   const causal_attrs *a = c->attrs;
   const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape;
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, X, PAST, &dtype));
+  uint32_t dtype = ox_infer_dtype_of(c, X, PAST);
   OX_TRY(check_inputs(c, x, w));
   ox_shape state = ox_shape_unknown();
   if (x->rank >= 0) {
@@ -221,8 +220,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW                                                                                        \
-  .types = {OX_BIT(OX_F32) | OX_T_FLOAT16S}, .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 2, \
+#define ROW                                                                                                        \
+  .types = {OX_BIT(OX_F32) | OX_T_FLOAT16S}, .vars = "TTTT", .min_in = 2, .max_in = 4, .min_out = 1, .max_out = 2, \
   .attrs_bytes = sizeof(causal_attrs)
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "CausalConvWithState", .since = 27, ROW, OX_ATTRS(attr_rows), .infer = infer),

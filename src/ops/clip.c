@@ -120,7 +120,7 @@ static const ox_op ops[] = {
                .attrs_bytes = sizeof(clip_attrs), OX_ATTRS(attrs), .infer = ox_infer_same_as_input,
                OX_IS_ACTIVATION("Clip", limits)),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run)},
-    {OX_SCHEMA(.name = "Clip", .since = 11, .types = {OX_T_NUMBER}, .min_in = 1, .max_in = 3,
+    {OX_SCHEMA(.name = "Clip", .since = 11, .types = {OX_T_NUMBER}, .vars = "TTT", .min_in = 1, .max_in = 3,
                .infer = ox_infer_same_as_input, OX_IS_ACTIVATION("Clip", input_limits)),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run)},
 };

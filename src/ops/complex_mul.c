@@ -23,9 +23,8 @@ static ox_status *pairs_of(const ox_shape *s, ox_shape *out) {
 }
 
 static ox_status *complex_infer(ox_infer_ctx *c) {
-  uint32_t dtype = OX_UNDEFINED;
   ox_shape a, b, y;
-  OX_TRY(ox_infer_one_dtype(c, 0, 1, &dtype));
+  uint32_t dtype = ox_infer_dtype_of(c, 0, 1);
   OX_TRY(pairs_of(&c->in[0]->shape, &a));
   OX_TRY(pairs_of(&c->in[1]->shape, &b));
   OX_TRY(ox_shape_broadcast(&a, &b, &y));
@@ -82,9 +81,11 @@ static ox_status *complex_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
 #define FLOATS (OX_BIT(OX_F16) | OX_BIT(OX_F32) | OX_BIT(OX_F64))
 #define MS .domain = "com.microsoft", .since = 1
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "ComplexMul", MS, .types = {FLOATS}, .min_in = 2, .max_in = 2, .infer = complex_infer),
+    {OX_SCHEMA(.name = "ComplexMul", MS, .types = {FLOATS}, .vars = "TT", .min_in = 2, .max_in = 2,
+               .infer = complex_infer),
      OX_KERNEL(.load = complex_load, .prepare = complex_prepare, .run = complex_run)},
-    {OX_SCHEMA(.name = "ComplexMulConj", MS, .types = {FLOATS}, .min_in = 2, .max_in = 2, .infer = complex_infer),
+    {OX_SCHEMA(.name = "ComplexMulConj", MS, .types = {FLOATS}, .vars = "TT", .min_in = 2, .max_in = 2,
+               .infer = complex_infer),
      OX_KERNEL(.load = complex_load, .prepare = complex_prepare, .run = complex_run)},
 };
 const ox_op_set ox_ops_complex_mul = {ops, OX_COUNT(ops)};

@@ -306,9 +306,9 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 }
 
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
-#define CONCAT                                                                                               \
-  .name = "Concat", .types = {ANY}, .min_in = 1, .max_in = OX_VARIADIC, .attrs_bytes = sizeof(concat_attrs), \
-  .infer = concat_infer, .known = concat_known
+#define CONCAT                                                                       \
+  .name = "Concat", .types = {ANY}, .vars = "T", .min_in = 1, .max_in = OX_VARIADIC, \
+  .attrs_bytes = sizeof(concat_attrs), .infer = concat_infer, .known = concat_known
 #define CONCAT_KERNEL .prepare = concat_prepare, .run = concat_run
 #define SPLIT                                                                                                          \
   .name = "Split", .min_in = 1, .max_in = 2, .min_out = 1, .max_out = OX_VARIADIC, .attrs_bytes = sizeof(split_attrs), \

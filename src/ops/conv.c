@@ -35,8 +35,7 @@ typedef struct conv_prep {
 static ox_status *infer(ox_infer_ctx *c) {
   const ox_shape unknown = ox_shape_unknown();
   ox_shape y;
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, X, Z, &dtype));
+  uint32_t dtype = ox_infer_dtype_of(c, X, Z);
   OX_TRY(ox_conv_infer_shape(c->attrs, ox_infer_has(c, X) ? &c->in[X]->shape : &unknown,
                              ox_infer_has(c, W) ? &c->in[W]->shape : &unknown, &y));
   if (ox_infer_has(c, B) && c->in[B]->shape.rank >= 0) {
@@ -245,9 +244,9 @@ static double flops(const ox_kernel_ctx *c) {
   .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}, .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer
 #define CONV_ROW_KERNEL .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "Conv", .since = 1, .min_in = 2, .max_in = 3, OX_ATTRS(conv_attr_rows), CONV_ROW),
+    {OX_SCHEMA(.name = "Conv", .since = 1, .vars = "TTT", .min_in = 2, .max_in = 3, OX_ATTRS(conv_attr_rows), CONV_ROW),
      OX_KERNEL(CONV_ROW_KERNEL)},
-    {OX_SCHEMA(.name = "FusedConv", .domain = "com.microsoft", .since = 1, .min_in = 2, .max_in = 4,
+    {OX_SCHEMA(.name = "FusedConv", .domain = "com.microsoft", .since = 1, .vars = "TTTT", .min_in = 2, .max_in = 4,
                OX_ATTRS(fused_attr_rows), CONV_ROW),
      OX_KERNEL(CONV_ROW_KERNEL)},
 };

@@ -135,7 +135,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "NhwcFusedConv", .domain = "com.microsoft", .since = 1,
-               .types = {OX_BIT(OX_F32) | OX_T_FLOAT16S}, .min_in = 2, .max_in = 4, OX_ATTRS(attr_rows),
+               .types = {OX_BIT(OX_F32) | OX_T_FLOAT16S}, .vars = "TTTT", .min_in = 2, .max_in = 4, OX_ATTRS(attr_rows),
                .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };

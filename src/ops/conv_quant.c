@@ -241,14 +241,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
-#define LINEAR_ROW(rows)                                                                                         \
-  .since = 1,                                                                                                    \
-  .types = {BYTES, OX_BIT(OX_F32), BYTES, BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES | OX_BIT(OX_I32)}, \
-  .min_in = 8, .max_in = 9, OX_ATTRS(rows), .attrs_bytes = sizeof(q_attrs), .infer = infer_linear
+#define LINEAR_ROW(rows)                                                                                        \
+  .since = 1, .types = {BYTES, OX_BIT(OX_F32), BYTES, BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES},     \
+  .vars = "T.TU.U", .more_types = (const uint32_t[]){OX_BIT(OX_I32)}, .min_in = 8, .max_in = 9, OX_ATTRS(rows), \
+  .attrs_bytes = sizeof(q_attrs), .infer = infer_linear
 #define LINEAR_ROW_KERNEL .load = load_linear, .unload = unload, .prepare = prepare_linear, .run = run
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "ConvInteger", .since = 10, .types = {BYTES}, .min_in = 2, .max_in = 4, OX_ATTRS(attr_rows),
-               .attrs_bytes = sizeof(q_attrs), .infer = infer_integer),
+    {OX_SCHEMA(.name = "ConvInteger", .since = 10, .types = {BYTES}, .vars = "TUTU", .min_in = 2, .max_in = 4,
+               OX_ATTRS(attr_rows), .attrs_bytes = sizeof(q_attrs), .infer = infer_integer),
      OX_KERNEL(.load = load_integer, .unload = unload, .prepare = prepare_integer, .run = run)},
     {OX_SCHEMA(.name = "QLinearConv", LINEAR_ROW(attr_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},
     {OX_SCHEMA(.name = "QLinearConv", .domain = "com.microsoft", LINEAR_ROW(ms_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},

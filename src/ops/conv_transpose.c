@@ -100,8 +100,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   const ct_attrs *a = c->attrs;
   const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape;
   ox_shape y = ox_shape_unknown();
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, X, B, &dtype));
+  uint32_t dtype = ox_infer_dtype_of(c, X, B);
   if (a->group < 1) return ox_fail(OX_INVALID_MODEL, "group is %lld", (long long)a->group);
   int rank = x->rank >= 0 ? x->rank : w->rank;
   if (rank >= 0) {
@@ -446,7 +445,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "ConvTranspose", .since = 1, .types = {OX_T_FLOAT}, .min_in = 2, .max_in = 3,
+    {OX_SCHEMA(.name = "ConvTranspose", .since = 1, .types = {OX_T_FLOAT}, .vars = "TTT", .min_in = 2, .max_in = 3,
                OX_ATTRS(attr_rows), .attrs_bytes = sizeof(ct_attrs), .infer = infer),
      OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
 };

@@ -219,8 +219,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "DeformConv", .since = 19, .types = {OX_T_FLOAT}, .min_in = 3, .max_in = 5, OX_ATTRS(attr_rows),
-               .attrs_bytes = sizeof(deform_attrs), .infer = infer),
+    {OX_SCHEMA(.name = "DeformConv", .since = 19, .types = {OX_T_FLOAT}, .vars = "TTTTT", .min_in = 3, .max_in = 5,
+               OX_ATTRS(attr_rows), .attrs_bytes = sizeof(deform_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_deform_conv = {ops, OX_COUNT(ops)};

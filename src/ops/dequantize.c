@@ -123,7 +123,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 #define DEQUANTIZE(dom, ver)                                                                                         \
   {                                                                                                                  \
     OX_SCHEMA(.name = "DequantizeLinear", .domain = dom, .since = ver, .types = {T_QUANTIZED, T_SCALE, T_QUANTIZED}, \
-              .min_in = 2, .max_in = 3, .attrs_bytes = sizeof(dequantize_attrs), OX_ATTRS(attrs),                    \
+              .vars = "T.T", .min_in = 2, .max_in = 3, .attrs_bytes = sizeof(dequantize_attrs), OX_ATTRS(attrs),     \
               .traits = OX_FOLD_LATE, .infer = infer),                                                               \
         OX_KERNEL(.prepare = prepare, .run = run)                                                                    \
   }

@@ -276,8 +276,8 @@ static const ox_op ops[] = {
     {OX_SCHEMA(DFT, .since = 20, .types = {OX_T_FLOAT, OX_T_INDEX, OX_BIT(OX_I64)}, .min_in = 1, .max_in = 3,
                .value_in = 6, OX_ATTRS(dft20_attr_defs)),
      OX_KERNEL(DFT_KERNEL)},
-    {OX_SCHEMA(.name = "STFT", .since = 17, .types = {OX_T_FLOAT, OX_T_INDEX, OX_T_FLOAT, OX_T_INDEX}, .min_in = 2,
-               .max_in = 4, .value_in = 10, OX_ATTRS(stft_attr_defs), .attrs_bytes = sizeof(stft_attrs),
+    {OX_SCHEMA(.name = "STFT", .since = 17, .types = {OX_T_FLOAT, OX_T_INDEX, OX_T_FLOAT, OX_T_INDEX}, .vars = "TUTU",
+               .min_in = 2, .max_in = 4, .value_in = 10, OX_ATTRS(stft_attr_defs), .attrs_bytes = sizeof(stft_attrs),
                .infer = stft_infer),
      OX_KERNEL(.prepare = stft_prepare, .run = stft_run)},
 };

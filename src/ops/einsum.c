@@ -163,8 +163,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "Einsum", .since = 12, .types = {OX_T_FLOAT | OX_T_INT}, .min_in = 1, .max_in = OX_VARIADIC,
-               OX_ATTRS(attrs), .attrs_bytes = sizeof(einsum_attrs), .infer = infer),
+    {OX_SCHEMA(.name = "Einsum", .since = 12, .types = {OX_T_FLOAT | OX_T_INT}, .vars = "T", .min_in = 1,
+               .max_in = OX_VARIADIC, OX_ATTRS(attrs), .attrs_bytes = sizeof(einsum_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_einsum = {ops, OX_COUNT(ops)};

@@ -153,15 +153,17 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
 #define I32 OX_BIT(OX_I32)
+#define F32 OX_BIT(OX_F32)
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "EmbedLayerNormalization", .domain = "com.microsoft", .since = 1, .min_in = 1, .max_in = N_IN,
                .min_out = 1, .max_out = 3, .types = {I32, I32, HALVES, HALVES, HALVES, HALVES, HALVES, I32},
-               OX_ATTRS(attrs), .attrs_bytes = sizeof(embed_attrs), .infer = infer),
+               .vars = "..TTTTT", OX_ATTRS(attrs), .attrs_bytes = sizeof(embed_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "QEmbedLayerNormalization", .domain = "com.microsoft", .since = 1, .min_in = 1,
                .max_in = N_IN_QUANT, .min_out = 1, .max_out = 2,
-               .types = {I32, I32, BYTES, BYTES, BYTES, BYTES, BYTES, I32 | BYTES | OX_BIT(OX_F32)}, OX_ATTRS(attrs),
-               .attrs_bytes = sizeof(embed_attrs), .infer = infer),
+               .types = {I32, I32, BYTES, BYTES, BYTES, BYTES, BYTES, I32}, .vars = "..TTTTT......TTTTT",
+               .more_types = (const uint32_t[]){F32, F32, F32, F32, F32, BYTES, BYTES, BYTES, BYTES, BYTES},
+               OX_ATTRS(attrs), .attrs_bytes = sizeof(embed_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_embed_layer_norm = {ops, OX_COUNT(ops)};

@@ -160,7 +160,7 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Expand", .since = 8, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2, .value_in = 2,
                .infer = expand_infer, .refine = expand_refine),
      OX_KERNEL(.prepare = expand_prepare, .run = expand_run)},
-    {OX_SCHEMA(.name = "Tile", .since = 1, .types = {ANY}, .min_in = 3, .max_in = 3, .value_in = 6,
+    {OX_SCHEMA(.name = "Tile", .since = 1, .types = {ANY}, .vars = "TTT", .min_in = 3, .max_in = 3, .value_in = 6,
                .infer = tile1_infer),
      OX_KERNEL(.prepare = tile1_prepare, .run = tile1_run)},
     {OX_SCHEMA(.name = "Tile", .since = 6, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2, .value_in = 2,

@@ -210,7 +210,8 @@ static const ox_control_def control = {.run = run_bodies};
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "FlexAttention", .domain = "ai.onnx.preview", .since = 1, .min_in = 3, .max_in = 3,
-               .types = {OX_T_FLOAT}, .traits = OX_NONDETERMINISTIC, /* bodies: neither folded nor merged */
+               .types = {OX_T_FLOAT}, .vars = "TTT",
+               .traits = OX_NONDETERMINISTIC, /* bodies: neither folded nor merged */
                OX_ATTRS(attrs), .attrs_bytes = sizeof(flex_attrs), .infer = infer, .control = &control),
      OX_KERNEL(.load = load, .prepare = prepare, .run = run)},
 };

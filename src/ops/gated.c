@@ -17,9 +17,8 @@ typedef struct {
 static const ox_attr_def swiglu_table[] = {OX_ATTR_FLOAT(gated_attrs, alpha, 1.0f)};
 
 static ox_status *infer_swiglu(ox_infer_ctx *c) {
-  uint32_t dtype = OX_UNDEFINED;
+  uint32_t dtype = ox_infer_dtype_of(c, 0, 1);
   const ox_shape *a = &c->in[0]->shape, *b = &c->in[1]->shape;
-  OX_TRY(ox_infer_one_dtype(c, 0, 1, &dtype));
   bool same = a->rank < 0 || b->rank < 0 || a->rank == b->rank;
   for (int i = 0; same && i < a->rank && i < b->rank; i++)
     same = a->dim[i] < 0 || b->dim[i] < 0 || a->dim[i] == b->dim[i];
@@ -33,9 +32,7 @@ static ox_status *infer_swiglu(ox_infer_ctx *c) {
 
 /* A bias is a row as long as the last dimension. */
 static ox_status *infer_bias(ox_infer_ctx *c) {
-  uint32_t dtype = OX_UNDEFINED;
   const ox_shape *x = &c->in[0]->shape;
-  OX_TRY(ox_infer_one_dtype(c, 0, 1, &dtype));
   if (ox_infer_has(c, 1) && x->rank >= 0 && c->in[1]->shape.rank >= 0) {
     const ox_shape *b = &c->in[1]->shape;
     int64_t last = x->rank ? x->dim[x->rank - 1] : 1;
@@ -118,14 +115,14 @@ static ox_status *run_fast_gelu(const ox_kernel_ctx *c, uint32_t stage, ox_range
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "SwiGLU", .since = 28, .types = {OX_T_FLOAT}, .min_in = 2, .max_in = 2,
+    {OX_SCHEMA(.name = "SwiGLU", .since = 28, .types = {OX_T_FLOAT}, .vars = "TT", .min_in = 2, .max_in = 2,
                .attrs_bytes = sizeof(gated_attrs), OX_ATTRS(swiglu_table), .infer = infer_swiglu),
      OX_KERNEL(.inplace = 3, .prepare = prepare, .run = run_swiglu)},
-    {OX_SCHEMA(.name = "BiasGelu", .domain = "com.microsoft", .since = 1, .types = {OX_T_FLOAT}, .min_in = 2,
-               .max_in = 2, .infer = infer_bias),
+    {OX_SCHEMA(.name = "BiasGelu", .domain = "com.microsoft", .since = 1, .types = {OX_T_FLOAT}, .vars = "TT",
+               .min_in = 2, .max_in = 2, .infer = infer_bias),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run_bias_gelu)},
-    {OX_SCHEMA(.name = "FastGelu", .domain = "com.microsoft", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1,
-               .max_in = 2, .infer = infer_bias, OX_IS_ACTIVATION("FastGelu", NULL)),
+    {OX_SCHEMA(.name = "FastGelu", .domain = "com.microsoft", .since = 1, .types = {OX_T_FLOAT}, .vars = "TT",
+               .min_in = 1, .max_in = 2, .infer = infer_bias, OX_IS_ACTIVATION("FastGelu", NULL)),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run_fast_gelu)},
 };
 const ox_op_set ox_ops_gated = {ops, OX_COUNT(ops)};

@@ -59,8 +59,6 @@ static ox_status *silu_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
 
 static ox_status *add_infer(ox_infer_ctx *c) {
   const ox_shape *x = &c->in[0]->shape;
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, 0, 2, &dtype));
   if (x->rank == 0) return ox_fail(OX_INVALID_MODEL, "GatedAdd: X has no dimensions");
   if (x->rank > 0) {
     ox_shape gate = *x;
@@ -161,12 +159,12 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "ScaledSiLU", .domain = "com.microsoft", .since = 1, .types = {FLOATS, FLOATS}, .min_in = 1,
                .max_in = 2, OX_ATTRS(silu_rows), .attrs_bytes = sizeof(silu_attrs), .infer = silu_infer),
      OX_KERNEL(.inplace = 1, .prepare = silu_prepare, .run = silu_run)},
-    {OX_SCHEMA(.name = "GatedAdd", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .min_in = 3, .max_in = 3,
-               .infer = add_infer),
+    {OX_SCHEMA(.name = "GatedAdd", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .vars = "TTT", .min_in = 3,
+               .max_in = 3, .infer = add_infer),
      OX_KERNEL(.inplace = 3, .prepare = rows_prepare, .run = add_run)},
     {OX_SCHEMA(.name = "LinearAttentionGate", .domain = "com.microsoft", .since = 1,
-               .types = {FLOATS, OX_BIT(OX_F32), OX_BIT(OX_F32), FLOATS}, .min_in = 3, .max_in = 4, .min_out = 1,
-               .max_out = 2, .infer = decay_infer),
+               .types = {FLOATS, OX_BIT(OX_F32), OX_BIT(OX_F32), FLOATS}, .vars = "T..T", .min_in = 3, .max_in = 4,
+               .min_out = 1, .max_out = 2, .infer = decay_infer),
      OX_KERNEL(.inplace = 1, .prepare = rows_prepare, .run = decay_run)},
 };
 const ox_op_set ox_ops_gates = {ops, OX_COUNT(ops)};

@@ -197,7 +197,7 @@ enum {
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "GatherBlockQuantized", .domain = "com.microsoft", .since = 1,
-               .types = {DATA, OX_T_INDEX, SCALE, DATA}, .min_in = 3, .max_in = 4, OX_ATTRS(attr_defs),
+               .types = {DATA, OX_T_INDEX, SCALE, DATA}, .vars = "T..T", .min_in = 3, .max_in = 4, OX_ATTRS(attr_defs),
                .attrs_bytes = sizeof(quant_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };

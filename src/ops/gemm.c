@@ -83,8 +83,8 @@ static double flops(const ox_kernel_ctx *c) {
 }
 
 enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) };
-#define COMMON                                                                         \
-  .since = 1, .types = {OX_T_FLOAT | WIDE}, .min_in = 2, .max_in = 3, OX_ATTRS(attrs), \
+#define COMMON                                                                                        \
+  .since = 1, .types = {OX_T_FLOAT | WIDE}, .vars = "TTT", .min_in = 2, .max_in = 3, OX_ATTRS(attrs), \
   .attrs_bytes = sizeof(gemm_attrs), .infer = infer
 #define COMMON_KERNEL .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
 

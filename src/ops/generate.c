@@ -161,11 +161,11 @@ LATE(onehot, 2, onehot_plan)
 enum { RANGE = OX_T_FLOAT | OX_BIT(OX_I16) | OX_BIT(OX_I32) | OX_BIT(OX_I64), ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "Range", .since = 11, .types = {RANGE}, .min_in = 3, .max_in = 3, .value_in = 7,
+    {OX_SCHEMA(.name = "Range", .since = 11, .types = {RANGE}, .vars = "TTT", .min_in = 3, .max_in = 3, .value_in = 7,
                .infer = range_infer),
      OX_KERNEL(.prepare = range_prepare, .run = range_run)},
-    {OX_SCHEMA(.name = "Range", .domain = "com.microsoft", .since = 1, .types = {RANGE}, .min_in = 2, .max_in = 3,
-               .value_in = 7, .infer = range_infer),
+    {OX_SCHEMA(.name = "Range", .domain = "com.microsoft", .since = 1, .types = {RANGE}, .vars = "TTT", .min_in = 2,
+               .max_in = 3, .value_in = 7, .infer = range_infer),
      OX_KERNEL(.prepare = range_prepare, .run = range_run)},
     {OX_SCHEMA(.name = "OneHot", .since = 9, .types = {OX_T_NUMBER, OX_T_NUMBER, ANY}, .min_in = 3, .max_in = 3,
                .value_in = 2, OX_ATTRS(onehot_attr_defs), .attrs_bytes = sizeof(onehot_attrs), .infer = onehot_infer),

@@ -246,7 +246,7 @@ static ox_status *run_affine(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "GridSample", .since = 16, SAMPLE_ROW(sample16_rows)), OX_KERNEL(SAMPLE_ROW_KERNEL)},
     {OX_SCHEMA(.name = "GridSample", .since = 20, SAMPLE_ROW(sample20_rows)), OX_KERNEL(SAMPLE_ROW_KERNEL)},
-    {OX_SCHEMA(.name = "GridSample", .domain = "com.microsoft", .since = 1, SAMPLE_ROW(sample16_rows)),
+    {OX_SCHEMA(.name = "GridSample", .domain = "com.microsoft", .since = 1, .vars = "TT", SAMPLE_ROW(sample16_rows)),
      OX_KERNEL(SAMPLE_ROW_KERNEL)},
     {OX_SCHEMA(.name = "AffineGrid", .since = 20, .types = {OX_T_FLOAT, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2,
                .value_in = 2, OX_ATTRS(affine_rows), .attrs_bytes = sizeof(grid_attrs), .infer = infer_affine),

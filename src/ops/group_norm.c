@@ -106,15 +106,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static ox_status *infer_checked(ox_infer_ctx *c) {
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, 0, 2, &dtype));
-  return infer(c);
-}
-
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "GroupNormalization", .since = 18, .types = {OX_T_FLOAT}, .min_in = 3, .max_in = 3,
-               .attrs_bytes = sizeof(group_attrs), OX_ATTRS(table), .infer = infer_checked),
+    {OX_SCHEMA(.name = "GroupNormalization", .since = 18, .types = {OX_T_FLOAT}, .vars = "TTT", .min_in = 3,
+               .max_in = 3, .attrs_bytes = sizeof(group_attrs), OX_ATTRS(table), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_group_norm = {ops, OX_COUNT(ops)};

@@ -338,10 +338,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
+#define CACHE (HALVES | OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_F8E4M3FN))
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "GroupQueryAttention", .domain = "com.microsoft", .since = 1, .min_in = 1, .max_in = N_IN,
                .min_out = 1, .max_out = 4,
-               .types = {HALVES, HALVES, HALVES, OX_T_ALL, OX_T_ALL, OX_BIT(OX_I32), OX_BIT(OX_I32), OX_T_ALL},
+               .types = {HALVES, HALVES, HALVES, CACHE, CACHE, OX_BIT(OX_I32), OX_BIT(OX_I32), HALVES},
+               .vars = "TTTCC..TT.TT..TT",
+               .more_types = (const uint32_t[]){HALVES, OX_BIT(OX_I64), HALVES, HALVES, OX_BIT(OX_F32), OX_BIT(OX_F32),
+                                                HALVES, HALVES},
                .value_in = 1u << TOTAL, OX_ATTRS(attrs), .attrs_bytes = sizeof(gqa_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };

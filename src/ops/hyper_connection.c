@@ -173,7 +173,7 @@ static const ox_op ops[] = {
                .min_in = 2, .max_in = 2, OX_ATTRS(pre_rows), .attrs_bytes = sizeof(hyper_attrs), .infer = pre_infer),
      OX_KERNEL(.prepare = pre_prepare, .run = pre_run)},
     {OX_SCHEMA(.name = "HyperConnectionPostMix", .domain = "com.microsoft", .since = 1,
-               .types = {FLOATS, FLOATS, FLOATS}, .min_in = 3, .max_in = 4, OX_ATTRS(post_rows),
+               .types = {FLOATS, FLOATS, FLOATS}, .vars = "TTUU", .min_in = 3, .max_in = 4, OX_ATTRS(post_rows),
                .attrs_bytes = sizeof(hyper_attrs), .infer = post_infer),
      OX_KERNEL(.prepare = post_prepare, .run = post_run)},
 };

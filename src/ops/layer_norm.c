@@ -222,20 +222,22 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(op, dom, ver, least, most, outs, table)                                                               \
-  {                                                                                                               \
-    OX_SCHEMA(.name = op, .domain = dom, .since = ver, .types = {OX_T_FLOAT}, .min_in = least, .max_in = most,    \
-              .min_out = 1, .max_out = outs, .attrs_bytes = sizeof(norm_attrs), OX_ATTRS(table), .infer = infer), \
-        OX_KERNEL(.load = load, .prepare = prepare, .run = run)                                                   \
+#define ROW(op, dom, ver, letters, least, most, outs, table)                                                     \
+  {                                                                                                              \
+    OX_SCHEMA(.name = op, .domain = dom, .since = ver, .types = {OX_T_FLOAT}, .vars = letters, .min_in = least,  \
+              .max_in = most, .min_out = 1, .max_out = outs, .attrs_bytes = sizeof(norm_attrs), OX_ATTRS(table), \
+              .infer = infer),                                                                                   \
+        OX_KERNEL(.load = load, .prepare = prepare, .run = run)                                                  \
   }
 
 static const ox_op ops[] = {
-    ROW("LayerNormalization", NULL, 1, 2, 3, 3, layer_table),
-    ROW("RMSNormalization", NULL, 23, 2, 2, 1, layer_table),
-    ROW("SimplifiedLayerNormalization", NULL, 1, 2, 2, 2, layer_table),
-    ROW("LayerNormalization", "com.microsoft", 1, 2, 3, 3, layer_table),
-    ROW("SimplifiedLayerNormalization", "com.microsoft", 1, 2, 2, 2, layer_table),
-    ROW("SkipLayerNormalization", "com.microsoft", 1, 3, 5, 4, skip_table),
-    ROW("SkipSimplifiedLayerNormalization", "com.microsoft", 1, 3, 4, 4, skip_table),
+    /* ONNX has one type from 17 on; before, ONNX Runtime's may scale halves by floats */
+    ROW("LayerNormalization", NULL, 1, ".TT", 2, 3, 3, layer_table),
+    ROW("RMSNormalization", NULL, 23, NULL, 2, 2, 1, layer_table),
+    ROW("SimplifiedLayerNormalization", NULL, 1, NULL, 2, 2, 2, layer_table),
+    ROW("LayerNormalization", "com.microsoft", 1, ".TT", 2, 3, 3, layer_table),
+    ROW("SimplifiedLayerNormalization", "com.microsoft", 1, NULL, 2, 2, 2, layer_table),
+    ROW("SkipLayerNormalization", "com.microsoft", 1, "TTTTT", 3, 5, 4, skip_table),
+    ROW("SkipSimplifiedLayerNormalization", "com.microsoft", 1, "TTTT", 3, 4, 4, skip_table),
 };
 const ox_op_set ox_ops_layer_norm = {ops, OX_COUNT(ops)};

@@ -202,11 +202,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
-#define ROW(dom, version)                                                                                             \
-  {                                                                                                                   \
-    OX_SCHEMA(.name = "LinearAttention", .domain = dom, .since = version, .min_in = 3, .max_in = N_IN, .min_out = 1,  \
-              .max_out = 2, .types = {HALVES}, OX_ATTRS(attrs), .attrs_bytes = sizeof(linear_attrs), .infer = infer), \
-        OX_KERNEL(.prepare = prepare, .run = run)                                                                     \
+#define ROW(dom, version)                                                                                              \
+  {                                                                                                                    \
+    OX_SCHEMA(.name = "LinearAttention", .domain = dom, .since = version, .min_in = 3, .max_in = N_IN, .min_out = 1,   \
+              .max_out = 2, .types = {HALVES}, .vars = "TTT.TT", OX_ATTRS(attrs), .attrs_bytes = sizeof(linear_attrs), \
+              .infer = infer),                                                                                         \
+        OX_KERNEL(.prepare = prepare, .run = run)                                                                      \
   }
 static const ox_op ops[] = {
     ROW(NULL, 27),

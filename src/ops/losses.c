@@ -156,8 +156,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 #define ROW(op, outs, prepare_fn)                                                                                 \
   {                                                                                                               \
-    OX_SCHEMA(.name = op, .since = 12, .types = {OX_T_FLOAT, OX_T_INDEX, OX_T_FLOAT}, .min_in = 2, .max_in = 3,   \
-              .min_out = 1, .max_out = outs, .attrs_bytes = sizeof(loss_attrs), OX_ATTRS(attrs), .infer = infer), \
+    OX_SCHEMA(.name = op, .since = 12, .types = {OX_T_FLOAT, OX_T_INDEX, OX_T_FLOAT}, .vars = "T.T", .min_in = 2, \
+              .max_in = 3, .min_out = 1, .max_out = outs, .attrs_bytes = sizeof(loss_attrs), OX_ATTRS(attrs),     \
+              .infer = infer),                                                                                    \
         OX_KERNEL(.prepare = prepare_fn, .run = run)                                                              \
   }
 

@@ -115,11 +115,13 @@ enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) 
 #define FUSED_KERNEL COMMON_KERNEL
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "MatMul", .since = 1, .max_in = 2, .gradient = gradient, COMMON), OX_KERNEL(COMMON_KERNEL)},
-    {OX_SCHEMA(.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED),
+    {OX_SCHEMA(.name = "MatMul", .since = 1, .max_in = 2, .vars = "TT", .gradient = gradient, COMMON),
+     OX_KERNEL(COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "FusedMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, .vars = "TT", FUSED),
      OX_KERNEL(FUSED_KERNEL)},
-    {OX_SCHEMA(.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, FUSED),
+    {OX_SCHEMA(.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, .vars = "TT", FUSED),
      OX_KERNEL(FUSED_KERNEL)},
-    {OX_SCHEMA(.name = "Linear", .domain = "ai.onyx", .since = 1, .max_in = 4, FUSED), OX_KERNEL(FUSED_KERNEL)},
+    {OX_SCHEMA(.name = "Linear", .domain = "ai.onyx", .since = 1, .max_in = 4, .vars = "TTTT", FUSED),
+     OX_KERNEL(FUSED_KERNEL)},
 };
 const ox_op_set ox_ops_matmul = {ops, OX_COUNT(ops)};

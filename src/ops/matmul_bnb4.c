@@ -112,8 +112,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MatMulBnb4", .domain = "com.microsoft", .since = 1, .min_in = 3, .max_in = 3,
-               .types = {HALVES, OX_BIT(OX_U8), HALVES}, OX_ATTRS(attrs), .attrs_bytes = sizeof(bnb4_attrs),
-               .infer = infer),
+               .types = {HALVES, OX_BIT(OX_U8), HALVES}, .vars = "T.T", OX_ATTRS(attrs),
+               .attrs_bytes = sizeof(bnb4_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_matmul_bnb4 = {ops, OX_COUNT(ops)};

@@ -318,7 +318,7 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MatMulNBits", .domain = "com.microsoft", .since = 1, .min_in = 3, .max_in = 6, OX_ATTRS(attrs),
                .attrs_bytes = sizeof(nbits_attrs),
                .types = {FLOATS, OX_BIT(OX_U8), FLOATS, FLOATS | OX_BIT(OX_U8), OX_BIT(OX_I32), FLOATS},
-               .infer = infer),
+               .vars = "T.T..T", .infer = infer),
      OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_matmul_nbits = {ops, OX_COUNT(ops)};

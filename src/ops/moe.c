@@ -353,14 +353,19 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
-#define MANY (HALVES | OX_BIT(OX_U8) | OX_BIT(OX_F8E4M3FN) | OX_BIT(OX_F8E8M0))
+#define F32 OX_BIT(OX_F32)
+#define WEIGHTS (OX_BIT(OX_U8) | OX_BIT(OX_F8E4M3FN))
+#define SCALES (HALVES | OX_BIT(OX_F8E8M0) | OX_BIT(OX_F8E4M3FN))
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MoE", .domain = "com.microsoft", .since = 1, .min_in = 3, .max_in = N_IN_FLOAT,
-               .types = {HALVES}, OX_ATTRS(attrs), .attrs_bytes = sizeof(moe_attrs), .infer = infer),
+               .types = {HALVES}, .vars = "TTTTTTTT", OX_ATTRS(attrs), .attrs_bytes = sizeof(moe_attrs),
+               .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "QMoE", .domain = "com.microsoft", .since = 1, .min_in = 3, .max_in = N_IN_QUANT,
-               .types = {HALVES, HALVES, MANY, MANY}, OX_ATTRS(attrs), .attrs_bytes = sizeof(moe_attrs),
-               .infer = infer),
+               .types = {HALVES, HALVES, WEIGHTS, SCALES, HALVES, WEIGHTS, SCALES, HALVES},
+               .more_types = (const uint32_t[]){WEIGHTS, SCALES, HALVES, WEIGHTS, WEIGHTS, WEIGHTS, HALVES, F32, F32,
+                                                F32, F32, SCALES, SCALES},
+               .vars = "TTUVTUVTUVTUUUT....VV", OX_ATTRS(attrs), .attrs_bytes = sizeof(moe_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare_quantized, .run = run)},
 };
 const ox_op_set ox_ops_moe = {ops, OX_COUNT(ops)};

@@ -239,13 +239,15 @@ static ox_status *run_decoder(const ox_kernel_ctx *c, uint32_t stage, ox_range t
 #define I32 OX_BIT(OX_I32)
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MultiHeadAttention", .domain = "com.microsoft", .since = 1, .min_in = 1, .max_in = N_IN,
-               .min_out = 1, .max_out = 4, .types = {HALVES, HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES | I32},
-               OX_ATTRS(attrs), .attrs_bytes = sizeof(mha_attrs), .infer = infer),
+               .min_out = 1, .max_out = 4, .types = {HALVES, HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES},
+               .vars = "TTTT.TTT", .more_types = (const uint32_t[]){I32, I32}, OX_ATTRS(attrs),
+               .attrs_bytes = sizeof(mha_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "DecoderMaskedMultiHeadAttention", .domain = "com.microsoft", .since = 1, .min_in = 1,
                .max_in = N_DECODER, .min_out = 1, .max_out = 4,
-               .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES, HALVES | I32}, OX_ATTRS(attrs),
-               .attrs_bytes = sizeof(mha_attrs), .infer = infer_decoder),
+               .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, HALVES, I32}, .vars = "TTT.TTT...T",
+               .more_types = (const uint32_t[]){I32, I32, HALVES}, OX_ATTRS(attrs), .attrs_bytes = sizeof(mha_attrs),
+               .infer = infer_decoder),
      OX_KERNEL(.prepare = prepare_decoder, .run = run_decoder, .flops = flops)},
 };
 const ox_op_set ox_ops_multi_head_attention = {ops, OX_COUNT(ops)};

@@ -40,14 +40,8 @@ static ox_status *check_attrs(const ox_infer_ctx *c, const hash_attrs *a, int64_
 static ox_status *infer_common(ox_infer_ctx *c, const places *in, int64_t batch, const ox_shape *tokens) {
   const hash_attrs *a = c->attrs;
   int64_t heads = -1, history = a->max_ngram_size - 1;
-  uint32_t dtype = OX_UNDEFINED;
+  uint32_t dtype = ox_infer_dtype_of(c, IDS, VOCABULARIES);
   OX_TRY(check_attrs(c, a, &heads));
-  OX_TRY(ox_infer_one_dtype(c, IDS, VOCABULARIES, &dtype));
-  const uint8_t same_type[] = {in->past, in->head_offsets, in->eos};
-  for (size_t i = 0; i < OX_COUNT(same_type); i++)
-    if (ox_infer_has(c, same_type[i]) && c->in[same_type[i]]->dtype && dtype && c->in[same_type[i]]->dtype != dtype)
-      return ox_fail(OX_INVALID_MODEL, "%s: input %u is %s, input_ids %s", c->op, same_type[i],
-                     ox_dtype_name(c->in[same_type[i]]->dtype), ox_dtype_name(dtype));
   OX_TRY(ox_infer_shape_is(c, MULTIPLIERS, 1, (int64_t[]){-1}));
   int64_t multipliers = ox_infer_dim(c, MULTIPLIERS, 0);
   if (multipliers >= 0 && multipliers < a->max_ngram_size)
@@ -223,14 +217,14 @@ static ox_status *varlen_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 #define I32 OX_BIT(OX_I32)
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "NGramHashMapping", .domain = "com.microsoft", .since = 1,
-               .types = {OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, I32}, .min_in = 3,
-               .max_in = 7, .min_out = 1, .max_out = 2, OX_ATTRS(batch_rows), .attrs_bytes = sizeof(hash_attrs),
-               .infer = batch_infer),
+               .types = {OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, I32}, .vars = "TTTTTT",
+               .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 2, OX_ATTRS(batch_rows),
+               .attrs_bytes = sizeof(hash_attrs), .infer = batch_infer),
      OX_KERNEL(.prepare = batch_prepare, .run = batch_run)},
     {OX_SCHEMA(.name = "VarlenNGramHashMapping", .domain = "com.microsoft", .since = 1,
-               .types = {OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, I32, OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, I32}, .min_in = 4,
-               .max_in = 10, .min_out = 1, .max_out = 4, OX_ATTRS(varlen_rows), .attrs_bytes = sizeof(hash_attrs),
-               .infer = varlen_infer),
+               .types = {OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, I32, OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, I32},
+               .vars = "TTT.TTT", .min_in = 4, .max_in = 10, .min_out = 1, .max_out = 4, OX_ATTRS(varlen_rows),
+               .attrs_bytes = sizeof(hash_attrs), .infer = varlen_infer),
      OX_KERNEL(.prepare = varlen_prepare, .run = varlen_run)},
 };
 const ox_op_set ox_ops_ngram_hash = {ops, OX_COUNT(ops)};

@@ -151,8 +151,8 @@ static ox_status *run_lrn(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "InstanceNormalization", .since = 1, .types = {OX_T_FLOAT}, .min_in = 3, .max_in = 3,
-               OX_ATTRS(instance_rows), .attrs_bytes = sizeof(norm_attrs), .infer = infer_instance),
+    {OX_SCHEMA(.name = "InstanceNormalization", .since = 1, .types = {OX_T_FLOAT}, .vars = "TTT", .min_in = 3,
+               .max_in = 3, OX_ATTRS(instance_rows), .attrs_bytes = sizeof(norm_attrs), .infer = infer_instance),
      OX_KERNEL(.prepare = prepare_instance, .run = run_instance, .inplace = 1)},
     {OX_SCHEMA(.name = "LRN", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, OX_ATTRS(lrn_rows),
                .attrs_bytes = sizeof(norm_attrs), .infer = ox_infer_same_as_input),

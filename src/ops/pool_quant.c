@@ -133,7 +133,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
 #define ROW(rows) .domain = "com.microsoft", .since = 1, OX_ATTRS(rows), .attrs_bytes = sizeof(qpool_attrs)
 #define ROW_KERNEL .run = run
-#define LINEAR .types = {BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES}, .min_in = 4, .max_in = 5
+#define LINEAR .types = {BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES}, .vars = "T.T.T", .min_in = 4, .max_in = 5
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "QLinearAveragePool", LINEAR, .infer = infer_average, ROW(average_rows)),
      OX_KERNEL(.prepare = prepare_average, ROW_KERNEL)},

@@ -133,7 +133,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "Pow", .since = 1, .types = {OX_T_NUMBER}, .min_in = 2, .max_in = 2,
+    {OX_SCHEMA(.name = "Pow", .since = 1, .types = {OX_T_NUMBER}, .vars = "TT", .min_in = 2, .max_in = 2,
                .attrs_bytes = sizeof(pow_attrs), OX_ATTRS(legacy_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "Pow", .since = 7, .types = {OX_T_NUMBER, OX_T_NUMBER}, .min_in = 2, .max_in = 2,

@@ -174,12 +174,14 @@ enum { Q8 = OX_BIT(OX_U8) | OX_BIT(OX_I8), F = OX_BIT(OX_F32) };
   }
 
 static const ox_op ops[] = {
-    ROW("QLinearAdd", 2, 8, infer_binary, prepare_binary, run_add, .types = {Q8, F, Q8, Q8, F, Q8, F, Q8}),
-    ROW("QLinearMul", 2, 8, infer_binary, prepare_binary, run_mul, .types = {Q8, F, Q8, Q8, F, Q8, F, Q8}),
-    ROW("QLinearSigmoid", 2, 5, infer_unary, prepare_unary, run_sigmoid, .types = {Q8, F, Q8, F, Q8}),
-    ROW("QLinearLeakyRelu", 2, 5, infer_unary, prepare_unary, run_leaky, .types = {Q8, F, Q8, F, Q8},
+    ROW("QLinearAdd", 2, 8, infer_binary, prepare_binary, run_add, .types = {Q8, F, Q8, Q8, F, Q8, F, Q8},
+        .vars = "T.TT.T.T"),
+    ROW("QLinearMul", 2, 8, infer_binary, prepare_binary, run_mul, .types = {Q8, F, Q8, Q8, F, Q8, F, Q8},
+        .vars = "T.TT.T.T"),
+    ROW("QLinearSigmoid", 2, 5, infer_unary, prepare_unary, run_sigmoid, .types = {Q8, F, Q8, F, Q8}, .vars = "T.T.T"),
+    ROW("QLinearLeakyRelu", 2, 5, infer_unary, prepare_unary, run_leaky, .types = {Q8, F, Q8, F, Q8}, .vars = "T.T.T",
         .attrs_bytes = sizeof(qlinear_attrs), OX_ATTRS(leaky_table)),
     ROW("QLinearWhere", 9, 9, infer_where, prepare_where, run_where,
-        .types = {OX_BIT(OX_BOOL), Q8, F, Q8, Q8, F, Q8, F | Q8}),
+        .types = {OX_BIT(OX_BOOL), Q8, F, Q8, Q8, F, Q8, F}, .vars = ".T.TT.T.T", .more_types = (const uint32_t[]){Q8}),
 };
 const ox_op_set ox_ops_qlinear = {ops, OX_COUNT(ops)};

@@ -131,7 +131,7 @@ static ox_status *run_concat(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 enum { Q8 = OX_BIT(OX_U8) | OX_BIT(OX_I8), F = OX_BIT(OX_F32) };
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "QLinearSoftmax", .domain = "com.microsoft", .since = 1, .types = {Q8, F, Q8, F, Q8},
-               .min_in = 2, .max_in = 5, .attrs_bytes = sizeof(rows_attrs), OX_ATTRS(softmax_table),
+               .vars = "T.T.T", .min_in = 2, .max_in = 5, .attrs_bytes = sizeof(rows_attrs), OX_ATTRS(softmax_table),
                .infer = infer_softmax),
      OX_KERNEL(.inplace = 1, .prepare = prepare_softmax, .run = run_softmax)},
     {OX_SCHEMA(.name = "QLinearConcat", .domain = "com.microsoft", .since = 1, .types = {F, Q8, Q8 | F}, .min_in = 5,

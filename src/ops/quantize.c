@@ -202,16 +202,17 @@ static ox_status *run_dynamic(const ox_kernel_ctx *c, uint32_t stage, ox_range t
   return NULL;
 }
 
-#define QUANTIZE(dom, ver)                                                                                       \
+#define QUANTIZE(dom, ver, letters)                                                                              \
   {                                                                                                              \
     OX_SCHEMA(.name = "QuantizeLinear", .domain = dom, .since = ver, .types = {T_REAL, T_SCALE, T_QUANTIZED},    \
-              .min_in = 2, .max_in = 3, .attrs_bytes = sizeof(quantize_attrs), OX_ATTRS(attrs), .infer = infer), \
+              .vars = letters, .min_in = 2, .max_in = 3, .attrs_bytes = sizeof(quantize_attrs), OX_ATTRS(attrs), \
+              .infer = infer),                                                                                   \
         OX_KERNEL(.prepare = prepare, .run = run)                                                                \
   }
 
 static const ox_op ops[] = {
-    QUANTIZE(NULL, 10),
-    QUANTIZE("com.microsoft", 1),
+    QUANTIZE(NULL, 10, NULL),
+    QUANTIZE("com.microsoft", 1, "TT"),
     {OX_SCHEMA(.name = "DynamicQuantizeLinear", .since = 11, .types = {OX_BIT(OX_F32)}, .min_in = 1, .max_in = 1,
                .min_out = 1, .max_out = 3, .infer = infer_dynamic),
      OX_KERNEL(.prepare = prepare_dynamic, .run = run_dynamic)},

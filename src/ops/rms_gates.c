@@ -49,8 +49,6 @@ static bool is_silu(const rms_attrs *a) {
 static ox_status *gated_infer(ox_infer_ctx *c) {
   const rms_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape;
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, 0, 2, &dtype));
   if (!is_silu(a) && strcmp(a->activation, "sigmoid") != 0)
     return ox_fail(OX_INVALID_MODEL, "GatedRMSNorm: activation is silu, swish or sigmoid, not \"%.40s\"",
                    a->activation);
@@ -157,8 +155,7 @@ static const ox_attr_def engram_rows[] = {OX_ATTR_FLOAT(rms_attrs, epsilon, 1e-5
 
 static ox_status *engram_infer(ox_infer_ctx *c) {
   const ox_shape *key = &c->in[KEY]->shape;
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, KEY, OUT_SCALE, &dtype));
+  uint32_t dtype = ox_infer_dtype_of(c, KEY, OUT_SCALE);
   if (key->rank >= 0 && key->rank != 4) return ox_fail(OX_SHAPE_MISMATCH, "EngramGate: key has rank %d", key->rank);
   if (key->rank == 4) {
     OX_TRY(ox_infer_shape_is(c, QUERY, 4, key->dim));
@@ -215,16 +212,16 @@ static ox_status *engram_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "GatedRMSNorm", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .min_in = 3,
-               .max_in = 3, OX_ATTRS(gated_rows), .attrs_bytes = sizeof(rms_attrs), .infer = gated_infer),
+    {OX_SCHEMA(.name = "GatedRMSNorm", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .vars = "TTT",
+               .min_in = 3, .max_in = 3, OX_ATTRS(gated_rows), .attrs_bytes = sizeof(rms_attrs), .infer = gated_infer),
      OX_KERNEL(.prepare = gated_prepare, .run = gated_run)},
     {OX_SCHEMA(.name = "BranchwiseRMSNorm", .domain = "com.microsoft", .since = 1, .types = {FLOATS, FLOATS},
                .min_in = 1, .max_in = 2, OX_ATTRS(branch_rows), .attrs_bytes = sizeof(rms_attrs),
                .infer = branch_infer),
      OX_KERNEL(.inplace = 1, .prepare = branch_prepare, .run = branch_run)},
-    {OX_SCHEMA(.name = "EngramGate", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .min_in = 5, .max_in = 6,
-               .min_out = 1, .max_out = 2, OX_ATTRS(engram_rows), .attrs_bytes = sizeof(rms_attrs),
-               .infer = engram_infer),
+    {OX_SCHEMA(.name = "EngramGate", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .vars = "TTTTTT",
+               .min_in = 5, .max_in = 6, .min_out = 1, .max_out = 2, OX_ATTRS(engram_rows),
+               .attrs_bytes = sizeof(rms_attrs), .infer = engram_infer),
      OX_KERNEL(.prepare = engram_prepare, .run = engram_run)},
 };
 const ox_op_set ox_ops_rms_gates = {ops, OX_COUNT(ops)};

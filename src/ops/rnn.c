@@ -120,8 +120,11 @@ static ox_status *prepare_lstm(ox_kernel_ctx *c) { return recurrent_prepare(c, C
 #define COMMON_KERNEL .load = load, .unload = unload, .run = recurrent_run
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "RNN", .max_in = 6, .max_out = 2, COMMON), OX_KERNEL(.prepare = prepare_rnn, COMMON_KERNEL)},
-    {OX_SCHEMA(.name = "GRU", .max_in = 6, .max_out = 2, COMMON), OX_KERNEL(.prepare = prepare_gru, COMMON_KERNEL)},
-    {OX_SCHEMA(.name = "LSTM", .max_in = 8, .max_out = 3, COMMON), OX_KERNEL(.prepare = prepare_lstm, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "RNN", .vars = "TTTT.T", .max_in = 6, .max_out = 2, COMMON),
+     OX_KERNEL(.prepare = prepare_rnn, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "GRU", .vars = "TTTT.T", .max_in = 6, .max_out = 2, COMMON),
+     OX_KERNEL(.prepare = prepare_gru, COMMON_KERNEL)},
+    {OX_SCHEMA(.name = "LSTM", .vars = "TTTT.TTT", .max_in = 8, .max_out = 3, COMMON),
+     OX_KERNEL(.prepare = prepare_lstm, COMMON_KERNEL)},
 };
 const ox_op_set ox_ops_rnn = {ops, OX_COUNT(ops)};

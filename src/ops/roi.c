@@ -321,18 +321,18 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 #define ROW(rows) OX_ATTRS(rows), .attrs_bytes = sizeof(roi_attrs)
 #define ROW_KERNEL .run = run
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "RoiAlign", .since = 10, .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)}, .min_in = 3,
-               .max_in = 3, .infer = infer_align, ROW(align10_rows)),
+    {OX_SCHEMA(.name = "RoiAlign", .since = 10, .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)}, .vars = "TT",
+               .min_in = 3, .max_in = 3, .infer = infer_align, ROW(align10_rows)),
      OX_KERNEL(.prepare = prepare_align, ROW_KERNEL)},
-    {OX_SCHEMA(.name = "RoiAlign", .since = 16, .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)}, .min_in = 3,
-               .max_in = 3, .infer = infer_align, ROW(align16_rows)),
+    {OX_SCHEMA(.name = "RoiAlign", .since = 16, .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I64)}, .vars = "TT",
+               .min_in = 3, .max_in = 3, .infer = infer_align, ROW(align16_rows)),
      OX_KERNEL(.prepare = prepare_align, ROW_KERNEL)},
-    {OX_SCHEMA(.name = "MaxRoiPool", .since = 1, .types = {OX_T_FLOAT}, .min_in = 2, .max_in = 2, .infer = infer_pool,
-               ROW(pool_rows)),
+    {OX_SCHEMA(.name = "MaxRoiPool", .since = 1, .types = {OX_T_FLOAT}, .vars = "TT", .min_in = 2, .max_in = 2,
+               .infer = infer_pool, ROW(pool_rows)),
      OX_KERNEL(.prepare = prepare_pool, ROW_KERNEL)},
     {OX_SCHEMA(.name = "CropAndResize", .domain = "com.microsoft", .since = 1,
-               .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I32), OX_BIT(OX_I32)}, .min_in = 4, .max_in = 4,
-               .value_in = 8, .infer = infer_crop, ROW(crop_rows)),
+               .types = {OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I32), OX_BIT(OX_I32)}, .vars = "TT", .min_in = 4,
+               .max_in = 4, .value_in = 8, .infer = infer_crop, ROW(crop_rows)),
      OX_KERNEL(.prepare = prepare_crop, ROW_KERNEL)},
 };
 const ox_op_set ox_ops_roi = {ops, OX_COUNT(ops)};

@@ -214,15 +214,15 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "RotaryEmbedding", .since = 23, .min_in = 3, .max_in = 4,
-               .types = {HALVES, HALVES, HALVES, OX_BIT(OX_I64)}, OX_ATTRS(attrs), .attrs_bytes = sizeof(rotary_attrs),
-               .infer = infer),
+               .types = {HALVES, HALVES, HALVES, OX_BIT(OX_I64)}, .vars = "TTT", OX_ATTRS(attrs),
+               .attrs_bytes = sizeof(rotary_attrs), .infer = infer),
      OX_KERNEL(.inplace = 1, .prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "RotaryEmbedding", .domain = "com.microsoft", .since = 1, .min_in = 4, .max_in = 4,
-               .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES}, OX_ATTRS(attrs), .attrs_bytes = sizeof(rotary_attrs),
-               .infer = infer),
+               .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES}, .vars = "T.TT", OX_ATTRS(attrs),
+               .attrs_bytes = sizeof(rotary_attrs), .infer = infer),
      OX_KERNEL(.inplace = 1, .prepare = prepare_ms, .run = run)},
     {OX_SCHEMA(.name = "MRotaryEmbedding", .domain = "com.microsoft", .since = 1, .min_in = 4, .max_in = 4,
-               .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES}, OX_ATTRS(multi_attrs),
+               .types = {HALVES, OX_BIT(OX_I64), HALVES, HALVES}, .vars = "T.TT", OX_ATTRS(multi_attrs),
                .attrs_bytes = sizeof(rotary_attrs), .infer = infer_multi),
      OX_KERNEL(.inplace = 1, .prepare = prepare_multi, .run = run_multi)},
 };

@@ -249,11 +249,12 @@ static ox_status *cache_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 }
 
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
-#define SCATTER                                                                                    \
-  .types = {ANY, OX_T_INDEX, ANY}, .min_in = 3, .max_in = 3, .attrs_bytes = sizeof(scatter_attrs), \
+#define SCATTER                                                                                                   \
+  .types = {ANY, OX_T_INDEX, ANY}, .vars = "T.T", .min_in = 3, .max_in = 3, .attrs_bytes = sizeof(scatter_attrs), \
   .infer = scatter_infer
 #define SCATTER_KERNEL .inplace = 1, .prepare = scatter_prepare, .run = scatter_run
-#define SCATTER_ND .name = "ScatterND", .types = {ANY, OX_BIT(OX_I64), ANY}, .min_in = 3, .max_in = 3, .infer = nd_infer
+#define SCATTER_ND \
+  .name = "ScatterND", .types = {ANY, OX_BIT(OX_I64), ANY}, .vars = "T.T", .min_in = 3, .max_in = 3, .infer = nd_infer
 #define SCATTER_ND_KERNEL .inplace = 1, .prepare = nd_prepare, .run = nd_run
 
 static const ox_op ops[] = {
@@ -265,8 +266,9 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.since = 11, SCATTER_ND), OX_KERNEL(SCATTER_ND_KERNEL)},
     {OX_SCHEMA(.since = 16, SCATTER_ND, OX_ATTRS(nd_attr_defs), .attrs_bytes = sizeof(nd_attrs)),
      OX_KERNEL(SCATTER_ND_KERNEL)},
-    {OX_SCHEMA(.name = "TensorScatter", .since = 24, .types = {OX_T_ALL, OX_T_ALL, OX_BIT(OX_I64)}, .min_in = 2,
-               .max_in = 3, OX_ATTRS(cache_attr_defs), .attrs_bytes = sizeof(cache_attrs), .infer = cache_infer),
+    {OX_SCHEMA(.name = "TensorScatter", .since = 24, .types = {OX_T_ALL, OX_T_ALL, OX_BIT(OX_I64)}, .vars = "TT",
+               .min_in = 2, .max_in = 3, OX_ATTRS(cache_attr_defs), .attrs_bytes = sizeof(cache_attrs),
+               .infer = cache_infer),
      OX_KERNEL(.inplace = 1, .prepare = cache_prepare, .run = cache_run)},
 };
 const ox_op_set ox_ops_scatter = {ops, OX_COUNT(ops)};

@@ -83,6 +83,8 @@ static ox_status *empty_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 
 static ox_status *insert_infer(ox_infer_ctx *c) {
   if (!ox_infer_has(c, 0) || !ox_infer_has(c, 1)) return NULL;
+  if (c->in[1]->kind != OX_TENSOR || c->in[1]->optional)
+    return ox_fail(OX_INVALID_MODEL, "SequenceInsert: input 1 is no tensor");
   ox_type elem =
       c->in[0]->elem ? ox_type_common(c, c->in[0]->elem, c->in[1]) : ox_type_tensor(c->in[1]->dtype, NULL);
   c->out[0] = ox_type_sequence(c, &elem);
@@ -292,14 +294,14 @@ static ox_status *concat_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 enum { ANY = OX_T_ALL & ~OX_T_SUBBYTE };
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "SequenceConstruct", .since = 11, .types = {ANY}, .min_in = 1, .max_in = OX_VARIADIC,
-               .infer = construct_infer),
+    {OX_SCHEMA(.name = "SequenceConstruct", .since = 11, .types = {ANY}, .vars = "T", .min_in = 1,
+               .max_in = OX_VARIADIC, .infer = construct_infer),
      OX_KERNEL(.run = construct_run)},
     {OX_SCHEMA(.name = "SequenceEmpty", .since = 11, OX_ATTRS(empty_attr_defs), .attrs_bytes = sizeof(empty_attrs),
                .infer = empty_infer),
      OX_KERNEL(.run = empty_run)},
-    {OX_SCHEMA(.name = "SequenceInsert", .since = 11, .types = {ANY, ANY, OX_T_INDEX}, .min_in = 2, .max_in = 3,
-               .traits = OX_ANY_KIND, .infer = insert_infer),
+    {OX_SCHEMA(.name = "SequenceInsert", .since = 11, .types = {ANY, ANY, OX_T_INDEX}, .vars = "TT", .min_in = 2,
+               .max_in = 3, .traits = OX_ANY_KIND, .infer = insert_infer),
      OX_KERNEL(.run = insert_run)},
     {OX_SCHEMA(.name = "SequenceErase", .since = 11, .types = {ANY, OX_T_INDEX}, .min_in = 1, .max_in = 2,
                .traits = OX_ANY_KIND, .infer = ox_infer_same_as_input),

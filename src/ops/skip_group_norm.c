@@ -184,12 +184,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 #define FLOATS (OX_BIT(OX_F32) | OX_BIT(OX_F16))
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "GroupNorm", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .min_in = 3, .max_in = 3,
-               OX_ATTRS(table), .attrs_bytes = sizeof(group_attrs), .infer = infer),
+    {OX_SCHEMA(.name = "GroupNorm", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .vars = ".TT",
+               .min_in = 3, .max_in = 3, OX_ATTRS(table), .attrs_bytes = sizeof(group_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
-    {OX_SCHEMA(.name = "SkipGroupNorm", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .min_in = 4,
-               .max_in = 5, .min_out = 1, .max_out = 2, OX_ATTRS(table), .attrs_bytes = sizeof(group_attrs),
-               .infer = infer),
+    {OX_SCHEMA(.name = "SkipGroupNorm", .domain = "com.microsoft", .since = 1, .types = {FLOATS}, .vars = "TUUTT",
+               .min_in = 4, .max_in = 5, .min_out = 1, .max_out = 2, OX_ATTRS(table),
+               .attrs_bytes = sizeof(group_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_skip_group_norm = {ops, OX_COUNT(ops)};

@@ -185,8 +185,8 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Slice", .since = 1, .types = {OX_T_ALL & ~OX_T_SUBBYTE}, .min_in = 1, .max_in = 1,
                OX_ATTRS(attr_defs), .attrs_bytes = sizeof(slice_attrs), .infer = infer, .known = known1),
      OX_KERNEL(.prepare = prepare, .run = run)},
-    {OX_SCHEMA(.name = "Slice", .since = 10, .types = {OX_T_ALL & ~OX_T_SUBBYTE, OX_T_INDEX}, .min_in = 3, .max_in = 5,
-               .value_in = 0x1e, .infer = infer, .known = known),
+    {OX_SCHEMA(.name = "Slice", .since = 10, .types = {OX_T_ALL & ~OX_T_SUBBYTE, OX_T_INDEX}, .vars = ".TTTT",
+               .min_in = 3, .max_in = 5, .value_in = 0x1e, .infer = infer, .known = known),
      OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_slice = {ops, OX_COUNT(ops)};

@@ -195,7 +195,7 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "UnfoldTensor", MS, .types = {OX_T_ALL & ~OX_T_SUBBYTE}, .min_in = 1, .max_in = 1,
                OX_ATTRS(unfold_attr_defs), .attrs_bytes = sizeof(unfold_attrs), .infer = unfold_infer),
      OX_KERNEL(.prepare = unfold_prepare, .run = unfold_run)},
-    {OX_SCHEMA(.name = "CDist", MS, .types = {OX_BIT(OX_F32) | OX_BIT(OX_F64)}, .min_in = 2, .max_in = 2,
+    {OX_SCHEMA(.name = "CDist", MS, .types = {OX_BIT(OX_F32) | OX_BIT(OX_F64)}, .vars = "TT", .min_in = 2, .max_in = 2,
                OX_ATTRS(cdist_attr_defs), .attrs_bytes = sizeof(cdist_attrs), .infer = cdist_infer),
      OX_KERNEL(.prepare = cdist_prepare, .run = cdist_run)},
     {OX_SCHEMA(.name = "MurmurHash3", MS, .types = {MURMUR}, .min_in = 1, .max_in = 1, OX_ATTRS(murmur_attr_defs),

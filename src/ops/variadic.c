@@ -10,10 +10,8 @@
 
 static ox_status *infer(ox_infer_ctx *c) {
   ox_shape s;
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, 0, c->n_in, &dtype));
   OX_TRY(ox_infer_broadcast_of(c, 0, c->n_in, &s));
-  ox_infer_out(c, 0, dtype, &s);
+  ox_infer_out(c, 0, ox_infer_dtype_of(c, 0, c->n_in), &s);
   return NULL;
 }
 
@@ -106,10 +104,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-#define ROW(op, mask)                                                                                       \
-  {                                                                                                         \
-    OX_SCHEMA(.name = op, .since = 1, .types = {mask}, .min_in = 1, .max_in = OX_VARIADIC, .infer = infer), \
-        OX_KERNEL(.load = load, .prepare = prepare, .run = run)                                             \
+#define ROW(op, mask)                                                                                   \
+  {                                                                                                     \
+    OX_SCHEMA(.name = op, .since = 1, .types = {mask}, .vars = "T", .min_in = 1, .max_in = OX_VARIADIC, \
+              .infer = infer),                                                                          \
+        OX_KERNEL(.load = load, .prepare = prepare, .run = run)                                         \
   }
 
 static const ox_op ops[] = {

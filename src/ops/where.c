@@ -7,10 +7,8 @@
 
 static ox_status *infer(ox_infer_ctx *c) {
   ox_shape s;
-  uint32_t dtype = OX_UNDEFINED;
-  OX_TRY(ox_infer_one_dtype(c, 1, 2, &dtype));
   OX_TRY(ox_infer_broadcast_of(c, 0, 2, &s));
-  ox_infer_out(c, 0, dtype, &s);
+  ox_infer_out(c, 0, ox_infer_dtype_of(c, 1, 2), &s);
   return NULL;
 }
 
@@ -58,8 +56,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "Where", .since = 9, .types = {OX_BIT(OX_BOOL), OX_T_ALL & ~OX_T_SUBBYTE}, .min_in = 3,
-               .max_in = 3, .infer = infer),
+    {OX_SCHEMA(.name = "Where", .since = 9, .types = {OX_BIT(OX_BOOL), OX_T_ALL & ~OX_T_SUBBYTE}, .vars = ".TT",
+               .min_in = 3, .max_in = 3, .infer = infer),
      OX_KERNEL(.inplace = 6, .prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_where = {ops, OX_COUNT(ops)};

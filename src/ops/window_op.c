@@ -158,8 +158,8 @@ static const ox_op ops[] = {
     WINDOW_ROW("HammingWindow", hamming),
     WINDOW_ROW("BlackmanWindow", blackman),
     {OX_SCHEMA(.name = "MelWeightMatrix", .since = 17, .types = {OX_T_INDEX, OX_T_INDEX, OX_T_INDEX, OX_T_FLOAT},
-               .min_in = 5, .max_in = 5, .value_in = 0x1f, OX_ATTRS(mel_attr_defs), .attrs_bytes = sizeof(mel_attrs),
-               .infer = mel_infer),
+               .vars = "TTTUU", .min_in = 5, .max_in = 5, .value_in = 0x1f, OX_ATTRS(mel_attr_defs),
+               .attrs_bytes = sizeof(mel_attrs), .infer = mel_infer),
      OX_KERNEL(.prepare = mel_prepare, .run = mel_run)},
 };
 const ox_op_set ox_ops_window_op = {ops, OX_COUNT(ops)};

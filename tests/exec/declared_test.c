@@ -10,6 +10,8 @@
 #define HEAD "<ir_version: 9, opset_import: [\"\" : 18, \"com.microsoft\" : 1]> g (float[4] x, bool c) => "
 #define LIE \
   "l = If (c) <then_branch = t () => (a) { a = Identity (x) }, else_branch = e () => (b) { b = Cast <to = 8> (x) }> "
+#define WIDER \
+  "l = If (c) <then_branch = t () => (a) { a = Identity (x) }, else_branch = e () => (b) { b = Cast <to = 11> (x) }> "
 
 static const struct {
   const char *text;
@@ -33,7 +35,18 @@ static const struct {
     /* items of a sequence */
     {HEAD "(float[n] y) { e = SequenceEmpty <dtype = 1> () i = Cast <to = 7> (x) s = SequenceInsert (e, i) "
           "z = Constant <value_int = 0> () y = SequenceAt (s, z) }",
-     1, OX_OK, OX_INVALID_MODEL, "int64"},
+     1, OX_INVALID_MODEL, OX_OK, "input 0 is float32, but input 1 is int64"},
+    {HEAD "(float[n] y) { " LIE " e = SequenceConstruct (x) s = SequenceInsert (e, l) "
+          "z = Constant <value_int = 0> () y = SequenceAt (s, z) }",
+     0, OX_OK, OX_INVALID_MODEL, "but is string"},
+    {HEAD "(float[n] y) { e = SequenceConstruct (x) s = SequenceInsert (e, e) z = Constant <value_int = 0> () "
+          "y = SequenceAt (s, z) }",
+     1, OX_INVALID_MODEL, OX_OK, "input 1 is no tensor"},
+    /* inputs of one type variable */
+    {HEAD "(float[n] y) { d = Cast <to = 11> (x) y = MatMul (d, x) }", 1, OX_INVALID_MODEL, OX_OK,
+     "input 0 is float64, but input 1 is float32"},
+    {HEAD "(float[n] y) { " WIDER " y = MatMul (l, x) }", 1, OX_OK, OX_OK, ""},
+    {HEAD "(float[n] y) { " WIDER " y = MatMul (l, x) }", 0, OX_OK, OX_INVALID_MODEL, "is float64"},
     /* an output that its operator requires, left out */
     {HEAD "(int64[n] y) { k = Constant <value_ints = [2]> () \"\", y = TopK (x, k) }", 1, OX_OK, OX_OK, ""},
     {HEAD "(float[n] y) { \"\" = Neg (x) y = Abs (x) }", 1, OX_OK, OX_OK, ""},

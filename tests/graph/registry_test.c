@@ -2,6 +2,7 @@
  * graph/registry_test.c - tables of operators: overlays, versions, domains, rows of other sizes, what is refused. */
 #include "graph/registry.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -147,6 +148,11 @@ static const ox_attr_def odd_kind[] = {{.name = "x", .kind = OX_ATTR_GRAPHS_KIND
 static const ox_attr_def second[] = {OX_ATTR_INT(two_attrs, b, 0)};
 static const ox_attr_def far_flag[] = {{.name = "x", .kind = OX_ATTR_INT_KIND, .has_offset = sizeof(two_attrs)}};
 
+static const ox_attr_def backwards[] = {OX_ATTR_INT_IN(two_attrs, a, 0, 2, 1)};
+static const ox_attr_def no_share[] = {
+    {.name = "a", .kind = OX_ATTR_FLOAT_KIND, .has_offset = OX_NO_FIELD, .f_lo = 1, .f_hi = NAN}};
+static const uint32_t more_sets[] = {OX_T_ALL};
+
 #define BAD(...) \
   { OX_SCHEMA(.name = "Bad", .domain = "d", .since = 7, .infer = infer, __VA_ARGS__), NULL }
 static const struct {
@@ -169,6 +175,13 @@ static const struct {
     {BAD(OX_ATTRS(second), .attrs_bytes = sizeof(two_attrs) - 1), "'b' at byte 8 does not fit into the 15 bytes"},
     {BAD(OX_ATTRS(second), .attrs_bytes = 4), "'b' at byte 8 does not fit"},
     {BAD(OX_ATTRS(far_flag), .attrs_bytes = sizeof(two_attrs)), "presence at byte 16"},
+    {BAD(OX_ATTRS(backwards), .attrs_bytes = sizeof(two_attrs)), "'a': its range ends before it begins"},
+    {BAD(OX_ATTRS(no_share), .attrs_bytes = sizeof(two_attrs)), "'a': its range ends before it begins"},
+    {BAD(.min_in = 1, .max_in = 1, .vars = "TT"), "vars \"TT\" for 1 inputs"},
+    {BAD(.min_in = 1, .max_in = 3, .vars = "T1"), "vars \"T1\": wanted letters A to Z"},
+    {BAD(.min_in = 1, .max_in = 3, .vars = "t"), "vars \"t\": wanted letters"},
+    {BAD(.min_in = 1, .max_in = OX_TYPED_IN, .more_types = more_sets), "more_types for 8 inputs"},
+    {BAD(.min_in = 1, .max_in = OX_VARIADIC, .more_types = more_sets), "more_types for 255 inputs"},
     {{OX_SCHEMA(.name = "Bad", .since = 1, .infer = infer), OX_KERNEL(.inplace = 1)}, "without run"},
     {{OX_SCHEMA(.name = "Bad", .since = 1, .infer = infer),
       &(const ox_kernel_def){.struct_size = OX_KERNEL_SIZE_1_0 - 1, .run = run}},

@@ -2,8 +2,10 @@
  * ops/builtin_test.c - every operator file is in the table, its rows are sound, versions pick the right one. */
 #include "ops/builtin.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/macros.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
 
@@ -98,7 +100,27 @@ static void test_out_of_memory_leaks_nothing(void **state) {
   }
 }
 
-int main(void) {
+/* One line for each row: domain, name, since, most inputs, type variables, the sets of types as the row gives them. For
+ * check_vars.py. */
+static void print_row(const ox_schema *s) {
+  printf("%s\t%s\t%d\t%u\t%s\t", domain_of(s), s->name, (int)s->since, s->max_in, s->vars ? s->vars : "");
+  for (uint32_t i = 0; i < OX_TYPED_IN; i++) printf("%x ", s->types[i]);
+  for (uint32_t i = OX_TYPED_IN; s->more_types && i < s->max_in; i++) printf("%x ", s->more_types[i - OX_TYPED_IN]);
+  printf("\n");
+}
+
+static int print_rows(void) {
+  const ox_registry *tables[] = {ox_ops_builtin(), ox_ops_cpu()};
+  for (size_t t = 0; t < OX_COUNT(tables); t++) {
+    size_t n;
+    const ox_op *const *rows = ox_registry_all(tables[t], &n);
+    for (size_t i = 0; i < n; i++) print_row(rows[i]->schema);
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1 && strcmp(argv[1], "rows") == 0) return print_rows();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_row_is_accepted),
       cmocka_unit_test(test_rows_are_sorted_and_unique),

@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/check.h - checks that several families' inference shares. */
+ * ops/shared/check.h - what several families' inference asks of a range of inputs. */
 #ifndef OX_OPS_SHARED_CHECK_H
 #define OX_OPS_SHARED_CHECK_H
 
 #include "base/macros.h"
 #include "graph/op_def.h"
 
-/* Inputs |first| to |last| that are present have one element type, as far as types are known; *out_dtype is it. */
-OX_NODISCARD static inline ox_status *ox_infer_one_dtype(const ox_infer_ctx *c, uint32_t first, uint32_t last,
-                                                         uint32_t *out_dtype) {
-  uint32_t dtype = OX_UNDEFINED;
-  for (uint32_t i = first; i <= last && i < c->n_in; i++) {
-    if (!c->in[i] || c->in[i]->dtype == OX_UNDEFINED) continue;
-    if (dtype == OX_UNDEFINED) dtype = c->in[i]->dtype;
-    if (c->in[i]->dtype != dtype)
-      return ox_fail(OX_INVALID_MODEL, "input %u is %s where the inputs before it are %s", i,
-                     ox_dtype_name(c->in[i]->dtype), ox_dtype_name(dtype));
-  }
-  *out_dtype = dtype;
-  return NULL;
+/* The element type of the first of the inputs |first| to |last| that has a known one; their row's |vars| see to it that
+ * the others agree. */
+static inline uint32_t ox_infer_dtype_of(const ox_infer_ctx *c, uint32_t first, uint32_t last) {
+  for (uint32_t i = first; i <= last && i < c->n_in; i++)
+    if (c->in[i] && c->in[i]->dtype != OX_UNDEFINED) return c->in[i]->dtype;
+  return OX_UNDEFINED;
 }
 
 /* Input |i|, if it is there, has the |rank| dimensions |dims|, as far as both sides are known (-1: not known). */
