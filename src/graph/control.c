@@ -84,7 +84,8 @@ static bool stack_bytes(const ox_stack *k, int64_t n, size_t *bytes) {
 static ox_status *grow(const ox_control_ctx *c, ox_stack *k, size_t used, int64_t most) {
   size_t capacity, all;
   if (!ox_mul_ok(k->capacity, 2, &capacity)) return ox_fail(OX_LIMIT, "scan output too large");
-  if (stack_bytes(k, most, &all)) capacity = OX_MIN(capacity, all);
+  /* not beyond the most there are, which a body may exceed all the same */
+  if (stack_bytes(k, most, &all) && all > k->capacity) capacity = OX_MIN(capacity, all);
   void *grown = c->host->take(c->control, capacity);
   if (!grown) return ox_oom();
   if (used) memcpy(grown, k->t.data, used);
