@@ -1,134 +1,137 @@
 /* SPDX-License-Identifier: Apache-2.0
- * compile.c - an execution provider in a shared library: each Conv, Relu and MaxPool in a row becomes one program.
- * Clone it for your own. kernels.c beside it runs single nodes; one provider may do both.
+ * compile.c - an execution provider in a shared library: Conv, Relu and MaxPool in a row become one program, each Add
+ * of equal shapes a kernel; the CPU has the rest. Clone it for your own, with your library in the place of device.h.
  *
  *   cc -std=c11 -O2 -shared -fPIC compile.c $(pkg-config --cflags onyx) -o libcompile.so */
 #include <onyx/ep.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "device.h"
 
 struct ox_ep {
   ox_ep_host host; /* the services of the host: they may be copied */
 };
 
 static ox_status *create(const ox_ep_host *host, const ox_options *options, ox_ep **out_ep) {
-  (void)options;
-  *out_ep = host->alloc.alloc(host->alloc.ctx, sizeof **out_ep, sizeof(void *));
-  if (!*out_ep) return host->status_make(OX_OUT_OF_MEMORY, "no memory for the provider");
+  if (!(*out_ep = malloc(sizeof **out_ep))) return host->status_make(OX_OUT_OF_MEMORY, "no memory for the provider");
   (*out_ep)->host = *host;
-  return NULL;
+  return NULL; /* NULL is success */
 }
 
-static void destroy(ox_ep *ep) { ep->host.alloc.free(ep->host.alloc.ctx, ep, sizeof *ep); }
+static void destroy(ox_ep *ep) { free(ep); }
 
 /* ---- what it takes ---- */
 
-/* An |op| with one output, constant weights, no attributes but the |allowed|. The CPU can do whatever else there is. */
-static int is_plain(const ox_ep_host *h, const ox_graph_view *g, size_t node, const char *op, const char *allowed) {
+/* Of a Conv or MaxPool; 0: there is more to it than a window. Attributes live as long as the view. That there is one
+ * number for each side was checked before. */
+static int read_window(const ox_ep_host *h, const ox_graph_view *g, size_t node, window *w) {
+  static const int64_t zeros[4], ones[2] = {1, 1};
   ox_attr_view a;
-  if (strcmp(h->node_op(g, node), op) != 0 || h->node_out_count(g, node) != 1) return 0;
-  for (size_t i = 0; i < h->node_attr_count(g, node); i++)
-    if (!strstr(allowed, h->node_attr_at(g, node, i, &a))) return 0;
-  for (size_t i = 1; i < h->node_in_count(g, node); i++)
-    if (!h->value_const(g, h->node_in(g, node, i))) return 0;
+  w->size = h->node_attr(g, node, "kernel_shape", &a) ? a.ints : ones;
+  w->step = h->node_attr(g, node, "strides", &a) && a.n == 2 ? a.ints : ones;
+  w->pads = h->node_attr(g, node, "pads", &a) && a.n == 4 ? a.ints : zeros;
+  const int64_t *dilations = h->node_attr(g, node, "dilations", &a) && a.n == 2 ? a.ints : ones;
+  if (h->node_attr(g, node, "auto_pad", &a) || dilations[0] != 1 || dilations[1] != 1) return 0;
+  return !(h->node_attr(g, node, "group", &a) && a.i != 1) && !(h->node_attr(g, node, "ceil_mode", &a) && a.i != 0);
+}
+
+/* Whether |row| ends with a MaxPool of a Relu of a Conv, each read by the next alone. They are put before it. */
+static int find_row(const ox_ep_host *h, const ox_graph_view *g, size_t *row) {
+  static const char *const ops[] = {"Conv", "Relu", "MaxPool"};
+  window w;
+  for (int i = 2; i >= 0; i--) {
+    uint32_t x = h->node_in(g, row[i], 0);
+    if (strcmp(h->node_op(g, row[i]), ops[i]) != 0 || *h->node_domain(g, row[i])) return 0;
+    if (h->node_out_count(g, row[i]) != 1 || !read_window(h, g, row[i], &w)) return 0;
+    if (i > 0) row[i - 1] = h->value_use_count(g, x) == 1 ? h->value_producer(g, x) : SIZE_MAX; /* which is no node */
+  }
+  for (size_t i = 1; i < h->node_in_count(g, row[0]); i++)
+    if (!h->value_const(g, h->node_in(g, row[0], i))) return 0;
   return 1;
 }
 
-/* The node that makes input 0 of |node|, if nobody else reads it; SIZE_MAX, which is no node, if there is none. */
-static size_t before(const ox_ep_host *h, const ox_graph_view *g, size_t node) {
-  uint32_t value = h->node_in(g, node, 0);
-  return h->value_use_count(g, value) == 1 ? h->value_producer(g, value) : SIZE_MAX;
+static int same_shape(const ox_shape *a, const ox_shape *b) {
+  for (int i = 0; a->rank == b->rank && i < a->rank; i++)
+    if (a->dim[i] != b->dim[i] || a->dim[i] == -1) return 0; /* < -1: symbols, equal ones are equal dimensions */
+  return a->rank == b->rank && a->rank >= 0;
 }
 
 static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
   const ox_ep_host *h = &ep->host;
   ox_status *st = NULL;
-  for (size_t pool = 0; pool < h->node_count(g) && !st; pool++) {
-    size_t relu = before(h, g, pool), conv = before(h, g, relu), nodes[] = {conv, relu, pool};
+  for (size_t i = 0; i < h->node_count(g) && !st; i++) {
+    size_t row[] = {SIZE_MAX, SIZE_MAX, i};
+    int is_add = strcmp(h->node_op(g, i), "Add") == 0 && !*h->node_domain(g, i);
     uint32_t kind, type;
-    ox_shape shape;
-    h->value_type(g, h->node_in(g, conv, 0), &kind, &type, &shape);
-    if (type != OX_F32 || shape.rank != 4) continue;
-    if (!is_plain(h, g, pool, "MaxPool", "kernel_shape strides") || !is_plain(h, g, relu, "Relu", "")) continue;
-    if (is_plain(h, g, conv, "Conv", "kernel_shape pads")) st = h->claim_part(claims, nodes, 3);
+    ox_shape a, b;
+    h->value_type(g, h->node_in(g, i, 1), &kind, &type, &b);
+    h->value_type(g, h->node_in(g, i, 0), &kind, &type, &a);
+    if (type == OX_F32 && is_add && same_shape(&a, &b)) h->claim_node(claims, i);
+    if (type == OX_F32 && a.rank == 4 && find_row(h, g, row)) st = h->claim_part(claims, row, 3);
   }
   return st;
 }
 
-/* ---- programs ---- */
+/* ---- rows: programs ---- */
 
 struct ox_program {
   ox_ep *ep;
-  size_t bytes;
-  int64_t w[4], pads[4], size[2], step[2]; /* of the Conv: the weights' shape and pads; of the MaxPool */
-  float data[];                            /* weights and biases */
+  row_job job;
+  float weights[]; /* and biases */
 };
 
-/* The nodes of a part are in order: Conv, Relu, MaxPool. */
 static ox_status *compile(ox_ep *ep, const ox_graph_view *part, ox_program **out_program) {
   const ox_ep_host *h = &ep->host;
   const ox_tensor *w = h->value_const(part, h->node_in(part, 0, 1)), *b = h->value_const(part, h->node_in(part, 0, 2));
-  size_t bytes = sizeof(ox_program) + w->bytes + (size_t)w->shape.dim[0] * sizeof(float);
-  ox_attr_view a;
-  ox_program *p = h->alloc.alloc(h->alloc.ctx, bytes, sizeof(void *));
+  size_t n = w->bytes / sizeof(float), n_biases = (size_t)w->shape.dim[0];
+  ox_program *p = *out_program = calloc(1, sizeof *p + (n + n_biases) * sizeof(float));
   if (!p) return h->status_make(OX_OUT_OF_MEMORY, "no memory for a program");
-  memset(p, 0, bytes);
-  p->ep = ep, p->bytes = bytes, p->step[0] = p->step[1] = 1;
-  memcpy(p->w, w->shape.dim, sizeof p->w);
-  memcpy(p->data, w->data, w->bytes); /* in the model's file they lie at any address */
-  if (b) memcpy(p->data + w->bytes / sizeof(float), b->data, b->bytes);
-  if (h->node_attr(part, 0, "pads", &a)) memcpy(p->pads, a.ints, sizeof p->pads);
-  if (h->node_attr(part, 2, "kernel_shape", &a)) memcpy(p->size, a.ints, sizeof p->size);
-  if (h->node_attr(part, 2, "strides", &a)) memcpy(p->step, a.ints, sizeof p->step);
-  *out_program = p;
+  memcpy(p->weights, w->data, w->bytes); /* in the model's file they lie at any address */
+  if (b) memcpy(p->weights + n, b->data, b->bytes);
+  p->ep = ep, p->job.weights = p->weights, p->job.bias = p->weights + n, p->job.weights_shape = w->shape.dim;
+  read_window(h, part, 0, &p->job.conv), read_window(h, part, 2, &p->job.pool); /* a part's nodes are in order */
   return NULL;
 }
 
-static void program_release(ox_program *p) { p->ep->host.alloc.free(p->ep->host.alloc.ctx, p, p->bytes); }
-
-typedef struct {
-  const ox_program *p;
-  const ox_tensor *x, *y;
-} work;
-
-static float conv_at(const work *k, int64_t image, int64_t channel, int64_t row, int64_t column) {
-  const int64_t *x = k->x->shape.dim, *w = k->p->w;
-  float sum = k->p->data[w[0] * w[1] * w[2] * w[3] + channel];
-  for (int64_t c = 0; c < w[1]; c++)
-    for (int64_t i = 0; i < w[2]; i++)
-      for (int64_t j = 0; j < w[3]; j++) {
-        int64_t r = row + i - k->p->pads[0], s = column + j - k->p->pads[1];
-        if (r < 0 || r >= x[2] || s < 0 || s >= x[3]) continue;
-        sum += ((const float *)k->x->data)[((image * x[1] + c) * x[2] + r) * x[3] + s] *
-               k->p->data[((channel * w[1] + c) * w[2] + i) * w[3] + j];
-      }
-  return sum;
-}
-
-/* Channels [begin, end) of all images; on many threads at a time. */
-static void run_channels(void *ctx, int64_t begin, int64_t end) {
-  const work *k = ctx;
-  const int64_t *y = k->y->shape.dim, *size = k->p->size, *step = k->p->step;
-  float *out = (float *)k->y->data + begin * y[2] * y[3];
-  for (int64_t at = begin; at < end; at++)
-    for (int64_t r = 0; r < y[2]; r++)
-      for (int64_t s = 0; s < y[3]; s++) {
-        float most = 0; /* the Relu of the largest is the largest of the Relus */
-        for (int64_t i = 0; i < size[0] * size[1]; i++) {
-          float v = conv_at(k, at / y[1], at % y[1], r * step[0] + i / size[1], s * step[1] + i % size[1]);
-          most = v > most ? v : most;
-        }
-        *out++ = most;
-      }
-}
+static void program_release(ox_program *p) { free(p); }
 
 /* The host knows the output's shape and gives its memory; else io->alloc_output would. */
 static ox_status *run(ox_program *p, const ox_io *io) {
-  work k = {p, io->in[0], io->out[0]};
-  return p->ep->host.parallel_for(&p->ep->host, k.y->shape.dim[0] * k.y->shape.dim[1], run_channels, &k);
+  row_job k = p->job;
+  k.in = io->in[0]->data, k.in_shape = io->in[0]->shape.dim;
+  k.out = io->out[0]->data, k.out_shape = io->out[0]->shape.dim;
+  return p->ep->host.parallel_for(&p->ep->host, (int64_t)(io->out[0]->bytes / sizeof(float)), run_row, &k);
+}
+
+/* ---- Adds: kernels ---- */
+
+/* Once for each shape. A tile is one number: a thread gets many at a time. */
+static ox_status *add_prepare(ox_kernel *k, ox_kernel_ctx *c) {
+  c->n_tiles[0] = (int64_t)(c->in[0]->bytes / sizeof(float));
+  return NULL;
+}
+
+static ox_status *add_run(ox_kernel *k, const ox_kernel_ctx *c, uint32_t stage, int64_t begin, int64_t end,
+                          void *scratch) {
+  const float *a = c->in[0]->data, *b = c->in[1]->data;
+  for (int64_t i = begin; i < end; i++) ((float *)c->out[0]->data)[i] = a[i] + b[i];
+  return NULL;
+}
+
+static void add_release(ox_kernel *k) {}
+
+static const ox_kernel_api add_api = {sizeof add_api, .prepare = add_prepare, .run = add_run, .release = add_release};
+static ox_kernel add = {&add_api, 0};
+
+/* It has no state: one kernel serves all nodes. */
+static ox_status *kernel_create(ox_ep *ep, const ox_graph_view *g, size_t node, ox_kernel **out_kernel) {
+  *out_kernel = &add;
+  return NULL;
 }
 
 static const ox_ep_api api = {.struct_size = sizeof api, .abi_major = OX_EP_ABI_MAJOR, .name = "compile",
                               .create = create, .destroy = destroy, .claim = claim, .compile = compile, .run = run,
-                              .program_release = program_release};
+                              .program_release = program_release, .kernel_create = kernel_create};
 
 const ox_ep_api *ox_ep_query(uint32_t host_abi_major) { return host_abi_major == OX_EP_ABI_MAJOR ? &api : NULL; }

@@ -224,7 +224,8 @@ static void compare_numbers(const char *what, size_t output, const ox_tensor *a,
   double largest = 0;
   bool floats = a->dtype == OX_F32 || a->dtype == OX_F64 || a->dtype == OX_F16;
   if (!a->bytes || memcmp(a->data, b->data, a->bytes) == 0) return;
-  for (int64_t i = 0; i < ox_tensor_count(a); i++) largest = fmax(largest, fabs(ox_tensor_element(a, i)));
+  for (int64_t i = 0; i < ox_tensor_count(a); i++)
+    if (isfinite(ox_tensor_element(a, i))) largest = fmax(largest, fabs(ox_tensor_element(a, i)));
   for (int64_t i = 0; i < ox_tensor_count(a); i++) {
     double p = ox_tensor_element(a, i), q = ox_tensor_element(b, i);
     bool fine = floats && tolerance > 0 && (fabs(p - q) <= tolerance * largest || (isnan(p) && isnan(q)));
