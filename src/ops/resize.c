@@ -67,8 +67,7 @@ static void set_fill(const ox_kernel_ctx *c, resize_prep *p) {
 static ox_status *build(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc) {
   const ox_resize_attrs *at = c->attrs;
   p->x = c->in[0]->shape, p->dtype = c->in[0]->dtype;
-  p->real64 =
-      p->dtype == OX_F64 || p->dtype == OX_I64 || p->dtype == OX_I32 || p->dtype == OX_U32 || p->dtype == OX_U64;
+  p->real64 = ox_resize_is_wide(p->dtype);
   for (int a = 0; a < p->x.rank; a++) {
     const ox_resize_axis *x = &p->spec.axis[a];
     if (p->x.dim[a] > INT32_MAX) return ox_fail(OX_LIMIT, "Resize: axis %d is too long", a);

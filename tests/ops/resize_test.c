@@ -127,6 +127,24 @@ static void test_float64_with_kept_aspect(void **state) {
   one_node_deinit(&n);
 }
 
+/* A float coordinate that should be 1 lies a little below it, and an integer is cut off. */
+static void test_integers_at_pixels_are_those_pixels(void **state) {
+  (void)state;
+  static const int32_t x[] = {3, -1, 1, -5, 7};
+  const int64_t five = 5, one = 1, sizes[] = {13};
+  one_node n;
+  one_node_init(&n, "", "Resize", 13, 1);
+  one_node_str(&n, "mode", "linear");
+  one_node_str(&n, "coordinate_transformation_mode", "align_corners");
+  one_node_input(&n, OX_I32, 1, &five, x);
+  one_node_input(&n, OX_F32, -1, NULL, NULL);
+  one_node_input(&n, OX_F32, -1, NULL, NULL);
+  one_node_const(&n, OX_I64, 1, &one, sizes);
+  CHECK_OK(one_node_run(&n));
+  for (int i = 0; i < 5; i++) assert_int_equal(((const int32_t *)n.out[0].data)[3 * i], x[i]);
+  one_node_deinit(&n);
+}
+
 /* ---- types ---- */
 
 /* What lies between equal integers is that integer, whatever the weights' last bits. */
@@ -204,11 +222,9 @@ static void test_no_value_between_strings(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_float64_is_interpolated_in_double),
-      cmocka_unit_test(test_float64_with_kept_aspect),
-      cmocka_unit_test(test_an_even_image_stays_even),
-      cmocka_unit_test(test_nearest_of_strings_and_complex_numbers),
-      cmocka_unit_test(test_no_value_between_strings),
+      cmocka_unit_test(test_float64_is_interpolated_in_double),      cmocka_unit_test(test_float64_with_kept_aspect),
+      cmocka_unit_test(test_integers_at_pixels_are_those_pixels),    cmocka_unit_test(test_an_even_image_stays_even),
+      cmocka_unit_test(test_nearest_of_strings_and_complex_numbers), cmocka_unit_test(test_no_value_between_strings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@
 typedef struct source {
   const ox_resize_attrs *a;
   uint32_t version;
-  bool wide; /* interpolates float64 */
+  bool wide; /* coordinates in double */
   const ox_shape *x;
   const ox_tensor *roi, *scales, *sizes;
 } source;
@@ -204,7 +204,7 @@ ox_status *ox_resize_infer(ox_infer_ctx *c) {
 ox_status *ox_resize_spec_ctx(const ox_kernel_ctx *c, ox_resize_spec *spec, ox_shape *y, bool *known) {
   bool modern = ((const ox_resize_attrs *)c->attrs)->coordinate_transformation_mode != NULL;
   uint32_t at = modern ? 2 : 1;
-  source s = {.a = c->attrs, .version = c->op_version, .wide = c->in[0]->dtype == OX_F64, .x = &c->in[0]->shape};
+  source s = {.a = c->attrs, .version = c->op_version, .wide = ox_resize_is_wide(c->in[0]->dtype), .x = &c->in[0]->shape};
   s.scales = ox_ctx_has(c, at) ? content(c->in[at]) : NULL;
   s.sizes = modern && ox_ctx_has(c, 3) ? content(c->in[3]) : NULL;
   s.roi = modern && ox_ctx_has(c, 1) ? content(c->in[1]) : NULL;

@@ -22,6 +22,11 @@ typedef struct ox_resize_spec {
   ox_resize_axis axis[OX_MAX_RANK];
 } ox_resize_spec;
 
+/* Types that are interpolated in double, for a float does not hold their elements. */
+static inline bool ox_resize_is_wide(uint32_t dtype) {
+  return (OX_BIT(dtype) & (OX_BIT(OX_F64) | OX_BIT(OX_I64) | OX_BIT(OX_I32) | OX_BIT(OX_U32) | OX_BIT(OX_U64))) != 0;
+}
+
 OX_NODISCARD ox_status *ox_resize_infer(ox_infer_ctx *c);
 /* Fills |spec| and the output shape from the inputs' content; *known false: scales and sizes have no content yet. */
 OX_NODISCARD ox_status *ox_resize_spec_ctx(const ox_kernel_ctx *c, ox_resize_spec *spec, ox_shape *y, bool *known);
