@@ -5,6 +5,7 @@
 #define OX_GRAPH_OP_DEF_H
 
 #include "base/cpu.h"
+#include "base/stop.h"
 #include "graph/graph.h"
 
 /* The rows of one file: ox_ops_<stem>. */
@@ -52,6 +53,12 @@ static inline void *ox_ctx_run_alloc(const ox_kernel_ctx *c, size_t bytes) { ret
 static inline bool ox_ctx_stopped(const ox_kernel_ctx *c) {
   return c->host->struct_size >= offsetof(ox_ctx_host, stopped) + sizeof c->host->stopped && c->host->stopped(c);
 }
+/* The same in turn |i| of a loop, but asked in one of |every| (a power of two) only. */
+static inline bool ox_ctx_stopped_each(const ox_kernel_ctx *c, int64_t i, int64_t every) {
+  return !((i + 1) & (every - 1)) && ox_ctx_stopped(c);
+}
+/* The same for loops that know no node. */
+ox_stop ox_ctx_stop(const ox_kernel_ctx *c);
 static inline bool ox_ctx_has(const ox_kernel_ctx *c, uint32_t i) { return i < c->n_in && c->in[i]; }
 static inline bool ox_ctx_wants(const ox_kernel_ctx *c, uint32_t i) { return i < c->n_out && c->out[i]; }
 

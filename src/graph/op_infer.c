@@ -43,6 +43,10 @@ int ox_infer_ints(const ox_infer_ctx *c, uint32_t i, int64_t *out, int max, int 
   return 1;
 }
 
+static bool asked(const void *c) { return ox_ctx_stopped(c); }
+
+ox_stop ox_ctx_stop(const ox_kernel_ctx *c) { return (ox_stop){asked, c}; }
+
 ox_status *ox_ctx_plan(ox_kernel_ctx *c, int64_t tiles, size_t scratch_per_worker) {
   c->n_stages = 1, c->n_tiles[0] = tiles, c->scratch_per_worker = scratch_per_worker;
   return NULL;

@@ -47,7 +47,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     uint32_t t = c->in[0]->dtype;                                                                     \
     type sum[COLUMNS], x[COLUMNS];                                                                    \
     for (size_t j = 0; j < width; j++) sum[j] = first;                                                \
-    for (int64_t i = 0; i < n; i++) {                                                                 \
+    for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 256); i++) {                              \
       size_t r = (size_t)(at + (a->reverse ? n - 1 - i : i) * inner);                                 \
       cv->load[t](c->in[0]->data, r, width, x);                                                       \
       if (a->exclusive) cv->store[t](sum, c->out[0]->data, r, width, NULL);                           \
@@ -62,7 +62,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     uint32_t t = c->in[0]->dtype;                                                                     \
     enum { j = 0 };                                                                                   \
     type sum[1] = {first}, block[OX_CONVERT_BLOCK];                                                   \
-    for (int64_t done = 0; done < n; done += OX_CONVERT_BLOCK) {                                      \
+    for (int64_t done = 0; done < n && !ox_ctx_stopped(c); done += OX_CONVERT_BLOCK) {                \
       int64_t m = OX_MIN(n - done, OX_CONVERT_BLOCK), from = at + (a->reverse ? n - done - m : done); \
       cv->load[t](c->in[0]->data, (size_t)from, (size_t)m, block);                                    \
       for (int64_t i = 0; i < m; i++) {                                                               \

@@ -62,15 +62,15 @@ static size_t pivot_of(const double *a, size_t n, size_t k) {
   return best;
 }
 
-static double determinant(double *a, size_t n) {
+static double determinant(const ox_kernel_ctx *c, double *a, size_t n) {
   double det = 1;
-  for (size_t k = 0; k < n; k++) {
+  for (size_t k = 0; k < n && !ox_ctx_stopped(c); k++) {
     size_t p = pivot_of(a, n, k);
     if (p != k) swap_rows(a + p * n, a + k * n, n), det = -det;
     double d = a[k * n + k];
     det *= d;
     if (d == 0) return det;
-    for (size_t i = k + 1; i < n; i++) {
+    for (size_t i = k + 1; i < n && !ox_ctx_stopped_each(c, (int64_t)i, 16); i++) {
       double f = a[i * n + k] / d;
       for (size_t j = k + 1; j < n; j++) a[i * n + j] -= f * a[k * n + j];
     }
@@ -79,15 +79,15 @@ static double determinant(double *a, size_t n) {
 }
 
 /* Gauss-Jordan: |a| becomes the identity, |b| the inverse. A singular matrix gives infinities and NaN. */
-static void invert(double *a, double *b, size_t n) {
+static void invert(const ox_kernel_ctx *c, double *a, double *b, size_t n) {
   memset(b, 0, n * n * sizeof *b);
   for (size_t i = 0; i < n; i++) b[i * n + i] = 1;
-  for (size_t k = 0; k < n; k++) {
+  for (size_t k = 0; k < n && !ox_ctx_stopped(c); k++) {
     size_t p = pivot_of(a, n, k);
     if (p != k) swap_rows(a + p * n, a + k * n, n), swap_rows(b + p * n, b + k * n, n);
     double d = 1 / a[k * n + k];
     for (size_t j = 0; j < n; j++) a[k * n + j] *= d, b[k * n + j] *= d;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !ox_ctx_stopped_each(c, (int64_t)i, 16); i++) {
       double f = a[i * n + k];
       for (size_t j = 0; i != k && j < n; j++) a[i * n + j] -= f * a[k * n + j], b[i * n + j] -= f * b[k * n + j];
     }
@@ -100,7 +100,7 @@ static ox_status *run_det(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
   (void)stage;
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     conv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)i * n * n, n * n, scratch);
-    double det = determinant(scratch, n);
+    double det = determinant(c, scratch, n);
     conv->store_f64[c->out[0]->dtype](&det, c->out[0]->data, (size_t)i, 1, &(ox_narrow_how){.saturate = false});
   }
   return NULL;
@@ -113,7 +113,7 @@ static ox_status *run_inverse(const ox_kernel_ctx *c, uint32_t stage, ox_range t
   (void)stage;
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     conv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)i * n * n, n * n, a);
-    invert(a, b, n);
+    invert(c, a, b, n);
     conv->store_f64[c->out[0]->dtype](b, c->out[0]->data, (size_t)i * n * n, n * n,
                                       &(ox_narrow_how){.saturate = false});
   }

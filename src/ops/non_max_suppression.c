@@ -56,8 +56,9 @@ static bool before(const candidate *a, const candidate *b) {
   return a->score > b->score || (a->score == b->score && a->index < b->index);
 }
 
-static void sort(candidate *v, int64_t n) { /* heap sort: in place, no recursion */
-  for (int64_t end = n, start = n / 2; end > 1;) {
+/* Heap sort: in place, no recursion. */
+static void sort(const ox_kernel_ctx *c, candidate *v, int64_t n) {
+  for (int64_t end = n, start = n / 2; end > 1 && !ox_ctx_stopped_each(c, end + start, 256);) {
     if (start > 0) {
       start--;
     } else {
@@ -94,11 +95,13 @@ static void one_class(const ox_kernel_ctx *c, work *w, int64_t image, int64_t cl
   bool any = ox_ctx_has(c, SCORE);
   for (int64_t i = 0; i < n; i++)
     if (!any || scores[i] > least) w->order[count++] = (candidate){scores[i], i};
-  sort(w->order, count);
+  sort(c, w->order, count);
   for (int64_t i = 0; i < count && kept < most; i++) {
     const box *b = &w->boxes[w->order[i].index];
     bool good = true;
-    for (int64_t k = 0; k < kept && good; k++) good = !overlaps(b, &w->kept[k], iou);
+    if (ox_ctx_stopped_each(c, i, 8)) return;
+    for (int64_t k = 0; k < kept && good && !ox_ctx_stopped_each(c, k, 4096); k++)
+      good = !overlaps(b, &w->kept[k], iou);
     if (!good) continue;
     w->kept[kept++] = *b;
     int64_t *row = w->rows + 3 * w->n_rows++;
@@ -122,10 +125,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   w.kept = ox_ctx_run_alloc(c, (size_t)most * sizeof *w.kept + 1), w.rows = ox_ctx_run_alloc(c, rows + 1);
   if (!w.order || !w.boxes || !w.kept || !w.rows) return ox_oom();
   bool center = ((const nms_attrs *)c->attrs)->center_point_box != 0;
-  for (int64_t image = 0; image < b->dim[0]; image++) {
+  for (int64_t image = 0; image < b->dim[0] && !ox_ctx_stopped(c); image++) {
     for (int64_t i = 0; i < n; i++)
       w.boxes[i] = box_read((const float *)c->in[BOXES]->data + (image * n + i) * 4, center);
-    for (int64_t k = 0; k < s->dim[1]; k++) one_class(c, &w, image, k, most, (float)iou, (float)least);
+    for (int64_t k = 0; k < s->dim[1] && !ox_ctx_stopped(c); k++)
+      one_class(c, &w, image, k, most, (float)iou, (float)least);
   }
   ox_shape y = {.rank = 2, .dim = {w.n_rows, 3}};
   void *out = ox_ctx_output(c, 0, &y);

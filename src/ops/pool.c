@@ -159,6 +159,7 @@ static void divide(const pool_prep *p, float *y, int64_t begin, int64_t end) {
 
 static void run_plain(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles, double *x) {
   const ox_convert *cv = ox_convert_select(c->isa);
+  ox_stop stop = ox_ctx_stop(c);
   uint32_t dtype = c->in[0]->dtype;
   double *y = x + p->in_n;
   int64_t *index = ox_ctx_wants(c, 1) ? c->out[1]->data : NULL;
@@ -166,7 +167,7 @@ static void run_plain(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles
   for (int64_t i = tiles.begin * p->per_tile; i < end; i++) {
     int64_t *at = index ? index + i * p->out_n : NULL;
     cv->load_f64[dtype](c->in[0]->data, (size_t)(i * p->in_n), (size_t)p->in_n, x);
-    ox_pool_plane(&p->pool, x, y, at);
+    ox_pool_plane(&p->pool, x, y, at, &stop);
     for (int64_t j = 0; at && j < p->out_n; j++)
       if (at[j] >= 0) at[j] += i * p->in_n; /* indices count from the start of X */
     if (c->out[0]) cv->store_f64[dtype](y, c->out[0]->data, (size_t)(i * p->out_n), (size_t)p->out_n, NULL);

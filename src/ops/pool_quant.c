@@ -109,6 +109,7 @@ static double scalar(const ox_kernel_ctx *c, uint32_t i, double absent) {
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
   const qpool_prep *p = c->prep;
+  ox_stop stop = ox_ctx_stop(c);
   double xs = p->linear ? scalar(c, 1, 1) : 1, xz = p->linear ? scalar(c, 2, 0) : 0;
   double ys = p->linear ? scalar(c, 3, 1) : 1, yz = p->linear ? scalar(c, 4, 0) : 0;
   bool is_signed = c->in[0]->dtype == OX_I8;
@@ -118,7 +119,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     int64_t from = p->last ? image * p->in_n * p->channels + ch : t * p->in_n;
     int64_t to = p->last ? image * p->out_n * p->channels + ch : t * p->out_n;
     for (int64_t i = 0; i < p->in_n; i++) x[i] = byte_at(c->in[0], from + i * step) - xz;
-    ox_pool_plane(&p->pool, x, y, NULL);
+    ox_pool_plane(&p->pool, x, y, NULL, &stop);
     for (int64_t i = 0; i < p->out_n; i++) {
       double v = fmin(fmax(nearbyint((double)(float)(y[i] * xs / ys)) + yz, least), most);
       if (is_signed)

@@ -42,8 +42,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const regex_state *s = c->state;
   const ox_str *in = c->in[0]->data;
   int64_t end = OX_MIN(tiles.end * PER_TILE, ox_shape_count(&c->in[0]->shape));
-  for (int64_t i = tiles.begin * PER_TILE; i < end; i++)
-    ((uint8_t *)c->out[0]->data)[i] = ox_regex_full_match(s->regex, in[i].p, in[i].n, scratch);
+  for (int64_t i = tiles.begin * PER_TILE; i < end; i++) {
+    ox_regex_work w = ox_regex_work_on(in[i].n, scratch, ox_ctx_stop(c));
+    ((uint8_t *)c->out[0]->data)[i] = ox_regex_full_match(s->regex, in[i].p, in[i].n, &w);
+    if (ox_ctx_stopped_each(c, i, 16)) return NULL;
+    OX_TRY(ox_regex_work_status(&w, in[i].n));
+  }
   return NULL;
 }
 

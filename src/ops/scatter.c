@@ -87,7 +87,9 @@ static ox_status *scatter_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
   ox_index x = index_of(c->in[1]);
   ox_range u = ox_units_of(tiles, p->n_tiles, p->e.units);
   ox_scatter_strings strings = {c, false};
-  OX_TRY(ox_elements_scatter(&p->e, c->out[0]->data, &x, c->in[2]->data, p->combine, &strings, u.begin, u.end));
+  ox_elements e = p->e;
+  e.stop = ox_ctx_stop(c);
+  OX_TRY(ox_elements_scatter(&e, c->out[0]->data, &x, c->in[2]->data, p->combine, &strings, u.begin, u.end));
   return strings.failed ? ox_oom() : NULL;
 }
 

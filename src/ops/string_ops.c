@@ -27,9 +27,10 @@ static ox_status *concat_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
   int64_t n = ox_shape_count(s);
   size_t bytes = 0;
   for (int pass = 0; pass < 2; pass++) {
+    if (pass && ox_ctx_stopped(c)) return NULL; /* not all are measured */
     char *text = pass ? ox_ctx_run_alloc(c, OX_MAX(bytes, 1)) : NULL;
     if (pass && !text) return ox_oom();
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++) {
       const ox_str *a = &x[source_of(&c->in[0]->shape, s, i)], *b = &y[source_of(&c->in[1]->shape, s, i)];
       if (!pass) {
         bytes += a->n + b->n;
@@ -110,12 +111,14 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   const ox_str *in = c->in[0]->data;
   ox_shape s = c->in[0]->shape;
   int64_t n = ox_shape_count(&s), most = 0;
-  for (int64_t i = 0; i < n; i++) most = OX_MAX(most, split_one(c->attrs, in[i], NULL));
+  for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++)
+    most = OX_MAX(most, split_one(c->attrs, in[i], NULL));
+  if (ox_ctx_stopped(c)) return NULL;
   s.dim[s.rank++] = most;
   void *parts = NULL, *counts = NULL;
   if (ox_ctx_wants(c, 0)) OX_TRY(ox_output_at_run(c, 0, &s, &parts));
   if (ox_ctx_wants(c, 1)) OX_TRY(ox_output_at_run(c, 1, &c->in[0]->shape, &counts));
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++) {
     ox_str *row = parts ? (ox_str *)parts + i * most : NULL;
     int64_t k = split_one(c->attrs, in[i], row);
     if (counts) ((int64_t *)counts)[i] = k;
@@ -200,8 +203,9 @@ static ox_status *norm_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   int64_t n = s.dim[s.rank - 1], kept = 0, k = 0;
   bool same = strcmp(a->case_change_action, "NONE") == 0;
   size_t bytes = 0;
-  for (int64_t i = 0; i < n; i++)
+  for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++)
     if (!is_stopword(a, in[i])) kept++, bytes += 2 * in[i].n;
+  if (ox_ctx_stopped(c)) return NULL; /* not all are counted */
   s.dim[s.rank - 1] = OX_MAX(kept, 1);
   void *data;
   OX_TRY(ox_output_at_run(c, 0, &s, &data));
@@ -209,7 +213,7 @@ static ox_status *norm_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   if (!same && !text) return ox_oom();
   ox_str *out = data;
   out[0] = (ox_str){"", 0}; /* nothing left: one empty string */
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++) {
     if (is_stopword(a, in[i])) continue;
     out[k] = in[i];
     if (!same) out[k] = (ox_str){text, change_case(a->case_change_action[0] == 'U', in[i], text)}, text += out[k].n;

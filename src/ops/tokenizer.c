@@ -69,7 +69,7 @@ typedef struct cursor {
   int64_t least;
   ox_str text;
   size_t at;
-  void *scratch;
+  ox_regex_work work;
 } cursor;
 
 static int64_t characters(ox_str s) {
@@ -85,11 +85,11 @@ static size_t step(const cursor *c, size_t at) {
 }
 
 /* The next separator from c->at on, the first one listed if several begin there; the text's end if there is none. */
-static size_t next_separator(const cursor *c, size_t *out_len) {
+static size_t next_separator(cursor *c, size_t *out_len) {
   size_t best = c->text.n, len;
   *out_len = 0;
   for (size_t i = 0; i < c->s->n_separators; i++) {
-    size_t at = ox_regex_find(c->s->separators[i], c->text.p, c->text.n, c->at, &len, c->scratch);
+    size_t at = ox_regex_find(c->s->separators[i], c->text.p, c->text.n, c->at, &len, &c->work);
     if (at < best) best = at, *out_len = len;
   }
   return best;
@@ -100,7 +100,7 @@ static bool next_piece(cursor *c, ox_str *out) {
   size_t from = c->at, len;
   if (c->at >= c->text.n) return false;
   if (c->s->token) {
-    from = ox_regex_find(c->s->token, c->text.p, c->text.n, c->at, &len, c->scratch);
+    from = ox_regex_find(c->s->token, c->text.p, c->text.n, c->at, &len, &c->work);
     if (from == SIZE_MAX) return false;
     *out = (ox_str){c->text.p + from, len}, c->at = from + len;
   } else if (c->s->by_character) {
@@ -114,9 +114,9 @@ static bool next_piece(cursor *c, ox_str *out) {
 }
 
 /* Tokens of |text|, written to |out| unless NULL. */
-static int64_t tokenize(const ox_kernel_ctx *c, ox_str text, ox_str *out, void *scratch) {
+static ox_status *tokenize(const ox_kernel_ctx *c, ox_str text, ox_str *out, void *scratch, int64_t *out_n) {
   const tokenizer_attrs *a = c->attrs;
-  cursor at = {c->state, a->mincharnum, text, 0, scratch};
+  cursor at = {c->state, a->mincharnum, text, 0, ox_regex_work_on(text.n, scratch, ox_ctx_stop(c))};
   int64_t n = 0;
   ox_str piece;
   while (next_piece(&at, &piece)) {
@@ -124,7 +124,8 @@ static int64_t tokenize(const ox_kernel_ctx *c, ox_str text, ox_str *out, void *
     if (out) out[n] = piece;
     n++;
   }
-  return n;
+  *out_n = n;
+  return ox_ctx_stopped(c) ? NULL : ox_regex_work_status(&at.work, text.n);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
@@ -132,8 +133,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const tokenizer_attrs *a = c->attrs;
   const ox_str *in = c->in[0]->data, pad = {a->pad_value ? a->pad_value : "", a->pad_value ? strlen(a->pad_value) : 0};
   ox_shape s = c->in[0]->shape;
-  int64_t n = ox_shape_count(&s), most = 0;
-  for (int64_t i = 0; i < n; i++) most = OX_MAX(most, tokenize(c, in[i], NULL, scratch));
+  int64_t n = ox_shape_count(&s), most = 0, found;
+  for (int64_t i = 0; i < n; i++) {
+    OX_TRY(tokenize(c, in[i], NULL, scratch, &found));
+    most = OX_MAX(most, found);
+    if (ox_ctx_stopped(c)) return NULL;
+  }
   int64_t width = most || !a->mark ? most + (a->mark ? 2 : 0) : 0;
   s.dim[s.rank++] = width;
   void *data;
@@ -142,7 +147,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     ox_str *row = (ox_str *)data + i * width;
     int64_t k = 0;
     if (a->mark) row[k++] = (ox_str){"\x02", 1};
-    k += tokenize(c, in[i], row + k, scratch);
+    OX_TRY(tokenize(c, in[i], row + k, scratch, &found));
+    if (ox_ctx_stopped(c)) return NULL;
+    k += found;
     if (a->mark) row[k++] = (ox_str){"\x03", 1};
     while (k < width) row[k++] = pad;
   }

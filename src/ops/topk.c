@@ -105,11 +105,14 @@ static void sink(entry *h, int64_t n, int64_t i, entry e) {
   h[i] = e;
 }
 
-static void offer(entry *h, int64_t k, int64_t i, entry e) {
+static void make_heap(const ox_kernel_ctx *c, entry *h, int64_t k) {
+  for (int64_t j = k / 2 - 1; j >= 0 && !ox_ctx_stopped_each(c, j, 1024); j--) sink(h, k, j, h[j]);
+}
+
+static void offer(const ox_kernel_ctx *c, entry *h, int64_t k, int64_t i, entry e) {
   if (i < k) {
     h[i] = e;
-    if (i == k - 1)
-      for (int64_t j = k / 2 - 1; j >= 0; j--) sink(h, k, j, h[j]);
+    if (i == k - 1) make_heap(c, h, k);
   } else if (e.key > h[0].key) {
     sink(h, k, 0, e);
   }
@@ -118,15 +121,17 @@ static void offer(entry *h, int64_t k, int64_t i, entry e) {
 /* Contiguous floats: once the heap is full, elements no better than its worst are skipped by vectors. */
 static void gather_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, entry *h) {
   const ox_reduce_table *t = ox_reduce_select(c->isa);
+  enum { LONG = 4096 };
   bool below = !((const topk_attrs *)c->attrs)->largest;
   uint64_t flip = below ? UINT64_MAX : 0;
   int64_t i = 0;
-  for (; i < k; i++) offer(h, k, i, (entry){key_f64((double)x[i]) ^ flip, i});
-  while (i < n) {
+  for (; i < k && !ox_ctx_stopped_each(c, i, 4096); i++) offer(c, h, k, i, (entry){key_f64((double)x[i]) ^ flip, i});
+  for (int64_t turn = 0; i < n && i >= k && !ox_ctx_stopped_each(c, turn, 64); turn++) {
     float worst = x[h[0].at];
-    if (worst == worst) i += (int64_t)t->next_beyond(x + i, (size_t)(n - i), worst, below);
-    if (i == n) break;
-    offer(h, k, i, (entry){key_f64((double)x[i]) ^ flip, i});
+    int64_t end = OX_MIN(n, i + LONG);
+    if (worst == worst) i += (int64_t)t->next_beyond(x + i, (size_t)(end - i), worst, below);
+    if (i == end) continue;
+    offer(c, h, k, i, (entry){key_f64((double)x[i]) ^ flip, i});
     i++;
   }
 }
@@ -144,7 +149,7 @@ static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r
   int64_t v[BLOCK];
   bool floats = x->dtype == OX_F32 && p->inner == 1;
   if (floats) gather_f32(c, (const float *)x->data + base, p->n, k, h);
-  for (int64_t i = 0; !floats && i < p->n; i += BLOCK) {
+  for (int64_t i = 0; !floats && i < p->n && !ox_ctx_stopped(c); i += BLOCK) {
     int64_t m = OX_MIN(p->n - i, BLOCK);
     for (int64_t b = 0; b < (p->inner == 1 ? 1 : m); b++) {
       size_t at = (size_t)(base + (i + b) * p->inner), len = p->inner == 1 ? (size_t)m : 1;
@@ -154,9 +159,10 @@ static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r
         cv->load_i64[x->dtype](x->data, at, len, v + b);
     }
     for (int64_t b = 0; b < m; b++)
-      offer(h, k, i + b, (entry){(real ? key_f64(f[b]) : (uint64_t)v[b] ^ sign) ^ flip, i + b});
+      offer(c, h, k, i + b, (entry){(real ? key_f64(f[b]) : (uint64_t)v[b] ^ sign) ^ flip, i + b});
   }
-  for (int64_t left = k; left > 0; left--) { /* the worst goes to the end */
+  if (ox_ctx_stopped(c)) return;                                                   /* the heap may have gaps */
+  for (int64_t left = k; left > 0 && !ox_ctx_stopped_each(c, left, 256); left--) { /* the worst goes to the end */
     entry e = h[0];
     sink(h, left - 1, 0, h[left - 1]);
     size_t to = (size_t)(out + (left - 1) * p->inner);

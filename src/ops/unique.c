@@ -61,6 +61,7 @@ typedef struct items {
   const char *data;
   int64_t outer, n, inner, elem;
   compare_fn compare;
+  const ox_kernel_ctx *node;
 } items;
 
 static int compare_items(const items *t, int64_t a, int64_t b) {
@@ -73,14 +74,16 @@ static int compare_items(const items *t, int64_t a, int64_t b) {
   return 0;
 }
 
-/* Stable; |spare| has room for n. The result is in |order|. */
+/* Stable; |spare| has room for n. The result is in |order|, unless the run is stopped. */
 static void sort_items(const items *t, int64_t *order, int64_t *spare) {
   int64_t *from = order, *to = spare;
   for (int64_t width = 1; width < t->n; width *= 2) {
     for (int64_t lo = 0; lo < t->n; lo += 2 * width) {
       int64_t mid = OX_MIN(lo + width, t->n), hi = OX_MIN(lo + 2 * width, t->n), a = lo, b = mid;
-      for (int64_t k = lo; k < hi; k++)
+      for (int64_t k = lo; k < hi; k++) {
+        if (ox_ctx_stopped_each(t->node, k, 256)) return;
         to[k] = a < mid && (b >= hi || compare_items(t, from[a], from[b]) <= 0) ? from[a++] : from[b++];
+      }
     }
     int64_t *swap = from;
     from = to, to = swap;
@@ -133,17 +136,20 @@ static uint64_t key_of(const ox_tensor *t, int64_t i) {
 
 static bool has_key(uint32_t dtype) { return (OX_T_NUMBER >> dtype & 1) || dtype == OX_BOOL; }
 
-/* Stable, eight bits a pass; passes in which all keys agree are left out. Arrays of n; the result is in |order|. */
-static void sort_keys(uint64_t *keys, int64_t *order, uint64_t *spare_keys, int64_t *spare, int64_t n) {
+/* Stable, eight bits a pass; passes in which all keys agree are left out. Arrays of n; the result is in |order|, unless
+ * the run is stopped. */
+static void sort_keys(const ox_kernel_ctx *c, uint64_t *keys, int64_t *order, uint64_t *spare_keys, int64_t *spare,
+                      int64_t n) {
   uint64_t differ = 0, *k0 = keys, *k1 = spare_keys;
   int64_t *o0 = order, *o1 = spare;
-  for (int64_t i = 1; i < n; i++) differ |= keys[i] ^ keys[0];
+  for (int64_t i = 1; i < n && !ox_ctx_stopped_each(c, i, 16384); i++) differ |= keys[i] ^ keys[0];
   for (int shift = 0; shift < 64; shift += 8) {
     int64_t start[257] = {0};
     if (!(differ >> shift & 255)) continue;
-    for (int64_t i = 0; i < n; i++) start[(k0[i] >> shift & 255) + 1]++;
+    for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 16384); i++) start[(k0[i] >> shift & 255) + 1]++;
     for (int b = 0; b < 256; b++) start[b + 1] += start[b];
-    for (int64_t i = 0; i < n; i++) {
+    if (ox_ctx_stopped(c)) return; /* not all are counted */
+    for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 4096); i++) {
       int64_t at = start[k0[i] >> shift & 255]++;
       k1[at] = k0[i], o1[at] = o0[i];
     }
@@ -200,7 +206,7 @@ typedef struct groups {
 /* Groups in sorted order; the first of equal items comes first since the sort is stable. */
 static void group_sorted(const items *t, const uint64_t *keys, const int64_t *order, groups *g) {
   g->n = 0;
-  for (int64_t k = 0; k < t->n; k++) {
+  for (int64_t k = 0; k < t->n && !ox_ctx_stopped_each(t->node, k, 1024); k++) {
     if (k == 0 || (keys ? keys[k - 1] != keys[k] : compare_items(t, order[k - 1], order[k]) != 0))
       g->first[g->n] = order[k], g->count[g->n] = 0, g->n++;
     g->count[g->n - 1]++, g->of[order[k]] = g->n - 1;
@@ -211,7 +217,7 @@ static void group_sorted(const items *t, const uint64_t *keys, const int64_t *or
 static void order_by_first(const items *t, groups *g, int64_t *rank, int64_t *spare) {
   int64_t next = 0;
   for (int64_t i = 0; i < g->n; i++) rank[i] = -1;
-  for (int64_t i = 0; i < t->n; i++) {
+  for (int64_t i = 0; i < t->n && !ox_ctx_stopped_each(t->node, i, 4096); i++) {
     int64_t *r = &rank[g->of[i]];
     if (*r < 0) spare[next] = g->count[g->of[i]], *r = next++;
     g->of[i] = *r;
@@ -237,7 +243,8 @@ static ox_status *unique(const ox_kernel_ctx *c, const unique_attrs *a, const ui
              .n = ox_shape_count(&in->shape),
              .inner = 1,
              .elem = ox_dtype_bits(in->dtype) / 8,
-             .compare = in->dtype < OX_DTYPE_COUNT ? compare_of[in->dtype] : NULL};
+             .compare = in->dtype < OX_DTYPE_COUNT ? compare_of[in->dtype] : NULL,
+             .node = c};
   ox_shape s = {.rank = 1};
   int axis = 0;
   if (!t.compare) return ox_fail(OX_NOT_IMPLEMENTED, "Unique of %s", ox_dtype_name(in->dtype));
@@ -249,16 +256,18 @@ static ox_status *unique(const ox_kernel_ctx *c, const unique_attrs *a, const ui
   }
   int64_t *order = w, *spare = w + room;
   groups g = {w + 2 * room, w + 3 * room, w + 4 * room, 0};
-  for (int64_t i = 0; i < t.n; i++) order[i] = i;
+  for (int64_t i = 0; i < t.n && !ox_ctx_stopped_each(c, i, 16384); i++) order[i] = i;
   uint64_t *keys = NULL;
   if (t.outer == 1 && t.inner == 1 && has_key(in->dtype)) {
     keys = (uint64_t *)(w + 5 * room);
-    for (int64_t i = 0; i < t.n; i++) keys[i] = key_of(in, i);
-    sort_keys(keys, order, (uint64_t *)(w + 6 * room), spare, t.n);
+    for (int64_t i = 0; i < t.n && !ox_ctx_stopped_each(c, i, 4096); i++) keys[i] = key_of(in, i);
+    sort_keys(c, keys, order, (uint64_t *)(w + 6 * room), spare, t.n);
   } else {
     sort_items(&t, order, spare);
   }
+  if (ox_ctx_stopped(c)) return NULL; /* the order may have gaps */
   group_sorted(&t, keys, order, &g);
+  if (ox_ctx_stopped(c)) return NULL;
   if (!a->sorted) order_by_first(&t, &g, order, spare);
   s.dim[axis] = g.n;
   if (ox_ctx_wants(c, 0)) {
@@ -266,7 +275,7 @@ static ox_status *unique(const ox_kernel_ctx *c, const unique_attrs *a, const ui
     OX_TRY(ox_output_at_run(c, 0, &s, &data));
     int64_t bytes = t.inner * t.elem;
     for (int64_t o = 0; o < t.outer && bytes; o++)
-      for (int64_t k = 0; k < g.n; k++)
+      for (int64_t k = 0; k < g.n && !ox_ctx_stopped_each(c, k, 256); k++)
         memcpy((char *)data + (o * g.n + k) * bytes, t.data + (o * t.n + g.first[k]) * bytes, (size_t)bytes);
   }
   OX_TRY(give_list(c, slot[0], g.first, g.n));

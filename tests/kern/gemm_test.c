@@ -83,7 +83,7 @@ static void check_problem(const ox_gemm_variant *v, const problem *p) {
   if (p->terms == 2) e.term[1] = (ox_gemm_term){t1_as, p->type, (ptrdiff_t)n, 1};
   ox_gemm_plan g;
   ox_gemm_plan_init(&g, v, m, n, k, p->type, p->type, p->mode);
-  ox_gemm_io io = {a_as, p->trans_a ? 1 : (ptrdiff_t)k, p->trans_a ? (ptrdiff_t)m : 1, panels, 0, c, n, &e};
+  ox_gemm_io io = {a_as, p->trans_a ? 1 : (ptrdiff_t)k, p->trans_a ? (ptrdiff_t)m : 1, panels, 0, c, n, &e, {NULL, NULL}};
   if (p->mode != OX_GEMM_PACKED) io.b = b_as, io.b_rs = p->mode == OX_GEMM_DOTS ? src.ns : src.ks;
   for (size_t i = 0; i < ox_gemm_tiles(&g); i++) {
     void *scratch = room(g.scratch);
@@ -182,7 +182,7 @@ static void multiply(const ox_gemm_variant *v, const float *a, const float *b, f
   ox_gemm_epi e = {.alpha = 1};
   ox_gemm_plan g;
   ox_gemm_plan_init(&g, v, m, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);
-  ox_gemm_io io = {a, (ptrdiff_t)k, 1, panels, 0, c, n, &e};
+  ox_gemm_io io = {a, (ptrdiff_t)k, 1, panels, 0, c, n, &e, {NULL, NULL}};
   void *scratch = room(g.scratch);
   for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, &io, i, scratch);
   free(scratch), free(panels);
@@ -276,7 +276,7 @@ static void check_plain(void **state) {
   uint8_t a[3 * 5], b[5 * 300], c[3 * 300];
   for (size_t i = 0; i < sizeof a; i++) a[i] = (uint8_t)(i * 37 + 11);
   for (size_t i = 0; i < sizeof b; i++) b[i] = (uint8_t)(i * 91 + 5);
-  ox_gemm_plain g = {OX_I8, 3, 300, 5, a, b, 5, 1, 1, 5, c, 300}; /* B transposed */
+  ox_gemm_plain g = {OX_I8, 3, 300, 5, a, b, 5, 1, 1, 5, c, 300, {NULL, NULL}}; /* B transposed */
   ox_gemm_plain_run(&g, 0, 3);
   for (size_t i = 0; i < 3; i++)
     for (size_t j = 0; j < 300; j++) {

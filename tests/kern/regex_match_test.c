@@ -55,7 +55,8 @@ static bool full_match(const char *pattern, const char *text) {
   ox_arena_init(&arena, ox_alloc_heap());
   CHECK_OK(ox_regex_compile(&arena, pattern, strlen(pattern), &r));
   void *scratch = malloc(ox_regex_scratch(r));
-  bool got = ox_regex_full_match(r, text, strlen(text), scratch);
+  ox_regex_work w = ox_regex_work_on(strlen(text), scratch, (ox_stop){NULL, NULL});
+  bool got = ox_regex_full_match(r, text, strlen(text), &w);
   free(scratch);
   ox_arena_deinit(&arena);
   return got;
@@ -75,10 +76,40 @@ static void test_longest_match_from_a_place(void **state) {
   ox_arena_init(&arena, ox_alloc_heap());
   CHECK_OK(ox_regex_compile(&arena, "a|ab|abc", 8, &r));
   void *scratch = malloc(ox_regex_scratch(r));
-  assert_int_equal(ox_regex_longest_at(r, "xabcd", 5, 1, scratch), 3);
-  assert_true(ox_regex_longest_at(r, "xabcd", 5, 0, scratch) == SIZE_MAX);
+  ox_regex_work w = ox_regex_work_on(5, scratch, (ox_stop){NULL, NULL});
+  assert_int_equal(ox_regex_longest_at(r, "xabcd", 5, 1, &w), 3);
+  assert_true(ox_regex_longest_at(r, "xabcd", 5, 0, &w) == SIZE_MAX);
   free(scratch);
   ox_arena_deinit(&arena);
+}
+
+/* 1300 times (a|b)* is no small automaton, and thousands of its instructions are alive at each character. A search that
+ * begins anew at each 'a' and finds its end at none looks at half a text of texts. */
+static void test_hopeless_work_is_given_up(void **state) {
+  (void)state;
+  enum { TURNS = 1300, TEXT = 200000 };
+  static const char turn[] = "(a|b)*";
+  char *pattern = malloc(TURNS * (sizeof turn - 1)), *text = malloc(TEXT);
+  for (int i = 0; i < TURNS; i++) memcpy(pattern + (size_t)i * (sizeof turn - 1), turn, sizeof turn - 1);
+  memset(text, 'a', TEXT);
+  for (int search = 0; search < 2; search++) {
+    ox_arena arena;
+    ox_regex *r;
+    size_t len;
+    ox_arena_init(&arena, ox_alloc_heap());
+    CHECK_OK(search ? ox_regex_compile(&arena, "a+b", 3, &r)
+                    : ox_regex_compile(&arena, pattern, TURNS * (sizeof turn - 1), &r));
+    void *scratch = malloc(ox_regex_scratch(r));
+    ox_regex_work w = ox_regex_work_on(TEXT, scratch, (ox_stop){NULL, NULL});
+    if (search)
+      (void)ox_regex_find(r, text, TEXT, 0, &len, &w);
+    else
+      (void)ox_regex_full_match(r, text, TEXT, &w);
+    CHECK_FAILS(ox_regex_work_status(&w, TEXT), OX_LIMIT, "200000 bytes");
+    free(scratch);
+    ox_arena_deinit(&arena);
+  }
+  free(pattern), free(text);
 }
 
 static void test_bad_patterns_are_refused(void **state) {
@@ -108,6 +139,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_full_matches),
       cmocka_unit_test(test_longest_match_from_a_place),
+      cmocka_unit_test(test_hopeless_work_is_given_up),
       cmocka_unit_test(test_bad_patterns_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #ifndef OX_KERN_GEMM_H
 #define OX_KERN_GEMM_H
 
+#include "base/stop.h"
 #include "base/cpu.h"
 #include "kern/act.h"
 #include "kern/gemm/split.h"
@@ -128,6 +129,7 @@ typedef struct ox_gemm_io {
   void *c;
   size_t c_rs;
   const ox_gemm_epi *epi;
+  ox_stop stop; /* asked between blocks of k */
 } ox_gemm_io;
 
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
@@ -144,6 +146,7 @@ typedef struct ox_gemm_plain {
   ptrdiff_t a_rs, a_ks, b_ks, b_ns;
   void *c;
   size_t c_rs;
+  ox_stop stop;
 } ox_gemm_plain;
 void ox_gemm_plain_run(const ox_gemm_plain *g, size_t row0, size_t row1);
 

@@ -9,6 +9,7 @@
 #define OX_KERN_GEMM_I8_H
 
 #include "base/cpu.h"
+#include "base/stop.h"
 #include "kern/act.h"
 #include "onyx/ep.h"
 
@@ -100,6 +101,7 @@ typedef struct ox_gemm_i8_io {
   const ox_gemm_i8_out *out;
   void *c;
   size_t c_rs;
+  ox_stop stop; /* asked between panels of B */
 } ox_gemm_i8_io;
 
 void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_t m, size_t n, size_t k);

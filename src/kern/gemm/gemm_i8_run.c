@@ -97,7 +97,7 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
   const int32_t *sums = (const int32_t *)(const void *)(panels + ox_gemm_i8_panels(v, g->n) * nr * kp);
   ox_gemm_i8_tile t = {.a_rs = kp, .quads = kp / 4, .out = io->out, .c_rs = io->c_rs};
   if (v->begin) v->begin();
-  for (size_t j = 0; j < cols; j += nr) {
+  for (size_t j = 0; j < cols && !(j && ox_stop_asked(&io->stop)); j += nr) {
     t.n = OX_MIN(nr, cols - j), t.col = col + j;
     t.b = panels + t.col * kp, t.b_zero = r.b_zero + j, t.col_sum = sums + t.col;
     for (size_t i = 0; i < rows; i += mr) {

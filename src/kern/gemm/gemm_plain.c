@@ -15,6 +15,7 @@ enum { COLS = 256 };
     for (size_t i = 0; i < rows; i++)                                                                 \
       for (size_t j = 0; j < cols; j++) acc[i][j] = 0;                                                \
     for (size_t k = 0; k < g->k; k++, a += g->a_ks) {                                                 \
+      if (k % 256 == 255 && ox_stop_asked(&g->stop)) return;                                          \
       const T *b = (const T *)g->b + (ptrdiff_t)k * g->b_ks + (ptrdiff_t)col * g->b_ns;               \
       W x[4];                                                                                         \
       for (size_t i = 0; i < 4; i++) x[i] = (W)a[(ptrdiff_t)OX_MIN(i, rows - 1) * g->a_rs];           \

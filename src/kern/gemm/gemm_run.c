@@ -135,6 +135,6 @@ void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void
       run_block(g, io, &w, a, io->a_rs, io->a_ks);
     }
     w.k0 += w.kn;
-  } while (w.k0 < g->k);
+  } while (w.k0 < g->k && !ox_stop_asked(&io->stop));
   if (g->v->end) g->v->end();
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "base/stop.h"
 #include "base/status.h"
 #include "kern/move/move.h"
 
@@ -46,6 +47,7 @@ typedef struct ox_elements {
   int n_a, n_b;                  /* dimensions in a and b, with the index's extents and the data's strides */
   bool b_dense;
   int64_t dim_a[16], stride_a[16], dim_b[16], stride_b[16];
+  ox_stop stop; /* ends it without an error */
 } ox_elements;
 /* |index|, |data|: shapes of |rank| up to 16; index dimensions beside |axis| must not exceed the data's. */
 void ox_elements_init(ox_elements *e, int rank, const int64_t *index, const int64_t *data, int axis, int64_t elem,

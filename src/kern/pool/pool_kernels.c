@@ -58,12 +58,13 @@ static best window(const ox_pool *p, const double *x, const int64_t *o) {
   return b;
 }
 
-void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index) {
+void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index, const ox_stop *stop) {
   static const int64_t zeros[OX_POOL_AXES] = {0};
   int64_t o[OX_POOL_AXES] = {0}, i = 0;
   for (int a = 0; a < p->axes; a++)
     if (p->out[a] == 0) return;
   do {
+    if (i % 16 == 15 && ox_stop_asked(stop)) return;
     best b = window(p, x, o);
     if (p->kind == OX_POOL_AVERAGE) {
       int64_t n = 1;

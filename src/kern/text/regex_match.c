@@ -7,6 +7,23 @@
 
 size_t ox_regex_scratch(const ox_regex *r) { return (size_t)r->n * 6 * sizeof(uint32_t); }
 
+ox_regex_work ox_regex_work_on(size_t n, void *scratch, ox_stop stop) {
+  return (ox_regex_work){scratch, ((int64_t)1 << 28) + 64 * (int64_t)n, stop};
+}
+
+ox_status *ox_regex_work_status(const ox_regex_work *w, size_t n) {
+  if (w->left >= 0) return NULL;
+  return ox_fail(OX_LIMIT, "a regular expression takes too many steps on a text of %zu bytes", n);
+}
+
+/* False: given up. */
+static bool spend(ox_regex_work *w, size_t steps) {
+  int64_t before = w->left;
+  w->left -= (int64_t)steps;
+  if (before / 8192 != w->left / 8192 && ox_stop_asked(&w->stop)) w->left = -1;
+  return w->left >= 0;
+}
+
 static bool add_state(regex_states *s, uint32_t i) {
   if (s->sparse[i] < s->n && s->dense[s->sparse[i]] == i) return false;
   s->sparse[i] = s->n, s->dense[s->n++] = i;
@@ -73,8 +90,8 @@ static uint32_t peek(const char *text, size_t n, size_t at, size_t *len) {
 
 /* Runs from |from|; returns the end of the longest match, SIZE_MAX if none. |whole|: only a match of the rest counts.
  */
-static size_t run(const ox_regex *r, const char *text, size_t n, size_t from, bool whole, void *scratch) {
-  uint32_t *w = scratch, *stack = w + 4 * (size_t)r->n, prev = REGEX_NO_CHAR;
+static size_t run(const ox_regex *r, const char *text, size_t n, size_t from, bool whole, ox_regex_work *work) {
+  uint32_t *w = work->scratch, *stack = w + 4 * (size_t)r->n, prev = REGEX_NO_CHAR;
   regex_states now = {w, w + r->n, 0}, then = {w + 2 * (size_t)r->n, w + 3 * (size_t)r->n, 0};
   size_t at = from, len, best = SIZE_MAX;
   memset(w, 0, ox_regex_scratch(r));
@@ -87,7 +104,7 @@ static size_t run(const ox_regex *r, const char *text, size_t n, size_t from, bo
   ox_regex_follow(r, &now, stack, 0, prev, next);
   for (;;) {
     if (has_match(r, &now) && (!whole || at == n)) best = at;
-    if (at == n || !now.n) return best;
+    if (at == n || !now.n || !spend(work, now.n)) return best;
     uint32_t cp = next;
     at += len, next = peek(text, n, at, &len);
     then.n = 0;
@@ -112,10 +129,11 @@ static uint32_t class_of(const regex_dfa *d, uint32_t cp) {
   return d->class_of_range[lo];
 }
 
-static size_t run_dfa(const regex_dfa *d, const char *text, size_t n, size_t from, bool whole) {
+static size_t run_dfa(const regex_dfa *d, const char *text, size_t n, size_t from, bool whole, ox_regex_work *w) {
   uint32_t state = from ? d->start_inside : d->start;
   size_t at = from, best = SIZE_MAX;
-  while (state && at < n) {
+  for (size_t turn = 1; state && at < n; turn++) {
+    if (!(turn & 4095) && !spend(w, 4096)) return SIZE_MAX;
     if (!whole && d->ends[state] & ENDS_HERE) best = at;
     unsigned char c = (unsigned char)text[at];
     uint32_t cp, k;
@@ -128,26 +146,26 @@ static size_t run_dfa(const regex_dfa *d, const char *text, size_t n, size_t fro
   return state && at == n && d->ends[state] & ENDS_AT_END ? n : best;
 }
 
-bool ox_regex_full_match(const ox_regex *r, const char *text, size_t n, void *scratch) {
-  if (r->dfa) return run_dfa(r->dfa, text, n, 0, true) != SIZE_MAX;
-  return run(r, text, n, 0, true, scratch) != SIZE_MAX;
+bool ox_regex_full_match(const ox_regex *r, const char *text, size_t n, ox_regex_work *w) {
+  if (r->dfa) return run_dfa(r->dfa, text, n, 0, true, w) != SIZE_MAX;
+  return run(r, text, n, 0, true, w) != SIZE_MAX;
 }
 
-size_t ox_regex_longest_at(const ox_regex *r, const char *text, size_t n, size_t from, void *scratch) {
-  size_t end = r->dfa ? run_dfa(r->dfa, text, n, from, false) : run(r, text, n, from, false, scratch);
+size_t ox_regex_longest_at(const ox_regex *r, const char *text, size_t n, size_t from, ox_regex_work *w) {
+  size_t end = r->dfa ? run_dfa(r->dfa, text, n, from, false, w) : run(r, text, n, from, false, w);
   return end == SIZE_MAX ? SIZE_MAX : end - from;
 }
 
-size_t ox_regex_find(const ox_regex *r, const char *text, size_t n, size_t from, size_t *out_len, void *scratch) {
+size_t ox_regex_find(const ox_regex *r, const char *text, size_t n, size_t from, size_t *out_len, ox_regex_work *w) {
   const uint16_t *enter = r->dfa ? r->dfa->next + (size_t)r->dfa->start_inside * r->dfa->n_classes : NULL;
   uint32_t cp;
-  while (from < n) {
+  while (from < n && spend(w, 1)) {
     unsigned char c = (unsigned char)text[from];
     if (enter && from && c < 0x80 && !enter[r->dfa->ascii[c]]) { /* no match begins with this character */
       from++;
       continue;
     }
-    *out_len = ox_regex_longest_at(r, text, n, from, scratch);
+    *out_len = ox_regex_longest_at(r, text, n, from, w);
     if (*out_len != SIZE_MAX && *out_len > 0) return from;
     from += ox_utf8_next(text + from, n - from, &cp);
   }

@@ -146,7 +146,7 @@ static void run_pack(const ox_kernel_ctx *c, const ox_product *p, ox_range tiles
 static void run_tile(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, size_t tile, void *scratch) {
   size_t elem = elem_bytes(p->type);
   ox_gemm_epi epi = p->epi;
-  ox_gemm_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .c_rs = p->n, .epi = &epi};
+  ox_gemm_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .c_rs = p->n, .epi = &epi, .stop = ox_ctx_stop(c)};
   io.a = (const char *)c->in[p->in_a]->data + batch_offset(p, batch, p->a_batch) * (int64_t)elem;
   if (p->packed)
     io.b = (const char *)p->packed->panels + (size_t)b_matrix(p, batch) * p->packed->matrix_bytes;
@@ -248,7 +248,8 @@ static void run_plain(const ox_kernel_ctx *c, const ox_product *p, ox_range tile
                        .a_ks = p->a_ks,
                        .b_ks = p->b_ks,
                        .b_ns = p->b_ns,
-                       .c_rs = p->n};
+                       .c_rs = p->n,
+                       .stop = ox_ctx_stop(c)};
     g.a = (const char *)c->in[p->in_a]->data + batch_offset(p, batch, p->a_batch) * (int64_t)elem;
     g.b = (const char *)c->in[p->in_b]->data + batch_offset(p, batch, p->b_batch) * (int64_t)elem;
     g.c = (char *)c->out[0]->data + (size_t)batch * p->m * p->n * elem;

@@ -190,7 +190,8 @@ static void run_tile(const ox_kernel_ctx *c, const ox_product_i8 *q, int64_t bat
   if (input(c, q->in.bias)) out.bias = input(c, q->in.bias)->data;
   if (input(c, q->in.bias_i32)) out.bias_i32 = input(c, q->in.bias_i32)->data;
   if (zy) out.zero = zy->dtype == OX_I8 ? *(const int8_t *)zy->data : *(const uint8_t *)zy->data;
-  ox_gemm_i8_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .b_signed = q->b_signed, .out = &out, .c_rs = p->n};
+  ox_gemm_i8_io io = {
+      .a_rs = p->a_rs, .a_ks = p->a_ks, .b_signed = q->b_signed, .out = &out, .c_rs = p->n, .stop = ox_ctx_stop(c)};
   const char *a = q->dynamic ? (const char *)c->shared + q->at_a : c->in[q->in.a]->data;
   io.a = a + ox_product_i8_offset(p, batch, p->a_batch), io.a_signed = !q->dynamic && c->in[q->in.a]->dtype == OX_I8;
   if (q->dynamic)

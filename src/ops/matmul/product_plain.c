@@ -34,7 +34,7 @@ static double param(const ox_kernel_ctx *c, const ox_tensor *t, size_t at, doubl
 /* Columns [j0, j0 + n) of 16-bit integers: exact, wrapping. */
 static void sum_i16(const ox_kernel_ctx *c, const ox_product_i8 *q, const row *r, size_t j0, size_t n) {
   const int16_t *a = c->in[q->in.a]->data, *b = c->in[q->in.b]->data;
-  for (size_t j = j0; j < j0 + n; j++) {
+  for (size_t j = j0; j < j0 + n && !ox_ctx_stopped(c); j++) {
     uint32_t sum = 0;
     for (size_t k = 0; k < q->p.k; k++) sum += (uint32_t)a[r->a + k] * (uint32_t)b[r->b + k * q->p.n + j];
     memcpy((int32_t *)c->out[0]->data + r->out + j, &sum, 4);
@@ -48,7 +48,7 @@ static void sum_columns(const ox_kernel_ctx *c, const ox_product_i8 *q, const ro
   double x, w[COLS], b_zero[COLS], a_zero = param(c, input(c, q->in.a_zero), r->a_zero, 0);
   params(c, input(c, q->in.b_zero), r->b_zero + j0, n, 0, b_zero);
   for (size_t j = 0; j < n; j++) sums[j] = 0;
-  for (size_t k = 0; k < q->p.k; k++) {
+  for (size_t k = 0; k < q->p.k && !ox_ctx_stopped_each(c, (int64_t)k, 256); k++) {
     cv->load_f64[a->dtype](a->data, r->a + k, 1, &x);
     cv->load_f64[b->dtype](b->data, r->b + k * q->p.n + j0, n, w);
     for (size_t j = 0; j < n; j++) sums[j] += (x - a_zero) * (w[j] - b_zero[j]);

@@ -10,6 +10,7 @@ size_t recurrent_f64_scratch(const recurrent_dims *d) { return (d->gates + 3) * 
 typedef struct cell_f64 {
   const recurrent_dims *d;
   const recurrent_attrs *a;
+  const ox_kernel_ctx *node;
   size_t dir;
   const double *x, *w, *r, *b, *p; /* of this step, this direction */
   double *h, *c, *g, *rh;
@@ -31,17 +32,19 @@ static double gate(const cell_f64 *s, int act, double x) {
   return ox_act_f64(s->d->act[s->dir][act], x < -clip ? -clip : x > clip ? clip : x);
 }
 
+static bool goes_on(const cell_f64 *s, size_t row) { return !ox_ctx_stopped_each(s->node, (int64_t)row, 16); }
+
 static void step_rnn(const cell_f64 *s) {
   size_t n = s->d->hidden;
-  for (size_t j = 0; j < n; j++) s->g[j] = gate(s, 0, input_sum(s, j) + state_sum(s, j, s->h));
+  for (size_t j = 0; j < n && goes_on(s, j); j++) s->g[j] = gate(s, 0, input_sum(s, j) + state_sum(s, j, s->h));
   memcpy(s->h, s->g, n * sizeof *s->h);
 }
 
 static void step_gru(const cell_f64 *s) {
   size_t n = s->d->hidden;
-  for (size_t j = 0; j < 2 * n; j++) s->g[j] = gate(s, 0, input_sum(s, j) + state_sum(s, j, s->h));
+  for (size_t j = 0; j < 2 * n && goes_on(s, j); j++) s->g[j] = gate(s, 0, input_sum(s, j) + state_sum(s, j, s->h));
   for (size_t j = 0; j < n; j++) s->rh[j] = s->g[n + j] * s->h[j];
-  for (size_t j = 0; j < n; j++) {
+  for (size_t j = 0; j < n && goes_on(s, j); j++) {
     double x = input_sum(s, 2 * n + j);
     if (s->a->linear_before_reset)
       x += s->g[n + j] * state_sum(s, 2 * n + j, s->h);
@@ -54,7 +57,7 @@ static void step_gru(const cell_f64 *s) {
 
 static void step_lstm(const cell_f64 *s) {
   size_t n = s->d->hidden;
-  for (size_t j = 0; j < 4 * n; j++) s->g[j] = input_sum(s, j) + state_sum(s, j, s->h);
+  for (size_t j = 0; j < 4 * n && goes_on(s, j); j++) s->g[j] = input_sum(s, j) + state_sum(s, j, s->h);
   for (size_t j = 0; j < n; j++) {
     double c = s->c[j], pi = s->p ? s->p[j] : 0, po = s->p ? s->p[n + j] : 0, pf = s->p ? s->p[2 * n + j] : 0;
     double i = gate(s, 0, s->g[j] + pi * c);
@@ -75,7 +78,7 @@ static void run_row(const ox_kernel_ctx *c, cell_f64 *s, size_t b, int32_t len) 
   size_t n = d->hidden, state = recurrent_state(d, s->dir, b), bytes = n * sizeof(double);
   const double *h0 = data(c, IN_H), *c0 = d->cell == CELL_LSTM ? data(c, IN_C) : NULL;
   for (size_t j = 0; j < n; j++) s->h[j] = h0 ? h0[state + j] : 0, s->c[j] = c0 ? c0[state + j] : 0;
-  for (size_t step = 0; step < d->seq; step++) {
+  for (size_t step = 0; step < d->seq && !ox_ctx_stopped(c); step++) {
     bool live = (int64_t)step < len;
     size_t t = live && recurrent_backwards(s->a, s->dir) ? (size_t)len - 1 - step : step;
     s->x = data(c, IN_X) + recurrent_row(d, t, b) * d->input;
@@ -95,7 +98,7 @@ ox_status *recurrent_run_f64(const ox_kernel_ctx *c, const recurrent_dims *d, si
   size_t n = d->gates * d->hidden;
   const int32_t *lens;
   OX_TRY(recurrent_lens(c, d, &lens));
-  cell_f64 s = {.d = d, .a = c->attrs, .dir = dir, .g = scratch};
+  cell_f64 s = {.d = d, .a = c->attrs, .node = c, .dir = dir, .g = scratch};
   s.h = s.g + n, s.c = s.h + d->hidden, s.rh = s.c + d->hidden;
   s.w = data(c, IN_W) + dir * n * d->input, s.r = data(c, IN_R) + dir * n * d->hidden;
   s.b = data(c, IN_B) ? data(c, IN_B) + dir * 2 * n : NULL;

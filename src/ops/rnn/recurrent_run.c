@@ -79,7 +79,7 @@ static void run_projection(const ox_kernel_ctx *c, const rnn_prep *p, int64_t ti
   size_t per_dir = ox_gemm_tiles(&p->project), dir = (size_t)tile / per_dir, n = p->d.gates * p->d.hidden;
   recurrent_weights w = weights_of(c, p, dir);
   ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {{w.bias, OX_F32, 0, 1}}};
-  ox_gemm_io io = {c->in[IN_X]->data, (ptrdiff_t)p->d.input, 1, w.w, 0, projection(c, p, dir), n, &e};
+  ox_gemm_io io = {c->in[IN_X]->data, (ptrdiff_t)p->d.input, 1, w.w, 0, projection(c, p, dir), n, &e, ox_ctx_stop(c)};
   ox_gemm_run(&p->project, &io, (size_t)tile % per_dir, scratch);
 }
 
@@ -107,7 +107,7 @@ static void multiply(const walk *k, const ox_gemm_plan *plan, const float *a, co
                      float *to) {
   ox_gemm_plan g = *plan;
   ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {term}};
-  ox_gemm_io io = {a, (ptrdiff_t)k->p->d.hidden, 1, b, 0, to, k->s.gates_rs, &e};
+  ox_gemm_io io = {a, (ptrdiff_t)k->p->d.hidden, 1, b, 0, to, k->s.gates_rs, &e, ox_ctx_stop(k->c)};
   if (k->s.rows != g.m) g.m = k->s.rows; /* the last tile may have fewer rows, still in one strip of tiles */
   /* Every other step walks the weights backwards: what the last step read last is still in the cache. */
   size_t n = ox_gemm_tiles(&g);
@@ -214,7 +214,7 @@ static ox_status *run_walk(const ox_kernel_ctx *c, const rnn_prep *p, size_t til
     get(recurrent_in(c, IN_H), at, k.s.h + r * d->hidden, d->hidden);
     get(d->cell == CELL_LSTM ? recurrent_in(c, IN_C) : NULL, at, k.s.c + r * d->hidden, d->hidden);
   }
-  for (size_t step = 0; step < d->seq; step++) {
+  for (size_t step = 0; step < d->seq && !ox_ctx_stopped(c); step++) {
     step_cell(&k, step);
     if (ox_ctx_wants(c, 0)) emit(&k, step);
   }
