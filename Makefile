@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run test test-cross test-backends test-cpu-plugin install asan tsan fuzz stress check-layers model bench-pool clean deps deps-test format
+.PHONY: all run test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers model bench-pool clean deps deps-test format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -49,6 +49,14 @@ fuzz: deps
 	@CC=clang $(CONFIGURE) -B $(BUILD)-fuzz -DONYX_FUZZ=ON >/dev/null
 	@cmake --build $(BUILD)-fuzz --target fuzzers -j $(JOBS)
 	@sh tools/run_fuzz.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+# Models that lie, under AddressSanitizer and UBSan (docs/testing.md).
+HOSTILE_FLAGS ?= --seconds 600
+hostile: deps-test
+	@$(CONFIGURE) -B $(BUILD)-asan -DONYX_TESTS=ON -DONYX_SANITIZE=address,undefined >/dev/null
+	@cmake --build $(BUILD)-asan -j $(JOBS) --target hostile
+	@ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+	  $(BUILD)-asan/tests/hostile --jobs $(JOBS) $(HOSTILE_FLAGS) tests/hostile/seeds.txt
 
 # The task pool under everything at once: 10^8 tasks on 64 threads (two minutes on two processors).
 STRESS_TASKS ?= 100000000

@@ -165,7 +165,7 @@ ox_status *ox_step_infer(ox_step *s, const bool *content, ox_arena *a) {
     s->types[i] = &s->type_values[i];
     if (content[i] && s->c.in[i]->kind != OX_NONE_VALUE) s->data[i] = content_of(s, i);
   }
-  if (s->mode == OX_MODE_DYNAMIC && s->unit->def) { /* what is not settled before may be other than the model says */
+  if (s->unit->def) { /* what comes from a run or an enclosing graph may be other than the model says */
     OX_TRY(check_declared(s));
     OX_TRY(ox_op_check(s->unit->def, s->node, s->types));
   }

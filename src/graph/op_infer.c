@@ -52,6 +52,11 @@ ox_status *ox_ctx_plan(ox_kernel_ctx *c, int64_t tiles, size_t scratch_per_worke
   return NULL;
 }
 
+void *ox_ctx_run_array(const ox_kernel_ctx *c, int64_t n, size_t item_bytes) {
+  size_t bytes;
+  return n >= 0 && ox_mul_ok(OX_MAX((size_t)n, 1), item_bytes, &bytes) ? ox_ctx_run_alloc(c, bytes) : NULL;
+}
+
 void *ox_load_array(const ox_load_ctx *c, size_t n, size_t item_bytes) {
   size_t bytes;
   return ox_mul_ok(n, item_bytes, &bytes) ? c->host->alloc(c->host_data, bytes) : NULL;

@@ -47,8 +47,8 @@ static ox_status *run_zip(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
   OX_TRY(ox_ml_rows(&c->in[0]->shape, &rows, &n));
   const ox_shape line = ox_shape_of(1, &n);
   size_t label_bytes = (size_t)n * (strings ? sizeof(ox_str) : sizeof(int64_t));
-  ox_tensor *maps = ox_ctx_run_alloc(c, (size_t)OX_MAX(rows, 1) * 3 * sizeof *maps); /* the map, keys, values */
-  const ox_tensor **items = ox_ctx_run_alloc(c, (size_t)OX_MAX(rows, 1) * sizeof *items);
+  ox_tensor *maps = ox_ctx_run_array(c, rows, 3 * sizeof *maps); /* the map, keys, values */
+  const ox_tensor **items = ox_ctx_run_array(c, rows, sizeof *items);
   void *labels = ox_ctx_run_alloc(c, OX_MAX(label_bytes, 1));
   float *scores = ox_ctx_run_alloc(c, (size_t)OX_MAX(rows * n, 1) * sizeof *scores);
   if (!maps || !items || !labels || !scores) return ox_oom();
@@ -207,7 +207,7 @@ static ox_status *run_cast(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   bool sparse = !strcmp(a->map_form, "SPARSE");
   int64_t n = ox_shape_count(&map[0].shape);
   ox_shape s = ox_shape_of(2, (int64_t[]){1, sparse ? a->max_map : n});
-  cast_key *keys = ox_ctx_run_alloc(c, (size_t)OX_MAX(n, 1) * sizeof *keys);
+  cast_key *keys = ox_ctx_run_array(c, n, sizeof *keys);
   if (!keys || (!sparse && !ox_ctx_output(c, 0, &s))) return ox_oom();
   for (int64_t i = 0; i < n; i++) keys[i] = (cast_key){((const int64_t *)map[0].data)[i], i};
   qsort(keys, (size_t)n, sizeof *keys, compare_keys);

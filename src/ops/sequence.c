@@ -19,6 +19,7 @@ static ox_status *position_of(const ox_kernel_ctx *c, const char *op, uint32_t i
                               int64_t dflt, int64_t *out) {
   *out = dflt;
   if (ox_ctx_has(c, i)) {
+    if (c->in[i]->kind != OX_TENSOR) return ox_fail(OX_INVALID_MODEL, "%s: position is no tensor", op);
     if (ox_shape_count(&c->in[i]->shape) != 1) return ox_fail(OX_SHAPE_MISMATCH, "%s: position is no scalar", op);
     *out = ox_int_at(c->in[i], 0);
     if (*out < 0 && *out >= -n) *out += n;
@@ -30,7 +31,7 @@ static ox_status *position_of(const ox_kernel_ctx *c, const char *op, uint32_t i
 }
 
 static const ox_tensor **new_items(const ox_kernel_ctx *c, int64_t n) {
-  return ox_ctx_run_alloc(c, (size_t)OX_MAX(n, 1) * sizeof(ox_tensor *));
+  return ox_ctx_run_array(c, n, sizeof(ox_tensor *));
 }
 
 /* ---- SequenceConstruct, SequenceEmpty ---- */
@@ -207,7 +208,7 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   else
     n = dim / ox_int_at(split, 0) + (dim % ox_int_at(split, 0) != 0);
   const ox_tensor **items = new_items(c, n);
-  ox_tensor *own = ox_ctx_run_alloc(c, (size_t)OX_MAX(n, 1) * sizeof *own);
+  ox_tensor *own = ox_ctx_run_array(c, n, sizeof *own);
   if (!items || !own) return ox_oom();
   for (int64_t k = 0; k < n; k++) {
     int64_t len = part_at(split, k, done, dim);

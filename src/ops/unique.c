@@ -2,6 +2,7 @@
  * ops/unique.c - Unique: distinct elements or slices, by a stable merge sort of their numbers. */
 #include <string.h>
 
+#include "base/cksize.h"
 #include "ops/move/deferred.h"
 
 typedef struct {
@@ -194,8 +195,8 @@ static int64_t room_for(const ox_kernel_ctx *c) {
 }
 
 static ox_status *prepare(ox_kernel_ctx *c) {
-  c->shared_bytes = (size_t)room_for(c) * 7 * sizeof(int64_t);
-  return NULL;
+  if (ox_mul_ok((size_t)room_for(c), 7 * sizeof(int64_t), &c->shared_bytes)) return NULL;
+  return ox_fail(OX_LIMIT, "Unique: %lld items are too many", (long long)room_for(c) - 1);
 }
 
 /* What the outputs are made of, each with room for n: the first item of each group, its size, each item's group. */

@@ -13,7 +13,7 @@
 /* Elements a caller converts at a time: its buffers stay in the first-level cache. */
 enum { OX_CONVERT_BLOCK = 512 };
 
-/* How out-of-range values become 8-bit floats. */
+/* How out-of-range values become 8-bit floats. NULL: they saturate, and OX_E8M0_UP. */
 typedef struct ox_narrow_how {
   bool saturate;
   ox_e8m0_round round;

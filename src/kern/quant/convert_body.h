@@ -139,11 +139,11 @@ STORE(i64, f64, double, src[i])
   STORE(f32, name, ctype, narrow(src[i]))             \
   STORE(f64, name, ctype, narrow(ox_odd_f32(src[i]))) \
   STORE(i64, name, ctype, narrow(ox_odd_f32((double)src[i])))
-#define NARROW_E4M3FN(f) ox_narrow_small(f, OX_E4M3FN, how->saturate)
-#define NARROW_E4M3FNUZ(f) ox_narrow_small(f, OX_E4M3FNUZ, how->saturate)
-#define NARROW_E5M2(f) ox_narrow_small(f, OX_E5M2, how->saturate)
-#define NARROW_E5M2FNUZ(f) ox_narrow_small(f, OX_E5M2FNUZ, how->saturate)
-#define NARROW_E8M0(f) ox_narrow_e8m0(f, how->round, how->saturate)
+#define NARROW_E4M3FN(f) ox_narrow_small(f, OX_E4M3FN, !how || how->saturate)
+#define NARROW_E4M3FNUZ(f) ox_narrow_small(f, OX_E4M3FNUZ, !how || how->saturate)
+#define NARROW_E5M2(f) ox_narrow_small(f, OX_E5M2, !how || how->saturate)
+#define NARROW_E5M2FNUZ(f) ox_narrow_small(f, OX_E5M2FNUZ, !how || how->saturate)
+#define NARROW_E8M0(f) ox_narrow_e8m0(f, how ? how->round : OX_E8M0_UP, !how || how->saturate)
 #define VECTOR_STORES(name, narrow)                                                                          \
   static void store_f32_##name(const float *src, void *dst, size_t at, size_t n, const ox_narrow_how *how) { \
     uint16_t *d = (uint16_t *)dst + at;                                                                      \

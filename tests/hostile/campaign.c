@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * hostile/campaign.c - models of one node that lie about something, each loaded and run: whatever comes back is fine
+ * but a crash, a sanitizer's report, a leak, or no answer in time.
+ *
+ *   hostile [--count N] [--seed S] [--seconds T] [--jobs J] SEEDS     N cases of seed S, or as many as T seconds allow
+ *   hostile --case K [--seed S] SEEDS                                 one of them in this process, and what it is
+ *   hostile --honest SEEDS                                            every seed as it is: all must run
+ *
+ * Cases run in child processes, many in a row; one that dies is reported, and another takes over behind it. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hostile/lies.h"
+#include "hostile/play.h"
+
+enum { MOST_SEEDS = 2000, MOST_JOBS = 64, BATCH = 500, ANSWER_SECONDS = 20 };
+
+static struct {
+  one_node_model all[MOST_SEEDS];
+  uint32_t n;
+} seeds;
+
+static struct {
+  uint64_t seed, count;
+  double seconds;
+  int jobs;
+} args = {.seed = 1, .count = 10000, .jobs = 2};
+
+/* What children tell. */
+typedef struct {
+  volatile uint64_t now[MOST_JOBS]; /* the case at work */
+  volatile uint64_t endings[MOST_JOBS][N_ENDINGS];
+} board;
+
+static bool read_seeds(const char *path) {
+  FILE *f = fopen(path, "r");
+  char line[4096], copy[4096];
+  const char *at;
+  if (!f) return false;
+  while (fgets(line, sizeof line, f)) {
+    line[strcspn(line, "\n")] = 0;
+    if (!line[0] || line[0] == '#') continue;
+    strcpy(copy, line);
+    if (seeds.n == MOST_SEEDS || !one_node_read(line, &seeds.all[seeds.n++], &at)) {
+      fprintf(stderr, "hostile: cannot read seed: %s\n", copy);
+      fclose(f);
+      return false;
+    }
+  }
+  fclose(f);
+  return seeds.n > 0;
+}
+
+/* ---- one case ---- */
+
+typedef struct {
+  const char *lies[2];
+  one_node_model model;
+  hostile_text text;
+  char message[300];
+  play_ending ending;
+} hostile_case;
+
+static void play(uint64_t k, hostile_case *c) {
+  rng r = {args.seed * 0x2545f4914f6cdd1du + k};
+  rng_next(&r);
+  c->model = seeds.all[rng_below(&r, seeds.n)];
+  c->lies[0] = hostile_lie(&c->model, &r, (hostile_seeds){seeds.all, seeds.n});
+  c->lies[1] = rng_below(&r, 4) ? NULL : hostile_lie(&c->model, &r, (hostile_seeds){seeds.all, seeds.n});
+  hostile_write(&c->model, false, &r, &c->text);
+  c->ending = hostile_play(&c->text, &r, c->message, sizeof c->message);
+}
+
+static const char *const ending_names[N_ENDINGS] = {"ran", "the run was refused", "the load was refused", "no model",
+                                                    "LEAKED"};
+
+static int play_one(uint64_t k) {
+  static hostile_case c;
+  rng r = {args.seed * 0x2545f4914f6cdd1du + k}; /* written first: the case may end this process */
+  rng_next(&r);
+  c.model = seeds.all[rng_below(&r, seeds.n)];
+  c.lies[0] = hostile_lie(&c.model, &r, (hostile_seeds){seeds.all, seeds.n});
+  c.lies[1] = rng_below(&r, 4) ? "" : hostile_lie(&c.model, &r, (hostile_seeds){seeds.all, seeds.n});
+  hostile_write(&c.model, false, &r, &c.text);
+  printf("%s, %s, %s\n%s", c.lies[0], c.lies[1], hostile_place_names[c.text.place], c.text.text);
+  fflush(stdout);
+  play(k, &c);
+  printf("%s: %s\n", ending_names[c.ending], c.message);
+  return c.ending == PLAY_LEAKED;
+}
+
+/* Every seed without a lie. */
+static int play_honestly(void) {
+  static hostile_text text;
+  int failed = 0;
+  for (uint32_t i = 0; i < seeds.n; i++) {
+    char message[300];
+    rng r = {i};
+    hostile_write(&seeds.all[i], true, &r, &text);
+    play_ending ending = hostile_play(&text, &r, message, sizeof message);
+    if (ending == PLAY_RAN) continue;
+    printf("FAILED seed %u, %s: %s: %s\n", i, seeds.all[i].op, ending_names[ending], message);
+    failed++;
+  }
+  printf("%u passed, %d failed\n", seeds.n - (uint32_t)failed, failed);
+  return failed != 0;
+}
+
+/* ---- many ---- */
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static pid_t start(board *b, int job, uint64_t first, uint64_t n) {
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid) return pid;
+  static hostile_case c;
+  for (uint64_t k = first; k < first + n; k++) {
+    b->now[job] = k;
+    alarm(ANSWER_SECONDS);
+    play(k, &c);
+    b->endings[job][c.ending]++;
+    if (c.ending != PLAY_LEAKED) continue;
+    printf("FAILED case %llu (%s: %s): %s\n", (unsigned long long)k, c.model.op, c.lies[0], c.message);
+    fflush(stdout);
+  }
+  b->now[job] = first + n;
+  exit(0);
+}
+
+/* The case that |job| died of; its index + 1 is where to go on. */
+static void tell_death(const board *b, int job, int status) {
+  uint64_t k = b->now[job];
+  rng r = {args.seed * 0x2545f4914f6cdd1du + k};
+  rng_next(&r);
+  one_node_model m = seeds.all[rng_below(&r, seeds.n)];
+  const char *lie = hostile_lie(&m, &r, (hostile_seeds){seeds.all, seeds.n});
+  printf("FAILED case %llu (%s: %s): ", (unsigned long long)k, m.op, lie);
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    printf("no answer in %d s\n", ANSWER_SECONDS);
+  else if (WIFSIGNALED(status))
+    printf("signal %d\n", WTERMSIG(status));
+  else
+    printf("exit %d\n", WEXITSTATUS(status));
+}
+
+typedef struct {
+  pid_t pid;
+  uint64_t end; /* of its batch */
+} worker;
+
+static int play_many(void) {
+  board *b = mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  worker workers[MOST_JOBS] = {{0}};
+  uint64_t next = 0, failed = 0, all[N_ENDINGS] = {0}, done = 0;
+  double end = now() + args.seconds;
+  if (b == MAP_FAILED) return 2;
+  for (bool busy = true; busy;) {
+    busy = false;
+    for (int j = 0; j < args.jobs; j++) {
+      bool more = args.seconds > 0 ? now() < end : next < args.count;
+      if (!workers[j].pid && more) {
+        uint64_t n = args.seconds > 0 || args.count - next > BATCH ? BATCH : args.count - next;
+        workers[j] = (worker){start(b, j, next, n), next + n};
+        next += n;
+      }
+      busy |= workers[j].pid > 0;
+    }
+    int status;
+    pid_t pid = busy ? wait(&status) : 0;
+    for (int j = 0; j < args.jobs && pid > 0; j++) {
+      if (workers[j].pid != pid) continue;
+      workers[j].pid = 0;
+      if (b->now[j] == workers[j].end && WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+      tell_death(b, j, status);
+      failed++;
+      if (b->now[j] + 1 < workers[j].end) workers[j].pid = start(b, j, b->now[j] + 1, workers[j].end - b->now[j] - 1);
+    }
+  }
+  for (int j = 0; j < args.jobs; j++)
+    for (int e = 0; e < N_ENDINGS; e++) all[e] += b->endings[j][e], done += b->endings[j][e];
+  for (int e = 0; e < N_ENDINGS; e++) printf("%llu %s, ", (unsigned long long)all[e], ending_names[e]);
+  failed += all[PLAY_LEAKED];
+  printf("seed %llu\n%llu passed, %llu failed\n", (unsigned long long)args.seed,
+         (unsigned long long)(done - all[PLAY_LEAKED]), (unsigned long long)failed);
+  return failed != 0;
+}
+
+int main(int argc, char **argv) {
+  const char *path = NULL;
+  bool honest = false, one = false;
+  uint64_t k = 0;
+  for (int i = 1; i < argc; i++) {
+    const char *v = i + 1 < argc ? argv[i + 1] : "";
+    if (strcmp(argv[i], "--honest") == 0)
+      honest = true;
+    else if (strcmp(argv[i], "--count") == 0)
+      args.count = strtoull(v, NULL, 10), i++;
+    else if (strcmp(argv[i], "--seed") == 0)
+      args.seed = strtoull(v, NULL, 10), i++;
+    else if (strcmp(argv[i], "--seconds") == 0)
+      args.seconds = strtod(v, NULL), i++;
+    else if (strcmp(argv[i], "--jobs") == 0)
+      args.jobs = atoi(v), i++;
+    else if (strcmp(argv[i], "--case") == 0)
+      one = true, k = strtoull(v, NULL, 10), i++;
+    else
+      path = argv[i];
+  }
+  if (!path || args.jobs < 1 || args.jobs > MOST_JOBS || !read_seeds(path)) {
+    fprintf(stderr, "usage: hostile [--count N] [--seed S] [--seconds T] [--jobs J] [--case K] [--honest] SEEDS\n");
+    return 2;
+  }
+  return honest ? play_honestly() : one ? play_one(k) : play_many();
+}
