@@ -128,6 +128,13 @@ typedef struct ox_session_opts {
   void (*dump)(void *ctx, const char *title, const char *text);
   void *dump_ctx;
   int dump_short;
+  /* Bytes of host memory that the session may have at once, over the load and all runs: functions as they are expanded,
+   * constants that are folded or unfolded, packed weights, contexts, workspace, outputs that the library makes, until
+   * they are released. Not counted: mapped files, the caller's memory, what libraries of providers and drivers take
+   * for themselves. What is only kept for later runs goes before a run is refused. LIMIT names node or tensor, wanted,
+   * in use, limit. SIZE_MAX: none. 0: the default: 2 GiB and 256 times the bytes of model and inputs, but at most 80 %
+   * of the memory of the machine, or of the process's cgroup. */
+  size_t max_memory;
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */

@@ -26,6 +26,15 @@ void ox_arena_deinit(ox_arena *a) {
 
 void ox_arena_reset(ox_arena *a) { a->current = a->first, a->used = HEADER; }
 
+void ox_arena_trim(ox_arena *a) {
+  ox_arena_block **at = a->current ? &a->current->next : &a->first;
+  for (ox_arena_block *b = *at, *next; b; b = next) {
+    next = b->next, a->total -= b->bytes;
+    ox_delete(a->alloc, b, b->bytes);
+  }
+  *at = NULL;
+}
+
 static bool next_block(ox_arena *a, size_t need) {
   /* reuse a kept block that is large enough; smaller ones are skipped until the next reset */
   for (ox_arena_block *b = a->current ? a->current->next : NULL; b; b = b->next)

@@ -17,6 +17,8 @@ void ox_arena_init(ox_arena *a, ox_alloc alloc);
 void ox_arena_deinit(ox_arena *a); /* also fine on a zeroed arena */
 /* Frees everything but keeps the blocks: repeating the same allocations takes no new memory. */
 void ox_arena_reset(ox_arena *a);
+/* Gives back the blocks that are kept and not in use. */
+void ox_arena_trim(ox_arena *a);
 /* Zeroed, aligned to 16 (64 from 64 bytes on), with OX_PAD_BYTES readable after it. NULL on out of memory. */
 void *ox_arena_alloc(ox_arena *a, size_t bytes);
 /* NUL-terminated copy of n bytes. */

@@ -45,7 +45,11 @@ ox_status *ox_status_make(ox_code code, const char *file, int line, const char *
 
 ox_status *ox_status_of_text(ox_code code, const char *text) { return ox_fail(code, "%s", text ? text : ""); }
 
+/* Small as it is, there may be memory for it. */
+static ox_status *own(ox_status *st) { return st == static_oom() ? ox_fail(OX_OUT_OF_MEMORY, "%s", st->text) : st; }
+
 ox_status *ox_status_note(ox_status *st, const char *fmt, ...) {
+  st = own(st);
   if (!st || st == static_oom()) return st;
   va_list args, again;
   va_start(args, fmt);

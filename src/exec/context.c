@@ -46,7 +46,12 @@ static void *give_output(ox_step *s, uint32_t i, size_t bytes) {
 }
 
 static void *take_for_run(ox_context *c, ox_step *s, size_t bytes) {
-  if (OX_LIKELY(ox_workspace_take_for_run(c->workspace, bytes))) return ox_arena_alloc(c->env->run_arena, bytes);
+  if (OX_LIKELY(ox_workspace_take_for_run(c->workspace, bytes))) {
+    void *data = ox_arena_alloc(c->env->run_arena, bytes);
+    if (OX_LIKELY(data != NULL)) return data;
+    c->workspace->trim(c->workspace->ctx);
+    return ox_arena_alloc(c->env->run_arena, bytes);
+  }
   ox_workspace_refused(c->workspace, s, "memory of the kernel");
   return NULL;
 }
@@ -256,21 +261,33 @@ static ox_status *bind_types(ox_context *c, const ox_type *key, const ox_tensor 
 }
 
 /* No step is the one to blame for the slab; the largest value may say where to look. */
-static ox_status *too_large(const ox_context *c, size_t total) {
-  const ox_workspace *w = c->workspace;
+static ox_status *name_largest(const ox_context *c, ox_status *st) {
   const ox_slot *largest = NULL;
   for (ox_id v = 0; v < c->plan->graph->n_values; v++) {
     const ox_slot *slot = &c->slots[v];
     if (slot->home == OX_HOME_SLAB && !slot->memory && (!largest || slot->t.bytes > largest->t.bytes)) largest = slot;
   }
-  ox_status *st =
-      ox_fail(OX_LIMIT, "wanted %zu bytes of workspace; %zu are in use, the limit is %zu", total, w->held, w->limit);
   if (!largest) return st;
   const ox_graph_value *value = &c->plan->graph->values[largest - c->slots];
   st = ox_status_note(st, "the largest value is '%s' with %zu bytes", value->name, largest->t.bytes);
   for (uint32_t i = 0; i < c->n_steps; i++)
     if (c->steps[i].unit->node == value->producer) return ox_unit_note(st, c->plan, c->steps[i].unit);
   return st;
+}
+
+static ox_status *take_slab(ox_context *c, size_t total) {
+  ox_workspace *w = c->workspace;
+  if (!ox_workspace_take(w, total))
+    return ox_fail(OX_LIMIT, "wanted %zu bytes of workspace; %zu are in use, the limit is %zu", total, w->held,
+                   w->limit);
+  c->slab_bytes = total;
+  if (!total) return NULL;
+  c->slab = ox_new_aligned(c->env->alloc, total, OX_ALIGN_BYTES);
+  if (!c->slab) { /* once more, without what is idle */
+    w->trim(w->ctx);
+    c->slab = ox_new_aligned(c->env->alloc, total, OX_ALIGN_BYTES);
+  }
+  return c->slab ? NULL : ox_fail(OX_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes", total);
 }
 
 static ox_status *reserve(ox_context *c) {
@@ -283,12 +300,10 @@ static ox_status *reserve(ox_context *c) {
   if (__builtin_mul_overflow(scratch, workers, &all_scratch) || __builtin_add_overflow(c->values_bytes, shared, &total) ||
       __builtin_add_overflow(total, all_scratch, &total))
     return ox_fail(OX_LIMIT, "workspace is larger than the address space");
-  if (!ox_workspace_take(c->workspace, total)) return too_large(c, total);
-  c->slab_bytes = total, c->scratch_bytes = scratch;
-  if (!total) return NULL;
-  c->slab = ox_new_aligned(c->env->alloc, total, OX_ALIGN_BYTES);
-  if (!c->slab) return ox_fail(OX_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes", total);
-  c->shared = c->slab + c->values_bytes, c->scratch = c->shared + shared;
+  ox_status *st = take_slab(c, total);
+  if (st) return name_largest(c, st);
+  if (total) c->shared = c->slab + c->values_bytes, c->scratch = c->shared + shared;
+  c->scratch_bytes = scratch;
   return NULL;
 }
 
@@ -366,6 +381,7 @@ void ox_context_destroy(ox_context *c) {
 void ox_context_trim(void *context) {
   ox_context *c = context;
   ox_dynpool_trim(&c->dyn);
+  ox_arena_trim(c->env->run_arena);
   for (uint32_t i = 0; i < c->n_steps; i++)
     if (c->steps[i].control) ox_control_trim(c->steps[i].control);
 }

@@ -56,6 +56,10 @@ static ox_dynblock *add(ox_dynpool *p, size_t need) {
   p->blocks = blocks;
   if (p->account && !ox_workspace_take(p->account, need)) return NULL; /* this may have trimmed the pool */
   void *data = ox_new_aligned(p->data, need, OX_ALIGN_BYTES);
+  if (!data && p->account) {
+    p->account->trim(p->account->ctx);
+    data = ox_new_aligned(p->data, need, OX_ALIGN_BYTES);
+  }
   if (!data) {
     if (p->account) ox_workspace_give(p->account, need);
     return NULL;

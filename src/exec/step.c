@@ -183,7 +183,9 @@ ox_status *ox_step_find_memory(ox_step *s) {
     ox_tensor *t = s->c.out[i];
     if (!t || t->data || !ox_tensor_shaped(t) || !t->dtype) continue;
     t->data = s->memory->output(s, i, t->bytes);
-    if (!t->data) return ox_fail(OX_OUT_OF_MEMORY, "no memory for the %zu bytes of output %u", t->bytes, i);
+    if (!t->data)
+      return ox_fail(OX_OUT_OF_MEMORY, "no memory for the %zu bytes of output %u ('%s')", t->bytes, i,
+                     s->graph->values[s->node->out[i]].name);
   }
   return NULL;
 }

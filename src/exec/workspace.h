@@ -16,7 +16,7 @@ typedef struct ox_workspace {
   size_t held;             /* slabs, buffers in use or kept, and |of_run| */
   size_t of_run;           /* what kernels took for the length of the run (ox_ctx_run_alloc) */
   uint64_t turn;           /* counts runs: bodies that this one has not entered are idle */
-  void (*trim)(void *ctx); /* gives back all that is idle */
+  void (*trim)(void *ctx); /* gives back all that is idle; also when the system has no more */
   void *ctx;
   struct {      /* the last one */
     bool fresh; /* nobody has said yet who it was */

@@ -13,7 +13,7 @@ typedef struct ox_read_opts {
   const char *base_dir;        /* folder for external data; NULL: the file's, or none for bytes */
   uint32_t max_depth;          /* nested graphs and types; default 64 */
   uint64_t max_nodes;          /* of all graphs and functions; default 16 million */
-  size_t max_dense_bytes;      /* a sparse initializer made dense; default 1 GiB */
+  size_t max_dense_bytes;      /* all sparse initializers made dense; default 1 GiB */
   ox_file_maps *files;         /* files that are mapped there are not mapped again; NULL: all are */
   const ox_given_tensor *given; /* contents for initializers of the main graph; the model's own are not looked for */
   size_t n_given;

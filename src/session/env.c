@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "base/memory.h"
 #include "ops/builtin.h"
 #include "opt/opt.h"
 
@@ -36,6 +37,7 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
   atomic_init(&env->refs, 1);
   env->alloc = alloc, env->ops = ops;
   ox_file_maps_init(&env->files);
+  env->memory = ox_memory_usable("");
   env->log = (ox_log){o.log, o.log_ctx, (ox_log_level)o.log_level};
   env->pool = o.pool ? o.pool : ox_pool_default();
   ox_status *st = NULL;

@@ -25,6 +25,7 @@ struct ox_env {
   ox_ep_api providers[OX_MOST_PROVIDERS];
   size_t n_providers;
   ox_file_maps files; /* of the sessions' models */
+  uint64_t memory;    /* bytes that the process may use; 0: unknown */
 };
 
 ox_env *ox_env_retain(ox_env *env);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/quota.h"
 #include "exec/context.h"
 #include "session/env.h"
 #include "session/value.h"
@@ -52,6 +53,10 @@ struct ox_session {
   ox_profile *profile;
   bool profiling;
   size_t max_workspace;
+  ox_quota *quota;           /* of |alloc|; the origin's if there is one */
+  bool default_limit;        /* the caller set none */
+  size_t given_bytes;        /* of the model, its files and initializers */
+  atomic_size_t most_inputs; /* bytes that a run brought */
   ox_id *inputs; /* graph inputs without constant content */
   uint32_t n_inputs;
   ox_value_info *defaults; /* inputs with an initializer: constants here, inputs in the sibling (overriding.h) */
@@ -73,6 +78,9 @@ struct ox_session {
 
 /* What is declared of value |v|. */
 void ox_session_describe(const ox_session *s, ox_id v, ox_value_info *out);
+
+/* Frees what no run uses: idle contexts and calls, released outputs. Any thread. */
+void ox_session_trim(void *session);
 
 /* Fills |known|, once the session has its model. */
 void ox_session_fill_metadata(ox_session *s);

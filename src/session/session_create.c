@@ -3,11 +3,13 @@
 #include "session/session.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/macros.h"
 #include "onnx/model.h"
 #include "plan/plan.h"
 #include "session/load.h"
+#include "session/memory_limit.h"
 #include "session/overriding.h"
 
 void ox_session_opts_init(ox_session_opts *opts) {
@@ -29,7 +31,10 @@ static ox_status *read_opts(const ox_session_opts *in, ox_session_opts *out) {
 /* What the reader is told. The caller's contents for initializers are the session's from here on, too. */
 static ox_status *prepare_reading(ox_session *s, const ox_session_opts *o, ox_read_opts *out) {
   size_t n = o->n_initializers;
-  *out = (ox_read_opts){.registry = s->ops, .base_dir = o->external_dir, .files = &s->env->files};
+  *out = (ox_read_opts){.registry = s->ops,
+                        .base_dir = o->external_dir,
+                        .max_dense_bytes = OX_MAX(ox_quota_left(s->quota), 1),
+                        .files = &s->env->files};
   if (!n) return NULL;
   if (!o->initializer_names || !o->initializers)
     return ox_fail(OX_INVALID_ARGUMENT, "%zu initializers, but names or contents are NULL", n);
@@ -52,8 +57,17 @@ static ox_status *copy_bytes(ox_session *s, const ox_model_source *from) {
   return NULL;
 }
 
+/* A file that is not there is the reader's to report. */
+static size_t bytes_of(const ox_model_source *from) {
+  struct stat st;
+  if (!from->path) return from->n;
+  return stat(from->path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
+}
+
 static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_session_opts *o) {
   ox_read_opts ro;
+  OX_TRY(ox_session_limit_memory(s, o, bytes_of(from)));
+  ox_arena_init(&s->arena, s->alloc);
   OX_TRY(ox_session_add_ops(s, o));
   OX_TRY(prepare_reading(s, o, &ro));
   if (from->path) {
@@ -62,6 +76,7 @@ static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_sess
     if (o->copy_bytes) OX_TRY(copy_bytes(s, from));
     OX_TRY(ox_model_read(s->alloc, s->bytes ? s->bytes : from->bytes, from->n, &ro, &s->model));
   }
+  ox_session_count_files(s);
   OX_TRY(ox_session_load(s, o));
   return ox_session_keep_source(s, from, o);
 }
@@ -73,15 +88,16 @@ ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, cons
   OX_TRY(read_opts(opts, &o));
   ox_session *s = ox_new_zeroed(env->alloc, sizeof *s);
   if (!s) return ox_oom();
-  s->env = ox_env_retain(env), s->alloc = env->alloc, s->origin = origin;
-  ox_arena_init(&s->arena, s->alloc);
+  s->env = ox_env_retain(env), s->origin = origin;
   pthread_mutex_init(&s->lock, NULL);
   pthread_mutex_init(&s->making, NULL);
+  size_t refusals = origin ? ox_quota_refusals(origin->quota) : 0;
   ox_status *st = fill(s, from, &o);
   if (!st) {
     *out_session = s;
     return NULL;
   }
+  if (s->quota) st = ox_session_explain(s, refusals, st);
   ox_session_release(s);
   return ox_status_note(st, "%s", from->path ? from->path : "model in memory");
 }
@@ -96,24 +112,10 @@ ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_
   return ox_session_create_from(env, &(ox_model_source){.bytes = bytes, .n = n}, opts, NULL, out_session);
 }
 
-static void free_call(ox_call *c, const ox_session *s) {
-  const ox_graph *g = s->model->graph;
-  ox_arena_deinit(&c->run_arena);
-  ox_delete(s->alloc, c->bound, (s->n_inputs + 1) * sizeof *c->bound);
-  ox_delete(s->alloc, c->aligned, (s->n_inputs + 1) * sizeof *c->aligned);
-  ox_delete(s->alloc, c->out, (g->n_outputs + 1) * sizeof *c->out);
-  ox_delete(s->alloc, c->out_given, g->n_outputs + 1);
-  ox_delete(s->alloc, c, sizeof *c);
-}
-
 void ox_session_release(ox_session *s) {
   if (!s) return;
-  ox_session_release(atomic_load_explicit(&s->sibling, memory_order_relaxed)); /* it uses what is ours */
-  for (uint32_t i = 0; i < s->n_idle; i++) ox_context_destroy(s->idle[i]);
-  for (ox_call *c = s->calls, *next; c; c = next) {
-    next = c->next;
-    free_call(c, s);
-  }
+  ox_session_release(atomic_exchange_explicit(&s->sibling, NULL, memory_order_relaxed)); /* it uses what is ours */
+  ox_session_trim(s);
   ox_plan_destroy(s->plan);
   for (size_t i = 0; i < s->n_providers; i++) s->providers[i].api.destroy(s->providers[i].ep);
   ox_registry_destroy(s->provider_ops);
@@ -128,6 +130,7 @@ void ox_session_release(ox_session *s) {
   pthread_mutex_destroy(&s->lock);
   pthread_mutex_destroy(&s->making);
   ox_env *env = s->env;
-  ox_delete(s->alloc, s, sizeof *s);
+  if (!s->origin) ox_quota_release(s->quota);
+  ox_delete(env->alloc, s, sizeof *s);
   ox_env_release(env);
 }

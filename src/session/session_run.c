@@ -4,6 +4,7 @@
 
 #include "base/macros.h"
 #include "plan/constants.h"
+#include "session/memory_limit.h"
 #include "session/overriding.h"
 
 /* ---- borrowing ---- */
@@ -108,7 +109,6 @@ static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *
 }
 
 static ox_status *align_input(ox_call *c, uint32_t i, const ox_tensor *t) {
-  c->bound[i] = t;
   if (t->kind != OX_TENSOR || ox_tensor_aligned(t)) return NULL;
   c->aligned[i] = *t;
   c->aligned[i].data = ox_arena_copy(&c->run_arena, t->data, t->bytes);
@@ -119,6 +119,7 @@ static ox_status *align_input(ox_call *c, uint32_t i, const ox_tensor *t) {
 static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *names, const ox_value *const *values,
                               size_t n) {
   const ox_graph *g = s->model->graph;
+  size_t bytes = 0;
   for (uint32_t i = 0; i < s->n_inputs; i++) {
     const char *name = g->values[s->inputs[i]].name;
     size_t k = i < n && strcmp(names[i], name) == 0 ? i : 0; /* in order is the common case */
@@ -126,8 +127,11 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
     const ox_tensor *t = k < n && values[k] ? ox_value_get(values[k]) : g->values[s->inputs[i]].init;
     if (!t) return ox_fail(OX_INVALID_ARGUMENT, "input '%s' is missing", name);
     OX_TRY(check_input(s, i, t));
-    OX_TRY(align_input(c, i, t));
+    bytes += t->bytes;
+    c->bound[i] = t;
   }
+  ox_session_count_inputs(s, bytes);
+  for (uint32_t i = 0; i < s->n_inputs; i++) OX_TRY(align_input(c, i, c->bound[i]));
   for (size_t k = 0; n != s->n_inputs && k < n; k++) {
     ox_id v = ox_graph_find(g, names[k]);
     if ((v != OX_NONE && g->values[v].is_input) || ox_session_find_default(s, names[k]) < s->n_defaults) continue;
@@ -143,10 +147,12 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
 static ox_status *sink_tensor(ox_run_sink *sink, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes,
                               void **out_data) {
   ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
-  if (!c->out[index]) OX_TRY(ox_value_take(c->session->recycler, dtype, shape, bytes, &c->out[index]));
+  const ox_graph *g = c->session->model->graph;
+  if (!c->out[index])
+    OX_TRY(ox_status_note(ox_value_take(c->session->recycler, dtype, shape, bytes, &c->out[index]), "output '%s'",
+                          g->values[g->outputs[index]].name));
   const ox_tensor *t = ox_value_get(c->out[index]);
   if (t->kind != OX_TENSOR || t->dtype != dtype || !ox_shape_equal(&t->shape, shape)) {
-    const ox_graph *g = c->session->model->graph;
     char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
     return ox_fail(OX_SHAPE_MISMATCH, "output '%s': the given value is %s%s, the result %s%s",
                    g->values[g->outputs[index]].name, ox_dtype_name(t->dtype), ox_shape_text(&t->shape, a),
@@ -160,7 +166,9 @@ static ox_status *sink_other(ox_run_sink *sink, uint32_t index, const ox_tensor 
   ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
   if (c->out_given[index])
     return ox_fail(OX_INVALID_ARGUMENT, "output %u is not a tensor, so it cannot be written into a given value", index);
-  return ox_value_clone(c->session->alloc, t, &c->out[index]);
+  const ox_graph *g = c->session->model->graph;
+  return ox_status_note(ox_value_clone(c->session->alloc, t, &c->out[index]), "output '%s'",
+                        g->values[g->outputs[index]].name);
 }
 
 /* The index of the graph output called |name|; n_outputs if there is none. */
@@ -220,7 +228,9 @@ ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *co
     return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts: struct_size is %zu", opts->struct_size);
   if (OX_UNLIKELY(n_inputs > s->n_inputs && ox_session_overrides(s, input_names, inputs, n_inputs)))
     OX_TRY(ox_session_sibling(s, &s));
-  OX_TRY(take_call(s, &c));
+  size_t refusals = ox_quota_refusals(s->quota);
+  st = take_call(s, &c);
+  if (st) return ox_session_explain(s, refusals, st);
   ox_arena_reset(&c->run_arena);
   set_env(s, c, opts);
   memset(c->out, 0, s->model->graph->n_outputs * sizeof *c->out);
@@ -236,6 +246,7 @@ done:
       if (!c->out_given[i]) ox_value_release(c->out[i]);
   if (cx) give_context(s, cx);
   give_call(s, c);
+  if (st) st = ox_session_explain(s, refusals, st);
   if (st && opts && opts->tag) st = ox_status_note(st, "run '%s'", opts->tag);
   return st;
 }
@@ -244,9 +255,12 @@ ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size
   ox_call *c;
   ox_context *cx = NULL;
   ox_status *st = NULL;
+  size_t bytes = 0;
   *out_workspace = 0;
   if (n != s->n_inputs) return ox_fail(OX_INVALID_ARGUMENT, "%zu shapes for %u inputs", n, s->n_inputs);
-  OX_TRY(take_call(s, &c));
+  size_t refusals = ox_quota_refusals(s->quota);
+  st = take_call(s, &c);
+  if (st) return ox_session_explain(s, refusals, st);
   ox_arena_reset(&c->run_arena);
   set_env(s, c, NULL);
   for (uint32_t i = 0; i < s->n_inputs; i++) {
@@ -257,11 +271,13 @@ ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size
       st = ox_fail(OX_INVALID_ARGUMENT, "shape %u is not concrete", i);
     if (!st) st = check_input(s, i, &c->aligned[i]);
     if (st) goto done;
+    if (ox_tensor_size(&c->aligned[i])) bytes += c->aligned[i].bytes;
   }
+  ox_session_count_inputs(s, bytes);
   OX_TRY_TO(done, st, take_context(s, c, &cx));
   *out_workspace = cx->slab_bytes;
   give_context(s, cx);
 done:
   give_call(s, c);
-  return st;
+  return ox_session_explain(s, refusals, st);
 }

@@ -10,6 +10,8 @@ typedef struct ox_recycler ox_recycler;
 OX_NODISCARD ox_status *ox_recycler_create(ox_alloc alloc, ox_recycler **out_recycler);
 void ox_recycler_release(ox_recycler *r); /* by the session: kept values are freed, and no more are kept */
 
+void ox_recycler_trim(ox_recycler *r); /* frees what is kept */
+
 /* An uninitialized tensor; its memory comes from |r| if some that fits is kept there. */
 OX_NODISCARD ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, size_t bytes, ox_value **out_value);
 /* A deep copy without an env. */

@@ -99,17 +99,23 @@ ox_status *ox_recycler_create(ox_alloc alloc, ox_recycler **out_recycler) {
   return NULL;
 }
 
-void ox_recycler_release(ox_recycler *r) {
-  if (!r) return;
+static void empty(ox_recycler *r, bool close) {
   pthread_mutex_lock(&r->lock);
   ox_value *v = r->kept;
-  r->kept = NULL, r->n_kept = 0, r->closed = true;
+  r->kept = NULL, r->n_kept = 0, r->closed |= close;
   pthread_mutex_unlock(&r->lock);
   while (v) {
     ox_value *next = v->next;
     destroy(v);
     v = next;
   }
+}
+
+void ox_recycler_trim(ox_recycler *r) { empty(r, false); }
+
+void ox_recycler_release(ox_recycler *r) {
+  if (!r) return;
+  empty(r, true);
   recycler_drop(r);
 }
 

@@ -299,7 +299,7 @@ static void test_a_sparse_bomb(void **state) {
   (void)state;
   ox_model *m;
   byte_buf b = small_model(8, huge_sparse);
-  CHECK_FAILS(read_bytes(b, NULL, &m), OX_LIMIT, "too large as a dense one");
+  CHECK_FAILS(read_bytes(b, NULL, &m), OX_LIMIT, "as a dense one");
   byte_buf_free(&b);
 }
 

@@ -20,16 +20,43 @@ ox_status *ox_reader_enter(ox_reader *r) {
   return NULL;
 }
 
+static ox_status *note_sparse(ox_status *st, ox_str name) {
+  return ox_status_note(st, "sparse tensor '%.*s'", (int)OX_MIN(name.n, 200), name.p);
+}
+
+static ox_status *charge_one(ox_reader *r, const ox_tensor *sparse) {
+  size_t bytes;
+  OX_TRY(ox_sparse_dense_bytes(sparse, &bytes));
+  if (bytes > r->limits.dense_bytes)
+    return ox_fail(OX_LIMIT, "wanted %zu bytes as a dense one; %zu are left of the limit for such tensors", bytes,
+                   r->limits.dense_bytes);
+  r->limits.dense_bytes -= bytes;
+  return NULL;
+}
+
+/* All sparse initializers from |f| on, before the first of them takes any memory. */
+static ox_status *charge_sparse(ox_reader *r, ox_wire w, ox_wire_field f) {
+  ox_tensor_reader reader = r->tensors;
+  reader.arena = &r->scratch;
+  do {
+    ox_tensor s;
+    ox_str name;
+    if (f.tag != OX_WIRE_LEN(OX_GRAPH_PROTO_SPARSE_INITIALIZER)) continue;
+    ox_arena_reset(&r->scratch);
+    OX_TRY(ox_sparse_read(&reader, f.bytes, &s, &name));
+    OX_TRY(note_sparse(charge_one(r, &s), name));
+  } while (ox_wire_next(&w, &f));
+  return NULL;
+}
+
 /* As dense, unless the caller has its content. */
 static ox_status *read_sparse(ox_reader *r, ox_graph *g, ox_str bytes, ox_tensor *out, ox_str *out_name) {
   ox_tensor s;
   bool given = false;
   OX_TRY(ox_sparse_read(&r->tensors, bytes, &s, out_name));
   *out = (ox_tensor){.kind = OX_TENSOR, .dtype = s.dtype, .shape = s.shape};
-  if (g == r->m->graph)
-    OX_TRY(ox_status_note(ox_givens_take(&r->given, *out_name, out, &given), "sparse tensor '%.*s'",
-                          (int)OX_MIN(out_name->n, 200), out_name->p));
-  if (!given) return ox_sparse_densify(&r->tensors, &s, out);
+  if (g == r->m->graph) OX_TRY(note_sparse(ox_givens_take(&r->given, *out_name, out, &given), *out_name));
+  if (!given) return note_sparse(ox_sparse_densify(&r->tensors, &s, out), *out_name);
   (void)ox_dtype_bytes(out->dtype, ox_shape_count(&out->shape), &out->bytes); /* it does: the content has as many */
   return NULL;
 }
@@ -55,11 +82,14 @@ static ox_status *add_initializer(ox_reader *r, ox_graph *g, ox_str bytes, bool 
 
 static ox_status *read_initializers(ox_reader *r, ox_str bytes, ox_graph *g) {
   ox_wire w = ox_wire_sub(bytes);
+  bool charged = false;
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
     if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_INITIALIZER)) {
       OX_TRY(add_initializer(r, g, f.bytes, false));
     } else if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_SPARSE_INITIALIZER)) {
+      if (!charged) OX_TRY(charge_sparse(r, w, f));
+      charged = true;
       OX_TRY(add_initializer(r, g, f.bytes, true));
     }
   }

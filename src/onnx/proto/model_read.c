@@ -145,7 +145,7 @@ ox_status *ox_model_fill(ox_model *m, const unsigned char *bytes, size_t n, cons
   ox_arena_init(&r.scratch, m->alloc);
   if (!from) from = &nothing;
   ox_external_init(&r.external, m, from->dir, from->path, from->files);
-  r.tensors = (ox_tensor_reader){&m->arena, &r.external, r.limits.dense_bytes, NULL};
+  r.tensors = (ox_tensor_reader){&m->arena, &r.external, NULL};
   ox_status *st = ox_givens_init(&r.given, m->alloc, from->given, from->n_given);
   if (!st) st = read_bytes(&r, bytes, n);
   ox_givens_deinit(&r.given);

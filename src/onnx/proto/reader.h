@@ -11,7 +11,7 @@
 typedef struct ox_read_limits {
   uint32_t depth; /* of nested graphs and types */
   uint64_t nodes;
-  size_t dense_bytes; /* of a sparse initializer made dense */
+  size_t dense_bytes; /* of all sparse initializers made dense */
 } ox_read_limits;
 
 /* Where a model's tensors may come from besides its own bytes. */
@@ -24,7 +24,7 @@ typedef struct ox_read_source {
 
 typedef struct ox_reader {
   ox_model *m;
-  ox_read_limits limits; /* defaults filled in */
+  ox_read_limits limits; /* defaults filled in; dense_bytes: what is left of it */
   ox_external external;
   ox_givens given;
   ox_tensor_reader tensors;

@@ -79,12 +79,17 @@ ox_status *ox_sparse_read(const ox_tensor_reader *r, ox_str bytes, ox_tensor *ou
   return ox_status_note(st, "sparse tensor '%.*s'", (int)OX_MIN(name.n, 200), name.p);
 }
 
+ox_status *ox_sparse_dense_bytes(const ox_tensor *sparse, size_t *out_bytes) {
+  int64_t count = ox_shape_count(&sparse->shape);
+  if (ox_dtype_bytes(sparse->dtype, count, out_bytes)) return NULL;
+  return ox_fail(OX_LIMIT, "a sparse tensor of %lld elements would be too large as a dense one", (long long)count);
+}
+
 ox_status *ox_sparse_densify(const ox_tensor_reader *r, const ox_tensor *sparse, ox_tensor *out) {
   const ox_tensor *part = sparse->data, *values = &part[0], *indices = &part[1];
   int64_t count = ox_shape_count(&sparse->shape);
   *out = (ox_tensor){.kind = OX_TENSOR, .dtype = sparse->dtype, .shape = sparse->shape};
-  if (!ox_dtype_bytes(out->dtype, count, &out->bytes) || (r->max_dense_bytes && out->bytes > r->max_dense_bytes))
-    return ox_fail(OX_LIMIT, "a sparse tensor of %lld elements would be too large as a dense one", (long long)count);
+  OX_TRY(ox_sparse_dense_bytes(sparse, &out->bytes));
   unsigned char *dense = out->data = ox_arena_alloc(r->arena, out->bytes);
   if (!dense) return ox_oom();
   unsigned bits = ox_dtype_bits(out->dtype);

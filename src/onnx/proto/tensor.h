@@ -11,15 +11,16 @@
 
 typedef struct ox_tensor_reader {
   ox_arena *arena;
-  ox_external *external;  /* NULL: external data is an error */
-  size_t max_dense_bytes; /* of a sparse tensor made dense; 0: no limit */
-  ox_givens *given;       /* contents in place of those in the bytes; NULL: none */
+  ox_external *external; /* NULL: external data is an error */
+  ox_givens *given;      /* contents in place of those in the bytes; NULL: none */
 } ox_tensor_reader;
 
 /* |out_name| (may be NULL) borrows from |bytes|. Errors: INVALID_MODEL naming the tensor, NOT_IMPLEMENTED, LIMIT. */
 OX_NODISCARD ox_status *ox_tensor_read(const ox_tensor_reader *r, ox_str bytes, ox_tensor *out, ox_str *out_name);
 /* A tensor of kind OX_SPARSE; its name is that of its values. Indices are checked against the shape. */
 OX_NODISCARD ox_status *ox_sparse_read(const ox_tensor_reader *r, ox_str bytes, ox_tensor *out, ox_str *out_name);
+/* The bytes of |sparse| as a dense tensor. Error: LIMIT if no memory could hold them. */
+OX_NODISCARD ox_status *ox_sparse_dense_bytes(const ox_tensor *sparse, size_t *out_bytes);
 /* The dense tensor that |sparse| stands for, in the arena. */
 OX_NODISCARD ox_status *ox_sparse_densify(const ox_tensor_reader *r, const ox_tensor *sparse, ox_tensor *out);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * task/system/topology_linux.c - affinity mask, cgroup quota, kinds of processors.
- * A quota holds for the whole subtree, so every parent's counts as well. In a container without its own cgroup
- * namespace /proc/self/cgroup shows the host's path while the mount shows only the container's part: the mount's root
- * is cut off, and where the path still does not exist the walk goes up until something does. */
+ * task/system/topology_linux.c - affinity mask, cgroup quota, kinds of processors. */
 #if defined(__linux__)
 #define _GNU_SOURCE
 #include "task/system/topology.h"
@@ -14,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/macros.h"
 
 enum { PATH_BYTES = 4096, MASK_CPUS = 1024 };
@@ -32,101 +30,26 @@ uint32_t ox_topology_cpus(void) {
   return online > 0 ? (uint32_t)online : 1;
 }
 
-static bool read_text(const char *dir, const char *file, char *text, size_t bytes) {
-  char path[PATH_BYTES + 64];
-  snprintf(path, sizeof path, "%s/%s", dir, file);
-  FILE *f = fopen(path, "re");
-  if (!f) return false;
-  size_t n = fread(text, 1, bytes - 1, f);
-  fclose(f);
-  text[n] = 0;
-  return n > 0;
-}
-
 /* Thousandths of a processor allowed by the files of one folder; 0: no limit. */
 static uint64_t quota_v2(const char *dir) {
   char text[128];
   unsigned long long quota = 0, period = 0;
-  if (!read_text(dir, "cpu.max", text, sizeof text) || sscanf(text, "%llu %llu", &quota, &period) != 2 || !period)
+  if (!ox_cgroup_text(dir, "cpu.max", text, sizeof text) || sscanf(text, "%llu %llu", &quota, &period) != 2 || !period)
     return 0; /* "max 100000" does not scan as a number */
   return quota > 1ull << 50 ? 0 : (quota * 1000 + period - 1) / period;
 }
 
 static uint64_t quota_v1(const char *dir) {
   char a[64], b[64];
-  if (!read_text(dir, "cpu.cfs_quota_us", a, sizeof a) || !read_text(dir, "cpu.cfs_period_us", b, sizeof b)) return 0;
+  if (!ox_cgroup_text(dir, "cpu.cfs_quota_us", a, sizeof a) || !ox_cgroup_text(dir, "cpu.cfs_period_us", b, sizeof b))
+    return 0;
   long long quota = atoll(a), period = atoll(b); /* -1: no limit */
   return quota <= 0 || period <= 0 || quota > 1ll << 50
              ? 0
              : ((uint64_t)quota * 1000 + (uint64_t)period - 1) / (uint64_t)period;
 }
 
-static bool has_word(const char *list, const char *word) {
-  size_t n = strlen(word);
-  for (const char *p = list; (p = strstr(p, word)) != NULL; p += n)
-    if ((p == list || p[-1] == ',') && (p[n] == ',' || p[n] == 0 || p[n] == '\n')) return true;
-  return false;
-}
-
-/* The path of this process in the v2 hierarchy, or in the v1 hierarchy of the cpu controller. */
-static bool own_path(const char *root, bool v2, char *out, size_t bytes) {
-  char file[PATH_BYTES], line[PATH_BYTES];
-  snprintf(file, sizeof file, "%.3000s/proc/self/cgroup", root);
-  FILE *f = fopen(file, "re");
-  if (!f) return false;
-  bool found = false;
-  while (!found && fgets(line, sizeof line, f)) { /* "4:cpu,cpuacct:/path" or "0::/path" */
-    char *controllers = strchr(line, ':');
-    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-    if (!path) continue;
-    *controllers++ = 0, *path++ = 0;
-    path[strcspn(path, "\n")] = 0;
-    found = v2 ? strcmp(line, "0") == 0 && !*controllers : has_word(controllers, "cpu");
-    if (found) snprintf(out, bytes, "%s", path);
-  }
-  fclose(f);
-  return found;
-}
-
-/* Tightest quota of <mount>/<path> and its parents up to the mount. */
-static uint64_t walk_up(const char *mount, const char *path, uint64_t (*quota)(const char *dir)) {
-  char dir[PATH_BYTES + 64];
-  size_t base = (size_t)snprintf(dir, sizeof dir, "%.2000s", mount);
-  snprintf(dir + base, sizeof dir - base, "%.2000s", strcmp(path, "/") == 0 ? "" : path);
-  uint64_t least = 0;
-  for (;;) {
-    uint64_t q = quota(dir);
-    if (q && (!least || q < least)) least = q;
-    char *slash = strrchr(dir + base, '/');
-    if (!slash) return least;
-    *slash = 0;
-  }
-}
-
-uint64_t ox_topology_quota(const char *root) {
-  char file[PATH_BYTES], line[PATH_BYTES], path[PATH_BYTES], mount[PATH_BYTES];
-  snprintf(file, sizeof file, "%.3000s/proc/self/mountinfo", root);
-  FILE *f = fopen(file, "re");
-  if (!f) return 0;
-  uint64_t least = 0;
-  while (fgets(line, sizeof line, f)) { /* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - cgroup name rw,cpu" */
-    char shown[1024], at[1024], type[32], options[512];
-    char *tail = strstr(line, " - ");
-    if (!tail || sscanf(line, "%*s %*s %*s %1023s %1023s", shown, at) != 2 ||
-        sscanf(tail, " - %31s %*s %511s", type, options) != 2)
-      continue;
-    bool v2 = strcmp(type, "cgroup2") == 0;
-    if (!v2 && (strcmp(type, "cgroup") != 0 || !has_word(options, "cpu"))) continue;
-    if (!own_path(root, v2, path, sizeof path)) continue;
-    size_t n = strcmp(shown, "/") == 0 ? 0 : strlen(shown);
-    const char *inside = n && strncmp(path, shown, n) == 0 && (path[n] == '/' || !path[n]) ? path + n : path;
-    snprintf(mount, sizeof mount, "%.2000s%s", root, at);
-    uint64_t q = walk_up(mount, inside, v2 ? quota_v2 : quota_v1);
-    if (q && (!least || q < least)) least = q;
-  }
-  fclose(f);
-  return least;
-}
+uint64_t ox_topology_quota(const char *root) { return ox_cgroup_least(root, "cpu", quota_v1, quota_v2); }
 
 static bool has_cpu(const ox_cpu_mask *mask, uint32_t cpu) { return mask->bits[cpu / 64] >> cpu % 64 & 1; }
 
@@ -134,7 +57,7 @@ static bool has_cpu(const ox_cpu_mask *mask, uint32_t cpu) { return mask->bits[c
 static bool read_cpus(const char *dir, ox_cpu_mask *out) {
   char text[PATH_BYTES], *p = text;
   memset(out, 0, sizeof *out);
-  if (!read_text(dir, "cpus", text, sizeof text)) return false;
+  if (!ox_cgroup_text(dir, "cpus", text, sizeof text)) return false;
   for (char *end;; p = end + 1) {
     unsigned long first = strtoul(p, &end, 10), last = first;
     if (end == p) return false;
@@ -161,7 +84,7 @@ static bool kinds_by_capacity(const char *root, const ox_cpu_mask *allowed, ox_c
     char dir[PATH_BYTES], text[32];
     if (!has_cpu(allowed, i)) continue;
     snprintf(dir, sizeof dir, "%.3000s/sys/devices/system/cpu/cpu%u", root, (unsigned)i);
-    if (!read_text(dir, "cpu_capacity", text, sizeof text)) {
+    if (!ox_cgroup_text(dir, "cpu_capacity", text, sizeof text)) {
       if (!most) return false; /* the usual machine: one try and no more */
       continue;
     }
