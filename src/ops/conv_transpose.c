@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/conv_transpose.c - ConvTranspose: every phase of the output is a convolution of its own (kern/conv/transpose.h),
- * a last stage interleaves them. */
+ * a last stage interleaves them. And com.microsoft's form of it whose pads are an input. */
+#include <string.h>
+
 #include "base/cksize.h"
 #include "kern/conv/transpose.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/check.h"
 #include "ops/shared/conv_node.h"
+#include "ops/shared/deconv_shape.h"
 
-enum { X, W, B, BLOCK = 16384 };
+enum { X, W, B, PADS = 2, PADS_B /* the bias behind pads */, BLOCK = 16384 };
 
-typedef struct ct_attrs {
-  const char *auto_pad;
-  ox_ints dilations, kernel_shape, pads, strides, output_padding, output_shape;
-  int64_t group;
-} ct_attrs;
+static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ox_deconv_attrs),
+                                        OX_ATTR_INTS(ox_deconv_attrs, output_padding),
+                                        OX_ATTR_INTS(ox_deconv_attrs, output_shape)};
 
-static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ct_attrs), OX_ATTR_INTS(ct_attrs, output_padding),
-                                        OX_ATTR_INTS(ct_attrs, output_shape)};
+static const ox_attr_def pads_rows[] = {
+    OX_ATTR_STR(ox_deconv_attrs, auto_pad, NULL), OX_ATTR_INTS(ox_deconv_attrs, dilations),
+    OX_ATTR_INT(ox_deconv_attrs, group, 1),       OX_ATTR_INTS(ox_deconv_attrs, kernel_shape),
+    OX_ATTR_INTS(ox_deconv_attrs, strides),       OX_ATTR_INTS(ox_deconv_attrs, output_padding),
+};
 
 typedef struct phase {
   ox_deconv_phase d;
@@ -28,6 +32,7 @@ typedef struct phase {
 typedef struct ct_state {
   float *w; /* all phases, packed; NULL: not constant, or float64 */
   size_t bytes;
+  uint32_t pads, bias; /* inputs; pads 0: an attribute */
 } ct_state;
 
 typedef enum { S_WIDEN, S_PACK, S_GATHER, S_CONV, S_JOIN, S_NARROW, S_F64 } stage_kind;
@@ -39,68 +44,15 @@ typedef struct ct_prep {
   bool wide, single; /* single: the only phase writes the output itself */
   stage_kind kind[OX_MAX_STAGES];
   int64_t per_tile; /* planes */
-  size_t in_at[3], packed_at, phases_at, plan_at, y_at;
+  size_t in_at[PADS_B + 1], packed_at, phases_at, plan_at, y_at;
 } ct_prep;
 
 /* ---- shapes ---- */
 
-/* Window and output padding; *known: the kernel's extents are. */
-static ox_status *spatial_of(const ct_attrs *a, int axes, const ox_shape *w, ox_spatial_attrs *win, int64_t *extra,
-                             bool *known) {
-  int64_t kernel[OX_SPATIAL_AXES];
-  *known = a->kernel_shape.n != 0 || w->rank >= 0;
-  for (int i = 0; i < axes && w->rank >= 0; i++) {
-    kernel[i] = w->dim[i + 2];
-    if (kernel[i] < 0) *known = a->kernel_shape.n != 0;
-    if (kernel[i] >= 0 && a->kernel_shape.n == (size_t)axes && a->kernel_shape.v[i] != kernel[i])
-      return ox_fail(OX_INVALID_MODEL, "kernel_shape[%d] is %lld, W has %lld", i, (long long)a->kernel_shape.v[i],
-                     (long long)kernel[i]);
-  }
-  ox_ints k = a->kernel_shape;
-  if (!k.n && *known) k = (ox_ints){(size_t)axes, kernel};
-  OX_TRY(ox_spatial_attrs_read(win, axes, k, a->strides, a->dilations, a->pads, a->auto_pad));
-  if (a->output_padding.n && a->output_padding.n != (size_t)axes)
-    return ox_fail(OX_INVALID_MODEL, "output_padding has %zu values, wanted %d", a->output_padding.n, axes);
-  if (a->output_shape.n && a->output_shape.n != (size_t)axes && a->output_shape.n != (size_t)axes + 2)
-    return ox_fail(OX_INVALID_MODEL, "output_shape has %zu values, wanted %d", a->output_shape.n, axes);
-  for (int i = 0; i < axes; i++) {
-    extra[i] = a->output_padding.n ? a->output_padding.v[i] : 0;
-    if (extra[i] < 0 || extra[i] > 1 << 30)
-      return ox_fail(OX_INVALID_MODEL, "output_padding[%d] is %lld", i, (long long)extra[i]);
-  }
-  return NULL;
-}
-
-/* Extent of the output along one axis and the padding cut from its start; -1 if not known. */
-static ox_status *axis_out(const ct_attrs *a, const ox_spatial_attrs *w, int i, int64_t in, int64_t extra, int64_t *out,
-                           int64_t *lo) {
-  int64_t span = (w->kernel[i] - 1) * w->dilation[i] + 1, full;
-  *out = -1, *lo = w->pad_lo[i];
-  bool same = w->auto_pad == OX_PAD_SAME_UPPER || w->auto_pad == OX_PAD_SAME_LOWER;
-  if (w->auto_pad == OX_PAD_VALID) *lo = 0;
-  if (a->output_shape.n) *out = a->output_shape.v[a->output_shape.n - (size_t)w->axes + (size_t)i];
-  if (a->output_shape.n && (*out < 0 || *out > INT32_MAX))
-    return ox_fail(OX_INVALID_MODEL, "output_shape[%d] is %lld", i, (long long)*out);
-  if (in < 0) return NULL;
-  if (in > INT32_MAX) return ox_fail(OX_LIMIT, "spatial axis %d of %lld is too long", i, (long long)in);
-  if (!ox_mul_i64_ok(in - 1, w->stride[i], &full)) return ox_fail(OX_LIMIT, "spatial axis %d: too long", i);
-  full = in == 0 ? 0 : full + extra + span;
-  if (!a->output_shape.n && !same) {
-    *out = full - *lo - (w->auto_pad == OX_PAD_VALID ? 0 : w->pad_hi[i]);
-    if (*out < 0) return ox_fail(OX_SHAPE_MISMATCH, "spatial axis %d: padding leaves %lld", i, (long long)*out);
-    return NULL;
-  }
-  if (!a->output_shape.n) *out = in * w->stride[i];
-  int64_t total = OX_MAX(full - *out, 0);
-  *lo = w->auto_pad == OX_PAD_SAME_UPPER ? total / 2 : total - total / 2;
-  return NULL;
-}
-
-static ox_status *infer(ox_infer_ctx *c) {
-  const ct_attrs *a = c->attrs;
+static ox_status *infer_with(ox_infer_ctx *c, const ox_deconv_attrs *a, uint32_t bias) {
   const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape;
   ox_shape y = ox_shape_unknown();
-  uint32_t dtype = ox_infer_dtype_of(c, X, B);
+  uint32_t dtype = ox_infer_dtype_of(c, X, W);
   if (a->group < 1) return ox_fail(OX_INVALID_MODEL, "group is %lld", (long long)a->group);
   int rank = x->rank >= 0 ? x->rank : w->rank;
   if (rank >= 0) {
@@ -114,32 +66,43 @@ static ox_status *infer(ox_infer_ctx *c) {
     ox_spatial_attrs win;
     int64_t extra[OX_SPATIAL_AXES];
     bool known;
-    OX_TRY(spatial_of(a, rank - 2, w, &win, extra, &known));
+    OX_TRY(ox_deconv_window(a, rank - 2, w, &win, extra, &known));
     y.rank = rank, y.dim[0] = x->rank >= 0 ? x->dim[0] : -1;
     y.dim[1] = w->rank >= 0 ? ox_dim_mul(w->dim[1], a->group) : -1;
     for (int i = 0; i < rank - 2; i++) {
       int64_t lo;
-      OX_TRY(axis_out(a, &win, i, known && x->rank >= 0 ? x->dim[i + 2] : -1, extra[i], &y.dim[i + 2], &lo));
+      OX_TRY(ox_deconv_output(a, &win, i, known && x->rank >= 0 ? x->dim[i + 2] : -1, extra[i], &y.dim[i + 2], &lo));
     }
-    if (ox_infer_has(c, B) && c->in[B]->shape.rank >= 0 &&
-        (c->in[B]->shape.rank != 1 ||
-         (c->in[B]->shape.dim[0] >= 0 && y.dim[1] >= 0 && c->in[B]->shape.dim[0] != y.dim[1])))
-      return ox_fail(OX_SHAPE_MISMATCH, "B must have one element per output channel");
+    OX_TRY(ox_infer_shape_is(c, bias, 1, &y.dim[1]));
   }
   ox_infer_out(c, 0, dtype, &y);
+  return NULL;
+}
+
+static ox_status *infer(ox_infer_ctx *c) { return infer_with(c, c->attrs, B); }
+
+/* As long as the pads are not known, neither is what they cut off. */
+static ox_status *infer_pads(ox_infer_ctx *c) {
+  ox_deconv_attrs a = *(const ox_deconv_attrs *)c->attrs;
+  int64_t pads[2 * OX_SPATIAL_AXES];
+  int n = 0, known = ox_infer_has(c, PADS) ? ox_infer_ints(c, PADS, pads, 2 * OX_SPATIAL_AXES, &n) : 1;
+  if (known < 0) return ox_fail(OX_INVALID_MODEL, "Pads are no list of at most %d integers", 2 * OX_SPATIAL_AXES);
+  if (known) a.pads = (ox_ints){(size_t)n, pads};
+  OX_TRY(infer_with(c, &a, PADS_B));
+  for (int i = 2; !known && i < c->out[0].shape.rank; i++) c->out[0].shape.dim[i] = -1;
   return NULL;
 }
 
 /* ---- phases ---- */
 
 /* Stride, dilation and kernel of the three axes: all that packing needs. */
-static ox_status *axes_of(const ct_attrs *a, const ox_shape *w, ox_deconv_axis *axis) {
+static ox_status *axes_of(const ox_deconv_attrs *a, const ox_shape *w, ox_deconv_axis *axis) {
   int axes = w->rank - 2;
   if (axes > OX_CONV_AXES) return ox_fail(OX_NOT_IMPLEMENTED, "ConvTranspose over %d axes, at most 3", axes);
   ox_spatial_attrs win;
   int64_t extra[OX_SPATIAL_AXES];
   bool known;
-  OX_TRY(spatial_of(a, axes, w, &win, extra, &known));
+  OX_TRY(ox_deconv_window(a, axes, w, &win, extra, &known));
   for (int i = 0; i < OX_CONV_AXES; i++) {
     int s = i - (OX_CONV_AXES - axes);
     if (s >= 0 && win.kernel[s] > 1 << 24)
@@ -181,12 +144,13 @@ static size_t pack_all(const ox_deconv_axis *axis, int64_t *taps, int64_t groups
 }
 
 static ox_status *load(ox_load_ctx *c) {
-  const ct_attrs *a = c->attrs;
+  const ox_deconv_attrs *a = c->attrs;
   const ox_tensor *w = c->n_in > W ? c->in_const[W] : NULL;
   ox_deconv_axis axis[OX_CONV_AXES];
   ct_state *s = c->state = OX_LOAD_NEW(c, ct_state);
   int64_t n_phases;
   if (!s) return ox_oom();
+  s->pads = c->op[sizeof "ConvTranspose" - 1] ? PADS : 0, s->bias = s->pads ? PADS_B : B;
   if (!w || w->dtype == OX_F64 || w->shape.rank < 3 || w->shape.rank > OX_CONV_AXES + 2 || w->shape.dim[0] % a->group)
     return NULL;
   OX_TRY(axes_of(a, &w->shape, axis));
@@ -289,7 +253,7 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, ct_prep *p) {
   if (p->wide) {
     int64_t tiles = 0;
     for (uint32_t i = 0; i < c->n_in && ok; i++) {
-      if (!c->in[i] || (i == W && s->w)) continue;
+      if (!c->in[i] || (i == W && s->w) || (i && i == s->pads)) continue;
       ok = book(c, (size_t)ox_shape_count(&c->in[i]->shape), &p->in_at[i]);
       tiles += OX_CEIL_DIV(ox_shape_count(&c->in[i]->shape), BLOCK);
     }
@@ -315,8 +279,24 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, ct_prep *p) {
   return NULL;
 }
 
+/* The attributes, with pads from the input that has them; |room|: for those. */
+static ox_status *attrs_of(const ox_kernel_ctx *c, int64_t *room, ox_deconv_attrs *out) {
+  const ct_state *s = c->state;
+  *out = *(const ox_deconv_attrs *)c->attrs;
+  if (!s->pads || !ox_ctx_has(c, s->pads)) return NULL;
+  const ox_tensor *t = c->in[s->pads];
+  int64_t n = ox_shape_count(&t->shape);
+  if (n > 2 * OX_SPATIAL_AXES || (n && !t->data))
+    return ox_fail(OX_INVALID_MODEL, "ConvTransposeWithDynamicPads: %lld pads", (long long)n);
+  if (n) memcpy(room, t->data, (size_t)n * sizeof *room);
+  out->pads = (ox_ints){(size_t)n, room};
+  return NULL;
+}
+
 static ox_status *prepare(ox_kernel_ctx *c) {
-  const ct_attrs *a = c->attrs;
+  int64_t pads[2 * OX_SPATIAL_AXES];
+  ox_deconv_attrs with, *a = &with;
+  OX_TRY(attrs_of(c, pads, &with));
   const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape, *y = &c->out[0]->shape;
   ct_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
   ox_spatial_attrs win;
@@ -324,11 +304,11 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   bool known;
   if (!p) return ox_oom();
   OX_TRY(axes_of(a, w, p->axis));
-  OX_TRY(spatial_of(a, x->rank - 2, w, &win, extra, &known));
+  OX_TRY(ox_deconv_window(a, x->rank - 2, w, &win, extra, &known));
   for (int s = 0; s < win.axes; s++) {
     ox_deconv_axis *ax = &p->axis[s + OX_CONV_AXES - win.axes];
     int64_t out;
-    OX_TRY(axis_out(a, &win, s, x->dim[s + 2], extra[s], &out, &ax->lo));
+    OX_TRY(ox_deconv_output(a, &win, s, x->dim[s + 2], extra[s], &out, &ax->lo));
     ax->in = x->dim[s + 2], ax->out = y->dim[s + 2];
   }
   p->batch = x->dim[0], p->groups = a->group, p->ic = w->dim[0] / a->group, p->oc = w->dim[1];
@@ -349,7 +329,7 @@ static void widen(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles) {
   const ct_state *s = c->state;
   int64_t base = 0;
   for (uint32_t i = 0; i < c->n_in; i++) {
-    if (!c->in[i] || (i == W && s->w)) continue;
+    if (!c->in[i] || (i == W && s->w) || (i && i == s->pads)) continue;
     int64_t n = ox_shape_count(&c->in[i]->shape), count = OX_CEIL_DIV(n, BLOCK);
     for (int64_t t = OX_MAX(tiles.begin, base); t < OX_MIN(tiles.end, base + count); t++) {
       int64_t at = (t - base) * BLOCK;
@@ -384,7 +364,7 @@ static void convolve(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles, b
     int64_t n = phase_tiles(ph, gather), begin = OX_MAX(tiles.begin, base), end = OX_MIN(tiles.end, base + n);
     ox_conv_args a = {.x = input_f32(c, p, X),
                       .w = w + ph->w_at,
-                      .bias = input_f32(c, p, B),
+                      .bias = input_f32(c, p, s->bias),
                       .y = p->single ? result(c, p) : (float *)shared_at(c, p->phases_at) + ph->y_at,
                       .shared = (char *)shared_at(c, p->plan_at) + (size_t)i * shared};
     if (begin < end) ox_conv_run(&ph->plan, &a, gather ? 0 : ph->plan.n_stages - 1, begin - base, end - base, scratch);
@@ -436,17 +416,25 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                                                                (size_t)n, NULL);
       break;
     }
-    case S_F64:
-      ox_deconv_f64(p->axis, p->groups, p->ic, p->oc, c->in[X]->data, c->in[W]->data,
-                    ox_ctx_has(c, B) ? c->in[B]->data : NULL, c->out[0]->data, tiles.begin, tiles.end);
+    case S_F64: {
+      uint32_t b = ((const ct_state *)c->state)->bias;
+      const ox_tensor *bias = ox_ctx_has(c, b) ? c->in[b] : NULL;
+      ox_deconv_f64(p->axis, p->groups, p->ic, p->oc, c->in[X]->data, c->in[W]->data, bias ? bias->data : NULL,
+                    c->out[0]->data, tiles.begin, tiles.end);
       break;
+    }
   }
   return NULL;
 }
 
+enum { FLOATS = OX_BIT(OX_F16) | OX_BIT(OX_F32) | OX_BIT(OX_F64) };
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "ConvTranspose", .since = 1, .types = {OX_T_FLOAT}, .vars = "TTT", .min_in = 2, .max_in = 3,
-               OX_ATTRS(attr_rows), .attrs_bytes = sizeof(ct_attrs), .infer = infer),
+               OX_ATTRS(attr_rows), .attrs_bytes = sizeof(ox_deconv_attrs), .infer = infer),
+     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "ConvTransposeWithDynamicPads", .domain = "com.microsoft", .since = 1,
+               .types = {FLOATS, FLOATS, OX_BIT(OX_I64), FLOATS}, .vars = "TT.T", .min_in = 2, .max_in = 4,
+               OX_ATTRS(pads_rows), .attrs_bytes = sizeof(ox_deconv_attrs), .value_in = 1 << PADS, .infer = infer_pads),
      OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_conv_transpose = {ops, OX_COUNT(ops)};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/slice.c - Slice: by attributes (opset 1) or inputs, with steps of either sign. */
+ * ops/slice.c - Slice: by attributes (opset 1) or inputs, with steps of either sign; DynamicSlice and Crop of old
+ * models. */
 #include "graph/known.h"
 #include "ops/move/deferred.h"
 
@@ -154,6 +155,56 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return ox_deferred_run(c, &slice_op, stage, tiles);
 }
 
+/* ---- Crop: takes borders off an image, or what lies from the left upper ones on ---- */
+
+typedef struct {
+  ox_ints border, scale; /* left, top, right, bottom; height, width */
+} crop_attrs;
+static const ox_attr_def crop_rows[] = {OX_ATTR_INTS(crop_attrs, border), OX_ATTR_INTS(crop_attrs, scale)};
+
+static ox_status *crop_axis(const crop_attrs *a, int axis, int64_t in, int64_t *out) {
+  int64_t lo = a->border.v[1 - axis], hi = a->border.v[3 - axis];
+  int64_t want = a->scale.n ? a->scale.v[axis] : in < 0 ? -1 : in - lo - hi;
+  *out = want < 0 ? -1 : want;
+  if (in >= 0 && (want < 0 || want > in - lo))
+    return ox_fail(OX_SHAPE_MISMATCH, "Crop: %lld from %lld on of %lld pixels", (long long)want, (long long)lo,
+                   (long long)in);
+  return NULL;
+}
+
+static ox_status *crop_infer(ox_infer_ctx *c) {
+  const crop_attrs *a = c->attrs;
+  ox_shape y = c->in[0]->shape;
+  if (a->border.n != 4 || (a->scale.n && a->scale.n != 2))
+    return ox_fail(OX_INVALID_MODEL, "Crop: border has %zu numbers, wanted 4, scale %zu, wanted 2", a->border.n,
+                   a->scale.n);
+  for (size_t i = 0; i < 4; i++)
+    if (a->border.v[i] < 0 || a->border.v[i] > INT32_MAX || (i < a->scale.n && a->scale.v[i] < 0))
+      return ox_fail(OX_INVALID_MODEL, "Crop: border[%zu] or scale[%zu] is out of range", i, i);
+  if (y.rank >= 0 && y.rank != 4) return ox_fail(OX_SHAPE_MISMATCH, "Crop wants an image, got rank %d", y.rank);
+  for (int i = 0; i < 2 && y.rank == 4; i++) OX_TRY(crop_axis(a, i, c->in[0]->shape.dim[i + 2], &y.dim[i + 2]));
+  ox_infer_out(c, 0, c->in[0]->dtype, &y);
+  return NULL;
+}
+
+static ox_status *crop_build(const ox_kernel_ctx *c, const ox_type *out, void *plan) {
+  const crop_attrs *a = c->attrs;
+  ox_region r = {.rank = 4};
+  ox_shape_strides(&c->in[0]->shape, r.is);
+  ox_shape_strides(&out[0].shape, r.os);
+  for (int i = 0; i < 4; i++) r.dim[i] = out[0].shape.dim[i];
+  r.in_off = a->border.v[1] * r.is[2] + a->border.v[0] * r.is[3];
+  ox_move_plan_init(plan, c->in[0]->dtype, &r);
+  return NULL;
+}
+
+static const ox_deferred_op crop_op = {0, sizeof(ox_move_plan), crop_infer, crop_build, ox_move_plan_work};
+static ox_status *crop_prepare(ox_kernel_ctx *c) { return ox_deferred_prepare(c, &crop_op); }
+static ox_status *crop_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)scratch;
+  return ox_deferred_run(c, &crop_op, stage, tiles);
+}
+
 /* Along the only axis of a list. */
 static const ox_known *part(const ox_known_ctx *c, int64_t from, int64_t to, int64_t axis) {
   const ox_known *k = c->in[0];
@@ -188,5 +239,11 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Slice", .since = 10, .types = {OX_T_ALL & ~OX_T_SUBBYTE, OX_T_INDEX}, .vars = ".TTTT",
                .min_in = 3, .max_in = 5, .value_in = 0x1e, .infer = infer, .known = known),
      OX_KERNEL(.prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "DynamicSlice", .since = 1, .types = {OX_T_ALL & ~OX_T_SUBBYTE, OX_T_INDEX}, .vars = "TIII",
+               .min_in = 3, .max_in = 4, .value_in = 0xe, .infer = infer, .known = known),
+     OX_KERNEL(.prepare = prepare, .run = run)},
+    {OX_SCHEMA(.name = "Crop", .since = 1, .types = {OX_T_FLOAT}, .min_in = 1, .max_in = 1, OX_ATTRS(crop_rows),
+               .attrs_bytes = sizeof(crop_attrs), .infer = crop_infer),
+     OX_KERNEL(.prepare = crop_prepare, .run = crop_run)},
 };
 const ox_op_set ox_ops_slice = {ops, OX_COUNT(ops)};

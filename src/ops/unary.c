@@ -26,6 +26,7 @@ static const ox_attr_def selu_attrs[] = {PARAM(0, "alpha", 1.6732631921768188476
                                          PARAM(1, "gamma", 1.05070102214813232421875f)};
 static const ox_attr_def hard_sigmoid_attrs[] = {PARAM(0, "alpha", 0.2f), PARAM(1, "beta", 0.5f)};
 static const ox_attr_def affine_attrs[] = {PARAM(0, "alpha", 1.0f), PARAM(1, "beta", 0.0f)};
+static const ox_attr_def scale_attrs[] = {PARAM(0, "scale", 1.0f)};
 static const ox_attr_def alpha_beta_attrs[] = {PARAM(0, "alpha", 1.0f), PARAM(1, "beta", 1.0f)};
 static const ox_attr_def shrink_attrs[] = {PARAM(0, "bias", 0.0f), PARAM(1, "lambd", 0.5f)};
 static const ox_attr_def quick_gelu_attrs[] = {PARAM(0, "alpha", 1.702f)};
@@ -64,6 +65,7 @@ static const struct {
     {"Reciprocal", OX_UN_RECIPROCAL, OX_TILE_CHEAP},
     {"Relu", OX_UN_RELU, OX_TILE_CHEAP},
     {"Round", OX_UN_ROUND, OX_TILE_CHEAP},
+    {"Scale", OX_UN_AFFINE, OX_TILE_CHEAP},
     {"ScaledTanh", OX_UN_SCALED_TANH, OX_TILE_MATH},
     {"Selu", OX_UN_SELU, OX_TILE_MATH},
     {"Shrink", OX_UN_SHRINK, OX_TILE_CHEAP},
@@ -246,6 +248,7 @@ static const ox_op ops[] = {
     UNARY("Reciprocal", OX_T_FLOAT),
     ROW("Relu", NULL, 1, OX_T_FLOAT | OX_T_SINT, .gradient = gradient_relu, OX_IS_ACTIVATION("Relu", NULL)),
     UNARY("Round", OX_T_FLOAT),
+    WITH("Scale", 1, OX_T_FLOAT, scale_attrs),
     WITH("ScaledTanh", 1, OX_T_FLOAT, alpha_beta_attrs),
     WITH("Selu", 1, OX_T_FLOAT, selu1_attrs),
     WITH("Selu", 6, OX_T_FLOAT, selu_attrs),

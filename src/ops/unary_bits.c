@@ -119,6 +119,12 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Identity", .since = 1, .min_in = 1, .max_in = 1, .traits = OX_VIEW | OX_ANY_KIND,
                .infer = ox_infer_same_as_input, .known = known_same, .gradient = gradient_same),
      OX_KERNEL(.run = run_copy)},
+    {OX_SCHEMA(.name = "SampleOp", .domain = "com.microsoft", .since = 1,
+               .types = {OX_BIT(OX_F16) | OX_BIT(OX_F32) | OX_BIT(OX_F64) | OX_T_INDEX | OX_BIT(OX_U32) |
+                         OX_BIT(OX_U64)},
+               .min_in = 1, .max_in = 1, .traits = OX_VIEW, .infer = ox_infer_same_as_input, .known = known_same,
+               .gradient = gradient_same),
+     OX_KERNEL(.run = run_copy)},
     {OX_SCHEMA(.name = "IsInf", .since = 10, .types = {T_ISNAN}, .min_in = 1, .max_in = 1,
                .attrs_bytes = sizeof(isinf_attrs), OX_ATTRS(isinf_table), .infer = infer_bool),
      OX_KERNEL(.prepare = prepare, .run = run_isinf)},
