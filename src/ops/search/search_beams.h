@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/search/search_beams.h - which beams go on, and the best finished sequences of each batch entry. */
+#ifndef OX_OPS_SEARCH_SEARCH_BEAMS_H
+#define OX_OPS_SEARCH_SEARCH_BEAMS_H
+
+#include "ops/search/search_scores.h"
+
+/* A finished sequence. */
+typedef struct ox_hypothesis {
+  int32_t *ids;
+  int64_t length;
+  float score; /* the sum of its tokens' log probabilities over length ^ length_penalty */
+} ox_hypothesis;
+
+typedef struct ox_candidate {
+  float score;
+  int64_t at; /* beam * words + token */
+} ox_candidate;
+
+typedef struct ox_beams {
+  int64_t batch, width, words, eos;
+  int32_t pad;
+  float length_penalty;
+  bool early_stopping;
+  ox_hypothesis *best; /* |width| per batch entry, the best first; ids have |most| places */
+  int64_t *n_best;
+  bool *done;
+  ox_candidate *top; /* 2 * width */
+  /* of every row (batch * width): the sum of log probabilities; the token it goes on with, and which row it was */
+  float *sum;
+  int32_t *token;
+  int64_t *from;
+} ox_beams;
+
+/* The settings of |b| are given. */
+OX_NODISCARD ox_status *ox_beams_init(const ox_control_ctx *c, int64_t most, ox_beams *b);
+/* Chooses among |scores| (rows * words, sums of log probabilities): sets token, from and sum, keeps sequences that end
+ * here. *done: all batch entries are. */
+OX_NODISCARD ox_status *ox_beams_choose(ox_beams *b, const ox_sequences *s, const float *scores, bool *done);
+/* Sequences that have not ended count as they are. */
+void ox_beams_finish(ox_beams *b, const ox_sequences *s);
+
+#endif
