@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/multi_head_attention_test.c - separate, packed and headed inputs give one result; biases, masks and a cache
- * against doubles. */
+ * against doubles; buffers with room for more, beams. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,10 +141,115 @@ static void test_packed_inputs_are_the_same(void **state) {
   for (int form = 0; form < 3; form++) one_node_deinit(&n[form]);
 }
 
+/* ---- buffers that past and present share, beams ---- */
+enum { ROOM = 9, PAST = 4, BEAMS = 2 };
+
+/* |decoder|: DecoderMaskedMultiHeadAttention, whose inputs have another order. |ind|: NULL, or of each beam's rows. */
+static void shared_inputs(one_node *n, bool decoder, int64_t len, const int32_t *mask, int32_t past_len,
+                          const int32_t *ind) {
+  one_node_init(n, "com.microsoft", decoder ? "DecoderMaskedMultiHeadAttention" : "MultiHeadAttention", 1, 3);
+  one_node_int(n, "num_heads", H);
+  if (decoder) one_node_int(n, "past_present_share_buffer", 1);
+  one_node_input(n, OX_F32, 3, (int64_t[]){B, len, H * D}, q);
+  one_node_input(n, OX_F32, 3, (int64_t[]){B, len, H * D}, k);
+  one_node_input(n, OX_F32, 3, (int64_t[]){B, len, H * D}, v);
+  if (!decoder) one_node_input(n, OX_F32, 1, (int64_t[]){3 * H * D}, bias);
+  one_node_input(n, OX_I32, 2, (int64_t[]){B, PAST + len}, mask);
+  one_node_input(n, OX_F32, -1, NULL, NULL);
+  for (int i = 0; i < 2; i++) one_node_input(n, OX_F32, 4, (int64_t[]){B, H, ROOM, D}, past[i]);
+  one_node_input(n, OX_I32, 1, (int64_t[]){1}, &past_len);
+  if (decoder) one_node_input(n, OX_I32, ind ? 1 : -1, (int64_t[]){1}, (int32_t[]){BEAMS});
+  one_node_input(n, OX_I32, ind ? 3 : -1, (int64_t[]){B / BEAMS, BEAMS, ROOM}, ind);
+  if (decoder) one_node_input(n, OX_F32, 1, (int64_t[]){3 * H * D}, bias);
+}
+
+/* The same with a past of its own that holds what the beams read. */
+static void plain_inputs(one_node *n, int64_t len, const int32_t *mask, const int32_t *ind) {
+  static float own[B * H * PAST * D];
+  one_node_init(n, "com.microsoft", "MultiHeadAttention", 1, 3);
+  one_node_int(n, "num_heads", H);
+  one_node_input(n, OX_F32, 3, (int64_t[]){B, len, H * D}, q);
+  one_node_input(n, OX_F32, 3, (int64_t[]){B, len, H * D}, k);
+  one_node_input(n, OX_F32, 3, (int64_t[]){B, len, H * D}, v);
+  one_node_input(n, OX_F32, 1, (int64_t[]){3 * H * D}, bias);
+  one_node_input(n, OX_I32, 2, (int64_t[]){B, PAST + len}, mask);
+  one_node_input(n, OX_F32, -1, NULL, NULL);
+  for (int i = 0; i < 2; i++) {
+    for (int at = 0; at < B * H * PAST; at++) {
+      int b = at / (H * PAST), h = at / PAST % H, t = at % PAST, from = ind ? ind[b * ROOM + t] : b;
+      memcpy(own + at * D, past[i] + ((from * H + h) * ROOM + t) * D, D * sizeof(float));
+    }
+    one_node_input(n, OX_F32, 4, (int64_t[]){B, H, PAST, D}, own);
+  }
+}
+
+static void test_a_buffer_with_room_gives_the_same(void **state) {
+  static const int32_t mask[] = {1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 0, 1},
+                       ind[B * ROOM] = {1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0};
+  (void)state;
+  fill_all();
+  for (int f = 0; f < 8; f++) {
+    bool decoder = f & 1, beams = f & 2;
+    int64_t len = decoder || f & 4 ? 1 : 3;
+    one_node a, b;
+    shared_inputs(&a, decoder, len, mask, PAST, beams ? ind : NULL);
+    plain_inputs(&b, len, mask, beams ? ind : NULL);
+    CHECK_OK(one_node_run(&a));
+    CHECK_OK(one_node_run(&b));
+    assert_int_equal(a.out[0].bytes, b.out[0].bytes);
+    for (int i = 0; i < B * len * H * D; i++)
+      assert_true(fabsf(((float *)a.out[0].data)[i] - ((float *)b.out[0].data)[i]) < 1e-6f);
+    for (int i = 0; i < 2; i++)
+      for (int row = 0; row < B * H * ROOM; row++) { /* the buffer, with the new rows in their place */
+        int t = row % ROOM;
+        const float *want = past[i] + row * D;
+        if (t >= PAST && t < PAST + len) want = (float *)b.out[1 + i].data + (row / ROOM * (PAST + len) + t) * D;
+        assert_memory_equal((float *)a.out[1 + i].data + row * D, want, D * sizeof(float));
+      }
+    one_node_deinit(&a), one_node_deinit(&b);
+  }
+}
+
+static void test_what_does_not_fit_the_buffer_is_refused(void **state) {
+  static const int32_t mask[B * (PAST + 1)] = {1}, ind[B * ROOM] = {0, 1, 2}, lens[] = {-1, ROOM, ROOM + 1, PAST};
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(lens); i++) {
+    one_node n;
+    shared_inputs(&n, true, 1, mask, lens[i], lens[i] == PAST ? ind : NULL);
+    CHECK_FAILS(one_node_run(&n), OX_INVALID_ARGUMENT, lens[i] == PAST ? "beam 2" : "past");
+    one_node_deinit(&n);
+  }
+}
+
+static void test_a_row_of_query_key_and_value(void **state) {
+  static float rows[B * 3 * H * D];
+  one_node n[2];
+  (void)state;
+  fill_all();
+  for (int b = 0; b < B; b++)
+    for (int i = 0; i < 3; i++)
+      memcpy(rows + (b * 3 + i) * H * D, (i == 0 ? q : i == 1 ? k : v) + b * H * D, H * D * sizeof(float));
+  for (int form = 0; form < 2; form++) {
+    one_node_init(&n[form], "com.microsoft", "DecoderMaskedMultiHeadAttention", 1, 3);
+    one_node_int(&n[form], "num_heads", H);
+    one_node_input(&n[form], OX_F32, 3, (int64_t[]){B, 1, (form ? 1 : 3) * H * D}, form ? q : rows);
+    one_node_input(&n[form], OX_F32, form ? 3 : -1, (int64_t[]){B, 1, H * D}, k);
+    one_node_input(&n[form], OX_F32, form ? 3 : -1, (int64_t[]){B, 1, H * D}, v);
+    for (int i = 0; i < 2; i++) one_node_input(&n[form], OX_F32, -1, NULL, NULL);
+    for (int i = 0; i < 2; i++) one_node_input(&n[form], OX_F32, 4, (int64_t[]){B, H, PAST, D}, past[i]);
+    CHECK_OK(one_node_run(&n[form]));
+  }
+  for (int i = 0; i < 3; i++) assert_memory_equal(n[0].out[i].data, n[1].out[i].data, n[0].out[i].bytes);
+  one_node_deinit(&n[0]), one_node_deinit(&n[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all_forms_against_doubles),
       cmocka_unit_test(test_packed_inputs_are_the_same),
+      cmocka_unit_test(test_a_buffer_with_room_gives_the_same),
+      cmocka_unit_test(test_what_does_not_fit_the_buffer_is_refused),
+      cmocka_unit_test(test_a_row_of_query_key_and_value),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

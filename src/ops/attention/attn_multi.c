@@ -47,13 +47,16 @@ ox_status *attn_multi_plan(ox_kernel_ctx *c, attn_multi *m, uint32_t stage, size
   size_t at = OX_ROUND_UP(shared, OX_ALIGN_BYTES), item = ox_attn_item(m->dtype);
   int64_t bh = m->batch * m->heads;
   m->total = m->past + m->kv_len;
+  m->rows = OX_MAX(m->rows, m->total);
   m->stage = stage;
   OX_TRY(plan_mask(m));
-  bool joins = m->past > 0 || m->kv_bias;
+  bool joins = m->rows > m->kv_len || m->kv_bias;
   m->copies_q = m->q_bias, m->copies_k = joins || m->wants_k, m->copies_v = joins || m->wants_v;
   m->q_at = book(&at, m->copies_q, bh * m->q_len * m->d, item);
-  m->k_at = book(&at, m->copies_k && !m->wants_k, bh * m->total * m->d, item);
-  m->v_at = book(&at, m->copies_v && !m->wants_v, bh * m->total * m->dv, item);
+  m->k_at = book(&at, m->copies_k && !m->wants_k, bh * m->rows * m->d, item);
+  m->v_at = book(&at, m->copies_v && !m->wants_v, bh * m->rows * m->dv, item);
+  m->beam_k_at = book(&at, m->beam > 0, bh * m->total * m->d, item);
+  m->beam_v_at = book(&at, m->beam > 0, bh * m->total * m->dv, item);
   m->mask_at = book(&at, m->form, m->batch * mask_rows(m) * m->total, sizeof(float));
   c->shared_bytes = at;
   double scale = m->scale != 0 ? (double)m->scale : 1 / sqrt((double)OX_MAX(m->d, 1));
@@ -75,9 +78,10 @@ ox_status *attn_multi_plan(ox_kernel_ctx *c, attn_multi *m, uint32_t stage, size
                    .qk_mode = m->qk_mode,
                    .qk_forbidden = -FLT_MAX};
   if (m->copies_q) m->a.q = bnsh(m, m->q_len, m->d);
-  if (m->copies_k) m->a.k = bnsh(m, m->total, m->d);
-  if (m->copies_v) m->a.v = bnsh(m, m->total, m->dv);
-  m->present_k = bnsh(m, m->total, m->d), m->present_v = bnsh(m, m->total, m->dv);
+  m->present_k = bnsh(m, m->rows, m->d), m->present_v = bnsh(m, m->rows, m->dv);
+  if (m->copies_k) m->a.k = m->present_k;
+  if (m->copies_v) m->a.v = m->present_v;
+  if (m->beam) m->a.k = bnsh(m, m->total, m->d), m->a.v = bnsh(m, m->total, m->dv);
   if (m->form)
     m->a.bias[0] =
         (ox_attn_bias){NULL, OX_F32, mask_rows(m) * m->total, 0, mask_rows(m) > 1 ? m->total : 0, 1, m->total};
@@ -122,6 +126,18 @@ static void join(const attn_multi *m, const ox_attn_mat *past, const ox_attn_mat
   attn_append a = {*past, *fresh, *to, m->past, plain ? m->kv_len : 0, width};
   ox_attn_append(&a, b, h);
   if (!plain) biased_rows(m, fresh, bias, first, b, h, m->kv_len, m->past, width, to);
+  if (m->rows > m->total) /* the rest of the buffer stays as it is */
+    memcpy(at(to, b, h, m->total), at(past, b, h, m->total),
+           (size_t)((m->rows - m->total) * width) * ox_attn_item(m->dtype));
+}
+
+/* Past rows from where the beams say, new ones from the item itself. */
+static void follow_beams(const attn_multi *m, const int32_t *beams, const ox_attn_mat *past, const ox_attn_mat *present,
+                         const ox_attn_mat *to, int64_t width, int64_t b, int64_t h) {
+  size_t row = (size_t)width * ox_attn_item(m->dtype);
+  const int32_t *from = beams + b * m->beam_len;
+  for (int64_t t = 0; t < m->past; t++) memcpy(at(to, b, h, t), at(past, b / m->beam * m->beam + from[t], h, t), row);
+  memcpy(at(to, b, h, m->past), at(present, b, h, m->past), row * (size_t)m->kv_len);
 }
 
 /* Row |s| of batch item |b|'s mask as numbers to add. */
@@ -150,6 +166,7 @@ static attn_multi bind(const ox_kernel_ctx *c, const attn_multi *plan, const att
   m.a.q.p = m.copies_q ? shared + m.q_at : m.q.p;
   m.a.k.p = m.copies_k ? m.present_k.p : m.k.p;
   m.a.v.p = m.copies_v ? m.present_v.p : m.v.p;
+  if (m.beam) m.a.k.p = shared + m.beam_k_at, m.a.v.p = shared + m.beam_v_at;
   m.a.out.p = io->out, m.a.qk = io->qk;
   if (m.form) m.a.bias[0].p = shared + m.mask_at;
   if (m.add) m.a.bias[1].p = io->add;
@@ -161,6 +178,10 @@ static void prepare_tile(const attn_multi *m, const attn_multi_io *io, int64_t b
   if (m->copies_q) biased_rows(m, &m->q, io->bias, 0, b, h, m->q_len, 0, m->d, &m->a.q);
   if (m->copies_k) join(m, &m->past_k, &m->k, &m->present_k, io->bias, hidden, m->d, b, h);
   if (m->copies_v) join(m, &m->past_v, &m->v, &m->present_v, io->bias, 2 * hidden, m->dv, b, h);
+  if (m->beam) {
+    follow_beams(m, io->beams, &m->past_k, &m->present_k, &m->a.k, m->d, b, h);
+    follow_beams(m, io->beams, &m->past_v, &m->present_v, &m->a.v, m->dv, b, h);
+  }
   if (m->form && h == 0)
     for (int64_t s = 0; s < mask_rows(m); s++) mask_row(m, io->mask, b, s, mask + (b * mask_rows(m) + s) * m->total);
 }

@@ -22,12 +22,15 @@ typedef struct attn_multi {
   const ox_tensor *mask; /* I32; shape only */
   const ox_tensor *add;  /* attention bias; shape only */
   ox_attn_qk qk_mode;
+  int64_t rows;           /* that past and present have room for, beyond what they hold; 0: none */
+  int64_t beam, beam_len; /* 0: none. io.beams tells for each item which item of its |beam| a past row comes from */
   /* attn_multi_plan fills in the rest */
   int64_t total;
   attn_mask_form form;
   int64_t mask_dim; /* keys in a row of the mask, or lists of lengths */
   bool copies_q, copies_k, copies_v;
   size_t q_at, k_at, v_at, mask_at; /* in shared memory */
+  size_t beam_k_at, beam_v_at;      /* rows in the order of the beams */
   uint32_t stage;                   /* of the preparation; attention follows */
   ox_attn a;
 } attn_multi;
@@ -35,7 +38,7 @@ typedef struct attn_multi {
 /* Pointers of one run. */
 typedef struct attn_multi_io {
   const void *q, *k, *v, *past_k, *past_v, *bias, *add;
-  const int32_t *mask;
+  const int32_t *mask, *beams; /* beams: [batch, beam_len], below |beam| */
   void *out, *present_k, *present_v, *qk;
 } attn_multi_io;
 
