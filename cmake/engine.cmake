@@ -5,20 +5,21 @@ onyx_registry(cpu_rule_list.inc OX_CPU_RULES src/ep/cpu/rules/*)
 onyx_registry(command_list.inc OX_COMMANDS src/cli/cmd_*)
 
 # What the CPU provider is made of, wherever it lives; what the engine is made of besides; the provider itself.
-file(GLOB_RECURSE kernel_sources CONFIGURE_DEPENDS src/base/*.c src/graph/*.c src/kern/*.c src/ops/*.c src/ep/rows/*.c)
+file(GLOB_RECURSE kernel_sources CONFIGURE_DEPENDS src/base/*.c src/graph/*.c src/kern/*.c src/ep/rows/*.c)
+file(GLOB_RECURSE ops_sources CONFIGURE_DEPENDS src/ops/*.c)
 file(GLOB_RECURSE core_sources CONFIGURE_DEPENDS
   src/task/*.c src/onnx/*.c src/opt/*.c src/ep/*.c src/plan/*.c src/exec/*.c src/session/*.c)
 file(GLOB_RECURSE cpu_sources CONFIGURE_DEPENDS src/ep/cpu/*.c)
 list(FILTER core_sources EXCLUDE REGEX "/src/ep/(rows|cpu)/")
 onyx_pool_backend(core_sources)
-onyx_isa_flags(${kernel_sources})
-onyx_loop_flags(${kernel_sources})
-foreach(part kernel core cpu)
+onyx_isa_flags(${kernel_sources} ${ops_sources})
+onyx_loop_flags(${kernel_sources} ${ops_sources})
+foreach(part kernel ops core cpu)
   add_library(onyx_${part} OBJECT ${${part}_sources})
   target_include_directories(onyx_${part} PUBLIC include src ${CMAKE_BINARY_DIR}/generated)
   target_link_libraries(onyx_${part} PUBLIC onyx_options)
 endforeach()
-set(engine_objects $<TARGET_OBJECTS:onyx_kernel> $<TARGET_OBJECTS:onyx_core>)
+set(engine_objects $<TARGET_OBJECTS:onyx_kernel> $<TARGET_OBJECTS:onyx_core>) # the rest depends on ONYX_CPU
 include(cmake/cpu.cmake)
 
 add_library(onyx_static STATIC ${engine_objects})

@@ -11,9 +11,9 @@ else()
   find_library(CMOCKA_LIBRARY cmocka REQUIRED)
   file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.c tests/kern/emulated/*.c)
   onyx_isa_flags(${support_sources})
-  # tests of the CPU provider's rules reach for it directly, wherever it lives
+  # tests of the CPU provider's rules and kernels reach for them directly, wherever they live
   if(ONYX_CPU STREQUAL plugin)
-    list(APPEND support_sources $<TARGET_OBJECTS:onyx_cpu>)
+    list(APPEND support_sources $<TARGET_OBJECTS:onyx_cpu> $<TARGET_OBJECTS:onyx_ops>)
   endif()
   add_library(test_support STATIC ${support_sources})
   target_include_directories(test_support PUBLIC tests src include ${CMAKE_BINARY_DIR}/generated)

@@ -257,7 +257,7 @@ typedef struct ox_op {
 
 /* Rows of a table at file scope:
  *   static const ox_op ops[] = {{OX_SCHEMA(.name = "Relu", .since = 6, ...), OX_KERNEL(.run = run)}};
- * A core built with OX_NO_KERNELS knows the operators and has no kernel of its own. */
+ * Compiled with OX_NO_KERNELS, an operator is known and has no kernel (the engine where ONYX_CPU is "plugin"). */
 #ifndef __cplusplus
 #define OX_SCHEMA(...) (&(const ox_schema){.struct_size = sizeof(ox_schema), __VA_ARGS__})
 #ifdef OX_NO_KERNELS
