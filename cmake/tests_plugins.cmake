@@ -29,7 +29,8 @@ else()
 endif()
 list(JOIN onyx_image_formats "," formats)
 set_tests_properties(plugins.image.pillow PROPERTIES TIMEOUT 600 SKIP_REGULAR_EXPRESSION "^skipped"
-  ENVIRONMENT "ONYX=$<TARGET_FILE:onyx>;ONYX_IMAGE_PLUGIN=$<TARGET_FILE:onyx_image>;ONYX_IMAGE_FORMATS=${formats}")
+  ENVIRONMENT "TSAN_OPTIONS=atexit_sleep_ms=20;ONYX=$<TARGET_FILE:onyx>;\
+ONYX_IMAGE_PLUGIN=$<TARGET_FILE:onyx_image>;ONYX_IMAGE_FORMATS=${formats}")
 
 # The templates.
 target_compile_definitions(test.plugins.examples PRIVATE CUSTOM_OP="$<TARGET_FILE:example_plugin_custom_op>"

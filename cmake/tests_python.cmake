@@ -3,7 +3,9 @@ find_program(PYTHON3 python3 REQUIRED)
 
 function(onyx_add_python_test name)
   add_test(NAME ${name} COMMAND ${PYTHON3} -B ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "ONYX=$<TARGET_FILE:onyx>;\
+  # each command is a process, and under TSan each would sleep a second before it ends
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "TSAN_OPTIONS=atexit_sleep_ms=20;\
+ONYX=$<TARGET_FILE:onyx>;\
 ONYX_PLAIN_EP=$<TARGET_FILE:test.cli.plain_ep>;ONYX_QUOTED_EP=$<TARGET_FILE:test.cli.quoted_ep>;\
 ONYX_EXAMPLES=$<TARGET_FILE_DIR:example_plugin_kernels>")
 endfunction()
