@@ -135,6 +135,11 @@ typedef struct ox_session_opts {
    * in use, limit. SIZE_MAX: none. 0: the default: 2 GiB and 256 times the bytes of model and inputs, but at most 80 %
    * of the memory of the machine, or of the process's cgroup. */
   size_t max_memory;
+  /* Every value of the main graph that a node of the model makes is an output, too, behind the model's own and in the
+   * order in which the model makes them: as far as it is still there under its name, as what the model says, when the
+   * graph has been optimized and divided. So what runs is what would run without. Values that went into a fused node,
+   * or into a provider's program, are not there. Defaults cannot be overridden then: INVALID_ARGUMENT. */
+  int all_values;
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */
@@ -229,6 +234,8 @@ typedef struct ox_placement {
 /* Placement of node |i|: of every node that runs, in the order of the graph, bodies behind their node, pieces of a
  * program behind the program. 0 when there are no more. */
 OX_API int ox_session_placement(const ox_session *s, size_t i, ox_placement *out);
+/* The index there of the node that makes output |i|; SIZE_MAX: none does, it is an input or a constant. */
+OX_API size_t ox_session_output_node(const ox_session *s, size_t i);
 enum {
   OX_WRITE_MODEL = 0,     /* a model file: ModelProto */
   OX_WRITE_TEXT = 1,      /* ONNX's textual syntax */
@@ -241,6 +248,10 @@ OX_API OX_NODISCARD ox_status *ox_session_write(const ox_session *s, uint32_t fo
                                                 int (*write)(void *ctx, const void *bytes, size_t n), void *ctx);
 /* Non-zero if the model draws random numbers: its outputs have a type and a shape, but no expected value. */
 OX_API int ox_session_is_random(const ox_session *s);
+/* Non-zero if these numbers reach output |i|. */
+OX_API int ox_session_output_is_random(const ox_session *s, size_t i);
+/* Rules and passes that were applied, and how often; *out_rule NULL: no more. */
+OX_API void ox_session_applied(const ox_session *s, size_t i, const char **out_rule, uint64_t *out_n);
 /* Elements and bytes of all constants, and nodes, of the optimized graph. */
 OX_API void ox_session_size(const ox_session *s, uint64_t *out_parameters, uint64_t *out_bytes, uint64_t *out_nodes);
 

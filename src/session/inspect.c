@@ -118,6 +118,15 @@ ox_status *ox_session_write(const ox_session *s, uint32_t format,
 
 int ox_session_is_random(const ox_session *s) { return s->plan->has_random; }
 
+int ox_session_output_is_random(const ox_session *s, size_t i) {
+  return s->random && i < s->model->graph->n_outputs && s->random[i];
+}
+
+void ox_session_applied(const ox_session *s, size_t i, const char **out_rule, uint64_t *out_n) {
+  *out_rule = i < s->n_applied ? s->applied[i].rule : NULL;
+  *out_n = i < s->n_applied ? s->applied[i].n : 0;
+}
+
 void ox_session_size(const ox_session *s, uint64_t *out_parameters, uint64_t *out_bytes, uint64_t *out_nodes) {
   const ox_graph *g = s->model->graph;
   *out_parameters = *out_bytes = 0, *out_nodes = s->plan->n_units;

@@ -14,9 +14,11 @@
 #include "plan/partition.h"
 #include "plan/plan.h"
 #include "plan/transfers.h"
+#include "session/all_values.h"
 #include "session/dump.h"
 #include "session/overriding.h"
 #include "session/placement.h"
+#include "session/random_outputs.h"
 #include "session/session_providers.h"
 
 /* ---- operators ---- */
@@ -65,7 +67,22 @@ typedef struct {
   ox_opt_options o;
 } rulebook;
 
-static void open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) {
+/* Room to count every rule and pass that there is. */
+static ox_status *make_counts(ox_session *s, ox_opt_options *o) {
+  size_t n = 0;
+  for (const char *const *name = ox_builtin_passes; *name; name++) n++;
+  for (uint32_t k = 0; k < o->n_rules; k++)
+    for (size_t i = 0; i < o->rules[k].n; i++) {
+      const ox_rule_set *set = o->rules[k].sets[i];
+      OX_TRY(ox_rule_set_check(set));
+      n += set->n_rules + set->n_passes;
+    }
+  o->max_counts = (uint32_t)n;
+  o->counts = s->applied = OX_ARENA_ARRAY(&s->model->arena, ox_opt_count, n);
+  return s->applied ? NULL : ox_oom();
+}
+
+static ox_status *open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) {
   s->n_env_rule_sets = s->origin ? s->origin->n_env_rule_sets : s->env->n_rule_sets;
   *r = (rulebook){.lists = {[OF_STANDARD] = ox_standard_rules,
                             [OF_ENV] = {s->env->rule_sets, s->n_env_rule_sets},
@@ -92,6 +109,7 @@ static void open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) 
                           .dump_after = o->dump_after,
                           .dump = ox_session_dump_model,
                           .dump_ctx = &r->dump};
+  return make_counts(s, &r->o);
 }
 
 static ox_status *improve(ox_session *s, rulebook *r) {
@@ -103,14 +121,15 @@ static ox_status *improve(ox_session *s, rulebook *r) {
 }
 
 /* Every node gets an owner, whose rules run; what is claimed as programs becomes nodes with bodies, and copies go where
- * memories differ. */
-static ox_status *divide(ox_session *s, rulebook *r) {
+ * memories differ. What goes by one of the names |kept| is an output then. */
+static ox_status *divide(ox_session *s, rulebook *r, const ox_value_names *kept) {
   OX_TRY(ox_partition(s->model, s->providers, s->n_providers));
   for (size_t i = 0; i < s->n_providers; i++) OX_TRY(ox_optimize_owned(s->model, &r->o, (uint16_t)(i + 1)));
   uint32_t n_removed = 0;
   if (r->o.level >= OX_OPTIMIZE_BASIC && !ox_opt_disabled(&r->o, "dce")) /* what an owner's rules left unread of others */
     OX_TRY(ox_dce_graph(s->model->graph, OX_NO_OWNER, &n_removed));
   OX_TRY(ox_partition_extract(s->model, s->providers, s->n_providers));
+  OX_TRY(ox_value_names_output(kept, s->model->graph));
   OX_TRY(ox_transfers_add(s->model, s->providers, s->n_providers));
   return ox_graph_compact(s->model->graph);
 }
@@ -186,16 +205,20 @@ static ox_status *make_plan(ox_session *s, const ox_session_opts *o) {
 
 ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
   rulebook r;
+  ox_value_names kept = {NULL, 0};
   OX_TRY(ox_model_inline(s->model));
   OX_TRY(fix_dims(s->model, o));
   OX_TRY(ox_session_settle_defaults(s));
   OX_TRY(ox_graph_name_outputs(s->model));
   OX_TRY(choose_pool(s, o->n_threads));
   OX_TRY(ox_session_add_providers(s, o));
-  open_rulebook(s, o, &r);
+  OX_TRY(open_rulebook(s, o, &r));
+  if (o->all_values) OX_TRY(ox_value_names_list(&s->model->arena, s->model->graph, &kept));
   OX_TRY(improve(s, &r));
-  OX_TRY(divide(s, &r));
+  OX_TRY(divide(s, &r, &kept));
+  s->n_applied = r.o.n_counts;
   OX_TRY(make_plan(s, o));
+  if (s->plan->has_random) OX_TRY(ox_random_outputs(&s->model->arena, s->model->graph, &s->random));
   OX_TRY(list_inputs(s));
   OX_TRY(align_defaults(s));
   OX_TRY(ox_recycler_create(s->alloc, &s->recycler));

@@ -127,6 +127,8 @@ static ox_status *check_files(const ox_model *m, const ox_model *origin) {
 }
 
 static ox_status *make(ox_session *s, ox_session **out) {
+  if (s->source->opts.all_values) /* the sibling's values would be others */
+    return ox_fail(OX_INVALID_ARGUMENT, "a session with all_values takes defaults as they are");
   OX_TRY(ox_session_create_from(s->env, &s->source->from, &s->source->opts, s, out));
   ox_status *st = check_files((*out)->model, s->model);
   if (!st) return NULL;

@@ -7,6 +7,7 @@
 
 #include "base/macros.h"
 #include "graph/extract.h"
+#include "plan/transfers.h"
 
 typedef struct {
   ox_session *s;
@@ -46,6 +47,7 @@ static ox_status *add(walk *w, const ox_graph *g, const ox_node *n, const char *
                         .version = version > 0 ? (uint32_t)version : 1, .how = how, .part = w->part,
                         .owner = ox_owner_name(w->s->providers, w->s->n_providers, n->assigned.owner),
                         .n_from = n->n_from, .from = n->from};
+    w->s->placed[w->n] = n;
     OX_TRY(list_refusals(w, n, p));
   }
   w->n++;
@@ -95,14 +97,39 @@ ox_status *ox_placement_list(ox_session *s) {
   walk w = {.s = s, .arena = &s->model->arena, .path = "", .part = ""};
   OX_TRY(add_plan(&w, s->plan));
   s->n_placement = w.n, w.n = 0;
-  s->placement = OX_ARENA_ARRAY(w.arena, ox_placement, s->n_placement);
-  return s->placement ? add_plan(&w, s->plan) : ox_oom();
+  s->placed = OX_ARENA_ARRAY(w.arena, const ox_node *, s->n_placement);
+  if (!s->placed || !(s->placement = OX_ARENA_ARRAY(w.arena, ox_placement, s->n_placement))) return ox_oom();
+  return add_plan(&w, s->plan);
 }
 
 int ox_session_placement(const ox_session *s, size_t i, ox_placement *out) {
   if (i >= s->n_placement) return 0;
   *out = s->placement[i];
   return 1;
+}
+
+/* The node that makes |v|: behind a copy the one whose output it copies, within a program the very node. */
+static const ox_node *maker(const ox_graph *g, ox_id v) {
+  for (;;) {
+    const ox_graph_value *value = &g->values[v];
+    if (value->producer == OX_NONE) return NULL;
+    const ox_node *n = ox_graph_node(g, value->producer);
+    const ox_graph *part = ox_node_part(n);
+    if (part)
+      v = part->outputs[value->producer_slot], g = part;
+    else if (ox_node_is_copy(n))
+      v = n->in[0];
+    else
+      return n;
+  }
+}
+
+size_t ox_session_output_node(const ox_session *s, size_t i) {
+  const ox_graph *g = s->model->graph;
+  const ox_node *n = i < g->n_outputs ? maker(g, g->outputs[i]) : NULL;
+  for (size_t k = 0; n && k < s->n_placement; k++)
+    if (s->placed[k] == n) return k;
+  return SIZE_MAX;
 }
 
 /* ---- assertions ---- */

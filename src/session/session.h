@@ -8,6 +8,7 @@
 
 #include "base/quota.h"
 #include "exec/context.h"
+#include "opt/opt.h"
 #include "session/env.h"
 #include "session/value.h"
 
@@ -72,7 +73,11 @@ struct ox_session {
   ox_call *calls;
   ox_prop known[OX_KNOWN_KEYS]; /* points into the model and the three below */
   ox_placement *placement; /* in the model's arena */
+  const ox_node **placed;  /* per row: the node that it is about */
   size_t n_placement;
+  ox_opt_count *applied; /* rules and passes, in the model's arena */
+  uint32_t n_applied;
+  bool *random; /* per output; NULL: none is */
   char ir_version[24], model_version[24], opset[24];
 };
 
