@@ -7,10 +7,11 @@ function(onyx_add_python_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "TSAN_OPTIONS=atexit_sleep_ms=20;\
 ONYX=$<TARGET_FILE:onyx>;\
 ONYX_PLAIN_EP=$<TARGET_FILE:test.cli.plain_ep>;ONYX_QUOTED_EP=$<TARGET_FILE:test.cli.quoted_ep>;\
+ONYX_WRONG_RULES=$<TARGET_FILE:test.cli.wrong_rules>;\
 ONYX_EXAMPLES=$<TARGET_FILE_DIR:example_plugin_kernels>")
 endfunction()
 
-# Providers in shared libraries, which see the one public header.
+# Plug-ins in shared libraries, which see the public headers only.
 foreach(kind plain quoted)
   add_library(test.cli.${kind}_ep MODULE tests/cli/constant_ep.c)
   set_target_properties(test.cli.${kind}_ep PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -18,6 +19,10 @@ foreach(kind plain quoted)
   target_link_libraries(test.cli.${kind}_ep PRIVATE onyx_options)
 endforeach()
 target_compile_definitions(test.cli.quoted_ep PRIVATE QUOTED_NAME)
+add_library(test.cli.wrong_rules MODULE tests/cli/wrong_rules.c)
+set_target_properties(test.cli.wrong_rules PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_include_directories(test.cli.wrong_rules PRIVATE include)
+target_link_libraries(test.cli.wrong_rules PRIVATE onyx_options m)
 
 onyx_add_python_test(base.json_rows tests/base/json_rows.py $<TARGET_FILE:test.base.json>)
 file(GLOB python_tests CONFIGURE_DEPENDS tests/cli/*_test.py)

@@ -56,6 +56,21 @@ for model in "$shared"/models/*/; do
 done
 [ -d "$shared/models" ] || cases "real models" all "$shared/models"
 
+echo "== values of optimized models"
+for model in "$shared"/models/*/; do
+  case $model in
+    *'*'*) add 0 0 1; continue ;;
+    *_qdq/) set -- --cosine 0.995 ;;
+    *) set -- ;;
+  esac
+  if "$build/bin/onyx" optimize --verify "$model" "$@" >"$build/verify.log" 2>&1; then
+    add 1 0 0
+  else
+    add 0 1 0
+    echo "FAILED $model:" && cat "$build/verify.log"
+  fi
+done
+
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

@@ -33,10 +33,16 @@ bool cli_load_value(ox_env *env, const char *path, const ox_value_info *declared
 typedef struct cli_tolerance {
   double rtol, atol, atol_max; /* |got - want| <= rtol * |want| + atol + atol_max * max |want| */
   bool shapes_only;            /* random outputs: types and shapes are compared, values are not */
-  double cosine;               /* above 0: instead, equal position of the maximum and at least this cosine */
+  double cosine;               /* above 0: instead, at least this cosine */
+  bool same_top;               /* and then the largest element is to be the same one */
 } cli_tolerance;
+#define CLI_TOLERANCE_OPTIONS(t)                                                                                      \
+  CLI_NUMBER("rtol", "R", &(t).rtol, "relative tolerance"), CLI_NUMBER("atol", "A", &(t).atol, "absolute tolerance"), \
+      CLI_NUMBER("atol-max", "X", &(t).atol_max, "tolerance relative to the largest expected magnitude")
 /* True if equal; else |why| (of |n| bytes) tells the first difference. */
 bool cli_equal(const ox_tensor *got, const ox_tensor *want, const cli_tolerance *tol, char *why, size_t n);
+/* The element where tensors of numbers of one type and shape differ most; -1: they are no such tensors. */
+int64_t cli_worst(const ox_tensor *got, const ox_tensor *want);
 
 /* ---- progress (progress.c): a bar on stderr, on a terminal only, once the work has taken a second ---- */
 typedef struct cli_progress {

@@ -45,16 +45,20 @@ static ox_status *make_room(cli_model *m) {
   return m->out ? cli_inputs_init(m->session, &m->in) : ox_task_error(OX_OUT_OF_MEMORY, "out of memory");
 }
 
+void cli_model_path(const cli_model *m, char *out, size_t n) {
+  snprintf(out, n, m->is_dir ? "%s/model.onnx" : "%s", m->path);
+}
+
 int cli_model_open(cli_model *m, const cli_operands *operands, bool fix_dims) {
-  ox_session_opts opts;
+  ox_session_opts *o = &m->opts;
   char path[4096];
-  if (!cli_session_opts(&m->args, &opts) || !read_dims(&m->dim_texts, &m->dims)) return EXIT_USAGE;
-  if (fix_dims) opts.dim_names = m->dims.names, opts.dim_values = m->dims.sizes, opts.n_dims = m->dims.n;
+  if (!cli_session_opts(&m->args, o) || !read_dims(&m->dim_texts, &m->dims)) return EXIT_USAGE;
+  if (fix_dims) o->dim_names = m->dims.names, o->dim_values = m->dims.sizes, o->n_dims = m->dims.n;
   m->path = operands->items[0], m->is_dir = cli_is_dir(m->path);
-  snprintf(path, sizeof path, m->is_dir ? "%s/model.onnx" : "%s", m->path);
-  ox_status *st = cli_env_create(&m->args.providers, &m->env);
+  cli_model_path(m, path, sizeof path);
+  ox_status *st = cli_env_create(&m->args.providers, false, &m->env);
   double start = cli_now_ms();
-  if (!st) st = ox_session_create_file(m->env, path, &opts, &m->session);
+  if (!st) st = ox_session_create_file(m->env, path, o, &m->session);
   m->load_ms = cli_now_ms() - start;
   if (!st) st = make_room(m);
   return st ? cli_fail(st) : EXIT_OK;

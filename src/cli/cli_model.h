@@ -41,6 +41,7 @@ typedef struct cli_model {
   /* filled by cli_model_open */
   const char *path; /* as given */
   cli_dims dims;
+  ox_session_opts opts; /* of |session| */
   ox_env *env;
   ox_session *session;
   cli_inputs in;  /* empty */
@@ -59,6 +60,8 @@ bool cli_session_opts(cli_session_args *a, ox_session_opts *out);
 /* Opens the model; |fix_dims|: --dim also fixes the model's own dimensions. EXIT_OK, or the exit code after
  * printing. */
 int cli_model_open(cli_model *m, const cli_operands *operands, bool fix_dims);
+/* The model's file. */
+void cli_model_path(const cli_model *m, char *out, size_t n);
 /* Fills |m->in| from the folder's first data set, or with random numbers. */
 ox_status *cli_model_fill(cli_model *m);
 /* Bytes of workspace that a run with |m->in| needs; -1: an optional input that is left out has no shape to

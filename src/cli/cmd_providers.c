@@ -56,7 +56,7 @@ static int run(const cli_operands *operands) {
   ox_env *env = NULL;
   (void)operands;
   if (!cli_providers_parse(p)) return EXIT_USAGE;
-  ox_status *st = cli_env_create(p, &env);
+  ox_status *st = cli_env_create(p, false, &env);
   if (!st) st = check_all_known(p, env);
   if (!st) list(p, env);
   ox_env_release(env);

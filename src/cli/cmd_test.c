@@ -21,12 +21,10 @@ static struct {
   cli_tolerance tol;
   long long timeout_s;
   bool json;
-} args = {.session.level = OX_OPTIMIZE_ALL, .tol = {.rtol = 1e-3, .atol = 1e-7}, .timeout_s = 120};
+} args = {.session.level = OX_OPTIMIZE_ALL, .tol = {.rtol = 1e-3, .atol = 1e-7, .same_top = true}, .timeout_s = 120};
 
 static const cli_option options[] = {
-    CLI_NUMBER("rtol", "R", &args.tol.rtol, "relative tolerance"),
-    CLI_NUMBER("atol", "A", &args.tol.atol, "absolute tolerance"),
-    CLI_NUMBER("atol-max", "X", &args.tol.atol_max, "tolerance relative to the largest expected magnitude"),
+    CLI_TOLERANCE_OPTIONS(args.tol),
     CLI_NUMBER("cosine", "C", &args.tol.cosine,
                "unless 0, instead: the same largest element and a cosine of at least C"),
     CLI_INT("timeout", "S", &args.timeout_s, 1, UINT32_MAX, "seconds per case"),
@@ -131,7 +129,7 @@ static bool run_case(const test_run *t, const char *where, char *why) {
   char path[PATH_BYTES];
   bool light = !cli_is_dir(where);
   snprintf(path, sizeof path, light ? "%s" : "%s/model.onnx", where);
-  ox_status *st = cli_env_create(&args.session.providers, &io.env);
+  ox_status *st = cli_env_create(&args.session.providers, false, &io.env);
   if (!st) st = ox_session_create_file(io.env, path, &t->opts, &io.session);
   bool ok = st == NULL;
   if (st) snprintf(why, WHY, "%s", ox_status_message(st));

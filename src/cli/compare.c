@@ -62,8 +62,9 @@ static bool numbers_equal(const ox_tensor *got, const ox_tensor *want, const cli
   return false;
 }
 
-/* For quantized models, whose outputs are compared by direction and by their largest element. */
-static bool directions_equal(const ox_tensor *got, const ox_tensor *want, double least, char *why, size_t n) {
+/* For quantized models, whose values are compared by direction, outputs by their largest element, too. */
+static bool directions_equal(const ox_tensor *got, const ox_tensor *want, const cli_tolerance *tol, char *why,
+                             size_t n) {
   int64_t count = ox_tensor_count(want), top_g = 0, top_w = 0;
   double gg = 0, ww = 0, gw = 0;
   for (int64_t i = 0; i < count; i++) {
@@ -73,7 +74,7 @@ static bool directions_equal(const ox_tensor *got, const ox_tensor *want, double
     if (w > ox_tensor_element(want, top_w)) top_w = i;
   }
   double cosine = gg == 0 && ww == 0 ? 1 : gw / sqrt(gg * ww);
-  if (top_g == top_w && cosine >= least) return true;
+  if ((top_g == top_w || !tol->same_top) && cosine >= tol->cosine) return true;
   snprintf(why, n, "largest element at %lld, wanted %lld; cosine %.6f", (long long)top_g, (long long)top_w, cosine);
   return false;
 }
@@ -110,5 +111,19 @@ bool cli_equal(const ox_tensor *got, const ox_tensor *want, const cli_tolerance 
   if (tol->shapes_only) return true;
   if (want->dtype == OX_STRING) return strings_equal(got, want, why, n);
   ox_tensor g = as_reals(got), w = as_reals(want);
-  return tol->cosine > 0 ? directions_equal(&g, &w, tol->cosine, why, n) : numbers_equal(&g, &w, tol, why, n);
+  return tol->cosine > 0 ? directions_equal(&g, &w, tol, why, n) : numbers_equal(&g, &w, tol, why, n);
+}
+
+int64_t cli_worst(const ox_tensor *got, const ox_tensor *want) {
+  int64_t worst = -1;
+  double most = -1;
+  if (got->kind != OX_TENSOR || want->kind != OX_TENSOR || got->dtype != want->dtype || !same_shape(got, want) ||
+      got->dtype == OX_STRING || got->dtype == OX_C64 || got->dtype == OX_C128)
+    return -1;
+  for (int64_t i = 0; i < ox_tensor_count(want); i++) {
+    double g = ox_tensor_element(got, i), w = ox_tensor_element(want, i);
+    double off = g == w || (isnan(g) && isnan(w)) ? 0 : isnan(g) || isnan(w) ? INFINITY : fabs(g - w);
+    if (off > most) most = off, worst = i;
+  }
+  return worst;
 }

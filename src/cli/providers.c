@@ -48,8 +48,9 @@ static void warn(void *ctx, int level, const char *text) {
   fprintf(stderr, "onyx: warning: %s\n", text);
 }
 
-ox_status *cli_env_create(const cli_providers *p, ox_env **out_env) {
-  const ox_env_opts opts = {.struct_size = sizeof opts, .log = warn, .log_level = OX_LOG_LEVEL_WARNING};
+ox_status *cli_env_create(const cli_providers *p, bool quiet, ox_env **out_env) {
+  int level = quiet ? OX_LOG_LEVEL_OFF : OX_LOG_LEVEL_WARNING;
+  const ox_env_opts opts = {.struct_size = sizeof opts, .log = warn, .log_level = level};
   ox_status *st = ox_env_create(&opts, out_env);
   for (size_t i = 0; i < p->libs.n && !st; i++) st = ox_env_load_plugin(*out_env, p->libs.items[i]);
   return st;

@@ -22,7 +22,7 @@ typedef struct cli_providers {
 
 /* False after printing what is wrong. */
 bool cli_providers_parse(cli_providers *p);
-/* An environment with the plug-ins of |p->libs|; its warnings go to standard error. */
-ox_status *cli_env_create(const cli_providers *p, ox_env **out_env);
+/* An environment with the plug-ins of |p->libs|; its warnings go to standard error, unless |quiet|. */
+ox_status *cli_env_create(const cli_providers *p, bool quiet, ox_env **out_env);
 
 #endif

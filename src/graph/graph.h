@@ -205,6 +205,7 @@ OX_NODISCARD ox_status *ox_node_set_input(ox_graph *g, ox_id node, uint32_t slot
 OX_NODISCARD ox_status *ox_node_set_output(ox_graph *g, ox_id node, uint32_t slot, ox_id value);
 /* The node becomes another operator; attributes and edges stay. */
 OX_NODISCARD ox_status *ox_node_become(ox_graph *g, ox_id node, const char *domain, const char *op);
+bool ox_node_has_output(const ox_node *n); /* one at least is not omitted */
 const ox_attr *ox_node_attr(const ox_node *n, const char *name); /* NULL: absent */
 OX_NODISCARD ox_status *ox_node_set_attr(ox_graph *g, ox_id node, const ox_attr *attr); /* copies the struct and name */
 OX_NODISCARD ox_status *ox_node_set_int(ox_graph *g, ox_id node, const char *name, int64_t v);

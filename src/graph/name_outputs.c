@@ -3,7 +3,7 @@
 #include "base/macros.h"
 #include "graph/registry.h"
 
-static bool has_output(const ox_node *n) {
+bool ox_node_has_output(const ox_node *n) {
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) return true;
   return false;
@@ -25,7 +25,7 @@ ox_status *ox_graph_name_outputs(ox_model *m) {
   for (ox_graph *g = m->graphs; g; g = g->next)
     for (ox_id i = 0; i < g->n_nodes && !g->dead; i++) {
       if (g->nodes[i].dead) continue;
-      if (!has_output(&g->nodes[i])) ox_graph_remove_node(g, i);
+      if (!ox_node_has_output(&g->nodes[i])) ox_graph_remove_node(g, i);
       else OX_TRY(name_outputs(g, i));
     }
   return NULL;

@@ -168,6 +168,13 @@ static ox_status *import_domains(ox_model *m) {
   return NULL;
 }
 
+/* Nodes whose outputs all became constants; they cannot run, so they go with dce switched off, too. */
+static void drop_idle(ox_model *m) {
+  for (ox_graph *g = m->graphs; g; g = g->next)
+    for (ox_id i = 0; !g->dead && i < g->n_nodes; i++)
+      if (!g->nodes[i].dead && !ox_node_has_output(&g->nodes[i])) ox_graph_remove_node(g, i);
+}
+
 static ox_status *run(ox_driver *d, ox_status *(*phase)(ox_driver *d)) {
   OX_TRY(ox_rulebook_init(&d->book, d->m->alloc, d->o));
   d->chosen = OX_ARENA_ARRAY(&d->book.arena, ox_book_row *, d->book.n);
@@ -175,6 +182,7 @@ static ox_status *run(ox_driver *d, ox_status *(*phase)(ox_driver *d)) {
   for (uint32_t i = 0; !d->owner && i < d->o->n_disabled; i++) warn_unknown(d, "disabled", d->o->disabled[i]);
   if (!d->owner) warn_unknown(d, "dump before", d->o->dump_before), warn_unknown(d, "dump after", d->o->dump_after);
   OX_TRY(phase(d));
+  drop_idle(d->m);
   OX_TRY(import_domains(d->m));
   return ox_graph_compact(d->m->graph);
 }

@@ -91,15 +91,15 @@ def node(op, inputs, outputs, attrs=(), name="", domain=""):
             b"".join(msg(5, a) for a in attrs) + msg(7, domain))
 
 
-def graph(nodes, inputs, outputs):
-    """inputs and outputs: pairs of a name and a type"""
-    return (b"".join(msg(1, n) for n in nodes) + msg(2, "g") +
+def graph(nodes, inputs, outputs, initializers=()):
+    """inputs and outputs: pairs of a name and a type; initializers: tensors with names"""
+    return (b"".join(msg(1, n) for n in nodes) + msg(2, "g") + b"".join(msg(5, t) for t in initializers) +
             b"".join(msg(11, msg(1, n) + msg(2, t)) for n, t in inputs) +
             b"".join(msg(12, msg(1, n) + msg(2, t)) for n, t in outputs))
 
 
-def model(nodes, inputs, outputs, opsets=(("", 17),), metadata=()):
-    return (num(1, 8) + msg(7, graph(nodes, inputs, outputs)) +
+def model(nodes, inputs, outputs, opsets=(("", 17),), metadata=(), initializers=()):
+    return (num(1, 8) + msg(7, graph(nodes, inputs, outputs, initializers)) +
             b"".join(msg(8, msg(1, d) + num(2, v)) for d, v in opsets) +
             b"".join(msg(14, msg(1, k) + msg(2, v)) for k, v in metadata))
 

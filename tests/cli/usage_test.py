@@ -72,7 +72,7 @@ class Usage(CommandTest):
         for command, option, value in (
                 ("bench", "--seconds", "x"), ("bench", "--seconds", "-1"), ("bench", "--seconds", "nan"),
                 ("profile", "--runs", "0"), ("profile", "--top", "-1"), ("test", "--timeout", "0"),
-                ("test", "--rtol", "1e"), ("test", "--cosine", "-0.5"), ("run", "--input", "x"),
+                ("test", "--rtol", "1e"), ("test", "--cosine", "-0.5"), ("optimize", "--atol", "x"), ("run", "--input", "x"),
                 ("run", "--input", "=x.npy"), ("run", "--input", "random:x"), ("run", "--input", "random:")):
             self.refuses(command, self.model, option, value, naming=option)
             self.refuses(command, self.model, option, value, naming=f"'{value}'")

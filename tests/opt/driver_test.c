@@ -64,6 +64,8 @@ static void test_built_in_passes_can_be_disabled(void **state) {
        "Tanh Tanh Add"},
       {HEAD "(float[3] x) => (float[3] y) { a = Tanh (x) y = Floor (x) }", "dce", "Floor", "Tanh Floor"},
       {HEAD "(float[2, 3] x) => (int64[2] y) { s = Shape (x) y = Neg (s) }", "infer-const", "Neg", "Shape Neg"},
+      /* without an output left a node cannot run */
+      {HEAD "(float[2, 3] x) => (int64[2] y) { s = Shape (x) y = Neg (s) }", "dce", "Neg", "Neg"},
   };
   for (size_t i = 0; i < OX_COUNT(rows); i++)
     for (int off = 0; off < 2; off++) {
