@@ -139,7 +139,7 @@ static ox_status *compress_run(const ox_kernel_ctx *c, uint32_t stage, ox_range 
   void *data;
   OX_TRY(ox_output_at_run(c, 0, &s, &data));
   char *out = data;
-  for (int64_t o = 0; o < outer && inner; o++)
+  for (int64_t o = 0; o < outer && inner && n; o++)
     for (int64_t i = 0; i < len && !ox_ctx_stopped_each(c, i, 4096); i++)
       if (want[i]) {
         memcpy(out, (const char *)c->in[0]->data + (o * dim + i) * inner, (size_t)inner);

@@ -20,7 +20,7 @@
 #include "hostile/lies.h"
 #include "hostile/play.h"
 
-enum { MOST_SEEDS = 2000, MOST_JOBS = 64, BATCH = 500, ANSWER_SECONDS = 20 };
+enum { MOST_JOBS = 64, BATCH = 500, ANSWER_SECONDS = 20 };
 
 static struct {
   one_node_model all[MOST_SEEDS];
@@ -39,42 +39,18 @@ typedef struct {
   volatile uint64_t endings[MOST_JOBS][N_ENDINGS];
 } board;
 
-static bool read_seeds(const char *path) {
-  FILE *f = fopen(path, "r");
-  char line[4096], copy[4096];
-  const char *at;
-  if (!f) return false;
-  while (fgets(line, sizeof line, f)) {
-    line[strcspn(line, "\n")] = 0;
-    if (!line[0] || line[0] == '#') continue;
-    strcpy(copy, line);
-    if (seeds.n == MOST_SEEDS || !one_node_read(line, &seeds.all[seeds.n++], &at)) {
-      fprintf(stderr, "hostile: cannot read seed: %s\n", copy);
-      fclose(f);
-      return false;
-    }
-  }
-  fclose(f);
-  return seeds.n > 0;
-}
-
 /* ---- one case ---- */
 
-typedef struct {
-  const char *lies[2];
-  one_node_model model;
-  hostile_text text;
-  char message[300];
-  play_ending ending;
-} hostile_case;
+/* The |k|-th case, up to what the session draws. */
+static rng draw(uint64_t k, hostile_case *c) {
+  rng r = {.state = args.seed * 0x2545f4914f6cdd1du + k};
+  rng_next(&r);
+  hostile_draw(&r, (hostile_seeds){seeds.all, seeds.n}, c);
+  return r;
+}
 
 static void play(uint64_t k, hostile_case *c) {
-  rng r = {args.seed * 0x2545f4914f6cdd1du + k};
-  rng_next(&r);
-  c->model = seeds.all[rng_below(&r, seeds.n)];
-  c->lies[0] = hostile_lie(&c->model, &r, (hostile_seeds){seeds.all, seeds.n});
-  c->lies[1] = rng_below(&r, 4) ? NULL : hostile_lie(&c->model, &r, (hostile_seeds){seeds.all, seeds.n});
-  hostile_write(&c->model, false, &r, &c->text);
+  rng r = draw(k, c);
   c->ending = hostile_play(&c->text, &r, c->message, sizeof c->message);
 }
 
@@ -83,12 +59,7 @@ static const char *const ending_names[N_ENDINGS] = {"ran", "the run was refused"
 
 static int play_one(uint64_t k) {
   static hostile_case c;
-  rng r = {args.seed * 0x2545f4914f6cdd1du + k}; /* written first: the case may end this process */
-  rng_next(&r);
-  c.model = seeds.all[rng_below(&r, seeds.n)];
-  c.lies[0] = hostile_lie(&c.model, &r, (hostile_seeds){seeds.all, seeds.n});
-  c.lies[1] = rng_below(&r, 4) ? "" : hostile_lie(&c.model, &r, (hostile_seeds){seeds.all, seeds.n});
-  hostile_write(&c.model, false, &r, &c.text);
+  draw(k, &c); /* written first: playing it may end this process */
   printf("%s, %s, %s\n%s", c.lies[0], c.lies[1], hostile_place_names[c.text.place], c.text.text);
   fflush(stdout);
   play(k, &c);
@@ -102,7 +73,7 @@ static int play_honestly(void) {
   int failed = 0;
   for (uint32_t i = 0; i < seeds.n; i++) {
     char message[300];
-    rng r = {i};
+    rng r = {.state = i};
     hostile_write(&seeds.all[i], true, &r, &text);
     play_ending ending = hostile_play(&text, &r, message, sizeof message);
     if (ending == PLAY_RAN) continue;
@@ -141,12 +112,10 @@ static pid_t start(board *b, int job, uint64_t first, uint64_t n) {
 
 /* The case that |job| died of; its index + 1 is where to go on. */
 static void tell_death(const board *b, int job, int status) {
+  static hostile_case c;
   uint64_t k = b->now[job];
-  rng r = {args.seed * 0x2545f4914f6cdd1du + k};
-  rng_next(&r);
-  one_node_model m = seeds.all[rng_below(&r, seeds.n)];
-  const char *lie = hostile_lie(&m, &r, (hostile_seeds){seeds.all, seeds.n});
-  printf("FAILED case %llu (%s: %s): ", (unsigned long long)k, m.op, lie);
+  draw(k, &c);
+  printf("FAILED case %llu (%s: %s): ", (unsigned long long)k, c.model.op, c.lies[0]);
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
     printf("no answer in %d s\n", ANSWER_SECONDS);
   else if (WIFSIGNALED(status))
@@ -218,7 +187,7 @@ int main(int argc, char **argv) {
     else
       path = argv[i];
   }
-  if (!path || args.jobs < 1 || args.jobs > MOST_JOBS || !read_seeds(path)) {
+  if (!path || args.jobs < 1 || args.jobs > MOST_JOBS || !(seeds.n = one_node_read_file(path, seeds.all))) {
     fprintf(stderr, "usage: hostile [--count N] [--seed S] [--seconds T] [--jobs J] [--case K] [--honest] SEEDS\n");
     return 2;
   }

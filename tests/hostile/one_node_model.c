@@ -3,6 +3,7 @@
 #include "hostile/one_node_model.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,4 +163,21 @@ bool one_node_read(char *line, one_node_model *out, const char **out_at) {
   *out_at = p;
   out->n_out = (int)strtol(p, &p, 10);
   return out->n_out >= 0 && out->n_out <= MOST_OUT;
+}
+
+uint32_t one_node_read_file(const char *path, one_node_model *out) {
+  FILE *f = fopen(path, "r");
+  char line[4096], copy[4096];
+  const char *at = path;
+  uint32_t n = 0;
+  bool ok = f != NULL;
+  while (ok && fgets(line, sizeof line, f)) {
+    line[strcspn(line, "\n")] = 0;
+    if (!line[0] || line[0] == '#') continue;
+    strcpy(copy, line);
+    ok = n < MOST_SEEDS && one_node_read(line, &out[n++], &at);
+  }
+  if (f) fclose(f);
+  if (!ok) fprintf(stderr, "cannot read: %s\n", f ? copy : path);
+  return ok ? n : 0;
 }

@@ -43,6 +43,11 @@ typedef struct {
 /* Reads a line; false, and what it did not understand in |*out_at|, if it is not well-formed. |line| is changed. */
 bool one_node_read(char *line, one_node_model *out, const char **out_at);
 
+enum { MOST_SEEDS = 2000 };
+/* Reads the file |path|, of at most MOST_SEEDS lines; empty ones and those that begin with '#' do not count. 0, with a
+ * line on stderr, if it cannot be read. */
+uint32_t one_node_read_file(const char *path, one_node_model *out);
+
 /* "float", "uint8" ...: names of the textual syntax, by element type. */
 const char *hostile_dtype_name(uint32_t dtype);
 /* Elements; -1: more than 2^20. */

@@ -3,10 +3,12 @@
 #include "hostile/play.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/macros.h"
 #include "onnx/text.h"
@@ -204,6 +206,39 @@ static const hostile_feed *feed_named(const hostile_text *t, const char *name) {
   return NULL;
 }
 
+/* ---- others at the same time ---- */
+
+typedef struct {
+  ox_session *s;
+  const char *const *names;
+  const ox_value *const *in;
+  size_t n_in, n_out;
+  volatile int *cancel;
+} other_run;
+
+static void *run_beside(void *arg) {
+  const other_run *o = arg;
+  ox_value *out[MOST_OUT + 1] = {0};
+  ox_run_opts opts = {.struct_size = sizeof opts, .timeout_ms = 2000, .cancel = o->cancel};
+  for (int again = 0; again < 2; again++) {
+    ox_status_free(ox_session_run(o->s, &opts, o->names, o->in, o->n_in, NULL, out, o->n_out));
+    for (size_t i = 0; i < o->n_out; i++) ox_value_release(out[i]), out[i] = NULL;
+  }
+  return NULL;
+}
+
+/* Two threads run it while a third cancels them some time. */
+static void run_crowd(other_run o, rng *r) {
+  volatile int cancel = 0;
+  pthread_t threads[2];
+  int n = 0;
+  o.cancel = &cancel;
+  while (n < 2 && pthread_create(&threads[n], NULL, run_beside, &o) == 0) n++;
+  nanosleep(&(struct timespec){.tv_nsec = rng_below(r, 200000)}, NULL);
+  __atomic_store_n(&cancel, 1, __ATOMIC_RELAXED);
+  while (n) pthread_join(threads[--n], NULL);
+}
+
 static ox_status *run_twice(ox_env *env, ox_session *s, const hostile_text *t, rng *r) {
   size_t n_in = ox_session_input_count(s), n_out = ox_session_output_count(s), made = 0;
   const char *names[MOST_FEEDS];
@@ -221,6 +256,8 @@ static ox_status *run_twice(ox_env *env, ox_session *s, const hostile_text *t, r
     st = ox_session_run(s, &opts, names, (const ox_value *const *)in, n_in, NULL, out, n_out);
     for (size_t i = 0; i < n_out; i++) ox_value_release(out[i]), out[i] = NULL;
   }
+  if (!st && made == n_in && rng_below(r, 16) == 0)
+    run_crowd((other_run){s, names, (const ox_value *const *)in, n_in, n_out, NULL}, r);
   for (size_t i = 0; i < made; i++) ox_value_release(in[i]);
   return st;
 }
@@ -229,6 +266,13 @@ static play_ending say_why(ox_status *st, play_ending ending, char *message, siz
   snprintf(message, n, "%s", st ? ox_status_message(st) : "");
   ox_status_free(st);
   return st ? ending : PLAY_RAN;
+}
+
+void hostile_draw(rng *r, hostile_seeds seeds, hostile_case *out) {
+  out->model = seeds.all[rng_below(r, seeds.n)];
+  out->lies[0] = hostile_lie(&out->model, r, seeds);
+  out->lies[1] = rng_below(r, 4) ? "" : hostile_lie(&out->model, r, seeds);
+  hostile_write(&out->model, false, r, &out->text);
 }
 
 play_ending hostile_play(const hostile_text *t, rng *r, char *message, size_t message_bytes) {
