@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/lstm_dynamic_quant.c - com.microsoft.DynamicQuantizeLSTM: LSTM with 8-bit weights. They are widened once, at
- * load; activations stay float32, which is more exact than quantizing them at every step. */
+ * load, or by the first stage of each run if they are not constant; activations stay float32, which is more exact than
+ * quantizing them at every step. */
+#include <string.h>
+
 #include "base/cksize.h"
 #include "ops/rnn/recurrent.h"
 
@@ -13,17 +16,51 @@ static const ox_attr_def attrs[] = {
 
 enum { W_SCALE = 8, W_ZERO, R_SCALE, R_ZERO, N_IN };
 
+/* |got| unless unknown is |rank| dimensions like |want|, whose unknown ones are -1. */
+static bool fits(const ox_shape *got, int rank, const int64_t *want) {
+  bool ok = !got || got->rank < 0 || got->rank == rank;
+  for (int i = 0; ok && got && i < got->rank; i++) ok = want[i] < 0 || got->dim[i] < 0 || got->dim[i] == want[i];
+  return ok;
+}
+
+static ox_status *bad(const char *what, const ox_shape *s) {
+  char text[OX_SHAPE_TEXT];
+  return ox_fail(OX_SHAPE_MISMATCH, "DynamicQuantizeLSTM: %s %s does not fit the other inputs", what,
+                 ox_shape_text(s, text));
+}
+
+/* |s|: by input, NULL if absent. */
+static ox_status *check_shapes(const recurrent_attrs *a, const ox_shape *const *s) {
+  static const char *const names[N_IN] = {"X",         "W",           "R", "B",       "sequence_lens",
+                                          "initial_h", "initial_c",   "P", "W_scale", "W_zero_point",
+                                          "R_scale",   "R_zero_point"};
+  const ox_shape *x = s[IN_X], *r = s[IN_R];
+  int64_t dirs = strcmp(a->direction, "bidirectional") == 0 ? 2 : 1, hidden = r->rank == 3 ? r->dim[1] : -1;
+  int64_t input = x->rank == 3 ? x->dim[2] : -1, batch = x->rank == 3 ? x->dim[1] : -1, n = ox_dim_mul(4, hidden);
+  const int64_t want[IN_P + 1][3] = {
+      {-1, -1, -1}, {dirs, input, n},      {dirs, hidden, n},     {dirs, ox_dim_mul(2, n)},
+      {batch},      {dirs, batch, hidden}, {dirs, batch, hidden}, {dirs, ox_dim_mul(3, hidden)}};
+  static const int rank[IN_P + 1] = {3, 3, 3, 2, 1, 3, 3, 2};
+  for (int i = 0; i <= IN_P; i++)
+    if (!fits(s[i], rank[i], want[i])) return bad(names[i], s[i]);
+  for (int i = W_SCALE; i < N_IN; i++) {
+    if (!s[i]) return ox_fail(OX_INVALID_MODEL, "DynamicQuantizeLSTM: input %s is missing", names[i]);
+    int64_t count = ox_shape_count(s[i]), other = ox_shape_count(s[i ^ 1]); /* a scale and its zero point are a pair */
+    if ((count >= 0 && hidden >= 0 && count != dirs && count != ox_dim_mul(dirs, n)) ||
+        (count >= 0 && s[i ^ 1] && other >= 0 && other != count))
+      return bad(names[i], s[i]);
+  }
+  return NULL;
+}
+_Static_assert(W_SCALE % 2 == 0 && R_SCALE % 2 == 0, "pairs");
+
 static ox_status *infer(ox_infer_ctx *c) {
-  const ox_shape *x = &c->in[IN_X]->shape, *r = &c->in[IN_R]->shape;
-  for (uint32_t i = W_SCALE; i < N_IN; i++)
-    if (!ox_infer_has(c, i)) return ox_fail(OX_INVALID_MODEL, "DynamicQuantizeLSTM: input %u is missing", (unsigned)i);
-  if ((x->rank >= 0 && x->rank != 3) || (r->rank >= 0 && r->rank != 3))
-    return ox_fail(OX_SHAPE_MISMATCH, "DynamicQuantizeLSTM: X and R must be 3-D");
+  const ox_shape *s[N_IN];
+  for (uint32_t i = 0; i < N_IN; i++) s[i] = ox_infer_has(c, i) ? &c->in[i]->shape : NULL;
+  OX_TRY(check_shapes(c->attrs, s));
+  const ox_shape *x = s[IN_X], *r = s[IN_R];
   int64_t dirs = r->rank == 3 ? r->dim[0] : -1, hidden = r->rank == 3 ? r->dim[1] : -1;
   int64_t seq = x->rank == 3 ? x->dim[0] : -1, batch = x->rank == 3 ? x->dim[1] : -1;
-  if (r->rank == 3 && hidden >= 0 && r->dim[2] >= 0 && r->dim[2] != ox_dim_mul(4, hidden))
-    return ox_fail(OX_SHAPE_MISMATCH, "DynamicQuantizeLSTM: R has %lld columns for %lld hidden values",
-                   (long long)r->dim[2], (long long)hidden);
   ox_shape y = ox_shape_of(4, (int64_t[]){seq, dirs, batch, hidden});
   ox_shape h = ox_shape_of(3, (int64_t[]){dirs, batch, hidden});
   ox_infer_out(c, 0, OX_F32, &y);
@@ -32,33 +69,41 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* ---- load ---- */
-/* [dirs, k, 4 hidden] bytes as [dirs, 4 hidden, k] floats. */
-static ox_status *widen(const ox_tensor *q, const ox_tensor *scale, const ox_tensor *zero, ox_arena *temp,
-                        ox_tensor *out) {
-  int64_t dirs = q->shape.dim[0], k = q->shape.dim[1], n = q->shape.dim[2], scales = ox_shape_count(&scale->shape);
-  if ((scales != dirs && scales != dirs * n) || ox_shape_count(&zero->shape) != scales || zero->dtype != q->dtype)
-    return ox_fail(OX_SHAPE_MISMATCH, "DynamicQuantizeLSTM: scales and zero points must have %lld or %lld items",
-                   (long long)dirs, (long long)(dirs * n));
-  float *w = OX_ARENA_ARRAY(temp, float, (size_t)ox_shape_count(&q->shape));
-  if (!w) return ox_oom();
-  for (int64_t d = 0; d < dirs; d++)
-    for (int64_t j = 0; j < n; j++) {
-      int64_t s = scales == dirs ? d : d * n + j;
-      float factor = ((const ox_f32u *)scale->data)[s];
-      int z = q->dtype == OX_U8 ? ((const uint8_t *)zero->data)[s] : ((const int8_t *)zero->data)[s];
-      for (int64_t i = 0; i < k; i++) {
-        int64_t from = (d * k + i) * n + j;
-        int v = q->dtype == OX_U8 ? ((const uint8_t *)q->data)[from] : ((const int8_t *)q->data)[from];
-        w[(d * n + j) * k + i] = (float)(v - z) * factor;
-      }
+/* ---- weights ---- */
+/* Direction |d| of [dirs, k, 4 hidden] bytes as [4 hidden, k] floats. */
+static void widen(const ox_tensor *q, const ox_tensor *scale, const ox_tensor *zero, int64_t d, float *to) {
+  int64_t dirs = q->shape.dim[0], k = q->shape.dim[1], n = q->shape.dim[2];
+  bool each = ox_shape_count(&scale->shape) != dirs;
+  for (int64_t j = 0; j < n; j++) {
+    int64_t s = each ? d * n + j : d;
+    float factor = ((const ox_f32u *)scale->data)[s];
+    int z = q->dtype == OX_U8 ? ((const uint8_t *)zero->data)[s] : ((const int8_t *)zero->data)[s];
+    for (int64_t i = 0; i < k; i++) {
+      int64_t from = (d * k + i) * n + j;
+      int v = q->dtype == OX_U8 ? ((const uint8_t *)q->data)[from] : ((const int8_t *)q->data)[from];
+      to[j * k + i] = (float)(v - z) * factor;
     }
-  ox_shape shape = ox_shape_of(3, (int64_t[]){dirs, n, k});
+  }
+}
+
+/* The shape that LSTM has for the weights in |q|. */
+static ox_shape widened(const ox_tensor *q) {
+  return ox_shape_of(3, (int64_t[]){q->shape.dim[0], q->shape.dim[2], q->shape.dim[1]});
+}
+
+/* ---- load ---- */
+static const ox_tensor *constant(const ox_load_ctx *c, uint32_t i) { return i < c->n_in ? c->in_const[i] : NULL; }
+
+static ox_status *widen_all(const ox_load_ctx *c, uint32_t in, uint32_t scale, ox_arena *temp, ox_tensor *out) {
+  const ox_tensor *q = constant(c, in);
+  ox_shape shape = widened(q);
+  float *w = OX_ARENA_ARRAY(temp, float, (size_t)ox_shape_count(&shape));
+  if (!w) return ox_oom();
+  for (int64_t d = 0; d < q->shape.dim[0]; d++)
+    widen(q, constant(c, scale), constant(c, scale + 1), d, w + d * q->shape.dim[1] * q->shape.dim[2]);
   *out = ox_tensor_view(OX_F32, &shape, w);
   return NULL;
 }
-
-static const ox_tensor *constant(const ox_load_ctx *c, uint32_t i) { return i < c->n_in ? c->in_const[i] : NULL; }
 
 static ox_status *pack(ox_load_ctx *c, const ox_tensor *const in[4], recurrent_packed *s) {
   ox_shape x = ox_shape_of(3, (int64_t[]){1, 1, in[0]->shape.dim[2]});
@@ -66,11 +111,6 @@ static ox_status *pack(ox_load_ctx *c, const ox_tensor *const in[4], recurrent_p
   recurrent_dims d;
   recurrent_weights w;
   OX_TRY(recurrent_dims_of(CELL_LSTM, c->attrs, &x, &in[1]->shape, &d));
-  int64_t n = (int64_t)(d.gates * d.hidden), dirs = (int64_t)d.dirs;
-  if (in[0]->shape.dim[0] != dirs || in[0]->shape.dim[1] != n || in[1]->shape.dim[1] != n ||
-      (in[2] && ox_shape_count(&in[2]->shape) != dirs * 2 * n) ||
-      (in[3] && ox_shape_count(&in[3]->shape) != dirs * 3 * (int64_t)d.hidden))
-    return ox_fail(OX_SHAPE_MISMATCH, "DynamicQuantizeLSTM: W, R, B and P do not fit each other");
   size_t one = recurrent_weights_at(&d, v, in[3] != NULL, NULL, &w);
   if (!ox_mul_ok(one, d.dirs, &s->bytes) || !s->bytes) return NULL;
   if (!(s->base = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES))) return ox_oom();
@@ -83,31 +123,30 @@ static ox_status *pack(ox_load_ctx *c, const ox_tensor *const in[4], recurrent_p
 
 static ox_status *load_from(ox_load_ctx *c, ox_arena *temp, recurrent_packed *s) {
   ox_tensor w = {.kind = OX_TENSOR}, r = w;
-  OX_TRY(widen(constant(c, IN_W), constant(c, W_SCALE), constant(c, W_ZERO), temp, &w));
-  OX_TRY(widen(constant(c, IN_R), constant(c, R_SCALE), constant(c, R_ZERO), temp, &r));
+  OX_TRY(widen_all(c, IN_W, W_SCALE, temp, &w));
+  OX_TRY(widen_all(c, IN_R, R_SCALE, temp, &r));
   const ox_tensor *const in[4] = {&w, &r, constant(c, IN_B), constant(c, IN_P)};
   return pack(c, in, s);
 }
 
 static ox_status *load(ox_load_ctx *c) {
-  static const uint8_t needed[] = {IN_W, IN_R, W_SCALE, W_ZERO, R_SCALE, R_ZERO}, maybe[] = {IN_B, IN_P};
+  static const uint8_t weights[] = {IN_W, IN_R, W_SCALE, W_ZERO, R_SCALE, R_ZERO, IN_B, IN_P};
+  const ox_shape *shape[N_IN];
+  uint64_t consumed = 0;
   ox_arena temp;
-  for (size_t i = 0; i < sizeof needed; i++) {
-    if (!constant(c, needed[i])) return ox_fail(OX_NOT_IMPLEMENTED, "DynamicQuantizeLSTM with weights that vary");
-    c->consumed |= (uint64_t)1 << needed[i];
+  for (size_t i = 0; i < sizeof weights; i++) {
+    if (weights[i] >= c->n_in || !c->in_type[weights[i]]) continue;
+    if (!c->in_const[weights[i]]) return NULL; /* each run widens and packs them */
+    consumed |= (uint64_t)1 << weights[i];
   }
-  for (size_t i = 0; i < sizeof maybe; i++) {
-    if (maybe[i] < c->n_in && c->in_type[maybe[i]] && !c->in_const[maybe[i]])
-      return ox_fail(OX_NOT_IMPLEMENTED, "DynamicQuantizeLSTM with weights that vary");
-    if (constant(c, maybe[i])) c->consumed |= (uint64_t)1 << maybe[i];
-  }
-  if (constant(c, IN_W)->shape.rank != 3) return ox_fail(OX_SHAPE_MISMATCH, "DynamicQuantizeLSTM: W must be 3-D");
+  for (uint32_t i = 0; i < N_IN; i++) shape[i] = i < c->n_in && c->in_type[i] ? &c->in_type[i]->shape : NULL;
+  OX_TRY(check_shapes(c->attrs, shape));
   recurrent_packed *s = OX_LOAD_NEW(c, recurrent_packed);
   if (!s) return ox_oom();
   ox_arena_init(&temp, c->alloc);
   ox_status *st = load_from(c, &temp, s);
   ox_arena_deinit(&temp);
-  c->state = s;
+  c->state = s, c->consumed = consumed;
   return st;
 }
 
@@ -119,46 +158,69 @@ static void unload(void *state, ox_alloc alloc) {
 /* ---- prepare, run: LSTM's, which sees weights in its own order ---- */
 typedef struct quant_prep {
   void *lstm;
-  ox_tensor r;
+  bool widens; /* stage 0: W and R into the shared memory, a tile for each direction of each */
+  size_t w_at, r_at;
 } quant_prep;
 
-static ox_kernel_ctx view(const ox_kernel_ctx *c, const quant_prep *p, const ox_tensor **in) {
-  ox_kernel_ctx sub = *c;
-  for (uint32_t i = 0; i < W_SCALE; i++) in[i] = i < c->n_in ? c->in[i] : NULL;
-  in[IN_R] = &p->r;
-  sub.in = in, sub.n_in = W_SCALE, sub.prep = p->lstm;
-  return sub;
-}
-
-static ox_status *check_shapes(const ox_kernel_ctx *c, int64_t dirs, int64_t hidden) {
-  const ox_shape *x = &c->in[IN_X]->shape, *w = &c->in[IN_W]->shape;
-  const ox_shape state = ox_shape_of(3, (int64_t[]){dirs, x->dim[1], hidden});
-  bool ok = x->dim[2] == w->dim[1];
-  for (uint32_t i = IN_H; i <= IN_C; i++) ok = ok && (!ox_ctx_has(c, i) || ox_shape_equal(&c->in[i]->shape, &state));
-  ok = ok && (!ox_ctx_has(c, IN_LENS) || ox_shape_count(&c->in[IN_LENS]->shape) == x->dim[1]);
-  return ok ? NULL : ox_fail(OX_SHAPE_MISMATCH, "DynamicQuantizeLSTM: the inputs' shapes do not fit each other");
-}
-
-static ox_status *prepare(ox_kernel_ctx *c) {
-  const ox_shape *r = &c->in[IN_R]->shape;
+/* What LSTM sees. */
+typedef struct lstm_view {
+  ox_kernel_ctx c;
   const ox_tensor *in[W_SCALE];
-  quant_prep *p = ox_ctx_alloc(c, sizeof *p);
-  if (!p) return ox_oom();
-  OX_TRY(check_shapes(c, r->dim[0], r->dim[1]));
-  p->r = (ox_tensor){
-      .kind = OX_TENSOR, .dtype = OX_F32, .shape = ox_shape_of(3, (int64_t[]){r->dim[0], r->dim[2], r->dim[1]})};
-  ox_kernel_ctx sub = view(c, p, in);
-  OX_TRY(recurrent_prepare(&sub, CELL_LSTM));
-  p->lstm = sub.prep;
-  sub.prep = p, sub.in = c->in, sub.n_in = c->n_in;
-  *c = sub;
+  ox_tensor w, r;
+} lstm_view;
+
+static void view(const ox_kernel_ctx *c, const quant_prep *p, lstm_view *v) {
+  for (uint32_t i = 0; i < W_SCALE; i++) v->in[i] = i < c->n_in ? c->in[i] : NULL;
+  v->w = (ox_tensor){.kind = OX_TENSOR, .dtype = OX_F32, .shape = widened(c->in[IN_W])};
+  v->r = (ox_tensor){.kind = OX_TENSOR, .dtype = OX_F32, .shape = widened(c->in[IN_R])};
+  if (p->widens && c->shared) v->w.data = (char *)c->shared + p->w_at, v->r.data = (char *)c->shared + p->r_at;
+  v->in[IN_W] = &v->w, v->in[IN_R] = &v->r;
+  v->c = *c, v->c.in = v->in, v->c.n_in = W_SCALE, v->c.prep = p->lstm;
+}
+
+/* Behind LSTM's shared memory. */
+static ox_status *book_widening(ox_kernel_ctx *c, quant_prep *p) {
+  size_t w, r;
+  if (c->n_stages >= OX_MAX_STAGES || c->shared_bytes > SIZE_MAX / 4 ||
+      !ox_mul_ok((size_t)ox_shape_count(&c->in[IN_W]->shape), sizeof(float), &w) ||
+      !ox_mul_ok((size_t)ox_shape_count(&c->in[IN_R]->shape), sizeof(float), &r))
+    return ox_oom();
+  p->w_at = OX_ROUND_UP(c->shared_bytes, (size_t)OX_ALIGN_BYTES);
+  p->r_at = p->w_at + OX_ROUND_UP(w, (size_t)OX_ALIGN_BYTES);
+  c->shared_bytes = p->r_at + r;
+  for (uint32_t i = c->n_stages; i > 0; i--) c->n_tiles[i] = c->n_tiles[i - 1];
+  c->n_stages++, c->n_tiles[0] = 2 * c->in[IN_R]->shape.dim[0];
   return NULL;
 }
 
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const ox_shape *shape[N_IN];
+  lstm_view v;
+  quant_prep *p = ox_ctx_alloc(c, sizeof *p);
+  if (!p) return ox_oom();
+  for (uint32_t i = 0; i < N_IN; i++) shape[i] = ox_ctx_has(c, i) ? &c->in[i]->shape : NULL;
+  OX_TRY(check_shapes(c->attrs, shape));
+  p->widens = !c->state;
+  view(c, p, &v);
+  OX_TRY(recurrent_prepare(&v.c, CELL_LSTM));
+  p->lstm = v.c.prep;
+  v.c.prep = p, v.c.in = c->in, v.c.n_in = c->n_in;
+  *c = v.c;
+  return p->widens ? book_widening(c, p) : NULL;
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  const ox_tensor *in[W_SCALE];
-  ox_kernel_ctx sub = view(c, c->prep, in);
-  return recurrent_run(&sub, stage, tiles, scratch);
+  const quant_prep *p = c->prep;
+  lstm_view v;
+  view(c, p, &v);
+  if (!p->widens) return recurrent_run(&v.c, stage, tiles, scratch);
+  if (stage > 0) return recurrent_run(&v.c, stage - 1, tiles, scratch);
+  for (int64_t i = tiles.begin; i < tiles.end; i++) {
+    const ox_tensor *q = c->in[i % 2 ? IN_R : IN_W];
+    float *to = (float *)(i % 2 ? v.r.data : v.w.data) + i / 2 * q->shape.dim[1] * q->shape.dim[2];
+    widen(q, c->in[i % 2 ? R_SCALE : W_SCALE], c->in[i % 2 ? R_ZERO : W_ZERO], i / 2, to);
+  }
+  return NULL;
 }
 
 #define F32 OX_BIT(OX_F32)
