@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph/op_attrs.c - decodes attributes into an operator's struct, checks them and the inputs against its row. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -37,26 +38,38 @@ static ox_status *decode_one(const ox_attr_def *d, const ox_attr *a, ox_arena *a
 
 /* ---- ranges ---- */
 
-static ox_status *check_int(const ox_attr_def *d, int64_t v) {
-  if (v >= d->lo && v <= d->hi) return NULL;
-  return ox_fail(OX_INVALID_MODEL, "attribute '%s' is %lld, wanted %lld to %lld", d->name, (long long)v,
-                 (long long)d->lo, (long long)d->hi);
+/* An element of a list is called by its place; a scalar, whose |at| is -1, is not. */
+static void name_of(const ox_attr_def *d, int64_t at, char text[96]) {
+  if (at < 0)
+    snprintf(text, 96, "%.64s", d->name);
+  else
+    snprintf(text, 96, "%.64s[%lld]", d->name, (long long)at);
 }
 
-static ox_status *check_float(const ox_attr_def *d, float v) {
+static ox_status *check_int(const ox_attr_def *d, int64_t v, int64_t at) {
+  char name[96];
+  if (v >= d->lo && v <= d->hi) return NULL;
+  name_of(d, at, name);
+  return ox_fail(OX_INVALID_MODEL, "attribute '%s' is %lld, wanted %lld to %lld", name, (long long)v, (long long)d->lo,
+                 (long long)d->hi);
+}
+
+static ox_status *check_float(const ox_attr_def *d, float v, int64_t at) {
+  char name[96];
   if (v >= d->f_lo && v <= d->f_hi) return NULL; /* not of a NaN */
-  return ox_fail(OX_INVALID_MODEL, "attribute '%s' is %g, wanted %g to %g", d->name, (double)v, (double)d->f_lo,
+  name_of(d, at, name);
+  return ox_fail(OX_INVALID_MODEL, "attribute '%s' is %g, wanted %g to %g", name, (double)v, (double)d->f_lo,
                  (double)d->f_hi);
 }
 
 static ox_status *check_range(const ox_attr_def *d, const ox_attr *a) {
-  if (d->lo || d->hi) {
-    if (d->kind == OX_ATTR_INT_KIND) return check_int(d, a->v.i);
-    for (size_t i = 0; d->kind == OX_ATTR_INTS_KIND && i < a->v.n; i++) OX_TRY(check_int(d, a->v.ints[i]));
-  }
-  if (d->f_lo != 0 || d->f_hi != 0) {
-    if (d->kind == OX_ATTR_FLOAT_KIND) return check_float(d, a->v.f);
-    for (size_t i = 0; d->kind == OX_ATTR_FLOATS_KIND && i < a->v.n; i++) OX_TRY(check_float(d, a->v.floats[i]));
+  bool ints = d->lo || d->hi, floats = d->f_lo != 0 || d->f_hi != 0;
+  if (!ints && !floats) return NULL;
+  if (ints && d->kind == OX_ATTR_INT_KIND) return check_int(d, a->v.i, -1);
+  if (floats && d->kind == OX_ATTR_FLOAT_KIND) return check_float(d, a->v.f, -1);
+  for (size_t i = 0; i < a->v.n; i++) {
+    if (ints && d->kind == OX_ATTR_INTS_KIND) OX_TRY(check_int(d, a->v.ints[i], (int64_t)i));
+    if (floats && d->kind == OX_ATTR_FLOATS_KIND) OX_TRY(check_float(d, a->v.floats[i], (int64_t)i));
   }
   return NULL;
 }

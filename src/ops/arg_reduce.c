@@ -9,7 +9,7 @@ typedef struct {
 } arg_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT(arg_attrs, axis, 0),
+    OX_ATTR_INT_IN(arg_attrs, axis, 0, OX_AXIS_RANGE),
     OX_ATTR_INT(arg_attrs, keepdims, 1),
     OX_ATTR_INT(arg_attrs, select_last_index, 0),
 };

@@ -12,10 +12,14 @@ typedef struct attention_attrs {
 } attention_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT(attention_attrs, is_causal, 0),         OX_ATTR_INT(attention_attrs, q_num_heads, 0),
-    OX_ATTR_INT(attention_attrs, kv_num_heads, 0),      OX_ATTR_INT(attention_attrs, qk_matmul_output_mode, 0),
-    OX_ATTR_INT(attention_attrs, left_window_size, -1), OX_ATTR_INT(attention_attrs, right_window_size, -1),
-    OX_ATTR_FLOAT_HAS(attention_attrs, scale, 0),       OX_ATTR_FLOAT(attention_attrs, softcap, 0),
+    OX_ATTR_INT(attention_attrs, is_causal, 0),
+    OX_ATTR_INT_IN(attention_attrs, q_num_heads, 0, 0, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(attention_attrs, kv_num_heads, 0, 0, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(attention_attrs, qk_matmul_output_mode, 0, 0, 3),
+    OX_ATTR_INT_IN(attention_attrs, left_window_size, -1, -1, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(attention_attrs, right_window_size, -1, -1, OX_COUNT_MAX),
+    OX_ATTR_FLOAT_HAS(attention_attrs, scale, 0),
+    OX_ATTR_FLOAT(attention_attrs, softcap, 0),
 };
 
 enum { Q, K, V, MASK, PAST_K, PAST_V, NONPAD };
@@ -38,7 +42,7 @@ static ox_status *split_heads(int64_t hidden, int64_t heads, const char *what, i
 
 static bool differ(int64_t a, int64_t b) { return a >= 0 && b >= 0 && a != b; }
 
-static ox_status *check_sizes(const attention_attrs *a, const sizes *s, const ox_shape *k, const ox_shape *v) {
+static ox_status *check_sizes(const sizes *s, const ox_shape *k, const ox_shape *v) {
   char kt[OX_SHAPE_TEXT], vt[OX_SHAPE_TEXT];
   int len = s->flat ? 1 : 2;
   if (differ(s->batch, k->dim[0]) || differ(s->batch, v->dim[0]) || differ(k->dim[len], v->dim[len]) ||
@@ -48,10 +52,6 @@ static ox_status *check_sizes(const attention_attrs *a, const sizes *s, const ox
   if (s->kv_heads == 0 || (s->heads >= 0 && s->kv_heads > 0 && s->heads % s->kv_heads))
     return ox_fail(OX_SHAPE_MISMATCH, "%lld query heads do not divide by %lld key heads", (long long)s->heads,
                    (long long)s->kv_heads);
-  if (a->qk_matmul_output_mode < 0 || a->qk_matmul_output_mode > 3)
-    return ox_fail(OX_INVALID_MODEL, "qk_matmul_output_mode %lld is unknown", (long long)a->qk_matmul_output_mode);
-  if (a->left_window_size < -1 || a->right_window_size < -1)
-    return ox_fail(OX_INVALID_MODEL, "window sizes must be -1 or more");
   return NULL;
 }
 
@@ -77,7 +77,7 @@ static ox_status *read_sizes(const attention_attrs *a, const ox_shape *const *sh
     s->heads = q->dim[1], s->kv_heads = k->dim[1], s->q_len = q->dim[2], s->kv_len = k->dim[2];
     s->d = q->dim[3], s->dv = v->dim[3];
   }
-  OX_TRY(check_sizes(a, s, k, v));
+  OX_TRY(check_sizes(s, k, v));
   if (shape[PAST_K]) s->past = shape[PAST_K]->rank == 4 ? shape[PAST_K]->dim[2] : -1;
   s->total = ox_dim_add(s->past, s->kv_len);
   return NULL;

@@ -11,11 +11,11 @@ typedef struct packed_attrs {
 } packed_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT_REQUIRED(packed_attrs, num_heads),
+    OX_ATTR_INT_REQUIRED_IN(packed_attrs, num_heads, 1, OX_COUNT_MAX),
     OX_ATTR_INT(packed_attrs, unidirectional, 0),
     OX_ATTR_INT(packed_attrs, do_rotary, 0),
     OX_ATTR_INT(packed_attrs, past_present_share_buffer, 0),
-    OX_ATTR_INTS(packed_attrs, qkv_hidden_sizes),
+    OX_ATTR_INTS_IN(packed_attrs, qkv_hidden_sizes, 0, OX_COUNT_MAX),
     OX_ATTR_FLOAT(packed_attrs, scale, 0),
     OX_ATTR_FLOAT(packed_attrs, mask_filter_value, -10000.0f),
 };
@@ -41,7 +41,6 @@ static ox_status *read_sizes(const packed_attrs *a, const ox_shape *x, const ox_
   int64_t hidden = -1, v_hidden = -1;
   char text[OX_SHAPE_TEXT];
   *s = (sizes){-1, a->num_heads, -1, 0, -1, -1};
-  if (a->num_heads <= 0) return ox_fail(OX_INVALID_MODEL, "num_heads is %lld", (long long)a->num_heads);
   if (a->qkv_hidden_sizes.n && (a->qkv_hidden_sizes.n != 3 || a->qkv_hidden_sizes.v[0] != a->qkv_hidden_sizes.v[1]))
     return ox_fail(OX_INVALID_MODEL, "qkv_hidden_sizes must be three numbers, the first two equal");
   if (a->qkv_hidden_sizes.n)

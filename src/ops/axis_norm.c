@@ -12,14 +12,13 @@ typedef struct {
   ox_ints axes;
 } axis_attrs;
 
-static const ox_attr_def lp_table[] = {OX_ATTR_INT(axis_attrs, axis, -1), OX_ATTR_INT(axis_attrs, p, 2)};
-static const ox_attr_def mvn_table[] = {OX_ATTR_INTS(axis_attrs, axes)};
+static const ox_attr_def lp_table[] = {OX_ATTR_INT_IN(axis_attrs, axis, -1, OX_AXIS_RANGE),
+                                       OX_ATTR_INT_IN(axis_attrs, p, 2, 1, 2)};
+static const ox_attr_def mvn_table[] = {OX_ATTR_INTS_IN(axis_attrs, axes, OX_AXIS_RANGE)};
 
 static ox_status *infer_lp(ox_infer_ctx *c) {
   const axis_attrs *a = c->attrs;
   int k;
-  if (a->p != 1 && a->p != 2)
-    return ox_fail(OX_INVALID_MODEL, "attribute 'p': wanted 1 or 2, got %lld", (long long)a->p);
   if (c->in[0]->shape.rank >= 0 && !ox_axis_ok(a->axis, c->in[0]->shape.rank, &k))
     return ox_fail(OX_INVALID_MODEL, "axis %lld is outside rank %d", (long long)a->axis, (int)c->in[0]->shape.rank);
   return ox_infer_same_as_input(c);

@@ -98,7 +98,7 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 typedef struct softmax_attrs {
   int64_t axis, is_inner_broadcast;
 } softmax_attrs;
-static const ox_attr_def softmax_rows[] = {OX_ATTR_INT(softmax_attrs, axis, 1),
+static const ox_attr_def softmax_rows[] = {OX_ATTR_INT_IN(softmax_attrs, axis, 1, OX_AXIS_RANGE),
                                            OX_ATTR_INT_REQUIRED(softmax_attrs, is_inner_broadcast)};
 
 /* The rows' length; how many rows there are, and how many the bias has. */

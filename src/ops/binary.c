@@ -18,7 +18,7 @@ typedef struct {
 } binary_attrs;
 
 static const ox_attr_def legacy_attrs[] = {
-    OX_ATTR_INT_HAS(binary_attrs, axis, 0),
+    OX_ATTR_INT_HAS_IN(binary_attrs, axis, 0, OX_AXIS_RANGE),
     OX_ATTR_INT(binary_attrs, broadcast, 0),
 };
 static const ox_attr_def mod_attrs[] = {OX_ATTR_INT(binary_attrs, fmod, 0)};

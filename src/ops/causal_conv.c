@@ -15,9 +15,9 @@ typedef struct causal_attrs {
 static const ox_attr_def attr_rows[] = {OX_ATTR_STR(causal_attrs, activation, "none")};
 static const ox_attr_def ms_rows[] = {
     OX_ATTR_STR(causal_attrs, activation, "none"),
-    OX_ATTR_INT(causal_attrs, dilation, 1),
+    OX_ATTR_INT_IN(causal_attrs, dilation, 1, 1, OX_COUNT_MAX),
     OX_ATTR_INT(causal_attrs, channels_last, 0),
-    OX_ATTR_INT(causal_attrs, state_window, 0),
+    OX_ATTR_INT_IN(causal_attrs, state_window, 0, 0, 8),
     OX_ATTR_INT(causal_attrs, ndim, 1),
 };
 
@@ -85,9 +85,6 @@ static ox_status *infer(ox_infer_ctx *c) {
 static ox_status *infer_ms(ox_infer_ctx *c) {
   const causal_attrs *a = c->attrs;
   if (a->ndim != 1) return ox_fail(OX_NOT_IMPLEMENTED, "CausalConvWithState over %lld axes", (long long)a->ndim);
-  if (a->dilation < 1 || a->state_window < 0 || a->state_window > 8)
-    return ox_fail(OX_INVALID_MODEL, "CausalConvWithState: dilation is %lld, state_window %lld", (long long)a->dilation,
-                   (long long)a->state_window);
   return infer(c);
 }
 

@@ -11,8 +11,9 @@ enum { X, IMAGE, BLOCK };
 typedef struct col_attrs {
   ox_ints dilations, pads, strides;
 } col_attrs;
-static const ox_attr_def attr_rows[] = {OX_ATTR_INTS(col_attrs, dilations), OX_ATTR_INTS(col_attrs, pads),
-                                        OX_ATTR_INTS(col_attrs, strides)};
+static const ox_attr_def attr_rows[] = {OX_ATTR_INTS_IN(col_attrs, dilations, 1, OX_COUNT_MAX),
+                                        OX_ATTR_INTS(col_attrs, pads),
+                                        OX_ATTR_INTS_IN(col_attrs, strides, 1, OX_COUNT_MAX)};
 
 typedef struct geometry {
   ox_spatial_attrs w;

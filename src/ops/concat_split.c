@@ -71,8 +71,8 @@ static void copy_parts(const parts *p, ox_range units, char *joined, char *(*par
 typedef struct {
   int64_t axis;
 } concat_attrs;
-static const ox_attr_def concat1_attr_defs[] = {OX_ATTR_INT(concat_attrs, axis, 1)};
-static const ox_attr_def concat_attr_defs[] = {OX_ATTR_INT_REQUIRED(concat_attrs, axis)};
+static const ox_attr_def concat1_attr_defs[] = {OX_ATTR_INT_IN(concat_attrs, axis, 1, OX_AXIS_RANGE)};
+static const ox_attr_def concat_attr_defs[] = {OX_ATTR_INT_REQUIRED_IN(concat_attrs, axis, OX_AXIS_RANGE)};
 
 /* Takes over what |in| knows about the dimensions beside |axis|; adds up those at |axis|. */
 static ox_status *concat_one(ox_shape *s, const ox_shape *in, int axis, uint32_t k) {
@@ -166,10 +166,11 @@ typedef struct {
   ox_ints split;
   bool has_num_outputs;
 } split_attrs;
-static const ox_attr_def split2_attr_defs[] = {OX_ATTR_INT(split_attrs, axis, 0), OX_ATTR_INTS(split_attrs, split)};
-static const ox_attr_def split13_attr_defs[] = {OX_ATTR_INT(split_attrs, axis, 0)};
-static const ox_attr_def split18_attr_defs[] = {OX_ATTR_INT(split_attrs, axis, 0),
-                                                OX_ATTR_INT_HAS(split_attrs, num_outputs, 0)};
+static const ox_attr_def split2_attr_defs[] = {OX_ATTR_INT_IN(split_attrs, axis, 0, OX_AXIS_RANGE),
+                                               OX_ATTR_INTS(split_attrs, split)};
+static const ox_attr_def split13_attr_defs[] = {OX_ATTR_INT_IN(split_attrs, axis, 0, OX_AXIS_RANGE)};
+static const ox_attr_def split18_attr_defs[] = {OX_ATTR_INT_IN(split_attrs, axis, 0, OX_AXIS_RANGE),
+                                                OX_ATTR_INT_HAS_IN(split_attrs, num_outputs, 0, 1, OX_COUNT_MAX)};
 
 /* Where the lengths come from: the attribute, the input's content, or equal parts. */
 typedef struct lengths {

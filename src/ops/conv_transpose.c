@@ -13,13 +13,16 @@
 enum { X, W, B, PADS = 2, PADS_B /* the bias behind pads */, BLOCK = 16384 };
 
 static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ox_deconv_attrs),
-                                        OX_ATTR_INTS(ox_deconv_attrs, output_padding),
-                                        OX_ATTR_INTS(ox_deconv_attrs, output_shape)};
+                                        OX_ATTR_INTS_IN(ox_deconv_attrs, output_padding, 0, 1 << 30),
+                                        OX_ATTR_INTS_IN(ox_deconv_attrs, output_shape, 0, OX_COUNT_MAX)};
 
 static const ox_attr_def pads_rows[] = {
-    OX_ATTR_STR(ox_deconv_attrs, auto_pad, NULL), OX_ATTR_INTS(ox_deconv_attrs, dilations),
-    OX_ATTR_INT(ox_deconv_attrs, group, 1),       OX_ATTR_INTS(ox_deconv_attrs, kernel_shape),
-    OX_ATTR_INTS(ox_deconv_attrs, strides),       OX_ATTR_INTS(ox_deconv_attrs, output_padding),
+    OX_ATTR_STR(ox_deconv_attrs, auto_pad, NULL),
+    OX_ATTR_INTS_IN(ox_deconv_attrs, dilations, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(ox_deconv_attrs, group, 1, 1, OX_COUNT_MAX),
+    OX_ATTR_INTS_IN(ox_deconv_attrs, kernel_shape, 1, OX_COUNT_MAX),
+    OX_ATTR_INTS_IN(ox_deconv_attrs, strides, 1, OX_COUNT_MAX),
+    OX_ATTR_INTS_IN(ox_deconv_attrs, output_padding, 0, 1 << 30),
 };
 
 typedef struct phase {
@@ -53,7 +56,6 @@ static ox_status *infer_with(ox_infer_ctx *c, const ox_deconv_attrs *a, uint32_t
   const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape;
   ox_shape y = ox_shape_unknown();
   uint32_t dtype = ox_infer_dtype_of(c, X, W);
-  if (a->group < 1) return ox_fail(OX_INVALID_MODEL, "group is %lld", (long long)a->group);
   int rank = x->rank >= 0 ? x->rank : w->rank;
   if (rank >= 0) {
     if (rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", rank);

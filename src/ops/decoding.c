@@ -13,12 +13,9 @@
 typedef struct {
   int64_t ngram_size;
 } ngram_attrs;
-static const ox_attr_def ngram_attr_defs[] = {OX_ATTR_INT_REQUIRED(ngram_attrs, ngram_size)};
+static const ox_attr_def ngram_attr_defs[] = {OX_ATTR_INT_REQUIRED_IN(ngram_attrs, ngram_size, 1, OX_COUNT_MAX)};
 
 static ox_status *ngram_infer(ox_infer_ctx *c) {
-  const ngram_attrs *a = c->attrs;
-  if (a->ngram_size < 1)
-    return ox_fail(OX_INVALID_MODEL, "NGramRepeatBlock: ngram_size %lld", (long long)a->ngram_size);
   if (!ox_infer_has(c, 0) || !ox_infer_has(c, 1)) return NULL;
   const ox_shape *ids = &c->in[0]->shape, *scores = &c->in[1]->shape;
   if ((ids->rank >= 0 && ids->rank != 2) || (scores->rank >= 0 && scores->rank != 2) ||
@@ -57,13 +54,14 @@ static ox_status *ngram_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 typedef struct {
   int64_t min_ngram_size, max_ngram_size;
 } bifurcation_attrs;
-static const ox_attr_def bifurcation_attr_defs[] = {OX_ATTR_INT(bifurcation_attrs, min_ngram_size, 1),
-                                                    OX_ATTR_INT(bifurcation_attrs, max_ngram_size, 3)};
+static const ox_attr_def bifurcation_attr_defs[] = {
+    OX_ATTR_INT_IN(bifurcation_attrs, min_ngram_size, 1, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(bifurcation_attrs, max_ngram_size, 3, 1, OX_COUNT_MAX)};
 
 static ox_status *bifurcation_infer(ox_infer_ctx *c) {
   const bifurcation_attrs *a = c->attrs;
   ox_shape list = {.rank = 1, .dim = {-1}}, scalar = ox_shape_scalar();
-  if (a->min_ngram_size < 1 || a->max_ngram_size < a->min_ngram_size)
+  if (a->max_ngram_size < a->min_ngram_size)
     return ox_fail(OX_INVALID_MODEL, "BifurcationDetector: n-grams of %lld to %lld", (long long)a->min_ngram_size,
                    (long long)a->max_ngram_size);
   for (uint32_t i = 0; i < c->n_in; i++)

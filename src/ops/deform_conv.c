@@ -17,10 +17,12 @@ typedef struct deform_attrs {
   int64_t group, offset_group;
 } deform_attrs;
 
-static const ox_attr_def attr_rows[] = {
-    OX_ATTR_INTS(deform_attrs, dilations),    OX_ATTR_INT(deform_attrs, group, 1),
-    OX_ATTR_INTS(deform_attrs, kernel_shape), OX_ATTR_INTS(deform_attrs, pads),
-    OX_ATTR_INTS(deform_attrs, strides),      OX_ATTR_INT(deform_attrs, offset_group, 1)};
+static const ox_attr_def attr_rows[] = {OX_ATTR_INTS_IN(deform_attrs, dilations, 1, OX_COUNT_MAX),
+                                        OX_ATTR_INT_IN(deform_attrs, group, 1, 1, OX_COUNT_MAX),
+                                        OX_ATTR_INTS_IN(deform_attrs, kernel_shape, 1, OX_COUNT_MAX),
+                                        OX_ATTR_INTS(deform_attrs, pads),
+                                        OX_ATTR_INTS_IN(deform_attrs, strides, 1, OX_COUNT_MAX),
+                                        OX_ATTR_INT_IN(deform_attrs, offset_group, 1, 1, OX_COUNT_MAX)};
 
 typedef struct deform_prep {
   ox_conv_geom window; /* where taps would lie without offsets */
@@ -51,7 +53,7 @@ static ox_status *infer(ox_infer_ctx *c) {
 
 static ox_status *check_shapes(const ox_kernel_ctx *c, const deform_prep *p) {
   const ox_shape *y = &c->out[0]->shape, *o = &c->in[OFFSET]->shape;
-  if (p->offset_groups < 1 || p->channels % p->offset_groups)
+  if (p->channels % p->offset_groups)
     return ox_fail(OX_INVALID_MODEL, "DeformConv: offset_group is %lld for %lld channels", (long long)p->offset_groups,
                    (long long)p->channels);
   int64_t rows = p->offset_groups * p->taps;

@@ -8,7 +8,8 @@ typedef struct ds_attrs {
   int64_t blocksize;
   const char *mode;
 } ds_attrs;
-static const ox_attr_def attr_rows[] = {OX_ATTR_INT_REQUIRED(ds_attrs, blocksize), OX_ATTR_STR(ds_attrs, mode, "DCR")};
+static const ox_attr_def attr_rows[] = {OX_ATTR_INT_REQUIRED_IN(ds_attrs, blocksize, 1, 1 << 15),
+                                        OX_ATTR_STR(ds_attrs, mode, "DCR")};
 
 typedef struct ds_prep {
   int64_t block, depth, height, width; /* of the deep side: channels / block^2, rows, columns */
@@ -21,8 +22,6 @@ static ox_status *infer(ox_infer_ctx *c, bool to_space) {
   ox_shape y = c->in[0]->shape;
   if (y.rank >= 0) {
     if (y.rank != 4) return ox_fail(OX_INVALID_MODEL, "input has rank %d, wanted 4", y.rank);
-    if (a->blocksize < 1 || a->blocksize > 1 << 15)
-      return ox_fail(OX_INVALID_MODEL, "blocksize is %lld", (long long)a->blocksize);
     int64_t b = a->blocksize, d[3] = {to_space ? b * b : 1, to_space ? 1 : b, to_space ? 1 : b};
     for (int i = 0; i < 3; i++)
       if (y.dim[i + 1] >= 0 && y.dim[i + 1] % d[i])

@@ -11,8 +11,8 @@ typedef struct {
 } dequantize_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT(dequantize_attrs, axis, 1),
-    OX_ATTR_INT(dequantize_attrs, block_size, 0),
+    OX_ATTR_INT_IN(dequantize_attrs, axis, 1, OX_AXIS_RANGE),
+    OX_ATTR_INT_IN(dequantize_attrs, block_size, 0, 0, OX_COUNT_MAX),
     OX_ATTR_INT(dequantize_attrs, output_dtype, 0),
 };
 

@@ -119,10 +119,10 @@ static ox_status *run_unplanned(const ox_kernel_ctx *c, set_up_fn set_up, ox_sta
 typedef struct {
   int64_t axis, inverse, onesided;
 } dft_attrs;
-static const ox_attr_def dft17_attr_defs[] = {OX_ATTR_INT(dft_attrs, axis, 1), OX_ATTR_INT(dft_attrs, inverse, 0),
-                                              OX_ATTR_INT(dft_attrs, onesided, 0)};
-static const ox_attr_def dft20_attr_defs[] = {OX_ATTR_INT(dft_attrs, axis, -2), OX_ATTR_INT(dft_attrs, inverse, 0),
-                                              OX_ATTR_INT(dft_attrs, onesided, 0)};
+static const ox_attr_def dft17_attr_defs[] = {OX_ATTR_INT_IN(dft_attrs, axis, 1, OX_AXIS_RANGE),
+                                              OX_ATTR_INT(dft_attrs, inverse, 0), OX_ATTR_INT(dft_attrs, onesided, 0)};
+static const ox_attr_def dft20_attr_defs[] = {OX_ATTR_INT_IN(dft_attrs, axis, -2, OX_AXIS_RANGE),
+                                              OX_ATTR_INT(dft_attrs, inverse, 0), OX_ATTR_INT(dft_attrs, onesided, 0)};
 
 /* A scalar integer input: 1 and its value, 0 if not known yet, -1 if omitted. */
 static ox_status *scalar_of(const ox_infer_ctx *c, const char *op, uint32_t i, int64_t *out, int *state) {

@@ -13,7 +13,7 @@ static ox_index index_of(const ox_tensor *t) { return (ox_index){t->data, t->dty
 typedef struct {
   int64_t axis;
 } gather_attrs;
-static const ox_attr_def gather_attr_defs[] = {OX_ATTR_INT(gather_attrs, axis, 0)};
+static const ox_attr_def gather_attr_defs[] = {OX_ATTR_INT_IN(gather_attrs, axis, 0, OX_AXIS_RANGE)};
 
 static ox_status *gather_infer(ox_infer_ctx *c) {
   const gather_attrs *a = c->attrs;
@@ -116,7 +116,7 @@ static ox_status *elements_run(const ox_kernel_ctx *c, uint32_t stage, ox_range 
 typedef struct {
   int64_t batch_dims;
 } nd_attrs;
-static const ox_attr_def nd_attr_defs[] = {OX_ATTR_INT(nd_attrs, batch_dims, 0)};
+static const ox_attr_def nd_attr_defs[] = {OX_ATTR_INT_IN(nd_attrs, batch_dims, 0, 0, OX_MAX_RANK)};
 
 static ox_status *nd_infer(ox_infer_ctx *c) {
   const nd_attrs *a = c->attrs;

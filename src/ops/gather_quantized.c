@@ -11,9 +11,10 @@
 typedef struct {
   int64_t bits, block_size, gather_axis, quantize_axis;
 } quant_attrs;
-static const ox_attr_def attr_defs[] = {OX_ATTR_INT(quant_attrs, bits, 4), OX_ATTR_INT(quant_attrs, block_size, 128),
-                                        OX_ATTR_INT(quant_attrs, gather_axis, 0),
-                                        OX_ATTR_INT(quant_attrs, quantize_axis, 1)};
+static const ox_attr_def attr_defs[] = {OX_ATTR_INT_IN(quant_attrs, bits, 4, 2, 8),
+                                        OX_ATTR_INT_IN(quant_attrs, block_size, 128, 0, OX_COUNT_MAX),
+                                        OX_ATTR_INT_IN(quant_attrs, gather_axis, 0, OX_AXIS_RANGE),
+                                        OX_ATTR_INT_IN(quant_attrs, quantize_axis, 1, OX_AXIS_RANGE)};
 
 enum { SMALL_FLOATS = OX_T_FLOAT8 & ~OX_BIT(OX_F8E8M0) };
 static bool is_small_float(uint32_t dtype) { return ((SMALL_FLOATS | OX_BIT(OX_F4E2M1)) >> dtype & 1) != 0; }
@@ -50,8 +51,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   ox_shape s = ox_shape_unknown();
   if (!ox_infer_has(c, 0) || !ox_infer_has(c, 1) || !ox_infer_has(c, 2)) return NULL;
   uint32_t dtype = c->in[0]->dtype;
-  if ((a->bits != 2 && a->bits != 4 && a->bits != 8) || a->block_size < 0 || a->block_size > INT32_MAX ||
-      (!a->block_size && !is_small_float(dtype)))
+  if ((a->bits != 2 && a->bits != 4 && a->bits != 8) || (!a->block_size && !is_small_float(dtype)))
     return ox_fail(OX_INVALID_MODEL, "GatherBlockQuantized: bits %lld, block_size %lld", (long long)a->bits,
                    (long long)a->block_size);
   ox_shape values = values_shape(a, dtype, &c->in[0]->shape);

@@ -88,7 +88,7 @@ static ox_status *range_work(const ox_kernel_ctx *c, const void *plan, int64_t b
 typedef struct {
   int64_t axis;
 } onehot_attrs;
-static const ox_attr_def onehot_attr_defs[] = {OX_ATTR_INT(onehot_attrs, axis, -1)};
+static const ox_attr_def onehot_attr_defs[] = {OX_ATTR_INT_IN(onehot_attrs, axis, -1, OX_AXIS_RANGE)};
 
 static ox_status *onehot_infer(ox_infer_ctx *c) {
   const onehot_attrs *a = c->attrs;

@@ -16,7 +16,7 @@ typedef struct {
   int64_t planes, n, per_tile;
 } prep;
 
-static const ox_attr_def lp_rows[] = {OX_ATTR_INT(lp_attrs, p, 2)};
+static const ox_attr_def lp_rows[] = {OX_ATTR_INT_IN(lp_attrs, p, 2, 1, OX_COUNT_MAX)};
 static const ox_attr_def lp1_rows[] = {
     OX_ATTR_ROW_(lp_attrs, p_float, "p", OX_ATTR_FLOAT_KIND, 0, OX_NO_FIELD, .f = 2)};
 

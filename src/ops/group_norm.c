@@ -14,14 +14,13 @@ typedef struct {
 } group_attrs;
 
 static const ox_attr_def table[] = {
-    OX_ATTR_INT_REQUIRED(group_attrs, num_groups),
+    OX_ATTR_INT_REQUIRED_IN(group_attrs, num_groups, 1, OX_COUNT_MAX),
     OX_ATTR_FLOAT(group_attrs, epsilon, 1e-5f),
 };
 
 static ox_status *infer(ox_infer_ctx *c) {
   const group_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape;
-  if (a->num_groups <= 0) return ox_fail(OX_INVALID_MODEL, "attribute 'num_groups' is %lld", (long long)a->num_groups);
   if (x->rank >= 0 && x->rank < 2) return ox_fail(OX_INVALID_MODEL, "wanted at least 2 dimensions, got %d", x->rank);
   if (x->rank >= 2 && x->dim[1] >= 0 && x->dim[1] % a->num_groups != 0)
     return ox_fail(OX_INVALID_MODEL, "%lld channels do not divide into %lld groups", (long long)x->dim[1],

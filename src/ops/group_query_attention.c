@@ -9,11 +9,11 @@
 #include "ops/move/deferred.h"
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT_REQUIRED(gqa_attrs, num_heads),
-    OX_ATTR_INT_REQUIRED(gqa_attrs, kv_num_heads),
+    OX_ATTR_INT_REQUIRED_IN(gqa_attrs, num_heads, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_REQUIRED_IN(gqa_attrs, kv_num_heads, 1, OX_COUNT_MAX),
     OX_ATTR_INT(gqa_attrs, do_rotary, 0),
     OX_ATTR_INT(gqa_attrs, rotary_interleaved, 0),
-    OX_ATTR_INT(gqa_attrs, local_window_size, -1),
+    OX_ATTR_INT_IN(gqa_attrs, local_window_size, -1, -1, OX_COUNT_MAX),
     OX_ATTR_INT(gqa_attrs, smooth_softmax, 0),
     OX_ATTR_INT(gqa_attrs, qk_output, 0),
     OX_ATTR_INT(gqa_attrs, causal, 1),
@@ -34,7 +34,7 @@ static bool differ(int64_t a, int64_t b) { return a >= 0 && b >= 0 && a != b; }
 static ox_status *read_sizes(const gqa_attrs *a, const ox_shape *const *shape, gqa_sizes *s) {
   const ox_shape *q = shape[Q];
   *s = (gqa_sizes){-1, a->num_heads, a->kv_num_heads, -1, -1, 0, -1, !shape[K]};
-  if (a->num_heads <= 0 || a->kv_num_heads <= 0 || a->num_heads % a->kv_num_heads)
+  if (a->num_heads % a->kv_num_heads)
     return ox_fail(OX_INVALID_MODEL, "num_heads %lld, kv_num_heads %lld", (long long)a->num_heads,
                    (long long)a->kv_num_heads);
   if (!shape[PAST_K] != !shape[PAST_V])

@@ -13,9 +13,9 @@ typedef struct hyper_attrs {
   int64_t num_branches;
   float reduction_scale;
 } hyper_attrs;
-static const ox_attr_def pre_rows[] = {OX_ATTR_INT(hyper_attrs, num_branches, 0),
+static const ox_attr_def pre_rows[] = {OX_ATTR_INT_IN(hyper_attrs, num_branches, 0, 0, OX_COUNT_MAX),
                                        OX_ATTR_FLOAT(hyper_attrs, reduction_scale, 1)};
-static const ox_attr_def post_rows[] = {OX_ATTR_INT(hyper_attrs, num_branches, 0)};
+static const ox_attr_def post_rows[] = {OX_ATTR_INT_IN(hyper_attrs, num_branches, 0, 0, OX_COUNT_MAX)};
 
 /* The streams' shape [lead..., C, H], or with both in one dimension [lead..., C H]; -1: not known. */
 typedef struct streams {
@@ -26,8 +26,6 @@ typedef struct streams {
 
 static ox_status *streams_of(const ox_infer_ctx *c, const hyper_attrs *a, const ox_shape *x, streams *s) {
   *s = (streams){-1, -1, -1, a->num_branches != 0};
-  if (a->num_branches < 0)
-    return ox_fail(OX_INVALID_MODEL, "%s: num_branches is %lld", c->op, (long long)a->num_branches);
   if (x->rank < 0) return NULL;
   if (x->rank < 2 - s->flat) return ox_fail(OX_SHAPE_MISMATCH, "%s: streams have rank %d", c->op, x->rank);
   int64_t last = x->dim[x->rank - 1];

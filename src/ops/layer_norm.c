@@ -15,7 +15,7 @@ typedef struct {
 } norm_attrs;
 
 static const ox_attr_def layer_table[] = {
-    OX_ATTR_INT(norm_attrs, axis, -1),
+    OX_ATTR_INT_IN(norm_attrs, axis, -1, OX_AXIS_RANGE),
     OX_ATTR_INT(norm_attrs, stash_type, 1),
     OX_ATTR_FLOAT(norm_attrs, epsilon, 1e-5f),
 };

@@ -15,10 +15,10 @@ typedef struct linear_attrs {
 
 static const ox_attr_def attrs[] = {
     OX_ATTR_STR(linear_attrs, update_rule, "gated_delta"),
-    OX_ATTR_INT_REQUIRED(linear_attrs, q_num_heads),
-    OX_ATTR_INT_REQUIRED(linear_attrs, kv_num_heads),
-    OX_ATTR_INT(linear_attrs, chunk_size, 64),
-    OX_ATTR_INT(linear_attrs, state_window, 0),
+    OX_ATTR_INT_REQUIRED_IN(linear_attrs, q_num_heads, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_REQUIRED_IN(linear_attrs, kv_num_heads, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(linear_attrs, chunk_size, 64, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(linear_attrs, state_window, 0, 0, 8),
     OX_ATTR_FLOAT(linear_attrs, scale, 0),
 };
 
@@ -34,10 +34,8 @@ static ox_status *check_attrs(const linear_attrs *a, bool decay, bool beta) {
   size_t i = 0;
   while (i < OX_COUNT(rules) && strcmp(a->update_rule, rules[i])) i++;
   if (i == OX_COUNT(rules)) return ox_fail(OX_INVALID_MODEL, "unknown update_rule \"%.40s\"", a->update_rule);
-  if (hq <= 0 || hk <= 0 || (hq % hk && hk % hq))
+  if (hq % hk && hk % hq)
     return ox_fail(OX_INVALID_MODEL, "q_num_heads %lld, kv_num_heads %lld", (long long)hq, (long long)hk);
-  if (a->state_window < 0 || a->state_window > 8)
-    return ox_fail(OX_INVALID_MODEL, "state_window is %lld", (long long)a->state_window);
   if (decay != is_gated(a) || beta != is_delta(a))
     return ox_fail(OX_INVALID_MODEL, "update_rule \"%s\" %s decay and %s beta", a->update_rule,
                    is_gated(a) ? "needs" : "forbids", is_delta(a) ? "needs" : "forbids");

@@ -11,9 +11,12 @@ typedef struct bnb4_attrs {
 } bnb4_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT_REQUIRED(bnb4_attrs, K),          OX_ATTR_INT_REQUIRED(bnb4_attrs, N),
-    OX_ATTR_INT_REQUIRED(bnb4_attrs, block_size), OX_ATTR_INT_REQUIRED(bnb4_attrs, quant_type),
-    OX_ATTR_INT(bnb4_attrs, transB, 1),           OX_ATTR_INT(bnb4_attrs, training_mode, 0),
+    OX_ATTR_INT_REQUIRED_IN(bnb4_attrs, K, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_REQUIRED_IN(bnb4_attrs, N, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_REQUIRED_IN(bnb4_attrs, block_size, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_REQUIRED_IN(bnb4_attrs, quant_type, 0, 1),
+    OX_ATTR_INT(bnb4_attrs, transB, 1),
+    OX_ATTR_INT(bnb4_attrs, training_mode, 0),
 };
 
 enum { A, B, ABSMAX };
@@ -35,10 +38,6 @@ static int64_t outer(const bnb4_attrs *a) { return a->transB ? a->N : a->K; }
 static ox_status *infer(ox_infer_ctx *c) {
   const bnb4_attrs *a = c->attrs;
   ox_shape y = c->in[A]->shape;
-  if (a->K <= 0 || a->N <= 0 || a->K > INT32_MAX || a->N > INT32_MAX || a->block_size < 1 || a->quant_type < 0 ||
-      a->quant_type > 1)
-    return ox_fail(OX_INVALID_MODEL, "MatMulBnb4: K %lld, N %lld, block_size %lld, quant_type %lld", (long long)a->K,
-                   (long long)a->N, (long long)a->block_size, (long long)a->quant_type);
   if (y.rank == 0 || (y.rank > 0 && y.dim[y.rank - 1] >= 0 && y.dim[y.rank - 1] != inner(a)))
     return ox_fail(OX_SHAPE_MISMATCH, "MatMulBnb4: A must have %lld columns", (long long)inner(a));
   if (y.rank > 0) y.dim[y.rank - 1] = outer(a);

@@ -13,9 +13,12 @@ typedef struct nbits_attrs {
 } nbits_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT_REQUIRED(nbits_attrs, K),        OX_ATTR_INT_REQUIRED(nbits_attrs, N),
-    OX_ATTR_INT(nbits_attrs, bits, 4),           OX_ATTR_INT_REQUIRED(nbits_attrs, block_size),
-    OX_ATTR_INT(nbits_attrs, accuracy_level, 0), OX_ATTR_INT(nbits_attrs, weight_prepacked, 0),
+    OX_ATTR_INT_REQUIRED_IN(nbits_attrs, K, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_REQUIRED_IN(nbits_attrs, N, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(nbits_attrs, bits, 4, 2, 8),
+    OX_ATTR_INT_REQUIRED_IN(nbits_attrs, block_size, 16, 1 << 16),
+    OX_ATTR_INT(nbits_attrs, accuracy_level, 0),
+    OX_ATTR_INT(nbits_attrs, weight_prepacked, 0),
 };
 
 enum {
@@ -25,7 +28,6 @@ enum {
   IN_ZERO,
   IN_GROUP,
   IN_BIAS,
-  MOST_BLOCK = 1 << 16,
   MOST_ROWS = 4,
   TILE_BYTES = 160 * 1024,
   TILE_MACS = 1 << 23,
@@ -74,10 +76,8 @@ static ox_status *infer(ox_infer_ctx *c) {
   const nbits_attrs *a = c->attrs;
   ox_shape out = c->in[IN_A]->shape;
   int64_t n, bytes;
-  if (a->K <= 0 || a->N <= 0 || a->bits < 2 || a->bits > 8 || a->block_size < 16 || a->block_size > MOST_BLOCK ||
-      (a->block_size & (a->block_size - 1)))
-    return ox_fail(OX_INVALID_MODEL, "MatMulNBits: K %lld, N %lld, bits %lld, block_size %lld", (long long)a->K,
-                   (long long)a->N, (long long)a->bits, (long long)a->block_size);
+  if (a->block_size & (a->block_size - 1))
+    return ox_fail(OX_INVALID_MODEL, "MatMulNBits: block_size %lld is no power of two", (long long)a->block_size);
   if (a->weight_prepacked) return ox_fail(OX_NOT_IMPLEMENTED, "MatMulNBits: weights prepacked for another device");
   int64_t blocks = OX_CEIL_DIV(a->K, a->block_size), blob = a->block_size * a->bits / 8;
   if (!ox_mul_i64_ok(a->N, blocks, &n) || !ox_mul_i64_ok(n, blob, &bytes))

@@ -15,9 +15,9 @@ typedef struct mask_attrs {
 } mask_attrs;
 static const ox_attr_def table[] = {
     OX_ATTR_STR(mask_attrs, auto_pad, NULL),
-    OX_ATTR_INTS_REQUIRED(mask_attrs, kernel_shape),
+    OX_ATTR_INTS_REQUIRED_IN(mask_attrs, kernel_shape, 1, OX_COUNT_MAX),
     OX_ATTR_INTS(mask_attrs, pads),
-    OX_ATTR_INTS(mask_attrs, strides),
+    OX_ATTR_INTS_IN(mask_attrs, strides, 1, OX_COUNT_MAX),
     OX_ATTR_INT(mask_attrs, storage_order, 0),
 };
 

@@ -8,8 +8,9 @@
 typedef struct unpool_attrs {
   ox_ints kernel_shape, pads, strides;
 } unpool_attrs;
-static const ox_attr_def attr_rows[] = {OX_ATTR_INTS_REQUIRED(unpool_attrs, kernel_shape),
-                                        OX_ATTR_INTS(unpool_attrs, pads), OX_ATTR_INTS(unpool_attrs, strides)};
+static const ox_attr_def attr_rows[] = {OX_ATTR_INTS_REQUIRED_IN(unpool_attrs, kernel_shape, 1, OX_COUNT_MAX),
+                                        OX_ATTR_INTS(unpool_attrs, pads),
+                                        OX_ATTR_INTS_IN(unpool_attrs, strides, 1, OX_COUNT_MAX)};
 
 /* The shape that undoes the pool, unknown where X is. */
 static ox_status *natural_shape(const unpool_attrs *a, const ox_shape *x, ox_shape *y) {

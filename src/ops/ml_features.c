@@ -9,16 +9,14 @@
 typedef struct vectorizer_attrs {
   ox_ints inputdimensions;
 } vectorizer_attrs;
-static const ox_attr_def vectorizer_attr_defs[] = {OX_ATTR_INTS(vectorizer_attrs, inputdimensions)};
+static const ox_attr_def vectorizer_attr_defs[] = {OX_ATTR_INTS_IN(vectorizer_attrs, inputdimensions, 0, OX_COUNT_MAX)};
 
 static ox_status *widths(const vectorizer_attrs *a, uint32_t n_in, int64_t *total) {
   if (a->inputdimensions.n != n_in)
     return ox_fail(OX_INVALID_MODEL, "inputdimensions has %zu items for %u inputs", a->inputdimensions.n,
                    (unsigned)n_in);
   *total = 0;
-  for (uint32_t i = 0; i < n_in; i++)
-    if (a->inputdimensions.v[i] < 0 || (*total = ox_dim_add(*total, a->inputdimensions.v[i])) < 0)
-      return ox_fail(OX_INVALID_MODEL, "inputdimensions[%u] is %lld", (unsigned)i, (long long)a->inputdimensions.v[i]);
+  for (uint32_t i = 0; i < n_in; i++) *total += a->inputdimensions.v[i];
   return NULL;
 }
 

@@ -23,7 +23,7 @@ static const ox_attr_def regressor_attrs[] = {
     OX_ATTR_FLOATS(linear_attrs, coefficients),
     OX_ATTR_FLOATS(linear_attrs, intercepts),
     OX_ATTR_STR(linear_attrs, post_transform, "NONE"),
-    OX_ATTR_INT(linear_attrs, targets, 1),
+    OX_ATTR_INT_IN(linear_attrs, targets, 1, 1, OX_COUNT_MAX),
 };
 
 typedef struct linear {

@@ -141,7 +141,7 @@ typedef struct cast_attrs {
 static const ox_attr_def cast_attr_defs[] = {
     OX_ATTR_STR(cast_attrs, cast_to, "TO_FLOAT"),
     OX_ATTR_STR(cast_attrs, map_form, "DENSE"),
-    OX_ATTR_INT(cast_attrs, max_map, 1),
+    OX_ATTR_INT_IN(cast_attrs, max_map, 1, 0, OX_COUNT_MAX),
 };
 
 static ox_status *infer_cast(ox_infer_ctx *c) {
@@ -151,9 +151,8 @@ static ox_status *infer_cast(ox_infer_ctx *c) {
   bool sparse = !strcmp(a->map_form, "SPARSE");
   size_t to = 0;
   while (to < OX_COUNT(names) && strcmp(a->cast_to, names[to])) to++;
-  if (to == OX_COUNT(names) || (!sparse && strcmp(a->map_form, "DENSE")) || (sparse && a->max_map < 0))
-    return ox_fail(OX_INVALID_MODEL, "CastMap: cast_to \"%.40s\", map_form \"%.40s\", max_map %lld", a->cast_to,
-                   a->map_form, (long long)a->max_map);
+  if (to == OX_COUNT(names) || (!sparse && strcmp(a->map_form, "DENSE")))
+    return ox_fail(OX_INVALID_MODEL, "CastMap: cast_to \"%.40s\", map_form \"%.40s\"", a->cast_to, a->map_form);
   ox_shape y = ox_shape_of(2, (int64_t[]){1, sparse ? a->max_map : -1});
   ox_infer_out(c, 0, types[to], &y);
   return NULL;

@@ -24,13 +24,13 @@ static const ox_attr_def classifier_attrs[] = {
     SVM_COMMON,
     OX_ATTR_FLOATS(svm_attrs, prob_a),
     OX_ATTR_FLOATS(svm_attrs, prob_b),
-    OX_ATTR_INTS(svm_attrs, vectors_per_class),
+    OX_ATTR_INTS_IN(svm_attrs, vectors_per_class, 0, OX_COUNT_MAX),
     OX_ATTR_INTS(svm_attrs, classlabels_ints),
     OX_ATTR_STRS(svm_attrs, classlabels_strings),
 };
 static const ox_attr_def regressor_attrs[] = {
     SVM_COMMON,
-    OX_ATTR_INT(svm_attrs, n_supports, 0),
+    OX_ATTR_INT_IN(svm_attrs, n_supports, 0, 0, OX_COUNT_MAX),
     OX_ATTR_INT(svm_attrs, one_class, 0),
 };
 

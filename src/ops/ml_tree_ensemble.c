@@ -27,7 +27,7 @@ typedef struct tree_attrs {
 static const ox_attr_def regressor_attrs[] = {
     NODE_ATTRS,
     OX_ATTR_STR(tree_attrs, aggregate_function, "SUM"),
-    OX_ATTR_INT_REQUIRED(tree_attrs, n_targets),
+    OX_ATTR_INT_REQUIRED_IN(tree_attrs, n_targets, 1, OX_COUNT_MAX),
     NAMED(w_treeids, "target_treeids", OX_ATTR_INTS_KIND),
     NAMED(w_nodeids, "target_nodeids", OX_ATTR_INTS_KIND),
     NAMED(w_ids, "target_ids", OX_ATTR_INTS_KIND),

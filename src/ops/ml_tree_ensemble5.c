@@ -12,9 +12,9 @@ typedef struct tree5_attrs {
 } tree5_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT(tree5_attrs, aggregate_function, 1),
-    OX_ATTR_INT(tree5_attrs, post_transform, 0),
-    OX_ATTR_INT(tree5_attrs, n_targets, 0),
+    OX_ATTR_INT_IN(tree5_attrs, aggregate_function, 1, 0, 3),
+    OX_ATTR_INT_IN(tree5_attrs, post_transform, 0, 0, 4),
+    OX_ATTR_INT_IN(tree5_attrs, n_targets, 0, 1, INT32_MAX - 1),
     OX_ATTR_INTS_REQUIRED(tree5_attrs, tree_roots),
     OX_ATTR_INTS_REQUIRED(tree5_attrs, nodes_featureids),
     OX_ATTR_INTS_REQUIRED(tree5_attrs, nodes_truenodeids),
@@ -57,11 +57,7 @@ static ox_status *check_lists(const tree5_attrs *a) {
     return ox_fail(OX_INVALID_MODEL, "nodes_modes must be a uint8 tensor of %zu items", n);
   if (n >= INT32_MAX / 2 || a->leaf_targetids.n >= INT32_MAX / 2 || a->tree_roots.n >= INT32_MAX)
     return ox_fail(OX_INVALID_MODEL, "too many nodes: %zu", n);
-  if (a->n_targets <= 0 || a->n_targets >= INT32_MAX)
-    return ox_fail(OX_INVALID_MODEL, "n_targets is %lld", (long long)a->n_targets);
-  if (a->aggregate_function < 0 || a->aggregate_function > 3 || a->post_transform < 0 || a->post_transform > 4)
-    return ox_fail(OX_INVALID_MODEL, "aggregate_function %lld, post_transform %lld: unknown",
-                   (long long)a->aggregate_function, (long long)a->post_transform);
+  if (!a->n_targets) return ox_fail(OX_INVALID_MODEL, "there is no n_targets");
   return NULL;
 }
 

@@ -17,15 +17,15 @@ typedef struct moe_attrs {
 } moe_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT(moe_attrs, k, 1),
+    OX_ATTR_INT_IN(moe_attrs, k, 1, 1, OX_COUNT_MAX),
     OX_ATTR_INT(moe_attrs, swiglu_fusion, 0),
     OX_ATTR_INT(moe_attrs, normalize_routing_weights, 0),
     OX_ATTR_INT(moe_attrs, use_sparse_mixer, 0),
-    OX_ATTR_INT(moe_attrs, expert_weight_bits, 4),
-    OX_ATTR_INT(moe_attrs, block_size, 0),
-    OX_ATTR_INT(moe_attrs, fc1_expert_weight_bits, 0),
-    OX_ATTR_INT(moe_attrs, fc2_expert_weight_bits, 0),
-    OX_ATTR_INT(moe_attrs, fc3_expert_weight_bits, 0),
+    OX_ATTR_INT_IN(moe_attrs, expert_weight_bits, 4, 2, 8),
+    OX_ATTR_INT_IN(moe_attrs, block_size, 0, 0, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(moe_attrs, fc1_expert_weight_bits, 0, 0, 8),
+    OX_ATTR_INT_IN(moe_attrs, fc2_expert_weight_bits, 0, 0, 8),
+    OX_ATTR_INT_IN(moe_attrs, fc3_expert_weight_bits, 0, 0, 8),
     OX_ATTR_STR(moe_attrs, activation_type, "relu"),
     OX_ATTR_STR(moe_attrs, quant_type, "int"),
     OX_ATTR_FLOAT(moe_attrs, activation_alpha, 1),

@@ -11,13 +11,13 @@ typedef struct mha_attrs {
 } mha_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT_REQUIRED(mha_attrs, num_heads),
+    OX_ATTR_INT_REQUIRED_IN(mha_attrs, num_heads, 1, OX_COUNT_MAX),
     OX_ATTR_INT(mha_attrs, unidirectional, 0),
     OX_ATTR_FLOAT(mha_attrs, scale, 0),
     OX_ATTR_FLOAT(mha_attrs, mask_filter_value, -10000.0f),
 };
 static const ox_attr_def decoder_attrs[] = {
-    OX_ATTR_INT_REQUIRED(mha_attrs, num_heads),
+    OX_ATTR_INT_REQUIRED_IN(mha_attrs, num_heads, 1, OX_COUNT_MAX),
     OX_ATTR_INT(mha_attrs, past_present_share_buffer, 0),
     OX_ATTR_FLOAT(mha_attrs, scale, 0),
     OX_ATTR_FLOAT(mha_attrs, mask_filter_value, -10000.0f),
@@ -86,7 +86,6 @@ static ox_status *read_sizes(const mha_attrs *a, const ox_shape *const *shape, c
                              bool packed_rows, sizes *s) {
   const ox_shape *q = shape[Q];
   *s = (sizes){.batch = -1, .heads = a->num_heads, .q_len = -1, .kv_len = -1, .d = -1, .dv = -1};
-  if (a->num_heads <= 0) return ox_fail(OX_INVALID_MODEL, "num_heads is %lld", (long long)a->num_heads);
   if (shape[PAST_K]) OX_TRY(read_past(shape[PAST_K], shape[PAST_LEN], past_len, s));
   if (a->past_present_share_buffer && shape[PAST_K] && !shape[PAST_LEN])
     return ox_fail(OX_INVALID_MODEL, "past_present_share_buffer needs past_sequence_length");

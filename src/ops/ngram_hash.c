@@ -9,11 +9,12 @@
 typedef struct hash_attrs {
   int64_t max_ngram_size, n_head_per_ngram, pad_id, reset_on_eos, state_update_capacity;
 } hash_attrs;
-#define COMMON_ROWS                                                                                     \
-  OX_ATTR_INT_REQUIRED(hash_attrs, max_ngram_size), OX_ATTR_INT_REQUIRED(hash_attrs, n_head_per_ngram), \
+#define COMMON_ROWS                                                           \
+  OX_ATTR_INT_REQUIRED_IN(hash_attrs, max_ngram_size, 2, OX_COUNT_MAX),       \
+      OX_ATTR_INT_REQUIRED_IN(hash_attrs, n_head_per_ngram, 1, OX_COUNT_MAX), \
       OX_ATTR_INT_REQUIRED(hash_attrs, pad_id), OX_ATTR_INT(hash_attrs, reset_on_eos, 0)
 static const ox_attr_def batch_rows[] = {COMMON_ROWS};
-static const ox_attr_def varlen_rows[] = {COMMON_ROWS, OX_ATTR_INT(hash_attrs, state_update_capacity, 0)};
+static const ox_attr_def varlen_rows[] = {COMMON_ROWS, OX_ATTR_INT_IN(hash_attrs, state_update_capacity, 0, 0, 8)};
 
 /* Which input is which; 0: the operator has none such. */
 enum { IDS, MULTIPLIERS, VOCABULARIES };
@@ -25,23 +26,11 @@ enum { HASHES, PRESENT, PRESENT_SEGMENTS, UPDATES };
 
 /* ---- shapes ---- */
 
-static ox_status *check_attrs(const ox_infer_ctx *c, const hash_attrs *a, int64_t *heads) {
-  if (a->max_ngram_size < 2 || a->n_head_per_ngram < 1 ||
-      !ox_mul_i64_ok(a->max_ngram_size - 1, a->n_head_per_ngram, heads))
-    return ox_fail(OX_INVALID_MODEL, "%s: max_ngram_size is %lld, n_head_per_ngram %lld", c->op,
-                   (long long)a->max_ngram_size, (long long)a->n_head_per_ngram);
-  if (a->state_update_capacity < 0 || a->state_update_capacity > 8)
-    return ox_fail(OX_INVALID_MODEL, "%s: state_update_capacity is %lld, wanted 0..8", c->op,
-                   (long long)a->state_update_capacity);
-  return NULL;
-}
-
 /* What both forms have in common. |batch|: how many sequences, -1 if not known. */
 static ox_status *infer_common(ox_infer_ctx *c, const places *in, int64_t batch, const ox_shape *tokens) {
   const hash_attrs *a = c->attrs;
-  int64_t heads = -1, history = a->max_ngram_size - 1;
+  int64_t history = a->max_ngram_size - 1, heads = history * a->n_head_per_ngram;
   uint32_t dtype = ox_infer_dtype_of(c, IDS, VOCABULARIES);
-  OX_TRY(check_attrs(c, a, &heads));
   OX_TRY(ox_infer_shape_is(c, MULTIPLIERS, 1, (int64_t[]){-1}));
   int64_t multipliers = ox_infer_dim(c, MULTIPLIERS, 0);
   if (multipliers >= 0 && multipliers < a->max_ngram_size)

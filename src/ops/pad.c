@@ -165,7 +165,7 @@ static ox_status *pad_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
 typedef struct {
   ox_ints axes;
 } crop_attrs;
-static const ox_attr_def crop_attr_defs[] = {OX_ATTR_INTS(crop_attrs, axes)};
+static const ox_attr_def crop_attr_defs[] = {OX_ATTR_INTS_IN(crop_attrs, axes, OX_AXIS_RANGE)};
 
 static ox_status *crop_infer(ox_infer_ctx *c) {
   const crop_attrs *a = c->attrs;

@@ -17,7 +17,7 @@ static const ox_attr_def instance_rows[] = {OX_ATTR_FLOAT(norm_attrs, epsilon, 1
                                             OX_ATTR_INTS(norm_attrs, consumed_inputs)};
 static const ox_attr_def lrn_rows[] = {OX_ATTR_FLOAT(norm_attrs, alpha, 0.0001f),
                                        OX_ATTR_FLOAT(norm_attrs, beta, 0.75f), OX_ATTR_FLOAT(norm_attrs, bias, 1.0f),
-                                       OX_ATTR_INT_REQUIRED(norm_attrs, size)};
+                                       OX_ATTR_INT_REQUIRED_IN(norm_attrs, size, 1, OX_COUNT_MAX)};
 
 typedef struct norm_prep {
   int64_t planes, channels, n, per_tile; /* LRN: per_tile elements of a plane */
@@ -96,11 +96,9 @@ static ox_status *run_instance(const ox_kernel_ctx *c, uint32_t stage, ox_range 
 /* ---- LRN ---- */
 static ox_status *prepare_lrn(ox_kernel_ctx *c) {
   const ox_shape *x = &c->in[0]->shape;
-  const norm_attrs *a = c->attrs;
   norm_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
   if (!p) return ox_oom();
   if (x->rank < 2) return ox_fail(OX_INVALID_MODEL, "LRN: X has rank %d, wanted at least 2", x->rank);
-  if (a->size < 1) return ox_fail(OX_INVALID_MODEL, "LRN: size is %lld", (long long)a->size);
   p->planes = ox_shape_span(x, 0, 2), p->channels = x->dim[1], p->n = ox_shape_span(x, 2, x->rank);
   p->per_tile = OX_CONVERT_BLOCK;
   return ox_ctx_plan(c, p->planes * ox_tile_count(p->n, p->per_tile), 0);

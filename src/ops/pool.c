@@ -15,13 +15,13 @@ typedef struct pool_attrs {
   float p_float; /* LpPool of version 1 */
 } pool_attrs;
 
-#define POOL_COMMON                                                                                           \
-  OX_ATTR_STR(pool_attrs, auto_pad, NULL), OX_ATTR_INTS_REQUIRED(pool_attrs, kernel_shape),                   \
-      OX_ATTR_INTS(pool_attrs, pads), OX_ATTR_INTS(pool_attrs, strides), OX_ATTR_INTS(pool_attrs, dilations), \
-      OX_ATTR_INT(pool_attrs, ceil_mode, 0)
+#define POOL_COMMON                                                                                             \
+  OX_ATTR_STR(pool_attrs, auto_pad, NULL), OX_ATTR_INTS_REQUIRED_IN(pool_attrs, kernel_shape, 1, OX_COUNT_MAX), \
+      OX_ATTR_INTS(pool_attrs, pads), OX_ATTR_INTS_IN(pool_attrs, strides, 1, OX_COUNT_MAX),                    \
+      OX_ATTR_INTS_IN(pool_attrs, dilations, 1, OX_COUNT_MAX), OX_ATTR_INT(pool_attrs, ceil_mode, 0)
 static const ox_attr_def max_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, storage_order, 0)};
 static const ox_attr_def average_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, count_include_pad, 0)};
-static const ox_attr_def lp_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, p, 2)};
+static const ox_attr_def lp_attrs[] = {POOL_COMMON, OX_ATTR_INT_IN(pool_attrs, p, 2, 1, OX_COUNT_MAX)};
 static const ox_attr_def lp1_attrs[] = {
     POOL_COMMON, OX_ATTR_ROW_(pool_attrs, p_float, "p", OX_ATTR_FLOAT_KIND, 0, OX_NO_FIELD, .f = 2)};
 

@@ -13,12 +13,13 @@ typedef struct qpool_attrs {
   int64_t ceil_mode, count_include_pad, channels_last;
 } qpool_attrs;
 
-#define QPOOL_COMMON                                                                          \
-  OX_ATTR_STR(qpool_attrs, auto_pad, NULL), OX_ATTR_INTS_REQUIRED(qpool_attrs, kernel_shape), \
-      OX_ATTR_INTS(qpool_attrs, pads), OX_ATTR_INTS(qpool_attrs, strides), OX_ATTR_INT(qpool_attrs, ceil_mode, 0)
+#define QPOOL_COMMON                                                                                              \
+  OX_ATTR_STR(qpool_attrs, auto_pad, NULL), OX_ATTR_INTS_REQUIRED_IN(qpool_attrs, kernel_shape, 1, OX_COUNT_MAX), \
+      OX_ATTR_INTS(qpool_attrs, pads), OX_ATTR_INTS_IN(qpool_attrs, strides, 1, OX_COUNT_MAX),                    \
+      OX_ATTR_INT(qpool_attrs, ceil_mode, 0)
 static const ox_attr_def average_rows[] = {QPOOL_COMMON, OX_ATTR_INT(qpool_attrs, count_include_pad, 0),
                                            OX_ATTR_INT(qpool_attrs, channels_last, 0)};
-static const ox_attr_def max_rows[] = {QPOOL_COMMON, OX_ATTR_INTS(qpool_attrs, dilations)};
+static const ox_attr_def max_rows[] = {QPOOL_COMMON, OX_ATTR_INTS_IN(qpool_attrs, dilations, 1, OX_COUNT_MAX)};
 static const ox_attr_def global_rows[] = {OX_ATTR_INT(qpool_attrs, channels_last, 0)};
 
 typedef enum { Q_AVERAGE, Q_GLOBAL, Q_MAX } kind;

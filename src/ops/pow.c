@@ -15,7 +15,7 @@ typedef struct {
 } pow_attrs;
 
 static const ox_attr_def legacy_attrs[] = {
-    OX_ATTR_INT_HAS(pow_attrs, axis, 0),
+    OX_ATTR_INT_HAS_IN(pow_attrs, axis, 0, OX_AXIS_RANGE),
     OX_ATTR_INT(pow_attrs, broadcast, 0),
 };
 

@@ -10,8 +10,9 @@ typedef struct {
   int64_t axis, opset;
 } rows_attrs;
 
-static const ox_attr_def softmax_table[] = {OX_ATTR_INT(rows_attrs, axis, -1), OX_ATTR_INT(rows_attrs, opset, 13)};
-static const ox_attr_def concat_table[] = {OX_ATTR_INT_REQUIRED(rows_attrs, axis)};
+static const ox_attr_def softmax_table[] = {OX_ATTR_INT_IN(rows_attrs, axis, -1, OX_AXIS_RANGE),
+                                            OX_ATTR_INT(rows_attrs, opset, 13)};
+static const ox_attr_def concat_table[] = {OX_ATTR_INT_REQUIRED_IN(rows_attrs, axis, OX_AXIS_RANGE)};
 
 typedef struct {
   int64_t outer, n, inner;

@@ -13,8 +13,10 @@ typedef struct {
 } quantize_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT(quantize_attrs, axis, 1),       OX_ATTR_INT(quantize_attrs, saturate, 1),
-    OX_ATTR_INT(quantize_attrs, block_size, 0), OX_ATTR_INT(quantize_attrs, output_dtype, 0),
+    OX_ATTR_INT_IN(quantize_attrs, axis, 1, OX_AXIS_RANGE),
+    OX_ATTR_INT(quantize_attrs, saturate, 1),
+    OX_ATTR_INT_IN(quantize_attrs, block_size, 0, 0, OX_COUNT_MAX),
+    OX_ATTR_INT(quantize_attrs, output_dtype, 0),
     OX_ATTR_INT(quantize_attrs, precision, 0),
 };
 

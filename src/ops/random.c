@@ -16,12 +16,15 @@ typedef struct {
 #define DTYPE(d) OX_ATTR_INT_HAS(random_attrs, dtype, d)
 #define UNIFORM OX_ATTR_FLOAT(random_attrs, low, 0), OX_ATTR_FLOAT(random_attrs, high, 1)
 #define NORMAL OX_ATTR_FLOAT(random_attrs, mean, 0), OX_ATTR_FLOAT(random_attrs, scale, 1)
-static const ox_attr_def uniform_table[] = {SEED, DTYPE(OX_F32), UNIFORM, OX_ATTR_INTS_REQUIRED(random_attrs, shape)};
-static const ox_attr_def normal_table[] = {SEED, DTYPE(OX_F32), NORMAL, OX_ATTR_INTS_REQUIRED(random_attrs, shape)};
+static const ox_attr_def uniform_table[] = {SEED, DTYPE(OX_F32), UNIFORM,
+                                            OX_ATTR_INTS_REQUIRED_IN(random_attrs, shape, 0, INT64_MAX)};
+static const ox_attr_def normal_table[] = {SEED, DTYPE(OX_F32), NORMAL,
+                                           OX_ATTR_INTS_REQUIRED_IN(random_attrs, shape, 0, INT64_MAX)};
 static const ox_attr_def uniform_like_table[] = {SEED, DTYPE(0), UNIFORM};
 static const ox_attr_def normal_like_table[] = {SEED, DTYPE(0), NORMAL};
 static const ox_attr_def bernoulli_table[] = {SEED, DTYPE(0)};
-static const ox_attr_def multinomial_table[] = {SEED, DTYPE(OX_I32), OX_ATTR_INT(random_attrs, sample_size, 1)};
+static const ox_attr_def multinomial_table[] = {SEED, DTYPE(OX_I32),
+                                                OX_ATTR_INT_IN(random_attrs, sample_size, 1, 1, OX_COUNT_MAX)};
 
 static ox_status *check_dtype(int64_t dtype, uint32_t allowed) {
   if (dtype == OX_UNDEFINED || (dtype > 0 && dtype < OX_DTYPE_COUNT && (OX_BIT(dtype) & allowed))) return NULL;
@@ -32,8 +35,6 @@ static ox_status *infer_shape(ox_infer_ctx *c) {
   const random_attrs *a = c->attrs;
   OX_TRY(check_dtype(a->dtype, OX_T_FLOAT));
   if (a->shape.n > OX_MAX_RANK) return ox_fail(OX_INVALID_MODEL, "attribute 'shape' has %zu dimensions", a->shape.n);
-  for (size_t i = 0; i < a->shape.n; i++)
-    if (a->shape.v[i] < 0) return ox_fail(OX_INVALID_MODEL, "attribute 'shape' holds %lld", (long long)a->shape.v[i]);
   ox_shape s = ox_shape_of((int)a->shape.n, a->shape.v);
   if (ox_shape_count(&s) < 0) return ox_fail(OX_LIMIT, "attribute 'shape' has too many elements");
   ox_infer_out(c, 0, (uint32_t)a->dtype, &s);
@@ -55,8 +56,6 @@ static ox_status *infer_multinomial(ox_infer_ctx *c) {
   const random_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape;
   OX_TRY(check_dtype(a->dtype, OX_T_INDEX));
-  if (a->sample_size <= 0)
-    return ox_fail(OX_INVALID_MODEL, "attribute 'sample_size' is %lld", (long long)a->sample_size);
   if (x->rank >= 0 && x->rank != 2) return ox_fail(OX_INVALID_MODEL, "wanted 2 dimensions, got %d", (int)x->rank);
   if (x->rank == 2 && x->dim[1] == 0 && x->dim[0] != 0) return ox_fail(OX_SHAPE_MISMATCH, "no outcomes to draw from");
   ox_shape s = {.rank = 2, .dim = {x->rank == 2 ? x->dim[0] : -1, a->sample_size}};

@@ -13,7 +13,8 @@ typedef struct {
   ox_ints axes;
 } reduce_attrs;
 
-static const ox_attr_def attr_axes[] = {OX_ATTR_INT(reduce_attrs, keepdims, 1), OX_ATTR_INTS(reduce_attrs, axes)};
+static const ox_attr_def attr_axes[] = {OX_ATTR_INT(reduce_attrs, keepdims, 1),
+                                        OX_ATTR_INTS_IN(reduce_attrs, axes, OX_AXIS_RANGE)};
 static const ox_attr_def input_axes[] = {
     OX_ATTR_INT(reduce_attrs, keepdims, 1),
     OX_ATTR_INT(reduce_attrs, noop_with_empty_axes, 0),

@@ -158,7 +158,7 @@ static const ox_known *reshape_known(const ox_known_ctx *c) {
 typedef struct {
   int64_t axis;
 } flatten_attrs;
-static const ox_attr_def flatten_attr_defs[] = {OX_ATTR_INT(flatten_attrs, axis, 1)};
+static const ox_attr_def flatten_attr_defs[] = {OX_ATTR_INT_IN(flatten_attrs, axis, 1, OX_AXIS_RANGE)};
 
 static ox_status *flatten_infer(ox_infer_ctx *c) {
   const flatten_attrs *a = c->attrs;
@@ -179,8 +179,8 @@ static ox_status *flatten_infer(ox_infer_ctx *c) {
 typedef struct {
   ox_ints axes;
 } axes_attrs;
-static const ox_attr_def axes_attr_defs[] = {OX_ATTR_INTS(axes_attrs, axes)};
-static const ox_attr_def axes_required_defs[] = {OX_ATTR_INTS_REQUIRED(axes_attrs, axes)};
+static const ox_attr_def axes_attr_defs[] = {OX_ATTR_INTS_IN(axes_attrs, axes, OX_AXIS_RANGE)};
+static const ox_attr_def axes_required_defs[] = {OX_ATTR_INTS_REQUIRED_IN(axes_attrs, axes, OX_AXIS_RANGE)};
 
 /* The axes from the attribute or input 1 as a set of bits of |rank|. 1: given; 0: given but not known; -1: absent. */
 static ox_status *axes_of(ox_infer_ctx *c, const char *op, int rank, uint32_t *out_set, int *out_state) {

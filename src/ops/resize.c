@@ -262,7 +262,7 @@ static const ox_attr_def resize11[] = {OX_ATTR_STR(ox_resize_attrs, mode, "neare
                                        OX_ATTR_FLOAT(ox_resize_attrs, extrapolation_value, 0),
                                        OX_ATTR_INT(ox_resize_attrs, exclude_outside, 0),
                                        OX_ATTR_INT(ox_resize_attrs, antialias, 0),
-                                       OX_ATTR_INTS(ox_resize_attrs, axes)};
+                                       OX_ATTR_INTS_IN(ox_resize_attrs, axes, OX_AXIS_RANGE)};
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Upsample", .since = 1, .min_in = 1, .max_in = 1, ROW(upsample1)), OX_KERNEL(ROW_KERNEL)},

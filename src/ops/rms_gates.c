@@ -91,14 +91,12 @@ static ox_status *gated_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 
 /* ---- BranchwiseRMSNorm ---- */
 
-static const ox_attr_def branch_rows[] = {OX_ATTR_INT(rms_attrs, num_branches, 0),
+static const ox_attr_def branch_rows[] = {OX_ATTR_INT_IN(rms_attrs, num_branches, 0, 0, OX_COUNT_MAX),
                                           OX_ATTR_FLOAT(rms_attrs, epsilon, 1e-5f)};
 
 /* Branches and their length of |x|; -1: not known. */
 static ox_status *branches_of(const rms_attrs *a, const ox_shape *x, int64_t *branches, int64_t *n) {
   *branches = *n = -1;
-  if (a->num_branches < 0)
-    return ox_fail(OX_INVALID_MODEL, "attribute 'num_branches' is %lld", (long long)a->num_branches);
   if (x->rank < 0) return NULL;
   if (x->rank < 1 + (a->num_branches == 0))
     return ox_fail(OX_SHAPE_MISMATCH, "BranchwiseRMSNorm: X has rank %d", x->rank);

@@ -6,10 +6,14 @@
 #include "ops/rnn/recurrent.h"
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_STRS(recurrent_attrs, activations),           OX_ATTR_FLOATS(recurrent_attrs, activation_alpha),
-    OX_ATTR_FLOATS(recurrent_attrs, activation_beta),     OX_ATTR_FLOAT_HAS(recurrent_attrs, clip, 0),
-    OX_ATTR_STR(recurrent_attrs, direction, "forward"),   OX_ATTR_INT(recurrent_attrs, hidden_size, 0),
-    OX_ATTR_INT(recurrent_attrs, input_forget, 0),        OX_ATTR_INT(recurrent_attrs, layout, 0),
+    OX_ATTR_STRS(recurrent_attrs, activations),
+    OX_ATTR_FLOATS(recurrent_attrs, activation_alpha),
+    OX_ATTR_FLOATS(recurrent_attrs, activation_beta),
+    OX_ATTR_FLOAT_HAS(recurrent_attrs, clip, 0),
+    OX_ATTR_STR(recurrent_attrs, direction, "forward"),
+    OX_ATTR_INT_IN(recurrent_attrs, hidden_size, 0, 0, OX_COUNT_MAX),
+    OX_ATTR_INT(recurrent_attrs, input_forget, 0),
+    OX_ATTR_INT_IN(recurrent_attrs, layout, 0, 0, 1),
     OX_ATTR_INT(recurrent_attrs, linear_before_reset, 0),
 };
 
@@ -53,7 +57,6 @@ static ox_status *infer(ox_infer_ctx *c) {
     dim[DIRS] = 2;
   else if (strcmp(a->direction, "forward") != 0 && strcmp(a->direction, "reverse") != 0)
     return ox_fail(OX_INVALID_MODEL, "%s: direction '%s'", c->op, a->direction);
-  if (a->layout < 0 || a->layout > 1) return ox_fail(OX_INVALID_MODEL, "%s: layout must be 0 or 1", c->op);
   OX_TRY(want(c->op, "X", c->in[IN_X], 3, (int64_t[]){-1, -1, -1}));
   OX_TRY(want(c->op, "R", c->in[IN_R], 3, (int64_t[]){-1, -1, -1}));
   if (x->rank == 3) dim[SEQ] = x->dim[layout], dim[BATCH] = x->dim[!layout], dim[INPUT] = x->dim[2];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/roi.c - RoiAlign, MaxRoiPool, com.microsoft.CropAndResize: regions of an image become planes of one size.
  * Regions are read in double precision, images as they are (float32) or as doubles. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,18 +14,19 @@ typedef struct roi_attrs {
   ox_ints pooled_shape;
 } roi_attrs;
 
-static const ox_attr_def align10_rows[] = {
-    OX_ATTR_STR(roi_attrs, mode, "avg"), OX_ATTR_INT(roi_attrs, output_height, 1),
-    OX_ATTR_INT(roi_attrs, output_width, 1), OX_ATTR_INT(roi_attrs, sampling_ratio, 0),
-    OX_ATTR_FLOAT(roi_attrs, spatial_scale, 1.0f)};
+static const ox_attr_def align10_rows[] = {OX_ATTR_STR(roi_attrs, mode, "avg"),
+                                           OX_ATTR_INT_IN(roi_attrs, output_height, 1, 1, OX_COUNT_MAX),
+                                           OX_ATTR_INT_IN(roi_attrs, output_width, 1, 1, OX_COUNT_MAX),
+                                           OX_ATTR_INT_IN(roi_attrs, sampling_ratio, 0, 0, OX_COUNT_MAX),
+                                           OX_ATTR_FLOAT_IN(roi_attrs, spatial_scale, 1.0f, -FLT_MAX, FLT_MAX)};
 static const ox_attr_def align16_rows[] = {OX_ATTR_STR(roi_attrs, mode, "avg"),
-                                           OX_ATTR_INT(roi_attrs, output_height, 1),
-                                           OX_ATTR_INT(roi_attrs, output_width, 1),
-                                           OX_ATTR_INT(roi_attrs, sampling_ratio, 0),
-                                           OX_ATTR_FLOAT(roi_attrs, spatial_scale, 1.0f),
+                                           OX_ATTR_INT_IN(roi_attrs, output_height, 1, 1, OX_COUNT_MAX),
+                                           OX_ATTR_INT_IN(roi_attrs, output_width, 1, 1, OX_COUNT_MAX),
+                                           OX_ATTR_INT_IN(roi_attrs, sampling_ratio, 0, 0, OX_COUNT_MAX),
+                                           OX_ATTR_FLOAT_IN(roi_attrs, spatial_scale, 1.0f, -FLT_MAX, FLT_MAX),
                                            OX_ATTR_STR(roi_attrs, coordinate_transformation_mode, "half_pixel")};
-static const ox_attr_def pool_rows[] = {OX_ATTR_INTS_REQUIRED(roi_attrs, pooled_shape),
-                                        OX_ATTR_FLOAT(roi_attrs, spatial_scale, 1.0f)};
+static const ox_attr_def pool_rows[] = {OX_ATTR_INTS_REQUIRED_IN(roi_attrs, pooled_shape, 1, OX_COUNT_MAX),
+                                        OX_ATTR_FLOAT_IN(roi_attrs, spatial_scale, 1.0f, -FLT_MAX, FLT_MAX)};
 static const ox_attr_def crop_rows[] = {OX_ATTR_STR(roi_attrs, mode, "bilinear"),
                                         OX_ATTR_FLOAT(roi_attrs, extrapolation_value, 0.0f)};
 
@@ -51,16 +53,13 @@ static ox_status *infer(ox_infer_ctx *c, int64_t cols, int64_t h, int64_t w) {
 
 static ox_status *infer_align(ox_infer_ctx *c) {
   const roi_attrs *a = c->attrs;
-  if (a->output_height < 1 || a->output_width < 1 || a->output_height > INT32_MAX || a->output_width > INT32_MAX)
-    return ox_fail(OX_INVALID_MODEL, "output_height and output_width must be positive");
   return infer(c, 4, a->output_height, a->output_width);
 }
 
 static ox_status *infer_pool(ox_infer_ctx *c) {
   const roi_attrs *a = c->attrs;
-  if (a->pooled_shape.n != 2 || a->pooled_shape.v[0] < 1 || a->pooled_shape.v[1] < 1 ||
-      a->pooled_shape.v[0] > INT32_MAX || a->pooled_shape.v[1] > INT32_MAX)
-    return ox_fail(OX_INVALID_MODEL, "pooled_shape must be two positive integers");
+  if (a->pooled_shape.n != 2)
+    return ox_fail(OX_INVALID_MODEL, "pooled_shape has %zu integers, wanted 2", a->pooled_shape.n);
   return infer(c, 5, a->pooled_shape.v[0], a->pooled_shape.v[1]);
 }
 

@@ -12,16 +12,19 @@ typedef struct rotary_attrs {
 } rotary_attrs;
 
 static const ox_attr_def attrs[] = {
-    OX_ATTR_INT(rotary_attrs, num_heads, 0),
-    OX_ATTR_INT(rotary_attrs, rotary_embedding_dim, 0),
+    OX_ATTR_INT_IN(rotary_attrs, num_heads, 0, 0, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(rotary_attrs, rotary_embedding_dim, 0, 0, OX_COUNT_MAX),
     OX_ATTR_INT(rotary_attrs, interleaved, 0),
     OX_ATTR_INT(rotary_attrs, is_packed_batching, 0),
 };
 
 static const ox_attr_def multi_attrs[] = {
-    OX_ATTR_INT(rotary_attrs, num_heads, 0),    OX_ATTR_INT(rotary_attrs, rotary_embedding_dim, 0),
-    OX_ATTR_INT(rotary_attrs, interleaved, 0),  OX_ATTR_INT(rotary_attrs, is_packed_batching, 0),
-    OX_ATTR_INT(rotary_attrs, mrope_layout, 0), OX_ATTR_INTS_REQUIRED(rotary_attrs, mrope_section),
+    OX_ATTR_INT_IN(rotary_attrs, num_heads, 0, 0, OX_COUNT_MAX),
+    OX_ATTR_INT_IN(rotary_attrs, rotary_embedding_dim, 0, 0, OX_COUNT_MAX),
+    OX_ATTR_INT(rotary_attrs, interleaved, 0),
+    OX_ATTR_INT(rotary_attrs, is_packed_batching, 0),
+    OX_ATTR_INT_IN(rotary_attrs, mrope_layout, 0, 0, 1),
+    OX_ATTR_INTS_REQUIRED_IN(rotary_attrs, mrope_section, 0, OX_COUNT_MAX),
 };
 
 enum { TILE_ELEMENTS = 16384 };
@@ -48,12 +51,7 @@ static ox_status *infer_multi(ox_infer_ctx *c) {
   const ox_ints *s = &a->mrope_section;
   OX_TRY(infer(c));
   OX_TRY(ox_infer_shape_is(c, 1, 3, (int64_t[]){3, -1, -1}));
-  if (a->mrope_layout != 0 && a->mrope_layout != 1)
-    return ox_fail(OX_INVALID_MODEL, "MRotaryEmbedding: mrope_layout is %lld", (long long)a->mrope_layout);
   if (s->n != 3) return ox_fail(OX_INVALID_MODEL, "MRotaryEmbedding: mrope_section has %zu numbers", s->n);
-  for (int i = 0; i < 3; i++)
-    if (s->v[i] < 0 || s->v[i] > INT32_MAX)
-      return ox_fail(OX_INVALID_MODEL, "MRotaryEmbedding: mrope_section[%d] is %lld", i, (long long)s->v[i]);
   int64_t half = c->in[2]->shape.rank == 2 ? c->in[2]->shape.dim[1] : -1, sum = s->v[0] + s->v[1] + s->v[2];
   if (half >= 0 && half != sum)
     return ox_fail(OX_SHAPE_MISMATCH, "MRotaryEmbedding: sections of %lld angles, caches of %lld", (long long)sum,

@@ -13,15 +13,15 @@ typedef struct {
   ox_ints scan_input_axes, scan_output_axes, scan_input_directions, scan_output_directions;
 } scan_attrs;
 static const ox_attr_def scan8_attr_defs[] = {OX_ATTR_GRAPH(scan_attrs, body),
-                                              OX_ATTR_INT_REQUIRED(scan_attrs, num_scan_inputs),
-                                              OX_ATTR_INTS(scan_attrs, directions)};
+                                              OX_ATTR_INT_REQUIRED_IN(scan_attrs, num_scan_inputs, 1, OX_COUNT_MAX),
+                                              OX_ATTR_INTS_IN(scan_attrs, directions, 0, 1)};
 static const ox_attr_def scan9_attr_defs[] = {
     OX_ATTR_GRAPH(scan_attrs, body),
-    OX_ATTR_INT_REQUIRED(scan_attrs, num_scan_inputs),
-    OX_ATTR_INTS(scan_attrs, scan_input_axes),
-    OX_ATTR_INTS(scan_attrs, scan_output_axes),
-    OX_ATTR_INTS(scan_attrs, scan_input_directions),
-    OX_ATTR_INTS(scan_attrs, scan_output_directions),
+    OX_ATTR_INT_REQUIRED_IN(scan_attrs, num_scan_inputs, 1, OX_COUNT_MAX),
+    OX_ATTR_INTS_IN(scan_attrs, scan_input_axes, OX_AXIS_RANGE),
+    OX_ATTR_INTS_IN(scan_attrs, scan_output_axes, OX_AXIS_RANGE),
+    OX_ATTR_INTS_IN(scan_attrs, scan_input_directions, 0, 1),
+    OX_ATTR_INTS_IN(scan_attrs, scan_output_directions, 0, 1),
 };
 
 /* ---- types ---- */

@@ -32,8 +32,8 @@ typedef struct {
   int64_t axis;
   const char *reduction;
 } scatter_attrs;
-static const ox_attr_def scatter_attr_defs[] = {OX_ATTR_INT(scatter_attrs, axis, 0)};
-static const ox_attr_def scatter16_attr_defs[] = {OX_ATTR_INT(scatter_attrs, axis, 0),
+static const ox_attr_def scatter_attr_defs[] = {OX_ATTR_INT_IN(scatter_attrs, axis, 0, OX_AXIS_RANGE)};
+static const ox_attr_def scatter16_attr_defs[] = {OX_ATTR_INT_IN(scatter_attrs, axis, 0, OX_AXIS_RANGE),
                                                   OX_ATTR_STR(scatter_attrs, reduction, "none")};
 
 static ox_status *scatter_infer(ox_infer_ctx *c) {
@@ -177,7 +177,7 @@ typedef struct {
   int64_t axis;
   const char *mode;
 } cache_attrs;
-static const ox_attr_def cache_attr_defs[] = {OX_ATTR_INT(cache_attrs, axis, -2),
+static const ox_attr_def cache_attr_defs[] = {OX_ATTR_INT_IN(cache_attrs, axis, -2, OX_AXIS_RANGE),
                                               OX_ATTR_STR(cache_attrs, mode, "linear")};
 
 static ox_status *cache_infer(ox_infer_ctx *c) {

@@ -104,7 +104,7 @@ typedef struct {
   int64_t axis;
   bool has_axis;
 } compress_attrs;
-static const ox_attr_def compress_attr_defs[] = {OX_ATTR_INT_HAS(compress_attrs, axis, 0)};
+static const ox_attr_def compress_attr_defs[] = {OX_ATTR_INT_HAS_IN(compress_attrs, axis, 0, OX_AXIS_RANGE)};
 
 static ox_status *compress_infer(ox_infer_ctx *c) {
   const compress_attrs *a = c->attrs;

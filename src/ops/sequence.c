@@ -63,12 +63,10 @@ static ox_status *construct_run(const ox_kernel_ctx *c, uint32_t stage, ox_range
 typedef struct {
   int64_t dtype;
 } empty_attrs;
-static const ox_attr_def empty_attr_defs[] = {OX_ATTR_INT(empty_attrs, dtype, OX_F32)};
+static const ox_attr_def empty_attr_defs[] = {OX_ATTR_INT_IN(empty_attrs, dtype, OX_F32, 1, OX_DTYPE_COUNT - 1)};
 
 static ox_status *empty_infer(ox_infer_ctx *c) {
   const empty_attrs *a = c->attrs;
-  if (a->dtype <= 0 || a->dtype >= OX_DTYPE_COUNT)
-    return ox_fail(OX_INVALID_MODEL, "SequenceEmpty: unknown dtype %lld", (long long)a->dtype);
   ox_type elem = ox_type_tensor((uint32_t)a->dtype, NULL);
   c->out[0] = ox_type_sequence(c, &elem);
   return NULL;
@@ -159,7 +157,8 @@ static ox_status *length_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
 typedef struct {
   int64_t axis, keepdims;
 } split_attrs;
-static const ox_attr_def split_attr_defs[] = {OX_ATTR_INT(split_attrs, axis, 0), OX_ATTR_INT(split_attrs, keepdims, 1)};
+static const ox_attr_def split_attr_defs[] = {OX_ATTR_INT_IN(split_attrs, axis, 0, OX_AXIS_RANGE),
+                                              OX_ATTR_INT(split_attrs, keepdims, 1)};
 
 static ox_status *split_infer(ox_infer_ctx *c) {
   const split_attrs *a = c->attrs;
@@ -238,7 +237,7 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 typedef struct {
   int64_t axis, new_axis;
 } concat_attrs;
-static const ox_attr_def concat_attr_defs[] = {OX_ATTR_INT_REQUIRED(concat_attrs, axis),
+static const ox_attr_def concat_attr_defs[] = {OX_ATTR_INT_REQUIRED_IN(concat_attrs, axis, OX_AXIS_RANGE),
                                                OX_ATTR_INT(concat_attrs, new_axis, 0)};
 
 /* |item| with -1 at the axis that is concatenated or added. */

@@ -15,8 +15,8 @@ typedef struct group_attrs {
   float epsilon;
 } group_attrs;
 static const ox_attr_def table[] = {
-    OX_ATTR_INT_REQUIRED(group_attrs, groups),
-    OX_ATTR_INT_REQUIRED(group_attrs, activation),
+    OX_ATTR_INT_REQUIRED_IN(group_attrs, groups, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_REQUIRED_IN(group_attrs, activation, 0, 1),
     OX_ATTR_INT(group_attrs, channels_last, 1),
     OX_ATTR_FLOAT(group_attrs, epsilon, 1e-5f),
 };
@@ -44,9 +44,6 @@ static ox_status *infer(ox_infer_ctx *c) {
   const group_attrs *a = c->attrs;
   const ox_shape *x = &c->in[X]->shape;
   int channel_dim = a->channels_last ? 3 : 1;
-  if (a->groups <= 0 || a->activation < 0 || a->activation > 1)
-    return ox_fail(OX_INVALID_MODEL, "%s: groups is %lld, activation %lld", c->op, (long long)a->groups,
-                   (long long)a->activation);
   OX_TRY(ox_infer_shape_is(c, X, 4, (int64_t[]){-1, -1, -1, -1}));
   int64_t channels = ox_infer_dim(c, X, channel_dim);
   if (channels >= 0 && channels % a->groups)

@@ -8,7 +8,8 @@ typedef struct {
   ox_ints starts, ends, axes;
 } slice_attrs;
 static const ox_attr_def attr_defs[] = {OX_ATTR_INTS_REQUIRED(slice_attrs, starts),
-                                        OX_ATTR_INTS_REQUIRED(slice_attrs, ends), OX_ATTR_INTS(slice_attrs, axes)};
+                                        OX_ATTR_INTS_REQUIRED(slice_attrs, ends),
+                                        OX_ATTR_INTS_IN(slice_attrs, axes, OX_AXIS_RANGE)};
 
 /* What is known of the parameters. n < 0: not even how many. */
 typedef struct params {

@@ -11,8 +11,8 @@ typedef struct {
   int64_t axis;
 } softmax_attrs;
 
-static const ox_attr_def last_axis[] = {OX_ATTR_INT(softmax_attrs, axis, -1)};
-static const ox_attr_def second_axis[] = {OX_ATTR_INT(softmax_attrs, axis, 1)};
+static const ox_attr_def last_axis[] = {OX_ATTR_INT_IN(softmax_attrs, axis, -1, OX_AXIS_RANGE)};
+static const ox_attr_def second_axis[] = {OX_ATTR_INT_IN(softmax_attrs, axis, 1, OX_AXIS_RANGE)};
 
 static ox_status *infer(ox_infer_ctx *c) {
   const softmax_attrs *a = c->attrs;

@@ -14,11 +14,11 @@ typedef struct {
 } tfidf_attrs;
 static const ox_attr_def attr_defs[] = {
     OX_ATTR_STR(tfidf_attrs, mode, NULL),
-    OX_ATTR_INT_REQUIRED(tfidf_attrs, min_gram_length),
-    OX_ATTR_INT_REQUIRED(tfidf_attrs, max_gram_length),
-    OX_ATTR_INT_REQUIRED(tfidf_attrs, max_skip_count),
-    OX_ATTR_INTS_REQUIRED(tfidf_attrs, ngram_counts),
-    OX_ATTR_INTS_REQUIRED(tfidf_attrs, ngram_indexes),
+    OX_ATTR_INT_REQUIRED_IN(tfidf_attrs, min_gram_length, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_REQUIRED_IN(tfidf_attrs, max_gram_length, 1, OX_COUNT_MAX),
+    OX_ATTR_INT_REQUIRED_IN(tfidf_attrs, max_skip_count, 0, OX_COUNT_MAX),
+    OX_ATTR_INTS_REQUIRED_IN(tfidf_attrs, ngram_counts, 0, INT64_MAX),
+    OX_ATTR_INTS_REQUIRED_IN(tfidf_attrs, ngram_indexes, 0, INT32_MAX - 1),
     OX_ATTR_INTS(tfidf_attrs, pool_int64s),
     OX_ATTR_STRS(tfidf_attrs, pool_strings),
     OX_ATTR_FLOATS(tfidf_attrs, weights),
@@ -46,18 +46,14 @@ static int64_t columns_of(const tfidf_attrs *a) {
 static ox_status *check(const tfidf_attrs *a) {
   if (!a->mode || (strcmp(a->mode, "TF") != 0 && strcmp(a->mode, "IDF") != 0 && strcmp(a->mode, "TFIDF") != 0))
     return ox_fail(OX_INVALID_MODEL, "TfIdfVectorizer: unknown mode '%s'", a->mode ? a->mode : "");
-  if (a->min_gram_length < 1 || a->max_gram_length < a->min_gram_length || a->max_skip_count < 0)
-    return ox_fail(OX_INVALID_MODEL, "TfIdfVectorizer: n-grams of %lld to %lld, %lld skips",
-                   (long long)a->min_gram_length, (long long)a->max_gram_length, (long long)a->max_skip_count);
+  if (a->max_gram_length < a->min_gram_length)
+    return ox_fail(OX_INVALID_MODEL, "TfIdfVectorizer: n-grams of %lld to %lld", (long long)a->min_gram_length,
+                   (long long)a->max_gram_length);
   if (!a->pool_int64s.n == !a->pool_strings.n)
     return ox_fail(OX_INVALID_MODEL, "TfIdfVectorizer: wanted one of pool_int64s and pool_strings");
   if (a->ngram_counts.n < (size_t)a->min_gram_length || a->ngram_counts.n < (size_t)a->max_gram_length)
     return ox_fail(OX_INVALID_MODEL, "TfIdfVectorizer: %zu ngram_counts, n-grams up to %lld", a->ngram_counts.n,
                    (long long)a->max_gram_length);
-  for (size_t i = 0; i < a->ngram_indexes.n; i++)
-    if (a->ngram_indexes.v[i] < 0 || a->ngram_indexes.v[i] >= INT32_MAX)
-      return ox_fail(OX_INVALID_MODEL, "TfIdfVectorizer: ngram_indexes[%zu] is %lld", i,
-                     (long long)a->ngram_indexes.v[i]);
   if (a->weights.n && a->weights.n != a->ngram_indexes.n)
     return ox_fail(OX_INVALID_MODEL, "TfIdfVectorizer: %zu weights for %zu n-grams", a->weights.n, a->ngram_indexes.n);
   return NULL;

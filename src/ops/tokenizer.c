@@ -12,8 +12,10 @@ typedef struct {
   ox_strs separators;
 } tokenizer_attrs;
 static const ox_attr_def attr_defs[] = {
-    OX_ATTR_INT_REQUIRED(tokenizer_attrs, mark),   OX_ATTR_INT_REQUIRED(tokenizer_attrs, mincharnum),
-    OX_ATTR_STR(tokenizer_attrs, pad_value, NULL), OX_ATTR_STR(tokenizer_attrs, tokenexp, NULL),
+    OX_ATTR_INT_REQUIRED(tokenizer_attrs, mark),
+    OX_ATTR_INT_REQUIRED_IN(tokenizer_attrs, mincharnum, 1, OX_COUNT_MAX),
+    OX_ATTR_STR(tokenizer_attrs, pad_value, NULL),
+    OX_ATTR_STR(tokenizer_attrs, tokenexp, NULL),
     OX_ATTR_STRS(tokenizer_attrs, separators),
 };
 
@@ -33,7 +35,6 @@ static ox_status *infer(ox_infer_ctx *c) {
     return ox_fail(OX_SHAPE_MISMATCH, "Tokenizer: input has rank %d, wanted 1 or 2", s.rank);
   if (!a->tokenexp == !a->separators.n)
     return ox_fail(OX_INVALID_MODEL, "Tokenizer: wanted one of tokenexp and separators");
-  if (a->mincharnum < 1) return ox_fail(OX_INVALID_MODEL, "Tokenizer: mincharnum %lld", (long long)a->mincharnum);
   if (s.rank > 0) s.dim[s.rank++] = -1;
   ox_infer_out(c, 0, OX_STRING, &s);
   return NULL;

@@ -11,15 +11,15 @@ typedef struct {
 } topk_attrs;
 
 static const ox_attr_def attr_k[] = {
-    OX_ATTR_INT(topk_attrs, axis, -1),
+    OX_ATTR_INT_IN(topk_attrs, axis, -1, OX_AXIS_RANGE),
     OX_ATTR_INT(topk_attrs, largest, 1),
-    OX_ATTR_INT_REQUIRED(topk_attrs, k),
+    OX_ATTR_INT_REQUIRED_IN(topk_attrs, k, 0, INT64_MAX),
 };
 static const ox_attr_def input_k[] = {
-    OX_ATTR_INT(topk_attrs, axis, -1),
+    OX_ATTR_INT_IN(topk_attrs, axis, -1, OX_AXIS_RANGE),
     OX_ATTR_INT(topk_attrs, largest, 1),
     OX_ATTR_INT(topk_attrs, sorted, 1),
-    OX_ATTR_INT(topk_attrs, k, -1),
+    OX_ATTR_INT_IN(topk_attrs, k, -1, 0, INT64_MAX),
 };
 
 static ox_status *check_k(int64_t k, int64_t extent) {

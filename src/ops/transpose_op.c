@@ -8,7 +8,7 @@
 typedef struct {
   ox_ints perm;
 } transpose_attrs;
-static const ox_attr_def attr_defs[] = {OX_ATTR_INTS(transpose_attrs, perm)};
+static const ox_attr_def attr_defs[] = {OX_ATTR_INTS_IN(transpose_attrs, perm, 0, OX_MAX_RANK - 1)};
 
 static ox_status *perm_of(const transpose_attrs *a, int rank, int *perm) {
   uint32_t seen = 0;

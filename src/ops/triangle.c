@@ -58,8 +58,8 @@ static ox_status *trilu_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
 typedef struct {
   int64_t batch_axis, time_axis;
 } reverse_attrs;
-static const ox_attr_def reverse_attr_defs[] = {OX_ATTR_INT(reverse_attrs, batch_axis, 1),
-                                                OX_ATTR_INT(reverse_attrs, time_axis, 0)};
+static const ox_attr_def reverse_attr_defs[] = {OX_ATTR_INT_IN(reverse_attrs, batch_axis, 1, OX_AXIS_RANGE),
+                                                OX_ATTR_INT_IN(reverse_attrs, time_axis, 0, OX_AXIS_RANGE)};
 
 static ox_status *reverse_infer(ox_infer_ctx *c) {
   const reverse_attrs *a = c->attrs;

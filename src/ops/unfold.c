@@ -11,16 +11,15 @@
 typedef struct {
   int64_t dim, size, step;
 } unfold_attrs;
-static const ox_attr_def unfold_attr_defs[] = {
-    OX_ATTR_INT(unfold_attrs, dim, -1), OX_ATTR_INT_REQUIRED(unfold_attrs, size), OX_ATTR_INT(unfold_attrs, step, 1)};
+static const ox_attr_def unfold_attr_defs[] = {OX_ATTR_INT_IN(unfold_attrs, dim, -1, OX_AXIS_RANGE),
+                                               OX_ATTR_INT_REQUIRED_IN(unfold_attrs, size, 1, OX_COUNT_MAX),
+                                               OX_ATTR_INT_IN(unfold_attrs, step, 1, 1, OX_COUNT_MAX)};
 
 static ox_status *unfold_infer(ox_infer_ctx *c) {
   const unfold_attrs *a = c->attrs;
   if (!ox_infer_has(c, 0)) return NULL;
   ox_shape s = c->in[0]->shape;
   int axis;
-  if (a->size < 1 || a->step < 1)
-    return ox_fail(OX_INVALID_MODEL, "UnfoldTensor: size %lld, step %lld", (long long)a->size, (long long)a->step);
   if (s.rank >= 0) {
     if (!ox_axis_ok(a->dim, s.rank, &axis) || s.rank == OX_MAX_RANK)
       return ox_fail(OX_INVALID_MODEL, "UnfoldTensor: dim %lld, rank %d", (long long)a->dim, s.rank);

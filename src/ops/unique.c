@@ -9,7 +9,8 @@ typedef struct {
   int64_t axis, sorted;
   bool has_axis;
 } unique_attrs;
-static const ox_attr_def attr_defs[] = {OX_ATTR_INT_HAS(unique_attrs, axis, 0), OX_ATTR_INT(unique_attrs, sorted, 1)};
+static const ox_attr_def attr_defs[] = {OX_ATTR_INT_HAS_IN(unique_attrs, axis, 0, OX_AXIS_RANGE),
+                                        OX_ATTR_INT(unique_attrs, sorted, 1)};
 
 /* ---- order of elements: NaN is last and equals itself ---- */
 

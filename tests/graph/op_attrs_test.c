@@ -189,8 +189,8 @@ static const struct {
     INT("zero", 0, NULL),
     INT("zero", 1, "'zero' is 1, wanted -1 to 0"),
     INTS("counts", NULL, 1, 2, OX_COUNT_MAX),
-    INTS("counts", "'counts' is 0, wanted 1 to", 1, 0, 2),
-    INTS("counts", "'counts' is -9", 1, 2, -9),
+    INTS("counts", "'counts[1]' is 0, wanted 1 to", 1, 0, 2),
+    INTS("counts", "'counts[2]' is -9", 1, 2, -9),
     FLOAT("plain", NAN, NULL),
     FLOAT("share", 0, NULL),
     FLOAT("share", 1, NULL),
@@ -198,8 +198,8 @@ static const struct {
     FLOAT("share", NAN, "'share' is"),
     FLOAT("share", -INFINITY, "'share' is -inf"),
     FLOATS("shares", NULL, 1, -FLT_MAX),
-    FLOATS("shares", "'shares' is inf", 1, INFINITY),
-    FLOATS("shares", "'shares' is", 1, NAN),
+    FLOATS("shares", "'shares[1]' is inf", 1, INFINITY),
+    FLOATS("shares", "'shares[1]' is", 1, NAN),
     FLOATS("count", "attribute 'count' of Op: wanted int, got floats", 1),
 };
 

@@ -104,10 +104,10 @@ static void test_wrong_models(void **state) {
   fails("dilation", 2, 3, DIMS(2, 3, 3), "input 3");
   fails("state_window", 2, 3, DIMS(2, 3, 3), "input 3");
   fails("channels_last", 1, 3, DIMS(2, 3, 3), "channels");
-  fails("dilation", 0, 3, DIMS(2, 3, 3), "dilation is 0");
-  fails("state_window", 9, 3, DIMS(2, 3, 3), "state_window 9");
+  fails("dilation", 0, 3, DIMS(2, 3, 3), "'dilation' is 0");
+  fails("state_window", 9, 3, DIMS(2, 3, 3), "'state_window' is 9");
   fails("ndim", 2, 3, DIMS(2, 3, 3), "2 axes");
-  fails("dilation", INT64_MAX, 3, DIMS(2, 3, 3), "too long");
+  fails("dilation", OX_COUNT_MAX, 3, DIMS(2, 3, 3), "input 3");
 }
 
 int main(void) {

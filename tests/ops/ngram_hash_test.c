@@ -204,7 +204,7 @@ static void test_bad_models(void **state) {
   static const struct {
     int64_t most, heads, n_words;
     const char *text;
-  } rows[] = {{1, 2, 2, "max_ngram_size"},         {2, 0, 2, "n_head_per_ngram"}, {2, INT64_MAX, 2, "input 2"},
+  } rows[] = {{1, 2, 2, "max_ngram_size"},         {2, 0, 2, "n_head_per_ngram"}, {2, OX_COUNT_MAX, 2, "input 2"},
               {INT64_MAX, 2, 2, "max_ngram_size"}, {2, 2, 3, "input 2"},          {5, 1, 4, "4 multipliers"}};
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     one_node n;

@@ -98,8 +98,8 @@ static void fails(int64_t groups, int64_t activation, int64_t channels, const in
 static void test_wrong_models(void **state) {
   (void)state;
   fails(4, 0, 6, DIMS(2, 3, 4, 6), "4 groups");
-  fails(0, 0, 6, DIMS(2, 3, 4, 6), "groups is 0");
-  fails(2, 2, 6, DIMS(2, 3, 4, 6), "activation 2");
+  fails(0, 0, 6, DIMS(2, 3, 4, 6), "'groups' is 0");
+  fails(2, 2, 6, DIMS(2, 3, 4, 6), "'activation' is 2");
   fails(2, 0, 5, DIMS(2, 3, 4, 6), "input 1");
   fails(2, 0, 6, DIMS(2, 1, 4, 6), "input 3");
   fails(2, 0, 6, DIMS(1, 1, 1, 6), "input 3");

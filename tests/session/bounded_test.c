@@ -52,6 +52,7 @@ static void finish(opened *o) {
 /* ---- nothing ---- */
 
 #define MANY "1099511627776"
+#define MANY_HEADS "2147483647" /* the most that attributes allow */
 
 static const struct {
   const char *name, *text;
@@ -65,10 +66,10 @@ static const struct {
            "float[A,B,C,D] y") "{ y = ai.onnx.preview.FlexAttention <score_mod = b (float[A,B,C,D] s) => "
                                "(float[A,B,C,D] t) { t = Abs (s) }> (x, x, x) }"},
     {"MultiHeadAttention",
-     MODEL("float[1,1,0] x", "float[A,B,C] y") "{ y = com.microsoft.MultiHeadAttention <num_heads = " MANY
+     MODEL("float[1,1,0] x", "float[A,B,C] y") "{ y = com.microsoft.MultiHeadAttention <num_heads = " MANY_HEADS
                                                "> (x, x, x) }"},
-    {"Attention", MODEL("float[1,1,0] x", "float[A,B,C] y") "{ y = Attention <q_num_heads = " MANY
-                                                            ", kv_num_heads = " MANY "> (x, x, x) }"},
+    {"Attention", MODEL("float[1,1,0] x", "float[A,B,C] y") "{ y = Attention <q_num_heads = " MANY_HEADS
+                                                            ", kv_num_heads = " MANY_HEADS "> (x, x, x) }"},
     {"Scan", MODEL("float[" MANY ",0] x", "float[A,0] y") "{ y = Scan <num_scan_inputs = 1, body = b (float[0] v) => "
                                                           "(float[0] w) { w = Abs (v) }> (x) }"},
     {"Scan with state",

@@ -21,7 +21,6 @@ static ox_status *spatial_of(const ox_conv_attrs *a, int axes, const ox_shape *w
 ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w, ox_shape *out) {
   *out = ox_shape_unknown();
   int rank = x->rank >= 0 ? x->rank : w->rank;
-  if (a->group < 1) return ox_fail(OX_INVALID_MODEL, "group is %lld", (long long)a->group);
   if (rank < 0) return NULL;
   if (rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", rank);
   if (x->rank >= 0 && w->rank >= 0 && x->rank != w->rank)

@@ -15,9 +15,10 @@ typedef struct ox_conv_attrs {
   ox_floats activation_params;
 } ox_conv_attrs;
 
-#define OX_CONV_ATTR_ROWS(st)                                                              \
-  OX_ATTR_STR(st, auto_pad, NULL), OX_ATTR_INTS(st, dilations), OX_ATTR_INT(st, group, 1), \
-      OX_ATTR_INTS(st, kernel_shape), OX_ATTR_INTS(st, pads), OX_ATTR_INTS(st, strides)
+#define OX_CONV_ATTR_ROWS(st)                                                                            \
+  OX_ATTR_STR(st, auto_pad, NULL), OX_ATTR_INTS_IN(st, dilations, 1, OX_COUNT_MAX),                      \
+      OX_ATTR_INT_IN(st, group, 1, 1, OX_COUNT_MAX), OX_ATTR_INTS_IN(st, kernel_shape, 1, OX_COUNT_MAX), \
+      OX_ATTR_INTS(st, pads), OX_ATTR_INTS_IN(st, strides, 1, OX_COUNT_MAX)
 
 /* Shape of Y for X [N, C, d...] and W [M, C / group, k...], any part of which may be unknown. */
 OX_NODISCARD ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,

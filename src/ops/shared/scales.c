@@ -11,7 +11,6 @@ static ox_status *mismatch(const ox_shape *x, const ox_shape *scale) {
 static bool differ(int64_t a, int64_t b) { return a >= 0 && b >= 0 && a != b; }
 
 ox_status *ox_scales_check(const ox_shape *x, const ox_shape *scale, int64_t axis, int64_t block_size) {
-  if (block_size < 0) return ox_fail(OX_INVALID_MODEL, "attribute 'block_size' is %lld", (long long)block_size);
   if (x->rank < 0 || scale->rank < 0 || ox_shape_count(scale) == 1) return NULL;
   int k;
   if (!ox_axis_ok(axis, x->rank, &k))
