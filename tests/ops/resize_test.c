@@ -145,6 +145,33 @@ static void test_integers_at_pixels_are_those_pixels(void **state) {
   one_node_deinit(&n);
 }
 
+/* The last pixel is the last, also where the ratio of the sizes is no float. */
+static void test_corners_are_aligned(void **state) {
+  (void)state;
+  static const char *const rounds[] = {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"};
+  for (int64_t in = 2; in < 12; in++)
+    for (int64_t out = 2; out < 30; out++)
+      for (size_t r = 0; r < OX_COUNT(rounds); r++) {
+        float x[12];
+        int64_t one = 1;
+        for (int i = 0; i < 12; i++) x[i] = (float)i;
+        one_node n;
+        one_node_init(&n, "", "Resize", 13, 1);
+        one_node_str(&n, "coordinate_transformation_mode", "align_corners");
+        one_node_str(&n, "nearest_mode", rounds[r]);
+        one_node_input(&n, OX_F32, 1, &in, x);
+        one_node_input(&n, OX_F32, -1, NULL, NULL);
+        one_node_input(&n, OX_F32, -1, NULL, NULL);
+        one_node_const(&n, OX_I64, 1, &one, &out);
+        CHECK_OK(one_node_run(&n));
+        for (int64_t o = 0; o < out; o++)
+          if (o * (in - 1) % (out - 1) == 0 && ((float *)n.out[0].data)[o] != (float)(o * (in - 1) / (out - 1)))
+            fail_msg("%s, %d to %d: [%d] is %g", rounds[r], (int)in, (int)out, (int)o,
+                     (double)((float *)n.out[0].data)[o]);
+        one_node_deinit(&n);
+      }
+}
+
 /* ---- types ---- */
 
 /* What lies between equal integers is that integer, whatever the weights' last bits. */
@@ -222,9 +249,13 @@ static void test_no_value_between_strings(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_float64_is_interpolated_in_double),      cmocka_unit_test(test_float64_with_kept_aspect),
-      cmocka_unit_test(test_integers_at_pixels_are_those_pixels),    cmocka_unit_test(test_an_even_image_stays_even),
-      cmocka_unit_test(test_nearest_of_strings_and_complex_numbers), cmocka_unit_test(test_no_value_between_strings),
+      cmocka_unit_test(test_float64_is_interpolated_in_double),
+      cmocka_unit_test(test_float64_with_kept_aspect),
+      cmocka_unit_test(test_corners_are_aligned),
+      cmocka_unit_test(test_integers_at_pixels_are_those_pixels),
+      cmocka_unit_test(test_an_even_image_stays_even),
+      cmocka_unit_test(test_nearest_of_strings_and_complex_numbers),
+      cmocka_unit_test(test_no_value_between_strings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

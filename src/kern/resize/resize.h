@@ -27,7 +27,7 @@ typedef enum ox_resize_round {
 
 typedef struct ox_resize_axis {
   int64_t in, out;
-  double scale;
+  double scale; /* a float, or the ratio of sizes as it is */
   double roi_begin, roi_end;
   bool wide; /* coordinates in double, else rounded to float at each step, as the standard's are */
   ox_resize_mode mode;

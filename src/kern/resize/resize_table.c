@@ -10,8 +10,8 @@ static double step(const ox_resize_axis *a, double v) { return a->wide ? v : (do
 
 /* The input coordinate of output |o|. */
 static double source(const ox_resize_axis *a, int64_t o) {
-  double x = step(a, (double)o), in = step(a, (double)a->in), s = a->scale;
-  double wide = s * (double)a->in; /* the output extent before rounding */
+  double x = step(a, (double)o), in = step(a, (double)a->in), s = step(a, a->scale);
+  double wide = a->scale * (double)a->in; /* the output extent before rounding */
   switch (a->coord) {
     case OX_COORD_HALF_PIXEL:
       return step(a, step(a, step(a, x + 0.5) / s) - 0.5);

@@ -116,7 +116,7 @@ static ox_status *use_sizes(const source *s, const double *v, const int *axes, i
     int64_t in = y->dim[axes[i]];
     if (in <= 0) known &= in == 0;
     double ratio = in > 0 ? v[i] / (double)in : 1, scale = (double)(float)ratio;
-    spec->axis[axes[i]].scale = spec->axis[0].wide ? ratio : scale;
+    spec->axis[axes[i]].scale = ratio;
     if (i == 0 || (larger ? scale > best : scale < best)) best = scale, exact = ratio;
   }
   for (int i = 0; i < n; i++) {
@@ -126,7 +126,7 @@ static ox_status *use_sizes(const source *s, const double *v, const int *axes, i
     } else if (!known || in < 0) {
       y->dim[axes[i]] = -1;
     } else {
-      spec->axis[axes[i]].scale = spec->axis[0].wide ? exact : best;
+      spec->axis[axes[i]].scale = exact;
       y->dim[axes[i]] = (int64_t)round(best * (double)in);
     }
   }
