@@ -15,7 +15,16 @@ ox_status *ox_tape_scalar(ox_tape *t, ox_id like, float v, ox_id *out) {
   double d = (double)v;
   if (dtype == OX_F64) return ox_graph_add_const_copy(t->g, "k", OX_F64, 0, NULL, &d, out);
   if (dtype == OX_F32) return ox_graph_add_const_copy(t->g, "k", OX_F32, 0, NULL, &v, out);
+  uint16_t half = dtype == OX_F16 ? ox_f16_from_f32(v) : ox_bf16_from_f32(v);
+  if (dtype == OX_F16 || dtype == OX_BF16) return ox_graph_add_const_copy(t->g, "k", dtype, 0, NULL, &half, out);
   return ox_fail(OX_NOT_IMPLEMENTED, "the gradient of %s values", ox_dtype_name(dtype));
+}
+
+ox_status *ox_tape_fill(ox_tape *t, ox_id like, float v, ox_id *out) {
+  ox_id value, shape;
+  OX_TRY(ox_tape_scalar(t, like, v, &value));
+  OX_TRY(ox_tape_emit(t, "Shape", like, OX_NONE, &shape));
+  return ox_tape_emit(t, "Expand", value, shape, out);
 }
 
 /* Sums |v| over |axes|. */

@@ -17,8 +17,10 @@ typedef struct ox_tape {
 
 /* The output of a new ai.onnx node |op| on |a| and, unless it is OX_NONE, |b|. */
 OX_NODISCARD ox_status *ox_tape_emit(ox_tape *t, const char *op, ox_id a, ox_id b, ox_id *out);
-/* A constant scalar of the element type of |like|. Error: NOT_IMPLEMENTED if that is neither float nor double. */
+/* A constant scalar of the element type of |like|. Error: NOT_IMPLEMENTED if that is no type of floats. */
 OX_NODISCARD ox_status *ox_tape_scalar(ox_tape *t, ox_id like, float v, ox_id *out);
+/* |v| in the shape of |like|, whatever that holds: its elements may be infinite or NaN. */
+OX_NODISCARD ox_status *ox_tape_fill(ox_tape *t, ox_id like, float v, ox_id *out);
 /* Adds |share| to the adjoint of |v|, summed over the axes along which |v| was broadcast. */
 OX_NODISCARD ox_status *ox_tape_credit(ox_tape *t, ox_id v, ox_id share);
 /* The same for |op|(a, b) as the share, b OX_NONE: |op|(a). */

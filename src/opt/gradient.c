@@ -113,17 +113,15 @@ static ox_status *differentiate(ox_graph *g, ox_id id, ox_arena *arena) {
   if (!st) st = clone_all(&t, order, n_nodes, target);
   ox_delete(g->model->alloc, order, allocated * sizeof *order);
   OX_TRY(st);
-  ox_id top = t.image[target], zero, one;
+  ox_id top = t.image[target];
   if (top == OX_NONE) return ox_fail(OX_INVALID_MODEL, "Gradient: '%s' does not depend on xs", y_name);
-  OX_TRY(ox_tape_scalar(&t.tape, top, 1, &one));
-  OX_TRY(ox_tape_emit(&t.tape, "Sub", top, top, &zero));
-  OX_TRY(ox_tape_emit(&t.tape, "Add", zero, one, &adjoint[top]));
+  OX_TRY(ox_tape_fill(&t.tape, top, 1, &adjoint[top]));
   OX_TRY(backward(&t));
   for (uint32_t i = 0; i < n.n_out; i++) {
     const ox_id out = n.out[i];
     if (out == OX_NONE) continue;
     ox_id d = adjoint[n.in[i]], node;
-    if (d == OX_NONE) OX_TRY(ox_tape_emit(&t.tape, "Sub", n.in[i], n.in[i], &d)); /* no path: zero */
+    if (d == OX_NONE) OX_TRY(ox_tape_fill(&t.tape, n.in[i], 0, &d)); /* no path */
     OX_TRY(ox_node_set_output(g, id, i, OX_NONE));
     OX_TRY(ox_graph_add_node(g, "Identity", "", NULL, &d, 1, &out, 1, &node));
   }
