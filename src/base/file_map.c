@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * base/file_map.c - POSIX mmap. */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE /* O_PATH */
 #include "base/file_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,7 +52,8 @@ static ox_status *map_file(ox_alloc alloc, const char *path, int fd, const struc
 /* A file that has grown is mapped again. */
 static ox_file_map *find(const ox_file_maps *maps, const struct stat *info) {
   ox_file_map *m = maps->first;
-  while (m && !(m->device == info->st_dev && m->inode == info->st_ino && m->bytes == (size_t)info->st_size)) m = m->next;
+  while (m && !(m->device == info->st_dev && m->inode == info->st_ino && m->bytes == (size_t)info->st_size))
+    m = m->next;
   return m;
 }
 
@@ -67,18 +69,63 @@ static ox_status *share_file(ox_alloc alloc, ox_file_maps *maps, const char *pat
   return st;
 }
 
-ox_status *ox_file_map_open(ox_alloc alloc, ox_file_maps *maps, const char *path, ox_file_map **out_map) {
-  *out_map = NULL;
+/* Nothing is said of a path that is not asked of the descriptor: what was opened is what is mapped. A pipe or a device
+ * must not keep us waiting before we know what it is. */
+enum { HOW = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+#ifdef O_PATH
+enum { HOW_FOLDER = O_PATH | O_DIRECTORY | O_CLOEXEC };
+#else
+enum { HOW_FOLDER = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
+#endif
+
+/* |fd|, of |path|; closes it. */
+static ox_status *open_map(ox_alloc alloc, ox_file_maps *maps, const char *path, int fd, ox_file_map **out_map) {
   ox_status *st = NULL;
   struct stat info;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return no_file(path);
-  if (fstat(fd, &info) != 0) st = no_file(path);
-  else if (!S_ISREG(info.st_mode)) st = ox_fail(OX_NO_SUCH_FILE, "%s: not a regular file", path);
-  else if (maps) st = share_file(alloc, maps, path, fd, &info, out_map);
-  else st = map_file(alloc, path, fd, &info, out_map);
+  if (fstat(fd, &info) != 0)
+    st = no_file(path);
+  else if (!S_ISREG(info.st_mode))
+    st = ox_fail(OX_NO_SUCH_FILE, "%s: not a regular file", path);
+  else if (maps)
+    st = share_file(alloc, maps, path, fd, &info, out_map);
+  else
+    st = map_file(alloc, path, fd, &info, out_map);
   close(fd);
   return st;
+}
+
+ox_status *ox_file_map_open(ox_alloc alloc, ox_file_maps *maps, const char *path, ox_file_map **out_map) {
+  *out_map = NULL;
+  return open_map(alloc, maps, path, open(path, HOW), out_map);
+}
+
+/* Folder by folder: a link that has been put in the way meanwhile is not followed. -1 with errno. */
+static int open_beneath(const char *root, const char *path) {
+  char name[NAME_MAX + 1];
+  int dir = open(root, HOW_FOLDER);
+  while (dir >= 0) {
+    const char *slash = strchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : strlen(path);
+    if (n >= sizeof name) {
+      close(dir);
+      errno = ENAMETOOLONG;
+      return -1;
+    }
+    memcpy(name, path, n), name[n] = 0;
+    int next = openat(dir, name, (slash ? HOW_FOLDER : HOW) | O_NOFOLLOW), error = errno;
+    close(dir);
+    errno = error;
+    if (!slash || next < 0) return next;
+    dir = next, path = slash + 1;
+  }
+  return -1;
+}
+
+ox_status *ox_file_map_open_beneath(ox_alloc alloc, ox_file_maps *maps, const char *root, const char *path,
+                                    ox_file_map **out_map) {
+  *out_map = NULL;
+  return open_map(alloc, maps, path, open_beneath(root, path), out_map);
 }
 
 const unsigned char *ox_file_map_data(const ox_file_map *m) { return m->data; }

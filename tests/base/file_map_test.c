@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "support/check.h"
@@ -114,6 +115,44 @@ static void test_errors(void **state) {
   ox_file_maps_deinit(&maps);
 }
 
+/* Nobody writes into the pipe: opening it the usual way would wait for ever. */
+static void test_pipes_and_devices_are_refused(void **state) {
+  const folder *f = *state;
+  char pipe[96];
+  ox_file_map *m;
+  snprintf(pipe, sizeof pipe, "%s/pipe", f->root);
+  assert_int_equal(mkfifo(pipe, 0600), 0);
+  CHECK_FAILS(ox_file_map_open(ox_alloc_heap(), NULL, pipe, &m), OX_NO_SUCH_FILE, "not a regular file");
+  CHECK_FAILS(ox_file_map_open_beneath(ox_alloc_heap(), NULL, f->root, "pipe", &m), OX_NO_SUCH_FILE,
+              "not a regular file");
+  CHECK_FAILS(ox_file_map_open(ox_alloc_heap(), NULL, "/dev/zero", &m), OX_NO_SUCH_FILE, "not a regular file");
+  remove(pipe);
+}
+
+/* A link in any place of the way beneath: to a file, to a folder, to nowhere. */
+static void test_no_link_is_followed_beneath(void **state) {
+  static const struct {
+    const char *path, *error;
+  } cases[] = {{"sub/a", NULL},          {"link", ""}, {"sub/out/a", ""}, {"sub/out", ""},
+               {"sub/absent/a", "such"}, {"a/a", ""},  {"sub", "regular"}};
+  const folder *f = *state;
+  char sub[96], in[112], out[112];
+  snprintf(sub, sizeof sub, "%s/sub", f->root), snprintf(in, sizeof in, "%s/a", sub),
+      snprintf(out, sizeof out, "%s/out", sub);
+  assert_int_equal(mkdir(sub, 0700), 0);
+  put(in, "first");
+  assert_int_equal(symlink("..", out), 0);
+  for (size_t i = 0; i < OX_COUNT(cases); i++) {
+    ox_file_map *m;
+    ox_status *st = ox_file_map_open_beneath(ox_alloc_heap(), NULL, f->root, cases[i].path, &m);
+    if (!st != !cases[i].error || (st && !strstr(ox_status_message(st), cases[i].error)))
+      fail_msg("%s: \"%s\"", cases[i].path, ox_status_message(st));
+    ox_status_free(st);
+    ox_file_map_release(m);
+  }
+  remove(out), remove(in), remove(sub);
+}
+
 /* ---- opening and releasing at once ---- */
 
 typedef struct {
@@ -156,6 +195,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_maps_of_ones_own_are_not_shared, setup, teardown),
       cmocka_unit_test_setup_teardown(test_a_new_file_is_mapped_anew, setup, teardown),
       cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_pipes_and_devices_are_refused, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_no_link_is_followed_beneath, setup, teardown),
       cmocka_unit_test_setup_teardown(test_many_threads_share, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

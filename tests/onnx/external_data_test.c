@@ -43,14 +43,15 @@ static int setup(void **state) {
   mkdir(path_of(f, "cache", path), 0700);
   if (symlink("../model/m.onnx", path_of(f, "cache/m.onnx", path))) return 1;
   if (symlink("../model/data.bin", path_of(f, "cache/data.bin", path))) return 1;
+  if (mkfifo(path_of(f, "model/pipe", path), 0600)) return 1;
   *state = f;
   return 0;
 }
 
 static int teardown(void **state) {
-  static const char *const names[] = {
-      "model/data.bin", "model/sub/more.bin", "secret.bin", "model/out", "cache/m.onnx", "cache/data.bin", "cache",
-      "model/m.onnx",   "model/sub",          "model",      ""};
+  static const char *const names[] = {"model/data.bin", "model/sub/more.bin", "secret.bin", "model/out",
+                                      "cache/m.onnx",   "cache/data.bin",     "cache",      "model/m.onnx",
+                                      "model/pipe",     "model/sub",          "model",      ""};
   folder *f = *state;
   char path[256];
   for (size_t i = 0; i < OX_COUNT(names); i++) remove(path_of(f, names[i], path));
@@ -119,6 +120,7 @@ static void test_refused(void **state) {
       {"location=out\0", "leads out", OX_INVALID_MODEL},
       {"location=absent\0", "absent", OX_NO_SUCH_FILE},
       {"location=sub\0", "not a regular file", OX_NO_SUCH_FILE},
+      {"location=pipe\0", "not a regular file", OX_NO_SUCH_FILE},
       {"location=data.bin\0offset=12\0", "has 16 bytes", OX_INVALID_MODEL},
       {"location=data.bin\0offset=18446744073709551615\0", "has 16 bytes", OX_INVALID_MODEL},
       {"location=data.bin\0offset=18446744073709551616\0", "not a number", OX_INVALID_MODEL},

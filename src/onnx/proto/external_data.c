@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/external_data.c - the file must be given by a relative path and really lie inside the model's folder. */
+ * onnx/proto/external_data.c - the file must be given by a relative path and really lie inside the model's folder.
+ * Links may lead from one place in it to another: the real path is found first, and opened without following any. */
 #if defined(__linux__)
 #define _XOPEN_SOURCE 700 /* realpath */
 #endif
@@ -46,17 +47,18 @@ static bool location_ok(ox_str s) {
   return true;
 }
 
-static bool inside(const char *root, const char *path) {
-  if (!root) return false;
+/* The way from the folder |root| to |path|; NULL: it lies elsewhere. */
+static const char *way_to(const char *root, const char *path) {
+  if (!root) return NULL;
   size_t n = strlen(root);
-  if (n == 1) return true; /* the file system's root */
-  return strncmp(root, path, n) == 0 && path[n] == '/';
+  if (n == 1) return path + 1; /* the file system's root */
+  return strncmp(root, path, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
-static ox_status *keep(ox_external *e, const char *real, uint32_t *out_index) {
+static ox_status *keep(ox_external *e, const char *root, const char *way, uint32_t *out_index) {
   ox_file_map *map = NULL;
   if (!ox_grow(e->alloc, (void **)&e->maps, &e->cap_maps, e->n_maps, sizeof *e->maps)) return ox_oom();
-  OX_TRY(ox_file_map_open(e->alloc, e->files, real, &map));
+  OX_TRY(ox_file_map_open_beneath(e->alloc, e->files, root, way, &map));
   ox_status *st = ox_model_keep_file(e->model, map);
   if (st) {
     ox_file_map_release(map);
@@ -83,13 +85,15 @@ static ox_status *map_of(ox_external *e, const char *location, uint32_t *out_ind
     st = errno == ENOMEM ? ox_oom() : ox_fail(OX_NO_SUCH_FILE, "external data %s: %s", path, strerror(errno));
     goto done;
   }
-  if (!inside(e->roots[0], real) && !inside(e->roots[1], real)) {
+  const char *way = way_to(e->roots[0], real), *root = way ? e->roots[0] : e->roots[1];
+  if (!way) way = way_to(root, real);
+  if (!way) {
     st = ox_fail(OX_INVALID_MODEL, "external data '%s' leads out of the model's folder", location);
     goto done;
   }
   *out_index = ox_map_find(&e->by_path, real);
   if (*out_index == OX_NONE) {
-    OX_TRY_TO(done, st, keep(e, real, out_index));
+    OX_TRY_TO(done, st, keep(e, root, way, out_index));
     kept = ox_arena_str(&e->model->arena, real, strlen(real));
     if (!kept || !ox_map_put(&e->by_path, kept, *out_index)) {
       st = ox_oom();
