@@ -87,11 +87,12 @@ bool cli_inputs_have(const cli_inputs *in, const char *name) {
 
 ox_status *cli_inputs_random(ox_env *env, const ox_session *s, unsigned seed, const cli_dims *dims, cli_inputs *out) {
   uint64_t state = seed;
+  const cli_inputs given = *out; /* the session's own have names of their own */
   for (size_t i = 0; i < out->most; i++) {
     ox_value_info info;
     ox_status *st = ox_session_input(s, i, &info);
     if (st) return st;
-    if (cli_inputs_have(out, info.name)) continue;
+    if (cli_inputs_have(&given, info.name)) continue;
     if (info.kind != OX_TENSOR || info.rank < 0) {
       char why[512];
       snprintf(why, sizeof why, "input '%s' is no tensor of known rank: give it as a file", info.name);

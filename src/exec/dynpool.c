@@ -10,11 +10,52 @@
 enum { MOST_EXACT = 64 };
 
 void ox_dynpool_init_with(ox_dynpool *p, ox_alloc alloc, ox_alloc data) {
-  *p = (ox_dynpool){.alloc = alloc, .data = data};
+  *p = (ox_dynpool){.alloc = alloc, .data = data, .first_free = OX_NONE};
 }
 
 void ox_dynpool_init(ox_dynpool *p, ox_alloc alloc, ox_workspace *account) {
-  *p = (ox_dynpool){.alloc = alloc, .data = alloc, .account = account};
+  ox_dynpool_init_with(p, alloc, alloc);
+  p->account = account;
+}
+
+/* ---- blocks by address ---- */
+
+static void put_index(ox_dynpool *p, uint32_t block) {
+  const void *data = p->blocks[block].data;
+  size_t i = (size_t)ox_hash(&data, sizeof data, 0) & (p->n_index - 1);
+  while (p->index[i] != OX_NONE) i = (i + 1) & (p->n_index - 1);
+  p->index[i] = block;
+}
+
+static void fill_index(ox_dynpool *p) {
+  for (size_t i = 0; i < p->n_index; i++) p->index[i] = OX_NONE;
+  for (size_t i = 0; i < p->n; i++) put_index(p, (uint32_t)i);
+}
+
+/* Room for one more block. */
+static bool grow_index(ox_dynpool *p) {
+  if (2 * (p->n + 1) <= p->n_index) return true;
+  size_t n = p->n_index ? 2 * p->n_index : 16;
+  uint32_t *index = p->n < OX_NONE ? ox_new(p->alloc, n * sizeof *index) : NULL;
+  if (!index) return false;
+  ox_delete(p->alloc, p->index, p->n_index * sizeof *p->index);
+  p->index = index, p->n_index = n;
+  fill_index(p);
+  return true;
+}
+
+static uint32_t block_of(const ox_dynpool *p, const void *data) {
+  if (!p->n_index) return OX_NONE;
+  size_t i = (size_t)ox_hash(&data, sizeof data, 0) & (p->n_index - 1);
+  while (p->index[i] != OX_NONE && p->blocks[p->index[i]].data != data) i = (i + 1) & (p->n_index - 1);
+  return p->index[i];
+}
+
+/* ---- free blocks ---- */
+
+static void set_free(ox_dynpool *p, uint32_t block) {
+  p->blocks[block].used = false;
+  p->blocks[block].next = p->first_free, p->first_free = block, p->n_free++;
 }
 
 static void free_block(ox_dynpool *p, const ox_dynblock *b) {
@@ -24,35 +65,42 @@ static void free_block(ox_dynpool *p, const ox_dynblock *b) {
 
 void ox_dynpool_trim(ox_dynpool *p) {
   size_t n = 0;
+  if (!p->n_free) return;
   for (size_t i = 0; i < p->n; i++) {
     if (p->blocks[i].used)
       p->blocks[n++] = p->blocks[i];
     else
       free_block(p, &p->blocks[i]);
   }
-  p->n = n;
+  p->n = n, p->n_free = 0, p->first_free = OX_NONE;
+  fill_index(p);
 }
 
 void ox_dynpool_deinit(ox_dynpool *p) {
   ox_dynpool_give_all(p);
   ox_dynpool_trim(p);
   ox_delete(p->alloc, p->blocks, p->capacity * sizeof *p->blocks);
-  p->blocks = NULL, p->capacity = 0;
+  ox_delete(p->alloc, p->index, p->n_index * sizeof *p->index);
+  p->blocks = NULL, p->capacity = 0, p->index = NULL, p->n_index = 0;
 }
 
-static ox_dynblock *find(const ox_dynpool *p, size_t need, bool exact) {
-  ox_dynblock *best = NULL;
-  for (size_t i = 0; i < p->n; i++) {
-    ox_dynblock *b = &p->blocks[i];
+/* The smallest free block that fits, out of the list; one of just this size ends the search. */
+static ox_dynblock *take_free(ox_dynpool *p, size_t need, bool exact) {
+  uint32_t *at = &p->first_free, *best = NULL;
+  for (; *at != OX_NONE && !(best && p->blocks[*best].bytes == need); at = &p->blocks[*at].next) {
+    const ox_dynblock *b = &p->blocks[*at];
     bool fits = exact ? b->bytes == need : b->bytes >= need && (b->bytes / 4 <= need || b->bytes <= 4096);
-    if (!b->used && fits && (!best || b->bytes < best->bytes)) best = b;
+    if (fits && (!best || b->bytes < p->blocks[*best].bytes)) best = at;
   }
-  return best;
+  if (!best) return NULL;
+  ox_dynblock *b = &p->blocks[*best];
+  *best = b->next, p->n_free--;
+  return b;
 }
 
 static ox_dynblock *add(ox_dynpool *p, size_t need) {
   void *blocks = p->blocks;
-  if (!ox_grow(p->alloc, &blocks, &p->capacity, p->n, sizeof *p->blocks)) return NULL;
+  if (!grow_index(p) || !ox_grow(p->alloc, &blocks, &p->capacity, p->n, sizeof *p->blocks)) return NULL;
   p->blocks = blocks;
   if (p->account && !ox_workspace_take(p->account, need)) return NULL; /* this may have trimmed the pool */
   void *data = ox_new_aligned(p->data, need, OX_ALIGN_BYTES);
@@ -64,7 +112,8 @@ static ox_dynblock *add(ox_dynpool *p, size_t need) {
     if (p->account) ox_workspace_give(p->account, need);
     return NULL;
   }
-  p->blocks[p->n] = (ox_dynblock){data, need, false};
+  p->blocks[p->n] = (ox_dynblock){data, need, false, OX_NONE};
+  put_index(p, (uint32_t)p->n);
   return &p->blocks[p->n++];
 }
 
@@ -72,8 +121,8 @@ void *ox_dynpool_take(ox_dynpool *p, size_t bytes) {
   size_t need;
   bool exact = p->account && p->account->limit;
   if (!ox_add_ok(bytes, OX_PAD_BYTES, &need)) return NULL;
-  ox_dynblock *b = find(p, need, exact);
-  if (!b && exact && p->n >= MOST_EXACT) ox_dynpool_trim(p);
+  ox_dynblock *b = take_free(p, need, exact);
+  if (!b && exact && p->n_free >= MOST_EXACT) ox_dynpool_trim(p);
   if (!b) b = add(p, need);
   if (!b) return NULL;
   b->used = true;
@@ -81,10 +130,11 @@ void *ox_dynpool_take(ox_dynpool *p, size_t bytes) {
 }
 
 void ox_dynpool_give(ox_dynpool *p, void *data) {
-  for (size_t i = 0; data && i < p->n; i++)
-    if (p->blocks[i].data == data) p->blocks[i].used = false;
+  uint32_t i = data ? block_of(p, data) : OX_NONE;
+  if (i != OX_NONE && p->blocks[i].used) set_free(p, i);
 }
 
 void ox_dynpool_give_all(ox_dynpool *p) {
-  for (size_t i = 0; i < p->n; i++) p->blocks[i].used = false;
+  for (size_t i = p->n; i-- > 0;)
+    if (p->blocks[i].used) set_free(p, (uint32_t)i);
 }

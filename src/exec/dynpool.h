@@ -7,12 +7,14 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "exec/workspace.h"
 
 typedef struct ox_dynblock {
   void *data;
   size_t bytes;
   bool used;
+  uint32_t next; /* free: the next free one, or OX_NONE */
 } ox_dynblock;
 
 typedef struct ox_dynpool {
@@ -21,6 +23,9 @@ typedef struct ox_dynpool {
   ox_workspace *account; /* of the blocks; NULL: nobody counts them */
   ox_dynblock *blocks;
   size_t n, capacity;
+  uint32_t first_free, n_free;
+  uint32_t *index; /* of blocks by their data: open addressing, at most half full */
+  size_t n_index;  /* a power of two, or 0 */
 } ox_dynpool;
 
 void ox_dynpool_init(ox_dynpool *p, ox_alloc alloc, ox_workspace *account);

@@ -99,6 +99,7 @@ static ox_status *bind_outputs(ox_context *c, ox_run_sink *sink) {
     ox_slot *s = &c->slots[g->outputs[i]];
     if (s->home != OX_HOME_OUTPUT || s->root != g->outputs[i] || s->t.data) continue;
     OX_TRY(sink->tensor(sink, i, s->t.dtype, &s->t.shape, s->t.bytes, &s->t.data));
+    s->output = i;
   }
   return NULL;
 }
@@ -108,9 +109,7 @@ static ox_status *hand_over(ox_context *c, ox_run_sink *sink) {
   const ox_graph *g = c->plan->graph;
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     const ox_slot *s = &c->slots[g->outputs[i]];
-    bool first = true;
-    for (uint32_t k = 0; k < i; k++) first &= g->outputs[k] != g->outputs[i];
-    if (first && s->home == OX_HOME_OUTPUT && s->root == g->outputs[i]) continue;
+    if (s->output == i && s->home == OX_HOME_OUTPUT && s->root == g->outputs[i]) continue;
     if (s->t.kind != OX_TENSOR || s->t.dtype == OX_STRING) {
       OX_TRY(sink->other(sink, i, &s->t));
       continue;

@@ -28,6 +28,7 @@ typedef struct ox_slot {
   ox_id root;     /* the value whose storage this one shares (views, in place); itself if none */
   uint32_t last;  /* last step that reads it; root: or any value that shares it */
   size_t offset;  /* SLAB roots */
+  uint32_t output; /* OUTPUT roots: the output of the graph that this run has memory of */
   uint32_t memory; /* plan/transfers.h; 0: the host's */
   bool known;     /* content known while the context is made */
   bool awaited;   /* some step waits for the one that makes it: exec/waits.h */

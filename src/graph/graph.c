@@ -90,7 +90,9 @@ ox_status *ox_graph_add_input(ox_graph *g, ox_id v) {
 
 ox_status *ox_graph_add_output(ox_graph *g, ox_id v) {
   OX_TRY(append_id(g, &g->outputs, &g->n_outputs, &g->cap_outputs, v));
-  g->values[v].is_output = true;
+  ox_graph_value *value = &g->values[v];
+  if (!value->is_output) value->is_output = true, value->output_at = g->n_outputs - 1, value->n_output = 0;
+  value->n_output++;
   return NULL;
 }
 

@@ -48,6 +48,7 @@ typedef struct ox_graph_value {
   uint32_t n_inner_uses; /* stand-ins for this value in bodies */
   ox_id outer;           /* of a stand-in: the value of the enclosing graph that it stands for; else OX_NONE */
   bool is_input, is_output;
+  uint32_t output_at, n_output; /* is_output: the first index among the outputs, and how many there are of it */
   uint32_t memory;       /* where it lies at run time: plan/transfers.h; 0: host memory */
   bool dead;             /* dropped: its name is free again */
 } ox_graph_value;

@@ -107,9 +107,11 @@ static ox_status *move_output(ox_graph *g, ox_id from, ox_id to) {
     g->values[out].type = g->values[from].type;
     to = out;
   }
-  for (uint32_t i = 0; i < g->n_outputs; i++)
-    if (g->outputs[i] == from) g->outputs[i] = to;
-  g->values[from].is_output = false, g->values[to].is_output = true;
+  ox_graph_value *was = &g->values[from], *is = &g->values[to];
+  is->is_output = true, is->output_at = was->output_at, is->n_output = was->n_output;
+  for (uint32_t i = was->output_at; was->n_output; i++)
+    if (g->outputs[i] == from) g->outputs[i] = to, was->n_output--;
+  was->is_output = false;
   return NULL;
 }
 

@@ -107,7 +107,8 @@ static uint64_t node_hash(const ox_node *n) {
   return ox_hash(n->in, n->n_in * sizeof *n->in, h + n->n_attrs);
 }
 
-static bool node_equal(const ox_graph *g, const ox_node *a, const ox_node *b) {
+/* The same results, as far as either has them. */
+static bool node_equal(const ox_node *a, const ox_node *b) {
   if (a->op != b->op || a->domain != b->domain || a->n_in != b->n_in || a->n_out != b->n_out ||
       a->n_attrs != b->n_attrs || !ox_assigned_same(&a->assigned, &b->assigned) ||
       memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0)
@@ -116,10 +117,15 @@ static bool node_equal(const ox_graph *g, const ox_node *a, const ox_node *b) {
     const ox_attr *other = ox_node_attr(b, a->attrs[i].name);
     if (!other || !attr_equal(&a->attrs[i], other)) return false;
   }
-  for (uint32_t i = 0; i < a->n_out; i++) { /* |b| gives way: everything it produces must be there */
-    if (b->out[i] == OX_NONE) continue;
-    if (a->out[i] == OX_NONE || !ox_graph_can_replace(g, b->out[i], a->out[i])) return false;
-  }
+  for (uint32_t i = 0; i < a->n_out; i++) /* |b| gives way: everything it produces must be there */
+    if (b->out[i] != OX_NONE && a->out[i] == OX_NONE) return false;
+  return true;
+}
+
+/* Two outputs of the graph with the same content stay two. */
+static bool can_give_way(const ox_graph *g, const ox_node *b, const ox_node *a) {
+  for (uint32_t i = 0; i < b->n_out; i++)
+    if (b->out[i] != OX_NONE && !ox_graph_can_replace(g, b->out[i], a->out[i])) return false;
   return true;
 }
 
@@ -142,13 +148,13 @@ static ox_status *merge_nodes(ox_graph *g, uint16_t owner, table *t, const ox_id
     if (!node_mergeable(owner, &g->nodes[id])) continue;
     uint64_t h = node_hash(&g->nodes[id]);
     size_t i = h & (t->capacity - 1);
-    while (t->id[i] != OX_NONE && (t->hash[i] != h || !node_equal(g, &g->nodes[t->id[i]], &g->nodes[id])))
+    while (t->id[i] != OX_NONE && (t->hash[i] != h || !node_equal(&g->nodes[t->id[i]], &g->nodes[id])))
       i = (i + 1) & (t->capacity - 1);
     if (t->id[i] == OX_NONE) {
       t->id[i] = id, t->hash[i] = h;
       continue;
     }
-    if (!repeatable(g, &g->nodes[id])) continue;
+    if (!can_give_way(g, &g->nodes[id], &g->nodes[t->id[i]]) || !repeatable(g, &g->nodes[id])) continue;
     OX_TRY(merge(g, id, t->id[i]));
     ++*n_merged;
   }

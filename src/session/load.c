@@ -172,9 +172,11 @@ static ox_status *choose_pool(ox_session *s, uint32_t n_threads) {
 static ox_status *list_inputs(ox_session *s) {
   const ox_graph *g = s->model->graph;
   s->inputs = OX_ARENA_ARRAY(&s->model->arena, ox_id, g->n_inputs);
-  if (!s->inputs) return ox_oom();
+  s->input_at = OX_ARENA_ARRAY(&s->model->arena, uint32_t, g->n_values);
+  if (!s->inputs || !s->input_at) return ox_oom();
+  for (ox_id v = 0; v < g->n_values; v++) s->input_at[v] = OX_NONE;
   for (uint32_t i = 0; i < g->n_inputs; i++)
-    if (!s->plan->consts[g->inputs[i]]) s->inputs[s->n_inputs++] = g->inputs[i];
+    if (!s->plan->consts[g->inputs[i]]) s->input_at[g->inputs[i]] = s->n_inputs, s->inputs[s->n_inputs++] = g->inputs[i];
   return NULL;
 }
 

@@ -60,6 +60,7 @@ struct ox_session {
   atomic_size_t most_inputs; /* bytes that a run brought */
   ox_id *inputs; /* graph inputs without constant content */
   uint32_t n_inputs;
+  uint32_t *input_at; /* per value of the graph: its index in |inputs|, or OX_NONE */
   ox_value_info *defaults; /* inputs with an initializer: constants here, inputs in the sibling (overriding.h) */
   uint32_t n_defaults;
   ox_session *origin; /* of a sibling; else NULL */

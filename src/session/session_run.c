@@ -116,16 +116,26 @@ static ox_status *align_input(ox_call *c, uint32_t i, const ox_tensor *t) {
   return c->aligned[i].data ? NULL : ox_oom();
 }
 
+/* The index of the input called |name|, which is probably the one at |guess|; OX_NONE: there is none. */
+static uint32_t find_input(const ox_session *s, const char *name, size_t guess) {
+  const ox_graph *g = s->model->graph;
+  if (guess < s->n_inputs && strcmp(g->values[s->inputs[guess]].name, name) == 0) return (uint32_t)guess;
+  ox_id v = ox_graph_find(g, name);
+  return v == OX_NONE ? OX_NONE : s->input_at[v];
+}
+
 static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *names, const ox_value *const *values,
                               size_t n) {
   const ox_graph *g = s->model->graph;
   size_t bytes = 0;
+  for (uint32_t i = 0; i < s->n_inputs; i++) c->bound[i] = NULL;
+  for (size_t k = n; k-- > 0;) { /* backwards: of a name that is there twice, the first counts */
+    uint32_t i = find_input(s, names[k], k);
+    if (i != OX_NONE) c->bound[i] = values[k] ? ox_value_get(values[k]) : NULL;
+  }
   for (uint32_t i = 0; i < s->n_inputs; i++) {
-    const char *name = g->values[s->inputs[i]].name;
-    size_t k = i < n && strcmp(names[i], name) == 0 ? i : 0; /* in order is the common case */
-    while (k < n && strcmp(names[k], name) != 0) k++;
-    const ox_tensor *t = k < n && values[k] ? ox_value_get(values[k]) : g->values[s->inputs[i]].init;
-    if (!t) return ox_fail(OX_INVALID_ARGUMENT, "input '%s' is missing", name);
+    const ox_tensor *t = c->bound[i] ? c->bound[i] : g->values[s->inputs[i]].init;
+    if (!t) return ox_fail(OX_INVALID_ARGUMENT, "input '%s' is missing", g->values[s->inputs[i]].name);
     OX_TRY(check_input(s, i, t));
     bytes += t->bytes;
     c->bound[i] = t;
@@ -173,9 +183,8 @@ static ox_status *sink_other(ox_run_sink *sink, uint32_t index, const ox_tensor 
 
 /* The index of the graph output called |name|; n_outputs if there is none. */
 static uint32_t find_output(const ox_graph *g, const char *name) {
-  uint32_t i = 0;
-  while (i < g->n_outputs && strcmp(g->values[g->outputs[i]].name, name) != 0) i++;
-  return i;
+  ox_id v = ox_graph_find(g, name);
+  return v != OX_NONE && g->values[v].is_output ? g->values[v].output_at : g->n_outputs;
 }
 
 static ox_status *bind_outputs(ox_session *s, ox_call *c, const char *const *names, ox_value **outputs, size_t n) {

@@ -2,8 +2,11 @@
  * session/bounded_test.c - time goes with data: shapes like [2^40, 0] and attributes of 65536 cost nothing, and what is
  * wrong beside them is still an error. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/macros.h"
 #include "support/check.h"
 #include "support/text_session.h"
@@ -202,9 +205,90 @@ static void test_windows_are_clipped(void **state) {
   }
 }
 
+/* ---- many ---- */
+
+enum { MANY_OUTPUTS = 50000, MOST_SECONDS = 60 }; /* takes one; what was quadratic took two minutes, each */
+
+static char *repeat(char *to, const char *format, int n, const char *between) {
+  for (int i = 0; i < n; i++) {
+    to += sprintf(to, format, i, i);
+    if (i + 1 < n) to += sprintf(to, "%s", between);
+  }
+  return to;
+}
+
+/* |node|: the line that makes output %d; |inputs|: NULL, or what declares input %d. */
+static char *many_text(const char *inputs, const char *output, const char *node) {
+  char *text = malloc((size_t)MANY_OUTPUTS * 120 + 1000), *to = text;
+  assert_non_null(text);
+  to += sprintf(to, "<ir_version: 8, opset_import: [\"\" : 17]> g (float[1] x%s", inputs ? ", " : "");
+  if (inputs) to = repeat(to, inputs, MANY_OUTPUTS, ", ");
+  to += sprintf(to, ") => (");
+  to = repeat(to, output, MANY_OUTPUTS, ", ");
+  to += sprintf(to, ") { ");
+  to = repeat(to, node, MANY_OUTPUTS, "\n");
+  strcpy(to, " }");
+  return text;
+}
+
+/* All inputs and outputs by name, last one first. */
+static void run_backwards(ox_env *env, ox_session *s) {
+  size_t n_in = ox_session_input_count(s), n = ox_session_output_count(s);
+  const char **in_names = calloc(n_in, sizeof *in_names), **names = calloc(n, sizeof *names);
+  const ox_value **in = calloc(n_in, sizeof *in);
+  ox_value **out = calloc(n, sizeof *out), *one = ramp_value(env, 1, 0, 1, (int64_t[]){1});
+  assert_true(in_names && names && in && out);
+  ox_value_info info;
+  for (size_t i = 0; i < n_in; i++) {
+    CHECK_OK(ox_session_input(s, n_in - 1 - i, &info));
+    in_names[i] = info.name, in[i] = one;
+  }
+  for (size_t i = 0; i < n; i++) {
+    CHECK_OK(ox_session_output(s, n - 1 - i, &info));
+    names[i] = info.name;
+  }
+  for (int turn = 0; turn < 2; turn++) {
+    CHECK_OK(ox_session_run(s, NULL, in_names, in, n_in, names, out, n));
+    for (size_t i = 0; i < n; i++) {
+      assert_non_null(out[i]);
+      ox_value_release(out[i]);
+      out[i] = NULL;
+    }
+  }
+  ox_value_release(one);
+  free(in_names), free(names), free(in), free(out);
+}
+
+static void test_many_outputs_take_linear_time(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *inputs, *output, *node;
+  } cases[] = {
+      {"equal nodes", NULL, "float[1] y%d", "y%d = Neg (x)"},
+      {"nodes that are left out", NULL, "float[1] y%d", "y%d = Identity (x)"},
+      {"as many inputs", "float[1] x%d", "float[1] y%d", "y%d = Neg (x%d)"},
+      {"dynamic ones", NULL, "int64[1,M%d] y%d", "y%d = NonZero (x)"},
+  };
+  for (size_t i = 0; i < OX_COUNT(cases); i++) {
+    ox_env *env;
+    ox_session *s;
+    int64_t start = ox_clock_ns();
+    char *text = many_text(cases[i].inputs, cases[i].output, cases[i].node);
+    CHECK_OK(ox_env_create(NULL, &env));
+    CHECK_OK(text_session(env, text, NULL, &s));
+    run_backwards(env, s);
+    ox_session_release(s);
+    ox_env_release(env);
+    free(text);
+    double seconds = (double)(ox_clock_ns() - start) / 1e9;
+    print_message("%-24s %.1f s\n", cases[i].name, seconds);
+    if (seconds > MOST_SECONDS) fail_msg("%s: %.0f s", cases[i].name, seconds);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing_takes_no_time),
-                                     cmocka_unit_test(test_what_is_wrong_stays_wrong),
-                                     cmocka_unit_test(test_windows_are_clipped)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_nothing_takes_no_time), cmocka_unit_test(test_what_is_wrong_stays_wrong),
+      cmocka_unit_test(test_windows_are_clipped), cmocka_unit_test(test_many_outputs_take_linear_time)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
