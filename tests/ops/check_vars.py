@@ -26,7 +26,10 @@ LAXER = {
     ("", "Split"): "lengths of the data's type in version 1; the kernel takes int64 there and in the next ones, too",
     ("", "GridSample"): "early releases of the package tie the grid to X",
 }
-TIGHTER = {("", "SequenceInsert"): "a sequence's letter is its tensors' type, which schemas cannot say"}
+TIGHTER = {
+    ("", "SequenceInsert"): "a sequence's letter is its tensors' type, which schemas cannot say",
+    ("com.microsoft", "SparseToDenseMatMul"): "A is sparse in the schema, whose type cannot be B's; its elements' is",
+}
 
 
 def inputs_of(schema):
