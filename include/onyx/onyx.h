@@ -140,6 +140,8 @@ typedef struct ox_session_opts {
    * graph has been optimized and divided. So what runs is what would run without. Values that went into a fused node,
    * or into a provider's program, are not there. Defaults cannot be overridden then: INVALID_ARGUMENT. */
   int all_values;
+  const volatile int *cancel;          /* as in ox_run_opts, for loading: looked at node by node */
+  int64_t timeout_ms;                  /* of loading; 0: none */
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */

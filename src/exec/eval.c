@@ -52,7 +52,7 @@ static ox_status *load(const ox_provider *p, const ox_graph *g, ox_unit *u, cons
 }
 
 static ox_status *run(const ox_provider *p, const ox_graph *g, ox_unit *u, const operands *o, ox_step *s, ox_arena *a) {
-  static const ox_step_crew alone = {.max_threads = 1};
+  const ox_step_crew alone = {.max_threads = 1, .watch = g->model->watch};
   char *scratch = NULL;
   OX_TRY(ox_step_infer(s, o->content, &g->model->arena));
   if (u->kind == OX_UNIT_KERNEL) {

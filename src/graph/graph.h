@@ -11,6 +11,7 @@
 #include "base/file_map.h"
 #include "base/map.h"
 #include "base/status.h"
+#include "base/watch.h"
 #include "graph/dtype.h"
 #include "graph/shape.h"
 #include "onyx/op.h"
@@ -147,6 +148,7 @@ struct ox_model {
   ox_map interned; /* operator and domain names: equal strings are one pointer */
   const char **interned_names;
   uint32_t n_interned, cap_interned;
+  ox_watch *watch;       /* of whoever loads it, looked at node by node; NULL: nobody stops that, or it is loaded */
   ox_file_map **files;   /* mapped files that tensors borrow from */
   uint32_t n_files, cap_files;
 };

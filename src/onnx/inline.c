@@ -112,6 +112,7 @@ static ox_status *expand(const ox_fn_call *call, ox_id node, ox_id *map) {
     const ox_graph_value *value = ox_graph_value_at(body, v);
     if (map[v] == OX_NONE && !value->is_input && !value->dead) OX_TRY(ox_clone_value(body, v, g, &map[v]));
   }
+  OX_TRY(ox_watch_check(g->model->watch));
   for (ox_id i = 0; i < body->n_nodes; i++)
     if (!body->nodes[i].dead) OX_TRY(ox_clone_node(call, body, &body->nodes[i], g, map));
   ox_graph_remove_node(g, node);

@@ -11,6 +11,7 @@ static ox_status *fill(ox_model *m, const unsigned char *bytes, size_t n, const 
                        const char *path) {
   ox_read_source from = {.dir = dir, .path = path};
   if (!opts) return ox_model_fill(m, bytes, n, NULL, &from);
+  m->watch = opts->watch;
   ox_read_limits limits = {opts->max_depth, opts->max_nodes, opts->max_dense_bytes};
   if (opts->base_dir) from.dir = opts->base_dir;
   from.files = opts->files, from.given = opts->given, from.n_given = opts->n_given;

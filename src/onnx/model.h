@@ -15,6 +15,7 @@ typedef struct ox_read_opts {
   uint64_t max_nodes;          /* of all graphs and functions; default 16 million */
   size_t max_dense_bytes;      /* all sparse initializers made dense; default 1 GiB */
   ox_file_maps *files;         /* files that are mapped there are not mapped again; NULL: all are */
+  ox_watch *watch;              /* becomes the model's; NULL: nobody stops the reading */
   const ox_given_tensor *given; /* contents for initializers of the main graph; the model's own are not looked for */
   size_t n_given;
 } ox_read_opts;

@@ -145,6 +145,7 @@ static ox_status *merge_nodes(ox_graph *g, uint16_t owner, table *t, const ox_id
                               uint32_t *n_merged) {
   for (uint32_t k = 0; k < n; k++) {
     ox_id id = order[k];
+    OX_TRY(ox_watch_check(g->model->watch));
     if (!node_mergeable(owner, &g->nodes[id])) continue;
     uint64_t h = node_hash(&g->nodes[id]);
     size_t i = h & (t->capacity - 1);

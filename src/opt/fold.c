@@ -95,6 +95,7 @@ static ox_status *fold_all(fold *f, ox_graph *g, const ox_id *order, uint32_t n)
   ox_arena_init(&arena, g->model->alloc);
   for (uint32_t i = 0; !st && i < n; i++) {
     size_t cost;
+    if ((st = ox_watch_check(g->model->watch))) break;
     if (!foldable(f, g, &g->nodes[order[i]], &cost)) continue;
     ox_arena_reset(&arena);
     ox_tensor *outs = OX_ARENA_ARRAY(&arena, ox_tensor, g->nodes[order[i]].n_out);

@@ -213,6 +213,7 @@ static ox_status *infer_node(work *w, scope *s, ox_id id) {
   ox_graph *g = s->g;
   const ox_node *n = &g->nodes[id];
   node_io io;
+  OX_TRY(ox_watch_check(g->model->watch));
   OX_TRY(infer_bodies(w, n, s));
   OX_TRY(gather_inputs(w, g, n, s, &io));
   OX_TRY(ask_op(w, g, n, &io));

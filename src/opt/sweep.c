@@ -132,6 +132,7 @@ static ox_status *find(ox_driver *d, ox_rewriter *h, ox_id id, ox_match *m, ox_b
 static ox_status *visit(ox_driver *d, ox_rewriter *h, ox_id id) {
   ox_match m;
   ox_graph *g = h->rw.graph;
+  OX_TRY(ox_watch_check(g->model->watch));
   for (int left = MAX_AT_NODE; left > 0; left--) {
     ox_book_row *row;
     if (g->nodes[id].dead || (d->owner && g->nodes[id].assigned.owner != d->owner)) return NULL;

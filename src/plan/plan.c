@@ -55,6 +55,7 @@ static ox_status *create_kernels(void *ctx, int64_t begin, int64_t end, uint32_t
   builder *b = ctx;
   for (int64_t k = begin; k < end; k++) {
     ox_unit *u = &b->plan->units[k];
+    OX_TRY(ox_watch_check(b->plan->graph->model->watch));
     if (u->kind == OX_UNIT_KERNEL) OX_TRY(ox_unit_note(create_kernel(b, u), b->plan, u));
   }
   return NULL;
@@ -151,6 +152,8 @@ static ox_status *make_units(builder *b) {
   for (uint32_t i = 0; !st && i < n; i++) {
     ox_unit *u = &p->units[p->n_units++];
     u->node = order[i];
+    st = ox_watch_check(g->model->watch);
+    if (st) break;
     st = ox_unit_note(make_unit(b, u, &scratch), p, u);
   }
 done:

@@ -66,10 +66,12 @@ static size_t bytes_of(const ox_model_source *from) {
 
 static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_session_opts *o) {
   ox_read_opts ro;
+  ox_watch watch;
   OX_TRY(ox_session_limit_memory(s, o, bytes_of(from)));
   ox_arena_init(&s->arena, s->alloc);
   OX_TRY(ox_session_add_ops(s, o));
   OX_TRY(prepare_reading(s, o, &ro));
+  ro.watch = ox_watch_start(&watch, o->cancel, o->timeout_ms);
   if (from->path) {
     OX_TRY(ox_model_read_file(s->alloc, from->path, &ro, &s->model));
   } else {
@@ -78,6 +80,7 @@ static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_sess
   }
   ox_session_count_files(s);
   OX_TRY(ox_session_load(s, o));
+  s->model->watch = NULL;
   return ox_session_keep_source(s, from, o);
 }
 

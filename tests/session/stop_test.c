@@ -3,6 +3,7 @@
  * others: nothing, not even a bit of a result. */
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -243,9 +244,57 @@ static void test_watching_changes_no_bit(void **state) {
   }
 }
 
+/* ---- loading ---- */
+
+/* So many nodes that loading takes much longer than the deadline; half of them are folded. */
+static char *large_model(void) {
+  enum { NODES = 40000 };
+  char *text = malloc(NODES * 60 + 1000), *to = text;
+  assert_non_null(text);
+  to += sprintf(
+      to, "<ir_version: 8, opset_import: [\"\" : 17]> g (float[4] x) => (float[4] y%d) <float[4] w0 = {1,2,3,4}> {",
+      NODES - 1);
+  to += sprintf(to, "y0 = Neg (x) ");
+  for (int i = 1; i < NODES; i++) to += sprintf(to, "w%d = Exp (w%d) y%d = Add (y%d, w%d) ", i, i - 1, i, i - 1, i);
+  strcpy(to, "}");
+  return text;
+}
+
+static void test_loading_ends_early(void **state) {
+  (void)state;
+  ox_env *env;
+  ox_session *s;
+  ox_session_opts so;
+  size_t n;
+  int flag = 1;
+  char *text = large_model();
+  unsigned char *bytes = text_model_bytes(text, &n);
+  CHECK_OK(ox_env_create(NULL, &env));
+  double least = INFINITY;
+  for (int turn = 0; turn < 5 && (turn < 2 || least > MOST_LATE_MS); turn++) {
+    ox_session_opts_init(&so);
+    so.timeout_ms = TIMEOUT_MS;
+    int64_t start = ox_clock_ns();
+    CHECK_FAILS(ox_session_create(env, bytes, n, &so, &s), OX_CANCELLED, "deadline");
+    assert_null(s);
+    double late = (double)(ox_clock_ns() - start) / 1e6 - TIMEOUT_MS;
+    print_message("%-24s %6.2f ms late\n", "loading", late);
+    least = OX_MIN(least, late);
+  }
+  if (least > MOST_LATE_MS) fail_msg("%.1f ms late", least);
+  ox_session_opts_init(&so);
+  so.cancel = &flag;
+  CHECK_FAILS(ox_session_create(env, bytes, n, &so, &s), OX_CANCELLED, "cancelled by the caller");
+  flag = 0;
+  CHECK_OK(ox_session_create(env, bytes, n, &so, &s));
+  ox_session_release(s);
+  ox_env_release(env);
+  free(bytes), free(text);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_deadline_ends_it_inside),
-                                     cmocka_unit_test(test_a_flag_ends_it_inside),
-                                     cmocka_unit_test(test_watching_changes_no_bit)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_deadline_ends_it_inside), cmocka_unit_test(test_a_flag_ends_it_inside),
+      cmocka_unit_test(test_watching_changes_no_bit), cmocka_unit_test(test_loading_ends_early)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

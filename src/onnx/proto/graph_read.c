@@ -85,6 +85,7 @@ static ox_status *read_initializers(ox_reader *r, ox_str bytes, ox_graph *g) {
   bool charged = false;
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
+    OX_TRY(ox_watch_check(g->model->watch));
     if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_INITIALIZER)) {
       OX_TRY(add_initializer(r, g, f.bytes, false));
     } else if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_SPARSE_INITIALIZER)) {
