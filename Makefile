@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers model bench-pool clean deps deps-test format
+.PHONY: all run test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool clean deps deps-test format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -16,7 +16,7 @@ all: deps
 run: all
 	@sh examples/run_demo.sh $(BUILD)
 
-test: deps-test check-layers
+test: deps-test check-layers check-arithmetic
 	@$(CONFIGURE) -B $(BUILD) -DONYX_TESTS=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 	@sh tools/run_tests.sh $(BUILD)
@@ -87,6 +87,9 @@ test-cross: deps
 
 check-layers:
 	@$(PYTHON) tools/check_layers.py
+
+check-arithmetic:
+	@$(PYTHON) tools/check_arithmetic.py
 
 deps:
 	@sh tools/need.sh gcc cmake ninja=ninja-build pkg-config

@@ -32,6 +32,9 @@ target_link_libraries(onyx_options INTERFACE m Threads::Threads ${CMAKE_DL_LIBS}
 if(ONYX_WERROR)
   target_compile_options(onyx_options INTERFACE -Werror)
 endif()
+if(ONYX_SANITIZE MATCHES "undefined" AND NOT ONYX_SANITIZE MATCHES "float-cast-overflow")
+  string(APPEND ONYX_SANITIZE ",float-cast-overflow") # clang has it in "undefined", gcc has not
+endif()
 if(ONYX_SANITIZE)
   target_compile_options(onyx_options INTERFACE -fsanitize=${ONYX_SANITIZE} -fno-omit-frame-pointer -g1
     -fno-sanitize-recover=all)

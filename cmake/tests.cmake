@@ -78,6 +78,8 @@ if(NOT ONYX_TASK_ONLY)
   if(ONYX_PYTHON3)
     add_test(NAME onnx.fields COMMAND ${ONYX_PYTHON3} tests/onnx/check_fields.py src/onnx/proto/onnx_fields.h
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    add_test(NAME ops.arithmetic COMMAND ${ONYX_PYTHON3} tools/check_arithmetic.py WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(ops.arithmetic PROPERTIES TIMEOUT 60)
     add_test(NAME ops.vars COMMAND ${ONYX_PYTHON3} tests/ops/check_vars.py $<TARGET_FILE:test.ops.builtin>
       WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   else()

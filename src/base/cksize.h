@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/cksize.h - checked arithmetic for sizes that come from outside. True on success. */
+ * base/cksize.h - checked arithmetic for numbers that come from outside. True on success. */
 #ifndef OX_BASE_CKSIZE_H
 #define OX_BASE_CKSIZE_H
 
@@ -11,5 +11,19 @@ static inline bool ox_mul_ok(size_t a, size_t b, size_t *out) { return !__builti
 static inline bool ox_add_ok(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 static inline bool ox_mul_i64_ok(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 static inline bool ox_add_i64_ok(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+/* |v| without its fraction; what int64_t does not hold becomes the nearest that it does, NaN 0. */
+static inline int64_t ox_i64_of(double v) {
+  if (v != v) return 0;
+  return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
+}
+static inline uint64_t ox_u64_of(double v) { return v >= 0x1p64 ? UINT64_MAX : v > 0 ? (uint64_t)v : 0; }
+
+/* A stride: the product of dimensions of one tensor. Only a tensor without elements has such that do not fit, and where
+ * nothing lies, 0 is as good a distance. */
+static inline int64_t ox_stride_mul(int64_t a, int64_t b) {
+  int64_t n;
+  return ox_mul_i64_ok(a, b, &n) ? n : 0;
+}
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cksize.h"
 #include "graph/known.h"
 #include "onyx/onyx.h"
 #include "ops/move/deferred.h"
@@ -183,7 +184,7 @@ typedef struct lengths {
 static int64_t stored_length(const ox_tensor *t, int64_t k) {
   if (t->dtype == OX_I64) return ox_int_at(t, k);
   double v = ox_tensor_element(t, k);
-  return v >= 0 && v < 0x1p62 && v == floor(v) ? (int64_t)v : -1;
+  return v >= 0 && v < 0x1p62 && v == floor(v) ? ox_i64_of(v) : -1;
 }
 
 static int64_t length_at(const lengths *l, int64_t k) {

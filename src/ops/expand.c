@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/expand.c - Expand and Tile: the input several times over. */
+#include "base/cksize.h"
 #include "graph/known.h"
 #include "ops/move/deferred.h"
 
@@ -94,13 +95,13 @@ static bool number_of(const ox_tensor *t, int64_t *out) {
   if (!t || !t->data || ox_shape_count(&t->shape) != 1) return false;
   switch (t->dtype) {
     case OX_F32:
-      *out = (int64_t) * (const ox_f32u *)t->data;
+      *out = ox_i64_of((double)*(const ox_f32u *)t->data);
       return true;
     case OX_F64:
-      *out = (int64_t) * (const ox_f64u *)t->data;
+      *out = ox_i64_of(*(const ox_f64u *)t->data);
       return true;
     case OX_F16:
-      *out = (int64_t)ox_f16_to_f32(*(const ox_u16u *)t->data);
+      *out = ox_i64_of((double)ox_f16_to_f32(*(const ox_u16u *)t->data));
       return true;
     case OX_I64:
       *out = *(const ox_i64u *)t->data;

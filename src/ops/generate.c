@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cksize.h"
 #include "ops/move/deferred.h"
 #include "ops/move/number.h"
 
@@ -28,9 +29,9 @@ static int64_t range_count(const ox_tensor *start, const ox_tensor *limit, const
   }
   double d = delta ? ox_number_at(delta, 0) : 1, span = ox_number_at(limit, 0) - ox_number_at(start, 0);
   if (start->dtype == OX_F32) span = (double)(float)span;
-  double n = ceil(span / d);
-  if (d == 0 || !(n < 0x1p62)) return -1;
-  return n > 0 ? (int64_t)n : 0;
+  double count = ceil(span / d);
+  if (d == 0 || !(count < 0x1p62)) return -1;
+  return OX_MAX(ox_i64_of(count), 0);
 }
 
 static ox_status *range_infer(ox_infer_ctx *c) {

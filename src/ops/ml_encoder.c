@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cksize.h"
 #include "graph/op_def.h"
 #include "kern/ml/key_index.h"
 
@@ -300,7 +301,7 @@ static ox_status *load_onehot(ox_load_ctx *c) {
 static int64_t find_category(const encoder *e, const ox_tensor *x, int64_t i) {
   if (!is_real(x->dtype)) return find(e, x, i);
   double v = x->dtype == OX_F32 ? (double)((const float *)x->data)[i] : ((const double *)x->data)[i];
-  return fabs(v) < 0x1p63 ? ox_key_index_int(&e->index, (int64_t)v) : -1;
+  return fabs(v) < 0x1p63 ? ox_key_index_int(&e->index, ox_i64_of(v)) : -1;
 }
 
 static ox_status *run_onehot(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

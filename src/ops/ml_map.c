@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cksize.h"
 #include "kern/ml/key_index.h"
 #include "ops/ml/ml_trees.h"
 #include "ops/move/sequence_values.h"
@@ -175,7 +176,7 @@ static ox_status *cast_value(const ox_kernel_ctx *c, const ox_tensor *v, int64_t
     if (y->dtype == OX_F32) {
       ((float *)y->data)[at] = f;
     } else if (y->dtype == OX_I64) {
-      ((int64_t *)y->data)[at] = fabsf(f) < 0x1p63f ? (int64_t)f : INT64_MIN;
+      ((int64_t *)y->data)[at] = fabsf(f) < 0x1p63f ? ox_i64_of((double)f) : INT64_MIN;
     } else {
       int n = snprintf(text, sizeof text, "%f", (double)f);
       char *p = ox_ctx_run_alloc(c, (size_t)n + 1);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cksize.h"
 #include "graph/op_def.h"
 #include "kern/ml/ml_scores.h"
 
@@ -82,7 +83,7 @@ static ox_status *run_binarizer(const ox_kernel_ctx *c, uint32_t stage, ox_range
     double bound = floor((double)threshold);
     for (int64_t i = r.begin; i < r.end; i++) {
       int64_t v = x->dtype == OX_I32 ? ((const int32_t *)x->data)[i] : ((const int64_t *)x->data)[i];
-      bool above = bound < -0x1p63 ? true : bound >= 0x1p63 || isnan(bound) ? false : v > (int64_t)bound;
+      bool above = bound < -0x1p63 ? true : bound >= 0x1p63 || isnan(bound) ? false : v > ox_i64_of(bound);
       if (x->dtype == OX_I32)
         ((int32_t *)y)[i] = above;
       else

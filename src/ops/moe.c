@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cksize.h"
 #include "graph/op_def.h"
 #include "kern/ml/row_products.h"
 
@@ -120,6 +121,11 @@ static ox_status *read_layers(const ox_kernel_ctx *c, moe_prep *p, const fc_slot
     return ox_fail(OX_INVALID_MODEL, "swiglu needs swiglu_fusion or fc3");
   int64_t n1 = c->in[slots[FC1].w]->shape.dim[1];
   p->inter = fused ? n1 / 2 : n1;
+  int64_t widest = OX_MAX(n1, p->hidden), all;
+  if (p->tokens > OX_COUNT_MAX || p->experts > OX_COUNT_MAX || widest > OX_COUNT_MAX ||
+      !ox_mul_i64_ok(p->tokens * p->top, widest, &all) || all > INT64_MAX / 64)
+    return ox_fail(OX_LIMIT, "%lld tokens for %lld of %lld experts, layers up to %lld wide: too large",
+                   (long long)p->tokens, (long long)p->top, (long long)p->experts, (long long)widest);
   const int64_t size[3][2] = {{n1, p->hidden}, {p->hidden, p->inter}, {p->inter, p->hidden}};
   const int64_t bits[3] = {a->fc1_expert_weight_bits, a->fc2_expert_weight_bits, a->fc3_expert_weight_bits};
   for (int i = 0; i < (p->has_fc3 ? 3 : 2); i++) {

@@ -115,7 +115,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   double most_in = scalar(c, MOST, 0), iou = scalar(c, IOU, 0), least = scalar(c, SCORE, 0);
   if (!(iou >= 0 && iou <= 1))
     return ox_fail(OX_INVALID_ARGUMENT, "NonMaxSuppression: iou_threshold is %g, wanted 0..1", iou);
-  int64_t n = b->dim[1], most = most_in > (double)n ? n : most_in > 0 ? (int64_t)most_in : 0;
+  int64_t n = b->dim[1], most = most_in > (double)n ? n : OX_MAX(ox_i64_of(most_in), 0);
   size_t rows;
   work w = {.n_rows = 0};
   if (!ox_mul_ok((size_t)(s->dim[0] * s->dim[1]), (size_t)most, &rows) || !ox_mul_ok(rows, 3 * sizeof(int64_t), &rows))

@@ -40,11 +40,11 @@ static ox_status *check_inputs(const ox_infer_ctx *c, const int64_t *dim, int64_
   if (layout) state[0] = dim[BATCH], state[1] = dim[DIRS];
   OX_TRY(want(op, "W", in_type(c, IN_W), 3, (int64_t[]){dim[DIRS], gh, dim[INPUT]}));
   OX_TRY(want(op, "R", in_type(c, IN_R), 3, (int64_t[]){dim[DIRS], gh, hd}));
-  OX_TRY(want(op, "B", in_type(c, IN_B), 2, (int64_t[]){dim[DIRS], gh < 0 ? -1 : 2 * gh}));
+  OX_TRY(want(op, "B", in_type(c, IN_B), 2, (int64_t[]){dim[DIRS], ox_dim_mul(2, gh)}));
   OX_TRY(want(op, "sequence_lens", in_type(c, IN_LENS), 1, &dim[BATCH]));
   OX_TRY(want(op, "initial_h", in_type(c, IN_H), 3, state));
   OX_TRY(want(op, "initial_c", in_type(c, IN_C), 3, state));
-  return want(op, "P", in_type(c, IN_P), 2, (int64_t[]){dim[DIRS], hd < 0 ? -1 : 3 * hd});
+  return want(op, "P", in_type(c, IN_P), 2, (int64_t[]){dim[DIRS], ox_dim_mul(3, hd)});
 }
 
 static ox_status *infer(ox_infer_ctx *c) {

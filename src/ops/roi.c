@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cksize.h"
 #include "ops/shared/as_real.h"
 
 typedef struct roi_attrs {
@@ -158,7 +159,7 @@ static void sample_axis(double start, double bin, int64_t grid, int64_t n, axis_
       continue;
     }
     y = fmax(y, 0);
-    int64_t y0 = OX_MIN((int64_t)y, n - 1);
+    int64_t y0 = OX_MIN(ox_i64_of(y), n - 1);
     double l = y0 == n - 1 ? 0 : y - (double)y0;
     touch(s, y0, 1 - l);
     touch(s, OX_MIN(y0 + 1, n - 1), l);
@@ -196,7 +197,7 @@ static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_
     if (!p->half_pixel) size = fmax(size, 1);
     bin[k] = size / (double)out[k];
     double n = a->sampling_ratio > 0 ? (double)a->sampling_ratio : ceil(bin[k]);
-    grid[k] = n > 0 && n < MOST_SAMPLES ? (int64_t)n : 0;
+    grid[k] = n > 0 && n < MOST_SAMPLES ? ox_i64_of(n) : 0;
   }
   axis_samples s[2] = {{.rows = scratch}, {.rows = scratch + most_touched(p->h, a->sampling_ratio)}};
   double samples = (double)OX_MAX(grid[0] * grid[1], 1);
@@ -217,7 +218,7 @@ static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_
 }
 
 /* ---- MaxRoiPool ---- */
-static int64_t bound(double v, int64_t n) { return v < 0 ? 0 : v > (double)n ? n : (int64_t)v; }
+static int64_t bound(double v, int64_t n) { return v < 0 ? 0 : v > (double)n ? n : ox_i64_of(v); }
 
 static void pool(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r) {
   double scale = (double)((const roi_attrs *)c->attrs)->spatial_scale;
@@ -247,7 +248,7 @@ static bilinear bilinear_at(const roi_prep *p, double y, double x) {
   bilinear b = {{0, 0}, {0, 0}, {0, 0, 0, 0}};
   if (!(y >= -1 && y <= (double)p->h && x >= -1 && x <= (double)p->w)) return b;
   y = fmax(y, 0), x = fmax(x, 0);
-  b.y[0] = (int64_t)y, b.x[0] = (int64_t)x;
+  b.y[0] = ox_i64_of(y), b.x[0] = ox_i64_of(x);
   if (b.y[0] >= p->h - 1) b.y[0] = p->h - 1, y = (double)b.y[0];
   if (b.x[0] >= p->w - 1) b.x[0] = p->w - 1, x = (double)b.x[0];
   b.y[1] = OX_MIN(b.y[0] + 1, p->h - 1), b.x[1] = OX_MIN(b.x[0] + 1, p->w - 1);
@@ -277,7 +278,7 @@ static void crop(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t
       for (int64_t ch = 0; ch < p->channels; ch++) {
         int64_t plane = image * p->channels + ch;
         double v = !in          ? outside
-                   : p->nearest ? at(c, p, plane, (int64_t)round(y), (int64_t)round(x))
+                   : p->nearest ? at(c, p, plane, ox_i64_of(round(y)), ox_i64_of(round(x)))
                                 : neighbours(c, p, plane, &b);
         put(c, p, roi, ch, i, j, v);
       }
@@ -291,7 +292,7 @@ static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t 
   int64_t cols = p->kind == POOL ? 5 : 4, image;
   cv->load_f64[c->in[1]->dtype](c->in[1]->data, (size_t)(roi * cols), (size_t)cols, r);
   if (p->kind == POOL)
-    image = r[0] >= 0 && r[0] < (double)p->images ? (int64_t)r[0] : -1;
+    image = r[0] >= 0 && r[0] < (double)p->images ? ox_i64_of(r[0]) : -1;
   else
     cv->load_i64[c->in[2]->dtype](c->in[2]->data, (size_t)roi, 1, &image);
   if (image < 0 || image >= p->images)

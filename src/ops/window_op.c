@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cksize.h"
 #include "kern/quant/convert.h"
 #include "ops/move/deferred.h"
 #include "ops/move/number.h"
@@ -127,7 +128,7 @@ static int64_t mel_corner(const ox_kernel_ctx *c, int64_t i) {
   double step = (high - low) / (ox_number_at(c->in[0], 0) + 2);
   double hertz = 700 * (pow(10, ((double)i * step + low) / 2595) - 1);
   double bin = floor((ox_number_at(c->in[1], 0) + 1) * hertz / ox_number_at(c->in[2], 0));
-  return bin >= 0 && bin < 0x1p40 ? (int64_t)bin : bin < 0 ? 0 : (int64_t)1 << 40;
+  return bin >= 0 && bin < 0x1p40 ? ox_i64_of(bin) : bin < 0 ? 0 : (int64_t)1 << 40;
 }
 
 static ox_status *mel_work(const ox_kernel_ctx *c, const void *plan, int64_t begin, int64_t end) {

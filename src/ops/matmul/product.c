@@ -194,10 +194,10 @@ static void put(uint32_t type, void *p, int64_t i, double v) {
       ((uint32_t *)p)[i] = v >= 0x1p32 ? UINT32_MAX : v > 0 ? (uint32_t)v : 0;
       break;
     case OX_I64:
-      ((int64_t *)p)[i] = v >= 0x1p63 ? INT64_MAX : v > -0x1p63 ? (int64_t)v : INT64_MIN;
+      ((int64_t *)p)[i] = ox_i64_of(v);
       break;
     default:
-      ((uint64_t *)p)[i] = v >= 0x1p64 ? UINT64_MAX : v > 0 ? (uint64_t)v : 0;
+      ((uint64_t *)p)[i] = ox_u64_of(v);
       break;
   }
 }

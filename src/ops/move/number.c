@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/cksize.h"
+
 double ox_number_at(const ox_tensor *t, int64_t i) {
   const char *p = (const char *)t->data + i * (int64_t)(ox_dtype_bits(t->dtype) / 8);
   float f;
@@ -48,11 +50,8 @@ int64_t ox_integer_at(const ox_tensor *t, int64_t i) {
     case OX_F32:
     case OX_F64:
     case OX_F16:
-    case OX_BF16: {
-      double v = ox_number_at(t, i);
-      if (v != v) return 0;
-      return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
-    }
+    case OX_BF16:
+      return ox_i64_of(ox_number_at(t, i));
     default:
       return 0;
   }
@@ -73,28 +72,28 @@ void ox_number_put(uint32_t dtype, void *data, int64_t i, double v) {
       ((uint16_t *)data)[i] = ox_bf16_from_f32((float)v);
       break;
     case OX_I64:
-      ((int64_t *)data)[i] = (int64_t)v;
+      ((int64_t *)data)[i] = ox_i64_of(v);
       break;
     case OX_U64:
-      ((uint64_t *)data)[i] = (uint64_t)v;
+      ((uint64_t *)data)[i] = ox_u64_of(v);
       break;
     case OX_I32:
-      ((int32_t *)data)[i] = (int32_t)(int64_t)v;
+      ((int32_t *)data)[i] = (int32_t)ox_i64_of(v);
       break;
     case OX_U32:
-      ((uint32_t *)data)[i] = (uint32_t)(int64_t)v;
+      ((uint32_t *)data)[i] = (uint32_t)ox_i64_of(v);
       break;
     case OX_I16:
-      ((int16_t *)data)[i] = (int16_t)(int64_t)v;
+      ((int16_t *)data)[i] = (int16_t)ox_i64_of(v);
       break;
     case OX_U16:
-      ((uint16_t *)data)[i] = (uint16_t)(int64_t)v;
+      ((uint16_t *)data)[i] = (uint16_t)ox_i64_of(v);
       break;
     case OX_I8:
-      ((int8_t *)data)[i] = (int8_t)(int64_t)v;
+      ((int8_t *)data)[i] = (int8_t)ox_i64_of(v);
       break;
     case OX_U8:
-      ((uint8_t *)data)[i] = (uint8_t)(int64_t)v;
+      ((uint8_t *)data)[i] = (uint8_t)ox_i64_of(v);
       break;
     default:
       break;

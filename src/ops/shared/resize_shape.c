@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cksize.h"
 #include "kern/quant/convert.h"
 
 /* What both inference and kernels know. Tensors are NULL where absent or without content. */
@@ -97,7 +98,7 @@ static ox_status *use_scales(const double *v, const int *axes, int n, ox_resize_
     double out = floor((double)(s * (float)y->dim[axes[i]]));
     if (y->dim[axes[i]] > 1 << 24) out = floor((double)s * (double)y->dim[axes[i]]);
     if (out > 9e15) return ox_fail(OX_LIMIT, "scales[%d] of %g makes axis %d too long", i, v[i], axes[i]);
-    y->dim[axes[i]] = (int64_t)out;
+    y->dim[axes[i]] = ox_i64_of(out);
   }
   return NULL;
 }
@@ -122,12 +123,12 @@ static ox_status *use_sizes(const source *s, const double *v, const int *axes, i
   for (int i = 0; i < n; i++) {
     int64_t in = y->dim[axes[i]];
     if (!keep) {
-      y->dim[axes[i]] = (int64_t)v[i];
+      y->dim[axes[i]] = ox_i64_of(v[i]);
     } else if (!known || in < 0) {
       y->dim[axes[i]] = -1;
     } else {
       spec->axis[axes[i]].scale = exact;
-      y->dim[axes[i]] = (int64_t)round(best * (double)in);
+      y->dim[axes[i]] = ox_i64_of(round(best * (double)in));
     }
   }
   return NULL;
