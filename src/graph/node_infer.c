@@ -37,6 +37,12 @@ static ox_status *infer_nhwc(const ox_node_call *call) {
   return NULL;
 }
 
+static ox_status *check_size(const char *what, uint32_t i, const ox_type *t) {
+  char text[OX_SHAPE_TEXT];
+  if (!t || t->kind != OX_TENSOR || OX_LIKELY(ox_shape_fits(&t->shape))) return NULL;
+  return ox_fail(OX_LIMIT, "%s %u of shape %s is too large", what, i, ox_shape_text(&t->shape, text));
+}
+
 ox_status *ox_node_infer(const ox_node_call *call) {
   const ox_node *n = call->node;
   if (strcmp(n->domain, OX_NHWC_DOMAIN) == 0) return infer_nhwc(call);
@@ -52,6 +58,9 @@ ox_status *ox_node_infer(const ox_node_call *call) {
                     .out = call->out,
                     .host = &host,
                     .host_data = &mine};
+  for (uint32_t i = 0; i < n->n_in; i++) OX_TRY(check_size("input", i, call->in[i]));
   for (uint32_t i = 0; i < n->n_out; i++) call->out[i] = ox_type_unknown();
-  return call->schema->infer(&c);
+  OX_TRY(call->schema->infer(&c));
+  for (uint32_t i = 0; i < n->n_out; i++) OX_TRY(check_size("output", i, &call->out[i]));
+  return NULL;
 }

@@ -44,6 +44,13 @@ int64_t ox_shape_span(const ox_shape *s, int from, int to) {
 
 int64_t ox_shape_count(const ox_shape *s) { return ox_shape_span(s, 0, s->rank); }
 
+bool ox_shape_fits(const ox_shape *s) {
+  int64_t n = 1;
+  for (int i = 0; i < s->rank; i++)
+    if (s->dim[i] > 1 && (!ox_mul_i64_ok(n, s->dim[i], &n) || n >= (int64_t)1 << 57)) return false;
+  return true;
+}
+
 int64_t ox_dim_mul(int64_t a, int64_t b) {
   int64_t n;
   if (a == 1) return b;

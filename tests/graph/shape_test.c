@@ -17,6 +17,31 @@ static ox_shape make(const int64_t *dims) {
   return s;
 }
 
+static void test_sizes_that_fit(void **state) {
+  (void)state;
+  static const struct {
+    int64_t dims[5];
+    bool fits;
+  } rows[] = {
+      {{END}, true},
+      {{NO_RANK}, true},
+      {{INT64_C(1) << 56, 1, END}, true},
+      {{INT64_C(1) << 57, END}, false},
+      {{INT64_C(1) << 30, INT64_C(1) << 26, END}, true},
+      {{INT64_C(1) << 30, INT64_C(1) << 27, END}, false},
+      {{0, INT64_C(1) << 56, END}, true},
+      {{0, INT64_C(1) << 62, END}, false}, /* nobody should have to think of offsets that are never used */
+      {{INT64_C(1) << 40, 0, INT64_C(1) << 40, END}, false},
+      {{INT64_MAX, INT64_MAX, END}, false},
+      {{INT64_C(1) << 56, U, S0, END}, true},
+      {{INT64_C(1) << 57, U, END}, false},
+  };
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    ox_shape s = make(rows[i].dims);
+    if (ox_shape_fits(&s) != rows[i].fits) fail_msg("row %zu", i);
+  }
+}
+
 static void test_broadcast(void **state) {
   (void)state;
   static const struct {
@@ -121,6 +146,7 @@ static void test_text_and_views(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_sizes_that_fit),
       cmocka_unit_test(test_broadcast),      cmocka_unit_test(test_counts),
       cmocka_unit_test(test_dimensions),     cmocka_unit_test(test_splits_and_strides),
       cmocka_unit_test(test_text_and_views),

@@ -3,20 +3,21 @@
 #include "base/macros.h"
 #include "kern/quant/convert.h"
 
-/* ---- loads ---- */
+/* ---- loads: constants may lie at any address ---- */
+#define ANYWHERE(ctype) __typeof__(ctype __attribute__((aligned(1), may_alias)))
 #define LOADS(name, ctype)                                                         \
   static void load_f32_##name(const void *src, size_t at, size_t n, float *dst) {  \
-    const ctype *s = (const ctype *)src + at;                                      \
+    const ANYWHERE(ctype) *s = (const ANYWHERE(ctype) *)src + at;                  \
     for (size_t i = 0; i < n; i++) dst[i] = (float)s[i];                           \
   }                                                                                \
   static void load_f64_##name(const void *src, size_t at, size_t n, double *dst) { \
-    const ctype *s = (const ctype *)src + at;                                      \
+    const ANYWHERE(ctype) *s = (const ANYWHERE(ctype) *)src + at;                  \
     for (size_t i = 0; i < n; i++) dst[i] = (double)s[i];                          \
   }
 #define INT_LOADS(name, ctype)                                                      \
   LOADS(name, ctype)                                                                \
   static void load_i64_##name(const void *src, size_t at, size_t n, int64_t *dst) { \
-    const ctype *s = (const ctype *)src + at;                                       \
+    const ANYWHERE(ctype) *s = (const ANYWHERE(ctype) *)src + at;                   \
     for (size_t i = 0; i < n; i++) dst[i] = (int64_t)s[i];                          \
   }
 LOADS(f32, float)
@@ -53,7 +54,7 @@ INT_LOADS(i64, int64_t)
     if (i < n) vf32_store_n(dst + i, vf32_load_##name##_n(s + i, n - i), n - i);               \
   }                                                                                            \
   static void load_f64_##name(const void *src, size_t at, size_t n, double *dst) {             \
-    const uint16_t *s = (const uint16_t *)src + at;                                            \
+    const ANYWHERE(uint16_t) *s = (const ANYWHERE(uint16_t) *)src + at;                        \
     for (size_t i = 0; i < n; i++) dst[i] = (double)widen(s[i]);                               \
   }
 VECTOR_LOADS(f16, ox_widen_f16)
