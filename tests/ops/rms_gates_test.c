@@ -22,11 +22,12 @@ static void gated(uint32_t dtype, const char *activation, const int64_t *dims, i
   const ox_tensor *g = typed_input(&n, dtype, 3, dims, 5);
   n.run_tiles = 1;
   CHECK_OK(one_node_run(&n));
+  double factor = 0;
   for (int64_t i = 0; i < ox_shape_count(&x->shape); i++) {
+    if (i % group == 0) factor = inverse(x, i, group, 0.01);
     double z = typed_at(g, i), gate = 1 / (1 + exp(-z));
     if (!activation || activation[1] != 'i' || activation[2] == 'l') gate *= z;
-    typed_near(&n.out[0], i,
-               typed_at(x, i) * inverse(x, i / group * group, group, 0.01) * typed_at(s, i % group) * gate, 2);
+    typed_near(&n.out[0], i, typed_at(x, i) * factor * typed_at(s, i % group) * gate, 2);
   }
   one_node_deinit(&n);
 }
@@ -57,9 +58,11 @@ static void branchwise(uint32_t dtype, uint32_t scale_type, bool flat, int64_t b
                         : typed_input(&n, scale_type, 1, shared ? &h : &all, 2);
   n.run_tiles = 1;
   CHECK_OK(one_node_run(&n));
-  for (int64_t i = 0; i < TOKENS * all; i++)
-    typed_near(&n.out[0], i,
-               typed_at(x, i) * inverse(x, i / h * h, h, 1e-5) * (s ? typed_at(s, i % (shared ? h : all)) : 1), 2);
+  double factor = 0;
+  for (int64_t i = 0; i < TOKENS * all; i++) {
+    if (i % h == 0) factor = inverse(x, i, h, 1e-5);
+    typed_near(&n.out[0], i, typed_at(x, i) * factor * (s ? typed_at(s, i % (shared ? h : all)) : 1), 2);
+  }
   one_node_deinit(&n);
 }
 
