@@ -111,6 +111,10 @@ typedef struct ox_ctx_host {
    * itself: for tiles of more than 100 us, every 10 us or so. A kernel that stops returns NULL and may leave its outputs
    * as they are: the host makes the error. */
   int (*stopped)(const ox_kernel_ctx *c);
+  /* An array of alloc_run that begins with the |used| bytes at |p| and has room for |more|. It may be |p| itself, if that
+   * came from here and nobody has extended it beyond |used|: what is there stays, and appending again and again costs as
+   * much as the array. NULL: out of memory. */
+  void *(*extend_run)(const ox_kernel_ctx *c, const void *p, size_t used, size_t more);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for

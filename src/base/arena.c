@@ -26,6 +26,27 @@ void ox_arena_deinit(ox_arena *a) {
 
 void ox_arena_reset(ox_arena *a) { a->current = a->first, a->used = HEADER; }
 
+ox_arena_place ox_arena_here(const ox_arena *a) { return (ox_arena_place){a->current, a->used}; }
+
+void ox_arena_release(ox_arena *a, ox_arena_place place) {
+  if (place.block)
+    a->current = place.block, a->used = place.used;
+  else
+    ox_arena_reset(a);
+}
+
+bool ox_arena_holds(const ox_arena *a, ox_arena_place place, const void *p) {
+  uintptr_t at = (uintptr_t)p, from = place.used;
+  const ox_arena_block *b = place.block;
+  if (!b) b = a->first, from = HEADER;
+  for (; b && a->current; b = b->next, from = HEADER) {
+    size_t end = b == a->current ? a->used : b->bytes;
+    if (at >= (uintptr_t)b + from && at < (uintptr_t)b + end) return true;
+    if (b == a->current) return false;
+  }
+  return false;
+}
+
 void ox_arena_trim(ox_arena *a) {
   ox_arena_block **at = a->current ? &a->current->next : &a->first;
   for (ox_arena_block *b = *at, *next; b; b = next) {

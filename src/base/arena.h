@@ -17,6 +17,15 @@ void ox_arena_init(ox_arena *a, ox_alloc alloc);
 void ox_arena_deinit(ox_arena *a); /* also fine on a zeroed arena */
 /* Frees everything but keeps the blocks: repeating the same allocations takes no new memory. */
 void ox_arena_reset(ox_arena *a);
+/* What is allocated from here on can go alone, last in, first out. */
+typedef struct ox_arena_place {
+  ox_arena_block *block; /* NULL: before all */
+  size_t used;
+} ox_arena_place;
+ox_arena_place ox_arena_here(const ox_arena *a);
+void ox_arena_release(ox_arena *a, ox_arena_place place);
+/* |p| lies in what was allocated since. */
+bool ox_arena_holds(const ox_arena *a, ox_arena_place place, const void *p);
 /* Gives back the blocks that are kept and not in use. */
 void ox_arena_trim(ox_arena *a);
 /* Zeroed, aligned to 16 (64 from 64 bytes on), with OX_PAD_BYTES readable after it. NULL on out of memory. */

@@ -175,13 +175,23 @@ static void *take(ox_control *k, size_t bytes) {
 }
 static void give(ox_control *k, void *p) { ox_dynpool_give(&k->context->dyn, p); }
 
-static const ox_control_host host = {find_body, body_run, body_output, body_owns, take, give};
+static void mark(ox_control *k, ox_run_mark *m) {
+  ox_run_memory_mark(k->context->env->run_memory, k->context->workspace, m);
+}
+
+static ox_status *collect(ox_control *k, ox_run_mark *m, ox_tensor *const *values, uint32_t n) {
+  return ox_run_memory_collect(k->context->env->run_memory, k->context->workspace, m, values, n);
+}
+
+static const ox_control_host host = {find_body, body_run, body_output, body_owns, take, give, mark, collect};
 
 ox_status *ox_control_run(ox_context *c, ox_step *s) {
   ox_control_ctx ctx = {&s->c, &host, s->control};
   if (c->env->depth >= MOST_DEPTH) return ox_fail(OX_LIMIT, "bodies are nested deeper than %d", MOST_DEPTH);
+  const ox_run_mark *around = c->env->run_memory->innermost;
   c->env->depth++;
   ox_status *st = s->control->def->run(&ctx);
   c->env->depth--;
+  c->env->run_memory->innermost = around;
   return st;
 }

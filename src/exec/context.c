@@ -45,31 +45,31 @@ static void *give_output(ox_step *s, uint32_t i, size_t bytes) {
   return data;
 }
 
-static void *take_for_run(ox_context *c, ox_step *s, size_t bytes) {
-  if (OX_LIKELY(ox_workspace_take_for_run(c->workspace, bytes))) {
-    void *data = ox_arena_alloc(c->env->run_arena, bytes);
-    if (OX_LIKELY(data != NULL)) return data;
-    c->workspace->trim(c->workspace->ctx);
-    return ox_arena_alloc(c->env->run_arena, bytes);
-  }
-  ox_workspace_refused(c->workspace, s, "memory of the kernel");
-  return NULL;
+static void *extend_run(ox_step *s, const void *p, size_t used, size_t more) {
+  ox_context *c = s->owner;
+  bool locked = c->in_stretch;
+  if (locked) pthread_mutex_lock(&c->lock);
+  void *data = ox_run_memory_extend(c->env->run_memory, c->workspace, p, used, more);
+  if (OX_UNLIKELY(!data)) ox_workspace_refused(c->workspace, s, "memory of the kernel");
+  if (locked) pthread_mutex_unlock(&c->lock);
+  return data;
 }
 
 static void *give_run(ox_step *s, size_t bytes) {
   ox_context *c = s->owner;
-  if (!c->in_stretch) return take_for_run(c, s, bytes);
-  pthread_mutex_lock(&c->lock);
-  void *data = take_for_run(c, s, bytes);
-  pthread_mutex_unlock(&c->lock);
+  bool locked = c->in_stretch;
+  if (locked) pthread_mutex_lock(&c->lock);
+  void *data = ox_run_memory_take(c->env->run_memory, c->workspace, bytes);
+  if (OX_UNLIKELY(!data)) ox_workspace_refused(c->workspace, s, "memory of the kernel");
+  if (locked) pthread_mutex_unlock(&c->lock);
   return data;
 }
 
-static const ox_step_memory memory = {give_output, give_run};
+static const ox_step_memory memory = {give_output, give_run, extend_run};
 
 /* What is computed when the context is made stays with it. */
 static void *give_lasting(ox_step *s, size_t bytes) { return ox_arena_alloc(&((ox_context *)s->owner)->arena, bytes); }
-static const ox_step_memory lasting = {give_output, give_lasting};
+static const ox_step_memory lasting = {give_output, give_lasting, NULL};
 
 /* ---- deciding how a step runs ---- */
 
@@ -381,7 +381,7 @@ void ox_context_destroy(ox_context *c) {
 void ox_context_trim(void *context) {
   ox_context *c = context;
   ox_dynpool_trim(&c->dyn);
-  ox_arena_trim(c->env->run_arena);
+  ox_run_memory_trim(c->env->run_memory);
   for (uint32_t i = 0; i < c->n_steps; i++)
     if (c->steps[i].control) ox_control_trim(c->steps[i].control);
 }

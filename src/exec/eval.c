@@ -13,7 +13,7 @@ static void *keep_output(ox_step *s, uint32_t i, size_t bytes) {
   return ox_arena_alloc(&s->graph->model->arena, bytes);
 }
 static void *keep_run(ox_step *s, size_t bytes) { return ox_arena_alloc(&s->graph->model->arena, bytes); }
-static const ox_step_memory memory = {keep_output, keep_run};
+static const ox_step_memory memory = {keep_output, keep_run, NULL};
 
 typedef struct {
   const ox_tensor **in;

@@ -18,11 +18,12 @@ enum { CONTENT_FLAGS = 64 }; /* inputs of a step whose flags need no memory */
 /* A step whose shapes only this run knows: infer, find memory, prepare, run. */
 static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   bool content[CONTENT_FLAGS] = {false}, *flags = content;
-  if (s->c.n_in > CONTENT_FLAGS && !(flags = ox_arena_alloc(c->env->run_arena, s->c.n_in))) return ox_oom();
+  ox_arena_reset(&s->infer);
+  if (s->c.n_in > CONTENT_FLAGS && !(flags = ox_arena_alloc(&s->infer, s->c.n_in))) return ox_oom();
   for (uint32_t i = 0; i < s->c.n_in; i++)
     flags[i] = s->c.in[i] && ox_host_reads(c->plan->providers, c->slots[s->node->in[i]].memory) &&
                (s->c.in[i]->data || !s->c.in[i]->bytes);
-  OX_TRY(ox_step_infer(s, flags, c->env->run_arena));
+  OX_TRY(ox_step_infer(s, flags, &s->infer));
   if (s->unit->kind == OX_UNIT_VIEW) return ox_step_run(s, &c->crew, NULL, 0);
   OX_TRY(ox_step_find_memory(s));
   OX_TRY(ox_step_prepare(s));

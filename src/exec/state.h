@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "exec/device.h"
+#include "exec/run_memory.h"
 #include "exec/step.h"
 #include "exec/two_ways.h"
 
@@ -39,7 +40,7 @@ typedef struct ox_run_env {
   ox_alloc alloc;
   ox_pool *pool;
   uint32_t max_threads;        /* of the pool that a run may use, at least 1: also the number of scratch areas */
-  ox_arena *run_arena;         /* ox_ctx_run_alloc: reset when the next top-level run starts */
+  ox_run_memory *run_memory;   /* reset when the next top-level run starts */
   ox_watch *watch;             /* NULL: nobody stops it */
   size_t max_workspace;        /* the limit of the workspace of a context that is made; 0: none */
   ox_workspace *workspace;     /* of the top-level context; NULL while that is being made */

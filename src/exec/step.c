@@ -2,6 +2,9 @@
  * exec/step.c - see step.h. */
 #include "exec/step.h"
 
+#include <string.h>
+
+#include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/part_infer.h"
 
@@ -25,6 +28,15 @@ static void *alloc_run(const ox_kernel_ctx *c, size_t bytes) {
   return s->memory->run(s, bytes);
 }
 
+static void *extend_run(const ox_kernel_ctx *c, const void *p, size_t used, size_t more) {
+  ox_step *s = c->frame->step;
+  size_t need;
+  if (s->memory->extend) return s->memory->extend(s, p, used, more);
+  void *grown = ox_add_ok(used, more, &need) ? s->memory->run(s, need) : NULL;
+  if (grown && used) memcpy(grown, p, used);
+  return grown;
+}
+
 static void profile_event(const ox_kernel_ctx *c, const char *name, int64_t start_ns, int64_t duration_ns) {
   ox_step_event(c->frame->step, name, start_ns, duration_ns);
 }
@@ -44,7 +56,7 @@ static int stopped(const ox_kernel_ctx *c) {
 }
 
 static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
-                                 ox_status_of_text, parallel_for, max_workers,  stopped};
+                                 ox_status_of_text, parallel_for, max_workers,  stopped,   extend_run};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
@@ -74,6 +86,7 @@ ox_status *ox_step_init(ox_step *s, const ox_graph *g, const ox_unit *u, const o
   const ox_node *n = ox_graph_node(g, u->node);
   *s = (ox_step){.graph = g, .unit = u, .node = n};
   ox_arena_init(&s->prep, a->alloc);
+  ox_arena_init(&s->infer, a->alloc);
   s->types = OX_ARENA_ARRAY(a, const ox_type *, n->n_in);
   s->data = OX_ARENA_ARRAY(a, const ox_tensor *, n->n_in);
   s->type_values = OX_ARENA_ARRAY(a, ox_type, (size_t)n->n_in + n->n_out);
@@ -84,7 +97,10 @@ ox_status *ox_step_init(ox_step *s, const ox_graph *g, const ox_unit *u, const o
   return NULL;
 }
 
-void ox_step_deinit(ox_step *s) { ox_arena_deinit(&s->prep); }
+void ox_step_deinit(ox_step *s) {
+  ox_arena_deinit(&s->prep);
+  ox_arena_deinit(&s->infer);
+}
 
 /* ---- inference ---- */
 

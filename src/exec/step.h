@@ -23,6 +23,8 @@ typedef struct ox_step_memory {
   void *(*output)(struct ox_step *s, uint32_t i, size_t bytes);
   /* Characters of strings, items of sequences: until the results of the run are handed over. */
   void *(*run)(struct ox_step *s, size_t bytes);
+  /* ox_ctx_host.extend_run; NULL: always a new array. */
+  void *(*extend)(struct ox_step *s, const void *p, size_t used, size_t more);
 } ox_step_memory;
 
 struct ox_frame {
@@ -37,6 +39,7 @@ struct ox_step {
   ox_kernel_ctx c;        /* inputs and outputs, also of programs, copies, views, control */
   ox_frame frame;
   ox_arena prep;          /* ox_ctx_alloc; reset when the step is prepared again */
+  ox_arena infer;         /* what inference makes in a run; reset by the next one */
   const ox_type **types;  /* per input, pointing into type_values */
   ox_type *type_values;   /* n_in + n_out */
   const ox_tensor **data; /* per input: content that inference may read */

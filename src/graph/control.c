@@ -133,3 +133,28 @@ ox_status *ox_stack_finish(const ox_control_ctx *c, uint32_t i, ox_stack *k, con
   for (int d = 0; d < slice.rank; d++) out->shape.dim[d + 1] = slice.dim[d];
   return ox_control_size(out) ? NULL : ox_fail(OX_LIMIT, "a scan output is too large");
 }
+
+/* ---- what iterations leave ---- */
+
+ox_status *ox_survivors_init(const ox_control_ctx *c, ox_survivors *v, ox_tensor *values, uint32_t n_values,
+                             const ox_stack *stacks, uint32_t n_stacks) {
+  *v = (ox_survivors){.stacks = stacks, .n_values = n_values, .n_stacks = n_stacks};
+  v->values = ox_control_array(c, (size_t)n_values + n_stacks, sizeof *v->values);
+  ox_tensor *views = ox_control_array(c, n_stacks, sizeof *views); /* of kind NONE until there is something to see */
+  if (!v->values || !views) return ox_oom();
+  for (uint32_t i = 0; i < n_values; i++) v->values[i] = &values[i];
+  for (uint32_t i = 0; i < n_stacks; i++) v->values[n_values + i] = &views[i];
+  c->host->mark(c->control, &v->mark);
+  return NULL;
+}
+
+ox_status *ox_survivors_keep(const ox_control_ctx *c, ox_survivors *v) {
+  for (uint32_t i = 0; i < v->n_stacks; i++) {
+    const ox_stack *k = &v->stacks[i];
+    if (k->t.dtype != OX_STRING || !k->n) continue; /* other slices refer to nothing */
+    ox_tensor *view = v->values[v->n_values + i];
+    *view = k->t;
+    if (!stack_bytes(k, k->n, &view->bytes)) return ox_fail(OX_LIMIT, "scan output too large");
+  }
+  return c->host->collect(c->control, &v->mark, v->values, v->n_values + v->n_stacks);
+}

@@ -15,6 +15,13 @@ typedef struct ox_body {
 
 typedef struct ox_control ox_control; /* the host's side of one node */
 
+/* Where ox_ctx_run_alloc was when a loop began; filled by the host. */
+typedef struct ox_run_mark {
+  ox_arena_place place;
+  size_t taken, of_run;
+  size_t live; /* of what was taken since, when it was collected last */
+} ox_run_mark;
+
 /* The host's services while the node runs. */
 typedef struct ox_control_host {
   ox_body *(*body)(ox_control *k,
@@ -24,6 +31,10 @@ typedef struct ox_control_host {
   bool (*body_owns)(const ox_body *b, uint32_t i); /* the output's bytes are the body's, not those of a value outside */
   void *(*take)(ox_control *k, size_t bytes);      /* a buffer for a value of this run; NULL: out of memory */
   void (*give)(ox_control *k, void *p);            /* hands one back early; NULL is fine */
+  /* Before the first iteration; and after each, with all that lives on of what was taken by ox_ctx_run_alloc since: strings
+   * and sequences of |values| may move, the rest goes now or later. */
+  void (*mark)(ox_control *k, ox_run_mark *mark);
+  ox_status *(*collect)(ox_control *k, ox_run_mark *mark, ox_tensor *const *values, uint32_t n);
 } ox_control_host;
 
 typedef struct ox_control_ctx {
@@ -87,5 +98,21 @@ typedef struct ox_stack {
 OX_NODISCARD ox_status *ox_stack_push(const ox_control_ctx *c, ox_stack *k, const ox_tensor *slice, int64_t most);
 /* Moves the stack to output |i| with the count as axis 0; |body_output| tells type and shape when there is no slice. */
 OX_NODISCARD ox_status *ox_stack_finish(const ox_control_ctx *c, uint32_t i, ox_stack *k, const ox_type *body_output);
+
+/* ---- what iterations leave ---- */
+
+/* What lives on after an iteration of a loop: values and slices. */
+typedef struct ox_survivors {
+  ox_run_mark mark;
+  ox_tensor **values; /* then a view per stack */
+  const ox_stack *stacks;
+  uint32_t n_values, n_stacks;
+} ox_survivors;
+
+/* Before the first iteration, when everything else is allocated. */
+OX_NODISCARD ox_status *ox_survivors_init(const ox_control_ctx *c, ox_survivors *v, ox_tensor *values, uint32_t n_values,
+                                          const ox_stack *stacks, uint32_t n_stacks);
+/* After each. */
+OX_NODISCARD ox_status *ox_survivors_keep(const ox_control_ctx *c, ox_survivors *v);
 
 #endif

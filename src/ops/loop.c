@@ -50,6 +50,7 @@ typedef struct {
   ox_tensor *carried; /* current values; copied out of the body after each iteration */
   ox_tensor *next;    /* theirs while some are passed through */
   ox_stack *stacks;
+  ox_survivors survivors;
 } loop_state;
 
 static ox_tensor scalar(uint32_t dtype, void *data, size_t bytes) {
@@ -114,7 +115,7 @@ static ox_status *start(const ox_control_ctx *c, loop_state *l) {
     OX_TRY(ox_control_copy(c, in, &l->carried[i]));
     l->body->args[i + 2] = &l->carried[i];
   }
-  return NULL;
+  return ox_survivors_init(c, &l->survivors, l->carried, l->n_carried, l->stacks, l->n_scan);
 }
 
 static ox_status *iterate(const ox_control_ctx *c, loop_state *l, int64_t most) {
@@ -124,7 +125,8 @@ static ox_status *iterate(const ox_control_ctx *c, loop_state *l, int64_t most) 
   const ox_tensor *go = ox_body_output(c, l->body, 0);
   if (go->dtype != OX_BOOL || go->bytes < 1) return ox_fail(OX_INVALID_MODEL, "the Loop body's condition is no bool");
   l->cond = *(const uint8_t *)go->data;
-  return carry_all(c, l);
+  OX_TRY(carry_all(c, l));
+  return ox_survivors_keep(c, &l->survivors);
 }
 
 static ox_status *run(const ox_control_ctx *c) {

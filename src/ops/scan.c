@@ -223,6 +223,8 @@ static bool goes_on_like_this(const ox_control_ctx *c, const scan_state *z) {
 
 static ox_status *run_sequence(const ox_control_ctx *c, scan_state *z, const ox_tensor *ins, int64_t length) {
   const ox_ints *directions = z->batched ? &z->attrs->directions : &z->attrs->scan_input_directions;
+  ox_survivors survivors;
+  OX_TRY(ox_survivors_init(c, &survivors, z->state, z->n_state, z->stacks, z->n_scan_out));
   for (int64_t t = 0; t < length; t++) {
     for (uint32_t i = 0; i < z->n_scan_in; i++) {
       const ox_tensor *in = &ins[z->n_state + i];
@@ -243,6 +245,7 @@ static ox_status *run_sequence(const ox_control_ctx *c, scan_state *z, const ox_
       ox_control_drop(c, &z->state[i]);
       z->state[i] = z->next[i];
     }
+    OX_TRY(ox_survivors_keep(c, &survivors));
   }
   return NULL;
 }

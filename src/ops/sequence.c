@@ -94,14 +94,17 @@ static ox_status *insert_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
   IGNORE_TILES;
   OX_TRY(need_sequence("SequenceInsert", c->in[0]));
   int64_t n = length_of(c->in[0]), at;
-  const ox_tensor **items = new_items(c, n + 1), **from = items_of(c->in[0]);
-  if (!items) return ox_oom();
+  const ox_tensor **from = items_of(c->in[0]), **items;
   if (n && c->in[0]->dtype && c->in[0]->dtype != c->in[1]->dtype)
     return ox_fail(OX_SHAPE_MISMATCH, "SequenceInsert: %s into a sequence of %s", ox_dtype_name(c->in[1]->dtype),
                    ox_dtype_name(c->in[0]->dtype));
   OX_TRY(position_of(c, "SequenceInsert", 2, n, n + 1, n, &at));
-  if (n) memcpy(items, from, (size_t)at * sizeof *items);
-  if (n) memcpy(items + at + 1, from + at, (size_t)(n - at) * sizeof *items);
+  items = at == n ? ox_ctx_run_extend(c, from, (size_t)n * sizeof *items, sizeof *items) : new_items(c, n + 1);
+  if (!items) return ox_oom();
+  if (at < n) {
+    memcpy(items, from, (size_t)at * sizeof *items);
+    memcpy(items + at + 1, from + at, (size_t)(n - at) * sizeof *items);
+  }
   if (!(items[at] = ox_value_copy(c, c->in[1]))) return ox_oom();
   ox_output_set_sequence(c, 0, c->in[1]->dtype, items, n + 1);
   return NULL;

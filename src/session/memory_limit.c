@@ -19,9 +19,9 @@ size_t ox_default_memory_limit(uint64_t usable, uint64_t given) {
   return OX_MIN(most, scaled);
 }
 
-static void free_call(ox_call *c, const ox_session *s) {
+void ox_call_free(ox_call *c, const ox_session *s) {
   const ox_graph *g = s->model->graph;
-  ox_arena_deinit(&c->run_arena);
+  ox_run_memory_deinit(&c->run_memory);
   ox_delete(s->alloc, c->bound, (s->n_inputs + 1) * sizeof *c->bound);
   ox_delete(s->alloc, c->aligned, (s->n_inputs + 1) * sizeof *c->aligned);
   ox_delete(s->alloc, c->out, (g->n_outputs + 1) * sizeof *c->out);
@@ -41,7 +41,7 @@ void ox_session_trim(void *session) {
   for (uint32_t i = 0; i < n; i++) ox_context_destroy(idle[i]);
   for (ox_call *c = calls, *next; c; c = next) {
     next = c->next;
-    free_call(c, s);
+    ox_call_free(c, s);
   }
   if (s->recycler) ox_recycler_trim(s->recycler);
   if (sibling) ox_session_trim(sibling);

@@ -25,7 +25,7 @@ typedef struct ox_call {
   ox_session *session;
   ox_run_env env;
   ox_watch watch;          /* that |env| has, if the caller may stop the run */
-  ox_arena run_arena;
+  ox_run_memory run_memory;
   const ox_tensor **bound; /* per input */
   ox_tensor *aligned;      /* per input: a copy of misaligned data */
   ox_value **out;          /* per output of the graph */
@@ -84,6 +84,9 @@ struct ox_session {
 
 /* What is declared of value |v|. */
 void ox_session_describe(const ox_session *s, ox_id v, ox_value_info *out);
+
+/* |c| of |s|, also one that is only half made. */
+void ox_call_free(ox_call *c, const ox_session *s);
 
 /* Frees what no run uses: idle contexts and calls, released outputs. Any thread. */
 void ox_session_trim(void *session);

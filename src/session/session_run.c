@@ -15,7 +15,7 @@ static ox_status *new_call(ox_session *s, ox_call **out_call) {
   *out_call = c;
   if (!c) return ox_oom();
   c->session = s;
-  ox_arena_init(&c->run_arena, s->alloc);
+  ox_run_memory_init(&c->run_memory, s->alloc);
   c->bound = ox_new_zeroed(s->alloc, (s->n_inputs + 1) * sizeof *c->bound);
   c->aligned = ox_new_zeroed(s->alloc, (s->n_inputs + 1) * sizeof *c->aligned);
   c->out = ox_new_zeroed(s->alloc, (g->n_outputs + 1) * sizeof *c->out);
@@ -37,10 +37,9 @@ static ox_status *take_call(ox_session *s, ox_call **out_call) {
   *out_call = c;
   if (c) return NULL;
   ox_status *st = new_call(s, out_call);
-  if (st && *out_call) { /* half made: released with the session */
-    give_call(s, *out_call);
-    *out_call = NULL;
-  }
+  if (!st) return NULL;
+  if (*out_call) ox_call_free(*out_call, s);
+  *out_call = NULL;
   return st;
 }
 
@@ -55,7 +54,7 @@ static bool fits(const ox_context *c, const ox_tensor *const *bound) {
 }
 
 static ox_status *make_context(ox_session *s, ox_call *call, ox_context **out_context) {
-  ox_type *key = ox_arena_array(&call->run_arena, s->n_inputs, sizeof *key);
+  ox_type *key = ox_arena_array(&call->run_memory.arena, s->n_inputs, sizeof *key);
   if (!key) return ox_oom();
   for (uint32_t i = 0; i < s->n_inputs; i++) {
     key[i] = s->model->graph->values[s->inputs[i]].type;
@@ -111,7 +110,7 @@ static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *
 static ox_status *align_input(ox_call *c, uint32_t i, const ox_tensor *t) {
   if (t->kind != OX_TENSOR || ox_tensor_aligned(t)) return NULL;
   c->aligned[i] = *t;
-  c->aligned[i].data = ox_arena_copy(&c->run_arena, t->data, t->bytes);
+  c->aligned[i].data = ox_arena_copy(&c->run_memory.arena, t->data, t->bytes);
   c->bound[i] = &c->aligned[i];
   return c->aligned[i].data ? NULL : ox_oom();
 }
@@ -220,7 +219,7 @@ static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
   c->env = (ox_run_env){.alloc = s->alloc,
                         .pool = s->pool,
                         .max_threads = s->max_threads,
-                        .run_arena = &c->run_arena,
+                        .run_memory = &c->run_memory,
                         .max_workspace = s->max_workspace,
                         .profile = whole->profiling ? whole->profile : NULL};
   if (!o) return;
@@ -240,7 +239,7 @@ ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *co
   size_t refusals = ox_quota_refusals(s->quota);
   st = take_call(s, &c);
   if (st) return ox_session_explain(s, refusals, st);
-  ox_arena_reset(&c->run_arena);
+  ox_run_memory_reset(&c->run_memory);
   set_env(s, c, opts);
   memset(c->out, 0, s->model->graph->n_outputs * sizeof *c->out);
   OX_TRY_TO(done, st, bind_inputs(s, c, input_names, inputs, n_inputs));
@@ -270,7 +269,7 @@ ox_status *ox_session_plan(ox_session *s, const ox_shape *shapes, size_t n, size
   size_t refusals = ox_quota_refusals(s->quota);
   st = take_call(s, &c);
   if (st) return ox_session_explain(s, refusals, st);
-  ox_arena_reset(&c->run_arena);
+  ox_run_memory_reset(&c->run_memory);
   set_env(s, c, NULL);
   for (uint32_t i = 0; i < s->n_inputs; i++) {
     const ox_type *t = &s->model->graph->values[s->inputs[i]].type;

@@ -122,7 +122,7 @@ static void *poisoned(one_node *n, size_t bytes, int with) {
 
 static void *give_output(ox_step *s, uint32_t i, size_t bytes) { return (void)i, poisoned(s->owner, bytes, 0xee); }
 static void *give_run(ox_step *s, size_t bytes) { return ox_arena_alloc(&((one_node *)s->owner)->arena, bytes); }
-static const ox_step_memory memory = {give_output, give_run};
+static const ox_step_memory memory = {give_output, give_run, NULL};
 
 /* ---- the step ---- */
 

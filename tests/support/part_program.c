@@ -18,6 +18,7 @@ typedef struct frame {
   const ox_io *io;
   ox_run_env env;
   ox_arena arena;
+  ox_run_memory run_memory;
   ox_context *context;
 } frame;
 
@@ -68,6 +69,7 @@ static void destroy_frame(part_program *p, frame *f) {
   if (!f) return;
   ox_context_destroy(f->context);
   ox_arena_deinit(&f->arena);
+  ox_run_memory_deinit(&f->run_memory);
   ox_delete(p->host.alloc, f, sizeof *f);
 }
 
@@ -183,8 +185,9 @@ static ox_status *make_frame(part_program *p, const ox_io *io, frame **out) {
   frame *f = ox_new_zeroed(p->host.alloc, sizeof *f);
   if (!f) return ox_oom();
   ox_arena_init(&f->arena, p->host.alloc);
+  ox_run_memory_init(&f->run_memory, p->host.alloc);
   f->sink = (ox_run_sink){sink_tensor, sink_other};
-  f->env = (ox_run_env){.alloc = p->host.alloc, .max_threads = 1, .run_arena = &f->arena};
+  f->env = (ox_run_env){.alloc = p->host.alloc, .max_threads = 1, .run_memory = &f->run_memory};
   ox_type *key = OX_ARENA_ARRAY(&f->arena, ox_type, io->n_in + 1);
   ox_status *st = key ? NULL : ox_oom();
   if (!st && ox_context_bound(p->plan, NULL, 0) != io->n_in)
@@ -206,6 +209,7 @@ ox_status *part_program_run(part_program *p, const ox_io *io) {
   if (!f) OX_TRY(make_frame(p, io, &f));
   f->io = io;
   ox_arena_reset(&f->arena);
+  ox_run_memory_reset(&f->run_memory);
   ox_status *st = ox_context_run(f->context, &f->env, io->in, &f->sink);
   give(p, f);
   return st;

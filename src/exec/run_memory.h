@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * exec/run_memory.h - what kernels take until the run's outputs are handed over: characters of strings, items of
+ * sequences. Loops give back what their iterations took and nobody carries on. */
+#ifndef OX_EXEC_RUN_MEMORY_H
+#define OX_EXEC_RUN_MEMORY_H
+
+#include "base/arena.h"
+#include "exec/workspace.h"
+#include "graph/control.h"
+
+/* Arrays that the run may append to where they are; the oldest makes room for the next. */
+enum { OX_GROWING_ARRAYS = 64 };
+
+typedef struct ox_growing_array {
+  const void *p;
+  size_t used, capacity;
+} ox_growing_array;
+
+typedef struct ox_run_memory {
+  ox_arena arena;
+  ox_arena spare;               /* while values move */
+  const ox_run_mark *innermost; /* of the loops under way */
+  size_t taken;                 /* bytes of |arena| that were asked for */
+  ox_growing_array growing[OX_GROWING_ARRAYS];
+  uint32_t next_growing;
+} ox_run_memory;
+
+void ox_run_memory_init(ox_run_memory *m, ox_alloc alloc);
+void ox_run_memory_deinit(ox_run_memory *m);
+/* Before a run. */
+void ox_run_memory_reset(ox_run_memory *m);
+/* Gives back the blocks that are not in use. */
+void ox_run_memory_trim(ox_run_memory *m);
+
+/* Zeroed; counted by |w| until the next run. NULL: out of memory, or more than |w| allows. */
+void *ox_run_memory_take(ox_run_memory *m, ox_workspace *w, size_t bytes);
+/* ox_ctx_host.extend_run */
+void *ox_run_memory_extend(ox_run_memory *m, ox_workspace *w, const void *p, size_t used, size_t more);
+
+/* What is taken from here on belongs to an iteration. */
+void ox_run_memory_mark(ox_run_memory *m, const ox_workspace *w, ox_run_mark *mark);
+/* After an iteration: if much was taken since |mark|, all of it goes but what the |n| values need, which moves. Values
+ * must not share arrays of characters that lie outside. Error: OUT_OF_MEMORY; the values are lost then. */
+OX_NODISCARD ox_status *ox_run_memory_collect(ox_run_memory *m, ox_workspace *w, ox_run_mark *mark,
+                                              ox_tensor *const *values, uint32_t n);
+
+#endif
