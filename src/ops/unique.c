@@ -138,6 +138,8 @@ static uint64_t key_of(const ox_tensor *t, int64_t i) {
 
 static bool has_key(uint32_t dtype) { return (OX_T_NUMBER >> dtype & 1) || dtype == OX_BOOL; }
 
+enum { COPIED = 1 << 14 }; /* elements between two looks whether to go on */
+
 /* Stable, eight bits a pass; passes in which all keys agree are left out. Arrays of n; the result is in |order|, unless
  * the run is stopped. */
 static void sort_keys(const ox_kernel_ctx *c, uint64_t *keys, int64_t *order, uint64_t *spare_keys, int64_t *spare,
@@ -159,9 +161,11 @@ static void sort_keys(const ox_kernel_ctx *c, uint64_t *keys, int64_t *order, ui
     int64_t *o = o0;
     k0 = k1, k1 = k, o0 = o1, o1 = o;
   }
-  if (o0 == order) return;
-  memcpy(order, o0, (size_t)n * sizeof *order);
-  memcpy(keys, k0, (size_t)n * sizeof *keys);
+  for (int64_t i = 0; o0 != order && i < n && !ox_ctx_stopped(c); i += COPIED) {
+    size_t m = (size_t)OX_MIN(n - i, COPIED);
+    memcpy(order + i, o0 + i, m * sizeof *order);
+    memcpy(keys + i, k0 + i, m * sizeof *keys);
+  }
 }
 
 static ox_status *infer(ox_infer_ctx *c) {
