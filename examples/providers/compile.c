@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * compile.c - an execution provider in a shared library: Conv, Relu and MaxPool in a row become one program, each Add
  * of equal shapes a kernel; the CPU has the rest. Clone it for your own, with your library in the place of device.h.
- *
  *   cc -std=c11 -O2 -shared -fPIC compile.c $(pkg-config --cflags onyx) -o libcompile.so */
 #include <onyx/ep.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "add_kernel.h"
 #include "device.h"
 
-struct ox_ep {
-  ox_ep_host host; /* the services of the host: they may be copied */
-};
+struct ox_ep { ox_ep_host host; }; /* the services of the host: they may be copied */
 
 static ox_status *create(const ox_ep_host *host, const ox_options *options, ox_ep **out_ep) {
   if (!(*out_ep = malloc(sizeof **out_ep))) return host->status_make(OX_OUT_OF_MEMORY, "no memory for the provider");
   (*out_ep)->host = *host;
   return NULL; /* NULL is success */
 }
-
 static void destroy(ox_ep *ep) { free(ep); }
 
 /* ---- what it takes ---- */
@@ -39,22 +35,20 @@ static int read_window(const ox_ep_host *h, const ox_graph_view *g, size_t node,
 /* Whether |row| ends with a MaxPool of a Relu of a Conv, each read by the next alone. They are put before it. */
 static int find_row(const ox_ep_host *h, const ox_graph_view *g, size_t *row) {
   static const char *const ops[] = {"Conv", "Relu", "MaxPool"};
+  uint32_t kind, type;
+  ox_shape x;
   window w;
   for (int i = 2; i >= 0; i--) {
-    uint32_t x = h->node_in(g, row[i], 0);
     if (strcmp(h->node_op(g, row[i]), ops[i]) != 0 || *h->node_domain(g, row[i])) return 0;
     if (h->node_out_count(g, row[i]) != 1 || !read_window(h, g, row[i], &w)) return 0;
-    if (i > 0) row[i - 1] = h->value_use_count(g, x) == 1 ? h->value_producer(g, x) : SIZE_MAX; /* which is no node */
+    uint32_t value = h->node_in(g, row[i], 0);
+    if (i > 0 && h->value_use_count(g, value) != 1) return 0;
+    if (i > 0) row[i - 1] = h->value_producer(g, value); /* SIZE_MAX, which is no node, if none makes it */
   }
   for (size_t i = 1; i < h->node_in_count(g, row[0]); i++)
     if (!h->value_const(g, h->node_in(g, row[0], i))) return 0;
-  return 1;
-}
-
-static int same_shape(const ox_shape *a, const ox_shape *b) {
-  for (int i = 0; a->rank == b->rank && i < a->rank; i++)
-    if (a->dim[i] != b->dim[i] || a->dim[i] == -1) return 0; /* < -1: symbols, equal ones are equal dimensions */
-  return a->rank == b->rank && a->rank >= 0;
+  h->value_type(g, h->node_in(g, row[0], 0), &kind, &type, &x);
+  return type == OX_F32 && x.rank == 4;
 }
 
 static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
@@ -62,13 +56,8 @@ static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
   ox_status *st = NULL;
   for (size_t i = 0; i < h->node_count(g) && !st; i++) {
     size_t row[] = {SIZE_MAX, SIZE_MAX, i};
-    int is_add = strcmp(h->node_op(g, i), "Add") == 0 && !*h->node_domain(g, i);
-    uint32_t kind, type;
-    ox_shape a, b;
-    h->value_type(g, h->node_in(g, i, 1), &kind, &type, &b);
-    h->value_type(g, h->node_in(g, i, 0), &kind, &type, &a);
-    if (type == OX_F32 && is_add && same_shape(&a, &b)) h->claim_node(claims, i);
-    if (type == OX_F32 && a.rank == 4 && find_row(h, g, row)) st = h->claim_part(claims, row, 3);
+    if (takes_add(h, g, i)) h->claim_node(claims, i);
+    if (find_row(h, g, row)) st = h->claim_part(claims, row, 3);
   }
   return st;
 }
@@ -93,7 +82,6 @@ static ox_status *compile(ox_ep *ep, const ox_graph_view *part, ox_program **out
   read_window(h, part, 0, &p->job.conv), read_window(h, part, 2, &p->job.pool); /* a part's nodes are in order */
   return NULL;
 }
-
 static void program_release(ox_program *p) { free(p); }
 
 /* The host knows the output's shape and gives its memory; else io->alloc_output would. */
@@ -102,32 +90,6 @@ static ox_status *run(ox_program *p, const ox_io *io) {
   k.in = io->in[0]->data, k.in_shape = io->in[0]->shape.dim;
   k.out = io->out[0]->data, k.out_shape = io->out[0]->shape.dim;
   return p->ep->host.parallel_for(&p->ep->host, (int64_t)(io->out[0]->bytes / sizeof(float)), run_row, &k);
-}
-
-/* ---- Adds: kernels ---- */
-
-/* Once for each shape. A tile is one number: a thread gets many at a time. */
-static ox_status *add_prepare(ox_kernel *k, ox_kernel_ctx *c) {
-  c->n_tiles[0] = (int64_t)(c->in[0]->bytes / sizeof(float));
-  return NULL;
-}
-
-static ox_status *add_run(ox_kernel *k, const ox_kernel_ctx *c, uint32_t stage, int64_t begin, int64_t end,
-                          void *scratch) {
-  const float *a = c->in[0]->data, *b = c->in[1]->data;
-  for (int64_t i = begin; i < end; i++) ((float *)c->out[0]->data)[i] = a[i] + b[i];
-  return NULL;
-}
-
-static void add_release(ox_kernel *k) {}
-
-static const ox_kernel_api add_api = {sizeof add_api, .prepare = add_prepare, .run = add_run, .release = add_release};
-static ox_kernel add = {&add_api, 0};
-
-/* It has no state: one kernel serves all nodes. */
-static ox_status *kernel_create(ox_ep *ep, const ox_graph_view *g, size_t node, ox_kernel **out_kernel) {
-  *out_kernel = &add;
-  return NULL;
 }
 
 static const ox_ep_api api = {.struct_size = sizeof api, .abi_major = OX_EP_ABI_MAJOR, .name = "compile",
