@@ -65,7 +65,7 @@ static bool next_block(ox_arena *a, size_t need) {
     }
   size_t bytes, step = OX_MIN(OX_MAX(a->total, FIRST_BLOCK), LARGEST_STEP);
   if (!ox_add_ok(need, HEADER, &bytes)) return false;
-  bytes = OX_MAX(bytes, step);
+  bytes = OX_MAX(bytes, OX_MAX(step, a->total / 16)); /* few blocks, so that ox_arena_holds is quick */
   ox_arena_block *b = ox_new_aligned(a->alloc, bytes, OX_ALIGN_BYTES);
   if (!b) return false;
   b->bytes = bytes;
