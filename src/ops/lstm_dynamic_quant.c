@@ -46,11 +46,12 @@ static ox_status *check_shapes(const recurrent_attrs *a, const ox_shape *const *
   static const int rank[IN_P + 1] = {3, 3, 3, 2, 1, 3, 3, 2};
   for (int i = 0; i <= IN_P; i++)
     if (!fits(s[i], rank[i], want[i])) return bad(names[i], s[i]);
-  for (int i = W_SCALE; i < N_IN; i++) {
+  for (int i = W_SCALE; i < N_IN; i++)
     if (!s[i]) return ox_fail(OX_INVALID_MODEL, "DynamicQuantizeLSTM: input %s is missing", names[i]);
+  for (int i = W_SCALE; i < N_IN; i++) {
     int64_t count = ox_shape_count(s[i]), other = ox_shape_count(s[i ^ 1]); /* a scale and its zero point are a pair */
     if ((count >= 0 && hidden >= 0 && count != dirs && count != ox_dim_mul(dirs, n)) ||
-        (count >= 0 && s[i ^ 1] && other >= 0 && other != count))
+        (count >= 0 && other >= 0 && other != count))
       return bad(names[i], s[i]);
   }
   return NULL;

@@ -130,10 +130,31 @@ static void test_weights_that_do_not_fit_are_refused(void **state) {
   }
 }
 
+/* Each of them, with the other of its pair there. */
+static void test_scales_and_zero_points_are_required(void **state) {
+  static const char *const names[] = {"W_scale", "W_zero_point", "R_scale", "R_zero_point"};
+  (void)state;
+  for (uint32_t missing = 8; missing < 12; missing++)
+    for (int shorter = 0; shorter < 2; shorter++) { /* the inputs end before it */
+      one_node n;
+      init(&n, "com.microsoft", "DynamicQuantizeLSTM", 1);
+      one_node_input(&n, OX_U8, 3, (int64_t[]){DIRS, INPUT, N}, w[0]);
+      one_node_input(&n, OX_U8, 3, (int64_t[]){DIRS, HIDDEN, N}, w[1]);
+      for (uint32_t i = 3; i < (shorter ? missing : 12); i++)
+        if (i < 8 || i == missing)
+          one_node_input(&n, OX_UNDEFINED, -1, NULL, NULL);
+        else
+          one_node_input(&n, i % 2 ? OX_U8 : OX_F32, 1, (int64_t[]){DIRS}, i % 2 ? (void *)zero[0] : scale[0]);
+      CHECK_FAILS(one_node_run(&n), OX_INVALID_MODEL, names[missing - 8]);
+      one_node_deinit(&n);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_weights_of_any_origin),
       cmocka_unit_test(test_weights_that_do_not_fit_are_refused),
+      cmocka_unit_test(test_scales_and_zero_points_are_required),
   };
   return cmocka_run_group_tests(tests, setup, NULL);
 }
