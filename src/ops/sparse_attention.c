@@ -180,7 +180,11 @@ static ox_status *each_key(const ox_kernel_ctx *c, const sparse_prep *p, int64_t
     if (cols[i] < 0 || cols[i] >= p->blocks)
       return ox_fail(OX_INVALID_ARGUMENT, "SparseAttention: block_col_indices names block %d of %lld", (int)cols[i],
                      (long long)p->blocks);
-    for (int64_t k = cols[i] * p->block; k < OX_MIN((cols[i] + 1) * p->block, place + 1); k++, n++) {
+    int64_t first = cols[i] * p->block, end = OX_MIN(first + p->block, place + 1);
+    if (end - first > place + 1 - n) /* there would be no room for the scores */
+      return ox_fail(OX_INVALID_ARGUMENT, "SparseAttention: row %lld of block_col_indices names a block twice",
+                     (long long)(place / p->block));
+    for (int64_t k = first; k < end; k++, n++) {
       size_t at = (size_t)((kv * p->cache + k) * p->d);
       const float *x = (const float *)from->data + at;
       if (from->dtype != OX_F32) cv->load_f32[from->dtype](from->data, at, (size_t)p->d, spare), x = spare;

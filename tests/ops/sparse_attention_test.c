@@ -150,10 +150,24 @@ static void test_bad_content(void **state) {
   }
 }
 
+/* More keys than there are before the query: their scores would not fit. */
+static void test_a_block_twice(void **state) {
+  (void)state;
+  static const form second_block = {1, BLOCK + 1, {BLOCK + 1, 1}, false, false, false, 0};
+  int32_t cols[LAYOUTS][MOST];
+  one_node n;
+  parts p;
+  memcpy(cols, columns, sizeof cols);
+  cols[0][rows[0][1] + 1] = cols[0][rows[0][1]];
+  CHECK_FAILS(run(&n, &second_block, OX_F32, cols[0], &p), OX_INVALID_ARGUMENT, "twice");
+  one_node_deinit(&n);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_form),
       cmocka_unit_test(test_bad_content),
+      cmocka_unit_test(test_a_block_twice),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
