@@ -60,7 +60,7 @@ static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, 
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
-  if (!t || !ox_shape_known(shape)) return NULL;
+  if (!t || !ox_shape_known(shape) || !ox_shape_fits(shape)) return NULL;
   bool same = ox_shape_equal(&t->shape, shape);
   if (t->data && same) return t->data; /* the shape was known after all */
   if (t->data || (s->mode == OX_MODE_STATIC && !same)) return NULL;

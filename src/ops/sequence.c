@@ -2,6 +2,7 @@
  * ops/sequence.c - sequences of tensors. Items never change, so sequences share them by pointer. */
 #include <string.h>
 
+#include "base/cksize.h"
 #include "ops/move/deferred.h"
 #include "ops/move/sequence_values.h"
 
@@ -280,7 +281,8 @@ static ox_status *concat_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
     OX_TRY(concat_shape(a, &items[k]->shape, &one, &other));
     if (!ox_shape_equal(&one, &s) || items[k]->dtype != items[0]->dtype)
       return ox_fail(OX_SHAPE_MISMATCH, "ConcatFromSequence: item %lld does not fit item 0", (long long)k);
-    sum += a->new_axis ? 1 : items[k]->shape.dim[axis];
+    if (!ox_add_i64_ok(sum, a->new_axis ? 1 : items[k]->shape.dim[axis], &sum))
+      return ox_fail(OX_LIMIT, "ConcatFromSequence: %lld items are too long in all", (long long)n);
   }
   s.dim[axis] = sum;
   OX_TRY(ox_output_at_run(c, 0, &s, &out));
