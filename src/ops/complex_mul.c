@@ -7,7 +7,7 @@
 #include "ops/shared/tiles.h"
 
 typedef struct complex_prep {
-  ox_bcast spread; /* of pairs */
+  ox_bcast spread; /* of numbers, not pairs: data is aligned for those alone */
   bool conjugate;
 } complex_prep;
 
@@ -42,15 +42,11 @@ static ox_status *complex_load(ox_load_ctx *c) {
 }
 
 static ox_status *complex_prepare(ox_kernel_ctx *c) {
-  ox_shape a, b, y;
   complex_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
   if (!p) return ox_oom();
-  OX_TRY(pairs_of(&c->in[0]->shape, &a));
-  OX_TRY(pairs_of(&c->in[1]->shape, &b));
-  OX_TRY(pairs_of(&c->out[0]->shape, &y));
-  ox_bcast_init(&p->spread, &y, 2, (const ox_shape *[]){&a, &b});
+  ox_bcast_init(&p->spread, &c->out[0]->shape, 2, (const ox_shape *[]){&c->in[0]->shape, &c->in[1]->shape});
   p->conjugate = *(const bool *)c->state;
-  return ox_ctx_plan(c, ox_tile_count(ox_shape_count(&y), OX_TILE_MATH), 0);
+  return ox_ctx_plan(c, ox_tile_count(p->spread.count / 2, OX_TILE_MATH), 0);
 }
 
 static ox_status *complex_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
@@ -59,15 +55,15 @@ static ox_status *complex_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
   const complex_prep *p = c->prep;
   const ox_convert *cv = ox_convert_select(c->isa);
   uint32_t t = c->in[0]->dtype;
-  size_t pair = 2 * ox_dtype_bits(t) / 8;
+  size_t size = ox_dtype_bits(t) / 8;
   double raw[2 * PAIRS], a[2 * PAIRS], b[2 * PAIRS], sign = p->conjugate ? -1 : 1;
   int64_t begin, end;
-  ox_tile_span(tiles, OX_TILE_MATH, p->spread.count, &begin, &end);
+  ox_tile_span(tiles, OX_TILE_MATH, p->spread.count / 2, &begin, &end); /* pairs */
   for (int64_t at = begin; at < end; at += PAIRS) {
     int64_t n = OX_MIN(end - at, PAIRS);
-    ox_bcast_gather(&p->spread, 0, c->in[0]->data, pair, at, n, raw);
+    ox_bcast_gather(&p->spread, 0, c->in[0]->data, size, 2 * at, 2 * n, raw);
     cv->load_f64[t](raw, 0, (size_t)n * 2, a);
-    ox_bcast_gather(&p->spread, 1, c->in[1]->data, pair, at, n, raw);
+    ox_bcast_gather(&p->spread, 1, c->in[1]->data, size, 2 * at, 2 * n, raw);
     cv->load_f64[t](raw, 0, (size_t)n * 2, b);
     for (int64_t i = 0; i < 2 * n; i += 2) {
       double re = a[i] * b[i] - a[i + 1] * sign * b[i + 1], im = a[i] * sign * b[i + 1] + a[i + 1] * b[i];

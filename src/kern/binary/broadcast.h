@@ -36,7 +36,8 @@ typedef struct ox_bcast_run {
 bool ox_bcast_first(const ox_bcast *b, int64_t begin, int64_t end, ox_bcast_run *r);
 bool ox_bcast_next(const ox_bcast *b, ox_bcast_run *r);
 
-/* Broadcasts operand |k|: its elements (|size| bytes each: 1, 2, 4, 8 or 16) for outputs [at, at + n) into |dst|. */
+/* Broadcasts operand |k|: its elements (|size| bytes each: 1, 2, 4, 8 or 16) for outputs [at, at + n) into |dst|. Both
+ * are aligned for elements of that size. */
 void ox_bcast_gather(const ox_bcast *b, int k, const void *src, size_t size, int64_t at, int64_t n, void *dst);
 
 #endif
