@@ -92,7 +92,10 @@ static bool another_dim(one_node_model *m, rng *r, hostile_seeds seeds) {
   (void)seeds;
   if (!v || v->left_out || !v->rank) return false;
   int64_t *d = &v->dim[rng_below(r, (uint32_t)v->rank)];
-  *d = rng_below(r, 2) ? *d + (rng_below(r, 2) ? 1 : -1) : dims[rng_below(r, OX_COUNT(dims))];
+  if (rng_below(r, 2))
+    *d += rng_below(r, 2) && *d < INT64_MAX ? 1 : -1; /* an earlier lie may have made it huge */
+  else
+    *d = dims[rng_below(r, OX_COUNT(dims))];
   *d = OX_MAX(*d, 0);
   return true;
 }
