@@ -132,7 +132,7 @@ typedef struct ox_session_opts {
    * constants that are folded or unfolded, packed weights, contexts, workspace, outputs that the library makes, until
    * they are released. Not counted: mapped files, the caller's memory, what libraries of providers and drivers take
    * for themselves. What is only kept for later runs goes before a run is refused. LIMIT names node or tensor, wanted,
-   * in use, limit. SIZE_MAX: none. 0: the default: 1 GiB and 256 times the bytes of model and inputs, but at most 80 %
+   * in use, limit. SIZE_MAX: none. 0: the default: 2 GiB and 256 times the bytes of model and inputs, but at most 80 %
    * of the memory of the machine, or of the process's cgroup. */
   size_t max_memory;
   /* Every value of the main graph that a node of the model makes is an output, too, behind the model's own and in the

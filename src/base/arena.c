@@ -8,7 +8,7 @@
 #include "base/macros.h"
 
 struct ox_arena_block {
-  ox_arena_block *next;
+  ox_arena_block *next, *prev;
   size_t bytes; /* of the whole block, header included */
 };
 
@@ -35,14 +35,13 @@ void ox_arena_release(ox_arena *a, ox_arena_place place) {
     ox_arena_reset(a);
 }
 
+/* The newest first: that is what is asked for. */
 bool ox_arena_holds(const ox_arena *a, ox_arena_place place, const void *p) {
-  uintptr_t at = (uintptr_t)p, from = place.used;
-  const ox_arena_block *b = place.block;
-  if (!b) b = a->first, from = HEADER;
-  for (; b && a->current; b = b->next, from = HEADER) {
-    size_t end = b == a->current ? a->used : b->bytes;
+  uintptr_t at = (uintptr_t)p;
+  for (const ox_arena_block *b = a->current; b; b = b->prev) {
+    size_t from = b == place.block ? place.used : HEADER, end = b == a->current ? a->used : b->bytes;
     if (at >= (uintptr_t)b + from && at < (uintptr_t)b + end) return true;
-    if (b == a->current) return false;
+    if (b == place.block) return false;
   }
   return false;
 }
@@ -68,12 +67,13 @@ static bool next_block(ox_arena *a, size_t need) {
   bytes = OX_MAX(bytes, OX_MAX(step, a->total / 16)); /* few blocks, so that ox_arena_holds is quick */
   ox_arena_block *b = ox_new_aligned(a->alloc, bytes, OX_ALIGN_BYTES);
   if (!b) return false;
-  b->bytes = bytes;
+  b->bytes = bytes, b->prev = a->current;
   if (a->current) {
     b->next = a->current->next, a->current->next = b;
   } else {
     b->next = a->first, a->first = b;
   }
+  if (b->next) b->next->prev = b;
   a->current = b, a->used = HEADER, a->total += bytes;
   return true;
 }

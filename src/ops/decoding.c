@@ -33,7 +33,8 @@ static ox_status *ngram_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   const ngram_attrs *a = c->attrs;
   int64_t length = c->in[0]->shape.dim[1], words = c->in[1]->shape.dim[1], n = a->ngram_size;
   for (int64_t b = tiles.begin; b < tiles.end; b++) {
-    const int64_t *ids = (const int64_t *)c->in[0]->data + b * length, *tail = ids + length - (n - 1);
+    const int64_t *ids = (const int64_t *)c->in[0]->data + b * length;
+    const int64_t *tail = n <= length ? ids + (length - n + 1) : ids;
     const float *in = (const float *)c->in[1]->data + b * words;
     float *out = (float *)c->out[0]->data + b * words;
     if (in != out && words) memcpy(out, in, (size_t)words * sizeof *out);

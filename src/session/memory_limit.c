@@ -9,7 +9,7 @@
 #include "base/cksize.h"
 #include "base/macros.h"
 
-#define FIRST ((size_t)1 << 30)
+#define FIRST ((size_t)2 << 30)
 enum { TIMES = 256, SHARE_PERCENT = 80 };
 
 size_t ox_default_memory_limit(uint64_t usable, uint64_t given) {

@@ -201,9 +201,9 @@ static void test_the_default(void **state) {
   static const struct {
     uint64_t usable, given, wanted;
   } rows[] = {
-      {0, 0, (uint64_t)1 << 30},
-      {100 * ((uint64_t)1 << 30), 0, (uint64_t)1 << 30},
-      {100 * ((uint64_t)1 << 30), 1 << 20, ((uint64_t)1 << 30) + ((uint64_t)256 << 20)},
+      {0, 0, (uint64_t)2 << 30},
+      {100 * ((uint64_t)1 << 30), 0, (uint64_t)2 << 30},
+      {100 * ((uint64_t)1 << 30), 1 << 20, ((uint64_t)2 << 30) + ((uint64_t)256 << 20)},
       {100 * ((uint64_t)1 << 30), (uint64_t)1 << 40, 80 * ((uint64_t)1 << 30)},
       {100 * ((uint64_t)1 << 30), UINT64_MAX, 80 * ((uint64_t)1 << 30)},
       {1000 << 20, 0, 800 << 20},

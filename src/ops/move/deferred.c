@@ -71,10 +71,11 @@ ox_status *ox_deferred_run(const ox_kernel_ctx *c, const ox_deferred_op *op, uin
 
 ox_status *ox_output_at_run(const ox_kernel_ctx *c, uint32_t i, const ox_shape *s, void **out_data) {
   ox_tensor *t = c->out[i];
+  char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
   *out_data = NULL;
+  if (!ox_shape_fits(s)) return ox_fail(OX_LIMIT, "output %u of shape %s is too large", i, ox_shape_text(s, a));
   if (!ox_shape_known(s)) return ox_fail(OX_FAIL, "output %u: shape not known when it should be", i);
   if (ox_shape_known(&t->shape) && (t->data || ox_shape_count(&t->shape) == 0)) {
-    char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
     if (!ox_shape_equal(&t->shape, s))
       return ox_fail(OX_SHAPE_MISMATCH, "output %u has shape %s, planned %s", i, ox_shape_text(s, a),
                      ox_shape_text(&t->shape, b));
