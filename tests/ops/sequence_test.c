@@ -100,6 +100,26 @@ static void test_split(void **state) {
   one_node_deinit(&n);
 }
 
+/* No element, and lines whose bytes 64 bits cannot count: no value may have such a shape, and a sanitizer sees who
+ * counts them. */
+static void test_empty_and_huge(void **state) {
+  (void)state;
+  const int64_t dims[] = {0, (int64_t)1 << 62};
+  const ox_shape s = ox_shape_of(2, dims);
+  one_node n;
+  sequence(3);
+  for (int i = 0; i < 3; i++) tensors[i] = ox_tensor_view(OX_I32, &s, NULL);
+  for (int64_t fresh = 0; fresh < 2; fresh++) {
+    ox_tensor all = {.kind = OX_SEQUENCE, .dtype = OX_I32, .data = items, .bytes = sizeof items};
+    all.shape = ox_shape_of(1, (int64_t[]){3});
+    one_node_init(&n, "", "ConcatFromSequence", 11, 1);
+    one_node_value(&n, &all);
+    one_node_int(&n, "axis", 0), one_node_int(&n, "new_axis", fresh);
+    CHECK_FAILS(one_node_run(&n), OX_LIMIT, "too large");
+    one_node_deinit(&n);
+  }
+}
+
 static void test_positions_that_do_not_exist(void **state) {
   (void)state;
   one_node n;
@@ -118,11 +138,9 @@ static void test_positions_that_do_not_exist(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_insert),
-      cmocka_unit_test(test_erase),
-      cmocka_unit_test(test_at_and_concat),
-      cmocka_unit_test(test_split),
-      cmocka_unit_test(test_positions_that_do_not_exist),
+      cmocka_unit_test(test_insert),         cmocka_unit_test(test_erase),
+      cmocka_unit_test(test_at_and_concat),  cmocka_unit_test(test_split),
+      cmocka_unit_test(test_empty_and_huge), cmocka_unit_test(test_positions_that_do_not_exist),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,10 @@ ox_status *ox_output_at_run(const ox_kernel_ctx *c, uint32_t i, const ox_shape *
     *out_data = t->data;
     return NULL;
   }
+  if (!ox_shape_fits(s)) { /* an empty one would pass for made */
+    char a[OX_SHAPE_TEXT];
+    return ox_fail(OX_LIMIT, "output %u of shape %s is too large", i, ox_shape_text(s, a));
+  }
   *out_data = ox_ctx_output(c, i, s);
   return *out_data || ox_shape_count(s) == 0 ? NULL : ox_oom();
 }
