@@ -62,9 +62,6 @@ bool ox_bcast_next(const ox_bcast *b, ox_bcast_run *r) {
   return true;
 }
 
-/* Eight bytes may be two floats, as many as a complex number has. */
-typedef uint64_t __attribute__((aligned(4), may_alias)) eight;
-
 #define FILL(bytes, type)                                 \
   case bytes: {                                           \
     type v = *(const type *)src;                          \
@@ -80,7 +77,7 @@ static void fill(const void *src, size_t size, int64_t n, void *dst) {
     FILL(1, uint8_t)
     FILL(2, uint16_t)
     FILL(4, uint32_t)
-    FILL(8, eight)
+    FILL(8, uint64_t)
     default: {
       wide v;
       memcpy(&v, src, sizeof v);
@@ -103,7 +100,7 @@ static void move(const void *src, size_t size, int64_t n, void *dst) {
     MOVE(1, uint8_t)
     MOVE(2, uint16_t)
     MOVE(4, uint32_t)
-    MOVE(8, eight)
+    MOVE(8, uint64_t)
     default:
       memcpy(dst, src, (size_t)n * size);
   }

@@ -73,7 +73,8 @@ ox_status *ox_output_at_run(const ox_kernel_ctx *c, uint32_t i, const ox_shape *
   ox_tensor *t = c->out[i];
   char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
   *out_data = NULL;
-  if (!ox_shape_fits(s)) return ox_fail(OX_LIMIT, "output %u of shape %s is too large", i, ox_shape_text(s, a));
+  if (!ox_shape_fits(s)) /* an empty one would pass for made */
+    return ox_fail(OX_LIMIT, "output %u of shape %s is too large", i, ox_shape_text(s, a));
   if (!ox_shape_known(s)) return ox_fail(OX_FAIL, "output %u: shape not known when it should be", i);
   if (ox_shape_known(&t->shape) && (t->data || ox_shape_count(&t->shape) == 0)) {
     if (!ox_shape_equal(&t->shape, s))
@@ -81,10 +82,6 @@ ox_status *ox_output_at_run(const ox_kernel_ctx *c, uint32_t i, const ox_shape *
                      ox_shape_text(&t->shape, b));
     *out_data = t->data;
     return NULL;
-  }
-  if (!ox_shape_fits(s)) { /* an empty one would pass for made */
-    char a[OX_SHAPE_TEXT];
-    return ox_fail(OX_LIMIT, "output %u of shape %s is too large", i, ox_shape_text(s, a));
   }
   *out_data = ox_ctx_output(c, i, s);
   return *out_data || ox_shape_count(s) == 0 ? NULL : ox_oom();
