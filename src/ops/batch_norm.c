@@ -76,7 +76,7 @@ static void statistics(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch, dou
   *mean = *var = 0;
   for (int pass = 0; pass < 2; pass++) {
     double sum = 0;
-    for (int64_t b = 0; b < p->batch; b++)
+    for (int64_t b = 0; b < p->batch && p->n; b++)
       for (int64_t i = 0; i < p->n; i += OX_CONVERT_BLOCK) {
         size_t n = (size_t)OX_MIN(p->n - i, OX_CONVERT_BLOCK);
         cv->load_f64[c->in[X]->dtype](c->in[X]->data, (size_t)((b * p->channels + ch) * p->n + i), n, block);
