@@ -11,13 +11,7 @@
 enum { QUERY_W = IN_P + 1, MEMORY_W, VECTOR, MEMORY, MEMORY_LENS, LAYER_W, N_IN };
 
 static const ox_attr_def table[] = {
-    OX_ATTR_STRS(recurrent_attrs, activations),
-    OX_ATTR_FLOATS(recurrent_attrs, activation_alpha),
-    OX_ATTR_FLOATS(recurrent_attrs, activation_beta),
-    OX_ATTR_FLOAT_HAS(recurrent_attrs, clip, 0),
-    OX_ATTR_STR(recurrent_attrs, direction, "forward"),
-    OX_ATTR_INT_IN(recurrent_attrs, hidden_size, 0, 0, OX_COUNT_MAX),
-    OX_ATTR_INT(recurrent_attrs, input_forget, 0),
+    RECURRENT_ATTR_ROWS,
 };
 
 /* ---- shapes ---- */

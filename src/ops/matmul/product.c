@@ -12,18 +12,16 @@ enum { BATCH_TILE_MACS = 1 << 18, PACK_TILE_BYTES = 128 * 1024, PLAIN_TILE_MACS 
 static bool is_fast(uint32_t type) { return type == OX_F32 || type == OX_F16 || type == OX_BF16; }
 static size_t elem_bytes(uint32_t type) { return ox_dtype_bits(type) / 8; }
 
-/* Element offset of batch |index| by |strides|. */
-static int64_t batch_offset(const ox_product *p, int64_t index, const int64_t *strides) {
+int64_t ox_product_offset(const ox_product *p, int64_t index, const int64_t *strides) {
   int64_t at = 0;
   for (int d = p->rank - 1; d >= 0; d--) at += index % p->batch[d] * strides[d], index /= p->batch[d];
   return at;
 }
 
-/* Which matrix of B (in the order of its own dimensions) batch |index| reads. */
-static int64_t b_matrix(const ox_product *p, int64_t index) {
+int64_t ox_product_matrix(const ox_product *p, int64_t index, const int64_t *strides) {
   int64_t at = 0, step = 1;
   for (int d = p->rank - 1; d >= 0; d--) {
-    if (p->b_batch[d]) at += index % p->batch[d] * step, step *= p->batch[d];
+    if (strides[d]) at += index % p->batch[d] * step, step *= p->batch[d];
     index /= p->batch[d];
   }
   return at;
@@ -147,19 +145,19 @@ static void run_tile(const ox_kernel_ctx *c, const ox_product *p, int64_t batch,
   size_t elem = elem_bytes(p->type);
   ox_gemm_epi epi = p->epi;
   ox_gemm_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .c_rs = p->n, .epi = &epi, .stop = ox_ctx_stop(c)};
-  io.a = (const char *)c->in[p->in_a]->data + batch_offset(p, batch, p->a_batch) * (int64_t)elem;
+  io.a = (const char *)c->in[p->in_a]->data + ox_product_offset(p, batch, p->a_batch) * (int64_t)elem;
   if (p->packed)
-    io.b = (const char *)p->packed->panels + (size_t)b_matrix(p, batch) * p->packed->matrix_bytes;
+    io.b = (const char *)p->packed->panels + (size_t)ox_product_matrix(p, batch, p->b_batch) * p->packed->matrix_bytes;
   else if (p->pack_stage)
-    io.b = (const char *)c->shared + (size_t)b_matrix(p, batch) * p->b_bytes;
+    io.b = (const char *)c->shared + (size_t)ox_product_matrix(p, batch, p->b_batch) * p->b_bytes;
   else
-    io.b = (const char *)c->in[p->in_b]->data + batch_offset(p, batch, p->b_batch) * (int64_t)elem;
+    io.b = (const char *)c->in[p->in_b]->data + ox_product_offset(p, batch, p->b_batch) * (int64_t)elem;
   io.b_rs = p->g.b_mode == OX_GEMM_DOTS ? p->b_ns : p->b_ks;
   io.c = (char *)c->out[0]->data + (size_t)batch * p->m * p->n * elem;
   for (int t = 0; t < 2; t++) {
     if (!p->in_term[t]) continue;
     const ox_tensor *x = c->in[p->in_term[t]];
-    epi.term[t].p = (const char *)x->data + batch_offset(p, batch, p->term_batch[t]) * (int64_t)elem;
+    epi.term[t].p = (const char *)x->data + ox_product_offset(p, batch, p->term_batch[t]) * (int64_t)elem;
     epi.term[t].type = p->type;
   }
   ox_gemm_run(&p->g, &io, tile, scratch);
@@ -223,7 +221,7 @@ static void plain_epilogue(const ox_kernel_ctx *c, const ox_product *p, int64_t 
       for (int t = 0; t < 2; t++) {
         if (!p->in_term[t]) continue;
         int64_t from =
-            batch_offset(p, batch, p->term_batch[t]) + (int64_t)i * e->term[t].rs + (int64_t)j * e->term[t].cs;
+            ox_product_offset(p, batch, p->term_batch[t]) + (int64_t)i * e->term[t].rs + (int64_t)j * e->term[t].cs;
         const void *x = c->in[p->in_term[t]]->data;
         if (exact)
           add_int(p->type, out, at, x, from);
@@ -250,8 +248,8 @@ static void run_plain(const ox_kernel_ctx *c, const ox_product *p, ox_range tile
                        .b_ns = p->b_ns,
                        .c_rs = p->n,
                        .stop = ox_ctx_stop(c)};
-    g.a = (const char *)c->in[p->in_a]->data + batch_offset(p, batch, p->a_batch) * (int64_t)elem;
-    g.b = (const char *)c->in[p->in_b]->data + batch_offset(p, batch, p->b_batch) * (int64_t)elem;
+    g.a = (const char *)c->in[p->in_a]->data + ox_product_offset(p, batch, p->a_batch) * (int64_t)elem;
+    g.b = (const char *)c->in[p->in_b]->data + ox_product_offset(p, batch, p->b_batch) * (int64_t)elem;
     g.c = (char *)c->out[0]->data + (size_t)batch * p->m * p->n * elem;
     ox_gemm_plain_run(&g, (size_t)row, end);
     plain_epilogue(c, p, batch, (size_t)row, end, g.c);

@@ -48,6 +48,11 @@ OX_NODISCARD ox_status *ox_product_shape(ox_product *p, const ox_shape *a, const
 /* Strides of a term of |shape| that broadcasts to the product's result; INVALID_MODEL if it does not. */
 OX_NODISCARD ox_status *ox_product_term(ox_product *p, int i, int input, const ox_shape *shape, const ox_shape *result);
 
+/* Where the matrix of A or B for batch |index| begins, and its number in that operand's own order; |strides|: a_batch
+ * or b_batch. */
+int64_t ox_product_offset(const ox_product *p, int64_t index, const int64_t *strides);
+int64_t ox_product_matrix(const ox_product *p, int64_t index, const int64_t *strides);
+
 /* Books stages, tiles, scratch. |p| must be memory of the prepared shapes (ox_ctx_alloc). */
 OX_NODISCARD ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *packed);
 OX_NODISCARD ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,

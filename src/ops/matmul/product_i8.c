@@ -33,21 +33,6 @@ static void merge_rows(const ox_kernel_ctx *c, ox_product_i8 *q) {
   p->m = (size_t)rows, p->rank = 0;
 }
 
-int64_t ox_product_i8_offset(const ox_product *p, int64_t index, const int64_t *strides) {
-  int64_t at = 0;
-  for (int d = p->rank - 1; d >= 0; d--) at += index % p->batch[d] * strides[d], index /= p->batch[d];
-  return at;
-}
-
-int64_t ox_product_i8_matrix(const ox_product *p, int64_t index, const int64_t *strides) {
-  int64_t at = 0, step = 1;
-  for (int d = p->rank - 1; d >= 0; d--) {
-    if (strides[d]) at += index % p->batch[d] * step, step *= p->batch[d];
-    index /= p->batch[d];
-  }
-  return at;
-}
-
 static int64_t start_of(const ox_product *p, int64_t matrix, const int64_t *strides) {
   int64_t at = 0;
   for (int d = p->rank - 1; d >= 0; d--)
@@ -181,7 +166,7 @@ static void run_pack(const ox_kernel_ctx *c, const ox_product_i8 *q, int64_t til
 static void run_tile(const ox_kernel_ctx *c, const ox_product_i8 *q, int64_t batch, size_t tile, void *scratch) {
   const ox_product *p = &q->p;
   const ox_tensor *za = input(c, q->in.a_zero), *zb = input(c, q->in.b_zero), *zy = input(c, q->in.y_zero);
-  int64_t am = ox_product_i8_matrix(p, batch, p->a_batch), bm = ox_product_i8_matrix(p, batch, p->b_batch);
+  int64_t am = ox_product_matrix(p, batch, p->a_batch), bm = ox_product_matrix(p, batch, p->b_batch);
   const float *row = scales_of(c, q), *col = row + q->row_scales;
   ox_gemm_i8_out out = {
       .type = q->out_type, .row_step = q->row_scales > 1, .col_step = q->col_scales > 1, .act = q->act};
@@ -193,7 +178,7 @@ static void run_tile(const ox_kernel_ctx *c, const ox_product_i8 *q, int64_t bat
   ox_gemm_i8_io io = {
       .a_rs = p->a_rs, .a_ks = p->a_ks, .b_signed = q->b_signed, .out = &out, .c_rs = p->n, .stop = ox_ctx_stop(c)};
   const char *a = q->dynamic ? (const char *)c->shared + q->at_a : c->in[q->in.a]->data;
-  io.a = a + ox_product_i8_offset(p, batch, p->a_batch), io.a_signed = !q->dynamic && c->in[q->in.a]->dtype == OX_I8;
+  io.a = a + ox_product_offset(p, batch, p->a_batch), io.a_signed = !q->dynamic && c->in[q->in.a]->dtype == OX_I8;
   if (q->dynamic)
     io.a_zero = &dynamic_of(c, q)->zero;
   else if (za)

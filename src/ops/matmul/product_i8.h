@@ -38,10 +38,6 @@ typedef struct ox_product_i8 {
 
 /* What the plans of both kinds of products begin with: sizes and batches, parameters of fitting counts. */
 OX_NODISCARD ox_status *ox_product_i8_sizes(const ox_kernel_ctx *c, ox_product_i8 *q, const bool trans[4]);
-/* Where the matrix of A or B for batch |index| begins, and its number in that operand's own order; |strides|: a_batch
- * or b_batch. */
-int64_t ox_product_i8_offset(const ox_product *p, int64_t index, const int64_t *strides);
-int64_t ox_product_i8_matrix(const ox_product *p, int64_t index, const int64_t *strides);
 /* The first element of parameter |t| for matrix |matrix| of |each| rows or columns. */
 size_t ox_product_i8_share(const ox_tensor *t, size_t each, int64_t matrix);
 

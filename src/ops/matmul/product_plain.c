@@ -82,10 +82,10 @@ void ox_product_plain_run(const ox_kernel_ctx *c, const ox_product_i8 *q, ox_ran
   double sums[COLS];
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     int64_t batch = i / (int64_t)p->m, at = i % (int64_t)p->m;
-    int64_t am = ox_product_i8_matrix(p, batch, p->a_batch), bm = ox_product_i8_matrix(p, batch, p->b_batch);
+    int64_t am = ox_product_matrix(p, batch, p->a_batch), bm = ox_product_matrix(p, batch, p->b_batch);
     row r = {.out = (size_t)i * p->n,
-             .a = (size_t)(ox_product_i8_offset(p, batch, p->a_batch) + at * p->a_rs),
-             .b = (size_t)ox_product_i8_offset(p, batch, p->b_batch),
+             .a = (size_t)(ox_product_offset(p, batch, p->a_batch) + at * p->a_rs),
+             .b = (size_t)ox_product_offset(p, batch, p->b_batch),
              .a_zero = ox_product_i8_share(input(c, q->in.a_zero), p->m, am) + (size_t)at,
              .a_scale = ox_product_i8_share(input(c, q->in.a_scale), p->m, am) + (size_t)at,
              .b_zero = ox_product_i8_share(input(c, q->in.b_zero), p->n, bm),

@@ -16,6 +16,12 @@ typedef struct recurrent_attrs {
   const char *direction;
   int64_t hidden_size, input_forget, layout, linear_before_reset;
 } recurrent_attrs;
+/* Rows of those that all of them have. */
+#define RECURRENT_ATTR_ROWS                                                                                      \
+  OX_ATTR_STRS(recurrent_attrs, activations), OX_ATTR_FLOATS(recurrent_attrs, activation_alpha),                 \
+      OX_ATTR_FLOATS(recurrent_attrs, activation_beta), OX_ATTR_FLOAT_HAS(recurrent_attrs, clip, 0),             \
+      OX_ATTR_STR(recurrent_attrs, direction, "forward"),                                                        \
+      OX_ATTR_INT_IN(recurrent_attrs, hidden_size, 0, 0, OX_COUNT_MAX), OX_ATTR_INT(recurrent_attrs, input_forget, 0)
 
 enum { CELL_RNN, CELL_GRU, CELL_LSTM }; /* kinds of cells */
 enum { IN_X, IN_W, IN_R, IN_B, IN_LENS, IN_H, IN_C, IN_P };
