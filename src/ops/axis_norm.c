@@ -3,6 +3,7 @@
  * to its fold. */
 #include <math.h>
 
+#include "kern/norm/mean.h"
 #include "kern/quant/convert.h"
 #include "kern/reduce/fold.h"
 #include "ops/shared/tiles.h"
@@ -74,9 +75,9 @@ static int64_t offset(int64_t i, int n, const int64_t *dim, const int64_t *strid
   return off;
 }
 
-/* y = (x - shift) * factor over the elements of fold |o|. Runs of the innermost folded dimension are contiguous unless
+/* y = (x - mean) * factor over the elements of fold |o|. Runs of the innermost folded dimension are contiguous unless
  * a kept one lies inside; then they have its pitch. */
-static void rescale(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, double shift, double factor) {
+static void rescale(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, ox_mean mean, double factor) {
   const ox_convert *cv = ox_convert_select(c->isa);
   uint32_t t = c->in[0]->dtype;
   int64_t base = offset(o, p->n_kept, p->kept, p->kept_stride);
@@ -87,14 +88,14 @@ static void rescale(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, do
     for (int64_t i = 0; i < run; i += OX_CONVERT_BLOCK) {
       size_t n = (size_t)OX_MIN(run - i, OX_CONVERT_BLOCK);
       cv->load_f64[t](c->in[0]->data, (size_t)(at + i), n, block);
-      for (size_t k = 0; k < n; k++) block[k] = (block[k] - shift) * factor;
+      for (size_t k = 0; k < n; k++) block[k] = ox_mean_deviation(block[k], mean) * factor;
       cv->store_f64[t](block, c->out[0]->data, (size_t)(at + i), n, NULL);
     }
   }
 }
 
-/* The mean of (x - mean)^2, in a second pass. */
-static double variance_of(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, double mean) {
+/* The sum of deviations from the mean, or of their squares, in a pass of its own. */
+static double sum_deviations(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, ox_mean mean, bool squared) {
   const ox_convert *cv = ox_convert_select(c->isa);
   int64_t base = offset(o, p->n_kept, p->kept, p->kept_stride);
   int64_t run = p->n_folded && p->folded_stride[0] == 1 ? p->folded[0] : 1;
@@ -104,10 +105,13 @@ static double variance_of(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t
     for (int64_t i = 0; i < run; i += OX_CONVERT_BLOCK) {
       size_t n = (size_t)OX_MIN(run - i, OX_CONVERT_BLOCK);
       cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)(at + i), n, block);
-      for (size_t k = 0; k < n; k++) sum += (block[k] - mean) * (block[k] - mean);
+      for (size_t k = 0; k < n; k++) {
+        double d = ox_mean_deviation(block[k], mean);
+        sum += squared ? d * d : d;
+      }
     }
   }
-  return sum / (double)p->length;
+  return sum;
 }
 
 static ox_status *run_batches(const ox_kernel_ctx *c, ox_range tiles, ox_fold f, bool mvn) {
@@ -122,11 +126,13 @@ static ox_status *run_batches(const ox_kernel_ctx *c, ox_range tiles, ox_fold f,
     for (int64_t k = 0; k < n; k++) {
       double v = acc[k].f;
       if (mvn) { /* the standard's body adds 1e-9 to the deviation */
-        double mean = v / (double)p->length;
-        rescale(c, p, o + k, mean, 1 / (sqrt(variance_of(c, p, o + k, mean)) + 1e-9));
+        double count = (double)p->length;
+        ox_mean mean = {v / count, 0};
+        mean.lo = ox_mean_low(sum_deviations(c, p, o + k, mean, false), count);
+        rescale(c, p, o + k, mean, 1 / (sqrt(sum_deviations(c, p, o + k, mean, true) / count) + 1e-9));
       } else {
         double norm = f == OX_FOLD_SQUARE ? sqrt(v) : v;
-        rescale(c, p, o + k, 0, norm == 0 ? 0 : 1 / norm);
+        rescale(c, p, o + k, (ox_mean){0, 0}, norm == 0 ? 0 : 1 / norm);
       }
     }
   }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/batch_norm.c - BatchNormalization of every version. Stage 0 turns each channel's parameters (in training: its
- * own statistics) into y = a (x - m) + b, stage 1 applies it: float32 as y = a x + (b - a m), the others as it stands,
- * for a large mean takes the digits of a float64 with it. */
+ * own statistics) into y = a (x - m) + b, stage 1 applies it as it stands: y = a x + (b - a m) would lose digits to a
+ * large mean. */
 #include <math.h>
 
 #include "kern/norm/channel.h"
+#include "kern/norm/mean.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/tiles.h"
 
@@ -65,25 +66,32 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->per_tile = OX_MAX(OX_TILE_CHEAP / OX_MAX(p->n, 1), 1);
   c->n_stages = 2, c->n_tiles[0] = p->training ? p->channels : 1;
   c->n_tiles[1] = p->n ? ox_tile_count(p->batch * p->channels, p->per_tile) : 0;
-  c->shared_bytes = (size_t)p->channels * 3 * sizeof(double);
+  c->shared_bytes = (size_t)p->channels * 4 * sizeof(double);
   return NULL;
 }
 
-/* Mean and variance of channel |ch| over the batch. */
-static void statistics(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch, double *mean, double *var) {
+/* The variance of channel |ch| over the batch, and its mean. */
+static double statistics(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch, ox_mean *mean) {
   const ox_convert *cv = ox_convert_select(c->isa);
   double block[OX_CONVERT_BLOCK], count = (double)(p->batch * p->n);
-  *mean = *var = 0;
-  for (int pass = 0; pass < 2; pass++) {
-    double sum = 0;
+  double sum = 0;
+  enum { HI, LO, VARIANCE };
+  *mean = (ox_mean){0, 0};
+  for (int pass = HI; pass <= VARIANCE; pass++) {
+    sum = 0;
     for (int64_t b = 0; b < p->batch && p->n; b++)
       for (int64_t i = 0; i < p->n; i += OX_CONVERT_BLOCK) {
         size_t n = (size_t)OX_MIN(p->n - i, OX_CONVERT_BLOCK);
         cv->load_f64[c->in[X]->dtype](c->in[X]->data, (size_t)((b * p->channels + ch) * p->n + i), n, block);
-        for (size_t j = 0; j < n; j++) sum += pass ? (block[j] - *mean) * (block[j] - *mean) : block[j];
+        for (size_t j = 0; j < n; j++) {
+          double d = ox_mean_deviation(block[j], *mean);
+          sum += pass == VARIANCE ? d * d : d;
+        }
       }
-    *(pass ? var : mean) = sum / count;
+    if (pass == HI) mean->hi = sum / count;
+    if (pass == LO) mean->lo = ox_mean_low(sum, count);
   }
+  return sum / count;
 }
 
 static void put(const ox_kernel_ctx *c, uint32_t out, int64_t at, double v) {
@@ -93,36 +101,39 @@ static void put(const ox_kernel_ctx *c, uint32_t out, int64_t at, double v) {
 
 static void channel(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch) {
   const bn_attrs *a = c->attrs;
-  double v[5], *ab = (double *)c->shared + 3 * ch;
+  double v[5], *ab = (double *)c->shared + 4 * ch;
+  ox_mean mean = {0, 0};
   for (uint32_t i = SCALE; i <= VAR; i++)
     ox_convert_select(c->isa)->load_f64[c->in[i]->dtype](c->in[i]->data, (size_t)ch, 1, &v[i]);
   if (p->training) {
-    double mean, var, m = (double)a->momentum;
-    statistics(c, p, ch, &mean, &var);
-    put(c, 1, ch, v[MEAN] * m + mean * (1 - m)), put(c, 2, ch, v[VAR] * m + var * (1 - m));
-    put(c, 3, ch, mean), put(c, 4, ch, var);
-    v[MEAN] = mean, v[VAR] = var;
+    double var = statistics(c, p, ch, &mean), m = (double)a->momentum, whole = mean.hi + mean.lo;
+    put(c, 1, ch, v[MEAN] * m + whole * (1 - m)), put(c, 2, ch, v[VAR] * m + var * (1 - m));
+    put(c, 3, ch, whole), put(c, 4, ch, var);
+    v[VAR] = var;
   } else {
     put(c, 1, ch, v[MEAN]), put(c, 2, ch, v[VAR]), put(c, 3, ch, v[MEAN]), put(c, 4, ch, v[VAR]);
+    mean.hi = v[MEAN];
   }
   ab[0] = v[SCALE] / sqrt(v[VAR] + (double)a->epsilon);
-  ab[1] = v[MEAN], ab[2] = v[BIAS];
+  ab[1] = mean.hi, ab[2] = mean.lo, ab[3] = v[BIAS];
 }
 
 static void apply(const ox_kernel_ctx *c, const bn_prep *p, int64_t plane, int64_t first, int64_t count) {
-  const double *ab = (const double *)c->shared + 3 * (plane % p->channels);
+  const double *ab = (const double *)c->shared + 4 * (plane % p->channels);
   const ox_convert *cv = ox_convert_select(c->isa);
   size_t at = (size_t)(plane * p->n + first);
+  ox_mean mean = {ab[1], ab[2]};
   if (c->in[X]->dtype == OX_F32) {
+    double off = mean.hi + mean.lo - (double)(float)mean.hi;
     ox_channel_select(c->isa)->scale_shift((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at,
-                                           (float)ab[0], (float)(ab[2] - ab[1] * ab[0]), (size_t)count);
+                                           (float)mean.hi, (float)ab[0], (float)(ab[3] - off * ab[0]), (size_t)count);
     return;
   }
   double block[OX_CONVERT_BLOCK];
   for (int64_t i = 0; i < count; i += OX_CONVERT_BLOCK) {
     size_t n = (size_t)OX_MIN(count - i, OX_CONVERT_BLOCK);
     cv->load_f64[c->in[X]->dtype](c->in[X]->data, at + (size_t)i, n, block);
-    for (size_t j = 0; j < n; j++) block[j] = (block[j] - ab[1]) * ab[0] + ab[2];
+    for (size_t j = 0; j < n; j++) block[j] = ox_mean_deviation(block[j], mean) * ab[0] + ab[3];
     cv->store_f64[c->in[X]->dtype](block, c->out[0]->data, at + (size_t)i, n, NULL);
   }
 }

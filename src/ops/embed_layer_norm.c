@@ -119,7 +119,7 @@ static void normalise(const ox_kernel_ctx *c, int64_t token, int64_t n, const fl
   for (int64_t i = 0; i < n; i++) var += (sum[i] - mean) * (sum[i] - mean);
   float scale = (float)(1 / sqrt(var / (double)OX_MAX(n, 1) + ((const embed_attrs *)c->attrs)->epsilon));
   for (int64_t i = 0; i < n; i++)
-    put(c->out[OUT], token * n + i, (sum[i] - (float)mean) * scale * at(c, GAMMA, i) + at(c, BETA, i));
+    put(c->out[OUT], token * n + i, (float)(sum[i] - mean) * scale * at(c, GAMMA, i) + at(c, BETA, i));
 }
 
 /* How many positions of row |b| the mask marks with 1, wherever they are. */

@@ -2,9 +2,10 @@
  * ops/group_norm.c - GroupNormalization: moments per instance and group of channels. */
 #include <math.h>
 
+#include "kern/norm/channel.h"
+#include "kern/norm/mean.h"
 #include "kern/norm/norm.h"
 #include "kern/quant/convert.h"
-#include "kern/unary/unary.h"
 #include "ops/shared/check.h"
 #include "ops/shared/tiles.h"
 
@@ -58,22 +59,20 @@ static void group_f64(const ox_kernel_ctx *c, const group_prep *p, int64_t g) {
   const group_attrs *a = c->attrs;
   int64_t n = p->channels * p->inner, per = a->num_groups;
   const double *x = (const double *)c->in[0]->data + g * n;
-  double *y = (double *)c->out[0]->data + g * n, mean = 0, variance = 0;
-  for (int64_t i = 0; i < n; i++) mean += x[i];
-  mean /= (double)n;
-  for (int64_t i = 0; i < n; i++) variance += (x[i] - mean) * (x[i] - mean);
-  double inverse = 1 / sqrt(variance / (double)n + (double)a->epsilon);
+  double *y = (double *)c->out[0]->data + g * n;
+  ox_mean mean = ox_mean_f64(x, (size_t)n);
+  double inverse = 1 / sqrt(ox_variance_f64(x, (size_t)n, mean) + (double)a->epsilon);
   for (int64_t i = 0; i < n; i++) {
     int64_t k = p->per_group ? g % per : g % per * p->channels + i / p->inner;
-    y[i] = (x[i] - mean) * inverse * ((const double *)c->in[1]->data)[k] + ((const double *)c->in[2]->data)[k];
+    y[i] = ox_mean_deviation(x[i], mean) * inverse * ((const double *)c->in[1]->data)[k] +
+           ((const double *)c->in[2]->data)[k];
   }
 }
 
 static void group_f32(const ox_kernel_ctx *c, const group_prep *p, int64_t g, float *own) {
   const group_attrs *a = c->attrs;
   const ox_convert *cv = ox_convert_select(c->isa);
-  const ox_norm_table *t = ox_norm_select(c->isa);
-  ox_unary_f32_fn *affine = ox_unary_f32_select(c->isa)->fn[OX_UN_AFFINE];
+  const ox_channel_variant *v = ox_channel_select(c->isa);
   uint32_t dtype = c->in[0]->dtype;
   size_t n = (size_t)(p->channels * p->inner), at = (size_t)g * n;
   const float *x = own;
@@ -82,15 +81,16 @@ static void group_f32(const ox_kernel_ctx *c, const group_prep *p, int64_t g, fl
     x = (const float *)c->in[0]->data + at, y = (float *)c->out[0]->data + at;
   else
     cv->load_f32[dtype](c->in[0]->data, at, n, own);
-  double mean = t->mean(x, n), off = mean - (double)(float)mean, variance = t->variance(x, n, (float)mean) - off * off;
-  double inverse = 1 / sqrt((variance > 0 || variance != variance ? variance : 0) + (double)a->epsilon);
+  ox_moments m = ox_norm_moments(ox_norm_select(c->isa), x, n);
+  double off = m.mean - (double)(float)m.mean, inverse = 1 / sqrt(m.variance + (double)a->epsilon);
   for (int64_t ch = 0; ch < p->channels; ch++) {
     int64_t in_batch = g % a->num_groups, k = p->per_group ? in_batch : in_batch * p->channels + ch;
     double scale, bias;
     cv->load_f64[c->in[1]->dtype](c->in[1]->data, (size_t)k, 1, &scale);
     cv->load_f64[c->in[2]->dtype](c->in[2]->data, (size_t)k, 1, &bias);
-    float params[2] = {(float)(scale * inverse), (float)(bias - mean * scale * inverse)};
-    affine(x + ch * p->inner, y + ch * p->inner, (size_t)p->inner, params);
+    double factor = scale * inverse;
+    v->scale_shift(y + ch * p->inner, x + ch * p->inner, (float)m.mean, (float)factor, (float)(bias - off * factor),
+                   (size_t)p->inner);
   }
   if (dtype != OX_F32) cv->store_f32[dtype](own, c->out[0]->data, at, n, NULL);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kern/binary/broadcast.h"
+#include "kern/norm/mean.h"
 #include "kern/norm/norm.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/tiles.h"
@@ -165,19 +166,16 @@ static void row_f32(const ox_kernel_ctx *c, int64_t r, double *lane) {
     x = own;
     if (ox_ctx_wants(c, l->sum)) cv->store_f32[c->out[l->sum]->dtype](own, c->out[l->sum]->data, at, n, NULL);
   }
-  double mean = l->simplified ? 0 : t->mean(x, n);
-  /* mean and center differ by the rounding to float, which the variance puts right */
-  double off = mean - (double)(float)mean, variance = t->variance(x, n, (float)mean) - off * off;
-  double inverse =
-      1 / sqrt((variance > 0 || variance != variance ? variance : 0) + (double)((const norm_attrs *)c->attrs)->epsilon);
+  ox_moments m = l->simplified ? (ox_moments){0, t->mean_square(x, n)} : ox_norm_moments(t, x, n);
+  double inverse = 1 / sqrt(m.variance + (double)((const norm_attrs *)c->attrs)->epsilon);
   const float *scale = part_f32(c, 1, r, (float *)(spare + n), raw);
   const float *bias = part_f32(c, 2, r, (float *)(spare + 2 * n), raw);
   if (ox_ctx_wants(c, 0)) {
     float *y = to == OX_F32 ? (float *)c->out[0]->data + at : own;
-    t->apply(x, y, n, (float)mean, (float)inverse, scale, bias);
+    t->apply(x, y, n, m.mean, (float)inverse, scale, bias);
     if (to != OX_F32) cv->store_f32[to](own, c->out[0]->data, at, n, NULL);
   }
-  put_stat(c, l->mean, r, mean);
+  put_stat(c, l->mean, r, m.mean);
   put_stat(c, l->inverse, r, inverse);
 }
 
@@ -195,21 +193,19 @@ static void row_f64(const ox_kernel_ctx *c, int64_t r, double *lane) {
   const layout *l = c->state;
   const ox_convert *cv = ox_convert_select(c->isa);
   size_t n = (size_t)p->n, at = (size_t)(r * p->n);
-  double *x = lane, *spare = lane + n, *raw = lane + (PARTS + 1) * n, mean = 0, variance = 0;
+  double *x = lane, *spare = lane + n, *raw = lane + (PARTS + 1) * n;
   cv->load_f64[c->in[0]->dtype](c->in[0]->data, at, n, x);
   if (l->skip) {
     const double *skip = part_f64(c, 0, r, spare, raw), *b = part_f64(c, 3, r, spare + 3 * n, raw);
     for (size_t i = 0; i < n; i++) x[i] += skip[i] + (b ? b[i] : 0);
     if (ox_ctx_wants(c, l->sum)) cv->store_f64[c->out[l->sum]->dtype](x, c->out[l->sum]->data, at, n, NULL);
   }
-  for (size_t i = 0; !l->simplified && i < n; i++) mean += x[i];
-  mean /= (double)n;
-  for (size_t i = 0; i < n; i++) variance += (x[i] - mean) * (x[i] - mean);
-  double inverse = 1 / sqrt(variance / (double)n + (double)((const norm_attrs *)c->attrs)->epsilon);
+  ox_mean mean = l->simplified ? (ox_mean){0, 0} : ox_mean_f64(x, n);
+  double inverse = 1 / sqrt(ox_variance_f64(x, n, mean) + (double)((const norm_attrs *)c->attrs)->epsilon);
   const double *scale = part_f64(c, 1, r, spare + n, raw), *bias = part_f64(c, 2, r, spare + 2 * n, raw);
-  for (size_t i = 0; i < n; i++) x[i] = (x[i] - mean) * inverse * scale[i] + (bias ? bias[i] : 0);
+  for (size_t i = 0; i < n; i++) x[i] = ox_mean_deviation(x[i], mean) * inverse * scale[i] + (bias ? bias[i] : 0);
   if (ox_ctx_wants(c, 0)) cv->store_f64[c->out[0]->dtype](x, c->out[0]->data, at, n, NULL);
-  put_stat(c, l->mean, r, mean);
+  put_stat(c, l->mean, r, mean.hi + mean.lo);
   put_stat(c, l->inverse, r, inverse);
 }
 

@@ -4,6 +4,8 @@
 
 #include "base/cksize.h"
 #include "kern/norm/channel.h"
+#include "kern/norm/mean.h"
+#include "kern/norm/norm.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/tiles.h"
 
@@ -46,32 +48,37 @@ static ox_status *prepare_instance(ox_kernel_ctx *c) {
 }
 
 static void instance_f32(const ox_kernel_ctx *c, const norm_prep *p, int64_t plane, double scale, double bias) {
-  const ox_channel_variant *v = ox_channel_select(c->isa);
   const float *x = (const float *)c->in[0]->data + plane * p->n;
-  float mean = v->sum(x, (size_t)p->n) / (float)p->n;
-  double var = (double)v->squared_deviations(x, mean, (size_t)p->n) / (double)p->n;
-  double a = scale / sqrt(var + (double)((const norm_attrs *)c->attrs)->epsilon);
-  v->scale_shift((float *)c->out[0]->data + plane * p->n, x, (float)a, (float)(bias - (double)mean * a), (size_t)p->n);
+  size_t n = (size_t)p->n;
+  ox_moments m = ox_norm_moments(ox_norm_select(c->isa), x, n);
+  /* deviations are from the mean as a float; |off| is what that leaves */
+  double off = m.mean - (double)(float)m.mean;
+  double a = scale / sqrt(m.variance + (double)((const norm_attrs *)c->attrs)->epsilon);
+  ox_channel_select(c->isa)->scale_shift((float *)c->out[0]->data + plane * p->n, x, (float)m.mean, (float)a,
+                                         (float)(bias - off * a), n);
 }
 
 static void instance_any(const ox_kernel_ctx *c, const norm_prep *p, int64_t plane, double scale, double bias) {
   const ox_convert *cv = ox_convert_select(c->isa);
   uint32_t t = c->in[0]->dtype;
-  double block[OX_CONVERT_BLOCK], mean = 0, a = 0, b = 0;
-  for (int pass = 0; pass < 3; pass++) { /* mean, variance, result */
+  double block[OX_CONVERT_BLOCK], a = 0;
+  ox_mean mean = {0, 0};
+  enum { HI, LO, VARIANCE, RESULT };
+  for (int pass = HI; pass <= RESULT; pass++) {
     double sum = 0;
     for (int64_t i = 0; i < p->n; i += OX_CONVERT_BLOCK) {
       size_t n = (size_t)OX_MIN(p->n - i, OX_CONVERT_BLOCK), at = (size_t)(plane * p->n + i);
       cv->load_f64[t](c->in[0]->data, at, n, block);
       for (size_t j = 0; j < n; j++) {
-        double v = block[j];
-        sum += pass == 0 ? v : (v - mean) * (v - mean);
-        block[j] = a * v + b;
+        double d = ox_mean_deviation(block[j], mean);
+        sum += pass == VARIANCE ? d * d : d;
+        block[j] = a * d + bias;
       }
-      if (pass == 2) cv->store_f64[t](block, c->out[0]->data, at, n, NULL);
+      if (pass == RESULT) cv->store_f64[t](block, c->out[0]->data, at, n, NULL);
     }
-    if (pass == 0) mean = sum / (double)p->n;
-    a = scale / sqrt(sum / (double)p->n + (double)((const norm_attrs *)c->attrs)->epsilon), b = bias - mean * a;
+    if (pass == HI) mean.hi = sum / (double)p->n;
+    if (pass == LO) mean.lo = ox_mean_low(sum, (double)p->n);
+    a = scale / sqrt(sum / (double)p->n + (double)((const norm_attrs *)c->attrs)->epsilon);
   }
 }
 

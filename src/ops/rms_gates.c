@@ -34,7 +34,7 @@ static ox_status *book(ox_kernel_ctx *c, int64_t rows, int64_t n, int64_t branch
 
 /* 1 / the root mean square of |x|. */
 static float inverse_rms(const ox_norm_table *t, const float *x, int64_t n, float epsilon) {
-  return (float)(1 / sqrt(t->variance(x, (size_t)n, 0) + (double)epsilon));
+  return (float)(1 / sqrt(t->mean_square(x, (size_t)n) + (double)epsilon));
 }
 
 /* ---- GatedRMSNorm ---- */

@@ -3,6 +3,7 @@
  * of a sum of input, skip and bias, with a SiLU behind it. */
 #include <math.h>
 
+#include "kern/norm/channel.h"
 #include "kern/norm/norm.h"
 #include "kern/unary/unary.h"
 #include "ops/shared/as_real.h"
@@ -137,18 +138,17 @@ static void write_group(const group *g) {
   ox_unary_f32_fn *const *fn = ox_unary_f32_select(c->isa)->fn;
   const float one[OX_UNARY_PARAMS] = {1, 0};
   size_t n = (size_t)(p->channels * p->pixels);
-  double mean = t->mean(g->x, n), off = mean - (double)(float)mean;
-  double variance = t->variance(g->x, n, (float)mean) - off * off;
-  double inverse = 1 / sqrt((variance > 0 || variance != variance ? variance : 0) + (double)a->epsilon);
+  ox_moments m = ox_norm_moments(t, g->x, n);
+  double off = m.mean - (double)(float)m.mean, inverse = 1 / sqrt(m.variance + (double)a->epsilon);
   for (int64_t i = 0; i < runs(p); i++) {
     run_of r = run_at(g, i);
     float *x = g->x + r.own;
     if (p->last) {
-      t->apply(x, x, (size_t)r.n, (float)mean, (float)inverse, g->gamma, g->beta);
+      t->apply(x, x, (size_t)r.n, m.mean, (float)inverse, g->gamma, g->beta);
     } else {
       double scale = (double)g->gamma[i] * inverse;
-      const float affine[OX_UNARY_PARAMS] = {(float)scale, (float)((double)g->beta[i] - mean * scale)};
-      fn[OX_UN_AFFINE](x, x, (size_t)r.n, affine);
+      ox_channel_select(c->isa)->scale_shift(x, x, (float)m.mean, (float)scale,
+                                             (float)((double)g->beta[i] - off * scale), (size_t)r.n);
     }
     if (a->activation) fn[OX_UN_SWISH](x, x, (size_t)r.n, one);
     ox_convert_select(c->isa)->store_f32[c->out[0]->dtype](x, c->out[0]->data, (size_t)r.at, (size_t)r.n, NULL);

@@ -91,6 +91,12 @@ static void test_large_magnitudes(void **state) {
       }
 }
 
+static double test_mean_square(const float *x, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
+  return sum / (double)n;
+}
+
 static void test_norm_pieces(void **state) {
   (void)state;
   static float x[MOST], y[MOST], scale[MOST], bias[MOST];
@@ -107,15 +113,18 @@ static void test_norm_pieces(void **state) {
       }
       for (size_t i = 0; i < n; i++) variance += ((double)x[i] - mean) * ((double)x[i] - mean) / (double)n;
       assert_true(fabs(t->mean(x, n) - mean) <= 1e-6 * 1000);
-      /* about a center that is not the mean, as when the mean was rounded */
-      double off = mean - 1000.25;
-      assert_true(fabs(t->variance(x, n, 1000.25f) - off * off - variance) <= 1e-5);
+      double off, squares = t->deviation(x, n, 1000.25f, &off);
+      assert_true(fabs(off - (mean - 1000.25)) <= 1e-6);
+      assert_true(fabs(squares - off * off - variance) <= 1e-5);
+      ox_moments m = ox_norm_moments(t, x, n);
+      assert_true(fabs(m.mean - mean) <= 1e-6 && fabs(m.variance - variance) <= 1e-5);
+      assert_true(fabs(t->mean_square(scale, n) - test_mean_square(scale, n)) <= 1e-6);
       for (int parts = 0; parts < 4; parts++) {
         const float *s = parts & 1 ? scale : NULL, *b = parts & 2 ? bias : NULL;
-        t->apply(x, y, n, 999.5f, 0.25f, s, b);
+        t->apply(x, y, n, 999.50001, 0.25f, s, b);
         for (size_t i = 0; i < n; i++) {
-          double want = ((double)x[i] - 999.5) * 0.25 * (s ? (double)s[i] : 1) + (b ? (double)b[i] : 0);
-          assert_true(fabs((double)y[i] - want) <= 1e-6);
+          double want = ((double)x[i] - 999.50001) * 0.25 * (s ? (double)s[i] : 1) + (b ? (double)b[i] : 0);
+          assert_true(fabs((double)y[i] - want) <= 5e-7);
         }
         t->add(x, scale, b, y, n);
         for (size_t i = 0; i < n; i++)

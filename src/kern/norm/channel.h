@@ -14,10 +14,8 @@ typedef struct ox_channel_variant {
   const char *name;
   float (*sum)(const float *x, size_t n);
   float (*max)(const float *x, size_t n); /* -inf for n 0; NaN if any is NaN */
-  /* the sum of (x - mean)^2 */
-  float (*squared_deviations)(const float *x, float mean, size_t n);
-  /* y = scale x + shift; y may be x */
-  void (*scale_shift)(float *y, const float *x, float scale, float shift, size_t n);
+  /* y = scale (x - center) + shift; y may be x */
+  void (*scale_shift)(float *y, const float *x, float center, float scale, float shift, size_t n);
   /* y += x^2 */
   void (*add_squares)(float *y, const float *x, size_t n);
   /* y = x (a s + b)^power; y may be x: what LRN does with the sums of squares s */

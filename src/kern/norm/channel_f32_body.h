@@ -31,27 +31,11 @@ static float max(const float *x, size_t n) {
   return best;
 }
 
-static float squared_deviations(const float *x, float mean, size_t n) {
-  vf32 s[WAYS] = {vf32_zero(), vf32_zero(), vf32_zero(), vf32_zero()}, m = vf32_splat(mean);
-  size_t i = 0;
-  for (; i + WAYS * L <= n; i += WAYS * L) OX_UNROLL for (int j = 0; j < WAYS; j++) {
-      vf32 d = vf32_sub(vf32_load(x + i + j * L), m);
-      s[j] = vf32_fma(d, d, s[j]);
-    }
-  float rest = 0;
-  for (; i + L <= n; i += L) {
-    vf32 d = vf32_sub(vf32_load(x + i), m);
-    s[0] = vf32_fma(d, d, s[0]);
-  }
-  for (; i < n; i++) rest += (x[i] - mean) * (x[i] - mean);
-  return vf32_sum(vf32_add(vf32_add(s[0], s[1]), vf32_add(s[2], s[3]))) + rest;
-}
-
-static void scale_shift(float *y, const float *x, float scale, float shift, size_t n) {
-  vf32 va = vf32_splat(scale), vb = vf32_splat(shift);
+static void scale_shift(float *y, const float *x, float center, float scale, float shift, size_t n) {
+  vf32 vc = vf32_splat(center), va = vf32_splat(scale), vb = vf32_splat(shift);
   for (size_t i = 0; i < n; i += L) {
     size_t k = vf32_lanes_at(i, n);
-    vf32_store_n(y + i, vf32_fma(va, vf32_load_n(x + i, k), vb), k);
+    vf32_store_n(y + i, vf32_fma(va, vf32_sub(vf32_load_n(x + i, k), vc), vb), k);
   }
 }
 
@@ -78,5 +62,4 @@ static void response_norm(float *y, const float *x, const float *s, float a, flo
 #define CHANNEL_STR(x) CHANNEL_STR2(x)
 extern const ox_channel_variant CHANNEL_PASTE(ox_channel_f32__, CHANNEL_ISA);
 const ox_channel_variant CHANNEL_PASTE(ox_channel_f32__, CHANNEL_ISA) = {
-    CHANNEL_NEEDS, "channel_f32_" CHANNEL_STR(CHANNEL_ISA), sum, max, squared_deviations, scale_shift, add_squares,
-    response_norm};
+    CHANNEL_NEEDS, "channel_f32_" CHANNEL_STR(CHANNEL_ISA), sum, max, scale_shift, add_squares, response_norm};

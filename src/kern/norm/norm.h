@@ -10,15 +10,28 @@
 typedef struct ox_norm_table {
   ox_isa needs;
   const char *name;
-  double (*mean)(const float *x, size_t n);
-  /* the mean of (x - center)^2 */
-  double (*variance)(const float *x, size_t n, float center);
-  /* y = (x - center) * factor * scale + bias; scale and bias are rows or NULL. y may be x */
-  void (*apply)(const float *x, float *y, size_t n, float center, float factor, const float *scale, const float *bias);
+  double (*mean)(const float *x, size_t n); /* with the rounding of float sums */
+  double (*mean_square)(const float *x, size_t n);
+  /* the mean of (x - center)^2; |off|: that of x - center */
+  double (*deviation)(const float *x, size_t n, float center, double *off);
+  /* y = (x - center) * factor * scale + bias; scale and bias are rows or NULL. y may be x. The
+   * center counts with more digits than a float has */
+  void (*apply)(const float *x, float *y, size_t n, double center, float factor, const float *scale, const float *bias);
   /* sum = a + b + bias; bias may be NULL. sum may be a or b */
   void (*add)(const float *a, const float *b, const float *bias, float *sum, size_t n);
 } ox_norm_table;
 
 const ox_norm_table *ox_norm_select(ox_isa have);
+
+typedef struct ox_moments {
+  double mean, variance;
+} ox_moments;
+
+/* Mean and variance. Deviations from a rough mean correct both, so a mean that dwarfs them costs no digits. */
+static inline ox_moments ox_norm_moments(const ox_norm_table *t, const float *x, size_t n) {
+  double off, rough = t->mean(x, n), square = t->deviation(x, n, (float)rough, &off), variance = square - off * off;
+  if (off != off) return (ox_moments){rough, off}; /* of infinities, or NaN */
+  return (ox_moments){(double)(float)rough + off, variance < 0 ? 0 : variance};
+}
 
 #endif

@@ -4,53 +4,70 @@
 
 enum { L = VF32_LANES, BLOCK = 256 * L };
 
-#define MEAN(name, map)                                                             \
-  static double name##_of(const float *x, size_t n, float center) {                 \
-    vf32 c = vf32_splat(center);                                                    \
-    double total = 0;                                                               \
-    (void)c;                                                                        \
-    for (size_t from = 0; from < n; from += BLOCK) {                                \
-      size_t end = n - from < BLOCK ? n : from + BLOCK, i = from;                   \
-      vf32 s0 = vf32_zero(), s1 = s0, s2 = s0, s3 = s0, v;                          \
-      for (; i + 4 * L <= end; i += 4 * L) {                                        \
-        v = vf32_load(x + i), s0 = map(s0);                                         \
-        v = vf32_load(x + i + L), s1 = map(s1);                                     \
-        v = vf32_load(x + i + 2 * L), s2 = map(s2);                                 \
-        v = vf32_load(x + i + 3 * L), s3 = map(s3);                                 \
-      }                                                                             \
-      for (; i + L <= end; i += L) v = vf32_load(x + i), s1 = map(s1);              \
-      if (i < end) {                                                                \
-        v = vf32_select(vm32_first(end - i), vf32_load_n(x + i, end - i), NEUTRAL); \
-        s2 = map(s2);                                                               \
-      }                                                                             \
-      total += (double)vf32_sum(vf32_add(vf32_add(s0, s1), vf32_add(s2, s3)));      \
-    }                                                                               \
-    return total / (double)n;                                                       \
+#define MEAN(name, map)                                                        \
+  static double name(const float *x, size_t n) {                               \
+    double total = 0;                                                          \
+    for (size_t from = 0; from < n; from += BLOCK) {                           \
+      size_t end = n - from < BLOCK ? n : from + BLOCK, i = from;              \
+      vf32 s0 = vf32_zero(), s1 = s0, s2 = s0, s3 = s0, v;                     \
+      for (; i + 4 * L <= end; i += 4 * L) {                                   \
+        v = vf32_load(x + i), s0 = map(s0);                                    \
+        v = vf32_load(x + i + L), s1 = map(s1);                                \
+        v = vf32_load(x + i + 2 * L), s2 = map(s2);                            \
+        v = vf32_load(x + i + 3 * L), s3 = map(s3);                            \
+      }                                                                        \
+      for (; i + L <= end; i += L) v = vf32_load(x + i), s1 = map(s1);         \
+      if (i < end) v = vf32_load_n(x + i, end - i), s2 = map(s2);              \
+      total += (double)vf32_sum(vf32_add(vf32_add(s0, s1), vf32_add(s2, s3))); \
+    }                                                                          \
+    return total / (double)n;                                                  \
   }
 #define PLAIN(s) vf32_add(s, v)
-#define DEVIATION(s) (v = vf32_sub(v, c), vf32_fma(v, v, s))
-#define NEUTRAL vf32_zero()
+#define SQUARE(s) vf32_fma(v, v, s)
 MEAN(mean, PLAIN)
-#undef NEUTRAL
-#define NEUTRAL c
-MEAN(variance, DEVIATION)
+MEAN(mean_square, SQUARE)
 
-static double mean(const float *x, size_t n) { return mean_of(x, n, 0); }
+static double deviation(const float *x, size_t n, float center, double *off) {
+  vf32 c = vf32_splat(center);
+  double squares = 0, plain = 0;
+  for (size_t from = 0; from < n; from += BLOCK) {
+    size_t end = n - from < BLOCK ? n : from + BLOCK, i = from;
+    vf32 s0 = vf32_zero(), s1 = s0, d0 = s0, d1 = s0;
+    for (; i + 2 * L <= end; i += 2 * L) {
+      vf32 v = vf32_sub(vf32_load(x + i), c), w = vf32_sub(vf32_load(x + i + L), c);
+      s0 = vf32_fma(v, v, s0), d0 = vf32_add(d0, v);
+      s1 = vf32_fma(w, w, s1), d1 = vf32_add(d1, w);
+    }
+    for (; i < end; i += L) {
+      size_t k = vf32_lanes_at(i, end);
+      vf32 v = vf32_sub(vf32_select(vm32_first(k), vf32_load_n(x + i, k), c), c);
+      s0 = vf32_fma(v, v, s0), d0 = vf32_add(d0, v);
+    }
+    squares += (double)vf32_sum(vf32_add(s0, s1)), plain += (double)vf32_sum(vf32_add(d0, d1));
+  }
+  *off = plain / (double)n;
+  return squares / (double)n;
+}
 
-static inline vf32 applied(vf32 v, vf32 c, vf32 f) { return vf32_mul(vf32_sub(v, c), f); }
+typedef struct applying {
+  vf32 center, rest, factor; /* the center is the sum of the two */
+} applying;
+static inline vf32 applied(vf32 v, applying a) { return vf32_mul(vf32_sub(vf32_sub(v, a.center), a.rest), a.factor); }
 
-static void apply(const float *x, float *y, size_t n, float center, float factor, const float *scale,
+static void apply(const float *x, float *y, size_t n, double center, float factor, const float *scale,
                   const float *bias) {
-  vf32 c = vf32_splat(center), f = vf32_splat(factor);
+  float near = (float)center;
+  double rest = center - (double)near; /* NaN of an infinite center, which makes NaN of everything anyhow */
+  applying a = {vf32_splat(near), vf32_splat((float)rest), vf32_splat(factor)};
   size_t i = 0;
   if (scale && bias)
     for (; i + L <= n; i += L)
-      vf32_store(y + i, vf32_fma(applied(vf32_load(x + i), c, f), vf32_load(scale + i), vf32_load(bias + i)));
+      vf32_store(y + i, vf32_fma(applied(vf32_load(x + i), a), vf32_load(scale + i), vf32_load(bias + i)));
   else if (scale)
-    for (; i + L <= n; i += L) vf32_store(y + i, vf32_mul(applied(vf32_load(x + i), c, f), vf32_load(scale + i)));
+    for (; i + L <= n; i += L) vf32_store(y + i, vf32_mul(applied(vf32_load(x + i), a), vf32_load(scale + i)));
   for (; i < n; i += L) {
     size_t k = vf32_lanes_at(i, n);
-    vf32 v = applied(vf32_load_n(x + i, k), c, f);
+    vf32 v = applied(vf32_load_n(x + i, k), a);
     if (scale) v = vf32_mul(v, vf32_load_n(scale + i, k));
     if (bias) v = vf32_add(v, vf32_load_n(bias + i, k));
     vf32_store_n(y + i, v, k);
@@ -66,4 +83,4 @@ static void add(const float *a, const float *b, const float *bias, float *sum, s
   }
 }
 
-const ox_norm_table NORM_NAME = {NORM_NEEDS, NORM_ISA, mean, variance_of, apply, add};
+const ox_norm_table NORM_NAME = {NORM_NEEDS, NORM_ISA, mean, mean_square, deviation, apply, add};
