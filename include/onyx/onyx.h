@@ -142,6 +142,10 @@ typedef struct ox_session_opts {
   int all_values;
   const volatile int *cancel;          /* as in ox_run_opts, for loading: looked at node by node */
   int64_t timeout_ms;                  /* of loading; 0: none */
+  ox_pool *pool;                       /* in place of the env's; must outlive the session. |n_threads| as before */
+  void (*log)(void *ctx, int level, const char *text); /* in place of the env's; NULL: the env's. Any thread */
+  void *log_ctx;
+  int log_level;                       /* least level that reaches |log| */
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */
@@ -162,6 +166,8 @@ typedef struct ox_value_info {
   int32_t rank;                  /* -1: not even the rank is fixed */
   int64_t dims[OX_MAX_RANK];
   const char *dim_names[OX_MAX_RANK];
+  const struct ox_type *type;    /* all of it (onyx/op.h), as long as the session: what sequences and maps are of. Open
+                                  * dimensions are negative there */
 } ox_value_info;
 
 OX_API size_t ox_session_input_count(const ox_session *s);  /* inputs without a default: every run names them */

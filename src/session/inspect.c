@@ -17,7 +17,7 @@ void ox_session_describe(const ox_session *s, ox_id v, ox_value_info *out) {
   const ox_type *t = &value->type;
   bool has_default = value->is_input && value->init;
   *out = (ox_value_info){.name = value->name, .kind = t->kind, .dtype = t->dtype, .optional = t->optional || has_default,
-                         .rank = t->shape.rank};
+                         .rank = t->shape.rank, .type = t};
   const ox_type *elem = t;
   while (!out->dtype && elem->elem) elem = elem->elem, out->dtype = elem->dtype;
   for (int d = 0; d < t->shape.rank; d++) {

@@ -87,7 +87,7 @@ static ox_status *open_rulebook(ox_session *s, const ox_session_opts *o, ruleboo
   *r = (rulebook){.lists = {[OF_STANDARD] = ox_standard_rules,
                             [OF_ENV] = {s->env->rule_sets, s->n_env_rule_sets},
                             [OF_SESSION] = {o->rule_sets, o->n_rule_sets}},
-                  .dump = {o, &s->env->log}};
+                  .dump = {o, &s->log}};
   for (size_t i = 0; i < s->n_providers; i++) {
     const ox_ep_api *api = &s->providers[i].api;
     r->lists[OF_PROVIDERS + i] = (ox_rule_list){api->rule_sets, api->n_rule_sets};
@@ -102,7 +102,7 @@ static ox_status *open_rulebook(ox_session *s, const ox_session_opts *o, ruleboo
                           .lenient_shapes = true, /* exporters write stale shapes; other engines trust operators, too */
                           .eval = evaluator ? eval : NULL,
                           .eval_ctx = evaluator,
-                          .log = &s->env->log,
+                          .log = &s->log,
                           .disabled = o->disabled_rules,
                           .n_disabled = (uint32_t)o->n_disabled_rules,
                           .dump_before = o->dump_before,
@@ -153,18 +153,20 @@ static ox_status *fix_dims(ox_model *m, const ox_session_opts *o) {
   return NULL;
 }
 
-/* All sessions share one pool; one that asks for fewer threads uses a part of it, one that asks for more gets its own.
- */
-static ox_status *choose_pool(ox_session *s, uint32_t n_threads) {
+/* Sessions share the env's pool, unless they bring one; who asks for fewer threads uses a part of it, who asks for more
+ * gets a pool of its own. */
+static ox_status *choose_pool(ox_session *s, const ox_session_opts *o) {
+  ox_pool *given = o->pool ? o->pool : s->env->pool;
+  uint32_t n_threads = o->n_threads;
   if (s->origin) {
     s->pool = s->origin->pool, s->max_threads = s->origin->max_threads;
     return NULL;
   }
-  uint32_t size = OX_MAX(ox_pool_size(s->env->pool), 1);
-  s->pool = s->env->pool, s->max_threads = n_threads ? n_threads : size;
+  uint32_t size = OX_MAX(ox_pool_size(given), 1);
+  s->pool = given, s->max_threads = n_threads ? n_threads : size;
   if (s->max_threads <= size) return NULL;
-  ox_pool_opts o = {.struct_size = sizeof o, .n_threads = n_threads};
-  OX_TRY(ox_pool_create(&o, &s->own_pool));
+  ox_pool_opts po = {.struct_size = sizeof po, .n_threads = n_threads};
+  OX_TRY(ox_pool_create(&po, &s->own_pool));
   s->pool = s->own_pool;
   return NULL;
 }
@@ -194,7 +196,7 @@ static ox_status *align_defaults(ox_session *s) {
 
 static ox_status *make_plan(ox_session *s, const ox_session_opts *o) {
   ox_plan_opts po = {.alloc = s->alloc,
-                     .log = &s->env->log,
+                     .log = &s->log,
                      .pool = s->pool,
                      .max_threads = 0, /* loading uses the whole pool, whatever the limit of a run */
                      .providers = s->providers,
@@ -212,7 +214,7 @@ ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
   OX_TRY(fix_dims(s->model, o));
   OX_TRY(ox_session_settle_defaults(s));
   OX_TRY(ox_graph_name_outputs(s->model));
-  OX_TRY(choose_pool(s, o->n_threads));
+  OX_TRY(choose_pool(s, o));
   OX_TRY(ox_session_add_providers(s, o));
   OX_TRY(open_rulebook(s, o, &r));
   if (o->all_values) OX_TRY(ox_value_names_list(&s->model->arena, s->model->graph, &kept));

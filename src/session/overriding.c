@@ -92,7 +92,12 @@ ox_status *ox_session_settle_defaults(ox_session *s) {
   if (!s->defaults) return ox_oom();
   for (uint32_t i = 0; i < g->n_inputs; i++) {
     ox_graph_value *v = &g->values[g->inputs[i]];
-    if (v->init) ox_session_describe(s, g->inputs[i], &s->defaults[s->n_defaults++]);
+    if (v->init) {
+      ox_value_info *info = &s->defaults[s->n_defaults++];
+      ox_session_describe(s, g->inputs[i], info);
+      info->type = ox_arena_copy(&s->arena, info->type, sizeof *info->type); /* the graph's values will move */
+      if (!info->type) return ox_oom();
+    }
     if (v->init && !s->origin)
       v->is_input = false;
     else

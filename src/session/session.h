@@ -48,7 +48,8 @@ struct ox_session {
   ox_plan *plan;
   ox_provider providers[OX_MOST_PROVIDERS];
   size_t n_providers;
-  ox_pool *pool, *own_pool; /* own: only when more threads are asked for than the env's pool has */
+  ox_log log;               /* its own, or the env's */
+  ox_pool *pool, *own_pool; /* own: only when more threads are asked for than the given pool has */
   uint32_t max_threads;
   ox_recycler *recycler;
   ox_profile *profile;

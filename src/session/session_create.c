@@ -67,6 +67,7 @@ static size_t bytes_of(const ox_model_source *from) {
 static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_session_opts *o) {
   ox_read_opts ro;
   ox_watch watch;
+  s->log = o->log ? (ox_log){o->log, o->log_ctx, (ox_log_level)o->log_level} : s->env->log;
   OX_TRY(ox_session_limit_memory(s, o, bytes_of(from)));
   ox_arena_init(&s->arena, s->alloc);
   OX_TRY(ox_session_add_ops(s, o));

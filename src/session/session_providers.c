@@ -31,7 +31,7 @@ static ox_status *add(ox_session *s, const ox_ep_api *api, const ox_options *opt
   if (s->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
   ox_provider *p = &s->providers[s->n_providers];
   *p = (ox_provider){.api = *api,
-                     .services = {s->alloc, &s->env->log, s->pool, s->max_threads, api->name, s->custom_ops}};
+                     .services = {s->alloc, &s->log, s->pool, s->max_threads, api->name, s->custom_ops}};
   OX_TRY(ox_ep_check_options(api, options));
   p->identity = ox_provider_identity(api, options);
   ox_ep_host host = ox_ep_host_make(&p->services, api);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session/inspect_test.c - metadata, and the optimized graph in every format. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,8 +161,108 @@ static void test_writing_can_fail(void **state) {
   ox_session_release(s);
 }
 
+/* ---- types ---- */
+
+/* The type as a path from the outside in: "seq of map of i64 to tensor of f32[2,-]". */
+static void put_type(const ox_type *t, char *out, size_t room) {
+  size_t n = strlen(out);
+  if (t->optional) n += (size_t)snprintf(out + n, room - n, "optional ");
+  if (t->kind == OX_SEQUENCE) snprintf(out + n, room - n, "sequence of ");
+  if (t->kind == OX_MAP) snprintf(out + n, room - n, "map of %s to ", ox_type_name(t->key_dtype));
+  if (t->kind == OX_TENSOR) {
+    n += (size_t)snprintf(out + n, room - n, "%s", ox_type_name(t->dtype));
+    for (int d = 0; d < t->shape.rank; d++)
+      n += (size_t)snprintf(out + n, room - n, t->shape.dim[d] < 0 ? "[-]" : "[%d]", (int)t->shape.dim[d]);
+    if (t->shape.rank < 0) snprintf(out + n, room - n, "?");
+  }
+  if (t->elem) put_type(t->elem, out, room);
+}
+
+static void test_types_are_told_to_the_innermost(void **state) {
+  (void)state;
+  ox_value_info info;
+  ox_session *s = open_text(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float x, seq(float[2,N]) s, optional(seq(int64[])) o, "
+      "map(string, seq(float[1])) m, int64 k = {5}) => (seq(float[2,N]) y, float z) "
+      "{ y = Identity (s) z = Identity (x) }");
+  static const char *const want[] = {"float32", "sequence of float32[2][-]", "optional sequence of int64?",
+                                     "map of string to sequence of float32[1]"};
+  for (size_t i = 0; i < OX_COUNT(want); i++) {
+    char text[100] = "";
+    CHECK_OK(ox_session_input(s, i, &info));
+    put_type(info.type, text, sizeof text);
+    assert_string_equal(text, want[i]);
+  }
+  char text[100] = "";
+  CHECK_OK(ox_session_output(s, 0, &info));
+  put_type(info.type, text, sizeof text);
+  assert_string_equal(text, want[1]);
+  CHECK_OK(ox_session_default(s, 0, &info));
+  assert_int_equal(info.type->dtype, OX_I64);
+  ox_session_release(s);
+}
+
+/* ---- its own pool and log ---- */
+
+static void count_lines(void *ctx, int level, const char *text) {
+  (void)level, (void)text;
+  ++*(int *)ctx;
+}
+
+static void test_a_session_may_have_a_log_of_its_own(void **state) {
+  (void)state;
+  ox_env *env;
+  ox_session *s;
+  int of_env = 0, of_session = 0, seen;
+  ox_env_opts eo = {.struct_size = sizeof eo, .log = count_lines, .log_ctx = &of_env};
+  CHECK_OK(ox_env_create(&eo, &env));
+  CHECK_OK(text_session(env, bare, NULL, &s));
+  ox_session_release(s);
+  seen = of_env;
+  assert_true(seen > 0);
+  ox_session_opts so;
+  ox_session_opts_init(&so);
+  so.log = count_lines, so.log_ctx = &of_session;
+  CHECK_OK(text_session(env, bare, &so, &s));
+  ox_session_release(s);
+  assert_int_equal(of_env, seen);
+  assert_int_equal(of_session, seen);
+  so.log_level = OX_LOG_LEVEL_OFF;
+  CHECK_OK(text_session(env, bare, &so, &s));
+  ox_session_release(s);
+  assert_int_equal(of_session, seen);
+  ox_env_release(env);
+}
+
+static void test_a_session_may_have_a_pool_of_its_own(void **state) {
+  (void)state;
+  ox_env *env;
+  ox_session *s;
+  ox_pool *pool;
+  ox_pool_opts po = {.struct_size = sizeof po, .n_threads = 3};
+  CHECK_OK(ox_pool_create(&po, &pool));
+  CHECK_OK(ox_env_create(NULL, &env));
+  static const struct {
+    uint32_t n_threads, want;
+  } rows[] = {{0, 3}, {2, 2}, {3, 3}, {4, 4}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    ox_session_opts so;
+    ox_session_opts_init(&so);
+    so.pool = pool, so.n_threads = rows[i].n_threads;
+    CHECK_OK(text_session(env, bare, &so, &s));
+    assert_int_equal(s->max_threads, rows[i].want);
+    assert_int_equal(s->pool == pool, rows[i].want <= 3);
+    ox_session_release(s);
+  }
+  ox_env_release(env);
+  ox_pool_destroy(pool);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_types_are_told_to_the_innermost),
+      cmocka_unit_test(test_a_session_may_have_a_log_of_its_own),
+      cmocka_unit_test(test_a_session_may_have_a_pool_of_its_own),
       cmocka_unit_test(test_metadata_is_the_models),
       cmocka_unit_test(test_asking_changes_nothing),
       cmocka_unit_test(test_every_format_is_written),
