@@ -261,6 +261,8 @@ typedef struct ox_ep_host {
   int64_t (*opset)(const ox_graph_view *g, const char *domain);        /* the model's version of it; 0: not imported */
   /* During compile: the program has what it needs of this constant, so that its pages may leave memory. */
   void (*constant_done)(const ox_graph_view *part, uint32_t value);
+  /* 1.2 */
+  void *user;                                                          /* of the ox_own_provider; else NULL */
 } ox_ep_host;
 
 struct ox_op;       /* onyx/op.h */

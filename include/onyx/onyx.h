@@ -86,6 +86,12 @@ typedef struct ox_provider_spec {
   ox_options options;
 } ox_provider_spec;
 
+/* A provider that one session has: its create finds |user| in ox_ep_host. */
+typedef struct ox_own_provider {
+  const ox_ep_api *api;
+  void *user;
+} ox_own_provider;
+
 typedef struct ox_session_opts {
   size_t struct_size;
   uint32_t optimize;                   /* OX_OPTIMIZE_*; note that a zeroed struct means NONE: see ox_session_opts_init */
@@ -146,6 +152,10 @@ typedef struct ox_session_opts {
   void (*log)(void *ctx, int level, const char *text); /* in place of the env's; NULL: the env's. Any thread */
   void *log_ctx;
   int log_level;                       /* least level that reaches |log| */
+  /* As ox_env_add_provider, for this session: |providers| finds them by name, before those of the env. Tables and what
+   * they point to are borrowed until the session is released. */
+  const ox_own_provider *own_providers;
+  size_t n_own_providers;
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */

@@ -105,5 +105,6 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .value_use_count = ox_view_value_use_count,
                       .dim_name = ox_view_dim_name,
                       .opset = ox_view_opset,
-                      .constant_done = ox_view_constant_done};
+                      .constant_done = ox_view_constant_done,
+                      .user = s->user};
 }

@@ -34,6 +34,7 @@ typedef struct ox_ep_services {
   uint32_t max_threads;
   const char *provider;
   const ox_registry *custom_ops; /* operators that env and session were given; NULL: none */
+  void *user;                    /* ox_ep_host.user */
 } ox_ep_services;
 
 /* The service table for a provider whose own table is |api|: no larger than what the plug-in was built against, so that

@@ -32,9 +32,11 @@ static ox_status *add_rows(ox_session *s, ox_registry **table, const ox_op *rows
   return ox_registry_add(*table, rows, n);
 }
 
-static ox_status *add_provider_rows(ox_session *s, const char *name) {
-  const ox_ep_api *api = name ? ox_env_find_provider(s->env, name) : NULL;
-  return api ? ox_status_note(add_rows(s, &s->provider_ops, api->ops, api->n_ops), "provider '%s'", name) : NULL;
+static ox_status *add_provider_rows(ox_session *s, const ox_session_opts *o, const char *name) {
+  ox_ep_api api = {0};
+  void *user;
+  if (name) OX_TRY(ox_session_provider_table(s, o, name, &api, &user));
+  return ox_status_note(add_rows(s, &s->provider_ops, api.ops, api.n_ops), "provider '%s'", name);
 }
 
 ox_status *ox_session_add_ops(ox_session *s, const ox_session_opts *o) {
@@ -47,10 +49,10 @@ ox_status *ox_session_add_ops(ox_session *s, const ox_session_opts *o) {
   OX_TRY(add_rows(s, &s->own_ops, o->ops, o->n_ops));
   if (s->own_ops || s->env->own_ops) s->custom_ops = s->ops;
   for (size_t i = 0; i < o->n_providers; i++) {
-    OX_TRY(add_provider_rows(s, o->providers[i].name));
+    OX_TRY(add_provider_rows(s, o, o->providers[i].name));
     cpu |= o->providers[i].name && strcmp(o->providers[i].name, "cpu") == 0;
   }
-  return cpu ? NULL : add_provider_rows(s, "cpu");
+  return cpu ? NULL : add_provider_rows(s, o, "cpu");
 }
 
 /* ---- rules ---- */

@@ -64,6 +64,7 @@ static ox_status *copy_opts(ox_arena *a, ox_session_opts *o) {
   OX_TRY(copy_texts(a, &o->initializer_names, o->n_initializers));
   OX_TRY(make_absolute(a, &o->external_dir));
   OX_TRY(copy_text(a, &o->cache_dir));
+  o->own_providers = NULL, o->n_own_providers = 0; /* the origin's tables are taken */
   o->dim_values = ox_arena_copy(a, o->dim_values, o->n_dims * sizeof *o->dim_values);
   o->rule_sets = ox_arena_copy(a, o->rule_sets, o->n_rule_sets * sizeof *o->rule_sets);
   o->initializers = ox_arena_copy(a, o->initializers, o->n_initializers * sizeof *o->initializers); /* held by |s| */

@@ -27,11 +27,11 @@ static const ox_ep_api custom = {.struct_size = sizeof custom,
 
 /* ---- any ---- */
 
-static ox_status *add(ox_session *s, const ox_ep_api *api, const ox_options *options) {
+static ox_status *add(ox_session *s, const ox_ep_api *api, void *user, const ox_options *options) {
   if (s->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
   ox_provider *p = &s->providers[s->n_providers];
   *p = (ox_provider){.api = *api,
-                     .services = {s->alloc, &s->log, s->pool, s->max_threads, api->name, s->custom_ops}};
+                     .services = {s->alloc, &s->log, s->pool, s->max_threads, api->name, s->custom_ops, user}};
   OX_TRY(ox_ep_check_options(api, options));
   p->identity = ox_provider_identity(api, options);
   ox_ep_host host = ox_ep_host_make(&p->services, api);
@@ -47,15 +47,30 @@ static bool has(const ox_session *s, const char *name) {
   return false;
 }
 
-static const ox_ep_api *find(const ox_session *s, const char *name) {
-  return strcmp(name, "custom") == 0 ? &custom : ox_env_find_provider(s->env, name);
+ox_status *ox_session_provider_table(const ox_session *s, const ox_session_opts *o, const char *name,
+                                     ox_ep_api *out_api, void **out_user) {
+  *out_api = (ox_ep_api){0}, *out_user = NULL;
+  for (size_t i = 0; i < o->n_own_providers; i++) {
+    const ox_own_provider *own = &o->own_providers[i];
+    if (!own->api) return ox_fail(OX_INVALID_ARGUMENT, "own provider %zu has no table", i);
+    if (!own->api->name || strcmp(own->api->name, name) != 0) continue;
+    if (strcmp(name, "host") == 0 || strcmp(name, "custom") == 0)
+      return ox_fail(OX_INVALID_ARGUMENT, "a provider cannot be called '%s'", name);
+    *out_user = own->user;
+    return ox_ep_adopt(own->api, out_api);
+  }
+  const ox_ep_api *api = strcmp(name, "custom") == 0 ? &custom : ox_env_find_provider(s->env, name);
+  if (api) *out_api = *api;
+  return NULL;
 }
 
-static ox_status *add_by_name(ox_session *s, const char *name, const ox_options *options) {
-  const ox_ep_api *api = name ? find(s, name) : NULL;
-  if (!api) return ox_fail(OX_INVALID_ARGUMENT, "there is no provider '%s'", name ? name : "");
-  if (has(s, name)) return ox_fail(OX_INVALID_ARGUMENT, "provider '%s' is named twice", name);
-  return add(s, api, options);
+static ox_status *add_by_name(ox_session *s, const ox_session_opts *o, const ox_provider_spec *spec) {
+  ox_ep_api api = {0};
+  void *user;
+  if (spec->name) OX_TRY(ox_session_provider_table(s, o, spec->name, &api, &user));
+  if (!api.name) return ox_fail(OX_INVALID_ARGUMENT, "there is no provider '%s'", spec->name ? spec->name : "");
+  if (has(s, api.name)) return ox_fail(OX_INVALID_ARGUMENT, "provider '%s' is named twice", api.name);
+  return add(s, &api, user, &spec->options);
 }
 
 /* Those of the origin, whatever the env has got since. */
@@ -65,7 +80,7 @@ static ox_status *add_same(ox_session *s, const ox_session_opts *o) {
     const ox_options *options = NULL;
     for (size_t k = 0; k < o->n_providers; k++)
       if (strcmp(o->providers[k].name, api->name) == 0) options = &o->providers[k].options;
-    OX_TRY(add(s, api, options));
+    OX_TRY(add(s, api, s->origin->providers[i].services.user, options));
   }
   return NULL;
 }
@@ -75,12 +90,12 @@ ox_status *ox_session_add_providers(ox_session *s, const ox_session_opts *o) {
   bool customs = s->custom_ops != NULL;
   for (size_t i = 0; i < o->n_providers; i++) {
     const char *name = o->providers[i].name;
-    if (customs && name && strcmp(name, "cpu") == 0 && !has(s, "custom")) OX_TRY(add(s, &custom, NULL));
-    OX_TRY(add_by_name(s, name, &o->providers[i].options));
+    if (customs && name && strcmp(name, "cpu") == 0 && !has(s, "custom")) OX_TRY(add(s, &custom, NULL, NULL));
+    OX_TRY(add_by_name(s, o, &o->providers[i]));
   }
-  if (customs && !has(s, "custom")) OX_TRY(add(s, &custom, NULL));
+  if (customs && !has(s, "custom")) OX_TRY(add(s, &custom, NULL, NULL));
   const ox_ep_api *cpu = ox_env_find_provider(s->env, "cpu");
-  return cpu && !has(s, "cpu") ? add(s, cpu, NULL) : NULL;
+  return cpu && !has(s, "cpu") ? add(s, cpu, NULL, NULL) : NULL;
 }
 
 ox_provider *ox_session_evaluator(ox_session *s) {

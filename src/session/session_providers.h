@@ -5,8 +5,12 @@
 
 #include "session/session.h"
 
-/* Creates those of |o| in their order, and at the end, if they are not among them, "custom" (the operators of the env and
- * of the session that have kernels, where there are any) and "cpu" (where the env has it). */
+/* The table of provider |name|, one of |o|'s own or of the env's, and what its create is to find as ox_ep_host.user.
+ * Its name is NULL: there is none. INVALID_ARGUMENT, INCOMPATIBLE: an own one that is broken. */
+OX_NODISCARD ox_status *ox_session_provider_table(const ox_session *s, const ox_session_opts *o, const char *name,
+                                                  ox_ep_api *out_api, void **out_user);
+/* Creates those of |o| in their order, and at the end, if they are not among them, "custom" (the operators of the env
+ * and of the session that have kernels, where there are any) and "cpu" (where the env has it). */
 OX_NODISCARD ox_status *ox_session_add_providers(ox_session *s, const ox_session_opts *o);
 /* The one that computes what is constant at load: the CPU's; NULL: none. */
 ox_provider *ox_session_evaluator(ox_session *s);
