@@ -141,6 +141,11 @@ typedef struct ox_op_host {
   ox_status *(*status_make)(ox_code code, const char *text);
   /* Any attribute of the node, whether the schema knows it or not; 0: absent. |out| borrows from the model. */
   int (*attr)(void *host_data, const char *name, ox_attr_view *out);
+  /* 1.1. Attribute |i| and its name; NULL: there are no more. Lives, as what |attr| gives, while the types or the kernel
+   * do. */
+  const char *(*attr_at)(void *host_data, size_t i, ox_attr_view *out);
+  /* Name of a symbolic dimension (< -1), or NULL. Lives as long. */
+  const char *(*dim_name)(void *host_data, int64_t dim);
 } ox_op_host;
 
 /* One function serves twice: at load, where dimensions may be symbols or unknown (-1) and a rank may be -1, and when a
@@ -157,6 +162,8 @@ typedef struct ox_infer_ctx {
   ox_type *out;                    /* answer; preset to unknown tensors */
   const ox_op_host *host;
   void *host_data;                 /* for the calls of |host| */
+  /* 1.1 */
+  void *user;                      /* ox_schema.user of the row that serves the node */
 } ox_infer_ctx;
 
 /* ---- load ------------------------------------------------------------------------------------------------ */
@@ -177,6 +184,11 @@ typedef struct ox_load_ctx {
   uint64_t consumed;                /* answer: bit i: constant input i is packed; its data is NULL in prepare and run */
   const ox_op_host *host;
   void *host_data;
+  /* 1.1. Names and types live as long as the kernel. */
+  void *user;                        /* ox_schema.user of the row that serves the node */
+  const char *node;                  /* the node's name; "": it has none */
+  const char *const *in_name, *const *out_name; /* of values; "": omitted */
+  const ox_type *const *out_type;    /* as inferred at load; NULL entry: omitted */
 } ox_load_ctx;
 
 /* ---- the rows -------------------------------------------------------------------------------------------- */
@@ -225,6 +237,7 @@ typedef struct ox_schema {
   /* |types| goes on: the sets of the inputs from OX_TYPED_IN on, max_in - OX_TYPED_IN of them. NULL: as |types| says.
    * Not with OX_VARIADIC. */
   const uint32_t *more_types;
+  void *user; /* the owner's, for |infer| and |load| (ctx->user), so that one function can serve rows made at run time */
 } ox_schema;
 
 /* Tiles of one stage: [begin, end). */

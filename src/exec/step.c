@@ -151,8 +151,15 @@ static ox_status *ask(ox_step *s, ox_type *out, ox_arena *a) {
     out[0] = *s->types[0];
     return NULL;
   }
-  ox_node_call call = {.schema = u->def, .node = s->node, .version = u->op_version, .attrs = u->attrs, .in = s->types,
-                       .in_data = s->data, .out = out, .arena = a};
+  ox_node_call call = {.model = s->graph->model,
+                       .schema = u->def,
+                       .node = s->node,
+                       .version = u->op_version,
+                       .attrs = u->attrs,
+                       .in = s->types,
+                       .in_data = s->data,
+                       .out = out,
+                       .arena = a};
   return u->def ? ox_node_infer(&call) : NULL;
 }
 

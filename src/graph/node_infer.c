@@ -15,7 +15,18 @@ static int attr(void *host_data, const char *name, ox_attr_view *out) {
   return a != NULL;
 }
 
-static const ox_op_host host = {sizeof host, alloc, ox_status_of_text, attr};
+static const char *attr_at(void *host_data, size_t i, ox_attr_view *out) {
+  const ox_node *n = ((const ox_node_call *)host_data)->node;
+  if (i >= n->n_attrs) return NULL;
+  *out = n->attrs[i].v;
+  return n->attrs[i].name;
+}
+
+static const char *dim_name(void *host_data, int64_t dim) {
+  return ox_model_symbol_name(((const ox_node_call *)host_data)->model, dim);
+}
+
+static const ox_op_host host = {sizeof host, alloc, ox_status_of_text, attr, attr_at, dim_name};
 
 /* With channels last: the operator sees them first. */
 static ox_status *infer_nhwc(const ox_node_call *call) {
@@ -57,7 +68,8 @@ ox_status *ox_node_infer(const ox_node_call *call) {
                     .in_data = call->in_data,
                     .out = call->out,
                     .host = &host,
-                    .host_data = &mine};
+                    .host_data = &mine,
+                    .user = call->schema->user};
   for (uint32_t i = 0; i < n->n_in; i++) OX_TRY(check_size("input", i, call->in[i]));
   for (uint32_t i = 0; i < n->n_out; i++) call->out[i] = ox_type_unknown();
   OX_TRY(call->schema->infer(&c));

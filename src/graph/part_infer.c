@@ -24,7 +24,8 @@ static ox_status *infer_node(walk *w, const ox_node *n) {
   const ox_type **in = OX_ARENA_ARRAY(w->arena, const ox_type *, n->n_in);
   const ox_tensor **data = OX_ARENA_ARRAY(w->arena, const ox_tensor *, n->n_in);
   ox_type *out = OX_ARENA_ARRAY(w->arena, ox_type, n->n_out);
-  ox_node_call call = {.schema = ox_node_schema(w->g->model, n, &call.version),
+  ox_node_call call = {.model = w->g->model,
+                       .schema = ox_node_schema(w->g->model, n, &call.version),
                        .node = n,
                        .in = in,
                        .in_data = data,

@@ -45,6 +45,7 @@ OX_NODISCARD ox_status *ox_graph_name_outputs(ox_model *m);
 
 /* A schema's inference on a node. */
 typedef struct ox_node_call {
+  const ox_model *model;
   const ox_schema *schema;
   const ox_node *node;
   uint32_t version;

@@ -176,7 +176,8 @@ static ox_status *ask_op(work *w, ox_graph *g, const ox_node *n, node_io *io) {
   if (!io->schema) return NULL;
   OX_TRY(ox_op_check(io->schema, n, io->in));
   OX_TRY(ox_attrs_decode(io->schema, n, &w->scratch, &io->attrs));
-  ox_node_call call = {.schema = io->schema,
+  ox_node_call call = {.model = g->model,
+                       .schema = io->schema,
                        .node = n,
                        .version = version,
                        .attrs = io->attrs,

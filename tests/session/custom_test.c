@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session/custom_test.c - operators and rules from C, for an env or one session; assertions on the placement. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -39,6 +40,50 @@ static const ox_op shift_op[] = {{OX_SCHEMA(.name = "Shift", .domain = "me", .si
                                   OX_KERNEL(.run = shift)}};
 static const ox_op relu_op[] = {{OX_SCHEMA(.name = "Relu", .since = 14, UNARY), OX_KERNEL(.run = nine)}};
 static const ox_op known_op[] = {{OX_SCHEMA(.name = "Known", .domain = "me", .since = 1, UNARY), NULL}};
+
+/* ---- one pair of functions for rows made at run time: what they find of the row and of the node ---- */
+
+typedef struct {
+  float by;
+  char dim[16], attrs[64], load[128];
+} times_user;
+
+static ox_status *times_infer(ox_infer_ctx *c) {
+  times_user *u = c->user;
+  ox_attr_view a;
+  const char *name;
+  c->out[0] = *c->in[0];
+  u->attrs[0] = u->dim[0] = 0;
+  for (size_t i = 0; (name = c->host->attr_at(c->host_data, i, &a)) != NULL; i++)
+    snprintf(u->attrs + strlen(u->attrs), sizeof u->attrs - strlen(u->attrs), "%s:%u ", name, a.kind);
+  if (c->in[0]->shape.dim[0] < -1)
+    snprintf(u->dim, sizeof u->dim, "%s", c->host->dim_name(c->host_data, c->in[0]->shape.dim[0]));
+  return NULL;
+}
+
+static ox_status *times_load(ox_load_ctx *c) {
+  times_user *u = c->user;
+  const ox_type *out = c->out_type[0];
+  ox_attr_view a;
+  const char *first = c->host->attr_at(c->host_data, 0, &a);
+  int at = snprintf(u->load, sizeof u->load, "%s:", c->node);
+  for (uint32_t i = 0; i < c->n_in + c->n_out; i++) {
+    const char *value = i < c->n_in ? c->in_name[i] : c->out_name[i - c->n_in];
+    at += snprintf(u->load + at, sizeof u->load - (size_t)at, "%s'%s'", i == c->n_in ? " -> " : " ", value);
+  }
+  snprintf(u->load + at, sizeof u->load - (size_t)at, ", %u of rank %d, %s", out->dtype, (int)out->shape.rank,
+           first ? first : "none");
+  if (c->host->dim_name(c->host_data, out->shape.dim[0]) == NULL) return c->host->status_make(OX_FAIL, "no symbol");
+  c->state = u;
+  return NULL;
+}
+
+static ox_status *times_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const times_user *u = c->state;
+  (void)stage, (void)tiles, (void)scratch;
+  for (size_t i = 0; i < c->in[0]->bytes / 4; i++) ((float *)c->out[0]->data)[i] = ((float *)c->in[0]->data)[i] * u->by;
+  return NULL;
+}
 
 /* ---- a rule: Neg of Neg goes; a built-in one would do it, too, so this one is for Shift ---- */
 
@@ -138,6 +183,50 @@ static void test_errors_name_the_node(void **state) {
   CHECK_FAILS(text_session(w.env, HEAD "{ y = me.Shift <by = 1> (x) }", NULL, &w.session), OX_INVALID_MODEL, "'by'");
   CHECK_FAILS(text_session(w.env, HEAD "{ y = me.Known (x) }", NULL, &w.session), OX_NOT_IMPLEMENTED, "me.Known(1) x1");
   done(&w);
+}
+
+static void test_a_row_knows_its_owner_and_its_node(void **state) {
+  (void)state;
+  static times_user users[2] = {{.by = 10}, {.by = 100}};
+  static const ox_kernel_def kernel = {.struct_size = sizeof kernel, .load = times_load, .run = times_run};
+  static const struct {
+    const char *text, *dim, *attrs, *load;
+  } rows[] = {
+      {"{ [n0] y = me.Ten <k = 1, t = \"x\"> (x) }", "N", "k:2 t:3 ", "n0: 'x' -> 'y', 1 of rank 1, k"},
+      {"{ y = me.Hundred (x, , x) }", "N", "", ": 'x' '' 'x' -> 'y', 1 of rank 1, none"},
+  };
+  static const char *const names[] = {"Ten", "Hundred"};
+  ox_schema schemas[2];
+  ox_op ops[2];
+  for (size_t i = 0; i < 2; i++) {
+    schemas[i] = (ox_schema){.struct_size = sizeof *schemas,
+                             .name = names[i],
+                             .domain = "me",
+                             .since = 1,
+                             .min_in = 1,
+                             .max_in = 3,
+                             .infer = times_infer,
+                             .user = &users[i]};
+    ops[i] = (ox_op){&schemas[i], &kernel};
+  }
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    world w = {0};
+    float y;
+    char text[256];
+    ox_session_opts o;
+    ox_session_opts_init(&o);
+    o.ops = ops, o.n_ops = 2;
+    snprintf(text, sizeof text,
+             "<ir_version: 8, opset_import: [\"\" : 17, \"me\" : 1]> g (float[N] x) => (float[N] y) %s", rows[i].text);
+    CHECK_OK(ox_env_create(NULL, &w.env));
+    CHECK_OK(text_session(w.env, text, &o, &w.session));
+    assert_string_equal(users[i].dim, rows[i].dim);
+    assert_string_equal(users[i].attrs, rows[i].attrs);
+    assert_string_equal(users[i].load, rows[i].load);
+    CHECK_OK(run_first(&w, &y));
+    assert_true(y == users[i].by);
+    done(&w);
+  }
 }
 
 static void test_rules_of_an_env_and_of_a_session(void **state) {
@@ -249,6 +338,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators_of_an_env),
                                      cmocka_unit_test(test_a_standard_operator_is_replaced_in_one_session),
                                      cmocka_unit_test(test_errors_name_the_node),
+                                     cmocka_unit_test(test_a_row_knows_its_owner_and_its_node),
                                      cmocka_unit_test(test_rules_of_an_env_and_of_a_session),
                                      cmocka_unit_test(test_requirements),
                                      cmocka_unit_test(test_every_allocation_may_fail)};

@@ -126,34 +126,69 @@ static int op_attr(void *host_data, const char *name, ox_attr_view *out) {
   return d->host->node_attr(d->g, d->node, name, out);
 }
 
-static const ox_op_host op_host = {sizeof op_host, op_alloc, ox_status_of_text, op_attr};
+static const char *op_attr_at(void *host_data, size_t i, ox_attr_view *out) {
+  const load_data *d = host_data;
+  return d->host->node_attr_at(d->g, d->node, i, out);
+}
 
-static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node, rows_kernel *k) {
-  uint32_t n_in = (uint32_t)h->node_in_count(g, node);
-  const ox_type **types = OX_ARENA_ARRAY(&k->arena, const ox_type *, n_in);
-  const ox_tensor **consts = OX_ARENA_ARRAY(&k->arena, const ox_tensor *, n_in);
-  if (!types || !consts) return ox_oom();
-  for (uint32_t i = 0; i < n_in; i++) {
-    uint32_t v = h->node_in(g, node, i);
+static const char *op_dim_name(void *host_data, int64_t dim) {
+  const load_data *d = host_data;
+  return d->host->dim_name(d->g, dim);
+}
+
+static const ox_op_host op_host = {sizeof op_host, op_alloc, ox_status_of_text, op_attr, op_attr_at, op_dim_name};
+
+/* What is known of inputs or outputs of a node: an entry each, NULL and "" where it is omitted. */
+typedef struct {
+  const ox_type **types;
+  const char **names;
+} load_values;
+
+static ox_status *describe(const load_data *d, uint32_t (*value)(const ox_graph_view *g, size_t node, size_t i),
+                           uint32_t n, load_values *out) {
+  const ox_ep_host *h = d->host;
+  out->types = OX_ARENA_ARRAY(d->arena, const ox_type *, n);
+  out->names = OX_ARENA_ARRAY(d->arena, const char *, n);
+  if (!out->types || !out->names) return ox_oom();
+  for (uint32_t i = 0; i < n; i++) {
+    uint32_t v = value(d->g, d->node, i);
+    out->names[i] = v == OX_NONE ? "" : h->value_name(d->g, v);
     if (v == OX_NONE) continue;
-    ox_type *t = OX_ARENA_NEW(&k->arena, ox_type);
+    ox_type *t = OX_ARENA_NEW(d->arena, ox_type);
     if (!t) return ox_oom();
-    h->value_type(g, v, &t->kind, &t->dtype, &t->shape);
-    types[i] = t, consts[i] = h->value_const(g, v);
+    h->value_type(d->g, v, &t->kind, &t->dtype, &t->shape);
+    out->types[i] = t;
   }
+  return NULL;
+}
+
+static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node, void *user, rows_kernel *k) {
+  uint32_t n_in = (uint32_t)h->node_in_count(g, node), n_out = (uint32_t)h->node_out_count(g, node);
+  const ox_tensor **consts = OX_ARENA_ARRAY(&k->arena, const ox_tensor *, n_in);
   load_data data = {h, g, node, &k->arena};
+  load_values in, out;
+  if (!consts) return ox_oom();
+  OX_TRY(describe(&data, h->node_in, n_in, &in));
+  OX_TRY(describe(&data, h->node_out, n_out, &out));
+  for (uint32_t i = 0; i < n_in; i++)
+    if (in.types[i]) consts[i] = h->value_const(g, h->node_in(g, node, i));
   ox_load_ctx c = {.struct_size = sizeof c,
                    .op = k->op,
                    .attrs = k->attrs,
                    .op_version = k->op_version,
                    .n_in = n_in,
-                   .n_out = (uint32_t)h->node_out_count(g, node),
-                   .in_type = types,
+                   .n_out = n_out,
+                   .in_type = in.types,
                    .in_const = consts,
                    .alloc = h->alloc,
                    .isa = k->ep->isa,
                    .host = &op_host,
-                   .host_data = &data};
+                   .host_data = &data,
+                   .user = user,
+                   .node = h->node_name(g, node),
+                   .in_name = in.names,
+                   .out_name = out.names,
+                   .out_type = out.types};
   ox_status *st = k->def->load(&c);
   k->state = c.state, k->base.consumed = c.consumed;
   return st;
@@ -169,7 +204,7 @@ static ox_status *create(ox_ep *ep, const ox_graph_view *g, size_t node, ox_kern
   k->op = op->schema->name, k->op_version = ep->host.node_version(g, node);
   ox_arena_init(&k->arena, ep->host.alloc);
   ox_status *st = decode(&ep->host, g, node, op->schema, k);
-  if (!st && k->def->load) st = load(&ep->host, g, node, k);
+  if (!st && k->def->load) st = load(&ep->host, g, node, op->schema->user, k);
   if (st)
     release(&k->base);
   else
