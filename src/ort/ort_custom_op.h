@@ -9,9 +9,9 @@
 typedef struct ort_custom_ops ort_custom_ops;
 
 /* The operators of all domains of |options|; kept by the session that gets them, until after its ox_session is
- * released. *out NULL: there are none. */
-OX_NODISCARD OrtStatus *ort_custom_ops_create(const OrtSessionOptions *options, const OrtLogger *logger,
-                                              ort_custom_ops **out);
+ * released. All arguments are borrowed until then. *out NULL: there are none. */
+OX_NODISCARD OrtStatus *ort_custom_ops_create(const OrtEnv *env, const OrtSessionOptions *options,
+                                              const OrtLogger *logger, ort_custom_ops **out);
 const ox_op *ort_custom_ops_rows(const ort_custom_ops *ops, size_t *out_n);
 void ort_custom_ops_release(ort_custom_ops *ops);
 

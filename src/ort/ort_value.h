@@ -11,6 +11,7 @@ struct OrtValue {
   const ox_tensor *tensor;     /* the content; never NULL */
   ox_value *value;             /* what owns it, counted; NULL: borrowed (inputs and outputs of kernels) */
   const OrtMemoryInfo *memory; /* where a tensor's data lies; NULL: ort_cpu_memory() */
+  OrtKernelContext *kernel;    /* a kernel's output: ort_kernel_text (ort_kernel.h) has the memory for its strings */
 };
 
 /* A new handle that takes |value| over, also on failure. */
