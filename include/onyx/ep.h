@@ -207,12 +207,25 @@ typedef struct ox_attr_view {
   const ox_tensor *tensor;
 } ox_attr_view;
 
+/* What is known of the model that a graph is from. Strings are never NULL. */
+typedef struct ox_model_info {
+  uint32_t struct_size; /* the caller's */
+  uint32_t n_opsets, n_props;
+  const char *path; /* of its file; "": it came from memory */
+  const char *producer_name, *producer_version, *domain, *doc;
+  int64_t ir_version, model_version;
+} ox_model_info;
+
 /* A place where tensors can lie. Memory 0 is the host's; a provider's own are 1, 2 ... in the order of its table. */
 typedef struct ox_memory_def {
   const char *name;          /* "cuda", "opencl" ... */
   uint32_t host_accessible;  /* 1: the CPU may read and write it directly, so nothing is copied at the border */
   uint32_t align;            /* of allocations and of tensors in them, a power of two; 0: 64 */
 } ox_memory_def;
+
+struct ox_op;       /* onyx/op.h */
+struct ox_type;     /* onyx/op.h */
+struct ox_rule_set; /* onyx/rule.h */
 
 /* Services of the host. Strings live as long as the view. A provider may keep a copy of the struct while it lives. */
 typedef struct ox_ep_host {
@@ -263,10 +276,16 @@ typedef struct ox_ep_host {
   void (*constant_done)(const ox_graph_view *part, uint32_t value);
   /* 1.2 */
   void *user;                                                          /* of the ox_own_provider; else NULL */
+  const struct ox_type *(*value_full_type)(const ox_graph_view *g, uint32_t value); /* what sequences, maps, optionals
+                                                                                     * are of; NULL: no such value */
+  /* The file that a constant lies in, as the model names it, and where in it; NULL: it is not in a file of its own. */
+  const char *(*value_file)(const ox_graph_view *g, uint32_t value, uint64_t *out_offset);
+  const char *(*graph_name)(const ox_graph_view *g);
+  const ox_graph_view *(*graph_parent)(const ox_graph_view *g); /* of a body: the one node that has it; else NULL */
+  void (*model_info)(const ox_graph_view *g, ox_model_info *out);
+  const char *(*model_opset)(const ox_graph_view *g, size_t i, int64_t *out_version);  /* a domain; NULL: no more */
+  const char *(*model_prop)(const ox_graph_view *g, size_t i, const char **out_value); /* a key; NULL: no more */
 } ox_ep_host;
-
-struct ox_op;       /* onyx/op.h */
-struct ox_rule_set; /* onyx/rule.h */
 
 typedef struct ox_ep_api {
   uint32_t struct_size; /* sizeof(ox_ep_api) when the PLUG-IN was compiled */

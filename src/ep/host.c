@@ -106,5 +106,12 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .dim_name = ox_view_dim_name,
                       .opset = ox_view_opset,
                       .constant_done = ox_view_constant_done,
-                      .user = s->user};
+                      .user = s->user,
+                      .value_full_type = ox_view_value_full_type,
+                      .value_file = ox_view_value_file,
+                      .graph_name = ox_view_graph_name,
+                      .graph_parent = ox_view_graph_parent,
+                      .model_info = ox_view_model_info,
+                      .model_opset = ox_view_model_opset,
+                      .model_prop = ox_view_model_prop};
 }

@@ -29,6 +29,22 @@ static ox_status *add_bodies(ox_graph_view *v, ox_arena *a) {
   return NULL;
 }
 
+/* The view of the one node that has |v|'s graph as a body. */
+static ox_status *add_parent(ox_graph_view *v, ox_arena *a) {
+  const ox_graph *g = v->graph->parent, *b;
+  for (ox_id id = 0; g && id < g->n_nodes; id++)
+    for (uint32_t k = 0; !g->nodes[id].dead && (b = ox_node_body(&g->nodes[id], k)); k++) {
+      if (b != v->graph) continue;
+      ox_graph_view *parent = OX_ARENA_NEW(a, ox_graph_view);
+      ox_id *nodes = ox_arena_copy(a, &id, sizeof id);
+      if (!parent || !nodes) return ox_oom();
+      parent->graph = g, parent->nodes = nodes, parent->n_nodes = 1;
+      v->parent = parent;
+      return NULL;
+    }
+  return NULL;
+}
+
 ox_status *ox_view_create(const ox_graph *g, ox_arena *a, bool (*wanted)(const ox_node *n), ox_graph_view **out_view) {
   ox_alloc alloc = g->model->alloc;
   ox_id *order = NULL;
@@ -49,7 +65,9 @@ ox_status *ox_view_create(const ox_graph *g, ox_arena *a, bool (*wanted)(const o
     }
   }
   ox_delete(alloc, order, g->n_nodes * sizeof *order);
-  return nodes && place ? add_bodies(v, a) : ox_oom();
+  if (!nodes || !place) return ox_oom();
+  OX_TRY(add_parent(v, a));
+  return add_bodies(v, a);
 }
 
 /* ---- nodes ---- */
@@ -129,6 +147,15 @@ const ox_tensor *ox_view_value_const(const ox_graph_view *g, uint32_t value) {
   return value_at(g, value) ? ox_graph_const(g->graph, value) : NULL;
 }
 
+const ox_type *ox_view_value_full_type(const ox_graph_view *g, uint32_t value) {
+  return value_at(g, value) ? &value_at(g, value)->type : NULL;
+}
+
+const char *ox_view_value_file(const ox_graph_view *g, uint32_t value, uint64_t *out_offset) {
+  const ox_tensor *t = ox_view_value_const(g, value);
+  return t ? ox_model_file_of(g->graph->model, t, out_offset) : NULL;
+}
+
 uint32_t ox_view_value_outer(const ox_graph_view *g, uint32_t value) {
   return value_at(g, value) ? value_at(g, value)->outer : OX_NONE;
 }
@@ -162,4 +189,39 @@ const char *ox_view_dim_name(const ox_graph_view *g, int64_t dim) { return ox_mo
 
 int64_t ox_view_opset(const ox_graph_view *g, const char *domain) {
   return ox_model_opset(g->graph->model, domain ? domain : "");
+}
+
+const char *ox_view_graph_name(const ox_graph_view *g) { return g->graph->name; }
+
+const ox_graph_view *ox_view_graph_parent(const ox_graph_view *g) { return g->parent; }
+
+static const char *text_of(const char *s) { return s ? s : ""; }
+
+void ox_view_model_info(const ox_graph_view *g, ox_model_info *out) {
+  const ox_model *m = g->graph->model;
+  const ox_model_info info = {.struct_size = out->struct_size,
+                              .n_opsets = m->n_opsets,
+                              .n_props = m->n_props,
+                              .path = text_of(m->path),
+                              .producer_name = text_of(m->producer_name),
+                              .producer_version = text_of(m->producer_version),
+                              .domain = text_of(m->domain),
+                              .doc = text_of(m->doc),
+                              .ir_version = m->ir_version,
+                              .model_version = m->model_version};
+  memcpy(out, &info, OX_MIN(info.struct_size, sizeof info));
+}
+
+const char *ox_view_model_opset(const ox_graph_view *g, size_t i, int64_t *out_version) {
+  const ox_model *m = g->graph->model;
+  if (i >= m->n_opsets) return NULL;
+  *out_version = m->opsets[i].version;
+  return m->opsets[i].domain;
+}
+
+const char *ox_view_model_prop(const ox_graph_view *g, size_t i, const char **out_value) {
+  const ox_model *m = g->graph->model;
+  if (i >= m->n_props) return NULL;
+  *out_value = text_of(m->props[i].value);
+  return m->props[i].key;
 }

@@ -14,6 +14,7 @@ struct ox_graph_view {
   const uint32_t *place; /* per node of the graph: its index in |nodes|, or OX_NONE; NULL: a view of one node */
   const ox_graph_view *const *bodies; /* of its nodes, in their order; NULL where a view has none (one node's kernel) */
   size_t n_bodies;
+  const struct ox_graph_view *parent; /* of a body: the node that has it; NULL where a view has none */
   uint8_t *done; /* while a program is compiled: per value, whether constant_done was told of it; else NULL */
 };
 
@@ -48,6 +49,13 @@ size_t ox_view_io_count(const ox_graph_view *g, int outputs);
 uint32_t ox_view_io_value(const ox_graph_view *g, int outputs, size_t i);
 const char *ox_view_dim_name(const ox_graph_view *g, int64_t dim);
 int64_t ox_view_opset(const ox_graph_view *g, const char *domain);
+const ox_type *ox_view_value_full_type(const ox_graph_view *g, uint32_t value);
+const char *ox_view_value_file(const ox_graph_view *g, uint32_t value, uint64_t *out_offset);
+const char *ox_view_graph_name(const ox_graph_view *g);
+const ox_graph_view *ox_view_graph_parent(const ox_graph_view *g);
+void ox_view_model_info(const ox_graph_view *g, ox_model_info *out);
+const char *ox_view_model_opset(const ox_graph_view *g, size_t i, int64_t *out_version);
+const char *ox_view_model_prop(const ox_graph_view *g, size_t i, const char **out_value);
 void ox_view_constant_done(const ox_graph_view *g, uint32_t value);
 
 #endif

@@ -127,6 +127,11 @@ typedef struct ox_prop {
   const char *key, *value;
 } ox_prop;
 
+typedef struct ox_model_file {
+  ox_file_map *map;
+  const char *name; /* as tensors name it; NULL: the model's own file */
+} ox_model_file;
+
 /* A model: the main graph and all that its bodies share. */
 struct ox_model {
   ox_alloc alloc;
@@ -149,7 +154,8 @@ struct ox_model {
   const char **interned_names;
   uint32_t n_interned, cap_interned;
   ox_watch *watch;       /* of whoever loads it, looked at node by node; NULL: nobody stops that, or it is loaded */
-  ox_file_map **files;   /* mapped files that tensors borrow from */
+  const char *path;      /* of its file; NULL: it came from memory */
+  ox_model_file *files;  /* mapped files that tensors borrow from */
   uint32_t n_files, cap_files;
 };
 
@@ -170,8 +176,10 @@ const char *ox_model_intern(ox_model *m, const char *s);
 OX_NODISCARD ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim);
 /* The name behind a symbolic dimension, or NULL. */
 const char *ox_model_symbol_name(const ox_model *m, int64_t dim);
-/* Takes over one count of |map|, released with the model. */
-OX_NODISCARD ox_status *ox_model_keep_file(ox_model *m, ox_file_map *map);
+/* Takes over one count of |map|, released with the model. |name| (may be NULL) lives as long as the model. */
+OX_NODISCARD ox_status *ox_model_keep_file(ox_model *m, ox_file_map *map, const char *name);
+/* The name of the file that |t| lies in, and where; NULL: in none that has a name. */
+const char *ox_model_file_of(const ox_model *m, const ox_tensor *t, uint64_t *out_offset);
 /* An empty graph; |parent| as in ox_graph. Lives as long as the model. */
 OX_NODISCARD ox_status *ox_graph_create(ox_model *m, ox_graph *parent, const char *name, ox_graph **out_graph);
 

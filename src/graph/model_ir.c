@@ -38,7 +38,7 @@ void ox_model_destroy(ox_model *m) {
     ox_delete(a, g->outputs, g->cap_outputs * sizeof *g->outputs);
     ox_map_deinit(&g->by_name);
   }
-  for (uint32_t i = 0; i < m->n_files; i++) ox_file_map_release(m->files[i]);
+  for (uint32_t i = 0; i < m->n_files; i++) ox_file_map_release(m->files[i].map);
   ox_delete(a, m->files, m->cap_files * sizeof *m->files);
   ox_delete(a, m->symbols, m->cap_symbols * sizeof *m->symbols);
   ox_delete(a, m->interned_names, m->cap_interned * sizeof *m->interned_names);
@@ -101,9 +101,21 @@ const char *ox_model_symbol_name(const ox_model *m, int64_t dim) {
   return id < m->n_symbols ? m->symbols[id] : NULL;
 }
 
-ox_status *ox_model_keep_file(ox_model *m, ox_file_map *map) {
+ox_status *ox_model_keep_file(ox_model *m, ox_file_map *map, const char *name) {
   if (!ox_grow32(m->alloc, (void **)&m->files, &m->cap_files, m->n_files, sizeof *m->files)) return ox_oom();
-  m->files[m->n_files++] = map;
+  m->files[m->n_files++] = (ox_model_file){map, name};
+  return NULL;
+}
+
+const char *ox_model_file_of(const ox_model *m, const ox_tensor *t, uint64_t *out_offset) {
+  uintptr_t at = (uintptr_t)t->data;
+  if (t->kind != OX_TENSOR || !t->bytes) return NULL;
+  for (uint32_t i = 0; i < m->n_files; i++) {
+    uintptr_t first = (uintptr_t)ox_file_map_data(m->files[i].map);
+    if (!m->files[i].name || at < first || at - first >= ox_file_map_bytes(m->files[i].map)) continue;
+    *out_offset = at - first;
+    return m->files[i].name;
+  }
   return NULL;
 }
 

@@ -47,9 +47,10 @@ ox_status *ox_model_read_file(ox_alloc alloc, const char *path, const ox_read_op
   *out_model = NULL;
   OX_TRY_TO(done, st, ox_file_map_open(alloc, opts ? opts->files : NULL, path, &map));
   OX_TRY_TO(done, st, ox_model_create(alloc, opts ? opts->registry : NULL, &m));
-  OX_TRY_TO(done, st, ox_model_keep_file(m, map));
+  OX_TRY_TO(done, st, ox_model_keep_file(m, map, NULL));
   kept = map, map = NULL;
-  if (!(dir = dir_of(&m->arena, path))) {
+  dir = dir_of(&m->arena, path), m->path = ox_arena_str(&m->arena, path, strlen(path));
+  if (!dir || !m->path) {
     st = ox_oom();
     goto done;
   }

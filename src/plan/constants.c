@@ -13,7 +13,7 @@ bool ox_tensor_aligned(const ox_tensor *t) {
 
 void ox_constant_drop(const ox_graph *g, const ox_tensor *t) {
   const ox_model *m = g->model;
-  for (uint32_t i = 0; i < m->n_files; i++) ox_file_map_drop(m->files[i], t->data, t->bytes);
+  for (uint32_t i = 0; i < m->n_files; i++) ox_file_map_drop(m->files[i].map, t->data, t->bytes);
 }
 
 bool ox_unit_consumes(const ox_unit *u, uint32_t i) { return u->kernel && i < 64 && (u->kernel->consumed >> i & 1); }

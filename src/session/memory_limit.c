@@ -65,7 +65,7 @@ ox_status *ox_session_limit_memory(ox_session *s, const ox_session_opts *o, size
 
 void ox_session_count_files(ox_session *s) {
   if (s->origin || !s->default_limit) return;
-  for (uint32_t i = 0; i < s->model->n_files; i++) s->given_bytes += ox_file_map_bytes(s->model->files[i]);
+  for (uint32_t i = 0; i < s->model->n_files; i++) s->given_bytes += ox_file_map_bytes(s->model->files[i].map);
   ox_quota_raise(s->quota, ox_default_memory_limit(s->env->memory, s->given_bytes));
 }
 

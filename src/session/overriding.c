@@ -127,7 +127,7 @@ bool ox_session_overrides(const ox_session *s, const char *const *names, const o
 static ox_status *check_files(const ox_model *m, const ox_model *origin) {
   for (uint32_t i = 0; i < m->n_files; i++) {
     uint32_t k = 0;
-    while (k < origin->n_files && origin->files[k] != m->files[i]) k++;
+    while (k < origin->n_files && origin->files[k].map != m->files[i].map) k++;
     if (k == origin->n_files) return ox_fail(OX_FAIL, "the model's files have changed since the session was created");
   }
   return NULL;

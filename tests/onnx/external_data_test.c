@@ -102,6 +102,10 @@ static void test_data_beside_the_model(void **state) {
       const ox_tensor *w = ox_graph_const(m->graph, ox_graph_find(m->graph, "w"));
       assert_memory_equal(w->data, &numbers[1], 8);
       assert_int_equal(m->n_files, 2); /* the model and one data file, though two tensors lie in it */
+      uint64_t offset;
+      assert_string_equal(ox_model_file_of(m, w, &offset), good[i] + strlen("location="));
+      assert_int_equal(offset, 4);
+      assert_string_equal(m->path, path_of(*state, linked ? "cache/m.onnx" : "model/m.onnx", (char[256]){0}));
       ox_model_destroy(m);
     }
 }

@@ -55,11 +55,11 @@ static const char *way_to(const char *root, const char *path) {
   return strncmp(root, path, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
-static ox_status *keep(ox_external *e, const char *root, const char *way, uint32_t *out_index) {
+static ox_status *keep(ox_external *e, const char *root, const char *way, const char *location, uint32_t *out_index) {
   ox_file_map *map = NULL;
   if (!ox_grow(e->alloc, (void **)&e->maps, &e->cap_maps, e->n_maps, sizeof *e->maps)) return ox_oom();
   OX_TRY(ox_file_map_open_beneath(e->alloc, e->files, root, way, &map));
-  ox_status *st = ox_model_keep_file(e->model, map);
+  ox_status *st = ox_model_keep_file(e->model, map, location);
   if (st) {
     ox_file_map_release(map);
     return st;
@@ -93,7 +93,7 @@ static ox_status *map_of(ox_external *e, const char *location, uint32_t *out_ind
   }
   *out_index = ox_map_find(&e->by_path, real);
   if (*out_index == OX_NONE) {
-    OX_TRY_TO(done, st, keep(e, root, way, out_index));
+    OX_TRY_TO(done, st, keep(e, root, way, location, out_index));
     kept = ox_arena_str(&e->model->arena, real, strlen(real));
     if (!kept || !ox_map_put(&e->by_path, kept, *out_index)) {
       st = ox_oom();
