@@ -129,6 +129,23 @@ static ox_status *iterate(const ox_control_ctx *c, loop_state *l, int64_t most) 
   return ox_survivors_keep(c, &l->survivors);
 }
 
+/* |v|, or what it is a copy of. */
+static ox_id source_of(const ox_graph *g, ox_id v) {
+  while (v != OX_NONE && g->values[v].producer != OX_NONE) {
+    const ox_node *n = ox_graph_node(g, g->values[v].producer);
+    if (strcmp(n->op, "Identity") || *n->domain || n->n_in != 1) break;
+    v = n->in[0];
+  }
+  return v;
+}
+
+/* The body hands on the condition that it got, or always says true. */
+static bool goes_on_for_ever(const ox_graph *body) {
+  ox_id v = source_of(body, body->outputs[0]);
+  const ox_tensor *t = ox_graph_const(body, v);
+  return v == body->inputs[1] || (t && t->dtype == OX_BOOL && t->bytes == 1 && *(const uint8_t *)t->data);
+}
+
 static ox_status *run(const ox_control_ctx *c) {
   const ox_tensor *trip = ox_control_in(c, 0), *cond = ox_control_in(c, 1);
   if ((trip && (trip->dtype != OX_I64 || trip->bytes != 8)) || (cond && (cond->dtype != OX_BOOL || cond->bytes != 1)))
@@ -136,6 +153,8 @@ static ox_status *run(const ox_control_ctx *c) {
   int64_t most = trip ? *(const int64_t *)trip->data : INT64_MAX;
   loop_state l = {.cond = cond ? *(const uint8_t *)cond->data : 1};
   OX_TRY(start(c, &l));
+  if (most == INT64_MAX && l.cond && goes_on_for_ever(l.graph))
+    return ox_fail(OX_INVALID_MODEL, "Loop would never end: it has no trip count, and its condition stays true");
   for (; l.iteration < most && l.cond; l.iteration++) OX_TRY(iterate(c, &l, most));
   for (uint32_t i = 0; i < l.n_carried; i++) {
     ox_tensor *out = ox_control_out(c, i);

@@ -152,7 +152,52 @@ static void test_results_and_repeated_runs(void **state) {
     for (uint32_t level = 0; level <= 3; level += 3) check_case(i, level);
 }
 
+/* Without a trip count that means anything, and with a condition that no iteration changes. A loop that may end is run,
+ * until its body fails. */
+static void test_a_loop_that_cannot_end_is_refused(void **state) {
+  (void)state;
+#define LOOP(init, inputs, body)                                                                                   \
+  HEAD "g (float[2] x) => (float[N] y) <bool go = {1}, bool no = {0}, int64 far = {9223372036854775807}," init     \
+       " int64[1] three = {3}> { y = Loop <body = b (int64 i, bool c, float[K] v) => (bool d, float[L] w) { " body \
+       " w = Reshape (v, three) }> (" inputs ", x) }"
+  static const struct {
+    const char *text;
+    bool endless;
+  } rows[] = {
+      {LOOP("", "\"\", \"\"", "d = Identity (c)"), true},
+      {LOOP("", "far, go", "e = Identity (c) d = Identity (e)"), true},
+      {LOOP("", "\"\", go", "d = Identity (go)"), true},
+      {LOOP("", "\"\", go", "d = Identity (no)"), false},
+      {LOOP("", "\"\", go", "d = Not (c)"), false},
+      {LOOP("int64 many = {9223372036854775806},", "many, go", "d = Identity (c)"), false},
+  };
+#undef LOOP
+  for (size_t i = 0; i < OX_COUNT(rows); i++)
+    for (uint32_t level = 0; level <= 3; level += 3) {
+      ox_env *env;
+      ox_session *s;
+      ox_session_opts so;
+      const char *name = "x";
+      const int64_t dims[] = {2};
+      ox_value *out = NULL;
+      ox_session_opts_init(&so);
+      so.optimize = level;
+      CHECK_OK(ox_env_create(NULL, &env));
+      CHECK_OK(text_session(env, rows[i].text, &so, &s));
+      ox_value *x = ramp_value(env, 1, 1, 1, dims);
+      ox_status *st = ox_session_run(s, NULL, &name, (const ox_value *const *)&x, 1, NULL, &out, 1);
+      assert_non_null(st);
+      const char *want = rows[i].endless ? "never end" : "Reshape";
+      if (!strstr(ox_status_message(st), want)) fail_msg("row %zu: \"%s\"", i, ox_status_message(st));
+      ox_status_free(st);
+      ox_value_release(x);
+      ox_session_release(s);
+      ox_env_release(env);
+    }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_results_and_repeated_runs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_results_and_repeated_runs),
+                                     cmocka_unit_test(test_a_loop_that_cannot_end_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
