@@ -49,10 +49,7 @@ void *ox_run_memory_take(ox_run_memory *m, ox_workspace *w, size_t bytes) {
 
 /* ---- arrays that grow ---- */
 
-static bool since(const ox_run_memory *m, const ox_run_mark *mark, const void *p) {
-  ox_arena_place place = mark ? mark->place : (ox_arena_place){NULL, 0};
-  return ox_arena_holds(&m->arena, place, p);
-}
+static bool since(const ox_run_mark *mark, const ox_growing_array *g) { return !mark || g->taken >= mark->taken; }
 
 static ox_growing_array *find_growing(ox_run_memory *m, const void *p) {
   for (uint32_t i = 0; p && i < OX_COUNT(m->growing); i++)
@@ -66,17 +63,18 @@ void *ox_run_memory_extend(ox_run_memory *m, ox_workspace *w, const void *p, siz
   size_t need, capacity;
   ox_growing_array *g = find_growing(m, p);
   if (!ox_add_ok(used, more, &need)) return NULL;
-  if (g && g->used == used && need <= g->capacity && since(m, m->innermost, p)) {
+  if (g && g->used == used && need <= g->capacity && since(m->innermost, g)) {
     g->used = need;
     return (void *)(uintptr_t)p;
   }
   if (!g || !ox_mul_ok(need, 2, &capacity)) capacity = need;
   capacity = OX_MAX(capacity, LEAST_CAPACITY);
+  size_t taken = m->taken;
   void *grown = ox_run_memory_take(m, w, capacity);
   if (!grown) return NULL;
   if (used) memcpy(grown, p, used);
   if (!g) g = &m->growing[m->next_growing++ % OX_COUNT(m->growing)];
-  *g = (ox_growing_array){grown, need, capacity};
+  *g = (ox_growing_array){grown, need, capacity, taken};
   return grown;
 }
 
@@ -154,7 +152,7 @@ static bool move_all(mover v, ox_tensor *const *values, uint32_t n, size_t *out_
 /* Everything since |mark| is gone. */
 static void release(ox_run_memory *m, ox_workspace *w, const ox_run_mark *mark) {
   for (uint32_t i = 0; i < OX_COUNT(m->growing); i++)
-    if (m->growing[i].p && since(m, mark, m->growing[i].p)) m->growing[i] = (ox_growing_array){0};
+    if (m->growing[i].p && since(mark, &m->growing[i])) m->growing[i] = (ox_growing_array){0};
   ox_arena_release(&m->arena, mark->place);
   ox_workspace_give(w, w->of_run - mark->of_run);
   w->of_run = mark->of_run, m->taken = mark->taken;

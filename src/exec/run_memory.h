@@ -14,6 +14,7 @@ enum { OX_GROWING_ARRAYS = 64 };
 typedef struct ox_growing_array {
   const void *p;
   size_t used, capacity;
+  size_t taken; /* by the run before it: an array is older than a loop if that had more */
 } ox_growing_array;
 
 typedef struct ox_run_memory {

@@ -99,7 +99,7 @@ ox_status *ox_infer_at_run(const ox_kernel_ctx *c, ox_status *(*infer)(ox_infer_
     in_ptr[i] = &in[i];
     if (c->in[i]->data || ox_shape_count(&c->in[i]->shape) == 0) in_data[i] = c->in[i];
   }
-  for (uint32_t i = 0; i < OX_DEFERRED_OUTS; i++) out[i] = ox_type_unknown();
+  for (uint32_t i = 0; i < n_out; i++) out[i] = ox_type_unknown();
   ox_infer_ctx ic = {.struct_size = sizeof ic,
                      .op = "",
                      .attrs = c->attrs,

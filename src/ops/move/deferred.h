@@ -31,7 +31,7 @@ ox_status *ox_deferred_run(const ox_kernel_ctx *c, const ox_deferred_op *op, uin
 /* The memory of output |i|, whose shape is |s|: planned if the shape was known in prepare, else allocated now (only in
  * stages of one tile). Error: the planned shape differs, or |s| is too large even for a tensor without elements. */
 OX_NODISCARD ox_status *ox_output_at_run(const ox_kernel_ctx *c, uint32_t i, const ox_shape *s, void **out_data);
-/* Infers the outputs' types from the inputs of this run. |out| has OX_DEFERRED_OUTS entries. */
+/* Infers the outputs' types from the inputs of this run. |out| has OX_DEFERRED_OUTS entries; those of outputs are set. */
 OX_NODISCARD ox_status *ox_infer_at_run(const ox_kernel_ctx *c, ox_status *(*infer)(ox_infer_ctx *), ox_type *out);
 /* All elements of a small I32/I64 tensor; at most |max|, else an error naming |what|. */
 OX_NODISCARD ox_status *ox_ints_of(const ox_tensor *t, const char *what, int64_t *out, int max, int *out_n);
