@@ -38,9 +38,22 @@ static ox_dynpool *pool_of(ox_context *c, const ox_step *s, uint32_t output) {
   return m ? &m->dyn : &c->dyn;
 }
 
-static void *give_output(ox_step *s, uint32_t i, size_t bytes) {
+/* The caller's memory for the output of the graph that |v| is. */
+static void *take_from_sink(ox_context *c, ox_id v, const ox_tensor *t) {
+  ox_slot *slot = &c->slots[v];
+  uint32_t output = c->plan->graph->values[v].output_at;
+  void *data = NULL;
+  if (!c->sink_status) c->sink_status = c->sink->tensor(c->sink, output, t->dtype, &t->shape, t->bytes, &data);
+  slot->output = output, slot->given = data;
+  return data;
+}
+
+static void *give_output(ox_step *s, uint32_t i, const ox_tensor *t) {
   ox_context *c = s->owner;
-  void *data = ox_dynpool_take(pool_of(c, s, i), bytes);
+  const ox_slot *slot = &c->slots[s->node->out[i]];
+  if (slot->direct && c->sink && !slot->given && t->dtype != OX_STRING && t->bytes)
+    return take_from_sink(c, s->node->out[i], t);
+  void *data = ox_dynpool_take(pool_of(c, s, i), t->bytes);
   if (OX_UNLIKELY(!data)) ox_workspace_refused(c->workspace, s, c->plan->graph->values[s->node->out[i]].name);
   return data;
 }

@@ -42,13 +42,14 @@ static void find_last_reads(ox_context *c) {
   for (uint32_t i = 0; i < g->n_outputs; i++) read_at(c, g->outputs[i], c->n_steps);
 }
 
-/* Outputs that the caller's memory can take directly: computed by a static step into storage of their own. */
+/* Outputs that the caller's memory can take directly: computed into storage of their own. */
 static void mark_direct(ox_context *c) {
   const ox_graph *g = c->plan->graph;
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     ox_slot *s = &c->slots[g->outputs[i]];
-    if (s->home == OX_HOME_SLAB && s->root == g->outputs[i] && s->t.dtype != OX_STRING && !s->memory)
-      s->home = OX_HOME_OUTPUT;
+    if (s->root != g->outputs[i] || s->t.dtype == OX_STRING || s->memory) continue;
+    if (s->home == OX_HOME_SLAB) s->home = OX_HOME_OUTPUT;
+    s->direct = s->home == OX_HOME_DYNAMIC;
   }
   for (uint32_t i = 0; i < c->n_steps; i++) { /* views of such an output follow it */
     const ox_node *n = ox_graph_node(g, c->steps[i].unit->node);

@@ -40,6 +40,14 @@ static ox_status *run_dynamic(ox_context *c, ox_step *s) {
   return st ? st : ox_step_check_outputs(s);
 }
 
+/* |st|, unless what a step's output lacked was the caller's memory. */
+static ox_status *or_sink_status(ox_context *c, ox_status *st) {
+  if (OX_LIKELY(!c->sink_status)) return st;
+  ox_status_free(st);
+  st = c->sink_status, c->sink_status = NULL;
+  return st;
+}
+
 static ox_status *run_mode(ox_context *c, ox_step *s) {
   switch (s->mode) {
     case OX_MODE_DONE: return NULL;
@@ -47,7 +55,8 @@ static ox_status *run_mode(ox_context *c, ox_step *s) {
       s->c.out[0]->data = s->c.in[0]->data;
       return NULL;
     case OX_MODE_STATIC: return ox_step_run(s, &c->crew, s->scratch, c->scratch_bytes);
-    case OX_MODE_DYNAMIC: return run_dynamic(c, s);
+    case OX_MODE_DYNAMIC:
+      return or_sink_status(c, run_dynamic(c, s));
     case OX_MODE_CONTROL: return ox_control_run(c, s);
   }
   return NULL;
@@ -95,22 +104,23 @@ static ox_status *bind_outputs(ox_context *c, ox_run_sink *sink) {
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     ox_slot *s = &c->slots[g->outputs[i]];
     if (s->home == OX_HOME_OUTPUT && s->root == g->outputs[i]) s->t.data = NULL;
+    s->given = NULL;
   }
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     ox_slot *s = &c->slots[g->outputs[i]];
     if (s->home != OX_HOME_OUTPUT || s->root != g->outputs[i] || s->t.data) continue;
     OX_TRY(sink->tensor(sink, i, s->t.dtype, &s->t.shape, s->t.bytes, &s->t.data));
-    s->output = i;
+    s->output = i, s->given = s->t.data;
   }
   return NULL;
 }
 
-/* Outputs that were not written in place: views, inputs passed through, dynamic values, repeated names. */
+/* Outputs that were not written in place: views, inputs passed through, what bodies made, repeated names. */
 static ox_status *hand_over(ox_context *c, ox_run_sink *sink) {
   const ox_graph *g = c->plan->graph;
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     const ox_slot *s = &c->slots[g->outputs[i]];
-    if (s->output == i && s->home == OX_HOME_OUTPUT && s->root == g->outputs[i]) continue;
+    if (s->given && s->given == s->t.data && s->output == i) continue;
     if (s->t.kind != OX_TENSOR || s->t.dtype == OX_STRING) {
       OX_TRY(sink->other(sink, i, &s->t));
       continue;
@@ -163,6 +173,7 @@ ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const
     env->workspace = c->workspace;
   }
   c->crew = (ox_step_crew){env->pool, env->max_threads, env->watch, env->profile};
+  c->sink = sink;
   ox_dynpool_give_all(&c->dyn);
   for (uint32_t i = 0; i < c->devices.n_memories; i++) ox_dynpool_give_all(&c->devices.memories[i].dyn);
   bind_inputs(c, bound);

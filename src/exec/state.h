@@ -29,7 +29,9 @@ typedef struct ox_slot {
   ox_id root;     /* the value whose storage this one shares (views, in place); itself if none */
   uint32_t last;  /* last step that reads it; root: or any value that shares it */
   size_t offset;  /* SLAB roots */
-  uint32_t output; /* OUTPUT roots: the output of the graph that this run has memory of */
+  bool direct;    /* DYNAMIC roots: an output of the graph, so that its memory may be the caller's */
+  uint32_t output;   /* |given|: the output of the graph that this run has memory of */
+  const void *given; /* that memory; NULL: none in this run */
   uint32_t memory; /* plan/transfers.h; 0: the host's */
   bool known;     /* content known while the context is made */
   bool awaited;   /* some step waits for the one that makes it: exec/waits.h */
@@ -81,13 +83,16 @@ struct ox_context {
   ox_dynpool dyn;
   ox_devices devices;
   ox_step_crew crew; /* of the run under way */
+  struct ox_run_sink *sink; /* of the run under way; NULL: none */
+  ox_status *sink_status;   /* why it gave the step under way no memory */
   ox_stretches *stretches; /* NULL: none */
   bool in_stretch;   /* steps run on several threads: what they share is for who has the lock */
   pthread_mutex_t lock;
 };
 
-/* Where a run's outputs go. tensor: called before the run for outputs whose shape is known, else after it; gives memory
- * of |bytes|. other: called after the run for sequences, maps, optionals and string tensors, which are to be copied. */
+/* Where a run's outputs go. tensor: called before the run for outputs whose shape is known, else in it or after it;
+ * gives memory of |bytes|. other: called after the run for sequences, maps, optionals and string tensors, which are to
+ * be copied. */
 typedef struct ox_run_sink {
   ox_status *(*tensor)(struct ox_run_sink *s, uint32_t index, uint32_t dtype, const ox_shape *shape, size_t bytes, void **out_data);
   ox_status *(*other)(struct ox_run_sink *s, uint32_t index, const ox_tensor *t);

@@ -67,7 +67,7 @@ void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor made = *t;
   made.kind = OX_TENSOR, made.shape = *shape;
   if (!ox_tensor_size(&made)) return NULL;
-  made.data = s->memory->output(s, index, made.bytes);
+  made.data = s->memory->output(s, index, &made);
   if (made.data) *t = made;
   return made.data;
 }
@@ -205,7 +205,7 @@ ox_status *ox_step_find_memory(ox_step *s) {
   for (uint32_t i = 0; i < s->c.n_out; i++) {
     ox_tensor *t = s->c.out[i];
     if (!t || t->data || !ox_tensor_shaped(t) || !t->dtype) continue;
-    t->data = s->memory->output(s, i, t->bytes);
+    t->data = s->memory->output(s, i, t);
     if (!t->data)
       return ox_fail(OX_OUT_OF_MEMORY, "no memory for the %zu bytes of output %u ('%s')", t->bytes, i,
                      s->graph->values[s->node->out[i]].name);

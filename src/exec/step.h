@@ -19,8 +19,8 @@ typedef enum ox_mode {
 
 /* Where a step's memory comes from. */
 typedef struct ox_step_memory {
-  /* For output |i|, of |bytes|, until its value is no longer needed; NULL: out of memory. */
-  void *(*output)(struct ox_step *s, uint32_t i, size_t bytes);
+  /* For output |i|, which will be like |t|, until its value is no longer needed; NULL: out of memory. */
+  void *(*output)(struct ox_step *s, uint32_t i, const ox_tensor *t);
   /* Characters of strings, items of sequences: until the results of the run are handed over. */
   void *(*run)(struct ox_step *s, size_t bytes);
   /* ox_ctx_host.extend_run; NULL: always a new array. */

@@ -176,6 +176,8 @@ static ox_status *sink_other(ox_run_sink *sink, uint32_t index, const ox_tensor 
   if (c->out_given[index])
     return ox_fail(OX_INVALID_ARGUMENT, "output %u is not a tensor, so it cannot be written into a given value", index);
   const ox_graph *g = c->session->model->graph;
+  ox_value_release(c->out[index]); /* a tensor, as it was to be before the kernel ran */
+  c->out[index] = NULL;
   return ox_status_note(ox_value_clone(c->session->alloc, t, &c->out[index]), "output '%s'",
                         g->values[g->outputs[index]].name);
 }

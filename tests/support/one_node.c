@@ -120,7 +120,9 @@ static void *poisoned(one_node *n, size_t bytes, int with) {
   return p;
 }
 
-static void *give_output(ox_step *s, uint32_t i, size_t bytes) { return (void)i, poisoned(s->owner, bytes, 0xee); }
+static void *give_output(ox_step *s, uint32_t i, const ox_tensor *t) {
+  return (void)i, poisoned(s->owner, t->bytes, 0xee);
+}
 static void *give_run(ox_step *s, size_t bytes) { return ox_arena_alloc(&((one_node *)s->owner)->arena, bytes); }
 static const ox_step_memory memory = {give_output, give_run, NULL};
 
