@@ -56,6 +56,8 @@ OX_API const char *ox_env_provider_name(const ox_env *env, size_t i);
 
 typedef struct ox_value ox_value;
 
+/* Where a function takes an env, NULL means: memory of the heap. */
+
 /* A tensor with memory of its own, zeroed. Errors: LIMIT for absurd sizes, OUT_OF_MEMORY. */
 OX_API OX_NODISCARD ox_status *ox_value_create(ox_env *env, uint32_t dtype, const int64_t *dims, size_t rank,
                                                ox_value **out_value);
@@ -63,6 +65,12 @@ OX_API OX_NODISCARD ox_status *ox_value_create(ox_env *env, uint32_t dtype, cons
  * NULL) is called with |ctx| when the last user is done. Alignment: any; that of the element type avoids a copy in run. */
 OX_API OX_NODISCARD ox_status *ox_value_wrap(ox_env *env, uint32_t dtype, const int64_t *dims, size_t rank, void *data,
                                              size_t bytes, void (*release)(void *ctx), void *ctx, ox_value **out_value);
+/* A value of any kind that is what |t| says, without copying: the caller keeps what |t| leads to (data, items, strings)
+ * well-formed and in place until |release| (may be NULL) is called with the room, when the last user is done. The room
+ * is |room| zeroed bytes beside the value, aligned to 16, for the caller's own. */
+OX_API OX_NODISCARD ox_status *ox_value_view(ox_env *env, const ox_tensor *t, size_t room, void (*release)(void *room),
+                                             ox_value **out_value);
+OX_API void *ox_value_room(ox_value *v); /* NULL: it has none */
 /* A deep copy of any value. */
 OX_API OX_NODISCARD ox_status *ox_value_create_copy(ox_env *env, const ox_tensor *from, ox_value **out_value);
 OX_API ox_value *ox_value_retain(ox_value *v);

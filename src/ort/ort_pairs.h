@@ -12,10 +12,14 @@ struct OrtKeyValuePairs {
   char **values;
 };
 
+/* For clients: ReleaseKeyValuePairs frees it. */
+OX_NODISCARD OrtStatus *ort_pairs_create(OrtKeyValuePairs **out);
 /* Sets |key|, replacing what it had. */
 OX_NODISCARD OrtStatus *ort_pairs_set(OrtKeyValuePairs *pairs, const char *key, const char *value);
 const char *ort_pairs_get(const OrtKeyValuePairs *pairs, const char *key); /* NULL: not there */
+/* |to| need not be anything before; on failure it is empty. */
 OX_NODISCARD OrtStatus *ort_pairs_copy(const OrtKeyValuePairs *from, OrtKeyValuePairs *to);
-void ort_pairs_deinit(OrtKeyValuePairs *pairs);
+void ort_pairs_remove(OrtKeyValuePairs *pairs, const char *key);
+void ort_pairs_deinit(OrtKeyValuePairs *pairs); /* also fine on a zeroed one */
 
 #endif

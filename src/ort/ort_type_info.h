@@ -41,5 +41,14 @@ OX_NODISCARD OrtStatus *ort_type_info_of_info(const ox_value_info *info, OrtType
 /* |dim_names|: a name per dimension or NULL; may be NULL. */
 OX_NODISCARD OrtStatus *ort_type_info_of_type(const ox_type *type, const char *const *dim_names, OrtTypeInfo **out);
 OX_NODISCARD OrtStatus *ort_type_info_copy(const OrtTypeInfo *from, OrtTypeInfo **out);
+/* A node: TENSOR or SPARSETENSOR with a copy of |tensor|, or SEQUENCE, MAP, OPTIONAL with |elem|, which it takes over,
+ * also on failure. */
+OX_NODISCARD OrtStatus *ort_type_info_tensor(ONNXType kind, const OrtTensorTypeAndShapeInfo *tensor, OrtTypeInfo **out);
+OX_NODISCARD OrtStatus *ort_type_info_around(ONNXType kind, ONNXTensorElementDataType key, OrtTypeInfo *elem,
+                                             OrtTypeInfo **out);
+
+/* |to| need not be anything before; on failure it has no names. */
+OX_NODISCARD OrtStatus *ort_tensor_info_copy(const OrtTensorTypeAndShapeInfo *from, OrtTensorTypeAndShapeInfo *to);
+void ort_tensor_info_deinit(OrtTensorTypeAndShapeInfo *info);
 
 #endif

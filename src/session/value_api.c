@@ -20,7 +20,10 @@ struct ox_value {
   void *ctx;
   ox_recycler *home;
   ox_value *next; /* in the recycler */
+  size_t room;    /* bytes of the caller's, behind this */
 };
+
+#define ROOM_AT ((sizeof(ox_value) + 15) & ~(size_t)15)
 
 enum { MOST_KEPT = 64 };
 
@@ -39,15 +42,16 @@ static void destroy(ox_value *v) {
   if (v->release) v->release(v->ctx);
   ox_delete(v->alloc, v->owned, v->capacity);
   ox_arena_deinit(&v->arena);
-  ox_delete(v->alloc, v, sizeof *v);
+  ox_delete(v->alloc, v, ROOM_AT + v->room);
 }
 
-static ox_status *make(ox_alloc alloc, ox_value **out_value) {
-  ox_value *v = ox_new_zeroed(alloc, sizeof *v);
+static ox_status *make(ox_alloc alloc, size_t room, ox_value **out_value) {
+  size_t bytes;
+  ox_value *v = ox_add_ok(ROOM_AT, room, &bytes) ? ox_new_zeroed(alloc, bytes) : NULL;
   *out_value = v;
   if (!v) return ox_oom();
   atomic_init(&v->refs, 1);
-  v->alloc = alloc;
+  v->alloc = alloc, v->room = room;
   ox_arena_init(&v->arena, alloc);
   return NULL;
 }
@@ -141,7 +145,7 @@ ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, 
   if (v) {
     atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
   } else {
-    OX_TRY(make(r->alloc, &v));
+    OX_TRY(make(r->alloc, 0, &v));
     OX_TRY_TO(failed, st, give_memory(v, bytes));
   }
   v->t = (ox_tensor){.kind = OX_TENSOR, .dtype = dtype, .data = v->owned, .bytes = bytes, .shape = *shape};
@@ -198,7 +202,7 @@ static ox_status *copy_deep(ox_arena *a, const ox_tensor *from, ox_tensor *to) {
 ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_value) {
   ox_value *v;
   *out_value = NULL;
-  OX_TRY(make(alloc, &v));
+  OX_TRY(make(alloc, 0, &v));
   ox_status *st = copy_deep(&v->arena, from, &v->t);
   if (st)
     destroy(v);
@@ -208,6 +212,8 @@ ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_
 }
 
 /* ---- the public calls ---- */
+
+static ox_alloc alloc_of(const ox_env *env) { return env ? env->alloc : ox_alloc_heap(); }
 
 static ox_status *check_shape(uint32_t dtype, const int64_t *dims, size_t rank, ox_tensor *out) {
   if (rank > OX_MAX_RANK) return ox_fail(OX_LIMIT, "rank %zu is above %d", rank, OX_MAX_RANK);
@@ -226,7 +232,7 @@ ox_status *ox_value_create(ox_env *env, uint32_t dtype, const int64_t *dims, siz
   ox_tensor t;
   *out_value = NULL;
   OX_TRY(check_shape(dtype, dims, rank, &t));
-  OX_TRY(make(env->alloc, &v));
+  OX_TRY(make(alloc_of(env), 0, &v));
   v->t = t;
   ox_status *st = give_memory(v, t.bytes);
   if (st) {
@@ -246,15 +252,27 @@ ox_status *ox_value_wrap(ox_env *env, uint32_t dtype, const int64_t *dims, size_
   OX_TRY(check_shape(dtype, dims, rank, &t));
   if (bytes < t.bytes || (t.bytes && !data))
     return ox_fail(OX_INVALID_ARGUMENT, "the tensor needs %zu bytes, got %zu", t.bytes, data ? bytes : 0);
-  OX_TRY(make(env->alloc, &v));
+  OX_TRY(make(alloc_of(env), 0, &v));
   v->t = t, v->t.data = data, v->release = release, v->ctx = ctx;
   *out_value = v;
   return NULL;
 }
 
 ox_status *ox_value_create_copy(ox_env *env, const ox_tensor *from, ox_value **out_value) {
-  return ox_value_clone(env->alloc, from, out_value);
+  return ox_value_clone(alloc_of(env), from, out_value);
 }
+
+ox_status *ox_value_view(ox_env *env, const ox_tensor *t, size_t room, void (*release)(void *room),
+                         ox_value **out_value) {
+  ox_value *v;
+  *out_value = NULL;
+  OX_TRY(make(alloc_of(env), room, &v));
+  v->t = *t, v->release = release, v->ctx = ox_value_room(v);
+  *out_value = v;
+  return NULL;
+}
+
+void *ox_value_room(ox_value *v) { return v->room ? (char *)v + ROOM_AT : NULL; }
 
 const ox_tensor *ox_value_get(const ox_value *v) { return &v->t; }
 void *ox_value_data(ox_value *v) { return v->t.data; }

@@ -8,9 +8,10 @@ ox_status *ox_value_parse(ox_env *env, uint32_t kind, const void *bytes, size_t 
   ox_arena arena;
   ox_tensor t;
   *out_value = NULL;
-  ox_arena_init(&arena, env->alloc);
+  ox_alloc alloc = env ? env->alloc : ox_alloc_heap();
+  ox_arena_init(&arena, alloc);
   ox_status *st = ox_value_message_read(&arena, ox_value_message_of(kind), bytes, n, &t, NULL);
-  if (!st) st = ox_value_clone(env->alloc, &t, out_value);
+  if (!st) st = ox_value_clone(alloc, &t, out_value);
   ox_arena_deinit(&arena);
   return st;
 }
