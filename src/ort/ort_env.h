@@ -17,18 +17,27 @@ struct OrtLogger {
   char *id;
 };
 
+/* The level as the engine counts. */
+int ort_log_level(OrtLoggingLevel level);
+/* For ox_env_opts and ox_session_opts: |logger| is an OrtLogger. */
+void ort_log_engine(void *logger, int level, const char *text);
+
 void ort_log(const OrtLogger *logger, OrtLoggingLevel level, const char *category, const char *where, const char *fmt,
              ...) __attribute__((format(printf, 5, 6)));
 
 struct OrtEnv {
-  size_t refs; /* under the lock of ort_env.c */
+  uint32_t alive; /* ORT_ALIVE_ENV */
+  size_t refs;    /* under the lock of ort_env.c */
   ox_env *env;
   OrtLogger logger;
-  ox_pool *pool; /* global pools were asked for; else NULL */
+  struct ort_threads *threads; /* the global pool, if one was asked for; else NULL */
   OrtKeyValuePairs config;
   pthread_mutex_t lock;                    /* over what follows */
   struct ort_shared_allocator *allocators; /* registered and shared ones (ort_allocators.c) */
   struct ort_ep_library *libraries;        /* of execution providers (ort/plugin/) */
 };
+
+/* One more count, and one less; the last one ends the environment. */
+OrtEnv *ort_env_retain(const OrtEnv *env);
 
 #endif

@@ -8,12 +8,16 @@
 #include "ort/ort_custom_op.h"
 #include "ort/ort_env.h"
 #include "ort/ort_session_options.h"
+#include "ort/ort_threading.h"
 
 struct OrtSession {
-  OrtEnv *env; /* counted */
+  uint32_t alive; /* ORT_ALIVE_SESSION */
+  OrtEnv *env;    /* counted */
   ox_session *session;
   OrtSessionOptions *options; /* a clone of what the session was created with */
   OrtLogger logger;
+  ort_threads *threads; /* of its own; NULL: those of the environment or the process */
+  ox_pool *pool;        /* that it runs on; NULL: the process's */
   ort_custom_ops *custom_ops;
   struct ort_session_eps *eps; /* providers of libraries (ort/plugin/); NULL: none */
 };
@@ -23,6 +27,7 @@ OX_NODISCARD OrtStatus *ort_session_create(const OrtEnv *env, const char *path, 
                                            const OrtSessionOptions *options, OrtSession **out);
 
 struct OrtRunOptions {
+  uint32_t alive; /* ORT_ALIVE_RUN_OPTIONS */
   char *tag;
   int log_severity, log_verbosity;
   volatile int terminate;
@@ -32,5 +37,19 @@ struct OrtRunOptions {
   bool profiling;
   char *profile_prefix;
 };
+
+/* Reads the options of |s| into those of the engine. |lists|: memory to free when the session is created. */
+OX_NODISCARD OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *out, void **out_lists);
+/* The ABI's code and text for |st|, with which a session was not created; consumes it. |bytes| NULL: from |path|. */
+OX_NODISCARD OrtStatus *ort_load_explain(ox_status *st, const char *path, const void *bytes, size_t n);
+
+/* What Run does, for whoever comes with values of the engine. outputs[i] NULL: made. |options| may be NULL. */
+OX_NODISCARD OrtStatus *ort_session_run(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
+                                        const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
+                                        ox_value **outputs, size_t n_outputs);
+/* The ABI's code and text for |st|, with which such a run failed; consumes it. */
+OX_NODISCARD OrtStatus *ort_run_explain(ox_status *st, const OrtSession *s, const OrtRunOptions *options,
+                                        const char *const *input_names, const ox_value *const *inputs, size_t n_inputs,
+                                        const char *const *output_names, size_t n_outputs);
 
 #endif

@@ -27,9 +27,18 @@ typedef struct ort_dim_override {
 typedef struct ort_given_initializer {
   char *name;
   ox_value *value; /* retained */
+  bool external;   /* for external data (AddExternalInitializers) */
 } ort_given_initializer;
 
+/* A file of external data that the caller has in memory; the caller's until sessions are made. */
+typedef struct ort_given_file {
+  char *name;
+  const void *bytes;
+  size_t n;
+} ort_given_file;
+
 struct OrtSessionOptions {
+  uint32_t alive; /* ORT_ALIVE_SESSION_OPTIONS */
   ExecutionMode execution_mode;
   GraphOptimizationLevel level;
   int intra_threads, inter_threads;
@@ -45,6 +54,8 @@ struct OrtSessionOptions {
   size_t n_dims;
   ort_given_initializer *initializers;
   size_t n_initializers;
+  ort_given_file *files;
+  size_t n_files;
   OrtCustomOpDomain **domains; /* the caller's; they outlive the session */
   size_t n_domains;
   struct ort_op_library
@@ -58,5 +69,14 @@ struct OrtSessionOptions {
   OrtExecutionProviderDevicePolicy policy;
   bool has_policy;
 };
+
+/* Room for one more in the array |list| of |n| elements of |bytes| each. NULL, or out of memory. */
+OX_NODISCARD OrtStatus *ort_list_grow(void *list, size_t n, size_t bytes);
+/* |*to| becomes a copy of |text|; what was there is freed. NULL stays NULL. */
+OX_NODISCARD OrtStatus *ort_text_set(char **to, const char *text);
+
+/* Sets an entry, within the limits of the ABI; |function| is named in errors. */
+OX_NODISCARD OrtStatus *ort_config_add(OrtKeyValuePairs *config, const char *function, const char *key,
+                                       const char *value);
 
 #endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/ort_model_file.h - optimized models, written to files. */
+#ifndef OX_ORT_MODEL_FILE_H
+#define OX_ORT_MODEL_FILE_H
+
+#include "ort/ort_session.h"
+
+/* Writes the session's optimized model to |path|. */
+OX_NODISCARD OrtStatus *ort_model_write_file(const OrtSession *s, const char *path);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/ort_session.c - sessions: created from a file or from bytes, released. */
+#include "ort/ort_session.h"
+
+#include <stdlib.h>
+
+#include "ort/ort_alive.h"
+#include "ort/ort_api.h"
+#include "ort/ort_model_file.h"
+
+void ort_ReleaseSession(OrtSession *s) {
+  if (s == NULL || s->alive != ORT_ALIVE_SESSION) return;
+  s->alive = 0;
+  ox_session_release(s->session);
+  ort_custom_ops_release(s->custom_ops);
+  ort_threads_destroy(s->threads);
+  ort_ReleaseSessionOptions(s->options);
+  ort_ReleaseEnv(s->env);
+  free(s);
+}
+
+/* The session's own log: its function or the environment's, its level or the environment's. */
+static OrtStatus *set_logger(OrtSession *s) {
+  const OrtSessionOptions *o = s->options;
+  if (o->log_severity < -1 || o->log_severity > ORT_LOGGING_LEVEL_FATAL)
+    return ort_fail(ORT_INVALID_ARGUMENT, "CreateSession: the log's level is %d, wanted -1 to 4", o->log_severity);
+  s->logger = s->env->logger;
+  if (o->log_function != NULL) s->logger.function = o->log_function, s->logger.param = o->log_param;
+  if (o->log_severity >= 0) s->logger.least = (OrtLoggingLevel)o->log_severity;
+  s->logger.id = o->log_id; /* the options' */
+  return NULL;
+}
+
+static OrtStatus *load(OrtSession *s, const char *path, const void *bytes, size_t n, const OrtSessionOptions *callers) {
+  ox_session_opts opts;
+  void *lists = NULL;
+  OrtStatus *st = ort_session_opts_fill(s, &opts, &lists);
+  if (st == NULL) {
+    if (callers != NULL) opts.cancel = &callers->cancel_load; /* not that of the clone: it may be set meanwhile */
+    ox_status *failed = path != NULL ? ox_session_create_file(s->env->env, path, &opts, &s->session)
+                                     : ox_session_create(s->env->env, bytes, n, &opts, &s->session);
+    st = ort_load_explain(failed, path, bytes, n);
+  }
+  free(lists);
+  return st;
+}
+
+static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_t n, const OrtSessionOptions *options) {
+  ORT_TRY(options != NULL ? ort_CloneSessionOptions(options, &s->options) : ort_CreateSessionOptions(&s->options));
+  ORT_TRY(set_logger(s));
+  ORT_TRY(ort_custom_ops_create(s->env, s->options, &s->logger, &s->custom_ops));
+  ORT_TRY(load(s, path, bytes, n, options));
+  return s->options->optimized_path != NULL ? ort_model_write_file(s, s->options->optimized_path) : NULL;
+}
+
+OrtStatus *ort_session_create(const OrtEnv *env, const char *path, const void *bytes, size_t n,
+                              const OrtSessionOptions *options, OrtSession **out) {
+  *out = NULL;
+  OrtSession *s = calloc(1, sizeof *s);
+  if (s == NULL) return ort_out_of_memory();
+  s->alive = ORT_ALIVE_SESSION;
+  s->env = ort_env_retain(env);
+  OrtStatus *st = fill(s, path, bytes, n, options);
+  if (st == NULL)
+    *out = s;
+  else
+    ort_ReleaseSession(s);
+  return st;
+}
+
+/* ---- the ways to make one ---- */
+
+static OrtStatus *check_options(const OrtSessionOptions *options) {
+  if (options != NULL && options->alive != ORT_ALIVE_SESSION_OPTIONS)
+    return ort_bad_handle("CreateSession", "options", options);
+  return NULL;
+}
+
+OrtStatus *ort_CreateSession(const OrtEnv *env, const ORTCHAR_T *model_path, const OrtSessionOptions *options,
+                             OrtSession **out) {
+  ORT_ALIVE(env, ORT_ALIVE_ENV);
+  ORT_NEED(model_path);
+  ORT_TRY(check_options(options));
+  ORT_NEED(out);
+  return ort_session_create(env, model_path, NULL, 0, options, out);
+}
+
+OrtStatus *ort_CreateSessionFromArray(const OrtEnv *env, const void *model_data, size_t model_data_length,
+                                      const OrtSessionOptions *options, OrtSession **out) {
+  ORT_ALIVE(env, ORT_ALIVE_ENV);
+  ORT_NEED(model_data);
+  ORT_TRY(check_options(options));
+  ORT_NEED(out);
+  return ort_session_create(env, NULL, model_data, model_data_length, options, out);
+}
+
+/* ---- prepacked weights ---- */
+
+/* Sessions that get the same initializers share them, and kernels pack what they like for themselves: a container has
+ * nothing to hold. */
+struct OrtPrepackedWeightsContainer {
+  char unused;
+};
+
+OrtStatus *ort_CreatePrepackedWeightsContainer(OrtPrepackedWeightsContainer **out) {
+  ORT_NEED(out);
+  *out = calloc(1, sizeof **out);
+  return *out != NULL ? NULL : ort_out_of_memory();
+}
+
+void ort_ReleasePrepackedWeightsContainer(OrtPrepackedWeightsContainer *container) { free(container); }
+
+OrtStatus *ort_CreateSessionWithPrepackedWeightsContainer(const OrtEnv *env, const ORTCHAR_T *model_path,
+                                                          const OrtSessionOptions *options,
+                                                          OrtPrepackedWeightsContainer *container, OrtSession **out) {
+  ORT_NEED(container);
+  return ort_CreateSession(env, model_path, options, out);
+}
+
+OrtStatus *ort_CreateSessionFromArrayWithPrepackedWeightsContainer(const OrtEnv *env, const void *model_data,
+                                                                   size_t model_data_length,
+                                                                   const OrtSessionOptions *options,
+                                                                   OrtPrepackedWeightsContainer *container,
+                                                                   OrtSession **out) {
+  ORT_NEED(container);
+  return ort_CreateSessionFromArray(env, model_data, model_data_length, options, out);
+}
