@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/greedy_search.c - com.microsoft's GreedySearch and Sampling: texts of the model in their bodies, by the likeliest
- * next token, or by one drawn from the likely ones. */
+ * ops/greedy_search.c - com.microsoft's GreedySearch and Sampling: texts of the model in their bodies, a decoder alone
+ * or behind an encoder, by the likeliest next token, or by one drawn from the likely ones. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -49,9 +49,11 @@ static const ox_attr_def sampling_rows[] = {
 
 static ox_status *infer(ox_infer_ctx *c) {
   const greedy_attrs *a = c->attrs;
-  if (a->model_type != 0)
-    return ox_fail(OX_NOT_IMPLEMENTED, "%s: model_type %lld, wanted 0 (a decoder alone)", c->op,
+  if (a->model_type != OX_MODEL_GPT && a->model_type != OX_MODEL_T5)
+    return ox_fail(OX_INVALID_MODEL, "%s: model_type is %lld, wanted 0 (a decoder alone) or 1 (with an encoder)", c->op,
                    (long long)a->model_type);
+  if (a->model_type == OX_MODEL_T5 && (a->decoder_start_token_id < 0 || a->decoder_start_token_id > INT32_MAX))
+    return ox_fail(OX_INVALID_MODEL, "%s: decoder_start_token_id is %lld", c->op, (long long)a->decoder_start_token_id);
   if (a->pad_token_id < INT32_MIN || a->pad_token_id > INT32_MAX)
     return ox_fail(OX_INVALID_MODEL, "%s: pad_token_id is %lld", c->op, (long long)a->pad_token_id);
   int64_t batch = ox_infer_dim(c, PROMPT, 0);
@@ -79,24 +81,34 @@ typedef struct greedy_run {
   bool *ended;
 } greedy_run;
 
+/* What the texts begin with: the prompt, or what the decoder behind an encoder starts from. */
+static ox_status *begin_sequences(greedy_run *g, const ox_tensor *prompt) {
+  bool alone = g->a->model_type == OX_MODEL_GPT;
+  int64_t n = alone ? prompt->shape.dim[1] : 1;
+  if (n > g->most)
+    return ox_fail(OX_INVALID_ARGUMENT, "max_length is %lld, %lld tokens are given", (long long)g->most, (long long)n);
+  OX_TRY(ox_sequences_init(g->c, g->batch, g->most, &g->said));
+  g->said.length = n;
+  for (int64_t b = 0; b < g->batch; b++) {
+    const int32_t start = (int32_t)g->a->decoder_start_token_id;
+    memcpy(g->said.ids + b * g->most, alone ? (const int32_t *)prompt->data + b * n : &start, (size_t)n * sizeof start);
+  }
+  return NULL;
+}
+
 static ox_status *read_settings(greedy_run *g, const ox_tensor **prompt) {
   const ox_control_ctx *c = g->c;
   OX_TRY(ox_search_tokens(c, PROMPT, prompt));
-  int64_t n = (*prompt)->shape.dim[1];
   g->batch = (*prompt)->shape.dim[0], g->mask = ox_control_in(c, ATTENTION_MASK);
   OX_TRY(ox_search_int(c, MAX_LENGTH, "max_length", -1, 1, MOST_LENGTH, &g->most));
-  if (n > g->most)
-    return ox_fail(OX_INVALID_ARGUMENT, "max_length is %lld, %lld tokens are given", (long long)g->most, (long long)n);
-  OX_TRY(ox_sequences_init(c, g->batch, g->most, &g->said));
-  g->said.length = n;
-  for (int64_t b = 0; b < g->batch; b++)
-    memcpy(g->said.ids + b * g->most, (const int32_t *)(*prompt)->data + b * n, (size_t)n * sizeof(int32_t));
+  OX_TRY(begin_sequences(g, *prompt));
   g->model = (ox_search_model){.c = c,
-                               .kind = OX_MODEL_GPT,
+                               .kind = (ox_model_kind)g->a->model_type,
                                .batch = g->batch,
                                .beams = 1,
                                .rows = g->batch,
                                .pad = (int32_t)g->a->pad_token_id,
+                               .encoder = ox_control_body(c, g->a->encoder),
                                .first = ox_control_body(c, g->a->init_decoder),
                                .decoder = ox_control_body(c, g->a->decoder)};
   g->next = ox_control_array(c, (size_t)g->batch, sizeof *g->next);

@@ -169,8 +169,6 @@ static ox_status *lay_out(const ox_kernel_ctx *c, gqa_prep *p) {
   p->a.out = (ox_attn_mat){NULL, t, s->q_len * s->heads * s->d, s->d, s->heads * s->d};
   p->a.k = p->a.v = (ox_attn_mat){NULL, seen, 0, 0, s->d};
   if (ox_ctx_wants(c, QK) && at->qk_output) p->a.qk_mode = at->qk_output == 1 ? OX_ATTN_QK_BIASED : OX_ATTN_QK_SOFTMAX;
-  if (at->sliding_window_cache && ox_ctx_wants(c, QK))
-    return ox_fail(OX_NOT_IMPLEMENTED, "GroupQueryAttention: output_qk with sliding_window_cache");
   return NULL;
 }
 
@@ -195,6 +193,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   ox_attn book = p->a; /* scratch for any number of keys, unless qk is wanted */
   book.qk_mode = OX_ATTN_QK_NONE;
   ox_attn_book(c, p->few ? 1 : 2, &book);
+  p->spread = ((const gqa_attrs *)c->attrs)->sliding_window_cache && p->a.qk_mode != OX_ATTN_QK_NONE;
+  if (p->spread) c->n_tiles[c->n_stages++] = s->batch * s->heads;
   return NULL;
 }
 
@@ -259,8 +259,9 @@ static ox_status *make_outputs(const ox_kernel_ctx *c, gqa_run *r) {
   if (!ox_ctx_wants(c, QK)) return NULL;
   OX_TRY(ox_output_at_run(c, QK, &qk, &r->qk));
   if (p->a.qk_mode == OX_ATTN_QK_NONE) return NULL;
+  if (p->spread) OX_TRY(room(c, p->a.q.dtype, s->heads * s->q_len, r->rows, 1, &r->seen_qk));
   ox_attn a = p->a;
-  a.kv_len = r->total;
+  a.kv_len = p->spread ? r->rows : r->total;
   const ox_attn_variant *v = ox_attn_select(a.q.dtype, c->isa);
   r->qk_scratch_bytes = OX_ROUND_UP(ox_attn_scratch(&a, v), OX_ALIGN_BYTES);
   r->qk_scratch = ox_ctx_run_alloc(c, OX_MAX(r->qk_scratch_bytes * (size_t)ox_attn_tiles(&a, v), 1));
@@ -326,7 +327,7 @@ static ox_status *bind(const ox_kernel_ctx *c, ox_attn *a) {
   a->k.head = a->v.head = (p->staged ? r->rows : r->present) * p->s.d,
   a->k.batch = a->v.batch = p->s.kv_heads * a->k.head;
   a->kv_lens = seen_of(c), a->offsets = a->kv_lens + p->s.batch;
-  a->qk = r->qk;
+  a->qk = p->spread ? r->seen_qk : r->qk;
   if (ox_ctx_has(c, SINK) || ((const gqa_attrs *)c->attrs)->smooth_softmax)
     a->sink = (const float *)((const char *)c->shared + p->sink_at);
   if (r->bias)
@@ -337,11 +338,30 @@ static ox_status *bind(const ox_kernel_ctx *c, ox_attn *a) {
   return NULL;
 }
 
+/* The scores of head |t| of all batch items, by the keys' positions; keys that left the cache have 0, as any that may
+ * not be seen. */
+static void spread_qk(const ox_kernel_ctx *c, int64_t t) {
+  const gqa_prep *p = c->prep;
+  const gqa_run *r = c->shared;
+  const gqa_lens *l = gqa_lens_of(c) + t / p->s.heads;
+  size_t item = ox_dtype_bits(p->a.q.dtype) / 8;
+  int64_t from = l->first - l->kept, n = l->kept + l->fresh;
+  for (int64_t row = t * p->s.q_len; row < (t + 1) * p->s.q_len && r->total; row++) {
+    char *to = (char *)r->qk + (size_t)(row * r->total) * item;
+    memset(to, 0, (size_t)r->total * item);
+    memcpy(to + (size_t)from * item, (const char *)r->seen_qk + (size_t)(row * r->rows) * item, (size_t)n * item);
+  }
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const gqa_prep *p = c->prep;
   const gqa_run *r = c->shared;
   ox_attn a;
   if (stage == 0) return begin(c);
+  if (p->spread && stage + 1 == c->n_stages) {
+    for (int64_t t = tiles.begin; t < tiles.end; t++) spread_qk(c, t);
+    return NULL;
+  }
   OX_TRY(bind(c, &a));
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     if (stage == 1) OX_TRY(gqa_append(c, &a, t / a.kv_heads, t % a.kv_heads));

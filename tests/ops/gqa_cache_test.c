@@ -132,8 +132,17 @@ static int64_t resident(int64_t n, int64_t rows, int64_t window) {
   return n;
 }
 
+static void same_scores(const ox_tensor *a, const ox_tensor *b, int step) {
+  assert_true(ox_shape_equal(&a->shape, &b->shape));
+  for (int64_t i = 0; i < ox_tensor_count(a); i++) {
+    float got = ((const float *)a->data)[i], want = ((const float *)b->data)[i];
+    if (!(got == want || fabsf(got - want) <= 1e-5f))
+      fail_msg("qk, %d: [%d] is %g, wanted %g", step, (int)i, (double)got, (double)want);
+  }
+}
+
 /* Tokens in steps of |step|, with a cache of |rows| and with one for all of them, must give the same. */
-static void check_window(int64_t window, int64_t rows, int64_t step) {
+static void check_window(int64_t window, int64_t rows, int64_t step, int qk) {
   static float slid[2][HK * ROWS * D], whole[2][HK * MOST * D], bias[H * MOST * MOST];
   memset(slid, 0, sizeof slid), memset(whole, 0, sizeof whole);
   for (size_t i = 0; i < OX_COUNT(bias); i++) bias[i] = (float)rnd();
@@ -145,6 +154,7 @@ static void check_window(int64_t window, int64_t rows, int64_t step) {
       begin(&n[i], 1, step, key, value, OX_F32, i ? MOST : rows, D, i ? whole[0] : slid[0], i ? whole[1] : slid[1],
             &last, total);
       one_node_int(&n[i], "local_window_size", window), one_node_int(&n[i], "do_rotary", 1);
+      if (qk) one_node_int(&n[i], "qk_output", qk), n[i].node.n_out = n[i].n_out = 4;
       if (!i) one_node_int(&n[i], "sliding_window_cache", 1);
       one_node_input(&n[i], OX_F32, 2, (int64_t[]){ANGLES, D / 2}, cosines);
       one_node_input(&n[i], OX_F32, 2, (int64_t[]){ANGLES, D / 2}, sines);
@@ -153,6 +163,7 @@ static void check_window(int64_t window, int64_t rows, int64_t step) {
       CHECK_OK(one_node_run(&n[i]));
     }
     close_enough(&n[0], &n[1], "window", (int)first);
+    if (qk) same_scores(&n[0].out[3], &n[1].out[3], (int)first);
     int64_t stays = resident(total, rows, window);
     for (int i = 0; i < 2; i++) {
       for (int h = 0; h < HK; h++)
@@ -170,9 +181,11 @@ static void test_a_window_gives_what_the_whole_cache_gives(void **state) {
   (void)state;
   for (int64_t window = 1; window < 6; window += 2)
     for (int64_t rows = window; rows < window + 4; rows++) {
-      check_window(window, rows, 1);
-      check_window(window, rows, 4);
-      check_window(window, rows, 11);
+      for (int qk = 0; qk < 3; qk++) {
+        check_window(window, rows, 1, qk);
+        check_window(window, rows, 4, qk);
+        check_window(window, rows, 11, qk);
+      }
     }
 }
 

@@ -12,7 +12,7 @@
 #include "support/text_session.h"
 #include "support/tiny_lm.h"
 
-enum { BATCH = 2, LENGTH = 3, MOST = 11 };
+enum { BATCH = 2, LENGTH = 3, MOST = 11, START = 6 };
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
 static const int32_t prompts[BATCH][LENGTH] = {{0, 4, 5}, {3, 7, 2}}, masks[BATCH][LENGTH] = {{0, 1, 1}, {1, 0, 1}};
 static const int32_t vocabulary[LM_WORDS] = {0, 1, 1, 1, 1, 1, 0, 1};
@@ -56,7 +56,11 @@ static ox_status *ask(ox_env *env, const settings *s, const lm *m, int32_t most,
            !sampling     ? ""
            : s->presence ? ", presence, seed"
                          : ", , seed");
-  char *model = lm_text(LM_GPT, sampling ? "Sampling" : "GreedySearch", attrs, declared, inputs,
+  if (m->kind != LM_GPT) {
+    n = (int)strlen(attrs);
+    snprintf(attrs + n, sizeof attrs - (size_t)n, ", model_type = 1, decoder_start_token_id = %d", START);
+  }
+  char *model = lm_text(m->kind, sampling ? "Sampling" : "GreedySearch", attrs, declared, inputs,
                         sampling ? "int32[B,M] y0, float[B,8] y1" : "int32[B,M] y0", sampling ? "y0, y1" : "y0");
   ox_session *session = NULL;
   assert_non_null(model);
@@ -87,8 +91,13 @@ static ox_status *ask(ox_env *env, const settings *s, const lm *m, int32_t most,
 
 /* ---- the search that keeps whole texts ---- */
 
+/* Tokens that a text begins with. */
+static int given(const lm *m) { return m->kind == LM_GPT ? LENGTH : 1; }
+
 static void scores_of(const settings *s, const lm *m, int entry, const int32_t *ids, int n, double *scores) {
   lm_context c = {.n_prompt = LENGTH, .mask = s->mask ? masks[entry] : NULL};
+  if (m->kind != LM_GPT)
+    c = (lm_context){.heard = prompts[entry], .heard_mask = s->mask ? masks[entry] : NULL, .n_heard = LENGTH};
   lm_scores(m, &c, ids, n, scores);
   for (int w = 0; w < LM_WORDS; w++) {
     bool said = false, again = false;
@@ -97,7 +106,7 @@ static void scores_of(const settings *s, const lm *m, int entry, const int32_t *
       again = again || (ids[i + s->no_repeat - 1] == w &&
                         memcmp(ids + i, ids + n - s->no_repeat + 1, (size_t)(s->no_repeat - 1) * sizeof *ids) == 0);
     if (said) scores[w] *= scores[w] < 0 ? (double)s->repetition_penalty : 1 / (double)s->repetition_penalty;
-    bool masked = (s->vocab_mask && !vocabulary[w]) || (s->prefix_mask && n == LENGTH && !prefixes[entry][w]);
+    bool masked = (s->vocab_mask && !vocabulary[w]) || (s->prefix_mask && n == given(m) && !prefixes[entry][w]);
     if (again || masked || (n < s->min_length && w == s->eos)) scores[w] = -(double)FLT_MAX;
     if (s->top_p == 0) continue;
     scores[w] /= (double)s->temperature;
@@ -116,7 +125,8 @@ static void check_greedy(const settings *s, const lm *m, int entry, const int32_
   int32_t ids[MOST];
   bool ended = false;
   memcpy(ids, prompts[entry], sizeof prompts[entry]);
-  for (int n = LENGTH; n < MOST; n++) {
+  if (m->kind != LM_GPT) ids[0] = START;
+  for (int n = given(m); n < MOST; n++) {
     double scores[LM_WORDS];
     scores_of(s, m, entry, ids, n, scores);
     int token = best_of(scores);
@@ -124,7 +134,7 @@ static void check_greedy(const settings *s, const lm *m, int entry, const int32_
     ids[n] = ended ? LM_PAD : token;
   }
   for (int i = 0; i < MOST; i++)
-    if (got[i] != ids[i]) fail_msg("entry %d: token %d is %d, wanted %d", entry, i, got[i], ids[i]);
+    if (got[i] != ids[i]) fail_msg("model %d, entry %d: token %d is %d, wanted %d", m->kind, entry, i, got[i], ids[i]);
 }
 
 static const settings rows[] = {
@@ -141,7 +151,7 @@ static void test_greedy(void **state) {
     for (unsigned seed = 0; seed < 12; seed++) {
       lm m;
       ox_value *out[2];
-      lm_make(&m, LM_GPT, seed + 20 * (unsigned)r);
+      lm_make(&m, seed % LM_WHISPER, seed + 20 * (unsigned)r);
       CHECK_OK(ask(env, &rows[r], &m, MOST, 0, "", out));
       for (int entry = 0; entry < BATCH; entry++)
         check_greedy(&rows[r], &m, entry, (const int32_t *)ox_value_data(out[0]) + entry * MOST);
@@ -161,7 +171,7 @@ static void test_sampling_of_one(void **state) {
       ox_value *out[2];
       settings s = rows[r];
       s.top_p = 1e-6f, s.temperature = 0.75f, s.custom = seed & 1, s.presence = seed & 2;
-      lm_make(&m, LM_GPT, seed + 20 * (unsigned)r);
+      lm_make(&m, seed / 4 % LM_WHISPER, seed + 20 * (unsigned)r);
       CHECK_OK(ask(env, &s, &m, MOST, (int32_t)seed, "", out));
       for (int entry = 0; entry < BATCH; entry++)
         check_greedy(&s, &m, entry, (const int32_t *)ox_value_data(out[0]) + entry * MOST);
@@ -252,7 +262,10 @@ static void test_wrong_settings(void **state) {
   CHECK_OK(ox_env_create(NULL, &env));
   CHECK_FAILS(ask(env, &s, &m, 2, 0, "", out), OX_INVALID_ARGUMENT, "3 tokens are given");
   CHECK_FAILS(ask(env, &s, &m, 0, 0, "", out), OX_INVALID_ARGUMENT, "max_length is 0");
-  CHECK_FAILS(ask(env, &s, &m, MOST, 0, ", model_type = 1", out), OX_NOT_IMPLEMENTED, "model_type 1");
+  CHECK_FAILS(ask(env, &s, &m, MOST, 0, ", model_type = 2", out), OX_INVALID_MODEL, "model_type is 2");
+  CHECK_FAILS(ask(env, &s, &m, MOST, 0, ", model_type = 1", out), OX_INVALID_MODEL, "decoder_start_token_id is -1");
+  CHECK_FAILS(ask(env, &s, &m, MOST, 0, ", model_type = 1, decoder_start_token_id = 1", out), OX_INVALID_MODEL,
+              "the encoder is missing");
   s.repetition_penalty = -1;
   CHECK_FAILS(ask(env, &s, &m, MOST, 0, "", out), OX_INVALID_ARGUMENT, "repetition_penalty is -1");
   s = rows[3];

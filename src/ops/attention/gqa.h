@@ -30,6 +30,7 @@ typedef struct gqa_prep {
   bool turned;                   /* queries and keys are normalized or rotated */
   int64_t half, angles;          /* rotary */
   bool few;                      /* one tile per head of k does everything */
+  bool spread;                   /* the last stage puts qk of the rows that are left at all keys' places */
   ox_attn a;                     /* kv_len and what follows from it: of the run */
   size_t lens_at, sink_at, q_at; /* in shared memory, behind gqa_run */
 } gqa_prep;
@@ -40,6 +41,7 @@ typedef struct gqa_run {
   int64_t total, rows; /* keys in all; rows that attention sees */
   int64_t present;     /* rows of the present buffers */
   void *present_k, *present_v, *qk;
+  void *seen_qk;             /* of the rows that attention sees; NULL: those are all, and it is |qk| itself */
   void *staged_k, *staged_v; /* [batch, kv_heads, rows, d]: float if quantized, else of the query's type */
   void *bias;                /* columns of ADD for the rows that are left: [batch, heads, q_len, rows] */
   char *spare;               /* gqa_spare_bytes for each head of k of each batch item */
