@@ -84,6 +84,61 @@ static void test_narrow_types(void **state) {
   for (size_t i = 0; i < OX_COUNT(rows); i++) check(&rows[i], OX_F16), check(&rows[i], OX_BF16);
 }
 
+/* ---- axes in front of the causal one ---- */
+typedef struct planes {
+  int rank;             /* of the input */
+  int64_t dim[3], k[3]; /* depth, height, length: axes that are missing have size 1 */
+  int64_t dilation;
+  bool past;
+} planes;
+enum { CHANNELS = 3 };
+
+static double plane_at(const planes *r, const ox_tensor *x, const ox_tensor *past, int64_t bc, int64_t d, int64_t h,
+                       int64_t t) {
+  int64_t state = (r->k[2] - 1) * r->dilation, at = (bc * r->dim[0] + d) * r->dim[1] + h;
+  if (d < 0 || h < 0 || d >= r->dim[0] || h >= r->dim[1]) return 0;
+  if (t >= 0) return typed_at(x, at * r->dim[2] + t);
+  return past ? typed_at(past, at * state + state + t) : 0;
+}
+
+static void check_planes(const planes *r) {
+  const int64_t *n = r->dim, *k = r->k;
+  int64_t state = (k[2] - 1) * r->dilation, dims[5] = {BATCH, CHANNELS}, kernel[5] = {CHANNELS, 1}, kept[5];
+  memcpy(dims + 2, n + 5 - r->rank, sizeof n[0] * (size_t)(r->rank - 2));
+  memcpy(kernel + 2, k + 5 - r->rank, sizeof k[0] * (size_t)(r->rank - 2));
+  memcpy(kept, dims, sizeof kept), kept[r->rank - 1] = state;
+  one_node node;
+  one_node_init(&node, "com.microsoft", "CausalConvWithState", 1, 2);
+  one_node_int(&node, "ndim", r->rank - 2), one_node_int(&node, "dilation", r->dilation);
+  const ox_tensor *x = typed_input(&node, OX_F32, r->rank, dims, 2),
+                  *w = typed_input(&node, OX_F32, r->rank, kernel, 1);
+  const ox_tensor *bias = typed_input(&node, OX_F32, 1, DIMS(CHANNELS), 1), *past = NULL;
+  if (r->past) past = typed_input(&node, OX_F32, r->rank, kept, 2);
+  CHECK_OK(one_node_run(&node));
+  for (int64_t at = 0; at < BATCH * CHANNELS * n[0] * n[1]; at++) {
+    int64_t h = at % n[1], d = at / n[1] % n[0], bc = at / n[1] / n[0];
+    for (int64_t t = 0; t < n[2]; t++) {
+      double sum = typed_at(bias, bc % CHANNELS);
+      for (int64_t i = 0; i < k[0] * k[1] * k[2]; i++)
+        sum += typed_at(w, bc % CHANNELS * k[0] * k[1] * k[2] + i) *
+               plane_at(r, x, past, bc, d + i / k[2] / k[1] - (k[0] - 1) / 2, h + i / k[2] % k[1] - (k[1] - 1) / 2,
+                        t - (k[2] - 1 - i % k[2]) * r->dilation);
+      typed_near(&node.out[0], at * n[2] + t, sum, 3);
+    }
+    for (int64_t t = 0; t < state; t++)
+      assert_true(typed_at(&node.out[1], at * state + t) == plane_at(r, x, past, bc, d, h, n[2] - state + t));
+  }
+  one_node_deinit(&node);
+}
+
+static void test_more_axes(void **state) {
+  (void)state;
+  static const planes rows[] = {{4, {1, 1, 1}, {1, 1, 1}, 1, false}, {4, {1, 4, 6}, {1, 3, 3}, 1, true},
+                                {4, {1, 5, 2}, {1, 2, 4}, 2, true},  {5, {3, 4, 5}, {3, 1, 2}, 1, true},
+                                {5, {2, 3, 7}, {5, 3, 3}, 2, false}, {5, {0, 3, 7}, {1, 3, 3}, 1, true}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++) check_planes(&rows[i]);
+}
+
 static void fails(const char *attr, int64_t v, int rank, const int64_t *past, const char *text) {
   one_node n;
   one_node_init(&n, "com.microsoft", "CausalConvWithState", 1, 2);
@@ -106,7 +161,8 @@ static void test_wrong_models(void **state) {
   fails("channels_last", 1, 3, DIMS(2, 3, 3), "channels");
   fails("dilation", 0, 3, DIMS(2, 3, 3), "'dilation' is 0");
   fails("state_window", 9, 3, DIMS(2, 3, 3), "'state_window' is 9");
-  fails("ndim", 2, 3, DIMS(2, 3, 3), "2 axes");
+  fails("ndim", 2, 3, DIMS(2, 3, 3), "rank 3, wanted 4");
+  fails("ndim", 4, 3, DIMS(2, 3, 3), "'ndim' is 4");
   fails("dilation", OX_COUNT_MAX, 3, DIMS(2, 3, 3), "input 3");
 }
 
@@ -114,6 +170,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_form),
       cmocka_unit_test(test_narrow_types),
+      cmocka_unit_test(test_more_axes),
       cmocka_unit_test(test_wrong_models),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
