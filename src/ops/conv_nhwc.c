@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/conv_nhwc.c - com.microsoft.NhwcFusedConv: channels-last data is turned to planes of float32, convolved as
+ * ops/conv_nhwc.c - com.microsoft's NhwcConv and NhwcFusedConv: channels-last data is turned to planes of float32, convolved as
  * FusedConv is, and turned back. */
 #include "kern/quant/convert.h"
 #include "ops/shared/as_real.h"
@@ -133,7 +133,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+static const ox_attr_def plain_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs)};
 static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "NhwcConv", .domain = "com.microsoft", .since = 1, .types = {OX_BIT(OX_F32) | OX_BIT(OX_F16)},
+               .vars = "TTT", .min_in = 2, .max_in = 3, OX_ATTRS(plain_rows), .attrs_bytes = sizeof(ox_conv_attrs),
+               .infer = infer),
+     OX_KERNEL(.prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "NhwcFusedConv", .domain = "com.microsoft", .since = 1,
                .types = {OX_BIT(OX_F32) | OX_T_FLOAT16S}, .vars = "TTTT", .min_in = 2, .max_in = 4, OX_ATTRS(attr_rows),
                .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer),

@@ -201,6 +201,11 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "GatherND", .since = 11, .types = {ANY, OX_BIT(OX_I64)}, .min_in = 2, .max_in = 2,
                OX_ATTRS(nd_attr_defs), .attrs_bytes = sizeof(nd_attrs), .infer = nd_infer),
      OX_KERNEL(.unaligned_in = 1, .prepare = nd_prepare, .run = nd_run)},
+    /* its padding_idx and scale_grad_by_freq concern gradients only */
+    {OX_SCHEMA(.name = "TorchEmbedding", .domain = "com.microsoft", .since = 1,
+               .types = {OX_T_NUMBER, OX_BIT(OX_I64), OX_BIT(OX_I64), OX_BIT(OX_BOOL)}, .min_in = 2, .max_in = 4,
+               OX_ATTRS(gather_attr_defs), .attrs_bytes = sizeof(gather_attrs), .infer = gather_infer),
+     OX_KERNEL(.unaligned_in = 1, .prepare = gather_prepare, .run = gather_run)},
     {OX_SCHEMA(.name = "GatherND", .domain = "com.microsoft", .since = 1, .types = {ANY, OX_T_INDEX}, .min_in = 2,
                .max_in = 2, .infer = nd_infer),
      OX_KERNEL(.unaligned_in = 1, .prepare = nd_prepare, .run = nd_run)},

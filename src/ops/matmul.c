@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul.c - MatMul, its fused forms with transposes and scale, and ai.onnx.Linear: a product with bias, residual
- * and activation, which the optimizer makes. One description serves all: inputs A, B, terms. */
+ * ops/matmul.c - MatMul, its fused forms with transposes, scale, bias and activation, and ai.onnx.Linear: a product
+ * with bias, residual and activation, which the optimizer makes. One description serves all: inputs A, B, terms. */
+#include <string.h>
+
 #include "graph/tape.h"
 #include "ops/matmul/product.h"
 
@@ -9,17 +11,17 @@ typedef struct matmul_attrs {
   int64_t transA, transB, transBatchA, transBatchB;
   const char *activation;
   ox_floats activation_params;
+  float activation_alpha, activation_beta; /* FusedMatMulActivation */
+  bool has_activation_alpha, has_activation_beta;
 } matmul_attrs;
 
-static const ox_attr_def fused_attrs[] = {
-    OX_ATTR_FLOAT(matmul_attrs, alpha, 1.0f),
-    OX_ATTR_INT(matmul_attrs, transA, 0),
-    OX_ATTR_INT(matmul_attrs, transB, 0),
-    OX_ATTR_INT(matmul_attrs, transBatchA, 0),
-    OX_ATTR_INT(matmul_attrs, transBatchB, 0),
-    OX_ATTR_STR(matmul_attrs, activation, ""),
-    OX_ATTR_FLOATS(matmul_attrs, activation_params),
-};
+#define PRODUCT_ROWS                                                                   \
+  OX_ATTR_FLOAT(matmul_attrs, alpha, 1.0f), OX_ATTR_INT(matmul_attrs, transA, 0),      \
+      OX_ATTR_INT(matmul_attrs, transB, 0), OX_ATTR_INT(matmul_attrs, transBatchA, 0), \
+      OX_ATTR_INT(matmul_attrs, transBatchB, 0), OX_ATTR_STR(matmul_attrs, activation, "")
+static const ox_attr_def fused_attrs[] = {PRODUCT_ROWS, OX_ATTR_FLOATS(matmul_attrs, activation_params)};
+static const ox_attr_def activation_attrs[] = {PRODUCT_ROWS, OX_ATTR_FLOAT_HAS(matmul_attrs, activation_alpha, 0),
+                                               OX_ATTR_FLOAT_HAS(matmul_attrs, activation_beta, 0)};
 
 static void flags(const matmul_attrs *a, bool out[4]) {
   out[0] = a && a->transA, out[1] = a && a->transB, out[2] = a && a->transBatchA, out[3] = a && a->transBatchB;
@@ -41,15 +43,29 @@ static ox_status *infer(ox_infer_ctx *c) {
 
 typedef struct matmul_state {
   ox_product_b *b;
+  ox_act act;
 } matmul_state;
+
+/* The activation: part of GemmFastGelu's name, else attributes. */
+static ox_status *read_act(const ox_load_ctx *c, ox_act *act) {
+  const matmul_attrs *a = c->attrs;
+  const char *name = strcmp(c->op, "GemmFastGelu") == 0 ? "FastGelu" : a ? a->activation : "";
+  ox_floats params = a ? a->activation_params : (ox_floats){0, NULL};
+  float two[2];
+  if (!ox_act_parse(name, params.v, params.n, act))
+    return ox_fail(OX_INVALID_MODEL, "%s: no activation is called '%s'", c->op, name);
+  if (!a || (!a->has_activation_alpha && !a->has_activation_beta)) return NULL;
+  two[0] = a->has_activation_alpha ? a->activation_alpha : act->a;
+  two[1] = a->has_activation_beta ? a->activation_beta : act->b;
+  ox_act_parse(name, two, OX_COUNT(two), act);
+  return NULL;
+}
 
 static ox_status *load(ox_load_ctx *c) {
   const matmul_attrs *a = c->attrs;
-  ox_act act;
-  if (a && !ox_act_parse(a->activation, a->activation_params.v, a->activation_params.n, &act))
-    return ox_fail(OX_INVALID_MODEL, "%s: no activation is called '%s'", c->op, a->activation);
   matmul_state *s = OX_LOAD_NEW(c, matmul_state);
   if (!s) return ox_oom();
+  OX_TRY(read_act(c, &s->act));
   if (!a || !a->transBatchB) OX_TRY(ox_product_pack(c, c->in_const[1], a && a->transB, &s->b));
   c->state = s;
   if (s->b) c->consumed |= 2;
@@ -75,7 +91,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   OX_TRY(ox_product_shape(p, &c->in[0]->shape, &c->in[1]->shape, trans));
   for (uint32_t i = 2; i < 4; i++)
     if (ox_ctx_has(c, i)) OX_TRY(ox_product_term(p, (int)i - 2, (int)i, &c->in[i]->shape, &c->out[0]->shape));
-  if (a) ox_act_parse(a->activation, a->activation_params.v, a->activation_params.n, &p->epi.act);
+  if (s) p->epi.act = s->act;
   return ox_product_plan(c, p, s ? s->b : NULL);
 }
 
@@ -121,6 +137,13 @@ static const ox_op ops[] = {
      OX_KERNEL(FUSED_KERNEL)},
     {OX_SCHEMA(.name = "TransposeMatMul", .domain = "com.microsoft", .since = 1, .max_in = 2, .vars = "TT", FUSED),
      OX_KERNEL(FUSED_KERNEL)},
+    {OX_SCHEMA(.name = "FusedMatMulActivation", .domain = "com.microsoft", .since = 1, .max_in = 2, .vars = "TT",
+               .types = {OX_T_FLOAT}, .min_in = 2, .infer = infer, OX_ATTRS(activation_attrs),
+               .attrs_bytes = sizeof(matmul_attrs)),
+     OX_KERNEL(FUSED_KERNEL)},
+    {OX_SCHEMA(.name = "GemmFastGelu", .domain = "com.microsoft", .since = 1, .max_in = 3, .vars = "TTT",
+               .types = {OX_BIT(OX_F32) | OX_T_FLOAT16S}, .min_in = 2, .infer = infer),
+     OX_KERNEL(COMMON_KERNEL)},
     {OX_SCHEMA(.name = "Linear", .domain = "ai.onyx", .since = 1, .max_in = 4, .vars = "TTTT", FUSED),
      OX_KERNEL(FUSED_KERNEL)},
 };

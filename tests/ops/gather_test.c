@@ -33,6 +33,16 @@ static void test_gather(void **state) {
   expect(&n, 0, NULL);
 }
 
+static void test_torch_embedding(void **state) {
+  (void)state;
+  one_node n;
+  one_node_init(&n, "com.microsoft", "TorchEmbedding", 1, 1);
+  one_node_input(&n, OX_I32, 2, (int64_t[]){4, 3}, data);
+  one_node_input(&n, OX_I64, 2, (int64_t[]){2, 1}, (int64_t[]){3, 1});
+  one_node_input(&n, OX_I64, 0, NULL, &(int64_t){1}), one_node_input(&n, OX_BOOL, 0, NULL, &(uint8_t){1});
+  expect(&n, 6, (int32_t[]){30, 31, 32, 10, 11, 12});
+}
+
 static void test_gather_elements(void **state) {
   (void)state;
   one_node n;
@@ -78,6 +88,7 @@ static void test_indices_out_of_range_name_index_and_bound(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_gather),
+      cmocka_unit_test(test_torch_embedding),
       cmocka_unit_test(test_gather_elements),
       cmocka_unit_test(test_gather_nd),
       cmocka_unit_test(test_indices_out_of_range_name_index_and_bound),

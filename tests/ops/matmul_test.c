@@ -242,12 +242,65 @@ static void test_fused_matmul_transposes(void **state) {
   }
 }
 
+/* ---- GemmFastGelu, FusedMatMulActivation ---- */
+
+typedef double act_fn(double x);
+static double act_gelu(double x) {
+  return 0.5 * x * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
+}
+static double act_relu(double x) { return x > 0 ? x : 0; }
+static double act_leaky(double x) { return x > 0 ? x : 0.25 * x; }
+static double act_leaky_usual(double x) { return x > 0 ? x : (double)0.01f * x; }
+static double act_hard(double x) { return fmin(fmax(0.5 * x + (double)0.1f, 0), 1); }
+
+static void check_act(uint32_t type, const char *op, const char *name, act_fn *act, const float *params, bool bias) {
+  enum { M = 5, K = 7, N = 9 };
+  one_node n;
+  one_node_init(&n, "com.microsoft", op, 1, 1);
+  if (name) one_node_str(&n, "activation", name), one_node_float(&n, "alpha", 0.5f);
+  if (params) one_node_float(&n, "activation_alpha", params[0]), one_node_float(&n, "activation_beta", params[1]);
+  ox_tensor a = random_tensor(type, 2, (int64_t[]){M, K}), b = random_tensor(type, 2, (int64_t[]){K, N});
+  ox_tensor c = random_tensor(type, 1, (int64_t[]){N});
+  one_node_input(&n, type, 2, a.shape.dim, a.data), one_node_const(&n, type, 2, b.shape.dim, b.data);
+  if (bias) one_node_input(&n, type, 1, c.shape.dim, c.data);
+  CHECK_OK(one_node_run(&n));
+  for (int64_t i = 0; i < M * N; i++) {
+    double sum = 0;
+    for (int64_t k = 0; k < K; k++) sum += load_as(type, a.data, i / N * K + k) * load_as(type, b.data, k * N + i % N);
+    double want = act((name ? 0.5 : 1) * sum + (bias ? load_as(type, c.data, i % N) : 0));
+    double got = load_as(type, n.out[0].data, i);
+    if (!(fabs(got - want) <= tolerance(type) * fmax(1, fabs(want))))
+      fail_msg("%s %s: [%d] is %g, wanted %g", op, name ? name : "", (int)i, got, want);
+  }
+  free(a.data), free(b.data), free(c.data);
+  one_node_deinit(&n);
+}
+
+static void test_activations(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_F32, OX_F16, OX_BF16};
+  for (size_t t = 0; t < OX_COUNT(types); t++)
+    for (int bias = 0; bias < 2; bias++) check_act(types[t], "GemmFastGelu", NULL, act_gelu, NULL, bias);
+  static const char op[] = "FusedMatMulActivation";
+  check_act(OX_F32, op, "Relu", act_relu, NULL, false);
+  check_act(OX_F64, op, "LeakyRelu", act_leaky_usual, NULL, false);
+  check_act(OX_F16, op, "LeakyRelu", act_leaky, (float[]){0.25f, 0}, false);
+  check_act(OX_F32, op, "HardSigmoid", act_hard, (float[]){0.5f, 0.1f}, false);
+  one_node n;
+  one_node_init(&n, "com.microsoft", op, 1, 1);
+  one_node_str(&n, "activation", "Frown");
+  ox_tensor a = random_tensor(OX_F32, 2, (int64_t[]){2, 2});
+  for (int i = 0; i < 2; i++) one_node_input(&n, OX_F32, 2, a.shape.dim, a.data);
+  CHECK_FAILS(one_node_run(&n), OX_INVALID_MODEL, "Frown");
+  free(a.data);
+  one_node_deinit(&n);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_matmul_broadcasts),
-      cmocka_unit_test(test_matmul_refuses_what_does_not_fit),
-      cmocka_unit_test(test_gemm_broadcasts_c),
-      cmocka_unit_test(test_fused_matmul_transposes),
+      cmocka_unit_test(test_matmul_broadcasts), cmocka_unit_test(test_matmul_refuses_what_does_not_fit),
+      cmocka_unit_test(test_gemm_broadcasts_c), cmocka_unit_test(test_fused_matmul_transposes),
+      cmocka_unit_test(test_activations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
