@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/conv_nhwc.c - com.microsoft's NhwcConv and NhwcFusedConv: channels-last data is turned to planes of float32, convolved as
- * FusedConv is, and turned back. */
+ * ops/conv_nhwc.c - com.microsoft's NhwcConv and NhwcFusedConv: channels-last data is turned to planes of float32,
+ * convolved as FusedConv is, and turned back. */
 #include "kern/quant/convert.h"
 #include "ops/shared/as_real.h"
 #include "ops/shared/conv_node.h"

@@ -33,7 +33,7 @@ static void check(size_t s, uint32_t dtype) {
   const ox_tensor *x = typed_input(&f, dtype, 1 + axes, dims, 1);
   CHECK_OK(one_node_run(&f));
   const ox_tensor *y = &f.out[0];
-  assert_int_equal(ox_tensor_count(y), BATCH * n[0] * n[1] * bins * 2);
+  assert_int_equal(ox_shape_count(&y->shape), BATCH * n[0] * n[1] * bins * 2);
   for (int64_t i = 0; i < BATCH * n[0] * n[1] * bins; i++) {
     const int64_t k[AXES] = {i / bins / n[1] % n[0], i / bins % n[1], i % bins};
     double want[2];
