@@ -56,23 +56,30 @@ static const OrtErrorCode codes[] = {
     [OX_SHAPE_MISMATCH] = ORT_INVALID_ARGUMENT,
 };
 
+/* Codes of clients that the engine has none for go through it as they are, from here on. */
+enum { FOREIGN = 0x10000 };
+
+static OrtErrorCode code_from(ox_code code) {
+  if ((int)code >= FOREIGN) return (OrtErrorCode)((int)code - FOREIGN);
+  return (size_t)code < sizeof codes / sizeof *codes ? codes[code] : ORT_FAIL;
+}
+
+static ox_code code_to(OrtErrorCode code) {
+  for (ox_code c = OX_FAIL; c <= OX_SHAPE_MISMATCH; c++)
+    if (codes[c] == code) return c;
+  return (ox_code)(FOREIGN + (int)code);
+}
+
 OrtStatus *ort_status_from(ox_status *st) {
   if (st == NULL) return NULL;
-  ox_code code = ox_status_code(st);
-  OrtStatus *out = make((size_t)code < sizeof codes / sizeof *codes ? codes[code] : ORT_FAIL, ox_status_message(st));
+  OrtStatus *out = make(code_from(ox_status_code(st)), ox_status_message(st));
   ox_status_free(st);
   return out;
 }
 
 ox_status *ort_status_to(OrtStatus *st, ox_status *(*status_make)(ox_code code, const char *text)) {
   if (st == NULL) return NULL;
-  ox_code code = OX_FAIL;
-  for (ox_code c = OX_FAIL; c <= OX_SHAPE_MISMATCH; c++) {
-    if (codes[c] != st->code) continue;
-    code = c;
-    break;
-  }
-  ox_status *out = status_make(code, st->text);
+  ox_status *out = status_make(code_to(st->code), st->text);
   ort_ReleaseStatus(st);
   return out;
 }

@@ -10,8 +10,6 @@
 #include "ort/ort_status.h"
 #include "ort/ort_value.h"
 
-#pragma weak ort_kernel_text
-
 /* ---- memory ---- */
 
 /* Of a kernel's output: lives as long as the run, so nothing is freed. */
