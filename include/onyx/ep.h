@@ -281,7 +281,8 @@ typedef struct ox_ep_host {
   /* The file that a constant lies in, as the model names it, and where in it; NULL: it is not in a file of its own. */
   const char *(*value_file)(const ox_graph_view *g, uint32_t value, uint64_t *out_offset);
   const char *(*graph_name)(const ox_graph_view *g);
-  const ox_graph_view *(*graph_parent)(const ox_graph_view *g); /* of a body: the one node that has it; else NULL */
+  /* Of a body: a view of the one node that has it, without bodies. NULL: no body, or out of memory. */
+  const ox_graph_view *(*graph_parent)(const ox_graph_view *g);
   void (*model_info)(const ox_graph_view *g, ox_model_info *out);
   const char *(*model_opset)(const ox_graph_view *g, size_t i, int64_t *out_version);  /* a domain; NULL: no more */
   const char *(*model_prop)(const ox_graph_view *g, size_t i, const char **out_value); /* a key; NULL: no more */

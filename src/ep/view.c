@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "graph/extract.h"
 
 /* ---- building ---- */
 
@@ -29,22 +30,6 @@ static ox_status *add_bodies(ox_graph_view *v, ox_arena *a) {
   return NULL;
 }
 
-/* The view of the one node that has |v|'s graph as a body. */
-static ox_status *add_parent(ox_graph_view *v, ox_arena *a) {
-  const ox_graph *g = v->graph->parent, *b;
-  for (ox_id id = 0; g && id < g->n_nodes; id++)
-    for (uint32_t k = 0; !g->nodes[id].dead && (b = ox_node_body(&g->nodes[id], k)); k++) {
-      if (b != v->graph) continue;
-      ox_graph_view *parent = OX_ARENA_NEW(a, ox_graph_view);
-      ox_id *nodes = ox_arena_copy(a, &id, sizeof id);
-      if (!parent || !nodes) return ox_oom();
-      parent->graph = g, parent->nodes = nodes, parent->n_nodes = 1;
-      v->parent = parent;
-      return NULL;
-    }
-  return NULL;
-}
-
 ox_status *ox_view_create(const ox_graph *g, ox_arena *a, bool (*wanted)(const ox_node *n), ox_graph_view **out_view) {
   ox_alloc alloc = g->model->alloc;
   ox_id *order = NULL;
@@ -55,7 +40,7 @@ ox_status *ox_view_create(const ox_graph *g, ox_arena *a, bool (*wanted)(const o
   OX_TRY(ox_graph_order(g, alloc, &order, &n));
   ox_id *nodes = OX_ARENA_ARRAY(a, ox_id, n);
   uint32_t *place = OX_ARENA_ARRAY(a, uint32_t, g->n_nodes);
-  v->graph = g, v->nodes = nodes, v->place = place;
+  v->graph = g, v->nodes = nodes, v->place = place, v->arena = a;
   if (nodes && place) {
     memset(place, 0xff, g->n_nodes * sizeof *place); /* OX_NONE */
     for (uint32_t i = 0; i < n; i++) {
@@ -65,9 +50,7 @@ ox_status *ox_view_create(const ox_graph *g, ox_arena *a, bool (*wanted)(const o
     }
   }
   ox_delete(alloc, order, g->n_nodes * sizeof *order);
-  if (!nodes || !place) return ox_oom();
-  OX_TRY(add_parent(v, a));
-  return add_bodies(v, a);
+  return nodes && place ? add_bodies(v, a) : ox_oom();
 }
 
 /* ---- nodes ---- */
@@ -193,7 +176,25 @@ int64_t ox_view_opset(const ox_graph_view *g, const char *domain) {
 
 const char *ox_view_graph_name(const ox_graph_view *g) { return g->graph->name; }
 
-const ox_graph_view *ox_view_graph_parent(const ox_graph_view *g) { return g->parent; }
+/* The node of the enclosing graph that has |g| as a body; OX_NONE: there is none, or |g| is a part. */
+static ox_id find_parent(const ox_graph *g) {
+  const ox_graph *outer = g->parent, *b;
+  for (ox_id id = 0; outer && id < outer->n_nodes; id++) {
+    const ox_node *n = &outer->nodes[id];
+    for (uint32_t k = 0; !n->dead && (b = ox_node_body(n, k)); k++)
+      if (b == g) return ox_node_part(n) ? OX_NONE : id;
+  }
+  return OX_NONE;
+}
+
+const ox_graph_view *ox_view_graph_parent(const ox_graph_view *g) {
+  ox_id id = g->arena ? find_parent(g->graph) : OX_NONE;
+  ox_graph_view *parent = id != OX_NONE ? OX_ARENA_NEW(g->arena, ox_graph_view) : NULL;
+  ox_id *nodes = parent ? ox_arena_copy(g->arena, &id, sizeof id) : NULL;
+  if (!nodes) return NULL;
+  parent->graph = g->graph->parent, parent->nodes = nodes, parent->n_nodes = 1;
+  return parent;
+}
 
 static const char *text_of(const char *s) { return s ? s : ""; }
 

@@ -14,7 +14,7 @@ struct ox_graph_view {
   const uint32_t *place; /* per node of the graph: its index in |nodes|, or OX_NONE; NULL: a view of one node */
   const ox_graph_view *const *bodies; /* of its nodes, in their order; NULL where a view has none (one node's kernel) */
   size_t n_bodies;
-  const struct ox_graph_view *parent; /* of a body: the node that has it; NULL where a view has none */
+  ox_arena *arena; /* that it is in; NULL: a view of one node */
   uint8_t *done; /* while a program is compiled: per value, whether constant_done was told of it; else NULL */
 };
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/model/ort_graph_read.c - what clients ask about a graph. */
+#include "ort/model/ort_read.h"
+
+enum { NEWEST_IR = 13 }; /* what the editor writes: ort_model_write.c */
+
+void ort_ReleaseGraph(OrtGraph *graph) { ort_graph_release(graph); }
+
+OrtStatus *ort_Graph_GetName(const OrtGraph *graph, const char **graph_name) {
+  ORT_NEED(graph);
+  ORT_NEED(graph_name);
+  *graph_name = graph->name;
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetModelPath(const OrtGraph *graph, const ORTCHAR_T **model_path) {
+  ORT_NEED(graph);
+  ORT_NEED(model_path);
+  *model_path = graph->facts != NULL ? graph->facts->path : "";
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetOnnxIRVersion(const OrtGraph *graph, int64_t *onnx_ir_version) {
+  ORT_NEED(graph);
+  ORT_NEED(onnx_ir_version);
+  *onnx_ir_version = graph->facts != NULL ? graph->facts->ir_version : NEWEST_IR;
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetNumOperatorSets(const OrtGraph *graph, size_t *num_operator_sets) {
+  ORT_NEED(graph);
+  ORT_NEED(num_operator_sets);
+  ORT_NOT_OF_EDITOR(graph, "operator sets");
+  *num_operator_sets = graph->facts->n_opsets;
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetOperatorSets(const OrtGraph *graph, const char **domains, int64_t *opset_versions,
+                                     size_t num_operator_sets) {
+  ORT_NEED(graph);
+  ORT_NEED(domains);
+  ORT_NEED(opset_versions);
+  ORT_NOT_OF_EDITOR(graph, "operator sets");
+  ORT_NEED_ROOM(num_operator_sets, graph->facts->n_opsets);
+  for (size_t i = 0; i < graph->facts->n_opsets; i++)
+    domains[i] = graph->facts->opset_domains[i], opset_versions[i] = graph->facts->opset_versions[i];
+  return NULL;
+}
+
+/* ---- lists ---- */
+
+OrtStatus *ort_Graph_GetNumInputs(const OrtGraph *graph, size_t *num_inputs) {
+  ORT_NEED(graph);
+  ORT_NEED(num_inputs);
+  *num_inputs = graph->n_inputs;
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetInputs(const OrtGraph *graph, const OrtValueInfo **inputs, size_t num_inputs) {
+  ORT_NEED(graph);
+  ORT_NEED(inputs);
+  ORT_NOT_OF_EDITOR(graph, "inputs");
+  ORT_NEED_ROOM(num_inputs, graph->n_inputs);
+  ORT_GIVE_LIST(inputs, graph->inputs, graph->n_inputs);
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetNumOutputs(const OrtGraph *graph, size_t *num_outputs) {
+  ORT_NEED(graph);
+  ORT_NEED(num_outputs);
+  *num_outputs = graph->n_outputs;
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetOutputs(const OrtGraph *graph, const OrtValueInfo **outputs, size_t num_outputs) {
+  ORT_NEED(graph);
+  ORT_NEED(outputs);
+  ORT_NOT_OF_EDITOR(graph, "outputs");
+  ORT_NEED_ROOM(num_outputs, graph->n_outputs);
+  ORT_GIVE_LIST(outputs, graph->outputs, graph->n_outputs);
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetNumInitializers(const OrtGraph *graph, size_t *num_initializers) {
+  ORT_NEED(graph);
+  ORT_NEED(num_initializers);
+  *num_initializers = graph->n_initializers;
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetInitializers(const OrtGraph *graph, const OrtValueInfo **initializers,
+                                     size_t num_initializers) {
+  ORT_NEED(graph);
+  ORT_NEED(initializers);
+  ORT_NOT_OF_EDITOR(graph, "initializers");
+  ORT_NEED_ROOM(num_initializers, graph->n_initializers);
+  ORT_GIVE_LIST(initializers, graph->initializers, graph->n_initializers);
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetNumNodes(const OrtGraph *graph, size_t *num_nodes) {
+  ORT_NEED(graph);
+  ORT_NEED(num_nodes);
+  *num_nodes = graph->n_nodes;
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetNodes(const OrtGraph *graph, const OrtNode **nodes, size_t num_nodes) {
+  ORT_NEED(graph);
+  ORT_NEED(nodes);
+  ORT_NOT_OF_EDITOR(graph, "nodes");
+  ORT_NEED_ROOM(num_nodes, graph->n_nodes);
+  ORT_GIVE_LIST(nodes, graph->nodes, graph->n_nodes);
+  return NULL;
+}
+
+OrtStatus *ort_Graph_GetParentNode(const OrtGraph *graph, const OrtNode **node) {
+  ORT_NEED(graph);
+  ORT_NEED(node);
+  ORT_NOT_OF_EDITOR(graph, "the parent node");
+  *node = graph->parent;
+  return NULL;
+}
