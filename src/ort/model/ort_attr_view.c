@@ -8,14 +8,11 @@
 #include "onyx/op.h"
 #include "ort/ort_status.h"
 
-static const OrtOpAttrType types[] = {[OX_ATTR_FLOAT_KIND] = ORT_OP_ATTR_FLOAT,
-                                      [OX_ATTR_INT_KIND] = ORT_OP_ATTR_INT,
-                                      [OX_ATTR_STRING_KIND] = ORT_OP_ATTR_STRING,
-                                      [OX_ATTR_TENSOR_KIND] = ORT_OP_ATTR_TENSOR,
-                                      [OX_ATTR_GRAPH_KIND] = ORT_OP_ATTR_GRAPH,
-                                      [OX_ATTR_FLOATS_KIND] = ORT_OP_ATTR_FLOATS,
-                                      [OX_ATTR_INTS_KIND] = ORT_OP_ATTR_INTS,
-                                      [OX_ATTR_STRINGS_KIND] = ORT_OP_ATTR_STRINGS};
+static const OrtOpAttrType types[] = {
+    [OX_ATTR_FLOAT_KIND] = ORT_OP_ATTR_FLOAT,   [OX_ATTR_INT_KIND] = ORT_OP_ATTR_INT,
+    [OX_ATTR_STRING_KIND] = ORT_OP_ATTR_STRING, [OX_ATTR_TENSOR_KIND] = ORT_OP_ATTR_TENSOR,
+    [OX_ATTR_GRAPH_KIND] = ORT_OP_ATTR_GRAPH,   [OX_ATTR_FLOATS_KIND] = ORT_OP_ATTR_FLOATS,
+    [OX_ATTR_INTS_KIND] = ORT_OP_ATTR_INTS,     [OX_ATTR_STRINGS_KIND] = ORT_OP_ATTR_STRINGS};
 
 /* An array never is NULL, also where it has no elements. */
 static OrtStatus *copy(const void *from, size_t n, size_t bytes, void *out) {
@@ -39,14 +36,25 @@ static OrtStatus *copy_strings(const ox_str *from, size_t n, OrtOpAttr *a) {
 static OrtStatus *fill(const ox_attr_view *v, OrtOpAttr *a) {
   a->n = 1;
   switch (a->type) {
-    case ORT_OP_ATTR_INT: return copy(&v->i, 1, sizeof v->i, &a->ints);
-    case ORT_OP_ATTR_FLOAT: return copy(&v->f, 1, sizeof v->f, &a->floats);
-    case ORT_OP_ATTR_STRING: return copy_strings(&v->s, 1, a);
-    case ORT_OP_ATTR_INTS: a->n = v->n; return copy(v->ints, v->n, sizeof *v->ints, &a->ints);
-    case ORT_OP_ATTR_FLOATS: a->n = v->n; return copy(v->floats, v->n, sizeof *v->floats, &a->floats);
-    case ORT_OP_ATTR_STRINGS: return copy_strings(v->strings, v->n, a);
-    case ORT_OP_ATTR_TENSOR: a->lent.tensor = v->tensor, a->tensor = &a->lent; return NULL;
-    default: return NULL;
+    case ORT_OP_ATTR_INT:
+      return copy(&v->i, 1, sizeof v->i, &a->ints);
+    case ORT_OP_ATTR_FLOAT:
+      return copy(&v->f, 1, sizeof v->f, &a->floats);
+    case ORT_OP_ATTR_STRING:
+      return copy_strings(&v->s, 1, a);
+    case ORT_OP_ATTR_INTS:
+      a->n = v->n;
+      return copy(v->ints, v->n, sizeof *v->ints, &a->ints);
+    case ORT_OP_ATTR_FLOATS:
+      a->n = v->n;
+      return copy(v->floats, v->n, sizeof *v->floats, &a->floats);
+    case ORT_OP_ATTR_STRINGS:
+      return copy_strings(v->strings, v->n, a);
+    case ORT_OP_ATTR_TENSOR:
+      a->lent.tensor = v->tensor, a->tensor = &a->lent;
+      return NULL;
+    default:
+      return NULL;
   }
 }
 

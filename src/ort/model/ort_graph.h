@@ -22,9 +22,9 @@ typedef struct ort_use {
 
 struct OrtValueInfo {
   char *name;
-  OrtTypeInfo *type;    /* NULL: not known */
-  OrtGraph *graph;      /* whose it is; borrowed; NULL: the client's own */
-  OrtNode *producer;    /* NULL: an input or an initializer, or the node is not in this graph; borrowed */
+  OrtTypeInfo *type; /* NULL: not known */
+  OrtGraph *graph;   /* whose it is; borrowed; NULL: the client's own */
+  OrtNode *producer; /* NULL: an input or an initializer, or the node is not in this graph; borrowed */
   size_t producer_output;
   ort_use *uses;
   size_t n_uses, uses_room;
@@ -32,10 +32,10 @@ struct OrtValueInfo {
   OrtValue lent;         /* over a constant of the engine's */
   OrtExternalInitializerInfo *external;
   bool required_input, optional_input, graph_output, constant, outer;
-  bool editor; /* made by the model editor, whose objects are not read */
-  bool listed; /* ort_part.c: in the list that is being made */
+  bool editor;  /* made by the model editor, whose objects are not read */
+  bool listed;  /* ort_part.c: in the list that is being made */
   size_t place; /* among the values of its graph */
-  uint32_t id; /* in the engine's view; UINT32_MAX: none */
+  uint32_t id;  /* in the engine's view; UINT32_MAX: none */
 };
 
 struct OrtOpAttr {
@@ -88,7 +88,7 @@ struct OrtGraph {
   size_t n_inputs, n_outputs, n_initializers, initializers_room;
   OrtNode **nodes; /* owned */
   size_t n_nodes, nodes_room;
-  OrtNode *parent;       /* whose body it is; NULL: main graph. Borrowed, unless */
+  OrtNode *parent;        /* whose body it is; NULL: main graph. Borrowed, unless */
   OrtGraph *parent_graph; /* the body was made alone: holds the parent and what it reads */
   bool editor;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ort/model/ort_read.h - the shape that most readers of graphs have: one member, or a list that the caller has room for.
+ * ort/model/ort_read.h - the shape that most readers of graphs have: one member, or a list that the caller has room
+ * for.
  */
 #ifndef OX_ORT_READ_H
 #define OX_ORT_READ_H
@@ -9,24 +10,24 @@
 #include "ort/ort_status.h"
 
 /* The editor's objects are written, not read: who asks has another kind of object in mind. */
-#define ORT_NOT_OF_EDITOR(object, what)                                                                      \
-  do {                                                                                                       \
-    if ((object)->editor)                                                                                    \
-      return ort_fail(ORT_NOT_IMPLEMENTED, "%s: %s cannot be read from what the model editor made",          \
-                      __func__ + sizeof "ort", what);                                                        \
+#define ORT_NOT_OF_EDITOR(object, what)                                                             \
+  do {                                                                                              \
+    if ((object)->editor)                                                                           \
+      return ort_fail(ORT_NOT_IMPLEMENTED, "%s: %s cannot be read from what the model editor made", \
+                      __func__ + sizeof "ort", what);                                               \
   } while (0)
 
 /* The caller's array has room for |room| of the |n| things. */
-#define ORT_NEED_ROOM(room, n)                                                                                    \
-  do {                                                                                                            \
-    if ((room) < (n))                                                                                             \
+#define ORT_NEED_ROOM(room, n)                                                                                       \
+  do {                                                                                                               \
+    if ((room) < (n))                                                                                                \
       return ort_fail(ORT_INVALID_ARGUMENT, "%s: room for %zu, wanted %zu", __func__ + sizeof "ort", (size_t)(room), \
-                      (size_t)(n));                                                                               \
+                      (size_t)(n));                                                                                  \
   } while (0)
 
 /* Copies |n| pointers; |to| is an array of pointers to const. */
-#define ORT_GIVE_LIST(to, from, n)                            \
-  do {                                                        \
+#define ORT_GIVE_LIST(to, from, n)                             \
+  do {                                                         \
     for (size_t i_ = 0; i_ < (n); i_++) (to)[i_] = (from)[i_]; \
   } while (0)
 

@@ -114,8 +114,7 @@ static OrtStatus *make(ort_subgraph *s, const OrtNode **nodes, size_t n) {
   for (size_t i = 0; i < s->from->n_nodes; i++)
     if (s->taken[i]) ORT_TRY(copy_node(s, s->from->nodes[i]));
   for (size_t i = 0; i < s->to->n_values; i++)
-    if (s->to->values[i]->graph_output)
-      ORT_TRY(append(&s->to->outputs, &s->to->n_outputs, s->to->values[i]));
+    if (s->to->values[i]->graph_output) ORT_TRY(append(&s->to->outputs, &s->to->n_outputs, s->to->values[i]));
   return NULL;
 }
 

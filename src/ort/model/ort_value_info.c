@@ -57,8 +57,8 @@ OrtStatus *ort_ValueInfo_GetValueConsumers(const OrtValueInfo *value_info, const
 
 /* ---- contents ---- */
 
-/* Constants lie in the model's file at any address. Clients read elements: what does not lie on theirs is copied when it
- * is asked for the first time. */
+/* Constants lie in the model's file at any address. Clients read elements: what does not lie on theirs is copied when
+ * it is asked for the first time. */
 static OrtStatus *align(OrtValueInfo *v) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   const ox_tensor *t = v->lent.tensor;
