@@ -8,6 +8,7 @@
 
 #include "onyx/op.h"
 #include "ort/ort_kernel.h"
+#include "ort/ort_op_libraries.h"
 #include "ort/ort_session_options.h"
 
 struct OrtCustomOpDomain {
@@ -24,10 +25,6 @@ OX_NODISCARD OrtStatus *ort_custom_ops_create(const OrtEnv *env, const OrtSessio
                                               const OrtLogger *logger, ort_custom_ops **out);
 const ox_op *ort_custom_ops_rows(const ort_custom_ops *ops, size_t *out_n);
 void ort_custom_ops_release(ort_custom_ops *ops);
-
-/* Libraries of operators, counted. */
-void ort_op_libraries_retain(struct ort_op_library *library);
-void ort_op_libraries_release(struct ort_op_library *library);
 
 /* ---- what the functions of the rows share ---- */
 

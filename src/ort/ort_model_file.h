@@ -3,9 +3,9 @@
 #ifndef OX_ORT_MODEL_FILE_H
 #define OX_ORT_MODEL_FILE_H
 
-#include "ort/ort_session.h"
+#include "ort/ort_session_options.h"
 
-/* Writes the session's optimized model to |path|. */
-OX_NODISCARD OrtStatus *ort_model_write_file(const OrtSession *s, const char *path);
+/* Writes the optimized model of |s|, which was created with |options|, to |path|. */
+OX_NODISCARD OrtStatus *ort_model_write_file(const ox_session *s, const OrtSessionOptions *options, const char *path);
 
 #endif

@@ -50,7 +50,8 @@ static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_
   ORT_TRY(set_logger(s));
   ORT_TRY(ort_custom_ops_create(s->env, s->options, &s->logger, &s->custom_ops));
   ORT_TRY(load(s, path, bytes, n, options));
-  return s->options->optimized_path != NULL ? ort_model_write_file(s, s->options->optimized_path) : NULL;
+  const char *optimized = s->options->optimized_path;
+  return optimized != NULL ? ort_model_write_file(s->session, s->options, optimized) : NULL;
 }
 
 OrtStatus *ort_session_create(const OrtEnv *env, const char *path, const void *bytes, size_t n,

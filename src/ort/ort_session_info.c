@@ -3,6 +3,7 @@
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/ort_memory.h"
+#include "ort/ort_metadata.h"
 #include "ort/ort_session.h"
 #include "ort/ort_type_info.h"
 
@@ -65,4 +66,12 @@ OrtStatus *ort_SessionGetMemoryInfoForOutputs(const OrtSession *session, const O
   ALIVE(session);
   ORT_NEED(out);
   return fill_memory("SessionGetMemoryInfoForOutputs", ox_session_output_count(session->session), out, n);
+}
+
+/* ---- what the model says of itself ---- */
+
+OrtStatus *ort_SessionGetModelMetadata(const OrtSession *session, OrtModelMetadata **out) {
+  ALIVE(session);
+  ORT_NEED(out);
+  return ort_metadata_create(session->session, out);
 }

@@ -8,7 +8,7 @@
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
-#include "ort/ort_custom_op.h"
+#include "ort/ort_op_libraries.h"
 
 OrtStatus *ort_CreateSessionOptions(OrtSessionOptions **out) {
   ORT_NEED(out);
