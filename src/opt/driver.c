@@ -27,26 +27,42 @@ ox_status *ox_driver_dump(ox_driver *d, const char *wanted, const char *when, co
   return NULL;
 }
 
-static void count(ox_opt_options *o, const char *name, uint32_t n) {
-  if (!n) return;
-  if (o->log) ox_log_write(o->log, OX_LOG_INFO, "optimizer: %s x %u", name, n);
-  for (uint32_t i = 0; o->counts && i < o->n_counts; i++)
-    if (strcmp(o->counts[i].rule, name) == 0) {
-      o->counts[i].n += n;
-      return;
-    }
-  if (o->counts && o->n_counts < o->max_counts) o->counts[o->n_counts++] = (ox_opt_count){name, n};
+/* Room for one more. */
+static bool grow_counts(ox_opt_options *o, ox_arena *a) {
+  if (o->n_counts < o->max_counts) return true;
+  uint32_t room = OX_MAX(16, 2 * o->max_counts);
+  ox_opt_count *counts = OX_ARENA_ARRAY(a, ox_opt_count, room);
+  if (!counts) return false;
+  if (o->n_counts) memcpy(counts, o->counts, o->n_counts * sizeof *counts);
+  o->counts = counts, o->max_counts = room;
+  return true;
 }
 
-static void report(const ox_driver *d) {
-  for (int i = 0; i < OX_BUILTIN_PASSES; i++) count(d->o, ox_builtin_passes[i], d->n_builtin[i]);
+static ox_status *count(const ox_driver *d, const char *name, uint32_t n) {
+  ox_opt_options *o = d->o;
+  if (!n) return NULL;
+  if (o->log) ox_log_write(o->log, OX_LOG_INFO, "optimizer: %s x %u", name, n);
+  for (uint32_t i = 0; i < o->n_counts; i++)
+    if (strcmp(o->counts[i].rule, name) == 0) {
+      o->counts[i].n += n;
+      return NULL;
+    }
+  if (!grow_counts(o, &d->m->arena)) return ox_oom();
+  o->counts[o->n_counts++] = (ox_opt_count){name, n};
+  return NULL;
+}
+
+static ox_status *report(const ox_driver *d) {
+  for (int i = 0; i < OX_BUILTIN_PASSES; i++) OX_TRY(count(d, ox_builtin_passes[i], d->n_builtin[i]));
   /* variants of a rule are next to each other */
   for (uint32_t i = 0, n = 0; i < d->book.n; i++) {
     const ox_book_row *row = &d->book.rows[i];
     n += row->n_applied;
     if (i + 1 < d->book.n && strcmp(row->name, row[1].name) == 0) continue;
-    count(d->o, row->name, n), n = 0;
+    OX_TRY(count(d, row->name, n));
+    n = 0;
   }
+  return NULL;
 }
 
 static void warn_unknown(const ox_driver *d, const char *what, const char *name) {
@@ -195,7 +211,11 @@ static ox_status *optimize(ox_model *m, ox_opt_options *o, uint16_t owner, ox_st
   d.budget = budget;
   ox_map_init(&d.roots, m->alloc);
   ox_status *st = run(&d, phase);
-  report(&d);
+  ox_status *counted = report(&d);
+  if (st)
+    ox_status_free(counted);
+  else
+    st = counted;
   o->folded_bytes += budget - d.budget;
   ox_map_deinit(&d.roots);
   ox_rulebook_deinit(&d.book);

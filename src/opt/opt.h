@@ -50,7 +50,7 @@ typedef struct ox_opt_options {
   bool verify;          /* check the graph after each application; tests and debug builds */
   size_t fold_bytes;    /* the most bytes that folding may add to the model; 0: 1 GiB */
   size_t folded_bytes;  /* answer: bytes that it has added; carried from call to call */
-  ox_opt_count *counts; /* answer: applications by name, most of |max_counts|; NULL: not wanted */
+  ox_opt_count *counts; /* answer: applications by name, in the model's arena; carried from call to call */
   uint32_t max_counts, n_counts;
 } ox_opt_options;
 

@@ -69,22 +69,7 @@ typedef struct {
   ox_opt_options o;
 } rulebook;
 
-/* Room to count every rule and pass that there is. */
-static ox_status *make_counts(ox_session *s, ox_opt_options *o) {
-  size_t n = 0;
-  for (const char *const *name = ox_builtin_passes; *name; name++) n++;
-  for (uint32_t k = 0; k < o->n_rules; k++)
-    for (size_t i = 0; i < o->rules[k].n; i++) {
-      const ox_rule_set *set = o->rules[k].sets[i];
-      OX_TRY(ox_rule_set_check(set));
-      n += set->n_rules + set->n_passes;
-    }
-  o->max_counts = (uint32_t)n;
-  o->counts = s->applied = OX_ARENA_ARRAY(&s->model->arena, ox_opt_count, n);
-  return s->applied ? NULL : ox_oom();
-}
-
-static ox_status *open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) {
+static void open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) {
   s->n_env_rule_sets = s->origin ? s->origin->n_env_rule_sets : s->env->n_rule_sets;
   *r = (rulebook){.lists = {[OF_STANDARD] = ox_standard_rules,
                             [OF_ENV] = {s->env->rule_sets, s->n_env_rule_sets},
@@ -111,7 +96,6 @@ static ox_status *open_rulebook(ox_session *s, const ox_session_opts *o, ruleboo
                           .dump_after = o->dump_after,
                           .dump = ox_session_dump_model,
                           .dump_ctx = &r->dump};
-  return make_counts(s, &r->o);
 }
 
 static ox_status *improve(ox_session *s, rulebook *r) {
@@ -218,11 +202,11 @@ ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
   OX_TRY(ox_graph_name_outputs(s->model));
   OX_TRY(choose_pool(s, o));
   OX_TRY(ox_session_add_providers(s, o));
-  OX_TRY(open_rulebook(s, o, &r));
+  open_rulebook(s, o, &r);
   if (o->all_values) OX_TRY(ox_value_names_list(&s->model->arena, s->model->graph, &kept));
   OX_TRY(improve(s, &r));
   OX_TRY(divide(s, &r, &kept));
-  s->n_applied = r.o.n_counts;
+  s->applied = r.o.counts, s->n_applied = r.o.n_counts;
   OX_TRY(make_plan(s, o));
   if (s->plan->has_random) OX_TRY(ox_random_outputs(&s->model->arena, s->model->graph, &s->random));
   OX_TRY(list_inputs(s));

@@ -192,17 +192,16 @@ static void test_a_pass_sees_the_graph_and_its_bodies(void **state) {
                           "  y = If (c) <then_branch = t () => (float[2] p) { a = Relu (h) p = Neg (a) },\n"
                           "              else_branch = e () => (float[2] q) { q = Relu (h) }>\n}");
     ox_opt_options o = rg_options(OX_OPTIMIZE_BASIC);
-    ox_opt_count counts[8];
     ox_rule_list list = {sets, 1};
     char ops[256];
-    set.place = place, o.rules = &list, o.n_rules = 1, o.counts = counts, o.max_counts = OX_COUNT(counts);
+    set.place = place, o.rules = &list, o.n_rules = 1;
     CHECK_OK(rg_optimize(m, &o));
     assert_string_equal(bg_ops(m->graph, ops), "Floor If");
     assert_string_equal(bg_ops(ox_node_body(&m->graph->nodes[1], 0), ops), "Floor Neg");
     assert_string_equal(bg_ops(ox_node_body(&m->graph->nodes[1], 1), ops), "Floor");
     assert_int_equal(o.n_counts, 1);
-    assert_string_equal(counts[0].rule, "relus");
-    assert_int_equal(counts[0].n, 3);
+    assert_string_equal(o.counts[0].rule, "relus");
+    assert_int_equal(o.counts[0].n, 3);
     ox_model_destroy(m);
   }
 }

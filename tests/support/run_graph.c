@@ -214,7 +214,6 @@ static void compare_all(ox_model *m, ox_arena *a, const named_values *before, do
 }
 
 void rg_check(const char *text, uint32_t level, const char *rule, const char *after, double tolerance) {
-  ox_opt_count counts[64];
   named_values before;
   char ops[4096];
   static char dump[16384];
@@ -226,7 +225,6 @@ void rg_check(const char *text, uint32_t level, const char *rule, const char *af
   if (runs) CHECK_OK(st);
   ox_status_free(st);
   ox_opt_options o = rg_options(level);
-  o.counts = counts, o.max_counts = OX_COUNT(counts);
   CHECK_OK(rg_optimize(m, &o));
   dump[0] = 0;
   ox_graph_print(m->graph, bg_put, dump);
