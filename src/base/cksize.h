@@ -19,11 +19,4 @@ static inline int64_t ox_i64_of(double v) {
 }
 static inline uint64_t ox_u64_of(double v) { return v >= 0x1p64 ? UINT64_MAX : v > 0 ? (uint64_t)v : 0; }
 
-/* A stride: the product of dimensions of one tensor. Only a tensor without elements has such that do not fit, and where
- * nothing lies, 0 is as good a distance. */
-static inline int64_t ox_stride_mul(int64_t a, int64_t b) {
-  int64_t n;
-  return ox_mul_i64_ok(a, b, &n) ? n : 0;
-}
-
 #endif

@@ -295,11 +295,7 @@ static ox_status *take_slab(ox_context *c, size_t total) {
                    w->limit);
   c->slab_bytes = total;
   if (!total) return NULL;
-  c->slab = ox_new_aligned(c->env->alloc, total, OX_ALIGN_BYTES);
-  if (!c->slab) { /* once more, without what is idle */
-    w->trim(w->ctx);
-    c->slab = ox_new_aligned(c->env->alloc, total, OX_ALIGN_BYTES);
-  }
+  c->slab = ox_workspace_new(w, c->env->alloc, total);
   return c->slab ? NULL : ox_fail(OX_OUT_OF_MEMORY, "no memory for a workspace of %zu bytes", total);
 }
 

@@ -103,11 +103,7 @@ static ox_dynblock *add(ox_dynpool *p, size_t need) {
   if (!grow_index(p) || !ox_grow(p->alloc, &blocks, &p->capacity, p->n, sizeof *p->blocks)) return NULL;
   p->blocks = blocks;
   if (p->account && !ox_workspace_take(p->account, need)) return NULL; /* this may have trimmed the pool */
-  void *data = ox_new_aligned(p->data, need, OX_ALIGN_BYTES);
-  if (!data && p->account) {
-    p->account->trim(p->account->ctx);
-    data = ox_new_aligned(p->data, need, OX_ALIGN_BYTES);
-  }
+  void *data = ox_workspace_new(p->account, p->data, need);
   if (!data) {
     if (p->account) ox_workspace_give(p->account, need);
     return NULL;

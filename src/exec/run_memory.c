@@ -36,13 +36,11 @@ void ox_run_memory_trim(ox_run_memory *m) {
   ox_arena_trim(&m->spare);
 }
 
+static void *get(void *arena, size_t bytes) { return ox_arena_alloc(arena, bytes); }
+
 void *ox_run_memory_take(ox_run_memory *m, ox_workspace *w, size_t bytes) {
   if (OX_UNLIKELY(!ox_workspace_take_for_run(w, bytes))) return NULL;
-  void *data = ox_arena_alloc(&m->arena, bytes);
-  if (OX_UNLIKELY(!data)) {
-    w->trim(w->ctx);
-    data = ox_arena_alloc(&m->arena, bytes);
-  }
+  void *data = ox_workspace_get(w, get, &m->arena, bytes);
   if (data) m->taken += OX_ROUND_UP(bytes, 16); /* as the arena does */
   return data;
 }

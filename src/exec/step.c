@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "base/cksize.h"
 #include "base/macros.h"
+#include "graph/op_def.h"
 #include "graph/part_infer.h"
 
 bool ox_tensor_shaped(const ox_tensor *t) { return t->kind == OX_TENSOR && ox_shape_known(&t->shape); }
@@ -30,11 +30,7 @@ static void *alloc_run(const ox_kernel_ctx *c, size_t bytes) {
 
 static void *extend_run(const ox_kernel_ctx *c, const void *p, size_t used, size_t more) {
   ox_step *s = c->frame->step;
-  size_t need;
-  if (s->memory->extend) return s->memory->extend(s, p, used, more);
-  void *grown = ox_add_ok(used, more, &need) ? s->memory->run(s, need) : NULL;
-  if (grown && used) memcpy(grown, p, used);
-  return grown;
+  return s->memory->extend ? s->memory->extend(s, p, used, more) : ox_ctx_run_enlarge(c, p, used, more);
 }
 
 static void profile_event(const ox_kernel_ctx *c, const char *name, int64_t start_ns, int64_t duration_ns) {

@@ -2,6 +2,8 @@
  * exec/workspace.c - see workspace.h. */
 #include "exec/workspace.h"
 
+#include "base/macros.h"
+
 static bool fits(const ox_workspace *w, size_t bytes) {
   return !w->limit || (w->held <= w->limit && bytes <= w->limit - w->held);
 }
@@ -23,6 +25,21 @@ bool ox_workspace_take_for_run(ox_workspace *w, size_t bytes) {
   if (!ox_workspace_take(w, bytes)) return false;
   w->of_run += bytes;
   return true;
+}
+
+void *ox_workspace_get(ox_workspace *w, void *(*get)(void *from, size_t bytes), void *from, size_t bytes) {
+  void *data = get(from, bytes);
+  if (data || !w) return data;
+  w->trim(w->ctx);
+  return get(from, bytes);
+}
+
+static void *get_aligned(void *alloc, size_t bytes) {
+  return ox_new_aligned(*(const ox_alloc *)alloc, bytes, OX_ALIGN_BYTES);
+}
+
+void *ox_workspace_new(ox_workspace *w, ox_alloc alloc, size_t bytes) {
+  return ox_workspace_get(w, get_aligned, &alloc, bytes);
 }
 
 void ox_workspace_next_run(ox_workspace *w) {

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 
 struct ox_step;
@@ -32,6 +33,11 @@ void ox_workspace_give(ox_workspace *w, size_t bytes);
 /* The same, until the next run begins. */
 bool ox_workspace_take_for_run(ox_workspace *w, size_t bytes);
 void ox_workspace_next_run(ox_workspace *w);
+
+/* get(from, bytes), which the account has room for; once more without what is idle if the system has no memory. */
+void *ox_workspace_get(ox_workspace *w, void *(*get)(void *from, size_t bytes), void *from, size_t bytes);
+/* The same for |bytes| of |alloc|, aligned to OX_ALIGN_BYTES. |w| may be NULL: nothing is idle. */
+void *ox_workspace_new(ox_workspace *w, ox_alloc alloc, size_t bytes);
 
 /* |step| got no memory for |what|. If it was the limit, not the system, that is noted: all that a kernel sees is NULL.
  */

@@ -51,6 +51,8 @@ static inline void *ox_ctx_output(const ox_kernel_ctx *c, uint32_t i, const ox_s
 static inline void *ox_ctx_run_alloc(const ox_kernel_ctx *c, size_t bytes) { return c->host->alloc_run(c, bytes); }
 /* run: an array of such memory with the |used| bytes at |p| and room for |more|; |p| itself if it can grow there. */
 void *ox_ctx_run_extend(const ox_kernel_ctx *c, const void *p, size_t used, size_t more);
+/* The same in a new array, always. */
+void *ox_ctx_run_enlarge(const ox_kernel_ctx *c, const void *p, size_t used, size_t more);
 /* The same for |n| items, at least one; NULL also if |n| is negative or their size does not fit. */
 void *ox_ctx_run_array(const ox_kernel_ctx *c, int64_t n, size_t item_bytes);
 /* run: for loops of more than 100 us in a tile, every 10 us or so; then return NULL (ox_ctx_host.stopped). */

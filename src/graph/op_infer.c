@@ -52,13 +52,17 @@ ox_status *ox_ctx_plan(ox_kernel_ctx *c, int64_t tiles, size_t scratch_per_worke
   return NULL;
 }
 
-void *ox_ctx_run_extend(const ox_kernel_ctx *c, const void *p, size_t used, size_t more) {
+void *ox_ctx_run_enlarge(const ox_kernel_ctx *c, const void *p, size_t used, size_t more) {
   size_t need;
-  if (c->host->struct_size >= offsetof(ox_ctx_host, extend_run) + sizeof c->host->extend_run && c->host->extend_run)
-    return c->host->extend_run(c, p, used, more);
   void *grown = ox_add_ok(used, more, &need) ? ox_ctx_run_alloc(c, need) : NULL;
   if (grown && used) memcpy(grown, p, used);
   return grown;
+}
+
+void *ox_ctx_run_extend(const ox_kernel_ctx *c, const void *p, size_t used, size_t more) {
+  if (c->host->struct_size >= offsetof(ox_ctx_host, extend_run) + sizeof c->host->extend_run && c->host->extend_run)
+    return c->host->extend_run(c, p, used, more);
+  return ox_ctx_run_enlarge(c, p, used, more);
 }
 
 void *ox_ctx_run_array(const ox_kernel_ctx *c, int64_t n, size_t item_bytes) {

@@ -6,19 +6,13 @@
 
 #include "base/cksize.h"
 #include "ops/rnn/recurrent.h"
+#include "ops/shared/check.h"
 
 static const ox_attr_def attrs[] = {
     RECURRENT_ATTR_ROWS,
 };
 
 enum { W_SCALE = 8, W_ZERO, R_SCALE, R_ZERO, N_IN };
-
-/* |got| unless unknown is |rank| dimensions like |want|, whose unknown ones are -1. */
-static bool fits(const ox_shape *got, int rank, const int64_t *want) {
-  bool ok = !got || got->rank < 0 || got->rank == rank;
-  for (int i = 0; ok && got && i < got->rank; i++) ok = want[i] < 0 || got->dim[i] < 0 || got->dim[i] == want[i];
-  return ok;
-}
 
 static ox_status *bad(const char *what, const ox_shape *s) {
   char text[OX_SHAPE_TEXT];
@@ -39,7 +33,7 @@ static ox_status *check_shapes(const recurrent_attrs *a, const ox_shape *const *
       {batch},      {dirs, batch, hidden}, {dirs, batch, hidden}, {dirs, ox_dim_mul(3, hidden)}};
   static const int rank[IN_P + 1] = {3, 3, 3, 2, 1, 3, 3, 2};
   for (int i = 0; i <= IN_P; i++)
-    if (!fits(s[i], rank[i], want[i])) return bad(names[i], s[i]);
+    if (s[i] && !ox_shape_is(s[i], rank[i], want[i])) return bad(names[i], s[i]);
   for (int i = W_SCALE; i < N_IN; i++)
     if (!s[i]) return ox_fail(OX_INVALID_MODEL, "DynamicQuantizeLSTM: input %s is missing", names[i]);
   for (int i = W_SCALE; i < N_IN; i++) {

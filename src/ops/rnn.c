@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ops/rnn/recurrent.h"
+#include "ops/shared/check.h"
 
 static const ox_attr_def attrs[] = {
     RECURRENT_ATTR_ROWS,
@@ -12,33 +13,19 @@ static const ox_attr_def attrs[] = {
 };
 
 /* ---- inference ---- */
-static ox_status *want(const char *op, const char *what, const ox_type *t, int rank, const int64_t *dims) {
-  char got[OX_SHAPE_TEXT], wanted[OX_SHAPE_TEXT];
-  if (!t || t->shape.rank < 0) return NULL;
-  bool ok = t->shape.rank == rank;
-  for (int i = 0; ok && i < rank; i++) ok = dims[i] < 0 || t->shape.dim[i] < 0 || dims[i] == t->shape.dim[i];
-  if (ok) return NULL;
-  ox_shape w = ox_shape_of(rank, dims);
-  return ox_fail(OX_SHAPE_MISMATCH, "%s: %s is %s, wanted %s", op, what, ox_shape_text(&t->shape, got),
-                 ox_shape_text(&w, wanted));
-}
-
-static const ox_type *in_type(const ox_infer_ctx *c, uint32_t i) { return i < c->n_in ? c->in[i] : NULL; }
-
 static ox_status *check_inputs(const ox_infer_ctx *c, const int64_t *dim, int64_t gates, bool layout) {
   enum { DIRS, SEQ, BATCH, INPUT, HIDDEN };
-  const char *op = c->op;
   int64_t gh = ox_dim_mul(gates, dim[HIDDEN]), hd = dim[HIDDEN];
   gh = hd < 0 ? -1 : gh;
   int64_t state[3] = {dim[DIRS], dim[BATCH], hd};
   if (layout) state[0] = dim[BATCH], state[1] = dim[DIRS];
-  OX_TRY(want(op, "W", in_type(c, IN_W), 3, (int64_t[]){dim[DIRS], gh, dim[INPUT]}));
-  OX_TRY(want(op, "R", in_type(c, IN_R), 3, (int64_t[]){dim[DIRS], gh, hd}));
-  OX_TRY(want(op, "B", in_type(c, IN_B), 2, (int64_t[]){dim[DIRS], ox_dim_mul(2, gh)}));
-  OX_TRY(want(op, "sequence_lens", in_type(c, IN_LENS), 1, &dim[BATCH]));
-  OX_TRY(want(op, "initial_h", in_type(c, IN_H), 3, state));
-  OX_TRY(want(op, "initial_c", in_type(c, IN_C), 3, state));
-  return want(op, "P", in_type(c, IN_P), 2, (int64_t[]){dim[DIRS], ox_dim_mul(3, hd)});
+  OX_TRY(ox_infer_shape_is(c, IN_W, 3, (int64_t[]){dim[DIRS], gh, dim[INPUT]}));
+  OX_TRY(ox_infer_shape_is(c, IN_R, 3, (int64_t[]){dim[DIRS], gh, hd}));
+  OX_TRY(ox_infer_shape_is(c, IN_B, 2, (int64_t[]){dim[DIRS], ox_dim_mul(2, gh)}));
+  OX_TRY(ox_infer_shape_is(c, IN_LENS, 1, &dim[BATCH]));
+  OX_TRY(ox_infer_shape_is(c, IN_H, 3, state));
+  OX_TRY(ox_infer_shape_is(c, IN_C, 3, state));
+  return ox_infer_shape_is(c, IN_P, 2, (int64_t[]){dim[DIRS], ox_dim_mul(3, hd)});
 }
 
 static ox_status *infer(ox_infer_ctx *c) {
@@ -51,8 +38,8 @@ static ox_status *infer(ox_infer_ctx *c) {
     dim[DIRS] = 2;
   else if (strcmp(a->direction, "forward") != 0 && strcmp(a->direction, "reverse") != 0)
     return ox_fail(OX_INVALID_MODEL, "%s: direction '%s'", c->op, a->direction);
-  OX_TRY(want(c->op, "X", c->in[IN_X], 3, (int64_t[]){-1, -1, -1}));
-  OX_TRY(want(c->op, "R", c->in[IN_R], 3, (int64_t[]){-1, -1, -1}));
+  OX_TRY(ox_infer_shape_is(c, IN_X, 3, (int64_t[]){-1, -1, -1}));
+  OX_TRY(ox_infer_shape_is(c, IN_R, 3, (int64_t[]){-1, -1, -1}));
   if (x->rank == 3) dim[SEQ] = x->dim[layout], dim[BATCH] = x->dim[!layout], dim[INPUT] = x->dim[2];
   if (r->rank == 3 && dim[HIDDEN] < 0) dim[HIDDEN] = r->dim[2];
   int cell = recurrent_cell(c->op);

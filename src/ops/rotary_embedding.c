@@ -3,7 +3,6 @@
  * MRotaryEmbedding, whose tokens have three positions: in time, height and width. */
 #include <string.h>
 
-#include "base/cksize.h"
 #include "kern/attention/rotary.h"
 #include "ops/shared/check.h"
 
@@ -63,10 +62,10 @@ static ox_status *infer_multi(ox_infer_ctx *c) {
 static ox_status *split(const ox_kernel_ctx *c, rotary_prep *p) {
   const rotary_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape, *cache = &c->in[p->cos]->shape;
-  int64_t rot = ox_stride_mul(2, cache->dim[cache->rank - 1]);
+  int64_t rot = 2 * cache->dim[cache->rank - 1];
   if (x->rank == 4) {
     p->batch = x->dim[0], p->heads = x->dim[1], p->len = x->dim[2], p->d = x->dim[3];
-    p->row_stride = p->d, p->head_stride = ox_stride_mul(p->len, p->d);
+    p->row_stride = p->d, p->head_stride = p->len * p->d;
   } else {
     p->batch = x->dim[0], p->len = x->dim[1];
     p->d = a->num_heads > 0 ? x->dim[2] / a->num_heads : rot;
@@ -76,7 +75,7 @@ static ox_status *split(const ox_kernel_ctx *c, rotary_prep *p) {
                      (long long)p->heads, (long long)p->d);
     p->row_stride = x->dim[2], p->head_stride = p->d;
   }
-  p->batch_stride = ox_stride_mul(p->heads, ox_stride_mul(p->len, p->d));
+  p->batch_stride = p->heads * (p->len * p->d);
   if (rot > p->d || (a->rotary_embedding_dim > 0 && a->rotary_embedding_dim != rot))
     return ox_fail(OX_SHAPE_MISMATCH,
                    "the caches rotate %lld elements, the head has %lld, rotary_embedding_dim is %lld", (long long)rot,
@@ -93,16 +92,16 @@ static ox_status *check_positions(const ox_kernel_ctx *c, rotary_prep *p) {
   if (!p->has_pos) {
     if (cs->rank != 3 || cs->dim[0] != p->batch || cs->dim[1] != p->len)
       return ox_fail(OX_SHAPE_MISMATCH, "without position_ids the caches must be [batch, sequence, half]");
-    p->angles = ox_stride_mul(p->batch, p->len);
+    p->angles = p->batch * p->len;
     return NULL;
   }
   if (cs->rank != 2) return ox_fail(OX_SHAPE_MISMATCH, "with position_ids the caches must be 2-D");
   p->angles = cs->dim[0];
   int64_t n = ox_shape_count(&c->in[p->pos]->shape);
   p->one_pos = c->in[p->pos]->shape.rank == 1 && n == 1;
-  if (!p->one_pos && n != ox_stride_mul(p->batch, p->len))
+  if (!p->one_pos && n != p->batch * p->len)
     return ox_fail(OX_SHAPE_MISMATCH, "position_ids has %lld items, wanted %lld", (long long)n,
-                   (long long)ox_stride_mul(p->batch, p->len));
+                   (long long)(p->batch * p->len));
   return NULL;
 }
 

@@ -4,16 +4,12 @@
 
 #include <string.h>
 
-#include "base/cksize.h"
-
 ox_attn_mat ox_attn_bnsh(const ox_tensor *t, int64_t heads, int64_t rows, int64_t width) {
-  return (ox_attn_mat){t->data, t->dtype, ox_stride_mul(heads, ox_stride_mul(rows, width)), ox_stride_mul(rows, width),
-                       width};
+  return (ox_attn_mat){t->data, t->dtype, heads * (rows * width), rows * width, width};
 }
 
 ox_attn_mat ox_attn_bsnh(const ox_tensor *t, int64_t heads, int64_t rows, int64_t width) {
-  return (ox_attn_mat){t->data, t->dtype, ox_stride_mul(rows, ox_stride_mul(heads, width)), width,
-                       ox_stride_mul(heads, width)};
+  return (ox_attn_mat){t->data, t->dtype, rows * (heads * width), width, heads * width};
 }
 
 ox_status *ox_attn_bias_of(const ox_tensor *t, const char *name, int64_t batch, int64_t heads, int64_t rows,
@@ -26,7 +22,7 @@ ox_status *ox_attn_bias_of(const ox_tensor *t, const char *name, int64_t batch, 
   for (int i = 3; i >= 0; i--) {
     ok = ok && (i == 3 ? dim[i] <= want[i] : dim[i] == 1 || dim[i] == want[i]);
     stride[i] = dim[i] == 1 && i < 3 ? 0 : at;
-    at = ox_stride_mul(at, dim[i]);
+    at *= dim[i];
   }
   if (!ok)
     return ox_fail(OX_SHAPE_MISMATCH, "%s %s does not broadcast to [%lld,%lld,%lld,%lld]", name,

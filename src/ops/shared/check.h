@@ -14,18 +14,21 @@ static inline uint32_t ox_infer_dtype_of(const ox_infer_ctx *c, uint32_t first, 
   return OX_UNDEFINED;
 }
 
-/* Input |i|, if it is there, has the |rank| dimensions |dims|, as far as both sides are known (-1: not known). */
+/* |s| has the |rank| dimensions |dims|, as far as both sides are known (-1: not known). */
+static inline bool ox_shape_is(const ox_shape *s, int rank, const int64_t *dims) {
+  bool same = s->rank < 0 || s->rank == rank;
+  for (int d = 0; same && d < s->rank; d++) same = s->dim[d] < 0 || dims[d] < 0 || s->dim[d] == dims[d];
+  return same;
+}
+
+/* Input |i|, if it is there, does. */
 OX_NODISCARD static inline ox_status *ox_infer_shape_is(const ox_infer_ctx *c, uint32_t i, int rank,
                                                         const int64_t *dims) {
-  if (!ox_infer_has(c, i) || c->in[i]->shape.rank < 0) return NULL;
-  const ox_shape *s = &c->in[i]->shape;
-  bool same = s->rank == rank;
-  for (int d = 0; same && d < rank; d++) same = s->dim[d] < 0 || dims[d] < 0 || s->dim[d] == dims[d];
-  if (same) return NULL;
+  if (!ox_infer_has(c, i) || ox_shape_is(&c->in[i]->shape, rank, dims)) return NULL;
   char got[OX_SHAPE_TEXT], wanted[OX_SHAPE_TEXT];
   ox_shape want = ox_shape_of(rank, dims);
-  return ox_fail(OX_SHAPE_MISMATCH, "%s: input %u has shape %s, wanted %s", c->op, i, ox_shape_text(s, got),
-                 ox_shape_text(&want, wanted));
+  return ox_fail(OX_SHAPE_MISMATCH, "%s: input %u has shape %s, wanted %s", c->op, i,
+                 ox_shape_text(&c->in[i]->shape, got), ox_shape_text(&want, wanted));
 }
 
 /* Dimension |d| of input |i|; -1: not known, or no such dimension. */
