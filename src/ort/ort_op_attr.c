@@ -19,6 +19,7 @@ void ort_ReleaseOpAttr(OrtOpAttr *op_attr) {
   free(op_attr->floats);
   free(op_attr->name);
   ort_ReleaseValue(op_attr->tensor);
+  ort_graph_release(op_attr->graph);
   free(op_attr);
 }
 

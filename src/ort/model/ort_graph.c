@@ -105,21 +105,9 @@ void ort_value_info_release(OrtValueInfo *value) {
   free(value);
 }
 
-void ort_op_attr_release(OrtOpAttr *attr) {
-  if (attr == NULL) return;
-  if (attr->tensor != &attr->lent) ort_ReleaseValue(attr->tensor);
-  ort_graph_release(attr->graph);
-  release_texts(attr->strings, attr->n);
-  free(attr->string_bytes);
-  free(attr->ints);
-  free(attr->floats);
-  free(attr->name);
-  free(attr);
-}
-
 void ort_node_release(OrtNode *node) {
   if (node == NULL) return;
-  for (size_t i = 0; i < node->n_attrs && !node->lent_attrs; i++) ort_op_attr_release(node->attrs[i]);
+  for (size_t i = 0; i < node->n_attrs && !node->lent_attrs; i++) ort_ReleaseOpAttr(node->attrs[i]);
   release_texts(node->in_names, node->n_in);
   release_texts(node->out_names, node->n_out);
   free(node->attrs);

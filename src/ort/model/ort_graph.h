@@ -40,14 +40,13 @@ struct OrtValueInfo {
 
 struct OrtOpAttr {
   char *name;
-  OrtOpAttrType type; /* UNDEFINED for kinds that the ABI has no name for; the content is not kept then */
+  OrtOpAttrType type; /* UNDEFINED: a kind that the ABI has no name for; the content is not kept then */
   size_t n;           /* of the lists; 1 for one value */
   int64_t *ints;
   float *floats;
   char **strings;
   size_t *string_bytes;
-  OrtValue *tensor; /* may be |lent| */
-  OrtValue lent;
+  OrtValue *tensor;
   OrtGraph *graph;
 };
 
@@ -115,7 +114,6 @@ OX_NODISCARD OrtStatus *ort_value_info_add_use(OrtValueInfo *value, OrtNode *nod
 void ort_graph_release(OrtGraph *graph);
 void ort_node_release(OrtNode *node);
 void ort_value_info_release(OrtValueInfo *value);
-void ort_op_attr_release(OrtOpAttr *attr);
 void ort_model_facts_release(ort_model_facts *facts);
 void ort_external_info_release(OrtExternalInitializerInfo *info);
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ort/model/ort_attr_view.h"
 #include "ort/model/ort_since.h"
 #include "ort/ort_api.h"
+#include "ort/ort_kernel.h"
 #include "ort/ort_status.h"
 
 typedef struct ort_builder {
@@ -120,9 +120,9 @@ static OrtStatus *add_attrs(ort_builder *b, OrtNode *node) {
   node->attrs = calloc(n + 1, sizeof(OrtOpAttr *));
   if (node->attrs == NULL) return ort_out_of_memory();
   for (size_t i = 0; i < n; i++) {
-    ox_attr_view a = {0};
-    const char *name = b->host->node_attr_at(b->view, node->id, i, &a);
-    ORT_TRY(ort_op_attr_from_view(name, &a, &node->attrs[node->n_attrs]));
+    ort_attr a = {0};
+    a.name = b->host->node_attr_at(b->view, node->id, i, &a.v);
+    ORT_TRY(ort_op_attr_of(&a, &node->attrs[node->n_attrs]));
     OrtOpAttr *attr = node->attrs[node->n_attrs++];
     if (attr->type == ORT_OP_ATTR_GRAPH) ORT_TRY(add_body(b, node, attr));
   }
