@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool clean deps deps-test format
+.PHONY: all run python test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool clean deps deps-test deps-python format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -20,6 +20,11 @@ test: deps-test check-layers check-arithmetic
 	@$(CONFIGURE) -B $(BUILD) -DONYX_TESTS=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 	@sh tools/run_tests.sh $(BUILD)
+
+# The wheels: dist/onyx-*.whl and dist/onnxruntime-*.whl (docs/python.md).
+python: deps deps-python
+	@$(CONFIGURE) -B $(BUILD) >/dev/null
+	@$(PYTHON) python/build/onyx_build.py --build $(BUILD) --out dist
 
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
@@ -101,8 +106,11 @@ deps-test: deps
 	@sh tools/need.sh python3 /usr/include/cmocka.h=libcmocka-dev
 	@sh tools/need.sh $(IMAGE_LIBS) || echo "the image formats of these libraries are left out"
 
+deps-python:
+	@sh tools/need.sh python3-config=python3-dev
+
 format:
-	@git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'include/*.h' | xargs clang-format -i
+	@git ls-files 'src/*.[ch]' 'python/src/*.[ch]' 'tests/*.[ch]' 'include/*.h' | xargs clang-format -i
 
 clean:
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-cross $(BUILD)-own $(BUILD)-openmp $(BUILD)-none $(BUILD)-cpu-plugin
+	@rm -rf dist $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-cross $(BUILD)-own $(BUILD)-openmp $(BUILD)-none $(BUILD)-cpu-plugin

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models compiled ahead of time."""
+
+import os
+
+from . import _onyx
+from .enums import GraphOptimizationLevel, OrtCompileApiFlags
+from .options import SessionOptions
+
+
+class ModelCompiler:
+    """Compiles a model for the providers of |sess_options|; what none of them compiles stays as it is, or is optimized.
+
+    input_model_path_or_bytes: the model. embed_compiled_data_into_model: programs inside the model, not in files.
+    external_initializers_file_path: where weights of at least the threshold's bytes go. flags: OrtCompileApiFlags."""
+
+    def __init__(self, sess_options, input_model_path_or_bytes, embed_compiled_data_into_model=False,
+                 external_initializers_file_path=None, external_initializers_size_threshold=1024,
+                 flags=OrtCompileApiFlags.NONE, graph_optimization_level=GraphOptimizationLevel.ORT_DISABLE_ALL,
+                 get_initializer_location_func=None):
+        if not isinstance(sess_options, SessionOptions):
+            raise TypeError(f"sess_options: wanted SessionOptions, got {type(sess_options)}")
+        if not isinstance(input_model_path_or_bytes, (str, os.PathLike, bytes)):
+            raise TypeError(f"Unable to load from type '{type(input_model_path_or_bytes)}'")
+        if get_initializer_location_func is not None:
+            if external_initializers_file_path is not None:
+                raise ValueError("external_initializers_file_path and get_initializer_location_func exclude each other")
+            raise NotImplementedError("get_initializer_location_func: use external_initializers_file_path")
+        self._given = (sess_options, input_model_path_or_bytes, bool(embed_compiled_data_into_model),
+                       external_initializers_file_path, int(external_initializers_size_threshold), int(flags),
+                       int(graph_optimization_level))
+        path = input_model_path_or_bytes
+        if not isinstance(path, bytes) and not os.path.exists(path):
+            raise _onyx.NoSuchFile(f"[ONNXRuntimeError] : 3 : NO_SUCHFILE : {path} is not there")
+
+    def compile_to_file(self, output_model_path=None):
+        """Writes the model; without a name beside the input, as NAME_ctx.onnx."""
+        if output_model_path is None:
+            if isinstance(self._given[1], bytes):
+                raise ValueError("compile_to_file: a model from bytes needs a name for the output")
+            output_model_path = os.path.splitext(os.fspath(self._given[1]))[0] + "_ctx.onnx"
+        folder = os.path.dirname(os.path.abspath(output_model_path))
+        if not os.path.isdir(folder):
+            raise ValueError(f"compile_to_file: the folder {folder} is not there")
+        _onyx._compile(*self._given, output_model_path)
+
+    def compile_to_bytes(self):
+        """The model as bytes."""
+        return _onyx._compile(*self._given, None)
+
+    def compile_to_stream(self, write_function):
+        """Calls |write_function| with pieces of the model."""
+        _onyx._compile(*self._given, write_function)
