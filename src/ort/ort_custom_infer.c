@@ -7,6 +7,7 @@
 
 #include "ort/ort_api.h"
 #include "ort/ort_custom_op.h"
+#include "ort/ort_guard.h"
 #include "ort/ort_status.h"
 #include "ort/ort_type_info.h"
 
@@ -150,11 +151,24 @@ OrtStatus *ort_ShapeInferContext_SetOutputTypeShape(const OrtShapeInferContext *
   return NULL;
 }
 
+typedef struct {
+  const OrtCustomOp *op;
+  OrtShapeInferContext *context;
+  OrtStatus *st;
+} call;
+
+static void call_infer(void *p) {
+  call *c = p;
+  c->st = c->op->InferOutputShapeFn(c->op, c->context);
+}
+
 static ox_status *ask(ox_infer_ctx *c, const OrtCustomOp *op) {
   OrtShapeInferContext context = {.c = c};
   context.in = c->host->alloc(c->host_data, (c->n_in + 1) * sizeof *context.in);
   if (context.in == NULL) return c->host->status_make(OX_OUT_OF_MEMORY, "out of memory");
-  OrtStatus *st = op->InferOutputShapeFn(op, &context);
+  call infer = {.op = op, .context = &context};
+  OrtStatus *st = ort_guard(call_infer, &infer);
+  if (st == NULL) st = infer.st;
   for (const node_attr *a = context.attrs; a != NULL; a = a->next) ort_ReleaseOpAttr(a->attr);
   return ort_status_to(st, c->host->status_make);
 }

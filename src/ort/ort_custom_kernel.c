@@ -7,6 +7,7 @@
 
 #include "ort/ort_api.h"
 #include "ort/ort_custom_op.h"
+#include "ort/ort_guard.h"
 #include "ort/ort_status.h"
 
 typedef struct {
@@ -80,14 +81,27 @@ static OrtStatus *fill_info(const ox_load_ctx *c, const ort_custom_row *row, Ort
   return NULL;
 }
 
+/* A call of the client's code. */
+typedef struct {
+  custom_kernel *k;
+  OrtKernelContext *context;
+  OrtStatus *st;
+} call;
+
+static void call_create(void *p) {
+  call *c = p;
+  const OrtCustomOp *op = c->k->op;
+  if (op->version >= ORT_OP_STATUSES && op->CreateKernelV2 != NULL)
+    c->st = op->CreateKernelV2(op, ort_api(), &c->k->info, &c->k->kernel);
+  else
+    c->k->kernel = op->CreateKernel(op, ort_api(), &c->k->info);
+}
+
 /* Whatever a constructor says, clients see it as what it is in the end: a session that could not be made. */
 static OrtStatus *create_kernel(custom_kernel *k) {
-  const OrtCustomOp *op = k->op;
-  if (op->version < ORT_OP_STATUSES || op->CreateKernelV2 == NULL) {
-    k->kernel = op->CreateKernel(op, ort_api(), &k->info);
-    return NULL;
-  }
-  OrtStatus *st = op->CreateKernelV2(op, ort_api(), &k->info, &k->kernel);
+  call c = {.k = k};
+  OrtStatus *st = ort_guard(call_create, &c);
+  if (st == NULL) st = c.st;
   if (st == NULL) return NULL;
   OrtStatus *named = ort_fail(ORT_RUNTIME_EXCEPTION, "Exception during initialization: node '%s' (%s): %s",
                               k->info.node, k->info.op, ort_GetErrorMessage(st));
@@ -174,9 +188,17 @@ static void leave(ox_tensor *t) {
     *t = (ox_tensor){.kind = OX_NONE_VALUE, .dtype = t->dtype};
 }
 
+static void call_compute(void *p) {
+  call *c = p;
+  const OrtCustomOp *op = c->k->op;
+  if (op->version >= ORT_OP_STATUSES && op->KernelComputeV2 != NULL)
+    c->st = op->KernelComputeV2(c->k->kernel, c->context);
+  else
+    op->KernelCompute(c->k->kernel, c->context);
+}
+
 ox_status *ort_custom_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   custom_kernel *k = c->state;
-  const OrtCustomOp *op = k->op;
   OrtKernelContext context = {.host = &host,
                               .data = c,
                               .info = &k->info,
@@ -185,13 +207,11 @@ ox_status *ort_custom_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
                               .in = c->in,
                               .out = c->out,
                               .values = scratch};
-  OrtStatus *st = NULL;
+  call compute = {.k = k, .context = &context};
   (void)stage, (void)tiles;
   ort_kernel_context_open(&context);
-  if (op->version >= ORT_OP_STATUSES && op->KernelComputeV2 != NULL)
-    st = op->KernelComputeV2(k->kernel, &context);
-  else
-    op->KernelCompute(k->kernel, &context);
+  OrtStatus *st = ort_guard(call_compute, &compute);
+  if (st == NULL) st = compute.st;
   if (st != NULL) return ort_status_to(st, c->host->status_make);
   for (uint32_t i = 0; i < c->n_out; i++)
     if (c->out[i] != NULL && context.values[c->n_in + i].tensor == NULL) leave(c->out[i]);

@@ -7,6 +7,7 @@
 
 #include "ort/ort_api.h"
 #include "ort/ort_custom_op.h"
+#include "ort/ort_guard.h"
 #include "ort/ort_status.h"
 
 /* A list that clones and sessions share from any element on: each element holds the next. */
@@ -36,13 +37,26 @@ static OrtStatus *load(const char *path, void **out_handle) {
   return NULL;
 }
 
+typedef struct {
+  RegisterCustomOpsFn fn;
+  OrtSessionOptions *options;
+  OrtStatus *st;
+} registration;
+
+static void call_register(void *p) {
+  registration *r = p;
+  r->st = r->fn(r->options, ort_api_base());
+}
+
 /* Calls |name| of |handle|; NULL: of the process. */
 static OrtStatus *call(void *handle, const char *name, OrtSessionOptions *options) {
   dlerror();
   RegisterCustomOpsFn fn = (RegisterCustomOpsFn)(uintptr_t)dlsym(handle != NULL ? handle : RTLD_DEFAULT, name);
   const char *why = dlerror();
   if (fn == NULL) return ort_fail(ORT_FAIL, "Failed to get symbol %s with error: %s", name, why ? why : "it is NULL");
-  return fn(options, ort_api_base());
+  registration r = {.fn = fn, .options = options};
+  OrtStatus *st = ort_guard(call_register, &r);
+  return st != NULL ? st : r.st;
 }
 
 /* The library is the client's: *library_handle is for its dlclose, also if it has no such function. */
