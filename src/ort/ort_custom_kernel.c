@@ -173,7 +173,8 @@ static OrtStatus *parallel_for(const void *data, void (*fn)(void *ctx, size_t i)
   return ort_status_from(c->host->parallel_for(c, (int64_t)l.batches, run_batches, &l));
 }
 
-static const ort_kernel_host host = {alloc_output, alloc_run, parallel_for};
+static const ort_kernel_host host = {
+    .alloc_output = alloc_output, .alloc_run = alloc_run, .parallel_for = parallel_for};
 
 ox_status *ort_custom_prepare(ox_kernel_ctx *c) {
   c->scratch_per_worker = ((size_t)c->n_in + c->n_out) * sizeof(OrtValue);

@@ -15,6 +15,7 @@ static OrtEnv *the_env;
 
 static void end(OrtEnv *env) {
   env->alive = 0;
+  ort_ep_libraries_release(env);
   ox_env_release(env->env);
   ort_threads_destroy(env->threads);
   ort_pairs_deinit(&env->config);
@@ -75,8 +76,18 @@ void ort_ReleaseEnv(OrtEnv *env) {
   pthread_mutex_lock(&the_lock);
   bool last = --env->refs == 0;
   if (last) the_env = NULL;
-  if (last) end(env);
   pthread_mutex_unlock(&the_lock);
+  if (last) end(env); /* without the lock: libraries end, too */
+}
+
+/* The copy is the caller's. */
+OrtStatus *ort_ep_GetEnvConfigEntries(OrtKeyValuePairs **config_entries) {
+  ORT_NEED(config_entries);
+  ORT_TRY(ort_pairs_create(config_entries));
+  pthread_mutex_lock(&the_lock);
+  OrtStatus *st = the_env != NULL ? ort_pairs_copy(&the_env->config, *config_entries) : NULL;
+  pthread_mutex_unlock(&the_lock);
+  return st;
 }
 
 /* ---- the ways to make one ---- */

@@ -40,4 +40,7 @@ struct OrtEnv {
 /* One more count, and one less; the last one ends the environment. */
 OrtEnv *ort_env_retain(const OrtEnv *env);
 
+/* At the end of |env| (ort/plugin/ort_ep_library.c): releases its libraries. */
+void ort_ep_libraries_release(OrtEnv *env);
+
 #endif

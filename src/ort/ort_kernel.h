@@ -31,6 +31,7 @@ struct OrtKernelInfo {
   const OrtKeyValuePairs *config;
   const OrtEnv *env;
   const OrtEp *ep; /* of a library's provider; else NULL */
+  struct ort_session_eps *eps; /* with |ep| */
 };
 
 /* How to reach the engine in a run; |data| is the context's. */
@@ -39,6 +40,8 @@ typedef struct ort_kernel_host {
   void *(*alloc_run)(const void *data, size_t bytes);                             /* as in ox_ctx_host */
   OrtStatus *(*parallel_for)(const void *data, void (*fn)(void *ctx, size_t i), size_t total, size_t batches,
                              void *ctx);
+  /* An allocator for memory that is no CPU's; NULL: there is none. The function itself may be NULL. */
+  OrtAllocator *(*allocator)(const OrtKernelContext *context, const OrtMemoryInfo *memory);
 } ort_kernel_host;
 
 /* One call of a kernel. */
@@ -50,6 +53,7 @@ struct OrtKernelContext {
   const ox_tensor *const *in; /* NULL: omitted */
   ox_tensor *const *out;      /* NULL: nobody wants it */
   OrtValue *values;           /* n_in + n_out: room for the handles that the kernel gets */
+  const OrtMemoryInfo *const *memories; /* n_in + n_out: where they lie; NULL: all of them in the CPU's memory */
   OrtSyncStream *stream;      /* NULL: none */
 };
 

@@ -7,8 +7,14 @@
 #include "ort/ort_kernel.h"
 #include "ort/ort_status.h"
 
+/* Where input |i| lies, or output |i| - n_in. */
+static const OrtMemoryInfo *memory_of(const OrtKernelContext *context, size_t i) {
+  return context->memories != NULL ? context->memories[i] : NULL;
+}
+
 void ort_kernel_context_open(OrtKernelContext *context) {
-  for (size_t i = 0; i < context->n_in; i++) context->values[i] = (OrtValue){.tensor = context->in[i]};
+  for (size_t i = 0; i < context->n_in; i++)
+    context->values[i] = (OrtValue){.tensor = context->in[i], .memory = memory_of(context, i)};
   for (size_t i = 0; i < context->n_out; i++) context->values[context->n_in + i] = (OrtValue){.tensor = NULL};
 }
 
@@ -105,7 +111,8 @@ OrtStatus *ort_KernelContext_GetOutput(OrtKernelContext *context, size_t index, 
   OrtValue *value = &context->values[context->n_in + index];
   if (value->tensor == NULL) {
     ORT_TRY(make_output(context, index, &shape));
-    *value = (OrtValue){.tensor = context->out[index], .kernel = context};
+    *value = (OrtValue){
+        .tensor = context->out[index], .memory = memory_of(context, context->n_in + index), .kernel = context};
   } else if (!same_shape(&value->tensor->shape, &shape)) {
     return other_shape(context, index);
   }
@@ -143,10 +150,12 @@ OrtStatus *ort_KernelContext_GetAllocator(const OrtKernelContext *context, const
   ORT_NEED(mem_info);
   ORT_NEED(out);
   *out = NULL;
-  if (!ort_memory_is_cpu(mem_info))
-    return ort_fail(ORT_INVALID_ARGUMENT, "No requested allocator available: for memory '%s'", mem_info->name);
-  *out = ort_default_allocator();
-  return NULL;
+  if (ort_memory_is_cpu(mem_info))
+    *out = ort_default_allocator();
+  else if (context->host->allocator != NULL)
+    *out = context->host->allocator(context, mem_info);
+  if (*out != NULL) return NULL;
+  return ort_fail(ORT_INVALID_ARGUMENT, "No requested allocator available: for memory '%s'", mem_info->name);
 }
 
 /* Lives until the run ends. */
@@ -172,12 +181,12 @@ OrtStatus *ort_KernelContext_ParallelFor(const OrtKernelContext *context, void (
   return NULL;
 }
 
-/* ---- devices: what a kernel on the CPU does not have ---- */
+/* ---- devices: NULL for a kernel on the CPU ---- */
 
 OrtStatus *ort_KernelContext_GetGPUComputeStream(const OrtKernelContext *context, void **out) {
   ORT_NEED(context);
   ORT_NEED(out);
-  *out = NULL;
+  *out = ort_SyncStream_GetHandle(context->stream);
   return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/ort_session.h"
+#include "ort/plugin/ort_session_eps.h"
 #include "ort/ort_value.h"
 
 /* Room for the values of most models, on the stack. */
@@ -125,9 +126,9 @@ static void give_back(run_values *v, const OrtValue *const *inputs, OrtValue *co
 
 /* ---- runs ---- */
 
-OrtStatus *ort_session_run(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
-                           const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                           ox_value **outputs, size_t n_outputs) {
+static OrtStatus *run(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
+                      const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
+                      ox_value **outputs, size_t n_outputs) {
   ox_status *st;
   if (options == NULL) {
     st = ox_session_run(s->session, NULL, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
@@ -137,6 +138,39 @@ OrtStatus *ort_session_run(OrtSession *s, const OrtRunOptions *options, const ch
   }
   if (__builtin_expect(st == NULL, 1)) return NULL;
   return ort_run_explain(st, s, options, input_names, inputs, n_inputs, output_names, n_outputs);
+}
+
+/* With providers of libraries, which want to know. One that fails at the end takes back what the run made. */
+static OrtStatus *run_with_eps(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
+                               const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
+                               ox_value **outputs, size_t n_outputs) {
+  ox_value **given = malloc((n_outputs + 1) * sizeof(void *));
+  if (given == NULL) return ort_out_of_memory();
+  memcpy(given, outputs, n_outputs * sizeof(void *));
+  OrtStatus *st = ort_session_eps_begin(s->eps, options);
+  if (st == NULL) {
+    st = run(s, options, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
+    OrtStatus *ended = ort_session_eps_end(s->eps, options, st == NULL);
+    for (size_t i = 0; st == NULL && ended != NULL && i < n_outputs; i++) {
+      if (given[i] != NULL) continue;
+      ox_value_release(outputs[i]);
+      outputs[i] = NULL;
+    }
+    if (st == NULL)
+      st = ended;
+    else
+      ort_ReleaseStatus(ended);
+  }
+  free(given);
+  return st;
+}
+
+OrtStatus *ort_session_run(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
+                           const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
+                           ox_value **outputs, size_t n_outputs) {
+  if (__builtin_expect(s->eps == NULL, 1))
+    return run(s, options, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
+  return run_with_eps(s, options, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
 }
 
 OrtStatus *ort_Run(OrtSession *session, const OrtRunOptions *run_options, const char *const *input_names,

@@ -7,11 +7,13 @@
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/ort_model_file.h"
+#include "ort/plugin/ort_session_eps.h"
 
 void ort_ReleaseSession(OrtSession *s) {
   if (s == NULL || s->alive != ORT_ALIVE_SESSION) return;
   s->alive = 0;
   ox_session_release(s->session);
+  ort_session_eps_release(s->eps);
   ort_custom_ops_release(s->custom_ops);
   ort_threads_destroy(s->threads);
   ort_ReleaseSessionOptions(s->options);
@@ -49,7 +51,9 @@ static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_
   ORT_TRY(options != NULL ? ort_CloneSessionOptions(options, &s->options) : ort_CreateSessionOptions(&s->options));
   ORT_TRY(set_logger(s));
   ORT_TRY(ort_custom_ops_create(s->env, s->options, &s->logger, &s->custom_ops));
-  ORT_TRY(load(s, path, bytes, n, options));
+  ORT_TRY(ort_session_eps_create(s->env, s->options, &s->logger, &s->eps));
+  ORT_TRY(ort_session_eps_explain(s->eps, load(s, path, bytes, n, options)));
+  ORT_TRY(ort_session_eps_ready(s->eps, s));
   const char *optimized = s->options->optimized_path;
   return optimized != NULL ? ort_model_write_file(s->session, s->options, optimized) : NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "ort/ort_session.h"
 #include "ort/ort_status.h"
+#include "ort/plugin/ort_session_eps.h"
 
 /* ---- threads ---- */
 
@@ -114,6 +115,7 @@ OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *out, void **out
   out->copy_bytes = 1;
   out->log = ort_log_engine, out->log_ctx = &s->logger, out->log_level = ort_log_level(s->logger.least);
   out->ops = ort_custom_ops_rows(s->custom_ops, &out->n_ops);
+  ort_session_eps_fill(s->eps, out);
   ORT_TRY(choose_threads(s, out));
   return fill_lists(o, out, out_lists);
 }

@@ -68,6 +68,8 @@ struct OrtSessionOptions {
   void *select_param;
   OrtExecutionProviderDevicePolicy policy;
   bool has_policy;
+  const void *source_model; /* with the weights that a compiled model leaves out; the caller's. NULL: none */
+  size_t source_model_bytes;
 };
 
 /* Room for one more in the array |list| of |n| elements of |bytes| each. NULL, or out of memory. */

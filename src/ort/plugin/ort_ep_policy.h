@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/plugin/ort_ep_policy.h - which devices a session uses: those that the client names, or that a policy chooses. */
+#ifndef OX_ORT_EP_POLICY_H
+#define OX_ORT_EP_POLICY_H
+
+#include "ort/ort_session_options.h"
+
+/* If |options| have a policy and no providers, asks it, and appends what it chooses. */
+OX_NODISCARD OrtStatus *ort_ep_policy_apply(OrtEnv *env, OrtSessionOptions *options, const OrtLogger *logger);
+
+#endif

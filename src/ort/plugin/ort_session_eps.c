@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/plugin/ort_session_eps.c - see ort_session_eps.h. */
+#include "ort/plugin/ort_session_eps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ort/ort_api.h"
+#include "ort/ort_status.h"
+#include "ort/plugin/ort_ep_instance.h"
+#include "ort/plugin/ort_ep_policy.h"
+
+/* ---- made and released ---- */
+
+static OrtDataTransferImpl *transfer_of(const ort_ep_library *l, const OrtEpFactory *f) {
+  for (size_t i = 0; i < l->n_factories; i++)
+    if (l->factories[i].factory == f) return l->factories[i].transfer;
+  return NULL;
+}
+
+static OrtStatus *fill_slot(ort_session_eps *eps, const ort_provider_request *r) {
+  ort_ep_slot *slot = &eps->slots[eps->n_slots];
+  for (size_t i = 0; i < r->n_devices; i++)
+    if (!ort_ep_device_known(eps->env, r->devices[i]))
+      return ort_fail(ORT_INVALID_ARGUMENT, "device %zu of a provider is not there: its library was unregistered", i);
+  const OrtEpDevice *d = r->devices[0];
+  *slot = (ort_ep_slot){.eps = eps, .request = r, .device = d, .library = d->library, .factory = d->factory};
+  slot->transfer = transfer_of(d->library, d->factory);
+  ort_ep_library_retain(eps->env, d->library);
+  ort_ep_table_fill(slot);
+  eps->own[eps->n_slots++] = (ox_own_provider){&slot->api, slot};
+  eps->specs[eps->n_specs++] = (ox_provider_spec){.name = r->name};
+  return NULL;
+}
+
+static bool is_ours(const ort_provider_request *r) { return r->n_devices > 0 && r->devices[0]->factory != NULL; }
+
+static OrtStatus *fill(ort_session_eps *eps) {
+  const OrtSessionOptions *o = eps->options;
+  for (size_t i = 0; i < o->n_providers; i++) {
+    if (is_ours(&o->providers[i]))
+      ORT_TRY(fill_slot(eps, &o->providers[i]));
+    else if (eps->n_specs == 0 || strcmp(eps->specs[eps->n_specs - 1].name, "cpu") != 0)
+      eps->specs[eps->n_specs++] = (ox_provider_spec){.name = "cpu"}; /* what comes behind it gets what it leaves */
+  }
+  if (eps->n_specs > 0 && strcmp(eps->specs[eps->n_specs - 1].name, "cpu") == 0) eps->n_specs--; /* it is last anyway */
+  return NULL;
+}
+
+OrtStatus *ort_session_eps_create(OrtEnv *env, OrtSessionOptions *options, const OrtLogger *logger,
+                                  ort_session_eps **out) {
+  size_t n = 0;
+  *out = NULL;
+  ORT_TRY(ort_ep_policy_apply(env, options, logger));
+  for (size_t i = 0; i < options->n_providers; i++) n += is_ours(&options->providers[i]);
+  if (n == 0) return NULL;
+  ort_session_eps *eps = calloc(1, sizeof *eps);
+  if (eps == NULL) return ort_out_of_memory();
+  *eps = (ort_session_eps){.env = env, .options = options, .logger = logger};
+  pthread_mutex_init(&eps->lock, NULL);
+  pthread_mutex_init(&eps->one_run, NULL);
+  eps->slots = calloc(n, sizeof *eps->slots), eps->own = calloc(n, sizeof *eps->own);
+  eps->specs = calloc(options->n_providers, sizeof *eps->specs);
+  OrtStatus *st = eps->slots != NULL && eps->own != NULL && eps->specs != NULL ? fill(eps) : ort_out_of_memory();
+  if (st == NULL)
+    *out = eps;
+  else
+    ort_session_eps_release(eps);
+  return st;
+}
+
+void ort_session_eps_release(ort_session_eps *eps) {
+  if (eps == NULL) return;
+  for (size_t i = 0; i < eps->n_slots; i++) ort_ep_library_release(eps->env, eps->slots[i].library);
+  pthread_mutex_destroy(&eps->lock);
+  pthread_mutex_destroy(&eps->one_run);
+  free(eps->slots), free(eps->own), free(eps->specs);
+  free(eps);
+}
+
+void ort_session_eps_fill(const ort_session_eps *eps, ox_session_opts *opts) {
+  if (eps == NULL) return;
+  opts->own_providers = eps->own, opts->n_own_providers = eps->n_slots;
+  opts->providers = eps->specs, opts->n_providers = eps->n_specs;
+}
+
+OrtStatus *ort_session_eps_explain(ort_session_eps *eps, OrtStatus *st) {
+  if (st == NULL || eps == NULL || eps->failed == ORT_OK) return st;
+  OrtStatus *out = ort_fail(eps->failed, "%s", ort_GetErrorMessage(st));
+  ort_ReleaseStatus(st);
+  return out;
+}
+
+OrtStatus *ort_session_eps_ready(ort_session_eps *eps, OrtSession *session) {
+  (void)session;
+  for (ox_ep *e = eps != NULL ? eps->first : NULL; e != NULL; e = e->next) {
+    bool concurrent = true;
+    if (ORT_HAS(e->ep, 24, IsConcurrentRunSupported)) ORT_TRY(e->ep->IsConcurrentRunSupported(e->ep, &concurrent));
+    if (!concurrent) eps->serial = true;
+    if (ORT_HAS(e->ep, 27, OnSessionInitializationEnd)) ORT_TRY(e->ep->OnSessionInitializationEnd(e->ep));
+  }
+  return NULL;
+}
+
+/* ---- runs ---- */
+
+/* The next one of the list, which a run may lengthen at its head. */
+static ox_ep *first_of(ort_session_eps *eps) {
+  pthread_mutex_lock(&eps->lock);
+  ox_ep *e = eps->first;
+  pthread_mutex_unlock(&eps->lock);
+  return e;
+}
+
+OrtStatus *ort_session_eps_begin(ort_session_eps *eps, const OrtRunOptions *options) {
+  OrtStatus *st = NULL;
+  if (eps == NULL) return NULL;
+  if (eps->serial) pthread_mutex_lock(&eps->one_run);
+  for (ox_ep *e = first_of(eps); e != NULL && st == NULL; e = e->next)
+    if (ORT_HAS(e->ep, 23, OnRunStart)) st = e->ep->OnRunStart(e->ep, options);
+  if (st != NULL && eps->serial) pthread_mutex_unlock(&eps->one_run);
+  return st;
+}
+
+OrtStatus *ort_session_eps_end(ort_session_eps *eps, const OrtRunOptions *options, bool ran) {
+  OrtStatus *first = NULL;
+  if (eps == NULL) return NULL;
+  for (ox_ep *e = first_of(eps); e != NULL; e = e->next) {
+    OrtStatus *st = ORT_HAS(e->ep, 23, OnRunEnd) ? e->ep->OnRunEnd(e->ep, options, ran) : NULL;
+    if (first == NULL)
+      first = st;
+    else
+      ort_ReleaseStatus(st);
+  }
+  if (eps->serial) pthread_mutex_unlock(&eps->one_run);
+  return first;
+}
+
+OrtStatus *ort_session_eps_sync(ort_session_eps *eps) {
+  for (ox_ep *e = eps != NULL ? first_of(eps) : NULL; e != NULL; e = e->next)
+    if (ORT_HAS(e->ep, 25, Sync)) ORT_TRY(e->ep->Sync(e->ep));
+  return NULL;
+}

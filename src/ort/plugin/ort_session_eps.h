@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/plugin/ort_session_eps.h - the providers of libraries that one session has. */
+#ifndef OX_ORT_SESSION_EPS_H
+#define OX_ORT_SESSION_EPS_H
+
+#include "onyx/onyx.h"
+#include "ort/ort_session_options.h"
+
+typedef struct ort_session_eps ort_session_eps;
+
+/* For those requests of |options| that name devices, and those that its policy chooses, which it gets then. |options|,
+ * the session's own clone, and |logger| outlive what is made. *out NULL: there are none. */
+OX_NODISCARD OrtStatus *ort_session_eps_create(OrtEnv *env, OrtSessionOptions *options, const OrtLogger *logger,
+                                               ort_session_eps **out);
+/* After the session of the engine. NULL is nothing. */
+void ort_session_eps_release(ort_session_eps *eps);
+
+/* Puts the providers into |opts|, in the order of the session's options. */
+void ort_session_eps_fill(const ort_session_eps *eps, ox_session_opts *opts);
+/* |st|, with which the session could not be made: with the code that a library gave, if it comes from one. */
+OX_NODISCARD OrtStatus *ort_session_eps_explain(ort_session_eps *eps, OrtStatus *st);
+/* The session is made. */
+OX_NODISCARD OrtStatus *ort_session_eps_ready(ort_session_eps *eps, OrtSession *session);
+
+/* Around each run; |end| also if the run failed. A provider that takes one run at a time gets one at a time. */
+OX_NODISCARD OrtStatus *ort_session_eps_begin(ort_session_eps *eps, const OrtRunOptions *options);
+OX_NODISCARD OrtStatus *ort_session_eps_end(ort_session_eps *eps, const OrtRunOptions *options, bool ran);
+/* Waits for the devices of all providers (SynchronizeBoundInputs and Outputs). */
+OX_NODISCARD OrtStatus *ort_session_eps_sync(ort_session_eps *eps);
+
+#endif
