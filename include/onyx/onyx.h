@@ -89,6 +89,13 @@ OX_API OX_NODISCARD ox_status *ox_value_parse(ox_env *env, uint32_t kind, const 
 
 typedef struct ox_session ox_session;
 
+/* A file that the caller has in memory. */
+typedef struct ox_memory_file {
+  const char *name;
+  const void *bytes;
+  size_t n;
+} ox_memory_file;
+
 typedef struct ox_provider_spec {
   const char *name;
   ox_options options;
@@ -164,6 +171,15 @@ typedef struct ox_session_opts {
    * they point to are borrowed until the session is released. */
   const ox_own_provider *own_providers;
   size_t n_own_providers;
+  size_t n_optional_initializers;      /* of |initializers|, the last so many are skipped if the model lacks the name */
+  /* Files of external data by the location that tensors name, in place of the file system's. Bytes outlive the
+   * session. */
+  const ox_memory_file *memory_files;
+  size_t n_memory_files;
+  /* Open dimensions with such a denotation (TensorShapeProto.Dimension.denotation) are fixed to denotation_values. */
+  const char *const *denotations;
+  const int64_t *denotation_values;
+  size_t n_denotations;
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */
@@ -201,7 +217,7 @@ OX_API size_t ox_session_default_count(const ox_session *s);
 OX_API OX_NODISCARD ox_status *ox_session_default(const ox_session *s, size_t i, ox_value_info *out_info);
 
 /* Metadata. Well-known keys "producer_name", "producer_version", "domain", "doc_string", "graph_name", "ir_version",
- * "model_version", "opset" are first, then the model's metadata_props. *out_key NULL: no more. */
+ * "model_version", "opset", "graph_doc_string" are first, then the model's metadata_props. *out_key NULL: no more. */
 OX_API void ox_session_metadata(const ox_session *s, size_t i, const char **out_key, const char **out_value);
 
 typedef struct ox_run_opts {

@@ -18,7 +18,7 @@ ox_status *ox_model_create(ox_alloc alloc, const ox_registry *registry, ox_model
   ox_arena_init(&m->arena, alloc);
   ox_map_init(&m->symbol_ids, alloc);
   ox_map_init(&m->interned, alloc);
-  m->producer_name = m->producer_version = m->domain = m->doc = "";
+  m->producer_name = m->producer_version = m->domain = m->doc = m->graph_doc = "";
   ox_status *st = ox_graph_create(m, NULL, "", &m->graph);
   if (st) {
     ox_model_destroy(m);

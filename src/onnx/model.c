@@ -15,6 +15,9 @@ static ox_status *fill(ox_model *m, const unsigned char *bytes, size_t n, const 
   ox_read_limits limits = {opts->max_depth, opts->max_nodes, opts->max_dense_bytes};
   if (opts->base_dir) from.dir = opts->base_dir;
   from.files = opts->files, from.given = opts->given, from.n_given = opts->n_given;
+  from.n_optional = opts->n_optional;
+  from.memory_files = opts->memory_files, from.n_memory_files = opts->n_memory_files;
+  from.denotations = opts->denotations;
   return ox_model_fill(m, bytes, n, &limits, &from);
 }
 

@@ -5,6 +5,8 @@
 #define OX_ONNX_MODEL_H
 
 #include "graph/graph.h"
+#include "onnx/proto/denotations.h"
+#include "onnx/proto/external_data.h"
 #include "onnx/proto/given.h"
 
 /* Limits: 0 means the default. */
@@ -18,6 +20,10 @@ typedef struct ox_read_opts {
   ox_watch *watch;              /* becomes the model's; NULL: nobody stops the reading */
   const ox_given_tensor *given; /* contents for initializers of the main graph; the model's own are not looked for */
   size_t n_given;
+  size_t n_optional;                  /* of |given|, the last so many are skipped if the model lacks the name */
+  const ox_memory_file *memory_files; /* external data by location, before files are looked for; outlive the model */
+  size_t n_memory_files;
+  ox_denotations denotations;
 } ox_read_opts;
 
 /* Reads a model out of |bytes|, which must outlive it: tensors point into them. |opts| may be NULL.

@@ -61,7 +61,8 @@ void ox_session_fill_metadata(ox_session *s) {
                                         {"graph_name", text_of(m->graph->name)},
                                         {"ir_version", s->ir_version},
                                         {"model_version", s->model_version},
-                                        {"opset", s->opset}};
+                                        {"opset", s->opset},
+                                        {"graph_doc_string", text_of(m->graph_doc)}};
   memcpy(s->known, known, sizeof known);
 }
 

@@ -44,6 +44,14 @@ static ox_status *copy_providers(ox_arena *a, ox_session_opts *o) {
   return NULL;
 }
 
+static ox_status *copy_files(ox_arena *a, ox_session_opts *o) {
+  ox_memory_file *copy = ox_arena_copy(a, o->memory_files, o->n_memory_files * sizeof *copy);
+  if (!copy) return ox_oom();
+  for (size_t i = 0; i < o->n_memory_files; i++) OX_TRY(copy_text(a, &copy[i].name));
+  o->memory_files = copy;
+  return NULL;
+}
+
 /* A path that stays right when the working directory changes. */
 static ox_status *make_absolute(ox_arena *a, const char **path) {
   char *here = *path && **path != '/' ? realpath(".", NULL) : NULL;
@@ -62,13 +70,16 @@ static ox_status *copy_opts(ox_arena *a, ox_session_opts *o) {
   OX_TRY(copy_texts(a, &o->dim_names, o->n_dims));
   OX_TRY(copy_texts(a, &o->require, o->n_require));
   OX_TRY(copy_texts(a, &o->initializer_names, o->n_initializers));
+  OX_TRY(copy_texts(a, &o->denotations, o->n_denotations));
+  OX_TRY(copy_files(a, o));
   OX_TRY(make_absolute(a, &o->external_dir));
   OX_TRY(copy_text(a, &o->cache_dir));
   o->own_providers = NULL, o->n_own_providers = 0; /* the origin's tables are taken */
   o->dim_values = ox_arena_copy(a, o->dim_values, o->n_dims * sizeof *o->dim_values);
+  o->denotation_values = ox_arena_copy(a, o->denotation_values, o->n_denotations * sizeof *o->denotation_values);
   o->rule_sets = ox_arena_copy(a, o->rule_sets, o->n_rule_sets * sizeof *o->rule_sets);
   o->initializers = ox_arena_copy(a, o->initializers, o->n_initializers * sizeof *o->initializers); /* held by |s| */
-  return o->dim_values && o->rule_sets && o->initializers ? NULL : ox_oom();
+  return o->dim_values && o->denotation_values && o->rule_sets && o->initializers ? NULL : ox_oom();
 }
 
 ox_status *ox_session_keep_source(ox_session *s, const ox_model_source *from, const ox_session_opts *o) {

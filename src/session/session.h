@@ -16,7 +16,7 @@
 enum { OX_IDLE_CONTEXTS = 16 };
 
 /* Metadata keys that every model has; model->props follow them. */
-enum { OX_KNOWN_KEYS = 8 };
+enum { OX_KNOWN_KEYS = 9 };
 
 /* What one run needs besides a context; borrowed, so that a repeated run allocates nothing. */
 typedef struct ox_call {

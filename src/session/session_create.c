@@ -28,13 +28,28 @@ static ox_status *read_opts(const ox_session_opts *in, ox_session_opts *out) {
   return NULL;
 }
 
+static ox_status *check_lists(const ox_session_opts *o) {
+  for (size_t i = 0; i < o->n_memory_files; i++)
+    if (!o->memory_files[i].name || (o->memory_files[i].n && !o->memory_files[i].bytes))
+      return ox_fail(OX_INVALID_ARGUMENT, "memory file %zu: its name or its bytes are NULL", i);
+  for (size_t i = 0; i < o->n_denotations; i++)
+    if (!o->denotations[i] || o->denotation_values[i] < 0)
+      return ox_fail(OX_INVALID_ARGUMENT, "denotation %zu: its name is NULL, or its value below 0", i);
+  return NULL;
+}
+
 /* What the reader is told. The caller's contents for initializers are the session's from here on, too. */
 static ox_status *prepare_reading(ox_session *s, const ox_session_opts *o, ox_read_opts *out) {
   size_t n = o->n_initializers;
   *out = (ox_read_opts){.registry = s->ops,
                         .base_dir = o->external_dir,
                         .max_dense_bytes = OX_MAX(ox_quota_left(s->quota), 1),
-                        .files = &s->env->files};
+                        .files = &s->env->files,
+                        .n_optional = o->n_optional_initializers,
+                        .memory_files = o->memory_files,
+                        .n_memory_files = o->n_memory_files,
+                        .denotations = {o->denotations, o->denotation_values, o->n_denotations}};
+  OX_TRY(check_lists(o));
   if (!n) return NULL;
   if (!o->initializer_names || !o->initializers)
     return ox_fail(OX_INVALID_ARGUMENT, "%zu initializers, but names or contents are NULL", n);

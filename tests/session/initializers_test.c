@@ -277,8 +277,54 @@ static void test_sessions_share_the_file(void **state) {
   close(fd), remove(path);
 }
 
+/* ---- what may be missing, and lists that are broken ---- */
+
+static void test_optional_contents_may_have_no_initializer(void **state) {
+  (void)state;
+  static const char text[] =
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Mul (x, w) }";
+  ox_env *env;
+  ox_session *s;
+  ox_session_opts o;
+  CHECK_OK(ox_env_create(NULL, &env));
+  ox_value *v = ramp_value(env, 3, 1, 1, (const int64_t[]){2});
+  static const char *const names[] = {"w", "nowhere"};
+  const ox_value *const values[] = {v, v};
+  ox_session_opts_init(&o);
+  o.initializer_names = names, o.initializers = values, o.n_initializers = 2;
+  CHECK_FAILS(text_session(env, text, &o, &s), OX_INVALID_ARGUMENT, "no initializer 'nowhere'");
+  for (o.n_optional_initializers = 1; o.n_optional_initializers < 4; o.n_optional_initializers++) {
+    CHECK_OK(text_session(env, text, &o, &s));
+    ox_session_release(s);
+  }
+  ox_value_release(v);
+  ox_env_release(env);
+}
+
+static void test_broken_lists_are_refused(void **state) {
+  (void)state;
+  static const char text[] = "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }";
+  static const ox_memory_file files[] = {{NULL, "x", 1}, {"f", NULL, 1}};
+  static const char *const denotations[] = {"DATA_BATCH", NULL};
+  ox_env *env;
+  ox_session *s;
+  ox_session_opts o;
+  CHECK_OK(ox_env_create(NULL, &env));
+  for (size_t i = 0; i < 2; i++) {
+    ox_session_opts_init(&o);
+    o.memory_files = &files[i], o.n_memory_files = 1;
+    CHECK_FAILS(text_session(env, text, &o, &s), OX_INVALID_ARGUMENT, "memory file 0");
+    ox_session_opts_init(&o);
+    o.denotations = &denotations[i], o.denotation_values = (const int64_t[]){(int64_t)i - 1}, o.n_denotations = 1;
+    CHECK_FAILS(text_session(env, text, &o, &s), OX_INVALID_ARGUMENT, "denotation 0");
+  }
+  ox_env_release(env);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_optional_contents_may_have_no_initializer),
+      cmocka_unit_test(test_broken_lists_are_refused),
       cmocka_unit_test(test_contents_stand_for_a_missing_file),
       cmocka_unit_test(test_errors_name_tensor_wanted_and_given),
       cmocka_unit_test(test_bodies_keep_their_own),

@@ -29,7 +29,7 @@ static const char full[] =
     "metadata_props: [\"author\" : \"someone\", \"empty\" : \"\", \"author\" : \"again\"]>"
     "main_graph (float[2] x) => (float[2] y) { y = Relu (x) }";
 
-enum { MOST_PAIRS = 12 };
+enum { MOST_PAIRS = 13 };
 static const struct {
   const char *text;
   const char *pairs[MOST_PAIRS][2]; /* up to the first NULL */
@@ -42,7 +42,8 @@ static const struct {
       {"graph_name", "g"},
       {"ir_version", "8"},
       {"model_version", "0"},
-      {"opset", "17"}}},
+      {"opset", "17"},
+      {"graph_doc_string", ""}}},
     {full,
      {{"producer_name", "mill"},
       {"producer_version", "0.1"},
@@ -52,6 +53,7 @@ static const struct {
       {"ir_version", "10"},
       {"model_version", "-9223372036854775808"},
       {"opset", "21"},
+      {"graph_doc_string", ""},
       {"author", "someone"},
       {"empty", ""},
       {"author", "again"}}},

@@ -107,6 +107,15 @@ done:
   return st;
 }
 
+static ox_status *open_file(ox_external *e, ox_str name, ox_memory_file *out) {
+  uint32_t index;
+  char *location = ox_arena_str(&e->model->arena, name.p, name.n);
+  if (!location) return ox_oom();
+  OX_TRY(map_of(e, location, &index));
+  *out = (ox_memory_file){location, ox_file_map_data(e->maps[index]), ox_file_map_bytes(e->maps[index])};
+  return NULL;
+}
+
 /* A decimal number; false if it is not one or does not fit. */
 static bool decimal(ox_str s, size_t *out) {
   size_t v = 0;
@@ -119,13 +128,22 @@ static bool decimal(ox_str s, size_t *out) {
   return true;
 }
 
+/* The caller's file for |location|, or NULL. */
+static const ox_memory_file *find_given(const ox_external *e, ox_str location) {
+  for (size_t i = 0; e && i < e->n_given; i++)
+    if (strlen(e->given[i].name) == location.n && memcmp(e->given[i].name, location.p, location.n) == 0)
+      return &e->given[i];
+  return NULL;
+}
+
 ox_status *ox_external_find(ox_external *e, const ox_external_ref *ref, size_t bytes, void **out_data) {
   *out_data = NULL;
   int n = (int)OX_MIN(ref->location.n, 200);
-  if (!e || !e->roots[0])
+  const ox_memory_file *given = find_given(e, ref->location);
+  if (!given && (!e || !e->roots[0]))
     return ox_fail(OX_INVALID_MODEL, "its data is in the file '%.*s', but the model's folder is not known", n,
                    ref->location.p ? ref->location.p : "");
-  if (!location_ok(ref->location))
+  if (!given && !location_ok(ref->location))
     return ox_fail(OX_INVALID_MODEL, "external data '%.*s' is not a path inside the model's folder", n,
                    ref->location.p ? ref->location.p : "");
   size_t offset = 0, length = bytes, end;
@@ -135,14 +153,14 @@ ox_status *ox_external_find(ox_external *e, const ox_external_ref *ref, size_t b
     return ox_fail(OX_INVALID_MODEL, "the external data's length is not a number");
   if (length != bytes)
     return ox_fail(OX_INVALID_MODEL, "external data has length %zu, but type and shape ask for %zu", length, bytes);
-  char *location = ox_arena_str(&e->model->arena, ref->location.p, ref->location.n);
-  if (!location) return ox_oom();
-  uint32_t index;
-  OX_TRY(map_of(e, location, &index));
-  const ox_file_map *map = e->maps[index];
-  if (!ox_add_ok(offset, bytes, &end) || end > ox_file_map_bytes(map))
+  ox_memory_file file = {0};
+  if (given)
+    file = *given;
+  else
+    OX_TRY(open_file(e, ref->location, &file));
+  if (!ox_add_ok(offset, bytes, &end) || end > file.n)
     return ox_fail(OX_INVALID_MODEL, "external data '%.*s' has %zu bytes, the tensor needs %zu from offset %zu on", n,
-                   location, ox_file_map_bytes(map), bytes, offset);
-  if (bytes) *out_data = (void *)(uintptr_t)(ox_file_map_data(map) + offset);
+                   ref->location.p, file.n, bytes, offset);
+  if (bytes) *out_data = (void *)((uintptr_t)file.bytes + offset);
   return NULL;
 }

@@ -4,6 +4,7 @@
 #define OX_ONNX_PROTO_EXTERNAL_DATA_H
 
 #include "graph/graph.h"
+#include "onyx/onyx.h"
 
 /* Finds, checks and maps data files, one map per file. Lives while a model is being read; the model keeps the maps. */
 typedef struct ox_external {
@@ -14,6 +15,8 @@ typedef struct ox_external {
   ox_map by_path;     /* locations and real paths to indices into |maps| */
   ox_file_map **maps; /* borrowed from the model */
   size_t n_maps, cap_maps;
+  const ox_memory_file *given; /* files that the caller has in memory */
+  size_t n_given;
 } ox_external;
 
 /* |dir| is the model's folder (NULL: no external data allowed). |model_path| (or NULL) may be a symbolic link: files

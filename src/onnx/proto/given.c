@@ -6,8 +6,9 @@
 #include "graph/dtype.h"
 #include "graph/shape.h"
 
-ox_status *ox_givens_init(ox_givens *g, ox_alloc alloc, const ox_given_tensor *items, size_t n) {
-  *g = (ox_givens){.alloc = alloc, .items = items, .n = n};
+ox_status *ox_givens_init(ox_givens *g, ox_alloc alloc, const ox_given_tensor *items, size_t n,
+                          size_t n_optional) {
+  *g = (ox_givens){.alloc = alloc, .items = items, .n = n, .n_optional = OX_MIN(n, n_optional)};
   ox_map_init(&g->by_name, alloc);
   ox_arena_init(&g->scratch, alloc);
   if (!n) return NULL;
@@ -49,7 +50,7 @@ ox_status *ox_givens_take(ox_givens *g, ox_str name, ox_tensor *t, bool *out_tak
 }
 
 ox_status *ox_givens_check_used(const ox_givens *g) {
-  for (size_t i = 0; i < g->n; i++)
+  for (size_t i = 0; i < g->n - g->n_optional; i++)
     if (!g->used[i]) return ox_fail(OX_INVALID_ARGUMENT, "the model has no initializer '%s'", g->items[i].name);
   return NULL;
 }

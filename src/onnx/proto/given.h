@@ -17,14 +17,15 @@ typedef struct ox_given_tensor {
 typedef struct ox_givens {
   ox_alloc alloc;
   const ox_given_tensor *items;
-  size_t n;
+  size_t n, n_optional; /* the last so many may stay unused */
   bool *used;
   ox_map by_name;
   ox_arena scratch;
 } ox_givens;
 
 /* |items| is borrowed. INVALID_ARGUMENT: an item without name or content, or a name that is there twice. */
-OX_NODISCARD ox_status *ox_givens_init(ox_givens *g, ox_alloc alloc, const ox_given_tensor *items, size_t n);
+OX_NODISCARD ox_status *ox_givens_init(ox_givens *g, ox_alloc alloc, const ox_given_tensor *items, size_t n,
+                                       size_t n_optional);
 void ox_givens_deinit(ox_givens *g); /* also fine on a zeroed struct */
 /* If there is content for |name|, |t|, whose type and shape are known, gets it. SHAPE_MISMATCH: it is not of these. */
 OX_NODISCARD ox_status *ox_givens_take(ox_givens *g, ox_str name, ox_tensor *t, bool *out_taken);

@@ -106,8 +106,10 @@ static ox_status *check_head(ox_reader *r, const model_parts *p) {
 static ox_status *read_main(ox_reader *r, ox_str bytes) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
-  while (ox_wire_next(&w, &f))
+  while (ox_wire_next(&w, &f)) {
     if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_NAME)) OX_TRY(ox_read_name(&r->m->arena, f.bytes, &r->m->graph->name));
+    if (f.tag == OX_WIRE_LEN(OX_GRAPH_PROTO_DOC_STRING)) OX_TRY(read_text(r, f.bytes, &r->m->graph_doc));
+  }
   return ox_read_graph(r, bytes, r->m->graph);
 }
 
@@ -145,8 +147,10 @@ ox_status *ox_model_fill(ox_model *m, const unsigned char *bytes, size_t n, cons
   ox_arena_init(&r.scratch, m->alloc);
   if (!from) from = &nothing;
   ox_external_init(&r.external, m, from->dir, from->path, from->files);
+  r.external.given = from->memory_files, r.external.n_given = from->n_memory_files;
+  r.denotations = from->denotations;
   r.tensors = (ox_tensor_reader){&m->arena, &r.external, NULL};
-  ox_status *st = ox_givens_init(&r.given, m->alloc, from->given, from->n_given);
+  ox_status *st = ox_givens_init(&r.given, m->alloc, from->given, from->n_given, from->n_optional);
   if (!st) st = read_bytes(&r, bytes, n);
   ox_givens_deinit(&r.given);
   ox_external_deinit(&r.external);

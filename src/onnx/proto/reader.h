@@ -4,6 +4,7 @@
 #define OX_ONNX_PROTO_READER_H
 
 #include "graph/graph.h"
+#include "onnx/proto/denotations.h"
 #include "onnx/proto/tensor.h"
 #include "onnx/proto/wire.h"
 
@@ -19,7 +20,10 @@ typedef struct ox_read_source {
   const char *dir, *path; /* ox_external_init */
   ox_file_maps *files;
   const ox_given_tensor *given; /* for initializers of the main graph */
-  size_t n_given;
+  size_t n_given, n_optional;
+  const ox_memory_file *memory_files;
+  size_t n_memory_files;
+  ox_denotations denotations;
 } ox_read_source;
 
 typedef struct ox_reader {
@@ -27,6 +31,7 @@ typedef struct ox_reader {
   ox_read_limits limits; /* defaults filled in; dense_bytes: what is left of it */
   ox_external external;
   ox_givens given;
+  ox_denotations denotations;
   ox_tensor_reader tensors;
   ox_arena scratch; /* names while they are looked up; reset at each node and value */
   uint64_t n_nodes;

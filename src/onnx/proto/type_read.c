@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  * onnx/proto/type_read.c - TypeProto and ValueInfoProto. */
+#include <string.h>
+
 #include "onnx/proto/onnx_fields.h"
 #include "onnx/proto/reader.h"
+
+static void fix_denoted(const ox_denotations *d, ox_str denotation, int64_t *dim) {
+  for (size_t i = 0; *dim < 0 && i < d->n; i++)
+    if (strlen(d->names[i]) == denotation.n && memcmp(d->names[i], denotation.p, denotation.n) == 0)
+      *dim = d->values[i];
+}
 
 static ox_status *read_dim(ox_reader *r, ox_str bytes, int64_t *out_dim) {
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
+  ox_str denotation = {"", 0};
   *out_dim = -1;
   while (ox_wire_next(&w, &f)) {
     if (f.tag == OX_WIRE_VARINT(OX_TENSOR_SHAPE_PROTO_DIMENSION_DIM_VALUE))
       *out_dim = (int64_t)f.value < 0 ? -1 : (int64_t)f.value;
+    if (f.tag == OX_WIRE_LEN(OX_TENSOR_SHAPE_PROTO_DIMENSION_DENOTATION)) denotation = f.bytes;
     if (f.tag != OX_WIRE_LEN(OX_TENSOR_SHAPE_PROTO_DIMENSION_DIM_PARAM) || !f.bytes.n) continue;
     const char *name;
     OX_TRY(ox_read_name(&r->scratch, f.bytes, &name));
     OX_TRY(ox_model_symbol(r->m, name, out_dim));
   }
+  if (denotation.n) fix_denoted(&r->denotations, denotation, out_dim);
   return ox_wire_end(&w, "dimension");
 }
 
