@@ -21,7 +21,7 @@ OrtStatus *ort_model_write_file(const ox_session *s, const OrtSessionOptions *op
   if (wants_ort_format(options, path))
     return ort_fail(ORT_NOT_IMPLEMENTED, "'%s': models are written in ONNX's format, not in ORT's", path);
   FILE *file = fopen(path, "wb");
-  if (file == NULL) return ort_fail(ORT_FAIL, "'%s' cannot be written: %s", path, strerror(errno));
+  if (file == NULL) return ort_fail(ORT_INVALID_ARGUMENT, "'%s' cannot be written: %s", path, strerror(errno));
   ox_status *st = ox_session_write(s, OX_WRITE_MODEL, write_piece, file);
   bool closed = fclose(file) == 0;
   if (st == NULL && closed) return NULL;

@@ -17,6 +17,8 @@ void ort_ReleaseSession(OrtSession *s) {
   ort_custom_ops_release(s->custom_ops);
   ort_threads_destroy(s->threads);
   ort_ReleaseSessionOptions(s->options);
+  for (size_t i = 0; i < s->n_files; i++) free((void *)(uintptr_t)s->files[i].bytes);
+  free(s->files);
   ort_ReleaseEnv(s->env);
   free(s);
 }
@@ -25,7 +27,7 @@ void ort_ReleaseSession(OrtSession *s) {
 static OrtStatus *set_logger(OrtSession *s) {
   const OrtSessionOptions *o = s->options;
   if (o->log_severity < -1 || o->log_severity > ORT_LOGGING_LEVEL_FATAL)
-    return ort_fail(ORT_INVALID_ARGUMENT, "CreateSession: the log's level is %d, wanted -1 to 4", o->log_severity);
+    return ort_fail(ORT_FAIL, "CreateSession: the log's level is %d, wanted -1 to 4", o->log_severity);
   s->logger = s->env->logger;
   if (o->log_function != NULL) s->logger.function = o->log_function, s->logger.param = o->log_param;
   if (o->log_severity >= 0) s->logger.least = (OrtLoggingLevel)o->log_severity;
@@ -41,7 +43,7 @@ static OrtStatus *load(OrtSession *s, const char *path, const void *bytes, size_
     if (callers != NULL) opts.cancel = &callers->cancel_load; /* not that of the clone: it may be set meanwhile */
     ox_status *failed = path != NULL ? ox_session_create_file(s->env->env, path, &opts, &s->session)
                                      : ox_session_create(s->env->env, bytes, n, &opts, &s->session);
-    st = ort_load_explain(failed, path, bytes, n);
+    st = ort_load_explain(failed);
   }
   free(lists);
   return st;

@@ -19,6 +19,8 @@ struct OrtSession {
   ort_threads *threads; /* of its own; NULL: those of the environment or the process */
   ox_pool *pool;        /* that it runs on; NULL: the process's */
   ort_custom_ops *custom_ops;
+  ox_memory_file *files; /* copies of those that the options have in memory; owned */
+  size_t n_files;
   struct ort_session_eps *eps; /* providers of libraries (ort/plugin/); NULL: none */
 };
 
@@ -40,8 +42,8 @@ struct OrtRunOptions {
 
 /* Reads the options of |s| into those of the engine. |lists|: memory to free when the session is created. */
 OX_NODISCARD OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *out, void **out_lists);
-/* The ABI's code and text for |st|, with which a session was not created; consumes it. |bytes| NULL: from |path|. */
-OX_NODISCARD OrtStatus *ort_load_explain(ox_status *st, const char *path, const void *bytes, size_t n);
+/* The ABI's code and text for |st|, with which a session was not created; consumes it. */
+OX_NODISCARD OrtStatus *ort_load_explain(ox_status *st);
 
 /* What Run does, for whoever comes with values of the engine. outputs[i] NULL: made. |options| may be NULL. */
 OX_NODISCARD OrtStatus *ort_session_run(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,

@@ -55,38 +55,71 @@ static OrtStatus *choose_threads(OrtSession *s, ox_session_opts *out) {
 
 /* ---- lists ---- */
 
-/* Names with values, one after the other in one block. */
+/* What the options have in lists of structs, as the engine's lists of members, in one block. */
 typedef struct lists {
-  const char **dim_names, **initializer_names;
+  int64_t *dim_values, *denotation_values;
+  const char **dim_names, **denotations, **initializer_names;
   const ox_value **initializers;
-  int64_t *dim_values;
 } lists;
 
-static void fill_dims(const OrtSessionOptions *o, lists *l, ox_session_opts *out) {
+static OrtStatus *make_lists(const OrtSessionOptions *o, lists *l, void **out_block) {
+  size_t d = o->n_dims, i = o->n_initializers;
+  *out_block = malloc(8 * (4 * d + 2 * i + 1));
+  if (*out_block == NULL) return ort_out_of_memory();
+  l->dim_values = *out_block, l->denotation_values = l->dim_values + d;
+  l->dim_names = (const char **)(l->denotation_values + d), l->denotations = l->dim_names + d;
+  l->initializer_names = l->denotations + d;
+  l->initializers = (const ox_value **)(l->initializer_names + i);
+  return NULL;
+}
+
+/* Sizes below 0 are no sizes, and say nothing. */
+static void fill_dims(const OrtSessionOptions *o, const lists *l, ox_session_opts *out) {
   for (size_t i = 0; i < o->n_dims; i++) {
-    if (o->dims[i].by_denotation) continue;
-    l->dim_names[out->n_dims] = o->dims[i].name, l->dim_values[out->n_dims++] = o->dims[i].value;
+    const ort_dim_override *d = &o->dims[i];
+    if (d->value < 0) continue;
+    if (d->by_denotation)
+      l->denotations[out->n_denotations] = d->name, l->denotation_values[out->n_denotations++] = d->value;
+    else
+      l->dim_names[out->n_dims] = d->name, l->dim_values[out->n_dims++] = d->value;
   }
   out->dim_names = l->dim_names, out->dim_values = l->dim_values;
+  out->denotations = l->denotations, out->denotation_values = l->denotation_values;
 }
 
-static void fill_initializers(const OrtSessionOptions *o, lists *l, ox_session_opts *out) {
-  for (size_t i = 0; i < o->n_initializers; i++)
-    l->initializer_names[i] = o->initializers[i].name, l->initializers[i] = o->initializers[i].value;
+/* Those for external data first: they have to be there. Their data may go when the session is made, so it is copied. */
+static OrtStatus *fill_initializers(OrtSession *s, const lists *l, ox_session_opts *out) {
+  const OrtSessionOptions *o = s->options;
   out->initializer_names = l->initializer_names, out->initializers = l->initializers;
-  out->n_initializers = o->n_initializers;
+  for (int shared = 0; shared < 2; shared++) {
+    for (size_t i = 0; i < o->n_initializers; i++) {
+      ort_given_initializer *g = &o->initializers[i];
+      if (g->external == (shared == 1)) continue;
+      if (g->external) {
+        ox_value *copy;
+        ORT_TRY(ort_status_from(ox_value_create_copy(s->env->env, ox_value_get(g->value), &copy)));
+        ox_value_release(g->value);
+        g->value = copy;
+      }
+      l->initializer_names[out->n_initializers] = g->name, l->initializers[out->n_initializers++] = g->value;
+      out->n_optional_initializers += !g->external;
+    }
+  }
+  return NULL;
 }
 
-static OrtStatus *fill_lists(const OrtSessionOptions *o, ox_session_opts *out, void **out_lists) {
-  char *block = *out_lists = malloc(16 * (o->n_dims + o->n_initializers + 1));
-  if (block == NULL) return ort_out_of_memory();
-  lists l;
-  l.dim_values = (int64_t *)block;
-  l.dim_names = (const char **)(l.dim_values + o->n_dims);
-  l.initializer_names = l.dim_names + o->n_dims;
-  l.initializers = (const ox_value **)(l.initializer_names + o->n_initializers);
-  fill_dims(o, &l, out);
-  fill_initializers(o, &l, out);
+static OrtStatus *fill_files(OrtSession *s, ox_session_opts *out) {
+  const OrtSessionOptions *o = s->options;
+  s->files = calloc(o->n_files + 1, sizeof *s->files);
+  if (s->files == NULL) return ort_out_of_memory();
+  for (; s->n_files < o->n_files; s->n_files++) {
+    const ort_given_file *f = &o->files[s->n_files];
+    void *copy = malloc(f->n);
+    if (copy == NULL) return ort_out_of_memory();
+    memcpy(copy, f->bytes, f->n);
+    s->files[s->n_files] = (ox_memory_file){f->name, copy, f->n};
+  }
+  out->memory_files = s->files, out->n_memory_files = s->n_files;
   return NULL;
 }
 
@@ -116,6 +149,10 @@ OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *out, void **out
   out->log = ort_log_engine, out->log_ctx = &s->logger, out->log_level = ort_log_level(s->logger.least);
   out->ops = ort_custom_ops_rows(s->custom_ops, &out->n_ops);
   ort_session_eps_fill(s->eps, out);
+  lists l = {0};
   ORT_TRY(choose_threads(s, out));
-  return fill_lists(o, out, out_lists);
+  ORT_TRY(make_lists(o, &l, out_lists));
+  fill_dims(o, &l, out);
+  ORT_TRY(fill_initializers(s, &l, out));
+  return fill_files(s, out);
 }

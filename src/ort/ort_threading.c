@@ -25,7 +25,7 @@ static void join_thread(void *ctx, void *handle) {
 OrtStatus *ort_threads_create(const OrtThreadingOptions *o, ort_threads **out) {
   *out = NULL;
   if ((o->create_thread != NULL) != (o->join_thread != NULL))
-    return ort_fail(ORT_INVALID_ARGUMENT,
+    return ort_fail(ORT_FAIL,
                     "threads: a function to create them is set, and none to join them, or the "
                     "other way round");
   ort_threads *t = malloc(sizeof *t);
@@ -37,7 +37,10 @@ OrtStatus *ort_threads_create(const OrtThreadingOptions *o, ort_threads **out) {
                      .spin_us = o->spin_us,
                      .affinity = o->affinity};
   if (o->create_thread != NULL) po.thread_create = start_thread, po.thread_join = join_thread, po.thread_ctx = t;
-  OrtStatus *st = ort_status_from(ox_pool_create(&po, &t->pool));
+  OrtStatus *st = NULL;
+  ox_status *failed = ox_pool_create(&po, &t->pool);
+  if (failed != NULL) st = ort_fail(ORT_FAIL, "threads: %s", ox_status_message(failed));
+  ox_status_free(failed);
   if (st == NULL)
     *out = t;
   else
