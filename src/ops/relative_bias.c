@@ -59,7 +59,7 @@ static int64_t bucket_of(const bias_attrs *a, int64_t distance, int64_t buckets)
   if (distance < exact) return first + distance;
   float share = logf((float)distance / (float)exact) / logf((float)a->max_distance / (float)exact);
   float far = (float)exact + share * (float)(buckets - exact);
-  return first + (far < (float)(buckets - 1) ? (int64_t)far : buckets - 1); /* also if max_distance is too near */
+  return first + (far < (float)(buckets - 1) ? ox_i64_of((double)far) : buckets - 1); /* far may be NaN */
 }
 
 /* The table lies head by head, though its shape is [buckets, heads]. */
