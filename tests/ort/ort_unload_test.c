@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A program that closes the library right after its last run: workers of the pool may still be on their way to sleep.
  */
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,7 +45,7 @@ static void test_the_library_may_be_closed(void **state) {
     pid_t child = fork();
     if (child == 0) {
       use_once(path, &m);
-      usleep(3000); /* workers go on */
+      poll(NULL, 0, 3); /* workers go on */
       _exit(0);
     }
     int status;
