@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ort/ort_allocators.h"
 #include "ort/ort_api.h"
 #include "ort/ort_memory.h"
 #include "ort/ort_pairs.h"
@@ -68,6 +69,8 @@ OrtStatus *ort_GetAllocatorWithDefaultOptions(OrtAllocator **out) {
 OrtStatus *ort_allocate(OrtAllocator *allocator, size_t bytes, void **out) {
   *out = allocator->Alloc(allocator, bytes);
   if (*out != NULL || bytes == 0) return NULL;
+  ort_arena *arena = ort_arena_of(allocator);
+  if (arena != NULL) return ort_arena_refusal(arena, bytes);
   return ort_fail(ORT_RUNTIME_EXCEPTION, "out of memory: the allocator has no %zu bytes", bytes);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ort/ort_alive.h"
+#include "ort/ort_allocators.h"
 #include "ort/ort_api.h"
 #include "ort/ort_threading.h"
 
@@ -15,6 +16,7 @@ static OrtEnv *the_env;
 
 static void end(OrtEnv *env) {
   env->alive = 0;
+  ort_shared_allocators_release(env);
   ort_ep_libraries_release(env);
   ox_env_release(env->env);
   ort_threads_destroy(env->threads);

@@ -6,6 +6,7 @@
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
+#include "ort/ort_arena.h"
 #include "ort/ort_model_file.h"
 #include "ort/plugin/ort_session_eps.h"
 
@@ -15,6 +16,7 @@ void ort_ReleaseSession(OrtSession *s) {
   ox_session_release(s->session);
   ort_session_eps_release(s->eps);
   ort_custom_ops_release(s->custom_ops);
+  ort_arena_release(s->arena);
   ort_threads_destroy(s->threads);
   ort_ReleaseSessionOptions(s->options);
   for (size_t i = 0; i < s->n_files; i++) free((void *)(uintptr_t)s->files[i].bytes);

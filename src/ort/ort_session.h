@@ -21,6 +21,7 @@ struct OrtSession {
   ort_custom_ops *custom_ops;
   ox_memory_file *files; /* copies of those that the options have in memory; owned */
   size_t n_files;
+  struct ort_arena *arena;     /* of CreateAllocator; NULL: nobody asked */
   struct ort_session_eps *eps; /* providers of libraries (ort/plugin/); NULL: none */
 };
 

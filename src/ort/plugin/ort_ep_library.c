@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ort/ort_allocators.h"
 #include "ort/ort_api.h"
 #include "ort/ort_status.h"
 
@@ -223,8 +224,10 @@ OrtStatus *ort_UnregisterExecutionProviderLibrary(OrtEnv *env, const char *regis
     if (st != NULL) *at = l;
   }
   pthread_mutex_unlock(&env->lock);
-  if (st == NULL) ort_ep_library_release(env, l);
-  return st;
+  if (st != NULL) return st;
+  ort_shared_allocators_drop(env, l);
+  ort_ep_library_release(env, l);
+  return NULL;
 }
 
 OrtStatus *ort_GetEpDevices(const OrtEnv *env, const OrtEpDevice *const **ep_devices, size_t *num_ep_devices) {
