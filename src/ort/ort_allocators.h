@@ -5,7 +5,6 @@
 #define OX_ORT_ALLOCATORS_H
 
 #include "ort/ort_arena.h"
-#include "ort/ort_env.h"
 #include "ort/ort_memory.h"
 
 /* The same place, whatever it is called and however it is allocated. */

@@ -7,6 +7,7 @@
 #include "ort/ort_alive.h"
 #include "ort/ort_allocators.h"
 #include "ort/ort_api.h"
+#include "ort/ort_env.h"
 #include "ort/plugin/ort_ep_library.h"
 
 typedef struct ort_shared_allocator {

@@ -39,7 +39,6 @@ static const char *stats_of(const OrtAllocator *allocator) {
   const char *const *keys, *const *values;
   size_t n;
   OK(ort()->AllocatorGetStats(allocator, &pairs));
-  if (pairs == NULL) return ""; /* as Microsoft's says it */
   ort()->GetKeyValuePairs(pairs, &keys, &values, &n);
   text[0] = 0;
   for (size_t i = 0; i < n; i++)
@@ -100,6 +99,7 @@ static void test_the_default_allocator(void **state) {
 
 static void test_an_old_allocator_has_no_statistics(void **state) {
   (void)state;
+  if (!ort_is_onyx()) skip(); /* Microsoft's calls what is not there */
   counting c;
   counting_init(&c); /* its table ends before GetStats */
   assert_string_equal(stats_of(&c.table), "");
