@@ -7,6 +7,8 @@
 #include "ort/ort_arena.h"
 #include "ort/ort_memory.h"
 
+struct ort_ep_library; /* ort/plugin/ort_ep_library.h */
+
 /* The same place, whatever it is called and however it is allocated. */
 bool ort_memory_same_place(const OrtMemoryInfo *a, const OrtMemoryInfo *b);
 
