@@ -107,6 +107,15 @@ static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *
                  ox_shape_text(&t->shape, b));
 }
 
+/* A tensor of one element serves where a scalar is declared: programs hand over [1], and models expect it of them. */
+static const ox_tensor *as_scalar(const ox_session *s, ox_call *c, uint32_t i, const ox_tensor *t) {
+  const ox_type *want = &s->model->graph->values[s->inputs[i]].type;
+  if (want->shape.rank != 0 || t->kind != OX_TENSOR || t->shape.rank == 0 || ox_tensor_count(t) != 1) return t;
+  c->aligned[i] = *t;
+  c->aligned[i].shape.rank = 0;
+  return &c->aligned[i];
+}
+
 static ox_status *align_input(ox_call *c, uint32_t i, const ox_tensor *t) {
   if (t->kind != OX_TENSOR || ox_tensor_aligned(t)) return NULL;
   c->aligned[i] = *t;
@@ -135,6 +144,7 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
   for (uint32_t i = 0; i < s->n_inputs; i++) {
     const ox_tensor *t = c->bound[i] ? c->bound[i] : g->values[s->inputs[i]].init;
     if (!t) return ox_fail(OX_INVALID_ARGUMENT, "input '%s' is missing", g->values[s->inputs[i]].name);
+    t = as_scalar(s, c, i, t);
     OX_TRY(check_input(s, i, t));
     bytes += t->bytes;
     c->bound[i] = t;
