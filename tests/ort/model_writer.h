@@ -37,7 +37,9 @@ static inline void put_bytes(message *m, uint32_t field, const void *p, size_t n
 }
 
 static inline void put_text(message *m, uint32_t field, const char *text) { put_bytes(m, field, text, strlen(text)); }
-static inline void put_message(message *m, uint32_t field, const message *sub) { put_bytes(m, field, sub->bytes, sub->n); }
+static inline void put_message(message *m, uint32_t field, const message *sub) {
+  put_bytes(m, field, sub->bytes, sub->n);
+}
 
 static inline void put_float(message *m, uint32_t field, float v) {
   uint8_t b[4];
@@ -99,7 +101,8 @@ static inline void graph_output(message *graph, const char *name, int elem, cons
 }
 
 /* A TensorProto with raw data. */
-static inline message tensor(const char *name, int elem, const int64_t *dims, size_t rank, const void *data, size_t bytes) {
+static inline message tensor(const char *name, int elem, const int64_t *dims, size_t rank, const void *data,
+                             size_t bytes) {
   message t = {0};
   for (size_t i = 0; i < rank; i++) put_int(&t, 1, dims[i]);
   put_int(&t, 2, elem);
@@ -148,7 +151,8 @@ static inline message node(const char *name, const char *op, const char *inputs,
   return n;
 }
 
-static inline void graph_node(message *graph, const char *name, const char *op, const char *inputs, const char *outputs) {
+static inline void graph_node(message *graph, const char *name, const char *op, const char *inputs,
+                              const char *outputs) {
   message n = node(name, op, inputs, outputs);
   put_message(graph, 1, &n);
 }

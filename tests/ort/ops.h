@@ -98,7 +98,9 @@ static inline int op_least_out(const OrtCustomOp *op) { return row_of(op)->least
 static inline int op_same_out(const OrtCustomOp *op) { return row_of(op)->same_out; }
 static inline int op_start(const OrtCustomOp *op) { return row_of(op)->start; }
 static inline int op_end(const OrtCustomOp *op) { return row_of(op)->end; }
-static inline OrtStatus *op_infer(const OrtCustomOp *op, OrtShapeInferContext *c) { return row_of(op)->infer(row_of(op), c); }
+static inline OrtStatus *op_infer(const OrtCustomOp *op, OrtShapeInferContext *c) {
+  return row_of(op)->infer(row_of(op), c);
+}
 static inline void op_release_map(int *from, int *to) {
   free(from);
   free(to);
