@@ -114,8 +114,12 @@ ox_status *ort_custom_load(ox_load_ctx *c) {
   custom_kernel *k = calloc(1, sizeof *k);
   if (k == NULL) return ort_status_to(ort_out_of_memory(), c->host->status_make);
   k->op = ort_custom_pick(row, c->in_type, c->n_in);
-  OrtStatus *st = k->op != NULL ? fill_info(c, row, &k->info)
-                                : ort_fail(ORT_NOT_IMPLEMENTED, "no operator '%s' takes these inputs", row->name);
+  OrtStatus *st;
+  if (k->op == NULL || !row->cpu)
+    st = ort_fail(ORT_NOT_IMPLEMENTED, "Could not find an implementation for %s(%d) node with name '%s' on the CPU",
+                  row->name, row->since, c->node);
+  else
+    st = fill_info(c, row, &k->info);
   pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&row->owner->lock;
   if (st == NULL) {
     pthread_mutex_lock(lock);

@@ -194,7 +194,7 @@ static OrtStatus *add_row(ort_custom_ops *all, const family *f, int since) {
     return ort_out_of_memory();
   }
   row->owner = all, row->domain = f->domain, row->name = f->name, row->since = f->first;
-  row->n_ops = serving(f, since, row->ops);
+  row->n_ops = serving(f, since, row->ops), row->cpu = on_cpu(row->ops[0]);
   set_row(row, since);
   all->list[all->n++] = row;
   return NULL;
@@ -266,13 +266,12 @@ static OrtStatus *add_all(ort_custom_ops *all) {
   return st;
 }
 
-/* Operators of other providers only are known, and have no kernel here. */
 static OrtStatus *make_table(ort_custom_ops *all) {
   all->rows = calloc(all->n + 1, sizeof *all->rows);
   if (all->rows == NULL) return ort_out_of_memory();
   for (size_t i = 0; i < all->n; i++) {
     const ort_custom_row *row = all->list[i];
-    all->rows[i] = (ox_op){&row->schema, on_cpu(row->ops[0]) ? &row->kernel : NULL};
+    all->rows[i] = (ox_op){&row->schema, &row->kernel};
   }
   return NULL;
 }

@@ -35,6 +35,7 @@ typedef struct ort_custom_row {
   const OrtCustomOp **ops;
   size_t n_ops;
   int since; /* the first version of any of the name, for clients */
+  bool cpu;  /* else they are all other providers' */
   ox_schema schema;
   ox_kernel_def kernel;
 } ort_custom_row;

@@ -56,18 +56,22 @@ void ort_ReleaseOp(OrtOp *op) {
 
 /* ---- variants ---- */
 
-static OrtStatus *fill_variant(const OrtOp *op, variant *v) {
-  OrtSessionOptions *options = NULL;
-  size_t n;
+static OrtStatus *write_model(const OrtOp *op, const uint32_t *in, void **out_model, size_t *out_n) {
   const ort_op_node node = {.op = op->op,
                             .domain = op->domain,
                             .version = op->version,
                             .n_in = op->n_in,
                             .n_out = op->n_out,
-                            .in = v->in,
+                            .in = in,
                             .n_attrs = op->n_attrs,
                             .attrs = (const OrtOpAttr *const *)op->attrs};
-  ORT_TRY(ort_op_model_write(&node, &v->model, &n));
+  return ort_op_model_write(&node, out_model, out_n);
+}
+
+static OrtStatus *fill_variant(const OrtOp *op, variant *v) {
+  OrtSessionOptions *options = NULL;
+  size_t n;
+  ORT_TRY(write_model(op, v->in, &v->model, &n));
   ORT_TRY(ort_CreateSessionOptions(&options));
   OrtStatus *st = ort_session_create(op->env, NULL, v->model, n, options, &v->session);
   ort_ReleaseSessionOptions(options);
@@ -113,6 +117,22 @@ static OrtStatus *fill(OrtOp *op, const char *name, const char *domain, const Or
   return NULL;
 }
 
+/* Whether the operator is there, whatever it takes. */
+static OrtStatus *check_there(const OrtOp *op, const uint32_t *in) {
+  void *model;
+  size_t n;
+  ox_session *session = NULL;
+  ORT_TRY(write_model(op, in, &model, &n));
+  ox_status *st = ox_session_create(op->env->env, model, n, NULL, &session);
+  OrtStatus *out = NULL;
+  if (ox_status_code(st) == OX_NOT_IMPLEMENTED)
+    out = ort_fail(ORT_FAIL, "CreateOp: Kernel not found: %s", ox_status_message(st));
+  ox_status_free(st);
+  ox_session_release(session);
+  free(model);
+  return out;
+}
+
 /* Whether the operator is there, tried with inputs of |type|. That these are the wrong ones for some input is not known
  * before a call, as the names of type constraints do not say whose they are. */
 static OrtStatus *try_type(OrtOp *op, ONNXTensorElementDataType type) {
@@ -120,13 +140,9 @@ static OrtStatus *try_type(OrtOp *op, ONNXTensorElementDataType type) {
   variant *v;
   for (size_t i = 0; i < op->n_in; i++) in[i] = ort_type_to(type);
   OrtStatus *st = find_variant(op, in, &v);
-  if (st == NULL || ort_GetErrorCode(st) != ORT_NOT_IMPLEMENTED) {
-    ort_ReleaseStatus(st);
-    return NULL;
-  }
-  OrtStatus *named = ort_fail(ORT_FAIL, "CreateOp: Kernel not found: %s", ort_GetErrorMessage(st));
+  if (st == NULL) return NULL;
   ort_ReleaseStatus(st);
-  return named;
+  return check_there(op, in);
 }
 
 static OrtStatus *check_counts(int n_constraints, int n_attrs, int n_in, int n_out) {
