@@ -132,6 +132,8 @@ static uint32_t find_input(const ox_session *s, const char *name, size_t guess) 
   return v == OX_NONE ? OX_NONE : s->input_at[v];
 }
 
+static const ox_tensor nothing = {.kind = OX_NONE_VALUE}; /* for an input of an optional type that is left out */
+
 static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *names, const ox_value *const *values,
                               size_t n) {
   const ox_graph *g = s->model->graph;
@@ -143,6 +145,7 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
   }
   for (uint32_t i = 0; i < s->n_inputs; i++) {
     const ox_tensor *t = c->bound[i] ? c->bound[i] : g->values[s->inputs[i]].init;
+    if (!t && g->values[s->inputs[i]].type.optional) t = &nothing;
     if (!t) return ox_fail(OX_INVALID_ARGUMENT, "input '%s' is missing", g->values[s->inputs[i]].name);
     t = as_scalar(s, c, i, t);
     OX_TRY(check_input(s, i, t));
