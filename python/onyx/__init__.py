@@ -74,7 +74,7 @@ from .inspection import NodeTime, Plan, PlanRow, Profile
 from .lora import AdapterFormat
 from .options import RunOptions, SessionOptions
 from .providers import get_all_providers
-from .session import InferenceSession, ModelMetadata, NodeArg
+from .session import InferenceSession, ModelMetadata, NodeArg, OrtEpAssignedNode, OrtEpAssignedSubgraph
 from .values import OrtValue, OrtValueVector, SparseTensor, copy_tensors
 
 __version__ = _onyx.onyx_version() or "0.1.0"

@@ -39,6 +39,28 @@ class ModelMetadata:
         return "ModelMetadata(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__) + ")"
 
 
+class OrtEpAssignedNode:
+    """A node of a subgraph."""
+
+    __slots__ = ("name", "domain", "op_type")
+
+    def __init__(self, name, domain, op_type):
+        self.name, self.domain, self.op_type = name, domain, op_type
+
+
+class OrtEpAssignedSubgraph:
+    """Nodes that a provider has."""
+
+    __slots__ = ("ep_name", "_nodes")
+
+    def __init__(self, ep_name, nodes):
+        self.ep_name, self._nodes = ep_name, [OrtEpAssignedNode(*node) for node in nodes]
+
+    def get_nodes(self):
+        """OrtEpAssignedNodes."""
+        return self._nodes
+
+
 class InferenceSession(_onyx.Session):
     """A model that runs, from any number of threads at once.
 
@@ -139,6 +161,10 @@ class InferenceSession(_onyx.Session):
     def enable_fallback(self):
         """If a provider fails, the CPU's is taken."""
         self._enable_fallback = True
+
+    def get_provider_graph_assignment_info(self):
+        """OrtEpAssignedSubgraphs. Fail, unless the options have session.record_ep_graph_assignment_info=1."""
+        return [OrtEpAssignedSubgraph(*row) for row in self._assignment()]
 
     def get_tuning_results(self):
         """[]: Onyx measures nothing that would have to be kept."""

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device.c - devices of execution providers, and descriptions of memory. */
-#include "px.h"
+ * device.c - devices of execution providers. */
+#include "handle.h"
 
 #include <stdlib.h>
 
-PyTypeObject *px_memory_info_type, *px_ep_device_type;
+PyTypeObject *px_ep_device_type;
 static PyTypeObject *hardware_type;
 
 PyObject *px_pairs_to_dict(const OrtKeyValuePairs *pairs) {
@@ -20,108 +20,10 @@ PyObject *px_pairs_to_dict(const OrtKeyValuePairs *pairs) {
   return dict;
 }
 
-/* Objects around a pointer of the library's. */
-typedef struct handle {
-  PyObject_HEAD void *it;
-  bool owned;
-} handle;
-
-static PyObject *wrap(PyTypeObject *type, const void *it, bool owned) {
-  handle *self = PyObject_New(handle, type);
-  if (self) self->it = (void *)it, self->owned = owned;
-  return (PyObject *)self;
-}
-
 static PyObject *text_or_none(const char *text) {
   if (!text) Py_RETURN_NONE;
   return PyUnicode_FromString(text);
 }
-
-/* ---- MemoryInfo ---- */
-
-static void info_dealloc(PyObject *self) {
-  if (((handle *)self)->owned) ort->ReleaseMemoryInfo(((handle *)self)->it);
-  px_free(self);
-}
-
-static const OrtMemoryInfo *info_of(PyObject *self) { return ((handle *)self)->it; }
-
-const OrtMemoryInfo *px_memory_info_get(PyObject *object) {
-  if (PyType_IsSubtype(Py_TYPE(object), px_memory_info_type)) return info_of(object);
-  PyErr_Format(PyExc_TypeError, "wanted an OrtMemoryInfo, got %R", Py_TYPE(object));
-  return NULL;
-}
-
-static PyObject *info_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  const char *name;
-  int allocator, id, memory;
-  OrtMemoryInfo *info = NULL;
-  if (!PyArg_ParseTuple(args, "siii:OrtMemoryInfo", &name, &allocator, &id, &memory)) return NULL;
-  if (!px_ok(ort->CreateMemoryInfo(name, (OrtAllocatorType)allocator, id, (OrtMemType)memory, &info))) return NULL;
-  return wrap(type, info, true);
-}
-
-static PyObject *info_create_v2(PyObject *unused, PyObject *args) {
-  const char *name;
-  int device, id, memory, allocator;
-  unsigned vendor;
-  Py_ssize_t alignment;
-  OrtMemoryInfo *info = NULL;
-  if (!PyArg_ParseTuple(args, "siIiini:create_v2", &name, &device, &vendor, &id, &memory, &alignment, &allocator))
-    return NULL;
-  if (!px_ok(ort->CreateMemoryInfo_V2(name, (OrtMemoryInfoDeviceType)device, vendor, id, (OrtDeviceMemoryType)memory,
-                                      (size_t)alignment, (OrtAllocatorType)allocator, &info)))
-    return NULL;
-  return wrap(px_memory_info_type, info, true);
-}
-
-static PyObject *info_name(PyObject *self, void *unused) {
-  const char *name;
-  return px_ok(ort->MemoryInfoGetName(info_of(self), &name)) ? PyUnicode_FromString(name) : NULL;
-}
-
-static PyObject *info_id(PyObject *self, void *unused) {
-  int id;
-  return px_ok(ort->MemoryInfoGetId(info_of(self), &id)) ? PyLong_FromLong(id) : NULL;
-}
-
-static PyObject *info_mem_type(PyObject *self, void *unused) {
-  OrtMemType type;
-  return px_ok(ort->MemoryInfoGetMemType(info_of(self), &type)) ? PyLong_FromLong(type) : NULL;
-}
-
-static PyObject *info_allocator_type(PyObject *self, void *unused) {
-  OrtAllocatorType type;
-  return px_ok(ort->MemoryInfoGetType(info_of(self), &type)) ? PyLong_FromLong(type) : NULL;
-}
-
-static PyObject *info_device_type(PyObject *self, void *unused) {
-  OrtMemoryInfoDeviceType type = OrtMemoryInfoDeviceType_CPU;
-  ort->MemoryInfoGetDeviceType(info_of(self), &type);
-  return PyLong_FromLong(type);
-}
-
-static PyObject *info_device_mem_type(PyObject *self, void *unused) {
-  return PyLong_FromLong(ort->MemoryInfoGetDeviceMemType(info_of(self)));
-}
-
-static PyObject *info_vendor(PyObject *self, void *unused) {
-  return PyLong_FromUnsignedLong(ort->MemoryInfoGetVendorId(info_of(self)));
-}
-
-static PyGetSetDef info_members[] = {
-    {"name", info_name, NULL, "Name of the allocator that serves this memory: \"Cpu\".", NULL},
-    {"device_id", info_id, NULL, "Which of several devices.", NULL},
-    {"_mem_type", info_mem_type, NULL, NULL, NULL},
-    {"_allocator_type", info_allocator_type, NULL, NULL, NULL},
-    {"_device_type", info_device_type, NULL, NULL, NULL},
-    {"_device_mem_type", info_device_mem_type, NULL, NULL, NULL},
-    {"device_vendor_id", info_vendor, NULL, "PCI number of the vendor.", NULL},
-    {NULL, NULL, NULL, NULL, NULL}};
-
-static PyMethodDef info_methods[] = {
-    {"_create_v2", info_create_v2, METH_VARARGS | METH_STATIC, "With device type, vendor and alignment."},
-    {NULL, NULL, 0, NULL}};
 
 /* ---- hardware and EP devices: the environment owns them ---- */
 
@@ -165,7 +67,7 @@ static PyObject *device_options(PyObject *self, void *unused) {
   return px_pairs_to_dict(ort->EpDevice_EpOptions(device_of(self)));
 }
 static PyObject *device_hardware(PyObject *self, void *unused) {
-  return wrap(hardware_type, ort->EpDevice_Device(device_of(self)), false);
+  return px_handle_new(hardware_type, ort->EpDevice_Device(device_of(self)), false, NULL);
 }
 
 static PyObject *device_memory_info(PyObject *self, PyObject *kind) {
@@ -173,7 +75,7 @@ static PyObject *device_memory_info(PyObject *self, PyObject *kind) {
   if (type == -1 && PyErr_Occurred()) return NULL;
   const OrtMemoryInfo *info = ort->EpDevice_MemoryInfo(device_of(self), (OrtDeviceMemoryType)type);
   if (!info) Py_RETURN_NONE;
-  return wrap(px_memory_info_type, info, false);
+  return px_handle_new(px_memory_info_type, info, false, NULL);
 }
 
 static PyGetSetDef device_members[] = {
@@ -191,7 +93,7 @@ static PyMethodDef device_methods[] = {
 static PyObject *device_list(const OrtEpDevice *const *devices, size_t n) {
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; list && i < n; i++) {
-    PyObject *item = wrap(px_ep_device_type, devices[i], false);
+    PyObject *item = px_handle_new(px_ep_device_type, devices[i], false, NULL);
     if (!item || PyList_SetItem(list, (Py_ssize_t)i, item) < 0) Py_CLEAR(list);
   }
   return list;
@@ -284,7 +186,7 @@ static PyObject *hardware_devices(PyObject *module, PyObject *ignored) {
   if (!devices) return PyErr_NoMemory();
   PyObject *list = px_ok(ort->GetHardwareDevices(px_env(), devices, n)) ? PyList_New((Py_ssize_t)n) : NULL;
   for (size_t i = 0; list && i < n; i++) {
-    PyObject *item = wrap(hardware_type, devices[i], false);
+    PyObject *item = px_handle_new(hardware_type, devices[i], false, NULL);
     if (!item || PyList_SetItem(list, (Py_ssize_t)i, item) < 0) Py_CLEAR(list);
   }
   PyMem_Free(devices);
@@ -398,22 +300,19 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL}};
 
 bool px_device_init(PyObject *module) {
-  static PyType_Slot info_slots[] = {
-      {Py_tp_new, info_new},         {Py_tp_dealloc, info_dealloc},    {Py_tp_getset, info_members},
-      {Py_tp_methods, info_methods}, {Py_tp_doc, "A kind of memory."}, {0, NULL}};
-  static PyType_Spec info_spec = {"onyx._onyx.MemoryInfo", sizeof(handle), 0, Py_TPFLAGS_DEFAULT, info_slots};
-  static PyType_Slot hardware_slots[] = {
-      {Py_tp_dealloc, px_free}, {Py_tp_getset, hardware_members}, {Py_tp_doc, "A device of the machine."}, {0, NULL}};
+  static PyType_Slot hardware_slots[] = {{Py_tp_dealloc, px_handle_dealloc},
+                                         {Py_tp_getset, hardware_members},
+                                         {Py_tp_doc, "A device of the machine."},
+                                         {0, NULL}};
   static PyType_Spec hardware_spec = {"onyx._onyx.HardwareDevice", sizeof(handle), 0, Py_TPFLAGS_DEFAULT,
                                       hardware_slots};
-  static PyType_Slot device_slots[] = {{Py_tp_dealloc, px_free},
+  static PyType_Slot device_slots[] = {{Py_tp_dealloc, px_handle_dealloc},
                                        {Py_tp_getset, device_members},
                                        {Py_tp_methods, device_methods},
                                        {Py_tp_doc, "An execution provider on a device."},
                                        {0, NULL}};
   static PyType_Spec device_spec = {"onyx._onyx.EpDevice", sizeof(handle), 0, Py_TPFLAGS_DEFAULT, device_slots};
-  px_memory_info_type = px_add_type(module, &info_spec, "MemoryInfo");
   hardware_type = px_add_type(module, &hardware_spec, "HardwareDevice");
   px_ep_device_type = px_add_type(module, &device_spec, "EpDevice");
-  return px_memory_info_type && hardware_type && px_ep_device_type && PyModule_AddFunctions(module, functions) == 0;
+  return hardware_type && px_ep_device_type && PyModule_AddFunctions(module, functions) == 0;
 }

@@ -123,7 +123,8 @@ extern PyTypeObject *px_session_type;
 bool px_session_init(PyObject *module);
 bool px_session_alive(px_session *self);
 const px_port *px_session_input(const px_session *self, PyObject *name); /* NULL: there is none, no exception */
-extern PyMethodDef px_session_methods[], px_run_methods[], px_async_methods[], px_inspect_methods[];
+extern PyMethodDef px_session_methods[], px_run_methods[], px_async_methods[], px_inspect_methods[],
+    px_assignment_methods[];
 
 /* Inputs and outputs of a run. */
 enum { PX_FEW = 16 };
@@ -159,9 +160,9 @@ OrtStatus *px_interruptible(px_wait wait, void *ctx, OrtRunOptions *options, boo
 
 bool px_binding_init(PyObject *module);
 bool px_device_init(PyObject *module);
+bool px_memory_info_init(PyObject *module);
 bool px_sparse_init(PyObject *module);
 bool px_compile_init(PyObject *module);
-extern PyTypeObject *px_memory_info_type, *px_ep_device_type;
 const OrtMemoryInfo *px_memory_info_get(PyObject *object);
 PyObject *px_options_add_devices(PyObject *self, PyObject *args);
 PyObject *px_options_set_delegate(PyObject *self, PyObject *function);

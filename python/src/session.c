@@ -246,7 +246,8 @@ PyMethodDef px_session_methods[] = {
 
 bool px_session_init(PyObject *module) {
   static PyMethodDef methods[64];
-  PyMethodDef *const lists[] = {px_session_methods, px_run_methods, px_async_methods, px_inspect_methods};
+  PyMethodDef *const lists[] = {px_session_methods, px_run_methods, px_async_methods, px_inspect_methods,
+                                px_assignment_methods};
   size_t n = 0;
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     for (const PyMethodDef *m = lists[i]; m->ml_name; m++) methods[n++] = *m;
