@@ -249,6 +249,10 @@ typedef struct ox_node_time {
   double start_us, duration_us;
   uint64_t output_bytes;
   double flops;
+  uint64_t constant_bytes;    /* of the inputs, those that are constants */
+  uint32_t index;             /* of the node among those of its graph that run */
+  uint32_t n_in, n_out;       /* 0, 0: not known */
+  const ox_tensor *in, *out;  /* types and shapes, without data; UNDEFINED: omitted. Until the profile is started again */
 } ox_node_time;
 
 OX_API void ox_session_profile_start(ox_session *s); /* forgets what was collected */

@@ -13,7 +13,7 @@ struct ox_profile {
   pthread_mutex_t lock;
   ox_profile_event *events;
   size_t n, capacity;
-  ox_arena names; /* that events came with */
+  ox_arena names; /* that events came with, and their tensors */
 };
 
 ox_status *ox_profile_create(ox_alloc alloc, ox_profile **out_profile) {
@@ -52,6 +52,13 @@ void ox_profile_add_copy(ox_profile *p, const ox_profile_event *e) {
   own.name = ox_arena_str(&p->names, e->name, strlen(e->name));
   if (own.name) add(p, &own);
   pthread_mutex_unlock(&p->lock);
+}
+
+ox_tensor *ox_profile_tensors(ox_profile *p, size_t n) {
+  pthread_mutex_lock(&p->lock);
+  ox_tensor *t = OX_ARENA_ARRAY(&p->names, ox_tensor, n);
+  pthread_mutex_unlock(&p->lock);
+  return t;
 }
 
 void ox_profile_clear(ox_profile *p) {

@@ -15,7 +15,10 @@ typedef struct ox_profile_event {
   int64_t start_ns, duration_ns;    /* CLOCK_MONOTONIC */
   uint64_t out_bytes;
   double flops;
-  uint32_t thread;
+  uint32_t thread, index; /* of the step */
+  uint64_t constant_bytes;
+  uint32_t n_in, n_out;
+  const ox_tensor *tensors; /* n_in + n_out, without data; of ox_profile_tensors */
 } ox_profile_event;
 
 OX_NODISCARD ox_status *ox_profile_create(ox_alloc alloc, ox_profile **out_profile);
@@ -24,6 +27,8 @@ void ox_profile_destroy(ox_profile *p);
 void ox_profile_add(ox_profile *p, const ox_profile_event *e);
 /* The same, of an event whose name is copied. */
 void ox_profile_add_copy(ox_profile *p, const ox_profile_event *e);
+/* Room for the tensors of an event, zeroed, until the profile is cleared. NULL: out of memory. */
+ox_tensor *ox_profile_tensors(ox_profile *p, size_t n);
 void ox_profile_clear(ox_profile *p); /* keeps the memory */
 /* Copies the events' array pointer and count; valid until the next add. */
 size_t ox_profile_events(const ox_profile *p, const ox_profile_event **out_events);

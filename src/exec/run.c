@@ -68,13 +68,30 @@ static ox_status *run_step(ox_context *c, ox_step *s) {
   return OX_UNLIKELY(s->event != NULL) ? ox_step_record(s) : NULL;
 }
 
+/* What the node's values were like. */
+static void record_tensors(const ox_context *c, const ox_step *s, ox_profile_event *e) {
+  const ox_node *n = s->node;
+  ox_tensor *t = ox_profile_tensors(c->env->profile, s->c.n_in + s->c.n_out);
+  if (!t) return;
+  e->tensors = t, e->n_in = s->c.n_in, e->n_out = s->c.n_out;
+  for (uint32_t i = 0; i < e->n_in; i++) {
+    if (!s->c.in[i]) continue;
+    t[i] = *s->c.in[i];
+    if (n->in[i] != OX_NONE && c->plan->consts[n->in[i]]) e->constant_bytes += t[i].bytes;
+  }
+  for (uint32_t i = 0; i < e->n_out; i++)
+    if (s->c.out[i]) t[e->n_in + i] = *s->c.out[i];
+  for (uint32_t i = 0; i < e->n_in + e->n_out; i++) t[i].data = NULL;
+}
+
 static void record(ox_context *c, const ox_step *s, int64_t start) {
   const ox_node *n = s->node;
   ox_profile_event e = {.name = ox_node_label(s->graph, n), .op = n->op, .provider = ox_unit_owner(s->unit),
                         .start_ns = start, .duration_ns = ox_clock_ns() - start};
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) e.out_bytes += c->slots[n->out[i]].t.bytes;
-  e.flops = ox_step_flops(s);
+  e.flops = ox_step_flops(s), e.index = (uint32_t)(s - c->steps);
+  record_tensors(c, s, &e);
   ox_profile_add(c->env->profile, &e);
 }
 

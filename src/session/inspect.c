@@ -90,8 +90,19 @@ int ox_session_profile_event(const ox_session *s, size_t i, ox_node_time *out) {
   const ox_profile_event *events;
   if (i >= ox_profile_events(s->profile, &events)) return 0;
   const ox_profile_event *e = &events[i];
-  *out = (ox_node_time){e->name,      e->op,   e->provider, (double)e->start_ns / 1e3, (double)e->duration_ns / 1e3,
-                        e->out_bytes, e->flops};
+  *out = (ox_node_time){.name = e->name,
+                        .op = e->op,
+                        .provider = e->provider,
+                        .start_us = (double)e->start_ns / 1e3,
+                        .duration_us = (double)e->duration_ns / 1e3,
+                        .output_bytes = e->out_bytes,
+                        .flops = e->flops,
+                        .constant_bytes = e->constant_bytes,
+                        .index = e->index,
+                        .n_in = e->n_in,
+                        .n_out = e->n_out,
+                        .in = e->tensors,
+                        .out = e->tensors + e->n_in};
   return 1;
 }
 

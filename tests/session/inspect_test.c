@@ -260,8 +260,42 @@ static void test_a_session_may_have_a_pool_of_its_own(void **state) {
   ox_pool_destroy(pool);
 }
 
+/* ---- profiles ---- */
+
+static void test_a_profile_tells_what_values_were_like(void **state) {
+  (void)state;
+  ox_node_time t;
+  ox_value *out = NULL;
+  ox_session *s = open_text(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,2] x) => (float[N,2] y) <float[2] w = {1, 2}> "
+      "{ y = Mul (x, w) }");
+  ox_value *x = ramp_value(s->env, 0, 1, 2, (const int64_t[]){3, 2});
+  const ox_value *in[] = {x};
+  ox_session_profile_start(s);
+  CHECK_OK(ox_session_run(s, NULL, (const char *const[]){"x"}, in, 1, NULL, &out, 1));
+  ox_session_profile_stop(s);
+  assert_int_equal(ox_session_profile_event(s, 0, &t), 1);
+  assert_int_equal(ox_session_profile_event(s, 1, &t), 0);
+  assert_int_equal(ox_session_profile_event(s, 0, &t), 1);
+  assert_string_equal(t.op, "Mul");
+  assert_int_equal(t.index, 0);
+  assert_int_equal(t.n_in, 2);
+  assert_int_equal(t.n_out, 1);
+  assert_int_equal(t.constant_bytes, 8);
+  assert_int_equal(t.in[0].dtype, OX_F32);
+  assert_int_equal(t.in[0].shape.rank, 2);
+  assert_int_equal(t.in[0].shape.dim[0], 3);
+  assert_int_equal(t.in[1].shape.dim[0], 2);
+  assert_int_equal(t.out[0].shape.dim[1], 2);
+  assert_null(t.in[0].data);
+  ox_value_release(x);
+  ox_value_release(out);
+  ox_session_release(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a_profile_tells_what_values_were_like),
       cmocka_unit_test(test_types_are_told_to_the_innermost),
       cmocka_unit_test(test_a_session_may_have_a_log_of_its_own),
       cmocka_unit_test(test_a_session_may_have_a_pool_of_its_own),
