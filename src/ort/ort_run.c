@@ -126,51 +126,17 @@ static void give_back(run_values *v, const OrtValue *const *inputs, OrtValue *co
 
 /* ---- runs ---- */
 
-static OrtStatus *run(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
-                      const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                      ox_value **outputs, size_t n_outputs) {
+OrtStatus *ort_run_engine(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
   ox_status *st;
   if (options == NULL) {
-    st = ox_session_run(s->session, NULL, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
+    st = ox_session_run(s->session, NULL, c->input_names, c->inputs, c->n_inputs, c->output_names, c->outputs,
+                        c->n_outputs);
   } else {
     ox_run_opts o = {.struct_size = sizeof o, .cancel = &options->terminate, .tag = options->tag};
-    st = ox_session_run(s->session, &o, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
+    st = ox_session_run(s->session, &o, c->input_names, c->inputs, c->n_inputs, c->output_names, c->outputs,
+                        c->n_outputs);
   }
-  if (__builtin_expect(st == NULL, 1)) return NULL;
-  return ort_run_explain(st, s, options, input_names, inputs, n_inputs, output_names, n_outputs);
-}
-
-/* With providers of libraries, which want to know. One that fails at the end takes back what the run made. */
-static OrtStatus *run_with_eps(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
-                               const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                               ox_value **outputs, size_t n_outputs) {
-  ox_value **given = malloc((n_outputs + 1) * sizeof(void *));
-  if (given == NULL) return ort_out_of_memory();
-  memcpy(given, outputs, n_outputs * sizeof(void *));
-  OrtStatus *st = ort_session_eps_begin(s->eps, options);
-  if (st == NULL) {
-    st = run(s, options, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
-    OrtStatus *ended = ort_session_eps_end(s->eps, options, st == NULL);
-    for (size_t i = 0; st == NULL && ended != NULL && i < n_outputs; i++) {
-      if (given[i] != NULL) continue;
-      ox_value_release(outputs[i]);
-      outputs[i] = NULL;
-    }
-    if (st == NULL)
-      st = ended;
-    else
-      ort_ReleaseStatus(ended);
-  }
-  free(given);
-  return st;
-}
-
-OrtStatus *ort_session_run(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
-                           const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                           ox_value **outputs, size_t n_outputs) {
-  if (__builtin_expect(s->eps == NULL, 1))
-    return run(s, options, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
-  return run_with_eps(s, options, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
+  return __builtin_expect(st == NULL, 1) ? NULL : ort_run_explain(st, s, options, c);
 }
 
 OrtStatus *ort_Run(OrtSession *session, const OrtRunOptions *run_options, const char *const *input_names,
@@ -187,9 +153,12 @@ OrtStatus *ort_Run(OrtSession *session, const OrtRunOptions *run_options, const 
   ORT_TRY(make_room(&v, input_len, output_names_len));
   OrtStatus *st = read_inputs(session, &v, input_names, inputs, input_len);
   if (st == NULL) st = read_outputs(session, &v, output_names, outputs, output_names_len);
-  if (st == NULL)
-    st = ort_session_run(session, run_options, input_names, v.inputs, input_len, output_names, v.outputs,
-                         output_names_len);
+  if (st == NULL) {
+    ort_run_call call = {input_names, v.inputs, input_len, output_names, v.outputs, output_names_len};
+    bool plain = session->eps == NULL && session->profile == NULL &&
+                 (run_options == NULL || (!run_options->profiling && run_options->n_adapters == 0));
+    st = plain ? ort_run_engine(session, run_options, &call) : ort_run_around(session, run_options, &call);
+  }
   if (st == NULL) st = adopt(&v, outputs);
   give_back(&v, inputs, outputs);
   return st;

@@ -85,17 +85,15 @@ static OrtStatus *check_missing(const ox_session *s, const char *const *names, s
   return NULL;
 }
 
-OrtStatus *ort_run_explain(ox_status *st, const OrtSession *s, const OrtRunOptions *options,
-                           const char *const *input_names, const ox_value *const *inputs, size_t n_inputs,
-                           const char *const *output_names, size_t n_outputs) {
+OrtStatus *ort_run_explain(ox_status *st, const OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
   ox_code code = ox_status_code(st);
   OrtStatus *why = NULL;
   if (code == OX_CANCELLED && options != NULL && options->terminate)
     why = ort_fail(ORT_FAIL, "Exiting due to terminate flag being set to true.");
   if (code == OX_INVALID_ARGUMENT || code == OX_SHAPE_MISMATCH) {
-    why = check_names(s->session, input_names, n_inputs, output_names, n_outputs);
-    if (why == NULL) why = check_values(s->session, input_names, inputs, n_inputs);
-    if (why == NULL) why = check_missing(s->session, input_names, n_inputs);
+    why = check_names(s->session, c->input_names, c->n_inputs, c->output_names, c->n_outputs);
+    if (why == NULL) why = check_values(s->session, c->input_names, c->inputs, c->n_inputs);
+    if (why == NULL) why = check_missing(s->session, c->input_names, c->n_inputs);
   }
   if (why == NULL) return ort_status_from(st);
   ox_status_free(st);

@@ -13,6 +13,9 @@
 void ort_ReleaseSession(OrtSession *s) {
   if (s == NULL || s->alive != ORT_ALIVE_SESSION) return;
   s->alive = 0;
+  if (s->profile != NULL && s->session != NULL) ort_ReleaseStatus(ort_profile_write(s->profile, s->session));
+  ort_profile_destroy(s->profile);
+  pthread_mutex_destroy(&s->profiling);
   ox_session_release(s->session);
   ort_session_eps_release(s->eps);
   ort_custom_ops_release(s->custom_ops);
@@ -51,13 +54,25 @@ static OrtStatus *load(OrtSession *s, const char *path, const void *bytes, size_
   return st;
 }
 
+static OrtStatus *start_profile(OrtSession *s) {
+  if (!s->options->profiling) return NULL;
+  const char *prefix = s->options->profile_prefix;
+  ORT_TRY(ort_profile_create(prefix != NULL ? prefix : "onnxruntime_profile_", &s->profile));
+  s->profile_start_ns = s->profile->start_real_ns;
+  return NULL;
+}
+
 static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_t n, const OrtSessionOptions *options) {
   ORT_TRY(options != NULL ? ort_CloneSessionOptions(options, &s->options) : ort_CreateSessionOptions(&s->options));
   ORT_TRY(set_logger(s));
+  ORT_TRY(start_profile(s));
   ORT_TRY(ort_custom_ops_create(s->env, s->options, &s->logger, &s->custom_ops));
   ORT_TRY(ort_session_eps_create(s->env, s->options, &s->logger, &s->eps));
   ORT_TRY(ort_session_eps_explain(s->eps, load(s, path, bytes, n, options)));
+  if (s->profile != NULL)
+    ort_profile_add(s->profile, path != NULL ? "model_loading_uri" : "model_loading_array", s->profile->start_ns);
   ORT_TRY(ort_session_eps_ready(s->eps, s));
+  if (s->profile != NULL) ort_profile_add(s->profile, "session_initialization", s->profile->start_ns);
   const char *optimized = s->options->optimized_path;
   return optimized != NULL ? ort_model_write_file(s->session, s->options, optimized) : NULL;
 }
@@ -69,6 +84,7 @@ OrtStatus *ort_session_create(const OrtEnv *env, const char *path, const void *b
   if (s == NULL) return ort_out_of_memory();
   s->alive = ORT_ALIVE_SESSION;
   s->env = ort_env_retain(env);
+  pthread_mutex_init(&s->profiling, NULL);
   OrtStatus *st = fill(s, path, bytes, n, options);
   if (st == NULL)
     *out = s;

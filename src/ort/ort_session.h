@@ -7,6 +7,7 @@
 #include "onyx/ort_abi.h"
 #include "ort/ort_custom_op.h"
 #include "ort/ort_env.h"
+#include "ort/ort_profile.h"
 #include "ort/ort_session_options.h"
 #include "ort/ort_threading.h"
 
@@ -21,7 +22,10 @@ struct OrtSession {
   ort_custom_ops *custom_ops;
   ox_memory_file *files; /* copies of those that the options have in memory; owned */
   size_t n_files;
-  struct ort_arena *arena;     /* of CreateAllocator; NULL: nobody asked */
+  struct ort_arena *arena; /* of CreateAllocator; NULL: nobody asked */
+  ort_profile *profile;    /* of the session, until it is ended; NULL: none */
+  uint64_t profile_start_ns;
+  pthread_mutex_t profiling;   /* single runs that are profiled take turns */
   struct ort_session_eps *eps; /* providers of libraries (ort/plugin/); NULL: none */
 };
 
@@ -46,13 +50,22 @@ OX_NODISCARD OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *ou
 /* The ABI's code and text for |st|, with which a session was not created; consumes it. */
 OX_NODISCARD OrtStatus *ort_load_explain(ox_status *st);
 
-/* What Run does, for whoever comes with values of the engine. outputs[i] NULL: made. |options| may be NULL. */
-OX_NODISCARD OrtStatus *ort_session_run(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
-                                        const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                                        ox_value **outputs, size_t n_outputs);
+/* A run in values of the engine. outputs[i] NULL: made. */
+typedef struct ort_run_call {
+  const char *const *input_names;
+  const ox_value *const *inputs;
+  size_t n_inputs;
+  const char *const *output_names;
+  ox_value **outputs;
+  size_t n_outputs;
+} ort_run_call;
+
+/* |options| may be NULL. */
+OX_NODISCARD OrtStatus *ort_run_engine(OrtSession *s, const OrtRunOptions *options, const ort_run_call *call);
+/* The same, with all that options and session want around it: adapters, a profile, providers that are told. */
+OX_NODISCARD OrtStatus *ort_run_around(OrtSession *s, const OrtRunOptions *options, const ort_run_call *call);
 /* The ABI's code and text for |st|, with which such a run failed; consumes it. */
 OX_NODISCARD OrtStatus *ort_run_explain(ox_status *st, const OrtSession *s, const OrtRunOptions *options,
-                                        const char *const *input_names, const ox_value *const *inputs, size_t n_inputs,
-                                        const char *const *output_names, size_t n_outputs);
+                                        const ort_run_call *call);
 
 #endif
