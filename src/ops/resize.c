@@ -43,6 +43,20 @@ static bool add_axis(const ox_kernel_ctx *c, resize_prep *p, int a, alloc_fn *al
 
 static bool is_near(const resize_prep *p) { return p->spec.mode == OX_RESIZE_NEAREST || p->n_axes == 0; }
 
+/* Complex numbers interpolate as pairs of real ones: a last dimension that stays. */
+static ox_status *as_pairs(const ox_kernel_ctx *c, resize_prep *p) {
+  const ox_resize_attrs *at = c->attrs;
+  if (is_near(p) || !(OX_BIT(p->dtype) & OX_T_COMPLEX)) return NULL;
+  if (p->x.rank == OX_MAX_RANK) return ox_fail(OX_LIMIT, "Resize: rank %d of complex numbers", p->x.rank);
+  for (int a = 0; a < p->x.rank && at && at->extrapolation_value != 0; a++)
+    if (p->spec.axis[a].coord == OX_COORD_TF_CROP_AND_RESIZE)
+      return ox_fail(OX_NOT_IMPLEMENTED, "Resize: extrapolation_value %g for complex numbers",
+                     (double)at->extrapolation_value);
+  p->dtype = p->dtype == OX_C64 ? OX_F32 : OX_F64;
+  p->x.dim[p->x.rank++] = 2, p->y.dim[p->y.rank++] = 2;
+  return NULL;
+}
+
 /* Interpolation needs real numbers. What lies outside of the region takes a number, too: none stands for a string. */
 static ox_status *check_type(const ox_kernel_ctx *c, const resize_prep *p) {
   const ox_resize_attrs *at = c->attrs;
@@ -74,6 +88,7 @@ static ox_status *build(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc)
     bool kept = x->in == x->out && x->coord != OX_COORD_TF_CROP_AND_RESIZE && (x->scale == 1 || x->scale == 0);
     if (!kept && !add_axis(c, p, a, alloc)) return ox_oom();
   }
+  OX_TRY(as_pairs(c, p));
   ox_shape s = p->x;
   for (int i = 0; i < p->n_axes; i++) {
     int a = p->axis[i];

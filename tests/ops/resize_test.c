@@ -174,6 +174,41 @@ static void test_corners_are_aligned(void **state) {
 
 /* ---- types ---- */
 
+static void resize_planes(one_node *n, uint32_t dtype, const char *mode, const void *x) {
+  static const float scales[] = {1, 1.7f, 0.6f};
+  static const int64_t dims[] = {2, 3, 7}, three = 3;
+  one_node_init(n, "", "Resize", 13, 1);
+  one_node_str(n, "mode", mode);
+  one_node_input(n, dtype, 3, dims, x);
+  one_node_input(n, OX_F32, -1, NULL, NULL);
+  one_node_const(n, OX_F32, 1, &three, scales);
+  CHECK_OK(one_node_run(n));
+}
+
+/* Their parts are what the same numbers give one by one. */
+static void test_complex_numbers(void **state) {
+  (void)state;
+  enum { N = 2 * 3 * 7 };
+  static const char *const modes[] = {"linear", "cubic", "nearest"};
+  double x[2 * N], part[2][N];
+  float x32[2 * N], part32[2][N];
+  for (int i = 0; i < 2 * N; i++)
+    x32[i] = (float)(x[i] = sin(i)), part32[i % 2][i / 2] = (float)(part[i % 2][i / 2] = x[i]);
+  for (int wide = 0; wide < 2; wide++)
+    for (size_t m = 0; m < OX_COUNT(modes); m++) {
+      one_node c, r[2];
+      resize_planes(&c, wide ? OX_C128 : OX_C64, modes[m], wide ? (const void *)x : x32);
+      for (int k = 0; k < 2; k++)
+        resize_planes(&r[k], wide ? OX_F64 : OX_F32, modes[m], wide ? (const void *)part[k] : part32[k]);
+      assert_true(ox_shape_equal(&c.out[0].shape, &r[0].out[0].shape));
+      for (int64_t i = 0; i < ox_shape_count(&c.out[0].shape); i++)
+        for (int k = 0; k < 2; k++)
+          assert_true(wide ? ((const double *)c.out[0].data)[2 * i + k] == ((const double *)r[k].out[0].data)[i]
+                           : ((const float *)c.out[0].data)[2 * i + k] == ((const float *)r[k].out[0].data)[i]);
+      one_node_deinit(&c), one_node_deinit(&r[0]), one_node_deinit(&r[1]);
+    }
+}
+
 /* What lies between equal integers is that integer, whatever the weights' last bits. */
 static void test_an_even_image_stays_even(void **state) {
   (void)state;
@@ -231,7 +266,7 @@ static void test_nearest_of_strings_and_complex_numbers(void **state) {
   one_node_deinit(&n);
 }
 
-static void test_no_value_between_strings(void **state) {
+static void test_no_value_between_strings_or_outside_of_complex_numbers(void **state) {
   (void)state;
   const ox_str words[3] = {{"a", 1}, {"bc", 2}, {"", 0}};
   const float numbers[6] = {1, 2, 3, 4, 5, 6};
@@ -240,7 +275,7 @@ static void test_no_value_between_strings(void **state) {
   CHECK_FAILS(one_node_run(&n), OX_NOT_IMPLEMENTED, "mode linear of string");
   one_node_deinit(&n);
   crop(&n, "cubic", OX_C64, numbers, (float[]){0, 1});
-  CHECK_FAILS(one_node_run(&n), OX_NOT_IMPLEMENTED, "mode cubic of complex64");
+  CHECK_FAILS(one_node_run(&n), OX_NOT_IMPLEMENTED, "extrapolation_value -1.5 for complex");
   one_node_deinit(&n);
   crop(&n, "nearest", OX_STRING, words, (float[]){0, 3});
   CHECK_FAILS(one_node_run(&n), OX_NOT_IMPLEMENTED, "leaves a tensor of strings");
@@ -253,9 +288,10 @@ int main(void) {
       cmocka_unit_test(test_float64_with_kept_aspect),
       cmocka_unit_test(test_corners_are_aligned),
       cmocka_unit_test(test_integers_at_pixels_are_those_pixels),
+      cmocka_unit_test(test_complex_numbers),
       cmocka_unit_test(test_an_even_image_stays_even),
       cmocka_unit_test(test_nearest_of_strings_and_complex_numbers),
-      cmocka_unit_test(test_no_value_between_strings),
+      cmocka_unit_test(test_no_value_between_strings_or_outside_of_complex_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

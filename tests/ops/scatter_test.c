@@ -115,6 +115,8 @@ static void test_reductions_of_what_are_no_real_numbers(void **state) {
   const ox_str words[3] = {{"a", 1}, {"", 0}, {"xyz", 3}}, more[2] = {{"", 0}, {"bc", 2}};
   run_both("add", OX_STRING, words, more, (ox_str[]){{"abc", 3}, {"", 0}, {"xyz", 3}});
   run_both("none", OX_STRING, words, more, (ox_str[]){{"bc", 2}, {"", 0}, {"xyz", 3}});
+  run_both("max", OX_STRING, words, more, (ox_str[]){{"bc", 2}, {"", 0}, {"xyz", 3}});
+  run_both("min", OX_STRING, words, more, (ox_str[]){{"", 0}, {"", 0}, {"xyz", 3}});
   no_reduction("min", OX_C64, "reduction 'min' of complex64");
   no_reduction("mul", OX_STRING, "reduction 'mul' of string");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/move/scatter_reduce.c - target = add, mul, min or max of target and update, one loop per type.
  * Integers wrap; NaN wins, as in numpy. The sum of bools is "or", their product "and"; complex numbers have no order;
- * the sum of strings is one behind the other, other operations they have not. */
+ * the sum of strings is one behind the other, they are in the order of their bytes, and have no product. */
 #include "ops/move/scatter_reduce.h"
 
 #include <string.h>
@@ -117,6 +117,26 @@ static void join(void *out, const void *src, int64_t n, void *ctx) {
   }
 }
 
+static bool is_before(const ox_str *a, const ox_str *b) {
+  size_t n = OX_MIN(a->n, b->n);
+  int c = n ? memcmp(a->p, b->p, n) : 0;
+  return c < 0 || (c == 0 && a->n < b->n);
+}
+
+static void min_str(void *out, const void *src, int64_t n, void *ctx) {
+  (void)ctx;
+  ox_str *o = out;
+  const ox_str *s = src;
+  for (int64_t i = 0; i < n; i++) o[i] = is_before(&s[i], &o[i]) ? s[i] : o[i];
+}
+
+static void max_str(void *out, const void *src, int64_t n, void *ctx) {
+  (void)ctx;
+  ox_str *o = out;
+  const ox_str *s = src;
+  for (int64_t i = 0; i < n; i++) o[i] = is_before(&o[i], &s[i]) ? s[i] : o[i];
+}
+
 #define ROW(t) \
   { add_##t, mul_##t, min_##t, max_##t }
 static const ox_combine_fn table[OX_DTYPE_COUNT][4] = {
@@ -135,7 +155,7 @@ static const ox_combine_fn table[OX_DTYPE_COUNT][4] = {
     [OX_BOOL] = {or_bool, and_bool, and_bool, or_bool},
     [OX_C64] = {add_c64, mul_c64},
     [OX_C128] = {add_c128, mul_c128},
-    [OX_STRING] = {join},
+    [OX_STRING] = {join, NULL, min_str, max_str},
 };
 
 ox_status *ox_scatter_reduce_find(const char *op, const char *name, uint32_t dtype, ox_combine_fn *out_fn) {

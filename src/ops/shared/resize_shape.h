@@ -24,7 +24,8 @@ typedef struct ox_resize_spec {
 
 /* Types that are interpolated in double, for a float does not hold their elements. */
 static inline bool ox_resize_is_wide(uint32_t dtype) {
-  return (OX_BIT(dtype) & (OX_BIT(OX_F64) | OX_BIT(OX_I64) | OX_BIT(OX_I32) | OX_BIT(OX_U32) | OX_BIT(OX_U64))) != 0;
+  enum { WIDE = OX_BIT(OX_F64) | OX_BIT(OX_C128) | OX_BIT(OX_I64) | OX_BIT(OX_I32) | OX_BIT(OX_U32) | OX_BIT(OX_U64) };
+  return (OX_BIT(dtype) & WIDE) != 0;
 }
 
 OX_NODISCARD ox_status *ox_resize_infer(ox_infer_ctx *c);
