@@ -2,7 +2,7 @@
  * ops/attention_packed.c - com.microsoft.Attention and QAttention: one product (of floats, or of bytes) makes q, k and
  * v from the input, then multi-head attention with integer masks and a cache of keys and values in one tensor. */
 #include "ops/attention/attn_multi.h"
-#include "ops/matmul/product_i8.h"
+#include "ops/matmul/product_plain.h"
 
 typedef struct packed_attrs {
   int64_t num_heads, unidirectional, do_rotary, past_present_share_buffer;
@@ -87,6 +87,7 @@ static void unload(void *state, ox_alloc alloc) { ox_product_unpack(state, alloc
 
 static ox_status *load_quantized(ox_load_ctx *c) {
   ox_product_i8_b *b = NULL;
+  if (c->in_type[BIAS]->dtype != OX_F32) return NULL; /* the product for halves reads W as it is */
   OX_TRY(ox_product_i8_pack(c, c->in_const[W], false, &b));
   c->state = b;
   if (b) c->consumed |= 1u << W;
@@ -122,8 +123,11 @@ static ox_status *plan_product(ox_kernel_ctx *c, packed_prep *p) {
   p->qkv = ox_shape_of(3, (int64_t[]){p->s.batch, p->s.len, c->in[W]->shape.dim[1]});
   ox_kernel_ctx sub = product_ctx(c, p, &qkv, &out);
   if (p->in->quantized) {
-    p->quantized.in = quantized_in, p->quantized.out_type = OX_F32, p->quantized.alpha = 1;
-    OX_TRY(ox_product_i8_plan(&sub, &p->quantized, c->state, trans));
+    p->quantized.in = quantized_in, p->quantized.out_type = qkv.dtype, p->quantized.alpha = 1;
+    if (qkv.dtype == OX_F32)
+      OX_TRY(ox_product_i8_plan(&sub, &p->quantized, c->state, trans));
+    else
+      OX_TRY(ox_product_plain_plan(&sub, &p->quantized, trans));
   } else {
     g->type = c->in[X]->dtype, g->in_a = X, g->in_b = W, g->epi.alpha = g->epi.beta = 1;
     OX_TRY(ox_product_shape(g, &c->in[X]->shape, &c->in[W]->shape, trans));
@@ -192,6 +196,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const slots *in = p->in;
   ox_tensor qkv, *out;
   ox_kernel_ctx sub = product_ctx(c, p, &qkv, &out);
+  if (stage < p->m.stage && in->quantized && p->quantized.p.plain) {
+    ox_product_plain_run(&sub, &p->quantized, tiles);
+    return NULL;
+  }
   if (stage < p->m.stage && in->quantized) return ox_product_i8_run(&sub, &p->quantized, stage, tiles, scratch);
   if (stage < p->m.stage) return ox_product_run(&sub, &p->product, stage, tiles, scratch);
   size_t hidden = (size_t)(p->s.heads * p->s.d) * ox_attn_item(p->m.dtype);
@@ -213,7 +221,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
-#define F32 OX_BIT(OX_F32)
+#define REALS (OX_BIT(OX_F32) | OX_BIT(OX_F16))
 #define I32 OX_BIT(OX_I32)
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Attention", .domain = "com.microsoft", .since = 1, .min_in = 2, .max_in = 7, .min_out = 1,
@@ -221,8 +229,8 @@ static const ox_op ops[] = {
                OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs), .infer = infer),
      OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "QAttention", .domain = "com.microsoft", .since = 1, .min_in = 5, .max_in = N_IN, .min_out = 1,
-               .max_out = 2, .types = {BYTES, BYTES, F32, F32, F32, I32, BYTES, BYTES}, .vars = "TU....TU",
-               .more_types = (const uint32_t[]){F32}, OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs),
+               .max_out = 2, .types = {BYTES, BYTES, REALS, REALS, REALS, I32, BYTES, BYTES}, .vars = "TUVVV.TUV",
+               .more_types = (const uint32_t[]){REALS}, OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs),
                .infer = infer_quantized),
      OX_KERNEL(.load = load_quantized, .unload = unload_quantized, .prepare = prepare_quantized, .run = run)},
 };

@@ -105,7 +105,7 @@ static ox_status *check_cache(const ox_kernel_ctx *c, gqa_prep *p) {
     return ox_fail(OX_INVALID_ARGUMENT,
                    "GroupQueryAttention: sliding_window_cache with a window of %lld and a cache of %lld rows",
                    (long long)a->local_window_size, (long long)s->past);
-  if (!p->quantized) return NULL;
+  if (!p->quantized || gqa_is_real(p->cache)) return NULL;
   if (p->cache != OX_U8 && p->cache != OX_I8 && p->cache != OX_F8E4M3FN)
     return ox_fail(OX_INVALID_MODEL, "GroupQueryAttention: a cache of %s for a query of %s", ox_dtype_name(p->cache),
                    ox_dtype_name(c->in[Q]->dtype));

@@ -52,6 +52,7 @@ static ox_status *infer(ox_infer_ctx *c) {
                    b->shape.rank);
   OX_TRY(ox_product_infer(c->op, &a->shape, &b->shape, trans, &out));
   uint32_t type = k == &kinds[INTEGER] || k == &kinds[INTEGER16] ? OX_I32 : OX_F32;
+  if (k == &kinds[INTEGER16] && a->dtype == OX_U16 && b->dtype == OX_U16) type = OX_U32;
   if (has(c, k->in.y_zero))
     type = c->in[k->in.y_zero]->dtype;
   else if (has(c, k->in.y_scale))
@@ -67,6 +68,7 @@ static bool is_byte(uint32_t type) { return type == OX_U8 || type == OX_I8; }
 /* The product is one of bytes as far as the inputs' types tell. */
 static bool of_bytes(const ox_load_ctx *c, const struct kind *k) {
   const ox_type *zero = k->in.y_zero >= 0 && (uint32_t)k->in.y_zero < c->n_in ? c->in_type[k->in.y_zero] : NULL;
+  if (k == &kinds[TO_FLOAT] && c->in_type[k->in.a_scale]->dtype != OX_F32) return false;
   return (k == &kinds[DYNAMIC] || is_byte(c->in_type[k->in.a]->dtype)) && (!zero || is_byte(zero->dtype));
 }
 
@@ -121,7 +123,8 @@ enum {
   SMALL = BYTES | OX_BIT(OX_F8E4M3FN) | OX_BIT(OX_F8E4M3FNUZ) | OX_BIT(OX_F8E5M2) | OX_BIT(OX_F8E5M2FNUZ),
   SCALE = OX_BIT(OX_F32) | OX_T_FLOAT16S,
   F32 = OX_BIT(OX_F32),
-  I16 = OX_BIT(OX_I16)
+  HALVES = OX_BIT(OX_F32) | OX_BIT(OX_F16),
+  SHORT = OX_BIT(OX_I16) | OX_BIT(OX_U16)
 };
 #define MICROSOFT .domain = "com.microsoft", .since = 1
 #define COMMON .infer = infer
@@ -134,8 +137,8 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "QLinearMatMul", .since = 10, .types = {SMALL, SCALE, SMALL, SMALL, SCALE, SMALL, SCALE, SMALL},
                .vars = "TUTVUVU", .min_in = 8, .max_in = 8, COMMON),
      OX_KERNEL(.prepare = prepare_qlinear, COMMON_KERNEL)},
-    {OX_SCHEMA(.name = "MatMulIntegerToFloat", MICROSOFT, .types = {BYTES, BYTES, F32, F32, BYTES, BYTES, F32},
-               .vars = "TU..TU", .min_in = 4, .max_in = 7, COMMON),
+    {OX_SCHEMA(.name = "MatMulIntegerToFloat", MICROSOFT, .types = {BYTES, BYTES, HALVES, HALVES, BYTES, BYTES, HALVES},
+               .vars = "TUVVTUV", .min_in = 4, .max_in = 7, COMMON),
      OX_KERNEL(.prepare = prepare_to_float, COMMON_KERNEL)},
     {OX_SCHEMA(.name = "DynamicQuantizeMatMul", MICROSOFT, .types = {F32, BYTES, F32, BYTES, F32}, .vars = ".T.T",
                .min_in = 3, .max_in = 5, COMMON),
@@ -144,7 +147,7 @@ static const ox_op ops[] = {
                .vars = "T.TU.U", .more_types = (const uint32_t[]){BYTES}, .min_in = 6, .max_in = 9,
                OX_ATTRS(qgemm_attrs), .attrs_bytes = sizeof(quant_attrs), COMMON),
      OX_KERNEL(.prepare = prepare_qgemm, COMMON_KERNEL)},
-    {OX_SCHEMA(.name = "MatMulInteger16", MICROSOFT, .types = {I16}, .min_in = 2, .max_in = 2, COMMON),
+    {OX_SCHEMA(.name = "MatMulInteger16", MICROSOFT, .types = {SHORT}, .min_in = 2, .max_in = 2, COMMON),
      OX_KERNEL(.prepare = prepare_integer16, COMMON_KERNEL)},
 };
 const ox_op_set ox_ops_quant_matmul = {ops, OX_COUNT(ops)};

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kern/quant/convert.h"
 #include "support/check.h"
 #include "support/one_node.h"
 
@@ -80,10 +81,49 @@ static void test_the_cache_continues_a_sequence(void **state) {
   one_node_deinit(&whole), one_node_deinit(&a), one_node_deinit(&b);
 }
 
+/* QAttention is Attention on the numbers that the bytes stand for, in floats and in halves. */
+static void check_bytes(uint32_t dtype, bool constant) {
+  static uint8_t xb[B * S * IN];
+  static int8_t wb[IN * 3 * HID];
+  const float scale[2] = {0.02f, 0.01f};
+  const uint8_t x_zero = 128, w_zero = 0;
+  uint32_t narrow[3 * HID], scales[2][1];
+  one_node n, whole;
+  fill_all();
+  for (size_t i = 0; i < OX_COUNT(xb); i++) xb[i] = (uint8_t)(i * 37 % 251), x[i] = (float)(xb[i] - 128) * scale[0];
+  for (size_t i = 0; i < OX_COUNT(wb); i++) wb[i] = (int8_t)(i * 91 % 201 - 100), w[i] = (float)wb[i] * scale[1];
+  ox_convert_select(0)->store_f32[dtype](bias, narrow, 0, 3 * HID, NULL);
+  for (int i = 0; i < 2; i++) ox_convert_select(0)->store_f32[dtype](&scale[i], scales[i], 0, 1, NULL);
+  attend(&whole, x, S, NULL, true);
+  one_node_init(&n, "com.microsoft", "QAttention", 1, 1);
+  one_node_int(&n, "num_heads", H), one_node_int(&n, "unidirectional", 1);
+  one_node_input(&n, OX_U8, 3, (int64_t[]){B, S, IN}, xb);
+  (constant ? one_node_const : one_node_input)(&n, OX_I8, 2, (int64_t[]){IN, 3 * HID}, wb);
+  one_node_input(&n, dtype, 1, (int64_t[]){3 * HID}, narrow);
+  for (int i = 0; i < 2; i++) one_node_input(&n, dtype, 0, NULL, scales[i]);
+  one_node_input(&n, OX_I32, -1, NULL, NULL);
+  one_node_input(&n, OX_U8, 0, NULL, &x_zero), one_node_input(&n, OX_I8, 0, NULL, &w_zero);
+  CHECK_OK(one_node_run(&n));
+  assert_int_equal(n.out[0].dtype, dtype);
+  for (size_t i = 0; i < B * S * HID; i++) {
+    double got, want = (double)((float *)whole.out[0].data)[i];
+    ox_convert_select(0)->load_f64[dtype](n.out[0].data, i, 1, &got);
+    if (!(fabs(got - want) <= (dtype == OX_F32 ? 1e-4 : 2e-2) * fmax(1, fabs(want))))
+      fail_msg("%s: [%zu] is %g, wanted %g", ox_dtype_name(dtype), i, got, want);
+  }
+  one_node_deinit(&n), one_node_deinit(&whole);
+}
+
+static void test_bytes(void **state) {
+  (void)state;
+  for (int constant = 0; constant < 2; constant++) check_bytes(OX_F32, constant), check_bytes(OX_F16, constant);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_is_a_product_and_multi_head_attention),
       cmocka_unit_test(test_the_cache_continues_a_sequence),
+      cmocka_unit_test(test_bytes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

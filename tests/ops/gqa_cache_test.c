@@ -126,6 +126,42 @@ static void test_quantized_caches(void **state) {
     }
 }
 
+/* A cache of another type of floats: what it holds is rounded, and read as such. */
+static void check_other_floats(uint32_t cache, int64_t len, int64_t first) {
+  enum { N = B * HK * ROWS * D };
+  static float plain[2][N], fresh[2][B * MOST * HK * D];
+  static uint16_t past[2][N];
+  const ox_convert *cv = ox_convert_select(0);
+  const int32_t lens[B] = {(int32_t)(first + len - 1), (int32_t)(first + len - 1)};
+  for (int i = 0; i < 2; i++) {
+    for (int at = 0; at < N; at++) plain[i][at] = (float)rnd();
+    cv->store_f32[cache](plain[i], past[i], 0, N, NULL), cv->load_f32[cache](past[i], 0, N, plain[i]);
+    for (size_t at = 0; at < (size_t)(B * len * HK * D); at++) {
+      uint16_t half;
+      cv->store_f32[cache](&(i ? v : k)[at], &half, 0, 1, NULL), cv->load_f32[cache](&half, 0, 1, &fresh[i][at]);
+    }
+  }
+  one_node a, b;
+  begin(&a, B, len, k, v, cache, ROWS, D, past[0], past[1], lens, lens[0] + 1);
+  CHECK_OK(one_node_run(&a));
+  begin(&b, B, len, fresh[0], fresh[1], OX_F32, ROWS, D, plain[0], plain[1], lens, lens[0] + 1);
+  CHECK_OK(one_node_run(&b));
+  close_enough(&a, &b, ox_dtype_name(cache), (int)len);
+  assert_int_equal(a.out[1].dtype, cache);
+  for (int i = 1; i < 3; i++)
+    for (size_t at = 0; at < N; at++) {
+      float got;
+      cv->load_f32[cache](a.out[i].data, at, 1, &got);
+      assert_true((int64_t)at / D % ROWS >= first + len || got == ((const float *)b.out[i].data)[at]);
+    }
+  one_node_deinit(&a), one_node_deinit(&b);
+}
+
+static void test_caches_of_other_floats(void **state) {
+  (void)state;
+  check_other_floats(OX_F16, 1, 5), check_other_floats(OX_F16, 7, 0), check_other_floats(OX_BF16, 3, 9);
+}
+
 /* ---- a window ---- */
 static int64_t resident(int64_t n, int64_t rows, int64_t window) {
   while (n > rows) n -= rows - window + 1;
@@ -257,6 +293,7 @@ static void test_positions_of_a_prompt(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_quantized_caches),
+      cmocka_unit_test(test_caches_of_other_floats),
       cmocka_unit_test(test_a_window_gives_what_the_whole_cache_gives),
       cmocka_unit_test(test_a_window_that_the_cache_cannot_hold_is_refused),
       cmocka_unit_test(test_norms),

@@ -218,6 +218,36 @@ static void test_float_results(void **state) {
   }
 }
 
+static void test_half_results(void **state) {
+  (void)state;
+  for (int f = 0; f < 4; f++) {
+    bool per_col = f & 1, constant = f & 2;
+    uint16_t scale[1 + N], add[N];
+    const ox_convert *cv = ox_convert_select(0);
+    cv->store_f32[OX_F16](as, scale, 0, 1, NULL), cv->store_f32[OX_F16](bs, scale + 1, 0, N, NULL);
+    cv->store_f32[OX_F16](bias, add, 0, N, NULL);
+    one_node n;
+    one_node_init(&n, "com.microsoft", "MatMulIntegerToFloat", 1, 1);
+    one_node_input(&n, OX_U8, 2, (int64_t[]){M, K}, a);
+    (constant ? one_node_const : one_node_input)(&n, OX_I8, 2, (int64_t[]){K, N}, b);
+    one_node_input(&n, OX_F16, 0, NULL, scale), one_node_input(&n, OX_F16, per_col, (int64_t[]){N}, scale + 1);
+    one_node_input(&n, OX_U8, 0, NULL, az), one_node_input(&n, OX_I8, per_col, (int64_t[]){N}, bz);
+    one_node_input(&n, OX_F16, 1, (int64_t[]){N}, add);
+    CHECK_OK(one_node_run(&n));
+    assert_int_equal(n.out[0].dtype, OX_F16);
+    for (size_t i = 0; i < M * N; i++) {
+      size_t j = i % N;
+      double p[3], got;
+      cv->load_f64[OX_F16](scale, 0, 1, p), cv->load_f64[OX_F16](scale, per_col ? 1 + j : 1, 1, p + 1);
+      cv->load_f64[OX_F16](add, j, 1, p + 2), cv->load_f64[OX_F16](n.out[0].data, i, 1, &got);
+      int32_t sum = sum_at(OX_U8, OX_I8, 0, 0, (int)(i / N), (int)j, az[0], byte_of(bz[per_col ? j : 0], OX_I8));
+      double want = sum * p[0] * p[1] + p[2];
+      assert_true(fabs(got - want) <= 1e-3 * (1 + fabs(want)));
+    }
+    one_node_deinit(&n);
+  }
+}
+
 static void test_dynamic_quantization_is_close_to_floats(void **state) {
   (void)state;
   float x[M * K], scale = 0.01f;
@@ -251,6 +281,13 @@ static void test_matmul_integer16(void **state) {
                            32 + 50 - 32767 * 32768};
   assert_memory_equal(n.out[0].data, want, sizeof want);
   one_node_deinit(&n);
+  const uint16_t ux[3] = {65535, 1, 2}, uy[3] = {65535, 40000, 7};
+  one_node_init(&n, "com.microsoft", "MatMulInteger16", 1, 1);
+  one_node_input(&n, OX_U16, 2, (int64_t[]){1, 3}, ux), one_node_input(&n, OX_U16, 2, (int64_t[]){3, 1}, uy);
+  CHECK_OK(one_node_run(&n));
+  assert_int_equal(n.out[0].dtype, OX_U32);
+  assert_true(*(const uint32_t *)n.out[0].data == 65535u * 65535u + 40000u + 14u);
+  one_node_deinit(&n);
 }
 
 int main(void) {
@@ -263,6 +300,7 @@ int main(void) {
       cmocka_unit_test(test_float_results),
       cmocka_unit_test(test_dynamic_quantization_is_close_to_floats),
       cmocka_unit_test(test_matmul_integer16),
+      cmocka_unit_test(test_half_results),
   };
   fill();
   return cmocka_run_group_tests(tests, NULL, NULL);

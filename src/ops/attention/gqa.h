@@ -25,7 +25,7 @@ typedef struct gqa_sizes {
 typedef struct gqa_prep {
   gqa_sizes s;
   uint32_t cache;                /* element type of past and present */
-  bool quantized;                /* which is not the query's: a scale for each element (K_SCALE, V_SCALE) */
+  bool quantized;                /* which is not the query's: integers have scales (K_SCALE, V_SCALE) */
   bool staged;                   /* attention reads a copy of the rows: they are quantized, or leave the cache */
   bool turned;                   /* queries and keys are normalized or rotated */
   int64_t half, angles;          /* rotary */
@@ -62,6 +62,8 @@ static inline gqa_lens *gqa_lens_of(const ox_kernel_ctx *c) {
 }
 
 size_t gqa_spare_bytes(const gqa_prep *p);
+/* A cache of these has no scales. */
+static inline bool gqa_is_real(uint32_t cache) { return OX_BIT(cache) & (OX_BIT(OX_F32) | OX_T_FLOAT16S); }
 /* The cache's bytes of one row of |d| elements. */
 static inline int64_t gqa_width(uint32_t cache, int64_t d) { return cache == OX_U8 && d >= 0 ? (d + 1) / 2 : d; }
 

@@ -76,7 +76,11 @@ typedef struct scales {
   int64_t step;
 } scales;
 
-static scales scales_of(const ox_tensor *t, int64_t b, int64_t h) {
+/* Of a cache of floats, which are just of another type than the query, it is 1. */
+static scales scales_of(const ox_kernel_ctx *c, uint32_t input, int64_t b, int64_t h) {
+  static const float one = 1;
+  if (gqa_is_real(((const gqa_prep *)c->prep)->cache)) return (scales){&one, 0};
+  const ox_tensor *t = c->in[input];
   int64_t dim[4] = {1, 1, 1, 1};
   for (int i = 0; i < t->shape.rank; i++) dim[4 - t->shape.rank + i] = t->shape.dim[i];
   int64_t at = (dim[0] > 1 ? b : 0) * dim[1] + (dim[1] > 1 ? h : 0);
@@ -87,7 +91,7 @@ static scales scales_of(const ox_tensor *t, int64_t b, int64_t h) {
 static void quantize(uint32_t cache, scales s, float *x, int64_t d, void *to) {
   static const ox_narrow_how how = {.saturate = true};
   for (int64_t i = 0; i < d; i++) x[i] /= s.v[i * s.step];
-  if (cache == OX_F8E4M3FN) {
+  if (cache == OX_F8E4M3FN || gqa_is_real(cache)) {
     ox_convert_select(0)->store_f32[cache](x, to, 0, (size_t)d, &how);
     return;
   }
@@ -127,7 +131,7 @@ static void keep_past(const ox_kernel_ctx *c, const stream *x, int64_t b, int64_
   if (n->kept > gone)
     memcpy(element(&x->present, b, h, 0), element(&x->past, b, h, gone), (size_t)(n->kept - gone) * row);
   if (p->quantized) {
-    scales s = scales_of(c->in[x->scale], b, h);
+    scales s = scales_of(c, x->scale, b, h);
     for (int64_t i = 0; i < n->kept; i++)
       dequantize(p->cache, s, element(&x->past, b, h, i), p->s.d, (float *)(void *)element(&x->seen, b, h, i));
   } else if (p->staged && n->kept) {
@@ -154,10 +158,10 @@ static ox_status *add_row(const ox_kernel_ctx *c, const stream *x, int64_t b, in
     if (stays) memcpy(element(&x->present, b, h, at), seen, d * ox_attn_item(type));
     return NULL;
   }
-  scales s = scales_of(c->in[x->scale], b, h);
+  scales s = scales_of(c, x->scale, b, h);
   ox_convert_select(c->isa)->load_f32[type](to, 0, d, spare);
   quantize(p->cache, s, spare, p->s.d, to);
-  if (stays) memcpy(element(&x->present, b, h, at), to, (size_t)p->s.width);
+  if (stays) memcpy(element(&x->present, b, h, at), to, (size_t)p->s.width * ox_attn_item(p->cache));
   dequantize(p->cache, s, to, p->s.d, (float *)(void *)seen);
   return NULL;
 }

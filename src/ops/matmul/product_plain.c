@@ -31,12 +31,16 @@ static double param(const ox_kernel_ctx *c, const ox_tensor *t, size_t at, doubl
   return x;
 }
 
+static uint32_t short_at(const ox_tensor *t, size_t i) {
+  return t->dtype == OX_I16 ? (uint32_t)((const int16_t *)t->data)[i] : ((const uint16_t *)t->data)[i];
+}
+
 /* Columns [j0, j0 + n) of 16-bit integers: exact, wrapping. */
-static void sum_i16(const ox_kernel_ctx *c, const ox_product_i8 *q, const row *r, size_t j0, size_t n) {
-  const int16_t *a = c->in[q->in.a]->data, *b = c->in[q->in.b]->data;
+static void sum_16(const ox_kernel_ctx *c, const ox_product_i8 *q, const row *r, size_t j0, size_t n) {
+  const ox_tensor *a = c->in[q->in.a], *b = c->in[q->in.b];
   for (size_t j = j0; j < j0 + n && !ox_ctx_stopped(c); j++) {
     uint32_t sum = 0;
-    for (size_t k = 0; k < q->p.k; k++) sum += (uint32_t)a[r->a + k] * (uint32_t)b[r->b + k * q->p.n + j];
+    for (size_t k = 0; k < q->p.k; k++) sum += short_at(a, r->a + k) * short_at(b, r->b + k * q->p.n + j);
     memcpy((int32_t *)c->out[0]->data + r->out + j, &sum, 4);
   }
 }
@@ -59,14 +63,15 @@ static void sum_columns(const ox_kernel_ctx *c, const ox_product_i8 *q, const ro
 static void quantize(const ox_kernel_ctx *c, const ox_product_i8 *q, const row *r, size_t j0, size_t n, double *sums) {
   static const ox_narrow_how how = {.saturate = true};
   ox_tensor *y = c->out[0];
-  double b_scale[COLS], a_scale = param(c, input(c, q->in.a_scale), r->a_scale, 1);
+  double b_scale[COLS], bias[COLS], a_scale = param(c, input(c, q->in.a_scale), r->a_scale, 1);
   double y_scale = param(c, input(c, q->in.y_scale), 0, 1), zero = param(c, input(c, q->in.y_zero), 0, 0);
   params(c, input(c, q->in.b_scale), r->b_scale + j0, n, 1, b_scale);
+  params(c, input(c, q->in.bias), j0, n, 0, bias);
   bool is_int = OX_BIT(y->dtype) & OX_T_INT;
   double least = y->dtype == OX_I8 ? -128 : 0, most = least + 255;
   for (size_t j = 0; j < n; j++) {
     double x = sums[j] * (a_scale * b_scale[j] / y_scale);
-    sums[j] = is_int ? fmin(fmax(rint(x) + zero, least), most) : x + zero;
+    sums[j] = is_int ? fmin(fmax(rint(x) + zero, least), most) : x + bias[j] + zero;
   }
   ox_convert_select(c->isa)->store_f64[y->dtype](sums, y->data, r->out + j0, n, &how);
 }
@@ -92,8 +97,8 @@ void ox_product_plain_run(const ox_kernel_ctx *c, const ox_product_i8 *q, ox_ran
              .b_scale = ox_product_i8_share(input(c, q->in.b_scale), p->n, bm)};
     for (size_t j = 0; j < p->n; j += COLS) {
       size_t n = OX_MIN((size_t)COLS, p->n - j);
-      if (q->out_type == OX_I32) {
-        sum_i16(c, q, &r, j, n);
+      if (q->out_type == OX_I32 || q->out_type == OX_U32) {
+        sum_16(c, q, &r, j, n);
         continue;
       }
       sum_columns(c, q, &r, j, n, sums);
