@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/conv_nhwc.c - com.microsoft's NhwcConv and NhwcFusedConv: channels-last data is turned to planes of float32,
- * convolved as FusedConv is, and turned back. */
+ * convolved as FusedConv is, and turned back; float64 in double. */
+#include "kern/conv/conv_f64.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/as_real.h"
 #include "ops/shared/conv_node.h"
@@ -33,6 +34,32 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+/* ---- float64: no activation and no Z, one stage of planes ---- */
+
+static ox_status *prepare_f64(ox_kernel_ctx *c, nhwc_prep *p, const ox_conv_geom *g) {
+  p->plan.g = *g;
+  OX_TRY(ox_as_real_room(c, OX_AS_DOUBLE, ox_shape_count(&c->in[X]->shape), &p->in_at[X]));
+  OX_TRY(ox_as_real_room(c, OX_AS_DOUBLE, ox_shape_count(&c->out[0]->shape), &p->y_at));
+  c->n_stages = 3, c->n_tiles[0] = c->n_tiles[2] = g->batch, c->n_tiles[1] = p->out_n ? g->batch * p->out_channels : 0;
+  return NULL;
+}
+
+static void run_f64(const ox_kernel_ctx *c, const nhwc_prep *p, uint32_t stage, ox_range tiles) {
+  int64_t channels = stage == 0 ? p->in_channels : p->out_channels, n = stage == 0 ? p->in_n : p->out_n;
+  double *x = ox_as_real_at(c, p->in_at[X]), *y = ox_as_real_at(c, p->y_at);
+  if (stage == 1) {
+    ox_conv_f64(&p->plan.g, x, c->in[W]->data, ox_ctx_has(c, B) ? c->in[B]->data : NULL, y, tiles.begin, tiles.end);
+    return;
+  }
+  for (int64_t i = tiles.begin * channels * n; i < tiles.end * channels * n; i++) {
+    int64_t at = i / channels / OX_MAX(n, 1) * channels * n, px = i / channels % n, ch = i % channels;
+    if (stage == 0)
+      x[at + ch * n + px] = ((const double *)c->in[X]->data)[i];
+    else
+      ((double *)c->out[0]->data)[i] = y[at + ch * n + px];
+  }
+}
+
 static ox_status *prepare(ox_kernel_ctx *c) {
   const ox_conv_attrs *a = c->attrs;
   nhwc_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
@@ -47,14 +74,15 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (ox_ctx_has(c, B) && ox_shape_count(&c->in[B]->shape) != y.dim[1])
     return ox_fail(OX_SHAPE_MISMATCH, "B must have one element per output channel");
   OX_TRY(ox_conv_geom_make(c, a, &x, &c->in[W]->shape, &y, &g));
+  p->in_channels = x.dim[1], p->out_channels = y.dim[1];
+  p->in_n = g.in[0] * g.in[1] * g.in[2], p->out_n = g.out[0] * g.out[1] * g.out[2];
+  if (c->in[X]->dtype == OX_F64) return prepare_f64(c, p, &g);
   if (!ox_conv_plan_init(&p->plan, &g, &act, ox_conv_select(c->isa & ~(ox_isa)OX_AMX_BF16)))
     return ox_fail(OX_LIMIT, "convolution: too large");
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
   ox_conv_plan_tables(&p->plan, tables);
   p->depthwise = ox_conv_is_depthwise(g.ic, g.oc);
-  p->in_channels = x.dim[1], p->out_channels = y.dim[1];
-  p->in_n = g.in[0] * g.in[1] * g.in[2], p->out_n = g.out[0] * g.out[1] * g.out[2];
   for (uint32_t i = 0; i < c->n_in; i++)
     if (c->in[i]) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&c->in[i]->shape), &p->in_at[i]));
   int64_t k = g.ic * g.n_taps[0] * g.n_taps[1] * g.n_taps[2];
@@ -110,6 +138,10 @@ static void pack(const ox_kernel_ctx *c, const nhwc_prep *p) {
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const nhwc_prep *p = c->prep;
+  if (c->in[X]->dtype == OX_F64) {
+    run_f64(c, p, stage, tiles);
+    return NULL;
+  }
   if (stage == 1 || stage == 2) {
     ox_conv_args a = {.x = room(c, p, X),
                       .bias = room(c, p, B),
@@ -135,9 +167,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 static const ox_attr_def plain_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs)};
 static const ox_op ops[] = {
-    {OX_SCHEMA(.name = "NhwcConv", .domain = "com.microsoft", .since = 1, .types = {OX_BIT(OX_F32) | OX_BIT(OX_F16)},
-               .vars = "TTT", .min_in = 2, .max_in = 3, OX_ATTRS(plain_rows), .attrs_bytes = sizeof(ox_conv_attrs),
-               .infer = infer),
+    {OX_SCHEMA(.name = "NhwcConv", .domain = "com.microsoft", .since = 1,
+               .types = {OX_BIT(OX_F32) | OX_BIT(OX_F16) | OX_BIT(OX_F64)}, .vars = "TTT", .min_in = 2, .max_in = 3,
+               OX_ATTRS(plain_rows), .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer),
      OX_KERNEL(.prepare = prepare, .run = run)},
     {OX_SCHEMA(.name = "NhwcFusedConv", .domain = "com.microsoft", .since = 1,
                .types = {OX_BIT(OX_F32) | OX_T_FLOAT16S}, .vars = "TTTT", .min_in = 2, .max_in = 4, OX_ATTRS(attr_rows),

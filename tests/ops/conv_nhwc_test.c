@@ -39,6 +39,7 @@ static void test_both(void **state) {
       check("NhwcConv", types[t], bias, false);
       check("NhwcFusedConv", types[t], bias, true);
     }
+  check("NhwcConv", OX_F64, false, false), check("NhwcConv", OX_F64, true, false);
 }
 
 int main(void) {
