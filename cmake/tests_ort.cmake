@@ -10,3 +10,25 @@ target_link_libraries(test.ort.linked PRIVATE onyx_options ort_release)
 add_test(NAME ort.linked COMMAND test.ort.linked)
 set_tests_properties(ort.linked PROPERTIES TIMEOUT 60 ENVIRONMENT LD_LIBRARY_PATH=$<TARGET_FILE_DIR:onyx_ort>
   PASS_REGULAR_EXPRESSION "1\\.30\\.0, .*Onyx")
+
+# Libraries of custom operators: some in C, and one in C++ that throws.
+function(onyx_op_library name source variable)
+  add_library(${name} MODULE ${source})
+  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_include_directories(${name} PRIVATE tests include)
+  target_compile_definitions(test.ort.ort_op_library PRIVATE ${variable}="$<TARGET_FILE:${name}>")
+  add_dependencies(test.ort.ort_op_library ${name})
+endfunction()
+
+onyx_op_library(ort_ops tests/ort/op_library.c OP_LIBRARY)
+target_link_libraries(ort_ops PRIVATE onyx_options)
+set_target_properties(test.ort.ort_op_library PROPERTIES ENABLE_EXPORTS ON) # a function is looked for by its name
+if(CMAKE_CXX_COMPILER)
+  onyx_op_library(ort_throwing_ops tests/ort/throwing_ops.cpp THROWING_LIBRARY)
+  set_target_properties(ort_throwing_ops PROPERTIES CXX_STANDARD 11 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+  target_compile_options(ort_throwing_ops PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  if(ONYX_SANITIZE)
+    target_compile_options(ort_throwing_ops PRIVATE -fsanitize=${ONYX_SANITIZE})
+    target_link_options(ort_throwing_ops PRIVATE -fsanitize=${ONYX_SANITIZE})
+  endif()
+endif()
