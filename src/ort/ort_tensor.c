@@ -32,22 +32,28 @@ static OrtStatus *count_bytes(const char *function, ox_tensor *t) {
   return NULL;
 }
 
+OrtStatus *ort_shape_describe(const char *function, OrtErrorCode negative, const char *argument, const int64_t *dims,
+                              size_t rank, ox_shape *out) {
+  if (rank > OX_MAX_RANK)
+    return ort_fail(ORT_INVALID_ARGUMENT, "%s: '%s_len' is %zu, at most %d dimensions are possible", function, argument,
+                    rank, OX_MAX_RANK);
+  if (rank > 0 && dims == NULL) return ort_null_argument(function, argument);
+  out->rank = (int32_t)rank;
+  for (size_t i = 0; i < rank; i++) out->dim[i] = dims[i];
+  for (size_t i = rank; i < OX_MAX_RANK; i++) out->dim[i] = 0;
+  for (size_t i = 0; i < rank; i++)
+    if (dims[i] < 0)
+      return ort_fail(negative, "%s: dimension %zu of '%s' is %lld: negative value in shape", function, i, argument,
+                      (long long)dims[i]);
+  return NULL;
+}
+
 OrtStatus *ort_tensor_describe(const char *function, OrtErrorCode negative, ONNXTensorElementDataType type,
                                const int64_t *dims, size_t rank, ox_tensor *t) {
   t->kind = OX_TENSOR, t->dtype = ort_type_to(type), t->data = NULL;
   if (t->dtype == OX_UNDEFINED)
     return ort_fail(ORT_NOT_IMPLEMENTED, "%s: 'type' is %d: no such element type", function, (int)type);
-  if (rank > OX_MAX_RANK)
-    return ort_fail(ORT_INVALID_ARGUMENT, "%s: 'shape_len' is %zu, at most %d dimensions are possible", function, rank,
-                    OX_MAX_RANK);
-  if (rank > 0 && dims == NULL) return ort_null_argument(function, "shape");
-  t->shape.rank = (int32_t)rank;
-  for (size_t i = 0; i < rank; i++) t->shape.dim[i] = dims[i];
-  for (size_t i = rank; i < OX_MAX_RANK; i++) t->shape.dim[i] = 0;
-  for (size_t i = 0; i < rank; i++)
-    if (dims[i] < 0)
-      return ort_fail(negative, "%s: dimension %zu of 'shape' is %lld: negative value in shape", function, i,
-                      (long long)dims[i]);
+  ORT_TRY(ort_shape_describe(function, negative, "shape", dims, rank, &t->shape));
   return count_bytes(function, t);
 }
 

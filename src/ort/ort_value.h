@@ -44,6 +44,9 @@ OX_NODISCARD OrtStatus *ort_tensor_create(OrtAllocator *allocator, uint32_t dtyp
                                           OrtValue **out);
 /* A copy of a tensor of any element type in memory of |allocator|. */
 OX_NODISCARD OrtStatus *ort_tensor_copy(OrtAllocator *allocator, const ox_tensor *from, OrtValue **out);
+/* |argument| is what the errors call these dimensions, |negative| the code for one below 0. */
+OX_NODISCARD OrtStatus *ort_shape_describe(const char *function, OrtErrorCode negative, const char *argument,
+                                           const int64_t *dims, size_t rank, ox_shape *out);
 /* |t| for this element type and shape, without data. |function| is for the errors, |negative| the code for a dimension
  * below 0. */
 OX_NODISCARD OrtStatus *ort_tensor_describe(const char *function, OrtErrorCode negative, ONNXTensorElementDataType type,
