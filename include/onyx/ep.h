@@ -214,6 +214,7 @@ typedef struct ox_model_info {
   const char *path; /* of its file; "": it came from memory */
   const char *producer_name, *producer_version, *domain, *doc;
   int64_t ir_version, model_version;
+  const char *graph_doc;
 } ox_model_info;
 
 /* A place where tensors can lie. Memory 0 is the host's; a provider's own are 1, 2 ... in the order of its table. */

@@ -220,6 +220,9 @@ OX_API OX_NODISCARD ox_status *ox_session_default(const ox_session *s, size_t i,
  * "model_version", "opset", "graph_doc_string" are first, then the model's metadata_props. *out_key NULL: no more. */
 OX_API void ox_session_metadata(const ox_session *s, size_t i, const char **out_key, const char **out_value);
 
+/* The model's version of the operator set |domain| ("" and "ai.onnx" are one); 0: it does not import it. */
+OX_API int64_t ox_session_opset(const ox_session *s, const char *domain);
+
 typedef struct ox_run_opts {
   size_t struct_size;
   const volatile int *cancel;    /* polled between nodes and within kernels; set non-zero from any thread: CANCELLED */

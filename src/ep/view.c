@@ -209,7 +209,8 @@ void ox_view_model_info(const ox_graph_view *g, ox_model_info *out) {
                               .domain = text_of(m->domain),
                               .doc = text_of(m->doc),
                               .ir_version = m->ir_version,
-                              .model_version = m->model_version};
+                              .model_version = m->model_version,
+                              .graph_doc = text_of(m->graph_doc)};
   memcpy(out, &info, OX_MIN(info.struct_size, sizeof info));
 }
 

@@ -83,6 +83,8 @@ static size_t count_parameters(const OrtRunOptions *o) {
 }
 
 OrtStatus *ort_run_around(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
+  if (s->edit != NULL)
+    return ort_fail(ORT_FAIL, "Session not initialized: its model is being edited (FinalizeModelEditorSession)");
   size_t more = options != NULL ? count_parameters(options) : 0, n = 0;
   if (more == 0) return run_profiled(s, options, c);
   const char **names = malloc((c->n_inputs + more) * sizeof *names);

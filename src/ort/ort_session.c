@@ -6,24 +6,31 @@
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
+#include "ort/model/ort_model_edit.h"
 #include "ort/ort_arena.h"
 #include "ort/ort_model_file.h"
 #include "ort/plugin/ort_session_eps.h"
+
+/* All that came with the model. */
+static void drop_model(OrtSession *s) {
+  ort_profile_destroy(s->profile);
+  ox_session_release(s->session);
+  ort_session_eps_release(s->eps);
+  ort_custom_ops_release(s->custom_ops);
+  ort_threads_destroy(s->threads);
+  ort_ReleaseSessionOptions(s->options);
+  for (size_t i = 0; i < s->n_files; i++) free((void *)(uintptr_t)s->files[i].bytes);
+  free(s->files);
+}
 
 void ort_ReleaseSession(OrtSession *s) {
   if (s == NULL || s->alive != ORT_ALIVE_SESSION) return;
   s->alive = 0;
   if (s->profile != NULL && s->session != NULL) ort_ReleaseStatus(ort_profile_write(s->profile, s->session));
-  ort_profile_destroy(s->profile);
+  drop_model(s);
   pthread_mutex_destroy(&s->profiling);
-  ox_session_release(s->session);
-  ort_session_eps_release(s->eps);
-  ort_custom_ops_release(s->custom_ops);
   ort_arena_release(s->arena);
-  ort_threads_destroy(s->threads);
-  ort_ReleaseSessionOptions(s->options);
-  for (size_t i = 0; i < s->n_files; i++) free((void *)(uintptr_t)s->files[i].bytes);
-  free(s->files);
+  ort_model_edit_release(s->edit);
   ort_ReleaseEnv(s->env);
   free(s);
 }
@@ -90,6 +97,22 @@ OrtStatus *ort_session_create(const OrtEnv *env, const char *path, const void *b
     *out = s;
   else
     ort_ReleaseSession(s);
+  return st;
+}
+
+OrtStatus *ort_session_replace(OrtSession *s, const void *bytes, size_t n, const OrtSessionOptions *options) {
+  OrtSession old = *s;
+  s->profile = NULL, s->session = NULL, s->eps = NULL, s->custom_ops = NULL;
+  s->threads = NULL, s->pool = NULL, s->options = NULL, s->files = NULL, s->n_files = 0;
+  OrtStatus *st = fill(s, NULL, bytes, n, options);
+  if (st == NULL) {
+    drop_model(&old);
+    return NULL;
+  }
+  drop_model(s);
+  s->profile = old.profile, s->session = old.session, s->eps = old.eps, s->custom_ops = old.custom_ops;
+  s->threads = old.threads, s->pool = old.pool, s->options = old.options;
+  s->files = old.files, s->n_files = old.n_files, s->logger = old.logger;
   return st;
 }
 

@@ -27,11 +27,16 @@ struct OrtSession {
   uint64_t profile_start_ns;
   pthread_mutex_t profiling;   /* single runs that are profiled take turns */
   struct ort_session_eps *eps; /* providers of libraries (ort/plugin/); NULL: none */
+  struct ort_model_edit *edit; /* of a model that is being edited: it does not run yet; else NULL (ort/model/) */
 };
 
 /* Of |path|, or of |bytes| if |path| is NULL. */
 OX_NODISCARD OrtStatus *ort_session_create(const OrtEnv *env, const char *path, const void *bytes, size_t n,
                                            const OrtSessionOptions *options, OrtSession **out);
+
+/* The session becomes one of |bytes|; if that fails it stays what it was. Nobody else uses it meanwhile. */
+OX_NODISCARD OrtStatus *ort_session_replace(OrtSession *s, const void *bytes, size_t n,
+                                            const OrtSessionOptions *options);
 
 struct OrtRunOptions {
   uint32_t alive; /* ORT_ALIVE_RUN_OPTIONS */

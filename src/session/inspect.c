@@ -77,6 +77,8 @@ void ox_session_metadata(const ox_session *s, size_t i, const char **out_key, co
   *out_key = prop->key, *out_value = prop->value;
 }
 
+int64_t ox_session_opset(const ox_session *s, const char *domain) { return ox_model_opset(s->model, domain); }
+
 /* ---- profile ---- */
 
 void ox_session_profile_start(ox_session *s) {

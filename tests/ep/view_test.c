@@ -49,6 +49,7 @@ static void test_the_model_is_told(void **state) {
   assert_int_equal(info.ir_version, 8), assert_int_equal(info.model_version, 5);
   assert_string_equal(info.producer_name, "maker");
   assert_string_equal(info.path, ""), assert_string_equal(info.doc, ""), assert_string_equal(info.domain, "");
+  assert_string_equal(info.graph_doc, "");
   assert_int_equal(info.n_opsets, 2), assert_int_equal(info.n_props, 1);
   assert_string_equal(ox_view_model_opset(g, 0, &version), ""), assert_int_equal(version, 17);
   assert_string_equal(ox_view_model_opset(g, 1, &version), "com.example"), assert_int_equal(version, 3);

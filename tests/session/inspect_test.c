@@ -21,8 +21,7 @@ static ox_session *open_text(const char *text) {
 
 /* ---- metadata ---- */
 
-static const char bare[] =
-    "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }";
+static const char bare[] = "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }";
 static const char full[] =
     "<ir_version: 10, opset_import: [\"\" : 21, \"com.microsoft\" : 1], producer_name: \"mill\", producer_version: "
     "\"0.1\", domain: \"org.example\", model_version: -9223372036854775808, doc_string: \"a \\\"doc\\\"\", "
@@ -244,9 +243,7 @@ static void test_a_session_may_have_a_pool_of_its_own(void **state) {
   ox_pool_opts po = {.struct_size = sizeof po, .n_threads = 3};
   CHECK_OK(ox_pool_create(&po, &pool));
   CHECK_OK(ox_env_create(NULL, &env));
-  static const struct {
-    uint32_t n_threads, want;
-  } rows[] = {{0, 3}, {2, 2}, {3, 3}, {4, 4}};
+  static const struct { uint32_t n_threads, want; } rows[] = {{0, 3}, {2, 2}, {3, 3}, {4, 4}};
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     ox_session_opts so;
     ox_session_opts_init(&so);
@@ -293,9 +290,20 @@ static void test_a_profile_tells_what_values_were_like(void **state) {
   ox_session_release(s);
 }
 
+static void test_operator_sets(void **state) {
+  (void)state;
+  ox_session *s = open_text(full);
+  assert_int_equal(ox_session_opset(s, ""), 21);
+  assert_int_equal(ox_session_opset(s, "ai.onnx"), 21);
+  assert_int_equal(ox_session_opset(s, "com.microsoft"), 1);
+  assert_int_equal(ox_session_opset(s, "com.example"), 0);
+  ox_session_release(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_profile_tells_what_values_were_like),
+      cmocka_unit_test(test_operator_sets),
       cmocka_unit_test(test_types_are_told_to_the_innermost),
       cmocka_unit_test(test_a_session_may_have_a_log_of_its_own),
       cmocka_unit_test(test_a_session_may_have_a_pool_of_its_own),

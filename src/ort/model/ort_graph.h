@@ -32,10 +32,11 @@ struct OrtValueInfo {
   OrtValue lent;         /* over a constant of the engine's */
   OrtExternalInitializerInfo *external;
   bool required_input, optional_input, graph_output, constant, outer;
-  bool editor;  /* made by the model editor, whose objects are not read */
-  bool listed;  /* ort_part.c: in the list that is being made */
-  size_t place; /* among the values of its graph */
-  uint32_t id;  /* in the engine's view; UINT32_MAX: none */
+  bool editor;   /* made by the model editor, whose objects are not read */
+  bool in_place; /* the initializer is used where it lies */
+  bool listed;   /* ort_part.c: in the list that is being made */
+  size_t place;  /* among the values of its graph */
+  uint32_t id;   /* in the engine's view; UINT32_MAX: none */
 };
 
 struct OrtOpAttr {
@@ -69,7 +70,7 @@ struct OrtNode {
 
 /* What a model says of itself; strings are never NULL. */
 typedef struct ort_model_facts {
-  char *path, *producer, *domain, *doc;
+  char *path, *producer, *domain, *doc, *graph_doc;
   int64_t ir_version, version;
   char **opset_domains;
   int64_t *opset_versions;
@@ -90,6 +91,7 @@ struct OrtGraph {
   OrtNode *parent;        /* whose body it is; NULL: main graph. Borrowed, unless */
   OrtGraph *parent_graph; /* the body was made alone: holds the parent and what it reads */
   bool editor;
+  bool owned; /* by a model */
 };
 
 struct OrtModel {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ort/model/ort_graph_read.c - what clients ask about a graph. */
+#include "ort/model/ort_model_write.h"
 #include "ort/model/ort_read.h"
 
-enum { NEWEST_IR = 13 }; /* what the editor writes: ort_model_write.c */
-
-void ort_ReleaseGraph(OrtGraph *graph) { ort_graph_release(graph); }
+void ort_ReleaseGraph(OrtGraph *graph) {
+  if (graph != NULL && !graph->owned) ort_graph_release(graph);
+}
 
 OrtStatus *ort_Graph_GetName(const OrtGraph *graph, const char **graph_name) {
   ORT_NEED(graph);
@@ -23,7 +24,7 @@ OrtStatus *ort_Graph_GetModelPath(const OrtGraph *graph, const ORTCHAR_T **model
 OrtStatus *ort_Graph_GetOnnxIRVersion(const OrtGraph *graph, int64_t *onnx_ir_version) {
   ORT_NEED(graph);
   ORT_NEED(onnx_ir_version);
-  *onnx_ir_version = graph->facts != NULL ? graph->facts->ir_version : NEWEST_IR;
+  *onnx_ir_version = graph->facts != NULL ? graph->facts->ir_version : ORT_EDITOR_IR;
   return NULL;
 }
 

@@ -197,6 +197,7 @@ static OrtStatus *copy_facts(const ort_builder *b, ort_model_facts *facts) {
   ORT_TRY(ort_text_copy(info.producer_name, &facts->producer));
   ORT_TRY(ort_text_copy(info.domain, &facts->domain));
   ORT_TRY(ort_text_copy(info.doc, &facts->doc));
+  ORT_TRY(ort_text_copy(info.graph_doc, &facts->graph_doc));
   facts->opset_domains = calloc(info.n_opsets + 1, sizeof(char *));
   facts->opset_versions = calloc(info.n_opsets + 1, sizeof(int64_t));
   if (facts->opset_domains == NULL || facts->opset_versions == NULL) return ort_out_of_memory();
