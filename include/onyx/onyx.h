@@ -192,7 +192,8 @@ OX_API OX_NODISCARD ox_status *ox_session_create(ox_env *env, const void *bytes,
                                                  ox_session **out_session);
 OX_API void ox_session_release(ox_session *s);
 
-/* An input or output. dims: -1 where the model leaves it open; dim_names[i] is the symbol's name or NULL. */
+/* An input or output. dims: -1 where the model leaves it open; dim_names[i] is the symbol's name or NULL; of sequences,
+ * maps and optionals: the names of the tensors that they are of in the end. */
 typedef struct ox_value_info {
   const char *name;
   uint32_t kind, dtype;

@@ -82,6 +82,7 @@ static OrtStatus *make_own(OrtValue *value) {
     return ort_fail(ORT_INVALID_ARGUMENT, "'value' is an input of a kernel: its strings cannot be written");
   OrtValue *copy;
   ORT_TRY(ort_tensor_copy(ort_default_allocator(), value->tensor, &copy));
+  if (value->memory == NULL) copy->memory = NULL; /* clients see the library's memory, as before */
   ort_value_assign(value, copy);
   return NULL;
 }

@@ -105,7 +105,7 @@ OrtStatus *ort_type_info_of_info(const ox_value_info *info, OrtTypeInfo **out) {
   *out = NULL;
   if (info->kind == OX_TENSOR && !(info->type != NULL && info->type->optional))
     return make_tensor(info->kind, info->dtype, info->rank, info->dims, info->dim_names, out);
-  return ort_type_info_of_type(info->type, info->kind == OX_TENSOR ? info->dim_names : NULL, out); /* an optional one's */
+  return ort_type_info_of_type(info->type, info->dim_names, out);
 }
 
 /* The type of what a sequence holds: that of its first item, but without a shape, as the others may have another. */

@@ -20,10 +20,9 @@ void ox_session_describe(const ox_session *s, ox_id v, ox_value_info *out) {
                          .rank = t->shape.rank, .type = t};
   const ox_type *elem = t;
   while (!out->dtype && elem->elem) elem = elem->elem, out->dtype = elem->dtype;
-  for (int d = 0; d < t->shape.rank; d++) {
-    out->dims[d] = t->shape.dim[d] < 0 ? -1 : t->shape.dim[d];
-    out->dim_names[d] = ox_model_symbol_name(s->model, t->shape.dim[d]);
-  }
+  for (int d = 0; d < t->shape.rank; d++) out->dims[d] = t->shape.dim[d] < 0 ? -1 : t->shape.dim[d];
+  for (elem = t; elem->elem;) elem = elem->elem;
+  for (int d = 0; d < elem->shape.rank; d++) out->dim_names[d] = ox_model_symbol_name(s->model, elem->shape.dim[d]);
 }
 
 ox_status *ox_session_input(const ox_session *s, size_t i, ox_value_info *out_info) {

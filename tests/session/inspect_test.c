@@ -198,6 +198,8 @@ static void test_types_are_told_to_the_innermost(void **state) {
   CHECK_OK(ox_session_output(s, 0, &info));
   put_type(info.type, text, sizeof text);
   assert_string_equal(text, want[1]);
+  assert_null(info.dim_names[0]);
+  assert_string_equal(info.dim_names[1], "N");
   CHECK_OK(ox_session_default(s, 0, &info));
   assert_int_equal(info.type->dtype, OX_I64);
   ox_session_release(s);
