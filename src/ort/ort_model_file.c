@@ -4,28 +4,64 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ort/ort_api.h"
 #include "ort/ort_status.h"
 
-static int write_piece(void *file, const void *bytes, size_t n) { return fwrite(bytes, 1, n, file) != n; }
+static int add_piece(void *ctx, const void *bytes, size_t n) {
+  ort_bytes *b = ctx;
+  ort_put_raw(b, bytes, n);
+  return b->failed;
+}
 
-static bool wants_ort_format(const OrtSessionOptions *o, const char *path) {
-  const char *format = ort_pairs_get(&o->config, "session.save_model_format");
+OrtStatus *ort_model_bytes(const ox_session *s, ort_bytes *out) {
+  *out = (ort_bytes){0};
+  OrtStatus *st = ort_status_from(ox_session_write(s, OX_WRITE_MODEL, add_piece, out));
+  if (st != NULL) ort_bytes_deinit(out);
+  return st;
+}
+
+static OrtStatus *cannot(const char *path) {
+  return ort_fail(ORT_INVALID_ARGUMENT, "'%s' cannot be written: %s", path, strerror(errno));
+}
+
+OrtStatus *ort_file_write(const char *path, const void *bytes, size_t n) {
+  FILE *file = fopen(path, "wb");
+  if (file == NULL) return cannot(path);
+  bool written = fwrite(bytes, 1, n, file) == n;
+  OrtStatus *st = written ? NULL : cannot(path);
+  if (fclose(file) != 0 && st == NULL) st = cannot(path);
+  if (st != NULL) remove(path);
+  return st;
+}
+
+OrtStatus *ort_model_move_data(ort_bytes *model, const char *path, const char *file, size_t threshold) {
+  const char *slash = strrchr(path, '/');
+  size_t folder = slash != NULL ? (size_t)(slash + 1 - path) : 0, room = folder + strlen(file) + 1;
+  char *whole = malloc(room);
+  if (whole == NULL) return ort_out_of_memory();
+  snprintf(whole, room, "%.*s%s", (int)folder, path, file);
+  ort_external_place place = {.file = fopen(whole, "wb"), .location = file, .threshold = threshold};
+  OrtStatus *st = place.file != NULL ? ort_externalize(model, &place) : cannot(whole);
+  if (place.file != NULL && fclose(place.file) != 0 && st == NULL) st = cannot(whole);
+  free(whole);
+  return st;
+}
+
+static bool is_ort_format(const char *path) {
   size_t n = strlen(path);
-  if (format != NULL) return strcmp(format, "ORT") == 0;
   return n > 4 && strcmp(path + n - 4, ".ort") == 0;
 }
 
-OrtStatus *ort_model_write_file(const ox_session *s, const OrtSessionOptions *options, const char *path) {
-  if (wants_ort_format(options, path))
+OrtStatus *ort_model_write_file(const ox_session *s, const char *path, const char *external, size_t threshold) {
+  ort_bytes model;
+  if (is_ort_format(path))
     return ort_fail(ORT_NOT_IMPLEMENTED, "'%s': models are written in ONNX's format, not in ORT's", path);
-  FILE *file = fopen(path, "wb");
-  if (file == NULL) return ort_fail(ORT_INVALID_ARGUMENT, "'%s' cannot be written: %s", path, strerror(errno));
-  ox_status *st = ox_session_write(s, OX_WRITE_MODEL, write_piece, file);
-  bool closed = fclose(file) == 0;
-  if (st == NULL && closed) return NULL;
-  ox_status_free(st);
-  remove(path);
-  return ort_fail(ORT_FAIL, "'%s' cannot be written: %s", path, strerror(errno));
+  ORT_TRY(ort_model_bytes(s, &model));
+  OrtStatus *st = external != NULL ? ort_model_move_data(&model, path, external, threshold) : NULL;
+  if (st == NULL) st = ort_file_write(path, model.p, model.n);
+  ort_bytes_deinit(&model);
+  return st;
 }

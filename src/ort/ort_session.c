@@ -52,6 +52,7 @@ static OrtStatus *load(OrtSession *s, const char *path, const void *bytes, size_
   void *lists = NULL;
   OrtStatus *st = ort_session_opts_fill(s, &opts, &lists);
   if (st == NULL) {
+    if (path == NULL && opts.external_dir == NULL) opts.external_dir = "."; /* of bytes: the working directory */
     if (callers != NULL) opts.cancel = &callers->cancel_load; /* not that of the clone: it may be set meanwhile */
     ox_status *failed = path != NULL ? ox_session_create_file(s->env->env, path, &opts, &s->session)
                                      : ox_session_create(s->env->env, bytes, n, &opts, &s->session);
@@ -69,6 +70,15 @@ static OrtStatus *start_profile(OrtSession *s) {
   return NULL;
 }
 
+static OrtStatus *write_optimized(const OrtSession *s) {
+  const OrtSessionOptions *o = s->options;
+  const char *external = ort_pairs_get(&o->config, "session.optimized_model_external_initializers_file_name");
+  const char *bytes = ort_pairs_get(&o->config, "session.optimized_model_external_initializers_min_size_in_bytes");
+  if (o->optimized_path == NULL) return NULL;
+  return ort_model_write_file(s->session, o->optimized_path, external,
+                              bytes != NULL ? strtoull(bytes, NULL, 10) : 1024);
+}
+
 static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_t n, const OrtSessionOptions *options) {
   ORT_TRY(options != NULL ? ort_CloneSessionOptions(options, &s->options) : ort_CreateSessionOptions(&s->options));
   ORT_TRY(set_logger(s));
@@ -80,8 +90,7 @@ static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_
     ort_profile_add(s->profile, path != NULL ? "model_loading_uri" : "model_loading_array", s->profile->start_ns);
   ORT_TRY(ort_session_eps_ready(s->eps, s));
   if (s->profile != NULL) ort_profile_add(s->profile, "session_initialization", s->profile->start_ns);
-  const char *optimized = s->options->optimized_path;
-  return optimized != NULL ? ort_model_write_file(s->session, s->options, optimized) : NULL;
+  return write_optimized(s);
 }
 
 OrtStatus *ort_session_create(const OrtEnv *env, const char *path, const void *bytes, size_t n,

@@ -144,7 +144,6 @@ OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *out, void **out
   out->optimize = level_of(o->level);
   out->profile = o->profiling;
   out->external_dir = ort_pairs_get(&o->config, "session.model_external_initializers_file_folder_path");
-  if (out->external_dir == NULL) out->external_dir = ".";
   out->copy_bytes = 1;
   out->log = ort_log_engine, out->log_ctx = &s->logger, out->log_level = ort_log_level(s->logger.least);
   out->ops = ort_custom_ops_rows(s->custom_ops, &out->n_ops);

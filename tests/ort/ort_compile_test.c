@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The compile API and optimized models: what comes out is a model again, with its data inside or beside it. */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ort/models.h"
+
+static char folder[64];
+
+static const OrtCompileApi *compiler(void) { return ort()->GetCompileApi(); }
+
+static OrtModelCompilationOptions *options_for(OrtEnv *env, const message *m) {
+  OrtSessionOptions *o;
+  OrtModelCompilationOptions *c;
+  OK(ort()->CreateSessionOptions(&o));
+  OK(compiler()->CreateModelCompilationOptionsFromSessionOptions(env, o, &c));
+  ort()->ReleaseSessionOptions(o);
+  OK(compiler()->ModelCompilationOptions_SetInputModelFromBuffer(c, m->bytes, m->n));
+  return c;
+}
+
+/* The session computes x * {1, 2}; releases it. */
+static void check_session(OrtSession *s) {
+  float x[] = {3, 4};
+  OrtValue *in = FLOATS(x, 1, 2), *out = NULL;
+  OK(ort()->Run(s, NULL, (const char *const[]){"x"}, (const OrtValue *const *)&in, 1, (const char *const[]){"y"}, 1,
+                &out));
+  check_floats(out, (const float[]){3, 8}, 2);
+  ort()->ReleaseValue(in);
+  ort()->ReleaseValue(out);
+  ort()->ReleaseSession(s);
+}
+
+static void check_file(OrtEnv *env, const char *path) {
+  OrtSessionOptions *o;
+  OrtSession *s;
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->CreateSession(env, path, o, &s));
+  ort()->ReleaseSessionOptions(o);
+  check_session(s);
+}
+
+static void path_of(char *out, const char *name) { snprintf(out, 128, "%s/%s", folder, name); }
+
+static long size_of(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 ? (long)st.st_size : -1;
+}
+
+static OrtStatus *collect(void *state, const void *bytes, size_t n) {
+  message *m = state;
+  if (m->n + n > sizeof m->bytes) return ort()->CreateStatus(ORT_FAIL, "too large");
+  memcpy(m->bytes + m->n, bytes, n);
+  m->n += n;
+  return NULL;
+}
+
+static OrtStatus *refuse(void *state, const void *bytes, size_t n) {
+  (void)state, (void)bytes, (void)n;
+  return ort()->CreateStatus(ORT_EP_FAIL, "no room");
+}
+
+static void test_the_output_goes_where_it_is_told(void **state) {
+  (void)state;
+  char path[128];
+  OrtEnv *env = test_env();
+  message m = scale_model(), out = {0};
+  OrtModelCompilationOptions *c = options_for(env, &m);
+  path_of(path, "out.onnx");
+  OK(compiler()->ModelCompilationOptions_SetOutputModelPath(c, path));
+  OK(compiler()->CompileModel(env, c));
+  check_file(env, path);
+  OK(compiler()->ModelCompilationOptions_SetFlags(c, OrtCompileApiFlags_ERROR_IF_OUTPUT_FILE_EXISTS));
+  FAILS(compiler()->CompileModel(env, c), ORT_FAIL, "exists already");
+  remove(path);
+  OK(compiler()->CompileModel(env, c));
+  remove(path);
+  compiler()->ReleaseModelCompilationOptions(c);
+
+  c = options_for(env, &m);
+  void *buffer;
+  size_t n;
+  OK(compiler()->ModelCompilationOptions_SetOutputModelBuffer(c, default_allocator(), &buffer, &n));
+  OK(compiler()->CompileModel(env, c));
+  assert_true(buffer != NULL && n > 0 && n < sizeof out.bytes);
+  memcpy(out.bytes, buffer, n);
+  out.n = n;
+  check_session(open_model(env, &out, NULL));
+  OK(ort()->AllocatorFree(default_allocator(), buffer));
+  compiler()->ReleaseModelCompilationOptions(c);
+
+  c = options_for(env, &m);
+  out.n = 0;
+  OK(compiler()->ModelCompilationOptions_SetOutputModelWriteFunc(c, collect, &out));
+  OK(compiler()->CompileModel(env, c));
+  check_session(open_model(env, &out, NULL));
+  OK(compiler()->ModelCompilationOptions_SetOutputModelWriteFunc(c, refuse, NULL));
+  FAILS(compiler()->CompileModel(env, c), ORT_EP_FAIL, "no room");
+  compiler()->ReleaseModelCompilationOptions(c);
+  ort()->ReleaseEnv(env);
+}
+
+static void test_a_file_is_written_beside_its_input(void **state) {
+  (void)state;
+  char in[128], out[128];
+  OrtEnv *env = test_env();
+  message m = scale_model();
+  OrtModelCompilationOptions *c = options_for(env, &m);
+  path_of(in, "model.onnx");
+  path_of(out, "model_ctx.onnx");
+  FILE *f = fopen(in, "wb");
+  assert_int_equal(fwrite(m.bytes, 1, m.n, f), m.n);
+  fclose(f);
+  OK(compiler()->ModelCompilationOptions_SetInputModelPath(c, in));
+  OK(compiler()->CompileModel(env, c));
+  check_file(env, out);
+  remove(in);
+  remove(out);
+  FAILS(compiler()->CompileModel(env, c), ORT_INVALID_ARGUMENT, "does not exist");
+  compiler()->ReleaseModelCompilationOptions(c);
+  ort()->ReleaseEnv(env);
+}
+
+static void test_data_can_lie_beside_the_model(void **state) {
+  (void)state;
+  char path[128], data[128];
+  OrtEnv *env = test_env();
+  message m = scale_model();
+  path_of(path, "out.onnx");
+  path_of(data, "out.data");
+  for (size_t threshold = 8; threshold <= 9; threshold++) { /* w has 8 bytes */
+    OrtModelCompilationOptions *c = options_for(env, &m);
+    OK(compiler()->ModelCompilationOptions_SetOutputModelPath(c, path));
+    OK(compiler()->ModelCompilationOptions_SetOutputModelExternalInitializersFile(c, "out.data", threshold));
+    OK(compiler()->CompileModel(env, c));
+    check_file(env, path);
+    if (threshold == 8) assert_int_equal(size_of(data), 8);
+    if (threshold == 9) assert_true(size_of(data) <= 0);
+    remove(path);
+    remove(data);
+    compiler()->ReleaseModelCompilationOptions(c);
+  }
+  ort()->ReleaseEnv(env);
+}
+
+/* Tells a place for w, and puts it there. */
+static OrtStatus *locate(void *state, const char *name, const OrtValue *value, const OrtExternalInitializerInfo *info,
+                         OrtExternalInitializerInfo **out) {
+  void *data;
+  (void)info;
+  *out = NULL;
+  if (strcmp(name, "w") != 0) return NULL;
+  OK(ort()->GetTensorMutableData((OrtValue *)(uintptr_t)value, &data));
+  FILE *f = fopen(state, "wb");
+  assert_int_equal(fwrite("....", 1, 4, f), 4);
+  assert_int_equal(fwrite(data, 1, 8, f), 8);
+  fclose(f);
+  return ort()->CreateExternalInitializerInfo("mine.data", 4, 8, out);
+}
+
+static void test_the_client_can_place_the_data(void **state) {
+  (void)state;
+  char path[128], data[128];
+  OrtEnv *env = test_env();
+  message m = scale_model();
+  OrtModelCompilationOptions *c = options_for(env, &m);
+  path_of(path, "out.onnx");
+  path_of(data, "mine.data");
+  OK(compiler()->ModelCompilationOptions_SetOutputModelPath(c, path));
+  OK(compiler()->ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc(c, locate, data));
+  OK(compiler()->CompileModel(env, c));
+  assert_int_equal(size_of(data), 12);
+  check_file(env, path);
+  remove(path);
+  remove(data);
+  compiler()->ReleaseModelCompilationOptions(c);
+  ort()->ReleaseEnv(env);
+}
+
+static void test_errors(void **state) {
+  (void)state;
+  OrtEnv *env = test_env();
+  OrtSessionOptions *o;
+  OrtModelCompilationOptions *c;
+  message m = scale_model();
+  OK(ort()->CreateSessionOptions(&o));
+  OK(compiler()->CreateModelCompilationOptionsFromSessionOptions(env, o, &c));
+  FAILS(compiler()->CompileModel(env, c), ORT_INVALID_ARGUMENT, "no input model");
+  FAILS(compiler()->ModelCompilationOptions_SetInputModelPath(c, ""), ORT_INVALID_ARGUMENT, "input model is empty");
+  FAILS(compiler()->ModelCompilationOptions_SetInputModelFromBuffer(c, m.bytes, 0), ORT_INVALID_ARGUMENT, "0 bytes");
+  FAILS(compiler()->ModelCompilationOptions_SetOutputModelPath(c, ""), ORT_INVALID_ARGUMENT, "output model is empty");
+  FAILS(compiler()->ModelCompilationOptions_SetOutputModelExternalInitializersFile(c, "", 1), ORT_INVALID_ARGUMENT,
+        "is empty");
+  FAILS(compiler()->ModelCompilationOptions_SetGraphOptimizationLevel(c, (GraphOptimizationLevel)7),
+        ORT_INVALID_ARGUMENT, "is 7");
+  OK(compiler()->ModelCompilationOptions_SetInputModelFromBuffer(c, m.bytes, m.n));
+  FAILS(compiler()->CompileModel(env, c), ORT_FAIL, "neither a path nor a buffer");
+  message out = {0};
+  OK(compiler()->ModelCompilationOptions_SetOutputModelWriteFunc(c, collect, &out));
+  OK(compiler()->ModelCompilationOptions_SetFlags(c, OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED));
+  FAILS(compiler()->CompileModel(env, c), ORT_FAIL, "unable to compile any nodes");
+  if (ort_is_onyx()) {
+    FAILS(compiler()->CompileModel(NULL, c), ORT_INVALID_ARGUMENT, "'env' is NULL");
+    FAILS(compiler()->CompileModel(env, NULL), ORT_INVALID_ARGUMENT, "'model_options' is NULL");
+    FAILS(compiler()->ModelCompilationOptions_SetInputModelPath(NULL, "x"), ORT_INVALID_ARGUMENT, "'options' is NULL");
+    FAILS(compiler()->ModelCompilationOptions_SetInputModelPath(c, NULL), ORT_INVALID_ARGUMENT, "'path' is NULL");
+  }
+  compiler()->ReleaseModelCompilationOptions(c);
+  compiler()->ReleaseModelCompilationOptions(NULL);
+  ort()->ReleaseSessionOptions(o);
+  ort()->ReleaseEnv(env);
+}
+
+static void test_a_session_saves_its_optimized_model(void **state) {
+  (void)state;
+  char path[128], data[128];
+  OrtEnv *env = test_env();
+  OrtSessionOptions *o;
+  OrtSession *s;
+  message m = scale_model();
+  path_of(path, "optimized.onnx");
+  path_of(data, "optimized.data");
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->SetOptimizedModelFilePath(o, path));
+  check_session(open_model(env, &m, o));
+  check_file(env, path);
+  OK(ort()->AddSessionConfigEntry(o, "session.optimized_model_external_initializers_file_name", "optimized.data"));
+  OK(ort()->AddSessionConfigEntry(o, "session.optimized_model_external_initializers_min_size_in_bytes", "8"));
+  check_session(open_model(env, &m, o));
+  if (ort_is_onyx()) assert_int_equal(size_of(data), 8); /* Microsoft's pads its file */
+  check_file(env, path);
+  remove(path);
+  remove(data);
+  OK(ort()->SetOptimizedModelFilePath(o, "/nonexistent/folder/m.onnx"));
+  FAILS(ort()->CreateSessionFromArray(env, m.bytes, m.n, o, &s), ORT_INVALID_ARGUMENT, "/nonexistent/folder/m.onnx");
+  ort()->ReleaseSessionOptions(o);
+  ort()->ReleaseEnv(env);
+}
+
+int main(void) {
+  const char *tmp = getenv("TMPDIR");
+  snprintf(folder, sizeof folder, "%s/onyx-compile-XXXXXX", tmp != NULL && strlen(tmp) < 32 ? tmp : "/tmp");
+  if (mkdtemp(folder) == NULL) return 1;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_the_output_goes_where_it_is_told),
+      cmocka_unit_test(test_a_file_is_written_beside_its_input),
+      cmocka_unit_test(test_data_can_lie_beside_the_model),
+      cmocka_unit_test(test_the_client_can_place_the_data),
+      cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_a_session_saves_its_optimized_model),
+  };
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  rmdir(folder);
+  return failed;
+}
