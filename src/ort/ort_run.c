@@ -156,7 +156,7 @@ OrtStatus *ort_Run(OrtSession *session, const OrtRunOptions *run_options, const 
   if (st == NULL) {
     ort_run_call call = {input_names, v.inputs, input_len, output_names, v.outputs, output_names_len};
     bool plain = session->eps == NULL && session->profile == NULL && session->edit == NULL &&
-                 (run_options == NULL || (!run_options->profiling && run_options->n_adapters == 0));
+                 (run_options == NULL || ort_run_options_are_plain(run_options));
     st = plain ? ort_run_engine(session, run_options, &call) : ort_run_around(session, run_options, &call);
   }
   if (st == NULL) st = adopt(&v, outputs);

@@ -83,6 +83,8 @@ static size_t count_parameters(const OrtRunOptions *o) {
 }
 
 OrtStatus *ort_run_around(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
+  if (options != NULL && (unsigned)(options->log_severity + 1) > ORT_LOGGING_LEVEL_FATAL + 1)
+    return ort_fail(ORT_FAIL, "Run: the log's level is %d, wanted -1 to 4", options->log_severity);
   if (s->edit != NULL)
     return ort_fail(ORT_FAIL, "Session not initialized: its model is being edited (FinalizeModelEditorSession)");
   size_t more = options != NULL ? count_parameters(options) : 0, n = 0;

@@ -55,6 +55,11 @@ OX_NODISCARD OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *ou
 /* The ABI's code and text for |st|, with which a session was not created; consumes it. */
 OX_NODISCARD OrtStatus *ort_load_explain(ox_status *st);
 
+/* Nothing in them is for ort_run_around. */
+static inline bool ort_run_options_are_plain(const OrtRunOptions *o) {
+  return !o->profiling && o->n_adapters == 0 && (unsigned)(o->log_severity + 1) <= ORT_LOGGING_LEVEL_FATAL + 1;
+}
+
 /* A run in values of the engine. outputs[i] NULL: made. */
 typedef struct ort_run_call {
   const char *const *input_names;

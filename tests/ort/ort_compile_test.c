@@ -233,7 +233,7 @@ static void test_a_session_saves_its_optimized_model(void **state) {
   remove(path);
   remove(data);
   OK(ort()->SetOptimizedModelFilePath(o, "/nonexistent/folder/m.onnx"));
-  FAILS(ort()->CreateSessionFromArray(env, m.bytes, m.n, o, &s), ORT_INVALID_ARGUMENT, "/nonexistent/folder/m.onnx");
+  FAILS(ort()->CreateSessionFromArray(env, m.bytes, m.n, o, &s), ORT_INVALID_ARGUMENT, "/nonexistent/folder/");
   ort()->ReleaseSessionOptions(o);
   ort()->ReleaseEnv(env);
 }
