@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ort/plugin/ort_ep_assignment.c - the engine's placement as groups of nodes: a program is one with its pieces, every
- * other node one by itself. What the host does by itself counts as the CPU's. */
+ * ort/plugin/ort_ep_assignment.c - the engine's placement as groups of nodes: the nodes of a program are one, every
+ * other node is one by itself. What the host does by itself counts as the CPU's. */
 #include "ort/plugin/ort_ep_assignment.h"
 
 #include <stdlib.h>
@@ -32,19 +32,17 @@ static const char *name_of(const char *owner) {
   return ours ? "CPUExecutionProvider" : owner;
 }
 
-static bool is_piece(const ox_placement *p) { return *p->part != 0 && strcmp(p->how, "program") != 0; }
-
 static void fill(const ox_session *s, ort_ep_assignment *a) {
   ox_placement p;
+  const char *part = ""; /* the program that the last node belongs to */
   size_t n = 0;
   for (size_t i = 0; ox_session_placement(s, i, &p); i++) {
     if (strcmp(p.how, "copy") == 0) continue;
-    bool program = strcmp(p.how, "program") == 0;
-    if (!is_piece(&p)) {
+    if (*p.part == 0 || strcmp(p.part, part) != 0) {
       a->group_list[a->n_groups] = &a->groups[a->n_groups];
       a->groups[a->n_groups++] = (OrtEpAssignedSubgraph){.ep = name_of(p.owner), .nodes = a->node_list + n};
     }
-    if (program || a->n_groups == 0) continue;
+    part = p.part;
     a->nodes[n] = (OrtEpAssignedNode){p.name, p.domain, p.op};
     a->node_list[n] = &a->nodes[n];
     a->groups[a->n_groups - 1].n++, n++;
