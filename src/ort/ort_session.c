@@ -120,7 +120,7 @@ OrtStatus *ort_session_create(const OrtEnv *env, const char *path, const void *b
 
 OrtStatus *ort_session_replace(OrtSession *s, const void *bytes, size_t n, const OrtSessionOptions *options) {
   OrtSession old = *s;
-  s->profile = NULL, s->session = NULL, s->eps = NULL, s->custom_ops = NULL;
+  s->profile = NULL, s->session = NULL, s->eps = NULL, s->assignment = NULL, s->custom_ops = NULL;
   s->threads = NULL, s->pool = NULL, s->options = NULL, s->files = NULL, s->n_files = 0;
   OrtStatus *st = fill(s, NULL, bytes, n, options);
   if (st == NULL) {
@@ -129,6 +129,7 @@ OrtStatus *ort_session_replace(OrtSession *s, const void *bytes, size_t n, const
   }
   drop_model(s);
   s->profile = old.profile, s->session = old.session, s->eps = old.eps, s->custom_ops = old.custom_ops;
+  s->assignment = old.assignment;
   s->threads = old.threads, s->pool = old.pool, s->options = old.options;
   s->files = old.files, s->n_files = old.n_files, s->logger = old.logger;
   return st;
