@@ -2,12 +2,15 @@
  * ort/ort_experimental.c - slot 422 hands out functions by name. Here they are those of onyx/onyx.h and onyx/status.h,
  * so that a program that has this library gets at what the ABI lacks, and
  *   ox_session *ort_session_onyx(const OrtSession *session)
- * the engine's session behind one of the ABI, borrowed; NULL if it was released. */
+ * the engine's session behind one of the ABI, borrowed; NULL if it was released; and
+ *   OrtStatus *ort_value_adopt(ox_value *value, OrtValue **out)
+ * a new handle that takes |value| over, also on failure. */
 #include <string.h>
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/ort_session.h"
+#include "ort/ort_value.h"
 
 static ox_session *ort_session_onyx(const OrtSession *session) {
   return session != NULL && session->alive == ORT_ALIVE_SESSION ? session->session : NULL;
@@ -20,6 +23,7 @@ static const struct {
   OrtExperimentalFnPtr function;
 } rows[] = {
     ROW(ort_session_onyx),
+    ROW(ort_value_adopt),
     ROW(ox_status_code),
     ROW(ox_status_message),
     ROW(ox_status_free),
@@ -54,6 +58,7 @@ static const struct {
     ROW(ox_session_default_count),
     ROW(ox_session_default),
     ROW(ox_session_metadata),
+    ROW(ox_session_opset),
     ROW(ox_session_run),
     ROW(ox_session_plan),
     ROW(ox_session_profile_start),

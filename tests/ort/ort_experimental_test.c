@@ -49,11 +49,35 @@ static void test_the_engines_session_can_be_asked(void **state) {
   ort()->ReleaseEnv(env);
 }
 
+/* Which CreateValue cannot make: it takes the type from the first item. */
+static void test_an_empty_sequence_can_be_adopted(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  ox_status *(*copy)(ox_env *, const ox_tensor *, ox_value **) =
+      (ox_status * (*)(ox_env *, const ox_tensor *, ox_value **)) ort()->GetExperimentalFunction(
+          "ox_value_create_copy");
+  OrtStatus *(*adopt)(ox_value *, OrtValue **) =
+      (OrtStatus * (*)(ox_value *, OrtValue **)) ort()->GetExperimentalFunction("ort_value_adopt");
+  ox_value *empty;
+  OrtValue *value;
+  ONNXType kind;
+  size_t n = 9;
+  const ox_tensor t = {.kind = OX_SEQUENCE, .dtype = OX_F32, .shape = {1, {0}}};
+  assert_null(copy(NULL, &t, &empty));
+  OK(adopt(empty, &value));
+  OK(ort()->GetValueType(value, &kind));
+  assert_int_equal(kind, ONNX_TYPE_SEQUENCE);
+  OK(ort()->GetValueCount(value, &n));
+  assert_int_equal(n, 0);
+  ort()->ReleaseValue(value);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_public_function_has_its_name),
       cmocka_unit_test(test_other_names_give_nothing),
       cmocka_unit_test(test_the_engines_session_can_be_asked),
+      cmocka_unit_test(test_an_empty_sequence_can_be_adopted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
