@@ -102,8 +102,11 @@ deps:
 # For the image plug-in and its tests; it is built with those that are there.
 IMAGE_LIBS = pc:libjpeg=libjpeg-dev pc:libpng=libpng-dev pc:libwebp=libwebp-dev pc:libtiff-4=libtiff-dev \
   pc:libopenjp2=libopenjp2-7-dev /usr/lib/python3/dist-packages/PIL=python3-pil
+PYTHON_TESTS = python3-config=python3-dev /usr/lib/python3/dist-packages/numpy=python3-numpy \
+  /usr/lib/python3/dist-packages/_pytest=python3-pytest
 deps-test: deps
 	@sh tools/need.sh python3 /usr/include/cmocka.h=libcmocka-dev
+	@sh tools/need.sh $(PYTHON_TESTS) || echo "the tests of the Python packages are left out"
 	@sh tools/need.sh $(IMAGE_LIBS) || echo "the image formats of these libraries are left out"
 
 deps-python:

@@ -71,6 +71,27 @@ for model in "$shared"/models/*/; do
   fi
 done
 
+# Python: the same scripts on our packages and, where it is installed or ONYX_TEST_ORT names its site-packages, Microsoft's.
+python=${PYTHON:-/usr/bin/python3}
+if [ ! -e "$build/python/onyx/_onyx.abi3.so" ]; then
+  echo "== Python: skipped, the packages were not built"
+  add 0 0 1
+elif ! "$python" -c 'import numpy, pytest' 2>/dev/null; then
+  echo "== Python: skipped, $python has no numpy or no pytest"
+  add 0 0 1
+else
+  echo "== Python"
+  out=$build/python-tests.log
+  PYTHONPATH=$build/python "$python" -B -m pytest -q -rs --tb=short -p no:cacheprovider python/tests >"$out" 2>&1 ||
+    grep -E '^(E  |FAILED|ERROR)' "$out" | head -60
+  grep '^SKIPPED' "$out" | sed 's/^SKIPPED \[\([0-9]*\)\] [^ ]* /\1 skipped: /' | sort -rn | head -10
+  count() { sed -n "\$s/.*\b\([0-9][0-9]*\) $1.*/\1/p" "$out" | tail -1; }
+  p=$(count passed) f=$(count failed) e=$(count error) k=$(count skipped)
+  [ -n "$p$f$e" ] || e=1
+  echo "${p:-0} passed, $((${f:-0} + ${e:-0})) failed, ${k:-0} skipped"
+  add "${p:-0}" $((${f:-0} + ${e:-0})) "${k:-0}"
+fi
+
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

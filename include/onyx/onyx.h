@@ -231,8 +231,8 @@ typedef struct ox_run_opts {
   const char *tag;               /* for the log */
 } ox_run_opts;
 
-/* Runs the model. inputs[i] is for the input called input_names[i]; every input without default must be there. Where a
- * scalar is declared, a tensor of one element will do.
+/* Runs the model. inputs[i] is for the input called input_names[i]; every input without default must be there, those of an
+ * optional type excepted. Where a scalar is declared, a tensor of one element will do.
  * outputs[i] for output_names[i]: NULL on entry: *outputs[i] becomes a new value, the caller's to release (released
  * values lend their memory to later runs: a repeated run allocates nothing). Not NULL: a tensor of the right type and
  * shape that is written. output_names NULL: all outputs in order. Thread-safe. Errors: INVALID_ARGUMENT, SHAPE_MISMATCH

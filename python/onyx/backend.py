@@ -7,6 +7,8 @@
 
 import collections
 
+import numpy as np
+
 try:
     from onnx.backend.base import Backend as _Base
     from onnx.backend.base import BackendRep as _BaseRep
@@ -40,6 +42,8 @@ class BackendRep(_BaseRep):
             feeds = {names[0]: inputs}
         else:
             raise ValueError(f"the model has inputs {names}; one value was given")
+        # scalars of NumPy are tensors here
+        feeds = {name: np.asarray(x) if isinstance(x, np.generic) else x for name, x in feeds.items()}
         outputs = self._session.run(None, feeds, options)
         ports = [port.name for port in self._session.get_outputs()]
         try:

@@ -2,6 +2,7 @@
  * from_python.c - Python objects as values: arrays as tensors, without a copy if their memory is a tensor's; lists as
  * tensors or sequences, dicts as maps, by the type of the input. */
 #include "npy.h"
+#include "onyx/onyx.h"
 
 #include <string.h>
 
@@ -84,6 +85,24 @@ static bool fits(const OrtValue *value, const OrtTypeInfo *inner, const char *na
   return same;
 }
 
+/* CreateValue takes the type from the first item; Onyx can do without one. */
+static bool put_empty_sequence(const OrtTypeInfo *inner, OrtValue **out) {
+  ox_status *(*copy)(ox_env *, const ox_tensor *, ox_value **) = NULL;
+  OrtStatus *(*adopt)(ox_value *, OrtValue **) = NULL;
+  *(void **)&copy = px_onyx("ox_value_create_copy");
+  *(void **)&adopt = px_onyx("ort_value_adopt");
+  const OrtTensorTypeAndShapeInfo *tensor = NULL;
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  ox_tensor empty = {.kind = OX_SEQUENCE, .shape = {1, {0}}};
+  ox_value *value = NULL;
+  if (!copy || !adopt) return px_ok(ort->CreateValue(NULL, 0, ONNX_TYPE_SEQUENCE, out));
+  if (!px_ok(ort->CastTypeInfoToTensorInfo(inner, &tensor))) return false;
+  if (tensor && !px_ok(ort->GetTensorElementType(tensor, &type))) return false;
+  empty.dtype = type < ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT2 ? type : OX_UNDEFINED; /* the rest has other numbers there */
+  if (copy(NULL, &empty, &value)) return PyErr_NoMemory(), false;                 /* the only way for it to fail */
+  return px_ok(adopt(value, out));
+}
+
 /* Elements own their memory: an output may be a sequence of the same elements. */
 static bool put_sequence(PyObject *object, const char *name, const OrtTypeInfo *info, OrtValue **out) {
   if (!PyList_Check(object) && !PyTuple_Check(object)) return refuse(object, name);
@@ -103,7 +122,10 @@ static bool put_sequence(PyObject *object, const char *name, const OrtTypeInfo *
     if (done && !values[i]) done = refuse(Py_None, name);
     done = done && fits(values[i], inner, name);
   }
-  done = done && px_ok(ort->CreateValue((const OrtValue *const *)values, (size_t)n, ONNX_TYPE_SEQUENCE, out));
+  if (done && !n)
+    done = put_empty_sequence(inner, out);
+  else if (done)
+    done = px_ok(ort->CreateValue((const OrtValue *const *)values, (size_t)n, ONNX_TYPE_SEQUENCE, out));
   for (Py_ssize_t k = 0; values && k < n; k++) ort->ReleaseValue(values[k]);
   PyMem_Free(values);
   ort->ReleaseTypeInfo(inner);
