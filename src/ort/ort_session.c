@@ -3,17 +3,20 @@
 #include "ort/ort_session.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/model/ort_model_edit.h"
 #include "ort/ort_arena.h"
 #include "ort/ort_model_file.h"
+#include "ort/plugin/ort_ep_assignment.h"
 #include "ort/plugin/ort_session_eps.h"
 
 /* All that came with the model. */
 static void drop_model(OrtSession *s) {
   ort_profile_destroy(s->profile);
+  ort_ep_assignment_release(s->assignment);
   ox_session_release(s->session);
   ort_session_eps_release(s->eps);
   ort_custom_ops_release(s->custom_ops);
@@ -79,6 +82,11 @@ static OrtStatus *write_optimized(const OrtSession *s) {
                               bytes != NULL ? strtoull(bytes, NULL, 10) : 1024);
 }
 
+static OrtStatus *record_assignment(OrtSession *s) {
+  const char *record = ort_pairs_get(&s->options->config, "session.record_ep_graph_assignment_info");
+  return record != NULL && strcmp(record, "1") == 0 ? ort_ep_assignment_create(s->session, &s->assignment) : NULL;
+}
+
 static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_t n, const OrtSessionOptions *options) {
   ORT_TRY(options != NULL ? ort_CloneSessionOptions(options, &s->options) : ort_CreateSessionOptions(&s->options));
   ORT_TRY(set_logger(s));
@@ -88,7 +96,8 @@ static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_
   ORT_TRY(ort_session_eps_explain(s->eps, load(s, path, bytes, n, options)));
   if (s->profile != NULL)
     ort_profile_add(s->profile, path != NULL ? "model_loading_uri" : "model_loading_array", s->profile->start_ns);
-  ORT_TRY(ort_session_eps_ready(s->eps, s));
+  ORT_TRY(ort_session_eps_ready(s->eps));
+  ORT_TRY(record_assignment(s));
   if (s->profile != NULL) ort_profile_add(s->profile, "session_initialization", s->profile->start_ns);
   return write_optimized(s);
 }
@@ -111,7 +120,7 @@ OrtStatus *ort_session_create(const OrtEnv *env, const char *path, const void *b
 
 OrtStatus *ort_session_replace(OrtSession *s, const void *bytes, size_t n, const OrtSessionOptions *options) {
   OrtSession old = *s;
-  s->profile = NULL, s->session = NULL, s->eps = NULL, s->custom_ops = NULL;
+  s->profile = NULL, s->session = NULL, s->eps = NULL, s->assignment = NULL, s->custom_ops = NULL;
   s->threads = NULL, s->pool = NULL, s->options = NULL, s->files = NULL, s->n_files = 0;
   OrtStatus *st = fill(s, NULL, bytes, n, options);
   if (st == NULL) {
@@ -120,6 +129,7 @@ OrtStatus *ort_session_replace(OrtSession *s, const void *bytes, size_t n, const
   }
   drop_model(s);
   s->profile = old.profile, s->session = old.session, s->eps = old.eps, s->custom_ops = old.custom_ops;
+  s->assignment = old.assignment;
   s->threads = old.threads, s->pool = old.pool, s->options = old.options;
   s->files = old.files, s->n_files = old.n_files, s->logger = old.logger;
   return st;

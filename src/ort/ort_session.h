@@ -27,6 +27,7 @@ struct OrtSession {
   uint64_t profile_start_ns;
   pthread_mutex_t profiling;   /* single runs that are profiled take turns */
   struct ort_session_eps *eps; /* providers of libraries (ort/plugin/); NULL: none */
+  struct ort_ep_assignment *assignment; /* for Session_GetEpGraphAssignmentInfo; NULL: not recorded */
   struct ort_model_edit *edit; /* of a model that is being edited: it does not run yet; else NULL (ort/model/) */
 };
 

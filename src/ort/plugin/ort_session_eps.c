@@ -91,8 +91,7 @@ OrtStatus *ort_session_eps_explain(ort_session_eps *eps, OrtStatus *st) {
   return out;
 }
 
-OrtStatus *ort_session_eps_ready(ort_session_eps *eps, OrtSession *session) {
-  (void)session;
+OrtStatus *ort_session_eps_ready(ort_session_eps *eps) {
   for (ox_ep *e = eps != NULL ? eps->first : NULL; e != NULL; e = e->next) {
     bool concurrent = true;
     if (ORT_HAS(e->ep, 24, IsConcurrentRunSupported)) ORT_TRY(e->ep->IsConcurrentRunSupported(e->ep, &concurrent));
@@ -139,5 +138,17 @@ OrtStatus *ort_session_eps_end(ort_session_eps *eps, const OrtRunOptions *option
 OrtStatus *ort_session_eps_sync(ort_session_eps *eps) {
   for (ox_ep *e = eps != NULL ? first_of(eps) : NULL; e != NULL; e = e->next)
     if (ORT_HAS(e->ep, 25, Sync)) ORT_TRY(e->ep->Sync(e->ep));
+  return NULL;
+}
+
+OrtStatus *ort_session_eps_set(ort_session_eps *eps, const char *const *keys, const char *const *values, size_t n) {
+  for (ox_ep *e = eps != NULL ? first_of(eps) : NULL; e != NULL; e = e->next)
+    if (ORT_HAS(e->ep, 23, SetDynamicOptions)) ORT_TRY(e->ep->SetDynamicOptions(e->ep, keys, values, n));
+  return NULL;
+}
+
+OrtStatus *ort_session_eps_drop_graph(ort_session_eps *eps, int id) {
+  for (ox_ep *e = eps != NULL ? first_of(eps) : NULL; e != NULL; e = e->next)
+    if (ORT_HAS(e->ep, 27, ReleaseCapturedGraph)) ORT_TRY(e->ep->ReleaseCapturedGraph(e->ep, id));
   return NULL;
 }

@@ -20,12 +20,16 @@ void ort_session_eps_fill(const ort_session_eps *eps, ox_session_opts *opts);
 /* |st|, with which the session could not be made: with the code that a library gave, if it comes from one. */
 OX_NODISCARD OrtStatus *ort_session_eps_explain(ort_session_eps *eps, OrtStatus *st);
 /* The session is made. */
-OX_NODISCARD OrtStatus *ort_session_eps_ready(ort_session_eps *eps, OrtSession *session);
+OX_NODISCARD OrtStatus *ort_session_eps_ready(ort_session_eps *eps);
 
 /* Around each run; |end| also if the run failed. A provider that takes one run at a time gets one at a time. */
 OX_NODISCARD OrtStatus *ort_session_eps_begin(ort_session_eps *eps, const OrtRunOptions *options);
 OX_NODISCARD OrtStatus *ort_session_eps_end(ort_session_eps *eps, const OrtRunOptions *options, bool ran);
 /* Waits for the devices of all providers (SynchronizeBoundInputs and Outputs). */
 OX_NODISCARD OrtStatus *ort_session_eps_sync(ort_session_eps *eps);
+/* What clients tell later: options, and that a graph that a provider captured is not needed any more. */
+OX_NODISCARD OrtStatus *ort_session_eps_set(ort_session_eps *eps, const char *const *keys, const char *const *values,
+                                            size_t n);
+OX_NODISCARD OrtStatus *ort_session_eps_drop_graph(ort_session_eps *eps, int id);
 
 #endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/plugin/fake_ep.h - a library of three providers for tests. All compute Mul, Add and Relu of floats: "FakeCompile"
+ * fuses them, "FakeKernels" has a kernel for each, and so has "FakeDevice", in memory that the host cannot touch, with
+ * streams. A test loads it, too, to make its calls fail and to count them. */
+#ifndef OX_TESTS_FAKE_EP_H
+#define OX_TESTS_FAKE_EP_H
+
+#include <stdbool.h>
+
+typedef struct fake_state {
+  const char *fail; /* the call that returns a status, or NULL */
+  bool drop_constants;
+  bool serial;
+  int factories, eps, kernels, programs, states, allocators, transfers, streams, events; /* alive */
+  int allocations;                                                                      /* alive, of the device */
+  int copies, runs, began, ended, ready, options_set;
+  char fused[2048]; /* what Compile saw: "name inputs outputs graph-inputs nodes;" */
+} fake_state;
+
+fake_state *fake_ep_state(void);
+
+#endif
