@@ -62,7 +62,7 @@ OrtStatus *ort_tensor_describe(const char *function, OrtErrorCode negative, ONNX
 static void release_own(void *handle) {
   OrtValue *value = handle;
   tensor_own *own = ort_value_extra(value);
-  const ox_tensor *t = value->tensor;
+  const ox_tensor *t = ox_value_get(value->home); /* the handle may have been given another content */
   if (t->dtype == OX_STRING) ort_strings_release(&own->strings, t->data, t->bytes / sizeof(ox_str));
   if (t->data != NULL) own->allocator->Free(own->allocator, t->data);
 }

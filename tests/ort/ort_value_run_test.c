@@ -200,6 +200,33 @@ static void test_strings_of_a_run_can_be_written(void **state) {
   ort()->ReleaseValue(in), ort()->ReleaseValue(y);
 }
 
+/* The result takes the place of what the client's tensor had; both are released once, and it can be written again. */
+static void test_strings_go_where_the_client_says(void **state) {
+  (void)state;
+  static const char *const words[] = {"a longer word than most", "", "three"}, *const old[] = {"before", "run", "went"};
+  message g = {0}, n = node("same", "Identity", "s", "y");
+  put_message(&g, 1, &n);
+  graph_input(&g, "s", ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, "N");
+  graph_output(&g, "y", ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, "N");
+  OrtEnv *env = test_env();
+  message m = model_of(&g, NULL, 0);
+  OrtSession *s = open_model(env, &m, NULL);
+  OrtValue *in = strings_of(words, 3), *y = strings_of(old, 3), *same = y;
+  for (int i = 0; i < 2; i++) {
+    OK(ort()->Run(s, NULL, (const char *const[]){"s"}, (const OrtValue *const *)&in, 1, (const char *const[]){"y"}, 1,
+                  &y));
+    assert_ptr_equal(y, same);
+    assert_string_equal(text_of(y), "[a longer word than most][][three]");
+    OK(ort()->FillStringTensorElement(y, "written over the result", 1));
+    assert_string_equal(text_of(y), "[a longer word than most][written over the result][three]");
+    assert_string_equal(text_of(in), "[a longer word than most][][three]");
+  }
+  ort()->ReleaseSession(s);
+  assert_string_equal(text_of(y), "[a longer word than most][written over the result][three]");
+  ort()->ReleaseValue(in), ort()->ReleaseValue(y);
+  ort()->ReleaseEnv(env);
+}
+
 /* An allocator that has no memory makes these fail, and nothing stays behind. */
 static void test_without_memory_nothing_is_taken_out(void **state) {
   (void)state;
@@ -233,6 +260,7 @@ int main(void) {
       cmocka_unit_test(test_a_sequence_of_the_client_goes_in),
       cmocka_unit_test(test_optionals),
       cmocka_unit_test(test_strings_of_a_run_can_be_written),
+      cmocka_unit_test(test_strings_go_where_the_client_says),
       cmocka_unit_test(test_without_memory_nothing_is_taken_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
