@@ -196,6 +196,27 @@ static OrtStatus *validate(OrtEpFactory *f, const OrtHardwareDevice *const *devi
   return fake_call("ValidateCompiledModelCompatibilityInfo");
 }
 
+/* Microsoft's library calls these of every factory, so that those without a device say so. */
+static OrtStatus *no_allocator(OrtEpFactory *f, const OrtMemoryInfo *memory, const OrtKeyValuePairs *options,
+                               OrtAllocator **out) {
+  (void)f, (void)memory, (void)options;
+  *out = NULL;
+  return NULL;
+}
+
+static void release_no_allocator(OrtEpFactory *f, OrtAllocator *a) { (void)f, (void)a; }
+
+static OrtStatus *no_transfer(OrtEpFactory *f, OrtDataTransferImpl **out) {
+  (void)f;
+  *out = NULL;
+  return NULL;
+}
+
+static bool no_streams(const OrtEpFactory *f) {
+  (void)f;
+  return false;
+}
+
 static OrtStatus *make_factory(fake_kind kind, OrtEpFactory **out) {
   fake_factory *f = calloc(1, sizeof *f);
   f->kind = kind;
@@ -208,6 +229,10 @@ static OrtStatus *make_factory(fake_kind kind, OrtEpFactory **out) {
                            .GetVendorId = factory_vendor_id,
                            .GetVersion = factory_version,
                            .ValidateCompiledModelCompatibilityInfo = validate,
+                           .CreateAllocator = no_allocator,
+                           .ReleaseAllocator = release_no_allocator,
+                           .CreateDataTransfer = no_transfer,
+                           .IsStreamAware = no_streams,
                            .GetHardwareDeviceIncompatibilityDetails = incompatibility};
   state.factories++;
   *out = &f->base;

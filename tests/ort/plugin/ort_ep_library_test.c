@@ -184,6 +184,9 @@ static void test_providers_compute(void **state) {
               {"FakeDevice", false, 4, 4, 0, ""}};
   message m = the_model();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    bool device = strcmp(rows[i].name, "FakeDevice") == 0;
+    if (device && !ort_is_onyx())
+      continue; /* Microsoft's takes the copies from the library's kernels, which has none */
     OrtEnv *env = begin();
     OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
     OrtSessionOptions *o = options_with(env, rows[i].name);
@@ -203,7 +206,7 @@ static void test_providers_compute(void **state) {
     assert_int_equal(fake()->runs, 4 * (int)rows[i].groups);
     assert_int_equal(fake()->began, 4);
     assert_int_equal(fake()->ended, 4);
-    assert_int_equal(fake()->copies > 0, strcmp(rows[i].name, "FakeDevice") == 0);
+    assert_int_equal(fake()->copies > 0, device);
     OK(ort()->SetEpDynamicOptions(s, (const char *[]){"k"}, (const char *[]){"v"}, 1));
     assert_int_equal(fake()->options_set, 1);
     ort()->ReleaseSession(s);
@@ -335,9 +338,8 @@ static outcome try_all(OrtEnv *env, const message *m, const char *name) {
     OK(ort()->UnregisterExecutionProviderLibrary(env, "fake"));
   }
   if (st == NULL) return NOWHERE;
-  if (strstr(ort()->GetErrorMessage(st), "on purpose") == NULL) fail_msg("%s", ort()->GetErrorMessage(st));
-  if (ort()->GetErrorCode(st) != ORT_EP_FAIL && ort_is_onyx())
-    fail_msg("code %d, %s", ort()->GetErrorCode(st), ort()->GetErrorMessage(st));
+  bool told = strstr(ort()->GetErrorMessage(st), "on purpose") != NULL && ort()->GetErrorCode(st) == ORT_EP_FAIL;
+  if (!told && ort_is_onyx()) fail_msg("code %d, %s", ort()->GetErrorCode(st), ort()->GetErrorMessage(st));
   ort()->ReleaseStatus(st);
   return where;
 }
@@ -371,11 +373,11 @@ static void test_calls_that_fail(void **state) {
               {"OnSessionRunEnd", "FakeDevice", RUN}};
   message m = the_model();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (!ort_is_onyx() && strcmp(rows[i].provider, "FakeDevice") == 0) continue; /* as above */
     OrtEnv *env = begin();
     fake()->fail = rows[i].call;
     outcome got = try_all(env, &m, rows[i].provider);
-    if (!ort_is_onyx()) print_message("%s of %s: %d\n", rows[i].call, rows[i].provider, (int)got);
-    if (ort_is_onyx() && got != rows[i].where)
+    if (got != rows[i].where)
       fail_msg("%s of %s: at %d, wanted %d", rows[i].call, rows[i].provider, (int)got, (int)rows[i].where);
     ort()->ReleaseEnv(env);
     if (ort_is_onyx()) check_nothing_is_left();
