@@ -373,7 +373,6 @@ static void test_arguments(void **state) {
   assert_non_null(handle);
   dlclose(handle);
   if (ort_is_onyx()) { /* Microsoft's library crashes */
-    OK(ort()->CreateCustomOpDomain("t", &domain));
     FAILS(ort()->CreateCustomOpDomain(NULL, &domain), ORT_INVALID_ARGUMENT, "'domain'");
     FAILS(ort()->CreateCustomOpDomain("t", NULL), ORT_INVALID_ARGUMENT, "'out'");
     OK(ort()->CreateCustomOpDomain("t", &domain));
