@@ -62,13 +62,43 @@ static OrtStatus *check_slots(const OrtCustomOp *op, bool output) {
   return NULL;
 }
 
-static OrtStatus *check_calls(const OrtCustomOp *op) {
-  bool v2 = op->version >= ORT_OP_STATUSES;
-  if ((v2 && op->CreateKernelV2 != NULL) || op->CreateKernel != NULL) {
-    if ((v2 && op->KernelComputeV2 != NULL) || op->KernelCompute != NULL) return NULL;
-    return ort_fail(ORT_FAIL, "KernelCompute is NULL");
+/* What an operator of that version cannot be without. */
+static const struct {
+  size_t offset;
+  uint32_t since;
+  const char *name;
+} members[] = {
+#define MEMBER(since, name) \
+  { offsetof(OrtCustomOp, name), since, #name }
+    MEMBER(1, GetName),
+    MEMBER(1, GetExecutionProviderType),
+    MEMBER(1, GetInputType),
+    MEMBER(1, GetInputTypeCount),
+    MEMBER(1, GetOutputType),
+    MEMBER(1, GetOutputTypeCount),
+    MEMBER(1, KernelDestroy),
+    MEMBER(ORT_OP_OPTIONALS, GetInputCharacteristic),
+    MEMBER(ORT_OP_OPTIONALS, GetOutputCharacteristic),
+    MEMBER(ORT_OP_VARIADICS, GetVariadicInputMinArity),
+    MEMBER(ORT_OP_VARIADICS, GetVariadicInputHomogeneity),
+    MEMBER(ORT_OP_VARIADICS, GetVariadicOutputMinArity),
+    MEMBER(ORT_OP_VARIADICS, GetVariadicOutputHomogeneity),
+#undef MEMBER
+};
+
+static OrtStatus *check_members(const OrtCustomOp *op) {
+  void (*function)(void);
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+    if (op->version < members[i].since) continue;
+    memcpy(&function, (const char *)op + members[i].offset, sizeof function);
+    if (function == NULL) return ort_fail(ORT_FAIL, "a custom operator's %s is NULL", members[i].name);
   }
-  return ort_fail(ORT_FAIL, "CreateKernel is NULL");
+  bool v2 = op->version >= ORT_OP_STATUSES;
+  if (op->CreateKernel == NULL && !(v2 && op->CreateKernelV2 != NULL))
+    return ort_fail(ORT_FAIL, "a custom operator's CreateKernel is NULL");
+  if (op->KernelCompute == NULL && !(v2 && op->KernelComputeV2 != NULL))
+    return ort_fail(ORT_FAIL, "a custom operator's KernelCompute is NULL");
+  return NULL;
 }
 
 /* The type of an output that has any has to come from somewhere. */
@@ -99,7 +129,6 @@ static OrtStatus *check_alike(const OrtCustomOp *a, const OrtCustomOp *b, bool o
 static OrtStatus *check(const OrtCustomOp *op, const OrtCustomOp *first) {
   ORT_TRY(check_slots(op, false));
   ORT_TRY(check_slots(op, true));
-  ORT_TRY(check_calls(op));
   ORT_TRY(check_any(op));
   ORT_TRY(check_alike(first, op, false));
   return check_alike(first, op, true);
@@ -258,8 +287,10 @@ static OrtStatus *add_all(ort_custom_ops *all) {
   const OrtCustomOp **ops = calloc(n + 1, sizeof *ops);
   OrtStatus *st = entries != NULL && ops != NULL ? NULL : ort_out_of_memory();
   for (size_t d = 0; st == NULL && d < o->n_domains; d++)
-    for (size_t i = 0; i < o->domains[d]->n_ops; i++)
+    for (size_t i = 0; st == NULL && i < o->domains[d]->n_ops; i++) {
       entries[at++] = (entry){.domain = o->domains[d]->name, .op = o->domains[d]->ops[i]};
+      st = check_members(o->domains[d]->ops[i]);
+    }
   if (st == NULL) st = add_entries(all, entries, n, ops);
   free(entries);
   free((void *)ops);

@@ -357,6 +357,32 @@ static void test_errors_of_kernels(void **state) {
   close_world(&w);
 }
 
+static void test_structures_with_holes(void **state) {
+  op_row row = {
+      .version = 14, .name = "Times", .n_in = 1, .n_out = 1, .in = {F32}, .out = {F32}, .compute = compute_times};
+  OrtSessionOptions *options;
+  OrtCustomOpDomain *domain;
+  OrtSession *session;
+  (void)state;
+  if (!ort_is_onyx()) return; /* Microsoft's library crashes */
+  OrtEnv *env = quiet_env();
+  OK(ort()->CreateSessionOptions(&options));
+  OK(ort()->CreateCustomOpDomain("t", &domain));
+  OK(ort()->CustomOpDomain_Add(domain, op_init(&row, ort())));
+  OK(ort()->AddCustomOpDomain(options, domain));
+  message m = one_node("t:Times", F32, 1, "x", "y");
+  row.base.GetVariadicInputMinArity = NULL;
+  FAILS(ort()->CreateSessionFromArray(env, m.bytes, m.n, options, &session), ORT_FAIL, "GetVariadicInputMinArity");
+  row.base.KernelCompute = NULL;
+  row.base.version = 13; /* which does not have the other */
+  FAILS(ort()->CreateSessionFromArray(env, m.bytes, m.n, options, &session), ORT_FAIL, "KernelCompute");
+  row.base.GetName = NULL;
+  FAILS(ort()->CreateSessionFromArray(env, m.bytes, m.n, options, &session), ORT_FAIL, "GetName");
+  ort()->ReleaseCustomOpDomain(domain);
+  ort()->ReleaseSessionOptions(options);
+  ort()->ReleaseEnv(env);
+}
+
 static void test_arguments(void **state) {
   OrtSessionOptions *options;
   OrtCustomOpDomain *domain;
@@ -400,6 +426,7 @@ int main(void) {
       cmocka_unit_test(test_variadic_types),
       cmocka_unit_test(test_operators_of_a_name_have_the_same_slots),
       cmocka_unit_test(test_errors_of_kernels),
+      cmocka_unit_test(test_structures_with_holes),
       cmocka_unit_test(test_arguments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
