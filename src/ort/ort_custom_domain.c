@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/ort_custom_op.h"
 #include "ort/ort_status.h"
@@ -40,7 +41,7 @@ void ort_ReleaseCustomOpDomain(OrtCustomOpDomain *domain) {
 }
 
 OrtStatus *ort_AddCustomOpDomain(OrtSessionOptions *options, OrtCustomOpDomain *custom_op_domain) {
-  ORT_NEED(options);
+  ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS);
   ORT_NEED(custom_op_domain);
   OrtCustomOpDomain **domains = realloc((void *)options->domains, (options->n_domains + 1) * sizeof *domains);
   if (domains == NULL) return ort_out_of_memory();

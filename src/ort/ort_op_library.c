@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/ort_custom_op.h"
 #include "ort/ort_guard.h"
@@ -61,7 +62,7 @@ static OrtStatus *call(void *handle, const char *name, OrtSessionOptions *option
 
 /* The library is the client's: *library_handle is for its dlclose, also if it has no such function. */
 OrtStatus *ort_RegisterCustomOpsLibrary(OrtSessionOptions *options, const char *library_path, void **library_handle) {
-  ORT_NEED(options);
+  ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS);
   ORT_NEED(library_path);
   ORT_NEED(library_handle);
   ORT_TRY(load(library_path, library_handle));
@@ -69,7 +70,7 @@ OrtStatus *ort_RegisterCustomOpsLibrary(OrtSessionOptions *options, const char *
 }
 
 OrtStatus *ort_RegisterCustomOpsLibrary_V2(OrtSessionOptions *options, const ORTCHAR_T *library_name) {
-  ORT_NEED(options);
+  ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS);
   ORT_NEED(library_name);
   struct ort_op_library *library = calloc(1, sizeof *library);
   if (library == NULL) return ort_out_of_memory();
@@ -86,13 +87,13 @@ OrtStatus *ort_RegisterCustomOpsLibrary_V2(OrtSessionOptions *options, const ORT
 }
 
 OrtStatus *ort_RegisterCustomOpsUsingFunction(OrtSessionOptions *options, const char *registration_func_name) {
-  ORT_NEED(options);
+  ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS);
   ORT_NEED(registration_func_name);
   return call(NULL, registration_func_name, options);
 }
 
 OrtStatus *ort_EnableOrtCustomOps(OrtSessionOptions *options) {
-  ORT_NEED(options);
+  ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS);
   return ort_fail(ORT_FAIL,
                   "EnableOrtCustomOps: the operators of onnxruntime-extensions are not built in; "
                   "register its library");

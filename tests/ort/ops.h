@@ -63,7 +63,7 @@ static inline void *op_create(const OrtCustomOp *op, const OrtApi *api, const Or
 
 static inline OrtStatus *op_compute_v2(void *p, OrtKernelContext *c) {
   kernel *k = p;
-  k->row->computations++;
+  __atomic_fetch_add(&k->row->computations, 1, __ATOMIC_RELAXED); /* runs may be at the same time */
   return k->row->compute(k, c);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Attributes as objects, and operators of the standard that a client's kernel calls. */
+#include <pthread.h>
+
 #include "ort/op_world.h"
 
 static float numbers[] = {1, 2, 3, 4};
@@ -268,12 +270,70 @@ static void test_operators_on_strings(void **state) {
   close_world(&w);
 }
 
+static OrtStatus *compute_add(kernel *k, OrtKernelContext *c) {
+  const ops *made = k->state;
+  const OrtValue *x;
+  OrtValue *y;
+  PASS(k->api->KernelContext_GetInput(c, 0, &x));
+  PASS(k->api->KernelContext_GetOutput(c, 0, four, 1, &y));
+  const OrtValue *in[] = {x, x};
+  return k->api->InvokeOp(c, made->add, in, 2, &y, 1);
+}
+
+/* Counts what goes wrong: assertions are for the main thread. */
+static void *run_often(void *session) {
+  OrtMemoryInfo *cpu;
+  intptr_t wrong = 0;
+  if (ort()->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &cpu) != NULL) return (void *)1;
+  for (int i = 0; i < 300; i++) {
+    const char *in = "x", *out = "y";
+    float data[] = {(float)i, 2, 3, 4}, *got;
+    OrtValue *x, *y = NULL;
+    if (ort()->CreateTensorWithDataAsOrtValue(cpu, data, sizeof data, four, 1, F32, &x) != NULL) return (void *)1;
+    OrtStatus *st = ort()->Run(session, NULL, &in, (const OrtValue *const *)&x, 1, &out, 1, &y);
+    if (st == NULL) st = ort()->GetTensorMutableData(y, (void **)(void *)&got);
+    wrong += st != NULL || got[0] != 2 * data[0];
+    ort()->ReleaseStatus(st);
+    ort()->ReleaseValue(x);
+    ort()->ReleaseValue(y);
+  }
+  ort()->ReleaseMemoryInfo(cpu);
+  return (void *)wrong;
+}
+
+static void test_runs_at_a_time(void **state) {
+  op_row row = {.version = 18,
+                .name = "Op",
+                .n_in = 1,
+                .n_out = 1,
+                .in = {F32},
+                .out = {F32},
+                .create = create_ops,
+                .compute = compute_add,
+                .destroy = destroy_ops};
+  pthread_t threads[4];
+  world w;
+  void *wrong;
+  (void)state;
+  message m = one_node("t:Op", F32, 1, "x", "y");
+  OK(open_world(&w, &m, &row));
+  for (size_t i = 0; i < COUNT(threads); i++)
+    assert_int_equal(pthread_create(&threads[i], NULL, run_often, w.session), 0);
+  for (size_t i = 0; i < COUNT(threads); i++) {
+    pthread_join(threads[i], &wrong);
+    assert_null(wrong);
+  }
+  close_world(&w);
+  assert_int_equal(row.computations, 4 * 300);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_attributes),
       cmocka_unit_test(test_attributes_that_cannot_be_made),
       cmocka_unit_test(test_operators_of_the_standard),
       cmocka_unit_test(test_operators_on_strings),
+      cmocka_unit_test(test_runs_at_a_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
