@@ -32,3 +32,11 @@ if(CMAKE_CXX_COMPILER)
     target_link_options(ort_throwing_ops PRIVATE -fsanitize=${ONYX_SANITIZE})
   endif()
 endif()
+
+# A library with a provider that writes down the graphs it sees.
+add_library(ort_graph_reader MODULE tests/ort/ep/graph_reader.c)
+set_target_properties(ort_graph_reader PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_include_directories(ort_graph_reader PRIVATE tests include)
+target_link_libraries(ort_graph_reader PRIVATE onyx_options)
+target_compile_definitions(test.ort.graph_read PRIVATE GRAPH_READER="$<TARGET_FILE:ort_graph_reader>")
+add_dependencies(test.ort.graph_read ort_graph_reader)

@@ -214,7 +214,7 @@ typedef struct ox_model_info {
   const char *path; /* of its file; "": it came from memory */
   const char *producer_name, *producer_version, *domain, *doc;
   int64_t ir_version, model_version;
-  const char *graph_doc;
+  const char *graph_name, *graph_doc; /* of the main graph */
 } ox_model_info;
 
 /* A place where tensors can lie. Memory 0 is the host's; a provider's own are 1, 2 ... in the order of its table. */
@@ -282,7 +282,7 @@ typedef struct ox_ep_host {
   /* The file that a constant lies in, as the model names it, and where in it; NULL: it is not in a file of its own. */
   const char *(*value_file)(const ox_graph_view *g, uint32_t value, uint64_t *out_offset);
   const char *(*graph_name)(const ox_graph_view *g);
-  /* Of a body: a view of the one node that has it, without bodies. NULL: no body, or out of memory. */
+  /* Of a body: a view of the one node that has it. NULL: no body, or out of memory. */
   const ox_graph_view *(*graph_parent)(const ox_graph_view *g);
   void (*model_info)(const ox_graph_view *g, ox_model_info *out);
   const char *(*model_opset)(const ox_graph_view *g, size_t i, int64_t *out_version);  /* a domain; NULL: no more */

@@ -193,7 +193,9 @@ const ox_graph_view *ox_view_graph_parent(const ox_graph_view *g) {
   ox_id *nodes = parent ? ox_arena_copy(g->arena, &id, sizeof id) : NULL;
   if (!nodes) return NULL;
   parent->graph = g->graph->parent, parent->nodes = nodes, parent->n_nodes = 1;
-  return parent;
+  ox_status *st = add_bodies(parent, g->arena);
+  ox_status_free(st);
+  return st ? NULL : parent;
 }
 
 static const char *text_of(const char *s) { return s ? s : ""; }
@@ -210,6 +212,7 @@ void ox_view_model_info(const ox_graph_view *g, ox_model_info *out) {
                               .doc = text_of(m->doc),
                               .ir_version = m->ir_version,
                               .model_version = m->model_version,
+                              .graph_name = text_of(m->graph->name),
                               .graph_doc = text_of(m->graph_doc)};
   memcpy(out, &info, OX_MIN(info.struct_size, sizeof info));
 }

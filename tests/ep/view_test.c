@@ -50,6 +50,7 @@ static void test_the_model_is_told(void **state) {
   assert_string_equal(info.producer_name, "maker");
   assert_string_equal(info.path, ""), assert_string_equal(info.doc, ""), assert_string_equal(info.domain, "");
   assert_string_equal(info.graph_doc, "");
+  assert_string_equal(info.graph_name, "outside");
   assert_int_equal(info.n_opsets, 2), assert_int_equal(info.n_props, 1);
   assert_string_equal(ox_view_model_opset(g, 0, &version), ""), assert_int_equal(version, 17);
   assert_string_equal(ox_view_model_opset(g, 1, &version), "com.example"), assert_int_equal(version, 3);
@@ -84,6 +85,7 @@ static void test_a_body_knows_its_node(void **state) {
   const ox_graph_view *parent = ox_view_graph_parent(body);
   assert_int_equal(ox_view_node_count(parent), 1);
   assert_string_equal(ox_view_node_op(parent, 0), "If");
+  assert_non_null(ox_view_node_body(parent, 0, "then_branch"));
   /* asked on its own, too */
   ox_graph_view *alone;
   CHECK_OK(ox_view_create(body->graph, &((fixture *)*state)->arena, NULL, &alone));

@@ -16,11 +16,13 @@ typedef struct graph_dump {
   const OrtApi *api;
   FILE *to;
   int depth;
+  bool unnamed; /* the graph's name is the library's own */
 } graph_dump;
 
 /* A reader that fails ends the program: providers have nobody to tell. */
 static void dump_check(const graph_dump *d, OrtStatus *st, const char *what) {
   if (st == NULL) return;
+  fflush(d->to);
   fprintf(stderr, "%s: %s\n", what, d->api->GetErrorMessage(st));
   abort();
 }
@@ -111,7 +113,7 @@ static void dump_initializer(const graph_dump *d, const OrtValueInfo *v) {
     fprintf(d->to, " data %zu", bytes);
     for (size_t i = 0; i < bytes && i < 8; i++)
       fprintf(d->to, "%s%02x", i ? "" : " ", ((const unsigned char *)data)[i]);
-    fprintf(d->to, (uintptr_t)data % 4 ? " unaligned" : "");
+    fprintf(d->to, bytes >= 4 && (uintptr_t)data % 4 != 0 ? " unaligned" : "");
   }
   if (file != NULL)
     fprintf(d->to, " file %s %" PRId64 " %zu", d->api->ExternalInitializerInfo_GetFilePath(file),
@@ -204,30 +206,45 @@ static void dump_attrs(const graph_dump *d, const OrtNode *node) {
   free(attrs), free(names);
 }
 
+/* By name. */
+static void dump_sort(const graph_dump *d, const OrtValueInfo **values, size_t n) {
+  for (size_t i = 1; i < n; i++)
+    for (size_t k = i; k > 0 && strcmp(dump_name(d, values[k - 1]), dump_name(d, values[k])) > 0; k--) {
+      const OrtValueInfo *v = values[k];
+      values[k] = values[k - 1], values[k - 1] = v;
+    }
+}
+
 static void dump_list(const graph_dump *d, const char *role, const OrtValueInfo **values, size_t n) {
   for (size_t i = 0; i < n; i++) dump_value(d, role, values[i]);
   free(values);
 }
 
+/* In the order of their attributes' names. */
 static void dump_bodies(const graph_dump *d, const OrtNode *node) {
   size_t n;
   DUMP(Node_GetNumSubgraphs(node, &n));
   const OrtGraph **bodies = dump_room(n);
-  const char **names = dump_room(n);
+  const char **names = dump_room(n), **sorted = dump_room(n), *name, *parent_name;
   DUMP(Node_GetSubgraphs(node, bodies, n, names));
-  for (size_t i = 0; i < n; i++) {
-    graph_dump inner = *d;
+  for (size_t i = 0; i < n; i++) sorted[i] = names[i];
+  qsort(sorted, n, sizeof *sorted, dump_compare);
+  DUMP(Node_GetName(node, &name));
+  for (size_t i = 0; i < n * n; i++) {
+    graph_dump inner = {d->api, d->to, d->depth + 1, false};
     const OrtNode *parent = NULL;
-    DUMP(Graph_GetParentNode(bodies[i], &parent));
+    if (strcmp(names[i % n], sorted[i / n]) != 0) continue;
+    DUMP(Graph_GetParentNode(bodies[i % n], &parent));
+    DUMP(Node_GetName(parent, &parent_name));
     dump_indent(d);
-    fprintf(d->to, " body %s%s\n", names[i], parent == node ? "" : " of another node");
-    inner.depth++;
-    dump_graph(&inner, bodies[i]);
+    fprintf(d->to, " body %s of %s\n", names[i % n], parent_name);
+    dump_graph(&inner, bodies[i % n]);
   }
-  free(bodies), free(names);
+  free(bodies), free(names), free(sorted);
 }
 
-static void dump_node(const graph_dump *d, const OrtNode *node) {
+/* Without its bodies. */
+static void dump_node_alone(const graph_dump *d, const OrtNode *node) {
   const char *name, *op, *domain, *ep = NULL;
   int since;
   size_t n;
@@ -246,43 +263,79 @@ static void dump_node(const graph_dump *d, const OrtNode *node) {
   DUMP(Node_GetNumImplicitInputs(node, &n));
   values = dump_room(n);
   DUMP(Node_GetImplicitInputs(node, values, n));
+  dump_sort(d, values, n);
   dump_list(d, " implicit", values, n);
   DUMP(Node_GetNumOutputs(node, &n));
   values = dump_room(n);
   DUMP(Node_GetOutputs(node, values, n));
   dump_list(d, " out", values, n);
   dump_attrs(d, node);
+}
+
+static void dump_node(const graph_dump *d, const OrtNode *node) {
+  dump_node_alone(d, node);
   dump_bodies(d, node);
+}
+
+static void dump_names(const graph_dump *d, const char *role, const OrtValueInfo **values, size_t n) {
+  fprintf(d->to, " %s(", role);
+  for (size_t i = 0; i < n; i++) fprintf(d->to, "%s%s", i ? " " : "", dump_name(d, values[i]));
+  fprintf(d->to, ")");
+  free(values);
+}
+
+/* The node that a body or a program belongs to: its values need not be in a graph. */
+static void dump_owner(const graph_dump *d, const OrtNode *node) {
+  const char *op;
+  size_t n;
+  const OrtValueInfo **values;
+  DUMP(Node_GetOperatorType(node, &op));
+  fprintf(d->to, "%s", d->unnamed ? "" : op);
+  DUMP(Node_GetNumInputs(node, &n));
+  values = dump_room(n);
+  DUMP(Node_GetInputs(node, values, n));
+  dump_names(d, "in", values, n);
+  DUMP(Node_GetNumImplicitInputs(node, &n));
+  values = dump_room(n);
+  DUMP(Node_GetImplicitInputs(node, values, n));
+  dump_sort(d, values, n);
+  dump_names(d, "implicit", values, n);
+  DUMP(Node_GetNumOutputs(node, &n));
+  values = dump_room(n);
+  DUMP(Node_GetOutputs(node, values, n));
+  dump_names(d, "out", values, n);
+  fprintf(d->to, "\n");
 }
 
 /* ---- graphs ---- */
 
+/* In the order of their names: libraries have different orders that all fit. */
 static void dump_nodes(const graph_dump *d, const OrtGraph *g) {
   size_t n;
   DUMP(Graph_GetNumNodes(g, &n));
   const OrtNode **nodes = dump_room(n);
+  const char **names = dump_room(n), *name;
   DUMP(Graph_GetNodes(g, nodes, n));
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++) DUMP(Node_GetName(nodes[i], &names[i]));
+  qsort(names, n, sizeof *names, dump_compare);
+  for (size_t i = 0; i < n * n; i++) {
     const OrtGraph *home = NULL;
-    DUMP(Node_GetGraph(nodes[i], &home));
+    DUMP(Node_GetName(nodes[i % n], &name));
+    if (strcmp(name, names[i / n]) != 0) continue;
+    DUMP(Node_GetGraph(nodes[i % n], &home));
     if (home != g) fprintf(d->to, "of another graph: ");
-    dump_node(d, nodes[i]);
+    dump_node(d, nodes[i % n]);
   }
-  free(nodes);
+  free(nodes), free(names);
 }
 
 static void dump_initializers(const graph_dump *d, const OrtGraph *g) {
   size_t n;
   DUMP(Graph_GetNumInitializers(g, &n));
   const OrtValueInfo **values = dump_room(n);
-  const char **names = dump_room(n);
   DUMP(Graph_GetInitializers(g, values, n));
-  for (size_t i = 0; i < n; i++) names[i] = dump_name(d, values[i]);
-  qsort(names, n, sizeof *names, dump_compare);
-  for (size_t i = 0; i < n; i++)
-    for (size_t k = 0; k < n; k++)
-      if (strcmp(names[i], dump_name(d, values[k])) == 0) dump_value(d, "initializer", values[k]);
-  free(values), free(names);
+  dump_sort(d, values, n);
+  dump_list(d, "initializer", values, n);
 }
 
 static void dump_graph(const graph_dump *d, const OrtGraph *g) {
@@ -291,7 +344,7 @@ static void dump_graph(const graph_dump *d, const OrtGraph *g) {
   size_t n;
   DUMP(Graph_GetName(g, &name));
   dump_indent(d);
-  fprintf(d->to, "graph %s\n", name);
+  fprintf(d->to, "graph %s\n", d->unnamed ? "" : name);
   DUMP(Graph_GetNumInputs(g, &n));
   values = dump_room(n);
   DUMP(Graph_GetInputs(g, values, n));
@@ -304,15 +357,38 @@ static void dump_graph(const graph_dump *d, const OrtGraph *g) {
   dump_nodes(d, g);
 }
 
+static void dump_metadata(const graph_dump *d, const OrtGraph *g) {
+  OrtModelMetadata *m;
+  OrtAllocator *allocator;
+  char *texts[7] = {NULL}, **keys = NULL;
+  int64_t version, n;
+  DUMP(GetAllocatorWithDefaultOptions(&allocator));
+  DUMP(Graph_GetModelMetadata(g, &m));
+  DUMP(ModelMetadataGetProducerName(m, allocator, &texts[0]));
+  DUMP(ModelMetadataGetGraphName(m, allocator, &texts[1]));
+  DUMP(ModelMetadataGetDomain(m, allocator, &texts[2]));
+  DUMP(ModelMetadataGetDescription(m, allocator, &texts[3]));
+  DUMP(ModelMetadataGetGraphDescription(m, allocator, &texts[4]));
+  DUMP(ModelMetadataGetVersion(m, &version));
+  DUMP(ModelMetadataGetCustomMetadataMapKeys(m, allocator, &keys, &n));
+  if (n > 0) DUMP(ModelMetadataLookupCustomMetadataMap(m, allocator, keys[0], &texts[5]));
+  fprintf(d->to, "metadata '%s' '%s' '%s' '%s' '%s' %" PRId64 " %" PRId64 " '%s'\n", texts[0], texts[1], texts[2],
+          texts[3], texts[4], version, n, texts[5] != NULL ? texts[5] : "");
+  for (size_t i = 0; i < 7; i++) allocator->Free(allocator, texts[i]);
+  for (int64_t i = 0; i < n; i++) allocator->Free(allocator, keys[i]);
+  allocator->Free(allocator, keys);
+  d->api->ReleaseModelMetadata(m);
+}
+
 /* What is the model's and not a graph's. */
 static void dump_model(const graph_dump *d, const OrtGraph *g) {
-  int64_t ir, versions[8];
+  int64_t ir, versions[32];
   size_t n;
-  const char *path, *domains[8];
+  const char *path, *domains[32];
   DUMP(Graph_GetOnnxIRVersion(g, &ir));
   DUMP(Graph_GetModelPath(g, &path));
   DUMP(Graph_GetNumOperatorSets(g, &n));
-  DUMP(Graph_GetOperatorSets(g, domains, versions, 8));
+  DUMP(Graph_GetOperatorSets(g, domains, versions, 32));
   const char *base = strrchr(path, '/');
   fprintf(d->to, "ir %" PRId64 " path '%s'", ir, base != NULL ? base + 1 : path);
   for (size_t i = 0; i < n; i++)

@@ -129,6 +129,7 @@ void ort_model_facts_release(ort_model_facts *facts) {
   free(facts->producer);
   free(facts->domain);
   free(facts->doc);
+  free(facts->graph);
   free(facts->graph_doc);
   free(facts);
 }

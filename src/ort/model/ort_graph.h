@@ -70,7 +70,7 @@ struct OrtNode {
 
 /* What a model says of itself; strings are never NULL. */
 typedef struct ort_model_facts {
-  char *path, *producer, *domain, *doc, *graph_doc;
+  char *path, *producer, *domain, *doc, *graph, *graph_doc;
   int64_t ir_version, version;
   char **opset_domains;
   int64_t *opset_versions;

@@ -6,10 +6,10 @@
 #include "ort/ort_metadata.h"
 
 static OrtStatus *fill(const OrtGraph *g, OrtModelMetadata *m) {
-  static const ort_model_facts none = {.producer = "", .domain = "", .doc = "", .graph_doc = ""};
+  static const ort_model_facts none = {.producer = "", .domain = "", .doc = "", .graph = "", .graph_doc = ""};
   const ort_model_facts *facts = g->facts != NULL ? g->facts : &none;
   m->version = facts->version;
-  ORT_TRY(ort_text_copy(g->name, &m->graph));
+  ORT_TRY(ort_text_copy(facts->graph, &m->graph));
   ORT_TRY(ort_text_copy(facts->producer, &m->producer));
   ORT_TRY(ort_text_copy(facts->domain, &m->domain));
   ORT_TRY(ort_text_copy(facts->doc, &m->description));

@@ -197,6 +197,7 @@ static OrtStatus *copy_facts(const ort_builder *b, ort_model_facts *facts) {
   ORT_TRY(ort_text_copy(info.producer_name, &facts->producer));
   ORT_TRY(ort_text_copy(info.domain, &facts->domain));
   ORT_TRY(ort_text_copy(info.doc, &facts->doc));
+  ORT_TRY(ort_text_copy(info.graph_name, &facts->graph));
   ORT_TRY(ort_text_copy(info.graph_doc, &facts->graph_doc));
   facts->opset_domains = calloc(info.n_opsets + 1, sizeof(char *));
   facts->opset_versions = calloc(info.n_opsets + 1, sizeof(int64_t));
@@ -210,7 +211,7 @@ static OrtStatus *copy_facts(const ort_builder *b, ort_model_facts *facts) {
   return NULL;
 }
 
-/* The node that has the body, and what it reads and makes, in a graph of their own. Its body is |b->graph| itself. */
+/* The node that has the body, and what it reads and makes, in a graph of their own. Its bodies are copies. */
 static OrtStatus *add_parent(ort_builder *b) {
   ort_builder outer = {.host = b->host, .view = b->host->graph_parent(b->view)};
   if (outer.view == NULL) return NULL;
@@ -220,7 +221,6 @@ static OrtStatus *add_parent(ort_builder *b) {
     b->graph->parent_graph = outer.graph;
     st = add_node(&outer, 0);
   }
-  if (st == NULL) st = add_implicit(&outer, b, outer.graph->nodes[0]);
   if (st == NULL) b->graph->parent = outer.graph->nodes[0];
   free(outer.by_id);
   return st;

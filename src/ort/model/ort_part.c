@@ -22,7 +22,7 @@ OrtStatus *ort_graph_list_constants_as_inputs(OrtGraph *part) {
     for (size_t k = 0; k < node->n_in; k++) add_read(node->in[k], inputs, &n);
     for (size_t k = 0; k < node->n_implicit; k++) add_read(node->implicit[k], inputs, &n);
   }
-  for (size_t i = 0; i < n; i++) inputs[i]->listed = false;
+  for (size_t i = 0; i < n; i++) inputs[i]->listed = false, inputs[i]->optional_input = inputs[i]->initializer != NULL;
   free(part->inputs);
   part->inputs = inputs, part->n_inputs = n;
   return NULL;

@@ -25,18 +25,27 @@ static OrtStatus *append(OrtValueInfo ***list, size_t *n, OrtValueInfo *v) {
   return NULL;
 }
 
-/* Where the copy stands in the new graph. */
-static OrtStatus *place(ort_subgraph *s, const OrtValueInfo *v, OrtValueInfo *copy) {
-  OrtGraph *g = s->to;
+/* What the copy is in the new graph. */
+static void set_role(const ort_subgraph *s, const OrtValueInfo *v, OrtValueInfo *copy) {
   if (is_taken(s, v->producer)) {
     copy->graph_output = v->graph_output;
     for (size_t i = 0; i < v->n_uses && !copy->graph_output; i++) copy->graph_output = !is_taken(s, v->uses[i].node);
-    return NULL;
+  } else if (!v->constant) {
+    copy->required_input = !v->optional_input, copy->optional_input = v->optional_input;
   }
-  if (v->constant && !v->outer) return append(&g->initializers, &g->n_initializers, copy);
-  if (v->constant) return NULL;
-  copy->required_input = !v->optional_input, copy->optional_input = v->optional_input;
-  return append(&g->inputs, &g->n_inputs, copy);
+}
+
+/* Those of the graph come first, then the others as they are read. */
+static OrtStatus *list_roles(ort_subgraph *s) {
+  OrtGraph *g = s->to;
+  for (size_t i = 0; i < s->from->n_values; i++) {
+    OrtValueInfo *v = s->values[i];
+    if (v == NULL) continue;
+    if (v->required_input || v->optional_input) ORT_TRY(append(&g->inputs, &g->n_inputs, v));
+    if (v->graph_output) ORT_TRY(append(&g->outputs, &g->n_outputs, v));
+    if (v->initializer != NULL && !v->outer) ORT_TRY(append(&g->initializers, &g->n_initializers, v));
+  }
+  return NULL;
 }
 
 static OrtStatus *fill(const OrtValueInfo *v, OrtValueInfo *copy) {
@@ -52,8 +61,8 @@ static OrtStatus *copy_of(ort_subgraph *s, const OrtValueInfo *v, OrtValueInfo *
   if (v == NULL || *out != NULL) return NULL;
   ORT_TRY(ort_graph_add_value(s->to, v->name, NULL, out));
   s->values[v->place] = *out;
-  ORT_TRY(fill(v, *out));
-  return place(s, v, *out);
+  set_role(s, v, *out);
+  return fill(v, *out);
 }
 
 /* ---- nodes ---- */
@@ -109,13 +118,11 @@ static OrtStatus *make(ort_subgraph *s, const OrtNode **nodes, size_t n) {
   s->values = calloc(s->from->n_values + 1, sizeof *s->values);
   if (s->taken == NULL || s->values == NULL) return ort_out_of_memory();
   ORT_TRY(mark(s, nodes, n));
-  ORT_TRY(ort_graph_create(s->from->name, &s->to));
+  ORT_TRY(ort_graph_create("sub_graph", &s->to));
   s->to->facts = s->from->facts, s->to->parent = s->from->parent;
   for (size_t i = 0; i < s->from->n_nodes; i++)
     if (s->taken[i]) ORT_TRY(copy_node(s, s->from->nodes[i]));
-  for (size_t i = 0; i < s->to->n_values; i++)
-    if (s->to->values[i]->graph_output) ORT_TRY(append(&s->to->outputs, &s->to->n_outputs, s->to->values[i]));
-  return NULL;
+  return list_roles(s);
 }
 
 OrtStatus *ort_Graph_GetGraphView(const OrtGraph *src_graph, const OrtNode **nodes, size_t num_nodes,
