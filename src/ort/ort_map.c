@@ -47,6 +47,9 @@ static bool in_order(const ox_tensor *keys, size_t n) {
 OrtStatus *ort_map_order_init(const ox_tensor *keys, ort_map_order *out) {
   size_t n = (size_t)ox_tensor_count(keys);
   *out = (ort_map_order){.n = n};
+  if (keys->dtype != OX_I64 && keys->dtype != OX_STRING) /* a provider's */
+    return ort_fail(ORT_NOT_IMPLEMENTED, "a map has keys of %s; clients know int64 and strings",
+                    ox_type_name(keys->dtype));
   if (in_order(keys, n)) return NULL;
   place *places = malloc(n * sizeof *places);
   out->at = malloc(n * sizeof *out->at);
