@@ -93,9 +93,25 @@ static void check_case(const nbits_case *t, uint32_t isa) {
   for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]);
 }
 
+/* Three blocks; the one in the middle has |odd| at |at|. No byte stands for that, so its scale does. */
+static void check_not_finite(const ox_nbits_variant *v, float odd, size_t at) {
+  enum { BLOCK = 32 };
+  float a[3 * BLOCK], scale[3], sum[3];
+  int8_t q[3 * BLOCK];
+  for (size_t i = 0; i < OX_COUNT(a); i++) a[i] = (float)(i % BLOCK) * 4 + 3; /* up to 127 */
+  a[BLOCK + at] = odd;
+  v->quantize(a, BLOCK, 3, q, scale, sum);
+  assert_true(isnan(scale[1]) && sum[1] == 0);
+  for (size_t i = 0; i < OX_COUNT(a); i++) assert_int_equal(q[i], i / BLOCK == 1 ? 0 : i % BLOCK * 4 + 3);
+  for (size_t b = 0; b < 3; b += 2) assert_true(scale[b] == 1 && sum[b] == BLOCK * 65);
+}
+
 static void check_isa(void **state) {
   const ox_nbits_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
+  static const float odd[] = {INFINITY, -INFINITY, NAN};
+  for (size_t i = 0; i < OX_COUNT(odd); i++)
+    for (size_t at = 0; at < 32; at++) check_not_finite(v, odd[i], at);
   static const int64_t bits[] = {2, 3, 4, 5, 8}, blocks[] = {16, 32, 128}, ks[] = {16, 64, 100, 260},
                        ms[] = {1, 2, 3, 4, 9};
   for (uint32_t i = 0; i < 150; i++) {

@@ -40,7 +40,8 @@ typedef struct ox_nbits_variant {
   ox_isa needs;
   size_t lanes;
   void (*run)(const ox_nbits_tile *t);
-  /* |blocks| blocks of a row: bytes, scale = largest / 127, sums of the bytes */
+  /* |blocks| blocks of a row: bytes, scale = largest / 127, sums of the bytes; NaN is the scale of a block that is not
+   * all finite */
   void (*quantize)(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum);
   const char *name;
 } ox_nbits_variant;

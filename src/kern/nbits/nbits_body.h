@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/nbits/nbits_body.h - rows times a panel of few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE, the symbols.
  */
+#include <math.h>
 #include <string.h>
 
 #include "kern/nbits/nbits.h"
@@ -111,8 +112,16 @@ void NBITS_RUN(const ox_nbits_tile *t) {
 
 void NBITS_QUANTIZE(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum) {
   for (size_t b = 0; b < blocks; b++, a += block, q += block) {
-    vf32 most = vf32_zero();
-    for (size_t i = 0; i < block; i += L) most = vf32_max(vf32_abs(vf32_load_n(a + i, vf32_lanes_at(i, block))), most);
+    vf32 most = vf32_zero(), odd = vf32_zero(); /* odd: 0, or NaN if something is not finite */
+    for (size_t i = 0; i < block; i += L) {
+      vf32 x = vf32_load_n(a + i, vf32_lanes_at(i, block));
+      most = vf32_max(vf32_abs(x), most), odd = vf32_add(odd, vf32_sub(x, x));
+    }
+    if (vf32_sum(odd) != 0) { /* no byte says that: the row's products become NaN */
+      memset(q, 0, block);
+      scale[b] = NAN, sum[b] = 0;
+      continue;
+    }
     float top = vf32_hmax(most);
     scale[b] = top / 127.0f;
     vf32 inverse =
