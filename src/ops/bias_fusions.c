@@ -139,6 +139,7 @@ static ox_status *softmax_prepare(ox_kernel_ctx *c) {
 static ox_status *softmax_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
   const rows_prep *p = c->prep;
+  ox_stop stop = ox_ctx_stop(c);
   size_t n = (size_t)p->n;
   for (int64_t r = tiles.begin * p->per_tile; r < OX_MIN(tiles.end * p->per_tile, p->rows); r++) {
     int64_t b = p->inner ? r / (p->rows / p->bias_rows) : r % p->bias_rows;
@@ -146,7 +147,7 @@ static ox_status *softmax_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
       const double *x = (const double *)c->in[0]->data + r * p->n, *bias = (const double *)c->in[1]->data + b * p->n;
       double *sum = scratch;
       for (size_t i = 0; i < n; i++) sum[i] = x[i] + bias[i];
-      ox_softmax_f64(sum, (double *)c->out[0]->data + r * p->n, n, 1, false);
+      ox_softmax_f64(sum, (double *)c->out[0]->data + r * p->n, n, 1, false, &stop);
       continue;
     }
     float *spare = scratch, *y = ox_as_float_out(c, 0, r * p->n, spare);

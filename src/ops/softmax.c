@@ -69,26 +69,34 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_ctx_plan(c, ox_tile_count(p->items, p->per_tile), narrow ? (size_t)(p->n * p->width) * sizeof(float) : 0);
 }
 
-static void item_f32(const ox_softmax_table *t, kind k, const float *x, float *y, const softmax_prep *p, size_t width,
+static void item_f32(const ox_kernel_ctx *c, kind k, const float *x, float *y, const softmax_prep *p, size_t width,
                      size_t pitch) {
+  enum { LONG = 1 << 16 };
+  const ox_softmax_table *t = ox_softmax_select(c->isa);
+  ox_stop stop = ox_ctx_stop(c);
   if (p->inner > 1)
-    t->columns(x, y, (size_t)p->n, width, pitch, k == LOG_SOFTMAX);
+    t->columns(x, y, (size_t)p->n, width, pitch, k == LOG_SOFTMAX, &stop);
+  else if (p->n > LONG)
+    t->long_row(x, y, (size_t)p->n, k == LOG_SOFTMAX, &stop);
   else
     (k == LOG_SOFTMAX ? t->log_row : t->row)(x, y, (size_t)p->n);
 }
 
-/* Rows of 16-bit floats are widened into the scratch, |width| columns side by side. */
+/* Rows of 16-bit floats are widened into the scratch, |width| columns side by side; a single one piece by piece. */
 static void item_narrow(const ox_kernel_ctx *c, kind k, int64_t at, const softmax_prep *p, size_t width,
                         float *scratch) {
+  enum { PIECE = 16384, EACH = 16 };
   const ox_convert *cv = ox_convert_select(c->isa);
   uint32_t t = c->in[0]->dtype;
-  if (p->inner == 1) width = (size_t)p->n;
-  int64_t rows = p->inner == 1 ? 1 : p->n;
-  for (int64_t r = 0; r < rows; r++)
-    cv->load_f32[t](c->in[0]->data, (size_t)(at + r * p->inner), width, scratch + (size_t)r * width);
-  item_f32(ox_softmax_select(c->isa), k, scratch, scratch, p, width, width);
-  for (int64_t r = 0; r < rows; r++)
-    cv->store_f32[t](scratch + (size_t)r * width, c->out[0]->data, (size_t)(at + r * p->inner), width, NULL);
+  int64_t step = p->inner == 1 ? PIECE : p->inner, n = p->inner == 1 ? OX_CEIL_DIV(p->n, PIECE) : p->n;
+  size_t some = p->inner == 1 ? PIECE : width, rest = p->inner == 1 ? (size_t)p->n : (size_t)p->n * width;
+  for (int64_t r = 0; r < n && !ox_ctx_stopped_each(c, r, EACH); r++)
+    cv->load_f32[t](c->in[0]->data, (size_t)(at + r * step), OX_MIN(some, rest - (size_t)r * some),
+                    scratch + (size_t)r * some);
+  item_f32(c, k, scratch, scratch, p, width, width);
+  for (int64_t r = 0; r < n && !ox_ctx_stopped_each(c, r, EACH); r++)
+    cv->store_f32[t](scratch + (size_t)r * some, c->out[0]->data, (size_t)(at + r * step),
+                     OX_MIN(some, rest - (size_t)r * some), NULL);
 }
 
 /* 1 at the first largest element, 0 elsewhere. */
@@ -98,11 +106,11 @@ static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep 
   for (size_t j = 0; j < width; j++) {
     double best = 0, v;
     int64_t where = 0;
-    for (int64_t r = 0; r < p->n; r++) {
+    for (int64_t r = 0; r < p->n && !ox_ctx_stopped_each(c, r, 1024); r++) {
       cv->load_f64[t](c->in[0]->data, (size_t)(at + r * p->inner) + j, 1, &v);
       if (r == 0 || v > best) best = v, where = r;
     }
-    for (int64_t r = 0; r < p->n; r++) {
+    for (int64_t r = 0; r < p->n && !ox_ctx_stopped_each(c, r, 1024); r++) {
       v = r == where;
       cv->store_f64[t](&v, c->out[0]->data, (size_t)(at + r * p->inner) + j, 1, NULL);
     }
@@ -114,6 +122,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const softmax_prep *p = c->prep;
   kind k = ((const softmax_state *)c->state)->kind;
   uint32_t t = c->in[0]->dtype;
+  ox_stop stop = ox_ctx_stop(c);
   int64_t begin, end;
   ox_tile_span(tiles, p->per_tile, p->items, &begin, &end);
   for (int64_t i = begin; i < end; i++) {
@@ -122,12 +131,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     if (k == HARDMAX) {
       item_hardmax(c, at, p, width);
     } else if (t == OX_F32) {
-      item_f32(ox_softmax_select(c->isa), k, (const float *)c->in[0]->data + at, (float *)c->out[0]->data + at, p,
-               width, (size_t)p->inner);
+      item_f32(c, k, (const float *)c->in[0]->data + at, (float *)c->out[0]->data + at, p, width, (size_t)p->inner);
     } else if (t == OX_F64) {
       for (size_t j = 0; j < width; j++)
         ox_softmax_f64((const double *)c->in[0]->data + at + j, (double *)c->out[0]->data + at + j, (size_t)p->n,
-                       (size_t)p->inner, k == LOG_SOFTMAX);
+                       (size_t)p->inner, k == LOG_SOFTMAX, &stop);
     } else {
       item_narrow(c, k, at, p, width, scratch);
     }

@@ -19,18 +19,16 @@ static int64_t source_of(const ox_shape *s, const ox_shape *out, int64_t i) {
   return at;
 }
 
-static ox_status *concat_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  IGNORE_TILES;
+/* Elements [begin, end), measured first, so that their characters lie in one piece. */
+static ox_status *concat_some(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
   const ox_str *x = c->in[0]->data, *y = c->in[1]->data;
   ox_str *out = c->out[0]->data;
   const ox_shape *s = &c->out[0]->shape;
-  int64_t n = ox_shape_count(s);
   size_t bytes = 0;
+  char *text = NULL;
   for (int pass = 0; pass < 2; pass++) {
-    if (pass && ox_ctx_stopped(c)) return NULL; /* not all are measured */
-    char *text = pass ? ox_ctx_run_alloc(c, OX_MAX(bytes, 1)) : NULL;
-    if (pass && !text) return ox_oom();
-    for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++) {
+    if (pass && !(text = ox_ctx_run_alloc(c, OX_MAX(bytes, 1)))) return ox_oom();
+    for (int64_t i = begin; i < end; i++) {
       const ox_str *a = &x[source_of(&c->in[0]->shape, s, i)], *b = &y[source_of(&c->in[1]->shape, s, i)];
       if (!pass) {
         bytes += a->n + b->n;
@@ -41,6 +39,15 @@ static ox_status *concat_run(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
       out[i] = (ox_str){text, a->n + b->n}, text += a->n + b->n;
     }
   }
+  return NULL;
+}
+
+/* New memory is cleared, so little is taken at once. */
+static ox_status *concat_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  enum { SOME = 64 };
+  IGNORE_TILES;
+  int64_t n = ox_shape_count(&c->out[0]->shape);
+  for (int64_t i = 0; i < n && !ox_ctx_stopped(c); i += SOME) OX_TRY(concat_some(c, i, OX_MIN(i + SOME, n)));
   return NULL;
 }
 
@@ -66,42 +73,53 @@ static ox_status *split_infer(ox_infer_ctx *c) {
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f); }
 
-/* Takes the next part of |rest| off; false at the end. |limit|: the rest is one part. */
-static bool next_word(ox_str *rest, bool limit, ox_str *part) {
-  while (rest->n && is_space(*rest->p)) rest->p++, rest->n--;
-  if (!rest->n) return false;
+/* The end of the spaces, or of the word, that |s| begins with; 0 if the run is to stop. */
+static size_t end_of(const ox_kernel_ctx *c, const ox_str *s, bool spaces) {
   size_t n = 0;
-  while (n < rest->n && (limit || !is_space(rest->p[n]))) n++;
-  *part = (ox_str){rest->p, n};
-  rest->p += n, rest->n -= n;
-  return true;
+  for (; n < s->n && is_space(s->p[n]) == spaces; n++)
+    if (ox_ctx_stopped_each(c, (int64_t)n, 8192)) return 0;
+  return n;
 }
 
-static bool next_part(ox_str *rest, const ox_str *by, bool limit, ox_str *part) {
+/* Takes the next part of |rest| off; false at the end, or if the run is to stop. |limit|: the rest is one part. */
+static bool next_word(const ox_kernel_ctx *c, ox_str *rest, bool limit, ox_str *part) {
+  size_t n = end_of(c, rest, true);
+  rest->p += n, rest->n -= n;
+  n = limit ? rest->n : end_of(c, rest, false);
+  *part = (ox_str){rest->p, n};
+  rest->p += n, rest->n -= n;
+  return n;
+}
+
+static bool next_part(const ox_kernel_ctx *c, ox_str *rest, const ox_str *by, bool limit, ox_str *part) {
+  enum { PIECE = 4096 };
   if (!rest->p) return false;
-  for (size_t i = 0; !limit && i + by->n <= rest->n; i++) {
-    const char *hit = memchr(rest->p + i, by->p[0], rest->n - by->n + 1 - i);
-    if (!hit) break;
-    i = (size_t)(hit - rest->p);
+  for (size_t i = 0, turn = 0; !limit && i + by->n <= rest->n && !ox_ctx_stopped_each(c, (int64_t)turn, 64); turn++) {
+    size_t n = OX_MIN(rest->n - by->n + 1 - i, PIECE);
+    const char *hit = memchr(rest->p + i, by->p[0], n);
+    i = hit ? (size_t)(hit - rest->p) : i + n;
+    if (!hit) continue;
     if (memcmp(hit, by->p, by->n) == 0) {
       *part = (ox_str){rest->p, i};
       rest->p += i + by->n, rest->n -= i + by->n;
       return true;
     }
+    i++;
   }
   *part = *rest;
   rest->p = NULL;
   return true;
 }
 
-/* Parts of |s|; written to |out| unless NULL. */
-static int64_t split_one(const split_attrs *a, ox_str s, ox_str *out) {
+/* Parts of |s|; written to |out| unless NULL. There may be fewer if the run is to stop, but not more. */
+static int64_t split_one(const ox_kernel_ctx *c, ox_str s, ox_str *out) {
+  const split_attrs *a = c->attrs;
   ox_str by = {a->delimiter, a->delimiter ? strlen(a->delimiter) : 0}, part;
   int64_t n = 0, most = a->has_maxsplit && a->maxsplit >= 0 ? a->maxsplit : INT64_MAX;
   if (!s.p) s.p = "";
-  while (by.n ? next_part(&s, &by, n >= most, &part) : next_word(&s, n >= most, &part)) {
+  while (by.n ? next_part(c, &s, &by, n >= most, &part) : next_word(c, &s, n >= most, &part)) {
     if (out) out[n] = part;
-    n++;
+    if (ox_ctx_stopped_each(c, n++, 256)) break;
   }
   return n;
 }
@@ -111,8 +129,7 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   const ox_str *in = c->in[0]->data;
   ox_shape s = c->in[0]->shape;
   int64_t n = ox_shape_count(&s), most = 0;
-  for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++)
-    most = OX_MAX(most, split_one(c->attrs, in[i], NULL));
+  for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++) most = OX_MAX(most, split_one(c, in[i], NULL));
   if (ox_ctx_stopped(c)) return NULL;
   s.dim[s.rank++] = most;
   void *parts = NULL, *counts = NULL;
@@ -120,7 +137,7 @@ static ox_status *split_run(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   if (ox_ctx_wants(c, 1)) OX_TRY(ox_output_at_run(c, 1, &c->in[0]->shape, &counts));
   for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++) {
     ox_str *row = parts ? (ox_str *)parts + i * most : NULL;
-    int64_t k = split_one(c->attrs, in[i], row);
+    int64_t k = split_one(c, in[i], row);
     if (counts) ((int64_t *)counts)[i] = k;
     for (; row && k < most; k++) row[k] = (ox_str){"", 0};
   }
@@ -173,11 +190,12 @@ static bool is_stopword(const norm_attrs *a, ox_str s) {
   return false;
 }
 
-/* |text| has room for 2 * s.n: no mapping makes a character longer than that. Returns the bytes written. */
-static size_t change_case(bool upper, ox_str s, char *text) {
+/* From byte |*from|, where a character begins, to the first that begins at |end| or behind. Returns the bytes written.
+ */
+static size_t change_piece(bool upper, ox_str s, size_t *from, size_t end, char *text) {
   char first = upper ? 'a' : 'A';
-  size_t at = 0;
-  for (size_t i = 0; i < s.n;) {
+  size_t at = 0, i = *from;
+  while (i < end) {
     unsigned char c = (unsigned char)s.p[i];
     if (c < 0x80) {
       text[at++] = (char)(c ^ ((unsigned)(c - first) < 26U ? 0x20 : 0)), i++;
@@ -192,10 +210,22 @@ static size_t change_case(bool upper, ox_str s, char *text) {
       at += ox_utf8_put(other, text + at);
     i += n;
   }
+  *from = i;
+  return at;
+}
+
+/* |text| has room for 2 * s.n: no mapping makes a character longer than that. Returns the bytes written. */
+static size_t change_case(const ox_kernel_ctx *c, ox_str s, char *text) {
+  enum { PIECE = 4096 };
+  bool upper = ((const norm_attrs *)c->attrs)->case_change_action[0] == 'U';
+  size_t at = 0, i = 0;
+  for (int64_t turn = 0; i < s.n && !ox_ctx_stopped_each(c, turn, 2); turn++)
+    at += change_piece(upper, s, &i, OX_MIN(i + PIECE, s.n), text + at);
   return at;
 }
 
 static ox_status *norm_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  enum { SOME = 16 << 10 };
   IGNORE_TILES;
   const norm_attrs *a = c->attrs;
   const ox_str *in = c->in[0]->data;
@@ -209,15 +239,21 @@ static ox_status *norm_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tile
   s.dim[s.rank - 1] = OX_MAX(kept, 1);
   void *data;
   OX_TRY(ox_output_at_run(c, 0, &s, &data));
-  char *text = same ? NULL : ox_ctx_run_alloc(c, OX_MAX(bytes, 1));
-  if (!same && !text) return ox_oom();
+  char *text = NULL;
+  size_t left = 0; /* of |text| */
   ox_str *out = data;
   out[0] = (ox_str){"", 0}; /* nothing left: one empty string */
   for (int64_t i = 0; i < n && !ox_ctx_stopped_each(c, i, 64); i++) {
     if (is_stopword(a, in[i])) continue;
-    out[k] = in[i];
-    if (!same) out[k] = (ox_str){text, change_case(a->case_change_action[0] == 'U', in[i], text)}, text += out[k].n;
-    k++;
+    out[k++] = in[i];
+    if (same) continue;
+    size_t room = 2 * in[i].n, some = OX_MIN(bytes, SOME); /* new memory is cleared, so little is taken at once */
+    if (!text || left < room) {
+      left = OX_MAX(room, some);
+      if (!(text = ox_ctx_run_alloc(c, OX_MAX(left, 1)))) return ox_oom();
+    }
+    size_t used = change_case(c, in[i], text);
+    out[k - 1] = (ox_str){text, used}, text += used, left -= used, bytes -= room;
   }
   return NULL;
 }

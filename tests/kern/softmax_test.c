@@ -7,8 +7,8 @@
 #include "support/check.h"
 #include "support/levels.h"
 
-enum { MOST = 5000 };
-static const size_t lengths[] = {1, 2, 7, 8, 15, 16, 17, 33, 64, 100, 1000, 4097, 5000};
+enum { MOST = 140001 };
+static const size_t lengths[] = {1, 2, 7, 8, 15, 16, 17, 33, 64, 100, 1000, 4097, 5000, MOST};
 
 static void test_rows_match_double(void **state) {
   (void)state;
@@ -22,7 +22,7 @@ static void test_rows_match_double(void **state) {
         size_t n = lengths[k];
         for (size_t i = 0; i < n; i++) x[i] = test_uniform(&seed, -30, 30), in[i] = (double)x[i];
         if (n > 20) x[13] = -INFINITY, in[13] = -INFINITY;
-        ox_softmax_f64(in, want, n, 1, is_log);
+        ox_softmax_f64(in, want, n, 1, is_log, NULL);
         (is_log ? t->log_row : t->row)(x, y, n);
         for (size_t i = 0; i < n; i++) {
           double scale = is_log ? fmax(fabs(want[i]), 1) : want[i] + 5e-33; /* below exp(-87) is 0 */
@@ -47,8 +47,8 @@ static void test_columns_match_rows(void **state) {
       for (int is_log = 0; is_log < 2; is_log++) {
         uint32_t seed = 2;
         for (size_t i = 0; i < ROWS * PITCH; i++) x[i] = test_uniform(&seed, -9, 9), in[i] = (double)x[i], y[i] = -5;
-        ox_softmax_select(test_levels[l].have)->columns(x, y, ROWS, width, PITCH, is_log);
-        for (size_t j = 0; j < PITCH; j++) ox_softmax_f64(in + j, want + j, ROWS, PITCH, is_log);
+        ox_softmax_select(test_levels[l].have)->columns(x, y, ROWS, width, PITCH, is_log, NULL);
+        for (size_t j = 0; j < PITCH; j++) ox_softmax_f64(in + j, want + j, ROWS, PITCH, is_log, NULL);
         for (size_t i = 0; i < ROWS * PITCH; i++) {
           double w = i % PITCH < width ? want[i] : -5;
           assert_true(fabs((double)y[i] - w) <= 2e-6 * fmax(fabs(w), is_log ? 1 : 0));
@@ -80,8 +80,8 @@ static void test_large_magnitudes(void **state) {
           x[i] = i % 3 == 1 ? (i % 2 ? -INFINITY : -3e38f) : centers[c] + (float)(i % 7);
           in[i] = (double)x[i];
         }
-        ox_softmax_f64(in, want, n, 1, 0);
-        ox_softmax_f64(in, logs, n, 1, 1);
+        ox_softmax_f64(in, want, n, 1, 0, NULL);
+        ox_softmax_f64(in, logs, n, 1, 1, NULL);
         ox_softmax_select(test_levels[l].have)->row(x, y, n);
         ox_softmax_select(test_levels[l].have)->log_row(x, z, n);
         for (size_t i = 0; i < n; i++) {
@@ -134,11 +134,44 @@ static void test_norm_pieces(void **state) {
   }
 }
 
+typedef struct {
+  int looks, last; /* the number of the look that says so */
+} looker;
+
+static bool look(const void *ctx) {
+  looker *k = (looker *)(uintptr_t)ctx;
+  return ++k->looks >= k->last;
+}
+
+/* Looks come often enough, change no bit, and are over when one has said so. */
+static void test_long_ones_end_early(void **state) {
+  (void)state;
+  static float x[MOST], want[MOST], y[MOST];
+  static double in[MOST], out[MOST];
+  for (size_t i = 0; i < MOST; i++) x[i] = (float)(i % 97), in[i] = x[i];
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_softmax_table *t = ox_softmax_select(test_levels[l].have);
+    for (int is_log = 0; is_log < 2; is_log++) {
+      looker never = {0, INT32_MAX}, soon = {0, 2}, soon_too = soon, soon_f64 = soon;
+      const ox_stop stop = {look, &never}, stops[] = {{look, &soon}, {look, &soon_too}, {look, &soon_f64}};
+      (is_log ? t->log_row : t->row)(x, want, MOST);
+      t->long_row(x, y, MOST, is_log, &stop);
+      assert_memory_equal(y, want, sizeof y);
+      assert_true(never.looks >= 3 * (MOST / (1 << 16)));
+      t->long_row(x, y, MOST, is_log, &stops[0]);
+      assert_int_equal(soon.looks, 2);
+      t->columns(x, y, MOST / 4, 4, 4, is_log, &stops[1]);
+      ox_softmax_f64(in, out, MOST, 1, is_log, &stops[2]);
+      assert_true(soon_too.looks >= 2 && soon_too.looks <= 2 + 3 * 4 && soon_f64.looks >= 2 && soon_f64.looks <= 4);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows_match_double),   cmocka_unit_test(test_columns_match_rows),
       cmocka_unit_test(test_nan_poisons_its_row), cmocka_unit_test(test_large_magnitudes),
-      cmocka_unit_test(test_norm_pieces),
+      cmocka_unit_test(test_norm_pieces),         cmocka_unit_test(test_long_ones_end_early),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

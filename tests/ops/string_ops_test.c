@@ -73,11 +73,87 @@ static void test_concat_broadcasts(void **state) {
   one_node_deinit(&node);
 }
 
+/* Long strings are worked on in pieces: what lies where one ends must not show. */
+enum { LONG = 20000 };
+
+static void test_long_strings_are_split_anywhere(void **state) {
+  (void)state;
+  static char text[LONG];
+  static const char *const by[] = {NULL, ";;"};
+  for (size_t k = 0; k < OX_COUNT(by); k++)
+    for (size_t at = 4080; at < 8200; at += at == 4110 ? 4070 : 1) {
+      memset(text, ';', LONG); /* of which every second may be the beginning of a delimiter */
+      for (size_t i = 0; i < LONG; i += 2) text[i] = 'x';
+      memcpy(text + at, k ? ";;" : "  ", 2);
+      text[at - 1] = 'x', text[at + 2] = 'x';
+      one_node node;
+      ox_str in = {text, LONG};
+      one_node_init(&node, "", "StringSplit", 20, 2);
+      if (by[k]) one_node_str(&node, "delimiter", by[k]);
+      one_node_input(&node, OX_STRING, 1, (int64_t[]){1}, &in);
+      CHECK_OK(one_node_run(&node));
+      assert_int_equal(*(const int64_t *)node.out[1].data, 2);
+      const ox_str *part = node.out[0].data;
+      assert_ptr_equal(part[0].p, text);
+      assert_int_equal(part[0].n, at);
+      assert_ptr_equal(part[1].p, text + at + 2);
+      assert_int_equal(part[1].n, LONG - at - 2);
+      one_node_deinit(&node);
+    }
+}
+
+static void test_long_strings_change_case_everywhere(void **state) {
+  (void)state;
+  static char text[LONG], want[LONG];
+  for (size_t first = 0; first < 3; first++) { /* two bytes each, from |first| on */
+    for (size_t i = 0; i < LONG; i++) text[i] = 'a', want[i] = 'A';
+    for (size_t i = first; i + 2 <= LONG; i += 2) memcpy(text + i, "\xc3\xa9", 2), memcpy(want + i, "\xc3\x89", 2);
+    one_node node;
+    ox_str in[3] = {{text, LONG}, STR(""), STR("b")};
+    one_node_init(&node, "", "StringNormalizer", 10, 1);
+    one_node_str(&node, "case_change_action", "UPPER");
+    one_node_input(&node, OX_STRING, 1, (int64_t[]){3}, in);
+    CHECK_OK(one_node_run(&node));
+    const ox_str *out = node.out[0].data;
+    assert_int_equal(out[0].n, LONG);
+    assert_memory_equal(out[0].p, want, LONG);
+    assert_int_equal(out[1].n, 0);
+    assert_true(out[2].n == 1 && out[2].p[0] == 'B');
+    one_node_deinit(&node);
+  }
+}
+
+/* Many strings, a few of which are longer than all the others. */
+static void test_many_strings_are_joined(void **state) {
+  enum { N = 300 };
+  (void)state;
+  static char text[5000];
+  static ox_str x[N];
+  memset(text, 'x', sizeof text);
+  for (size_t i = 0; i < N; i++) x[i] = (ox_str){text, i % 97 ? i : sizeof text};
+  static const ox_str y[] = {STR("!")};
+  one_node node;
+  one_node_init(&node, "", "StringConcat", 20, 1);
+  one_node_input(&node, OX_STRING, 1, (int64_t[]){N}, x);
+  one_node_input(&node, OX_STRING, 1, (int64_t[]){1}, y);
+  CHECK_OK(one_node_run(&node));
+  const ox_str *out = node.out[0].data;
+  for (size_t i = 0; i < N; i++) {
+    assert_int_equal(out[i].n, x[i].n + 1);
+    assert_memory_equal(out[i].p, text, x[i].n);
+    assert_int_equal(out[i].p[x[i].n], '!');
+  }
+  one_node_deinit(&node);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_split),
       cmocka_unit_test(test_normalize),
       cmocka_unit_test(test_concat_broadcasts),
+      cmocka_unit_test(test_long_strings_are_split_anywhere),
+      cmocka_unit_test(test_long_strings_change_case_everywhere),
+      cmocka_unit_test(test_many_strings_are_joined),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/softmax/softmax.h - softmax and log-softmax of float rows and of columns. y may be x. */
+ * kern/softmax/softmax.h - softmax and log-softmax of float rows and of columns. y may be x. Results are worth nothing
+ * if |stop|, where it is not NULL, said so. */
 #ifndef OX_KERN_SOFTMAX_SOFTMAX_H
 #define OX_KERN_SOFTMAX_SOFTMAX_H
 
 #include <stddef.h>
 
 #include "base/cpu.h"
+#include "base/stop.h"
 
 typedef struct ox_softmax_table {
   ox_isa needs;
   const char *name;
   void (*row)(const float *x, float *y, size_t n);
   void (*log_row)(const float *x, float *y, size_t n);
+  /* The same results for a row that takes long. */
+  void (*long_row)(const float *x, float *y, size_t n, int is_log, const ox_stop *stop);
   /* |n| rows of |width| columns, |pitch| floats apart: the softmax runs down each column */
-  void (*columns)(const float *x, float *y, size_t n, size_t width, size_t pitch, int is_log);
+  void (*columns)(const float *x, float *y, size_t n, size_t width, size_t pitch, int is_log, const ox_stop *stop);
 } ox_softmax_table;
 
 const ox_softmax_table *ox_softmax_select(ox_isa have);
 
 /* The same on doubles, elements |step| apart. */
-void ox_softmax_f64(const double *x, double *y, size_t n, size_t step, int is_log);
+void ox_softmax_f64(const double *x, double *y, size_t n, size_t step, int is_log, const ox_stop *stop);
 
 #endif

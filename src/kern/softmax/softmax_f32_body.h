@@ -2,7 +2,9 @@
  * kern/softmax/softmax_f32_body.h - softmax over the vocabulary. Long sums go to double a block at a time. */
 #include "kern/softmax/softmax.h"
 
-enum { L = VF32_LANES, BLOCK = 256 * L };
+enum { L = VF32_LANES, BLOCK = 256 * L, PIECE = 16 * BLOCK, ROWS = 1024 }; /* PIECE, ROWS: between two looks */
+
+static bool is_over(const ox_stop *stop) { return stop && ox_stop_asked(stop); }
 
 static float highest(const float *x, size_t n) {
   vf32 a = vf32_splat(-INFINITY), b = a;
@@ -48,9 +50,8 @@ static inline vf32 exponential(vf32 x, const base *b, const int direct) {
   return direct ? vf32_exp_flush(vf32_sub(x, b->high)) : power(x, b->shift);
 }
 
-/* The sum of the exponentials; y, if not NULL, gets them. */
-OX_INLINE double sum_up(const float *x, float *y, size_t n, const base *bs, const int direct) {
-  double total = 0;
+/* |total| and the exponentials, block by block; y, if not NULL, gets them. */
+OX_INLINE double sum_up(double total, const float *x, float *y, size_t n, const base *bs, const int direct) {
   for (size_t from = 0; from < n; from += BLOCK) {
     size_t end = n - from < BLOCK ? n : from + BLOCK, i = from;
     vf32 a = vf32_zero(), b = a;
@@ -70,8 +71,47 @@ OX_INLINE double sum_up(const float *x, float *y, size_t n, const base *bs, cons
   return total;
 }
 
-static double exponentials(const float *x, float *y, size_t n, const base *b) {
-  return b->direct ? sum_up(x, y, n, b, 1) : sum_up(x, y, n, b, 0);
+static double exponentials(double total, const float *x, float *y, size_t n, const base *b) {
+  return b->direct ? sum_up(total, x, y, n, b, 1) : sum_up(total, x, y, n, b, 0);
+}
+
+static void scale_by(float *y, size_t n, double sum) {
+  vf32 s = vf32_splat((float)(1 / sum));
+  size_t i = 0;
+  for (; i + L <= n; i += L) vf32_store(y + i, vf32_mul(vf32_load(y + i), s));
+  if (i < n) vf32_store_n(y + i, vf32_mul(vf32_load_n(y + i, n - i), s), n - i);
+}
+
+static void logs(const float *x, float *y, size_t n, const base *b, double sum) {
+  vf32 h = b->high, s = vf32_splat((float)log(sum));
+  size_t i = 0;
+  for (; i + L <= n; i += L) vf32_store(y + i, vf32_sub(vf32_sub(vf32_load(x + i), h), s));
+  if (i < n) vf32_store_n(y + i, vf32_sub(vf32_sub(vf32_load_n(x + i, n - i), h), s), n - i);
+}
+
+/* Pieces are whole blocks, so that sums are the same however long they are. */
+static void long_row(const float *x, float *y, size_t n, int is_log, const ox_stop *stop) {
+  float high = -INFINITY;
+  double sum = 0;
+  for (size_t i = 0; i < n; i += PIECE) {
+    if (is_over(stop)) return;
+    float h = highest(x + i, n - i < PIECE ? n - i : PIECE);
+    high = h > high ? h : high;
+  }
+  base b = base_of(high);
+  if (is_log) b.direct = 1; /* the largest element must give e^0 = 1 exactly: alone in the sum, its logarithm is 0 */
+  for (size_t i = 0; i < n; i += PIECE) {
+    if (is_over(stop)) return;
+    sum = exponentials(sum, x + i, is_log ? NULL : y + i, n - i < PIECE ? n - i : PIECE, &b);
+  }
+  for (size_t i = 0; i < n; i += PIECE) {
+    size_t k = n - i < PIECE ? n - i : PIECE;
+    if (is_over(stop)) return;
+    if (is_log)
+      logs(x + i, y + i, k, &b, sum);
+    else
+      scale_by(y + i, k, sum);
+  }
 }
 
 /* A row of M vectors stays in registers. Missing lanes are -inf: their exponentials are 0. */
@@ -121,45 +161,36 @@ static void row(const float *x, float *y, size_t n) {
     default:
       break;
   }
-  base b = base_of(highest(x, n));
-  double sum = exponentials(x, y, n, &b);
-  vf32 s = vf32_splat((float)(1 / sum));
-  size_t i = 0;
-  for (; i + L <= n; i += L) vf32_store(y + i, vf32_mul(vf32_load(y + i), s));
-  if (i < n) vf32_store_n(y + i, vf32_mul(vf32_load_n(y + i, n - i), s), n - i);
+  long_row(x, y, n, 0, NULL);
 }
 
-static void log_row(const float *x, float *y, size_t n) {
-  float high = highest(x, n);
-  base b = base_of(high);
-  b.direct = 1; /* the largest element must give e^0 = 1 exactly: alone in the sum, its logarithm is 0 */
-  vf32 h = b.high, s = vf32_splat((float)log(exponentials(x, NULL, n, &b)));
-  size_t i = 0;
-  for (; i + L <= n; i += L) vf32_store(y + i, vf32_sub(vf32_sub(vf32_load(x + i), h), s));
-  if (i < n) vf32_store_n(y + i, vf32_sub(vf32_sub(vf32_load_n(x + i, n - i), h), s), n - i);
-}
+static void log_row(const float *x, float *y, size_t n) { long_row(x, y, n, 1, NULL); }
 
 /* One vector of columns at a time: its maximum, sum and results stay in registers. */
-static void column_lanes(const float *x, float *y, size_t n, size_t pitch, size_t k, int is_log) {
+static void column_lanes(const float *x, float *y, size_t n, size_t pitch, size_t k, int is_log, const ox_stop *stop) {
   vf32 high = vf32_splat(-INFINITY), sum = vf32_zero();
-  for (size_t r = 0; r < n; r++) high = vf32_max(vf32_load_n(x + r * pitch, k), high);
-  for (size_t r = 0; r < n; r++) {
+#define ALL_ROWS(r)                                         \
+  for (size_t r0 = 0; r0 < n && !is_over(stop); r0 += ROWS) \
+    for (size_t r = r0, end = n - r0 < ROWS ? n : r0 + ROWS; r < end; r++)
+  ALL_ROWS(r) high = vf32_max(vf32_load_n(x + r * pitch, k), high);
+  ALL_ROWS(r) {
     vf32 e = vf32_exp_flush(vf32_sub(vf32_load_n(x + r * pitch, k), high));
     if (!is_log) vf32_store_n(y + r * pitch, e, k);
     sum = vf32_add(sum, e);
   }
   if (is_log) {
     vf32 s = vf32_log(sum);
-    for (size_t r = 0; r < n; r++)
-      vf32_store_n(y + r * pitch, vf32_sub(vf32_sub(vf32_load_n(x + r * pitch, k), high), s), k);
+    ALL_ROWS(r)
+    vf32_store_n(y + r * pitch, vf32_sub(vf32_sub(vf32_load_n(x + r * pitch, k), high), s), k);
   } else {
     vf32 s = vf32_div(vf32_splat(1.0f), sum);
-    for (size_t r = 0; r < n; r++) vf32_store_n(y + r * pitch, vf32_mul(vf32_load_n(y + r * pitch, k), s), k);
+    ALL_ROWS(r) vf32_store_n(y + r * pitch, vf32_mul(vf32_load_n(y + r * pitch, k), s), k);
   }
+#undef ALL_ROWS
 }
 
-static void columns(const float *x, float *y, size_t n, size_t width, size_t pitch, int is_log) {
-  for (size_t i = 0; i < width; i += L) column_lanes(x + i, y + i, n, pitch, vf32_lanes_at(i, width), is_log);
+static void columns(const float *x, float *y, size_t n, size_t width, size_t pitch, int is_log, const ox_stop *stop) {
+  for (size_t i = 0; i < width; i += L) column_lanes(x + i, y + i, n, pitch, vf32_lanes_at(i, width), is_log, stop);
 }
 
-const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row, log_row, columns};
+const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row, log_row, long_row, columns};

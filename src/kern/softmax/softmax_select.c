@@ -16,14 +16,16 @@ const ox_softmax_table *ox_softmax_select(ox_isa have) {
   return NULL;
 }
 
-void ox_softmax_f64(const double *x, double *y, size_t n, size_t step, int is_log) {
+void ox_softmax_f64(const double *x, double *y, size_t n, size_t step, int is_log, const ox_stop *stop) {
+#define GOES_ON(i) (i < n && !(i % 1024 == 1023 && stop && ox_stop_asked(stop)))
   double high = -INFINITY, sum = 0;
-  for (size_t i = 0; i < n; i++) high = x[i * step] > high || x[i * step] != x[i * step] ? x[i * step] : high;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; GOES_ON(i); i++) high = x[i * step] > high || x[i * step] != x[i * step] ? x[i * step] : high;
+  for (size_t i = 0; GOES_ON(i); i++) {
     double e = exp(x[i * step] - high);
     sum += e;
     y[i * step] = is_log ? x[i * step] - high : e;
   }
   double log_sum = log(sum);
-  for (size_t i = 0; i < n; i++) y[i * step] = is_log ? y[i * step] - log_sum : y[i * step] / sum;
+  for (size_t i = 0; GOES_ON(i); i++) y[i * step] = is_log ? y[i * step] - log_sum : y[i * step] / sum;
+#undef GOES_ON
 }
