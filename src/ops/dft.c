@@ -32,6 +32,8 @@ static inline void store_f32(void *data, uint32_t dtype, int64_t i, float v) {
     ((uint16_t *)data)[i] = dtype == OX_F16 ? ox_f16_from_f32(v) : ox_bf16_from_f32(v);
 }
 
+static bool goes_on(const ox_kernel_ctx *c, int64_t i) { return !ox_ctx_stopped_each(c, i, 8192); }
+
 #define REAL float
 #define LINES_T f32
 #define LOAD(data, dtype, i) load_f32(data, dtype, i)
@@ -60,10 +62,11 @@ static size_t scratch_bytes(const ox_kernel_ctx *c, const dft_plan *p) {
 static int64_t units_of(const dft_plan *p) { return (p->lines + 1) / 2; }
 
 static void fill_tables(const ox_kernel_ctx *c, dft_plan *p, void *table, void *work) {
+  ox_stop stop = ox_ctx_stop(c);
   if (wide(c))
-    ox_fft_f64_init(&p->f64, &p->shape, table, work);
+    ox_fft_f64_init(&p->f64, &p->shape, table, work, &stop);
   else
-    ox_fft_f32_init(&p->f32, &p->shape, table, work);
+    ox_fft_f32_init(&p->f32, &p->shape, table, work, &stop);
 }
 
 static ox_status *shape_ok(dft_plan *p) {
@@ -91,9 +94,9 @@ static ox_status *prepare_with(ox_kernel_ctx *c, set_up_fn set_up, uint32_t para
 
 static void run_units(const ox_kernel_ctx *c, const dft_plan *p, const ox_tensor *window, ox_range u, void *scratch) {
   if (wide(c))
-    run_lines_f64(p, &p->f64, c->in[0], window, c->out[0], u, scratch);
+    run_lines_f64(c, p, &p->f64, window, u, scratch);
   else
-    run_lines_f32(p, &p->f32, c->in[0], window, c->out[0], u, scratch);
+    run_lines_f32(c, p, &p->f32, window, u, scratch);
 }
 
 static ox_status *run_unplanned(const ox_kernel_ctx *c, set_up_fn set_up, ox_status *(*infer)(ox_infer_ctx *),

@@ -64,11 +64,12 @@ static ox_status *infer_irfft(ox_infer_ctx *c) {
 
 static ox_status *make_fft(ox_kernel_ctx *c, rfft_prep *p, int axis) {
   ox_fft_shape s;
+  ox_stop stop = ox_ctx_stop(c);
   if (!ox_fft_shape_init(&s, p->n[axis])) return ox_fail(OX_LIMIT, "a transform of %lld", (long long)p->n[axis]);
   double *table = ox_ctx_alloc(c, (size_t)ox_fft_table_len(&s) * sizeof(double));
   double *work = ox_ctx_alloc(c, (size_t)ox_fft_work_len(&s) * sizeof(double));
   if (!table || !work) return ox_oom();
-  ox_fft_f64_init(&p->fft[axis], &s, table, work);
+  ox_fft_f64_init(&p->fft[axis], &s, table, work, &stop);
   return NULL;
 }
 
@@ -99,11 +100,13 @@ static ox_status *prepare_irfft(ox_kernel_ctx *c) { return prepare_with(c, true)
 /* Bins of a signal, and room for a line. */
 typedef struct signal {
   double *re, *im, *line_re, *line_im, *work;
+  ox_stop stop;
 } signal;
 
 /* The inverse exchanges the parts; its division by n comes last. */
 static void transform(const rfft_prep *p, int axis, const signal *s) {
-  ox_fft_f64_run(&p->fft[axis], p->inverse ? s->line_im : s->line_re, p->inverse ? s->line_re : s->line_im, s->work);
+  ox_fft_f64_run(&p->fft[axis], p->inverse ? s->line_im : s->line_re, p->inverse ? s->line_re : s->line_im, s->work,
+                 &s->stop);
 }
 
 /* All lines along |axis|, which is not the last. */
@@ -131,7 +134,7 @@ static void forward(const ox_kernel_ctx *c, const rfft_prep *p, int64_t index, c
       s->re[r * p->bins + i] = s->line_re[i], s->im[r * p->bins + i] = s->line_im[i];
   }
   for (int a = 0; a + 1 < p->axes; a++) along(p, a, s);
-  for (int64_t i = 0; i < p->rows * p->bins; i++) {
+  for (int64_t i = 0; i < p->rows * p->bins && !ox_ctx_stopped_each(c, i, 1024); i++) {
     double pair[2] = {s->re[i], s->im[i]};
     cv->store_f64[t](pair, c->out[0]->data, (size_t)(2 * (index * p->rows * p->bins + i)), 2, NULL);
   }
@@ -142,7 +145,7 @@ static void backward(const ox_kernel_ctx *c, const rfft_prep *p, int64_t index, 
   uint32_t t = c->in[0]->dtype;
   int64_t n = p->n[p->axes - 1];
   double count = (double)(p->rows * n);
-  for (int64_t i = 0; i < p->rows * p->bins; i++) {
+  for (int64_t i = 0; i < p->rows * p->bins && !ox_ctx_stopped_each(c, i, 1024); i++) {
     double pair[2];
     cv->load_f64[t](c->in[0]->data, (size_t)(2 * (index * p->rows * p->bins + i)), 2, pair);
     s->re[i] = pair[0], s->im[i] = pair[1];
@@ -164,7 +167,7 @@ static void backward(const ox_kernel_ctx *c, const rfft_prep *p, int64_t index, 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
   const rfft_prep *p = c->prep;
-  signal s = {.re = scratch};
+  signal s = {.re = scratch, .stop = ox_ctx_stop(c)};
   s.im = s.re + p->rows * p->bins, s.line_re = s.im + p->rows * p->bins;
   s.line_im = s.line_re + p->most, s.work = s.line_im + p->most;
   for (int64_t i = tiles.begin; i < tiles.end; i++) (p->inverse ? backward : forward)(c, p, i, &s);

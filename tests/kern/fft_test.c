@@ -18,9 +18,9 @@ static double error_f64(int64_t n) {
   assert_true(ox_fft_shape_init(&s, n));
   double *table = calloc((size_t)ox_fft_table_len(&s), 8), *work = calloc((size_t)ox_fft_work_len(&s), 8);
   double *re = malloc((size_t)n * 8), *im = malloc((size_t)n * 8), worst = 0;
-  ox_fft_f64_init(&p, &s, table, work);
+  ox_fft_f64_init(&p, &s, table, work, NULL);
   for (int64_t i = 0; i < n; i++) re[i] = signal_at(i), im[i] = signal_at(3 * i + 5);
-  ox_fft_f64_run(&p, re, im, work);
+  ox_fft_f64_run(&p, re, im, work, NULL);
   for (int64_t k = 0; k < n; k++) {
     double r = 0, j = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -41,10 +41,10 @@ static double error_f32(int64_t n) {
   float *table = calloc((size_t)ox_fft_table_len(&s), 4), *work = calloc((size_t)ox_fft_work_len(&s), 4);
   float *re = malloc((size_t)n * 4), *im = malloc((size_t)n * 4);
   double worst = 0;
-  ox_fft_f32_init(&p, &s, table, work);
+  ox_fft_f32_init(&p, &s, table, work, NULL);
   for (int64_t i = 0; i < n; i++) re[i] = (float)signal_at(i), im[i] = (float)signal_at(3 * i + 5);
-  ox_fft_f32_run(&p, re, im, work);
-  ox_fft_f32_run(&p, im, re, work);
+  ox_fft_f32_run(&p, re, im, work, NULL);
+  ox_fft_f32_run(&p, im, re, work, NULL);
   for (int64_t i = 0; i < n; i++)
     worst = fmax(worst, fmax(fabs(re[i] / (double)n - signal_at(i)), fabs(im[i] / (double)n - signal_at(3 * i + 5))));
   free(table), free(work), free(re), free(im);

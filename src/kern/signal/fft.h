@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/signal/fft.h - the discrete Fourier transform of any length: mixed radix (Stockham), or Bluestein's chirp where
- * a prime factor is large. Twiddles are computed in double. Real and imaginary parts lie in separate arrays. */
+ * a prime factor is large. Twiddles are computed in double. Real and imaginary parts lie in separate arrays.
+ * Results are worth nothing if |stop|, where it is not NULL, said so. */
 #ifndef OX_KERN_SIGNAL_FFT_H
 #define OX_KERN_SIGNAL_FFT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/stop.h"
 
 enum { OX_FFT_FACTORS = 40, OX_FFT_PRIME = 31 };
 
@@ -34,10 +37,10 @@ typedef struct ox_fft_f64 {
 } ox_fft_f64;
 
 /* Fills |table| (ox_fft_table_len); |work| as below. */
-void ox_fft_f32_init(ox_fft_f32 *p, const ox_fft_shape *s, float *table, float *work);
-void ox_fft_f64_init(ox_fft_f64 *p, const ox_fft_shape *s, double *table, double *work);
+void ox_fft_f32_init(ox_fft_f32 *p, const ox_fft_shape *s, float *table, float *work, const ox_stop *stop);
+void ox_fft_f64_init(ox_fft_f64 *p, const ox_fft_shape *s, double *table, double *work, const ox_stop *stop);
 /* Forward, in place. The inverse is the same with |re| and |im| exchanged, divided by n. */
-void ox_fft_f32_run(const ox_fft_f32 *p, float *re, float *im, float *work);
-void ox_fft_f64_run(const ox_fft_f64 *p, double *re, double *im, double *work);
+void ox_fft_f32_run(const ox_fft_f32 *p, float *re, float *im, float *work, const ox_stop *stop);
+void ox_fft_f64_run(const ox_fft_f64 *p, double *re, double *im, double *work, const ox_stop *stop);
 
 #endif

@@ -9,20 +9,21 @@
 static const double two_pi = 6.283185307179586476925;
 
 /* One pass of radix |r| over sub-transforms of length |n| = r * m, |s| of them interleaved: decimation in frequency,
- * self-sorting. x: input, y: output; w: the table of |len| roots of unity, of which every |s|-th is used. */
+ * self-sorting. x: input, y: output; w: the table of |len| roots of unity, of which every |s|-th is used. A piece of it
+ * is p of [p0, p1), and q of [q0, q1). */
 typedef struct pass {
   const REAL *xr, *xi, *wr, *wi;
   REAL *yr, *yi;
-  int64_t m, s, len;
+  int64_t m, s, len, p0, p1, q0, q1;
 } pass;
 
 static void pass2(const pass *t) {
-  for (int64_t p = 0; p < t->m; p++) {
+  for (int64_t p = t->p0; p < t->p1; p++) {
     REAL c = t->wr[p * t->s], d = t->wi[p * t->s];
     const REAL *xr = t->xr + t->s * p, *xi = t->xi + t->s * p;
     REAL *yr = t->yr + t->s * 2 * p, *yi = t->yi + t->s * 2 * p;
     int64_t far = t->s * t->m;
-    for (int64_t q = 0; q < t->s; q++) {
+    for (int64_t q = t->q0; q < t->q1; q++) {
       REAL ar = xr[q], ai = xi[q], br = xr[q + far], bi = xi[q + far], dr = ar - br, di = ai - bi;
       yr[q] = ar + br, yi[q] = ai + bi;
       yr[q + t->s] = dr * c - di * d, yi[q + t->s] = dr * d + di * c;
@@ -32,12 +33,12 @@ static void pass2(const pass *t) {
 
 static void pass4(const pass *t) {
   int64_t s = t->s, far = s * t->m;
-  for (int64_t p = 0; p < t->m; p++) {
+  for (int64_t p = t->p0; p < t->p1; p++) {
     REAL c1 = t->wr[p * s], d1 = t->wi[p * s], c2 = t->wr[2 * p * s], d2 = t->wi[2 * p * s];
     REAL c3 = t->wr[3 * p * s], d3 = t->wi[3 * p * s];
     const REAL *xr = t->xr + s * p, *xi = t->xi + s * p;
     REAL *restrict yr = t->yr + s * 4 * p, *restrict yi = t->yi + s * 4 * p;
-    for (int64_t q = 0; q < s; q++) {
+    for (int64_t q = t->q0; q < t->q1; q++) {
       REAL ar = xr[q] + xr[q + 2 * far], ai = xi[q] + xi[q + 2 * far];
       REAL br = xr[q] - xr[q + 2 * far], bi = xi[q] - xi[q + 2 * far];
       REAL er = xr[q + far] + xr[q + 3 * far], ei = xi[q + far] + xi[q + 3 * far];
@@ -54,40 +55,56 @@ static void pass4(const pass *t) {
 /* Any small odd radix: each output is a sum over the inputs, root by root of the r-th roots of unity. */
 static void pass_any(const pass *t, int r) {
   int64_t s = t->s, far = s * t->m, root = t->len / r;
-  for (int64_t p = 0; p < t->m; p++)
+  for (int64_t p = t->p0; p < t->p1; p++)
     for (int k = 0; k < r; k++) {
       REAL c = t->wr[p * k * s], d = t->wi[p * k * s];
       const REAL *xr = t->xr + s * p, *xi = t->xi + s * p;
       REAL *yr = t->yr + s * (r * p + k), *yi = t->yi + s * (r * p + k);
-      for (int64_t q = 0; q < s; q++) yr[q] = xr[q], yi[q] = xi[q];
+      for (int64_t q = t->q0; q < t->q1; q++) yr[q] = xr[q], yi[q] = xi[q];
       for (int j = 1; j < r; j++) {
         REAL e = t->wr[j * k % r * root], f = t->wi[j * k % r * root];
-        for (int64_t q = 0; q < s; q++) {
+        for (int64_t q = t->q0; q < t->q1; q++) {
           REAL ar = xr[q + j * far], ai = xi[q + j * far];
           yr[q] += ar * e - ai * f, yi[q] += ar * f + ai * e;
         }
       }
-      for (int64_t q = 0; q < s && p && k; q++) {
+      for (int64_t q = t->q0; q < t->q1 && p && k; q++) {
         REAL ar = yr[q], ai = yi[q];
         yr[q] = ar * c - ai * d, yi[q] = ar * d + ai * c;
       }
     }
 }
 
+static bool is_over(const ox_stop *stop) { return stop && ox_stop_asked(stop); }
+
+/* In pieces of some PIECE values, and looks in between. */
+static void run_pass(pass *t, int r, const ox_stop *stop) {
+  enum { PIECE = 8192 };
+  int64_t ps = OX_MAX(PIECE / (t->s * r), 1), qs = OX_MAX(PIECE / r, 1);
+  for (t->p0 = 0; t->p0 < t->m; t->p0 = t->p1) {
+    t->p1 = OX_MIN(t->p0 + ps, t->m);
+    for (t->q0 = 0; t->q0 < t->s; t->q0 = t->q1) {
+      t->q1 = OX_MIN(t->q0 + qs, t->s);
+      if (t->len > PIECE && is_over(stop)) return;
+      if (r == 4)
+        pass4(t);
+      else if (r == 2)
+        pass2(t);
+      else
+        pass_any(t, r);
+    }
+  }
+}
+
 /* Length |inner|; |work| holds one more copy. */
-static void mixed(const FFT_PLAN *f, REAL *re, REAL *im, REAL *work) {
+static void mixed(const FFT_PLAN *f, REAL *re, REAL *im, REAL *work, const ox_stop *stop) {
   int64_t len = f->shape.inner, n = len, s = 1;
   REAL *xr = re, *xi = im, *yr = work, *yi = work + len;
   for (int i = 0; i < f->shape.n_factors; i++) {
     int r = f->shape.factor[i];
     pass t = {
         .xr = xr, .xi = xi, .wr = f->table, .wi = f->table + len, .yr = yr, .yi = yi, .m = n / r, .s = s, .len = len};
-    if (r == 4)
-      pass4(&t);
-    else if (r == 2)
-      pass2(&t);
-    else
-      pass_any(&t, r);
+    run_pass(&t, r, stop);
     REAL *swap_r = xr, *swap_i = xi;
     xr = yr, xi = yi, yr = swap_r, yi = swap_i;
     n /= r, s *= r;
@@ -98,45 +115,47 @@ static void mixed(const FFT_PLAN *f, REAL *re, REAL *im, REAL *work) {
 }
 
 /* Bluestein: kn = (k^2 + n^2 - (k-n)^2) / 2 turns the transform into a convolution with a chirp. */
-static void chirp(const FFT_PLAN *f, REAL *re, REAL *im, REAL *work) {
+static void chirp(const FFT_PLAN *f, REAL *re, REAL *im, REAL *work, const ox_stop *stop) {
   int64_t n = f->shape.n, m = f->shape.inner;
   const REAL *cr = f->table + 2 * m, *ci = cr + n, *sr = ci + n, *si = sr + m;
   REAL *ar = work, *ai = work + m;
   for (int64_t i = 0; i < n; i++) ar[i] = re[i] * cr[i] - im[i] * ci[i], ai[i] = re[i] * ci[i] + im[i] * cr[i];
   memset(ar + n, 0, (size_t)(m - n) * sizeof *ar);
   memset(ai + n, 0, (size_t)(m - n) * sizeof *ai);
-  mixed(f, ar, ai, work + 2 * m);
+  mixed(f, ar, ai, work + 2 * m, stop);
   for (int64_t i = 0; i < m; i++) {
     REAL r = ar[i] * sr[i] - ai[i] * si[i], j = ar[i] * si[i] + ai[i] * sr[i];
     ar[i] = r, ai[i] = j;
   }
-  mixed(f, ai, ar, work + 2 * m); /* the inverse; 1/m is in the spectrum */
+  mixed(f, ai, ar, work + 2 * m, stop); /* the inverse; 1/m is in the spectrum */
   for (int64_t i = 0; i < n; i++) re[i] = ar[i] * cr[i] - ai[i] * ci[i], im[i] = ar[i] * ci[i] + ai[i] * cr[i];
 }
 
-void FFT_RUN(const FFT_PLAN *p, REAL *re, REAL *im, REAL *work) {
+void FFT_RUN(const FFT_PLAN *p, REAL *re, REAL *im, REAL *work, const ox_stop *stop) {
   if (p->shape.inner == p->shape.n)
-    mixed(p, re, im, work);
+    mixed(p, re, im, work, stop);
   else
-    chirp(p, re, im, work);
+    chirp(p, re, im, work, stop);
 }
 
-void FFT_INIT(FFT_PLAN *p, const ox_fft_shape *s, REAL *table, REAL *work) {
+void FFT_INIT(FFT_PLAN *p, const ox_fft_shape *s, REAL *table, REAL *work, const ox_stop *stop) {
+  enum { SINES = 512 }; /* between two looks */
   int64_t n = s->n, m = s->inner;
   p->shape = *s, p->table = table;
-  for (int64_t i = 0; i < m; i++) {
+  for (int64_t i = 0; i < m && !(i % SINES == SINES - 1 && is_over(stop)); i++) {
     double angle = -two_pi * (double)i / (double)m;
     table[i] = (REAL)cos(angle), table[m + i] = (REAL)sin(angle);
   }
   if (m == n) return;
   REAL *cr = table + 2 * m, *ci = cr + n, *sr = ci + n, *si = sr + m;
   memset(sr, 0, 2 * (size_t)m * sizeof *sr);
-  for (int64_t i = 0, square = 0; i < n; i++) { /* i^2 modulo 2n, so that the angle stays exact */
+  for (int64_t i = 0, square = 0; i < n && !(i % SINES == SINES - 1 && is_over(stop));
+       i++) { /* i^2 modulo 2n, so that the angle stays exact */
     double angle = -two_pi * (double)square / (double)(2 * n);
     cr[i] = (REAL)cos(angle), ci[i] = (REAL)sin(angle);
     sr[i] = sr[i ? m - i : 0] = (REAL)(cos(angle) / (double)m);
     si[i] = si[i ? m - i : 0] = (REAL)(-sin(angle) / (double)m);
     square = (square + 2 * i + 1) % (2 * n);
   }
-  mixed(p, sr, si, work);
+  mixed(p, sr, si, work, stop);
 }

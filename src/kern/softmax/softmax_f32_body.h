@@ -169,8 +169,8 @@ static void log_row(const float *x, float *y, size_t n) { long_row(x, y, n, 1, N
 /* One vector of columns at a time: its maximum, sum and results stay in registers. */
 static void column_lanes(const float *x, float *y, size_t n, size_t pitch, size_t k, int is_log, const ox_stop *stop) {
   vf32 high = vf32_splat(-INFINITY), sum = vf32_zero();
-#define ALL_ROWS(r)                                         \
-  for (size_t r0 = 0; r0 < n && !is_over(stop); r0 += ROWS) \
+#define ALL_ROWS(r)                                                       \
+  for (size_t r0 = 0; r0 < n && !(n > ROWS && is_over(stop)); r0 += ROWS) \
     for (size_t r = r0, end = n - r0 < ROWS ? n : r0 + ROWS; r < end; r++)
   ALL_ROWS(r) high = vf32_max(vf32_load_n(x + r * pitch, k), high);
   ALL_ROWS(r) {

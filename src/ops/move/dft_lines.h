@@ -7,12 +7,13 @@
 #define NAME(stem) JOIN(stem, LINES_T)
 
 /* Reads a line; the part beyond the signal is zero. One-sided input of an inverse is completed by symmetry. */
-static void NAME(read_line_)(const dft_plan *p, const ox_tensor *in, const ox_tensor *window, int64_t l, REAL *re,
+static void NAME(read_line_)(const ox_kernel_ctx *c, const dft_plan *p, const ox_tensor *window, int64_t l, REAL *re,
                              REAL *im) {
+  const ox_tensor *in = c->in[0];
   int64_t at = l / p->group * p->in_outer + l % p->group * p->in_inner, have = OX_MIN(p->in_len, p->n);
   bool complex_in = p->comp_in == 2;
   if (p->inverse && p->onesided) have = OX_MIN(p->in_len, p->n / 2 + 1);
-  for (int64_t i = 0; i < have; i++, at += p->in_stride) {
+  for (int64_t i = 0; i < have && goes_on(c, i); i++, at += p->in_stride) {
     re[i] = LOAD(in->data, in->dtype, at);
     im[i] = complex_in ? LOAD(in->data, in->dtype, at + 1) : 0;
   }
@@ -25,20 +26,22 @@ static void NAME(read_line_)(const dft_plan *p, const ox_tensor *in, const ox_te
   for (int64_t i = p->n / 2 + 1; i < p->n; i++) re[i] = re[p->n - i], im[i] = -im[p->n - i];
 }
 
-static void NAME(write_line_)(const dft_plan *p, const ox_tensor *out, int64_t l, const REAL *re, const REAL *im) {
+static void NAME(write_line_)(const ox_kernel_ctx *c, const dft_plan *p, int64_t l, const REAL *re, const REAL *im) {
+  const ox_tensor *out = c->out[0];
   int64_t at = l / p->group * p->out_outer + l % p->group * p->out_inner;
   REAL scale = p->inverse ? (REAL)1 / (REAL)p->n : 1;
-  for (int64_t i = 0; i < p->bins; i++, at += p->out_stride) {
+  for (int64_t i = 0; i < p->bins && goes_on(c, i); i++, at += p->out_stride) {
     STORE(out->data, out->dtype, at, re[i] * scale);
     if (p->comp_out == 2) STORE(out->data, out->dtype, at + 1, im[i] * scale);
   }
 }
 
 /* Two real lines l and l + 1 in one transform: what they share is taken apart by symmetry. */
-static void NAME(write_pair_)(const dft_plan *p, const ox_tensor *out, int64_t l, const REAL *re, const REAL *im) {
+static void NAME(write_pair_)(const ox_kernel_ctx *c, const dft_plan *p, int64_t l, const REAL *re, const REAL *im) {
+  const ox_tensor *out = c->out[0];
   for (int k = 0; k < 2; k++) {
     int64_t at = (l + k) / p->group * p->out_outer + (l + k) % p->group * p->out_inner;
-    for (int64_t i = 0; i < p->bins; i++, at += p->out_stride) {
+    for (int64_t i = 0; i < p->bins && goes_on(c, i); i++, at += p->out_stride) {
       int64_t j = i ? p->n - i : 0;
       REAL r = k ? im[i] + im[j] : re[i] + re[j], m = k ? re[j] - re[i] : im[i] - im[j];
       STORE(out->data, out->dtype, at, r / 2);
@@ -58,27 +61,28 @@ static bool NAME(alike_)(const REAL *x, const REAL *y, int64_t n) {
 }
 
 /* Units are pairs of lines. |scratch| holds 3 lines and the transform's work space. */
-static void NAME(run_lines_)(const dft_plan *p, const FFT_PLAN *fft, const ox_tensor *in, const ox_tensor *window,
-                             const ox_tensor *out, ox_range units, void *scratch) {
+static void NAME(run_lines_)(const ox_kernel_ctx *c, const dft_plan *p, const FFT_PLAN *fft, const ox_tensor *window,
+                             ox_range units, void *scratch) {
+  ox_stop stop = ox_ctx_stop(c);
   REAL *re = scratch, *im = re + p->n, *spare = im + p->n, *work = spare + p->n;
   for (int64_t u = units.begin; u < units.end; u++) {
     int64_t l = 2 * u;
     if (p->comp_in == 1 && !p->inverse && l + 1 < p->lines) {
-      NAME(read_line_)(p, in, window, l + 1, im, spare);
-      NAME(read_line_)(p, in, window, l, re, spare);
+      NAME(read_line_)(c, p, window, l + 1, im, spare);
+      NAME(read_line_)(c, p, window, l, re, spare);
       if (NAME(alike_)(re, im, p->n)) {
-        FFT_RUN(fft, re, im, work);
-        NAME(write_pair_)(p, out, l, re, im);
+        FFT_RUN(fft, re, im, work, &stop);
+        NAME(write_pair_)(c, p, l, re, im);
         continue;
       }
     }
     for (; l < OX_MIN(2 * u + 2, p->lines); l++) {
-      NAME(read_line_)(p, in, window, l, re, im);
+      NAME(read_line_)(c, p, window, l, re, im);
       if (p->inverse)
-        FFT_RUN(fft, im, re, work);
+        FFT_RUN(fft, im, re, work, &stop);
       else
-        FFT_RUN(fft, re, im, work);
-      NAME(write_line_)(p, out, l, re, im);
+        FFT_RUN(fft, re, im, work, &stop);
+      NAME(write_line_)(c, p, l, re, im);
     }
   }
 }
