@@ -245,7 +245,7 @@ static ox_status *make_step(ox_context *c, ox_step *s, const ox_unit *u) {
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) out[i] = &c->slots[n->out[i]].t;
   OX_TRY(ox_step_init(s, c->plan->graph, u, in, out, &c->arena));
-  s->memory = &memory, s->owner = c;
+  s->memory = &memory, s->owner = c, s->crew = &c->crew; /* preparing may take long, too */
   s->c.stream = ox_device_stream(&c->devices, u->owner);
   return NULL;
 }
@@ -345,6 +345,7 @@ static ox_status *build(ox_context *c, const ox_type *key, const ox_tensor *cons
   OX_TRY(ox_context_add_waits(c));
   OX_TRY(ox_lifetimes_plan(c, direct));
   OX_TRY(ox_stretches_find(c));
+  OX_TRY(ox_watch_check(c->env->watch)); /* what a kernel prepared may be half done */
   OX_TRY(reserve(c));
   place_values(c);
   return ox_stretches_link(c);

@@ -63,10 +63,11 @@ static ox_status *infer(ox_infer_ctx *c) {
 
 /* ---- weights ---- */
 /* Direction |d| of [dirs, k, 4 hidden] bytes as [4 hidden, k] floats. */
-static void widen(const ox_tensor *q, const ox_tensor *scale, const ox_tensor *zero, int64_t d, float *to) {
+static void widen(const ox_tensor *q, const ox_tensor *scale, const ox_tensor *zero, int64_t d, float *to,
+                  const ox_stop *stop) {
   int64_t dirs = q->shape.dim[0], k = q->shape.dim[1], n = q->shape.dim[2];
   bool each = ox_shape_count(&scale->shape) != dirs;
-  for (int64_t j = 0; j < n; j++) {
+  for (int64_t j = 0; j < n && !(stop && j % 16 == 15 && ox_stop_asked(stop)); j++) {
     int64_t s = each ? d * n + j : d;
     float factor = ((const ox_f32u *)scale->data)[s];
     int z = q->dtype == OX_U8 ? ((const uint8_t *)zero->data)[s] : ((const int8_t *)zero->data)[s];
@@ -92,7 +93,7 @@ static ox_status *widen_all(const ox_load_ctx *c, uint32_t in, uint32_t scale, o
   float *w = OX_ARENA_ARRAY(temp, float, (size_t)ox_shape_count(&shape));
   if (!w) return ox_oom();
   for (int64_t d = 0; d < q->shape.dim[0]; d++)
-    widen(q, constant(c, scale), constant(c, scale + 1), d, w + d * q->shape.dim[1] * q->shape.dim[2]);
+    widen(q, constant(c, scale), constant(c, scale + 1), d, w + d * q->shape.dim[1] * q->shape.dim[2], NULL);
   *out = ox_tensor_view(OX_F32, &shape, w);
   return NULL;
 }
@@ -108,7 +109,7 @@ static ox_status *pack(ox_load_ctx *c, const ox_tensor *const in[4], recurrent_p
   if (!(s->base = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES))) return ox_oom();
   for (size_t i = 0; i < d.dirs; i++) {
     recurrent_weights_at(&d, v, in[3] != NULL, (char *)s->base + i * one, &s->weights[i]);
-    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i]);
+    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i], NULL);
   }
   return NULL;
 }
@@ -207,10 +208,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   view(c, p, &v);
   if (!p->widens) return recurrent_run(&v.c, stage, tiles, scratch);
   if (stage > 0) return recurrent_run(&v.c, stage - 1, tiles, scratch);
+  ox_stop stop = ox_ctx_stop(c);
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     const ox_tensor *q = c->in[i % 2 ? IN_R : IN_W];
     float *to = (float *)(i % 2 ? v.r.data : v.w.data) + i / 2 * q->shape.dim[1] * q->shape.dim[2];
-    widen(q, c->in[i % 2 ? R_SCALE : W_SCALE], c->in[i % 2 ? R_ZERO : W_ZERO], i / 2, to);
+    widen(q, c->in[i % 2 ? R_SCALE : W_SCALE], c->in[i % 2 ? R_ZERO : W_ZERO], i / 2, to, &stop);
   }
   return NULL;
 }

@@ -157,6 +157,9 @@ static void divide(const pool_prep *p, float *y, int64_t begin, int64_t end) {
     }
 }
 
+/* Of a plane, between two looks. */
+enum { PIECE = 1 << 14 };
+
 static void run_plain(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles, double *x) {
   const ox_convert *cv = ox_convert_select(c->isa);
   ox_stop stop = ox_ctx_stop(c);
@@ -166,11 +169,14 @@ static void run_plain(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles
   int64_t end = OX_MIN(tiles.end * p->per_tile, p->planes);
   for (int64_t i = tiles.begin * p->per_tile; i < end; i++) {
     int64_t *at = index ? index + i * p->out_n : NULL;
-    cv->load_f64[dtype](c->in[0]->data, (size_t)(i * p->in_n), (size_t)p->in_n, x);
+    for (int64_t j = 0; j < p->in_n && !(j && ox_ctx_stopped(c)); j += PIECE)
+      cv->load_f64[dtype](c->in[0]->data, (size_t)(i * p->in_n + j), (size_t)OX_MIN(PIECE, p->in_n - j), x + j);
     ox_pool_plane(&p->pool, x, y, at, &stop);
-    for (int64_t j = 0; at && j < p->out_n; j++)
+    for (int64_t j = 0; at && j < p->out_n && !ox_ctx_stopped_each(c, j, PIECE); j++)
       if (at[j] >= 0) at[j] += i * p->in_n; /* indices count from the start of X */
-    if (c->out[0]) cv->store_f64[dtype](y, c->out[0]->data, (size_t)(i * p->out_n), (size_t)p->out_n, NULL);
+    for (int64_t j = 0; c->out[0] && j < p->out_n && !(j && ox_ctx_stopped(c)); j += PIECE)
+      cv->store_f64[dtype](y + j, c->out[0]->data, (size_t)(i * p->out_n + j), (size_t)OX_MIN(PIECE, p->out_n - j),
+                           NULL);
   }
 }
 

@@ -81,7 +81,7 @@ static ox_status *load(ox_load_ctx *c) {
   if (!(s->base = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES))) return ox_oom();
   for (size_t i = 0; i < d.dirs; i++) {
     recurrent_weights_at(&d, v, in[3] != NULL, (char *)s->base + i * one, &s->weights[i]);
-    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i]);
+    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i], NULL);
   }
   for (int i = 0; i < 4; i++)
     if (in[i]) c->consumed |= (uint64_t)1 << from[i];

@@ -45,12 +45,15 @@ static const struct {
            "string[M] y") "{ y = StringNormalizer <case_change_action = \"UPPER\", stopwords = [\"none\"]> (x) }"},
     {"StringSplit", MODEL("string[1000000] x",
                           "string[1000000,M] y, int64[1000000] n") "{ y, n = StringSplit <delimiter = \"a\"> (x) }"},
+    {"StringSplit of one", MODEL("string[1] x", "string[1,M] y, int64[1] n") "{ y, n = StringSplit (x) }"},
     {"StringConcat", MODEL("string[2000000] x", "string[2000000] y") "{ y = StringConcat (x, x) }"},
     {"NonMaxSuppression", MODEL("float[1,40000,4] boxes, float[1,1,40000] scores",
                                 "int64[M,3] y") "<int64 most = {40000}, float iou = {1.0}> { y = NonMaxSuppression "
                                                 "(boxes, scores, most, iou) }"},
     {"LSTM", MODEL("float[2000,1,256] x, float[1,2048,256] w, float[1,2048,512] r",
                    "float[2000,1,1,512] y") "{ y = LSTM <hidden_size = 512> (x, w, r) }"},
+    {"LSTM with weights to pack", MODEL("float[1,1,3000] x, float[1,12000,3000] w, float[1,12000,3000] r",
+                                        "float[1,1,1,3000] y") "{ y = LSTM <hidden_size = 3000> (x, w, r) }"},
     {"GRU of doubles", MODEL("double[4000,1,64] x, double[1,384,64] w, double[1,384,128] r",
                              "double[4000,1,1,128] y") "{ y = GRU <hidden_size = 128> (x, w, r) }"},
     {"Loop that hands through", MODEL("float[1] x", "float[1] y") "<int64 most = {1099511627776}>"
@@ -62,6 +65,13 @@ static const struct {
     {"Scan",
      MODEL("float[8000000,1] x, float[1] s", "float[1] y") "{ y = Scan <num_scan_inputs = 1, body = b (float[1] a, "
                                                            "float[1] v) => (float[1] n) { n = Add (a, v) }> (s, x) }"},
+    {"Softmax of one row", MODEL("float[40000000] x", "float[40000000] y") "{ y = Softmax (x) }"},
+    {"LogSoftmax of one row of halves", MODEL("float16[60000000] x", "float16[60000000] y") "{ y = LogSoftmax (x) }"},
+    {"Softmax of long columns", MODEL("float[1000000,40] x", "float[1000000,40] y") "{ y = Softmax <axis = 0> (x) }"},
+    {"DFT of one line",
+     MODEL("float[1,4000000,1] x", "float[1,4000000,2] y") "<int64 axis = {1}> { y = DFT (x, \"\", axis) }"},
+    {"DFT of a length that is prime",
+     MODEL("float[1,1000003,1] x", "float[1,1000003,2] y") "<int64 axis = {1}> { y = DFT (x, \"\", axis) }"},
     {"Det", MODEL("float[1,1500,1500] x", "float[1] y") "{ y = Det (x) }"},
     {"ScatterElements", MODEL("float[9000000] x, int64[9000000] i, float[9000000] u",
                               "float[9000000] y") "{ y = ScatterElements <reduction = \"add\"> (x, i, u) }"},
@@ -112,6 +122,16 @@ static void make_input(opened *o, size_t i) {
   o->names[i] = info.name;
   int64_t n = 1;
   for (int d = 0; d < info.rank; d++) n *= info.dims[d];
+  if (info.dtype == OX_STRING && n == 1) { /* one long word */
+    enum { LONG = 200 << 20 };
+    char *text = malloc(LONG);
+    ox_str word = {text, LONG};
+    memset(text, 'a', LONG);
+    ox_tensor t = {.kind = OX_TENSOR, .dtype = OX_STRING, .data = &word, .bytes = sizeof word, .shape = {1, {1}}};
+    CHECK_OK(ox_value_create_copy(o->env, &t, &o->in[i]));
+    free(text);
+    return;
+  }
   if (info.dtype == OX_STRING) { /* a view of ours, which is copied */
     ox_str *strings = malloc((size_t)n * sizeof *strings);
     static char text[64];

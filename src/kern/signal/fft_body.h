@@ -77,6 +77,12 @@ static void pass_any(const pass *t, int r) {
 
 static bool is_over(const ox_stop *stop) { return stop && ox_stop_asked(stop); }
 
+/* Values that are moved between two looks. */
+enum { MOVED = 1 << 14 };
+#define ALL(i, n)                                                               \
+  for (int64_t i##0 = 0; i##0 < (n) && !(i##0 && is_over(stop)); i##0 += MOVED) \
+    for (int64_t i = i##0, i##1 = OX_MIN((n), i##0 + MOVED); i < i##1; i++)
+
 /* In pieces of some PIECE values, and looks in between. */
 static void run_pass(pass *t, int r, const ox_stop *stop) {
   enum { PIECE = 8192 };
@@ -109,9 +115,10 @@ static void mixed(const FFT_PLAN *f, REAL *re, REAL *im, REAL *work, const ox_st
     xr = yr, xi = yi, yr = swap_r, yi = swap_i;
     n /= r, s *= r;
   }
-  if (xr == re) return;
-  memcpy(re, xr, (size_t)len * sizeof *re);
-  memcpy(im, xi, (size_t)len * sizeof *im);
+  for (int64_t i = 0; xr != re && i < len && !(i && is_over(stop)); i += MOVED) {
+    size_t bytes = (size_t)OX_MIN(len - i, MOVED) * sizeof *re;
+    memcpy(re + i, xr + i, bytes), memcpy(im + i, xi + i, bytes);
+  }
 }
 
 /* Bluestein: kn = (k^2 + n^2 - (k-n)^2) / 2 turns the transform into a convolution with a chirp. */
@@ -119,17 +126,21 @@ static void chirp(const FFT_PLAN *f, REAL *re, REAL *im, REAL *work, const ox_st
   int64_t n = f->shape.n, m = f->shape.inner;
   const REAL *cr = f->table + 2 * m, *ci = cr + n, *sr = ci + n, *si = sr + m;
   REAL *ar = work, *ai = work + m;
-  for (int64_t i = 0; i < n; i++) ar[i] = re[i] * cr[i] - im[i] * ci[i], ai[i] = re[i] * ci[i] + im[i] * cr[i];
+  ALL(i, n)
+  ar[i] = re[i] * cr[i] - im[i] * ci[i], ai[i] = re[i] * ci[i] + im[i] * cr[i];
   memset(ar + n, 0, (size_t)(m - n) * sizeof *ar);
   memset(ai + n, 0, (size_t)(m - n) * sizeof *ai);
   mixed(f, ar, ai, work + 2 * m, stop);
-  for (int64_t i = 0; i < m; i++) {
+  ALL(i, m) {
     REAL r = ar[i] * sr[i] - ai[i] * si[i], j = ar[i] * si[i] + ai[i] * sr[i];
     ar[i] = r, ai[i] = j;
   }
   mixed(f, ai, ar, work + 2 * m, stop); /* the inverse; 1/m is in the spectrum */
-  for (int64_t i = 0; i < n; i++) re[i] = ar[i] * cr[i] - ai[i] * ci[i], im[i] = ar[i] * ci[i] + ai[i] * cr[i];
+  ALL(i, n)
+  re[i] = ar[i] * cr[i] - ai[i] * ci[i], im[i] = ar[i] * ci[i] + ai[i] * cr[i];
 }
+
+#undef ALL
 
 void FFT_RUN(const FFT_PLAN *p, REAL *re, REAL *im, REAL *work, const ox_stop *stop) {
   if (p->shape.inner == p->shape.n)

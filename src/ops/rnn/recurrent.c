@@ -92,19 +92,21 @@ static float at(const ox_tensor *t, size_t i) {
 }
 
 /* Rows [row, row + n) of a matrix with |k| columns, as the transposed right-hand side of a product. */
-static void pack_rows(const ox_gemm_variant *v, const ox_tensor *t, size_t row, size_t n, size_t k, void *to) {
+static void pack_rows(const ox_gemm_variant *v, const ox_tensor *t, size_t row, size_t n, size_t k, void *to,
+                      const ox_stop *stop) {
+  size_t panels = ox_gemm_panels(v, n);
   size_t elem = t->dtype == OX_F32 ? 4 : 2;
   ox_gemm_src src = {(const char *)t->data + row * k * elem, t->dtype, 1, (ptrdiff_t)k};
-  ox_gemm_pack_b(v, &src, k, n, 0, ox_gemm_panels(v, n), to);
+  for (size_t j = 0; j < panels && !(stop && ox_stop_asked(stop)); j++) ox_gemm_pack_b(v, &src, k, n, j, j + 1, to);
 }
 
 void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
-                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to) {
+                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to, const ox_stop *stop) {
   size_t n = d->gates * d->hidden;
   if (n == 0) return;
-  pack_rows(v, in[0], dir * n, n, d->input, to->w);
-  pack_rows(v, in[1], dir * n, d->first, d->hidden, to->r);
-  if (d->second) pack_rows(v, in[1], dir * n + d->first, d->second, d->hidden, to->r2);
+  pack_rows(v, in[0], dir * n, n, d->input, to->w, stop);
+  pack_rows(v, in[1], dir * n, d->first, d->hidden, to->r, stop);
+  if (d->second) pack_rows(v, in[1], dir * n + d->first, d->second, d->hidden, to->r2, stop);
   bool apart = d->cell == CELL_GRU && a->linear_before_reset; /* the hidden gate's Rb is inside the reset */
   for (size_t i = 0; i < n; i++) {
     to->bias[i] = in[2] ? at(in[2], dir * 2 * n + i) : 0;

@@ -57,9 +57,9 @@ OX_NODISCARD ox_status *recurrent_dims_of(int cell, const recurrent_attrs *a, co
 /* Bytes of the weights of one direction, and the pointers into |base|. */
 size_t recurrent_weights_at(const recurrent_dims *d, const ox_gemm_variant *v, bool peep, void *base,
                             recurrent_weights *out);
-/* Packs direction |dir| from W, R, B (or NULL), P (or NULL) of any float type but float64. */
+/* Packs direction |dir| from W, R, B (or NULL), P (or NULL) of any float type but float64. |stop|: NULL, never. */
 void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
-                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to);
+                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to, const ox_stop *stop);
 
 /* Books stages and runs them; |state| of the context is a recurrent_packed or NULL. */
 OX_NODISCARD ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell);

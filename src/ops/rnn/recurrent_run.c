@@ -235,7 +235,8 @@ ox_status *recurrent_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
     } else if (stage == 0) {
       const ox_tensor *in[4] = {c->in[IN_W], c->in[IN_R], recurrent_in(c, IN_B), recurrent_in(c, IN_P)};
       recurrent_weights w = weights_of(c, p, (size_t)i);
-      recurrent_pack(&p->d, p->v, c->attrs, in, (size_t)i, &w);
+      ox_stop stop = ox_ctx_stop(c);
+      recurrent_pack(&p->d, p->v, c->attrs, in, (size_t)i, &w, &stop);
     } else if (stage == 1) {
       run_projection(c, p, i, scratch);
     } else {
