@@ -32,7 +32,9 @@ static inline void store_f32(void *data, uint32_t dtype, int64_t i, float v) {
     ((uint16_t *)data)[i] = dtype == OX_F16 ? ox_f16_from_f32(v) : ox_bf16_from_f32(v);
 }
 
-static bool goes_on(const ox_kernel_ctx *c, int64_t i) { return !ox_ctx_stopped_each(c, i, 8192); }
+/* Of a line, between two looks. */
+enum { OX_DFT_PIECE = 8192 };
+static bool goes_on(const ox_kernel_ctx *c, int64_t i, int64_t n) { return i < n && !(i && ox_ctx_stopped(c)); }
 
 #define REAL float
 #define LINES_T f32

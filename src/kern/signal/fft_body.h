@@ -10,20 +10,20 @@ static const double two_pi = 6.283185307179586476925;
 
 /* One pass of radix |r| over sub-transforms of length |n| = r * m, |s| of them interleaved: decimation in frequency,
  * self-sorting. x: input, y: output; w: the table of |len| roots of unity, of which every |s|-th is used. A piece of it
- * is p of [p0, p1), and q of [q0, q1). */
+ * is p of [p0, p1), and q of [q0, q1); the whole is its own code, as fast as without pieces. */
 typedef struct pass {
   const REAL *xr, *xi, *wr, *wi;
   REAL *yr, *yi;
   int64_t m, s, len, p0, p1, q0, q1;
 } pass;
 
-static void pass2(const pass *t) {
-  for (int64_t p = t->p0; p < t->p1; p++) {
+OX_INLINE void pass2(const pass *t, const bool whole) {
+  for (int64_t p = whole ? 0 : t->p0; p < (whole ? t->m : t->p1); p++) {
     REAL c = t->wr[p * t->s], d = t->wi[p * t->s];
     const REAL *xr = t->xr + t->s * p, *xi = t->xi + t->s * p;
     REAL *yr = t->yr + t->s * 2 * p, *yi = t->yi + t->s * 2 * p;
     int64_t far = t->s * t->m;
-    for (int64_t q = t->q0; q < t->q1; q++) {
+    for (int64_t q = whole ? 0 : t->q0; q < (whole ? t->s : t->q1); q++) {
       REAL ar = xr[q], ai = xi[q], br = xr[q + far], bi = xi[q + far], dr = ar - br, di = ai - bi;
       yr[q] = ar + br, yi[q] = ai + bi;
       yr[q + t->s] = dr * c - di * d, yi[q + t->s] = dr * d + di * c;
@@ -31,14 +31,14 @@ static void pass2(const pass *t) {
   }
 }
 
-static void pass4(const pass *t) {
+OX_INLINE void pass4(const pass *t, const bool whole) {
   int64_t s = t->s, far = s * t->m;
-  for (int64_t p = t->p0; p < t->p1; p++) {
+  for (int64_t p = whole ? 0 : t->p0; p < (whole ? t->m : t->p1); p++) {
     REAL c1 = t->wr[p * s], d1 = t->wi[p * s], c2 = t->wr[2 * p * s], d2 = t->wi[2 * p * s];
     REAL c3 = t->wr[3 * p * s], d3 = t->wi[3 * p * s];
     const REAL *xr = t->xr + s * p, *xi = t->xi + s * p;
     REAL *restrict yr = t->yr + s * 4 * p, *restrict yi = t->yi + s * 4 * p;
-    for (int64_t q = t->q0; q < t->q1; q++) {
+    for (int64_t q = whole ? 0 : t->q0; q < (whole ? t->s : t->q1); q++) {
       REAL ar = xr[q] + xr[q + 2 * far], ai = xi[q] + xi[q + 2 * far];
       REAL br = xr[q] - xr[q + 2 * far], bi = xi[q] - xi[q + 2 * far];
       REAL er = xr[q + far] + xr[q + 3 * far], ei = xi[q + far] + xi[q + 3 * far];
@@ -53,22 +53,22 @@ static void pass4(const pass *t) {
 }
 
 /* Any small odd radix: each output is a sum over the inputs, root by root of the r-th roots of unity. */
-static void pass_any(const pass *t, int r) {
+OX_INLINE void pass_any(const pass *t, int r, const bool whole) {
   int64_t s = t->s, far = s * t->m, root = t->len / r;
-  for (int64_t p = t->p0; p < t->p1; p++)
+  for (int64_t p = whole ? 0 : t->p0; p < (whole ? t->m : t->p1); p++)
     for (int k = 0; k < r; k++) {
       REAL c = t->wr[p * k * s], d = t->wi[p * k * s];
       const REAL *xr = t->xr + s * p, *xi = t->xi + s * p;
       REAL *yr = t->yr + s * (r * p + k), *yi = t->yi + s * (r * p + k);
-      for (int64_t q = t->q0; q < t->q1; q++) yr[q] = xr[q], yi[q] = xi[q];
+      for (int64_t q = whole ? 0 : t->q0; q < (whole ? t->s : t->q1); q++) yr[q] = xr[q], yi[q] = xi[q];
       for (int j = 1; j < r; j++) {
         REAL e = t->wr[j * k % r * root], f = t->wi[j * k % r * root];
-        for (int64_t q = t->q0; q < t->q1; q++) {
+        for (int64_t q = whole ? 0 : t->q0; q < (whole ? t->s : t->q1); q++) {
           REAL ar = xr[q + j * far], ai = xi[q + j * far];
           yr[q] += ar * e - ai * f, yi[q] += ar * f + ai * e;
         }
       }
-      for (int64_t q = t->q0; q < t->q1 && p && k; q++) {
+      for (int64_t q = whole ? 0 : t->q0; q < (whole ? t->s : t->q1) && p && k; q++) {
         REAL ar = yr[q], ai = yi[q];
         yr[q] = ar * c - ai * d, yi[q] = ar * d + ai * c;
       }
@@ -83,21 +83,29 @@ enum { MOVED = 1 << 14 };
   for (int64_t i##0 = 0; i##0 < (n) && !(i##0 && is_over(stop)); i##0 += MOVED) \
     for (int64_t i = i##0, i##1 = OX_MIN((n), i##0 + MOVED); i < i##1; i++)
 
+OX_INLINE void run_piece(const pass *t, int r, const bool whole) {
+  if (r == 4)
+    pass4(t, whole);
+  else if (r == 2)
+    pass2(t, whole);
+  else
+    pass_any(t, r, whole);
+}
+
 /* In pieces of some PIECE values, and looks in between. */
 static void run_pass(pass *t, int r, const ox_stop *stop) {
   enum { PIECE = 8192 };
+  if (t->len <= PIECE) {
+    run_piece(t, r, true);
+    return;
+  }
   int64_t ps = OX_MAX(PIECE / (t->s * r), 1), qs = OX_MAX(PIECE / r, 1);
   for (t->p0 = 0; t->p0 < t->m; t->p0 = t->p1) {
     t->p1 = OX_MIN(t->p0 + ps, t->m);
     for (t->q0 = 0; t->q0 < t->s; t->q0 = t->q1) {
       t->q1 = OX_MIN(t->q0 + qs, t->s);
-      if (t->len > PIECE && is_over(stop)) return;
-      if (r == 4)
-        pass4(t);
-      else if (r == 2)
-        pass2(t);
-      else
-        pass_any(t, r);
+      if (is_over(stop)) return;
+      run_piece(t, r, false);
     }
   }
 }

@@ -75,14 +75,14 @@ static double exponentials(double total, const float *x, float *y, size_t n, con
   return b->direct ? sum_up(total, x, y, n, b, 1) : sum_up(total, x, y, n, b, 0);
 }
 
-static void scale_by(float *y, size_t n, double sum) {
+OX_INLINE void scale_by(float *y, size_t n, double sum) {
   vf32 s = vf32_splat((float)(1 / sum));
   size_t i = 0;
   for (; i + L <= n; i += L) vf32_store(y + i, vf32_mul(vf32_load(y + i), s));
   if (i < n) vf32_store_n(y + i, vf32_mul(vf32_load_n(y + i, n - i), s), n - i);
 }
 
-static void logs(const float *x, float *y, size_t n, const base *b, double sum) {
+OX_INLINE void logs(const float *x, float *y, size_t n, const base *b, double sum) {
   vf32 h = b->high, s = vf32_splat((float)log(sum));
   size_t i = 0;
   for (; i + L <= n; i += L) vf32_store(y + i, vf32_sub(vf32_sub(vf32_load(x + i), h), s));
@@ -161,10 +161,15 @@ static void row(const float *x, float *y, size_t n) {
     default:
       break;
   }
-  long_row(x, y, n, 0, NULL);
+  base b = base_of(highest(x, n));
+  scale_by(y, n, exponentials(0, x, y, n, &b));
 }
 
-static void log_row(const float *x, float *y, size_t n) { long_row(x, y, n, 1, NULL); }
+static void log_row(const float *x, float *y, size_t n) {
+  base b = base_of(highest(x, n));
+  b.direct = 1;
+  logs(x, y, n, &b, exponentials(0, x, NULL, n, &b));
+}
 
 /* One vector of columns at a time: its maximum, sum and results stay in registers. */
 static void column_lanes(const float *x, float *y, size_t n, size_t pitch, size_t k, int is_log, const ox_stop *stop) {

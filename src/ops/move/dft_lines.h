@@ -13,10 +13,11 @@ static void NAME(read_line_)(const ox_kernel_ctx *c, const dft_plan *p, const ox
   int64_t at = l / p->group * p->in_outer + l % p->group * p->in_inner, have = OX_MIN(p->in_len, p->n);
   bool complex_in = p->comp_in == 2;
   if (p->inverse && p->onesided) have = OX_MIN(p->in_len, p->n / 2 + 1);
-  for (int64_t i = 0; i < have && goes_on(c, i); i++, at += p->in_stride) {
-    re[i] = LOAD(in->data, in->dtype, at);
-    im[i] = complex_in ? LOAD(in->data, in->dtype, at + 1) : 0;
-  }
+  for (int64_t from = 0; goes_on(c, from, have); from += OX_DFT_PIECE)
+    for (int64_t i = from, end = OX_MIN(have, from + OX_DFT_PIECE); i < end; i++, at += p->in_stride) {
+      re[i] = LOAD(in->data, in->dtype, at);
+      im[i] = complex_in ? LOAD(in->data, in->dtype, at + 1) : 0;
+    }
   for (int64_t i = have; i < p->n; i++) re[i] = im[i] = 0;
   for (int64_t i = 0; window && i < have; i++) {
     REAL w = LOAD(window->data, window->dtype, i);
@@ -30,10 +31,11 @@ static void NAME(write_line_)(const ox_kernel_ctx *c, const dft_plan *p, int64_t
   const ox_tensor *out = c->out[0];
   int64_t at = l / p->group * p->out_outer + l % p->group * p->out_inner;
   REAL scale = p->inverse ? (REAL)1 / (REAL)p->n : 1;
-  for (int64_t i = 0; i < p->bins && goes_on(c, i); i++, at += p->out_stride) {
-    STORE(out->data, out->dtype, at, re[i] * scale);
-    if (p->comp_out == 2) STORE(out->data, out->dtype, at + 1, im[i] * scale);
-  }
+  for (int64_t from = 0; goes_on(c, from, p->bins); from += OX_DFT_PIECE)
+    for (int64_t i = from, end = OX_MIN(p->bins, from + OX_DFT_PIECE); i < end; i++, at += p->out_stride) {
+      STORE(out->data, out->dtype, at, re[i] * scale);
+      if (p->comp_out == 2) STORE(out->data, out->dtype, at + 1, im[i] * scale);
+    }
 }
 
 /* Two real lines l and l + 1 in one transform: what they share is taken apart by symmetry. */
@@ -41,12 +43,13 @@ static void NAME(write_pair_)(const ox_kernel_ctx *c, const dft_plan *p, int64_t
   const ox_tensor *out = c->out[0];
   for (int k = 0; k < 2; k++) {
     int64_t at = (l + k) / p->group * p->out_outer + (l + k) % p->group * p->out_inner;
-    for (int64_t i = 0; i < p->bins && goes_on(c, i); i++, at += p->out_stride) {
-      int64_t j = i ? p->n - i : 0;
-      REAL r = k ? im[i] + im[j] : re[i] + re[j], m = k ? re[j] - re[i] : im[i] - im[j];
-      STORE(out->data, out->dtype, at, r / 2);
-      STORE(out->data, out->dtype, at + 1, m / 2);
-    }
+    for (int64_t from = 0; goes_on(c, from, p->bins); from += OX_DFT_PIECE)
+      for (int64_t i = from, end = OX_MIN(p->bins, from + OX_DFT_PIECE); i < end; i++, at += p->out_stride) {
+        int64_t j = i ? p->n - i : 0;
+        REAL r = k ? im[i] + im[j] : re[i] + re[j], m = k ? re[j] - re[i] : im[i] - im[j];
+        STORE(out->data, out->dtype, at, r / 2);
+        STORE(out->data, out->dtype, at + 1, m / 2);
+      }
   }
 }
 
