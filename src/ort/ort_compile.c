@@ -73,6 +73,16 @@ static OrtStatus *check_compiled(const options_t *o, const OrtSession *s) {
 
 /* ---- after ---- */
 
+/* With the parts that libraries compiled, or else as the engine has it. */
+static OrtStatus *write_model(const options_t *o, OrtSession *s, ort_bytes *out) {
+  ort_bytes made = {0};
+  if (o->input_path == NULL && o->input_bytes == NULL) ORT_TRY(ort_model_write(o->input_model, &made));
+  const void *bytes = o->input_bytes != NULL ? o->input_bytes : made.p;
+  OrtStatus *st = ort_session_context_model(s, o->input_path, bytes, o->input_bytes != NULL ? o->input_n : made.n, out);
+  ort_bytes_deinit(&made);
+  return st == NULL && out->n == 0 ? ort_model_bytes(s->session, out) : st;
+}
+
 static OrtStatus *move_data(const options_t *o, const char *path, ort_bytes *model) {
   if (o->locate != NULL) {
     ort_external_place place = {.locate = o->locate, .locate_state = o->locate_state};
@@ -103,7 +113,7 @@ OrtStatus *ort_compile_CompileModel(const OrtEnv *env, const OrtModelCompilation
   if (st == NULL) st = create(env, model_options, &s);
   if (st == NULL && !input) st = choose_output(model_options, &path);
   if (st == NULL) st = check_compiled(model_options, s);
-  if (st == NULL) st = ort_model_bytes(s->session, &model);
+  if (st == NULL) st = write_model(model_options, s, &model);
   if (st == NULL) st = move_data(model_options, path, &model);
   if (st == NULL) st = deliver(model_options, path, &model);
   ort_bytes_deinit(&model);

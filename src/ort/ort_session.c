@@ -137,6 +137,17 @@ OrtStatus *ort_session_replace(OrtSession *s, const void *bytes, size_t n, const
 
 /* ---- the ways to make one ---- */
 
+/* With the file of compiled parts that the options may want. */
+static OrtStatus *create_and_save(const OrtEnv *env, const char *path, const void *bytes, size_t n,
+                                  const OrtSessionOptions *options, OrtSession **out) {
+  ORT_TRY(ort_session_create(env, path, bytes, n, options, out));
+  OrtStatus *st = ort_session_context_save(*out, path, bytes, n);
+  if (st == NULL) return NULL;
+  ort_ReleaseSession(*out);
+  *out = NULL;
+  return st;
+}
+
 static OrtStatus *check_options(const OrtSessionOptions *options) {
   if (options != NULL && options->alive != ORT_ALIVE_SESSION_OPTIONS)
     return ort_bad_handle("CreateSession", "options", options);
@@ -149,7 +160,7 @@ OrtStatus *ort_CreateSession(const OrtEnv *env, const ORTCHAR_T *model_path, con
   ORT_NEED(model_path);
   ORT_TRY(check_options(options));
   ORT_NEED(out);
-  return ort_session_create(env, model_path, NULL, 0, options, out);
+  return create_and_save(env, model_path, NULL, 0, options, out);
 }
 
 OrtStatus *ort_CreateSessionFromArray(const OrtEnv *env, const void *model_data, size_t model_data_length,
@@ -158,7 +169,7 @@ OrtStatus *ort_CreateSessionFromArray(const OrtEnv *env, const void *model_data,
   ORT_NEED(model_data);
   ORT_TRY(check_options(options));
   ORT_NEED(out);
-  return ort_session_create(env, NULL, model_data, model_data_length, options, out);
+  return create_and_save(env, NULL, model_data, model_data_length, options, out);
 }
 
 /* ---- prepacked weights ---- */

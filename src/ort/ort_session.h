@@ -5,6 +5,7 @@
 
 #include "onyx/onyx.h"
 #include "onyx/ort_abi.h"
+#include "ort/model/ort_proto.h"
 #include "ort/ort_custom_op.h"
 #include "ort/ort_env.h"
 #include "ort/ort_profile.h"
@@ -38,6 +39,13 @@ OX_NODISCARD OrtStatus *ort_session_create(const OrtEnv *env, const char *path, 
 /* The session becomes one of |bytes|; if that fails it stays what it was. Nobody else uses it meanwhile. */
 OX_NODISCARD OrtStatus *ort_session_replace(OrtSession *s, const void *bytes, size_t n,
                                             const OrtSessionOptions *options);
+
+/* The model with compiled parts (ep.context_enable), of the model that |s| was created from. |out| is left empty if no
+ * library compiled one (ort/plugin/ort_session_context.c). */
+OX_NODISCARD OrtStatus *ort_session_context_model(OrtSession *s, const char *path, const void *bytes, size_t n,
+                                                  ort_bytes *out);
+/* Writes it to the file that the options say, if they want it. */
+OX_NODISCARD OrtStatus *ort_session_context_save(OrtSession *s, const char *path, const void *bytes, size_t n);
 
 struct OrtRunOptions {
   uint32_t alive; /* ORT_ALIVE_RUN_OPTIONS */

@@ -32,7 +32,7 @@ static OrtStatus *write_tensor_type(const OrtTensorTypeAndShapeInfo *t, const ch
   return NULL;
 }
 
-static OrtStatus *write_value(const OrtValueInfo *v, uint32_t field, ort_bytes *graph) {
+OrtStatus *ort_value_write(const OrtValueInfo *v, uint32_t field, ort_bytes *graph) {
   ort_bytes value = {0}, type = {0};
   OrtStatus *st = write_tensor_type(&v->type->tensor, v->name, &type);
   ort_put_text(&value, 1, v->name);
@@ -78,7 +78,7 @@ static void write_attr(const OrtOpAttr *a, ort_bytes *node) {
   ort_bytes_deinit(&attr);
 }
 
-static void write_node(const OrtNode *n, ort_bytes *graph) {
+void ort_node_write(const OrtNode *n, ort_bytes *graph) {
   ort_bytes node = {0};
   for (size_t i = 0; i < n->n_in; i++) ort_put_text(&node, 1, n->in_names[i]);
   for (size_t i = 0; i < n->n_out; i++) ort_put_text(&node, 2, n->out_names[i]);
@@ -138,10 +138,10 @@ OrtStatus *ort_model_give(const OrtModel *model, OrtSessionOptions *options) {
 /* ---- all ---- */
 
 OrtStatus *ort_graph_write(const OrtGraph *graph, ort_bytes *out) {
-  for (size_t i = 0; i < graph->n_nodes; i++) write_node(graph->nodes[i], out);
+  for (size_t i = 0; i < graph->n_nodes; i++) ort_node_write(graph->nodes[i], out);
   for (size_t i = 0; i < graph->n_initializers; i++) write_initializer(graph->initializers[i], out);
-  for (size_t i = 0; i < graph->n_inputs; i++) ORT_TRY(write_value(graph->inputs[i], ORT_GRAPH_INPUT, out));
-  for (size_t i = 0; i < graph->n_outputs; i++) ORT_TRY(write_value(graph->outputs[i], ORT_GRAPH_OUTPUT, out));
+  for (size_t i = 0; i < graph->n_inputs; i++) ORT_TRY(ort_value_write(graph->inputs[i], ORT_GRAPH_INPUT, out));
+  for (size_t i = 0; i < graph->n_outputs; i++) ORT_TRY(ort_value_write(graph->outputs[i], ORT_GRAPH_OUTPUT, out));
   return out->failed ? ort_out_of_memory() : NULL;
 }
 

@@ -22,11 +22,16 @@ enum {
   ORT_GRAPH_NODE = 1,
   ORT_GRAPH_INITIALIZER = 5,
   ORT_GRAPH_INPUT = 11,
-  ORT_GRAPH_OUTPUT = 12
+  ORT_GRAPH_OUTPUT = 12,
+  ORT_GRAPH_VALUE = 13
 };
 
 /* |model| as a ModelProto. */
 OX_NODISCARD OrtStatus *ort_model_write(const OrtModel *model, ort_bytes *out);
+/* A node as a field of a GraphProto. */
+void ort_node_write(const OrtNode *node, ort_bytes *graph);
+/* A tensor's name and type as the field |field| of a GraphProto. */
+OX_NODISCARD OrtStatus *ort_value_write(const OrtValueInfo *v, uint32_t field, ort_bytes *graph);
 /* The fields of a GraphProto: nodes and initializers, and inputs and outputs as far as there are any. */
 OX_NODISCARD OrtStatus *ort_graph_write(const OrtGraph *graph, ort_bytes *out);
 void ort_opset_write(ort_bytes *model, const char *domain, int64_t version);

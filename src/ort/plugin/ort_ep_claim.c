@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ort/plugin/ort_ep_claim.c - GetCapability over the engine's view of a graph. What a library says goes into a list
  * first, as one that fails half-way takes nothing. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +145,21 @@ static void decline_rest(ox_ep *e, const OrtGraph *g, ox_claims *claims, const w
   }
 }
 
+/* What a model with compiled parts says: for which devices it is. Asked about the main graph. */
+static OrtStatus *note_compatibility(ox_ep *e, const OrtGraph *g) {
+  if (!config_is_on(e, "ep.context_enable") || g->parent != NULL ||
+      !ORT_HAS(e->ep, 23, GetCompiledModelCompatibilityInfo))
+    return NULL;
+  const char *info = e->ep->GetCompiledModelCompatibilityInfo(e->ep, g);
+  char key[512];
+  if (info == NULL || *info == 0) return NULL;
+  snprintf(key, sizeof key, "ep_compatibility_info.%.400s", e->slot->request->name);
+  pthread_mutex_lock(&e->slot->eps->lock);
+  OrtStatus *st = ort_pairs_set(&e->slot->eps->context_info, key, info);
+  pthread_mutex_unlock(&e->slot->eps->lock);
+  return st;
+}
+
 /* A provider that fails here takes nothing: the session goes on without it. */
 static ox_status *ask(ox_ep *e, const OrtGraph *g, ox_claims *claims, OrtEpGraphSupportInfo *info) {
   if (!ORT_HAS(e->ep, 23, GetCapability)) return NULL;
@@ -160,7 +176,7 @@ static ox_status *ask(ox_ep *e, const OrtGraph *g, ox_claims *claims, OrtEpGraph
     ox_status *st = grant(e, g, claims, w);
     if (st != NULL) return st;
   }
-  return NULL;
+  return ort_ep_failed(e, note_compatibility(e, g));
 }
 
 ox_status *ort_ep_claim(ox_ep *e, const ox_graph_view *g, ox_claims *claims) {

@@ -56,8 +56,10 @@ struct ort_session_eps {
   size_t n_specs;
   pthread_mutex_t lock; /* over |first| and |failed| */
   ox_ep *first;
-  OrtErrorCode failed;     /* of the first status that a library gave while the session was made */
-  pthread_mutex_t one_run; /* held during runs if |serial| */
+  struct ort_context_node *contexts; /* that libraries made in place of parts; under |lock| */
+  OrtKeyValuePairs context_info;     /* what a model with them says of itself: for which devices it is */
+  OrtErrorCode failed;               /* of the first status that a library gave while the session was made */
+  pthread_mutex_t one_run;           /* held during runs if |serial| */
   bool serial;
 };
 

@@ -114,6 +114,17 @@ static OrtStatus *make_node(ox_program *p) {
   return ort_graph_fused_node(p->graph, p->context.name, ep, ep, &p->node);
 }
 
+/* For a model with compiled parts. */
+static OrtStatus *keep_context(ox_program *p, const OrtNode *node) {
+  struct ort_session_eps *eps = p->ep->slot->eps;
+  ort_context_node *kept;
+  ORT_TRY(ort_context_node_create(p->graph, node, &kept));
+  pthread_mutex_lock(&eps->lock);
+  kept->next = eps->contexts, eps->contexts = kept;
+  pthread_mutex_unlock(&eps->lock);
+  return NULL;
+}
+
 static OrtStatus *call_compile(ox_program *p) {
   OrtEp *ep = p->ep->ep;
   const OrtGraph *graph = p->graph;
@@ -127,7 +138,7 @@ static OrtStatus *call_compile(ox_program *p) {
     st = ort_fail(ORT_EP_FAIL, "%s: Compile returned no OrtNodeComputeInfo", p->ep->slot->request->name);
   if (st == NULL && (p->info->CreateState == NULL || p->info->Compute == NULL || p->info->ReleaseState == NULL))
     st = ort_fail(ORT_EP_FAIL, "%s: an OrtNodeComputeInfo lacks a function", p->ep->slot->request->name);
-  if (st == NULL && context_node != NULL) return ort_ep_context_keep(p->ep, p->graph, context_node);
+  if (st == NULL && context_node != NULL) st = keep_context(p, context_node);
   ort_ReleaseNode(context_node);
   return st;
 }

@@ -7,6 +7,7 @@
 
 #include "ort/ort_api.h"
 #include "ort/ort_status.h"
+#include "ort/plugin/ort_ep_context.h"
 #include "ort/plugin/ort_ep_instance.h"
 #include "ort/plugin/ort_ep_policy.h"
 
@@ -72,6 +73,8 @@ OrtStatus *ort_session_eps_create(OrtEnv *env, OrtSessionOptions *options, const
 void ort_session_eps_release(ort_session_eps *eps) {
   if (eps == NULL) return;
   for (size_t i = 0; i < eps->n_slots; i++) ort_ep_library_release(eps->env, eps->slots[i].library);
+  ort_context_nodes_release(eps->contexts);
+  ort_pairs_deinit(&eps->context_info);
   pthread_mutex_destroy(&eps->lock);
   pthread_mutex_destroy(&eps->one_run);
   free(eps->slots), free(eps->own), free(eps->specs);
@@ -99,6 +102,12 @@ OrtStatus *ort_session_eps_ready(ort_session_eps *eps) {
     if (ORT_HAS(e->ep, 27, OnSessionInitializationEnd)) ORT_TRY(e->ep->OnSessionInitializationEnd(e->ep));
   }
   return NULL;
+}
+
+bool ort_session_eps_compiled(const ort_session_eps *eps) { return eps != NULL && eps->contexts != NULL; }
+
+OrtStatus *ort_session_eps_context_model(ort_session_eps *eps, const void *model, size_t n, ort_bytes *out) {
+  return ort_context_model_write(model, n, eps->contexts, &eps->context_info, out);
 }
 
 /* ---- runs ---- */

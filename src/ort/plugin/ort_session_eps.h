@@ -4,6 +4,7 @@
 #define OX_ORT_SESSION_EPS_H
 
 #include "onyx/onyx.h"
+#include "ort/model/ort_proto.h"
 #include "ort/ort_session_options.h"
 
 typedef struct ort_session_eps ort_session_eps;
@@ -21,6 +22,12 @@ void ort_session_eps_fill(const ort_session_eps *eps, ox_session_opts *opts);
 OX_NODISCARD OrtStatus *ort_session_eps_explain(ort_session_eps *eps, OrtStatus *st);
 /* The session is made. */
 OX_NODISCARD OrtStatus *ort_session_eps_ready(ort_session_eps *eps);
+
+/* Whether a library made a node EPContext. */
+bool ort_session_eps_compiled(const ort_session_eps *eps);
+/* The serialized |model|, which the session was made of, with compiled parts in place of what they were made of. */
+OX_NODISCARD OrtStatus *ort_session_eps_context_model(ort_session_eps *eps, const void *model, size_t n,
+                                                      ort_bytes *out);
 
 /* Around each run; |end| also if the run failed. A provider that takes one run at a time gets one at a time. */
 OX_NODISCARD OrtStatus *ort_session_eps_begin(ort_session_eps *eps, const OrtRunOptions *options);

@@ -107,6 +107,65 @@ static void release_state(OrtNodeComputeInfo *base, void *compute_state) {
   fake_ep_state()->states--;
 }
 
+/* ---- nodes EPContext: the steps as text, "op in in out;", '-' for none ---- */
+
+static const char *name_of(const program *p, int i) { return i >= 0 ? p->values[i].name : "-"; }
+
+static OrtStatus *add_text_attr(OrtOpAttr **attrs, size_t *n, const char *name, const char *text) {
+  return api->CreateOpAttr(name, text, (int)strlen(text), ORT_OP_ATTR_STRING, &attrs[(*n)++]);
+}
+
+static OrtStatus *make_context(const program *p, const OrtNode *fused, OrtNode **out) {
+  const OrtModelEditorApi *editor = api->GetModelEditorApi();
+  const char *in[MOST], *outs[MOST], *name = "";
+  char text[2048] = "";
+  OrtOpAttr *attrs[8];
+  const int64_t one = 1;
+  size_t n = 0;
+  for (size_t i = 0; i < p->n_steps; i++) {
+    const step *s = &p->steps[i];
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "%c %s %s %s;", s->op, name_of(p, s->in[0]), name_of(p, s->in[1]),
+             name_of(p, s->out));
+  }
+  for (size_t i = 0; i < p->n_in; i++) in[i] = name_of(p, p->in[i]);
+  for (size_t i = 0; i < p->n_out; i++) outs[i] = name_of(p, p->out[i]);
+  TRY(api->Node_GetName(fused, &name));
+  TRY(api->CreateOpAttr("main_context", &one, 1, ORT_OP_ATTR_INT, &attrs[n++]));
+  TRY(api->CreateOpAttr("embed_mode", &one, 1, ORT_OP_ATTR_INT, &attrs[n++]));
+  TRY(add_text_attr(attrs, &n, "ep_cache_context", text));
+  TRY(add_text_attr(attrs, &n, "source", "FakeCompile"));
+  TRY(add_text_attr(attrs, &n, "partition_name", name));
+  return editor->CreateNode("EPContext", "com.microsoft", name, in, p->n_in, outs, p->n_out, attrs, n, out);
+}
+
+static int value_named(program *p, const char *name) {
+  for (size_t i = 0; i < p->n_values; i++)
+    if (strcmp(p->values[i].name, name) == 0) return (int)i;
+  snprintf(p->values[p->n_values].name, sizeof p->values->name, "%s", name);
+  return (int)p->n_values++;
+}
+
+static OrtStatus *read_context(program *p, const OrtNode *node) {
+  const OrtOpAttr *attr = NULL;
+  char text[2048] = "", a[64], b[64], out[64], op;
+  size_t n = 0;
+  int used;
+  TRY(api->Node_GetAttributeByName(node, "ep_cache_context", &attr));
+  TRY(api->ReadOpAttr(attr, ORT_OP_ATTR_STRING, text, sizeof text, &n));
+  for (const char *at = text; sscanf(at, "%c %63s %63s %63[^;];%n", &op, a, b, out, &used) == 4; at += used) {
+    step *s = &p->steps[p->n_steps++];
+    *s = (step){op, {value_named(p, a), strcmp(b, "-") == 0 ? -1 : value_named(p, b)}, value_named(p, out)};
+  }
+  return NULL;
+}
+
+bool fake_is_context(const OrtNode *node) {
+  const char *op = "";
+  CHECK(api->Node_GetOperatorType(node, &op));
+  return strcmp(op, "EPContext") == 0;
+}
+
 /* ---- Compile ---- */
 
 static OrtStatus *add_node(program *p, const OrtNode *node) {
@@ -167,7 +226,7 @@ static OrtStatus *compile_one(const OrtGraph *graph, const OrtNode *fused, progr
   size_t n = 0;
   TRY(api->Graph_GetNumNodes(graph, &n));
   TRY(api->Graph_GetNodes(graph, nodes, n));
-  for (size_t i = 0; i < n; i++) TRY(add_node(p, nodes[i]));
+  for (size_t i = 0; i < n; i++) TRY(fake_is_context(nodes[i]) ? read_context(p, nodes[i]) : add_node(p, nodes[i]));
   TRY(add_constants(p, graph));
   TRY(add_ends(p, fused));
   return note(graph, fused, p);
@@ -175,7 +234,7 @@ static OrtStatus *compile_one(const OrtGraph *graph, const OrtNode *fused, progr
 
 OrtStatus *fake_compile(OrtEp *ep, const OrtGraph **graphs, const OrtNode **nodes, size_t n, OrtNodeComputeInfo **out,
                         OrtNode **context_nodes) {
-  (void)ep, (void)context_nodes;
+  (void)ep;
   TRY(fake_call("Compile"));
   for (size_t i = 0; i < n; i++) {
     program *p = calloc(1, sizeof *p);
@@ -183,6 +242,7 @@ OrtStatus *fake_compile(OrtEp *ep, const OrtGraph **graphs, const OrtNode **node
     fake_ep_state()->programs++;
     out[i] = &p->base;
     TRY(compile_one(graphs[i], nodes[i], p));
+    if (fake_ep_state()->context) TRY(make_context(p, nodes[i], &context_nodes[i]));
   }
   return NULL;
 }

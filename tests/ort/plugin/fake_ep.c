@@ -57,7 +57,9 @@ static OrtStatus *get_capability(OrtEp *ep, const OrtGraph *graph, OrtEpGraphSup
   TRY(api->Graph_GetNumNodes(graph, &n));
   TRY(api->Graph_GetNodes(graph, nodes, n));
   for (size_t i = 0; i <= n; i++) {
+    bool context = i < n && e->kind == FAKE_COMPILE && fake_is_context(nodes[i]);
     bool mine = i < n && fake_op_of(nodes[i]) != 0;
+    if (context) TRY(ep_api->EpGraphSupportInfo_AddNodesToFuse(info, &nodes[i], 1, &options));
     if (mine && e->kind == FAKE_COMPILE) part[n_part++] = nodes[i];
     if (!mine && n_part > 0) {
       TRY(ep_api->EpGraphSupportInfo_AddNodesToFuse(info, part, n_part, &options));
@@ -99,6 +101,11 @@ static OrtStatus *on_ready(OrtEp *ep) {
   (void)ep;
   state.ready++;
   return fake_call("OnSessionInitializationEnd");
+}
+
+static const char *compatibility_of(OrtEp *ep, const OrtGraph *graph) {
+  (void)ep, (void)graph;
+  return "good";
 }
 
 static OrtStatus *get_registry(OrtEp *ep, const OrtKernelRegistry **out) {
@@ -162,6 +169,7 @@ static OrtStatus *create_ep(OrtEpFactory *base, const OrtHardwareDevice *const *
                     .OnRunStart = on_run_start,
                     .OnRunEnd = on_run_end,
                     .IsConcurrentRunSupported = is_concurrent,
+                    .GetCompiledModelCompatibilityInfo = compatibility_of,
                     .OnSessionInitializationEnd = on_ready};
   state.eps++;
   if (f->kind == FAKE_COMPILE)

@@ -11,6 +11,7 @@ typedef struct fake_state {
   const char *fail; /* the call that returns a status, or NULL */
   bool drop_constants;
   bool serial;
+  bool context; /* Compile makes nodes EPContext */
   int factories, eps, kernels, programs, states, allocators, transfers, streams, events; /* alive */
   int allocations;                                                                      /* alive, of the device */
   int copies, runs, began, ended, ready, options_set;

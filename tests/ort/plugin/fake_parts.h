@@ -36,6 +36,9 @@ OrtStatus *fake_call(const char *name);
 char fake_op_of(const OrtNode *node);
 float fake_op(char op, float a, float b);
 
+/* What Compile made for a model with compiled parts. */
+bool fake_is_context(const OrtNode *node);
+
 OrtStatus *fake_compile(OrtEp *ep, const OrtGraph **graphs, const OrtNode **nodes, size_t n, OrtNodeComputeInfo **out,
                         OrtNode **context_nodes);
 void fake_release_infos(OrtEp *ep, OrtNodeComputeInfo **infos, size_t n);
