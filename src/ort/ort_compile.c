@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "ort/model/ort_model_write.h"
+#include "ort/model/ort_editor_model.h"
+#include "ort/model/ort_proto.h"
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/ort_compile_options.h"
@@ -53,12 +54,7 @@ static OrtStatus *create(const OrtEnv *env, const options_t *o, OrtSession **out
     return ort_session_create(env, o->input_path, o->input_bytes, o->input_n, o->session, out);
   if (o->input_model == NULL)
     return ort_fail(ORT_INVALID_ARGUMENT, "CompileModel: no input model was set: a path, a buffer or an OrtModel");
-  ort_bytes bytes = {0};
-  ORT_TRY(ort_model_give(o->input_model, o->session));
-  ORT_TRY(ort_model_write(o->input_model, &bytes));
-  OrtStatus *failed = ort_session_create(env, NULL, bytes.p, bytes.n, o->session, out);
-  ort_bytes_deinit(&bytes);
-  return failed;
+  return ort_session_create_from_model(env, o->input_model, o->session, out);
 }
 
 static OrtStatus *check_compiled(const options_t *o, const OrtSession *s) {

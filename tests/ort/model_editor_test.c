@@ -216,6 +216,43 @@ static void test_strings_are_initializers_too(void **state) {
   ort()->ReleaseEnv(env);
 }
 
+/* The compile API takes a model of the editor, as often as one likes. */
+static void test_a_model_is_compiled(void **state) {
+  (void)state;
+  static float weights[64], x[64];
+  OrtEnv *env = test_env();
+  OrtSessionOptions *options = new_options();
+  OrtModelCompilationOptions *compile;
+  const OrtCompileApi *compiler = ort()->GetCompileApi();
+  OrtGraph *g = new_graph();
+  float want[64];
+  for (int i = 0; i < 64; i++) weights[i] = (float)i, x[i] = 3, want[i] = (float)(3 * i);
+  add_node(g, "Mul", "mul", "x", "w", "y");
+  OK(editor()->AddInitializerToGraph(g, "w", FLOATS(weights, 1, 64), true));
+  set_inputs(g, value_info("x", FLOAT, 1, 64), NULL);
+  set_output(g, value_info("y", FLOAT, 1, 64));
+  OrtModel *m = new_model(g, "", 18);
+  OK(compiler->CreateModelCompilationOptionsFromSessionOptions(env, options, &compile));
+  OK(compiler->ModelCompilationOptions_SetInputModel(compile, m));
+  for (int turn = 0; turn < 2; turn++) {
+    void *bytes = NULL;
+    size_t n = 0;
+    OrtSession *s;
+    OK(compiler->ModelCompilationOptions_SetOutputModelBuffer(compile, default_allocator(), &bytes, &n));
+    OK(compiler->CompileModel(env, compile));
+    OK(ort()->CreateSessionFromArray(env, bytes, n, options, &s));
+    OrtValue *in = FLOATS(x, 1, 64);
+    check_run(s, "x", in, "y", want, 64);
+    ort()->ReleaseValue(in);
+    ort()->ReleaseSession(s);
+    OK(ort()->AllocatorFree(default_allocator(), bytes));
+  }
+  compiler->ReleaseModelCompilationOptions(compile);
+  ort()->ReleaseModel(m);
+  ort()->ReleaseSessionOptions(options);
+  ort()->ReleaseEnv(env);
+}
+
 /* ---- models that are opened ---- */
 
 /* { z = Add (x, y) } gets Neg behind it and Mul with a large initializer in front. */
@@ -322,7 +359,8 @@ static void test_edits_that_make_no_model(void **state) {
     OrtModel *empty = new_model(NULL, "", 17);
     FAILS(editor()->ApplyModelToModelEditorSession(s, empty), ORT_INVALID_ARGUMENT, "no graph");
     FAILS(editor()->ApplyModelToModelEditorSession(s, NULL), ORT_INVALID_ARGUMENT, "model");
-    FAILS(editor()->CreateSessionFromModel(env, empty, options, &other), ORT_INVALID_ARGUMENT, "no graph");
+    OrtSession *none;
+    FAILS(editor()->CreateSessionFromModel(env, empty, options, &none), ORT_INVALID_ARGUMENT, "no graph");
     ort()->ReleaseModel(empty);
   }
   OK(ort()->SessionGetOutputCount(s, &n));
@@ -590,6 +628,7 @@ int main(void) {
       cmocka_unit_test(test_attributes_arrive),
       cmocka_unit_test(test_a_model_may_have_no_outputs),
       cmocka_unit_test(test_strings_are_initializers_too),
+      cmocka_unit_test(test_a_model_is_compiled),
       cmocka_unit_test(test_a_model_is_opened_and_added_to),
       cmocka_unit_test(test_what_is_in_front_takes_an_input_s_place),
       cmocka_unit_test(test_edits_that_make_no_model),
