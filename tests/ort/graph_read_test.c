@@ -202,6 +202,7 @@ static void test_graphs_with_bodies(void **state) {
   check_part(text, "asked", "graph g\n", branches);
   check_part(text, "asked", "\ngraph yes\n", branch_yes);
   check_part(text, "asked", "\ngraph no\n", branch_no);
+  check_part(text, "refused", "", refused);
   free(text);
 }
 

@@ -277,4 +277,19 @@ static const char loop_body[] =
     " out next tensor:1[] output from more.0 uses\n"
     "body of Loop in(m t x) implicit(outside) out(z)\n";
 
+/* Codes for arrays without room, and for what is not there. */
+static const char refused[] =
+    "Graph_GetOperatorSets 2\n"
+    "Graph_GetInputs 2\n"
+    "Graph_GetOutputs 2\n"
+    "Graph_GetInitializers 2\n"
+    "Graph_GetNodes 2\n"
+    "Node_GetInputs 2\n"
+    "Node_GetOutputs 2\n"
+    "Node_GetImplicitInputs 2\n"
+    "Node_GetAttributes 2\n"
+    "Node_GetSubgraphs 2\n"
+    "Node_GetAttributeByName 14\n"
+    "ValueInfo_GetValueConsumers 2\n";
+
 #endif

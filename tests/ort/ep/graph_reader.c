@@ -32,6 +32,38 @@ static bool takes(const reader *r, const OrtNode *node) {
   return strstr(r->take, quoted) != NULL;
 }
 
+static void refuse(const reader *r, const char *call, OrtStatus *st) {
+  fprintf(r->file, "%s %d\n", call, (int)api->GetErrorCode(st));
+  api->ReleaseStatus(st);
+}
+#define REFUSE(slot, ...) refuse(r, #slot, api->slot(__VA_ARGS__))
+
+/* Arrays without room for all that there is, and what is not there. */
+static void ask_for_too_much(const reader *r, const OrtGraph *graph, const OrtNode *node) {
+  const OrtValueInfo *values[8];
+  const OrtNode *nodes[8];
+  const OrtOpAttr *attr;
+  const OrtGraph *bodies[8];
+  const char *domain;
+  int64_t number;
+  size_t n = 0;
+  fprintf(r->file, "== refused\n");
+  REFUSE(Graph_GetOperatorSets, graph, &domain, &number, 0);
+  REFUSE(Graph_GetInputs, graph, values, 0);
+  REFUSE(Graph_GetOutputs, graph, values, 0);
+  REFUSE(Graph_GetInitializers, graph, values, 0);
+  REFUSE(Graph_GetNodes, graph, nodes, 0);
+  REFUSE(Node_GetInputs, node, values, 0);
+  REFUSE(Node_GetOutputs, node, values, 0);
+  REFUSE(Node_GetImplicitInputs, node, values, 0);
+  REFUSE(Node_GetAttributes, node, &attr, 0);
+  REFUSE(Node_GetSubgraphs, node, bodies, 0, NULL);
+  REFUSE(Node_GetAttributeByName, node, "nobody's", &attr);
+  api->ReleaseStatus(api->Node_GetNumOutputs(node, &n));
+  api->ReleaseStatus(api->Node_GetOutputs(node, values, n));
+  REFUSE(ValueInfo_GetValueConsumers, values[0], nodes, &number, 0);
+}
+
 static OrtStatus *get_capability(OrtEp *ep, const OrtGraph *graph, OrtEpGraphSupportInfo *info) {
   reader *r = (reader *)ep;
   const graph_dump dump = {api, r->file, 0, false}, *d = &dump;
@@ -50,8 +82,12 @@ static OrtStatus *get_capability(OrtEp *ep, const OrtGraph *graph, OrtEpGraphSup
   DUMP(Graph_GetNumNodes(graph, &n));
   const OrtNode **nodes = dump_room(n), **taken = dump_room(n);
   DUMP(Graph_GetNodes(graph, nodes, n));
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; i < n; i++) {
+    size_t n_bodies = 0;
+    DUMP(Node_GetNumSubgraphs(nodes[i], &n_bodies));
+    if (n_bodies > 1) ask_for_too_much(r, graph, nodes[i]);
     if (takes(r, nodes[i])) taken[n_taken++] = nodes[i];
+  }
   OrtStatus *st = NULL;
   if (n_taken > 0) {
     OrtNodeFusionOptions options = {.ort_version_supported = ORT_API_VERSION,
