@@ -205,10 +205,18 @@ def test_devices(ort):
     assert isinstance(devices[-1].ep_metadata, dict) and isinstance(devices[-1].ep_options, dict)
 
 
-def test_where_inputs_are(ort, cpu):
-    session = ort.InferenceSession(ob.add(), providers=cpu)
+def test_where_inputs_are(ort, errors, cpu):
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    session = ort.InferenceSession(ob.add(), options, providers=cpu)
     assert [info.name.lower() for info in session.get_input_memory_infos()] == ["cpu", "cpu"]
     assert [info.name.lower() for info in session.get_output_memory_infos()] == ["cpu"]
+    assert [device.ep_name for device in session.get_input_epdevices()] == ["CPUExecutionProvider"] * 2
+    (subgraph,) = session.get_provider_graph_assignment_info()
+    assert subgraph.ep_name == "CPUExecutionProvider"
+    assert [(node.name, node.domain, node.op_type) for node in subgraph.get_nodes()] == [("sum", "", "Add")]
+    with pytest.raises(errors.Fail):
+        ort.InferenceSession(ob.add(), providers=cpu).get_provider_graph_assignment_info()
 
 
 def test_libraries_of_providers_that_are_not_there(ort, errors):
