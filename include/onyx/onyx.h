@@ -301,6 +301,9 @@ OX_API OX_NODISCARD ox_status *ox_session_write(const ox_session *s, uint32_t fo
 OX_API int ox_session_is_random(const ox_session *s);
 /* Non-zero if these numbers reach output |i|. */
 OX_API int ox_session_output_is_random(const ox_session *s, size_t i);
+/* Random operators whose node names no seed draw other numbers on each run. After this call they follow from |seed| and the
+ * order of the runs, in all sessions of the process: with the same calls they come again. Not while runs are under way. */
+OX_API void ox_random_seed(uint64_t seed);
 /* Rules and passes that were applied, and how often; *out_rule NULL: no more. */
 OX_API void ox_session_applied(const ox_session *s, size_t i, const char **out_rule, uint64_t *out_n);
 /* Elements and bytes of all constants, and nodes, of the optimized graph. */

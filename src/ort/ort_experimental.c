@@ -70,6 +70,7 @@ static const struct {
     ROW(ox_session_write),
     ROW(ox_session_is_random),
     ROW(ox_session_output_is_random),
+    ROW(ox_random_seed),
     ROW(ox_session_applied),
     ROW(ox_session_size),
     ROW(ox_type_name),

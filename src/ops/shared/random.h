@@ -30,5 +30,7 @@ static inline double ox_random_normal(uint64_t key, uint64_t i) {
 
 /* A key nobody had before: for operators without a seed. Any thread. */
 uint64_t ox_random_fresh_key(void);
+/* Keys follow from |seed| from now on. */
+void ox_random_restart(uint64_t seed);
 
 #endif
