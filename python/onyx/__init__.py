@@ -38,6 +38,7 @@ from ._onyx import (
     get_version_string,
     register_execution_provider_library,
     set_default_logger_severity,
+    set_seed,
     unregister_execution_provider_library,
 )
 from .binding import IOBinding, SessionIOBinding
@@ -83,12 +84,6 @@ __version__ = _onyx.onyx_version() or "0.1.0"
 def get_device():
     """The kind of device that this build runs on: "CPU"."""
     return "CPU"
-
-
-def set_seed(seed):
-    """A seed for random operators of sessions that are made later. TypeError if it is no int."""
-    _as_number("seed", seed)
-    _os.environ["ONYX_SEED"] = str(seed)
 
 
 def set_default_logger_verbosity(level):

@@ -146,6 +146,20 @@ static PyObject *profile_events(PyObject *object, PyObject *ignored) {
   return list;
 }
 
+static PyObject *seed(PyObject *module, PyObject *arg) {
+  void (*set)(uint64_t) = NULL;
+  unsigned long long number = PyLong_AsUnsignedLongLongMask(arg);
+  if (PyErr_Occurred()) return NULL;
+  *(void **)&set = px_onyx("ox_random_seed");
+  if (set) set(number);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef px_inspect_functions[] = {
+    {"set_seed", seed, METH_O,
+     "(seed): random operators without a seed of their own draw the same numbers again, in the order of runs."},
+    {NULL, NULL, 0, NULL}};
+
 PyMethodDef px_inspect_methods[] = {
     {"_placement", placement, METH_NOARGS, "Rows of where nodes run."},
     {"_applied", applied, METH_NOARGS, "Rules of the optimizer and how often they were applied."},

@@ -148,6 +148,8 @@ typedef struct px_call {
 bool px_call_begin(px_call *call, px_session *self, PyObject *names, PyObject *feeds, bool values_only);
 void px_call_end(px_call *call);
 
+extern PyMethodDef px_inspect_functions[];
+
 /* ---- interrupt.c: Ctrl-C while a run is under way ---- */
 
 extern PyMethodDef px_interrupt_methods[];

@@ -54,7 +54,7 @@ RUNS = {
 def test_running(ort, errors, cpu, case):
     args, wanted, text = RUNS[case]
     session = ort.InferenceSession(ob.add(), providers=cpu)
-    with pytest.raises(getattr(errors, wanted) if isinstance(wanted, str) else wanted, match=text):
+    with pytest.raises(getattr(errors, wanted) if isinstance(wanted, str) else wanted, match=text or None):
         session.run(*args)
     np.testing.assert_array_equal(session.run(None, {"x": X, "y": X})[0], 2 * X)  # it still works
 

@@ -133,3 +133,13 @@ def test_copying():
     b = onyx.OrtValue.ortvalue_from_shape_and_type([2, 2], np.float32)
     onyx.copy_tensors([a], [b])
     np.testing.assert_array_equal(b.numpy(), X)
+
+
+def test_a_seed():
+    kind = ob.tensor_type(ob.FLOAT, [16])
+    session = onyx.InferenceSession(ob.model([ob.node("RandomNormal", [], ["z"], shape=[16])], {}, {"z": kind}))
+    onyx.set_seed(7)
+    a, b = (session.run(None, {})[0] for _ in range(2))
+    onyx.set_seed(7)
+    again = session.run(None, {})[0]
+    assert a.tolist() == again.tolist() != b.tolist()
