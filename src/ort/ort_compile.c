@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "ort/model/ort_editor_model.h"
-#include "ort/model/ort_proto.h"
+#include "ort/model/ort_model_write.h"
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/ort_compile_options.h"
