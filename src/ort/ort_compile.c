@@ -72,9 +72,11 @@ static OrtStatus *check_compiled(const options_t *o, const OrtSession *s) {
 /* With the parts that libraries compiled, or else as the engine has it. */
 static OrtStatus *write_model(const options_t *o, OrtSession *s, ort_bytes *out) {
   ort_bytes made = {0};
-  if (o->input_path == NULL && o->input_bytes == NULL) ORT_TRY(ort_model_write(o->input_model, &made));
+  OrtStatus *st = NULL;
+  if (o->input_path == NULL && o->input_bytes == NULL) st = ort_model_write(o->input_model, true, &made);
   const void *bytes = o->input_bytes != NULL ? o->input_bytes : made.p;
-  OrtStatus *st = ort_session_context_model(s, o->input_path, bytes, o->input_bytes != NULL ? o->input_n : made.n, out);
+  size_t n = o->input_bytes != NULL ? o->input_n : made.n;
+  if (st == NULL) st = ort_session_context_model(s, o->input_path, bytes, n, out);
   ort_bytes_deinit(&made);
   return st == NULL && out->n == 0 ? ort_model_bytes(s->session, out) : st;
 }

@@ -116,7 +116,7 @@ OrtStatus *ort_session_create_from_model(const OrtEnv *env, const OrtModel *mode
   OrtSessionOptions *own = NULL;
   *out = NULL;
   OrtStatus *st = ort_model_check(model);
-  if (st == NULL) st = ort_model_write(model, &bytes);
+  if (st == NULL) st = ort_model_write(model, false, &bytes);
   if (st == NULL) st = ort_options_for(options, &own);
   if (st == NULL) st = ort_model_give(model, own);
   if (st == NULL) st = ort_session_create(env, NULL, bytes.p, bytes.n, own, out);

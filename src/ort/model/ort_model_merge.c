@@ -22,7 +22,7 @@ static OrtStatus *merge_graph(const ort_field *base, const OrtGraph *g, ort_byte
         (f.number == ORT_GRAPH_INPUT && g->n_inputs > 0) || (f.number == ORT_GRAPH_OUTPUT && g->n_outputs > 0);
     if (!replaced) ort_put_raw(&graph, f.whole, f.whole_n);
   }
-  if (st == NULL) st = ort_graph_write(g, &graph);
+  if (st == NULL) st = ort_graph_write(g, false, &graph);
   if (st == NULL) ort_put_message(out, ORT_MODEL_GRAPH, &graph);
   ort_bytes_deinit(&graph);
   return st;

@@ -97,7 +97,7 @@ static bool is_inline(const OrtValueInfo *v) {
   return t->dtype == OX_STRING || t->bytes < ORT_INLINE_BYTES;
 }
 
-static void write_initializer(const OrtValueInfo *v, ort_bytes *graph) {
+static void write_initializer(const OrtValueInfo *v, bool whole, ort_bytes *graph) {
   ort_bytes tensor = {0};
   const ox_tensor *t = v->initializer->tensor;
   for (int32_t i = 0; i < t->shape.rank; i++) ort_put_int(&tensor, 1, t->shape.dim[i]);
@@ -106,7 +106,7 @@ static void write_initializer(const OrtValueInfo *v, ort_bytes *graph) {
   size_t n = t->dtype == OX_STRING ? t->bytes / sizeof *strings : 0;
   for (size_t i = 0; i < n; i++) ort_put_bytes(&tensor, 6, strings[i].p, strings[i].n);
   ort_put_text(&tensor, 8, v->name);
-  if (is_inline(v) && t->dtype != OX_STRING) ort_put_bytes(&tensor, 9, t->data, t->bytes);
+  if ((whole || is_inline(v)) && t->dtype != OX_STRING) ort_put_bytes(&tensor, 9, t->data, t->bytes);
   ort_put_message(graph, ORT_GRAPH_INITIALIZER, &tensor);
   ort_bytes_deinit(&tensor);
 }
@@ -137,9 +137,9 @@ OrtStatus *ort_model_give(const OrtModel *model, OrtSessionOptions *options) {
 
 /* ---- all ---- */
 
-OrtStatus *ort_graph_write(const OrtGraph *graph, ort_bytes *out) {
+OrtStatus *ort_graph_write(const OrtGraph *graph, bool whole, ort_bytes *out) {
   for (size_t i = 0; i < graph->n_nodes; i++) ort_node_write(graph->nodes[i], out);
-  for (size_t i = 0; i < graph->n_initializers; i++) write_initializer(graph->initializers[i], out);
+  for (size_t i = 0; i < graph->n_initializers; i++) write_initializer(graph->initializers[i], whole, out);
   for (size_t i = 0; i < graph->n_inputs; i++) ORT_TRY(ort_value_write(graph->inputs[i], ORT_GRAPH_INPUT, out));
   for (size_t i = 0; i < graph->n_outputs; i++) ORT_TRY(ort_value_write(graph->outputs[i], ORT_GRAPH_OUTPUT, out));
   return out->failed ? ort_out_of_memory() : NULL;
@@ -164,12 +164,12 @@ static bool imports_microsoft(const OrtModel *model) {
   return false;
 }
 
-OrtStatus *ort_model_write(const OrtModel *model, ort_bytes *out) {
+OrtStatus *ort_model_write(const OrtModel *model, bool whole, ort_bytes *out) {
   ort_bytes graph = {0};
   ort_put_int(out, ORT_MODEL_IR, ORT_EDITOR_IR);
   for (size_t i = 0; i < model->n_opsets; i++) ort_opset_write(out, model->opset_domains[i], model->opset_versions[i]);
   if (imports_microsoft(model)) ort_opset_write(out, microsoft, 1);
-  OrtStatus *st = ort_graph_write(model->graph, &graph);
+  OrtStatus *st = ort_graph_write(model->graph, whole, &graph);
   if (st == NULL) ort_put_message(out, ORT_MODEL_GRAPH, &graph);
   ort_bytes_deinit(&graph);
   return st == NULL && out->failed ? ort_out_of_memory() : st;

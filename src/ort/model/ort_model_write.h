@@ -26,14 +26,14 @@ enum {
   ORT_GRAPH_VALUE = 13
 };
 
-/* |model| as a ModelProto. */
-OX_NODISCARD OrtStatus *ort_model_write(const OrtModel *model, ort_bytes *out);
+/* |model| as a ModelProto; |whole|: with the contents of all initializers, also of large ones. */
+OX_NODISCARD OrtStatus *ort_model_write(const OrtModel *model, bool whole, ort_bytes *out);
 /* A node as a field of a GraphProto. */
 void ort_node_write(const OrtNode *node, ort_bytes *graph);
 /* A tensor's name and type as the field |field| of a GraphProto. */
 OX_NODISCARD OrtStatus *ort_value_write(const OrtValueInfo *v, uint32_t field, ort_bytes *graph);
 /* The fields of a GraphProto: nodes and initializers, and inputs and outputs as far as there are any. */
-OX_NODISCARD OrtStatus *ort_graph_write(const OrtGraph *graph, ort_bytes *out);
+OX_NODISCARD OrtStatus *ort_graph_write(const OrtGraph *graph, bool whole, ort_bytes *out);
 void ort_opset_write(ort_bytes *model, const char *domain, int64_t version);
 /* The content of an initializer, for the session; retained. */
 OX_NODISCARD OrtStatus *ort_options_give(OrtSessionOptions *options, const char *name, ox_value *value);
