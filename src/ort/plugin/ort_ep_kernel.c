@@ -49,8 +49,10 @@ static OrtStatus *describe_value(ep_kernel *k, const ox_graph_view *g, uint32_t 
   *out = (ort_kernel_value){.name = ""};
   if (id == UINT32_MAX) return NULL;
   out->name = h->value_name(g, id), out->type = h->value_full_type(g, id);
-  const ox_tensor *constant = output ? NULL : h->value_const(g, id);
-  if (constant != NULL) out->constant = (OrtValue){.tensor = constant};
+  const OrtValueInfo *v = output ? NULL : k->node->in[i];
+  const OrtValue *constant = NULL;
+  if (v != NULL && v->initializer != NULL) ORT_TRY(ort_ValueInfo_GetInitializerValue(v, &constant)); /* aligned */
+  if (constant != NULL) out->constant = (OrtValue){.tensor = constant->tensor};
   k->memories[i + (output ? k->info.n_in : 0)] = ort_ep_memory_info(k->ep, memory_of(k->found->def, output, i));
   return NULL;
 }

@@ -75,9 +75,10 @@ static OrtStatus *list_inputs(ox_program *p) {
     program_input *in = &p->in[p->n_in++];
     in->index = engine_input(p, v->id);
     if (in->index != UINT32_MAX) continue;
-    const ox_tensor *t = p->ep->host.value_const(p->part, v->id);
-    if (t == NULL) return ort_fail(ORT_EP_FAIL, "input '%s' of a part is neither an input nor a constant", v->name);
-    in->constant = *t;
+    const OrtValue *constant;
+    ORT_TRY(ort_ValueInfo_GetInitializerValue(v, &constant)); /* aligned, and the graph's */
+    if (constant == NULL) return ort_fail(ORT_EP_FAIL, "input '%s' of a part is neither an input nor a constant", v->name);
+    in->constant = *constant->tensor;
     ORT_TRY(place_constant(p, in));
   }
   return NULL;
