@@ -8,6 +8,7 @@
 #include "ort/ort_api.h"
 #include "ort/ort_memory.h"
 #include "ort/ort_session.h"
+#include "ort/plugin/ort_session_eps.h"
 #include "ort/ort_value.h"
 
 /* Names with values. */
@@ -160,12 +161,12 @@ OrtStatus *ort_RunWithBinding(OrtSession *session, const OrtRunOptions *run_opti
 /* A run ends when its values are there; nothing is left to wait for. */
 OrtStatus *ort_SynchronizeBoundInputs(OrtIoBinding *binding) {
   ALIVE(binding);
-  return NULL;
+  return ort_session_eps_sync(binding->session->eps);
 }
 
 OrtStatus *ort_SynchronizeBoundOutputs(OrtIoBinding *binding) {
   ALIVE(binding);
-  return NULL;
+  return ort_session_eps_sync(binding->session->eps);
 }
 
 /* ---- what there is after a run ---- */

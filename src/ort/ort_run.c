@@ -139,6 +139,13 @@ OrtStatus *ort_run_engine(OrtSession *s, const OrtRunOptions *options, const ort
   return __builtin_expect(st == NULL, 1) ? NULL : ort_run_explain(st, s, options, c);
 }
 
+/* Whether a value that the client gives is in memory of a device. */
+static bool any_elsewhere(const OrtValue *const *values, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (values[i] != NULL && ort_value_is_elsewhere(values[i])) return true;
+  return false;
+}
+
 OrtStatus *ort_Run(OrtSession *session, const OrtRunOptions *run_options, const char *const *input_names,
                    const OrtValue *const *inputs, size_t input_len, const char *const *output_names,
                    size_t output_names_len, OrtValue **outputs) {
@@ -150,6 +157,10 @@ OrtStatus *ort_Run(OrtSession *session, const OrtRunOptions *run_options, const 
   ORT_NEED(output_names);
   ORT_NEED(outputs);
   if (output_names_len == 0) return ort_fail(ORT_INVALID_ARGUMENT, "Run: at least one output should be requested");
+  if (__builtin_expect(
+          any_elsewhere(inputs, input_len) || any_elsewhere((const OrtValue *const *)outputs, output_names_len), 0))
+    return ort_run_on_devices(session, run_options, input_names, inputs, input_len, output_names, output_names_len,
+                              outputs);
   ORT_TRY(make_room(&v, input_len, output_names_len));
   OrtStatus *st = read_inputs(session, &v, input_names, inputs, input_len);
   if (st == NULL) st = read_outputs(session, &v, output_names, outputs, output_names_len);

@@ -9,6 +9,7 @@
 #include "ort/ort_session.h"
 #include "ort/ort_status.h"
 #include "ort/plugin/ort_session_eps.h"
+#include "ort/plugin/ort_sync_stream.h"
 
 /* One of them fails at the end: what the run made goes again. */
 static OrtStatus *run_with_eps(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
@@ -16,7 +17,8 @@ static OrtStatus *run_with_eps(OrtSession *s, const OrtRunOptions *options, cons
   ox_value **given = malloc((c->n_outputs + 1) * sizeof(void *));
   if (given == NULL) return ort_out_of_memory();
   memcpy(given, c->outputs, c->n_outputs * sizeof(void *));
-  OrtStatus *st = ort_session_eps_begin(s->eps, options);
+  OrtStatus *st = options != NULL && options->stream != NULL ? ort_sync_stream_flush(options->stream) : NULL;
+  if (st == NULL) st = ort_session_eps_begin(s->eps, options);
   if (st == NULL) {
     st = ort_run_engine(s, options, c);
     OrtStatus *ended = ort_session_eps_end(s->eps, options, st == NULL);

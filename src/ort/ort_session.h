@@ -46,6 +46,10 @@ OX_NODISCARD OrtStatus *ort_session_context_model(OrtSession *s, const char *pat
                                                   ort_bytes *out);
 /* Writes it to the file that the options say, if they want it. */
 OX_NODISCARD OrtStatus *ort_session_context_save(OrtSession *s, const char *path, const void *bytes, size_t n);
+/* Run with values in memory of devices (ort/plugin/ort_run_devices.c). */
+OX_NODISCARD OrtStatus *ort_run_on_devices(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
+                                           const OrtValue *const *inputs, size_t n_in, const char *const *output_names,
+                                           size_t n_out, OrtValue **outputs);
 
 struct OrtRunOptions {
   uint32_t alive; /* ORT_ALIVE_RUN_OPTIONS */
@@ -57,6 +61,7 @@ struct OrtRunOptions {
   size_t n_adapters;
   bool profiling;
   char *profile_prefix;
+  OrtSyncStream *stream; /* of a device, the client's: what is on it is done before a run begins. NULL: none */
 };
 
 /* Reads the options of |s| into those of the engine. |lists|: memory to free when the session is created. */

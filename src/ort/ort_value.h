@@ -24,6 +24,12 @@ struct OrtValue {
   ox_value *home;              /* in whose room this handle lies; NULL: malloc's, or whoever lends it */
 };
 
+/* Whether the data lies where the CPU does not reach it. */
+static inline bool ort_value_is_elsewhere(const OrtValue *v) {
+  const OrtMemoryInfo *m = v->memory;
+  return m != NULL && m->device != OrtMemoryInfoDeviceType_CPU && !ort_memory_is_cpu(m);
+}
+
 /* A new handle that takes |value| over, also on failure. */
 OX_NODISCARD OrtStatus *ort_value_adopt(ox_value *value, OrtValue **out);
 /* A second handle on the same content. */

@@ -77,7 +77,8 @@ static OrtStatus *list_inputs(ox_program *p) {
     if (in->index != UINT32_MAX) continue;
     const OrtValue *constant;
     ORT_TRY(ort_ValueInfo_GetInitializerValue(v, &constant)); /* aligned, and the graph's */
-    if (constant == NULL) return ort_fail(ORT_EP_FAIL, "input '%s' of a part is neither an input nor a constant", v->name);
+    if (constant == NULL)
+      return ort_fail(ORT_EP_FAIL, "input '%s' of a part is neither an input nor a constant", v->name);
     in->constant = *constant->tensor;
     ORT_TRY(place_constant(p, in));
   }

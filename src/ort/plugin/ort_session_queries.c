@@ -66,3 +66,8 @@ OrtStatus *ort_SessionReleaseCapturedGraph(OrtSession *session, int graph_annota
   ORT_ALIVE(session, ORT_ALIVE_SESSION);
   return ort_session_eps_drop_graph(session->eps, graph_annotation_id);
 }
+
+/* The engine's runs have streams of their own, and end when all is done; they wait for this one when they begin. */
+void ort_RunOptionsSetSyncStream(OrtRunOptions *options, OrtSyncStream *sync_stream) {
+  if (options != NULL && options->alive == ORT_ALIVE_RUN_OPTIONS) options->stream = sync_stream;
+}

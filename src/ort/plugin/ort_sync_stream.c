@@ -38,6 +38,10 @@ OrtStatus *ort_CreateSyncStreamForEpDevice(const OrtEpDevice *ep_device, const O
   return ort_sync_stream_adopt(impl, device, stream);
 }
 
+OrtStatus *ort_sync_stream_flush(OrtSyncStream *stream) {
+  return stream->impl->Flush != NULL ? stream->impl->Flush(stream->impl) : NULL;
+}
+
 void *ort_SyncStream_GetHandle(OrtSyncStream *stream) {
   return stream != NULL && stream->impl->GetHandle != NULL ? stream->impl->GetHandle(stream->impl) : NULL;
 }

@@ -15,5 +15,7 @@ struct OrtSyncStream {
 /* Takes |impl| over, also on failure. */
 OX_NODISCARD OrtStatus *ort_sync_stream_adopt(OrtSyncStreamImpl *impl, const OrtMemoryDevice *device,
                                               OrtSyncStream **out);
+/* Waits for what is on it. */
+OX_NODISCARD OrtStatus *ort_sync_stream_flush(OrtSyncStream *stream);
 
 #endif
