@@ -73,6 +73,7 @@ static void put_entry(ort_bytes *tensor, const char *key, const char *value) {
   ort_put_text(&entry, ENTRY_KEY, key);
   ort_put_text(&entry, ENTRY_VALUE, value);
   ort_put_message(tensor, TENSOR_EXTERNAL, &entry);
+  ort_bytes_deinit(&entry);
 }
 
 static void put_reference(ort_bytes *graph, const ort_field *tensor, const char *location, int64_t offset,
@@ -89,6 +90,7 @@ static void put_reference(ort_bytes *graph, const ort_field *tensor, const char 
   put_entry(&t, "length", text);
   ort_put_int(&t, TENSOR_WHERE, IN_FILE);
   ort_put_message(graph, ORT_GRAPH_INITIALIZER, &t);
+  ort_bytes_deinit(&t);
 }
 
 static OrtStatus *put_initializer(ort_bytes *graph, const ort_field *f, ort_external_place *place) {
@@ -126,10 +128,8 @@ static OrtStatus *put_graph(ort_bytes *model, const ort_field *graph, ort_extern
     else
       ort_put_raw(&g, f.whole, f.whole_n);
   }
-  if (st == NULL)
-    ort_put_message(model, ORT_MODEL_GRAPH, &g);
-  else
-    ort_bytes_deinit(&g);
+  if (st == NULL) ort_put_message(model, ORT_MODEL_GRAPH, &g);
+  ort_bytes_deinit(&g);
   return st;
 }
 
