@@ -13,7 +13,7 @@ try:
     from onnx.backend.base import Backend as _Base
     from onnx.backend.base import BackendRep as _BaseRep
 except ImportError:  # models can be given as bytes or paths, too
-    _Base = _BaseRep = object
+    _Base = _BaseRep = object  # type: ignore
 
 from .options import RunOptions, SessionOptions
 from .session import InferenceSession

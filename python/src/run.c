@@ -216,7 +216,7 @@ static PyObject *run_values(PyObject *self, PyObject *const *args, Py_ssize_t n,
 
 PyMethodDef px_run_methods[] = {
     {"run", PX_FAST(run), METH_FASTCALL | METH_KEYWORDS,
-     "run(output_names, input_feed, run_options=None) -> list\n--\n\n"
+     "run($self, output_names, input_feed, run_options=None)\n--\n\n"
      "Runs the model and returns a list of outputs, in the order of |output_names|; None or []: all.\n\n"
      "input_feed maps names of inputs to NumPy arrays of the input's type, whose shape fits get_inputs()'s: -1 and "
      "names\n"
@@ -229,6 +229,6 @@ PyMethodDef px_run_methods[] = {
      "input. Fail and others: a node failed. KeyboardInterrupt: Ctrl-C in the main thread cancels the run.\n"
      "Other threads may run at the same time, also the same session."},
     {"run_with_ort_values", PX_FAST(run_values), METH_FASTCALL | METH_KEYWORDS,
-     "run_with_ort_values(output_names, input_dict_ort_values, run_options=None) -> list\n--\n\n"
+     "run_with_ort_values($self, output_names, input_dict_ort_values, run_options=None)\n--\n\n"
      "As run(), from OrtValues to OrtValues."},
     {NULL, NULL, 0, NULL}};

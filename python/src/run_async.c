@@ -96,7 +96,7 @@ static PyObject *run_async(PyObject *object, PyObject *args, PyObject *kwargs) {
 
 PyMethodDef px_async_methods[] = {
     {"run_async", PX_KEYWORDS(run_async), METH_VARARGS | METH_KEYWORDS,
-     "run_async(output_names, input_feed, callback, user_data, run_options=None)\n--\n\n"
+     "run_async($self, output_names, input_feed, callback, user_data, run_options=None)\n--\n\n"
      "As run(), but returns at once. callback(outputs, user_data, error) is called by a thread of the library when the "
      "run\n"
      "is done; error is \"\", or says what failed, and outputs is [] then. The session needs two threads at least\n"
