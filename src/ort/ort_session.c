@@ -7,6 +7,7 @@
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
+#include "ort/ort_config_keys.h"
 #include "ort/model/ort_model_edit.h"
 #include "ort/ort_arena.h"
 #include "ort/ort_model_file.h"
@@ -90,6 +91,7 @@ static OrtStatus *record_assignment(OrtSession *s) {
 static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_t n, const OrtSessionOptions *options) {
   ORT_TRY(options != NULL ? ort_CloneSessionOptions(options, &s->options) : ort_CreateSessionOptions(&s->options));
   ORT_TRY(set_logger(s));
+  ort_config_log_unknown(&s->options->config, &s->logger);
   ORT_TRY(start_profile(s));
   ORT_TRY(ort_custom_ops_create(s->env, s->options, &s->logger, &s->custom_ops));
   ORT_TRY(ort_session_eps_create(s->env, s->options, &s->logger, &s->eps));

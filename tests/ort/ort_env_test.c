@@ -118,6 +118,43 @@ static void test_lines_go_to_the_environments_function_or_the_sessions(void **st
   ort()->ReleaseEnv(env);
 }
 
+static void on_text(void *param, OrtLoggingLevel level, const char *category, const char *id, const char *where,
+                    const char *text) {
+  (void)level, (void)category, (void)id, (void)where;
+  if (strstr(text, "no.such.key") != NULL) ++*(int *)param;
+}
+
+static void test_unknown_entries_are_logged(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip(); /* Microsoft's library says nothing */
+  int n = 0;
+  OrtEnv *env = test_env();
+  OrtSessionOptions *o;
+  message m = add_model();
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->SetSessionLogSeverityLevel(o, ORT_LOGGING_LEVEL_INFO));
+  OK(ort()->SetUserLoggingFunction(o, on_text, &n));
+  OK(ort()->AddSessionConfigEntry(o, "session.disable_prepacking", "1"));
+  OK(ort()->AddSessionConfigEntry(o, "no.such.key", "1"));
+  ort()->ReleaseSession(open_model(env, &m, o));
+  assert_int_equal(n, 1);
+  ort()->ReleaseSessionOptions(o);
+  ort()->ReleaseEnv(env);
+}
+
+static void test_fallback_to_the_cpu_can_be_forbidden(void **state) {
+  (void)state;
+  OrtEnv *env = test_env();
+  OrtSessionOptions *o;
+  OrtSession *s;
+  message m = add_model();
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->AddSessionConfigEntry(o, "session.disable_cpu_ep_fallback", "1"));
+  FAILS(ort()->CreateSessionFromArray(env, m.bytes, m.n, o, &s), ORT_FAIL, "cpu");
+  ort()->ReleaseSessionOptions(o);
+  ort()->ReleaseEnv(env);
+}
+
 static void test_a_level_that_is_none_is_refused(void **state) {
   (void)state;
   OrtEnv *env = test_env();
@@ -266,6 +303,8 @@ int main(void) {
       cmocka_unit_test(test_options_make_an_environment),
       cmocka_unit_test(test_null_arguments_are_named),
       cmocka_unit_test(test_lines_go_to_the_environments_function_or_the_sessions),
+      cmocka_unit_test(test_unknown_entries_are_logged),
+      cmocka_unit_test(test_fallback_to_the_cpu_can_be_forbidden),
       cmocka_unit_test(test_a_level_that_is_none_is_refused),
       cmocka_unit_test(test_a_session_runs_on_threads_of_the_client),
       cmocka_unit_test(test_affinities_are_checked),

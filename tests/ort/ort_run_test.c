@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Sessions and runs through the ABI: names, values, given outputs, errors. */
+#include <pthread.h>
+
 #include "ort/models.h"
 
 static const char *const xy[] = {"x", "y"}, *const z[] = {"z"};
@@ -134,6 +136,42 @@ static void test_a_model_may_have_many_inputs_and_outputs(void **state) {
   ort()->ReleaseEnv(env);
 }
 
+/* ---- from many threads ---- */
+
+static void *run_often(void *session) {
+  float x[] = {1, -1}, w[] = {3, 5};
+  OrtValue *in[] = {FLOATS(x, 1, 2), FLOATS(w, 2)};
+  static const char *const names[] = {"x", "w"}, *const yz[] = {"y", "z"};
+  OrtRunOptions *options;
+  OK(ort()->CreateRunOptions(&options));
+  for (int i = 0; i < 200; i++) {
+    OrtValue *out[2] = {NULL, NULL};
+    bool over = i % 8 == 7; /* now and then with another w */
+    OK(ort()->Run(session, i % 2 ? options : NULL, names, (const OrtValue *const *)in, over ? 2 : 1, yz, 2, out));
+    check_floats(out[0], over ? (const float[]){3, -5} : (const float[]){1, -2}, 2);
+    check_floats(out[1], over ? (const float[]){3, 0} : (const float[]){1, 0}, 2);
+    ort()->ReleaseValue(out[0]);
+    ort()->ReleaseValue(out[1]);
+  }
+  ort()->ReleaseRunOptions(options);
+  ort()->ReleaseValue(in[0]);
+  ort()->ReleaseValue(in[1]);
+  return NULL;
+}
+
+static void test_threads_run_one_session(void **state) {
+  (void)state;
+  enum { N = 4 };
+  pthread_t threads[N];
+  OrtEnv *env = test_env();
+  message m = scale_model();
+  OrtSession *s = open_model(env, &m, NULL);
+  for (int i = 0; i < N; i++) assert_int_equal(pthread_create(&threads[i], NULL, run_often, s), 0);
+  for (int i = 0; i < N; i++) pthread_join(threads[i], NULL);
+  ort()->ReleaseSession(s);
+  ort()->ReleaseEnv(env);
+}
+
 /* ---- errors ---- */
 
 static void test_null_arguments_are_named(void **state) {
@@ -188,16 +226,18 @@ static void test_values_are_checked(void **state) {
   fixture f = open_add();
   make_inputs(&f);
   float data[8] = {0};
-  OrtValue *out = NULL, *bad[3] = {FLOATS(data, 3), FLOATS(data, 4, 1), NULL};
+  OrtValue *out = NULL, *bad[4] = {FLOATS(data, 3), FLOATS(data, 4, 1), NULL, NULL};
   OrtMemoryInfo *cpu;
   OK(ort()->CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &cpu));
   OK(ort()->CreateTensorWithDataAsOrtValue(cpu, data, 32, (const int64_t[]){4}, 1, INT64, &bad[2]));
   ort()->ReleaseMemoryInfo(cpu);
+  OK(ort()->CreateValue((const OrtValue *const[]){f.in[0], f.in[1]}, 2, ONNX_TYPE_SEQUENCE, &bad[3]));
   static const char *const parts[] = {
       "Got invalid dimensions for input: y for the following indices\n index: 0 Got: 3 "
       "Expected: 4",
-      "Invalid rank for input: y Got: 2 Expected: 1", "Actual: (tensor(int64)) , expected: (tensor(float"};
-  for (size_t i = 0; i < 3; i++) {
+      "Invalid rank for input: y Got: 2 Expected: 1", "Actual: (tensor(int64)) , expected: (tensor(float",
+      "Actual: (seq("};
+  for (size_t i = 0; i < 4; i++) {
     FAILS(ort()->Run(f.s, NULL, xy, (const OrtValue *const[]){f.in[0], bad[i]}, 2, z, 1, &out), ORT_INVALID_ARGUMENT,
           parts[i]);
     ort()->ReleaseValue(bad[i]);
@@ -231,6 +271,7 @@ int main(void) {
       cmocka_unit_test(test_outputs_come_in_the_order_asked_for),
       cmocka_unit_test(test_an_initializer_can_be_overridden),
       cmocka_unit_test(test_a_model_may_have_many_inputs_and_outputs),
+      cmocka_unit_test(test_threads_run_one_session),
       cmocka_unit_test(test_null_arguments_are_named),
       cmocka_unit_test(test_names_are_checked),
       cmocka_unit_test(test_values_are_checked),
