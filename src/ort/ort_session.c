@@ -93,8 +93,8 @@ static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_
   ORT_TRY(set_logger(s));
   ort_config_log_unknown(&s->options->config, &s->logger);
   ORT_TRY(start_profile(s));
+  ORT_TRY(ort_session_eps_create(s->env, s->options, &s->logger, &s->eps)); /* they may bring operators */
   ORT_TRY(ort_custom_ops_create(s->env, s->options, &s->logger, &s->custom_ops));
-  ORT_TRY(ort_session_eps_create(s->env, s->options, &s->logger, &s->eps));
   ORT_TRY(ort_session_eps_explain(s->eps, load(s, path, bytes, n, options)));
   if (s->profile != NULL)
     ort_profile_add(s->profile, path != NULL ? "model_loading_uri" : "model_loading_array", s->profile->start_ns);

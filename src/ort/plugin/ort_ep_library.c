@@ -188,6 +188,14 @@ static OrtStatus *load(OrtEnv *env, ort_ep_library *l) {
   return st;
 }
 
+/* A name that ends so is how a client allows devices that the machine has not. */
+static OrtStatus *allow_virtual_devices(OrtEnv *env, const char *name) {
+  static const char end[] = ".virtual";
+  size_t n = strlen(name);
+  if (n < sizeof end - 1 || strcmp(name + n - (sizeof end - 1), end) != 0) return NULL;
+  return ort_pairs_set(&env->config, "allow_virtual_devices", "1");
+}
+
 /* ---- the slots ---- */
 
 OrtStatus *ort_RegisterExecutionProviderLibrary(OrtEnv *env, const char *registration_name, const ORTCHAR_T *path) {
@@ -200,6 +208,7 @@ OrtStatus *ort_RegisterExecutionProviderLibrary(OrtEnv *env, const char *registr
   bool taken = *place_of(first, registration_name) != NULL;
   pthread_mutex_unlock(&env->lock);
   if (taken) return ort_fail(ORT_FAIL, "library is already registered under %s", registration_name);
+  ORT_TRY(allow_virtual_devices(env, registration_name));
   ORT_TRY(create(registration_name, path, &l));
   OrtStatus *st = load(env, l);
   if (st == NULL) st = publish(env, first, l);

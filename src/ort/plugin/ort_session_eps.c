@@ -19,6 +19,21 @@ static OrtDataTransferImpl *transfer_of(const ort_ep_library *l, const OrtEpFact
   return NULL;
 }
 
+/* Operators that the library knows, for models that have them: their domains are the factory's. */
+static OrtStatus *add_domains(OrtSessionOptions *o, OrtEpFactory *f) {
+  size_t n = 0;
+  if (!ORT_HAS(f, 24, GetNumCustomOpDomains) || !ORT_HAS(f, 24, GetCustomOpDomains)) return NULL;
+  ORT_TRY(f->GetNumCustomOpDomains(f, &n));
+  if (n == 0) return NULL;
+  OrtCustomOpDomain **domains = calloc(n, sizeof *domains);
+  if (domains == NULL) return ort_out_of_memory();
+  OrtStatus *st = f->GetCustomOpDomains(f, domains, n);
+  for (size_t i = 0; i < n && st == NULL; i++)
+    if (domains[i] != NULL) st = ort_AddCustomOpDomain(o, domains[i]);
+  free(domains);
+  return st;
+}
+
 static OrtStatus *fill_slot(ort_session_eps *eps, const ort_provider_request *r) {
   ort_ep_slot *slot = &eps->slots[eps->n_slots];
   for (size_t i = 0; i < r->n_devices; i++)
@@ -31,7 +46,7 @@ static OrtStatus *fill_slot(ort_session_eps *eps, const ort_provider_request *r)
   ort_ep_table_fill(slot);
   eps->own[eps->n_slots++] = (ox_own_provider){&slot->api, slot};
   eps->specs[eps->n_specs++] = (ox_provider_spec){.name = r->name};
-  return NULL;
+  return add_domains(eps->options, d->factory);
 }
 
 static bool is_ours(const ort_provider_request *r) { return r->n_devices > 0 && r->devices[0]->factory != NULL; }

@@ -172,9 +172,67 @@ static OrtStatus *create_stream(OrtEpFactory *f, const OrtMemoryDevice *device, 
   return NULL;
 }
 
+/* ---- memory of another API: an address ---- */
+
+static bool can_import(const OrtExternalResourceImporterImpl *i, OrtExternalMemoryHandleType type) {
+  (void)i;
+  return type == ORT_EXTERNAL_MEMORY_HANDLE_TYPE_VK_MEMORY_OPAQUE_FD;
+}
+
+static bool can_wait(const OrtExternalResourceImporterImpl *i, OrtExternalSemaphoreType type) {
+  (void)i, (void)type;
+  return false;
+}
+
+static void release_imported(OrtExternalMemoryHandle *h) {
+  fake_ep_state()->imported--;
+  free(h);
+}
+
+static OrtStatus *import(OrtExternalResourceImporterImpl *i, const OrtExternalMemoryDescriptor *d,
+                         OrtExternalMemoryHandle **out) {
+  (void)i;
+  TRY(fake_call("ImportMemory"));
+  *out = calloc(1, sizeof **out);
+  **out = (OrtExternalMemoryHandle){.version = d->version, .descriptor = *d, .Release = release_imported};
+  fake_ep_state()->imported++;
+  return NULL;
+}
+
+static OrtStatus *tensor_of(OrtExternalResourceImporterImpl *i, const OrtExternalMemoryHandle *h,
+                            const OrtExternalTensorDescriptor *d, OrtValue **out) {
+  OrtMemoryInfo *cpu;
+  (void)i;
+  TRY(api->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &cpu));
+  OrtStatus *st = api->CreateTensorWithDataAsOrtValue(cpu, h->descriptor.native_handle, h->descriptor.size_bytes,
+                                                      d->shape, d->rank, d->element_type, out);
+  api->ReleaseMemoryInfo(cpu);
+  return st;
+}
+
+static void release_importer(OrtExternalResourceImporterImpl *i) {
+  fake_ep_state()->imported--;
+  free(i);
+}
+
+static OrtStatus *create_importer(OrtEpFactory *f, const OrtEpDevice *device, OrtExternalResourceImporterImpl **out) {
+  (void)f, (void)device;
+  TRY(fake_call("CreateExternalResourceImporterForDevice"));
+  *out = calloc(1, sizeof **out);
+  **out = (OrtExternalResourceImporterImpl){.ort_version_supported = 24,
+                                            .CanImportMemory = can_import,
+                                            .ImportMemory = import,
+                                            .CreateTensorFromMemory = tensor_of,
+                                            .CanImportSemaphore = can_wait,
+                                            .Release = release_importer};
+  fake_ep_state()->imported++;
+  return NULL;
+}
+
 void fake_device_fill(OrtEpFactory *factory) {
   make_device();
   factory->CreateAllocator = create_allocator, factory->ReleaseAllocator = release_allocator;
   factory->CreateDataTransfer = create_transfer;
+  factory->CreateExternalResourceImporterForDevice = create_importer;
   factory->IsStreamAware = is_stream_aware, factory->CreateSyncStreamForDevice = create_stream;
 }

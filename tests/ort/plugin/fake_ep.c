@@ -23,25 +23,89 @@ OrtStatus *fake_call(const char *name) {
   return api->CreateStatus(ORT_EP_FAIL, text);
 }
 
+struct fake_factory {
+  OrtEpFactory base;
+  fake_kind kind;
+  OrtMemoryInfo *memory;     /* of the device; NULL: none */
+  OrtCustomOpDomain *domain; /* of FakeCompile */
+};
+
 /* ---- arithmetic ---- */
 
-float fake_op(char op, float a, float b) { return op == 'M' ? a * b : op == 'A' ? a + b : a > 0 ? a : 0; }
+float fake_op(char op, float a, float b) {
+  return op == 'M' ? a * b : op == 'A' ? a + b : op == 'T' ? 2 * a : a > 0 ? a : 0;
+}
 
 char fake_op_of(const OrtNode *node) {
   const char *op = "", *domain = "";
   CHECK(api->Node_GetOperatorType(node, &op));
   CHECK(api->Node_GetDomain(node, &domain));
   bool known = strcmp(op, "Mul") == 0 || strcmp(op, "Add") == 0 || strcmp(op, "Relu") == 0;
+  if (strcmp(op, "Twice") == 0 && strcmp(domain, "fake.ops") == 0) return 'T';
   return known && *domain == 0 ? *op : 0;
 }
 
-/* ---- providers ---- */
+/* ---- an operator of the library's own: float[*] => the same, twice; FakeCompile takes it ---- */
 
-struct fake_factory {
-  OrtEpFactory base;
-  fake_kind kind;
-  OrtMemoryInfo *memory; /* of the device; NULL: none */
-};
+static const char *op_name(const OrtCustomOp *op) {
+  (void)op;
+  return "Twice";
+}
+static const char *op_ep(const OrtCustomOp *op) {
+  (void)op;
+  return "FakeCompile";
+}
+static size_t one(const OrtCustomOp *op) {
+  (void)op;
+  return 1;
+}
+static ONNXTensorElementDataType op_type(const OrtCustomOp *op, size_t i) {
+  (void)op, (void)i;
+  return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+}
+static OrtCustomOpInputOutputCharacteristic op_needs(const OrtCustomOp *op, size_t i) {
+  (void)op, (void)i;
+  return INPUT_OUTPUT_REQUIRED;
+}
+static OrtMemType op_memory(const OrtCustomOp *op, size_t i) {
+  (void)op, (void)i;
+  return OrtMemTypeDefault;
+}
+static void *op_kernel(const OrtCustomOp *op, const OrtApi *a, const OrtKernelInfo *info) {
+  (void)op, (void)a, (void)info;
+  return NULL;
+}
+static void op_compute(void *kernel, OrtKernelContext *context) { (void)kernel, (void)context; }
+static void op_destroy(void *kernel) { (void)kernel; }
+
+static const OrtCustomOp twice = {.version = 13,
+                                  .CreateKernel = op_kernel,
+                                  .GetName = op_name,
+                                  .GetExecutionProviderType = op_ep,
+                                  .GetInputType = op_type,
+                                  .GetInputTypeCount = one,
+                                  .GetOutputType = op_type,
+                                  .GetOutputTypeCount = one,
+                                  .KernelCompute = op_compute,
+                                  .KernelDestroy = op_destroy,
+                                  .GetInputCharacteristic = op_needs,
+                                  .GetOutputCharacteristic = op_needs,
+                                  .GetInputMemoryType = op_memory};
+
+static OrtStatus *count_domains(OrtEpFactory *f, size_t *out) {
+  (void)f;
+  *out = 1;
+  return fake_call("GetNumCustomOpDomains");
+}
+
+static OrtStatus *get_domains(OrtEpFactory *f, OrtCustomOpDomain **out, size_t n) {
+  (void)n;
+  TRY(fake_call("GetCustomOpDomains"));
+  out[0] = ((fake_factory *)f)->domain;
+  return NULL;
+}
+
+/* ---- providers ---- */
 
 static const char *const names[] = {"FakeCompile", "FakeKernels", "FakeDevice"};
 
@@ -244,6 +308,11 @@ static OrtStatus *make_factory(fake_kind kind, OrtEpFactory **out) {
                            .GetHardwareDeviceIncompatibilityDetails = incompatibility};
   state.factories++;
   *out = &f->base;
+  if (kind == FAKE_COMPILE) {
+    f->base.GetNumCustomOpDomains = count_domains, f->base.GetCustomOpDomains = get_domains;
+    TRY(api->CreateCustomOpDomain("fake.ops", &f->domain));
+    TRY(api->CustomOpDomain_Add(f->domain, &twice));
+  }
   if (kind != FAKE_DEVICE) return NULL;
   TRY(api->CreateMemoryInfo_V2("Fake", OrtMemoryInfoDeviceType_GPU, FAKE_VENDOR, 0, OrtDeviceMemoryType_DEFAULT, 0,
                                OrtDeviceAllocator, &f->memory));
@@ -258,6 +327,11 @@ EXPORT OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base, co
   ep_api = api->GetEpApi();
   *out_n = 0;
   TRY(fake_call("CreateEpFactories"));
+  OrtKeyValuePairs *config;
+  TRY(ep_api->GetEnvConfigEntries(&config));
+  const char *allowed = api->GetKeyValue(config, "allow_virtual_devices");
+  state.virtual_allowed = allowed != NULL && strcmp(allowed, "1") == 0;
+  api->ReleaseKeyValuePairs(config);
   for (int kind = FAKE_COMPILE; kind <= FAKE_DEVICE && *out_n < room; kind++)
     TRY(make_factory((fake_kind)kind, &factories[(*out_n)++]));
   return NULL;
@@ -265,6 +339,7 @@ EXPORT OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base, co
 
 EXPORT OrtStatus *ReleaseEpFactory(OrtEpFactory *factory) {
   api->ReleaseMemoryInfo(((fake_factory *)factory)->memory);
+  api->ReleaseCustomOpDomain(((fake_factory *)factory)->domain);
   state.factories--;
   free(factory);
   return NULL;

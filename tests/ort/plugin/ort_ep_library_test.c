@@ -28,8 +28,8 @@ static fake_state *fake(void) {
 
 static void check_nothing_is_left(void) {
   const fake_state *f = fake();
-  const int alive[] = {f->factories,  f->eps,       f->kernels, f->programs, f->states,
-                       f->allocators, f->transfers, f->streams, f->events,   f->allocations};
+  const int alive[] = {f->factories, f->eps,     f->kernels, f->programs, f->states,     f->allocators,
+                       f->transfers, f->streams, f->events,  f->imported, f->allocations};
   for (size_t i = 0; i < sizeof alive / sizeof *alive; i++)
     if (alive[i] != 0) fail_msg("%d of kind %zu are left", alive[i], i);
 }
@@ -449,6 +449,75 @@ static void test_streams_of_a_device(void **state) {
   end(env);
 }
 
+static void test_memory_of_other_apis(void **state) {
+  (void)state;
+  const OrtInteropApi *interop = ort()->GetInteropApi();
+  OrtEnv *env = begin();
+  OrtExternalResourceImporter *importer;
+  OrtExternalMemoryHandle *handle;
+  OrtValue *v;
+  bool can = false;
+  float data[] = {1, 2, 3};
+  const int64_t dims[] = {3};
+  const OrtExternalMemoryDescriptor memory = {ORT_API_VERSION, ORT_EXTERNAL_MEMORY_HANDLE_TYPE_VK_MEMORY_OPAQUE_FD,
+                                              data, sizeof data, 0};
+  const OrtExternalTensorDescriptor tensor = {ORT_API_VERSION, FLOAT, dims, 1, 0};
+  OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
+  OK(interop->CreateExternalResourceImporterForDevice(device_of(env, "FakeKernels"), &importer));
+  assert_null(importer);
+  OK(interop->CreateExternalResourceImporterForDevice(device_of(env, "FakeDevice"), &importer));
+  assert_non_null(importer);
+  OK(interop->CanImportMemory(importer, ORT_EXTERNAL_MEMORY_HANDLE_TYPE_VK_MEMORY_OPAQUE_FD, &can));
+  assert_true(can);
+  OK(interop->CanImportMemory(importer, ORT_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP, &can));
+  assert_false(can);
+  OK(interop->CanImportSemaphore(importer, ORT_EXTERNAL_SEMAPHORE_D3D12_FENCE, &can));
+  assert_false(can);
+  OK(interop->ImportMemory(importer, &memory, &handle));
+  OK(interop->CreateTensorFromMemory(importer, handle, &tensor, &v));
+  check_floats(v, data, 3);
+  ort()->ReleaseValue(v);
+  interop->ReleaseExternalMemoryHandle(handle);
+  fake()->fail = "ImportMemory";
+  FAILS(interop->ImportMemory(importer, &memory, &handle), ORT_EP_FAIL, "ImportMemory fails on purpose");
+  interop->ReleaseExternalResourceImporter(importer);
+  end(env);
+}
+
+static void test_virtual_devices_are_allowed_by_name(void **state) {
+  (void)state;
+  OrtEnv *env = begin();
+  OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
+  assert_false(fake()->virtual_allowed);
+  OK(ort()->RegisterExecutionProviderLibrary(env, "fake.virtual", fake_path()));
+  assert_true(fake()->virtual_allowed);
+  OK(ort()->UnregisterExecutionProviderLibrary(env, "fake.virtual"));
+  end(env);
+}
+
+/* float[N,2] x => float[N,2] y { y = fake.ops.Twice(x) } */
+static void test_operators_of_the_library(void **state) {
+  (void)state;
+  message g = {0};
+  graph_node(&g, "n", "fake.ops:Twice", "x", "y");
+  graph_input(&g, "x", FLOAT, "N,2");
+  graph_output(&g, "y", FLOAT, "N,2");
+  message m = model_of(&g, "fake.ops", 1);
+  OrtEnv *env = begin();
+  OrtSession *s;
+  OrtValue *y;
+  float x[] = {1, -2};
+  OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
+  OrtSessionOptions *o = options_with(env, "FakeCompile");
+  s = open_model(env, &m, o);
+  OK(run(s, x, 1, &y));
+  check_floats(y, (const float[]){2, -4}, 2);
+  ort()->ReleaseValue(y);
+  ort()->ReleaseSession(s);
+  ort()->ReleaseSessionOptions(o);
+  end(env);
+}
+
 static void test_compatibility(void **state) {
   (void)state;
   OrtEnv *env = begin();
@@ -555,6 +624,9 @@ int main(void) {
       cmocka_unit_test(test_compiling_makes_compiled_parts),
       cmocka_unit_test(test_values_on_a_device),
       cmocka_unit_test(test_streams_of_a_device),
+      cmocka_unit_test(test_memory_of_other_apis),
+      cmocka_unit_test(test_virtual_devices_are_allowed_by_name),
+      cmocka_unit_test(test_operators_of_the_library),
       cmocka_unit_test(test_compatibility),
       cmocka_unit_test(test_calls_that_fail),
   };
