@@ -22,6 +22,7 @@ from onyx import (  # noqa: F401  (names that * leaves out, or that are function
 )
 
 from . import capi  # noqa: F401
+from .capi import onnxruntime_validation  # noqa: F401
 
 __version__ = _onyx.get_version_string()
 __author__ = "the Onyx authors"

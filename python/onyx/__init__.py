@@ -34,6 +34,7 @@ from ._onyx import (
     get_available_providers,
     get_build_info,
     get_ep_devices,
+    get_hardware_device_ep_incompatibility_details,
     get_hardware_devices,
     get_version_string,
     register_execution_provider_library,
@@ -42,13 +43,14 @@ from ._onyx import (
     unregister_execution_provider_library,
 )
 from .binding import IOBinding, SessionIOBinding
-from .compiler import ModelCompiler
+from .compiler import ModelCompiler, OrtExternalInitializerInfo
 from .devices import (
     OrtArenaCfg,
     OrtDevice,
     OrtEpDevice,
     OrtHardwareDevice,
     OrtMemoryInfo,
+    OrtSyncStream,
     create_and_register_allocator,
     create_and_register_allocator_v2,
     get_compatibility_info_from_model,
@@ -63,6 +65,7 @@ from .enums import (
     OrtAllocatorType,
     OrtCompileApiFlags,
     OrtCompiledModelCompatibility,
+    OrtDeviceEpIncompatibilityReason,
     OrtDeviceMemoryType,
     OrtDeviceVendorId,
     OrtExecutionProviderDevicePolicy,

@@ -8,11 +8,34 @@ from .enums import GraphOptimizationLevel, OrtCompileApiFlags
 from .options import SessionOptions
 
 
+class OrtExternalInitializerInfo:
+    """Where an initializer lies: file, offset in it, bytes."""
+
+    __slots__ = ("filepath", "file_offset", "byte_size")
+
+    def __init__(self, filepath, file_offset, byte_size):
+        self.filepath, self.file_offset, self.byte_size = os.fspath(filepath), int(file_offset), int(byte_size)
+
+
+def _by_tuple(function):
+    """|function| for the module, which knows (path, offset, bytes)."""
+    if function is None:
+        return None
+
+    def locate(name, value, now):
+        answer = function(name, value, now and OrtExternalInitializerInfo(*now))
+        return answer and (answer.filepath, answer.file_offset, answer.byte_size)
+
+    return locate
+
+
 class ModelCompiler:
     """Compiles a model for the providers of |sess_options|; what none of them compiles stays as it is, or is optimized.
 
     input_model_path_or_bytes: the model. embed_compiled_data_into_model: programs inside the model, not in files.
-    external_initializers_file_path: where weights of at least the threshold's bytes go. flags: OrtCompileApiFlags."""
+    external_initializers_file_path: where weights of at least the threshold's bytes go; or get_initializer_location_func:
+    called with (name, OrtValue, where it lies now), which returns an OrtExternalInitializerInfo, having written the bytes
+    there, or None. flags: OrtCompileApiFlags."""
 
     def __init__(self, sess_options, input_model_path_or_bytes, embed_compiled_data_into_model=False,
                  external_initializers_file_path=None, external_initializers_size_threshold=1024,
@@ -22,13 +45,11 @@ class ModelCompiler:
             raise TypeError(f"sess_options: wanted SessionOptions, got {type(sess_options)}")
         if not isinstance(input_model_path_or_bytes, (str, os.PathLike, bytes)):
             raise TypeError(f"Unable to load from type '{type(input_model_path_or_bytes)}'")
-        if get_initializer_location_func is not None:
-            if external_initializers_file_path is not None:
-                raise ValueError("external_initializers_file_path and get_initializer_location_func exclude each other")
-            raise NotImplementedError("get_initializer_location_func: use external_initializers_file_path")
+        if get_initializer_location_func is not None and external_initializers_file_path is not None:
+            raise ValueError("external_initializers_file_path and get_initializer_location_func exclude each other")
         self._given = (sess_options, input_model_path_or_bytes, bool(embed_compiled_data_into_model),
                        external_initializers_file_path, int(external_initializers_size_threshold), int(flags),
-                       int(graph_optimization_level))
+                       int(graph_optimization_level), _by_tuple(get_initializer_location_func))
         path = input_model_path_or_bytes
         if not isinstance(path, bytes) and not os.path.exists(path):
             raise _onyx.NoSuchFile(f"[ONNXRuntimeError] : 3 : NO_SUCHFILE : {path} is not there")

@@ -14,6 +14,7 @@ from .enums import (
 OrtMemoryInfo = _onyx.MemoryInfo
 OrtEpDevice = _onyx.EpDevice
 OrtHardwareDevice = _onyx.HardwareDevice
+OrtSyncStream = _onyx.SyncStream
 
 # The module knows numbers; these are their names.
 OrtMemoryInfo.mem_type = property(lambda self: OrtMemType(self._mem_type), doc="What the memory is for.")

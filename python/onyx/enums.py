@@ -118,6 +118,16 @@ class OrtCompiledModelCompatibility(_Named):
     EP_UNSUPPORTED = 3
 
 
+class OrtDeviceEpIncompatibilityReason(enum.IntFlag):
+    """Why a provider cannot use a device."""
+
+    NONE = 0
+    DRIVER_INCOMPATIBLE = 1
+    DEVICE_INCOMPATIBLE = 2
+    MISSING_DEPENDENCY = 4
+    UNKNOWN = 0x80000000
+
+
 class ArenaExtendStrategy(_Named):
     """How an arena grows."""
 

@@ -166,6 +166,10 @@ class InferenceSession(_onyx.Session):
         """OrtEpAssignedSubgraphs. Fail, unless the options have session.record_ep_graph_assignment_info=1."""
         return [OrtEpAssignedSubgraph(*row) for row in self._assignment()]
 
+    def release_captured_graph(self, graph_annotation_id=0):
+        """Forgets what a provider captured of runs with this number."""
+        self._release_captured_graph(graph_annotation_id)
+
     def get_tuning_results(self):
         """[]: Onyx measures nothing that would have to be kept."""
         return []

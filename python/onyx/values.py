@@ -112,6 +112,10 @@ class OrtValueVector(list):
         """Number of the element type of value |idx|."""
         return self[idx].element_type()
 
+    def push_back_batch(self, tensors, data_ptrs, element_types, shapes, devices):
+        """Adds tensors over memory of the caller's: addresses, element types, shapes."""
+        self += [OrtValue._from_pointer(ptr, shape, kind) for ptr, kind, shape in zip(data_ptrs, element_types, shapes)]
+
     def dlpack_at(self, idx):
         """Value |idx| as a capsule of DLPack."""
         return self[idx].to_dlpack()
@@ -163,6 +167,11 @@ class SparseTensor:
         """Compressed rows: columns of the values, and where each row begins (rows + 1)."""
         return cls(_onyx.sparse_csr(dense_shape, values, inner_indices, outer_indices))
 
+    @classmethod
+    def blocksparse_from_numpy(cls, dense_shape, values, block_indices, ort_device=None):
+        """Blocks: an array of blocks, and where each lies."""
+        return cls(_onyx.sparse_block(dense_shape, values, block_indices))
+
     def values(self):
         """The elements that are there, over the tensor's memory."""
         return _onyx.sparse_values(self._value)
@@ -204,13 +213,15 @@ class SparseTensor:
         """Where the memory is: "cpu"."""
         return "cpu"
 
+    get_coo_data, get_csrc_data, get_blocksparse_data = as_coo_view, as_csrc_view, as_blocksparse_view
+
     def _get_c_tensor(self):
         return self
 
 
 def copy_tensors(src, dst, stream=None):
     """Copies tensors, also from and to devices. |dst|: as many OrtValues, of the same types and shapes."""
-    _onyx._copy_tensors(list(src), list(dst))
+    _onyx._copy_tensors(list(src), list(dst), stream)
 
 
 _onyx._set_value_class(OrtValue)

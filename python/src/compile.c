@@ -19,6 +19,44 @@ static OrtStatus *write_to(void *function, const void *bytes, size_t n) {
   return status;
 }
 
+static PyObject *info_row(const OrtExternalInitializerInfo *info) { /* (path, offset, bytes), or None */
+  if (!info) Py_RETURN_NONE;
+  return Py_BuildValue("(sLn)", ort->ExternalInitializerInfo_GetFilePath(info),
+                       (long long)ort->ExternalInitializerInfo_GetFileOffset(info),
+                       (Py_ssize_t)ort->ExternalInitializerInfo_GetByteSize(info));
+}
+
+/* Asks the Python function where an initializer is to lie: it gets (name, OrtValue, where it lies now) and returns
+ * (path, offset, bytes), or None: in the model. The value is lent for the call. */
+static OrtStatus *locate(void *function, const char *name, const OrtValue *value, const OrtExternalInitializerInfo *now,
+                         OrtExternalInitializerInfo **out) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  OrtStatus *status = NULL;
+  const char *path;
+  long long offset;
+  Py_ssize_t bytes;
+  *out = NULL;
+  PyObject *lent = px_value_new((OrtValue *)(uintptr_t)value, NULL), *row = info_row(now);
+  PyObject *answer = lent && row ? PyObject_CallFunction(function, "sOO", name, lent, row) : NULL;
+  if (lent) ((px_value *)lent)->value = NULL;
+  if (!answer) {
+    PyErr_WriteUnraisable(function);
+    status = ort->CreateStatus(ORT_FAIL, "the function that places initializers raised an exception");
+  } else if (answer != Py_None) {
+    if (PyArg_ParseTuple(answer, "sLn", &path, &offset, &bytes)) {
+      status = ort->CreateExternalInitializerInfo(path, offset, (size_t)bytes, out);
+    } else {
+      PyErr_Clear();
+      status = ort->CreateStatus(ORT_FAIL, "the function that places initializers returned something else");
+    }
+  }
+  Py_XDECREF(answer);
+  Py_XDECREF(row);
+  Py_XDECREF(lent);
+  PyGILState_Release(state);
+  return status;
+}
+
 static OrtStatus *set_input(const OrtCompileApi *api, OrtModelCompilationOptions *o, PyObject *model) {
   if (PyBytes_Check(model))
     return api->ModelCompilationOptions_SetInputModelFromBuffer(o, PyBytes_AsString(model),
@@ -31,8 +69,9 @@ static OrtStatus *set_input(const OrtCompileApi *api, OrtModelCompilationOptions
 }
 
 typedef struct wish {
-  PyObject *model, *external,
-      *output; /* output: a path, a function that takes bytes, or None: the bytes are returned */
+  PyObject *model, *external;
+  PyObject *locate; /* a function, or None */
+  PyObject *output; /* a path, a function that takes bytes, or None: the bytes are returned */
   int embed, level;
   Py_ssize_t threshold;
   unsigned flags;
@@ -50,6 +89,8 @@ static OrtStatus *set_all(const OrtCompileApi *api, OrtModelCompilationOptions *
                                                                                  (size_t)w->threshold);
     Py_DECREF(path);
   }
+  if (!status && w->locate != Py_None)
+    status = api->ModelCompilationOptions_SetOutputModelGetInitializerLocationFunc(o, locate, w->locate);
   if (status || PyErr_Occurred()) return status;
   if (w->output == Py_None) return api->ModelCompilationOptions_SetOutputModelBuffer(o, px_allocator(), bytes, n);
   if (PyCallable_Check(w->output)) return api->ModelCompilationOptions_SetOutputModelWriteFunc(o, write_to, w->output);
@@ -62,8 +103,8 @@ static OrtStatus *set_all(const OrtCompileApi *api, OrtModelCompilationOptions *
 static PyObject *compile_model(PyObject *module, PyObject *args) {
   PyObject *options;
   wish w;
-  if (!PyArg_ParseTuple(args, "O!OpOnIiO", px_options_type, &options, &w.model, &w.embed, &w.external, &w.threshold,
-                        &w.flags, &w.level, &w.output))
+  if (!PyArg_ParseTuple(args, "O!OpOnIiOO", px_options_type, &options, &w.model, &w.embed, &w.external, &w.threshold,
+                        &w.flags, &w.level, &w.locate, &w.output))
     return NULL;
   const OrtCompileApi *api = ort->GetCompileApi();
   OrtModelCompilationOptions *o = NULL;
@@ -129,10 +170,11 @@ OrtLoraAdapter *px_lora_get(PyObject *object) {
 
 static PyMethodDef lora_methods[] = {{"Load", lora_load, METH_O, "(path): maps the file of an adapter."},
                                      {NULL, NULL, 0, NULL}};
-static PyMethodDef functions[] = {{"_compile", compile_model, METH_VARARGS,
-                                   "(options, model, embed, external file, its threshold, flags, level, output): "
-                                   "bytes, or None if they went elsewhere"},
-                                  {NULL, NULL, 0, NULL}};
+static PyMethodDef functions[] = {
+    {"_compile", compile_model, METH_VARARGS,
+     "(options, model, embed, external file, its threshold, flags, level, locate, output): "
+     "bytes, or None if they went elsewhere"},
+    {NULL, NULL, 0, NULL}};
 
 bool px_compile_init(PyObject *module) {
   static PyType_Slot slots[] = {{Py_tp_new, lora_new},

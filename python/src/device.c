@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 PyTypeObject *px_ep_device_type;
-static PyTypeObject *hardware_type;
+static PyTypeObject *hardware_type, *stream_type;
 
 PyObject *px_pairs_to_dict(const OrtKeyValuePairs *pairs) {
   const char *const *keys = NULL, *const *values = NULL;
@@ -78,6 +78,26 @@ static PyObject *device_memory_info(PyObject *self, PyObject *kind) {
   return px_handle_new(px_memory_info_type, info, false, NULL);
 }
 
+static void stream_dealloc(PyObject *self) {
+  ort->ReleaseSyncStream(((handle *)self)->it);
+  px_handle_dealloc(self);
+}
+
+static PyObject *stream_handle(PyObject *self, PyObject *ignored) {
+  return PyLong_FromVoidPtr(ort->SyncStream_GetHandle(((handle *)self)->it));
+}
+
+static PyMethodDef stream_methods[] = {
+    {"get_handle", stream_handle, METH_NOARGS, "The device's own stream, an address."}, {NULL, NULL, 0, NULL}};
+
+static PyObject *device_stream(PyObject *self, PyObject *ignored) {
+  OrtSyncStream *stream = NULL;
+  if (!px_ok(ort->CreateSyncStreamForEpDevice(device_of(self), NULL, &stream))) return NULL;
+  PyObject *object = px_handle_new(stream_type, stream, true, NULL);
+  if (!object) ort->ReleaseSyncStream(stream);
+  return object;
+}
+
 static PyGetSetDef device_members[] = {
     {"ep_name", device_ep_name, NULL, "The execution provider that serves the device.", NULL},
     {"ep_vendor", device_ep_vendor, NULL, "Who makes the provider.", NULL},
@@ -87,6 +107,7 @@ static PyGetSetDef device_members[] = {
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMethodDef device_methods[] = {
+    {"create_sync_stream", device_stream, METH_NOARGS, "An OrtSyncStream. NotImplemented: the device has no streams."},
     {"memory_info", device_memory_info, METH_O, "Its memory of a kind (OrtDeviceMemoryType); None: it has none."},
     {NULL, NULL, 0, NULL}};
 
@@ -248,6 +269,26 @@ static PyObject *compatibility(PyObject *module, PyObject *args) {
   return done ? PyLong_FromLong(answer) : NULL;
 }
 
+/* (provider, hardware): {reasons_bitmask, notes, error_code} of why the provider cannot use it */
+static PyObject *incompatibility(PyObject *module, PyObject *args) {
+  const char *provider, *notes = NULL;
+  PyObject *hardware;
+  OrtDeviceEpIncompatibilityDetails *details = NULL;
+  uint32_t reasons = 0;
+  int32_t code = 0;
+  if (!PyArg_ParseTuple(args, "sO!", &provider, hardware_type, &hardware) || !px_env()) return NULL;
+  if (!px_ok(ort->GetHardwareDeviceEpIncompatibilityDetails(px_env(), provider, hardware_of(hardware), &details)))
+    return NULL;
+  bool done = px_ok(ort->DeviceEpIncompatibilityDetails_GetReasonsBitmask(details, &reasons)) &&
+              px_ok(ort->DeviceEpIncompatibilityDetails_GetNotes(details, &notes)) &&
+              px_ok(ort->DeviceEpIncompatibilityDetails_GetErrorCode(details, &code));
+  PyObject *out = done ? Py_BuildValue("{s:I,s:z,s:i}", "reasons_bitmask", (unsigned)reasons, "notes", notes,
+                                       "error_code", (int)code)
+                       : NULL;
+  ort->ReleaseDeviceEpIncompatibilityDetails(details);
+  return out;
+}
+
 /* (path or bytes, provider): what the model says about it, or None. */
 static PyObject *compatibility_info(PyObject *module, PyObject *args) {
   PyObject *model, *out = NULL;
@@ -269,10 +310,13 @@ static PyObject *compatibility_info(PyObject *module, PyObject *args) {
   return out;
 }
 
-/* (from, to): lists of OrtValues of the same length. */
+/* (from, to, stream or None): lists of OrtValues of the same length. */
 static PyObject *copy_tensors(PyObject *module, PyObject *args) {
-  PyObject *from, *to;
-  if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &from, &PyList_Type, &to) || !px_env()) return NULL;
+  PyObject *from, *to, *stream = Py_None;
+  if (!PyArg_ParseTuple(args, "O!O!|O", &PyList_Type, &from, &PyList_Type, &to, &stream) || !px_env()) return NULL;
+  if (stream != Py_None && !PyType_IsSubtype(Py_TYPE(stream), stream_type))
+    return PyErr_Format(PyExc_TypeError, "stream: wanted an OrtSyncStream, got %R", Py_TYPE(stream));
+  OrtSyncStream *on = stream == Py_None ? NULL : ((handle *)stream)->it;
   Py_ssize_t n = PyList_Size(from);
   if (n != PyList_Size(to)) return PyErr_Format(PyExc_ValueError, "%zd tensors to copy to %zd", n, PyList_Size(to));
   OrtValue **values = PyMem_Calloc(2 * (size_t)n + 1, sizeof *values);
@@ -281,7 +325,7 @@ static PyObject *copy_tensors(PyObject *module, PyObject *args) {
   for (Py_ssize_t i = 0; done && i < n; i++)
     done = (values[i] = px_value_get(PyList_GetItem(from, i))) && (values[n + i] = px_value_get(PyList_GetItem(to, i)));
   PyObject *out = NULL;
-  if (done) out = px_none(ort->CopyTensors(px_env(), (const OrtValue *const *)values, values + n, NULL, (size_t)n));
+  if (done) out = px_none(ort->CopyTensors(px_env(), (const OrtValue *const *)values, values + n, on, (size_t)n));
   PyMem_Free(values);
   return out;
 }
@@ -294,6 +338,8 @@ static PyMethodDef functions[] = {
     {"unregister_execution_provider_library", unregister_library, METH_O,
      "(name): forgets it; no session may use it any more."},
     {"_register_allocator", register_allocator, METH_VARARGS, "(provider, memory info, options, arena's settings)"},
+    {"get_hardware_device_ep_incompatibility_details", incompatibility, METH_VARARGS,
+     "(provider, OrtHardwareDevice): a dict of why the provider cannot use the device; reasons_bitmask 0: it can."},
     {"_compatibility", compatibility, METH_VARARGS, "(devices, info)"},
     {"_compatibility_info", compatibility_info, METH_VARARGS, "(path or bytes, provider)"},
     {"_copy_tensors", copy_tensors, METH_VARARGS, "(from, to)"},
@@ -312,7 +358,13 @@ bool px_device_init(PyObject *module) {
                                        {Py_tp_doc, "An execution provider on a device."},
                                        {0, NULL}};
   static PyType_Spec device_spec = {"onyx._onyx.EpDevice", sizeof(handle), 0, Py_TPFLAGS_DEFAULT, device_slots};
+  static PyType_Slot stream_slots[] = {{Py_tp_dealloc, stream_dealloc},
+                                       {Py_tp_methods, stream_methods},
+                                       {Py_tp_doc, "A stream of work of a device."},
+                                       {0, NULL}};
+  static PyType_Spec stream_spec = {"onyx._onyx.SyncStream", sizeof(handle), 0, Py_TPFLAGS_DEFAULT, stream_slots};
+  stream_type = px_add_type(module, &stream_spec, "SyncStream");
   hardware_type = px_add_type(module, &hardware_spec, "HardwareDevice");
   px_ep_device_type = px_add_type(module, &device_spec, "EpDevice");
-  return hardware_type && px_ep_device_type && PyModule_AddFunctions(module, functions) == 0;
+  return stream_type && hardware_type && px_ep_device_type && PyModule_AddFunctions(module, functions) == 0;
 }

@@ -230,6 +230,13 @@ static PyObject *set_dynamic(PyObject *object, PyObject *dict) {
   return px_none(status);
 }
 
+static PyObject *release_graph(PyObject *object, PyObject *number) {
+  px_session *self = (px_session *)object;
+  long id = PyLong_AsLong(number);
+  if (!px_session_alive(self) || (id == -1 && PyErr_Occurred())) return NULL;
+  return px_none(ort->SessionReleaseCapturedGraph(self->session, (int)id));
+}
+
 PyMethodDef px_session_methods[] = {
     {"_open", open_session, METH_VARARGS, "(path, bytes, options, what to keep): makes the session."},
     {"_inputs", inputs, METH_NOARGS, "[(name, type, shape)] of the inputs that every run names."},
@@ -240,6 +247,7 @@ PyMethodDef px_session_methods[] = {
      "Ends profiling (SessionOptions.enable_profiling) and returns the name of the file of events; \"\": there was "
      "none."},
     {"get_profiling_start_time_ns", profiling_start, METH_NOARGS, "When profiling began, in ns of a steady clock."},
+    {"_release_captured_graph", release_graph, METH_O, "(number): forgets what a provider captured."},
     {"set_ep_dynamic_options", set_dynamic, METH_O,
      "({name: value}): options of providers that may change at any time."},
     {NULL, NULL, 0, NULL}};

@@ -2,7 +2,7 @@
 """Names of ONNX Runtime's extension module, most of them for `except`."""
 
 from onyx import *  # noqa: F403
-from onyx import OrtValueVector, SessionIOBinding  # noqa: F401
+from onyx import ArenaExtendStrategy, OrtValue, OrtValueVector, SessionIOBinding  # noqa: F401
 from onyx import InferenceSession as _Session
 from onyx import SessionOptions as _SessionOptions
 from onyx._onyx import (  # noqa: F401
@@ -29,6 +29,10 @@ _default_options = _SessionOptions()
 def get_default_session_options():
     """Options that sessions have which are made without."""
     return _default_options
+
+
+kNextPowerOfTwo, kSameAsRequested = ArenaExtendStrategy.kNextPowerOfTwo, ArenaExtendStrategy.kSameAsRequested
+
 
 
 class InferenceSession(_Session):
