@@ -199,7 +199,7 @@ enum {
   OX_NONDETERMINISTIC = 2, /* Random...: neither folded nor merged */
   OX_CONTROL = 4,          /* has bodies; the host runs them */
   OX_SHAPE_ONLY = 8,       /* reads shapes of its inputs, never their content */
-  OX_ANY_KIND = 16,        /* takes sequences, maps or optionals; without it, inputs must be tensors */
+  OX_ANY_KIND = 16,        /* takes sequences, maps, sparse tensors or optionals; without it, inputs must be tensors */
   OX_FOLD_LATE = 32,       /* of a constant: not before fusions, which want to see what it reads (quantized weights) */
   OX_FOLD_LARGE_LATE = 64  /* the same, if its constants are so large that a second copy matters */
 };

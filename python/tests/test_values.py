@@ -235,6 +235,42 @@ def test_compressed_rows(ort):
         t.as_coo_view()
 
 
+ELEMENT_TYPES = {np.float32: 1, np.int32: 6, np.int64: 7, np.float64: 11, np.uint32: 12, np.uint64: 13}
+
+
+def _sparse_product(number, transposed):
+    """y = SparseToDenseMatMul(a, b)"""
+    product = ob.node("SparseToDenseMatMul", ["a", "b"], ["y"], "com.microsoft", transA=transposed)
+    kinds = {"a": ob.tensor_type(number, [None, None], 8), "b": ob.tensor_type(number, [None, 2])}
+    return ob.model([product], kinds, {"y": ob.tensor_type(number, [None, 2])})
+
+
+@pytest.mark.parametrize("dtype", list(ELEMENT_TYPES))
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("transposed", [0, 1])
+def test_a_run(ort, cpu, dtype, rows, transposed):
+    dense = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [3, 0, 4, 0]], dtype)
+    session = ort.InferenceSession(_sparse_product(ELEMENT_TYPES[dtype], transposed), providers=cpu)
+    assert session.get_inputs()[0].type.startswith("sparse_tensor(")
+    device, (i, j) = ort.OrtDevice.make("cpu", 0), (index.copy() for index in np.nonzero(dense))
+    shape = np.array(dense.shape)
+    if rows:
+        outer = np.concatenate([[0], np.cumsum((dense != 0).sum(1))])
+        a = ort.SparseTensor.sparse_csr_from_numpy(shape, dense[i, j], j, outer, device)
+    else:
+        a = ort.SparseTensor.sparse_coo_from_numpy(shape, dense[i, j], np.stack([i, j], 1).ravel(), device)
+    b = np.arange(2 * dense.shape[1 - transposed]).reshape(-1, 2).astype(dtype)
+    feed = {"a": ort.OrtValue.ort_value_from_sparse_tensor(a), "b": ort.OrtValue.ortvalue_from_numpy(b)}
+    (y,) = session.run_with_ort_values(None, feed)
+    np.testing.assert_array_equal(y.numpy(), (dense.T if transposed else dense) @ b)
+    binding = session.io_binding()
+    for name, value in feed.items():
+        binding.bind_ortvalue_input(name, value)
+    binding.bind_output("y")
+    session.run_with_iobinding(binding)
+    np.testing.assert_array_equal(binding.copy_outputs_to_cpu()[0], y.numpy())
+
+
 # ---- devices ----
 
 

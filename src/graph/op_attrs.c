@@ -120,7 +120,8 @@ static ox_status *check_input(const ox_schema *schema, const ox_node *n, uint32_
     return ox_fail(OX_INVALID_MODEL, "%s: input %u is a%s %s, wanted a tensor", n->op, i,
                    t->optional ? "n optional" : "", t->kind < OX_COUNT(value_kinds) ? value_kinds[t->kind] : "value");
   if (!mask && !(schema->traits & (OX_VIEW | OX_ANY_KIND))) mask = OX_T_ALL;
-  if (!mask || t->kind != OX_TENSOR || t->dtype == OX_UNDEFINED || (mask & OX_BIT(t->dtype))) return NULL;
+  bool numbers = t->kind == OX_TENSOR || t->kind == OX_SPARSE;
+  if (!mask || !numbers || t->dtype == OX_UNDEFINED || (mask & OX_BIT(t->dtype))) return NULL;
   char want[512];
   size_t at = 0;
   want[0] = 0;

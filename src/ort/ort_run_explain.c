@@ -37,17 +37,18 @@ static OrtStatus *check_names(const ox_session *s, const char *const *inputs, si
 
 static const char *kind_name(uint32_t kind) {
   static const char *const names[] = {
-      [OX_TENSOR] = "tensor", [OX_SPARSE] = "sparse tensor", [OX_SEQUENCE] = "seq", [OX_MAP] = "map"};
+      [OX_TENSOR] = "tensor", [OX_SPARSE] = "sparse_tensor", [OX_SEQUENCE] = "seq", [OX_MAP] = "map"};
   return kind < sizeof names / sizeof *names && names[kind] != NULL ? names[kind] : "optional";
 }
 
 static OrtStatus *check_value(const ox_value_info *want, const ox_tensor *got) {
   if (got->kind == OX_NONE_VALUE && want->optional) return NULL;
-  if (got->kind != want->kind || (want->dtype != OX_UNDEFINED && got->dtype != want->dtype && got->kind == OX_TENSOR))
+  bool numbers = got->kind == OX_TENSOR || got->kind == OX_SPARSE;
+  if (got->kind != want->kind || (want->dtype != OX_UNDEFINED && got->dtype != want->dtype && numbers))
     return ort_fail(ORT_INVALID_ARGUMENT,
                     "Unexpected input data type. Input: %s. Actual: (%s(%s)) , expected: (%s(%s))", want->name,
                     kind_name(got->kind), ox_type_name(got->dtype), kind_name(want->kind), ox_type_name(want->dtype));
-  if (got->kind != OX_TENSOR || want->rank < 0) return NULL;
+  if (!numbers || want->rank < 0) return NULL;
   if (got->shape.rank != want->rank)
     return ort_fail(ORT_INVALID_ARGUMENT,
                     "Invalid rank for input: %s Got: %d Expected: %d Please fix either the "

@@ -95,7 +95,7 @@ static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *
   if (t->kind == OX_NONE_VALUE && want->optional) return NULL;
   if (t->kind != want->kind)
     return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted kind %u, got %u", v->name, want->kind, t->kind);
-  if (t->kind != OX_TENSOR) return NULL;
+  if (t->kind != OX_TENSOR && t->kind != OX_SPARSE) return NULL;
   if (want->dtype && t->dtype != want->dtype)
     return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted %s, got %s", v->name, ox_dtype_name(want->dtype),
                    ox_dtype_name(t->dtype));
