@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ort/ort_api.h"
 #include "ort/ort_session_options.h"
 #include "ort/ort_status.h"
 
@@ -44,7 +45,8 @@ OrtStatus *ort_profile_create(const char *prefix, ort_profile **out) {
 void ort_profile_destroy(ort_profile *p) {
   if (p == NULL) return;
   pthread_mutex_destroy(&p->lock);
-  free(p->spans);
+  for (size_t i = 0; i < p->n_events; i++) free(p->events[i]);
+  free(p->events), free(p->spans);
   free(p->path);
   free(p);
 }
@@ -125,6 +127,37 @@ static void put_node(FILE *f, const ort_profile *p, const ox_node_time *t) {
   fputs(",\"thread_scheduling_stats\" : \"\"}}", f);
 }
 
+void ort_profile_add_event(ort_profile *p, const char *category, const char *name, int64_t start_us,
+                           int64_t duration_us, const OrtKeyValuePairs *args) {
+  char *text = NULL;
+  size_t n;
+  FILE *f = open_memstream(&text, &n);
+  if (f == NULL) return;
+  put_head(f, category, start_us, duration_us);
+  put_text(f, name);
+  fputs(",\"args\" : {", f);
+  for (size_t i = 0; i < args->n; i++) {
+    if (i > 0) fputc(',', f);
+    put_text(f, args->keys[i]);
+    fputs(" : ", f);
+    put_text(f, args->values[i]);
+  }
+  fputs("}}", f);
+  if (fclose(f) != 0) {
+    free(text);
+    return;
+  }
+  pthread_mutex_lock(&p->lock);
+  OrtStatus *st =
+      p->n_events < MOST_EVENTS ? ort_list_grow(&p->events, p->n_events, sizeof *p->events) : ort_out_of_memory();
+  if (st == NULL)
+    p->events[p->n_events++] = text;
+  else
+    free(text);
+  ort_ReleaseStatus(st);
+  pthread_mutex_unlock(&p->lock);
+}
+
 OrtStatus *ort_profile_write(ort_profile *p, const ox_session *s) {
   ox_node_time t;
   FILE *f = fopen(p->path, "w");
@@ -142,6 +175,7 @@ OrtStatus *ort_profile_write(ort_profile *p, const ox_session *s) {
     fputs(i > 0 || p->n_spans > 0 ? ",\n" : "\n", f);
     put_node(f, p, &t);
   }
+  for (size_t i = 0; i < p->n_events; i++) fprintf(f, ",\n%s", p->events[i]);
   pthread_mutex_unlock(&p->lock);
   fputs("\n]\n", f);
   bool failed = ferror(f) != 0;

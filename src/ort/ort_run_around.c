@@ -8,6 +8,7 @@
 #include "ort/ort_lora.h"
 #include "ort/ort_session.h"
 #include "ort/ort_status.h"
+#include "ort/plugin/ort_ep_profile.h"
 #include "ort/plugin/ort_session_eps.h"
 #include "ort/plugin/ort_sync_stream.h"
 
@@ -51,10 +52,12 @@ static OrtStatus *run_in_session_profile(OrtSession *s, const OrtRunOptions *opt
 
 static OrtStatus *run_and_write(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c, ort_profile *p) {
   ox_session_profile_start(s->session);
+  ort_eps_profile_begin(s->eps);
   OrtStatus *st = run_with_eps(s, options, c);
   ort_profile_add(p, "SequentialExecutor::Execute", p->start_ns);
   ort_profile_add(p, "model_run", p->start_ns);
   ox_session_profile_stop(s->session);
+  ort_eps_profile_end(s->eps, p);
   OrtStatus *written = ort_profile_write(p, s->session);
   if (written != NULL) /* the run is none the worse for it */
     ort_log(&s->logger, ORT_LOGGING_LEVEL_WARNING, "onnxruntime", "Run", "%s", ort_GetErrorMessage(written));

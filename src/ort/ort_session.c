@@ -12,6 +12,7 @@
 #include "ort/ort_arena.h"
 #include "ort/ort_model_file.h"
 #include "ort/plugin/ort_ep_assignment.h"
+#include "ort/plugin/ort_ep_profile.h"
 #include "ort/plugin/ort_session_eps.h"
 
 /* All that came with the model. */
@@ -30,7 +31,10 @@ static void drop_model(OrtSession *s) {
 void ort_ReleaseSession(OrtSession *s) {
   if (s == NULL || s->alive != ORT_ALIVE_SESSION) return;
   s->alive = 0;
-  if (s->profile != NULL && s->session != NULL) ort_ReleaseStatus(ort_profile_write(s->profile, s->session));
+  if (s->profile != NULL && s->session != NULL) {
+    ort_eps_profile_end(s->eps, s->profile);
+    ort_ReleaseStatus(ort_profile_write(s->profile, s->session));
+  }
   drop_model(s);
   pthread_mutex_destroy(&s->profiling);
   ort_arena_release(s->arena);
@@ -98,6 +102,7 @@ static OrtStatus *fill(OrtSession *s, const char *path, const void *bytes, size_
   ORT_TRY(ort_session_eps_explain(s->eps, load(s, path, bytes, n, options)));
   if (s->profile != NULL)
     ort_profile_add(s->profile, path != NULL ? "model_loading_uri" : "model_loading_array", s->profile->start_ns);
+  if (s->profile != NULL) ort_eps_profile_begin(s->eps);
   ORT_TRY(ort_session_eps_ready(s->eps));
   ORT_TRY(record_assignment(s));
   if (s->profile != NULL) ort_profile_add(s->profile, "session_initialization", s->profile->start_ns);

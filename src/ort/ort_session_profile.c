@@ -4,6 +4,7 @@
 #include "ort/ort_api.h"
 #include "ort/ort_memory.h"
 #include "ort/ort_session.h"
+#include "ort/plugin/ort_ep_profile.h"
 
 OrtStatus *ort_SessionEndProfiling(OrtSession *session, OrtAllocator *allocator, char **out) {
   ORT_ALIVE(session, ORT_ALIVE_SESSION);
@@ -13,6 +14,7 @@ OrtStatus *ort_SessionEndProfiling(OrtSession *session, OrtAllocator *allocator,
   ort_profile *p = session->profile;
   if (p == NULL) return ort_copy_text(allocator, "", out); /* it has ended, or has never begun */
   ox_session_profile_stop(session->session);
+  ort_eps_profile_end(session->eps, p);
   OrtStatus *st = ort_profile_write(p, session->session);
   if (st == NULL) st = ort_copy_text(allocator, p->path, out);
   session->profile = NULL;

@@ -54,6 +54,7 @@ static void destroy(ox_ep *e) {
     next = f->next;
     free(f->value), free(f);
   }
+  if (e->profiler != NULL && e->profiler->Release != NULL) e->profiler->Release(e->profiler);
   if (e->allocator != NULL) ort_ep_allocator_release(s->device, e->allocator);
   if (e->ep != NULL) s->factory->ReleaseEp(s->factory, e->ep);
   free(e);

@@ -41,6 +41,7 @@ struct ox_ep {
   const OrtKernelRegistry *registry; /* NULL: none */
   OrtAllocator *allocator;           /* of its memory; NULL: it has none */
   bool own_allocator;                /* the OrtEp's, not the factory's */
+  OrtEpProfilerImpl *profiler;       /* while a profile is made; NULL: none */
   ort_fusion *fusions;
   size_t n_programs;
 };

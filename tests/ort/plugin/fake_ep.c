@@ -167,6 +167,47 @@ static OrtStatus *on_ready(OrtEp *ep) {
   return fake_call("OnSessionInitializationEnd");
 }
 
+static void release_profiler(OrtEpProfilerImpl *p) {
+  state.profilers--;
+  free(p);
+}
+
+static OrtStatus *start_profiling(OrtEpProfilerImpl *p, int64_t offset) {
+  (void)p, (void)offset;
+  return fake_call("StartProfiling");
+}
+
+static OrtStatus *end_profiling(OrtEpProfilerImpl *p, OrtProfilingEventsContainer *events) {
+  const char *const keys[] = {"shape"}, *const values[] = {"round"};
+  OrtProfilingEvent *e;
+  (void)p;
+  TRY(fake_call("EndProfiling"));
+  TRY(ep_api->CreateProfilingEvent(OrtProfilingEventCategory_KERNEL, -1, -1, "fake event", 5, 7, keys, values, 1, &e));
+  const OrtProfilingEvent *list[] = {e};
+  OrtStatus *st = ep_api->ProfilingEventsContainer_AddEvents(events, list, 1);
+  ep_api->ReleaseProfilingEvent(e);
+  return st;
+}
+
+static OrtStatus *start_event(OrtEpProfilerImpl *p, uint64_t id) {
+  (void)p, (void)id;
+  return NULL;
+}
+
+static OrtStatus *stop_event(OrtEpProfilerImpl *p, uint64_t id, const OrtProfilingEvent *event) {
+  (void)p, (void)id, (void)event;
+  return NULL;
+}
+
+static OrtStatus *create_profiler(OrtEp *ep, OrtEpProfilerImpl **out) {
+  (void)ep;
+  TRY(fake_call("CreateProfiler"));
+  *out = calloc(1, sizeof **out);
+  **out = (OrtEpProfilerImpl){25, release_profiler, start_profiling, start_event, stop_event, end_profiling};
+  state.profilers++;
+  return NULL;
+}
+
 static const char *compatibility_of(OrtEp *ep, const OrtGraph *graph) {
   (void)ep, (void)graph;
   return "good";
@@ -234,6 +275,7 @@ static OrtStatus *create_ep(OrtEpFactory *base, const OrtHardwareDevice *const *
                     .OnRunEnd = on_run_end,
                     .IsConcurrentRunSupported = is_concurrent,
                     .GetCompiledModelCompatibilityInfo = compatibility_of,
+                    .CreateProfiler = create_profiler,
                     .OnSessionInitializationEnd = on_ready};
   state.eps++;
   if (f->kind == FAKE_COMPILE)

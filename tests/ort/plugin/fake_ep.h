@@ -15,6 +15,7 @@ typedef struct fake_state {
   bool virtual_allowed;
   int factories, eps, kernels, programs, states, allocators, transfers, streams, events; /* alive */
   int allocations;                                                                      /* alive, of the device */
+  int profilers;
   int imported; /* importers and what they imported, alive */
   int copies, runs, began, ended, ready, options_set;
   char fused[2048]; /* what Compile saw: "name inputs outputs graph-inputs nodes;" */

@@ -28,8 +28,8 @@ static fake_state *fake(void) {
 
 static void check_nothing_is_left(void) {
   const fake_state *f = fake();
-  const int alive[] = {f->factories, f->eps,     f->kernels, f->programs, f->states,     f->allocators,
-                       f->transfers, f->streams, f->events,  f->imported, f->allocations};
+  const int alive[] = {f->factories, f->eps,     f->kernels, f->programs, f->states,    f->allocators,
+                       f->transfers, f->streams, f->events,  f->imported, f->profilers, f->allocations};
   for (size_t i = 0; i < sizeof alive / sizeof *alive; i++)
     if (alive[i] != 0) fail_msg("%d of kind %zu are left", alive[i], i);
 }
@@ -518,6 +518,41 @@ static void test_operators_of_the_library(void **state) {
   end(env);
 }
 
+static bool file_has(const char *path, const char *text) {
+  static char all[1 << 16];
+  FILE *f = fopen(path, "r");
+  assert_non_null(f);
+  all[fread(all, 1, sizeof all - 1, f)] = 0;
+  fclose(f);
+  return strstr(all, text) != NULL;
+}
+
+static void test_events_of_profilers_are_in_the_profile(void **state) {
+  (void)state;
+  static const char *const fails[] = {NULL, "CreateProfiler", "StartProfiling", "EndProfiling"};
+  message m = the_model();
+  for (size_t i = 0; i < (ort_is_onyx() ? 4 : 1); i++) { /* a profiler that fails is no more than missing */
+    OrtEnv *env = begin();
+    char folder[] = "/tmp/fake_profile_XXXXXX", prefix[64], *path = NULL;
+    assert_non_null(mkdtemp(folder));
+    snprintf(prefix, sizeof prefix, "%s/p", folder);
+    OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
+    OrtSessionOptions *o = options_with(env, "FakeCompile");
+    OK(ort()->EnableProfiling(o, prefix));
+    fake()->fail = fails[i];
+    OrtSession *s = open_model(env, &m, o);
+    check_run(s, 2);
+    OK(ort()->SessionEndProfiling(s, default_allocator(), &path));
+    assert_int_equal(file_has(path, "fake event"), fails[i] == NULL || i == 2);
+    if (fails[i] == NULL) assert_true(file_has(path, "round"));
+    unlink(path), rmdir(folder);
+    OK(ort()->AllocatorFree(default_allocator(), path));
+    ort()->ReleaseSession(s);
+    ort()->ReleaseSessionOptions(o);
+    end(env);
+  }
+}
+
 static void test_compatibility(void **state) {
   (void)state;
   OrtEnv *env = begin();
@@ -627,6 +662,7 @@ int main(void) {
       cmocka_unit_test(test_memory_of_other_apis),
       cmocka_unit_test(test_virtual_devices_are_allowed_by_name),
       cmocka_unit_test(test_operators_of_the_library),
+      cmocka_unit_test(test_events_of_profilers_are_in_the_profile),
       cmocka_unit_test(test_compatibility),
       cmocka_unit_test(test_calls_that_fail),
   };
