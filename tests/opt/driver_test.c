@@ -129,10 +129,10 @@ static void test_dumps_before_and_after(void **state) {
     static const char *const gone[] = {"Identity (", "MatMul (", "Neg ("};
     assert_true(b && a && a > b);
     assert_true(strstr(b, gone[i]) && strstr(b, gone[i]) < a && !strstr(a, gone[i]));
-    o.dump = refuse_dump;
     ox_model_destroy(m);
     m = rg_read(chain);
-    o.dump_before = NULL, o.dump_after = "identity";
+    o = rg_options(OX_OPTIMIZE_EXTENDED); /* counts lie with the model */
+    o.dump = refuse_dump, o.dump_after = "identity";
     CHECK_FAILS(rg_optimize(m, &o), OX_FAIL, "the disk is full");
     ox_model_destroy(m);
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ort/plugin/ort_ep_kernel.c - kernels of a library's registry as kernels of the engine: one stage of one tile, as the
  * library divides its work itself. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,10 @@ static OrtStatus *pack(ep_kernel *k) {
   return NULL;
 }
 
+/* Libraries make one kernel at a time: Microsoft's library asks them from one thread, while here plans ask from many.
+ */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
 static OrtStatus *build(ep_kernel *k, const ox_graph_view *g, size_t node) {
   ORT_TRY(ort_ep_graph(k->ep, g, &k->graph));
   k->node = k->graph->nodes[node];
@@ -174,7 +179,9 @@ ox_status *ort_ep_kernel_create(ox_ep *ep, const ox_graph_view *g, size_t node, 
   ep_kernel *k = calloc(1, sizeof *k);
   if (k == NULL) return ep->host.status_make(OX_OUT_OF_MEMORY, "out of memory");
   k->base.api = &kernel_api, k->ep = ep;
+  pthread_mutex_lock(&one_at_a_time);
   OrtStatus *st = build(k, g, node);
+  pthread_mutex_unlock(&one_at_a_time);
   if (st == NULL)
     *out = &k->base;
   else
