@@ -79,7 +79,10 @@ static OrtStatus *compute(OrtNodeComputeInfo *base, void *compute_state, OrtKern
     TRY(api->KernelContext_GetInput(context, i, &v));
     TRY(read_tensor(v, &values[p->in[i]]));
   }
+  int inside = atomic_fetch_add(&fake_ep_state()->inside, 1) + 1;
+  if (inside > fake_ep_state()->most_inside) fake_ep_state()->most_inside = inside;
   for (size_t i = 0; i < p->n_steps; i++) run_step(p, values, &p->steps[i]);
+  atomic_fetch_sub(&fake_ep_state()->inside, 1);
   OrtStatus *st = NULL;
   for (size_t i = 0; i < p->n_out && st == NULL; i++) {
     const value *v = &values[p->out[i]];

@@ -5,6 +5,7 @@
 #ifndef OX_TESTS_FAKE_EP_H
 #define OX_TESTS_FAKE_EP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef struct fake_state {
@@ -13,11 +14,12 @@ typedef struct fake_state {
   bool serial;
   bool context; /* Compile makes nodes EPContext */
   bool virtual_allowed;
-  int factories, eps, kernels, programs, states, allocators, transfers, streams, events; /* alive */
-  int allocations;                                                                      /* alive, of the device */
-  int profilers;
-  int imported; /* importers and what they imported, alive */
-  int copies, runs, began, ended, ready, options_set;
+  atomic_int factories, eps, kernels, programs, states, allocators, transfers, streams, events; /* alive */
+  atomic_int allocations; /* alive, of the device */
+  atomic_int profilers;
+  atomic_int imported;            /* importers and what they imported, alive */
+  atomic_int inside, most_inside; /* calls of FakeCompile's Compute at a time */
+  atomic_int copies, runs, began, ended, ready, options_set;
   char fused[2048]; /* what Compile saw: "name inputs outputs graph-inputs nodes;" */
 } fake_state;
 

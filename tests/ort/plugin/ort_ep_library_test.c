@@ -4,6 +4,7 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 
 #include <unistd.h>
 
@@ -35,7 +36,7 @@ static void check_nothing_is_left(void) {
 }
 
 static OrtEnv *begin(void) {
-  *fake() = (fake_state){0};
+  *fake() = (fake_state){.fail = NULL};
   OrtEnv *env;
   OK(ort()->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "library", &env));
   return env;
@@ -217,8 +218,6 @@ static void test_providers_compute(void **state) {
   }
 }
 
-static void test_a_delegate_chooses(void **state);
-
 static OrtStatus *choose(const OrtEpDevice **devices, size_t n, const OrtKeyValuePairs *model,
                          const OrtKeyValuePairs *runtime, const OrtEpDevice **out, size_t room, size_t *out_n,
                          void *param) {
@@ -270,6 +269,35 @@ static void test_a_library_stays_while_a_session_uses_it(void **state) {
   ort()->ReleaseSessionOptions(o);
   ort()->ReleaseEnv(env);
   check_nothing_is_left();
+}
+
+static void *run_often(void *session) {
+  for (size_t i = 0; i < 100; i++) check_run(session, 1 + i % 32);
+  return NULL;
+}
+
+static void test_many_threads(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool serial;
+  } rows[] = {{"FakeCompile", false}, {"FakeCompile", true}, {"FakeKernels", false}, {"FakeDevice", false}};
+  message m = the_model();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    pthread_t threads[4];
+    if (!ort_is_onyx() && strcmp(rows[i].name, "FakeDevice") == 0) continue; /* as above */
+    OrtEnv *env = begin();
+    fake()->serial = rows[i].serial;
+    OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
+    OrtSessionOptions *o = options_with(env, rows[i].name);
+    OrtSession *s = open_model(env, &m, o);
+    for (size_t k = 0; k < 4; k++) assert_int_equal(pthread_create(&threads[k], NULL, run_often, s), 0);
+    for (size_t k = 0; k < 4; k++) pthread_join(threads[k], NULL);
+    if (rows[i].serial) assert_int_equal(fake()->most_inside, 1);
+    ort()->ReleaseSession(s);
+    ort()->ReleaseSessionOptions(o);
+    end(env);
+  }
 }
 
 /* ---- models with compiled parts ---- */
@@ -652,6 +680,7 @@ int main(void) {
       cmocka_unit_test(test_devices_of_the_library),
       cmocka_unit_test(test_options_of_a_device_are_entries),
       cmocka_unit_test(test_providers_compute),
+      cmocka_unit_test(test_many_threads),
       cmocka_unit_test(test_a_delegate_chooses),
       cmocka_unit_test(test_a_library_stays_while_a_session_uses_it),
       cmocka_unit_test(test_compiled_parts_are_written_and_read),
