@@ -126,19 +126,27 @@ static const OrtEpDevice *first_of(const OrtEpDevice *const *devices, size_t n, 
   return best;
 }
 
-/* The CPU comes last in any case, so it is not named. */
+/* The kind of device that |policy| is about. */
+static OrtHardwareDeviceType type_of(OrtExecutionProviderDevicePolicy policy) {
+  switch (policy) {
+    case OrtExecutionProviderDevicePolicy_PREFER_GPU:
+    case OrtExecutionProviderDevicePolicy_MAX_PERFORMANCE:
+      return OrtHardwareDeviceType_GPU;
+    case OrtExecutionProviderDevicePolicy_PREFER_NPU:
+    case OrtExecutionProviderDevicePolicy_MAX_EFFICIENCY:
+    case OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER:
+      return OrtHardwareDeviceType_NPU;
+    default:
+      return OrtHardwareDeviceType_CPU;
+  }
+}
+
+/* A device of that kind, else a CPU that a library serves. The engine's own CPU provider comes last in any case. */
 static size_t choose(OrtExecutionProviderDevicePolicy policy, const OrtEpDevice *const *devices, size_t n,
                      const OrtEpDevice **out) {
-  const OrtEpDevice *chosen = NULL;
-  if (policy == OrtExecutionProviderDevicePolicy_PREFER_GPU ||
-      policy == OrtExecutionProviderDevicePolicy_MAX_PERFORMANCE)
-    chosen = first_of(devices, n, OrtHardwareDeviceType_GPU);
-  if (policy == OrtExecutionProviderDevicePolicy_PREFER_NPU ||
-      policy == OrtExecutionProviderDevicePolicy_MAX_EFFICIENCY ||
-      policy == OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER)
-    chosen = first_of(devices, n, OrtHardwareDeviceType_NPU);
-  *out = chosen;
-  return chosen != NULL;
+  *out = first_of(devices, n, type_of(policy));
+  if (*out == NULL) *out = first_of(devices, n, OrtHardwareDeviceType_CPU);
+  return *out != NULL;
 }
 
 /* Devices of one provider make one request, in the order of the first of each. */

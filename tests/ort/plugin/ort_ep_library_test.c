@@ -218,6 +218,25 @@ static void test_providers_compute(void **state) {
   }
 }
 
+/* There are no other devices than the CPU, which the library serves, too. */
+static void test_a_policy_chooses_a_librarys_device(void **state) {
+  (void)state;
+  message m = the_model();
+  for (int policy = 0; policy <= OrtExecutionProviderDevicePolicy_MIN_OVERALL_POWER; policy++) {
+    OrtEnv *env = begin();
+    OrtSessionOptions *o;
+    OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
+    OK(ort()->CreateSessionOptions(&o));
+    OK(ort()->SessionOptionsSetEpSelectionPolicy(o, (OrtExecutionProviderDevicePolicy)policy));
+    OrtSession *s = open_model(env, &m, o);
+    assert_int_equal(fake()->programs, 2); /* FakeCompile's device is the first */
+    check_run(s, 2);
+    ort()->ReleaseSession(s);
+    ort()->ReleaseSessionOptions(o);
+    end(env);
+  }
+}
+
 static OrtStatus *choose(const OrtEpDevice **devices, size_t n, const OrtKeyValuePairs *model,
                          const OrtKeyValuePairs *runtime, const OrtEpDevice **out, size_t room, size_t *out_n,
                          void *param) {
@@ -681,6 +700,7 @@ int main(void) {
       cmocka_unit_test(test_options_of_a_device_are_entries),
       cmocka_unit_test(test_providers_compute),
       cmocka_unit_test(test_many_threads),
+      cmocka_unit_test(test_a_policy_chooses_a_librarys_device),
       cmocka_unit_test(test_a_delegate_chooses),
       cmocka_unit_test(test_a_library_stays_while_a_session_uses_it),
       cmocka_unit_test(test_compiled_parts_are_written_and_read),
