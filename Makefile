@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run python test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool clean deps deps-test deps-python format
+.PHONY: all run python test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool bench-models clean deps deps-test deps-python format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -76,12 +76,17 @@ model:
 	@sh tests/task/model/run.sh
 
 # The task pool beside other pools: those whose packages are there (docs/bench-pool.md).
-BENCH_FLAGS ?= --rounds 1
+bench-pool: BENCH_FLAGS ?= --rounds 1
 bench-pool: deps
 	@sh tools/need.sh g++
 	@$(CONFIGURE) -B $(BUILD) -DONYX_BENCH=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) --target bench.pool
 	@$(PYTHON) bench/pool/run.py --programs $(BUILD)/bench $(BENCH_FLAGS)
+
+# Models beside other engines (docs/bench-models.md): make bench-models BENCH_FLAGS="DIR ... --ort LIBRARY"
+bench-models: all
+	@cmake --build $(BUILD) -j $(JOBS) --target bench.ort_run
+	@$(PYTHON) bench/models/run.py --onyx $(BUILD)/bin/onyx --ort-run $(BUILD)/bench/ort_run $(BENCH_FLAGS)
 
 # The task library on other systems, under emulators.
 test-cross: deps

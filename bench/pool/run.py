@@ -8,14 +8,14 @@ import argparse
 import json
 import os
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from quiet import BUSY_WARNING, Foreign
 
 RUN_LIMIT_S = 60
-BUSY_WARNING = 5.0
 
 
 def discover(folder):
@@ -33,30 +33,6 @@ def discover(folder):
                 contenders[name] = program
     order = sorted(contenders, key=lambda name: (not name.startswith("onyx"), name))
     return {name: contenders[name] for name in order}, dict(sorted(workloads.items()))
-
-
-def busy_seconds():
-    """CPU time the whole machine has spent, and what the host took."""
-    ticks = [int(x) for x in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
-    user, nice, system, _idle, _wait, irq, softirq, steal = ticks[:8]
-    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-
-
-def own_seconds():
-    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(r.ru_utime + r.ru_stime for r in both)
-
-
-class Foreign:
-    """CPU time used by others since the start, in % of all processors."""
-
-    def __init__(self):
-        self.start = (busy_seconds(), own_seconds(), time.monotonic())
-
-    def percent(self):
-        busy, own, wall = busy_seconds(), own_seconds(), time.monotonic()
-        others = (busy - self.start[0]) - (own - self.start[1])
-        return max(0.0, 100 * others / (os.cpu_count() * (wall - self.start[2])))
 
 
 def run_once(program, contender, workload, threads):
