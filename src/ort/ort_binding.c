@@ -22,7 +22,8 @@ struct OrtIoBinding {
   uint32_t alive;      /* ORT_ALIVE_BINDING */
   OrtSession *session; /* the caller's; it outlives the binding */
   bound in, out;
-  bool *made; /* per output: each run makes it */
+  bool *made;             /* per output: each run makes it */
+  OrtMemoryInfo *devices; /* per output: where it is to lie then */
 };
 
 #define ALIVE(binding) ORT_ALIVE(binding, ORT_ALIVE_BINDING)
@@ -76,7 +77,7 @@ void ort_ReleaseIoBinding(OrtIoBinding *b) {
   clear(&b->out);
   free(b->in.names), free(b->in.values);
   free(b->out.names), free(b->out.values);
-  free(b->made);
+  free(b->made), free(b->devices);
   free(b);
 }
 
@@ -110,13 +111,14 @@ OrtStatus *ort_BindInput(OrtIoBinding *binding, const char *name, const OrtValue
 }
 
 /* |value| NULL: each run makes it. Whether the model has such an output, the run says: clients bind first. */
-static OrtStatus *bind_output(OrtIoBinding *b, const char *name, const OrtValue *value) {
+static OrtStatus *bind_output(OrtIoBinding *b, const char *name, const OrtValue *value, const OrtMemoryInfo *device) {
   OrtValue *handle = NULL;
   size_t at;
   ORT_TRY(ort_list_grow(&b->made, b->out.n, sizeof *b->made));
+  ORT_TRY(ort_list_grow(&b->devices, b->out.n, sizeof *b->devices));
   if (value != NULL) ORT_TRY(ort_value_share(value, &handle));
   ORT_TRY(put(&b->out, name, handle, &at));
-  b->made[at] = value == NULL;
+  b->made[at] = value == NULL, b->devices[at] = *device;
   return NULL;
 }
 
@@ -124,14 +126,14 @@ OrtStatus *ort_BindOutput(OrtIoBinding *binding, const char *name, const OrtValu
   ALIVE(binding);
   ORT_NEED(name);
   ORT_NEED(value);
-  return bind_output(binding, name, value);
+  return bind_output(binding, name, value, ort_cpu_memory());
 }
 
 OrtStatus *ort_BindOutputToDevice(OrtIoBinding *binding, const char *name, const OrtMemoryInfo *memory) {
   ALIVE(binding);
   ORT_NEED(name);
   ORT_NEED(memory);
-  return bind_output(binding, name, NULL);
+  return bind_output(binding, name, NULL, memory);
 }
 
 void ort_ClearBoundInputs(OrtIoBinding *binding) {
@@ -154,8 +156,12 @@ OrtStatus *ort_RunWithBinding(OrtSession *session, const OrtRunOptions *run_opti
     ort_ReleaseValue(out->values[i]);
     out->values[i] = NULL;
   }
-  return ort_Run(session, run_options, (const char *const *)in->names, (const OrtValue *const *)in->values, in->n,
-                 (const char *const *)out->names, out->n, out->values);
+  ORT_TRY(ort_Run(session, run_options, (const char *const *)in->names, (const OrtValue *const *)in->values, in->n,
+                  (const char *const *)out->names, out->n, out->values));
+  for (size_t i = 0; i < out->n; i++)
+    if (binding->made[i] && !ort_memory_is_cpu(&binding->devices[i]))
+      ORT_TRY(ort_value_to_device(session, &binding->devices[i], &out->values[i]));
+  return NULL;
 }
 
 /* A run ends when its values are there; nothing is left to wait for. */

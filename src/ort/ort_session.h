@@ -50,6 +50,8 @@ OX_NODISCARD OrtStatus *ort_session_context_save(OrtSession *s, const char *path
 OX_NODISCARD OrtStatus *ort_run_on_devices(OrtSession *s, const OrtRunOptions *options, const char *const *input_names,
                                            const OrtValue *const *inputs, size_t n_in, const char *const *output_names,
                                            size_t n_out, OrtValue **outputs);
+/* A tensor in memory of the host is replaced by one in |memory|, where the environment has an allocator for that. */
+OX_NODISCARD OrtStatus *ort_value_to_device(OrtSession *s, const OrtMemoryInfo *memory, OrtValue **value);
 
 struct OrtRunOptions {
   uint32_t alive; /* ORT_ALIVE_RUN_OPTIONS */

@@ -196,6 +196,19 @@ static OrtStatus *allow_virtual_devices(OrtEnv *env, const char *name) {
   return ort_pairs_set(&env->config, "allow_virtual_devices", "1");
 }
 
+/* Clients find an allocator for each memory of a device without making one. */
+static OrtStatus *share_allocators(OrtEnv *env, ort_ep_library *l) {
+  for (size_t i = 0; i < l->n_factories; i++)
+    for (size_t k = 0; k < l->factories[i].n_devices; k++) {
+      const OrtEpDevice *d = l->factories[i].devices[k];
+      if (!ort_ep_device_has_memory(d)) continue;
+      ORT_TRY(ort_CreateSharedAllocator(env, d, OrtDeviceMemoryType_DEFAULT, OrtDeviceAllocator, NULL, NULL));
+      if (d->host_memory == NULL) continue;
+      ORT_TRY(ort_CreateSharedAllocator(env, d, OrtDeviceMemoryType_HOST_ACCESSIBLE, OrtDeviceAllocator, NULL, NULL));
+    }
+  return NULL;
+}
+
 /* ---- the slots ---- */
 
 OrtStatus *ort_RegisterExecutionProviderLibrary(OrtEnv *env, const char *registration_name, const ORTCHAR_T *path) {
@@ -212,7 +225,12 @@ OrtStatus *ort_RegisterExecutionProviderLibrary(OrtEnv *env, const char *registr
   ORT_TRY(create(registration_name, path, &l));
   OrtStatus *st = load(env, l);
   if (st == NULL) st = publish(env, first, l);
-  if (st != NULL) destroy(l);
+  if (st != NULL) {
+    destroy(l);
+    return st;
+  }
+  st = share_allocators(env, l);
+  if (st != NULL) ort_ReleaseStatus(ort_UnregisterExecutionProviderLibrary(env, registration_name));
   return st;
 }
 

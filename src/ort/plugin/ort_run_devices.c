@@ -3,6 +3,7 @@
  * the host, so that inputs are copied there before, and outputs that the client gives are copied back. */
 #include <stdlib.h>
 
+#include "ort/ort_allocators.h"
 #include "ort/ort_api.h"
 #include "ort/ort_session.h"
 #include "ort/ort_status.h"
@@ -73,5 +74,18 @@ OrtStatus *ort_run_on_devices(OrtSession *s, const OrtRunOptions *options, const
   OrtStatus *st = run(s, options, input_names, inputs, n_in, output_names, n_out, outputs, &r);
   for (size_t i = 0; r.made != NULL && i < n_in + n_out; i++) ort_ReleaseValue(r.made[i]);
   free(r.in), free(r.out), free(r.made);
+  return st;
+}
+
+OrtStatus *ort_value_to_device(OrtSession *s, const OrtMemoryInfo *memory, OrtValue **value) {
+  OrtAllocator *a = ort_shared_allocator_find(s->env, memory);
+  const OrtValue *from = *value;
+  const ox_tensor *t = from->tensor;
+  OrtValue *there;
+  if (a == NULL || t->kind != OX_TENSOR || t->dtype == OX_STRING) return NULL;
+  ORT_TRY(ort_tensor_create(a, t->dtype, t->shape.dim, (size_t)t->shape.rank, &there));
+  OrtStatus *st = ort_ep_copy_tensors(s->env, &from, &there, NULL, 1);
+  ort_ReleaseValue(st == NULL ? *value : there);
+  if (st == NULL) *value = there;
   return st;
 }

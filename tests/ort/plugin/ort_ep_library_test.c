@@ -437,6 +437,8 @@ static void test_values_on_a_device(void **state) {
   OK(ort()->RegisterExecutionProviderLibrary(env, "fake", fake_path()));
   const OrtEpDevice *device = device_of(env, "FakeDevice");
   const OrtMemoryInfo *memory = ort()->EpDevice_MemoryInfo(device, OrtDeviceMemoryType_DEFAULT);
+  OK(ort()->GetSharedAllocator(env, memory, &a)); /* there without being made */
+  assert_non_null(a);
   OK(ort()->CreateSharedAllocator(env, device, OrtDeviceMemoryType_DEFAULT, OrtDeviceAllocator, NULL, &a));
   assert_non_null(a);
   OK(ort()->CreateTensorAsOrtValue(a, (const int64_t[]){2, 2}, 2, FLOAT, &x));
@@ -460,6 +462,24 @@ static void test_values_on_a_device(void **state) {
   OK(ort()->Run(s, NULL, (const char *[]){"x"}, (const OrtValue *[]){x}, 1, (const char *[]){"y"}, 1, &mixed));
   check_floats(mixed, (const float[]){2, 0, 0, 12}, 4);
   ort()->ReleaseValue(mixed);
+  OrtIoBinding *binding; /* an output that the run makes on the device */
+  OrtValue **bound;
+  size_t n_bound;
+  OK(ort()->CreateIoBinding(s, &binding));
+  OK(ort()->BindInput(binding, "x", x));
+  OK(ort()->BindOutputToDevice(binding, "y", memory));
+  OK(ort()->RunWithBinding(s, NULL, binding));
+  OK(ort()->SynchronizeBoundOutputs(binding));
+  OK(ort()->GetBoundOutputValues(binding, default_allocator(), &bound, &n_bound));
+  OK(ort()->GetTensorMemoryInfo(bound[0], &lies));
+  OK(ort()->CompareMemoryInfo(lies, memory, &differ));
+  assert_int_equal(differ, 0);
+  memset(to, 0, sizeof to);
+  OK(ort()->CopyTensors(env, (const OrtValue *[]){bound[0]}, (OrtValue *[]){host_y}, NULL, 1));
+  check_floats(host_y, (const float[]){2, 0, 0, 12}, 4);
+  ort()->ReleaseValue(bound[0]);
+  OK(ort()->AllocatorFree(default_allocator(), bound));
+  ort()->ReleaseIoBinding(binding);
   if (ort_is_onyx()) { /* Microsoft's does without its own allocator's or the library's calls here */
     fake()->fail = "CopyTensors";
     FAILS(ort()->Run(s, NULL, (const char *[]){"x"}, (const OrtValue *[]){x}, 1, (const char *[]){"y"}, 1, &y),
@@ -662,6 +682,7 @@ static void test_calls_that_fail(void **state) {
   } rows[] = {{"CreateEpFactories", "FakeCompile", REGISTER},
               {"GetSupportedDevices", "FakeCompile", REGISTER},
               {"CreateDataTransfer", "FakeDevice", REGISTER},
+              {"CreateAllocator", "FakeDevice", REGISTER},
               {"CreateEp", "FakeCompile", SESSION},
               {"GetCapability", "FakeCompile", NOWHERE},
               {"Compile", "FakeCompile", SESSION},
