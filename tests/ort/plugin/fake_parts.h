@@ -21,10 +21,10 @@ typedef struct fake_ep {
 extern const OrtApi *api;
 extern const OrtEpApi *ep_api;
 
-#define TRY(expr)                        \
-  do {                                   \
-    OrtStatus *try_ = (expr);            \
-    if (try_ != NULL) return try_;       \
+#define TRY(expr)                  \
+  do {                             \
+    OrtStatus *try_ = (expr);      \
+    if (try_ != NULL) return try_; \
   } while (0)
 /* A call that cannot fail. */
 #define CHECK(expr) api->ReleaseStatus(expr)
