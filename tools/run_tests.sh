@@ -84,7 +84,8 @@ else
   out=$build/python-tests.log
   PYTHONPATH=$build/python "$python" -B -m pytest -q -rs --tb=short -p no:cacheprovider python/tests >"$out" 2>&1 ||
     grep -E '^(E  |FAILED|ERROR)' "$out" | head -60
-  grep '^SKIPPED' "$out" | sed 's/^SKIPPED \[\([0-9]*\)\] [^ ]* /\1 skipped: /' | sort -rn | head -10
+  grep '^SKIPPED' "$out" | sed 's/^SKIPPED \[\([0-9]*\)\] [^ ]* /\1 /' |
+    awk '{ n = $1; $1 = ""; skips[$0] += n } END { for (why in skips) print skips[why] " skipped:" why }'
   count() { sed -n "\$s/.*\b\([0-9][0-9]*\) $1.*/\1/p" "$out" | tail -1; }
   p=$(count passed) f=$(count failed) e=$(count error) k=$(count skipped)
   [ -n "$p$f$e" ] || e=1

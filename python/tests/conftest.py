@@ -20,20 +20,18 @@ def _forget():
 
 
 def _import_microsofts():
-    """Their package under a name of its own, or why it is not there."""
+    """Their package, or why it is not there. Both have one name: ours is hidden meanwhile."""
     path = os.environ.get("ONYX_TEST_ORT")
-    ours = [p for p in sys.path if os.path.isfile(os.path.join(p, "onyx", "__init__.py"))]
     saved = list(sys.path)
-    sys.path[:] = ([path] if path else []) + [p for p in sys.path if p not in ours or path is None]
+    others = [p for p in saved if not os.path.isfile(os.path.join(p, "onyx", "__init__.py"))]
+    sys.path[:] = ([path] if path else []) + others
     _forget()
     try:
         module = importlib.import_module("onnxruntime")
-        if "Onyx" in (module.__doc__ or ""):
-            return "the onnxruntime that is installed is ours"
         state = importlib.import_module("onnxruntime.capi.onnxruntime_pybind11_state")
         return types.SimpleNamespace(module=module, state=state)
     except ImportError as error:
-        return f"PyPI's onnxruntime is not there ({error})"
+        return f"Microsoft's onnxruntime is not there: {error} (ONYX_TEST_ORT names its site-packages)"
     finally:
         sys.path[:] = saved
         _forget()
