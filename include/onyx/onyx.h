@@ -218,7 +218,8 @@ OX_API size_t ox_session_default_count(const ox_session *s);
 OX_API OX_NODISCARD ox_status *ox_session_default(const ox_session *s, size_t i, ox_value_info *out_info);
 
 /* Metadata. Well-known keys "producer_name", "producer_version", "domain", "doc_string", "graph_name", "ir_version",
- * "model_version", "opset", "graph_doc_string" are first, then the model's metadata_props. *out_key NULL: no more. */
+ * "model_version", "opset", "graph_doc_string" are first, empty where the model has none, then its metadata_props.
+ * *out_key NULL: no more. */
 OX_API void ox_session_metadata(const ox_session *s, size_t i, const char **out_key, const char **out_value);
 
 /* The model's version of the operator set |domain| ("" and "ai.onnx" are one); 0: it does not import it. */

@@ -140,6 +140,7 @@ struct ox_model {
   ox_graph *graph;
   ox_graph *graphs; /* all graphs, also function bodies, newest first */
   int64_t ir_version, model_version;
+  bool has_model_version;
   const char *producer_name, *producer_version, *domain, *doc, *graph_doc;
   ox_opset *opsets;
   uint32_t n_opsets, cap_opsets;

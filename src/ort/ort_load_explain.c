@@ -22,6 +22,7 @@ static const struct {
     {OX_INVALID_MODEL, "the model is empty", ORT_INVALID_ARGUMENT},
     {OX_INVALID_MODEL, "there is no graph", ORT_INVALID_ARGUMENT},
     {OX_INVALID_MODEL, "is declared as", ORT_FAIL},
+    {OX_INVALID_MODEL, "; wanted the same type", ORT_FAIL},
     {OX_INVALID_MODEL, ": optimizing: ", ORT_INVALID_GRAPH},
     {OX_INVALID_MODEL, "): input ", ORT_INVALID_ARGUMENT},
     {OX_INVALID_MODEL, "", ORT_FAIL},

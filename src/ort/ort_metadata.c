@@ -40,7 +40,7 @@ static OrtStatus *fill(const ox_session *s, OrtModelMetadata *m) {
   for (; i < sizeof known / sizeof *known; i++) {
     ox_session_metadata(s, i, &key, &value);
     if (known[i].to != NULL) ORT_TRY(ort_text_set(known[i].to, value));
-    if (strcmp(key, "model_version") == 0) m->version = strtoll(value, NULL, 10);
+    if (strcmp(key, "model_version") == 0) m->version = *value != '\0' ? strtoll(value, NULL, 10) : INT64_MAX;
   }
   for (ox_session_metadata(s, i, &key, &value); key != NULL; ox_session_metadata(s, ++i, &key, &value))
     ORT_TRY(ort_pairs_set(&m->custom, key, value));

@@ -51,7 +51,8 @@ static const char *text_of(const char *s) { return s ? s : ""; }
 void ox_session_fill_metadata(ox_session *s) {
   const ox_model *m = s->model;
   snprintf(s->ir_version, sizeof s->ir_version, "%lld", (long long)m->ir_version);
-  snprintf(s->model_version, sizeof s->model_version, "%lld", (long long)m->model_version);
+  if (m->has_model_version)
+    snprintf(s->model_version, sizeof s->model_version, "%lld", (long long)m->model_version);
   snprintf(s->opset, sizeof s->opset, "%lld", (long long)ox_model_opset(m, ""));
   const ox_prop known[OX_KNOWN_KEYS] = {{"producer_name", text_of(m->producer_name)},
                                         {"producer_version", text_of(m->producer_version)},

@@ -103,6 +103,17 @@ static void test_nodes_that_are_none(void **state) {
   check(&m, ORT_FAIL, "org.example.Bogus");
 }
 
+static void test_inputs_of_two_types(void **state) {
+  (void)state;
+  message g = {0};
+  graph_node(&g, "n", "Add", "x,k", "y");
+  graph_input(&g, "x", FLOAT, "4");
+  graph_input(&g, "k", INT64, "4");
+  graph_output(&g, "y", FLOAT, "4");
+  message m = model_of(&g, NULL, 0);
+  check(&m, ORT_FAIL, "input 0 is float32, but input 1 is int64");
+}
+
 static void test_files_that_are_none(void **state) {
   (void)state;
   OrtEnv *env = test_env();
@@ -142,6 +153,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_models_that_are_none),
       cmocka_unit_test(test_nodes_that_are_none),
+      cmocka_unit_test(test_inputs_of_two_types),
       cmocka_unit_test(test_files_that_are_none),
       cmocka_unit_test(test_a_load_can_be_cancelled),
   };

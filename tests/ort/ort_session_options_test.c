@@ -234,6 +234,21 @@ static void test_providers_by_name(void **state) {
 
 /* ---- metadata, names, places ---- */
 
+static void test_a_model_without_a_version(void **state) {
+  (void)state;
+  OrtEnv *env = test_env();
+  OrtModelMetadata *md;
+  int64_t version = 0;
+  message m = scale_model();
+  OrtSession *s = open_model(env, &m, NULL);
+  OK(ort()->SessionGetModelMetadata(s, &md));
+  OK(ort()->ModelMetadataGetVersion(md, &version));
+  assert_true(version == INT64_MAX);
+  ort()->ReleaseModelMetadata(md);
+  ort()->ReleaseSession(s);
+  ort()->ReleaseEnv(env);
+}
+
 static void test_what_a_model_says_of_itself(void **state) {
   (void)state;
   OrtEnv *env = test_env();
@@ -334,6 +349,7 @@ int main(void) {
       cmocka_unit_test(test_run_options_are_told_back),
       cmocka_unit_test(test_a_run_can_be_terminated),
       cmocka_unit_test(test_providers_by_name),
+      cmocka_unit_test(test_a_model_without_a_version),
       cmocka_unit_test(test_what_a_model_says_of_itself),
       cmocka_unit_test(test_names_and_places_of_inputs_and_outputs),
       cmocka_unit_test(test_sessions_with_a_container_of_prepacked_weights),

@@ -40,7 +40,7 @@ static const struct {
       {"doc_string", ""},
       {"graph_name", "g"},
       {"ir_version", "8"},
-      {"model_version", "0"},
+      {"model_version", ""},
       {"opset", "17"},
       {"graph_doc_string", ""}}},
     {full,

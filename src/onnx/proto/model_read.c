@@ -67,7 +67,7 @@ static ox_status *read_head(ox_reader *r, ox_str bytes, model_parts *p) {
         OX_TRY(read_text(r, f.bytes, &m->domain));
         break;
       case OX_WIRE_VARINT(OX_MODEL_PROTO_MODEL_VERSION):
-        m->model_version = (int64_t)f.value;
+        m->model_version = (int64_t)f.value, m->has_model_version = true;
         break;
       case OX_WIRE_LEN(OX_MODEL_PROTO_DOC_STRING):
         OX_TRY(read_text(r, f.bytes, &m->doc));
