@@ -40,10 +40,19 @@ void ox_control_drop(const ox_control_ctx *c, const ox_tensor *t) {
   if (t->kind == OX_TENSOR) c->host->give(c->control, t->data);
 }
 
-/* Element |i| of packed ones becomes |v|. */
+/* Elements of less than a byte follow one another bit by bit, low bits first; those of 6 bits lie across bytes. */
+static unsigned get_packed(const uint8_t *p, unsigned bits, int64_t i) {
+  int64_t at = i * bits;
+  unsigned low = (unsigned)(at % 8), v = p[at / 8] >> low;
+  if (low + bits > 8) v |= (unsigned)p[at / 8 + 1] << (8 - low);
+  return v & ((1U << bits) - 1);
+}
+
 static void put_packed(uint8_t *p, unsigned bits, int64_t i, unsigned v) {
-  unsigned per = 8 / bits, at = (unsigned)(i % per) * bits, mask = ((1U << bits) - 1) << at;
-  p[i / per] = (uint8_t)((p[i / per] & ~mask) | (v << at & mask));
+  int64_t at = i * bits;
+  unsigned low = (unsigned)(at % 8), mask = ((1U << bits) - 1) << low;
+  p[at / 8] = (uint8_t)((p[at / 8] & ~mask) | v << low);
+  if (low + bits > 8) p[at / 8 + 1] = (uint8_t)((p[at / 8 + 1] & ~(mask >> 8)) | v >> (8 - low));
 }
 
 void ox_control_move(uint32_t dtype, void *dst, int64_t to, const void *src, int64_t from, int64_t n) {
@@ -54,10 +63,10 @@ void ox_control_move(uint32_t dtype, void *dst, int64_t to, const void *src, int
     if (n) memcpy((char *)dst + (size_t)to * item, s + (size_t)from * item, (size_t)n * item);
     return;
   }
-  int64_t per = 8 / bits, whole = to % per || from % per ? 0 : n / per * per; /* elements that are moved as bytes */
-  if (whole) memcpy((char *)dst + to / per, s + from / per, (size_t)(whole / per));
-  for (int64_t i = whole; i < n; i++)
-    put_packed(dst, bits, to + i, s[(from + i) / per] >> (unsigned)((from + i) % per) * bits);
+  int64_t group = bits == 6 ? 4 : 8 / bits; /* elements that fill whole bytes, and are moved as such */
+  int64_t whole = to % group || from % group ? 0 : n / group * group;
+  if (whole) memcpy((char *)dst + to * bits / 8, s + from * bits / 8, (size_t)(whole * bits / 8));
+  for (int64_t i = whole; i < n; i++) put_packed(dst, bits, to + i, get_packed(s, bits, from + i));
 }
 
 /* ---- stacks ---- */

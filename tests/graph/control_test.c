@@ -113,22 +113,25 @@ static void test_no_slice_takes_the_type_of_the_body(void **state) {
   }
 }
 
-/* Slices of three elements: every other one of 4 bits begins in the middle of a byte. What is behind a slice's last
+/* Slices of three elements: every other one of 4 bits begins in the middle of a byte,
+ * those of 6 bits lie across bytes. What is behind a slice's last
  * element, and behind the stack's, stays out of it. */
 static void test_packed_slices_lie_close(void **state) {
   (void)state;
   static const struct {
     uint32_t dtype;
     size_t n;
-    uint8_t slice[2], want[5];
+    uint8_t slice[3], want[5];
   } cases[] = {{OX_U4, 1, {0x21, 0xf3}, {0x21, 0x03}},
                {OX_U4, 3, {0x21, 0xf3}, {0x21, 0x13, 0x32, 0x21, 0x03}},
-               {OX_I2, 3, {0xf9, 0}, {0x79, 0x9e, 0x03}}};
+               {OX_I2, 3, {0xf9, 0}, {0x79, 0x9e, 0x03}},
+               {OX_F6E2M3, 1, {0x81, 0x30, 0xf2}, {0x81, 0x30, 0x02}},
+               {OX_F6E2M3, 2, {0x81, 0x30, 0xf2}, {0x81, 0x30, 0x06, 0xc2, 0x08}}};
   for (size_t i = 0; i < OX_COUNT(cases); i++) {
     fixture f;
     ox_control_ctx *c = set_up(&f, true);
     ox_stack k = {.n = 0};
-    uint8_t slice[2] = {cases[i].slice[0], cases[i].slice[1]};
+    uint8_t slice[3] = {cases[i].slice[0], cases[i].slice[1], cases[i].slice[2]};
     ox_shape three = ox_shape_of(1, (int64_t[]){3});
     ox_tensor t = ox_tensor_view(cases[i].dtype, &three, slice);
     for (size_t n = 0; n < cases[i].n; n++) CHECK_OK(ox_stack_push(c, &k, &t, 1));

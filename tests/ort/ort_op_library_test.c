@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shared libraries of custom operators: registering them in each way, how long they stay, what they throw. */
-#define _GNU_SOURCE /* RTLD_NODELETE */
 #include "ort/client.h"
 #include "ort/model_writer.h"
 #include "ort/values.h"
@@ -192,10 +191,6 @@ static void test_exceptions_leave_nothing(void **state) {
 #endif
 
 int main(void) {
-#ifdef THROWING_LIBRARY /* each load of the C++ library takes a pool for exceptions that unloading does not give back \
-                         */
-  dlopen("libstdc++.so.6", RTLD_NOW | RTLD_NODELETE);
-#endif
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a_library_that_the_session_keeps),
       cmocka_unit_test(test_a_library_that_the_client_keeps),
