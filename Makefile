@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 LAUNCHER := $(if $(shell command -v ccache),-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 CONFIGURE = cmake -S . -G Ninja $(LAUNCHER) $(CMAKE_FLAGS)
 
-.PHONY: all run python test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool bench-models clean deps deps-test deps-python format
+.PHONY: all run python test test-cross test-backends test-cpu-plugin install asan tsan fuzz hostile stress check-layers check-arithmetic model bench-pool bench-models bench-ops clean deps deps-test deps-python format
 
 all: deps
 	@$(CONFIGURE) -B $(BUILD) >/dev/null
@@ -87,6 +87,12 @@ bench-pool: deps
 bench-models: all
 	@cmake --build $(BUILD) -j $(JOBS) --target bench.ort_run
 	@$(PYTHON) bench/models/run.py --onyx $(BUILD)/bin/onyx --ort-run $(BUILD)/bench/ort_run $(BENCH_FLAGS)
+
+# Single operators beside other engines: make bench-ops BENCH_FLAGS="--ort LIBRARY --only '^conv'"
+bench-ops: all
+	@cmake --build $(BUILD) -j $(JOBS) --target bench.ort_run bench.limits
+	@$(PYTHON) bench/ops/run.py --onyx $(BUILD)/bin/onyx --ort-run $(BUILD)/bench/ort_run \
+	  --limits $(BUILD)/bench/limits $(BENCH_FLAGS)
 
 # The task library on other systems, under emulators.
 test-cross: deps

@@ -6,28 +6,22 @@ Each figure comes from a process of its own: one peer, one model. Peers alternat
 a figure is the median over rounds. Nobody is timed whose outputs differ. docs/bench-models.md tells how to read it."""
 import argparse
 import json
-import os
 import pathlib
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 try:
+    import alternate
     import cases
-    import peers
 except ImportError as e:
     sys.exit(f"{e}: needs numpy and onnx")
 import chart
 import report
-from quiet import BUSY_WARNING, Foreign
-
-
-def say(line):
-    print(line, file=sys.stderr, flush=True)
+from quiet import BUSY_WARNING
 
 
 def tolerances(spec):
@@ -40,80 +34,6 @@ def tolerances(spec):
         else:
             general = float(value)
     return lambda model: named.get(model, general)
-
-
-def find_peers(args):
-    """Ours first; says who cannot run here."""
-    found = [peers.Onyx("onyx", args.onyx, args.isa, True)]
-    if args.base:
-        found.append(peers.Onyx("base", args.base, args.isa, False))
-    if args.ort:
-        found.append(peers.OnnxRuntime(args.ort_run, args.ort, args.isa))
-    if args.openvino:
-        found.append(peers.OpenVino(args.openvino, args.isa))
-    versions = {}
-    for peer in list(found):
-        try:
-            versions[peer.key] = peer.version()
-        except (peers.Failed, OSError) as e:
-            if peer.ours:
-                sys.exit(f"{args.onyx}: {e}")
-            say(f"without {peer.key}: {e}")
-            found.remove(peer)
-    return found, versions
-
-
-def agreeing(case, everybody, threads, tolerance, notes):
-    """Those whose outputs are ours, within |tolerance| of an output's largest element."""
-    ours = everybody[0]
-    try:
-        wanted = ours.outputs(case, threads)
-    except (peers.Failed, OSError) as e:
-        notes.append(f"{case.name}: onyx: {e}")
-        return []
-    found = [ours]
-    for peer in everybody[1:]:
-        try:
-            gap = peers.difference(wanted, peer.outputs(case, threads))
-        except (peers.Failed, OSError) as e:
-            notes.append(f"{case.name}: without {peer.key}: {e}")
-            continue
-        if gap is None or gap > tolerance:
-            how = "in shape or in what is not finite" if gap is None else f"by {gap:.2g} of the largest element"
-            notes.append(f"{case.name}: without {peer.key}: its outputs differ {how}, {tolerance:g} is allowed")
-        else:
-            found.append(peer)
-    return found
-
-
-def one_time(peer, case, threads, args):
-    times = peer.times(case, threads, args.seconds)
-    if args.disturb:
-        neighbour = subprocess.Popen([sys.executable, "-B", HERE / "disturb.py"])
-        try:
-            times["disturbed"] = peer.times(case, threads, args.seconds)
-        finally:
-            neighbour.kill()
-            neighbour.wait()
-    return times
-
-
-def measure(runners, threads, args, notes):
-    """{model: {peer: [times]}}; |runners|: {case: peers}. And how busy others were, in % of the machine, per round."""
-    samples = {case.name: {p.key: [] for p in who} for case, who in runners.items()}
-    foreign = []
-    for turn in range(args.rounds):
-        seen = Foreign()
-        for case, who in runners.items():
-            shift = turn % len(who)
-            for peer in who[shift:] + who[:shift]:
-                try:
-                    samples[case.name][peer.key].append(one_time(peer, case, threads, args))
-                except (peers.Failed, OSError) as e:
-                    notes.append(f"{case.name}: {peer.key}, {threads} threads: {e}")
-        foreign.append(seen.percent())
-        say(f"{threads} threads, round {turn + 1} of {args.rounds}: others used {foreign[-1]:.1f} % of the machine")
-    return samples, foreign
 
 
 def caption(args, versions, what):
@@ -139,15 +59,8 @@ def write_chart(args, keys, figures, versions):
 def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("models", nargs="+", help="folders (model.onnx, test_data_set_0/) or .onnx files")
-    parser.add_argument("--onyx", default="build/bin/onyx", help="our command")
-    parser.add_argument("--base", help="another build of it, to compare two commits")
-    parser.add_argument("--ort", help="a libonnxruntime.so.1 or libonnxruntime.so.VERSION")
-    parser.add_argument("--ort-run", default="build/bench/ort_run", help="the program that times it")
-    parser.add_argument("--openvino", metavar="PYTHON", help="a python with the package openvino")
+    alternate.add_options(parser, seconds=2.0)
     parser.add_argument("--threads", default="1", help="numbers of threads, e.g. 1,2")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=2.0, help="each process measures that long")
-    parser.add_argument("--isa", choices=sorted(peers.ISAS), help="the most that Onyx and OpenVINO may use")
     parser.add_argument("--disturb", action="store_true", help="p99/median beside a process that wakes now and then")
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="a symbolic dimension, else 1")
     parser.add_argument("--tolerance", default="1e-3", help="of outputs' largest elements, e.g. 1e-3,resnet50_qdq=0.02")
@@ -201,17 +114,18 @@ def print_report(args, keys, figures, versions, foreign, notes):
 
 def main():
     args = options()
-    everybody, versions = find_peers(args)
+    everybody, versions = alternate.find_peers(args)
     if len(everybody) == 1:
-        say("nobody to compare with: see --base, --ort and --openvino")
+        alternate.say("nobody to compare with: see --base, --ort and --openvino")
     work = pathlib.Path(tempfile.mkdtemp(prefix="bench-models-"))
     notes, samples, figures, foreign = [], {}, {}, []
     try:
         found = prepare(args.models, work, args.dims, notes)
-        runners = {c: agreeing(c, everybody, max(args.thread_counts), args.allowed(c.name), notes) for c in found}
+        most = max(args.thread_counts)
+        runners = {c: alternate.agreeing(c, everybody, most, args.allowed(c.name), notes) for c in found}
         runners = {case: who for case, who in runners.items() if who}
         for threads in args.thread_counts:
-            samples[threads], busy = measure(runners, threads, args, notes)
+            samples[threads], busy = alternate.measure(runners, threads, args, notes, args.disturb)
             figures[threads] = {name: report.figures(s) for name, s in samples[threads].items()}
             foreign += busy
     finally:

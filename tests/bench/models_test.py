@@ -72,7 +72,8 @@ class Reports(unittest.TestCase):
 
     def test_summary_names_those_under_one(self):
         model = lambda theirs: {"onyx": {"median_ms": 1.0}, "a": {"median_ms": theirs}}
-        line = report.summary({"slow": model(0.5), "fast": model(2.0), "lone": {"onyx": {"median_ms": 1}}}, ["a"], "onyx", "r")
+        models = {"slow": model(0.5), "fast": model(2.0), "lone": {"onyx": {"median_ms": 1}}}
+        line = report.summary(models, ["a"], "onyx", "r")
         self.assertEqual(line, "r: geometric mean 1.00 over 2, worst 0.50 (slow); under 1.0: slow 0.50")
         self.assertIn("under 1.0: none", report.summary({"same": model(1.0)}, ["a"], "onyx", "r"))
         self.assertIn("nothing", report.summary({}, ["a"], "onyx", "r"))
@@ -108,8 +109,9 @@ class EndToEnd(unittest.TestCase):
 
     def run_it(self, *args, code=0):
         out = {kind: self.folder / f"out.{kind}" for kind in ("json", "svg", "md")}
-        command = [sys.executable, "-B", ROOT / "bench/models/run.py", "--onyx", ONYX, "--ort-run", f"{PROGRAMS}/ort_run",
-                   "--rounds", "1", "--seconds", "0.05", "--json", out["json"], "--svg", out["svg"], "--markdown", out["md"]]
+        command = [sys.executable, "-B", ROOT / "bench/models/run.py", "--onyx", ONYX,
+                   "--ort-run", f"{PROGRAMS}/ort_run", "--rounds", "1", "--seconds", "0.05", "--json", out["json"], "--svg", out["svg"],
+                   "--markdown", out["md"]]
         done = subprocess.run([str(c) for c in [*command, *args]], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               cwd=self.folder, timeout=600)
         self.assertEqual(done.returncode, code, done.stderr.decode() + done.stdout.decode())
@@ -118,8 +120,8 @@ class EndToEnd(unittest.TestCase):
         return json.loads(out["json"].read_text()), done.stdout.decode()
 
     def test_models_and_peers(self):
-        result, text = self.run_it("recorded", "plain.onnx", "--dim", "n=4", "--ort", LIBRARY, "--base", ONYX, "--threads",
-                                   "1,2", "--isa", "avx2", "--disturb")
+        result, text = self.run_it("recorded", "plain.onnx", "--dim", "n=4", "--ort", LIBRARY, "--base", ONYX,
+                                   "--threads", "1,2", "--isa", "avx2", "--disturb")
         for threads in "12":
             self.assertEqual(list(result["figures"][threads]), ["recorded", "plain"])
             for figures in result["figures"][threads].values():
@@ -128,7 +130,7 @@ class EndToEnd(unittest.TestCase):
                     self.assertEqual(set(f), {"median_ms", "load_ms", "ready_ms", "peak_rss_mb", "tail"})
                     self.assertGreater(min(f.values()), 0)
                     self.assertGreater(f["ready_ms"], f["load_ms"])
-        for wanted in ("### 1 thread\n", "### 2 threads\n", "base / ours: geometric mean", "p99/median base", "At most avx2"):
+        for wanted in ("### 1 thread\n", "### 2 threads\n", "base / ours: geometric", "p99/median base", "most avx2"):
             self.assertIn(wanted, text)
 
     def test_who_computes_something_else_is_not_timed(self):
