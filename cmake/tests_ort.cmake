@@ -40,3 +40,9 @@ target_include_directories(ort_graph_reader PRIVATE tests include)
 target_link_libraries(ort_graph_reader PRIVATE onyx_options)
 target_compile_definitions(test.ort.graph_read PRIVATE GRAPH_READER="$<TARGET_FILE:ort_graph_reader>")
 add_dependencies(test.ort.graph_read ort_graph_reader)
+
+# docs/migrate.md lists the slots that nothing serves.
+if(NOT ONYX_SANITIZE)
+  add_test(NAME ort.missing COMMAND ${PYTHON3} tools/ort_missing.py $<TARGET_FILE:onyx_ort>
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+endif()
