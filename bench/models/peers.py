@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
 
@@ -25,15 +26,20 @@ def output_of(command, env=None, limit=RUN_LIMIT_S):
     """What a command prints. A shell of its own forks it: the peak memory that a process reports begins with that of
     the process it was forked from, and this one is large."""
     shell = ["/bin/sh", "-c", '"$@"; exit $?', "sh"]
+    child = subprocess.Popen(shell + [str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             stdin=subprocess.DEVNULL, start_new_session=True, env=dict(os.environ, **(env or {})))
     try:
-        done = subprocess.run(shell + [str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, timeout=limit, env=dict(os.environ, **(env or {})))
-    except subprocess.TimeoutExpired:
-        raise Failed(f"no end within {limit} s") from None
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise Failed(lines[-1] if lines else f"exit code {done.returncode}")
-    return done.stdout.decode()
+        out, err = child.communicate(timeout=limit)
+    except BaseException as e:  # the shell and what it runs, also when somebody interrupts us
+        os.killpg(child.pid, signal.SIGKILL)
+        child.communicate()
+        if isinstance(e, subprocess.TimeoutExpired):
+            raise Failed(f"no end within {limit:g} s") from None
+        raise
+    if child.returncode != 0:
+        lines = err.decode(errors="replace").strip().splitlines()
+        raise Failed(lines[-1] if lines else f"exit code {child.returncode}")
+    return out.decode()
 
 
 class Peer:
@@ -135,7 +141,8 @@ def difference(ours, theirs):
         if a.dtype.kind not in "fiub" or b.dtype.kind not in "fiub":
             worst = max(worst, 0.0 if numpy.array_equal(a, b) else 1.0)
             continue
-        x, y = a.astype(numpy.float64), b.astype(numpy.float64)
+        with numpy.errstate(invalid="ignore"):  # NaNs that signal: they are compared below
+            x, y = a.astype(numpy.float64), b.astype(numpy.float64)
         finite = numpy.isfinite(x) & numpy.isfinite(y)
         if not numpy.array_equal(x[~finite], y[~finite], equal_nan=True):
             return None

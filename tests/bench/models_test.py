@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -60,6 +61,26 @@ class Differences(unittest.TestCase):
                 ([numpy.array(["a"])], [numpy.array(["b"])], 1), ([numpy.array(["a"])], [numpy.array(["a"])], 0)]
         for ours, theirs, wanted in rows:
             self.assertEqual(peers.difference(ours, theirs), wanted, (ours, theirs))
+
+
+class Processes(unittest.TestCase):
+    def test_peak_memory_is_the_programs_own(self):
+        ballast = b"x" * (256 << 20)  # what a child forked from here would report as its own
+        shown = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        self.assertLess(int(peers.output_of([sys.executable, "-S", "-c", shown])) << 10, len(ballast) // 2)
+
+    def test_failures_are_told(self):
+        shell = lambda script, **more: peers.output_of(["/bin/sh", "-c", script], **more)
+        self.assertEqual(shell('echo "$A"', env={"A": "1"}), "1\n")
+        for script, wanted in (("exit 3", "exit code 3"), ("echo a >&2; echo b >&2; exit 1", "^b$"), ("kill -9 $$", "137|Killed")):
+            with self.assertRaisesRegex(peers.Failed, wanted):
+                shell(script)
+
+    def test_what_does_not_end_is_ended(self):
+        start = time.monotonic()
+        with self.assertRaisesRegex(peers.Failed, "no end within 0.2 s"):
+            peers.output_of(["/bin/sh", "-c", "sleep 300; true"], limit=0.2)
+        self.assertLess(time.monotonic() - start, 200)  # output is at its end when the last who can write has gone
 
 
 class Reports(unittest.TestCase):
