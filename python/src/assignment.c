@@ -19,44 +19,44 @@ static PyObject *handles(PyTypeObject *type, const void *const *pointers, size_t
   return list;
 }
 
-static PyObject *infos(PyObject *object, infos_fn slot, size_t n) {
-  px_session *self = (px_session *)object;
-  if (!px_session_alive(self)) return NULL;
+static PyObject *infos(px_session *self, infos_fn slot, size_t n) {
   const OrtMemoryInfo **pointers = PyMem_Calloc(n + 1, sizeof *pointers);
   if (!pointers) return PyErr_NoMemory();
   PyObject *list = NULL;
   if (px_ok(slot(self->session, pointers, n)))
-    list = handles(px_memory_info_type, (const void *const *)pointers, n, object);
+    list = handles(px_memory_info_type, (const void *const *)pointers, n, (PyObject *)self);
   PyMem_Free(pointers);
   return list;
 }
 
-static PyObject *input_infos(PyObject *self, PyObject *ignored) {
-  return infos(self, ort->SessionGetMemoryInfoForInputs, ((px_session *)self)->n_inputs);
+static PyObject *input_infos(PyObject *object, PyObject *ignored) {
+  px_session *self = px_session_of(object);
+  return self ? infos(self, ort->SessionGetMemoryInfoForInputs, self->n_inputs) : NULL;
 }
 
-static PyObject *output_infos(PyObject *self, PyObject *ignored) {
-  return infos(self, ort->SessionGetMemoryInfoForOutputs, ((px_session *)self)->n_outputs);
+static PyObject *output_infos(PyObject *object, PyObject *ignored) {
+  px_session *self = px_session_of(object);
+  return self ? infos(self, ort->SessionGetMemoryInfoForOutputs, self->n_outputs) : NULL;
 }
 
-static PyObject *devices(PyObject *object, devices_fn slot, size_t n) {
-  px_session *self = (px_session *)object;
-  if (!px_session_alive(self)) return NULL;
+static PyObject *devices(px_session *self, devices_fn slot, size_t n) {
   const OrtEpDevice **pointers = PyMem_Calloc(n + 1, sizeof *pointers);
   if (!pointers) return PyErr_NoMemory();
   PyObject *list = NULL;
   if (px_ok(slot(self->session, pointers, n)))
-    list = handles(px_ep_device_type, (const void *const *)pointers, n, object);
+    list = handles(px_ep_device_type, (const void *const *)pointers, n, (PyObject *)self);
   PyMem_Free(pointers);
   return list;
 }
 
-static PyObject *input_devices(PyObject *self, PyObject *ignored) {
-  return devices(self, ort->SessionGetEpDeviceForInputs, ((px_session *)self)->n_inputs);
+static PyObject *input_devices(PyObject *object, PyObject *ignored) {
+  px_session *self = px_session_of(object);
+  return self ? devices(self, ort->SessionGetEpDeviceForInputs, self->n_inputs) : NULL;
 }
 
-static PyObject *output_devices(PyObject *self, PyObject *ignored) {
-  return devices(self, ort->SessionGetEpDeviceForOutputs, ((px_session *)self)->n_outputs);
+static PyObject *output_devices(PyObject *object, PyObject *ignored) {
+  px_session *self = px_session_of(object);
+  return self ? devices(self, ort->SessionGetEpDeviceForOutputs, self->n_outputs) : NULL;
 }
 
 static PyObject *node_row(const OrtEpAssignedNode *node) {
@@ -84,11 +84,10 @@ static PyObject *subgraph_row(const OrtEpAssignedSubgraph *subgraph) {
 }
 
 static PyObject *assignment(PyObject *object, PyObject *ignored) {
-  px_session *self = (px_session *)object;
+  px_session *self = px_session_of(object);
   const OrtEpAssignedSubgraph *const *subgraphs;
   size_t n;
-  if (!px_session_alive(self) || !px_ok(ort->Session_GetEpGraphAssignmentInfo(self->session, &subgraphs, &n)))
-    return NULL;
+  if (!self || !px_ok(ort->Session_GetEpGraphAssignmentInfo(self->session, &subgraphs, &n))) return NULL;
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; list && i < n; i++) {
     PyObject *row = subgraph_row(subgraphs[i]);

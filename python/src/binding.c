@@ -6,22 +6,22 @@ static PyTypeObject *binding_type;
 
 typedef struct binding {
   PyObject_HEAD OrtIoBinding *binding;
-  PyObject *session;
+  px_session *session;        /* as it was when the binding was made */
   PyObject *inputs, *outputs; /* name: the object whose memory is bound */
 } binding;
 
 static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   PyObject *session;
   if (!PyArg_ParseTuple(args, "O!:IOBinding", px_session_type, &session)) return NULL;
-  if (!px_session_alive((px_session *)session)) return NULL;
+  px_session *made = px_session_of(session);
+  if (!made) return NULL;
   allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   binding *self = (binding *)alloc(type, 0);
   if (!self) return NULL;
-  Py_INCREF(session);
-  self->session = session;
+  Py_INCREF(made);
+  self->session = made;
   self->inputs = PyDict_New(), self->outputs = PyDict_New();
-  if (!self->inputs || !self->outputs || !px_ok(ort->CreateIoBinding(((px_session *)session)->session, &self->binding)))
-    Py_CLEAR(self);
+  if (!self->inputs || !self->outputs || !px_ok(ort->CreateIoBinding(made->session, &self->binding))) Py_CLEAR(self);
   return (PyObject *)self;
 }
 
@@ -41,7 +41,7 @@ static PyObject *bind_input(PyObject *object, PyObject *args) {
   const char *text = px_utf8(name, "name");
   OrtValue *value = text ? px_value_get(holder) : NULL;
   if (!value) return NULL;
-  if (!px_session_input((px_session *)self->session, name))
+  if (!px_session_input(self->session, name))
     return PyErr_Format(PyExc_RuntimeError, "Failed to find NodeArg with name: %U in the def list", name);
   if (!px_ok_as(ort->BindInput(self->binding, text, value), PyExc_RuntimeError, "Error when binding input: "))
     return NULL;
@@ -85,8 +85,10 @@ static PyObject *clear_outputs(PyObject *object, PyObject *ignored) {
 
 static PyObject *synchronize(OrtStatus *(*slot)(OrtIoBinding *), PyObject *object) {
   OrtStatus *status;
-  Py_BEGIN_ALLOW_THREADS status = slot(((binding *)object)->binding);
-  Py_END_ALLOW_THREADS return px_none(status);
+  Py_BEGIN_ALLOW_THREADS
+  status = slot(((binding *)object)->binding);
+  Py_END_ALLOW_THREADS
+  return px_none(status);
 }
 
 static PyObject *synchronize_inputs(PyObject *object, PyObject *ignored) {
@@ -161,7 +163,7 @@ static PyObject *run(PyObject *object, PyObject *run_options) {
   bool raised;
   if (!px_run_options_get(run_options, &options)) return NULL;
   if (!options && !px_ok(ort->CreateRunOptions(&own))) return NULL; /* this slot wants them */
-  job j = {((px_session *)self->session)->session, self->binding};
+  job j = {self->session->session, self->binding};
   Py_INCREF(object); /* its memory is in use while others hold the GIL */
   OrtStatus *status = px_interruptible(run_bound, &j, options ? options : own, &raised);
   Py_DECREF(object);

@@ -117,7 +117,8 @@ static PyObject *compile_model(PyObject *module, PyObject *args) {
       api->CreateModelCompilationOptionsFromSessionOptions(px_env(), ((px_options *)options)->options, &o);
   if (!status) status = set_all(api, o, &w, &bytes, &n);
   if (!status && !PyErr_Occurred()) {
-    Py_BEGIN_ALLOW_THREADS status = api->CompileModel(px_env(), o);
+    Py_BEGIN_ALLOW_THREADS
+    status = api->CompileModel(px_env(), o);
     Py_END_ALLOW_THREADS
   }
   api->ReleaseModelCompilationOptions(o);

@@ -346,19 +346,22 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL}};
 
 bool px_device_init(PyObject *module) {
-  static PyType_Slot hardware_slots[] = {{Py_tp_dealloc, px_handle_dealloc},
+  static PyType_Slot hardware_slots[] = {{Py_tp_new, px_no_new},
+                                         {Py_tp_dealloc, px_handle_dealloc},
                                          {Py_tp_getset, hardware_members},
                                          {Py_tp_doc, "A device of the machine."},
                                          {0, NULL}};
   static PyType_Spec hardware_spec = {"onyx._onyx.HardwareDevice", sizeof(handle), 0, Py_TPFLAGS_DEFAULT,
                                       hardware_slots};
-  static PyType_Slot device_slots[] = {{Py_tp_dealloc, px_handle_dealloc},
+  static PyType_Slot device_slots[] = {{Py_tp_new, px_no_new},
+                                       {Py_tp_dealloc, px_handle_dealloc},
                                        {Py_tp_getset, device_members},
                                        {Py_tp_methods, device_methods},
                                        {Py_tp_doc, "An execution provider on a device."},
                                        {0, NULL}};
   static PyType_Spec device_spec = {"onyx._onyx.EpDevice", sizeof(handle), 0, Py_TPFLAGS_DEFAULT, device_slots};
-  static PyType_Slot stream_slots[] = {{Py_tp_dealloc, stream_dealloc},
+  static PyType_Slot stream_slots[] = {{Py_tp_new, px_no_new},
+                                       {Py_tp_dealloc, stream_dealloc},
                                        {Py_tp_methods, stream_methods},
                                        {Py_tp_doc, "A stream of work of a device."},
                                        {0, NULL}};

@@ -12,6 +12,8 @@ typedef struct handle {
 } handle;
 
 PyObject *px_handle_new(PyTypeObject *type, const void *it, bool owned, PyObject *lender);
+/* tp_new of types whose objects only the library makes. */
+PyObject *px_no_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 /* tp_dealloc of handles that own nothing. */
 void px_handle_dealloc(PyObject *self);
 

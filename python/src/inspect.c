@@ -15,9 +15,9 @@ static bool function(const char *name, void **f) {
 }
 
 static ox_session *session_of(PyObject *object) {
-  px_session *self = (px_session *)object;
+  px_session *self = px_session_of(object);
   ox_session *(*get)(const OrtSession *) = NULL;
-  if (!px_session_alive(self) || !function("ort_session_onyx", (void **)&get)) return NULL;
+  if (!self || !function("ort_session_onyx", (void **)&get)) return NULL;
   ox_session *session = get(self->session);
   if (!session) PyErr_SetString(PyExc_RuntimeError, "the session has no plan");
   return session;
@@ -123,9 +123,9 @@ static PyObject *workspace(PyObject *object, PyObject *list) {
 
 static PyObject *profile_switch(PyObject *object, PyObject *on) {
   void (*turn)(ox_session *) = NULL;
-  ox_session *session = session_of(object);
-  if (!session ||
-      !function(PyObject_IsTrue(on) ? "ox_session_profile_start" : "ox_session_profile_stop", (void **)&turn))
+  int truth = PyObject_IsTrue(on);
+  ox_session *session = truth < 0 ? NULL : session_of(object);
+  if (!session || !function(truth ? "ox_session_profile_start" : "ox_session_profile_stop", (void **)&turn))
     return NULL;
   turn(session);
   Py_RETURN_NONE;

@@ -148,8 +148,10 @@ static bool is_watched(void) {
 
 static OrtStatus *plain(px_wait wait, void *ctx, const OrtRunOptions *options) {
   OrtStatus *status;
-  Py_BEGIN_ALLOW_THREADS status = wait(ctx, options);
-  Py_END_ALLOW_THREADS return status;
+  Py_BEGIN_ALLOW_THREADS
+  status = wait(ctx, options);
+  Py_END_ALLOW_THREADS
+  return status;
 }
 
 OrtStatus *px_interruptible(px_wait wait, void *ctx, OrtRunOptions *options, bool *raised) {
@@ -160,10 +162,12 @@ OrtStatus *px_interruptible(px_wait wait, void *ctx, OrtRunOptions *options, boo
   if (!options) options = own_options;
   for (;;) {
     bool came, stopped;
-    Py_BEGIN_ALLOW_THREADS begin(options);
+    Py_BEGIN_ALLOW_THREADS
+    begin(options);
     status = wait(ctx, options);
     came = end(&stopped);
-    Py_END_ALLOW_THREADS if (!came) return status;
+    Py_END_ALLOW_THREADS
+    if (!came) return status;
     OrtStatus *unset = stopped ? ort->RunOptionsUnsetTerminate(options) : NULL;
     if (unset) ort->ReleaseStatus(unset);
     if (PyErr_CheckSignals() < 0) {

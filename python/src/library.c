@@ -132,8 +132,9 @@ static PyObject *set_pool_threads(PyObject *self, PyObject *args) {
 }
 
 static PyObject *telemetry(PyObject *self, PyObject *on) {
-  if (!px_env()) return NULL;
-  return px_none(PyObject_IsTrue(on) ? ort->EnableTelemetryEvents(env) : ort->DisableTelemetryEvents(env));
+  int truth = PyObject_IsTrue(on);
+  if (truth < 0 || !px_env()) return NULL;
+  return px_none(truth ? ort->EnableTelemetryEvents(env) : ort->DisableTelemetryEvents(env));
 }
 
 PyMethodDef px_library_methods[] = {

@@ -13,6 +13,10 @@ PyObject *px_handle_new(PyTypeObject *type, const void *it, bool owned, PyObject
   return (PyObject *)self;
 }
 
+PyObject *px_no_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  return PyErr_Format(PyExc_TypeError, "%R: made by the library only", type);
+}
+
 void px_handle_dealloc(PyObject *self) {
   Py_CLEAR(((handle *)self)->lender);
   px_free(self);

@@ -121,7 +121,7 @@ typedef struct px_session {
 
 extern PyTypeObject *px_session_type;
 bool px_session_init(PyObject *module);
-bool px_session_alive(px_session *self);
+px_session *px_session_of(PyObject *object);                             /* borrowed; RuntimeError: not made yet */
 const px_port *px_session_input(const px_session *self, PyObject *name); /* NULL: there is none, no exception */
 extern PyMethodDef px_session_methods[], px_run_methods[], px_async_methods[], px_inspect_methods[],
     px_assignment_methods[];

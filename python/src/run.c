@@ -119,7 +119,6 @@ static bool name_outputs(px_call *call, const px_session *self, size_t n) {
 
 bool px_call_begin(px_call *call, px_session *self, PyObject *names, PyObject *feeds, bool values_only) {
   call->n_inputs = call->n_outputs = 0, call->names = NULL, call->memory = NULL;
-  if (!px_session_alive(self)) return false;
   if (PyUnicode_Check(names)) {
     PyErr_SetString(PyExc_TypeError, "output_names: wanted a list of names, got a str");
     return false;
@@ -187,31 +186,34 @@ static bool arguments(PyObject *const *args, Py_ssize_t n, PyObject *kwnames, co
   return true;
 }
 
-static PyObject *run_any(px_session *self, PyObject *given[3], bool values) {
+static PyObject *run_any(PyObject *object, PyObject *given[3], bool values) {
+  px_session *self = px_session_of(object);
   OrtRunOptions *options;
   px_call call;
   PyObject *out = NULL;
   bool raised = false;
-  if (!px_run_options_get(given[2], &options)) return NULL;
+  if (!self || !px_run_options_get(given[2], &options)) return NULL;
+  Py_INCREF(self);
   if (px_call_begin(&call, self, given[0], given[1], values)) {
     job j = {self->session, &call};
     OrtStatus *status = px_interruptible(run_call, &j, options, &raised);
     if (!raised && px_ok(status)) out = results(&call, values);
   }
   px_call_end(&call);
+  Py_DECREF(self);
   return out;
 }
 
 static PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
   static const char *const names[3] = {"output_names", "input_feed", "run_options"};
   PyObject *given[3];
-  return arguments(args, n, kwnames, names, given) ? run_any((px_session *)self, given, false) : NULL;
+  return arguments(args, n, kwnames, names, given) ? run_any(self, given, false) : NULL;
 }
 
 static PyObject *run_values(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
   static const char *const names[3] = {"output_names", "input_dict_ort_values", "run_options"};
   PyObject *given[3];
-  return arguments(args, n, kwnames, names, given) ? run_any((px_session *)self, given, true) : NULL;
+  return arguments(args, n, kwnames, names, given) ? run_any(self, given, true) : NULL;
 }
 
 PyMethodDef px_run_methods[] = {

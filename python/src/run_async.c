@@ -69,7 +69,7 @@ static void done(void *ctx, OrtValue **outputs, size_t n, OrtStatus *status) {
 
 static PyObject *run_async(PyObject *object, PyObject *args, PyObject *kwargs) {
   static char *words[] = {"output_names", "input_feed", "callback", "user_data", "run_options", NULL};
-  px_session *self = (px_session *)object;
+  px_session *self = px_session_of(object);
   PyObject *names, *feeds, *callback, *user_data, *run_options = Py_None;
   OrtRunOptions *options;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO|O:run_async", words, &names, &feeds, &callback, &user_data,
@@ -77,18 +77,19 @@ static PyObject *run_async(PyObject *object, PyObject *args, PyObject *kwargs) {
     return NULL;
   if (!PyCallable_Check(callback))
     return PyErr_Format(PyExc_TypeError, "callback: wanted a function, got %R", callback);
-  if (!px_run_options_get(run_options, &options)) return NULL;
+  if (!self || !px_run_options_get(run_options, &options)) return NULL;
   pending *p = PyMem_Calloc(1, sizeof *p);
   if (!p) return PyErr_NoMemory();
-  Py_INCREF(object), Py_INCREF(callback), Py_INCREF(user_data), Py_INCREF(run_options);
-  p->session = object, p->callback = callback, p->user_data = user_data, p->options = run_options;
+  Py_INCREF(self), Py_INCREF(callback), Py_INCREF(user_data), Py_INCREF(run_options);
+  p->session = (PyObject *)self, p->callback = callback, p->user_data = user_data, p->options = run_options;
   if (!px_call_begin(&p->call, self, names, feeds, false)) return forget(p), NULL;
   px_call *c = &p->call;
   OrtStatus *status;
-  Py_BEGIN_ALLOW_THREADS status =
-      ort->RunAsync(self->session, options, c->input_names, (const OrtValue *const *)c->inputs, c->n_inputs,
-                    c->output_names, c->n_outputs, c->outputs, done, p);
-  Py_END_ALLOW_THREADS if (!status) Py_RETURN_NONE; /* |p| may be gone already */
+  Py_BEGIN_ALLOW_THREADS
+  status = ort->RunAsync(self->session, options, c->input_names, (const OrtValue *const *)c->inputs, c->n_inputs,
+                         c->output_names, c->n_outputs, c->outputs, done, p);
+  Py_END_ALLOW_THREADS
+  if (!status) Py_RETURN_NONE; /* |p| may be gone already */
   forget(p);
   px_ok(status);
   return NULL;

@@ -6,10 +6,17 @@
 
 PyTypeObject *px_session_type;
 
-bool px_session_alive(px_session *self) {
-  if (self->session) return true;
-  PyErr_SetString(PyExc_RuntimeError, "the session was not made: __init__ of its base class has not been called");
-  return false;
+static PyTypeObject *made_type;
+
+typedef struct session {        /* what Python has */
+  PyObject_HEAD PyObject *made; /* a px_session */
+} session;
+
+px_session *px_session_of(PyObject *object) {
+  px_session *made = (px_session *)((session *)object)->made;
+  if (!made)
+    PyErr_SetString(PyExc_RuntimeError, "the session was not made: __init__ of its base class has not been called");
+  return made;
 }
 
 /* ---- inputs and outputs ---- */
@@ -65,64 +72,64 @@ const px_port *px_session_input(const px_session *self, PyObject *name) {
   return NULL;
 }
 
-static void clear(px_session *self) {
+static void made_dealloc(PyObject *object) {
+  px_session *self = (px_session *)object;
   size_t n = self->ports ? self->n_inputs + self->n_defaults + self->n_outputs : 0;
   for (size_t i = 0; i < n; i++) {
     Py_XDECREF(self->ports[i].name);
     ort->ReleaseTypeInfo(self->ports[i].info);
   }
   PyMem_Free(self->ports);
-  self->ports = NULL;
-  OrtSession *session = self->session;
-  self->session = NULL;
-  Py_BEGIN_ALLOW_THREADS /* may join threads */
-      ort->ReleaseSession(session);
-  Py_END_ALLOW_THREADS Py_CLEAR(self->keep);
+  PyThreadState *state = PyEval_SaveThread(); /* may join threads */
+  ort->ReleaseSession(self->session);
+  PyEval_RestoreThread(state);
+  Py_XDECREF(self->keep);
+  px_free(object);
 }
 
 /* ---- making ---- */
 
 static OrtSession *create(PyObject *path, PyObject *bytes, const OrtSessionOptions *options) {
   OrtEnv *env = px_env();
-  OrtSession *session = NULL;
+  OrtSession *made = NULL;
   OrtStatus *status;
   if (!env) return NULL;
   const char *text = path ? PyBytes_AsString(path) : PyBytes_AsString(bytes);
   size_t n = path ? 0 : (size_t)PyBytes_Size(bytes);
-  Py_BEGIN_ALLOW_THREADS status = path ? ort->CreateSession(env, text, options, &session)
-                                       : ort->CreateSessionFromArray(env, text, n, options, &session);
-  Py_END_ALLOW_THREADS return px_ok(status) ? session : NULL;
+  Py_BEGIN_ALLOW_THREADS
+  status =
+      path ? ort->CreateSession(env, text, options, &made) : ort->CreateSessionFromArray(env, text, n, options, &made);
+  Py_END_ALLOW_THREADS
+  return px_ok(status) ? made : NULL;
 }
 
 /* (path, None or None, bytes; options; what the session needs as long as it lives) */
 static PyObject *open_session(PyObject *object, PyObject *args) {
-  px_session *self = (px_session *)object;
   PyObject *path_object, *bytes, *options, *keep, *path = NULL;
   if (!PyArg_ParseTuple(args, "OOO!O", &path_object, &bytes, px_options_type, &options, &keep)) return NULL;
   if (bytes != Py_None && !PyBytes_Check(bytes)) return PyErr_Format(PyExc_TypeError, "the model must be bytes");
   if (bytes == Py_None && !(path = px_path(path_object))) return NULL;
-  OrtSession *session = create(path, bytes, ((px_options *)options)->options);
+  allocfunc alloc = (allocfunc)PyType_GetSlot(made_type, Py_tp_alloc);
+  px_session *made = (px_session *)alloc(made_type, 0);
+  if (made) made->session = create(path, bytes, ((px_options *)options)->options);
   Py_XDECREF(path);
-  if (!session) return NULL;
-  clear(self);
-  self->session = session;
-  self->keep = Py_BuildValue("(OOO)", bytes, options, keep); /* the library may use bytes and initializers in place */
-  if (!self->keep || !read_ports(self)) {
-    clear(self);
+  /* the library may use bytes and initializers in place */
+  if (!made || !made->session || !(made->keep = Py_BuildValue("(OOO)", bytes, options, keep)) || !read_ports(made)) {
+    Py_XDECREF(made);
     return NULL;
   }
+  px_replace(&((session *)object)->made, (PyObject *)made);
   Py_RETURN_NONE;
 }
 
 static void dealloc(PyObject *object) {
-  if (((px_session *)object)->session) clear((px_session *)object);
+  Py_CLEAR(((session *)object)->made);
   px_free(object);
 }
 
 /* ---- what it says of itself ---- */
 
-static PyObject *port_list(px_session *self, const px_port *ports, size_t n) {
-  if (!px_session_alive(self)) return NULL;
+static PyObject *port_list(const px_port *ports, size_t n) {
   PyObject *list = PyList_New((Py_ssize_t)n);
   for (size_t i = 0; list && i < n; i++) {
     PyObject *type = px_type_string(ports[i].info), *shape = type ? px_type_shape(ports[i].info) : NULL;
@@ -135,18 +142,18 @@ static PyObject *port_list(px_session *self, const px_port *ports, size_t n) {
 }
 
 static PyObject *inputs(PyObject *object, PyObject *ignored) {
-  px_session *self = (px_session *)object;
-  return port_list(self, self->ports, self->n_inputs);
+  px_session *self = px_session_of(object);
+  return self ? port_list(self->ports, self->n_inputs) : NULL;
 }
 
 static PyObject *defaults(PyObject *object, PyObject *ignored) {
-  px_session *self = (px_session *)object;
-  return port_list(self, self->ports + self->n_inputs, self->n_defaults);
+  px_session *self = px_session_of(object);
+  return self ? port_list(self->ports + self->n_inputs, self->n_defaults) : NULL;
 }
 
 static PyObject *outputs(PyObject *object, PyObject *ignored) {
-  px_session *self = (px_session *)object;
-  return port_list(self, self->ports + self->n_inputs + self->n_defaults, self->n_outputs);
+  px_session *self = px_session_of(object);
+  return self ? port_list(self->ports + self->n_inputs + self->n_defaults, self->n_outputs) : NULL;
 }
 
 typedef OrtStatus *(*text_fn)(const OrtModelMetadata *, OrtAllocator *, char **);
@@ -185,10 +192,10 @@ static bool add_custom(PyObject *dict, const OrtModelMetadata *meta) {
 }
 
 static PyObject *metadata(PyObject *object, PyObject *ignored) {
-  px_session *self = (px_session *)object;
+  px_session *self = px_session_of(object);
   OrtModelMetadata *meta = NULL;
   int64_t version = 0;
-  if (!px_session_alive(self) || !px_ok(ort->SessionGetModelMetadata(self->session, &meta))) return NULL;
+  if (!self || !px_ok(ort->SessionGetModelMetadata(self->session, &meta))) return NULL;
   PyObject *dict = PyDict_New(), *number = NULL;
   bool done = dict && add_text(dict, "producer_name", meta, ort->ModelMetadataGetProducerName) &&
               add_text(dict, "graph_name", meta, ort->ModelMetadataGetGraphName) &&
@@ -204,36 +211,35 @@ static PyObject *metadata(PyObject *object, PyObject *ignored) {
 }
 
 static PyObject *end_profiling(PyObject *object, PyObject *ignored) {
-  px_session *self = (px_session *)object;
+  px_session *self = px_session_of(object);
   OrtAllocator *allocator = px_allocator();
   char *file = NULL;
-  if (!allocator || !px_session_alive(self) || !px_ok(ort->SessionEndProfiling(self->session, allocator, &file)))
-    return NULL;
+  if (!allocator || !self || !px_ok(ort->SessionEndProfiling(self->session, allocator, &file))) return NULL;
   PyObject *name = PyUnicode_DecodeFSDefault(file ? file : "");
   if (file) allocator->Free(allocator, file);
   return name;
 }
 
 static PyObject *profiling_start(PyObject *object, PyObject *ignored) {
-  px_session *self = (px_session *)object;
+  px_session *self = px_session_of(object);
   uint64_t ns = 0;
-  if (!px_session_alive(self) || !px_ok(ort->SessionGetProfilingStartTimeNs(self->session, &ns))) return NULL;
+  if (!self || !px_ok(ort->SessionGetProfilingStartTimeNs(self->session, &ns))) return NULL;
   return PyLong_FromUnsignedLongLong(ns);
 }
 
 static PyObject *set_dynamic(PyObject *object, PyObject *dict) {
-  px_session *self = (px_session *)object;
+  px_session *self = px_session_of(object);
   px_strings options;
-  if (!px_session_alive(self) || !px_strings_from_dict(dict, &options)) return NULL;
+  if (!self || !px_strings_from_dict(dict, &options)) return NULL;
   OrtStatus *status = ort->SetEpDynamicOptions(self->session, options.keys, options.values, options.n);
   px_strings_free(&options);
   return px_none(status);
 }
 
 static PyObject *release_graph(PyObject *object, PyObject *number) {
-  px_session *self = (px_session *)object;
+  px_session *self = px_session_of(object);
   long id = PyLong_AsLong(number);
-  if (!px_session_alive(self) || (id == -1 && PyErr_Occurred())) return NULL;
+  if (!self || (id == -1 && PyErr_Occurred())) return NULL;
   return px_none(ort->SessionReleaseCapturedGraph(self->session, (int)id));
 }
 
@@ -261,8 +267,10 @@ bool px_session_init(PyObject *module) {
     for (const PyMethodDef *m = lists[i]; m->ml_name; m++) methods[n++] = *m;
   static PyType_Slot slots[] = {
       {Py_tp_dealloc, dealloc}, {Py_tp_methods, methods}, {Py_tp_doc, "A model that can run."}, {0, NULL}};
-  static PyType_Spec spec = {"onyx._onyx.Session", sizeof(px_session), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                             slots};
+  static PyType_Slot made_slots[] = {{Py_tp_dealloc, made_dealloc}, {0, NULL}};
+  static PyType_Spec made_spec = {"onyx._onyx.MadeSession", sizeof(px_session), 0, Py_TPFLAGS_DEFAULT, made_slots};
+  made_type = (PyTypeObject *)PyType_FromSpec(&made_spec); /* not for Python */
+  static PyType_Spec spec = {"onyx._onyx.Session", sizeof(session), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   px_session_type = px_add_type(module, &spec, "Session");
-  return px_session_type != NULL;
+  return made_type && px_session_type;
 }

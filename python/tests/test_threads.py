@@ -34,6 +34,35 @@ def test_many_threads(ort, cpu):
         assert all(pool.map(work, range(32)))
 
 
+def test_a_session_is_made_anew_while_it_runs():
+    """Runs and bindings go on with what they began with."""
+    import onyx
+
+    session = onyx.InferenceSession(ob.add())
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", X)
+    binding.bind_cpu_input("y", X)
+    binding.bind_output("z")
+    stop, wrong = threading.Event(), []
+
+    def work():
+        while not stop.is_set():
+            if (session.run(None, {"x": X, "y": X})[0] != 2).any():
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(100):
+        session.set_providers(["CPUExecutionProvider"])
+    stop.set()
+    for thread in threads:
+        thread.join()
+    session.run_with_iobinding(binding)
+    assert not wrong and (binding.copy_outputs_to_cpu()[0] == 2).all()
+    binding.synchronize_inputs()
+
+
 def test_the_interpreter_goes_on(ort, cpu):
     """While a run is under way, other threads of Python run."""
     session = ort.InferenceSession(matrix_model(8), providers=cpu)
