@@ -177,9 +177,13 @@ class InferenceSession(_onyx.Session):
     def set_tuning_results(self, results, *, error_on_invalid=False):
         """Nothing to do."""
 
-    @property
-    def _sess(self):
-        return self
+    # The session below Microsoft's: programs reach it through _sess, and know these names of it.
+    _sess = property(lambda self: self)
+    inputs_meta = property(get_inputs)
+    outputs_meta = property(get_outputs)
+    overridable_initializers = property(get_overridable_initializers)
+    model_meta = property(get_modelmeta)
+    session_options = property(get_session_options)
 
     # ---- running: run(), run_with_ort_values() and run_async() are the base class's ----
 

@@ -137,6 +137,15 @@ def test_what_a_session_says(ort, cpu):
     assert session.get_provider_options() == {"CPUExecutionProvider": {}}
 
 
+def test_the_session_below(ort, cpu):
+    session = ort.InferenceSession(ob.add(), providers=cpu)
+    below = session._sess
+    assert [x.name for x in below.inputs_meta] == ["x", "y"] and [z.name for z in below.outputs_meta] == ["z"]
+    assert below.overridable_initializers == [] and below.model_meta.graph_name == "graph"
+    assert isinstance(below.session_options, ort.SessionOptions)
+    np.testing.assert_array_equal(below.run(["z"], {"x": X, "y": X}, None)[0], X + X)
+
+
 def test_shapes_of_any_rank(ort, cpu):
     model = ob.model([ob.node("Neg", ["x"], ["z"])], {"x": ob.tensor_type(ob.FLOAT)},
                      {"z": ob.tensor_type(ob.FLOAT, [None, "M"])})

@@ -47,15 +47,3 @@ class InferenceSession(_Session):
         names = list(providers) or None
         _Session.__init__(self, model, options, names, list(provider_options) if names else None,
                           disabled_optimizers=list(disabled_optimizers))
-
-    @property
-    def inputs_meta(self):
-        return self.get_inputs()
-
-    @property
-    def outputs_meta(self):
-        return self.get_outputs()
-
-    @property
-    def model_meta(self):
-        return self.get_modelmeta()
