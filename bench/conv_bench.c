@@ -70,7 +70,7 @@ static void measure(const struct layer *l, ox_isa have) {
   float *w = buffer(nw), *packed = w, *x = buffer((size_t)l->ic * (size_t)(l->h * l->h));
   if (!ox_conv_is_depthwise(g.ic, g.oc)) {
     packed = buffer(ox_conv_weight_floats(v, g.groups, g.oc, (int64_t)k));
-    ox_conv_pack_weights(v, packed, w, g.oc, (int64_t)k, 0, g.groups);
+    ox_conv_pack_weights(v, packed, w, g.oc, (int64_t)k, 0, g.groups, NULL);
   }
   float *bias = buffer((size_t)l->oc), *y = buffer((size_t)l->oc * (size_t)(o * o));
   float *scratch = buffer(p.scratch_bytes / 4 + 64), *shared = buffer(p.shared_bytes / 4 + 64);

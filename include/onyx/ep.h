@@ -287,6 +287,10 @@ typedef struct ox_ep_host {
   void (*model_info)(const ox_graph_view *g, ox_model_info *out);
   const char *(*model_opset)(const ox_graph_view *g, size_t i, int64_t *out_version);  /* a domain; NULL: no more */
   const char *(*model_prop)(const ox_graph_view *g, size_t i, const char **out_value); /* a key; NULL: no more */
+  /* During claim, kernel_create, compile and load: whether the caller has cancelled, or the deadline has passed; from
+   * any thread. For work of more than 100 us, every 50 us or so. A call that stops may return NULL with what it has,
+   * which is released and never runs: the host makes the error. */
+  int (*stopped)(const ox_graph_view *g);
 } ox_ep_host;
 
 typedef struct ox_ep_api {

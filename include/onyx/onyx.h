@@ -161,7 +161,7 @@ typedef struct ox_session_opts {
    * graph has been optimized and divided. So what runs is what would run without. Values that went into a fused node,
    * or into a provider's program, are not there. Defaults cannot be overridden then: INVALID_ARGUMENT. */
   int all_values;
-  const volatile int *cancel;          /* as in ox_run_opts, for loading: looked at node by node */
+  const volatile int *cancel;          /* as in ox_run_opts, for loading: also while a constant is packed */
   int64_t timeout_ms;                  /* of loading; 0: none */
   ox_pool *pool;                       /* in place of the env's; must outlive the session. |n_threads| as before */
   void (*log)(void *ctx, int level, const char *text); /* in place of the env's; NULL: the env's. Any thread */

@@ -146,6 +146,10 @@ typedef struct ox_op_host {
   const char *(*attr_at)(void *host_data, size_t i, ox_attr_view *out);
   /* Name of a symbolic dimension (< -1), or NULL. Lives as long. */
   const char *(*dim_name)(void *host_data, int64_t dim);
+  /* 1.2. Whether the caller has cancelled, or the deadline has passed; from any thread. For loops over constants
+   * of more than 100 us, every 50 us or so. A load that stops returns NULL and leaves in |state| what it has: the host
+   * makes the error, and calls unload. */
+  int (*stopped)(void *host_data);
 } ox_op_host;
 
 /* One function serves twice: at load, where dimensions may be symbols or unknown (-1) and a rank may be -1, and when a

@@ -113,5 +113,6 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .graph_parent = ox_view_graph_parent,
                       .model_info = ox_view_model_info,
                       .model_opset = ox_view_model_opset,
-                      .model_prop = ox_view_model_prop};
+                      .model_prop = ox_view_model_prop,
+                      .stopped = ox_view_stopped};
 }

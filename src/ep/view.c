@@ -176,6 +176,8 @@ int64_t ox_view_opset(const ox_graph_view *g, const char *domain) {
 
 const char *ox_view_graph_name(const ox_graph_view *g) { return g->graph->name; }
 
+int ox_view_stopped(const ox_graph_view *g) { return ox_watch_stopped(g->graph->model->watch); }
+
 /* The node of the enclosing graph that has |g| as a body; OX_NONE: there is none, or |g| is a part. */
 static ox_id find_parent(const ox_graph *g) {
   const ox_graph *outer = g->parent, *b;

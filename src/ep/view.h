@@ -56,6 +56,7 @@ const ox_graph_view *ox_view_graph_parent(const ox_graph_view *g);
 void ox_view_model_info(const ox_graph_view *g, ox_model_info *out);
 const char *ox_view_model_opset(const ox_graph_view *g, size_t i, int64_t *out_version);
 const char *ox_view_model_prop(const ox_graph_view *g, size_t i, const char **out_value);
+int ox_view_stopped(const ox_graph_view *g);
 void ox_view_constant_done(const ox_graph_view *g, uint32_t value);
 
 #endif

@@ -46,6 +46,7 @@ static ox_status *gather(const ox_graph *g, const ox_node *n, bool aligned, ox_a
 static ox_status *load(const ox_provider *p, const ox_graph *g, ox_unit *u, const operands *o) {
   const ox_graph_view view = {.graph = g, .nodes = &u->node, .n_nodes = 1};
   OX_TRY(p->api.kernel_create(p->ep, &view, 0, &u->kernel));
+  OX_TRY(ox_watch_status(g->model->watch)); /* it may have packed a part only */
   for (uint32_t i = 0; i < ox_graph_node(g, u->node)->n_in && i < 64; i++)
     if (o->in[i] && (u->kernel->consumed >> i & 1)) ((ox_tensor *)o->in[i])->data = NULL;
   return NULL;

@@ -26,7 +26,9 @@ static const char *dim_name(void *host_data, int64_t dim) {
   return ox_model_symbol_name(((const ox_node_call *)host_data)->model, dim);
 }
 
-static const ox_op_host host = {sizeof host, alloc, ox_status_of_text, attr, attr_at, dim_name};
+static int stopped(void *host_data) { return ox_watch_stopped(((const ox_node_call *)host_data)->model->watch); }
+
+static const ox_op_host host = {sizeof host, alloc, ox_status_of_text, attr, attr_at, dim_name, stopped};
 
 /* With channels last: the operator sees them first. */
 static ox_status *infer_nhwc(const ox_node_call *call) {

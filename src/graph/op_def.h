@@ -35,6 +35,8 @@ int ox_infer_ints(const ox_infer_ctx *c, uint32_t i, int64_t *out, int max, int 
 #define OX_LOAD_NEW(c, type) ((type *)ox_load_array((c), 1, sizeof(type)))
 #define OX_LOAD_ARRAY(c, type, n) ((type *)ox_load_array((c), (n), sizeof(type)))
 void *ox_load_array(const ox_load_ctx *c, size_t n, size_t item_bytes);
+/* For the loops that pack a constant: then return NULL with what there is in c->state (ox_op_host.stopped). */
+ox_stop ox_load_stop(const ox_load_ctx *c);
 /* An unload for states that begin with an ox_arena, of c->alloc. */
 void ox_unload_arena(void *state, ox_alloc alloc);
 

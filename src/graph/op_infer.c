@@ -75,6 +75,16 @@ void *ox_load_array(const ox_load_ctx *c, size_t n, size_t item_bytes) {
   return ox_mul_ok(n, item_bytes, &bytes) ? c->host->alloc(c->host_data, bytes) : NULL;
 }
 
+static bool load_asked(const void *ctx) {
+  const ox_load_ctx *c = ctx;
+  return c->host->stopped(c->host_data);
+}
+
+ox_stop ox_load_stop(const ox_load_ctx *c) {
+  bool has = c->host->struct_size >= offsetof(ox_op_host, stopped) + sizeof c->host->stopped && c->host->stopped;
+  return has ? (ox_stop){load_asked, c} : (ox_stop){NULL, NULL};
+}
+
 void ox_unload_arena(void *state, ox_alloc alloc) {
   (void)alloc;
   ox_arena_deinit(state);

@@ -85,7 +85,8 @@ static ox_status *load(ox_load_ctx *c) {
   if (depthwise) {
     s->w = plain;
   } else if ((s->w = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES)) != NULL) {
-    ox_conv_pack_weights(v, s->w, plain, oc, k, 0, a->group);
+    ox_stop stop = ox_load_stop(c);
+    ox_conv_pack_weights(v, s->w, plain, oc, k, 0, a->group, &stop);
   }
   if (!depthwise && plain_bytes) ox_delete(c->alloc, plain, plain_bytes);
   if (!s->w) return ox_oom();
@@ -202,13 +203,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const conv_prep *p = c->prep;
   const conv_state *s = c->state;
   const ox_conv_geom *g = &p->plan.g;
+  ox_stop stop = ox_ctx_stop(c);
   switch (p->kind[stage]) {
     case S_WIDEN:
       widen(c, p, tiles);
       break;
     case S_PACK:
       ox_conv_pack_weights(p->plan.v, shared_at(c, p->packed_at), input_f32(c, p, W), g->oc, p->plan.k, tiles.begin,
-                           tiles.end);
+                           tiles.end, &stop);
       break;
     case S_FIRST:
     case S_LAST: {

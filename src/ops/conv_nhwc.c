@@ -132,8 +132,10 @@ static void pack(const ox_kernel_ctx *c, const nhwc_prep *p) {
     if (ox_ctx_has(c, i))
       ox_convert_select(c->isa)->load_f32[c->in[i]->dtype](c->in[i]->data, 0, (size_t)ox_shape_count(&c->in[i]->shape),
                                                            room(c, p, i));
+  ox_stop stop = ox_ctx_stop(c);
   if (!p->depthwise)
-    ox_conv_pack_weights(p->plan.v, ox_as_real_at(c, p->packed_at), room(c, p, W), g->oc, p->plan.k, 0, g->groups);
+    ox_conv_pack_weights(p->plan.v, ox_as_real_at(c, p->packed_at), room(c, p, W), g->oc, p->plan.k, 0, g->groups,
+                         &stop);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

@@ -82,9 +82,10 @@ static ox_status *load_at(ox_load_ctx *c, const places *in) {
   if (!ox_mul_ok(each, (size_t)a->group, &s->bytes)) return ox_oom();
   void *temp = ox_new(c->alloc, plain);
   s->packed = temp ? ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES) : NULL;
-  for (int64_t g = 0; g < a->group && s->packed; g++)
+  ox_stop stop = ox_load_stop(c);
+  for (int64_t g = 0; g < a->group && s->packed && !ox_stop_asked(&stop); g++)
     ox_conv_i8_pack(v, (const char *)w->data + (size_t)g * plain, w->dtype == OX_I8, oc, ic, taps, temp,
-                    (char *)s->packed + (size_t)g * each);
+                    (char *)s->packed + (size_t)g * each, &stop);
   ox_delete(c->alloc, temp, plain);
   if (!s->packed) return ox_oom();
   c->consumed |= 1u << in->w;
@@ -187,9 +188,10 @@ static void setup(const ox_kernel_ctx *c, const q_prep *p) {
       }
   } else if (!s->packed) {
     size_t each = ox_conv_i8_group_bytes(p->plan.gemm, g->oc, p->plan.k), plain = (size_t)(g->oc * p->plan.k);
+    ox_stop stop = ox_ctx_stop(c);
     for (int64_t i = 0; i < g->groups; i++)
       ox_conv_i8_pack(p->plan.gemm, w + (size_t)i * plain, w_signed, g->oc, g->ic, p->plan.taps,
-                      ox_as_real_at(c, p->temp_at), (char *)ox_as_real_at(c, p->packed_at) + (size_t)i * each);
+                      ox_as_real_at(c, p->temp_at), (char *)ox_as_real_at(c, p->packed_at) + (size_t)i * each, &stop);
   }
 }
 

@@ -131,7 +131,7 @@ static bool phase_count(const ox_deconv_axis *axis, int64_t *n) {
 }
 
 static size_t pack_all(const ox_deconv_axis *axis, int64_t *taps, int64_t groups, int64_t ic, int64_t oc,
-                       const float *w, float *dst) { /* dst NULL: only counts */
+                       const float *w, float *dst, const ox_stop *stop) { /* dst NULL: only counts */
   int64_t n = 1, kernel[OX_CONV_AXES] = {axis[0].kernel, axis[1].kernel, axis[2].kernel};
   bool depthwise = ox_conv_is_depthwise(ic, oc);
   size_t at = 0;
@@ -139,7 +139,8 @@ static size_t pack_all(const ox_deconv_axis *axis, int64_t *taps, int64_t groups
   for (int64_t i = 0; i < n; i++) {
     ox_deconv_phase d;
     phase_taps(axis, i, taps, &d);
-    for (int64_t g = 0; g < groups && dst; g++) ox_deconv_pack(dst + at, w, &d, kernel, ic, oc, g, depthwise);
+    for (int64_t g = 0; g < groups && dst && !ox_stop_asked(stop); g++)
+      ox_deconv_pack(dst + at, w, &d, kernel, ic, oc, g, depthwise, stop);
     at += ox_deconv_weight_floats(&d, groups, ic, oc, depthwise);
   }
   return at;
@@ -161,7 +162,7 @@ static ox_status *load(ox_load_ctx *c) {
   if (!taps) return ox_oom();
   if (!n || !phase_count(axis, &n_phases)) return NULL;
   int64_t ic = w->shape.dim[0] / a->group, oc = w->shape.dim[1];
-  s->bytes = pack_all(axis, taps, a->group, ic, oc, NULL, NULL) * sizeof(float);
+  s->bytes = pack_all(axis, taps, a->group, ic, oc, NULL, NULL, NULL) * sizeof(float);
   float *plain = (float *)w->data;
   if (w->dtype != OX_F32) {
     plain = ox_new_aligned(c->alloc, n * sizeof(float), OX_ALIGN_BYTES);
@@ -169,7 +170,8 @@ static ox_status *load(ox_load_ctx *c) {
     ox_convert_select(c->isa)->load_f32[w->dtype](w->data, 0, n, plain);
   }
   s->w = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES);
-  if (s->w) pack_all(axis, taps, a->group, ic, oc, plain, s->w);
+  ox_stop stop = ox_load_stop(c);
+  if (s->w) pack_all(axis, taps, a->group, ic, oc, plain, s->w, &stop);
   if (w->dtype != OX_F32) ox_delete(c->alloc, plain, n * sizeof(float));
   if (!s->w) return ox_oom();
   c->consumed |= 1u << W;
@@ -345,10 +347,11 @@ static void widen(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles) {
 static void pack(const ox_kernel_ctx *c, const ct_prep *p) {
   int64_t kernel[OX_CONV_AXES] = {p->axis[0].kernel, p->axis[1].kernel, p->axis[2].kernel};
   float *dst = shared_at(c, p->packed_at);
+  ox_stop stop = ox_ctx_stop(c);
   for (int64_t i = 0; i < p->n_phases; i++)
     for (int64_t g = 0; g < p->groups; g++)
       ox_deconv_pack(dst + p->phases[i].w_at, input_f32(c, p, W), &p->phases[i].d, kernel, p->ic, p->oc, g,
-                     ox_conv_is_depthwise(p->ic, p->oc));
+                     ox_conv_is_depthwise(p->ic, p->oc), &stop);
 }
 
 static float *result(const ox_kernel_ctx *c, const ct_prep *p) {

@@ -172,11 +172,12 @@ static void columns(const ox_kernel_ctx *c, const deform_prep *p, int64_t n, int
 static void pack_weights(const ox_kernel_ctx *c, const deform_prep *p) {
   const ox_conv_geom *g = &p->window;
   float *packed = ox_as_real_at(c, p->packed_at);
+  ox_stop stop = ox_ctx_stop(c);
   if (p->f64) return; /* read where they are */
   if (ox_conv_is_depthwise(g->ic * p->taps, g->oc))
     memcpy(packed, input(c, p, W), (size_t)(g->groups * g->oc * g->ic * p->taps) * sizeof(float));
   else
-    ox_conv_pack_weights(p->plan.v, packed, input(c, p, W), g->oc, g->ic * p->taps, 0, g->groups);
+    ox_conv_pack_weights(p->plan.v, packed, input(c, p, W), g->oc, g->ic * p->taps, 0, g->groups, &stop);
 }
 
 static void product(const ox_kernel_ctx *c, const deform_prep *p, float *y, uint32_t stage, ox_range tiles,

@@ -92,8 +92,9 @@ static ox_status *widen_all(const ox_load_ctx *c, uint32_t in, uint32_t scale, o
   ox_shape shape = widened(q);
   float *w = OX_ARENA_ARRAY(temp, float, (size_t)ox_shape_count(&shape));
   if (!w) return ox_oom();
+  ox_stop stop = ox_load_stop(c);
   for (int64_t d = 0; d < q->shape.dim[0]; d++)
-    widen(q, constant(c, scale), constant(c, scale + 1), d, w + d * q->shape.dim[1] * q->shape.dim[2], NULL);
+    widen(q, constant(c, scale), constant(c, scale + 1), d, w + d * q->shape.dim[1] * q->shape.dim[2], &stop);
   *out = ox_tensor_view(OX_F32, &shape, w);
   return NULL;
 }
@@ -107,9 +108,10 @@ static ox_status *pack(ox_load_ctx *c, const ox_tensor *const in[4], recurrent_p
   size_t one = recurrent_weights_at(&d, v, in[3] != NULL, NULL, &w);
   if (!ox_mul_ok(one, d.dirs, &s->bytes) || !s->bytes) return NULL;
   if (!(s->base = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES))) return ox_oom();
+  ox_stop stop = ox_load_stop(c);
   for (size_t i = 0; i < d.dirs; i++) {
     recurrent_weights_at(&d, v, in[3] != NULL, (char *)s->base + i * one, &s->weights[i]);
-    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i], NULL);
+    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i], &stop);
   }
   return NULL;
 }

@@ -164,9 +164,11 @@ static ox_status *load(ox_load_ctx *c) {
   if (!ox_mul_ok(s->panel_bytes, OX_CEIL_DIV(w.n, lanes), &s->bytes)) return ox_oom();
   if (!(s->packed = ox_new_aligned(c->alloc, s->bytes + OX_PAD_BYTES, OX_ALIGN_BYTES))) return ox_oom();
   if (w.n % lanes) memset(s->packed + w.n / lanes * s->panel_bytes, 0, s->panel_bytes);
+  ox_stop stop = ox_load_stop(c);
+  ox_stop_pace pace = {.stop = &stop};
   for (size_t panel = 0; panel < w.n; panel += lanes)
     for (size_t col = panel; col < OX_MIN(panel + lanes, w.n); col++)
-      for (size_t b = 0; b < w.blocks; b++)
+      for (size_t b = 0; b < w.blocks && !ox_stop_moved(&pace, 2 * w.blob); b++) /* to be spread, too */
         pack_block(&w, s, col, b, s->packed + panel / lanes * s->panel_bytes + b * record);
   c->state = s;
   c->consumed |= 1 << IN_B | 1 << IN_SCALES | (zeros ? 1 << IN_ZERO : 0);

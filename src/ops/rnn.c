@@ -79,9 +79,10 @@ static ox_status *load(ox_load_ctx *c) {
   s->bytes = one * d.dirs;
   if (!s->bytes) return NULL;
   if (!(s->base = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES))) return ox_oom();
+  ox_stop stop = ox_load_stop(c);
   for (size_t i = 0; i < d.dirs; i++) {
     recurrent_weights_at(&d, v, in[3] != NULL, (char *)s->base + i * one, &s->weights[i]);
-    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i], NULL);
+    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i], &stop);
   }
   for (int i = 0; i < 4; i++)
     if (in[i]) c->consumed |= (uint64_t)1 << from[i];

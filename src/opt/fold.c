@@ -72,6 +72,7 @@ static bool usable(const ox_node *n, const ox_tensor *outs) {
 static ox_status *fold_node(fold *f, ox_graph *g, ox_id id, size_t cost, ox_tensor *outs) {
   const ox_node *n = &g->nodes[id];
   ox_status *st = f->o->eval(f->o->eval_ctx, g, id, outs);
+  if (g->model->watch && ox_status_code(st) == OX_CANCELLED) return st;
   if (ox_status_code(st) == OX_OUT_OF_MEMORY) return ox_status_note(st, "folding node '%s' (%s)", n->name, n->op);
   if (st || !usable(n, outs)) {
     if (f->o->log && st)

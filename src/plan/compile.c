@@ -141,12 +141,13 @@ ox_status *ox_program_make(const ox_program_opts *o, const ox_graph_view *view, 
   if (cached) {
     ox_part_digest(&key, view->graph);
     OX_TRY(from_cache(o, view, key, out_program));
-    if (*out_program) return NULL;
+    if (*out_program) return ox_watch_status(view->graph->model->watch);
   }
   ox_program *made = NULL;
   OX_TRY(p->api.compile(p->ep, view, &made));
-  if (!made) return ox_fail(OX_FAIL, "compile returned no program");
   *out_program = made;
+  OX_TRY(ox_watch_status(view->graph->model->watch)); /* a call that saw it stops with what it has */
+  if (!made) return ox_fail(OX_FAIL, "compile returned no program");
   if (cached) to_cache(o, *out_program, key);
   return NULL;
 }

@@ -37,9 +37,10 @@ static ox_status *create_kernel(builder *b, ox_unit *u) {
   ox_graph_view view = {.graph = p->graph, .nodes = &u->node, .n_nodes = 1};
   ox_kernel *kernel = NULL; /* what a call that failed left here is nobody's */
   OX_TRY(u->owner->api.kernel_create(u->owner->ep, &view, 0, &kernel));
-  if (!is_whole(kernel))
-    return ox_fail(OX_INCOMPATIBLE, "kernel_create returned no kernel, or one that lacks a required call");
-  u->kernel = kernel;
+  bool whole = is_whole(kernel);
+  if (whole) u->kernel = kernel;
+  OX_TRY(ox_watch_status(p->graph->model->watch)); /* a call that saw it stops with what it has */
+  if (!whole) return ox_fail(OX_INCOMPATIBLE, "kernel_create returned no kernel, or one that lacks a required call");
   read_traits(u);
   const ox_node *n = ox_graph_node(p->graph, u->node);
   for (uint32_t i = 0; i < n->n_in; i++) {

@@ -79,6 +79,18 @@ static size_t bytes_of(const ox_model_source *from) {
   return stat(from->path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
 }
 
+static ox_status *read_and_load(ox_session *s, const ox_model_source *from, const ox_read_opts *ro,
+                                const ox_session_opts *o) {
+  if (from->path) {
+    OX_TRY(ox_model_read_file(s->alloc, from->path, ro, &s->model));
+  } else {
+    if (o->copy_bytes) OX_TRY(copy_bytes(s, from));
+    OX_TRY(ox_model_read(s->alloc, s->bytes ? s->bytes : from->bytes, from->n, ro, &s->model));
+  }
+  ox_session_count_files(s);
+  return ox_session_load(s, o);
+}
+
 static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_session_opts *o) {
   ox_read_opts ro;
   ox_watch watch;
@@ -88,16 +100,9 @@ static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_sess
   OX_TRY(ox_session_add_ops(s, o));
   OX_TRY(prepare_reading(s, o, &ro));
   ro.watch = ox_watch_start(&watch, o->cancel, o->timeout_ms);
-  if (from->path) {
-    OX_TRY(ox_model_read_file(s->alloc, from->path, &ro, &s->model));
-  } else {
-    if (o->copy_bytes) OX_TRY(copy_bytes(s, from));
-    OX_TRY(ox_model_read(s->alloc, s->bytes ? s->bytes : from->bytes, from->n, &ro, &s->model));
-  }
-  ox_session_count_files(s);
-  OX_TRY(ox_session_load(s, o));
-  s->model->watch = NULL;
-  return ox_session_keep_source(s, from, o);
+  ox_status *st = read_and_load(s, from, &ro, o);
+  if (s->model) s->model->watch = NULL; /* which was this call's */
+  return st ? st : ox_session_keep_source(s, from, o);
 }
 
 ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, const ox_session_opts *opts,

@@ -141,7 +141,7 @@ static void check_problem(const problem *p, const ox_conv_variant *v, const char
   float *packed = NULL, *y = malloc((size_t)p->n_y * sizeof *y + 1);
   if (!ox_conv_is_depthwise(g->ic, g->oc)) {
     packed = malloc(ox_conv_weight_floats(v, g->groups, g->oc, p->k) * sizeof *packed + 1);
-    ox_conv_pack_weights(v, packed, p->w, g->oc, p->k, 0, g->groups);
+    ox_conv_pack_weights(v, packed, p->w, g->oc, p->k, 0, g->groups, NULL);
   }
   ox_conv_args a = {.x = p->x, .w = packed ? packed : p->w, .bias = p->bias, .z = p->z, .y = y, .shared = shared};
   for (uint32_t s = 0; s < plan.n_stages; s++)

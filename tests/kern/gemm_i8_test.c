@@ -34,7 +34,7 @@ static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
   for (size_t i = 0; i <= n; i++) zb[i] = byte(), cs[i] = 0.01f * (float)(i % 7 + 1);
   void *packed = NULL;
   assert_int_equal(posix_memalign(&packed, 64, ox_gemm_i8_b_bytes(v, k, n) + 64), 0);
-  ox_gemm_i8_pack_b(v, b, p->b_signed, (ptrdiff_t)n, 1, k, n, 0, ox_gemm_i8_panels(v, n), packed);
+  ox_gemm_i8_pack_b(v, b, p->b_signed, (ptrdiff_t)n, 1, k, n, 0, ox_gemm_i8_panels(v, n), packed, NULL);
   char *c = malloc((m * n + 1) * elem);
   memset(c, 0xcd, (m * n + 1) * elem);
   ox_gemm_i8_out out = {.type = p->out,

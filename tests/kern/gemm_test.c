@@ -76,8 +76,8 @@ static void check_problem(const ox_gemm_variant *v, const problem *p) {
   void *panels = room(ox_gemm_b_bytes(v, k, n)), *c = room((m * n + 1) * elem);
   ox_gemm_src src = {b_as, p->type, p->trans_b ? 1 : (ptrdiff_t)n, p->trans_b ? (ptrdiff_t)k : 1};
   size_t np = ox_gemm_panels(v, n);
-  ox_gemm_pack_b(v, &src, k, n, 0, np / 2, panels);
-  ox_gemm_pack_b(v, &src, k, n, np / 2, np, panels);
+  ox_gemm_pack_b(v, &src, k, n, 0, np / 2, panels, NULL);
+  ox_gemm_pack_b(v, &src, k, n, np / 2, np, panels, NULL);
   ox_gemm_epi e = {.alpha = 0.5f, .beta = 2, .act = p->act};
   if (p->terms) e.term[0] = (ox_gemm_term){t0_as, p->type, p->terms == 2, p->terms == 1};
   if (p->terms == 2) e.term[1] = (ox_gemm_term){t1_as, p->type, (ptrdiff_t)n, 1};
@@ -178,7 +178,7 @@ static bool is_as(float got, float want, const dot *d) {
 static void multiply(const ox_gemm_variant *v, const float *a, const float *b, float *c, size_t m, size_t n, size_t k) {
   void *panels = room(ox_gemm_b_bytes(v, k, n));
   ox_gemm_src src = {b, OX_F32, (ptrdiff_t)n, 1};
-  ox_gemm_pack_b(v, &src, k, n, 0, ox_gemm_panels(v, n), panels);
+  ox_gemm_pack_b(v, &src, k, n, 0, ox_gemm_panels(v, n), panels, NULL);
   ox_gemm_epi e = {.alpha = 1};
   ox_gemm_plan g;
   ox_gemm_plan_init(&g, v, m, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);

@@ -136,7 +136,13 @@ static const char *op_dim_name(void *host_data, int64_t dim) {
   return d->host->dim_name(d->g, dim);
 }
 
-static const ox_op_host op_host = {sizeof op_host, op_alloc, ox_status_of_text, op_attr, op_attr_at, op_dim_name};
+static int op_stopped(void *host_data) {
+  const load_data *d = host_data;
+  return d->host->stopped(d->g);
+}
+
+static const ox_op_host op_host = {sizeof op_host, op_alloc,    ox_status_of_text, op_attr,
+                                   op_attr_at,     op_dim_name, op_stopped};
 
 /* What is known of inputs or outputs of a node: an entry each, NULL and "" where it is omitted. */
 typedef struct {

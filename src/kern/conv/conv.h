@@ -13,6 +13,7 @@
 
 #include "base/cpu.h"
 #include "base/macros.h"
+#include "base/stop.h"
 #include "kern/act.h"
 #include "kern/gemm/split.h"
 
@@ -138,9 +139,9 @@ const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_
 bool ox_conv_splits(const ox_conv_variant *v, int64_t oc, int64_t k);
 /* Floats of packed weights for |groups| groups of oc x k; 0: no weights, or overflow. */
 size_t ox_conv_weight_floats(const ox_conv_variant *v, int64_t groups, int64_t oc, int64_t k);
-/* Packs groups [g0, g1) of w, laid out [group][oc][k], from possibly unaligned memory. */
+/* Packs groups [g0, g1) of w, laid out [group][oc][k], from possibly unaligned memory. |stop| may be NULL. */
 void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
-                          int64_t g1);
+                          int64_t g1, const ox_stop *stop);
 
 /* Fills |p| but for p->tap_off, which needs p->table_bytes from the caller, filled by ox_conv_plan_tables.
  * The taps of |g| must outlive the plan. False: a size overflows. Depends on shapes and variant only. */

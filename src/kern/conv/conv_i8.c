@@ -28,14 +28,18 @@ size_t ox_conv_i8_group_bytes(const ox_gemm_i8_variant *v, int64_t oc, int64_t k
 }
 
 void ox_conv_i8_pack(const ox_gemm_i8_variant *v, const void *w, bool w_signed, int64_t oc, int64_t ic, int64_t taps,
-                     void *temp, void *packed) {
+                     void *temp, void *packed, const ox_stop *stop) {
   const uint8_t *from = w;
   uint8_t *to = temp;
+  ox_stop_pace pace = {.stop = stop};
   for (int64_t o = 0; o < oc; o++) /* as in channels-last data, the channels of a tap lie together */
-    for (int64_t t = 0; t < taps; t++)
+    for (int64_t t = 0; t < taps; t++) {
+      if (ox_stop_moved(&pace, (size_t)ic)) return;
       for (int64_t c = 0; c < ic; c++) *to++ = from[(o * ic + c) * taps + t];
+    }
   size_t k = (size_t)(ic * taps);
-  ox_gemm_i8_pack_b(v, temp, w_signed, 1, (ptrdiff_t)k, k, (size_t)oc, 0, ox_gemm_i8_panels(v, (size_t)oc), packed);
+  ox_gemm_i8_pack_b(v, temp, w_signed, 1, (ptrdiff_t)k, k, (size_t)oc, 0, ox_gemm_i8_panels(v, (size_t)oc), packed,
+                    stop);
 }
 
 bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have) {

@@ -63,8 +63,8 @@ void ox_conv_i8_run(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int64_t 
 
 /* Bytes of one group's packed weights. */
 size_t ox_conv_i8_group_bytes(const ox_gemm_i8_variant *v, int64_t oc, int64_t k);
-/* Packs one group of w [oc][ic][taps]; |temp|: oc * ic * taps bytes. */
+/* Packs one group of w [oc][ic][taps]; |temp|: oc * ic * taps bytes. |stop| may be NULL. */
 void ox_conv_i8_pack(const ox_gemm_i8_variant *v, const void *w, bool w_signed, int64_t oc, int64_t ic, int64_t taps,
-                     void *temp, void *packed);
+                     void *temp, void *packed, const ox_stop *stop);
 
 #endif

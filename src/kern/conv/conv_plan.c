@@ -312,23 +312,28 @@ size_t ox_conv_weight_floats(const ox_conv_variant *v, int64_t groups, int64_t o
   return n;
 }
 
+/* Rows of up to OX_CONV_PANEL channels, as columns. */
+static void pack_panel(float *dst, const ox_f32u *w, int64_t oc, int64_t k, ox_stop_pace *pace) {
+  for (int64_t j = 0; j < OX_CONV_PANEL && !ox_stop_moved(pace, (size_t)k * sizeof *dst); j++)
+    if (j < oc)
+      for (int64_t i = 0; i < k; i++) dst[i * OX_CONV_PANEL + j] = w[j * k + i];
+    else
+      for (int64_t i = 0; i < k; i++) dst[i * OX_CONV_PANEL + j] = 0;
+}
+
 void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
-                          int64_t g1) {
-  if (ox_conv_splits(v, oc, k)) {
-    v->split_w(dst, w, oc, k, g0, g1);
-    return;
-  }
-  const ox_f32u *src = w;
+                          int64_t g1, const ox_stop *stop) {
+  const bool splits = ox_conv_splits(v, oc, k);
   int64_t panels = OX_CEIL_DIV(oc, OX_CONV_PANEL);
-  for (int64_t g = g0; g < g1; g++)
-    for (int64_t p = 0; p < panels; p++) {
-      float *d = dst + (g * panels + p) * k * OX_CONV_PANEL;
-      for (int64_t j = 0; j < OX_CONV_PANEL; j++) {
-        int64_t o = p * OX_CONV_PANEL + j;
-        if (o < oc)
-          for (int64_t i = 0; i < k; i++) d[i * OX_CONV_PANEL + j] = src[(g * oc + o) * k + i];
-        else
-          for (int64_t i = 0; i < k; i++) d[i * OX_CONV_PANEL + j] = 0;
-      }
-    }
+  int64_t floats = splits ? OX_CEIL_DIV(k, OX_SPLIT_K) * OX_CONV_SPLIT_TILE : k * OX_CONV_PANEL;
+  ox_stop_pace pace = {.stop = stop};
+  for (int64_t i = g0 * panels; i < g1 * panels; i++) {
+    int64_t first = i % panels * OX_CONV_PANEL, n = OX_MIN(oc - first, (int64_t)OX_CONV_PANEL);
+    const ox_f32u *from = (const ox_f32u *)w + (i / panels * oc + first) * k;
+    if (ox_stop_moved(&pace, splits ? (size_t)floats * sizeof *dst : 0)) return;
+    if (splits)
+      v->split_w(dst + i * floats, (const float *)from, n, k, 0, 1);
+    else
+      pack_panel(dst + i * floats, from, n, k, &pace);
+  }
 }

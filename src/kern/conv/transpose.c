@@ -20,12 +20,15 @@ size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t
   return depthwise ? (size_t)(groups * oc * k) : ox_conv_weight_floats(ox_conv_select(0), groups, oc, k);
 }
 
+enum { GATHERED = 16 * sizeof(float) }; /* taps of all rows are gathered: each costs what 16 in a row would */
+
 void ox_deconv_pack(float *dst, const float *w, const ox_deconv_phase *p, const int64_t *kernel, int64_t ic, int64_t oc,
-                    int64_t g, bool depthwise) {
+                    int64_t g, bool depthwise, const ox_stop *stop) {
   const ox_f32u *src = w;
   int64_t taps = p->n[0] * p->n[1] * p->n[2], k = ic * taps, all = kernel[0] * kernel[1] * kernel[2];
   int64_t panels = OX_CEIL_DIV(oc, OX_CONV_PANEL), rows = depthwise ? oc : panels * OX_CONV_PANEL;
-  for (int64_t o = 0; o < rows; o++) {
+  ox_stop_pace pace = {.stop = stop};
+  for (int64_t o = 0; o < rows && !ox_stop_moved(&pace, (size_t)k * GATHERED); o++) {
     float *d = depthwise ? dst + (g * oc + o) * k
                          : dst + (g * panels + o / OX_CONV_PANEL) * k * OX_CONV_PANEL + o % OX_CONV_PANEL;
     int64_t step = depthwise ? 1 : OX_CONV_PANEL;

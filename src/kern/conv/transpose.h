@@ -26,9 +26,9 @@ typedef struct ox_deconv_phase {
 } ox_deconv_phase;
 
 /* Packs group g of w, laid out [group][ic][oc][kernel], for one phase: as ox_conv_pack_weights does, or plainly
- * for depthwise. w may be unaligned. */
+ * for depthwise. w may be unaligned, |stop| NULL. */
 void ox_deconv_pack(float *dst, const float *w, const ox_deconv_phase *p, const int64_t *kernel, int64_t ic, int64_t oc,
-                    int64_t g, bool depthwise);
+                    int64_t g, bool depthwise, const ox_stop *stop);
 /* Floats of one phase's weights. */
 size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc, bool depthwise);
 

@@ -103,9 +103,10 @@ static inline size_t ox_gemm_panel_bytes(const ox_gemm_variant *v, size_t k) {
 static inline size_t ox_gemm_b_bytes(const ox_gemm_variant *v, size_t k, size_t n) {
   return ox_gemm_panels(v, n) * ox_gemm_panel_bytes(v, k);
 }
-/* Packs panels [begin, end) of the k x n matrix |src| to their places in |panels| (64-byte aligned). */
+/* Packs panels [begin, end) of the k x n matrix |src| to their places in |panels| (64-byte aligned). |stop| may be
+ * NULL. */
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,
-                    void *panels);
+                    void *panels, const ox_stop *stop);
 
 /* ---- the driver ---- */
 /* B as panels, as float rows of unit stride, or as float columns of unit stride (then a_ks must be 1). */

@@ -81,9 +81,9 @@ static inline size_t ox_gemm_i8_panels(const ox_gemm_i8_variant *v, size_t n) { 
 static inline size_t ox_gemm_i8_b_bytes(const ox_gemm_i8_variant *v, size_t k, size_t n) {
   return ox_gemm_i8_panels(v, n) * v->nr * (ox_gemm_i8_k(v, k) + 4);
 }
-/* Packs panels [begin, end) of a k x n matrix of bytes with strides ks, ns. */
+/* Packs panels [begin, end) of a k x n matrix of bytes with strides ks, ns. |stop| may be NULL. */
 void ox_gemm_i8_pack_b(const ox_gemm_i8_variant *v, const void *b, bool b_signed, ptrdiff_t ks, ptrdiff_t ns, size_t k,
-                       size_t n, size_t begin, size_t end, void *packed);
+                       size_t n, size_t begin, size_t end, void *packed, const ox_stop *stop);
 
 /* ---- the driver ---- */
 typedef struct ox_gemm_i8_plan {

@@ -18,10 +18,11 @@ const ox_gemm_i8_variant *ox_gemm_i8_select(ox_isa have) {
 }
 
 void ox_gemm_i8_pack_b(const ox_gemm_i8_variant *v, const void *b, bool b_signed, ptrdiff_t ks, ptrdiff_t ns, size_t k,
-                       size_t n, size_t begin, size_t end, void *packed) {
+                       size_t n, size_t begin, size_t end, void *packed, const ox_stop *stop) {
   size_t nr = v->nr, kp = ox_gemm_i8_k(v, k);
   int32_t *sums = (int32_t *)(void *)((uint8_t *)packed + ox_gemm_i8_panels(v, n) * nr * kp);
-  for (size_t j = begin; j < end; j++)
+  ox_stop_pace pace = {.stop = stop};
+  for (size_t j = begin; j < end && !ox_stop_moved(&pace, nr * kp); j++)
     v->panel((const uint8_t *)b + (ptrdiff_t)(j * nr) * ns, b_signed ? 0 : 128, ks, ns, k, kp, OX_MIN(nr, n - j * nr),
              (uint8_t *)packed + j * nr * kp, sums + j * nr);
 }

@@ -67,26 +67,37 @@ static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, size_t k,
   }
 }
 
+/* Rows [k0, k0 + kn) of panel |j|. */
+static void pack_rows(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t j, size_t k0,
+                      size_t kn, void *panels) {
+  ox_gemm_src slab = *src;
+  slab.p = (const char *)src->p + (ptrdiff_t)k0 * src->ks * (src->type == OX_F32 ? 4 : 2);
+  pack_panel(v, &slab, kn, j * v->nr, OX_MIN(v->nr, n - j * v->nr),
+             (char *)panels + j * ox_gemm_panel_bytes(v, k) + ox_gemm_panel_bytes(v, k0));
+}
+
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,
-                    void *panels) {
-  size_t bytes = ox_gemm_panel_bytes(v, k), elem = src->type == OX_F32 ? 4 : 2;
-  enum { SLAB = 64 };
+                    void *panels, const ox_stop *stop) {
+  enum { SLAB = 64, LONG_SLAB = 1024 };
+  ox_stop_pace pace = {.stop = stop};
   if (v->pack_b) {
-    for (size_t j = begin; j < end; j++)
+    size_t bytes = ox_gemm_panel_bytes(v, k);
+    for (size_t j = begin; j < end && !ox_stop_moved(&pace, bytes); j++)
       v->pack_b((const char *)src->p + (ptrdiff_t)sizeof(float) * (ptrdiff_t)(j * v->nr) * src->ns, src->ks, src->ns, k,
                 OX_MIN(v->nr, n - j * v->nr), (char *)panels + j * bytes);
     return;
   }
   if (src->ns != 1) { /* transposed: a panel reads w whole rows of the source */
     for (size_t j = begin; j < end; j++)
-      pack_panel(v, src, k, j * v->nr, OX_MIN(v->nr, n - j * v->nr), (char *)panels + j * bytes);
+      for (size_t k0 = 0; k0 < k; k0 += LONG_SLAB) {
+        if (ox_stop_moved(&pace, ox_gemm_panel_bytes(v, LONG_SLAB))) return;
+        pack_rows(v, src, k, n, j, k0, OX_MIN(k - k0, (size_t)LONG_SLAB), panels);
+      }
     return;
   }
-  for (size_t k0 = 0; k0 < k; k0 += SLAB) { /* row-major: slabs of rows, so that reading goes along the rows */
-    ox_gemm_src slab = *src;
-    slab.p = (const char *)src->p + (ptrdiff_t)k0 * src->ks * (ptrdiff_t)elem;
-    for (size_t j = begin; j < end; j++)
-      pack_panel(v, &slab, OX_MIN(k - k0, (size_t)SLAB), j * v->nr, OX_MIN(v->nr, n - j * v->nr),
-                 (char *)panels + j * bytes + ox_gemm_panel_bytes(v, k0));
-  }
+  for (size_t k0 = 0; k0 < k; k0 += SLAB) /* row-major: slabs of rows, so that reading goes along the rows */
+    for (size_t j = begin; j < end; j++) {
+      if (ox_stop_moved(&pace, ox_gemm_panel_bytes(v, SLAB))) return;
+      pack_rows(v, src, k, n, j, k0, OX_MIN(k - k0, (size_t)SLAB), panels);
+    }
 }

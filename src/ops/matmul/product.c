@@ -132,12 +132,13 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
 static void run_pack(const ox_kernel_ctx *c, const ox_product *p, ox_range tiles) {
   const ox_gemm_variant *v = p->g.v;
   size_t panels = ox_gemm_panels(v, p->n), elem = elem_bytes(p->type);
+  ox_stop stop = ox_ctx_stop(c);
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     size_t matrix = (size_t)i / p->packs_per_matrix, begin = (size_t)i % p->packs_per_matrix * p->panels_per_tile;
     const char *b = (const char *)c->in[p->in_b]->data + b_start(p, (int64_t)matrix) * (int64_t)elem;
     ox_gemm_src src = {b, p->type, p->b_ks, p->b_ns};
     ox_gemm_pack_b(v, &src, p->k, p->n, begin, OX_MIN(begin + p->panels_per_tile, panels),
-                   (char *)c->shared + matrix * p->b_bytes);
+                   (char *)c->shared + matrix * p->b_bytes, &stop);
   }
 }
 

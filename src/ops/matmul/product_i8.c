@@ -160,7 +160,7 @@ static void run_pack(const ox_kernel_ctx *c, const ox_product_i8 *q, int64_t til
   size_t panels = ox_gemm_i8_panels(q->g.v, q->p.n), matrix = (size_t)tile / panels, panel = (size_t)tile % panels;
   const char *b = (const char *)c->in[q->in.b]->data + start_of(&q->p, (int64_t)matrix, q->p.b_batch);
   ox_gemm_i8_pack_b(q->g.v, b, q->b_signed, q->p.b_ks, q->p.b_ns, q->p.k, q->p.n, panel, panel + 1,
-                    (char *)c->shared + matrix * q->b_bytes);
+                    (char *)c->shared + matrix * q->b_bytes, NULL);
 }
 
 static void run_tile(const ox_kernel_ctx *c, const ox_product_i8 *q, int64_t batch, size_t tile, void *scratch) {
@@ -218,10 +218,11 @@ ox_status *ox_product_i8_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox
   if (!ox_mul_ok(pb->matrix_bytes, pb->count, &total)) return ox_oom();
   if (!total) return NULL;
   if (!(pb->packed = ox_new_aligned(c->alloc, total, OX_ALIGN_BYTES))) return ox_oom();
-  for (size_t i = 0; i < pb->count; i++)
+  ox_stop stop = ox_load_stop(c);
+  for (size_t i = 0; i < pb->count && !ox_stop_asked(&stop); i++)
     ox_gemm_i8_pack_b(pb->v, (const char *)b->data + i * rows * cols, b->dtype == OX_I8, trans ? 1 : (ptrdiff_t)cols,
                       trans ? (ptrdiff_t)cols : 1, k, n, 0, ox_gemm_i8_panels(pb->v, n),
-                      (char *)pb->packed + i * pb->matrix_bytes);
+                      (char *)pb->packed + i * pb->matrix_bytes, &stop);
   *out = pb;
   return NULL;
 }

@@ -129,11 +129,12 @@ static ox_status *pack_all(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_pr
   pb->matrix_bytes = ox_gemm_b_bytes(pb->v, pb->k, pb->n);
   if (!ox_mul_ok(pb->matrix_bytes, pb->count, &total)) return ox_oom();
   if (!(pb->panels = ox_new_aligned(c->alloc, total, OX_ALIGN_BYTES))) return ox_oom();
-  for (size_t i = 0; i < pb->count; i++) {
+  ox_stop stop = ox_load_stop(c);
+  for (size_t i = 0; i < pb->count && !ox_stop_asked(&stop); i++) {
     const char *p = (const char *)b->data + i * pb->k * pb->n * elem;
     ox_gemm_src src = {p, b->dtype, trans ? 1 : (ptrdiff_t)pb->n, trans ? (ptrdiff_t)pb->k : 1};
     ox_gemm_pack_b(pb->v, &src, pb->k, pb->n, 0, ox_gemm_panels(pb->v, pb->n),
-                   (char *)pb->panels + i * pb->matrix_bytes);
+                   (char *)pb->panels + i * pb->matrix_bytes, &stop);
   }
   return NULL;
 }

@@ -97,7 +97,7 @@ static void pack_rows(const ox_gemm_variant *v, const ox_tensor *t, size_t row, 
   size_t panels = ox_gemm_panels(v, n);
   size_t elem = t->dtype == OX_F32 ? 4 : 2;
   ox_gemm_src src = {(const char *)t->data + row * k * elem, t->dtype, 1, (ptrdiff_t)k};
-  for (size_t j = 0; j < panels && !(stop && ox_stop_asked(stop)); j++) ox_gemm_pack_b(v, &src, k, n, j, j + 1, to);
+  ox_gemm_pack_b(v, &src, k, n, 0, panels, to, stop);
 }
 
 void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
