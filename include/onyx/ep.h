@@ -115,6 +115,9 @@ typedef struct ox_ctx_host {
    * came from here and nobody has extended it beyond |used|: what is there stays, and appending again and again costs as
    * much as the array. NULL: out of memory. */
   void *(*extend_run)(const ox_kernel_ctx *c, const void *p, size_t used, size_t more);
+  /* 1.3. A key for random numbers that no seed of the node's determines: another one each time. The same ones come again in
+   * the same order after ox_random_seed. */
+  uint64_t (*random_key)(const ox_kernel_ctx *c);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/random_key.h"
 #include "graph/op_def.h"
 #include "graph/part_infer.h"
 
@@ -51,8 +52,13 @@ static int stopped(const ox_kernel_ctx *c) {
   return crew && crew->watch && ox_watch_stopped(crew->watch);
 }
 
-static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
-                                 ox_status_of_text, parallel_for, max_workers,  stopped,   extend_run};
+static uint64_t random_key(const ox_kernel_ctx *c) {
+  (void)c;
+  return ox_random_fresh_key();
+}
+
+static const ox_ctx_host host = {sizeof host,  alloc_prep,  alloc_output, alloc_run,  profile_event, ox_status_of_text,
+                                 parallel_for, max_workers, stopped,      extend_run, random_key};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
@@ -70,8 +76,11 @@ void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
 
 void ox_step_event(ox_step *s, const char *name, int64_t start_ns, int64_t duration_ns) {
   ox_profile *p = s->crew ? s->crew->profile : NULL;
-  ox_profile_event e = {.name = name ? name : "", .op = s->node->op, .provider = ox_unit_owner(s->unit),
-                        .start_ns = start_ns, .duration_ns = duration_ns};
+  ox_profile_event e = {.name = name ? name : "",
+                        .op = s->node->op,
+                        .provider = ox_unit_owner(s->unit),
+                        .start_ns = start_ns,
+                        .duration_ns = duration_ns};
   if (p) ox_profile_add_copy(p, &e);
 }
 
@@ -88,8 +97,14 @@ ox_status *ox_step_init(ox_step *s, const ox_graph *g, const ox_unit *u, const o
   s->type_values = OX_ARENA_ARRAY(a, ox_type, (size_t)n->n_in + n->n_out);
   if (!in || !out || !s->types || !s->data || !s->type_values) return ox_oom();
   s->frame = (ox_frame){s};
-  s->c = (ox_kernel_ctx){.struct_size = sizeof s->c, .n_in = n->n_in, .n_out = n->n_out, .in = in, .out = out,
-                         .op_version = u->op_version, .frame = &s->frame, .host = &host};
+  s->c = (ox_kernel_ctx){.struct_size = sizeof s->c,
+                         .n_in = n->n_in,
+                         .n_out = n->n_out,
+                         .in = in,
+                         .out = out,
+                         .op_version = u->op_version,
+                         .frame = &s->frame,
+                         .host = &host};
   return NULL;
 }
 
@@ -250,9 +265,7 @@ ox_status *ox_step_prepare(ox_step *s) {
   return NULL;
 }
 
-size_t ox_step_rounded(size_t bytes) {
-  return bytes ? OX_ROUND_UP(bytes + OX_PAD_BYTES, (size_t)OX_ALIGN_BYTES) : 0;
-}
+size_t ox_step_rounded(size_t bytes) { return bytes ? OX_ROUND_UP(bytes + OX_PAD_BYTES, (size_t)OX_ALIGN_BYTES) : 0; }
 
 size_t ox_step_area(const ox_step *s) {
   return ox_step_rounded(s->c.shared_bytes) + ox_step_rounded(s->c.scratch_per_worker);

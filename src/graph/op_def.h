@@ -57,6 +57,8 @@ void *ox_ctx_run_extend(const ox_kernel_ctx *c, const void *p, size_t used, size
 void *ox_ctx_run_enlarge(const ox_kernel_ctx *c, const void *p, size_t used, size_t more);
 /* The same for |n| items, at least one; NULL also if |n| is negative or their size does not fit. */
 void *ox_ctx_run_array(const ox_kernel_ctx *c, int64_t n, size_t item_bytes);
+/* run: a key for random numbers (ox_ctx_host.random_key). */
+uint64_t ox_ctx_random_key(const ox_kernel_ctx *c);
 /* run: for loops of more than 100 us in a tile, every 10 us or so; then return NULL (ox_ctx_host.stopped). */
 static inline bool ox_ctx_stopped(const ox_kernel_ctx *c) {
   return c->host->struct_size >= offsetof(ox_ctx_host, stopped) + sizeof c->host->stopped && c->host->stopped(c);

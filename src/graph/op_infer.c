@@ -4,6 +4,7 @@
 
 #include "base/cksize.h"
 #include "base/macros.h"
+#include "base/random_key.h"
 #include "graph/op_def.h"
 
 ox_type ox_type_unknown(void) { return (ox_type){.kind = OX_TENSOR, .shape = {.rank = -1}}; }
@@ -35,9 +36,12 @@ int ox_infer_ints(const ox_infer_ctx *c, uint32_t i, int64_t *out, int max, int 
   int64_t n = ox_shape_count(&t->shape);
   if (t->kind != OX_TENSOR || t->shape.rank > 1 || n < 0 || n > max) return -1;
   for (int64_t k = 0; k < n; k++) {
-    if (t->dtype == OX_I64) out[k] = ((const ox_i64u *)t->data)[k];
-    else if (t->dtype == OX_I32) out[k] = ((const ox_i32u *)t->data)[k];
-    else return -1;
+    if (t->dtype == OX_I64)
+      out[k] = ((const ox_i64u *)t->data)[k];
+    else if (t->dtype == OX_I32)
+      out[k] = ((const ox_i32u *)t->data)[k];
+    else
+      return -1;
   }
   *out_n = (int)n;
   return 1;
@@ -57,6 +61,11 @@ void *ox_ctx_run_enlarge(const ox_kernel_ctx *c, const void *p, size_t used, siz
   void *grown = ox_add_ok(used, more, &need) ? ox_ctx_run_alloc(c, need) : NULL;
   if (grown && used) memcpy(grown, p, used);
   return grown;
+}
+
+uint64_t ox_ctx_random_key(const ox_kernel_ctx *c) {
+  bool asks = c->host->struct_size >= offsetof(ox_ctx_host, random_key) + sizeof c->host->random_key;
+  return asks && c->host->random_key ? c->host->random_key(c) : ox_random_fresh_key();
 }
 
 void *ox_ctx_run_extend(const ox_kernel_ctx *c, const void *p, size_t used, size_t more) {

@@ -108,7 +108,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const drop_attrs *a = c->attrs;
   const ox_convert *cv = ox_convert_select(c->isa);
   if (stage == 0) {
-    *(uint64_t *)c->shared = a->has_seed ? (uint64_t)a->seed : ox_random_fresh_key();
+    *(uint64_t *)c->shared = a->has_seed ? (uint64_t)a->seed : ox_ctx_random_key(c);
     return NULL;
   }
   uint64_t key = *(const uint64_t *)c->shared;

@@ -66,7 +66,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const ox_tensor *x = c->in[0];
   size_t size = ox_dtype_bits(x->dtype) / 8;
   if (stage == 0) {
-    *(uint64_t *)c->shared = a && a->has_seed ? (uint64_t)a->seed : ox_random_fresh_key();
+    *(uint64_t *)c->shared = a && a->has_seed ? (uint64_t)a->seed : ox_ctx_random_key(c);
     return NULL;
   }
   double ratio = ratio_now(c);

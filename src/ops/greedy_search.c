@@ -237,7 +237,7 @@ static ox_status *run_with(const ox_control_ctx *c, bool sampling) {
   if (sampling) {
     int64_t seed;
     OX_TRY(ox_search_int(c, SEED, "seed", 0, INT32_MIN, INT32_MAX, &seed));
-    g.key = ox_control_in(c, SEED) ? (uint64_t)seed : ox_random_fresh_key();
+    g.key = ox_control_in(c, SEED) ? (uint64_t)seed : ox_ctx_random_key(c->node);
   }
   OX_TRY(ox_search_model_first(&g.model, &g.said, prompt, g.mask, &g.logits));
   OX_TRY(read_rules(&g));

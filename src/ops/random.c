@@ -84,7 +84,7 @@ static bool drew_key(const ox_kernel_ctx *c, uint32_t stage) {
   if (stage > 0) return false;
   uint32_t bits;
   __builtin_memcpy(&bits, &a->seed, sizeof bits);
-  *(uint64_t *)c->shared = a->has_seed ? bits : ox_random_fresh_key();
+  *(uint64_t *)c->shared = a->has_seed ? bits : ox_ctx_random_key(c);
   return true;
 }
 

@@ -120,8 +120,8 @@ static int stopped(const ox_kernel_ctx *c) {
   return j->real && j->real->host->stopped(j->real);
 }
 
-static const ox_ctx_host services = {sizeof services, alloc_prep,  alloc_output, no_alloc_run, no_event,
-                                     make_status,     alone,       one_worker,   stopped,      NULL};
+static const ox_ctx_host services = {sizeof services, alloc_prep, alloc_output, no_alloc_run, no_event, make_status,
+                                     alone,           one_worker, stopped,      NULL,         NULL};
 
 static ox_status *job_create(const kernel *k, const ox_kernel_ctx *c, job **out) {
   job *j = *out = calloc(1, sizeof *j);

@@ -5,13 +5,8 @@
 #define OX_OPS_SHARED_RANDOM_H
 
 #include <math.h>
-#include <stdint.h>
 
-static inline uint64_t ox_random_mix(uint64_t z) {
-  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-  return z ^ z >> 31;
-}
+#include "base/random_key.h"
 
 static inline uint64_t ox_random_bits(uint64_t key, uint64_t i) {
   return ox_random_mix(ox_random_mix(key + UINT64_C(0x9e3779b97f4a7c15)) + (i + 1) * UINT64_C(0x9e3779b97f4a7c15));
@@ -27,10 +22,5 @@ static inline double ox_random_normal(uint64_t key, uint64_t i) {
   double u = 1 - ox_random_uniform(key, 2 * i), v = ox_random_uniform(key, 2 * i + 1);
   return sqrt(-2 * log(u)) * cos(6.28318530717958647692 * v);
 }
-
-/* A key nobody had before: for operators without a seed. Any thread. */
-uint64_t ox_random_fresh_key(void);
-/* Keys follow from |seed| from now on. */
-void ox_random_restart(uint64_t seed);
 
 #endif

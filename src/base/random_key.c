@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/random_key.c - fresh keys: the clock at the first use, or a seed, then a count. */
-#include "ops/shared/random.h"
+ * base/random_key.c - fresh keys: the clock at the first use, or a seed, then a count. */
+#include "base/random_key.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
