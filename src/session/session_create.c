@@ -105,6 +105,14 @@ static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_sess
   return st ? st : ox_session_keep_source(s, from, o);
 }
 
+/* What happened to the file itself names it already. */
+static ox_status *name_model(ox_status *st, const char *path) {
+  size_t n = path ? strlen(path) : 0;
+  const char *text = ox_status_message(st);
+  if (n && strncmp(text, path, n) == 0 && text[n] == ':') return st;
+  return ox_status_note(st, "%s", path ? path : "model in memory");
+}
+
 ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, const ox_session_opts *opts,
                                   ox_session *origin, ox_session **out_session) {
   ox_session_opts o;
@@ -123,7 +131,7 @@ ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, cons
   }
   if (s->quota) st = ox_session_explain(s, refusals, st);
   ox_session_release(s);
-  return ox_status_note(st, "%s", from->path ? from->path : "model in memory");
+  return name_model(st, from->path);
 }
 
 ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_session_opts *opts,

@@ -318,6 +318,21 @@ static void test_bad_models_are_named(void **state) {
   ox_env_release(env);
 }
 
+static void test_files_that_are_missing_are_named_once(void **state) {
+  (void)state;
+  static const char path[] = "/nonexistent/model.onnx";
+  ox_env *env;
+  ox_session *s;
+  CHECK_OK(ox_env_create(NULL, &env));
+  ox_status *st = ox_session_create_file(env, path, NULL, &s);
+  assert_int_equal(ox_status_code(st), OX_NO_SUCH_FILE);
+  const char *first = strstr(ox_status_message(st), path);
+  assert_non_null(first);
+  assert_null(strstr(first + 1, path));
+  ox_status_free(st);
+  ox_env_release(env);
+}
+
 static void test_wrong_inputs_are_named(void **state) {
   (void)state;
   counting_alloc count = {.fail_at = -1};
@@ -396,6 +411,7 @@ int main(void) {
       cmocka_unit_test(test_many_shapes_in_turn),
       cmocka_unit_test(test_every_failed_allocation_is_an_error),
       cmocka_unit_test(test_bad_models_are_named),
+      cmocka_unit_test(test_files_that_are_missing_are_named_once),
       cmocka_unit_test(test_wrong_inputs_are_named),
       cmocka_unit_test(test_plan_tells_the_workspace),
       cmocka_unit_test(test_known_strings_stay_known),
