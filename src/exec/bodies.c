@@ -114,31 +114,39 @@ static ox_status *make_generic(ox_context *c, body *b) {
   return ox_context_create(b->plan, c->env, b->key, b->known, false, &b->generic);
 }
 
-static bool generic_fits(const body *b) {
-  for (uint32_t i = 0; i < b->n_bound; i++)
-    if (b->generic->key[i].kind != b->key[i].kind || b->generic->key[i].dtype != b->key[i].dtype) return false;
+/* The context was made for such arguments: asked in each iteration, so it looks at them where they are. */
+static bool fits(const body *b, const ox_context *c) {
+  for (uint32_t i = 0; i < b->n_bound; i++) {
+    const ox_tensor *t = b->face.args[i];
+    const ox_type *key = &c->key[i];
+    if (key->kind != t->kind || key->dtype != t->dtype) return false;
+    if (c != b->generic && t->kind == OX_TENSOR && !ox_shape_equal(&key->shape, &t->shape)) return false;
+  }
   return true;
 }
 
 static ox_status *choose(ox_context *c, body *b) {
-  set_key(b);
-  if (b->current && b->current != b->generic && ox_context_fits(b->current, b->key, b->n_bound)) return NULL;
+  if (b->current && b->current != b->generic && fits(b, b->current)) return NULL;
   for (uint32_t i = 0; i < b->n_kept; i++)
-    if (ox_context_fits(b->kept[i], b->key, b->n_bound)) {
+    if (fits(b, b->kept[i])) {
       b->current = b->kept[i];
       return NULL;
     }
+  if (b->n_kept == BODY_CONTEXTS && b->generic && fits(b, b->generic)) {
+    b->current = b->generic;
+    return NULL;
+  }
+  set_key(b);
   if (b->n_kept < BODY_CONTEXTS) {
     ox_context *made;
     OX_TRY(ox_context_create(b->plan, c->env, b->key, b->known, false, &made));
     b->current = b->kept[b->n_kept++] = made;
     return NULL;
   }
-  if (b->generic && !generic_fits(b)) {
-    ox_context_destroy(b->generic);
-    b->generic = NULL;
-  }
-  if (!b->generic) OX_TRY(make_generic(c, b));
+  if (b->current == b->generic) b->current = NULL; /* what is short of memory meanwhile looks at it */
+  ox_context_destroy(b->generic);
+  b->generic = NULL;
+  OX_TRY(make_generic(c, b));
   b->current = b->generic;
   return NULL;
 }

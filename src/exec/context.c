@@ -253,7 +253,7 @@ static ox_status *make_step(ox_context *c, ox_step *s, const ox_unit *u) {
 static ox_status *bind_types(ox_context *c, const ox_type *key, const ox_tensor *const *known) {
   const ox_plan *p = c->plan;
   c->n_key = ox_context_bound(p, NULL, 0);
-  ox_id *bound = OX_ARENA_ARRAY(&c->arena, ox_id, c->n_key);
+  ox_id *bound = c->bound = OX_ARENA_ARRAY(&c->arena, ox_id, c->n_key);
   c->key = ox_arena_copy(&c->arena, key, c->n_key * sizeof *key);
   if (!bound || !c->key) return ox_oom();
   ox_context_bound(p, bound, c->n_key);
@@ -394,14 +394,4 @@ void ox_context_trim(void *context) {
   ox_run_memory_trim(c->env->run_memory);
   for (uint32_t i = 0; i < c->n_steps; i++)
     if (c->steps[i].control) ox_control_trim(c->steps[i].control);
-}
-
-bool ox_context_fits(const ox_context *c, const ox_type *key, uint32_t n_key) {
-  if (n_key != c->n_key) return false;
-  for (uint32_t i = 0; i < n_key; i++) {
-    const ox_type *a = &c->key[i], *b = &key[i];
-    if (a->kind != b->kind || a->dtype != b->dtype || (a->kind == OX_TENSOR && !ox_shape_equal(&a->shape, &b->shape)))
-      return false;
-  }
-  return true;
 }

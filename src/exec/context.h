@@ -12,7 +12,6 @@
 OX_NODISCARD ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *key, const ox_tensor *const *known,
                                           bool direct, ox_context **out_context);
 void ox_context_destroy(ox_context *c);
-bool ox_context_fits(const ox_context *c, const ox_type *key, uint32_t n_key);
 
 /* One run. |bound|: tensors in the order of ox_context_bound. |sink| NULL: outputs stay in the context
  * (ox_context_output) until its next run. */

@@ -107,13 +107,7 @@ static void give_back(ox_context *c, const ox_step *s) {
 }
 
 static void bind_inputs(ox_context *c, const ox_tensor *const *bound) {
-  uint32_t k = 0;
-  const ox_graph *g = c->plan->graph;
-  for (uint32_t i = 0; i < g->n_inputs; i++)
-    if (!c->plan->consts[g->inputs[i]]) c->slots[g->inputs[i]].t = *bound[k++];
-  if (!g->parent) return;
-  for (ox_id v = 0; v < g->n_values; v++)
-    if (g->values[v].outer != OX_NONE && !c->plan->consts[v]) c->slots[v].t = *bound[k++];
+  for (uint32_t i = 0; i < c->n_key; i++) c->slots[c->bound[i]].t = *bound[i];
 }
 
 static ox_status *bind_outputs(ox_context *c, ox_run_sink *sink) {

@@ -38,10 +38,19 @@ void ox_run_memory_trim(ox_run_memory *m) {
 
 static void *get(void *arena, size_t bytes) { return ox_arena_alloc(arena, bytes); }
 
+/* What |bytes| take in the arena. */
+static bool cost_of(size_t bytes, size_t *out) {
+  size_t align = bytes >= 64 ? 64 : 16;
+  if (!ox_add_ok(bytes, align - 1, out)) return false;
+  *out &= ~(align - 1);
+  return true;
+}
+
 void *ox_run_memory_take(ox_run_memory *m, ox_workspace *w, size_t bytes) {
-  if (OX_UNLIKELY(!ox_workspace_take_for_run(w, bytes))) return NULL;
+  size_t cost;
+  if (!cost_of(bytes, &cost) || OX_UNLIKELY(!ox_workspace_take_for_run(w, cost))) return NULL;
   void *data = ox_workspace_get(w, get, &m->arena, bytes);
-  if (data) m->taken += OX_ROUND_UP(bytes, 16); /* as the arena does */
+  if (data) m->taken += cost;
   return data;
 }
 
@@ -95,7 +104,9 @@ static bool is_new(const mover *v, const void *p) { return p && ox_arena_holds(v
 
 /* |*p|, of |bytes|, is there afterwards. False: out of memory. */
 static bool move(mover *v, void **p, size_t bytes) {
-  v->bytes += bytes;
+  size_t cost;
+  if (!cost_of(bytes, &cost)) return false;
+  v->bytes += cost;
   if (!v->to) return true;
   void *copy = ox_arena_copy(v->to, *p, bytes);
   if (copy) *p = copy;

@@ -21,7 +21,7 @@ typedef struct ox_run_memory {
   ox_arena arena;
   ox_arena spare;               /* while values move */
   const ox_run_mark *innermost; /* of the loops under way */
-  size_t taken;                 /* bytes of |arena| that were asked for */
+  size_t taken;                 /* bytes of |arena|, with what alignment adds */
   ox_growing_array growing[OX_GROWING_ARRAYS];
   uint32_t next_growing;
 } ox_run_memory;

@@ -73,6 +73,7 @@ struct ox_context {
   uint32_t n_steps;
   ox_type *key;     /* types of graph inputs, then of outer values: what this context was made for */
   uint32_t n_key;
+  ox_id *bound; /* the values of |key| */
   ox_workspace own_workspace;
   ox_workspace *workspace; /* its own, or that of the context whose bodies it belongs to */
   char *slab;
