@@ -9,8 +9,8 @@
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
-#include "ort/ort_session.h"
-#include "ort/ort_value.h"
+#include "ort/session/ort_session.h"
+#include "ort/value/ort_value.h"
 
 static ox_session *ort_session_onyx(const OrtSession *session) {
   return session != NULL && session->alive == ORT_ALIVE_SESSION ? session->session : NULL;

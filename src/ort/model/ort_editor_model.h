@@ -4,7 +4,7 @@
 #define OX_ORT_EDITOR_MODEL_H
 
 #include "ort/model/ort_graph.h"
-#include "ort/ort_session.h"
+#include "ort/session/ort_session.h"
 
 /* A session of |model|, which may go afterwards; initializers that lie in the client's memory stay there. |options| may
  * be NULL. */

@@ -6,8 +6,8 @@
 
 #include "onyx/ort_abi.h"
 #include "ort/ort_pairs.h"
-#include "ort/ort_type_info.h"
-#include "ort/ort_value.h"
+#include "ort/value/ort_type_info.h"
+#include "ort/value/ort_value.h"
 
 struct OrtExternalInitializerInfo {
   char *path;

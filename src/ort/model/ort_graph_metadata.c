@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "ort/model/ort_read.h"
-#include "ort/ort_metadata.h"
+#include "ort/session/ort_metadata.h"
 
 static OrtStatus *fill(const OrtGraph *g, OrtModelMetadata *m) {
   static const ort_model_facts none = {.producer = "", .domain = "", .doc = "", .graph = "", .graph_doc = ""};

@@ -8,7 +8,7 @@
 
 #include "ort/model/ort_since.h"
 #include "ort/ort_api.h"
-#include "ort/ort_kernel.h"
+#include "ort/custom/ort_kernel.h"
 #include "ort/ort_status.h"
 
 typedef struct ort_builder {

@@ -5,7 +5,7 @@
 
 #include "ort/model/ort_graph.h"
 #include "ort/model/ort_proto.h"
-#include "ort/ort_session_options.h"
+#include "ort/session/ort_session_options.h"
 
 enum {
   ORT_EDITOR_IR = 13,    /* ir_version */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ort/ort_api.h"
-#include "ort/ort_memory.h"
+#include "ort/value/ort_memory.h"
 #include "ort/ort_status.h"
 #include "ort/model/ort_proto.h"
 #include "ort/plugin/ort_ep_library.h"

@@ -6,7 +6,7 @@
 
 #include "onyx/ort_ep.h"
 #include "ort/ort_api.h"
-#include "ort/ort_kernel.h"
+#include "ort/custom/ort_kernel.h"
 #include "ort/ort_status.h"
 
 typedef struct control_kernel {

@@ -7,8 +7,8 @@
 
 #include "onyx/ep.h"
 #include "ort/model/ort_graph.h"
-#include "ort/ort_kernel.h"
-#include "ort/ort_session_options.h"
+#include "ort/custom/ort_kernel.h"
+#include "ort/session/ort_session_options.h"
 #include "ort/plugin/ort_ep_library.h"
 #include "ort/plugin/ort_kernel_registry.h"
 #include "ort/plugin/ort_sync_stream.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ort/ort_allocators.h"
+#include "ort/value/ort_allocators.h"
 #include "ort/ort_api.h"
 #include "ort/ort_status.h"
 

@@ -4,8 +4,8 @@
 #define OX_ORT_EP_LIBRARY_H
 
 #include "onyx/ort_ep.h"
-#include "ort/ort_env.h"
-#include "ort/ort_memory.h"
+#include "ort/env/ort_env.h"
+#include "ort/value/ort_memory.h"
 #include "ort/plugin/ort_hardware.h"
 
 enum { ORT_MOST_FACTORIES = 8, ORT_MOST_EP_DEVICES = 8 }; /* of a library; of a factory */

@@ -10,7 +10,7 @@
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
-#include "ort/ort_providers.h"
+#include "ort/env/ort_providers.h"
 #include "ort/plugin/ort_ep_library.h"
 
 enum { MOST_SELECTED = 8 };

@@ -3,7 +3,7 @@
 #ifndef OX_ORT_EP_POLICY_H
 #define OX_ORT_EP_POLICY_H
 
-#include "ort/ort_session_options.h"
+#include "ort/session/ort_session_options.h"
 
 /* If |options| have a policy and no providers, asks it, and appends what it chooses. */
 OX_NODISCARD OrtStatus *ort_ep_policy_apply(OrtEnv *env, OrtSessionOptions *options, const OrtLogger *logger);

@@ -3,7 +3,7 @@
 #ifndef OX_ORT_EP_PROFILE_H
 #define OX_ORT_EP_PROFILE_H
 
-#include "ort/ort_profile.h"
+#include "ort/session/ort_profile.h"
 
 struct ort_session_eps;
 

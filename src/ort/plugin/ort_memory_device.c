@@ -2,9 +2,9 @@
  * ort/plugin/ort_memory_device.c - an OrtMemoryDevice is an OrtMemoryInfo of which only the place counts: kind of
  * device, kind of memory, vendor, number. */
 #include "ort/ort_api.h"
-#include "ort/ort_memory.h"
+#include "ort/value/ort_memory.h"
 #include "ort/ort_status.h"
-#include "ort/ort_value.h"
+#include "ort/value/ort_value.h"
 #include "ort/plugin/ort_memory_device.h"
 
 const OrtMemoryDevice *ort_memory_device(const OrtMemoryInfo *info) { return (const OrtMemoryDevice *)info; }

@@ -3,7 +3,7 @@
 #ifndef OX_ORT_MEMORY_DEVICE_H
 #define OX_ORT_MEMORY_DEVICE_H
 
-#include "ort/ort_memory.h"
+#include "ort/value/ort_memory.h"
 
 /* The place that |info| names, as long as |info| lives; and back. */
 const OrtMemoryDevice *ort_memory_device(const OrtMemoryInfo *info);

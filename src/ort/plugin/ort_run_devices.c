@@ -3,11 +3,11 @@
  * the host, so that inputs are copied there before, and outputs that the client gives are copied back. */
 #include <stdlib.h>
 
-#include "ort/ort_allocators.h"
+#include "ort/value/ort_allocators.h"
 #include "ort/ort_api.h"
-#include "ort/ort_session.h"
+#include "ort/session/ort_session.h"
 #include "ort/ort_status.h"
-#include "ort/ort_value.h"
+#include "ort/value/ort_value.h"
 #include "ort/plugin/ort_ep_library.h"
 
 typedef struct device_run {

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "ort/ort_api.h"
-#include "ort/ort_model_file.h"
-#include "ort/ort_session.h"
+#include "ort/session/ort_model_file.h"
+#include "ort/session/ort_session.h"
 #include "ort/ort_status.h"
 #include "ort/plugin/ort_file_read.h"
 #include "ort/plugin/ort_session_eps.h"

@@ -5,7 +5,7 @@
 
 #include "onyx/onyx.h"
 #include "ort/model/ort_proto.h"
-#include "ort/ort_session_options.h"
+#include "ort/session/ort_session_options.h"
 
 typedef struct ort_session_eps ort_session_eps;
 

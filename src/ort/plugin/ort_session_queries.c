@@ -2,7 +2,7 @@
  * ort/plugin/ort_session_queries.c - what clients ask a session about its providers, and tell them. */
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
-#include "ort/ort_session.h"
+#include "ort/session/ort_session.h"
 #include "ort/plugin/ort_ep_assignment.h"
 #include "ort/plugin/ort_ep_library.h"
 #include "ort/plugin/ort_session_eps.h"

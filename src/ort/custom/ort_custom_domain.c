@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/custom/ort_custom_domain.c - domains of custom operators: lists of rows that clients own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ort/ort_alive.h"
+#include "ort/ort_api.h"
+#include "ort/custom/ort_custom_op.h"
+#include "ort/ort_status.h"
+
+OrtStatus *ort_CreateCustomOpDomain(const char *domain, OrtCustomOpDomain **out) {
+  ORT_NEED(domain);
+  ORT_NEED(out);
+  *out = NULL;
+  OrtCustomOpDomain *d = calloc(1, sizeof *d);
+  if (d != NULL) d->name = strdup(domain);
+  if (d == NULL || d->name == NULL) {
+    free(d);
+    return ort_out_of_memory();
+  }
+  *out = d;
+  return NULL;
+}
+
+OrtStatus *ort_CustomOpDomain_Add(OrtCustomOpDomain *custom_op_domain, const OrtCustomOp *op) {
+  ORT_NEED(custom_op_domain);
+  ORT_NEED(op);
+  OrtCustomOpDomain *d = custom_op_domain;
+  const OrtCustomOp **ops = realloc((void *)d->ops, (d->n_ops + 1) * sizeof *ops);
+  if (ops == NULL) return ort_out_of_memory();
+  d->ops = ops;
+  ops[d->n_ops++] = op;
+  return NULL;
+}
+
+void ort_ReleaseCustomOpDomain(OrtCustomOpDomain *domain) {
+  if (domain == NULL) return;
+  free((void *)domain->ops);
+  free(domain->name);
+  free(domain);
+}
+
+OrtStatus *ort_AddCustomOpDomain(OrtSessionOptions *options, OrtCustomOpDomain *custom_op_domain) {
+  ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS);
+  ORT_NEED(custom_op_domain);
+  OrtCustomOpDomain **domains = realloc((void *)options->domains, (options->n_domains + 1) * sizeof *domains);
+  if (domains == NULL) return ort_out_of_memory();
+  options->domains = domains;
+  domains[options->n_domains++] = custom_op_domain;
+  return NULL;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/session/ort_compile.c - CompileModel: a session is made as the options say, and its model is written. For the CPU
+ * that is the optimized model; providers of libraries put their programs into nodes EPContext. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ort/model/ort_editor_model.h"
+#include "ort/model/ort_model_write.h"
+#include "ort/ort_alive.h"
+#include "ort/ort_api.h"
+#include "ort/session/ort_compile_options.h"
+#include "ort/session/ort_model_file.h"
+#include "ort/session/ort_session.h"
+
+typedef OrtModelCompilationOptions options_t;
+
+/* ---- before ---- */
+
+/* Beside the input: "model.onnx" becomes "model_ctx.onnx". */
+static OrtStatus *default_path(const char *input, char **out) {
+  size_t n = strlen(input), room = n + sizeof "_ctx.onnx";
+  if (n > 5 && strcmp(input + n - 5, ".onnx") == 0) n -= 5;
+  *out = malloc(room);
+  if (*out == NULL) return ort_out_of_memory();
+  snprintf(*out, room, "%.*s_ctx.onnx", (int)n, input);
+  return NULL;
+}
+
+static OrtStatus *choose_output(const options_t *o, char **out_path) {
+  struct stat st;
+  *out_path = NULL;
+  if (o->write != NULL || o->output_allocator != NULL) return NULL;
+  if (o->output_path != NULL)
+    ORT_TRY(ort_text_set(out_path, o->output_path));
+  else if (o->input_path != NULL)
+    ORT_TRY(default_path(o->input_path, out_path));
+  else
+    return ort_fail(ORT_FAIL, "CompileModel: the input is no file, and the output is neither a path nor a buffer");
+  if ((o->flags & OrtCompileApiFlags_ERROR_IF_OUTPUT_FILE_EXISTS) && stat(*out_path, &st) == 0)
+    return ort_fail(ORT_FAIL, "CompileModel: the output '%s' exists already", *out_path);
+  return NULL;
+}
+
+static OrtStatus *create(const OrtEnv *env, const options_t *o, OrtSession **out) {
+  struct stat st;
+  OrtKeyValuePairs *config = &o->session->config;
+  ORT_TRY(ort_config_add(config, "CompileModel", "ep.context_enable", "1"));
+  ORT_TRY(ort_config_add(config, "CompileModel", "ep.context_embed_mode", o->embed ? "1" : "0"));
+  if (o->input_path != NULL && stat(o->input_path, &st) != 0)
+    return ort_fail(ORT_INVALID_ARGUMENT, "CompileModel: the input '%s' does not exist", o->input_path);
+  if (o->input_path != NULL || o->input_bytes != NULL)
+    return ort_session_create(env, o->input_path, o->input_bytes, o->input_n, o->session, out);
+  if (o->input_model == NULL)
+    return ort_fail(ORT_INVALID_ARGUMENT, "CompileModel: no input model was set: a path, a buffer or an OrtModel");
+  return ort_session_create_from_model(env, o->input_model, o->session, out);
+}
+
+static OrtStatus *check_compiled(const options_t *o, const OrtSession *s) {
+  ox_placement p;
+  if (!(o->flags & OrtCompileApiFlags_ERROR_IF_NO_NODES_COMPILED)) return NULL;
+  for (size_t i = 0; ox_session_placement(s->session, i, &p); i++)
+    if (strcmp(p.how, "program") == 0) return NULL;
+  return ort_fail(ORT_FAIL,
+                  "CompileModel: unable to compile any nodes: no provider of the session takes part of the "
+                  "model as a whole");
+}
+
+/* ---- after ---- */
+
+/* With the parts that libraries compiled, or else as the engine has it. */
+static OrtStatus *write_model(const options_t *o, OrtSession *s, ort_bytes *out) {
+  ort_bytes made = {0};
+  OrtStatus *st = NULL;
+  if (o->input_path == NULL && o->input_bytes == NULL) st = ort_model_write(o->input_model, true, &made);
+  const void *bytes = o->input_bytes != NULL ? o->input_bytes : made.p;
+  size_t n = o->input_bytes != NULL ? o->input_n : made.n;
+  if (st == NULL) st = ort_session_context_model(s, o->input_path, bytes, n, out);
+  ort_bytes_deinit(&made);
+  return st == NULL && out->n == 0 ? ort_model_bytes(s->session, out) : st;
+}
+
+static OrtStatus *move_data(const options_t *o, const char *path, ort_bytes *model) {
+  if (o->locate != NULL) {
+    ort_external_place place = {.locate = o->locate, .locate_state = o->locate_state};
+    return ort_externalize(model, &place);
+  }
+  if (o->external_file == NULL) return NULL;
+  return ort_model_move_data(model, path != NULL ? path : "", o->external_file, o->external_threshold);
+}
+
+static OrtStatus *deliver(const options_t *o, const char *path, const ort_bytes *model) {
+  if (path != NULL) return ort_file_write(path, model->p, model->n);
+  if (o->write != NULL) return o->write(o->write_state, model->p, model->n);
+  void *buffer = o->output_allocator->Alloc(o->output_allocator, model->n);
+  if (buffer == NULL) return ort_out_of_memory();
+  memcpy(buffer, model->p, model->n);
+  *o->output_buffer = buffer, *o->output_n = model->n;
+  return NULL;
+}
+
+OrtStatus *ort_compile_CompileModel(const OrtEnv *env, const OrtModelCompilationOptions *model_options) {
+  char *path = NULL;
+  OrtSession *s = NULL;
+  ort_bytes model = {0};
+  if (env == NULL) return ort_null_argument("CompileModel", "env");
+  if (model_options == NULL) return ort_null_argument("CompileModel", "model_options");
+  bool input = model_options->input_path != NULL || model_options->input_bytes != NULL;
+  OrtStatus *st = input ? choose_output(model_options, &path) : NULL;
+  if (st == NULL) st = create(env, model_options, &s);
+  if (st == NULL && !input) st = choose_output(model_options, &path);
+  if (st == NULL) st = check_compiled(model_options, s);
+  if (st == NULL) st = write_model(model_options, s, &model);
+  if (st == NULL) st = move_data(model_options, path, &model);
+  if (st == NULL) st = deliver(model_options, path, &model);
+  ort_bytes_deinit(&model);
+  ort_ReleaseSession(s);
+  free(path);
+  return st;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/session/ort_model_file.h - optimized models, as bytes and as files. */
+#ifndef OX_ORT_MODEL_FILE_H
+#define OX_ORT_MODEL_FILE_H
+
+#include "onyx/onyx.h"
+#include "ort/session/ort_externalize.h"
+
+/* The optimized model of |s|. */
+OX_NODISCARD OrtStatus *ort_model_bytes(const ox_session *s, ort_bytes *out);
+OX_NODISCARD OrtStatus *ort_file_write(const char *path, const void *bytes, size_t n);
+/* Puts data of |threshold| bytes and more into |file|, which lies beside |path|. */
+OX_NODISCARD OrtStatus *ort_model_move_data(ort_bytes *model, const char *path, const char *file, size_t threshold);
+/* Writes the model of |s| to |path|; with |external| (or NULL) for data of |threshold| bytes and more. */
+OX_NODISCARD OrtStatus *ort_model_write_file(const ox_session *s, const char *path, const char *external,
+                                             size_t threshold);
+
+#endif
