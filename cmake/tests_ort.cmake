@@ -46,3 +46,6 @@ if(NOT ONYX_SANITIZE)
   add_test(NAME ort.missing COMMAND ${PYTHON3} tools/ort_missing.py $<TARGET_FILE:onyx_ort>
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()
+
+target_compile_definitions(test.ort.ort_plugins PRIVATE IMAGE_PLUGIN="$<TARGET_FILE:onyx_image>")
+add_dependencies(test.ort.ort_plugins onyx_image)

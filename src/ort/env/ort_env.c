@@ -26,6 +26,20 @@ static void end(OrtEnv *env) {
   free(env);
 }
 
+/* Onyx's own plug-ins (onyx/plugin.h), for clients that cannot name them: ONYX_PLUGINS lists paths, with ':' between.
+ */
+static OrtStatus *load_plugins(ox_env *env) {
+  const char *list = getenv("ONYX_PLUGINS");
+  if (list == NULL || *list == '\0') return NULL;
+  char *paths = strdup(list), *rest = NULL;
+  if (paths == NULL) return ort_out_of_memory();
+  OrtStatus *st = NULL;
+  for (char *path = strtok_r(paths, ":", &rest); path != NULL && st == NULL; path = strtok_r(NULL, ":", &rest))
+    st = ort_status_from(ox_env_load_plugin(env, path));
+  free(paths);
+  return st;
+}
+
 static OrtStatus *fill(OrtEnv *env, const OrtEnvCreationOptions *o) {
   if ((uint32_t)o->logging_severity_level > ORT_LOGGING_LEVEL_FATAL)
     return ort_fail(ORT_INVALID_ARGUMENT, "CreateEnv: the log's level is %d, wanted 0 to 4",
@@ -36,7 +50,8 @@ static OrtStatus *fill(OrtEnv *env, const OrtEnvCreationOptions *o) {
   if (o->config_entries != NULL) ORT_TRY(ort_pairs_copy(o->config_entries, &env->config));
   if (o->threading_options != NULL) ORT_TRY(ort_threads_create(o->threading_options, &env->threads));
   ox_env_opts opts = {.struct_size = sizeof opts, .log = ort_log_engine, .log_ctx = &env->logger};
-  return ort_status_from(ox_env_create(&opts, &env->env));
+  ORT_TRY(ort_status_from(ox_env_create(&opts, &env->env)));
+  return load_plugins(env->env);
 }
 
 static OrtStatus *make(const OrtEnvCreationOptions *o, OrtEnv **out) {
