@@ -26,7 +26,7 @@ def read(folder, kind, ports):
 
 
 @pytest.mark.skipif(not CASES, reason=f"there are no models in {SHARED}/models")
-@pytest.mark.parametrize("folder", CASES, ids=lambda p: f"{p.parent.name}-{p.name[-1]}")
+@pytest.mark.parametrize("folder", CASES, ids=[f"{p.parent.name}-{p.name[-1]}" for p in CASES])
 def test_recorded_outputs(folder):
     (model,) = folder.parent.glob("*.onnx")
     session = onyx.InferenceSession(model)
