@@ -83,47 +83,50 @@ static const char branch_no[] =
     " out f tensor:1[N,4] output from sub.0 uses\n"
     "body of If in(c) implicit(a w) out(b)\n";
 
+/* The nodes of the whole graph, as a view and a compiled part show them. */
+#define WHOLE_NODES                                                              \
+  "node add: '' Add 14\n"                                                        \
+  " in x tensor:1[N,4] required uses add.0\n"                                    \
+  " in w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n"       \
+  " out a tensor:1[N,4] from add.0 uses if.-1\n"                                 \
+  "node clip: '' Clip 13\n"                                                      \
+  " in b tensor:1[N,4] from if.0 uses clip.0\n"                                  \
+  " in -\n"                                                                      \
+  " in low tensor:1[] constant uses clip.2 data 4 00004040\n"                    \
+  " out y tensor:1[N,4] output from clip.0 uses\n"                               \
+  "node if: '' If 16\n"                                                          \
+  " in c tensor:9[] required uses if.0\n"                                        \
+  " implicit a tensor:1[N,4] from add.0 uses if.-1\n"                            \
+  " implicit w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n" \
+  " out b tensor:1[N,4] from if.0 uses clip.0\n"                                 \
+  " @else_branch 7\n"                                                            \
+  " @then_branch 7\n"                                                            \
+  " body else_branch of if\n"                                                    \
+  "  graph no\n"                                                                 \
+  "  output f tensor:1[N,4] output from sub.0 uses\n"                            \
+  "  initializer v tensor:1[4] constant uses sub.1 data 16 0000a0400000c040\n"   \
+  "  node mul: '' Mul 14\n"                                                      \
+  "   in a tensor:1[N,4] outer uses mul.0\n"                                     \
+  "   in w tensor:1[4] constant outer uses mul.1 data 16 0000803f00000040\n"     \
+  "   out t0 tensor:1[N,4] from mul.0 uses sub.0\n"                              \
+  "  node sub: '' Sub 14\n"                                                      \
+  "   in t0 tensor:1[N,4] from mul.0 uses sub.0\n"                               \
+  "   in v tensor:1[4] constant uses sub.1 data 16 0000a0400000c040\n"           \
+  "   out f tensor:1[N,4] output from sub.0 uses\n"                              \
+  " body then_branch of if\n"                                                    \
+  "  graph yes\n"                                                                \
+  "  output t tensor:1[N,4] output from neg.0 uses\n"                            \
+  "  node neg: '' Neg 13\n"                                                      \
+  "   in a tensor:1[N,4] outer uses neg.0\n"                                     \
+  "   out t tensor:1[N,4] output from neg.0 uses\n"
+
 static const char view[] =
     "graph sub_graph\n"
     "input c tensor:9[] required uses if.0\n"
     "input x tensor:1[N,4] required uses add.0\n"
     "output y tensor:1[N,4] output from clip.0 uses\n"
     "initializer low tensor:1[] constant uses clip.2 data 4 00004040\n"
-    "initializer w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n"
-    "node add: '' Add 14\n"
-    " in x tensor:1[N,4] required uses add.0\n"
-    " in w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n"
-    " out a tensor:1[N,4] from add.0 uses if.-1\n"
-    "node clip: '' Clip 13\n"
-    " in b tensor:1[N,4] from if.0 uses clip.0\n"
-    " in -\n"
-    " in low tensor:1[] constant uses clip.2 data 4 00004040\n"
-    " out y tensor:1[N,4] output from clip.0 uses\n"
-    "node if: '' If 16\n"
-    " in c tensor:9[] required uses if.0\n"
-    " implicit a tensor:1[N,4] from add.0 uses if.-1\n"
-    " implicit w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n"
-    " out b tensor:1[N,4] from if.0 uses clip.0\n"
-    " @else_branch 7\n"
-    " @then_branch 7\n"
-    " body else_branch of if\n"
-    "  graph no\n"
-    "  output f tensor:1[N,4] output from sub.0 uses\n"
-    "  initializer v tensor:1[4] constant uses sub.1 data 16 0000a0400000c040\n"
-    "  node mul: '' Mul 14\n"
-    "   in a tensor:1[N,4] outer uses mul.0\n"
-    "   in w tensor:1[4] constant outer uses mul.1 data 16 0000803f00000040\n"
-    "   out t0 tensor:1[N,4] from mul.0 uses sub.0\n"
-    "  node sub: '' Sub 14\n"
-    "   in t0 tensor:1[N,4] from mul.0 uses sub.0\n"
-    "   in v tensor:1[4] constant uses sub.1 data 16 0000a0400000c040\n"
-    "   out f tensor:1[N,4] output from sub.0 uses\n"
-    " body then_branch of if\n"
-    "  graph yes\n"
-    "  output t tensor:1[N,4] output from neg.0 uses\n"
-    "  node neg: '' Neg 13\n"
-    "   in a tensor:1[N,4] outer uses neg.0\n"
-    "   out t tensor:1[N,4] output from neg.0 uses\n";
+    "initializer w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n" WHOLE_NODES;
 
 static const char compiled[] =
     "graph \n"
@@ -131,41 +134,7 @@ static const char compiled[] =
     "input c tensor:9[] required uses if.0\n"
     "output y tensor:1[N,4] output from clip.0 uses\n"
     "initializer low tensor:1[] constant uses clip.2 data 4 00004040\n"
-    "initializer w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n"
-    "node add: '' Add 14\n"
-    " in x tensor:1[N,4] required uses add.0\n"
-    " in w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n"
-    " out a tensor:1[N,4] from add.0 uses if.-1\n"
-    "node clip: '' Clip 13\n"
-    " in b tensor:1[N,4] from if.0 uses clip.0\n"
-    " in -\n"
-    " in low tensor:1[] constant uses clip.2 data 4 00004040\n"
-    " out y tensor:1[N,4] output from clip.0 uses\n"
-    "node if: '' If 16\n"
-    " in c tensor:9[] required uses if.0\n"
-    " implicit a tensor:1[N,4] from add.0 uses if.-1\n"
-    " implicit w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n"
-    " out b tensor:1[N,4] from if.0 uses clip.0\n"
-    " @else_branch 7\n"
-    " @then_branch 7\n"
-    " body else_branch of if\n"
-    "  graph no\n"
-    "  output f tensor:1[N,4] output from sub.0 uses\n"
-    "  initializer v tensor:1[4] constant uses sub.1 data 16 0000a0400000c040\n"
-    "  node mul: '' Mul 14\n"
-    "   in a tensor:1[N,4] outer uses mul.0\n"
-    "   in w tensor:1[4] constant outer uses mul.1 data 16 0000803f00000040\n"
-    "   out t0 tensor:1[N,4] from mul.0 uses sub.0\n"
-    "  node sub: '' Sub 14\n"
-    "   in t0 tensor:1[N,4] from mul.0 uses sub.0\n"
-    "   in v tensor:1[4] constant uses sub.1 data 16 0000a0400000c040\n"
-    "   out f tensor:1[N,4] output from sub.0 uses\n"
-    " body then_branch of if\n"
-    "  graph yes\n"
-    "  output t tensor:1[N,4] output from neg.0 uses\n"
-    "  node neg: '' Neg 13\n"
-    "   in a tensor:1[N,4] outer uses neg.0\n"
-    "   out t tensor:1[N,4] output from neg.0 uses\n"
+    "initializer w tensor:1[4] constant uses add.1 if.-1 data 16 0000803f00000040\n" WHOLE_NODES
     "fused in(x c) implicit() out(y)\n";
 
 static const char compiled_with_constants[] =

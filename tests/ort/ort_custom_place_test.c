@@ -1,22 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Where custom operators run: in place of standard ones, in bodies, in functions, over their inputs. */
-#include "ort/op_world.h"
-
-static float numbers[] = {1, 2, 3, 4};
-static int64_t integers[] = {1, 2, 3, 4};
-static const int64_t four[] = {4};
-
-/* The first element of y when |w| runs with x = 1, 2, 3, 4 of type |elem|. */
-static double first(world *w, int elem) {
-  OrtValue *x = elem == F32 ? tensor_over(F32, four, 1, numbers, sizeof numbers)
-                            : tensor_over(I64, four, 1, integers, sizeof integers);
-  OrtValue *y;
-  OK(run_world(w, x, NULL, &y));
-  double got = elem == F32 ? *(float *)data_of(y) : (double)*(int64_t *)data_of(y);
-  ort()->ReleaseValue(x);
-  ort()->ReleaseValue(y);
-  return got;
-}
+#include "ort/times.h"
 
 static void test_standard_operators_are_replaced(void **state) {
   static const struct { const char *domain, *name; } cases[] = {{"", "Relu"}, {"com.microsoft", "Gelu"}};
@@ -63,14 +47,7 @@ static message graph_attribute(const char *name, const message *graph) {
 /* y = If(true) { Times(x) } else { Relu(x) } */
 static void test_in_a_branch(void **state) {
   static const uint8_t yes[] = {1};
-  op_row row = {.version = 18,
-                .name = "Times",
-                .n_in = 1,
-                .n_out = 1,
-                .in = {F32},
-                .out = {F32},
-                .create = create_times_3,
-                .compute = compute_times};
+  op_row row = times_row(create_times_3);
   world w;
   (void)state;
   message g = {0}, n = node("if", "If", "c", "y"), a;
@@ -93,14 +70,7 @@ static void test_in_a_branch(void **state) {
 /* Loop of three times v = Times(v), from x. */
 static void test_in_a_loop(void **state) {
   static const int64_t trips[] = {3};
-  op_row row = {.version = 18,
-                .name = "Times",
-                .n_in = 1,
-                .n_out = 1,
-                .in = {F32},
-                .out = {F32},
-                .create = create_times_2,
-                .compute = compute_times};
+  op_row row = times_row(create_times_2);
   world w;
   (void)state;
   message g = {0}, b = {0}, n = node("loop", "Loop", "trips,-,x", "y");
@@ -128,14 +98,7 @@ static void test_in_a_loop(void **state) {
 
 /* y = f.Thrice(x), a function of the model: Times(Times(Times(a))). */
 static void test_in_a_function(void **state) {
-  op_row row = {.version = 18,
-                .name = "Times",
-                .n_in = 1,
-                .n_out = 1,
-                .in = {F32},
-                .out = {F32},
-                .create = create_times_2,
-                .compute = compute_times};
+  op_row row = times_row(create_times_2);
   world w;
   (void)state;
   message g = {0}, f = {0}, opset = {0};

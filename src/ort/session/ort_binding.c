@@ -164,7 +164,7 @@ OrtStatus *ort_RunWithBinding(OrtSession *session, const OrtRunOptions *run_opti
   return NULL;
 }
 
-/* A run ends when its values are there; nothing is left to wait for. */
+/* A run ends when its values are there; what providers still have on their streams is waited for here. */
 OrtStatus *ort_SynchronizeBoundInputs(OrtIoBinding *binding) {
   ALIVE(binding);
   return ort_session_eps_sync(binding->session->eps);
