@@ -7,6 +7,7 @@
 #include "ort/ort_api.h"
 #include "ort/custom/ort_custom_op.h"
 #include "ort/ort_status.h"
+#include "ort/ort_list.h"
 
 OrtStatus *ort_CreateCustomOpDomain(const char *domain, OrtCustomOpDomain **out) {
   ORT_NEED(domain);
@@ -26,10 +27,8 @@ OrtStatus *ort_CustomOpDomain_Add(OrtCustomOpDomain *custom_op_domain, const Ort
   ORT_NEED(custom_op_domain);
   ORT_NEED(op);
   OrtCustomOpDomain *d = custom_op_domain;
-  const OrtCustomOp **ops = realloc((void *)d->ops, (d->n_ops + 1) * sizeof *ops);
-  if (ops == NULL) return ort_out_of_memory();
-  d->ops = ops;
-  ops[d->n_ops++] = op;
+  ORT_TRY(ort_list_grow(&d->ops, d->n_ops, sizeof *d->ops));
+  d->ops[d->n_ops++] = op;
   return NULL;
 }
 
@@ -43,9 +42,7 @@ void ort_ReleaseCustomOpDomain(OrtCustomOpDomain *domain) {
 OrtStatus *ort_AddCustomOpDomain(OrtSessionOptions *options, OrtCustomOpDomain *custom_op_domain) {
   ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS);
   ORT_NEED(custom_op_domain);
-  OrtCustomOpDomain **domains = realloc((void *)options->domains, (options->n_domains + 1) * sizeof *domains);
-  if (domains == NULL) return ort_out_of_memory();
-  options->domains = domains;
-  domains[options->n_domains++] = custom_op_domain;
+  ORT_TRY(ort_list_grow(&options->domains, options->n_domains, sizeof *options->domains));
+  options->domains[options->n_domains++] = custom_op_domain;
   return NULL;
 }

@@ -8,6 +8,7 @@
 
 #include "ort/ort_api.h"
 #include "ort/ort_status.h"
+#include "ort/ort_list.h"
 
 /* ---- what an operator says of itself ---- */
 
@@ -214,11 +215,10 @@ static size_t serving(const family *f, int v, const OrtCustomOp **out) {
 }
 
 static OrtStatus *add_row(ort_custom_ops *all, const family *f, int since) {
+  ORT_TRY(ort_list_grow(&all->list, all->n, sizeof *all->list));
   ort_custom_row *row = calloc(1, sizeof *row);
-  ort_custom_row **list = realloc((void *)all->list, (all->n + 1) * sizeof *list);
-  if (list != NULL) all->list = list;
   if (row != NULL) row->ops = calloc(f->n, sizeof *row->ops);
-  if (row == NULL || list == NULL || row->ops == NULL) {
+  if (row == NULL || row->ops == NULL) {
     free(row);
     return ort_out_of_memory();
   }

@@ -10,6 +10,7 @@
 
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
+#include "ort/ort_list.h"
 
 #define ALIVE(options) ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS)
 

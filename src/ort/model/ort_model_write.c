@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ort/ort_status.h"
+#include "ort/ort_list.h"
 
 /* AttributeProto.type */
 enum { A_FLOAT = 1, A_INT = 2, A_STRING = 3, A_FLOATS = 6, A_INTS = 7, A_STRINGS = 8 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ort/model/ort_read.h"
+#include "ort/ort_list.h"
 
 typedef struct ort_subgraph {
   const OrtGraph *from;
@@ -18,10 +19,8 @@ static bool is_taken(const ort_subgraph *s, const OrtNode *node) { return node !
 /* ---- values ---- */
 
 static OrtStatus *append(OrtValueInfo ***list, size_t *n, OrtValueInfo *v) {
-  OrtValueInfo **more = realloc(*list, (*n + 1) * sizeof *more);
-  if (more == NULL) return ort_out_of_memory();
-  *list = more;
-  more[(*n)++] = v;
+  ORT_TRY(ort_list_grow(list, *n, sizeof **list));
+  (*list)[(*n)++] = v;
   return NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "ort/ort_api.h"
 #include "ort/ort_status.h"
 #include "ort/plugin/ort_kernel_def.h"
+#include "ort/ort_list.h"
 
 /* ---- types ---- */
 
@@ -59,11 +60,9 @@ static OrtStatus *constrain(OrtKernelDef *d, const char *name, uint64_t types) {
     d->constraints[i].types = types;
     return NULL;
   }
-  ort_type_constraint *grown = realloc(d->constraints, (d->n_constraints + 1) * sizeof *grown);
-  if (grown == NULL) return ort_out_of_memory();
-  d->constraints = grown;
-  grown[d->n_constraints] = (ort_type_constraint){.name = strdup(name), .types = types};
-  if (grown[d->n_constraints].name == NULL) return ort_out_of_memory();
+  ORT_TRY(ort_list_grow(&d->constraints, d->n_constraints, sizeof *d->constraints));
+  d->constraints[d->n_constraints] = (ort_type_constraint){.name = strdup(name), .types = types};
+  if (d->constraints[d->n_constraints].name == NULL) return ort_out_of_memory();
   d->n_constraints++;
   return NULL;
 }

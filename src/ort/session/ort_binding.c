@@ -10,6 +10,7 @@
 #include "ort/session/ort_session.h"
 #include "ort/plugin/ort_session_eps.h"
 #include "ort/value/ort_value.h"
+#include "ort/ort_list.h"
 
 /* Names with values. */
 typedef struct bound {

@@ -8,6 +8,7 @@
 #include "ort/ort_api.h"
 #include "ort/session/ort_session_options.h"
 #include "ort/value/ort_value.h"
+#include "ort/ort_list.h"
 
 #define ALIVE(options) ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS)
 

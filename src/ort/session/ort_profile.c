@@ -14,6 +14,7 @@
 #include "ort/ort_api.h"
 #include "ort/session/ort_session_options.h"
 #include "ort/ort_status.h"
+#include "ort/ort_list.h"
 
 enum { MOST_EVENTS = 1000000 };
 

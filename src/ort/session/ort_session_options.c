@@ -9,6 +9,7 @@
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/custom/ort_op_libraries.h"
+#include "ort/ort_list.h"
 
 OrtStatus *ort_CreateSessionOptions(OrtSessionOptions **out) {
   ORT_NEED(out);
@@ -49,16 +50,6 @@ void ort_ReleaseSessionOptions(OrtSessionOptions *o) {
 }
 
 /* ---- copies ---- */
-
-OrtStatus *ort_list_grow(void *list, size_t n, size_t bytes) {
-  void *p;
-  memcpy(&p, list, sizeof p);
-  p = realloc(p, (n + 1) * bytes);
-  if (p == NULL) return ort_out_of_memory();
-  memset((char *)p + n * bytes, 0, bytes);
-  memcpy(list, &p, sizeof p);
-  return NULL;
-}
 
 OrtStatus *ort_text_set(char **to, const char *text) {
   char *copy = text != NULL ? strdup(text) : NULL;

@@ -73,8 +73,6 @@ struct OrtSessionOptions {
   size_t source_model_bytes;
 };
 
-/* Room for one more in the array |list| of |n| elements of |bytes| each. NULL, or out of memory. */
-OX_NODISCARD OrtStatus *ort_list_grow(void *list, size_t n, size_t bytes);
 /* |*to| becomes a copy of |text|; what was there is freed. NULL stays NULL. */
 OX_NODISCARD OrtStatus *ort_text_set(char **to, const char *text);
 

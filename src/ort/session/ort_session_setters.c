@@ -7,6 +7,7 @@
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/session/ort_session_options.h"
+#include "ort/ort_list.h"
 
 #define ALIVE(options) ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS)
 
