@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/bconv.h - float32 convolution between tensors in blocks of channels (docs/blocks.md).
+ *
+ * A form is one way to compute a convolution: direct, depthwise, Winograd. The forms are a table (bconv_forms.c); who
+ * convolves asks for the cheapest that serves, packs the weights as that form wants them, plans for a shape and runs
+ * tiles. What a form computes, and how it cuts it into tiles, depends on the task alone, never on threads. */
+#ifndef OX_KERN_BLOCKS_BCONV_H
+#define OX_KERN_BLOCKS_BCONV_H
+
+#include "kern/conv/conv.h"
+
+enum { OX_BLOCK = 16 /* channels of a block, on every instruction set */ };
+
+/* What is to be computed. X is [batch][blocks of groups * ic][in][16], or as ONNX has it where |x_plain|; Y is
+ * [batch][blocks of groups * oc][out][16]. Lanes past the last channel of X may hold anything, NaN too: no result may
+ * depend on them. Lanes past the last channel of Y may be left as they come out. */
+typedef struct ox_bconv_task {
+  ox_isa isa;
+  ox_conv_geom g; /* in and out are 0 where a load does not know them yet */
+  ox_act act;     /* after bias and residual */
+  bool x_plain;   /* an image: few channels, as the model's input has them */
+  bool exact;     /* no form may be chosen whose rounding errors exceed those of plain sums (Winograd's do) */
+} ox_bconv_task;
+
+typedef struct ox_bconv_form ox_bconv_form;
+
+/* The common head of every form's plan. */
+typedef struct ox_bconv_plan {
+  const ox_bconv_form *form;
+  ox_bconv_task task;
+  uint32_t n_stages;
+  int64_t n_tiles[4];
+  size_t scratch_bytes, shared_bytes; /* of a worker; of a run: a->shared */
+} ox_bconv_plan;
+
+struct ox_bconv_form {
+  const char *name; /* as profiles and the tuner show it */
+  size_t plan_bytes; /* of the form's own plan, whose first member is an ox_bconv_plan */
+  /* What one thread is expected to need, in ns; infinity: this form does not serve. A sum of estimates, not a promise:
+   * measured choices come before it. */
+  double (*cost_ns)(const ox_bconv_task *t);
+  /* Floats of packed weights; 0: the form reads W as it is, [groups * oc][ic][taps]. */
+  size_t (*weight_floats)(const ox_bconv_task *t);
+  /* Packs units [u0, u1) of n_units from |w|, which may be unaligned. Units are independent: they may run in parallel.
+   */
+  int64_t (*weight_units)(const ox_bconv_task *t);
+  void (*pack)(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop);
+  /* Fills |p|, plan_bytes of zeros but for p->task and p->form. False: a size overflows. */
+  bool (*plan)(ox_bconv_plan *p);
+  /* Tiles [begin, end) of a stage. a->w is packed, a->z in blocks like y; bias has groups * oc elements. */
+  void (*run)(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
+              void *scratch);
+};
+
+/* All forms; a form that does not serve a task says so by its cost. */
+const ox_bconv_form *const *ox_bconv_forms(size_t *out_n);
+/* The cheapest form for |t|; NULL: none serves. */
+const ox_bconv_form *ox_bconv_choose(const ox_bconv_task *t);
+
+#endif
