@@ -14,6 +14,7 @@ from onnx import numpy_helper
 
 
 class Case:
+    """|outputs|: names of those that are tensors, by their place among all; the others are not compared."""
     def __init__(self, name, folder, data, outputs):
         self.name, self.folder, self.data, self.outputs = name, folder, data, outputs
         self.model = folder / "model.onnx"
@@ -85,7 +86,7 @@ def prepare(path, work, dims):
     path = pathlib.Path(path)
     name = path.name if path.is_dir() else path.stem
     model = onnx.load(str(path / "model.onnx" if path.is_dir() else path), load_external_data=False)
-    outputs = [o.name for o in model.graph.output]
+    outputs = {i: o.name for i, o in enumerate(model.graph.output) if o.type.HasField("tensor_type")}
     data = work / name / "data"
     if data.exists():
         raise ValueError(f"two models are called {name}")

@@ -55,10 +55,10 @@ class Peer:
         return json.loads(output_of(self.command(case, threads, seconds), self.env, RUN_LIMIT_S + 4 * seconds))
 
     def outputs(self, case, threads):
-        """The arrays of one run, in the model's order."""
+        """The tensors of one run, in the model's order."""
         with tempfile.TemporaryDirectory() as folder:
             output_of(self.output_command(case, threads, folder), self.env)
-            return [self.read(pathlib.Path(folder), i, name) for i, name in enumerate(case.outputs)]
+            return [self.read(pathlib.Path(folder), i, name) for i, name in case.outputs.items()]
 
 
 def read_tensor(path):
