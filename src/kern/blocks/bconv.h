@@ -7,9 +7,8 @@
 #ifndef OX_KERN_BLOCKS_BCONV_H
 #define OX_KERN_BLOCKS_BCONV_H
 
+#include "kern/blocks/blocks.h"
 #include "kern/conv/conv.h"
-
-enum { OX_BLOCK = 16 /* channels of a block, on every instruction set */ };
 
 /* What is to be computed. X is [batch][blocks of groups * ic][in][16], or as ONNX has it where |x_plain|; Y is
  * [batch][blocks of groups * oc][out][16]. Lanes past the last channel of X may hold anything, NaN too: no result may

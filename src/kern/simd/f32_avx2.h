@@ -173,6 +173,21 @@ OX_INLINE int32_t vi32_sum(vi32 v) {
   return _mm_cvtsi128_si32(_mm_add_epi32(q, _mm_shuffle_epi32(q, 0xb1)));
 }
 
+/* ---- squares: pairs of floats, pairs of pairs, then halves of vectors ---- */
+OX_INLINE void vf32_transpose(vf32 *v) {
+  vf32 t[8];
+  OX_UNROLL for (int i = 0; i < 8; i += 4) {
+    vf32 a = _mm256_unpacklo_ps(v[i], v[i + 1]), b = _mm256_unpackhi_ps(v[i], v[i + 1]);
+    vf32 c = _mm256_unpacklo_ps(v[i + 2], v[i + 3]), d = _mm256_unpackhi_ps(v[i + 2], v[i + 3]);
+    t[i] = _mm256_shuffle_ps(a, c, 0x44), t[i + 1] = _mm256_shuffle_ps(a, c, 0xee);
+    t[i + 2] = _mm256_shuffle_ps(b, d, 0x44), t[i + 3] = _mm256_shuffle_ps(b, d, 0xee);
+  }
+  OX_UNROLL for (int j = 0; j < 4; j++) {
+    v[j] = _mm256_permute2f128_ps(t[j], t[j + 4], 0x20);
+    v[j + 4] = _mm256_permute2f128_ps(t[j], t[j + 4], 0x31);
+  }
+}
+
 #include "kern/simd/f32_derived.h"
 
 #endif

@@ -161,6 +161,29 @@ F32_REDUCE_(vf32_hmax, _mm256_max_ps, _mm_max_ps, _mm_max_ss)
 #undef F32_REDUCE_
 OX_INLINE int32_t vi32_sum(vi32 v) { return _mm512_reduce_add_epi32(v); }
 
+/* ---- squares: pairs of floats, pairs of pairs, then quarters of vectors ---- */
+OX_INLINE vf32 f32_pair_lo_(vf32 a, vf32 b) {
+  return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+}
+OX_INLINE vf32 f32_pair_hi_(vf32 a, vf32 b) {
+  return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+}
+OX_INLINE void vf32_transpose(vf32 *v) {
+  vf32 t[16];
+  OX_UNROLL for (int i = 0; i < 16; i += 4) {
+    vf32 a = _mm512_unpacklo_ps(v[i], v[i + 1]), b = _mm512_unpackhi_ps(v[i], v[i + 1]);
+    vf32 c = _mm512_unpacklo_ps(v[i + 2], v[i + 3]), d = _mm512_unpackhi_ps(v[i + 2], v[i + 3]);
+    t[i] = f32_pair_lo_(a, c), t[i + 1] = f32_pair_hi_(a, c);
+    t[i + 2] = f32_pair_lo_(b, d), t[i + 3] = f32_pair_hi_(b, d);
+  }
+  OX_UNROLL for (int j = 0; j < 4; j++) {
+    vf32 a = _mm512_shuffle_f32x4(t[j], t[j + 4], 0x44), b = _mm512_shuffle_f32x4(t[j + 8], t[j + 12], 0x44);
+    vf32 c = _mm512_shuffle_f32x4(t[j], t[j + 4], 0xee), d = _mm512_shuffle_f32x4(t[j + 8], t[j + 12], 0xee);
+    v[j] = _mm512_shuffle_f32x4(a, b, 0x88), v[j + 4] = _mm512_shuffle_f32x4(a, b, 0xdd);
+    v[j + 8] = _mm512_shuffle_f32x4(c, d, 0x88), v[j + 12] = _mm512_shuffle_f32x4(c, d, 0xdd);
+  }
+}
+
 #include "kern/simd/f32_derived.h"
 
 #endif

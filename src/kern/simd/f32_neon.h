@@ -187,6 +187,19 @@ OX_INLINE float vf32_hmax(vf32 v) {
 }
 OX_INLINE int32_t vi32_sum(vi32 v) { return vaddvq_s32(v); }
 
+/* ---- squares ---- */
+OX_INLINE vf32 f32_pair_lo_(vf32 a, vf32 b) {
+  return vreinterpretq_f32_f64(vtrn1q_f64(vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b)));
+}
+OX_INLINE vf32 f32_pair_hi_(vf32 a, vf32 b) {
+  return vreinterpretq_f32_f64(vtrn2q_f64(vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b)));
+}
+OX_INLINE void vf32_transpose(vf32 *v) {
+  vf32 a = vtrn1q_f32(v[0], v[1]), b = vtrn2q_f32(v[0], v[1]);
+  vf32 c = vtrn1q_f32(v[2], v[3]), d = vtrn2q_f32(v[2], v[3]);
+  v[0] = f32_pair_lo_(a, c), v[1] = f32_pair_lo_(b, d), v[2] = f32_pair_hi_(a, c), v[3] = f32_pair_hi_(b, d);
+}
+
 #include "kern/simd/f32_derived.h"
 
 #endif

@@ -10,7 +10,8 @@
  * - load_even: p[0], p[2], p[4] ...; may read 2 x VF32_LANES floats; load_even_n: no more than it needs.
  * - quot: a / b within an ulp for b of ordinary size.
  * - int arithmetic wraps. store_u8, store_i8 saturate. select(m, a, b): m ? a : b. andnot(a, b): ~a & b.
- * - sum, hmin, hmax combine lanes in a fixed tree order. */
+ * - sum, hmin, hmax combine lanes in a fixed tree order.
+ * - transpose: of VF32_LANES vectors, the rows of a square. */
 #ifndef OX_SIMD_F32_SCALAR_H
 #define OX_SIMD_F32_SCALAR_H
 
@@ -171,6 +172,8 @@ OX_INLINE float vf32_sum(vf32 v) { return v; }
 OX_INLINE float vf32_hmin(vf32 v) { return v; }
 OX_INLINE float vf32_hmax(vf32 v) { return v; }
 OX_INLINE int32_t vi32_sum(vi32 v) { return v; }
+
+OX_INLINE void vf32_transpose(vf32 *v) { (void)v; }
 
 #include "kern/simd/f32_derived.h"
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/blocks.h - tensors in blocks of 16 channels (docs/blocks.md), and how data is turned into them and back.
+ */
+#ifndef OX_KERN_BLOCKS_BLOCKS_H
+#define OX_KERN_BLOCKS_BLOCKS_H
+
+#include <stddef.h>
+
+#include "base/cpu.h"
+#include "base/macros.h"
+
+enum { OX_BLOCK = 16 /* channels of a block, on every instruction set */ };
+
+typedef struct ox_blocks_variant {
+  ox_isa needs;
+  const char *name;
+  /* n pixels of one block from |channels| planes, |plane| floats apart; lanes past the last channel become zero. */
+  void (*to)(float *y, const float *x, size_t plane, size_t channels, size_t n);
+  /* The reverse; lanes past the last channel are dropped. */
+  void (*from)(float *y, size_t plane, const float *x, size_t channels, size_t n);
+} ox_blocks_variant;
+
+/* The best for |have|; never NULL. */
+const ox_blocks_variant *ox_blocks_select(ox_isa have);
+/* All of them, best first: for tests. */
+const ox_blocks_variant *const *ox_blocks_variants(size_t *out_n);
+
+#endif

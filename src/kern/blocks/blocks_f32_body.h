@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/blocks_f32_body.h - turning planes into blocks and back, squares of VF32_LANES at a time in registers.
+ * Included by blocks_f32_<isa>.c with BLOCKS_ISA and BLOCKS_NEEDS. */
+#include "kern/blocks/blocks.h"
+
+#define BLOCKS_PASTE_(a, b) a##b
+#define BLOCKS_PASTE(a, b) BLOCKS_PASTE_(a, b)
+
+/* Pixels [0, n), n <= VF32_LANES, of |channels| planes to lanes [0, VF32_LANES) of as many pixels. |whole|: both are
+ * VF32_LANES, so that nothing is masked. */
+OX_INLINE void square_to(float *y, const float *x, size_t plane, size_t channels, size_t n, int whole) {
+  vf32 v[VF32_LANES];
+  OX_UNROLL for (size_t c = 0; c < VF32_LANES; c++) v[c] = whole          ? vf32_load(x + c * plane)
+                                                           : c < channels ? vf32_load_n(x + c * plane, n)
+                                                                          : vf32_zero();
+  vf32_transpose(v);
+  OX_UNROLL for (size_t p = 0; p < VF32_LANES; p++) if (whole || p < n) vf32_store(y + p * OX_BLOCK, v[p]);
+}
+
+OX_INLINE void square_from(float *y, size_t plane, const float *x, size_t channels, size_t n, int whole) {
+  vf32 v[VF32_LANES];
+  OX_UNROLL for (size_t p = 0; p < VF32_LANES; p++) v[p] = whole || p < n ? vf32_load(x + p * OX_BLOCK) : vf32_zero();
+  vf32_transpose(v);
+  OX_UNROLL for (size_t c = 0; c < VF32_LANES; c++) if (whole) vf32_store(y + c * plane, v[c]);
+  else if (c < channels) vf32_store_n(y + c * plane, v[c], n);
+}
+
+OX_INLINE size_t at_most(size_t most, size_t n) { return n < most ? n : most; }
+
+/* Sixteen pixels at a time, a cache line of each plane, so that lines are read whole whatever the vectors' length. */
+static void to_blocks(float *y, const float *x, size_t plane, size_t channels, size_t n) {
+  for (size_t p = 0; p < n; p += OX_BLOCK)
+    for (size_t c = 0; c < OX_BLOCK; c += VF32_LANES)
+      for (size_t q = p; q < at_most(n, p + OX_BLOCK); q += VF32_LANES) {
+        size_t some_c = at_most(VF32_LANES, channels > c ? channels - c : 0), some_p = at_most(VF32_LANES, n - q);
+        const float *from = some_c ? x + c * plane + q : x;
+        if (some_c == VF32_LANES && some_p == VF32_LANES)
+          square_to(y + q * OX_BLOCK + c, from, plane, VF32_LANES, VF32_LANES, 1);
+        else
+          square_to(y + q * OX_BLOCK + c, from, plane, some_c, some_p, 0);
+      }
+}
+
+static void from_blocks(float *y, size_t plane, const float *x, size_t channels, size_t n) {
+  for (size_t p = 0; p < n; p += OX_BLOCK)
+    for (size_t c = 0; c < channels; c += VF32_LANES)
+      for (size_t q = p; q < at_most(n, p + OX_BLOCK); q += VF32_LANES) {
+        size_t some_c = at_most(VF32_LANES, channels - c), some_p = at_most(VF32_LANES, n - q);
+        if (some_c == VF32_LANES && some_p == VF32_LANES)
+          square_from(y + c * plane + q, plane, x + q * OX_BLOCK + c, VF32_LANES, VF32_LANES, 1);
+        else
+          square_from(y + c * plane + q, plane, x + q * OX_BLOCK + c, some_c, some_p, 0);
+      }
+}
+
+extern const ox_blocks_variant BLOCKS_PASTE(ox_blocks_f32__, BLOCKS_ISA);
+const ox_blocks_variant BLOCKS_PASTE(ox_blocks_f32__, BLOCKS_ISA) = {BLOCKS_NEEDS, "blocks_f32", to_blocks,
+                                                                     from_blocks};
