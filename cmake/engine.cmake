@@ -3,6 +3,7 @@ onyx_registry(op_list.inc OX_OPS src/ops/* builtin)
 onyx_registry(rule_list.inc OX_RULES src/opt/rules/*)
 onyx_registry(cpu_rule_list.inc OX_CPU_RULES src/ep/cpu/rules/*)
 onyx_registry(command_list.inc OX_COMMANDS src/cli/cmd_*)
+onyx_registry(bconv_form_list.inc OX_BCONV_FORMS src/kern/blocks/form_*)
 
 # What the CPU provider is made of, wherever it lives; what the engine is made of besides; the provider itself.
 file(GLOB_RECURSE kernel_sources CONFIGURE_DEPENDS src/base/*.c src/graph/*.c src/kern/*.c src/ep/rows/*.c)

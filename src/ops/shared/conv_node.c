@@ -46,8 +46,8 @@ ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const 
 
 enum { MOST_TAPS = 1 << 24 }; /* of one axis */
 
-ox_status *ox_conv_geom_make(ox_kernel_ctx *c, const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,
-                             const ox_shape *y, ox_conv_geom *out) {
+ox_status *ox_conv_geom_fill(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w, const ox_shape *y,
+                             void *(*alloc)(void *host, size_t bytes), void *host, ox_conv_geom *out) {
   int axes = x->rank - 2;
   if (axes > OX_CONV_AXES) return ox_fail(OX_NOT_IMPLEMENTED, "convolution over %d axes, at most 3", axes);
   ox_spatial_attrs win;
@@ -59,11 +59,18 @@ ox_status *ox_conv_geom_make(ox_kernel_ctx *c, const ox_conv_attrs *a, const ox_
     int64_t n = s < 0 ? 1 : win.kernel[s], lo = 0, hi = 0, o = 1;
     if (n > MOST_TAPS) return ox_fail(OX_LIMIT, "a kernel of %lld along axis %d", (long long)n, s);
     if (s >= 0) OX_TRY(ox_spatial_output(&win, s, x->dim[s + 2], &o, &lo, &hi));
-    int64_t *taps = ox_ctx_alloc(c, (size_t)n * sizeof *taps);
+    int64_t *taps = alloc(host, (size_t)n * sizeof *taps);
     if (!taps) return ox_oom();
     for (int64_t t = 0; t < n; t++) taps[t] = t * (s < 0 ? 1 : win.dilation[s]) - lo;
     out->in[i] = s < 0 ? 1 : x->dim[s + 2], out->out[i] = s < 0 ? 1 : y->dim[s + 2];
     out->stride[i] = s < 0 ? 1 : win.stride[s], out->n_taps[i] = n, out->tap[i] = taps;
   }
   return NULL;
+}
+
+static void *prep_memory(void *c, size_t bytes) { return ox_ctx_alloc(c, bytes); }
+
+ox_status *ox_conv_geom_make(ox_kernel_ctx *c, const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,
+                             const ox_shape *y, ox_conv_geom *out) {
+  return ox_conv_geom_fill(a, x, w, y, prep_memory, c, out);
 }

@@ -23,7 +23,12 @@ typedef struct ox_conv_attrs {
 /* Shape of Y for X [N, C, d...] and W [M, C / group, k...], any part of which may be unknown. */
 OX_NODISCARD ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,
                                             ox_shape *out);
-/* The geometry for known shapes; taps are allocated with the prepared shapes. At most three spatial axes. */
+/* The geometry for known shapes, at most three spatial axes. |alloc| gives memory for the taps that lives as long as the
+ * geometry; NULL: there is none. */
+OX_NODISCARD ox_status *ox_conv_geom_fill(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,
+                                          const ox_shape *y, void *(*alloc)(void *host, size_t bytes), void *host,
+                                          ox_conv_geom *out);
+/* The same; taps are allocated with the prepared shapes. */
 OX_NODISCARD ox_status *ox_conv_geom_make(ox_kernel_ctx *c, const ox_conv_attrs *a, const ox_shape *x,
                                           const ox_shape *w, const ox_shape *y, ox_conv_geom *out);
 

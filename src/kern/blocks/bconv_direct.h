@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/bconv_direct.h - the direct form: a product of pixels and packed weights.
+ *
+ * An output pixel is a sum over *segments*: runs of channels that lie one behind the other in memory. For a tensor in
+ * blocks a segment is one tap of one block, for an image whose channels lie last one row of taps. Each segment has an
+ * offset from the pixel's own place, so 1x1, dilated and strided convolutions, and products of matrices, are one loop.
+ * Weights: [group][panel of 16 channels][k][16], k in the order of the segments: block, then tap. */
+#ifndef OX_KERN_BLOCKS_BCONV_DIRECT_H
+#define OX_KERN_BLOCKS_BCONV_DIRECT_H
+
+#include "kern/blocks/bconv.h"
+
+typedef struct ox_bconv_seg {
+  int64_t at; /* floats from the pixel's place */
+  int64_t k;  /* channels */
+} ox_bconv_seg;
+
+/* C[pixels x panels] over some segments. The pixels are two runs of equal stride, the first the longer by one if their
+ * number is odd: two halves of a row, or a row each. */
+typedef struct ox_bconv_mul {
+  const float *w; /* of the first panel, at the first segment's k */
+  size_t w_panel; /* floats from panel to panel */
+  const float *x[2];
+  size_t x_step; /* floats from pixel to pixel */
+  const ox_bconv_seg *segs;
+  size_t n_segs;
+  float *y[2]; /* pixels one behind the other */
+  size_t y_panel;
+  const float *z[2]; /* residual like y, or NULL; read on the last segments */
+  const float *bias; /* of the first panel, or NULL; read on the last segments */
+  size_t channels;   /* that bias has */
+  float lo, hi;
+  bool first, last; /* not first: adds to y; last: bias, z and clamp are applied */
+} ox_bconv_mul;
+
+enum { OX_BCONV_MOST_PANELS = 3, OX_BCONV_MOST_PIXELS = 14 };
+
+typedef void ox_bconv_mul_fn(const ox_bconv_mul *m);
+
+typedef struct ox_bconv_variant {
+  ox_isa needs;
+  const char *name;
+  double macs_per_ns;                                  /* at most */
+  int64_t k_block;                                     /* k whose weights stay in L1 */
+  int64_t n_panels;                                    /* of a tile of registers, at most */
+  int64_t n_pixels[OX_BCONV_MOST_PANELS];              /* by panels - 1, at most */
+  ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
+  /* y[i] = act(y[i]) */
+  void (*finish)(const ox_act *act, float *y, size_t n);
+} ox_bconv_variant;
+
+/* The best variant for |have|; never NULL. */
+const ox_bconv_variant *ox_bconv_select(ox_isa have);
+
+typedef struct ox_bconv_direct_plan {
+  ox_bconv_plan head;
+  ox_conv_geom g; /* a pointwise one has a single long row */
+  const ox_bconv_variant *v;
+  int64_t unit; /* floats of a pixel: a block, or the channels of an image */
+  int64_t blocks, panels, k, taps, in_pixels, pixels;
+  int64_t k_blocks; /* blocks of input channels whose products are summed in registers */
+  int64_t tap_min[OX_CONV_AXES], tap_max[OX_CONV_AXES];
+  bool by_tap[OX_CONV_AXES];      /* taps are far apart: the scratch has a copy for each */
+  int64_t merged;                 /* taps of a row in one segment */
+  int64_t tile_m, tile_h, tile_w; /* panels, rows, columns of a tile */
+  int64_t tiles_m, tiles_h, tiles_w;
+  float lo, hi;
+  bool post; /* another activation than a clamp */
+  size_t segs_bytes;
+} ox_bconv_direct_plan;
+
+void ox_bconv_direct_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
+                         void *scratch);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/bconv_direct_avx2.c - the products of the direct form on one instruction set. */
+#include "kern/simd/f32_avx2.h"
+
+#define BCONV_ISA avx2
+#define BCONV_NEEDS OX_AVX2
+#define BCONV_RATE 60
+#define BCONV_K 512
+#define BCONV_MR1 6 /* pixels beside one panel */
+#include "kern/blocks/bconv_direct_body.h"

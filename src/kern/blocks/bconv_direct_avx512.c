@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/bconv_direct_avx512.c - the products of the direct form on one instruction set. */
+#include "kern/simd/f32_avx512.h"
+
+#define BCONV_ISA avx512
+#define BCONV_NEEDS OX_AVX512
+#define BCONV_RATE 120
+#define BCONV_K 288
+#define BCONV_MR1 14 /* pixels beside one panel */
+#define BCONV_MR2 14 /* beside two */
+#include "kern/blocks/bconv_direct_body.h"

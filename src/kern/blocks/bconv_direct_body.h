@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/bconv_direct_body.h - the products of the direct form over the SIMD vocabulary. Cannot fail, no globals.
+ */
+#include "kern/blocks/bconv_direct.h"
+#include "kern/simd/act_f32.h"
+
+#define BCONV_PASTE2(a, b) a##b
+#define BCONV_PASTE(a, b) BCONV_PASTE2(a, b)
+#define BCONV_STR2(x) #x
+#define BCONV_STR(x) BCONV_STR2(x)
+
+enum { L = VF32_LANES, PER = OX_BLOCK / VF32_LANES, /* vectors of a panel */ HALF = OX_BCONV_MOST_PIXELS / 2 };
+
+/* The last segments' sums: bias, residual and clamp. */
+OX_INLINE vf32 finished(const ox_bconv_mul *m, vf32 v, const float *z, size_t at, vf32 bias) {
+  v = vf32_add(v, bias);
+  if (z) v = vf32_add(v, vf32_load(z + at));
+  return vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN passes */
+}
+
+OX_INLINE vf32 bias_of(const ox_bconv_mul *m, size_t lane) {
+  if (!m->last || !m->bias || lane >= m->channels) return vf32_zero();
+  return vf32_load_n(m->bias + lane, OX_MIN((size_t)L, m->channels - lane));
+}
+
+OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
+  const int nv = np * PER, h = (mr + 1) / 2;
+  vf32 acc[OX_BCONV_MOST_PIXELS][OX_BCONV_MOST_PANELS * PER];
+  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
+  const float *w = m->w;
+  size_t step = m->x_step, w_panel = m->w_panel;
+  for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
+    const float *x0 = m->x[0] + s->at, *x1 = m->x[1] + s->at;
+    for (const float *w_end = w + s->k * OX_BLOCK; w < w_end; w += OX_BLOCK, x0++, x1++) {
+      vf32 wv[OX_BCONV_MOST_PANELS * PER];
+      OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vf32_load(w + (size_t)(j / PER) * w_panel + j % PER * L);
+      OX_UNROLL for (int i = 0; i < mr; i++) {
+        vf32 xi = vf32_splat(i < h ? x0[(size_t)i * step] : x1[(size_t)(i - h) * step]);
+        OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(xi, wv[j], acc[i][j]);
+      }
+    }
+  }
+  OX_UNROLL for (int j = 0; j < nv; j++) {
+    vf32 bias = bias_of(m, (size_t)j * L);
+    size_t lane = (size_t)(j / PER) * m->y_panel + (size_t)(j % PER * L);
+    OX_UNROLL for (int i = 0; i < mr; i++) {
+      size_t at = lane + (size_t)(i < h ? i : i - h) * OX_BLOCK;
+      float *y = m->y[i >= h];
+      vf32 v = acc[i][j];
+      if (!m->first) v = vf32_add(v, vf32_load(y + at));
+      if (m->last) v = finished(m, v, m->z[i >= h], at, bias);
+      vf32_store(y + at, v);
+    }
+  }
+}
+
+#define BCONV_MUL(np, mr) \
+  static void mul_##np##_##mr(const ox_bconv_mul *m) { product(m, mr, np); }
+#define BCONV_UP_TO_2(X, np) X(np, 1) X(np, 2)
+#define BCONV_UP_TO_6(X, np) BCONV_UP_TO_2(X, np) X(np, 3) X(np, 4) X(np, 5) X(np, 6)
+#define BCONV_UP_TO_14(X, np) \
+  BCONV_UP_TO_6(X, np) X(np, 7) X(np, 8) X(np, 9) X(np, 10) X(np, 11) X(np, 12) X(np, 13) X(np, 14)
+#define BCONV_UP_TO(mr) BCONV_PASTE(BCONV_UP_TO_, mr)
+#define BCONV_ROW(np, mr) mul_##np##_##mr,
+BCONV_UP_TO(BCONV_MR1)
+(BCONV_MUL, 1)
+#ifdef BCONV_MR2
+    BCONV_UP_TO(BCONV_MR2)(BCONV_MUL, 2)
+#endif
+        static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
+            {BCONV_UP_TO(BCONV_MR1)(BCONV_ROW, 1)},
+#ifdef BCONV_MR2
+            {BCONV_UP_TO(BCONV_MR2)(BCONV_ROW, 2)},
+#endif
+};
+
+OX_INLINE void finish_as(ox_act act, float *y, size_t n) {
+  for (size_t i = 0; i < n; i += L) vf32_store(y + i, vf32_act(act, vf32_load(y + i)));
+}
+
+static void finish(const ox_act *act, float *y, size_t n) {
+#define BCONV_FINISH(kind_)                           \
+  case kind_:                                         \
+    finish_as((ox_act){kind_, act->a, act->b}, y, n); \
+    break; /* one loop per kind */
+  switch (act->kind) {
+    BCONV_FINISH(OX_ACT_LEAKY_RELU)
+    BCONV_FINISH(OX_ACT_SIGMOID)
+    BCONV_FINISH(OX_ACT_HARD_SIGMOID)
+    BCONV_FINISH(OX_ACT_HARD_SWISH)
+    BCONV_FINISH(OX_ACT_SILU)
+    BCONV_FINISH(OX_ACT_GELU)
+    default:
+      finish_as(*act, y, n);
+  }
+#undef BCONV_FINISH
+}
+
+extern const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA);
+const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA) = {
+    .needs = BCONV_NEEDS,
+    .name = "bconv_" BCONV_STR(BCONV_ISA),
+    .macs_per_ns = BCONV_RATE,
+    .k_block = BCONV_K,
+    .n_panels = OX_COUNT(muls),
+    .n_pixels = {BCONV_MR1,
+#ifdef BCONV_MR2
+                 BCONV_MR2
+#endif
+    },
+    .mul = muls,
+    .finish = finish,
+};

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/bconv_direct_run.c - the tiles of the direct form. A tile reads X in place where all its taps lie inside;
+ * else it copies what it needs, padding included, block of k by block of k. */
+#include <string.h>
+
+#include "kern/blocks/bconv_direct.h"
+
+#define OX_BCONV(suffix) extern const ox_bconv_variant ox_bconv_direct__##suffix;
+#include "kern/blocks/bconv_variants.inc"
+#undef OX_BCONV
+
+static const ox_bconv_variant *const variants[] = {
+#define OX_BCONV(suffix) &ox_bconv_direct__##suffix,
+#include "kern/blocks/bconv_variants.inc"
+#undef OX_BCONV
+};
+
+const ox_bconv_variant *ox_bconv_select(ox_isa have) {
+  size_t i = 0;
+  while (variants[i]->needs & ~have) i++; /* the last line needs nothing */
+  return variants[i];
+}
+
+typedef ox_bconv_direct_plan plan;
+
+typedef struct tile {
+  int64_t image, group, d, q0, q1; /* depth, panels */
+  int64_t o[OX_CONV_AXES], n[OX_CONV_AXES];
+  bool in_place;
+  int64_t len[OX_CONV_AXES]; /* of the copy */
+} tile;
+
+static tile tile_at(const plan *p, int64_t i) {
+  const ox_conv_geom *g = &p->g;
+  tile t = {0};
+  t.q0 = i % p->tiles_m * p->tile_m, t.q1 = OX_MIN(t.q0 + p->tile_m, p->panels), i /= p->tiles_m;
+  t.o[2] = i % p->tiles_w * p->tile_w, t.n[2] = OX_MIN(p->tile_w, g->out[2] - t.o[2]), i /= p->tiles_w;
+  t.o[1] = i % p->tiles_h * p->tile_h, t.n[1] = OX_MIN(p->tile_h, g->out[1] - t.o[1]), i /= p->tiles_h;
+  t.o[0] = i % g->out[0], t.n[0] = 1, i /= g->out[0];
+  t.group = i % g->groups, t.image = i / g->groups;
+  t.in_place = !p->head.task.x_plain;
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    int64_t first = t.o[a] * g->stride[a], last = (t.o[a] + t.n[a] - 1) * g->stride[a];
+    t.in_place = t.in_place && first + p->tap_min[a] >= 0 && last + p->tap_max[a] < g->in[a];
+    t.len[a] = p->by_tap[a] ? t.n[a] * g->n_taps[a] : last - first + p->tap_max[a] - p->tap_min[a] + 1;
+  }
+  return t;
+}
+
+/* ---- the copy ---- */
+
+/* |n| pixels of a row from |first| on, |step| apart; |row| NULL: all outside. */
+static void copy_run(const plan *p, float *to, const float *row, int64_t first, int64_t step, int64_t n) {
+  int64_t width = p->g.in[2], unit = p->unit, lo = 0, hi = 0;
+  if (row) {
+    lo = first < 0 ? OX_MIN(OX_CEIL_DIV(-first, step), n) : 0;
+    hi = first >= width ? 0 : OX_MIN(OX_CEIL_DIV(width - first, step), n);
+    hi = OX_MAX(hi, lo);
+  }
+  if (lo) memset(to, 0, (size_t)(lo * unit) * sizeof *to);
+  if (hi < n) memset(to + hi * unit, 0, (size_t)((n - hi) * unit) * sizeof *to);
+  if (lo == hi) return;
+  if (p->head.task.x_plain) {
+    for (int64_t c = 0; c < unit; c++) {
+      const float *from = row + c * p->in_pixels;
+      for (int64_t i = lo; i < hi; i++) to[i * unit + c] = from[first + i * step];
+    }
+  } else if (step == 1) {
+    memcpy(to + lo * OX_BLOCK, row + (first + lo) * OX_BLOCK, (size_t)(hi - lo) * OX_BLOCK * sizeof *to);
+  } else {
+    for (int64_t i = lo; i < hi; i++)
+      memcpy(to + i * OX_BLOCK, row + (first + i * step) * OX_BLOCK, OX_BLOCK * sizeof *to);
+  }
+}
+
+static void copy_row(const plan *p, const tile *t, float *to, const float *row) {
+  const ox_conv_geom *g = &p->g;
+  int64_t first = t->o[2] * g->stride[2];
+  if (!p->by_tap[2]) {
+    copy_run(p, to, row, first + p->tap_min[2], 1, t->len[2]);
+    return;
+  }
+  for (int64_t i = 0; i < g->n_taps[2]; i++, to += t->n[2] * p->unit)
+    copy_run(p, to, row, first + g->tap[2][i], g->stride[2], t->n[2]);
+}
+
+/* Where line |i| of the copy along axis |a| comes from. */
+static int64_t line_at(const plan *p, const tile *t, int a, int64_t i) {
+  const ox_conv_geom *g = &p->g;
+  int64_t first = t->o[a] * g->stride[a];
+  if (!p->by_tap[a]) return first + p->tap_min[a] + i;
+  return first + g->tap[a][i / t->n[a]] + i % t->n[a] * g->stride[a];
+}
+
+static void copy_blocks(const plan *p, const tile *t, float *to, const float *x, int64_t blocks) {
+  const ox_conv_geom *g = &p->g;
+  for (int64_t b = 0; b < blocks; b++, x += p->in_pixels * OX_BLOCK)
+    for (int64_t i = 0; i < t->len[0]; i++)
+      for (int64_t j = 0; j < t->len[1]; j++, to += t->len[2] * p->unit) {
+        int64_t d = line_at(p, t, 0, i), h = line_at(p, t, 1, j);
+        bool inside = d >= 0 && d < g->in[0] && h >= 0 && h < g->in[1];
+        int64_t at = (d * g->in[1] + h) * g->in[2] * (p->head.task.x_plain ? 1 : OX_BLOCK);
+        copy_row(p, t, to, inside ? x + at : NULL);
+      }
+}
+
+/* ---- segments ---- */
+
+/* Lines from the first output's to that of tap |i|, and from output to output. */
+static int64_t tap_line(const plan *p, const tile *t, int a, int64_t i) {
+  if (t->in_place) return p->g.tap[a][i];
+  return p->by_tap[a] ? i * t->n[a] : p->g.tap[a][i] - p->tap_min[a];
+}
+static int64_t out_line(const plan *p, const tile *t, int a) {
+  return !t->in_place && p->by_tap[a] ? 1 : p->g.stride[a];
+}
+
+static size_t find_segs(const plan *p, const tile *t, int64_t b0, int64_t b1, ox_bconv_seg *segs) {
+  const ox_conv_geom *g = &p->g;
+  const int64_t *len = t->in_place ? g->in : t->len;
+  size_t n = 0;
+  for (int64_t b = b0; b < b1; b++) {
+    int64_t k = OX_MIN(p->unit, g->ic - b * p->unit) * p->merged;
+    for (int64_t i = 0; i < g->n_taps[0]; i++)
+      for (int64_t j = 0; j < g->n_taps[1]; j++)
+        for (int64_t l = 0; l < g->n_taps[2]; l += p->merged) {
+          int64_t at = (b - b0) * len[0] + tap_line(p, t, 0, i);
+          at = (at * len[1] + tap_line(p, t, 1, j)) * len[2] + tap_line(p, t, 2, l);
+          segs[n++] = (ox_bconv_seg){at * p->unit, k};
+        }
+  }
+  return n;
+}
+
+/* ---- products ---- */
+
+typedef struct strips { /* the pixels of a tile for one block of k */
+  const float *x;
+  int64_t x_row, x_step;
+  float *y;
+  const float *z;
+  int64_t y_row;
+} strips;
+
+static void strip(const plan *p, ox_bconv_mul *m, const strips *s, int64_t np, int64_t row, int64_t col, int64_t rows,
+                  int64_t n) {
+  int64_t half = rows == 2 ? n : (n + 1) / 2, x1 = rows == 2 ? s->x_row : half * s->x_step;
+  int64_t y1 = (rows == 2 ? s->y_row : half) * OX_BLOCK, at = (row * s->y_row + col) * OX_BLOCK;
+  m->x[0] = s->x + row * s->x_row + col * s->x_step, m->x[1] = m->x[0] + x1;
+  m->y[0] = s->y + at, m->y[1] = m->y[0] + y1;
+  m->z[0] = s->z ? s->z + at : NULL, m->z[1] = s->z ? m->z[0] + y1 : NULL;
+  p->v->mul[np - 1][rows * n - 1](m);
+  if (!p->post || !m->last) return;
+  for (int64_t q = 0; q < np; q++)
+    for (int i = 0; i < 2; i++) {
+      int64_t px = i == 0 ? half : rows * n - half;
+      p->v->finish(&p->head.task.act, m->y[i] + (size_t)q * m->y_panel, (size_t)(px * OX_BLOCK));
+    }
+}
+
+/* All pixels of a tile for |np| panels: rows in pairs where two fit, else pieces of a row, dealt out evenly. */
+static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips *s, int64_t np) {
+  int64_t mr = p->v->n_pixels[np - 1], width = t->n[2], pieces = OX_CEIL_DIV(width, mr), row = 0;
+  if (2 * width <= mr)
+    for (; row + 2 <= t->n[1]; row += 2) strip(p, m, s, np, row, 0, 2, width);
+  for (; row < t->n[1]; row++)
+    for (int64_t i = 0, col = 0; i < pieces; i++) {
+      int64_t n = width / pieces + (i < width % pieces);
+      strip(p, m, s, np, row, col, 1, n);
+      col += n;
+    }
+}
+
+static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *scratch) {
+  const ox_conv_geom *g = &p->g;
+  ox_bconv_seg *segs = (ox_bconv_seg *)scratch;
+  float *copy = (float *)(scratch + p->segs_bytes);
+  int64_t outer = t->image * g->groups + t->group, in_row = g->in[2] * OX_BLOCK;
+  int64_t pixel = (t->o[0] * g->out[1] + t->o[1]) * g->out[2] + t->o[2];
+  int64_t y = (outer * p->panels * p->pixels + pixel) * OX_BLOCK, done = 0;
+  const float *x = a->x + outer * p->blocks * p->in_pixels * p->unit;
+  int64_t first = (t->o[0] * g->stride[0] * g->in[1] + t->o[1] * g->stride[1]) * in_row +
+                  t->o[2] * g->stride[2] * OX_BLOCK; /* of X, in place */
+  for (int64_t b0 = 0, b1; b0 < p->blocks; b0 = b1) {
+    b1 = OX_MIN(b0 + p->k_blocks, p->blocks);
+    const float *xb = x + b0 * p->in_pixels * OX_BLOCK;
+    if (!t->in_place) copy_blocks(p, t, copy, xb, b1 - b0);
+    ox_bconv_mul m = {.segs = segs, .n_segs = find_segs(p, t, b0, b1, segs), .w_panel = (size_t)(p->k * OX_BLOCK)};
+    m.first = b0 == 0, m.last = b1 == p->blocks, m.lo = p->lo, m.hi = p->hi;
+    m.y_panel = (size_t)(p->pixels * OX_BLOCK);
+    strips s = {.x = t->in_place ? xb + first : copy, .y_row = g->out[2]};
+    s.x_row = out_line(p, t, 1) * (t->in_place ? in_row : t->len[2] * p->unit);
+    s.x_step = out_line(p, t, 2) * p->unit, m.x_step = (size_t)s.x_step;
+    for (int64_t q = t->q0, np; q < t->q1; q += np) {
+      np = OX_MIN(t->q1 - q, p->v->n_panels);
+      m.w = a->w + ((t->group * p->panels + q) * p->k + done) * OX_BLOCK;
+      m.bias = a->bias ? a->bias + t->group * g->oc + q * OX_BLOCK : NULL;
+      m.channels = (size_t)(g->oc - q * OX_BLOCK);
+      s.y = a->y + y + q * p->pixels * OX_BLOCK, s.z = a->z ? a->z + y + q * p->pixels * OX_BLOCK : NULL;
+      multiply(p, t, &m, &s, np);
+    }
+    for (size_t i = 0; i < m.n_segs; i++) done += segs[i].k;
+  }
+}
+
+void ox_bconv_direct_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
+                         void *scratch) {
+  const plan *p = (const plan *)head;
+  (void)stage;
+  for (int64_t i = begin; i < end; i++) {
+    tile t = tile_at(p, i);
+    run_tile(p, a, &t, scratch);
+  }
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/form_direct.c - the direct form: what it serves, its weights, how it is cut. Depends on shapes and
+ * instruction set only. */
+#include <math.h>
+#include <string.h>
+
+#include "base/cksize.h"
+#include "kern/blocks/bconv_direct.h"
+
+enum {
+  TILES = 32,                /* to aim at: two to sixteen threads end at nearly the same time */
+  SMALL_WEIGHTS = 384 << 10, /* bytes that stay in L2 while tiles of pixels go by */
+  L2_INPUT = 256 << 10       /* bytes of a tile's input for one block of k */
+};
+static const double ns_tile_min = 10e3, ns_tile_max = 150e3;
+static const double ns_per_weight = 4.0 / 20; /* 20 GB/s a core */
+
+static int64_t taps_of(const ox_conv_geom *g) { return g->n_taps[0] * g->n_taps[1] * g->n_taps[2]; }
+static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_BLOCK); }
+
+static bool product_ok(const int64_t *v, int n, int64_t *out) {
+  *out = 1;
+  for (int i = 0; i < n; i++)
+    if (v[i] < 0 || !ox_mul_i64_ok(*out, v[i], out)) return false;
+  return *out < (int64_t)1 << 48;
+}
+
+static bool serves(const ox_bconv_task *t) {
+  const ox_conv_geom *g = &t->g;
+  if (g->groups < 1 || g->ic < 1 || g->oc < 1 || taps_of(g) < 1) return false;
+  return g->groups == 1 || (!t->x_plain && g->ic % OX_BLOCK == 0 && g->oc % OX_BLOCK == 0);
+}
+
+static double cost_ns(const ox_bconv_task *t) {
+  const ox_conv_geom *g = &t->g;
+  if (!serves(t)) return INFINITY;
+  double weights = (double)g->groups * (double)panels_of(g) * OX_BLOCK * (double)g->ic * (double)taps_of(g);
+  double pixels = (double)g->batch * (double)g->out[0] * (double)g->out[1] * (double)g->out[2];
+  double sum = weights * pixels / ox_bconv_select(t->isa)->macs_per_ns, read = weights * ns_per_weight;
+  return OX_MAX(sum, read) + 1000;
+}
+
+static size_t weight_floats(const ox_bconv_task *t) {
+  const ox_conv_geom *g = &t->g;
+  int64_t n, f[] = {g->groups, panels_of(g), OX_BLOCK, g->ic, g->n_taps[0], g->n_taps[1], g->n_taps[2]};
+  return product_ok(f, OX_COUNT(f), &n) ? (size_t)n : 0;
+}
+
+static int64_t weight_units(const ox_bconv_task *t) { return t->g.groups * panels_of(&t->g); }
+
+/* A unit is a panel. */
+static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
+  const ox_conv_geom *g = &t->g;
+  const ox_f32u *from = (const ox_f32u *)w;
+  int64_t taps = taps_of(g), panels = panels_of(g), block = t->x_plain ? g->ic : OX_BLOCK;
+  float *d = dst + u0 * g->ic * taps * OX_BLOCK;
+  for (int64_t u = u0; u < u1 && !(stop && ox_stop_asked(stop)); u++) {
+    int64_t first = u % panels * OX_BLOCK, real = OX_MIN(OX_BLOCK, g->oc - first);
+    const ox_f32u *row = from + (u / panels * g->oc + first) * g->ic * taps;
+    for (int64_t b = 0; b < g->ic; b += block)
+      for (int64_t tap = 0; tap < taps; tap++)
+        for (int64_t c = b; c < OX_MIN(b + block, g->ic); c++, d += OX_BLOCK)
+          for (int64_t lane = 0; lane < OX_BLOCK; lane++)
+            d[lane] = lane < real ? row[(lane * g->ic + c) * taps + tap] : 0;
+  }
+}
+
+/* ---- plan ---- */
+
+/* 1x1 taps at 0 with stride 1: output pixels are input pixels, one long row. */
+static void flatten(ox_bconv_direct_plan *p) {
+  ox_conv_geom *g = &p->g;
+  for (int a = 0; a < OX_CONV_AXES; a++)
+    if (g->n_taps[a] != 1 || g->tap[a][0] != 0 || g->stride[a] != 1 || g->in[a] != g->out[a]) return;
+  g->in[2] = g->out[2] = p->pixels;
+  g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
+}
+
+static void find_taps(ox_bconv_direct_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    int64_t lo = g->tap[a][0], hi = lo;
+    for (int64_t t = 1; t < g->n_taps[a]; t++) lo = OX_MIN(lo, g->tap[a][t]), hi = OX_MAX(hi, g->tap[a][t]);
+    p->tap_min[a] = lo, p->tap_max[a] = hi;
+  }
+  p->merged = 1;
+  if (!p->head.task.x_plain) return;
+  p->merged = g->n_taps[2];
+  for (int64_t t = 1; t < g->n_taps[2]; t++)
+    if (g->tap[2][t] != g->tap[2][0] + t) p->merged = 1;
+}
+
+/* Every tap of every output lies inside: X is read in place. */
+static bool all_inside(const ox_bconv_direct_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  if (p->head.task.x_plain) return false;
+  for (int a = 0; a < OX_CONV_AXES; a++)
+    if (p->tap_min[a] < 0 || (g->out[a] - 1) * g->stride[a] + p->tap_max[a] >= g->in[a]) return false;
+  return true;
+}
+
+/* How many tiles of pixels and of panels: those that read least, together. */
+static void find_counts(const ox_bconv_direct_plan *p, int64_t *tiles_px, int64_t *tiles_m) {
+  const ox_conv_geom *g = &p->g;
+  double outer = (double)(g->batch * g->groups), pixels = (double)p->pixels;
+  double px_ns = (double)(p->k * p->panels * OX_BLOCK) / p->v->macs_per_ns, total = px_ns * pixels * outer;
+  double target = OX_MIN(OX_MAX(total / TILES, ns_tile_min), ns_tile_max);
+  double n = OX_MAX(total / target / outer, 1), w = (double)(p->panels * p->k) * 64;
+  double x = (double)(p->blocks * p->in_pixels * p->unit) * sizeof(float);
+  double m = w <= SMALL_WEIGHTS ? 1 : sqrt(n * w / x);
+  int64_t strips = OX_CEIL_DIV(p->pixels, p->v->n_pixels[p->v->n_panels - 1]);
+  int64_t most_m = OX_CEIL_DIV(p->panels, p->v->n_panels);
+  double least_px = pixels * (double)OX_MIN(p->k_blocks * p->unit, g->ic) * sizeof(float) / L2_INPUT;
+  double px = OX_MAX(n / OX_MAX(m, 1), least_px);
+  *tiles_px = px < (double)strips ? (int64_t)ceil(px) : strips;
+  *tiles_m = OX_MIN(OX_MAX((int64_t)(n / (double)*tiles_px + 0.5), 1), most_m);
+}
+
+/* Rows and columns of a tile, whole strips of registers. */
+static void cut(ox_bconv_direct_plan *p, int64_t tiles_px) {
+  const ox_conv_geom *g = &p->g;
+  int64_t width = g->out[2], mr = p->v->n_pixels[p->v->n_panels - 1], strips = OX_CEIL_DIV(width, mr);
+  int64_t px = OX_CEIL_DIV(p->pixels, tiles_px);
+  p->tile_h = 1, p->tile_w = width;
+  if (px >= width) {
+    p->tile_h = OX_MIN((px + width / 2) / width, g->out[1]);
+    if (width * 2 <= mr && p->tile_h < g->out[1]) p->tile_h = OX_ROUND_UP(p->tile_h, 2);
+  } else {
+    int64_t n = OX_MAX((px * strips + width / 2) / width, 1);
+    p->tile_w = OX_MIN(OX_CEIL_DIV(width, strips) * n, width);
+  }
+  p->tiles_h = OX_CEIL_DIV(g->out[1], p->tile_h), p->tiles_w = OX_CEIL_DIV(width, p->tile_w);
+  if (p->tiles_h > 1 && width * 2 > mr) p->tile_h = OX_CEIL_DIV(g->out[1], p->tiles_h);
+}
+
+/* Floats of scratch for one block of k of the largest tile; false: too many. */
+static bool find_scratch(ox_bconv_direct_plan *p, size_t *out) {
+  const ox_conv_geom *g = &p->g;
+  int64_t n[OX_CONV_AXES] = {1, p->tile_h, p->tile_w};
+  int64_t f[OX_CONV_AXES + 2] = {p->head.task.x_plain ? 1 : p->k_blocks, p->unit};
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    int64_t dense = (n[a] - 1) * g->stride[a] + p->tap_max[a] - p->tap_min[a] + 1, far = n[a] * g->n_taps[a];
+    p->by_tap[a] = far < dense && !(a == 2 && p->merged > 1);
+    f[a + 2] = p->by_tap[a] ? far : dense;
+  }
+  int64_t floats;
+  bool ok = product_ok(f, OX_COUNT(f), &floats);
+  *out = (size_t)floats + OX_BLOCK;
+  return ok;
+}
+
+static bool plan(ox_bconv_plan *head) {
+  ox_bconv_direct_plan *p = (ox_bconv_direct_plan *)head;
+  p->g = head->task.g;
+  ox_conv_geom *g = &p->g;
+  int64_t xs[] = {g->batch, g->groups, g->ic + OX_BLOCK, g->in[0], g->in[1], g->in[2]};
+  int64_t ys[] = {g->batch, g->groups, g->oc + OX_BLOCK, g->out[0], g->out[1], g->out[2]}, floats;
+  if (!product_ok(xs, OX_COUNT(xs), &floats) || !product_ok(ys, OX_COUNT(ys), &floats)) return false;
+  if (!weight_floats(&head->task)) return false;
+  const ox_act *act = &head->task.act;
+  p->v = ox_bconv_select(head->task.isa);
+  p->post = act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
+  p->lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
+  p->hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
+  p->in_pixels = g->in[0] * g->in[1] * g->in[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
+  head->n_stages = 1;
+  if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
+  p->taps = taps_of(g), p->k = g->ic * p->taps, p->panels = panels_of(g);
+  bool plain = head->task.x_plain;
+  p->unit = plain ? g->ic : OX_BLOCK, p->blocks = plain ? 1 : OX_CEIL_DIV(g->ic, OX_BLOCK);
+  p->k_blocks = OX_MIN(OX_MAX(p->v->k_block / (OX_BLOCK * p->taps), 1), p->blocks);
+  p->k_blocks = OX_CEIL_DIV(p->blocks, OX_CEIL_DIV(p->blocks, p->k_blocks)); /* evenly */
+  if (!plain) flatten(p);
+  find_taps(p);
+  int64_t tiles_px, tiles_m;
+  find_counts(p, &tiles_px, &tiles_m);
+  cut(p, tiles_px);
+  p->tile_m = OX_ROUND_UP(OX_CEIL_DIV(p->panels, tiles_m), p->v->n_panels);
+  p->tiles_m = OX_CEIL_DIV(p->panels, p->tile_m);
+  p->segs_bytes = OX_ROUND_UP((size_t)(p->k_blocks * p->taps) * sizeof(ox_bconv_seg), OX_ALIGN_BYTES);
+  size_t copy = 0;
+  if (!all_inside(p) && !find_scratch(p, &copy)) return false;
+  head->scratch_bytes = p->segs_bytes + copy * sizeof(float);
+  int64_t n[] = {g->batch, g->groups, g->out[0], p->tiles_h, p->tiles_w, p->tiles_m};
+  return product_ok(n, OX_COUNT(n), &head->n_tiles[0]);
+}
+
+extern const ox_bconv_form ox_bconv_form_direct;
+const ox_bconv_form ox_bconv_form_direct = {.name = "direct",
+                                            .plan_bytes = sizeof(ox_bconv_direct_plan),
+                                            .cost_ns = cost_ns,
+                                            .weight_floats = weight_floats,
+                                            .weight_units = weight_units,
+                                            .pack = pack,
+                                            .plan = plan,
+                                            .run = ox_bconv_direct_run};

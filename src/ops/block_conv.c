@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/block_conv.c - ai.onyx.BlockConv: FusedConv with X, Z and Y in blocks of channels (docs/blocks.md). Constant
+ * weights are packed at load, for the form that is cheapest as far as shapes are known there. */
+#include "base/cksize.h"
+#include "ops/shared/block_shape.h"
+#include "ops/shared/check.h"
+#include "ops/shared/conv_node.h"
+
+enum { X, W, B, Z, GUESS = 28 /* for a spatial extent that the load does not know */ };
+
+typedef struct block_conv_attrs {
+  ox_conv_attrs conv; /* first: its rows serve here, too */
+  int64_t plain_input;
+} block_conv_attrs;
+
+static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs), OX_ATTR_STR(ox_conv_attrs, activation, NULL),
+                                        OX_ATTR_FLOATS(ox_conv_attrs, activation_params),
+                                        OX_ATTR_INT_IN(block_conv_attrs, plain_input, 0, 0, 1)};
+
+typedef struct block_conv_state {
+  const ox_bconv_form *form; /* NULL: prepare chooses */
+  float *w;                  /* packed; NULL: W is not constant, or the form reads it as it is */
+  size_t bytes;
+} block_conv_state;
+
+typedef struct block_conv_prep {
+  ox_bconv_plan *plan;
+  bool packs;       /* stage 0 packs W into shared memory */
+  size_t packed_at; /* ... there, behind what the plan wants */
+} block_conv_prep;
+
+/* X as FusedConv would have it, for |w|. */
+static ox_status *plain_x(const block_conv_attrs *a, const ox_shape *x, const ox_shape *w, ox_shape *out) {
+  int64_t channels = w->rank >= 2 && w->dim[1] >= 0 ? w->dim[1] * a->conv.group : -1;
+  *out = *x;
+  if (a->plain_input) return NULL;
+  if (!ox_shape_is_blocks(x, channels))
+    return ox_fail(OX_SHAPE_MISMATCH, "X is not in blocks of %lld channels", (long long)channels);
+  *out = ox_shape_from_blocks(x, channels);
+  return NULL;
+}
+
+static ox_status *infer(ox_infer_ctx *c) {
+  const block_conv_attrs *a = c->attrs;
+  const ox_shape *w = &c->in[W]->shape;
+  ox_shape x, y;
+  OX_TRY(plain_x(a, &c->in[X]->shape, w, &x));
+  OX_TRY(ox_conv_infer_shape(&a->conv, &x, w, &y));
+  if (y.rank >= OX_MAX_RANK) return ox_fail(OX_LIMIT, "X has rank %d, at most %d", x.rank, OX_MAX_RANK - 1);
+  if (w->rank > 0) OX_TRY(ox_infer_shape_is(c, B, 1, &w->dim[0]));
+  y = ox_shape_to_blocks(&y);
+  ox_infer_out(c, 0, OX_F32, &y);
+  return NULL;
+}
+
+static ox_status *read_task(const block_conv_attrs *a, ox_isa isa, ox_bconv_task *t) {
+  if (!ox_act_parse(a->conv.activation, a->conv.activation_params.v, a->conv.activation_params.n, &t->act))
+    return ox_fail(OX_INVALID_MODEL, "unknown activation \"%.40s\"", a->conv.activation);
+  t->isa = isa, t->x_plain = a->plain_input != 0;
+  return NULL;
+}
+
+/* ---- load ---- */
+
+/* X as far as it is known, with a guess for the rest. */
+static ox_status *guess_x(const block_conv_attrs *a, const ox_type *type, const ox_shape *w, ox_shape *x) {
+  ox_shape unknown = ox_shape_unknown();
+  OX_TRY(plain_x(a, type ? &type->shape : &unknown, w, x));
+  for (int i = x->rank < 0 ? 0 : x->rank; i < w->rank; i++) x->dim[i] = -1;
+  x->rank = w->rank;
+  if (x->dim[0] < 0) x->dim[0] = 1;
+  if (x->dim[1] < 0) x->dim[1] = w->dim[1] * a->conv.group;
+  for (int i = 2; i < w->rank; i++) {
+    const ox_ints *d = &a->conv.dilations;
+    int64_t dilation = (size_t)i - 2 < d->n ? d->v[i - 2] : 1;
+    if (x->dim[i] < 0) x->dim[i] = OX_MAX(GUESS, (w->dim[i] - 1) * dilation + 1);
+  }
+  return NULL;
+}
+
+static void *load_memory(void *c, size_t bytes) { return ox_load_array(c, bytes, 1); }
+
+static ox_status *guess_task(ox_load_ctx *c, const ox_shape *w, ox_bconv_task *t) {
+  const block_conv_attrs *a = c->attrs;
+  ox_shape x, y;
+  OX_TRY(read_task(a, c->isa, t));
+  OX_TRY(guess_x(a, c->in_type[X], w, &x));
+  OX_TRY(ox_conv_infer_shape(&a->conv, &x, w, &y));
+  return ox_conv_geom_fill(&a->conv, &x, w, &y, load_memory, c, &t->g);
+}
+
+static ox_status *load(ox_load_ctx *c) {
+  const ox_tensor *w = c->in_const[W];
+  block_conv_state *s = c->state = OX_LOAD_NEW(c, block_conv_state);
+  if (!s) return ox_oom();
+  if (!w || w->shape.rank < 3) return NULL;
+  ox_bconv_task t = {0};
+  OX_TRY(guess_task(c, &w->shape, &t));
+  s->form = ox_bconv_choose(&t);
+  size_t floats = s->form ? s->form->weight_floats(&t) : 0;
+  if (!floats) return NULL;
+  if (!ox_mul_ok(floats, sizeof(float), &s->bytes)) return ox_fail(OX_LIMIT, "BlockConv: the weights are too large");
+  s->w = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES);
+  if (!s->w) return ox_oom();
+  ox_stop stop = ox_load_stop(c);
+  s->form->pack(&t, s->w, w->data, 0, s->form->weight_units(&t), &stop);
+  c->consumed |= 1u << W;
+  return NULL;
+}
+
+static void unload(void *state, ox_alloc alloc) {
+  block_conv_state *s = state;
+  if (s) ox_delete(alloc, s->w, s->bytes);
+}
+
+/* ---- run ---- */
+
+static ox_status *book(ox_kernel_ctx *c, block_conv_prep *p) {
+  const block_conv_state *s = c->state;
+  const ox_bconv_plan *plan = p->plan;
+  size_t weights = 0, floats = plan->form->weight_floats(&plan->task);
+  p->packs = !s->w && floats;
+  p->packed_at = OX_ROUND_UP(plan->shared_bytes, OX_ALIGN_BYTES);
+  c->n_stages = 0;
+  if (p->packs) {
+    if (!ox_mul_ok(floats, sizeof(float), &weights)) return ox_fail(OX_LIMIT, "BlockConv: the weights are too large");
+    c->n_tiles[c->n_stages++] = plan->form->weight_units(&plan->task);
+  }
+  if (!ox_add_ok(p->packed_at, weights, &c->shared_bytes) || plan->n_stages + p->packs > OX_MAX_STAGES)
+    return ox_fail(OX_LIMIT, "BlockConv: the working memory is too large");
+  for (uint32_t i = 0; i < plan->n_stages; i++) c->n_tiles[c->n_stages++] = plan->n_tiles[i];
+  c->scratch_per_worker = plan->scratch_bytes;
+  return NULL;
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  const block_conv_attrs *a = c->attrs;
+  const block_conv_state *s = c->state;
+  const ox_shape *w = &c->in[W]->shape;
+  block_conv_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
+  ox_bconv_task t = {0};
+  ox_shape x, y;
+  if (!p) return ox_oom();
+  if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))
+    return ox_fail(OX_SHAPE_MISMATCH, "Z must have the shape of the output");
+  OX_TRY(read_task(a, c->isa, &t));
+  OX_TRY(plain_x(a, &c->in[X]->shape, w, &x));
+  y = ox_shape_from_blocks(&c->out[0]->shape, w->dim[0]);
+  OX_TRY(ox_conv_geom_make(c, &a->conv, &x, w, &y, &t.g));
+  const ox_bconv_form *form = s->form ? s->form : ox_bconv_choose(&t);
+  if (!form)
+    return ox_fail(OX_NOT_IMPLEMENTED, "BlockConv: %lld groups of %lld inputs and %lld outputs", (long long)t.g.groups,
+                   (long long)t.g.ic, (long long)t.g.oc);
+  p->plan = ox_ctx_alloc(c, form->plan_bytes);
+  if (!p->plan) return ox_oom();
+  p->plan->form = form, p->plan->task = t;
+  if (!form->plan(p->plan)) return ox_fail(OX_LIMIT, "BlockConv: the working memory is too large");
+  return book(c, p);
+}
+
+static const float *floats_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ctx_has(c, i) ? c->in[i]->data : NULL; }
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const block_conv_prep *p = c->prep;
+  const block_conv_state *s = c->state;
+  const ox_bconv_form *form = p->plan->form;
+  float *packed = (float *)((char *)c->shared + p->packed_at);
+  if (p->packs && stage == 0) {
+    ox_stop stop = ox_ctx_stop(c);
+    form->pack(&p->plan->task, packed, c->in[W]->data, tiles.begin, tiles.end, &stop);
+    return NULL;
+  }
+  const ox_conv_args a = {.x = c->in[X]->data,
+                          .w = s->w       ? s->w
+                               : p->packs ? packed
+                                          : c->in[W]->data,
+                          .bias = floats_of(c, B),
+                          .z = floats_of(c, Z),
+                          .y = c->out[0]->data,
+                          .shared = c->shared};
+  form->run(p->plan, &a, stage - p->packs, tiles.begin, tiles.end, scratch);
+  return NULL;
+}
+
+static double flops(const ox_kernel_ctx *c) {
+  const ox_shape *w = &c->in[W]->shape, *y = &c->out[0]->shape;
+  double pixels = (double)y->dim[0] * (double)ox_shape_span(y, 2, y->rank - 1);
+  return 2.0 * pixels * (double)ox_shape_count(w);
+}
+
+static const ox_op ops[] = {
+    {OX_SCHEMA(.name = "BlockConv", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 2,
+               .max_in = 4, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
+     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
+};
+const ox_op_set ox_ops_block_conv = {ops, OX_COUNT(ops)};

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/bconv_test.c - every form of convolution between tensors in blocks, on every instruction set, against a naive
+ * sum in double precision: named shapes that hurt, then seeded random geometries. Lanes past the last channel hold NaN.
+ * Tolerance: 4e-6 of the sum of magnitudes; forms that need not be exact, 4e-5. */
+#include "support/check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kern/blocks/bconv.h"
+#include "support/levels.h"
+
+typedef struct shape {
+  const char *name;
+  bool plain;                    /* X is an image */
+  int64_t batch, groups, ic, oc; /* ic, oc: per group */
+  int64_t in[3], kernel[3], stride[3], dilation[3], pad[3];
+} shape;
+
+#define ONES \
+  { 1, 1, 1 }
+static const shape shapes[] = {
+    {"one", 0, 1, 1, 1, 1, ONES, ONES, ONES, ONES, {0, 0, 0}},
+    {"no batch", 0, 0, 1, 16, 16, {1, 3, 4}, {1, 2, 2}, ONES, ONES, {0, 0, 0}},
+    {"no outputs", 0, 2, 1, 16, 16, {1, 3, 0}, ONES, ONES, ONES, {0, 0, 0}},
+    {"vector", 0, 1, 1, 300, 37, ONES, ONES, ONES, ONES, {0, 0, 0}},
+    {"vectors", 0, 3, 1, 300, 37, ONES, ONES, ONES, ONES, {0, 0, 0}},
+    {"7x7 pointwise", 0, 1, 1, 70, 100, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
+    {"14x14 pointwise, k in blocks", 0, 1, 1, 1000, 70, {1, 14, 14}, ONES, ONES, ONES, {0, 0, 0}},
+    {"pointwise s2", 0, 2, 1, 40, 33, {1, 15, 14}, ONES, {1, 2, 2}, ONES, {0, 0, 0}},
+    {"pointwise, padded", 0, 1, 1, 33, 20, {1, 5, 6}, ONES, ONES, ONES, {0, 1, 1}},
+    {"large pointwise", 0, 1, 1, 24, 144, {1, 56, 56}, ONES, ONES, ONES, {0, 0, 0}},
+    {"7x7, 3x3", 0, 2, 1, 20, 33, {1, 7, 7}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+    {"7x7, 3x3, all channels", 0, 1, 1, 512, 512, {1, 7, 7}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+    {"28x28, 3x3", 0, 1, 1, 64, 48, {1, 28, 28}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+    {"56x56, 3x3 s2", 0, 1, 1, 40, 32, {1, 56, 56}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
+    {"3x3, not padded", 0, 1, 1, 17, 16, {1, 20, 21}, {1, 3, 3}, ONES, ONES, {0, 0, 0}},
+    {"even kernel", 0, 1, 1, 32, 32, {1, 13, 12}, {1, 4, 4}, {1, 2, 2}, ONES, {0, 1, 1}},
+    {"pads beyond the image", 0, 1, 1, 2, 3, {1, 2, 3}, {1, 2, 2}, ONES, ONES, {0, 9, 7}},
+    {"dilation beyond the image", 0, 1, 1, 2, 3, {1, 5, 5}, {1, 3, 3}, ONES, {1, 9, 9}, {0, 9, 9}},
+    {"dilated", 0, 1, 1, 32, 32, {1, 33, 33}, {1, 3, 3}, ONES, {1, 6, 6}, {0, 6, 6}},
+    {"a column", 0, 2, 1, 19, 21, {1, 131, 1}, {1, 5, 1}, {1, 2, 3}, ONES, {0, 2, 0}},
+    {"a row, long, dilated", 0, 1, 1, 32, 40, {1, 1, 5000}, {1, 1, 3}, ONES, {1, 1, 64}, {0, 0, 64}},
+    {"taps far apart", 0, 1, 1, 16, 16, {1, 1, 9000}, {1, 1, 3}, ONES, {1, 1, 4000}, {0, 0, 4000}},
+    {"depth only", 0, 1, 1, 5, 6, {67, 1, 1}, {3, 1, 1}, ONES, {2, 1, 1}, {2, 0, 0}},
+    {"3-D", 0, 1, 1, 20, 18, {6, 7, 9}, {3, 2, 3}, {2, 1, 1}, {1, 2, 1}, {1, 1, 1}},
+    {"groups of blocks", 0, 2, 3, 32, 16, {1, 11, 17}, {1, 3, 3}, {1, 2, 1}, {1, 1, 2}, {0, 1, 2}},
+    {"groups of four", 0, 2, 32, 4, 4, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+    {"groups of eight", 0, 1, 5, 8, 8, {1, 9, 9}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
+    {"depthwise", 0, 2, 50, 1, 1, {1, 15, 33}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+    {"depthwise s2", 0, 1, 9, 1, 1, {1, 30, 31}, {1, 5, 5}, {1, 2, 2}, ONES, {0, 2, 2}},
+    {"image, 7x7 s2", 1, 2, 1, 3, 64, {1, 57, 61}, {1, 7, 7}, {1, 2, 2}, ONES, {0, 3, 3}},
+    {"image, 3x3 s2", 1, 1, 1, 3, 32, {1, 64, 64}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
+    {"image, one channel", 1, 1, 1, 1, 16, {1, 28, 28}, {1, 5, 5}, ONES, ONES, {0, 2, 2}},
+    {"image, dilated", 1, 1, 1, 4, 16, {1, 28, 29}, {1, 3, 3}, ONES, {1, 2, 3}, {0, 2, 3}},
+    {"image in patches", 1, 1, 1, 3, 48, {1, 64, 64}, {1, 16, 16}, {1, 16, 16}, ONES, {0, 0, 0}},
+    {"sound", 1, 1, 1, 1, 32, {1, 1, 4000}, {1, 1, 10}, {1, 1, 5}, ONES, {0, 0, 0}},
+    {"volume", 1, 1, 1, 2, 17, {9, 10, 11}, {3, 3, 3}, {1, 2, 1}, ONES, {1, 1, 1}},
+};
+
+static uint32_t seed;
+static uint32_t next(uint32_t n) { return (test_random(&seed) >> 8) % n; }
+static float *noise(int64_t n) {
+  float *p = malloc((size_t)n * sizeof *p + OX_PAD_BYTES);
+  for (int64_t i = 0; i < n; i++) p[i] = (float)next(20001) * 1e-4f - 1.0f;
+  return p;
+}
+
+typedef struct problem {
+  ox_bconv_task t;
+  int64_t taps[3][64];
+  int64_t k, in_pixels, pixels, ic, oc, n_y; /* ic, oc: of all groups */
+  float *x, *w, *bias, *z;                   /* as ONNX has them */
+  double *want, *size;                       /* size: the sum of magnitudes */
+} problem;
+
+static void geometry(problem *p, const shape *s) {
+  ox_conv_geom *g = &p->t.g;
+  *g = (ox_conv_geom){.batch = s->batch, .groups = s->groups, .ic = s->ic, .oc = s->oc};
+  for (int a = 0; a < 3; a++) {
+    g->in[a] = s->in[a], g->stride[a] = s->stride[a], g->n_taps[a] = s->kernel[a], g->tap[a] = p->taps[a];
+    int64_t room = s->in[a] + 2 * s->pad[a] - (s->kernel[a] - 1) * s->dilation[a] - 1;
+    g->out[a] = room < 0 ? s->in[a] != 0 : room / s->stride[a] + 1;
+    for (int64_t t = 0; t < s->kernel[a]; t++) p->taps[a][t] = t * s->dilation[a] - s->pad[a];
+  }
+  p->k = g->ic * g->n_taps[0] * g->n_taps[1] * g->n_taps[2];
+  p->in_pixels = g->in[0] * g->in[1] * g->in[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
+  p->ic = g->groups * g->ic, p->oc = g->groups * g->oc, p->n_y = g->batch * p->oc * p->pixels;
+}
+
+/* One output: sum over the window; *size is the sum of magnitudes. */
+static double sum_at(const problem *p, int64_t group, int64_t channel, const int64_t *o, double *size) {
+  const ox_conv_geom *g = &p->t.g;
+  const float *w = p->w + channel * p->k;
+  double sum = 0;
+  for (int64_t c = 0; c < g->ic; c++)
+    for (int64_t d = 0; d < g->n_taps[0]; d++)
+      for (int64_t h = 0; h < g->n_taps[1]; h++)
+        for (int64_t t = 0; t < g->n_taps[2]; t++, w++) {
+          int64_t i[3] = {o[0] * g->stride[0] + g->tap[0][d], o[1] * g->stride[1] + g->tap[1][h],
+                          o[2] * g->stride[2] + g->tap[2][t]};
+          if (i[0] < 0 || i[1] < 0 || i[2] < 0 || i[0] >= g->in[0] || i[1] >= g->in[1] || i[2] >= g->in[2]) continue;
+          double v =
+              (double)*w * (double)p->x[(((group * g->ic + c) * g->in[0] + i[0]) * g->in[1] + i[1]) * g->in[2] + i[2]];
+          sum += v, *size += fabs(v);
+        }
+  return sum;
+}
+
+static void solve(problem *p) {
+  const ox_conv_geom *g = &p->t.g;
+  for (int64_t i = 0; i < p->n_y; i++) {
+    int64_t plane = i / p->pixels, at = i % p->pixels;
+    int64_t o[3] = {at / g->out[2] / g->out[1], at / g->out[2] % g->out[1], at % g->out[2]};
+    p->size[i] = 2;
+    double v = sum_at(p, plane / g->oc, plane % p->oc, o, &p->size[i]);
+    if (p->bias) v += (double)p->bias[plane % p->oc];
+    if (p->z) v += (double)p->z[i];
+    p->want[i] = ox_act_f64(p->t.act, v);
+  }
+}
+
+static void problem_init(problem *p, const shape *s) {
+  memset(p, 0, sizeof *p);
+  geometry(p, s);
+  p->t.x_plain = s->plain;
+  p->x = noise(s->batch * p->ic * p->in_pixels), p->w = noise(p->oc * p->k);
+  p->bias = next(3) ? noise(p->oc) : NULL, p->z = next(2) ? noise(p->n_y) : NULL;
+  p->t.act = (ox_act){next(OX_ACT_SOFTPLUS + 1), 0.25f, 0.5f};
+  if (p->t.act.kind == OX_ACT_THRESHOLDED_RELU) p->t.act.a = -1e9f; /* no sum may lie at its jump */
+  p->want = malloc((size_t)p->n_y * sizeof(double) + 1), p->size = malloc((size_t)p->n_y * sizeof(double) + 1);
+  solve(p);
+}
+
+static void problem_deinit(problem *p) {
+  free(p->x), free(p->w), free(p->bias), free(p->z), free(p->want), free(p->size);
+}
+
+/* ---- blocks ---- */
+
+static int64_t block_floats(const problem *p, int64_t channels, int64_t pixels) {
+  return p->t.g.batch * OX_CEIL_DIV(channels, OX_BLOCK) * pixels * OX_BLOCK;
+}
+
+/* Where element (image, channel, pixel) lies in blocks. */
+static int64_t block_at(int64_t i, int64_t channels, int64_t pixels) {
+  int64_t px = i % pixels, c = i / pixels % channels, image = i / pixels / channels;
+  return ((image * OX_CEIL_DIV(channels, OX_BLOCK) + c / OX_BLOCK) * pixels + px) * OX_BLOCK + c % OX_BLOCK;
+}
+
+static float *to_blocks(const problem *p, const float *from, int64_t channels, int64_t pixels) {
+  int64_t n = block_floats(p, channels, pixels);
+  float *to = malloc((size_t)n * sizeof *to + OX_PAD_BYTES);
+  memset(to, 0xff, (size_t)n * sizeof *to + OX_PAD_BYTES); /* NaN */
+  for (int64_t i = 0; from && i < p->t.g.batch * channels * pixels; i++) to[block_at(i, channels, pixels)] = from[i];
+  return to;
+}
+
+static bool is_as(double got, double want, double tolerance) {
+  if (isnan(want)) return isnan(got);
+  return got == want || fabs(got - want) <= tolerance;
+}
+
+/* Tiles one by one, last first: the order must not matter. Nothing is written past the end of Y. */
+static void check_form(const problem *p, const ox_bconv_form *f, const char *isa, const char *name) {
+  bool exact = p->t.exact;
+  ox_bconv_plan *plan = calloc(1, f->plan_bytes);
+  plan->form = f, plan->task = p->t;
+  if (!f->plan(plan)) fail_msg("%s: no plan", name);
+  char *scratch = malloc(plan->scratch_bytes + OX_PAD_BYTES), *shared = malloc(plan->shared_bytes + OX_PAD_BYTES);
+  memset(scratch, 0xff, plan->scratch_bytes + OX_PAD_BYTES), memset(shared, 0xff, plan->shared_bytes + OX_PAD_BYTES);
+  float *x = p->t.x_plain ? p->x : to_blocks(p, p->x, p->ic, p->in_pixels), *y = to_blocks(p, NULL, p->oc, p->pixels);
+  float *z = to_blocks(p, p->z, p->oc, p->pixels);
+  size_t floats = f->weight_floats(&p->t);
+  float *packed = malloc(floats * sizeof *packed + OX_PAD_BYTES);
+  for (int64_t u = floats ? f->weight_units(&p->t) : 0; u-- > 0;) f->pack(&p->t, packed, p->w, u, u + 1, NULL);
+  ox_conv_args a = {
+      .x = x, .w = floats ? packed : p->w, .bias = p->bias, .z = p->z ? z : NULL, .y = y, .shared = shared};
+  for (uint32_t s = 0; s < plan->n_stages; s++)
+    for (int64_t t = plan->n_tiles[s]; t-- > 0;) f->run(plan, &a, s, t, t + 1, scratch);
+  for (int64_t i = 0; i < p->n_y; i++) {
+    double got = (double)y[block_at(i, p->oc, p->pixels)];
+    if (!is_as(got, p->want[i], (exact ? 4e-6 : 4e-5) * p->size[i]))
+      fail_msg("%s on %s, shape %s, activation %u: [%lld] is %g, wanted %g", f->name, isa, name, p->t.act.kind,
+               (long long)i, got, p->want[i]);
+  }
+  for (int i = 0; i < OX_PAD_BYTES; i++)
+    assert_int_equal(((unsigned char *)(y + block_floats(p, p->oc, p->pixels)))[i], 0xff);
+  if (x != p->x) free(x);
+  free(z), free(y), free(packed), free(scratch), free(shared), free(plan);
+}
+
+/* All forms that serve, on all instruction sets; those that serve exact tasks are held to it. */
+static int check_forms(problem *p, const char *name) {
+  size_t n_forms;
+  const ox_bconv_form *const *forms = ox_bconv_forms(&n_forms);
+  int served = 0;
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t i = 0; i < n_forms; i++) {
+      p->t.isa = test_levels[l].have, p->t.exact = true;
+      if (!(forms[i]->cost_ns(&p->t) < INFINITY)) p->t.exact = false;
+      if (!(forms[i]->cost_ns(&p->t) < INFINITY)) continue;
+      served++;
+      check_form(p, forms[i], test_levels[l].name, name);
+    }
+  return served;
+}
+
+static void test_shapes_that_hurt(void **state) {
+  (void)state;
+  seed = 7;
+  for (size_t i = 0; i < OX_COUNT(shapes); i++) {
+    problem p;
+    problem_init(&p, &shapes[i]);
+    int served = check_forms(&p, shapes[i].name);
+    if (shapes[i].groups == 1) assert_true(served > 0);
+    problem_deinit(&p);
+  }
+}
+
+static shape random_shape(void) {
+  int axes = 1 + (int)next(3);
+  shape s = {.name = "random", .plain = next(4) == 0, .batch = 1 + next(2), .groups = 1};
+  s.ic = 1 + next(s.plain ? 4 : next(3) ? 40 : 200), s.oc = 1 + next(next(3) ? 40 : 120);
+  if (!s.plain && next(4) == 0) s.groups = 1 + next(4), s.ic = s.oc = next(2) ? 16 * (1 + next(3)) : 1u << next(4);
+  for (int a = 0; a < 3; a++) {
+    bool dead = a < 3 - axes;
+    s.in[a] = dead ? 1 : 1 + next(axes == 1 ? 200 : axes == 2 ? 24 : 8);
+    s.kernel[a] = dead || next(3) == 0 ? 1 : 1 + next(4);
+    s.stride[a] = dead || next(2) ? 1 : 1 + next(3);
+    s.dilation[a] = dead ? 1 : 1 + next(3);
+    s.pad[a] = dead || next(2) ? 0 : next(5);
+  }
+  return s;
+}
+
+static void test_random_shapes(void **state) {
+  (void)state;
+  seed = 11;
+  for (int i = 0; i < 300; i++) {
+    shape s = random_shape();
+    problem p;
+    problem_init(&p, &s);
+    check_forms(&p, s.name);
+    problem_deinit(&p);
+  }
+}
+
+/* Single elements of input and weights that no sum of terms may get wrong: NaN and infinities come out where they do
+ * in float64, in no other element. */
+static void test_extremes(void **state) {
+  (void)state;
+  static const shape square[] = {{"extremes", 0, 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+                                 {"in groups", 0, 1, 10, 4, 4, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+                                 {"depthwise", 0, 1, 40, 1, 1, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+                                 {"pointwise", 0, 1, 1, 40, 35, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
+                                 {"image", 1, 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}}};
+  static const float values[][2] = {{INFINITY, 0.5f}, {INFINITY, INFINITY}, {INFINITY, -INFINITY},
+                                    {NAN, 1},         {FLT_MAX, 1},  {1e-40f, -1e-45f},
+                                    {-0.0f, 0}};
+  static const float weights[] = {0.5f, 0, 0x1p-149f, INFINITY, NAN, FLT_MAX};
+  seed = 13;
+  for (size_t s = 0; s < OX_COUNT(square); s++)
+    for (size_t v = 0; v < OX_COUNT(values); v++)
+      for (size_t w = 0; w < OX_COUNT(weights); w++) {
+        problem p;
+        problem_init(&p, &square[s]);
+        p.x[(37 * 9 + 4) * 9 + 4] = values[v][0], p.x[(37 * 9 + 4) * 9 + 5] = values[v][1];
+        int64_t taps = p.k / p.t.g.ic, channel = 37 % p.t.g.ic; /* the tap that reads no padding */
+        p.w[21 * p.k + channel * taps + taps / 2] = weights[w], p.t.act.kind = OX_ACT_NONE;
+        solve(&p);
+        for (int64_t j = 0; j < p.n_y; j++)
+          if (fabs(p.want[j]) > (double)FLT_MAX) p.want[j] = copysign(HUGE_VAL, p.want[j]);
+        p.t.exact = true;
+        check_forms(&p, square[s].name);
+        problem_deinit(&p);
+      }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_shapes_that_hurt),
+      cmocka_unit_test(test_random_shapes),
+      cmocka_unit_test(test_extremes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/block_conv_test.c - BlockConv as a node against com.microsoft's FusedConv: constant and run-time weights, shapes
+ * that the load does not know, and what must be refused. The sums themselves: kern/bconv_test.c. */
+#include "support/check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "support/one_node.h"
+
+enum { N = 2, C = 20, H = 9, WID = 11, M = 35, K = 3, OH = 5, OW = 11, MOST = 16 * 3 * N * H * WID };
+static float x[N * C * H * WID], w[M * C * K * K], bias[M], z[N * M * OH * OW], blocks[MOST], z_blocks[MOST];
+
+static void fill(float *p, size_t n, uint32_t seed) {
+  for (size_t i = 0; i < n; i++) {
+    seed = seed * 1664525u + 1013904223u;
+    p[i] = (float)(seed >> 16 & 255) / 64 - 2;
+  }
+}
+
+static int64_t block_at(int64_t i, int64_t channels, int64_t pixels) {
+  int64_t px = i % pixels, c = i / pixels % channels, image = i / pixels / channels;
+  return ((image * ((channels + 15) / 16) + c / 16) * pixels + px) * 16 + c % 16;
+}
+
+static void to_blocks(const float *from, int64_t channels, int64_t pixels, float *to) {
+  memset(to, 0xff, sizeof blocks);
+  for (int64_t i = 0; i < N * channels * pixels; i++) to[block_at(i, channels, pixels)] = from[i];
+}
+
+static int setup(void **state) {
+  (void)state;
+  fill(x, OX_COUNT(x), 1), fill(w, OX_COUNT(w), 2), fill(bias, OX_COUNT(bias), 3), fill(z, OX_COUNT(z), 4);
+  to_blocks(x, C, H * WID, blocks), to_blocks(z, M, OH * OW, z_blocks);
+  return 0;
+}
+
+static const int64_t x_dims[] = {N, C, H, WID}, w_dims[] = {M, C, K, K}, b_dims[] = {M}, y_dims[] = {N, M, OH, OW};
+static const int64_t xb_dims[] = {N, 2, H, WID, 16}, yb_dims[] = {N, 3, OH, OW, 16};
+
+static void node(one_node *n, bool in_blocks) {
+  one_node_init(n, in_blocks ? "ai.onyx" : "com.microsoft", in_blocks ? "BlockConv" : "FusedConv", 1, 1);
+  static const int64_t strides[] = {2, 1}, pads[] = {1, 0, 1, 2};
+  static const float slope = 0.125f;
+  one_node_ints(n, "strides", 2, strides), one_node_ints(n, "pads", 4, pads);
+  one_node_str(n, "activation", "LeakyRelu"), one_node_floats(n, "activation_params", 1, &slope);
+}
+
+/* plain_input: X is as FusedConv has it. */
+static void check(bool plain, bool constant, bool with_bias, bool with_z, int64_t tiles) {
+  one_node n, want;
+  node(&n, true), node(&want, false);
+  n.run_tiles = tiles;
+  if (plain) one_node_int(&n, "plain_input", 1);
+  one_node_input(&n, OX_F32, plain ? 4 : 5, plain ? x_dims : xb_dims, plain ? x : blocks);
+  one_node_input(&want, OX_F32, 4, x_dims, x);
+  (constant ? one_node_const : one_node_input)(&n, OX_F32, 4, w_dims, w);
+  one_node_input(&want, OX_F32, 4, w_dims, w);
+  if (with_bias || with_z) {
+    one_node_input(&n, OX_F32, with_bias ? 1 : -1, b_dims, bias);
+    one_node_input(&want, OX_F32, with_bias ? 1 : -1, b_dims, bias);
+  }
+  if (with_z) one_node_input(&n, OX_F32, 5, yb_dims, z_blocks), one_node_input(&want, OX_F32, 4, y_dims, z);
+  CHECK_OK(one_node_run(&n));
+  CHECK_OK(one_node_run(&want));
+  const ox_shape shape = ox_shape_of(5, yb_dims);
+  assert_true(ox_shape_equal(&n.out[0].shape, &shape));
+  for (int64_t i = 0; i < N * M * OH * OW; i++) {
+    float got = ((float *)n.out[0].data)[block_at(i, M, OH * OW)], right = ((float *)want.out[0].data)[i];
+    if (!(fabsf(got - right) <= 2e-5f * fmaxf(fabsf(right), 1)))
+      fail_msg("[%lld]: %g, wanted %g", (long long)i, (double)got, (double)right);
+  }
+  one_node_deinit(&n), one_node_deinit(&want);
+}
+
+static void test_like_fused_conv(void **state) {
+  (void)state;
+  for (int i = 0; i < 32; i++) check(i & 1, i & 2, i & 4, i & 8, i & 16 ? 1 : 0);
+}
+
+static void test_what_is_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *what;
+    int64_t x[5], w[4], bias;
+  } rows[] = {
+      {"blocks of another size", {N, 2, H, WID, 8}, {M, C, K, K}, M},
+      {"more blocks than channels", {N, 3, H, WID, 16}, {M, C, K, K}, M},
+      {"fewer blocks than channels", {N, 1, H, WID, 16}, {M, C, K, K}, M},
+      {"a bias of another length", {N, 2, H, WID, 16}, {M, C, K, K}, M - 1},
+      {"a window longer than the input", {N, 2, 1, 1, 16}, {M, C, 8, 1}, M},
+      {"groups that no form serves", {N, 2, H, WID, 16}, {M, C, K, K}, M},
+  };
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    one_node n;
+    node(&n, true);
+    bool grouped = i + 1 == OX_COUNT(rows);
+    if (grouped) one_node_int(&n, "group", 5);
+    int64_t wd[4] = {M, grouped ? C / 5 : C, rows[i].w[2], rows[i].w[3]};
+    one_node_input(&n, OX_F32, 5, rows[i].x, blocks);
+    one_node_const(&n, OX_F32, 4, wd, w);
+    one_node_input(&n, OX_F32, 1, &rows[i].bias, bias);
+    ox_status *st = one_node_run(&n);
+    if (!st) fail_msg("%s: taken", rows[i].what);
+    ox_status_free(st);
+    one_node_deinit(&n);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_like_fused_conv),
+      cmocka_unit_test(test_what_is_refused),
+  };
+  return cmocka_run_group_tests(tests, setup, NULL);
+}
