@@ -35,6 +35,7 @@ foreach(lib onyx_static onyx_shared)
 endforeach()
 
 file(GLOB cli_sources CONFIGURE_DEPENDS src/cli/*.c)
+set_source_files_properties(src/cli/limits.c PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 if(cli_sources)
   add_executable(onyx ${cli_sources})
   target_include_directories(onyx PRIVATE src ${CMAKE_BINARY_DIR}/generated) # tools/layers.txt says what it may use

@@ -87,6 +87,9 @@ typedef struct ox_kernel_ctx {
   const struct ox_ctx_host *host;
   /* 1.1 */
   void *stream;                     /* of this run, from the provider's stream_create; NULL: it has none */
+  /* 1.3. prepare's answer, for profiles: how these shapes are computed, in a few words ("depthwise"). Static, or of
+   * alloc_prep; NULL: nothing to tell. Only where struct_size says that it is there. */
+  const char *form;
 } ox_kernel_ctx;
 
 /* Services for kernels. alloc_prep: prepare only, zeroed, lives as long as the prepared shapes. alloc_output: run

@@ -264,6 +264,9 @@ OX_API void ox_session_profile_start(ox_session *s); /* forgets what was collect
 OX_API void ox_session_profile_stop(ox_session *s);
 /* Event |i|; 0 when there are no more. Not while runs are under way. */
 OX_API int ox_session_profile_event(const ox_session *s, size_t i, ox_node_time *out);
+/* How event |i| was computed, in a few words of whoever computed it ("depthwise"), until the profile is started again;
+ * NULL: it does not say. */
+OX_API const char *ox_session_profile_form(const ox_session *s, size_t i);
 /* Writes a trace for Chrome or Perfetto. */
 OX_API OX_NODISCARD ox_status *ox_session_profile_write(const ox_session *s, const char *path);
 

@@ -487,6 +487,7 @@ class NodeTime(NamedTuple):
     duration_us: float
     output_bytes: int
     flops: float
+    form: Union[str, None]
 
 class Plan:
     rows: list[PlanRow]

@@ -9,8 +9,8 @@ PlanRow = collections.namedtuple(
 PlanRow.__doc__ = """Where a node runs. graph: "" or the path of a body. how: "kernel", "program", "view", "control", "copy",
 "refused". merged: nodes of the model that it does the work of. refused_by, refused_why: providers that declined."""
 
-NodeTime = collections.namedtuple("NodeTime", "name op provider start_us duration_us output_bytes flops")
-NodeTime.__doc__ = "A run of a node."
+NodeTime = collections.namedtuple("NodeTime", "name op provider start_us duration_us output_bytes flops form")
+NodeTime.__doc__ = "A run of a node. form: how it was computed, in a few words; None: its provider does not say."
 
 
 class _Table:

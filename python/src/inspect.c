@@ -133,13 +133,16 @@ static PyObject *profile_switch(PyObject *object, PyObject *on) {
 
 static PyObject *profile_events(PyObject *object, PyObject *ignored) {
   int (*get)(const ox_session *, size_t, ox_node_time *) = NULL;
+  const char *(*form)(const ox_session *, size_t) = NULL;
   ox_session *session = session_of(object);
-  if (!session || !function("ox_session_profile_event", (void **)&get)) return NULL;
+  if (!session || !function("ox_session_profile_event", (void **)&get) ||
+      !function("ox_session_profile_form", (void **)&form))
+    return NULL;
   PyObject *list = PyList_New(0);
   ox_node_time t;
   for (size_t i = 0; list && get(session, i, &t); i++) {
-    PyObject *row = Py_BuildValue("(sssddKd)", t.name, t.op, t.provider, t.start_us, t.duration_us,
-                                  (unsigned long long)t.output_bytes, t.flops);
+    PyObject *row = Py_BuildValue("(sssddKdz)", t.name, t.op, t.provider, t.start_us, t.duration_us,
+                                  (unsigned long long)t.output_bytes, t.flops, form(session, i));
     if (!row || PyList_Append(list, row) < 0) Py_CLEAR(list);
     Py_XDECREF(row);
   }

@@ -13,7 +13,7 @@ struct ox_profile {
   pthread_mutex_t lock;
   ox_profile_event *events;
   size_t n, capacity;
-  ox_arena names; /* that events came with, and their tensors */
+  ox_arena names; /* names and forms of events, and their tensors */
 };
 
 ox_status *ox_profile_create(ox_alloc alloc, ox_profile **out_profile) {
@@ -37,7 +37,9 @@ static void add(ox_profile *p, const ox_profile_event *e) {
   void *events = p->events;
   if (!ox_grow(p->alloc, &events, &p->capacity, p->n, sizeof *p->events)) return;
   p->events = events;
-  p->events[p->n++] = *e;
+  p->events[p->n] = *e;
+  if (e->form && !(p->events[p->n].form = ox_arena_str(&p->names, e->form, strlen(e->form)))) return;
+  p->n++;
 }
 
 void ox_profile_add(ox_profile *p, const ox_profile_event *e) {
@@ -87,6 +89,7 @@ static void write_event(ox_json *j, const ox_profile_event *e) {
   ox_json_begin_object(ox_json_key(j, "args"));
   ox_json_string(ox_json_key(j, "provider"), e->provider);
   ox_json_uint(ox_json_key(j, "bytes"), e->out_bytes);
+  if (e->form) ox_json_string(ox_json_key(j, "form"), e->form);
   ox_json_end_object(j);
   ox_json_end_object(j);
 }

@@ -19,13 +19,14 @@ typedef struct ox_profile_event {
   uint64_t constant_bytes;
   uint32_t n_in, n_out;
   const ox_tensor *tensors; /* n_in + n_out, without data; of ox_profile_tensors */
+  const char *form;         /* how the kernel computed it; NULL: it does not say */
 } ox_profile_event;
 
 OX_NODISCARD ox_status *ox_profile_create(ox_alloc alloc, ox_profile **out_profile);
 void ox_profile_destroy(ox_profile *p);
-/* Drops the event silently when memory runs out: profiling never fails a run. */
+/* Copies |form|. Drops the event silently when memory runs out: profiling never fails a run. */
 void ox_profile_add(ox_profile *p, const ox_profile_event *e);
-/* The same, of an event whose name is copied. */
+/* The same, and the name is copied, too. */
 void ox_profile_add_copy(ox_profile *p, const ox_profile_event *e);
 /* Room for the tensors of an event, zeroed, until the profile is cleared. NULL: out of memory. */
 ox_tensor *ox_profile_tensors(ox_profile *p, size_t n);

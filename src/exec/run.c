@@ -90,7 +90,7 @@ static void record(ox_context *c, const ox_step *s, int64_t start) {
                         .start_ns = start, .duration_ns = ox_clock_ns() - start};
   for (uint32_t i = 0; i < n->n_out; i++)
     if (n->out[i] != OX_NONE) e.out_bytes += c->slots[n->out[i]].t.bytes;
-  e.flops = ox_step_flops(s), e.index = (uint32_t)(s - c->steps);
+  e.flops = ox_step_flops(s), e.index = (uint32_t)(s - c->steps), e.form = s->c.form;
   record_tensors(c, s, &e);
   ox_profile_add(c->env->profile, &e);
 }

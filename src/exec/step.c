@@ -258,6 +258,7 @@ ox_status *ox_step_prepare(ox_step *s) {
   s->c.n_stages = 1, s->c.n_tiles[0] = 1;
   s->c.scratch_per_worker = s->c.shared_bytes = 0;
   s->c.attrs = NULL, s->c.state = NULL, s->c.prep = NULL, s->c.shared = NULL;
+  s->c.form = NULL;
   if (s->unit->kind != OX_UNIT_KERNEL) return NULL;
   OX_TRY(s->unit->kernel->api->prepare(s->unit->kernel, &s->c));
   OX_TRY(check_prepared(&s->c));
@@ -273,7 +274,7 @@ size_t ox_step_area(const ox_step *s) {
 
 double ox_step_flops(const ox_step *s) {
   const ox_kernel *k = s->unit->kernel;
-  if (!k || s->mode != OX_MODE_STATIC) return 0;
+  if (!k || (s->mode != OX_MODE_STATIC && s->mode != OX_MODE_DYNAMIC)) return 0;
   bool has = k->api->struct_size >= offsetof(ox_kernel_api, flops) + sizeof k->api->flops && k->api->flops;
   return has ? k->api->flops(k, &s->c) : 0;
 }

@@ -76,7 +76,7 @@ OX_NODISCARD ox_status *ox_step_prepare(ox_step *s);
 size_t ox_step_rounded(size_t bytes);
 /* Bytes that a prepared step has to itself if it runs beside others: shared ones, then scratch for one worker. */
 size_t ox_step_area(const ox_step *s);
-/* Of a prepared kernel; 0 if it does not say. */
+/* Of a prepared kernel, which has run if its step is dynamic; 0 if it does not say. */
 double ox_step_flops(const ox_step *s);
 /* Output |index| gets |shape|, and memory for it; what it has already stays. NULL: out of memory, no such output, or it
  * has another shape. */

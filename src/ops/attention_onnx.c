@@ -300,10 +300,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static double flops(const ox_kernel_ctx *c) {
-  const ox_attn *a = &((const attention_prep *)c->prep)->a;
-  return 2.0 * (double)(a->batch * a->heads) * (double)a->q_len * (double)a->kv_len * (double)(a->d + a->dv);
-}
+static double flops(const ox_kernel_ctx *c) { return ox_attn_flops(&((const attention_prep *)c->prep)->a); }
 
 #define ATTENTION                                                                                  \
   .name = "Attention", .min_in = 3, .max_in = 7, .min_out = 1, .max_out = 4,                       \

@@ -134,7 +134,7 @@ static ox_status *plan_product(ox_kernel_ctx *c, packed_prep *p) {
     if (ox_ctx_has(c, BIAS)) OX_TRY(ox_product_term(g, 0, BIAS, &c->in[BIAS]->shape, &p->qkv));
     OX_TRY(ox_product_plan(&sub, g, c->state));
   }
-  c->n_stages = sub.n_stages, c->scratch_per_worker = sub.scratch_per_worker;
+  c->form = sub.form, c->n_stages = sub.n_stages, c->scratch_per_worker = sub.scratch_per_worker;
   for (uint32_t i = 0; i < sub.n_stages; i++) c->n_tiles[i] = sub.n_tiles[i];
   p->qkv_at = OX_ROUND_UP(sub.shared_bytes, OX_ALIGN_BYTES);
   c->shared_bytes = p->qkv_at + qkv.bytes;
@@ -219,6 +219,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+static double flops(const ox_kernel_ctx *c) {
+  const packed_prep *p = c->prep;
+  double rows = (double)p->s.batch * (double)p->s.len, columns = (double)p->qkv.dim[2];
+  return 2 * rows * columns * (double)c->in[X]->shape.dim[2] + ox_attn_flops(&p->m.a);
+}
+
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
 #define REALS (OX_BIT(OX_F32) | OX_BIT(OX_F16))
@@ -227,11 +233,12 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Attention", .domain = "com.microsoft", .since = 1, .min_in = 2, .max_in = 7, .min_out = 1,
                .max_out = 2, .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, I32}, .vars = "TTT.TT",
                OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs), .infer = infer),
-     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
+     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "QAttention", .domain = "com.microsoft", .since = 1, .min_in = 5, .max_in = N_IN, .min_out = 1,
                .max_out = 2, .types = {BYTES, BYTES, REALS, REALS, REALS, I32, BYTES, BYTES}, .vars = "TUVVV.TUV",
                .more_types = (const uint32_t[]){REALS}, OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs),
                .infer = infer_quantized),
-     OX_KERNEL(.load = load_quantized, .unload = unload_quantized, .prepare = prepare_quantized, .run = run)},
+     OX_KERNEL(.load = load_quantized, .unload = unload_quantized, .prepare = prepare_quantized, .run = run,
+               .flops = flops)},
 };
 const ox_op_set ox_ops_attention_packed = {ops, OX_COUNT(ops)};

@@ -142,7 +142,7 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, conv_prep *p, const ox_conv_geom
   for (uint32_t i = 0; i < p->plan.n_stages; i++)
     add_stage(c, p, i + 1 == p->plan.n_stages ? S_LAST : S_FIRST, i, p->plan.n_tiles[i]);
   if (p->wide) add_stage(c, p, S_NARROW, 0, OX_CEIL_DIV(ox_shape_count(&c->out[0]->shape), BLOCK));
-  c->scratch_per_worker = p->plan.scratch_bytes;
+  c->scratch_per_worker = p->plan.scratch_bytes, c->form = ox_conv_form(&p->plan);
   return NULL;
 }
 
@@ -157,7 +157,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     return ox_fail(OX_INVALID_MODEL, "unknown activation");
   OX_TRY(ox_conv_geom_make(c, a, &c->in[X]->shape, &c->in[W]->shape, &c->out[0]->shape, &g));
   if (c->in[X]->dtype != OX_F64) return prepare_f32(c, p, &g);
-  p->plan.g = g, p->kind[0] = S_F64;
+  p->plan.g = g, p->kind[0] = S_F64, c->form = "sums in double";
   int64_t planes = g.batch * g.groups * g.oc, pixels = g.out[0] * g.out[1] * g.out[2];
   int64_t macs = g.ic * g.n_taps[0] * g.n_taps[1] * g.n_taps[2] * OX_MAX(pixels, 1);
   p->planes_per_tile = OX_MAX(100000 / OX_MAX(macs, 1), 1);

@@ -89,7 +89,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(p->plan.v, g.groups, g.oc, k), &p->packed_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&y), &p->y_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / sizeof(float)), &p->plan_at));
-  c->n_stages = 4, c->scratch_per_worker = p->plan.scratch_bytes;
+  c->n_stages = 4, c->scratch_per_worker = p->plan.scratch_bytes, c->form = ox_conv_form(&p->plan);
   c->n_tiles[0] = g.batch + 1; /* images, then weights and bias */
   c->n_tiles[1] = p->plan.n_stages > 1 ? p->plan.n_tiles[0] : 0, c->n_tiles[2] = p->plan.n_tiles[p->plan.n_stages - 1];
   c->n_tiles[3] = g.batch;
@@ -167,15 +167,20 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+static double flops(const ox_kernel_ctx *c) {
+  const ox_shape *w = &c->in[W]->shape;
+  return 2.0 * (double)ox_shape_count(&c->out[0]->shape) * (double)ox_shape_span(w, 1, w->rank);
+}
+
 static const ox_attr_def plain_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs)};
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "NhwcConv", .domain = "com.microsoft", .since = 1,
                .types = {OX_BIT(OX_F32) | OX_BIT(OX_F16) | OX_BIT(OX_F64)}, .vars = "TTT", .min_in = 2, .max_in = 3,
                OX_ATTRS(plain_rows), .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer),
-     OX_KERNEL(.prepare = prepare, .run = run)},
+     OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "NhwcFusedConv", .domain = "com.microsoft", .since = 1,
                .types = {OX_BIT(OX_F32) | OX_T_FLOAT16S}, .vars = "TTTT", .min_in = 2, .max_in = 4, OX_ATTRS(attr_rows),
                .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer),
-     OX_KERNEL(.prepare = prepare, .run = run)},
+     OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_conv_nhwc = {ops, OX_COUNT(ops)};

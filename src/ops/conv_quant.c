@@ -148,6 +148,9 @@ static ox_status *prepare_at(ox_kernel_ctx *c, const places *in) {
     OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(each / 4) * g.groups, &p->packed_at));
     OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(plain, 4), &p->temp_at));
   }
+  c->form = p->plan.depthwise   ? "8-bit depthwise"
+            : p->plan.pointwise ? "8-bit product, 1x1"
+                                : "8-bit product, gathered";
   c->n_stages = 3, c->scratch_per_worker = p->plan.scratch_bytes;
   c->n_tiles[0] = 1 + (p->last ? 0 : g.batch * OX_CEIL_DIV(p->plan.in_pixels, p->in_block));
   c->n_tiles[1] = ox_shape_count(&y) ? p->plan.n_tiles : 0;
@@ -242,16 +245,20 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+static double flops(const ox_kernel_ctx *c) {
+  return 2.0 * (double)ox_shape_count(&c->out[0]->shape) * (double)((const q_prep *)c->prep)->plan.k;
+}
+
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
 #define LINEAR_ROW(rows)                                                                                        \
   .since = 1, .types = {BYTES, OX_BIT(OX_F32), BYTES, BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES},     \
   .vars = "T.TU.U", .more_types = (const uint32_t[]){OX_BIT(OX_I32)}, .min_in = 8, .max_in = 9, OX_ATTRS(rows), \
   .attrs_bytes = sizeof(q_attrs), .infer = infer_linear
-#define LINEAR_ROW_KERNEL .load = load_linear, .unload = unload, .prepare = prepare_linear, .run = run
+#define LINEAR_ROW_KERNEL .load = load_linear, .unload = unload, .prepare = prepare_linear, .run = run, .flops = flops
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "ConvInteger", .since = 10, .types = {BYTES}, .vars = "TUTU", .min_in = 2, .max_in = 4,
                OX_ATTRS(attr_rows), .attrs_bytes = sizeof(q_attrs), .infer = infer_integer),
-     OX_KERNEL(.load = load_integer, .unload = unload, .prepare = prepare_integer, .run = run)},
+     OX_KERNEL(.load = load_integer, .unload = unload, .prepare = prepare_integer, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "QLinearConv", LINEAR_ROW(attr_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},
     {OX_SCHEMA(.name = "QLinearConv", .domain = "com.microsoft", LINEAR_ROW(ms_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},
 };

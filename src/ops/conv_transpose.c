@@ -252,6 +252,7 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, ct_prep *p) {
   if (!p->phases) return ox_oom();
   OX_TRY(phases_init(c, p, &w_floats, &y_floats, &shared));
   p->wide = c->in[X]->dtype != OX_F32, p->single = p->n_phases == 1;
+  c->form = p->single ? ox_conv_form(&p->phases[0].plan) : "a convolution for each phase";
   c->n_stages = 0;
   bool ok = true;
   if (p->wide) {
@@ -433,13 +434,19 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 enum { FLOATS = OX_BIT(OX_F16) | OX_BIT(OX_F32) | OX_BIT(OX_F64) };
+/* Each element of X meets the weights of its channel once; what falls outside counts, too. */
+static double flops(const ox_kernel_ctx *c) {
+  const ox_shape *w = &c->in[W]->shape;
+  return 2.0 * (double)ox_shape_count(&c->in[X]->shape) * (double)ox_shape_span(w, 1, w->rank);
+}
+
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "ConvTranspose", .since = 1, .types = {OX_T_FLOAT}, .vars = "TTT", .min_in = 2, .max_in = 3,
                OX_ATTRS(attr_rows), .attrs_bytes = sizeof(ox_deconv_attrs), .infer = infer),
-     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
+     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "ConvTransposeWithDynamicPads", .domain = "com.microsoft", .since = 1,
                .types = {FLOATS, FLOATS, OX_BIT(OX_I64), FLOATS}, .vars = "TT.T", .min_in = 2, .max_in = 4,
                OX_ATTRS(pads_rows), .attrs_bytes = sizeof(ox_deconv_attrs), .value_in = 1 << PADS, .infer = infer_pads),
-     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
+     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_conv_transpose = {ops, OX_COUNT(ops)};

@@ -221,9 +221,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+static double flops(const ox_kernel_ctx *c) {
+  const ox_shape *w = &c->in[W]->shape;
+  return 2.0 * (double)ox_shape_count(&c->out[0]->shape) * (double)ox_shape_span(w, 1, w->rank);
+}
+
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "DeformConv", .since = 19, .types = {OX_T_FLOAT}, .vars = "TTTTT", .min_in = 3, .max_in = 5,
                OX_ATTRS(attr_rows), .attrs_bytes = sizeof(deform_attrs), .infer = infer),
-     OX_KERNEL(.prepare = prepare, .run = run)},
+     OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_deform_conv = {ops, OX_COUNT(ops)};

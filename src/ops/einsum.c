@@ -99,6 +99,7 @@ static ox_status *plan_steps(ox_kernel_ctx *c, einsum_prep *p, const ein_equatio
   c->shared_bytes = shared;
   c->n_stages = 1 + EIN_STAGES;
   c->n_tiles[0] = p->n_steps > 1;
+  c->form = p->n_steps > 1 ? "several products" : p->step[0].sub.form;
   for (uint32_t s = 0; s < EIN_STAGES; s++) c->n_tiles[1 + s] = ein_contract_tiles(&p->step[p->n_steps - 1], s);
   return NULL;
 }
@@ -126,6 +127,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     ein_view v = view_of(&e.term[0], shapes[0], size);
     for (int d = 0; d < e.out.rank; d++) ein_copy_add(&p->copy, size[e.out.label[d]], v.stride[e.out.label[d]]);
     if (e.out.rank == 0) p->copy.count = 1;
+    c->form = "copy";
     return ox_ctx_plan(c, OX_CEIL_DIV(p->copy.count, EIN_COPY_TILE), 0);
   }
   p->n_steps = OX_MAX(e.n_terms - 1, 1);
@@ -162,9 +164,19 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+static double flops(const ox_kernel_ctx *c) {
+  const einsum_prep *p = c->prep;
+  double n = 0;
+  for (int i = 0; i < p->n_steps; i++) {
+    const ox_product *q = &p->step[i].p;
+    n += 2.0 * (double)q->n_batch * (double)q->m * (double)q->n * (double)q->k;
+  }
+  return n;
+}
+
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Einsum", .since = 12, .types = {OX_T_FLOAT | OX_T_INT}, .vars = "T", .min_in = 1,
                .max_in = OX_VARIADIC, OX_ATTRS(attrs), .attrs_bytes = sizeof(einsum_attrs), .infer = infer),
-     OX_KERNEL(.prepare = prepare, .run = run)},
+     OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_einsum = {ops, OX_COUNT(ops)};

@@ -373,6 +373,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 #define HALVES (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 #define CACHE (HALVES | OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_F8E4M3FN))
+/* As many keys as the cache has room for: how many there are, only the run knows. */
+static double flops(const ox_kernel_ctx *c) {
+  ox_attn a = ((const gqa_prep *)c->prep)->a;
+  a.kv_len = ox_ctx_wants(c, PRESENT_K) ? c->out[PRESENT_K]->shape.dim[2] : a.q_len;
+  return ox_attn_flops(&a);
+}
+
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "GroupQueryAttention", .domain = "com.microsoft", .since = 1, .min_in = 1, .max_in = N_IN,
                .min_out = 1, .max_out = 4,
@@ -381,6 +388,6 @@ static const ox_op ops[] = {
                .more_types = (const uint32_t[]){HALVES, OX_BIT(OX_I64), HALVES, HALVES, OX_BIT(OX_F32), OX_BIT(OX_F32),
                                                 HALVES, HALVES},
                .value_in = 1u << TOTAL, OX_ATTRS(attrs), .attrs_bytes = sizeof(gqa_attrs), .infer = infer),
-     OX_KERNEL(.prepare = prepare, .run = run)},
+     OX_KERNEL(.prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_group_query_attention = {ops, OX_COUNT(ops)};

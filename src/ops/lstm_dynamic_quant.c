@@ -219,6 +219,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+static double flops(const ox_kernel_ctx *c) {
+  lstm_view v;
+  view(c, c->prep, &v);
+  return recurrent_flops(&v.c);
+}
+
 #define F32 OX_BIT(OX_F32)
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
 static const ox_op ops[] = {
@@ -226,6 +232,6 @@ static const ox_op ops[] = {
                .min_out = 0, .max_out = 3, .types = {F32, BYTES, BYTES, F32, OX_BIT(OX_I32), F32, F32, F32},
                .vars = ".TT......T.T", .more_types = (const uint32_t[]){F32, BYTES, F32, BYTES}, OX_ATTRS(attrs),
                .attrs_bytes = sizeof(recurrent_attrs), .infer = infer),
-     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run)},
+     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_lstm_dynamic_quant = {ops, OX_COUNT(ops)};

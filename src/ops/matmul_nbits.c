@@ -203,6 +203,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   c->prep = p;
   p->k = (size_t)a->K, p->n = (size_t)a->N, p->m = (size_t)(ox_shape_count(&c->in[IN_A]->shape) / a->K);
   p->blocks = OX_CEIL_DIV(p->k, (size_t)a->block_size), p->padded = p->blocks * (size_t)a->block_size;
+  c->form = !s ? "a column at a time" : a->accuracy_level == 4 ? "panels, 8-bit sums" : "panels";
   if (!s) return ox_ctx_plan(c, p->m ? (int64_t)p->n : 0, 2 * p->padded * sizeof(float));
   p->quantized = a->accuracy_level == 4;
   p->wide = c->in[IN_A]->dtype != OX_F32 || p->k != p->padded;

@@ -186,6 +186,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
+static double flops(const ox_kernel_ctx *c) {
+  const fused_prep *p = c->prep;
+  double columns = 0;
+  for (int i = 0; i < p->products; i++) columns += (double)p->n[i];
+  return 2 * (double)p->rows * (double)p->k * columns;
+}
+
 #define MS .domain = "com.microsoft", .since = 1, .attrs_bytes = sizeof(fused_attrs)
 #define T (OX_BIT(OX_F32) | OX_T_FLOAT16S)
 #define U8 OX_BIT(OX_U8)
@@ -193,10 +200,10 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MatMulNBitsMlp", MS, .types = {T, T, T, U8, T, T, U8, T}, .more_types = (const uint32_t[]){T},
                .vars = "TTT.TT.TT", .min_in = 1, .max_in = 9, .min_out = 1, .max_out = 2, OX_ATTRS(mlp_rows),
                .infer = infer_mlp),
-     OX_KERNEL(.prepare = prepare_mlp, .run = run)},
+     OX_KERNEL(.prepare = prepare_mlp, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "MatMulNBitsQkv", MS, .types = {T, T, T, U8, T, T, U8, T},
                .more_types = (const uint32_t[]){T, U8, T, T}, .vars = "TTT.TT.TT.TT", .min_in = 1, .max_in = 12,
                .min_out = 3, .max_out = 4, OX_ATTRS(qkv_rows), .infer = infer_qkv),
-     OX_KERNEL(.prepare = prepare_qkv, .run = run)},
+     OX_KERNEL(.prepare = prepare_qkv, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_matmul_nbits_fused = {ops, OX_COUNT(ops)};

@@ -261,10 +261,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   return NULL;
 }
 
-static double flops(const ox_kernel_ctx *c) {
-  const ox_attn *a = &((const mha_prep *)c->prep)->m.a;
-  return 2.0 * (double)(a->batch * a->heads) * (double)a->q_len * (double)a->kv_len * (double)(a->d + a->dv);
-}
+static double flops(const ox_kernel_ctx *c) { return ox_attn_flops(&((const mha_prep *)c->prep)->m.a); }
 
 /* ---- DecoderMaskedMultiHeadAttention ---- */
 /* Where the inputs of MultiHeadAttention are. */

@@ -97,7 +97,7 @@ static ox_status *prepare_fast(ox_kernel_ctx *c, pool_prep *p) {
   if (!tables || !p->ones) return ox_oom();
   for (int64_t t = 0; t < taps_all; t++) p->ones[t] = 1;
   ox_conv_plan_tables(&p->plan, tables);
-  p->plan.one_filter = true;
+  p->plan.one_filter = true, c->form = ox_conv_form(&p->plan);
   OX_TRY(ox_ctx_plan(c, p->plan.n_tiles[0], p->plan.scratch_bytes));
   if (pool->kind == OX_POOL_AVERAGE) { /* a second pass divides */
     p->per_tile = OX_MAX(16384 / OX_MAX(p->out_n, 1), 1);
@@ -131,6 +131,7 @@ static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
   if (!plain) OX_TRY(prepare_fast(c, p));
   if (p->fast) return NULL;
   p->bytes = (c->in[0]->dtype == OX_U8 || c->in[0]->dtype == OX_I8) && !ox_ctx_wants(c, 1) && ox_max_pool_i8_fits(pool);
+  c->form = p->bytes ? "8-bit maxima" : "planes in double";
   if (p->bytes) {
     p->per_tile = OX_MAX(65536 / OX_MAX(p->out_n, 1), 1);
     return ox_ctx_plan(c, OX_CEIL_DIV(p->planes, p->per_tile), ox_max_pool_i8_scratch(pool));

@@ -102,7 +102,7 @@ static ox_status *prepare_lstm(ox_kernel_ctx *c) { return recurrent_prepare(c, C
 #define COMMON                                                                                                    \
   .since = 1, .min_in = 3, .min_out = 0, OX_ATTRS(attrs), .attrs_bytes = sizeof(recurrent_attrs), .infer = infer, \
   .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I32), OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}
-#define COMMON_KERNEL .load = load, .unload = unload, .run = recurrent_run
+#define COMMON_KERNEL .load = load, .unload = unload, .run = recurrent_run, .flops = recurrent_flops
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "RNN", .vars = "TTTT.T", .max_in = 6, .max_out = 2, COMMON),

@@ -64,6 +64,7 @@ static const struct {
     ROW(ox_session_profile_start),
     ROW(ox_session_profile_stop),
     ROW(ox_session_profile_event),
+    ROW(ox_session_profile_form),
     ROW(ox_session_profile_write),
     ROW(ox_session_placement),
     ROW(ox_session_output_node),

@@ -108,6 +108,11 @@ int ox_session_profile_event(const ox_session *s, size_t i, ox_node_time *out) {
   return 1;
 }
 
+const char *ox_session_profile_form(const ox_session *s, size_t i) {
+  const ox_profile_event *events;
+  return i < ox_profile_events(s->profile, &events) ? events[i].form : NULL;
+}
+
 ox_status *ox_session_profile_write(const ox_session *s, const char *path) {
   return ox_profile_write_trace(s->profile, path);
 }

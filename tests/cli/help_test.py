@@ -54,7 +54,7 @@ class Help(CommandTest):
 
     def test_defaults(self):
         table = [("info", "level", "(0)"), ("bench", "level", "(3)"), ("bench", "seconds", "(3)"),
-                 ("test", "rtol", "(0.001)"), ("test", "timeout", "(120)"), ("profile", "top", "(15)")]
+                 ("test", "rtol", "(0.001)"), ("test", "timeout", "(120)"), ("profile", "top", "(30)")]
         for command, name, default in table:
             text = next(text for _, n, _, text in self.rows(command) if n == name)
             self.assertTrue(text.endswith(default), text)

@@ -70,6 +70,21 @@ class Json(CommandTest):
         self.assertEqual({n["name"]: (n["op"], n["provider"], n["calls"]) for n in out["nodes"]},
                          {"node" + ODD: ("Relu", "cpu", 1), "neg": ("Neg", "cpu", 1)})
         self.assertTrue(math.isclose(sum(n["ms"] for n in out["nodes"]), out["total_ms"], rel_tol=1e-9))
+        self.assertTrue(all(n["in"] == n["out"] == [[1, 3]] and n["bytes"] == 24 for n in out["nodes"]))
+        for rows in ("operators", "forms"):
+            self.assertEqual({n["op"] for n in out[rows]}, {"Relu", "Neg"})
+            self.assertTrue(math.isclose(sum(n["ms"] for n in out[rows]), out["total_ms"], rel_tol=1e-9))
+        self.assertGreater(out["limits"]["float_gflops"], 0)
+        self.assertGreaterEqual(out["total_ms"], out["lost_ms"])
+
+    def test_profile_orders(self):
+        def nodes(order):
+            return self.json("profile", self.case, "--level", "0", "--order", order)["nodes"]
+        self.assertEqual([n["name"] for n in nodes("graph")], ["node" + ODD, "neg"])
+        for order, key in (("time", "ms"), ("lost", "lost_ms")):
+            values = [n[key] for n in nodes(order)]
+            self.assertEqual(values, sorted(values, reverse=True))
+        self.refuses("profile", self.case, "--order", "size", naming="--order wants lost, time or graph, got 'size'")
 
     def odd_operator(self):
         """A model with an operator whose name, like its provider's, JSON has to escape."""

@@ -148,6 +148,8 @@ void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, 
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v);
 /* A maximum over windows of each plane: g->ic and g->oc are 1, no weights, bias or residual. */
 bool ox_conv_plan_max(ox_conv_plan *p, const ox_conv_geom *g, const ox_conv_variant *v);
+/* How a plan computes, for profiles. */
+const char *ox_conv_form(const ox_conv_plan *p);
 void ox_conv_plan_tables(ox_conv_plan *p, void *memory);
 /* Tiles [begin, end) of a stage. */
 void ox_conv_run(const ox_conv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,

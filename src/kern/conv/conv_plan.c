@@ -269,6 +269,21 @@ bool ox_conv_plan_max(ox_conv_plan *p, const ox_conv_geom *g, const ox_conv_vari
   return true;
 }
 
+const char *ox_conv_form(const ox_conv_plan *p) {
+  switch (p->mode) {
+    case OX_CONV_EMPTY:
+      return "empty";
+    case OX_CONV_DEPTHWISE:
+      return p->by_tap ? "depthwise, a plane for each tap" : "depthwise";
+    case OX_CONV_CHANNELS:
+      return p->direct ? "channels in lanes, 1x1" : "channels in lanes, gathered first";
+    case OX_CONV_PIXELS:
+      if (p->split) return p->shared_b ? "amx six products, gathered first" : "amx six products";
+      return p->direct ? "pixels in lanes, 1x1" : p->shared_b ? "pixels in lanes, gathered first" : "pixels in lanes";
+  }
+  return NULL;
+}
+
 void ox_conv_plan_tables(ox_conv_plan *p, void *memory) {
   if (p->mode != OX_CONV_DEPTHWISE) return;
   const ox_conv_geom *g = &p->g;

@@ -62,6 +62,7 @@ typedef struct ox_gemm_variant {
   void (*pack_a)(const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t k, void *to);
   void (*pack_b)(const void *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, void *to);
   void (*begin)(void), (*end)(void);
+  const char *form[4]; /* for profiles: by ox_gemm_b, then packed in the run */
 } ox_gemm_variant;
 
 #define OX_GEMM(panel, needs, mr, nr, kc, sym, dots) \
@@ -77,12 +78,15 @@ typedef struct ox_gemm_variant {
 #undef OX_GEMM
 #undef OX_GEMM_TILES
 /* rows for a table of variants */
+#define OX_GEMM_FORMS(tile) \
+  { "packed " tile, "in place " tile, "dots " tile, "packed in the run " tile }
 #define OX_GEMM_ROW(panel, needs, mr, nr, kc, sym, dots) \
-  { panel, needs, mr, nr, kc, sym, dots, #sym, NULL, NULL, NULL, NULL }
+  { panel, needs, mr, nr, kc, sym, dots, #sym, NULL, NULL, NULL, NULL, OX_GEMM_FORMS(#mr "x" #nr) }
 #define OX_GEMM_TILES_ROW(panel, needs, mr, nr, kc, isa)                                               \
   {                                                                                                    \
     panel, needs, mr, nr, kc, ox_gemm_split_32x32__##isa, NULL, "split " #isa, ox_gemm_split_a__##isa, \
-        ox_gemm_split_b__##isa, ox_gemm_split_begin__##isa, ox_gemm_split_end__##isa                   \
+        ox_gemm_split_b__##isa, ox_gemm_split_begin__##isa, ox_gemm_split_end__##isa,                  \
+        OX_GEMM_FORMS("amx six products")                                                              \
   }
 
 /* The best variant for panels of that type. NULL: no such type. */

@@ -56,6 +56,7 @@ typedef struct ox_gemm_i8_variant {
   ox_gemm_i8_panel_fn panel;
   ox_gemm_i8_row_fn row;
   const char *name;
+  const char *form[2]; /* for profiles: packed at load, or in the run */
 } ox_gemm_i8_variant;
 
 #define OX_GEMM_I8(needs, mr, nr, k_align, sym, begin, end, pack)                                                \
@@ -68,8 +69,12 @@ typedef struct ox_gemm_i8_variant {
 void ox_gemm_i8_begin__amxint8(void);
 void ox_gemm_i8_end__amxint8(void);
 
-#define OX_GEMM_I8_ROW(needs, mr, nr, k_align, sym, begin, end, pack) \
-  { needs, mr, nr, k_align, sym, begin, end, ox_gemm_i8_panel__##pack, ox_gemm_i8_row__##pack, #sym }
+#define OX_GEMM_I8_ROW(needs, mr, nr, k_align, sym, begin, end, pack)                                  \
+  {                                                                                                    \
+    needs, mr, nr, k_align, sym, begin, end, ox_gemm_i8_panel__##pack, ox_gemm_i8_row__##pack, #sym, { \
+      "8-bit packed " #mr "x" #nr, "8-bit packed in the run " #mr "x" #nr                              \
+    }                                                                                                  \
+  }
 const ox_gemm_i8_variant *ox_gemm_i8_select(ox_isa have);
 
 /* ---- packing B ---- */

@@ -23,6 +23,10 @@ typedef struct attn_append {
 void ox_attn_append(const attn_append *a, int64_t b, int64_t h);
 
 /* Books |stage| for the tiles of |a| and grows the scratch as needed. */
+/* Floating-point operations of both products; masks do not count. */
+static inline double ox_attn_flops(const ox_attn *a) {
+  return 2.0 * (double)(a->batch * a->heads) * (double)a->q_len * (double)a->kv_len * (double)(a->d + a->dv);
+}
 void ox_attn_book(ox_kernel_ctx *c, uint32_t stage, const ox_attn *a);
 void ox_attn_run_tiles(const ox_kernel_ctx *c, const ox_attn *a, ox_range tiles, void *scratch);
 

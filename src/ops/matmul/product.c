@@ -88,7 +88,7 @@ static ox_gemm_b choose_mode(ox_product *p, const ox_product_b *packed, bool spl
 
 static ox_status *plan_plain(ox_kernel_ctx *c, ox_product *p) {
   size_t row_macs = OX_MAX(p->n * OX_MAX(p->k, (size_t)1), (size_t)1);
-  p->plain = true;
+  p->plain = true, c->form = "plain loops";
   p->plain_rows = (int64_t)OX_ROUND_UP(OX_MAX((size_t)PLAIN_TILE_MACS / row_macs, (size_t)1), (size_t)4);
   int64_t per_batch = OX_CEIL_DIV((int64_t)p->m, p->plain_rows);
   return ox_ctx_plan(c, p->n ? p->n_batch * per_batch : 0, 0);
@@ -122,6 +122,7 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   const ox_gemm_variant *v = packed ? packed->v : ox_gemm_select(split ? OX_GEMM_SPLIT : p->type, c->isa);
   p->packed = packed;
   ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, choose_mode(p, packed, split));
+  c->form = v->form[p->pack_stage ? 3 : p->g.b_mode];
   p->b_bytes = ox_gemm_b_bytes(v, p->k, p->n);
   size_t tiles = ox_gemm_tiles(&p->g), macs = OX_MAX(p->m * p->n * OX_MAX(p->k, (size_t)1), (size_t)1);
   p->batches_per_tile = tiles > 1 ? 1 : (int64_t)OX_MAX((size_t)BATCH_TILE_MACS / macs, (size_t)1);

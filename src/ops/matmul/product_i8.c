@@ -94,6 +94,7 @@ ox_status *ox_product_i8_plan(ox_kernel_ctx *c, ox_product_i8 *q, const ox_produ
   q->pack_stage = !packed, q->b_bytes = OX_ROUND_UP(ox_gemm_i8_b_bytes(v, p->k, p->n), (size_t)OX_ALIGN_BYTES);
   if (q->pack_stage && !ox_mul_ok(q->b_bytes, q->b_count, &q->at_scales)) return ox_oom();
   q->at_a = q->at_scales + DYNAMIC_BYTES + OX_ROUND_UP(scales, (size_t)OX_ALIGN_BYTES);
+  c->form = v->form[q->pack_stage];
   c->shared_bytes = q->at_a + a_bytes;
   c->scratch_per_worker = q->g.scratch;
   c->n_stages = 3;

@@ -65,6 +65,8 @@ void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const rec
 OX_NODISCARD ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell);
 OX_NODISCARD ox_status *recurrent_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch);
 
+double recurrent_flops(const ox_kernel_ctx *c);
+
 /* double precision, plainly: tile |dir| of dirs */
 OX_NODISCARD ox_status *recurrent_run_f64(const ox_kernel_ctx *c, const recurrent_dims *d, size_t dir, double *scratch);
 size_t recurrent_f64_scratch(const recurrent_dims *d);

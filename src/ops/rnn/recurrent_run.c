@@ -63,6 +63,12 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
   return NULL;
 }
 
+double recurrent_flops(const ox_kernel_ctx *c) {
+  const recurrent_dims *d = &((const rnn_prep *)c->prep)->d;
+  double rows = (double)(d->seq * d->batch), columns = (double)(d->dirs * d->gates * d->hidden);
+  return 2 * rows * columns * (double)(d->input + d->hidden);
+}
+
 static recurrent_weights weights_of(const ox_kernel_ctx *c, const rnn_prep *p, size_t dir) {
   recurrent_weights w;
   if (!p->pack) return ((const recurrent_packed *)c->state)->weights[dir];
