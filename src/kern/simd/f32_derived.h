@@ -32,6 +32,14 @@ OX_INLINE vf32 vf32_ldexp(vf32 a, vf32 n) {
 }
 #endif
 
+/* v, held in a register: where several instructions use it, the compiler must not load it anew for each. */
+OX_INLINE vf32 vf32_held(vf32 v) {
+#if defined(__GNUC__) && (defined(OX_SIMD_F32_AVX512_H) || defined(OX_SIMD_F32_AVX2_H))
+  __asm__("" : "+v"(v));
+#endif
+  return v;
+}
+
 /* Lanes that a loop over |n| elements handles at |i|: VF32_LANES, or the ragged rest. */
 OX_INLINE size_t vf32_lanes_at(size_t i, size_t n) { return n - i < VF32_LANES ? n - i : VF32_LANES; }
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/form_depthwise.c - the form for one channel per group: channels in lanes, weights [block][tap][16]. */
+#include <math.h>
+
+#include "kern/blocks/window.h"
+
+typedef struct depthwise_plan {
+  ox_bconv_plan head;
+  ox_window window;
+  int64_t blocks, tile_rows, row_tiles; /* a tile: rows of one block of one image */
+} depthwise_plan;
+
+static int64_t taps_of(const ox_conv_geom *g) { return g->n_taps[0] * g->n_taps[1] * g->n_taps[2]; }
+static int64_t blocks_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->groups, OX_BLOCK); }
+
+/* Loads of what is in cache or one multiplication per tap, whichever takes longer. */
+static double cost_ns(const ox_bconv_task *t) {
+  const ox_conv_geom *g = &t->g;
+  if (g->ic != 1 || g->oc != 1 || t->x_plain) return INFINITY;
+  double vectors = (double)OX_BLOCK / ox_window_select(t->isa)->lanes * (double)(g->batch * blocks_of(g));
+  double in = (double)(g->in[0] * g->in[1] * g->in[2]), out = (double)(g->out[0] * g->out[1] * g->out[2]);
+  const double tap_ns = 0.2, move_ns = 0.6; /* of one vector */
+  return vectors * (out * (double)taps_of(g) * tap_ns + (in + out) * move_ns);
+}
+
+static size_t weight_floats(const ox_bconv_task *t) { return (size_t)(blocks_of(&t->g) * taps_of(&t->g) * OX_BLOCK); }
+
+static int64_t weight_units(const ox_bconv_task *t) { return blocks_of(&t->g); }
+
+static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
+  const ox_f32u *src = w;
+  int64_t taps = taps_of(&t->g);
+  ox_stop_pace pace = {.stop = stop};
+  for (int64_t u = u0; u < u1 && !ox_stop_moved(&pace, (size_t)(taps * OX_BLOCK) * sizeof(float)); u++)
+    for (int64_t c = 0; c < OX_BLOCK; c++) {
+      int64_t channel = u * OX_BLOCK + c;
+      for (int64_t i = 0; i < taps; i++)
+        dst[(u * taps + i) * OX_BLOCK + c] = channel < t->g.groups ? src[channel * taps + i] : 0;
+    }
+}
+
+static bool plan(ox_bconv_plan *head) {
+  depthwise_plan *p = (depthwise_plan *)head;
+  const ox_conv_geom *g = &head->task.g;
+  p->blocks = blocks_of(g);
+  if (!ox_window_init(&p->window, OX_WINDOW_CONV, g, &head->task.act, head->task.isa)) return false;
+  int64_t rows = g->out[0] * g->out[1], planes = g->batch * p->blocks;
+  p->tile_rows = ox_window_tile_rows(&p->window, planes);
+  p->row_tiles = OX_CEIL_DIV(rows, p->tile_rows);
+  head->n_stages = 1, head->n_tiles[0] = g->out[2] ? planes * p->row_tiles : 0;
+  head->scratch_bytes = p->window.scratch_bytes;
+  return true;
+}
+
+static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
+                void *scratch) {
+  const depthwise_plan *p = (const depthwise_plan *)head;
+  const ox_conv_geom *g = &head->task.g;
+  int64_t in_rows = g->in[0] * g->in[1], rows = g->out[0] * g->out[1], taps = taps_of(g);
+  (void)stage;
+  for (int64_t t = begin; t < end; t++) {
+    int64_t plane = t / p->row_tiles, block = plane % p->blocks, r0 = t % p->row_tiles * p->tile_rows;
+    float bias[OX_BLOCK] = {0};
+    for (int64_t c = 0; a->bias && c < OX_MIN(OX_BLOCK, g->groups - block * OX_BLOCK); c++)
+      bias[c] = a->bias[block * OX_BLOCK + c];
+    int64_t at = plane * rows * g->out[2] * OX_BLOCK;
+    ox_window_plane w = {.x = a->x + plane * in_rows * g->in[2] * OX_BLOCK,
+                         .ring = in_rows,
+                         .pitch = g->in[2] * OX_BLOCK,
+                         .w = a->w + block * taps * OX_BLOCK,
+                         .bias = bias,
+                         .z = a->z ? a->z + at : NULL,
+                         .y = a->y + at};
+    ox_window_rows(&p->window, &w, r0, OX_MIN(r0 + p->tile_rows, rows), scratch);
+  }
+}
+
+extern const ox_bconv_form ox_bconv_form_depthwise;
+const ox_bconv_form ox_bconv_form_depthwise = {.name = "depthwise",
+                                               .plan_bytes = sizeof(depthwise_plan),
+                                               .cost_ns = cost_ns,
+                                               .weight_floats = weight_floats,
+                                               .weight_units = weight_units,
+                                               .pack = pack,
+                                               .plan = plan,
+                                               .run = run};

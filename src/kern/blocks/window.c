@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/window.c - picks the row functions, and finds the rows of input that each row of outputs reads. */
+#include "kern/blocks/window.h"
+
+#include "base/cksize.h"
+
+#define OX_WINDOW(suffix) extern const ox_window_variant ox_window__##suffix;
+#include "kern/blocks/window_variants.inc"
+#undef OX_WINDOW
+
+static const ox_window_variant *const table[] = {
+#define OX_WINDOW(suffix) &ox_window__##suffix,
+#include "kern/blocks/window_variants.inc"
+#undef OX_WINDOW
+};
+
+const ox_window_variant *ox_window_select(ox_isa have) {
+  size_t i = 0;
+  while (table[i]->needs & ~have) i++; /* the last line needs nothing */
+  return table[i];
+}
+
+static ox_window_line line_of(const ox_conv_geom *g) {
+  ox_window_line l = {.in = g->in[2],
+                      .out = g->out[2],
+                      .stride = g->stride[2],
+                      .n_taps = g->n_taps[2],
+                      .tap = g->tap[2],
+                      .dense = g->n_taps[2] > 0};
+  int64_t least = 0, most = 0;
+  for (int64_t t = 0; t < l.n_taps; t++) {
+    l.dense &= l.tap[t] == l.tap[0] + t;
+    least = t ? OX_MIN(least, l.tap[t]) : l.tap[t], most = t ? OX_MAX(most, l.tap[t]) : l.tap[t];
+  }
+  l.begin = least < 0 ? OX_MIN(OX_CEIL_DIV(-least, l.stride), l.out) : 0;
+  l.end = most < l.in ? OX_MIN((l.in - 1 - most) / l.stride + 1, l.out) : 0;
+  l.end = OX_MAX(l.end, l.begin);
+  return l;
+}
+
+bool ox_window_init(ox_window *p, ox_window_kind kind, const ox_conv_geom *g, const ox_act *act, ox_isa isa) {
+  const float inf = __builtin_inff();
+  *p = (ox_window){
+      .v = ox_window_select(isa), .kind = kind, .g = *g, .line = line_of(g), .act = *act, .lo = -inf, .hi = inf};
+  p->row = p->v->choose(kind, &p->line);
+  if (act->kind == OX_ACT_RELU)
+    p->lo = 0;
+  else if (act->kind == OX_ACT_CLIP)
+    p->lo = act->a, p->hi = act->b;
+  else
+    p->post = act->kind != OX_ACT_NONE;
+  size_t rows;
+  return ox_mul_ok((size_t)g->n_taps[0], (size_t)g->n_taps[1], &rows) &&
+         ox_mul_ok(rows, 2 * sizeof(const float *), &p->scratch_bytes);
+}
+
+int64_t ox_window_tile_rows(const ox_window *p, int64_t planes) {
+  enum { TILES = 64, LEAST = 1 << 12 /* outputs x taps of a tile */ };
+  int64_t rows = p->g.out[0] * p->g.out[1], taps = p->g.n_taps[0] * p->g.n_taps[1] * p->g.n_taps[2];
+  int64_t cuts = OX_CEIL_DIV(TILES, OX_MAX(planes, 1)), each = OX_CEIL_DIV(rows, cuts);
+  int64_t least = LEAST / OX_MAX(p->g.out[2] * taps, 1) + 1;
+  return OX_MAX(OX_MIN(OX_MAX(each, least), rows), 1);
+}
+
+/* The rows of input that row |at| of the outputs finds, and their weights. */
+static size_t find_rows(const ox_window *p, const ox_window_plane *a, int64_t at, const float **x, const float **w) {
+  const ox_conv_geom *g = &p->g;
+  int64_t d0 = at / g->out[1] * g->stride[0], h0 = at % g->out[1] * g->stride[1];
+  size_t n = 0;
+  for (int64_t td = 0; td < g->n_taps[0]; td++) {
+    int64_t d = d0 + g->tap[0][td];
+    if (d < 0 || d >= g->in[0]) continue;
+    for (int64_t th = 0; th < g->n_taps[1]; th++) {
+      int64_t h = h0 + g->tap[1][th];
+      if (h < 0 || h >= g->in[1]) continue;
+      int64_t row = d * g->in[1] + h;
+      x[n] = a->x + (row < a->ring ? row : row % a->ring) * a->pitch;
+      w[n++] = a->w ? a->w + (td * g->n_taps[1] + th) * g->n_taps[2] * OX_BLOCK : NULL;
+    }
+  }
+  return n;
+}
+
+void ox_window_rows(const ox_window *p, const ox_window_plane *a, int64_t begin, int64_t end, void *scratch) {
+  const ox_conv_geom *g = &p->g;
+  const float **x = scratch, **w = x + g->n_taps[0] * g->n_taps[1];
+  int64_t pitch = g->out[2] * OX_BLOCK;
+  for (int64_t i = begin; i < end; i++) {
+    ox_window_row r = {.n = find_rows(p, a, i, x, w),
+                       .x = x,
+                       .w = w,
+                       .y = a->y + i * pitch,
+                       .z = a->z ? a->z + i * pitch : NULL,
+                       .bias = a->bias,
+                       .lo = p->lo,
+                       .hi = p->hi};
+    if (a->inverse) r.scale = a->inverse[2], r.factor = a->inverse[0][i / g->out[1]] * a->inverse[1][i % g->out[1]];
+    p->row(&p->line, &r);
+    if (p->post) p->v->act(&p->act, r.y, (size_t)pitch);
+  }
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/window_body.h - rows of window.h over the SIMD vocabulary. Cannot fail, no globals. A row is cut into
+ * tiles of up to 8 outputs, held in registers. Each tile goes through the rows of taps; of each row every input is
+ * loaded once and used for all outputs whose windows it is in. */
+#include "kern/blocks/window.h"
+#include "kern/simd/act_f32.h"
+
+#define WINDOW_PASTE2(a, b) a##b
+#define WINDOW_PASTE(a, b) WINDOW_PASTE2(a, b)
+
+/* The compiler shall not take this pointer apart: it would keep sums of its parts in registers. */
+OX_INLINE const float *whole(const float *p) {
+#if defined(__GNUC__)
+  __asm__("" : "+r"(p));
+#endif
+  return p;
+}
+
+enum { L = VF32_LANES, TILE = 8, MAX_TAPS = 7 };
+
+OX_INLINE vf32 start(const ox_window_row *r, size_t lane, ox_window_kind kind) {
+  if (kind == OX_WINDOW_CONV) return vf32_load(r->bias + lane);
+  return kind == OX_WINDOW_MAX ? vf32_splat(-__builtin_inff()) : vf32_zero();
+}
+
+/* max(acc, x), the operands in this order: as MaxPool of planes has them, which matters for NaN. */
+OX_INLINE vf32 join(vf32 acc, vf32 x, vf32 w, ox_window_kind kind) {
+  if (kind == OX_WINDOW_CONV) return vf32_fma(x, w, acc);
+  return kind == OX_WINDOW_MAX ? vf32_max(acc, x) : vf32_add(acc, x);
+}
+
+OX_INLINE void finish(const ox_window_row *r, int64_t o, size_t lane, const vf32 *acc, ox_window_kind kind, int n) {
+  float *y = r->y + o * OX_BLOCK + lane;
+  const float *z = kind == OX_WINDOW_CONV && r->z ? r->z + o * OX_BLOCK + lane : NULL;
+  vf32 lo = vf32_splat(r->lo), hi = vf32_splat(r->hi);
+  OX_UNROLL for (int p = 0; p < n; p++) {
+    vf32 v = acc[p];
+    if (kind == OX_WINDOW_CONV) {
+      if (z) v = vf32_add(v, vf32_load(z + p * OX_BLOCK));
+      v = vf32_min(hi, vf32_max(lo, v)); /* NaN passes */
+    } else if (kind == OX_WINDOW_SUM) {
+      v = vf32_mul(v, vf32_splat(r->factor * r->scale[o + p]));
+    }
+    vf32_store(y + p * OX_BLOCK, v);
+  }
+}
+
+/* ---- taps that are neighbours ---- */
+
+/* Bit j: input first + j lies outside. */
+OX_INLINE uint32_t outside(int64_t first, int64_t in) {
+  int64_t lo = OX_MIN(OX_MAX(-first, 0), 31), hi = OX_MIN(OX_MAX(in - first, 0), 31);
+  return ((1u << lo) - 1) | ~((1u << hi) - 1);
+}
+
+/* |n| outputs from |o| on. |edge|: some of the inputs lie outside. */
+OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64_t o, size_t lane, ox_window_kind kind,
+                          int taps, int stride, bool edge, int n) {
+  int64_t first = o * stride + l->tap[0];
+  uint32_t out = edge ? outside(first, l->in) : 0;
+  vf32 acc[TILE];
+  OX_UNROLL for (int p = 0; p < n; p++) acc[p] = start(r, lane, kind);
+  for (size_t i = 0; i < r->n; i++) {
+    const float *x = whole(r->x[i] + first * OX_BLOCK + (int64_t)lane);
+    vf32 w[MAX_TAPS];
+    OX_UNROLL for (int t = 0; t < taps; t++) w[t] =
+        kind == OX_WINDOW_CONV ? vf32_load(r->w[i] + t * OX_BLOCK + lane) : vf32_zero();
+    OX_UNROLL for (int j = 0; j < (n - 1) * stride + taps; j++) {
+      if (edge && (out >> j & 1)) continue;
+      vf32 v = vf32_held(vf32_load(x + j * OX_BLOCK));
+      OX_UNROLL for (int t = 0; t < taps; t++) {
+        int p = (j - t) / stride;
+        if (j >= t && (j - t) % stride == 0 && p < n) acc[p] = join(acc[p], v, w[t], kind);
+      }
+    }
+  }
+  finish(r, o, lane, acc, kind, n);
+}
+
+#define WINDOW_CASE(i)                                           \
+  case i:                                                        \
+    if (edge)                                                    \
+      dense_tile(l, r, o, lane, kind, taps, stride, true, (i));  \
+    else                                                         \
+      dense_tile(l, r, o, lane, kind, taps, stride, false, (i)); \
+    break;
+
+/* Outputs are dealt out evenly: 28 by at most 8 are 7 7 7 7. */
+OX_INLINE void dense_row(const ox_window_line *l, const ox_window_row *r, ox_window_kind kind, int taps, int stride) {
+  int64_t tiles = OX_CEIL_DIV(l->out, TILE), each = l->out / OX_MAX(tiles, 1), more = l->out - each * tiles;
+  for (size_t lane = 0; lane < OX_BLOCK; lane += L)
+    for (int64_t i = 0, o = 0; i < tiles; i++) {
+      int64_t n = each + (i < more);
+      bool edge = o < l->begin || o + n > l->end;
+      switch (n) {
+        WINDOW_CASE(1)
+        WINDOW_CASE(2)
+        WINDOW_CASE(3)
+        WINDOW_CASE(4)
+        WINDOW_CASE(5)
+        WINDOW_CASE(6)
+        WINDOW_CASE(7)
+        WINDOW_CASE(8)
+      }
+      o += n;
+    }
+}
+
+/* ---- any taps ---- */
+
+/* |n| outputs from |o| on, which find all taps inside. */
+OX_INLINE void any_tile(const ox_window_line *l, const ox_window_row *r, int64_t o, size_t lane, ox_window_kind kind,
+                        int n) {
+  vf32 acc[TILE];
+  OX_UNROLL for (int p = 0; p < n; p++) acc[p] = start(r, lane, kind);
+  for (size_t i = 0; i < r->n; i++)
+    for (int64_t t = 0; t < l->n_taps; t++) {
+      const float *x = r->x[i] + (o * l->stride + l->tap[t]) * OX_BLOCK + (int64_t)lane;
+      vf32 w = kind == OX_WINDOW_CONV ? vf32_load(r->w[i] + t * OX_BLOCK + (int64_t)lane) : vf32_zero();
+      OX_UNROLL for (int p = 0; p < n; p++) acc[p] = join(acc[p], vf32_load(x + p * l->stride * OX_BLOCK), w, kind);
+    }
+  finish(r, o, lane, acc, kind, n);
+}
+
+/* Output |o|, some of whose taps lie outside. */
+OX_INLINE void any_edge(const ox_window_line *l, const ox_window_row *r, int64_t o, size_t lane, ox_window_kind kind) {
+  vf32 acc[TILE] = {start(r, lane, kind)};
+  for (size_t i = 0; i < r->n; i++)
+    for (int64_t t = 0; t < l->n_taps; t++) {
+      int64_t at = o * l->stride + l->tap[t];
+      if (at < 0 || at >= l->in) continue;
+      vf32 w = kind == OX_WINDOW_CONV ? vf32_load(r->w[i] + t * OX_BLOCK + (int64_t)lane) : vf32_zero();
+      acc[0] = join(acc[0], vf32_load(r->x[i] + at * OX_BLOCK + (int64_t)lane), w, kind);
+    }
+  finish(r, o, lane, acc, kind, 1);
+}
+
+OX_INLINE void any_row(const ox_window_line *l, const ox_window_row *r, ox_window_kind kind) {
+  for (size_t lane = 0; lane < OX_BLOCK; lane += L) {
+    int64_t o = 0;
+    for (; o < l->begin; o++) any_edge(l, r, o, lane, kind);
+    for (; l->end - o >= TILE; o += TILE) any_tile(l, r, o, lane, kind, TILE);
+    for (; l->end - o >= 3; o += 3) any_tile(l, r, o, lane, kind, 3);
+    for (; o < l->end; o++) any_tile(l, r, o, lane, kind, 1);
+    for (; o < l->out; o++) any_edge(l, r, o, lane, kind);
+  }
+}
+
+/* ---- the table ---- */
+#define WINDOW_DENSE(name, kind, taps, stride) \
+  static void name(const ox_window_line *l, const ox_window_row *r) { dense_row(l, r, kind, taps, stride); }
+#define WINDOW_ANY(name, kind) \
+  static void name(const ox_window_line *l, const ox_window_row *r) { any_row(l, r, kind); }
+WINDOW_DENSE(conv_3_1, OX_WINDOW_CONV, 3, 1)
+WINDOW_DENSE(conv_3_2, OX_WINDOW_CONV, 3, 2)
+WINDOW_DENSE(conv_5_1, OX_WINDOW_CONV, 5, 1)
+WINDOW_DENSE(conv_5_2, OX_WINDOW_CONV, 5, 2)
+WINDOW_DENSE(conv_7_1, OX_WINDOW_CONV, 7, 1)
+WINDOW_DENSE(max_2_2, OX_WINDOW_MAX, 2, 2)
+WINDOW_DENSE(max_3_2, OX_WINDOW_MAX, 3, 2)
+WINDOW_DENSE(max_5_1, OX_WINDOW_MAX, 5, 1)
+WINDOW_ANY(conv_any, OX_WINDOW_CONV)
+WINDOW_ANY(max_any, OX_WINDOW_MAX)
+WINDOW_ANY(sum_any, OX_WINDOW_SUM)
+
+static ox_window_fn *choose(ox_window_kind kind, const ox_window_line *l) {
+  static const struct {
+    ox_window_kind kind;
+    int64_t taps, stride;
+    ox_window_fn *fn;
+  } dense[] = {{OX_WINDOW_CONV, 3, 1, conv_3_1}, {OX_WINDOW_CONV, 3, 2, conv_3_2}, {OX_WINDOW_CONV, 5, 1, conv_5_1},
+               {OX_WINDOW_CONV, 5, 2, conv_5_2}, {OX_WINDOW_CONV, 7, 1, conv_7_1}, {OX_WINDOW_MAX, 2, 2, max_2_2},
+               {OX_WINDOW_MAX, 3, 2, max_3_2},   {OX_WINDOW_MAX, 5, 1, max_5_1}};
+  for (size_t i = 0; i < OX_COUNT(dense) && l->dense; i++)
+    if (dense[i].kind == kind && dense[i].taps == l->n_taps && dense[i].stride == l->stride) return dense[i].fn;
+  return kind == OX_WINDOW_CONV ? conv_any : kind == OX_WINDOW_MAX ? max_any : sum_any;
+}
+
+#define WINDOW_ACT(KIND)                                                                                             \
+  case KIND:                                                                                                         \
+    for (size_t i = 0; i < n; i += L) vf32_store(y + i, vf32_act((ox_act){KIND, act->a, act->b}, vf32_load(y + i))); \
+    break;
+
+static void apply(const ox_act *act, float *y, size_t n) {
+  switch (act->kind) { /* those of mobile networks in loops of their own */
+    WINDOW_ACT(OX_ACT_SILU)
+    WINDOW_ACT(OX_ACT_HARD_SWISH)
+    default:
+      for (size_t i = 0; i < n; i += L) vf32_store(y + i, vf32_act(*act, vf32_load(y + i)));
+  }
+}
+
+const ox_window_variant WINDOW_PASTE(ox_window__, WINDOW_ISA) = {
+    .needs = WINDOW_NEEDS, .name = WINDOW_TEXT, .lanes = L, .choose = choose, .act = apply};
