@@ -2,28 +2,15 @@
  * ops/pool.c - MaxPool, AveragePool, LpPool. Float32 of up to three axes without indices runs on the tiles of the
  * depthwise convolution, bytes on vectors of their own; everything else in double precision, plane by plane. */
 #include "base/cksize.h"
-#include "kern/conv/conv.h"
 #include "kern/pool/max_pool_i8.h"
-#include "kern/pool/pool.h"
 #include "kern/quant/convert.h"
-#include "ops/shared/conv_node.h"
+#include "ops/shared/pool_node.h"
 
-typedef struct pool_attrs {
-  const char *auto_pad;
-  ox_ints dilations, kernel_shape, pads, strides;
-  int64_t ceil_mode, count_include_pad, storage_order, p;
-  float p_float; /* LpPool of version 1 */
-} pool_attrs;
-
-#define POOL_COMMON                                                                                             \
-  OX_ATTR_STR(pool_attrs, auto_pad, NULL), OX_ATTR_INTS_REQUIRED_IN(pool_attrs, kernel_shape, 1, OX_COUNT_MAX), \
-      OX_ATTR_INTS(pool_attrs, pads), OX_ATTR_INTS_IN(pool_attrs, strides, 1, OX_COUNT_MAX),                    \
-      OX_ATTR_INTS_IN(pool_attrs, dilations, 1, OX_COUNT_MAX), OX_ATTR_INT(pool_attrs, ceil_mode, 0)
-static const ox_attr_def max_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, storage_order, 0)};
-static const ox_attr_def average_attrs[] = {POOL_COMMON, OX_ATTR_INT(pool_attrs, count_include_pad, 0)};
-static const ox_attr_def lp_attrs[] = {POOL_COMMON, OX_ATTR_INT_IN(pool_attrs, p, 2, 1, OX_COUNT_MAX)};
+static const ox_attr_def max_attrs[] = {OX_POOL_ATTR_ROWS, OX_ATTR_INT(ox_pool_attrs, storage_order, 0)};
+static const ox_attr_def average_attrs[] = {OX_POOL_ATTR_ROWS, OX_ATTR_INT(ox_pool_attrs, count_include_pad, 0)};
+static const ox_attr_def lp_attrs[] = {OX_POOL_ATTR_ROWS, OX_ATTR_INT_IN(ox_pool_attrs, p, 2, 1, OX_COUNT_MAX)};
 static const ox_attr_def lp1_attrs[] = {
-    POOL_COMMON, OX_ATTR_ROW_(pool_attrs, p_float, "p", OX_ATTR_FLOAT_KIND, 0, OX_NO_FIELD, .f = 2)};
+    OX_POOL_ATTR_ROWS, OX_ATTR_ROW_(ox_pool_attrs, p_float, "p", OX_ATTR_FLOAT_KIND, 0, OX_NO_FIELD, .f = 2)};
 
 typedef struct pool_prep {
   ox_pool pool;
@@ -35,60 +22,22 @@ typedef struct pool_prep {
   int64_t planes, in_n, out_n, per_tile;
 } pool_prep;
 
-static ox_status *spatial_of(const pool_attrs *a, int axes, ox_spatial_attrs *w) {
-  OX_TRY(ox_spatial_attrs_read(w, axes, a->kernel_shape, a->strides, a->dilations, a->pads, a->auto_pad));
-  w->ceil = a->ceil_mode != 0, w->clipped = true;
-  return NULL;
-}
-
 static ox_status *infer(ox_infer_ctx *c) {
-  const ox_shape *x = &c->in[0]->shape;
-  ox_shape y = *x;
-  ox_spatial_attrs w;
-  if (x->rank >= 0) {
-    if (x->rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", x->rank);
-    OX_TRY(spatial_of(c->attrs, x->rank - 2, &w));
-    for (int a = 0; a < x->rank - 2; a++) {
-      int64_t lo, hi;
-      OX_TRY(ox_spatial_output(&w, a, x->dim[a + 2], &y.dim[a + 2], &lo, &hi));
-    }
-  }
+  ox_shape y;
+  OX_TRY(ox_pool_infer_shape(c->attrs, &c->in[0]->shape, &y));
   ox_infer_out(c, 0, c->in[0]->dtype, &y);
   ox_infer_out(c, 1, OX_I64, &y);
   return NULL;
 }
 
-/* The taps that some output finds over the input; one if there is none. */
-static void taps_in_reach(const ox_pool *p, int a, int64_t *out_from, int64_t *out_to) {
-  int64_t from, to;
-  ox_pool_clip(p, a, 0, 0, p->in[a], &from, out_to); /* the first output reaches the last of them ... */
-  ox_pool_clip(p, a, OX_MAX(p->out[a] - 1, 0), 0, p->in[a], out_from, &to); /* ... the last output the first */
-  *out_to = OX_MIN(*out_to, p->kernel[a]);
-  if (*out_from >= *out_to) *out_from = 0, *out_to = 1;
-}
-
 /* Up to three axes as the tiles of kern/conv see them. */
 static ox_status *prepare_fast(ox_kernel_ctx *c, pool_prep *p) {
   const ox_pool *pool = &p->pool;
-  ox_conv_geom g = {.batch = 1, .groups = p->planes, .ic = 1, .oc = 1};
   const ox_conv_variant *v = ox_conv_select(c->isa);
-  int64_t taps_all = 1;
-  for (int i = 0; i < OX_CONV_AXES; i++) {
-    int a = i - (OX_CONV_AXES - pool->axes);
-    int64_t from = 0, to = 1;
-    if (a >= 0) taps_in_reach(pool, a, &from, &to);
-    int64_t n = to - from, *taps = ox_ctx_alloc(c, (size_t)n * sizeof *taps);
-    if (!taps) return ox_oom();
-    for (int64_t t = from; t < to && a >= 0; t++) taps[t - from] = t * pool->dilation[a] - pool->lo[a];
-    g.n_taps[i] = n, g.tap[i] = taps, taps_all *= n;
-    g.in[i] = a < 0 ? 1 : pool->in[a], g.out[i] = a < 0 ? 1 : pool->out[a], g.stride[i] = a < 0 ? 1 : pool->stride[a];
-    p->out[i] = g.out[i];
-    if (pool->kind != OX_POOL_AVERAGE) continue;
-    p->inverse[i] = ox_ctx_alloc(c, (size_t)g.out[i] * sizeof(float) + 1);
-    if (!p->inverse[i]) return ox_oom();
-    for (int64_t o = 0; o < g.out[i]; o++)
-      p->inverse[i][o] = a < 0 ? 1.0f : 1.0f / (float)OX_MAX(ox_pool_count(pool, a, o), 1);
-  }
+  ox_conv_geom g;
+  OX_TRY(ox_pool_taps(c, pool, p->planes, &g, p->inverse));
+  int64_t taps_all = g.n_taps[0] * g.n_taps[1] * g.n_taps[2];
+  for (int i = 0; i < OX_CONV_AXES; i++) p->out[i] = g.out[i];
   p->fast = pool->kind == OX_POOL_MAX ? ox_conv_plan_max(&p->plan, &g, v)
                                       : ox_conv_plan_init(&p->plan, &g, &(ox_act){OX_ACT_NONE, 0, 0}, v);
   if (!p->fast) return NULL;
@@ -107,28 +56,16 @@ static ox_status *prepare_fast(ox_kernel_ctx *c, pool_prep *p) {
 }
 
 static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
-  const pool_attrs *a = c->attrs;
+  const ox_pool_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
   pool_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
-  ox_spatial_attrs w;
   if (!p) return ox_oom();
-  OX_TRY(spatial_of(a, x->rank - 2, &w));
   ox_pool *pool = &p->pool;
-  *pool = (ox_pool){.kind = kind,
-                    .axes = w.axes,
-                    .include_pad = a->count_include_pad != 0,
-                    .column_major = a->storage_order != 0,
-                    .p = c->op_version < 2 ? (double)a->p_float : (double)a->p};
-  for (int i = 0; i < w.axes; i++) {
-    int64_t out;
-    OX_TRY(ox_spatial_output(&w, i, x->dim[i + 2], &out, &pool->lo[i], &pool->hi[i]));
-    pool->in[i] = x->dim[i + 2], pool->out[i] = y->dim[i + 2];
-    pool->kernel[i] = w.kernel[i], pool->stride[i] = w.stride[i], pool->dilation[i] = w.dilation[i];
-  }
+  OX_TRY(ox_pool_make(a, kind, x, y, pool));
+  if (c->op_version < 2) pool->p = (double)a->p_float;
   p->planes = ox_shape_span(x, 0, 2), p->in_n = ox_shape_span(x, 2, x->rank), p->out_n = ox_shape_span(y, 2, y->rank);
-  bool plain = kind == OX_POOL_LP || ox_ctx_wants(c, 1) || c->in[0]->dtype != OX_F32 || w.axes > OX_CONV_AXES;
-  for (int i = 0; i < w.axes; i++) plain |= w.kernel[i] > 1 << 20; /* tap tables would be long */
-  if (!plain) OX_TRY(prepare_fast(c, p));
+  bool plain = kind == OX_POOL_LP || ox_ctx_wants(c, 1) || c->in[0]->dtype != OX_F32;
+  if (!plain && ox_pool_has_taps(pool)) OX_TRY(prepare_fast(c, p));
   if (p->fast) return NULL;
   p->bytes = (c->in[0]->dtype == OX_U8 || c->in[0]->dtype == OX_I8) && !ox_ctx_wants(c, 1) && ox_max_pool_i8_fits(pool);
   c->form = p->bytes ? "8-bit maxima" : "planes in double";
@@ -205,7 +142,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 #define POOL_ROW(table)                                                                             \
   .types = {OX_T_FLOAT | OX_BIT(OX_I8) | OX_BIT(OX_U8)}, .min_in = 1, .max_in = 1, OX_ATTRS(table), \
-  .attrs_bytes = sizeof(pool_attrs), .infer = infer
+  .attrs_bytes = sizeof(ox_pool_attrs), .infer = infer
 #define POOL_ROW_KERNEL .run = run
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "MaxPool", .since = 1, .min_out = 1, .max_out = 2, POOL_ROW(max_attrs)),
