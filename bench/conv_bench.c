@@ -1,39 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0
- * bench/conv_bench.c - GFLOP/s of float32 convolutions on layer shapes of known networks, one thread.
- * usage: conv_bench [ISA] [substring of a layer's name] */
+ * bench/conv_bench.c - float32 convolutions on the layers of known networks, one thread: the path on plain tensors
+ * beside every form on tensors in blocks. Each is timed several times; the best counts. usage: conv_bench [ISA] [part
+ * of a layer's name] [form] */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "kern/conv/conv.h"
+#include "kern/blocks/bconv.h"
 
-static const struct layer {
-  const char *name;
-  int ic, oc, h, k, s, g, dil; /* oc, ic in all; square, SAME-like pads */
-} layers[] = {
-    {"rn 7x7s2 3-64 @224", 3, 64, 224, 7, 2, 1, 1},     {"rn 1x1 64-64 @56", 64, 64, 56, 1, 1, 1, 1},
-    {"rn 3x3 64-64 @56", 64, 64, 56, 3, 1, 1, 1},       {"rn 1x1 64-256 @56", 64, 256, 56, 1, 1, 1, 1},
-    {"rn 1x1 256-64 @56", 256, 64, 56, 1, 1, 1, 1},     {"rn 3x3s2 128 @56", 128, 128, 56, 3, 2, 1, 1},
-    {"rn 3x3 128 @28", 128, 128, 28, 3, 1, 1, 1},       {"rn 1x1 128-512 @28", 128, 512, 28, 1, 1, 1, 1},
-    {"rn 1x1 512-128 @28", 512, 128, 28, 1, 1, 1, 1},   {"rn 1x1s2 256-512 @56", 256, 512, 56, 1, 2, 1, 1},
-    {"rn 3x3 256 @14", 256, 256, 14, 3, 1, 1, 1},       {"rn 1x1 256-1024 @14", 256, 1024, 14, 1, 1, 1, 1},
-    {"rn 1x1 1024-256 @14", 1024, 256, 14, 1, 1, 1, 1}, {"rn 3x3 512 @7", 512, 512, 7, 3, 1, 1, 1},
-    {"rn 1x1 512-2048 @7", 512, 2048, 7, 1, 1, 1, 1},   {"rn 1x1 2048-512 @7", 2048, 512, 7, 1, 1, 1, 1},
-    {"rn 3x3s2 512 @14", 512, 512, 14, 3, 2, 1, 1},     {"mb 3x3s2 3-32 @224", 3, 32, 224, 3, 2, 1, 1},
-    {"mb dw 32 @112", 32, 32, 112, 3, 1, 32, 1},        {"mb dws2 96 @112", 96, 96, 112, 3, 2, 96, 1},
-    {"mb dw 144 @56", 144, 144, 56, 3, 1, 144, 1},      {"mb dw 192 @28", 192, 192, 28, 3, 1, 192, 1},
-    {"mb dw 384 @14", 384, 384, 14, 3, 1, 384, 1},      {"mb dw 960 @7", 960, 960, 7, 3, 1, 960, 1},
-    {"mb dws2 576 @14", 576, 576, 14, 3, 2, 576, 1},    {"mb 1x1 16-96 @112", 16, 96, 112, 1, 1, 1, 1},
-    {"mb 1x1 24-144 @56", 24, 144, 56, 1, 1, 1, 1},     {"mb 1x1 144-24 @56", 144, 24, 56, 1, 1, 1, 1},
-    {"mb 1x1 64-384 @14", 64, 384, 14, 1, 1, 1, 1},     {"mb 1x1 384-64 @14", 384, 64, 14, 1, 1, 1, 1},
-    {"mb 1x1 160-960 @7", 160, 960, 7, 1, 1, 1, 1},     {"mb 1x1 320-1280 @7", 320, 1280, 7, 1, 1, 1, 1},
-    {"en dw5 240 @28", 240, 240, 28, 5, 1, 240, 1},     {"en dw5 672 @14", 672, 672, 14, 5, 1, 672, 1},
-    {"en dw5 1152 @7", 1152, 1152, 7, 5, 1, 1152, 1},   {"se 1152-48 @1", 1152, 48, 1, 1, 1, 1, 1},
-    {"yo 3x3s2 3-16 @640", 3, 16, 640, 3, 2, 1, 1},     {"yo 3x3s2 16-32 @320", 16, 32, 320, 3, 2, 1, 1},
-    {"yo 3x3 16-16 @160", 16, 16, 160, 3, 1, 1, 1},     {"yo 3x3 32-32 @80", 32, 32, 80, 3, 1, 1, 1},
-    {"yo 3x3 64-80 @80", 64, 80, 80, 3, 1, 1, 1},       {"yo 3x3 64 @40", 64, 64, 40, 3, 1, 1, 1},
-    {"yo 3x3 128 @20", 128, 128, 20, 3, 1, 1, 1},       {"yo 1x1 64-32 @160", 64, 32, 160, 1, 1, 1, 1},
+typedef struct layer {
+  const char *net;
+  int n; /* how often the network has it */
+  int ic, oc, h, w, k, s, g, dil;
+} layer;
+
+#define SQUARE(net, n, ic, oc, h, k, s) \
+  { net, n, ic, oc, h, h, k, s, 1, 1 }
+#define DEPTHWISE(net, n, c, h, k, s) \
+  { net, n, c, c, h, h, k, s, c, 1 }
+static const layer layers[] = {
+    SQUARE("resnet50", 1, 3, 64, 224, 7, 2),     SQUARE("resnet50", 1, 64, 64, 56, 1, 1),
+    SQUARE("resnet50", 3, 64, 64, 56, 3, 1),     SQUARE("resnet50", 4, 64, 256, 56, 1, 1),
+    SQUARE("resnet50", 2, 256, 64, 56, 1, 1),    SQUARE("resnet50", 1, 256, 128, 56, 1, 1),
+    SQUARE("resnet50", 1, 128, 128, 56, 3, 2),   SQUARE("resnet50", 4, 128, 512, 28, 1, 1),
+    SQUARE("resnet50", 1, 256, 512, 56, 1, 2),   SQUARE("resnet50", 3, 512, 128, 28, 1, 1),
+    SQUARE("resnet50", 3, 128, 128, 28, 3, 1),   SQUARE("resnet50", 1, 512, 256, 28, 1, 1),
+    SQUARE("resnet50", 1, 256, 256, 28, 3, 2),   SQUARE("resnet50", 6, 256, 1024, 14, 1, 1),
+    SQUARE("resnet50", 1, 512, 1024, 28, 1, 2),  SQUARE("resnet50", 5, 1024, 256, 14, 1, 1),
+    SQUARE("resnet50", 5, 256, 256, 14, 3, 1),   SQUARE("resnet50", 1, 1024, 512, 14, 1, 1),
+    SQUARE("resnet50", 1, 512, 512, 14, 3, 2),   SQUARE("resnet50", 3, 512, 2048, 7, 1, 1),
+    SQUARE("resnet50", 1, 1024, 2048, 14, 1, 2), SQUARE("resnet50", 2, 2048, 512, 7, 1, 1),
+    SQUARE("resnet50", 2, 512, 512, 7, 3, 1),
+
+    SQUARE("mobilenet", 1, 3, 32, 224, 3, 2),    DEPTHWISE("mobilenet", 1, 32, 112, 3, 1),
+    SQUARE("mobilenet", 1, 32, 16, 112, 1, 1),   SQUARE("mobilenet", 1, 16, 96, 112, 1, 1),
+    DEPTHWISE("mobilenet", 1, 96, 112, 3, 2),    SQUARE("mobilenet", 1, 96, 24, 56, 1, 1),
+    SQUARE("mobilenet", 2, 24, 144, 56, 1, 1),   DEPTHWISE("mobilenet", 1, 144, 56, 3, 1),
+    SQUARE("mobilenet", 1, 144, 24, 56, 1, 1),   DEPTHWISE("mobilenet", 1, 144, 56, 3, 2),
+    SQUARE("mobilenet", 1, 144, 32, 28, 1, 1),   SQUARE("mobilenet", 3, 32, 192, 28, 1, 1),
+    DEPTHWISE("mobilenet", 2, 192, 28, 3, 1),    SQUARE("mobilenet", 2, 192, 32, 28, 1, 1),
+    DEPTHWISE("mobilenet", 1, 192, 28, 3, 2),    SQUARE("mobilenet", 1, 192, 64, 14, 1, 1),
+    SQUARE("mobilenet", 4, 64, 384, 14, 1, 1),   DEPTHWISE("mobilenet", 4, 384, 14, 3, 1),
+    SQUARE("mobilenet", 3, 384, 64, 14, 1, 1),   SQUARE("mobilenet", 1, 384, 96, 14, 1, 1),
+    SQUARE("mobilenet", 3, 96, 576, 14, 1, 1),   DEPTHWISE("mobilenet", 2, 576, 14, 3, 1),
+    SQUARE("mobilenet", 2, 576, 96, 14, 1, 1),   DEPTHWISE("mobilenet", 1, 576, 14, 3, 2),
+    SQUARE("mobilenet", 1, 576, 160, 7, 1, 1),   SQUARE("mobilenet", 3, 160, 960, 7, 1, 1),
+    DEPTHWISE("mobilenet", 3, 960, 7, 3, 1),     SQUARE("mobilenet", 2, 960, 160, 7, 1, 1),
+    SQUARE("mobilenet", 1, 960, 320, 7, 1, 1),   SQUARE("mobilenet", 1, 320, 1280, 7, 1, 1),
+
+    SQUARE("yolov8n", 1, 3, 16, 640, 3, 2),      SQUARE("yolov8n", 1, 16, 32, 320, 3, 2),
+    SQUARE("yolov8n", 1, 32, 32, 160, 1, 1),     SQUARE("yolov8n", 2, 16, 16, 160, 3, 1),
+    SQUARE("yolov8n", 1, 48, 32, 160, 1, 1),     SQUARE("yolov8n", 1, 32, 64, 160, 3, 2),
+    SQUARE("yolov8n", 1, 64, 64, 80, 1, 1),      SQUARE("yolov8n", 6, 32, 32, 80, 3, 1),
+    SQUARE("yolov8n", 1, 128, 64, 80, 1, 1),     SQUARE("yolov8n", 1, 64, 128, 80, 3, 2),
+    SQUARE("yolov8n", 1, 128, 128, 40, 1, 1),    SQUARE("yolov8n", 9, 64, 64, 40, 3, 1),
+    SQUARE("yolov8n", 1, 256, 128, 40, 1, 1),    SQUARE("yolov8n", 1, 128, 256, 40, 3, 2),
+    SQUARE("yolov8n", 1, 256, 256, 20, 1, 1),    SQUARE("yolov8n", 4, 128, 128, 20, 3, 1),
+    SQUARE("yolov8n", 3, 384, 256, 20, 1, 1),    SQUARE("yolov8n", 1, 256, 128, 20, 1, 1),
+    SQUARE("yolov8n", 1, 512, 256, 20, 1, 1),    SQUARE("yolov8n", 1, 384, 128, 40, 1, 1),
+    SQUARE("yolov8n", 3, 192, 128, 40, 1, 1),    SQUARE("yolov8n", 1, 192, 64, 80, 1, 1),
+    SQUARE("yolov8n", 1, 96, 64, 80, 1, 1),      SQUARE("yolov8n", 1, 64, 64, 80, 3, 2),
+    SQUARE("yolov8n", 1, 128, 128, 40, 3, 2),    SQUARE("yolov8n", 2, 64, 64, 80, 3, 1),
+    SQUARE("yolov8n", 1, 64, 80, 80, 3, 1),      SQUARE("yolov8n", 1, 80, 80, 80, 3, 1),
+    SQUARE("yolov8n", 1, 64, 64, 80, 1, 1),      SQUARE("yolov8n", 1, 80, 80, 80, 1, 1),
+    SQUARE("yolov8n", 1, 128, 64, 40, 3, 1),     SQUARE("yolov8n", 1, 128, 80, 40, 3, 1),
+    SQUARE("yolov8n", 1, 80, 80, 40, 3, 1),      SQUARE("yolov8n", 1, 256, 64, 20, 3, 1),
+    SQUARE("yolov8n", 1, 64, 64, 20, 3, 1),      SQUARE("yolov8n", 1, 256, 80, 20, 3, 1),
+    SQUARE("yolov8n", 1, 80, 80, 20, 3, 1),
+
+    DEPTHWISE("other", 1, 240, 28, 5, 1),        DEPTHWISE("other", 1, 672, 14, 5, 1),
+    DEPTHWISE("other", 1, 1152, 7, 5, 1),        SQUARE("other", 1, 1152, 48, 1, 1, 1),
+    SQUARE("other", 1, 48, 1152, 1, 1, 1),       SQUARE("other", 1, 2048, 1000, 1, 1, 1),
+    SQUARE("other", 1, 16, 16, 28, 1, 1),        SQUARE("other", 1, 8, 8, 56, 3, 1),
+    {"other", 1, 64, 64, 1, 1024, 3, 1, 1, 1},   {"other", 1, 64, 64, 1, 1024, 3, 1, 1, 16},
+    {"other", 1, 128, 128, 56, 56, 3, 1, 32, 1}, {"other", 1, 256, 256, 28, 28, 3, 1, 32, 1},
 };
 
 static double now(void) {
@@ -43,56 +85,148 @@ static double now(void) {
 }
 
 static float *buffer(size_t n) {
-  float *p = aligned_alloc(64, OX_ROUND_UP(n * sizeof(float) + 64, 64));
+  float *p = aligned_alloc(64, OX_ROUND_UP(n * sizeof(float) + 128, 64));
+  if (!p) exit(1);
   for (size_t i = 0; i < n; i++) p[i] = (float)((i * 2654435761u >> 8) % 2001) * 1e-3f - 1.0f;
   return p;
 }
 
-static void measure(const struct layer *l, ox_isa have) {
-  int64_t taps[8];
-  for (int i = 0; i < l->k; i++) taps[i] = (int64_t)i * l->dil - (int64_t)(l->k - 1) * l->dil / 2;
-  int64_t zero[1] = {0}, o = (l->h + l->s - 1) / l->s;
-  ox_conv_geom g = {1,
-                    l->g,
-                    l->ic / l->g,
-                    l->oc / l->g,
-                    {1, l->h, l->h},
-                    {1, o, o},
-                    {1, l->s, l->s},
-                    {1, l->k, l->k},
-                    {zero, taps, taps}};
-  ox_act e = {OX_ACT_CLIP, 0, 6};
-  ox_conv_plan p;
-  const ox_conv_variant *v = ox_conv_choose(have, g.oc, g.ic * l->k * l->k, o * o, l->k > 1 || l->s > 1, l->s > 1);
-  if (!ox_conv_plan_init(&p, &g, &e, v)) return;
-  ox_conv_plan_tables(&p, malloc(p.table_bytes + 1));
-  size_t k = (size_t)g.ic * (size_t)(l->k * l->k), nw = (size_t)g.groups * (size_t)g.oc * k;
-  float *w = buffer(nw), *packed = w, *x = buffer((size_t)l->ic * (size_t)(l->h * l->h));
-  if (!ox_conv_is_depthwise(g.ic, g.oc)) {
-    packed = buffer(ox_conv_weight_floats(v, g.groups, g.oc, (int64_t)k));
-    ox_conv_pack_weights(v, packed, w, g.oc, (int64_t)k, 0, g.groups, NULL);
+typedef struct problem {
+  ox_bconv_task t;
+  int64_t taps_h[32], taps_w[32];
+  size_t n_w;
+  double flop;
+  float *x, *w, *bias, *y; /* large enough for plain tensors and for blocks */
+} problem;
+
+static void problem_init(problem *p, const layer *l, ox_isa isa) {
+  static const int64_t zero[1];
+  int64_t kh = l->h == 1 ? 1 : l->k, oh = OX_CEIL_DIV(l->h, l->s), ow = OX_CEIL_DIV(l->w, l->s);
+  for (int i = 0; i < l->k; i++) {
+    p->taps_w[i] = (int64_t)i * l->dil - (int64_t)(l->k - 1) * l->dil / 2;
+    p->taps_h[i] = kh == 1 ? 0 : p->taps_w[i];
   }
-  float *bias = buffer((size_t)l->oc), *y = buffer((size_t)l->oc * (size_t)(o * o));
-  float *scratch = buffer(p.scratch_bytes / 4 + 64), *shared = buffer(p.shared_bytes / 4 + 64);
-  ox_conv_args a = {.x = x, .w = packed, .bias = bias, .y = y, .shared = shared};
-  double best = 1e30, start = now();
-  for (int n = 0; n < 200 && (n < 3 || now() - start < 60e6); n++) {
+  p->t = (ox_bconv_task){.isa = isa, .x_plain = l->ic <= 4};
+  p->t.act = (ox_act){strcmp(l->net, "yolov8n") == 0 ? OX_ACT_SILU : OX_ACT_RELU, 0, 0};
+  p->t.g = (ox_conv_geom){.batch = 1,
+                          .groups = l->g,
+                          .ic = l->ic / l->g,
+                          .oc = l->oc / l->g,
+                          .in = {1, l->h, l->w},
+                          .out = {1, oh, ow},
+                          .stride = {1, l->h == 1 ? 1 : l->s, l->s},
+                          .n_taps = {1, kh, l->k},
+                          .tap = {zero, p->taps_h, p->taps_w}};
+  p->n_w = (size_t)l->oc * (size_t)(l->ic / l->g) * (size_t)(kh * l->k);
+  p->flop = 2.0 * (double)p->n_w * (double)(oh * ow);
+  p->x = buffer((size_t)OX_ROUND_UP(l->ic, 16) * (size_t)(l->h * l->w)), p->w = buffer(p->n_w);
+  p->bias = buffer((size_t)l->oc), p->y = buffer((size_t)OX_ROUND_UP(l->oc, 16) * (size_t)(oh * ow));
+}
+
+static void problem_deinit(problem *p) { free(p->x), free(p->w), free(p->bias), free(p->y); }
+
+/* The shortest of many runs, in ns. */
+static double best_of(void (*run)(const void *plan, const ox_conv_args *a, void *scratch), const void *plan,
+                      const ox_conv_args *a, void *scratch, size_t copies, size_t floats) {
+  double best = INFINITY, start = now();
+  ox_conv_args b = *a;
+  for (int n = 0; n < 500 && (n < 5 || now() - start < 40e6); n++) {
     double t = now();
-    for (uint32_t s = 0; s < p.n_stages; s++) ox_conv_run(&p, &a, s, 0, p.n_tiles[s], scratch);
+    b.w = a->w + (size_t)n % copies * floats;
+    run(plan, &b, scratch);
     t = now() - t;
-    if (t < best) best = t;
+    best = OX_MIN(best, t);
   }
-  double flop = 2.0 * (double)nw * (double)(o * o);
-  printf("%-22s %8.1f us %7.1f GFLOP/s  mode %d tiles %lld kc %lld\n", l->name, best * 1e-3, flop / best, (int)p.mode,
-         (long long)p.n_tiles[p.n_stages - 1], (long long)p.kc);
-  free(bias), free(y), free(scratch), free(shared), free(x), free(w);
-  if (packed != w) free(packed);
-  free(p.tap_off);
+  return best;
+}
+
+static void run_plain(const void *plan, const ox_conv_args *a, void *scratch) {
+  const ox_conv_plan *p = plan;
+  for (uint32_t s = 0; s < p->n_stages; s++) ox_conv_run(p, a, s, 0, p->n_tiles[s], scratch);
+}
+
+static double time_plain(const problem *pr) {
+  const ox_conv_geom *g = &pr->t.g;
+  int64_t k = g->ic * g->n_taps[1] * g->n_taps[2];
+  bool strided = g->stride[2] > 1;
+  const ox_conv_variant *v =
+      ox_conv_choose(pr->t.isa, g->oc, k, g->out[1] * g->out[2], g->n_taps[2] > 1 || strided, strided);
+  ox_conv_plan p;
+  if (!ox_conv_plan_init(&p, g, &pr->t.act, v)) return INFINITY;
+  ox_conv_plan_tables(&p, malloc(p.table_bytes + 1));
+  float *packed = pr->w;
+  if (!ox_conv_is_depthwise(g->ic, g->oc)) {
+    packed = buffer(ox_conv_weight_floats(v, g->groups, g->oc, k));
+    ox_conv_pack_weights(v, packed, pr->w, g->oc, k, 0, g->groups, NULL);
+  }
+  float *scratch = buffer(p.scratch_bytes / 4 + 64), *shared = buffer(p.shared_bytes / 4 + 64);
+  ox_conv_args a = {.x = pr->x, .w = packed, .bias = pr->bias, .y = pr->y, .shared = shared};
+  double ns = best_of(run_plain, &p, &a, scratch, 1, 0);
+  free(scratch), free(shared), free(p.tap_off);
+  if (packed != pr->w) free(packed);
+  return ns;
+}
+
+static void run_form(const void *plan, const ox_conv_args *a, void *scratch) {
+  const ox_bconv_plan *p = plan;
+  for (uint32_t s = 0; s < p->n_stages; s++) p->form->run(p, a, s, 0, p->n_tiles[s], scratch);
+}
+
+static double time_form(const problem *pr, const ox_bconv_form *f, bool cold, int64_t *tiles) {
+  if (!(f->cost_ns(&pr->t) < INFINITY)) return INFINITY;
+  ox_bconv_plan *p = calloc(1, f->plan_bytes);
+  p->form = f, p->task = pr->t;
+  if (!f->plan(p)) return INFINITY;
+  size_t floats = f->weight_floats(&pr->t);
+  size_t copies = cold && floats ? (128 << 20) / floats / sizeof(float) + 1 : 1;
+  float *packed = buffer(floats * copies);
+  for (size_t i = 0; floats && i < copies; i++)
+    f->pack(&pr->t, packed + i * floats, pr->w, 0, f->weight_units(&pr->t), NULL);
+  float *scratch = buffer(p->scratch_bytes / 4 + 64), *shared = buffer(p->shared_bytes / 4 + 64);
+  ox_conv_args a = {.x = pr->x, .w = floats ? packed : pr->w, .bias = pr->bias, .y = pr->y, .shared = shared};
+  double ns = best_of(run_form, p, &a, scratch, copies, floats);
+  *tiles = p->n_tiles[p->n_stages - 1];
+  free(scratch), free(shared), free(packed), free(p);
+  return ns;
+}
+
+static void measure(const layer *l, const char *name, ox_isa isa, const char *only, bool cold, double *plain_sum,
+                    double *sum) {
+  size_t n_forms;
+  const ox_bconv_form *const *forms = ox_bconv_forms(&n_forms);
+  problem p;
+  problem_init(&p, l, isa);
+  double plain = time_plain(&p), best = plain;
+  printf("%-34s plain %8.1f us %6.1f", name, plain * 1e-3, p.flop / plain);
+  for (size_t i = 0; i < n_forms; i++) {
+    int64_t tiles = 0;
+    double ns = only && strcmp(only, forms[i]->name) != 0 ? INFINITY : time_form(&p, forms[i], cold, &tiles);
+    if (!(ns < INFINITY)) continue;
+    printf("  %s %8.1f us %6.1f GFLOP/s (%lld; %.2f of its estimate)", forms[i]->name, ns * 1e-3, p.flop / ns,
+           (long long)tiles, ns / forms[i]->cost_ns(&p.t));
+    best = best == plain ? ns : OX_MIN(best, ns);
+  }
+  printf("\n");
+  *plain_sum += l->n * plain, *sum += l->n * best;
+  problem_deinit(&p);
 }
 
 int main(int argc, char **argv) {
   ox_isa have = argc > 1 ? ox_isa_cap(ox_isa_host(), argv[1]) : ox_isa_host();
-  for (size_t i = 0; i < OX_COUNT(layers); i++)
-    if (argc < 3 || strstr(layers[i].name, argv[2])) measure(&layers[i], have);
+  double plain = 0, sum = 0;
+  for (size_t i = 0; i < OX_COUNT(layers); i++) {
+    const layer *l = &layers[i];
+    char name[96];
+    snprintf(name, sizeof name, "%s %dx%d%s%s %d-%d @%d", l->net, l->h == 1 ? 1 : l->k, l->k, l->s == 2 ? "s2" : "",
+             l->g == 1       ? ""
+             : l->g == l->ic ? " dw"
+                             : " grouped",
+             l->ic, l->oc, l->w);
+    if (argc < 3 || strstr(name, argv[2])) measure(l, name, have, argc > 3 ? argv[3] : NULL, argc > 4, &plain, &sum);
+    if (sum > 0 && (i + 1 == OX_COUNT(layers) || strcmp(l->net, layers[i + 1].net) != 0)) {
+      printf("%s, all of these: plain %.2f ms, in blocks %.2f ms\n", l->net, plain * 1e-6, sum * 1e-6);
+      plain = sum = 0;
+    }
+  }
   return 0;
 }

@@ -129,7 +129,7 @@ static ox_status *book(ox_kernel_ctx *c, block_conv_prep *p) {
   if (!ox_add_ok(p->packed_at, weights, &c->shared_bytes) || plan->n_stages + p->packs > OX_MAX_STAGES)
     return ox_fail(OX_LIMIT, "BlockConv: the working memory is too large");
   for (uint32_t i = 0; i < plan->n_stages; i++) c->n_tiles[c->n_stages++] = plan->n_tiles[i];
-  c->scratch_per_worker = plan->scratch_bytes;
+  c->scratch_per_worker = plan->scratch_bytes, c->form = plan->form->name;
   return NULL;
 }
 

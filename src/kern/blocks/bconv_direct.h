@@ -2,9 +2,9 @@
  * kern/blocks/bconv_direct.h - the direct form: a product of pixels and packed weights.
  *
  * An output pixel is a sum over *segments*: runs of channels that lie one behind the other in memory. For a tensor in
- * blocks a segment is one tap of one block, for an image whose channels lie last one row of taps. Each segment has an
- * offset from the pixel's own place, so 1x1, dilated and strided convolutions, and products of matrices, are one loop.
- * Weights: [group][panel of 16 channels][k][16], k in the order of the segments: block, then tap. */
+ * blocks a segment is one tap of one block, for an image one row of taps of one channel. Each segment has an offset
+ * from the pixel's own place, so 1x1, dilated and strided convolutions, and products of matrices, are one loop.
+ * Weights: [group][panel of 16 channels][k][16], k in the order of the segments: block or channel, then tap. */
 #ifndef OX_KERN_BLOCKS_BCONV_DIRECT_H
 #define OX_KERN_BLOCKS_BCONV_DIRECT_H
 
@@ -20,6 +20,8 @@ typedef struct ox_bconv_seg {
 typedef struct ox_bconv_mul {
   const float *w; /* of the first panel, at the first segment's k */
   size_t w_panel; /* floats from panel to panel */
+  const float *ahead; /* weights that come next: |ahead_k| of their k are fetched for each segment */
+  size_t ahead_k;
   const float *x[2];
   size_t x_step; /* floats from pixel to pixel */
   const ox_bconv_seg *segs;
@@ -27,10 +29,10 @@ typedef struct ox_bconv_mul {
   float *y[2]; /* pixels one behind the other */
   size_t y_panel;
   const float *z[2]; /* residual like y, or NULL; read on the last segments */
-  const float *bias; /* of the first panel, or NULL; read on the last segments */
+  const float *bias; /* of the first panel, or NULL; read on the first segments */
   size_t channels;   /* that bias has */
   float lo, hi;
-  bool first, last; /* not first: adds to y; last: bias, z and clamp are applied */
+  bool first, last; /* first: the sums begin with the bias, else with y; last: z and clamp are applied */
 } ox_bconv_mul;
 
 enum { OX_BCONV_MOST_PANELS = 3, OX_BCONV_MOST_PIXELS = 14 };
@@ -60,9 +62,11 @@ typedef struct ox_bconv_direct_plan {
   int64_t blocks, panels, k, taps, in_pixels, pixels;
   int64_t k_blocks; /* blocks of input channels whose products are summed in registers */
   int64_t tap_min[OX_CONV_AXES], tap_max[OX_CONV_AXES];
-  bool by_tap[OX_CONV_AXES];      /* taps are far apart: the scratch has a copy for each */
-  int64_t merged;                 /* taps of a row in one segment */
-  int64_t tile_m, tile_h, tile_w; /* panels, rows, columns of a tile */
+  bool by_tap[OX_CONV_AXES];             /* taps are far apart: the scratch has a copy for each */
+  bool padded;                           /* stage 0 copies X with its padding: the products read that in place */
+  int64_t x_dim[OX_CONV_AXES], x_pixels; /* of what is read in place */
+  int64_t merged;                        /* taps of a row in one segment */
+  int64_t tile_m, tile_h, tile_w;        /* panels, rows, columns of a tile */
   int64_t tiles_m, tiles_h, tiles_w;
   float lo, hi;
   bool post; /* another activation than a clamp */

@@ -6,31 +6,55 @@
 
 #define BCONV_PASTE2(a, b) a##b
 #define BCONV_PASTE(a, b) BCONV_PASTE2(a, b)
+#if defined(__GNUC__)
+#define BCONV_PREFETCH(p) __builtin_prefetch((p))
+#define BCONV_PREFETCH_L2(p) __builtin_prefetch((p), 0, 2)
+#else
+#define BCONV_PREFETCH(p) (void)(p)
+#define BCONV_PREFETCH_L2(p) (void)(p)
+#endif
 #define BCONV_STR2(x) #x
 #define BCONV_STR(x) BCONV_STR2(x)
 
 enum { L = VF32_LANES, PER = OX_BLOCK / VF32_LANES, /* vectors of a panel */ HALF = OX_BCONV_MOST_PIXELS / 2 };
 
-/* The last segments' sums: bias, residual and clamp. */
-OX_INLINE vf32 finished(const ox_bconv_mul *m, vf32 v, const float *z, size_t at, vf32 bias) {
-  v = vf32_add(v, bias);
-  if (z) v = vf32_add(v, vf32_load(z + at));
-  return vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN passes */
+OX_INLINE vf32 bias_of(const ox_bconv_mul *m, size_t lane) {
+  if (!m->bias || lane >= m->channels) return vf32_zero();
+  return vf32_load_n(m->bias + lane, OX_MIN((size_t)L, m->channels - lane));
 }
 
-OX_INLINE vf32 bias_of(const ox_bconv_mul *m, size_t lane) {
-  if (!m->last || !m->bias || lane >= m->channels) return vf32_zero();
-  return vf32_load_n(m->bias + lane, OX_MIN((size_t)L, m->channels - lane));
+#define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < np * PER; j++)
+/* Where sum (i, j) lies from its run's first. */
+#define SUM_AT ((size_t)(j / PER) * m->y_panel + (size_t)(j % PER * L) + (size_t)(i < h ? i : i - h) * OX_BLOCK)
+
+/* Brings in what the sums will be added to and stored over, while they are made. */
+OX_INLINE void fetch_results(const ox_bconv_mul *m, int mr, int np) {
+  const int h = (mr + 1) / 2;
+  for (int q = 0; q < np; q++) OX_UNROLL for (int i = 0; i < mr; i++) {
+      size_t at = (size_t)q * m->y_panel + (size_t)(i < h ? i : i - h) * OX_BLOCK;
+      if (m->first) OX_PREFETCH_WRITE(m->y[i >= h] + at);
+      if (m->last && m->z[0]) BCONV_PREFETCH(m->z[i >= h] + at);
+    }
 }
 
 OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
   const int nv = np * PER, h = (mr + 1) / 2;
   vf32 acc[OX_BCONV_MOST_PIXELS][OX_BCONV_MOST_PANELS * PER];
-  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
-  const float *w = m->w;
+  fetch_results(m, mr, np);
+  if (m->first) {
+    OX_UNROLL for (int j = 0; j < nv; j++) {
+      vf32 bias = bias_of(m, (size_t)j * L);
+      OX_UNROLL for (int i = 0; i < mr; i++) acc[i][j] = bias;
+    }
+  } else {
+    EACH_SUM acc[i][j] = vf32_load(m->y[i >= h] + SUM_AT);
+  }
+  const float *w = m->w, *ahead = m->ahead;
   size_t step = m->x_step, w_panel = m->w_panel;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
     const float *x0 = m->x[0] + s->at, *x1 = m->x[1] + s->at;
+    for (const float *a_end = ahead + m->ahead_k * OX_BLOCK; ahead < a_end; ahead += OX_BLOCK)
+      OX_UNROLL for (int q = 0; q < np; q++) BCONV_PREFETCH_L2(ahead + (size_t)q * w_panel);
     for (const float *w_end = w + s->k * OX_BLOCK; w < w_end; w += OX_BLOCK, x0++, x1++) {
       vf32 wv[OX_BCONV_MOST_PANELS * PER];
       OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vf32_load(w + (size_t)(j / PER) * w_panel + j % PER * L);
@@ -40,18 +64,13 @@ OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
       }
     }
   }
-  OX_UNROLL for (int j = 0; j < nv; j++) {
-    vf32 bias = bias_of(m, (size_t)j * L);
-    size_t lane = (size_t)(j / PER) * m->y_panel + (size_t)(j % PER * L);
-    OX_UNROLL for (int i = 0; i < mr; i++) {
-      size_t at = lane + (size_t)(i < h ? i : i - h) * OX_BLOCK;
-      float *y = m->y[i >= h];
-      vf32 v = acc[i][j];
-      if (!m->first) v = vf32_add(v, vf32_load(y + at));
-      if (m->last) v = finished(m, v, m->z[i >= h], at, bias);
-      vf32_store(y + at, v);
-    }
+  if (m->last) {
+    vf32 lo = vf32_splat(m->lo), hi = vf32_splat(m->hi);
+    if (m->z[0]) EACH_SUM acc[i][j] = vf32_add(acc[i][j], vf32_load(m->z[i >= h] + SUM_AT));
+    if (m->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN passes */
+    if (m->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
   }
+  EACH_SUM vf32_store(m->y[i >= h] + SUM_AT, acc[i][j]);
 }
 
 #define BCONV_MUL(np, mr) \

@@ -21,6 +21,8 @@ const ox_bconv_variant *ox_bconv_select(ox_isa have) {
   return variants[i];
 }
 
+enum { KEPT = 256 << 10 /* bytes of weights that stay in L2 from tile to tile */ };
+
 typedef ox_bconv_direct_plan plan;
 
 typedef struct tile {
@@ -38,10 +40,10 @@ static tile tile_at(const plan *p, int64_t i) {
   t.o[1] = i % p->tiles_h * p->tile_h, t.n[1] = OX_MIN(p->tile_h, g->out[1] - t.o[1]), i /= p->tiles_h;
   t.o[0] = i % g->out[0], t.n[0] = 1, i /= g->out[0];
   t.group = i % g->groups, t.image = i / g->groups;
-  t.in_place = !p->head.task.x_plain;
+  t.in_place = true; /* unless a tap lies outside */
   for (int a = 0; a < OX_CONV_AXES; a++) {
     int64_t first = t.o[a] * g->stride[a], last = (t.o[a] + t.n[a] - 1) * g->stride[a];
-    t.in_place = t.in_place && first + p->tap_min[a] >= 0 && last + p->tap_max[a] < g->in[a];
+    t.in_place = p->padded || (t.in_place && first + p->tap_min[a] >= 0 && last + p->tap_max[a] < g->in[a]);
     t.len[a] = p->by_tap[a] ? t.n[a] * g->n_taps[a] : last - first + p->tap_max[a] - p->tap_min[a] + 1;
   }
   return t;
@@ -60,13 +62,10 @@ static void copy_run(const plan *p, float *to, const float *row, int64_t first, 
   if (lo) memset(to, 0, (size_t)(lo * unit) * sizeof *to);
   if (hi < n) memset(to + hi * unit, 0, (size_t)((n - hi) * unit) * sizeof *to);
   if (lo == hi) return;
-  if (p->head.task.x_plain) {
-    for (int64_t c = 0; c < unit; c++) {
-      const float *from = row + c * p->in_pixels;
-      for (int64_t i = lo; i < hi; i++) to[i * unit + c] = from[first + i * step];
-    }
-  } else if (step == 1) {
-    memcpy(to + lo * OX_BLOCK, row + (first + lo) * OX_BLOCK, (size_t)(hi - lo) * OX_BLOCK * sizeof *to);
+  if (step == 1) {
+    memcpy(to + lo * unit, row + (first + lo) * unit, (size_t)((hi - lo) * unit) * sizeof *to);
+  } else if (unit == 1) {
+    for (int64_t i = lo; i < hi; i++) to[i] = row[first + i * step];
   } else {
     for (int64_t i = lo; i < hi; i++)
       memcpy(to + i * OX_BLOCK, row + (first + i * step) * OX_BLOCK, OX_BLOCK * sizeof *to);
@@ -94,12 +93,12 @@ static int64_t line_at(const plan *p, const tile *t, int a, int64_t i) {
 
 static void copy_blocks(const plan *p, const tile *t, float *to, const float *x, int64_t blocks) {
   const ox_conv_geom *g = &p->g;
-  for (int64_t b = 0; b < blocks; b++, x += p->in_pixels * OX_BLOCK)
+  for (int64_t b = 0; b < blocks; b++, x += p->in_pixels * p->unit)
     for (int64_t i = 0; i < t->len[0]; i++)
       for (int64_t j = 0; j < t->len[1]; j++, to += t->len[2] * p->unit) {
         int64_t d = line_at(p, t, 0, i), h = line_at(p, t, 1, j);
         bool inside = d >= 0 && d < g->in[0] && h >= 0 && h < g->in[1];
-        int64_t at = (d * g->in[1] + h) * g->in[2] * (p->head.task.x_plain ? 1 : OX_BLOCK);
+        int64_t at = (d * g->in[1] + h) * g->in[2] * p->unit;
         copy_row(p, t, to, inside ? x + at : NULL);
       }
 }
@@ -108,7 +107,7 @@ static void copy_blocks(const plan *p, const tile *t, float *to, const float *x,
 
 /* Lines from the first output's to that of tap |i|, and from output to output. */
 static int64_t tap_line(const plan *p, const tile *t, int a, int64_t i) {
-  if (t->in_place) return p->g.tap[a][i];
+  if (t->in_place && !p->padded) return p->g.tap[a][i];
   return p->by_tap[a] ? i * t->n[a] : p->g.tap[a][i] - p->tap_min[a];
 }
 static int64_t out_line(const plan *p, const tile *t, int a) {
@@ -117,7 +116,7 @@ static int64_t out_line(const plan *p, const tile *t, int a) {
 
 static size_t find_segs(const plan *p, const tile *t, int64_t b0, int64_t b1, ox_bconv_seg *segs) {
   const ox_conv_geom *g = &p->g;
-  const int64_t *len = t->in_place ? g->in : t->len;
+  const int64_t *len = t->in_place ? p->x_dim : t->len;
   size_t n = 0;
   for (int64_t b = b0; b < b1; b++) {
     int64_t k = OX_MIN(p->unit, g->ic - b * p->unit) * p->merged;
@@ -150,6 +149,7 @@ static void strip(const plan *p, ox_bconv_mul *m, const strips *s, int64_t np, i
   m->y[0] = s->y + at, m->y[1] = m->y[0] + y1;
   m->z[0] = s->z ? s->z + at : NULL, m->z[1] = s->z ? m->z[0] + y1 : NULL;
   p->v->mul[np - 1][rows * n - 1](m);
+  m->ahead += m->ahead_k * m->n_segs * OX_BLOCK;
   if (!p->post || !m->last) return;
   for (int64_t q = 0; q < np; q++)
     for (int i = 0; i < 2; i++) {
@@ -171,19 +171,24 @@ static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips
     }
 }
 
+static int64_t n_strips(const plan *p, const tile *t) {
+  int64_t mr = p->v->n_pixels[p->v->n_panels - 1], width = t->n[2];
+  return 2 * width <= mr ? OX_CEIL_DIV(t->n[1], 2) : t->n[1] * OX_CEIL_DIV(width, mr);
+}
+
 static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *scratch) {
   const ox_conv_geom *g = &p->g;
   ox_bconv_seg *segs = (ox_bconv_seg *)scratch;
   float *copy = (float *)(scratch + p->segs_bytes);
-  int64_t outer = t->image * g->groups + t->group, in_row = g->in[2] * OX_BLOCK;
+  int64_t outer = t->image * g->groups + t->group, in_row = p->x_dim[2] * p->unit;
   int64_t pixel = (t->o[0] * g->out[1] + t->o[1]) * g->out[2] + t->o[2];
   int64_t y = (outer * p->panels * p->pixels + pixel) * OX_BLOCK, done = 0;
-  const float *x = a->x + outer * p->blocks * p->in_pixels * p->unit;
-  int64_t first = (t->o[0] * g->stride[0] * g->in[1] + t->o[1] * g->stride[1]) * in_row +
-                  t->o[2] * g->stride[2] * OX_BLOCK; /* of X, in place */
+  const float *x = (p->padded ? (const float *)a->shared : a->x) + outer * p->blocks * p->x_pixels * p->unit;
+  int64_t first = (t->o[0] * g->stride[0] * p->x_dim[1] + t->o[1] * g->stride[1]) * in_row +
+                  t->o[2] * g->stride[2] * p->unit; /* of X, in place */
   for (int64_t b0 = 0, b1; b0 < p->blocks; b0 = b1) {
     b1 = OX_MIN(b0 + p->k_blocks, p->blocks);
-    const float *xb = x + b0 * p->in_pixels * OX_BLOCK;
+    const float *xb = x + b0 * p->x_pixels * p->unit;
     if (!t->in_place) copy_blocks(p, t, copy, xb, b1 - b0);
     ox_bconv_mul m = {.segs = segs, .n_segs = find_segs(p, t, b0, b1, segs), .w_panel = (size_t)(p->k * OX_BLOCK)};
     m.first = b0 == 0, m.last = b1 == p->blocks, m.lo = p->lo, m.hi = p->hi;
@@ -191,22 +196,37 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
     strips s = {.x = t->in_place ? xb + first : copy, .y_row = g->out[2]};
     s.x_row = out_line(p, t, 1) * (t->in_place ? in_row : t->len[2] * p->unit);
     s.x_step = out_line(p, t, 2) * p->unit, m.x_step = (size_t)s.x_step;
+    int64_t k = 0;
+    for (size_t i = 0; i < m.n_segs; i++) k += segs[i].k;
+    if (p->k * p->panels * OX_BLOCK * (int64_t)sizeof(float) > KEPT)
+      m.ahead_k = (size_t)OX_CEIL_DIV(k, n_strips(p, t) * (int64_t)m.n_segs);
     for (int64_t q = t->q0, np; q < t->q1; q += np) {
       np = OX_MIN(t->q1 - q, p->v->n_panels);
       m.w = a->w + ((t->group * p->panels + q) * p->k + done) * OX_BLOCK;
+      if (q + np < t->q1)
+        m.ahead = m.w + np * p->k * OX_BLOCK;
+      else if (b1 < p->blocks)
+        m.ahead = a->w + ((t->group * p->panels + t->q0) * p->k + done + k) * OX_BLOCK;
+      else
+        m.ahead = m.w + (np * p->k - done) * OX_BLOCK; /* of the tile that most often follows */
       m.bias = a->bias ? a->bias + t->group * g->oc + q * OX_BLOCK : NULL;
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
       s.y = a->y + y + q * p->pixels * OX_BLOCK, s.z = a->z ? a->z + y + q * p->pixels * OX_BLOCK : NULL;
       multiply(p, t, &m, &s, np);
     }
-    for (size_t i = 0; i < m.n_segs; i++) done += segs[i].k;
+    done += k;
   }
 }
 
 void ox_bconv_direct_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                          void *scratch) {
   const plan *p = (const plan *)head;
-  (void)stage;
+  if (stage + 1 < head->n_stages) { /* blocks of X with their padding */
+    tile all = {.n = {p->g.out[0], p->g.out[1], p->g.out[2]}, .len = {p->x_dim[0], p->x_dim[1], p->x_dim[2]}};
+    copy_blocks(p, &all, (float *)a->shared + begin * p->x_pixels * p->unit, a->x + begin * p->in_pixels * p->unit,
+                end - begin);
+    return;
+  }
   for (int64_t i = begin; i < end; i++) {
     tile t = tile_at(p, i);
     run_tile(p, a, &t, scratch);

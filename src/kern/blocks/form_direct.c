@@ -10,7 +10,8 @@
 enum {
   TILES = 32,                /* to aim at: two to sixteen threads end at nearly the same time */
   SMALL_WEIGHTS = 384 << 10, /* bytes that stay in L2 while tiles of pixels go by */
-  L2_INPUT = 256 << 10       /* bytes of a tile's input for one block of k */
+  PAD_PIXELS = 256,
+  L2_INPUT = 256 << 10 /* bytes of a tile's input for one block of k */
 };
 static const double ns_tile_min = 10e3, ns_tile_max = 150e3;
 static const double ns_per_weight = 4.0 / 20; /* 20 GB/s a core */
@@ -52,7 +53,7 @@ static int64_t weight_units(const ox_bconv_task *t) { return t->g.groups * panel
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
   const ox_f32u *from = (const ox_f32u *)w;
-  int64_t taps = taps_of(g), panels = panels_of(g), block = t->x_plain ? g->ic : OX_BLOCK;
+  int64_t taps = taps_of(g), panels = panels_of(g), block = t->x_plain ? 1 : OX_BLOCK;
   float *d = dst + u0 * g->ic * taps * OX_BLOCK;
   for (int64_t u = u0; u < u1 && !(stop && ox_stop_asked(stop)); u++) {
     int64_t first = u % panels * OX_BLOCK, real = OX_MIN(OX_BLOCK, g->oc - first);
@@ -93,7 +94,6 @@ static void find_taps(ox_bconv_direct_plan *p) {
 /* Every tap of every output lies inside: X is read in place. */
 static bool all_inside(const ox_bconv_direct_plan *p) {
   const ox_conv_geom *g = &p->g;
-  if (p->head.task.x_plain) return false;
   for (int a = 0; a < OX_CONV_AXES; a++)
     if (p->tap_min[a] < 0 || (g->out[a] - 1) * g->stride[a] + p->tap_max[a] >= g->in[a]) return false;
   return true;
@@ -137,7 +137,7 @@ static void cut(ox_bconv_direct_plan *p, int64_t tiles_px) {
 static bool find_scratch(ox_bconv_direct_plan *p, size_t *out) {
   const ox_conv_geom *g = &p->g;
   int64_t n[OX_CONV_AXES] = {1, p->tile_h, p->tile_w};
-  int64_t f[OX_CONV_AXES + 2] = {p->head.task.x_plain ? 1 : p->k_blocks, p->unit};
+  int64_t f[OX_CONV_AXES + 2] = {p->k_blocks, p->unit};
   for (int a = 0; a < OX_CONV_AXES; a++) {
     int64_t dense = (n[a] - 1) * g->stride[a] + p->tap_max[a] - p->tap_min[a] + 1, far = n[a] * g->n_taps[a];
     p->by_tap[a] = far < dense && !(a == 2 && p->merged > 1);
@@ -147,6 +147,18 @@ static bool find_scratch(ox_bconv_direct_plan *p, size_t *out) {
   bool ok = product_ok(f, OX_COUNT(f), &floats);
   *out = (size_t)floats + OX_BLOCK;
   return ok;
+}
+
+/* Where tiles of several panels read the same pixels, X is copied with its padding once, by a stage of its own. */
+static void pad_once(ox_bconv_direct_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  int64_t f[OX_CONV_AXES + 3] = {0, 0, 0, g->batch * g->groups, p->blocks, p->unit}, floats;
+  for (int a = 0; a < OX_CONV_AXES; a++) f[a] = (g->out[a] - 1) * g->stride[a] + p->tap_max[a] - p->tap_min[a] + 1;
+  if (!product_ok(f, OX_COUNT(f), &floats) || f[0] * f[1] * f[2] > 2 * p->in_pixels + PAD_PIXELS) return;
+  p->padded = true, p->x_pixels = f[0] * f[1] * f[2];
+  memcpy(p->x_dim, f, sizeof p->x_dim);
+  p->head.n_stages = 2, p->head.n_tiles[0] = g->batch * g->groups * p->blocks;
+  p->head.shared_bytes = (size_t)floats * sizeof(float);
 }
 
 static bool plan(ox_bconv_plan *head) {
@@ -167,10 +179,10 @@ static bool plan(ox_bconv_plan *head) {
   if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
   p->taps = taps_of(g), p->k = g->ic * p->taps, p->panels = panels_of(g);
   bool plain = head->task.x_plain;
-  p->unit = plain ? g->ic : OX_BLOCK, p->blocks = plain ? 1 : OX_CEIL_DIV(g->ic, OX_BLOCK);
-  p->k_blocks = OX_MIN(OX_MAX(p->v->k_block / (OX_BLOCK * p->taps), 1), p->blocks);
+  p->unit = plain ? 1 : OX_BLOCK, p->blocks = OX_CEIL_DIV(g->ic, p->unit);
+  p->k_blocks = OX_MIN(OX_MAX(p->v->k_block / (p->unit * p->taps), 1), p->blocks);
   p->k_blocks = OX_CEIL_DIV(p->blocks, OX_CEIL_DIV(p->blocks, p->k_blocks)); /* evenly */
-  if (!plain) flatten(p);
+  flatten(p);
   find_taps(p);
   int64_t tiles_px, tiles_m;
   find_counts(p, &tiles_px, &tiles_m);
@@ -178,11 +190,14 @@ static bool plan(ox_bconv_plan *head) {
   p->tile_m = OX_ROUND_UP(OX_CEIL_DIV(p->panels, tiles_m), p->v->n_panels);
   p->tiles_m = OX_CEIL_DIV(p->panels, p->tile_m);
   p->segs_bytes = OX_ROUND_UP((size_t)(p->k_blocks * p->taps) * sizeof(ox_bconv_seg), OX_ALIGN_BYTES);
+  memcpy(p->x_dim, g->in, sizeof p->x_dim), p->x_pixels = p->in_pixels;
   size_t copy = 0;
-  if (!all_inside(p) && !find_scratch(p, &copy)) return false;
+  bool inside = all_inside(p);
+  if (!inside && p->tiles_m > 1) pad_once(p);
+  if (!inside && !p->padded && !find_scratch(p, &copy)) return false;
   head->scratch_bytes = p->segs_bytes + copy * sizeof(float);
   int64_t n[] = {g->batch, g->groups, g->out[0], p->tiles_h, p->tiles_w, p->tiles_m};
-  return product_ok(n, OX_COUNT(n), &head->n_tiles[0]);
+  return product_ok(n, OX_COUNT(n), &head->n_tiles[head->n_stages - 1]);
 }
 
 extern const ox_bconv_form ox_bconv_form_direct;
