@@ -35,7 +35,9 @@ typedef struct ox_gemm_tile {
   const void *b; /* row k of the panel at b + k * b_ks elements of the variant's panel type: NR of them, readable */
   size_t b_ks;
   size_t m, n, k; /* 1 <= m <= MR, 1 <= n <= NR */
-  float *part;    /* partial sums: read if |add|, written unless |epi|; row stride part_rs */
+  const char *fetch; /* brought to L2 meanwhile, |fetch_step| bytes per k; any address */
+  size_t fetch_step;
+  float *part; /* partial sums: read if |add|, written unless |epi|; row stride part_rs */
   size_t part_rs;
   bool add;
   const ox_gemm_epi *epi; /* last block of k: finish and store to c; NULL: leave the sums in part */

@@ -55,12 +55,18 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, float *restrict sums, const int m, co
   const float *a[(GEMM_MR + 2) / 3];
   OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] = t->a + 3 * g * rs;
   const GEMM_B_T *b = t->b;
+  const char *fetch = t->fetch;
   vf32 acc[4][GEMM_MR][NV];
   OX_UNROLL for (int u = 0; u < ku; u++) OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
       acc[u][i][j] = vf32_zero();
   size_t k = t->k;
   for (; k >= (size_t)ku; k -= (size_t)ku) {
     OX_UNROLL for (int u = 0; u < ku; u++) {
+      if (m > 4) { /* fewer rows read memory in order, as fast as it comes */
+        OX_PREFETCH_L2(fetch);
+        if (NR * sizeof *b > 64) OX_PREFETCH_L2(fetch + 64);
+        fetch += t->fetch_step;
+      }
       vf32 bv[NV];
       OX_UNROLL for (int j = 0; j < NV; j++) bv[j] = GEMM_B_LOAD(b + j * L);
       OX_UNROLL for (int i = 0; i < m; i++) {

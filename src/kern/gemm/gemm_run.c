@@ -7,28 +7,29 @@
 #include "kern/gemm/gemm.h"
 #include "kern/simd/f32_scalar.h"
 
-/* TILE_MACS: multiply-adds of a tile, about 20 us at 60 G/s; TILE_WEIGHT_BYTES: weights of a tile with few rows. */
 enum {
-  TILE_MACS = 1 << 20,
-  TILE_WEIGHT_BYTES = 192 * 1024,
-  MAX_ROWS = 144,
-  FEW_ROWS = 8,
+  TILE_MACS = 1 << 20,            /* of a tile, about 20 us at 60 G/s */
+  TILE_WEIGHT_BYTES = 192 * 1024, /* weights of a tile with few rows */
+  MAX_ROWS = 260,                 /* of a tile: a block of A is 400 KB then and stays in L2 */
+  TALL_ROWS = 144,                /* tiles of more rows have fewer columns */
+  FETCH_AHEAD = 8192,             /* bytes, in panels that are read once, end to end */
+  SPLIT_ROWS = 144,
   SPLIT_COLS = 256 /* each tile splits its rows of A: wide ones share that among more columns */
 };
 
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
-  /* a few rows of A stay in L1 at any length: k is one block, panels are read in order of memory */
-  bool whole = b_mode == OX_GEMM_DOTS || (m <= FEW_ROWS && !v->pack_a);
+  /* a single strip reads each panel once: k is one block, and panels come in the order of memory */
+  bool few = m <= v->mr && !v->pack_a, whole = few || b_mode == OX_GEMM_DOTS;
   size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
   g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)(v->pack_a ? 32 : 8));
-  size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1);
+  size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)(v->pack_a ? SPLIT_ROWS : MAX_ROWS)), (size_t)1);
   g->mc = OX_ROUND_UP(OX_MAX(OX_CEIL_DIV(m, strips), (size_t)1), mr);
   size_t rows = OX_MIN(g->mc, OX_MAX(m, (size_t)1)), kk = OX_MAX(k, (size_t)1);
-  g->nc = OX_ROUND_UP((size_t)96, nr);
+  g->nc = OX_ROUND_UP((size_t)(rows > TALL_ROWS ? 64 : 96), nr);
   if (v->pack_a) g->nc = OX_ROUND_UP((size_t)SPLIT_COLS, nr);
-  if (m <= FEW_ROWS && !v->pack_a)
+  if (few)
     g->nc = OX_MAX(TILE_WEIGHT_BYTES / ox_gemm_panel_bytes(v, kk), (size_t)1) * nr;
   else
     while (g->nc < n && rows * g->nc * kk < TILE_MACS) g->nc *= 2;
@@ -72,6 +73,18 @@ typedef struct block {
   char *strips; /* of split A */
 } block;
 
+/* What is multiplied after the block of panel |j| at |b|: weights are often not even in L3, and only the first strip
+ * would wait for them, so all strips fetch a share of what comes next. */
+static const char *next_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, const void *b, size_t j) {
+  size_t nr = g->v->nr, panel_bytes = ox_gemm_panel_bytes(g->v, g->k);
+  if (g->b_mode != OX_GEMM_PACKED) return b;
+  if (w->kn == g->k && w->rows <= g->v->mr) return (const char *)b + FETCH_AHEAD;
+  if (j + nr < w->cols) return (const char *)b + panel_bytes;
+  const char *first = (const char *)io->b + w->col / nr * panel_bytes;
+  if (w->k0 + w->kn < g->k) return first + ox_gemm_panel_bytes(g->v, w->k0 + w->kn);
+  return w->row + w->rows < g->m ? first : first + OX_CEIL_DIV(w->cols, nr) * panel_bytes;
+}
+
 /* One block of k: all panels of the tile times all strips. */
 static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, const float *a, ptrdiff_t a_rs,
                       ptrdiff_t a_ks) {
@@ -87,6 +100,8 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                     .c_type = g->c_type,
                     .c_rs = io->c_rs,
                     .epi = w->k0 + w->kn == g->k ? io->epi : NULL};
+  size_t strips = OX_CEIL_DIV(w->rows, (size_t)v->mr), height = v->pack_a ? v->mr : OX_CEIL_DIV(w->rows, strips);
+  if (g->b_mode == OX_GEMM_PACKED) t.fetch_step = OX_CEIL_DIV(ox_gemm_panel_bytes(v, 1), strips);
   for (size_t i = 0; v->pack_a && i < w->rows; i += v->mr)
     v->pack_a(a + (ptrdiff_t)i * a_rs, a_rs, a_ks, OX_MIN((size_t)v->mr, w->rows - i), w->kn,
               w->strips + i / v->mr * strip_bytes);
@@ -102,8 +117,10 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
       copy_edge(g, io, t.col, t.n, w->k0, w->kn, w->edge);
       t.b = w->edge, t.b_ks = nr;
     }
-    for (size_t i = 0; i < w->rows; i += v->mr) {
-      t.m = OX_MIN((size_t)v->mr, w->rows - i), t.row = w->row + i;
+    const char *next = next_panel(g, io, w, t.b, j);
+    for (size_t i = 0; i < w->rows; i += height) {
+      t.m = OX_MIN(height, w->rows - i), t.row = w->row + i;
+      t.fetch = next + i / height * t.fetch_step * w->kn;
       t.a = v->pack_a ? (const float *)(const void *)(w->strips + i / v->mr * strip_bytes) : a + (ptrdiff_t)i * a_rs;
       t.part = w->part ? w->part + i * w->part_rs + j : NULL;
       t.c = (char *)io->c + (t.row * io->c_rs + t.col) * c_elem;
