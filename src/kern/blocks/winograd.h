@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/winograd.h - 3x3 convolution of stride 1 by Winograd's transform, on blocks of channels: the steps that
+ * an instruction set provides. Nothing here shuffles: a vector holds channels, the transforms add whole vectors.
+ *
+ * F(m): an input tile of n x n, n = m + 2, becomes n^2 numbers V = B^T d B, each of which is multiplied by its own
+ * matrix of weights U = G g G^T over the channels; Y = A^T M A are the m x m outputs. B^T, G and A^T follow from the
+ * points at which polynomials are interpolated: 0, +-p_i, infinity (winograd_points.h). */
+#ifndef OX_KERN_BLOCKS_WINOGRAD_H
+#define OX_KERN_BLOCKS_WINOGRAD_H
+
+#include "kern/blocks/bconv.h"
+
+enum {
+  OX_WINO_MAX_M = 4,
+  OX_WINO_MAX_N = OX_WINO_MAX_M + 2,
+  OX_WINO_PAIR = 2 * OX_BLOCK, /* output channels that go through the products together */
+  OX_WINO_SPAN = 16            /* tiles of a row that are transformed at a time */
+};
+
+/* Up to OX_WINO_SPAN tiles side by side in one image. */
+typedef struct ox_wino_span {
+  int64_t y, x;  /* of the first tile's first output */
+  int64_t count; /* tiles */
+  size_t at;     /* the first one's place in its strip */
+} ox_wino_span;
+
+/* Where one image of one group lies. */
+typedef struct ox_wino_image {
+  const float *x;           /* [blocks][in_h][in_w][16] */
+  float *y;                 /* [blocks][out_h][out_w][16] */
+  const float *z;           /* residual like y, or NULL */
+  int64_t x_block, y_block; /* floats from block to block */
+  int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
+} ox_wino_image;
+
+/* A strip: tiles whose products are computed together. V: [n * n][blocks][tiles][16]; M: [n * n][tiles][width]. */
+typedef struct ox_wino_strip {
+  size_t tiles;
+  size_t v_point, m_point; /* floats from point to point */
+} ox_wino_strip;
+
+typedef struct ox_wino_in {
+  const ox_wino_image *image;
+  const ox_wino_strip *strip;
+  ox_wino_span span;
+  int64_t block0, block1; /* of channels */
+  float *v, *rows;        /* rows: scratch of ox_wino_rows_floats() */
+} ox_wino_in;
+
+typedef struct ox_wino_mul {
+  const ox_wino_strip *strip;
+  const float *v, *u; /* of one point; u: [ic][width] */
+  float *m;
+  size_t ic, width; /* 16 or 32 */
+} ox_wino_mul;
+
+typedef struct ox_wino_out {
+  const ox_wino_image *image;
+  const ox_wino_strip *strip;
+  ox_wino_span span;
+  const float *m;       /* of point 0 */
+  size_t width, at;     /* of a row of M; the block's place in it */
+  int64_t block;        /* of output channels, in the image */
+  const float *bias;    /* of the block's channels, or NULL */
+  size_t lanes;         /* real channels */
+  const float *filters; /* [ic][taps][width], from the block's first channel on: for sums that are not finite */
+  size_t ic;
+  const ox_act *act;
+  float lo, hi; /* clamp */
+  bool post;    /* |act| is not a clamp */
+} ox_wino_out;
+
+typedef struct ox_wino_steps {
+  void (*in)(const ox_wino_in *t);
+  void (*out)(const ox_wino_out *t);
+} ox_wino_steps;
+
+typedef struct ox_wino_variant {
+  ox_isa needs;
+  const char *name;
+  double macs_per_ns, transform_ns[2]; /* transform_ns: of a block of a tile, there or back, for F(2) and F(4) */
+  ox_wino_steps steps[2];              /* the same */
+  void (*mul)(const ox_wino_mul *t);
+} ox_wino_variant;
+
+const ox_wino_variant *ox_wino_select(ox_isa have);
+
+/* Columns of the scratch rows: odd, so that the rows lie in different sets of the cache. */
+#define OX_WINO_COLUMNS(m) (OX_WINO_SPAN * (m) + 3)
+static inline size_t ox_wino_rows_floats(int m) { return (size_t)((m + 2) * OX_WINO_COLUMNS(m) * OX_BLOCK); }
+
+/* What a form consists of (bconv.h), for F(m). */
+size_t ox_wino_weight_floats(const ox_bconv_task *t, int m);
+/* Floats of U; the filters as they were follow. */
+static inline int64_t ox_wino_u_floats(const ox_bconv_task *t, int m) {
+  return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * (m + 2) * (m + 2);
+}
+int64_t ox_wino_weight_units(const ox_bconv_task *t);
+void ox_wino_pack(const ox_bconv_task *t, int m, float *dst, const float *w, int64_t u0, int64_t u1,
+                  const ox_stop *stop);
+
+typedef struct ox_wino_plan {
+  ox_bconv_plan head;
+  const ox_wino_variant *v;
+  int m;
+  int64_t blocks, pairs;       /* of a group: input channels by 16, output channels by 32 */
+  int64_t across, down;        /* tiles of an image */
+  int64_t tiles, strips;       /* of all images of a group */
+  bool shared;                 /* the transformed input is made by a stage of its own */
+  int64_t in_parts, out_parts; /* of a strip's blocks and pairs, if it is */
+  size_t v_floats;             /* of a strip */
+} ox_wino_plan;
+
+double ox_wino_cost_ns(const ox_bconv_task *t, int m);
+bool ox_wino_plan_init(ox_bconv_plan *p, int m);
+void ox_wino_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
+                 void *scratch);
+/* Strip |s| and its first tile. */
+ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_begin);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/winograd_body.h - the steps of Winograd's convolution over the SIMD vocabulary. Cannot fail, no globals.
+ */
+#include "kern/blocks/winograd.h"
+#include "kern/blocks/winograd_points.h"
+#include "kern/simd/act_f32.h"
+
+#define WINO_PASTE2(a, b) a##b
+#define WINO_PASTE(a, b) WINO_PASTE2(a, b)
+#define WINO_NAME(stem) WINO_PASTE(stem, WINO_ISA)
+
+enum { L = VF32_LANES, PER_BLOCK = OX_BLOCK / VF32_LANES };
+
+/* B^T d along one axis. */
+OX_INLINE void transform_in(int m, const vf32 *d, vf32 *o) {
+  const ox_wino_points *pt = ox_wino_points_of(m);
+  int half = m / 2;
+  vf32 first = d[2 * half], last = d[2 * half + 1];
+  OX_UNROLL for (int k = half - 1; k >= 0; k--) {
+    first = vf32_fma(vf32_splat(pt->q[k]), d[2 * k], first);
+    last = vf32_fma(vf32_splat(pt->q[k]), d[2 * k + 1], last);
+  }
+  o[0] = first, o[m + 1] = last;
+  OX_UNROLL for (int i = 0; i < half; i++) {
+    vf32 even = d[2 * half], odd = d[2 * half - 1];
+    OX_UNROLL for (int k = half - 2; k >= 0; k--) {
+      even = vf32_fma(vf32_splat(pt->without[i][k]), d[2 * k + 2], even);
+      odd = vf32_fma(vf32_splat(pt->without[i][k]), d[2 * k + 1], odd);
+    }
+    if (pt->p[i] == 1) {
+      o[1 + 2 * i] = vf32_add(even, odd), o[2 + 2 * i] = vf32_sub(even, odd);
+    } else {
+      o[1 + 2 * i] = vf32_fma(vf32_splat(pt->p[i]), odd, even);
+      o[2 + 2 * i] = vf32_fnma(vf32_splat(pt->p[i]), odd, even);
+    }
+  }
+}
+
+/* A^T v along one axis. */
+OX_INLINE void transform_out(int m, const vf32 *v, vf32 *o) {
+  const ox_wino_points *pt = ox_wino_points_of(m);
+  int half = m / 2;
+  vf32 sum[OX_WINO_PAIRS], dif[OX_WINO_PAIRS];
+  float pw[OX_WINO_PAIRS];
+  OX_UNROLL for (int i = 0; i < half; i++) {
+    sum[i] = vf32_add(v[1 + 2 * i], v[2 + 2 * i]), dif[i] = vf32_sub(v[1 + 2 * i], v[2 + 2 * i]);
+    pw[i] = 1;
+  }
+  OX_UNROLL for (int j = 0; j < m; j++) {
+    const vf32 *s = j % 2 ? dif : sum;
+    vf32 acc = j == 0       ? vf32_add(v[0], s[0])
+               : j == m - 1 ? vf32_fma(vf32_splat(pw[0]), s[0], v[m + 1])
+               : pw[0] == 1 ? s[0]
+                            : vf32_mul(vf32_splat(pw[0]), s[0]);
+    OX_UNROLL for (int i = 1; i < half; i++) acc =
+        pw[i] == 1 ? vf32_add(acc, s[i]) : vf32_fma(vf32_splat(pw[i]), s[i], acc);
+    o[j] = acc;
+    OX_UNROLL for (int i = 0; i < half; i++) pw[i] *= pt->p[i];
+  }
+}
+
+/* ---- input ---- */
+
+/* Down the columns: every column that the span's tiles read, once. Rows [lo, hi) of the n lie inside the image. */
+OX_INLINE void columns_in(int m, const float *x, int64_t row, float *rows, int64_t begin, int64_t end, int lo, int hi,
+                          bool inside) {
+  const int64_t ld = OX_WINO_COLUMNS(m) * OX_BLOCK;
+  int n = m + 2;
+  for (int64_t c = begin * OX_BLOCK; c < end * OX_BLOCK; c += L) {
+    vf32 d[OX_WINO_MAX_N], o[OX_WINO_MAX_N];
+    OX_UNROLL for (int r = 0; r < n; r++) d[r] =
+        inside || (r >= lo && r < hi) ? vf32_load(x + r * row + c) : vf32_zero();
+    transform_in(m, d, o);
+    OX_UNROLL for (int r = 0; r < n; r++) vf32_store(rows + r * ld + c, o[r]);
+  }
+}
+
+static void clear_columns(int m, float *rows, int64_t begin, int64_t end) {
+  const int64_t ld = OX_WINO_COLUMNS(m) * OX_BLOCK;
+  for (int64_t c = begin * OX_BLOCK; c < end * OX_BLOCK; c += L)
+    for (int r = 0; r < m + 2; r++) vf32_store(rows + r * ld + c, vf32_zero());
+}
+
+OX_INLINE void in_as(const ox_wino_in *t, int m) {
+  const ox_wino_image *g = t->image;
+  const int64_t ld = OX_WINO_COLUMNS(m) * OX_BLOCK;
+  int n = m + 2;
+  int64_t y = t->span.y - g->pad_h, x = t->span.x - g->pad_w, columns = t->span.count * m + 2;
+  int64_t begin = OX_MIN(OX_MAX(-x, 0), columns), end = OX_MAX(OX_MIN(g->in_w - x, columns), begin);
+  int lo = (int)OX_MIN(OX_MAX(-y, 0), n), hi = (int)OX_MAX(OX_MIN(g->in_h - y, n), lo);
+  clear_columns(m, t->rows, 0, begin);
+  clear_columns(m, t->rows, end, columns);
+  for (int64_t b = t->block0; b < t->block1; b++) {
+    const float *from = g->x + b * g->x_block + (y * g->in_w + x) * OX_BLOCK;
+    if (lo == 0 && hi == n)
+      columns_in(m, from, g->in_w * OX_BLOCK, t->rows, begin, end, lo, hi, true);
+    else
+      columns_in(m, from, g->in_w * OX_BLOCK, t->rows, begin, end, lo, hi, false);
+    float *to = t->v + ((size_t)b * t->strip->tiles + t->span.at) * OX_BLOCK;
+    for (int r = 0; r < n; r++, to += (size_t)n * t->strip->v_point)
+      for (int64_t i = 0; i < t->span.count; i++) OX_UNROLL for (int l = 0; l < OX_BLOCK; l += L) {
+          vf32 d[OX_WINO_MAX_N], o[OX_WINO_MAX_N];
+          OX_UNROLL for (int j = 0; j < n; j++) d[j] = vf32_load(t->rows + r * ld + (i * m + j) * OX_BLOCK + l);
+          transform_in(m, d, o);
+          OX_UNROLL for (int j = 0; j < n; j++)
+              vf32_store(to + (size_t)j * t->strip->v_point + (size_t)i * OX_BLOCK + l, o[j]);
+        }
+  }
+}
+
+/* ---- products ---- */
+
+#if defined(__GNUC__)
+#define WINO_PREFETCH(p) __builtin_prefetch((p), 0, 2)
+#else
+#define WINO_PREFETCH(p) (void)(p)
+#endif
+
+/* |ahead|: weights that follow, |step| floats of which are fetched for each k; they may come from memory. */
+OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const float *ahead, size_t step, int mr, int nv) {
+  const float *u = t->u + col, *v = t->v + row * OX_BLOCK;
+  size_t v_block = t->strip->tiles * OX_BLOCK;
+  vf32 acc[WINO_MR][WINO_NV];
+  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
+  for (size_t c = 0; c < t->ic; c += OX_BLOCK, v += v_block) {
+    size_t n = OX_MIN(t->ic - c, OX_BLOCK);
+    for (const float *a = v, *end = v + n; a < end; a++, u += t->width, ahead += step) {
+      WINO_PREFETCH(ahead);
+      if (step > OX_BLOCK) WINO_PREFETCH(ahead + OX_BLOCK);
+      vf32 b[WINO_NV];
+      OX_UNROLL for (int j = 0; j < nv; j++) b[j] = vf32_load(u + j * L);
+      OX_UNROLL for (int i = 0; i < mr; i++) {
+        vf32 ai = vf32_splat(a[i * OX_BLOCK]);
+        OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(ai, b[j], acc[i][j]);
+      }
+    }
+  }
+  float *m = t->m + row * t->width + col;
+  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
+      vf32_store(m + (size_t)i * t->width + j * L, acc[i][j]);
+}
+
+OX_INLINE void mul_columns(const ox_wino_mul *t, size_t col, int nv) {
+  size_t tiles = t->strip->tiles, steps = OX_CEIL_DIV(tiles, WINO_MR), row = 0;
+  for (size_t s = 0; s < steps; s++) { /* evenly: 16 tiles by at most 14 are 8 8 */
+    size_t rows = tiles / steps + (s < tiles % steps);
+    bool fetches =
+        col == 0 && s * OX_BLOCK < t->width; /* the next point's weights: half of them in each of two steps */
+    const float *ahead = t->u + t->ic * (t->width + (fetches ? s * OX_BLOCK : 0));
+    size_t fetch = !fetches ? 0 : steps == 1 ? t->width : OX_BLOCK;
+    switch (rows) {
+#define WINO_ROWS(n)                                              \
+  case n:                                                         \
+    if (n <= WINO_MR) mul_tile(t, row, col, ahead, fetch, n, nv); \
+    break;
+      WINO_ROWS(1)
+      WINO_ROWS(2)
+      WINO_ROWS(3)
+      WINO_ROWS(4)
+#if WINO_MR > 4
+      WINO_ROWS(5)
+      WINO_ROWS(6)
+#endif
+#if WINO_MR > 6
+      WINO_ROWS(7)
+      WINO_ROWS(8)
+      WINO_ROWS(9)
+      WINO_ROWS(10)
+      WINO_ROWS(11)
+      WINO_ROWS(12)
+      WINO_ROWS(13)
+      WINO_ROWS(14)
+#endif
+#undef WINO_ROWS
+    }
+    row += rows;
+  }
+}
+
+static void mul(const ox_wino_mul *t) {
+  size_t col = 0;
+  for (; t->width - col >= WINO_NV * L; col += WINO_NV * L) mul_columns(t, col, WINO_NV);
+#if WINO_NV * VF32_LANES > 16
+  if (col < t->width) mul_columns(t, col, WINO_NV / 2);
+#endif
+}
+
+/* ---- output ---- */
+
+/* The sums of tile |i| straight from the image, where Winograd's way gives infinities, NaN or huge numbers: one such
+ * input spoils every output of a tile there. */
+static void plain_sums(const ox_wino_out *t, int m, int64_t i, float *sums) {
+  const ox_wino_image *g = t->image;
+  int64_t y0 = t->span.y - g->pad_h, x0 = t->span.x + i * m - g->pad_w;
+  for (int k = 0; k < m * m * OX_BLOCK; k++) sums[k] = 0;
+  for (size_t c = 0; c < t->ic; c++) {
+    const float *from = g->x + (int64_t)(c / OX_BLOCK) * g->x_block + c % OX_BLOCK;
+    for (int tap = 0; tap < 9; tap++) {
+      const float *w = t->filters + (c * 9 + (size_t)tap) * t->width;
+      for (int k = 0; k < m * m; k++) {
+        int64_t y = y0 + k / m + tap / 3, x = x0 + k % m + tap % 3;
+        if (y < 0 || y >= g->in_h || x < 0 || x >= g->in_w) continue;
+        vf32 v = vf32_splat(from[(y * g->in_w + x) * OX_BLOCK]);
+        for (int l = 0; l < OX_BLOCK; l += L) {
+          float *s = sums + k * OX_BLOCK + l;
+          vf32_store(s, vf32_fma(v, vf32_load(w + l), vf32_load(s)));
+        }
+      }
+    }
+  }
+}
+
+/* An activation that is no clamp, over |n| floats in cache. */
+static void activate(const ox_act *act, float *v, int n) {
+#define WINO_ACT(k)                                                                                            \
+  case k:                                                                                                      \
+    for (int i = 0; i < n; i += L) vf32_store(v + i, vf32_act((ox_act){k, act->a, act->b}, vf32_load(v + i))); \
+    break; /* one loop per kind */
+  switch (act->kind) {
+    WINO_ACT(OX_ACT_LEAKY_RELU)
+    WINO_ACT(OX_ACT_SIGMOID)
+    WINO_ACT(OX_ACT_HARD_SWISH)
+    WINO_ACT(OX_ACT_SILU)
+    WINO_ACT(OX_ACT_GELU)
+    default:
+      for (int i = 0; i < n; i += L) vf32_store(v + i, vf32_act(*act, vf32_load(v + i)));
+  }
+#undef WINO_ACT
+}
+
+OX_INLINE vf32 clamp(vf32 v, vf32 lo, vf32 hi) { return vf32_min(hi, vf32_max(lo, v)); } /* NaN passes */
+
+OX_INLINE void load_bias(const ox_wino_out *t, vf32 *bias) {
+  OX_UNROLL for (int l = 0; l < PER_BLOCK; l++) {
+    size_t at = (size_t)(l * L);
+    bias[l] = t->bias && at < t->lanes ? vf32_load_n(t->bias + at, vf32_lanes_at(at, t->lanes)) : vf32_zero();
+  }
+}
+
+/* Vectors |first| and up from sums in memory to the image: bias, residual, activation; what lies outside the image is
+ * dropped. */
+static void finish_tile(const ox_wino_out *t, int m, int64_t i, int first, float *sums) {
+  const ox_wino_image *g = t->image;
+  vf32 bias[PER_BLOCK], lo = vf32_splat(t->lo), hi = vf32_splat(t->hi);
+  load_bias(t, bias);
+  int64_t x = t->span.x + i * m, at = t->block * g->y_block + (t->span.y * g->out_w + x) * OX_BLOCK;
+  int rows = (int)OX_MIN(g->out_h - t->span.y, m), columns = (int)OX_MIN(g->out_w - x, m);
+  for (int r = 0; r < m; r++)
+    for (int c = 0; c < m; c++)
+      for (int l = first; l < PER_BLOCK; l++) {
+        float *s = sums + (r * m + c) * OX_BLOCK + l * L;
+        vf32 v = vf32_add(vf32_load(s), bias[l]);
+        if (g->z && r < rows && c < columns)
+          v = vf32_add(v, vf32_load(g->z + at + (r * g->out_w + c) * OX_BLOCK + l * L));
+        vf32_store(s, t->post ? v : clamp(v, lo, hi));
+      }
+  if (t->post) activate(t->act, sums, m * m * OX_BLOCK);
+  for (int r = 0; r < rows; r++)
+    for (int c = 0; c < columns; c++)
+      for (int l = first * L; l < OX_BLOCK; l += L)
+        vf32_store(g->y + at + (r * g->out_w + c) * OX_BLOCK + l, vf32_load(sums + (r * m + c) * OX_BLOCK + l));
+}
+
+/* A^T M A of one vector of channels of tile |i|. */
+OX_INLINE void sums_of(const ox_wino_out *t, int m, int64_t i, int l, vf32 (*o)[OX_WINO_MAX_M]) {
+  int n = m + 2;
+  const float *from = t->m + (t->span.at + (size_t)i) * t->width + t->at + (size_t)(l * L);
+  vf32 half[OX_WINO_MAX_N][OX_WINO_MAX_M]; /* [column of M][row of Y] */
+  OX_UNROLL for (int c = 0; c < n; c++) {
+    vf32 v[OX_WINO_MAX_N];
+    OX_UNROLL for (int r = 0; r < n; r++) v[r] = vf32_load(from + (size_t)(r * n + c) * t->strip->m_point);
+    transform_out(m, v, half[c]);
+  }
+  OX_UNROLL for (int r = 0; r < m; r++) {
+    vf32 v[OX_WINO_MAX_N];
+    OX_UNROLL for (int c = 0; c < n; c++) v[c] = half[c][r];
+    transform_out(m, v, o[r]);
+  }
+}
+
+/* No infinity, no NaN, and nothing so large that its rounding errors swamp its neighbours in the tile. */
+OX_INLINE bool all_ordinary(int m, vf32 (*o)[OX_WINO_MAX_M]) {
+  vf32 sum = vf32_zero();
+  OX_UNROLL for (int r = 0; r < m; r++) {
+    vf32 row = o[r][0];
+    OX_UNROLL for (int c = 1; c < m; c++) row = vf32_add(row, o[r][c]);
+    sum = r ? vf32_add(sum, row) : row;
+  }
+  return vm32_all(vf32_lt(vf32_abs(sum), vf32_splat(0x1p100f)));
+}
+
+OX_INLINE void out_as(const ox_wino_out *t, int m) {
+  const ox_wino_image *g = t->image;
+  float *const y = g->y;
+  const float *const z = g->z;
+  vf32 bias[PER_BLOCK], lo = vf32_splat(t->lo), hi = vf32_splat(t->hi);
+  load_bias(t, bias);
+  bool plain = !t->post && t->span.y + m <= g->out_h;
+  for (int64_t i = 0; i < t->span.count; i++) {
+    float sums[OX_WINO_MAX_M * OX_WINO_MAX_M * OX_BLOCK];
+    bool direct = plain && t->span.x + (i + 1) * m <= g->out_w, ordinary = true;
+    int64_t at = t->block * g->y_block + (t->span.y * g->out_w + t->span.x + i * m) * OX_BLOCK;
+    int done = 0; /* vectors that are in the image */
+    for (int l = 0; l < PER_BLOCK && ordinary; l++) {
+      vf32 o[OX_WINO_MAX_M][OX_WINO_MAX_M];
+      sums_of(t, m, i, l, o);
+      ordinary = all_ordinary(m, o);
+      if (direct && ordinary) {
+        OX_UNROLL for (int r = 0; r < m; r++) OX_UNROLL for (int c = 0; c < m; c++) {
+          int64_t to = at + (r * g->out_w + c) * OX_BLOCK + l * L;
+          vf32 v = vf32_add(o[r][c], bias[l]);
+          if (z) v = vf32_add(v, vf32_load(z + to));
+          vf32_store(y + to, clamp(v, lo, hi));
+        }
+        done++;
+      } else {
+        OX_UNROLL for (int r = 0; r < m; r++) OX_UNROLL for (int c = 0; c < m; c++)
+            vf32_store(sums + (r * m + c) * OX_BLOCK + l * L, o[r][c]);
+      }
+    }
+    if (!ordinary) plain_sums(t, m, i, sums);
+    if (done < PER_BLOCK) finish_tile(t, m, i, done, sums);
+  }
+}
+
+#define WINO_STEPS(m)                                     \
+  static void in##m(const ox_wino_in *t) { in_as(t, m); } \
+  static void out##m(const ox_wino_out *t) { out_as(t, m); }
+WINO_STEPS(2)
+WINO_STEPS(4)
+
+#define WINO_STR2(x) #x
+#define WINO_STR(x) WINO_STR2(x)
+extern const ox_wino_variant WINO_NAME(ox_wino__);
+const ox_wino_variant WINO_NAME(ox_wino__) = {
+    WINO_NEEDS, "winograd_" WINO_STR(WINO_ISA), WINO_RATE, {WINO_F2_NS, WINO_F4_NS}, {{in2, out2}, {in4, out4}}, mul};

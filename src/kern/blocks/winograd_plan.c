@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/winograd_plan.c - what Winograd's convolution serves, what it costs, how it is cut. By shapes and
+ * instruction set alone. */
+#include <math.h>
+
+#include "base/cksize.h"
+#include "kern/blocks/winograd.h"
+
+#define OX_WINO(suffix) extern const ox_wino_variant ox_wino__##suffix;
+#include "kern/blocks/winograd_variants.inc"
+#undef OX_WINO
+
+static const ox_wino_variant *const variants[] = {
+#define OX_WINO(suffix) &ox_wino__##suffix,
+#include "kern/blocks/winograd_variants.inc"
+#undef OX_WINO
+};
+
+const ox_wino_variant *ox_wino_select(ox_isa have) {
+  size_t i = 0;
+  while (variants[i]->needs & ~have) i++; /* the last line needs nothing */
+  return variants[i];
+}
+
+/* ---- cost ---- */
+
+static bool serves(const ox_bconv_task *t) {
+  const ox_conv_geom *g = &t->g;
+  if (t->exact || t->x_plain || g->groups < 1 || g->ic < 1 || g->oc < 1) return false;
+  if (g->groups > 1 && (g->ic % OX_BLOCK || g->oc % OX_BLOCK)) return false;
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    if (g->stride[a] != 1 || g->n_taps[a] != (a ? 3 : 1)) return false;
+    for (int64_t k = 0; k < g->n_taps[a]; k++)
+      if (g->tap[a][k] != g->tap[a][0] + k) return false;
+  }
+  return g->tap[0][0] == 0 && g->in[0] == g->out[0];
+}
+
+static const double bytes_per_ns = 33; /* of weights from memory, of a core */
+
+double ox_wino_cost_ns(const ox_bconv_task *t, int m) {
+  const ox_conv_geom *g = &t->g;
+  if (!serves(t)) return INFINITY;
+  const ox_wino_variant *v = ox_wino_select(t->isa);
+  double groups = (double)g->groups, ic = (double)OX_CEIL_DIV(g->ic, OX_BLOCK),
+         oc = (double)OX_CEIL_DIV(g->oc, OX_BLOCK);
+  double images = (double)g->batch * (double)g->out[0];
+  double tiles = images * (double)OX_CEIL_DIV(g->out[1], m) * (double)OX_CEIL_DIV(g->out[2], m);
+  double weights = groups * (double)g->ic * oc * OX_BLOCK * (m + 2) * (m + 2);
+  double sums = weights * fmax(tiles, 4) / v->macs_per_ns, bytes = weights * 4;
+  if (g->oc % OX_WINO_PAIR && g->oc % OX_WINO_PAIR <= OX_BLOCK) sums += sums / oc / 5; /* an odd block is slower */
+  double transforms = groups * tiles * (ic + oc) * v->transform_ns[m / 2 - 1];
+  return fmax(sums, bytes / bytes_per_ns) + bytes / 200 + transforms + 1000;
+}
+
+/* ---- plan ---- */
+
+enum {
+  MOST_TILES = 32,  /* of a strip: more are no faster, and leave L2 */
+  LEAST_TILES = 12, /* fewer read the weights too often */
+  WANTED = 16       /* pieces of work */
+};
+static const double ns_piece_min = 15e3;
+
+ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_begin) {
+  *out_begin = p->tiles * s / p->strips;
+  size_t n = (size_t)(p->tiles * (s + 1) / p->strips - *out_begin);
+  /* odd numbers of cache lines: the points of a tile lie in different sets of the cache */
+  return (ox_wino_strip){n, ((size_t)p->blocks * n | 1) * OX_BLOCK, (2 * n | 1) * OX_BLOCK};
+}
+
+/* Strips alone where there are enough; else the strips' blocks and pairs are divided too. That takes a stage more, and
+ * the whole transformed input is written to memory and read again. */
+static void divide(ox_wino_plan *p) {
+  double total = ox_wino_cost_ns(&p->head.task, p->m) / (double)p->head.task.g.groups;
+  int64_t wanted = (int64_t)fmin(fmax(total / ns_piece_min, 1), WANTED);
+  int64_t tiles = OX_MAX(OX_MIN(p->tiles / wanted, MOST_TILES), LEAST_TILES);
+  p->strips = OX_MAX(OX_CEIL_DIV(p->tiles, tiles), 1);
+  p->in_parts = p->out_parts = 1;
+  p->shared = p->strips * 4 < wanted * 3 && p->pairs > 1;
+  if (!p->shared) return;
+  p->strips = OX_CEIL_DIV(p->tiles, MOST_TILES);
+  int64_t parts = OX_CEIL_DIV(wanted, p->strips);
+  p->in_parts = OX_MIN(p->blocks, parts), p->out_parts = OX_MIN(p->pairs, parts);
+}
+
+static bool sizes_ok(const int64_t *v, int n) {
+  int64_t all = 1;
+  for (int i = 0; i < n; i++)
+    if (v[i] < 0 || !ox_mul_i64_ok(all, v[i], &all)) return false;
+  return all < (int64_t)1 << 48;
+}
+
+bool ox_wino_plan_init(ox_bconv_plan *head, int m) {
+  ox_wino_plan *p = (ox_wino_plan *)head;
+  const ox_conv_geom *g = &head->task.g;
+  int64_t points = (m + 2) * (m + 2);
+  int64_t x[] = {g->batch, g->groups, g->ic + OX_BLOCK, g->in[0], g->in[1], g->in[2], points};
+  int64_t y[] = {g->batch, g->groups, g->oc + OX_BLOCK, g->out[0], g->out[1] + m, g->out[2] + m, points};
+  if (!sizes_ok(x, OX_COUNT(x)) || !sizes_ok(y, OX_COUNT(y)) || !ox_wino_weight_floats(&head->task, m)) return false;
+  p->m = m, p->v = ox_wino_select(head->task.isa);
+  p->blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->pairs = OX_CEIL_DIV(g->oc, OX_WINO_PAIR);
+  p->down = OX_CEIL_DIV(g->out[1], m), p->across = OX_CEIL_DIV(g->out[2], m);
+  p->tiles = g->batch * g->out[0] * p->down * p->across;
+  head->n_stages = 1;
+  if (p->tiles == 0) return true;
+  divide(p);
+  size_t most = (size_t)OX_CEIL_DIV(p->tiles, p->strips);
+  p->v_floats = ((size_t)p->blocks * most | 1) * OX_BLOCK * (size_t)points;
+  size_t m_floats = (2 * most | 1) * OX_BLOCK * (size_t)points, rows = ox_wino_rows_floats(m);
+  head->scratch_bytes = (OX_MAX(rows, m_floats) + (p->shared ? 0 : p->v_floats)) * sizeof(float);
+  int64_t strips = g->groups * p->strips;
+  head->n_tiles[0] = strips;
+  if (!p->shared) return true;
+  head->shared_bytes = (size_t)strips * p->v_floats * sizeof(float);
+  head->n_stages = 2;
+  head->n_tiles[0] = strips * p->in_parts, head->n_tiles[1] = strips * p->out_parts;
+  return true;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/winograd_run.c - the order of the steps: a strip's input is transformed; then, for each pair of blocks of
+ * output channels, the products of all points are formed and transformed back. */
+#include <math.h>
+
+#include "kern/blocks/winograd.h"
+
+/* Tile |at| of a group and those up to |end| that lie beside it. */
+static ox_wino_span span_at(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t at, int64_t end,
+                            ox_wino_image *image) {
+  const ox_conv_geom *g = &p->head.task.g;
+  int64_t tx = at % p->across, ty = at / p->across % p->down, plane = at / p->across / p->down;
+  int64_t depth = g->in[0], n = plane / depth * g->groups + group, d = plane % depth;
+  int64_t in = g->in[1] * g->in[2] * OX_BLOCK, out = g->out[1] * g->out[2] * OX_BLOCK;
+  int64_t y = (n * OX_CEIL_DIV(g->oc, OX_BLOCK) * depth + d) * out;
+  *image = (ox_wino_image){.x = a->x + (n * p->blocks * depth + d) * in,
+                           .y = a->y + y,
+                           .z = a->z ? a->z + y : NULL,
+                           .x_block = depth * in,
+                           .y_block = depth * out,
+                           .in_h = g->in[1],
+                           .in_w = g->in[2],
+                           .out_h = g->out[1],
+                           .out_w = g->out[2],
+                           .pad_h = -g->tap[1][0],
+                           .pad_w = -g->tap[2][0]};
+  int64_t count = OX_MIN(OX_MIN(p->across - tx, end - at), OX_WINO_SPAN);
+  return (ox_wino_span){ty * p->m, tx * p->m, count, 0};
+}
+
+/* Blocks [block0, block1) of a strip's input. */
+static void strip_in(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t block0,
+                     int64_t block1, float *v, float *rows) {
+  int64_t begin;
+  ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
+  ox_wino_image image;
+  for (size_t at = 0; at < strip.tiles;) {
+    ox_wino_span span = span_at(p, a, group, begin + (int64_t)at, begin + (int64_t)strip.tiles, &image);
+    span.at = at;
+    p->v->steps[p->m / 2 - 1].in(&(ox_wino_in){&image, &strip, span, block0, block1, v, rows});
+    at += (size_t)span.count;
+  }
+}
+
+static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t pair,
+                     const float *v, float *m) {
+  const ox_conv_geom *g = &p->head.task.g;
+  const ox_act *act = &p->head.task.act;
+  bool clip = act->kind == OX_ACT_CLIP, relu = act->kind == OX_ACT_RELU;
+  int64_t begin, channels = OX_ROUND_UP(g->oc, OX_BLOCK), oc0 = pair * OX_WINO_PAIR;
+  size_t points = (size_t)((p->m + 2) * (p->m + 2)), width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR);
+  ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
+  ox_wino_image image;
+  const float *u = a->w + (group * channels + oc0) * g->ic * (int64_t)points;
+  const float *filters = a->w + ox_wino_u_floats(&p->head.task, p->m) + (group * channels + oc0) * g->ic * 9;
+  ox_wino_mul mul = {&strip, v, u, m, (size_t)g->ic, width};
+  for (size_t i = 0; i < points; i++) {
+    p->v->mul(&mul);
+    mul.v += strip.v_point, mul.u += (size_t)g->ic * width, mul.m += strip.m_point;
+  }
+  ox_wino_out out = {.image = &image,
+                     .strip = &strip,
+                     .m = m,
+                     .width = width,
+                     .ic = (size_t)g->ic,
+                     .act = act,
+                     .lo = relu   ? 0
+                           : clip ? act->a
+                                  : -INFINITY,
+                     .hi = clip ? act->b : INFINITY,
+                     .post = !relu && !clip && act->kind != OX_ACT_NONE};
+  for (size_t at = 0; at < strip.tiles; at += (size_t)out.span.count) {
+    out.span = span_at(p, a, group, begin + (int64_t)at, begin + (int64_t)strip.tiles, &image);
+    out.span.at = at;
+    for (out.at = 0; out.at < width; out.at += OX_BLOCK) {
+      int64_t oc = oc0 + (int64_t)out.at;
+      out.block = oc / OX_BLOCK, out.filters = filters + out.at;
+      out.bias = a->bias ? a->bias + group * g->oc + oc : NULL, out.lanes = (size_t)OX_MIN(g->oc - oc, OX_BLOCK);
+      p->v->steps[p->m / 2 - 1].out(&out);
+    }
+  }
+}
+
+void ox_wino_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
+                 void *scratch) {
+  const ox_wino_plan *p = (const ox_wino_plan *)head;
+  bool in = !p->shared || stage == 0, out = !p->shared || stage == 1;
+  int64_t parts = in ? p->in_parts : p->out_parts, all = in && p->shared ? p->blocks : p->pairs;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t part = i % parts, s = i / parts % p->strips, group = i / parts / p->strips;
+    int64_t first = all * part / parts, last = all * (part + 1) / parts;
+    float *own = scratch, *v = own;
+    if (p->shared)
+      v = (float *)a->shared + (size_t)(group * p->strips + s) * p->v_floats;
+    else
+      own += p->v_floats;
+    if (in) strip_in(p, a, group, s, p->shared ? first : 0, p->shared ? last : p->blocks, v, own);
+    for (int64_t pair = first; out && pair < last; pair++) pair_out(p, a, group, s, pair, v, own);
+  }
+}
