@@ -15,6 +15,10 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(ONYX_ISA_DEFINES OX_BUILD_NEON=1)
   set(ONYX_ISA_NAMES neon)
 endif()
+option(ONYX_EMULATE_AMX "Run kernels for AMX on its emulation in C: for tests, very slow" OFF)
+if(ONYX_EMULATE_AMX)
+  list(APPEND ONYX_ISA_DEFINES OX_EMULATE_AMX=1)
+endif()
 set(ONYX_ISA_ALL avx2 avx512 avxvnni avx512vnni avx512bf16 amxint8 amxbf16 neon)
 
 # Sets the flags of each *_<isa>.c; files of instruction sets that this target lacks compile to nothing.

@@ -49,6 +49,11 @@ ox_isa ox_isa_host(void) {
   if (have && (eax1 >> 4 & 1)) have |= OX_AVXVNNI;
   if ((have & OX_AVX512) && (ecx >> 11 & 1)) have |= OX_VNNI;
   if ((have & OX_AVX512) && (eax1 >> 5 & 1)) have |= OX_AVX512BF16;
+#if OX_EMULATE_AMX
+  if (have & OX_VNNI) have |= OX_AMX_INT8;
+  if (have & OX_AVX512BF16) have |= OX_AMX_BF16;
+  return have;
+#endif
   bool tiles = (edx >> 24 & 1) && (xcr0 & 0x60000) == 0x60000;
   if (tiles && (edx >> 25 & 1) && (have & OX_VNNI) && amx_granted()) have |= OX_AMX_INT8;
   if (tiles && (edx >> 22 & 1) && (have & OX_AVX512BF16) && amx_granted()) have |= OX_AMX_BF16;

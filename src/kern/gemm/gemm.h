@@ -11,7 +11,6 @@
 #include "base/stop.h"
 #include "base/cpu.h"
 #include "kern/act.h"
-#include "kern/gemm/split.h"
 #include "onyx/ep.h" /* ox_dtype: OX_F32, OX_F16, OX_BF16 */
 
 /* Added to the product before the activation. Element (i, j) is p[i * rs + j * cs], cs 0 or 1: a column bias is (0, 1),
@@ -49,47 +48,26 @@ typedef struct ox_gemm_tile {
 
 typedef void (*ox_gemm_fn)(const ox_gemm_tile *t);
 
-/* Panels of floats as three bfloat16 terms (split.h): for products of many rows, where there is a matrix unit. As exact
- * as float multiply-adds; terms below 2^-126 vanish. */
-enum { OX_GEMM_SPLIT = 64 };
-
 typedef struct ox_gemm_variant {
-  uint32_t panel; /* element type of the B panels: OX_F32, OX_F16, OX_BF16, or OX_GEMM_SPLIT */
+  uint32_t panel; /* element type of the B panels: OX_F32, OX_F16, OX_BF16 */
   ox_isa needs;
   uint16_t mr, nr, kc;
   ox_gemm_fn fn;
   ox_gemm_fn dots; /* the same tile from a transposed float B: column j at b + j * b_ks, unit stride along k; a_ks 1 */
   const char *name;
-  /* split panels only, else NULL: strips of A and panels of B in their form; around a run of tiles on one thread */
-  void (*pack_a)(const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t k, void *to);
-  void (*pack_b)(const void *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, void *to);
-  void (*begin)(void), (*end)(void);
   const char *form[4]; /* for profiles: by ox_gemm_b, then packed in the run */
 } ox_gemm_variant;
 
 #define OX_GEMM(panel, needs, mr, nr, kc, sym, dots) \
   void sym(const ox_gemm_tile *t);                   \
   void dots(const ox_gemm_tile *t);
-#define OX_GEMM_TILES(panel, needs, mr, nr, kc, isa)                                                        \
-  void ox_gemm_split_32x32__##isa(const ox_gemm_tile *t);                                                   \
-  void ox_gemm_split_a__##isa(const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t k, void *to); \
-  void ox_gemm_split_b__##isa(const void *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, void *to);     \
-  void ox_gemm_split_begin__##isa(void);                                                                    \
-  void ox_gemm_split_end__##isa(void);
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM
-#undef OX_GEMM_TILES
 /* rows for a table of variants */
 #define OX_GEMM_FORMS(tile) \
   { "packed " tile, "in place " tile, "dots " tile, "packed in the run " tile }
 #define OX_GEMM_ROW(panel, needs, mr, nr, kc, sym, dots) \
-  { panel, needs, mr, nr, kc, sym, dots, #sym, NULL, NULL, NULL, NULL, OX_GEMM_FORMS(#mr "x" #nr) }
-#define OX_GEMM_TILES_ROW(panel, needs, mr, nr, kc, isa)                                               \
-  {                                                                                                    \
-    panel, needs, mr, nr, kc, ox_gemm_split_32x32__##isa, NULL, "split " #isa, ox_gemm_split_a__##isa, \
-        ox_gemm_split_b__##isa, ox_gemm_split_begin__##isa, ox_gemm_split_end__##isa,                  \
-        OX_GEMM_FORMS("amx six products")                                                              \
-  }
+  { panel, needs, mr, nr, kc, sym, dots, #sym, OX_GEMM_FORMS(#mr "x" #nr) }
 
 /* The best variant for panels of that type. NULL: no such type. */
 const ox_gemm_variant *ox_gemm_select(uint32_t panel, ox_isa have);
@@ -101,9 +79,8 @@ typedef struct ox_gemm_src {
   ptrdiff_t ks, ns; /* element (k, n) at p[k * ks + n * ns] */
 } ox_gemm_src;
 static inline size_t ox_gemm_panels(const ox_gemm_variant *v, size_t n) { return (n + v->nr - 1) / v->nr; }
-/* Bytes of |k| rows of one panel; within a panel k must be a multiple of 32 for split ones. */
+/* Bytes of |k| rows of one panel. */
 static inline size_t ox_gemm_panel_bytes(const ox_gemm_variant *v, size_t k) {
-  if (v->panel == OX_GEMM_SPLIT) return (k + OX_SPLIT_K - 1) / OX_SPLIT_K * (v->nr / OX_SPLIT_ROWS) * OX_SPLIT_TILE;
   return v->nr * k * (v->panel == OX_F32 ? 4 : 2);
 }
 static inline size_t ox_gemm_b_bytes(const ox_gemm_variant *v, size_t k, size_t n) {

@@ -80,13 +80,6 @@ void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, 
                     void *panels, const ox_stop *stop) {
   enum { SLAB = 64, LONG_SLAB = 1024 };
   ox_stop_pace pace = {.stop = stop};
-  if (v->pack_b) {
-    size_t bytes = ox_gemm_panel_bytes(v, k);
-    for (size_t j = begin; j < end && !ox_stop_moved(&pace, bytes); j++)
-      v->pack_b((const char *)src->p + (ptrdiff_t)sizeof(float) * (ptrdiff_t)(j * v->nr) * src->ns, src->ks, src->ns, k,
-                OX_MIN(v->nr, n - j * v->nr), (char *)panels + j * bytes);
-    return;
-  }
   if (src->ns != 1) { /* transposed: a panel reads w whole rows of the source */
     for (size_t j = begin; j < end; j++)
       for (size_t k0 = 0; k0 < k; k0 += LONG_SLAB) {

@@ -12,23 +12,20 @@ enum {
   TILE_WEIGHT_BYTES = 192 * 1024, /* weights of a tile with few rows */
   MAX_ROWS = 260,                 /* of a tile: a block of A is 400 KB then and stays in L2 */
   TALL_ROWS = 144,                /* tiles of more rows have fewer columns */
-  FETCH_AHEAD = 8192,             /* bytes, in panels that are read once, end to end */
-  SPLIT_ROWS = 144,
-  SPLIT_COLS = 256 /* each tile splits its rows of A: wide ones share that among more columns */
+  FETCH_AHEAD = 8192              /* bytes, in panels that are read once, end to end */
 };
 
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
   /* a single strip reads each panel once: k is one block, and panels come in the order of memory */
-  bool few = m <= v->mr && !v->pack_a, whole = few || b_mode == OX_GEMM_DOTS;
+  bool few = m <= v->mr, whole = few || b_mode == OX_GEMM_DOTS;
   size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
-  g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)(v->pack_a ? 32 : 8));
-  size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)(v->pack_a ? SPLIT_ROWS : MAX_ROWS)), (size_t)1);
+  g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)8);
+  size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1);
   g->mc = OX_ROUND_UP(OX_MAX(OX_CEIL_DIV(m, strips), (size_t)1), mr);
   size_t rows = OX_MIN(g->mc, OX_MAX(m, (size_t)1)), kk = OX_MAX(k, (size_t)1);
   g->nc = OX_ROUND_UP((size_t)(rows > TALL_ROWS ? 64 : 96), nr);
-  if (v->pack_a) g->nc = OX_ROUND_UP((size_t)SPLIT_COLS, nr);
   if (few)
     g->nc = OX_MAX(TILE_WEIGHT_BYTES / ox_gemm_panel_bytes(v, kk), (size_t)1) * nr;
   else
@@ -38,8 +35,7 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
   size_t a_bytes = a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
   size_t part = c_type == OX_F32 || kb == 1 ? 0 : OX_ROUND_UP(rows * g->nc * 4, (size_t)64);
   size_t edge = b_mode == OX_GEMM_DIRECT ? g->kc * nr * 4 : 0;
-  size_t strips_bytes = v->pack_a ? OX_CEIL_DIV(rows, mr) * ox_gemm_panel_bytes(v, g->kc) : 0;
-  g->scratch = a_bytes + part + edge + strips_bytes;
+  g->scratch = a_bytes + part + edge;
 }
 
 /* A block of narrow A as floats, rows of kc. */
@@ -70,7 +66,6 @@ typedef struct block {
   float *part;
   size_t part_rs;
   float *edge;
-  char *strips; /* of split A */
 } block;
 
 /* What is multiplied after the block of panel |j| at |b|: weights are often not even in L3, and only the first strip
@@ -90,7 +85,7 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                       ptrdiff_t a_ks) {
   const ox_gemm_variant *v = g->v;
   size_t nr = v->nr, c_elem = g->c_type == OX_F32 ? 4 : 2;
-  size_t panel_bytes = ox_gemm_panel_bytes(v, g->k), strip_bytes = ox_gemm_panel_bytes(v, w->kn);
+  size_t panel_bytes = ox_gemm_panel_bytes(v, g->k);
   ox_gemm_fn fn = g->b_mode == OX_GEMM_DOTS ? v->dots : v->fn;
   ox_gemm_tile t = {.a_rs = a_rs,
                     .a_ks = a_ks,
@@ -100,11 +95,8 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                     .c_type = g->c_type,
                     .c_rs = io->c_rs,
                     .epi = w->k0 + w->kn == g->k ? io->epi : NULL};
-  size_t strips = OX_CEIL_DIV(w->rows, (size_t)v->mr), height = v->pack_a ? v->mr : OX_CEIL_DIV(w->rows, strips);
+  size_t strips = OX_CEIL_DIV(w->rows, (size_t)v->mr), height = OX_CEIL_DIV(w->rows, strips);
   if (g->b_mode == OX_GEMM_PACKED) t.fetch_step = OX_CEIL_DIV(ox_gemm_panel_bytes(v, 1), strips);
-  for (size_t i = 0; v->pack_a && i < w->rows; i += v->mr)
-    v->pack_a(a + (ptrdiff_t)i * a_rs, a_rs, a_ks, OX_MIN((size_t)v->mr, w->rows - i), w->kn,
-              w->strips + i / v->mr * strip_bytes);
   for (size_t j = 0; j < w->cols; j += nr) {
     t.n = OX_MIN(nr, w->cols - j), t.col = w->col + j;
     if (g->b_mode == OX_GEMM_PACKED) {
@@ -121,7 +113,7 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
     for (size_t i = 0; i < w->rows; i += height) {
       t.m = OX_MIN(height, w->rows - i), t.row = w->row + i;
       t.fetch = next + i / height * t.fetch_step * w->kn;
-      t.a = v->pack_a ? (const float *)(const void *)(w->strips + i / v->mr * strip_bytes) : a + (ptrdiff_t)i * a_rs;
+      t.a = a + (ptrdiff_t)i * a_rs;
       t.part = w->part ? w->part + i * w->part_rs + j : NULL;
       t.c = (char *)io->c + (t.row * io->c_rs + t.col) * c_elem;
       fn(&t);
@@ -140,8 +132,7 @@ void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void
   } else if (g->k > g->kc) {
     w.part = (float *)s, w.part_rs = g->nc, s += OX_ROUND_UP(OX_MIN(g->mc, g->m) * g->nc * 4, (size_t)64);
   }
-  w.edge = (float *)s, w.strips = s;
-  if (g->v->begin) g->v->begin();
+  w.edge = (float *)s;
   do { /* once for k = 0: terms and activation still apply */
     w.kn = OX_MIN(g->kc, g->k - w.k0);
     if (wide) {
@@ -153,5 +144,4 @@ void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void
     }
     w.k0 += w.kn;
   } while (w.k0 < g->k && !ox_stop_asked(&io->stop));
-  if (g->v->end) g->v->end();
 }

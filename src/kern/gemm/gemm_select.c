@@ -5,9 +5,7 @@
 
 static const ox_gemm_variant table[] = {
 #define OX_GEMM(...) OX_GEMM_ROW(__VA_ARGS__),
-#define OX_GEMM_TILES(...) OX_GEMM_TILES_ROW(__VA_ARGS__),
 #include "kern/gemm/gemm_variants.inc"
-#undef OX_GEMM_TILES
 #undef OX_GEMM
 };
 

@@ -4,6 +4,9 @@
 #ifndef OX_SIMD_TILE_AMX_H
 #define OX_SIMD_TILE_AMX_H
 
+#if OX_EMULATE_AMX
+#include "kern/simd/tile_emulated.h"
+#else
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -26,5 +29,6 @@ OX_INLINE void vt_end(void) { _tile_release(); }
 #define vt_store(n, p, stride) _tile_stored(n, p, stride)
 #define vt_dot_bf16(c, a, b) _tile_dpbf16ps(c, a, b)
 #define vt_dot_u8s8(c, a, b) _tile_dpbusd(c, a, b)
+#endif
 
 #endif

@@ -68,19 +68,12 @@ static void swap_sides(ox_product *p) {
   p->in_a = p->in_b, p->in_b = in;
 }
 
-/* Matrix tiles pay when both sides are split often enough: rows share the work on B, columns that on A. */
-static bool worth_splitting(const ox_product *p, ox_isa isa) {
-  return p->type == OX_F32 && (isa & OX_AMX_BF16) && p->m >= 256 && p->n >= 256 && p->k >= 256 &&
-         p->k * p->n <= OX_SPLIT_MOST;
-}
-
-static ox_gemm_b choose_mode(ox_product *p, const ox_product_b *packed, bool split) {
+static ox_gemm_b choose_mode(ox_product *p, const ox_product_b *packed) {
   if (packed) return OX_GEMM_PACKED;
   bool small = p->m <= FEW_ROWS;
   if (p->type == OX_F32 && small && p->b_ks == 1 && (p->a_ks == 1 || p->k <= 1)) return OX_GEMM_DOTS;
   /* in place up to the point where rows of B, far apart, cost more than a pass over B */
-  if (p->type == OX_F32 && p->b_ns == 1 && !split &&
-      (small || p->m <= 96 || (p->k * p->n <= 128 * 1024 && p->m <= 512)))
+  if (p->type == OX_F32 && p->b_ns == 1 && (small || p->m <= 96 || (p->k * p->n <= 128 * 1024 && p->m <= 512)))
     return OX_GEMM_DIRECT;
   p->pack_stage = true;
   return OX_GEMM_PACKED;
@@ -118,10 +111,10 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   p->b_count = 1;
   for (int d = 0; d < p->rank; d++)
     if (p->b_batch[d]) p->b_count *= (size_t)p->batch[d];
-  bool split = !packed && worth_splitting(p, c->isa);
-  const ox_gemm_variant *v = packed ? packed->v : ox_gemm_select(split ? OX_GEMM_SPLIT : p->type, c->isa);
   p->packed = packed;
-  ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, choose_mode(p, packed, split));
+  if (ox_product_splits(c, p)) return ox_product_plan_split(c, p);
+  const ox_gemm_variant *v = packed ? packed->v : ox_gemm_select(p->type, c->isa);
+  ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, choose_mode(p, packed));
   c->form = v->form[p->pack_stage ? 3 : p->g.b_mode];
   p->b_bytes = ox_gemm_b_bytes(v, p->k, p->n);
   size_t tiles = ox_gemm_tiles(&p->g), macs = OX_MAX(p->m * p->n * OX_MAX(p->k, (size_t)1), (size_t)1);
@@ -143,6 +136,15 @@ static void run_pack(const ox_kernel_ctx *c, const ox_product *p, ox_range tiles
   }
 }
 
+void ox_product_terms(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, ox_gemm_epi *epi) {
+  for (int t = 0; t < 2; t++) {
+    if (!p->in_term[t]) continue;
+    const ox_tensor *x = c->in[p->in_term[t]];
+    int64_t at = ox_product_offset(p, batch, p->term_batch[t]) * (int64_t)elem_bytes(p->type);
+    epi->term[t].p = (const char *)x->data + at, epi->term[t].type = p->type;
+  }
+}
+
 static void run_tile(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, size_t tile, void *scratch) {
   size_t elem = elem_bytes(p->type);
   ox_gemm_epi epi = p->epi;
@@ -156,12 +158,7 @@ static void run_tile(const ox_kernel_ctx *c, const ox_product *p, int64_t batch,
     io.b = (const char *)c->in[p->in_b]->data + ox_product_offset(p, batch, p->b_batch) * (int64_t)elem;
   io.b_rs = p->g.b_mode == OX_GEMM_DOTS ? p->b_ns : p->b_ks;
   io.c = (char *)c->out[0]->data + (size_t)batch * p->m * p->n * elem;
-  for (int t = 0; t < 2; t++) {
-    if (!p->in_term[t]) continue;
-    const ox_tensor *x = c->in[p->in_term[t]];
-    epi.term[t].p = (const char *)x->data + ox_product_offset(p, batch, p->term_batch[t]) * (int64_t)elem;
-    epi.term[t].type = p->type;
-  }
+  ox_product_terms(c, p, batch, &epi);
   ox_gemm_run(&p->g, &io, tile, scratch);
 }
 
@@ -261,6 +258,8 @@ static void run_plain(const ox_kernel_ctx *c, const ox_product *p, ox_range tile
 ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles, void *scratch) {
   if (p->plain) {
     run_plain(c, p, tiles);
+  } else if (p->split) {
+    ox_product_run_split(c, p, stage, tiles, scratch);
   } else if (p->pack_stage && stage == 0) {
     run_pack(c, p, tiles);
   } else {

@@ -5,10 +5,7 @@
 #define OX_OPS_MATMUL_PRODUCT_H
 
 #include "graph/op_def.h"
-#include "kern/gemm/gemm.h"
-
-/* Elements of the largest B that goes into split panels (OX_GEMM_SPLIT): they should stay in L2. */
-enum { OX_SPLIT_MOST = 1 << 18 };
+#include "kern/gemm/split_product.h"
 
 /* Constant B, packed at load: |count| matrices of k x n. */
 typedef struct ox_product_b {
@@ -30,8 +27,9 @@ typedef struct ox_product {
   int64_t term_batch[2][OX_MAX_RANK];
   ox_gemm_epi epi; /* alpha, beta, act, and strides of the terms */
   /* ox_product_plan fills in the rest */
-  bool plain, swapped;
+  bool plain, swapped, split; /* split: on a matrix unit, by |s|, else by |g| */
   ox_gemm_plan g;
+  ox_split_plan s;
   const ox_product_b *packed;
   bool pack_stage;         /* stage 0 packs B into the shared memory */
   size_t b_count, b_bytes; /* matrices of B, bytes of the panels of one */
@@ -57,6 +55,14 @@ int64_t ox_product_matrix(const ox_product *p, int64_t index, const int64_t *str
 OX_NODISCARD ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *packed);
 OX_NODISCARD ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
                                        void *scratch);
+
+/* The terms' places for a batch. */
+void ox_product_terms(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, ox_gemm_epi *epi);
+
+/* product_split.c: the same on a matrix unit, where there is one and it wins. */
+bool ox_product_splits(const ox_kernel_ctx *c, const ox_product *p);
+OX_NODISCARD ox_status *ox_product_plan_split(ox_kernel_ctx *c, ox_product *p);
+void ox_product_run_split(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles, void *scratch);
 
 /* Packs a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions swapped); *out NULL
  * if it is of another type, or NULL itself. */

@@ -108,22 +108,6 @@ ox_status *ox_product_term(ox_product *p, int i, int input, const ox_shape *shap
   return NULL;
 }
 
-/* Rows of A that are sure to share a constant B; unknown dimensions count as one. */
-static int64_t known_rows(const ox_load_ctx *c, size_t b_count) {
-  const ox_shape *a = &c->in_type[0]->shape;
-  int64_t rows = 1;
-  for (int d = b_count > 1 ? OX_MAX(a->rank - 2, 0) : 0; d < a->rank - 1; d++)
-    if (a->dim[d] > 0 && !ox_mul_i64_ok(rows, a->dim[d], &rows)) return INT64_MAX;
-  return rows;
-}
-
-/* Split panels take half as much again: few rows would wait for that, and beyond L2 so do many (one core, 2 MB of L2,
- * November 2026: 512 x 512 x 512 1.2 x faster than AVX-512, 1024 x 1024 x 1024 1.25 x slower). */
-static bool wants_split(const ox_load_ctx *c, const ox_product_b *pb, uint32_t type) {
-  return type == OX_F32 && (c->isa & OX_AMX_BF16) && pb->n >= 64 && pb->k >= 64 && pb->k * pb->n <= OX_SPLIT_MOST &&
-         known_rows(c, pb->count) >= 128;
-}
-
 static ox_status *pack_all(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b *pb) {
   size_t elem = ox_dtype_bits(b->dtype) / 8, total;
   pb->matrix_bytes = ox_gemm_b_bytes(pb->v, pb->k, pb->n);
@@ -139,14 +123,6 @@ static ox_status *pack_all(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_pr
   return NULL;
 }
 
-/* Sums that are not finite are computed twice in split panels: weights must not make them so every time. */
-static bool all_finite(const ox_tensor *b, size_t n) {
-  const ox_u32u *bits = b->data;
-  for (size_t i = 0; i < n; i++)
-    if ((bits[i] & 0x7f800000) == 0x7f800000) return false;
-  return true;
-}
-
 ox_status *ox_product_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out) {
   *out = NULL;
   if (!b || b->shape.rank < 2 || !(b->dtype == OX_F32 || b->dtype == OX_F16 || b->dtype == OX_BF16)) return NULL;
@@ -158,8 +134,7 @@ ox_status *ox_product_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_pr
   *pb = (ox_product_b){.k = trans ? cols : rows, .n = trans ? rows : cols};
   pb->count = (size_t)ox_shape_span(&b->shape, 0, rank - 2);
   if (rows == 0 || cols == 0 || pb->count == 0) return NULL; /* an empty matrix is nothing to pack */
-  bool split = wants_split(c, pb, b->dtype) && all_finite(b, pb->k * pb->n * pb->count);
-  pb->v = ox_gemm_select(split ? OX_GEMM_SPLIT : b->dtype, c->isa);
+  pb->v = ox_gemm_select(b->dtype, c->isa);
   OX_TRY(pack_all(c, b, trans, pb));
   *out = pb;
   return NULL;

@@ -7,6 +7,7 @@
 #include "kern/conv/conv.h"
 #include "kern/gemm/gemm.h"
 #include "kern/gemm/gemm_i8.h"
+#include "kern/gemm/split_product.h"
 
 #if OX_BUILD_AVX512BF16
 #define EMULATED_ON_VECTORS(X) X(emulated_avx512bf16, OX_AVX512BF16)
@@ -20,16 +21,12 @@
 
 #define EMULATED_DECLARE(suffix, needs)                                                                        \
   extern const ox_conv_variant ox_conv_f32__##suffix;                                                          \
-  void ox_gemm_split_32x32__##suffix(const ox_gemm_tile *t);                                                   \
-  void ox_gemm_split_a__##suffix(const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t k, void *to); \
-  void ox_gemm_split_b__##suffix(const void *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, void *to);     \
-  void ox_gemm_split_begin__##suffix(void);                                                                    \
-  void ox_gemm_split_end__##suffix(void);
+  extern const ox_split_kernels ox_split_kernels__##suffix;
 EMULATED(EMULATED_DECLARE)
 #undef EMULATED_DECLARE
 
-/* Rows for the tables of variants. */
-#define EMULATED_GEMM(suffix, needs) OX_GEMM_TILES_ROW(OX_GEMM_SPLIT, needs, 32, 32, 96, suffix),
+/* Rows for tables. */
+#define EMULATED_SPLIT(suffix, needs) &ox_split_kernels__##suffix,
 #define EMULATED_CONV(suffix, needs) &ox_conv_f32__##suffix,
 
 void ox_gemm_i8_32x32__emulated_scalar(const ox_gemm_i8_tile *t);

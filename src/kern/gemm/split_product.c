@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/gemm/split_product.c - products of matrices on a bfloat16 matrix unit: when they pay, how C is cut, and the run
+ * of one tile: blocks of k whose part of A stays in L2, panels of 32 columns, records of B that stay in L1, strips of
+ * A. All of it depends on shapes only. */
+#include "kern/gemm/split_product.h"
+
+enum {
+  MOST_ROWS = 512,         /* of a tile; they share the splitting of B */
+  A_BLOCK = 768 << 10,     /* bytes of A that stay in L2 */
+  SHARED_A = 8 << 20,      /* bytes of a whole A that is split once */
+  TILE_MACS = 6 << 20,     /* at least: 25 us */
+  OWN_A_COLUMNS = 512,     /* a tile that splits A for itself shares that among so many columns */
+  SPLIT_ELEMENTS = 1 << 17 /* of a tile that splits A: 10 us */
+};
+
+const ox_split_kernels *ox_split_select(ox_isa have) {
+#if OX_BUILD_AMX_BF16
+  extern const ox_split_kernels ox_split_kernels__amxbf16;
+  if (have & OX_AMX_BF16) return &ox_split_kernels__amxbf16;
+#endif
+  (void)have;
+  return NULL;
+}
+
+/* ---- what it would cost, in ns on one core of a Sapphire Rapids (November 2026) ---- */
+
+static const double ns_tile_product = 16384 / 3310.0; /* 16 x 32 x 16 multiply-adds at 3310 GFLOP/s */
+static const double stalls = 1.5;                     /* measured, of a whole product against that */
+static const double ns_split = 90;                    /* 32 x 32 floats */
+static const double ns_gather = 300;                  /* the same, where rows have no unit stride */
+static const double ns_mac = 2 / 164.0 * 1.2;         /* FMAs, of a whole product */
+static const double ns_byte = 1 / 12.0;               /* from memory */
+enum { IN_CACHE = 1 << 20, NS_ALONE = 500 };
+
+bool ox_split_pays(size_t m, size_t n, size_t k, int terms, bool contiguous, bool alone) {
+  static const double products[] = {1, 3, 6};
+  if (m < 16 || n < 16 || k < 16) return false;
+  double rows = (double)OX_CEIL_DIV(m, (size_t)16), cols = (double)OX_CEIL_DIV(n, (size_t)32);
+  double steps = (double)OX_CEIL_DIV(k, (size_t)32), tiles = (double)OX_CEIL_DIV(m, (size_t)MOST_ROWS);
+  double multiply = rows * 2 * cols * steps * products[terms - 1] * ns_tile_product * stalls;
+  double split_b = cols * steps * tiles * (ns_split + (contiguous ? 0 : ns_gather));
+  double split_a = rows / 2 * steps * ns_split;
+  double bytes = (double)n * (double)k * 4, memory = alone && bytes > IN_CACHE ? bytes * ns_byte : 0;
+  double all = contiguous ? OX_MAX(multiply, split_b) : multiply + split_b;
+  double split = OX_MAX(all, memory) + split_a + (alone ? NS_ALONE : 0);
+  double fma = OX_MAX((double)m * (double)n * (double)k * ns_mac, memory);
+  return split < 0.9 * fma;
+}
+
+/* ---- plan ---- */
+
+void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, size_t m, size_t n, size_t k,
+                        bool alone) {
+  *g = (ox_split_plan){.v = v, .terms = terms, .m = m, .n = n, .k = k, .steps = OX_CEIL_DIV(k, (size_t)OX_SPLIT_K)};
+  size_t side = OX_SPLIT_SIDE, row_bytes = (size_t)terms * 64; /* of a step */
+  g->mc = OX_ROUND_UP(OX_CEIL_DIV(m, OX_CEIL_DIV(m, (size_t)MOST_ROWS)), side);
+  g->mt = OX_CEIL_DIV(m, g->mc);
+  g->pitch = g->mc + 16; /* the terms of a row in different sets of L1 */
+  g->kc = OX_MAX(A_BLOCK / (g->pitch * row_bytes) / OX_SPLIT_STEPS, (size_t)1) * OX_SPLIT_STEPS;
+  if (g->kc >= g->steps || !g->steps) g->kc = OX_MAX(g->steps, (size_t)1);
+  g->shared_a = alone && g->steps && g->mt * g->pitch * row_bytes <= SHARED_A / g->steps;
+  g->image_bytes = g->pitch * row_bytes * (g->shared_a ? g->steps : g->kc);
+  g->nc = OX_ROUND_UP(g->shared_a ? (size_t)64 : (size_t)OWN_A_COLUMNS, side);
+  while (g->nc < n && OX_MIN(g->mc, m) * g->nc * OX_MAX(k, (size_t)1) < TILE_MACS) g->nc += 64;
+  /* A from beyond L2 for each tile: at most as many bytes as B */
+  while (g->kc < g->steps && g->nc < n && g->nc < 2 * g->mc) g->nc += 64;
+  g->nt = OX_CEIL_DIV(n, g->nc);
+  g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), side), g->nt = OX_CEIL_DIV(n, g->nc);
+  g->split_rows = OX_MIN(OX_ROUND_UP(OX_CEIL_DIV((size_t)SPLIT_ELEMENTS, OX_MAX(k, (size_t)1)), side), g->mc);
+  size_t sums = g->mc * (g->kc < g->steps ? g->nc : side) * sizeof(float);
+  g->scratch = 2 * OX_SPLIT_STEPS * OX_SPLIT_RECORD + sums + g->kc * sizeof(ptrdiff_t) + 64;
+  if (g->shared_a)
+    g->shared = g->mt * g->image_bytes;
+  else
+    g->scratch += g->image_bytes;
+}
+
+static size_t term_bytes(const ox_split_plan *g) { return g->pitch * 64; }
+static size_t step_bytes(const ox_split_plan *g) { return term_bytes(g) * (size_t)g->terms; }
+
+void ox_split_run_a(const ox_split_plan *g, const ox_split_io *io, size_t index) {
+  size_t parts = OX_CEIL_DIV(g->mc, g->split_rows), tile = index / parts, first = index % parts * g->split_rows;
+  size_t rows = OX_MIN(g->mc, g->m - tile * g->mc), end = OX_MIN(first + g->split_rows, OX_ROUND_UP(rows, (size_t)16));
+  if (first >= end) return;
+  const float *a = io->a + (ptrdiff_t)(tile * g->mc + first) * io->a_rs;
+  g->v->split_rows(g->terms, a, io->a_rs, io->a_ks, OX_MIN(end, rows) - first, end - first, g->k,
+                   io->shared + tile * g->image_bytes + first * 64, term_bytes(g), step_bytes(g));
+}
+
+/* ---- a tile ---- */
+
+/* |steps| records of B: those of a panel from |step| on. */
+typedef struct block {
+  size_t col, step, steps;
+} block;
+
+typedef struct tile {
+  const ox_split_plan *g;
+  const ox_split_io *io;
+  size_t row, rows, col, cols;
+  size_t k0, k1; /* steps */
+  char *b[2];
+  float *sums;
+  ptrdiff_t *a_at;
+  char *image;
+} tile;
+
+static block block_at(const tile *t, size_t col, size_t step) {
+  return (block){col, step, OX_MIN(t->k1 - step, (size_t)OX_SPLIT_STEPS)};
+}
+/* The one after |x| within these steps of k; steps 0: none. */
+static block block_after(const tile *t, const block *x) {
+  if (x->step + x->steps < t->k1) return block_at(t, x->col, x->step + x->steps);
+  if (x->col + OX_SPLIT_SIDE < t->cols) return block_at(t, x->col + OX_SPLIT_SIDE, t->k0);
+  return (block){0};
+}
+
+static const float *b_at(const tile *t, size_t col, size_t step) {
+  const ox_split_io *io = t->io;
+  size_t n = t->col + col;
+  return io->b + n / io->panel * io->panel_floats + (ptrdiff_t)(n % io->panel) * io->b_ns +
+         (ptrdiff_t)(step * OX_SPLIT_K) * io->b_ks;
+}
+static size_t width_at(const tile *t, size_t col) { return OX_MIN(t->cols - col, (size_t)OX_SPLIT_SIDE); }
+
+/* Whole records that can be read as they lie. */
+static bool is_plain(const tile *t, const block *x) {
+  bool wide = t->io->panel != SIZE_MAX || width_at(t, x->col) == OX_SPLIT_SIDE;
+  return t->io->b_ns == 1 && wide && (x->step + x->steps) * OX_SPLIT_K <= t->g->k;
+}
+
+static void split_block(const tile *t, const block *x, char *to) {
+  size_t k0 = x->step * OX_SPLIT_K, k1 = OX_MIN(k0 + x->steps * OX_SPLIT_K, t->g->k);
+  size_t w = is_plain(t, x) ? OX_SPLIT_SIDE : width_at(t, x->col);
+  t->g->v->split_columns(t->g->terms, b_at(t, x->col, x->step), t->io->b_ks, t->io->b_ns, k1 - k0, w, to);
+}
+
+static void finish_panel(const tile *t, size_t col, float *sums) {
+  const ox_split_io *io = t->io;
+  ox_gemm_tile out = {.a_rs = io->a_rs,
+                      .a_ks = io->a_ks,
+                      .b = b_at(t, col, 0),
+                      .b_ks = (size_t)io->b_ks,
+                      .n = width_at(t, col),
+                      .k = t->g->k,
+                      .epi = io->epi,
+                      .c_type = OX_F32,
+                      .c_rs = io->c_rs,
+                      .col = t->col + col};
+  for (size_t i = 0; i < t->rows; i += OX_SPLIT_SIDE, sums += OX_SPLIT_SUMS) {
+    out.row = t->row + i, out.m = OX_MIN((size_t)OX_SPLIT_SIDE, t->rows - i);
+    out.a = io->a + (ptrdiff_t)out.row * io->a_rs;
+    out.c = io->c + out.row * io->c_rs + out.col;
+    t->g->v->finish(&out, io->b_ns, sums);
+  }
+}
+
+/* All panels by the steps of k whose part of A is there. */
+static void run_steps(const tile *t) {
+  const ox_split_plan *g = t->g;
+  size_t panel_sums = g->kc < g->steps ? g->mc * OX_SPLIT_SIDE : 0;
+  block x = block_at(t, 0, t->k0);
+  bool split = false;
+  for (int turn = 0; x.steps; turn ^= 1) {
+    float *sums = t->sums + x.col / OX_SPLIT_SIDE * panel_sums;
+    if (!split) split_block(t, &x, t->b[turn]);
+    ox_split_mul m = {.terms = g->terms,
+                      .a = t->image,
+                      .a_term = term_bytes(g),
+                      .a_at = t->a_at + (x.step - t->k0),
+                      .rows = t->rows,
+                      .steps = x.steps,
+                      .b = t->b[turn],
+                      .sums = sums,
+                      .add = x.step > 0};
+    block next = block_after(t, &x);
+    split = next.steps && is_plain(t, &next);
+    if (split) m.ahead = (ox_split_ahead){b_at(t, next.col, next.step), t->io->b_ks, next.steps, t->b[!turn]};
+    g->v->multiply(&m);
+    if (x.step + x.steps == g->steps) finish_panel(t, x.col, sums);
+    x = next;
+  }
+}
+
+void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t index, void *scratch) {
+  tile t = {.g = g, .io = io, .row = index % g->mt * g->mc, .col = index / g->mt * g->nc};
+  t.rows = OX_MIN(g->mc, g->m - t.row), t.cols = OX_MIN(g->nc, g->n - t.col);
+  char *s = scratch;
+  for (int i = 0; i < 2; i++) t.b[i] = s, s += OX_SPLIT_STEPS * OX_SPLIT_RECORD;
+  t.sums = (float *)s, s += g->mc * (g->kc < g->steps ? g->nc : OX_SPLIT_SIDE) * sizeof(float);
+  if (!g->shared_a) t.image = s, s += g->image_bytes;
+  t.a_at = (ptrdiff_t *)s;
+  for (size_t i = 0; i < g->kc; i++) t.a_at[i] = (ptrdiff_t)(i * step_bytes(g));
+  g->v->begin();
+  for (t.k0 = 0; t.k0 < g->steps && !ox_stop_asked(&io->stop); t.k0 = t.k1) {
+    t.k1 = OX_MIN(t.k0 + g->kc, g->steps);
+    if (g->shared_a)
+      t.image = io->shared + index % g->mt * g->image_bytes + t.k0 * step_bytes(g);
+    else
+      g->v->split_rows(g->terms, io->a + (ptrdiff_t)t.row * io->a_rs + (ptrdiff_t)(t.k0 * OX_SPLIT_K) * io->a_ks,
+                       io->a_rs, io->a_ks, t.rows, OX_ROUND_UP(t.rows, (size_t)16),
+                       OX_MIN(t.k1 * OX_SPLIT_K, g->k) - t.k0 * OX_SPLIT_K, t.image, term_bytes(g), step_bytes(g));
+    run_steps(&t);
+  }
+  g->v->end();
+}

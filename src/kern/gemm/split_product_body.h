@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/gemm/split_product_body.h - the functions of ox_split_kernels, over split_terms.h. Parameters: SPLIT_KERNELS,
+ * the table's name, SPLIT_NEEDS, SPLIT_ISA, its name as a string. */
+#include <string.h>
+
+#include "kern/gemm/split_terms.h"
+
+enum { NR = OX_SPLIT_SIDE };
+#include "kern/gemm/gemm_f32_store.h"
+
+/* 32 of k of a row of A, or less and zeros. */
+OX_INLINE void split_row(const float *a, ptrdiff_t ks, size_t k, char *to, size_t term, const int terms) {
+  _Alignas(64) float gathered[OX_SPLIT_K] = {0};
+  const float *row = gathered;
+  if (ks == 1 && k >= OX_SPLIT_K)
+    row = a;
+  else
+    for (size_t i = 0; i < OX_MIN(k, (size_t)OX_SPLIT_K); i++) gathered[i] = ((const ox_f32u *)a)[(ptrdiff_t)i * ks];
+  OX_UNROLL for (size_t p = 0; p < 16; p += VF32_LANES)
+      split_pairs(vf32_load(row + p), vf32_load(row + 16 + p), to + 4 * p, term, terms);
+}
+
+OX_INLINE void split_rows_as(const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t all, size_t k, char *to,
+                             size_t term, size_t step, const int terms) {
+  for (size_t k0 = 0; k0 < k; k0 += OX_SPLIT_K, to += step) {
+    const float *from = a + (ptrdiff_t)k0 * ks;
+    for (size_t i = 0; i < rows; i++, from += rs) split_row(from, ks, k - k0, to + i * 64, term, terms);
+    for (int t = 0; t < terms && rows < all; t++) memset(to + (size_t)t * term + rows * 64, 0, (all - rows) * 64);
+  }
+}
+
+static void split_rows(int terms, const float *a, ptrdiff_t rs, ptrdiff_t ks, size_t rows, size_t all, size_t k,
+                       char *to, size_t term, size_t step) {
+  if (terms == 3)
+    split_rows_as(a, rs, ks, rows, all, k, to, term, step, 3);
+  else if (terms == 2)
+    split_rows_as(a, rs, ks, rows, all, k, to, term, step, 2);
+  else
+    split_rows_as(a, rs, ks, rows, all, k, to, term, step, 1);
+}
+
+OX_INLINE void split_columns_as(const float *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, char *to,
+                                const int terms) {
+  for (size_t k0 = 0; k0 < k; k0 += OX_SPLIT_K, to += OX_SPLIT_RECORD) {
+    _Alignas(64) float block[OX_SPLIT_K * OX_SPLIT_SIDE];
+    const ox_f32u *from = (const ox_f32u *)b + (ptrdiff_t)k0 * ks;
+    size_t kn = OX_MIN(k - k0, (size_t)OX_SPLIT_K);
+    bool whole = ns == 1 && w == OX_SPLIT_SIDE && kn == OX_SPLIT_K;
+    if (!whole) {
+      if (w < OX_SPLIT_SIDE || kn < OX_SPLIT_K) memset(block, 0, sizeof block);
+      for (size_t j = 0; j < w; j++)
+        for (size_t i = 0; i < kn; i++) block[i * OX_SPLIT_SIDE + j] = from[(ptrdiff_t)i * ks + (ptrdiff_t)j * ns];
+    }
+    const float *row = whole ? (const float *)from : block;
+    ptrdiff_t step = whole ? ks : OX_SPLIT_SIDE;
+    for (size_t p = 0; p < PAIRS; p++, row += step) split_pair_of_rows(row, step, to + p * 64, terms);
+  }
+}
+
+static void split_columns(int terms, const float *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, char *to) {
+  if (terms == 3)
+    split_columns_as(b, ks, ns, k, w, to, 3);
+  else if (terms == 2)
+    split_columns_as(b, ks, ns, k, w, to, 2);
+  else
+    split_columns_as(b, ks, ns, k, w, to, 1);
+}
+
+/* A row of sums anew, from the floats, where it is not finite. */
+static void redo_row(const ox_gemm_tile *t, ptrdiff_t b_ns, size_t row, float *sums) {
+  const ox_f32u *a = (const ox_f32u *)t->a + (ptrdiff_t)row * t->a_rs, *b = t->b;
+  for (size_t j = 0; j < t->n; j += VF32_LANES) {
+    size_t n = vf32_lanes_at(j, t->n);
+    vf32 sum = vf32_zero();
+    for (size_t k = 0; k < t->k; k++) {
+      const ox_f32u *from = b + (ptrdiff_t)(k * t->b_ks) + (ptrdiff_t)j * b_ns;
+      float gathered[VF32_LANES] = {0};
+      for (size_t i = 0; i < n && b_ns != 1; i++) gathered[i] = from[(ptrdiff_t)i * b_ns];
+      vf32 x = b_ns == 1 ? vf32_load_n((const float *)from, n) : vf32_load(gathered);
+      sum = vf32_fma(vf32_splat(a[(ptrdiff_t)k * t->a_ks]), x, sum);
+    }
+    vf32 was = vf32_load(sums + j);
+    vm32 finite = vf32_lt(vf32_abs(was), vf32_splat(__builtin_inff()));
+    vf32_store(sums + j, vf32_select(finite, was, sum));
+  }
+}
+
+static OX_NOINLINE void redo(const ox_gemm_tile *t, ptrdiff_t b_ns, float *sums) {
+  for (size_t i = 0; i < t->m; i++)
+    if (!split_all_finite(sums + i * NR, NR)) redo_row(t, b_ns, i, sums + i * NR);
+}
+
+static void split_finish(const ox_gemm_tile *t, ptrdiff_t b_ns, float *sums) {
+  if (OX_UNLIKELY(!split_all_finite(sums, t->m * NR))) redo(t, b_ns, sums);
+  finish(t, sums);
+}
+
+static void split_begin(void) { vt_begin(); }
+static void split_end(void) { vt_end(); }
+
+extern const ox_split_kernels SPLIT_KERNELS;
+const ox_split_kernels SPLIT_KERNELS = {SPLIT_NEEDS, SPLIT_ISA,     split_begin,    split_end,
+                                        split_rows,  split_columns, split_multiply, split_finish};

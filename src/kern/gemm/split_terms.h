@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/gemm/split_terms.h - floats into bfloat16 terms, and records of C by a matrix unit (gemm/split_product.h).
+ * Include a simd/f32_<isa>.h, its bf16_<isa>.h and a tile_<unit>.h first. */
+#ifndef OX_GEMM_SPLIT_TERMS_H
+#define OX_GEMM_SPLIT_TERMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kern/gemm/split_product.h"
+
+#if defined(__GNUC__)
+#define SPLIT_PREFETCH(p, level) __builtin_prefetch((p), 0, level)
+#else
+#define SPLIT_PREFETCH(p, level) (void)(p)
+#endif
+
+enum { TERM = OX_SPLIT_TERM };
+
+/* ---- terms ---- */
+
+/* VF32_LANES pairs to each term. With hi = x rounded to 8 bits, x - hi is exact and has 16, and so on: three terms are
+ * x itself. Rounded as an integer, half away from zero, what is not finite may come out as anything: then the last
+ * term, of a NaN, is NaN. */
+OX_INLINE void split_pairs(vf32 x0, vf32 x1, char *to, size_t term, const int terms) {
+  const vi32 half = vi32_splat(0x8000), high = vi32_splat(-0x10000);
+  OX_UNROLL for (int t = 0; t < terms; t++) {
+    int32_t *p = (int32_t *)(void *)(to + (size_t)t * term);
+    if (t == 2) {
+      vi32_store(p, vb_join(x0, x1)); /* exact */
+    } else if (t == terms - 1) {
+      vi32_store(p, vb_pair(x0, x1));
+    } else {
+      vf32 h0 = vi32_as_f32(vi32_and(vi32_add(vf32_bits(x0), half), high));
+      vf32 h1 = vi32_as_f32(vi32_and(vi32_add(vf32_bits(x1), half), high));
+      vi32_store(p, vb_join(h0, h1));
+      x0 = vf32_sub(x0, h0), x1 = vf32_sub(x1, h1);
+    }
+  }
+}
+
+/* 32 columns of rows p and p + 16 of a record of B. */
+OX_INLINE void split_pair_of_rows(const float *row, ptrdiff_t ks, char *to, const int terms) {
+  OX_UNROLL for (int h = 0; h < 2; h++) OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES)
+      split_pairs(vf32_load(row + h * 16 + j), vf32_load(row + 16 * ks + h * 16 + j),
+                  to + (size_t)h * OX_SPLIT_TILE + 4 * j, TERM, terms);
+}
+
+/* ---- splitting the next records of B while the unit multiplies ---- */
+
+enum { PAIRS = 16, FAR_ROWS = 64 /* of B that are fetched ahead of those being split */ };
+
+typedef struct ahead {
+  const float *from;
+  ptrdiff_t ks;
+  char *to;
+  size_t p, left; /* in the record; of all */
+  size_t due, due_step, due_all;
+} ahead;
+
+OX_INLINE ahead ahead_begin(const ox_split_mul *m, size_t groups) {
+  const ox_split_ahead *s = &m->ahead;
+  ahead h = {.from = s->from, .ks = s->ks, .to = s->to};
+  if (s->from) h.left = s->steps * PAIRS, h.due_step = h.left, h.due_all = groups;
+  return h;
+}
+
+OX_INLINE void ahead_pair(ahead *h, const int terms) {
+  SPLIT_PREFETCH(h->from + FAR_ROWS * h->ks, 2);
+  SPLIT_PREFETCH(h->from + FAR_ROWS * h->ks + 16, 2);
+  SPLIT_PREFETCH(h->from + (FAR_ROWS + 16) * h->ks, 2);
+  SPLIT_PREFETCH(h->from + (FAR_ROWS + 16) * h->ks + 16, 2);
+  split_pair_of_rows(h->from, h->ks, h->to, terms);
+  h->from += h->ks, h->to += 64, h->left--;
+  if (++h->p == PAIRS) h->p = 0, h->from += PAIRS * h->ks, h->to += OX_SPLIT_RECORD - TERM;
+}
+
+/* Its share for one of due_all groups of products: about one pair in the time of four. */
+OX_INLINE void ahead_some(ahead *h, const int terms) {
+  for (h->due += h->due_step; h->due >= h->due_all && h->left; h->due -= h->due_all) ahead_pair(h, terms);
+}
+
+/* ---- products: tiles 0 to 3 are sums; 4, 5: A; 6, 7: B ---- */
+
+#define SPLIT_LOAD_A(t)                                   \
+  do {                                                    \
+    vt_load(4, a + (t)*m->a_term, 64);                    \
+    if (two) vt_load(5, a + (t)*m->a_term + 16 * 64, 64); \
+  } while (0)
+#define SPLIT_LOAD_B(t)                           \
+  do {                                            \
+    vt_load(6, b + (t)*TERM, 64);                 \
+    vt_load(7, b + OX_SPLIT_TILE + (t)*TERM, 64); \
+  } while (0)
+/* Four products, and among them the 16 lines of a tile of the next record of A. */
+#define SPLIT_GROUP(tile_ahead)                                                               \
+  do {                                                                                        \
+    const char *line_ = a_next + (tile_ahead) / 2 * m->a_term + (tile_ahead) % 2 * (16 * 64); \
+    vt_dot_bf16(0, 4, 6);                                                                     \
+    vt_dot_bf16(1, 4, 7);                                                                     \
+    OX_UNROLL for (int i_ = 0; i_ < 16; i_++) SPLIT_PREFETCH(line_ + 64 * i_, 3);             \
+    if (two) vt_dot_bf16(2, 5, 6);                                                            \
+    if (two) vt_dot_bf16(3, 5, 7);                                                            \
+    ahead_some(h, terms);                                                                     \
+  } while (0)
+
+/* 32 or 16 rows. Terms in an order that loads one pair of tiles for each four products. */
+OX_INLINE void multiply_strip(const ox_split_mul *m, const char *rows, float *sums, ahead *h, const int terms,
+                              const bool two) {
+  VT_TILES;
+  if (m->add) {
+    vt_load(0, sums, 4 * OX_SPLIT_SIDE);
+    vt_load(1, sums + 16, 4 * OX_SPLIT_SIDE);
+    if (two) vt_load(2, sums + 16 * OX_SPLIT_SIDE, 4 * OX_SPLIT_SIDE);
+    if (two) vt_load(3, sums + 16 * OX_SPLIT_SIDE + 16, 4 * OX_SPLIT_SIDE);
+  } else {
+    vt_zero(0);
+    vt_zero(1);
+    if (two) vt_zero(2);
+    if (two) vt_zero(3);
+  }
+  const char *b = m->b;
+  for (size_t i = 0; i < m->steps; i++, b += OX_SPLIT_RECORD) {
+    const char *a = rows + m->a_at[i];
+    const char *a_next = i + 1 < m->steps ? rows + m->a_at[i + 1] : rows + OX_SPLIT_SIDE * 64 + m->a_at[0];
+    if (terms == 3) {
+      SPLIT_LOAD_A(2);
+      SPLIT_LOAD_B(0);
+      SPLIT_GROUP(0); /* lo hi */
+      SPLIT_LOAD_A(1);
+      SPLIT_GROUP(1); /* mid hi */
+      SPLIT_LOAD_B(1);
+      SPLIT_GROUP(2); /* mid mid */
+      SPLIT_LOAD_A(0);
+      SPLIT_GROUP(3); /* hi mid */
+      SPLIT_LOAD_B(2);
+      SPLIT_GROUP(4); /* hi lo */
+      SPLIT_LOAD_B(0);
+      SPLIT_GROUP(5); /* hi hi */
+    } else if (terms == 2) {
+      SPLIT_LOAD_A(1);
+      SPLIT_LOAD_B(0);
+      SPLIT_GROUP(0); /* mid hi */
+      SPLIT_LOAD_A(0);
+      SPLIT_LOAD_B(1);
+      SPLIT_GROUP(1); /* hi mid */
+      SPLIT_LOAD_B(0);
+      SPLIT_GROUP(2); /* hi hi */
+    } else {
+      SPLIT_LOAD_A(0);
+      SPLIT_LOAD_B(0);
+      SPLIT_GROUP(0);
+    }
+  }
+  vt_store(0, sums, 4 * OX_SPLIT_SIDE);
+  vt_store(1, sums + 16, 4 * OX_SPLIT_SIDE);
+  if (two) vt_store(2, sums + 16 * OX_SPLIT_SIDE, 4 * OX_SPLIT_SIDE);
+  if (two) vt_store(3, sums + 16 * OX_SPLIT_SIDE + 16, 4 * OX_SPLIT_SIDE);
+}
+
+OX_INLINE void multiply_terms(const ox_split_mul *m, const int terms) {
+  const char *rows = m->a;
+  float *sums = m->sums;
+  size_t strips = OX_CEIL_DIV(m->rows, (size_t)OX_SPLIT_SIDE), groups = terms == 3 ? 6 : terms == 2 ? 3 : 1;
+  ahead h = ahead_begin(m, strips * m->steps * groups);
+  for (size_t i = 0; i < strips; i++, rows += OX_SPLIT_SIDE * 64, sums += OX_SPLIT_SUMS)
+    if (m->rows - i * OX_SPLIT_SIDE > 16)
+      multiply_strip(m, rows, sums, &h, terms, true);
+    else
+      multiply_strip(m, rows, sums, &h, terms, false);
+}
+
+static void split_multiply(const ox_split_mul *m) {
+  if (m->terms == 3)
+    multiply_terms(m, 3);
+  else if (m->terms == 2)
+    multiply_terms(m, 2);
+  else
+    multiply_terms(m, 1);
+}
+
+OX_INLINE bool split_all_finite(const float *sums, size_t n) {
+  const vi32 magnitude = vi32_splat(0x7fffffff);
+  vi32 most = vi32_zero();
+  for (size_t i = 0; i < n; i += VF32_LANES) most = vi32_max(most, vi32_and(vf32_bits(vf32_load(sums + i)), magnitude));
+  return !vm32_any(vi32_gt(most, vi32_splat(0x7f7fffff)));
+}
+
+#endif
