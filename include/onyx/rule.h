@@ -235,6 +235,8 @@ typedef struct ox_pass {
   uint32_t level;
   const char *name;
   ox_status *(*run)(const ox_rewrite *g, uint32_t *out_changes); /* 0: nothing was edited. Must become 0 in the end */
+  /* 1.1, optional */
+  uint32_t late, reserved; /* late: as a rule's; in each round all rules come before passes */
 } ox_pass;
 
 /* When a set has its turn. */

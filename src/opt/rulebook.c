@@ -56,7 +56,7 @@ static ox_status *put_rule(ox_rulebook *b, const ox_rule_set *s, const void *at)
 static ox_status *put_pass(ox_rulebook *b, const ox_rule_set *s, const void *at) {
   const ox_pass *p = resized(&b->arena, at, ((const ox_pass *)at)->struct_size, sizeof *p);
   if (!p) return ox_oom();
-  b->rows[b->n] = (ox_book_row){.pass = p, .set = s, .name = p->name, .level = p->level};
+  b->rows[b->n] = (ox_book_row){.pass = p, .set = s, .name = p->name, .level = p->level, .late = p->late != 0};
   return NULL;
 }
 

@@ -180,7 +180,7 @@ static ox_status *relus(const ox_rewrite *g, uint32_t *out_changes) {
   return NULL;
 }
 
-static const ox_pass relu_pass[] = {{sizeof(ox_pass), OX_OPTIMIZE_BASIC, "relus", relus}};
+static const ox_pass relu_pass[] = {{sizeof(ox_pass), OX_OPTIMIZE_BASIC, "relus", relus, 0, 0}};
 
 static void test_a_pass_sees_the_graph_and_its_bodies(void **state) {
   (void)state;
@@ -228,7 +228,7 @@ static void test_failures_name_the_rule(void **state) {
   (void)state;
   static const ox_rule edit[] = {{OX_RULE("my-edit", OX_OPTIMIZE_BASIC, cr_two_negs, NULL, no_edit)}};
   static const ox_rule guard[] = {{OX_RULE("my-guard", OX_OPTIMIZE_BASIC, cr_two_negs, bad_guard, cr_to_ceil)}};
-  static const ox_pass pass[] = {{sizeof(ox_pass), OX_OPTIMIZE_BASIC, "my-pass", bad_pass}};
+  static const ox_pass pass[] = {{sizeof(ox_pass), OX_OPTIMIZE_BASIC, "my-pass", bad_pass, 0, 0}};
   static const ox_rule_set edits = OX_RULE_SET(edit), guards = OX_RULE_SET(guard);
   static const ox_rule_set passes = {.struct_size = sizeof passes, .passes = pass, .n_passes = 1};
   char ops[256];

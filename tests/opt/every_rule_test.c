@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/every_rule_test.c - each registered rule is named in a table of rg_row: in a graph that it must be applied to,
- * and as "!name" in one that it must leave alone. The tables are read as text, from the folder that tests run in. */
+ * opt/every_rule_test.c - each registered rule and pass is named in a table of rg_row: in a graph that it must be
+ * applied to, and as "!name" in one that it must leave alone. The tables are read as text, from the folder that tests
+ * run in. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,9 +40,10 @@ static void read_folder(const char *dir) {
 
 static uint32_t check_set(const ox_rule_set *s) {
   uint32_t missing = 0;
-  for (size_t i = 0; i < s->n_rules; i++) {
+  for (size_t i = 0; i < s->n_rules + s->n_passes; i++) {
+    const char *name = i < s->n_rules ? s->rules[i].name : s->passes[i - s->n_rules].name;
     char yes[80], no[80];
-    snprintf(yes, sizeof yes, "\"%s\"", s->rules[i].name), snprintf(no, sizeof no, "\"!%s\"", s->rules[i].name);
+    snprintf(yes, sizeof yes, "\"%s\"", name), snprintf(no, sizeof no, "\"!%s\"", name);
     if (!strstr(tables, yes)) print_message("no graph that %s must be applied to\n", yes), missing++;
     if (!strstr(tables, no)) print_message("no graph that %s must leave alone\n", yes), missing++;
   }

@@ -187,7 +187,7 @@ static ox_status *floor_pass(const ox_rewrite *g, uint32_t *out_changes) {
 static void test_rules_and_passes(void **state) {
   (void)state;
   static const ox_rule rule[] = {{OX_RULE("floor", OX_OPTIMIZE_BASIC, cr_two_negs, NULL, to_floor)}};
-  static const ox_pass pass[] = {{sizeof(ox_pass), OX_OPTIMIZE_BASIC, "floor", floor_pass}};
+  static const ox_pass pass[] = {{sizeof(ox_pass), OX_OPTIMIZE_BASIC, "floor", floor_pass, 0, 0}};
   for (int by_pass = 0; by_pass < 2; by_pass++) {
     ox_rule_set set = {.struct_size = sizeof set};
     if (by_pass)

@@ -68,8 +68,8 @@ static ox_status *nothing(const ox_rewrite *g, uint32_t *out_changes) {
 
 static void test_sets_and_passes(void **state) {
   (void)state;
-  ox_pass pass[2] = {{sizeof(ox_pass), OX_OPTIMIZE_BASIC, "p", nothing},
-                     {sizeof(ox_pass), OX_OPTIMIZE_BASIC, "q", nothing}};
+  ox_pass pass[2] = {{sizeof(ox_pass), OX_OPTIMIZE_BASIC, "p", nothing, 0, 0},
+                     {sizeof(ox_pass), OX_OPTIMIZE_BASIC, "q", nothing, 0, 0}};
   ox_rule_set set = {.struct_size = sizeof set, .passes = pass, .n_passes = 2};
   CHECK_OK(ox_rule_set_check(&set));
   CHECK_FAILS(ox_rule_set_check(NULL), OX_INVALID_ARGUMENT, "a set of rules of 0 bytes");
@@ -102,7 +102,7 @@ static void test_names_are_taken_once(void **state) {
               {"mine", "yours", "infer-const", "pass 'infer-const': the name is taken"}};
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     ox_rule rules[2] = {good[0], good[0]};
-    ox_pass pass = {sizeof pass, OX_OPTIMIZE_BASIC, rows[i].pass, nothing};
+    ox_pass pass = {sizeof pass, OX_OPTIMIZE_BASIC, rows[i].pass, nothing, 0, 0};
     ox_rule_set set = {.struct_size = sizeof set, .rules = rules, .n_rules = 2, .passes = &pass, .n_passes = 1};
     char ops[64];
     rules[0].name = rows[i].first, rules[1].name = rows[i].second;

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ep/cpu_rules/blocks_test.c - feature maps in blocks of channels: the same results, and nothing is turned around that
+ * need not be. */
+#include "base/macros.h"
+#include "support/check.h"
+#include "support/run_graph.h"
+
+#define HEAD "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1, \"ai.onyx\" : 1]> g "
+#define HEAD11 "<ir_version: 8, opset_import: [\"\" : 11]> g "
+#define HEAD18 "<ir_version: 8, opset_import: [\"\" : 18]> g "
+/* |name|: a constant of |n| different numbers. */
+#define NUMBERS(name, n, shape)                                                                              \
+  name "_z = Constant <value_float = 0.0> () " name "_n = Constant <value_float = " n "> () " name           \
+       "_d = Constant <value_float = 1.7> () " name "_r = Range (" name "_z, " name "_n, " name "_d) " name  \
+       "_c = Sin (" name "_r) " name "_s = Constant <value_ints = [" shape "]> () " name " = Reshape (" name \
+       "_c, " name "_s) "
+#define W3 NUMBERS("w3", "13769.5", "30, 30, 3, 3")
+#define W1 NUMBERS("w1", "22031.5", "48, 30, 3, 3")
+#define W2 NUMBERS("w2", "22031.5", "30, 48, 3, 3")
+#define CONV3(y, x) y " = Conv <pads = [1, 1, 1, 1]> (" x ", w3) "
+#define CONV1(y, x) y " = Conv <pads = [1, 1, 1, 1]> (" x ", w1) "
+#define CONV2(y, x) y " = Conv <pads = [1, 1, 1, 1]> (" x ", w2) "
+#define MAP "float[2, 30, 13, 15]"
+#define IO "(" MAP " x) => (" MAP " y) { " W3
+#define IO1 "(" MAP " x) => (" MAP " y) { " W1 W2
+
+static const rg_row rows[] = {
+    {HEAD IO CONV3("y", "x") "}", "blocks", "ToBlocks BlockConv FromBlocks", 1e-5},
+    {HEAD IO CONV3("a", "x") "b = Relu (a) " CONV3("c", "b") "d = Add (c, b) " CONV3("y", "d") "}", "blocks",
+     "ToBlocks BlockConv BlockConv BlockConv FromBlocks", 1e-5},
+    /* an image is read as it is; a value that leaves is turned back once */
+    {HEAD "(float[2, 3, 33, 35] x) => (float[2, 30, 33, 35] y, float[2, 30, 33, 35] a, float[2, 30, 33, 35] s) { " W3
+         NUMBERS("w", "1376.5", "30, 3, 3, 3") "a = Conv <pads = [1, 1, 1, 1]> (x, w) " CONV3("y", "a") "s = Neg (a) }",
+     "blocks", "BlockConv BlockConv FromBlocks Neg FromBlocks", 1e-5},
+    /* batch and extents that only the run knows */
+    {HEAD "(float[N, 30, h, w] x) => (float[N, 30, h, w] y) { " W3 CONV3("a", "x") CONV3("y", "a") "}", "blocks",
+     "ToBlocks BlockConv BlockConv FromBlocks", 1e-5},
+    {HEAD "(float[2, 30, 150] x) => (float[2, 30, 150] y) { " NUMBERS(
+         "w", "4589.5", "30, 30, 3") "a = Conv <pads = [1, 1]> (x, w) b = Neg (a) y = Conv <pads = [1, 1]> (b, w) }",
+     "blocks", "ToBlocks BlockConv Neg BlockConv FromBlocks", 1e-5},
+    {HEAD "(float[1, 30, 5, 6, 7] x) => (float[1, 30, 5, 6, 7] y) { " NUMBERS(
+         "w", "41309.5", "30, 30, 3, 3, 3") "y = Conv <auto_pad = \"SAME_UPPER\"> (x, w) }",
+     "blocks", "ToBlocks BlockConv FromBlocks", 1e-5},
+
+    /* element by element: numbers, constants per channel, maps without channels, gates */
+    {HEAD IO "k = Constant <value_float = 1.5> () " NUMBERS("p", "50.5", "30, 1, 1") NUMBERS("q", "50.5", "1, 30, 1, 1")
+         CONV3("a", "x") "f = Neg (a) b = Mul (f, k) c = Add (b, p) d = Sub (q, c) e = PRelu (d, p) " CONV3("y",
+                                                                                                            "e") "}",
+     "blocks", "ToBlocks BlockConv Neg Mul Add Sub PRelu BlockConv FromBlocks", 1e-5},
+    {HEAD "(" MAP " x, float[13, 15] u, float[2, 1, 13, 1] v, float[2, 1, 1, 15] t) => (" MAP
+          " y) { " W3 CONV3("a", "x") "b = Mul (a, u) c = Max (v, b, t) " CONV3("y", "c") "}",
+     "blocks", "ToBlocks BlockConv Unsqueeze Mul Unsqueeze Unsqueeze Max BlockConv FromBlocks", 1e-5},
+    {HEAD11 "(" MAP " x, float[13, 15] u) => (" MAP " y) { " W3 CONV3("a", "x") "b = Mul (a, u) " CONV3("y", "b") "}",
+     "blocks", "ToBlocks BlockConv Unsqueeze Mul BlockConv FromBlocks", 1e-5},
+    {HEAD IO CONV3("a", "x") "b = GlobalAveragePool (a) c = Sigmoid (b) d = Mul (a, c) " CONV3("y", "d") "}", "blocks",
+     "ToBlocks BlockConv ReduceMean Sigmoid Mul BlockConv FromBlocks", 1e-5},
+    {HEAD IO "l = Constant <value_float = -0.5> () " CONV3("a", "x") "b = Neg (a) c = Clip (b, l) " CONV3("y", "c") "}",
+     "blocks", "ToBlocks BlockConv Neg Clip BlockConv FromBlocks", 1e-5},
+    /* an operand that is no float has no blocks */
+    {HEAD "(" MAP " x, bool[2, 30, 13, 15] m) => (" MAP
+          " y) { k = Constant <value_float = 1.5> () " W3 CONV3("a", "x") "b = Where (m, a, k) " CONV3("y", "b") "}",
+     "blocks", "ToBlocks BlockConv FromBlocks Where ToBlocks BlockConv FromBlocks", 1e-5},
+
+    /* channels by whole blocks */
+    {HEAD IO1 CONV1("a", "x") "b = Neg (a) c = Concat <axis = -3> (a, b, x) s = Constant <value_ints = [48, 78]> () "
+                              "d, e = Split <axis = 1> (c, s) " CONV2("y", "d") "f = Neg (e) }",
+     "blocks", "ToBlocks BlockConv Neg Concat Split BlockConv FromBlocks", 1e-5},
+    {HEAD IO1
+     "z = Constant <value_ints = [0, 16, 3]> () m = Constant <value_ints = [2, 1000, -1]> () "
+     "s = Constant <value_ints = [0, 1, 2]> () " CONV1(
+         "a", "x") "b = Concat <axis = 1> (a, x) "
+                   "c = Slice (b, z, m, s) d = Neg (c) o = Constant <value_ints = [0, 0, 3, 0, 0, 0, 1, 0]> () "
+                   "e = Pad (d, o) i = Constant <value_ints = [0]> () j = Constant <value_ints = [48]> () "
+                   "k = Constant <value_ints = [-3]> () f = Slice (e, i, j, k) " CONV2("y", "f") "}",
+     "blocks", "ToBlocks BlockConv Concat Slice Neg Pad Slice BlockConv FromBlocks", 1e-5},
+    /* a part of 24 channels before others: these are outside */
+    {HEAD "(" MAP " x) => (float[2, 60, 13, 15] y) { " W3 CONV3("a", "x") "b = Neg (a) y = Concat <axis = 1> (a, b) }",
+     "blocks", "ToBlocks BlockConv FromBlocks Neg Concat", 1e-5},
+
+    /* space */
+    {HEAD IO
+     "e = Constant <value_floats = [1.0, 1.0, 2.0, 2.0]> () r = Constant <value_floats = [1.0, 1.0, 0.5, 0.5]> "
+     "() " CONV3("a", "x") "b = Resize <mode = \"nearest\"> (a, , e) c = Resize <mode = \"linear\"> (b, , r) " CONV3(
+         "y", "c") "}",
+     "blocks", "ToBlocks BlockConv Resize Resize BlockConv FromBlocks", 1e-5},
+    {HEAD IO "e = Constant <value_ints = [2, 30, 20, 30]> () r = Constant <value_ints = [2, 30, 13, 15]> () " CONV3(
+         "a", "x") "b = Resize <mode = \"cubic\"> (a, , , e) c = Resize <mode = \"linear\"> (b, , , r) " CONV3("y",
+                                                                                                               "c") "}",
+     "blocks", "ToBlocks BlockConv Resize Resize BlockConv FromBlocks", 1e-5},
+    {HEAD "(" MAP " x) => (float[2, 30] y, float[2, 30, 1, 1] m, float[2, 30, 15] n) { " W3 CONV3("a", "x")
+         CONV3("b", "a") "y = ReduceMean <axes = [-1, 2], keepdims = 0> (b) m = GlobalMaxPool (b) "
+                         "n = ReduceMax <axes = [2], keepdims = 0> (b) }",
+     "blocks", NULL, 1e-5},
+    {HEAD18 "(" MAP " x) => (float[2, 30, 1, 1] y) { " W3 CONV3(
+         "a", "x") "i = Constant <value_ints = [-1, 2]> () y = ReduceMean (a, i) }",
+     "blocks", "ToBlocks BlockConv ReduceMean FromBlocks", 1e-5},
+    /* one pixel of whole blocks is the same outside */
+    {HEAD "(" MAP " x) => (float[2, 48] y) { " W1 CONV1("a", "x") "b = GlobalAveragePool (a) y = Flatten (b) }",
+     "blocks", "ToBlocks BlockConv ReduceMean Reshape Flatten", 1e-5},
+
+    /* bodies */
+    {HEAD "(bool c, " MAP " x) => (" MAP " y) { " W3 "y = If (c) <then_branch = t () => (" MAP " p) { " CONV3("a", "x")
+         CONV3("p", "a") "}, else_branch = e () => (" MAP " q) { q = Neg (x) }> }",
+     "blocks", "If", 1e-5},
+
+    /* little work, weights that only the run knows, other types, groups that no form serves, no convolution */
+    {HEAD "(float[1, 3, 4, 4] x) => (float[1, 2, 4, 4] y) { " NUMBERS("w", "10.0", "2, 3, 1, 1") "y = Conv (x, w) }",
+     "!blocks", "Conv", 1e-5},
+    {HEAD "(" MAP " x, float[30, 30, 3, 3] w) => (" MAP " y) { y = Conv <pads = [1, 1, 1, 1]> (x, w) }", "!blocks",
+     "Conv", 1e-5},
+    {HEAD "(double[2, 30, 13, 15] x) => (double[2, 30, 13, 15] y) { " W3
+          "w = Cast <to = 11> (w3) y = Conv <pads = [1, 1, 1, 1]> (x, w) }",
+     "!blocks", "Conv", 1e-5},
+    {HEAD "(float[2, 36, 13, 15] x) => (" MAP
+          " y) { " NUMBERS("w", "5507.5", "30, 12, 3, 3") "y = Conv <group = 3, pads = [1, 1, 1, 1]> (x, w) }",
+     "!blocks", "Conv", 1e-5},
+    {HEAD "(" MAP " x) => (" MAP " y) { a = Sin (x) y = Cos (a) }", "!blocks", "Sin Cos", 0},
+
+    {HEAD "(float[2, 24, 3] x) => (float[2, 24, 3] y) "
+          "{ a = ai.onyx.ToBlocks (x) b = Sin (a) c = ai.onyx.FromBlocks <channels = 24> (b) "
+          "d = ai.onyx.ToBlocks (c) e = Cos (d) y = ai.onyx.FromBlocks <channels = 24> (e) }",
+     "blocks-cancel", "ToBlocks Sin Cos FromBlocks", 0},
+    {HEAD "(float[2, 24, 3] x) => (float[2, 24, 3] y) "
+          "{ a = ai.onyx.ToBlocks (x) y = ai.onyx.FromBlocks <channels = 24> (a) }",
+     "!blocks-cancel", "ToBlocks FromBlocks", 0},
+};
+
+static void test_before_and_after(void **state) {
+  (void)state;
+  rg_check_rows(rows, OX_COUNT(rows), OX_OPTIMIZE_ALL);
+}
+
+static void test_only_the_highest_level_has_blocks(void **state) {
+  (void)state;
+  rg_check(HEAD IO CONV3("y", "x") "}", OX_OPTIMIZE_EXTENDED, "!blocks", "Conv", 1e-5);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_before_and_after),
+                                     cmocka_unit_test(test_only_the_highest_level_has_blocks)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
