@@ -193,6 +193,8 @@ typedef struct ox_load_ctx {
   const char *node;                  /* the node's name; "": it has none */
   const char *const *in_name, *const *out_name; /* of values; "": omitted */
   const ox_type *const *out_type;    /* as inferred at load; NULL entry: omitted */
+  /* 1.3 */
+  uint32_t exact;                    /* 1: no way of computing may be chosen that rounds worse than plain sums do */
 } ox_load_ctx;
 
 /* ---- the rows -------------------------------------------------------------------------------------------- */

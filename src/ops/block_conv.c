@@ -21,6 +21,7 @@ typedef struct block_conv_state {
   const ox_bconv_form *form; /* NULL: prepare chooses */
   float *w;                  /* packed; NULL: W is not constant, or the form reads it as it is */
   size_t bytes;
+  bool exact;
 } block_conv_state;
 
 typedef struct block_conv_prep {
@@ -93,8 +94,9 @@ static ox_status *load(ox_load_ctx *c) {
   const ox_tensor *w = c->in_const[W];
   block_conv_state *s = c->state = OX_LOAD_NEW(c, block_conv_state);
   if (!s) return ox_oom();
+  s->exact = c->exact != 0;
   if (!w || w->shape.rank < 3) return NULL;
-  ox_bconv_task t = {0};
+  ox_bconv_task t = {.exact = s->exact};
   OX_TRY(guess_task(c, &w->shape, &t));
   s->form = ox_bconv_choose(&t);
   size_t floats = s->form ? s->form->weight_floats(&t) : 0;
@@ -138,7 +140,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   const block_conv_state *s = c->state;
   const ox_shape *w = &c->in[W]->shape;
   block_conv_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
-  ox_bconv_task t = {0};
+  ox_bconv_task t = {.exact = s->exact || !s->form}; /* transforming weights in every run does not pay */
   ox_shape x, y;
   if (!p) return ox_oom();
   if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))

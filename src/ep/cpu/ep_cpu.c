@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ep/cpu/ep_cpu.c - the CPU provider: the kernels of src/ops, through ep.h like anyone's. */
 #include <pthread.h>
+#include <string.h>
 
 #include "base/macros.h"
 #include "ep/cpu/cpu_rules.h"
@@ -13,15 +14,25 @@ static const ox_option_def options[] = {{"isa", OX_OPTION_STRING,
                                          "scalar"
 #include "base/isa.inc"
                                          ,
-                                         "all that the processor has", "the most that kernels may use"}};
+                                         "all that the processor has", "the most that kernels may use"},
+                                        {"winograd", OX_OPTION_BOOL, NULL, "true",
+                                         "convolutions may round like Winograd's, a few times more than plain sums"}};
 #undef OX_ISA_ROW
 
+static const char *option(const ox_options *opts, const char *key, const char *otherwise) {
+  for (uint32_t i = 0; opts && i < opts->n; i++)
+    if (strcmp(opts->keys[i], key) == 0) otherwise = opts->values[i];
+  return otherwise;
+}
+
 static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep) {
-  ox_isa isa = ox_isa_allowed();
-  *out_ep = NULL;
-  for (uint32_t i = 0; opts && i < opts->n; i++) isa = ox_isa_cap(isa, opts->values[i]);
+  ox_isa isa = ox_isa_cap(ox_isa_allowed(), option(opts, "isa", ""));
+  const char *winograd = option(opts, "winograd", "1");
   const ox_registry *ops = ox_ops_cpu();
-  return ox_ep_pass_status(host, ops ? ox_rows_ep_create(host, ops, NULL, isa, out_ep) : ox_oom());
+  *out_ep = NULL;
+  ox_status *st = ops ? ox_rows_ep_create(host, ops, NULL, isa, out_ep) : ox_oom();
+  if (!st) ox_rows_ep_set_exact(*out_ep, *winograd == '0' || *winograd == 'f');
+  return ox_ep_pass_status(host, st);
 }
 
 static ox_ep_api api = {.struct_size = sizeof(ox_ep_api),

@@ -10,6 +10,7 @@ struct ox_ep {
   ox_ep_host host;
   const ox_registry *ops, *but;
   ox_isa isa;
+  bool exact;
 };
 
 typedef struct {
@@ -37,6 +38,8 @@ ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_registry *ops, con
   ep->host = *host, ep->ops = ops, ep->but = but, ep->isa = isa;
   return NULL;
 }
+
+void ox_rows_ep_set_exact(ox_ep *ep, bool exact) { ep->exact = exact; }
 
 void ox_rows_ep_destroy(ox_ep *ep) {
   if (ep) ox_delete(ep->host.alloc, ep, sizeof *ep);
@@ -194,7 +197,8 @@ static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node,
                    .node = h->node_name(g, node),
                    .in_name = in.names,
                    .out_name = out.names,
-                   .out_type = out.types};
+                   .out_type = out.types,
+                   .exact = k->ep->exact};
   ox_status *st = k->def->load(&c);
   k->state = c.state, k->base.consumed = c.consumed;
   return st;

@@ -4,12 +4,17 @@
 #ifndef OX_EP_ROWS_H
 #define OX_EP_ROWS_H
 
+#include <stdbool.h>
+
 #include "base/cpu.h"
 #include "graph/registry.h"
 
 /* Serves |ops| (borrowed) but for the rows that are in |but| (NULL: all), with kernels for |isa|. */
 OX_NODISCARD ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_registry *ops, const ox_registry *but,
                                           ox_isa isa, ox_ep **out_ep);
+
+/* Before any kernel: what they are told as ox_load_ctx.exact. */
+void ox_rows_ep_set_exact(ox_ep *ep, bool exact);
 
 /* The calls of such a provider, for its table. claim takes what has a kernel, and views. */
 void ox_rows_ep_destroy(ox_ep *ep);
