@@ -127,10 +127,19 @@ typedef struct {
   ox_bcast bcast;
   int64_t tile;
   bool gather; /* rows too short to call a loop for each */
+  int repeats; /* gather: 1 + the operand that is the same in all rows of a plane, while the other is dense; 0: none */
 } binary_prep;
 
 /* Below this row length, spreading the operands over a block first is faster than a call per row. */
 enum { SHORT_ROW = 48 };
+
+/* Short rows that repeat, as channels last have them: a gate, a constant per channel. */
+static int repeating(const ox_bcast *b) {
+  int last = b->rank - 1;
+  for (int k = 0; k < 2; k++)
+    if (b->dense[1 - k] && b->stride[k][last] == 1 && b->stride[k][last - 1] == 0) return k + 1;
+  return 0;
+}
 
 static ox_status *prepare(ox_kernel_ctx *c) {
   const binary_state *s = c->state;
@@ -148,8 +157,11 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   }
   ox_bcast_init(&p->bcast, out, 2, (const ox_shape *[]){&c->in[0]->shape, &b});
   p->gather = p->bcast.rank > 1 && p->bcast.dim[p->bcast.rank - 1] < SHORT_ROW;
+  p->repeats = p->gather ? repeating(&p->bcast) : 0;
   c->prep = p;
-  p->tile = s->fn == OX_BIN_MOD || s->fn == OX_BIN_FMOD ? OX_TILE_SLOW : p->gather ? OX_TILE_MATH : OX_TILE_CHEAP;
+  p->tile = s->fn == OX_BIN_MOD || s->fn == OX_BIN_FMOD ? OX_TILE_SLOW
+            : p->gather && !p->repeats                  ? OX_TILE_MATH
+                                                        : OX_TILE_CHEAP;
   return ox_plan_elements(c, p->tile);
 }
 
@@ -221,6 +233,32 @@ static void run_gathered(const runner *r, const ox_bcast *bc, int64_t begin, int
   }
 }
 
+/* Operand |k| of outputs from |at| on, as often as it fits into |to|; how many elements that is. */
+static int64_t repeat(const ox_bcast *bc, int k, const char *src, size_t size, int64_t at, char *to, size_t room) {
+  size_t row = (size_t)bc->dim[bc->rank - 1] * size, n = row;
+  ox_bcast_gather(bc, k, src, size, at, bc->dim[bc->rank - 1], to);
+  for (; 2 * n <= room; n *= 2) memcpy(to + n, to, n);
+  return (int64_t)(n / size);
+}
+
+/* Plane by plane: rows that are the same are written out once, some of them, and go with all others. */
+static void run_repeating(const runner *r, const ox_bcast *bc, int k, int64_t begin, int64_t end) {
+  enum { ROOM = 4096 };
+  uint64_t memory[ROOM / 8];
+  const char *x = r->c->in[1 - k]->data, *row = (const char *)memory;
+  int64_t plane = bc->dim[bc->rank - 1] * bc->dim[bc->rank - 2];
+  size_t room = OX_MIN(sizeof memory, 2 * (size_t)plane * r->size);
+  for (int64_t i = begin, next; i < end; i = next) {
+    next = OX_MIN((i / plane + 1) * plane, end);
+    int64_t most = repeat(bc, k, r->c->in[k]->data, r->size, i, (char *)memory, room);
+    for (int64_t j = i; j < next; j += most) {
+      const char *a = x + (size_t)j * r->size;
+      char *y = (char *)r->c->out[0]->data + (size_t)j * r->out_size;
+      run_row(r, k ? a : row, k ? row : a, y, (size_t)OX_MIN(most, next - j), 0);
+    }
+  }
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const binary_state *s = c->state;
@@ -235,7 +273,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   int64_t begin, end;
   ox_tile_span(tiles, p->tile, p->bcast.count, &begin, &end);
   if (p->gather) {
-    run_gathered(&r, &p->bcast, begin, end);
+    if (p->repeats)
+      run_repeating(&r, &p->bcast, p->repeats - 1, begin, end);
+    else
+      run_gathered(&r, &p->bcast, begin, end);
     return NULL;
   }
   ox_bcast_run at;

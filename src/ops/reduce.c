@@ -123,15 +123,16 @@ static ox_status *find_axes(const ox_kernel_ctx *c, bool *fold, bool *known) {
   return *known ? mark_axes(a, c->in[0]->shape.rank, axes, (int)n, fold) : NULL;
 }
 
+/* Columns are read in whole rows: those of one row go together, as far as a batch holds them. */
 static void cut(reduce_prep *p) {
-  enum { WORK = 65536, ENOUGH = 32, MOST = 64, ROWS = 128 };
+  enum { WORK = 65536, ENOUGH = 32, MOST = 64 };
   int64_t length = OX_MAX(p->plan.length, 1), outputs = p->plan.outputs;
-  p->per_tile = OX_MAX(WORK / length, 1);
-  if (p->plan.columns) p->per_tile = OX_MAX(p->per_tile, OX_FOLD_BATCH);
+  int64_t row = p->plan.columns ? OX_MIN(p->plan.kept[0], OX_FOLD_BATCH) : 1;
+  p->per_tile = OX_MAX(WORK / length / row, 1) * row;
   p->out_tiles = ox_tile_count(outputs, p->per_tile);
   p->segment = length, p->segments = 1;
   if (p->out_tiles >= ENOUGH) return;
-  int64_t least = p->plan.columns ? ROWS : WORK;
+  int64_t least = WORK / row;
   p->segment = OX_MAX(least, OX_CEIL_DIV(length, MOST));
   p->segments = OX_CEIL_DIV(length, p->segment);
 }

@@ -128,6 +128,68 @@ static void test_old_broadcasting(void **state) {
   one_node_deinit(&n);
 }
 
+/* Rows that are shorter than a loop is worth, of every kind: the same in a whole plane, of a plane each, of a row each.
+ */
+static void test_short_rows_broadcast(void **state) {
+  (void)state;
+  static const struct {
+    int64_t a[4], b[4];
+  } rows[] = {
+      {{3, 5, 700, 16}, {3, 5, 1, 16}}, {{2, 3, 7, 5}, {1, 3, 1, 5}},   {{2, 1, 1, 47}, {2, 3, 900, 47}},
+      {{4, 3, 1, 3}, {4, 1, 1, 3}},     {{2, 3, 9, 16}, {2, 3, 9, 1}},  {{2, 3, 9, 1}, {1, 3, 1, 16}},
+      {{1, 1, 1, 3}, {2, 2, 6000, 3}},  {{2, 1, 9, 16}, {1, 3, 1, 16}}, {{5, 2, 1, 16}, {5, 2, 1, 16}},
+  };
+  enum { MOST = 2 * 3 * 900 * 47 };
+  float *x = malloc(MOST * sizeof *x);
+  assert_non_null(x);
+  for (int i = 0; i < MOST; i++) x[i] = (float)(i * 7919 % 100003);
+  for (size_t i = 0; i < OX_COUNT(rows); i++)
+    for (int64_t tiles = 0; tiles < 2; tiles++) {
+      one_node n;
+      one_node_init(&n, "", "Sub", 14, 1);
+      one_node_input(&n, OX_F32, 4, rows[i].a, x);
+      one_node_input(&n, OX_F32, 4, rows[i].b, x);
+      run_split(&n, tiles);
+      const int64_t *d = n.out[0].shape.dim;
+      for (int64_t e = 0; e < ox_shape_count(&n.out[0].shape); e++) {
+        int64_t rest = e, at[4], ia = 0, ib = 0;
+        for (int k = 3; k >= 0; k--) at[k] = rest % d[k], rest /= d[k];
+        for (int k = 0; k < 4; k++) {
+          ia = ia * rows[i].a[k] + at[k] % rows[i].a[k];
+          ib = ib * rows[i].b[k] + at[k] % rows[i].b[k];
+        }
+        if (((const float *)n.out[0].data)[e] != x[ia] - x[ib]) fail_msg("case %d, element %d", (int)i, (int)e);
+      }
+      one_node_deinit(&n);
+    }
+  free(x);
+}
+
+/* Sums down narrow columns, of few rows and of many. */
+static void test_narrow_columns_add_up(void **state) {
+  (void)state;
+  static const int64_t rows[][3] = {{3, 49, 16}, {2, 1, 16}, {2, 12544, 16}, {5, 100, 3}, {1, 70000, 5}, {80, 49, 16}};
+  float *x = malloc(70000 * 16 * sizeof *x);
+  assert_non_null(x);
+  for (int i = 0; i < 70000 * 16; i++) x[i] = (float)(i % 1009 * 7 % 1009) - 500;
+  for (size_t i = 0; i < OX_COUNT(rows); i++)
+    for (int64_t tiles = 0; tiles < 2; tiles++) {
+      one_node n;
+      one_node_init(&n, "", "ReduceSum", 13, 1);
+      one_node_input(&n, OX_F32, 3, rows[i], x);
+      one_node_const(&n, OX_I64, 1, DIMS(1), DIMS(1));
+      run_split(&n, tiles);
+      for (int64_t o = 0; o < rows[i][0] * rows[i][2]; o++) {
+        double want = 0; /* integers below 2^53: exact */
+        for (int64_t r = 0; r < rows[i][1]; r++)
+          want += (double)x[(o / rows[i][2] * rows[i][1] + r) * rows[i][2] + o % rows[i][2]];
+        if (((const float *)n.out[0].data)[o] != (float)want) fail_msg("case %d, output %d", (int)i, (int)o);
+      }
+      one_node_deinit(&n);
+    }
+  free(x);
+}
+
 static void test_strings_cast_both_ways(void **state) {
   (void)state;
   const float f[] = {0.1f, -2.5f, 1e20f, INFINITY, NAN};
@@ -182,6 +244,8 @@ int main(void) {
       cmocka_unit_test(test_mismatches_are_errors),
       cmocka_unit_test(test_late_k),
       cmocka_unit_test(test_old_broadcasting),
+      cmocka_unit_test(test_short_rows_broadcast),
+      cmocka_unit_test(test_narrow_columns_add_up),
       cmocka_unit_test(test_strings_cast_both_ways),
       cmocka_unit_test(test_seeds_repeat),
   };

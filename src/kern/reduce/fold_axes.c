@@ -4,6 +4,7 @@
 #include "kern/reduce/fold.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/macros.h"
 #include "kern/quant/convert.h"
@@ -73,7 +74,7 @@ ox_fold_acc ox_fold_identity(ox_fold f, uint32_t dtype) {
   }
 }
 
-static double join_f64(ox_fold f, double a, double b) {
+OX_INLINE double join_f64(ox_fold f, double a, double b) {
   switch (f) {
     case OX_FOLD_PROD:
       return a * b;
@@ -164,6 +165,9 @@ static void fold_rows(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
 }
 
 /* ---- columns ---- */
+/* Narrow rows are taken together up to so many elements: some vectors that do not wait for each other. */
+enum { WIDE = 64, WIDE_ROWS = 8 };
+
 /* |width| accumulators side by side. Floats gather OX_FOLD_ROWS rows in |part|, then move to |wide|. */
 typedef struct {
   const ox_fold_job *j;
@@ -184,13 +188,31 @@ static void reset_part(column_state *s) {
   s->rows = 0;
 }
 
-static void flush(column_state *s) {
-  if (!s->through_f32 || !s->rows) {
-    s->rows = 0;
-    return;
+static bool adds_up(ox_fold f) { return f != OX_FOLD_PROD && f != OX_FOLD_MAX && f != OX_FOLD_MIN; }
+
+/* acc fold part, |n| times; sums, the usual case, in a loop without a choice. */
+static void join_floats(ox_fold f, ox_fold_acc *acc, const float *part, size_t n) {
+  if (adds_up(f)) {
+    for (size_t i = 0; i < n; i++) acc[i].f += (double)part[i];
+  } else {
+    for (size_t i = 0; i < n; i++) acc[i].f = join_f64(f, acc[i].f, (double)part[i]);
   }
-  for (size_t i = 0; i < s->width; i++) s->wide[i].f = join_f64(s->f, s->wide[i].f, (double)s->part[i]);
-  reset_part(s);
+}
+
+static void join_accs(ox_fold f, uint32_t dtype, ox_fold_acc *acc, const ox_fold_acc *part, size_t n) {
+  if (is_float(dtype) && adds_up(f)) {
+    for (size_t i = 0; i < n; i++) acc[i].f += part[i].f;
+  } else {
+    for (size_t i = 0; i < n; i++) acc[i] = ox_fold_join(f, dtype, acc[i], part[i]);
+  }
+}
+
+static void flush(column_state *s) {
+  if (s->through_f32 && s->rows) {
+    join_floats(s->f, s->wide, s->part, s->width);
+    reset_part(s);
+  }
+  s->rows = 0;
 }
 
 /* |rows| rows of n elements, |pitch| apart. */
@@ -230,10 +252,10 @@ static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t n
   s.t = ox_reduce_select(j->isa), s.cv = ox_convert_select(j->isa);
   s.through_f32 = is_float(j->dtype) && j->dtype != OX_F64;
   if (s.through_f32) reset_part(&s);
-  for (size_t i = 0; i < s.width; i++) {
-    s.wide[i] = ox_fold_identity(f, j->dtype);
+  ox_fold_acc none = ox_fold_identity(f, j->dtype);
+  for (size_t i = 0; i < s.width; i++) s.wide[i] = none;
+  for (size_t i = 0; i < s.width && f == OX_FOLD_EXP; i++)
     s.shift64[i] = shift ? shift[(int64_t)i % n] : 0, s.shift32[i] = (float)s.shift64[i];
-  }
   walk w;
   walk_to(p, begin, &w);
   for (int64_t r = begin; r < end;) {
@@ -246,10 +268,8 @@ static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t n
     r += run;
   }
   flush(&s);
-  for (int64_t k = 0; k < n; k++) {
-    acc[k] = s.wide[k];
-    for (int64_t g = 1; g < group; g++) acc[k] = ox_fold_join(f, j->dtype, acc[k], s.wide[k + g * n]);
-  }
+  for (int64_t g = 1; g < group; g++) join_accs(f, j->dtype, s.wide, s.wide + g * n, (size_t)n);
+  memcpy(acc, s.wide, (size_t)n * sizeof *acc);
 }
 
 void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
@@ -266,7 +286,8 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
   int64_t row = p->kept[0];
   while (n > 0) {
     int64_t column = out % row, m = OX_MIN(n, row - column), group = 1;
-    if (m == row && p->n_folded && p->folded_stride[0] == row) group = OX_MAX(OX_MIN(BLOCK / row, p->folded[0]), 1);
+    if (m == row && p->n_folded && p->folded_stride[0] == row)
+      group = OX_MAX(OX_MIN(WIDE / row, p->folded[0] / WIDE_ROWS), 1);
     fold_piece(j, f, (const char *)j->data + (size_t)base_of(p, out) * size_of(j->dtype), m, group, begin, end, shift,
                acc);
     out += m, n -= m, acc += m;
