@@ -89,12 +89,6 @@ OX_INLINE vf32 vf32_add(vf32 a, vf32 b) { return _mm512_add_ps(a, b); }
 OX_INLINE vf32 vf32_sub(vf32 a, vf32 b) { return _mm512_sub_ps(a, b); }
 OX_INLINE vf32 vf32_mul(vf32 a, vf32 b) { return _mm512_mul_ps(a, b); }
 OX_INLINE vf32 vf32_div(vf32 a, vf32 b) { return _mm512_div_ps(a, b); }
-OX_INLINE vf32 vf32_quot(vf32 a, vf32 b) { /* an estimate of 1 / b, a Newton step, a correction of the quotient */
-  vf32 r = _mm512_rcp14_ps(b);
-  r = _mm512_mul_ps(r, _mm512_fnmadd_ps(b, r, _mm512_set1_ps(2.0f)));
-  vf32 q = _mm512_mul_ps(a, r);
-  return _mm512_fmadd_ps(r, _mm512_fnmadd_ps(b, q, a), q);
-}
 OX_INLINE vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm512_fmadd_ps(a, b, c); }
 OX_INLINE vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm512_fnmadd_ps(a, b, c); }
 OX_INLINE vf32 vf32_min(vf32 a, vf32 b) { return _mm512_min_ps(a, b); }

@@ -23,7 +23,6 @@ OX_INLINE vf32 vf32_min_nan(vf32 a, vf32 b) { return vf32_select(vf32_isnan(a), 
 OX_INLINE vf32 vf32_max_nan(vf32 a, vf32 b) { return vf32_select(vf32_isnan(a), a, vf32_max(a, b)); }
 
 #ifndef OX_SIMD_F32_AVX512_H
-OX_INLINE vf32 vf32_quot(vf32 a, vf32 b) { return vf32_div(a, b); }
 /* a x 2^n in two exact factors, so that denormal results round once and n = 128 does not overflow early */
 OX_INLINE vf32 vf32_ldexp(vf32 a, vf32 n) {
   vi32 i = vf32_to_i32(n), half = vi32_sar(i, 1), rest = vi32_sub(i, half), bias = vi32_splat(127);

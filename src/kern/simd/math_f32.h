@@ -62,13 +62,13 @@ OX_INLINE vf32 vf32_expm1(vf32 x) {
 /* 1 / (1 + exp(-x)), from exp(-|x|) so that small results keep their digits; 0 below -87 */
 OX_INLINE vf32 vf32_sigmoid(vf32 x) {
   vf32 one = vf32_splat(1.0f), z = vf32_exp_flush(vf32_neg(vf32_abs(x)));
-  return vf32_quot(vf32_select(vf32_lt(x, vf32_zero()), z, one), vf32_add(one, z));
+  return vf32_div(vf32_select(vf32_lt(x, vf32_zero()), z, one), vf32_add(one, z));
 }
 
 /* (e^2|x| - 1) / (e^2|x| + 1), 1 from 2|x| = 20 on */
 OX_INLINE vf32 vf32_tanh(vf32 x) {
   vf32 a = vf32_abs(x), t = vf32_expm1_le88(vf32_at_most(vf32_add(a, a), 20.0f));
-  return vf32_copysign(vf32_quot(t, vf32_add(t, vf32_splat(2.0f))), x);
+  return vf32_copysign(vf32_div(t, vf32_add(t, vf32_splat(2.0f))), x);
 }
 
 /* 1 - erfc(|x|), with -log erfc(a) = a Q(a): one expression for all a, without cancellation at 0 */
