@@ -5,7 +5,7 @@
 
 #ifndef OX_GEMM_F32_DOTS
 #define OX_GEMM_F32_DOTS
-enum { NV = GEMM_NV, NR = NV * VF32_LANES };
+enum { NR = GEMM_NV * VF32_LANES };
 #include "kern/gemm/gemm_f32_store.h"
 
 /* One row against columns j, j + 1, j + 2, j + 3 of a transposed B; columns past the last repeat it. */
@@ -49,7 +49,8 @@ void GEMM_DOTS(const ox_gemm_tile *t) {
 /* |m| and |ku| are constants after inlining. Few rows leave too few chains of sums to hide the latency of an FMA, so
  * they walk k in |ku| interleaved sums. Three rows share a pointer, since p, p + rs and p + 2 rs are all
  * addressing modes. */
-OX_INLINE void ROWS(const ox_gemm_tile *t, float *restrict sums, const int m, const int ku) {
+OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
+  const bool common = sizeof(GEMM_B_T) == 4 && is_common(t);
   const ptrdiff_t rs = t->a_rs, ks = t->a_ks;
   const size_t b_ks = t->b_ks;
   const float *a[(GEMM_MR + 2) / 3];
@@ -59,6 +60,7 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, float *restrict sums, const int m, co
   vf32 acc[4][GEMM_MR][NV];
   OX_UNROLL for (int u = 0; u < ku; u++) OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
       acc[u][i][j] = vf32_zero();
+  if (common) fetch_common(t, m);
   size_t k = t->k;
   for (; k >= (size_t)ku; k -= (size_t)ku) {
     OX_UNROLL for (int u = 0; u < ku; u++) {
@@ -84,20 +86,25 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, float *restrict sums, const int m, co
     }
     OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += ks;
   }
-  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) {
-    vf32 v = acc[0][i][j];
-    OX_UNROLL for (int u = 1; u < ku; u++) v = vf32_add(v, acc[u][i][j]);
-    vf32_store(sums + i * NR + j * L, v);
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) OX_UNROLL for (int u = 1; u < ku; u++)
+      acc[0][i][j] = vf32_add(acc[0][i][j], acc[u][i][j]);
+  if (common) {
+    finish_rows(t, 0, acc[0], m);
+    if (t->epi && t->epi->act.kind) activate(t);
+    return;
   }
+  _Alignas(64) float sums[GEMM_MR * NR];
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
+      vf32_store(sums + i * NR + j * L, acc[0][i][j]);
+  finish(t, sums);
 }
 
-#define GEMM_ROWS(m, ku)  \
-  case m:                 \
-    ROWS(t, sums, m, ku); \
+#define GEMM_ROWS(m, ku) \
+  case m:                \
+    ROWS(t, m, ku);      \
     break;
 
 void GEMM_NAME(const ox_gemm_tile *t) {
-  _Alignas(64) float sums[GEMM_MR * NR];
   switch (t->m) {
     GEMM_ROWS(1, 4)
     GEMM_ROWS(2, 2)
@@ -118,7 +125,6 @@ void GEMM_NAME(const ox_gemm_tile *t) {
     GEMM_ROWS(12, 1)
 #endif
   }
-  finish(t, sums);
 }
 
 #undef GEMM_ROWS

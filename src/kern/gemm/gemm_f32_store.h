@@ -6,7 +6,7 @@
 
 #include "kern/simd/act_f32.h"
 
-enum { L = VF32_LANES };
+enum { L = VF32_LANES, NV = NR / L };
 
 OX_INLINE vf32 load_as(uint32_t type, const void *p, ptrdiff_t at, size_t n) {
   if (type == OX_F32) return n == L ? vf32_load((const float *)p + at) : vf32_load_n((const float *)p + at, n);
@@ -32,60 +32,69 @@ OX_INLINE vf32 term_at(const ox_gemm_term *t, size_t row, size_t col, size_t n) 
   return vf32_splat(vf32_sum(load_as(t->type, t->p, at, 1)));
 }
 
-/* Whole rows without terms or activation: blocks of k other than the last, and plain products. */
-OX_INLINE void finish_plainly(const ox_gemm_tile *t, const float *sums, float *c, size_t c_rs) {
-  for (size_t i = 0; i < t->m; i++, sums += NR, c += c_rs) OX_UNROLL for (size_t j = 0; j < NR; j += L) {
-      vf32 v = vf32_load(sums + j);
-      if (t->add) v = vf32_add(v, vf32_load(t->part + i * t->part_rs + j));
-      vf32_store(c + j, v);
-    }
-}
-
-/* Float terms that go along the rows, whole vectors, float results: bias, residual, activation of a layer. */
+/* Whole vectors of float to a float C: partial sums, or terms that go along the rows. */
 OX_INLINE bool is_common(const ox_gemm_tile *t) {
   const ox_gemm_epi *e = t->epi;
-  if (t->n != NR || t->c_type != OX_F32) return false;
+  if (t->n != NR) return false;
+  if (!e) return true;
   for (int i = 0; i < 2; i++)
     if (e->term[i].p && (e->term[i].type != OX_F32 || !e->term[i].cs)) return false;
-  return true;
+  return t->c_type == OX_F32;
 }
 
-OX_INLINE void finish_commonly(const ox_gemm_tile *t, const float *sums) {
-  const ox_gemm_epi *e = t->epi;
-  const vf32 alpha = vf32_splat(e->alpha), beta = vf32_splat(e->beta);
-  const ptrdiff_t at = (ptrdiff_t)t->row;
-  const float *x = e->term[0].p, *y = e->term[1].p;
-  if (x) x += at * e->term[0].rs + (ptrdiff_t)t->col;
-  if (y) y += at * e->term[1].rs + (ptrdiff_t)t->col;
-  for (size_t i = 0; i < t->m; i++, sums += NR) {
+/* In C, after the rest: an activation takes the registers for itself. */
+static OX_NOINLINE void activate(const ox_gemm_tile *t) {
+  const ox_act act = t->epi->act;
+  for (size_t i = 0; i < t->m; i++) {
     float *c = (float *)t->c + i * t->c_rs;
-    OX_UNROLL for (size_t j = 0; j < NR; j += L) {
-      vf32 v = vf32_load(sums + j);
-      if (t->add) v = vf32_add(v, vf32_load(t->part + i * t->part_rs + j));
-      v = vf32_mul(v, alpha);
-      if (x) v = vf32_fma(beta, vf32_load(x + j), v);
-      if (y) v = vf32_fma(beta, vf32_load(y + j), v);
-      vf32_store(c + j, v);
-    }
-    for (size_t j = 0; e->act.kind && j < NR; j += L) vf32_store(c + j, vf32_act(e->act, vf32_load(c + j)));
-    if (x) x += e->term[0].rs;
-    if (y) y += e->term[1].rs;
+    for (size_t j = 0; j < NR; j += L) vf32_store(c + j, vf32_act(act, vf32_load(c + j)));
   }
 }
 
-/* Sums of one tile to their place: partial, or through terms and activation. */
+/* The lines of C that a common tile of |m| rows writes: they come while it is multiplied. */
+OX_INLINE void fetch_common(const ox_gemm_tile *t, const int m) {
+  const ox_gemm_epi *e = t->epi;
+  const float *c = e ? t->c : t->part;
+  const size_t c_rs = e ? t->c_rs : t->part_rs;
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NR; j += 16)
+      OX_PREFETCH_WRITE(c + (size_t)i * c_rs + j);
+}
+
+/* Sums in registers to |m| rows of a common tile, from |row| on; but for the activation. */
+OX_INLINE void finish_rows(const ox_gemm_tile *t, size_t row, vf32 acc[][NV], const int m) {
+  const ox_gemm_epi *e = t->epi;
+  if (t->add) {
+    const float *part = t->part + row * t->part_rs;
+    OX_UNROLL for (int i = 0; i < m; i++, part += t->part_rs) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] =
+        vf32_add(acc[i][j], vf32_load(part + j * L));
+  }
+  if (e && e->alpha != 1) {
+    const vf32 alpha = vf32_splat(e->alpha);
+    OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_mul(acc[i][j], alpha);
+  }
+  for (int k = 0; e && k < 2; k++) {
+    if (!e->term[k].p) continue;
+    const vf32 beta = vf32_splat(e->beta);
+    const float *x = (const float *)e->term[k].p + (ptrdiff_t)(t->row + row) * e->term[k].rs + (ptrdiff_t)t->col;
+    OX_UNROLL for (int i = 0; i < m; i++, x += e->term[k].rs) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] =
+        vf32_fma(beta, vf32_load(x + j * L), acc[i][j]);
+  }
+  const size_t rs = e ? t->c_rs : t->part_rs;
+  float *c = (e ? (float *)t->c : t->part) + row * rs;
+  OX_UNROLL for (int i = 0; i < m; i++, c += rs) OX_UNROLL for (int j = 0; j < NV; j++)
+      vf32_store(c + j * L, acc[i][j]);
+}
+
+/* Sums of any tile to their place: partial, or through terms and activation. */
 static void finish(const ox_gemm_tile *t, const float *sums) {
   const ox_gemm_epi *e = t->epi;
-  if (t->n == NR && !e) {
-    finish_plainly(t, sums, t->part, t->part_rs);
-    return;
-  }
-  if (t->n == NR && t->c_type == OX_F32 && e->alpha == 1 && !e->term[0].p && !e->term[1].p && !e->act.kind) {
-    finish_plainly(t, sums, t->c, t->c_rs);
-    return;
-  }
-  if (e && is_common(t)) {
-    finish_commonly(t, sums);
+  if (is_common(t)) {
+    for (size_t i = 0; i < t->m; i++, sums += NR) {
+      vf32 v[1][NV];
+      OX_UNROLL for (int j = 0; j < NV; j++) v[0][j] = vf32_load(sums + j * L);
+      finish_rows(t, i, v, 1);
+    }
+    if (e && e->act.kind) activate(t);
     return;
   }
   for (size_t i = 0; i < t->m; i++)
