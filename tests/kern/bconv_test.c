@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kern/blocks/bconv.h"
+#include "kern/blocks/bconv_split.h"
+#include "kern/emulated/emulated.h"
 #include "support/levels.h"
 
 typedef struct shape {
@@ -51,6 +52,10 @@ static const shape shapes[] = {
     {"groups of eight", 0, 1, 5, 8, 8, {1, 9, 9}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
     {"depthwise", 0, 2, 50, 1, 1, {1, 15, 33}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"depthwise s2", 0, 1, 9, 1, 1, {1, 30, 31}, {1, 5, 5}, {1, 2, 2}, ONES, {0, 2, 2}},
+    {"many images", 0, 19, 1, 64, 100, {1, 7, 7}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+    {"many images, k in blocks", 0, 9, 1, 330, 70, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
+    {"rows in pieces", 0, 1, 1, 33, 40, {1, 3, 900}, {1, 2, 3}, ONES, ONES, {0, 0, 1}},
+    {"k in blocks, 3x3 s2", 0, 2, 1, 300, 48, {1, 15, 15}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
     {"image, 7x7 s2", 1, 2, 1, 3, 64, {1, 57, 61}, {1, 7, 7}, {1, 2, 2}, ONES, {0, 3, 3}},
     {"image, 3x3 s2", 1, 1, 1, 3, 32, {1, 64, 64}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
     {"image, one channel", 1, 1, 1, 1, 16, {1, 28, 28}, {1, 5, 5}, ONES, ONES, {0, 2, 2}},
@@ -208,6 +213,27 @@ static int check_forms(problem *p, const char *name) {
   return served;
 }
 
+/* The form on a matrix unit, emulated. */
+#define EMULATED_PLAN(suffix, needs) \
+  static bool plan_##suffix(ox_bconv_plan *p) { return ox_bconv_split_plan_on(p, &ox_split_kernels__##suffix); }
+EMULATED(EMULATED_PLAN)
+
+static void check_split(problem *p, const char *name) {
+#define EMULATED_ROW(suffix, needs) {needs, #suffix, plan_##suffix},
+  static const struct {
+    ox_isa needs;
+    const char *isa;
+    bool (*plan)(ox_bconv_plan *p);
+  } rows[] = {EMULATED(EMULATED_ROW)};
+  extern const ox_bconv_form ox_bconv_form_split;
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    ox_bconv_form f = ox_bconv_form_split;
+    ox_bconv_split_plan probe = {.head.task = p->t};
+    f.plan = rows[i].plan, p->t.exact = true;
+    if (!(rows[i].needs & ~ox_isa_host()) && f.plan(&probe.head)) check_form(p, &f, rows[i].isa, name);
+  }
+}
+
 static void test_shapes_that_hurt(void **state) {
   (void)state;
   seed = 7;
@@ -216,6 +242,7 @@ static void test_shapes_that_hurt(void **state) {
     problem_init(&p, &shapes[i]);
     int served = check_forms(&p, shapes[i].name);
     if (shapes[i].groups == 1) assert_true(served > 0);
+    check_split(&p, shapes[i].name);
     problem_deinit(&p);
   }
 }
@@ -244,6 +271,7 @@ static void test_random_shapes(void **state) {
     problem p;
     problem_init(&p, &s);
     check_forms(&p, s.name);
+    check_split(&p, s.name);
     problem_deinit(&p);
   }
 }
@@ -275,6 +303,7 @@ static void test_extremes(void **state) {
           if (fabs(p.want[j]) > (double)FLT_MAX) p.want[j] = copysign(HUGE_VAL, p.want[j]);
         p.t.exact = true;
         check_forms(&p, square[s].name);
+        check_split(&p, square[s].name);
         problem_deinit(&p);
       }
 }

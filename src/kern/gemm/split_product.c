@@ -68,7 +68,7 @@ void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, 
   g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), side), g->nt = OX_CEIL_DIV(n, g->nc);
   g->split_rows = OX_MIN(OX_ROUND_UP(OX_CEIL_DIV((size_t)SPLIT_ELEMENTS, OX_MAX(k, (size_t)1)), side), g->mc);
   size_t sums = g->mc * (g->kc < g->steps ? g->nc : side) * sizeof(float);
-  g->scratch = 2 * OX_SPLIT_STEPS * OX_SPLIT_RECORD + sums + g->kc * sizeof(ptrdiff_t) + 64;
+  g->scratch = OX_SPLIT_RECORDS + sums + g->kc * sizeof(ptrdiff_t);
   if (g->shared_a)
     g->shared = g->mt * g->image_bytes;
   else
@@ -87,62 +87,78 @@ void ox_split_run_a(const ox_split_plan *g, const ox_split_io *io, size_t index)
                    io->shared + tile * g->image_bytes + first * 64, term_bytes(g), step_bytes(g));
 }
 
-/* ---- a tile ---- */
+/* ---- all panels by some steps of k ---- */
 
-/* |steps| records of B: those of a panel from |step| on. */
+/* |steps| records of B: those of the panel at |col| from |step| on. */
 typedef struct block {
   size_t col, step, steps;
 } block;
 
-typedef struct tile {
-  const ox_split_plan *g;
-  const ox_split_io *io;
-  size_t row, rows, col, cols;
-  size_t k0, k1; /* steps */
-  char *b[2];
-  float *sums;
-  ptrdiff_t *a_at;
-  char *image;
-} tile;
-
-static block block_at(const tile *t, size_t col, size_t step) {
+static block block_at(const ox_split_sweep *t, size_t col, size_t step) {
   return (block){col, step, OX_MIN(t->k1 - step, (size_t)OX_SPLIT_STEPS)};
 }
-/* The one after |x| within these steps of k; steps 0: none. */
-static block block_after(const tile *t, const block *x) {
+/* The one after |x|; steps 0: none. */
+static block block_after(const ox_split_sweep *t, const block *x) {
   if (x->step + x->steps < t->k1) return block_at(t, x->col, x->step + x->steps);
   if (x->col + OX_SPLIT_SIDE < t->cols) return block_at(t, x->col + OX_SPLIT_SIDE, t->k0);
   return (block){0};
 }
 
-static const float *b_at(const tile *t, size_t col, size_t step) {
-  const ox_split_io *io = t->io;
+static const float *b_at(const ox_split_sweep *t, size_t col, size_t step) {
   size_t n = t->col + col;
-  return io->b + n / io->panel * io->panel_floats + (ptrdiff_t)(n % io->panel) * io->b_ns +
-         (ptrdiff_t)(step * OX_SPLIT_K) * io->b_ks;
+  return t->b + n / t->panel * t->panel_floats + (ptrdiff_t)(n % t->panel) * t->b_ns +
+         (ptrdiff_t)(step * OX_SPLIT_K) * t->b_ks;
 }
-static size_t width_at(const tile *t, size_t col) { return OX_MIN(t->cols - col, (size_t)OX_SPLIT_SIDE); }
+static size_t width_at(const ox_split_sweep *t, size_t col) { return OX_MIN(t->cols - col, (size_t)OX_SPLIT_SIDE); }
 
 /* Whole records that can be read as they lie. */
-static bool is_plain(const tile *t, const block *x) {
-  bool wide = t->io->panel != SIZE_MAX || width_at(t, x->col) == OX_SPLIT_SIDE;
-  return t->io->b_ns == 1 && wide && (x->step + x->steps) * OX_SPLIT_K <= t->g->k;
+static bool is_plain(const ox_split_sweep *t, const block *x) {
+  bool wide = t->panel != SIZE_MAX || width_at(t, x->col) == OX_SPLIT_SIDE;
+  return t->b_ns == 1 && wide && (x->step + x->steps) * OX_SPLIT_K <= t->k;
 }
 
-static void split_block(const tile *t, const block *x, char *to) {
-  size_t k0 = x->step * OX_SPLIT_K, k1 = OX_MIN(k0 + x->steps * OX_SPLIT_K, t->g->k);
+static void split_block(const ox_split_sweep *t, const block *x, char *to) {
+  size_t k0 = x->step * OX_SPLIT_K, k1 = OX_MIN(k0 + x->steps * OX_SPLIT_K, t->k);
   size_t w = is_plain(t, x) ? OX_SPLIT_SIDE : width_at(t, x->col);
-  t->g->v->split_columns(t->g->terms, b_at(t, x->col, x->step), t->io->b_ks, t->io->b_ns, k1 - k0, w, to);
+  t->v->split_columns(t->terms, b_at(t, x->col, x->step), t->b_ks, t->b_ns, k1 - k0, w, to);
 }
 
-static void finish_panel(const tile *t, size_t col, float *sums) {
+void ox_split_sweep_run(const ox_split_sweep *t) {
+  size_t steps = OX_CEIL_DIV(t->k, (size_t)OX_SPLIT_K);
+  char *const b[2] = {t->records, t->records + OX_SPLIT_STEPS * OX_SPLIT_RECORD};
+  block x = block_at(t, 0, t->k0);
+  bool split = false;
+  for (int turn = 0; x.steps; turn ^= 1) {
+    float *sums = t->sums + x.col / OX_SPLIT_SIDE * t->panel_sums;
+    if (!split) split_block(t, &x, b[turn]);
+    ox_split_mul m = {.terms = t->terms,
+                      .a = t->image,
+                      .a_term = t->a_term,
+                      .a_at = t->a_at + (x.step - t->k0),
+                      .rows = t->rows,
+                      .steps = x.steps,
+                      .b = b[turn],
+                      .sums = sums,
+                      .add = x.step > 0};
+    block next = block_after(t, &x);
+    split = next.steps && is_plain(t, &next);
+    if (split) m.ahead = (ox_split_ahead){b_at(t, next.col, next.step), t->b_ks, next.steps, b[!turn]};
+    t->v->multiply(&m);
+    if (x.step + x.steps == steps) t->finish(t, x.col, sums);
+    x = next;
+  }
+}
+
+/* ---- a tile ---- */
+
+static void finish_panel(const ox_split_sweep *t, size_t col, float *sums) {
   const ox_split_io *io = t->io;
   ox_gemm_tile out = {.a_rs = io->a_rs,
                       .a_ks = io->a_ks,
                       .b = b_at(t, col, 0),
                       .b_ks = (size_t)io->b_ks,
                       .n = width_at(t, col),
-                      .k = t->g->k,
+                      .k = t->k,
                       .epi = io->epi,
                       .c_type = OX_F32,
                       .c_rs = io->c_rs,
@@ -151,56 +167,33 @@ static void finish_panel(const tile *t, size_t col, float *sums) {
     out.row = t->row + i, out.m = OX_MIN((size_t)OX_SPLIT_SIDE, t->rows - i);
     out.a = io->a + (ptrdiff_t)out.row * io->a_rs;
     out.c = io->c + out.row * io->c_rs + out.col;
-    t->g->v->finish(&out, io->b_ns, sums);
-  }
-}
-
-/* All panels by the steps of k whose part of A is there. */
-static void run_steps(const tile *t) {
-  const ox_split_plan *g = t->g;
-  size_t panel_sums = g->kc < g->steps ? g->mc * OX_SPLIT_SIDE : 0;
-  block x = block_at(t, 0, t->k0);
-  bool split = false;
-  for (int turn = 0; x.steps; turn ^= 1) {
-    float *sums = t->sums + x.col / OX_SPLIT_SIDE * panel_sums;
-    if (!split) split_block(t, &x, t->b[turn]);
-    ox_split_mul m = {.terms = g->terms,
-                      .a = t->image,
-                      .a_term = term_bytes(g),
-                      .a_at = t->a_at + (x.step - t->k0),
-                      .rows = t->rows,
-                      .steps = x.steps,
-                      .b = t->b[turn],
-                      .sums = sums,
-                      .add = x.step > 0};
-    block next = block_after(t, &x);
-    split = next.steps && is_plain(t, &next);
-    if (split) m.ahead = (ox_split_ahead){b_at(t, next.col, next.step), t->io->b_ks, next.steps, t->b[!turn]};
-    g->v->multiply(&m);
-    if (x.step + x.steps == g->steps) finish_panel(t, x.col, sums);
-    x = next;
+    t->v->finish(&out, io->b_ns, sums);
   }
 }
 
 void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t index, void *scratch) {
-  tile t = {.g = g, .io = io, .row = index % g->mt * g->mc, .col = index / g->mt * g->nc};
+  ox_split_sweep t = {
+      .v = g->v, .terms = g->terms, .a_term = term_bytes(g), .k = g->k, .finish = finish_panel, .io = io};
+  t.b = io->b, t.b_ks = io->b_ks, t.b_ns = io->b_ns, t.panel = io->panel, t.panel_floats = io->panel_floats;
+  t.row = index % g->mt * g->mc, t.col = index / g->mt * g->nc;
   t.rows = OX_MIN(g->mc, g->m - t.row), t.cols = OX_MIN(g->nc, g->n - t.col);
-  char *s = scratch;
-  for (int i = 0; i < 2; i++) t.b[i] = s, s += OX_SPLIT_STEPS * OX_SPLIT_RECORD;
+  t.panel_sums = g->kc < g->steps ? g->mc * OX_SPLIT_SIDE : 0;
+  char *s = scratch, *image = NULL;
+  t.records = s, s += OX_SPLIT_RECORDS;
   t.sums = (float *)s, s += g->mc * (g->kc < g->steps ? g->nc : OX_SPLIT_SIDE) * sizeof(float);
-  if (!g->shared_a) t.image = s, s += g->image_bytes;
-  t.a_at = (ptrdiff_t *)s;
-  for (size_t i = 0; i < g->kc; i++) t.a_at[i] = (ptrdiff_t)(i * step_bytes(g));
+  if (!g->shared_a) image = s, s += g->image_bytes;
+  ptrdiff_t *a_at = (ptrdiff_t *)s;
+  for (size_t i = 0; i < g->kc; i++) a_at[i] = (ptrdiff_t)(i * step_bytes(g));
+  t.a_at = a_at;
   g->v->begin();
-  for (t.k0 = 0; t.k0 < g->steps && !ox_stop_asked(&io->stop); t.k0 = t.k1) {
+  for (; t.k0 < g->steps && !ox_stop_asked(&io->stop); t.k0 = t.k1) {
     t.k1 = OX_MIN(t.k0 + g->kc, g->steps);
-    if (g->shared_a)
-      t.image = io->shared + index % g->mt * g->image_bytes + t.k0 * step_bytes(g);
-    else
+    t.image = g->shared_a ? io->shared + index % g->mt * g->image_bytes + t.k0 * step_bytes(g) : image;
+    if (!g->shared_a)
       g->v->split_rows(g->terms, io->a + (ptrdiff_t)t.row * io->a_rs + (ptrdiff_t)(t.k0 * OX_SPLIT_K) * io->a_ks,
                        io->a_rs, io->a_ks, t.rows, OX_ROUND_UP(t.rows, (size_t)16),
-                       OX_MIN(t.k1 * OX_SPLIT_K, g->k) - t.k0 * OX_SPLIT_K, t.image, term_bytes(g), step_bytes(g));
-    run_steps(&t);
+                       OX_MIN(t.k1 * OX_SPLIT_K, g->k) - t.k0 * OX_SPLIT_K, image, term_bytes(g), step_bytes(g));
+    ox_split_sweep_run(&t);
   }
   g->v->end();
 }

@@ -26,7 +26,7 @@ enum {
   OX_SPLIT_SUMS = 32 * 32,    /* of a record of C */
   OX_SPLIT_RECORD = 6 * 1024, /* bytes of a record of B: [half of the columns][term][16 pairs of k][16] */
   OX_SPLIT_STEPS = 5,         /* records of B at a time: 30 KB, next to A's in L1 */
-  OX_SPLIT_MOST_TERMS = 3
+  OX_SPLIT_RECORDS = 2 * OX_SPLIT_STEPS * OX_SPLIT_RECORD /* bytes: those in use and those to come */
 };
 
 /* Columns of B that are still to be split, as the multiplication goes on: whole records, rows of unit stride. */
@@ -50,6 +50,17 @@ typedef struct ox_split_mul {
   ox_split_ahead ahead;
 } ox_split_mul;
 
+/* Pixels one behind the other in the sums and in Y. */
+typedef struct ox_split_pixels {
+  const float *sums; /* rows of 32 */
+  size_t n;
+  float *y[2];          /* by halves of the 32 channels; NULL: there is none */
+  const float *z[2];    /* residual like y, or NULL */
+  const float *bias[2]; /* of each half, or NULL */
+  size_t lanes[2];      /* that bias has */
+  ox_act act;
+} ox_split_pixels;
+
 typedef struct ox_split_kernels {
   ox_isa needs;
   const char *name;
@@ -61,13 +72,44 @@ typedef struct ox_split_kernels {
   /* k x w <= 32 floats of B into records; element (k, j) at b[k * ks + j * ns]. */
   void (*split_columns)(int terms, const float *b, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, char *to);
   void (*multiply)(const ox_split_mul *m);
-  /* A record of C to its place. t->a and t->b are the floats it was made of: t->b_ks from row to row of B, |b_ns| from
-   * column to column. */
+  /* Pixels of two blocks of 16 channels into rows of an image: |n| pixels, |step| floats apart. lanes: channels of each
+   * block, 0 to 16; what is behind them counts as zero. */
+  void (*split_pixels)(int terms, const float *x0, const float *x1, size_t lanes0, size_t lanes1, size_t n,
+                       ptrdiff_t step, char *to, size_t term);
+  void (*finish_pixels)(const ox_split_pixels *p);
+  bool (*all_finite)(const float *sums, size_t n); /* n: whole rows of 32 */
+  /* A record of C to its place; what is not finite is computed again. t->a and t->b are the floats it was made of:
+   * t->b_ks from row to row of B, |b_ns| from column to column. */
   void (*finish)(const ox_gemm_tile *t, ptrdiff_t b_ns, float *sums);
 } ox_split_kernels;
 
 /* NULL: there is no such unit. */
 const ox_split_kernels *ox_split_select(ox_isa have);
+
+/* ---- a sweep: all panels of B in a tile by steps [k0, k1) of k, whose part of the image of A is there ---- */
+typedef struct ox_split_sweep ox_split_sweep;
+struct ox_split_sweep {
+  const ox_split_kernels *v;
+  int terms;
+  const char *image; /* of A, at the tile's first row and step k0 */
+  size_t a_term;
+  const ptrdiff_t *a_at; /* of steps k0, k0 + 1 ... */
+  /* B: element (k, n) is b[n / panel * panel_floats + k * b_ks + n % panel * b_ns]. panel: a multiple of 32 with zeros
+   * past the last column; SIZE_MAX: no panels. */
+  const float *b;
+  ptrdiff_t b_ks, b_ns;
+  size_t panel, panel_floats;
+  size_t row, rows, col, cols; /* of the tile; row is for |finish| */
+  size_t k, k0, k1;            /* k: elements; k0, k1: steps */
+  char *records;               /* OX_SPLIT_RECORDS bytes, aligned */
+  float *sums; /* of all strips for a panel, |panel_sums| floats to the next panel's; 0: one at a time */
+  size_t panel_sums;
+  /* A panel's sums over all of k. */
+  void (*finish)(const ox_split_sweep *s, size_t col, float *sums);
+  const void *io; /* for |finish| */
+};
+/* Between begin and end. */
+void ox_split_sweep_run(const ox_split_sweep *s);
 
 /* ---- products of matrices ---- */
 typedef struct ox_split_plan {
@@ -83,13 +125,12 @@ typedef struct ox_split_plan {
   size_t shared, scratch;
 } ox_split_plan;
 
-/* B: element (k, n) is b[n / panel * panel_floats + k * ks + n % panel * ns]. */
 typedef struct ox_split_io {
   const float *a;
   ptrdiff_t a_rs, a_ks;
   const float *b;
   ptrdiff_t b_ks, b_ns;
-  size_t panel, panel_floats; /* panel: a multiple of 32 with zeros past column n; SIZE_MAX: no panels */
+  size_t panel, panel_floats;
   float *c;
   size_t c_rs;
   const ox_gemm_epi *epi;

@@ -95,9 +95,69 @@ static void split_finish(const ox_gemm_tile *t, ptrdiff_t b_ns, float *sums) {
   finish(t, sums);
 }
 
+/* ---- pixels ---- */
+
+OX_INLINE void split_pixels_as(const float *x0, const float *x1, size_t lanes0, size_t lanes1, size_t n, ptrdiff_t step,
+                               char *to, size_t term, const int terms, const bool whole) {
+  for (size_t i = 0; i < n; i++, x0 += step, x1 += step, to += 64) {
+    if (whole) SPLIT_PREFETCH(x0 + 32 * step, 3);
+    if (whole) SPLIT_PREFETCH(x1 + 32 * step, 3);
+    OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES) {
+      size_t l0 = j < lanes0 ? vf32_lanes_at(j, lanes0) : 0, l1 = j < lanes1 ? vf32_lanes_at(j, lanes1) : 0;
+      vf32 v0 = whole ? vf32_load(x0 + j) : vf32_load_n(x0 + j, l0);
+      vf32 v1 = whole ? vf32_load(x1 + j) : vf32_load_n(x1 + j, l1);
+      split_pairs(v0, v1, to + 4 * j, term, terms);
+    }
+  }
+}
+
+static void split_pixels(int terms, const float *x0, const float *x1, size_t lanes0, size_t lanes1, size_t n,
+                         ptrdiff_t step, char *to, size_t term) {
+  if (terms == 3 && lanes0 + lanes1 == 32)
+    split_pixels_as(x0, x1, lanes0, lanes1, n, step, to, term, 3, true);
+  else if (terms == 3)
+    split_pixels_as(x0, x1, lanes0, lanes1, n, step, to, term, 3, false);
+  else if (terms == 2)
+    split_pixels_as(x0, x1, lanes0, lanes1, n, step, to, term, 2, false);
+  else
+    split_pixels_as(x0, x1, lanes0, lanes1, n, step, to, term, 1, false);
+}
+
+/* One half: 16 channels of each pixel. |clamps|: a clamp is all there is of an activation. */
+OX_INLINE void finish_half(const ox_split_pixels *p, int half, const bool clamps) {
+  const ox_act act = p->act;
+  const vf32 lo = vf32_splat(act.kind == OX_ACT_RELU ? 0 : act.kind == OX_ACT_CLIP ? act.a : -__builtin_inff());
+  const vf32 hi = vf32_splat(act.kind == OX_ACT_CLIP ? act.b : __builtin_inff());
+  OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES) {
+    size_t lanes = j < p->lanes[half] ? vf32_lanes_at(j, p->lanes[half]) : 0;
+    const vf32 bias = p->bias[half] ? vf32_load_n(p->bias[half] + j, lanes) : vf32_zero();
+    const float *sums = p->sums + half * 16 + j, *z = p->z[half];
+    float *y = p->y[half] + j;
+    for (size_t i = 0; i < p->n; i++, sums += NR, y += 16) {
+      vf32 v = vf32_add(vf32_load(sums), bias);
+      if (z) v = vf32_add(v, vf32_load(z + i * 16 + j));
+      vf32_store(y, clamps ? vf32_min(hi, vf32_max(lo, v)) : vf32_act(act, v));
+    }
+  }
+}
+
+static void finish_pixels(const ox_split_pixels *p) {
+  bool clamps = p->act.kind == OX_ACT_NONE || p->act.kind == OX_ACT_RELU || p->act.kind == OX_ACT_CLIP;
+  for (int half = 0; half < 2; half++) {
+    if (!p->y[half]) continue;
+    if (clamps)
+      finish_half(p, half, true);
+    else
+      finish_half(p, half, false);
+  }
+}
+
+static bool all_finite(const float *sums, size_t n) { return split_all_finite(sums, n); }
+
 static void split_begin(void) { vt_begin(); }
 static void split_end(void) { vt_end(); }
 
 extern const ox_split_kernels SPLIT_KERNELS;
-const ox_split_kernels SPLIT_KERNELS = {SPLIT_NEEDS, SPLIT_ISA,     split_begin,    split_end,
-                                        split_rows,  split_columns, split_multiply, split_finish};
+const ox_split_kernels SPLIT_KERNELS = {SPLIT_NEEDS,   SPLIT_ISA,     split_begin,    split_end,
+                                        split_rows,    split_columns, split_multiply, split_pixels,
+                                        finish_pixels, all_finite,    split_finish};

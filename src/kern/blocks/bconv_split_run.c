@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/bconv_split_run.c - a tile of the form on a matrix unit: pixels into images, a sweep over the panels of
+ * weights, sums to their pixels. */
+#include <string.h>
+
+#include "kern/blocks/bconv_split.h"
+
+typedef ox_bconv_split_plan plan;
+
+typedef struct tile {
+  const plan *p;
+  const ox_conv_args *a;
+  int64_t n0, n, h0, h, w0, w; /* images, rows, columns */
+} tile;
+
+static tile tile_at(const plan *p, const ox_conv_args *a, int64_t i, int64_t *out_panel) {
+  tile t = {.p = p, .a = a};
+  *out_panel = i % p->tiles_m * p->tile_m, i /= p->tiles_m;
+  t.w0 = i % p->tiles_w * p->tile_w, t.w = OX_MIN(p->tile_w, p->g.out[2] - t.w0), i /= p->tiles_w;
+  t.h0 = i % p->tiles_h * p->tile_h, t.h = OX_MIN(p->tile_h, p->g.out[1] - t.h0), i /= p->tiles_h;
+  t.n0 = i * p->tile_n, t.n = OX_MIN(p->tile_n, p->g.batch - t.n0);
+  return t;
+}
+
+/* ---- images ---- */
+
+static void clear(const plan *p, char *to, int64_t rows) {
+  for (int t = 0; rows > 0 && t < p->terms; t++) memset(to + (size_t)t * p->term_bytes, 0, (size_t)rows * 64);
+}
+
+/* One row of a plane: input row |h|, columns w, w + stride ... */
+static void split_line(const tile *t, int64_t image, int64_t pair, int64_t h, int64_t w, int64_t n, char *to) {
+  const plan *p = t->p;
+  const ox_conv_geom *g = &p->g;
+  int64_t s = g->stride[2], lo = 0, hi = 0;
+  if (h >= 0 && h < g->in[1]) {
+    lo = w < 0 ? OX_MIN(OX_CEIL_DIV(-w, s), n) : 0;
+    hi = w >= g->in[2] ? 0 : OX_MIN(OX_CEIL_DIV(g->in[2] - w, s), n);
+    hi = OX_MAX(lo, hi);
+  }
+  clear(p, to, lo), clear(p, to + hi * 64, n - hi);
+  if (lo == hi) return;
+  const float *x =
+      t->a->x + (((t->n0 + image) * p->x_blocks + 2 * pair) * p->in_pixels + h * g->in[2] + w + lo * s) * 16;
+  int64_t lanes = g->ic - 32 * pair, second = OX_MIN(OX_MAX(lanes - 16, 0), 16);
+  p->v->split_pixels(p->terms, x, second ? x + p->in_pixels * 16 : x, (size_t)OX_MIN(lanes, 16), (size_t)second,
+                     (size_t)(hi - lo), (ptrdiff_t)s * 16, to + lo * 64, p->term_bytes);
+}
+
+static void split_pair(const tile *t, int64_t pair, char *to) {
+  const plan *p = t->p;
+  const ox_conv_geom *g = &p->g;
+  for (int64_t i = 0; i < p->n_phases[1]; i++)
+    for (int64_t j = 0; j < p->n_phases[2]; j++, to += (size_t)p->terms * p->term_bytes)
+      for (int64_t image = 0; image < t->n; image++)
+        for (int64_t r = 0; r < t->h + p->far[1]; r++)
+          split_line(t, image, pair, (t->h0 + r) * g->stride[1] + p->tap_min[1] + p->phase[1][i],
+                     t->w0 * g->stride[2] + p->tap_min[2] + p->phase[2][j], t->w + p->far[2],
+                     to + (image * p->plane + r * p->pitch) * 64);
+}
+
+/* Where the rows of tap |i| of an axis are: in which plane, and how far on. */
+static int64_t phase_of(const plan *p, int axis, int64_t i, int64_t *out_far) {
+  int64_t at = p->g.tap[axis][i] - p->tap_min[axis], k = 0;
+  *out_far = at / p->g.stride[axis];
+  while (p->phase[axis][k] != at % p->g.stride[axis]) k++;
+  return k;
+}
+
+static void find_steps(const plan *p, int64_t pairs, ptrdiff_t *at) {
+  for (int64_t pair = 0; pair < pairs; pair++)
+    for (int64_t i = 0; i < p->g.n_taps[1]; i++)
+      for (int64_t j = 0; j < p->g.n_taps[2]; j++) {
+        int64_t h, w, plane = phase_of(p, 1, i, &h) * p->n_phases[2];
+        plane += phase_of(p, 2, j, &w);
+        *at++ = (ptrdiff_t)((size_t)pair * p->pair_bytes + (size_t)plane * (size_t)p->terms * p->term_bytes) +
+                (ptrdiff_t)(h * p->pitch + w) * 64;
+      }
+}
+
+/* ---- sums ---- */
+
+/* The sums of a pixel again, from the floats: what is not finite has terms that make NaN. */
+static void redo_pixel(const tile *t, int64_t image, int64_t h, int64_t w, const float *weights, float *sums) {
+  const plan *p = t->p;
+  const ox_conv_geom *g = &p->g;
+  float exact[OX_SPLIT_SIDE] = {0};
+  for (int64_t c = 0; c < g->ic; c++)
+    for (int64_t i = 0; i < g->n_taps[1]; i++)
+      for (int64_t j = 0; j < g->n_taps[2]; j++) {
+        int64_t y = h * g->stride[1] + g->tap[1][i], x = w * g->stride[2] + g->tap[2][j];
+        if (y < 0 || x < 0 || y >= g->in[1] || x >= g->in[2]) continue;
+        float v = t->a->x[(((t->n0 + image) * p->x_blocks + c / 16) * p->in_pixels + y * g->in[2] + x) * 16 + c % 16];
+        const float *row = weights + ((c / 32 * p->taps + i * g->n_taps[2] + j) * 32 + c % 32) * 32;
+        for (int o = 0; o < OX_SPLIT_SIDE; o++) exact[o] += v * row[o];
+      }
+  for (int o = 0; o < OX_SPLIT_SIDE; o++)
+    if (!(sums[o] - sums[o] == 0)) sums[o] = exact[o];
+}
+
+static void finish_panel(const ox_split_sweep *s, size_t col, float *sums) {
+  const tile *t = s->io;
+  const plan *p = t->p;
+  int64_t block = (int64_t)(s->col + col) / 16;
+  ox_split_pixels out = {.n = (size_t)t->w, .act = p->head.task.act};
+  for (int64_t image = 0; image < t->n; image++)
+    for (int64_t h = 0; h < t->h; h++) {
+      float *from = sums + (image * p->plane + h * p->pitch) * OX_SPLIT_SIDE;
+      if (OX_UNLIKELY(!p->v->all_finite(from, (size_t)t->w * OX_SPLIT_SIDE)))
+        for (int64_t w = 0; w < t->w; w++)
+          redo_pixel(t, image, t->h0 + h, t->w0 + w, s->b + (s->col + col) / 32 * s->panel_floats, from + w * 32);
+      out.sums = from;
+      for (int64_t half = 0; half < 2; half++) {
+        bool there = block + half < p->y_blocks;
+        int64_t at =
+            (((t->n0 + image) * p->y_blocks + block + half) * p->pixels + (t->h0 + h) * p->g.out[2] + t->w0) * 16;
+        out.y[half] = there ? t->a->y + at : NULL;
+        out.z[half] = there && t->a->z ? t->a->z + at : NULL;
+        out.bias[half] = there && t->a->bias ? t->a->bias + (block + half) * 16 : NULL;
+        out.lanes[half] = there ? (size_t)OX_MIN(p->g.oc - (block + half) * 16, 16) : 0;
+      }
+      p->v->finish_pixels(&out);
+    }
+}
+
+static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, char *scratch) {
+  int64_t panel;
+  tile t = tile_at(p, a, index, &panel);
+  ox_split_sweep s = {.v = p->v, .terms = p->terms, .a_term = p->term_bytes, .finish = finish_panel, .io = &t};
+  s.b = a->w, s.b_ks = s.panel = OX_SPLIT_SIDE, s.b_ns = 1;
+  s.panel_floats = (size_t)(p->pairs * p->taps) * OX_SPLIT_SUMS, s.k = s.panel_floats / OX_SPLIT_SIDE;
+  s.rows = (size_t)((t.n - 1) * p->plane + (t.h - 1) * p->pitch + t.w);
+  s.col = (size_t)panel * OX_SPLIT_SIDE, s.cols = (size_t)OX_MIN(p->tile_m, p->panels - panel) * OX_SPLIT_SIDE;
+  int64_t most = (p->tile_n - 1) * p->plane + (p->tile_h - 1) * p->pitch + p->tile_w;
+  size_t strips = (size_t)OX_CEIL_DIV(most, OX_SPLIT_SIDE);
+  if (p->kp < p->pairs) s.panel_sums = strips * OX_SPLIT_SUMS;
+  s.records = scratch, scratch += OX_SPLIT_RECORDS;
+  s.sums = (float *)scratch,
+  scratch += strips * (size_t)(p->kp < p->pairs ? p->tile_m : 1) * OX_SPLIT_SUMS * sizeof(float);
+  char *image = scratch;
+  ptrdiff_t *at = (ptrdiff_t *)(scratch + (size_t)p->kp * p->pair_bytes);
+  find_steps(p, p->kp, at);
+  s.image = image, s.a_at = at;
+  for (int64_t p0 = 0; p0 < p->pairs; p0 += p->kp) {
+    int64_t p1 = OX_MIN(p0 + p->kp, p->pairs);
+    for (int64_t pair = p0; pair < p1; pair++) split_pair(&t, pair, image + (size_t)(pair - p0) * p->pair_bytes);
+    s.k0 = (size_t)(p0 * p->taps), s.k1 = (size_t)(p1 * p->taps);
+    ox_split_sweep_run(&s);
+  }
+}
+
+void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
+                        void *scratch) {
+  const plan *p = (const plan *)head;
+  (void)stage;
+  p->v->begin();
+  for (int64_t i = begin; i < end; i++) run_tile(p, a, i, scratch);
+  p->v->end();
+}

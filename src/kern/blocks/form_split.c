@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/form_split.c - the form on a matrix unit: what it serves, its weights, how it is cut. Depends on shapes
+ * only. */
+#include <math.h>
+#include <string.h>
+
+#include "base/cksize.h"
+#include "kern/blocks/bconv_direct.h"
+#include "kern/blocks/bconv_split.h"
+
+enum {
+  TERMS = 3,
+  TILES = 24,          /* to aim at */
+  ROWS = 448,          /* of A in a tile: they share the splitting of weights */
+  A_BLOCK = 768 << 10, /* bytes of images that stay in L2 */
+  MOST_PANELS = 8,     /* of a tile whose sums wait for more of k */
+  IN_CACHE = 1 << 20   /* bytes of weights */
+};
+/* ns on one core of a Sapphire Rapids (November 2026): of 16 rows by 32 columns by 32 of k, all six products; of
+ * splitting 32 x 32 floats; of a byte from memory. */
+static const double ns_product = 2 * 6 * 16384 / 3310.0 * 1.4, ns_split = 100, ns_byte = 1 / 12.0;
+static const double ns_tile_min = 25e3, ns_tile_max = 200e3;
+static const double fma_macs_per_ns = 72; /* that machine's, of the forms that this one is compared with */
+
+static int64_t taps_of(const ox_conv_geom *g) { return g->n_taps[0] * g->n_taps[1] * g->n_taps[2]; }
+static int64_t pairs_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->ic, 2 * OX_BLOCK); }
+static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_SPLIT_SIDE); }
+
+static bool product_ok(const int64_t *v, int n, int64_t *out) {
+  *out = 1;
+  for (int i = 0; i < n; i++)
+    if (v[i] < 0 || !ox_mul_i64_ok(*out, v[i], out)) return false;
+  return *out < (int64_t)1 << 40;
+}
+
+/* ---- weights ---- */
+
+static size_t weight_floats(const ox_bconv_task *t) {
+  const ox_conv_geom *g = &t->g;
+  int64_t n, f[] = {panels_of(g), pairs_of(g), OX_SPLIT_SUMS, g->n_taps[0], g->n_taps[1], g->n_taps[2]};
+  return product_ok(f, OX_COUNT(f), &n) ? (size_t)n : 0;
+}
+
+static int64_t weight_units(const ox_bconv_task *t) { return panels_of(&t->g); }
+
+/* A unit is a panel. */
+static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
+  const ox_conv_geom *g = &t->g;
+  int64_t taps = taps_of(g), pairs = pairs_of(g), side = OX_SPLIT_SIDE;
+  for (int64_t u = u0; u < u1; u++)
+    for (int64_t pair = 0; pair < pairs && !(stop && ox_stop_asked(stop)); pair++)
+      for (int64_t tap = 0; tap < taps; tap++) {
+        float *d = dst + ((u * pairs + pair) * taps + tap) * OX_SPLIT_SUMS;
+        for (int64_t c = pair * side; c < (pair + 1) * side; c++)
+          for (int64_t o = u * side; o < (u + 1) * side; o++)
+            *d++ = c < g->ic && o < g->oc ? ((const ox_f32u *)w)[(o * g->ic + c) * taps + tap] : 0;
+      }
+}
+
+/* ---- plan ---- */
+
+/* 1x1 taps at 0 with stride 1: output pixels are input pixels, one long row. */
+static void flatten(ox_bconv_split_plan *p) {
+  ox_conv_geom *g = &p->g;
+  for (int a = 0; a < OX_CONV_AXES; a++)
+    if (g->n_taps[a] != 1 || g->tap[a][0] != 0 || g->stride[a] != 1 || g->in[a] != g->out[a]) return;
+  g->in[2] = g->out[2] = p->pixels;
+  g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
+}
+
+/* False: strides or distances for which this form has no use. */
+static bool find_phases(ox_bconv_split_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    int64_t lo = g->tap[a][0], far = 0;
+    for (int64_t t = 1; t < g->n_taps[a]; t++) lo = OX_MIN(lo, g->tap[a][t]);
+    p->tap_min[a] = lo;
+    for (int64_t t = 0; t < g->n_taps[a]; t++) {
+      int64_t phase = (g->tap[a][t] - lo) % g->stride[a], i = 0;
+      far = OX_MAX(far, (g->tap[a][t] - lo) / g->stride[a]);
+      while (i < p->n_phases[a] && p->phase[a][i] != phase) i++;
+      if (i == OX_BCONV_SPLIT_PHASES) return false;
+      if (i == p->n_phases[a]) p->phase[a][p->n_phases[a]++] = phase;
+    }
+    p->far[a] = far;
+    if (far > 2 * g->out[a] + 16) return false;
+  }
+  return g->in[0] == 1 && g->out[0] == 1 && g->n_taps[0] == 1 && p->tap_min[0] == 0;
+}
+
+static void cut_pixels(ox_bconv_split_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  int64_t h = g->out[1], w = g->out[2];
+  p->tile_n = 1, p->tile_h = h, p->tile_w = w;
+  p->pitch = w + p->far[2];
+  if (w > ROWS) {
+    p->tile_h = 1;
+    p->tile_w = OX_CEIL_DIV(w, OX_CEIL_DIV(w, ROWS));
+    p->pitch = p->tile_w + p->far[2];
+  } else if ((h - 1) * p->pitch + w > ROWS) {
+    int64_t most = OX_MAX(ROWS / p->pitch, 1);
+    p->tile_h = OX_CEIL_DIV(h, OX_CEIL_DIV(h, most));
+  } else {
+    int64_t most = OX_MAX(ROWS / ((h + p->far[1]) * p->pitch), 1);
+    p->tile_n = OX_CEIL_DIV(g->batch, OX_CEIL_DIV(g->batch, most));
+  }
+  p->tiles_n = OX_CEIL_DIV(g->batch, p->tile_n);
+  p->tiles_h = OX_CEIL_DIV(h, p->tile_h), p->tiles_w = OX_CEIL_DIV(w, p->tile_w);
+  p->plane = (p->tile_h + p->far[1]) * p->pitch;
+}
+
+/* Panels of a tile, and what all of it will take. */
+static void cut_channels(ox_bconv_split_plan *p, int64_t rows) {
+  int64_t tiles = p->tiles_n * p->tiles_h * p->tiles_w, phases = p->n_phases[1] * p->n_phases[2];
+  double panel_ns = (double)OX_CEIL_DIV(rows, 16) * (double)(p->pairs * p->taps) * ns_product;
+  double split = (double)(p->tile_n * p->plane * phases * p->pairs) / 32 * ns_split;
+  double total = (double)(tiles * p->panels) * panel_ns;
+  double target = OX_MAX(OX_MIN(OX_MAX(total / TILES, ns_tile_min), ns_tile_max), 8 * split);
+  int64_t most = p->kp < p->pairs ? MOST_PANELS : p->panels;
+  double want = target / panel_ns;
+  p->tile_m = want < 1 ? 1 : want < (double)p->panels ? (int64_t)want : p->panels;
+  p->tile_m = OX_MIN(p->tile_m, most);
+  p->tile_m = OX_CEIL_DIV(p->panels, OX_CEIL_DIV(p->panels, p->tile_m));
+  p->tiles_m = OX_CEIL_DIV(p->panels, p->tile_m);
+  double bytes = (double)(p->panels * p->pairs * p->taps) * OX_SPLIT_SUMS * 4;
+  double memory = bytes > IN_CACHE ? bytes * ns_byte : 0;
+  p->ns = OX_MAX(total, memory) + split * (double)(tiles * p->tiles_m);
+}
+
+bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
+  ox_bconv_split_plan *p = (ox_bconv_split_plan *)head;
+  p->g = head->task.g, p->v = v, p->terms = TERMS;
+  ox_conv_geom *g = &p->g;
+  int64_t n, xs[] = {g->batch, g->ic + 2 * OX_BLOCK, g->in[0], g->in[1], g->in[2]};
+  int64_t ys[] = {g->batch, g->oc + OX_SPLIT_SIDE, g->out[0], g->out[1], g->out[2]};
+  if (head->task.x_plain || g->groups != 1 || g->ic < 1 || g->oc < 1 || taps_of(g) < 1) return false;
+  if (!product_ok(xs, OX_COUNT(xs), &n) || !product_ok(ys, OX_COUNT(ys), &n) || !weight_floats(&head->task))
+    return false;
+  p->in_pixels = g->in[0] * g->in[1] * g->in[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
+  p->x_blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->y_blocks = OX_CEIL_DIV(g->oc, OX_BLOCK);
+  p->pairs = pairs_of(g), p->panels = panels_of(g), p->taps = taps_of(g);
+  head->n_stages = 1;
+  if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
+  flatten(p);
+  if (!find_phases(p)) return false;
+  cut_pixels(p);
+  int64_t phases = p->n_phases[1] * p->n_phases[2];
+  int64_t rows = (p->tile_n - 1) * p->plane + (p->tile_h - 1) * p->pitch + p->tile_w;
+  p->term_bytes = (size_t)(OX_ROUND_UP(p->tile_n * p->plane, OX_SPLIT_SIDE) + OX_SPLIT_SIDE + 16) * 64;
+  p->pair_bytes = (size_t)phases * (size_t)p->terms * p->term_bytes;
+  p->kp = OX_MIN(OX_MAX(A_BLOCK / (int64_t)p->pair_bytes, 1), p->pairs);
+  p->kp = OX_CEIL_DIV(p->pairs, OX_CEIL_DIV(p->pairs, p->kp)); /* evenly */
+  cut_channels(p, rows);
+  size_t strips = (size_t)OX_CEIL_DIV(rows, OX_SPLIT_SIDE), panels = (size_t)(p->kp < p->pairs ? p->tile_m : 1);
+  head->scratch_bytes = OX_SPLIT_RECORDS + strips * panels * OX_SPLIT_SUMS * sizeof(float) +
+                        (size_t)p->kp * p->pair_bytes + (size_t)(p->kp * p->taps) * sizeof(ptrdiff_t);
+  int64_t tiles[] = {p->tiles_n, p->tiles_h, p->tiles_w, p->tiles_m};
+  return product_ok(tiles, OX_COUNT(tiles), &head->n_tiles[0]);
+}
+
+static bool plan(ox_bconv_plan *head) { return ox_bconv_split_plan_on(head, ox_split_select(head->task.isa)); }
+
+/* In the time of the other forms, whose estimates are those of a faster machine. */
+static double cost_ns(const ox_bconv_task *t) {
+  ox_bconv_split_plan p = {.head.task = *t};
+  if (!ox_split_select(t->isa) || !plan(&p.head)) return INFINITY;
+  return p.ns * fma_macs_per_ns / ox_bconv_select(t->isa)->macs_per_ns + 1000;
+}
+
+extern const ox_bconv_form ox_bconv_form_split;
+const ox_bconv_form ox_bconv_form_split = {.name = "amx six products",
+                                           .plan_bytes = sizeof(ox_bconv_split_plan),
+                                           .cost_ns = cost_ns,
+                                           .weight_floats = weight_floats,
+                                           .weight_units = weight_units,
+                                           .pack = pack,
+                                           .plan = plan,
+                                           .run = ox_bconv_split_run};
