@@ -92,6 +92,21 @@ typedef struct ox_kernel_ctx {
   const char *form;
 } ox_kernel_ctx;
 
+/* A form of constants that a kernel has consumed (packed weights), made when shapes are known and so is the form that
+ * serves them best. */
+typedef struct ox_pack {
+  uint32_t struct_size;
+  uint64_t form;    /* which one: of one kernel, what has the same number has the same bytes */
+  uint64_t inputs;  /* bit i: |fn| reads constant input i */
+  size_t bytes;
+  int64_t n_units;  /* of independent work, each of some 100 us or less: in any order, on several threads */
+  size_t scratch_bytes; /* for |fn|, on each thread */
+  /* Packs units [begin, end) into |to|. in[i]: the constant inputs with their data, at any address; NULL unless they are in
+   * |inputs|. Must not fail. */
+  void (*fn)(const struct ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end, void *scratch);
+  const void *arg;  /* for |fn| */
+} ox_pack;
+
 /* Services for kernels. alloc_prep: prepare only, zeroed, lives as long as the prepared shapes. alloc_output: run
  * only, for an output whose shape depends on data: sets out[i]->shape, data, bytes. alloc_run: run only, memory that
  * lives until the run's outputs are handed over (string characters, sequence items). The last two may only be called
@@ -121,10 +136,15 @@ typedef struct ox_ctx_host {
   /* 1.3. A key for random numbers that no seed of the node's determines: another one each time. The same ones come again in
    * the same order after ox_random_seed. */
   uint64_t (*random_key)(const ox_kernel_ctx *c);
+  /* 1.4. prepare only: |*out_data| are |p|'s bytes, aligned to 64, which live as long as the kernel. The first call for a
+   * form packs it on the run's threads, later ones find it, of other shapes and other runs too. An error (out of memory,
+   * cancelled) is prepare's to return; the next call tries again. */
+  ox_status *(*pack)(ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for
- * different nodes), shared by all runs. consumed: bit i: constant input i was packed and is not needed any more.
+ * different nodes), shared by all runs. consumed: bit i: constant input i was packed, or ox_ctx_host.pack will be asked to:
+ * prepare and run see it without data.
  * prepare: all input shapes known: tiles, stages, scratch. run: tiles [begin, end) of a stage, from any worker, no
  * malloc, lock or thread; stages run one after the other. */
 typedef struct ox_kernel ox_kernel;

@@ -172,8 +172,9 @@ typedef struct ox_infer_ctx {
 
 /* ---- load ------------------------------------------------------------------------------------------------ */
 
-/* Once per node, possibly from several threads (different nodes): packs constant inputs. Constant data may be unaligned
- * here, as it lies in the mapped file. Constants that are not consumed are aligned before prepare and run. */
+/* Once per node, possibly from several threads (different nodes): checks attributes, and says which constant inputs the
+ * kernel packs: large ones in prepare, through ox_ctx_host.pack. Constant data may be unaligned here, as it lies in the
+ * mapped file. Constants that are not consumed are aligned before prepare and run. */
 typedef struct ox_load_ctx {
   uint32_t struct_size;
   uint32_t op_version;
@@ -185,7 +186,8 @@ typedef struct ox_load_ctx {
   ox_alloc alloc;                   /* for packed weights; freed in unload */
   uint32_t isa;                     /* instruction sets that kernels may use (ox_kernel_ctx.isa) */
   void *state;                      /* answer: handed to prepare and run as ctx->state */
-  uint64_t consumed;                /* answer: bit i: constant input i is packed; its data is NULL in prepare and run */
+  uint64_t consumed;                /* answer: bit i: constant input i is packed, or will be (ox_ctx_host.pack); its data is
+                                     * NULL in prepare and run */
   const ox_op_host *host;
   void *host_data;
   /* 1.1. Names and types live as long as the kernel. */

@@ -68,11 +68,18 @@ ox_isa ox_isa_host(void) { return 0; }
 static const struct {
   ox_isa bit;
   const char *name;
+  ox_isa implies;
 } levels[] = {
-#define OX_ISA_ROW(bit, n, name, implies) {bit, name},
+#define OX_ISA_ROW(bit, n, name, implies) {bit, name, implies},
 #include "base/isa.inc"
 #undef OX_ISA_ROW
 };
+
+ox_isa ox_isa_implied(ox_isa have) {
+  for (size_t i = OX_COUNT(levels); i-- > 0;) /* the weaker come first */
+    if (have & levels[i].bit) have |= levels[i].implies;
+  return have;
+}
 
 ox_isa ox_isa_cap(ox_isa have, const char *name) {
   if (strcmp(name, "scalar") == 0) return 0;

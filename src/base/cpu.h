@@ -21,6 +21,9 @@ ox_isa ox_isa_host(void);
  */
 ox_isa ox_isa_allowed(void);
 
+/* |have| and what it implies: AVX-512 means AVX2. */
+ox_isa ox_isa_implied(ox_isa have);
+
 /* |have| capped to the level called |name|; |have| itself if there is no such level. */
 ox_isa ox_isa_cap(ox_isa have, const char *name);
 

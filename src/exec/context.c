@@ -147,7 +147,9 @@ static ox_status *evaluate(ox_context *c, ox_step *s) {
   s->c.shared = ox_arena_alloc(&c->arena, s->c.shared_bytes + 1);
   if (!scratch || !s->c.shared) return ox_oom();
   s->mode = OX_MODE_STATIC, s->memory = &lasting;
-  OX_TRY(ox_step_run(s, &c->crew, scratch, 0));
+  const ox_step_crew alone = {.max_threads = 1, .watch = c->env->watch};
+  OX_TRY(ox_step_run(s, &alone, scratch, 0));
+  s->crew = &c->crew;
   s->mode = OX_MODE_DONE;
   return NULL;
 }
@@ -357,7 +359,7 @@ ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *k
   ox_context *c = ox_new_zeroed(env->alloc, sizeof *c);
   if (!c) return ox_oom();
   c->plan = p, c->env = env;
-  c->crew = (ox_step_crew){.max_threads = 1, .watch = env->watch}; /* of what is computed now */
+  c->crew = (ox_step_crew){env->pool, env->max_threads, env->watch, NULL}; /* packs weights */
   c->own_workspace = (ox_workspace){.limit = env->max_workspace, .trim = ox_context_trim, .ctx = c};
   c->workspace = env->workspace ? env->workspace : &c->own_workspace;
   pthread_mutex_init(&c->lock, NULL);

@@ -54,6 +54,7 @@ static ox_status *load(const ox_provider *p, const ox_graph *g, ox_unit *u, cons
 
 static ox_status *run(const ox_provider *p, const ox_graph *g, ox_unit *u, const operands *o, ox_step *s, ox_arena *a) {
   const ox_step_crew alone = {.max_threads = 1, .watch = g->model->watch};
+  s->crew = &alone;
   char *scratch = NULL;
   OX_TRY(ox_step_infer(s, o->content, &g->model->arena));
   if (u->kind == OX_UNIT_KERNEL) {
@@ -68,7 +69,8 @@ static ox_status *run(const ox_provider *p, const ox_graph *g, ox_unit *u, const
 
 ox_status *ox_eval_node(const ox_provider *provider, ox_graph *g, ox_id node, ox_tensor *outs) {
   const ox_node *n = ox_graph_node(g, node);
-  ox_unit u = {.node = node, .owner = provider};
+  ox_packs packs;
+  ox_unit u = {.node = node, .owner = provider, .packs = &packs};
   ox_arena a;
   ox_step s = {0};
   operands o;
@@ -77,6 +79,7 @@ ox_status *ox_eval_node(const ox_provider *provider, ox_graph *g, ox_id node, ox
   if (!u.def || (u.def->traits & OX_CONTROL)) return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: %s", n->op);
   u.kind = u.def->traits & OX_VIEW ? OX_UNIT_VIEW : OX_UNIT_KERNEL;
   ox_arena_init(&a, g->model->alloc);
+  ox_packs_init(&packs);
   OX_TRY_TO(done, st, gather(g, n, u.kind == OX_UNIT_KERNEL, &a, outs, &o));
   OX_TRY_TO(done, st, ox_attrs_decode(u.def, n, &a, &u.attrs));
   OX_TRY_TO(done, st, ox_step_init(&s, g, &u, o.in, o.out, &a));
@@ -84,6 +87,7 @@ ox_status *ox_eval_node(const ox_provider *provider, ox_graph *g, ox_id node, ox
   st = run(provider, g, &u, &o, &s, &a);
 done:
   ox_step_deinit(&s);
+  ox_packs_deinit(&packs);
   if (u.kernel) u.kernel->api->release(u.kernel);
   ox_arena_deinit(&a);
   return st;

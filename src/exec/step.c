@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "base/random_key.h"
+#include "exec/pack.h"
 #include "graph/op_def.h"
 #include "graph/part_infer.h"
 
@@ -57,8 +58,13 @@ static uint64_t random_key(const ox_kernel_ctx *c) {
   return ox_random_fresh_key();
 }
 
-static const ox_ctx_host host = {sizeof host,  alloc_prep,  alloc_output, alloc_run,  profile_event, ox_status_of_text,
-                                 parallel_for, max_workers, stopped,      extend_run, random_key};
+static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
+  return ox_step_pack(c->frame->step, p, out_data);
+}
+
+static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
+                                 ox_status_of_text, parallel_for, max_workers,  stopped,   extend_run,
+                                 random_key,        pack};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;

@@ -45,6 +45,8 @@ void ox_unload_arena(void *state, ox_alloc alloc);
 ox_status *ox_ctx_plan(ox_kernel_ctx *c, int64_t tiles, size_t scratch_per_worker);
 /* Zeroed memory that lives as long as these prepared shapes, or NULL. */
 static inline void *ox_ctx_alloc(ox_kernel_ctx *c, size_t bytes) { return c->host->alloc_prep(c, bytes); }
+/* prepare: constant inputs in the form of |p|, packed once for all shapes and runs (ox_ctx_host.pack). */
+ox_status *ox_ctx_pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
 /* run: sets the shape of a data-dependent output and returns its memory, or NULL. */
 static inline void *ox_ctx_output(const ox_kernel_ctx *c, uint32_t i, const ox_shape *s) {
   return c->host->alloc_output(c, i, s);

@@ -68,6 +68,13 @@ uint64_t ox_ctx_random_key(const ox_kernel_ctx *c) {
   return asks && c->host->random_key ? c->host->random_key(c) : ox_random_fresh_key();
 }
 
+ox_status *ox_ctx_pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
+  *out_data = NULL;
+  if (c->host->struct_size >= offsetof(ox_ctx_host, pack) + sizeof c->host->pack && c->host->pack)
+    return c->host->pack(c, p, out_data);
+  return ox_fail(OX_INCOMPATIBLE, "the host is older than these kernels: it cannot pack constants");
+}
+
 void *ox_ctx_run_extend(const ox_kernel_ctx *c, const void *p, size_t used, size_t more) {
   if (c->host->struct_size >= offsetof(ox_ctx_host, extend_run) + sizeof c->host->extend_run && c->host->extend_run)
     return c->host->extend_run(c, p, used, more);

@@ -77,13 +77,11 @@ static ox_status *infer_quantized(ox_infer_ctx *c) { return infer_with(c, &quant
 
 static ox_status *load(ox_load_ctx *c) {
   ox_product_b *b = NULL;
-  OX_TRY(ox_product_pack(c, c->in_const[W], false, &b));
+  OX_TRY(ox_product_const(c, c->in_const[W], false, &b));
   c->state = b;
   if (b) c->consumed |= 1u << W;
   return NULL;
 }
-
-static void unload(void *state, ox_alloc alloc) { ox_product_unpack(state, alloc); }
 
 static ox_status *load_quantized(ox_load_ctx *c) {
   ox_product_i8_b *b = NULL;
@@ -233,7 +231,7 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Attention", .domain = "com.microsoft", .since = 1, .min_in = 2, .max_in = 7, .min_out = 1,
                .max_out = 2, .types = {HALVES, HALVES, HALVES, I32, HALVES, HALVES, I32}, .vars = "TTT.TT",
                OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs), .infer = infer),
-     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "QAttention", .domain = "com.microsoft", .since = 1, .min_in = 5, .max_in = N_IN, .min_out = 1,
                .max_out = 2, .types = {BYTES, BYTES, REALS, REALS, REALS, I32, BYTES, BYTES}, .vars = "TUVVV.TUV",
                .more_types = (const uint32_t[]){REALS}, OX_ATTRS(attrs), .attrs_bytes = sizeof(packed_attrs),

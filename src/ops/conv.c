@@ -6,6 +6,7 @@
 #include "kern/quant/convert.h"
 #include "ops/shared/check.h"
 #include "ops/shared/conv_node.h"
+#include "ops/shared/conv_pack.h"
 
 enum { X, W, B, Z, BLOCK = 16384 /* elements widened per tile */ };
 
@@ -15,9 +16,7 @@ static const ox_attr_def fused_attr_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs),
                                               OX_ATTR_FLOATS(ox_conv_attrs, activation_params)};
 
 typedef struct conv_state {
-  const ox_conv_variant *v; /* NULL: decided when shapes are known */
-  float *w;                 /* packed, or plain for depthwise; NULL: W is not constant, or float64 */
-  size_t bytes;
+  bool packs; /* W is constant, and packed in prepare */
 } conv_state;
 
 typedef enum stage_kind { S_WIDEN, S_PACK, S_FIRST, S_LAST, S_NARROW, S_F64 } stage_kind;
@@ -27,6 +26,7 @@ typedef struct conv_prep {
   stage_kind kind[OX_MAX_STAGES];
   uint32_t plan_stage[OX_MAX_STAGES];
   bool depthwise, wide; /* wide: inputs are widened into shared memory */
+  const float *w;       /* packed, or plain for depthwise; NULL: W is not constant, or read in place */
   int64_t planes_per_tile;
   ox_act act;
   size_t in_at[4], packed_at, y_at, plan_at; /* offsets into shared memory */
@@ -47,10 +47,9 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* |x|: as far as it is known; NULL: nothing is. */
 static const ox_conv_variant *variant_for(const ox_conv_attrs *a, ox_isa isa, const ox_shape *x, const ox_shape *w) {
   ox_shape y = ox_shape_unknown();
-  ox_status *st = x ? ox_conv_infer_shape(a, x, w, &y) : NULL;
+  ox_status *st = ox_conv_infer_shape(a, x, w, &y);
   bool strided = false, kernel = ox_shape_span(w, 2, w->rank) != 1;
   for (size_t i = 0; i < a->strides.n; i++) strided |= a->strides.v[i] != 1;
   int64_t pixels = st || y.rank < 2 ? -1 : ox_shape_span(&y, 2, y.rank);
@@ -58,6 +57,7 @@ static const ox_conv_variant *variant_for(const ox_conv_attrs *a, ox_isa isa, co
   return ox_conv_choose(isa, w->dim[0] / a->group, ox_shape_span(w, 1, w->rank), pixels, kernel || strided, strided);
 }
 
+/* Constant W is packed when shapes are known, but for depthwise floats, which are read in place. */
 static ox_status *load(ox_load_ctx *c) {
   const ox_conv_attrs *a = c->attrs;
   ox_act act;
@@ -67,36 +67,11 @@ static ox_status *load(ox_load_ctx *c) {
   conv_state *s = c->state = OX_LOAD_NEW(c, conv_state);
   if (!s) return ox_oom();
   if (!w || w->dtype == OX_F64 || w->shape.rank < 3 || a->group < 1 || w->shape.dim[0] % a->group) return NULL;
-  const ox_conv_variant *v = s->v = variant_for(a, c->isa, c->in_type[X] ? &c->in_type[X]->shape : NULL, &w->shape);
   int64_t oc = w->shape.dim[0] / a->group, k = ox_shape_span(&w->shape, 1, w->shape.rank);
-  bool depthwise = ox_conv_is_depthwise(w->shape.dim[1], oc);
-  if (depthwise && w->dtype == OX_F32) return NULL; /* read in place */
-  size_t n = (size_t)(w->shape.dim[0] * k), floats = depthwise ? n : ox_conv_weight_floats(v, a->group, oc, k);
-  if (!floats) return NULL;
-  float *plain = (float *)w->data;
-  size_t plain_bytes = 0;
-  if (w->dtype != OX_F32) {
-    plain_bytes = n * sizeof(float);
-    plain = ox_new_aligned(c->alloc, plain_bytes, OX_ALIGN_BYTES);
-    if (!plain) return ox_oom();
-    ox_convert_select(c->isa)->load_f32[w->dtype](w->data, 0, n, plain);
-  }
-  s->bytes = floats * sizeof(float);
-  if (depthwise) {
-    s->w = plain;
-  } else if ((s->w = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES)) != NULL) {
-    ox_stop stop = ox_load_stop(c);
-    ox_conv_pack_weights(v, s->w, plain, oc, k, 0, a->group, &stop);
-  }
-  if (!depthwise && plain_bytes) ox_delete(c->alloc, plain, plain_bytes);
-  if (!s->w) return ox_oom();
-  c->consumed |= 1u << W;
+  if (ox_conv_is_depthwise(w->shape.dim[1], oc) && w->dtype == OX_F32) return NULL;
+  s->packs = ox_conv_weight_floats(ox_conv_select(c->isa), a->group, oc, k) != 0;
+  if (s->packs) c->consumed |= 1u << W;
   return NULL;
-}
-
-static void unload(void *state, ox_alloc alloc) {
-  conv_state *s = state;
-  if (s) ox_delete(alloc, s->w, s->bytes);
 }
 
 static void add_stage(ox_kernel_ctx *c, conv_prep *p, stage_kind kind, uint32_t plan_stage, int64_t tiles) {
@@ -114,18 +89,20 @@ static bool book(ox_kernel_ctx *c, size_t floats, size_t *at) {
 
 static ox_status *prepare_f32(ox_kernel_ctx *c, conv_prep *p, const ox_conv_geom *g) {
   const conv_state *s = c->state;
-  const ox_conv_variant *v = s->v ? s->v : variant_for(c->attrs, c->isa, &c->in[X]->shape, &c->in[W]->shape);
+  const ox_conv_variant *v = variant_for(c->attrs, c->isa, &c->in[X]->shape, &c->in[W]->shape);
   bool ok = ox_conv_plan_init(&p->plan, g, &p->act, v);
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
   ox_conv_plan_tables(&p->plan, tables);
   p->depthwise = ox_conv_is_depthwise(g->ic, g->oc);
   p->wide = c->in[X]->dtype != OX_F32;
+  const ox_conv_weights w = {W, c->in[W]->dtype, g->groups, g->oc, p->plan.k};
+  if (s->packs) OX_TRY(ox_conv_pack(c, &w, p->depthwise ? NULL : p->plan.v, &p->w));
   c->n_stages = 0;
   if (p->wide) {
     int64_t tiles = 0;
     for (uint32_t i = 0; i < c->n_in && ok; i++) {
-      if (!c->in[i] || (i == W && s->w)) continue;
+      if (!c->in[i] || (i == W && p->w)) continue;
       int64_t n = ox_shape_count(&c->in[i]->shape);
       ok = n >= 0 && book(c, (size_t)n, &p->in_at[i]);
       tiles += OX_CEIL_DIV(n, BLOCK);
@@ -133,7 +110,7 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, conv_prep *p, const ox_conv_geom
     ok = ok && book(c, (size_t)ox_shape_count(&c->out[0]->shape), &p->y_at);
     add_stage(c, p, S_WIDEN, 0, tiles);
   }
-  if (!s->w && !p->depthwise) {
+  if (!p->w && !p->depthwise) {
     ok = ok && book(c, ox_conv_weight_floats(p->plan.v, g->groups, g->oc, p->plan.k), &p->packed_at);
     add_stage(c, p, S_PACK, 0, g->groups);
   }
@@ -168,11 +145,10 @@ static void *shared_at(const ox_kernel_ctx *c, size_t at) { return (char *)c->sh
 
 /* Tiles of all widened inputs, one input after the other. */
 static void widen(const ox_kernel_ctx *c, const conv_prep *p, ox_range tiles) {
-  const conv_state *s = c->state;
   const ox_convert *cv = ox_convert_select(c->isa);
   int64_t base = 0;
   for (uint32_t i = 0; i < c->n_in; i++) {
-    if (!c->in[i] || (i == W && s->w)) continue;
+    if (!c->in[i] || (i == W && p->w)) continue;
     int64_t n = ox_shape_count(&c->in[i]->shape), count = OX_CEIL_DIV(n, BLOCK);
     for (int64_t t = OX_MAX(tiles.begin, base); t < OX_MIN(tiles.end, base + count); t++) {
       int64_t at = (t - base) * BLOCK;
@@ -201,7 +177,6 @@ static void run_f64(const ox_kernel_ctx *c, const conv_prep *p, ox_range tiles) 
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const conv_prep *p = c->prep;
-  const conv_state *s = c->state;
   const ox_conv_geom *g = &p->plan.g;
   ox_stop stop = ox_ctx_stop(c);
   switch (p->kind[stage]) {
@@ -219,7 +194,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                         .z = input_f32(c, p, Z),
                         .y = p->wide ? shared_at(c, p->y_at) : c->out[0]->data,
                         .shared = shared_at(c, p->plan_at)};
-      a.w = s->w ? s->w : p->depthwise ? input_f32(c, p, W) : shared_at(c, p->packed_at);
+      a.w = p->w ? p->w : p->depthwise ? input_f32(c, p, W) : shared_at(c, p->packed_at);
       ox_conv_run(&p->plan, &a, p->plan_stage[stage], tiles.begin, tiles.end, scratch);
       break;
     }
@@ -244,7 +219,7 @@ static double flops(const ox_kernel_ctx *c) {
 
 #define CONV_ROW \
   .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}, .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer
-#define CONV_ROW_KERNEL .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
+#define CONV_ROW_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Conv", .since = 1, .vars = "TTT", .min_in = 2, .max_in = 3, OX_ATTRS(conv_attr_rows), CONV_ROW),
      OX_KERNEL(CONV_ROW_KERNEL)},

@@ -50,13 +50,11 @@ static ox_status *load(ox_load_ctx *c) {
   ox_product_b *b = NULL;
   ox_act act;
   OX_TRY(activation(a, &act));
-  OX_TRY(ox_product_pack(c, c->in_const[1], a->transB, &b));
+  OX_TRY(ox_product_const(c, c->in_const[1], a->transB, &b));
   c->state = b;
   if (b) c->consumed |= 2;
   return NULL;
 }
-
-static void unload(void *state, ox_alloc alloc) { ox_product_unpack(state, alloc); }
 
 /* The oldest versions broadcast C as if it had been aligned at the front of the result (axis 0), but only a scalar or
  * the whole shape differ from today's rule there, and a vector of the row length is what exporters wrote: same rule. */
@@ -86,7 +84,7 @@ enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) 
 #define COMMON                                                                                        \
   .since = 1, .types = {OX_T_FLOAT | WIDE}, .vars = "TTT", .min_in = 2, .max_in = 3, OX_ATTRS(attrs), \
   .attrs_bytes = sizeof(gemm_attrs), .infer = infer
-#define COMMON_KERNEL .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
+#define COMMON_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Gemm", COMMON), OX_KERNEL(COMMON_KERNEL)},

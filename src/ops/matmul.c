@@ -66,14 +66,10 @@ static ox_status *load(ox_load_ctx *c) {
   matmul_state *s = OX_LOAD_NEW(c, matmul_state);
   if (!s) return ox_oom();
   OX_TRY(read_act(c, &s->act));
-  if (!a || !a->transBatchB) OX_TRY(ox_product_pack(c, c->in_const[1], a && a->transB, &s->b));
+  if (!a || !a->transBatchB) OX_TRY(ox_product_const(c, c->in_const[1], a && a->transB, &s->b));
   c->state = s;
   if (s->b) c->consumed |= 2;
   return NULL;
-}
-
-static void unload(void *state, ox_alloc alloc) {
-  if (state) ox_product_unpack(((matmul_state *)state)->b, alloc);
 }
 
 static ox_status *prepare(ox_kernel_ctx *c) {
@@ -126,7 +122,7 @@ static ox_status *gradient(ox_tape *t, const ox_node *n, ox_id g) {
 
 enum { WIDE = OX_BIT(OX_I32) | OX_BIT(OX_I64) | OX_BIT(OX_U32) | OX_BIT(OX_U64) };
 #define COMMON .types = {OX_T_FLOAT | WIDE}, .min_in = 2, .infer = infer
-#define COMMON_KERNEL .load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops
+#define COMMON_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops
 #define FUSED COMMON, OX_ATTRS(fused_attrs), .attrs_bytes = sizeof(matmul_attrs)
 #define FUSED_KERNEL COMMON_KERNEL
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/unit.h - a plan: a graph made ready to run, once per session. Immutable once it is made. */
+ * plan/unit.h - a plan: a graph made ready to run, once per session. Immutable once it is made, but for
+ * what kernels pack as runs want it (plan/packs.h). */
 #ifndef OX_PLAN_UNIT_H
 #define OX_PLAN_UNIT_H
 
 #include "graph/registry.h"
+#include "plan/packs.h"
 #include "plan/provider.h"
 
 typedef struct ox_plan ox_plan;
@@ -27,6 +29,7 @@ typedef struct ox_unit {
   uint32_t op_version;
   ox_kernel *kernel;          /* KERNEL */
   ox_kernel_traits traits;
+  ox_packs *packs;            /* KERNEL */
   ox_program *program;        /* PROGRAM */
   const ox_graph_view *part;  /* what it was compiled from */
   const ox_tensor **fixed;    /* per input: stands for a constant: packed (shape only), or copied to a device; else NULL */

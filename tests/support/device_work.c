@@ -120,8 +120,13 @@ static int stopped(const ox_kernel_ctx *c) {
   return j->real && j->real->host->stopped(j->real);
 }
 
+static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
+  const job *j = (const job *)c;
+  return j->real->host->pack((ox_kernel_ctx *)j->real, p, out_data);
+}
+
 static const ox_ctx_host services = {sizeof services, alloc_prep, alloc_output, no_alloc_run, no_event, make_status,
-                                     alone,           one_worker, stopped,      NULL,         NULL};
+                                     alone,           one_worker, stopped,      NULL,         NULL,     pack};
 
 static ox_status *job_create(const kernel *k, const ox_kernel_ctx *c, job **out) {
   job *j = *out = calloc(1, sizeof *j);

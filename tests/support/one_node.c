@@ -187,12 +187,12 @@ static void hide_consumed(const one_node *n, const ox_unit *u, operands *o) {
 static ox_status *run_kernel(one_node *n, ox_step *s, ox_unit *u, ox_ep *ep, operands *o) {
   static const ox_step_crew alone = {.max_threads = 1};
   const ox_graph_view view = {.graph = s->graph, .nodes = &u->node, .n_nodes = 1};
+  s->crew = &alone;
   OX_TRY(ox_step_find_memory(s));
   OX_TRY(ox_rows_ep_kernel_create(ep, &view, 0, &u->kernel));
   hide_consumed(n, u, o);
   OX_TRY(ox_step_prepare(s));
   s->c.shared = poisoned(n, s->c.shared_bytes, 0xcd);
-  s->crew = &alone;
   OX_TRY(run_stages(n, s));
   return ox_step_check_outputs(s);
 }
@@ -205,7 +205,8 @@ static ox_status *run_view(one_node *n) {
 }
 
 static ox_status *run(one_node *n, const ox_graph *g, ox_id node, ox_ep *ep) {
-  ox_unit u = {.node = node};
+  ox_packs packs;
+  ox_unit u = {.node = node, .packs = &packs};
   ox_step s;
   operands o;
   u.def = ox_node_schema(g->model, ox_graph_node(g, node), &u.op_version);
@@ -214,8 +215,10 @@ static ox_status *run(one_node *n, const ox_graph *g, ox_id node, ox_ep *ep) {
   OX_TRY(ox_attrs_decode(u.def, ox_graph_node(g, node), &n->arena, &u.attrs));
   OX_TRY(ox_step_init(&s, g, &u, o.in, o.out, &n->arena));
   s.mode = OX_MODE_DYNAMIC, s.memory = &memory, s.owner = n;
+  ox_packs_init(&packs);
   ox_status *st = infer_all(n, &s, &o);
   if (!st) st = u.kind == OX_UNIT_VIEW ? run_view(n) : run_kernel(n, &s, &u, ep, &o);
+  ox_packs_deinit(&packs);
   if (u.kernel) u.kernel->api->release(u.kernel);
   ox_step_deinit(&s);
   return st;

@@ -139,6 +139,9 @@ const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_
 bool ox_conv_splits(const ox_conv_variant *v, int64_t oc, int64_t k);
 /* Floats of packed weights for |groups| groups of oc x k; 0: no weights, or overflow. */
 size_t ox_conv_weight_floats(const ox_conv_variant *v, int64_t groups, int64_t oc, int64_t k);
+/* Packs |n| rows of k floats, at any address, as panel |i| of all; oc: channels of a group. */
+void ox_conv_pack_panel(const ox_conv_variant *v, float *dst, int64_t i, const float *rows, int64_t n, int64_t oc,
+                        int64_t k);
 /* Packs groups [g0, g1) of w, laid out [group][oc][k], from possibly unaligned memory. |stop| may be NULL. */
 void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
                           int64_t g1, const ox_stop *stop);

@@ -4,6 +4,7 @@
 
 #include "base/cksize.h"
 #include "kern/conv/conv.h"
+#include "kern/move/move.h"
 
 enum {
   SPLIT_L2 = 1 << 20,
@@ -328,27 +329,29 @@ size_t ox_conv_weight_floats(const ox_conv_variant *v, int64_t groups, int64_t o
 }
 
 /* Rows of up to OX_CONV_PANEL channels, as columns. */
-static void pack_panel(float *dst, const ox_f32u *w, int64_t oc, int64_t k, ox_stop_pace *pace) {
-  for (int64_t j = 0; j < OX_CONV_PANEL && !ox_stop_moved(pace, (size_t)k * sizeof *dst); j++)
-    if (j < oc)
-      for (int64_t i = 0; i < k; i++) dst[i * OX_CONV_PANEL + j] = w[j * k + i];
-    else
-      for (int64_t i = 0; i < k; i++) dst[i * OX_CONV_PANEL + j] = 0;
+void ox_conv_pack_panel(const ox_conv_variant *v, float *dst, int64_t i, const float *rows, int64_t n, int64_t oc,
+                        int64_t k) {
+  enum { COLUMNS = 64 /* read from all rows before any of them is left */ };
+  int64_t row = OX_CONV_PANEL * (int64_t)sizeof(float), from = k * (int64_t)sizeof(float);
+  if (ox_conv_splits(v, oc, k)) {
+    v->split_w(dst + i * OX_CEIL_DIV(k, OX_SPLIT_K) * OX_CONV_SPLIT_TILE, rows, n, k, 0, 1);
+    return;
+  }
+  dst += i * k * OX_CONV_PANEL;
+  ox_transpose_fn transpose = ox_transpose_select(sizeof(float), ox_isa_implied(v->needs));
+  for (int64_t at = 0; at < k; at += COLUMNS)
+    transpose((const char *)rows + at * (int64_t)sizeof(float), from, (char *)(dst + at * OX_CONV_PANEL), row, n,
+              OX_MIN(k - at, (int64_t)COLUMNS));
+  for (int64_t j = n; j < OX_CONV_PANEL; j++)
+    for (int64_t at = 0; at < k; at++) dst[at * OX_CONV_PANEL + j] = 0;
 }
 
 void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
                           int64_t g1, const ox_stop *stop) {
-  const bool splits = ox_conv_splits(v, oc, k);
   int64_t panels = OX_CEIL_DIV(oc, OX_CONV_PANEL);
-  int64_t floats = splits ? OX_CEIL_DIV(k, OX_SPLIT_K) * OX_CONV_SPLIT_TILE : k * OX_CONV_PANEL;
   ox_stop_pace pace = {.stop = stop};
-  for (int64_t i = g0 * panels; i < g1 * panels; i++) {
-    int64_t first = i % panels * OX_CONV_PANEL, n = OX_MIN(oc - first, (int64_t)OX_CONV_PANEL);
-    const ox_f32u *from = (const ox_f32u *)w + (i / panels * oc + first) * k;
-    if (ox_stop_moved(&pace, splits ? (size_t)floats * sizeof *dst : 0)) return;
-    if (splits)
-      v->split_w(dst + i * floats, (const float *)from, n, k, 0, 1);
-    else
-      pack_panel(dst + i * floats, from, n, k, &pace);
+  for (int64_t i = g0 * panels; i < g1 * panels && !ox_stop_moved(&pace, (size_t)(k * OX_CONV_PANEL) * sizeof *w); i++) {
+    int64_t first = i % panels * OX_CONV_PANEL;
+    ox_conv_pack_panel(v, dst, i, w + (i / panels * oc + first) * k, OX_MIN(oc - first, (int64_t)OX_CONV_PANEL), oc, k);
   }
 }

@@ -90,6 +90,9 @@ static inline size_t ox_gemm_b_bytes(const ox_gemm_variant *v, size_t k, size_t 
  * NULL. */
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,
                     void *panels, const ox_stop *stop);
+/* The same in independent units: blocks of some 128 to 256 KiB that follow each other in the source as it lies in memory. */
+size_t ox_gemm_pack_units(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n);
+void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit, void *panels);
 
 /* ---- the driver ---- */
 /* B as panels, as float rows of unit stride, or as float columns of unit stride (then a_ks must be 1). */

@@ -94,3 +94,36 @@ void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, 
       pack_rows(v, src, k, n, j, k0, OX_MIN(k - k0, (size_t)SLAB), panels);
     }
 }
+
+/* ---- units ---- */
+
+/* Blocks of |rows| rows by |panels| panels. */
+typedef struct {
+  size_t rows, panels, n_rows, n_panels;
+} blocks;
+
+static blocks blocks_of(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n) {
+  enum { UNIT = 256 << 10, ROWS = 64, FEW_ROWS = 16 };
+  size_t panels = ox_gemm_panels(v, n), row = ox_gemm_panel_bytes(v, 1);
+  blocks b;
+  if (src->ns != 1) /* whole columns of one panel, up to the size of a unit */
+    b.panels = 1, b.rows = OX_MAX(UNIT / row / FEW_ROWS * FEW_ROWS, (size_t)FEW_ROWS);
+  else /* whole rows: as few as still write long pieces of each panel */
+    b.rows = row * panels > UNIT / ROWS ? FEW_ROWS : ROWS, b.panels = OX_MAX(UNIT / (b.rows * row), (size_t)1);
+  b.rows = OX_MIN(b.rows, k), b.panels = OX_MIN(b.panels, panels);
+  b.n_rows = b.rows ? OX_CEIL_DIV(k, b.rows) : 0, b.n_panels = b.panels ? OX_CEIL_DIV(panels, b.panels) : 0;
+  return b;
+}
+
+size_t ox_gemm_pack_units(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n) {
+  blocks b = blocks_of(v, src, k, n);
+  return b.n_rows * b.n_panels;
+}
+
+void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit, void *panels) {
+  blocks b = blocks_of(v, src, k, n);
+  bool columns = src->ns != 1;
+  size_t i = columns ? unit % b.n_rows : unit / b.n_panels, j = columns ? unit / b.n_rows : unit % b.n_panels;
+  size_t k0 = i * b.rows, last = OX_MIN((j + 1) * b.panels, ox_gemm_panels(v, n));
+  for (j *= b.panels; j < last; j++) pack_rows(v, src, k, n, j, k0, OX_MIN(b.rows, k - k0), panels);
+}

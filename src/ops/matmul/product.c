@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul/product.c - ways of a batched product: B packed at load, packed by a stage of its own, or read in place
+ * ops/matmul/product.c - ways of a batched product: constant B packed once, others packed by a stage of their own, or read in place
  * when too few rows would pay for the packing; other types go through plain loops. */
 #include "ops/matmul/product.h"
 
@@ -98,7 +98,7 @@ static ox_status *plan_pack_stage(ox_kernel_ctx *c, ox_product *p) {
   return NULL;
 }
 
-ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *packed) {
+ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *b) {
   p->n_batch = 1;
   for (int d = 0; d < p->rank; d++)
     if (!ox_mul_i64_ok(p->n_batch, p->batch[d], &p->n_batch)) return ox_oom();
@@ -107,14 +107,17 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   merge_rows(p);
   p->n_batch = 1;
   for (int d = 0; d < p->rank; d++) p->n_batch *= p->batch[d];
-  if (p->n == 1 && p->m > 1 && !packed && p->type == OX_F32 && p->a_ks == 1 && p->b_ks == 1) swap_sides(p);
+  if (p->n == 1 && p->m > 1 && !b && p->type == OX_F32 && p->a_ks == 1 && p->b_ks == 1) swap_sides(p);
   p->b_count = 1;
   for (int d = 0; d < p->rank; d++)
     if (p->b_batch[d]) p->b_count *= (size_t)p->batch[d];
-  p->packed = packed;
+  if (b) {
+    p->b = *b, p->packed = &p->b;
+    OX_TRY(ox_product_pack(c, &p->b, p->in_b));
+  }
   if (ox_product_splits(c, p)) return ox_product_plan_split(c, p);
-  const ox_gemm_variant *v = packed ? packed->v : ox_gemm_select(p->type, c->isa);
-  ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, choose_mode(p, packed));
+  const ox_gemm_variant *v = b ? b->v : ox_gemm_select(p->type, c->isa);
+  ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, choose_mode(p, b));
   c->form = v->form[p->pack_stage ? 3 : p->g.b_mode];
   p->b_bytes = ox_gemm_b_bytes(v, p->k, p->n);
   size_t tiles = ox_gemm_tiles(&p->g), macs = OX_MAX(p->m * p->n * OX_MAX(p->k, (size_t)1), (size_t)1);

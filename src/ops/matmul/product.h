@@ -7,11 +7,13 @@
 #include "graph/op_def.h"
 #include "kern/gemm/split_product.h"
 
-/* Constant B, packed at load: |count| matrices of k x n. */
+/* Constant B: |count| matrices of k x n. */
 typedef struct ox_product_b {
   const ox_gemm_variant *v;
   size_t k, n, count, matrix_bytes;
-  void *panels;
+  uint32_t type;
+  bool trans;         /* its last two dimensions are swapped */
+  const void *panels; /* NULL at load: packed when shapes are known */
 } ox_product_b;
 
 typedef struct ox_product {
@@ -30,7 +32,8 @@ typedef struct ox_product {
   bool plain, swapped, split; /* split: on a matrix unit, by |s|, else by |g| */
   ox_gemm_plan g;
   ox_split_plan s;
-  const ox_product_b *packed;
+  ox_product_b b;
+  const ox_product_b *packed; /* b, with its panels; NULL: B is not constant */
   bool pack_stage;         /* stage 0 packs B into the shared memory */
   size_t b_count, b_bytes; /* matrices of B, bytes of the panels of one */
   size_t panels_per_tile, packs_per_matrix;
@@ -51,8 +54,9 @@ OX_NODISCARD ox_status *ox_product_term(ox_product *p, int i, int input, const o
 int64_t ox_product_offset(const ox_product *p, int64_t index, const int64_t *strides);
 int64_t ox_product_matrix(const ox_product *p, int64_t index, const int64_t *strides);
 
-/* Books stages, tiles, scratch. |p| must be memory of the prepared shapes (ox_ctx_alloc). */
-OX_NODISCARD ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *packed);
+/* Books stages, tiles, scratch; packs |b| (NULL: B is not constant). |p| must be memory of the prepared shapes
+ * (ox_ctx_alloc). */
+OX_NODISCARD ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *b);
 OX_NODISCARD ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
                                        void *scratch);
 
@@ -64,9 +68,10 @@ bool ox_product_splits(const ox_kernel_ctx *c, const ox_product *p);
 OX_NODISCARD ox_status *ox_product_plan_split(ox_kernel_ctx *c, ox_product *p);
 void ox_product_run_split(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles, void *scratch);
 
-/* Packs a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions swapped); *out NULL
- * if it is of another type, or NULL itself. */
-OX_NODISCARD ox_status *ox_product_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out);
-void ox_product_unpack(ox_product_b *b, ox_alloc alloc);
+/* At load: a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions swapped), which
+ * ox_product_plan packs, so that the node consumes it; *out NULL if it is of another type, or NULL itself. */
+OX_NODISCARD ox_status *ox_product_const(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out);
+/* In prepare: the panels of b, which is input |in|. */
+OX_NODISCARD ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in);
 
 #endif

@@ -107,39 +107,3 @@ ox_status *ox_product_term(ox_product *p, int i, int input, const ox_shape *shap
   memcpy(p->term_batch[i], full, (size_t)at * sizeof *full);
   return NULL;
 }
-
-static ox_status *pack_all(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b *pb) {
-  size_t elem = ox_dtype_bits(b->dtype) / 8, total;
-  pb->matrix_bytes = ox_gemm_b_bytes(pb->v, pb->k, pb->n);
-  if (!ox_mul_ok(pb->matrix_bytes, pb->count, &total)) return ox_oom();
-  if (!(pb->panels = ox_new_aligned(c->alloc, total, OX_ALIGN_BYTES))) return ox_oom();
-  ox_stop stop = ox_load_stop(c);
-  for (size_t i = 0; i < pb->count && !ox_stop_asked(&stop); i++) {
-    const char *p = (const char *)b->data + i * pb->k * pb->n * elem;
-    ox_gemm_src src = {p, b->dtype, trans ? 1 : (ptrdiff_t)pb->n, trans ? (ptrdiff_t)pb->k : 1};
-    ox_gemm_pack_b(pb->v, &src, pb->k, pb->n, 0, ox_gemm_panels(pb->v, pb->n),
-                   (char *)pb->panels + i * pb->matrix_bytes, &stop);
-  }
-  return NULL;
-}
-
-ox_status *ox_product_pack(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out) {
-  *out = NULL;
-  if (!b || b->shape.rank < 2 || !(b->dtype == OX_F32 || b->dtype == OX_F16 || b->dtype == OX_BF16)) return NULL;
-  int rank = b->shape.rank;
-  size_t rows = (size_t)b->shape.dim[rank - 2], cols = (size_t)b->shape.dim[rank - 1];
-  if (b->dtype == OX_F32 && (trans ? rows : cols) == 1) return NULL; /* a vector: dot products read it in place */
-  ox_product_b *pb = OX_LOAD_NEW(c, ox_product_b);
-  if (!pb) return ox_oom();
-  *pb = (ox_product_b){.k = trans ? cols : rows, .n = trans ? rows : cols};
-  pb->count = (size_t)ox_shape_span(&b->shape, 0, rank - 2);
-  if (rows == 0 || cols == 0 || pb->count == 0) return NULL; /* an empty matrix is nothing to pack */
-  pb->v = ox_gemm_select(b->dtype, c->isa);
-  OX_TRY(pack_all(c, b, trans, pb));
-  *out = pb;
-  return NULL;
-}
-
-void ox_product_unpack(ox_product_b *b, ox_alloc alloc) {
-  if (b) ox_delete(alloc, b->panels, b->matrix_bytes * b->count);
-}

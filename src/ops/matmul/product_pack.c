@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/matmul/product_pack.c - constant B of products: noted at load, packed in prepare. */
+#include "base/cksize.h"
+#include "ops/matmul/product.h"
+
+ox_status *ox_product_const(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out) {
+  *out = NULL;
+  if (!b || b->shape.rank < 2 || !(b->dtype == OX_F32 || b->dtype == OX_F16 || b->dtype == OX_BF16)) return NULL;
+  int rank = b->shape.rank;
+  size_t rows = (size_t)b->shape.dim[rank - 2], cols = (size_t)b->shape.dim[rank - 1];
+  if (b->dtype == OX_F32 && (trans ? rows : cols) == 1) return NULL; /* a vector: dot products read it in place */
+  size_t count = (size_t)ox_shape_span(&b->shape, 0, rank - 2);
+  if (rows == 0 || cols == 0 || count == 0) return NULL; /* an empty matrix is nothing to pack */
+  ox_product_b *pb = *out = OX_LOAD_NEW(c, ox_product_b);
+  if (!pb) return ox_oom();
+  *pb = (ox_product_b){.k = trans ? cols : rows, .n = trans ? rows : cols, .count = count, .type = b->dtype};
+  pb->trans = trans, pb->v = ox_gemm_select(b->dtype, c->isa);
+  pb->matrix_bytes = ox_gemm_b_bytes(pb->v, pb->k, pb->n);
+  return NULL;
+}
+
+typedef struct packing {
+  const ox_product_b *b;
+  int in;
+  size_t units; /* of a matrix */
+} packing;
+
+/* Matrix |index| of |t|, or of nothing yet. */
+static ox_gemm_src source(const ox_product_b *b, const ox_tensor *t, size_t index) {
+  const char *p = t ? (const char *)t->data + index * b->k * b->n * (ox_dtype_bits(b->type) / 8) : NULL;
+  return (ox_gemm_src){p, b->type, b->trans ? 1 : (ptrdiff_t)b->n, b->trans ? (ptrdiff_t)b->k : 1};
+}
+
+static void pack_units(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
+                       void *scratch) {
+  const packing *k = p->arg;
+  const ox_product_b *b = k->b;
+  (void)scratch;
+  for (int64_t u = begin; u < end; u++) {
+    size_t matrix = (size_t)u / k->units;
+    ox_gemm_src src = source(b, in[k->in], matrix);
+    ox_gemm_pack_unit(b->v, &src, b->k, b->n, (size_t)u % k->units, (char *)to + matrix * b->matrix_bytes);
+  }
+}
+
+ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in) {
+  ox_gemm_src nothing = source(b, NULL, 0);
+  const packing k = {b, in, ox_gemm_pack_units(b->v, &nothing, b->k, b->n)};
+  ox_pack p = {.struct_size = sizeof p,
+               .inputs = (uint64_t)1 << in,
+               .n_units = (int64_t)(k.units * b->count),
+               .fn = pack_units,
+               .arg = &k};
+  if (!ox_mul_ok(b->matrix_bytes, b->count, &p.bytes)) return ox_oom();
+  return ox_ctx_pack(c, &p, &b->panels);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/first_run_test.c - an operator that packs a constant in prepare: every unit of every form once, whoever runs
+ * at the same time, is stopped or gets no memory; the forms as often as they are asked for. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/macros.h"
+#include "graph/op_def.h"
+#include "support/check.h"
+#include "support/counting_alloc.h"
+#include "support/text_session.h"
+
+enum { X, W, UNITS = 48, FORMS = 3, CLIENTS = 6 };
+
+/* ---- y = x + form + W[i % UNITS], where W is packed in one of FORMS forms: x's length modulo FORMS ---- */
+
+typedef struct {
+  atomic_int packed[FORMS][UNITS]; /* how often */
+  atomic_int done, bad;
+  int stop_after; /* units; 0: never */
+  int flag;
+} witness;
+
+typedef struct {
+  witness *w;
+  int form;
+} packing;
+
+static ox_status *infer(ox_infer_ctx *c) {
+  ox_infer_out(c, 0, OX_F32, &c->in[X]->shape);
+  return NULL;
+}
+
+static ox_status *load(ox_load_ctx *c) {
+  c->state = c->user;
+  c->consumed = 1u << W;
+  return NULL;
+}
+
+static void pack_units(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
+                       void *scratch) {
+  const packing *k = p->arg;
+  const struct timespec moment = {0, 20000};
+  for (int64_t u = begin; u < end; u++) {
+    float w;
+    if (in[X] || !in[W] || in[W]->bytes != UNITS * sizeof w || !scratch) atomic_fetch_add(&k->w->bad, 1);
+    memcpy(&w, (const char *)in[W]->data + u * (int64_t)sizeof w, sizeof w);
+    ((float *)scratch)[7] = w + (float)k->form;
+    nanosleep(&moment, NULL); /* so that others come */
+    ((float *)to)[u] = ((const float *)scratch)[7];
+    atomic_fetch_add(&k->w->packed[k->form][u], 1);
+    if (atomic_fetch_add(&k->w->done, 1) + 1 == k->w->stop_after) __atomic_store_n(&k->w->flag, 1, __ATOMIC_RELAXED);
+  }
+}
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  packing k = {c->state, (int)(c->in[X]->shape.dim[0] % FORMS)};
+  const void *data;
+  const ox_pack p = {.struct_size = sizeof p,
+                     .form = (uint64_t)k.form << 40,
+                     .inputs = 1u << W,
+                     .bytes = UNITS * sizeof(float),
+                     .n_units = UNITS,
+                     .scratch_bytes = 8 * sizeof(float),
+                     .fn = pack_units,
+                     .arg = &k};
+  if (c->in[W]->data) return ox_fail(OX_FAIL, "W is not consumed");
+  OX_TRY(ox_ctx_pack(c, &p, &data));
+  c->prep = (void *)data;
+  return (uintptr_t)data % OX_ALIGN_BYTES ? ox_fail(OX_FAIL, "not aligned") : NULL;
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  const float *x = c->in[X]->data, *w = c->prep;
+  float *y = c->out[0]->data;
+  (void)stage, (void)tiles, (void)scratch;
+  for (int64_t i = 0; i < c->in[X]->shape.dim[0]; i++) y[i] = x[i] + w[i % UNITS];
+  return NULL;
+}
+
+/* ---- sessions ---- */
+
+typedef struct {
+  witness w;
+  counting_alloc count;
+  ox_op op;
+  ox_schema schema;
+  ox_kernel_def kernel;
+  ox_env *env;
+  ox_session *s;
+} opened;
+
+/* |dynamic|: x's length is known to the run only, so each run prepares. */
+static void open_session(opened *o, bool dynamic) {
+  char text[2000], *at = text;
+  memset(o, 0, sizeof *o);
+  o->count.fail_at = -1;
+  o->schema = (ox_schema){.struct_size = sizeof(ox_schema),
+                          .name = "Packs",
+                          .domain = "me",
+                          .since = 1,
+                          .min_in = 2,
+                          .max_in = 2,
+                          .types = {OX_BIT(OX_F32)},
+                          .infer = infer,
+                          .user = &o->w};
+  o->kernel = (ox_kernel_def){.struct_size = sizeof(ox_kernel_def), .load = load, .prepare = prepare, .run = run};
+  o->op = (ox_op){&o->schema, &o->kernel};
+  at += sprintf(
+      at, "<ir_version: 9, opset_import: [\"\" : 20, \"me\" : 1]> g (float[N] x) => (float[M] y) <float[%d] w = {",
+      UNITS);
+  for (int i = 0; i < UNITS; i++) at += sprintf(at, "%s%d", i ? "," : "", 10 * i);
+  sprintf(at, dynamic ? "}> { k = NonZero (x) f = Flatten <axis = 0> (k) i = Squeeze (f) v = Gather (x, i) [packs] y = "
+                        "me.Packs (v, w) }"
+                      : "}> { [packs] y = me.Packs (x, w) }");
+  ox_env_opts eo = {.struct_size = sizeof eo, .alloc = counting_alloc_of(&o->count)};
+  ox_session_opts so;
+  ox_session_opts_init(&so);
+  so.ops = &o->op, so.n_ops = 1, so.n_threads = 3;
+  CHECK_OK(ox_env_create(&eo, &o->env));
+  CHECK_OK(text_session(o->env, text, &so, &o->s));
+}
+
+static void close_session(opened *o) {
+  ox_session_release(o->s);
+  ox_env_release(o->env);
+  assert_int_equal(o->count.live, 0);
+  assert_int_equal(o->w.bad, 0);
+}
+
+/* On ones of length |n|; checks the result. */
+static ox_status *run_once(opened *o, int64_t n, bool cancels) {
+  const ox_run_opts ro = {.struct_size = sizeof ro, .cancel = cancels ? &o->w.flag : NULL};
+  const char *name = "x";
+  ox_value *x = ramp_value(o->env, 1, 0, 1, &n), *y = NULL;
+  ox_status *st = ox_session_run(o->s, &ro, &name, (const ox_value *const *)&x, 1, NULL, &y, 1);
+  for (int64_t i = 0; i < n && !st; i++)
+    if (((const float *)ox_value_get(y)->data)[i] != (float)(1 + n % FORMS + 10 * (i % UNITS)))
+      st = ox_fail(OX_FAIL, "element %d of %d is wrong", (int)i, (int)n);
+  ox_value_release(x);
+  ox_value_release(y);
+  return st;
+}
+
+static void check_packed(const opened *o, int forms) {
+  for (int f = 0; f < FORMS; f++)
+    for (int u = 0; u < UNITS; u++)
+      if (o->w.packed[f][u] != (f < forms))
+        fail_msg("form %d: unit %d is packed %d times", f, u, (int)o->w.packed[f][u]);
+}
+
+typedef struct {
+  opened *o;
+  int64_t n;
+  char failure[200];
+} client;
+
+static void *client_main(void *arg) {
+  client *c = arg;
+  for (int turn = 0; turn < 3; turn++) {
+    ox_status *st = run_once(c->o, c->n, false);
+    if (st) strncpy(c->failure, ox_status_message(st), sizeof c->failure - 1);
+    ox_status_free(st);
+  }
+  return NULL;
+}
+
+static void test_runs_at_the_same_time_share_the_work(void **state) {
+  (void)state;
+  for (int turn = 0; turn < 6; turn++) {
+    opened o;
+    pthread_t threads[CLIENTS];
+    client clients[CLIENTS] = {0};
+    open_session(&o, turn % 2);
+    for (int k = 0; k < CLIENTS; k++) { /* two forms */
+      clients[k].o = &o, clients[k].n = FORMS * (20 + k) + k % 2;
+      assert_int_equal(pthread_create(&threads[k], NULL, client_main, &clients[k]), 0);
+    }
+    for (int k = 0; k < CLIENTS; k++) pthread_join(threads[k], NULL);
+    for (int k = 0; k < CLIENTS; k++)
+      if (clients[k].failure[0]) fail_msg("%s", clients[k].failure);
+    check_packed(&o, 2);
+    close_session(&o);
+  }
+}
+
+static void test_a_later_shape_adds_its_form(void **state) {
+  (void)state;
+  for (int dynamic = 0; dynamic < 2; dynamic++) {
+    opened o;
+    open_session(&o, dynamic);
+    for (int64_t n = 60; n < 60 + 2 * FORMS; n++) {
+      check_packed(&o, (int)OX_MIN(n - 60, FORMS));
+      CHECK_OK(run_once(&o, n, false));
+    }
+    check_packed(&o, FORMS);
+    long before = atomic_load(&o.count.calls);
+    CHECK_OK(run_once(&o, 60, false));
+    long plain = atomic_load(&o.count.calls) - before;
+    assert_true(plain <= 2); /* the input of the test's own, and its output */
+    close_session(&o);
+  }
+}
+
+static void test_a_stopped_run_leaves_the_rest_to_the_next(void **state) {
+  (void)state;
+  for (int after = 1; after <= UNITS; after += 9) {
+    opened o;
+    open_session(&o, false);
+    o.w.stop_after = after;
+    CHECK_FAILS(run_once(&o, 60, true), OX_CANCELLED, "cancelled by the caller");
+    assert_true(o.w.done >= after && (o.w.done < UNITS || after > UNITS / 2));
+    o.w.flag = 0;
+    CHECK_OK(run_once(&o, 60, true));
+    check_packed(&o, 1);
+    close_session(&o);
+  }
+}
+
+static void test_without_memory_the_next_run_tries_again(void **state) {
+  (void)state;
+  bool ok = false;
+  int failures = 0;
+  for (long at = 0; !ok; at++) {
+    opened o;
+    int64_t n = 60;
+    open_session(&o, false);
+    const char *name = "x";
+    ox_value *x = ramp_value(o.env, 1, 0, 1, &n), *y = NULL;
+    o.count.fail_at = atomic_load(&o.count.calls) + at;
+    ox_status *st = ox_session_run(o.s, NULL, &name, (const ox_value *const *)&x, 1, NULL, &y, 1);
+    ok = !st, failures += !ok;
+    if (st && ox_status_code(st) != OX_OUT_OF_MEMORY) fail_msg("allocation %ld: %s", at, ox_status_message(st));
+    if (st && strstr(ox_status_message(st), "packed weights"))
+      assert_non_null(strstr(ox_status_message(st), "'packs'"));
+    ox_status_free(st);
+    o.count.fail_at = -1;
+    CHECK_OK(run_once(&o, n, false));
+    check_packed(&o, 1);
+    ox_value_release(x);
+    ox_value_release(y);
+    close_session(&o);
+  }
+  assert_true(failures > 5);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_at_the_same_time_share_the_work),
+                                     cmocka_unit_test(test_a_later_shape_adds_its_form),
+                                     cmocka_unit_test(test_a_stopped_run_leaves_the_rest_to_the_next),
+                                     cmocka_unit_test(test_without_memory_the_next_run_tries_again)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
