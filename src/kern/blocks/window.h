@@ -60,7 +60,8 @@ typedef struct ox_window_plane {
   int64_t ring, pitch;
   const float *w; /* CONV: [taps][16] */
   const float *bias, *z;
-  float *y;                    /* row 0 of the outputs; rows follow each other */
+  float *y; /* row |first| of the outputs; rows follow each other. So for z */
+  int64_t first;
   const float *const *inverse; /* SUM: factors by coordinate of each axis */
 } ox_window_plane;
 
