@@ -8,6 +8,7 @@
 
 #include "base/cpu.h"
 #include "base/macros.h"
+#include "kern/act.h"
 
 enum { OX_BLOCK = 16 /* channels of a block, on every instruction set */ };
 
@@ -18,6 +19,11 @@ typedef struct ox_blocks_variant {
   void (*to)(float *y, const float *x, size_t plane, size_t channels, size_t n);
   /* The reverse; lanes past the last channel are dropped. */
   void (*from)(float *y, size_t plane, const float *x, size_t channels, size_t n);
+  /* n pixels of one block: y = act(scale (x - center) + shift), each of 16 floats; y may be x. */
+  void (*affine)(float *y, const float *x, const float *center, const float *scale, const float *shift, ox_act act,
+                 size_t n);
+  /* Means of the 16 lanes over n pixels, and sums of squared deviations from them. */
+  void (*moments)(const float *x, size_t n, double *mean, double *squares);
 } ox_blocks_variant;
 
 /* The best for |have|; never NULL. */

@@ -2,6 +2,7 @@
  * kern/blocks/blocks_f32_body.h - turning planes into blocks and back, squares of VF32_LANES at a time in registers.
  * Included by blocks_f32_<isa>.c with BLOCKS_ISA and BLOCKS_NEEDS. */
 #include "kern/blocks/blocks.h"
+#include "kern/simd/act_f32.h"
 
 #define BLOCKS_PASTE_(a, b) a##b
 #define BLOCKS_PASTE(a, b) BLOCKS_PASTE_(a, b)
@@ -53,6 +54,57 @@ static void from_blocks(float *y, size_t plane, const float *x, size_t channels,
       }
 }
 
+OX_INLINE void affine_as(ox_act act, float *y, const float *x, const float *center, const float *scale,
+                         const float *shift, size_t n) {
+  for (size_t c = 0; c < OX_BLOCK; c += VF32_LANES) {
+    vf32 m = vf32_load(center + c), a = vf32_load(scale + c), b = vf32_load(shift + c);
+    for (size_t p = c; p < n * OX_BLOCK + c; p += OX_BLOCK)
+      vf32_store(y + p, vf32_act(act, vf32_fma(a, vf32_sub(vf32_load(x + p), m), b)));
+  }
+}
+
+static void affine(float *y, const float *x, const float *center, const float *scale, const float *shift, ox_act act,
+                   size_t n) {
+  switch (act.kind) { /* the usual ones get loops of their own */
+    case OX_ACT_NONE:
+      affine_as((ox_act){OX_ACT_NONE, 0, 0}, y, x, center, scale, shift, n);
+      break;
+    case OX_ACT_RELU:
+      affine_as((ox_act){OX_ACT_RELU, 0, 0}, y, x, center, scale, shift, n);
+      break;
+    default:
+      affine_as(act, y, x, center, scale, shift, n);
+  }
+}
+
+/* Deviations are from a mean in float32, whose error the sum of deviations tells. */
+static void moments(const float *x, size_t n, double *mean, double *squares) {
+  for (size_t c = 0; c < OX_BLOCK; c += VF32_LANES) {
+    vf32 sum = vf32_zero(), odd = sum, square = sum, odd_square = sum;
+    float m[VF32_LANES], d[VF32_LANES], s[VF32_LANES];
+    const float *end = x + n / 2 * 2 * OX_BLOCK + c, *at = x + c;
+    for (; at < end; at += 2 * OX_BLOCK)
+      sum = vf32_add(sum, vf32_load(at)), odd = vf32_add(odd, vf32_load(at + OX_BLOCK));
+    if (n % 2) sum = vf32_add(sum, vf32_load(at));
+    vf32 middle = vf32_mul(vf32_add(sum, odd), vf32_splat(1.0f / (float)n));
+    sum = odd = vf32_zero();
+    for (at = x + c; at < end; at += 2 * OX_BLOCK) {
+      vf32 v = vf32_sub(vf32_load(at), middle), w = vf32_sub(vf32_load(at + OX_BLOCK), middle);
+      sum = vf32_add(sum, v), odd = vf32_add(odd, w);
+      square = vf32_fma(v, v, square), odd_square = vf32_fma(w, w, odd_square);
+    }
+    if (n % 2) {
+      vf32 v = vf32_sub(vf32_load(at), middle);
+      sum = vf32_add(sum, v), square = vf32_fma(v, v, square);
+    }
+    vf32_store(m, middle), vf32_store(d, vf32_add(sum, odd)), vf32_store(s, vf32_add(square, odd_square));
+    for (size_t i = 0; i < VF32_LANES; i++) {
+      double off = (double)d[i] / (double)n;
+      mean[c + i] = (double)m[i] + off, squares[c + i] = (double)s[i] - off * off * (double)n;
+    }
+  }
+}
+
 extern const ox_blocks_variant BLOCKS_PASTE(ox_blocks_f32__, BLOCKS_ISA);
 const ox_blocks_variant BLOCKS_PASTE(ox_blocks_f32__, BLOCKS_ISA) = {BLOCKS_NEEDS, "blocks_f32", to_blocks,
-                                                                     from_blocks};
+                                                                     from_blocks,  affine,       moments};

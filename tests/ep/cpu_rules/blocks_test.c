@@ -20,6 +20,7 @@
 #define CONV3(y, x) y " = Conv <pads = [1, 1, 1, 1]> (" x ", w3) "
 #define CONV1(y, x) y " = Conv <pads = [1, 1, 1, 1]> (" x ", w1) "
 #define CONV2(y, x) y " = Conv <pads = [1, 1, 1, 1]> (" x ", w2) "
+#define PER_CHANNEL(name) NUMBERS(name, "50.5", "30")
 #define MAP "float[2, 30, 13, 15]"
 #define IO "(" MAP " x) => (" MAP " y) { " W3
 #define IO1 "(" MAP " x) => (" MAP " y) { " W1 W2
@@ -97,6 +98,15 @@ static const rg_row rows[] = {
     /* one pixel of whole blocks is the same outside */
     {HEAD "(" MAP " x) => (float[2, 48] y) { " W1 CONV1("a", "x") "b = GlobalAveragePool (a) y = Flatten (b) }",
      "blocks", "ToBlocks BlockConv ReduceMean Reshape Flatten", 1e-5},
+
+    /* normalization per channel, and what follows it */
+    {HEAD IO PER_CHANNEL("s") PER_CHANNEL("b") PER_CHANNEL("m") "v = Exp (m) " CONV3(
+         "a", "x") "n = Neg (a) "
+                   "c = BatchNormalization (n, s, b, m, v) d = Relu (c) " CONV3("y", "d") "}",
+     "blocks-activation", "ToBlocks BlockConv Neg BlockBatchNormalization BlockConv FromBlocks", 1e-5},
+    {HEAD IO PER_CHANNEL("s") PER_CHANNEL("b") CONV3("a", "x") "c = InstanceNormalization (a, s, b) "
+                                                               "d = LeakyRelu (c) e = Add (c, d) " CONV3("y", "e") "}",
+     "!blocks-activation", "ToBlocks BlockConv BlockInstanceNormalization LeakyRelu Add BlockConv FromBlocks", 1e-5},
 
     /* bodies */
     {HEAD "(bool c, " MAP " x) => (" MAP " y) { " W3 "y = If (c) <then_branch = t () => (" MAP " p) { " CONV3("a", "x")

@@ -2,13 +2,14 @@
  * ep/cpu/rules/blocks.c - float32 feature maps stay in blocks of 16 channels from convolution to convolution
  * (docs/blocks.md). One pass decides for the whole graph, as what one node gains depends on its neighbours. */
 #include "base/status.h"
+#include "ep/cpu/activation.h"
 #include "ep/cpu/blocks/blocks_pass.h"
 
 static const char own[] = "ai.onyx";
 
 static const ox_blocks_op *row_of(const ox_rewrite *g, ox_id node) {
   static const ox_blocks_op *const tables[] = {ox_blocks_conv_ops, ox_blocks_wise_ops, ox_blocks_axis_ops,
-                                               ox_blocks_space_ops};
+                                               ox_blocks_space_ops, ox_blocks_norm_ops};
   for (size_t t = 0; t < OX_COUNT(tables); t++)
     for (const ox_blocks_op *op = tables[t]; op->ops; op++)
       if (ox_is_of(g, node, op->ops, op->domain)) return op;
@@ -59,7 +60,23 @@ static ox_status *cancel_apply(const ox_rewrite *g, const ox_match *m) {
   return ox_give_way(g, m->node[TO], ox_in(g, m->node[FROM], 0));
 }
 
+/* ---- normalizations take in an activation ---- */
+
+enum { NORM, AFTER };
+static const ox_pat norm_then[] = {
+    [NORM] = {.op = "BlockBatchNormalization|BlockInstanceNormalization", .domain = "ai.onyx", .single_use = 1},
+    [AFTER] = {.activation = 1, .in = {OX_FROM(NORM)}}};
+
+static int act_guard(const ox_rewrite *g, ox_match *m) {
+  return ox_activation_of(g, m->node[AFTER], OX_CAPTURE(m, ox_activation)) && ox_activation_free(g, m->node[NORM]);
+}
+static ox_status *act_apply(const ox_rewrite *g, const ox_match *m) {
+  OX_TRY(ox_activation_set(g, m->node[NORM], OX_CAPTURED(m, ox_activation)));
+  return ox_give_way(g, m->node[AFTER], ox_out(g, m->node[NORM], 0));
+}
+
 static const ox_rule rules[] = {
+    {OX_RULE("blocks-activation", OX_OPTIMIZE_ALL, norm_then, act_guard, act_apply)},
     {OX_RULE("blocks-cancel", OX_OPTIMIZE_ALL, there_and_back, cancel_guard, cancel_apply)},
 };
 static const ox_pass passes[] = {
