@@ -73,6 +73,8 @@ typedef struct ox_wino_out {
 typedef struct ox_wino_steps {
   void (*in)(const ox_wino_in *t);
   void (*out)(const ox_wino_out *t);
+  /* U of one input channel of |width| filters f[tap][width]. */
+  void (*filter)(const float *f, size_t width, float *u, size_t u_point);
 } ox_wino_steps;
 
 typedef struct ox_wino_variant {

@@ -323,14 +323,21 @@ OX_INLINE void out_as(const ox_wino_out *t, int m) {
   }
 }
 
-#define WINO_STEPS(m)                                     \
-  static void in##m(const ox_wino_in *t) { in_as(t, m); } \
-  static void out##m(const ox_wino_out *t) { out_as(t, m); }
+#include "kern/blocks/winograd_filter_body.h"
+
+#define WINO_STEPS(m)                                        \
+  static void in##m(const ox_wino_in *t) { in_as(t, m); }    \
+  static void out##m(const ox_wino_out *t) { out_as(t, m); } \
+  static void filter##m(const float *f, size_t width, float *u, size_t u_point) { filter_as(m, f, width, u, u_point); }
 WINO_STEPS(2)
 WINO_STEPS(4)
 
 #define WINO_STR2(x) #x
 #define WINO_STR(x) WINO_STR2(x)
 extern const ox_wino_variant WINO_NAME(ox_wino__);
-const ox_wino_variant WINO_NAME(ox_wino__) = {
-    WINO_NEEDS, "winograd_" WINO_STR(WINO_ISA), WINO_RATE, {WINO_F2_NS, WINO_F4_NS}, {{in2, out2}, {in4, out4}}, mul};
+const ox_wino_variant WINO_NAME(ox_wino__) = {WINO_NEEDS,
+                                              "winograd_" WINO_STR(WINO_ISA),
+                                              WINO_RATE,
+                                              {WINO_F2_NS, WINO_F4_NS},
+                                              {{in2, out2, filter2}, {in4, out4, filter4}},
+                                              mul};

@@ -56,8 +56,9 @@ double ox_wino_cost_ns(const ox_bconv_task *t, int m) {
 /* ---- plan ---- */
 
 enum {
-  MOST_TILES = 32,  /* of a strip: more are no faster, and leave L2 */
-  LEAST_TILES = 12, /* fewer read the weights too often */
+  LEAST_TILES = 14, /* of a strip: fewer read the weights too often */
+  MOST_TILES = 20,  /* more leave L2 */
+  MOST_SHARED = 32, /* of a strip that several pieces of work read */
   WANTED = 16       /* pieces of work */
 };
 static const double ns_piece_min = 15e3;
@@ -69,17 +70,17 @@ ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_be
   return (ox_wino_strip){n, ((size_t)p->blocks * n | 1) * OX_BLOCK, (2 * n | 1) * OX_BLOCK};
 }
 
-/* Strips alone where there are enough; else the strips' blocks and pairs are divided too. That takes a stage more, and
- * the whole transformed input is written to memory and read again. */
+/* Strips alone where there are at least half as many as wanted. Else the strips' blocks and pairs are divided too,
+ * which takes a stage more and writes the whole transformed input to memory: on one thread it is 10 % slower. */
 static void divide(ox_wino_plan *p) {
   double total = ox_wino_cost_ns(&p->head.task, p->m) / (double)p->head.task.g.groups;
   int64_t wanted = (int64_t)fmin(fmax(total / ns_piece_min, 1), WANTED);
   int64_t tiles = OX_MAX(OX_MIN(p->tiles / wanted, MOST_TILES), LEAST_TILES);
-  p->strips = OX_MAX(OX_CEIL_DIV(p->tiles, tiles), 1);
+  p->strips = OX_CEIL_DIV(p->tiles, tiles);
   p->in_parts = p->out_parts = 1;
-  p->shared = p->strips * 4 < wanted * 3 && p->pairs > 1;
+  p->shared = p->strips * 2 < wanted && p->pairs > 1;
   if (!p->shared) return;
-  p->strips = OX_CEIL_DIV(p->tiles, MOST_TILES);
+  p->strips = OX_CEIL_DIV(p->tiles, MOST_SHARED);
   int64_t parts = OX_CEIL_DIV(wanted, p->strips);
   p->in_parts = OX_MIN(p->blocks, parts), p->out_parts = OX_MIN(p->pairs, parts);
 }
