@@ -18,8 +18,8 @@ typedef struct ox_bconv_seg {
 /* C[pixels x panels] over some segments. The pixels are two runs of equal stride, the first the longer by one if their
  * number is odd: two halves of a row, or a row each. */
 typedef struct ox_bconv_mul {
-  const float *w; /* of the first panel, at the first segment's k */
-  size_t w_panel; /* floats from panel to panel */
+  const float *w;     /* of the first panel, at the first segment's k */
+  size_t w_panel;     /* floats from panel to panel */
   const float *ahead; /* weights that come next: |ahead_k| of their k are fetched for each segment */
   size_t ahead_k;
   const float *x[2];
@@ -35,7 +35,7 @@ typedef struct ox_bconv_mul {
   bool first, last; /* first: the sums begin with the bias, else with y; last: z and clamp are applied */
 } ox_bconv_mul;
 
-enum { OX_BCONV_MOST_PANELS = 3, OX_BCONV_MOST_PIXELS = 14 };
+enum { OX_BCONV_MOST_PANELS = 3, OX_BCONV_MOST_PIXELS = 28 };
 
 typedef void ox_bconv_mul_fn(const ox_bconv_mul *m);
 
@@ -44,13 +44,18 @@ typedef struct ox_bconv_variant {
   const char *name;
   double macs_per_ns;                                  /* at most */
   int64_t k_block;                                     /* k whose weights stay in L1 */
-  int64_t n_panels;                                    /* of a tile of registers, at most */
+  int64_t n_panels;                                    /* of most tiles of registers; the last of an odd number are */
+  bool threes;                                         /* ... three together */
   int64_t n_pixels[OX_BCONV_MOST_PANELS];              /* by panels - 1, at most */
   ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
   /* y[i] = act(y[i]) */
   void (*finish)(const ox_act *act, float *y, size_t n);
 } ox_bconv_variant;
 
+/* How many of |left| panels the next tile of registers takes. */
+static inline int64_t ox_bconv_panels(const ox_bconv_variant *v, int64_t left) {
+  return v->threes && left == 3 ? 3 : OX_MIN(left, v->n_panels);
+}
 /* The best variant for |have|; never NULL. */
 const ox_bconv_variant *ox_bconv_select(ox_isa have);
 
@@ -58,7 +63,8 @@ typedef struct ox_bconv_direct_plan {
   ox_bconv_plan head;
   ox_conv_geom g; /* a pointwise one has a single long row */
   const ox_bconv_variant *v;
-  int64_t unit; /* floats of a pixel: a block, or the channels of an image */
+  int64_t unit;   /* floats of a pixel: a block, or the channels of an image */
+  int64_t np, mr; /* of a tile of registers */
   int64_t blocks, panels, k, taps, in_pixels, pixels;
   int64_t k_blocks; /* blocks of input channels whose products are summed in registers */
   int64_t tap_min[OX_CONV_AXES], tap_max[OX_CONV_AXES];

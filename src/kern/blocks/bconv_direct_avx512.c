@@ -6,6 +6,7 @@
 #define BCONV_NEEDS OX_AVX512
 #define BCONV_RATE 120
 #define BCONV_K 288
-#define BCONV_MR1 14 /* pixels beside one panel */
+#define BCONV_MR1 28 /* pixels beside one panel */
 #define BCONV_MR2 14 /* beside two */
+#define BCONV_MR3 9  /* beside three */
 #include "kern/blocks/bconv_direct_body.h"

@@ -16,7 +16,11 @@
 #define BCONV_STR2(x) #x
 #define BCONV_STR(x) BCONV_STR2(x)
 
-enum { L = VF32_LANES, PER = OX_BLOCK / VF32_LANES, /* vectors of a panel */ HALF = OX_BCONV_MOST_PIXELS / 2 };
+enum {
+  L = VF32_LANES,
+  PER = OX_BLOCK / VF32_LANES,
+  /* vectors of a panel */ RUN = 7 /* pixels reached from one pointer */
+};
 
 OX_INLINE vf32 bias_of(const ox_bconv_mul *m, size_t lane) {
   if (!m->bias || lane >= m->channels) return vf32_zero();
@@ -25,7 +29,7 @@ OX_INLINE vf32 bias_of(const ox_bconv_mul *m, size_t lane) {
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < np * PER; j++)
 /* Where sum (i, j) lies from its run's first. */
-#define SUM_AT ((size_t)(j / PER) * m->y_panel + (size_t)(j % PER * L) + (size_t)(i < h ? i : i - h) * OX_BLOCK)
+#define SUM_AT ((size_t)(j / PER) * y_panel + (size_t)(j % PER * L) + (size_t)(i < h ? i : i - h) * OX_BLOCK)
 
 /* Brings in what the sums will be added to and stored over, while they are made. */
 OX_INLINE void fetch_results(const ox_bconv_mul *m, int mr, int np) {
@@ -39,59 +43,77 @@ OX_INLINE void fetch_results(const ox_bconv_mul *m, int mr, int np) {
 
 OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
   const int nv = np * PER, h = (mr + 1) / 2;
+  float *const y[2] = {m->y[0], m->y[1]};
+  const float *const z[2] = {m->z[0], m->z[1]};
+  const size_t y_panel = m->y_panel;
   vf32 acc[OX_BCONV_MOST_PIXELS][OX_BCONV_MOST_PANELS * PER];
-  fetch_results(m, mr, np);
+  if (m->n_segs > 2) fetch_results(m, mr, np);
   if (m->first) {
     OX_UNROLL for (int j = 0; j < nv; j++) {
       vf32 bias = bias_of(m, (size_t)j * L);
       OX_UNROLL for (int i = 0; i < mr; i++) acc[i][j] = bias;
     }
   } else {
-    EACH_SUM acc[i][j] = vf32_load(m->y[i >= h] + SUM_AT);
+    EACH_SUM acc[i][j] = vf32_load(y[i >= h] + SUM_AT);
   }
   const float *w = m->w, *ahead = m->ahead;
   size_t step = m->x_step, w_panel = m->w_panel;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
-    const float *x0 = m->x[0] + s->at, *x1 = m->x[1] + s->at;
+    const float *x0 = m->x[0] + s->at, *x1 = m->x[1] + s->at, *x2 = x0 + RUN * step, *x3 = x1 + RUN * step;
     for (const float *a_end = ahead + m->ahead_k * OX_BLOCK; ahead < a_end; ahead += OX_BLOCK)
       OX_UNROLL for (int q = 0; q < np; q++) BCONV_PREFETCH_L2(ahead + (size_t)q * w_panel);
-    for (const float *w_end = w + s->k * OX_BLOCK; w < w_end; w += OX_BLOCK, x0++, x1++) {
+    for (const float *w_end = w + s->k * OX_BLOCK; w < w_end; w += OX_BLOCK, x0++, x1++, x2++, x3++) {
       vf32 wv[OX_BCONV_MOST_PANELS * PER];
       OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vf32_load(w + (size_t)(j / PER) * w_panel + j % PER * L);
       OX_UNROLL for (int i = 0; i < mr; i++) {
-        vf32 xi = vf32_splat(i < h ? x0[(size_t)i * step] : x1[(size_t)(i - h) * step]);
+        const int at = i < h ? i : i - h;
+        const float *run = at < RUN ? i < h ? x0 : x1 : i < h ? x2 : x3;
+        vf32 xi = vf32_splat(run[(size_t)(at % RUN) * step]);
         OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(xi, wv[j], acc[i][j]);
       }
     }
   }
   if (m->last) {
     vf32 lo = vf32_splat(m->lo), hi = vf32_splat(m->hi);
-    if (m->z[0]) EACH_SUM acc[i][j] = vf32_add(acc[i][j], vf32_load(m->z[i >= h] + SUM_AT));
+    if (z[0]) EACH_SUM acc[i][j] = vf32_add(acc[i][j], vf32_load(z[i >= h] + SUM_AT));
     if (m->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN passes */
     if (m->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
   }
-  EACH_SUM vf32_store(m->y[i >= h] + SUM_AT, acc[i][j]);
+  EACH_SUM vf32_store(y[i >= h] + SUM_AT, acc[i][j]);
 }
 
 #define BCONV_MUL(np, mr) \
   static void mul_##np##_##mr(const ox_bconv_mul *m) { product(m, mr, np); }
 #define BCONV_UP_TO_2(X, np) X(np, 1) X(np, 2)
 #define BCONV_UP_TO_6(X, np) BCONV_UP_TO_2(X, np) X(np, 3) X(np, 4) X(np, 5) X(np, 6)
-#define BCONV_UP_TO_14(X, np) \
-  BCONV_UP_TO_6(X, np) X(np, 7) X(np, 8) X(np, 9) X(np, 10) X(np, 11) X(np, 12) X(np, 13) X(np, 14)
+#define BCONV_UP_TO_9(X, np) BCONV_UP_TO_6(X, np) X(np, 7) X(np, 8) X(np, 9)
+#define BCONV_UP_TO_14(X, np) BCONV_UP_TO_9(X, np) X(np, 10) X(np, 11) X(np, 12) X(np, 13) X(np, 14)
+#define BCONV_UP_TO_28(X, np)                                                                                   \
+  BCONV_UP_TO_14(X, np)                                                                                         \
+  X(np, 15)                                                                                                     \
+  X(np, 16)                                                                                                     \
+  X(np, 17) X(np, 18) X(np, 19) X(np, 20) X(np, 21) X(np, 22) X(np, 23) X(np, 24) X(np, 25) X(np, 26) X(np, 27) \
+      X(np, 28)
 #define BCONV_UP_TO(mr) BCONV_PASTE(BCONV_UP_TO_, mr)
 #define BCONV_ROW(np, mr) mul_##np##_##mr,
-BCONV_UP_TO(BCONV_MR1)
-(BCONV_MUL, 1)
+/* clang-format off */
+BCONV_UP_TO(BCONV_MR1)(BCONV_MUL, 1)
 #ifdef BCONV_MR2
-    BCONV_UP_TO(BCONV_MR2)(BCONV_MUL, 2)
+BCONV_UP_TO(BCONV_MR2)(BCONV_MUL, 2)
 #endif
-        static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
-            {BCONV_UP_TO(BCONV_MR1)(BCONV_ROW, 1)},
+#ifdef BCONV_MR3
+BCONV_UP_TO(BCONV_MR3)(BCONV_MUL, 3)
+#endif
+static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
+    {BCONV_UP_TO(BCONV_MR1)(BCONV_ROW, 1)},
 #ifdef BCONV_MR2
-            {BCONV_UP_TO(BCONV_MR2)(BCONV_ROW, 2)},
+    {BCONV_UP_TO(BCONV_MR2)(BCONV_ROW, 2)},
+#endif
+#ifdef BCONV_MR3
+    {BCONV_UP_TO(BCONV_MR3)(BCONV_ROW, 3)},
 #endif
 };
+/* clang-format on */
 
 OX_INLINE void finish_as(ox_act act, float *y, size_t n) {
   for (size_t i = 0; i < n; i += L) vf32_store(y + i, vf32_act(act, vf32_load(y + i)));
@@ -115,18 +137,21 @@ static void finish(const ox_act *act, float *y, size_t n) {
 #undef BCONV_FINISH
 }
 
+#ifndef BCONV_MR2
+#define BCONV_MR2 0
+#endif
+#ifndef BCONV_MR3
+#define BCONV_MR3 0
+#endif
 extern const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA);
 const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA) = {
     .needs = BCONV_NEEDS,
     .name = "bconv_" BCONV_STR(BCONV_ISA),
     .macs_per_ns = BCONV_RATE,
     .k_block = BCONV_K,
-    .n_panels = OX_COUNT(muls),
-    .n_pixels = {BCONV_MR1,
-#ifdef BCONV_MR2
-                 BCONV_MR2
-#endif
-    },
+    .n_panels = OX_MIN(OX_COUNT(muls), 2),
+    .threes = OX_COUNT(muls) > 2,
+    .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3},
     .mul = muls,
     .finish = finish,
 };

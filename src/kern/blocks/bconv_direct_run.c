@@ -172,7 +172,7 @@ static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips
 }
 
 static int64_t n_strips(const plan *p, const tile *t) {
-  int64_t mr = p->v->n_pixels[p->v->n_panels - 1], width = t->n[2];
+  int64_t mr = p->mr, width = t->n[2];
   return 2 * width <= mr ? OX_CEIL_DIV(t->n[1], 2) : t->n[1] * OX_CEIL_DIV(width, mr);
 }
 
@@ -201,7 +201,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
     if (p->k * p->panels * OX_BLOCK * (int64_t)sizeof(float) > KEPT)
       m.ahead_k = (size_t)OX_CEIL_DIV(k, n_strips(p, t) * (int64_t)m.n_segs);
     for (int64_t q = t->q0, np; q < t->q1; q += np) {
-      np = OX_MIN(t->q1 - q, p->v->n_panels);
+      np = ox_bconv_panels(p->v, t->q1 - q);
       m.w = a->w + ((t->group * p->panels + q) * p->k + done) * OX_BLOCK;
       if (q + np < t->q1)
         m.ahead = m.w + np * p->k * OX_BLOCK;

@@ -108,8 +108,8 @@ static void find_counts(const ox_bconv_direct_plan *p, int64_t *tiles_px, int64_
   double n = OX_MAX(total / target / outer, 1), w = (double)(p->panels * p->k) * 64;
   double x = (double)(p->blocks * p->in_pixels * p->unit) * sizeof(float);
   double m = w <= SMALL_WEIGHTS ? 1 : sqrt(n * w / x);
-  int64_t strips = OX_CEIL_DIV(p->pixels, p->v->n_pixels[p->v->n_panels - 1]);
-  int64_t most_m = OX_CEIL_DIV(p->panels, p->v->n_panels);
+  int64_t strips = OX_CEIL_DIV(p->pixels, p->mr);
+  int64_t most_m = OX_CEIL_DIV(p->panels, p->np);
   double least_px = pixels * (double)OX_MIN(p->k_blocks * p->unit, g->ic) * sizeof(float) / L2_INPUT;
   double px = OX_MAX(n / OX_MAX(m, 1), least_px);
   *tiles_px = px < (double)strips ? (int64_t)ceil(px) : strips;
@@ -119,7 +119,7 @@ static void find_counts(const ox_bconv_direct_plan *p, int64_t *tiles_px, int64_
 /* Rows and columns of a tile, whole strips of registers. */
 static void cut(ox_bconv_direct_plan *p, int64_t tiles_px) {
   const ox_conv_geom *g = &p->g;
-  int64_t width = g->out[2], mr = p->v->n_pixels[p->v->n_panels - 1], strips = OX_CEIL_DIV(width, mr);
+  int64_t width = g->out[2], mr = p->mr, strips = OX_CEIL_DIV(width, mr);
   int64_t px = OX_CEIL_DIV(p->pixels, tiles_px);
   p->tile_h = 1, p->tile_w = width;
   if (px >= width) {
@@ -178,6 +178,7 @@ static bool plan(ox_bconv_plan *head) {
   head->n_stages = 1;
   if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
   p->taps = taps_of(g), p->k = g->ic * p->taps, p->panels = panels_of(g);
+  p->np = ox_bconv_panels(p->v, p->panels), p->mr = p->v->n_pixels[p->np - 1];
   bool plain = head->task.x_plain;
   p->unit = plain ? 1 : OX_BLOCK, p->blocks = OX_CEIL_DIV(g->ic, p->unit);
   p->k_blocks = OX_MIN(OX_MAX(p->v->k_block / (p->unit * p->taps), 1), p->blocks);
@@ -187,7 +188,7 @@ static bool plan(ox_bconv_plan *head) {
   int64_t tiles_px, tiles_m;
   find_counts(p, &tiles_px, &tiles_m);
   cut(p, tiles_px);
-  p->tile_m = OX_ROUND_UP(OX_CEIL_DIV(p->panels, tiles_m), p->v->n_panels);
+  p->tile_m = OX_ROUND_UP(OX_CEIL_DIV(p->panels, tiles_m), p->np);
   p->tiles_m = OX_CEIL_DIV(p->panels, p->tile_m);
   p->segs_bytes = OX_ROUND_UP((size_t)(p->k_blocks * p->taps) * sizeof(ox_bconv_seg), OX_ALIGN_BYTES);
   memcpy(p->x_dim, g->in, sizeof p->x_dim), p->x_pixels = p->in_pixels;

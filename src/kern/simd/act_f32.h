@@ -17,11 +17,6 @@ OX_INLINE vf32 vf32_gelu_tanh(vf32 x) {
   vf32 u = vf32_mul(c, vf32_fma(vf32_mul(c, c), vf32_splat(2 * 0.044715f * 0.79788456f), vf32_splat(2 * 0.79788456f)));
   return vf32_mul(vf32_at_least(x, -64.0f), vf32_sigmoid(u));
 }
-/* x sigmoid(x), the product before the quotient: as in vf32_sigmoid, from exp(-|x|) */
-OX_INLINE vf32 vf32_silu(vf32 x) {
-  vf32 z = vf32_exp_flush(vf32_neg(vf32_abs(x)));
-  return vf32_div(vf32_select(vf32_lt(x, vf32_zero()), vf32_mul(x, z), x), vf32_add(vf32_splat(1.0f), z));
-}
 OX_INLINE vf32 vf32_softplus(vf32 x) {
   return vf32_add(vf32_at_least(x, 0.0f), vf32_log1p(vf32_exp(vf32_neg(vf32_abs(x)))));
 }

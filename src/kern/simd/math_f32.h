@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/simd/math_f32.h - exp, log, tanh, erf, sigmoid ... over the vocabulary: include a simd/f32_<isa>.h first.
  * Errors against the exact value, largest over all floats, in units in the last place (FMA; the scalar build adds
- * about one): exp 1.1, expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.3, tanh 2.3, erf 3.1. Infinities, NaN, signed zeros and
- * denormals come out as from C's libm. The coefficients are minimax fits of our own (Remez, relative error). */
+ * about one): exp 1.1, exp_flush 1.1, expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.4, silu 2.4, tanh 2.3, erf 3.1.
+ * Infinities, NaN, signed zeros and denormals come out as from C's libm. The coefficients are minimax fits of our own
+ * (Remez, relative error). */
 #ifndef OX_SIMD_MATH_F32_H
 #define OX_SIMD_MATH_F32_H
 
@@ -26,19 +27,23 @@ OX_INLINE vf32 vf32_exp(vf32 x) {
   return vf32_ldexp(vf32_add(p, vf32_splat(1.0f)), n);
 }
 
+/* x = n ln2 + r for |x| <= 88, and 2^n. Rounds by adding and subtracting 1.5 x 2^23: the sum's low bits are n. */
+OX_INLINE vf32 math_split_exp_small_(vf32 x, vf32 *scale) {
+  vf32 magic = vf32_splat(0x1.8p23f), m = vf32_fma(x, vf32_splat(0x1.715476p+0f), magic), n = vf32_sub(m, magic);
+  *scale = vi32_as_f32(vi32_add(vi32_shl(vf32_bits(m), 23), vi32_splat(0x3f800000)));
+  return vf32_fnma(n, vf32_splat(0x1.7f7d1cp-20f), vf32_fnma(n, vf32_splat(0x1.62e4p-1f), x));
+}
+
 /* exp for x <= 88, for what is summed, gated or compared with 1: 0 below -87, where exp would be denormal and
- * slow to compute with. Rounds by adding and subtracting 1.5 x 2^23. */
+ * slow to compute with. */
 OX_INLINE vf32 vf32_exp_flush(vf32 x) {
-  vf32 magic = vf32_splat(0x1.8p23f), y = vf32_at_least(x, -87.0f);
-  vf32 n = vf32_sub(vf32_fma(y, vf32_splat(0x1.715476p+0f), magic), magic);
-  vf32 r = vf32_fnma(n, vf32_splat(0x1.7f7d1cp-20f), vf32_fnma(n, vf32_splat(0x1.62e4p-1f), y));
+  vf32 scale, r = math_split_exp_small_(vf32_at_least(x, -87.0f), &scale);
   vf32 p = vf32_fma(vf32_splat(0x1.6db5b2p-10f), r, vf32_splat(0x1.123c78p-7f));
   p = vf32_fma(p, r, vf32_splat(0x1.55545cp-5f));
   p = vf32_fma(p, r, vf32_splat(0x1.55548ep-3f));
   p = vf32_fma(p, r, vf32_splat(0.5f));
   p = vf32_fma(p, vf32_mul(r, r), r);
-  vf32 e = vf32_ldexp(vf32_add(p, vf32_splat(1.0f)), n);
-  return vf32_select(vf32_lt(x, vf32_splat(-87.0f)), vf32_zero(), e);
+  return vf32_select(vf32_lt(x, vf32_splat(-87.0f)), vf32_zero(), vf32_fma(p, scale, scale));
 }
 
 /* exp(x) - 1 without cancellation, for x <= 88 */
@@ -59,10 +64,27 @@ OX_INLINE vf32 vf32_expm1(vf32 x) {
   return vf32_select(vf32_gt(x, vf32_splat(88.0f)), vf32_exp(x), vf32_expm1_le88(vf32_at_most(x, 88.0f)));
 }
 
-/* 1 / (1 + exp(-x)), from exp(-|x|) so that small results keep their digits; 0 below -87 */
+/* 1 + exp(-x), for x from -87 on as exact as exp: where exp(-x) is large it is all of the sum. */
+OX_INLINE vf32 math_one_and_exp_neg_(vf32 x) {
+  vf32 one = vf32_splat(1.0f), scale;
+  vf32 r = math_split_exp_small_(vf32_neg(vf32_at_most(vf32_at_least(x, -87.0f), 87.0f)), &scale);
+  vf32 p = vf32_fma(vf32_splat(0x1.6db5b2p-10f), r, vf32_splat(0x1.123c78p-7f));
+  p = vf32_fma(p, r, vf32_splat(0x1.55545cp-5f));
+  p = vf32_fma(p, r, vf32_splat(0x1.55548ep-3f));
+  p = vf32_fma(p, r, vf32_splat(0.5f));
+  return vf32_fma(vf32_fma(vf32_fma(p, r, one), r, one), scale, one);
+}
+
+/* 1 / (1 + exp(-x)); 0 below -87 */
 OX_INLINE vf32 vf32_sigmoid(vf32 x) {
-  vf32 one = vf32_splat(1.0f), z = vf32_exp_flush(vf32_neg(vf32_abs(x)));
-  return vf32_div(vf32_select(vf32_lt(x, vf32_zero()), z, one), vf32_add(one, z));
+  vf32 over = vf32_select(vf32_lt(x, vf32_splat(-87.0f)), vf32_zero(), vf32_splat(1.0f));
+  return vf32_div(over, math_one_and_exp_neg_(x));
+}
+
+/* x / (1 + exp(-x)), in which x times 0 below -87 */
+OX_INLINE vf32 vf32_silu(vf32 x) {
+  vf32 over = vf32_select(vf32_lt(x, vf32_splat(-87.0f)), vf32_mul(x, vf32_zero()), x);
+  return vf32_div(over, math_one_and_exp_neg_(x));
 }
 
 /* (e^2|x| - 1) / (e^2|x| + 1), 1 from 2|x| = 20 on */
