@@ -10,6 +10,8 @@
 #include "ops/shared/resize_shape.h"
 #include "ops/shared/tiles.h"
 
+enum { MOST_NEAR_BYTES = 64 };
+
 typedef struct resize_prep {
   ox_resize_spec spec;
   ox_shape x, y;
@@ -21,7 +23,10 @@ typedef struct resize_prep {
   ox_resize_pass pass[OX_MAX_RANK];
   int64_t rows[OX_MAX_RANK], per_tile[OX_MAX_RANK]; /* of each pass */
   size_t buffer_at[2];
-  unsigned char fill[16];
+  /* nearest: the axes before those that stay, and what lies behind them as one element, if that is small */
+  int near_rank;
+  size_t near_bytes;
+  unsigned char fill[MOST_NEAR_BYTES];
 } resize_prep;
 
 typedef void *alloc_fn(const ox_kernel_ctx *c, size_t bytes);
@@ -77,6 +82,19 @@ static void set_fill(const ox_kernel_ctx *c, resize_prep *p) {
   if (store) store(&fill, p->fill, 0, 1, NULL);
 }
 
+/* Channels last, or in blocks: pixels are copied whole. */
+static void join_kept(resize_prep *p) {
+  size_t one = ox_dtype_bits(p->dtype) / 8, all = one;
+  p->near_rank = p->x.rank;
+  while (p->near_rank > 1 && !p->index[p->near_rank - 1] && p->x.dim[p->near_rank - 1] > 0 &&
+         (size_t)p->x.dim[p->near_rank - 1] <= MOST_NEAR_BYTES / all)
+    all *= (size_t)p->x.dim[--p->near_rank];
+  p->near_bytes = all;
+  for (size_t i = one; i < all; i += one) memcpy(p->fill + i, p->fill, one);
+}
+
+static int64_t near_row_count(const resize_prep *p) { return ox_shape_span(&p->y, 0, OX_MAX(p->near_rank - 1, 0)); }
+
 /* Tables and, for interpolation, the passes: from the first axis to the last. */
 static ox_status *build(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc) {
   const ox_resize_attrs *at = c->attrs;
@@ -100,6 +118,7 @@ static ox_status *build(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc)
     p->per_tile[i] = OX_MAX(8192 / OX_MAX(inner * taps, 1), 1);
   }
   set_fill(c, p);
+  join_kept(p);
   return check_type(c, p);
 }
 
@@ -130,9 +149,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   int64_t y_n = ox_shape_count(&p->y);
   if (y_n == 0) return ox_ctx_plan(c, 0, 0);
   if (is_near(p)) {
-    int64_t last = p->y.rank ? p->y.dim[p->y.rank - 1] : 1;
-    p->per_tile[0] = OX_MAX(16384 / last, 1);
-    return ox_ctx_plan(c, OX_CEIL_DIV(y_n / last, p->per_tile[0]), 0);
+    p->per_tile[0] = OX_MAX(16384 / (y_n / near_row_count(p)), 1);
+    return ox_ctx_plan(c, OX_CEIL_DIV(near_row_count(p), p->per_tile[0]), 0);
   }
   size_t bytes;
   int ends = is_f32(p) ? 0 : 2;
@@ -150,8 +168,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 
 /* ---- run ---- */
 static void near_rows(const ox_kernel_ctx *c, const resize_prep *p, int64_t begin, int64_t end) {
-  ox_resize_near n = {p->x.rank, ox_dtype_bits(p->dtype) / 8,      p->x.dim,
-                      p->y.dim,  (const int32_t *const *)p->index, p->fill};
+  ox_resize_near n = {p->near_rank, p->near_bytes, p->x.dim, p->y.dim, (const int32_t *const *)p->index, p->fill};
   ox_resize_nearest(&n, c->in[0]->data, c->out[0]->data, begin, end);
 }
 
@@ -190,12 +207,12 @@ static void narrow(const ox_kernel_ctx *c, const resize_prep *p, char *buffer, i
   }
 }
 
-static void pass(const resize_prep *p, int i, const void *from, void *to, ox_range tiles) {
+static void pass(const ox_kernel_ctx *c, const resize_prep *p, int i, const void *from, void *to, ox_range tiles) {
   int64_t begin = tiles.begin * p->per_tile[i], end = OX_MIN(tiles.end * p->per_tile[i], p->rows[i]);
   if (p->real64)
     ox_resize_f64(&p->pass[i], from, to, begin, end);
   else
-    ox_resize_f32(&p->pass[i], from, to, begin, end);
+    ox_resize_select(c->isa)->f32(&p->pass[i], from, to, begin, end);
 }
 
 /* Where pass i reads (i - 1's output). */
@@ -207,13 +224,12 @@ static void *buffer_of(const ox_kernel_ctx *c, const resize_prep *p, char *share
 
 static ox_status *run_all(const ox_kernel_ctx *c, const resize_prep *p, char *shared) {
   if (is_near(p)) {
-    int64_t last = p->y.rank ? p->y.dim[p->y.rank - 1] : 1;
-    if (last) near_rows(c, p, 0, ox_shape_count(&p->y) / last);
+    near_rows(c, p, 0, ox_shape_count(&p->y) ? near_row_count(p) : 0);
     return NULL;
   }
   if (!is_f32(p)) widen(c, p, buffer_of(c, p, shared, -1), 0, ox_shape_count(&p->x));
   for (int i = 0; i < p->n_axes; i++)
-    pass(p, i, buffer_of(c, p, shared, i - 1), buffer_of(c, p, shared, i), (ox_range){0, p->rows[i]});
+    pass(c, p, i, buffer_of(c, p, shared, i - 1), buffer_of(c, p, shared, i), (ox_range){0, p->rows[i]});
   if (!is_f32(p)) narrow(c, p, buffer_of(c, p, shared, p->n_axes - 1), 0, ox_shape_count(&p->y));
   return NULL;
 }
@@ -243,8 +259,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   if (!p->x.rank && !p->spec.done) return run_unplanned(c);
   if (p->spec.one_tile) return run_all(c, p, c->shared);
   if (is_near(p)) {
-    int64_t rows = ox_shape_count(&p->y) / (p->y.rank ? p->y.dim[p->y.rank - 1] : 1);
-    near_rows(c, p, tiles.begin * p->per_tile[0], OX_MIN(tiles.end * p->per_tile[0], rows));
+    near_rows(c, p, tiles.begin * p->per_tile[0], OX_MIN(tiles.end * p->per_tile[0], near_row_count(p)));
     return NULL;
   }
   int i = (int)stage - (is_f32(p) ? 0 : 1);
@@ -255,7 +270,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   else if (i == p->n_axes)
     narrow(c, p, buffer_of(c, p, c->shared, i - 1), begin, end);
   else
-    pass(p, i, buffer_of(c, p, c->shared, i - 1), buffer_of(c, p, c->shared, i), tiles);
+    pass(c, p, i, buffer_of(c, p, c->shared, i - 1), buffer_of(c, p, c->shared, i), tiles);
   return NULL;
 }
 

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cpu.h"
+#include "base/macros.h"
+
 typedef enum ox_resize_mode { OX_RESIZE_NEAREST, OX_RESIZE_LINEAR, OX_RESIZE_CUBIC } ox_resize_mode;
 typedef enum ox_resize_coord {
   OX_COORD_HALF_PIXEL,
@@ -51,7 +54,12 @@ typedef struct ox_resize_pass {
   const void *weight; /* of the pass's own type */
   double fill;
 } ox_resize_pass;
-void ox_resize_f32(const ox_resize_pass *p, const float *x, float *y, int64_t begin, int64_t end);
+typedef struct ox_resize_variant {
+  ox_isa needs;
+  void (*f32)(const ox_resize_pass *p, const float *x, float *y, int64_t begin, int64_t end);
+} ox_resize_variant;
+/* The best for |have|; never NULL. */
+const ox_resize_variant *ox_resize_select(ox_isa have);
 void ox_resize_f64(const ox_resize_pass *p, const double *x, double *y, int64_t begin, int64_t end);
 
 /* NEAREST of all axes at once, elements of any size: output rows [begin, end), a row is the last axis. */

@@ -6,17 +6,32 @@
 
 #include "base/macros.h"
 
-#define RESIZE_REAL float
-#define RESIZE_NAME(stem) stem##_f32
-#define RESIZE_PASS ox_resize_f32
-#include "kern/resize/resize_body.h"
-#undef RESIZE_REAL
-#undef RESIZE_NAME
-#undef RESIZE_PASS
-#define RESIZE_REAL double
-#define RESIZE_NAME(stem) stem##_f64
-#define RESIZE_PASS ox_resize_f64
-#include "kern/resize/resize_body.h"
+#define OX_RESIZE(suffix) extern const ox_resize_variant ox_resize_f32__##suffix;
+#include "kern/resize/resize_variants.inc"
+#undef OX_RESIZE
+
+const ox_resize_variant *ox_resize_select(ox_isa have) {
+  static const ox_resize_variant *const table[] = {
+#define OX_RESIZE(suffix) &ox_resize_f32__##suffix,
+#include "kern/resize/resize_variants.inc"
+#undef OX_RESIZE
+  };
+  size_t i = 0;
+  while (table[i]->needs & ~have) i++; /* the last line needs nothing */
+  return table[i];
+}
+
+void ox_resize_f64(const ox_resize_pass *p, const double *x, double *y, int64_t begin, int64_t end) {
+  int64_t n = p->inner;
+  for (int64_t r = begin; r < end; r++) {
+    const int32_t *at = p->index + r % p->out * p->taps;
+    const double *w = (const double *)p->weight + r % p->out * p->taps, *from = x + r / p->out * p->in * n;
+    double *to = y + r * n;
+    for (int64_t i = 0; i < n; i++) to[i] = at[0] < 0 ? p->fill : 0;
+    for (int64_t t = 0; t < p->taps && at[0] >= 0; t++)
+      for (int64_t i = 0; i < n; i++) to[i] += w[t] * from[at[t] * n + i];
+  }
+}
 
 static void fill_row(char *y, const void *fill, size_t elem, int64_t n) {
   for (int64_t i = 0; i < n; i++) memcpy(y + (size_t)i * elem, fill, elem);
@@ -31,6 +46,13 @@ static void fill_row(char *y, const void *fill, size_t elem, int64_t n) {
       memcpy(y + (size_t)i * sizeof(type), fill, sizeof(type));                             \
   }
 
+typedef struct {
+  uint64_t w[4];
+} of_32;
+typedef struct {
+  uint64_t w[8];
+} of_64;
+
 static void copy_row(char *y, const char *x, const int32_t *at, int64_t n, size_t elem, const void *fill) {
   switch (elem) {
     case 1:
@@ -41,6 +63,10 @@ static void copy_row(char *y, const char *x, const int32_t *at, int64_t n, size_
       COPY_AS(uint32_t) break;
     case 8:
       COPY_AS(uint64_t) break;
+    case 32:
+      COPY_AS(of_32) break;
+    case 64:
+      COPY_AS(of_64) break;
     default:
       for (int64_t i = 0; i < n; i++) memcpy(y + (size_t)i * elem, at[i] >= 0 ? x + (size_t)at[i] * elem : fill, elem);
   }

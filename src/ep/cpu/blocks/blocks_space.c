@@ -91,7 +91,9 @@ static bool resize_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
   if (!ox_blocks_channels(g, x) || !ox_blocks_channels(g, y) || !resize_lists_of(g, node, &r)) return false;
   if (ox_attr_is(g, node, "coordinate_transformation_mode", "tf_crop_and_resize", 0)) return false;
   if (!ox_attr_is(g, node, "keep_aspect_ratio_policy", "stretch", 1)) return false;
-  u->in = u->out = 1, u->gain = (float)-ox_blocks_waste(g, y);
+  /* Interpolating along rows of single floats takes long. */
+  const double ns = ox_attr_is(g, node, "mode", "nearest", 1) ? 0 : 0.5;
+  u->in = u->out = 1, u->gain = (float)(ns * ox_blocks_elements(g, y, false) - ox_blocks_waste(g, y));
   return true;
 }
 
