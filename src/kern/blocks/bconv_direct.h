@@ -23,6 +23,7 @@ typedef struct ox_bconv_mul {
   const float *ahead; /* weights that come next: |ahead_k| of their k are fetched for each segment */
   size_t ahead_k;
   const float *x[2];
+  const float *x_next; /* pixels that come next, to be fetched; NULL: none */
   size_t x_step; /* floats from pixel to pixel */
   const ox_bconv_seg *segs;
   size_t n_segs;

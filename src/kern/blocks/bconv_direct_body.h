@@ -60,6 +60,8 @@ OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
   size_t step = m->x_step, w_panel = m->w_panel;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
     const float *x0 = m->x[0] + s->at, *x1 = m->x[1] + s->at, *x2 = x0 + RUN * step, *x3 = x1 + RUN * step;
+    if (m->x_next)
+      OX_UNROLL for (int i = 0; i < mr; i++) BCONV_PREFETCH_L2(m->x_next + s->at + (size_t)i * step);
     for (const float *a_end = ahead + m->ahead_k * OX_BLOCK; ahead < a_end; ahead += OX_BLOCK)
       OX_UNROLL for (int q = 0; q < np; q++) BCONV_PREFETCH_L2(ahead + (size_t)q * w_panel);
     for (const float *w_end = w + s->k * OX_BLOCK; w < w_end; w += OX_BLOCK, x0++, x1++, x2++, x3++) {

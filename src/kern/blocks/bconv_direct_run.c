@@ -139,13 +139,16 @@ typedef struct strips { /* the pixels of a tile for one block of k */
   float *y;
   const float *z;
   int64_t y_row;
+  bool fetch; /* the input, which comes from beyond L2 */
 } strips;
 
 static void strip(const plan *p, ox_bconv_mul *m, const strips *s, int64_t np, int64_t row, int64_t col, int64_t rows,
-                  int64_t n) {
+                  int64_t n, bool row_ends) {
   int64_t half = rows == 2 ? n : (n + 1) / 2, x1 = rows == 2 ? s->x_row : half * s->x_step;
   int64_t y1 = (rows == 2 ? s->y_row : half) * OX_BLOCK, at = (row * s->y_row + col) * OX_BLOCK;
   m->x[0] = s->x + row * s->x_row + col * s->x_step, m->x[1] = m->x[0] + x1;
+  m->x_next = NULL;
+  if (s->fetch) m->x_next = m->x[0] + (row_ends ? rows * s->x_row - col * s->x_step : n * s->x_step);
   m->y[0] = s->y + at, m->y[1] = m->y[0] + y1;
   m->z[0] = s->z ? s->z + at : NULL, m->z[1] = s->z ? m->z[0] + y1 : NULL;
   p->v->mul[np - 1][rows * n - 1](m);
@@ -162,11 +165,11 @@ static void strip(const plan *p, ox_bconv_mul *m, const strips *s, int64_t np, i
 static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips *s, int64_t np) {
   int64_t mr = p->v->n_pixels[np - 1], width = t->n[2], pieces = OX_CEIL_DIV(width, mr), row = 0;
   if (2 * width <= mr)
-    for (; row + 2 <= t->n[1]; row += 2) strip(p, m, s, np, row, 0, 2, width);
+    for (; row + 2 <= t->n[1]; row += 2) strip(p, m, s, np, row, 0, 2, width, true);
   for (; row < t->n[1]; row++)
     for (int64_t i = 0, col = 0; i < pieces; i++) {
       int64_t n = width / pieces + (i < width % pieces);
-      strip(p, m, s, np, row, col, 1, n);
+      strip(p, m, s, np, row, col, 1, n, i + 1 == pieces && row + 1 < t->n[1]);
       col += n;
     }
 }
@@ -212,6 +215,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       m.bias = a->bias ? a->bias + t->group * g->oc + q * OX_BLOCK : NULL;
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
       s.y = a->y + y + q * p->pixels * OX_BLOCK, s.z = a->z ? a->z + y + q * p->pixels * OX_BLOCK : NULL;
+      s.fetch = q == t->q0 && t->in_place && !p->padded;
       multiply(p, t, &m, &s, np);
     }
     done += k;
