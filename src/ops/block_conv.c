@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/block_conv.c - ai.onyx.BlockConv: FusedConv with X, Z and Y in blocks of channels (docs/blocks.md). Constant
- * weights are packed at load, for the form that is cheapest as far as shapes are known there. */
+ * weights are packed when shapes are known, once for each form that is the cheapest for some. */
+#include <string.h>
+
 #include "base/cksize.h"
 #include "ops/shared/block_shape.h"
 #include "ops/shared/check.h"
 #include "ops/shared/conv_node.h"
 
-enum { X, W, B, Z, GUESS = 28 /* for a spatial extent that the load does not know */ };
+enum { X, W, B, Z };
 
 typedef struct block_conv_attrs {
   ox_conv_attrs conv; /* first: its rows serve here, too */
@@ -18,14 +20,12 @@ static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs), OX_ATT
                                         OX_ATTR_INT_IN(block_conv_attrs, plain_input, 0, 0, 1)};
 
 typedef struct block_conv_state {
-  const ox_bconv_form *form; /* NULL: prepare chooses */
-  float *w;                  /* packed; NULL: W is not constant, or the form reads it as it is */
-  size_t bytes;
-  bool exact;
+  bool packs, exact; /* packs: W is constant */
 } block_conv_state;
 
 typedef struct block_conv_prep {
   ox_bconv_plan *plan;
+  const float *w;   /* constant W, packed */
   bool packs;       /* stage 0 packs W into shared memory */
   size_t packed_at; /* ... there, behind what the plan wants */
 } block_conv_prep;
@@ -61,67 +61,52 @@ static ox_status *read_task(const block_conv_attrs *a, ox_isa isa, ox_bconv_task
   return NULL;
 }
 
-/* ---- load ---- */
+/* ---- weights ---- */
 
-/* X as far as it is known, with a guess for the rest. */
-static ox_status *guess_x(const block_conv_attrs *a, const ox_type *type, const ox_shape *w, ox_shape *x) {
-  ox_shape unknown = ox_shape_unknown();
-  OX_TRY(plain_x(a, type ? &type->shape : &unknown, w, x));
-  for (int i = x->rank < 0 ? 0 : x->rank; i < w->rank; i++) x->dim[i] = -1;
-  x->rank = w->rank;
-  if (x->dim[0] < 0) x->dim[0] = 1;
-  if (x->dim[1] < 0) x->dim[1] = w->dim[1] * a->conv.group;
-  for (int i = 2; i < w->rank; i++) {
-    const ox_ints *d = &a->conv.dilations;
-    int64_t dilation = (size_t)i - 2 < d->n ? d->v[i - 2] : 1;
-    if (x->dim[i] < 0) x->dim[i] = OX_MAX(GUESS, (w->dim[i] - 1) * dilation + 1);
-  }
-  return NULL;
-}
-
-static void *load_memory(void *c, size_t bytes) { return ox_load_array(c, bytes, 1); }
-
-static ox_status *guess_task(ox_load_ctx *c, const ox_shape *w, ox_bconv_task *t) {
-  const block_conv_attrs *a = c->attrs;
-  ox_shape x, y;
-  OX_TRY(read_task(a, c->isa, t));
-  OX_TRY(guess_x(a, c->in_type[X], w, &x));
-  OX_TRY(ox_conv_infer_shape(&a->conv, &x, w, &y));
-  return ox_conv_geom_fill(&a->conv, &x, w, &y, load_memory, c, &t->g);
-}
-
+/* Constant W is packed in prepare, for the form that the shapes want. */
 static ox_status *load(ox_load_ctx *c) {
   const ox_tensor *w = c->in_const[W];
   block_conv_state *s = c->state = OX_LOAD_NEW(c, block_conv_state);
   if (!s) return ox_oom();
   s->exact = c->exact != 0;
-  if (!w || w->shape.rank < 3) return NULL;
-  ox_bconv_task t = {.exact = s->exact};
-  OX_TRY(guess_task(c, &w->shape, &t));
-  s->form = ox_bconv_choose(&t);
-  size_t floats = s->form ? s->form->weight_floats(&t) : 0;
-  if (!floats) return NULL;
-  if (!ox_mul_ok(floats, sizeof(float), &s->bytes)) return ox_fail(OX_LIMIT, "BlockConv: the weights are too large");
-  s->w = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES);
-  if (!s->w) return ox_oom();
-  ox_stop stop = ox_load_stop(c);
-  s->form->pack(&t, s->w, w->data, 0, s->form->weight_units(&t), &stop);
-  c->consumed |= 1u << W;
+  s->packs = w && w->shape.rank >= 3;
+  if (s->packs) c->consumed |= 1u << W;
   return NULL;
 }
 
-static void unload(void *state, ox_alloc alloc) {
-  block_conv_state *s = state;
-  if (s) ox_delete(alloc, s->w, s->bytes);
+enum { COPIED = 32 << 10 /* floats of a unit that is only copied */ };
+
+static void pack_units(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
+                       void *scratch) {
+  const ox_bconv_plan *plan = p->arg;
+  size_t at = (size_t)begin * COPIED * sizeof(float), n = (size_t)(end - begin) * COPIED * sizeof(float);
+  (void)scratch;
+  if (plan->form->weight_floats(&plan->task))
+    plan->form->pack(&plan->task, to, in[W]->data, begin, end, NULL);
+  else
+    memcpy((char *)to + at, (const char *)in[W]->data + at, OX_MIN(n, p->bytes - at));
+}
+
+/* A form's weights depend on W alone, not on the shapes of X and Y. */
+static ox_status *pack(ox_kernel_ctx *c, const ox_bconv_plan *plan, const float **out) {
+  size_t floats = plan->form->weight_floats(&plan->task), n = floats;
+  if (!floats) n = (size_t)ox_shape_count(&c->in[W]->shape);
+  ox_pack p = {
+      .struct_size = sizeof p, .form = (uintptr_t)plan->form, .inputs = 1u << W, .fn = pack_units, .arg = plan};
+  p.n_units = floats ? plan->form->weight_units(&plan->task) : (int64_t)OX_CEIL_DIV(n, (size_t)COPIED);
+  const void *data;
+  if (!ox_mul_ok(n, sizeof(float), &p.bytes)) return ox_fail(OX_LIMIT, "BlockConv: the weights are too large");
+  OX_TRY(ox_ctx_pack(c, &p, &data));
+  *out = data;
+  return NULL;
 }
 
 /* ---- run ---- */
 
 static ox_status *book(ox_kernel_ctx *c, block_conv_prep *p) {
-  const block_conv_state *s = c->state;
   const ox_bconv_plan *plan = p->plan;
   size_t weights = 0, floats = plan->form->weight_floats(&plan->task);
-  p->packs = !s->w && floats;
+  p->packs = !p->w && floats;
   p->packed_at = OX_ROUND_UP(plan->shared_bytes, OX_ALIGN_BYTES);
   c->n_stages = 0;
   if (p->packs) {
@@ -140,7 +125,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   const block_conv_state *s = c->state;
   const ox_shape *w = &c->in[W]->shape;
   block_conv_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
-  ox_bconv_task t = {.exact = s->exact || !s->form}; /* transforming weights in every run does not pay */
+  ox_bconv_task t = {.exact = s->exact || !s->packs}; /* transforming weights in every run does not pay */
   ox_shape x, y;
   if (!p) return ox_oom();
   if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))
@@ -149,7 +134,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   OX_TRY(plain_x(a, &c->in[X]->shape, w, &x));
   y = ox_shape_from_blocks(&c->out[0]->shape, w->dim[0]);
   OX_TRY(ox_conv_geom_make(c, &a->conv, &x, w, &y, &t.g));
-  const ox_bconv_form *form = s->form ? s->form : ox_bconv_choose(&t);
+  const ox_bconv_form *form = ox_bconv_choose(&t);
   if (!form)
     return ox_fail(OX_NOT_IMPLEMENTED, "BlockConv: %lld groups of %lld inputs and %lld outputs", (long long)t.g.groups,
                    (long long)t.g.ic, (long long)t.g.oc);
@@ -157,6 +142,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (!p->plan) return ox_oom();
   p->plan->form = form, p->plan->task = t;
   if (!form->plan(p->plan)) return ox_fail(OX_LIMIT, "BlockConv: the working memory is too large");
+  if (s->packs) OX_TRY(pack(c, p->plan, &p->w));
   return book(c, p);
 }
 
@@ -164,7 +150,6 @@ static const float *floats_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ct
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const block_conv_prep *p = c->prep;
-  const block_conv_state *s = c->state;
   const ox_bconv_form *form = p->plan->form;
   float *packed = (float *)((char *)c->shared + p->packed_at);
   if (p->packs && stage == 0) {
@@ -173,7 +158,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     return NULL;
   }
   const ox_conv_args a = {.x = c->in[X]->data,
-                          .w = s->w       ? s->w
+                          .w = p->w       ? p->w
                                : p->packs ? packed
                                           : c->in[W]->data,
                           .bias = floats_of(c, B),
@@ -193,6 +178,6 @@ static double flops(const ox_kernel_ctx *c) {
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BlockConv", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 2,
                .max_in = 4, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
-     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_block_conv = {ops, OX_COUNT(ops)};
