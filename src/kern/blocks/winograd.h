@@ -2,9 +2,13 @@
  * kern/blocks/winograd.h - 3x3 convolution of stride 1 by Winograd's transform, on blocks of channels: the steps that
  * an instruction set provides. Nothing here shuffles: a vector holds channels, the transforms add whole vectors.
  *
- * F(m): an input tile of n x n, n = m + 2, becomes n^2 numbers V = B^T d B, each of which is multiplied by its own
- * matrix of weights U = G g G^T over the channels; Y = A^T M A are the m x m outputs. B^T, G and A^T follow from the
- * points at which polynomials are interpolated: 0, +-p_i, infinity (winograd_points.h). */
+ * F(m): an input tile of n x n becomes n^2 numbers V = B^T d B, each of which is multiplied by its own matrix of
+ * weights U = G g G^T over the channels; Y = A^T M A are the m x m outputs. With stride 1, n = m + 2, and B^T, G and
+ * A^T follow from the points at which polynomials are interpolated: 0, +-p_i, infinity (winograd_points.h).
+ *
+ * With stride 2 the even inputs meet the outer taps, which is F(2) of two taps: y0 = g0 d0 + g2 d2 = (d0 - d2) g0 +
+ * d2 (g0 + g2) and y1 = g0 d2 + g2 d4 = (d4 - d2) g2 + d2 (g0 + g2). The odd ones meet the middle tap as they are. That
+ * makes five products for two outputs instead of six, by four different weights. */
 #ifndef OX_KERN_BLOCKS_WINOGRAD_H
 #define OX_KERN_BLOCKS_WINOGRAD_H
 
@@ -16,6 +20,15 @@ enum {
   OX_WINO_PAIR = 2 * OX_BLOCK, /* output channels that go through the products together */
   OX_WINO_SPAN = 16            /* tiles of a row that are transformed at a time */
 };
+
+typedef enum ox_wino_kind { OX_WINO_F2, OX_WINO_F4, OX_WINO_F2_STRIDE2, OX_WINO_KINDS } ox_wino_kind;
+
+/* Along one axis: outputs of a tile, points, different weights of points, inputs from output to output. */
+static inline int ox_wino_m(ox_wino_kind k) { return k == OX_WINO_F4 ? 4 : 2; }
+static inline int ox_wino_n(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 5 : ox_wino_m(k) + 2; }
+static inline int ox_wino_weights(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 4 : ox_wino_m(k) + 2; }
+static inline int ox_wino_stride(ox_wino_kind k) { return k == OX_WINO_F2_STRIDE2 ? 2 : 1; }
+static inline int ox_wino_step(ox_wino_kind k) { return ox_wino_m(k) * ox_wino_stride(k); } /* from tile to tile */
 
 /* Up to OX_WINO_SPAN tiles side by side in one image. */
 typedef struct ox_wino_span {
@@ -80,31 +93,33 @@ typedef struct ox_wino_steps {
 typedef struct ox_wino_variant {
   ox_isa needs;
   const char *name;
-  double macs_per_ns, transform_ns[2]; /* transform_ns: of a block of a tile, there or back, for F(2) and F(4) */
-  ox_wino_steps steps[2];              /* the same */
+  double macs_per_ns, transform_ns[OX_WINO_KINDS]; /* transform_ns: of a block of a tile, there or back */
+  ox_wino_steps steps[OX_WINO_KINDS];
   void (*mul)(const ox_wino_mul *t);
 } ox_wino_variant;
 
 const ox_wino_variant *ox_wino_select(ox_isa have);
 
 /* Columns of the scratch rows: odd, so that the rows lie in different sets of the cache. */
-#define OX_WINO_COLUMNS(m) (OX_WINO_SPAN * (m) + 3)
-static inline size_t ox_wino_rows_floats(int m) { return (size_t)((m + 2) * OX_WINO_COLUMNS(m) * OX_BLOCK); }
+#define OX_WINO_COLUMNS(k) (OX_WINO_SPAN * ox_wino_step(k) + 3)
+static inline size_t ox_wino_rows_floats(ox_wino_kind k) {
+  return (size_t)(ox_wino_n(k) * OX_WINO_COLUMNS(k) * OX_BLOCK);
+}
 
-/* What a form consists of (bconv.h), for F(m). */
-size_t ox_wino_weight_floats(const ox_bconv_task *t, int m);
+/* What a form consists of (bconv.h). */
+size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k);
 /* Floats of U; the filters as they were follow. */
-static inline int64_t ox_wino_u_floats(const ox_bconv_task *t, int m) {
-  return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * (m + 2) * (m + 2);
+static inline int64_t ox_wino_u_floats(const ox_bconv_task *t, ox_wino_kind k) {
+  return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * ox_wino_weights(k) * ox_wino_weights(k);
 }
 int64_t ox_wino_weight_units(const ox_bconv_task *t);
-void ox_wino_pack(const ox_bconv_task *t, int m, float *dst, const float *w, int64_t u0, int64_t u1,
+void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind k, float *dst, const float *w, int64_t u0, int64_t u1,
                   const ox_stop *stop);
 
 typedef struct ox_wino_plan {
   ox_bconv_plan head;
   const ox_wino_variant *v;
-  int m;
+  ox_wino_kind kind;
   int64_t blocks, pairs;       /* of a group: input channels by 16, output channels by 32 */
   int64_t across, down;        /* tiles of an image */
   int64_t tiles, strips;       /* of all images of a group */
@@ -113,8 +128,8 @@ typedef struct ox_wino_plan {
   size_t v_floats;             /* of a strip */
 } ox_wino_plan;
 
-double ox_wino_cost_ns(const ox_bconv_task *t, int m);
-bool ox_wino_plan_init(ox_bconv_plan *p, int m);
+double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k);
+bool ox_wino_plan_init(ox_bconv_plan *p, ox_wino_kind k);
 void ox_wino_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch);
 /* Strip |s| and its first tile. */

@@ -9,4 +9,5 @@
 #define WINO_RATE 56
 #define WINO_F2_NS 35
 #define WINO_F4_NS 85
+#define WINO_F2_STRIDE2_NS 70
 #include "kern/blocks/winograd_body.h"

@@ -9,4 +9,5 @@
 #define WINO_RATE 115
 #define WINO_F2_NS 16
 #define WINO_F4_NS 41
+#define WINO_F2_STRIDE2_NS 35
 #include "kern/blocks/winograd_body.h"

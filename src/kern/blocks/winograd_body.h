@@ -12,7 +12,12 @@
 enum { L = VF32_LANES, PER_BLOCK = OX_BLOCK / VF32_LANES };
 
 /* B^T d along one axis. */
-OX_INLINE void transform_in(int m, const vf32 *d, vf32 *o) {
+OX_INLINE void transform_in(ox_wino_kind kind, const vf32 *d, vf32 *o) {
+  if (kind == OX_WINO_F2_STRIDE2) {
+    o[0] = vf32_sub(d[0], d[2]), o[1] = d[2], o[2] = vf32_sub(d[4], d[2]), o[3] = d[1], o[4] = d[3];
+    return;
+  }
+  const int m = ox_wino_m(kind);
   const ox_wino_points *pt = ox_wino_points_of(m);
   int half = m / 2;
   vf32 first = d[2 * half], last = d[2 * half + 1];
@@ -37,7 +42,12 @@ OX_INLINE void transform_in(int m, const vf32 *d, vf32 *o) {
 }
 
 /* A^T v along one axis. */
-OX_INLINE void transform_out(int m, const vf32 *v, vf32 *o) {
+OX_INLINE void transform_out(ox_wino_kind kind, const vf32 *v, vf32 *o) {
+  if (kind == OX_WINO_F2_STRIDE2) {
+    o[0] = vf32_add(vf32_add(v[0], v[1]), v[3]), o[1] = vf32_add(vf32_add(v[2], v[1]), v[4]);
+    return;
+  }
+  const int m = ox_wino_m(kind);
   const ox_wino_points *pt = ox_wino_points_of(m);
   int half = m / 2;
   vf32 sum[OX_WINO_PAIRS], dif[OX_WINO_PAIRS];
@@ -62,46 +72,47 @@ OX_INLINE void transform_out(int m, const vf32 *v, vf32 *o) {
 /* ---- input ---- */
 
 /* Down the columns: every column that the span's tiles read, once. Rows [lo, hi) of the n lie inside the image. */
-OX_INLINE void columns_in(int m, const float *x, int64_t row, float *rows, int64_t begin, int64_t end, int lo, int hi,
-                          bool inside) {
-  const int64_t ld = OX_WINO_COLUMNS(m) * OX_BLOCK;
-  int n = m + 2;
+OX_INLINE void columns_in(ox_wino_kind k, const float *x, int64_t row, float *rows, int64_t begin, int64_t end, int lo,
+                          int hi, bool inside) {
+  const int64_t ld = OX_WINO_COLUMNS(k) * OX_BLOCK;
+  const int n = ox_wino_n(k);
   for (int64_t c = begin * OX_BLOCK; c < end * OX_BLOCK; c += L) {
     vf32 d[OX_WINO_MAX_N], o[OX_WINO_MAX_N];
     OX_UNROLL for (int r = 0; r < n; r++) d[r] =
         inside || (r >= lo && r < hi) ? vf32_load(x + r * row + c) : vf32_zero();
-    transform_in(m, d, o);
+    transform_in(k, d, o);
     OX_UNROLL for (int r = 0; r < n; r++) vf32_store(rows + r * ld + c, o[r]);
   }
 }
 
-static void clear_columns(int m, float *rows, int64_t begin, int64_t end) {
-  const int64_t ld = OX_WINO_COLUMNS(m) * OX_BLOCK;
+static void clear_columns(ox_wino_kind k, float *rows, int64_t begin, int64_t end) {
+  const int64_t ld = OX_WINO_COLUMNS(k) * OX_BLOCK;
   for (int64_t c = begin * OX_BLOCK; c < end * OX_BLOCK; c += L)
-    for (int r = 0; r < m + 2; r++) vf32_store(rows + r * ld + c, vf32_zero());
+    for (int r = 0; r < ox_wino_n(k); r++) vf32_store(rows + r * ld + c, vf32_zero());
 }
 
-OX_INLINE void in_as(const ox_wino_in *t, int m) {
+OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
   const ox_wino_image *g = t->image;
-  const int64_t ld = OX_WINO_COLUMNS(m) * OX_BLOCK;
-  int n = m + 2;
-  int64_t y = t->span.y - g->pad_h, x = t->span.x - g->pad_w, columns = t->span.count * m + 2;
+  const int64_t ld = OX_WINO_COLUMNS(k) * OX_BLOCK;
+  const int n = ox_wino_n(k);
+  const int64_t stride = ox_wino_stride(k), step = ox_wino_step(k), columns = (t->span.count - 1) * step + n;
+  int64_t y = t->span.y * stride - g->pad_h, x = t->span.x * stride - g->pad_w;
   int64_t begin = OX_MIN(OX_MAX(-x, 0), columns), end = OX_MAX(OX_MIN(g->in_w - x, columns), begin);
   int lo = (int)OX_MIN(OX_MAX(-y, 0), n), hi = (int)OX_MAX(OX_MIN(g->in_h - y, n), lo);
-  clear_columns(m, t->rows, 0, begin);
-  clear_columns(m, t->rows, end, columns);
+  clear_columns(k, t->rows, 0, begin);
+  clear_columns(k, t->rows, end, columns);
   for (int64_t b = t->block0; b < t->block1; b++) {
     const float *from = g->x + b * g->x_block + (y * g->in_w + x) * OX_BLOCK;
     if (lo == 0 && hi == n)
-      columns_in(m, from, g->in_w * OX_BLOCK, t->rows, begin, end, lo, hi, true);
+      columns_in(k, from, g->in_w * OX_BLOCK, t->rows, begin, end, lo, hi, true);
     else
-      columns_in(m, from, g->in_w * OX_BLOCK, t->rows, begin, end, lo, hi, false);
+      columns_in(k, from, g->in_w * OX_BLOCK, t->rows, begin, end, lo, hi, false);
     float *to = t->v + ((size_t)b * t->strip->tiles + t->span.at) * OX_BLOCK;
     for (int r = 0; r < n; r++, to += (size_t)n * t->strip->v_point)
       for (int64_t i = 0; i < t->span.count; i++) OX_UNROLL for (int l = 0; l < OX_BLOCK; l += L) {
           vf32 d[OX_WINO_MAX_N], o[OX_WINO_MAX_N];
-          OX_UNROLL for (int j = 0; j < n; j++) d[j] = vf32_load(t->rows + r * ld + (i * m + j) * OX_BLOCK + l);
-          transform_in(m, d, o);
+          OX_UNROLL for (int j = 0; j < n; j++) d[j] = vf32_load(t->rows + r * ld + (i * step + j) * OX_BLOCK + l);
+          transform_in(k, d, o);
           OX_UNROLL for (int j = 0; j < n; j++)
               vf32_store(to + (size_t)j * t->strip->v_point + (size_t)i * OX_BLOCK + l, o[j]);
         }
@@ -189,21 +200,22 @@ static void mul(const ox_wino_mul *t) {
 
 /* The sums of tile |i| straight from the image, where Winograd's way gives infinities, NaN or huge numbers: one such
  * input spoils every output of a tile there. */
-static void plain_sums(const ox_wino_out *t, int m, int64_t i, float *sums) {
+static void plain_sums(const ox_wino_out *t, ox_wino_kind kind, int64_t i, float *sums) {
   const ox_wino_image *g = t->image;
-  int64_t y0 = t->span.y - g->pad_h, x0 = t->span.x + i * m - g->pad_w;
+  const int m = ox_wino_m(kind);
+  int64_t s = ox_wino_stride(kind), y0 = t->span.y * s - g->pad_h, x0 = (t->span.x + i * m) * s - g->pad_w;
   for (int k = 0; k < m * m * OX_BLOCK; k++) sums[k] = 0;
   for (size_t c = 0; c < t->ic; c++) {
     const float *from = g->x + (int64_t)(c / OX_BLOCK) * g->x_block + c % OX_BLOCK;
     for (int tap = 0; tap < 9; tap++) {
       const float *w = t->filters + (c * 9 + (size_t)tap) * t->width;
       for (int k = 0; k < m * m; k++) {
-        int64_t y = y0 + k / m + tap / 3, x = x0 + k % m + tap % 3;
+        int64_t y = y0 + k / m * s + tap / 3, x = x0 + k % m * s + tap % 3;
         if (y < 0 || y >= g->in_h || x < 0 || x >= g->in_w) continue;
         vf32 v = vf32_splat(from[(y * g->in_w + x) * OX_BLOCK]);
         for (int l = 0; l < OX_BLOCK; l += L) {
-          float *s = sums + k * OX_BLOCK + l;
-          vf32_store(s, vf32_fma(v, vf32_load(w + l), vf32_load(s)));
+          float *sum = sums + k * OX_BLOCK + l;
+          vf32_store(sum, vf32_fma(v, vf32_load(w + l), vf32_load(sum)));
         }
       }
     }
@@ -262,19 +274,19 @@ static void finish_tile(const ox_wino_out *t, int m, int64_t i, int first, float
 }
 
 /* A^T M A of one vector of channels of tile |i|. */
-OX_INLINE void sums_of(const ox_wino_out *t, int m, int64_t i, int l, vf32 (*o)[OX_WINO_MAX_M]) {
-  int n = m + 2;
+OX_INLINE void sums_of(const ox_wino_out *t, ox_wino_kind k, int64_t i, int l, vf32 (*o)[OX_WINO_MAX_M]) {
+  const int m = ox_wino_m(k), n = ox_wino_n(k);
   const float *from = t->m + (t->span.at + (size_t)i) * t->width + t->at + (size_t)(l * L);
   vf32 half[OX_WINO_MAX_N][OX_WINO_MAX_M]; /* [column of M][row of Y] */
   OX_UNROLL for (int c = 0; c < n; c++) {
     vf32 v[OX_WINO_MAX_N];
     OX_UNROLL for (int r = 0; r < n; r++) v[r] = vf32_load(from + (size_t)(r * n + c) * t->strip->m_point);
-    transform_out(m, v, half[c]);
+    transform_out(k, v, half[c]);
   }
   OX_UNROLL for (int r = 0; r < m; r++) {
     vf32 v[OX_WINO_MAX_N];
     OX_UNROLL for (int c = 0; c < n; c++) v[c] = half[c][r];
-    transform_out(m, v, o[r]);
+    transform_out(k, v, o[r]);
   }
 }
 
@@ -289,7 +301,8 @@ OX_INLINE bool all_ordinary(int m, vf32 (*o)[OX_WINO_MAX_M]) {
   return vm32_all(vf32_lt(vf32_abs(sum), vf32_splat(0x1p100f)));
 }
 
-OX_INLINE void out_as(const ox_wino_out *t, int m) {
+OX_INLINE void out_as(const ox_wino_out *t, ox_wino_kind k) {
+  const int m = ox_wino_m(k);
   const ox_wino_image *g = t->image;
   float *const y = g->y;
   const float *const z = g->z;
@@ -303,7 +316,7 @@ OX_INLINE void out_as(const ox_wino_out *t, int m) {
     int done = 0; /* vectors that are in the image */
     for (int l = 0; l < PER_BLOCK && ordinary; l++) {
       vf32 o[OX_WINO_MAX_M][OX_WINO_MAX_M];
-      sums_of(t, m, i, l, o);
+      sums_of(t, k, i, l, o);
       ordinary = all_ordinary(m, o);
       if (direct && ordinary) {
         OX_UNROLL for (int r = 0; r < m; r++) OX_UNROLL for (int c = 0; c < m; c++) {
@@ -318,26 +331,29 @@ OX_INLINE void out_as(const ox_wino_out *t, int m) {
             vf32_store(sums + (r * m + c) * OX_BLOCK + l * L, o[r][c]);
       }
     }
-    if (!ordinary) plain_sums(t, m, i, sums);
+    if (!ordinary) plain_sums(t, k, i, sums);
     if (done < PER_BLOCK) finish_tile(t, m, i, done, sums);
   }
 }
 
 #include "kern/blocks/winograd_filter_body.h"
 
-#define WINO_STEPS(m)                                        \
-  static void in##m(const ox_wino_in *t) { in_as(t, m); }    \
-  static void out##m(const ox_wino_out *t) { out_as(t, m); } \
-  static void filter##m(const float *f, size_t width, float *u, size_t u_point) { filter_as(m, f, width, u, u_point); }
-WINO_STEPS(2)
-WINO_STEPS(4)
+#define WINO_STEPS(k)                                         \
+  static void in_##k(const ox_wino_in *t) { in_as(t, k); }    \
+  static void out_##k(const ox_wino_out *t) { out_as(t, k); } \
+  static void filter_##k(const float *f, size_t width, float *u, size_t u_point) { filter_as(k, f, width, u, u_point); }
+WINO_STEPS(OX_WINO_F2)
+WINO_STEPS(OX_WINO_F4)
+WINO_STEPS(OX_WINO_F2_STRIDE2)
+#define WINO_ROW(k) [k] = {in_##k, out_##k, filter_##k}
 
 #define WINO_STR2(x) #x
 #define WINO_STR(x) WINO_STR2(x)
 extern const ox_wino_variant WINO_NAME(ox_wino__);
-const ox_wino_variant WINO_NAME(ox_wino__) = {WINO_NEEDS,
-                                              "winograd_" WINO_STR(WINO_ISA),
-                                              WINO_RATE,
-                                              {WINO_F2_NS, WINO_F4_NS},
-                                              {{in2, out2, filter2}, {in4, out4, filter4}},
-                                              mul};
+const ox_wino_variant WINO_NAME(ox_wino__) = {
+    .needs = WINO_NEEDS,
+    .name = "winograd_" WINO_STR(WINO_ISA),
+    .macs_per_ns = WINO_RATE,
+    .transform_ns = {[OX_WINO_F2] = WINO_F2_NS, [OX_WINO_F4] = WINO_F4_NS, [OX_WINO_F2_STRIDE2] = WINO_F2_STRIDE2_NS},
+    .steps = {WINO_ROW(OX_WINO_F2), WINO_ROW(OX_WINO_F4), WINO_ROW(OX_WINO_F2_STRIDE2)},
+    .mul = mul};

@@ -9,4 +9,5 @@
 #define WINO_RATE 18
 #define WINO_F2_NS 60
 #define WINO_F4_NS 150
+#define WINO_F2_STRIDE2_NS 90
 #include "kern/blocks/winograd_body.h"

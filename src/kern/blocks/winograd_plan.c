@@ -24,32 +24,33 @@ const ox_wino_variant *ox_wino_select(ox_isa have) {
 
 /* ---- cost ---- */
 
-static bool serves(const ox_bconv_task *t) {
+static bool serves(const ox_bconv_task *t, ox_wino_kind k) {
   const ox_conv_geom *g = &t->g;
   if (t->exact || t->x_plain || g->groups < 1 || g->ic < 1 || g->oc < 1) return false;
   if (g->groups > 1 && (g->ic % OX_BLOCK || g->oc % OX_BLOCK)) return false;
   for (int a = 0; a < OX_CONV_AXES; a++) {
-    if (g->stride[a] != 1 || g->n_taps[a] != (a ? 3 : 1)) return false;
-    for (int64_t k = 0; k < g->n_taps[a]; k++)
-      if (g->tap[a][k] != g->tap[a][0] + k) return false;
+    if (g->stride[a] != (a ? ox_wino_stride(k) : 1) || g->n_taps[a] != (a ? 3 : 1)) return false;
+    for (int64_t i = 0; i < g->n_taps[a]; i++)
+      if (g->tap[a][i] != g->tap[a][0] + i) return false;
   }
   return g->tap[0][0] == 0 && g->in[0] == g->out[0];
 }
 
 static const double bytes_per_ns = 33; /* of weights from memory, of a core */
 
-double ox_wino_cost_ns(const ox_bconv_task *t, int m) {
+double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k) {
   const ox_conv_geom *g = &t->g;
-  if (!serves(t)) return INFINITY;
+  if (!serves(t, k)) return INFINITY;
+  const int m = ox_wino_m(k), n = ox_wino_n(k), n_u = ox_wino_weights(k);
   const ox_wino_variant *v = ox_wino_select(t->isa);
   double groups = (double)g->groups, ic = (double)OX_CEIL_DIV(g->ic, OX_BLOCK),
          oc = (double)OX_CEIL_DIV(g->oc, OX_BLOCK);
   double images = (double)g->batch * (double)g->out[0];
   double tiles = images * (double)OX_CEIL_DIV(g->out[1], m) * (double)OX_CEIL_DIV(g->out[2], m);
-  double weights = groups * (double)g->ic * oc * OX_BLOCK * (m + 2) * (m + 2);
-  double sums = weights * fmax(tiles, 4) / v->macs_per_ns, bytes = weights * 4;
+  double weights = groups * (double)g->ic * oc * OX_BLOCK;
+  double sums = weights * n * n * fmax(tiles, 4) / v->macs_per_ns, bytes = weights * n_u * n_u * 4;
   if (g->oc % OX_WINO_PAIR && g->oc % OX_WINO_PAIR <= OX_BLOCK) sums += sums / oc / 5; /* an odd block is slower */
-  double transforms = groups * tiles * (ic + oc) * v->transform_ns[m / 2 - 1];
+  double transforms = groups * tiles * (ic + oc) * v->transform_ns[k];
   return fmax(sums, bytes / bytes_per_ns) + bytes / 200 + transforms + 1000;
 }
 
@@ -73,7 +74,7 @@ ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_be
 /* Strips alone where there are at least half as many as wanted. Else the strips' blocks and pairs are divided too,
  * which takes a stage more and writes the whole transformed input to memory: on one thread it is 10 % slower. */
 static void divide(ox_wino_plan *p) {
-  double total = ox_wino_cost_ns(&p->head.task, p->m) / (double)p->head.task.g.groups;
+  double total = ox_wino_cost_ns(&p->head.task, p->kind) / (double)p->head.task.g.groups;
   int64_t wanted = (int64_t)fmin(fmax(total / ns_piece_min, 1), WANTED);
   int64_t tiles = OX_MAX(OX_MIN(p->tiles / wanted, MOST_TILES), LEAST_TILES);
   p->strips = OX_CEIL_DIV(p->tiles, tiles);
@@ -92,14 +93,14 @@ static bool sizes_ok(const int64_t *v, int n) {
   return all < (int64_t)1 << 48;
 }
 
-bool ox_wino_plan_init(ox_bconv_plan *head, int m) {
+bool ox_wino_plan_init(ox_bconv_plan *head, ox_wino_kind k) {
   ox_wino_plan *p = (ox_wino_plan *)head;
   const ox_conv_geom *g = &head->task.g;
-  int64_t points = (m + 2) * (m + 2);
+  const int64_t m = ox_wino_m(k), points = ox_wino_n(k) * ox_wino_n(k);
   int64_t x[] = {g->batch, g->groups, g->ic + OX_BLOCK, g->in[0], g->in[1], g->in[2], points};
   int64_t y[] = {g->batch, g->groups, g->oc + OX_BLOCK, g->out[0], g->out[1] + m, g->out[2] + m, points};
-  if (!sizes_ok(x, OX_COUNT(x)) || !sizes_ok(y, OX_COUNT(y)) || !ox_wino_weight_floats(&head->task, m)) return false;
-  p->m = m, p->v = ox_wino_select(head->task.isa);
+  if (!sizes_ok(x, OX_COUNT(x)) || !sizes_ok(y, OX_COUNT(y)) || !ox_wino_weight_floats(&head->task, k)) return false;
+  p->kind = k, p->v = ox_wino_select(head->task.isa);
   p->blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->pairs = OX_CEIL_DIV(g->oc, OX_WINO_PAIR);
   p->down = OX_CEIL_DIV(g->out[1], m), p->across = OX_CEIL_DIV(g->out[2], m);
   p->tiles = g->batch * g->out[0] * p->down * p->across;
@@ -108,7 +109,7 @@ bool ox_wino_plan_init(ox_bconv_plan *head, int m) {
   divide(p);
   size_t most = (size_t)OX_CEIL_DIV(p->tiles, p->strips);
   p->v_floats = ((size_t)p->blocks * most | 1) * OX_BLOCK * (size_t)points;
-  size_t m_floats = (2 * most | 1) * OX_BLOCK * (size_t)points, rows = ox_wino_rows_floats(m);
+  size_t m_floats = (2 * most | 1) * OX_BLOCK * (size_t)points, rows = ox_wino_rows_floats(k);
   head->scratch_bytes = (OX_MAX(rows, m_floats) + (p->shared ? 0 : p->v_floats)) * sizeof(float);
   int64_t strips = g->groups * p->strips;
   head->n_tiles[0] = strips;

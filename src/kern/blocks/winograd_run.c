@@ -25,7 +25,7 @@ static ox_wino_span span_at(const ox_wino_plan *p, const ox_conv_args *a, int64_
                            .pad_h = -g->tap[1][0],
                            .pad_w = -g->tap[2][0]};
   int64_t count = OX_MIN(OX_MIN(p->across - tx, end - at), OX_WINO_SPAN);
-  return (ox_wino_span){ty * p->m, tx * p->m, count, 0};
+  return (ox_wino_span){ty * ox_wino_m(p->kind), tx * ox_wino_m(p->kind), count, 0};
 }
 
 /* Blocks [block0, block1) of a strip's input. */
@@ -37,7 +37,7 @@ static void strip_in(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
   for (size_t at = 0; at < strip.tiles;) {
     ox_wino_span span = span_at(p, a, group, begin + (int64_t)at, begin + (int64_t)strip.tiles, &image);
     span.at = at;
-    p->v->steps[p->m / 2 - 1].in(&(ox_wino_in){&image, &strip, span, block0, block1, v, rows});
+    p->v->steps[p->kind].in(&(ox_wino_in){&image, &strip, span, block0, block1, v, rows});
     at += (size_t)span.count;
   }
 }
@@ -48,15 +48,17 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
   const ox_act *act = &p->head.task.act;
   bool clip = act->kind == OX_ACT_CLIP, relu = act->kind == OX_ACT_RELU;
   int64_t begin, channels = OX_ROUND_UP(g->oc, OX_BLOCK), oc0 = pair * OX_WINO_PAIR;
-  size_t points = (size_t)((p->m + 2) * (p->m + 2)), width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR);
+  size_t n = (size_t)ox_wino_n(p->kind), n_u = (size_t)ox_wino_weights(p->kind),
+         width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR);
   ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
   ox_wino_image image;
-  const float *u = a->w + (group * channels + oc0) * g->ic * (int64_t)points;
-  const float *filters = a->w + ox_wino_u_floats(&p->head.task, p->m) + (group * channels + oc0) * g->ic * 9;
+  const float *u = a->w + (group * channels + oc0) * g->ic * (int64_t)(n_u * n_u);
+  const float *filters = a->w + ox_wino_u_floats(&p->head.task, p->kind) + (group * channels + oc0) * g->ic * 9;
   ox_wino_mul mul = {&strip, v, u, m, (size_t)g->ic, width};
-  for (size_t i = 0; i < points; i++) {
+  for (size_t i = 0; i < n * n; i++) { /* the last points along an axis may share their weights */
+    mul.u = u + (OX_MIN(i / n, n_u - 1) * n_u + OX_MIN(i % n, n_u - 1)) * (size_t)g->ic * width;
     p->v->mul(&mul);
-    mul.v += strip.v_point, mul.u += (size_t)g->ic * width, mul.m += strip.m_point;
+    mul.v += strip.v_point, mul.m += strip.m_point;
   }
   ox_wino_out out = {.image = &image,
                      .strip = &strip,
@@ -76,7 +78,7 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
       int64_t oc = oc0 + (int64_t)out.at;
       out.block = oc / OX_BLOCK, out.filters = filters + out.at;
       out.bias = a->bias ? a->bias + group * g->oc + oc : NULL, out.lanes = (size_t)OX_MIN(g->oc - oc, OX_BLOCK);
-      p->v->steps[p->m / 2 - 1].out(&out);
+      p->v->steps[p->kind].out(&out);
     }
   }
 }

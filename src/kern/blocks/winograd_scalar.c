@@ -9,4 +9,5 @@
 #define WINO_RATE 2
 #define WINO_F2_NS 400
 #define WINO_F4_NS 1000
+#define WINO_F2_STRIDE2_NS 600
 #include "kern/blocks/winograd_body.h"

@@ -10,8 +10,9 @@
 #include "base/cksize.h"
 #include "kern/blocks/winograd.h"
 
-size_t ox_wino_weight_floats(const ox_bconv_task *t, int m) {
-  int64_t all[4] = {t->g.groups, t->g.ic, OX_ROUND_UP(t->g.oc, OX_BLOCK), (m + 2) * (m + 2) + 9}, n = 1;
+size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k) {
+  int64_t all[4] = {t->g.groups, t->g.ic, OX_ROUND_UP(t->g.oc, OX_BLOCK), ox_wino_weights(k) * ox_wino_weights(k) + 9},
+          n = 1;
   for (size_t i = 0; i < OX_COUNT(all); i++)
     if (!ox_mul_i64_ok(n, all[i], &n)) return 0;
   return (size_t)n;
@@ -29,31 +30,31 @@ enum { CHUNK = 8 /* input channels */ };
 
 /* |n| input channels of a pair. The points of U may lie a multiple of 4096 bytes apart, so that lines of all points
  * would want the same places in cache: each gets its rows in one go. */
-static void put_chunk(const ox_wino_steps *steps, int m, const float *filters, int64_t n, size_t width, float *u,
+static void put_chunk(const ox_wino_steps *steps, int n_u, const float *filters, int64_t n, size_t width, float *u,
                       size_t u_point) {
   enum { POINT = CHUNK * OX_WINO_PAIR };
   float rows[OX_WINO_MAX_N * OX_WINO_MAX_N * POINT];
   for (int64_t c = 0; c < n; c++)
     steps->filter(filters + c * 9 * (int64_t)width, width, rows + c * (int64_t)width, POINT);
-  for (int i = 0; i < (m + 2) * (m + 2); i++)
-    memcpy(u + (size_t)i * u_point, rows + i * POINT, (size_t)n * width * sizeof *u);
+  for (int i = 0; i < n_u; i++) memcpy(u + (size_t)i * u_point, rows + i * POINT, (size_t)n * width * sizeof *u);
 }
 
-void ox_wino_pack(const ox_bconv_task *t, int m, float *dst, const float *w, int64_t u0, int64_t u1,
+void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind kind, float *dst, const float *w, int64_t u0, int64_t u1,
                   const ox_stop *stop) {
+  int n_u = ox_wino_weights(kind) * ox_wino_weights(kind);
   int64_t ic = t->g.ic, oc = t->g.oc, pairs = OX_CEIL_DIV(oc, OX_WINO_PAIR);
   for (int64_t i = u0; i < u1; i++) {
     int64_t group = i / pairs, oc0 = i % pairs * OX_WINO_PAIR, n = OX_MIN(oc - oc0, OX_WINO_PAIR);
     int64_t at = (group * OX_ROUND_UP(oc, OX_BLOCK) + oc0) * ic, width = OX_ROUND_UP(n, OX_BLOCK);
-    float *u = dst + at * (m + 2) * (m + 2), *filters = dst + ox_wino_u_floats(t, m) + at * 9;
+    float *u = dst + at * n_u, *filters = dst + ox_wino_u_floats(t, kind) + at * 9;
     const ox_f32u *from = (const ox_f32u *)w + (group * oc + oc0) * ic * 9;
     for (int64_t c = 0; c < ic; c += CHUNK) {
       if (stop && ox_stop_asked(stop)) return;
       int64_t some = OX_MIN(CHUNK, ic - c);
       for (int64_t k = 0; k < some; k++)
         copy_filters(from + (c + k) * 9, ic * 9, n, filters + (c + k) * 9 * width, (size_t)width);
-      put_chunk(&ox_wino_select(t->isa)->steps[m / 2 - 1], m, filters + c * 9 * width, some, (size_t)width,
-                u + c * width, (size_t)(ic * width));
+      put_chunk(&ox_wino_select(t->isa)->steps[kind], n_u, filters + c * 9 * width, some, (size_t)width, u + c * width,
+                (size_t)(ic * width));
     }
   }
 }
