@@ -13,6 +13,10 @@ enum {
 #undef OX_ISA_ROW
 };
 
+/* Not instruction sets, but as them a leave for kernels (the CPU provider's option `precision`): products of floats may
+ * be as coarse as those of TF32 or bfloat16 where that is faster. */
+enum { OX_PRECISION_TF32 = 1 << 30, OX_PRECISION_BF16 = 1 << 29 };
+
 /* What CPU and operating system allow. Asks the CPU at every call (about 1 us): keep the result. AMX is
  * reported only if Linux grants the tile state (arch_prctl ARCH_REQ_XCOMP_PERM), which this call asks for. */
 ox_isa ox_isa_host(void);

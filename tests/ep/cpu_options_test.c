@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ep/cpu_options_test.c - what the options of the CPU provider change. */
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "support/check.h"
 #include "support/text_session.h"
 
@@ -39,8 +41,9 @@ static void test_winograd_can_be_turned_off(void **state) {
   static const struct {
     const char *key, *value;
     bool winograd;
-  } rows[] = {{NULL, NULL, true},       {"winograd", "true", true},   {"winograd", "1", true},
-              {"winograd", "0", false}, {"winograd", "false", false}, {"isa", "scalar", true}};
+  } rows[] = {{NULL, NULL, true},        {"winograd", "true", true},   {"winograd", "1", true},
+              {"winograd", "0", false},  {"winograd", "false", false}, {"isa", "scalar", true},
+              {"precision", "f32", true}};
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     char form[64];
     form_with(rows[i].key, rows[i].value, form, sizeof form);
@@ -48,7 +51,64 @@ static void test_winograd_can_be_turned_off(void **state) {
   }
 }
 
+static void product_with(const char *precision, float *to, size_t n) {
+  static const char text[] =
+      "<ir_version: 9, opset_import: [\"\" : 18]>\n"
+      "g (float[128,96] x, float[96,64] w) => (float[128,64] y) { y = MatMul(x, w) }\n";
+  ox_env *env;
+  ox_session *s;
+  ox_session_opts o;
+  const char *key = "precision";
+  CHECK_OK(ox_env_create(NULL, &env));
+  ox_session_opts_init(&o);
+  const ox_provider_spec cpu = {"cpu", {1, &key, &precision}};
+  o.providers = &cpu, o.n_providers = 1;
+  CHECK_OK(text_session(env, text, &o, &s));
+  ox_value *in[2] = {ramp_value(env, -1, 0.001f, 2, (const int64_t[]){128, 96}),
+                     ramp_value(env, 1, -0.0007f, 2, (const int64_t[]){96, 64})},
+           *y = NULL;
+  const char *names[] = {"x", "w"};
+  CHECK_OK(ox_session_run(s, NULL, names, (const ox_value *const *)in, 2, NULL, &y, 1));
+  memcpy(to, ox_value_data(y), n * sizeof *to);
+  ox_value_release(in[0]), ox_value_release(in[1]), ox_value_release(y), ox_session_release(s), ox_env_release(env);
+}
+
+/* Coarser products are for machines where they are faster; others give the same bits. */
+static void test_precision(void **state) {
+  (void)state;
+  enum { N = 128 * 64 };
+  static float exact[N], coarse[N];
+  static const double bounds[] = {0, 0x1p-14, 0x1p-7};
+  static const char *const names[] = {"f32", "tf32", "bf16"};
+  product_with("f32", exact, N);
+  for (size_t i = 0; i < OX_COUNT(names); i++) {
+    double most = 0;
+    product_with(names[i], coarse, N);
+    for (size_t j = 0; j < N; j++)
+      most = fmax(most, fabs((double)coarse[j] - (double)exact[j]) / (1 + fabs((double)exact[j])));
+    bool coarser = ox_isa_host() & OX_AMX_BF16;
+    if (!(most <= (coarser ? 64 * bounds[i] : 0))) fail_msg("%s: %g", names[i], most);
+  }
+}
+
+static void test_unknown_precision(void **state) {
+  (void)state;
+  ox_env *env;
+  ox_session *s = NULL;
+  ox_session_opts o;
+  const char *key = "precision", *value = "f64";
+  CHECK_OK(ox_env_create(NULL, &env));
+  ox_session_opts_init(&o);
+  const ox_provider_spec cpu = {"cpu", {1, &key, &value}};
+  o.providers = &cpu, o.n_providers = 1;
+  ox_status *st = text_session(env, model, &o, &s);
+  assert_non_null(st);
+  assert_non_null(strstr(ox_status_message(st), "f32"));
+  ox_status_free(st), ox_env_release(env);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_winograd_can_be_turned_off)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_winograd_can_be_turned_off),
+                                     cmocka_unit_test(test_precision), cmocka_unit_test(test_unknown_precision)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

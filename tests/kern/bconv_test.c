@@ -170,7 +170,10 @@ static bool is_as(double got, double want, double tolerance) {
 
 /* Tiles one by one, last first: the order must not matter. Nothing is written past the end of Y. */
 static void check_form(const problem *p, const ox_bconv_form *f, const char *isa, const char *name) {
-  bool exact = p->t.exact;
+  double tolerance = p->t.isa & OX_PRECISION_BF16   ? 0x1p-7
+                     : p->t.isa & OX_PRECISION_TF32 ? 0x1p-14
+                     : p->t.exact                   ? 4e-6
+                                                    : 4e-5;
   ox_bconv_plan *plan = calloc(1, f->plan_bytes);
   plan->form = f, plan->task = p->t;
   if (!f->plan(plan)) fail_msg("%s: no plan", name);
@@ -187,7 +190,7 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
     for (int64_t t = plan->n_tiles[s]; t-- > 0;) f->run(plan, &a, s, t, t + 1, scratch);
   for (int64_t i = 0; i < p->n_y; i++) {
     double got = (double)y[block_at(i, p->oc, p->pixels)];
-    if (!is_as(got, p->want[i], (exact ? 4e-6 : 4e-5) * p->size[i]))
+    if (!is_as(got, p->want[i], tolerance * p->size[i]))
       fail_msg("%s on %s, shape %s, activation %u: [%lld] is %g, wanted %g", f->name, isa, name, p->t.act.kind,
                (long long)i, got, p->want[i]);
   }
@@ -213,24 +216,28 @@ static int check_forms(problem *p, const char *name) {
   return served;
 }
 
-/* The form on a matrix unit, emulated. */
+/* The form on a matrix unit, emulated, at so many of its precisions. */
 #define EMULATED_PLAN(suffix, needs) \
   static bool plan_##suffix(ox_bconv_plan *p) { return ox_bconv_split_plan_on(p, &ox_split_kernels__##suffix); }
 EMULATED(EMULATED_PLAN)
 
-static void check_split(problem *p, const char *name) {
+static void check_split(problem *p, const char *name, size_t n_precisions) {
 #define EMULATED_ROW(suffix, needs) {needs, #suffix, plan_##suffix},
   static const struct {
     ox_isa needs;
     const char *isa;
     bool (*plan)(ox_bconv_plan *p);
   } rows[] = {EMULATED(EMULATED_ROW)};
+  static const ox_isa precisions[] = {0, OX_PRECISION_TF32, OX_PRECISION_BF16};
   extern const ox_bconv_form ox_bconv_form_split;
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     ox_bconv_form f = ox_bconv_form_split;
-    ox_bconv_split_plan probe = {.head.task = p->t};
     f.plan = rows[i].plan, p->t.exact = true;
-    if (!(rows[i].needs & ~ox_isa_host()) && f.plan(&probe.head)) check_form(p, &f, rows[i].isa, name);
+    for (size_t j = 0; j < n_precisions && !(rows[i].needs & ~ox_isa_host()); j++) {
+      ox_bconv_split_plan probe = {.head.task = p->t};
+      p->t.isa = precisions[j];
+      if (f.plan(&probe.head)) check_form(p, &f, rows[i].isa, name);
+    }
   }
 }
 
@@ -242,7 +249,7 @@ static void test_shapes_that_hurt(void **state) {
     problem_init(&p, &shapes[i]);
     int served = check_forms(&p, shapes[i].name);
     if (shapes[i].groups == 1) assert_true(served > 0);
-    check_split(&p, shapes[i].name);
+    check_split(&p, shapes[i].name, 3);
     problem_deinit(&p);
   }
 }
@@ -271,7 +278,7 @@ static void test_random_shapes(void **state) {
     problem p;
     problem_init(&p, &s);
     check_forms(&p, s.name);
-    check_split(&p, s.name);
+    check_split(&p, s.name, 1);
     problem_deinit(&p);
   }
 }
@@ -303,7 +310,7 @@ static void test_extremes(void **state) {
           if (fabs(p.want[j]) > (double)FLT_MAX) p.want[j] = copysign(HUGE_VAL, p.want[j]);
         p.t.exact = true;
         check_forms(&p, square[s].name);
-        check_split(&p, square[s].name);
+        check_split(&p, square[s].name, 1);
         problem_deinit(&p);
       }
 }

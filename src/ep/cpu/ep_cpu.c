@@ -10,13 +10,15 @@
 #include "ops/builtin.h"
 
 #define OX_ISA_ROW(bit, number, name, implied) "|" name
-static const ox_option_def options[] = {{"isa", OX_OPTION_STRING,
-                                         "scalar"
+static const ox_option_def options[] = {
+    {"isa", OX_OPTION_STRING, "scalar"
 #include "base/isa.inc"
-                                         ,
-                                         "all that the processor has", "the most that kernels may use"},
-                                        {"winograd", OX_OPTION_BOOL, NULL, "true",
-                                         "convolutions may round like Winograd's, a few times more than plain sums"}};
+     ,
+     "all that the processor has", "the most that kernels may use"},
+    {"winograd", OX_OPTION_BOOL, NULL, "true",
+     "convolutions may round like Winograd's, a few times more than plain sums"},
+    {"precision", OX_OPTION_STRING, "f32|tf32|bf16", "f32",
+     "of factors in products of float32; coarser is faster on AMX, elsewhere the same"}};
 #undef OX_ISA_ROW
 
 static const char *option(const ox_options *opts, const char *key, const char *otherwise) {
@@ -27,7 +29,9 @@ static const char *option(const ox_options *opts, const char *key, const char *o
 
 static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep) {
   ox_isa isa = ox_isa_cap(ox_isa_allowed(), option(opts, "isa", ""));
-  const char *winograd = option(opts, "winograd", "1");
+  const char *winograd = option(opts, "winograd", "1"), *precision = option(opts, "precision", "f32");
+  if (*precision == 't') isa |= OX_PRECISION_TF32;
+  if (*precision == 'b') isa |= OX_PRECISION_BF16;
   const ox_registry *ops = ox_ops_cpu();
   *out_ep = NULL;
   ox_status *st = ops ? ox_rows_ep_create(host, ops, NULL, isa, out_ep) : ox_oom();
@@ -36,16 +40,16 @@ static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep *
 }
 
 static ox_ep_api api = {.struct_size = sizeof(ox_ep_api),
-                              .abi_major = OX_EP_ABI_MAJOR,
-                              .name = "cpu",
-                              .create = create,
-                              .destroy = ox_rows_ep_destroy,
-                              .claim = ox_rows_ep_claim,
-                              .kernel_create = ox_rows_ep_kernel_create,
-                              .options = options,
-                              .n_options = OX_COUNT(options),
-                              .rule_sets = ox_cpu_rule_sets,
-                              .n_rule_sets = OX_N_CPU_RULE_SETS};
+                        .abi_major = OX_EP_ABI_MAJOR,
+                        .name = "cpu",
+                        .create = create,
+                        .destroy = ox_rows_ep_destroy,
+                        .claim = ox_rows_ep_claim,
+                        .kernel_create = ox_rows_ep_kernel_create,
+                        .options = options,
+                        .n_options = OX_COUNT(options),
+                        .rule_sets = ox_cpu_rule_sets,
+                        .n_rule_sets = OX_N_CPU_RULE_SETS};
 
 /* The operators that only its rules make. */
 enum { MOST_OWN_OPS = 32 };

@@ -9,7 +9,6 @@
 #include "kern/blocks/bconv_split.h"
 
 enum {
-  TERMS = 3,
   TILES = 24,          /* to aim at */
   ROWS = 448,          /* of A in a tile: they share the splitting of weights */
   A_BLOCK = 768 << 10, /* bytes of images that stay in L2 */
@@ -18,7 +17,7 @@ enum {
 };
 /* ns on one core of a Sapphire Rapids (November 2026): of 16 rows by 32 columns by 32 of k, all six products; of
  * splitting 32 x 32 floats; of a byte from memory. */
-static const double ns_product = 2 * 6 * 16384 / 3310.0 * 1.4, ns_split = 100, ns_byte = 1 / 12.0;
+static const double ns_product = 2 * 16384 / 3310.0 * 1.4, ns_split = 100, ns_byte = 1 / 12.0;
 static const double ns_tile_min = 25e3, ns_tile_max = 200e3;
 static const double fma_macs_per_ns = 72; /* that machine's, of the forms that this one is compared with */
 
@@ -112,7 +111,8 @@ static void cut_pixels(ox_bconv_split_plan *p) {
 /* Panels of a tile, and what all of it will take. */
 static void cut_channels(ox_bconv_split_plan *p, int64_t rows) {
   int64_t tiles = p->tiles_n * p->tiles_h * p->tiles_w, phases = p->n_phases[1] * p->n_phases[2];
-  double panel_ns = (double)OX_CEIL_DIV(rows, 16) * (double)(p->pairs * p->taps) * ns_product;
+  double panel_ns =
+      (double)OX_CEIL_DIV(rows, 16) * (double)(p->pairs * p->taps) * ns_product * (p->terms * (p->terms + 1) / 2);
   double split = (double)(p->tile_n * p->plane * phases * p->pairs) / 32 * ns_split;
   double total = (double)(tiles * p->panels) * panel_ns;
   double target = OX_MAX(OX_MIN(OX_MAX(total / TILES, ns_tile_min), ns_tile_max), 8 * split);
@@ -129,7 +129,7 @@ static void cut_channels(ox_bconv_split_plan *p, int64_t rows) {
 
 bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
   ox_bconv_split_plan *p = (ox_bconv_split_plan *)head;
-  p->g = head->task.g, p->v = v, p->terms = TERMS;
+  p->g = head->task.g, p->v = v, p->terms = ox_split_terms(head->task.isa);
   ox_conv_geom *g = &p->g;
   int64_t n, xs[] = {g->batch, g->ic + 2 * OX_BLOCK, g->in[0], g->in[1], g->in[2]};
   int64_t ys[] = {g->batch, g->oc + OX_SPLIT_SIDE, g->out[0], g->out[1], g->out[2]};
@@ -168,7 +168,7 @@ static double cost_ns(const ox_bconv_task *t) {
 }
 
 extern const ox_bconv_form ox_bconv_form_split;
-const ox_bconv_form ox_bconv_form_split = {.name = "amx six products",
+const ox_bconv_form ox_bconv_form_split = {.name = "amx",
                                            .plan_bytes = sizeof(ox_bconv_split_plan),
                                            .cost_ns = cost_ns,
                                            .weight_floats = weight_floats,

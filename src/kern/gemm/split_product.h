@@ -85,6 +85,10 @@ typedef struct ox_split_kernels {
 
 /* NULL: there is no such unit. */
 const ox_split_kernels *ox_split_select(ox_isa have);
+/* How many terms of a float count: 3, two with 3 products, which is 50 times as exact as TF32, or one. */
+static inline int ox_split_terms(ox_isa have) {
+  return have & OX_PRECISION_BF16 ? 1 : have & OX_PRECISION_TF32 ? 2 : 3;
+}
 
 /* ---- a sweep: all panels of B in a tile by steps [k0, k1) of k, whose part of the image of A is there ---- */
 typedef struct ox_split_sweep ox_split_sweep;

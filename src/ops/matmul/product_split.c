@@ -3,20 +3,21 @@
  * the panels of plain products or where it lies, so that how many rows there are decides only when shapes are known. */
 #include "ops/matmul/product.h"
 
-enum { BATCH_TILE_MACS = 1 << 20, TERMS = 3 };
-static const char FORM[] = "amx six products";
+enum { BATCH_TILE_MACS = 1 << 20 };
+static const char *const forms[] = {"amx one product", "amx three products", "amx six products"};
 
 bool ox_product_splits(const ox_kernel_ctx *c, const ox_product *p) {
   const ox_gemm_variant *v = p->packed ? p->packed->v : NULL;
   if (p->type != OX_F32 || !ox_split_select(c->isa)) return false;
   if (v && (v->panel != OX_F32 || v->nr % OX_SPLIT_SIDE)) return false;
-  return ox_split_pays(p->m, p->n, p->k, TERMS, v || p->b_ns == 1, p->n_batch == 1);
+  return ox_split_pays(p->m, p->n, p->k, ox_split_terms(c->isa), v || p->b_ns == 1, p->n_batch == 1);
 }
 
 ox_status *ox_product_plan_split(ox_kernel_ctx *c, ox_product *p) {
   bool alone = p->n_batch == 1;
-  p->split = true, c->form = FORM;
-  ox_split_plan_init(&p->s, ox_split_select(c->isa), TERMS, p->m, p->n, p->k, alone);
+  int terms = ox_split_terms(c->isa);
+  p->split = true, c->form = forms[terms - 1];
+  ox_split_plan_init(&p->s, ox_split_select(c->isa), terms, p->m, p->n, p->k, alone);
   int64_t tiles = (int64_t)ox_split_tiles(&p->s);
   p->batches_per_tile = tiles > 1 ? 1 : (int64_t)OX_MAX(BATCH_TILE_MACS / (p->m * p->n * p->k), (size_t)1);
   OX_TRY(ox_ctx_plan(c, OX_CEIL_DIV(p->n_batch, p->batches_per_tile) * tiles, p->s.scratch));
