@@ -156,7 +156,7 @@ static void pointwise(const ox_bconv_direct_plan *p, const pixels *px, const flo
                       .first = b0 == 0,
                       .last = b1 == p->blocks};
     for (int64_t q = 0, np; q < p->panels; q += np) {
-      np = OX_MIN(p->panels - q, p->v->n_panels);
+      np = ox_bconv_panels(p->v, p->panels - q);
       int64_t pieces = OX_CEIL_DIV(px->n, p->v->n_pixels[np - 1]), each = px->n / pieces, more = px->n % pieces;
       m.w = w + (q * p->k + b0 * OX_BLOCK) * OX_BLOCK;
       m.bias = bias ? bias + q * OX_BLOCK : NULL, m.channels = (size_t)(p->head.task.g.oc - q * OX_BLOCK);
