@@ -53,30 +53,10 @@ typedef struct ct_prep {
 /* ---- shapes ---- */
 
 static ox_status *infer_with(ox_infer_ctx *c, const ox_deconv_attrs *a, uint32_t bias) {
-  const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape;
-  ox_shape y = ox_shape_unknown();
+  ox_shape y;
   uint32_t dtype = ox_infer_dtype_of(c, X, W);
-  int rank = x->rank >= 0 ? x->rank : w->rank;
-  if (rank >= 0) {
-    if (rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", rank);
-    if (x->rank >= 0 && w->rank >= 0 && x->rank != w->rank)
-      return ox_fail(OX_SHAPE_MISMATCH, "X has rank %d, W rank %d", x->rank, w->rank);
-    int64_t ch = x->rank >= 0 ? x->dim[1] : -1, wc = w->rank >= 0 ? w->dim[0] : -1;
-    if (ch >= 0 && wc >= 0 && (ch != wc || ch % a->group))
-      return ox_fail(OX_SHAPE_MISMATCH, "X has %lld channels, W takes %lld in %lld groups", (long long)ch,
-                     (long long)wc, (long long)a->group);
-    ox_spatial_attrs win;
-    int64_t extra[OX_SPATIAL_AXES];
-    bool known;
-    OX_TRY(ox_deconv_window(a, rank - 2, w, &win, extra, &known));
-    y.rank = rank, y.dim[0] = x->rank >= 0 ? x->dim[0] : -1;
-    y.dim[1] = w->rank >= 0 ? ox_dim_mul(w->dim[1], a->group) : -1;
-    for (int i = 0; i < rank - 2; i++) {
-      int64_t lo;
-      OX_TRY(ox_deconv_output(a, &win, i, known && x->rank >= 0 ? x->dim[i + 2] : -1, extra[i], &y.dim[i + 2], &lo));
-    }
-    OX_TRY(ox_infer_shape_is(c, bias, 1, &y.dim[1]));
-  }
+  OX_TRY(ox_deconv_infer_shape(a, &c->in[X]->shape, &c->in[W]->shape, &y));
+  if (y.rank >= 0) OX_TRY(ox_infer_shape_is(c, bias, 1, &y.dim[1]));
   ox_infer_out(c, 0, dtype, &y);
   return NULL;
 }
@@ -97,48 +77,15 @@ static ox_status *infer_pads(ox_infer_ctx *c) {
 
 /* ---- phases ---- */
 
-/* Stride, dilation and kernel of the three axes: all that packing needs. */
-static ox_status *axes_of(const ox_deconv_attrs *a, const ox_shape *w, ox_deconv_axis *axis) {
-  int axes = w->rank - 2;
-  if (axes > OX_CONV_AXES) return ox_fail(OX_NOT_IMPLEMENTED, "ConvTranspose over %d axes, at most 3", axes);
-  ox_spatial_attrs win;
-  int64_t extra[OX_SPATIAL_AXES];
-  bool known;
-  OX_TRY(ox_deconv_window(a, axes, w, &win, extra, &known));
-  for (int i = 0; i < OX_CONV_AXES; i++) {
-    int s = i - (OX_CONV_AXES - axes);
-    if (s >= 0 && win.kernel[s] > 1 << 24)
-      return ox_fail(OX_LIMIT, "a kernel of %lld along axis %d", (long long)win.kernel[s], s);
-    axis[i] =
-        (ox_deconv_axis){1, 1, s < 0 ? 1 : win.kernel[s], s < 0 ? 1 : win.stride[s], s < 0 ? 1 : win.dilation[s], 0};
-  }
-  return NULL;
-}
-
-/* The taps of phase |i|, written to |memory|, which has room for the sum of the kernel's extents. */
-static void phase_taps(const ox_deconv_axis *axis, int64_t i, int64_t *memory, ox_deconv_phase *d) {
-  int64_t r[OX_CONV_AXES] = {i / axis[2].stride / axis[1].stride, i / axis[2].stride % axis[1].stride,
-                             i % axis[2].stride};
-  for (int a = 0; a < OX_CONV_AXES; a++) {
-    d->taps[a] = memory;
-    d->n[a] = ox_deconv_taps(&axis[a], r[a], memory);
-    memory += axis[a].kernel;
-  }
-}
-
-static bool phase_count(const ox_deconv_axis *axis, int64_t *n) {
-  return ox_mul_i64_ok(axis[0].stride, axis[1].stride, n) && ox_mul_i64_ok(*n, axis[2].stride, n) && *n <= 1 << 16;
-}
-
 static size_t pack_all(const ox_deconv_axis *axis, int64_t *taps, int64_t groups, int64_t ic, int64_t oc,
                        const float *w, float *dst, const ox_stop *stop) { /* dst NULL: only counts */
   int64_t n = 1, kernel[OX_CONV_AXES] = {axis[0].kernel, axis[1].kernel, axis[2].kernel};
   bool depthwise = ox_conv_is_depthwise(ic, oc);
   size_t at = 0;
-  phase_count(axis, &n);
+  ox_deconv_phase_count(axis, &n);
   for (int64_t i = 0; i < n; i++) {
     ox_deconv_phase d;
-    phase_taps(axis, i, taps, &d);
+    ox_deconv_phase_taps(axis, i, taps, &d);
     for (int64_t g = 0; g < groups && dst && !ox_stop_asked(stop); g++)
       ox_deconv_pack(dst + at, w, &d, kernel, ic, oc, g, depthwise, stop);
     at += ox_deconv_weight_floats(&d, groups, ic, oc, depthwise);
@@ -156,11 +103,11 @@ static ox_status *load(ox_load_ctx *c) {
   s->pads = c->op[sizeof "ConvTranspose" - 1] ? PADS : 0, s->bias = s->pads ? PADS_B : B;
   if (!w || w->dtype == OX_F64 || w->shape.rank < 3 || w->shape.rank > OX_CONV_AXES + 2 || w->shape.dim[0] % a->group)
     return NULL;
-  OX_TRY(axes_of(a, &w->shape, axis));
+  OX_TRY(ox_deconv_axes(a, &w->shape, axis));
   size_t n = (size_t)ox_shape_count(&w->shape);
   int64_t *taps = OX_LOAD_ARRAY(c, int64_t, (size_t)(axis[0].kernel + axis[1].kernel + axis[2].kernel));
   if (!taps) return ox_oom();
-  if (!n || !phase_count(axis, &n_phases)) return NULL;
+  if (!n || !ox_deconv_phase_count(axis, &n_phases)) return NULL;
   int64_t ic = w->shape.dim[0] / a->group, oc = w->shape.dim[1];
   s->bytes = pack_all(axis, taps, a->group, ic, oc, NULL, NULL, NULL) * sizeof(float);
   float *plain = (float *)w->data;
@@ -195,12 +142,12 @@ static bool book(ox_kernel_ctx *c, size_t floats, size_t *at) {
 /* The geometry of phase |i| and its place in the output; counts it only if it has outputs. */
 static ox_status *phase_init(ox_kernel_ctx *c, ct_prep *p, int64_t i, phase *ph) {
   const ox_deconv_axis *axis = p->axis;
-  int64_t r[OX_CONV_AXES] = {i / axis[2].stride / axis[1].stride, i / axis[2].stride % axis[1].stride,
-                             i % axis[2].stride};
+  int64_t r[OX_CONV_AXES];
+  ox_deconv_phase_classes(axis, i, r);
   int64_t kernels = axis[0].kernel + axis[1].kernel + axis[2].kernel;
   int64_t *taps = ox_ctx_alloc(c, (size_t)kernels * 2 * sizeof *taps), *offsets = taps + kernels;
   if (!taps) return ox_oom();
-  phase_taps(axis, i, taps, &ph->d);
+  ox_deconv_phase_taps(axis, i, taps, &ph->d);
   ox_conv_geom g = {.batch = p->batch, .groups = p->groups, .ic = p->ic, .oc = p->oc, .stride = {1, 1, 1}};
   for (int a = 0; a < OX_CONV_AXES; a++) {
     g.in[a] = axis[a].in, g.n_taps[a] = ph->d.n[a], g.tap[a] = offsets;
@@ -247,7 +194,7 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, ct_prep *p) {
   const ct_state *s = c->state;
   size_t w_floats, y_floats, shared;
   int64_t y_n = ox_shape_count(&c->out[0]->shape), gather = 0, conv = 0;
-  if (!phase_count(p->axis, &p->n_phases)) return ox_fail(OX_LIMIT, "ConvTranspose: strides are too large");
+  if (!ox_deconv_phase_count(p->axis, &p->n_phases)) return ox_fail(OX_LIMIT, "ConvTranspose: strides are too large");
   p->phases = ox_ctx_alloc(c, (size_t)p->n_phases * sizeof *p->phases);
   if (!p->phases) return ox_oom();
   OX_TRY(phases_init(c, p, &w_floats, &y_floats, &shared));
@@ -304,18 +251,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   OX_TRY(attrs_of(c, pads, &with));
   const ox_shape *x = &c->in[X]->shape, *w = &c->in[W]->shape, *y = &c->out[0]->shape;
   ct_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
-  ox_spatial_attrs win;
-  int64_t extra[OX_SPATIAL_AXES];
-  bool known;
   if (!p) return ox_oom();
-  OX_TRY(axes_of(a, w, p->axis));
-  OX_TRY(ox_deconv_window(a, x->rank - 2, w, &win, extra, &known));
-  for (int s = 0; s < win.axes; s++) {
-    ox_deconv_axis *ax = &p->axis[s + OX_CONV_AXES - win.axes];
-    int64_t out;
-    OX_TRY(ox_deconv_output(a, &win, s, x->dim[s + 2], extra[s], &out, &ax->lo));
-    ax->in = x->dim[s + 2], ax->out = y->dim[s + 2];
-  }
+  OX_TRY(ox_deconv_axes_make(a, x, w, y, p->axis));
   p->batch = x->dim[0], p->groups = a->group, p->ic = w->dim[0] / a->group, p->oc = w->dim[1];
   if (c->in[X]->dtype != OX_F64) return prepare_f32(c, p);
   p->kind[0] = S_F64, p->per_tile = 1;

@@ -2,6 +2,8 @@
  * kern/conv/transpose.c - the phases of a transposed convolution, their weights, and the double-precision form. */
 #include "kern/conv/transpose.h"
 
+#include "base/cksize.h"
+
 int64_t ox_deconv_taps(const ox_deconv_axis *a, int64_t r, int64_t *taps) {
   int64_t n = 0;
   for (int64_t t = 0; t < a->kernel; t++)
@@ -13,6 +15,24 @@ int64_t ox_deconv_first(const ox_deconv_axis *a, int64_t r, int64_t *count) {
   int64_t first = ((r - a->lo) % a->stride + a->stride) % a->stride;
   *count = first < a->out ? OX_CEIL_DIV(a->out - first, a->stride) : 0;
   return first;
+}
+
+bool ox_deconv_phase_count(const ox_deconv_axis *axis, int64_t *n) {
+  return ox_mul_i64_ok(axis[0].stride, axis[1].stride, n) && ox_mul_i64_ok(*n, axis[2].stride, n) && *n <= 1 << 16;
+}
+
+void ox_deconv_phase_classes(const ox_deconv_axis *axis, int64_t i, int64_t *r) {
+  r[0] = i / axis[2].stride / axis[1].stride, r[1] = i / axis[2].stride % axis[1].stride, r[2] = i % axis[2].stride;
+}
+
+void ox_deconv_phase_taps(const ox_deconv_axis *axis, int64_t i, int64_t *memory, ox_deconv_phase *out) {
+  int64_t r[OX_CONV_AXES];
+  ox_deconv_phase_classes(axis, i, r);
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    out->taps[a] = memory;
+    out->n[a] = ox_deconv_taps(&axis[a], r[a], memory);
+    memory += axis[a].kernel;
+  }
 }
 
 size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc, bool depthwise) {

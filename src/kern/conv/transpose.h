@@ -25,6 +25,13 @@ typedef struct ox_deconv_phase {
   const int64_t *taps[OX_CONV_AXES]; /* indices into the kernel */
 } ox_deconv_phase;
 
+/* How many phases there are; false: too many. */
+bool ox_deconv_phase_count(const ox_deconv_axis *axis, int64_t *n);
+/* The class of phase |i| along each axis. */
+void ox_deconv_phase_classes(const ox_deconv_axis *axis, int64_t i, int64_t *r);
+/* The taps of phase |i|, written to |memory|, which has room for the sum of the kernel's extents. */
+void ox_deconv_phase_taps(const ox_deconv_axis *axis, int64_t i, int64_t *memory, ox_deconv_phase *out);
+
 /* Packs group g of w, laid out [group][ic][oc][kernel], for one phase: as ox_conv_pack_weights does, or plainly
  * for depthwise. w may be unaligned, |stop| NULL. */
 void ox_deconv_pack(float *dst, const float *w, const ox_deconv_phase *p, const int64_t *kernel, int64_t ic, int64_t oc,
