@@ -91,6 +91,18 @@ static void clear_columns(ox_wino_kind k, float *rows, int64_t begin, int64_t en
     for (int r = 0; r < ox_wino_n(k); r++) vf32_store(rows + r * ld + c, vf32_zero());
 }
 
+/* Along one of the rows that columns_in has made: to[point of the row][tile]. */
+OX_INLINE void rows_in(ox_wino_kind k, const float *row, float *to, size_t v_point, size_t count) {
+  const int n = ox_wino_n(k), step = ox_wino_step(k);
+  for (size_t i = 0; i < count; i++, row += step * OX_BLOCK, to += OX_BLOCK)
+    OX_UNROLL for (int l = 0; l < OX_BLOCK; l += L) {
+      vf32 d[OX_WINO_MAX_N], o[OX_WINO_MAX_N];
+      OX_UNROLL for (int j = 0; j < n; j++) d[j] = vf32_load(row + j * OX_BLOCK + l);
+      transform_in(k, d, o);
+      OX_UNROLL for (int j = 0; j < n; j++) vf32_store(to + (size_t)j * v_point + l, o[j]);
+    }
+}
+
 OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
   const ox_wino_image *g = t->image;
   const int64_t ld = OX_WINO_COLUMNS(k) * OX_BLOCK;
@@ -99,23 +111,19 @@ OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
   int64_t y = t->span.y * stride - g->pad_h, x = t->span.x * stride - g->pad_w;
   int64_t begin = OX_MIN(OX_MAX(-x, 0), columns), end = OX_MAX(OX_MIN(g->in_w - x, columns), begin);
   int lo = (int)OX_MIN(OX_MAX(-y, 0), n), hi = (int)OX_MAX(OX_MIN(g->in_h - y, n), lo);
-  clear_columns(k, t->rows, 0, begin);
-  clear_columns(k, t->rows, end, columns);
+  const size_t tiles = t->strip->tiles, v_point = t->strip->v_point;
+  float *const rows = t->rows;
+  clear_columns(k, rows, 0, begin);
+  clear_columns(k, rows, end, columns);
   for (int64_t b = t->block0; b < t->block1; b++) {
     const float *from = g->x + b * g->x_block + (y * g->in_w + x) * OX_BLOCK;
     if (lo == 0 && hi == n)
-      columns_in(k, from, g->in_w * OX_BLOCK, t->rows, begin, end, lo, hi, true);
+      columns_in(k, from, g->in_w * OX_BLOCK, rows, begin, end, lo, hi, true);
     else
-      columns_in(k, from, g->in_w * OX_BLOCK, t->rows, begin, end, lo, hi, false);
-    float *to = t->v + ((size_t)b * t->strip->tiles + t->span.at) * OX_BLOCK;
-    for (int r = 0; r < n; r++, to += (size_t)n * t->strip->v_point)
-      for (int64_t i = 0; i < t->span.count; i++) OX_UNROLL for (int l = 0; l < OX_BLOCK; l += L) {
-          vf32 d[OX_WINO_MAX_N], o[OX_WINO_MAX_N];
-          OX_UNROLL for (int j = 0; j < n; j++) d[j] = vf32_load(t->rows + r * ld + (i * step + j) * OX_BLOCK + l);
-          transform_in(k, d, o);
-          OX_UNROLL for (int j = 0; j < n; j++)
-              vf32_store(to + (size_t)j * t->strip->v_point + (size_t)i * OX_BLOCK + l, o[j]);
-        }
+      columns_in(k, from, g->in_w * OX_BLOCK, rows, begin, end, lo, hi, false);
+    float *to = t->v + ((size_t)b * tiles + t->span.at) * OX_BLOCK;
+    for (int r = 0; r < n; r++, to += (size_t)n * v_point)
+      rows_in(k, rows + r * ld, to, v_point, (size_t)t->span.count);
   }
 }
 
