@@ -134,6 +134,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   OX_TRY(plain_x(a, &c->in[X]->shape, w, &x));
   y = ox_shape_from_blocks(&c->out[0]->shape, w->dim[0]);
   OX_TRY(ox_conv_geom_make(c, &a->conv, &x, w, &y, &t.g));
+  ox_conv_geom_move_unit_axes(&t.g);
   const ox_bconv_form *form = ox_bconv_choose(&t);
   if (!form)
     return ox_fail(OX_NOT_IMPLEMENTED, "BlockConv: %lld groups of %lld inputs and %lld outputs", (long long)t.g.groups,

@@ -78,6 +78,31 @@ static void test_like_fused_conv(void **state) {
   for (int i = 0; i < 32; i++) check(i & 1, i & 2, i & 4, i & 8, i & 16 ? 1 : 0);
 }
 
+/* 1-D data carried as n x c x l x 1, or as n x c x 1 x l: the very bits of one another. */
+static void test_a_unit_axis(void **state) {
+  (void)state;
+  enum { LONG = H * WID, OUT = LONG - K + 1 };
+  static float column[N * 48 * OUT];
+  for (int across = 0; across < 2; across++) {
+    one_node n;
+    one_node_init(&n, "ai.onyx", "BlockConv", 1, 1);
+    const int64_t xd[] = {N, 2, across ? 1 : LONG, across ? LONG : 1, 16};
+    const int64_t wd[] = {M, C, across ? 1 : K, across ? K : 1};
+    one_node_input(&n, OX_F32, 5, xd, blocks);
+    one_node_const(&n, OX_F32, 4, wd, w);
+    CHECK_OK(one_node_run(&n));
+    assert_int_equal(ox_shape_count(&n.out[0].shape), OX_COUNT(column));
+    for (int64_t i = 0; i < N * M * OUT; i++) {
+      int64_t at = block_at(i, M, OUT);
+      if (across)
+        assert_memory_equal(column + at, (float *)n.out[0].data + at, sizeof(float));
+      else
+        column[at] = ((float *)n.out[0].data)[at];
+    }
+    one_node_deinit(&n);
+  }
+}
+
 static void test_what_is_refused(void **state) {
   (void)state;
   static const struct {
@@ -110,6 +135,7 @@ static void test_what_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_like_fused_conv),
+      cmocka_unit_test(test_a_unit_axis),
       cmocka_unit_test(test_what_is_refused),
   };
   return cmocka_run_group_tests(tests, setup, NULL);

@@ -146,6 +146,9 @@ void ox_conv_pack_panel(const ox_conv_variant *v, float *dst, int64_t i, const f
 void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
                           int64_t g1, const ox_stop *stop);
 
+/* A trailing axis of one element (1-D data carried as n x c x l x 1) would leave rows of one pixel: it moves to the
+ * front. Data and weights stay as they are, since neither order of elements changes. */
+void ox_conv_geom_move_unit_axes(ox_conv_geom *g);
 /* Fills |p| but for p->tap_off, which needs p->table_bytes from the caller, filled by ox_conv_plan_tables.
  * The taps of |g| must outlive the plan. False: a size overflows. Depends on shapes and variant only. */
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v);

@@ -205,9 +205,7 @@ static bool few_pixels(const ox_conv_plan *p) {
   return (double)channels / (double)p->g.oc * 1.08 < (double)padded / (double)p->pixels;
 }
 
-/* A trailing axis of one element (1-D data carried as n x c x l x 1) would leave rows of one pixel: it moves to the
- * front. Data and weights stay as they are, since neither order of elements changes. */
-static void move_unit_axes(ox_conv_geom *g) {
+void ox_conv_geom_move_unit_axes(ox_conv_geom *g) {
   for (int turn = 0; turn < OX_CONV_AXES - 1; turn++) {
     bool unit = g->in[2] == 1 && g->out[2] == 1 && g->n_taps[2] == 1 && g->tap[2][0] == 0;
     if (!unit) return;
@@ -231,7 +229,7 @@ static void weight_layout(const ox_conv_variant *v, int64_t oc, int64_t k, int64
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v) {
   memset(p, 0, sizeof *p);
   p->g = *g, p->v = v, p->act = *act;
-  move_unit_axes(&p->g);
+  ox_conv_geom_move_unit_axes(&p->g);
   g = &p->g;
   bool clip = act->kind == OX_ACT_CLIP, relu = act->kind == OX_ACT_RELU;
   p->post = act->kind != OX_ACT_NONE && !clip && !relu;
