@@ -5,6 +5,7 @@
 
 #include "ep/cpu/blocks/blocks_pass.h"
 #include "kern/blocks/bconv.h"
+#include "kern/blocks/bconv_direct.h"
 #include "ops/shared/conv_node.h"
 
 static const char own[] = "ai.onyx";
@@ -61,12 +62,20 @@ static bool task_of(const ox_rewrite *g, ox_id node, const ox_shape *w, ox_bconv
   return !st;
 }
 
-/* ns that planes need for the same, as measured: a share of what blocks reach, as inputs are gathered first. */
+/* ns that planes need for the same, as measured: inputs are gathered first, row by row, unless the taps are one; and the
+ * tiles are slower. */
 static double planes_ns(const ox_bconv_task *t, double blocks_ns) {
   const ox_conv_geom *c = &t->g;
-  double used = (double)c->oc / (double)OX_ROUND_UP(c->oc, OX_BLOCK);
   if (c->groups > 1 && c->ic < OX_BLOCK) return blocks_ns * 1.5;
-  return blocks_ns * 1.3 * used;
+  const double slower = 1.2, gather_ns = 0.1, read_ns = 0.6, start_ns = 1000;
+  const double row = 16; /* a row costs as much as that many pixels more */
+  double taps = (double)c->n_taps[0] * (double)c->n_taps[1] * (double)c->n_taps[2];
+  double pixels = (double)c->batch * (double)c->out[0] * (double)c->out[1] * (double)c->out[2];
+  double macs = (double)OX_ROUND_UP(c->oc, 4) * (double)c->groups;
+  double ns = slower * macs / ox_bconv_select(t->isa)->macs_per_ns;
+  if (taps > 1) ns += gather_ns * (double)c->groups * (1 + row / (double)OX_MAX(c->out[2], 1));
+  double read = read_ns * macs; /* few pixels wait for the weights */
+  return OX_MAX(ns * pixels, read) * taps * (double)c->ic + start_ns;
 }
 
 static bool conv_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
