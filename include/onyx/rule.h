@@ -151,6 +151,11 @@ struct ox_graph_api {
   /* -- 1.1 -- */
   /* 0: the node is no activation, or its parameters are not constant. */
   int (*activation)(const ox_rewrite *g, ox_id node, ox_activation *out);
+  /* 1.2. A new constant that |make| fills from |from|, a constant of the model, and |arg|, which is copied: now, and once
+   * more where its memory was given back because all its readers had packed it. It must write the same bytes each time. */
+  ox_status *(*const_made)(const ox_rewrite *g, const char *hint, uint32_t dtype, const ox_shape *shape,
+                           const ox_tensor *from, void (*make)(const ox_tensor *from, const void *arg, void *to),
+                           const void *arg, size_t arg_bytes, ox_id *out_value);
 };
 
 /* ---- patterns ------------------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 
 #include "base/cksize.h"
 #include "base/macros.h"
+#include "graph/made.h"
 #include "plan/constants.h"
 
 /* Pages of the mapped file go as packing goes on, so that memory never holds a large constant twice. */
@@ -59,7 +60,15 @@ static ox_status *pack_all(packing *k) {
 static void find_constants(const packing *k) {
   const ox_step *s = k->step;
   for (uint32_t i = 0; i < s->c.n_in && i < 64; i++)
-    if ((k->pack->inputs >> i & 1) && s->node->in[i] != OX_NONE) k->in[i] = ox_graph_const(s->graph, s->node->in[i]);
+    if ((k->pack->inputs >> i & 1) && s->node->in[i] != OX_NONE) {
+      k->in[i] = ox_graph_const(s->graph, s->node->in[i]);
+      ox_made_open(s->graph->model, k->in[i]);
+    }
+}
+
+static void leave_constants(const packing *k) {
+  give_back_pages(k);
+  for (uint32_t i = 0; i < k->step->c.n_in && i < 64; i++) ox_made_close(k->step->graph->model, k->in[i]);
 }
 
 ox_status *ox_step_pack(ox_step *s, const ox_pack *p, const void **out_data) {
@@ -76,7 +85,7 @@ ox_status *ox_step_pack(ox_step *s, const ox_pack *p, const void **out_data) {
     if (!st) {
       find_constants(&k);
       st = pack_all(&k);
-      give_back_pages(&k);
+      leave_constants(&k);
     }
     ox_delete(alloc, k.in, in_bytes);
     ox_delete(alloc, k.scratch, bytes);

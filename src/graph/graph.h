@@ -158,6 +158,7 @@ struct ox_model {
   const char *path;      /* of its file; NULL: it came from memory */
   ox_model_file *files;  /* mapped files that tensors borrow from */
   uint32_t n_files, cap_files;
+  struct ox_made_list *made; /* large constants that can be made again: graph/made.h */
 };
 
 /* ---- models ---- */

@@ -5,6 +5,7 @@
 #include "base/macros.h"
 #include "graph/graph.h"
 #include "graph/grow32.h"
+#include "graph/made.h"
 
 enum { FIRST_SYMBOL = -2 };
 
@@ -19,7 +20,8 @@ ox_status *ox_model_create(ox_alloc alloc, const ox_registry *registry, ox_model
   ox_map_init(&m->symbol_ids, alloc);
   ox_map_init(&m->interned, alloc);
   m->producer_name = m->producer_version = m->domain = m->doc = m->graph_doc = "";
-  ox_status *st = ox_graph_create(m, NULL, "", &m->graph);
+  ox_status *st = ox_made_init(m);
+  if (!st) st = ox_graph_create(m, NULL, "", &m->graph);
   if (st) {
     ox_model_destroy(m);
     return st;
@@ -38,6 +40,7 @@ void ox_model_destroy(ox_model *m) {
     ox_delete(a, g->outputs, g->cap_outputs * sizeof *g->outputs);
     ox_map_deinit(&g->by_name);
   }
+  ox_made_deinit(m);
   for (uint32_t i = 0; i < m->n_files; i++) ox_file_map_release(m->files[i].map);
   ox_delete(a, m->files, m->cap_files * sizeof *m->files);
   ox_delete(a, m->symbols, m->cap_symbols * sizeof *m->symbols);

@@ -281,7 +281,8 @@ static const ox_graph_api table = {.struct_size = sizeof table,
                                    .remove_unused = ox_rewriter_remove_unused,
                                    .status_make = status_make,
                                    .guard_failed = guard_failed,
-                                   .activation = activation};
+                                   .activation = activation,
+                                   .const_made = ox_rewriter_const_made};
 
 /* ---- rewriters ---- */
 

@@ -46,6 +46,9 @@ ox_status *ox_rewriter_add_tensor(const ox_rewrite *rw, const char *hint, uint32
 ox_status *ox_rewriter_add_const(const ox_rewrite *rw, const char *hint, const ox_tensor *t, ox_id *out_value);
 ox_status *ox_rewriter_const_room(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
                                   void **out_data, ox_id *out_value);
+ox_status *ox_rewriter_const_made(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
+                                  const ox_tensor *from, void (*make)(const ox_tensor *from, const void *arg, void *to),
+                                  const void *arg, size_t arg_bytes, ox_id *out_value);
 ox_status *ox_rewriter_const_view(const ox_rewrite *rw, const char *hint, const ox_tensor *t, ox_id *out_value);
 ox_status *ox_rewriter_make_const(const ox_rewrite *rw, ox_id v, const ox_tensor *t);
 ox_status *ox_rewriter_replace_uses(const ox_rewrite *rw, ox_id from, ox_id to);

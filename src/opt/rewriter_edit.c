@@ -3,6 +3,7 @@
  * another assignment are refused, new ones get that of the rule's root; origins and names are kept. */
 #include <string.h>
 
+#include "graph/made.h"
 #include "opt/rewriter.h"
 
 /* ---- what may be edited ---- */
@@ -96,6 +97,22 @@ ox_status *ox_rewriter_const_room(const ox_rewrite *rw, const char *hint, uint32
   *out_data = ox_arena_alloc(&rw->graph->model->arena, bytes);
   if (!*out_data) return ox_oom();
   ox_tensor t = ox_tensor_view(dtype, &s, *out_data);
+  return ox_graph_add_const(rw->graph, hint, &t, out_value);
+}
+
+ox_status *ox_rewriter_const_made(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
+                                  const ox_tensor *from, void (*make)(const ox_tensor *from, const void *arg, void *to),
+                                  const void *arg, size_t arg_bytes, ox_id *out_value) {
+  ox_model *m = rw->graph->model;
+  size_t bytes;
+  void *data;
+  *out_value = OX_NONE;
+  OX_TRY(tensor_bytes(hint, dtype, shape, &bytes));
+  const void *kept = ox_arena_copy(&m->arena, arg, arg_bytes);
+  const ox_tensor *source = ox_arena_copy(&m->arena, from, sizeof *from);
+  if (!kept || !source) return ox_oom();
+  OX_TRY(ox_made_add(m, bytes, source, make, kept, &data));
+  ox_tensor t = ox_tensor_view(dtype, shape, data);
   return ox_graph_add_const(rw->graph, hint, &t, out_value);
 }
 

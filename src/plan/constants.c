@@ -3,6 +3,7 @@
 #include "plan/constants.h"
 
 #include "base/macros.h"
+#include "graph/made.h"
 #include "plan/transfers.h"
 
 bool ox_tensor_aligned(const ox_tensor *t) {
@@ -11,10 +12,7 @@ bool ox_tensor_aligned(const ox_tensor *t) {
   return (uintptr_t)t->data % align == 0;
 }
 
-void ox_constant_drop(const ox_graph *g, const ox_tensor *t) {
-  const ox_model *m = g->model;
-  for (uint32_t i = 0; i < m->n_files; i++) ox_file_map_drop(m->files[i].map, t->data, t->bytes);
-}
+void ox_constant_drop(const ox_graph *g, const ox_tensor *t) { ox_model_drop_pages(g->model, t); }
 
 bool ox_unit_consumes(const ox_unit *u, uint32_t i) { return u->kernel && i < 64 && (u->kernel->consumed >> i & 1); }
 

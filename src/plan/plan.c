@@ -8,6 +8,7 @@
 #include "base/macros.h"
 #include "ep/view.h"
 #include "graph/extract.h"
+#include "graph/made.h"
 #include "plan/constants.h"
 #include "plan/compile.h"
 #include "plan/transfers.h"
@@ -46,7 +47,9 @@ static ox_status *create_kernel(builder *b, ox_unit *u) {
   for (uint32_t i = 0; i < n->n_in; i++) {
     ox_id v = n->in[i];
     if (v == OX_NONE || !p->consts[v] || !ox_unit_consumes(u, i)) continue;
-    if (atomic_fetch_sub(&b->waiting[v], 1) == 1) ox_constant_drop(p->graph, p->consts[v]);
+    if (atomic_fetch_sub(&b->waiting[v], 1) != 1) continue;
+    ox_made_spent(p->graph->model, p->consts[v]);
+    ox_constant_drop(p->graph, p->consts[v]);
   }
   return NULL;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt/rules/conv_fold.c - what follows a convolution channel by channel goes into its weights and bias: batch
  * normalization, and Mul, Div, Add, Sub with constants. In double, rounded once. Each removes a node. */
+#include <string.h>
+
 #include "base/status.h"
 #include "onyx/rewrite.h"
 
@@ -29,22 +31,40 @@ static int weights_of(const ox_rewrite *g, ox_id conv, weights *out) {
   return !out->bias || (out->bias->dtype == OX_F32 && ox_elements(&out->bias->shape) == out->channels);
 }
 
-/* The weights times the scale of their output channel; untouched if there is nothing to scale. */
+/* What scaling knows: |scale| of |channels| follow. */
+typedef struct scaling {
+  int64_t group;
+  int transposed;
+  double scale[];
+} scaling;
+
+/* The weights times the scale of their output channel. */
+static void make_scaled(const ox_tensor *w, const void *arg, void *to) {
+  const scaling *k = arg;
+  const ox_f32u *old = w->data;
+  float *scaled = to;
+  const ox_shape *s = &w->shape;
+  int64_t taps = ox_elements_of(s, 2, s->rank), rows = s->dim[0], cols = s->dim[1], per_group = rows / k->group;
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < cols; c++) {
+      double by = k->scale[k->transposed ? r / per_group * cols + c : r];
+      for (int64_t t = 0, i = (r * cols + c) * taps; t < taps; t++, i++) scaled[i] = (float)((double)old[i] * by);
+    }
+}
+
+/* Untouched if there is nothing to scale. */
 static ox_status *scale_weights(const ox_rewrite *g, ox_id conv, const weights *k, const affine *a) {
   int one = 1;
-  const ox_shape *s = &k->w->shape;
-  int64_t taps = ox_elements_of(s, 2, s->rank), rows = s->dim[0], cols = s->dim[1], per_group = rows / k->group;
-  float *scaled;
+  size_t bytes = sizeof(scaling) + (size_t)k->channels * sizeof *a->scale;
   ox_id id;
   for (int64_t m = 0; m < k->channels; m++) one &= a->scale[m] == 1;
   if (one) return NULL;
-  OX_TRY(ox_f32_room(g, g->api->value_name(g, ox_in(g, conv, W)), s->rank, s->dim, &scaled, &id));
-  const ox_f32u *old = k->w->data;
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t c = 0; c < cols; c++) {
-      double by = a->scale[k->transposed ? r / per_group * cols + c : r];
-      for (int64_t t = 0, i = (r * cols + c) * taps; t < taps; t++, i++) scaled[i] = (float)((double)old[i] * by);
-    }
+  scaling *arg = g->api->scratch(g, bytes);
+  if (!arg) return ox_no_memory(g);
+  arg->group = k->group, arg->transposed = k->transposed;
+  memcpy(arg->scale, a->scale, (size_t)k->channels * sizeof *a->scale);
+  OX_TRY(g->api->const_made(g, g->api->value_name(g, ox_in(g, conv, W)), OX_F32, &k->w->shape, k->w, make_scaled, arg,
+                            bytes, &id));
   return ox_set_in(g, conv, W, id);
 }
 
