@@ -65,6 +65,7 @@ typedef struct ox_alloc {
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
 typedef struct ox_frame ox_frame; /* the host's side of one node in one run */
+struct ox_tune;
 
 /* What a kernel sees of its node. In prepare, in[i]->data is NULL unless the value is constant or already known. */
 typedef struct ox_kernel_ctx {
@@ -90,6 +91,7 @@ typedef struct ox_kernel_ctx {
   /* 1.3. prepare's answer, for profiles: how these shapes are computed, in a few words ("depthwise"). Static, or of
    * alloc_prep; NULL: nothing to tell. Only where struct_size says that it is there. */
   const char *form;
+  struct ox_tune *tune; /* the engine's own (docs/tuning.md); NULL elsewhere */
 } ox_kernel_ctx;
 
 /* A form of constants that a kernel has consumed (packed weights), made when shapes are known and so is the form that

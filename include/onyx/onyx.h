@@ -180,6 +180,11 @@ typedef struct ox_session_opts {
   const char *const *denotations;
   const int64_t *denotation_values;
   size_t n_denotations;
+  /* Where an operator can be computed in several ways, the fastest as it was measured on this machine instead of what a
+   * model of costs says (docs/tuning.md): what the file |tune_cache| (NULL: none) knows; with |tune|, what it lacks is
+   * measured when it is met first and added when the session is released. These are options of the CPU provider. */
+  const char *tune_cache;
+  int tune;
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */

@@ -197,6 +197,7 @@ typedef struct ox_load_ctx {
   const ox_type *const *out_type;    /* as inferred at load; NULL entry: omitted */
   /* 1.3 */
   uint32_t exact;                    /* 1: no way of computing may be chosen that rounds worse than plain sums do */
+  struct ox_tune *tune;              /* ox_kernel_ctx.tune */
 } ox_load_ctx;
 
 /* ---- the rows -------------------------------------------------------------------------------------------- */

@@ -4,10 +4,21 @@
 #include "base/cpu.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/macros.h"
+
+/* Up to the first 0 of |text|, without what is not printable and without blanks at either end. */
+static void put_printable(char *out, size_t n, const char *text, size_t length) {
+  size_t at = 0;
+  for (size_t i = 0; i < length && text[i] && at + 1 < n; i++)
+    if ((text[i] > ' ' && text[i] <= '~') || (text[i] == ' ' && at)) out[at++] = text[i];
+  while (at && out[at - 1] == ' ') at--;
+  out[at] = 0;
+  if (!at) snprintf(out, n, "unknown");
+}
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -59,10 +70,28 @@ ox_isa ox_isa_host(void) {
   if (tiles && (edx >> 22 & 1) && (have & OX_AVX512BF16) && amx_granted()) have |= OX_AMX_BF16;
   return have;
 }
-#elif defined(__aarch64__)
+
+void ox_cpu_model(char *out, size_t n) {
+  unsigned brand[12] = {0}, most = __get_cpuid_max(0x80000000, NULL);
+  for (unsigned i = 0; i < 3 && most >= 0x80000004; i++)
+    __get_cpuid(0x80000002 + i, &brand[4 * i], &brand[4 * i + 1], &brand[4 * i + 2], &brand[4 * i + 3]);
+  put_printable(out, n, (const char *)brand, sizeof brand);
+}
+#else
+#if defined(__aarch64__)
 ox_isa ox_isa_host(void) { return OX_NEON; /* part of the ARMv8-A baseline */ }
 #else
 ox_isa ox_isa_host(void) { return 0; }
+#endif
+
+/* The main identification register, where the system shows it. */
+void ox_cpu_model(char *out, size_t n) {
+  char text[32] = "";
+  FILE *f = fopen("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1", "r");
+  size_t got = f ? fread(text, 1, sizeof text, f) : 0;
+  if (f) fclose(f);
+  put_printable(out, n, text, got);
+}
 #endif
 
 static const struct {
@@ -94,4 +123,10 @@ ox_isa ox_isa_cap(ox_isa have, const char *name) {
 ox_isa ox_isa_allowed(void) {
   const char *cap = getenv("OX_ISA");
   return cap ? ox_isa_cap(ox_isa_host(), cap) : ox_isa_host();
+}
+
+void ox_isa_text(ox_isa isa, char *out, size_t n) {
+  size_t at = (size_t)snprintf(out, n, "%s", isa ? "" : "scalar");
+  for (size_t i = 0; i < OX_COUNT(levels) && at < n; i++)
+    if (isa & levels[i].bit) at += (size_t)snprintf(out + at, n - at, "%s%s", at ? " " : "", levels[i].name);
 }

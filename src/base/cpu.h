@@ -3,6 +3,7 @@
 #ifndef OX_BASE_CPU_H
 #define OX_BASE_CPU_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef uint32_t ox_isa; /* a set of OX_AVX2, OX_AVX512 ... bits; 0 is the scalar baseline */
@@ -30,5 +31,10 @@ ox_isa ox_isa_implied(ox_isa have);
 
 /* |have| capped to the level called |name|; |have| itself if there is no such level. */
 ox_isa ox_isa_cap(ox_isa have, const char *name);
+
+/* What the processor calls itself; "unknown" where it does not say. */
+void ox_cpu_model(char *out, size_t n);
+/* The names of a set, separated by blanks; "scalar" for none. */
+void ox_isa_text(ox_isa isa, char *out, size_t n);
 
 #endif

@@ -11,26 +11,28 @@ typedef struct cli_session_args {
   long long threads, level, max_memory; /* in MiB */
   bool level_given;
   cli_list require, no_rules;
-  char *cache_dir, *dump_before, *dump_after;
+  char *cache_dir, *tune_cache, *dump_before, *dump_after;
+  bool tune;
   cli_providers providers;
 } cli_session_args;
 
-#define CLI_SESSION_OPTIONS(s)                                                                       \
-  CLI_INT("threads", "N", &(s).threads, 0, UINT32_MAX, "threads; 0: as many as the machine allows"), \
-      {.name = "level",                                                                              \
-       .arg = "L",                                                                                   \
-       .help = "optimizations: 0 none, 1 basic, 2 extended, 3 all",                                  \
-       .flag = &(s).level_given,                                                                     \
-       .integer = &(s).level,                                                                        \
-       .most = OX_OPTIMIZE_ALL},                                                                     \
-      CLI_LIST("no-rule", "RULE", &(s).no_rules, "leave out this rule or pass of the optimizer"),    \
-      CLI_LIST("require", "WHAT", &(s).require,                                                      \
-               "fail unless \"no NODES on PROVIDER\" or \"all NODES on PROVIDER\" holds, where\n"    \
-               "NODES is \"nodes\", or operators: Conv|Gemm"),                                       \
-      CLI_INT("max-memory", "MIB", &(s).max_memory, 0, INT64_MAX,                                    \
-              "most memory for load and runs; 0: 2 GiB and 256 times model and inputs, but at\n"     \
-              "most 80 % of the machine's"),                                                         \
-      CLI_TEXT("cache-dir", "DIR", &(s).cache_dir, "where providers keep what they have compiled"),  \
+#define CLI_SESSION_OPTIONS(s)                                                                        \
+  CLI_INT("threads", "N", &(s).threads, 0, UINT32_MAX, "threads; 0: as many as the machine allows"),  \
+      {.name = "level",                                                                               \
+       .arg = "L",                                                                                    \
+       .help = "optimizations: 0 none, 1 basic, 2 extended, 3 all",                                   \
+       .flag = &(s).level_given,                                                                      \
+       .integer = &(s).level,                                                                         \
+       .most = OX_OPTIMIZE_ALL},                                                                      \
+      CLI_LIST("no-rule", "RULE", &(s).no_rules, "leave out this rule or pass of the optimizer"),     \
+      CLI_LIST("require", "WHAT", &(s).require,                                                       \
+               "fail unless \"no NODES on PROVIDER\" or \"all NODES on PROVIDER\" holds, where\n"     \
+               "NODES is \"nodes\", or operators: Conv|Gemm"),                                        \
+      CLI_INT("max-memory", "MIB", &(s).max_memory, 0, INT64_MAX,                                     \
+              "most memory for load and runs; 0: 2 GiB and 256 times model and inputs, but at\n"      \
+              "most 80 % of the machine's"),                                                          \
+      CLI_TEXT("cache-dir", "DIR", &(s).cache_dir, "where providers keep what they have compiled"),   \
+      CLI_TEXT("tune-cache", "FILE", &(s).tune_cache, "what onyx tune has measured on this machine"), \
       CLI_PROVIDER_OPTIONS((s).providers)
 
 /* Those of commands with one MODEL or DIR, and what comes of them. */

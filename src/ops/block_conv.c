@@ -125,7 +125,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   const block_conv_state *s = c->state;
   const ox_shape *w = &c->in[W]->shape;
   block_conv_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
-  ox_bconv_task t = {.exact = s->exact || !s->packs}; /* transforming weights in every run does not pay */
+  /* transforming weights in every run does not pay */
+  ox_bconv_task t = {.exact = s->exact || !s->packs, .tune = c->tune};
   ox_shape x, y;
   if (!p) return ox_oom();
   if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))

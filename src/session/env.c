@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/version.h"
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/memory.h"
@@ -20,7 +21,7 @@ static const ox_ep_api *(*const built_in[])(void) = {
 #undef OX_EPS
 };
 
-const char *ox_version(void) { return "0.1.0"; }
+const char *ox_version(void) { return OX_VERSION; }
 
 ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
   *out_env = NULL;

@@ -74,6 +74,7 @@ static ox_status *copy_opts(ox_arena *a, ox_session_opts *o) {
   OX_TRY(copy_files(a, o));
   OX_TRY(make_absolute(a, &o->external_dir));
   OX_TRY(copy_text(a, &o->cache_dir));
+  OX_TRY(copy_text(a, &o->tune_cache));
   o->own_providers = NULL, o->n_own_providers = 0; /* the origin's tables are taken */
   o->dim_values = ox_arena_copy(a, o->dim_values, o->n_dims * sizeof *o->dim_values);
   o->denotation_values = ox_arena_copy(a, o->denotation_values, o->n_denotations * sizeof *o->denotation_values);

@@ -27,7 +27,25 @@ static const ox_ep_api custom = {.struct_size = sizeof custom,
 
 /* ---- any ---- */
 
-static ox_status *add(ox_session *s, const ox_ep_api *api, void *user, const ox_options *options) {
+/* |options| and those that the session has for the CPU provider. */
+static ox_status *with_tuning(ox_session *s, const ox_session_opts *o, const ox_ep_api *api, const ox_options *options,
+                              ox_options *out) {
+  *out = options ? *options : (ox_options){0};
+  if (strcmp(api->name, "cpu") != 0 || (!o->tune_cache && !o->tune)) return NULL;
+  const char **keys = OX_ARENA_ARRAY(&s->arena, const char *, out->n + 2);
+  const char **values = OX_ARENA_ARRAY(&s->arena, const char *, out->n + 2);
+  if (!keys || !values) return ox_oom();
+  for (uint32_t i = 0; i < out->n; i++) keys[i] = out->keys[i], values[i] = out->values[i];
+  if (o->tune_cache) keys[out->n] = "tune_cache", values[out->n++] = o->tune_cache;
+  if (o->tune) keys[out->n] = "tune", values[out->n++] = "first_run";
+  out->keys = keys, out->values = values;
+  return NULL;
+}
+
+static ox_status *add(ox_session *s, const ox_session_opts *o, const ox_ep_api *api, void *user,
+                      const ox_options *given) {
+  ox_options all, *options = &all;
+  OX_TRY(with_tuning(s, o, api, given, &all));
   if (s->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
   ox_provider *p = &s->providers[s->n_providers];
   *p = (ox_provider){.api = *api,
@@ -70,7 +88,7 @@ static ox_status *add_by_name(ox_session *s, const ox_session_opts *o, const ox_
   if (spec->name) OX_TRY(ox_session_provider_table(s, o, spec->name, &api, &user));
   if (!api.name) return ox_fail(OX_INVALID_ARGUMENT, "there is no provider '%s'", spec->name ? spec->name : "");
   if (has(s, api.name)) return ox_fail(OX_INVALID_ARGUMENT, "provider '%s' is named twice", api.name);
-  return add(s, &api, user, &spec->options);
+  return add(s, o, &api, user, &spec->options);
 }
 
 /* Those of the origin, whatever the env has got since. */
@@ -80,7 +98,7 @@ static ox_status *add_same(ox_session *s, const ox_session_opts *o) {
     const ox_options *options = NULL;
     for (size_t k = 0; k < o->n_providers; k++)
       if (strcmp(o->providers[k].name, api->name) == 0) options = &o->providers[k].options;
-    OX_TRY(add(s, api, s->origin->providers[i].services.user, options));
+    OX_TRY(add(s, o, api, s->origin->providers[i].services.user, options));
   }
   return NULL;
 }
@@ -90,12 +108,12 @@ ox_status *ox_session_add_providers(ox_session *s, const ox_session_opts *o) {
   bool customs = s->custom_ops != NULL;
   for (size_t i = 0; i < o->n_providers; i++) {
     const char *name = o->providers[i].name;
-    if (customs && name && strcmp(name, "cpu") == 0 && !has(s, "custom")) OX_TRY(add(s, &custom, NULL, NULL));
+    if (customs && name && strcmp(name, "cpu") == 0 && !has(s, "custom")) OX_TRY(add(s, o, &custom, NULL, NULL));
     OX_TRY(add_by_name(s, o, &o->providers[i]));
   }
-  if (customs && !has(s, "custom")) OX_TRY(add(s, &custom, NULL, NULL));
+  if (customs && !has(s, "custom")) OX_TRY(add(s, o, &custom, NULL, NULL));
   const ox_ep_api *cpu = ox_env_find_provider(s->env, "cpu");
-  return cpu && !has(s, "cpu") ? add(s, cpu, NULL, NULL) : NULL;
+  return cpu && !has(s, "cpu") ? add(s, o, cpu, NULL, NULL) : NULL;
 }
 
 ox_provider *ox_session_evaluator(ox_session *s) {

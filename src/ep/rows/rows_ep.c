@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "base/tune.h"
 
 struct ox_ep {
   ox_ep_host host;
   const ox_registry *ops, *but;
   ox_isa isa;
   bool exact;
+  ox_tune *tune; /* NULL: none */
 };
 
 typedef struct {
@@ -41,8 +43,19 @@ ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_registry *ops, con
 
 void ox_rows_ep_set_exact(ox_ep *ep, bool exact) { ep->exact = exact; }
 
+static void log_text(void *ctx, int level, const char *text) {
+  const ox_ep *ep = ctx;
+  ep->host.log_text(&ep->host, level, text);
+}
+
+ox_status *ox_rows_ep_tune(ox_ep *ep, const char *path, bool measures) {
+  return ox_tune_open(&(ox_tune_opts){ep->host.alloc, ep->isa, path, measures, log_text, ep}, &ep->tune);
+}
+
 void ox_rows_ep_destroy(ox_ep *ep) {
-  if (ep) ox_delete(ep->host.alloc, ep, sizeof *ep);
+  if (!ep) return;
+  ox_tune_close(ep->tune);
+  ox_delete(ep->host.alloc, ep, sizeof *ep);
 }
 
 /* ---- claims ---- */
@@ -79,6 +92,7 @@ static void release(ox_kernel *kernel) {
 static ox_status *prepare(ox_kernel *kernel, ox_kernel_ctx *c) {
   const rows_kernel *k = (const rows_kernel *)kernel;
   c->attrs = k->attrs, c->state = k->state, c->op_version = k->op_version, c->isa = k->ep->isa;
+  c->tune = k->ep->tune;
   return k->def->prepare ? ox_ep_pass_status(&k->ep->host, k->def->prepare(c)) : NULL;
 }
 
@@ -198,7 +212,8 @@ static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node,
                    .in_name = in.names,
                    .out_name = out.names,
                    .out_type = out.types,
-                   .exact = k->ep->exact};
+                   .exact = k->ep->exact,
+                   .tune = k->ep->tune};
   ox_status *st = k->def->load(&c);
   k->state = c.state, k->base.consumed = c.consumed;
   return st;

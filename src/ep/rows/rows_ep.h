@@ -15,6 +15,8 @@ OX_NODISCARD ox_status *ox_rows_ep_create(const ox_ep_host *host, const ox_regis
 
 /* Before any kernel: what they are told as ox_load_ctx.exact. */
 void ox_rows_ep_set_exact(ox_ep *ep, bool exact);
+/* Its kernels ask a table of measurements (base/tune.h), which is the provider's from now on. Before any kernel. */
+OX_NODISCARD ox_status *ox_rows_ep_tune(ox_ep *ep, const char *path, bool measures);
 
 /* The calls of such a provider, for its table. claim takes what has a kernel, and views. */
 void ox_rows_ep_destroy(ox_ep *ep);

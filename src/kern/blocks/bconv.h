@@ -8,6 +8,7 @@
 #define OX_KERN_BLOCKS_BCONV_H
 
 #include "kern/blocks/blocks.h"
+#include "base/tune.h"
 #include "kern/conv/conv.h"
 
 /* What is to be computed. X is [batch][blocks of groups * ic][in][16], or as ONNX has it where |x_plain|; Y is
@@ -19,6 +20,7 @@ typedef struct ox_bconv_task {
   ox_act act;     /* after bias and residual */
   bool x_plain;   /* an image: few channels, as the model's input has them */
   bool exact;     /* no form may be chosen whose rounding errors exceed those of plain sums (Winograd's do) */
+  ox_tune *tune;  /* what was measured; NULL: costs decide */
 } ox_bconv_task;
 
 typedef struct ox_bconv_form ox_bconv_form;
@@ -53,7 +55,9 @@ struct ox_bconv_form {
 
 /* All forms; a form that does not serve a task says so by its cost. */
 const ox_bconv_form *const *ox_bconv_forms(size_t *out_n);
-/* The cheapest form for |t|; NULL: none serves. */
+/* The fastest form for |t| as it was measured, else the cheapest; NULL: none serves. */
 const ox_bconv_form *ox_bconv_choose(const ox_bconv_task *t);
+/* What was measured, or is now if t->tune measures; NULL: nothing (bconv_tune.c). */
+const ox_bconv_form *ox_bconv_measured(const ox_bconv_task *t);
 
 #endif

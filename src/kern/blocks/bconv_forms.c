@@ -21,8 +21,9 @@ const ox_bconv_form *const *ox_bconv_forms(size_t *out_n) {
 }
 
 const ox_bconv_form *ox_bconv_choose(const ox_bconv_task *t) {
-  const ox_bconv_form *best = NULL;
+  const ox_bconv_form *best = t->tune ? ox_bconv_measured(t) : NULL;
   double least = INFINITY;
+  if (best) return best;
   for (size_t i = 0; i < OX_COUNT(forms); i++) {
     double ns = forms[i]->cost_ns(t);
     if (ns < least) best = forms[i], least = ns;

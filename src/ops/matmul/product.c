@@ -68,14 +68,13 @@ static void swap_sides(ox_product *p) {
   p->in_a = p->in_b, p->in_b = in;
 }
 
-static ox_gemm_b choose_mode(ox_product *p, const ox_product_b *packed) {
+static ox_gemm_b choose_mode(const ox_product *p, const ox_product_b *packed) {
   if (packed) return OX_GEMM_PACKED;
   bool small = p->m <= FEW_ROWS;
   if (p->type == OX_F32 && small && p->b_ks == 1 && (p->a_ks == 1 || p->k <= 1)) return OX_GEMM_DOTS;
   /* in place up to the point where rows of B, far apart, cost more than a pass over B */
   if (p->type == OX_F32 && p->b_ns == 1 && (small || p->m <= 96 || (p->k * p->n <= 128 * 1024 && p->m <= 512)))
     return OX_GEMM_DIRECT;
-  p->pack_stage = true;
   return OX_GEMM_PACKED;
 }
 
@@ -117,7 +116,10 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   }
   if (ox_product_splits(c, p)) return ox_product_plan_split(c, p);
   const ox_gemm_variant *v = b ? b->v : ox_gemm_select(p->type, c->isa);
-  ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, choose_mode(p, b));
+  ox_gemm_b mode = choose_mode(p, b);
+  if (c->tune && !b && p->type == OX_F32) mode = ox_product_measured(c, p, mode);
+  p->pack_stage = !b && mode == OX_GEMM_PACKED;
+  ox_gemm_plan_init(&p->g, v, p->m, p->n, p->k, p->type, p->type, mode);
   c->form = v->form[p->pack_stage ? 3 : p->g.b_mode];
   p->b_bytes = ox_gemm_b_bytes(v, p->k, p->n);
   size_t tiles = ox_gemm_tiles(&p->g), macs = OX_MAX(p->m * p->n * OX_MAX(p->k, (size_t)1), (size_t)1);

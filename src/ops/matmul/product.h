@@ -54,6 +54,9 @@ OX_NODISCARD ox_status *ox_product_term(ox_product *p, int i, int input, const o
 int64_t ox_product_offset(const ox_product *p, int64_t index, const int64_t *strides);
 int64_t ox_product_matrix(const ox_product *p, int64_t index, const int64_t *strides);
 
+/* The fastest way for a float32 B that is not packed, as it was measured, or is now (product_tune.c); else |otherwise|.
+ */
+ox_gemm_b ox_product_measured(const ox_kernel_ctx *c, const ox_product *p, ox_gemm_b otherwise);
 /* Books stages, tiles, scratch; packs |b| (NULL: B is not constant). |p| must be memory of the prepared shapes
  * (ox_ctx_alloc). */
 OX_NODISCARD ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *b);

@@ -22,6 +22,8 @@ static const char *const keys[] = {
     "mlas.enable_gemm_fastmath_arm64_bfloat16",
     "mlas.kleidiai.conv_igemm_max_work",
     "mlas.use_lut_gemm",
+    "onyx.tune",
+    "onyx.tune_cache",
     "optimization.constant_folding_max_output_size_in_bytes",
     "optimization.disable_specified_optimizers",
     "optimization.enable_cast_chain_elimination",

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * base/tune.h - what has been measured on this machine: for a task (an operation on certain shapes) the fastest of the
+ * ways to do it. Kept in memory, read from a file and written to it (docs/tuning.md).
+ *
+ * A table lives as long as the provider that has it and is asked by any thread. What it answers for a task never
+ * changes while it lives, so that whoever asks twice gets the same bits. A file comes from outside: it can only make an
+ * engine slow, since a name counts only where that way serves the task anyway.
+ *
+ *   onyx tune 1
+ *   machine <processor>, <instruction sets>, onyx <version>
+ *   task <task>|<fastest way> <ns>|<next way> <ns> ...
+ *
+ * A line per task, in the order in which they were measured. Lines are printable ASCII, shorter than OX_TUNE_LINE. */
+#ifndef OX_BASE_TUNE_H
+#define OX_BASE_TUNE_H
+
+#include <stdbool.h>
+
+#include "base/alloc.h"
+#include "base/cpu.h"
+#include "base/status.h"
+
+typedef struct ox_tune ox_tune;
+
+enum {
+  OX_TUNE_KEY = 256, /* most characters of a task, with the 0 */
+  OX_TUNE_WAYS = 16, /* most ways that are compared */
+  OX_TUNE_LINE = 2048
+};
+
+typedef struct ox_tune_opts {
+  ox_alloc alloc;
+  ox_isa isa;                                          /* of the kernels: a file for another set is foreign */
+  const char *path;                                    /* NULL: in memory only */
+  bool measures;                                       /* who meets a task that is not there measures it */
+  void (*log)(void *ctx, int level, const char *text); /* may be NULL */
+  void *log_ctx;
+} ox_tune_opts;
+
+/* One way and what it took. */
+typedef struct ox_tune_way {
+  const char *name; /* letters, digits, blanks and punctuation but '|'; shorter than OX_TUNE_KEY */
+  double ns;
+} ox_tune_way;
+
+/* Reads the file. One that is broken, of another machine or of another version is as good as none, and the log says so;
+ * the only error is OUT_OF_MEMORY. */
+OX_NODISCARD ox_status *ox_tune_open(const ox_tune_opts *opts, ox_tune **out_tune);
+/* Writes the file if there is something new. NULL is fine. */
+void ox_tune_close(ox_tune *t);
+
+/* The fastest way for |task|, as long as the table lives; NULL: nobody has measured it. |t| may be NULL. */
+const char *ox_tune_find(ox_tune *t, const char *task);
+/* Who finds nothing is to measure and put, between begin and end: one thread at a time, so that they do not disturb
+ * each other. Ask again after begin. */
+bool ox_tune_measures(const ox_tune *t); /* |t| may be NULL */
+void ox_tune_begin(ox_tune *t);
+void ox_tune_end(ox_tune *t);
+/* Keeps the first answer for a task; |ways| are sorted here. None: nothing could be measured, which is kept, too. */
+void ox_tune_put(ox_tune *t, const char *task, ox_tune_way *ways, size_t n);
+/* Memory for measuring. */
+ox_alloc ox_tune_alloc(const ox_tune *t);
+/* ns of fn(ctx) when nobody disturbs: the least of some calls, 3 ms of them or three. */
+double ox_tune_time(void (*fn)(void *ctx), void *ctx);
+
+#endif
