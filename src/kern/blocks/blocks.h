@@ -5,12 +5,19 @@
 #define OX_KERN_BLOCKS_BLOCKS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cpu.h"
 #include "base/macros.h"
 #include "kern/act.h"
 
 enum { OX_BLOCK = 16 /* channels of a block, on every instruction set */ };
+
+/* Where the lanes of a block come from: lane i of |x|'s pixels is lane from[i], or none of them: -1. */
+typedef struct ox_blocks_source {
+  const float *x;
+  int8_t from[OX_BLOCK];
+} ox_blocks_source;
 
 typedef struct ox_blocks_variant {
   ox_isa needs;
@@ -24,6 +31,8 @@ typedef struct ox_blocks_variant {
                  size_t n);
   /* Means of the 16 lanes over n pixels, and sums of squared deviations from them. */
   void (*moments)(const float *x, size_t n, double *mean, double *squares);
+  /* n pixels of one block out of |n_from| others, 1 to 16; lanes that none gives become zero. */
+  void (*pick)(float *y, const ox_blocks_source *from, size_t n_from, size_t n);
 } ox_blocks_variant;
 
 /* The best for |have|; never NULL. */

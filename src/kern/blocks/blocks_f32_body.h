@@ -105,6 +105,55 @@ static void moments(const float *x, size_t n, double *mean, double *squares) {
   }
 }
 
+/* One vector of each pixel out of |steps| others. */
+typedef struct pick_step {
+  const float *x;
+  int32_t lane[VF32_LANES];
+} pick_step;
+
+OX_INLINE void pick_vectors(float *y, const pick_step *step, size_t steps, size_t n) {
+  for (size_t p = 0; p < n * OX_BLOCK; p += OX_BLOCK) {
+    vf32 v = vf32_zero();
+    for (size_t k = 0; k < steps; k++) v = vf32_pick(v, vf32_load(step[k].x + p), vi32_load(step[k].lane));
+    vf32_store(y + p, v);
+  }
+}
+
+/* Lanes [c, c + VF32_LANES) out of lanes [at, at + VF32_LANES) of |s|; false: none. */
+OX_INLINE int step_of(const ox_blocks_source *s, size_t c, size_t at, pick_step *step) {
+  int any = 0;
+  step->x = s->x + at;
+  for (size_t i = 0; i < VF32_LANES; i++) {
+    int lane = s->from[c + i] - (int)at;
+    step->lane[i] = lane >= 0 && lane < VF32_LANES ? lane : -1;
+    any |= step->lane[i] >= 0;
+  }
+  return any;
+}
+
+static void pick(float *y, const ox_blocks_source *from, size_t n_from, size_t n) {
+  for (size_t c = 0; c < OX_BLOCK; c += VF32_LANES) {
+    pick_step step[OX_BLOCK]; /* each gives a lane at least */
+    size_t steps = 0;
+    for (size_t k = 0; k < n_from; k++)
+      for (size_t at = 0; at < OX_BLOCK && steps < VF32_LANES; at += VF32_LANES)
+        steps += (size_t)step_of(&from[k], c, at, &step[steps]);
+    switch (steps) {
+      case 1:
+        pick_vectors(y + c, step, 1, n);
+        break;
+      case 2:
+        pick_vectors(y + c, step, 2, n);
+        break;
+      case 4:
+        pick_vectors(y + c, step, 4, n);
+        break;
+      default:
+        pick_vectors(y + c, step, steps, n);
+    }
+  }
+}
+
 extern const ox_blocks_variant BLOCKS_PASTE(ox_blocks_f32__, BLOCKS_ISA);
-const ox_blocks_variant BLOCKS_PASTE(ox_blocks_f32__, BLOCKS_ISA) = {BLOCKS_NEEDS, "blocks_f32", to_blocks,
-                                                                     from_blocks,  affine,       moments};
+const ox_blocks_variant BLOCKS_PASTE(ox_blocks_f32__, BLOCKS_ISA) = {BLOCKS_NEEDS, "blocks_f32", to_blocks, from_blocks,
+                                                                     affine,       moments,      pick};

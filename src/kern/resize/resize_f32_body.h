@@ -22,7 +22,7 @@ OX_INLINE void row(const float *x, const int32_t *at, const float *w, int64_t ta
 OX_INLINE void row_of_vectors(const float *x, const int32_t *at, const float *w, int64_t taps, float *y, int64_t n) {
   for (int64_t i = 0; i < n; i += VF32_LANES) {
     vf32 sum = vf32_mul(vf32_splat(w[0]), vf32_load(x + at[0] * n + i));
-    for (int64_t t = 1; t < taps; t++) sum = vf32_fma(vf32_splat(w[t]), vf32_load(x + at[t] * n + i), sum);
+    for (int64_t t = 1; t < taps; t++) sum = vf32_add(sum, vf32_mul(vf32_splat(w[t]), vf32_load(x + at[t] * n + i)));
     vf32_store(y + i, sum);
   }
 }

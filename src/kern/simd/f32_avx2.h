@@ -187,6 +187,9 @@ OX_INLINE void vf32_transpose(vf32 *v) {
     v[j + 4] = _mm256_permute2f128_ps(t[j], t[j + 4], 0x31);
   }
 }
+OX_INLINE vf32 vf32_pick(vf32 a, vf32 b, vi32 lane) {
+  return _mm256_blendv_ps(_mm256_permutevar8x32_ps(b, lane), a, _mm256_castsi256_ps(lane));
+}
 
 #include "kern/simd/f32_derived.h"
 

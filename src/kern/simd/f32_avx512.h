@@ -177,6 +177,9 @@ OX_INLINE void vf32_transpose(vf32 *v) {
     v[j + 8] = _mm512_shuffle_f32x4(c, d, 0x88), v[j + 12] = _mm512_shuffle_f32x4(c, d, 0xdd);
   }
 }
+OX_INLINE vf32 vf32_pick(vf32 a, vf32 b, vi32 lane) {
+  return _mm512_mask_permutexvar_ps(a, (vm32)~_mm512_movepi32_mask(lane), lane, b);
+}
 
 #include "kern/simd/f32_derived.h"
 

@@ -199,6 +199,11 @@ OX_INLINE void vf32_transpose(vf32 *v) {
   vf32 c = vtrn1q_f32(v[2], v[3]), d = vtrn2q_f32(v[2], v[3]);
   v[0] = f32_pair_lo_(a, c), v[1] = f32_pair_lo_(b, d), v[2] = f32_pair_hi_(a, c), v[3] = f32_pair_hi_(b, d);
 }
+OX_INLINE vf32 vf32_pick(vf32 a, vf32 b, vi32 lane) {
+  uint8x16_t bytes = vreinterpretq_u8_u32(vmlaq_n_u32(vdupq_n_u32(0x03020100), vreinterpretq_u32_s32(lane), 0x04040404));
+  uint8x16_t kept = vreinterpretq_u8_u32(vcltq_s32(lane, vdupq_n_s32(0)));
+  return vreinterpretq_f32_u8(vbslq_u8(kept, vreinterpretq_u8_f32(a), vqtbl1q_u8(vreinterpretq_u8_f32(b), bytes)));
+}
 
 #include "kern/simd/f32_derived.h"
 

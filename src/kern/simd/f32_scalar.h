@@ -10,7 +10,7 @@
  * - load_even: p[0], p[2], p[4] ...; may read 2 x VF32_LANES floats; load_even_n: no more than it needs.
  * - int arithmetic wraps. store_u8, store_i8 saturate. select(m, a, b): m ? a : b. andnot(a, b): ~a & b.
  * - sum, hmin, hmax combine lanes in a fixed tree order.
- * - transpose: of VF32_LANES vectors, the rows of a square. */
+ * - transpose: of VF32_LANES vectors, the rows of a square. pick(a, b, l): lane i is b[l[i]], or a[i] if l[i] is -1. */
 #ifndef OX_SIMD_F32_SCALAR_H
 #define OX_SIMD_F32_SCALAR_H
 
@@ -173,6 +173,7 @@ OX_INLINE float vf32_hmax(vf32 v) { return v; }
 OX_INLINE int32_t vi32_sum(vi32 v) { return v; }
 
 OX_INLINE void vf32_transpose(vf32 *v) { (void)v; }
+OX_INLINE vf32 vf32_pick(vf32 a, vf32 b, vi32 lane) { return lane < 0 ? a : b; }
 
 #include "kern/simd/f32_derived.h"
 

@@ -74,9 +74,24 @@ static const rg_row rows[] = {
                    "e = Pad (d, o) i = Constant <value_ints = [0]> () j = Constant <value_ints = [48]> () "
                    "k = Constant <value_ints = [-3]> () f = Slice (e, i, j, k) " CONV2("y", "f") "}",
      "blocks", "ToBlocks BlockConv Concat Slice Neg Pad Slice BlockConv FromBlocks", 1e-5},
-    /* a part of 24 channels before others: these are outside */
-    {HEAD "(" MAP " x) => (float[2, 60, 13, 15] y) { " W3 CONV3("a", "x") "b = Neg (a) y = Concat <axis = 1> (a, b) }",
-     "blocks", "ToBlocks BlockConv FromBlocks Neg Concat", 1e-5},
+    /* parts of blocks are put together channel by channel; shuffles and what is around them become one node */
+    {HEAD IO1 W3 CONV3("a", "x") "b = Neg (a) c = Concat <axis = 1> (a, b) s = Constant <value_ints = [12, 48]> () "
+                                 "d, e = Split <axis = 1> (c, s) " CONV2("y", "e") "f = Neg (d) }",
+     "blocks-channels", "ToBlocks BlockConv Neg BlockChannels BlockConv FromBlocks", 1e-5},
+    {HEAD IO CONV3(
+         "a", "x") "b = Neg (a) c = Concat <axis = 1> (a, b) s = Constant <value_ints = [2, 2, 30, 13, 15]> () "
+                   "d = Reshape (c, s) e = Transpose <perm = [0, 2, 1, 3, 4]> (d) t = Constant <value_ints = [2, 60, "
+                   "13, 15]> () "
+                   "f = Reshape (e, t) g, h = Split <axis = 1> (f) " CONV3("i", "g") CONV3("j", "h") "y = Add (i, j) }",
+     "channel-shuffle", "ToBlocks BlockConv Neg BlockChannels BlockConv BlockConv FromBlocks", 1e-5},
+    {HEAD "(float[2, 6, 5, 4] x) => (float[2, 6, 5, 4] y) { s = Constant <value_ints = [2, 3, 2, 5, 4]> () "
+          "d = Reshape (x, s) e = Transpose <perm = [0, 2, 1, 4, 3]> (d) t = Constant <value_ints = [2, 6, 5, 4]> () "
+          "y = Reshape (e, t) }",
+     "!channel-shuffle", "Reshape Transpose Reshape", 0},
+    {HEAD IO CONV3("a", "x") "i = Constant <value_ints = [7, -1, 0]> () b = Gather <axis = 1> (a, i) c = Neg (b) "
+                             "d = Concat <axis = 1> (b, c, a) " NUMBERS(
+                                 "w", "16523.5", "30, 36, 3, 3") "y = Conv <pads = [1, 1, 1, 1]> (d, w) }",
+     "!blocks-channels", "ToBlocks BlockConv BlockChannels Neg BlockChannels BlockConv FromBlocks", 1e-5},
 
     /* space */
     {HEAD IO

@@ -19,66 +19,6 @@ static bool in_and_out(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
   return ox_blocks_channels(g, x) && ox_blocks_channels(g, y) && ox_one_output(g, node);
 }
 
-/* ---- Concat, Split ---- */
-
-/* All of |n| values but the last fill their blocks. */
-static bool fill_blocks(const ox_rewrite *g, ox_id node, bool outputs, uint32_t n) {
-  for (uint32_t i = 0; i + 1 < n; i++)
-    if (ox_shape_at(g, outputs ? ox_out(g, node, i) : ox_in(g, node, i))->dim[1] % L) return false;
-  return true;
-}
-
-static bool concat_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
-  ox_id y = ox_out(g, node, 0);
-  uint32_t n = ox_n_in(g, node);
-  if (!ox_blocks_channels(g, y)) return false;
-  int64_t axis = axis_of(ox_attr_i(g, node, "axis", 1), ox_shape_at(g, y)->rank);
-  for (uint32_t i = 0; i < n; i++) {
-    const ox_shape *s = ox_shape_at(g, ox_in(g, node, i));
-    if (ox_dtype_of(g, ox_in(g, node, i)) != OX_F32 || s->rank != ox_shape_at(g, y)->rank || s->dim[1] < 1)
-      return false;
-    u->in |= (uint64_t)1 << i;
-  }
-  u->out = 1, u->gain = (float)-ox_blocks_waste(g, y);
-  return axis >= 0 && (axis != 1 || fill_blocks(g, node, false, n));
-}
-
-static ox_status *concat_edit(const ox_rewrite *g, ox_id node, const ox_blocks_use *u) {
-  (void)u;
-  int rank = ox_shape_at(g, ox_out(g, node, 0))->rank;
-  return ox_set_int(g, node, "axis", axis_of(ox_attr_i(g, node, "axis", 1), rank));
-}
-
-static bool split_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
-  ox_id x = ox_in(g, node, 0);
-  uint32_t n = ox_n_out(g, node);
-  if (!ox_blocks_channels(g, x) || n > 64) return false;
-  int64_t axis = axis_of(ox_attr_i(g, node, "axis", 0), ox_shape_at(g, x)->rank);
-  for (uint32_t i = 0; i < n; i++) {
-    const ox_shape *s = ox_shape_at(g, ox_out(g, node, i));
-    if (ox_out(g, node, i) == OX_NONE || s->rank != ox_shape_at(g, x)->rank || s->dim[1] < 1) return false;
-    u->out |= (uint64_t)1 << i;
-  }
-  u->in = 1, u->gain = (float)-ox_blocks_waste(g, x);
-  return axis >= 0 && (axis != 1 || fill_blocks(g, node, true, n));
-}
-
-static ox_status *split_edit(const ox_rewrite *g, ox_id node, const ox_blocks_use *u) {
-  (void)u;
-  int64_t size[64];
-  uint32_t n = ox_n_out(g, node);
-  int rank = ox_shape_at(g, ox_out(g, node, 0))->rank;
-  int64_t axis = axis_of(ox_attr_i(g, node, "axis", 0), rank);
-  OX_TRY(ox_set_int(g, node, "axis", axis));
-  if (axis != 1) return NULL;
-  for (uint32_t i = 0; i < n; i++) size[i] = OX_CEIL_DIV(ox_shape_at(g, ox_out(g, node, i))->dim[1], L);
-  if (ox_opset_of(g, "") < 13) return ox_set_ints(g, node, "split", size, n);
-  ox_id sizes;
-  OX_TRY(ox_drop_attr(g, node, "num_outputs"));
-  OX_TRY(ox_i64_const(g, size, n, &sizes));
-  return ox_set_in(g, node, 1, sizes);
-}
-
 /* ---- lists ---- */
 
 /* The list in attribute |name|, or from operator set |since| on in input |slot|. */
@@ -171,8 +111,6 @@ static ox_status *pad_edit(const ox_rewrite *g, ox_id node, const ox_blocks_use 
 }
 
 const ox_blocks_op ox_blocks_axis_ops[] = {
-    {.ops = "Concat", .can = concat_can, .edit = concat_edit},
-    {.ops = "Split", .can = split_can, .edit = split_edit},
     {.ops = "Slice", .can = slice_can, .edit = slice_edit},
     {.ops = "Pad", .can = pad_can, .edit = pad_edit},
     {.ops = NULL},

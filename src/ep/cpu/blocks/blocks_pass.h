@@ -35,7 +35,8 @@ struct ox_blocks_op {
 };
 
 /* Tables of rows: a NULL |ops| ends each. */
-extern const ox_blocks_op ox_blocks_conv_ops[], ox_blocks_wise_ops[], ox_blocks_axis_ops[], ox_blocks_space_ops[], ox_blocks_norm_ops[];
+extern const ox_blocks_op ox_blocks_conv_ops[], ox_blocks_wise_ops[], ox_blocks_axis_ops[], ox_blocks_space_ops[],
+    ox_blocks_norm_ops[], ox_blocks_concat_ops[];
 
 /* ---- questions that rows ask ---- */
 

@@ -8,8 +8,8 @@
 static const char own[] = "ai.onyx";
 
 static const ox_blocks_op *row_of(const ox_rewrite *g, ox_id node) {
-  static const ox_blocks_op *const tables[] = {ox_blocks_conv_ops, ox_blocks_wise_ops, ox_blocks_axis_ops,
-                                               ox_blocks_space_ops, ox_blocks_norm_ops};
+  static const ox_blocks_op *const tables[] = {ox_blocks_conv_ops,  ox_blocks_wise_ops, ox_blocks_axis_ops,
+                                               ox_blocks_space_ops, ox_blocks_norm_ops, ox_blocks_concat_ops};
   for (size_t t = 0; t < OX_COUNT(tables); t++)
     for (const ox_blocks_op *op = tables[t]; op->ops; op++)
       if (ox_is_of(g, node, op->ops, op->domain)) return op;
