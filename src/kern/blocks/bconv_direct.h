@@ -24,7 +24,7 @@ typedef struct ox_bconv_mul {
   size_t ahead_k;
   const float *x[2];
   const float *x_next; /* pixels that come next, to be fetched; NULL: none */
-  size_t x_step; /* floats from pixel to pixel */
+  size_t x_step;       /* floats from pixel to pixel */
   const ox_bconv_seg *segs;
   size_t n_segs;
   float *y[2]; /* pixels one behind the other */
@@ -35,6 +35,20 @@ typedef struct ox_bconv_mul {
   float lo, hi;
   bool first, last; /* first: the sums begin with the bias, else with y; last: z and clamp are applied */
 } ox_bconv_mul;
+
+/* Outputs of one block in groups within it: the inputs are spread out, so that lane l of vector j of a pixel is what
+ * output l reads as the j-th channel of its group. */
+typedef struct ox_bconv_grouped {
+  const float *w; /* [k][16] in the order of the segments */
+  const float *x[2];
+  size_t x_step;
+  const ox_bconv_seg *segs; /* k: vectors of 16 */
+  size_t n_segs;
+  float *y[2];
+  const float *z[2], *bias;
+  size_t channels;
+  float lo, hi;
+} ox_bconv_grouped;
 
 enum { OX_BCONV_MOST_PANELS = 3, OX_BCONV_MOST_PIXELS = 28 };
 
@@ -49,6 +63,10 @@ typedef struct ox_bconv_variant {
   bool threes;                                         /* ... three together */
   int64_t n_pixels[OX_BCONV_MOST_PANELS];              /* by panels - 1, at most */
   ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
+  int64_t grouped_pixels;                              /* at most */
+  void (*const *grouped)(const ox_bconv_grouped *m);   /* [pixels - 1] */
+  /* to[p][j][l] = x[p][at[j][l]] for |ic| vectors j of each pixel */
+  void (*spread)(float *to, const float *x, const int32_t *at, size_t pixels, size_t ic);
   /* y[i] = act(y[i]) */
   void (*finish)(const ox_act *act, float *y, size_t n);
 } ox_bconv_variant;

@@ -9,4 +9,5 @@
 #define BCONV_MR1 28 /* pixels beside one panel */
 #define BCONV_MR2 14 /* beside two */
 #define BCONV_MR3 9  /* beside three */
+#define BCONV_MRG 14 /* in groups */
 #include "kern/blocks/bconv_direct_body.h"

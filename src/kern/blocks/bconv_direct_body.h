@@ -22,9 +22,14 @@ enum {
   /* vectors of a panel */ RUN = 7 /* pixels reached from one pointer */
 };
 
-OX_INLINE vf32 bias_of(const ox_bconv_mul *m, size_t lane) {
-  if (!m->bias || lane >= m->channels) return vf32_zero();
-  return vf32_load_n(m->bias + lane, OX_MIN((size_t)L, m->channels - lane));
+/* Of vector |j|, how many lanes a bias of |channels| has. */
+OX_INLINE size_t lanes_of(size_t channels, int j) {
+  size_t before = (size_t)(j * L);
+  return before >= channels ? 0 : OX_MIN((size_t)L, channels - before);
+}
+
+OX_INLINE vf32 bias_of(const float *bias, size_t channels, int j) {
+  return bias ? vf32_load_n(bias + j * L, lanes_of(channels, j)) : vf32_zero();
 }
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < np * PER; j++)
@@ -50,7 +55,7 @@ OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
   if (m->n_segs > 2) fetch_results(m, mr, np);
   if (m->first) {
     OX_UNROLL for (int j = 0; j < nv; j++) {
-      vf32 bias = bias_of(m, (size_t)j * L);
+      vf32 bias = bias_of(m->bias, m->channels, j);
       OX_UNROLL for (int i = 0; i < mr; i++) acc[i][j] = bias;
     }
   } else {
@@ -60,8 +65,7 @@ OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
   size_t step = m->x_step, w_panel = m->w_panel;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
     const float *x0 = m->x[0] + s->at, *x1 = m->x[1] + s->at, *x2 = x0 + RUN * step, *x3 = x1 + RUN * step;
-    if (m->x_next)
-      OX_UNROLL for (int i = 0; i < mr; i++) BCONV_PREFETCH_L2(m->x_next + s->at + (size_t)i * step);
+    if (m->x_next) OX_UNROLL for (int i = 0; i < mr; i++) BCONV_PREFETCH_L2(m->x_next + s->at + (size_t)i * step);
     for (const float *a_end = ahead + m->ahead_k * OX_BLOCK; ahead < a_end; ahead += OX_BLOCK)
       OX_UNROLL for (int q = 0; q < np; q++) BCONV_PREFETCH_L2(ahead + (size_t)q * w_panel);
     for (const float *w_end = w + s->k * OX_BLOCK; w < w_end; w += OX_BLOCK, x0++, x1++, x2++, x3++) {
@@ -90,12 +94,12 @@ OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
 #define BCONV_UP_TO_6(X, np) BCONV_UP_TO_2(X, np) X(np, 3) X(np, 4) X(np, 5) X(np, 6)
 #define BCONV_UP_TO_9(X, np) BCONV_UP_TO_6(X, np) X(np, 7) X(np, 8) X(np, 9)
 #define BCONV_UP_TO_14(X, np) BCONV_UP_TO_9(X, np) X(np, 10) X(np, 11) X(np, 12) X(np, 13) X(np, 14)
-#define BCONV_UP_TO_28(X, np)                                                                                   \
-  BCONV_UP_TO_14(X, np)                                                                                         \
-  X(np, 15)                                                                                                     \
-  X(np, 16)                                                                                                     \
-  X(np, 17) X(np, 18) X(np, 19) X(np, 20) X(np, 21) X(np, 22) X(np, 23) X(np, 24) X(np, 25) X(np, 26) X(np, 27) \
-      X(np, 28)
+#define BCONV_UP_TO_28(X, np) \
+  BCONV_UP_TO_14(X, np)       \
+  X(np, 15)                   \
+  X(np, 16)                   \
+  X(np, 17)                   \
+  X(np, 18) X(np, 19) X(np, 20) X(np, 21) X(np, 22) X(np, 23) X(np, 24) X(np, 25) X(np, 26) X(np, 27) X(np, 28)
 #define BCONV_UP_TO(mr) BCONV_PASTE(BCONV_UP_TO_, mr)
 #define BCONV_ROW(np, mr) mul_##np##_##mr,
 /* clang-format off */
@@ -116,6 +120,8 @@ static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
 #endif
 };
 /* clang-format on */
+
+#include "kern/blocks/bconv_grouped_body.h"
 
 OX_INLINE void finish_as(ox_act act, float *y, size_t n) {
   for (size_t i = 0; i < n; i += L) vf32_store(y + i, vf32_act(act, vf32_load(y + i)));
@@ -155,5 +161,8 @@ const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA) = {
     .threes = OX_COUNT(muls) > 2,
     .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3},
     .mul = muls,
+    .grouped_pixels = BCONV_MRG,
+    .grouped = groupeds,
+    .spread = spread,
     .finish = finish,
 };

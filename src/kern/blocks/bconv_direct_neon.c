@@ -7,4 +7,5 @@
 #define BCONV_RATE 20
 #define BCONV_K 512
 #define BCONV_MR1 6 /* pixels beside one panel */
+#define BCONV_MRG 6 /* in groups */
 #include "kern/blocks/bconv_direct_body.h"

@@ -7,4 +7,5 @@
 #define BCONV_RATE 2
 #define BCONV_K 512
 #define BCONV_MR1 2 /* pixels beside one panel */
+#define BCONV_MRG 2 /* in groups */
 #include "kern/blocks/bconv_direct_body.h"

@@ -38,6 +38,11 @@ OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) {
   __m256 lo = vf32_load_n(p, all < 8 ? all : 8), hi = vf32_load_n(p + 8, all < 8 ? 0 : all - 8);
   return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(lo, hi, 0x88)), 0xd8));
 }
+OX_INLINE vf32 vf32_pick16(const float *p, vi32 at) { /* bit 3 of |at| as a sign: which half */
+  __m256 lo = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), at);
+  __m256 hi = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p + 8), at);
+  return _mm256_blendv_ps(lo, hi, _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
+}
 OX_INLINE vi32 vi32_zero(void) { return _mm256_setzero_si256(); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return _mm256_set1_epi32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }

@@ -45,6 +45,12 @@ OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) {
   for (size_t i = 0; i < n; i++) t[i] = p[2 * i];
   return vld1q_f32(t);
 }
+OX_INLINE vf32 vf32_pick16(const float *p, vi32 at) { /* a table of 64 bytes; byte b of a lane is at 4 at + b */
+  const uint8_t *b = (const uint8_t *)p;
+  uint8x16x4_t table = {{vld1q_u8(b), vld1q_u8(b + 16), vld1q_u8(b + 32), vld1q_u8(b + 48)}};
+  int32x4_t bytes = vaddq_s32(vmulq_n_s32(at, 0x04040404), vdupq_n_s32(0x03020100));
+  return vreinterpretq_f32_u8(vqtbl4q_u8(table, vreinterpretq_u8_s32(bytes)));
+}
 OX_INLINE vi32 vi32_zero(void) { return vdupq_n_s32(0); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return vdupq_n_s32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return vld1q_s32(p); }

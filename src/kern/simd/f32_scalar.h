@@ -8,6 +8,7 @@
  * before.
  * - ldexp(a, n): a x 2^n, n integral, -252 <= n <= 254. shl, shr (logical), sar (arithmetic): 0 <= n < 32.
  * - load_even: p[0], p[2], p[4] ...; may read 2 x VF32_LANES floats; load_even_n: no more than it needs.
+ * - pick16: p[at] for each lane of |at|, from 0 to 15; may read all 16.
  * - int arithmetic wraps. store_u8, store_i8 saturate. select(m, a, b): m ? a : b. andnot(a, b): ~a & b.
  * - sum, hmin, hmax combine lanes in a fixed tree order.
  * - transpose: of VF32_LANES vectors, the rows of a square. pick(a, b, l): lane i is b[l[i]], or a[i] if l[i] is -1. */
@@ -55,6 +56,7 @@ OX_INLINE void vf32_store_n(float *p, vf32 v, size_t n) {
 }
 OX_INLINE vf32 vf32_load_even(const float *p) { return *(const ox_f32u *)p; }
 OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) { return n ? *(const ox_f32u *)p : 0.0f; }
+OX_INLINE vf32 vf32_pick16(const float *p, vi32 at) { return ((const ox_f32u *)p)[at]; }
 OX_INLINE vi32 vi32_zero(void) { return 0; }
 OX_INLINE vi32 vi32_splat(int32_t x) { return x; }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return *(const ox_i32u *)p; }
