@@ -35,6 +35,8 @@ static ox_window_line line_of(const ox_conv_geom *g) {
   l.begin = least < 0 ? OX_MIN(OX_CEIL_DIV(-least, l.stride), l.out) : 0;
   l.end = most < l.in ? OX_MIN((l.in - 1 - most) / l.stride + 1, l.out) : 0;
   l.end = OX_MAX(l.end, l.begin);
+  l.n_tiles = OX_CEIL_DIV(l.out, OX_WINDOW_TILE), l.each = l.out / OX_MAX(l.n_tiles, 1);
+  l.more = l.out - l.each * l.n_tiles;
   return l;
 }
 
@@ -62,18 +64,18 @@ int64_t ox_window_tile_rows(const ox_window *p, int64_t planes) {
   return OX_MAX(OX_MIN(OX_MAX(each, least), rows), 1);
 }
 
-/* The rows of input that row |at| of the outputs finds, and their weights. */
-static size_t find_rows(const ox_window *p, const ox_window_plane *a, int64_t at, const float **x, const float **w) {
+/* The rows of input that row |oh| of outputs finds at depth |od|, and their weights. */
+static size_t find_rows(const ox_window *p, const ox_window_plane *a, int64_t od, int64_t oh, const float **x,
+                        const float **w) {
   const ox_conv_geom *g = &p->g;
-  int64_t d0 = at / g->out[1] * g->stride[0], h0 = at % g->out[1] * g->stride[1];
+  int64_t d0 = od * g->stride[0], h0 = oh * g->stride[1];
   size_t n = 0;
   for (int64_t td = 0; td < g->n_taps[0]; td++) {
     int64_t d = d0 + g->tap[0][td];
     if (d < 0 || d >= g->in[0]) continue;
     for (int64_t th = 0; th < g->n_taps[1]; th++) {
-      int64_t h = h0 + g->tap[1][th];
+      int64_t h = h0 + g->tap[1][th], row = d * g->in[1] + h;
       if (h < 0 || h >= g->in[1]) continue;
-      int64_t row = d * g->in[1] + h;
       x[n] = a->x + (row < a->ring ? row : row % a->ring) * a->pitch;
       w[n++] = a->w ? a->w + (td * g->n_taps[1] + th) * g->n_taps[2] * OX_BLOCK : NULL;
     }
@@ -84,18 +86,15 @@ static size_t find_rows(const ox_window *p, const ox_window_plane *a, int64_t at
 void ox_window_rows(const ox_window *p, const ox_window_plane *a, int64_t begin, int64_t end, void *scratch) {
   const ox_conv_geom *g = &p->g;
   const float **x = scratch, **w = x + g->n_taps[0] * g->n_taps[1];
-  int64_t pitch = g->out[2] * OX_BLOCK;
-  for (int64_t i = begin; i < end; i++) {
-    ox_window_row r = {.n = find_rows(p, a, i, x, w),
-                       .x = x,
-                       .w = w,
-                       .y = a->y + (i - a->first) * pitch,
-                       .z = a->z ? a->z + (i - a->first) * pitch : NULL,
-                       .bias = a->bias,
-                       .lo = p->lo,
-                       .hi = p->hi};
-    if (a->inverse) r.scale = a->inverse[2], r.factor = a->inverse[0][i / g->out[1]] * a->inverse[1][i % g->out[1]];
+  int64_t pitch = g->out[2] * OX_BLOCK, at = (begin - a->first) * pitch, od = begin / g->out[1], oh = begin % g->out[1];
+  ox_window_row r = {.x = x, .w = w, .bias = a->bias, .lo = p->lo, .hi = p->hi};
+  if (a->inverse) r.scale = a->inverse[2];
+  for (int64_t i = begin; i < end; i++, at += pitch) {
+    r.n = find_rows(p, a, od, oh, x, w);
+    r.y = a->y + at, r.z = a->z ? a->z + at : NULL;
+    if (a->inverse) r.factor = a->inverse[0][od] * a->inverse[1][oh];
     p->row(&p->line, &r);
     if (p->post) p->v->act(&p->act, r.y, (size_t)pitch);
+    if (++oh == g->out[1]) oh = 0, od++;
   }
 }

@@ -8,12 +8,15 @@
 
 typedef enum ox_window_kind { OX_WINDOW_CONV, OX_WINDOW_MAX, OX_WINDOW_SUM } ox_window_kind;
 
+enum { OX_WINDOW_TILE = 8 /* outputs held in registers, at most */ };
+
 /* The innermost axis: output o reads inputs o * stride + tap[t]; what lies outside is left out. */
 typedef struct ox_window_line {
   int64_t in, out, stride, n_taps;
   const int64_t *tap;
-  int64_t begin, end; /* outputs that find all taps inside */
-  bool dense;         /* taps are neighbours: tap[t] = tap[0] + t */
+  int64_t begin, end;          /* outputs that find all taps inside */
+  bool dense;                  /* taps are neighbours: tap[t] = tap[0] + t */
+  int64_t n_tiles, each, more; /* of a row: the first |more| have each + 1 outputs, the others |each| */
 } ox_window_line;
 
 /* One row of outputs. The taps of the outer axes find |n| rows of input; the others lie outside. */

@@ -16,7 +16,7 @@ OX_INLINE const float *whole(const float *p) {
   return p;
 }
 
-enum { L = VF32_LANES, TILE = 8, MAX_TAPS = 7 };
+enum { L = VF32_LANES, TILE = OX_WINDOW_TILE, MAX_TAPS = 7 };
 
 OX_INLINE vf32 start(const ox_window_row *r, size_t lane, ox_window_kind kind) {
   if (kind == OX_WINDOW_CONV) return vf32_load(r->bias + lane);
@@ -87,10 +87,9 @@ OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64
 
 /* Outputs are dealt out evenly: 28 by at most 8 are 7 7 7 7. */
 OX_INLINE void dense_row(const ox_window_line *l, const ox_window_row *r, ox_window_kind kind, int taps, int stride) {
-  int64_t tiles = OX_CEIL_DIV(l->out, TILE), each = l->out / OX_MAX(tiles, 1), more = l->out - each * tiles;
   for (size_t lane = 0; lane < OX_BLOCK; lane += L)
-    for (int64_t i = 0, o = 0; i < tiles; i++) {
-      int64_t n = each + (i < more);
+    for (int64_t i = 0, o = 0; i < l->n_tiles; i++) {
+      int64_t n = l->each + (i < l->more);
       bool edge = o < l->begin || o + n > l->end;
       switch (n) {
         WINDOW_CASE(1)
