@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/fold_axes_test.c - folds over every choice of axes against sums by index, in double; long rows keep their accuracy.
+ * kern/fold_axes_test.c - folds over every choice of axes against sums by index, in double; long rows keep their
+ * accuracy.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 static const struct {
   int rank;
   int64_t dim[4];
-} shapes[] = {{0, {0}},       {1, {7}},          {2, {3, 65}},  {2, {65, 3}},
-              {3, {4, 1, 9}}, {4, {2, 3, 5, 4}}, {2, {700, 2}}, {3, {2, 40, 129}}};
+} shapes[] = {{0, {0}},          {1, {7}},      {2, {3, 65}},      {2, {65, 3}},      {3, {4, 1, 9}},
+              {4, {2, 3, 5, 4}}, {2, {700, 2}}, {3, {2, 40, 129}}, {3, {2, 300, 16}}, {4, {2, 3, 37, 16}}};
 
 static double map(ox_fold f, double v, double shift) {
   switch (f) {

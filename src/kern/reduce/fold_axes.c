@@ -272,6 +272,23 @@ static void fold_piece(const ox_fold_job *j, ox_fold f, const char *x, int64_t n
   memcpy(acc, s.wide, (size_t)n * sizeof *acc);
 }
 
+/* Float sums over the pixels of tensors in blocks of channels: folded rows of 16 that follow each other. */
+static bool folds_lanes(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n) {
+  const ox_fold_plan *p = j->plan;
+  return f == OX_FOLD_SUM && j->dtype == OX_F32 && p->n_folded == 1 && p->folded_stride[0] == OX_FOLD_LANES &&
+         p->kept[0] == OX_FOLD_LANES && out % OX_FOLD_LANES == 0 && n % OX_FOLD_LANES == 0;
+}
+
+static void fold_lanes(const ox_fold_job *j, int64_t out, int64_t n, int64_t begin, int64_t end, ox_fold_acc *acc) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  double sum[OX_FOLD_LANES];
+  for (int64_t o = out; o < out + n; o += OX_FOLD_LANES, acc += OX_FOLD_LANES) {
+    memset(sum, 0, sizeof sum);
+    t->sum_lanes(sum, (const float *)j->data + base_of(j->plan, o) + begin * OX_FOLD_LANES, (size_t)(end - begin));
+    for (int i = 0; i < OX_FOLD_LANES; i++) acc[i].f = sum[i];
+  }
+}
+
 void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
                  const double *shift, ox_fold_acc *acc) {
   const ox_fold_plan *p = j->plan;
@@ -281,6 +298,10 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
   }
   if (!p->columns) {
     fold_rows(j, f, out, n, begin, end, shift, acc);
+    return;
+  }
+  if (folds_lanes(j, f, out, n)) {
+    fold_lanes(j, out, n, begin, end, acc);
     return;
   }
   int64_t row = p->kept[0];

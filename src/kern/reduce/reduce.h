@@ -23,7 +23,7 @@ typedef enum ox_fold {
 } ox_fold;
 
 /* Rows that columns() may add to one float accumulator before its caller moves the sum to double. */
-enum { OX_FOLD_ROWS = 32 };
+enum { OX_FOLD_ROWS = 32, OX_FOLD_LANES = 16 };
 
 typedef struct ox_reduce_table {
   ox_isa needs;
@@ -32,6 +32,8 @@ typedef struct ox_reduce_table {
   double (*row[OX_FOLD_COUNT])(const float *x, size_t n, float shift);
   /* acc[j] = acc[j] fold x[r * pitch + j] for |rows| rows r; EXP takes its shift per column, the others NULL */
   void (*column[OX_FOLD_COUNT])(float *acc, const float *x, size_t n, const float *shift, size_t rows, size_t pitch);
+  /* acc[j] += the sum of x[r * OX_FOLD_LANES + j] over |rows| rows r: tensors in blocks of channels */
+  void (*sum_lanes)(double *acc, const float *x, size_t rows);
   /* the first element above |bound| (below it, if |below|) or NaN; n if there is none */
   size_t (*next_beyond)(const float *x, size_t n, float bound, int below);
 } ox_reduce_table;
