@@ -27,7 +27,8 @@
 #endif
 #define OX_INLINE static inline __attribute__((always_inline))
 #define OX_NOINLINE __attribute__((noinline))
-/* The line at |p| to L2; any address. */
+/* The line at |p| to L1, or to L2; any address. */
+#define OX_PREFETCH(p) __builtin_prefetch(p)
 #define OX_PREFETCH_L2(p) __builtin_prefetch((p), 0, 2)
 /* On x86 __builtin_prefetch(p, 1) fetches a line for reading only, unless the compiler may assume PREFETCHW. CPUs
  * without that instruction treat it as a no-op. */
@@ -42,6 +43,7 @@
 #define OX_PRINTF(fmt, first)
 #define OX_INLINE static inline
 #define OX_NOINLINE
+#define OX_PREFETCH(p) ((void)(p))
 #define OX_PREFETCH_L2(p) ((void)(p))
 #define OX_PREFETCH_WRITE(p) ((void)(p))
 #endif

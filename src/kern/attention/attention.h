@@ -71,11 +71,8 @@ static inline bool ox_attn_is_few(const ox_attn *a) { return a->heads / a->kv_he
 static inline int64_t ox_attn_tile_rows(const ox_attn *a, int lanes) {
   return ox_attn_is_few(a) ? a->heads / a->kv_heads * a->q_len : (int64_t)lanes * OX_ATTN_GROUPS;
 }
-/* Blocks of k or v are copied if they must be widened, or if their rows lie so far apart that they share few cache
- * sets. */
-static inline bool ox_attn_copies(const ox_attn *a, const ox_attn_mat *m) {
-  return m->dtype != OX_F32 || (!ox_attn_is_few(a) && m->row >= 256);
-}
+/* Blocks of k or v are copied if they must be widened. */
+static inline bool ox_attn_copies(const ox_attn_mat *m) { return m->dtype != OX_F32; }
 static inline int64_t ox_attn_block_keys(const ox_attn *a) {
   return a->qk_mode == OX_ATTN_QK_NONE && a->kv_len > OX_ATTN_KEYS ? OX_ATTN_KEYS : a->kv_len;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/attention/attention_f32_body.h - one tile of attention, in one of two ways. Parameters: ATTN_RUN, the symbol;
- * ATTN_NV, vectors of query rows in a group; ATTN_MR, keys or columns of v at a time. */
+ * ATTN_NV, vectors of query rows in a group; ATTN_MR, keys at a time; ATTN_PR, ATTN_PV, rows and vectors of sums at a
+ * time. */
 #include <math.h>
 #include <string.h>
 

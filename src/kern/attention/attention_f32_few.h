@@ -95,8 +95,8 @@ OX_INLINE void attn_few_block(const int rows, const ox_attn *a, const attn_tile 
 static void attn_few_rows(const ox_attn *a, const attn_tile *tile, const attn_row *row, int64_t t, int64_t n,
                           attn_mem *m) {
   int64_t ks, vs;
-  const float *k = attn_rows_f32(a, &a->k, tile, t, n, a->d, m->k, &ks);
-  const float *v = attn_rows_f32(a, &a->v, tile, t, n, a->dv, m->v, &vs);
+  const float *k = attn_rows_f32(&a->k, tile, t, n, a->d, m->k, &ks);
+  const float *v = attn_rows_f32(&a->v, tile, t, n, a->dv, m->v, &vs);
   for (int first = 0; first < tile->n; first += FEW) {
     switch (OX_MIN(tile->n - first, FEW)) {
       case 1:

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/attention_f32_many.h - attention of many query rows: lanes are query rows, q and the sums are kept
- * transposed, one element of k or v is broadcast at a time. Nothing is packed (only rows far apart are copied
- * together), and the softmax has no horizontal steps. A tile has a few groups of rows, which share each block of keys.
- * Part of attention_f32_body.h. */
+ * kern/attention/attention_f32_many.h - attention of many query rows. Scores: lanes are query rows, q is transposed, one
+ * element of k is broadcast at a time; so the softmax has no horizontal steps, and its weights lie in the order in which
+ * the sums broadcast them. Sums: lanes are columns of v. k and v stay where they are; their rows are fetched ahead. A
+ * tile has a few groups of rows, which share each block of keys. Part of attention_f32_body.h. */
+
+enum { PR = ATTN_PR, PV = ATTN_PV }; /* query rows and vectors of v in a tile of sums */
 
 /* s[i][lane] = k row i . q[.][lane] for |mr| keys */
 OX_INLINE void attn_qk_block(const int mr, const int nv, const float *k, int64_t stride, const float *q, int64_t d,
@@ -21,37 +23,72 @@ OX_INLINE void attn_qk_block(const int mr, const int nv, const float *k, int64_t
       vf32_store(s + (i * nv + j) * L, acc[i][j]);
 }
 
-/* o[i][lane] = o[i][lane] * scale[lane] + sum over t of v[t][i] p[t][lane] for |mr| columns of v */
-OX_INLINE void attn_pv_block(const int mr, const int nv, const float *v, int64_t stride, const float *p, int64_t n,
-                             const vf32 *scale, float *o) {
-  vf32 acc[MR][NV];
-  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] =
-      vf32_mul(vf32_load(o + (i * nv + j) * L), scale[j]);
-  for (int64_t t = 0; t < n; t++, v += stride, p += nv * L) {
-    vf32 x[NV];
-    OX_UNROLL for (int j = 0; j < nv; j++) x[j] = vf32_load(p + j * L);
-    OX_UNROLL for (int i = 0; i < mr; i++) {
-      vf32 y = vf32_splat(v[i]);
-      OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(y, x[j], acc[i][j]);
+/* o row r = o row r * scale[r] + sum over t of p[t][r] v[t], for PR rows, of which |rows| are stored, and |pv| vectors
+ * of v, the last of |last| lanes. The first block finds no older sums. */
+OX_INLINE void attn_pv_block(const int pv, const size_t last, const float *v, int64_t stride, const float *p,
+                             int64_t lanes, int64_t n, const float *scale, bool first, float *o, int64_t os,
+                             int64_t rows) {
+  vf32 acc[PR][PV];
+  OX_UNROLL for (int r = 0; r < PR; r++) OX_UNROLL for (int j = 0; j < pv; j++) acc[r][j] = vf32_zero();
+  for (int64_t t = 0; t < n; t++, v += stride, p += lanes) {
+    vf32 x[PV];
+    OX_UNROLL for (int j = 0; j < pv; j++) x[j] = last == L ? vf32_load(v + j * L) : vf32_load_n(v, last);
+    OX_UNROLL for (int r = 0; r < PR; r++) {
+      vf32 y = vf32_splat(p[r]);
+      OX_UNROLL for (int j = 0; j < pv; j++) acc[r][j] = vf32_fma(y, x[j], acc[r][j]);
     }
   }
-  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
-      vf32_store(o + (i * nv + j) * L, acc[i][j]);
+  OX_UNROLL for (int r = 0; r < PR; r++) {
+    if (r >= rows) return;
+    OX_UNROLL for (int j = 0; j < pv; j++) {
+      float *at = o + r * os + j * L;
+      vf32_store(at, first ? acc[r][j] : vf32_fma(vf32_load(at), vf32_splat(scale[r]), acc[r][j]));
+    }
+  }
 }
 
+static void attn_fetch(const float *p, int64_t stride, int64_t rows, int64_t width) {
+  for (int64_t i = 0; i < rows; i++, p += stride)
+    for (int64_t e = 0; e < width; e += 16) OX_PREFETCH(p + e);
+}
+
+/* The last keys may be computed twice, which costs less than a block of few. */
 OX_INLINE void attn_qk(const int nv, const float *k, int64_t stride, const float *q, int64_t d, int64_t n, float *s) {
-  int64_t i = 0;
-  for (; i + MR <= n; i += MR) attn_qk_block(MR, nv, k + i * stride, stride, q, d, s + i * nv * L);
-  for (; i + 2 <= n; i += 2) attn_qk_block(2, nv, k + i * stride, stride, q, d, s + i * nv * L);
-  for (; i < n; i++) attn_qk_block(1, nv, k + i * stride, stride, q, d, s + i * nv * L);
+  if (n < MR) {
+    for (int64_t i = 0; i < n; i++) attn_qk_block(1, nv, k + i * stride, stride, q, d, s + i * nv * L);
+    return;
+  }
+  for (int64_t i = 0; i < n; i += MR) {
+    int64_t at = OX_MIN(i, n - MR);
+    attn_qk_block(MR, nv, k + at * stride, stride, q, d, s + at * nv * L);
+  }
+}
+
+/* The same for who reads these rows of k and v first: rows that lie apart are fetched ahead. */
+OX_INLINE void attn_first_qk(const int nv, const ox_attn *a, const float *k, int64_t ks, const float *v, int64_t vs,
+                             const float *q, int64_t n, float *s) {
+  for (int64_t i = 0; i < n; i += MR) {
+    int64_t rows = OX_MIN(n - i, MR);
+    attn_fetch(k + (i + MR) * ks, ks, OX_MIN(n - i - rows, MR), a->d), attn_fetch(v + i * vs, vs, rows, a->dv);
+    int64_t at = OX_MAX(OX_MIN(i, n - MR), 0);
+    attn_qk(nv, k + at * ks, ks, q, a->d, OX_MIN(n, MR), s + at * nv * L);
+  }
 }
 
 OX_INLINE void attn_pv(const int nv, const float *v, int64_t stride, const float *p, int64_t n, int64_t dv,
-                       const vf32 *scale, float *o) {
-  int64_t i = 0;
-  for (; i + MR <= dv; i += MR) attn_pv_block(MR, nv, v + i, stride, p, n, scale, o + i * nv * L);
-  for (; i + 2 <= dv; i += 2) attn_pv_block(2, nv, v + i, stride, p, n, scale, o + i * nv * L);
-  for (; i < dv; i++) attn_pv_block(1, nv, v + i, stride, p, n, scale, o + i * nv * L);
+                       const float *scale, bool first, float *o, int64_t os, int64_t rows) {
+  for (int64_t r = 0; r < rows; r += PR) {
+    int64_t c = 0;
+    float *to = o + r * os;
+    for (; c + PV * L <= dv; c += PV * L)
+      attn_pv_block(PV, L, v + c, stride, p + r, nv * L, n, scale + r, first, to + c, os, rows - r);
+    for (; c + 2 * L <= dv; c += 2 * L)
+      attn_pv_block(2, L, v + c, stride, p + r, nv * L, n, scale + r, first, to + c, os, rows - r);
+    for (; c + L <= dv; c += L)
+      attn_pv_block(1, L, v + c, stride, p + r, nv * L, n, scale + r, first, to + c, os, rows - r);
+    if (c < dv)
+      attn_pv_block(1, (size_t)(dv - c), v + c, stride, p + r, nv * L, n, scale + r, first, to + c, os, rows - r);
+  }
 }
 
 typedef struct attn_lanes {
@@ -105,18 +142,23 @@ OX_INLINE void attn_mask_lanes(const int nv, const ox_attn *a, const attn_tile *
 }
 
 /* Turns scores into weights and keeps the running maximum and sum; |scale|: what older sums must be multiplied by. */
-OX_INLINE void attn_softmax_lanes(const int nv, float *s, int64_t n, float *most, float *sum, vf32 *scale) {
-  vf32 top[NV], total[NV], base[NV];
-  OX_UNROLL for (int j = 0; j < nv; j++) top[j] = vf32_load(most + j * L);
-  for (int64_t t = 0; t < n; t++)
-    OX_UNROLL for (int j = 0; j < nv; j++) top[j] = vf32_max(top[j], vf32_load(s + (t * nv + j) * L));
+OX_INLINE void attn_softmax_lanes(const int nv, float *s, int64_t n, float *most, float *sum, float *scale) {
+  vf32 top[NV], more[NV], total[NV], base[NV];
+  OX_UNROLL for (int j = 0; j < nv; j++) top[j] = more[j] = vf32_load(most + j * L);
+  int64_t t = 0;
+  for (; t + 2 <= n; t += 2) OX_UNROLL for (int j = 0; j < nv; j++) {
+      top[j] = vf32_max(top[j], vf32_load(s + (t * nv + j) * L));
+      more[j] = vf32_max(more[j], vf32_load(s + ((t + 1) * nv + j) * L));
+    }
   OX_UNROLL for (int j = 0; j < nv; j++) {
+    if (t < n) more[j] = vf32_max(more[j], vf32_load(s + (t * nv + j) * L));
+    top[j] = vf32_max(top[j], more[j]);
     base[j] = attn_top(top[j]);
-    scale[j] = attn_weight(vf32_load(most + j * L), base[j]);
-    total[j] = vf32_mul(vf32_load(sum + j * L), scale[j]);
-    vf32_store(most + j * L, top[j]);
+    vf32 old = attn_weight(vf32_load(most + j * L), base[j]);
+    total[j] = vf32_mul(vf32_load(sum + j * L), old);
+    vf32_store(scale + j * L, old), vf32_store(most + j * L, top[j]);
   }
-  for (int64_t t = 0; t < n; t++) OX_UNROLL for (int j = 0; j < nv; j++) {
+  for (t = 0; t < n; t++) OX_UNROLL for (int j = 0; j < nv; j++) {
       vf32 p = attn_weight(vf32_load(s + (t * nv + j) * L), base[j]);
       vf32_store(s + (t * nv + j) * L, p);
       total[j] = vf32_add(total[j], p);
@@ -136,33 +178,49 @@ static void attn_put_qk_lanes(const ox_attn *a, const attn_tile *tile, const att
 
 OX_INLINE void attn_load_q(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, attn_mem *m) {
   const int lanes = nv * L;
+  const vf32 scale = vf32_splat((float)a->scale);
+  int64_t at[NL];
   for (int i = 0; i < lanes; i++) {
-    int64_t at = attn_at(&a->q, tile->b, w->row[i].h, w->row[i].s);
-    const float *q = (const float *)a->q.p + at;
-    if (a->q.dtype != OX_F32) attn_widen(a->q.dtype, a->q.p, at, a->d, m->row), q = m->row;
-    for (int64_t e = 0; e < a->d; e++) m->q[e * lanes + i] = q[e] * (float)a->scale;
+    at[i] = attn_at(&a->q, tile->b, w->row[i].h, w->row[i].s);
+    if (a->q.dtype == OX_F32) attn_fetch((const float *)a->q.p + at[i], 0, 1, a->d);
+  }
+  for (int i = 0; i < lanes; i += L)
+    for (int64_t e = 0; e < a->d; e += L) { /* a square of L rows */
+      size_t live = vf32_lanes_at((size_t)e, (size_t)a->d);
+      vf32 x[L];
+      OX_UNROLL for (int r = 0; r < L; r++) x[r] = vf32_mul(attn_load(a->q.dtype, a->q.p, at[i + r] + e, live), scale);
+      vf32_transpose(x);
+      OX_UNROLL for (int c = 0; c < L; c++) vf32_store(m->q + (e + c) * lanes + i, x[c]);
+    }
+  for (int i = 0; i < lanes; i++) {
     m->most[i] = a->sink ? a->sink[w->row[i].h] : -INFINITY;
     m->sum[i] = a->sink ? 1.0f : 0.0f;
   }
-  memset(m->o, 0, (size_t)(a->dv * lanes) * sizeof(float));
 }
 
-OX_INLINE void attn_store_o(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, attn_mem *m) {
-  const int lanes = nv * L;
+static void attn_store_o(const ox_attn *a, const attn_tile *tile, const attn_lanes *w, attn_mem *m, bool none) {
   for (int i = 0; i < w->n; i++) {
-    float scale = m->sum[i] > 0 ? 1.0f / m->sum[i] : m->sum[i]; /* 0: saw nothing; NaN passes */
+    float sum = none ? 0 : m->sum[i];
+    vf32 scale = vf32_splat(sum > 0 ? 1.0f / sum : sum); /* 0: saw nothing; NaN passes */
     int64_t at = attn_at(&a->out, tile->b, w->row[i].h, w->row[i].s);
-    float *to = a->out.dtype == OX_F32 ? (float *)a->out.p + at : m->row;
-    for (int64_t e = 0; e < a->dv; e++) to[e] = m->o[e * lanes + i] * scale;
-    if (a->out.dtype != OX_F32) attn_narrow(a->out.dtype, m->row, a->dv, a->out.p, at);
+    float *o = m->o + i * (a->dv + 16), *to = a->out.dtype == OX_F32 ? (float *)a->out.p + at : o;
+    for (int64_t e = 0; e < a->dv; e += L) {
+      size_t live = vf32_lanes_at((size_t)e, (size_t)a->dv);
+      vf32_store_n(to + e, none ? vf32_zero() : vf32_mul(vf32_load(o + e), scale), live);
+    }
+    if (a->out.dtype != OX_F32) attn_narrow(a->out.dtype, o, a->dv, a->out.p, at);
   }
 }
 
 /* One group of rows against one block of keys. */
 OX_INLINE void attn_group_block(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int64_t t,
-                                int64_t n, const float *k, int64_t ks, const float *v, int64_t vs, attn_mem *m) {
-  vf32 scale[NV];
-  attn_qk(nv, k, ks, m->q, a->d, n, m->s);
+                                int64_t n, const float *k, int64_t ks, const float *v, int64_t vs, bool first,
+                                attn_mem *m) {
+  float scale[NL];
+  if (first)
+    attn_first_qk(nv, a, k, ks, v, vs, m->q, n, m->s);
+  else
+    attn_qk(nv, k, ks, m->q, a->d, n, m->s);
   if (a->qk_mode == OX_ATTN_QK_RAW) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, NULL, m);
   if (a->softcap > 0) attn_cap_block(m->s, n * nv * L, a->softcap);
   if (a->qk_mode == OX_ATTN_QK_CAPPED) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, NULL, m);
@@ -170,7 +228,7 @@ OX_INLINE void attn_group_block(const int nv, const ox_attn *a, const attn_tile 
   if (a->qk_mode == OX_ATTN_QK_BIASED) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, NULL, m);
   attn_softmax_lanes(nv, m->s, n, m->most, m->sum, scale);
   if (a->qk_mode == OX_ATTN_QK_SOFTMAX) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, m->sum, m);
-  attn_pv(nv, v, vs, m->s, n, a->dv, scale, m->o);
+  attn_pv(nv, v, vs, m->s, n, a->dv, scale, first, m->o, a->dv + 16, w->n);
 }
 
 /* The memory of group |g|. */
@@ -183,12 +241,13 @@ static attn_mem attn_group_mem(const ox_attn *a, const attn_mem *m, int g) {
 static void attn_many(const ox_attn *a, const attn_tile *tile, const attn_mem *m) {
   attn_lanes w[OX_ATTN_GROUPS];
   attn_mem own[OX_ATTN_GROUPS];
-  bool half[OX_ATTN_GROUPS], whole = a->qk_mode != OX_ATTN_QK_NONE; /* whole: one block holds all keys */
+  bool half[OX_ATTN_GROUPS], first[OX_ATTN_GROUPS],
+      whole = a->qk_mode != OX_ATTN_QK_NONE; /* whole: one block holds all keys */
   int64_t keys = ox_attn_block_keys(a), lo = INT64_MAX, hi = 0, ks, vs;
   int groups = (int)OX_CEIL_DIV(tile->n, NL);
   for (int g = 0; g < groups; g++) {
     half[g] = NV > 1 && tile->n - g * NL <= NL / 2;
-    own[g] = attn_group_mem(a, m, g);
+    own[g] = attn_group_mem(a, m, g), first[g] = true;
     attn_lanes_init(a, tile, g * NL, half[g] ? NL / 2 : NL, &w[g]);
     if (half[g])
       attn_load_q(NVH, a, tile, &w[g], &own[g]);
@@ -199,21 +258,17 @@ static void attn_many(const ox_attn *a, const attn_tile *tile, const attn_mem *m
   if (whole) lo = 0, hi = a->kv_len;
   for (int64_t t = lo; t < hi; t += keys) {
     int64_t n = OX_MIN(hi - t, keys);
-    const float *k = attn_rows_f32(a, &a->k, tile, t, n, a->d, m->k, &ks);
-    const float *v = attn_rows_f32(a, &a->v, tile, t, n, a->dv, m->v, &vs);
+    const float *k = attn_rows_f32(&a->k, tile, t, n, a->d, m->k, &ks);
+    const float *v = attn_rows_f32(&a->v, tile, t, n, a->dv, m->v, &vs);
     for (int g = 0; g < groups; g++) {
       if (!whole && (t >= w[g].hi || t + n <= w[g].lo)) continue;
       int64_t live = whole ? n : OX_MIN(n, w[g].hi - t);
       if (half[g])
-        attn_group_block(NVH, a, tile, &w[g], t, live, k, ks, v, vs, &own[g]);
+        attn_group_block(NVH, a, tile, &w[g], t, live, k, ks, v, vs, first[g], &own[g]);
       else
-        attn_group_block(NV, a, tile, &w[g], t, live, k, ks, v, vs, &own[g]);
+        attn_group_block(NV, a, tile, &w[g], t, live, k, ks, v, vs, first[g], &own[g]);
+      first[g] = false;
     }
   }
-  for (int g = 0; g < groups; g++) {
-    if (half[g])
-      attn_store_o(NVH, a, tile, &w[g], &own[g]);
-    else
-      attn_store_o(NV, a, tile, &w[g], &own[g]);
-  }
+  for (int g = 0; g < groups; g++) attn_store_o(a, tile, &w[g], &own[g], first[g]);
 }

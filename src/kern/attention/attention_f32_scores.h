@@ -22,8 +22,8 @@ static attn_mem attn_split(const ox_attn *a, void *scratch) {
   m.q = attn_take(&p, rows * d), m.o = attn_take(&p, rows * dv), m.s = attn_take(&p, lanes * keys);
   m.bias = attn_take(&p, lanes * keys), m.most = attn_take(&p, rows), m.sum = attn_take(&p, rows);
   m.row = attn_take(&p, OX_MAX(OX_MAX(d, dv), keys));
-  if (ox_attn_copies(a, &a->k)) m.k = attn_take(&p, keys * d);
-  if (ox_attn_copies(a, &a->v)) m.v = attn_take(&p, keys * dv);
+  if (ox_attn_copies(&a->k)) m.k = attn_take(&p, keys * d);
+  if (ox_attn_copies(&a->v)) m.v = attn_take(&p, keys * dv);
   return m;
 }
 
@@ -40,6 +40,12 @@ static void attn_widen(uint32_t dtype, const void *src, int64_t at, int64_t n, f
     for (; i + L <= n; i += L) vf32_store(out + i, vf32_load_bf16(h + i));
     if (i < n) vf32_store_n(out + i, vf32_load_bf16_n(h + i, (size_t)(n - i)), (size_t)(n - i));
   }
+}
+
+OX_INLINE vf32 attn_load(uint32_t dtype, const void *p, int64_t at, size_t n) {
+  if (dtype == OX_F32) return n == L ? vf32_load((const float *)p + at) : vf32_load_n((const float *)p + at, n);
+  if (dtype == OX_F16) return vf32_load_f16_n((const uint16_t *)p + at, n);
+  return vf32_load_bf16_n((const uint16_t *)p + at, n);
 }
 
 static void attn_narrow(uint32_t dtype, const float *src, int64_t n, void *dst, int64_t at) {
@@ -60,11 +66,11 @@ static void attn_narrow(uint32_t dtype, const float *src, int64_t n, void *dst, 
 
 /* Rows [t, t + n) of k or v as f32: where they lie, or copied into |buf|, a little apart: rows of 512 bytes would fall
  * on a few cache sets. */
-static const float *attn_rows_f32(const ox_attn *a, const ox_attn_mat *m, const attn_tile *tile, int64_t t, int64_t n,
+static const float *attn_rows_f32(const ox_attn_mat *m, const attn_tile *tile, int64_t t, int64_t n,
                                   int64_t width, float *buf, int64_t *stride) {
   int64_t at = attn_at(m, tile->b, tile->hk, t);
   *stride = m->row;
-  if (!ox_attn_copies(a, m)) return (const float *)m->p + at;
+  if (!ox_attn_copies(m)) return (const float *)m->p + at;
   *stride = width + 16;
   for (int64_t i = 0; i < n; i++) attn_widen(m->dtype, m->p, at + i * m->row, width, buf + i * *stride);
   return buf;
