@@ -148,15 +148,13 @@ static void run_plain(const void *plan, const ox_conv_args *a, void *scratch) {
 static double time_plain(const problem *pr) {
   const ox_conv_geom *g = &pr->t.g;
   int64_t k = g->ic * g->n_taps[1] * g->n_taps[2];
-  bool strided = g->stride[2] > 1;
-  const ox_conv_variant *v =
-      ox_conv_choose(pr->t.isa, g->oc, k, g->out[1] * g->out[2], g->n_taps[2] > 1 || strided, strided);
+  const ox_conv_variant *v = ox_conv_select(pr->t.isa);
   ox_conv_plan p;
   if (!ox_conv_plan_init(&p, g, &pr->t.act, v)) return INFINITY;
   ox_conv_plan_tables(&p, malloc(p.table_bytes + 1));
   float *packed = pr->w;
   if (!ox_conv_is_depthwise(g->ic, g->oc)) {
-    packed = buffer(ox_conv_weight_floats(v, g->groups, g->oc, k));
+    packed = buffer(ox_conv_weight_floats(g->groups, g->oc, k));
     ox_conv_pack_weights(v, packed, pr->w, g->oc, k, 0, g->groups, NULL);
   }
   float *scratch = buffer(p.scratch_bytes / 4 + 64), *shared = buffer(p.shared_bytes / 4 + 64);

@@ -47,16 +47,6 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-static const ox_conv_variant *variant_for(const ox_conv_attrs *a, ox_isa isa, const ox_shape *x, const ox_shape *w) {
-  ox_shape y = ox_shape_unknown();
-  ox_status *st = ox_conv_infer_shape(a, x, w, &y);
-  bool strided = false, kernel = ox_shape_span(w, 2, w->rank) != 1;
-  for (size_t i = 0; i < a->strides.n; i++) strided |= a->strides.v[i] != 1;
-  int64_t pixels = st || y.rank < 2 ? -1 : ox_shape_span(&y, 2, y.rank);
-  ox_status_free(st); /* prepare will say it again */
-  return ox_conv_choose(isa, w->dim[0] / a->group, ox_shape_span(w, 1, w->rank), pixels, kernel || strided, strided);
-}
-
 /* Constant W is packed when shapes are known, but for depthwise floats, which are read in place. */
 static ox_status *load(ox_load_ctx *c) {
   const ox_conv_attrs *a = c->attrs;
@@ -69,7 +59,7 @@ static ox_status *load(ox_load_ctx *c) {
   if (!w || w->dtype == OX_F64 || w->shape.rank < 3 || a->group < 1 || w->shape.dim[0] % a->group) return NULL;
   int64_t oc = w->shape.dim[0] / a->group, k = ox_shape_span(&w->shape, 1, w->shape.rank);
   if (ox_conv_is_depthwise(w->shape.dim[1], oc) && w->dtype == OX_F32) return NULL;
-  s->packs = ox_conv_weight_floats(ox_conv_select(c->isa), a->group, oc, k) != 0;
+  s->packs = ox_conv_weight_floats(a->group, oc, k) != 0;
   if (s->packs) c->consumed |= 1u << W;
   return NULL;
 }
@@ -89,8 +79,7 @@ static bool book(ox_kernel_ctx *c, size_t floats, size_t *at) {
 
 static ox_status *prepare_f32(ox_kernel_ctx *c, conv_prep *p, const ox_conv_geom *g) {
   const conv_state *s = c->state;
-  const ox_conv_variant *v = variant_for(c->attrs, c->isa, &c->in[X]->shape, &c->in[W]->shape);
-  bool ok = ox_conv_plan_init(&p->plan, g, &p->act, v);
+  bool ok = ox_conv_plan_init(&p->plan, g, &p->act, ox_conv_select(c->isa));
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
   ox_conv_plan_tables(&p->plan, tables);
@@ -111,7 +100,7 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, conv_prep *p, const ox_conv_geom
     add_stage(c, p, S_WIDEN, 0, tiles);
   }
   if (!p->w && !p->depthwise) {
-    ok = ok && book(c, ox_conv_weight_floats(p->plan.v, g->groups, g->oc, p->plan.k), &p->packed_at);
+    ok = ok && book(c, ox_conv_weight_floats(g->groups, g->oc, p->plan.k), &p->packed_at);
     add_stage(c, p, S_PACK, 0, g->groups);
   }
   ok = ok && book(c, p->plan.shared_bytes / sizeof(float), &p->plan_at);

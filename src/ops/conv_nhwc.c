@@ -77,7 +77,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->in_channels = x.dim[1], p->out_channels = y.dim[1];
   p->in_n = g.in[0] * g.in[1] * g.in[2], p->out_n = g.out[0] * g.out[1] * g.out[2];
   if (c->in[X]->dtype == OX_F64) return prepare_f64(c, p, &g);
-  if (!ox_conv_plan_init(&p->plan, &g, &act, ox_conv_select(c->isa & ~(ox_isa)OX_AMX_BF16)))
+  if (!ox_conv_plan_init(&p->plan, &g, &act, ox_conv_select(c->isa)))
     return ox_fail(OX_LIMIT, "convolution: too large");
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
@@ -86,7 +86,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   for (uint32_t i = 0; i < c->n_in; i++)
     if (c->in[i]) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&c->in[i]->shape), &p->in_at[i]));
   int64_t k = g.ic * g.n_taps[0] * g.n_taps[1] * g.n_taps[2];
-  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(p->plan.v, g.groups, g.oc, k), &p->packed_at));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(g.groups, g.oc, k), &p->packed_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&y), &p->y_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / sizeof(float)), &p->plan_at));
   c->n_stages = 4, c->scratch_per_worker = p->plan.scratch_bytes, c->form = ox_conv_form(&p->plan);

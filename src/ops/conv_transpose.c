@@ -156,7 +156,7 @@ static ox_status *phase_init(ox_kernel_ctx *c, ct_prep *p, int64_t i, phase *ph)
     for (int64_t t = 0; t < g.n_taps[a]; t++) *offsets++ = ox_deconv_offset(&axis[a], ph->first[a], ph->d.taps[a][t]);
   }
   if (!ox_conv_plan_init(&ph->plan, &g, &(ox_act){OX_ACT_NONE, 0, 0},
-                         ox_conv_select(c->isa & ~(ox_isa)OX_AMX_BF16)) /* weights are packed here, unsplit */)
+                         ox_conv_select(c->isa)))
     return ox_fail(OX_LIMIT, "ConvTranspose: too large");
   void *tables = ox_ctx_alloc(c, ph->plan.table_bytes + 1);
   if (!tables) return ox_oom();

@@ -73,7 +73,7 @@ static ox_status *check_shapes(const ox_kernel_ctx *c, const deform_prep *p) {
 static ox_status *book_f32(ox_kernel_ctx *c, deform_prep *p) {
   const ox_conv_geom *g = &p->window, *flat = &p->flat;
   if (!ox_conv_plan_init(&p->plan, flat, &(ox_act){OX_ACT_NONE, 0, 0},
-                         ox_conv_choose(c->isa, flat->oc, flat->ic, p->pixels, false, false)))
+                         ox_conv_select(c->isa)))
     return ox_fail(OX_LIMIT, "DeformConv: too large");
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
@@ -81,7 +81,7 @@ static ox_status *book_f32(ox_kernel_ctx *c, deform_prep *p) {
   int64_t load = 0;
   for (uint32_t i = 0; i < c->n_in && p->wide; i++)
     if (c->in[i]) OX_TRY(ox_as_real_book(c, OX_AS_FLOAT, i, &p->in_at[i], &load));
-  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(p->plan.v, flat->groups, flat->oc, flat->ic),
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(flat->groups, flat->oc, flat->ic),
                          &p->packed_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / 4), &p->plan_at));

@@ -10,7 +10,6 @@
 
 #include "kern/conv/conv.h"
 #include "kern/conv/conv_f64.h"
-#include "kern/emulated/emulated.h"
 
 typedef struct shape {
   const char *name;
@@ -140,7 +139,7 @@ static void check_problem(const problem *p, const ox_conv_variant *v, const char
   memset(scratch, 0xff, plan.scratch_bytes + 1), memset(shared, 0xff, plan.shared_bytes + 1); /* NaN */
   float *packed = NULL, *y = malloc((size_t)p->n_y * sizeof *y + 1);
   if (!ox_conv_is_depthwise(g->ic, g->oc)) {
-    packed = malloc(ox_conv_weight_floats(v, g->groups, g->oc, p->k) * sizeof *packed + 1);
+    packed = malloc(ox_conv_weight_floats(g->groups, g->oc, p->k) * sizeof *packed + 1);
     ox_conv_pack_weights(v, packed, p->w, g->oc, p->k, 0, g->groups, NULL);
   }
   ox_conv_args a = {.x = p->x, .w = packed ? packed : p->w, .bias = p->bias, .z = p->z, .y = y, .shared = shared};
@@ -249,12 +248,11 @@ static void test_f64_sums_directly(void **state) {
 }
 
 int main(void) {
-  static const ox_conv_variant *const emulated[] = {EMULATED(EMULATED_CONV)};
   size_t n_built, n = 0;
   const ox_conv_variant *const *built = ox_conv_variants(&n_built);
   struct CMUnitTest tests[20];
-  for (size_t i = 0; i < n_built + OX_COUNT(emulated); i++) {
-    const ox_conv_variant *v = i < n_built ? built[i] : emulated[i - n_built];
+  for (size_t i = 0; i < n_built; i++) {
+    const ox_conv_variant *v = built[i];
     tests[n++] = (struct CMUnitTest){v->name, check, NULL, NULL, (void *)v};
     tests[n++] = (struct CMUnitTest){v->name, check_extremes, NULL, NULL, (void *)v};
   }

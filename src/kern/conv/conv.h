@@ -15,7 +15,6 @@
 #include "base/macros.h"
 #include "base/stop.h"
 #include "kern/act.h"
-#include "kern/gemm/split.h"
 
 enum { OX_CONV_PANEL = 16, OX_CONV_AXES = 3, OX_CONV_MAX_PIXELS = 384 /* of a tile */ };
 
@@ -63,12 +62,6 @@ typedef struct ox_conv_variant {
   /* One block of |count| output channels from |unit| = (image * groups + group) * oc + channel on, DEPTHWISE. */
   void (*depthwise)(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit, int64_t count, int64_t block,
                     float *scratch, ox_conv_fill fill);
-  /* Products on a matrix unit (gemm/split.h); NULL: there is none. begin and end surround the tiles of a thread.
-   * split_w packs groups [g0, g1) as ox_conv_pack_weights does, split_b packs k x n floats of B. */
-  void (*split_mul)(const ox_conv_mul *m);
-  void (*split_w)(float *dst, const float *w, int64_t oc, int64_t k, int64_t g0, int64_t g1);
-  void (*split_b)(float *dst, size_t step, const float *b, size_t ldb, size_t k, size_t n);
-  void (*begin)(void), (*end)(void);
   /* y[r][i] = act(y[r][i] + bias[r] + z[r][i]) for rows x n; bias and z may be NULL. */
   void (*finish)(const ox_act *act, float *y, size_t ldy, const float *bias, const float *z, size_t rows, size_t n);
 } ox_conv_variant;
@@ -92,8 +85,6 @@ struct ox_conv_plan {
   ox_conv_mode mode;
   float lo, hi;        /* clamp done by the tile functions */
   bool post;           /* another activation than a clamp follows in a pass of its own */
-  bool split;          /* on the matrix unit */
-  int64_t w_k, w_unit; /* packed weights: a panel has w_k rows of k, w_unit floats each */
   bool pointwise;      /* B is the input itself */
   bool direct;         /* ... and is read in place */
   int64_t k, pixels, in_pixels, panels;
@@ -104,7 +95,6 @@ struct ox_conv_plan {
   /* B of all images and groups in shared memory, written by stage 0 */
   bool shared_b;
   int64_t gather_k, gather_tiles;
-  size_t b_step, split_at; /* split: floats from 32 rows of k to the next; floats of scratch before the tiles */
   /* DEPTHWISE */
   int64_t block[OX_CONV_AXES], n_block[OX_CONV_AXES]; /* output block, count of blocks */
   bool by_tap;                    /* taps are far apart: a plane for each instead of one for each phase of the strides */
@@ -132,16 +122,10 @@ struct ox_conv_args {
 
 /* One input channel per group and few outputs: the weights stay [group][oc][taps] and OX_CONV_DEPTHWISE serves. */
 static inline bool ox_conv_is_depthwise(int64_t ic, int64_t oc) { return ic == 1 && oc <= 4; }
-enum { OX_CONV_SPLIT_TILE = OX_SPLIT_TILE / 4 /* floats of a tile of the matrix unit */ };
-/* The variant for a group of oc x k and |pixels| outputs an image (-1: not known): a matrix unit where it pays. */
-const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_t pixels, bool gathers, bool strided);
-/* |v| works on a matrix unit, and packs weights for it. */
-bool ox_conv_splits(const ox_conv_variant *v, int64_t oc, int64_t k);
 /* Floats of packed weights for |groups| groups of oc x k; 0: no weights, or overflow. */
-size_t ox_conv_weight_floats(const ox_conv_variant *v, int64_t groups, int64_t oc, int64_t k);
+size_t ox_conv_weight_floats(int64_t groups, int64_t oc, int64_t k);
 /* Packs |n| rows of k floats, at any address, as panel |i| of all; oc: channels of a group. */
-void ox_conv_pack_panel(const ox_conv_variant *v, float *dst, int64_t i, const float *rows, int64_t n, int64_t oc,
-                        int64_t k);
+void ox_conv_pack_panel(const ox_conv_variant *v, float *dst, int64_t i, const float *rows, int64_t n, int64_t k);
 /* Packs groups [g0, g1) of w, laid out [group][oc][k], from possibly unaligned memory. |stop| may be NULL. */
 void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
                           int64_t g1, const ox_stop *stop);

@@ -323,9 +323,6 @@ static void finish(const ox_act *act, float *y, size_t ldy, const float *bias, c
 
 #define CONV_STR2(x) #x
 #define CONV_STR(x) CONV_STR2(x)
-#ifndef CONV_SPLIT
-#define CONV_SPLIT NULL, NULL, NULL, NULL, NULL
-#endif
 extern const ox_conv_variant CONV_NAME(ox_conv_f32__);
 const ox_conv_variant CONV_NAME(ox_conv_f32__) = {CONV_NEEDS,
                                                   "conv_f32_" CONV_STR(CONV_ISA),
@@ -336,5 +333,4 @@ const ox_conv_variant CONV_NAME(ox_conv_f32__) = {CONV_NEEDS,
                                                   mul_few,
                                                   gather,
                                                   depthwise,
-                                                  CONV_SPLIT,
                                                   finish};

@@ -7,8 +7,6 @@
 #include "kern/move/move.h"
 
 enum {
-  SPLIT_L2 = 1 << 20,
-  SPLIT_KC = 224,       /* two columns of 16 pixels in three terms: 42 KiB */
   KC = 160,             /* k per block: 160 rows of 48 pixels fit L1 */
   FEW_PIXELS = 128,     /* of more, a last vector that is not full is a small part */
   SLOT_FLOATS = 6144,   /* small planes together stay in L1 */
@@ -148,13 +146,11 @@ static void plan_channels(ox_conv_plan *p) {
 
 static void plan_pixels(ox_conv_plan *p) {
   const ox_conv_geom *g = &p->g;
-  int64_t lanes = p->split ? OX_CONV_PANEL : p->v->lanes, unit = p->v->pixel_unit, outer = g->batch * g->groups;
+  int64_t lanes = p->v->lanes, unit = p->v->pixel_unit, outer = g->batch * g->groups;
   p->px_lanes = lanes;
-  int64_t n_kc = OX_MAX(OX_CEIL_DIV(p->k, p->split ? SPLIT_KC : KC), 1);
-  p->kc = p->split ? OX_MIN(SPLIT_KC, p->w_k) : OX_CEIL_DIV(p->k, n_kc);
-  double mac_ns = p->split ? ns_per_mac / 2.3 : ns_per_mac;
-  if (p->split) unit = 2 * OX_CONV_PANEL; /* two columns of tiles */
-  double unit_ns = (double)p->k * ((double)OX_ROUND_UP(g->oc, 4) * mac_ns + 0.1) * (double)unit;
+  int64_t n_kc = OX_MAX(OX_CEIL_DIV(p->k, KC), 1);
+  p->kc = OX_CEIL_DIV(p->k, n_kc);
+  double unit_ns = (double)p->k * ((double)OX_ROUND_UP(g->oc, 4) * ns_per_mac + 0.1) * (double)unit;
   int64_t units = OX_CEIL_DIV(p->pixels, unit);
   double target = tile_target(unit_ns * (double)(units * outer));
   int64_t per_tile = OX_MIN(units_per_tile(target, unit_ns, units), OX_CONV_MAX_PIXELS / unit);
@@ -165,15 +161,9 @@ static void plan_pixels(ox_conv_plan *p) {
     int64_t parts = (int64_t)(unit_ns / target + 0.5);
     p->tile_m = OX_MAX(OX_ROUND_UP(OX_CEIL_DIV(g->oc, parts), OX_CONV_PANEL), 64);
   }
-  if (p->split && p->pixels <= OX_CONV_MAX_PIXELS && p->w_k * g->oc * 6 > SPLIT_L2) {
-    /* weights come from beyond L2: few tiles, each with all pixels, read them once */
-    p->tiles_px = 1, p->tile_px = OX_ROUND_UP(p->pixels, lanes);
-    p->tile_m = OX_MAX(OX_ROUND_UP(OX_CEIL_DIV(g->oc, 4), 2 * OX_CONV_PANEL), 64);
-  }
   p->tiles_m = OX_CEIL_DIV(g->oc, p->tile_m);
   p->direct = p->pointwise;
   p->n_stages = 1, p->n_tiles[0] = outer * p->tiles_px * p->tiles_m;
-  if (p->split && p->tiles_m > 1) p->direct = p->direct && p->pixels > OX_CONV_MAX_PIXELS;
   if (p->direct) {
     p->ldb = (size_t)p->pixels;
   } else if (p->tiles_m > 1 && p->pixels <= OX_CONV_MAX_PIXELS) { /* several tiles read the same part of B */
@@ -182,18 +172,6 @@ static void plan_pixels(ox_conv_plan *p) {
   } else {
     p->ldb = row_floats(p->tile_px);
     p->scratch_bytes = (size_t)p->kc * p->ldb * sizeof(float);
-  }
-  if (!p->split) return;
-  /* the split form of B: of the block, after the gathered rows, or of all of it where tiles share it */
-  p->b_step = (size_t)OX_CEIL_DIV(p->shared_b ? p->pixels : p->tile_px, OX_CONV_PANEL) * OX_CONV_SPLIT_TILE;
-  size_t blocks = (size_t)(p->shared_b ? p->w_k : OX_ROUND_UP(p->kc, OX_SPLIT_K)) / OX_SPLIT_K;
-  if (!p->shared_b) {
-    p->split_at = p->direct ? 0 : (size_t)p->kc * p->ldb;
-    p->scratch_bytes = (p->split_at + blocks * p->b_step) * sizeof(float);
-  } else {
-    p->gather_k = SPLIT_KC, p->gather_tiles = OX_CEIL_DIV(p->k, p->gather_k), p->n_tiles[0] = outer * p->gather_tiles;
-    p->shared_bytes = (size_t)outer * blocks * p->b_step * sizeof(float);
-    p->scratch_bytes = (size_t)p->gather_k * p->ldb * sizeof(float);
   }
 }
 
@@ -217,13 +195,6 @@ void ox_conv_geom_move_unit_axes(ox_conv_geom *g) {
     }
     g->in[0] = g->out[0] = g->n_taps[0] = 1, g->stride[0] = stride, g->tap[0] = tap;
   }
-}
-
-/* Rows of k in a panel of packed weights, and floats of a row. */
-static void weight_layout(const ox_conv_variant *v, int64_t oc, int64_t k, int64_t *w_k, int64_t *w_unit) {
-  bool split = ox_conv_splits(v, oc, k);
-  *w_k = split ? OX_ROUND_UP(k, OX_SPLIT_K) : k;
-  *w_unit = split ? OX_CONV_SPLIT_TILE / OX_SPLIT_K : OX_CONV_PANEL;
 }
 
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v) {
@@ -250,9 +221,7 @@ bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act
     return plan_depthwise(p);
   }
   flatten_pointwise(p);
-  p->split = ox_conv_splits(v, g->oc, p->k);
-  weight_layout(v, g->oc, p->k, &p->w_k, &p->w_unit);
-  if (!p->split && few_pixels(p)) {
+  if (few_pixels(p)) {
     p->mode = OX_CONV_CHANNELS;
     plan_channels(p);
   } else {
@@ -277,7 +246,6 @@ const char *ox_conv_form(const ox_conv_plan *p) {
     case OX_CONV_CHANNELS:
       return p->direct ? "channels in lanes, 1x1" : "channels in lanes, gathered first";
     case OX_CONV_PIXELS:
-      if (p->split) return p->shared_b ? "amx six products, gathered first" : "amx six products";
       return p->direct ? "pixels in lanes, 1x1" : p->shared_b ? "pixels in lanes, gathered first" : "pixels in lanes";
   }
   return NULL;
@@ -302,39 +270,17 @@ void ox_conv_plan_tables(ox_conv_plan *p, void *memory) {
       }
 }
 
-bool ox_conv_splits(const ox_conv_variant *v, int64_t oc, int64_t k) { return v->split_mul && oc > 0 && k > 0; }
-
-const ox_conv_variant *ox_conv_choose(ox_isa have, int64_t oc, int64_t k, int64_t pixels, bool gathers, bool strided) {
-  const ox_conv_variant *v = ox_conv_select(have);
-  if (!v->split_mul) return v;
-  /* Cycles for 16 pixels and a row of k: six products of 16 cycles for each 16 channels x 32 k, and the conversion of
-   * the row; against two FMAs a cycle. Few pixels do not repay weights of six bytes, narrow layers not the conversion.
-   */
-  double convert = !gathers ? 9 : !strided ? 13 : 20;
-  double split = (3.0 * (double)OX_CEIL_DIV(oc, 16) + convert) * (double)OX_ROUND_UP(k, OX_SPLIT_K);
-  bool reused = pixels < 0 || pixels >= 150, wide = oc >= 64 && k >= 128;
-  bool pays = wide && reused && split < 0.9 * (double)k * (double)oc / 2;
-  return pays ? v : ox_conv_select(have & ~(ox_isa)OX_AMX_BF16);
-}
-
-size_t ox_conv_weight_floats(const ox_conv_variant *v, int64_t groups, int64_t oc, int64_t k) {
-  int64_t w_k, w_unit;
+size_t ox_conv_weight_floats(int64_t groups, int64_t oc, int64_t k) {
   if (groups < 0 || oc < 0 || k < 0 || k > INT64_MAX / 64) return 0;
-  weight_layout(v, oc, k, &w_k, &w_unit);
-  size_t n = (size_t)OX_CEIL_DIV(oc, OX_CONV_PANEL) * (size_t)w_unit;
-  if (!ox_mul_ok(n, (size_t)groups, &n) || !ox_mul_ok(n, (size_t)w_k, &n)) return 0;
+  size_t n = (size_t)OX_CEIL_DIV(oc, OX_CONV_PANEL) * OX_CONV_PANEL;
+  if (!ox_mul_ok(n, (size_t)groups, &n) || !ox_mul_ok(n, (size_t)k, &n)) return 0;
   return n;
 }
 
 /* Rows of up to OX_CONV_PANEL channels, as columns. */
-void ox_conv_pack_panel(const ox_conv_variant *v, float *dst, int64_t i, const float *rows, int64_t n, int64_t oc,
-                        int64_t k) {
+void ox_conv_pack_panel(const ox_conv_variant *v, float *dst, int64_t i, const float *rows, int64_t n, int64_t k) {
   enum { COLUMNS = 64 /* read from all rows before any of them is left */ };
   int64_t row = OX_CONV_PANEL * (int64_t)sizeof(float), from = k * (int64_t)sizeof(float);
-  if (ox_conv_splits(v, oc, k)) {
-    v->split_w(dst + i * OX_CEIL_DIV(k, OX_SPLIT_K) * OX_CONV_SPLIT_TILE, rows, n, k, 0, 1);
-    return;
-  }
   dst += i * k * OX_CONV_PANEL;
   ox_transpose_fn transpose = ox_transpose_select(sizeof(float), ox_isa_implied(v->needs));
   for (int64_t at = 0; at < k; at += COLUMNS)
@@ -350,6 +296,6 @@ void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, 
   ox_stop_pace pace = {.stop = stop};
   for (int64_t i = g0 * panels; i < g1 * panels && !ox_stop_moved(&pace, (size_t)(k * OX_CONV_PANEL) * sizeof *w); i++) {
     int64_t first = i % panels * OX_CONV_PANEL;
-    ox_conv_pack_panel(v, dst, i, w + (i / panels * oc + first) * k, OX_MIN(oc - first, (int64_t)OX_CONV_PANEL), oc, k);
+    ox_conv_pack_panel(v, dst, i, w + (i / panels * oc + first) * k, OX_MIN(oc - first, (int64_t)OX_CONV_PANEL), k);
   }
 }

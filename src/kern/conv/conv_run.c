@@ -12,28 +12,15 @@ static int64_t px_begin(const ox_conv_plan *p, int64_t t) {
   return OX_MIN(vectors * t / p->tiles_px * p->px_lanes, p->pixels);
 }
 
-/* Points t->b at tiles of the matrix unit: the shared ones, or those of this block, made here. */
-static void split_block(const ox_conv_plan *p, const ox_conv_args *a, ox_conv_mul *t, int64_t outer, int64_t k0,
-                        int64_t p0, float *scratch) {
-  if (p->shared_b) {
-    size_t blocks = (size_t)(outer * p->w_k + k0) / OX_SPLIT_K;
-    t->b = (const float *)a->shared + blocks * p->b_step + (size_t)(p0 / OX_CONV_PANEL) * OX_CONV_SPLIT_TILE;
-  } else {
-    p->v->split_b(scratch + p->split_at, p->b_step, t->b, p->ldb, t->k, t->n);
-    t->b = scratch + p->split_at;
-  }
-  t->ldb = p->b_step;
-}
-
 static void pixels_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t tile, float *scratch) {
   const ox_conv_geom *g = &p->g;
   int64_t mt = tile % p->tiles_m, pt = tile / p->tiles_m % p->tiles_px, outer = tile / p->tiles_m / p->tiles_px;
   int64_t group = outer % g->groups, m0 = mt * p->tile_m, rows = OX_MIN(p->tile_m, g->oc - m0);
   int64_t p0 = px_begin(p, pt), p1 = px_begin(p, pt + 1);
   const float *x = a->x + outer * g->ic * p->in_pixels;
-  const float *w = a->w + (group * p->panels + m0 / OX_CONV_PANEL) * p->w_k * p->w_unit;
+  const float *w = a->w + (group * p->panels + m0 / OX_CONV_PANEL) * p->k * OX_CONV_PANEL;
   int64_t at = (outer * g->oc + m0) * p->pixels + p0;
-  ox_conv_mul t = {.a_panel = (size_t)(p->w_k * p->w_unit),
+  ox_conv_mul t = {.a_panel = (size_t)(p->k * OX_CONV_PANEL),
                    .ldb = p->ldb,
                    .c = a->y + at,
                    .ldc = (size_t)p->pixels,
@@ -49,35 +36,24 @@ static void pixels_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t ti
     int64_t k1 = OX_MIN(k0 + p->kc, p->k);
     if (p->direct) {
       t.b = x + k0 * p->pixels + p0;
-    } else if (p->shared_b && !p->split) {
+    } else if (p->shared_b) {
       t.b = (const float *)a->shared + (outer * p->k + k0) * (int64_t)p->ldb + p0;
     } else if (!p->shared_b) {
       p->v->gather(p, x, scratch, p->ldb, k0, k1, p0, p1);
       t.b = scratch;
     }
-    t.a = w + k0 * p->w_unit, t.k = (size_t)(k1 - k0), t.first = k0 == 0, t.last = k1 == p->k;
-    if (p->split) {
-      split_block(p, a, &t, outer, k0, p0, scratch);
-      p->v->split_mul(&t);
-    } else {
-      p->v->mul(&t);
-    }
+    t.a = w + k0 * OX_CONV_PANEL, t.k = (size_t)(k1 - k0), t.first = k0 == 0, t.last = k1 == p->k;
+    p->v->mul(&t);
     k0 = k1;
   } while (k0 < p->k);
   finish_tile(p, t.c, t.ldc, t.m, t.n);
 }
 
-static void gather_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t tile, float *scratch) {
+static void gather_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t tile) {
   int64_t outer = tile / p->gather_tiles, k0 = tile % p->gather_tiles * p->gather_k,
           k1 = OX_MIN(k0 + p->gather_k, p->k);
   const float *x = a->x + outer * p->g.ic * p->in_pixels;
-  if (p->split) {
-    float *tiles = (float *)a->shared + (size_t)(outer * p->w_k + k0) / OX_SPLIT_K * p->b_step;
-    p->v->gather(p, x, scratch, p->ldb, k0, k1, 0, p->pixels);
-    p->v->split_b(tiles, p->b_step, scratch, p->ldb, (size_t)(k1 - k0), (size_t)p->pixels);
-  } else {
-    p->v->gather(p, x, (float *)a->shared + (outer * p->k + k0) * (int64_t)p->ldb, p->ldb, k0, k1, 0, p->pixels);
-  }
+  p->v->gather(p, x, (float *)a->shared + (outer * p->k + k0) * (int64_t)p->ldb, p->ldb, k0, k1, 0, p->pixels);
 }
 
 static void channels_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t tile) {
@@ -85,7 +61,7 @@ static void channels_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t 
   int64_t outer = tile / p->tiles_m, m0 = tile % p->tiles_m * p->tile_m, group = outer % g->groups;
   int64_t rows = OX_MIN(p->tile_m, g->oc - m0), at = (outer * g->oc + m0) * p->pixels;
   ox_conv_mul t = {.a = a->w + (group * p->panels + m0 / OX_CONV_PANEL) * p->k * OX_CONV_PANEL,
-                   .a_panel = (size_t)(p->w_k * p->w_unit),
+                   .a_panel = (size_t)(p->k * OX_CONV_PANEL),
                    .ldb = p->ldb,
                    .c = a->y + at,
                    .ldc = (size_t)p->pixels,
@@ -117,10 +93,9 @@ static void depthwise_tile(const ox_conv_plan *p, const ox_conv_args *a, int64_t
 
 void ox_conv_run(const ox_conv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch) {
-  if (p->split) p->v->begin();
   for (int64_t t = begin; t < end; t++) {
     if (stage + 1 < p->n_stages)
-      gather_tile(p, a, t, scratch);
+      gather_tile(p, a, t);
     else if (p->mode == OX_CONV_PIXELS)
       pixels_tile(p, a, t, scratch);
     else if (p->mode == OX_CONV_DEPTHWISE)
@@ -128,5 +103,4 @@ void ox_conv_run(const ox_conv_plan *p, const ox_conv_args *a, uint32_t stage, i
     else if (p->mode == OX_CONV_CHANNELS)
       channels_tile(p, a, t);
   }
-  if (p->split) p->v->end();
 }

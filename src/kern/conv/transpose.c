@@ -37,7 +37,7 @@ void ox_deconv_phase_taps(const ox_deconv_axis *axis, int64_t i, int64_t *memory
 
 size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc, bool depthwise) {
   int64_t k = ic * p->n[0] * p->n[1] * p->n[2];
-  return depthwise ? (size_t)(groups * oc * k) : ox_conv_weight_floats(ox_conv_select(0), groups, oc, k);
+  return depthwise ? (size_t)(groups * oc * k) : ox_conv_weight_floats(groups, oc, k);
 }
 
 enum { GATHERED = 16 * sizeof(float) }; /* taps of all rows are gathered: each costs what 16 in a row would */

@@ -19,13 +19,15 @@
 
 #include "base/macros.h"
 #include "kern/gemm/gemm.h"
-#include "kern/gemm/split.h"
 
 enum {
-  OX_SPLIT_SIDE = 32,         /* rows, columns and k of a record */
-  OX_SPLIT_SUMS = 32 * 32,    /* of a record of C */
-  OX_SPLIT_RECORD = 6 * 1024, /* bytes of a record of B: [half of the columns][term][16 pairs of k][16] */
-  OX_SPLIT_STEPS = 5,         /* records of B at a time: 30 KB, next to A's in L1 */
+  OX_SPLIT_K = 32,
+  OX_SPLIT_TERM = 1024,              /* bytes: 16 rows of a tile of the unit */
+  OX_SPLIT_TILE = 3 * OX_SPLIT_TERM, /* of half a record of B */
+  OX_SPLIT_SIDE = 32,                /* rows, columns and k of a record */
+  OX_SPLIT_SUMS = 32 * 32,           /* of a record of C */
+  OX_SPLIT_RECORD = 6 * 1024,        /* bytes of a record of B: [half of the columns][term][16 pairs of k][16] */
+  OX_SPLIT_STEPS = 5,                /* records of B at a time: 30 KB, next to A's in L1 */
   OX_SPLIT_RECORDS = 2 * OX_SPLIT_STEPS * OX_SPLIT_RECORD /* bytes: those in use and those to come */
 };
 

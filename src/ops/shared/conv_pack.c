@@ -5,7 +5,7 @@
 #include "base/cksize.h"
 #include "kern/quant/convert.h"
 
-enum { UNIT_FLOATS = 32 << 10, AS_THEY_ARE = 0, PANELS = 1, SPLIT_PANELS = 2 /* forms */ };
+enum { UNIT_FLOATS = 32 << 10, AS_THEY_ARE = 0, PANELS = 1 /* forms */ };
 
 typedef struct packing {
   const ox_conv_weights *w;
@@ -30,7 +30,7 @@ static void pack_panels(const ox_pack *p, const ox_tensor *const *in, void *to, 
   for (int64_t i = begin * k->per_unit; i < last; i++) {
     int64_t first = i % k->panels * OX_CONV_PANEL, n = OX_MIN(w->oc - first, (int64_t)OX_CONV_PANEL);
     const float *from = floats(k, in[w->input], (i / k->panels * w->oc + first) * w->k, n * w->k, scratch);
-    ox_conv_pack_panel(k->v, to, i, from, n, w->oc, w->k);
+    ox_conv_pack_panel(k->v, to, i, from, n, w->k);
   }
 }
 
@@ -50,11 +50,11 @@ ox_status *ox_conv_pack(ox_kernel_ctx *c, const ox_conv_weights *w, const ox_con
   if (v) {
     k.panels = OX_CEIL_DIV(w->oc, OX_CONV_PANEL), n = w->groups * k.panels;
     k.per_unit = OX_MAX(UNIT_FLOATS / (OX_CONV_PANEL * w->k), 1);
-    p.fn = pack_panels, p.form = ox_conv_splits(v, w->oc, w->k) ? SPLIT_PANELS : PANELS;
+    p.fn = pack_panels, p.form = PANELS;
     if (w->type != OX_F32) p.scratch_bytes = (size_t)(OX_CONV_PANEL * w->k) * sizeof(float);
   }
   p.n_units = OX_CEIL_DIV(n, k.per_unit);
-  size_t floats = v ? ox_conv_weight_floats(v, w->groups, w->oc, w->k) : (size_t)n;
+  size_t floats = v ? ox_conv_weight_floats(w->groups, w->oc, w->k) : (size_t)n;
   if (!ox_mul_ok(floats, sizeof(float), &p.bytes)) return ox_oom();
   OX_TRY(ox_ctx_pack(c, &p, &data));
   *out = data;

@@ -4,7 +4,6 @@
 #ifndef OX_TESTS_KERN_EMULATED_H
 #define OX_TESTS_KERN_EMULATED_H
 
-#include "kern/conv/conv.h"
 #include "kern/gemm/gemm.h"
 #include "kern/gemm/gemm_i8.h"
 #include "kern/gemm/split_product.h"
@@ -20,14 +19,12 @@
   X(emulated_scalar, 0)
 
 #define EMULATED_DECLARE(suffix, needs)                                                                        \
-  extern const ox_conv_variant ox_conv_f32__##suffix;                                                          \
   extern const ox_split_kernels ox_split_kernels__##suffix;
 EMULATED(EMULATED_DECLARE)
 #undef EMULATED_DECLARE
 
 /* Rows for tables. */
 #define EMULATED_SPLIT(suffix, needs) &ox_split_kernels__##suffix,
-#define EMULATED_CONV(suffix, needs) &ox_conv_f32__##suffix,
 
 void ox_gemm_i8_32x32__emulated_scalar(const ox_gemm_i8_tile *t);
 void ox_gemm_i8_begin__emulated_scalar(void);
