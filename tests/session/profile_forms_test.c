@@ -31,8 +31,10 @@ static const struct {
     {"float", "float[2,1] x, float[2] w",
      "a = Abs (w) s = Cast <to = 7> (a) r = Reshape (x, s) t = Transpose <perm = [1, 0]> (x) y = MatMul (r, t)", 2 * 4,
      "dots"},
-    {"float", "float[5,1,3] x, float[1,12,3] w", "y = LSTM <hidden_size = 3> (x, w, w)", 2 * 5 * 12 * 6, NULL},
-    {"float", "float[5,1,3] x, float[1,9,3] w", "y = GRU <hidden_size = 3> (x, w, w)", 2 * 5 * 9 * 6, NULL},
+    {"float", "float[5,1,3] x, float[1,12,3] w", "y = LSTM <hidden_size = 3> (x, w, w)", 2 * 5 * 12 * 6,
+     "steps of all rows"},
+    {"float", "float[5,1,3] x, float[1,9,3] w", "y = GRU <hidden_size = 3> (x, w, w)", 2 * 5 * 9 * 6,
+     "steps of all rows"},
     {"float", "float[1,3,4] x, float[4,12] w", "y = com.microsoft.Attention <num_heads = 2> (x, w)",
      2 * 3 * 12 * 4 + 2 * 2 * 9 * 4, "in place"},
 };

@@ -42,7 +42,7 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
   recurrent_dims *d = &p->d;
   OX_TRY(recurrent_dims_of(cell, c->attrs, &c->in[IN_X]->shape, &c->in[IN_R]->shape, d));
   if (c->in[IN_X]->dtype == OX_F64) {
-    p->f64 = true;
+    p->f64 = true, c->form = "sums in double";
     return ox_ctx_plan(c, (int64_t)d->dirs, recurrent_f64_scratch(d));
   }
   p->v = ox_gemm_select(OX_F32, c->isa), p->cell = ox_rnn_select(c->isa), p->pack = !c->state;
@@ -59,7 +59,7 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
   if (p->pack) c->n_tiles[s++] = (int64_t)d->dirs;
   c->n_tiles[s++] = (int64_t)(d->dirs * ox_gemm_tiles(&p->project));
   c->n_tiles[s++] = (int64_t)(d->dirs * p->chunks);
-  c->n_stages = s;
+  c->n_stages = s, c->form = p->chunks > 1 ? "steps of 12 rows" : "steps of all rows";
   return NULL;
 }
 
