@@ -16,7 +16,8 @@
 #include "base/macros.h"
 
 /* The first write to a page costs a page fault. Huge pages mean 512 times fewer of them, which counts when hundreds of
- * megabytes of weights are packed. */
+ * megabytes of weights are packed. What is left behind the last whole one gets small pages: a huge page that is touched
+ * takes 2 MiB, and 72 weights of 2.3 MiB took 110 MB more. */
 enum { HUGE_BYTES = 2 << 20 };
 
 static void *heap_alloc(void *ctx, size_t bytes, size_t align) {
@@ -31,7 +32,7 @@ static void *heap_alloc(void *ctx, size_t bytes, size_t align) {
   if (align <= 16) return malloc(rounded);
   void *p = aligned_alloc(align, rounded);
 #if defined(__linux__)
-  if (p && bytes >= HUGE_BYTES) (void)madvise(p, rounded, MADV_HUGEPAGE);
+  if (p && bytes >= HUGE_BYTES) (void)madvise(p, bytes & ~(size_t)(HUGE_BYTES - 1), MADV_HUGEPAGE);
 #endif
   return p;
 #endif

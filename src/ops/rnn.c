@@ -58,7 +58,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* ---- load: constant weights are packed once ---- */
+/* ---- load: constant weights are packed in prepare, if all are constant ---- */
 static ox_status *load(ox_load_ctx *c) {
   const ox_tensor *in[4];
   static const uint32_t from[4] = {IN_W, IN_R, IN_B, IN_P};
@@ -71,28 +71,11 @@ static ox_status *load(ox_load_ctx *c) {
   ox_shape x = ox_shape_of(3, (int64_t[]){1, 1, in[0]->shape.dim[2]});
   recurrent_dims d;
   OX_TRY(recurrent_dims_of(recurrent_cell(c->op), c->attrs, &x, &in[1]->shape, &d));
-  const ox_gemm_variant *v = ox_gemm_select(OX_F32, c->isa);
-  recurrent_packed *s = OX_LOAD_NEW(c, recurrent_packed);
-  if (!s) return ox_oom();
-  recurrent_weights w;
-  size_t one = recurrent_weights_at(&d, v, in[3] != NULL, NULL, &w);
-  s->bytes = one * d.dirs;
-  if (!s->bytes) return NULL;
-  if (!(s->base = ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES))) return ox_oom();
-  ox_stop stop = ox_load_stop(c);
-  for (size_t i = 0; i < d.dirs; i++) {
-    recurrent_weights_at(&d, v, in[3] != NULL, (char *)s->base + i * one, &s->weights[i]);
-    recurrent_pack(&d, v, c->attrs, in, i, &s->weights[i], &stop);
-  }
+  if (!d.dirs || !d.hidden) return NULL;
+  if (!(c->state = OX_LOAD_NEW(c, recurrent_packed))) return ox_oom();
   for (int i = 0; i < 4; i++)
     if (in[i]) c->consumed |= (uint64_t)1 << from[i];
-  c->state = s;
   return NULL;
-}
-
-static void unload(void *state, ox_alloc alloc) {
-  recurrent_packed *s = state;
-  if (s) ox_delete(alloc, s->base, s->bytes);
 }
 
 static ox_status *prepare_rnn(ox_kernel_ctx *c) { return recurrent_prepare(c, CELL_RNN); }
@@ -102,7 +85,7 @@ static ox_status *prepare_lstm(ox_kernel_ctx *c) { return recurrent_prepare(c, C
 #define COMMON                                                                                                    \
   .since = 1, .min_in = 3, .min_out = 0, OX_ATTRS(attrs), .attrs_bytes = sizeof(recurrent_attrs), .infer = infer, \
   .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_BIT(OX_I32), OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}
-#define COMMON_KERNEL .load = load, .unload = unload, .run = recurrent_run, .flops = recurrent_flops
+#define COMMON_KERNEL .load = load, .run = recurrent_run, .flops = recurrent_flops
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "RNN", .vars = "TTTT.T", .max_in = 6, .max_out = 2, COMMON),

@@ -141,7 +141,7 @@ static ox_status *load(watcher *w, const byte_buf *b, ox_env **env, ox_session *
   ox_env_opts eo = {.struct_size = sizeof eo, .alloc = {watching_alloc, watching_free, w}};
   ox_session_opts so;
   ox_session_opts_init(&so);
-  so.cancel = &w->flag;
+  so.cancel = &w->flag, so.n_threads = 1; /* with more, some of their scratch stays as it is */
   CHECK_OK(ox_env_create(&eo, env));
   return ox_session_create(*env, b->p, b->n, &so, s);
 }

@@ -92,21 +92,31 @@ static float at(const ox_tensor *t, size_t i) {
 }
 
 /* Rows [row, row + n) of a matrix with |k| columns, as the transposed right-hand side of a product. */
-static void pack_rows(const ox_gemm_variant *v, const ox_tensor *t, size_t row, size_t n, size_t k, void *to,
-                      const ox_stop *stop) {
-  size_t panels = ox_gemm_panels(v, n);
-  size_t elem = t->dtype == OX_F32 ? 4 : 2;
-  ox_gemm_src src = {(const char *)t->data + row * k * elem, t->dtype, 1, (ptrdiff_t)k};
-  ox_gemm_pack_b(v, &src, k, n, 0, panels, to, stop);
+typedef struct {
+  const ox_tensor *t;
+  size_t row, n, k;
+  void *to;
+} matrix;
+
+enum { MATRICES = 3 };
+
+static void matrices_of(const recurrent_dims *d, const ox_tensor *const in[4], size_t dir, const recurrent_weights *to,
+                        matrix out[MATRICES]) {
+  size_t n = d->gates * d->hidden;
+  out[0] = (matrix){in[0], dir * n, n, d->input, to->w};
+  out[1] = (matrix){in[1], dir * n, d->first, d->hidden, to->r};
+  out[2] = (matrix){in[1], dir * n + d->first, d->second, d->hidden, to->r2};
 }
 
-void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
-                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to, const ox_stop *stop) {
+static ox_gemm_src source_of(const matrix *m) {
+  size_t elem = m->t->dtype == OX_F32 ? 4 : 2;
+  const char *p = m->t->data ? (const char *)m->t->data + m->row * m->k * elem : NULL;
+  return (ox_gemm_src){p, m->t->dtype, 1, (ptrdiff_t)m->k};
+}
+
+static void pack_biases(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
+                        const recurrent_weights *to) {
   size_t n = d->gates * d->hidden;
-  if (n == 0) return;
-  pack_rows(v, in[0], dir * n, n, d->input, to->w, stop);
-  pack_rows(v, in[1], dir * n, d->first, d->hidden, to->r, stop);
-  if (d->second) pack_rows(v, in[1], dir * n + d->first, d->second, d->hidden, to->r2, stop);
   bool apart = d->cell == CELL_GRU && a->linear_before_reset; /* the hidden gate's Rb is inside the reset */
   for (size_t i = 0; i < n; i++) {
     to->bias[i] = in[2] ? at(in[2], dir * 2 * n + i) : 0;
@@ -115,6 +125,44 @@ void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const rec
   for (size_t i = 0; i < d->hidden; i++)
     to->reset_bias[i] = apart && in[2] ? at(in[2], dir * 2 * n + n + d->first + i) : 0;
   for (size_t i = 0; to->peep && i < 3 * d->hidden; i++) to->peep[i] = at(in[3], dir * 3 * d->hidden + i);
+}
+
+size_t recurrent_pack_units(const recurrent_dims *d, const ox_gemm_variant *v, const ox_tensor *const in[4]) {
+  const recurrent_weights nowhere = {0};
+  matrix m[MATRICES];
+  size_t units = 1; /* the biases */
+  matrices_of(d, in, 0, &nowhere, m);
+  for (int i = 0; i < MATRICES; i++) {
+    ox_gemm_src src = source_of(&m[i]);
+    units += ox_gemm_pack_units(v, &src, m[i].k, m[i].n);
+  }
+  return units;
+}
+
+void recurrent_pack_unit(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
+                         const ox_tensor *const in[4], size_t dir, size_t unit, const recurrent_weights *to) {
+  matrix m[MATRICES];
+  if (d->gates * d->hidden == 0) return;
+  if (unit-- == 0) {
+    pack_biases(d, a, in, dir, to);
+    return;
+  }
+  matrices_of(d, in, dir, to, m);
+  for (int i = 0; i < MATRICES; i++) {
+    ox_gemm_src src = source_of(&m[i]);
+    size_t units = ox_gemm_pack_units(v, &src, m[i].k, m[i].n);
+    if (unit < units) {
+      ox_gemm_pack_unit(v, &src, m[i].k, m[i].n, unit, m[i].to);
+      return;
+    }
+    unit -= units;
+  }
+}
+
+void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
+                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to, const ox_stop *stop) {
+  size_t units = recurrent_pack_units(d, v, in);
+  for (size_t u = 0; u < units && !(stop && ox_stop_asked(stop)); u++) recurrent_pack_unit(d, v, a, in, dir, u, to);
 }
 
 ox_status *recurrent_lens(const ox_kernel_ctx *c, const recurrent_dims *d, const int32_t **out) {

@@ -46,7 +46,7 @@ typedef struct recurrent_weights {
 } recurrent_weights;
 /* What load leaves, if all weights are constant. */
 typedef struct recurrent_packed {
-  void *base;
+  void *base; /* NULL: packed in prepare */
   size_t bytes;
   recurrent_weights weights[2];
 } recurrent_packed;
@@ -60,6 +60,14 @@ size_t recurrent_weights_at(const recurrent_dims *d, const ox_gemm_variant *v, b
 /* Packs direction |dir| from W, R, B (or NULL), P (or NULL) of any float type but float64. |stop|: NULL, never. */
 void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
                     const ox_tensor *const in[4], size_t dir, const recurrent_weights *to, const ox_stop *stop);
+
+/* The same in independent units of a direction. */
+size_t recurrent_pack_units(const recurrent_dims *d, const ox_gemm_variant *v, const ox_tensor *const in[4]);
+void recurrent_pack_unit(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
+                         const ox_tensor *const in[4], size_t dir, size_t unit, const recurrent_weights *to);
+/* In prepare: the weights of all directions, one behind another, of constants that load has consumed. */
+OX_NODISCARD ox_status *recurrent_pack_const(ox_kernel_ctx *c, const recurrent_dims *d, const ox_gemm_variant *v,
+                                             const void **out_base);
 
 /* Books stages and runs them; |state| of the context is a recurrent_packed or NULL. */
 OX_NODISCARD ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell);

@@ -14,7 +14,8 @@ typedef struct rnn_prep {
   const ox_rnn_variant *cell;
   ox_gemm_plan project, first, second;
   bool f64, pack;       /* pack: stage 0 packs the weights into the shared memory */
-  size_t weights_bytes; /* of one direction, there */
+  const void *packed;   /* constant weights of all directions; NULL: packed at load, or in stage 0 */
+  size_t weights_bytes; /* of one direction */
   size_t projected;     /* offset of the projections there: dirs x seq batch x gates hidden floats */
   size_t chunk, chunks; /* batch rows of a tile */
   size_t state_bytes;   /* h, c, gates, gathered, reset in the scratch, before the products' */
@@ -27,8 +28,8 @@ static ox_status *plan_shared(ox_kernel_ctx *c, rnn_prep *p) {
   const recurrent_dims *d = &p->d;
   recurrent_weights w;
   size_t rows, floats, bytes;
-  if (p->pack) p->weights_bytes = recurrent_weights_at(d, p->v, recurrent_in(c, IN_P) != NULL, NULL, &w);
-  p->projected = p->weights_bytes * d->dirs;
+  p->weights_bytes = recurrent_weights_at(d, p->v, recurrent_in(c, IN_P) != NULL, NULL, &w);
+  p->projected = p->pack ? p->weights_bytes * d->dirs : 0;
   if (!ox_mul_ok(d->seq, d->batch, &rows) || !ox_mul_ok(rows, d->gates * d->hidden * d->dirs, &floats) ||
       !ox_mul_ok(floats, sizeof(float), &bytes) || !ox_add_ok(bytes, p->projected, &c->shared_bytes))
     return ox_oom();
@@ -46,6 +47,8 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
     return ox_ctx_plan(c, (int64_t)d->dirs, recurrent_f64_scratch(d));
   }
   p->v = ox_gemm_select(OX_F32, c->isa), p->cell = ox_rnn_select(c->isa), p->pack = !c->state;
+  const recurrent_packed *loaded = c->state;
+  if (loaded && !loaded->base) OX_TRY(recurrent_pack_const(c, d, p->v, &p->packed));
   OX_TRY(plan_shared(c, p));
   p->chunk = OX_MAX(d->batch < 2 * CHUNK ? d->batch : CHUNK, (size_t)1);
   p->chunks = OX_CEIL_DIV(d->batch, p->chunk);
@@ -71,8 +74,9 @@ double recurrent_flops(const ox_kernel_ctx *c) {
 
 static recurrent_weights weights_of(const ox_kernel_ctx *c, const rnn_prep *p, size_t dir) {
   recurrent_weights w;
-  if (!p->pack) return ((const recurrent_packed *)c->state)->weights[dir];
-  recurrent_weights_at(&p->d, p->v, recurrent_in(c, IN_P) != NULL, (char *)c->shared + dir * p->weights_bytes, &w);
+  if (!p->pack && !p->packed) return ((const recurrent_packed *)c->state)->weights[dir];
+  char *base = (char *)(p->pack ? c->shared : (void *)p->packed) + dir * p->weights_bytes;
+  recurrent_weights_at(&p->d, p->v, recurrent_in(c, IN_P) != NULL, base, &w);
   return w;
 }
 
