@@ -64,7 +64,7 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
   size_t k = t->k;
   for (; k >= (size_t)ku; k -= (size_t)ku) {
     OX_UNROLL for (int u = 0; u < ku; u++) {
-      if (m > 4) { /* fewer rows read memory in order, as fast as it comes */
+      if (m > 4 || NR * sizeof *b <= 64) { /* few long rows come as fast as memory gives without being asked for */
         OX_PREFETCH_L2(fetch);
         if (NR * sizeof *b > 64) OX_PREFETCH_L2(fetch + 64);
         fetch += t->fetch_step;

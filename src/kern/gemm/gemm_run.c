@@ -12,6 +12,7 @@ enum {
   TILE_WEIGHT_BYTES = 192 * 1024, /* weights of a tile with few rows */
   MAX_ROWS = 260,                 /* of a tile: a block of A is 400 KB then and stays in L2 */
   TALL_ROWS = 144,                /* tiles of more rows have fewer columns */
+  FEW_ROWS = 8,                   /* walk all of k at once, even in two strips */
   FETCH_AHEAD = 8192              /* bytes, in panels that are read once, end to end */
 };
 
@@ -19,7 +20,7 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
   /* a single strip reads each panel once: k is one block, and panels come in the order of memory */
-  bool few = m <= v->mr, whole = few || b_mode == OX_GEMM_DOTS;
+  bool few = m <= OX_MAX((size_t)v->mr, (size_t)FEW_ROWS), whole = few || b_mode == OX_GEMM_DOTS;
   size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
   g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)8);
   size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1);
