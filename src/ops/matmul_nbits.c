@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/matmul_nbits.c - com.microsoft.MatMulNBits: A times the transpose of weights of 2 to 8 bits in blocks. Constant
- * weights are packed at load and unpacked in registers; at accuracy level 4 the rows of A are quantized to bytes. */
+ * weights are packed when a run first wants them and unpacked in registers; at accuracy level 4 the rows of A are
+ * quantized to bytes. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -107,7 +108,7 @@ static ox_status *infer(ox_infer_ctx *c) {
 typedef struct nbits_state {
   const ox_nbits_variant *v;
   ox_nbits_format f;
-  uint8_t *packed;
+  bool zeros; /* there is a constant input of them */
   size_t panel_bytes, bytes;
 } nbits_state;
 
@@ -158,30 +159,55 @@ static ox_status *load(ox_load_ctx *c) {
                            : w.bits <= 4 ? 4
                                          : 8,
                            (float)(1u << (w.bits - 1)), w.block, w.blocks, OX_NBITS_MIDDLE};
+  s->zeros = zeros != NULL;
   if (zeros) s->f.zero = zeros->dtype == OX_U8 ? OX_NBITS_BYTES : OX_NBITS_FLOATS;
-  size_t record = ox_nbits_record(&s->f, s->v->lanes), lanes = s->v->lanes;
-  s->panel_bytes = record * w.blocks;
-  if (!ox_mul_ok(s->panel_bytes, OX_CEIL_DIV(w.n, lanes), &s->bytes)) return ox_oom();
-  if (!(s->packed = ox_new_aligned(c->alloc, s->bytes + OX_PAD_BYTES, OX_ALIGN_BYTES))) return ox_oom();
-  if (w.n % lanes) memset(s->packed + w.n / lanes * s->panel_bytes, 0, s->panel_bytes);
-  ox_stop stop = ox_load_stop(c);
-  ox_stop_pace pace = {.stop = &stop};
-  for (size_t panel = 0; panel < w.n; panel += lanes)
-    for (size_t col = panel; col < OX_MIN(panel + lanes, w.n); col++)
-      for (size_t b = 0; b < w.blocks && !ox_stop_moved(&pace, 2 * w.blob); b++) /* to be spread, too */
-        pack_block(&w, s, col, b, s->packed + panel / lanes * s->panel_bytes + b * record);
+  s->panel_bytes = ox_nbits_record(&s->f, s->v->lanes) * w.blocks;
+  if (!ox_mul_ok(s->panel_bytes, OX_CEIL_DIV(w.n, s->v->lanes), &s->bytes)) return ox_oom();
   c->state = s;
   c->consumed |= 1 << IN_B | 1 << IN_SCALES | (zeros ? 1 << IN_ZERO : 0);
   return NULL;
 }
 
-static void unload(void *state, ox_alloc alloc) {
-  nbits_state *s = state;
-  if (s) ox_delete(alloc, s->packed, s->bytes + OX_PAD_BYTES);
+/* ---- prepare ---- */
+
+typedef struct packing {
+  const nbits_attrs *attrs;
+  const nbits_state *s;
+} packing;
+
+/* A unit is a panel. */
+static void pack_panels(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
+                        void *scratch) {
+  const nbits_state *s = ((const packing *)p->arg)->s;
+  const weights w =
+      weights_of(((const packing *)p->arg)->attrs, in[IN_B], in[IN_SCALES], s->zeros ? in[IN_ZERO] : NULL);
+  size_t record = ox_nbits_record(&s->f, s->v->lanes), lanes = s->v->lanes;
+  (void)scratch;
+  for (size_t panel = (size_t)begin; panel < (size_t)end; panel++) {
+    uint8_t *at = (uint8_t *)to + panel * s->panel_bytes;
+    size_t last = OX_MIN((panel + 1) * lanes, w.n);
+    if ((panel + 1) * lanes > w.n) memset(at, 0, s->panel_bytes);
+    for (size_t col = panel * lanes; col < last; col++)
+      for (size_t b = 0; b < w.blocks; b++) pack_block(&w, s, col, b, at + b * record);
+  }
 }
 
-/* ---- prepare ---- */
+static ox_status *pack(ox_kernel_ctx *c, const nbits_state *s, const uint8_t **out) {
+  const packing k = {c->attrs, s};
+  const void *data;
+  ox_pack p = {.struct_size = sizeof p,
+               .inputs = 1 << IN_B | 1 << IN_SCALES | (s->zeros ? 1 << IN_ZERO : 0),
+               .n_units = (int64_t)(s->bytes / OX_MAX(s->panel_bytes, (size_t)1)),
+               .fn = pack_panels,
+               .arg = &k};
+  if (!ox_add_ok(s->bytes, OX_PAD_BYTES, &p.bytes)) return ox_oom();
+  OX_TRY(ox_ctx_pack(c, &p, &data));
+  *out = data;
+  return NULL;
+}
+
 typedef struct nbits_prep {
+  const uint8_t *packed;
   size_t m, n, k, padded; /* padded: block x blocks */
   size_t blocks;
   bool quantized, wide, early; /* wide: rows become padded floats first; early: a stage of its own makes rows ready */
@@ -205,6 +231,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->blocks = OX_CEIL_DIV(p->k, (size_t)a->block_size), p->padded = p->blocks * (size_t)a->block_size;
   c->form = !s ? "a column at a time" : a->accuracy_level == 4 ? "panels, 8-bit sums" : "panels";
   if (!s) return ox_ctx_plan(c, p->m ? (int64_t)p->n : 0, 2 * p->padded * sizeof(float));
+  OX_TRY(pack(c, s, &p->packed));
   p->quantized = a->accuracy_level == 4;
   p->wide = c->in[IN_A]->dtype != OX_F32 || p->k != p->padded;
   p->early = (p->quantized || p->wide) && p->m > FEW_ROWS;
@@ -244,7 +271,7 @@ static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel,
   const ox_tensor *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, *y = c->out[0];
   size_t lanes = s->v->lanes, col = panel * lanes;
   float biases[16];
-  ox_nbits_tile t = {.f = s->f, .w = s->packed + panel * s->panel_bytes, .n = OX_MIN(lanes, p->n - col)};
+  ox_nbits_tile t = {.f = s->f, .w = p->packed + panel * s->panel_bytes, .n = OX_MIN(lanes, p->n - col)};
   if (bias) ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t.n, biases), t.bias = biases;
   t.q_rs = p->row_bytes, t.s_rs = p->row_bytes / sizeof(float), t.a_rs = p->wide ? p->padded : p->k;
   for (size_t row = 0; row < p->m; row += MOST_ROWS) {
@@ -322,6 +349,6 @@ static const ox_op ops[] = {
                .attrs_bytes = sizeof(nbits_attrs),
                .types = {FLOATS, OX_BIT(OX_U8), FLOATS, FLOATS | OX_BIT(OX_U8), OX_BIT(OX_I32), FLOATS},
                .vars = "T.T..T", .infer = infer),
-     OX_KERNEL(.load = load, .unload = unload, .prepare = prepare, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_matmul_nbits = {ops, OX_COUNT(ops)};
