@@ -30,6 +30,13 @@ void ox_gemm_i8_pack_b(const ox_gemm_i8_variant *v, const void *b, bool b_signed
 /* TILE_MACS: multiply-adds of a tile, about 20 us at 200 G/s; TILE_B_BYTES: bytes of B of a tile with few rows. */
 enum { TILE_MACS = 1 << 22, TILE_B_BYTES = 192 * 1024, MAX_ROWS = 192, FEW_ROWS = 8 };
 
+/* Bytes from row to row of A. A tile load of a matrix unit reads 16 of them at once: an odd number of cache lines puts
+ * those into different sets of L1. */
+static size_t row_bytes(const ox_gemm_i8_variant *v, size_t k) {
+  size_t kp = ox_gemm_i8_k(v, k);
+  return v->begin && kp / 64 % 2 == 0 ? kp + 64 : kp;
+}
+
 void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_t m, size_t n, size_t k) {
   *g = (ox_gemm_i8_plan){.v = v, .m = m, .n = n, .k = k};
   size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1), mr = v->mr, nr = v->nr,
@@ -44,7 +51,7 @@ void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
   if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), nr), g->nt = OX_CEIL_DIV(n, g->nc);
   size_t padded = OX_ROUND_UP(rows, mr); /* tile loads read whole strips */
-  g->scratch = OX_ROUND_UP(padded * ox_gemm_i8_k(v, k), (size_t)64) + (2 * padded + g->nc) * 4;
+  g->scratch = OX_ROUND_UP(padded * row_bytes(v, k), (size_t)64) + (2 * padded + g->nc) * 4;
 }
 
 typedef struct tile_rows {
@@ -65,11 +72,11 @@ static int32_t zero_at(const void *p, bool is_signed, size_t i) {
 
 /* Rows of A as unsigned bytes, their zero points, and their sums less k times the zero point. */
 static void copy_rows(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t row, size_t rows, const tile_rows *to) {
-  size_t kp = ox_gemm_i8_k(g->v, g->k), padded = OX_ROUND_UP(rows, (size_t)g->v->mr);
+  size_t kp = ox_gemm_i8_k(g->v, g->k), a_rs = row_bytes(g->v, g->k), padded = OX_ROUND_UP(rows, (size_t)g->v->mr);
   uint8_t flip = io->a_signed ? 128 : 0;
   for (size_t i = 0; i < rows; i++) {
     const uint8_t *s = (const uint8_t *)io->a + (ptrdiff_t)(row + i) * io->a_rs;
-    uint8_t *d = to->a + i * kp;
+    uint8_t *d = to->a + i * a_rs;
     uint32_t sum = 0;
     if (io->a_ks == 1) {
       sum = (uint32_t)g->v->row(s, flip, g->k, kp, d);
@@ -80,29 +87,29 @@ static void copy_rows(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t 
     to->zero[i] = zero_at(io->a_zero, io->a_signed, (row + i) * io->a_zero_step) + flip;
     to->sum[i] = wrap(sum - (uint32_t)g->k * (uint32_t)to->zero[i]);
   }
-  memset(to->a + rows * kp, 0, (padded - rows) * kp);
+  memset(to->a + rows * a_rs, 0, (padded - rows) * a_rs);
 }
 
 void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t index, void *scratch) {
   const ox_gemm_i8_variant *v = g->v;
   size_t row = index % g->mt * g->mc, col = index / g->mt * g->nc, kp = ox_gemm_i8_k(v, g->k), nr = v->nr, mr = v->mr;
   size_t rows = OX_MIN(g->mc, g->m - row), cols = OX_MIN(g->nc, g->n - col), padded = OX_ROUND_UP(rows, mr);
-  size_t c_elem = io->out->type == OX_I32 || io->out->type == OX_F32 ? 4 : 1;
+  size_t a_rs = row_bytes(v, g->k), c_elem = io->out->type == OX_I32 || io->out->type == OX_F32 ? 4 : 1;
   tile_rows r = {.a = scratch};
-  r.zero = (int32_t *)(void *)(r.a + OX_ROUND_UP(padded * kp, (size_t)64)), r.sum = r.zero + padded,
+  r.zero = (int32_t *)(void *)(r.a + OX_ROUND_UP(padded * a_rs, (size_t)64)), r.sum = r.zero + padded,
   r.b_zero = r.sum + padded;
   copy_rows(g, io, row, rows, &r);
   for (size_t j = 0; j < cols; j++)
     r.b_zero[j] = zero_at(io->b_zero, io->b_signed, (col + j) * io->b_zero_step) - (io->b_signed ? 0 : 128);
   const int8_t *panels = io->packed;
   const int32_t *sums = (const int32_t *)(const void *)(panels + ox_gemm_i8_panels(v, g->n) * nr * kp);
-  ox_gemm_i8_tile t = {.a_rs = kp, .quads = kp / 4, .out = io->out, .c_rs = io->c_rs};
+  ox_gemm_i8_tile t = {.a_rs = a_rs, .quads = kp / 4, .out = io->out, .c_rs = io->c_rs};
   if (v->begin) v->begin();
   for (size_t j = 0; j < cols && !(j && ox_stop_asked(&io->stop)); j += nr) {
     t.n = OX_MIN(nr, cols - j), t.col = col + j;
     t.b = panels + t.col * kp, t.b_zero = r.b_zero + j, t.col_sum = sums + t.col;
     for (size_t i = 0; i < rows; i += mr) {
-      t.m = OX_MIN(mr, rows - i), t.row = row + i, t.a = r.a + i * kp;
+      t.m = OX_MIN(mr, rows - i), t.row = row + i, t.a = r.a + i * a_rs;
       t.a_zero = r.zero + i, t.row_sum = r.sum + i;
       t.c = (char *)io->c + (t.row * io->c_rs + t.col) * c_elem;
       v->fn(&t);
