@@ -103,7 +103,8 @@ static bool all_inside(const ox_bconv_direct_plan *p) {
 static void find_counts(const ox_bconv_direct_plan *p, int64_t *tiles_px, int64_t *tiles_m) {
   const ox_conv_geom *g = &p->g;
   double outer = (double)(g->batch * g->groups), pixels = (double)p->pixels;
-  double px_ns = (double)(p->k * p->panels * OX_BLOCK) / p->v->macs_per_ns, total = px_ns * pixels * outer;
+  double weights = (double)(p->k * p->panels * OX_BLOCK), sum = weights * pixels / p->v->macs_per_ns;
+  double total = OX_MAX(sum, weights * ns_per_weight) * outer; /* few pixels wait for the weights */
   double target = OX_MIN(OX_MAX(total / TILES, ns_tile_min), ns_tile_max);
   double n = OX_MAX(total / target / outer, 1), w = (double)(p->panels * p->k) * 64;
   double x = (double)(p->blocks * p->in_pixels * p->unit) * sizeof(float);
