@@ -82,7 +82,7 @@ typedef struct ox_bconv_direct_plan {
   ox_bconv_plan head;
   ox_conv_geom g; /* a pointwise one has a single long row */
   const ox_bconv_variant *v;
-  int64_t unit;   /* floats of a pixel: a block, or the channels of an image */
+  int64_t unit;   /* floats of a pixel: a block, or one of an image */
   int64_t np, mr; /* of a tile of registers */
   int64_t blocks, panels, k, taps, in_pixels, pixels;
   int64_t k_blocks; /* blocks of input channels whose products are summed in registers */

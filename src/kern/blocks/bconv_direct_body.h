@@ -18,8 +18,8 @@
 
 enum {
   L = VF32_LANES,
-  PER = OX_BLOCK / VF32_LANES,
-  /* vectors of a panel */ RUN = 7 /* pixels reached from one pointer */
+  PER = OX_BLOCK / VF32_LANES, /* vectors of a panel */
+  RUN = 7                      /* pixels reached from one pointer */
 };
 
 /* Of vector |j|, how many lanes a bias of |channels| has. */
