@@ -9,7 +9,9 @@
 enum {
   LOOK_NS = 250 * 1000,
   RUN_NS = 700 * 1000,     /* of naps: well within the shortest time slice in use, 1.4 ms */
-  WINDOW_NS = 6000 * 1000, /* a run is judged in pieces of this length: one time slice and a half */
+  WINDOW_NS = 6000 * 1000, /* a run is looked at in pieces of this length: one time slice and a half */
+  JUDGE_NS = 48000 * 1000, /* so much is judged together */
+  AGAIN_NS = 12000 * 1000, /* ... or so much when naps have just ended: a neighbour who stays is soon known again */
   SOON_NS = 30000 * 1000,
   PERIOD_LEAST_NS = 128000 * 1000,
   PERIOD_MOST_NS = 512000 * 1000,
@@ -30,19 +32,19 @@ static bool is_full(const ox_pool *pool) {
 
 void ox_give_way_start(ox_give_way *way) { way->start_ns = ox_thread_now_ns(), way->start_cpu = ox_thread_cpu_ns(); }
 
-/* For a quarter of the time: interrupts and the system's own threads take less. */
-static bool was_kept(const ox_give_way *way, uint64_t ran_ns) {
-  uint64_t cpu = ox_thread_cpu_ns();
-  return cpu && (cpu - way->start_cpu) * 4 < ran_ns * 3; /* 0: the system does not say */
-}
-
-/* Has it now been kept from running twice in a short time, so that naps begin? */
+/* Has it been kept from running for a quarter of the time, over several pieces, so that naps begin? (Interrupts and the
+ * system's own threads take less.) */
 static bool should_begin(ox_give_way *way, uint64_t now, uint64_t ran) {
-  bool kept = was_kept(way, ran), first = now - way->kept_ns > SOON_NS, again = now - way->until_ns < way->period_ns;
+  uint64_t cpu = ox_thread_cpu_ns(), got = cpu - way->start_cpu;
   ox_give_way_start(way);
+  if (!cpu) return false; /* the system does not say */
+  if (now - way->judged_ns > SOON_NS + ran) way->ran_ns = way->got_ns = 0;
+  way->judged_ns = now, way->ran_ns += ran, way->got_ns += got;
+  bool again = now - way->until_ns < way->period_ns;
+  if (way->ran_ns < (uint64_t)(again ? AGAIN_NS : JUDGE_NS)) return false;
+  bool kept = way->got_ns * 4 < way->ran_ns * 3;
+  way->ran_ns = way->got_ns = 0;
   if (!kept) return false;
-  way->kept_ns = now;
-  if (first && !again) return false;
   way->period_ns = again ? OX_MIN(2 * way->period_ns, (uint64_t)PERIOD_MOST_NS) : PERIOD_LEAST_NS;
   way->until_ns = now + way->period_ns;
   return true;
