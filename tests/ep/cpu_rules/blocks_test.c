@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ep/cpu_rules/blocks_test.c - feature maps in blocks of channels: the same results, and nothing is turned around that
  * need not be. */
+#include <string.h>
+
 #include "base/macros.h"
+#include "support/build_graph.h"
 #include "support/check.h"
 #include "support/run_graph.h"
 
@@ -160,8 +163,26 @@ static void test_only_the_highest_level_has_blocks(void **state) {
   rg_check(HEAD IO CONV3("y", "x") "}", OX_OPTIMIZE_EXTENDED, "!blocks", "Conv", 1e-5);
 }
 
+/* Between nodes of another provider values are plain. */
+static void test_other_providers_meet_no_blocks(void **state) {
+  (void)state;
+  ox_model *m = rg_read(HEAD IO CONV3("a", "x") "b = Neg (a) " CONV3("c", "b") CONV3("d", "c") "y = Add (d, b) }");
+  ox_opt_options o = rg_options(OX_OPTIMIZE_ALL);
+  char ops[256];
+  CHECK_OK(ox_optimize(m, &o));
+  rg_own_all(m, 1);
+  for (ox_id i = 0; i < m->graph->n_nodes; i++)
+    if (strcmp(m->graph->nodes[i].op, "Neg") == 0) m->graph->nodes[i].assigned.owner = 2;
+  CHECK_OK(ox_optimize_owned(m, &o, 1));
+  CHECK_OK(ox_graph_verify(m->graph));
+  assert_string_equal(bg_ops(m->graph, ops),
+                      "ToBlocks BlockConv FromBlocks Neg ToBlocks BlockConv BlockConv FromBlocks");
+  ox_model_destroy(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_before_and_after),
-                                     cmocka_unit_test(test_only_the_highest_level_has_blocks)};
+                                     cmocka_unit_test(test_only_the_highest_level_has_blocks),
+                                     cmocka_unit_test(test_other_providers_meet_no_blocks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
