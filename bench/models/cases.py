@@ -110,4 +110,4 @@ def write_case(model, arrays, name, work):
     write_arrays(data, arrays)
     shutil.copytree(data, folder / "test_data_set_0", ignore=shutil.ignore_patterns("*.npy"))
     onnx.save(model, str(folder / "model.onnx"))
-    return Case(name, folder, data, [o.name for o in model.graph.output])
+    return Case(name, folder, data, dict(enumerate(o.name for o in model.graph.output)))
