@@ -46,19 +46,19 @@ OX_INLINE vf32 vf32_exp_flush(vf32 x) {
   return vf32_select(vf32_lt(x, vf32_splat(-87.0f)), vf32_zero(), vf32_fma(p, scale, scale));
 }
 
-/* exp(x) - 1 without cancellation, for x <= 88 */
-OX_INLINE vf32 vf32_expm1_le88(vf32 x) {
-  vf32 n, r = math_split_exp_(vf32_at_least(x, -30.0f), &n); /* -1 already, and no denormals */
+/* exp(x) - 1 without cancellation, for x <= 88; zeros come out positive */
+OX_INLINE vf32 math_expm1_(vf32 x) {
+  vf32 scale, r = math_split_exp_small_(vf32_at_least(x, -30.0f), &scale); /* -1 already, and no denormals */
   vf32 p = vf32_fma(vf32_splat(0x1.a1a2e4p-13f), r, vf32_splat(0x1.6d75dcp-10f));
   p = vf32_fma(p, r, vf32_splat(0x1.11108ep-7f));
   p = vf32_fma(p, r, vf32_splat(0x1.5554acp-5f));
   p = vf32_fma(p, r, vf32_splat(0x1.555556p-3f));
   p = vf32_fma(p, r, vf32_splat(0.5f));
   p = vf32_fma(p, vf32_mul(r, r), r);
-  vf32 scale = vf32_ldexp(vf32_splat(1.0f), n);
-  vf32 y = vf32_fma(scale, p, vf32_sub(scale, vf32_splat(1.0f)));
-  return vf32_select(vf32_eq(x, vf32_zero()), x, y); /* keeps -0 */
+  return vf32_fma(scale, p, vf32_sub(scale, vf32_splat(1.0f)));
 }
+
+OX_INLINE vf32 vf32_expm1_le88(vf32 x) { return vf32_select(vf32_eq(x, vf32_zero()), x, math_expm1_(x)); }
 
 OX_INLINE vf32 vf32_expm1(vf32 x) {
   return vf32_select(vf32_gt(x, vf32_splat(88.0f)), vf32_exp(x), vf32_expm1_le88(vf32_at_most(x, 88.0f)));
@@ -89,7 +89,7 @@ OX_INLINE vf32 vf32_silu(vf32 x) {
 
 /* (e^2|x| - 1) / (e^2|x| + 1), 1 from 2|x| = 20 on */
 OX_INLINE vf32 vf32_tanh(vf32 x) {
-  vf32 a = vf32_abs(x), t = vf32_expm1_le88(vf32_at_most(vf32_add(a, a), 20.0f));
+  vf32 a = vf32_abs(x), t = math_expm1_(vf32_at_most(vf32_add(a, a), 20.0f));
   return vf32_copysign(vf32_div(t, vf32_add(t, vf32_splat(2.0f))), x);
 }
 
@@ -105,7 +105,7 @@ OX_INLINE vf32 vf32_erf(vf32 x) {
   q = vf32_fma(q, a, vf32_splat(0x1.a4f37ep-4f));
   q = vf32_fma(q, a, vf32_splat(0x1.45f308p-1f));
   q = vf32_fma(q, a, vf32_splat(0x1.20dd76p+0f));
-  return vf32_copysign(vf32_expm1_le88(vf32_neg(vf32_mul(a, q))), x);
+  return vf32_copysign(math_expm1_(vf32_neg(vf32_mul(a, q))), x);
 }
 
 OX_INLINE vf32 vf32_log(vf32 x) {
