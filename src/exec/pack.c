@@ -13,7 +13,7 @@
 enum { MOST_UNREAD = 4 << 20 };
 
 typedef struct {
-  const ox_step *step;
+  const ox_pack_site *at;
   const ox_pack *pack;
   ox_packs *packs;
   ox_packed *form;
@@ -22,8 +22,8 @@ typedef struct {
 } packing;
 
 static void give_back_pages(const packing *k) {
-  for (uint32_t i = 0; i < k->step->c.n_in && i < 64; i++)
-    if (k->in[i]) ox_constant_drop(k->step->graph, k->in[i]);
+  for (uint32_t i = 0; i < k->at->node->n_in && i < 64; i++)
+    if (k->in[i]) ox_constant_drop(k->at->graph, k->in[i]);
 }
 
 /* As many units as |end| - |begin|, whichever they are. */
@@ -44,7 +44,7 @@ static ox_status *pack_units(void *ctx, int64_t begin, int64_t end, uint32_t wor
 }
 
 static ox_status *pack_all(packing *k) {
-  const ox_step_crew *crew = k->step->crew;
+  const ox_step_crew *crew = k->at->crew;
   int64_t rest = k->form->n_units - atomic_load_explicit(&k->form->claimed, memory_order_relaxed);
   if (rest > 0) OX_TRY(ox_crew_run(crew, rest, pack_units, k));
   while (!ox_packed_ready(k->form)) {
@@ -58,8 +58,8 @@ static ox_status *pack_all(packing *k) {
 
 /* The constants that the form is made from, as they came with the model. */
 static void find_constants(const packing *k) {
-  const ox_step *s = k->step;
-  for (uint32_t i = 0; i < s->c.n_in && i < 64; i++)
+  const ox_pack_site *s = k->at;
+  for (uint32_t i = 0; i < s->node->n_in && i < 64; i++)
     if ((k->pack->inputs >> i & 1) && s->node->in[i] != OX_NONE) {
       k->in[i] = ox_graph_const(s->graph, s->node->in[i]);
       ox_made_open(s->graph->model, k->in[i]);
@@ -68,16 +68,16 @@ static void find_constants(const packing *k) {
 
 static void leave_constants(const packing *k) {
   give_back_pages(k);
-  for (uint32_t i = 0; i < k->step->c.n_in && i < 64; i++) ox_made_close(k->step->graph->model, k->in[i]);
+  for (uint32_t i = 0; i < k->at->node->n_in && i < 64; i++) ox_made_close(k->at->graph->model, k->in[i]);
 }
 
-ox_status *ox_step_pack(ox_step *s, const ox_pack *p, const void **out_data) {
+ox_status *ox_pack_constants(const ox_pack_site *s, const ox_pack *p, const void **out_data) {
   ox_alloc alloc = s->graph->model->alloc;
-  packing k = {.step = s, .pack = p, .packs = s->unit->packs};
+  packing k = {.at = s, .pack = p, .packs = s->unit->packs};
   *out_data = NULL;
   OX_TRY(ox_packs_find(k.packs, alloc, p, &k.form));
   if (!ox_packed_ready(k.form)) {
-    size_t threads = s->crew->pool ? OX_MAX(s->crew->max_threads, 1) : 1, in_bytes = s->c.n_in * sizeof *k.in, bytes;
+    size_t threads = s->crew->pool ? OX_MAX(s->crew->max_threads, 1) : 1, in_bytes = s->node->n_in * sizeof *k.in, bytes;
     if (!ox_mul_ok(threads, p->scratch_bytes, &bytes)) return ox_oom();
     k.in = ox_new_zeroed(alloc, in_bytes);
     if (bytes) k.scratch = ox_new_aligned(alloc, bytes, OX_ALIGN_BYTES);

@@ -3,9 +3,18 @@
 #ifndef OX_EXEC_PACK_H
 #define OX_EXEC_PACK_H
 
-#include "exec/step.h"
+#include "exec/crew.h"
+#include "plan/unit.h"
 
-/* |*out_data| is that form of the constants of the step's kernel, packed by the step's crew if nobody has before. */
-OX_NODISCARD ox_status *ox_step_pack(ox_step *s, const ox_pack *p, const void **out_data);
+/* Whose constants, and who packs. */
+typedef struct ox_pack_site {
+  const ox_graph *graph;
+  const ox_unit *unit;
+  const ox_node *node;
+  const ox_step_crew *crew;
+} ox_pack_site;
+
+/* |*out_data| is that form of the constants of the node's kernel, packed by the crew if nobody has before. */
+OX_NODISCARD ox_status *ox_pack_constants(const ox_pack_site *at, const ox_pack *p, const void **out_data);
 
 #endif

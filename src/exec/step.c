@@ -59,7 +59,9 @@ static uint64_t random_key(const ox_kernel_ctx *c) {
 }
 
 static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
-  return ox_step_pack(c->frame->step, p, out_data);
+  const ox_step *s = c->frame->step;
+  const ox_pack_site at = {s->graph, s->unit, s->node, s->crew};
+  return ox_pack_constants(&at, p, out_data);
 }
 
 static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
