@@ -66,8 +66,8 @@ static bool task_of(const ox_rewrite *g, ox_id node, const ox_shape *w, ox_bconv
  * tiles are slower. */
 static double planes_ns(const ox_bconv_task *t, double blocks_ns) {
   const ox_conv_geom *c = &t->g;
-  if (c->groups > 1 && c->ic < OX_BLOCK) return blocks_ns * 1.5;
-  const double slower = 1.2, gather_ns = 0.1, read_ns = 0.6, start_ns = 1000;
+  const double slower = 1.2, grouped = 1.5, gather_ns = 0.1, read_ns = 0.6, start_ns = 1000;
+  if (c->groups > 1 && c->ic < OX_BLOCK) return grouped * OX_MAX(blocks_ns - start_ns, 0) + start_ns;
   const double row = 16; /* a row costs as much as that many pixels more */
   double taps = (double)c->n_taps[0] * (double)c->n_taps[1] * (double)c->n_taps[2];
   double pixels = (double)c->batch * (double)c->out[0] * (double)c->out[1] * (double)c->out[2];
