@@ -62,8 +62,8 @@ static bool task_of(const ox_rewrite *g, ox_id node, const ox_shape *w, ox_bconv
   return !st;
 }
 
-/* ns that planes need for the same, as measured: inputs are gathered first, row by row, unless the taps are one; and the
- * tiles are slower. */
+/* ns that planes need for the same, as measured: inputs are gathered first, row by row, unless there is one tap; and
+ * the tiles are slower. */
 static double planes_ns(const ox_bconv_task *t, double blocks_ns) {
   const ox_conv_geom *c = &t->g;
   const double slower = 1.2, grouped = 1.5, gather_ns = 0.1, read_ns = 0.6, start_ns = 1000;
