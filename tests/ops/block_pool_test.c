@@ -54,9 +54,9 @@ static int64_t pixels_of(const pool_case *c) {
 }
 
 static void start(one_node *n, const pool_case *c, bool in_blocks, const char *op) {
-  char name[32] = "Block";
+  const char *block_op = op[0] == 'A' ? "BlockAveragePool" : "BlockMaxPool";
   size_t axes = (size_t)c->axes;
-  one_node_init(n, in_blocks ? "ai.onyx" : "", strcat(name, op) + (in_blocks ? 0 : 5), in_blocks ? 1 : 22, 1);
+  one_node_init(n, in_blocks ? "ai.onyx" : "", in_blocks ? block_op : op, in_blocks ? 1 : 22, 1);
   one_node_ints(n, "kernel_shape", axes, c->kernel), one_node_ints(n, "strides", axes, c->stride);
   one_node_ints(n, "dilations", axes, c->dilation), one_node_int(n, "ceil_mode", c->ceil);
   if (c->auto_pad)
