@@ -165,10 +165,11 @@ static void test_short_rows_broadcast(void **state) {
   free(x);
 }
 
-/* Sums down narrow columns, of few rows and of many. */
+/* Sums down narrow columns, of none, few rows and many. */
 static void test_narrow_columns_add_up(void **state) {
   (void)state;
-  static const int64_t rows[][3] = {{3, 49, 16}, {2, 1, 16}, {2, 12544, 16}, {5, 100, 3}, {1, 70000, 5}, {80, 49, 16}};
+  static const int64_t rows[][3] = {{3, 49, 0}, {0, 49, 16}, {3, 0, 16}, {3, 49, 16}, {2, 1, 16},
+                                    {2, 12544, 16}, {5, 100, 3}, {1, 70000, 5}, {80, 49, 16}};
   float *x = malloc(70000 * 16 * sizeof *x);
   assert_non_null(x);
   for (int i = 0; i < 70000 * 16; i++) x[i] = (float)(i % 1009 * 7 % 1009) - 500;
