@@ -5,6 +5,8 @@ import os
 import pathlib
 import statistics
 
+from quiet import BUSY_WARNING
+
 
 def machine():
     info = pathlib.Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo") else ""
@@ -101,3 +103,15 @@ def summary(models, rivals, ours, what):
     below = [f"{n} {r:.2f}" for n, r in sorted(found.items(), key=lambda item: item[1]) if round(r, 2) < 1]
     return (f"{what}: geometric mean {geomean(found.values()):.2f} over {len(found)}, "
             f"worst {found[worst]:.2f} ({worst}); under 1.0: {', '.join(below) if below else 'none'}")
+
+
+def publish(lines, notes, foreign, markdown):
+    """Prints a report with its notes and a warning if the machine was busy; |markdown|: a file for it, or None."""
+    lines = lines + [f"- {note}" for note in notes]
+    if max(foreign, default=0) > BUSY_WARNING:
+        lines.append(f"WARNING: other programs used up to {max(foreign):.0f} % of the machine; "
+                     "measure again when it is quiet")
+    out = "\n".join(lines).rstrip() + "\n"
+    print(out, end="")
+    if markdown:
+        markdown.write_text(out, encoding="utf-8")

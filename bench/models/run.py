@@ -21,7 +21,6 @@ except ImportError as e:
     sys.exit(f"{e}: needs numpy and onnx")
 import chart
 import report
-from quiet import BUSY_WARNING
 
 
 def tolerances(spec):
@@ -102,14 +101,7 @@ def print_report(args, keys, figures, versions, foreign, notes):
     lines += [caption(args, versions, "Times"), ""]
     if args.isa and "onnxruntime" in keys:
         lines += ["ONNX Runtime has no switch for --isa: Microsoft's library used all that the machine has.", ""]
-    lines += [f"- {note}" for note in notes]
-    if max(foreign, default=0) > BUSY_WARNING:
-        lines.append(f"WARNING: other programs used up to {max(foreign):.0f} % of the machine; "
-                     "measure again when it is quiet")
-    out = "\n".join(lines).rstrip() + "\n"
-    print(out, end="")
-    if args.markdown:
-        args.markdown.write_text(out, encoding="utf-8")
+    report.publish(lines, notes, foreign, args.markdown)
 
 
 def main():

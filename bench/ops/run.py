@@ -22,7 +22,6 @@ try:
 except ImportError as e:
     sys.exit(f"{e}: needs numpy and onnx")
 import report
-from quiet import BUSY_WARNING
 
 TOLERANCE, STEP_OF_8_BITS = 1e-3, 1.01 / 127  # of the largest element; where results are rounded to 8 bits, one step
 
@@ -128,14 +127,7 @@ def print_report(args, ops, figures, keys, versions, limits, foreign, notes):
               f"{'; '.join(f'{k}: {v}' for k, v in versions.items())}.", "",
               f"Limits ({limits['isa']}): float32 {limits['float_gflops']:.0f} GFLOP/s, 8 bits "
               f"{limits.get('int8_gops', 0):.0f} GOP/s, reads in GB/s {sizes}.", ""]
-    lines += [f"- {note}" for note in notes]
-    if max(foreign, default=0) > BUSY_WARNING:
-        lines.append(f"WARNING: other programs used up to {max(foreign):.0f} % of the machine; "
-                     "measure again when it is quiet")
-    out = "\n".join(lines).rstrip() + "\n"
-    print(out, end="")
-    if args.markdown:
-        args.markdown.write_text(out, encoding="utf-8")
+    report.publish(lines, notes, foreign, args.markdown)
 
 
 def main():

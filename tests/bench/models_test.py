@@ -21,7 +21,7 @@ except ImportError as e:
     print(f"skipped: {e}")
     sys.exit(0)
 
-sys.path.insert(0, str(ROOT / "bench" / "models"))
+sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "bench" / "models")]
 import chart
 import peers
 import report

@@ -10,7 +10,6 @@ typedef struct depthwise_plan {
   int64_t blocks, tile_rows, row_tiles; /* a tile: rows of one block of one image */
 } depthwise_plan;
 
-static int64_t taps_of(const ox_conv_geom *g) { return g->n_taps[0] * g->n_taps[1] * g->n_taps[2]; }
 static int64_t blocks_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->groups, OX_BLOCK); }
 
 /* Loads of what is in cache or one multiplication per tap, whichever takes longer. */
@@ -20,16 +19,18 @@ static double cost_ns(const ox_bconv_task *t) {
   double vectors = (double)OX_BLOCK / ox_window_select(t->isa)->lanes * (double)(g->batch * blocks_of(g));
   double in = (double)(g->in[0] * g->in[1] * g->in[2]), out = (double)(g->out[0] * g->out[1] * g->out[2]);
   const double tap_ns = 0.2, move_ns = 0.6; /* of one vector */
-  return vectors * (out * (double)taps_of(g) * tap_ns + (in + out) * move_ns);
+  return vectors * (out * (double)ox_conv_taps(g) * tap_ns + (in + out) * move_ns);
 }
 
-static size_t weight_floats(const ox_bconv_task *t) { return (size_t)(blocks_of(&t->g) * taps_of(&t->g) * OX_BLOCK); }
+static size_t weight_floats(const ox_bconv_task *t) {
+  return (size_t)(blocks_of(&t->g) * ox_conv_taps(&t->g) * OX_BLOCK);
+}
 
 static int64_t weight_units(const ox_bconv_task *t) { return blocks_of(&t->g); }
 
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_f32u *src = w;
-  int64_t taps = taps_of(&t->g);
+  int64_t taps = ox_conv_taps(&t->g);
   ox_stop_pace pace = {.stop = stop};
   for (int64_t u = u0; u < u1 && !ox_stop_moved(&pace, (size_t)(taps * OX_BLOCK) * sizeof(float)); u++)
     for (int64_t c = 0; c < OX_BLOCK; c++) {
@@ -56,7 +57,7 @@ static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage
                 void *scratch) {
   const depthwise_plan *p = (const depthwise_plan *)head;
   const ox_conv_geom *g = &head->task.g;
-  int64_t in_rows = g->in[0] * g->in[1], rows = g->out[0] * g->out[1], taps = taps_of(g);
+  int64_t in_rows = g->in[0] * g->in[1], rows = g->out[0] * g->out[1], taps = ox_conv_taps(g);
   (void)stage;
   for (int64_t t = begin; t < end; t++) {
     int64_t plane = t / p->row_tiles, block = plane % p->blocks, r0 = t % p->row_tiles * p->tile_rows;

@@ -16,26 +16,18 @@ enum {
 static const double ns_tile_min = 10e3, ns_tile_max = 150e3;
 static const double ns_per_weight = 4.0 / 20; /* 20 GB/s a core */
 
-static int64_t taps_of(const ox_conv_geom *g) { return g->n_taps[0] * g->n_taps[1] * g->n_taps[2]; }
 static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_BLOCK); }
-
-static bool product_ok(const int64_t *v, int n, int64_t *out) {
-  *out = 1;
-  for (int i = 0; i < n; i++)
-    if (v[i] < 0 || !ox_mul_i64_ok(*out, v[i], out)) return false;
-  return *out < (int64_t)1 << 48;
-}
 
 static bool serves(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
-  if (g->groups < 1 || g->ic < 1 || g->oc < 1 || taps_of(g) < 1) return false;
+  if (g->groups < 1 || g->ic < 1 || g->oc < 1 || ox_conv_taps(g) < 1) return false;
   return g->groups == 1 || (!t->x_plain && g->ic % OX_BLOCK == 0 && g->oc % OX_BLOCK == 0);
 }
 
 static double cost_ns(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   if (!serves(t)) return INFINITY;
-  double weights = (double)g->groups * (double)panels_of(g) * OX_BLOCK * (double)g->ic * (double)taps_of(g);
+  double weights = (double)g->groups * (double)panels_of(g) * OX_BLOCK * (double)g->ic * (double)ox_conv_taps(g);
   double pixels = (double)g->batch * (double)g->out[0] * (double)g->out[1] * (double)g->out[2];
   double sum = weights * pixels / ox_bconv_select(t->isa)->macs_per_ns, read = weights * ns_per_weight;
   return OX_MAX(sum, read) + 1000;
@@ -44,7 +36,7 @@ static double cost_ns(const ox_bconv_task *t) {
 static size_t weight_floats(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   int64_t n, f[] = {g->groups, panels_of(g), OX_BLOCK, g->ic, g->n_taps[0], g->n_taps[1], g->n_taps[2]};
-  return product_ok(f, OX_COUNT(f), &n) ? (size_t)n : 0;
+  return ox_conv_product_ok(f, OX_COUNT(f), &n) ? (size_t)n : 0;
 }
 
 static int64_t weight_units(const ox_bconv_task *t) { return t->g.groups * panels_of(&t->g); }
@@ -53,7 +45,7 @@ static int64_t weight_units(const ox_bconv_task *t) { return t->g.groups * panel
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
   const ox_f32u *from = (const ox_f32u *)w;
-  int64_t taps = taps_of(g), panels = panels_of(g), block = t->x_plain ? 1 : OX_BLOCK;
+  int64_t taps = ox_conv_taps(g), panels = panels_of(g), block = t->x_plain ? 1 : OX_BLOCK;
   float *d = dst + u0 * g->ic * taps * OX_BLOCK;
   for (int64_t u = u0; u < u1 && !(stop && ox_stop_asked(stop)); u++) {
     int64_t first = u % panels * OX_BLOCK, real = OX_MIN(OX_BLOCK, g->oc - first);
@@ -145,7 +137,7 @@ static bool find_scratch(ox_bconv_direct_plan *p, size_t *out) {
     f[a + 2] = p->by_tap[a] ? far : dense;
   }
   int64_t floats;
-  bool ok = product_ok(f, OX_COUNT(f), &floats);
+  bool ok = ox_conv_product_ok(f, OX_COUNT(f), &floats);
   *out = (size_t)floats + OX_BLOCK;
   return ok;
 }
@@ -155,7 +147,7 @@ static void pad_once(ox_bconv_direct_plan *p) {
   const ox_conv_geom *g = &p->g;
   int64_t f[OX_CONV_AXES + 3] = {0, 0, 0, g->batch * g->groups, p->blocks, p->unit}, floats;
   for (int a = 0; a < OX_CONV_AXES; a++) f[a] = (g->out[a] - 1) * g->stride[a] + p->tap_max[a] - p->tap_min[a] + 1;
-  if (!product_ok(f, OX_COUNT(f), &floats) || f[0] * f[1] * f[2] > 2 * p->in_pixels + PAD_PIXELS) return;
+  if (!ox_conv_product_ok(f, OX_COUNT(f), &floats) || f[0] * f[1] * f[2] > 2 * p->in_pixels + PAD_PIXELS) return;
   p->padded = true, p->x_pixels = f[0] * f[1] * f[2];
   memcpy(p->x_dim, f, sizeof p->x_dim);
   p->head.n_stages = 2, p->head.n_tiles[0] = g->batch * g->groups * p->blocks;
@@ -168,7 +160,7 @@ static bool plan(ox_bconv_plan *head) {
   ox_conv_geom *g = &p->g;
   int64_t xs[] = {g->batch, g->groups, g->ic + OX_BLOCK, g->in[0], g->in[1], g->in[2]};
   int64_t ys[] = {g->batch, g->groups, g->oc + OX_BLOCK, g->out[0], g->out[1], g->out[2]}, floats;
-  if (!product_ok(xs, OX_COUNT(xs), &floats) || !product_ok(ys, OX_COUNT(ys), &floats)) return false;
+  if (!ox_conv_product_ok(xs, OX_COUNT(xs), &floats) || !ox_conv_product_ok(ys, OX_COUNT(ys), &floats)) return false;
   if (!weight_floats(&head->task)) return false;
   const ox_act *act = &head->task.act;
   p->v = ox_bconv_select(head->task.isa);
@@ -178,7 +170,7 @@ static bool plan(ox_bconv_plan *head) {
   p->in_pixels = g->in[0] * g->in[1] * g->in[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
   head->n_stages = 1;
   if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
-  p->taps = taps_of(g), p->k = g->ic * p->taps, p->panels = panels_of(g);
+  p->taps = ox_conv_taps(g), p->k = g->ic * p->taps, p->panels = panels_of(g);
   p->np = ox_bconv_panels(p->v, p->panels), p->mr = p->v->n_pixels[p->np - 1];
   bool plain = head->task.x_plain;
   p->unit = plain ? 1 : OX_BLOCK, p->blocks = OX_CEIL_DIV(g->ic, p->unit);
@@ -199,7 +191,7 @@ static bool plan(ox_bconv_plan *head) {
   if (!inside && !p->padded && !find_scratch(p, &copy)) return false;
   head->scratch_bytes = p->segs_bytes + copy * sizeof(float);
   int64_t n[] = {g->batch, g->groups, g->out[0], p->tiles_h, p->tiles_w, p->tiles_m};
-  return product_ok(n, OX_COUNT(n), &head->n_tiles[head->n_stages - 1]);
+  return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[head->n_stages - 1]);
 }
 
 extern const ox_bconv_form ox_bconv_form_direct;

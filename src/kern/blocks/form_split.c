@@ -21,7 +21,6 @@ static const double ns_product = 2 * 16384 / 3310.0 * 1.4, ns_split = 100, ns_by
 static const double ns_tile_min = 25e3, ns_tile_max = 200e3;
 static const double fma_macs_per_ns = 72; /* that machine's, of the forms that this one is compared with */
 
-static int64_t taps_of(const ox_conv_geom *g) { return g->n_taps[0] * g->n_taps[1] * g->n_taps[2]; }
 static int64_t pairs_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->ic, 2 * OX_BLOCK); }
 static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_SPLIT_SIDE); }
 
@@ -45,7 +44,7 @@ static int64_t weight_units(const ox_bconv_task *t) { return panels_of(&t->g); }
 /* A unit is a panel. */
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
-  int64_t taps = taps_of(g), pairs = pairs_of(g), side = OX_SPLIT_SIDE;
+  int64_t taps = ox_conv_taps(g), pairs = pairs_of(g), side = OX_SPLIT_SIDE;
   for (int64_t u = u0; u < u1; u++)
     for (int64_t pair = 0; pair < pairs && !(stop && ox_stop_asked(stop)); pair++)
       for (int64_t tap = 0; tap < taps; tap++) {
@@ -133,12 +132,12 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
   ox_conv_geom *g = &p->g;
   int64_t n, xs[] = {g->batch, g->ic + 2 * OX_BLOCK, g->in[0], g->in[1], g->in[2]};
   int64_t ys[] = {g->batch, g->oc + OX_SPLIT_SIDE, g->out[0], g->out[1], g->out[2]};
-  if (head->task.x_plain || g->groups != 1 || g->ic < 1 || g->oc < 1 || taps_of(g) < 1) return false;
+  if (head->task.x_plain || g->groups != 1 || g->ic < 1 || g->oc < 1 || ox_conv_taps(g) < 1) return false;
   if (!product_ok(xs, OX_COUNT(xs), &n) || !product_ok(ys, OX_COUNT(ys), &n) || !weight_floats(&head->task))
     return false;
   p->in_pixels = g->in[0] * g->in[1] * g->in[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
   p->x_blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->y_blocks = OX_CEIL_DIV(g->oc, OX_BLOCK);
-  p->pairs = pairs_of(g), p->panels = panels_of(g), p->taps = taps_of(g);
+  p->pairs = pairs_of(g), p->panels = panels_of(g), p->taps = ox_conv_taps(g);
   head->n_stages = 1;
   if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
   flatten(p);

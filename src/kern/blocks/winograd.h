@@ -135,4 +135,22 @@ void ox_wino_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, 
 /* Strip |s| and its first tile. */
 ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_begin);
 
+/* The form ox_bconv_form_|stem|, called |name_|, of one kind: the functions above with |kind|. */
+#define OX_WINO_FORM(stem, name_, kind)                                                                               \
+  static double cost_ns(const ox_bconv_task *t) { return ox_wino_cost_ns(t, kind); }                                  \
+  static size_t weight_floats(const ox_bconv_task *t) { return ox_wino_weight_floats(t, kind); }                      \
+  static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) { \
+    ox_wino_pack(t, kind, dst, w, u0, u1, stop);                                                                      \
+  }                                                                                                                   \
+  static bool plan(ox_bconv_plan *p) { return ox_wino_plan_init(p, kind); }                                           \
+  extern const ox_bconv_form ox_bconv_form_##stem;                                                                    \
+  const ox_bconv_form ox_bconv_form_##stem = {.name = name_,                                                          \
+                                              .plan_bytes = sizeof(ox_wino_plan),                                     \
+                                              .cost_ns = cost_ns,                                                     \
+                                              .weight_floats = weight_floats,                                         \
+                                              .weight_units = ox_wino_weight_units,                                   \
+                                              .pack = pack,                                                           \
+                                              .plan = plan,                                                           \
+                                              .run = ox_wino_run}
+
 #endif

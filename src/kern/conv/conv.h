@@ -130,6 +130,9 @@ void ox_conv_pack_panel(const ox_conv_variant *v, float *dst, int64_t i, const f
 void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
                           int64_t g1, const ox_stop *stop);
 
+static inline int64_t ox_conv_taps(const ox_conv_geom *g) { return g->n_taps[0] * g->n_taps[1] * g->n_taps[2]; }
+/* The product of |n| extents. False: one is negative, or the product is too large for a size in bytes to be safe. */
+bool ox_conv_product_ok(const int64_t *v, int n, int64_t *out);
 /* A trailing axis of one element (1-D data carried as n x c x l x 1) would leave rows of one pixel: it moves to the
  * front. Data and weights stay as they are, since neither order of elements changes. */
 void ox_conv_geom_move_unit_axes(ox_conv_geom *g);

@@ -28,7 +28,7 @@ static int64_t units_per_tile(double target, double unit_ns, int64_t n) {
   return k < 1 ? 1 : k;
 }
 
-static bool product_ok(const int64_t *v, int n, int64_t *out) {
+bool ox_conv_product_ok(const int64_t *v, int n, int64_t *out) {
   *out = 1;
   for (int i = 0; i < n; i++)
     if (v[i] < 0 || !ox_mul_i64_ok(*out, v[i], out)) return false;
@@ -208,9 +208,9 @@ bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act
   p->hi = clip ? act->b : __builtin_inff();
   int64_t taps, total, all[8] = {g->batch, g->groups, g->oc, g->out[0], g->out[1], g->out[2]};
   int64_t in_all[6] = {g->batch, g->groups, g->ic, g->in[0], g->in[1], g->in[2]};
-  if (!product_ok(g->n_taps, OX_CONV_AXES, &taps) || !ox_mul_i64_ok(taps, g->ic, &p->k)) return false;
-  if (!product_ok(g->out, OX_CONV_AXES, &p->pixels) || !product_ok(g->in, OX_CONV_AXES, &p->in_pixels)) return false;
-  if (!product_ok(in_all, 6, &total) || !product_ok(all, 6, &total)) return false;
+  if (!ox_conv_product_ok(g->n_taps, OX_CONV_AXES, &taps) || !ox_mul_i64_ok(taps, g->ic, &p->k)) return false;
+  if (!ox_conv_product_ok(g->out, OX_CONV_AXES, &p->pixels) || !ox_conv_product_ok(g->in, OX_CONV_AXES, &p->in_pixels)) return false;
+  if (!ox_conv_product_ok(in_all, 6, &total) || !ox_conv_product_ok(all, 6, &total)) return false;
   p->panels = OX_CEIL_DIV(g->oc, OX_CONV_PANEL);
   if (total == 0) {
     p->mode = OX_CONV_EMPTY, p->n_stages = 1, p->n_tiles[0] = 1;
