@@ -319,6 +319,16 @@ typedef struct ox_ep_host {
    * any thread. For work of more than 100 us, every 50 us or so. A call that stops may return NULL with what it has,
    * which is released and never runs: the host makes the error. */
   int (*stopped)(const ox_graph_view *g);
+  /* 1.5. As parallel_for, on at most |max_threads| threads (0: as many as max_threads() says), the caller included;
+   * |worker| is below their number, and no two threads of one loop have the same. The first error of |fn| ends the loop
+   * and is returned. */
+  ox_status *(*parallel_tiles)(const struct ox_ep_host *h, int64_t n_tiles, uint32_t max_threads,
+                               ox_status *(*fn)(void *ctx, int64_t begin, int64_t end, uint32_t worker), void *ctx);
+  /* Calls |fn| for each member of a team, all at the same time and each on a thread of its own, so that they may wait for
+   * each other. The caller is member 0; |size|, at most |n| (0: as above), is what could be had at once: threads that are
+   * busy, or slow to wake, stay out, and a team may be of one. */
+  void (*parallel_team)(const struct ox_ep_host *h, uint32_t n, void (*fn)(void *ctx, uint32_t member, uint32_t size),
+                        void *ctx);
 } ox_ep_host;
 
 typedef struct ox_ep_api {

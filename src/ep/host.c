@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/macros.h"
+#include "task/team.h"
 
 /* ---- claims ---- */
 
@@ -66,6 +67,19 @@ static ox_status *parallel_for(const ox_ep_host *h, int64_t n, void (*fn)(void *
 
 static uint32_t max_threads(const ox_ep_host *h) { return ((const ox_ep_services *)h->host_data)->max_threads; }
 
+/* 0: no cap of the caller's. */
+static uint32_t within(const ox_ep_services *s, uint32_t n) { return n ? OX_MIN(n, s->max_threads) : s->max_threads; }
+
+static ox_status *parallel_tiles(const ox_ep_host *h, int64_t n_tiles, uint32_t max_threads, ox_tile_fn fn, void *ctx) {
+  const ox_ep_services *s = h->host_data;
+  return ox_task_for_max(s->pool, within(s, max_threads), n_tiles, fn, ctx);
+}
+
+static void parallel_team(const ox_ep_host *h, uint32_t n, ox_team_fn fn, void *ctx) {
+  const ox_ep_services *s = h->host_data;
+  ox_task_team(s->pool, within(s, n), fn, ctx);
+}
+
 ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
   bool first = api->struct_size < sizeof(ox_ep_api) && api->struct_size <= offsetof(ox_ep_api, version);
   return (ox_ep_host){.struct_size = first ? offsetof(ox_ep_host, host_data) : sizeof(ox_ep_host),
@@ -114,5 +128,7 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .model_info = ox_view_model_info,
                       .model_opset = ox_view_model_opset,
                       .model_prop = ox_view_model_prop,
-                      .stopped = ox_view_stopped};
+                      .stopped = ox_view_stopped,
+                      .parallel_tiles = parallel_tiles,
+                      .parallel_team = parallel_team};
 }
