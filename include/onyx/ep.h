@@ -217,6 +217,9 @@ typedef struct ox_io {
   /* As in ox_ctx_host: for the characters of strings and the items of sequences, from the thread that called run. Outputs
    * that are no tensors get their kind, shape and data from the program. */
   void *(*alloc_run)(const struct ox_io *io, size_t bytes);
+  /* 1.5. The shapes of the first |n| values of the part (ox_ep_host.value_count), by id, as the host infers them for the
+   * inputs of this run; a dimension of -1, or rank -1: only the run can tell. Allocates: for the first run of a shape. */
+  ox_status *(*infer_shapes)(const struct ox_io *io, ox_shape *out_shapes, size_t n);
 } ox_io;
 
 /* What a provider wants. Nodes are named by their index in the view. */
@@ -329,6 +332,7 @@ typedef struct ox_ep_host {
    * busy, or slow to wake, stay out, and a team may be of one. */
   void (*parallel_team)(const struct ox_ep_host *h, uint32_t n, void (*fn)(void *ctx, uint32_t member, uint32_t size),
                         void *ctx);
+  size_t (*value_count)(const ox_graph_view *g); /* ids of values are below it */
 } ox_ep_host;
 
 typedef struct ox_ep_api {

@@ -130,5 +130,6 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .model_prop = ox_view_model_prop,
                       .stopped = ox_view_stopped,
                       .parallel_tiles = parallel_tiles,
-                      .parallel_team = parallel_team};
+                      .parallel_team = parallel_team,
+                      .value_count = ox_view_value_count};
 }

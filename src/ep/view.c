@@ -116,6 +116,8 @@ static const ox_graph_value *value_at(const ox_graph_view *g, uint32_t value) {
   return value < g->graph->n_values && !g->graph->values[value].dead ? &g->graph->values[value] : NULL;
 }
 
+size_t ox_view_value_count(const ox_graph_view *g) { return g->graph->n_values; }
+
 const char *ox_view_value_name(const ox_graph_view *g, uint32_t value) {
   return value_at(g, value) ? value_at(g, value)->name : "";
 }

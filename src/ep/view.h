@@ -39,6 +39,7 @@ int ox_view_node_attr(const ox_graph_view *g, size_t node, const char *name, ox_
 size_t ox_view_node_attr_count(const ox_graph_view *g, size_t node);
 const char *ox_view_node_attr_at(const ox_graph_view *g, size_t node, size_t i, ox_attr_view *out);
 const ox_graph_view *ox_view_node_body(const ox_graph_view *g, size_t node, const char *name);
+size_t ox_view_value_count(const ox_graph_view *g);
 const char *ox_view_value_name(const ox_graph_view *g, uint32_t value);
 void ox_view_value_type(const ox_graph_view *g, uint32_t value, uint32_t *kind, uint32_t *dtype, ox_shape *shape);
 const ox_tensor *ox_view_value_const(const ox_graph_view *g, uint32_t value);

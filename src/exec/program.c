@@ -3,6 +3,7 @@
 #include "exec/program.h"
 
 #include "base/macros.h"
+#include "graph/part_infer.h"
 
 /* Asked for by the program: what the host knows of the output must not be contradicted. */
 static void *alloc_output(const ox_io *io, uint32_t index, const ox_shape *shape) {
@@ -24,6 +25,18 @@ static void *alloc_run(const ox_io *io, size_t bytes) {
   return s->memory->run(s, bytes);
 }
 
+static ox_status *infer_shapes(const ox_io *io, ox_shape *out_shapes, size_t n) {
+  ox_step *s = io->host_data;
+  const ox_graph *part = s->unit->part->graph;
+  ox_type *types;
+  ox_arena arena;
+  ox_arena_init(&arena, s->infer.alloc);
+  ox_status *st = ox_part_infer_values(part, s->types, s->data, &arena, &types);
+  for (size_t v = 0; v < n && !st; v++) out_shapes[v] = v < part->n_values ? types[v].shape : (ox_shape){.rank = -1};
+  ox_arena_deinit(&arena);
+  return st;
+}
+
 /* An output that the program made, or whose memory was there before. No tensor: at least its shape is set. */
 static bool is_made(const ox_tensor *t) {
   return t->data || t->kind == OX_NONE_VALUE || (ox_shape_known(&t->shape) && !t->bytes);
@@ -42,7 +55,8 @@ ox_status *ox_program_run(ox_step *s, const ox_step_crew *crew) {
                     .cancel = crew->watch ? crew->watch->cancel : NULL,
                     .deadline_ns = crew->watch ? crew->watch->deadline_ns : 0,
                     .profile_event = profile_event,
-                    .alloc_run = alloc_run};
+                    .alloc_run = alloc_run,
+                    .infer_shapes = infer_shapes};
   OX_TRY(p->api.run(s->unit->program, &io));
   for (uint32_t i = 0; i < s->c.n_out; i++) {
     if (is_made(s->c.out[i])) continue;

@@ -48,8 +48,8 @@ static ox_status *infer_node(walk *w, const ox_node *n) {
   return NULL;
 }
 
-ox_status *ox_part_infer(const ox_graph *part, const ox_type *const *in, const ox_tensor *const *in_data, ox_type *out,
-                         ox_arena *arena) {
+ox_status *ox_part_infer_values(const ox_graph *part, const ox_type *const *in, const ox_tensor *const *in_data,
+                                ox_arena *arena, ox_type **out_types) {
   walk w = {part, OX_ARENA_ARRAY(arena, ox_type, part->n_values),
             OX_ARENA_ARRAY(arena, const ox_tensor *, part->n_values), arena};
   if (!w.types || !w.data) return ox_oom();
@@ -63,6 +63,14 @@ ox_status *ox_part_infer(const ox_graph *part, const ox_type *const *in, const o
     const ox_node *n = &part->nodes[i];
     if (!n->dead) OX_TRY(ox_status_note(infer_node(&w, n), "node '%s' (%s)", n->name, n->op));
   }
-  for (uint32_t i = 0; i < part->n_outputs; i++) out[i] = w.types[part->outputs[i]];
+  *out_types = w.types;
+  return NULL;
+}
+
+ox_status *ox_part_infer(const ox_graph *part, const ox_type *const *in, const ox_tensor *const *in_data, ox_type *out,
+                         ox_arena *arena) {
+  ox_type *types;
+  OX_TRY(ox_part_infer_values(part, in, in_data, arena, &types));
+  for (uint32_t i = 0; i < part->n_outputs; i++) out[i] = types[part->outputs[i]];
   return NULL;
 }

@@ -11,4 +11,8 @@
 OX_NODISCARD ox_status *ox_part_infer(const ox_graph *part, const ox_type *const *in, const ox_tensor *const *in_data,
                                       ox_type *out, ox_arena *arena);
 
+/* As ox_part_infer, of every value of |part|: |*out_types| by id. */
+OX_NODISCARD ox_status *ox_part_infer_values(const ox_graph *part, const ox_type *const *in,
+                                             const ox_tensor *const *in_data, ox_arena *arena, ox_type **out_types);
+
 #endif
