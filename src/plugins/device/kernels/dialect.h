@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/kernels/dialect.h - the language of the kernels: one source is OpenCL C, CUDA C and plain C.
+ *
+ *   typedef struct { int n; float scale; } scale_params;     only int, unsigned and float: the same layout everywhere
+ *   KERNEL(scale, scale_params) {
+ *     BUFFER(const REAL, x, 0); BUFFER(REAL, y, 1); PARAMS(scale_params, p);
+ *     FOR_ITEMS(t, 256) {
+ *       int i = GROUP(0) * 256 + t;
+ *       if (i < p.n) STORE(y, i, LOAD(x, i) * p.scale);
+ *     }
+ *   }
+ *
+ * A source is built twice, with REAL as float and as 16-bit float; its kernels are called scale_f32 and scale_f16.
+ * Arithmetic is in float: LOAD and STORE convert. A group has as many items as every FOR_ITEMS of the kernel says.
+ * - Between two FOR_ITEMS all items of the group wait for each other where BARRIER stands, which is nowhere else.
+ * - LOCAL(type, name, [dims]) is the group's; declared at the top of a kernel.
+ * - PRIVATE(type, name, items, [dims]) is an item's own and lives from one FOR_ITEMS to the next: MINE(name, t) in them.
+ *   What is declared inside a FOR_ITEMS lives until its end.
+ * - No return or break out of a FOR_ITEMS, no barrier in one. Helper functions are FUNCTION; pointers to buffers in
+ *   their arguments are GLOBAL, to the group's memory LOCAL_POINTER.
+ * - GROUP(0..2), GROUPS(0..2): int. Indices are int: no tensor of more than 2^31 - 1 elements comes here. */
+#if defined(__OPENCL_VERSION__) /* ------------------------------------------------ OpenCL C */
+#pragma OPENCL FP_CONTRACT ON
+#define GLOBAL __global
+#define LOCAL_POINTER __local
+#define FUNCTION static inline
+#define KERNEL(name, params)                                                                                     \
+  __kernel void DEV_NAME(name)(__global char *b0_, ulong o0_, __global char *b1_, ulong o1_, __global char *b2_, \
+                               ulong o2_, __global char *b3_, ulong o3_, __global char *b4_, ulong o4_,         \
+                               __global char *b5_, ulong o5_, __global char *b6_, ulong o6_, __global char *b7_, \
+                               ulong o7_, params p_)
+#define BUFFER(type, name, i) __global type *name = (__global type *)(b##i##_ + o##i##_)
+#define PARAMS(type, name) const type name = p_
+#define GROUP(axis) ((int)get_group_id(axis))
+#define GROUPS(axis) ((int)get_num_groups(axis))
+#define FOR_ITEMS(t, n) for (int t = (int)get_local_id(0), t##_ = 1; t##_; t##_ = 0)
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#define LOCAL(type, name, dims) __local type name dims
+#define PRIVATE(type, name, n, dims) type name dims
+#define MINE(name, t) name
+#define UNROLL _Pragma("unroll")
+#define BITS_OF(f) as_int(f)
+#define FLOAT_OF(i) as_float(i)
+typedef long dev_long;
+#define EXPF exp
+#define LOGF log
+#define POWF pow
+#define TANHF tanh
+#define SQRTF sqrt
+#define ERFF erf
+#define FMAF fma
+#define FABSF fabs
+#define FLOORF floor
+#define CEILF ceil
+#define RINTF rint
+#define SINF sin
+#define COSF cos
+#define FMODF fmod
+#define ISNAN(x) isnan(x)
+#define HALF_TO_FLOAT(p, i) vload_half(i, (const __global half *)(p))
+#define FLOAT_TO_HALF(p, i, v) vstore_half_rte(v, i, (__global half *)(p))
+
+#elif defined(__CUDACC_RTC__) || defined(__CUDACC__) /* --------------------------- CUDA C */
+#define GLOBAL
+#define LOCAL_POINTER
+#define FUNCTION static __device__ __forceinline__
+#define KERNEL(name, params)                                                                                   \
+  extern "C" __global__ void DEV_NAME(name)(char *b0_, char *b1_, char *b2_, char *b3_, char *b4_, char *b5_, \
+                                            char *b6_, char *b7_, const params p_)
+#define BUFFER(type, name, i) type *__restrict__ name = (type *)b##i##_
+#define PARAMS(type, name) const type &name = p_
+#define GROUP(axis) ((int)DEV_PASTE(DEV_GROUP_, axis))
+#define DEV_GROUP_0 blockIdx.x
+#define DEV_GROUP_1 blockIdx.y
+#define DEV_GROUP_2 blockIdx.z
+#define GROUPS(axis) ((int)DEV_PASTE(DEV_GROUPS_, axis))
+#define DEV_GROUPS_0 gridDim.x
+#define DEV_GROUPS_1 gridDim.y
+#define DEV_GROUPS_2 gridDim.z
+#define FOR_ITEMS(t, n) for (int t = (int)threadIdx.x, t##_ = 1; t##_; t##_ = 0)
+#define BARRIER __syncthreads()
+#define LOCAL(type, name, dims) __shared__ type name dims
+#define PRIVATE(type, name, n, dims) type name dims
+#define MINE(name, t) name
+#define UNROLL _Pragma("unroll")
+#define BITS_OF(f) __float_as_int(f)
+#define FLOAT_OF(i) __int_as_float(i)
+typedef long long dev_long;
+#define EXPF expf
+#define LOGF logf
+#define POWF powf
+#define TANHF tanhf
+#define SQRTF sqrtf
+#define ERFF erff
+#define FMAF fmaf
+#define FABSF fabsf
+#define FLOORF floorf
+#define CEILF ceilf
+#define RINTF rintf
+#define SINF sinf
+#define COSF cosf
+#define FMODF fmodf
+#define ISNAN(x) ((x) != (x))
+FUNCTION float dev_from_half(unsigned short h) {
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+  return f;
+}
+FUNCTION unsigned short dev_to_half(float f) {
+  unsigned short h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+  return h;
+}
+#define HALF_TO_FLOAT(p, i) dev_from_half((p)[i])
+#define FLOAT_TO_HALF(p, i, v) ((p)[i] = dev_to_half(v))
+
+#else /* --------------------------------------------------------------------------- plain C */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#define GLOBAL
+#define LOCAL_POINTER
+#define FUNCTION static inline
+/* One group. |b_|: buffers; |p_|: parameters; |g_|: this group's place, then how many there are. */
+#define KERNEL(name, params) \
+  void DEV_NAME(name)(char *const *b_, const void *p_, const int *g_); \
+  void DEV_NAME(name)(char *const *b_, const void *p_, const int *g_)
+#define BUFFER(type, name, i) type *const name = (type *)b_[i]
+#define PARAMS(type, name) \
+  type name;               \
+  memcpy(&name, p_, sizeof name)
+#define GROUP(axis) (g_[axis])
+#define GROUPS(axis) (g_[3 + (axis)])
+#define FOR_ITEMS(t, n) for (int t = 0; t < (n); t++)
+#define BARRIER ((void)0)
+#define LOCAL(type, name, dims) type name dims
+#define PRIVATE(type, name, n, dims) type name[n] dims
+#define MINE(name, t) name[t]
+#define UNROLL
+static inline int dev_bits_of(float f) {
+  int i;
+  memcpy(&i, &f, sizeof i);
+  return i;
+}
+static inline float dev_float_of(int i) {
+  float f;
+  memcpy(&f, &i, sizeof f);
+  return f;
+}
+#define BITS_OF(f) dev_bits_of(f)
+#define FLOAT_OF(i) dev_float_of(i)
+typedef int64_t dev_long;
+#define EXPF expf
+#define LOGF logf
+#define POWF powf
+#define TANHF tanhf
+#define SQRTF sqrtf
+#define ERFF erff
+#define FMAF fmaf
+#define FABSF fabsf
+#define FLOORF floorf
+#define CEILF ceilf
+#define RINTF rintf
+#define SINF sinf
+#define COSF cosf
+#define FMODF fmodf
+#define ISNAN(x) isnan(x)
+float dev_from_half(unsigned short h);
+unsigned short dev_to_half(float f);
+#define HALF_TO_FLOAT(p, i) dev_from_half((p)[i])
+#define FLOAT_TO_HALF(p, i, v) ((p)[i] = dev_to_half(v))
+#endif
+
+#define DEV_PASTE(a, b) a##b
+#if DEV_F16
+#define REAL unsigned short
+#define LOAD(p, i) HALF_TO_FLOAT(p, i)
+#define STORE(p, i, v) FLOAT_TO_HALF(p, i, v)
+#define DEV_NAME(name) DEV_PASTE(name, _f16)
+#else
+#define REAL float
+#define LOAD(p, i) ((p)[i])
+#define STORE(p, i, v) ((p)[i] = (v))
+#define DEV_NAME(name) DEV_PASTE(name, _f32)
+#endif
+#define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
+#define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
