@@ -333,6 +333,8 @@ typedef struct ox_ep_host {
   void (*parallel_team)(const struct ox_ep_host *h, uint32_t n, void (*fn)(void *ctx, uint32_t member, uint32_t size),
                         void *ctx);
   size_t (*value_count)(const ox_graph_view *g); /* ids of values are below it */
+  /* |st|, which it takes, with "|text|: " before its text; NULL stays NULL. */
+  ox_status *(*status_note)(ox_status *st, const char *text);
 } ox_ep_host;
 
 typedef struct ox_ep_api {

@@ -80,6 +80,8 @@ static void parallel_team(const ox_ep_host *h, uint32_t n, ox_team_fn fn, void *
   ox_task_team(s->pool, within(s, n), fn, ctx);
 }
 
+static ox_status *status_note(ox_status *st, const char *text) { return ox_status_note(st, "%s", text); }
+
 ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
   bool first = api->struct_size < sizeof(ox_ep_api) && api->struct_size <= offsetof(ox_ep_api, version);
   return (ox_ep_host){.struct_size = first ? offsetof(ox_ep_host, host_data) : sizeof(ox_ep_host),
@@ -131,5 +133,6 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .stopped = ox_view_stopped,
                       .parallel_tiles = parallel_tiles,
                       .parallel_team = parallel_team,
-                      .value_count = ox_view_value_count};
+                      .value_count = ox_view_value_count,
+                      .status_note = status_note};
 }

@@ -76,7 +76,20 @@ static void test_edges(void **state) {
   assert_int_equal(v.seen[8], 0);
 }
 
+static void test_notes_go_before_the_text(void **state) {
+  (void)state;
+  const ox_ep_services services = {0};
+  const ox_ep_api api = {.struct_size = sizeof api};
+  const ox_ep_host h = ox_ep_host_make(&services, &api);
+  ox_status *st = h.status_note(h.status_make(OX_LIMIT, "too much"), "node 'x' (Conv)");
+  assert_int_equal(ox_status_code(st), OX_LIMIT);
+  assert_string_equal(ox_status_message(st), "node 'x' (Conv): too much");
+  ox_status_free(st);
+  assert_null(h.status_note(NULL, "node"));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops_keep_to_both_caps), cmocka_unit_test(test_edges)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_loops_keep_to_both_caps), cmocka_unit_test(test_edges),
+                                     cmocka_unit_test(test_notes_go_before_the_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
