@@ -15,6 +15,8 @@ list(FILTER core_sources EXCLUDE REGEX "/src/ep/(rows|cpu)/")
 onyx_pool_backend(core_sources)
 onyx_isa_flags(${kernel_sources} ${ops_sources})
 onyx_loop_flags(${kernel_sources} ${ops_sources})
+include(GNUInstallDirs) # plug-ins are looked for where they are installed
+set_property(SOURCE src/session/find_plugin.c APPEND PROPERTY COMPILE_DEFINITIONS OX_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
 foreach(part kernel ops core cpu)
   add_library(onyx_${part} OBJECT ${${part}_sources})
   target_include_directories(onyx_${part} PUBLIC include src ${CMAKE_BINARY_DIR}/generated)

@@ -49,8 +49,28 @@ OX_API OX_NODISCARD ox_status *ox_env_add_rules(ox_env *env, const ox_rule_set *
 /* Loads the shared library |path| and adds what its ox_plugin_query (onyx/plugin.h) or ox_ep_query gives. Errors:
  * NO_SUCH_FILE with the system's reason; INCOMPATIBLE; those of what it adds. The library stays loaded. */
 OX_API OX_NODISCARD ox_status *ox_env_load_plugin(ox_env *env, const char *path);
-/* Name of provider |i|, or NULL when there are no more. "cpu" is always there. */
+/* Name of provider |i| of those that the env has so far, or NULL when there are no more. "cpu" is always there. */
 OX_API const char *ox_env_provider_name(const ox_env *env, size_t i);
+
+/* What is known of an execution provider, be it here or not. Static. */
+typedef struct ox_provider_info {
+  const char *name;     /* "cuda" */
+  const char *ort_name; /* ONNX Runtime's: "CUDAExecutionProvider" */
+  const char *aliases;  /* others that it goes by, separated by '|': "CUDA"; "": none */
+  const char *get;      /* what it takes to have it here; "": nothing, it is built in */
+  int foreign;          /* its maker's library has ONNX Runtime's interface: libonnxruntime.so.1 loads it */
+} ox_provider_info;
+
+/* Row |i| of the list of known providers, those that are asked first by habit first, "cpu" last; 0: no more. */
+OX_API int ox_provider_known(size_t i, ox_provider_info *out);
+/* The row that has |name| as one of its names, upper or lower case; 0: none has. */
+OX_API int ox_provider_find(const char *name, ox_provider_info *out);
+/* Whether sessions can use provider |name| here: NULL, if it is there and one can be created without options. It is
+ * found as for a session (ox_provider_spec). Errors: INVALID_ARGUMENT saying where it was looked for and what to
+ * install; what loading or creating it says. The answer of create is kept for the env's life. Any thread. */
+OX_API OX_NODISCARD ox_status *ox_env_check_provider(ox_env *env, const char *name);
+/* Option |i| that provider |name| declares, loading it if need be; 0: no more, or no such provider. */
+OX_API int ox_env_provider_option(ox_env *env, const char *name, size_t i, ox_option_def *out);
 
 /* ---- values: tensors, sequences, maps, optionals ---- */
 
@@ -96,6 +116,10 @@ typedef struct ox_memory_file {
   size_t n;
 } ox_memory_file;
 
+/* A provider to ask. |name|: of one of the session's own or of the env's; else any of the names of onyx's list
+ * (ox_provider_find). One that the env lacks is loaded: libonyx-<name>.so, out of the files and folders that the
+ * environment variable ONYX_PLUGINS lists (':' between), of the folder of this library and "onyx" in it, and of
+ * "../lib/onyx" and "../lib" beside it. */
 typedef struct ox_provider_spec {
   const char *name;
   ox_options options;

@@ -77,7 +77,7 @@ from .enums import (
 from .inspection import NodeTime, Plan, PlanRow, Profile
 from .lora import AdapterFormat
 from .options import RunOptions, SessionOptions
-from .providers import get_all_providers
+from .providers import get_all_providers, why_absent
 from .session import InferenceSession, ModelMetadata, NodeArg, OrtEpAssignedNode, OrtEpAssignedSubgraph
 from .values import OrtValue, OrtValueVector, SparseTensor, copy_tensors
 
@@ -85,8 +85,8 @@ __version__ = _onyx.onyx_version() or "0.1.0"
 
 
 def get_device():
-    """The kind of device that this build runs on: "CPU"."""
-    return "CPU"
+    """The kind of device that sessions can use here: "GPU" if CUDA's provider works, else "CPU"."""
+    return "CPU" if why_absent("CUDAExecutionProvider") else "GPU"
 
 
 def set_default_logger_verbosity(level):

@@ -7,7 +7,7 @@ import os
 
 from . import _onyx
 from .enums import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, OrtExecutionProviderDevicePolicy
-from .providers import device_of_provider
+from .providers import device_of_provider, name_of
 
 
 def _as_int(value):
@@ -214,16 +214,12 @@ class SessionOptions(_onyx.Options):
 
 
 def _add_provider(handle, name, options):
-    """Providers by name; those of registered libraries are found by their devices. The CPU's is always there."""
+    """Providers by name; those of registered libraries are found by their devices."""
     options = {str(key): str(value) for key, value in options.items()}
-    if name == "CPUExecutionProvider":
-        return
-    if name in _onyx.get_available_providers():
-        handle._provider(name, options)
-        return
-    device = device_of_provider(name)
+    name = name_of(name)
+    device = None if name == "CPUExecutionProvider" else device_of_provider(name)
     if device is None:
-        handle._provider(name, options)  # says what it has to say
+        handle._provider(name, options)
     else:
         handle._devices([device], options)
 

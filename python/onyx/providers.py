@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Execution providers by name, as the arguments of InferenceSession give them."""
 
+import importlib
+import importlib.util
 import warnings
 
 from . import _onyx
 
-_ALL = ["NvTensorRTRTXExecutionProvider", "TensorrtExecutionProvider", "CUDAExecutionProvider",
-        "MIGraphXExecutionProvider", "ROCMExecutionProvider", "OpenVINOExecutionProvider", "DnnlExecutionProvider",
-        "VitisAIExecutionProvider", "QNNExecutionProvider", "NnapiExecutionProvider", "VSINPUExecutionProvider",
-        "JsExecutionProvider", "CoreMLExecutionProvider", "ArmNNExecutionProvider", "ACLExecutionProvider",
-        "DmlExecutionProvider", "RknpuExecutionProvider", "WebNNExecutionProvider", "WebGpuExecutionProvider",
-        "XnnpackExecutionProvider", "CANNExecutionProvider", "AzureExecutionProvider", "CPUExecutionProvider"]
+# name: its row; Onyx's table has all that are known. ("cuda", "CUDAExecutionProvider", "CUDA", how to have it, foreign)
+_ROWS = {row[1]: row for row in _onyx._known_providers()}
+_ALL = list(_ROWS)
+_REGISTERED = set()
+_NAMES = {name.lower(): row[1] for row in _ROWS.values() for name in (row[0], row[1], *row[2].split("|")) if name}
 
 
 def get_all_providers():
-    """Names that ONNX Runtime knows, and those that this library has."""
-    own = _onyx.get_available_providers()
-    return [name for name in own if name not in _ALL] + _ALL
+    """Names of all providers that are known, here or not."""
+    return list(_ALL) or _onyx.get_available_providers()
+
+
+def name_of(name):
+    """ONNX Runtime's name of a provider that is given by any of its names; others stay as they are."""
+    return _NAMES.get(name.lower(), name)
 
 
 def device_of_provider(name):
@@ -24,23 +29,53 @@ def device_of_provider(name):
     return next((device for device in _onyx.get_ep_devices() if device.ep_name == name), None)
 
 
+def _register_wheel(name):
+    """Makers put the library into a wheel whose package tells where it is. Registers it; False: there is none."""
+    command, _, wheel = _ROWS[name][3].partition("pip install ")
+    package = wheel.replace("-", "_")
+    if command or not package or not importlib.util.find_spec(package):
+        return False
+    module = importlib.import_module(package)
+    path = (getattr(module, "get_library_path", None) or module.library_path)()
+    _onyx.register_execution_provider_library(name, str(path))
+    return True
+
+
+def why_absent(name):
+    """None: the provider is there, now if not before. Else a text that says what it takes."""
+    row = _ROWS.get(name)
+    if (row is None or row[4]) and device_of_provider(name) is not None:
+        return None
+    if row is None and name in _onyx.get_available_providers():
+        return None
+    if row is not None and row[4]:
+        try:
+            registered = name in _REGISTERED or _register_wheel(name)
+        except Exception as error:  # whatever the maker's package and library do
+            return f"the library of provider '{name}' cannot be used: {error}"
+        if registered:
+            _REGISTERED.add(name)
+            return None if device_of_provider(name) else f"the library of '{name}' serves no device of this machine"
+    return _onyx._check_provider(name)
+
+
 def normalize(providers, provider_options):
     """[(name, options)] of the two arguments. ValueError if they do not fit; a warning for names that are not there."""
     if provider_options is not None and providers is None:
         return []
     pairs = list(zip(*_split(list(providers or []), provider_options)))
-    available, out = _onyx.get_available_providers(), {}
-    for name, options in pairs:
-        there = name in available or device_of_provider(name) is not None
-        if not there:
-            warnings.warn(f"Specified provider '{name}' is not in available provider names."
-                          f"Available providers: '{', '.join(available)}'", stacklevel=4)
+    out = {}
+    for given, options in pairs:
+        name = name_of(given)
+        why = why_absent(name)
+        if why is not None:
+            warnings.warn(f"Specified provider '{given}' is not in available provider names: {why}", stacklevel=5)
         if name in out:
-            warnings.warn(f"Duplicate provider '{name}' encountered, ignoring.", stacklevel=4)
-        elif there:
+            warnings.warn(f"Duplicate provider '{given}' encountered, ignoring.", stacklevel=5)
+        elif why is None:
             out[name] = {str(key): str(value) for key, value in options.items()}
         elif name not in _ALL:
-            raise ValueError(f"Unknown Provider Type: {name}")
+            raise ValueError(f"Unknown Provider Type: {given}")
     return list(out.items())
 
 

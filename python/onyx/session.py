@@ -65,8 +65,9 @@ class InferenceSession(_onyx.Session):
     """A model that runs, from any number of threads at once.
 
     path_or_bytes: the file, or the bytes of a model. sess_options: SessionOptions. providers: names of execution
-    providers, best first, or pairs (name, options); the CPU's is always the last. provider_options: a dict for each
-    provider. disabled_optimizers: names of rules to leave out.
+    providers, best first, or pairs (name, options); the CPU's comes last. One that is not there is left out with a
+    warning that says what it takes. provider_options: a dict for each provider. disabled_optimizers: names of rules
+    to leave out.
 
     NoSuchFile: the file is not there. InvalidProtobuf, InvalidGraph, InvalidArgument: it is no ONNX model, or breaks
     ONNX's rules. NotImplemented: it has operators that the library lacks. TypeError: neither a path nor bytes.
@@ -105,14 +106,15 @@ class InferenceSession(_onyx.Session):
     def _create_session(self, providers, provider_options):
         pairs = normalize(providers, provider_options)
         options = self._sess_options._clone()
+        if pairs and pairs[-1] == (_CPU, {}):
+            pairs.pop()  # it is the last anyway
         for name, values in pairs:
             _add_provider(options, name, values)
         if self._disabled_optimizers:
             options._config("optimization.disable_specified_optimizers", ";".join(self._disabled_optimizers))
         self._open(self._model_path, self._model_bytes, options, self._sess_options)
         chosen = dict(self._sess_options._providers + pairs)
-        chosen.pop(_CPU, None)
-        chosen[_CPU] = {}  # always the last
+        chosen.setdefault(_CPU, {})  # the last, unless it was named before
         self._providers, self._provider_options = list(chosen), chosen
         self._inputs_meta = [NodeArg(*row) for row in self._inputs()]
         self._outputs_meta = [NodeArg(*row) for row in self._outputs()]

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "onyx/onyx.h"
+
 const OrtApi *ort;
 static const OrtApiBase *base;
 static OrtEnv *env;
@@ -107,6 +109,34 @@ static PyObject *available_providers(PyObject *self, PyObject *ignored) {
   return list;
 }
 
+/* Rows (name, name in ONNX Runtime, other names, how to have it, whether it comes as its maker's library); none with
+ * another's library than Onyx's. */
+static PyObject *known_providers(PyObject *self, PyObject *ignored) {
+  int (*known)(size_t, ox_provider_info *) = NULL;
+  *(void **)&known = px_onyx("ox_provider_known");
+  ox_provider_info row;
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && known && known(i, &row); i++) {
+    PyObject *tuple = Py_BuildValue("sssss", row.name, row.ort_name, row.aliases, row.get, row.foreign ? "1" : "");
+    if (!tuple || PyList_Append(list, tuple) < 0) Py_CLEAR(list);
+    Py_XDECREF(tuple);
+  }
+  return list;
+}
+
+/* None: provider |name| is there; else why it is not. */
+static PyObject *check_provider(PyObject *self, PyObject *arg) {
+  OrtStatus *(*check)(const char *) = NULL;
+  *(void **)&check = px_onyx("ort_provider_check");
+  const char *name = px_utf8(arg, "the name of a provider");
+  if (!name || !check || !px_env()) return name && !check ? PyUnicode_FromString("it is none of this library's") : NULL;
+  OrtStatus *status = check(name);
+  if (!status) Py_RETURN_NONE;
+  PyObject *why = PyUnicode_FromString(ort->GetErrorMessage(status));
+  ort->ReleaseStatus(status);
+  return why;
+}
+
 static PyObject *set_log_level(PyObject *self, PyObject *arg) {
   long wanted = PyLong_AsLong(arg);
   if (wanted == -1 && PyErr_Occurred()) return NULL;
@@ -141,6 +171,8 @@ PyMethodDef px_library_methods[] = {
     {"get_version_string", version, METH_NOARGS, "Version of the ABI that the library serves, as \"1.30.0\"."},
     {"get_build_info", build_info, METH_NOARGS, "What the library says about itself."},
     {"onyx_version", onyx_version, METH_NOARGS, "Version of Onyx; None if the library is another one."},
+    {"_known_providers", known_providers, METH_NOARGS, "What is known of providers."},
+    {"_check_provider", check_provider, METH_O, "(name): None, or why the provider is not there."},
     {"get_available_providers", available_providers, METH_NOARGS, "Names of the execution providers, best first."},
     {"set_default_logger_severity", set_log_level, METH_O,
      "Least level that is logged: 0 verbose, 1 info, 2 warning, 3 error, 4 fatal. RuntimeError for others."},

@@ -143,3 +143,24 @@ def test_a_seed():
     onyx.set_seed(7)
     again = session.run(None, {})[0]
     assert a.tolist() == again.tolist() != b.tolist()
+
+
+@pytest.mark.parametrize("name", ["cpu", "CPU", "CPUExecutionProvider", ("cpu", {"precision": "tf32"})])
+def test_providers_go_by_any_name(name):
+    session = onyx.InferenceSession(ob.add(), providers=[name], enable_fallback=0)
+    assert session.get_providers() == ["CPUExecutionProvider"]
+    options = session.get_provider_options()["CPUExecutionProvider"]
+    assert options == (name[1] if isinstance(name, tuple) else {})
+
+
+def test_options_of_the_cpu_are_checked():
+    with pytest.raises(Exception, match="precision"):
+        onyx.InferenceSession(ob.add(), providers=[("CPUExecutionProvider", {"precision": "f31"})], enable_fallback=0)
+
+
+def test_a_provider_that_is_not_there_says_what_it_takes():
+    with pytest.warns(UserWarning, match="CoreML"):
+        session = onyx.InferenceSession(ob.add(), providers=["CoreMLExecutionProvider"])
+    assert session.get_providers() == ["CPUExecutionProvider"]
+    with pytest.warns(UserWarning, match="libonyx-nobody.so"), pytest.raises(ValueError):
+        onyx.InferenceSession(ob.add(), providers=["nobody"], enable_fallback=0)

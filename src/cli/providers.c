@@ -9,36 +9,52 @@ static bool refuse(const char *what, const char *text) {
   return false;
 }
 
-/* NAME[,KEY=VALUE]... is cut into strings where it stands. A colon may come after NAME, too. */
-static bool parse_one(cli_providers *p, char *text) {
-  ox_provider_spec *spec = &p->specs[p->n];
-  const char **keys = p->keys[p->n], **values = p->values[p->n];
-  uint32_t n = 0;
-  char *at = text + strcspn(text, ",:");
-  if (at == text) return refuse("wants a name", text);
-  for (const char *c = at; *c; c += strcspn(c, ",")) {
-    size_t len = strcspn(++c, ",");
-    const char *eq = memchr(c, '=', len);
-    if (!eq || eq == c) return refuse("wants NAME[,KEY=VALUE...]", text);
-    if (++n > CLI_MOST_PROVIDER_OPTIONS) return refuse("has too many options", text);
-  }
-  for (n = 0; *at; n++) {
-    *at++ = 0;
-    keys[n] = at;
-    at += strcspn(at, "=");
-    *at++ = 0;
-    values[n] = at;
-    at += strcspn(at, ",");
-  }
-  *spec = (ox_provider_spec){text, {n, keys, values}};
+/* Adds the provider that |text| begins with; its end is cut off, and *text goes behind. */
+static bool add_name(cli_providers *p, char **text) {
+  char *name = *text;
+  if (p->n == CLI_MOST_PROVIDERS) return false;
+  *text += strcspn(name, ",:=");
+  if (*text == name || **text == '=') return false;
+  p->specs[p->n] = (ox_provider_spec){name, {0, p->keys[p->n], p->values[p->n]}};
   p->n++;
   return true;
 }
 
+/* The same with KEY=VALUE, for the provider that came last. */
+static bool add_option(cli_providers *p, char **text) {
+  ox_options *o = &p->specs[p->n - 1].options;
+  const char **keys = p->keys[p->n - 1], **values = p->values[p->n - 1];
+  char *eq = *text + strcspn(*text, "=,");
+  if (eq == *text || *eq != '=' || o->n == CLI_MOST_PROVIDER_OPTIONS) return false;
+  keys[o->n] = *text, values[o->n++] = eq + 1;
+  *eq = 0;
+  *text = eq + 1 + strcspn(eq + 1, ",");
+  return true;
+}
+
+/* Whether |text| begins with a name: what comes first of ',', ':' and '=' is no '='. */
+static bool begins_with_name(const char *text) { return text[strcspn(text, ",:=")] != '='; }
+
+/* NAME[:KEY=VALUE][,KEY=VALUE]...[,NAME...] is cut into strings where it stands. */
+static bool parse_list(cli_providers *p, char *text) {
+  for (bool first = true;; first = false) {
+    bool name = first || begins_with_name(text);
+    if (!(name ? add_name(p, &text) : add_option(p, &text))) return false;
+    if (!*text) return true;
+    bool options = *text == ':';
+    *text++ = 0;
+    if (options && !add_option(p, &text)) return false;
+    if (options && !*text) return true;
+    if (options) *text++ = 0;
+  }
+}
+
 bool cli_providers_parse(cli_providers *p) {
+  char asked[256];
   for (size_t i = 0; i < p->asked.n; i++) {
-    if (p->n == CLI_MOST_PROVIDERS) return refuse("is given too often", p->asked.items[i]);
-    if (!parse_one(p, p->asked.items[i])) return false;
+    snprintf(asked, sizeof asked, "%s", p->asked.items[i]);
+    if (p->n == CLI_MOST_PROVIDERS) return refuse("is given too often", asked);
+    if (!parse_list(p, p->asked.items[i])) return refuse("wants NAME[,KEY=VALUE...][,NAME...], not too many", asked);
   }
   return true;
 }

@@ -4,9 +4,12 @@
  *   ox_session *ort_session_onyx(const OrtSession *session)
  * the engine's session behind one of the ABI, borrowed; NULL if it was released; and
  *   OrtStatus *ort_value_adopt(ox_value *value, OrtValue **out)
- * a new handle that takes |value| over, also on failure. */
+ * a new handle that takes |value| over, also on failure; and
+ *   OrtStatus *ort_provider_check(const char *name)
+ * whether SessionOptionsAppendExecutionProvider would take provider |name|. */
 #include <string.h>
 
+#include "ort/env/ort_provider_named.h"
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/session/ort_session.h"
@@ -24,6 +27,7 @@ static const struct {
 } rows[] = {
     ROW(ort_session_onyx),
     ROW(ort_value_adopt),
+    ROW(ort_provider_check),
     ROW(ox_status_code),
     ROW(ox_status_message),
     ROW(ox_status_free),
@@ -36,6 +40,10 @@ static const struct {
     ROW(ox_env_add_rules),
     ROW(ox_env_load_plugin),
     ROW(ox_env_provider_name),
+    ROW(ox_provider_known),
+    ROW(ox_provider_find),
+    ROW(ox_env_check_provider),
+    ROW(ox_env_provider_option),
     ROW(ox_value_create),
     ROW(ox_value_wrap),
     ROW(ox_value_view),

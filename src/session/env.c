@@ -36,6 +36,8 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
   ox_env *env = ops ? ox_new_zeroed(alloc, sizeof *env) : NULL;
   if (!env) return ox_oom();
   atomic_init(&env->refs, 1);
+  pthread_mutex_init(&env->lock, NULL);
+  pthread_mutex_init(&env->loading, NULL);
   env->alloc = alloc, env->ops = ops;
   ox_file_maps_init(&env->files);
   env->memory = ox_memory_usable("");
@@ -63,6 +65,8 @@ void ox_env_release(ox_env *env) {
   if (!env || atomic_fetch_sub_explicit(&env->refs, 1, memory_order_acq_rel) != 1) return;
   ox_registry_destroy(env->own_ops);
   ox_file_maps_deinit(&env->files);
+  pthread_mutex_destroy(&env->lock);
+  pthread_mutex_destroy(&env->loading);
   ox_delete(env->alloc, env, sizeof *env);
 }
 
@@ -78,29 +82,6 @@ ox_status *ox_env_add_rules(ox_env *env, const ox_rule_set *set) {
   if (env->n_rule_sets == OX_MOST_RULE_SETS) return ox_fail(OX_LIMIT, "more than %d sets of rules", OX_MOST_RULE_SETS);
   OX_TRY(ox_rule_set_check(set));
   env->rule_sets[env->n_rule_sets++] = set;
-  return NULL;
-}
-
-ox_status *ox_env_add_provider(ox_env *env, const ox_ep_api *api) {
-  if (!api) return ox_fail(OX_INVALID_ARGUMENT, "provider table is NULL");
-  ox_ep_api copy;
-  OX_TRY(ox_ep_adopt(api, &copy));
-  if (strcmp(copy.name, "host") == 0 || strcmp(copy.name, "custom") == 0)
-    return ox_fail(OX_INVALID_ARGUMENT, "a provider cannot be called '%s'", copy.name);
-  if (ox_env_find_provider(env, copy.name))
-    return ox_fail(OX_INVALID_ARGUMENT, "there is a provider '%s' already", copy.name);
-  if (env->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
-  env->providers[env->n_providers++] = copy;
-  return NULL;
-}
-
-const char *ox_env_provider_name(const ox_env *env, size_t i) {
-  return i < env->n_providers ? env->providers[i].name : NULL;
-}
-
-const ox_ep_api *ox_env_find_provider(const ox_env *env, const char *name) {
-  for (size_t i = 0; i < env->n_providers; i++)
-    if (strcmp(env->providers[i].name, name) == 0) return &env->providers[i];
   return NULL;
 }
 

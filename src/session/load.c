@@ -35,7 +35,7 @@ static ox_status *add_rows(ox_session *s, ox_registry **table, const ox_op *rows
 static ox_status *add_provider_rows(ox_session *s, const ox_session_opts *o, const char *name) {
   ox_ep_api api = {0};
   void *user;
-  if (name) OX_TRY(ox_session_provider_table(s, o, name, &api, &user));
+  OX_TRY(ox_session_provider_table(s, o, name, &api, &user));
   return ox_status_note(add_rows(s, &s->provider_ops, api.ops, api.n_ops), "provider '%s'", name);
 }
 
@@ -50,9 +50,9 @@ ox_status *ox_session_add_ops(ox_session *s, const ox_session_opts *o) {
   if (s->own_ops || s->env->own_ops) s->custom_ops = s->ops;
   for (size_t i = 0; i < o->n_providers; i++) {
     OX_TRY(add_provider_rows(s, o, o->providers[i].name));
-    cpu |= o->providers[i].name && strcmp(o->providers[i].name, "cpu") == 0;
+    cpu |= strcmp(o->providers[i].name, "cpu") == 0;
   }
-  return cpu ? NULL : add_provider_rows(s, o, "cpu");
+  return cpu || !ox_env_find_provider(s->env, "cpu") ? NULL : add_provider_rows(s, o, "cpu");
 }
 
 /* ---- rules ---- */

@@ -11,6 +11,7 @@
 #include "session/load.h"
 #include "session/memory_limit.h"
 #include "session/overriding.h"
+#include "session/session_providers.h"
 
 void ox_session_opts_init(ox_session_opts *opts) {
   *opts = (ox_session_opts){.struct_size = sizeof *opts, .optimize = OX_OPTIMIZE_ALL};
@@ -91,12 +92,13 @@ static ox_status *read_and_load(ox_session *s, const ox_model_source *from, cons
   return ox_session_load(s, o);
 }
 
-static ox_status *fill(ox_session *s, const ox_model_source *from, const ox_session_opts *o) {
+static ox_status *fill(ox_session *s, const ox_model_source *from, ox_session_opts *o) {
   ox_read_opts ro;
   ox_watch watch;
   s->log = o->log ? (ox_log){o->log, o->log_ctx, (ox_log_level)o->log_level} : s->env->log;
   OX_TRY(ox_session_limit_memory(s, o, bytes_of(from)));
   ox_arena_init(&s->arena, s->alloc);
+  if (!s->origin) OX_TRY(ox_session_name_providers(s, o));
   OX_TRY(ox_session_add_ops(s, o));
   OX_TRY(prepare_reading(s, o, &ro));
   ro.watch = ox_watch_start(&watch, o->cancel, o->timeout_ms);

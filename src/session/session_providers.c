@@ -77,16 +77,32 @@ ox_status *ox_session_provider_table(const ox_session *s, const ox_session_opts 
     *out_user = own->user;
     return ox_ep_adopt(own->api, out_api);
   }
-  const ox_ep_api *api = strcmp(name, "custom") == 0 ? &custom : ox_env_find_provider(s->env, name);
-  if (api) *out_api = *api;
+  const ox_ep_api *api = &custom;
+  if (strcmp(name, "custom") != 0) OX_TRY(ox_env_get_provider(s->env, name, &api));
+  *out_api = *api;
+  return NULL;
+}
+
+/* Everything after this asks for the names that tables have. */
+ox_status *ox_session_name_providers(ox_session *s, ox_session_opts *o) {
+  if (!o->n_providers) return NULL;
+  ox_provider_spec *specs = ox_arena_copy(&s->arena, o->providers, o->n_providers * sizeof *specs);
+  if (!specs) return ox_oom();
+  for (size_t i = 0; i < o->n_providers; i++) {
+    ox_ep_api api;
+    void *user;
+    if (!specs[i].name) return ox_fail(OX_INVALID_ARGUMENT, "provider %zu has no name", i);
+    OX_TRY(ox_session_provider_table(s, o, specs[i].name, &api, &user));
+    specs[i].name = api.name;
+  }
+  o->providers = specs;
   return NULL;
 }
 
 static ox_status *add_by_name(ox_session *s, const ox_session_opts *o, const ox_provider_spec *spec) {
   ox_ep_api api = {0};
   void *user;
-  if (spec->name) OX_TRY(ox_session_provider_table(s, o, spec->name, &api, &user));
-  if (!api.name) return ox_fail(OX_INVALID_ARGUMENT, "there is no provider '%s'", spec->name ? spec->name : "");
+  OX_TRY(ox_session_provider_table(s, o, spec->name, &api, &user));
   if (has(s, api.name)) return ox_fail(OX_INVALID_ARGUMENT, "provider '%s' is named twice", api.name);
   return add(s, o, &api, user, &spec->options);
 }
@@ -108,7 +124,7 @@ ox_status *ox_session_add_providers(ox_session *s, const ox_session_opts *o) {
   bool customs = s->custom_ops != NULL;
   for (size_t i = 0; i < o->n_providers; i++) {
     const char *name = o->providers[i].name;
-    if (customs && name && strcmp(name, "cpu") == 0 && !has(s, "custom")) OX_TRY(add(s, o, &custom, NULL, NULL));
+    if (customs && strcmp(name, "cpu") == 0 && !has(s, "custom")) OX_TRY(add(s, o, &custom, NULL, NULL));
     OX_TRY(add_by_name(s, o, &o->providers[i]));
   }
   if (customs && !has(s, "custom")) OX_TRY(add(s, o, &custom, NULL, NULL));

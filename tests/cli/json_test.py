@@ -103,7 +103,8 @@ class Json(CommandTest):
         self.assertEqual([(e["name"], e["cat"], e["ph"], e["args"]["provider"]) for e in events],
                          [("n", QUOTED_OP, "X", QUOTED_EP)])
         self.assertEqual(self.json("info", *self.odd_operator())["operators"], {f"test.{QUOTED_OP}": 1})
-        self.assertIn(QUOTED_EP, self.json("providers", "--plugin", os.environ["ONYX_QUOTED_EP"]))
+        names = [row["name"] for row in self.json("providers", "--plugin", os.environ["ONYX_QUOTED_EP"])]
+        self.assertIn(QUOTED_EP, names)
 
     def test_optimize(self):
         out = self.json("optimize", self.model, "-o", os.path.join(self.folder, "out.onnx"))
@@ -111,8 +112,9 @@ class Json(CommandTest):
 
     def test_providers(self):
         out = self.json("providers")
-        self.assertIn("cpu", out)
-        self.assertTrue(all(isinstance(name, str) for name in out))
+        self.assertTrue(all(set(row) == {"name", "ort_name", "available", "why"} for row in out))
+        self.assertIn({"name": "cpu", "ort_name": "CPUExecutionProvider", "available": True, "why": ""}, out)
+        self.assertEqual([row["available"] for row in out], [row["why"] == "" for row in out])
 
     def test_a_line_per_case_and_one_of_counts(self):
         y = tensor(FLOAT, [1, 3], [0.0, -0.5, -1.0])

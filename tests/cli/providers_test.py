@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """--provider and --plugin: every command that opens a model, and `onyx providers`, take them alike."""
+import json
 import os
 import unittest
 
@@ -22,6 +23,12 @@ ORDERS = [
     (["plain", 'quo"ted,value=4'], "plain", 7),
     (["cpu", "plain"], "cpu", None),
     (["null", 'quo"ted,value=4', "cpu"], 'quo"ted', 4),
+    (["CPUExecutionProvider", "plain"], "cpu", None),
+    (['null,quo"ted,value=4,cpu'], 'quo"ted', 4),
+    (['null,quo"ted:value=4,cpu'], 'quo"ted', 4),
+    (['null,plain:value=4,other=5,quo"ted:value=6'], "plain", 4),
+    (["plain,cpu"], "plain", 7),
+    (["cpu,plain:value=3"], "cpu", None),
 ]
 
 
@@ -53,14 +60,39 @@ class Providers(CommandTest):
 
         self.each_order(check)
 
+    def names(self, *args):
+        return [row["name"] for row in self.json("providers", *args)]
+
     def test_the_list_begins_with_those_asked_for(self):
-        built_in = self.json("providers")
-        self.assertEqual(self.json("providers", *LIBS), built_in + ["plain", 'quo"ted'])
-        self.assertEqual(self.json("providers", "--plugin", QUOTED), built_in + ['quo"ted'])
-        asked = ["--provider", 'quo"ted,value=1', "--provider", "cpu"]
+        built_in = self.names()
+        self.assertEqual(self.names(*LIBS), built_in + ["plain", 'quo"ted'])
+        self.assertEqual(self.names("--plugin", QUOTED), built_in + ['quo"ted'])
+        asked = ["--provider", 'quo"ted,value=1', "--provider", "CPUExecutionProvider"]
         rest = [name for name in built_in if name != "cpu"]
-        self.assertEqual(self.json("providers", *asked, *LIBS), ['quo"ted', "cpu"] + rest + ["plain"])
-        self.assertEqual(self.onyx("providers", *LIBS)[0].splitlines(), built_in + ["plain", 'quo"ted'])
+        self.assertEqual(self.names(*asked, *LIBS), ['quo"ted', "cpu"] + rest + ["plain"])
+        lines = self.onyx("providers", *LIBS)[0].splitlines()
+        self.assertEqual([line.split(None, 1)[0] for line in lines], built_in + ["plain", 'quo"ted'])
+
+    def test_the_list_tells_who_works_here_and_why_others_do_not(self):
+        env = {"ONYX_PLUGINS": os.path.join(os.path.dirname(PLAIN), "found")}
+        out, _ = self.onyx("providers", "--provider", "plain", "--json", env=env)
+        rows = {row["name"]: row for row in json.loads(out)}
+        self.assertTrue(rows["plain"]["available"] and rows["cpu"]["available"])
+        self.assertIn("openvino", [row["name"] for row in self.json("providers", "--all")])
+        self.assertNotIn("openvino", self.names())
+        _, err = self.onyx("providers", "--provider", "sick", env=env, code=FAILED)
+        self.assertIn("no such device", err)
+        nothing, _ = self.onyx("providers", env={"ONYX_PLUGINS": self.folder})
+        for name in ("cuda", "opencl", "onednn", "xnnpack"):
+            line = next(line for line in nothing.splitlines() if line.split()[0] == name)
+            self.assertTrue(line == name or "not here: " in line, line)
+
+    def test_found_by_name(self):
+        case = write_case(os.path.join(self.folder, "case"), RELU, [tensor(FLOAT, [2], [1.0, 2.0])])
+        env = {"ONYX_PLUGINS": os.path.join(os.path.dirname(PLAIN), "found")}
+        out, _ = self.onyx("run", case, "--provider", "plain:value=3", env=env)
+        self.assertIn("[-3, -3]", out)
+        self.assertIn("libonyx-plain.so", self.onyx("run", case, "--provider", "plain", code=FAILED)[1])
 
     def test_those_that_are_not_there(self):
         case = write_case(os.path.join(self.folder, "case"), RELU, [tensor(FLOAT, [2], [1.0, 2.0])])

@@ -62,7 +62,7 @@ class Usage(CommandTest):
             "--threads": ["", "x", "-1", "1x", "1.5", "4294967296", "99999999999999999999"],
             "--level": ["4", "-1", ""],
             "--dim": ["n", "=3", "n=", "n=x", "n=-1", "n=99999999999999999999"],
-            "--provider": ["", ",a=b", "cpu,", "cpu,a", "cpu,=b", "cpu,a=b,", ":a=b"],
+            "--provider": ["", ",a=b", "cpu,", "cpu:a", "cpu,=b", "cpu,a=b,", ":a=b", "cpu:a=b,", "cpu:", "cpu,:", "a=b"],
         }
         for option, values in table.items():
             for value in values:

@@ -39,9 +39,100 @@ static void test_plugins_that_the_variable_names_are_loaded(void **state) {
   ort()->ReleaseSessionOptions(options);
 }
 
+/* ---- providers by name ---- */
+
+/* float[2] x => float[2] y = Relu(x), which the provider "plain" takes and fills with its option "value". */
+static message relu_model(void) {
+  message g = {0};
+  graph_node(&g, "r", "Relu", "x", "y");
+  graph_input(&g, "x", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, "2");
+  graph_output(&g, "y", ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, "2");
+  message m = {0};
+  put_text(&g, 2, "g");
+  put_int(&m, 1, 8);
+  put_opset(&m, "", 17);
+  put_message(&m, 7, &g);
+  return m;
+}
+
+static void check_run(OrtSession *s, float a, float b) {
+  float data[2] = {-1, 2};
+  OrtValue *x = floats(data, (int64_t[]){2}, 1), *y = NULL;
+  OK(ort()->Run(s, NULL, (const char *[]){"x"}, (const OrtValue *const *)&x, 1, (const char *[]){"y"}, 1, &y));
+  check_floats(y, (float[]){a, b}, 2);
+  ort()->ReleaseValue(x);
+  ort()->ReleaseValue(y);
+}
+
+static void test_providers_are_found_by_name(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  setenv("ONYX_PLUGINS", PLUGIN_FOLDER, 1);
+  message m = relu_model();
+  OrtEnv *env = test_env();
+  OrtSessionOptions *o;
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->SessionOptionsAppendExecutionProvider(o, "plain", (const char *[]){"value"}, (const char *[]){"5"}, 1));
+  FAILS(ort()->SessionOptionsAppendExecutionProvider(o, "sick", NULL, NULL, 0), ORT_FAIL, "no such device");
+  FAILS(ort()->SessionOptionsAppendExecutionProvider(o, "nobody", NULL, NULL, 0), ORT_INVALID_ARGUMENT,
+        "libonyx-nobody.so");
+  FAILS(ort()->SessionOptionsAppendExecutionProvider(o, "OpenVINO", NULL, NULL, 0), ORT_INVALID_ARGUMENT,
+        "onnxruntime-ep-openvino");
+  OK(ort()->SessionOptionsAppendExecutionProvider(o, "CPU", (const char *[]){"arena_extend_strategy"},
+                                                  (const char *[]){"kSameAsRequested"}, 1));
+  OrtSession *s = open_model(env, &m, o);
+  check_run(s, 5, 5);
+  ort()->ReleaseSession(s);
+  ort()->ReleaseSessionOptions(o);
+
+  OK(ort()->CreateSessionOptions(&o)); /* the CPU first: it takes all */
+  OK(ort()->SessionOptionsAppendExecutionProvider(o, "CPUExecutionProvider", NULL, NULL, 0));
+  OK(ort()->SessionOptionsAppendExecutionProvider(o, "plain", NULL, NULL, 0));
+  s = open_model(env, &m, o);
+  check_run(s, 0, 2);
+  ort()->ReleaseSession(s);
+  ort()->ReleaseSessionOptions(o);
+  ort()->ReleaseEnv(env);
+}
+
+/* The provider's options are checked when the session is made, as its table says. */
+static void test_options_reach_the_provider(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  message m = relu_model();
+  OrtEnv *env = test_env();
+  OrtSessionOptions *o;
+  OrtSession *s = NULL;
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->SessionOptionsAppendExecutionProvider(o, "CPU", (const char *[]){"precision"}, (const char *[]){"f31"}, 1));
+  FAILS(ort()->CreateSessionFromArray(env, m.bytes, m.n, o, &s), ORT_FAIL, "'precision': wanted");
+  ort()->ReleaseSessionOptions(o);
+  ort()->ReleaseEnv(env);
+}
+
+/* Options may be made before there is an environment. */
+static void test_without_an_environment(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  OrtSessionOptions *o;
+  char **names;
+  int n;
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->SessionOptionsAppendExecutionProvider(o, "plain", NULL, NULL, 0));
+  FAILS(ort()->SessionOptionsAppendExecutionProvider(o, "sick", NULL, NULL, 0), ORT_FAIL, "no such device");
+  OK(ort()->GetAvailableProviders(&names, &n));
+  assert_true(n >= 1);
+  assert_string_equal(names[n - 1], "CPUExecutionProvider");
+  OK(ort()->ReleaseAvailableProviders(names, n));
+  ort()->ReleaseSessionOptions(o);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plugins_that_the_variable_names_are_loaded),
+      cmocka_unit_test(test_providers_are_found_by_name),
+      cmocka_unit_test(test_options_reach_the_provider),
+      cmocka_unit_test(test_without_an_environment),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "ort/ort_alive.h"
 #include "ort/value/ort_allocators.h"
@@ -26,8 +27,13 @@ static void end(OrtEnv *env) {
   free(env);
 }
 
-/* Onyx's own plug-ins (onyx/plugin.h), for clients that cannot name them: ONYX_PLUGINS lists paths, with ':' between.
- */
+static bool is_folder(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Onyx's own plug-ins (onyx/plugin.h), for clients that cannot name them: the files among what ONYX_PLUGINS lists, with
+ * ':' between. In its folders the engine looks for providers when they are asked for. */
 static OrtStatus *load_plugins(ox_env *env) {
   const char *list = getenv("ONYX_PLUGINS");
   if (list == NULL || *list == '\0') return NULL;
@@ -35,7 +41,7 @@ static OrtStatus *load_plugins(ox_env *env) {
   if (paths == NULL) return ort_out_of_memory();
   OrtStatus *st = NULL;
   for (char *path = strtok_r(paths, ":", &rest); path != NULL && st == NULL; path = strtok_r(NULL, ":", &rest))
-    st = ort_status_from(ox_env_load_plugin(env, path));
+    if (!is_folder(path)) st = ort_status_from(ox_env_load_plugin(env, path));
   free(paths);
   return st;
 }
@@ -95,6 +101,22 @@ void ort_ReleaseEnv(OrtEnv *env) {
   if (last) the_env = NULL;
   pthread_mutex_unlock(&the_lock);
   if (last) end(env); /* without the lock: libraries end, too */
+}
+
+OrtStatus *ort_engine_open(ort_engine *out) {
+  pthread_mutex_lock(&the_lock);
+  OrtEnv *held = the_env;
+  if (held != NULL) held->refs++;
+  pthread_mutex_unlock(&the_lock);
+  *out = (ort_engine){held, held != NULL ? held->env : NULL};
+  return held != NULL ? NULL : ort_status_from(ox_env_create(NULL, &out->env));
+}
+
+void ort_engine_close(ort_engine *e) {
+  if (e->held != NULL)
+    ort_ReleaseEnv(e->held);
+  else
+    ox_env_release(e->env);
 }
 
 /* The copy is the caller's. */

@@ -40,6 +40,15 @@ struct OrtEnv {
 /* One more count, and one less; the last one ends the environment. */
 OrtEnv *ort_env_retain(const OrtEnv *env);
 
+/* The engine's environment, for calls that have none among their arguments: that of the process, or one for the moment.
+ */
+typedef struct ort_engine {
+  OrtEnv *held; /* NULL: |env| is for the moment */
+  ox_env *env;
+} ort_engine;
+OrtStatus *ort_engine_open(ort_engine *out);
+void ort_engine_close(ort_engine *e);
+
 /* At the end of |env| (ort/plugin/ort_ep_library.c): releases its libraries. */
 void ort_ep_libraries_release(OrtEnv *env);
 

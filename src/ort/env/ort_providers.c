@@ -1,36 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ort/env/ort_providers.c - providers by name: which there are, which a session is to ask. Accelerators come as
- * libraries of their makers (RegisterExecutionProviderLibrary); those that Microsoft builds into its own library are
- * known here, so that a program learns in the usual way that it has to do without. */
+ * ort/env/ort_providers.c - providers by name: which there are, which a session is to ask. The engine's own are built
+ * in or plug-ins of its (onyx/onyx.h, ox_provider_spec); those of other makers are there once their library is
+ * registered. */
 #include "ort/env/ort_providers.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "ort/ort_alive.h"
+#include "onyx/onyx.h"
+#include "ort/env/ort_env.h"
 #include "ort/ort_api.h"
 #include "ort/ort_list.h"
-
-#define ALIVE(options) ORT_ALIVE(options, ORT_ALIVE_SESSION_OPTIONS)
+#include "ort/plugin/ort_ep_library.h"
 
 /* ---- which there are ---- */
 
-static const char cpu[] = "CPUExecutionProvider";
+static bool works(ox_env *env, const char *name) {
+  ox_status *st = ox_env_check_provider(env, name);
+  bool good = st == NULL;
+  ox_status_free(st);
+  return good;
+}
+
+static OrtStatus *list(ox_env *env, char ***out, int *n) {
+  ox_provider_info info;
+  for (size_t i = 0; ox_provider_known(i, &info) != 0; i++) {
+    if (info.foreign || !works(env, info.name)) continue;
+    ORT_TRY(ort_list_grow(out, (size_t)*n, sizeof **out));
+    ORT_TRY(ort_text_set(&(*out)[*n], info.ort_name));
+    ++*n;
+  }
+  return NULL;
+}
 
 OrtStatus *ort_GetAvailableProviders(char ***out, int *n) {
   ORT_NEED(out);
   ORT_NEED(n);
-  char **names = malloc(sizeof *names);
-  char *name = strdup(cpu);
+  ort_engine engine;
   *out = NULL, *n = 0;
-  if (names == NULL || name == NULL) {
-    free(names), free(name);
-    return ort_out_of_memory();
-  }
-  names[0] = name;
-  *out = names, *n = 1;
-  return NULL;
+  ORT_TRY(ort_engine_open(&engine));
+  OrtStatus *st = list(engine.env, out, n);
+  ort_engine_close(&engine);
+  if (st == NULL) return NULL;
+  ort_ReleaseStatus(ort_ReleaseAvailableProviders(*out, *n));
+  *out = NULL, *n = 0;
+  return st;
 }
 
 OrtStatus *ort_ReleaseAvailableProviders(char **names, int n) {
@@ -39,24 +53,13 @@ OrtStatus *ort_ReleaseAvailableProviders(char **names, int n) {
   return NULL;
 }
 
-/* ---- which a session is to ask ---- */
+const char *ort_provider_name(const char *name) {
+  ox_provider_info info;
+  if (strcmp(name, "host") == 0 || strcmp(name, "custom") == 0) name = "cpu";
+  return ox_provider_find(name, &info) != 0 && strcmp(name, info.name) == 0 ? info.ort_name : name;
+}
 
-/* Short names and long ones, as programs give them. */
-static const struct {
-  const char *name, *whole;
-} known[] = {{"DML", "DmlExecutionProvider"},
-             {"QNN", "QNNExecutionProvider"},
-             {"OpenVINO", "OpenVINOExecutionProvider"},
-             {"SNPE", "SNPEExecutionProvider"},
-             {"XNNPACK", "XnnpackExecutionProvider"},
-             {"WEBNN", "WebNNExecutionProvider"},
-             {"WebGPU", "WebGpuExecutionProvider"},
-             {"AZURE", "AzureExecutionProvider"},
-             {"JS", "JsExecutionProvider"},
-             {"VitisAI", "VitisAIExecutionProvider"},
-             {"CoreML", "CoreMLExecutionProvider"},
-             {"NvTensorRtRtx", "NvTensorRtRtxExecutionProvider"},
-             {"MIGraphX", "MIGraphXExecutionProvider"}};
+/* ---- which a session is to ask ---- */
 
 OrtStatus *ort_provider_append(OrtSessionOptions *options, const char *name, const char *const *keys,
                                const char *const *values, size_t n) {
@@ -73,114 +76,32 @@ OrtStatus *ort_provider_append(OrtSessionOptions *options, const char *name, con
   return st;
 }
 
-OrtStatus *ort_SessionOptionsAppendExecutionProvider(OrtSessionOptions *options, const char *provider_name,
-                                                     const char *const *provider_options_keys,
-                                                     const char *const *provider_options_values, size_t num_keys) {
-  ALIVE(options);
-  ORT_NEED(provider_name);
-  if (num_keys > 0) ORT_NEED(provider_options_keys);
-  if (num_keys > 0) ORT_NEED(provider_options_values);
-  for (size_t i = 0; i < num_keys; i++) {
-    if (provider_options_keys[i] == NULL || *provider_options_keys[i] == '\0' || provider_options_values[i] == NULL)
-      return ort_fail(ORT_INVALID_ARGUMENT,
-                      "SessionOptionsAppendExecutionProvider: the key or value of option %zu is "
-                      "NULL or empty",
-                      i);
-  }
-  if (strcmp(provider_name, "CPU") == 0 || strcmp(provider_name, cpu) == 0)
-    return ort_provider_append(options, cpu, provider_options_keys, provider_options_values, num_keys);
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp(provider_name, known[i].name) == 0 || strcmp(provider_name, known[i].whole) == 0)
-      return ort_fail(ORT_INVALID_ARGUMENT,
-                      "%s execution provider is not supported in this build. Its maker's library "
-                      "may be loaded with RegisterExecutionProviderLibrary.",
-                      provider_name);
-  return ort_fail(ORT_INVALID_ARGUMENT,
-                  "Unknown provider name '%s'. Built in is 'CPU'/'CPUExecutionProvider'; others "
-                  "come as libraries (RegisterExecutionProviderLibrary).",
-                  provider_name);
+size_t ort_provider_option_count(const OrtSessionOptions *options) {
+  size_t n = 0;
+  for (size_t i = 0; i < options->n_providers; i++) n += options->providers[i].options.n;
+  return n;
 }
 
-/* ---- those with options of their own: none is built in ---- */
-
-#define ABSENT(name) ort_fail(ORT_FAIL, "%s execution provider is not enabled in this build.", name)
-
-#define APPEND(slot, type, name)                                                              \
-  OrtStatus *ort_SessionOptionsAppendExecutionProvider_##slot(OrtSessionOptions *options,     \
-                                                              const type *provider_options) { \
-    ALIVE(options);                                                                           \
-    (void)provider_options;                                                                   \
-    return ABSENT(name);                                                                      \
-  }
-APPEND(CUDA, OrtCUDAProviderOptions, "CUDA")
-APPEND(CUDA_V2, OrtCUDAProviderOptionsV2, "CUDA")
-APPEND(ROCM, OrtROCMProviderOptions, "ROCM")
-APPEND(OpenVINO, OrtOpenVINOProviderOptions, "OpenVINO")
-APPEND(TensorRT, OrtTensorRTProviderOptions, "TensorRT")
-APPEND(TensorRT_V2, OrtTensorRTProviderOptionsV2, "TensorRT")
-APPEND(MIGraphX, OrtMIGraphXProviderOptions, "MIGraphX")
-APPEND(CANN, OrtCANNProviderOptions, "CANN")
-APPEND(Dnnl, OrtDnnlProviderOptions, "oneDNN")
-
-#define APPEND_PAIRS(slot, name)                                                                                   \
-  OrtStatus *ort_SessionOptionsAppendExecutionProvider_##slot(OrtSessionOptions *options, const char *const *keys, \
-                                                              const char *const *values, size_t n) {               \
-    ALIVE(options);                                                                                                \
-    (void)keys, (void)values, (void)n;                                                                             \
-    return ABSENT(name);                                                                                           \
-  }
-APPEND_PAIRS(OpenVINO_V2, "OpenVINO")
-APPEND_PAIRS(VitisAI, "VitisAI")
-
-/* Without the provider there are no options of it: as in Microsoft's builds for the CPU. */
-#define OPTIONS(slot, type, name)                                                                                 \
-  OrtStatus *ort_Create##slot##ProviderOptions(type **out) {                                                      \
-    ORT_NEED(out);                                                                                                \
-    *out = NULL;                                                                                                  \
-    return ABSENT(name);                                                                                          \
-  }                                                                                                               \
-  OrtStatus *ort_Update##slot##ProviderOptions(type *options, const char *const *keys, const char *const *values, \
-                                               size_t n) {                                                        \
-    (void)options, (void)keys, (void)values, (void)n;                                                             \
-    return ABSENT(name);                                                                                          \
-  }                                                                                                               \
-  OrtStatus *ort_Get##slot##ProviderOptionsAsString(const type *options, OrtAllocator *allocator, char **out) {   \
-    (void)options, (void)allocator, (void)out;                                                                    \
-    return ABSENT(name);                                                                                          \
-  }                                                                                                               \
-  void ort_Release##slot##ProviderOptions(type *options) { (void)options; }
-OPTIONS(CUDA, OrtCUDAProviderOptionsV2, "CUDA")
-OPTIONS(TensorRT, OrtTensorRTProviderOptionsV2, "TensorRT")
-OPTIONS(CANN, OrtCANNProviderOptions, "CANN")
-OPTIONS(Dnnl, OrtDnnlProviderOptions, "oneDNN")
-OPTIONS(ROCM, OrtROCMProviderOptions, "ROCM")
-
-#define OPTIONS_WITH_VALUES(slot, type, name)                                                          \
-  OrtStatus *ort_Update##slot##ProviderOptionsWithValue(type *options, const char *key, void *value) { \
-    (void)options, (void)key, (void)value;                                                             \
-    return ABSENT(name);                                                                               \
-  }                                                                                                    \
-  OrtStatus *ort_Get##slot##ProviderOptionsByName(const type *options, const char *key, void **out) {  \
-    (void)options, (void)key, (void)out;                                                               \
-    return ABSENT(name);                                                                               \
-  }
-OPTIONS_WITH_VALUES(CUDA, OrtCUDAProviderOptionsV2, "CUDA")
-OPTIONS_WITH_VALUES(TensorRT, OrtTensorRTProviderOptionsV2, "TensorRT")
-
-OrtStatus *ort_GetExecutionProviderApi(const char *provider_name, uint32_t version, const void **out) {
-  (void)version;
-  ORT_NEED(provider_name);
-  ORT_NEED(out);
-  *out = NULL;
-  return ort_fail(ORT_INVALID_ARGUMENT, "GetExecutionProviderApi: provider '%s' has no API of its own", provider_name);
+/* Named twice, a provider is asked where it stands first. */
+static bool is_there(const ox_provider_spec *specs, size_t n, const char *name) {
+  for (size_t i = 0; i < n; i++)
+    if (strcmp(specs[i].name, name) == 0) return true;
+  return false;
 }
 
-OrtStatus *ort_SetCurrentGpuDeviceId(int id) {
-  (void)id;
-  return ABSENT("CUDA");
-}
-
-OrtStatus *ort_GetCurrentGpuDeviceId(int *out) {
-  (void)out;
-  return ABSENT("CUDA");
+size_t ort_provider_specs(const OrtSessionOptions *options, ox_provider_spec *specs, const char **texts) {
+  size_t n = 0;
+  for (size_t i = 0; i < options->n_providers; i++) {
+    const ort_provider_request *p = &options->providers[i];
+    const char *name = p->devices != NULL && p->devices[0]->factory == NULL ? "cpu" : p->name;
+    if (is_there(specs, n, name)) continue;
+    ox_provider_spec *spec = &specs[n++];
+    *spec = (ox_provider_spec){.name = name};
+    if (p->devices != NULL) continue; /* their options are entries of the session's configuration */
+    spec->options = (ox_options){(uint32_t)p->options.n, texts, texts + p->options.n};
+    for (size_t k = 0; k < p->options.n; k++)
+      texts[k] = p->options.keys[k], texts[p->options.n + k] = p->options.values[k];
+    texts += 2 * p->options.n;
+  }
+  return n;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ort/env/ort_providers.h"
 #include "ort/ort_api.h"
 #include "ort/ort_status.h"
 
@@ -27,11 +28,6 @@ struct ort_ep_assignment {
   size_t n_groups;
 };
 
-static const char *name_of(const char *owner) {
-  bool ours = strcmp(owner, "cpu") == 0 || strcmp(owner, "host") == 0 || strcmp(owner, "custom") == 0;
-  return ours ? "CPUExecutionProvider" : owner;
-}
-
 static void fill(const ox_session *s, ort_ep_assignment *a) {
   ox_placement p;
   const char *part = ""; /* the program that the last node belongs to */
@@ -40,7 +36,7 @@ static void fill(const ox_session *s, ort_ep_assignment *a) {
     if (strcmp(p.how, "copy") == 0) continue;
     if (*p.part == 0 || strcmp(p.part, part) != 0) {
       a->group_list[a->n_groups] = &a->groups[a->n_groups];
-      a->groups[a->n_groups++] = (OrtEpAssignedSubgraph){.ep = name_of(p.owner), .nodes = a->node_list + n};
+      a->groups[a->n_groups++] = (OrtEpAssignedSubgraph){.ep = ort_provider_name(p.owner), .nodes = a->node_list + n};
     }
     part = p.part;
     a->nodes[n] = (OrtEpAssignedNode){p.name, p.domain, p.op};

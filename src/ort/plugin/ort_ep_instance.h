@@ -53,8 +53,6 @@ struct ort_session_eps {
   ort_ep_slot *slots;
   size_t n_slots;
   ox_own_provider *own;
-  ox_provider_spec *specs;
-  size_t n_specs;
   pthread_mutex_t lock; /* over |first| and |failed| */
   ox_ep *first;
   struct ort_context_node *contexts; /* that libraries made in place of parts; under |lock| */

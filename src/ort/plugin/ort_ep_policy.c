@@ -27,7 +27,7 @@ static OrtStatus *add_option(OrtSessionOptions *o, const char *ep, const char *k
   return ort_config_add(&o->config, "SessionOptionsAppendExecutionProvider_V2", entry, value);
 }
 
-static OrtStatus *append(OrtSessionOptions *o, const OrtEpDevice *const *devices, size_t n, const char *const *keys,
+OrtStatus *ort_ep_append(OrtSessionOptions *o, const OrtEpDevice *const *devices, size_t n, const char *const *keys,
                          const char *const *values, size_t n_keys) {
   const char *name = devices[0]->name;
   for (size_t i = 0; i < n; i++)
@@ -74,7 +74,7 @@ OrtStatus *ort_SessionOptionsAppendExecutionProvider_V2(OrtSessionOptions *sessi
     if (ep_option_keys[i] == NULL || *ep_option_keys[i] == 0 || ep_option_vals[i] == NULL)
       return ort_fail(ORT_INVALID_ARGUMENT,
                       "SessionOptionsAppendExecutionProvider_V2: the key or value of option %zu is NULL or empty", i);
-  return append(session_options, ep_devices, num_ep_devices, ep_option_keys, ep_option_vals, num_ep_options);
+  return ort_ep_append(session_options, ep_devices, num_ep_devices, ep_option_keys, ep_option_vals, num_ep_options);
 }
 
 /* ---- where weights are that a compiled model leaves out ---- */
@@ -161,7 +161,7 @@ static OrtStatus *append_chosen(OrtSessionOptions *o, const OrtEpDevice **chosen
       same[n_same++] = chosen[k];
       if (k != i) done[k] = true;
     }
-    if (n_same > 0) ORT_TRY(append(o, same, n_same, NULL, NULL, 0));
+    if (n_same > 0) ORT_TRY(ort_ep_append(o, same, n_same, NULL, NULL, 0));
   }
   return NULL;
 }

@@ -45,7 +45,6 @@ static OrtStatus *fill_slot(ort_session_eps *eps, const ort_provider_request *r)
   ort_ep_library_retain(eps->env, d->library);
   ort_ep_table_fill(slot);
   eps->own[eps->n_slots++] = (ox_own_provider){&slot->api, slot};
-  eps->specs[eps->n_specs++] = (ox_provider_spec){.name = r->name};
   return add_domains(eps->options, d->factory);
 }
 
@@ -53,13 +52,8 @@ static bool is_ours(const ort_provider_request *r) { return r->n_devices > 0 && 
 
 static OrtStatus *fill(ort_session_eps *eps) {
   const OrtSessionOptions *o = eps->options;
-  for (size_t i = 0; i < o->n_providers; i++) {
-    if (is_ours(&o->providers[i]))
-      ORT_TRY(fill_slot(eps, &o->providers[i]));
-    else if (eps->n_specs == 0 || strcmp(eps->specs[eps->n_specs - 1].name, "cpu") != 0)
-      eps->specs[eps->n_specs++] = (ox_provider_spec){.name = "cpu"}; /* what comes behind it gets what it leaves */
-  }
-  if (eps->n_specs > 0 && strcmp(eps->specs[eps->n_specs - 1].name, "cpu") == 0) eps->n_specs--; /* it is last anyway */
+  for (size_t i = 0; i < o->n_providers; i++)
+    if (is_ours(&o->providers[i])) ORT_TRY(fill_slot(eps, &o->providers[i]));
   return NULL;
 }
 
@@ -76,8 +70,7 @@ OrtStatus *ort_session_eps_create(OrtEnv *env, OrtSessionOptions *options, const
   pthread_mutex_init(&eps->lock, NULL);
   pthread_mutex_init(&eps->one_run, NULL);
   eps->slots = calloc(n, sizeof *eps->slots), eps->own = calloc(n, sizeof *eps->own);
-  eps->specs = calloc(options->n_providers, sizeof *eps->specs);
-  OrtStatus *st = eps->slots != NULL && eps->own != NULL && eps->specs != NULL ? fill(eps) : ort_out_of_memory();
+  OrtStatus *st = eps->slots != NULL && eps->own != NULL ? fill(eps) : ort_out_of_memory();
   if (st == NULL)
     *out = eps;
   else
@@ -92,14 +85,13 @@ void ort_session_eps_release(ort_session_eps *eps) {
   ort_pairs_deinit(&eps->context_info);
   pthread_mutex_destroy(&eps->lock);
   pthread_mutex_destroy(&eps->one_run);
-  free(eps->slots), free(eps->own), free(eps->specs);
+  free(eps->slots), free(eps->own);
   free(eps);
 }
 
 void ort_session_eps_fill(const ort_session_eps *eps, ox_session_opts *opts) {
   if (eps == NULL) return;
   opts->own_providers = eps->own, opts->n_own_providers = eps->n_slots;
-  opts->providers = eps->specs, opts->n_providers = eps->n_specs;
 }
 
 OrtStatus *ort_session_eps_explain(ort_session_eps *eps, OrtStatus *st) {

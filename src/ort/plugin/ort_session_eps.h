@@ -16,7 +16,7 @@ OX_NODISCARD OrtStatus *ort_session_eps_create(OrtEnv *env, OrtSessionOptions *o
 /* After the session of the engine. NULL is nothing. */
 void ort_session_eps_release(ort_session_eps *eps);
 
-/* Puts the providers into |opts|, in the order of the session's options. */
+/* Gives |opts| the tables of the providers; its list of names is the session options'. */
 void ort_session_eps_fill(const ort_session_eps *eps, ox_session_opts *opts);
 /* |st|, with which the session could not be made: with the code that a library gave, if it comes from one. */
 OX_NODISCARD OrtStatus *ort_session_eps_explain(ort_session_eps *eps, OrtStatus *st);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ort/env/ort_providers.h"
 #include "ort/ort_api.h"
 #include "ort/session/ort_session_options.h"
 #include "ort/ort_status.h"
@@ -99,12 +100,6 @@ static void put_shapes(FILE *f, const char *key, const ox_tensor *t, uint32_t n)
   fputc(']', f);
 }
 
-/* "cpu" is what clients know as CPUExecutionProvider. */
-static const char *provider_name(const char *name) {
-  return strcmp(name, "cpu") == 0 || strcmp(name, "host") == 0 || strcmp(name, "custom") == 0 ? "CPUExecutionProvider"
-                                                                                              : name;
-}
-
 static void put_node(FILE *f, const ort_profile *p, const ox_node_time *t) {
   char name[512];
   uint64_t read = 0;
@@ -118,7 +113,7 @@ static void put_node(FILE *f, const ort_profile *p, const ox_node_time *t) {
   fputs(",\"args\" : {\"op_name\" : ", f);
   put_text(f, t->op);
   fputs(",\"provider\" : ", f);
-  put_text(f, provider_name(t->provider));
+  put_text(f, ort_provider_name(t->provider));
   fprintf(f,
           ",\"node_index\" : \"%u\",\"activation_size\" : \"%" PRIu64 "\",\"parameter_size\" : \"%" PRIu64
           "\",\"output_size\" : \"%" PRIu64 "\"",

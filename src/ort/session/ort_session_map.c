@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ort/env/ort_providers.h"
 #include "ort/session/ort_session.h"
 #include "ort/ort_status.h"
 #include "ort/plugin/ort_session_eps.h"
@@ -60,16 +61,21 @@ typedef struct lists {
   int64_t *dim_values, *denotation_values;
   const char **dim_names, **denotations, **initializer_names;
   const ox_value **initializers;
+  ox_provider_spec *providers;
+  const char **provider_texts;
 } lists;
 
 static OrtStatus *make_lists(const OrtSessionOptions *o, lists *l, void **out_block) {
   size_t d = o->n_dims, i = o->n_initializers;
-  *out_block = malloc(8 * (4 * d + 2 * i + 1));
+  size_t specs = o->n_providers * sizeof(ox_provider_spec), texts = 2 * ort_provider_option_count(o);
+  *out_block = malloc(specs + 8 * (4 * d + 2 * i + texts + 1));
   if (*out_block == NULL) return ort_out_of_memory();
-  l->dim_values = *out_block, l->denotation_values = l->dim_values + d;
+  l->providers = *out_block;
+  l->dim_values = (int64_t *)(l->providers + o->n_providers), l->denotation_values = l->dim_values + d;
   l->dim_names = (const char **)(l->denotation_values + d), l->denotations = l->dim_names + d;
   l->initializer_names = l->denotations + d;
   l->initializers = (const ox_value **)(l->initializer_names + i);
+  l->provider_texts = (const char **)(l->initializers + i);
   return NULL;
 }
 
@@ -156,6 +162,7 @@ OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *out, void **out
   ORT_TRY(choose_threads(s, out));
   ORT_TRY(make_lists(o, &l, out_lists));
   fill_dims(o, &l, out);
+  out->n_providers = ort_provider_specs(o, l.providers, l.provider_texts), out->providers = l.providers;
   ORT_TRY(fill_initializers(s, &l, out));
   return fill_files(s, out);
 }
