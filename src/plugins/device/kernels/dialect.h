@@ -18,6 +18,8 @@
  *   What is declared inside a FOR_ITEMS lives until its end.
  * - No return or break out of a FOR_ITEMS, no barrier in one. Helper functions are FUNCTION; pointers to buffers in
  *   their arguments are GLOBAL, to the group's memory LOCAL_POINTER.
+ * - float4 has x, y, z, w and no arithmetic: MAKE4(x, y, z, w); LOAD4(p, i) and STORE4(p, i, v) move elements i to i + 3,
+ *   whose address is a multiple of four elements.
  * - GROUP(0..2), GROUPS(0..2): int. Indices are int: no tensor of more than 2^31 - 1 elements comes here. */
 #if defined(__OPENCL_VERSION__) /* ------------------------------------------------ OpenCL C */
 #pragma OPENCL FP_CONTRACT ON
@@ -59,6 +61,11 @@ typedef long dev_long;
 #define ISNAN(x) isnan(x)
 #define HALF_TO_FLOAT(p, i) vload_half(i, (const __global half *)(p))
 #define FLOAT_TO_HALF(p, i, v) vstore_half_rte(v, i, (__global half *)(p))
+#define MAKE4(x, y, z, w) ((float4)(x, y, z, w))
+#define FLOAT4_AT(p, i) (*(const __global float4 *)((p) + (i)))
+#define FLOAT4_TO(p, i, v) (*(__global float4 *)((p) + (i)) = (v))
+#define HALF4_TO_FLOAT4(p, i) vload_half4(0, (const __global half *)((p) + (i)))
+#define FLOAT4_TO_HALF4(p, i, v) vstore_half4_rte(v, 0, (__global half *)((p) + (i)))
 
 #elif defined(__CUDACC_RTC__) || defined(__CUDACC__) /* --------------------------- CUDA C */
 #define GLOBAL
@@ -113,6 +120,18 @@ FUNCTION unsigned short dev_to_half(float f) {
 }
 #define HALF_TO_FLOAT(p, i) dev_from_half((p)[i])
 #define FLOAT_TO_HALF(p, i, v) ((p)[i] = dev_to_half(v))
+FUNCTION float4 dev_from_half4(const unsigned short *p) {
+  ushort4 h = *(const ushort4 *)p;
+  return make_float4(dev_from_half(h.x), dev_from_half(h.y), dev_from_half(h.z), dev_from_half(h.w));
+}
+FUNCTION void dev_to_half4(unsigned short *p, float4 v) {
+  *(ushort4 *)p = make_ushort4(dev_to_half(v.x), dev_to_half(v.y), dev_to_half(v.z), dev_to_half(v.w));
+}
+#define MAKE4(x, y, z, w) make_float4(x, y, z, w)
+#define FLOAT4_AT(p, i) (*(const float4 *)((p) + (i)))
+#define FLOAT4_TO(p, i, v) (*(float4 *)((p) + (i)) = (v))
+#define HALF4_TO_FLOAT4(p, i) dev_from_half4((p) + (i))
+#define FLOAT4_TO_HALF4(p, i, v) dev_to_half4((p) + (i), v)
 
 #else /* --------------------------------------------------------------------------- plain C */
 #include <math.h>
@@ -169,6 +188,16 @@ float dev_from_half(unsigned short h);
 unsigned short dev_to_half(float f);
 #define HALF_TO_FLOAT(p, i) dev_from_half((p)[i])
 #define FLOAT_TO_HALF(p, i, v) ((p)[i] = dev_to_half(v))
+typedef struct float4 {
+  float x, y, z, w;
+} float4;
+#define MAKE4(x, y, z, w) ((float4){x, y, z, w})
+#define FLOAT4_AT(p, i) MAKE4((p)[i], (p)[(i) + 1], (p)[(i) + 2], (p)[(i) + 3])
+#define FLOAT4_TO(p, i, v) memcpy((p) + (i), &(v), sizeof(float4))
+#define HALF4_TO_FLOAT4(p, i) \
+  MAKE4(LOAD(p, i), LOAD(p, (i) + 1), LOAD(p, (i) + 2), LOAD(p, (i) + 3))
+#define FLOAT4_TO_HALF4(p, i, v) \
+  (STORE(p, i, (v).x), STORE(p, (i) + 1, (v).y), STORE(p, (i) + 2, (v).z), STORE(p, (i) + 3, (v).w))
 #endif
 
 #define DEV_PASTE(a, b) a##b
@@ -176,11 +205,15 @@ unsigned short dev_to_half(float f);
 #define REAL unsigned short
 #define LOAD(p, i) HALF_TO_FLOAT(p, i)
 #define STORE(p, i, v) FLOAT_TO_HALF(p, i, v)
+#define LOAD4(p, i) HALF4_TO_FLOAT4(p, i)
+#define STORE4(p, i, v) FLOAT4_TO_HALF4(p, i, v)
 #define DEV_NAME(name) DEV_PASTE(name, _f16)
 #else
 #define REAL float
 #define LOAD(p, i) ((p)[i])
 #define STORE(p, i, v) ((p)[i] = (v))
+#define LOAD4(p, i) FLOAT4_AT(p, i)
+#define STORE4(p, i, v) FLOAT4_TO(p, i, v)
 #define DEV_NAME(name) DEV_PASTE(name, _f32)
 #endif
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
