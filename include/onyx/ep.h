@@ -395,6 +395,10 @@ typedef struct ox_ep_api {
   void (*event_release)(ox_ep *ep, void *event);
   ox_status *(*event_record)(ox_ep *ep, void *event, void *stream);
   ox_status *(*event_sync)(ox_ep *ep, void *event);
+  /* 1.5. A number for the place that memory |memory| of this instance is: instances of a process that give the same one,
+   * not 0, use each other's blocks (one device and one context, say), so that a value that a caller has there is read and
+   * written in place by any of their sessions. 0, or NULL: blocks are this instance's alone. Any thread. */
+  uint64_t (*memory_space)(ox_ep *ep, uint32_t memory);
 } ox_ep_api;
 
 enum { OX_LAYOUT_NCHW = 0, OX_LAYOUT_NHWC = 1 };
