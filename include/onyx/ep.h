@@ -335,6 +335,7 @@ typedef struct ox_ep_host {
   size_t (*value_count)(const ox_graph_view *g); /* ids of values are below it */
   /* |st|, which it takes, with "|text|: " before its text; NULL stays NULL. */
   ox_status *(*status_note)(ox_status *st, const char *text);
+  void (*status_free)(ox_status *st); /* of one that is not passed on; NULL is fine */
 } ox_ep_host;
 
 typedef struct ox_ep_api {
