@@ -21,6 +21,9 @@ configure_package_config_file(cmake/onyx-config.cmake.in ${CMAKE_BINARY_DIR}/ony
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/onyx-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/onyx-config.cmake ${CMAKE_BINARY_DIR}/onyx-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/onyx)
+if(TARGET onyx_onednn)
+  install(TARGETS onyx_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/onyx)
+endif()
 if(TARGET onyx_image)
   install(TARGETS onyx_image LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/onyx)
 endif()

@@ -37,6 +37,8 @@ if(onyx_image_without)
   message(NOTICE "image plug-in: built without ${onyx_image_without}")
 endif()
 
+include(cmake/plugin_onednn.cmake)
+
 # Templates of plug-ins, in examples/. What their callbacks have no use for they leave alone.
 foreach(example ops/custom_op rules/rule providers/kernels providers/compile)
   get_filename_component(name ${example} NAME)

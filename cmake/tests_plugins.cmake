@@ -1,5 +1,3 @@
-include(cmake/tests_devices.cmake)
-
 # Tests of plug-ins: they load the library as a user does.
 add_library(test_image_support STATIC tests/plugins/image/decode.c tests/plugins/image/encode.c
   tests/plugins/image/encode_seeking.c)
@@ -71,3 +69,12 @@ endforeach()
 foreach(test test.session.env_providers test.ort.ort_plugins)
   target_compile_definitions(${test} PRIVATE PLUGIN_FOLDER="${found}")
 endforeach()
+
+# oneDNN as a provider, where there is libdnnl; and what holds for all providers.
+if(TARGET onyx_onednn)
+  foreach(name onednn_ops)
+    target_compile_definitions(test.plugins.onednn.${name} PRIVATE ONEDNN_PLUGIN="$<TARGET_FILE:onyx_onednn>")
+    add_dependencies(test.plugins.onednn.${name} onyx_onednn)
+  endforeach()
+  onyx_add_test(plugins.onednn.cts test.cts.suite "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_onednn>")
+endif()

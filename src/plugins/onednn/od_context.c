@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/onednn/od_context.c - one run of a plan: its own memory for what is between primitives, and the library's
+ * objects that say so. Contexts are kept, so that a run after the first makes none. */
+#include "od_plan.h"
+
+void od_context_release(ox_ep *ep, const od_plan *plan, od_context *c) {
+  if (!c) return;
+  for (size_t i = 0; c->mems && i < plan->n_mems; i++)
+    if (c->mems[i]) dnnl_memory_destroy(c->mems[i]);
+  od_free(ep, c->mems);
+  od_free(ep, c->args);
+  od_free(ep, c->arena);
+  od_free(ep, c);
+}
+
+static ox_status *make_mems(ox_ep *ep, const od_plan *plan, od_context *c) {
+  for (size_t i = 0; i < plan->n_mems; i++) {
+    const od_buf *buf = &plan->bufs[plan->mems[i].buf];
+    if (buf->first == UINT32_MAX) continue; /* no step has it */
+    void *at = DNNL_MEMORY_NONE;
+    if (buf->place == OD_ARENA) at = c->arena + buf->offset;
+    if (buf->place == OD_FIXED) at = buf->fixed;
+    dnnl_status_t s = dnnl_memory_create(&c->mems[i], &plan->mems[i].md, ep->engine, at);
+    if (s != dnnl_success)
+      return od_fail(ep, od_status_code(s), "oneDNN: making a memory object: %s", od_status_text(s));
+  }
+  return NULL;
+}
+
+static ox_status *fill(ox_ep *ep, const od_plan *plan, od_context *c) {
+  size_t n_args = 0, at = 0;
+  for (size_t i = 0; i < plan->n_steps; i++) n_args += plan->steps[i].n_args;
+  c->arena = od_alloc(ep, plan->arena_bytes);
+  c->mems = od_alloc(ep, (plan->n_mems + 1) * sizeof *c->mems);
+  c->args = od_alloc(ep, (n_args + 1) * sizeof *c->args);
+  if (!c->arena || !c->mems || !c->args) return od_no_memory(ep);
+  OD_TRY(make_mems(ep, plan, c));
+  for (size_t i = 0; i < plan->n_steps; i++)
+    for (uint32_t k = 0; k < plan->steps[i].n_args; k++, at++)
+      c->args[at] = (dnnl_exec_arg_t){plan->steps[i].arg[k].id, c->mems[plan->steps[i].arg[k].mem]};
+  return NULL;
+}
+
+ox_status *od_context_create(ox_ep *ep, const od_plan *plan, od_context **out_context) {
+  od_context *c = od_alloc(ep, sizeof *c);
+  if (!c) return od_no_memory(ep);
+  ox_status *st = fill(ep, plan, c);
+  if (st) od_context_release(ep, plan, c), c = NULL;
+  *out_context = c;
+  return st;
+}
+
+/* ---- runs ---- */
+
+static ox_status *bind(ox_ep *ep, const od_plan *plan, od_context *c, const ox_io *io) {
+  for (size_t i = 0; i < plan->n_mems; i++) {
+    const od_buf *buf = &plan->bufs[plan->mems[i].buf];
+    if (!c->mems[i] || buf->place == OD_ARENA || buf->place == OD_FIXED) continue;
+    void *at = buf->place == OD_INPUT ? io->in[buf->index]->data : io->out[buf->index]->data;
+    dnnl_status_t s = dnnl_memory_set_data_handle(c->mems[i], at);
+    if (s != dnnl_success) return od_fail(ep, od_status_code(s), "oneDNN: binding a tensor: %s", od_status_text(s));
+  }
+  return NULL;
+}
+
+static dnnl_status_t write_fill(const od_plan *plan, const od_step *s, od_context *c) {
+  void *at;
+  dnnl_status_t st = dnnl_memory_get_data_handle(c->mems[s->arg[0].mem], &at);
+  size_t n = dnnl_memory_desc_get_size(&plan->mems[s->arg[0].mem].md) / sizeof(float);
+  for (size_t i = 0; st == dnnl_success && i < n; i++) ((float *)at)[i] = s->fill;
+  return st;
+}
+
+static ox_status *stopped(ox_ep *ep, const ox_io *io) {
+  if (io->cancel && *io->cancel) return ep->host.status_make(OX_CANCELLED, "oneDNN: cancelled");
+  if (io->deadline_ns && ep->host.now_ns() > io->deadline_ns)
+    return ep->host.status_make(OX_CANCELLED, "oneDNN: the deadline has passed");
+  return NULL;
+}
+
+static ox_status *run_step(ox_ep *ep, const od_plan *plan, const od_step *s, od_context *c,
+                           const dnnl_exec_arg_t *args) {
+  od_crew crew = {.host = &ep->host, .threads = ep->threads, .together = s->together};
+  od_crew *before = od_crew_set(&crew);
+  dnnl_status_t st =
+      s->prim ? dnnl_primitive_execute(s->prim, ep->stream, (int)s->n_args, args) : write_fill(plan, s, c);
+  od_crew_set(before);
+  if (st == dnnl_success && !crew.broken) return NULL;
+  return od_fail(ep, crew.broken ? OX_FAIL : od_status_code(st), "oneDNN: node '%s', primitive %s: %s", s->name,
+                 s->impl, crew.broken ? "its threads wait for each other, which was not expected" : od_status_text(st));
+}
+
+ox_status *od_context_run(ox_ep *ep, const od_plan *plan, od_context *c, const ox_io *io) {
+  const dnnl_exec_arg_t *args = c->args;
+  OD_TRY(bind(ep, plan, c, io));
+  for (size_t i = 0; i < plan->n_steps; i++) {
+    const od_step *s = &plan->steps[i];
+    int64_t start = ep->host.now_ns();
+    OD_TRY(stopped(ep, io));
+    OD_TRY(run_step(ep, plan, s, c, args));
+    if (io->profile_event) io->profile_event(io, s->impl, start, ep->host.now_ns() - start);
+    args += s->n_args;
+  }
+  return NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/onednn/od_matmul.h - products of matrices. */
+#ifndef OD_MATMUL_H
+#define OD_MATMUL_H
+
+#include "od_chain.h"
+
+/* Dimensions as the primitive has them; |shape| is the value's. */
+typedef struct od_product {
+  int rank;
+  int64_t k, a[OD_MOST_DIMS], w[OD_MOST_DIMS], y[OD_MOST_DIMS];
+  ox_shape shape;
+} od_product;
+
+/* |w_plain|: how the weights lie there; |bias|: of no dimensions, there is none. */
+typedef struct od_product_types {
+  dnnl_memory_desc_t a, w, w_plain, bias, y;
+} od_product_types;
+
+ox_status *od_product_shape(od_builder *b, const ox_shape *a, const ox_shape *w, od_product *p);
+dnnl_status_t od_product_describe(od_builder *b, const od_product_types *t, dnnl_primitive_attr_t attr,
+                                  dnnl_primitive_desc_t *out_pd);
+
+#endif

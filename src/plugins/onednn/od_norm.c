@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/onednn/od_norm.c - BatchNormalization that no convolution took, LayerNormalization, LRN, Softmax. */
+#include <math.h>
+#include <string.h>
+
+#include "od_chain.h"
+
+/* ---- BatchNormalization ---- */
+
+static const char *refuse_batch(const od_node *n) {
+  const char *why = od_refuse_type(n, 0);
+  if (why) return why;
+  if (od_version(n) < 7) return "it is of before opset 7";
+  if (od_int(n, "training_mode", 0) || od_out(n, 1) != OD_NO_VALUE) return "it trains";
+  if (od_in_rank(n, 0) < 2) return "it has no channels";
+  for (size_t i = 1; i < 5; i++)
+    if (od_in_type(n, i, NULL) != OX_F32 || od_in_rank(n, i) != 1) return "its parameters are no vectors of float32";
+  return NULL;
+}
+
+static dnnl_status_t describe_batch(od_builder *b, const od_node *n, const dnnl_memory_desc_t *md,
+                                    const od_chain *chain, dnnl_primitive_attr_t attr, dnnl_primitive_desc_t *out_pd) {
+  dnnl_batch_normalization_desc_t desc;
+  dnnl_status_t s =
+      dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_inference, md, od_float(n, "epsilon", 1e-5f),
+                                                 dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift);
+  if (s == dnnl_success) s = od_chain_attr(b, chain, attr);
+  return s == dnnl_success ? dnnl_primitive_desc_create(out_pd, &desc, attr, b->ep->engine, NULL) : s;
+}
+
+static ox_status *build_batch(od_builder *b, const od_node *n) {
+  static const int ids[] = {0, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE};
+  od_chain chain;
+  od_args args = {0};
+  dnnl_primitive_desc_t pd;
+  dnnl_status_t s;
+  uint32_t x;
+  OD_TRY(od_read(b, od_in(n, 0), &x));
+  ox_shape shape = *od_in_shape(b, n, 0);
+  uint32_t dtype = od_val(b, od_in(n, 0))->dtype;
+  dnnl_memory_desc_t md = *od_md(b, x);
+  for (size_t i = 1; i < 5; i++)
+    if (od_in_shape(b, n, i)->dim[0] != shape.dim[1])
+      return od_bad_shape(b, "a parameter is not one number for each channel");
+  if (od_count(&shape) == 0) return od_write(b, od_out(n, 0), &shape, dtype, &md, &x);
+  od_arg_add(&args, DNNL_ARG_SRC, x);
+  for (size_t i = 1; i < 5; i++) {
+    OD_TRY(od_read_plain(b, od_in(n, i), &x));
+    od_arg_add(&args, ids[i], x);
+  }
+  od_chain_begin(od_out(n, 0), &shape, dtype, shape.rank, shape.dim, &chain);
+  od_chain_find(b, &chain);
+  do { /* it takes a Relu, if anything */
+    dnnl_primitive_attr_t attr;
+    OD_TRY(od_attr_create(b, &attr));
+    s = describe_batch(b, n, &md, &chain, attr, &pd);
+    dnnl_primitive_attr_destroy(attr);
+    if (s == dnnl_success && chain.n_nodes && od_is_reference(pd)) {
+      dnnl_primitive_desc_destroy(pd);
+      s = dnnl_unimplemented;
+    }
+  } while (s != dnnl_success && od_chain_shorten(&chain));
+  OD_TRY(od_check(b, s, "describing a normalization"));
+  return od_chain_emit(b, &chain, pd, &args);
+}
+
+/* ---- row-major [outer, inner] ---- */
+
+static int64_t count_from(const ox_shape *s, int axis, int end) {
+  int64_t n = 1;
+  for (int i = axis; i < end; i++) n *= s->dim[i];
+  return n;
+}
+
+static ox_status *emit_unary(od_builder *b, const void *desc, dnnl_status_t s, od_args *args) {
+  dnnl_primitive_attr_t attr;
+  dnnl_primitive_desc_t pd;
+  OD_TRY(od_check(b, s, "describing a normalization"));
+  OD_TRY(od_attr_create(b, &attr));
+  s = dnnl_primitive_desc_create(&pd, desc, attr, b->ep->engine, NULL);
+  dnnl_primitive_attr_destroy(attr);
+  OD_TRY(od_check(b, s, "describing a normalization"));
+  return od_emit(b, pd, args);
+}
+
+/* Input and output seen as |dims|, row-major; false in |out_any|: there are no elements. */
+static ox_status *see(od_builder *b, const od_node *n, int rank, const int64_t *dims, od_args *args, bool *out_any) {
+  uint32_t x, y;
+  uint32_t dtype = od_val(b, od_in(n, 0))->dtype;
+  ox_shape shape = *od_in_shape(b, n, 0);
+  OD_TRY(od_read_dims(b, od_in(n, 0), rank, dims, &x));
+  dnnl_memory_desc_t md = *od_md(b, x);
+  OD_TRY(od_write(b, od_out(n, 0), &shape, dtype, &md, &y));
+  od_arg_add(args, DNNL_ARG_SRC, x);
+  od_arg_add(args, DNNL_ARG_DST, y);
+  *out_any = od_count(&shape) > 0;
+  return NULL;
+}
+
+/* ---- LayerNormalization ---- */
+
+static const char *refuse_layer(const od_node *n) {
+  const char *why = od_refuse_type(n, 0);
+  int rank = od_in_rank(n, 0);
+  int64_t axis = od_int(n, "axis", -1);
+  if (why) return why;
+  if (axis < -rank || axis >= rank) return "there is no such axis";
+  if (od_out(n, 1) != OD_NO_VALUE || od_out(n, 2) != OD_NO_VALUE) return "its mean or deviation is wanted";
+  for (size_t i = 1; i < 3; i++)
+    if (od_in(n, i) != OD_NO_VALUE && od_in_type(n, i, NULL) != OX_F32) return "its parameters are not of float32";
+  return od_int(n, "stash_type", 1) == 1 ? NULL : "it computes in another type";
+}
+
+static ox_status *build_layer(od_builder *b, const od_node *n) {
+  dnnl_layer_normalization_desc_t desc;
+  const ox_shape *s = od_in_shape(b, n, 0);
+  int64_t axis = od_int(n, "axis", -1);
+  int at = (int)(axis < 0 ? axis + s->rank : axis);
+  int64_t dims[] = {count_from(s, 0, at), count_from(s, at, s->rank)};
+  unsigned flags = 0;
+  od_args args = {0};
+  bool any;
+  OD_TRY(see(b, n, 2, dims, &args, &any));
+  if (!any) return NULL;
+  for (size_t i = 1; i < 3; i++) {
+    uint32_t mem;
+    if (od_in(n, i) == OD_NO_VALUE) continue;
+    if (od_count(od_in_shape(b, n, i)) != dims[1])
+      return od_bad_shape(b, "a parameter has not the shape of what it is for");
+    OD_TRY(od_read_dims(b, od_in(n, i), 1, &dims[1], &mem));
+    od_arg_add(&args, i == 1 ? DNNL_ARG_SCALE : DNNL_ARG_SHIFT, mem);
+    flags |= i == 1 ? dnnl_use_scale : dnnl_use_shift;
+  }
+  dnnl_status_t st = dnnl_layer_normalization_forward_desc_init(&desc, dnnl_forward_inference, od_md(b, args.a[0].mem),
+                                                                NULL, od_float(n, "epsilon", 1e-5f), flags);
+  return emit_unary(b, &desc, st, &args);
+}
+
+/* ---- Softmax, LogSoftmax ---- */
+
+static const char *refuse_softmax(const od_node *n) {
+  const char *why = od_refuse_type(n, 0);
+  int rank = od_in_rank(n, 0);
+  int64_t axis = od_int(n, "axis", od_version(n) < 13 ? 1 : -1);
+  if (why) return why;
+  return axis < -rank || axis >= rank ? "there is no such axis" : NULL;
+}
+
+static ox_status *build_softmax(od_builder *b, const od_node *n) {
+  dnnl_softmax_v2_desc_t desc;
+  const ox_shape *s = od_in_shape(b, n, 0);
+  int64_t axis = od_int(n, "axis", od_version(n) < 13 ? 1 : -1);
+  int at = (int)(axis < 0 ? axis + s->rank : axis);
+  /* before opset 13 over all that follows, too */
+  int end = od_version(n) < 13 ? s->rank : at + 1;
+  int64_t dims[] = {count_from(s, 0, at), count_from(s, at, end), count_from(s, end, s->rank)};
+  int rank = dims[2] == 1 ? 2 : 3;
+  od_args args = {0};
+  bool any;
+  OD_TRY(see(b, n, rank, dims, &args, &any));
+  if (!any) return NULL;
+  bool is_log = strcmp(od_op_name(n), "LogSoftmax") == 0;
+  dnnl_status_t st = dnnl_softmax_v2_forward_desc_init(&desc, dnnl_forward_inference,
+                                                       is_log ? dnnl_softmax_log : dnnl_softmax_accurate,
+                                                       od_md(b, args.a[0].mem), od_md(b, args.a[1].mem), 1);
+  return emit_unary(b, &desc, st, &args);
+}
+
+/* ---- LRN ---- */
+
+static const char *refuse_lrn(const od_node *n) {
+  const char *why = od_refuse_type(n, 0);
+  int64_t size = od_int(n, "size", 0);
+  if (why) return why;
+  if (od_in_rank(n, 0) != 4) return "its input has not 4 dimensions";
+  return size < 1 || size % 2 == 0 || size > INT32_MAX ? "its window is not odd" : NULL;
+}
+
+static ox_status *build_lrn(od_builder *b, const od_node *n) {
+  dnnl_lrn_desc_t desc;
+  od_args args = {0};
+  uint32_t x, y;
+  OD_TRY(od_read(b, od_in(n, 0), &x));
+  ox_shape shape = *od_in_shape(b, n, 0);
+  dnnl_memory_desc_t md = *od_md(b, x);
+  OD_TRY(od_write(b, od_out(n, 0), &shape, od_val(b, od_in(n, 0))->dtype, &md, &y));
+  if (od_count(&shape) == 0) return NULL;
+  od_arg_add(&args, DNNL_ARG_SRC, x);
+  od_arg_add(&args, DNNL_ARG_DST, y);
+  dnnl_status_t s =
+      dnnl_lrn_forward_desc_init(&desc, dnnl_forward_inference, dnnl_lrn_across_channels, &md, od_int(n, "size", 1),
+                                 od_float(n, "alpha", 1e-4f), od_float(n, "beta", 0.75f), od_float(n, "bias", 1));
+  return emit_unary(b, &desc, s, &args);
+}
+
+const od_op od_norm_ops[] = {{"BatchNormalization", refuse_batch, build_batch},
+                             {"LayerNormalization", refuse_layer, build_layer},
+                             {"Softmax", refuse_softmax, build_softmax},
+                             {"LogSoftmax", refuse_softmax, build_softmax},
+                             {"LRN", refuse_lrn, build_lrn},
+                             {NULL, NULL, NULL}};

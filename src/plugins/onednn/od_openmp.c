@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/onednn/od_openmp.c - the six functions of GCC's OpenMP run-time that libdnnl imports. They are exported under
+ * the run-time's versions (od_exports.map), and the linker's search for libdnnl's symbols finds this library before
+ * libgomp, which is a dependency of its dependency. So there is one pool, the host's, and libgomp starts no thread.
+ *
+ * A region asks for n members. Most of oneDNN's forward primitives give each member a share of the work that follows
+ * from its number and n alone, and no member waits for another: so the n members are n tiles, run by whatever threads
+ * there are. Those that wait (the GEMM drivers: barriers, and partial sums that others wait for) ask how many members
+ * there are in fact and share the work anew; they get a team of the host's, whose members run at the same time. */
+#define _GNU_SOURCE /* dladdr, RTLD_DEFAULT */
+#include "od_openmp.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+typedef struct {
+  void (*fn)(void *);
+  void *data;
+  od_crew *crew;
+  int size;
+  atomic_int arrived, turn; /* of its barrier */
+} region;
+
+typedef struct {
+  od_crew *crew;
+  region *in; /* NULL: outside of regions */
+  int member, size;
+} place;
+
+static __thread place here = {NULL, NULL, 0, 1};
+static atomic_int asked;
+
+/* ---- another run-time, which libdnnl is bound to ---- */
+
+static struct {
+  void (*set_num_threads)(int); /* of the calling thread's regions; NULL: libdnnl is bound to ours */
+  int (*get_max_threads)(void);
+} other;
+
+int od_openmp_is_ours(void) { return atomic_load_explicit(&asked, memory_order_relaxed); }
+
+int od_openmp_leave_to_other(void) {
+  union { /* ISO C has no conversion from object to function pointers; POSIX promises this one */
+    void *object;
+    void (*set)(int);
+    int (*get)(void);
+  } set = {dlsym(RTLD_DEFAULT, "omp_set_num_threads")}, get = {NULL};
+  Dl_info where;
+  void *lib = set.object && dladdr(set.object, &where) ? dlopen(where.dli_fname, RTLD_NOW | RTLD_NOLOAD) : NULL;
+  if (lib) get.object = dlsym(lib, "omp_get_max_threads");
+  if (!get.object) return 0;
+  other.get_max_threads = get.get, other.set_num_threads = set.set; /* |lib| stays open */
+  return 1;
+}
+
+od_crew *od_crew_set(od_crew *crew) {
+  static __thread int others_threads;
+  od_crew *before = here.crew;
+  if (other.set_num_threads && crew && !before) others_threads = other.get_max_threads();
+  if (other.set_num_threads && !crew != !before) other.set_num_threads(crew ? 1 : others_threads);
+  here.crew = crew;
+  return before;
+}
+
+/* ---- members ---- */
+
+static void run_member(region *r, int member, int size) {
+  place before = here; /* a thread that waits for its own region may help with another's */
+  here = (place){r->crew, r, member, size};
+  r->fn(r->data);
+  here = before;
+}
+
+static ox_status *run_tiles(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  (void)worker;
+  region *r = ctx;
+  for (int64_t i = begin; i < end; i++) run_member(r, (int)i, r->size);
+  return NULL;
+}
+
+static void run_in_team(void *ctx, uint32_t member, uint32_t size) { run_member(ctx, (int)member, (int)size); }
+
+/* ---- what the library calls ---- */
+
+OX_API void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags);
+OX_API void GOMP_barrier(void);
+OX_API int omp_get_max_threads(void);
+OX_API int omp_get_num_threads(void);
+OX_API int omp_get_thread_num(void);
+OX_API int omp_in_parallel(void);
+
+void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
+  (void)flags;
+  od_crew *crew = here.crew;
+  region r = {.fn = fn, .data = data, .crew = crew};
+  r.size = n ? (int)n : omp_get_max_threads();
+  if (!crew || here.in || r.size <= 1) {
+    run_member(&r, 0, 1);
+    return;
+  }
+  if (crew->together)
+    crew->host->parallel_team(crew->host, (uint32_t)r.size, run_in_team, &r);
+  else if (crew->host->parallel_tiles(crew->host, r.size, (uint32_t)crew->threads, run_tiles, &r))
+    crew->broken = 1; /* tiles give no error */
+}
+
+enum { LOOKS_PER_YIELD = 1024 };
+
+/* The last to arrive begins the next turn. */
+void GOMP_barrier(void) {
+  region *r = here.in;
+  if (!r || here.size <= 1) return;
+  if (!r->crew->together) {
+    r->crew->broken = 1;
+    return;
+  }
+  int turn = atomic_load_explicit(&r->turn, memory_order_relaxed);
+  if (atomic_fetch_add_explicit(&r->arrived, 1, memory_order_acq_rel) + 1 == here.size) {
+    atomic_store_explicit(&r->arrived, 0, memory_order_relaxed);
+    atomic_store_explicit(&r->turn, turn + 1, memory_order_release); /* pairs with the load below */
+    return;
+  }
+  for (int looks = 1; atomic_load_explicit(&r->turn, memory_order_acquire) == turn; looks++)
+    if (looks % LOOKS_PER_YIELD == 0) sched_yield();
+}
+
+int omp_get_max_threads(void) {
+  if (!atomic_load_explicit(&asked, memory_order_relaxed)) atomic_store_explicit(&asked, 1, memory_order_relaxed);
+  return here.crew && !here.in ? here.crew->threads : 1;
+}
+
+int omp_get_num_threads(void) { return here.size; }
+int omp_get_thread_num(void) { return here.member; }
+int omp_in_parallel(void) { return here.in && here.size > 1; }

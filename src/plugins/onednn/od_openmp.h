@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/onednn/od_openmp.h - the OpenMP that oneDNN is given: parallel regions on the host's pool. */
+#ifndef OD_OPENMP_H
+#define OD_OPENMP_H
+
+#include "onyx/ep.h"
+
+/* Who computes, while a thread is inside of the library. */
+typedef struct od_crew {
+  const ox_ep_host *host;
+  int threads;  /* what the library is told that there are */
+  int together; /* 1: members wait for each other, so that only those count that run at the same time */
+  int broken;   /* 1: they did so where |together| is 0, and the result is worth nothing */
+} od_crew;
+
+/* Regions of this thread are |crew|'s from now on; returns whose they were, which is to be set again. Without a crew
+ * the library runs on one thread. */
+od_crew *od_crew_set(od_crew *crew);
+
+/* Whether the library has asked this implementation for threads since the program began: if it has not after it has
+ * been at work, the program has an OpenMP run-time of its own that comes first. */
+int od_openmp_is_ours(void);
+/* libdnnl asks that one: inside of a crew it gets one thread of it. 0: that cannot be arranged. Once. */
+int od_openmp_leave_to_other(void);
+
+#endif

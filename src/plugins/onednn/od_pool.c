@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/onednn/od_pool.c - MaxPool, AveragePool and the global ones. */
+#include <string.h>
+
+#include "od_window.h"
+#include "od_eltwise.h"
+
+static bool is(const od_node *n, const char *op) { return strcmp(od_op_name(n), op) == 0; }
+static bool is_global(const od_node *n) { return is(n, "GlobalAveragePool") || is(n, "GlobalMaxPool"); }
+
+static const char *refuse(const od_node *n) {
+  int64_t size[3];
+  const char *why = od_refuse_type(n, 0);
+  int spatial = od_in_rank(n, 0) - 2;
+  if (why) return why;
+  if (od_out(n, 1) != OD_NO_VALUE) return "its indices are wanted";
+  if (is_global(n)) return spatial < 1 || spatial > 3 ? "it has not 1 to 3 spatial dimensions" : NULL;
+  if ((why = od_window_refuse(n, spatial))) return why;
+  if (!od_ints(n, "kernel_shape", size, (size_t)spatial, 0)) return "its kernel is not one size for each dimension";
+  for (int i = 0; i < spatial; i++)
+    if (size[i] < 1 || size[i] > INT32_MAX) return "its kernel is empty";
+  if (od_int(n, "storage_order", 0)) return "storage_order is not 0";
+  bool ceil = od_int(n, "ceil_mode", 0), counts = od_int(n, "count_include_pad", 0);
+  if (is(n, "AveragePool") && counts && (ceil || !od_is(n, "auto_pad", "NOTSET", "NOTSET")))
+    return "the library would count other pads";
+  int64_t pads[6];
+  od_ints(n, "pads", pads, 2 * (size_t)spatial, 0);
+  for (int i = 0; i < 2 * spatial; i++)
+    if (pads[i] >= size[i % spatial]) return "a window may lie in the padding alone";
+  return NULL;
+}
+
+static bool find_window(const od_node *n, const ox_shape *x, od_window *w) {
+  int64_t size[3];
+  if (is_global(n)) {
+    *w = (od_window){.n = x->rank - 2};
+    for (int i = 0; i < w->n; i++) w->size[i] = x->dim[2 + i], w->step[i] = 1, w->out[i] = 1;
+    return true;
+  }
+  od_ints(n, "kernel_shape", size, (size_t)x->rank - 2, 1);
+  return od_window_read(n, x->rank - 2, x->dim + 2, size, od_int(n, "ceil_mode", 0) != 0, w);
+}
+
+static dnnl_alg_kind_t kind_of(const od_node *n) {
+  if (is(n, "MaxPool") || is(n, "GlobalMaxPool")) return dnnl_pooling_max;
+  return od_int(n, "count_include_pad", 0) ? dnnl_pooling_avg_include_padding : dnnl_pooling_avg_exclude_padding;
+}
+
+static ox_status *describe(od_builder *b, const od_node *n, const od_window *w, uint32_t x, const ox_shape *y,
+                           dnnl_primitive_desc_t *out_pd) {
+  dnnl_pooling_v2_desc_t desc;
+  dnnl_primitive_attr_t attr;
+  dnnl_memory_desc_t y_md = od_md_any(y->rank, y->dim, od_md(b, x)->data_type);
+  dnnl_status_t s = dnnl_pooling_v2_forward_desc_init(&desc, dnnl_forward_inference, kind_of(n), od_md(b, x), &y_md,
+                                                      w->step, w->size, w->dilate, w->before, w->after);
+  OD_TRY(od_check(b, s, "describing a pooling"));
+  OD_TRY(od_attr_create(b, &attr));
+  s = dnnl_primitive_desc_create(out_pd, &desc, attr, b->ep->engine, NULL);
+  dnnl_primitive_attr_destroy(attr);
+  return od_check(b, s, "describing a pooling");
+}
+
+ox_status *od_pool_build(od_builder *b, const od_node *n, uint32_t value, uint32_t out, uint32_t *out_mem) {
+  od_window w;
+  dnnl_primitive_desc_t pd;
+  od_args args = {0};
+  uint32_t x;
+  OD_TRY(od_read(b, value, &x));
+  ox_shape y = od_val(b, value)->shape;
+  uint32_t dtype = od_val(b, value)->dtype;
+  if (!find_window(n, &y, &w)) return od_bad_shape(b, "the window is larger than the input");
+  for (int i = 0; i < w.n; i++) y.dim[2 + i] = w.out[i];
+  if (od_count(&y) == 0) {
+    dnnl_memory_desc_t md = od_md_plain(y.rank, y.dim, od_type(dtype));
+    return od_write(b, out, &y, dtype, &md, out_mem);
+  }
+  OD_TRY(describe(b, n, &w, x, &y, &pd));
+  dnnl_memory_desc_t md = od_md_wanted(pd, dnnl_query_dst_md, 0);
+  ox_status *st = od_write(b, out, &y, dtype, &md, out_mem);
+  if (st) {
+    dnnl_primitive_desc_destroy(pd);
+    return st;
+  }
+  od_arg_add(&args, DNNL_ARG_SRC, x);
+  od_arg_add(&args, DNNL_ARG_DST, *out_mem);
+  return od_emit(b, pd, &args);
+}
+
+static ox_status *build(od_builder *b, const od_node *n) {
+  uint32_t mem;
+  return od_pool_build(b, n, od_in(n, 0), od_out(n, 0), &mem);
+}
+
+const od_op od_pool_ops[] = {{"MaxPool", refuse, build},
+                             {"AveragePool", refuse, build},
+                             {"GlobalAveragePool", refuse, build},
+                             {"GlobalMaxPool", refuse, build},
+                             {NULL, NULL, NULL}};

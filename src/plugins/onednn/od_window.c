@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/onednn/od_window.c - see od_window.h. */
+#include "od_window.h"
+
+const char *od_window_refuse(const od_node *n, int n_spatial) {
+  int64_t x[6];
+  if (n_spatial < 1 || n_spatial > 3) return "it has not 1 to 3 spatial dimensions";
+  if (!od_ints(n, "strides", x, (size_t)n_spatial, 1)) return "its strides are not one for each dimension";
+  for (int i = 0; i < n_spatial; i++)
+    if (x[i] < 1 || x[i] > INT32_MAX) return "its strides are not positive";
+  if (!od_ints(n, "dilations", x, (size_t)n_spatial, 1)) return "its dilations are not one for each dimension";
+  for (int i = 0; i < n_spatial; i++)
+    if (x[i] < 1 || x[i] > INT32_MAX) return "its dilations are not positive";
+  if (!od_ints(n, "pads", x, 2 * (size_t)n_spatial, 0)) return "its pads are not two for each dimension";
+  for (int i = 0; i < 2 * n_spatial; i++)
+    if (x[i] < 0 || x[i] > INT32_MAX) return "its pads are negative";
+  static const char *const known[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+  for (size_t i = 0; i < OD_COUNT(known); i++)
+    if (od_is(n, "auto_pad", known[i], "NOTSET")) return NULL;
+  return "there is no such auto_pad";
+}
+
+static void pad_to_same(const od_node *n, int i, int64_t in, int64_t range, od_window *w) {
+  w->out[i] = (in + w->step[i] - 1) / w->step[i];
+  int64_t all = OD_MAX((w->out[i] - 1) * w->step[i] + range - in, 0);
+  w->before[i] = od_is(n, "auto_pad", "SAME_UPPER", "NOTSET") ? all / 2 : all - all / 2;
+  w->after[i] = all - w->before[i];
+}
+
+bool od_window_read(const od_node *n, int n_spatial, const int64_t *in, const int64_t *size, bool ceil_mode,
+                    od_window *w) {
+  int64_t pads[6];
+  *w = (od_window){.n = n_spatial};
+  od_ints(n, "strides", w->step, (size_t)n_spatial, 1);
+  od_ints(n, "dilations", w->dilate, (size_t)n_spatial, 1);
+  od_ints(n, "pads", pads, 2 * (size_t)n_spatial, 0);
+  bool given = od_is(n, "auto_pad", "NOTSET", "NOTSET"), valid = od_is(n, "auto_pad", "VALID", "NOTSET");
+  for (int i = 0; i < n_spatial; i++) {
+    w->dilate[i]--, w->size[i] = size[i];
+    int64_t range = (size[i] - 1) * (w->dilate[i] + 1) + 1;
+    if (!given && !valid) {
+      pad_to_same(n, i, in[i], range, w);
+    } else {
+      w->before[i] = given ? pads[i] : 0, w->after[i] = given ? pads[n_spatial + i] : 0;
+      int64_t room = in[i] + w->before[i] + w->after[i] - range;
+      if (room < -w->step[i]) return false;
+      w->out[i] = room < 0 ? 0 : (ceil_mode ? room + w->step[i] - 1 : room) / w->step[i] + 1;
+      /* a window that would begin behind the input and its padding before is none */
+      if (ceil_mode && (w->out[i] - 1) * w->step[i] >= in[i] + w->before[i]) w->out[i]--;
+    }
+    w->after[i] = (w->out[i] - 1) * w->step[i] + range - in[i] - w->before[i];
+  }
+  return true;
+}
