@@ -15,19 +15,20 @@ typedef struct ox_bconv_seg {
   int64_t k;  /* channels */
 } ox_bconv_seg;
 
-/* C[pixels x panels] over some segments. The pixels are two runs of equal stride, the first the longer by one if their
- * number is odd: two halves of a row, or a row each. */
+/* C[pixels x panels] over some segments, for some strips of as many pixels. The pixels of a strip are two runs of equal
+ * stride, the first the longer by one if their number is odd: two halves of a row, or a row each. */
 typedef struct ox_bconv_mul {
   const float *w;     /* of the first panel, at the first segment's k */
   size_t w_panel;     /* floats from panel to panel */
   const float *ahead; /* weights that come next: |ahead_k| of their k are fetched for each segment */
   size_t ahead_k;
   const float *x[2];
-  const float *x_next; /* pixels that come next, to be fetched; NULL: none */
-  size_t x_step;       /* floats from pixel to pixel */
+  size_t x_step; /* floats from pixel to pixel */
+  bool fetch;    /* the pixels of the next strip from beyond L2 */
   const ox_bconv_seg *segs;
   size_t n_segs;
   float *y[2]; /* pixels one behind the other */
+  size_t n_strips, x_move, y_move; /* floats from strip to strip, of X, of Y and Z */
   size_t y_panel;
   const float *z[2]; /* residual like y, or NULL; read on the last segments */
   const float *bias; /* of the first panel, or NULL; read on the first segments */

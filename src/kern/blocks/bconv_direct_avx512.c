@@ -10,4 +10,6 @@
 #define BCONV_MR2 14 /* beside two */
 #define BCONV_MR3 9  /* beside three */
 #define BCONV_MRG 14 /* in groups */
+/* Loops of 16 turns are left by surprise; of four they are not. With fewer registers than 32 sums would be spilled. */
+#define BCONV_K_AT_ONCE 4
 #include "kern/blocks/bconv_direct_body.h"

@@ -33,59 +33,109 @@ OX_INLINE vf32 bias_of(const float *bias, size_t channels, int j) {
 }
 
 #define EACH_SUM OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < np * PER; j++)
-/* Where sum (i, j) lies from its run's first. */
-#define SUM_AT ((size_t)(j / PER) * y_panel + (size_t)(j % PER * L) + (size_t)(i < h ? i : i - h) * OX_BLOCK)
+/* The compiler shall not take this pointer apart: it would keep a register for each place near it. */
+OX_INLINE float *whole(float *p) {
+#if defined(__GNUC__)
+  __asm__("" : "+r"(p));
+#endif
+  return p;
+}
 
 /* Brings in what the sums will be added to and stored over, while they are made. */
-OX_INLINE void fetch_results(const ox_bconv_mul *m, int mr, int np) {
+OX_INLINE void fetch_results(const ox_bconv_mul *m, size_t at, int mr, int np) {
   const int h = (mr + 1) / 2;
-  for (int q = 0; q < np; q++) OX_UNROLL for (int i = 0; i < mr; i++) {
-      size_t at = (size_t)q * m->y_panel + (size_t)(i < h ? i : i - h) * OX_BLOCK;
-      if (m->first) OX_PREFETCH_WRITE(m->y[i >= h] + at);
-      if (m->last && m->z[0]) BCONV_PREFETCH(m->z[i >= h] + at);
+  for (int q = 0; q < np; q++, at += m->y_panel) OX_UNROLL for (int i = 0; i < mr; i++) {
+      if (m->first) OX_PREFETCH_WRITE(m->y[i >= h] + at + (i < h ? i : i - h) * OX_BLOCK);
+      if (m->last && m->z[0]) BCONV_PREFETCH(m->z[i >= h] + at + (i < h ? i : i - h) * OX_BLOCK);
     }
 }
 
-OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
+typedef vf32 sums[OX_BCONV_MOST_PANELS * PER]; /* of a pixel */
+
+/* The products of one channel; x: four runs of pixels. */
+OX_INLINE void add_channel(sums *acc, const float *const *x, size_t step, const float *w, size_t w_panel, int mr,
+                           int np) {
   const int nv = np * PER, h = (mr + 1) / 2;
-  float *const y[2] = {m->y[0], m->y[1]};
-  const float *const z[2] = {m->z[0], m->z[1]};
-  const size_t y_panel = m->y_panel;
-  vf32 acc[OX_BCONV_MOST_PIXELS][OX_BCONV_MOST_PANELS * PER];
-  if (m->n_segs > 2) fetch_results(m, mr, np);
-  if (m->first) {
-    OX_UNROLL for (int j = 0; j < nv; j++) {
-      vf32 bias = bias_of(m->bias, m->channels, j);
-      OX_UNROLL for (int i = 0; i < mr; i++) acc[i][j] = bias;
-    }
-  } else {
-    EACH_SUM acc[i][j] = vf32_load(y[i >= h] + SUM_AT);
+  vf32 wv[OX_BCONV_MOST_PANELS * PER];
+  OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vf32_load(w + (size_t)(j / PER) * w_panel + j % PER * L);
+  OX_UNROLL for (int i = 0; i < mr; i++) {
+    const int to = i < h ? i : i - h;
+    vf32 xi = vf32_splat(x[(i >= h) + 2 * (to >= RUN)][(size_t)(to % RUN) * step]);
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(xi, wv[j], acc[i][j]);
   }
-  const float *w = m->w, *ahead = m->ahead;
+}
+
+/* All segments for the strip whose pixels are |at| floats from the first one's. */
+OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int np) {
+  const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
-    const float *x0 = m->x[0] + s->at, *x1 = m->x[1] + s->at, *x2 = x0 + RUN * step, *x3 = x1 + RUN * step;
-    if (m->x_next) OX_UNROLL for (int i = 0; i < mr; i++) BCONV_PREFETCH_L2(m->x_next + s->at + (size_t)i * step);
+    const float *x[] = {m->x[0] + at + s->at, m->x[1] + at + s->at, x[0] + RUN * step, x[1] + RUN * step};
+    if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) BCONV_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
     for (const float *a_end = ahead + m->ahead_k * OX_BLOCK; ahead < a_end; ahead += OX_BLOCK)
       OX_UNROLL for (int q = 0; q < np; q++) BCONV_PREFETCH_L2(ahead + (size_t)q * w_panel);
-    for (const float *w_end = w + s->k * OX_BLOCK; w < w_end; w += OX_BLOCK, x0++, x1++, x2++, x3++) {
-      vf32 wv[OX_BCONV_MOST_PANELS * PER];
-      OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vf32_load(w + (size_t)(j / PER) * w_panel + j % PER * L);
-      OX_UNROLL for (int i = 0; i < mr; i++) {
-        const int at = i < h ? i : i - h;
-        const float *run = at < RUN ? i < h ? x0 : x1 : i < h ? x2 : x3;
-        vf32 xi = vf32_splat(run[(size_t)(at % RUN) * step]);
-        OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(xi, wv[j], acc[i][j]);
+    const float *w_end = w + s->k * OX_BLOCK;
+#ifdef BCONV_K_AT_ONCE
+    for (; w_end - w >= BCONV_K_AT_ONCE * OX_BLOCK; w += BCONV_K_AT_ONCE * OX_BLOCK) {
+      OX_UNROLL for (int k = 0; k < BCONV_K_AT_ONCE; k++) {
+        const float *xk[] = {x[0] + k, x[1] + k, x[2] + k, x[3] + k};
+        add_channel(acc, xk, step, w + k * OX_BLOCK, w_panel, mr, np);
       }
+      OX_UNROLL for (int i = 0; i < 4; i++) x[i] += BCONV_K_AT_ONCE;
     }
+#endif
+    for (; w < w_end; w += OX_BLOCK, x[0]++, x[1]++, x[2]++, x[3]++) add_channel(acc, x, step, w, w_panel, mr, np);
   }
-  if (m->last) {
-    vf32 lo = vf32_splat(m->lo), hi = vf32_splat(m->hi);
-    if (z[0]) EACH_SUM acc[i][j] = vf32_add(acc[i][j], vf32_load(z[i >= h] + SUM_AT));
-    if (m->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN passes */
-    if (m->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
+  return ahead;
+}
+
+/* What happens to the sums of |n| pixels for a panel: those of pixel i are acc[i][j]. */
+OX_INLINE void load_run(sums *acc, const float *y, int n, int j0) {
+  OX_UNROLL for (int i = 0; i < n; i++) OX_UNROLL for (int j = 0; j < PER; j++) acc[i][j0 + j] =
+      vf32_load(y + i * OX_BLOCK + j * L);
+}
+OX_INLINE void add_run(sums *acc, const float *z, int n, int j0) {
+  OX_UNROLL for (int i = 0; i < n; i++) OX_UNROLL for (int j = 0; j < PER; j++) acc[i][j0 + j] =
+      vf32_add(acc[i][j0 + j], vf32_load(z + i * OX_BLOCK + j * L));
+}
+OX_INLINE void store_run(sums *acc, float *y, int n, int j0) {
+  OX_UNROLL for (int i = 0; i < n; i++) OX_UNROLL for (int j = 0; j < PER; j++)
+      vf32_store(y + i * OX_BLOCK + j * L, acc[i][j0 + j]);
+}
+#define EACH_RUN(what, of)                                                     \
+  OX_UNROLL for (int q = 0; q < np; q++) {                                     \
+    size_t at = y_at + (size_t)q * m->y_panel;                                 \
+    what(acc, whole((float *)m->of[0] + at), h, PER *q);                       \
+    if (mr > h) what(acc + h, whole((float *)m->of[1] + at), mr - h, PER * q); \
   }
-  EACH_SUM vf32_store(y[i >= h] + SUM_AT, acc[i][j]);
+
+OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
+  const int nv = np * PER, h = (mr + 1) / 2;
+  const float *ahead = m->ahead;
+  size_t x_at = 0, y_at = 0;
+  float bias[OX_BCONV_MOST_PANELS * OX_BLOCK];
+  OX_UNROLL for (int j = 0; j < nv; j++) vf32_store(bias + j * L, bias_of(m->bias, m->channels, j));
+  for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
+    sums acc[OX_BCONV_MOST_PIXELS];
+    if (m->n_segs > 2) fetch_results(m, y_at, mr, np);
+    if (m->first) {
+      const float *b = whole(bias); /* in memory: registers are for the sums */
+      OX_UNROLL for (int j = 0; j < nv; j++) {
+        vf32 bj = vf32_load(b + j * L);
+        OX_UNROLL for (int i = 0; i < mr; i++) acc[i][j] = bj;
+      }
+    } else {
+      EACH_RUN(load_run, y)
+    }
+    ahead = add_products(m, x_at, ahead, acc, mr, np);
+    if (m->last) {
+      vf32 lo = vf32_splat(m->lo), hi = vf32_splat(m->hi);
+      if (m->z[0]) EACH_RUN(add_run, z)
+      if (m->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN passes */
+      if (m->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
+    }
+    EACH_RUN(store_run, y)
+  }
 }
 
 #define BCONV_MUL(np, mr) \

@@ -21,7 +21,9 @@ const ox_bconv_variant *ox_bconv_select(ox_isa have) {
   return variants[i];
 }
 
-enum { KEPT = 256 << 10 /* bytes of weights that stay in L2 from tile to tile */ };
+enum { KEPT = 24 << 10 /* bytes of weights that stay in L1 from tile to tile */ };
+
+enum { POST_STRIPS = 4 /* whose outputs stay in L1 until the activation is applied */ };
 
 typedef ox_bconv_direct_plan plan;
 
@@ -139,39 +141,56 @@ typedef struct strips { /* the pixels of a tile for one block of k */
   float *y;
   const float *z;
   int64_t y_row;
-  bool fetch; /* the input, which comes from beyond L2 */
 } strips;
 
-static void strip(const plan *p, ox_bconv_mul *m, const strips *s, int64_t np, int64_t row, int64_t col, int64_t rows,
-                  int64_t n, bool row_ends) {
+/* The activation of panel |q| while it is in L1. */
+static void finish(const plan *p, const ox_bconv_mul *m, int64_t rows, int64_t n, int64_t q) {
+  const ox_act *act = &p->head.task.act;
+  float *y = m->y[0] + (size_t)q * m->y_panel;
+  if (rows == 1) {
+    p->v->finish(act, y, m->n_strips * m->y_move);
+    return;
+  }
+  for (size_t i = 0; i < 2 * m->n_strips; i++)
+    p->v->finish(act, y + i / 2 * m->y_move + (i % 2 ? m->y[1] - m->y[0] : 0), (size_t)n * OX_BLOCK);
+}
+
+/* Strips of one shape, from |row|, |col| on: in a row, or one below the other. */
+static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, int64_t np, int64_t row, int64_t col,
+                      int64_t rows, int64_t n, int64_t count) {
   int64_t half = rows == 2 ? n : (n + 1) / 2, x1 = rows == 2 ? s->x_row : half * s->x_step;
   int64_t y1 = (rows == 2 ? s->y_row : half) * OX_BLOCK, at = (row * s->y_row + col) * OX_BLOCK;
   m->x[0] = s->x + row * s->x_row + col * s->x_step, m->x[1] = m->x[0] + x1;
-  m->x_next = NULL;
-  if (s->fetch) m->x_next = m->x[0] + (row_ends ? rows * s->x_row - col * s->x_step : n * s->x_step);
   m->y[0] = s->y + at, m->y[1] = m->y[0] + y1;
   m->z[0] = s->z ? s->z + at : NULL, m->z[1] = s->z ? m->z[0] + y1 : NULL;
-  p->v->mul[np - 1][rows * n - 1](m);
-  m->ahead += m->ahead_k * m->n_segs * OX_BLOCK;
-  if (!p->post || !m->last) return;
-  for (int64_t q = 0; q < np; q++)
-    for (int i = 0; i < 2; i++) {
-      int64_t px = i == 0 ? half : rows * n - half;
-      p->v->finish(&p->head.task.act, m->y[i] + (size_t)q * m->y_panel, (size_t)(px * OX_BLOCK));
+  m->x_move = (size_t)(rows == 2 ? 2 * s->x_row : n * s->x_step);
+  m->y_move = (size_t)(rows == 2 ? 2 * s->y_row : n) * OX_BLOCK;
+  bool post = p->post && m->last;
+  for (int64_t i = 0, now; i < count; i += now) {
+    now = post ? OX_MIN(count - i, POST_STRIPS) : count - i;
+    m->n_strips = (size_t)now;
+    p->v->mul[np - 1][rows * n - 1](m);
+    m->ahead += m->ahead_k * m->n_segs * m->n_strips * OX_BLOCK;
+    for (int64_t q = 0; post && q < np; q++) finish(p, m, rows, n, q);
+    for (int j = 0; j < 2; j++) {
+      m->x[j] += m->n_strips * m->x_move, m->y[j] += m->n_strips * m->y_move;
+      if (s->z) m->z[j] += m->n_strips * m->y_move;
     }
+  }
 }
 
 /* All pixels of a tile for |np| panels: rows in pairs where two fit, else pieces of a row, dealt out evenly. */
 static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips *s, int64_t np) {
   int64_t mr = p->v->n_pixels[np - 1], width = t->n[2], pieces = OX_CEIL_DIV(width, mr), row = 0;
-  if (2 * width <= mr)
-    for (; row + 2 <= t->n[1]; row += 2) strip(p, m, s, np, row, 0, 2, width, true);
-  for (; row < t->n[1]; row++)
-    for (int64_t i = 0, col = 0; i < pieces; i++) {
-      int64_t n = width / pieces + (i < width % pieces);
-      strip(p, m, s, np, row, col, 1, n, i + 1 == pieces && row + 1 < t->n[1]);
-      col += n;
-    }
+  int64_t each = width / pieces, more = width % pieces;
+  if (2 * width <= mr && t->n[1] > 1) {
+    strips_of(p, m, s, np, 0, 0, 2, width, t->n[1] / 2);
+    row = t->n[1] / 2 * 2;
+  }
+  for (; row < t->n[1]; row++) {
+    if (more) strips_of(p, m, s, np, row, 0, 1, each + 1, more);
+    strips_of(p, m, s, np, row, more * (each + 1), 1, each, pieces - more);
+  }
 }
 
 static int64_t n_strips(const plan *p, const tile *t) {
@@ -215,7 +234,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       m.bias = a->bias ? a->bias + t->group * g->oc + q * OX_BLOCK : NULL;
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
       s.y = a->y + y + q * p->pixels * OX_BLOCK, s.z = a->z ? a->z + y + q * p->pixels * OX_BLOCK : NULL;
-      s.fetch = q == t->q0 && t->in_place && !p->padded;
+      m.fetch = q == t->q0 && t->in_place && !p->padded;
       multiply(p, t, &m, &s, np);
     }
     done += k;

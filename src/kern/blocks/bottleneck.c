@@ -128,15 +128,23 @@ typedef struct pixels {
   int64_t n;
 } pixels;
 
-static void piece(const ox_bconv_direct_plan *p, ox_bconv_mul *m, const pixels *px, const float *x, int64_t np,
-                  int64_t q, int64_t at, int64_t n) {
-  int64_t half = (n + 1) / 2 * OX_BLOCK, y = q * px->y_block + at * OX_BLOCK;
-  m->x[0] = x + at * OX_BLOCK, m->x[1] = m->x[0] + half;
-  m->y[0] = px->y + y, m->y[1] = m->y[0] + half;
-  m->z[0] = px->z ? px->z + y : NULL, m->z[1] = px->z ? m->z[0] + half : NULL;
-  p->v->mul[np - 1][n - 1](m);
-  for (int64_t i = 0; p->post && m->last && i < np; i++)
-    p->v->finish(&p->head.task.act, m->y[0] + i * px->y_block, (size_t)(n * OX_BLOCK));
+/* Strips of |n| pixels from pixel |at| on. */
+static void strips(const ox_bconv_direct_plan *p, ox_bconv_mul *m, const pixels *px, const float *x, int64_t np,
+                   int64_t q, int64_t at, int64_t n, int64_t count) {
+  enum { POST_STRIPS = 4 };
+  int64_t half = (n + 1) / 2 * OX_BLOCK, y = q * px->y_block;
+  bool post = p->post && m->last;
+  m->x_move = m->y_move = (size_t)(n * OX_BLOCK);
+  for (int64_t i = 0, now; i < count; i += now, at += now * n) {
+    now = post ? OX_MIN(count - i, POST_STRIPS) : count - i;
+    m->n_strips = (size_t)now;
+    m->x[0] = x + at * OX_BLOCK, m->x[1] = m->x[0] + half;
+    m->y[0] = px->y + y + at * OX_BLOCK, m->y[1] = m->y[0] + half;
+    m->z[0] = px->z ? px->z + y + at * OX_BLOCK : NULL, m->z[1] = px->z ? m->z[0] + half : NULL;
+    p->v->mul[np - 1][n - 1](m);
+    for (int64_t j = 0; post && j < np; j++)
+      p->v->finish(&p->head.task.act, m->y[0] + j * px->y_block, m->n_strips * m->y_move);
+  }
 }
 
 /* A pointwise convolution of some pixels, k in the pieces of the direct form. */
@@ -160,11 +168,8 @@ static void pointwise(const ox_bconv_direct_plan *p, const pixels *px, const flo
       int64_t pieces = OX_CEIL_DIV(px->n, p->v->n_pixels[np - 1]), each = px->n / pieces, more = px->n % pieces;
       m.w = w + (q * p->k + b0 * OX_BLOCK) * OX_BLOCK;
       m.bias = bias ? bias + q * OX_BLOCK : NULL, m.channels = (size_t)(p->head.task.g.oc - q * OX_BLOCK);
-      for (int64_t i = 0, at = 0; i < pieces; i++) {
-        int64_t n = each + (i < more);
-        piece(p, &m, px, px->x + b0 * px->x_block, np, q, at, n);
-        at += n;
-      }
+      if (more) strips(p, &m, px, px->x + b0 * px->x_block, np, q, 0, each + 1, more);
+      strips(p, &m, px, px->x + b0 * px->x_block, np, q, more * (each + 1), each, pieces - more);
     }
   }
 }

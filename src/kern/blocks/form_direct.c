@@ -8,8 +8,9 @@
 #include "kern/blocks/bconv_direct.h"
 
 enum {
-  TILES = 32,                /* to aim at: two to sixteen threads end at nearly the same time */
-  SMALL_WEIGHTS = 384 << 10, /* bytes that stay in L2 while tiles of pixels go by */
+  TILES = 32,               /* to aim at: two to sixteen threads end at nearly the same time */
+  SMALL_WEIGHTS = 64 << 10, /* bytes that every tile may read */
+  WEIGHTS_COST = 4,         /* of reading weights, from L3 or memory, beside input, which was just made */
   PAD_PIXELS = 256,
   L2_INPUT = 256 << 10 /* bytes of a tile's input for one block of k */
 };
@@ -100,7 +101,7 @@ static void find_counts(const ox_bconv_direct_plan *p, int64_t *tiles_px, int64_
   double target = OX_MIN(OX_MAX(total / TILES, ns_tile_min), ns_tile_max);
   double n = OX_MAX(total / target / outer, 1), w = (double)(p->panels * p->k) * 64;
   double x = (double)(p->blocks * p->in_pixels * p->unit) * sizeof(float);
-  double m = w <= SMALL_WEIGHTS ? 1 : sqrt(n * w / x);
+  double m = w <= SMALL_WEIGHTS ? 1 : sqrt(n * WEIGHTS_COST * w / x);
   int64_t strips = OX_CEIL_DIV(p->pixels, p->mr);
   int64_t most_m = OX_CEIL_DIV(p->panels, p->np);
   double least_px = pixels * (double)OX_MIN(p->k_blocks * p->unit, g->ic) * sizeof(float) / L2_INPUT;
