@@ -20,30 +20,38 @@ const ox_window_variant *ox_window_select(ox_isa have) {
   return table[i];
 }
 
-static ox_window_line line_of(const ox_conv_geom *g) {
+/* Outputs [begin, end) of axis |a| find all taps inside. */
+static void find_inside(const ox_conv_geom *g, int a, int64_t *begin, int64_t *end) {
+  int64_t least = 0, most = 0, in = g->in[a], out = g->out[a], stride = g->stride[a];
+  for (int64_t t = 0; t < g->n_taps[a]; t++) {
+    int64_t tap = g->tap[a][t];
+    least = t ? OX_MIN(least, tap) : tap, most = t ? OX_MAX(most, tap) : tap;
+  }
+  *begin = least < 0 ? OX_MIN(OX_CEIL_DIV(-least, stride), out) : 0;
+  *end = most < in ? OX_MIN((in - 1 - most) / stride + 1, out) : 0;
+  *end = OX_MAX(*end, *begin);
+}
+
+static ox_window_line line_of(const ox_conv_geom *g, int64_t tile) {
   ox_window_line l = {.in = g->in[2],
                       .out = g->out[2],
                       .stride = g->stride[2],
                       .n_taps = g->n_taps[2],
                       .tap = g->tap[2],
                       .dense = g->n_taps[2] > 0};
-  int64_t least = 0, most = 0;
-  for (int64_t t = 0; t < l.n_taps; t++) {
-    l.dense &= l.tap[t] == l.tap[0] + t;
-    least = t ? OX_MIN(least, l.tap[t]) : l.tap[t], most = t ? OX_MAX(most, l.tap[t]) : l.tap[t];
-  }
-  l.begin = least < 0 ? OX_MIN(OX_CEIL_DIV(-least, l.stride), l.out) : 0;
-  l.end = most < l.in ? OX_MIN((l.in - 1 - most) / l.stride + 1, l.out) : 0;
-  l.end = OX_MAX(l.end, l.begin);
-  l.n_tiles = OX_CEIL_DIV(l.out, OX_WINDOW_TILE), l.each = l.out / OX_MAX(l.n_tiles, 1);
+  for (int64_t t = 0; t < l.n_taps; t++) l.dense &= l.tap[t] == l.tap[0] + t;
+  l.dense = l.dense && l.tap[0] > -l.n_taps && (l.out - 1) * l.stride + l.tap[0] < l.in;
+  find_inside(g, 2, &l.begin, &l.end);
+  l.n_tiles = OX_CEIL_DIV(l.out, tile), l.each = l.out / OX_MAX(l.n_tiles, 1);
   l.more = l.out - l.each * l.n_tiles;
   return l;
 }
 
 bool ox_window_init(ox_window *p, ox_window_kind kind, const ox_conv_geom *g, const ox_act *act, ox_isa isa) {
   const float inf = __builtin_inff();
-  *p = (ox_window){
-      .v = ox_window_select(isa), .kind = kind, .g = *g, .line = line_of(g), .act = *act, .lo = -inf, .hi = inf};
+  *p = (ox_window){.v = ox_window_select(isa), .kind = kind, .g = *g, .act = *act, .lo = -inf, .hi = inf};
+  p->line = line_of(g, p->v->tile(kind));
+  if (g->n_taps[0] == 1 && g->in[0] == 1 && g->tap[0][0] == 0) find_inside(g, 1, &p->row_begin, &p->row_end);
   p->row = p->v->choose(kind, &p->line);
   if (act->kind == OX_ACT_RELU)
     p->lo = 0;
@@ -87,10 +95,17 @@ void ox_window_rows(const ox_window *p, const ox_window_plane *a, int64_t begin,
   const ox_conv_geom *g = &p->g;
   const float **x = scratch, **w = x + g->n_taps[0] * g->n_taps[1];
   int64_t pitch = g->out[2] * OX_BLOCK, at = (begin - a->first) * pitch, od = begin / g->out[1], oh = begin % g->out[1];
+  int64_t step = g->stride[1] * a->pitch, ring = a->ring * a->pitch;
+  bool moves = false; /* the row before found all taps, and a step is no more than the ring */
   ox_window_row r = {.x = x, .w = w, .bias = a->bias, .lo = p->lo, .hi = p->hi};
   if (a->inverse) r.scale = a->inverse[2];
   for (int64_t i = begin; i < end; i++, at += pitch) {
-    r.n = find_rows(p, a, od, oh, x, w);
+    bool inside = oh >= p->row_begin && oh < p->row_end;
+    if (inside && moves)
+      for (size_t j = 0; j < r.n; j++) x[j] += x[j] - a->x + step < ring ? step : step - ring;
+    else
+      r.n = find_rows(p, a, od, oh, x, w);
+    moves = inside && step <= ring;
     r.y = a->y + at, r.z = a->z ? a->z + at : NULL;
     if (a->inverse) r.factor = a->inverse[0][od] * a->inverse[1][oh];
     p->row(&p->line, &r);

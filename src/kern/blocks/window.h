@@ -8,14 +8,12 @@
 
 typedef enum ox_window_kind { OX_WINDOW_CONV, OX_WINDOW_MAX, OX_WINDOW_SUM } ox_window_kind;
 
-enum { OX_WINDOW_TILE = 8 /* outputs held in registers, at most */ };
-
 /* The innermost axis: output o reads inputs o * stride + tap[t]; what lies outside is left out. */
 typedef struct ox_window_line {
   int64_t in, out, stride, n_taps;
   const int64_t *tap;
   int64_t begin, end;          /* outputs that find all taps inside */
-  bool dense;                  /* taps are neighbours: tap[t] = tap[0] + t */
+  bool dense;                  /* taps are neighbours: tap[t] = tap[0] + t; no window lies outside as a whole */
   int64_t n_tiles, each, more; /* of a row: the first |more| have each + 1 outputs, the others |each| */
 } ox_window_line;
 
@@ -37,6 +35,7 @@ typedef struct ox_window_variant {
   ox_isa needs;
   const char *name;
   uint32_t lanes;
+  int64_t (*tile)(ox_window_kind kind); /* outputs held in registers, at most */
   ox_window_fn *(*choose)(ox_window_kind kind, const ox_window_line *l);
   void (*act)(const ox_act *act, float *y, size_t n); /* n: a multiple of 16 */
 } ox_window_variant;
@@ -51,6 +50,7 @@ typedef struct ox_window {
   ox_window_kind kind;
   ox_conv_geom g;
   ox_window_line line;
+  int64_t row_begin, row_end; /* rows of outputs that find all taps inside, where there is no depth */
   ox_act act;           /* of CONV */
   float lo, hi;         /* what of it is a clamp */
   bool post;            /* the rest is a pass over each row while it is in cache */

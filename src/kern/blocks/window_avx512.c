@@ -5,4 +5,5 @@
 #define WINDOW_ISA avx512
 #define WINDOW_TEXT "avx512"
 #define WINDOW_NEEDS OX_AVX512
+#define WINDOW_MOST 14
 #include "kern/blocks/window_body.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/window_body.h - rows of window.h over the SIMD vocabulary. Cannot fail, no globals. A row is cut into
- * tiles of up to 8 outputs, held in registers. Each tile goes through the rows of taps; of each row every input is
- * loaded once and used for all outputs whose windows it is in. */
+ * tiles of up to 8 or 14 outputs, held in registers. Each tile goes through the rows of taps; of each row every input
+ * is loaded once and used for all outputs whose windows it is in. */
 #include "kern/blocks/window.h"
 #include "kern/simd/act_f32.h"
 
@@ -16,7 +16,10 @@ OX_INLINE const float *whole(const float *p) {
   return p;
 }
 
-enum { L = VF32_LANES, TILE = OX_WINDOW_TILE, MAX_TAPS = 7 };
+#ifndef WINDOW_MOST
+#define WINDOW_MOST 8 /* outputs of a convolution held in registers */
+#endif
+enum { L = VF32_LANES, TILE = 8, MOST = WINDOW_MOST, MAX_TAPS = 7 };
 
 OX_INLINE vf32 start(const ox_window_row *r, size_t lane, ox_window_kind kind) {
   if (kind == OX_WINDOW_CONV) return vf32_load(r->bias + lane);
@@ -58,7 +61,7 @@ OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64
                           int taps, int stride, bool edge, int n) {
   int64_t first = o * stride + l->tap[0];
   uint32_t out = edge ? outside(first, l->in) : 0;
-  vf32 acc[TILE];
+  vf32 acc[MOST];
   OX_UNROLL for (int p = 0; p < n; p++) acc[p] = start(r, lane, kind);
   for (size_t i = 0; i < r->n; i++) {
     const float *x = whole(r->x[i] + first * OX_BLOCK + (int64_t)lane);
@@ -66,7 +69,8 @@ OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64
     OX_UNROLL for (int t = 0; t < taps; t++) w[t] =
         kind == OX_WINDOW_CONV ? vf32_load(r->w[i] + t * OX_BLOCK + lane) : vf32_zero();
     OX_UNROLL for (int j = 0; j < (n - 1) * stride + taps; j++) {
-      if (edge && (out >> j & 1)) continue;
+      bool may_be_out = edge && (j < taps - 1 || j > (n - 1) * stride);
+      if (may_be_out && (out >> j & 1)) continue;
       vf32 v = vf32_held(vf32_load(x + j * OX_BLOCK));
       OX_UNROLL for (int t = 0; t < taps; t++) {
         int p = (j - t) / stride;
@@ -79,6 +83,7 @@ OX_INLINE void dense_tile(const ox_window_line *l, const ox_window_row *r, int64
 
 #define WINDOW_CASE(i)                                           \
   case i:                                                        \
+    if (i > 8 && kind != OX_WINDOW_CONV) break;                  \
     if (edge)                                                    \
       dense_tile(l, r, o, lane, kind, taps, stride, true, (i));  \
     else                                                         \
@@ -100,6 +105,14 @@ OX_INLINE void dense_row(const ox_window_line *l, const ox_window_row *r, ox_win
         WINDOW_CASE(6)
         WINDOW_CASE(7)
         WINDOW_CASE(8)
+#if WINDOW_MOST > 8
+        WINDOW_CASE(9)
+        WINDOW_CASE(10)
+        WINDOW_CASE(11)
+        WINDOW_CASE(12)
+        WINDOW_CASE(13)
+        WINDOW_CASE(14)
+#endif
       }
       o += n;
     }
@@ -162,6 +175,9 @@ WINDOW_ANY(conv_any, OX_WINDOW_CONV)
 WINDOW_ANY(max_any, OX_WINDOW_MAX)
 WINDOW_ANY(sum_any, OX_WINDOW_SUM)
 
+/* Maxima have no weights to load: more of them at once win nothing. */
+static int64_t tile(ox_window_kind kind) { return kind == OX_WINDOW_CONV ? MOST : 8; }
+
 static ox_window_fn *choose(ox_window_kind kind, const ox_window_line *l) {
   static const struct {
     ox_window_kind kind;
@@ -190,4 +206,4 @@ static void apply(const ox_act *act, float *y, size_t n) {
 }
 
 const ox_window_variant WINDOW_PASTE(ox_window__, WINDOW_ISA) = {
-    .needs = WINDOW_NEEDS, .name = WINDOW_TEXT, .lanes = L, .choose = choose, .act = apply};
+    .needs = WINDOW_NEEDS, .name = WINDOW_TEXT, .lanes = L, .tile = tile, .choose = choose, .act = apply};
