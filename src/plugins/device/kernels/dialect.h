@@ -140,8 +140,11 @@ FUNCTION void dev_to_half4(unsigned short *p, float4 v) {
 #define GLOBAL
 #define LOCAL_POINTER
 #define FUNCTION static inline
-/* One group. |b_|: buffers; |p_|: parameters; |g_|: this group's place, then how many there are. */
-#define KERNEL(name, params) \
+/* One group. |b_|: buffers; |p_|: parameters; |g_|: this group's place, then how many there are. name_bytes_f32: of the
+ * parameters. */
+#define KERNEL(name, params)                                           \
+  extern const unsigned DEV_BYTES_NAME(name);                          \
+  const unsigned DEV_BYTES_NAME(name) = sizeof(params);                \
   void DEV_NAME(name)(char *const *b_, const void *p_, const int *g_); \
   void DEV_NAME(name)(char *const *b_, const void *p_, const int *g_)
 #define BUFFER(type, name, i) type *const name = (type *)b_[i]
@@ -208,6 +211,7 @@ typedef struct float4 {
 #define LOAD4(p, i) HALF4_TO_FLOAT4(p, i)
 #define STORE4(p, i, v) FLOAT4_TO_HALF4(p, i, v)
 #define DEV_NAME(name) DEV_PASTE(name, _f16)
+#define DEV_BYTES_NAME(name) DEV_PASTE(name, _bytes_f16)
 #else
 #define REAL float
 #define LOAD(p, i) ((p)[i])
@@ -215,6 +219,7 @@ typedef struct float4 {
 #define LOAD4(p, i) FLOAT4_AT(p, i)
 #define STORE4(p, i, v) FLOAT4_TO(p, i, v)
 #define DEV_NAME(name) DEV_PASTE(name, _f32)
+#define DEV_BYTES_NAME(name) DEV_PASTE(name, _bytes_f32)
 #endif
 #define MIN_OF(a, b) ((a) < (b) ? (a) : (b))
 #define MAX_OF(a, b) ((a) > (b) ? (a) : (b))
