@@ -1,3 +1,5 @@
+include(cmake/tests_devices.cmake)
+
 # Tests of plug-ins: they load the library as a user does.
 add_library(test_image_support STATIC tests/plugins/image/decode.c tests/plugins/image/encode.c
   tests/plugins/image/encode_seeking.c)

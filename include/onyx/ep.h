@@ -335,6 +335,7 @@ typedef struct ox_ep_host {
   size_t (*value_count)(const ox_graph_view *g); /* ids of values are below it */
   /* |st|, which it takes, with "|text|: " before its text; NULL stays NULL. */
   ox_status *(*status_note)(ox_status *st, const char *text);
+  void (*status_free)(ox_status *st); /* of one that is not passed on; NULL is fine */
 } ox_ep_host;
 
 typedef struct ox_ep_api {
@@ -395,6 +396,10 @@ typedef struct ox_ep_api {
   void (*event_release)(ox_ep *ep, void *event);
   ox_status *(*event_record)(ox_ep *ep, void *event, void *stream);
   ox_status *(*event_sync)(ox_ep *ep, void *event);
+  /* 1.5. A number for the place that memory |memory| of this instance is: instances of a process that give the same one,
+   * not 0, use each other's blocks (one device and one context, say), so that a value that a caller has there is read and
+   * written in place by any of their sessions. 0, or NULL: blocks are this instance's alone. Any thread. */
+  uint64_t (*memory_space)(ox_ep *ep, uint32_t memory);
 } ox_ep_api;
 
 enum { OX_LAYOUT_NCHW = 0, OX_LAYOUT_NHWC = 1 };

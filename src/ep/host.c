@@ -134,5 +134,6 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .parallel_tiles = parallel_tiles,
                       .parallel_team = parallel_team,
                       .value_count = ox_view_value_count,
-                      .status_note = status_note};
+                      .status_note = status_note,
+                      .status_free = ox_status_free};
 }

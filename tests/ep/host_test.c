@@ -84,7 +84,8 @@ static void test_notes_go_before_the_text(void **state) {
   ox_status *st = h.status_note(h.status_make(OX_LIMIT, "too much"), "node 'x' (Conv)");
   assert_int_equal(ox_status_code(st), OX_LIMIT);
   assert_string_equal(ox_status_message(st), "node 'x' (Conv): too much");
-  ox_status_free(st);
+  h.status_free(st);
+  h.status_free(NULL);
   assert_null(h.status_note(NULL, "node"));
 }
 

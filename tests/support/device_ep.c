@@ -131,6 +131,12 @@ static void memory_free(ox_ep *ep, uint32_t memory, void *data, size_t bytes) {
   ep_watch_gone();
 }
 
+/* The region is the process's; so is the heap. */
+static uint64_t memory_space(ox_ep *ep, uint32_t memory) {
+  (void)ep;
+  return 0xdef1ce00 + memory;
+}
+
 static uint32_t value_memory(ox_ep *ep, const ox_graph_view *g, size_t node, int output, size_t i) {
   const ox_ep_host *h = &ep->host;
   const char *op = h->node_op(g, node);
@@ -214,7 +220,7 @@ static ox_status *event_sync(ox_ep *ep, void *event) {
   .event_create = event_create, .event_release = event_release, .event_record = event_record, .event_sync = event_sync
 
 const ox_ep_api *device_ep(void) {
-  static const ox_ep_api api = {TABLE_BEGIN("device"), MEMORIES, STREAMS};
+  static const ox_ep_api api = {TABLE_BEGIN("device"), MEMORIES, STREAMS, .memory_space = memory_space};
   return &api;
 }
 
@@ -224,7 +230,7 @@ const ox_ep_api *device_ep_other(void) {
 }
 
 const ox_ep_api *device_ep_plain(void) {
-  static const ox_ep_api api = {TABLE_BEGIN("plain"), MEMORIES};
+  static const ox_ep_api api = {TABLE_BEGIN("plain"), MEMORIES, .memory_space = memory_space};
   return &api;
 }
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/device/driver_faults_test.c - a day in a driver's life, in which everything fails once: each allocation of
+ * the host, each call of the API. It ends in a status each time, and nothing is left. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "plugins/device/rig.h"
+
+typedef struct {
+  dev_module *module, *again;
+  dev_queue *q, *other;
+  dev_event *event;
+  dev_record *record;
+  void *x, *y;
+  unsigned char *binary;
+} day;
+
+enum { N = 1000 };
+static const size_t large = (size_t)9 << 20; /* more than one piece of a copy in pieces */
+
+typedef struct {
+  int n;
+  float scale, add;
+} axpb;
+
+static ox_status *put_two(rig *r, dev_queue *q, dev_kernel *k, const day *d) {
+  axpb p = {N, 2.0f, 1.0f};
+  for (int i = 0; i < 2; i++) {
+    dev_launch l = {.kernel = k,
+                    .groups = {(N + 63) / 64, 1, 1},
+                    .items = 64,
+                    .n_buffers = 2,
+                    .buffers = {i ? d->y : d->x, i ? d->x : d->y},
+                    .params = &p,
+                    .params_bytes = sizeof p};
+    OX_TRY(r->v->launch(q, &l));
+  }
+  return r->v->copy(r->d, q, d->y, d->x, N * sizeof(float), DEV_WITHIN);
+}
+
+static ox_status *build_twice(rig *r, day *d, dev_kernel **out_kernel) {
+  size_t n = 0;
+  OX_TRY(r->v->build(r->d, "test", rig_source(false), NULL, 0, &d->module));
+  const void *binary = r->v->module_binary(d->module, &n);
+  if (!binary) return ox_fail(OX_FAIL, "there is no binary");
+  d->binary = malloc(n);
+  memcpy(d->binary, binary, n);
+  OX_TRY(r->v->build(r->d, "test", NULL, d->binary, n, &d->again));
+  return r->v->kernel(d->again, "axpb_f32", out_kernel);
+}
+
+static ox_status *live_through(rig *r, day *d, float *host, float *back) {
+  dev_kernel *k;
+  OX_TRY(rig_open(r));
+  OX_TRY(r->v->alloc(r->d, large, &d->x));
+  OX_TRY(r->v->alloc(r->d, large, &d->y));
+  OX_TRY(build_twice(r, d, &k));
+  OX_TRY(r->v->queue_create(r->d, &d->q));
+  OX_TRY(r->v->queue_create(r->d, &d->other));
+  OX_TRY(r->v->event_create(r->d, &d->event));
+  OX_TRY(r->v->copy(r->d, d->q, d->x, host, large, DEV_TO_DEVICE));
+  OX_TRY(put_two(r, d->q, k, d));
+  OX_TRY(r->v->event_record(d->event, d->q));
+  OX_TRY(r->v->record_begin(d->other));
+  ox_status *st = put_two(r, d->other, k, d);
+  if (st) return st; /* the queue is released while it records */
+  OX_TRY(r->v->record_end(d->other, &d->record));
+  OX_TRY(r->v->event_sync(d->event));
+  OX_TRY(r->v->record_launch(d->other, d->record));
+  OX_TRY(r->v->event_record(d->event, d->other));
+  OX_TRY(r->v->event_sync(d->event));
+  OX_TRY(r->v->copy(r->d, d->q, back, d->y, large, DEV_TO_HOST));
+  OX_TRY(r->v->queue_sync(d->q));
+  OX_TRY(r->v->queue_sync(d->other));
+  OX_TRY(r->v->copy(r->d, NULL, d->x, host, large, DEV_TO_DEVICE));
+  OX_TRY(r->v->copy(r->d, NULL, d->y, d->x, 16, DEV_WITHIN));
+  return r->v->copy(r->d, NULL, back + N, d->y, 16, DEV_TO_HOST);
+}
+
+static void end(rig *r, day *d) {
+  if (r->d) {
+    r->v->record_release(d->record);
+    r->v->queue_release(d->q);
+    r->v->queue_release(d->other);
+    r->v->event_release(d->event);
+    r->v->module_release(d->module);
+    r->v->module_release(d->again);
+    r->v->free(r->d, d->x, large);
+    r->v->free(r->d, d->y, large);
+  }
+  free(d->binary);
+}
+
+/* One day. |host_fails|: the allocation of the host with this number fails; -1: none. |call|, |code|: of the API. */
+static ox_status *one_day(const rig_driver *from, long host_fails, long call, int code, bool *out_right) {
+  rig r;
+  day d = {0};
+  float *host = malloc(large), *back = calloc(1, large);
+  for (size_t i = 0; i < large / 4; i++) host[i] = (float)(i % 17);
+  rig_host(&r, from);
+  r.heap.fail_at = host_fails;
+  if (from->fail_at) from->fail_at(call, code);
+  ox_status *st = live_through(&r, &d, host, back);
+  *out_right = true; /* x -> ((x * 2 + 1) * 2 + 1) twice */
+  for (int i = 0; i < N && !st; i++) *out_right &= back[i] == host[i] * 16 + 15;
+  for (int i = 0; i < 4 && !st; i++) *out_right &= back[N + i] == host[i];
+  if (from->fail_at) from->fail_at(-1, 0);
+  end(&r, &d);
+  rig_close(&r);
+  free(host), free(back);
+  return st;
+}
+
+static void test_memory_of_the_host_fails(void **state) {
+  const rig_driver *from = *state;
+  bool right = false;
+  long n = 0;
+  for (;; n++) {
+    ox_status *st = one_day(from, n, -1, 0, &right);
+    if (!st) break;
+    assert_true(ox_status_code(st) == OX_OUT_OF_MEMORY || strstr(ox_status_message(st), "no binary"));
+    ox_status_free(st);
+    assert_true(n < 10000);
+  }
+  assert_true(right && n > 5);
+}
+
+static void test_calls_fail(void **state) {
+  const rig_driver *from = *state;
+  if (!from->fail_at) skip();
+  for (const int *code = from->codes; *code; code++) {
+    bool right = false;
+    long n = 0;
+    for (;; n++) {
+      ox_status *st = one_day(from, -1, n, *code, &right);
+      if (!st) break;
+      if (!*ox_status_message(st)) fail_msg("call %ld: no text", n);
+      ox_status_free(st);
+      assert_true(n < 10000);
+    }
+    assert_true(right && n > 20);
+  }
+}
+
+int main(void) {
+  const rig_driver *drivers[8];
+  int failed = 0;
+  rig_find(drivers);
+  if (!drivers[0]) printf("skipped: no driver has a device\n");
+  for (size_t i = 0; drivers[i]; i++) {
+    void *from = (void *)(uintptr_t)drivers[i];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(test_memory_of_the_host_fails, from),
+        cmocka_unit_test_prestate(test_calls_fail, from),
+    };
+    failed += _cmocka_run_group_tests(drivers[i]->driver->name, tests, OX_COUNT(tests), NULL, NULL);
+  }
+  return failed;
+}
