@@ -72,6 +72,15 @@ OX_API OX_NODISCARD ox_status *ox_env_check_provider(ox_env *env, const char *na
 /* Option |i| that provider |name| declares, loading it if need be; 0: no more, or no such provider. */
 OX_API int ox_env_provider_option(ox_env *env, const char *name, size_t i, ox_option_def *out);
 
+/* A provider to ask. |name|: of one of the session's own or of the env's; else any of the names of onyx's list
+ * (ox_provider_find). One that the env lacks is loaded: libonyx-<name>.so, out of the files and folders that the
+ * environment variable ONYX_PLUGINS lists (':' between), of the folder of this library and "onyx" in it, and of
+ * "../lib/onyx" and "../lib" beside it. */
+typedef struct ox_provider_spec {
+  const char *name;
+  ox_options options;
+} ox_provider_spec;
+
 /* ---- values: tensors, sequences, maps, optionals ---- */
 
 typedef struct ox_value ox_value;
@@ -98,6 +107,37 @@ OX_API void ox_value_release(ox_value *v);
 /* What the value is; never NULL. The data of a tensor may be written while no run uses it. */
 OX_API const ox_tensor *ox_value_get(const ox_value *v);
 OX_API void *ox_value_data(ox_value *v);
+
+/* Values on devices. A memory is a place of a provider's (ox_ep_api.memories), seen through an instance of the provider
+ * that lives as long as the memory and the values in it. Counted; any thread. Sessions of the env whose instance has
+ * the same memory_space read and write such values in place, others by way of the host. */
+typedef struct ox_memory ox_memory;
+
+/* |name|: of one of the provider's memories; NULL: the first. Errors: INVALID_ARGUMENT if it has none, those of finding
+ * and creating the provider. */
+OX_API OX_NODISCARD ox_status *ox_memory_open(ox_env *env, const ox_provider_spec *provider, const char *name,
+                                              ox_memory **out_memory);
+OX_API ox_memory *ox_memory_retain(ox_memory *m);
+OX_API void ox_memory_release(ox_memory *m);
+OX_API const char *ox_memory_name(const ox_memory *m);
+OX_API const char *ox_memory_provider(const ox_memory *m);
+OX_API int ox_memory_host_accessible(const ox_memory *m); /* the CPU may use its addresses */
+/* Blocks there; no bytes are NULL. OUT_OF_MEMORY names provider and memory. */
+OX_API OX_NODISCARD ox_status *ox_memory_take(ox_memory *m, size_t bytes, void **out_data);
+OX_API void ox_memory_give(ox_memory *m, void *data, size_t bytes);
+/* As ox_value_create and ox_value_wrap, of numbers, there; contents are not set. */
+OX_API OX_NODISCARD ox_status *ox_value_create_in(ox_memory *m, uint32_t dtype, const int64_t *dims, size_t rank,
+                                                  ox_value **out_value);
+OX_API OX_NODISCARD ox_status *ox_value_wrap_in(ox_memory *m, uint32_t dtype, const int64_t *dims, size_t rank,
+                                                void *data, size_t bytes, void (*release)(void *ctx), void *ctx,
+                                                ox_value **out_value);
+/* Where the data of |v| lies; NULL: in host memory. */
+OX_API ox_memory *ox_value_memory(const ox_value *v);
+/* |v|, a view that nobody else has yet, shows data in |m|. */
+OX_API void ox_value_set_memory(ox_value *v, ox_memory *m);
+/* Copies the elements of a tensor into another of the same type and number of bytes, wherever they lie; done when it
+ * returns. */
+OX_API OX_NODISCARD ox_status *ox_value_copy_to(const ox_value *from, ox_value *to);
 /* Writes |v| as a TensorProto, SequenceProto, MapProto ... called |name|; a non-zero return of |write| is FAIL. */
 OX_API OX_NODISCARD ox_status *ox_value_serialize(const ox_value *v, const char *name,
                                                   int (*write)(void *ctx, const void *bytes, size_t n), void *ctx);
@@ -115,15 +155,6 @@ typedef struct ox_memory_file {
   const void *bytes;
   size_t n;
 } ox_memory_file;
-
-/* A provider to ask. |name|: of one of the session's own or of the env's; else any of the names of onyx's list
- * (ox_provider_find). One that the env lacks is loaded: libonyx-<name>.so, out of the files and folders that the
- * environment variable ONYX_PLUGINS lists (':' between), of the folder of this library and "onyx" in it, and of
- * "../lib/onyx" and "../lib" beside it. */
-typedef struct ox_provider_spec {
-  const char *name;
-  ox_options options;
-} ox_provider_spec;
 
 /* A provider that one session has: its create finds |user| in ox_ep_host. */
 typedef struct ox_own_provider {
@@ -259,14 +290,19 @@ typedef struct ox_run_opts {
   const volatile int *cancel;    /* polled between nodes and within kernels; set non-zero from any thread: CANCELLED */
   int64_t timeout_ms;            /* 0: none; CANCELLED, within a millisecond or so */
   const char *tag;               /* for the log */
+  /* Where outputs are to lie that the run makes: for each output that is asked for a memory, or NULL: the host's. NULL:
+   * all there. What is no tensor of numbers is made on the host in any case. */
+  ox_memory *const *output_memories;
 } ox_run_opts;
 
-/* Runs the model. inputs[i] is for the input called input_names[i]; every input without default must be there, those of an
- * optional type excepted. Where a scalar is declared, a tensor of one element will do.
- * outputs[i] for output_names[i]: NULL on entry: *outputs[i] becomes a new value, the caller's to release (released
- * values lend their memory to later runs: a repeated run allocates nothing). Not NULL: a tensor of the right type and
- * shape that is written. output_names NULL: all outputs in order. Thread-safe. Errors: INVALID_ARGUMENT, SHAPE_MISMATCH
- * naming input, wanted and got; CANCELLED; what the kernels report, with the node's name. On error no output is set. */
+/* Runs the model. inputs[i] is for the input called input_names[i]; every input without default must be there, those of
+ * an optional type excepted. Where a scalar is declared, a tensor of one element will do. outputs[i] for
+ * output_names[i]: NULL on entry: *outputs[i] becomes a new value, the caller's to release (released values lend their
+ * memory to later runs: a repeated run allocates nothing). Not NULL: a tensor of the right type and shape that is
+ * written. Values may lie in memories of devices (ox_memory): what a provider reads or writes there is not copied, and
+ * when the run returns all is done. output_names NULL: all outputs in order. Thread-safe. Errors: INVALID_ARGUMENT,
+ * SHAPE_MISMATCH naming input, wanted and got; CANCELLED; what the kernels report, with the node's name. On error no
+ * output is set. */
 OX_API OX_NODISCARD ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
                                               const ox_value *const *inputs, size_t n_inputs,
                                               const char *const *output_names, ox_value **outputs, size_t n_outputs);

@@ -8,6 +8,7 @@
 #include "base/macros.h"
 #include "exec/bodies.h"
 #include "exec/lifetimes.h"
+#include "exec/placed.h"
 #include "exec/step_run.h"
 #include "exec/stretch.h"
 #include "exec/waits.h"
@@ -53,6 +54,10 @@ static void *give_output(ox_step *s, uint32_t i, const ox_tensor *t) {
   const ox_slot *slot = &c->slots[s->node->out[i]];
   if (slot->direct && c->sink && !slot->given && t->dtype != OX_STRING && t->bytes)
     return take_from_sink(c, s->node->out[i], t);
+  if (OX_UNLIKELY(c->placed != NULL)) {
+    void *theirs = ox_placed_output(c, s->node->out[i], t);
+    if (theirs || c->sink_status) return theirs;
+  }
   void *data = ox_dynpool_take(pool_of(c, s, i), t->bytes);
   if (OX_UNLIKELY(!data)) ox_workspace_refused(c->workspace, s, c->plan->graph->values[s->node->out[i]].name);
   return data;

@@ -6,6 +6,7 @@
 #include "base/macros.h"
 #include "exec/bodies.h"
 #include "exec/context.h"
+#include "exec/placed.h"
 #include "exec/step_run.h"
 #include "exec/stretch.h"
 #include "exec/waits.h"
@@ -64,7 +65,9 @@ static ox_status *run_mode(ox_context *c, ox_step *s) {
 
 static ox_status *run_step(ox_context *c, ox_step *s) {
   if (OX_UNLIKELY(s->n_waits)) OX_TRY(ox_step_wait(s));
-  OX_TRY(run_mode(c, s));
+  bool done = false;
+  if (OX_UNLIKELY(c->placed != NULL) && s->unit->kind == OX_UNIT_COPY) OX_TRY(ox_placed_copy(c, s, &done));
+  if (OX_LIKELY(!done)) OX_TRY(run_mode(c, s));
   return OX_UNLIKELY(s->event != NULL) ? ox_step_record(s) : NULL;
 }
 
@@ -110,6 +113,15 @@ static void bind_inputs(ox_context *c, const ox_tensor *const *bound) {
   for (uint32_t i = 0; i < c->n_key; i++) c->slots[c->bound[i]].t = *bound[i];
 }
 
+/* Output |i| will lie on a device, and nowhere else: the copy that would bring it here is left out. */
+static bool elsewhere(const ox_context *c, uint32_t i) {
+  const ox_graph *g = c->plan->graph;
+  const ox_graph_value *v = &g->values[g->outputs[i]];
+  if (OX_LIKELY(!c->placed) || !c->placed->out[i].memory || v->producer == OX_NONE) return false;
+  const ox_node *n = ox_graph_node(g, v->producer);
+  return ox_node_is_copy(n) && g->values[n->in[0]].memory == c->placed->out[i].memory && ox_output_is_last(g, i);
+}
+
 static ox_status *bind_outputs(ox_context *c, ox_run_sink *sink) {
   const ox_graph *g = c->plan->graph;
   for (uint32_t i = 0; i < g->n_outputs; i++) {
@@ -119,7 +131,7 @@ static ox_status *bind_outputs(ox_context *c, ox_run_sink *sink) {
   }
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     ox_slot *s = &c->slots[g->outputs[i]];
-    if (s->home != OX_HOME_OUTPUT || s->root != g->outputs[i] || s->t.data) continue;
+    if (s->home != OX_HOME_OUTPUT || s->root != g->outputs[i] || s->t.data || elsewhere(c, i)) continue;
     OX_TRY(sink->tensor(sink, i, s->t.dtype, &s->t.shape, s->t.bytes, &s->t.data));
     s->output = i, s->given = s->t.data;
   }
@@ -132,6 +144,7 @@ static ox_status *hand_over(ox_context *c, ox_run_sink *sink) {
   for (uint32_t i = 0; i < g->n_outputs; i++) {
     const ox_slot *s = &c->slots[g->outputs[i]];
     if (s->given && s->given == s->t.data && s->output == i) continue;
+    if (OX_UNLIKELY(c->placed != NULL) && c->placed->out[i].done && ox_output_is_last(g, i)) continue;
     if (s->t.kind != OX_TENSOR || s->t.dtype == OX_STRING) {
       OX_TRY(sink->other(sink, i, &s->t));
       continue;
@@ -177,6 +190,15 @@ static ox_status *run_steps(ox_context *c, const ox_run_env *env) {
   return NULL;
 }
 
+static ox_status *run_bound(ox_context *c, const ox_run_env *env, ox_run_sink *sink) {
+  if (sink) OX_TRY(bind_outputs(c, sink));
+  if (OX_UNLIKELY(c->placed != NULL)) OX_TRY(ox_placed_begin(c));
+  ox_status *st = run_steps(c, env);
+  if (OX_UNLIKELY(st != NULL)) return stop(c, st);
+  if (c->devices.streams) OX_TRY(ox_devices_sync(&c->devices));
+  return sink ? hand_over(c, sink) : NULL;
+}
+
 ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const *bound, ox_run_sink *sink) {
   c->env = env;
   if (c->workspace == &c->own_workspace) {
@@ -188,11 +210,10 @@ ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const
   ox_dynpool_give_all(&c->dyn);
   for (uint32_t i = 0; i < c->devices.n_memories; i++) ox_dynpool_give_all(&c->devices.memories[i].dyn);
   bind_inputs(c, bound);
-  if (sink) OX_TRY(bind_outputs(c, sink));
-  ox_status *st = run_steps(c, env);
-  if (OX_UNLIKELY(st != NULL)) return stop(c, st);
-  if (c->devices.streams) OX_TRY(ox_devices_sync(&c->devices));
-  return sink ? hand_over(c, sink) : NULL;
+  c->placed = env->placed, env->placed = NULL; /* bodies have none */
+  ox_status *st = run_bound(c, env, sink);
+  if (OX_UNLIKELY(c->placed != NULL)) ox_placed_end(c);
+  return st;
 }
 
 const ox_tensor *ox_context_output(const ox_context *c, uint32_t index) {

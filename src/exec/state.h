@@ -48,6 +48,7 @@ typedef struct ox_run_env {
   ox_workspace *workspace;     /* of the top-level context; NULL while that is being made */
   ox_profile *profile;         /* NULL: off */
   uint32_t depth;              /* nesting of bodies */
+  struct ox_placed *placed;    /* of the next top-level run, which takes it; NULL: all is on the host */
 } ox_run_env;
 
 /* exec/stretch.h: steps that can run apart. */
@@ -85,6 +86,7 @@ struct ox_context {
   ox_devices devices;
   ox_step_crew crew; /* of the run under way */
   struct ox_run_sink *sink; /* of the run under way; NULL: none */
+  struct ox_placed *placed; /* exec/placed.h, of the run under way; NULL: all is on the host */
   ox_status *sink_status;   /* why it gave the step under way no memory */
   ox_stretches *stretches; /* NULL: none */
   bool in_stretch;   /* steps run on several threads: what they share is for who has the lock */

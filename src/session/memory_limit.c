@@ -8,6 +8,7 @@
 
 #include "base/cksize.h"
 #include "base/macros.h"
+#include "session/session_devices.h"
 
 #define FIRST ((size_t)2 << 30)
 enum { TIMES = 256, SHARE_PERCENT = 80 };
@@ -22,6 +23,7 @@ size_t ox_default_memory_limit(uint64_t usable, uint64_t given) {
 void ox_call_free(ox_call *c, const ox_session *s) {
   const ox_graph *g = s->model->graph;
   ox_run_memory_deinit(&c->run_memory);
+  ox_call_devices_free(c);
   ox_delete(s->alloc, c->bound, (s->n_inputs + 1) * sizeof *c->bound);
   ox_delete(s->alloc, c->aligned, (s->n_inputs + 1) * sizeof *c->aligned);
   ox_delete(s->alloc, c->out, (g->n_outputs + 1) * sizeof *c->out);

@@ -59,6 +59,9 @@ static ox_status *prepare_reading(ox_session *s, const ox_session_opts *o, ox_re
   if (!given || !s->given) return ox_oom();
   for (size_t i = 0; i < n; i++) {
     const ox_value *v = o->initializers[i];
+    if (v && ox_value_memory(v) && !ox_memory_host_accessible(ox_value_memory(v)))
+      return ox_fail(OX_INVALID_ARGUMENT, "initializer '%s' lies on a device: it is to be in host memory",
+                     o->initializer_names[i]);
     s->given[s->n_given++] = ox_value_retain((ox_value *)(uintptr_t)v);
     given[i] = (ox_given_tensor){o->initializer_names[i], v ? ox_value_get(v) : NULL};
   }

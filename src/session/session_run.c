@@ -6,6 +6,7 @@
 #include "plan/constants.h"
 #include "session/memory_limit.h"
 #include "session/overriding.h"
+#include "session/session_devices.h"
 
 /* ---- borrowing ---- */
 
@@ -134,8 +135,24 @@ static uint32_t find_input(const ox_session *s, const char *name, size_t guess) 
 
 static const ox_tensor nothing = {.kind = OX_NONE_VALUE}; /* for an input of an optional type that is left out */
 
+/* What lies on a device is copied to the host, if somebody reads it there. */
+static ox_status *place_inputs(ox_session *s, ox_call *c, const char *const *names, const ox_value *const *values,
+                               size_t n) {
+  for (size_t k = 0; k < n; k++) {
+    uint32_t i = find_input(s, names[k], k);
+    bool bound = i != OX_NONE && values[k] && c->bound[i] && c->bound[i]->data == ox_value_get(values[k])->data;
+    bool there = false;
+    if (bound) OX_TRY(ox_call_place_input(c, i, values[k], &c->bound[i], &there));
+    if (!there) continue;
+    c->aligned[i] = *c->bound[i];
+    c->aligned[i].data = NULL; /* nobody reads it here */
+    c->bound[i] = &c->aligned[i];
+  }
+  return NULL;
+}
+
 static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *names, const ox_value *const *values,
-                              size_t n) {
+                              size_t n, bool devices) {
   const ox_graph *g = s->model->graph;
   size_t bytes = 0;
   for (uint32_t i = 0; i < s->n_inputs; i++) c->bound[i] = NULL;
@@ -143,6 +160,7 @@ static ox_status *bind_inputs(ox_session *s, ox_call *c, const char *const *name
     uint32_t i = find_input(s, names[k], k);
     if (i != OX_NONE) c->bound[i] = values[k] ? ox_value_get(values[k]) : NULL;
   }
+  if (OX_UNLIKELY(devices)) OX_TRY(place_inputs(s, c, names, values, n));
   for (uint32_t i = 0; i < s->n_inputs; i++) {
     const ox_tensor *t = c->bound[i] ? c->bound[i] : g->values[s->inputs[i]].init;
     if (!t && g->values[s->inputs[i]].type.optional) t = &nothing;
@@ -201,7 +219,8 @@ static uint32_t find_output(const ox_graph *g, const char *name) {
   return v != OX_NONE && g->values[v].is_output ? g->values[v].output_at : g->n_outputs;
 }
 
-static ox_status *bind_outputs(ox_session *s, ox_call *c, const char *const *names, ox_value **outputs, size_t n) {
+static ox_status *bind_outputs(ox_session *s, ox_call *c, const char *const *names, ox_value **outputs, size_t n,
+                               ox_memory *const *memories, bool devices) {
   const ox_graph *g = s->model->graph;
   if (!names && n > g->n_outputs)
     return ox_fail(OX_INVALID_ARGUMENT, "%zu outputs asked for, the model has %u", n, g->n_outputs);
@@ -210,7 +229,21 @@ static ox_status *bind_outputs(ox_session *s, ox_call *c, const char *const *nam
   for (size_t k = 0; k < n; k++) {
     uint32_t i = names ? find_output(g, names[k]) : (uint32_t)k;
     if (i == g->n_outputs) return ox_fail(OX_INVALID_ARGUMENT, "the model has no output '%s'", names[k]);
-    if (outputs[k]) c->out[i] = outputs[k], c->out_given[i] = true;
+    ox_memory *m = outputs[k] ? ox_value_memory(outputs[k]) : memories ? memories[k] : NULL;
+    if (OX_UNLIKELY(devices) && m)
+      ox_call_place_output(c, i, m, outputs[k]);
+    else if (outputs[k])
+      c->out[i] = outputs[k], c->out_given[i] = true;
+  }
+  return NULL;
+}
+
+/* Those that are to lie on a device are there. */
+static ox_status *deliver_to_devices(ox_session *s, ox_call *c, const char *const *names, size_t n) {
+  const ox_graph *g = s->model->graph;
+  for (size_t k = 0; k < n; k++) {
+    uint32_t i = names ? find_output(g, names[k]) : (uint32_t)k;
+    OX_TRY(ox_status_note(ox_call_deliver(c, i, &c->out[i]), "output '%s'", g->values[g->outputs[i]].name));
   }
   return NULL;
 }
@@ -247,20 +280,26 @@ ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *co
   ox_call *c;
   ox_context *cx = NULL;
   ox_status *st = NULL;
-  if (opts && opts->struct_size < sizeof *opts)
+  ox_run_opts o = {0};
+  if (opts && opts->struct_size < offsetof(ox_run_opts, output_memories))
     return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts: struct_size is %zu", opts->struct_size);
+  if (opts) memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
+  bool devices = ox_run_has_devices(&o, inputs, n_inputs, outputs, n_outputs);
   if (OX_UNLIKELY(n_inputs > s->n_inputs && ox_session_overrides(s, input_names, inputs, n_inputs)))
     OX_TRY(ox_session_sibling(s, &s));
   size_t refusals = ox_quota_refusals(s->quota);
   st = take_call(s, &c);
   if (st) return ox_session_explain(s, refusals, st);
   ox_run_memory_reset(&c->run_memory);
-  set_env(s, c, opts);
+  set_env(s, c, opts ? &o : NULL);
   memset(c->out, 0, s->model->graph->n_outputs * sizeof *c->out);
-  OX_TRY_TO(done, st, bind_inputs(s, c, input_names, inputs, n_inputs));
-  OX_TRY_TO(done, st, bind_outputs(s, c, output_names, outputs, n_outputs));
+  memset(c->out_given, 0, s->model->graph->n_outputs);
+  if (OX_UNLIKELY(devices)) OX_TRY_TO(done, st, ox_call_devices_begin(c));
+  OX_TRY_TO(done, st, bind_inputs(s, c, input_names, inputs, n_inputs, devices));
+  OX_TRY_TO(done, st, bind_outputs(s, c, output_names, outputs, n_outputs, o.output_memories, devices));
   OX_TRY_TO(done, st, take_context(s, c, &cx));
   st = ox_context_run(cx, &c->env, c->bound, &c->sink);
+  if (OX_UNLIKELY(devices) && !st) st = deliver_to_devices(s, c, output_names, n_outputs);
 done:
   if (!st)
     deliver(s, c, output_names, outputs, n_outputs);
@@ -268,6 +307,7 @@ done:
     for (uint32_t i = 0; i < s->model->graph->n_outputs; i++)
       if (!c->out_given[i]) ox_value_release(c->out[i]);
   if (cx) give_context(s, cx);
+  if (OX_UNLIKELY(devices) && c->devices) ox_call_devices_end(c);
   give_call(s, c);
   if (st) st = ox_session_explain(s, refusals, st);
   if (st && opts && opts->tag) st = ox_status_note(st, "run '%s'", opts->tag);

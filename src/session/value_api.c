@@ -7,6 +7,7 @@
 #include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/shape.h"
+#include "session/device_memory.h"
 #include "session/value.h"
 
 struct ox_value {
@@ -21,6 +22,8 @@ struct ox_value {
   ox_recycler *home;
   ox_value *next; /* in the recycler */
   size_t room;    /* bytes of the caller's, behind this */
+  ox_memory *memory; /* where the data lies; NULL: the host's */
+  void *block;       /* of |memory|, t.bytes of it; NULL: the data is somebody else's */
 };
 
 #define ROOM_AT ((sizeof(ox_value) + 15) & ~(size_t)15)
@@ -40,6 +43,8 @@ struct ox_recycler {
 
 static void destroy(ox_value *v) {
   if (v->release) v->release(v->ctx);
+  if (v->memory) ox_memory_give(v->memory, v->block, v->t.bytes);
+  ox_memory_release(v->memory);
   ox_delete(v->alloc, v->owned, v->capacity);
   ox_arena_deinit(&v->arena);
   ox_delete(v->alloc, v, ROOM_AT + v->room);
@@ -276,3 +281,54 @@ void *ox_value_room(ox_value *v) { return v->room ? (char *)v + ROOM_AT : NULL; 
 
 const ox_tensor *ox_value_get(const ox_value *v) { return &v->t; }
 void *ox_value_data(ox_value *v) { return v->t.data; }
+
+/* ---- on devices ---- */
+
+static ox_status *check_numbers(uint32_t dtype, const int64_t *dims, size_t rank, ox_tensor *out) {
+  if (dtype == OX_STRING) return ox_fail(OX_INVALID_ARGUMENT, "strings lie in host memory only");
+  return check_shape(dtype, dims, rank, out);
+}
+
+ox_status *ox_value_create_in(ox_memory *m, uint32_t dtype, const int64_t *dims, size_t rank, ox_value **out_value) {
+  ox_value *v;
+  ox_tensor t;
+  *out_value = NULL;
+  if (!m) return ox_value_create(NULL, dtype, dims, rank, out_value);
+  OX_TRY(check_numbers(dtype, dims, rank, &t));
+  OX_TRY(make(m->env->alloc, 0, &v));
+  v->t = t, v->memory = ox_memory_retain(m);
+  ox_status *st = ox_memory_take(m, t.bytes, &v->block);
+  if (st) {
+    destroy(v);
+    return st;
+  }
+  v->t.data = v->block;
+  *out_value = v;
+  return NULL;
+}
+
+ox_status *ox_value_wrap_in(ox_memory *m, uint32_t dtype, const int64_t *dims, size_t rank, void *data, size_t bytes,
+                            void (*release)(void *ctx), void *ctx, ox_value **out_value) {
+  ox_tensor t;
+  *out_value = NULL;
+  OX_TRY(check_numbers(dtype, dims, rank, &t));
+  OX_TRY(ox_value_wrap(m ? m->env : NULL, dtype, dims, rank, data, bytes, release, ctx, out_value));
+  (*out_value)->memory = ox_memory_retain(m);
+  return NULL;
+}
+
+ox_memory *ox_value_memory(const ox_value *v) { return v->memory; }
+
+void ox_value_set_memory(ox_value *v, ox_memory *m) {
+  ox_memory_retain(m);
+  ox_memory_release(v->memory);
+  v->memory = m;
+}
+
+ox_status *ox_value_copy_to(const ox_value *from, ox_value *to) {
+  const ox_tensor *a = &from->t, *b = &to->t;
+  if (a->kind != OX_TENSOR || b->kind != OX_TENSOR || a->dtype != b->dtype || a->bytes != b->bytes ||
+      a->dtype == OX_STRING)
+    return ox_fail(OX_INVALID_ARGUMENT, "a copy is of one tensor of numbers to another of its type and size");
+  return ox_memory_copy(to->memory, b->data, from->memory, a->data, a->bytes);
+}

@@ -20,5 +20,8 @@ ox_status *ox_value_serialize(const ox_value *v, const char *name, int (*write)(
                               void *ctx) {
   ox_caller_sink caller = {write, ctx};
   const ox_tensor *t = ox_value_get(v);
+  if (ox_value_memory(v) && !ox_memory_host_accessible(ox_value_memory(v)))
+    return ox_fail(OX_INVALID_ARGUMENT, "'%s' lies on a device: what is written is to be copied from there before",
+                   name);
   return ox_value_message_write(ox_alloc_heap(), ox_value_message_of(t->kind), t, name, ox_caller_sink_of(&caller));
 }

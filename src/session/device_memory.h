@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * session/device_memory.h - what is behind ox_memory: an instance of a provider that no session has, and one of its
+ * memories. */
+#ifndef OX_SESSION_DEVICE_MEMORY_H
+#define OX_SESSION_DEVICE_MEMORY_H
+
+#include <stdatomic.h>
+
+#include "plan/provider.h"
+#include "session/env.h"
+
+struct ox_memory {
+  atomic_size_t refs;
+  ox_env *env;
+  ox_provider provider;
+  uint32_t index; /* as its table counts: from 1 */
+  uint64_t space; /* 0: its own */
+};
+
+/* The place as a plan with |providers| names it (plan/transfers.h); 0: none of these can use blocks of |m|. */
+uint32_t ox_memory_in_plan(const ox_memory *m, const ox_provider *providers, size_t n);
+/* Copies |bytes|; NULL is the host's memory. */
+OX_NODISCARD ox_status *ox_memory_copy(ox_memory *to_memory, void *to, ox_memory *from_memory, const void *from,
+                                       size_t bytes);
+
+#endif
