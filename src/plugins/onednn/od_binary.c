@@ -2,7 +2,7 @@
  * plugins/onednn/od_binary.c - arithmetic of two tensors with broadcasting, and what follows as post-operations. */
 #include <string.h>
 
-#include "od_chain.h"
+#include "od_quant.h"
 
 static const struct {
   const char *op;
@@ -128,7 +128,10 @@ static ox_status *build(od_builder *b, const od_node *n) {
 /* One constant number is no tensor. */
 static ox_status *build_either(od_builder *b, const od_node *n) {
   od_functions f;
-  return od_functions_read(n, &f) ? build(b, n) : od_functions_build(b, n);
+  bool done = false;
+  if (!od_functions_read(n, &f)) return od_functions_build(b, n);
+  if (table[row_of(n)].alg == dnnl_binary_add) OD_TRY(od_int8_add_build(b, n, &done));
+  return done ? NULL : build(b, n);
 }
 
 const od_op od_binary_ops[] = {{"Add", refuse, build_either},

@@ -40,10 +40,11 @@ static ox_status *find_values(od_builder *b) {
   const ox_ep_host *h = &b->ep->host;
   b->n_nodes = h->node_count(b->g);
   b->n_values = count_values(b);
-  b->values = od_alloc(b->ep, b->n_values * sizeof *b->values);
+  b->values = od_alloc(b->ep, (b->n_values + b->n_nodes) * sizeof *b->values);
   b->done = od_alloc(b->ep, b->n_nodes + 1);
   if (!b->values || !b->done) return od_no_memory(b->ep);
-  for (size_t i = 0; i < b->n_values; i++) b->values[i].output = OD_NONE;
+  for (size_t i = 0; i < b->n_values + b->n_nodes; i++)
+    b->values[i].output = OD_NONE, b->values[i].quant.from = OD_NO_VALUE;
   find_constants(b);
   for (size_t i = 0; i < h->io_count(b->g, 1); i++) {
     od_value *v = od_val(b, h->io_value(b->g, 1, i));

@@ -7,6 +7,13 @@
 
 enum { OD_MOST_FORMS = 4 };
 
+/* Integers that stand for numbers: (q - zero) * scale. */
+typedef struct od_quant {
+  uint32_t from;                 /* the value that is the integers; OD_NO_VALUE: there are none */
+  const ox_tensor *scale, *zero; /* constants, of one element or of one for each along |axis|; |zero| may be NULL */
+  int axis;
+} od_quant;
+
 typedef struct od_value {
   ox_shape shape;
   uint32_t dtype;                        /* OX_UNDEFINED: not built yet */
@@ -14,6 +21,7 @@ typedef struct od_value {
   uint32_t uses;                         /* by nodes that are not built yet */
   int32_t output;                        /* of the part; OD_NONE */
   const ox_tensor *constant;
+  od_quant quant; /* nothing is computed until somebody wants the numbers */
 } od_value;
 
 typedef struct od_builder {
@@ -22,9 +30,9 @@ typedef struct od_builder {
   const ox_graph_view *g;
   od_plan *plan;
   od_value *values;
-  size_t n_values, n_nodes;
-  bool *done;  /* nodes */
-  size_t node; /* being built */
+  size_t n_values, n_extra, n_nodes; /* n_extra: values that the graph does not have, behind the others */
+  bool *done;                        /* nodes */
+  size_t node;                       /* being built */
 } od_builder;
 
 typedef struct od_args {
@@ -64,6 +72,9 @@ od_value *od_val(od_builder *b, uint32_t value);
 const ox_shape *od_in_shape(od_builder *b, const od_node *n, size_t i); /* of a built value */
 /* The node and its uses of inputs are done; once for each node. */
 void od_node_done(od_builder *b, size_t node);
+
+/* A value that the graph does not have; at most one for each node. */
+uint32_t od_extra_value(od_builder *b);
 
 /* A form of a value, in memory. read: as it is; plain: row-major; as: in the layout |md|; dims: row-major, seen with
  * other dimensions of the same number of elements. */

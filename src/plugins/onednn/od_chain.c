@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "od_quant.h"
+
 /* ---- looking for nodes ---- */
 
 static size_t next_reader(const od_builder *b, uint32_t value, size_t from) {
@@ -114,13 +116,35 @@ static bool add_arithmetic(od_builder *b, const od_node *n, od_chain *c) {
   od_post p = {.operand = od_in(n, 1 - at), .f.alg = arithmetic(n, at)};
   if (p.f.alg == dnnl_alg_kind_undef || p.operand == c->out || p.operand == OD_NO_VALUE) return false;
   const od_value *v = od_val(b, p.operand);
-  if (v->dtype != c->dtype || (!v->n_forms && !v->constant) || !od_chain_see(c, &v->shape, &p)) return false;
-  p.sum = p.f.alg == dnnl_binary_add && !v->constant && od_count(&v->shape) == od_count(&c->shape);
+  bool known = v->n_forms || v->constant || v->quant.from != OD_NO_VALUE;
+  if (v->dtype != c->dtype || !known || !od_chain_see(c, &v->shape, &p)) return false;
+  p.sum = !c->of_integers && p.f.alg == dnnl_binary_add && !v->constant && od_count(&v->shape) == od_count(&c->shape);
   for (uint32_t i = 0; i < c->n_posts; i++) p.sum &= !c->post[i].sum && c->post[i].operand != p.operand;
   c->post[c->n_posts++] = p;
   swallow(c, n->index, od_out(n, 0));
   return true;
 }
+
+static bool add_quantize(const od_node *n, od_chain *c) {
+  od_quant q;
+  if (!c->of_integers || !od_quantize_read(n, &q, &c->q_type) || od_in(n, 0) != c->out) return false;
+  c->q_scale = od_scale_at(&q, 0), c->q_zero = od_zero_at(&q, 0);
+  od_function f = {dnnl_eltwise_linear, 1 / c->q_scale, (float)c->q_zero};
+  if (c->n_posts == OD_MOST_POSTS || clashes(c, &f)) return false;
+  c->quantized = true;
+  swallow(c, n->index, od_out(n, 0));
+  return true;
+}
+
+bool od_chain_scales_first(const od_chain *c) {
+  for (uint32_t i = 0; i < c->n_posts; i++) {
+    const od_post *p = &c->post[i];
+    if (p->operand != OD_NO_VALUE || p->f.alg != dnnl_eltwise_relu || p->f.alpha != 0) return false;
+  }
+  return true;
+}
+
+uint32_t od_chain_type(const od_chain *c) { return c->quantized ? c->q_type : c->dtype; }
 
 void od_chain_begin(uint32_t value, const ox_shape *shape, uint32_t dtype, int rank, const int64_t *dims,
                     od_chain *out) {
@@ -134,15 +158,17 @@ void od_chain_own(od_chain *c, od_post p) {
 }
 
 void od_chain_find(od_builder *b, od_chain *c) {
-  for (bool more = true; more && c->n_posts < OD_MOST_POSTS && c->n_nodes < OD_MOST_POSTS;) {
+  for (bool more = true; more && !c->quantized && c->n_posts < OD_MOST_POSTS && c->n_nodes < OD_MOST_POSTS;) {
     size_t reader = od_only_reader(b, c->out);
     od_node n = od_node_of(b, reader);
-    more = reader == SIZE_MAX ? add_swish(b, c) : add_function(&n, c) || add_arithmetic(b, &n, c);
+    more =
+        reader == SIZE_MAX ? add_swish(b, c) : add_function(&n, c) || add_arithmetic(b, &n, c) || add_quantize(&n, c);
   }
 }
 
 bool od_chain_shorten(od_chain *c) {
   if (!c->n_nodes) return false;
+  c->quantized = false;
   do c->n_nodes--;
   while (c->n_nodes && c->node[c->n_nodes - 1].out == OD_NO_VALUE);
   c->n_posts = c->n_nodes ? c->node[c->n_nodes - 1].n_posts : c->n_own;
@@ -173,6 +199,8 @@ dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primiti
     else
       s = dnnl_post_ops_append_binary(posts, p->f.alg, &md);
   }
+  if (s == dnnl_success && c->quantized && !od_chain_scales_first(c))
+    s = dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_linear, 1 / c->q_scale, (float)c->q_zero);
   if (s == dnnl_success) s = dnnl_primitive_attr_set_post_ops(attr, posts);
   dnnl_post_ops_destroy(posts);
   return s;
@@ -235,7 +263,7 @@ static ox_status *find_output(od_builder *b, const od_chain *c, const_dnnl_primi
   uint32_t dst = OD_NO_VALUE;
   for (uint32_t i = 0; i < c->n_posts; i++)
     if (c->post[i].sum) OD_TRY(write_sum(b, c, &c->post[i], &md, args, &dst));
-  if (dst == OD_NO_VALUE) OD_TRY(od_write(b, c->out, &c->shape, c->dtype, &md, &dst));
+  if (dst == OD_NO_VALUE) OD_TRY(od_write(b, c->out, &c->shape, od_chain_type(c), &md, &dst));
   od_arg_add(args, DNNL_ARG_DST, dst);
   return NULL;
 }

@@ -29,7 +29,12 @@ typedef struct od_chain {
   int rank; /* of the primitive's output, which may be seen with other dimensions than |shape| */
   int64_t dims[OD_MOST_DIMS];
   uint32_t n_posts, n_nodes;
-  uint32_t n_own; /* posts of the node that begins it */
+  uint32_t n_own;   /* posts of the node that begins it */
+  bool of_integers; /* the primitive computes with integers: it may end with a QuantizeLinear, and adds no sums */
+  bool quantized;   /* it does */
+  float q_scale;
+  int32_t q_zero;
+  uint32_t q_type;
   od_post post[OD_MOST_POSTS];
   od_swallowed node[OD_MOST_POSTS + 1];
 } od_chain;
@@ -45,6 +50,10 @@ void od_chain_find(od_builder *b, od_chain *c);
 bool od_chain_shorten(od_chain *c);
 /* |s| as an operand of the primitive's output; false: it cannot be seen so. */
 bool od_chain_see(const od_chain *c, const ox_shape *s, od_post *p);
+/* Whether the scale of a QuantizeLinear at the end can go before all posts, and its zero behind them as an attribute.
+ */
+bool od_chain_scales_first(const od_chain *c);
+uint32_t od_chain_type(const od_chain *c); /* of the output */
 /* |attr| gets the posts. */
 dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primitive_attr_t attr);
 /* Emits |pd| with |args|, to which operands and output are added. Takes |pd|. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "od_conv.h"
+#include "od_quant.h"
 
 /* ---- claims ---- */
 
@@ -179,6 +179,10 @@ static ox_status *build(od_builder *b, const od_node *n) {
     uint32_t mem;
     return od_write(b, out, &c.y, dtype, &md, &mem);
   }
+  od_int8 q;
+  bool done = false;
+  if (od_int8_read(b, n, 0, c.y.dim[1], &q)) OD_TRY(od_int8_conv_build(b, n, &c, &q, &done));
+  if (done) return NULL;
   size_t norm = find_norm(b, n, c.y.dim[1]);
   if (norm != SIZE_MAX) { /* it is part of the convolution, whatever comes of the rest */
     od_node k = od_node_of(b, norm);

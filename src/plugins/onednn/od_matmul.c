@@ -2,7 +2,7 @@
  * plugins/onednn/od_matmul.c - MatMul and Gemm: the library's matmul, on as few dimensions as will do. */
 #include <string.h>
 
-#include "od_matmul.h"
+#include "od_quant.h"
 
 /* ---- claims ---- */
 
@@ -120,6 +120,12 @@ static ox_status *build(od_builder *b, const od_node *n) {
   od_product_types t = {.a = od_md_plain(p.rank, p.a, type), .y = od_md_plain(p.rank, p.y, type)};
   t.w = t.w_plain = od_md_plain(p.rank, p.w, type);
   if (od_val(b, w)->constant) t.w = od_md_any(p.rank, p.w, type);
+  od_int8 q;
+  bool done = false;
+  int w_rank = od_in_shape(b, n, 1)->rank;
+  if (w_rank == 2 && od_int8_read(b, n, w_rank - 1, p.y[p.rank - 1], &q))
+    OD_TRY(od_int8_product_build(b, n, &p, &q, &t.a, &t.w_plain, &done));
+  if (done) return NULL;
   od_chain_begin(od_out(n, 0), &p.shape, dtype, p.rank, p.y, &chain);
   od_chain_find(b, &chain);
   return emit(b, a, w, OD_NO_VALUE, &t, &chain);
@@ -189,6 +195,12 @@ static ox_status *build_gemm(od_builder *b, const od_node *n) {
   od_product_types t = {.a = od_md_strided(2, p.a, a_step, type), .y = od_md_plain(2, p.y, type)};
   t.w = t.w_plain = od_md_strided(2, p.w, w_step, type);
   if (od_val(b, w)->constant) t.w = od_md_any(2, p.w, type);
+  od_int8 q;
+  bool done = false,
+       unscaled = od_float(n, "alpha", 1) == 1 && (od_in(n, 2) == OD_NO_VALUE || od_float(n, "beta", 1) == 1);
+  if (unscaled && od_int8_read(b, n, tw ? 0 : 1, p.y[1], &q))
+    OD_TRY(od_int8_product_build(b, n, &p, &q, &t.a, &t.w_plain, &done));
+  if (done) return NULL;
   od_chain_begin(od_out(n, 0), &p.shape, dtype, 2, p.y, &chain);
   OD_TRY(add_c(b, n, &p, &t, &chain, &bias));
   od_chain_find(b, &chain);

@@ -2,8 +2,7 @@
  * plugins/onednn/od_pool.c - MaxPool, AveragePool and the global ones. */
 #include <string.h>
 
-#include "od_window.h"
-#include "od_eltwise.h"
+#include "od_quant.h"
 
 static bool is(const od_node *n, const char *op) { return strcmp(od_op_name(n), op) == 0; }
 static bool is_global(const od_node *n) { return is(n, "GlobalAveragePool") || is(n, "GlobalMaxPool"); }
@@ -60,7 +59,7 @@ static ox_status *describe(od_builder *b, const od_node *n, const od_window *w, 
   return od_check(b, s, "describing a pooling");
 }
 
-ox_status *od_pool_build(od_builder *b, const od_node *n, uint32_t value, uint32_t out, uint32_t *out_mem) {
+static ox_status *build_pool(od_builder *b, const od_node *n, uint32_t value, uint32_t out, uint32_t *out_mem) {
   od_window w;
   dnnl_primitive_desc_t pd;
   od_args args = {0};
@@ -86,9 +85,23 @@ ox_status *od_pool_build(od_builder *b, const od_node *n, uint32_t value, uint32
   return od_emit(b, pd, &args);
 }
 
+/* The largest integer stands for the largest number. */
+static ox_status *build_integers(od_builder *b, const od_node *n) {
+  uint32_t mem, y = od_extra_value(b);
+  od_quant q = od_val(b, od_in(n, 0))->quant;
+  OD_TRY(build_pool(b, n, q.from, y, &mem));
+  od_value *out = od_val(b, od_out(n, 0));
+  out->shape = od_val(b, y)->shape, out->dtype = OX_F32;
+  out->quant = q, out->quant.from = y;
+  return NULL;
+}
+
 static ox_status *build(od_builder *b, const od_node *n) {
   uint32_t mem;
-  return od_pool_build(b, n, od_in(n, 0), od_out(n, 0), &mem);
+  const od_value *x = od_val(b, od_in(n, 0));
+  if (x->quant.from != OD_NO_VALUE && od_quant_is_one(&x->quant) && kind_of(n) == dnnl_pooling_max)
+    return build_integers(b, n);
+  return build_pool(b, n, od_in(n, 0), od_out(n, 0), &mem);
 }
 
 const od_op od_pool_ops[] = {{"MaxPool", refuse, build},

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "od_build.h"
+#include "od_quant.h"
 
 od_node od_node_of(const od_builder *b, size_t index) { return (od_node){b->ep, b->g, index}; }
+uint32_t od_extra_value(od_builder *b) { return (uint32_t)(b->n_values + b->n_extra++); }
 od_value *od_val(od_builder *b, uint32_t value) { return &b->values[value]; }
 const ox_shape *od_in_shape(od_builder *b, const od_node *n, size_t i) { return &od_val(b, od_in(n, i))->shape; }
 
@@ -100,6 +102,7 @@ static ox_status *read_const(od_builder *b, uint32_t value) {
 ox_status *od_read(od_builder *b, uint32_t value, uint32_t *out_mem) {
   od_value *v = od_val(b, value);
   if (!v->n_forms && v->constant) OD_TRY(read_const(b, value));
+  if (!v->n_forms && v->quant.from != OD_NO_VALUE) OD_TRY(od_dequantize(b, value));
   if (!v->n_forms)
     return od_fail(b->ep, OX_FAIL, "oneDNN: value '%s' is read before it is made", b->ep->host.value_name(b->g, value));
   *out_mem = v->form[0];

@@ -29,22 +29,24 @@ static const row rows[] = {
 
 /* ---- constants ---- */
 
-/* |text| with numbers between -1 and 1 in the place of each #n; malloc'd. */
+/* |text| with numbers between -1 and 1 in the place of each #n, integers of int8 for ~n and of uint8 for ^n; malloc'd. */
 static char *with_numbers(const char *text) {
   size_t room = 1 << 20, at = 0;
   char *out = malloc(room);
   unsigned seed = 1;
   assert_non_null(out);
   for (const char *p = text; *p;) {
-    if (*p != '#') {
+    char kind = *p, *end;
+    if (kind != '#' && kind != '~' && kind != '^') {
       out[at++] = *p++;
       continue;
     }
-    char *end;
     long n = strtol(p + 1, &end, 10);
     for (long i = 0; i < n; i++) {
       seed = seed * 1103515245 + 12345;
-      at += (size_t)snprintf(out + at, room - at, "%s%.4f", i ? ", " : "", (double)(seed >> 8 & 0xffff) / 0x8000 - 1);
+      int byte = (int)(seed >> 16 & 0xff);
+      double x = kind == '#' ? (double)(seed >> 8 & 0xffff) / 0x8000 - 1 : kind == '~' ? byte - 128 : byte;
+      at += (size_t)snprintf(out + at, room - at, kind == '#' ? "%s%.4f" : "%s%.0f", i ? ", " : "", x);
     }
     p = end;
   }

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/onednn/od_quant.c - QuantizeLinear and DequantizeLinear. A DequantizeLinear computes nothing at first: who
+ * reads it may be able to work with the integers. */
+#include "od_quant.h"
+
+#include <string.h>
+
+/* ---- scales and zeros ---- */
+
+float od_scale_at(const od_quant *q, int64_t i) {
+  float x;
+  memcpy(&x, (const char *)q->scale->data + (od_quant_is_one(q) ? 0 : i * 4), sizeof x);
+  return x;
+}
+
+int32_t od_zero_at(const od_quant *q, int64_t i) {
+  int32_t x;
+  if (!q->zero) return 0;
+  if (od_count(&q->zero->shape) == 1) i = 0;
+  if (q->zero->dtype == OX_U8) return ((const uint8_t *)q->zero->data)[i];
+  if (q->zero->dtype == OX_I8) return ((const int8_t *)q->zero->data)[i];
+  memcpy(&x, (const char *)q->zero->data + i * 4, sizeof x);
+  return x;
+}
+
+bool od_quant_is_one(const od_quant *q) { return od_count(&q->scale->shape) == 1; }
+
+const char *od_quant_read(const od_node *n, size_t at, od_quant *q) {
+  *q = (od_quant){.from = OD_NO_VALUE, .scale = od_in_const(n, at), .zero = od_in_const(n, at + 1)};
+  if (!q->scale || q->scale->dtype != OX_F32) return "its scale is not constant and of float32";
+  if (!q->zero && od_in(n, at + 1) != OD_NO_VALUE) return "its zero is not constant";
+  if (q->zero && od_type(q->zero->dtype) == dnnl_data_type_undef) return "its integers are not of 8 bits";
+  if (q->zero && od_count(&q->zero->shape) != od_count(&q->scale->shape))
+    return "its scales and zeros differ in number";
+  for (int64_t i = 0; i < od_count(&q->scale->shape); i++)
+    if (!(od_scale_at(q, i) > 0)) return "a scale is not positive";
+  return od_int(n, "block_size", 0) ? "it has blocks" : NULL;
+}
+
+/* ---- QuantizeLinear ---- */
+
+static const char *refuse_quantize(const od_node *n) {
+  od_quant q;
+  const char *why = od_refuse_type(n, 0);
+  if (!why) why = od_quant_read(n, 1, &q);
+  if (why) return why;
+  if (od_in_type(n, 0, NULL) != OX_F32) return "it is not of float32";
+  if (!od_quant_is_one(&q)) return "it has a scale for each channel";
+  if (q.zero ? q.zero->dtype != OX_U8 && q.zero->dtype != OX_I8 : od_int(n, "output_dtype", OX_U8) != OX_U8)
+    return "its integers are not of 8 bits";
+  return od_int(n, "precision", 0) ? "it says in which precision to divide" : NULL;
+}
+
+bool od_quantize_read(const od_node *n, od_quant *out, uint32_t *out_type) {
+  if (strcmp(od_op_name(n), "QuantizeLinear") != 0 || refuse_quantize(n) || od_quant_read(n, 1, out)) return false;
+  *out_type = out->zero ? out->zero->dtype : OX_U8;
+  return true;
+}
+
+static ox_status *emit_scaled(od_builder *b, uint32_t from, uint32_t to, float scale, int zero_arg, int32_t zero) {
+  dnnl_primitive_desc_t pd;
+  dnnl_primitive_attr_t attr;
+  od_args args = {0};
+  OD_TRY(od_attr_create(b, &attr));
+  dnnl_status_t s = dnnl_primitive_attr_set_output_scales(attr, 1, 0, &scale);
+  if (s == dnnl_success && zero) s = dnnl_primitive_attr_set_zero_points(attr, zero_arg, 1, 0, &zero);
+  if (s == dnnl_success)
+    s = dnnl_reorder_primitive_desc_create(&pd, od_md(b, from), b->ep->engine, od_md(b, to), b->ep->engine, attr);
+  dnnl_primitive_attr_destroy(attr);
+  OD_TRY(od_check(b, s, "describing a change of type"));
+  od_arg_add(&args, DNNL_ARG_FROM, from);
+  od_arg_add(&args, DNNL_ARG_TO, to);
+  return od_emit(b, pd, &args);
+}
+
+static ox_status *build_quantize(od_builder *b, const od_node *n) {
+  od_quant q;
+  uint32_t type, from, to;
+  od_quantize_read(n, &q, &type);
+  OD_TRY(od_read_plain(b, od_in(n, 0), &from));
+  ox_shape shape = *od_in_shape(b, n, 0);
+  dnnl_memory_desc_t md = od_md_plain(shape.rank, shape.dim, od_type(type));
+  OD_TRY(od_write(b, od_out(n, 0), &shape, type, &md, &to));
+  if (od_count(&shape) == 0) return NULL;
+  return emit_scaled(b, from, to, 1 / od_scale_at(&q, 0), DNNL_ARG_TO, od_zero_at(&q, 0));
+}
+
+/* ---- DequantizeLinear ---- */
+
+static const char *refuse_dequantize(const od_node *n) {
+  od_quant q;
+  ox_shape x;
+  uint32_t type = od_in_type(n, 0, &x);
+  const char *why = od_quant_read(n, 1, &q);
+  int64_t axis = od_int(n, "axis", 1);
+  const ox_tensor *t = od_in_const(n, 0);
+  if (why) return why;
+  if (x.rank < 0 || x.rank > 5) return "the rank of its input is not 0 to 5";
+  if (type != OX_U8 && type != OX_I8 && !(type == OX_I32 && t)) return "its integers are not of 8 bits";
+  if (od_quant_is_one(&q)) return NULL;
+  if (!t) return "what it has several scales for is not constant";
+  if (axis < 0) axis += x.rank;
+  return axis < 0 || axis >= x.rank || x.dim[axis] != od_count(&q.scale->shape) ? "its scales do not fit its axis"
+                                                                                : NULL;
+}
+
+static ox_status *build_dequantize(od_builder *b, const od_node *n) {
+  od_value *y = od_val(b, od_out(n, 0));
+  const od_value *x = od_val(b, od_in(n, 0));
+  int64_t axis = od_int(n, "axis", 1);
+  od_quant_read(n, 1, &y->quant);
+  y->quant.from = od_in(n, 0), y->quant.axis = (int)(axis < 0 ? axis + x->shape.rank : axis);
+  y->shape = x->shape, y->dtype = OX_F32;
+  return NULL;
+}
+
+static int32_t integer_at(const ox_tensor *t, int64_t i) {
+  int32_t x;
+  if (t->dtype == OX_U8) return ((const uint8_t *)t->data)[i];
+  if (t->dtype == OX_I8) return ((const int8_t *)t->data)[i];
+  memcpy(&x, (const char *)t->data + i * 4, sizeof x);
+  return x;
+}
+
+static ox_status *dequantize_constant(od_builder *b, uint32_t value) {
+  od_value *v = od_val(b, value);
+  const ox_tensor *t = od_val(b, v->quant.from)->constant;
+  dnnl_memory_desc_t md = od_md_of(v);
+  uint32_t mem;
+  int64_t inner = 1, n = od_count(&v->shape);
+  for (int i = v->quant.axis + 1; i < v->shape.rank; i++) inner *= v->shape.dim[i];
+  int64_t along = od_quant_is_one(&v->quant) ? 1 : v->shape.dim[v->quant.axis];
+  OD_TRY(od_fixed_find(b, value, 0, &md, &mem));
+  if (mem == OD_NO_VALUE) {
+    float *numbers = od_alloc(b->ep, (size_t)n * sizeof *numbers);
+    if (!numbers) return od_no_memory(b->ep);
+    for (int64_t i = 0; i < n; i++) {
+      int64_t at = along == 1 ? 0 : i / inner % along;
+      numbers[i] = (float)(integer_at(t, i) - od_zero_at(&v->quant, at)) * od_scale_at(&v->quant, at);
+    }
+    ox_status *st = od_fixed_make(b, value, 0, numbers, &md, &md, &mem);
+    od_free(b->ep, numbers);
+    if (st) return st;
+  }
+  return od_define(b, value, &v->shape, OX_F32, mem);
+}
+
+ox_status *od_dequantize(od_builder *b, uint32_t value) {
+  od_value *v = od_val(b, value);
+  uint32_t from, to;
+  if (od_val(b, v->quant.from)->constant) return dequantize_constant(b, value);
+  OD_TRY(od_read_plain(b, v->quant.from, &from));
+  dnnl_memory_desc_t md = od_md_of(v);
+  ox_shape shape = v->shape;
+  OD_TRY(od_write(b, value, &shape, OX_F32, &md, &to));
+  if (od_count(&shape) == 0) return NULL;
+  return emit_scaled(b, from, to, od_scale_at(&v->quant, 0), DNNL_ARG_FROM, od_zero_at(&v->quant, 0));
+}
+
+const od_op od_quant_ops[] = {{"QuantizeLinear", refuse_quantize, build_quantize},
+                              {"DequantizeLinear", refuse_dequantize, build_dequantize},
+                              {"QLinearConv", od_qlinear_conv_refuse, od_qlinear_conv_build},
+                              {"QLinearMatMul", od_qlinear_matmul_refuse, od_qlinear_matmul_build},
+                              {NULL, NULL, NULL}};
