@@ -111,6 +111,7 @@ deps:
 	@sh tools/need.sh gcc cmake ninja=ninja-build pkg-config
 
 # For the image plug-in and its tests; it is built with those that are there.
+XNNPACK_LIBS = /usr/include/xnnpack.h=libxnnpack-dev /usr/include/pthreadpool.h=libpthreadpool-dev
 IMAGE_LIBS = pc:libjpeg=libjpeg-dev pc:libpng=libpng-dev pc:libwebp=libwebp-dev pc:libtiff-4=libtiff-dev \
   pc:libopenjp2=libopenjp2-7-dev /usr/lib/python3/dist-packages/PIL=python3-pil
 PYTHON_TESTS = python3-config=python3-dev /usr/lib/python3/dist-packages/numpy=python3-numpy \
@@ -121,6 +122,7 @@ deps-test: deps
 	@sh tools/need.sh $(PYTHON_TESTS) || echo "the tests of the Python packages are left out"
 	@sh tools/need.sh $(ONEDNN) || echo "the oneDNN provider is left out"
 	@sh tools/need.sh $(IMAGE_LIBS) || echo "the image formats of these libraries are left out"
+	@sh tools/need.sh $(XNNPACK_LIBS) || echo "the provider xnnpack is left out"
 
 deps-python:
 	@sh tools/need.sh python3-config=python3-dev

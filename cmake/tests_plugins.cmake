@@ -80,3 +80,13 @@ if(TARGET onyx_onednn)
   endforeach()
   onyx_add_test(plugins.onednn.cts test.cts.suite "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_onednn>")
 endif()
+
+# The provider "xnnpack", alone and through the tests that hold for all providers.
+if(TARGET onyx_xnnpack)
+  foreach(name xnnpack_ops)
+    target_compile_definitions(test.plugins.xnnpack.${name} PRIVATE XNNPACK_PLUGIN="$<TARGET_FILE:onyx_xnnpack>")
+    add_dependencies(test.plugins.xnnpack.${name} onyx_xnnpack)
+  endforeach()
+  add_dependencies(test.cts.suite onyx_xnnpack)
+  onyx_add_test(plugins.xnnpack.suite test.cts.suite CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_xnnpack>)
+endif()

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * xnnpack/xnnpack_plugin.c - the provider "xnnpack": instances, options, claims. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xp_build.h"
+
+/* ---- instances ---- */
+
+/* Runs an operator without a pool, and sees whether that comes to us. */
+static enum xnn_status ask_whose_pool(bool *out_ours) {
+  xnn_operator_t op;
+  float x = 1, y;
+  enum xnn_status st = xnn_create_abs_nc_f32(1, 1, 1, 0, &op);
+  if (st != xnn_status_success) return st;
+  unsigned before = xp_pool_calls_without();
+  st = xnn_setup_abs_nc_f32(op, 1, &x, &y, NULL); /* asks how many threads there are */
+  bool counts = xp_pool_calls_without() != before;
+  before = xp_pool_calls_without();
+  if (st == xnn_status_success) st = xnn_run_operator(op, NULL); /* a loop */
+  *out_ours = counts && xp_pool_calls_without() != before;
+  xnn_delete_operator(op);
+  return st;
+}
+
+static ox_status *start(ox_ep *ep, const ox_options *options) {
+  long cap = 0;
+  bool ours = false;
+  for (uint32_t i = 0; options && i < options->n; i++) /* the host knows that they are declared, and numbers */
+    if (strcmp(options->keys[i], "intra_op_num_threads") == 0) cap = strtol(options->values[i], NULL, 10);
+  if (cap < 0) return xp_fail(ep, OX_INVALID_ARGUMENT, "xnnpack: intra_op_num_threads is %ld", cap);
+  uint32_t most = ep->host.max_threads(&ep->host);
+  ep->pool = (struct pthreadpool){&ep->host, cap && cap < (long)most ? (uint32_t)cap : most};
+  XP_TRY(xp_check(ep, xnn_initialize(NULL), "xnn_initialize", ""));
+  XP_TRY(xp_check(ep, ask_whose_pool(&ours), "Abs", "of one number"));
+  ep->given = ours ? &ep->pool : NULL;
+  if (ours) return NULL;
+  ep->pool.threads = 1;
+  ep->host.log_text(&ep->host, 2,
+                    "this program has brought its own libpthreadpool, which libXNNPACK uses: it runs on one "
+                    "thread here, as there is to be no second pool");
+  return NULL;
+}
+
+static ox_status *create(const ox_ep_host *host, const ox_options *options, ox_ep **out_ep) {
+  *out_ep = NULL;
+  if (host->struct_size < offsetof(ox_ep_host, parallel_team))
+    return host->status_make(OX_INCOMPATIBLE, "xnnpack: the host has no loops with a cap");
+  ox_ep *ep = host->alloc.alloc(host->alloc.ctx, sizeof *ep, 64);
+  if (!ep) return host->status_make(OX_OUT_OF_MEMORY, "xnnpack: out of memory");
+  *ep = (ox_ep){.host = *host};
+  ox_status *st = start(ep, options);
+  if (st)
+    host->alloc.free(host->alloc.ctx, ep, sizeof *ep);
+  else
+    *out_ep = ep;
+  return st;
+}
+
+static void destroy(ox_ep *ep) {
+  const ox_alloc a = ep->host.alloc;
+  a.free(a.ctx, ep, sizeof *ep);
+}
+
+/* ---- claims ---- */
+
+/* The constants that |node|'s weights are dequantized from come with it. */
+static void claim_weights(const xp_graph *g, ox_claims *claims, size_t node) {
+  for (size_t i = 0; i < g->h->node_in_count(g->g, node); i++) {
+    uint32_t v = xp_in(g, node, i);
+    size_t from = xp_dequantizer(g, v);
+    if (from != SIZE_MAX && g->h->value_const(g->g, xp_in(g, from, 0)) && xp_is_weights(g, v))
+      g->h->claim_fused(claims, from);
+  }
+}
+
+static ox_status *claim(ox_ep *ep, const ox_graph_view *view, ox_claims *claims) {
+  const xp_graph g = {&ep->host, view};
+  size_t n = g.h->node_count(view);
+  for (size_t i = 0; i < n; i++) {
+    const xp_operator *o = xp_find_operator(&g, i);
+    const char *why = o ? o->check(&g, i) : "the library has no such operator";
+    if (!why)
+      g.h->claim_fused(claims, i);
+    else if (!xp_is_op(&g, i, "DequantizeLinear"))
+      g.h->decline(claims, i, why);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const xp_operator *o = xp_find_operator(&g, i);
+    if (o && !o->check(&g, i)) claim_weights(&g, claims, i);
+  }
+  return NULL;
+}
+
+static const ox_option_def options[] = {
+    {"intra_op_num_threads", OX_OPTION_INT, NULL, "0", "threads of the session's pool that are used; 0: all of them"},
+};
+
+static const ox_ep_api api = {.struct_size = sizeof api,
+                              .abi_major = OX_EP_ABI_MAJOR,
+                              .name = "xnnpack",
+                              .create = create,
+                              .destroy = destroy,
+                              .claim = claim,
+                              .compile = xp_compile,
+                              .run = xp_program_run,
+                              .program_release = xp_program_release,
+                              .version = "2022-02",
+                              .options = options,
+                              .n_options = XP_COUNT(options)};
+
+const ox_ep_api *ox_ep_query(uint32_t host_abi_major) { return host_abi_major == OX_EP_ABI_MAJOR ? &api : NULL; }

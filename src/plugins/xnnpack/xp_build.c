@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * xnnpack/xp_build.c - see xp_build.h. */
+#include "xp_build.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- tensors and steps ---- */
+
+/* Doubles |array| of |n| things when it is full. */
+static bool make_room(xp_build *b, void **array, uint32_t n, uint32_t *room, size_t size) {
+  if (n < *room) return true;
+  uint32_t more = *room ? 2 * *room : 32;
+  void *to = xp_arena_get(&b->p->arena, more, size);
+  if (to && n) memcpy(to, *array, n * size);
+  if (to) *array = to, *room = more;
+  return to != NULL;
+}
+
+static ox_status *add_tensor(xp_build *b, const xp_tensor *t, uint32_t *out) {
+  void *array = b->p->tensors;
+  if (!make_room(b, &array, b->p->n_tensors, &b->tensor_room, sizeof *t)) return xp_oom(b->ep);
+  b->p->tensors = array;
+  b->p->tensors[ *out = b->p->n_tensors++] = *t;
+  return NULL;
+}
+
+static void *form_of(xp_build *b, uint32_t value, uint32_t type, bool last) {
+  return &b->values[value].form[last + 2 * (type == OX_U8)];
+}
+
+ox_status *xp_add(xp_build *b, size_t node, const xp_kind *kind, const uint32_t *in, uint32_t n_in, uint32_t value,
+                  uint32_t type, bool last, xp_step **out) {
+  ox_program *p = b->p;
+  void *array = p->steps;
+  if (!make_room(b, &array, p->n_steps, &b->step_room, sizeof(xp_step))) return xp_oom(b->ep);
+  p->steps = array;
+  uint32_t *ins = xp_arena_get(&p->arena, n_in + 1, sizeof *ins);
+  if (!ins) return xp_oom(b->ep);
+  const xp_tensor y = {.type = (uint8_t)type, .place = XP_TEMP, .last = last, .made = p->n_steps, .used = p->n_steps};
+  uint32_t tensor;
+  XP_TRY(add_tensor(b, &y, &tensor));
+  xp_step *s = *out = &p->steps[p->n_steps];
+  *s = (xp_step){.kind = kind,
+                 .op = b->g.h->node_op(b->g.g, node),
+                 .name = b->g.h->node_name(b->g.g, node),
+                 .n_in = n_in,
+                 .in = ins,
+                 .out = tensor,
+                 .lo = -INFINITY,
+                 .hi = INFINITY};
+  for (uint32_t i = 0; i < n_in; i++) {
+    xp_tensor *x = &p->tensors[ins[i] = in[i]];
+    x->used = p->n_steps;
+    if (x->place == XP_INPUT && !kind->run) x->guarded = true;
+  }
+  if (n_in > p->most_in) p->most_in = n_in;
+  *(uint32_t *)form_of(b, value, type, last) = tensor;
+  p->n_steps++;
+  return NULL;
+}
+
+bool xp_is_possible(const xp_build *b, const xp_step *s, uint32_t type) {
+  const xp_tensor x = {.type = (uint8_t)type, .last = true};
+  const xp_dims d = {4, {1, 1, 1, 1}};
+  const xp_tensor *tensors[] = {&x, &x};
+  const xp_dims *dims[] = {&d, &d};
+  const xp_call c = {.ep = b->ep, .in_tensor = tensors, .in_dims = dims, .out_dims = &d};
+  xnn_operator_t op;
+  if (s->kind->create(s, &c, &op) != xnn_status_success) return false;
+  xnn_delete_operator(op);
+  return true;
+}
+
+/* ---- constants ---- */
+
+ox_status *xp_floats(xp_build *b, uint32_t value, xp_arena *a, const float **out, xp_dims *out_dims) {
+  const ox_ep_host *h = b->g.h;
+  const ox_tensor *t = h->value_const(b->g.g, value), *scale = NULL, *zero = NULL;
+  size_t node = SIZE_MAX;
+  if (!t) {
+    node = xp_dequantizer(&b->g, value);
+    t = node == SIZE_MAX ? NULL : h->value_const(b->g.g, xp_in(&b->g, node, 0));
+    scale = t ? h->value_const(b->g.g, xp_in(&b->g, node, 1)) : NULL;
+    if (!scale) return xp_fail(b->ep, OX_FAIL, "xnnpack: '%s' is not constant", h->value_name(b->g.g, value));
+    if (xp_in(&b->g, node, 2) != UINT32_MAX) zero = h->value_const(b->g.g, xp_in(&b->g, node, 2));
+  }
+  *out_dims = (xp_dims){.rank = t->shape.rank};
+  if (t->shape.rank > XP_MOST_RANK)
+    return xp_fail(b->ep, OX_NOT_IMPLEMENTED, "xnnpack: a constant of rank %d", t->shape.rank);
+  for (int d = 0; d < t->shape.rank; d++) out_dims->d[d] = t->shape.dim[d];
+  size_t n = xp_elements(out_dims), size = xp_type_bytes(t->dtype);
+  float *y = xp_arena_get(a, n + XNN_EXTRA_BYTES, sizeof *y);
+  if (!y) return xp_oom(b->ep);
+  *out = y;
+  if (!scale) {
+    memcpy(y, t->data, n * sizeof *y);
+    return NULL;
+  }
+  int axis = (int)xp_attr_int(&b->g, node, "axis", 1);
+  if (axis < 0) axis += out_dims->rank;
+  size_t n_scales = scale->bytes / sizeof(float), inner = 1;
+  for (int d = axis + 1; d < out_dims->rank; d++) inner *= (size_t)out_dims->d[d];
+  if (n_scales > 1 &&
+      (axis >= out_dims->rank || (size_t)out_dims->d[axis] != n_scales || (zero && zero->bytes != n_scales * size)))
+    return xp_fail(b->ep, OX_INVALID_MODEL, "xnnpack: '%s': scales of another size", h->value_name(b->g.g, value));
+  for (size_t i = 0; i < n; i++) {
+    size_t k = n_scales > 1 ? i / inner % n_scales : 0;
+    const char *at = (const char *)t->data + i * size, *z = zero ? (const char *)zero->data + k * size : NULL;
+    int32_t q = 0, q0 = 0;
+    float by;
+    memcpy(&by, (const char *)scale->data + k * sizeof by, sizeof by);
+    if (size == 4) memcpy(&q, at, 4);
+    if (size == 4 && z) memcpy(&q0, z, 4);
+    if (size == 1) q = t->dtype == OX_U8 ? *(const uint8_t *)at : *(const int8_t *)at;
+    if (size == 1 && z) q0 = t->dtype == OX_U8 ? *(const uint8_t *)z : *(const int8_t *)z;
+    y[i] = (float)((int64_t)q - q0) * by;
+  }
+  return NULL;
+}
+
+/* |from| in the order of |to|, which is channels last. */
+static void to_last(const xp_dims *d, const char *from, char *to, size_t size) {
+  size_t channels = (size_t)d->d[1], batch = (size_t)d->d[0], area = xp_elements(d) / (batch * channels);
+  for (size_t n = 0; n < batch; n++)
+    for (size_t c = 0; c < channels; c++)
+      for (size_t i = 0; i < area; i++)
+        memcpy(to + ((n * area + i) * channels + c) * size, from + ((n * channels + c) * area + i) * size, size);
+}
+
+ox_status *xp_need_constant(xp_build *b, uint32_t value, int rank, bool last, uint32_t *out) {
+  const float *data;
+  xp_dims own, d = {.rank = rank};
+  XP_TRY(xp_floats(b, value, &b->p->arena, &data, &own));
+  for (int i = 0; i < rank; i++) d.d[i] = i < rank - own.rank ? 1 : own.d[i - (rank - own.rank)];
+  xp_tensor t = {.type = OX_F32, .place = XP_CONST, .last = last, .dims = d, .data = data};
+  if (last && xp_elements(&d)) {
+    char *moved = xp_arena_get(&b->p->arena, xp_elements(&d) + XNN_EXTRA_BYTES, sizeof(float));
+    if (!moved) return xp_oom(b->ep);
+    to_last(&d, (const char *)data, moved, sizeof(float));
+    t.data = moved;
+  }
+  return add_tensor(b, &t, out);
+}
+
+/* Bytes, as they are. */
+static ox_status *add_bytes(xp_build *b, uint32_t value, uint32_t *out) {
+  const ox_tensor *c = b->g.h->value_const(b->g.g, value);
+  xp_tensor t = {.type = (uint8_t)c->dtype, .place = XP_CONST, .dims = {.rank = c->shape.rank}};
+  for (int d = 0; d < c->shape.rank; d++) t.dims.d[d] = c->shape.dim[d];
+  void *to = xp_arena_get(&b->p->arena, c->bytes + XNN_EXTRA_BYTES, 1);
+  if (!to) return xp_oom(b->ep);
+  t.data = memcpy(to, c->data, c->bytes);
+  return add_tensor(b, &t, out);
+}
+
+/* ---- forms ---- */
+
+xp_quant xp_quant_as(xp_quant q, uint32_t own, uint32_t type) {
+  if (own != type) q.zero += type == OX_U8 ? 128 : -128;
+  return q;
+}
+
+bool xp_is_last(const xp_build *b, uint32_t value) {
+  const xp_value *v = &b->values[value];
+  if (v->from_bytes && v->form[0] == XP_NO_TENSOR && v->form[1] == XP_NO_TENSOR) v = &b->values[v->bytes];
+  return v->form[1] != XP_NO_TENSOR || v->form[3] != XP_NO_TENSOR;
+}
+
+/* The first form of a value that no step has made. */
+static ox_status *first_form(xp_build *b, uint32_t value) {
+  xp_value *v = &b->values[value];
+  const ox_tensor *c = b->g.h->value_const(b->g.g, value);
+  uint32_t type = xp_type(&b->g, value), from;
+  xp_step *s;
+  if (c && type != OX_F32) return add_bytes(b, value, form_of(b, value, type, false));
+  if (c || (!v->from_bytes && xp_dequantizer(&b->g, value) != SIZE_MAX))
+    return xp_need_constant(b, value, xp_rank(&b->g, value), false, form_of(b, value, OX_F32, false));
+  if (!v->from_bytes) return xp_fail(b->ep, OX_FAIL, "xnnpack: nothing makes '%s'", b->g.h->value_name(b->g.g, value));
+  bool last = xp_is_last(b, v->bytes);
+  XP_TRY(xp_need(b, v->bytes, OX_I8, last, &from));
+  XP_TRY(xp_add(b, b->g.h->value_producer(b->g.g, value), &xp_kind_convert, &from, 1, value, OX_F32, last, &s));
+  s->q_in[0] = xp_quant_as(b->values[value].quant, xp_type(&b->g, v->bytes), OX_I8);
+  return NULL;
+}
+
+ox_status *xp_need(xp_build *b, uint32_t value, uint32_t type, bool last, uint32_t *out) {
+  xp_value *v = &b->values[value];
+  last = last && xp_rank(&b->g, value) > 2;
+  uint32_t *form = form_of(b, value, type, last), from = XP_NO_TENSOR;
+  if ((*out = *form) != XP_NO_TENSOR) return NULL;
+  int have = -1;
+  for (int i = 0; i < XP_FORMS; i++) /* of the same layout if there is one */
+    if (v->form[i] != XP_NO_TENSOR && (have < 0 || i % 2 == last)) have = i;
+  if (have < 0) {
+    XP_TRY(first_form(b, value));
+    return xp_need(b, value, type, last, out);
+  }
+  from = v->form[have];
+  const xp_tensor x = b->p->tensors[from];
+  size_t node = b->g.h->value_producer(b->g.g, value);
+  xp_step *s;
+  XP_TRY(xp_add(b, node == SIZE_MAX ? v->consumer : node, &xp_kind_relayout, &from, 1, value, type, last, &s));
+  s->axis = last - x.last, s->flags = x.type == type ? 0 : 0x80;
+  *out = s->out;
+  return NULL;
+}
+
+/* ---- tails ---- */
+
+void xp_find_tail(const xp_build *b, size_t node, xp_tail *t) {
+  const xp_graph *g = &b->g;
+  *t = (xp_tail){.lo = -INFINITY, .hi = INFINITY, .out = xp_out(g, node, 0), .quantized = UINT32_MAX};
+  for (size_t next;; t->out = xp_out(g, next, 0)) {
+    next = b->values[t->out].consumer;
+    if (next == SIZE_MAX || b->done[next] || g->h->value_use_count(g->g, t->out) != 1) return;
+    if (xp_in(g, next, 0) != t->out) return;
+    uint32_t bytes = xp_out(g, next, 0);
+    if (xp_is_op(g, next, "QuantizeLinear")) {
+      if (!xp_read_quant(g, xp_in(g, next, 1), xp_in(g, next, 2), xp_type(g, bytes), &t->quant)) return;
+      t->quantized = bytes, t->quantizer = next;
+      return;
+    }
+    float lo, hi;
+    if (t->n_nodes == XP_MOST_TAIL || (!xp_is_op(g, next, "Relu") && !xp_is_op(g, next, "Clip"))) return;
+    if (xp_read_bounds(g, next, &lo, &hi)) return;
+    float both_lo = fminf(fmaxf(t->lo, lo), hi), both_hi = fminf(fmaxf(t->hi, lo), hi);
+    if (!(both_lo < both_hi)) return;
+    t->lo = both_lo, t->hi = both_hi, t->nodes[t->n_nodes++] = next;
+  }
+}
+
+void xp_take_tail(xp_build *b, const xp_tail *t, bool quantized) {
+  for (int i = 0; i < t->n_nodes; i++) b->done[t->nodes[i]] = true;
+  if (quantized) b->done[t->quantizer] = true;
+}
+
+static int32_t to_byte(float x, const xp_quant *q, int32_t least, int32_t most) {
+  float y = rintf(x / q->scale) + (float)q->zero;
+  return y <= (float)least ? least : y >= (float)most ? most : (int32_t)y;
+}
+
+bool xp_tail_bytes(const xp_tail *t, const xp_quant *q, bool is_signed, int32_t *lo, int32_t *hi) {
+  int32_t least = is_signed ? INT8_MIN : 0, most = is_signed ? INT8_MAX : UINT8_MAX;
+  *lo = to_byte(t->lo, q, least, most), *hi = to_byte(t->hi, q, least, most);
+  return *lo < *hi;
+}

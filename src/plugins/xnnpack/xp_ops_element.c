@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * xnnpack/xp_ops_element.c - element by element, PRelu, Softmax. They take their inputs channels last where these are
+ * so.
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "xp_build.h"
+
+static const char *check_float(const xp_graph *g, size_t node) {
+  if (xp_type(g, xp_in(g, node, 0)) != OX_F32) return "not float32";
+  return xp_rank(g, xp_in(g, node, 0)) < 0 ? "a rank that is not known, or above 6" : NULL;
+}
+
+/* ---- one input ---- */
+
+static const struct {
+  const char *op;
+  xp_unary unary;
+} unaries[] = {{"Abs", XP_ABS},
+               {"Ceil", XP_CEIL},
+               {"Clip", XP_CLAMP},
+               {"Elu", XP_ELU},
+               {"Floor", XP_FLOOR},
+               {"HardSwish", XP_HARD_SWISH},
+               {"LeakyRelu", XP_LEAKY_RELU},
+               {"Neg", XP_NEG},
+               {"Relu", XP_CLAMP},
+               {"Round", XP_ROUND},
+               {"Sigmoid", XP_SIGMOID},
+               {"Sqrt", XP_SQRT}};
+
+static const char *check_bounds(const xp_graph *g, size_t node) {
+  float lo, hi;
+  const char *why = check_float(g, node);
+  return why ? why : xp_read_bounds(g, node, &lo, &hi);
+}
+
+static float alpha(const xp_graph *g, size_t node) {
+  return xp_attr_float(g, node, "alpha", xp_is_op(g, node, "Elu") ? 1.0f : 0.01f);
+}
+static const char *check_alpha(const xp_graph *g, size_t node) {
+  float a = alpha(g, node);
+  const char *why = check_float(g, node);
+  return why ? why : isnormal(a) && a > 0 ? NULL : "the library wants alpha above 0";
+}
+
+static ox_status *emit_unary(xp_build *b, size_t node) {
+  const xp_graph *g = &b->g;
+  uint32_t x = xp_in(g, node, 0), in;
+  bool last = xp_is_last(b, x);
+  size_t row = 0;
+  xp_step *s;
+  while (!xp_is_op(g, node, unaries[row].op)) row++;
+  xp_tail tail = {.lo = -INFINITY, .hi = INFINITY, .out = xp_out(g, node, 0)};
+  if (unaries[row].unary == XP_CLAMP) (void)xp_read_bounds(g, node, &tail.lo, &tail.hi);
+  XP_TRY(xp_need(b, x, OX_F32, last, &in));
+  XP_TRY(xp_add(b, node, &xp_kind_unary, &in, 1, tail.out, OX_F32, last, &s));
+  s->which = (int)unaries[row].unary, s->lo = tail.lo, s->hi = tail.hi, s->number = alpha(g, node);
+  return NULL;
+}
+
+/* Bytes in and out, if the library has it for these scales. */
+static ox_status *emit_sigmoid(xp_build *b, size_t node) {
+  const xp_value *x = &b->values[xp_in(&b->g, node, 0)];
+  xp_step trial = {.kind = &xp_kind_unary, .which = XP_SIGMOID, .q_lo = INT8_MIN, .q_hi = INT8_MAX}, *s;
+  xp_tail tail;
+  uint32_t in;
+  xp_find_tail(b, node, &tail);
+  if (!x->from_bytes || tail.quantized == UINT32_MAX || tail.n_nodes) return emit_unary(b, node);
+  trial.q_in[0] = xp_quant_as(x->quant, xp_type(&b->g, x->bytes), OX_I8);
+  trial.q_out = xp_quant_as(tail.quant, xp_type(&b->g, tail.quantized), OX_I8);
+  if (!xp_is_possible(b, &trial, OX_I8)) return emit_unary(b, node);
+  bool last = xp_is_last(b, x->bytes);
+  XP_TRY(xp_need(b, x->bytes, OX_I8, last, &in));
+  XP_TRY(xp_add(b, node, &xp_kind_unary, &in, 1, tail.quantized, OX_I8, last, &s));
+  s->which = XP_SIGMOID, s->q_in[0] = trial.q_in[0], s->q_out = trial.q_out, s->q_lo = INT8_MIN, s->q_hi = INT8_MAX;
+  xp_take_tail(b, &tail, true);
+  return NULL;
+}
+
+/* ---- PRelu ---- */
+
+/* Slopes of channels, or one: the number of them; 0: others. */
+static int64_t slopes(const xp_graph *g, size_t node) {
+  xp_dims s;
+  int rank = xp_rank(g, xp_in(g, node, 0));
+  xp_shape(g, xp_in(g, node, 1), &s);
+  if (s.rank < 0 || s.rank > rank) return 0;
+  int64_t n = 1;
+  for (int d = 0; d < s.rank; d++) {
+    int axis = rank - s.rank + d;
+    if (s.d[d] != 1 && axis != 1) return 0;
+    n *= s.d[d];
+  }
+  return n;
+}
+
+static const char *check_prelu(const xp_graph *g, size_t node) {
+  xp_dims x;
+  const char *why = check_float(g, node);
+  xp_shape(g, xp_in(g, node, 0), &x);
+  if (why) return why;
+  if (x.rank < 2 || xp_type(g, xp_in(g, node, 1)) != OX_F32 || !xp_is_weights(g, xp_in(g, node, 1)))
+    return "slopes that are not constant";
+  int64_t n = slopes(g, node);
+  return n < 1 || (n == 1 && x.d[1] < 1) ? "the library has slopes of channels" : NULL;
+}
+
+static ox_status *emit_prelu(xp_build *b, size_t node) {
+  xp_dims x, d;
+  const float *given;
+  xp_step *s;
+  uint32_t in;
+  int64_t n = slopes(&b->g, node);
+  xp_shape(&b->g, xp_in(&b->g, node, 0), &x);
+  XP_TRY(xp_floats(b, xp_in(&b->g, node, 1), &b->p->arena, &given, &d));
+  int64_t channels = n > 1 ? n : x.d[1];
+  float *all = xp_arena_get(&b->p->arena, (size_t)channels + XNN_EXTRA_BYTES, sizeof *all);
+  if (!all) return xp_oom(b->ep);
+  for (int64_t i = 0; i < channels; i++) all[i] = given[n > 1 ? i : 0];
+  XP_TRY(xp_need(b, xp_in(&b->g, node, 0), OX_F32, true, &in));
+  XP_TRY(xp_add(b, node, &xp_kind_prelu, &in, 1, xp_out(&b->g, node, 0), OX_F32, x.rank > 2, &s));
+  s->numbers = all, s->channels_in = channels;
+  return NULL;
+}
+
+/* ---- Softmax ---- */
+
+static int softmax_axis(const xp_graph *g, size_t node) {
+  bool old = g->h->node_version(g->g, node) < 13;
+  int rank = xp_rank(g, xp_in(g, node, 0));
+  int64_t axis = xp_attr_int(g, node, "axis", old ? 1 : -1);
+  axis += axis < 0 ? rank : 0;
+  return axis < 0 || axis >= rank ? XP_NONE : (int)axis;
+}
+
+static const char *check_softmax(const xp_graph *g, size_t node) {
+  const char *why = check_float(g, node);
+  if (why) return why;
+  return softmax_axis(g, node) == XP_NONE ? "the axis" : NULL;
+}
+
+/* Rows have to end at the end of memory: along C an image is channels last, along other axes it is transposed. */
+static ox_status *emit_softmax(xp_build *b, size_t node) {
+  const xp_graph *g = &b->g;
+  uint32_t x = xp_in(g, node, 0), y = xp_out(g, node, 0), in;
+  int rank = xp_rank(g, x), axis = softmax_axis(g, node);
+  bool old = g->h->node_version(g->g, node) < 13, last = !old && axis == 1 && rank > 2;
+  xp_step *s;
+  XP_TRY(xp_need(b, x, OX_F32, last, &in));
+  if (old || last || axis == rank - 1) {
+    XP_TRY(xp_add(b, node, &xp_kind_softmax, &in, 1, y, OX_F32, last, &s));
+    s->axis = old ? axis : rank - 1;
+    return NULL;
+  }
+  /* The output's form is overwritten twice: what is in between nobody can ask for. */
+  for (int turn = 0; turn < 3; turn++) {
+    XP_TRY(xp_add(b, node, turn == 1 ? &xp_kind_softmax : &xp_kind_transpose, &in, 1, y, OX_F32, false, &s));
+    in = s->out, s->axis = rank - 1;
+    for (int d = 0; d < rank; d++) s->sizes[d] = d == axis ? rank - 1 : d == rank - 1 ? axis : d;
+  }
+  return NULL;
+}
+
+/* ---- two inputs ---- */
+
+static const struct {
+  const char *op;
+  xp_binary binary;
+} binaries[] = {{"Add", XP_ADD}, {"Div", XP_DIV}, {"Max", XP_MAX}, {"Min", XP_MIN}, {"Mul", XP_MUL}, {"Sub", XP_SUB}};
+
+static const char *check_binary(const xp_graph *g, size_t node) {
+  if (g->h->node_in_count(g->g, node) != 2) return "the library has two inputs";
+  if (g->h->node_version(g->g, node) < 7) return "the broadcast of old versions";
+  for (size_t i = 0; i < 2; i++) {
+    if (xp_type(g, xp_in(g, node, i)) != OX_F32) return "not float32";
+    if (xp_rank(g, xp_in(g, node, i)) < 0) return "a rank that is not known, or above 6";
+  }
+  return NULL;
+}
+
+static bool is_constant(const xp_build *b, uint32_t v) {
+  return b->g.h->value_const(b->g.g, v) || (!b->values[v].from_bytes && xp_dequantizer(&b->g, v) != SIZE_MAX);
+}
+
+/* Channels last, if an input is so and the others can follow: constants, and what has all dimensions. */
+static bool binary_is_last(const xp_build *b, const uint32_t v[2], int rank) {
+  bool any = false;
+  for (int i = 0; i < 2; i++) {
+    if (is_constant(b, v[i])) continue;
+    if (xp_rank(&b->g, v[i]) != rank) return false;
+    any = any || xp_is_last(b, v[i]);
+  }
+  return any && rank > 2;
+}
+
+static ox_status *emit_binary_bytes(xp_build *b, size_t node, xp_binary which, const xp_tail *tail, bool *out_taken) {
+  xp_step trial = {.kind = &xp_kind_binary, .which = (int)which}, *s;
+  uint32_t v[2], in[2];
+  *out_taken = false;
+  if (tail->quantized == UINT32_MAX) return NULL;
+  for (int i = 0; i < 2; i++) {
+    const xp_value *x = &b->values[xp_in(&b->g, node, (size_t)i)];
+    if (!x->from_bytes) return NULL;
+    v[i] = x->bytes, trial.q_in[i] = xp_quant_as(x->quant, xp_type(&b->g, v[i]), OX_I8);
+  }
+  int ranks[2] = {xp_rank(&b->g, v[0]), xp_rank(&b->g, v[1])}, rank = ranks[0] > ranks[1] ? ranks[0] : ranks[1];
+  trial.q_out = xp_quant_as(tail->quant, xp_type(&b->g, tail->quantized), OX_I8);
+  if (!xp_tail_bytes(tail, &trial.q_out, true, &trial.q_lo, &trial.q_hi) || !xp_is_possible(b, &trial, OX_I8))
+    return NULL;
+  bool last = binary_is_last(b, v, rank);
+  for (int i = 0; i < 2; i++) XP_TRY(xp_need(b, v[i], OX_I8, last, &in[i]));
+  XP_TRY(xp_add(b, node, &xp_kind_binary, in, 2, tail->quantized, OX_I8, last, &s));
+  s->which = trial.which, s->q_in[0] = trial.q_in[0], s->q_in[1] = trial.q_in[1];
+  s->q_out = trial.q_out, s->q_lo = trial.q_lo, s->q_hi = trial.q_hi;
+  *out_taken = true;
+  return NULL;
+}
+
+static ox_status *emit_binary(xp_build *b, size_t node) {
+  const uint32_t v[2] = {xp_in(&b->g, node, 0), xp_in(&b->g, node, 1)};
+  int ranks[2] = {xp_rank(&b->g, v[0]), xp_rank(&b->g, v[1])}, rank = ranks[0] > ranks[1] ? ranks[0] : ranks[1];
+  size_t row = 0;
+  xp_tail tail;
+  uint32_t in[2];
+  bool bytes;
+  xp_step *s;
+  while (!xp_is_op(&b->g, node, binaries[row].op)) row++;
+  xp_find_tail(b, node, &tail);
+  if (binaries[row].binary == XP_MAX || binaries[row].binary == XP_MIN) /* they have no bounds */
+    tail = (xp_tail){.lo = -INFINITY, .hi = INFINITY, .out = xp_out(&b->g, node, 0), .quantized = UINT32_MAX};
+  XP_TRY(emit_binary_bytes(b, node, binaries[row].binary, &tail, &bytes));
+  xp_take_tail(b, &tail, bytes);
+  if (bytes) return NULL;
+  bool last = binary_is_last(b, v, rank);
+  for (int i = 0; i < 2; i++)
+    if (is_constant(b, v[i]))
+      XP_TRY(xp_need_constant(b, v[i], last ? rank : ranks[i], last, &in[i]));
+    else
+      XP_TRY(xp_need(b, v[i], OX_F32, last, &in[i]));
+  XP_TRY(xp_add(b, node, &xp_kind_binary, in, 2, tail.out, OX_F32, last, &s));
+  s->which = (int)binaries[row].binary, s->lo = tail.lo, s->hi = tail.hi;
+  return NULL;
+}
+
+const xp_operator xp_ops_element[] = {{"Abs", check_float, emit_unary},
+                                      {"Ceil", check_float, emit_unary},
+                                      {"Clip", check_bounds, emit_unary},
+                                      {"Elu", check_alpha, emit_unary},
+                                      {"Floor", check_float, emit_unary},
+                                      {"HardSwish", check_float, emit_unary},
+                                      {"LeakyRelu", check_alpha, emit_unary},
+                                      {"Neg", check_float, emit_unary},
+                                      {"Relu", check_bounds, emit_unary},
+                                      {"Round", check_float, emit_unary},
+                                      {"Sigmoid", check_float, emit_sigmoid},
+                                      {"Sqrt", check_float, emit_unary},
+                                      {"PRelu", check_prelu, emit_prelu},
+                                      {"Softmax", check_softmax, emit_softmax},
+                                      {"Add", check_binary, emit_binary},
+                                      {"Div", check_binary, emit_binary},
+                                      {"Max", check_binary, emit_binary},
+                                      {"Min", check_binary, emit_binary},
+                                      {"Mul", check_binary, emit_binary},
+                                      {"Sub", check_binary, emit_binary},
+                                      {NULL, NULL, NULL}};

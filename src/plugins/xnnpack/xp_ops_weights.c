@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * xnnpack/xp_ops_weights.c - Conv, QLinearConv, ConvTranspose, MatMul, Gemm. */
+#include "xp_ops_weights.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_CHANNELS = 1 << 30, MOST_DEPTHWISE = 25 };
+
+/* ---- convolutions ---- */
+
+/* Shapes and attributes, where input and weights are at these places. */
+static const char *check_conv_like(const xp_graph *g, size_t node, size_t x_at, size_t w_at, bool transposed,
+                                   xp_window *window) {
+  xp_dims w;
+  int rank = xp_rank(g, xp_in(g, node, x_at));
+  int64_t group = xp_attr_int(g, node, "group", 1), area = 1;
+  xp_shape(g, xp_in(g, node, w_at), &w);
+  if (rank != 3 && rank != 4) return "the library has convolutions in one and two dimensions";
+  if (w.rank != rank) return "weights of another rank";
+  for (int d = 0; d < w.rank; d++)
+    if (w.d[d] < 1 || w.d[d] > MOST_CHANNELS) return "the shape of the weights";
+  if (group < 1 || w.d[0] % group || (double)group * (double)w.d[1] > MOST_CHANNELS) return "the number of groups";
+  for (int d = 2; d < rank; d++) area *= w.d[d];
+  if (w.d[1] == 1 && group > 1 && area > MOST_DEPTHWISE) return "the library has no depthwise kernel of this size";
+  return xp_read_window(g, node, w.d + 2, rank - 2, transposed, window);
+}
+
+static bool is_bias(const xp_graph *g, uint32_t b) { return b == UINT32_MAX || xp_is_weights(g, b); }
+
+static const char *check_floats(const xp_graph *g, size_t node) {
+  if (xp_type(g, xp_in(g, node, 0)) != OX_F32) return "not float32";
+  if (!xp_is_weights(g, xp_in(g, node, 1))) return "the weights are not constant";
+  return is_bias(g, xp_in(g, node, 2)) ? NULL : "the bias is not constant";
+}
+
+static const char *check_conv(const xp_graph *g, size_t node) {
+  xp_window w;
+  const char *why = check_floats(g, node);
+  return why ? why : check_conv_like(g, node, 0, 1, false, &w);
+}
+
+static const char *check_deconv(const xp_graph *g, size_t node) {
+  xp_window w;
+  size_t n;
+  const char *why = check_floats(g, node);
+  if (!why) why = check_conv_like(g, node, 0, 1, true, &w);
+  if (why) return why;
+  if (xp_attr_ints(g, node, "output_shape", &n)) return "output_shape";
+  for (int i = 0; i < 2; i++)
+    if (w.extra[i] >= w.stride[i]) return "output_padding is not smaller than the stride";
+  return NULL;
+}
+
+static void read_job(const xp_build *b, size_t node, size_t w_at, bool transposed, xp_job *j) {
+  const xp_graph *g = &b->g;
+  xp_dims w;
+  memset(j, 0, sizeof *j); /* the recipe's bytes are digested */
+  xp_shape(g, xp_in(g, node, w_at), &w);
+  uint32_t group = (uint32_t)xp_attr_int(g, node, "group", 1);
+  xp_recipe *r = &j->recipe;
+  j->node = node, j->kind = transposed ? &xp_kind_deconv : &xp_kind_conv, j->last = true;
+  j->outer = w.d[0], j->inner = w.d[1], j->area = 1;
+  for (int d = 2; d < w.rank; d++) j->area *= w.d[d];
+  r->op = transposed ? XP_DECONV : XP_CONV, r->groups = group;
+  r->channels_in = (uint32_t)(transposed ? w.d[0] / group : w.d[1]);
+  r->channels_out = (uint32_t)(transposed ? w.d[1] : w.d[0] / group);
+  (void)xp_read_window(g, node, w.d + 2, w.rank - 2, transposed, &r->window); /* as the check did */
+  if (r->window.same) r->flags |= XNN_FLAG_TENSORFLOW_SAME_PADDING;
+}
+
+/* In bytes if that can be, else in floats. */
+static ox_status *build(xp_build *b, xp_job *j) {
+  xp_bytes_job q;
+  bool taken = false;
+  if (xp_as_bytes(b, j, &q)) XP_TRY(xp_build_bytes(b, j, &q, &taken));
+  if (!taken) XP_TRY(xp_build_floats(b, j));
+  xp_take_tail(b, &j->tail, taken);
+  return NULL;
+}
+
+static ox_status *emit_conv_like(xp_build *b, size_t node, bool transposed) {
+  xp_job j;
+  read_job(b, node, 1, transposed, &j);
+  j.x = xp_in(&b->g, node, 0), j.w = xp_in(&b->g, node, 1), j.b = xp_in(&b->g, node, 2);
+  xp_find_tail(b, node, &j.tail);
+  return build(b, &j);
+}
+static ox_status *emit_conv(xp_build *b, size_t node) { return emit_conv_like(b, node, false); }
+static ox_status *emit_deconv(xp_build *b, size_t node) { return emit_conv_like(b, node, true); }
+
+/* ---- QLinearConv ---- */
+
+static bool is_constant(const xp_graph *g, uint32_t v) { return v != UINT32_MAX && g->h->value_const(g->g, v); }
+
+static const char *check_qconv(const xp_graph *g, size_t node) {
+  xp_window window;
+  xp_quant x, y;
+  uint32_t w = xp_in(g, node, 3), type = xp_type(g, w);
+  uint32_t x_type = xp_type(g, xp_in(g, node, 0)), y_type = xp_type(g, xp_out(g, node, 0));
+  if (!xp_read_quant(g, xp_in(g, node, 1), xp_in(g, node, 2), x_type, &x) ||
+      !xp_read_quant(g, xp_in(g, node, 6), xp_in(g, node, 7), y_type, &y))
+    return "scales or zero points of input or output";
+  for (size_t i = 3; i < 6; i++)
+    if (!is_constant(g, xp_in(g, node, i))) return "the weights are not constant";
+  if (xp_in(g, node, 8) != UINT32_MAX && !is_constant(g, xp_in(g, node, 8))) return "the bias is not constant";
+  const ox_tensor *s = g->h->value_const(g->g, xp_in(g, node, 4)), *z = g->h->value_const(g->g, xp_in(g, node, 5));
+  if ((type != OX_U8 && type != OX_I8) || s->dtype != OX_F32 || z->dtype != type) return "weights of another type";
+  int32_t none = type == OX_U8 ? 128 : 0;
+  for (size_t i = 0; i < z->bytes; i++)
+    if (s->bytes > sizeof(float) &&
+        (type == OX_U8 ? ((const uint8_t *)z->data)[i] : ((const int8_t *)z->data)[i]) != none)
+      return "scales of channels with zero points";
+  for (size_t i = 0; i < s->bytes / sizeof(float); i++) {
+    float scale;
+    memcpy(&scale, (const char *)s->data + i * sizeof scale, sizeof scale);
+    if (!(scale > 0) || !isnormal(scale) || !(x.scale * scale / y.scale < 256)) return "the scales of the weights";
+  }
+  return check_conv_like(g, node, 0, 3, false, &window);
+}
+
+static ox_status *emit_qconv(xp_build *b, size_t node) {
+  const xp_graph *g = &b->g;
+  xp_job j;
+  bool taken;
+  read_job(b, node, 3, false, &j);
+  j.tail = (xp_tail){.lo = -INFINITY, .hi = INFINITY};
+  xp_bytes_job q = {.x = xp_in(g, node, 0),
+                    .y = xp_out(g, node, 0),
+                    .w = xp_in(g, node, 3),
+                    .w_scale = xp_in(g, node, 4),
+                    .w_zero = xp_in(g, node, 5),
+                    .bias = xp_in(g, node, 8)};
+  (void)xp_read_quant(g, xp_in(g, node, 1), xp_in(g, node, 2), xp_type(g, q.x), &q.x_quant);
+  (void)xp_read_quant(g, xp_in(g, node, 6), xp_in(g, node, 7), xp_type(g, q.y), &q.y_quant);
+  XP_TRY(xp_build_bytes(b, &j, &q, &taken));
+  if (taken) return NULL;
+  return xp_fail(b->ep, OX_NOT_IMPLEMENTED, "xnnpack: QLinearConv '%s': the library refuses its numbers",
+                 g->h->node_name(g->g, node));
+}
+
+/* ---- products ---- */
+
+/* |k|, |n|: of the matrix. */
+static ox_status *emit_linear(xp_build *b, size_t node, uint32_t w, uint32_t bias, int64_t k, int64_t n, bool turned,
+                              const xp_tail *tail) {
+  xp_job j;
+  memset(&j, 0, sizeof j);
+  j.node = node, j.kind = &xp_kind_linear, j.x = xp_in(&b->g, node, 0), j.w = w, j.b = bias, j.tail = *tail;
+  j.outer = turned ? n : k, j.inner = turned ? k : n, j.area = 1;
+  j.recipe.op = XP_LINEAR, j.recipe.groups = 1, j.recipe.channels_in = (uint32_t)k, j.recipe.channels_out = (uint32_t)n;
+  j.recipe.flags = turned ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS;
+  j.drop_columns = xp_rank(&b->g, w) == 1;
+  return build(b, &j);
+}
+
+static const char *check_matrix(const xp_dims *w) {
+  for (int d = 0; d < w->rank; d++)
+    if (w->d[d] < 1 || w->d[d] > MOST_CHANNELS) return "the shape of the matrix";
+  return NULL;
+}
+
+static const char *check_matmul(const xp_graph *g, size_t node) {
+  xp_dims w;
+  const char *why = check_floats(g, node);
+  xp_shape(g, xp_in(g, node, 1), &w);
+  if (why) return why;
+  if (xp_rank(g, xp_in(g, node, 0)) < 1) return "the rank of the left factor";
+  if (w.rank != 1 && w.rank != 2) return "the library has products with one matrix";
+  return check_matrix(&w);
+}
+
+/* An Add of a constant row to the product, which is then its bias. */
+static size_t find_bias(const xp_build *b, size_t node, int64_t n, uint32_t *out_bias) {
+  const xp_graph *g = &b->g;
+  uint32_t y = xp_out(g, node, 0);
+  size_t add = b->values[y].consumer;
+  *out_bias = UINT32_MAX;
+  if (!xp_is_op(g, add, "Add") || b->done[add] || g->h->value_use_count(g->g, y) != 1) return SIZE_MAX;
+  uint32_t other = xp_in(g, add, xp_in(g, add, 0) == y);
+  xp_dims d;
+  xp_shape(g, other, &d);
+  if (xp_type(g, other) != OX_F32 || !g->h->value_const(g->g, other)) return SIZE_MAX;
+  if (d.rank < 1 || d.rank > xp_rank(g, y) || d.d[d.rank - 1] != n) return SIZE_MAX;
+  for (int i = 0; i + 1 < d.rank; i++)
+    if (d.d[i] != 1) return SIZE_MAX;
+  *out_bias = other;
+  return add;
+}
+
+static ox_status *emit_matmul(xp_build *b, size_t node) {
+  xp_dims w;
+  xp_shape(&b->g, xp_in(&b->g, node, 1), &w);
+  int64_t n = w.rank == 2 ? w.d[1] : 1;
+  uint32_t bias = UINT32_MAX;
+  xp_tail tail;
+  size_t add = w.rank == 2 ? find_bias(b, node, n, &bias) : SIZE_MAX;
+  xp_find_tail(b, add == SIZE_MAX ? node : add, &tail);
+  XP_TRY(emit_linear(b, node, xp_in(&b->g, node, 1), bias, w.d[0], n, false, &tail));
+  if (add != SIZE_MAX) b->done[add] = true;
+  return NULL;
+}
+
+static const char *check_gemm(const xp_graph *g, size_t node) {
+  xp_dims w, c;
+  const char *why = check_floats(g, node);
+  xp_shape(g, xp_in(g, node, 1), &w);
+  if (why) return why;
+  if (xp_attr_float(g, node, "alpha", 1) != 1 || xp_attr_float(g, node, "beta", 1) != 1) return "alpha or beta";
+  if (xp_attr_int(g, node, "transA", 0)) return "the library does not transpose the left factor";
+  if (xp_rank(g, xp_in(g, node, 0)) != 2 || w.rank != 2) return "the ranks of the factors";
+  int64_t n = w.d[xp_attr_int(g, node, "transB", 0) ? 0 : 1];
+  if (xp_in(g, node, 2) == UINT32_MAX) return check_matrix(&w);
+  xp_shape(g, xp_in(g, node, 2), &c);
+  if (c.rank < 1 || c.d[c.rank - 1] != n || (c.rank == 2 && c.d[0] != 1)) return "C is not a row";
+  return check_matrix(&w);
+}
+
+static ox_status *emit_gemm(xp_build *b, size_t node) {
+  xp_dims w;
+  xp_tail tail;
+  bool turned = xp_attr_int(&b->g, node, "transB", 0) != 0;
+  xp_shape(&b->g, xp_in(&b->g, node, 1), &w);
+  xp_find_tail(b, node, &tail);
+  return emit_linear(b, node, xp_in(&b->g, node, 1), xp_in(&b->g, node, 2), w.d[turned], w.d[!turned], turned, &tail);
+}
+
+const xp_operator xp_ops_weights[] = {
+    {"Conv", check_conv, emit_conv},          {"ConvTranspose", check_deconv, emit_deconv},
+    {"QLinearConv", check_qconv, emit_qconv}, {"MatMul", check_matmul, emit_matmul},
+    {"Gemm", check_gemm, emit_gemm},          {NULL, NULL, NULL}};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * xnnpack/xp_ops_window.c - MaxPool, AveragePool, GlobalAveragePool, Resize. */
+#include <math.h>
+#include <string.h>
+
+#include "xp_build.h"
+
+/* ---- pools ---- */
+
+static const char *check_pool(const xp_graph *g, size_t node, xp_window *w) {
+  if (xp_rank(g, xp_in(g, node, 0)) != 4) return "the library has pools in two dimensions";
+  if (xp_attr_int(g, node, "ceil_mode", 0)) return "ceil_mode";
+  const char *why = xp_read_window(g, node, NULL, 2, false, w);
+  if (why) return why;
+  if (w->size[0] * (uint64_t)w->size[1] == 1) return "a window of one pixel";
+  for (int i = 0; i < 2; i++) {
+    uint32_t size = i ? w->left > w->right ? w->left : w->right : w->top > w->bottom ? w->top : w->bottom;
+    if (size > (uint64_t)w->dilation[i] * (w->size[i] - 1)) return "pads as large as the window";
+    if (w->same && w->dilation[i] != 1) return "auto_pad with dilations";
+  }
+  return NULL;
+}
+
+static const char *check_max_pool(const xp_graph *g, size_t node) {
+  xp_window w;
+  uint32_t type = xp_type(g, xp_in(g, node, 0));
+  if (type != OX_F32 && type != OX_U8 && type != OX_I8) return "not float32, uint8 or int8";
+  if (xp_out(g, node, 1) != UINT32_MAX) return "the library gives no indices";
+  return check_pool(g, node, &w);
+}
+
+static ox_status *emit_max_pool(xp_build *b, size_t node) {
+  const xp_graph *g = &b->g;
+  uint32_t x = xp_in(g, node, 0), type = xp_type(g, x), in;
+  xp_tail tail = {.lo = -INFINITY, .hi = INFINITY, .out = xp_out(g, node, 0)};
+  xp_window w;
+  xp_step *s;
+  (void)check_pool(g, node, &w);
+  if (type == OX_F32) xp_find_tail(b, node, &tail);
+  if (type == OX_U8) type = OX_I8; /* of bytes the order is the same */
+  XP_TRY(xp_need(b, x, type, true, &in));
+  XP_TRY(xp_add(b, node, &xp_kind_max_pool, &in, 1, tail.out, type, true, &s));
+  s->window = w, s->lo = tail.lo, s->hi = tail.hi, s->q_lo = INT8_MIN, s->q_hi = INT8_MAX;
+  s->flags = w.same ? XNN_FLAG_TENSORFLOW_SAME_PADDING : 0;
+  xp_take_tail(b, &tail, false);
+  return NULL;
+}
+
+static const char *check_average_pool(const xp_graph *g, size_t node) {
+  xp_window w;
+  const char *why = check_pool(g, node, &w);
+  if (why) return why;
+  if (xp_type(g, xp_in(g, node, 0)) != OX_F32) return "not float32";
+  if (w.dilation[0] != 1 || w.dilation[1] != 1) return "dilations";
+  bool padded = w.same || w.top || w.left || w.bottom || w.right;
+  return padded && xp_attr_int(g, node, "count_include_pad", 0) ? "the library does not count the pads" : NULL;
+}
+
+static ox_status *emit_average_pool(xp_build *b, size_t node) {
+  uint32_t in;
+  xp_tail tail;
+  xp_window w;
+  xp_step *s;
+  (void)check_pool(&b->g, node, &w);
+  xp_find_tail(b, node, &tail);
+  XP_TRY(xp_need(b, xp_in(&b->g, node, 0), OX_F32, true, &in));
+  XP_TRY(xp_add(b, node, &xp_kind_average_pool, &in, 1, tail.out, OX_F32, true, &s));
+  s->window = w, s->lo = tail.lo, s->hi = tail.hi, s->flags = w.same ? XNN_FLAG_TENSORFLOW_SAME_PADDING : 0;
+  xp_take_tail(b, &tail, false);
+  return NULL;
+}
+
+static const char *check_global(const xp_graph *g, size_t node) {
+  int rank = xp_rank(g, xp_in(g, node, 0));
+  if (xp_type(g, xp_in(g, node, 0)) != OX_F32) return "not float32";
+  return rank == 3 || rank == 4 ? NULL : "the library has pools in one and two dimensions";
+}
+
+/* In bytes, if the library has it for these scales. */
+static ox_status *emit_global_bytes(xp_build *b, size_t node, const xp_tail *tail, bool *out_taken) {
+  const xp_value *x = &b->values[xp_in(&b->g, node, 0)];
+  *out_taken = false;
+  if (!x->from_bytes || tail->quantized == UINT32_MAX) return NULL;
+  xp_step trial = {.kind = &xp_kind_global_average_pool}, *s;
+  trial.q_in[0] = xp_quant_as(x->quant, xp_type(&b->g, x->bytes), OX_I8);
+  trial.q_out = xp_quant_as(tail->quant, xp_type(&b->g, tail->quantized), OX_I8);
+  if (!xp_tail_bytes(tail, &trial.q_out, true, &trial.q_lo, &trial.q_hi)) return NULL;
+  if (!xp_is_possible(b, &trial, OX_I8)) return NULL;
+  uint32_t in;
+  XP_TRY(xp_need(b, x->bytes, OX_I8, true, &in));
+  XP_TRY(xp_add(b, node, trial.kind, &in, 1, tail->quantized, OX_I8, true, &s));
+  s->q_in[0] = trial.q_in[0], s->q_out = trial.q_out, s->q_lo = trial.q_lo, s->q_hi = trial.q_hi;
+  *out_taken = true;
+  return NULL;
+}
+
+static ox_status *emit_global(xp_build *b, size_t node) {
+  xp_tail tail;
+  xp_step *s;
+  uint32_t in;
+  bool bytes;
+  xp_find_tail(b, node, &tail);
+  XP_TRY(emit_global_bytes(b, node, &tail, &bytes));
+  if (!bytes) {
+    XP_TRY(xp_need(b, xp_in(&b->g, node, 0), OX_F32, true, &in));
+    XP_TRY(xp_add(b, node, &xp_kind_global_average_pool, &in, 1, tail.out, OX_F32, true, &s));
+    s->lo = tail.lo, s->hi = tail.hi;
+  }
+  xp_take_tail(b, &tail, bytes);
+  return NULL;
+}
+
+/* ---- Resize ---- */
+
+typedef struct resize {
+  int64_t size[2]; /* 0: |scale| */
+  float scale[2];
+  uint32_t flags;
+} resize;
+
+static bool read_scales(const xp_graph *g, uint32_t value, float out[4]) {
+  const ox_tensor *t = value == UINT32_MAX ? NULL : g->h->value_const(g->g, value);
+  if (!t || t->dtype != OX_F32 || t->bytes != 4 * sizeof *out) return false;
+  memcpy(out, t->data, t->bytes);
+  return true;
+}
+
+/* The library knows sizes alone: their quotient has to be the scale for every size that may come. */
+static bool is_exact(const xp_dims *x, int i, float scale) {
+  double n = (double)x->d[2 + i], y = n * (double)scale, up = 1 / (double)scale;
+  if (x->d[2 + i] > 0) return y == floor(y) && y >= 1 && (scale >= 1 || up == floor(up));
+  return scale >= 1 && scale == floorf(scale);
+}
+
+static const char *read_resize(const xp_graph *g, size_t node, resize *r) {
+  xp_dims x, y;
+  float scales[4];
+  int64_t sizes[4];
+  bool old = g->h->node_version(g->g, node) < 11;
+  size_t n;
+  uint32_t type = xp_type(g, xp_in(g, node, 0));
+  xp_shape(g, xp_in(g, node, 0), &x), xp_shape(g, xp_out(g, node, 0), &y);
+  *r = (resize){.flags = 0};
+  if (type != OX_F32 && type != OX_U8 && type != OX_I8) return "not float32, uint8 or int8";
+  if (!xp_attr_is(g, node, "mode", "linear", "nearest")) return "the library has linear alone";
+  if (x.rank != 4) return "the library resizes images";
+  if (xp_attr_ints(g, node, "axes", &n) || xp_attr_int(g, node, "antialias", 0)) return "axes or antialias";
+  if (xp_attr_int(g, node, "exclude_outside", 0)) return "exclude_outside";
+  if (!xp_attr_is(g, node, "keep_aspect_ratio_policy", "stretch", "stretch")) return "keep_aspect_ratio_policy";
+  const char *half = old ? "asymmetric" : "half_pixel", *name = "coordinate_transformation_mode";
+  bool torch = xp_attr_is(g, node, name, "pytorch_half_pixel", half);
+  if (torch && !(y.rank == 4 && y.d[2] > 1 && y.d[3] > 1)) return "pytorch_half_pixel of one pixel";
+  if (xp_attr_is(g, node, name, "align_corners", half))
+    r->flags = XNN_FLAG_ALIGN_CORNERS;
+  else if (xp_attr_is(g, node, name, "asymmetric", half))
+    r->flags = XNN_FLAG_TENSORFLOW_LEGACY_MODE;
+  else if (!torch && !xp_attr_is(g, node, name, "half_pixel", half))
+    return "coordinate_transformation_mode";
+  if (!old && xp_const_ints(g, xp_in(g, node, 3), sizes, 4) == 4) {
+    if (sizes[1] != x.d[1] || (x.d[0] >= 0 && sizes[0] != x.d[0])) return "channels or batch are resized";
+    for (int i = 0; i < 2; i++) {
+      if (sizes[2 + i] < 1 || sizes[2 + i] > INT32_MAX) return "the sizes";
+      if (sizes[2 + i] < x.d[2 + i] || x.d[2 + i] < 1) return "the image may become smaller";
+      r->size[i] = sizes[2 + i];
+    }
+    return x.d[0] < 0 ? "the batch is not known" : NULL;
+  }
+  if (!read_scales(g, xp_in(g, node, old ? 1 : 2), scales)) return "scales or sizes are not constant";
+  if (scales[0] != 1 || scales[1] != 1) return "channels or batch are resized";
+  for (int i = 0; i < 2; i++) {
+    r->scale[i] = scales[2 + i];
+    if (!(r->scale[i] > 0) || r->scale[i] > 1024 || !is_exact(&x, i, r->scale[i])) return "a scale without whole sizes";
+  }
+  return NULL;
+}
+
+static const char *check_resize(const xp_graph *g, size_t node) {
+  resize r;
+  return read_resize(g, node, &r);
+}
+
+static ox_status *emit_resize(xp_build *b, size_t node) {
+  uint32_t x = xp_in(&b->g, node, 0), in, type = xp_type(&b->g, x);
+  resize r;
+  xp_step *s;
+  (void)read_resize(&b->g, node, &r);
+  float *scales = xp_arena_get(&b->p->arena, 2, sizeof *scales);
+  if (!scales) return xp_oom(b->ep);
+  memcpy(scales, r.scale, sizeof r.scale);
+  XP_TRY(xp_need(b, x, type, true, &in));
+  XP_TRY(xp_add(b, node, &xp_kind_resize, &in, 1, xp_out(&b->g, node, 0), type, true, &s));
+  s->sizes[0] = r.size[0], s->sizes[1] = r.size[1], s->numbers = scales, s->flags = r.flags;
+  return NULL;
+}
+
+const xp_operator xp_ops_window[] = {{"MaxPool", check_max_pool, emit_max_pool},
+                                     {"AveragePool", check_average_pool, emit_average_pool},
+                                     {"GlobalAveragePool", check_global, emit_global},
+                                     {"Resize", check_resize, emit_resize},
+                                     {NULL, NULL, NULL}};

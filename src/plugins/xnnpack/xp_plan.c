@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * xnnpack/xp_plan.c - a context for given input shapes: the shapes of all tensors, operators without weights, places in
+ * memory. */
+#include <string.h>
+
+#include "xp_kinds.h"
+
+enum { ALIGN = 64 };
+
+static ox_status *get_shapes(ox_program *p, xp_context *c) {
+  const xp_dims *in[p->most_in + 1];
+  for (uint32_t t = 0; t < p->n_tensors; t++) {
+    const xp_tensor *x = &p->tensors[t];
+    if (x->place == XP_CONST) c->dims[t] = x->dims;
+    if (x->place == XP_INPUT) c->dims[t] = c->in_dims[x->index];
+  }
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    const xp_step *s = &p->steps[i];
+    for (uint32_t k = 0; k < s->n_in; k++) in[k] = &c->dims[s->in[k]];
+    const char *why = s->kind->shape(s, in, &c->dims[s->out]);
+    if (why) return xp_fail(p->ep, OX_SHAPE_MISMATCH, "xnnpack: %s '%s': %s", s->op, s->name, why);
+  }
+  return NULL;
+}
+
+static ox_status *bytes_of(const ox_program *p, const xp_context *c, uint32_t t, size_t *out) {
+  size_t n = xp_type_bytes(p->tensors[t].type);
+  for (int d = 0; d < c->dims[t].rank; d++)
+    if (__builtin_mul_overflow(n, (size_t)c->dims[t].d[d], &n) || n > PTRDIFF_MAX / 2)
+      return xp_fail(p->ep, OX_LIMIT, "xnnpack: a tensor of a part is too large");
+  *out = (n + XNN_EXTRA_BYTES + ALIGN - 1) / ALIGN * ALIGN; /* the library reads beyond the end */
+  return NULL;
+}
+
+/* Each tensor goes to the lowest place that those which are alive at the same time leave free. */
+static ox_status *place(const ox_program *p, xp_context *c, size_t *out_bytes) {
+  const size_t *size = c->size;
+  *out_bytes = 0;
+  for (uint32_t t = 0; t < p->n_tensors; t++) {
+    const xp_tensor *x = &p->tensors[t];
+    c->offset[t] = SIZE_MAX;
+    if (!size[t]) continue;
+    size_t at = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (uint32_t o = 0; o < t; o++) {
+        const xp_tensor *y = &p->tensors[o];
+        bool together = y->made <= x->used && x->made <= y->used;
+        if (c->offset[o] == SIZE_MAX || !together || at >= c->offset[o] + size[o] || c->offset[o] >= at + size[t])
+          continue;
+        at = c->offset[o] + size[o], moved = true;
+      }
+    }
+    c->offset[t] = at;
+    if (at > PTRDIFF_MAX / 2) return xp_fail(p->ep, OX_LIMIT, "xnnpack: a part needs too much memory");
+    if (at + size[t] > *out_bytes) *out_bytes = at + size[t];
+  }
+  return NULL;
+}
+
+static ox_status *get_memory(ox_program *p, xp_context *c) {
+  const ox_alloc *a = &p->ep->host.alloc;
+  size_t bytes;
+  for (uint32_t t = 0; t < p->n_tensors; t++) {
+    const xp_tensor *x = &p->tensors[t];
+    XP_TRY(bytes_of(p, c, t, &c->size[t]));
+    if (x->place != XP_TEMP && !x->guarded) c->size[t] = 0;
+  }
+  XP_TRY(place(p, c, &bytes));
+  if (bytes <= c->memory_bytes) return NULL;
+  if (c->memory) a->free(a->ctx, c->memory, c->memory_bytes);
+  c->memory = a->alloc(a->ctx, bytes, ALIGN);
+  c->memory_bytes = c->memory ? bytes : 0;
+  return c->memory ? NULL : xp_oom(p->ep);
+}
+
+static void delete_ops(ox_program *p, xp_context *c) {
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    if (c->ops[i]) xnn_delete_operator(c->ops[i]);
+    c->ops[i] = NULL;
+  }
+}
+
+static ox_status *create_ops(ox_program *p, xp_context *c) {
+  const xp_dims *dims[p->most_in + 1];
+  const xp_tensor *tensors[p->most_in + 1];
+  delete_ops(p, c);
+  for (uint32_t i = 0; i < p->n_steps; i++) {
+    const xp_step *s = &p->steps[i];
+    if (!s->kind->create || !xp_elements(&c->dims[s->out])) continue;
+    for (uint32_t k = 0; k < s->n_in; k++) dims[k] = &c->dims[s->in[k]], tensors[k] = &p->tensors[s->in[k]];
+    const xp_call call = {.ep = p->ep, .in_tensor = tensors, .in_dims = dims, .out_dims = &c->dims[s->out]};
+    XP_TRY(xp_check(p->ep, s->kind->create(s, &call, &c->ops[i]), s->op, s->name));
+  }
+  return NULL;
+}
+
+ox_status *xp_plan(ox_program *p, xp_context *c) {
+  c->planned = false;
+  XP_TRY(get_shapes(p, c));
+  XP_TRY(get_memory(p, c));
+  XP_TRY(create_ops(p, c));
+  c->planned = true;
+  return NULL;
+}
+
+void xp_context_release(ox_program *p, xp_context *c) {
+  const ox_alloc *a = &p->ep->host.alloc;
+  delete_ops(p, c);
+  if (c->memory) a->free(a->ctx, c->memory, c->memory_bytes);
+  a->free(a->ctx, c, xp_context_bytes(p));
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/xnnpack/xnnpack_ops_test.c - operators on the provider "xnnpack" beside the CPU's: who runs them, and what
+ * comes out, at several shapes and twice each. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "support/check.h"
+#include "support/counting_alloc.h"
+#include "support/ep_models.h"
+#include "support/text_session.h"
+
+typedef struct {
+  const char *what;
+  const char *io;    /* "float[N,3,8,8] x => float[A,B,C,D] y" */
+  const char *inits; /* NAME:TYPE=DIMS; - TYPE f: floats in [-1, 1), p: in (0, 0.02], i8, u8, i32 */
+  const char *nodes;
+  size_t n_theirs;  /* nodes that xnnpack has at level NONE */
+  double tolerance; /* relative to the largest */
+} row;
+
+#define IMAGE "float[N,4,9,11] x => float[A,B,C,D] y"
+#define F 1e-5
+#define ONE_STEP 0.02 /* of bytes that reach at least 50 */
+
+#define QDQ_CONV(attrs)                                                         \
+  "d = DequantizeLinear (q, s, z) v = DequantizeLinear <axis = 0> (w, ws, wz) " \
+  "c = Conv " attrs " (d, v, b) r = Relu (c) t = QuantizeLinear (r, ys, yz) y = DequantizeLinear (t, ys, yz)"
+
+static const row rows[] = {
+    {"Conv", IMAGE, "w:f=6,4,3,3;b:f=6", "y = Conv (x, w, b)", 1, F},
+    {"Conv of one pixel", IMAGE, "w:f=5,4,1,1", "y = Conv (x, w)", 1, F},
+    {"Conv with pads that differ", IMAGE, "w:f=6,4,3,2", "y = Conv <pads = [2,0,1,3], strides = [2,1]> (x, w)", 1, F},
+    {"Conv with dilations", IMAGE, "w:f=6,4,2,3", "y = Conv <dilations = [3,2]> (x, w)", 1, F},
+    {"Conv, pads from the shape", IMAGE, "w:f=6,4,3,3", "y = Conv <auto_pad = \"SAME_UPPER\", strides = [2,3]> (x, w)",
+     1, F},
+    {"Conv, pads below", IMAGE, "w:f=6,4,2,2", "y = Conv <auto_pad = \"SAME_LOWER\"> (x, w)", 0, F},
+    {"Conv in groups", IMAGE, "w:f=6,2,3,3;b:f=6", "y = Conv <group = 2> (x, w, b)", 1, F},
+    {"depthwise", IMAGE, "w:f=4,1,3,3;b:f=4", "y = Conv <group = 4, pads = [1,1,1,1]> (x, w, b)", 1, F},
+    {"depthwise, of 25", IMAGE, "w:f=4,1,5,5", "y = Conv <group = 4, pads = [2,2,2,2], strides = [2,2]> (x, w)", 1, F},
+    {"depthwise, of 49", IMAGE, "w:f=4,1,7,7", "y = Conv <group = 4, pads = [3,3,3,3]> (x, w)", 0, F},
+    {"depthwise, two of each", IMAGE, "w:f=8,1,3,3", "y = Conv <group = 4> (x, w)", 1, F},
+    {"Conv in one dimension", "float[N,4,17] x => float[A,B,C] y", "w:f=6,4,3;b:f=6",
+     "y = Conv <pads = [2,1], strides = [2]> (x, w, b)", 1, F},
+    {"Conv in three", "float[N,2,4,4,4] x => float[A,B,C,D,E] y", "w:f=3,2,2,2,2", "y = Conv (x, w)", 0, F},
+    {"Conv of a free image", "float[N,4,H,W] x => float[A,B,C,D] y", "w:f=6,4,1,1;v:f=3,6,1,1",
+     "c = Conv (x, w) r = Relu (c) y = Conv (r, v)", 3, F},
+    {"Conv, Relu", IMAGE, "w:f=6,4,3,3", "c = Conv (x, w) y = Relu (c)", 2, F},
+    {"Conv, Clip without a least", IMAGE, "w:f=6,4,3,3;m:one=", "c = Conv (x, w) y = Clip (c, , m)", 2, F},
+    {"Conv, Relu, Clip", IMAGE, "w:f=6,4,3,3;m:one=", "c = Conv (x, w) r = Relu (c) y = Clip (r, , m)", 3, F},
+    {"Conv that two read", "float[N,4,9,11] x => float[A,B,C,D] y, float[A,B,C,D] r", "w:f=6,4,3,3",
+     "c = Conv (x, w) r = Relu (c) y = Neg (c)", 3, F},
+    {"ConvTranspose", IMAGE, "w:f=4,5,3,3;b:f=5", "y = ConvTranspose <strides = [2,2], pads = [1,0,0,1]> (x, w, b)", 1,
+     F},
+    {"ConvTranspose in groups", IMAGE, "w:f=4,3,3,2",
+     "y = ConvTranspose <group = 2, strides = [3,2], output_padding = [2,1]> (x, w)", 1, F},
+    {"ConvTranspose to a shape", IMAGE, "w:f=4,3,3,3", "y = ConvTranspose <output_shape = [11,13]> (x, w)", 0, F},
+    {"MaxPool", IMAGE, "", "y = MaxPool <kernel_shape = [3,2], strides = [2,1], pads = [1,0,1,1]> (x)", 1, 0},
+    {"MaxPool with dilations", IMAGE, "", "y = MaxPool <kernel_shape = [2,2], dilations = [2,3]> (x)", 1, 0},
+    {"MaxPool, sizes up", IMAGE, "", "y = MaxPool <kernel_shape = [2,2], strides = [2,2], ceil_mode = 1> (x)", 0, 0},
+    {"MaxPool of bytes", "uint8[N,4,9,11] x => float[A,B,C,D] y", "",
+     "p = MaxPool <kernel_shape = [3,3]> (x) y = Cast <to = 1> (p)", 1, 0},
+    {"MaxPool, Relu", IMAGE, "", "p = MaxPool <kernel_shape = [2,2]> (x) y = Relu (p)", 2, 0},
+    {"AveragePool", IMAGE, "", "y = AveragePool <kernel_shape = [3,3], pads = [1,1,1,1], strides = [2,2]> (x)", 1, F},
+    {"AveragePool that counts pads", IMAGE, "",
+     "y = AveragePool <kernel_shape = [3,3], pads = [1,1,1,1], count_include_pad = 1> (x)", 0, F},
+    {"GlobalAveragePool", IMAGE, "", "y = GlobalAveragePool (x)", 1, F},
+    {"Resize to twice", IMAGE, "s:scales2=", "y = Resize <mode = \"linear\"> (x, , s)", 1, F},
+    {"Resize, corners", IMAGE,
+     "s:scales2=", "y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, , s)", 1, F},
+    {"Resize, nearest", IMAGE, "s:scales2=", "y = Resize <mode = \"nearest\"> (x, , s)", 0, 0},
+    {"MatMul", "float[N,3,7] x => float[A,B,C] y", "w:f=7,5", "y = MatMul (x, w)", 1, F},
+    {"MatMul, Add, Relu", "float[N,3,7] x => float[A,B,C] y", "w:f=7,5;b:f=1,5",
+     "m = MatMul (x, w) a = Add (b, m) y = Relu (a)", 3, F},
+    {"MatMul with a vector", "float[N,7] x => float[A] y", "w:f=7", "y = MatMul (x, w)", 1, F},
+    {"MatMul of a vector", "float[7] x => float[A] y", "w:f=7,5", "y = MatMul (x, w)", 1, F},
+    {"MatMul of two inputs", "float[N,7] x, float[7,3] w => float[A,B] y", "", "y = MatMul (x, w)", 0, F},
+    {"Gemm", "float[N,7] x => float[A,B] y", "w:f=7,5;b:f=5", "y = Gemm (x, w, b)", 1, F},
+    {"Gemm, transB", "float[N,7] x => float[A,B] y", "w:f=5,7;b:f=1,5", "g = Gemm <transB = 1> (x, w, b) y = Relu (g)",
+     2, F},
+    {"Gemm, transA", "float[7,3] x => float[A,B] y", "w:f=7,5", "y = Gemm <transA = 1> (x, w)", 0, F},
+    {"Gemm, alpha", "float[N,7] x => float[A,B] y", "w:f=7,5", "y = Gemm <alpha = 2.0> (x, w)", 0, F},
+    {"Gemm, C a column", "float[3,7] x => float[A,B] y", "w:f=7,5;b:f=3,1", "y = Gemm (x, w, b)", 0, F},
+    {"Softmax", "float[N,3,7] x => float[A,B,C] y", "", "y = Softmax (x)", 1, F},
+    {"Softmax of channels", IMAGE, "", "y = Softmax <axis = 1> (x)", 1, F},
+    {"Softmax of rows", IMAGE, "", "y = Softmax <axis = 2> (x)", 1, F},
+    {"Softmax of the batch", IMAGE, "", "y = Softmax <axis = 0> (x)", 1, F},
+    {"PRelu", IMAGE, "s:f=4,1,1", "y = PRelu (x, s)", 1, F},
+    {"PRelu of one slope", IMAGE, "s:f=1", "y = PRelu (x, s)", 1, F},
+    {"PRelu of columns", IMAGE, "s:f=11", "y = PRelu (x, s)", 0, F},
+    {"one input", IMAGE, "m:one=",
+     "a = Abs (x) b = Neg (a) c = Ceil (b) d = Floor (x) e = Add (c, d) f = Sigmoid (e) g = Sqrt (f) h = HardSwish (g)"
+     " i = LeakyRelu <alpha = 0.2> (b) j = Elu <alpha = 0.5> (i) k = Mul (h, j) l = Round (x) n = Clip (l, , m) y = "
+     "Sub (k, n)",
+     14, F},
+    {"LeakyRelu that rises", IMAGE, "", "y = LeakyRelu <alpha = -0.5> (x)", 0, F},
+    {"two inputs", "float[N,4,1,11] x, float[N,1,9,1] z => float[A,B,C,D] y", "c:f=4,1,1;e:p=11",
+     "a = Add (x, z) b = Mul (a, c) d = Max (b, z) g = Min (d, a) h = Div (g, e) y = Sub (h, x)", 6, F},
+    {"constants beside a Conv", IMAGE, "w:f=6,4,3,3;b:f=6,1,1;c:f=1;d:f=7,9",
+     "v = Conv (x, w) e = Mul (v, b) f = Add (e, c) g = Sub (d, f) y = Relu (g)", 5, F},
+    {"a vector beside a Conv", "float[N,4,9,11] x, float[9] z => float[A,B,C,D] y", "w:f=6,4,3,3",
+     "v = Conv (x, w) y = Mul (v, z)", 2, F},
+    {"Pad", IMAGE, "p:pads=", "w = Relu (x) y = Pad (w, p)", 2, 0},
+    {"Pad of edges", "float[2,4,9,11] x => float[A,B,C,D] y", "p:pads=", "y = Pad <mode = \"edge\"> (x, p)", 0, 0},
+    {"Concat of channels", IMAGE, "w:f=6,4,1,1", "c = Conv (x, w) y = Concat <axis = 1> (c, x, c)", 2, F},
+    {"Concat of rows", IMAGE, "w:f=4,4,1,1", "c = Conv (x, w) y = Concat <axis = -2> (x, c)", 2, F},
+    {"Split", "float[N,4,9,11] x => float[A,B,C,D] y, float[A,B,C,D] z", "w:f=6,4,1,1",
+     "c = Conv (x, w) y, z = Split <axis = 1> (c)", 2, F},
+    {"Transpose", IMAGE, "w:f=6,4,1,1", "c = Conv (x, w) y = Transpose <perm = [0,2,3,1]> (c)", 2, F},
+    {"Transpose, all turned", IMAGE, "", "y = Transpose (x)", 1, 0},
+    {"DepthToSpace", IMAGE, "", "y = DepthToSpace <blocksize = 2> (x)", 1, 0},
+    {"DepthToSpace, CRD", IMAGE, "w:f=12,4,1,1", "c = Conv (x, w) y = DepthToSpace <blocksize = 2, mode = \"CRD\"> (c)",
+     2, F},
+    {"QDQ Conv, unsigned with signed channels", "uint8[N,4,9,11] q => float[A,B,C,D] y",
+     "s:one=;z:u8=;w:i8=6,4,3,3;ws:p=6;wz:zero6=;b:f=6;ys:one=;yz:u8=", QDQ_CONV(""), 6, ONE_STEP},
+    {"QDQ Conv, one scale", "int8[N,4,9,11] q => float[A,B,C,D] y",
+     "s:one=;z:i8=;w:i8=6,4,3,3;ws:p=;wz:zero=;b:f=6;ys:one=;yz:i8=", QDQ_CONV("<pads = [1,1,1,1]>"), 6, ONE_STEP},
+    {"QDQ Conv, unsigned weights", "uint8[N,4,9,11] q => float[A,B,C,D] y",
+     "s:one=;z:u8=;w:u8=6,4,3,3;ws:p=;wz:u8=;b:f=6;ys:one=;yz:u8=", QDQ_CONV(""), 6, ONE_STEP},
+    {"QLinearConv, signed", "int8[N,4,9,11] x => float[A,B,C,D] y",
+     "s:p=;z:i8=;w:i8=6,4,3,3;ws:p=6;wz:zero6=;ys:p=;yz:i8=;b:i32=6",
+     "q = QLinearConv <pads = [1,0,2,1]> (x, s, z, w, ws, wz, ys, yz, b) y = Cast <to = 1> (q)", 1, ONE_STEP},
+    {"QLinearConv, unsigned", "uint8[N,4,9,11] x => float[A,B,C,D] y",
+     "s:p=;z:u8=;w:u8=6,4,3,3;ws:p=;wz:u8=;ys:p=;yz:u8=",
+     "q = QLinearConv (x, s, z, w, ws, wz, ys, yz) y = Cast <to = 1> (q)", 1, ONE_STEP},
+    {"QDQ Add and GlobalAveragePool", "uint8[N,4,9,11] a, uint8[N,4,9,11] b => float[A,B,C,D] y",
+     "s:p=;z:u8=;t:p=;ys:p=;yz:u8=",
+     "d = DequantizeLinear (a, s, z) e = DequantizeLinear (b, t, z) f = Add (d, e) r = Relu (f) q = QuantizeLinear (r, "
+     "ys, yz)"
+     " g = DequantizeLinear (q, ys, yz) p = GlobalAveragePool (g) h = QuantizeLinear (p, ys, yz) y = DequantizeLinear "
+     "(h, ys, yz)",
+     9, ONE_STEP},
+    {"what is quantized for others", "float[N,4,9,11] x => float[A,B,C,D] y", "s:p=;z:u8=;w:f=3,4,1,1",
+     "q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Conv (d, w)", 3, F},
+};
+
+/* ---- models ---- */
+
+static char text[1 << 16];
+static uint32_t seed;
+
+static double next(void) { /* in [0, 1) */
+  seed = seed * 1664525u + 1013904223u;
+  return (double)(seed >> 8) / (1 << 24);
+}
+
+static void add(const char *format, ...) {
+  va_list args;
+  size_t n = strlen(text);
+  va_start(args, format);
+  vsnprintf(text + n, sizeof text - n, format, args);
+  va_end(args);
+  assert_true(strlen(text) + 1 < sizeof text);
+}
+
+/* NAME:TYPE=DIMS of one initializer. */
+static void add_init(const char *item) {
+  char name[16], type[16];
+  size_t n = 1;
+  assert_int_equal(sscanf(item, "%15[^:]:%15[^=]", name, type), 2);
+  const char *dims = strchr(item, '=') + 1;
+  if (strcmp(type, "one") == 0) add("float %s = {0.5}", name);
+  if (strcmp(type, "zero") == 0) add("int8 %s = {0}", name);
+  if (strcmp(type, "zero6") == 0) add("int8[6] %s = {0,0,0,0,0,0}", name);
+  if (strcmp(type, "pads") == 0) add("int64[8] %s = {0,1,2,0,1,0,0,3}", name);
+  if (strcmp(type, "scales2") == 0) add("float[4] %s = {1,1,2,3}", name);
+  static const char *const types[][2] = {
+      {"f", "float"}, {"p", "float"}, {"i8", "int8"}, {"u8", "uint8"}, {"i32", "int32"}};
+  for (size_t t = 0; t < OX_COUNT(types); t++) {
+    if (strcmp(type, types[t][0]) != 0) continue;
+    if (*dims)
+      add("%s[%s] %s = {", types[t][1], dims, name);
+    else
+      add("%s %s = {", types[t][1], name);
+    for (const char *at = dims; *at; at += *at == ',') n *= strtoul(at, (char **)&at, 10);
+    for (size_t i = 0; i < n; i++) {
+      double v = next();
+      add(i ? ", " : "");
+      if (t == 0) add("%.6f", 2 * v - 1);
+      if (t == 1) add("%.6f", 0.01 + 0.01 * v);
+      if (t == 2) add("%d", (int)(v * 255) - 127);
+      if (t == 3) add("%d", (int)(v * 255));
+      if (t == 4) add("%d", (int)(v * 2000) - 1000);
+    }
+    add("}");
+  }
+}
+
+static void make(const row *r) {
+  seed = 1;
+  const char *arrow = strstr(r->io, " => ");
+  *text = 0;
+  add("<ir_version: 8, opset_import: [\"\" : 17]> g (%.*s) => (%s)", (int)(arrow - r->io), r->io, arrow + 4);
+  char list[256], *rest = list;
+  snprintf(list, sizeof list, "%s", r->inits);
+  add("%s", *list ? " <" : "");
+  for (char *item = strtok_r(list, ";", &rest); item; item = strtok_r(NULL, ";", &rest)) {
+    if (item != list) add(", ");
+    add_init(item);
+  }
+  add("%s { %s }", *r->inits ? "> " : " ", r->nodes);
+}
+
+/* ---- sessions ---- */
+
+static size_t count_theirs(const ox_session *s) {
+  ox_placement p;
+  size_t n = 0;
+  for (size_t i = 0; ox_session_placement(s, i, &p); i++) n += strcmp(p.owner, "xnnpack") == 0;
+  return n;
+}
+
+static void check(const row *r, uint32_t level, uint32_t threads) {
+  counting_alloc count = {.fail_at = -1};
+  ox_env_opts eo = {.struct_size = sizeof eo, .alloc = counting_alloc_of(&count)};
+  const ox_provider_spec spec = {"xnnpack", {0}};
+  ox_session_opts so;
+  ox_env *env;
+  ox_session *s;
+  make(r);
+  ox_session_opts_init(&so);
+  so.providers = &spec, so.n_providers = 1, so.optimize = level, so.n_threads = threads;
+  CHECK_OK(ox_env_create(&eo, &env));
+  CHECK_OK(ox_env_load_plugin(env, XNNPACK_PLUGIN));
+  ox_status *st = text_session(env, text, &so, &s);
+  if (st) fail_msg("%s: %s", r->what, ox_status_message(st));
+  if (level == OX_OPTIMIZE_NONE && count_theirs(s) != r->n_theirs)
+    fail_msg("%s: xnnpack has %zu nodes, not %zu", r->what, count_theirs(s), r->n_theirs);
+  for (int64_t batch = 3; batch >= 0; batch--) {
+    ep_inputs in;
+    ep_outputs want, got;
+    ep_cpu_outputs(text, level, batch, &want);
+    ep_inputs_make(env, s, batch, &in);
+    for (int run = 0; run < 2; run++) {
+      st = ep_run(s, &in, &got);
+      if (st) fail_msg("%s, batch %d: %s", r->what, (int)batch, ox_status_message(st));
+      ep_outputs_compare(r->what, &want, &got, r->tolerance);
+      ep_outputs_free(&got);
+    }
+    ep_outputs_free(&want);
+    ep_inputs_free(&in);
+  }
+  ox_session_release(s);
+  ox_env_release(env);
+  assert_int_equal(atomic_load(&count.live), 0);
+}
+
+static void test_operators_are_the_cpus(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    check(&rows[i], OX_OPTIMIZE_NONE, 1);
+    check(&rows[i], OX_OPTIMIZE_BASIC, 2);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators_are_the_cpus)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
