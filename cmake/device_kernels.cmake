@@ -1,0 +1,12 @@
+# Writes |OUT|: dev_texts, the name and the text of each file in |DIR|.
+file(GLOB files ${DIR}/*.h)
+set(arrays "")
+set(rows "")
+foreach(file IN LISTS files)
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} bytes HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  string(APPEND arrays "static const char dev_text_${name}[] = {${bytes}0};\n")
+  string(APPEND rows "    {\"${name}\", dev_text_${name}},\n")
+endforeach()
+file(WRITE ${OUT} "${arrays}static const struct {\n  const char *name, *text;\n} dev_texts[] = {\n${rows}};\n")

@@ -1,0 +1,21 @@
+# Providers for devices with memory of their own: the core of src/plugins/device/ above a driver. Their operators and
+# kernels are the files of ops/ and kernels/.
+onyx_registry(device_ops.inc DEV_OP_FILE src/plugins/device/ops/*)
+
+# The kernels' sources as data.
+file(GLOB device_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugins/device/kernels/*.h)
+set(device_texts ${CMAKE_BINARY_DIR}/generated/device_kernels.inc)
+add_custom_command(OUTPUT ${device_texts} DEPENDS ${device_kernels} ${CMAKE_SOURCE_DIR}/cmake/device_kernels.cmake
+  COMMAND ${CMAKE_COMMAND} -DOUT=${device_texts} -DDIR=${CMAKE_SOURCE_DIR}/src/plugins/device/kernels
+    -P ${CMAKE_SOURCE_DIR}/cmake/device_kernels.cmake VERBATIM)
+
+file(GLOB device_core CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugins/device/*.c
+  ${CMAKE_SOURCE_DIR}/src/plugins/device/ops/*.c)
+set(device_base src/base/alloc.c src/base/arena.c src/base/digest.c src/base/cgroup.c src/base/memory.c src/graph/dtype.c)
+
+# A provider of the core and |ARGN|, a driver.
+function(onyx_add_device_plugin name)
+  onyx_add_plugin(${name} ${device_core} ${device_base} ${device_texts} ${ARGN})
+  target_include_directories(${name} PRIVATE src ${CMAKE_BINARY_DIR}/generated)
+  install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/onyx)
+endfunction()

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/device_ep.c - the provider's table: options, claims, memory, streams. Programs are in program.c. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "plugins/device/program.h"
+
+ox_status *dev_fail(const ox_ep_host *h, ox_code code, const char *fmt, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  return h->status_make(code, text);
+}
+
+ox_status *dev_no_memory(const ox_ep_host *h) { return h->status_make(OX_OUT_OF_MEMORY, "out of memory"); }
+
+/* ---- options ---- */
+
+enum { MOST_OPTIONS = 32 };
+
+/* Of every device provider; the names are those of ONNX Runtime's CUDA provider. */
+static const ox_option_def options[] = {
+    {"gpu_mem_limit", OX_OPTION_INT, NULL, "0", "bytes of device memory that sessions may take; 0: all"},
+    {"arena_extend_strategy", OX_OPTION_STRING, "kNextPowerOfTwo|kSameAsRequested", "kNextPowerOfTwo",
+     "how device memory is taken: in growing blocks, or as asked for"},
+    {"enable_cuda_graph", OX_OPTION_BOOL, NULL, "1", "run a repeated shape as one recorded graph"},
+    {"use_libraries", OX_OPTION_BOOL, NULL, "1", "let the vendor's libraries compute products and convolutions"},
+    {"kernel_cache_dir", OX_OPTION_STRING, NULL, "", "a folder for built kernels; empty: they are built in each process"},
+};
+
+static const char *option(const ox_options *o, const char *key, const char *otherwise) {
+  for (uint32_t i = 0; o && i < o->n; i++)
+    if (strcmp(o->keys[i], key) == 0) return o->values[i];
+  return otherwise;
+}
+
+static bool option_on(const ox_options *o, const char *key) {
+  const char *value = option(o, key, "1");
+  return strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
+}
+
+/* ---- life ---- */
+
+static void destroy(ox_ep *ep) {
+  dev_modules_deinit(&ep->modules);
+  dev_arena_deinit(&ep->arena);
+  if (ep->device) dev_the_driver.close(ep->device);
+  pthread_mutex_destroy(&ep->lock);
+  ox_delete(ep->host.alloc, ep, sizeof *ep);
+}
+
+static ox_status *open(ox_ep *ep, const ox_options *o) {
+  dev_extend extend = strcmp(option(o, "arena_extend_strategy", ""), "kSameAsRequested") == 0 ? DEV_SAME_AS_REQUESTED
+                                                                                             : DEV_NEXT_POWER_OF_TWO;
+  ep->record = dev_the_driver.record_begin && option_on(o, "enable_cuda_graph");
+  ep->libraries = option_on(o, "use_libraries");
+  DEV_TRY(dev_the_driver.open(&ep->host, o, &ep->device));
+  DEV_TRY(dev_arena_init(&ep->arena, &ep->host, ep->device, strtoull(option(o, "gpu_mem_limit", "0"), NULL, 10), extend));
+  return dev_modules_init(&ep->modules, &ep->host, ep->device, option(o, "kernel_cache_dir", ""));
+}
+
+static ox_status *create(const ox_ep_host *host, const ox_options *o, ox_ep **out_ep) {
+  if (host->struct_size < sizeof *host)
+    return host->status_make(OX_INCOMPATIBLE, "the engine is older than this provider");
+  ox_ep *ep = ox_new_zeroed(host->alloc, sizeof *ep);
+  if (!ep) return dev_no_memory(host);
+  ep->host = *host;
+  if (pthread_mutex_init(&ep->lock, NULL)) {
+    ox_delete(host->alloc, ep, sizeof *ep);
+    return dev_fail(host, OX_FAIL, "a lock cannot be made");
+  }
+  ox_status *st = open(ep, o);
+  if (st) destroy(ep);
+  else *out_ep = ep;
+  return st;
+}
+
+/* ---- claims ---- */
+
+static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
+  const ox_ep_host *h = &ep->host;
+  for (size_t i = 0; i < h->node_count(g); i++) {
+    const dev_node n = {h, g, i};
+    const dev_op *op = dev_op_find(h->node_domain(g, i), h->node_op(g, i));
+    const char *why = op ? op->takes(&n) : "the device has no such operator";
+    if (why) h->decline(claims, i, why);
+    else h->claim_fused(claims, i);
+  }
+  return NULL;
+}
+
+/* ---- memory ---- */
+
+static const ox_memory_def memories[] = {{"device", 0, 256}};
+
+static ox_status *memory_alloc(ox_ep *ep, uint32_t memory, size_t bytes, void **out_data) {
+  (void)memory;
+  return dev_arena_take(&ep->arena, bytes, out_data);
+}
+
+static void memory_free(ox_ep *ep, uint32_t memory, void *data, size_t bytes) {
+  (void)memory, (void)bytes;
+  dev_arena_give(&ep->arena, data);
+}
+
+static ox_status *copy(ox_ep *ep, void *to, uint32_t to_memory, const void *from, uint32_t from_memory, size_t bytes,
+                       void *stream) {
+  dev_direction way = !to_memory ? DEV_TO_HOST : from_memory ? DEV_WITHIN : DEV_TO_DEVICE;
+  dev_stream *s = stream;
+  return bytes ? dev_the_driver.copy(ep->device, s ? s->queue : NULL, to, from, bytes, way) : NULL;
+}
+
+/* ---- streams ---- */
+
+static ox_status *stream_create(ox_ep *ep, void **out_stream) {
+  dev_stream *s = ox_new_zeroed(ep->host.alloc, sizeof *s);
+  if (!s) return dev_no_memory(&ep->host);
+  ox_status *st = dev_the_driver.queue_create(ep->device, &s->queue);
+  if (st) ox_delete(ep->host.alloc, s, sizeof *s);
+  else *out_stream = s;
+  return st;
+}
+
+static void stream_release(ox_ep *ep, void *stream) {
+  dev_stream *s = stream;
+  pthread_mutex_lock(&ep->lock);
+  for (ox_program *p = ep->programs; p; p = p->next) dev_program_forget(p, s);
+  pthread_mutex_unlock(&ep->lock);
+  dev_the_driver.queue_release(s->queue);
+  dev_arena_give(&ep->arena, s->work);
+  ox_delete(ep->host.alloc, s, sizeof *s);
+}
+
+static ox_status *stream_sync(ox_ep *ep, void *stream) {
+  (void)ep;
+  return dev_the_driver.queue_sync(((dev_stream *)stream)->queue);
+}
+
+static ox_status *event_create(ox_ep *ep, void **out_event) {
+  dev_event *e = NULL;
+  DEV_TRY(dev_the_driver.event_create(ep->device, &e));
+  *out_event = e;
+  return NULL;
+}
+
+static void event_release(ox_ep *ep, void *event) {
+  (void)ep;
+  dev_the_driver.event_release(event);
+}
+
+static ox_status *event_record(ox_ep *ep, void *event, void *stream) {
+  (void)ep;
+  return dev_the_driver.event_record(event, ((dev_stream *)stream)->queue);
+}
+
+static ox_status *event_sync(ox_ep *ep, void *event) {
+  (void)ep;
+  return dev_the_driver.event_sync(event);
+}
+
+/* ---- the table ---- */
+
+static ox_option_def all_options[MOST_OPTIONS];
+static ox_ep_api api = {.struct_size = sizeof api,
+                        .abi_major = OX_EP_ABI_MAJOR,
+                        .create = create,
+                        .destroy = destroy,
+                        .claim = claim,
+                        .compile = dev_program_compile,
+                        .run = dev_program_run,
+                        .program_release = dev_program_release,
+                        .version = "1",
+                        .options = all_options,
+                        .memories = memories,
+                        .n_memories = OX_COUNT(memories),
+                        .memory_alloc = memory_alloc,
+                        .memory_free = memory_free,
+                        .copy = copy,
+                        .stream_create = stream_create,
+                        .stream_release = stream_release,
+                        .stream_sync = stream_sync,
+                        .event_create = event_create,
+                        .event_release = event_release,
+                        .event_record = event_record,
+                        .event_sync = event_sync};
+
+static void fill_table(void) {
+  size_t n = OX_COUNT(options);
+  memcpy(all_options, options, sizeof options);
+  for (size_t i = 0; i < dev_the_driver.n_options && n < MOST_OPTIONS; i++)
+    all_options[n++] = dev_the_driver.options[i];
+  api.n_options = n, api.name = dev_the_driver.name;
+}
+
+const ox_ep_api *ox_ep_query(uint32_t host_abi_major) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, fill_table);
+  return host_abi_major == OX_EP_ABI_MAJOR ? &api : NULL;
+}

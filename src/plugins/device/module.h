@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/module.h - kernels by name. A source is built when the first of its kernels is asked for, once per type of REAL; what
+ * the driver made of it is kept in a folder for the next process. */
+#ifndef OX_DEVICE_MODULE_H
+#define OX_DEVICE_MODULE_H
+
+#include <pthread.h>
+
+#include "plugins/device/driver.h"
+
+enum { DEV_MOST_MODULES = 128 };
+
+typedef struct dev_modules {
+  const ox_ep_host *host;
+  dev_device *device;
+  char *dir; /* of the cache; NULL: none */
+  size_t dir_bytes;
+  pthread_mutex_t lock;
+  size_t n;
+  struct {
+    const char *source;
+    bool half;
+    dev_module *module;
+  } of[DEV_MOST_MODULES];
+} dev_modules;
+
+/* |dir|: an existing folder, or one that can be made; "": none. */
+OX_NODISCARD ox_status *dev_modules_init(dev_modules *m, const ox_ep_host *host, dev_device *d, const char *dir);
+void dev_modules_deinit(dev_modules *m); /* also fine on a zeroed one */
+
+/* Kernel |name|_f32 or _f16 of kernels/<source>.h; |source| is a literal. Any thread. Errors: the compiler's. */
+OX_NODISCARD ox_status *dev_kernel_find(dev_modules *m, const char *source, const char *name, bool half,
+                                        dev_kernel **out_kernel);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/plan.c - see plan.h. Errors inside op.h's functions that return no status are kept in the plan's node and found
+ * by its next emit. */
+#include "plugins/device/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cksize.h"
+#include "base/macros.h"
+#include "graph/dtype.h"
+#include "plugins/device/program.h"
+
+static const ox_ep_host *host_of(const dev_plan *p) { return &p->program->ep->host; }
+
+/* ---- reading ---- */
+
+const ox_shape *dev_shape(const dev_plan *p, uint32_t value) { return &p->shapes[value]; }
+
+int64_t dev_count(const dev_plan *p, uint32_t value) {
+  int64_t n = 1;
+  for (int d = 0; d < p->shapes[value].rank; d++) n *= p->shapes[value].dim[d];
+  return n;
+}
+
+uint32_t dev_dtype(const dev_plan *p, uint32_t value) {
+  uint32_t kind, dtype;
+  ox_shape shape;
+  host_of(p)->value_type(p->program->part, value, &kind, &dtype, &shape);
+  return dtype;
+}
+
+const dev_info *dev_plan_device(const dev_plan *p) { return dev_the_driver.info(p->program->ep->device); }
+
+/* The value that holds the bytes of |value|. */
+static uint32_t root_of(const dev_plan *p, uint32_t value) {
+  while (p->values[value].same != value) value = p->values[value].same;
+  return value;
+}
+
+dev_ref dev_value(dev_plan *p, uint32_t value) {
+  return value == UINT32_MAX ? (dev_ref){DEV_REF_NONE, 0, 0} : (dev_ref){DEV_REF_VALUE, root_of(p, value), 0};
+}
+
+/* ---- temporaries ---- */
+
+dev_ref dev_temp(dev_plan *p, size_t bytes) {
+  if (p->n_temps == p->temp_capacity) {
+    size_t more = OX_MAX(16u, 2 * p->temp_capacity);
+    dev_place *temps = OX_ARENA_ARRAY(&p->zone, dev_place, more);
+    if (!temps) return (dev_ref){DEV_REF_TEMP, UINT32_MAX, 0}; /* found by dev_emit */
+    if (p->n_temps) memcpy(temps, p->temps, p->n_temps * sizeof *temps);
+    p->temps = temps, p->temp_capacity = more;
+  }
+  p->temps[p->n_temps] = (dev_place){.kind = DEV_PLACE_WORK, .bytes = bytes, .first = UINT32_MAX};
+  return (dev_ref){DEV_REF_TEMP, (uint32_t)p->n_temps++, 0};
+}
+
+/* ---- steps ---- */
+
+/* Step number p->n_steps reads or writes |r|: it lives until then; a constant has to be on the device. */
+static ox_status *touch(dev_plan *p, dev_ref *r) {
+  void *address;
+  if (r->kind == DEV_REF_NONE) return NULL;
+  if (r->kind == DEV_REF_TEMP && r->id >= p->n_temps) return dev_no_memory(host_of(p));
+  if (r->kind == DEV_REF_VALUE) r->id = root_of(p, r->id);
+  dev_place *at = r->kind == DEV_REF_TEMP ? &p->temps[r->id] : &p->values[r->id];
+  if (at->kind == DEV_PLACE_CONSTANT) DEV_TRY(dev_program_constant(p->program, r->id, &address));
+  at->first = OX_MIN(at->first, p->n_steps), at->last = p->n_steps;
+  return NULL;
+}
+
+static ox_status *add_step(dev_plan *p, dev_step_kind kind, const dev_ref *buffers, uint32_t n, dev_step **out) {
+  dev_step *s = *out = OX_ARENA_NEW(&p->zone, dev_step);
+  if (!s) return dev_no_memory(host_of(p));
+  s->kind = kind, s->node = p->node, s->n_buffers = n;
+  for (uint32_t i = 0; i < n; i++) {
+    s->buffers[i] = buffers[i];
+    DEV_TRY(touch(p, &s->buffers[i]));
+  }
+  if (p->last) p->last->next = s;
+  else p->steps = s;
+  p->last = s, p->n_steps++;
+  return NULL;
+}
+
+ox_status *dev_emit(dev_plan *p, const dev_call *c) {
+  dev_step *s;
+  dev_kernel *kernel;
+  if (c->n_buffers > DEV_MAX_BUFFERS || c->params_bytes > DEV_MAX_PARAMS)
+    return dev_fail(host_of(p), OX_LIMIT, "kernel %s: %u buffers, %zu bytes of parameters", c->kernel, c->n_buffers,
+                    c->params_bytes);
+  DEV_TRY(dev_kernel_find(&p->program->ep->modules, c->source, c->kernel, c->dtype == OX_F16, &kernel));
+  DEV_TRY(add_step(p, DEV_STEP_LAUNCH, c->buffers, c->n_buffers, &s));
+  s->launch = (dev_launch){.kernel = kernel, .items = c->items, .n_buffers = c->n_buffers};
+  for (int i = 0; i < 3; i++) s->launch.groups[i] = OX_MAX(c->groups[i], 1u);
+  s->launch.params = ox_arena_copy(&p->zone, c->params, c->params_bytes);
+  s->launch.params_bytes = c->params_bytes;
+  return s->launch.params ? NULL : dev_no_memory(host_of(p));
+}
+
+ox_status *dev_emit_copy(dev_plan *p, dev_ref to, dev_ref from, size_t bytes) {
+  dev_step *s;
+  if (!bytes) return NULL;
+  DEV_TRY(add_step(p, DEV_STEP_COPY, (dev_ref[]){to, from}, 2, &s));
+  s->copy_bytes = bytes;
+  return NULL;
+}
+
+ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in) {
+  dev_place *to = &p->values[out];
+  if (to->kind == DEV_PLACE_OUTPUT) return dev_emit_copy(p, dev_value(p, out), dev_value(p, in), p->values[root_of(p, in)].bytes);
+  to->same = root_of(p, in);
+  return NULL;
+}
+
+ox_status *dev_emit_gemm(dev_plan *p, const dev_gemm *g, dev_ref a, dev_ref b, dev_ref c, bool *out_taken) {
+  dev_step *s;
+  *out_taken = false;
+  if (!p->program->ep->libraries || !dev_the_driver.gemm) return NULL;
+  DEV_TRY(dev_the_driver.gemm_takes(p->program->ep->device, g, out_taken));
+  if (!*out_taken) return NULL;
+  DEV_TRY(add_step(p, DEV_STEP_GEMM, (dev_ref[]){a, b, c}, 3, &s));
+  s->gemm = *g;
+  return NULL;
+}
+
+ox_status *dev_emit_conv(dev_plan *p, const dev_conv *c, dev_ref x, dev_ref weights, dev_ref y, bool *out_taken) {
+  dev_step *s;
+  *out_taken = false;
+  if (!p->program->ep->libraries || !dev_the_driver.conv) return NULL;
+  DEV_TRY(dev_the_driver.conv_takes(p->program->ep->device, c, out_taken));
+  if (!*out_taken) return NULL;
+  DEV_TRY(add_step(p, DEV_STEP_CONV, (dev_ref[]){x, weights, y}, 3, &s));
+  s->conv = *c;
+  return NULL;
+}
+
+ox_status *dev_refuse(const dev_plan *p, const char *text) { return dev_fail(host_of(p), OX_INVALID_ARGUMENT, "%s", text); }
+
+/* ---- building ---- */
+
+ox_status *dev_plan_note(const dev_plan *p, size_t node, ox_status *st) {
+  const ox_ep_host *h = host_of(p);
+  char text[256];
+  if (!st) return NULL;
+  snprintf(text, sizeof text, "node '%s' (%s)", h->node_name(p->program->part, node), h->node_op(p->program->part, node));
+  return h->status_note(st, text);
+}
+
+/* Sizes of all values, as far as they have one: kernels count in int. */
+static ox_status *size_values(dev_plan *p) {
+  const ox_ep_host *h = host_of(p);
+  for (uint32_t v = 0; v < p->program->n_values; v++) {
+    const ox_tensor *constant = h->value_const(p->program->part, v);
+    const ox_shape *s = &p->shapes[v];
+    p->values[v] = (dev_place){.kind = constant ? DEV_PLACE_CONSTANT : DEV_PLACE_WORK, .same = v, .first = UINT32_MAX};
+    int64_t n = s->rank < 0 ? -1 : 1;
+    for (int d = 0; d < s->rank; d++)
+      if (s->dim[d] < 0 || !ox_mul_i64_ok(n, s->dim[d], &n)) n = s->dim[d] < 0 ? -1 : INT64_MAX;
+    if (n < 0) continue; /* nobody asks for it, or prepare_node refuses */
+    if (n > INT32_MAX)
+      return dev_fail(h, OX_LIMIT, "'%s' has more than 2^31 - 1 elements, which the device's kernels do not count",
+                      h->value_name(p->program->part, v));
+    if (!ox_dtype_bytes(dev_dtype(p, v), n, &p->values[v].bytes)) p->values[v].bytes = 0;
+  }
+  for (uint32_t i = 0; i < p->program->n_in; i++) {
+    dev_place *at = &p->values[h->io_value(p->program->part, 0, i)];
+    at->kind = DEV_PLACE_INPUT, at->index = i;
+  }
+  for (uint32_t i = 0; i < p->program->n_out; i++) {
+    dev_place *at = &p->values[h->io_value(p->program->part, 1, i)];
+    at->kind = DEV_PLACE_OUTPUT, at->index = i;
+  }
+  return NULL;
+}
+
+/* Operators may rely on every shape that their node sees. */
+static ox_status *check_shapes(const dev_plan *p, const dev_node *n) {
+  size_t n_in = dev_in_count(n), n_out = n->host->node_out_count(n->graph, n->index);
+  for (size_t i = 0; i < n_in + n_out; i++) {
+    uint32_t v = i < n_in ? dev_in(n, i) : dev_out(n, i - n_in);
+    const ox_shape *s = v == UINT32_MAX ? NULL : &p->shapes[v];
+    if (!s) continue;
+    bool known = s->rank >= 0;
+    for (int d = 0; d < s->rank; d++) known &= s->dim[d] >= 0;
+    if (!known)
+      return dev_fail(n->host, OX_NOT_IMPLEMENTED, "the shape of '%s' is not known before the run",
+                      n->host->value_name(n->graph, v));
+  }
+  return NULL;
+}
+
+static ox_status *emit_nodes(dev_plan *p) {
+  const ox_ep_host *h = host_of(p);
+  size_t n = h->node_count(p->program->part);
+  for (size_t i = 0; i < n; i++) {
+    const dev_node node = {h, p->program->part, i};
+    const dev_op *op = dev_op_find(h->node_domain(node.graph, i), h->node_op(node.graph, i));
+    p->node = i;
+    if (p->taken[i]) continue;
+    ox_status *st = op ? check_shapes(p, &node) : dev_fail(h, OX_FAIL, "the device has no such operator");
+    if (!st) st = op->emit(p, &node);
+    DEV_TRY(dev_plan_note(p, i, st));
+  }
+  return NULL;
+}
+
+static ox_status *build(dev_plan *p, const ox_shape *shapes) {
+  size_t n = p->program->n_values;
+  p->shapes = ox_arena_copy(&p->zone, shapes, n * sizeof *shapes);
+  p->values = OX_ARENA_ARRAY(&p->zone, dev_place, n);
+  p->taken = OX_ARENA_ARRAY(&p->zone, uint8_t, host_of(p)->node_count(p->program->part));
+  if (!p->shapes || !p->values || !p->taken) return dev_no_memory(host_of(p));
+  DEV_TRY(size_values(p));
+  DEV_TRY(emit_nodes(p));
+  return dev_lifetimes_assign(p);
+}
+
+ox_status *dev_plan_build(struct ox_program *program, const ox_shape *shapes, dev_plan **out_plan) {
+  const ox_ep_host *h = &program->ep->host;
+  dev_plan *p = ox_new_zeroed(h->alloc, sizeof *p);
+  if (!p) return dev_no_memory(h);
+  p->program = program;
+  ox_arena_init(&p->zone, h->alloc);
+  ox_status *st = build(p, shapes);
+  if (st) dev_plan_free(p);
+  else *out_plan = p;
+  return st;
+}
+
+void dev_plan_free(dev_plan *p) {
+  if (!p) return;
+  ox_arena_deinit(&p->zone);
+  ox_delete(host_of(p)->alloc, p, sizeof *p);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/program.c - see program.h. From the second run with the same addresses on, a plan is put on its queue as one
+ * record where the driver can. */
+#include "plugins/device/program.h"
+
+#include <string.h>
+
+#include "base/macros.h"
+
+/* ---- frames ---- */
+
+static void frame_free(ox_program *p, dev_frame *f) {
+  const ox_alloc a = p->ep->host.alloc;
+  if (f->done) {
+    p->ep->host.status_free(dev_the_driver.event_sync(f->done)); /* a record on its way is not released */
+    dev_the_driver.event_release(f->done);
+  }
+  if (f->record) dev_the_driver.record_release(f->record);
+  ox_delete(a, f->addresses, (p->n_in + p->n_out) * sizeof *f->addresses);
+  ox_delete(a, f, sizeof *f);
+}
+
+static ox_status *frame_make(ox_program *p, dev_kept *k, dev_stream *stream, dev_frame **out) {
+  const ox_alloc a = p->ep->host.alloc;
+  ox_status *st = NULL;
+  dev_frame *f = ox_new_zeroed(a, sizeof *f);
+  if (!f) return dev_no_memory(&p->ep->host);
+  f->stream = stream;
+  f->addresses = ox_new_zeroed(a, (p->n_in + p->n_out) * sizeof *f->addresses);
+  if (!f->addresses) st = dev_no_memory(&p->ep->host);
+  if (!st && p->ep->record) st = dev_the_driver.event_create(p->ep->device, &f->done);
+  if (st) {
+    frame_free(p, f);
+    return st;
+  }
+  f->next = k->frames, k->frames = *out = f;
+  return NULL;
+}
+
+static ox_status *frame_of(ox_program *p, dev_kept *k, dev_stream *stream, dev_frame **out) {
+  for (dev_frame *f = k->frames; f; f = f->next)
+    if (f->stream == stream) {
+      *out = f;
+      return NULL;
+    }
+  return frame_make(p, k, stream, out);
+}
+
+/* ---- plans that are kept ---- */
+
+static void kept_free(ox_program *p, dev_kept *k) {
+  for (dev_frame *next, *f = k->frames; f; f = next) {
+    next = f->next;
+    frame_free(p, f);
+  }
+  dev_plan_free(k->plan);
+  ox_delete(p->ep->host.alloc, k->inputs, p->n_in * sizeof *k->inputs);
+  ox_delete(p->ep->host.alloc, k, sizeof *k);
+}
+
+static bool same_shape(const ox_shape *a, const ox_shape *b) {
+  return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
+}
+
+static bool fits(const ox_program *p, const dev_kept *k, const ox_io *io) {
+  for (size_t i = 0; i < p->n_in; i++)
+    if (!same_shape(&k->inputs[i], &io->in[i]->shape)) return false;
+  return true;
+}
+
+static ox_status *kept_make(ox_program *p, const ox_io *io, dev_kept **out) {
+  const ox_ep_host *h = &p->ep->host;
+  size_t bytes = p->n_values * sizeof(ox_shape);
+  ox_shape *shapes = ox_new_zeroed(h->alloc, bytes);
+  dev_kept *k = ox_new_zeroed(h->alloc, sizeof *k);
+  if (k) k->inputs = ox_new_zeroed(h->alloc, p->n_in * sizeof *k->inputs);
+  ox_status *st = shapes && k && k->inputs ? io->infer_shapes(io, shapes, p->n_values) : dev_no_memory(h);
+  for (size_t i = 0; i < p->n_in && !st; i++) {
+    k->inputs[i] = io->in[i]->shape;
+    shapes[h->io_value(p->part, 0, i)] = io->in[i]->shape;
+  }
+  if (!st) st = dev_plan_build(p, shapes, &k->plan);
+  ox_delete(h->alloc, shapes, bytes);
+  if (st && k) kept_free(p, k);
+  else *out = k;
+  return st;
+}
+
+/* The plan used longest ago goes, unless a run is at work with it. */
+static void drop_oldest(ox_program *p) {
+  dev_kept **oldest = NULL;
+  size_t n = 0;
+  for (dev_kept **at = &p->plans; *at; at = &(*at)->next, n++)
+    if (!(*at)->users) oldest = at;
+  if (n <= DEV_MOST_PLANS || !oldest) return;
+  dev_kept *k = *oldest;
+  *oldest = k->next;
+  kept_free(p, k);
+}
+
+/* Found or made, and first in the list. */
+static ox_status *kept_for(ox_program *p, const ox_io *io, dev_kept **out) {
+  dev_kept **at = &p->plans, *k = NULL;
+  while (*at && !fits(p, *at, io)) at = &(*at)->next;
+  if (*at) {
+    k = *at;
+    *at = k->next;
+  } else {
+    DEV_TRY(kept_make(p, io, &k));
+  }
+  k->next = p->plans, p->plans = *out = k;
+  return NULL;
+}
+
+/* ---- running ---- */
+
+/* Makes the stream's memory large enough: what is on the queue may use what was there. */
+static ox_status *make_room(ox_ep *ep, dev_stream *s, size_t bytes) {
+  void *work;
+  if (bytes <= s->work_bytes) return NULL;
+  DEV_TRY(dev_the_driver.queue_sync(s->queue));
+  dev_arena_give(&ep->arena, s->work);
+  s->work = NULL, s->work_bytes = 0, s->moves++;
+  DEV_TRY(dev_arena_take(&ep->arena, bytes, &work));
+  s->work = work, s->work_bytes = bytes;
+  return NULL;
+}
+
+/* Outputs without memory yet: the run takes it anew each time (|*out_moving|). */
+static ox_status *find_outputs(const ox_program *p, const dev_plan *plan, const ox_io *io, bool *out_moving) {
+  for (uint32_t i = 0; i < p->n_out; i++) {
+    const ox_shape *shape = &plan->shapes[p->ep->host.io_value(p->part, 1, i)];
+    if (io->out[i]->data || !plan->values[p->ep->host.io_value(p->part, 1, i)].bytes) continue;
+    *out_moving = true;
+    if (!io->alloc_output(io, i, shape))
+      return dev_fail(&p->ep->host, OX_OUT_OF_MEMORY, "no memory for output %u of a part", i);
+  }
+  return NULL;
+}
+
+/* Whether nothing lies elsewhere than in the run before. */
+static bool unmoved(const ox_program *p, dev_frame *f, const ox_io *io) {
+  bool same = f->moves == f->stream->moves;
+  for (size_t i = 0; i < p->n_in + p->n_out; i++) {
+    void *now = i < p->n_in ? io->in[i]->data : io->out[i - p->n_in]->data;
+    same &= f->addresses[i] == now;
+    f->addresses[i] = now;
+  }
+  f->moves = f->stream->moves;
+  return same;
+}
+
+static ox_status *record(const ox_program *p, const dev_plan *plan, dev_frame *f, const ox_io *io) {
+  dev_queue *q = f->stream->queue;
+  DEV_TRY(dev_the_driver.record_begin(q));
+  ox_status *st = dev_plan_put(plan, q, io, f->stream->work), *end = dev_the_driver.record_end(q, &f->record);
+  if (!st) return end;
+  p->ep->host.status_free(end);
+  if (f->record) dev_the_driver.record_release(f->record);
+  f->record = NULL;
+  return st;
+}
+
+static bool may_record(const dev_plan *plan) {
+  for (const dev_step *s = plan->steps; s && !dev_the_driver.libraries_record; s = s->next)
+    if (s->kind == DEV_STEP_GEMM || s->kind == DEV_STEP_CONV) return false;
+  return plan->n_steps > 1;
+}
+
+static ox_status *put(ox_program *p, const dev_plan *plan, dev_frame *f, const ox_io *io, bool moving) {
+  dev_queue *q = f->stream->queue;
+  bool same = unmoved(p, f, io) && !moving;
+  if (!same && f->record) {
+    DEV_TRY(dev_the_driver.event_sync(f->done));
+    dev_the_driver.record_release(f->record);
+    f->record = NULL;
+  }
+  f->runs = same ? f->runs + 1 : 0;
+  if (f->done && f->runs == 1 && may_record(plan)) DEV_TRY(record(p, plan, f, io));
+  if (!f->record) return dev_plan_put(plan, q, io, f->stream->work);
+  DEV_TRY(dev_the_driver.record_launch(q, f->record));
+  return dev_the_driver.event_record(f->done, q);
+}
+
+ox_status *dev_program_run(ox_program *p, const ox_io *io) {
+  dev_stream *stream = io->stream;
+  dev_kept *k = NULL;
+  dev_frame *f = NULL;
+  pthread_mutex_lock(&p->lock);
+  ox_status *st = kept_for(p, io, &k);
+  if (!st) st = frame_of(p, k, stream, &f);
+  if (!st) k->users++;
+  pthread_mutex_unlock(&p->lock);
+  if (st) return st;
+  bool moving = false;
+  st = make_room(p->ep, stream, k->plan->work_bytes);
+  if (!st) st = find_outputs(p, k->plan, io, &moving);
+  if (!st) st = put(p, k->plan, f, io, moving);
+  pthread_mutex_lock(&p->lock);
+  k->users--;
+  drop_oldest(p);
+  pthread_mutex_unlock(&p->lock);
+  return st;
+}
+
+/* ---- life ---- */
+
+ox_status *dev_program_constant(ox_program *p, uint32_t value, void **out_address) {
+  const ox_tensor *t = p->ep->host.value_const(p->part, value);
+  *out_address = p->constants[value];
+  if (*out_address) return NULL;
+  DEV_TRY(dev_arena_take(&p->ep->arena, t->bytes, out_address));
+  ox_status *st =
+      t->bytes ? dev_the_driver.copy(p->ep->device, NULL, *out_address, t->data, t->bytes, DEV_TO_DEVICE) : NULL;
+  if (st) dev_arena_give(&p->ep->arena, *out_address);
+  else p->constants[value] = *out_address;
+  return st;
+}
+
+void dev_program_forget(ox_program *p, const dev_stream *s) {
+  pthread_mutex_lock(&p->lock);
+  for (dev_kept *k = p->plans; k; k = k->next)
+    for (dev_frame **at = &k->frames; *at;) {
+      dev_frame *f = *at;
+      if (f->stream == s) {
+        *at = f->next;
+        frame_free(p, f);
+      } else {
+        at = &f->next;
+      }
+    }
+  pthread_mutex_unlock(&p->lock);
+}
+
+static void free_program(ox_program *p) {
+  const ox_alloc a = p->ep->host.alloc;
+  for (dev_kept *next, *k = p->plans; k; k = next) {
+    next = k->next;
+    kept_free(p, k);
+  }
+  for (size_t v = 0; p->constants && v < p->n_values; v++) dev_arena_give(&p->ep->arena, p->constants[v]);
+  ox_delete(a, p->constants, p->n_values * sizeof *p->constants);
+  pthread_mutex_destroy(&p->lock);
+  ox_delete(a, p, sizeof *p);
+}
+
+ox_status *dev_program_compile(ox_ep *ep, const ox_graph_view *part, ox_program **out_program) {
+  const ox_ep_host *h = &ep->host;
+  ox_program *p = ox_new_zeroed(h->alloc, sizeof *p);
+  if (!p) return dev_no_memory(h);
+  *p = (ox_program){.ep = ep, .part = part, .n_values = h->value_count(part)};
+  p->n_in = h->io_count(part, 0), p->n_out = h->io_count(part, 1);
+  if (pthread_mutex_init(&p->lock, NULL)) {
+    ox_delete(h->alloc, p, sizeof *p);
+    return dev_fail(h, OX_FAIL, "a lock cannot be made");
+  }
+  p->constants = ox_new_zeroed(h->alloc, p->n_values * sizeof *p->constants);
+  if (!p->constants) {
+    free_program(p);
+    return dev_no_memory(h);
+  }
+  pthread_mutex_lock(&ep->lock);
+  p->next = ep->programs, ep->programs = *out_program = p;
+  pthread_mutex_unlock(&ep->lock);
+  return NULL;
+}
+
+void dev_program_release(ox_program *p) {
+  ox_ep *ep = p->ep;
+  pthread_mutex_lock(&ep->lock);
+  for (ox_program **at = &ep->programs; *at; at = &(*at)->next)
+    if (*at == p) {
+      *at = p->next;
+      break;
+    }
+  pthread_mutex_unlock(&ep->lock);
+  free_program(p);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/tail.c - see tail.h, and dev_take_tail of op.h. */
+#include "plugins/device/tail.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "graph/dtype.h"
+#include "plugins/device/program.h"
+
+/* ---- one operator ---- */
+
+/* Operator, step, step if the value is input 1 (-1: it may not be), attributes a and b, what they are without. */
+#define OPERATORS(X)                                                                               \
+  X(Add, TAIL_ADD, TAIL_ADD, 0, 0, 0, 0)                                                           \
+  X(Sub, TAIL_SUB, TAIL_RSUB, 0, 0, 0, 0)                                                          \
+  X(Mul, TAIL_MUL, TAIL_MUL, 0, 0, 0, 0)                                                           \
+  X(Div, TAIL_DIV, TAIL_RDIV, 0, 0, 0, 0)                                                          \
+  X(Min, TAIL_MIN, TAIL_MIN, 0, 0, 0, 0)                                                           \
+  X(Max, TAIL_MAX, TAIL_MAX, 0, 0, 0, 0)                                                           \
+  X(Sum, TAIL_ADD, TAIL_ADD, 0, 0, 0, 0)                                                           \
+  X(Pow, TAIL_POW, -1, 0, 0, 0, 0)                                                                 \
+  X(PRelu, TAIL_PRELU, -1, 0, 0, 0, 0)                                                             \
+  X(Mod, TAIL_MOD, -1, 0, 0, 0, 0)                                                                 \
+  X(Abs, TAIL_ABS, -1, 0, 0, 0, 0)                                                                 \
+  X(Neg, TAIL_NEG, -1, 0, 0, 0, 0)                                                                 \
+  X(Reciprocal, TAIL_RECIPROCAL, -1, 0, 0, 0, 0)                                                   \
+  X(Sqrt, TAIL_SQRT, -1, 0, 0, 0, 0)                                                               \
+  X(Exp, TAIL_EXP, -1, 0, 0, 0, 0)                                                                 \
+  X(Log, TAIL_LOG, -1, 0, 0, 0, 0)                                                                 \
+  X(Floor, TAIL_FLOOR, -1, 0, 0, 0, 0)                                                             \
+  X(Ceil, TAIL_CEIL, -1, 0, 0, 0, 0)                                                               \
+  X(Round, TAIL_ROUND, -1, 0, 0, 0, 0)                                                             \
+  X(Sin, TAIL_SIN, -1, 0, 0, 0, 0)                                                                 \
+  X(Cos, TAIL_COS, -1, 0, 0, 0, 0)                                                                 \
+  X(Tanh, TAIL_TANH, -1, 0, 0, 0, 0)                                                               \
+  X(Sigmoid, TAIL_SIGMOID, -1, 0, 0, 0, 0)                                                         \
+  X(Erf, TAIL_ERF, -1, 0, 0, 0, 0)                                                                 \
+  X(Sign, TAIL_SIGN, -1, 0, 0, 0, 0)                                                               \
+  X(Softplus, TAIL_SOFTPLUS, -1, 0, 0, 0, 0)                                                       \
+  X(Softsign, TAIL_SOFTSIGN, -1, 0, 0, 0, 0)                                                       \
+  X(Mish, TAIL_MISH, -1, 0, 0, 0, 0)                                                               \
+  X(Relu, TAIL_RELU, -1, 0, 0, 0, 0)                                                               \
+  X(LeakyRelu, TAIL_LEAKY, -1, "alpha", 0, 0.01f, 0)                                               \
+  X(Elu, TAIL_ELU, -1, "alpha", 0, 1, 0)                                                           \
+  X(Selu, TAIL_SELU, -1, "alpha", "gamma", 1.67326319217681884765625f, 1.05070102214813232421875f) \
+  X(Celu, TAIL_CELU, -1, "alpha", 0, 1, 0)                                                         \
+  X(Clip, TAIL_CLIP, -1, "min", "max", -INFINITY, INFINITY)                                        \
+  X(HardSigmoid, TAIL_HARD_SIGMOID, -1, "alpha", "beta", 0.2f, 0.5f)                               \
+  X(HardSwish, TAIL_HARD_SWISH, -1, 0, 0, 0, 0)                                                    \
+  X(ThresholdedRelu, TAIL_THRESHOLDED, -1, "alpha", 0, 1, 0)                                       \
+  X(Gelu, TAIL_GELU, -1, 0, 0, 0, 0)                                                               \
+  X(Swish, TAIL_SILU, -1, "alpha", 0, 1, 0)
+
+#define ROW(name, step, reversed, a, b, a0, b0) {step, reversed, a, b, a0, b0},
+#define NAME(name, step, reversed, a, b, a0, b0) #name,
+static const struct {
+  int step, reversed;
+  const char *a, *b;
+  float a0, b0;
+} rows[] = {OPERATORS(ROW)};
+const char *const dev_tail_ops[] = {OPERATORS(NAME) NULL};
+
+/* A constant of one float. */
+static bool number_of(const ox_tensor *t, float *out) {
+  if (!t || (t->dtype != OX_F32 && t->dtype != OX_F16) || t->bytes != (t->dtype == OX_F32 ? 4 : 2)) return false;
+  if (t->dtype == OX_F32) memcpy(out, t->data, sizeof *out);
+  else *out = ox_f16_to_f32(*(const ox_u16u *)t->data);
+  return true;
+}
+
+/* Clip's bounds are inputs from version 11 on. */
+static bool clip_bounds(const dev_node *n, tail_step *s) {
+  float *const to[] = {&s->a, &s->b};
+  for (size_t i = 1; i <= 2 && dev_node_version(n) >= 11; i++)
+    if (dev_in(n, i) != UINT32_MAX && !number_of(dev_in_constant(n, i), to[i - 1])) return false;
+  return !(s->a > s->b); /* the standard then has the upper one */
+}
+
+bool dev_tail_step(const dev_node *n, uint32_t value, tail_step *out, uint32_t *out_operand) {
+  const char *op = dev_node_op(n);
+  size_t row = 0, n_in = dev_in_count(n);
+  while (row < OX_COUNT(rows) && strcmp(dev_tail_ops[row], op) != 0) row++;
+  *out_operand = UINT32_MAX;
+  if (row == OX_COUNT(rows) || *n->host->node_domain(n->graph, n->index)) return false;
+  bool binary = rows[row].step < TAIL_ABS, second = binary && n_in == 2 && dev_in(n, 0) != value;
+  *out = (tail_step){.op = second ? rows[row].reversed : rows[row].step, .operand = -1, .div = 1, .mod = 1};
+  out->a = rows[row].a ? dev_attr_float(n, rows[row].a, rows[row].a0) : rows[row].a0;
+  out->b = rows[row].b ? dev_attr_float(n, rows[row].b, rows[row].b0) : rows[row].b0;
+  if (out->op < 0 || dev_in(n, second) != value) return false;
+  if (!binary) {
+    if (out->op == TAIL_CLIP) return clip_bounds(n, out);
+    if (out->op == TAIL_SILU) return out->a == 1;
+    if (out->op == TAIL_GELU && dev_attr_is(n, "approximate", "tanh", "none")) out->op = TAIL_GELU_TANH;
+    return true;
+  }
+  if (n_in != 2 || (out->op == TAIL_MOD && !dev_attr_int(n, "fmod", 0))) return false;
+  if (dev_node_version(n) < 7 && out->op != TAIL_PRELU) return false; /* broadcasts by its own rules */
+  if (!number_of(dev_in_constant(n, !second), &out->a)) *out_operand = dev_in(n, !second);
+  return true;
+}
+
+bool dev_tail_place(const ox_shape *o, const ox_shape *y, tail_step *s) {
+  int64_t div = 1, mod = 1;
+  int d = y->rank - 1, lead = y->rank - o->rank;
+  if (lead < 0) return false;
+  while (d >= lead && o->dim[d - lead] == 1) div *= y->dim[d--];
+  while (d >= lead && o->dim[d - lead] == y->dim[d]) mod *= y->dim[d--];
+  for (; d >= lead; d--)
+    if (o->dim[d - lead] != 1) return false;
+  s->div = (int)div, s->mod = (int)mod;
+  return div > 0 && mod > 0;
+}
+
+/* ---- what follows a node ---- */
+
+/* The number of nodes of the part behind |from| that read |value|; the first two in |readers|. */
+static size_t readers_of(const dev_node *from, uint32_t value, dev_node *readers) {
+  size_t n = 0;
+  for (size_t i = from->index + 1; i < from->host->node_count(from->graph); i++) {
+    const dev_node node = {from->host, from->graph, i};
+    bool reads = false;
+    for (size_t k = 0; k < dev_in_count(&node); k++) reads |= dev_in(&node, k) == value;
+    if (reads && n < 2) readers[n] = node;
+    n += reads;
+  }
+  return n;
+}
+
+/* Nobody but nodes of this part reads it, so it need not be written. */
+static bool is_inner(const dev_plan *p, uint32_t value) {
+  return p->values[value].kind == DEV_PLACE_WORK && p->values[value].same == value;
+}
+
+/* It is there when node |head| runs. */
+static bool is_early(const dev_plan *p, const dev_node *head, uint32_t value) {
+  size_t producer = head->host->value_producer(p->program->part, value);
+  return producer == SIZE_MAX || producer < head->index;
+}
+
+static bool same_shape(const ox_shape *a, const ox_shape *b) {
+  return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
+}
+
+/* v * sigmoid(v): two nodes, one step. The Mul is |*out|. */
+static bool is_silu(const dev_plan *p, uint32_t value, const dev_node *readers, dev_node *out) {
+  const dev_node *sigmoid = &readers[0];
+  dev_node after[2];
+  uint32_t s = dev_out(sigmoid, 0);
+  if (strcmp(dev_node_op(sigmoid), "Sigmoid") != 0 || strcmp(dev_node_op(&readers[1]), "Mul") != 0) return false;
+  if (!is_inner(p, s) || readers_of(sigmoid, s, after) != 1 || after[0].index != readers[1].index) return false;
+  *out = after[0];
+  return dev_in(out, 0) == value || dev_in(out, 1) == value;
+}
+
+/* The node that continues |t| from its value, as a step; false: none can. */
+static bool follow(dev_plan *p, const dev_node *head, const dev_tail *t, dev_node *next, tail_step *step,
+                   uint32_t *operand) {
+  dev_node readers[2];
+  if (!is_inner(p, t->out)) return false;
+  size_t n = readers_of(head, t->out, readers);
+  *operand = UINT32_MAX;
+  if (n == 2 && is_silu(p, t->out, readers, next)) {
+    *step = (tail_step){.op = TAIL_SILU, .operand = -1, .div = 1, .mod = 1};
+    p->taken[readers[0].index] = 1;
+    return true;
+  }
+  if (n != 1 || !dev_tail_step(&readers[0], t->out, step, operand)) return false;
+  *next = readers[0];
+  const ox_shape *y = dev_shape(p, t->out);
+  if (!same_shape(dev_shape(p, dev_out(next, 0)), y) || *operand == t->out) return false;
+  if (*operand == UINT32_MAX) return true;
+  return dev_dtype(p, *operand) == dev_dtype(p, t->out) && is_early(p, head, *operand) &&
+         dev_tail_place(dev_shape(p, *operand), y, step);
+}
+
+static ox_status *take(dev_plan *p, const dev_node *n, int n_operands, dev_tail *out) {
+  dev_node next;
+  tail_step step;
+  uint32_t operand;
+  out->out = dev_out(n, 0);
+  while (out->params.n < TAIL_STEPS && n_operands < TAIL_OPERANDS && follow(p, n, out, &next, &step, &operand)) {
+    if (operand != UINT32_MAX) {
+      out->operands[n_operands] = dev_value(p, operand);
+      step.operand = n_operands++;
+    }
+    out->params.step[out->params.n++] = step;
+    out->out = dev_out(&next, 0);
+    p->taken[next.index] = 1;
+  }
+  return NULL;
+}
+
+ox_status *dev_take_tail(dev_plan *p, const dev_node *n, dev_tail *out) {
+  memset(out, 0, sizeof *out);
+  return take(p, n, 0, out);
+}
+
+ox_status *dev_take_tail_after(dev_plan *p, const dev_node *n, const tail_step *first, uint32_t operand,
+                               dev_tail *out) {
+  memset(out, 0, sizeof *out);
+  out->params.step[0] = *first, out->params.n = 1;
+  if (operand != UINT32_MAX) out->operands[0] = dev_value(p, operand), out->params.step[0].operand = 0;
+  return take(p, n, operand != UINT32_MAX, out);
+}
