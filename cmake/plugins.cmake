@@ -39,7 +39,6 @@ endif()
 
 include(cmake/plugin_onednn.cmake)
 include(cmake/plugin_device.cmake)
-include(cmake/plugin_opencl.cmake)
 
 # Templates of plug-ins, in examples/. What their callbacks have no use for they leave alone.
 foreach(example ops/custom_op rules/rule providers/kernels providers/compile)

@@ -28,3 +28,9 @@ foreach(name driver driver_faults)
   target_link_libraries(test.plugins.device.${name} PRIVATE test_device_support)
   set_tests_properties(plugins.device.${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no driver")
 endforeach()
+
+# What holds for all providers.
+if(TARGET onyx_opencl)
+  onyx_add_test(plugins.opencl.cts test.cts.suite "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_opencl>;CTS_TOLERANCE=1e-5")
+  add_dependencies(test.cts.suite onyx_opencl)
+endif()

@@ -176,7 +176,12 @@ static ox_status *put(ox_program *p, const dev_plan *plan, dev_frame *f, const o
     f->record = NULL;
   }
   f->runs = same ? f->runs + 1 : 0;
-  if (f->done && f->runs == 1 && may_record(plan)) DEV_TRY(record(p, plan, f, io));
+  if (!same && f->started && !f->steady) f->restless = true;
+  f->started = true;
+  if (f->done && f->runs == 1 && !f->restless && may_record(plan)) {
+    DEV_TRY(record(p, plan, f, io));
+    f->steady = true;
+  }
   if (!f->record) return dev_plan_put(plan, q, io, f->stream->work);
   DEV_TRY(dev_the_driver.record_launch(q, f->record));
   return dev_the_driver.event_record(f->done, q);

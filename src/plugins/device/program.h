@@ -13,7 +13,8 @@ typedef struct dev_frame {
   dev_record *record; /* NULL: none yet */
   dev_event *done;    /* of the last run; NULL: the driver records nothing */
   uint64_t moves;     /* of the stream's memory when it was recorded */
-  uint32_t runs;      /* with the same addresses */
+  uint32_t runs;      /* with the same addresses, but the first */
+  bool started, steady, restless; /* runs before; it was recorded; the second run had other addresses: it never is */
   void **addresses;   /* of inputs, then outputs */
 } dev_frame;
 
