@@ -107,6 +107,10 @@ typedef struct ox_pack {
    * |inputs|. Must not fail. */
   void (*fn)(const struct ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end, void *scratch);
   const void *arg;  /* for |fn| */
+  /* 1.5. Not NULL (ox_ctx_host.pack_pieces only): a unit reads elements [first, first + n) of the one input in
+   * |inputs|. |fn| is called unit by unit then, and in[i]->data begin there: what is computed is computed for it, in
+   * cache. */
+  void (*piece)(const struct ox_pack *p, int64_t unit, int64_t *out_first, int64_t *out_n);
 } ox_pack;
 
 /* Services for kernels. alloc_prep: prepare only, zeroed, lives as long as the prepared shapes. alloc_output: run
@@ -142,6 +146,8 @@ typedef struct ox_ctx_host {
    * form packs it on the run's threads, later ones find it, of other shapes and other runs too. An error (out of memory,
    * cancelled) is prepare's to return; the next call tries again. */
   ox_status *(*pack)(ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
+  /* 1.5. The same, for forms with |piece|. */
+  ox_status *(*pack_pieces)(ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for
@@ -336,6 +342,9 @@ typedef struct ox_ep_host {
   /* |st|, which it takes, with "|text|: " before its text; NULL stays NULL. */
   ox_status *(*status_note)(ox_status *st, const char *text);
   void (*status_free)(ox_status *st); /* of one that is not passed on; NULL is fine */
+  /* value_const for its type, shape and size: its data may be NULL, if a rule left it to be computed. For kernels
+   * that will pack it (ox_ctx_host.pack). */
+  const ox_tensor *(*value_const_type)(const ox_graph_view *g, uint32_t value);
 } ox_ep_host;
 
 typedef struct ox_ep_api {

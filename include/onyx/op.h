@@ -264,6 +264,9 @@ typedef struct ox_kernel_def {
   /* Required, unless the operator is a view. No malloc, lock or thread inside. |scratch|: scratch_per_worker bytes. */
   ox_status *(*run)(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch);
   double (*flops)(const ox_kernel_ctx *c);     /* optional: floating-point operations for these shapes; for profiles */
+  /* 1.5. bit i: load reads the type and the shape of constant input i and not its data, which may be NULL there:
+   * prepare packs them. */
+  uint64_t packs_in;
 } ox_kernel_def;
 
 /* The least struct_size of a row; what a shorter struct lacks reads as zero. */

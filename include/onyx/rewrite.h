@@ -88,6 +88,12 @@ static inline int ox_is_output(const ox_rewrite *g, ox_id v) { return g->api->is
 static inline uint32_t ox_dtype_of(const ox_rewrite *g, ox_id v) { return g->api->value_dtype(g, v); }
 static inline const ox_shape *ox_shape_at(const ox_rewrite *g, ox_id v) { return g->api->value_shape(g, v); }
 static inline const ox_tensor *ox_const(const ox_rewrite *g, ox_id v) { return g->api->value_const(g, v); }
+/* Whether there is one, and its type and shape: data may be NULL. What is large may not have been computed yet, and is
+ * not for this question. */
+static inline const ox_tensor *ox_const_type(const ox_rewrite *g, ox_id v) {
+  int asks = g->api->struct_size >= offsetof(ox_graph_api, value_const_type) + sizeof g->api->value_const_type;
+  return asks ? g->api->value_const_type(g, v) : g->api->value_const(g, v);
+}
 static inline int ox_can_replace(const ox_rewrite *g, ox_id from, ox_id to) { return g->api->can_replace(g, from, to); }
 
 /* ---- shapes: dimensions below 0 are unknown (-1) or symbols ---- */

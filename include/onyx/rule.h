@@ -151,11 +151,19 @@ struct ox_graph_api {
   /* -- 1.1 -- */
   /* 0: the node is no activation, or its parameters are not constant. */
   int (*activation)(const ox_rewrite *g, ox_id node, ox_activation *out);
-  /* 1.2. A new constant that |make| fills from |from|, a constant of the model, and |arg|, which is copied: now, and once
-   * more where its memory was given back because all its readers had packed it. It must write the same bytes each time. */
+  /* 1.2. A new constant that |make| fills from |from|, a constant of the model, and |arg|. */
   ox_status *(*const_made)(const ox_rewrite *g, const char *hint, uint32_t dtype, const ox_shape *shape,
                            const ox_tensor *from, void (*make)(const ox_tensor *from, const void *arg, void *to),
                            const void *arg, size_t arg_bytes, ox_id *out_value);
+  /* 1.5. The same, computed when somebody needs it: |make| writes elements [first, first + n) of it to |to|. It may be
+   * called for any of them, at any time and from any thread, and must write the same bytes each time; |arg| is copied.
+   */
+  ox_status *(*const_later)(const ox_rewrite *g, const char *hint, uint32_t dtype, const ox_shape *shape,
+                            const ox_tensor *from,
+                            void (*make)(const ox_tensor *from, const void *arg, int64_t first, int64_t n, void *to),
+                            const void *arg, size_t arg_bytes, ox_id *out_value);
+  /* value_const for its type, shape and size: nothing is computed, and data may be NULL. */
+  const ox_tensor *(*value_const_type)(const ox_rewrite *g, ox_id v);
 };
 
 /* ---- patterns ------------------------------------------------------------------------------------------- */

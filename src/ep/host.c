@@ -135,5 +135,6 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .parallel_team = parallel_team,
                       .value_count = ox_view_value_count,
                       .status_note = status_note,
-                      .status_free = ox_status_free};
+                      .status_free = ox_status_free,
+                      .value_const_type = ox_view_value_const_type};
 }

@@ -132,6 +132,10 @@ const ox_tensor *ox_view_value_const(const ox_graph_view *g, uint32_t value) {
   return value_at(g, value) ? ox_graph_const(g->graph, value) : NULL;
 }
 
+const ox_tensor *ox_view_value_const_type(const ox_graph_view *g, uint32_t value) {
+  return value_at(g, value) ? ox_graph_const_type(g->graph, value) : NULL;
+}
+
 const ox_type *ox_view_value_full_type(const ox_graph_view *g, uint32_t value) {
   return value_at(g, value) ? &value_at(g, value)->type : NULL;
 }

@@ -43,6 +43,7 @@ size_t ox_view_value_count(const ox_graph_view *g);
 const char *ox_view_value_name(const ox_graph_view *g, uint32_t value);
 void ox_view_value_type(const ox_graph_view *g, uint32_t value, uint32_t *kind, uint32_t *dtype, ox_shape *shape);
 const ox_tensor *ox_view_value_const(const ox_graph_view *g, uint32_t value);
+const ox_tensor *ox_view_value_const_type(const ox_graph_view *g, uint32_t value);
 uint32_t ox_view_value_outer(const ox_graph_view *g, uint32_t value);
 size_t ox_view_value_producer(const ox_graph_view *g, uint32_t value);
 size_t ox_view_value_use_count(const ox_graph_view *g, uint32_t value);

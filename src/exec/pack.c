@@ -4,6 +4,8 @@
  * are at work. */
 #include "exec/pack.h"
 
+#include <string.h>
+
 #include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/made.h"
@@ -12,18 +14,52 @@
 /* Pages of the mapped file go as packing goes on, so that memory never holds a large constant twice. */
 enum { MOST_UNREAD = 4 << 20 };
 
+/* What one thread hands to |fn|. */
+typedef struct {
+  const ox_tensor **in; /* as |wants|, but for |piece| */
+  ox_tensor piece;
+  char *computed, *scratch;
+} hands;
+
 typedef struct {
   const ox_pack_site *at;
   const ox_pack *pack;
   ox_packs *packs;
   ox_packed *form;
-  const ox_tensor **in;
-  char *scratch;
+  const ox_tensor **wants; /* per input; NULL: not asked for */
+  ox_made *made;           /* the input that comes in pieces is computed; else NULL */
+  uint32_t by_piece;       /* which input; n_in: none */
+  size_t piece_bytes;      /* of the largest that is computed */
+  ox_arena arena;
+  hands *hands; /* per thread */
+  char *room;   /* theirs */
+  size_t room_bytes;
 } packing;
 
+/* What an older kernel does not know is not there. */
+static bool in_pieces(const ox_pack *p) {
+  return p->struct_size >= offsetof(ox_pack, piece) + sizeof p->piece && p->piece;
+}
+
 static void give_back_pages(const packing *k) {
-  for (uint32_t i = 0; i < k->at->node->n_in && i < 64; i++)
-    if (k->in[i]) ox_constant_drop(k->at->graph, k->in[i]);
+  for (uint32_t i = 0; i < k->at->node->n_in && i < 64; i++) {
+    const ox_tensor *t = k->made && i == k->by_piece ? k->made->from : k->wants[i];
+    if (t) ox_constant_drop(k->at->graph, t);
+  }
+}
+
+/* The elements of |unit|, where they lie or computed. */
+static void hand_piece(const packing *k, hands *h, int64_t unit) {
+  int64_t first, n;
+  k->pack->piece(k->pack, unit, &first, &n);
+  h->piece = *k->wants[k->by_piece];
+  if (k->made) {
+    k->made->make(k->made->from, k->made->arg, first, n, h->computed);
+    h->piece.data = h->computed;
+  } else {
+    h->piece.data = (char *)h->piece.data + (size_t)first * ox_dtype_bits(h->piece.dtype) / 8;
+  }
+  h->in[k->by_piece] = &h->piece;
 }
 
 /* As many units as |end| - |begin|, whichever they are. */
@@ -31,9 +67,10 @@ static ox_status *pack_units(void *ctx, int64_t begin, int64_t end, uint32_t wor
   const packing *k = ctx;
   ox_packed *f = k->form;
   size_t each = f->bytes / (size_t)f->n_units + 1;
-  char *scratch = k->scratch ? k->scratch + worker * k->pack->scratch_bytes : NULL;
+  hands *h = &k->hands[worker];
   for (int64_t unit; begin < end && ox_packed_claim(f, &unit); begin++) {
-    k->pack->fn(k->pack, k->in, f->data, unit, unit + 1, scratch);
+    if (k->by_piece < k->at->node->n_in) hand_piece(k, h, unit);
+    k->pack->fn(k->pack, h->in, f->data, unit, unit + 1, h->scratch);
     if (atomic_fetch_add_explicit(&f->unread, each, memory_order_relaxed) + each >= MOST_UNREAD) {
       atomic_store_explicit(&f->unread, 0, memory_order_relaxed);
       give_back_pages(k);
@@ -56,39 +93,75 @@ static ox_status *pack_all(packing *k) {
   return NULL;
 }
 
-/* The constants that the form is made from, as they came with the model. */
-static void find_constants(const packing *k) {
+/* ---- what it is made from ---- */
+
+/* The constants, as they came with the model; those that are computed, and not in pieces, as a whole meanwhile. */
+static ox_status *open_constants(packing *k) {
   const ox_pack_site *s = k->at;
-  for (uint32_t i = 0; i < s->node->n_in && i < 64; i++)
-    if ((k->pack->inputs >> i & 1) && s->node->in[i] != OX_NONE) {
-      k->in[i] = ox_graph_const(s->graph, s->node->in[i]);
-      ox_made_open(s->graph->model, k->in[i]);
-    }
+  const ox_node *n = s->node;
+  k->wants = OX_ARENA_ARRAY(&k->arena, const ox_tensor *, n->n_in);
+  if (!k->wants) return ox_oom();
+  for (uint32_t i = 0; i < n->n_in && i < 64; i++) {
+    if (!(k->pack->inputs >> i & 1) || n->in[i] == OX_NONE) continue;
+    ox_made *made = ox_made_of(s->graph, n->in[i]);
+    k->wants[i] = ox_graph_const_type(s->graph, n->in[i]);
+    if (in_pieces(k->pack) && k->wants[i]) k->by_piece = i, k->made = made;
+    if (made && !in_pieces(k->pack)) k->wants[i] = ox_made_open(s->graph->model, made);
+  }
+  return NULL;
 }
 
-static void leave_constants(const packing *k) {
+static void close_constants(const packing *k) {
+  const ox_pack_site *s = k->at;
+  if (!k->wants) return;
   give_back_pages(k);
-  for (uint32_t i = 0; i < k->at->node->n_in && i < 64; i++) ox_made_close(k->at->graph->model, k->in[i]);
+  for (uint32_t i = 0; i < s->node->n_in && i < 64; i++) {
+    ox_made *made = k->wants[i] && !in_pieces(k->pack) ? ox_made_of(s->graph, s->node->in[i]) : NULL;
+    if (made) ox_made_close(s->graph->model, made);
+  }
+}
+
+static void find_piece_bytes(packing *k) {
+  int64_t first, n;
+  for (int64_t u = 0; k->made && u < k->form->n_units; u++) {
+    k->pack->piece(k->pack, u, &first, &n);
+    k->piece_bytes = OX_MAX(k->piece_bytes, (size_t)n * ox_dtype_bits(k->made->t.dtype) / 8);
+  }
+}
+
+static ox_status *fill_hands(packing *k) {
+  uint32_t threads = k->at->crew->pool ? OX_MAX(k->at->crew->max_threads, 1u) : 1, n_in = k->at->node->n_in;
+  size_t each;
+  find_piece_bytes(k);
+  k->piece_bytes = OX_ROUND_UP(k->piece_bytes, (size_t)OX_ALIGN_BYTES);
+  k->hands = OX_ARENA_ARRAY(&k->arena, hands, threads);
+  if (!k->hands || !ox_add_ok(k->piece_bytes, k->pack->scratch_bytes, &each) ||
+      !ox_mul_ok(OX_ROUND_UP(each, (size_t)OX_ALIGN_BYTES), threads, &k->room_bytes))
+    return ox_oom();
+  if (k->room_bytes && !(k->room = ox_new_aligned(k->arena.alloc, k->room_bytes, OX_ALIGN_BYTES))) return ox_oom();
+  for (uint32_t i = 0; i < threads; i++) {
+    hands *h = &k->hands[i];
+    h->in = ox_arena_copy(&k->arena, k->wants, n_in * sizeof *h->in);
+    if (!h->in) return ox_oom();
+    if (!k->room) continue;
+    h->computed = k->room + k->room_bytes / threads * i, h->scratch = h->computed + k->piece_bytes;
+  }
+  return NULL;
 }
 
 ox_status *ox_pack_constants(const ox_pack_site *s, const ox_pack *p, const void **out_data) {
   ox_alloc alloc = s->graph->model->alloc;
-  packing k = {.at = s, .pack = p, .packs = s->unit->packs};
+  packing k = {.at = s, .pack = p, .packs = s->unit->packs, .by_piece = s->node->n_in};
   *out_data = NULL;
   OX_TRY(ox_packs_find(k.packs, alloc, p, &k.form));
   if (!ox_packed_ready(k.form)) {
-    size_t threads = s->crew->pool ? OX_MAX(s->crew->max_threads, 1) : 1, in_bytes = s->node->n_in * sizeof *k.in, bytes;
-    if (!ox_mul_ok(threads, p->scratch_bytes, &bytes)) return ox_oom();
-    k.in = ox_new_zeroed(alloc, in_bytes);
-    if (bytes) k.scratch = ox_new_aligned(alloc, bytes, OX_ALIGN_BYTES);
-    ox_status *st = k.in && (k.scratch || !bytes) ? NULL : ox_oom();
-    if (!st) {
-      find_constants(&k);
-      st = pack_all(&k);
-      leave_constants(&k);
-    }
-    ox_delete(alloc, k.in, in_bytes);
-    ox_delete(alloc, k.scratch, bytes);
+    ox_arena_init(&k.arena, alloc);
+    ox_status *st = open_constants(&k);
+    if (!st) st = fill_hands(&k);
+    if (!st) st = pack_all(&k);
+    close_constants(&k);
+    ox_delete(alloc, k.room, k.room_bytes);
+    ox_arena_deinit(&k.arena);
     OX_TRY(st);
   }
   *out_data = k.form->data;

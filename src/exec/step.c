@@ -7,6 +7,7 @@
 #include "base/macros.h"
 #include "base/random_key.h"
 #include "exec/pack.h"
+#include "graph/made.h"
 #include "graph/op_def.h"
 #include "graph/part_infer.h"
 
@@ -66,7 +67,7 @@ static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data
 
 static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
                                  ox_status_of_text, parallel_for, max_workers,  stopped,   extend_run,
-                                 random_key,        pack};
+                                 random_key,        pack,         pack};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
@@ -157,10 +158,12 @@ static void type_of_input(const ox_step *s, uint32_t i, ox_type *out) {
   out->shape = t->shape;
 }
 
-/* What the host can read of input |i|: a kernel may see a constant that is packed, or that lies on a device. */
+/* What the host can read of input |i|: a kernel may see a constant that is packed, or that lies on a device. NULL: it
+ * was packed before it was ever computed. */
 static const ox_tensor *content_of(const ox_step *s, uint32_t i) {
   bool fixed = s->unit->fixed && s->unit->fixed[i];
-  return fixed ? ox_graph_const(s->graph, s->node->in[i]) : s->c.in[i];
+  if (!fixed) return s->c.in[i];
+  return ox_made_of(s->graph, s->node->in[i]) ? NULL : ox_graph_const(s->graph, s->node->in[i]);
 }
 
 static ox_status *ask(ox_step *s, ox_type *out, ox_arena *a) {

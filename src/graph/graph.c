@@ -114,7 +114,7 @@ ox_status *ox_graph_add_const_copy(ox_graph *g, const char *name, uint32_t dtype
   return ox_graph_add_const(g, name, &t, out_value);
 }
 
-const ox_tensor *ox_graph_const(const ox_graph *g, ox_id v) {
+const ox_tensor *ox_graph_const_type(const ox_graph *g, ox_id v) {
   while (v != OX_NONE) {
     const ox_graph_value *value = &g->values[v];
     if (value->outer == OX_NONE) return value->is_input ? NULL : value->init;

@@ -43,7 +43,8 @@ typedef struct ox_graph_value {
   ox_type type;
   ox_id producer;        /* node id, or OX_NONE: input, initializer, outer value */
   uint32_t producer_slot;
-  const ox_tensor *init; /* constant content, or NULL */
+  const ox_tensor *init; /* constant content, or NULL; without its data if it is |made|: ox_graph_init */
+  struct ox_made *made;  /* a constant that is computed when somebody wants it (graph/made.h); else NULL */
   ox_use *uses;          /* by live nodes of this graph, in no order; bodies are in n_inner_uses */
   uint32_t n_uses, cap_uses;
   uint32_t n_inner_uses; /* stand-ins for this value in bodies */
@@ -158,7 +159,7 @@ struct ox_model {
   const char *path;      /* of its file; NULL: it came from memory */
   ox_model_file *files;  /* mapped files that tensors borrow from */
   uint32_t n_files, cap_files;
-  struct ox_made_list *made; /* large constants that can be made again: graph/made.h */
+  struct ox_made_list *made; /* constants that are computed when somebody wants them: graph/made.h */
 };
 
 /* ---- models ---- */
@@ -182,6 +183,8 @@ const char *ox_model_symbol_name(const ox_model *m, int64_t dim);
 OX_NODISCARD ox_status *ox_model_keep_file(ox_model *m, ox_file_map *map, const char *name);
 /* The name of the file that |t| lies in, and where; NULL: in none that has a name. */
 const char *ox_model_file_of(const ox_model *m, const ox_tensor *t, uint64_t *out_offset);
+/* The bytes of |t| in a mapped file of |m| are not needed now: their pages leave memory. Any thread. */
+void ox_model_drop_pages(const ox_model *m, const ox_tensor *t);
 /* An empty graph; |parent| as in ox_graph. Lives as long as the model. */
 OX_NODISCARD ox_status *ox_graph_create(ox_model *m, ox_graph *parent, const char *name, ox_graph **out_graph);
 
@@ -204,8 +207,14 @@ static inline ox_graph_value *ox_graph_value_at(const ox_graph *g, ox_id v) { re
 /* The name in files; for a stand-in, the name of the value that it stands for. */
 const char *ox_graph_value_name(const ox_graph *g, ox_id v);
 /* Content of a constant, looking through outer stand-ins; NULL if |v| is OX_NONE or not constant. A constant that is
- * also a graph input is not constant: callers may override it. */
+ * also a graph input is not constant: callers may override it. What a rule left to be computed is computed now, and
+ * stays: any thread, once the graph is no longer edited. */
 const ox_tensor *ox_graph_const(const ox_graph *g, ox_id v);
+/* The same for those who want to know whether there is one, or its type, shape and size: it is computed for others
+ * only, and data may be NULL. */
+const ox_tensor *ox_graph_const_type(const ox_graph *g, ox_id v);
+/* value->init of |g|'s |v| with its data; NULL: there is none. */
+const ox_tensor *ox_graph_init(const ox_graph *g, ox_id v);
 
 /* ---- nodes ---- */
 /* Appends a node. ids may be OX_NONE. Names are copied. Error: INVALID_MODEL if an output already has a producer or is

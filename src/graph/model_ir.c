@@ -122,6 +122,10 @@ const char *ox_model_file_of(const ox_model *m, const ox_tensor *t, uint64_t *ou
   return NULL;
 }
 
+void ox_model_drop_pages(const ox_model *m, const ox_tensor *t) {
+  for (uint32_t i = 0; i < m->n_files; i++) ox_file_map_drop(m->files[i].map, t->data, t->bytes);
+}
+
 ox_status *ox_graph_create(ox_model *m, ox_graph *parent, const char *name, ox_graph **out_graph) {
   *out_graph = NULL;
   name = name ? name : "";

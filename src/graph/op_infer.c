@@ -69,9 +69,12 @@ uint64_t ox_ctx_random_key(const ox_kernel_ctx *c) {
 }
 
 ox_status *ox_ctx_pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
+  const ox_ctx_host *h = c->host;
   *out_data = NULL;
-  if (c->host->struct_size >= offsetof(ox_ctx_host, pack) + sizeof c->host->pack && c->host->pack)
-    return c->host->pack(c, p, out_data);
+  if (p->piece && h->struct_size >= offsetof(ox_ctx_host, pack_pieces) + sizeof h->pack_pieces && h->pack_pieces)
+    return h->pack_pieces(c, p, out_data);
+  if (!p->piece && h->struct_size >= offsetof(ox_ctx_host, pack) + sizeof h->pack && h->pack)
+    return h->pack(c, p, out_data);
   return ox_fail(OX_INCOMPATIBLE, "the host is older than these kernels: it cannot pack constants");
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/block_conv.c - ai.onyx.BlockConv: FusedConv with X, Z and Y in blocks of channels (docs/blocks.md). Constant
  * weights are packed when shapes are known, once for each form that is the cheapest for some. */
-#include <string.h>
-
 #include "base/cksize.h"
+#include "ops/shared/bconv_pack.h"
 #include "ops/shared/block_shape.h"
 #include "ops/shared/check.h"
 #include "ops/shared/conv_node.h"
@@ -74,33 +73,6 @@ static ox_status *load(ox_load_ctx *c) {
   return NULL;
 }
 
-enum { COPIED = 32 << 10 /* floats of a unit that is only copied */ };
-
-static void pack_units(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
-                       void *scratch) {
-  const ox_bconv_plan *plan = p->arg;
-  size_t at = (size_t)begin * COPIED * sizeof(float), n = (size_t)(end - begin) * COPIED * sizeof(float);
-  (void)scratch;
-  if (plan->form->weight_floats(&plan->task))
-    plan->form->pack(&plan->task, to, in[W]->data, begin, end, NULL);
-  else
-    memcpy((char *)to + at, (const char *)in[W]->data + at, OX_MIN(n, p->bytes - at));
-}
-
-/* A form's weights depend on W alone, not on the shapes of X and Y. */
-static ox_status *pack(ox_kernel_ctx *c, const ox_bconv_plan *plan, const float **out) {
-  size_t floats = plan->form->weight_floats(&plan->task), n = floats;
-  if (!floats) n = (size_t)ox_shape_count(&c->in[W]->shape);
-  ox_pack p = {
-      .struct_size = sizeof p, .form = (uintptr_t)plan->form, .inputs = 1u << W, .fn = pack_units, .arg = plan};
-  p.n_units = floats ? plan->form->weight_units(&plan->task) : (int64_t)OX_CEIL_DIV(n, (size_t)COPIED);
-  const void *data;
-  if (!ox_mul_ok(n, sizeof(float), &p.bytes)) return ox_fail(OX_LIMIT, "BlockConv: the weights are too large");
-  OX_TRY(ox_ctx_pack(c, &p, &data));
-  *out = data;
-  return NULL;
-}
-
 /* ---- run ---- */
 
 static ox_status *book(ox_kernel_ctx *c, block_conv_prep *p) {
@@ -144,7 +116,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (!p->plan) return ox_oom();
   p->plan->form = form, p->plan->task = t;
   if (!form->plan(p->plan)) return ox_fail(OX_LIMIT, "BlockConv: the working memory is too large");
-  if (s->packs) OX_TRY(pack(c, p->plan, &p->w));
+  if (s->packs) OX_TRY(ox_bconv_pack(c, form, &p->plan->task, W, (uintptr_t)form, &p->w));
   return book(c, p);
 }
 
@@ -156,7 +128,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   float *packed = (float *)((char *)c->shared + p->packed_at);
   if (p->packs && stage == 0) {
     ox_stop stop = ox_ctx_stop(c);
-    form->pack(&p->plan->task, packed, c->in[W]->data, tiles.begin, tiles.end, &stop);
+    const ox_conv_geom *g = &p->plan->task.g;
+    const ox_f32u *w = c->in[W]->data;
+    w += form->unit_filter(&p->plan->task, tiles.begin) * g->ic * ox_conv_taps(g);
+    form->pack(&p->plan->task, packed, (const float *)w, tiles.begin, tiles.end, &stop);
     return NULL;
   }
   const ox_conv_args a = {.x = c->in[X]->data,
@@ -180,6 +155,6 @@ static double flops(const ox_kernel_ctx *c) {
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BlockConv", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 2,
                .max_in = 4, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
-     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W)},
 };
 const ox_op_set ox_ops_block_conv = {ops, OX_COUNT(ops)};

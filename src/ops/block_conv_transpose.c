@@ -264,6 +264,6 @@ static double flops(const ox_kernel_ctx *c) {
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BlockConvTranspose", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 2,
                .max_in = 3, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(ox_deconv_attrs), .infer = infer),
-     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W)},
 };
 const ox_op_set ox_ops_block_conv_transpose = {ops, OX_COUNT(ops)};

@@ -208,7 +208,7 @@ static double flops(const ox_kernel_ctx *c) {
 
 #define CONV_ROW \
   .types = {OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT, OX_T_FLOAT}, .attrs_bytes = sizeof(ox_conv_attrs), .infer = infer
-#define CONV_ROW_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops
+#define CONV_ROW_KERNEL .load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Conv", .since = 1, .vars = "TTT", .min_in = 2, .max_in = 3, OX_ATTRS(conv_attr_rows), CONV_ROW),
      OX_KERNEL(CONV_ROW_KERNEL)},

@@ -40,7 +40,7 @@ static bool foldable(const fold *f, const ox_graph *g, const ox_node *n, size_t 
   if (n->dead || !n->n_in || ox_node_body(n, 0) || (f->owner && n->assigned.owner != f->owner)) return false;
   for (uint32_t i = 0; i < n->n_in; i++) {
     if (n->in[i] == OX_NONE) continue;
-    const ox_tensor *t = ox_graph_const(g, n->in[i]);
+    const ox_tensor *t = ox_graph_const_type(g, n->in[i]);
     if (!t || t->kind != OX_TENSOR) return false;
     in_bytes += t->bytes;
   }

@@ -50,7 +50,7 @@ static bool match_input(walk *w, const ox_pat_in *p, ox_id v) {
       if (v == OX_NONE || w->g->values[v].producer == OX_NONE || w->g->values[v].producer_slot != p->slot) return false;
       return match_node(w, p->index, w->g->values[v].producer);
     default:
-      if (v == OX_NONE || (p->kind == OX_PAT_CONST && !ox_graph_const(w->g, v))) return false;
+      if (v == OX_NONE || (p->kind == OX_PAT_CONST && !ox_graph_const_type(w->g, v))) return false;
       if (w->m->arg[p->index] != OX_NONE) return w->m->arg[p->index] == v;
       w->m->arg[p->index] = v;
       return true;

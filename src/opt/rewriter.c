@@ -116,6 +116,10 @@ static const ox_tensor *value_const(const ox_rewrite *rw, ox_id v) {
   return ox_rewriter_value(rw, v) ? ox_graph_const(rw->graph, v) : NULL;
 }
 
+static const ox_tensor *value_const_type(const ox_rewrite *rw, ox_id v) {
+  return ox_rewriter_value(rw, v) ? ox_graph_const_type(rw->graph, v) : NULL;
+}
+
 static ox_id producer(const ox_rewrite *rw, ox_id v, uint32_t *out_slot) {
   const ox_graph_value *value = ox_rewriter_value(rw, v);
   if (!value || !ox_rewriter_node(rw, value->producer)) return OX_NONE;
@@ -282,7 +286,9 @@ static const ox_graph_api table = {.struct_size = sizeof table,
                                    .status_make = status_make,
                                    .guard_failed = guard_failed,
                                    .activation = activation,
-                                   .const_made = ox_rewriter_const_made};
+                                   .const_made = ox_rewriter_const_made,
+                                   .const_later = ox_rewriter_const_later,
+                                   .value_const_type = value_const_type};
 
 /* ---- rewriters ---- */
 

@@ -3,6 +3,7 @@
 #ifndef OX_OPT_REWRITER_H
 #define OX_OPT_REWRITER_H
 
+#include "graph/made.h"
 #include "onyx/rule.h"
 #include "opt/match.h"
 #include "opt/naming.h"
@@ -49,6 +50,9 @@ ox_status *ox_rewriter_const_room(const ox_rewrite *rw, const char *hint, uint32
 ox_status *ox_rewriter_const_made(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
                                   const ox_tensor *from, void (*make)(const ox_tensor *from, const void *arg, void *to),
                                   const void *arg, size_t arg_bytes, ox_id *out_value);
+ox_status *ox_rewriter_const_later(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
+                                   const ox_tensor *from, ox_make_fn make, const void *arg, size_t arg_bytes,
+                                   ox_id *out_value);
 ox_status *ox_rewriter_const_view(const ox_rewrite *rw, const char *hint, const ox_tensor *t, ox_id *out_value);
 ox_status *ox_rewriter_make_const(const ox_rewrite *rw, ox_id v, const ox_tensor *t);
 ox_status *ox_rewriter_replace_uses(const ox_rewrite *rw, ox_id from, ox_id to);

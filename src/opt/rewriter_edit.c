@@ -3,7 +3,6 @@
  * another assignment are refused, new ones get that of the rule's root; origins and names are kept. */
 #include <string.h>
 
-#include "graph/made.h"
 #include "opt/rewriter.h"
 
 /* ---- what may be edited ---- */
@@ -103,17 +102,25 @@ ox_status *ox_rewriter_const_room(const ox_rewrite *rw, const char *hint, uint32
 ox_status *ox_rewriter_const_made(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
                                   const ox_tensor *from, void (*make)(const ox_tensor *from, const void *arg, void *to),
                                   const void *arg, size_t arg_bytes, ox_id *out_value) {
-  ox_model *m = rw->graph->model;
-  size_t bytes;
   void *data;
+  (void)arg_bytes;
+  OX_TRY(ox_rewriter_const_room(rw, hint, dtype, shape, &data, out_value));
+  make(from, arg, data);
+  return NULL;
+}
+
+ox_status *ox_rewriter_const_later(const ox_rewrite *rw, const char *hint, uint32_t dtype, const ox_shape *shape,
+                                   const ox_tensor *from, ox_make_fn make, const void *arg, size_t arg_bytes,
+                                   ox_id *out_value) {
+  ox_arena *arena = &rw->graph->model->arena;
+  ox_shape s = *shape;
+  size_t bytes;
   *out_value = OX_NONE;
-  OX_TRY(tensor_bytes(hint, dtype, shape, &bytes));
-  const void *kept = ox_arena_copy(&m->arena, arg, arg_bytes);
-  const ox_tensor *source = ox_arena_copy(&m->arena, from, sizeof *from);
+  OX_TRY(tensor_bytes(hint, dtype, &s, &bytes));
+  const void *kept = ox_arena_copy(arena, arg, arg_bytes);
+  const ox_tensor *source = ox_arena_copy(arena, from, sizeof *from);
   if (!kept || !source) return ox_oom();
-  OX_TRY(ox_made_add(m, bytes, source, make, kept, &data));
-  ox_tensor t = ox_tensor_view(dtype, shape, data);
-  return ox_graph_add_const(rw->graph, hint, &t, out_value);
+  return ox_made_add(rw->graph, hint, dtype, &s, source, make, kept, out_value);
 }
 
 ox_status *ox_rewriter_const_view(const ox_rewrite *rw, const char *hint, const ox_tensor *t, ox_id *out_value) {

@@ -3,7 +3,6 @@
 #include "plan/constants.h"
 
 #include "base/macros.h"
-#include "graph/made.h"
 #include "plan/transfers.h"
 
 bool ox_tensor_aligned(const ox_tensor *t) {
@@ -43,7 +42,7 @@ static ox_status *set_hollow(ox_plan *p, ox_unit *u, uint32_t i, const ox_tensor
 
 static ox_status *make_copy(ox_plan *p, ox_id v, uint32_t memory, struct ox_const_copy **out) {
   const ox_provider *d = &p->providers[ox_memory_owner(memory) - 1];
-  const ox_tensor *t = p->consts[v];
+  const ox_tensor *t = ox_graph_const(p->graph, v);
   void *data = NULL;
   if (t->kind != OX_TENSOR || t->dtype == OX_STRING)
     return ox_fail(OX_NOT_IMPLEMENTED, "constant '%s' is not a tensor of numbers, so it cannot go to a device",
@@ -92,9 +91,10 @@ void ox_constants_release(ox_plan *p) {
 
 /* ---- alignment ---- */
 
-/* Constants that some kernel reads at run time move to aligned memory, unless all readers take them bytewise. */
+/* Constants that some kernel reads at run time are there from now on, and move to aligned memory, unless all readers
+ * take them bytewise. */
 static ox_status *align_const(ox_plan *p, ox_id v, bool bytewise) {
-  const ox_tensor *t = p->consts[v];
+  const ox_tensor *t = p->consts[v] ? (p->consts[v] = ox_graph_const(p->graph, v)) : NULL;
   if (!t || t->kind != OX_TENSOR || !t->bytes || bytewise || ox_tensor_aligned(t)) return NULL;
   ox_tensor *copy = OX_ARENA_NEW(&p->arena, ox_tensor);
   if (!copy) return ox_oom();

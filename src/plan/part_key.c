@@ -63,7 +63,7 @@ void ox_part_digest(ox_digest *h, const ox_graph *part) {
     if (value->dead) continue;
     add_type(h, &value->type);
     ox_digest_u64(h, value->outer);
-    if (value->init) add_tensor(h, value->init);
+    if (value->init) add_tensor(h, ox_graph_init(part, v));
   }
   add_ids(h, part->inputs, part->n_inputs);
   add_ids(h, part->outputs, part->n_outputs);

@@ -8,7 +8,6 @@
 #include "base/macros.h"
 #include "ep/view.h"
 #include "graph/extract.h"
-#include "graph/made.h"
 #include "plan/constants.h"
 #include "plan/compile.h"
 #include "plan/transfers.h"
@@ -48,7 +47,6 @@ static ox_status *create_kernel(builder *b, ox_unit *u) {
     ox_id v = n->in[i];
     if (v == OX_NONE || !p->consts[v] || !ox_unit_consumes(u, i)) continue;
     if (atomic_fetch_sub(&b->waiting[v], 1) != 1) continue;
-    ox_made_spent(p->graph->model, p->consts[v]);
     ox_constant_drop(p->graph, p->consts[v]);
   }
   return NULL;
@@ -173,7 +171,7 @@ static ox_status *build(builder *b) {
   b->waiting = OX_ARENA_ARRAY(&p->arena, atomic_uint, g->n_values + 1);
   p->consts = OX_ARENA_ARRAY(&p->arena, const ox_tensor *, g->n_values + 1);
   if (!b->waiting || !p->consts) return ox_oom();
-  for (ox_id v = 0; v < g->n_values; v++) p->consts[v] = ox_graph_const(g, v);
+  for (ox_id v = 0; v < g->n_values; v++) p->consts[v] = ox_graph_const_type(g, v);
   OX_TRY(make_units(b));
   for (ox_id v = 0; v < g->n_values; v++) /* bodies and outputs read the raw data, too */
     if (g->values[v].n_inner_uses || g->values[v].is_output || g->values[v].outer != OX_NONE)

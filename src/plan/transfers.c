@@ -126,7 +126,7 @@ static ox_status *settle_value(work *w, ox_id v) {
   ox_graph *g = w->g;
   uint32_t has = g->values[v].memory;
   bool host = !has, elsewhere = g->values[v].is_output || g->values[v].n_inner_uses;
-  if (host) return ox_graph_const(g, v) ? NULL : spread(w, v);
+  if (host) return ox_graph_const_type(g, v) ? NULL : spread(w, v);
   for (uint32_t i = 0; i < g->values[v].n_uses && !elsewhere; i++) {
     uint32_t wants;
     ox_use u = g->values[v].uses[i];

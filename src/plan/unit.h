@@ -47,7 +47,8 @@ struct ox_plan {
   size_t n_providers;
   ox_unit *units; /* in topological order */
   uint32_t n_units;
-  const ox_tensor **consts; /* per value: aligned constant content, or NULL */
+  const ox_tensor *
+      *consts; /* per value: aligned constant content, without data if all pack it as they compute it; or NULL */
   struct ox_const_copy *copies; /* of constants, on devices: plan/constants.c */
   bool has_random;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/made_test.c - constants that can be made again: their pages go when the last reader closes, once nobody else reads
- * them, and the bytes come back. */
+ * graph/made_test.c - constants that are computed later: not before somebody wants the whole; for good, or until the
+ * last reader closes; the same bytes again. */
 #include <string.h>
 
 #include "graph/made.h"
@@ -9,9 +9,9 @@
 
 static int made; /* how often */
 
-static void add_up(const ox_tensor *from, const void *arg, void *to) {
-  for (size_t i = 0; i < from->bytes; i++)
-    ((unsigned char *)to)[i] = (unsigned char)(((const unsigned char *)from->data)[i] + *(const int *)arg);
+static void add_up(const ox_tensor *from, const void *arg, int64_t first, int64_t n, void *to) {
+  for (int64_t i = 0; i < n; i++)
+    ((unsigned char *)to)[i] = (unsigned char)(((const unsigned char *)from->data)[first + i] + *(const int *)arg);
   made++;
 }
 
@@ -20,58 +20,96 @@ static void check(const void *data, size_t n) {
     if (((const unsigned char *)data)[i] != (unsigned char)(i * 7 + 5)) fail_msg("byte %zu of %zu is wrong", i, n);
 }
 
-static void test_bytes_come_back(void **state) {
-  static const size_t sizes[] = {0, 1, 4095, (64 << 10) - 1, 64 << 10, (64 << 10) + 1, 300001, 5 << 20};
-  static unsigned char source[5 << 20];
+static const ox_tensor *source(void) {
+  static unsigned char bytes[5 << 20];
+  static ox_tensor t = {.dtype = OX_U8, .data = bytes, .bytes = sizeof bytes};
+  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)(i * 7);
+  return &t;
+}
+
+enum { LEAST = 64 << 10 };
+static const int five = 5;
+
+static ox_status *add(ox_model *m, int64_t size, ox_id *v) {
+  ox_shape shape = ox_shape_of(1, &size);
+  return ox_made_add(m->graph, "w", OX_U8, &shape, source(), add_up, &five, v);
+}
+
+static void test_computed_when_wanted(void **state) {
+  static const int64_t sizes[] = {0, 1, 4095, LEAST - 1, LEAST, LEAST + 1, 300001, 5 << 20};
   (void)state;
-  for (size_t i = 0; i < sizeof source; i++) source[i] = (unsigned char)(i * 7);
   for (size_t i = 0; i < OX_COUNT(sizes); i++) {
     counting_alloc count = {.fail_at = -1};
-    const ox_tensor from = {.dtype = OX_U8, .data = source, .bytes = sizes[i]};
-    const int five = 5;
-    void *data;
+    size_t n = (size_t)sizes[i];
     ox_model *m;
-    CHECK_OK(ox_model_create(counting_alloc_of(&count), NULL, &m));
+    ox_id v, other;
     made = 0;
-    CHECK_OK(ox_made_add(m, sizes[i], &from, add_up, &five, &data));
-    const ox_tensor t = {.dtype = OX_U8, .data = data, .bytes = sizes[i]}, other = {.data = source};
-    check(data, sizes[i]);
-    ox_made_open(m, &t); /* others still read it: it stays */
-    ox_made_close(m, &t);
-    assert_int_equal(made, 1);
-    check(data, sizes[i]);
-    ox_made_spent(m, &t);
-    ox_made_open(m, &t);
-    ox_made_open(m, &t);
-    ox_made_close(m, &t);
-    assert_int_equal(made, 1); /* one reader is left */
-    check(data, sizes[i]);
-    ox_made_close(m, &t);
+    CHECK_OK(ox_model_create(counting_alloc_of(&count), NULL, &m));
+    CHECK_OK(add(m, sizes[i], &v));
+    CHECK_OK(ox_graph_add_const(m->graph, "other", source(), &other));
+    assert_null(ox_made_of(m->graph, other));
+    assert_null(ox_made_of(m->graph, OX_NONE));
+    const ox_tensor *type = ox_graph_const_type(m->graph, v);
+    assert_int_equal(type->bytes, n);
+    assert_int_equal(type->shape.dim[0], n);
+    ox_made *k = ox_made_of(m->graph, v);
+    assert_int_equal(made, n < LEAST); /* a small one is an ordinary constant */
+    assert_int_equal(k == NULL, n < LEAST);
+    assert_int_equal(type->data == NULL, n >= LEAST);
+    if (k) {
+      const ox_tensor *t = ox_made_open(m, k);
+      assert_ptr_equal(ox_made_open(m, k), t);
+      check(t->data, n);
+      ox_made_close(m, k);
+      check(t->data, n); /* one reader is left */
+      assert_int_equal(made, 1);
+      ox_made_close(m, k);
 #if defined(__linux__)
-    if (sizes[i] >= 64 << 10) {
-      assert_int_equal(((unsigned char *)data)[4096], 0);
-      ox_made_close(m, &other), ox_made_open(m, &other), ox_made_spent(m, &other); /* not one of them */
-      ox_made_open(m, &t);
+      assert_int_equal(((unsigned char *)t->data)[4096], 0); /* its pages are gone */
+      check(ox_made_open(m, k)->data, n);
       assert_int_equal(made, 2);
-      check(data, sizes[i]);
-      ox_made_close(m, &t);
-    }
+      ox_made_close(m, k);
 #endif
+    }
+    made = 0;
+    check(ox_graph_const(m->graph, v)->data, n);
+    check(ox_graph_init(m->graph, v)->data, n);
+    assert_int_equal(made, n >= LEAST);
+    if (k) { /* whoever asked may read it for good */
+      ox_made_open(m, k), ox_made_close(m, k);
+      check(ox_graph_const(m->graph, v)->data, n);
+      assert_int_equal(made, 1);
+    }
     ox_model_destroy(m);
     assert_int_equal(count.live, 0);
   }
 }
 
+static void test_bodies_see_it(void **state) {
+  counting_alloc count = {.fail_at = -1};
+  ox_model *m;
+  ox_graph *body;
+  ox_id v, inner;
+  (void)state;
+  CHECK_OK(ox_model_create(counting_alloc_of(&count), NULL, &m));
+  CHECK_OK(add(m, LEAST, &v));
+  CHECK_OK(ox_graph_create(m, m->graph, "body", &body));
+  CHECK_OK(ox_graph_resolve(body, "w", false, &inner));
+  assert_ptr_equal(ox_made_of(body, inner), ox_made_of(m->graph, v));
+  check(ox_graph_const(body, inner)->data, LEAST);
+  ox_model_destroy(m);
+  assert_int_equal(count.live, 0);
+}
+
 static void test_without_memory(void **state) {
   (void)state;
-  const ox_tensor from = {.dtype = OX_U8, .data = (unsigned char[1]){0}, .bytes = 1};
   bool ok = false;
   for (long at = 0; !ok; at++) {
     counting_alloc count = {.fail_at = at};
     ox_model *m = NULL;
-    void *data;
+    ox_id v;
     ox_status *st = ox_model_create(counting_alloc_of(&count), NULL, &m);
-    if (!st) st = ox_made_add(m, 1 << 20, &from, add_up, &(int){1}, &data);
+    if (!st) st = add(m, 1 << 20, &v);
     ok = !st;
     if (st) assert_int_equal(ox_status_code(st), OX_OUT_OF_MEMORY);
     ox_status_free(st);
@@ -81,6 +119,7 @@ static void test_without_memory(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_bytes_come_back), cmocka_unit_test(test_without_memory)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_computed_when_wanted), cmocka_unit_test(test_bodies_see_it),
+                                     cmocka_unit_test(test_without_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

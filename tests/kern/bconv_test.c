@@ -173,6 +173,17 @@ static bool is_as(double got, double want, double tolerance) {
   return got == want || fabs(got - want) <= tolerance;
 }
 
+/* A unit sees its own filters only. */
+static void pack_unit(const ox_bconv_form *f, const problem *p, float *packed, int64_t u) {
+  int64_t filter = p->t.g.ic * ox_conv_taps(&p->t.g), first = f->unit_filter(&p->t, u),
+          end = f->unit_filter(&p->t, u + 1);
+  size_t bytes = (size_t)((end - first) * filter) * sizeof(float);
+  float *own = malloc(bytes + 1);
+  memcpy(own, p->w + first * filter, bytes);
+  f->pack(&p->t, packed, own, u, u + 1, NULL);
+  free(own);
+}
+
 /* Tiles one by one, last first: the order must not matter. Nothing is written past the end of Y. */
 static void check_form(const problem *p, const ox_bconv_form *f, const char *isa, const char *name) {
   double tolerance = p->t.isa & OX_PRECISION_BF16   ? 0x1p-7
@@ -188,7 +199,7 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
   float *z = to_blocks(p, p->z, p->oc, p->pixels);
   size_t floats = f->weight_floats(&p->t);
   float *packed = malloc(floats * sizeof *packed + OX_PAD_BYTES);
-  for (int64_t u = floats ? f->weight_units(&p->t) : 0; u-- > 0;) f->pack(&p->t, packed, p->w, u, u + 1, NULL);
+  for (int64_t u = floats ? f->weight_units(&p->t) : 0; u-- > 0;) pack_unit(f, p, packed, u);
   ox_conv_args a = {
       .x = x, .w = floats ? packed : p->w, .bias = p->bias, .z = p->z ? z : NULL, .y = y, .shared = shared};
   for (uint32_t s = 0; s < plan->n_stages; s++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session/first_run_test.c - an operator that packs a constant in prepare: every unit of every form once, whoever runs
- * at the same time, is stopped or gets no memory; the forms as often as they are asked for. */
+ * at the same time, is stopped or gets no memory; the forms as often as they are asked for. So for a constant as it
+ * came, or one that a rule left to be computed; seen as a whole or unit by unit. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,13 +9,18 @@
 
 #include "base/macros.h"
 #include "graph/op_def.h"
+#include "onyx/rewrite.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
 #include "support/text_session.h"
 
-enum { X, W, UNITS = 48, FORMS = 3, CLIENTS = 6 };
+enum { X, W, UNITS = 48, FORMS = 3, CLIENTS = 6, LONG = 512 /* elements of a unit, where a rule made W */ };
 
 /* ---- y = x + form + W[i % UNITS], where W is packed in one of FORMS forms: x's length modulo FORMS ---- */
+
+enum { LATER = 1, PIECES = 2, MODES = 4 };
+static int mode;
+static atomic_int computed; /* elements */
 
 typedef struct {
   atomic_int packed[FORMS][UNITS]; /* how often */
@@ -39,14 +45,50 @@ static ox_status *load(ox_load_ctx *c) {
   return NULL;
 }
 
+/* Element LONG u of the new W is element u of the old one, what is between them is nothing. */
+static void lengthen(const ox_tensor *w, const void *arg, int64_t first, int64_t n, void *to) {
+  (void)arg;
+  for (int64_t i = 0; i < n; i++) {
+    float one = NAN;
+    if ((first + i) % LONG == 0) memcpy(&one, (const char *)w->data + (first + i) / LONG * 4, sizeof one);
+    ((float *)to)[i] = one;
+  }
+  atomic_fetch_add(&computed, (int)n);
+}
+
+static ox_status *make_later(const ox_rewrite *g, const ox_match *m) {
+  const ox_shape shape = {.rank = 1, .dim = {UNITS * LONG}};
+  ox_id later;
+  OX_TRY(
+      g->api->const_later(g, "later", OX_F32, &shape, ox_const(g, ox_in(g, m->node[0], W)), lengthen, "", 1, &later));
+  return ox_set_in(g, m->node[0], W, later);
+}
+
+static int is_short(const ox_rewrite *g, ox_match *m) {
+  return (mode & LATER) && ox_const_type(g, ox_in(g, m->node[0], W))->shape.dim[0] == UNITS;
+}
+
+static const ox_pat packs[] = {{.op = "Packs", .domain = "me"}};
+static const ox_rule rules[] = {{OX_RULE("w-later", OX_OPTIMIZE_BASIC, packs, is_short, make_later)}};
+static const ox_rule_set rule_set = OX_RULE_SET(rules);
+
+static int64_t unit_length(void) { return mode & LATER ? LONG : 1; }
+
+static void piece(const ox_pack *p, int64_t unit, int64_t *out_first, int64_t *out_n) {
+  (void)p;
+  *out_first = unit * unit_length(), *out_n = unit_length();
+}
+
 static void pack_units(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
                        void *scratch) {
   const packing *k = p->arg;
   const struct timespec moment = {0, 20000};
   for (int64_t u = begin; u < end; u++) {
     float w;
-    if (in[X] || !in[W] || in[W]->bytes != UNITS * sizeof w || !scratch) atomic_fetch_add(&k->w->bad, 1);
-    memcpy(&w, (const char *)in[W]->data + u * (int64_t)sizeof w, sizeof w);
+    int64_t at = mode & PIECES ? 0 : u * unit_length();
+    if (in[X] || !in[W] || in[W]->bytes != (size_t)(UNITS * unit_length()) * sizeof w || !scratch || end > begin + 1)
+      atomic_fetch_add(&k->w->bad, 1);
+    memcpy(&w, (const char *)in[W]->data + at * (int64_t)sizeof w, sizeof w);
     ((float *)scratch)[7] = w + (float)k->form;
     nanosleep(&moment, NULL); /* so that others come */
     ((float *)to)[u] = ((const float *)scratch)[7];
@@ -65,7 +107,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
                      .n_units = UNITS,
                      .scratch_bytes = 8 * sizeof(float),
                      .fn = pack_units,
-                     .arg = &k};
+                     .arg = &k,
+                     .piece = mode & PIECES ? piece : NULL};
   if (c->in[W]->data) return ox_fail(OX_FAIL, "W is not consumed");
   OX_TRY(ox_ctx_pack(c, &p, &data));
   c->prep = (void *)data;
@@ -107,6 +150,7 @@ static void open_session(opened *o, bool dynamic) {
                           .infer = infer,
                           .user = &o->w};
   o->kernel = (ox_kernel_def){.struct_size = sizeof(ox_kernel_def), .load = load, .prepare = prepare, .run = run};
+  o->kernel.packs_in = 1u << W;
   o->op = (ox_op){&o->schema, &o->kernel};
   at += sprintf(
       at, "<ir_version: 9, opset_import: [\"\" : 20, \"me\" : 1]> g (float[N] x) => (float[M] y) <float[%d] w = {",
@@ -118,7 +162,9 @@ static void open_session(opened *o, bool dynamic) {
   ox_env_opts eo = {.struct_size = sizeof eo, .alloc = counting_alloc_of(&o->count)};
   ox_session_opts so;
   ox_session_opts_init(&so);
-  so.ops = &o->op, so.n_ops = 1, so.n_threads = 3;
+  const ox_rule_set *sets[] = {&rule_set};
+  so.ops = &o->op, so.n_ops = 1, so.n_threads = 3, so.rule_sets = sets, so.n_rule_sets = 1;
+  computed = 0;
   CHECK_OK(ox_env_create(&eo, &o->env));
   CHECK_OK(text_session(o->env, text, &so, &o->s));
 }
@@ -246,10 +292,26 @@ static void test_without_memory_the_next_run_tries_again(void **state) {
   assert_true(failures > 5);
 }
 
+/* Each element once a form, and none before the first run. */
+static void test_only_what_is_packed_is_computed(void **state) {
+  (void)state;
+  opened o;
+  open_session(&o, false);
+  assert_int_equal(computed, 0);
+  for (int n = 60; n < 60 + FORMS; n++) {
+    CHECK_OK(run_once(&o, n, false));
+    assert_int_equal(computed, mode & LATER ? (n - 59) * UNITS * LONG : 0);
+  }
+  close_session(&o);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_at_the_same_time_share_the_work),
                                      cmocka_unit_test(test_a_later_shape_adds_its_form),
                                      cmocka_unit_test(test_a_stopped_run_leaves_the_rest_to_the_next),
-                                     cmocka_unit_test(test_without_memory_the_next_run_tries_again)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+                                     cmocka_unit_test(test_without_memory_the_next_run_tries_again),
+                                     cmocka_unit_test(test_only_what_is_packed_is_computed)};
+  int failed = 0;
+  for (mode = 0; mode < MODES; mode++) failed += cmocka_run_group_tests(tests, NULL, NULL);
+  return failed;
 }

@@ -125,8 +125,14 @@ static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data
   return j->real->host->pack((ox_kernel_ctx *)j->real, p, out_data);
 }
 
+static ox_status *pack_pieces(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
+  const job *j = (const job *)c;
+  return j->real->host->pack_pieces((ox_kernel_ctx *)j->real, p, out_data);
+}
+
 static const ox_ctx_host services = {sizeof services, alloc_prep, alloc_output, no_alloc_run, no_event, make_status,
-                                     alone,           one_worker, stopped,      NULL,         NULL,     pack};
+                                     alone,           one_worker, stopped,      NULL,         NULL,     pack,
+                                     pack_pieces};
 
 static ox_status *job_create(const kernel *k, const ox_kernel_ctx *c, job **out) {
   job *j = *out = calloc(1, sizeof *j);

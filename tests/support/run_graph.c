@@ -110,7 +110,7 @@ static ox_status *run_all(ox_model *m, ox_arena *a, ox_tensor **out_values) {
   uint32_t n, n_alloc = g->n_nodes;
   for (ox_id v = 0; v < g->n_values; v++) {
     const ox_graph_value *value = &g->values[v];
-    values[v] = value->init && !value->dead ? *value->init : (ox_tensor){.kind = OX_NONE_VALUE};
+    values[v] = value->init && !value->dead ? *ox_graph_init(g, v) : (ox_tensor){.kind = OX_NONE_VALUE};
   }
   make_inputs(g, a, values);
   CHECK_OK(ox_graph_order(g, m->alloc, &order, &n));

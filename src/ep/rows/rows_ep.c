@@ -185,6 +185,12 @@ static ox_status *describe(const load_data *d, uint32_t (*value)(const ox_graph_
   return NULL;
 }
 
+/* What the kernel will pack as runs want it need not be there yet. */
+static const ox_tensor *constant_of(const ox_ep_host *h, const ox_graph_view *g, uint32_t value, bool packs) {
+  bool asks = h->struct_size >= offsetof(ox_ep_host, value_const_type) + sizeof h->value_const_type;
+  return packs && asks ? h->value_const_type(g, value) : h->value_const(g, value);
+}
+
 static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node, void *user, rows_kernel *k) {
   uint32_t n_in = (uint32_t)h->node_in_count(g, node), n_out = (uint32_t)h->node_out_count(g, node);
   const ox_tensor **consts = OX_ARENA_ARRAY(&k->arena, const ox_tensor *, n_in);
@@ -194,7 +200,7 @@ static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node,
   OX_TRY(describe(&data, h->node_in, n_in, &in));
   OX_TRY(describe(&data, h->node_out, n_out, &out));
   for (uint32_t i = 0; i < n_in; i++)
-    if (in.types[i]) consts[i] = h->value_const(g, h->node_in(g, node, i));
+    if (in.types[i]) consts[i] = constant_of(h, g, h->node_in(g, node, i), i < 64 && (k->def->packs_in >> i & 1));
   ox_load_ctx c = {.struct_size = sizeof c,
                    .op = k->op,
                    .attrs = k->attrs,

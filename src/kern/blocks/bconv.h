@@ -42,9 +42,11 @@ struct ox_bconv_form {
   double (*cost_ns)(const ox_bconv_task *t);
   /* Floats of packed weights; 0: the form reads W as it is, [groups * oc][ic][taps]. */
   size_t (*weight_floats)(const ox_bconv_task *t);
-  /* Packs units [u0, u1) of n_units from |w|, which may be unaligned. Units are independent: they may run in parallel.
-   */
+  /* Packs units [u0, u1) of weight_units from |w|, the filters of these units, which may be unaligned. Units are
+   * independent: they may run in parallel. The first filter of unit u is unit_filter(u); after the last one there are
+   * groups * oc. */
   int64_t (*weight_units)(const ox_bconv_task *t);
+  int64_t (*unit_filter)(const ox_bconv_task *t, int64_t u);
   void (*pack)(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop);
   /* Fills |p|, plan_bytes of zeros but for p->task and p->form. False: a size overflows. */
   bool (*plan)(ox_bconv_plan *p);

@@ -28,6 +28,8 @@ static size_t weight_floats(const ox_bconv_task *t) {
 
 static int64_t weight_units(const ox_bconv_task *t) { return blocks_of(&t->g); }
 
+static int64_t unit_filter(const ox_bconv_task *t, int64_t u) { return OX_MIN(u * OX_BLOCK, t->g.groups); }
+
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_f32u *src = w;
   int64_t taps = ox_conv_taps(&t->g);
@@ -36,7 +38,7 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
     for (int64_t c = 0; c < OX_BLOCK; c++) {
       int64_t channel = u * OX_BLOCK + c;
       for (int64_t i = 0; i < taps; i++)
-        dst[(u * taps + i) * OX_BLOCK + c] = channel < t->g.groups ? src[channel * taps + i] : 0;
+        dst[(u * taps + i) * OX_BLOCK + c] = channel < t->g.groups ? src[(channel - u0 * OX_BLOCK) * taps + i] : 0;
     }
 }
 
@@ -82,6 +84,7 @@ const ox_bconv_form ox_bconv_form_depthwise = {.name = "depthwise",
                                                .cost_ns = cost_ns,
                                                .weight_floats = weight_floats,
                                                .weight_units = weight_units,
+                                               .unit_filter = unit_filter,
                                                .pack = pack,
                                                .plan = plan,
                                                .run = run};

@@ -43,6 +43,11 @@ static size_t weight_floats(const ox_bconv_task *t) {
 static int64_t weight_units(const ox_bconv_task *t) { return t->g.groups * panels_of(&t->g); }
 
 /* A unit is a panel. */
+static int64_t unit_filter(const ox_bconv_task *t, int64_t u) {
+  int64_t panels = panels_of(&t->g);
+  return u / panels * t->g.oc + u % panels * OX_BLOCK;
+}
+
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
   const ox_f32u *from = (const ox_f32u *)w;
@@ -50,7 +55,7 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
   float *d = dst + u0 * g->ic * taps * OX_BLOCK;
   for (int64_t u = u0; u < u1 && !(stop && ox_stop_asked(stop)); u++) {
     int64_t first = u % panels * OX_BLOCK, real = OX_MIN(OX_BLOCK, g->oc - first);
-    const ox_f32u *row = from + (u / panels * g->oc + first) * g->ic * taps;
+    const ox_f32u *row = from + (unit_filter(t, u) - unit_filter(t, u0)) * g->ic * taps;
     for (int64_t b = 0; b < g->ic; b += block)
       for (int64_t tap = 0; tap < taps; tap++)
         for (int64_t c = b; c < OX_MIN(b + block, g->ic); c++, d += OX_BLOCK)
@@ -201,6 +206,7 @@ const ox_bconv_form ox_bconv_form_direct = {.name = "direct",
                                             .cost_ns = cost_ns,
                                             .weight_floats = weight_floats,
                                             .weight_units = weight_units,
+                                            .unit_filter = unit_filter,
                                             .pack = pack,
                                             .plan = plan,
                                             .run = ox_bconv_direct_run};

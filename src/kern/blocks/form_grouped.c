@@ -60,6 +60,8 @@ static size_t weight_floats(const ox_bconv_task *t) {
 
 static int64_t weight_units(const ox_bconv_task *t) { return blocks_of(&t->g); }
 
+static int64_t unit_filter(const ox_bconv_task *t, int64_t u) { return OX_MIN(u * OX_BLOCK, t->g.groups * t->g.oc); }
+
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
   const ox_f32u *from = (const ox_f32u *)w;
@@ -70,7 +72,7 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
       for (int64_t c = 0; c < g->ic; c++, d += OX_BLOCK)
         for (int64_t lane = 0; lane < OX_BLOCK; lane++) {
           int64_t o = u * OX_BLOCK + lane;
-          d[lane] = o < channels ? from[(o * g->ic + c) * taps + tap] : 0;
+          d[lane] = o < channels ? from[((o - u0 * OX_BLOCK) * g->ic + c) * taps + tap] : 0;
         }
 }
 
@@ -210,6 +212,7 @@ const ox_bconv_form ox_bconv_form_grouped = {.name = "grouped",
                                              .cost_ns = cost_ns,
                                              .weight_floats = weight_floats,
                                              .weight_units = weight_units,
+                                             .unit_filter = unit_filter,
                                              .pack = pack,
                                              .plan = plan,
                                              .run = run};

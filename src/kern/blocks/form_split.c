@@ -42,6 +42,8 @@ static size_t weight_floats(const ox_bconv_task *t) {
 static int64_t weight_units(const ox_bconv_task *t) { return panels_of(&t->g); }
 
 /* A unit is a panel. */
+static int64_t unit_filter(const ox_bconv_task *t, int64_t u) { return OX_MIN(u * OX_SPLIT_SIDE, t->g.oc); }
+
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
   int64_t taps = ox_conv_taps(g), pairs = pairs_of(g), side = OX_SPLIT_SIDE;
@@ -51,7 +53,7 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
         float *d = dst + ((u * pairs + pair) * taps + tap) * OX_SPLIT_SUMS;
         for (int64_t c = pair * side; c < (pair + 1) * side; c++)
           for (int64_t o = u * side; o < (u + 1) * side; o++)
-            *d++ = c < g->ic && o < g->oc ? ((const ox_f32u *)w)[(o * g->ic + c) * taps + tap] : 0;
+            *d++ = c < g->ic && o < g->oc ? ((const ox_f32u *)w)[((o - u0 * side) * g->ic + c) * taps + tap] : 0;
       }
 }
 
@@ -172,6 +174,7 @@ const ox_bconv_form ox_bconv_form_split = {.name = "amx",
                                            .cost_ns = cost_ns,
                                            .weight_floats = weight_floats,
                                            .weight_units = weight_units,
+                                           .unit_filter = unit_filter,
                                            .pack = pack,
                                            .plan = plan,
                                            .run = ox_bconv_split_run};

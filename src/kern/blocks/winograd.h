@@ -113,6 +113,7 @@ static inline int64_t ox_wino_u_floats(const ox_bconv_task *t, ox_wino_kind k) {
   return t->g.groups * t->g.ic * OX_ROUND_UP(t->g.oc, OX_BLOCK) * ox_wino_weights(k) * ox_wino_weights(k);
 }
 int64_t ox_wino_weight_units(const ox_bconv_task *t);
+int64_t ox_wino_unit_filter(const ox_bconv_task *t, int64_t u);
 void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind k, float *dst, const float *w, int64_t u0, int64_t u1,
                   const ox_stop *stop);
 
@@ -149,6 +150,7 @@ ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_be
                                               .cost_ns = cost_ns,                                                     \
                                               .weight_floats = weight_floats,                                         \
                                               .weight_units = ox_wino_weight_units,                                   \
+                                              .unit_filter = ox_wino_unit_filter,                                     \
                                               .pack = pack,                                                           \
                                               .plan = plan,                                                           \
                                               .run = ox_wino_run}

@@ -20,6 +20,11 @@ size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k) {
 
 int64_t ox_wino_weight_units(const ox_bconv_task *t) { return t->g.groups * OX_CEIL_DIV(t->g.oc, OX_WINO_PAIR); }
 
+int64_t ox_wino_unit_filter(const ox_bconv_task *t, int64_t u) {
+  int64_t pairs = OX_CEIL_DIV(t->g.oc, OX_WINO_PAIR);
+  return u / pairs * t->g.oc + u % pairs * OX_WINO_PAIR;
+}
+
 /* |n| filters, |step| floats apart; lanes past them become zero. */
 static void copy_filters(const ox_f32u *w, int64_t step, int64_t n, float *to, size_t width) {
   for (int k = 0; k < 9; k++)
@@ -47,7 +52,7 @@ void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind kind, float *dst, const f
     int64_t group = i / pairs, oc0 = i % pairs * OX_WINO_PAIR, n = OX_MIN(oc - oc0, OX_WINO_PAIR);
     int64_t at = (group * OX_ROUND_UP(oc, OX_BLOCK) + oc0) * ic, width = OX_ROUND_UP(n, OX_BLOCK);
     float *u = dst + at * n_u, *filters = dst + ox_wino_u_floats(t, kind) + at * 9;
-    const ox_f32u *from = (const ox_f32u *)w + (group * oc + oc0) * ic * 9;
+    const ox_f32u *from = (const ox_f32u *)w + (ox_wino_unit_filter(t, i) - ox_wino_unit_filter(t, u0)) * ic * 9;
     for (int64_t c = 0; c < ic; c += CHUNK) {
       if (stop && ox_stop_asked(stop)) return;
       int64_t some = OX_MIN(CHUNK, ic - c);

@@ -154,7 +154,7 @@ ox_status *ox_out_graph(ox_wire_out *o, const ox_graph *g) {
     if (value->outer != OX_NONE) OX_TRY(check_outer_name(g, v));
     if (value->init) {
       uint32_t number = value->init->kind == OX_SPARSE ? OX_GRAPH_PROTO_SPARSE_INITIALIZER : OX_GRAPH_PROTO_INITIALIZER;
-      ox_out_tensor_field(o, number, value->init, value->name);
+      ox_out_tensor_field(o, number, ox_graph_init(g, v), value->name);
     }
     if (value->init && !value->is_input && list_constants) ox_out_value_info(o, OX_GRAPH_PROTO_INPUT, g, v);
     bool elsewhere = value->is_input || value->is_output || value->init || value->outer != OX_NONE;

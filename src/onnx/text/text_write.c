@@ -176,7 +176,7 @@ static void put_inputs(ox_text_out *o, const ox_graph *g) {
     const ox_graph_value *value = ox_graph_value_at(g, g->inputs[i]);
     if (i) ox_text_put(o, ", ");
     if (value->init) {
-      ox_text_put_tensor(o, value->init, value->name);
+      ox_text_put_tensor(o, ox_graph_init(g, g->inputs[i]), value->name);
     } else {
       put_value_info(o, g, g->inputs[i]);
     }
@@ -205,7 +205,7 @@ static void put_values(ox_text_out *o, const ox_graph *g, bool in_function) {
     ox_text_line(o);
     o->indent--;
     if (constant) {
-      ox_text_put_tensor(o, value->init, value->name);
+      ox_text_put_tensor(o, ox_graph_init(g, v), value->name);
     } else {
       put_value_info(o, g, v);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opt/rules/conv_fold.c - what follows a convolution channel by channel goes into its weights and bias: batch
- * normalization, and Mul, Div, Add, Sub with constants. In double, rounded once. Each removes a node. */
+ * normalization, and Mul, Div, Add, Sub with constants. In double, rounded once. Each removes a node. The new weights
+ * are computed as kernels pack them. */
 #include <string.h>
 
 #include "base/status.h"
@@ -38,18 +39,20 @@ typedef struct scaling {
   double scale[];
 } scaling;
 
-/* The weights times the scale of their output channel. */
-static void make_scaled(const ox_tensor *w, const void *arg, void *to) {
+/* The weights times the scale of their output channel, filter by filter. */
+static void make_scaled(const ox_tensor *w, const void *arg, int64_t first, int64_t n, void *to) {
   const scaling *k = arg;
-  const ox_f32u *old = w->data;
+  const ox_f32u *old = (const ox_f32u *)w->data + first;
   float *scaled = to;
   const ox_shape *s = &w->shape;
-  int64_t taps = ox_elements_of(s, 2, s->rank), rows = s->dim[0], cols = s->dim[1], per_group = rows / k->group;
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t c = 0; c < cols; c++) {
-      double by = k->scale[k->transposed ? r / per_group * cols + c : r];
-      for (int64_t t = 0, i = (r * cols + c) * taps; t < taps; t++, i++) scaled[i] = (float)((double)old[i] * by);
-    }
+  int64_t cols = s->dim[1], per_group = s->dim[0] / k->group;
+  int64_t filter = ox_elements_of(s, k->transposed ? 2 : 1, s->rank);
+  for (int64_t i = 0, end; i < n; i = end) {
+    int64_t at = (first + i) / filter;
+    double by = k->scale[k->transposed ? at / cols / per_group * cols + at % cols : at];
+    end = (at + 1) * filter - first < n ? (at + 1) * filter - first : n;
+    for (int64_t t = i; t < end; t++) scaled[t] = (float)((double)old[t] * by);
+  }
 }
 
 /* Untouched if there is nothing to scale. */
@@ -63,8 +66,8 @@ static ox_status *scale_weights(const ox_rewrite *g, ox_id conv, const weights *
   if (!arg) return ox_no_memory(g);
   arg->group = k->group, arg->transposed = k->transposed;
   memcpy(arg->scale, a->scale, (size_t)k->channels * sizeof *a->scale);
-  OX_TRY(g->api->const_made(g, g->api->value_name(g, ox_in(g, conv, W)), OX_F32, &k->w->shape, k->w, make_scaled, arg,
-                            bytes, &id));
+  OX_TRY(g->api->const_later(g, g->api->value_name(g, ox_in(g, conv, W)), OX_F32, &k->w->shape, k->w, make_scaled, arg,
+                             bytes, &id));
   return ox_set_in(g, conv, W, id);
 }
 

@@ -10,7 +10,26 @@
   "float[4] s = {1, 2, 3, 4}, float[4] b = {5, 6, 7, 8}, float[4] m = {0.1, 0.2, 0.3, 0.4}, float[4] v = {1, 2, 3, 4}"
 #define CONV "h = Conv <group = 2> (x, w) "
 
+/* Weights large enough to be computed as they are packed, and numbers per channel. */
+#define LARGE_CONSTANTS "float zero = {0}, float one = {1}, float half = {0.5}, float n = {16384}, float end = {65}"
+#define LARGE(dims)                                               \
+  "<" LARGE_CONSTANTS ", int64[4] d = {" dims                     \
+  "}> { r = Range (zero, n, one) q = Sin (r) w = Reshape (q, d) " \
+  "s = Range (one, end, one) b = Sin (s) v = Sqrt (s) "
+
 static const rg_row rows[] = {
+    {G "(float[1, 64, 5, 4] x) => (float[1, 64, 4, 3] y) " LARGE(
+         "64, 64, 2, 2") "h = Conv (x, w) "
+                         "y = BatchNormalization (h, s, b, b, v) }",
+     "conv-batchnorm", "Conv", 1e-5},
+    {G "(float[1, 128, 5, 4] x) => (float[1, 64, 4, 3] y) " LARGE(
+         "64, 64, 2, 2") "h = Conv <group = 2> (x, w) "
+                         "g = BatchNormalization (h, s, b, b, v) y = Mul (g, half) }",
+     "conv-arith", "Conv", 1e-5},
+    {G "(float[1, 128, 5, 4] x) => (float[1, 64, 6, 5] y) " LARGE(
+         "128, 32, 2, 2") "h = ConvTranspose <group = 2> (x, w) "
+                          "y = BatchNormalization (h, s, b, b, v) }",
+     "conv-batchnorm", "ConvTranspose", 1e-5},
     {G "(float[1, 2, 3, 5] x) => (float[1, 4, 3, 4] y) <" W ", " BN "> { " CONV
        "y = BatchNormalization (h, s, b, m, v) }",
      "conv-batchnorm", "Conv", 1e-6},

@@ -26,7 +26,7 @@ typedef struct chooser {
 
 /* A node costs some time even if it has nothing to do. */
 static float turn_ns(const ox_rewrite *g, ox_id v) {
-  if (ox_const(g, v)) return 0;
+  if (ox_const_type(g, v)) return 0;
   return (float)(200 + OX_BLOCKS_NS * ox_blocks_elements(g, v, true));
 }
 
@@ -130,7 +130,7 @@ static void join(const chooser *c, ox_id *parent, ox_id *mark, double *gain) {
       for (uint32_t i = 0, n = side ? ox_n_out(g, node) : ox_n_in(g, node); i < n && i < 64; i++) {
         if (!((side ? u->out : u->in) >> i & 1)) continue;
         ox_id v = side ? ox_out(g, node, i) : ox_in(g, node, i);
-        if (ox_const(g, v)) continue;
+        if (ox_const_type(g, v)) continue;
         if (mark[v] == OX_NONE)
           mark[v] = node;
         else

@@ -18,7 +18,7 @@ static const ox_shape *weights(const ox_rewrite *g, ox_id node, int64_t *groups)
   ox_id x = ox_in(g, node, X), w = ox_in(g, node, W);
   const ox_shape *s = ox_shape_at(g, w);
   *groups = ox_attr_i(g, node, "group", 1);
-  if (!ox_const(g, w) || ox_dtype_of(g, w) != OX_F32 || ox_dtype_of(g, x) != OX_F32) return NULL;
+  if (!ox_const_type(g, w) || ox_dtype_of(g, w) != OX_F32 || ox_dtype_of(g, x) != OX_F32) return NULL;
   return ox_elements(s) > 0 && s->rank == ox_shape_at(g, x)->rank && *groups > 0 ? s : NULL;
 }
 

@@ -20,7 +20,7 @@ static lift lift_of(const ox_rewrite *g, ox_id v, int rank, int64_t channels) {
   if (ox_elements(s) == 1) return AS_IT_IS;
   if (at < 0 || s->dim[at] == 1) return SPREAD;
   if (s->dim[at] != channels || ox_dtype_of(g, v) != OX_F32) return CANNOT;
-  return at == 1 ? TURN : ox_const(g, v) ? LIFT : CANNOT;
+  return at == 1 ? TURN : ox_const_type(g, v) ? LIFT : CANNOT;
 }
 
 static bool wise_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
@@ -34,7 +34,7 @@ static bool wise_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
     lift l = v == OX_NONE ? AS_IT_IS : lift_of(g, v, rank, channels);
     if (l == CANNOT) return false;
     if (l != TURN) continue;
-    u->in |= (uint64_t)1 << i, turned |= !ox_const(g, v);
+    u->in |= (uint64_t)1 << i, turned |= !ox_const_type(g, v);
     u->gain -= (float)ox_blocks_waste(g, v) / 2;
   }
   u->out = 1, u->gain -= (float)ox_blocks_waste(g, y) / 2;

@@ -12,7 +12,7 @@ enum { X, W, B, Z, PARTS = OX_BOTTLENECK_PARTS };
 static int is_depthwise(const ox_rewrite *g, ox_id node) {
   const ox_shape *w = ox_shape_at(g, ox_in(g, node, W));
   return ox_is_of(g, node, "BlockConv", own) && w->rank == 4 && w->dim[1] == 1 && w->dim[0] > 1 &&
-         ox_attr_i(g, node, "group", 1) == w->dim[0] && ox_const(g, ox_in(g, node, W)) != NULL &&
+         ox_attr_i(g, node, "group", 1) == w->dim[0] && ox_const_type(g, ox_in(g, node, W)) != NULL &&
          ox_in(g, node, Z) == OX_NONE;
 }
 
@@ -28,7 +28,7 @@ static int is_pointwise(const ox_rewrite *g, ox_id node) {
   const ox_shape *w = ox_shape_at(g, ox_in(g, node, W));
   return ox_is_of(g, node, "BlockConv", own) && w->rank == 4 && w->dim[2] == 1 && w->dim[3] == 1 &&
          ox_attr_i(g, node, "group", 1) == 1 && !ox_attr_i(g, node, "plain_input", 0) &&
-         ox_const(g, ox_in(g, node, W)) != NULL && all_are(g, node, "strides", 1) && all_are(g, node, "pads", 0);
+         ox_const_type(g, ox_in(g, node, W)) != NULL && all_are(g, node, "strides", 1) && all_are(g, node, "pads", 0);
 }
 
 /* The part that makes |v|, if nobody else reads it. */
