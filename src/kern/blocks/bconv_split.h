@@ -26,7 +26,8 @@ typedef struct ox_bconv_split_plan {
   int64_t tiles_n, tiles_h, tiles_w, tiles_m;
   int64_t pitch, plane; /* rows of an image of A: of a row of pixels, of one input image */
   int64_t kp;           /* pairs of blocks of channels whose images are there at a time */
-  size_t term_bytes, pair_bytes;
+  size_t rows;          /* of A in a tile, at most */
+  size_t term_bytes, pair_bytes, sums_bytes;
   double ns;
 } ox_bconv_split_plan;
 

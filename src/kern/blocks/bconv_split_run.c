@@ -11,6 +11,7 @@ typedef struct tile {
   const plan *p;
   const ox_conv_args *a;
   int64_t n0, n, h0, h, w0, w; /* images, rows, columns */
+  ptrdiff_t *at;               /* of each row of A: ox_split_pixels.at, from the first image's blocks on */
 } tile;
 
 static tile tile_at(const plan *p, const ox_conv_args *a, int64_t i, int64_t *out_panel) {
@@ -81,9 +82,11 @@ static void find_steps(const plan *p, int64_t pairs, ptrdiff_t *at) {
 /* ---- sums ---- */
 
 /* The sums of a pixel again, from the floats: what is not finite has terms that make NaN. */
-static void redo_pixel(const tile *t, int64_t image, int64_t h, int64_t w, const float *weights, float *sums) {
+static void redo_pixel(const tile *t, size_t row, const float *weights, float *sums) {
   const plan *p = t->p;
   const ox_conv_geom *g = &p->g;
+  int64_t image = (int64_t)row / p->plane, h = t->h0 + (int64_t)row % p->plane / p->pitch;
+  int64_t w = t->w0 + (int64_t)row % p->pitch;
   float exact[OX_SPLIT_SIDE] = {0};
   for (int64_t c = 0; c < g->ic; c++)
     for (int64_t i = 0; i < g->n_taps[1]; i++)
@@ -91,54 +94,59 @@ static void redo_pixel(const tile *t, int64_t image, int64_t h, int64_t w, const
         int64_t y = h * g->stride[1] + g->tap[1][i], x = w * g->stride[2] + g->tap[2][j];
         if (y < 0 || x < 0 || y >= g->in[1] || x >= g->in[2]) continue;
         float v = t->a->x[(((t->n0 + image) * p->x_blocks + c / 16) * p->in_pixels + y * g->in[2] + x) * 16 + c % 16];
-        const float *row = weights + ((c / 32 * p->taps + i * g->n_taps[2] + j) * 32 + c % 32) * 32;
-        for (int o = 0; o < OX_SPLIT_SIDE; o++) exact[o] += v * row[o];
+        const float *from = weights + ((c / 32 * p->taps + i * g->n_taps[2] + j) * 32 + c % 32) * 32;
+        for (int o = 0; o < OX_SPLIT_SIDE; o++) exact[o] += v * from[o];
       }
   for (int o = 0; o < OX_SPLIT_SIDE; o++)
     if (!(sums[o] - sums[o] == 0)) sums[o] = exact[o];
 }
 
-static void finish_panel(const ox_split_sweep *s, size_t col, float *sums) {
+static void find_pixels(const tile *t, size_t rows) {
+  const plan *p = t->p;
+  for (size_t i = 0; i < rows; i++) t->at[i] = -1;
+  for (int64_t image = 0; image < t->n; image++)
+    for (int64_t h = 0; h < t->h; h++) {
+      ptrdiff_t *at = t->at + image * p->plane + h * p->pitch;
+      int64_t pixel = image * p->y_blocks * p->pixels + (t->h0 + h) * p->g.out[2] + t->w0;
+      for (int64_t w = 0; w < t->w; w++) at[w] = (ptrdiff_t)((pixel + w) * 16);
+    }
+}
+
+static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, float *sums) {
+  const ox_split_sweep *s = sweep;
   const tile *t = s->io;
   const plan *p = t->p;
   int64_t block = (int64_t)(s->col + col) / 16;
-  ox_split_pixels out = {.n = (size_t)t->w, .act = p->head.task.act};
-  for (int64_t image = 0; image < t->n; image++)
-    for (int64_t h = 0; h < t->h; h++) {
-      float *from = sums + (image * p->plane + h * p->pitch) * OX_SPLIT_SIDE;
-      if (OX_UNLIKELY(!p->v->all_finite(from, (size_t)t->w * OX_SPLIT_SIDE)))
-        for (int64_t w = 0; w < t->w; w++)
-          redo_pixel(t, image, t->h0 + h, t->w0 + w, s->b + (s->col + col) / 32 * s->panel_floats, from + w * 32);
-      out.sums = from;
-      for (int64_t half = 0; half < 2; half++) {
-        bool there = block + half < p->y_blocks;
-        int64_t at =
-            (((t->n0 + image) * p->y_blocks + block + half) * p->pixels + (t->h0 + h) * p->g.out[2] + t->w0) * 16;
-        out.y[half] = there ? t->a->y + at : NULL;
-        out.z[half] = there && t->a->z ? t->a->z + at : NULL;
-        out.bias[half] = there && t->a->bias ? t->a->bias + (block + half) * 16 : NULL;
-        out.lanes[half] = there ? (size_t)OX_MIN(p->g.oc - (block + half) * 16, 16) : 0;
-      }
-      p->v->finish_pixels(&out);
-    }
+  ox_split_pixels out = {.sums = sums, .n = n, .at = t->at + row, .act = p->head.task.act};
+  if (OX_UNLIKELY(!p->v->all_finite(sums, n * OX_SPLIT_SIDE)))
+    for (size_t i = 0; i < n; i++)
+      if (out.at[i] >= 0) redo_pixel(t, row + i, s->b + (s->col + col) / 32 * s->panel_floats, sums + i * 32);
+  for (int64_t half = 0; half < 2 && block + half < p->y_blocks; half++) {
+    int64_t at = (t->n0 * p->y_blocks + block + half) * p->pixels * 16;
+    out.y[half] = t->a->y + at;
+    out.z[half] = t->a->z ? t->a->z + at : NULL;
+    out.bias[half] = t->a->bias ? t->a->bias + (block + half) * 16 : NULL;
+    out.lanes[half] = (size_t)OX_MIN(p->g.oc - (block + half) * 16, 16);
+  }
+  p->v->finish_pixels(&out);
 }
 
 static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, char *scratch) {
   int64_t panel;
   tile t = tile_at(p, a, index, &panel);
-  ox_split_sweep s = {.v = p->v, .terms = p->terms, .a_term = p->term_bytes, .finish = finish_panel, .io = &t};
+  ox_split_sweep s = {.v = p->v, .terms = p->terms, .a_term = p->term_bytes, .finish = finish_rows, .io = &t};
   s.b = a->w, s.b_ks = s.panel = OX_SPLIT_SIDE, s.b_ns = 1;
   s.panel_floats = (size_t)(p->pairs * p->taps) * OX_SPLIT_SUMS, s.k = s.panel_floats / OX_SPLIT_SIDE;
   s.rows = (size_t)((t.n - 1) * p->plane + (t.h - 1) * p->pitch + t.w);
   s.col = (size_t)panel * OX_SPLIT_SIDE, s.cols = (size_t)OX_MIN(p->tile_m, p->panels - panel) * OX_SPLIT_SIDE;
-  int64_t most = (p->tile_n - 1) * p->plane + (p->tile_h - 1) * p->pitch + p->tile_w;
-  size_t strips = (size_t)OX_CEIL_DIV(most, OX_SPLIT_SIDE);
+  size_t strips = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE);
   if (p->kp < p->pairs) s.panel_sums = strips * OX_SPLIT_SUMS;
-  s.records = scratch, scratch += OX_SPLIT_RECORDS;
-  s.sums = (float *)scratch,
-  scratch += strips * (size_t)(p->kp < p->pairs ? p->tile_m : 1) * OX_SPLIT_SUMS * sizeof(float);
+  s.records = scratch, scratch += ox_split_records_bytes((size_t)(p->kp * p->taps));
+  s.sums = (float *)scratch, scratch += p->sums_bytes;
   char *image = scratch;
   ptrdiff_t *at = (ptrdiff_t *)(scratch + (size_t)p->kp * p->pair_bytes);
+  t.at = at + p->kp * p->taps;
+  find_pixels(&t, p->rows + OX_SPLIT_SIDE);
   find_steps(p, p->kp, at);
   s.image = image, s.a_at = at;
   for (int64_t p0 = 0; p0 < p->pairs; p0 += p->kp) {

@@ -10,16 +10,17 @@
 
 enum {
   TILES = 24,          /* to aim at */
-  ROWS = 448,          /* of A in a tile: they share the splitting of weights */
-  A_BLOCK = 768 << 10, /* bytes of images that stay in L2 */
+  ROWS = 448,          /* of A in a tile, at most: they share what a window reads above and below */
+  FEW_ROWS = 256,      /* enough to share the splitting of weights */
+  A_BLOCK = 896 << 10, /* bytes of images in a tile, if FEW_ROWS allow */
   MOST_PANELS = 8,     /* of a tile whose sums wait for more of k */
   IN_CACHE = 1 << 20   /* bytes of weights */
 };
-/* ns on one core of a Sapphire Rapids (November 2026): of 16 rows by 32 columns by 32 of k, all six products; of
- * splitting 32 x 32 floats; of a byte from memory. */
-static const double ns_product = 2 * 16384 / 3310.0 * 1.4, ns_split = 100, ns_byte = 1 / 12.0;
+/* ns on one core of a Xeon with AMX (docs/products.md): of 16 rows by 32 columns by 32 of k, one product; of their sums
+ * to Y; of splitting 32 x 32 floats of X; of a byte from memory. */
+static const double ns_product = 200 / 12.0, ns_finish = 50, ns_split = 175, ns_byte = 1 / 12.0;
 static const double ns_tile_min = 25e3, ns_tile_max = 200e3;
-static const double fma_macs_per_ns = 72; /* that machine's, of the forms that this one is compared with */
+static const double fma_macs_per_ns = 80; /* that machine's at its best, of the other forms: they win ties */
 
 static int64_t pairs_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->ic, 2 * OX_BLOCK); }
 static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_SPLIT_SIDE); }
@@ -90,18 +91,19 @@ static bool find_phases(ox_bconv_split_plan *p) {
 
 static void cut_pixels(ox_bconv_split_plan *p) {
   const ox_conv_geom *g = &p->g;
-  int64_t h = g->out[1], w = g->out[2];
+  int64_t h = g->out[1], w = g->out[2], row_bytes = p->n_phases[1] * p->n_phases[2] * p->terms * 64;
+  const int64_t most_rows = OX_MIN(OX_MAX(A_BLOCK / row_bytes / p->pairs, FEW_ROWS), ROWS);
   p->tile_n = 1, p->tile_h = h, p->tile_w = w;
   p->pitch = w + p->far[2];
-  if (w > ROWS) {
+  if (w > most_rows) {
     p->tile_h = 1;
-    p->tile_w = OX_CEIL_DIV(w, OX_CEIL_DIV(w, ROWS));
+    p->tile_w = OX_CEIL_DIV(w, OX_CEIL_DIV(w, most_rows));
     p->pitch = p->tile_w + p->far[2];
-  } else if ((h - 1) * p->pitch + w > ROWS) {
-    int64_t most = OX_MAX(ROWS / p->pitch, 1);
+  } else if ((h - 1) * p->pitch + w > most_rows) {
+    int64_t most = OX_MAX(most_rows / p->pitch, 1);
     p->tile_h = OX_CEIL_DIV(h, OX_CEIL_DIV(h, most));
   } else {
-    int64_t most = OX_MAX(ROWS / ((h + p->far[1]) * p->pitch), 1);
+    int64_t most = OX_MAX(most_rows / ((h + p->far[1]) * p->pitch), 1);
     p->tile_n = OX_CEIL_DIV(g->batch, OX_CEIL_DIV(g->batch, most));
   }
   p->tiles_n = OX_CEIL_DIV(g->batch, p->tile_n);
@@ -112,8 +114,8 @@ static void cut_pixels(ox_bconv_split_plan *p) {
 /* Panels of a tile, and what all of it will take. */
 static void cut_channels(ox_bconv_split_plan *p, int64_t rows) {
   int64_t tiles = p->tiles_n * p->tiles_h * p->tiles_w, phases = p->n_phases[1] * p->n_phases[2];
-  double panel_ns =
-      (double)OX_CEIL_DIV(rows, 16) * (double)(p->pairs * p->taps) * ns_product * (p->terms * (p->terms + 1) / 2);
+  double steps = (double)(p->pairs * p->taps), products = p->terms * (p->terms + 1) / 2;
+  double panel_ns = (double)OX_CEIL_DIV(rows, 16) * (steps * products * ns_product + ns_finish);
   double split = (double)(p->tile_n * p->plane * phases * p->pairs) / 32 * ns_split;
   double total = (double)(tiles * p->panels) * panel_ns;
   double target = OX_MAX(OX_MIN(OX_MAX(total / TILES, ns_tile_min), ns_tile_max), 8 * split);
@@ -146,15 +148,19 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
   if (!find_phases(p)) return false;
   cut_pixels(p);
   int64_t phases = p->n_phases[1] * p->n_phases[2];
-  int64_t rows = (p->tile_n - 1) * p->plane + (p->tile_h - 1) * p->pitch + p->tile_w;
+  p->rows = (size_t)((p->tile_n - 1) * p->plane + (p->tile_h - 1) * p->pitch + p->tile_w);
   p->term_bytes = (size_t)(OX_ROUND_UP(p->tile_n * p->plane, OX_SPLIT_SIDE) + OX_SPLIT_SIDE + 16) * 64;
   p->pair_bytes = (size_t)phases * (size_t)p->terms * p->term_bytes;
-  p->kp = OX_MIN(OX_MAX(A_BLOCK / (int64_t)p->pair_bytes, 1), p->pairs);
+  size_t few = OX_SPLIT_L2 / (p->pair_bytes + (size_t)p->taps * ox_split_records_bytes(1));
+  size_t many = (OX_SPLIT_L2 - ox_split_records_bytes(OX_SPLIT_STEPS)) / p->pair_bytes; /* steps: more than that */
+  p->kp = OX_MIN(OX_MAX((int64_t)OX_MAX(few, many), 1), p->pairs);
   p->kp = OX_CEIL_DIV(p->pairs, OX_CEIL_DIV(p->pairs, p->kp)); /* evenly */
-  cut_channels(p, rows);
-  size_t strips = (size_t)OX_CEIL_DIV(rows, OX_SPLIT_SIDE), panels = (size_t)(p->kp < p->pairs ? p->tile_m : 1);
-  head->scratch_bytes = OX_SPLIT_RECORDS + strips * panels * OX_SPLIT_SUMS * sizeof(float) +
-                        (size_t)p->kp * p->pair_bytes + (size_t)(p->kp * p->taps) * sizeof(ptrdiff_t);
+  cut_channels(p, (int64_t)p->rows);
+  size_t strips = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE), panels = (size_t)(p->kp < p->pairs ? p->tile_m : 1);
+  p->sums_bytes = strips * panels * OX_SPLIT_SUMS * sizeof(float);
+  head->scratch_bytes = ox_split_records_bytes((size_t)(p->kp * p->taps)) + p->sums_bytes +
+                        (size_t)p->kp * p->pair_bytes +
+                        ((size_t)(p->kp * p->taps) + p->rows + OX_SPLIT_SIDE) * sizeof(ptrdiff_t);
   int64_t tiles[] = {p->tiles_n, p->tiles_h, p->tiles_w, p->tiles_m};
   return product_ok(tiles, OX_COUNT(tiles), &head->n_tiles[0]);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/split_product.c - products of matrices on a bfloat16 matrix unit: when they pay, how C is cut, and the run
- * of one tile: blocks of k whose part of A stays in L2, panels of 32 columns, records of B that stay in L1, strips of
- * A. All of it depends on shapes only. */
+ * of one tile: blocks of k whose part of A stays in L2, panels of 32 columns whose records of B do, too, strips of A.
+ * All of it depends on shapes only. */
 #include "kern/gemm/split_product.h"
 
 enum {
-  MOST_ROWS = 512,         /* of a tile; they share the splitting of B */
-  A_BLOCK = 768 << 10,     /* bytes of A that stay in L2 */
+  FIRST_STEPS = 2,         /* of k, that a sweep begins with */
+  MOST_ROWS = 256,         /* of a tile; they share the splitting of B */
   SHARED_A = 8 << 20,      /* bytes of a whole A that is split once */
   TILE_MACS = 6 << 20,     /* at least: 25 us */
   OWN_A_COLUMNS = 512,     /* a tile that splits A for itself shares that among so many columns */
@@ -22,14 +22,14 @@ const ox_split_kernels *ox_split_select(ox_isa have) {
   return NULL;
 }
 
-/* ---- what it would cost, in ns on one core of a Sapphire Rapids (November 2026) ---- */
+/* ---- what it would cost, in ns on one core of a Xeon with AMX (docs/products.md) ---- */
 
-static const double ns_tile_product = 16384 / 3310.0; /* 16 x 32 x 16 multiply-adds at 3310 GFLOP/s */
-static const double stalls = 1.5;                     /* measured, of a whole product against that */
-static const double ns_split = 90;                    /* 32 x 32 floats */
-static const double ns_gather = 300;                  /* the same, where rows have no unit stride */
-static const double ns_mac = 2 / 164.0 * 1.2;         /* FMAs, of a whole product */
-static const double ns_byte = 1 / 12.0;               /* from memory */
+static const double ns_tile_product = 200 / 24.0; /* 16 x 32 x 16 multiply-adds */
+static const double stalls = 1.15;                /* measured, of a whole product against that */
+static const double ns_split = 150;               /* 32 x 32 floats */
+static const double ns_gather = 300;              /* the same, where rows have no unit stride */
+static const double ns_mac = 2 / 164.0 * 1.2;     /* FMAs, of a whole product */
+static const double ns_byte = 1 / 12.0;           /* from memory */
 enum { IN_CACHE = 1 << 20, NS_ALONE = 500 };
 
 bool ox_split_pays(size_t m, size_t n, size_t k, int terms, bool contiguous, bool alone) {
@@ -56,8 +56,8 @@ void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, 
   g->mc = OX_ROUND_UP(OX_CEIL_DIV(m, OX_CEIL_DIV(m, (size_t)MOST_ROWS)), side);
   g->mt = OX_CEIL_DIV(m, g->mc);
   g->pitch = g->mc + 16; /* the terms of a row in different sets of L1 */
-  g->kc = OX_MAX(A_BLOCK / (g->pitch * row_bytes) / OX_SPLIT_STEPS, (size_t)1) * OX_SPLIT_STEPS;
-  if (g->kc >= g->steps || !g->steps) g->kc = OX_MAX(g->steps, (size_t)1);
+  g->kc = OX_SPLIT_L2 / (g->pitch * row_bytes + 2 * OX_SPLIT_RECORD);
+  g->kc = OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), g->kc)); /* evenly */
   g->shared_a = alone && g->steps && g->mt * g->pitch * row_bytes <= SHARED_A / g->steps;
   g->image_bytes = g->pitch * row_bytes * (g->shared_a ? g->steps : g->kc);
   g->nc = OX_ROUND_UP(g->shared_a ? (size_t)64 : (size_t)OWN_A_COLUMNS, side);
@@ -68,7 +68,7 @@ void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, 
   g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), side), g->nt = OX_CEIL_DIV(n, g->nc);
   g->split_rows = OX_MIN(OX_ROUND_UP(OX_CEIL_DIV((size_t)SPLIT_ELEMENTS, OX_MAX(k, (size_t)1)), side), g->mc);
   size_t sums = g->mc * (g->kc < g->steps ? g->nc : side) * sizeof(float);
-  g->scratch = OX_SPLIT_RECORDS + sums + g->kc * sizeof(ptrdiff_t);
+  g->scratch = ox_split_records_bytes(g->kc) + sums + g->kc * sizeof(ptrdiff_t);
   if (g->shared_a)
     g->shared = g->mt * g->image_bytes;
   else
@@ -94,8 +94,11 @@ typedef struct block {
   size_t col, step, steps;
 } block;
 
+/* As many as can be, but few at first: nothing has split those yet. Each next one is split during the last. */
 static block block_at(const ox_split_sweep *t, size_t col, size_t step) {
-  return (block){col, step, OX_MIN(t->k1 - step, (size_t)OX_SPLIT_STEPS)};
+  size_t left = t->k1 - step, most = col ? (size_t)OX_SPLIT_STEPS : step - t->k0 + FIRST_STEPS;
+  most = OX_MIN(most, (size_t)OX_SPLIT_STEPS);
+  return (block){col, step, left <= most ? left : left < 2 * most ? OX_MIN(OX_CEIL_DIV(left, (size_t)2), most) : most};
 }
 /* The one after |x|; steps 0: none. */
 static block block_after(const ox_split_sweep *t, const block *x) {
@@ -125,11 +128,11 @@ static void split_block(const ox_split_sweep *t, const block *x, char *to) {
 
 void ox_split_sweep_run(const ox_split_sweep *t) {
   size_t steps = OX_CEIL_DIV(t->k, (size_t)OX_SPLIT_K);
-  char *const b[2] = {t->records, t->records + OX_SPLIT_STEPS * OX_SPLIT_RECORD};
+  char *const b[2] = {t->records, t->records + ox_split_records_bytes(t->k1 - t->k0) / 2};
   block x = block_at(t, 0, t->k0);
   bool split = false;
+  ox_split_trail trail = {.finish = t->finish, .io = t};
   for (int turn = 0; x.steps; turn ^= 1) {
-    float *sums = t->sums + x.col / OX_SPLIT_SIDE * t->panel_sums;
     if (!split) split_block(t, &x, b[turn]);
     ox_split_mul m = {.terms = t->terms,
                       .a = t->image,
@@ -138,48 +141,53 @@ void ox_split_sweep_run(const ox_split_sweep *t) {
                       .rows = t->rows,
                       .steps = x.steps,
                       .b = b[turn],
-                      .sums = sums,
-                      .add = x.step > 0};
+                      .sums = t->sums + x.col / OX_SPLIT_SIDE * t->panel_sums,
+                      .sums_step = x.steps < steps ? OX_SPLIT_SUMS : 0,
+                      .add = x.step > 0,
+                      .whole = x.step + x.steps == steps,
+                      .col = x.col,
+                      .trail = &trail};
     block next = block_after(t, &x);
     split = next.steps && is_plain(t, &next);
     if (split) m.ahead = (ox_split_ahead){b_at(t, next.col, next.step), t->b_ks, next.steps, b[!turn]};
     t->v->multiply(&m);
-    if (x.step + x.steps == steps) t->finish(t, x.col, sums);
     x = next;
   }
+  if (trail.left) t->finish(t, trail.col, trail.row, trail.left, trail.sums);
 }
 
 /* ---- a tile ---- */
 
-static void finish_panel(const ox_split_sweep *t, size_t col, float *sums) {
+static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, float *sums) {
+  const ox_split_sweep *t = sweep;
   const ox_split_io *io = t->io;
-  ox_gemm_tile out = {.a_rs = io->a_rs,
+  size_t at = t->row + row;
+  ox_gemm_tile out = {.a = io->a + (ptrdiff_t)at * io->a_rs,
+                      .a_rs = io->a_rs,
                       .a_ks = io->a_ks,
                       .b = b_at(t, col, 0),
                       .b_ks = (size_t)io->b_ks,
+                      .m = n,
                       .n = width_at(t, col),
                       .k = t->k,
                       .epi = io->epi,
+                      .c = io->c + at * io->c_rs + t->col + col,
                       .c_type = OX_F32,
                       .c_rs = io->c_rs,
+                      .row = at,
                       .col = t->col + col};
-  for (size_t i = 0; i < t->rows; i += OX_SPLIT_SIDE, sums += OX_SPLIT_SUMS) {
-    out.row = t->row + i, out.m = OX_MIN((size_t)OX_SPLIT_SIDE, t->rows - i);
-    out.a = io->a + (ptrdiff_t)out.row * io->a_rs;
-    out.c = io->c + out.row * io->c_rs + out.col;
-    t->v->finish(&out, io->b_ns, sums);
-  }
+  t->v->finish(&out, io->b_ns, sums);
 }
 
 void ox_split_run(const ox_split_plan *g, const ox_split_io *io, size_t index, void *scratch) {
   ox_split_sweep t = {
-      .v = g->v, .terms = g->terms, .a_term = term_bytes(g), .k = g->k, .finish = finish_panel, .io = io};
+      .v = g->v, .terms = g->terms, .a_term = term_bytes(g), .k = g->k, .finish = finish_rows, .io = io};
   t.b = io->b, t.b_ks = io->b_ks, t.b_ns = io->b_ns, t.panel = io->panel, t.panel_floats = io->panel_floats;
   t.row = index % g->mt * g->mc, t.col = index / g->mt * g->nc;
   t.rows = OX_MIN(g->mc, g->m - t.row), t.cols = OX_MIN(g->nc, g->n - t.col);
   t.panel_sums = g->kc < g->steps ? g->mc * OX_SPLIT_SIDE : 0;
   char *s = scratch, *image = NULL;
-  t.records = s, s += OX_SPLIT_RECORDS;
+  t.records = s, s += ox_split_records_bytes(g->kc);
   t.sums = (float *)s, s += g->mc * (g->kc < g->steps ? g->nc : OX_SPLIT_SIDE) * sizeof(float);
   if (!g->shared_a) image = s, s += g->image_bytes;
   ptrdiff_t *a_at = (ptrdiff_t *)s;

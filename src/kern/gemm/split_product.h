@@ -5,7 +5,8 @@
  *
  * The matrix unit multiplies a *record* of A, 32 rows by 32 of k, by a record of B, 32 of k by 32 columns: 24 products
  * of tiles for three terms. A is split once into an image that stays in L2. B stays float, in the panels that plain
- * products read, too: while the unit multiplies one block of records, the vector units split the next one.
+ * products read, too: while the unit multiplies one block of records, the vector units split the next one and bring
+ * sums that are whole to their place.
  *
  * The image of A: [step of k][term][row][64 bytes], where the bytes are 16 pairs: pair p is k = p and k = p + 16. Any
  * order of k will do if A and B agree, and this one takes whole vectors. Rows are consecutive, so that a convolution's
@@ -27,8 +28,8 @@ enum {
   OX_SPLIT_SIDE = 32,                /* rows, columns and k of a record */
   OX_SPLIT_SUMS = 32 * 32,           /* of a record of C */
   OX_SPLIT_RECORD = 6 * 1024,        /* bytes of a record of B: [half of the columns][term][16 pairs of k][16] */
-  OX_SPLIT_STEPS = 5,                /* records of B at a time: 30 KB, next to A's in L1 */
-  OX_SPLIT_RECORDS = 2 * OX_SPLIT_STEPS * OX_SPLIT_RECORD /* bytes: those in use and those to come */
+  OX_SPLIT_STEPS = 32,               /* records of B at a time, at most: 192 KB in L2, and those to come */
+  OX_SPLIT_L2 = 1280 << 10           /* bytes of A and B that are to stay in an L2 of 2 MB */
 };
 
 /* Columns of B that are still to be split, as the multiplication goes on: whole records, rows of unit stride. */
@@ -39,6 +40,14 @@ typedef struct ox_split_ahead {
   char *to;
 } ox_split_ahead;
 
+/* Sums that wait: |left| rows of panel |col|, from the tile's row |row| on. */
+typedef struct ox_split_trail {
+  void (*finish)(const void *io, size_t col, size_t row, size_t n, float *sums); /* |n| of them */
+  const void *io;
+  size_t col, row, left;
+  float *sums;
+} ox_split_trail;
+
 /* |steps| records of B by all rows of A. */
 typedef struct ox_split_mul {
   int terms;
@@ -47,15 +56,19 @@ typedef struct ox_split_mul {
   const ptrdiff_t *a_at; /* bytes to each step's rows */
   size_t rows, steps;    /* rows past the last, up to a multiple of 16, are read */
   const char *b;
-  float *sums; /* [32 rows][32 rows][32], 64-byte aligned */
-  bool add;    /* to what |sums| hold */
+  float *sums; /* [32 rows][32], 64-byte aligned; |sums_step| floats on are the next 32 rows'; 0: in the same place */
+  size_t sums_step;
+  bool add, whole; /* to what |sums| hold; they go to |trail| */
+  size_t col;      /* of the panel */
   ox_split_ahead ahead;
+  ox_split_trail *trail; /* what was left by the multiplication before */
 } ox_split_mul;
 
-/* Pixels one behind the other in the sums and in Y. */
+/* Pixels that follow each other in the sums, and are anywhere in Y. */
 typedef struct ox_split_pixels {
   const float *sums; /* rows of 32 */
   size_t n;
+  const ptrdiff_t *at;  /* floats into y and z; 16 more than n; < 0: no pixel */
   float *y[2];          /* by halves of the 32 channels; NULL: there is none */
   const float *z[2];    /* residual like y, or NULL */
   const float *bias[2]; /* of each half, or NULL */
@@ -107,15 +120,19 @@ struct ox_split_sweep {
   size_t panel, panel_floats;
   size_t row, rows, col, cols; /* of the tile; row is for |finish| */
   size_t k, k0, k1;            /* k: elements; k0, k1: steps */
-  char *records;               /* OX_SPLIT_RECORDS bytes, aligned */
+  char *records;               /* ox_split_records_bytes, aligned */
   float *sums; /* of all strips for a panel, |panel_sums| floats to the next panel's; 0: one at a time */
   size_t panel_sums;
-  /* A panel's sums over all of k. */
-  void (*finish)(const ox_split_sweep *s, size_t col, float *sums);
+  /* |n| rows of sums over all of k, from |row| of the tile and of panel |col|; sweep: the ox_split_sweep. */
+  void (*finish)(const void *sweep, size_t col, size_t row, size_t n, float *sums);
   const void *io; /* for |finish| */
 };
 /* Between begin and end. */
 void ox_split_sweep_run(const ox_split_sweep *s);
+/* Of a sweep over |steps| steps of k. */
+static inline size_t ox_split_records_bytes(size_t steps) {
+  return 2 * OX_MIN(steps, (size_t)OX_SPLIT_STEPS) * OX_SPLIT_RECORD;
+}
 
 /* ---- products of matrices ---- */
 typedef struct ox_split_plan {

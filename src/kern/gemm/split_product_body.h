@@ -123,6 +123,8 @@ static void split_pixels(int terms, const float *x0, const float *x1, size_t lan
     split_pixels_as(x0, x1, lanes0, lanes1, n, step, to, term, 1, false);
 }
 
+enum { PIXELS_AHEAD = 16 }; /* of the one whose lines are fetched */
+
 /* One half: 16 channels of each pixel. |clamps|: a clamp is all there is of an activation. */
 OX_INLINE void finish_half(const ox_split_pixels *p, int half, const bool clamps) {
   const ox_act act = p->act;
@@ -132,11 +134,15 @@ OX_INLINE void finish_half(const ox_split_pixels *p, int half, const bool clamps
     size_t lanes = j < p->lanes[half] ? vf32_lanes_at(j, p->lanes[half]) : 0;
     const vf32 bias = p->bias[half] ? vf32_load_n(p->bias[half] + j, lanes) : vf32_zero();
     const float *sums = p->sums + half * 16 + j, *z = p->z[half];
-    float *y = p->y[half] + j;
-    for (size_t i = 0; i < p->n; i++, sums += NR, y += 16) {
+    float *y = p->y[half];
+    for (size_t i = 0; i < p->n; i++, sums += NR) {
+      const ptrdiff_t at = p->at[i], next = p->at[i + PIXELS_AHEAD];
+      if (next >= 0) OX_PREFETCH_WRITE(y + next + j);
+      if (next >= 0 && z) SPLIT_PREFETCH(z + next + j, 3);
+      if (at < 0) continue;
       vf32 v = vf32_add(vf32_load(sums), bias);
-      if (z) v = vf32_add(v, vf32_load(z + i * 16 + j));
-      vf32_store(y, clamps ? vf32_min(hi, vf32_max(lo, v)) : vf32_act(act, v));
+      if (z) v = vf32_add(v, vf32_load(z + at + j));
+      vf32_store(y + at + j, clamps ? vf32_min(hi, vf32_max(lo, v)) : vf32_act(act, v));
     }
   }
 }

@@ -46,26 +46,29 @@ OX_INLINE void split_pair_of_rows(const float *row, ptrdiff_t ks, char *to, cons
                   to + (size_t)h * OX_SPLIT_TILE + 4 * j, TERM, terms);
 }
 
-/* ---- splitting the next records of B while the unit multiplies ---- */
+/* ---- beside the products: the next records of B are split, and the last sums go to their place ---- */
 
-enum { PAIRS = 16, FAR_ROWS = 64 /* of B that are fetched ahead of those being split */ };
+enum { PAIRS = 16, FAR_ROWS = 64 /* of B that are fetched ahead of those being split */, TRAIL_ROWS = 4 };
 
-typedef struct ahead {
+typedef struct aside {
   const float *from;
   ptrdiff_t ks;
   char *to;
   size_t p, left; /* in the record; of all */
   size_t due, due_step, due_all;
-} ahead;
+  ox_split_trail *trail;
+  size_t trail_due, trail_all; /* in a strip */
+} aside;
 
-OX_INLINE ahead ahead_begin(const ox_split_mul *m, size_t groups) {
+/* |strip|: groups of products of a strip. */
+OX_INLINE aside aside_begin(const ox_split_mul *m, size_t strips, size_t strip) {
   const ox_split_ahead *s = &m->ahead;
-  ahead h = {.from = s->from, .ks = s->ks, .to = s->to};
-  if (s->from) h.left = s->steps * PAIRS, h.due_step = h.left, h.due_all = groups;
+  aside h = {.from = s->from, .ks = s->ks, .to = s->to, .trail = m->trail, .trail_all = strip};
+  if (s->from) h.left = s->steps * PAIRS, h.due_step = h.left, h.due_all = strips * strip;
   return h;
 }
 
-OX_INLINE void ahead_pair(ahead *h, const int terms) {
+OX_INLINE void split_ahead(aside *h, const int terms) {
   SPLIT_PREFETCH(h->from + FAR_ROWS * h->ks, 2);
   SPLIT_PREFETCH(h->from + FAR_ROWS * h->ks + 16, 2);
   SPLIT_PREFETCH(h->from + (FAR_ROWS + 16) * h->ks, 2);
@@ -75,9 +78,18 @@ OX_INLINE void ahead_pair(ahead *h, const int terms) {
   if (++h->p == PAIRS) h->p = 0, h->from += PAIRS * h->ks, h->to += OX_SPLIT_RECORD - TERM;
 }
 
-/* Its share for one of due_all groups of products: about one pair in the time of four. */
-OX_INLINE void ahead_some(ahead *h, const int terms) {
-  for (h->due += h->due_step; h->due >= h->due_all && h->left; h->due -= h->due_all) ahead_pair(h, terms);
+static OX_NOINLINE void trail_rows(ox_split_trail *t) {
+  size_t n = OX_MIN(t->left, (size_t)TRAIL_ROWS);
+  t->finish(t->io, t->col, t->row, n, t->sums);
+  t->row += n, t->left -= n, t->sums += n * OX_SPLIT_SIDE;
+}
+
+/* The share of a group of products: about one pair in the time of four. */
+OX_INLINE void aside_some(aside *h, const int terms) {
+  for (h->due += h->due_step; h->due >= h->due_all && h->left; h->due -= h->due_all) split_ahead(h, terms);
+  h->trail_due += OX_SPLIT_SIDE / TRAIL_ROWS;
+  for (; h->trail_due >= h->trail_all; h->trail_due -= h->trail_all)
+    if (h->trail->left) trail_rows(h->trail);
 }
 
 /* ---- products: tiles 0 to 3 are sums; 4, 5: A; 6, 7: B ---- */
@@ -92,20 +104,22 @@ OX_INLINE void ahead_some(ahead *h, const int terms) {
     vt_load(6, b + (t)*TERM, 64);                 \
     vt_load(7, b + OX_SPLIT_TILE + (t)*TERM, 64); \
   } while (0)
-/* Four products, and among them the 16 lines of a tile of the next record of A. */
-#define SPLIT_GROUP(tile_ahead)                                                               \
-  do {                                                                                        \
-    const char *line_ = a_next + (tile_ahead) / 2 * m->a_term + (tile_ahead) % 2 * (16 * 64); \
-    vt_dot_bf16(0, 4, 6);                                                                     \
-    vt_dot_bf16(1, 4, 7);                                                                     \
-    OX_UNROLL for (int i_ = 0; i_ < 16; i_++) SPLIT_PREFETCH(line_ + 64 * i_, 3);             \
-    if (two) vt_dot_bf16(2, 5, 6);                                                            \
-    if (two) vt_dot_bf16(3, 5, 7);                                                            \
-    ahead_some(h, terms);                                                                     \
+/* Four products, and among them the lines of a tile of the next record of A and of one of B. */
+#define SPLIT_GROUP(tile_ahead)                                                                \
+  do {                                                                                         \
+    const char *line_ = a_next + (tile_ahead) / 2 * m->a_term + (tile_ahead) % 2 * (16 * 64);  \
+    const char *line_b_ = b_next + (tile_ahead) / 2 * TERM + (tile_ahead) % 2 * OX_SPLIT_TILE; \
+    vt_dot_bf16(0, 4, 6);                                                                      \
+    vt_dot_bf16(1, 4, 7);                                                                      \
+    OX_UNROLL for (int i_ = 0; i_ < 16; i_++) SPLIT_PREFETCH(line_ + 64 * i_, 3);              \
+    OX_UNROLL for (int i_ = 0; i_ < 16; i_++) SPLIT_PREFETCH(line_b_ + 64 * i_, 3);            \
+    if (two) vt_dot_bf16(2, 5, 6);                                                             \
+    if (two) vt_dot_bf16(3, 5, 7);                                                             \
+    aside_some(h, terms);                                                                      \
   } while (0)
 
 /* 32 or 16 rows. Terms in an order that loads one pair of tiles for each four products. */
-OX_INLINE void multiply_strip(const ox_split_mul *m, const char *rows, float *sums, ahead *h, const int terms,
+OX_INLINE void multiply_strip(const ox_split_mul *m, const char *rows, float *sums, aside *h, const int terms,
                               const bool two) {
   VT_TILES;
   if (m->add) {
@@ -119,10 +133,13 @@ OX_INLINE void multiply_strip(const ox_split_mul *m, const char *rows, float *su
     if (two) vt_zero(2);
     if (two) vt_zero(3);
   }
+  h->trail_due = 0;
   const char *b = m->b;
   for (size_t i = 0; i < m->steps; i++, b += OX_SPLIT_RECORD) {
+    const bool more = i + 1 < m->steps;
     const char *a = rows + m->a_at[i];
-    const char *a_next = i + 1 < m->steps ? rows + m->a_at[i + 1] : rows + OX_SPLIT_SIDE * 64 + m->a_at[0];
+    const char *a_next = more ? rows + m->a_at[i + 1] : rows + OX_SPLIT_SIDE * 64 + m->a_at[0];
+    const char *b_next = more ? b + OX_SPLIT_RECORD : m->b;
     if (terms == 3) {
       SPLIT_LOAD_A(2);
       SPLIT_LOAD_B(0);
@@ -152,6 +169,7 @@ OX_INLINE void multiply_strip(const ox_split_mul *m, const char *rows, float *su
       SPLIT_GROUP(0);
     }
   }
+  while (h->trail->left) trail_rows(h->trail); /* whose place these sums may take */
   vt_store(0, sums, 4 * OX_SPLIT_SIDE);
   vt_store(1, sums + 16, 4 * OX_SPLIT_SIDE);
   if (two) vt_store(2, sums + 16 * OX_SPLIT_SIDE, 4 * OX_SPLIT_SIDE);
@@ -162,12 +180,17 @@ OX_INLINE void multiply_terms(const ox_split_mul *m, const int terms) {
   const char *rows = m->a;
   float *sums = m->sums;
   size_t strips = OX_CEIL_DIV(m->rows, (size_t)OX_SPLIT_SIDE), groups = terms == 3 ? 6 : terms == 2 ? 3 : 1;
-  ahead h = ahead_begin(m, strips * m->steps * groups);
-  for (size_t i = 0; i < strips; i++, rows += OX_SPLIT_SIDE * 64, sums += OX_SPLIT_SUMS)
-    if (m->rows - i * OX_SPLIT_SIDE > 16)
+  aside h = aside_begin(m, strips, m->steps * groups);
+  for (size_t row = 0; row < m->rows; row += OX_SPLIT_SIDE, rows += OX_SPLIT_SIDE * 64, sums += m->sums_step) {
+    if (m->rows - row > 16)
       multiply_strip(m, rows, sums, &h, terms, true);
     else
       multiply_strip(m, rows, sums, &h, terms, false);
+    if (m->whole) {
+      ox_split_trail *t = m->trail;
+      t->col = m->col, t->row = row, t->left = OX_MIN(m->rows - row, (size_t)OX_SPLIT_SIDE), t->sums = sums;
+    }
+  }
 }
 
 static void split_multiply(const ox_split_mul *m) {
