@@ -34,3 +34,11 @@ if(TARGET onyx_opencl)
   onyx_add_test(plugins.opencl.cts test.cts.suite "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_opencl>;CTS_TOLERANCE=1e-5")
   add_dependencies(test.cts.suite onyx_opencl)
 endif()
+
+# The core above a driver that only has memory.
+add_library(test_device_core STATIC ${device_core} ${device_texts} tests/plugins/device/core/fake_driver.c)
+target_include_directories(test_device_core PUBLIC tests ${CMAKE_BINARY_DIR}/generated)
+target_link_libraries(test_device_core PUBLIC test_support)
+foreach(name arena lifetimes tail)
+  target_link_libraries(test.plugins.device.core.${name} PRIVATE test_device_core)
+endforeach()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/arena.c - see arena.h. Chunks are a list; the first free one that fits is cut. There are few: weights, slabs of
- * sessions, work memory of streams. */
+ * device/arena.c - see arena.h. Chunks are a list; the first free one that fits is cut. There are few: weights, slabs
+ * of sessions, work memory of streams. */
 #include "plugins/device/arena.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/arena.h - memory of the device, cut from large blocks: a driver's allocation is slow and may wait for the device.
- * Bookkeeping lies on the host. Any thread. */
+ * device/arena.h - memory of the device, cut from large blocks: a driver's allocation is slow and may wait for the
+ * device. Bookkeeping lies on the host. Any thread. */
 #ifndef OX_DEVICE_ARENA_H
 #define OX_DEVICE_ARENA_H
 

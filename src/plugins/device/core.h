@@ -37,10 +37,10 @@ OX_NODISCARD __attribute__((format(printf, 3, 4))) ox_status *dev_fail(const ox_
                                                                        const char *fmt, ...);
 OX_NODISCARD ox_status *dev_no_memory(const ox_ep_host *h);
 
-#define DEV_TRY(call)          \
-  do {                         \
-    ox_status *st_ = (call);   \
-    if (st_) return st_;       \
+#define DEV_TRY(call)        \
+  do {                       \
+    ox_status *st_ = (call); \
+    if (st_) return st_;     \
   } while (0)
 
 #endif

@@ -30,7 +30,8 @@ static const ox_option_def options[] = {
      "how device memory is taken: in growing blocks, or as asked for"},
     {"enable_cuda_graph", OX_OPTION_BOOL, NULL, "1", "run a repeated shape as one recorded graph"},
     {"use_libraries", OX_OPTION_BOOL, NULL, "1", "let the vendor's libraries compute products and convolutions"},
-    {"kernel_cache_dir", OX_OPTION_STRING, NULL, "", "a folder for built kernels; empty: they are built in each process"},
+    {"kernel_cache_dir", OX_OPTION_STRING, NULL, "",
+     "a folder for built kernels; empty: they are built in each process"},
 };
 
 static const char *option(const ox_options *o, const char *key, const char *otherwise) {
@@ -56,11 +57,12 @@ static void destroy(ox_ep *ep) {
 
 static ox_status *open(ox_ep *ep, const ox_options *o) {
   dev_extend extend = strcmp(option(o, "arena_extend_strategy", ""), "kSameAsRequested") == 0 ? DEV_SAME_AS_REQUESTED
-                                                                                             : DEV_NEXT_POWER_OF_TWO;
+                                                                                              : DEV_NEXT_POWER_OF_TWO;
   ep->record = dev_the_driver.record_begin && option_on(o, "enable_cuda_graph");
   ep->libraries = option_on(o, "use_libraries");
   DEV_TRY(dev_the_driver.open(&ep->host, o, &ep->device));
-  DEV_TRY(dev_arena_init(&ep->arena, &ep->host, ep->device, strtoull(option(o, "gpu_mem_limit", "0"), NULL, 10), extend));
+  DEV_TRY(
+      dev_arena_init(&ep->arena, &ep->host, ep->device, strtoull(option(o, "gpu_mem_limit", "0"), NULL, 10), extend));
   return dev_modules_init(&ep->modules, &ep->host, ep->device, option(o, "kernel_cache_dir", ""));
 }
 
@@ -75,8 +77,10 @@ static ox_status *create(const ox_ep_host *host, const ox_options *o, ox_ep **ou
     return dev_fail(host, OX_FAIL, "a lock cannot be made");
   }
   ox_status *st = open(ep, o);
-  if (st) destroy(ep);
-  else *out_ep = ep;
+  if (st)
+    destroy(ep);
+  else
+    *out_ep = ep;
   return st;
 }
 
@@ -88,8 +92,10 @@ static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
     const dev_node n = {h, g, i};
     const dev_op *op = dev_op_find(h->node_domain(g, i), h->node_op(g, i));
     const char *why = op ? op->takes(&n) : "the device has no such operator";
-    if (why) h->decline(claims, i, why);
-    else h->claim_fused(claims, i);
+    if (why)
+      h->decline(claims, i, why);
+    else
+      h->claim_fused(claims, i);
   }
   return NULL;
 }
@@ -121,8 +127,10 @@ static ox_status *stream_create(ox_ep *ep, void **out_stream) {
   dev_stream *s = ox_new_zeroed(ep->host.alloc, sizeof *s);
   if (!s) return dev_no_memory(&ep->host);
   ox_status *st = dev_the_driver.queue_create(ep->device, &s->queue);
-  if (st) ox_delete(ep->host.alloc, s, sizeof *s);
-  else *out_stream = s;
+  if (st)
+    ox_delete(ep->host.alloc, s, sizeof *s);
+  else
+    *out_stream = s;
   return st;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/lifetimes.c - memory for what lies between the nodes of a part: the largest first, each at the lowest offset at
- * which nothing lies that lives while it does. */
+ * device/lifetimes.c - memory for what lies between the nodes of a part: the largest first, each at the lowest offset
+ * at which nothing lies that lives while it does. */
 #include <stdlib.h>
 
 #include "base/cksize.h"
@@ -37,7 +37,8 @@ static size_t offset_of(const dev_place *at, dev_place *const *placed, size_t n,
 
 ox_status *dev_lifetimes_assign(dev_plan *p) {
   size_t n = 0, most = p->program->n_values + p->n_temps;
-  dev_place **work = OX_ARENA_ARRAY(&p->zone, dev_place *, most), **beside = OX_ARENA_ARRAY(&p->zone, dev_place *, most);
+  dev_place **work = OX_ARENA_ARRAY(&p->zone, dev_place *, most),
+            **beside = OX_ARENA_ARRAY(&p->zone, dev_place *, most);
   if (!work || !beside) return dev_no_memory(&p->program->ep->host);
   for (size_t v = 0; v < p->program->n_values; v++)
     if (is_work(&p->values[v])) work[n++] = &p->values[v];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/module.h - kernels by name. A source is built when the first of its kernels is asked for, once per type of REAL; what
- * the driver made of it is kept in a folder for the next process. */
+ * device/module.h - kernels by name. A source is built when the first of its kernels is asked for, once per type of
+ * REAL; what the driver made of it is kept in a folder for the next process. */
 #ifndef OX_DEVICE_MODULE_H
 #define OX_DEVICE_MODULE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/plan.c - see plan.h. Errors inside op.h's functions that return no status are kept in the plan's node and found
- * by its next emit. */
+ * device/plan.c - see plan.h. Errors inside op.h's functions that return no status are kept in the plan's node and
+ * found by its next emit. */
 #include "plugins/device/plan.h"
 
 #include <stdio.h>
@@ -78,8 +78,10 @@ static ox_status *add_step(dev_plan *p, dev_step_kind kind, const dev_ref *buffe
     s->buffers[i] = buffers[i];
     DEV_TRY(touch(p, &s->buffers[i]));
   }
-  if (p->last) p->last->next = s;
-  else p->steps = s;
+  if (p->last)
+    p->last->next = s;
+  else
+    p->steps = s;
   p->last = s, p->n_steps++;
   return NULL;
 }
@@ -109,7 +111,8 @@ ox_status *dev_emit_copy(dev_plan *p, dev_ref to, dev_ref from, size_t bytes) {
 
 ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in) {
   dev_place *to = &p->values[out];
-  if (to->kind == DEV_PLACE_OUTPUT) return dev_emit_copy(p, dev_value(p, out), dev_value(p, in), p->values[root_of(p, in)].bytes);
+  if (to->kind == DEV_PLACE_OUTPUT)
+    return dev_emit_copy(p, dev_value(p, out), dev_value(p, in), p->values[root_of(p, in)].bytes);
   to->same = root_of(p, in);
   return NULL;
 }
@@ -136,7 +139,9 @@ ox_status *dev_emit_conv(dev_plan *p, const dev_conv *c, dev_ref x, dev_ref weig
   return NULL;
 }
 
-ox_status *dev_refuse(const dev_plan *p, const char *text) { return dev_fail(host_of(p), OX_INVALID_ARGUMENT, "%s", text); }
+ox_status *dev_refuse(const dev_plan *p, const char *text) {
+  return dev_fail(host_of(p), OX_INVALID_ARGUMENT, "%s", text);
+}
 
 /* ---- building ---- */
 
@@ -144,7 +149,8 @@ ox_status *dev_plan_note(const dev_plan *p, size_t node, ox_status *st) {
   const ox_ep_host *h = host_of(p);
   char text[256];
   if (!st) return NULL;
-  snprintf(text, sizeof text, "node '%s' (%s)", h->node_name(p->program->part, node), h->node_op(p->program->part, node));
+  snprintf(text, sizeof text, "node '%s' (%s)", h->node_name(p->program->part, node),
+           h->node_op(p->program->part, node));
   return h->status_note(st, text);
 }
 
@@ -224,8 +230,10 @@ ox_status *dev_plan_build(struct ox_program *program, const ox_shape *shapes, de
   p->program = program;
   ox_arena_init(&p->zone, h->alloc);
   ox_status *st = build(p, shapes);
-  if (st) dev_plan_free(p);
-  else *out_plan = p;
+  if (st)
+    dev_plan_free(p);
+  else
+    *out_plan = p;
   return st;
 }
 

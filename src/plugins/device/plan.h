@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/plan.h - a part for known shapes: its steps in order, and where each value lies. Built once (plan.c), then read
- * only; step.c puts it on a queue. */
+ * device/plan.h - a part for known shapes: its steps in order, and where each value lies. Built once (plan.c), then
+ * read only; step.c puts it on a queue. */
 #ifndef OX_DEVICE_PLAN_H
 #define OX_DEVICE_PLAN_H
 
@@ -26,15 +26,15 @@ typedef enum dev_place_kind { DEV_PLACE_WORK, DEV_PLACE_INPUT, DEV_PLACE_OUTPUT,
 /* Where a value, or a temporary, lies. */
 typedef struct dev_place {
   dev_place_kind kind;
-  uint32_t index;        /* of the input or output */
-  uint32_t same;         /* a value whose bytes these are; its own id: none */
-  size_t bytes, offset;  /* WORK: in the stream's memory */
-  uint32_t first, last;  /* steps that touch it; first > last: none */
+  uint32_t index;       /* of the input or output */
+  uint32_t same;        /* a value whose bytes these are; its own id: none */
+  size_t bytes, offset; /* WORK: in the stream's memory */
+  uint32_t first, last; /* steps that touch it; first > last: none */
 } dev_place;
 
 struct dev_plan {
   struct ox_program *program;
-  ox_arena zone; /* all of this */
+  ox_arena zone;    /* all of this */
   ox_shape *shapes; /* per value */
   dev_place *values;
   dev_place *temps;
@@ -46,7 +46,8 @@ struct dev_plan {
   uint8_t *taken; /* per node: computed with another's output */
 };
 
-/* For these shapes of the values of |program|'s part. On failure nothing is left but what |program| has of constants. */
+/* For these shapes of the values of |program|'s part. On failure nothing is left but what |program| has of constants.
+ */
 OX_NODISCARD ox_status *dev_plan_build(struct ox_program *program, const ox_shape *shapes, dev_plan **out_plan);
 void dev_plan_free(dev_plan *p);
 

@@ -81,8 +81,10 @@ static ox_status *kept_make(ox_program *p, const ox_io *io, dev_kept **out) {
   }
   if (!st) st = dev_plan_build(p, shapes, &k->plan);
   ox_delete(h->alloc, shapes, bytes);
-  if (st && k) kept_free(p, k);
-  else *out = k;
+  if (st && k)
+    kept_free(p, k);
+  else
+    *out = k;
   return st;
 }
 
@@ -217,8 +219,10 @@ ox_status *dev_program_constant(ox_program *p, uint32_t value, void **out_addres
   DEV_TRY(dev_arena_take(&p->ep->arena, t->bytes, out_address));
   ox_status *st =
       t->bytes ? dev_the_driver.copy(p->ep->device, NULL, *out_address, t->data, t->bytes, DEV_TO_DEVICE) : NULL;
-  if (st) dev_arena_give(&p->ep->arena, *out_address);
-  else p->constants[value] = *out_address;
+  if (st)
+    dev_arena_give(&p->ep->arena, *out_address);
+  else
+    p->constants[value] = *out_address;
   return st;
 }
 

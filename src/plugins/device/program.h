@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/program.h - a compiled part: its constants on the device and its plans, one for each set of input shapes that came
- * lately. */
+ * device/program.h - a compiled part: its constants on the device and its plans, one for each set of input shapes that
+ * came lately. */
 #ifndef OX_DEVICE_PROGRAM_H
 #define OX_DEVICE_PROGRAM_H
 
@@ -10,12 +10,12 @@
 typedef struct dev_frame {
   struct dev_frame *next;
   dev_stream *stream;
-  dev_record *record; /* NULL: none yet */
-  dev_event *done;    /* of the last run; NULL: the driver records nothing */
-  uint64_t moves;     /* of the stream's memory when it was recorded */
-  uint32_t runs;      /* with the same addresses, but the first */
+  dev_record *record;             /* NULL: none yet */
+  dev_event *done;                /* of the last run; NULL: the driver records nothing */
+  uint64_t moves;                 /* of the stream's memory when it was recorded */
+  uint32_t runs;                  /* with the same addresses, but the first */
   bool started, steady, restless; /* runs before; it was recorded; the second run had other addresses: it never is */
-  void **addresses;   /* of inputs, then outputs */
+  void **addresses;               /* of inputs, then outputs */
 } dev_frame;
 
 /* A plan that is kept. */
@@ -35,8 +35,8 @@ struct ox_program {
   struct ox_program *next; /* of the provider */
   pthread_mutex_t lock;    /* of all below */
   size_t n_values, n_in, n_out;
-  void **constants;        /* per value: its address, NULL: not on the device yet */
-  dev_kept *plans;         /* the last used first */
+  void **constants; /* per value: its address, NULL: not on the device yet */
+  dev_kept *plans;  /* the last used first */
 };
 
 ox_status *dev_program_compile(ox_ep *ep, const ox_graph_view *part, ox_program **out_program);

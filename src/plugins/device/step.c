@@ -6,10 +6,14 @@ char *dev_address(const dev_plan *p, dev_ref r, const ox_io *io, char *work) {
   if (r.kind == DEV_REF_NONE) return NULL;
   const dev_place *at = r.kind == DEV_REF_TEMP ? &p->temps[r.id] : &p->values[r.id];
   switch (at->kind) {
-    case DEV_PLACE_WORK: return work + at->offset + r.offset;
-    case DEV_PLACE_INPUT: return (char *)io->in[at->index]->data + r.offset;
-    case DEV_PLACE_OUTPUT: return (char *)io->out[at->index]->data + r.offset;
-    case DEV_PLACE_CONSTANT: return (char *)p->program->constants[r.id] + r.offset;
+    case DEV_PLACE_WORK:
+      return work + at->offset + r.offset;
+    case DEV_PLACE_INPUT:
+      return (char *)io->in[at->index]->data + r.offset;
+    case DEV_PLACE_OUTPUT:
+      return (char *)io->out[at->index]->data + r.offset;
+    case DEV_PLACE_CONSTANT:
+      return (char *)p->program->constants[r.id] + r.offset;
   }
   return NULL;
 }

@@ -65,8 +65,10 @@ const char *const dev_tail_ops[] = {OPERATORS(NAME) NULL};
 /* A constant of one float. */
 static bool number_of(const ox_tensor *t, float *out) {
   if (!t || (t->dtype != OX_F32 && t->dtype != OX_F16) || t->bytes != (t->dtype == OX_F32 ? 4 : 2)) return false;
-  if (t->dtype == OX_F32) memcpy(out, t->data, sizeof *out);
-  else *out = ox_f16_to_f32(*(const ox_u16u *)t->data);
+  if (t->dtype == OX_F32)
+    memcpy(out, t->data, sizeof *out);
+  else
+    *out = ox_f16_to_f32(*(const ox_u16u *)t->data);
   return true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/elementwise.c - element-wise operators of one or two operands, with those that follow in the same launch. */
+ * device/ops/elementwise.c - element-wise operators of one or two operands, with those that follow in the same launch.
+ */
 #include "base/macros.h"
 #include "plugins/device/kernels/elementwise_params.h"
 #include "plugins/device/program.h"
@@ -11,7 +12,8 @@ static const char *takes(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, 0);
   if (dtype != OX_F32 && dtype != OX_F16) return "the device computes with 32 and 16-bit floats";
   if (!dev_all_real(n)) return "a rank or type is not known, or the inputs are of two types";
-  if (!dev_tail_step(n, dev_in(n, 0), &step, &operand)) return "the device has it for one or two operands, as of version 7";
+  if (!dev_tail_step(n, dev_in(n, 0), &step, &operand))
+    return "the device has it for one or two operands, as of version 7";
   for (size_t i = 0; i < dev_in_count(n); i++) {
     if (dev_in_rank(n, i) > BROADCAST_RANK) return "there are more than 8 dimensions";
     if (dev_in(n, i) != UINT32_MAX && dev_in_dtype(n, i) != dtype) return "the operands are of two types";
@@ -58,16 +60,16 @@ static ox_status *emit_flat(dev_plan *p, const dev_node *n, uint32_t x, tail_ste
   dev_tail tail;
   DEV_TRY(dev_take_tail_after(p, n, &first, operand, &tail));
   f.tail = tail.params;
-  const dev_call call = {.source = "elementwise",
-                         .kernel = "flat",
-                         .dtype = dev_dtype(p, x),
-                         .groups = {(uint32_t)OX_CEIL_DIV(f.n, FLAT_ITEMS * FLAT_EACH)},
-                         .items = FLAT_ITEMS,
-                         .n_buffers = 5,
-                         .buffers = {dev_value(p, x), dev_value(p, tail.out), tail.operands[0], tail.operands[1],
-                                     tail.operands[2]},
-                         .params = &f,
-                         .params_bytes = sizeof f};
+  const dev_call call = {
+      .source = "elementwise",
+      .kernel = "flat",
+      .dtype = dev_dtype(p, x),
+      .groups = {(uint32_t)OX_CEIL_DIV(f.n, FLAT_ITEMS * FLAT_EACH)},
+      .items = FLAT_ITEMS,
+      .n_buffers = 5,
+      .buffers = {dev_value(p, x), dev_value(p, tail.out), tail.operands[0], tail.operands[1], tail.operands[2]},
+      .params = &f,
+      .params_bytes = sizeof f};
   return dev_emit(p, &call);
 }
 
