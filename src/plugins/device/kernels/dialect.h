@@ -108,6 +108,7 @@ typedef long long dev_long;
 #define COSF cosf
 #define FMODF fmodf
 #define ISNAN(x) ((x) != (x))
+#define INFINITY __int_as_float(0x7f800000)
 FUNCTION float dev_from_half(unsigned short h) {
   float f;
   asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/emit.h - what operators have in common when they turn nodes into launches. */
+#ifndef OX_DEVICE_EMIT_H
+#define OX_DEVICE_EMIT_H
+
+#include "plugins/device/kernels/gemm_params.h"
+#include "plugins/device/op.h"
+
+#ifndef DEV_TRY
+#define DEV_TRY(expr)        \
+  do {                       \
+    ox_status *st_ = (expr); \
+    if (st_) return st_;     \
+  } while (0)
+#endif
+#define DEV_LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* Groups of |items| that hold |n|; 0 for none. */
+uint32_t dev_groups(int64_t n, int64_t items);
+
+/* |c| with groups of 256 items for |n| of them; nothing if there are none. */
+OX_NODISCARD ox_status *dev_emit_items(dev_plan *p, dev_call *c, int64_t n);
+#define DEV_PARAMS(value) .params = &(value), .params_bytes = sizeof(value)
+
+/* For takes: NULL if dev_all_real and ranks are from |least| to |most|. */
+const char *dev_takes_real(const dev_node *n, int least, int most);
+
+/* Axis |axis| of |rank| axes, counted from the front; -1: there is none. */
+int dev_axis(int64_t axis, int rank);
+/* The product of dimensions |begin| to |end| - 1. */
+int64_t dev_span(const ox_shape *s, int begin, int end);
+
+/* Axes of a convolution or a pool, always three: depth, height, width; those that X lacks have size 1. */
+typedef struct dev_window {
+  int axes;
+  int in[3], out[3], kernel[3], stride[3], dilation[3], before[3], after[3];
+} dev_window;
+/* |kernel|: the shape that holds if the attribute is absent (from dimension 2 on), or NULL. */
+void dev_window_read(const dev_plan *p, const dev_node *n, const ox_shape *kernel, uint32_t out, dev_window *w);
+
+/* ---- tails (op.h) ---- */
+
+/* No steps; the output is value |out|. */
+dev_tail dev_tail_none(uint32_t out);
+/* v op (operand at index / div % mod). */
+void dev_tail_operand(dev_tail *t, int op, dev_ref operand, int64_t div, int64_t mod);
+void dev_tail_constant(dev_tail *t, int op, float a);
+/* |first|, then |then|, as one; false: there is no room. */
+bool dev_tail_join(const dev_tail *first, const dev_tail *then, dev_tail *out);
+/* Appends operands to the buffers of |c|. */
+void dev_call_tail(dev_call *c, const dev_tail *t);
+/* On |n| elements of |y|, in place; nothing if there are no steps. */
+OX_NODISCARD ox_status *dev_emit_tail(dev_plan *p, const dev_tail *t, dev_ref y, uint32_t dtype, int64_t n);
+
+/* ---- products ---- */
+
+/* A batch of matrix products; |first|, a bias and its like, and |then|, what was taken, come after. */
+typedef struct dev_product {
+  gemm_params g; /* without wide, c_row, c_col and the tail */
+  uint32_t dtype;
+  dev_ref a, b, c;
+  const dev_tail *first, *then; /* NULL: none */
+} dev_product;
+OX_NODISCARD ox_status *dev_emit_product(dev_plan *p, const dev_product *x);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/kernels/conv_tile.h - a convolution as a product: weights [o, k] by a matrix [k, columns] that nobody stores.
+ * k runs over channels and taps, columns over the pixels of all images. As gemm_tile.h: CONV_KERNEL, CONV_TILE,
+ * CONV_STEP. An item loads elements of one column, whose place in the image it finds once; what is to be added to it
+ * for each k of a step is found by CONV_STEP items for all, one step ahead. */
+#include "plugins/device/kernels/dialect.h"
+#include "plugins/device/kernels/conv_params.h"
+#include "plugins/device/kernels/tail.h"
+
+enum {
+  CONV_BLOCKS = CONV_TILE / 64,
+  CONV_WIDTH = CONV_TILE / 4 + 1,
+  CONV_CHUNKS = CONV_STEP / 4,
+  CONV_ROWS = 256 / CONV_TILE, /* of a step that are loaded at a time */
+  CONV_BEYOND = 1 << 28        /* outside of every image */
+};
+
+FUNCTION float4 conv_weights(const GLOBAL REAL *w, int row, int rows, int k, int n, int wide) {
+  float4 v = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
+  if (row < rows) {
+    int at = row * n + k;
+    if (wide && k + 3 < n) {
+      v = LOAD4(w, at);
+    } else {
+      if (k < n) v.x = LOAD(w, at);
+      if (k + 1 < n) v.y = LOAD(w, at + 1);
+      if (k + 2 < n) v.z = LOAD(w, at + 2);
+      if (k + 3 < n) v.w = LOAD(w, at + 3);
+    }
+  }
+  return v;
+}
+
+FUNCTION void conv_place(LOCAL_POINTER float4 *to, int t, float4 v) {
+  LOCAL_POINTER float *at = (LOCAL_POINTER float *)(to + t % CONV_CHUNKS * 4 * CONV_WIDTH) + t / CONV_CHUNKS;
+  at[0] = v.x, at[CONV_WIDTH * 4] = v.y, at[CONV_WIDTH * 8] = v.z, at[CONV_WIDTH * 12] = v.w;
+}
+
+/* What k adds to a place in the image: to its address, depth, row and column. */
+FUNCTION void conv_tap(const conv_params *p, int k, LOCAL_POINTER int *tap) {
+  int x = k % p->extent[2], rest = k / p->extent[2];
+  int y = rest % p->extent[1];
+  rest /= p->extent[1];
+  int z = rest % p->extent[0], c = rest / p->extent[0];
+  x *= p->dilation[2], y *= p->dilation[1], z *= p->dilation[0];
+  tap[0] = ((c * p->in[0] + z) * p->in[1] + y) * p->in[2] + x;
+  tap[1] = k < p->k ? z : CONV_BEYOND, tap[2] = y, tap[3] = x;
+}
+
+/* |at|: address, depth, row and column of a column's first tap. */
+FUNCTION float conv_load(const GLOBAL REAL *x, const conv_params *p, const int *at, const LOCAL_POINTER int *tap) {
+  int z = at[1] + tap[1], y = at[2] + tap[2], i = at[3] + tap[3];
+  int inside = z >= 0 && z < p->in[0] && y >= 0 && y < p->in[1] && i >= 0 && i < p->in[2];
+  return inside ? LOAD(x, at[0] + tap[0]) : 0.0f;
+}
+
+KERNEL(CONV_KERNEL, conv_params) {
+  BUFFER(const REAL, x, 0);
+  BUFFER(const REAL, w, 1);
+  BUFFER(REAL, y, 2);
+  BUFFER(const REAL, o0, 3);
+  BUFFER(const REAL, o1, 4);
+  BUFFER(const REAL, o2, 5);
+  PARAMS(conv_params, p);
+  LOCAL(float4, ws, [2 * CONV_STEP * CONV_WIDTH]);
+  LOCAL(float4, xs, [2 * CONV_STEP * CONV_WIDTH]);
+  LOCAL(int, taps, [2][CONV_STEP][4]);
+  PRIVATE(float, sums, 256, [CONV_BLOCKS * 4][CONV_BLOCKS * 4]);
+  PRIVATE(int, from, 256, [4]);
+  int tiles_o = (p.o + CONV_TILE - 1) / CONV_TILE, tiles = tiles_o * ((p.columns + CONV_TILE - 1) / CONV_TILE);
+  int group = GROUP(0) / tiles, tile = GROUP(0) % tiles;
+  int m0 = tile % tiles_o * CONV_TILE, n0 = tile / tiles_o * CONV_TILE;
+  int weights = group * p.o * p.k;
+  FOR_ITEMS(t, 256) {
+    if (t < CONV_STEP) conv_tap(&p, t, taps[0][t]);
+    if (t >= 32 && t < 32 + CONV_STEP) conv_tap(&p, t - 32 + CONV_STEP, taps[1][t - 32]);
+  }
+  BARRIER;
+  FOR_ITEMS(t, 256) {
+    UNROLL for (int i = 0; i < CONV_BLOCKS * 4; i++) {
+      UNROLL for (int j = 0; j < CONV_BLOCKS * 4; j++) MINE(sums, t)[i][j] = 0.0f;
+    }
+    int column = n0 + t % CONV_TILE, image = column / p.pixels, pixel = column % p.pixels;
+    int pz = pixel / (p.out[1] * p.out[2]) * p.stride[0] - p.pad[0];
+    int py = pixel / p.out[2] % p.out[1] * p.stride[1] - p.pad[1], px = pixel % p.out[2] * p.stride[2] - p.pad[2];
+    int plane = (image * p.group + group) * p.c * p.in[0];
+    MINE(from, t)[0] = ((plane + pz) * p.in[1] + py) * p.in[2] + px;
+    MINE(from, t)[1] = column < p.columns ? pz : CONV_BEYOND;
+    MINE(from, t)[2] = py, MINE(from, t)[3] = px;
+    conv_place(ws, t, conv_weights(w + weights, m0 + t / CONV_CHUNKS, p.o, t % CONV_CHUNKS * 4, p.k, p.wide));
+    LOCAL_POINTER float *to = (LOCAL_POINTER float *)xs;
+    UNROLL for (int i = 0; i < 4; i++) {
+      int row = t / CONV_TILE + i * CONV_ROWS;
+      to[row * CONV_WIDTH * 4 + t % CONV_TILE] = conv_load(x, &p, MINE(from, t), taps[0][row]);
+    }
+  }
+  BARRIER;
+  for (int k0 = 0, step = 0; k0 < p.k; k0 += CONV_STEP, step = 1 - step) {
+    FOR_ITEMS(t, 256) {
+      int next = k0 + CONV_STEP, now = step * CONV_STEP * CONV_WIDTH, other = CONV_STEP * CONV_WIDTH - now;
+      float4 vw = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
+      float vx[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+      if (next < p.k) {
+        vw = conv_weights(w + weights, m0 + t / CONV_CHUNKS, p.o, next + t % CONV_CHUNKS * 4, p.k, p.wide);
+        UNROLL for (int i = 0; i < 4; i++) vx[i] =
+            conv_load(x, &p, MINE(from, t), taps[1 - step][t / CONV_TILE + i * CONV_ROWS]);
+      }
+      if (t < CONV_STEP) conv_tap(&p, next + CONV_STEP + t, taps[step][t]);
+      UNROLL for (int kk = 0; kk < CONV_STEP; kk++) {
+        float a[CONV_BLOCKS * 4], b[CONV_BLOCKS * 4];
+        UNROLL for (int i = 0; i < CONV_BLOCKS; i++) {
+          float4 u = ws[now + kk * CONV_WIDTH + t / 16 + i * 16], v = xs[now + kk * CONV_WIDTH + t % 16 + i * 16];
+          a[i * 4] = u.x, a[i * 4 + 1] = u.y, a[i * 4 + 2] = u.z, a[i * 4 + 3] = u.w;
+          b[i * 4] = v.x, b[i * 4 + 1] = v.y, b[i * 4 + 2] = v.z, b[i * 4 + 3] = v.w;
+        }
+        UNROLL for (int i = 0; i < CONV_BLOCKS * 4; i++) {
+          UNROLL for (int j = 0; j < CONV_BLOCKS * 4; j++) MINE(sums, t)[i][j] = FMAF(a[i], b[j], MINE(sums, t)[i][j]);
+        }
+      }
+      conv_place(ws + other, t, vw);
+      LOCAL_POINTER float *to = (LOCAL_POINTER float *)(xs + other);
+      UNROLL for (int i = 0; i < 4; i++) to[(t / CONV_TILE + i * CONV_ROWS) * CONV_WIDTH * 4 + t % CONV_TILE] = vx[i];
+    }
+    BARRIER;
+  }
+  FOR_ITEMS(t, 256) {
+    UNROLL for (int j = 0; j < CONV_BLOCKS * 4; j++) {
+      int column = n0 + j / 4 * 64 + t % 16 * 4 + j % 4;
+      int to = (column / p.pixels * p.group + group) * p.o * p.pixels + column % p.pixels;
+      UNROLL for (int i = 0; i < CONV_BLOCKS * 4; i++) {
+        int row = m0 + i / 4 * 64 + t / 16 * 4 + i % 4;
+        if (row < p.o && column < p.columns) {
+          int at = to + row * p.pixels;
+          STORE(y, at, tail_apply(&p.tail, MINE(sums, t)[i][j], at, o0, o1, o2));
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/kernels/gemm_tile.h - a tile of a matrix product by a group of 256 items, 16 x 16 of them. Whoever includes
+ * this defines GEMM_KERNEL, GEMM_TILE (a side of the tile, 64 or 128) and GEMM_STEP (of k, so that a step is four
+ * elements of A and of B for each item). An item has blocks of 4 x 4, 64 rows and columns apart.
+ *
+ * While the products of one step are summed, the next step's elements are on their way from memory to registers; two
+ * buffers of local memory then need one barrier for each step. */
+#include "plugins/device/kernels/dialect.h"
+#include "plugins/device/kernels/gemm_params.h"
+#include "plugins/device/kernels/tail.h"
+
+enum {
+  GEMM_BLOCKS = GEMM_TILE / 64,
+  GEMM_WIDTH = GEMM_TILE / 4 + 1, /* of a row in local memory, in float4; the odd one spreads columns over banks */
+  GEMM_CHUNKS = GEMM_STEP / 4
+};
+
+/* Elements at |outer|, of |n_outer|, and |inner| to inner + 3, of |n_inner|; zeros beyond. */
+FUNCTION float4 gemm_load(const GLOBAL REAL *p, int outer, int n_outer, int inner, int n_inner, int stride, int wide) {
+  float4 v = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
+  if (outer < n_outer) {
+    int at = outer * stride + inner;
+    if (wide && inner + 3 < n_inner) {
+      v = LOAD4(p, at);
+    } else {
+      if (inner < n_inner) v.x = LOAD(p, at);
+      if (inner + 1 < n_inner) v.y = LOAD(p, at + 1);
+      if (inner + 2 < n_inner) v.z = LOAD(p, at + 2);
+      if (inner + 3 < n_inner) v.w = LOAD(p, at + 3);
+    }
+  }
+  return v;
+}
+
+/* The four elements of item |t|: along k, or along the rows of A (the columns of B). */
+FUNCTION float4 gemm_fetch(const GLOBAL REAL *p, int t, int first, int n, int k0, int k, int row, int col, int wide) {
+  float4 v;
+  if (col == 1) {
+    v = gemm_load(p, first + t / GEMM_CHUNKS, n, k0 + t % GEMM_CHUNKS * 4, k, row, wide);
+  } else {
+    v = gemm_load(p, k0 + t / (GEMM_TILE / 4), k, first + t % (GEMM_TILE / 4) * 4, n, col, wide);
+  }
+  return v;
+}
+
+FUNCTION void gemm_place(LOCAL_POINTER float4 *to, int t, int col, float4 v) {
+  if (col == 1) {
+    LOCAL_POINTER float *at = (LOCAL_POINTER float *)(to + t % GEMM_CHUNKS * 4 * GEMM_WIDTH) + t / GEMM_CHUNKS;
+    at[0] = v.x, at[GEMM_WIDTH * 4] = v.y, at[GEMM_WIDTH * 8] = v.z, at[GEMM_WIDTH * 12] = v.w;
+  } else {
+    to[t / (GEMM_TILE / 4) * GEMM_WIDTH + t % (GEMM_TILE / 4)] = v;
+  }
+}
+
+KERNEL(GEMM_KERNEL, gemm_params) {
+  BUFFER(const REAL, a, 0);
+  BUFFER(const REAL, b, 1);
+  BUFFER(REAL, c, 2);
+  BUFFER(const REAL, o0, 3);
+  BUFFER(const REAL, o1, 4);
+  BUFFER(const REAL, o2, 5);
+  PARAMS(gemm_params, p);
+  LOCAL(float4, as, [2 * GEMM_STEP * GEMM_WIDTH]);
+  LOCAL(float4, bs, [2 * GEMM_STEP * GEMM_WIDTH]);
+  PRIVATE(float, sums, 256, [GEMM_BLOCKS * 4][GEMM_BLOCKS * 4]);
+  int tiles_m = (p.m + GEMM_TILE - 1) / GEMM_TILE, tiles_n = (p.n + GEMM_TILE - 1) / GEMM_TILE;
+  int m0 = GROUP(0) % tiles_m * GEMM_TILE, rest = GROUP(0) / tiles_m;
+  int n0 = rest % tiles_n * GEMM_TILE, batch = rest / tiles_n;
+  int a0 = 0, b0 = 0, which = batch;
+  for (int d = GEMM_BATCHES - 1; d >= 0; d--) {
+    int i = which % p.batch[d];
+    which /= p.batch[d];
+    a0 += i * p.a_batch[d], b0 += i * p.b_batch[d];
+  }
+  FOR_ITEMS(t, 256) {
+    UNROLL for (int i = 0; i < GEMM_BLOCKS * 4; i++) {
+      UNROLL for (int j = 0; j < GEMM_BLOCKS * 4; j++) MINE(sums, t)[i][j] = 0.0f;
+    }
+    gemm_place(as, t, p.a_col, gemm_fetch(a + a0, t, m0, p.m, 0, p.k, p.a_row, p.a_col, p.a_wide));
+    gemm_place(bs, t, p.b_row, gemm_fetch(b + b0, t, n0, p.n, 0, p.k, p.b_col, p.b_row, p.b_wide));
+  }
+  BARRIER;
+  for (int k0 = 0, now = 0; k0 < p.k; k0 += GEMM_STEP, now = GEMM_STEP * GEMM_WIDTH - now) {
+    FOR_ITEMS(t, 256) {
+      int next = k0 + GEMM_STEP, other = GEMM_STEP * GEMM_WIDTH - now;
+      float4 va = MAKE4(0.0f, 0.0f, 0.0f, 0.0f), vb = va;
+      if (next < p.k) {
+        va = gemm_fetch(a + a0, t, m0, p.m, next, p.k, p.a_row, p.a_col, p.a_wide);
+        vb = gemm_fetch(b + b0, t, n0, p.n, next, p.k, p.b_col, p.b_row, p.b_wide);
+      }
+      UNROLL for (int kk = 0; kk < GEMM_STEP; kk++) {
+        float x[GEMM_BLOCKS * 4], y[GEMM_BLOCKS * 4];
+        UNROLL for (int i = 0; i < GEMM_BLOCKS; i++) {
+          float4 u = as[now + kk * GEMM_WIDTH + t / 16 + i * 16], v = bs[now + kk * GEMM_WIDTH + t % 16 + i * 16];
+          x[i * 4] = u.x, x[i * 4 + 1] = u.y, x[i * 4 + 2] = u.z, x[i * 4 + 3] = u.w;
+          y[i * 4] = v.x, y[i * 4 + 1] = v.y, y[i * 4 + 2] = v.z, y[i * 4 + 3] = v.w;
+        }
+        UNROLL for (int i = 0; i < GEMM_BLOCKS * 4; i++) {
+          UNROLL for (int j = 0; j < GEMM_BLOCKS * 4; j++) MINE(sums, t)[i][j] = FMAF(x[i], y[j], MINE(sums, t)[i][j]);
+        }
+      }
+      gemm_place(as + other, t, p.a_col, va);
+      gemm_place(bs + other, t, p.b_row, vb);
+    }
+    BARRIER;
+  }
+  FOR_ITEMS(t, 256) {
+    UNROLL for (int i = 0; i < GEMM_BLOCKS * 4; i++) {
+      int row = m0 + i / 4 * 64 + t / 16 * 4 + i % 4;
+      UNROLL for (int j = 0; j < GEMM_BLOCKS * 4; j++) {
+        int column = n0 + j / 4 * 64 + t % 16 * 4 + j % 4;
+        if (row < p.m && column < p.n) {
+          int at = (batch * p.m + row) * p.n + column;
+          STORE(c, at, tail_apply(&p.tail, MINE(sums, t)[i][j], at, o0, o1, o2));
+        }
+      }
+    }
+  }
+}

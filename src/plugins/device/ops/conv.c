@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/ops/conv.c - Conv of up to three axes: by a vendor's library, as a plain product (1 x 1), as a product whose
+ * right side is read from the image, or directly where a group has few outputs. */
+#include <limits.h>
+#include <string.h>
+
+#include "plugins/device/emit.h"
+#include "plugins/device/kernels/conv_params.h"
+
+enum { FEW_OUTPUTS = 8 };
+
+static const char *takes(const dev_node *n) {
+  const char *why = dev_takes_real(n, 3, 5);
+  if (why) return why;
+  return dev_in_rank(n, 1) == dev_in_rank(n, 0) ? NULL : "weights of another rank than X";
+}
+
+typedef struct conv {
+  dev_window w;
+  int64_t images, group, c, o, pixels, in_pixels; /* c, o: of a group */
+  dev_ref x, weights, y;
+  uint32_t dtype;
+  dev_tail bias, then;
+} conv;
+
+static bool is_product(const conv *v) {
+  for (int i = 0; i < 3; i++)
+    if (v->w.kernel[i] != 1 || v->w.stride[i] != 1 || v->w.before[i] || v->w.after[i]) return false;
+  return true;
+}
+
+static ox_status *emit_product(dev_plan *p, const conv *v) {
+  dev_product x;
+  memset(&x, 0, sizeof x);
+  gemm_params *g = &x.g;
+  for (int i = 0; i < GEMM_BATCHES; i++) g->batch[i] = 1;
+  int at = GEMM_BATCHES - 1;
+  g->m = (int)v->o, g->k = (int)v->c, g->n = (int)v->pixels;
+  g->a_row = g->k, g->a_col = 1, g->b_row = g->n, g->b_col = 1;
+  if (v->group > 1) {
+    g->batch[at] = (int)v->group, g->a_batch[at] = (int)(v->o * v->c), g->b_batch[at] = (int)(v->c * v->pixels);
+    at--;
+  }
+  g->batch[at] = (int)v->images, g->b_batch[at] = (int)(v->group * v->c * v->pixels);
+  x.dtype = v->dtype, x.a = v->weights, x.b = v->x, x.c = v->y, x.first = &v->bias, x.then = &v->then;
+  return dev_emit_product(p, &x);
+}
+
+static ox_status *try_library(dev_plan *p, const conv *v, bool *out_taken) {
+  const dev_window *w = &v->w;
+  dev_conv c = {.dtype = v->dtype,
+                .n = v->images,
+                .c = v->group * v->c,
+                .h = w->in[1],
+                .w = w->in[2],
+                .o = v->group * v->o,
+                .kh = w->kernel[1],
+                .kw = w->kernel[2],
+                .group = v->group,
+                .stride = {w->stride[1], w->stride[2]},
+                .dilation = {w->dilation[1], w->dilation[2]},
+                .pads = {w->before[1], w->before[2], w->after[1], w->after[2]},
+                .oh = w->out[1],
+                .ow = w->out[2]};
+  *out_taken = false;
+  return w->axes > 2 ? NULL : dev_emit_conv(p, &c, v->x, v->weights, v->y, out_taken);
+}
+
+static bool is_depthwise3(const dev_window *w, int64_t c) {
+  return c == 1 && w->kernel[0] == 1 && w->in[0] == 1 && w->kernel[1] == 3 && w->kernel[2] == 3 &&
+         w->dilation[1] == 1 && w->dilation[2] == 1 && !w->before[0] && !w->after[0];
+}
+
+static ox_status *emit_kernel(dev_plan *p, const conv *v, const dev_tail *tail) {
+  const dev_window *w = &v->w;
+  int64_t taps = (int64_t)w->kernel[0] * w->kernel[1] * w->kernel[2], columns = v->images * v->pixels;
+  conv_params params = {.group = (int)v->group,
+                        .c = (int)v->c,
+                        .o = (int)v->o,
+                        .k = (int)(v->c * taps),
+                        .pixels = (int)v->pixels,
+                        .columns = (int)columns,
+                        .wide = v->c * taps % 4 == 0,
+                        .n = (int)(columns * v->group * v->o),
+                        .tail = tail->params};
+  memcpy(params.in, w->in, sizeof params.in), memcpy(params.out, w->out, sizeof params.out);
+  memcpy(params.extent, w->kernel, sizeof params.extent), memcpy(params.stride, w->stride, sizeof params.stride);
+  memcpy(params.dilation, w->dilation, sizeof params.dilation), memcpy(params.pad, w->before, sizeof params.pad);
+  dev_call c = {.source = "conv_direct",
+                .kernel = "conv_direct",
+                .dtype = v->dtype,
+                .n_buffers = 3,
+                .buffers = {v->x, v->weights, v->y},
+                .written = 1u << 2,
+                DEV_PARAMS(params)};
+  dev_call_tail(&c, tail);
+  if (is_depthwise3(w, v->c)) {
+    c.kernel = "conv_depthwise3", params.n = (int)(v->images * v->group * v->o * w->out[1] * ((w->out[2] + 3) / 4));
+    return dev_emit_items(p, &c, params.n);
+  }
+  if (v->o < FEW_OUTPUTS && v->group > 1) return dev_emit_items(p, &c, params.n);
+  int64_t large = v->group * dev_groups(v->o, 128) * dev_groups(columns, 128);
+  int64_t groups = v->group * dev_groups(v->o, 64) * dev_groups(columns, 64);
+  c.source = c.kernel = "conv64", c.items = 256;
+  if (v->o > 64 && large >= dev_plan_device(p)->n_units) c.source = c.kernel = "conv128", groups = large;
+  if (groups > INT_MAX) return dev_refuse(p, "a convolution of too many tiles");
+  c.groups[0] = (uint32_t)groups;
+  return dev_emit(p, &c);
+}
+
+static ox_status *emit(dev_plan *p, const dev_node *n) {
+  const ox_shape *x = dev_shape(p, dev_in(n, 0)), *f = dev_shape(p, dev_in(n, 1)), *y = dev_shape(p, dev_out(n, 0));
+  conv v = {
+      .images = x->dim[0], .group = dev_attr_int(n, "group", 1), .c = f->dim[1], .dtype = dev_dtype(p, dev_in(n, 0))};
+  dev_tail joined;
+  bool taken = false;
+  if (v.group < 1 || x->dim[1] != v.group * v.c || f->dim[0] % v.group)
+    return dev_refuse(p, "channels of X, of the weights and groups do not fit");
+  v.o = f->dim[0] / v.group, v.pixels = dev_span(y, 2, y->rank);
+  dev_window_read(p, n, f, dev_out(n, 0), &v.w);
+  DEV_TRY(dev_take_tail(p, n, &v.then));
+  int64_t count = v.images * v.group * v.o * v.pixels;
+  if (count == 0) return NULL;
+  v.bias = dev_tail_none(v.then.out);
+  v.x = dev_value(p, dev_in(n, 0)), v.weights = dev_value(p, dev_in(n, 1)), v.y = dev_value(p, v.then.out);
+  if (dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX)
+    dev_tail_operand(&v.bias, TAIL_ADD, dev_value(p, dev_in(n, 2)), v.pixels, v.group * v.o);
+  bool join = dev_tail_join(&v.bias, &v.then, &joined);
+  DEV_TRY(try_library(p, &v, &taken));
+  if (!taken && is_product(&v)) return emit_product(p, &v);
+  if (!taken) DEV_TRY(emit_kernel(p, &v, join ? &joined : &v.bias));
+  if (taken && !join) DEV_TRY(dev_emit_tail(p, &v.bias, v.y, v.dtype, count));
+  if (join) return taken ? dev_emit_tail(p, &joined, v.y, v.dtype, count) : NULL;
+  return dev_emit_tail(p, &v.then, v.y, v.dtype, count);
+}
+
+static const char *const names[] = {"Conv", NULL};
+DEV_OP(conv) = {"", names, takes, emit};
