@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/kernels/group_sum.h - one number of ROWS_ITEMS items' numbers. parts: local memory; what is left in parts[0]
+ * may be read by all after it. */
+#define GROUP_HALVE(parts, combine, half)                            \
+  FOR_ITEMS(u, ROWS_ITEMS) {                                         \
+    if (u < (half)) parts[u] = combine(parts[u], parts[u + (half)]); \
+  }                                                                  \
+  BARRIER
+
+#define GROUP_COMBINE(parts, combine) \
+  BARRIER;                            \
+  GROUP_HALVE(parts, combine, 64);    \
+  GROUP_HALVE(parts, combine, 32);    \
+  GROUP_HALVE(parts, combine, 16);    \
+  GROUP_HALVE(parts, combine, 8);     \
+  GROUP_HALVE(parts, combine, 4);     \
+  GROUP_HALVE(parts, combine, 2);     \
+  GROUP_HALVE(parts, combine, 1)
+
+#define ADD_OF(a, b) ((a) + (b))
+#define MUL_OF(a, b) ((a) * (b))
+/* NaN wins. */
+#define HIGHER_OF(a, b) ((a) > (b) || ISNAN(a) ? (a) : (b))
+#define LOWER_OF(a, b) ((a) < (b) || ISNAN(a) ? (a) : (b))
