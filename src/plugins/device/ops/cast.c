@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/ops/cast.c - Cast and CastLike among floats of 32 and 16 bits, integers and truth values. */
+#include <string.h>
+
+#include "plugins/device/kernels/move_params.h"
+#include "plugins/device/move.h"
+
+static bool is_number(uint32_t dtype) {
+  return dtype == OX_F32 || dtype == OX_F16 || dtype == OX_U8 || dtype == OX_I8 || dtype == OX_I32 || dtype == OX_I64 ||
+         dtype == OX_BOOL;
+}
+
+static uint32_t to_type(const dev_node *n) {
+  return strcmp(dev_node_op(n), "Cast") == 0 ? (uint32_t)dev_attr_int(n, "to", 0) : dev_in_dtype(n, 1);
+}
+
+static const char *takes(const dev_node *n) {
+  uint32_t from = dev_in_dtype(n, 0), to = to_type(n);
+  if (!is_number(from) || !is_number(to)) return "of a type that the kernels do not have";
+  bool from_real = from == OX_F32 || from == OX_F16, to_real = to == OX_F32 || to == OX_F16;
+  if (from_real && !to_real && to != OX_BOOL && to != OX_I32 && to != OX_I64)
+    return "to small integers, which devices round in ways of their own";
+  return dev_takes_data(n, 0, OX_MAX_RANK);
+}
+
+static ox_status *emit(dev_plan *p, const dev_node *n) {
+  uint32_t from = dev_dtype(p, dev_in(n, 0)), to = dev_dtype(p, dev_out(n, 0));
+  if (from == to) return dev_emit_view(p, dev_out(n, 0), dev_in(n, 0));
+  cast_params params = {.n = (int)dev_count(p, dev_in(n, 0)), .from = (int)from, .to = (int)to};
+  dev_call c = {.source = "cast",
+                .kernel = "cast",
+                .dtype = OX_F32,
+                .n_buffers = 2,
+                .buffers = {dev_value(p, dev_in(n, 0)), dev_value(p, dev_out(n, 0))},
+                .written = 1u << 1,
+                DEV_PARAMS(params)};
+  return dev_emit_items(p, &c, params.n);
+}
+
+static const char *const names[] = {"Cast", "CastLike", NULL};
+DEV_OP(cast) = {"", names, takes, emit};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/ops/choose.c - Where, comparisons and logic. */
+#include <string.h>
+
+#include "plugins/device/kernels/move_params.h"
+#include "plugins/device/move.h"
+
+static const struct {
+  const char *name;
+  int op;
+} compares[] = {{"Equal", CHOOSE_EQUAL},
+                {"Less", CHOOSE_LESS},
+                {"LessOrEqual", CHOOSE_LESS_OR_EQUAL},
+                {"Greater", CHOOSE_GREATER},
+                {"GreaterOrEqual", CHOOSE_GREATER_OR_EQUAL},
+                {"And", CHOOSE_AND},
+                {"Or", CHOOSE_OR},
+                {"Xor", CHOOSE_XOR},
+                {"Not", CHOOSE_NOT},
+                {"IsNaN", CHOOSE_IS_NAN}};
+
+static bool is_where(const dev_node *n) { return strcmp(dev_node_op(n), "Where") == 0; }
+
+/* Shapes and masks of one axis stay with the host, unless a float says that they are data. */
+static const char *takes(const dev_node *n) {
+  size_t first = is_where(n) ? 1 : 0;
+  uint32_t dtype = dev_in_dtype(n, first);
+  bool data = dtype == OX_F32 || dtype == OX_F16;
+  if (!is_where(n) && strcmp(dev_node_op(n), "IsNaN") != 0 && dev_node_version(n) < 7 && dev_in_count(n) > 1)
+    return "broadcasts by rules of its own";
+  for (size_t i = 0; i < dev_in_count(n); i++) {
+    if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return "of a rank that the kernels do not have";
+    if (i >= first && dev_in_dtype(n, i) != dtype) return "of two types";
+    data |= dev_in_rank(n, i) > 1;
+  }
+  if (!data) return "on a shape, or the like";
+  if (is_where(n)) return dev_element_bytes(dtype) ? NULL : "of a type that the kernels do not have";
+  bool fits =
+      dtype == OX_F32 || dtype == OX_F16 || dtype == OX_I32 || dtype == OX_I64 || dtype == OX_BOOL || dtype == OX_U8;
+  return fits ? NULL : "of a type that the kernels do not have";
+}
+
+/* Strides of |s|, broadcast to |y|. */
+static void broadcast(const ox_shape *s, const ox_shape *y, int *out) {
+  int64_t step = 1;
+  for (int d = 0; d < MOVE_DIMS; d++) {
+    int a = s->rank - 1 - d;
+    out[MOVE_DIMS - 1 - d] = a < 0 || d >= y->rank || s->dim[a] == 1 ? 0 : (int)step;
+    if (a >= 0) step *= s->dim[a];
+  }
+}
+
+static ox_status *emit(dev_plan *p, const dev_node *n) {
+  static const char *const wheres[] = {"where1", "where2", "where4", "where8"};
+  const ox_shape *y = dev_shape(p, dev_out(n, 0));
+  choose_params params = {.n = (int)dev_count(p, dev_out(n, 0))};
+  size_t first = is_where(n) ? 1 : 0, second = dev_in_count(n) > first + 1 ? first + 1 : first;
+  uint32_t dtype = dev_dtype(p, dev_in(n, first));
+  for (int d = 0; d < MOVE_DIMS; d++) {
+    int a = d - (MOVE_DIMS - y->rank);
+    params.size[d] = a < 0 ? 1 : (int)y->dim[a];
+  }
+  broadcast(dev_shape(p, dev_in(n, 0)), y, params.c);
+  broadcast(dev_shape(p, dev_in(n, first)), y, params.a);
+  broadcast(dev_shape(p, dev_in(n, second)), y, params.b);
+  dev_call c = {.source = "choose",
+                .kernel = dev_of_bytes(wheres, dev_element_bytes(dtype)),
+                .dtype = OX_F32,
+                DEV_PARAMS(params)};
+  if (is_where(n)) c.buffers[c.n_buffers++] = dev_value(p, dev_in(n, 0));
+  c.buffers[c.n_buffers++] = dev_value(p, dev_in(n, first));
+  c.buffers[c.n_buffers++] = dev_value(p, dev_in(n, second));
+  c.buffers[c.n_buffers] = dev_value(p, dev_out(n, 0)), c.written = 1u << c.n_buffers++;
+  if (is_where(n)) return dev_emit_items(p, &c, params.n);
+  size_t kind = 0;
+  while (strcmp(compares[kind].name, dev_node_op(n)) != 0) kind++;
+  params.op = compares[kind].op;
+  c.dtype = dtype == OX_F16 ? OX_F16 : OX_F32;
+  c.kernel = dtype == OX_I64                      ? "compare_long"
+             : dtype == OX_I32                    ? "compare_int"
+             : dtype == OX_F32 || dtype == OX_F16 ? "compare_real"
+                                                  : "compare_byte";
+  return dev_emit_items(p, &c, params.n);
+}
+
+static const char *const names[] = {"Where", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
+                                    "And",   "Or",    "Xor",  "Not",         "IsNaN",   NULL};
+DEV_OP(choose) = {"", names, takes, emit};

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/ops/gather.c - Gather, GatherElements, GatherND, ScatterElements, ScatterND (the last two without reduction).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "plugins/device/kernels/move_params.h"
+#include "plugins/device/move.h"
+
+static const struct {
+  const char *name, *kernels[4];
+} kinds[] = {
+    {"Gather", {"gather1", "gather2", "gather4", "gather8"}},
+    {"GatherElements", {"gather_elements1", "gather_elements2", "gather_elements4", "gather_elements8"}},
+    {"GatherND", {"gather_nd1", "gather_nd2", "gather_nd4", "gather_nd8"}},
+    {"ScatterElements", {"scatter_elements1", "scatter_elements2", "scatter_elements4", "scatter_elements8"}},
+    {"Scatter", {"scatter_elements1", "scatter_elements2", "scatter_elements4", "scatter_elements8"}},
+    {"ScatterND", {"scatter_nd1", "scatter_nd2", "scatter_nd4", "scatter_nd8"}},
+};
+
+static size_t kind_of(const dev_node *n) {
+  size_t i = 0;
+  while (strcmp(kinds[i].name, dev_node_op(n)) != 0) i++;
+  return i;
+}
+
+static bool is_scatter(const dev_node *n) { return strncmp(dev_node_op(n), "Scatter", 7) == 0; }
+
+static const char *takes(const dev_node *n) {
+  uint32_t index = dev_in_dtype(n, 1);
+  const char *why = dev_takes_data(n, 0, MOVE_DIMS);
+  if (why) return why;
+  if ((index != OX_I64 && index != OX_I32) || dev_in_rank(n, 1) < 0 || dev_in_rank(n, 1) > MOVE_DIMS)
+    return "with indices of another type or rank";
+  return is_scatter(n) && !dev_attr_is(n, "reduction", "none", "none") ? "with a reduction" : NULL;
+}
+
+/* The index picks along one axis. */
+static ox_status *emit_axis(dev_plan *p, const dev_node *n, dev_call *c) {
+  const ox_shape *x = dev_shape(p, dev_in(n, 0));
+  int axis = dev_axis(dev_attr_int(n, "axis", 0), x->rank);
+  if (axis < 0) return dev_refuse(p, "there is no such axis");
+  gather_params params = {.n = (int)dev_count(p, dev_out(n, 0)),
+                          .wide = dev_in_dtype(n, 1) == OX_I64,
+                          .many = (int)dev_count(p, dev_in(n, 1)),
+                          .axis = (int)x->dim[axis],
+                          .inner = (int)dev_span(x, axis + 1, x->rank)};
+  if (params.n && !params.axis) return dev_refuse(p, "an index into nothing");
+  c->params = &params, c->params_bytes = sizeof params;
+  return dev_emit_items(p, c, params.n);
+}
+
+/* An index for each element. */
+static ox_status *emit_elements(dev_plan *p, const dev_node *n, dev_call *c) {
+  const ox_shape *x = dev_shape(p, dev_in(n, 0)), *index = dev_shape(p, dev_in(n, 1));
+  int axis = dev_axis(dev_attr_int(n, "axis", 0), x->rank), first = MOVE_DIMS - x->rank;
+  int64_t strides[OX_MAX_RANK];
+  if (axis < 0 || index->rank != x->rank) return dev_refuse(p, "there is no such axis, or indices of another rank");
+  elements_params params = {.n = (int)dev_count(p, dev_in(n, 1)),
+                            .wide = dev_in_dtype(n, 1) == OX_I64,
+                            .axis = first + axis,
+                            .axis_size = (int)x->dim[axis]};
+  dev_strides(x, strides);
+  for (int d = 0; d < MOVE_DIMS; d++) {
+    params.size[d] = d < first ? 1 : (int)index->dim[d - first],
+    params.stride[d] = d < first ? 0 : (int)strides[d - first];
+    if (d >= first && d - first != axis && index->dim[d - first] > x->dim[d - first])
+      return dev_refuse(p, "indices outgrow the data");
+  }
+  if (params.n && !params.axis_size) return dev_refuse(p, "an index into nothing");
+  c->params = &params, c->params_bytes = sizeof params;
+  return dev_emit_items(p, c, params.n);
+}
+
+/* Tuples of indices, each for an element or a slice. */
+static ox_status *emit_tuples(dev_plan *p, const dev_node *n, dev_call *c) {
+  const ox_shape *x = dev_shape(p, dev_in(n, 0)), *index = dev_shape(p, dev_in(n, 1));
+  int batch = (int)dev_attr_int(n, "batch_dims", 0);
+  if (index->rank < 1 || batch < 0 || batch >= index->rank || batch + index->dim[index->rank - 1] > x->rank)
+    return dev_refuse(p, "tuples that do not fit the data");
+  int k = (int)index->dim[index->rank - 1];
+  tuples_params params = {.wide = dev_in_dtype(n, 1) == OX_I64,
+                          .k = k,
+                          .inner = (int)dev_span(x, batch + k, x->rank),
+                          .batch_tuples = (int)dev_span(index, batch, index->rank - 1),
+                          .batch_step = (int)dev_span(x, batch, x->rank)};
+  params.n = (int)(dev_span(index, 0, index->rank - 1) * params.inner);
+  for (int d = 0; d < k; d++) {
+    params.size[d] = (int)x->dim[batch + d];
+    if (params.n && !params.size[d]) return dev_refuse(p, "an index into nothing");
+  }
+  c->params = &params, c->params_bytes = sizeof params;
+  return dev_emit_items(p, c, params.n);
+}
+
+static ox_status *emit(dev_plan *p, const dev_node *n) {
+  int bytes = dev_element_bytes(dev_dtype(p, dev_in(n, 0)));
+  size_t kind = kind_of(n);
+  dev_ref data = dev_value(p, dev_in(n, 0)), index = dev_value(p, dev_in(n, 1)), y = dev_value(p, dev_out(n, 0));
+  dev_call c = {.source = "gather",
+                .kernel = dev_of_bytes(kinds[kind].kernels, bytes),
+                .dtype = OX_F32,
+                .n_buffers = 3,
+                .buffers = {data, index, y},
+                .written = 1u << 2};
+  if (is_scatter(n)) {
+    DEV_TRY(dev_emit_copy(p, y, data, (size_t)(dev_count(p, dev_in(n, 0)) * bytes)));
+    c.buffers[0] = dev_value(p, dev_in(n, 2));
+  }
+  if (kind == 0) return emit_axis(p, n, &c);
+  return strstr(kinds[kind].name, "ND") ? emit_tuples(p, n, &c) : emit_elements(p, n, &c);
+}
+
+static const char *const names[] = {"Gather",  "GatherElements", "GatherND", "ScatterElements",
+                                    "Scatter", "ScatterND",      NULL};
+DEV_OP(gather) = {"", names, takes, emit};

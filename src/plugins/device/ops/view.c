@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/ops/view.c - operators that change nothing but the shape. */
+#include <string.h>
+
+#include "plugins/device/move.h"
+
+static const char *takes(const dev_node *n) {
+  const char *op = dev_node_op(n), *why = dev_takes_data(n, 0, OX_MAX_RANK);
+  if (why) return why;
+  if (strcmp(op, "Dropout") == 0) {
+    if (n->host->node_out_count(n->graph, n->index) > 1 && dev_out(n, 1) != UINT32_MAX) return "with a mask";
+    return dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX ? "in training" : NULL;
+  }
+  bool shaped = dev_in_count(n) > 1 && dev_in(n, 1) != UINT32_MAX;
+  return shaped && !dev_in_constant(n, 1) ? "its shape is not constant" : NULL;
+}
+
+static ox_status *emit(dev_plan *p, const dev_node *n) { return dev_emit_view(p, dev_out(n, 0), dev_in(n, 0)); }
+
+static const char *const names[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", NULL};
+DEV_OP(view) = {"", names, takes, emit};
