@@ -25,8 +25,8 @@ OrtMemoryInfo.create_v2 = staticmethod(OrtMemoryInfo._create_v2)
 OrtHardwareDevice.type = property(lambda self: OrtHardwareDeviceType(self._type), doc="CPU, GPU or NPU.")
 
 _CPU, _GPU, _FPGA, _NPU = 0, 1, 2, 3
-_KINDS = {"cpu": _CPU, "gpu": _GPU, "cuda": _GPU, "dml": _GPU, "webgpu": _GPU, "hip": _GPU, "rocm": _GPU,
-          "migraphx": _GPU, "fpga": _FPGA, "npu": _NPU, "cann": _NPU}
+_KINDS = {"cpu": _CPU, "gpu": _GPU, "cuda": _GPU, "opencl": _GPU, "dml": _GPU, "webgpu": _GPU, "hip": _GPU,
+          "rocm": _GPU, "migraphx": _GPU, "fpga": _FPGA, "npu": _NPU, "cann": _NPU}
 _VENDORS = {"cuda": OrtDeviceVendorId.NVIDIA, "dml": OrtDeviceVendorId.MICROSOFT, "cann": OrtDeviceVendorId.HUAWEI}
 
 

@@ -127,12 +127,137 @@ static void test_without_an_environment(void **state) {
   ort()->ReleaseSessionOptions(o);
 }
 
+/* ---- values on devices ---- */
+
+static long copies(int way) {
+  static long (*count)(int);
+  if (count == NULL) {
+    void *lib = dlopen(PLUGIN_FOLDER "/libonyx-device.so", RTLD_NOW | RTLD_NOLOAD);
+    assert_non_null(lib);
+    count = (long (*)(int))(uintptr_t)dlsym(lib, "device_copies");
+    assert_non_null(count);
+  }
+  return count(way);
+}
+
+static void check_copies(long to, long back, long within) {
+  assert_int_equal(copies(0), to);
+  assert_int_equal(copies(1), back);
+  assert_int_equal(copies(2), within);
+}
+
+static OrtMemoryInfo *device_info(void) {
+  OrtMemoryInfo *info;
+  OK(ort()->CreateMemoryInfo_V2("device", OrtMemoryInfoDeviceType_GPU, 0, 0, OrtDeviceMemoryType_DEFAULT, 0,
+                                OrtDeviceAllocator, &info));
+  return info;
+}
+
+static void copy_one(OrtEnv *env, const OrtValue *from, OrtValue *to) {
+  OK(ort()->CopyTensors(env, &from, &to, NULL, 1));
+}
+
+static void check_there(OrtEnv *env, OrtValue *v, const float *want) {
+  float data[2] = {0};
+  const OrtMemoryInfo *info;
+  const char *name;
+  OrtValue *here = floats(data, (int64_t[]){2}, 1);
+  OK(ort()->GetTensorMemoryInfo(v, &info));
+  OK(ort()->MemoryInfoGetName(info, &name));
+  assert_string_equal(name, "device");
+  copy_one(env, v, here);
+  check_floats(here, want, 2);
+  ort()->ReleaseValue(here);
+}
+
+static OrtValue *there(OrtEnv *env, const OrtMemoryInfo *info, float *data) {
+  OrtAllocator *allocator;
+  OrtValue *v, *here = floats(data, (int64_t[]){2}, 1);
+  OK(ort()->GetSharedAllocator(env, info, &allocator));
+  assert_non_null(allocator);
+  OK(ort()->CreateTensorAsOrtValue(allocator, (int64_t[]){2}, 1, ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT, &v));
+  copy_one(env, here, v);
+  ort()->ReleaseValue(here);
+  return v;
+}
+
+static void test_bindings_to_a_device(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  setenv("ONYX_PLUGINS", PLUGIN_FOLDER, 1);
+  message m = relu_model();
+  OrtEnv *env = test_env();
+  OrtMemoryInfo *info = device_info();
+  OrtSessionOptions *o;
+  OrtIoBinding *b;
+  OrtRunOptions *ro;
+  OrtAllocator *heap = default_allocator();
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->CreateRunOptions(&ro));
+  OK(ort()->SessionOptionsAppendExecutionProvider(o, "device", NULL, NULL, 0));
+  OrtSession *s = open_model(env, &m, o);
+  float data[2] = {-1, 2}, other[2] = {3, -4};
+  OrtValue *x = there(env, info, data), *y = there(env, info, other), **made;
+  size_t n;
+  OK(ort()->CreateIoBinding(s, &b));
+  OK(ort()->BindInput(b, "x", x));
+  OK(ort()->BindOutput(b, "y", y));
+  (void)copies(0), (void)copies(1), (void)copies(2);
+  for (int i = 0; i < 2; i++) OK(ort()->RunWithBinding(s, ro, b));
+  OK(ort()->SynchronizeBoundOutputs(b));
+  check_copies(0, 0, 0);
+  check_there(env, y, (float[]){0, 2});
+  check_copies(0, 1, 0);
+  /* an output that the run makes there, from another input */
+  OK(ort()->BindOutputToDevice(b, "y", info));
+  copy_one(env, y, x);
+  check_copies(0, 0, 1);
+  for (int i = 0; i < 2; i++) OK(ort()->RunWithBinding(s, ro, b));
+  check_copies(0, 0, 0);
+  OK(ort()->GetBoundOutputValues(b, heap, &made, &n));
+  assert_int_equal(n, 1);
+  check_there(env, made[0], (float[]){0, 2});
+  ort()->ReleaseValue(made[0]);
+  heap->Free(heap, made);
+  /* a plain run takes a value there, too, and gives one here */
+  OrtValue *here = NULL;
+  (void)copies(1);
+  OK(ort()->Run(s, NULL, (const char *[]){"x"}, (const OrtValue *const *)&x, 1, (const char *[]){"y"}, 1, &here));
+  check_copies(0, 1, 0);
+  check_floats(here, (float[]){0, 2}, 2);
+  ort()->ReleaseValue(here);
+  ort()->ReleaseIoBinding(b);
+  ort()->ReleaseValue(x);
+  ort()->ReleaseSession(s);
+  ort()->ReleaseSessionOptions(o);
+  ort()->ReleaseRunOptions(ro);
+  ort()->ReleaseMemoryInfo(info);
+  ort()->ReleaseEnv(env);
+  ort()->ReleaseValue(y); /* after all others */
+}
+
+static void test_places_that_nobody_has(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  OrtEnv *env = test_env();
+  OrtMemoryInfo *info;
+  OrtAllocator *allocator;
+  OK(ort()->CreateMemoryInfo_V2("nobody", OrtMemoryInfoDeviceType_GPU, 0, 0, OrtDeviceMemoryType_DEFAULT, 0,
+                                OrtDeviceAllocator, &info));
+  OK(ort()->GetSharedAllocator(env, info, &allocator));
+  assert_null(allocator);
+  ort()->ReleaseMemoryInfo(info);
+  ort()->ReleaseEnv(env);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plugins_that_the_variable_names_are_loaded),
       cmocka_unit_test(test_providers_are_found_by_name),
       cmocka_unit_test(test_options_reach_the_provider),
       cmocka_unit_test(test_without_an_environment),
+      cmocka_unit_test(test_bindings_to_a_device),
+      cmocka_unit_test(test_places_that_nobody_has),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ static void end(OrtEnv *env) {
   env->alive = 0;
   ort_shared_allocators_release(env);
   ort_ep_libraries_release(env);
+  ort_own_memories_release(env);
   ox_env_release(env->env);
   ort_threads_destroy(env->threads);
   ort_pairs_deinit(&env->config);

@@ -51,5 +51,7 @@ void ort_engine_close(ort_engine *e);
 
 /* At the end of |env| (ort/plugin/ort_ep_library.c): releases its libraries. */
 void ort_ep_libraries_release(OrtEnv *env);
+/* The same of memories of the engine's providers (ort/value/ort_own_memory.c). */
+void ort_own_memories_release(OrtEnv *env);
 
 #endif

@@ -99,6 +99,11 @@ OrtStatus *ort_ep_copy_tensors(OrtEnv *env, const OrtValue *const *from, OrtValu
   for (size_t i = 0; i < n; i++) {
     const OrtValue *ins[] = {from[i]};
     OrtValue *outs[] = {to[i]};
+    if ((ort_value_is_placed(from[i]) || ort_value_is_placed(to[i])) && from[i]->value != NULL &&
+        to[i]->value != NULL) {
+      ORT_TRY(ort_status_from(ox_value_copy_to(from[i]->value, to[i]->value)));
+      continue;
+    }
     OrtDataTransferImpl *t = find_transfer(env, memory_of(from[i]), memory_of(to[i]));
     if (t == NULL)
       return ort_fail(ORT_NOT_IMPLEMENTED, "no provider copies tensor %zu from memory '%s' to memory '%s'", i,

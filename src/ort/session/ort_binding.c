@@ -7,6 +7,7 @@
 #include "ort/ort_alive.h"
 #include "ort/ort_api.h"
 #include "ort/value/ort_memory.h"
+#include "ort/value/ort_own_memory.h"
 #include "ort/session/ort_session.h"
 #include "ort/plugin/ort_session_eps.h"
 #include "ort/value/ort_value.h"
@@ -25,6 +26,7 @@ struct OrtIoBinding {
   bound in, out;
   bool *made;             /* per output: each run makes it */
   OrtMemoryInfo *devices; /* per output: where it is to lie then */
+  ox_memory **memories;   /* per output: that place, if it is of one of the engine's providers; else NULL */
 };
 
 #define ALIVE(binding) ORT_ALIVE(binding, ORT_ALIVE_BINDING)
@@ -78,7 +80,7 @@ void ort_ReleaseIoBinding(OrtIoBinding *b) {
   clear(&b->out);
   free(b->in.names), free(b->in.values);
   free(b->out.names), free(b->out.values);
-  free(b->made), free(b->devices);
+  free(b->made), free(b->devices), free(b->memories);
   free(b);
 }
 
@@ -117,9 +119,11 @@ static OrtStatus *bind_output(OrtIoBinding *b, const char *name, const OrtValue 
   size_t at;
   ORT_TRY(ort_list_grow(&b->made, b->out.n, sizeof *b->made));
   ORT_TRY(ort_list_grow(&b->devices, b->out.n, sizeof *b->devices));
+  ORT_TRY(ort_list_grow(&b->memories, b->out.n, sizeof *b->memories));
   if (value != NULL) ORT_TRY(ort_value_share(value, &handle));
   ORT_TRY(put(&b->out, name, handle, &at));
   b->made[at] = value == NULL, b->devices[at] = *device;
+  b->memories[at] = value == NULL ? ort_own_memory_find(b->session->env, device) : NULL;
   return NULL;
 }
 
@@ -157,10 +161,12 @@ OrtStatus *ort_RunWithBinding(OrtSession *session, const OrtRunOptions *run_opti
     ort_ReleaseValue(out->values[i]);
     out->values[i] = NULL;
   }
-  ORT_TRY(ort_Run(session, run_options, (const char *const *)in->names, (const OrtValue *const *)in->values, in->n,
-                  (const char *const *)out->names, out->n, out->values));
+  bool any = false;
+  for (size_t i = 0; i < out->n; i++) any |= binding->memories[i] != NULL;
+  ORT_TRY(ort_run_in(session, run_options, (const char *const *)in->names, (const OrtValue *const *)in->values, in->n,
+                     (const char *const *)out->names, out->n, out->values, any ? binding->memories : NULL));
   for (size_t i = 0; i < out->n; i++)
-    if (binding->made[i] && !ort_memory_is_cpu(&binding->devices[i]))
+    if (binding->made[i] && !ort_memory_is_cpu(&binding->devices[i]) && binding->memories[i] == NULL)
       ORT_TRY(ort_value_to_device(session, &binding->devices[i], &out->values[i]));
   return NULL;
 }

@@ -129,27 +129,35 @@ static void give_back(run_values *v, const OrtValue *const *inputs, OrtValue *co
 
 OrtStatus *ort_run_engine(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
   ox_status *st;
-  if (options == NULL) {
+  if (options == NULL && c->memories == NULL) {
     st = ox_session_run(s->session, NULL, c->input_names, c->inputs, c->n_inputs, c->output_names, c->outputs,
                         c->n_outputs);
   } else {
-    ox_run_opts o = {.struct_size = sizeof o, .cancel = &options->terminate, .tag = options->tag};
+    ox_run_opts o = {.struct_size = sizeof o, .output_memories = c->memories};
+    if (options != NULL) o.cancel = &options->terminate, o.tag = options->tag;
     st = ox_session_run(s->session, &o, c->input_names, c->inputs, c->n_inputs, c->output_names, c->outputs,
                         c->n_outputs);
   }
   return __builtin_expect(st == NULL, 1) ? NULL : ort_run_explain(st, s, options, c);
 }
 
-/* Whether a value that the client gives is in memory of a device. */
+/* Whether a value that the client gives is in memory of a device, which the engine does not know. */
 static bool any_elsewhere(const OrtValue *const *values, size_t n) {
   for (size_t i = 0; i < n; i++)
-    if (values[i] != NULL && ort_value_is_elsewhere(values[i])) return true;
+    if (values[i] != NULL && ort_value_is_elsewhere(values[i]) && !ort_value_is_placed(values[i])) return true;
   return false;
 }
 
 OrtStatus *ort_Run(OrtSession *session, const OrtRunOptions *run_options, const char *const *input_names,
                    const OrtValue *const *inputs, size_t input_len, const char *const *output_names,
                    size_t output_names_len, OrtValue **outputs) {
+  return ort_run_in(session, run_options, input_names, inputs, input_len, output_names, output_names_len, outputs,
+                    NULL);
+}
+
+OrtStatus *ort_run_in(OrtSession *session, const OrtRunOptions *run_options, const char *const *input_names,
+                      const OrtValue *const *inputs, size_t input_len, const char *const *output_names,
+                      size_t output_names_len, OrtValue **outputs, ox_memory *const *memories) {
   run_values v;
   ORT_ALIVE(session, ORT_ALIVE_SESSION);
   if (run_options != NULL) ORT_ALIVE(run_options, ORT_ALIVE_RUN_OPTIONS);
@@ -166,7 +174,7 @@ OrtStatus *ort_Run(OrtSession *session, const OrtRunOptions *run_options, const 
   OrtStatus *st = read_inputs(session, &v, input_names, inputs, input_len);
   if (st == NULL) st = read_outputs(session, &v, output_names, outputs, output_names_len);
   if (st == NULL) {
-    ort_run_call call = {input_names, v.inputs, input_len, output_names, v.outputs, output_names_len};
+    ort_run_call call = {input_names, v.inputs, input_len, output_names, v.outputs, output_names_len, memories};
     bool plain = session->eps == NULL && session->profile == NULL && session->edit == NULL &&
                  (run_options == NULL || ort_run_options_are_plain(run_options));
     st = plain ? ort_run_engine(session, run_options, &call) : ort_run_around(session, run_options, &call);

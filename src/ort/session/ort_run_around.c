@@ -103,7 +103,7 @@ OrtStatus *ort_run_around(OrtSession *s, const OrtRunOptions *options, const ort
       for (size_t k = 0; k < a->n; k++, n++) names[n] = a->names[k], inputs[n] = a->values[k]->value;
     }
     for (size_t i = 0; i < c->n_inputs; i++, n++) names[n] = c->input_names[i], inputs[n] = c->inputs[i];
-    ort_run_call with = {names, inputs, n, c->output_names, c->outputs, c->n_outputs};
+    ort_run_call with = {names, inputs, n, c->output_names, c->outputs, c->n_outputs, c->memories};
     st = run_profiled(s, options, &with);
   }
   free(names);

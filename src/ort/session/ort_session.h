@@ -84,7 +84,14 @@ typedef struct ort_run_call {
   const char *const *output_names;
   ox_value **outputs;
   size_t n_outputs;
+  ox_memory *const *memories; /* as ox_run_opts.output_memories */
 } ort_run_call;
+
+/* Run, with outputs that it makes in memories of the engine's providers: ox_run_opts.output_memories. */
+OX_NODISCARD OrtStatus *ort_run_in(OrtSession *session, const OrtRunOptions *run_options,
+                                   const char *const *input_names, const OrtValue *const *inputs, size_t input_len,
+                                   const char *const *output_names, size_t output_names_len, OrtValue **outputs,
+                                   ox_memory *const *memories);
 
 /* |options| may be NULL. */
 OX_NODISCARD OrtStatus *ort_run_engine(OrtSession *s, const OrtRunOptions *options, const ort_run_call *call);

@@ -9,6 +9,7 @@
 #include "ort/ort_api.h"
 #include "ort/env/ort_env.h"
 #include "ort/plugin/ort_ep_library.h"
+#include "ort/value/ort_own_memory.h"
 
 typedef struct ort_shared_allocator {
   struct ort_shared_allocator *next;
@@ -63,7 +64,7 @@ OrtAllocator *ort_shared_allocator_find(const OrtEnv *env, const OrtMemoryInfo *
   for (const shared_allocator *s = e->allocators; s != NULL && found == NULL; s = s->next)
     if (ort_memory_same_place(&s->info, info)) found = s->allocator;
   pthread_mutex_unlock(&e->lock);
-  return found;
+  return found != NULL ? found : ort_own_allocator_find(e, info);
 }
 
 void ort_shared_allocators_drop(OrtEnv *env, const struct ort_ep_library *library) {

@@ -6,6 +6,7 @@
 #include "ort/ort_api.h"
 #include "ort/ort_size.h"
 #include "ort/ort_status.h"
+#include "ort/value/ort_own_memory.h"
 #include "ort/value/ort_value.h"
 
 /* What a tensor with memory of an allocator has beside its handle. */
@@ -77,7 +78,17 @@ static OrtStatus *own_data(OrtAllocator *allocator, const ox_tensor *t, OrtValue
   return NULL;
 }
 
+/* In memory of one of the engine's providers, which gets it back itself. */
+static OrtStatus *allocate_there(ox_memory *m, ox_tensor *t, OrtValue **out) {
+  ox_value *value;
+  ORT_TRY(ort_status_from(ox_value_create_in(m, t->dtype, t->shape.dim, (size_t)t->shape.rank, &value)));
+  t->data = ox_value_data(value);
+  return ort_value_adopt(value, out);
+}
+
 static OrtStatus *allocate_tensor(OrtAllocator *allocator, ox_tensor *t, OrtValue **out) {
+  ox_memory *there = ort_own_memory_of(allocator);
+  if (there != NULL) return allocate_there(there, t, out);
   if (t->bytes > 0) ORT_TRY(ort_allocate(allocator, t->bytes, &t->data));
   if (t->dtype == OX_STRING) {
     ox_str *items = t->data;
@@ -136,6 +147,16 @@ static OrtStatus *use_data(const char *function, void *data, size_t bytes, ONNXT
   return NULL;
 }
 
+/* Memory of a client's at a place of one of the engine's providers: the engine is to know. */
+static OrtStatus *mark(OrtValue *value) {
+  ort_engine engine;
+  if (!ort_value_is_elsewhere(value)) return NULL;
+  ORT_TRY(ort_engine_open(&engine));
+  ox_value_set_memory(value->value, ort_own_memory_find(engine.held, value->memory));
+  ort_engine_close(&engine);
+  return NULL;
+}
+
 OrtStatus *ort_CreateTensorWithDataAsOrtValue(const OrtMemoryInfo *info, void *p_data, size_t p_data_len,
                                               const int64_t *shape, size_t shape_len, ONNXTensorElementDataType type,
                                               OrtValue **out) {
@@ -151,7 +172,7 @@ OrtStatus *ort_CreateTensorWithDataAsOrtValue(const OrtMemoryInfo *info, void *p
   OrtMemoryInfo *copy = ort_value_extra(*out); /* the caller may release its own */
   *copy = *info;
   (*out)->memory = copy;
-  return NULL;
+  return mark(*out);
 }
 
 OrtStatus *ort_CreateTensorWithDataAndDeleterAsOrtValue(OrtAllocator *deleter, void *p_data, size_t p_data_len,

@@ -6,6 +6,7 @@
 
 #include "ort/ort_api.h"
 #include "ort/ort_status.h"
+#include "ort/value/ort_own_memory.h"
 
 /* Of a handle in a room; what is behind it is aligned for anything. */
 #define HANDLE_BYTES ((sizeof(OrtValue) + 15) & ~(size_t)15)
@@ -30,6 +31,7 @@ OrtStatus *ort_value_adopt(ox_value *value, OrtValue **out) {
     return ort_out_of_memory();
   }
   **out = (OrtValue){.tensor = ox_value_get(value), .value = value};
+  if (__builtin_expect(ox_value_memory(value) != NULL, 0)) (*out)->memory = ort_own_memory_info(ox_value_memory(value));
   return NULL;
 }
 

@@ -30,6 +30,11 @@ static inline bool ort_value_is_elsewhere(const OrtValue *v) {
   return m != NULL && m->device != OrtMemoryInfoDeviceType_CPU && !ort_memory_is_cpu(m);
 }
 
+/* Whether the engine knows where |v| lies on a device, so that runs and copies can go there. */
+static inline bool ort_value_is_placed(const OrtValue *v) {
+  return v->value != NULL && ox_value_memory(v->value) != NULL;
+}
+
 /* A new handle that takes |value| over, also on failure. */
 OX_NODISCARD OrtStatus *ort_value_adopt(ox_value *value, OrtValue **out);
 /* A second handle on the same content. */

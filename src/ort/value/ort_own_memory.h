@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ort/value/ort_own_memory.h - memories of the engine's own providers as the ABI shows them: an OrtMemoryInfo that
+ * names a provider ("Cuda", "OpenCL") and a device, an allocator, values that lie there. */
+#ifndef OX_ORT_OWN_MEMORY_H
+#define OX_ORT_OWN_MEMORY_H
+
+#include "ort/env/ort_env.h"
+#include "ort/value/ort_memory.h"
+
+/* The memory that |info| names, opened when it is first asked for and kept until |env| ends; NULL: none of the engine's
+ * providers has it, or it cannot be had here. */
+ox_memory *ort_own_memory_find(OrtEnv *env, const OrtMemoryInfo *info);
+/* Its allocator; NULL: as above. */
+OrtAllocator *ort_own_allocator_find(OrtEnv *env, const OrtMemoryInfo *info);
+/* The memory of such an allocator; NULL: it is another. */
+ox_memory *ort_own_memory_of(const OrtAllocator *allocator);
+/* What the ABI calls |m|; NULL: a memory that nobody asked for by its info. Lives as long as the process. */
+const OrtMemoryInfo *ort_own_memory_info(const ox_memory *m);
+
+#endif
