@@ -79,11 +79,13 @@ endforeach()
 
 # oneDNN as a provider, where there is libdnnl; and what holds for all providers.
 if(TARGET onyx_onednn)
-  foreach(name onednn_ops)
+  foreach(name onednn_ops onednn_runs)
     target_compile_definitions(test.plugins.onednn.${name} PRIVATE ONEDNN_PLUGIN="$<TARGET_FILE:onyx_onednn>")
     add_dependencies(test.plugins.onednn.${name} onyx_onednn)
   endforeach()
   onyx_add_test(plugins.onednn.cts test.cts.suite "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_onednn>")
+  set_property(TEST plugins.onednn.cts plugins.onednn.onednn_ops plugins.onednn.onednn_runs APPEND PROPERTY ENVIRONMENT
+    "LSAN_OPTIONS=use_tls=0:suppressions=${CMAKE_SOURCE_DIR}/tests/plugins/onednn/lsan.supp")
 endif()
 
 # The provider "xnnpack", alone and through the tests that hold for all providers.

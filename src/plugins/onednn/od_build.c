@@ -90,9 +90,6 @@ static bool lies_in_output(const od_builder *b, const od_value *v) {
 static ox_status *give_output(od_builder *b, size_t i) {
   od_value *v = od_val(b, b->ep->host.io_value(b->g, 1, i));
   uint32_t mem, to;
-  dnnl_primitive_desc_t pd;
-  dnnl_primitive_attr_t attr;
-  od_args args = {0};
   OD_TRY(od_read(b, (uint32_t)(v - b->values), &mem));
   b->plan->out[i] = v->shape;
   if (lies_in_output(b, v) || od_count(&v->shape) == 0) return NULL;
@@ -100,13 +97,7 @@ static ox_status *give_output(od_builder *b, size_t i) {
   OD_TRY(od_temporary(b, &md, &to));
   od_buf *buf = &b->plan->bufs[b->plan->mems[to].buf];
   buf->place = OD_OUTPUT, buf->index = (uint32_t)i;
-  OD_TRY(od_attr_create(b, &attr));
-  dnnl_status_t s = dnnl_reorder_primitive_desc_create(&pd, od_md(b, mem), b->ep->engine, &md, b->ep->engine, attr);
-  dnnl_primitive_attr_destroy(attr);
-  OD_TRY(od_check(b, s, "writing an output of the part"));
-  od_arg_add(&args, DNNL_ARG_FROM, mem);
-  od_arg_add(&args, DNNL_ARG_TO, to);
-  return od_emit(b, pd, &args);
+  return od_copy(b, mem, to);
 }
 
 /* ---- all of it ---- */

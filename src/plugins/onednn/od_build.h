@@ -85,6 +85,9 @@ ox_status *od_read_dims(od_builder *b, uint32_t value, int rank, const int64_t *
 /* From the form |mem|, of whatever dimensions, to |md| of the same ones; |mem| itself if it is that already. */
 ox_status *od_reorder(od_builder *b, uint32_t mem, const dnnl_memory_desc_t *md, uint32_t *out_mem);
 
+/* What is in one goes to the other, in its layout. */
+ox_status *od_copy(od_builder *b, uint32_t from, uint32_t to);
+
 /* Memory for a value that is made now. |md| may have other dimensions than |shape|, if it is row-major. */
 ox_status *od_write(od_builder *b, uint32_t value, const ox_shape *shape, uint32_t dtype, const dnnl_memory_desc_t *md,
                     uint32_t *out_mem);

@@ -239,9 +239,6 @@ static bool may_overwrite(od_builder *b, const od_value *v, uint32_t mem, const 
 /* The output's memory, with what is to be added to it. */
 static ox_status *write_sum(od_builder *b, const od_chain *c, const od_post *p, const dnnl_memory_desc_t *md,
                             const od_args *args, uint32_t *out_mem) {
-  dnnl_primitive_desc_t pd;
-  dnnl_primitive_attr_t attr;
-  od_args copy = {0};
   uint32_t mem;
   OD_TRY(read_operand(b, p->operand, p, md, &mem));
   if (may_overwrite(b, od_val(b, p->operand), mem, args)) {
@@ -249,13 +246,7 @@ static ox_status *write_sum(od_builder *b, const od_chain *c, const od_post *p, 
     return od_define_seen(b, c->out, &c->shape, c->dtype, mem);
   }
   OD_TRY(od_write(b, c->out, &c->shape, c->dtype, md, out_mem));
-  OD_TRY(od_attr_create(b, &attr));
-  dnnl_status_t s = dnnl_reorder_primitive_desc_create(&pd, od_md(b, mem), b->ep->engine, md, b->ep->engine, attr);
-  dnnl_primitive_attr_destroy(attr);
-  OD_TRY(od_check(b, s, "copying what is added"));
-  od_arg_add(&copy, DNNL_ARG_FROM, mem);
-  od_arg_add(&copy, DNNL_ARG_TO, *out_mem);
-  return od_emit(b, pd, &copy);
+  return od_copy(b, mem, *out_mem);
 }
 
 static ox_status *find_output(od_builder *b, const od_chain *c, const_dnnl_primitive_desc_t pd, od_args *args) {

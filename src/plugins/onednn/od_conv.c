@@ -33,7 +33,7 @@ ox_status *od_conv_shape(od_builder *b, const od_node *n, size_t x_at, size_t w_
       return od_bad_shape(b, "kernel_shape is not that of the weights");
     kernel[i] = w->dim[2 + i];
   }
-  if (!od_window_read(n, x->rank - 2, x->dim + 2, kernel, false, &c->window))
+  if (!od_window_read(n, x->rank - 2, x->dim + 2, kernel, false, false, &c->window))
     return od_bad_shape(b, "the window is larger than the input");
   c->x = *x, c->y = *x;
   c->y.dim[1] = w->dim[0];

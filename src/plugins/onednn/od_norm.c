@@ -155,15 +155,24 @@ static ox_status *build_softmax(od_builder *b, const od_node *n) {
   int end = od_version(n) < 13 ? s->rank : at + 1;
   int64_t dims[] = {count_from(s, 0, at), count_from(s, at, end), count_from(s, end, s->rank)};
   int rank = dims[2] == 1 ? 2 : 3;
+  const int64_t dense[] = {dims[1] * dims[2], 1, dims[1]}; /* the library is fast along numbers that lie in a row */
   od_args args = {0};
   bool any;
   OD_TRY(see(b, n, rank, dims, &args, &any));
   if (!any) return NULL;
+  uint32_t y = args.a[1].mem;
+  if (rank == 3) {
+    dnnl_memory_desc_t md = od_md_strided(rank, dims, dense, od_md(b, y)->data_type);
+    OD_TRY(od_reorder(b, args.a[0].mem, &md, &args.a[0].mem));
+    OD_TRY(od_temporary(b, &md, &args.a[1].mem));
+  }
+  uint32_t made = args.a[1].mem;
   bool is_log = strcmp(od_op_name(n), "LogSoftmax") == 0;
   dnnl_status_t st = dnnl_softmax_v2_forward_desc_init(&desc, dnnl_forward_inference,
                                                        is_log ? dnnl_softmax_log : dnnl_softmax_accurate,
                                                        od_md(b, args.a[0].mem), od_md(b, args.a[1].mem), 1);
-  return emit_unary(b, &desc, st, &args);
+  OD_TRY(emit_unary(b, &desc, st, &args));
+  return made == y ? NULL : od_copy(b, made, y);
 }
 
 /* ---- LRN ---- */

@@ -37,7 +37,7 @@ static bool find_window(const od_node *n, const ox_shape *x, od_window *w) {
     return true;
   }
   od_ints(n, "kernel_shape", size, (size_t)x->rank - 2, 1);
-  return od_window_read(n, x->rank - 2, x->dim + 2, size, od_int(n, "ceil_mode", 0) != 0, w);
+  return od_window_read(n, x->rank - 2, x->dim + 2, size, true, od_int(n, "ceil_mode", 0) != 0, w);
 }
 
 static dnnl_alg_kind_t kind_of(const od_node *n) {

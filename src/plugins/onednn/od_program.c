@@ -93,9 +93,16 @@ static void end(ox_program *p, od_plan *plan, od_context *c) {
 
 /* ---- runs ---- */
 
+static bool same_shape(const ox_shape *a, const ox_shape *b) {
+  return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
+}
+
 static ox_status *find_outputs(ox_program *p, const od_plan *plan, const ox_io *io) {
   for (size_t i = 0; i < plan->n_out; i++) {
     const ox_shape *s = &plan->out[i];
+    if (io->out[i]->data && !same_shape(s, &io->out[i]->shape))
+      return od_fail(p->ep, OX_SHAPE_MISMATCH, "oneDNN: output %zu of a part has not the shape that the host expects",
+                     i);
     if (io->out[i]->data) continue;
     if (!io->alloc_output(io, (uint32_t)i, s) && od_count(s)) return od_no_memory(p->ep);
   }

@@ -5,11 +5,13 @@
 
 #include "od_eltwise.h"
 
-static const struct {
+typedef struct {
   const char *op;
   dnnl_alg_kind_t alg;
   float p, of_nothing;
-} table[] = {
+} reduction;
+
+static const reduction table[] = {
     {"ReduceSum", dnnl_reduction_sum, 0, 0},        {"ReduceMean", dnnl_reduction_mean, 0, NAN},
     {"ReduceProd", dnnl_reduction_mul, 0, 1},       {"ReduceL1", dnnl_reduction_norm_lp_power_p_sum, 1, 0},
     {"ReduceL2", dnnl_reduction_norm_lp_sum, 2, 0}, {"ReduceSumSquare", dnnl_reduction_norm_lp_power_p_sum, 2, 0}};
@@ -47,6 +49,15 @@ static void find_shape(const od_node *n, const ox_shape *x, ox_shape *kept, ox_s
   }
 }
 
+/* Of one number each, which the library takes for a mistake. */
+static ox_status *reduce_one(od_builder *b, const reduction *r, uint32_t x, uint32_t y, const dnnl_memory_desc_t *md) {
+  od_function f = {r->alg == dnnl_reduction_norm_lp_power_p_sum && r->p == 2 ? dnnl_eltwise_square : dnnl_eltwise_abs,
+                   0, 0};
+  uint32_t same;
+  OD_TRY(od_view(b, x, md, &same));
+  return r->p == 0 ? od_copy(b, same, y) : od_emit_function(b, &f, same, y);
+}
+
 static ox_status *build(od_builder *b, const od_node *n) {
   dnnl_reduction_desc_t desc;
   dnnl_primitive_desc_t pd;
@@ -62,23 +73,9 @@ static ox_status *build(od_builder *b, const od_node *n) {
   OD_TRY(od_write(b, od_out(n, 0), &y_shape, OX_F32, &md, &y));
   if (od_count(&kept) == 0) return NULL;
   if (od_count(&x_shape) == 0) return od_emit_fill(b, y, table[row].of_nothing);
+  if (od_count(&x_shape) == od_count(&kept)) return reduce_one(b, &table[row], x, y, &md);
   od_arg_add(&args, DNNL_ARG_FROM, x);
   od_arg_add(&args, DNNL_ARG_TO, y);
-  if (od_count(&x_shape) == od_count(&kept) && table[row].p == 0) { /* of one number each: the library refuses */
-    dnnl_memory_desc_t same = *od_md(b, x);
-    OD_TRY(od_attr_create(b, &attr));
-    dnnl_status_t s = dnnl_reorder_primitive_desc_create(&pd, &same, b->ep->engine, &md, b->ep->engine, attr);
-    dnnl_primitive_attr_destroy(attr);
-    OD_TRY(od_check(b, s, "describing a copy"));
-    return od_emit(b, pd, &args);
-  }
-  if (od_count(&x_shape) == od_count(&kept))
-    return od_emit_function(
-        b,
-        &(od_function){table[row].p == 2 && table[row].alg == dnnl_reduction_norm_lp_power_p_sum ? dnnl_eltwise_square
-                                                                                                 : dnnl_eltwise_abs,
-                       0, 0},
-        x, y);
   OD_TRY(od_attr_create(b, &attr));
   dnnl_status_t s = dnnl_reduction_desc_init(&desc, table[row].alg, od_md(b, x), &md, table[row].p, 0);
   if (s == dnnl_success) s = dnnl_primitive_desc_create(&pd, &desc, attr, b->ep->engine, NULL);

@@ -109,21 +109,26 @@ ox_status *od_read(od_builder *b, uint32_t value, uint32_t *out_mem) {
   return NULL;
 }
 
-ox_status *od_reorder(od_builder *b, uint32_t mem, const dnnl_memory_desc_t *md, uint32_t *out_mem) {
+ox_status *od_copy(od_builder *b, uint32_t from, uint32_t to) {
   dnnl_primitive_desc_t pd;
   dnnl_primitive_attr_t attr;
   od_args args = {0};
+  OD_TRY(od_attr_create(b, &attr));
+  dnnl_status_t s =
+      dnnl_reorder_primitive_desc_create(&pd, od_md(b, from), b->ep->engine, od_md(b, to), b->ep->engine, attr);
+  dnnl_primitive_attr_destroy(attr);
+  OD_TRY(od_check(b, s, "changing a layout"));
+  od_arg_add(&args, DNNL_ARG_FROM, from);
+  od_arg_add(&args, DNNL_ARG_TO, to);
+  return od_emit(b, pd, &args);
+}
+
+ox_status *od_reorder(od_builder *b, uint32_t mem, const dnnl_memory_desc_t *md, uint32_t *out_mem) {
   dnnl_memory_desc_t to = *md;
   *out_mem = mem;
   if (dnnl_memory_desc_equal(od_md(b, mem), &to)) return NULL;
   OD_TRY(od_temporary(b, &to, out_mem));
-  OD_TRY(od_attr_create(b, &attr));
-  dnnl_status_t s = dnnl_reorder_primitive_desc_create(&pd, od_md(b, mem), b->ep->engine, &to, b->ep->engine, attr);
-  dnnl_primitive_attr_destroy(attr);
-  OD_TRY(od_check(b, s, "changing a layout"));
-  od_arg_add(&args, DNNL_ARG_FROM, mem);
-  od_arg_add(&args, DNNL_ARG_TO, *out_mem);
-  return od_emit(b, pd, &args);
+  return od_copy(b, mem, *out_mem);
 }
 
 ox_status *od_read_as(od_builder *b, uint32_t value, const dnnl_memory_desc_t *md, uint32_t *out_mem) {

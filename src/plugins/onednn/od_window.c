@@ -27,8 +27,8 @@ static void pad_to_same(const od_node *n, int i, int64_t in, int64_t range, od_w
   w->after[i] = all - w->before[i];
 }
 
-bool od_window_read(const od_node *n, int n_spatial, const int64_t *in, const int64_t *size, bool ceil_mode,
-                    od_window *w) {
+bool od_window_read(const od_node *n, int n_spatial, const int64_t *in, const int64_t *size, bool is_pool,
+                    bool ceil_mode, od_window *w) {
   int64_t pads[6];
   *w = (od_window){.n = n_spatial};
   od_ints(n, "strides", w->step, (size_t)n_spatial, 1);
@@ -44,7 +44,9 @@ bool od_window_read(const od_node *n, int n_spatial, const int64_t *in, const in
       w->before[i] = given ? pads[i] : 0, w->after[i] = given ? pads[n_spatial + i] : 0;
       int64_t room = in[i] + w->before[i] + w->after[i] - range;
       if (room < -w->step[i]) return false;
-      w->out[i] = room < 0 ? 0 : (ceil_mode ? room + w->step[i] - 1 : room) / w->step[i] + 1;
+      if (ceil_mode) room += w->step[i] - 1;
+      /* a window that is too long for the input by less than a step: a pool has it, a convolution has nothing */
+      w->out[i] = room < 0 && !is_pool ? 0 : room / w->step[i] + 1;
       /* a window that would begin behind the input and its padding before is none */
       if (ceil_mode && (w->out[i] - 1) * w->step[i] >= in[i] + w->before[i]) w->out[i]--;
     }

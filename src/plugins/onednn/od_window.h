@@ -16,7 +16,7 @@ typedef struct od_window {
 const char *od_window_refuse(const od_node *n, int n_spatial);
 /* For an input of these spatial dimensions. An |after| is what the library needs to find |out|; false: there is no
  * output. */
-bool od_window_read(const od_node *n, int n_spatial, const int64_t *in, const int64_t *size, bool ceil_mode,
-                    od_window *w);
+bool od_window_read(const od_node *n, int n_spatial, const int64_t *in, const int64_t *size, bool is_pool,
+                    bool ceil_mode, od_window *w);
 
 #endif

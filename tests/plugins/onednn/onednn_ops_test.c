@@ -29,7 +29,8 @@ static const row rows[] = {
 
 /* ---- constants ---- */
 
-/* |text| with numbers between -1 and 1 in the place of each #n, integers of int8 for ~n and of uint8 for ^n; malloc'd. */
+/* |text| with numbers between -1 and 1 in the place of each #n, integers of int8 for ~n and of uint8 for ^n; malloc'd.
+ */
 static char *with_numbers(const char *text) {
   size_t room = 1 << 20, at = 0;
   char *out = malloc(room);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/onednn/od_openmp_test.c - the OpenMP that libdnnl is given, with a host made of plain threads: every member
+ * of a region comes once, whatever the host can give, and barriers hold in teams alone. */
+#include "../../../src/plugins/onednn/od_openmp.c"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/macros.h"
+#include "support/check.h"
+
+/* ---- a host ---- */
+
+enum { MOST = 8 };
+
+static struct {
+  uint32_t team; /* threads that a team gets */
+  atomic_uint tiles, teams;
+} given;
+
+static ox_status *parallel_tiles(const ox_ep_host *h, int64_t n, uint32_t threads,
+                                 ox_status *(*fn)(void *, int64_t, int64_t, uint32_t), void *ctx) {
+  (void)h, (void)threads;
+  atomic_fetch_add(&given.tiles, 1);
+  ox_status *st = fn(ctx, n / 2, n, 1); /* in any order */
+  return st ? st : fn(ctx, 0, n / 2, 0);
+}
+
+typedef struct {
+  void (*fn)(void *, uint32_t, uint32_t);
+  void *ctx;
+  uint32_t member, size;
+} seat;
+
+static void *sit(void *arg) {
+  const seat *s = arg;
+  s->fn(s->ctx, s->member, s->size);
+  return NULL;
+}
+
+static void parallel_team(const ox_ep_host *h, uint32_t n, void (*fn)(void *, uint32_t, uint32_t), void *ctx) {
+  pthread_t threads[MOST];
+  seat seats[MOST];
+  uint32_t size = OX_MIN(n, given.team);
+  (void)h;
+  atomic_fetch_add(&given.teams, 1);
+  for (uint32_t i = 0; i < size; i++) {
+    seats[i] = (seat){fn, ctx, i, size};
+    if (i) assert_int_equal(pthread_create(&threads[i], NULL, sit, &seats[i]), 0);
+  }
+  sit(&seats[0]);
+  for (uint32_t i = 1; i < size; i++) pthread_join(threads[i], NULL);
+}
+
+static const ox_ep_host host = {
+    .struct_size = sizeof host, .parallel_tiles = parallel_tiles, .parallel_team = parallel_team};
+
+/* ---- regions ---- */
+
+typedef struct {
+  atomic_int came[MOST], size, nested, in_parallel;
+} seen;
+
+static void nested(void *data) {
+  seen *s = data;
+  atomic_fetch_add(&s->nested, 1);
+  if (omp_get_num_threads() != 1 || omp_get_thread_num() != 0) atomic_store(&s->nested, -1000);
+}
+
+static void member(void *data) {
+  seen *s = data;
+  int me = omp_get_thread_num();
+  atomic_fetch_add(&s->came[me], 1);
+  atomic_store(&s->size, omp_get_num_threads());
+  atomic_fetch_add(&s->in_parallel, omp_in_parallel());
+  if (omp_get_max_threads() != 1) atomic_store(&s->size, -1);
+  GOMP_parallel(nested, s, 4, 0);
+  if (omp_get_thread_num() != me) atomic_store(&s->size, -2);
+}
+
+typedef struct {
+  const char *name;
+  bool crew;
+  int threads, together;
+  uint32_t team; /* that can be had */
+  unsigned asked;
+  int size; /* wanted */
+  unsigned tiles, teams;
+} row;
+
+static const row rows[] = {{"no crew", false, 0, 0, 0, 4, 1, 0, 0},
+                           {"one thread", true, 1, 0, 0, 0, 1, 0, 0},
+                           {"as many as there are", true, 3, 0, 0, 0, 3, 1, 0},
+                           {"more than threads", true, 2, 0, 0, 7, 7, 1, 0},
+                           {"one asked for", true, 4, 0, 0, 1, 1, 0, 0},
+                           {"a team", true, 4, 1, 4, 4, 4, 0, 1},
+                           {"a smaller team", true, 4, 1, 2, 4, 2, 0, 1},
+                           {"a team of one", true, 4, 1, 1, 4, 1, 0, 1}};
+
+static void test_members(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    const row *r = &rows[i];
+    seen s = {0};
+    od_crew crew = {.host = &host, .threads = r->threads, .together = r->together};
+    given.team = r->team, given.tiles = given.teams = 0;
+    assert_null(od_crew_set(r->crew ? &crew : NULL));
+    if (omp_get_max_threads() != (r->crew ? r->threads : 1)) fail_msg("%s: %d threads", r->name, omp_get_max_threads());
+    GOMP_parallel(member, &s, r->asked, 0);
+    assert_int_equal(omp_in_parallel(), 0);
+    assert_int_equal(omp_get_num_threads(), 1);
+    od_crew_set(NULL);
+    if (s.size != r->size) fail_msg("%s: size %d", r->name, (int)s.size);
+    for (int k = 0; k < MOST; k++)
+      if (s.came[k] != (k < r->size)) fail_msg("%s: member %d came %d times", r->name, k, (int)s.came[k]);
+    assert_int_equal(s.nested, r->size);
+    assert_int_equal(s.in_parallel, r->size > 1 ? r->size : 0);
+    assert_int_equal(given.tiles, r->tiles);
+    assert_int_equal(given.teams, r->teams);
+    assert_int_equal(crew.broken, 0);
+  }
+}
+
+/* ---- barriers ---- */
+
+enum { TURNS = 200 };
+
+typedef struct {
+  atomic_int at[MOST];
+  atomic_bool early;
+} track;
+
+static void walk(void *data) {
+  track *t = data;
+  int me = omp_get_thread_num(), n = omp_get_num_threads();
+  for (int turn = 1; turn <= TURNS; turn++) {
+    atomic_store(&t->at[me], turn);
+    GOMP_barrier();
+    for (int i = 0; i < n; i++)
+      if (atomic_load(&t->at[i]) < turn) atomic_store(&t->early, true);
+    GOMP_barrier();
+  }
+}
+
+static void test_barriers_of_a_team_hold(void **state) {
+  (void)state;
+  for (given.team = 1; given.team <= 4; given.team++) {
+    track t = {0};
+    od_crew crew = {.host = &host, .threads = 4, .together = 1};
+    od_crew_set(&crew);
+    GOMP_parallel(walk, &t, 4, 0);
+    od_crew_set(NULL);
+    assert_false(t.early);
+    assert_int_equal(crew.broken, 0);
+    for (uint32_t i = 0; i < MOST; i++) assert_int_equal(t.at[i], i < given.team ? TURNS : 0);
+  }
+}
+
+static void test_a_barrier_between_tiles_is_told(void **state) {
+  (void)state;
+  track t = {0};
+  od_crew crew = {.host = &host, .threads = 4};
+  od_crew_set(&crew);
+  GOMP_parallel(walk, &t, 4, 0);
+  od_crew_set(NULL);
+  assert_int_equal(crew.broken, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_members), cmocka_unit_test(test_barriers_of_a_team_hold),
+                                     cmocka_unit_test(test_a_barrier_between_tiles_is_told)};
+  return cmocka_run_group_tests_name("plugins.onednn.od_openmp", tests, NULL, NULL);
+}
