@@ -3,30 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugins/device/seal.h"
 #include "plugins/opencl/opencl.h"
 
-/* What stands before a binary, so that damaged ones do not reach compilers that trust them. */
-typedef struct seal {
-  char magic[8];
-  uint64_t bytes, sum;
-} seal;
-static const char magic[8] = "ONYXOCL1";
-
-/* FNV-1a. */
-static uint64_t sum_of(const unsigned char *p, size_t n) {
-  uint64_t h = 14695981039346656037u;
-  for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 1099511628211u;
-  return h;
-}
+static const char magic[] = "ONYXOCL1";
 
 static ox_status *from_binary(dev_device *d, const char *name, const void *binary, size_t bytes, cl_program *out) {
-  seal s;
   cl_int code, fits = CL_SUCCESS;
-  const unsigned char *at = (const unsigned char *)binary + sizeof s;
-  size_t n = bytes - sizeof s;
-  if (bytes > sizeof s) memcpy(&s, binary, sizeof s);
-  if (bytes <= sizeof s || memcmp(s.magic, magic, sizeof magic) != 0 || s.bytes != n || s.sum != sum_of(at, n))
-    return opencl_say(&d->host, OX_INVALID_ARGUMENT, "OpenCL: the binary of %s is damaged", name);
+  size_t n = 0;
+  const unsigned char *at = dev_seal_open(binary, bytes, magic, &n);
+  if (!at) return opencl_say(&d->host, OX_INVALID_ARGUMENT, "OpenCL: the binary of %s is damaged", name);
   *out = clCreateProgramWithBinary(d->context, 1, &d->id, &n, &at, &fits, &code);
   if (code == CL_SUCCESS) code = fits;
   return code == CL_SUCCESS ? NULL : opencl_fail(&d->host, "clCreateProgramWithBinary", code);
@@ -92,21 +78,17 @@ void opencl_module_release(dev_module *m) {
 
 /* Reads the binary of the one device that |m| was built for. */
 static void read_binary(dev_module *m) {
-  seal s = {.bytes = 0};
   size_t n = 0;
   if (clGetProgramInfo(m->program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL) != CL_SUCCESS || !n) return;
-  unsigned char *all = opencl_new(&m->device->host, sizeof s + n), *at = all + sizeof s;
+  unsigned char *all = opencl_new(&m->device->host, sizeof(dev_seal) + n), *at = all + sizeof(dev_seal);
   if (!all) return;
   if (clGetProgramInfo(m->program, CL_PROGRAM_BINARIES, sizeof at, &at, NULL) != CL_SUCCESS) {
-    opencl_drop(&m->device->host, all, sizeof s + n);
+    opencl_drop(&m->device->host, all, sizeof(dev_seal) + n);
     return;
   }
-  memcpy(s.magic, magic, sizeof magic);
-  s.bytes = n;
-  s.sum = sum_of(at, n);
-  memcpy(all, &s, sizeof s);
+  dev_seal_put(all, n, magic);
   m->binary = all;
-  m->binary_bytes = sizeof s + n;
+  m->binary_bytes = sizeof(dev_seal) + n;
 }
 
 const void *opencl_module_binary(dev_module *m, size_t *out_bytes) {

@@ -106,9 +106,11 @@ static ox_status *one_day(const rig_driver *from, long host_fails, long call, in
   *out_right = true; /* x -> ((x * 2 + 1) * 2 + 1) twice */
   for (int i = 0; i < N && !st; i++) *out_right &= back[i] == host[i] * 16 + 15;
   for (int i = 0; i < 4 && !st; i++) *out_right &= back[N + i] == host[i];
-  if (from->fail_at) from->fail_at(-1, 0);
+  bool lost = from->lost && code == from->lost; /* it stays so; else what is at work has to end */
+  if (from->fail_at && !lost) from->fail_at(-1, 0);
   end(&r, &d);
   rig_close(&r);
+  if (from->fail_at) from->fail_at(-1, 0);
   free(host), free(back);
   return st;
 }
@@ -127,21 +129,29 @@ static void test_memory_of_the_host_fails(void **state) {
   assert_true(right && n > 5);
 }
 
+static void fail_each_call(const rig_driver *from, int code) {
+  bool right = false;
+  long n = 0;
+  for (;; n++) {
+    ox_status *st = one_day(from, -1, n, code, &right);
+    if (!st) break;
+    if (!*ox_status_message(st)) fail_msg("call %ld: no text", n);
+    ox_status_free(st);
+    assert_true(n < 10000);
+  }
+  assert_true(right && n > 20);
+}
+
 static void test_calls_fail(void **state) {
   const rig_driver *from = *state;
   if (!from->fail_at) skip();
-  for (const int *code = from->codes; *code; code++) {
-    bool right = false;
-    long n = 0;
-    for (;; n++) {
-      ox_status *st = one_day(from, -1, n, *code, &right);
-      if (!st) break;
-      if (!*ox_status_message(st)) fail_msg("call %ld: no text", n);
-      ox_status_free(st);
-      assert_true(n < 10000);
-    }
-    assert_true(right && n > 20);
-  }
+  for (const int *code = from->codes; *code; code++) fail_each_call(from, *code);
+}
+
+static void test_the_device_is_lost(void **state) {
+  const rig_driver *from = *state;
+  if (!from->lost) skip();
+  fail_each_call(from, from->lost);
 }
 
 int main(void) {
@@ -154,6 +164,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(test_memory_of_the_host_fails, from),
         cmocka_unit_test_prestate(test_calls_fail, from),
+        cmocka_unit_test_prestate(test_the_device_is_lost, from),
     };
     failed += _cmocka_run_group_tests(drivers[i]->driver->name, tests, OX_COUNT(tests), NULL, NULL);
   }

@@ -46,11 +46,15 @@ static size_t append(char *to, size_t at, size_t room, const char *path) {
 
 const char *rig_source(bool f16) {
   static char text[2][1 << 16];
+  static const char include[] = "#include \"plugins/device/kernels/dialect.h\"\n";
   char *to = text[f16];
   if (*to) return to;
   size_t at = (size_t)snprintf(to, sizeof text[0], "#define DEV_F16 %d\n", f16);
   at = append(to, at, sizeof text[0], "src/plugins/device/kernels/dialect.h");
   append(to, at, sizeof text[0], "tests/plugins/device/test_kernels.h");
+  char *line = strstr(to + at, include); /* it stands there already */
+  assert_non_null(line);
+  memset(line, ' ', sizeof include - 2);
   return to;
 }
 
@@ -58,7 +62,7 @@ void rig_find(const rig_driver *out[8]) {
   size_t n = 0;
   for (size_t i = 0; rig_drivers[i]; i++) {
     rig r;
-    if (!rig_drivers[i]->driver) continue;
+    if (rig_drivers[i]->start && !rig_drivers[i]->start()) continue;
     rig_host(&r, rig_drivers[i]);
     ox_status *st = rig_open(&r);
     if (st)

@@ -10,11 +10,13 @@
 typedef struct rig_driver {
   const dev_driver *driver;
   const char *const *options; /* keys and values by turns, NULL at the end */
+  bool (*start)(void);        /* false: not in this run; NULL: always */
   /* Faults on request; NULL: cannot. The call with this number, from 0, and all later ones fail with |code|; -1: none.
    */
   void (*fail_at)(long call, int code);
   long (*live)(void); /* objects of the API that nobody has released */
   const int *codes;   /* to fail with; 0 at the end */
+  int lost;           /* a code after which the device does nothing any more; 0: there is none */
 } rig_driver;
 
 /* The drivers of this build that have a device here; NULL at the end. Kept in |out|. */

@@ -5,14 +5,15 @@
 
 #include "plugins/device/rig.h"
 
-extern const rig_driver rig_opencl, rig_cuda;
+extern const rig_driver rig_opencl, rig_cuda_standin, rig_cuda_gpu;
 
 static const rig_driver *const rig_drivers[] = {
 #ifdef OX_TEST_OPENCL
     &rig_opencl,
 #endif
 #ifdef OX_TEST_CUDA
-    &rig_cuda,
+    &rig_cuda_standin,
+    &rig_cuda_gpu,
 #endif
     NULL,
 };

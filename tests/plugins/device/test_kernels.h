@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/device/test_kernels.h - kernels for the tests of drivers, in the language of device/kernels/dialect.h. */
+#include "plugins/device/kernels/dialect.h"
 
 /* y = x * scale + add */
 typedef struct {

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuda/cuda.h - what the files of the CUDA driver share. */
+#ifndef OX_CUDA_H
+#define OX_CUDA_H
+
+#include <pthread.h>
+
+#include "plugins/cuda/cuda_api.h"
+#include "plugins/device/driver.h"
+
+/* ---- cuda_load.c: libraries, each loaded once for the process and never left ---- */
+
+extern cuda_functions cu;     /* after cuda_load */
+extern nvrtc_functions nvrtc; /* after cuda_load_nvrtc */
+OX_NODISCARD ox_status *cuda_load(const ox_ep_host *host);
+/* |major|: of the driver's version; of several compilers the one that is not newer. */
+OX_NODISCARD ox_status *cuda_load_nvrtc(const ox_ep_host *host, int major);
+/* A library: what environment variable |variable| names; else |names| in the folders of ONYX_CUDA_PATH; else as the
+ * system finds them. NULL at the end of |names|. NULL: not found, |why| says why. */
+void *cuda_open_library(const char *variable, const char *const *names, char *why, size_t room);
+
+/* ---- cuda_status.c ---- */
+
+/* "CUDA: |call|: NAME (code): text". */
+ox_status *cuda_fail(const ox_ep_host *host, const char *call, int code);
+ox_status *cuda_say(const ox_ep_host *host, ox_code code, const char *fmt, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+ox_status *cuda_no_memory(const ox_ep_host *host);
+/* A call; its failure is returned from the function that it stands in. */
+#define CU_TRY(d, fn, ...)                               \
+  do {                                                   \
+    int code_ = cu.fn(__VA_ARGS__);                      \
+    if (code_) return cuda_fail(&(d)->host, #fn, code_); \
+  } while (0)
+
+/* Zeroed memory of the host; NULL: there is none. */
+void *cuda_new(const ox_ep_host *host, size_t bytes);
+void cuda_drop(const ox_ep_host *host, void *p, size_t bytes);
+
+/* ---- cuda_choice.c ---- */
+
+enum { CUDA_OPTIONS = 16 };
+extern const ox_option_def cuda_options[CUDA_OPTIONS];
+
+typedef enum cuda_search { CUDA_SEARCH_EXHAUSTIVE, CUDA_SEARCH_HEURISTIC, CUDA_SEARCH_DEFAULT } cuda_search;
+
+typedef struct cuda_choice {
+  int device_id;
+  cu_stream stream; /* the user's; NULL: none */
+  bool tf32, max_workspace;
+  cuda_search search;
+} cuda_choice;
+OX_NODISCARD ox_status *cuda_choose(const ox_ep_host *host, const ox_options *options, cuda_choice *out);
+
+typedef struct cuda_libraries cuda_libraries; /* cuda_libraries.h */
+
+struct dev_device {
+  ox_ep_host host;
+  dev_info info;
+  cuda_choice choice;
+  cu_device id;
+  cu_context context; /* the primary one, which the process shares; NULL: not retained */
+  int sm, driver;     /* 90 is 9.0; 12040 is 12.4 */
+  cu_stream copies;   /* of copies without a queue, any thread */
+};
+OX_NODISCARD ox_status *cuda_describe(dev_device *d);
+
+/* Makes the device's context current, and what was current before again. Calls of the API stand between the two. */
+OX_NODISCARD ox_status *cuda_enter(const dev_device *d, bool *out_pushed);
+bool cuda_enter_anyway(const dev_device *d); /* for releases, which go on whatever fails */
+void cuda_leave(bool pushed);
+/* A function of the driver: |call| with the context. */
+#define CUDA_WITHIN(d, call)                  \
+  do {                                        \
+    bool pushed_;                             \
+    ox_status *st_ = cuda_enter(d, &pushed_); \
+    if (st_) return st_;                      \
+    st_ = (call);                             \
+    cuda_leave(pushed_);                      \
+    return st_;                               \
+  } while (0)
+
+/* ---- cuda_memory.c ---- */
+
+ox_status *cuda_alloc(dev_device *d, size_t bytes, void **out_address);
+void cuda_free(dev_device *d, void *address, size_t bytes);
+ox_status *cuda_copy(dev_device *d, dev_queue *q, void *to, const void *from, size_t bytes, dev_direction way);
+
+/* ---- cuda_staging.c: memory that the device can read while the processor goes on ---- */
+
+enum { CUDA_PIECES = 2, CUDA_PIECE_BYTES = 4 << 20 };
+
+/* A queue's. Pieces are filled one after the other; one is used again when the device has read it. */
+typedef struct cuda_staging {
+  char *piece[CUDA_PIECES]; /* NULL: not needed yet */
+  cu_event read[CUDA_PIECES];
+  bool waiting[CUDA_PIECES]; /* |read| is recorded */
+  uint32_t now;
+  size_t at; /* in piece |now| */
+} cuda_staging;
+OX_NODISCARD ox_status *cuda_stage(dev_queue *q, void *to, const void *from, size_t bytes);
+void cuda_staging_idle(cuda_staging *s); /* the queue is empty */
+void cuda_staging_release(cuda_staging *s);
+
+/* ---- cuda_module.c ---- */
+
+struct dev_module {
+  dev_device *device;
+  cu_module module;
+  dev_kernel *kernels;
+  pthread_mutex_t lock;  /* of kernels */
+  unsigned char *binary; /* sealed */
+  size_t binary_bytes;
+};
+struct dev_kernel {
+  dev_module *module;
+  dev_kernel *next;
+  cu_function function;
+  char name[];
+};
+ox_status *cuda_build(dev_device *d, const char *name, const char *source, const void *binary, size_t binary_bytes,
+                      dev_module **out_module);
+void cuda_module_release(dev_module *m);
+const void *cuda_module_binary(dev_module *m, size_t *out_bytes);
+ox_status *cuda_kernel(dev_module *m, const char *name, dev_kernel **out_kernel);
+
+/* ---- cuda_queue.c ---- */
+
+struct dev_queue {
+  dev_device *device;
+  cu_stream stream;
+  bool capturing;
+  cuda_staging staging;
+};
+ox_status *cuda_queue_create(dev_device *d, dev_queue **out_queue);
+void cuda_queue_release(dev_queue *q);
+ox_status *cuda_queue_sync(dev_queue *q);
+ox_status *cuda_launch(dev_queue *q, const dev_launch *l);
+ox_status *cuda_event_create(dev_device *d, dev_event **out_event);
+void cuda_event_release(dev_event *e);
+ox_status *cuda_event_record(dev_event *e, dev_queue *q);
+ox_status *cuda_event_sync(dev_event *e);
+
+/* ---- cuda_record.c ---- */
+
+ox_status *cuda_record_begin(dev_queue *q);
+ox_status *cuda_record_end(dev_queue *q, dev_record **out_record);
+ox_status *cuda_record_launch(dev_queue *q, dev_record *r);
+void cuda_record_release(dev_record *r);
+void cuda_record_abandon(dev_queue *q); /* within the context */
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuda/cuda_record.c - records are graphs that a stream's capture makes. */
+#include "plugins/cuda/cuda.h"
+
+struct dev_record {
+  dev_device *device;
+  cu_graph_exec exec;
+};
+
+/* Relaxed: what other threads allocate or wait for meanwhile does not end the capture, nor what a library does in calls
+ * that are captured. */
+static ox_status *begin_within(dev_queue *q) {
+  if (q->capturing) return cuda_say(&q->device->host, OX_INVALID_ARGUMENT, "CUDA: the queue is recording already");
+  CU_TRY(q->device, cuStreamBeginCapture_v2, q->stream, CU_CAPTURE_RELAXED);
+  q->capturing = true;
+  return NULL;
+}
+
+ox_status *cuda_record_begin(dev_queue *q) { CUDA_WITHIN(q->device, begin_within(q)); }
+
+void cuda_record_abandon(dev_queue *q) {
+  cu_graph graph = NULL;
+  q->capturing = false;
+  if (!cu.cuStreamEndCapture(q->stream, &graph) && graph) cu.cuGraphDestroy(graph);
+}
+
+static ox_status *end_within(dev_queue *q, cu_graph_exec *out) {
+  cu_graph graph = NULL;
+  const dev_device *d = q->device;
+  if (!q->capturing) return cuda_say(&d->host, OX_INVALID_ARGUMENT, "CUDA: the queue is not recording");
+  q->capturing = false;
+  CU_TRY(d, cuStreamEndCapture, q->stream, &graph);
+  int code = cu.cuGraphInstantiateWithFlags(out, graph, 0);
+  cu.cuGraphDestroy(graph);
+  return code ? cuda_fail(&d->host, "cuGraphInstantiateWithFlags", code) : NULL;
+}
+
+static ox_status *end_capture(dev_queue *q, cu_graph_exec *out) { CUDA_WITHIN(q->device, end_within(q, out)); }
+
+ox_status *cuda_record_end(dev_queue *q, dev_record **out_record) {
+  dev_device *d = q->device;
+  *out_record = NULL;
+  dev_record *r = cuda_new(&d->host, sizeof *r);
+  if (!r) { /* the queue goes back to work all the same */
+    bool pushed = cuda_enter_anyway(d);
+    if (q->capturing) cuda_record_abandon(q);
+    cuda_leave(pushed);
+    return cuda_no_memory(&d->host);
+  }
+  r->device = d;
+  ox_status *st = end_capture(q, &r->exec);
+  if (st)
+    cuda_drop(&d->host, r, sizeof *r);
+  else
+    *out_record = r;
+  return st;
+}
+
+static ox_status *launch_within(dev_queue *q, dev_record *r) {
+  CU_TRY(q->device, cuGraphLaunch, r->exec, q->stream);
+  return NULL;
+}
+
+ox_status *cuda_record_launch(dev_queue *q, dev_record *r) { CUDA_WITHIN(q->device, launch_within(q, r)); }
+
+void cuda_record_release(dev_record *r) {
+  if (!r) return;
+  const dev_device *d = r->device;
+  bool pushed = cuda_enter_anyway(d);
+  cu.cuGraphExecDestroy(r->exec);
+  cuda_leave(pushed);
+  cuda_drop(&d->host, r, sizeof *r);
+}
