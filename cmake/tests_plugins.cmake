@@ -90,7 +90,7 @@ endif()
 
 # The provider "xnnpack", alone and through the tests that hold for all providers.
 if(TARGET onyx_xnnpack)
-  foreach(name xnnpack_ops)
+  foreach(name xnnpack_ops xnnpack_runs)
     target_compile_definitions(test.plugins.xnnpack.${name} PRIVATE XNNPACK_PLUGIN="$<TARGET_FILE:onyx_xnnpack>")
     add_dependencies(test.plugins.xnnpack.${name} onyx_xnnpack)
   endforeach()

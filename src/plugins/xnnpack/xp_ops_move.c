@@ -199,6 +199,8 @@ static const char *check_quantize(const xp_graph *g, size_t node) {
   uint32_t x = xp_in(g, node, 0);
   if (xp_type(g, x) != OX_F32 || xp_rank(g, x) < 0) return "not float32, or a rank that is not known";
   if (xp_attr_int(g, node, "block_size", 0)) return "blocks";
+  size_t from = g->h->value_producer(g->g, x);
+  if (xp_is_op(g, from, "GlobalAveragePool") && xp_find_operator(g, from)->check(g, from)) return "it is for a mean";
   if (!xp_read_quant(g, xp_in(g, node, 1), xp_in(g, node, 2), xp_type(g, xp_out(g, node, 0)), &q))
     return "the library has one constant scale, and bytes";
   return NULL;

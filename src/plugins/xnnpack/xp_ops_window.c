@@ -70,9 +70,26 @@ static ox_status *emit_average_pool(xp_build *b, size_t node) {
   return NULL;
 }
 
+/* Can a mean of bytes lie in the middle of two bytes of the output? That takes the same scale and an even area. */
+static bool has_ties(const xp_graph *g, size_t node) {
+  size_t from = xp_dequantizer(g, xp_in(g, node, 0));
+  xp_dims x;
+  xp_quant a, b;
+  xp_shape(g, xp_in(g, node, 0), &x);
+  bool odd = x.rank > 2;
+  for (int d = 2; d < x.rank; d++) odd = odd && x.d[d] > 0 && x.d[d] % 2;
+  if (from == SIZE_MAX || odd) return false;
+  if (!xp_read_quant(g, xp_in(g, from, 1), xp_in(g, from, 2), xp_type(g, xp_in(g, from, 0)), &a)) return false;
+  for (size_t i = 0; i < g->h->node_count(g->g); i++)
+    if (xp_in(g, i, 0) == xp_out(g, node, 0) && xp_is_op(g, i, "QuantizeLinear"))
+      return xp_read_quant(g, xp_in(g, i, 1), xp_in(g, i, 2), xp_type(g, xp_out(g, i, 0)), &b) && a.scale == b.scale;
+  return false;
+}
+
 static const char *check_global(const xp_graph *g, size_t node) {
   int rank = xp_rank(g, xp_in(g, node, 0));
   if (xp_type(g, xp_in(g, node, 0)) != OX_F32) return "not float32";
+  if (has_ties(g, node)) return "the library does not round means in the middle of two bytes to even";
   return rank == 3 || rank == 4 ? NULL : "the library has pools in one and two dimensions";
 }
 

@@ -27,30 +27,38 @@ bool xp_as_bytes(const xp_build *b, const xp_job *j, xp_bytes_job *out) {
   return s && (s->bytes == sizeof(float) || xp_attr_int(g, w, "axis", 1) == 0); /* of other axes it has no channels */
 }
 
-/* Where the recipe's kernel has element [o][i][a] of the weights. */
-static size_t place(const xp_job *j, int64_t o, int64_t i, int64_t a) {
-  const xp_recipe *r = &j->recipe;
-  if (r->op == XP_DECONV) { /* outer is channels in, of all groups */
-    int64_t group = o / r->channels_in, c = o % r->channels_in;
-    return (size_t)(((group * r->channels_out + i) * j->area + a) * r->channels_in + c);
+/* A matrix [inner][area] becomes [area][inner], with |step| elements between rows of that. */
+#define MOVE(name, type)                                                                                   \
+  static void move_##name(const type *from, type *to, size_t inner, size_t area, size_t step, type flip) { \
+    for (size_t a = 0; a < area; a++)                                                                      \
+      for (size_t i = 0; i < inner; i++) to[a * step + i] = from[i * area + a] ^ flip;                     \
   }
-  return (size_t)((o * j->area + a) * j->inner + i);
+MOVE(words, uint32_t)
+MOVE(bytes, uint8_t)
+
+static void move(const void *from, size_t from_at, void *to, size_t to_at, size_t inner, size_t area, size_t step,
+                 size_t size, uint8_t flip) {
+  if (size == 4)
+    move_words((const uint32_t *)from + from_at, (uint32_t *)to + to_at, inner, area, step, 0);
+  else
+    move_bytes((const uint8_t *)from + from_at, (uint8_t *)to + to_at, inner, area, step, flip);
 }
 
+/* The weights in the library's order: [channels out][area][channels in of the group]. */
 static ox_status *move_kernel(xp_build *b, xp_job *j, const void *from, size_t size, uint8_t flip) {
-  size_t n = (size_t)(j->outer * j->inner * j->area);
-  char *to = xp_arena_get(&b->scratch, n + XNN_EXTRA_BYTES, size);
-  const char *at = from;
+  const xp_recipe *r = &j->recipe;
+  size_t outer = (size_t)j->outer, inner = (size_t)j->inner, area = (size_t)j->area, n = outer * inner * area;
+  void *to = xp_arena_get(&b->scratch, n + XNN_EXTRA_BYTES, size);
   if (!to) return xp_oom(b->ep);
-  for (int64_t o = 0; o < j->outer; o++)
-    for (int64_t i = 0; i < j->inner; i++)
-      for (int64_t a = 0; a < j->area; a++, at += size) {
-        char *t = to + place(j, o, i, a) * size;
-        if (size == 4)
-          memcpy(t, at, 4);
-        else
-          *t = (char)(*at ^ flip);
-      }
+  if (r->op != XP_DECONV)
+    for (size_t o = 0; o < outer; o++)
+      move(from, o * inner * area, to, o * inner * area, inner, area, inner, size, flip);
+  else /* ONNX has [groups][channels in][channels out][area]: channels in and out change places, too */
+    for (size_t o = 0; o < outer; o++)
+      for (size_t i = 0; i < inner; i++)
+        move(from, (o * inner + i) * area, to,
+             (o / r->channels_in * inner + i) * area * r->channels_in + o % r->channels_in, 1, area, r->channels_in,
+             size, flip);
   j->recipe.kernel = to, j->recipe.kernel_bytes = n * size;
   return NULL;
 }
