@@ -2,7 +2,7 @@
  * plugins/onednn/od_binary.c - arithmetic of two tensors with broadcasting, and what follows as post-operations. */
 #include <string.h>
 
-#include "od_quant.h"
+#include "od_int8.h"
 
 static const struct {
   const char *op;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "od_quant.h"
+#include "od_int8.h"
 
 /* ---- claims ---- */
 

@@ -2,7 +2,7 @@
  * plugins/onednn/od_conv_transpose.c - ConvTranspose. */
 #include <string.h>
 
-#include "od_conv.h"
+#include "od_convolution.h"
 
 const char *od_conv_transpose_refuse(const od_node *n) {
   ox_shape x, w;

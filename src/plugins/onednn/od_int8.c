@@ -3,7 +3,7 @@
  * scale (x w + bias), with bias in units of the accumulator; posts then work on the numbers themselves. */
 #include <string.h>
 
-#include "od_quant.h"
+#include "od_int8.h"
 
 /* ---- what fits ---- */
 

@@ -3,7 +3,7 @@
  * none: y = sa / sy (a - za) + sb / sy (b - zb) + zy, and no less than zy. */
 #include <math.h>
 
-#include "od_quant.h"
+#include "od_int8.h"
 
 typedef struct {
   const od_quant *q[2];

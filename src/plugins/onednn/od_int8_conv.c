@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/onednn/od_int8_conv.c - convolutions of integers: Conv between DequantizeLinears, and QLinearConv. */
-#include "od_quant.h"
+#include "od_int8.h"
 
 enum { CHANNELS = 1 << 1 }; /* the dimension that scales are along, as a mask */
 
@@ -65,7 +65,7 @@ static const char *read_quants(const od_node *n, od_quant *x, od_quant *w, od_qu
   return od_quant_is_one(x) && od_quant_is_one(y) ? NULL : "its input or output has a scale for each channel";
 }
 
-const char *od_qlinear_conv_refuse(const od_node *n) {
+static const char *refuse(const od_node *n) {
   od_quant x, w, y;
   const char *why = read_quants(n, &x, &w, &y);
   const ox_tensor *weights = od_in_const(n, 3), *bias = od_in_const(n, 8);
@@ -79,7 +79,7 @@ const char *od_qlinear_conv_refuse(const od_node *n) {
   return od_window_refuse(n, od_in_rank(n, 0) - 2);
 }
 
-ox_status *od_qlinear_conv_build(od_builder *b, const od_node *n) {
+static ox_status *build(od_builder *b, const od_node *n) {
   od_conv c;
   od_quant y;
   od_chain chain;
@@ -100,3 +100,5 @@ ox_status *od_qlinear_conv_build(od_builder *b, const od_node *n) {
   OD_TRY(describe(b, &c, &q, true, &chain, &pd));
   return pd ? emit(b, &c, &q, od_in(n, 8), &chain, pd) : od_check(b, dnnl_unimplemented, "describing a convolution");
 }
+
+const od_op od_qconv_ops[] = {{"QLinearConv", refuse, build}, {NULL, NULL, NULL}};

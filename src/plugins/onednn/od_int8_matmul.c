@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "od_quant.h"
+#include "od_int8.h"
 
 static ox_status *describe(od_builder *b, const od_product *p, const od_int8 *q, od_product_types *t, bool reference,
                            od_chain *chain, dnnl_primitive_desc_t *out_pd) {
@@ -75,7 +75,7 @@ static const char *read_quants(const od_node *n, od_quant *a, od_quant *w, od_qu
   return od_quant_is_one(a) && od_quant_is_one(y) ? NULL : "its input or output has several scales";
 }
 
-const char *od_qlinear_matmul_refuse(const od_node *n) {
+static const char *refuse(const od_node *n) {
   od_quant a, w, y;
   const char *why = read_quants(n, &a, &w, &y);
   const ox_tensor *weights = od_in_const(n, 3);
@@ -85,7 +85,7 @@ const char *od_qlinear_matmul_refuse(const od_node *n) {
   return od_int8_weights_fit(weights, &w, 1, weights->shape.dim[1]) ? NULL : "its weights have a zero";
 }
 
-ox_status *od_qlinear_matmul_build(od_builder *b, const od_node *n) {
+static ox_status *build(od_builder *b, const od_node *n) {
   od_product p;
   od_quant y;
   od_chain chain;
@@ -109,3 +109,5 @@ ox_status *od_qlinear_matmul_build(od_builder *b, const od_node *n) {
   OD_TRY(describe(b, &p, &q, &t, true, &chain, &pd));
   return pd ? emit(b, &t, &q, OD_NO_VALUE, &chain, pd) : od_check(b, dnnl_unimplemented, "describing a product");
 }
+
+const od_op od_qmatmul_ops[] = {{"QLinearMatMul", refuse, build}, {NULL, NULL, NULL}};

@@ -2,7 +2,7 @@
  * plugins/onednn/od_matmul.c - MatMul and Gemm: the library's matmul, on as few dimensions as will do. */
 #include <string.h>
 
-#include "od_quant.h"
+#include "od_int8.h"
 
 /* ---- claims ---- */
 

@@ -2,7 +2,9 @@
  * plugins/onednn/od_pool.c - MaxPool, AveragePool and the global ones. */
 #include <string.h>
 
+#include "od_eltwise.h"
 #include "od_quant.h"
+#include "od_window.h"
 
 static bool is(const od_node *n, const char *op) { return strcmp(od_op_name(n), op) == 0; }
 static bool is_global(const od_node *n) { return is(n, "GlobalAveragePool") || is(n, "GlobalMaxPool"); }

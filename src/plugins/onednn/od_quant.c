@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "od_eltwise.h"
+
 /* ---- scales and zeros ---- */
 
 float od_scale_at(const od_quant *q, int64_t i) {
@@ -159,6 +161,4 @@ ox_status *od_dequantize(od_builder *b, uint32_t value) {
 
 const od_op od_quant_ops[] = {{"QuantizeLinear", refuse_quantize, build_quantize},
                               {"DequantizeLinear", refuse_dequantize, build_dequantize},
-                              {"QLinearConv", od_qlinear_conv_refuse, od_qlinear_conv_build},
-                              {"QLinearMatMul", od_qlinear_matmul_refuse, od_qlinear_matmul_build},
                               {NULL, NULL, NULL}};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_matmul.h - products of matrices. */
-#ifndef OD_MATMUL_H
-#define OD_MATMUL_H
+ * plugins/onednn/od_product.h - products of matrices. */
+#ifndef OD_PRODUCT_H
+#define OD_PRODUCT_H
 
 #include "od_chain.h"
 

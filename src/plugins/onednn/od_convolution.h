@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_conv.h - convolutions of all kinds. */
-#ifndef OD_CONV_H
-#define OD_CONV_H
+ * plugins/onednn/od_convolution.h - convolutions of all kinds. */
+#ifndef OD_CONVOLUTION_H
+#define OD_CONVOLUTION_H
 
 #include "od_chain.h"
 #include "od_window.h"
