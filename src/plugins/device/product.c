@@ -68,9 +68,13 @@ static ox_status *emit_kernel(dev_plan *p, const dev_product *given, const dev_t
   int64_t n = batches(g), large = n * dev_groups(g->m, 128) * dev_groups(g->n, 128);
   int64_t groups = n * dev_groups(g->m, 64) * dev_groups(g->n, 64);
   const char *source = "gemm64", *kernel = "gemm64";
+  uint32_t items = 256;
   if (g->m <= GEMV_ROWS) {
     source = "gemv", kernel = g->b_row == 1 && g->b_col != 1 ? "gemv_along" : "gemv_across";
     groups = n * dev_groups(g->n, g->b_row == 1 && g->b_col != 1 ? 8 : 32);
+  } else if (device->is_cpu) {
+    source = "plain", kernel = "plain_gemm", items = PLAIN_ITEMS;
+    groups = n * dev_groups(g->m, PLAIN_ROWS) * dev_groups(g->n, PLAIN_ITEMS);
   } else if (g->m > 64 && g->n > 64 && large >= device->n_units) {
     source = kernel = "gemm128", groups = large;
   }
@@ -79,7 +83,7 @@ static ox_status *emit_kernel(dev_plan *p, const dev_product *given, const dev_t
                 .kernel = kernel,
                 .dtype = x.dtype,
                 .groups = {(uint32_t)groups},
-                .items = 256,
+                .items = items,
                 .n_buffers = 3,
                 .buffers = {x.a, x.b, x.c},
                 .written = 1u << 2,

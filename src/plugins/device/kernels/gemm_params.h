@@ -5,7 +5,7 @@
 
 #include "plugins/device/kernels/tail_params.h"
 
-enum { GEMM_BATCHES = 4, GEMV_ROWS = 8, GEMV_SLICES = 8 };
+enum { GEMM_BATCHES = 4, GEMV_ROWS = 8, GEMV_SLICES = 8, PLAIN_ROWS = 8, PLAIN_ITEMS = 64 };
 
 /* C[m, n] = A[m, k] B[k, n]. Element (i, j) of A is at i * a_row + j * a_col, one of the two strides is 1; B alike. */
 typedef struct {

@@ -23,9 +23,7 @@ KERNEL(int8_product, int8_params) {
   int m0 = GROUP(0) % tiles_m * INT8_TILE, rest = GROUP(0) / tiles_m, n0 = rest % tiles_n * INT8_TILE;
   int batch = rest / tiles_n;
   FOR_ITEMS(t, 256) {
-    UNROLL for (int i = 0; i < 4; i++) {
-      UNROLL for (int j = 0; j < 4; j++) MINE(sums, t)[i][j] = 0;
-    }
+    UNROLL for (int i = 0; i < 4; i++) { UNROLL for (int j = 0; j < 4; j++) MINE(sums, t)[i][j] = 0; }
   }
   for (int k0 = 0; k0 < p.k; k0 += INT8_STEP) {
     BARRIER;

@@ -16,14 +16,14 @@ typedef struct {
 /* Sums of 32 bits: A [m, k] B [k, n], row-major, of 8 bits. Zero points: one, or one for each row of A, column of B. */
 typedef struct {
   int m, n, k;
-  int a_batch, b_batch; /* strides, in elements */
+  int a_batch, b_batch;                         /* strides, in elements */
   int a_kind, b_kind, a_zero_step, b_zero_step; /* -1: no zero points */
 } int8_params;
 
 /* B [n, k] in blocks of 4-bit numbers along k, with a scale and maybe a zero point for each; A [m, k]. */
 typedef struct {
   int m, n, k, block, blocks; /* blocks: of a row of B */
-  int zero; /* 0: they are 8; 1: packed, two in a byte */
+  int zero;                   /* 0: they are 8; 1: packed, two in a byte */
   int has_bias;
 } nbits_params;
 

@@ -102,7 +102,11 @@ static ox_status *emit_kernel(dev_plan *p, const conv *v, const dev_tail *tail) 
   int64_t large = v->group * dev_groups(v->o, 128) * dev_groups(columns, 128);
   int64_t groups = v->group * dev_groups(v->o, 64) * dev_groups(columns, 64);
   c.source = c.kernel = "conv64", c.items = 256;
-  if (v->o > 64 && large >= dev_plan_device(p)->n_units) c.source = c.kernel = "conv128", groups = large;
+  if (dev_plan_device(p)->is_cpu) {
+    c.source = "plain", c.kernel = "plain_conv", c.items = PLAIN_ITEMS;
+    groups = v->group * dev_groups(v->o, PLAIN_ROWS) * dev_groups(columns, PLAIN_ITEMS);
+  } else if (v->o > 64 && large >= dev_plan_device(p)->n_units)
+    c.source = c.kernel = "conv128", groups = large;
   if (groups > INT_MAX) return dev_refuse(p, "a convolution of too many tiles");
   c.groups[0] = (uint32_t)groups;
   return dev_emit(p, &c);

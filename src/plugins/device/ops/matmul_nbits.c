@@ -28,26 +28,43 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   uint32_t dtype = dev_dtype(p, dev_in(n, 0));
   int64_t k = dev_attr_int(n, "K", 0), columns = dev_attr_int(n, "N", 0), block = dev_attr_int(n, "block_size", 32);
   int64_t count = dev_count(p, dev_in(n, 0)), blocks = (k + block - 1) / block;
-  if (k < 1 || columns < 1 || count % k || columns * blocks > INT_MAX / block) return dev_refuse(p, "sizes that do not fit");
+  if (k < 1 || columns < 1 || count % k || columns * blocks > INT_MAX / block)
+    return dev_refuse(p, "sizes that do not fit");
   if (dev_count(p, dev_in(n, 1)) != columns * blocks * block / 2 || dev_count(p, dev_in(n, 2)) != columns * blocks)
     return dev_refuse(p, "weights or scales of another size");
   if (has_in(n, 3) && dev_count(p, dev_in(n, 3)) != columns * ((blocks + 1) / 2))
     return dev_refuse(p, "zero points of another size");
-  nbits_params params = {.m = (int)(count / k), .n = (int)columns, .k = (int)k, .block = (int)block,
-                         .blocks = (int)blocks, .zero = has_in(n, 3), .has_bias = has_in(n, 5)};
+  nbits_params params = {.m = (int)(count / k),
+                         .n = (int)columns,
+                         .k = (int)k,
+                         .block = (int)block,
+                         .blocks = (int)blocks,
+                         .zero = has_in(n, 3),
+                         .has_bias = has_in(n, 5)};
   dev_ref a = dev_value(p, dev_in(n, 0)), b = dev_value(p, dev_in(n, 1)), scales = dev_value(p, dev_in(n, 2)),
           zeros = dev_value(p, has_in(n, 3) ? dev_in(n, 3) : UINT32_MAX),
           bias = dev_value(p, has_in(n, 5) ? dev_in(n, 5) : UINT32_MAX), y = dev_value(p, dev_out(n, 0));
   if (params.m == 0) return NULL;
   if (params.m <= FEW_ROWS) {
-    dev_call c = {.source = "nbits", .kernel = "nbits_rows", .dtype = dtype, .items = 256, .n_buffers = 6,
-                  .groups = {dev_groups(columns, 8), dev_groups(params.m, 8)}, .buffers = {a, b, scales, zeros, bias, y},
-                  .written = 1u << 5, DEV_PARAMS(params)};
+    dev_call c = {.source = "nbits",
+                  .kernel = "nbits_rows",
+                  .dtype = dtype,
+                  .items = 256,
+                  .n_buffers = 6,
+                  .groups = {dev_groups(columns, 8), dev_groups(params.m, 8)},
+                  .buffers = {a, b, scales, zeros, bias, y},
+                  .written = 1u << 5,
+                  DEV_PARAMS(params)};
     return dev_emit(p, &c);
   }
   dev_ref plain = dev_temp(p, (size_t)(columns * k) * (dtype == OX_F16 ? 2 : 4));
-  dev_call unpack = {.source = "nbits", .kernel = "nbits_unpack", .dtype = dtype, .n_buffers = 4,
-                     .buffers = {b, scales, zeros, plain}, .written = 1u << 3, DEV_PARAMS(params)};
+  dev_call unpack = {.source = "nbits",
+                     .kernel = "nbits_unpack",
+                     .dtype = dtype,
+                     .n_buffers = 4,
+                     .buffers = {b, scales, zeros, plain},
+                     .written = 1u << 3,
+                     DEV_PARAMS(params)};
   DEV_TRY(dev_emit_items(p, &unpack, columns * ((k + 7) / 8)));
   dev_tail first = dev_tail_none(UINT32_MAX);
   if (has_in(n, 5)) dev_tail_operand(&first, TAIL_ADD, bias, 1, columns);

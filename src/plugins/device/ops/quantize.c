@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/quantize.c - QuantizeLinear and DequantizeLinear of 8-bit integers (and 32-bit ones, back), with one scale or
- * one for each place along an axis; DynamicQuantizeLinear. */
+ * device/ops/quantize.c - QuantizeLinear and DequantizeLinear of 8-bit integers (and 32-bit ones, back), with one scale
+ * or one for each place along an axis; DynamicQuantizeLinear. */
 #include <string.h>
 
 #include "plugins/device/emit.h"
@@ -25,10 +25,12 @@ static const char *takes(const dev_node *n) {
   uint32_t real = dev_in_dtype(n, quantize ? 0 : 1);
   if (!is_real(real) || dev_in_dtype(n, 1) != real) return "not of float32 or float16";
   if (dev_attr_int(n, "block_size", 0)) return "in blocks";
-  if (dev_attr_int(n, "precision", 0) || (!quantize && dev_attr_int(n, "output_dtype", 0))) return "with types of its own";
+  if (dev_attr_int(n, "precision", 0) || (!quantize && dev_attr_int(n, "output_dtype", 0)))
+    return "with types of its own";
   int kind = quantize ? has_in(n, 2) ? kind_of(dev_in_dtype(n, 2)) : QUANT_U8 : kind_of(dev_in_dtype(n, 0));
   int64_t output = dev_attr_int(n, "output_dtype", 0);
-  if (quantize && output && output != (has_in(n, 2) ? (int64_t)dev_in_dtype(n, 2) : OX_U8)) return "with types of its own";
+  if (quantize && output && output != (has_in(n, 2) ? (int64_t)dev_in_dtype(n, 2) : OX_U8))
+    return "with types of its own";
   if (kind < 0 || (quantize && kind == QUANT_I32)) return "not of 8-bit integers";
   if (has_in(n, 2) && !quantize && dev_in_dtype(n, 2) != dev_in_dtype(n, 0)) return "zero points of another type";
   if (dev_in_rank(n, 1) < 0 || dev_in_rank(n, 1) > 1) return "in blocks";
@@ -39,16 +41,24 @@ static ox_status *emit_linear(dev_plan *p, const dev_node *n) {
   bool quantize = is_op(n, "QuantizeLinear");
   const ox_shape *x = dev_shape(p, dev_in(n, 0));
   int64_t scales = dev_count(p, dev_in(n, 1));
-  quant_params params = {.n = (int)dev_count(p, dev_in(n, 0)), .inner = 1, .channels = 1, .has_zero = has_in(n, 2),
+  quant_params params = {.n = (int)dev_count(p, dev_in(n, 0)),
+                         .inner = 1,
+                         .channels = 1,
+                         .has_zero = has_in(n, 2),
                          .kind = kind_of(dev_dtype(p, quantize ? dev_out(n, 0) : dev_in(n, 0)))};
   if (scales != 1) {
     int axis = dev_axis(dev_attr_int(n, "axis", 1), x->rank);
     if (axis < 0 || x->dim[axis] != scales) return dev_refuse(p, "scales that do not fit the axis");
     params.channels = (int)scales, params.inner = (int)dev_span(x, axis + 1, x->rank);
   }
-  if (has_in(n, 2) && dev_count(p, dev_in(n, 2)) != scales) return dev_refuse(p, "zero points that do not fit the scales");
-  dev_call c = {.source = "quant", .kernel = quantize ? "quantize" : "dequantize", .dtype = dev_dtype(p, dev_in(n, 1)),
-                .n_buffers = 4, .written = 1u << 3, DEV_PARAMS(params),
+  if (has_in(n, 2) && dev_count(p, dev_in(n, 2)) != scales)
+    return dev_refuse(p, "zero points that do not fit the scales");
+  dev_call c = {.source = "quant",
+                .kernel = quantize ? "quantize" : "dequantize",
+                .dtype = dev_dtype(p, dev_in(n, 1)),
+                .n_buffers = 4,
+                .written = 1u << 3,
+                DEV_PARAMS(params),
                 .buffers = {dev_value(p, dev_in(n, 0)), dev_value(p, dev_in(n, 1)),
                             dev_value(p, has_in(n, 2) ? dev_in(n, 2) : UINT32_MAX), dev_value(p, dev_out(n, 0))}};
   return dev_emit_items(p, &c, params.n);
@@ -63,12 +73,31 @@ static ox_status *emit_dynamic(dev_plan *p, const dev_node *n) {
   if (groups > QUANT_PARTS) groups = QUANT_PARTS;
   quant_params params = {.n = count, .inner = 1, .channels = 1, .kind = QUANT_U8, .has_zero = 1}, few = params;
   few.n = (int)groups;
-  dev_call range = {.source = "quant", .kernel = "quant_ranges", .dtype = OX_F32, .groups = {groups}, .items = ROWS_ITEMS,
-                    .n_buffers = 2, .buffers = {x, parts}, .written = 1u << 1, DEV_PARAMS(params)};
-  dev_call choose = {.source = "quant", .kernel = "quant_choose", .dtype = OX_F32, .groups = {1}, .items = ROWS_ITEMS,
-                     .n_buffers = 3, .buffers = {parts, scale, zero}, .written = 6, DEV_PARAMS(few)};
-  dev_call apply = {.source = "quant", .kernel = "quantize", .dtype = OX_F32, .n_buffers = 4,
-                    .buffers = {x, scale, zero, y}, .written = 1u << 3, DEV_PARAMS(params)};
+  dev_call range = {.source = "quant",
+                    .kernel = "quant_ranges",
+                    .dtype = OX_F32,
+                    .groups = {groups},
+                    .items = ROWS_ITEMS,
+                    .n_buffers = 2,
+                    .buffers = {x, parts},
+                    .written = 1u << 1,
+                    DEV_PARAMS(params)};
+  dev_call choose = {.source = "quant",
+                     .kernel = "quant_choose",
+                     .dtype = OX_F32,
+                     .groups = {1},
+                     .items = ROWS_ITEMS,
+                     .n_buffers = 3,
+                     .buffers = {parts, scale, zero},
+                     .written = 6,
+                     DEV_PARAMS(few)};
+  dev_call apply = {.source = "quant",
+                    .kernel = "quantize",
+                    .dtype = OX_F32,
+                    .n_buffers = 4,
+                    .buffers = {x, scale, zero, y},
+                    .written = 1u << 3,
+                    DEV_PARAMS(params)};
   if (groups) DEV_TRY(dev_emit(p, &range));
   DEV_TRY(dev_emit(p, &choose));
   return dev_emit_items(p, &apply, count);
