@@ -125,6 +125,16 @@ OX_API int ox_memory_host_accessible(const ox_memory *m); /* the CPU may use its
 /* Blocks there; no bytes are NULL. OUT_OF_MEMORY names provider and memory. */
 OX_API OX_NODISCARD ox_status *ox_memory_take(ox_memory *m, size_t bytes, void **out_data);
 OX_API void ox_memory_give(ox_memory *m, void *data, size_t bytes);
+/* What a memory, or a session's provider with a limit or a strategy (below), takes comes from an arena: regions of the
+ * provider's, of which pieces are used again. Options of the host's own for any provider that has memories, not seen by
+ * the provider: "arena_extend_strategy": "kNextPowerOfTwo" (regions double) or "kSameAsRequested"; "gpu_mem_limit": the
+ * most bytes of regions, 0: no limit. An error of the limit names node or tensor. */
+typedef struct ox_memory_stats {
+  size_t limit, in_use, total, max_in_use, max_alloc; /* bytes; limit 0: none. total: of all regions */
+  uint64_t n_allocs, n_reserves, n_extensions, n_shrinkages;
+} ox_memory_stats;
+OX_API void ox_memory_get_stats(ox_memory *m, ox_memory_stats *out);
+OX_API void ox_memory_shrink(ox_memory *m); /* gives regions back to the provider that nobody uses */
 /* As ox_value_create and ox_value_wrap, of numbers, there; contents are not set. */
 OX_API OX_NODISCARD ox_status *ox_value_create_in(ox_memory *m, uint32_t dtype, const int64_t *dims, size_t rank,
                                                   ox_value **out_value);
@@ -240,6 +250,10 @@ typedef struct ox_session_opts {
    * measured when it is met first and added when the session is released. These are options of the CPU provider. */
   const char *tune_cache;
   int tune;
+  /* Where providers of the session take their blocks from, as far as one of these is the place that they want and share
+   * it (ox_ep_api.memory_space): so sessions have one arena. Retained. */
+  ox_memory *const *memories;
+  size_t n_memories;
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */
@@ -306,6 +320,11 @@ typedef struct ox_run_opts {
 OX_API OX_NODISCARD ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
                                               const ox_value *const *inputs, size_t n_inputs,
                                               const char *const *output_names, ox_value **outputs, size_t n_outputs);
+
+/* Frees what is only kept for later runs: idle contexts, released outputs, unused regions of arenas. Any thread. */
+OX_API void ox_session_shrink(ox_session *s);
+/* What the arena of |provider|'s memory |name| (NULL: the first) in this session has; 0: it has no arena. */
+OX_API int ox_session_memory_stats(const ox_session *s, const char *provider, const char *name, ox_memory_stats *out);
 
 /* Bytes of workspace that a run with these input shapes needs, before any run. shapes[i] for input i. This is all of it
  * if all shapes follow from those of the inputs; nodes that only the run knows the shapes of, and kernels that take memory

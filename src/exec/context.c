@@ -280,21 +280,6 @@ static ox_status *bind_types(ox_context *c, const ox_type *key, const ox_tensor 
   return NULL;
 }
 
-/* No step is the one to blame for the slab; the largest value may say where to look. */
-static ox_status *name_largest(const ox_context *c, ox_status *st) {
-  const ox_slot *largest = NULL;
-  for (ox_id v = 0; v < c->plan->graph->n_values; v++) {
-    const ox_slot *slot = &c->slots[v];
-    if (slot->home == OX_HOME_SLAB && !slot->memory && (!largest || slot->t.bytes > largest->t.bytes)) largest = slot;
-  }
-  if (!largest) return st;
-  const ox_graph_value *value = &c->plan->graph->values[largest - c->slots];
-  st = ox_status_note(st, "the largest value is '%s' with %zu bytes", value->name, largest->t.bytes);
-  for (uint32_t i = 0; i < c->n_steps; i++)
-    if (c->steps[i].unit->node == value->producer) return ox_unit_note(st, c->plan, c->steps[i].unit);
-  return st;
-}
-
 static ox_status *take_slab(ox_context *c, size_t total) {
   ox_workspace *w = c->workspace;
   if (!ox_workspace_take(w, total))
@@ -317,7 +302,7 @@ static ox_status *reserve(ox_context *c) {
       __builtin_add_overflow(total, all_scratch, &total))
     return ox_fail(OX_LIMIT, "workspace is larger than the address space");
   ox_status *st = take_slab(c, total);
-  if (st) return name_largest(c, st);
+  if (st) return ox_lifetimes_name_largest(c, 0, st);
   if (total) c->shared = c->slab + c->values_bytes, c->scratch = c->shared + shared;
   c->scratch_bytes = scratch;
   return NULL;

@@ -11,7 +11,7 @@ static void *take(void *ctx, size_t bytes, size_t align) {
   const ox_device_memory *m = ctx;
   void *data = NULL;
   (void)align; /* the provider's own: ox_memory_def.align */
-  ox_status *st = m->provider->api.memory_alloc(m->provider->ep, ox_memory_index(m->id), bytes, &data);
+  ox_status *st = ox_provider_take(m->provider, ox_memory_index(m->id), bytes, &data);
   if (st) ox_log_write(m->provider->services.log, OX_LOG_WARNING, "%s: %s", m->provider->api.name, ox_status_message(st));
   ox_status_free(st);
   return st ? NULL : data;
@@ -19,7 +19,7 @@ static void *take(void *ctx, size_t bytes, size_t align) {
 
 static void give(void *ctx, void *p, size_t bytes) {
   const ox_device_memory *m = ctx;
-  m->provider->api.memory_free(m->provider->ep, ox_memory_index(m->id), p, bytes);
+  ox_provider_give(m->provider, ox_memory_index(m->id), p, bytes);
 }
 
 /* ---- building ---- */
@@ -100,12 +100,8 @@ void ox_devices_deinit(ox_devices *d) {
 ox_status *ox_device_slab(ox_device_memory *m, size_t bytes) {
   m->slab_bytes = bytes;
   if (!bytes) return NULL;
-  const ox_provider *p = m->provider;
-  uint32_t index = ox_memory_index(m->id);
   void *data = NULL;
-  ox_status *st = p->api.memory_alloc(p->ep, index, bytes, &data);
-  if (!st && !data) st = ox_fail(OX_OUT_OF_MEMORY, "no memory");
-  if (!st) m->slab = data;
-  return ox_status_note(st, "provider '%s', %zu bytes of its memory '%s'", p->api.name, bytes,
-                        p->api.memories[index - 1].name);
+  ox_status *st = ox_provider_take(m->provider, ox_memory_index(m->id), bytes, &data);
+  m->slab = data;
+  return st;
 }

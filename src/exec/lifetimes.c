@@ -175,6 +175,21 @@ static ox_status *plan_frees(ox_context *c, const uint32_t *last) {
   return NULL;
 }
 
+ox_status *ox_lifetimes_name_largest(const ox_context *c, uint32_t memory, ox_status *st) {
+  const ox_slot *largest = NULL;
+  for (ox_id v = 0; v < c->plan->graph->n_values; v++) {
+    const ox_slot *slot = &c->slots[v];
+    if (slot->home == OX_HOME_SLAB && slot->memory == memory && (!largest || slot->t.bytes > largest->t.bytes))
+      largest = slot;
+  }
+  if (!st || !largest) return st;
+  const ox_graph_value *value = &c->plan->graph->values[largest - c->slots];
+  st = ox_status_note(st, "the largest value is '%s' with %zu bytes", value->name, largest->t.bytes);
+  for (uint32_t i = 0; i < c->n_steps; i++)
+    if (c->steps[i].unit->node == value->producer) return ox_unit_note(st, c->plan, c->steps[i].unit);
+  return st;
+}
+
 ox_status *ox_lifetimes_plan(ox_context *c, bool direct) {
   uint32_t n = c->plan->graph->n_values + 1;
   uint32_t *first = ox_new(c->env->alloc, 2 * (size_t)n * sizeof *first);
@@ -188,7 +203,7 @@ ox_status *ox_lifetimes_plan(ox_context *c, bool direct) {
     ox_device_memory *m = &c->devices.memories[i];
     size_t bytes, align = m->provider->api.memories[ox_memory_index(m->id) - 1].align;
     st = plan_slab(c, m->id, align, first, last, &bytes);
-    if (!st) st = ox_device_slab(m, bytes);
+    if (!st) st = ox_lifetimes_name_largest(c, m->id, ox_device_slab(m, bytes));
   }
   if (!st) st = plan_frees(c, last);
   ox_delete(c->env->alloc, first, 2 * (size_t)n * sizeof *first);

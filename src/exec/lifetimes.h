@@ -11,4 +11,8 @@ OX_NODISCARD ox_status *ox_lifetimes_plan(ox_context *c, bool direct);
 /* After that: plans the slab of *out_bytes once more, so that steps of stretches may run in any order (exec/stretch.h). */
 OX_NODISCARD ox_status *ox_lifetimes_plan_apart(ox_context *c, size_t *out_bytes);
 
+/* |st|, with which the slab of |memory| could not be had: no step is the one to blame for it, the largest value may say
+ * where to look. NULL stays NULL; consumes |st|. */
+OX_NODISCARD ox_status *ox_lifetimes_name_largest(const ox_context *c, uint32_t memory, ox_status *st);
+
 #endif

@@ -51,8 +51,8 @@ static ox_status *make_copy(ox_plan *p, ox_id v, uint32_t memory, struct ox_cons
   if (!c) return ox_oom();
   c->value = v, c->memory = memory, c->t = *t, c->t.data = NULL;
   if (!t->bytes) return NULL;
-  OX_TRY(d->api.memory_alloc(d->ep, ox_memory_index(memory), t->bytes, &data));
-  if (!data) return ox_fail(OX_OUT_OF_MEMORY, "no %zu bytes for constant '%s'", t->bytes, p->graph->values[v].name);
+  OX_TRY(ox_status_note(ox_provider_take(d, ox_memory_index(memory), t->bytes, &data), "constant '%s'",
+                        p->graph->values[v].name));
   c->t.data = data, c->next = p->copies, p->copies = c;
   return d->api.copy(d->ep, data, ox_memory_index(memory), t->data, 0, t->bytes, NULL);
 }
@@ -84,7 +84,7 @@ static ox_status *fix_inputs(ox_plan *p, ox_unit *u) {
 void ox_constants_release(ox_plan *p) {
   for (struct ox_const_copy *c = p->copies; c; c = c->next) {
     const ox_provider *d = &p->providers[ox_memory_owner(c->memory) - 1];
-    d->api.memory_free(d->ep, ox_memory_index(c->memory), c->t.data, c->t.bytes);
+    ox_provider_give(d, ox_memory_index(c->memory), c->t.data, c->t.bytes);
   }
   p->copies = NULL;
 }

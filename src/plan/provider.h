@@ -3,8 +3,9 @@
 #ifndef OX_PLAN_PROVIDER_H
 #define OX_PLAN_PROVIDER_H
 
+#include "base/arena.h"
 #include "base/digest.h"
-#include "ep/host.h"
+#include "plan/device_arena.h"
 
 /* A provider of a session. Its services and table outlive everything that it made. */
 typedef struct ox_provider {
@@ -12,7 +13,26 @@ typedef struct ox_provider {
   ox_ep *ep;
   ox_ep_services services;
   ox_digest identity; /* of its name, version and options: where cached programs begin */
+  ox_device_arena **arenas; /* per memory; NULL, there or here: blocks come from the provider itself */
 } ox_provider;
+
+/* Options of the host's own about the arenas of a provider. */
+typedef struct ox_arena_request {
+  ox_device_arena_opts opts;
+  bool asked;
+} ox_arena_request;
+
+/* Takes them out of |given|: what is left for the provider is |*out_rest|, in arrays of |a|. INVALID_ARGUMENT for
+ * values that do not parse. */
+OX_NODISCARD ox_status *ox_provider_arena_options(ox_arena *a, const ox_ep_api *api, const ox_options *given,
+                                                  ox_options *out_rest, ox_arena_request *out);
+/* Arenas for all memories of |p|. */
+OX_NODISCARD ox_status *ox_provider_add_arenas(ox_provider *p, ox_alloc alloc, const ox_device_arena_opts *opts);
+void ox_provider_release_arenas(ox_provider *p, ox_alloc alloc); /* before |p->ep| is destroyed */
+
+/* A block of memory |memory| of |p|. Errors name provider, memory and bytes. */
+OX_NODISCARD ox_status *ox_provider_take(const ox_provider *p, uint32_t memory, size_t bytes, void **out_data);
+void ox_provider_give(const ox_provider *p, uint32_t memory, void *data, size_t bytes);
 
 /* Where the digests of a provider's cached programs begin: with its name, version and options. */
 ox_digest ox_provider_identity(const ox_ep_api *api, const ox_options *o);

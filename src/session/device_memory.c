@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "plan/transfers.h"
+#include "session/session.h"
 
 /* ---- life ---- */
 
@@ -20,6 +21,14 @@ static ox_status *find_index(const ox_ep_api *api, const char *name, uint32_t *o
                  name ? name : "", name ? "'" : "");
 }
 
+static ox_status *create(ox_memory *m, const ox_ep_api *api, const ox_options *options) {
+  OX_TRY(ox_ep_check_options(api, options));
+  ox_ep_host host = ox_ep_host_make(&m->provider.services, api);
+  OX_TRY(ox_status_note(api->create(&host, options, &m->provider.ep), "provider '%s'", api->name));
+  if (!m->provider.ep) return ox_fail(OX_FAIL, "provider '%s': create returned nothing", api->name);
+  return NULL;
+}
+
 static ox_status *fill(ox_memory *m, const ox_ep_api *api, const ox_options *options) {
   m->provider.api = *api;
   m->provider.services = (ox_ep_services){.alloc = m->env->alloc,
@@ -27,10 +36,16 @@ static ox_status *fill(ox_memory *m, const ox_ep_api *api, const ox_options *opt
                                           .pool = m->env->pool,
                                           .max_threads = OX_MAX(ox_pool_size(m->env->pool), 1),
                                           .provider = api->name};
-  OX_TRY(ox_ep_check_options(api, options));
-  ox_ep_host host = ox_ep_host_make(&m->provider.services, api);
-  OX_TRY(ox_status_note(api->create(&host, options, &m->provider.ep), "provider '%s'", api->name));
-  if (!m->provider.ep) return ox_fail(OX_FAIL, "provider '%s': create returned nothing", api->name);
+  ox_options rest;
+  ox_arena_request arenas;
+  ox_arena scratch; /* create reads its options, and keeps none */
+  ox_arena_init(&scratch, m->env->alloc);
+  ox_status *st = ox_provider_arena_options(&scratch, api, options, &rest, &arenas);
+  if (!st) st = create(m, api, &rest);
+  ox_arena_deinit(&scratch);
+  if (st) return st;
+  if (!arenas.asked) arenas.opts.extend = OX_ARENA_SAME_AS_REQUESTED;
+  OX_TRY(ox_provider_add_arenas(&m->provider, m->env->alloc, &arenas.opts));
   m->space = api->memory_space ? api->memory_space(m->provider.ep, m->index) : 0;
   return NULL;
 }
@@ -61,6 +76,7 @@ ox_memory *ox_memory_retain(ox_memory *m) {
 void ox_memory_release(ox_memory *m) {
   /* acq_rel: the last holder sees every use by the others */
   if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
+  ox_provider_release_arenas(&m->provider, m->env->alloc);
   if (m->provider.ep) m->provider.api.destroy(m->provider.ep);
   ox_env *env = m->env;
   ox_delete(env->alloc, m, sizeof *m);
@@ -88,16 +104,47 @@ uint32_t ox_memory_in_plan(const ox_memory *m, const ox_provider *providers, siz
 /* ---- blocks ---- */
 
 ox_status *ox_memory_take(ox_memory *m, size_t bytes, void **out_data) {
-  const ox_provider *p = &m->provider;
   *out_data = NULL;
-  if (!bytes) return NULL;
-  ox_status *st = p->api.memory_alloc(p->ep, m->index, bytes, out_data);
-  if (!st && !*out_data) st = ox_fail(OX_OUT_OF_MEMORY, "no memory");
-  return ox_status_note(st, "provider '%s', %zu bytes of its memory '%s'", p->api.name, bytes, ox_memory_name(m));
+  return bytes ? ox_provider_take(&m->provider, m->index, bytes, out_data) : NULL;
 }
 
-void ox_memory_give(ox_memory *m, void *data, size_t bytes) {
-  if (data) m->provider.api.memory_free(m->provider.ep, m->index, data, bytes);
+void ox_memory_give(ox_memory *m, void *data, size_t bytes) { ox_provider_give(&m->provider, m->index, data, bytes); }
+
+static ox_device_arena *arena_of(const ox_memory *m) { return m->provider.arenas[m->index - 1]; }
+void ox_memory_get_stats(ox_memory *m, ox_memory_stats *out) { ox_device_arena_stats(arena_of(m), out); }
+void ox_memory_shrink(ox_memory *m) { ox_device_arena_shrink(arena_of(m)); }
+
+ox_status *ox_memory_lend(ox_memory *m, ox_provider *p, ox_alloc alloc) {
+  if (!same_place(m, p)) return NULL;
+  if (!p->arenas) p->arenas = ox_new_zeroed(alloc, p->api.n_memories * sizeof *p->arenas);
+  if (!p->arenas) return ox_oom();
+  ox_device_arena_release(p->arenas[m->index - 1]);
+  p->arenas[m->index - 1] = ox_device_arena_retain(arena_of(m));
+  return NULL;
+}
+
+/* ---- of sessions ---- */
+
+void ox_session_shrink(ox_session *s) {
+  ox_session_trim(s);
+  for (size_t i = 0; i < s->n_providers; i++)
+    for (size_t k = 0; s->providers[i].arenas && k < s->providers[i].api.n_memories; k++)
+      if (s->providers[i].arenas[k]) ox_device_arena_shrink(s->providers[i].arenas[k]);
+}
+
+int ox_session_memory_stats(const ox_session *s, const char *provider, const char *name, ox_memory_stats *out) {
+  ox_provider_info info;
+  for (size_t i = 0; provider && i < s->n_providers; i++) {
+    const ox_provider *p = &s->providers[i];
+    bool is_it = strcmp(p->api.name, provider) == 0 ||
+                 (ox_provider_find(provider, &info) && strcmp(p->api.name, info.name) == 0);
+    for (size_t k = 0; is_it && p->arenas && k < p->api.n_memories; k++) {
+      if ((name && strcmp(p->api.memories[k].name, name) != 0) || !p->arenas[k]) continue;
+      ox_device_arena_stats(p->arenas[k], out);
+      return 1;
+    }
+  }
+  return 0;
 }
 
 static ox_status *copy_with(ox_memory *m, void *to, uint32_t to_index, const void *from, uint32_t from_index,

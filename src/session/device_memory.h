@@ -17,6 +17,9 @@ struct ox_memory {
   uint64_t space; /* 0: its own */
 };
 
+/* If |m| is a place of |p|'s, that instance takes its blocks from |m|'s arena from now on. */
+OX_NODISCARD ox_status *ox_memory_lend(ox_memory *m, ox_provider *p, ox_alloc alloc);
+
 /* The place as a plan with |providers| names it (plan/transfers.h); 0: none of these can use blocks of |m|. */
 uint32_t ox_memory_in_plan(const ox_memory *m, const ox_provider *providers, size_t n);
 /* Copies |bytes|; NULL is the host's memory. */

@@ -89,6 +89,7 @@ ox_status *ox_session_keep_source(ox_session *s, const ox_model_source *from, co
   if (!s->source) return ox_oom();
   s->source->from = *from, s->source->opts = *o;
   s->source->opts.copy_bytes = 0;
+  s->source->opts.memories = s->memories;
   s->source->opts.cancel = NULL, s->source->opts.timeout_ms = 0; /* of the first load */
   s->source->opts.dump_before = s->source->opts.dump_after = NULL; /* said of the model once, while the caller waits */
   if (s->bytes) s->source->from.bytes = s->bytes;

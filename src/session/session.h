@@ -44,6 +44,8 @@ struct ox_session {
   ox_model *model;
   void *bytes; /* a copy of the model's bytes, or NULL */
   size_t n_bytes;
+  ox_memory **memories; /* of the caller's, retained: providers take blocks there */
+  size_t n_memories;
   ox_value **given; /* contents for initializers, retained */
   size_t n_given;
   ox_plan *plan;

@@ -95,6 +95,19 @@ static ox_status *read_and_load(ox_session *s, const ox_model_source *from, cons
   return ox_session_load(s, o);
 }
 
+/* Those whose arenas providers will use. */
+static ox_status *keep_memories(ox_session *s, const ox_session_opts *o) {
+  if (o->n_memories && !o->memories)
+    return ox_fail(OX_INVALID_ARGUMENT, "%zu memories, but the list is NULL", o->n_memories);
+  s->memories = OX_ARENA_ARRAY(&s->arena, ox_memory *, o->n_memories);
+  if (!s->memories) return ox_oom();
+  for (; s->n_memories < o->n_memories; s->n_memories++) {
+    if (!o->memories[s->n_memories]) return ox_fail(OX_INVALID_ARGUMENT, "memory %zu is NULL", s->n_memories);
+    s->memories[s->n_memories] = ox_memory_retain(o->memories[s->n_memories]);
+  }
+  return NULL;
+}
+
 static ox_status *fill(ox_session *s, const ox_model_source *from, ox_session_opts *o) {
   ox_read_opts ro;
   ox_watch watch;
@@ -102,6 +115,7 @@ static ox_status *fill(ox_session *s, const ox_model_source *from, ox_session_op
   OX_TRY(ox_session_limit_memory(s, o, bytes_of(from)));
   ox_arena_init(&s->arena, s->alloc);
   if (!s->origin) OX_TRY(ox_session_name_providers(s, o));
+  OX_TRY(keep_memories(s, o));
   OX_TRY(ox_session_add_ops(s, o));
   OX_TRY(prepare_reading(s, o, &ro));
   ro.watch = ox_watch_start(&watch, o->cancel, o->timeout_ms);
@@ -154,7 +168,11 @@ void ox_session_release(ox_session *s) {
   ox_session_release(atomic_exchange_explicit(&s->sibling, NULL, memory_order_relaxed)); /* it uses what is ours */
   ox_session_trim(s);
   ox_plan_destroy(s->plan);
-  for (size_t i = 0; i < s->n_providers; i++) s->providers[i].api.destroy(s->providers[i].ep);
+  for (size_t i = 0; i < s->n_providers; i++) {
+    ox_provider_release_arenas(&s->providers[i], s->alloc);
+    s->providers[i].api.destroy(s->providers[i].ep);
+  }
+  for (size_t i = 0; i < s->n_memories; i++) ox_memory_release(s->memories[i]);
   ox_registry_destroy(s->provider_ops);
   ox_registry_destroy(s->own_ops);
   ox_recycler_release(s->recycler);

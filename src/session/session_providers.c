@@ -7,6 +7,7 @@
 #include "base/macros.h"
 #include "ep/rows/rows_ep.h"
 #include "ops/builtin.h"
+#include "session/device_memory.h"
 
 /* ---- custom operators ---- */
 
@@ -42,10 +43,20 @@ static ox_status *with_tuning(ox_session *s, const ox_session_opts *o, const ox_
   return NULL;
 }
 
+/* Where the provider's blocks come from: shared memories of the caller's, then arenas of its own, if it is to have
+ * some. */
+static ox_status *add_arenas(ox_session *s, const ox_session_opts *o, ox_provider *p, const ox_arena_request *r) {
+  if (r->asked) OX_TRY(ox_provider_add_arenas(p, s->alloc, &r->opts));
+  for (size_t i = 0; i < o->n_memories; i++) OX_TRY(ox_memory_lend(o->memories[i], p, s->alloc));
+  return NULL;
+}
+
 static ox_status *add(ox_session *s, const ox_session_opts *o, const ox_ep_api *api, void *user,
                       const ox_options *given) {
-  ox_options all, *options = &all;
+  ox_options all, rest, *options = &rest;
+  ox_arena_request arenas;
   OX_TRY(with_tuning(s, o, api, given, &all));
+  OX_TRY(ox_provider_arena_options(&s->arena, api, &all, &rest, &arenas));
   if (s->n_providers == OX_MOST_PROVIDERS) return ox_fail(OX_LIMIT, "more than %d providers", OX_MOST_PROVIDERS);
   ox_provider *p = &s->providers[s->n_providers];
   *p = (ox_provider){.api = *api,
@@ -56,7 +67,7 @@ static ox_status *add(ox_session *s, const ox_session_opts *o, const ox_ep_api *
   OX_TRY(ox_status_note(api->create(&host, options, &p->ep), "provider '%s'", api->name));
   if (!p->ep) return ox_fail(OX_FAIL, "provider '%s': create returned nothing", api->name);
   s->n_providers++;
-  return NULL;
+  return add_arenas(s, o, p, &arenas);
 }
 
 static bool has(const ox_session *s, const char *name) {

@@ -236,6 +236,63 @@ static void test_bindings_to_a_device(void **state) {
   ort()->ReleaseValue(y); /* after all others */
 }
 
+static long stat_of(OrtEnv *env, const OrtMemoryInfo *info, const char *key) {
+  OrtAllocator *allocator;
+  OrtKeyValuePairs *stats;
+  OK(ort()->GetSharedAllocator(env, info, &allocator));
+  OK(ort()->AllocatorGetStats(allocator, &stats));
+  const char *value = ort()->GetKeyValue(stats, key);
+  assert_non_null(value);
+  long n = atol(value);
+  ort()->ReleaseKeyValuePairs(stats);
+  return n;
+}
+
+/* An arena of the environment that sessions use, and runs that shrink it. */
+static void test_arenas_of_devices(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  setenv("ONYX_PLUGINS", PLUGIN_FOLDER, 1);
+  message m = relu_model();
+  OrtEnv *env = test_env();
+  OrtMemoryInfo *info = device_info();
+  OrtArenaCfg *cfg;
+  OrtSessionOptions *o;
+  OrtRunOptions *ro;
+  OK(ort()->CreateArenaCfg(1 << 22, 0, -1, -1, &cfg));
+  OK(ort()->CreateAndRegisterAllocatorV2(env, "device", info, cfg, NULL, NULL, 0));
+  FAILS(ort()->CreateAndRegisterAllocatorV2(env, "device", info, cfg, NULL, NULL, 0), ORT_INVALID_ARGUMENT, "in use");
+  FAILS(ort()->CreateAndRegisterAllocatorV2(env, "nobody", info, cfg, NULL, NULL, 0), ORT_INVALID_ARGUMENT, "nobody");
+  ort()->ReleaseArenaCfg(cfg);
+  assert_int_equal(stat_of(env, info, "Limit"), 1 << 22);
+  assert_int_equal(stat_of(env, info, "NumAllocs"), 0);
+  OK(ort()->CreateSessionOptions(&o));
+  OK(ort()->SessionOptionsAppendExecutionProvider(o, "device", NULL, NULL, 0));
+  OK(ort()->AddSessionConfigEntry(o, "session.use_env_allocators", "1"));
+  OrtSession *s = open_model(env, &m, o);
+  check_run(s, 0, 2);
+  assert_true(stat_of(env, info, "NumAllocs") > 0);
+  assert_true(stat_of(env, info, "InUse") > 0);
+  assert_int_equal(stat_of(env, info, "NumArenaExtensions"), 1);
+  float data[2] = {-1, 2};
+  OrtValue *x = floats(data, (int64_t[]){2}, 1), *y = NULL;
+  const OrtValue *in = x;
+  OK(ort()->CreateRunOptions(&ro));
+  OK(ort()->AddRunConfigEntry(ro, "memory.enable_memory_arena_shrinkage", "cpu:0;gpu:0"));
+  OK(ort()->Run(s, ro, (const char *[]){"x"}, &in, 1, (const char *[]){"y"}, 1, &y));
+  assert_int_equal(stat_of(env, info, "TotalAllocated"), 0);
+  assert_int_equal(stat_of(env, info, "NumArenaShrinkages"), 1);
+  ort()->ReleaseValue(y), y = NULL;
+  OK(ort()->AddRunConfigEntry(ro, "memory.enable_memory_arena_shrinkage", "tpu:0"));
+  FAILS(ort()->Run(s, ro, (const char *[]){"x"}, &in, 1, (const char *[]){"y"}, 1, &y), ORT_INVALID_ARGUMENT, "tpu:0");
+  ort()->ReleaseValue(x);
+  ort()->ReleaseRunOptions(ro);
+  ort()->ReleaseSession(s);
+  ort()->ReleaseSessionOptions(o);
+  ort()->ReleaseMemoryInfo(info);
+  ort()->ReleaseEnv(env);
+}
+
 static void test_places_that_nobody_has(void **state) {
   (void)state;
   if (!ort_is_onyx()) skip();
@@ -257,6 +314,7 @@ int main(void) {
       cmocka_unit_test(test_options_reach_the_provider),
       cmocka_unit_test(test_without_an_environment),
       cmocka_unit_test(test_bindings_to_a_device),
+      cmocka_unit_test(test_arenas_of_devices),
       cmocka_unit_test(test_places_that_nobody_has),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

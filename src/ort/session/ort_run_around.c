@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ort/session/ort_run_around.c - what is rare around a run, from the outside in: adapters bring inputs, a profile looks
- * on, providers of libraries are told of beginning and end. */
+ * on, providers of libraries are told of beginning and end, arenas shrink. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +11,8 @@
 #include "ort/plugin/ort_ep_profile.h"
 #include "ort/plugin/ort_session_eps.h"
 #include "ort/plugin/ort_sync_stream.h"
+#include "ort/value/ort_arena.h"
+#include "ort/value/ort_own_memory.h"
 
 /* One of them fails at the end: what the run made goes again. */
 static OrtStatus *run_with_eps(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
@@ -87,7 +89,7 @@ static size_t count_parameters(const OrtRunOptions *o) {
   return n;
 }
 
-OrtStatus *ort_run_around(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
+static OrtStatus *run_with_adapters(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
   if (options != NULL && (unsigned)(options->log_severity + 1) > ORT_LOGGING_LEVEL_FATAL + 1)
     return ort_fail(ORT_FAIL, "Run: the log's level is %d, wanted -1 to 4", options->log_severity);
   if (s->edit != NULL)
@@ -109,4 +111,35 @@ OrtStatus *ort_run_around(OrtSession *s, const OrtRunOptions *options, const ort
   free(names);
   free(inputs);
   return st;
+}
+
+/* ---- afterwards ---- */
+
+/* "cpu:0;gpu:0": whose arenas are to give back what nobody uses. */
+static OrtStatus *read_shrinkage(const char *list, bool *out_any) {
+  *out_any = false;
+  for (const char *p = list; p != NULL && *p != '\0'; p += *p == ';') {
+    size_t n = strcspn(p, ";"), digits = n > 4 ? strspn(p + 4, "0123456789") : 0;
+    if ((strncmp(p, "cpu:", 4) != 0 && strncmp(p, "gpu:", 4) != 0) || digits == 0 || digits + 4 != n)
+      return ort_fail(ORT_INVALID_ARGUMENT,
+                      "Run: 'memory.enable_memory_arena_shrinkage' is '%s', wanted devices as in 'cpu:0;gpu:0'", list);
+    *out_any = true;
+    p += n;
+  }
+  return NULL;
+}
+
+OrtStatus *ort_run_around(OrtSession *s, const OrtRunOptions *options, const ort_run_call *c) {
+  const char *list = options != NULL ? ort_pairs_get(&options->config, "memory.enable_memory_arena_shrinkage") : NULL;
+  bool shrink;
+  ORT_TRY(read_shrinkage(list, &shrink));
+  ORT_TRY(run_with_adapters(s, options, c));
+  if (!shrink) return NULL;
+  ox_session_shrink(s->session);
+  pthread_mutex_lock(&s->env->lock);
+  ort_arena *arena = s->arena;
+  pthread_mutex_unlock(&s->env->lock);
+  if (arena != NULL) ort_arena_shrink(arena);
+  ort_own_memories_shrink();
+  return NULL;
 }

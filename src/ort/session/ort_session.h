@@ -73,7 +73,8 @@ OX_NODISCARD OrtStatus *ort_load_explain(ox_status *st);
 
 /* Nothing in them is for ort_run_around. */
 static inline bool ort_run_options_are_plain(const OrtRunOptions *o) {
-  return !o->profiling && o->n_adapters == 0 && (unsigned)(o->log_severity + 1) <= ORT_LOGGING_LEVEL_FATAL + 1;
+  return !o->profiling && o->n_adapters == 0 && o->config.n == 0 &&
+         (unsigned)(o->log_severity + 1) <= ORT_LOGGING_LEVEL_FATAL + 1;
 }
 
 /* A run in values of the engine. outputs[i] NULL: made. */

@@ -5,6 +5,7 @@
 
 #include "ort/env/ort_providers.h"
 #include "ort/session/ort_session.h"
+#include "ort/value/ort_own_memory.h"
 #include "ort/ort_status.h"
 #include "ort/plugin/ort_session_eps.h"
 
@@ -63,12 +64,15 @@ typedef struct lists {
   const ox_value **initializers;
   ox_provider_spec *providers;
   const char **provider_texts;
+  ox_memory **memories; /* MOST_MEMORIES */
 } lists;
+
+enum { MOST_MEMORIES = 32 };
 
 static OrtStatus *make_lists(const OrtSessionOptions *o, lists *l, void **out_block) {
   size_t d = o->n_dims, i = o->n_initializers;
   size_t specs = o->n_providers * sizeof(ox_provider_spec), texts = 2 * ort_provider_option_count(o);
-  *out_block = malloc(specs + 8 * (4 * d + 2 * i + texts + 1));
+  *out_block = malloc(specs + 8 * (4 * d + 2 * i + texts + MOST_MEMORIES));
   if (*out_block == NULL) return ort_out_of_memory();
   l->providers = *out_block;
   l->dim_values = (int64_t *)(l->providers + o->n_providers), l->denotation_values = l->dim_values + d;
@@ -76,6 +80,7 @@ static OrtStatus *make_lists(const OrtSessionOptions *o, lists *l, void **out_bl
   l->initializer_names = l->denotations + d;
   l->initializers = (const ox_value **)(l->initializer_names + i);
   l->provider_texts = (const char **)(l->initializers + i);
+  l->memories = (ox_memory **)(l->provider_texts + texts);
   return NULL;
 }
 
@@ -163,6 +168,8 @@ OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *out, void **out
   ORT_TRY(make_lists(o, &l, out_lists));
   fill_dims(o, &l, out);
   out->n_providers = ort_provider_specs(o, l.providers, l.provider_texts), out->providers = l.providers;
+  if (config_int(o, "session.use_env_allocators", 0) == 1)
+    out->n_memories = ort_own_memories(l.memories, MOST_MEMORIES), out->memories = l.memories;
   ORT_TRY(fill_initializers(s, &l, out));
   return fill_files(s, out);
 }

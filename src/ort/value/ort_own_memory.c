@@ -68,9 +68,30 @@ static void give(OrtAllocator *allocator, void *data) {
 
 static const OrtMemoryInfo *info_of(const OrtAllocator *allocator) { return &place_of(allocator)->info; }
 
+/* The keys of ONNX Runtime's arenas. */
 static OrtStatus *stats(const OrtAllocator *allocator, OrtKeyValuePairs **out) {
-  (void)allocator;
-  return ort_pairs_create(out);
+  const own_memory *p = place_of(allocator);
+  ox_memory_stats s = {0};
+  if (p->memory != NULL) ox_memory_get_stats(p->memory, &s);
+  const struct {
+    const char *key;
+    uint64_t value;
+  } rows[] = {{"Limit", s.limit},
+              {"InUse", s.in_use},
+              {"TotalAllocated", s.total},
+              {"MaxInUse", s.max_in_use},
+              {"NumAllocs", s.n_allocs},
+              {"NumReserves", s.n_reserves},
+              {"NumArenaExtensions", s.n_extensions},
+              {"NumArenaShrinkages", s.n_shrinkages},
+              {"MaxAllocSize", s.max_alloc}};
+  ORT_TRY(ort_pairs_create(out));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)rows[i].value);
+    ORT_TRY(ort_pairs_set(*out, rows[i].key, text));
+  }
+  return NULL;
 }
 
 static void *alloc_on_stream(OrtAllocator *allocator, size_t bytes, OrtSyncStream *stream) {
@@ -79,7 +100,8 @@ static void *alloc_on_stream(OrtAllocator *allocator, size_t bytes, OrtSyncStrea
 }
 
 static OrtStatus *shrink(OrtAllocator *allocator) {
-  (void)allocator;
+  const own_memory *p = place_of(allocator);
+  if (p->memory != NULL) ox_memory_shrink(p->memory);
   return NULL;
 }
 
@@ -166,6 +188,55 @@ const OrtMemoryInfo *ort_own_memory_info(const ox_memory *m) {
     if (p->memory == m) info = &p->info;
   pthread_mutex_unlock(&the_lock);
   return info;
+}
+
+size_t ort_own_memories(ox_memory **out, size_t most) {
+  size_t n = 0;
+  pthread_mutex_lock(&the_lock);
+  for (const own_memory *p = places; p != NULL && n < most; p = p->next)
+    if (p->memory != NULL) out[n++] = p->memory;
+  pthread_mutex_unlock(&the_lock);
+  return n;
+}
+
+void ort_own_memories_shrink(void) {
+  pthread_mutex_lock(&the_lock);
+  for (const own_memory *p = places; p != NULL; p = p->next)
+    if (p->memory != NULL) ox_memory_shrink(p->memory);
+  pthread_mutex_unlock(&the_lock);
+}
+
+static OrtStatus *put_place(const OrtMemoryInfo *info, ox_memory *m) {
+  OrtStatus *st = NULL;
+  pthread_mutex_lock(&the_lock);
+  own_memory *p = find_place(info);
+  if (p != NULL && p->memory != NULL)
+    st = ort_fail(ORT_INVALID_ARGUMENT, "memory '%s' is in use already: it has an allocator", info->name);
+  else if (p == NULL && (p = make_place(info)) == NULL)
+    st = ort_out_of_memory();
+  if (st == NULL) p->memory = m;
+  pthread_mutex_unlock(&the_lock);
+  if (st != NULL) ox_memory_release(m);
+  return st;
+}
+
+OrtStatus *ort_own_memory_register(OrtEnv *env, const char *name, const OrtMemoryInfo *info, const OrtArenaCfg *config,
+                                   const char *const *keys, const char *const *values, size_t n) {
+  char limit[24];
+  ox_memory *m = NULL;
+  OrtArenaCfg c = config != NULL ? *config : ort_arena_config();
+  const char **texts = malloc((2 * n + 4) * sizeof *texts);
+  if (texts == NULL) return ort_out_of_memory();
+  const char **of_values = texts + n + 2;
+  for (size_t i = 0; i < n; i++) texts[i] = keys[i], of_values[i] = values[i];
+  snprintf(limit, sizeof limit, "%zu", c.max_mem);
+  texts[n] = "gpu_mem_limit", of_values[n] = limit;
+  texts[n + 1] = "arena_extend_strategy";
+  of_values[n + 1] = c.strategy == ORT_ARENA_AS_REQUESTED ? "kSameAsRequested" : "kNextPowerOfTwo";
+  ox_provider_spec spec = {name, {(uint32_t)n + 2, texts, of_values}};
+  OrtStatus *st = ort_status_from(ox_memory_open(env->env, &spec, NULL, &m));
+  free(texts);
+  return st != NULL ? st : put_place(info, m);
 }
 
 void ort_own_memories_release(OrtEnv *env) {

@@ -5,6 +5,7 @@
 #define OX_ORT_OWN_MEMORY_H
 
 #include "ort/env/ort_env.h"
+#include "ort/value/ort_arena.h"
 #include "ort/value/ort_memory.h"
 
 /* The memory that |info| names, opened when it is first asked for and kept until |env| ends; NULL: none of the engine's
@@ -16,5 +17,13 @@ OrtAllocator *ort_own_allocator_find(OrtEnv *env, const OrtMemoryInfo *info);
 ox_memory *ort_own_memory_of(const OrtAllocator *allocator);
 /* What the ABI calls |m|; NULL: a memory that nobody asked for by its info. Lives as long as the process. */
 const OrtMemoryInfo *ort_own_memory_info(const ox_memory *m);
+
+/* Opens the memory that |info| names with these options of provider |name|, for all who ask for it later. */
+OX_NODISCARD OrtStatus *ort_own_memory_register(OrtEnv *env, const char *name, const OrtMemoryInfo *info,
+                                                const OrtArenaCfg *config, const char *const *keys,
+                                                const char *const *values, size_t n);
+/* Those that are open, at most |most|; returns how many. */
+size_t ort_own_memories(ox_memory **out, size_t most);
+void ort_own_memories_shrink(void);
 
 #endif

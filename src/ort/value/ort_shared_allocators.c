@@ -154,10 +154,7 @@ OrtStatus *ort_CreateAndRegisterAllocatorV2(OrtEnv *env, const char *provider_ty
   if (n > 0) ORT_NEED(keys);
   if (n > 0) ORT_NEED(values);
   if (strcmp(provider_type, "CPUExecutionProvider") != 0)
-    return ort_fail(ORT_INVALID_ARGUMENT,
-                    "CreateAndRegisterAllocatorV2: 'provider_type': %s is not implemented; providers of libraries: see "
-                    "CreateSharedAllocator",
-                    provider_type);
+    return ort_own_memory_register(env, provider_type, mem_info, arena_cfg, keys, values, n);
   return ort_CreateAndRegisterAllocator(env, mem_info, arena_cfg);
 }
 
