@@ -96,7 +96,9 @@ static ox_status *try_region(ox_device_arena *a, size_t bytes, void **out_data) 
     return ox_fail(OX_LIMIT, "wanted %zu bytes; %zu are in use, the limit is %zu", bytes, a->stats.in_use,
                    a->opts.limit);
   ox_status *st = a->api->memory_alloc(a->ep, a->memory, bytes, out_data);
-  return st || *out_data ? st : ox_fail(OX_OUT_OF_MEMORY, "no memory");
+  if (!st && !*out_data) st = ox_fail(OX_OUT_OF_MEMORY, "no memory");
+  if (st) *out_data = NULL; /* what a call that failed left there is nobody's */
+  return st;
 }
 
 /* A region for |bytes|: as large as the strategy says, else just as large, else after giving back what is free. */

@@ -102,6 +102,7 @@ ox_status *ox_provider_take(const ox_provider *p, uint32_t memory, size_t bytes,
   *out_data = NULL;
   ox_status *st = a ? ox_device_arena_take(a, bytes, out_data) : p->api.memory_alloc(p->ep, memory, bytes, out_data);
   if (!st && bytes && !*out_data) st = ox_fail(OX_OUT_OF_MEMORY, "no memory");
+  if (st) *out_data = NULL; /* what a call that failed left there is nobody's */
   return ox_status_note(st, "provider '%s', %zu bytes of its memory '%s'", p->api.name, bytes,
                         p->api.memories[memory - 1].name);
 }
