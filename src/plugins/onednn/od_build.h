@@ -48,7 +48,7 @@ static inline void od_arg_add(od_args *args, int id, uint32_t mem) {
 
 dnnl_data_type_t od_type(uint32_t dtype); /* dnnl_data_type_undef: the library has none */
 size_t od_type_bytes(uint32_t dtype);
-int64_t od_count(const ox_shape *s);
+int64_t od_count(const ox_shape *s); /* INT64_MAX: or more */
 /* Row-major; rank 0 becomes one dimension of 1. */
 dnnl_memory_desc_t od_md_plain(int rank, const int64_t *dims, dnnl_data_type_t type);
 dnnl_memory_desc_t od_md_any(int rank, const int64_t *dims, dnnl_data_type_t type);

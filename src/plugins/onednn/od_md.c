@@ -25,7 +25,10 @@ size_t od_type_bytes(uint32_t dtype) { return dtype == OX_F32 || dtype == OX_I32
 
 int64_t od_count(const ox_shape *s) {
   int64_t n = 1;
-  for (int i = 0; i < s->rank; i++) n *= s->dim[i];
+  for (int i = 0; i < s->rank; i++)
+    if (!s->dim[i]) return 0;
+  for (int i = 0; i < s->rank; i++)
+    if (__builtin_mul_overflow(n, s->dim[i], &n)) return INT64_MAX;
   return n;
 }
 

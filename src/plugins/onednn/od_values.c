@@ -22,6 +22,8 @@ void od_node_done(od_builder *b, size_t node) {
 
 /* ---- memory ---- */
 
+#define MOST_ELEMENTS ((int64_t)1 << 40) /* that a value can have */
+
 static ox_status *add_buf(od_builder *b, od_buf buf, uint32_t *out_buf) {
   od_plan *p = b->plan;
   if (!od_grow(b->ep, (void **)&p->bufs, &p->cap_bufs, p->n_bufs + 1, sizeof *p->bufs)) return od_no_memory(b->ep);
@@ -86,6 +88,9 @@ ox_status *od_write(od_builder *b, uint32_t value, const ox_shape *shape, uint32
                     uint32_t *out_mem) {
   const od_value *v = od_val(b, value);
   od_buf buf = {.place = OD_ARENA};
+  if (od_count(shape) > MOST_ELEMENTS)
+    return od_fail(b->ep, OX_LIMIT, "oneDNN: node '%s' makes a tensor that is too large",
+                   b->ep->host.node_name(b->g, b->node));
   if (v->output != OD_NONE && od_md_is_plain(md)) buf = (od_buf){.place = OD_OUTPUT, .index = (uint32_t)v->output};
   OD_TRY(new_mem(b, md, buf, out_mem));
   return od_define_seen(b, value, shape, dtype, *out_mem);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/onednn/onednn_ops_test.c - operators of the oneDNN provider beside the CPU provider, which shares no code
  * with it: each model runs with other nodes' constants and inputs, at two levels, for free dimensions of 1, 3 and 0. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,8 @@ typedef struct {
   int theirs;              /* nodes that the provider has to run, before optimization */
   double tolerance;        /* of the largest number */
 } row;
+
+#define BF16(n) (-(n)) /* where the CPU has it */
 
 static const row rows[] = {
 #include "onednn_ops.inc"
@@ -98,7 +101,8 @@ static void check(void **state) {
     CHECK_OK(ox_env_create(&eo, &env));
     CHECK_OK(ox_env_load_plugin(env, ONEDNN_PLUGIN));
     CHECK_OK(text_session(env, text, &so, &s));
-    if (levels[l] == OX_OPTIMIZE_NONE && count_theirs(s) != r->theirs)
+    bool fits = count_theirs(s) == abs(r->theirs) || (r->theirs < 0 && count_theirs(s) == 0);
+    if (levels[l] == OX_OPTIMIZE_NONE && !fits)
       fail_msg("%s: the provider runs %d nodes, not %d", r->name, count_theirs(s), r->theirs);
     for (int64_t batch = 3; batch >= 0; batch -= batch == 3 ? 2 : 1) run(r, text, s, env, levels[l], batch);
     ox_session_release(s);
