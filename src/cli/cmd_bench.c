@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_compare.h"
 #include "cli_model.h"
 
 typedef struct {
@@ -12,7 +13,7 @@ typedef struct {
   int64_t workspace; /* -1: not known */
 } bench_times;
 
-static int compare(const void *a, const void *b) {
+static int by_size(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
@@ -53,17 +54,20 @@ static ox_status *measure(cli_model *m, double seconds, bench_times *b) {
     cli_progress_at(&bar, 1 - (end - cli_now_ms()) / (seconds * 1e3), b->n);
   }
   cli_progress_end(&bar);
-  if (b->n) qsort(b->times, b->n, sizeof *b->times, compare);
+  if (b->n) qsort(b->times, b->n, sizeof *b->times, by_size);
   return st;
 }
 
 static struct {
   cli_model model;
   double seconds;
+  char *compare;
 } args = {.model.args.level = OX_OPTIMIZE_ALL, .seconds = 3};
 
 static const cli_option options[] = {
     CLI_NUMBER("seconds", "S", &args.seconds, "how long to measure"),
+    CLI_TEXT("compare", "PROVIDERS", &args.compare,
+             "these providers beside each other, in turns, each for so long: cpu,xnnpack,onednn"),
     CLI_MODEL_OPTIONS(args.model),
 };
 
@@ -111,7 +115,13 @@ static ox_status *work(cli_model *m, bench_times *b) {
 static int run(const cli_operands *operands) {
   bench_times b = {0};
   int code = cli_model_open(&args.model, operands, false);
-  ox_status *st = code == EXIT_OK ? work(&args.model, &b) : NULL;
+  bool compare = args.compare && code == EXIT_OK;
+  char path[4096];
+  if (compare) {
+    cli_model_path(&args.model, path, sizeof path);
+    code = cli_bench_compare(&args.model, args.compare, args.seconds, path);
+  }
+  ox_status *st = code == EXIT_OK && !compare ? work(&args.model, &b) : NULL;
   if (st) code = cli_fail(st);
   free(b.times);
   cli_model_close(&args.model);
@@ -123,7 +133,10 @@ const cli_command cmd_bench = {
     .summary = "times a model",
     .about =
         "Loads the model, runs it once, then again and again. A DIR holds model.onnx and test_data_set_0/; a MODEL\n"
-        "gets random inputs. JSON: load_ms first_ms median_ms p90_ms p99_ms min_ms runs peak_rss_mb workspace_bytes.",
+        "gets random inputs. JSON: load_ms first_ms median_ms p90_ms p99_ms min_ms runs peak_rss_mb workspace_bytes.\n"
+        "With --compare a table: median, ratio to the first, the nodes and the part of the time that the provider "
+        "has,\n"
+        "the largest difference of its outputs from the first one's, as a part of their largest magnitude.",
     .operand = "MODEL|DIR",
     .options = options,
     .n_options = sizeof options / sizeof *options,
