@@ -24,6 +24,15 @@ static enum xnn_status ask_whose_pool(bool *out_ours) {
   return st;
 }
 
+static bool converts_half(void) {
+  xnn_operator_t to, from;
+  if (xnn_create_convert_nc_f32_f16(1, 1, 1, 0, &to) != xnn_status_success) return false;
+  bool both = xnn_create_convert_nc_f16_f32(1, 1, 1, 0, &from) == xnn_status_success;
+  if (both) xnn_delete_operator(from);
+  xnn_delete_operator(to);
+  return both;
+}
+
 static ox_status *start(ox_ep *ep, const ox_options *options) {
   long cap = 0;
   bool ours = false;
@@ -35,6 +44,7 @@ static ox_status *start(ox_ep *ep, const ox_options *options) {
   XP_TRY(xp_check(ep, xnn_initialize(NULL), "xnn_initialize", ""));
   XP_TRY(xp_check(ep, ask_whose_pool(&ours), "Abs", "of one number"));
   ep->given = ours ? &ep->pool : NULL;
+  ep->half = converts_half();
   if (ours) return NULL;
   ep->pool.threads = 1;
   ep->host.log_text(&ep->host, 2,
@@ -76,7 +86,7 @@ static void claim_weights(const xp_graph *g, ox_claims *claims, size_t node) {
 }
 
 static ox_status *claim(ox_ep *ep, const ox_graph_view *view, ox_claims *claims) {
-  const xp_graph g = {&ep->host, view};
+  const xp_graph g = {&ep->host, view, ep->half};
   size_t n = g.h->node_count(view);
   for (size_t i = 0; i < n; i++) {
     const xp_operator *o = xp_find_operator(&g, i);

@@ -14,6 +14,7 @@
 struct ox_ep {
   ox_ep_host host;
   struct pthreadpool pool;
+  bool half;           /* the library converts float16 on this machine */
   pthreadpool_t given; /* to the library: &pool, or NULL where its pool is not ours */
 };
 
@@ -52,6 +53,8 @@ xp_dims xp_physical(const xp_dims *d, bool last);
 /* The axis of memory that is |axis| of the shape. */
 int xp_physical_axis(int rank, int axis, bool last);
 
-static inline size_t xp_type_bytes(uint32_t type) { return type == OX_F32 || type == OX_I32 ? 4 : 1; }
+static inline size_t xp_type_bytes(uint32_t type) {
+  return type == OX_F32 || type == OX_I32 ? 4 : type == OX_F16 ? 2 : 1;
+}
 
 #endif

@@ -26,7 +26,7 @@ static ox_status *add_tensor(xp_build *b, const xp_tensor *t, uint32_t *out) {
 }
 
 static void *form_of(xp_build *b, uint32_t value, uint32_t type, bool last) {
-  return &b->values[value].form[last + 2 * (type == OX_U8)];
+  return &b->values[value].form[last + 2 * (type == OX_U8 || type == OX_F16)];
 }
 
 ox_status *xp_add(xp_build *b, size_t node, const xp_kind *kind, const uint32_t *in, uint32_t n_in, uint32_t value,
@@ -90,13 +90,22 @@ ox_status *xp_floats(xp_build *b, uint32_t value, xp_arena *a, const float **out
     return xp_fail(b->ep, OX_NOT_IMPLEMENTED, "xnnpack: a constant of rank %d", t->shape.rank);
   for (int d = 0; d < t->shape.rank; d++) out_dims->d[d] = t->shape.dim[d];
   size_t n = xp_elements(out_dims), size = xp_type_bytes(t->dtype);
-  if (!scale && a == &b->scratch && (uintptr_t)t->data % sizeof(float) == 0) { /* nothing to keep */
+  if (!scale && t->dtype == OX_F32 && a == &b->scratch &&
+      (uintptr_t)t->data % sizeof(float) == 0) { /* nothing to keep */
     *out = t->data;
     return NULL;
   }
   float *y = xp_arena_get(a, n + XNN_EXTRA_BYTES, sizeof *y);
   if (!y) return xp_oom(b->ep);
   *out = y;
+  if (!scale && t->dtype == OX_F16) {
+    for (size_t i = 0; i < n; i++) {
+      uint16_t half;
+      memcpy(&half, (const char *)t->data + 2 * i, sizeof half);
+      y[i] = xp_from_half(half);
+    }
+    return NULL;
+  }
   if (!scale) {
     memcpy(y, t->data, n * sizeof *y);
     return NULL;
@@ -177,7 +186,7 @@ static ox_status *first_form(xp_build *b, uint32_t value) {
   const ox_tensor *c = b->g.h->value_const(b->g.g, value);
   uint32_t type = xp_type(&b->g, value), from;
   xp_step *s;
-  if (c && type != OX_F32) return add_bytes(b, value, form_of(b, value, type, false));
+  if (c && !xp_is_float(&b->g, value)) return add_bytes(b, value, form_of(b, value, type, false));
   if (c || (!v->from_bytes && xp_dequantizer(&b->g, value) != SIZE_MAX))
     return xp_need_constant(b, value, xp_rank(&b->g, value), false, form_of(b, value, OX_F32, false));
   if (!v->from_bytes) return xp_fail(b->ep, OX_FAIL, "xnnpack: nothing makes '%s'", b->g.h->value_name(b->g.g, value));
@@ -186,6 +195,21 @@ static ox_status *first_form(xp_build *b, uint32_t value) {
   XP_TRY(xp_add(b, b->g.h->value_producer(b->g.g, value), &xp_kind_convert, &from, 1, value, OX_F32, last, &s));
   s->q_in[0] = xp_quant_as(b->values[value].quant, xp_type(&b->g, v->bytes), OX_I8);
   return NULL;
+}
+
+/* Between float16 and float32, in a layout that |from| or the wanted form has; moved before or afterwards, as floats.
+ */
+static ox_status *convert(xp_build *b, uint32_t value, uint32_t from, uint32_t type, bool last, uint32_t *out) {
+  bool at = b->p->tensors[from].last;
+  size_t node = b->g.h->value_producer(b->g.g, value);
+  xp_step *s;
+  if (type == OX_F16 && at != last) {
+    at = last;
+    XP_TRY(xp_need(b, value, OX_F32, at, &from));
+  }
+  XP_TRY(xp_add(b, node == SIZE_MAX ? b->values[value].consumer : node, &xp_kind_half, &from, 1, value, type, at, &s));
+  s->which = type == OX_F16;
+  return xp_need(b, value, type, last, out);
 }
 
 ox_status *xp_need(xp_build *b, uint32_t value, uint32_t type, bool last, uint32_t *out) {
@@ -202,6 +226,7 @@ ox_status *xp_need(xp_build *b, uint32_t value, uint32_t type, bool last, uint32
   }
   from = v->form[have];
   const xp_tensor x = b->p->tensors[from];
+  if ((x.type == OX_F16) != (type == OX_F16)) return convert(b, value, from, type, last, out);
   size_t node = b->g.h->value_producer(b->g.g, value);
   xp_step *s;
   XP_TRY(xp_add(b, node == SIZE_MAX ? v->consumer : node, &xp_kind_relayout, &from, 1, value, type, last, &s));

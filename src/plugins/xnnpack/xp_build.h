@@ -13,7 +13,7 @@
 enum { XP_FORMS = 4, XP_NO_TENSOR = UINT32_MAX, XP_MOST_TAIL = 8 };
 
 typedef struct xp_value {
-  uint32_t form[XP_FORMS]; /* tensors: [last + 2 * (unsigned bytes)] */
+  uint32_t form[XP_FORMS]; /* tensors: [last + 2 * (unsigned bytes, or float16)] */
   size_t consumer;         /* the last node of the part that reads it */
   bool from_bytes;         /* dequantized from |bytes| */
   uint32_t bytes;
@@ -49,7 +49,7 @@ void xp_take_tail(xp_build *b, const xp_tail *t, bool quantized);
 /* The bounds in bytes, where |zero| is that of the form; false: nothing is between them. */
 bool xp_tail_bytes(const xp_tail *t, const xp_quant *q, bool is_signed, int32_t *lo, int32_t *hi);
 
-/* The tensor of a value in this form. |type|: OX_F32, or OX_I8 or OX_U8 of bytes. */
+/* The tensor of a value in this form. |type|: OX_F32 or OX_F16 of floats, OX_I8 or OX_U8 of bytes. */
 ox_status *xp_need(xp_build *b, uint32_t value, uint32_t type, bool last, uint32_t *out);
 /* Is it there channels last, so that who does not care had better take it so? */
 bool xp_is_last(const xp_build *b, uint32_t value);

@@ -50,7 +50,7 @@ static ox_status *add_inputs(xp_build *b) {
     uint32_t v = g->h->io_value(g->g, 0, i), type = xp_type(g, v);
     p->in_rank[i] = xp_rank(g, v);
     p->tensors[p->n_tensors] = (xp_tensor){.type = (uint8_t)type, .place = XP_INPUT, .index = i};
-    b->values[v].form[2 * (type == OX_U8)] = p->n_tensors++;
+    b->values[v].form[2 * (type == OX_U8 || type == OX_F16)] = p->n_tensors++;
   }
   return NULL;
 }
@@ -98,7 +98,7 @@ ox_status *xp_compile(ox_ep *ep, const ox_graph_view *part, ox_program **out) {
   memset(p, 0, sizeof *p);
   p->ep = ep, p->arena.alloc = a;
   pthread_mutex_init(&p->lock, NULL);
-  xp_build b = {.ep = ep, .g = {&ep->host, part}, .p = p, .scratch.alloc = a};
+  xp_build b = {.ep = ep, .g = {&ep->host, part, ep->half}, .p = p, .scratch.alloc = a};
   ox_status *st = build(&b);
   if (st) xp_program_release(p), *out = NULL;
   return st;

@@ -10,7 +10,8 @@ extern const xp_kind xp_kind_conv, xp_kind_deconv, xp_kind_linear;
 /* Of windows, in channels last (xp_kinds_window.c). */
 extern const xp_kind xp_kind_max_pool, xp_kind_average_pool, xp_kind_global_average_pool, xp_kind_resize;
 /* Element by element (xp_kinds_element.c). |which| is one of the enums. */
-extern const xp_kind xp_kind_unary, xp_kind_binary, xp_kind_convert, xp_kind_prelu, xp_kind_softmax, xp_kind_pad;
+extern const xp_kind xp_kind_unary, xp_kind_binary, xp_kind_convert, xp_kind_half, xp_kind_prelu, xp_kind_softmax,
+    xp_kind_pad;
 /* That only move elements, by code of our own (xp_kinds_move.c). */
 extern const xp_kind xp_kind_relayout, xp_kind_concat, xp_kind_slice, xp_kind_transpose, xp_kind_depth_to_space;
 

@@ -90,6 +90,17 @@ static enum xnn_status convert_setup(const xp_step *s, const xp_call *c, xnn_ope
   return xnn_setup_convert_nc_qs8_f32(op, n, c->in[0], c->out, c->ep->given);
 }
 
+/* which: 1 to float16, 0 from it. */
+static enum xnn_status half_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
+  (void)c;
+  return s->which ? xnn_create_convert_nc_f32_f16(ONE, 0, op) : xnn_create_convert_nc_f16_f32(ONE, 0, op);
+}
+static enum xnn_status half_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
+  size_t n = xp_elements(c->in_dims[0]);
+  if (s->which) return xnn_setup_convert_nc_f32_f16(op, n, c->in[0], c->out, c->ep->given);
+  return xnn_setup_convert_nc_f16_f32(op, n, c->in[0], c->out, c->ep->given);
+}
+
 /* ---- along the last dimension of memory ---- */
 
 static size_t row(const xp_call *c) {
@@ -243,6 +254,7 @@ static void pad_nothing(const xp_step *s, const xp_call *c) {
 
 const xp_kind xp_kind_unary = {same_shape, unary_create, unary_setup, NULL, NULL};
 const xp_kind xp_kind_convert = {same_shape, convert_create, convert_setup, NULL, NULL};
+const xp_kind xp_kind_half = {same_shape, half_create, half_setup, NULL, NULL};
 const xp_kind xp_kind_prelu = {prelu_shape, prelu_create, prelu_setup, NULL, NULL};
 const xp_kind xp_kind_softmax = {same_shape, softmax_create, softmax_setup, NULL, NULL};
 const xp_kind xp_kind_binary = {binary_shape, binary_create, binary_setup, NULL, NULL};

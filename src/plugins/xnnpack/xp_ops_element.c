@@ -9,7 +9,7 @@
 #include "xp_build.h"
 
 static const char *check_float(const xp_graph *g, size_t node) {
-  if (xp_type(g, xp_in(g, node, 0)) != OX_F32) return "not float32";
+  if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
   return xp_rank(g, xp_in(g, node, 0)) < 0 ? "a rank that is not known, or above 6" : NULL;
 }
 
@@ -102,7 +102,7 @@ static const char *check_prelu(const xp_graph *g, size_t node) {
   const char *why = check_float(g, node);
   xp_shape(g, xp_in(g, node, 0), &x);
   if (why) return why;
-  if (x.rank < 2 || xp_type(g, xp_in(g, node, 1)) != OX_F32 || !xp_is_weights(g, xp_in(g, node, 1)))
+  if (x.rank < 2 || !xp_is_float(g, xp_in(g, node, 1)) || !xp_is_weights(g, xp_in(g, node, 1)))
     return "slopes that are not constant";
   int64_t n = slopes(g, node);
   return n < 1 || (n == 1 && x.d[1] < 1) ? "the library has slopes of channels" : NULL;
@@ -175,7 +175,7 @@ static const char *check_binary(const xp_graph *g, size_t node) {
   if (g->h->node_in_count(g->g, node) != 2) return "the library has two inputs";
   if (g->h->node_version(g->g, node) < 7) return "the broadcast of old versions";
   for (size_t i = 0; i < 2; i++) {
-    if (xp_type(g, xp_in(g, node, i)) != OX_F32) return "not float32";
+    if (!xp_is_float(g, xp_in(g, node, i))) return XP_NO_FLOAT;
     if (xp_rank(g, xp_in(g, node, i)) < 0) return "a rank that is not known, or above 6";
   }
   return NULL;

@@ -5,8 +5,7 @@
 
 #include "xp_build.h"
 
-static bool is_movable(uint32_t type) { return type == OX_F32 || type == OX_U8 || type == OX_I8; }
-static uint32_t as_signed(uint32_t type) { return type == OX_U8 ? OX_I8 : type; }
+static const char NO_TYPE[] = "not float32, uint8 or int8, nor float16 where the library converts it";
 
 static int read_axis(const xp_graph *g, size_t node, int64_t otherwise, int rank) {
   int64_t axis = xp_attr_int(g, node, "axis", otherwise);
@@ -17,9 +16,8 @@ static int read_axis(const xp_graph *g, size_t node, int64_t otherwise, int rank
 /* ---- Concat ---- */
 
 static const char *check_concat(const xp_graph *g, size_t node) {
-  uint32_t type = xp_type(g, xp_in(g, node, 0));
   int rank = xp_rank(g, xp_in(g, node, 0));
-  if (!is_movable(type)) return "not float32, uint8 or int8";
+  if (!xp_inner_type(g, xp_in(g, node, 0))) return NO_TYPE;
   for (size_t i = 0; i < g->h->node_in_count(g->g, node); i++)
     if (xp_rank(g, xp_in(g, node, i)) != rank || rank < 1) return "a rank that is not known, or above 6";
   return read_axis(g, node, 1, rank) == XP_NONE ? "the axis" : NULL;
@@ -38,7 +36,7 @@ static bool concat_in_bytes(const xp_build *b, size_t node, const xp_tail *tail)
 
 static ox_status *emit_concat(xp_build *b, size_t node) {
   const xp_graph *g = &b->g;
-  uint32_t n = (uint32_t)g->h->node_in_count(g->g, node), type = as_signed(xp_type(g, xp_in(g, node, 0)));
+  uint32_t n = (uint32_t)g->h->node_in_count(g->g, node), type = xp_inner_type(g, xp_in(g, node, 0));
   xp_tail tail;
   xp_step *s;
   bool last = false;
@@ -76,7 +74,7 @@ static const char *check_split(const xp_graph *g, size_t node) {
   int64_t parts[MOST_PARTS];
   int rank = xp_rank(g, xp_in(g, node, 0)), n = read_parts(g, node, parts);
   size_t n_out = g->h->node_out_count(g->g, node);
-  if (!is_movable(xp_type(g, xp_in(g, node, 0)))) return "not float32, uint8 or int8";
+  if (!xp_inner_type(g, xp_in(g, node, 0))) return NO_TYPE;
   if (rank < 1 || read_axis(g, node, 0, rank) == XP_NONE) return "a rank that is not known, or above 6";
   if (n < 0 || (n && (size_t)n != n_out) || n_out > MOST_PARTS) return "sizes that are not constant";
   for (int i = 0; i < n; i++)
@@ -87,7 +85,7 @@ static const char *check_split(const xp_graph *g, size_t node) {
 static ox_status *emit_split(xp_build *b, size_t node) {
   const xp_graph *g = &b->g;
   int64_t given[MOST_PARTS], *parts = NULL;
-  uint32_t x = xp_in(g, node, 0), type = as_signed(xp_type(g, x)), in;
+  uint32_t x = xp_in(g, node, 0), type = xp_inner_type(g, x), in;
   int n = read_parts(g, node, given);
   bool last = xp_is_last(b, x);
   xp_step *s;
@@ -111,7 +109,7 @@ static const char *check_transpose(const xp_graph *g, size_t node) {
   int rank = xp_rank(g, xp_in(g, node, 0));
   const int64_t *perm = xp_attr_ints(g, node, "perm", &n);
   bool seen[XP_MOST_RANK] = {false};
-  if (!is_movable(xp_type(g, xp_in(g, node, 0)))) return "not float32, uint8 or int8";
+  if (!xp_inner_type(g, xp_in(g, node, 0))) return NO_TYPE;
   if (rank < 0 || (perm && n != (size_t)rank)) return "a rank that is not known, or above 6";
   for (size_t i = 0; i < n; i++) {
     if (perm[i] < 0 || perm[i] >= rank || seen[perm[i]]) return "the permutation";
@@ -122,7 +120,7 @@ static const char *check_transpose(const xp_graph *g, size_t node) {
 
 static ox_status *emit_transpose(xp_build *b, size_t node) {
   const xp_graph *g = &b->g;
-  uint32_t x = xp_in(g, node, 0), type = as_signed(xp_type(g, x)), in;
+  uint32_t x = xp_in(g, node, 0), type = xp_inner_type(g, x), in;
   int rank = xp_rank(g, x);
   size_t n;
   const int64_t *perm = xp_attr_ints(g, node, "perm", &n);
@@ -135,13 +133,13 @@ static ox_status *emit_transpose(xp_build *b, size_t node) {
 
 static const char *check_depth(const xp_graph *g, size_t node) {
   int64_t block = xp_attr_int(g, node, "blocksize", 0);
-  if (!is_movable(xp_type(g, xp_in(g, node, 0)))) return "not float32, uint8 or int8";
+  if (!xp_inner_type(g, xp_in(g, node, 0))) return NO_TYPE;
   if (xp_rank(g, xp_in(g, node, 0)) != 4) return "the rank";
   return block < 1 || block > 1 << 15 ? "the size of the block" : NULL;
 }
 
 static ox_status *emit_depth(xp_build *b, size_t node) {
-  uint32_t x = xp_in(&b->g, node, 0), type = as_signed(xp_type(&b->g, x)), in;
+  uint32_t x = xp_in(&b->g, node, 0), type = xp_inner_type(&b->g, x), in;
   xp_step *s;
   XP_TRY(xp_need(b, x, type, true, &in));
   XP_TRY(xp_add(b, node, &xp_kind_depth_to_space, &in, 1, xp_out(&b->g, node, 0), type, true, &s));
@@ -156,7 +154,7 @@ static const char *read_pad(const xp_graph *g, size_t node, int64_t out[2 * XP_M
   size_t n;
   int rank = xp_rank(g, xp_in(g, node, 0)), count;
   *out_value = 0;
-  if (xp_type(g, xp_in(g, node, 0)) != OX_F32 || rank < 1) return "not float32, or a rank that is not known";
+  if (!xp_is_float(g, xp_in(g, node, 0)) || rank < 1) return "not float32, or a rank that is not known";
   if (!xp_attr_is(g, node, "mode", "constant", "constant")) return "the library pads with a number";
   if (old) {
     const int64_t *attr = xp_attr_ints(g, node, "pads", &n);

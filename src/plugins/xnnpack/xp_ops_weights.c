@@ -29,7 +29,7 @@ static const char *check_conv_like(const xp_graph *g, size_t node, size_t x_at, 
 static bool is_bias(const xp_graph *g, uint32_t b) { return b == UINT32_MAX || xp_is_weights(g, b); }
 
 static const char *check_floats(const xp_graph *g, size_t node) {
-  if (xp_type(g, xp_in(g, node, 0)) != OX_F32) return "not float32";
+  if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
   if (!xp_is_weights(g, xp_in(g, node, 1))) return "the weights are not constant";
   return is_bias(g, xp_in(g, node, 2)) ? NULL : "the bias is not constant";
 }
@@ -180,7 +180,7 @@ static size_t find_bias(const xp_build *b, size_t node, int64_t n, uint32_t *out
   uint32_t other = xp_in(g, add, xp_in(g, add, 0) == y);
   xp_dims d;
   xp_shape(g, other, &d);
-  if (xp_type(g, other) != OX_F32 || !g->h->value_const(g->g, other)) return SIZE_MAX;
+  if (!xp_is_float(g, other) || !g->h->value_const(g->g, other)) return SIZE_MAX;
   if (d.rank < 1 || d.rank > xp_rank(g, y) || d.d[d.rank - 1] != n) return SIZE_MAX;
   for (int i = 0; i + 1 < d.rank; i++)
     if (d.d[i] != 1) return SIZE_MAX;

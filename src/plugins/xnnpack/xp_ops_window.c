@@ -23,21 +23,19 @@ static const char *check_pool(const xp_graph *g, size_t node, xp_window *w) {
 
 static const char *check_max_pool(const xp_graph *g, size_t node) {
   xp_window w;
-  uint32_t type = xp_type(g, xp_in(g, node, 0));
-  if (type != OX_F32 && type != OX_U8 && type != OX_I8) return "not float32, uint8 or int8";
+  if (!xp_inner_type(g, xp_in(g, node, 0))) return "not float32, uint8 or int8";
   if (xp_out(g, node, 1) != UINT32_MAX) return "the library gives no indices";
   return check_pool(g, node, &w);
 }
 
 static ox_status *emit_max_pool(xp_build *b, size_t node) {
   const xp_graph *g = &b->g;
-  uint32_t x = xp_in(g, node, 0), type = xp_type(g, x), in;
+  uint32_t x = xp_in(g, node, 0), type = xp_inner_type(g, x), in; /* of bytes the order is the same */
   xp_tail tail = {.lo = -INFINITY, .hi = INFINITY, .out = xp_out(g, node, 0)};
   xp_window w;
   xp_step *s;
   (void)check_pool(g, node, &w);
   if (type == OX_F32) xp_find_tail(b, node, &tail);
-  if (type == OX_U8) type = OX_I8; /* of bytes the order is the same */
   XP_TRY(xp_need(b, x, type, true, &in));
   XP_TRY(xp_add(b, node, &xp_kind_max_pool, &in, 1, tail.out, type, true, &s));
   s->window = w, s->lo = tail.lo, s->hi = tail.hi, s->q_lo = INT8_MIN, s->q_hi = INT8_MAX;
@@ -50,7 +48,7 @@ static const char *check_average_pool(const xp_graph *g, size_t node) {
   xp_window w;
   const char *why = check_pool(g, node, &w);
   if (why) return why;
-  if (xp_type(g, xp_in(g, node, 0)) != OX_F32) return "not float32";
+  if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
   if (w.dilation[0] != 1 || w.dilation[1] != 1) return "dilations";
   bool padded = w.same || w.top || w.left || w.bottom || w.right;
   return padded && xp_attr_int(g, node, "count_include_pad", 0) ? "the library does not count the pads" : NULL;
@@ -88,7 +86,7 @@ static bool has_ties(const xp_graph *g, size_t node) {
 
 static const char *check_global(const xp_graph *g, size_t node) {
   int rank = xp_rank(g, xp_in(g, node, 0));
-  if (xp_type(g, xp_in(g, node, 0)) != OX_F32) return "not float32";
+  if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
   if (has_ties(g, node)) return "the library does not round means in the middle of two bytes to even";
   return rank == 3 || rank == 4 ? NULL : "the library has pools in one and two dimensions";
 }
@@ -155,10 +153,9 @@ static const char *read_resize(const xp_graph *g, size_t node, resize *r) {
   int64_t sizes[4];
   bool old = g->h->node_version(g->g, node) < 11;
   size_t n;
-  uint32_t type = xp_type(g, xp_in(g, node, 0));
   xp_shape(g, xp_in(g, node, 0), &x), xp_shape(g, xp_out(g, node, 0), &y);
   *r = (resize){.flags = 0};
-  if (type != OX_F32 && type != OX_U8 && type != OX_I8) return "not float32, uint8 or int8";
+  if (!xp_inner_type(g, xp_in(g, node, 0))) return "not float32, uint8 or int8";
   if (!xp_attr_is(g, node, "mode", "linear", "nearest")) return "the library has linear alone";
   if (x.rank != 4) return "the library resizes images";
   if (xp_attr_ints(g, node, "axes", &n) || xp_attr_int(g, node, "antialias", 0)) return "axes or antialias";
@@ -197,7 +194,7 @@ static const char *check_resize(const xp_graph *g, size_t node) {
 }
 
 static ox_status *emit_resize(xp_build *b, size_t node) {
-  uint32_t x = xp_in(&b->g, node, 0), in, type = xp_type(&b->g, x);
+  uint32_t x = xp_in(&b->g, node, 0), in, type = xp_type(&b->g, x) == OX_U8 ? OX_U8 : xp_inner_type(&b->g, x);
   resize r;
   xp_step *s;
   (void)read_resize(&b->g, node, &r);

@@ -15,7 +15,7 @@
 typedef enum { XP_TEMP, XP_CONST, XP_INPUT, XP_OUTPUT } xp_place;
 
 typedef struct xp_tensor {
-  uint8_t type;        /* OX_F32, OX_I8, OX_U8 */
+  uint8_t type;        /* OX_F32, OX_I8, OX_U8; OX_F16 before and after conversion */
   uint8_t place;       /* xp_place */
   bool last;           /* channels last in memory */
   bool guarded;        /* an input that the library reads, so up to XNN_EXTRA_BYTES beyond its end */

@@ -40,6 +40,15 @@ uint32_t xp_type(const xp_graph *g, uint32_t value) {
   return kind == OX_TENSOR ? type : 0;
 }
 
+bool xp_is_float(const xp_graph *g, uint32_t value) {
+  uint32_t type = xp_type(g, value);
+  return type == OX_F32 || (type == OX_F16 && g->half);
+}
+uint32_t xp_inner_type(const xp_graph *g, uint32_t value) {
+  uint32_t type = xp_type(g, value);
+  return xp_is_float(g, value) ? OX_F32 : type == OX_U8 || type == OX_I8 ? OX_I8 : 0;
+}
+
 void xp_shape(const xp_graph *g, uint32_t value, xp_dims *out) {
   uint32_t kind = OX_NONE_VALUE, type;
   ox_shape s = {.rank = -1};
@@ -62,8 +71,23 @@ static const ox_tensor *constant(const xp_graph *g, uint32_t value) {
   return t && t->kind == OX_TENSOR && (t->data || !t->bytes) ? t : NULL;
 }
 
+float xp_from_half(uint16_t half) {
+  uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = half >> 10 & 31, fraction = half & 1023, bits;
+  float y;
+  if (!exponent) return (sign ? -0x1p-24f : 0x1p-24f) * (float)fraction;
+  bits = sign | (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
+  memcpy(&y, &bits, sizeof y);
+  return y;
+}
+
 bool xp_const_float(const xp_graph *g, uint32_t value, float *out) {
   const ox_tensor *t = constant(g, value);
+  if (t && t->dtype == OX_F16 && t->bytes == 2) {
+    uint16_t half;
+    memcpy(&half, t->data, sizeof half);
+    *out = xp_from_half(half);
+    return true;
+  }
   if (!t || t->dtype != OX_F32 || t->bytes != sizeof *out) return false;
   memcpy(out, t->data, sizeof *out);
   return true;
@@ -89,7 +113,8 @@ int xp_const_ints(const xp_graph *g, uint32_t value, int64_t *out, int most) {
 bool xp_read_quant(const xp_graph *g, uint32_t scale, uint32_t zero, uint32_t type, xp_quant *out) {
   const ox_tensor *z = constant(g, zero);
   if (type != OX_U8 && type != OX_I8) return false;
-  if (!xp_const_float(g, scale, &out->scale) || !(out->scale > 0) || !isnormal(out->scale)) return false;
+  if (xp_type(g, scale) != OX_F32 || !xp_const_float(g, scale, &out->scale)) return false;
+  if (!(out->scale > 0) || !isnormal(out->scale)) return false;
   out->zero = 0;
   if (zero == UINT32_MAX) return true;
   if (!z || z->bytes != 1 || z->dtype != type) return false;
@@ -103,7 +128,7 @@ size_t xp_dequantizer(const xp_graph *g, uint32_t value) {
 }
 
 bool xp_is_weights(const xp_graph *g, uint32_t value) {
-  if (constant(g, value)) return xp_type(g, value) == OX_F32;
+  if (constant(g, value)) return xp_is_float(g, value);
   size_t node = xp_dequantizer(g, value);
   if (node == SIZE_MAX || g->h->value_use_count(g->g, value) != 1) return false;
   uint32_t zero = xp_in(g, node, 2), type = xp_type(g, xp_in(g, node, 0));

@@ -8,6 +8,7 @@
 typedef struct xp_graph {
   const ox_ep_host *h;
   const ox_graph_view *g;
+  bool half; /* the library converts float16 on this machine */
 } xp_graph;
 
 bool xp_is_op(const xp_graph *g, size_t node, const char *op);
@@ -19,13 +20,20 @@ float xp_attr_float(const xp_graph *g, size_t node, const char *name, float othe
 const int64_t *xp_attr_ints(const xp_graph *g, size_t node, const char *name, size_t *out_n);
 bool xp_attr_is(const xp_graph *g, size_t node, const char *name, const char *value, const char *otherwise);
 
+/* A float16 as a float. */
+float xp_from_half(uint16_t half);
+
 /* Element type of a tensor; 0: no tensor, or unknown. */
 uint32_t xp_type(const xp_graph *g, uint32_t value);
+bool xp_is_float(const xp_graph *g, uint32_t value);
+/* What a value is computed as: float32, or signed bytes; 0: the library has nothing for it. */
+uint32_t xp_inner_type(const xp_graph *g, uint32_t value);
+#define XP_NO_FLOAT "not float32, nor float16 where the library converts it"
 /* With -1 for what is not known; rank -1: not known, or too many. */
 void xp_shape(const xp_graph *g, uint32_t value, xp_dims *out);
 int xp_rank(const xp_graph *g, uint32_t value);
 
-/* Of a constant of one element. */
+/* Of a constant of one element, float32 or float16. */
 bool xp_const_float(const xp_graph *g, uint32_t value, float *out);
 /* Integers (int64 or int32) of a constant; at most |most|. -1: it is none. */
 int xp_const_ints(const xp_graph *g, uint32_t value, int64_t *out, int most);

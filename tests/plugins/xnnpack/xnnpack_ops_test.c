@@ -15,7 +15,7 @@
 typedef struct {
   const char *what;
   const char *io;    /* "float[N,3,8,8] x => float[A,B,C,D] y" */
-  const char *inits; /* NAME:TYPE=DIMS; - TYPE f: floats in [-1, 1), p: in (0, 0.02], i8, u8, i32 */
+  const char *inits; /* NAME:TYPE=DIMS; - TYPE f: floats in [-1, 1), h: of 16 bits, p: in [0.01, 0.02), i8, u8, i32 */
   const char *nodes;
   size_t n_theirs;  /* nodes that xnnpack has at level NONE */
   double tolerance; /* relative to the largest */
@@ -23,6 +23,7 @@ typedef struct {
 
 #define IMAGE "float[N,4,9,11] x => float[A,B,C,D] y"
 #define F 1e-5
+#define HALVES 2e-3   /* the CPU rounds after each node */
 #define ONE_STEP 0.02 /* of bytes that reach at least 50 */
 
 #define QDQ_CONV(attrs)                                                         \
@@ -132,6 +133,12 @@ static const row rows[] = {
      " g = DequantizeLinear (q, ys, yz) p = GlobalAveragePool (g) h = QuantizeLinear (p, ys, yz) y = DequantizeLinear "
      "(h, ys, yz)",
      9, ONE_STEP},
+    {"float16", "float16[N,4,9,11] x => float[A,B,C,D] y, float16[A,B,C,D] a", "w:h=6,4,3,3;b:h=6;m:h=;k:h=6,1,1",
+     "c = Conv (x, w, b) d = Clip (c, m) a = Mul (d, k) e = MaxPool <kernel_shape = [2,2]> (a) f = Concat <axis = 1> "
+     "(e, e) g = Transpose (f) y = Cast <to = 1> (g)",
+     6, HALVES},
+    {"float16, a product", "float16[N,7] x => float[A,B] y", "w:h=7,5;b:h=5",
+     "m = MatMul (x, w) a = Add (m, b) r = Relu (a) y = Cast <to = 1> (r)", 3, HALVES},
     {"what is quantized for others", "float[N,4,9,11] x => float[A,B,C,D] y", "s:p=;z:u8=;w:f=3,4,1,1",
      "q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Conv (d, w)", 3, F},
 };
@@ -166,8 +173,8 @@ static void add_init(const char *item) {
   if (strcmp(type, "zero6") == 0) add("int8[6] %s = {0,0,0,0,0,0}", name);
   if (strcmp(type, "pads") == 0) add("int64[8] %s = {0,1,2,0,1,0,0,3}", name);
   if (strcmp(type, "scales2") == 0) add("float[4] %s = {1,1,2,3}", name);
-  static const char *const types[][2] = {
-      {"f", "float"}, {"p", "float"}, {"i8", "int8"}, {"u8", "uint8"}, {"i32", "int32"}};
+  static const char *const types[][2] = {{"f", "float"}, {"p", "float"},  {"h", "float16"},
+                                         {"i8", "int8"}, {"u8", "uint8"}, {"i32", "int32"}};
   for (size_t t = 0; t < OX_COUNT(types); t++) {
     if (strcmp(type, types[t][0]) != 0) continue;
     if (*dims)
@@ -178,11 +185,11 @@ static void add_init(const char *item) {
     for (size_t i = 0; i < n; i++) {
       double v = next();
       add(i ? ", " : "");
-      if (t == 0) add("%.6f", 2 * v - 1);
+      if (t == 0 || t == 2) add("%.6f", 2 * v - 1);
       if (t == 1) add("%.6f", 0.01 + 0.01 * v);
-      if (t == 2) add("%d", (int)(v * 255) - 127);
-      if (t == 3) add("%d", (int)(v * 255));
-      if (t == 4) add("%d", (int)(v * 2000) - 1000);
+      if (t == 3) add("%d", (int)(v * 255) - 127);
+      if (t == 4) add("%d", (int)(v * 255));
+      if (t == 5) add("%d", (int)(v * 2000) - 1000);
     }
     add("}");
   }
