@@ -89,3 +89,10 @@ target_link_libraries(test_device_core PUBLIC test_support)
 foreach(name arena lifetimes tail)
   target_link_libraries(test.plugins.device.core.${name} PRIVATE test_device_core)
 endforeach()
+
+# A session on the stand-in, where everything fails once.
+if(TARGET onyx_cuda)
+  target_compile_definitions(test.plugins.device.provider_faults PRIVATE GPU_PLUGIN="$<TARGET_FILE:onyx_cuda>"
+    CUDA_STANDIN="${standin}")
+  add_dependencies(test.plugins.device.provider_faults onyx_cuda cuda_standin)
+endif()

@@ -157,15 +157,17 @@ static ox_status *hand_over(ox_context *c, ox_run_sink *sink) {
 }
 
 /* Nothing may still write when the caller has its memory back. Work that failed on a stream came first: what was
- * computed from its results may have failed for that. */
+ * computed from its results may have failed for that. The text has both: the second one names a node. */
 static ox_status *stop(const ox_context *c, ox_status *st) {
   ox_status *earlier = ox_devices_sync(&c->devices);
   if (!earlier || ox_status_code(st) == OX_CANCELLED) {
     ox_status_free(earlier);
     return st;
   }
+  ox_status *both = ox_fail(ox_status_code(earlier), "%s; then %s", ox_status_message(earlier), ox_status_message(st));
+  ox_status_free(earlier);
   ox_status_free(st);
-  return earlier;
+  return both;
 }
 
 static ox_status *run_steps(ox_context *c, const ox_run_env *env) {

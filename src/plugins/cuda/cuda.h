@@ -133,6 +133,7 @@ struct dev_queue {
   dev_device *device;
   cu_stream stream;
   bool capturing;
+  bool stuck; /* the capture could not be ended: tried again before anything else */
   cuda_staging staging;
 };
 ox_status *cuda_queue_create(dev_device *d, dev_queue **out_queue);
@@ -150,6 +151,8 @@ ox_status *cuda_record_begin(dev_queue *q);
 ox_status *cuda_record_end(dev_queue *q, dev_record **out_record);
 ox_status *cuda_record_launch(dev_queue *q, dev_record *r);
 void cuda_record_release(dev_record *r);
-void cuda_record_abandon(dev_queue *q); /* within the context */
+/* Both within the context. */
+void cuda_record_abandon(dev_queue *q);
+void cuda_record_recover(dev_queue *q); /* before anything else on |q|: ends a capture that could not be ended */
 
 #endif

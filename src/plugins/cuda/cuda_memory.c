@@ -28,6 +28,7 @@ void cuda_free(dev_device *d, void *address, size_t bytes) {
 static ox_status *copy_within(dev_device *d, dev_queue *q, void *to, const void *from, size_t bytes,
                               dev_direction way) {
   cu_stream stream = q ? q->stream : d->copies;
+  if (q) cuda_record_recover(q);
   if (q && way == DEV_TO_DEVICE) return cuda_stage(q, to, from, bytes);
   if (way == DEV_TO_DEVICE)
     CU_TRY(d, cuMemcpyHtoDAsync_v2, (cu_address)(uintptr_t)to, from, bytes, stream);

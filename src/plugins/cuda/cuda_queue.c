@@ -29,7 +29,7 @@ void cuda_queue_release(dev_queue *q) {
   if (!q) return;
   const dev_device *d = q->device;
   bool pushed = cuda_enter_anyway(d);
-  if (q->capturing) cuda_record_abandon(q);
+  if (q->capturing || q->stuck) cuda_record_abandon(q);
   cu.cuStreamSynchronize(q->stream); /* pieces and the user's memory are in use until then */
   if (!d->choice.stream) cu.cuStreamDestroy_v2(q->stream);
   cuda_staging_release(&q->staging);
@@ -38,6 +38,7 @@ void cuda_queue_release(dev_queue *q) {
 }
 
 static ox_status *sync_within(dev_queue *q) {
+  cuda_record_recover(q);
   CU_TRY(q->device, cuStreamSynchronize, q->stream);
   cuda_staging_idle(&q->staging);
   return NULL;
@@ -50,6 +51,7 @@ static ox_status *launch_within(dev_queue *q, const dev_launch *l) {
   for (uint32_t i = 0; i < l->n_buffers; i++) buffers[i] = l->buffers[i];
   for (uint32_t i = 0; i < DEV_MAX_BUFFERS; i++) arguments[i] = &buffers[i];
   arguments[DEV_MAX_BUFFERS] = (void *)(uintptr_t)l->params;
+  cuda_record_recover(q);
   int code = cu.cuLaunchKernel(l->kernel->function, l->groups[0], l->groups[1], l->groups[2], l->items, 1, 1, 0,
                                q->stream, arguments, NULL);
   if (!code) return NULL;
@@ -97,6 +99,7 @@ void cuda_event_release(dev_event *e) {
 }
 
 static ox_status *record_within(dev_event *e, dev_queue *q) {
+  cuda_record_recover(q);
   CU_TRY(e->device, cuEventRecord, e->event, q->stream);
   return NULL;
 }

@@ -11,6 +11,7 @@ struct dev_record {
  * that are captured. */
 static ox_status *begin_within(dev_queue *q) {
   if (q->capturing) return cuda_say(&q->device->host, OX_INVALID_ARGUMENT, "CUDA: the queue is recording already");
+  cuda_record_recover(q);
   CU_TRY(q->device, cuStreamBeginCapture_v2, q->stream, CU_CAPTURE_RELAXED);
   q->capturing = true;
   return NULL;
@@ -18,10 +19,18 @@ static ox_status *begin_within(dev_queue *q) {
 
 ox_status *cuda_record_begin(dev_queue *q) { CUDA_WITHIN(q->device, begin_within(q)); }
 
+enum { ILLEGAL_STATE = 401, CAPTURE_FIRST = 900, CAPTURE_LAST = 908 }; /* the stream is not, or no longer, captured */
+
 void cuda_record_abandon(dev_queue *q) {
   cu_graph graph = NULL;
+  int code = cu.cuStreamEndCapture(q->stream, &graph);
+  if (!code && graph) cu.cuGraphDestroy(graph);
   q->capturing = false;
-  if (!cu.cuStreamEndCapture(q->stream, &graph) && graph) cu.cuGraphDestroy(graph);
+  q->stuck = code && code != ILLEGAL_STATE && (code < CAPTURE_FIRST || code > CAPTURE_LAST);
+}
+
+void cuda_record_recover(dev_queue *q) {
+  if (q->stuck) cuda_record_abandon(q);
 }
 
 static ox_status *end_within(dev_queue *q, cu_graph_exec *out) {
@@ -29,8 +38,10 @@ static ox_status *end_within(dev_queue *q, cu_graph_exec *out) {
   const dev_device *d = q->device;
   if (!q->capturing) return cuda_say(&d->host, OX_INVALID_ARGUMENT, "CUDA: the queue is not recording");
   q->capturing = false;
-  CU_TRY(d, cuStreamEndCapture, q->stream, &graph);
-  int code = cu.cuGraphInstantiateWithFlags(out, graph, 0);
+  int code = cu.cuStreamEndCapture(q->stream, &graph);
+  q->stuck = code != 0;
+  if (code) return cuda_fail(&d->host, "cuStreamEndCapture", code);
+  code = cu.cuGraphInstantiateWithFlags(out, graph, 0);
   cu.cuGraphDestroy(graph);
   return code ? cuda_fail(&d->host, "cuGraphInstantiateWithFlags", code) : NULL;
 }
@@ -49,6 +60,7 @@ ox_status *cuda_record_end(dev_queue *q, dev_record **out_record) {
   }
   r->device = d;
   ox_status *st = end_capture(q, &r->exec);
+  if (st && q->capturing) q->capturing = false, q->stuck = true; /* the context could not be entered */
   if (st)
     cuda_drop(&d->host, r, sizeof *r);
   else
@@ -57,6 +69,7 @@ ox_status *cuda_record_end(dev_queue *q, dev_record **out_record) {
 }
 
 static ox_status *launch_within(dev_queue *q, dev_record *r) {
+  cuda_record_recover(q);
   CU_TRY(q->device, cuGraphLaunch, r->exec, q->stream);
   return NULL;
 }
