@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * standin/cmocka.h - as much of cmocka's interface as the task pool's tests use, for builds of the task library alone:
- * those need nothing but a C compiler. A failed check ends the program, so checks work on any thread. */
+ * standin/cmocka.h - as much of cmocka's interface as the tests of the task pool and of devices' drivers use, where
+ * nothing but a C compiler is there. A failed check ends the program, so checks work on any thread. */
 #ifndef OX_TESTS_STANDIN_CMOCKA_H
 #define OX_TESTS_STANDIN_CMOCKA_H
 
@@ -11,12 +11,13 @@
 struct CMUnitTest {
   const char *name;
   void (*test)(void **state);
+  int (*setup)(void **state), (*teardown)(void **state);
   void *initial_state;
 };
 #define cmocka_unit_test(test) \
-  { #test, test, NULL }
+  { #test, test, NULL, NULL, NULL }
 #define cmocka_unit_test_prestate(test, state) \
-  { #test, test, state }
+  { #test, test, NULL, NULL, state }
 
 typedef struct standin_test {
   const char *name;
@@ -48,6 +49,7 @@ static standin_test standin_now;
 #define assert_null(p) assert_true((p) == NULL)
 #define assert_non_null(p) assert_true((p) != NULL)
 #define assert_string_equal(a, b) assert_true(strcmp((a), (b)) == 0)
+#define assert_memory_equal(a, b, n) assert_true(memcmp((a), (b), (n)) == 0)
 #define assert_ptr_equal(a, b) assert_true((const void *)(a) == (const void *)(b))
 #define assert_ptr_not_equal(a, b) assert_true((const void *)(a) != (const void *)(b))
 #define assert_int_equal(a, b)                                                                         \
@@ -64,6 +66,7 @@ static standin_test standin_now;
 
 #define cmocka_run_group_tests(tests, setup, teardown) \
   standin_run(tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
+#define _cmocka_run_group_tests(name, tests, n, setup, teardown) standin_run(tests, n, setup, teardown)
 static inline int standin_run(const struct CMUnitTest *tests, size_t n, const void *setup, const void *teardown) {
   if (setup || teardown) return 2; /* not offered */
   for (size_t i = 0; i < n; i++) {
@@ -71,7 +74,9 @@ static inline int standin_run(const struct CMUnitTest *tests, size_t n, const vo
     standin_now = (standin_test){tests[i].name, 0};
     printf("[ RUN      ] %s\n", tests[i].name);
     fflush(stdout); /* a forked child must not print it again */
+    if (tests[i].setup) tests[i].setup(&state);
     tests[i].test(&state);
+    if (tests[i].teardown) tests[i].teardown(&state);
     printf(standin_now.skipped ? "[  SKIPPED ] %s\n" : "[       OK ] %s\n", tests[i].name);
     fflush(stdout);
   }

@@ -22,6 +22,7 @@ unsigned short dev_to_half(float f) {
   unsigned sign = signbit(f) ? 0x8000 : 0;
   float v = fabsf(f);
   int exponent;
+  if (v == 0) return (unsigned short)sign;
   if (isnan(v)) return (unsigned short)(sign | 0x7e00);
   if (v >= 65520.0f) return (unsigned short)(sign | 0x7c00);
   frexpf(v, &exponent);
