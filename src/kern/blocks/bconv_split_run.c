@@ -131,7 +131,8 @@ static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, flo
   p->v->finish_pixels(&out);
 }
 
-static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, char *scratch) {
+/* |split|: |scratch| holds the images of the same pixels, of all channels. */
+static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, bool split, char *scratch) {
   int64_t panel;
   tile t = tile_at(p, a, index, &panel);
   ox_split_sweep s = {.v = p->v, .terms = p->terms, .a_term = p->term_bytes, .finish = finish_rows, .io = &t};
@@ -151,7 +152,8 @@ static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, char *
   s.image = image, s.a_at = at;
   for (int64_t p0 = 0; p0 < p->pairs; p0 += p->kp) {
     int64_t p1 = OX_MIN(p0 + p->kp, p->pairs);
-    for (int64_t pair = p0; pair < p1; pair++) split_pair(&t, pair, image + (size_t)(pair - p0) * p->pair_bytes);
+    for (int64_t pair = p0; pair < p1 && !split; pair++)
+      split_pair(&t, pair, image + (size_t)(pair - p0) * p->pair_bytes);
     s.k0 = (size_t)(p0 * p->taps), s.k1 = (size_t)(p1 * p->taps);
     ox_split_sweep_run(&s);
   }
@@ -162,6 +164,7 @@ void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32
   const plan *p = (const plan *)head;
   (void)stage;
   p->v->begin();
-  for (int64_t i = begin; i < end; i++) run_tile(p, a, i, scratch);
+  for (int64_t i = begin; i < end; i++)
+    run_tile(p, a, i, p->kp == p->pairs && i > begin && i / p->tiles_m == (i - 1) / p->tiles_m, scratch);
   p->v->end();
 }
