@@ -27,7 +27,8 @@ typedef struct ox_bconv_split_plan {
   int64_t pitch, plane; /* rows of an image of A: of a row of pixels, of one input image */
   int64_t kp;           /* pairs of blocks of channels whose images are there at a time */
   size_t rows;          /* of A in a tile, at most */
-  size_t term_bytes, pair_bytes, sums_bytes;
+  size_t term_bytes, pair_bytes, image_bytes, sums_bytes;
+  bool ahead; /* the next tile's pixels are split while this one's are multiplied: few panels share them */
   double ns;
 } ox_bconv_split_plan;
 

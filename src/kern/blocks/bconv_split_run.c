@@ -48,16 +48,45 @@ static void split_line(const tile *t, int64_t image, int64_t pair, int64_t h, in
                      (size_t)(hi - lo), (ptrdiff_t)s * 16, to + lo * 64, p->term_bytes);
 }
 
-static void split_pair(const tile *t, int64_t pair, char *to) {
+/* What of a tile's images comes next: columns from |at| of a row. */
+typedef struct cutter {
+  tile t;
+  char *to;        /* the plane */
+  int64_t columns; /* at a time */
+  int64_t pair, i, j, image, row, at;
+} cutter;
+
+static void cut_columns(cutter *c) {
+  const tile *t = &c->t;
   const plan *p = t->p;
   const ox_conv_geom *g = &p->g;
-  for (int64_t i = 0; i < p->n_phases[1]; i++)
-    for (int64_t j = 0; j < p->n_phases[2]; j++, to += (size_t)p->terms * p->term_bytes)
-      for (int64_t image = 0; image < t->n; image++)
-        for (int64_t r = 0; r < t->h + p->far[1]; r++)
-          split_line(t, image, pair, (t->h0 + r) * g->stride[1] + p->tap_min[1] + p->phase[1][i],
-                     t->w0 * g->stride[2] + p->tap_min[2] + p->phase[2][j], t->w + p->far[2],
-                     to + (image * p->plane + r * p->pitch) * 64);
+  int64_t all = t->w + p->far[2], n = OX_MIN(c->columns, all - c->at);
+  split_line(t, c->image, c->pair, (t->h0 + c->row) * g->stride[1] + p->tap_min[1] + p->phase[1][c->i],
+             (t->w0 + c->at) * g->stride[2] + p->tap_min[2] + p->phase[2][c->j], n,
+             c->to + (c->image * p->plane + c->row * p->pitch + c->at) * 64);
+  if ((c->at += n) < all) return;
+  c->at = 0;
+  if (++c->row < t->h + p->far[1]) return;
+  c->row = 0;
+  if (++c->image < t->n) return;
+  c->image = 0, c->to += (size_t)p->terms * p->term_bytes;
+  if (++c->j < p->n_phases[2]) return;
+  c->j = 0;
+  if (++c->i < p->n_phases[1]) return;
+  c->i = 0, c->pair++;
+}
+
+static void split_pairs_of(const tile *t, int64_t p0, int64_t p1, char *to) {
+  cutter c = {.t = *t, .to = to, .columns = INT64_MAX, .pair = p0};
+  while (c.pair < p1) cut_columns(&c);
+}
+
+static void cut_piece(void *io) { cut_columns(io); }
+
+static size_t pieces_of(const cutter *c) {
+  const plan *p = c->t.p;
+  int64_t rows = p->pairs * p->n_phases[1] * p->n_phases[2] * c->t.n * (c->t.h + p->far[1]);
+  return (size_t)(rows * OX_CEIL_DIV(c->t.w + p->far[2], c->columns));
 }
 
 /* Where the rows of tap |i| of an axis are: in which plane, and how far on. */
@@ -131,40 +160,54 @@ static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, flo
   p->v->finish_pixels(&out);
 }
 
-/* |split|: |scratch| holds the images of the same pixels, of all channels. */
-static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, bool split, char *scratch) {
-  int64_t panel;
+/* Images of a tile in |scratch|: of the tile before, if they are of the same pixels; or they were split meanwhile. */
+typedef struct images {
+  bool split;
+  int turn; /* of two places */
+} images;
+
+enum { PIECE = 8 /* pixels */ };
+
+static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, bool more, images *x, char *scratch) {
+  int64_t panel, unused;
   tile t = tile_at(p, a, index, &panel);
   ox_split_sweep s = {.v = p->v, .terms = p->terms, .a_term = p->term_bytes, .finish = finish_rows, .io = &t};
   s.b = a->w, s.b_ks = s.panel = OX_SPLIT_SIDE, s.b_ns = 1;
   s.panel_floats = (size_t)(p->pairs * p->taps) * OX_SPLIT_SUMS, s.k = s.panel_floats / OX_SPLIT_SIDE;
   s.rows = (size_t)((t.n - 1) * p->plane + (t.h - 1) * p->pitch + t.w);
   s.col = (size_t)panel * OX_SPLIT_SIDE, s.cols = (size_t)OX_MIN(p->tile_m, p->panels - panel) * OX_SPLIT_SIDE;
-  size_t strips = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE);
-  if (p->kp < p->pairs) s.panel_sums = strips * OX_SPLIT_SUMS;
+  if (p->kp < p->pairs) s.panel_sums = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE) * OX_SPLIT_SUMS;
   s.records = scratch, scratch += ox_split_records_bytes((size_t)(p->kp * p->taps));
   s.sums = (float *)scratch, scratch += p->sums_bytes;
-  char *image = scratch;
-  ptrdiff_t *at = (ptrdiff_t *)(scratch + (size_t)p->kp * p->pair_bytes);
+  char *place[2] = {scratch, scratch + (p->ahead ? p->image_bytes : 0)}, *image = place[x->turn];
+  ptrdiff_t *at = (ptrdiff_t *)(place[1] + p->image_bytes);
   t.at = at + p->kp * p->taps;
   find_pixels(&t, p->rows + OX_SPLIT_SIDE);
   find_steps(p, p->kp, at);
   s.image = image, s.a_at = at;
+  bool same = more && (index + 1) / p->tiles_m == index / p->tiles_m;
+  cutter next = {.columns = PIECE};
+  ox_split_chore chore = {.piece = cut_piece, .io = &next};
+  if (p->ahead && more && !same) {
+    next.t = tile_at(p, a, index + 1, &unused), next.to = place[!x->turn];
+    chore.left = pieces_of(&next), s.chore = &chore;
+  }
   for (int64_t p0 = 0; p0 < p->pairs; p0 += p->kp) {
     int64_t p1 = OX_MIN(p0 + p->kp, p->pairs);
-    for (int64_t pair = p0; pair < p1 && !split; pair++)
-      split_pair(&t, pair, image + (size_t)(pair - p0) * p->pair_bytes);
+    if (!x->split) split_pairs_of(&t, p0, p1, image);
     s.k0 = (size_t)(p0 * p->taps), s.k1 = (size_t)(p1 * p->taps);
     ox_split_sweep_run(&s);
   }
+  x->split = p->kp == p->pairs && (same || s.chore);
+  x->turn ^= s.chore != NULL;
 }
 
 void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                         void *scratch) {
   const plan *p = (const plan *)head;
   (void)stage;
+  images x = {0};
   p->v->begin();
-  for (int64_t i = begin; i < end; i++)
-    run_tile(p, a, i, p->kp == p->pairs && i > begin && i / p->tiles_m == (i - 1) / p->tiles_m, scratch);
+  for (int64_t i = begin; i < end; i++) run_tile(p, a, i, i + 1 < end, &x, scratch);
   p->v->end();
 }

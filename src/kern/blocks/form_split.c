@@ -13,6 +13,7 @@ enum {
   ROWS = 448,          /* of A in a tile, at most: they share what a window reads above and below */
   FEW_ROWS = 256,      /* enough to share the splitting of weights */
   A_BLOCK = 896 << 10, /* bytes of images in a tile, if FEW_ROWS allow */
+  FEW_PANELS = 4,      /* share the splitting of pixels: those of the next tile are split meanwhile */
   MOST_PANELS = 8,     /* of a tile whose sums wait for more of k */
   IN_CACHE = 1 << 20   /* bytes of weights */
 };
@@ -92,7 +93,8 @@ static bool find_phases(ox_bconv_split_plan *p) {
 static void cut_pixels(ox_bconv_split_plan *p) {
   const ox_conv_geom *g = &p->g;
   int64_t h = g->out[1], w = g->out[2], row_bytes = p->n_phases[1] * p->n_phases[2] * p->terms * 64;
-  const int64_t most_rows = OX_MIN(OX_MAX(A_BLOCK / row_bytes / p->pairs, FEW_ROWS), ROWS);
+  const int64_t halves = p->panels <= FEW_PANELS ? 2 : 1; /* there are two images then */
+  const int64_t most_rows = OX_MIN(OX_MAX(A_BLOCK / row_bytes / p->pairs, FEW_ROWS) / halves, ROWS);
   p->tile_n = 1, p->tile_h = h, p->tile_w = w;
   p->pitch = w + p->far[2];
   if (w > most_rows) {
@@ -155,11 +157,13 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
   size_t many = (OX_SPLIT_L2 - ox_split_records_bytes(OX_SPLIT_STEPS)) / p->pair_bytes; /* steps: more than that */
   p->kp = OX_MIN(OX_MAX((int64_t)OX_MAX(few, many), 1), p->pairs);
   p->kp = OX_CEIL_DIV(p->pairs, OX_CEIL_DIV(p->pairs, p->kp)); /* evenly */
+  const size_t records_bytes = ox_split_records_bytes((size_t)(p->kp * p->taps));
+  p->image_bytes = (size_t)p->kp * p->pair_bytes;
+  p->ahead = p->kp == p->pairs && p->panels <= FEW_PANELS && records_bytes + 2 * p->image_bytes <= OX_SPLIT_L2;
   cut_channels(p, (int64_t)p->rows);
   size_t strips = OX_CEIL_DIV(p->rows, (size_t)OX_SPLIT_SIDE), panels = (size_t)(p->kp < p->pairs ? p->tile_m : 1);
   p->sums_bytes = strips * panels * OX_SPLIT_SUMS * sizeof(float);
-  head->scratch_bytes = ox_split_records_bytes((size_t)(p->kp * p->taps)) + p->sums_bytes +
-                        (size_t)p->kp * p->pair_bytes +
+  head->scratch_bytes = records_bytes + p->sums_bytes + (p->ahead ? 2 : 1) * p->image_bytes +
                         ((size_t)(p->kp * p->taps) + p->rows + OX_SPLIT_SIDE) * sizeof(ptrdiff_t);
   int64_t tiles[] = {p->tiles_n, p->tiles_h, p->tiles_w, p->tiles_m};
   return product_ok(tiles, OX_COUNT(tiles), &head->n_tiles[0]);

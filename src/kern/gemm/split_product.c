@@ -126,12 +126,19 @@ static void split_block(const ox_split_sweep *t, const block *x, char *to) {
   t->v->split_columns(t->terms, b_at(t, x->col, x->step), t->b_ks, t->b_ns, k1 - k0, w, to);
 }
 
+/* Of four products. */
+static size_t groups_of(const ox_split_sweep *t) {
+  size_t records = OX_CEIL_DIV(t->rows, (size_t)OX_SPLIT_SIDE) * OX_CEIL_DIV(t->cols, (size_t)OX_SPLIT_SIDE);
+  return records * (t->k1 - t->k0) * (size_t)(t->terms * (t->terms + 1) / 2);
+}
+
 void ox_split_sweep_run(const ox_split_sweep *t) {
   size_t steps = OX_CEIL_DIV(t->k, (size_t)OX_SPLIT_K);
   char *const b[2] = {t->records, t->records + ox_split_records_bytes(t->k1 - t->k0) / 2};
   block x = block_at(t, 0, t->k0);
   bool split = false;
   ox_split_trail trail = {.finish = t->finish, .io = t};
+  if (t->chore) t->chore->due_step = t->chore->left, t->chore->due_all = groups_of(t);
   for (int turn = 0; x.steps; turn ^= 1) {
     if (!split) split_block(t, &x, b[turn]);
     ox_split_mul m = {.terms = t->terms,
@@ -146,7 +153,8 @@ void ox_split_sweep_run(const ox_split_sweep *t) {
                       .add = x.step > 0,
                       .whole = x.step + x.steps == steps,
                       .col = x.col,
-                      .trail = &trail};
+                      .trail = &trail,
+                      .chore = t->chore};
     block next = block_after(t, &x);
     split = next.steps && is_plain(t, &next);
     if (split) m.ahead = (ox_split_ahead){b_at(t, next.col, next.step), t->b_ks, next.steps, b[!turn]};
@@ -154,6 +162,7 @@ void ox_split_sweep_run(const ox_split_sweep *t) {
     x = next;
   }
   if (trail.left) t->finish(t, trail.col, trail.row, trail.left, trail.sums);
+  for (; t->chore && t->chore->left; t->chore->left--) t->chore->piece(t->chore->io);
 }
 
 /* ---- a tile ---- */

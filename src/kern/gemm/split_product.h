@@ -48,6 +48,13 @@ typedef struct ox_split_trail {
   float *sums;
 } ox_split_trail;
 
+/* Something else to be done meanwhile, in |left| pieces: one for each |due_all| / |due_step| groups of products. */
+typedef struct ox_split_chore {
+  void (*piece)(void *io);
+  void *io;
+  size_t left, due, due_step, due_all;
+} ox_split_chore;
+
 /* |steps| records of B by all rows of A. */
 typedef struct ox_split_mul {
   int terms;
@@ -62,6 +69,7 @@ typedef struct ox_split_mul {
   size_t col;      /* of the panel */
   ox_split_ahead ahead;
   ox_split_trail *trail; /* what was left by the multiplication before */
+  ox_split_chore *chore; /* or NULL */
 } ox_split_mul;
 
 /* Pixels that follow each other in the sums, and are anywhere in Y. */
@@ -125,7 +133,8 @@ struct ox_split_sweep {
   size_t panel_sums;
   /* |n| rows of sums over all of k, from |row| of the tile and of panel |col|; sweep: the ox_split_sweep. */
   void (*finish)(const void *sweep, size_t col, size_t row, size_t n, float *sums);
-  const void *io; /* for |finish| */
+  const void *io;        /* for |finish| */
+  ox_split_chore *chore; /* or NULL; done when the sweep is */
 };
 /* Between begin and end. */
 void ox_split_sweep_run(const ox_split_sweep *s);

@@ -58,12 +58,13 @@ typedef struct aside {
   size_t due, due_step, due_all;
   ox_split_trail *trail;
   size_t trail_due, trail_all; /* in a strip */
+  ox_split_chore *chore;
 } aside;
 
 /* |strip|: groups of products of a strip. */
 OX_INLINE aside aside_begin(const ox_split_mul *m, size_t strips, size_t strip) {
   const ox_split_ahead *s = &m->ahead;
-  aside h = {.from = s->from, .ks = s->ks, .to = s->to, .trail = m->trail, .trail_all = strip};
+  aside h = {.from = s->from, .ks = s->ks, .to = s->to, .trail = m->trail, .trail_all = strip, .chore = m->chore};
   if (s->from) h.left = s->steps * PAIRS, h.due_step = h.left, h.due_all = strips * strip;
   return h;
 }
@@ -84,12 +85,17 @@ static OX_NOINLINE void trail_rows(ox_split_trail *t) {
   t->row += n, t->left -= n, t->sums += n * OX_SPLIT_SIDE;
 }
 
+static OX_NOINLINE void chore_some(ox_split_chore *c) {
+  for (c->due += c->due_step; c->due >= c->due_all && c->left; c->due -= c->due_all) c->left--, c->piece(c->io);
+}
+
 /* The share of a group of products: about one pair in the time of four. */
 OX_INLINE void aside_some(aside *h, const int terms) {
   for (h->due += h->due_step; h->due >= h->due_all && h->left; h->due -= h->due_all) split_ahead(h, terms);
   h->trail_due += OX_SPLIT_SIDE / TRAIL_ROWS;
   for (; h->trail_due >= h->trail_all; h->trail_due -= h->trail_all)
     if (h->trail->left) trail_rows(h->trail);
+  if (h->chore) chore_some(h->chore);
 }
 
 /* ---- products: tiles 0 to 3 are sums; 4, 5: A; 6, 7: B ---- */
