@@ -79,7 +79,7 @@ ox_status *ox_eval_node(const ox_provider *provider, ox_graph *g, ox_id node, ox
   if (!u.def || (u.def->traits & OX_CONTROL)) return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: %s", n->op);
   u.kind = u.def->traits & OX_VIEW ? OX_UNIT_VIEW : OX_UNIT_KERNEL;
   ox_arena_init(&a, g->model->alloc);
-  ox_packs_init(&packs);
+  ox_packs_init(&packs, NULL);
   OX_TRY_TO(done, st, gather(g, n, u.kind == OX_UNIT_KERNEL, &a, outs, &o));
   OX_TRY_TO(done, st, ox_attrs_decode(u.def, n, &a, &u.attrs));
   OX_TRY_TO(done, st, ox_step_init(&s, g, &u, o.in, o.out, &a));

@@ -6,8 +6,10 @@
 
 #include "base/alloc.h"
 #include "base/macros.h"
+#include "plan/pack_room.h"
 
-void ox_packs_init(ox_packs *p) {
+void ox_packs_init(ox_packs *p, struct ox_pack_room *room) {
+  p->room = room;
   atomic_init(&p->first, NULL);
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->finished, NULL);
@@ -16,7 +18,7 @@ void ox_packs_init(ox_packs *p) {
 void ox_packs_deinit(ox_packs *p) {
   for (ox_packed *f = atomic_load_explicit(&p->first, memory_order_acquire), *next; f; f = next) {
     next = f->next;
-    ox_delete(f->alloc, f->data, f->bytes);
+    if (!p->room) ox_delete(f->alloc, f->data, f->bytes);
     ox_delete(f->alloc, f, sizeof *f);
   }
   pthread_cond_destroy(&p->finished);
@@ -30,12 +32,12 @@ static ox_packed *find(const ox_packs *p, uint64_t form) {
   return f;
 }
 
-static ox_packed *make(ox_alloc alloc, const ox_pack *want) {
+static ox_packed *make(const ox_packs *p, ox_alloc alloc, const ox_pack *want) {
   ox_packed *f = ox_new_zeroed(alloc, sizeof *f);
   if (!f) return NULL;
   f->alloc = alloc, f->form = want->form, f->bytes = OX_MAX(want->bytes, (size_t)1), f->n_units = want->n_units;
   atomic_init(&f->ready, want->n_units <= 0);
-  f->data = ox_new_aligned(alloc, f->bytes, OX_ALIGN_BYTES);
+  f->data = p->room ? ox_pack_room_take(p->room, f->bytes) : ox_new_aligned(alloc, f->bytes, OX_ALIGN_BYTES);
   if (f->data) return f;
   ox_delete(alloc, f, sizeof *f);
   return NULL;
@@ -46,7 +48,7 @@ ox_status *ox_packs_find(ox_packs *p, ox_alloc alloc, const ox_pack *want, ox_pa
   if (f) return NULL;
   pthread_mutex_lock(&p->lock);
   f = find(p, want->form);
-  if (!f && (f = make(alloc, want))) {
+  if (!f && (f = make(p, alloc, want))) {
     f->next = atomic_load_explicit(&p->first, memory_order_relaxed); /* only changed under the lock */
     atomic_store_explicit(&p->first, f, memory_order_release);
   }

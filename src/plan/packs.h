@@ -25,13 +25,16 @@ typedef struct ox_packed {
   atomic_bool ready;
 } ox_packed;
 
+struct ox_pack_room;
+
 typedef struct ox_packs {
+  struct ox_pack_room *room;  /* where forms lie; NULL: each by itself */
   _Atomic(ox_packed *) first; /* forms are added in front, and go with the kernel */
   pthread_mutex_t lock;       /* for adding forms, and for waiting */
   pthread_cond_t finished;
 } ox_packs;
 
-void ox_packs_init(ox_packs *p);
+void ox_packs_init(ox_packs *p, struct ox_pack_room *room); /* |room| outlives it */
 void ox_packs_deinit(ox_packs *p);
 
 /* The form that |want| names; made, with memory and no unit claimed, if it is not there. */

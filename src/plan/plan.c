@@ -38,7 +38,7 @@ static ox_status *create_kernel(builder *b, ox_unit *u) {
   ox_kernel *kernel = NULL; /* what a call that failed left here is nobody's */
   OX_TRY(u->owner->api.kernel_create(u->owner->ep, &view, 0, &kernel));
   bool whole = is_whole(kernel);
-  if (whole) u->kernel = kernel, ox_packs_init(u->packs);
+  if (whole) u->kernel = kernel, ox_packs_init(u->packs, &p->room);
   OX_TRY(ox_watch_status(p->graph->model->watch)); /* a call that saw it stops with what it has */
   if (!whole) return ox_fail(OX_INCOMPATIBLE, "kernel_create returned no kernel, or one that lacks a required call");
   read_traits(u);
@@ -186,6 +186,7 @@ ox_status *ox_plan_build(const ox_graph *g, const ox_plan_opts *opts, ox_plan **
   if (!p) return ox_oom();
   p->graph = g, p->alloc = opts->alloc, p->providers = opts->providers, p->n_providers = opts->n_providers;
   ox_arena_init(&p->arena, opts->alloc);
+  ox_pack_room_init(&p->room, opts->alloc);
   builder b = {.plan = p, .opts = opts};
   ox_status *st = build(&b);
   if (st)
@@ -207,6 +208,7 @@ void ox_plan_destroy(ox_plan *p) {
     if (u->program) u->owner->api.program_release(u->program);
     for (uint32_t k = 0; k < u->n_bodies; k++) ox_plan_destroy(u->bodies[k]);
   }
+  ox_pack_room_deinit(&p->room);
   ox_arena_deinit(&p->arena);
   ox_delete(p->alloc, p, sizeof *p);
 }

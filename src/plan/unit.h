@@ -5,6 +5,7 @@
 #define OX_PLAN_UNIT_H
 
 #include "graph/registry.h"
+#include "plan/pack_room.h"
 #include "plan/packs.h"
 #include "plan/provider.h"
 
@@ -43,6 +44,7 @@ struct ox_plan {
   const ox_graph *graph;
   ox_alloc alloc;
   ox_arena arena;
+  ox_pack_room room;
   const ox_provider *providers; /* by owner - 1 */
   size_t n_providers;
   ox_unit *units; /* in topological order */

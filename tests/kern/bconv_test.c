@@ -173,14 +173,14 @@ static bool is_as(double got, double want, double tolerance) {
   return got == want || fabs(got - want) <= tolerance;
 }
 
-/* A unit sees its own filters only. */
+/* A unit sees its own filters only, at any address. */
 static void pack_unit(const ox_bconv_form *f, const problem *p, float *packed, int64_t u) {
   int64_t filter = p->t.g.ic * ox_conv_taps(&p->t.g), first = f->unit_filter(&p->t, u),
           end = f->unit_filter(&p->t, u + 1);
   size_t bytes = (size_t)((end - first) * filter) * sizeof(float);
-  float *own = malloc(bytes + 1);
-  memcpy(own, p->w + first * filter, bytes);
-  f->pack(&p->t, packed, own, u, u + 1, NULL);
+  char *own = malloc(bytes + 2);
+  memcpy(own + u % 2, p->w + first * filter, bytes);
+  f->pack(&p->t, packed, (const float *)(own + u % 2), u, u + 1, NULL);
   free(own);
 }
 

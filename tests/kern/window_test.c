@@ -125,7 +125,8 @@ static void check_conv(const problem *p, ox_isa isa, const char *name) {
   float *z = p->z ? to_blocks(p->z, g->batch, g->groups, p->pixels) : NULL;
   float *y = malloc((size_t)(g->batch * p->blocks * p->pixels * 16) * sizeof *y + 1);
   void *scratch = malloc(plan->scratch_bytes + 1);
-  for (int64_t u = f->weight_units(&plan->task); u-- > 0;) f->pack(&plan->task, w, p->w, u, u + 1, NULL);
+  for (int64_t u = f->weight_units(&plan->task); u-- > 0;)
+    f->pack(&plan->task, w, p->w + f->unit_filter(&plan->task, u) * ox_conv_taps(g), u, u + 1, NULL);
   ox_conv_args a = {.x = x, .w = w, .bias = p->bias, .z = z, .y = y};
   for (int64_t t = plan->n_tiles[0]; t-- > 0;) f->run(plan, &a, 0, t, t + 1, scratch);
   for (int64_t i = 0; i < g->batch * g->groups * p->pixels; i++) {

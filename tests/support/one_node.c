@@ -215,7 +215,7 @@ static ox_status *run(one_node *n, const ox_graph *g, ox_id node, ox_ep *ep) {
   OX_TRY(ox_attrs_decode(u.def, ox_graph_node(g, node), &n->arena, &u.attrs));
   OX_TRY(ox_step_init(&s, g, &u, o.in, o.out, &n->arena));
   s.mode = OX_MODE_DYNAMIC, s.memory = &memory, s.owner = n;
-  ox_packs_init(&packs);
+  ox_packs_init(&packs, NULL);
   ox_status *st = infer_all(n, &s, &o);
   if (!st) st = u.kind == OX_UNIT_VIEW ? run_view(n) : run_kernel(n, &s, &u, ep, &o);
   ox_packs_deinit(&packs);

@@ -4,6 +4,7 @@
 #ifndef OX_KERN_BLOCKS_BLOCKS_H
 #define OX_KERN_BLOCKS_BLOCKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,10 @@ typedef struct ox_blocks_variant {
 
 /* The best for |have|; never NULL. */
 const ox_blocks_variant *ox_blocks_select(ox_isa have);
+/* |n| floats of each of |rows| <= 16 rows, |step| floats apart and at any address, as |n| lines of 16 lanes, |line|
+ * floats apart; lanes past the last row become zero: filters as packed weights want them. */
+void ox_blocks_lines(const ox_blocks_variant *v, float *to, size_t line, const ox_f32u *from, size_t step, size_t rows,
+                     size_t n);
 /* All of them, best first: for tests. */
 const ox_blocks_variant *const *ox_blocks_variants(size_t *out_n);
 

@@ -48,19 +48,24 @@ static int64_t unit_filter(const ox_bconv_task *t, int64_t u) {
   return u / panels * t->g.oc + u % panels * OX_BLOCK;
 }
 
+/* Lines of a panel are in the order of channels and taps; of a block of channels, taps come first. */
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
   const ox_f32u *from = (const ox_f32u *)w;
-  int64_t taps = ox_conv_taps(g), panels = panels_of(g), block = t->x_plain ? 1 : OX_BLOCK;
-  float *d = dst + u0 * g->ic * taps * OX_BLOCK;
+  const ox_blocks_variant *v = ox_blocks_select(t->isa);
+  int64_t taps = ox_conv_taps(g), panels = panels_of(g), k = g->ic * taps;
+  bool in_order = t->x_plain || taps == 1;
+  float *d = dst + u0 * k * OX_BLOCK;
   for (int64_t u = u0; u < u1 && !(stop && ox_stop_asked(stop)); u++) {
-    int64_t first = u % panels * OX_BLOCK, real = OX_MIN(OX_BLOCK, g->oc - first);
-    const ox_f32u *row = from + (unit_filter(t, u) - unit_filter(t, u0)) * g->ic * taps;
-    for (int64_t b = 0; b < g->ic; b += block)
-      for (int64_t tap = 0; tap < taps; tap++)
-        for (int64_t c = b; c < OX_MIN(b + block, g->ic); c++, d += OX_BLOCK)
-          for (int64_t lane = 0; lane < OX_BLOCK; lane++)
-            d[lane] = lane < real ? row[(lane * g->ic + c) * taps + tap] : 0;
+    size_t rows = (size_t)OX_MIN(OX_BLOCK, g->oc - u % panels * OX_BLOCK);
+    const ox_f32u *panel = from + (unit_filter(t, u) - unit_filter(t, u0)) * k;
+    if (in_order) ox_blocks_lines(v, d, OX_BLOCK, panel, (size_t)k, rows, (size_t)k);
+    for (int64_t c = 0; c < g->ic && !in_order; c++) {
+      int64_t block = c / OX_BLOCK * OX_BLOCK, n = OX_MIN(OX_BLOCK, g->ic - block);
+      float *first = d + (block * taps + c - block) * OX_BLOCK;
+      ox_blocks_lines(v, first, (size_t)(n * OX_BLOCK), panel + c * taps, (size_t)k, rows, (size_t)taps);
+    }
+    d += k * OX_BLOCK;
   }
 }
 

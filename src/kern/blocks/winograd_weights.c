@@ -25,10 +25,12 @@ int64_t ox_wino_unit_filter(const ox_bconv_task *t, int64_t u) {
   return u / pairs * t->g.oc + u % pairs * OX_WINO_PAIR;
 }
 
-/* |n| filters, |step| floats apart; lanes past them become zero. */
-static void copy_filters(const ox_f32u *w, int64_t step, int64_t n, float *to, size_t width) {
-  for (int k = 0; k < 9; k++)
-    for (size_t l = 0; l < width; l++) *to++ = (int64_t)l < n ? w[(int64_t)l * step + k] : 0;
+/* |channels| of |n| filters of |ic| channels; lanes past the last filter become zero. */
+static void copy_filters(const ox_blocks_variant *v, const ox_f32u *w, int64_t ic, int64_t channels, int64_t n,
+                         float *to, int64_t width) {
+  for (int64_t l = 0; l < width; l += OX_BLOCK)
+    ox_blocks_lines(v, to + l, (size_t)width, w + l * ic * 9, (size_t)(ic * 9), (size_t)OX_MIN(n - l, OX_BLOCK),
+                    (size_t)(channels * 9));
 }
 
 enum { CHUNK = 8 /* input channels */ };
@@ -47,6 +49,7 @@ static void put_chunk(const ox_wino_steps *steps, int n_u, const float *filters,
 void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind kind, float *dst, const float *w, int64_t u0, int64_t u1,
                   const ox_stop *stop) {
   int n_u = ox_wino_weights(kind) * ox_wino_weights(kind);
+  const ox_blocks_variant *v = ox_blocks_select(t->isa);
   int64_t ic = t->g.ic, oc = t->g.oc, pairs = OX_CEIL_DIV(oc, OX_WINO_PAIR);
   for (int64_t i = u0; i < u1; i++) {
     int64_t group = i / pairs, oc0 = i % pairs * OX_WINO_PAIR, n = OX_MIN(oc - oc0, OX_WINO_PAIR);
@@ -56,8 +59,7 @@ void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind kind, float *dst, const f
     for (int64_t c = 0; c < ic; c += CHUNK) {
       if (stop && ox_stop_asked(stop)) return;
       int64_t some = OX_MIN(CHUNK, ic - c);
-      for (int64_t k = 0; k < some; k++)
-        copy_filters(from + (c + k) * 9, ic * 9, n, filters + (c + k) * 9 * width, (size_t)width);
+      copy_filters(v, from + c * 9, ic, some, n, filters + c * 9 * width, width);
       put_chunk(&ox_wino_select(t->isa)->steps[kind], n_u, filters + c * 9 * width, some, (size_t)width, u + c * width,
                 (size_t)(ic * width));
     }

@@ -39,6 +39,18 @@ typedef struct scaling {
   double scale[];
 } scaling;
 
+/* In pieces of known length, which compilers turn into vectors. */
+static void scale(float *to, const ox_f32u *from, double by, int64_t n) {
+  enum { PIECE = 16 };
+  float old[PIECE], new[PIECE];
+  for (; n >= PIECE; n -= PIECE, to += PIECE, from += PIECE) {
+    memcpy(old, from, sizeof old);
+    for (int i = 0; i < PIECE; i++) new[i] = (float)((double)old[i] * by);
+    memcpy(to, new, sizeof new);
+  }
+  for (int64_t i = 0; i < n; i++) to[i] = (float)((double)from[i] * by);
+}
+
 /* The weights times the scale of their output channel, filter by filter. */
 static void make_scaled(const ox_tensor *w, const void *arg, int64_t first, int64_t n, void *to) {
   const scaling *k = arg;
@@ -51,7 +63,7 @@ static void make_scaled(const ox_tensor *w, const void *arg, int64_t first, int6
     int64_t at = (first + i) / filter;
     double by = k->scale[k->transposed ? at / cols / per_group * cols + at % cols : at];
     end = (at + 1) * filter - first < n ? (at + 1) * filter - first : n;
-    for (int64_t t = i; t < end; t++) scaled[t] = (float)((double)old[t] * by);
+    scale(scaled + i, old + i, by, end - i);
   }
 }
 

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plan/pack_room.c - see pack_room.h. A shared block is as large as all before it together: what is never used is at
+ * most as much as what is, and untouched. */
+#include "plan/pack_room.h"
+
+#include "base/cksize.h"
+#include "base/macros.h"
+
+typedef struct ox_pack_block {
+  struct ox_pack_block *next;
+  void *data;
+  size_t bytes;
+} ox_pack_block;
+
+enum {
+  LEAST = 256 << 10,
+  MOST = 8 << 20,
+  ALONE = 2 << 20 /* of this size on, a block of its own: what is left of a shared one would be too much */
+};
+
+void ox_pack_room_init(ox_pack_room *r, ox_alloc alloc) {
+  *r = (ox_pack_room){.alloc = alloc};
+  pthread_mutex_init(&r->lock, NULL);
+}
+
+void ox_pack_room_deinit(ox_pack_room *r) {
+  for (ox_pack_block *b = r->blocks, *next; b; b = next) {
+    next = b->next;
+    ox_delete(r->alloc, b->data, b->bytes);
+    ox_delete(r->alloc, b, sizeof *b);
+  }
+  pthread_mutex_destroy(&r->lock);
+}
+
+static ox_pack_block *add_block(ox_pack_room *r, size_t bytes) {
+  ox_pack_block *b = ox_new(r->alloc, sizeof *b);
+  if (!b) return NULL;
+  *b = (ox_pack_block){r->blocks, ox_new_aligned(r->alloc, bytes, OX_ALIGN_BYTES), bytes};
+  if (b->data) {
+    r->blocks = b;
+    return b;
+  }
+  ox_delete(r->alloc, b, sizeof *b);
+  return NULL;
+}
+
+static void *take(ox_pack_room *r, size_t bytes) {
+  ox_pack_block *b = NULL;
+  if (bytes > r->left && bytes < ALONE) {
+    b = add_block(r, OX_MAX(OX_MIN(OX_MAX(r->total, (size_t)LEAST), (size_t)MOST), bytes));
+    if (b) r->at = b->data, r->left = b->bytes, r->total += b->bytes;
+  }
+  if (bytes > r->left) {
+    b = add_block(r, bytes);
+    return b ? b->data : NULL;
+  }
+  r->at += bytes, r->left -= bytes;
+  return r->at - bytes;
+}
+
+void *ox_pack_room_take(ox_pack_room *r, size_t bytes) {
+  size_t rounded;
+  if (!ox_add_ok(OX_MAX(bytes, (size_t)1), OX_ALIGN_BYTES - 1, &rounded)) return NULL;
+  pthread_mutex_lock(&r->lock);
+  void *p = take(r, rounded & ~(size_t)(OX_ALIGN_BYTES - 1));
+  pthread_mutex_unlock(&r->lock);
+  return p;
+}
