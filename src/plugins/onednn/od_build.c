@@ -123,9 +123,9 @@ ox_status *od_plan_build(ox_program *p, const ox_tensor *const *in, od_plan **ou
   od_crew crew = {.host = &ep->host, .threads = ep->threads}; /* constants are reordered meanwhile */
   od_builder b = {.ep = ep, .p = p, .g = p->g, .plan = od_alloc(ep, sizeof(od_plan))};
   if (!b.plan) return od_no_memory(ep);
-  od_crew *before = od_crew_set(&crew);
+  od_seat before = od_crew_enter(&crew);
   ox_status *st = build(&b, in);
-  od_crew_set(before);
+  od_crew_leave(before);
   od_free(ep, b.values);
   od_free(ep, b.done);
   if (st) od_plan_release(ep, b.plan), b.plan = NULL;

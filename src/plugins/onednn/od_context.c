@@ -81,10 +81,10 @@ static ox_status *stopped(ox_ep *ep, const ox_io *io) {
 static ox_status *run_step(ox_ep *ep, const od_plan *plan, const od_step *s, od_context *c,
                            const dnnl_exec_arg_t *args) {
   od_crew crew = {.host = &ep->host, .threads = ep->threads, .together = s->together};
-  od_crew *before = od_crew_set(&crew);
+  od_seat before = od_crew_enter(&crew);
   dnnl_status_t st =
       s->prim ? dnnl_primitive_execute(s->prim, ep->stream, (int)s->n_args, args) : write_fill(plan, s, c);
-  od_crew_set(before);
+  od_crew_leave(before);
   if (st == dnnl_success && !crew.broken) return NULL;
   return od_fail(ep, crew.broken ? OX_FAIL : od_status_code(st), "oneDNN: node '%s', primitive %s: %s", s->name,
                  s->impl, crew.broken ? "its threads wait for each other, which was not expected" : od_status_text(st));

@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-typedef struct {
+typedef struct od_region {
   void (*fn)(void *);
   void *data;
   od_crew *crew;
@@ -23,13 +23,7 @@ typedef struct {
   atomic_int arrived, turn; /* of its barrier */
 } region;
 
-typedef struct {
-  od_crew *crew;
-  region *in; /* NULL: outside of regions */
-  int member, size;
-} place;
-
-static __thread place here = {NULL, NULL, 0, 1};
+static __thread od_seat here = {NULL, NULL, 0, 1};
 static atomic_int asked;
 
 /* ---- another run-time, which libdnnl is bound to ---- */
@@ -55,20 +49,28 @@ int od_openmp_leave_to_other(void) {
   return 1;
 }
 
-od_crew *od_crew_set(od_crew *crew) {
-  static __thread int others_threads;
-  od_crew *before = here.crew;
-  if (other.set_num_threads && crew && !before) others_threads = other.get_max_threads();
-  if (other.set_num_threads && !crew != !before) other.set_num_threads(crew ? 1 : others_threads);
-  here.crew = crew;
+static __thread int others_threads; /* what the other run-time had for this thread */
+
+od_seat od_crew_enter(od_crew *crew) {
+  od_seat before = here;
+  if (other.set_num_threads && !before.crew) {
+    others_threads = other.get_max_threads();
+    other.set_num_threads(1);
+  }
+  here = (od_seat){crew, NULL, 0, 1};
   return before;
+}
+
+void od_crew_leave(od_seat before) {
+  here = before;
+  if (other.set_num_threads && !before.crew) other.set_num_threads(others_threads);
 }
 
 /* ---- members ---- */
 
 static void run_member(region *r, int member, int size) {
-  place before = here; /* a thread that waits for its own region may help with another's */
-  here = (place){r->crew, r, member, size};
+  od_seat before = here; /* a thread that waits for its own region may help with another's */
+  here = (od_seat){r->crew, r, member, size};
   r->fn(r->data);
   here = before;
 }

@@ -13,9 +13,18 @@ typedef struct od_crew {
   int broken;   /* 1: they did so where |together| is 0, and the result is worth nothing */
 } od_crew;
 
-/* Regions of this thread are |crew|'s from now on; returns whose they were, which is to be set again. Without a crew
- * the library runs on one thread. */
-od_crew *od_crew_set(od_crew *crew);
+/* Where a thread is. */
+typedef struct od_seat {
+  od_crew *crew;
+  struct od_region *in; /* NULL: outside of regions */
+  int member, size;
+} od_seat;
+
+/* Regions of this thread are |crew|'s from now on, until od_crew_leave with what is returned. A thread that waits for
+ * its own region may be given another run to do: that one is outside of regions again. Without a crew the library runs
+ * on one thread. */
+od_seat od_crew_enter(od_crew *crew);
+void od_crew_leave(od_seat before);
 
 /* Whether the library has asked this implementation for threads since the program began: if it has not after it has
  * been at work, the program has an OpenMP run-time of its own that comes first. */

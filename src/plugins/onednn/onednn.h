@@ -88,6 +88,6 @@ const od_op *od_op_find(const od_node *n); /* NULL: none */
 
 /* Lists of rows, each ends with a name of NULL. */
 extern const od_op od_conv_ops[], od_matmul_ops[], od_pool_ops[], od_eltwise_ops[], od_binary_ops[], od_norm_ops[],
-    od_reduce_ops[], od_rnn_ops[], od_quant_ops[], od_qconv_ops[], od_qmatmul_ops[];
+    od_reduce_ops[], od_rnn_ops[], od_move_ops[], od_quant_ops[], od_qconv_ops[], od_qmatmul_ops[];
 
 #endif

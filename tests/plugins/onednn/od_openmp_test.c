@@ -105,12 +105,12 @@ static void test_members(void **state) {
     seen s = {0};
     od_crew crew = {.host = &host, .threads = r->threads, .together = r->together};
     given.team = r->team, given.tiles = given.teams = 0;
-    assert_null(od_crew_set(r->crew ? &crew : NULL));
+    od_seat before = od_crew_enter(r->crew ? &crew : NULL);
     if (omp_get_max_threads() != (r->crew ? r->threads : 1)) fail_msg("%s: %d threads", r->name, omp_get_max_threads());
     GOMP_parallel(member, &s, r->asked, 0);
     assert_int_equal(omp_in_parallel(), 0);
     assert_int_equal(omp_get_num_threads(), 1);
-    od_crew_set(NULL);
+    od_crew_leave(before);
     if (s.size != r->size) fail_msg("%s: size %d", r->name, (int)s.size);
     for (int k = 0; k < MOST; k++)
       if (s.came[k] != (k < r->size)) fail_msg("%s: member %d came %d times", r->name, k, (int)s.came[k]);
@@ -119,6 +119,33 @@ static void test_members(void **state) {
     assert_int_equal(given.tiles, r->tiles);
     assert_int_equal(given.teams, r->teams);
     assert_int_equal(crew.broken, 0);
+  }
+}
+
+/* A thread that waits for its region does another run. */
+static void other_run(void *data) {
+  seen *inner = data;
+  int me = omp_get_thread_num(), n = omp_get_num_threads();
+  od_crew crew = {.host = &host, .threads = 3};
+  od_seat before = od_crew_enter(&crew);
+  assert_int_equal(omp_in_parallel(), 0);
+  assert_int_equal(omp_get_max_threads(), 3);
+  GOMP_parallel(member, &inner[me], 3, 0);
+  od_crew_leave(before);
+  assert_int_equal(omp_get_thread_num(), me);
+  assert_int_equal(omp_get_num_threads(), n);
+}
+
+static void test_a_run_within_a_region_has_regions_of_its_own(void **state) {
+  (void)state;
+  seen inner[2] = {0};
+  od_crew crew = {.host = &host, .threads = 2};
+  od_seat before = od_crew_enter(&crew);
+  GOMP_parallel(other_run, inner, 2, 0);
+  od_crew_leave(before);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(inner[i].size, 3);
+    for (int k = 0; k < MOST; k++) assert_int_equal(inner[i].came[k], k < 3);
   }
 }
 
@@ -148,9 +175,9 @@ static void test_barriers_of_a_team_hold(void **state) {
   for (given.team = 1; given.team <= 4; given.team++) {
     track t = {0};
     od_crew crew = {.host = &host, .threads = 4, .together = 1};
-    od_crew_set(&crew);
+    od_seat before = od_crew_enter(&crew);
     GOMP_parallel(walk, &t, 4, 0);
-    od_crew_set(NULL);
+    od_crew_leave(before);
     assert_false(t.early);
     assert_int_equal(crew.broken, 0);
     for (uint32_t i = 0; i < MOST; i++) assert_int_equal(t.at[i], i < given.team ? TURNS : 0);
@@ -161,14 +188,15 @@ static void test_a_barrier_between_tiles_is_told(void **state) {
   (void)state;
   track t = {0};
   od_crew crew = {.host = &host, .threads = 4};
-  od_crew_set(&crew);
+  od_seat before = od_crew_enter(&crew);
   GOMP_parallel(walk, &t, 4, 0);
-  od_crew_set(NULL);
+  od_crew_leave(before);
   assert_int_equal(crew.broken, 1);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_members), cmocka_unit_test(test_barriers_of_a_team_hold),
-                                     cmocka_unit_test(test_a_barrier_between_tiles_is_told)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_members), cmocka_unit_test(test_a_run_within_a_region_has_regions_of_its_own),
+      cmocka_unit_test(test_barriers_of_a_team_hold), cmocka_unit_test(test_a_barrier_between_tiles_is_told)};
   return cmocka_run_group_tests_name("plugins.onednn.od_openmp", tests, NULL, NULL);
 }
