@@ -26,7 +26,7 @@ unsigned short dev_to_half(float f) {
   if (isnan(v)) return (unsigned short)(sign | 0x7e00);
   if (v >= 65520.0f) return (unsigned short)(sign | 0x7c00);
   frexpf(v, &exponent);
-  if (exponent < -13) exponent = -13;                         /* denormals have the steps of the smallest exponent */
+  if (exponent < -13 || v == 0) exponent = -13;               /* denormals have the steps of the smallest exponent */
   unsigned steps = (unsigned)rintf(ldexpf(v, 11 - exponent)); /* 1024 to 2048, or fewer */
   return (unsigned short)(sign | (steps + ((unsigned)(exponent + 13) << 10)));
 }
