@@ -98,7 +98,7 @@ bool dev_tail_step(const dev_node *n, uint32_t value, tail_step *out, uint32_t *
     return true;
   }
   if (n_in != 2 || (out->op == TAIL_MOD && !dev_attr_int(n, "fmod", 0))) return false;
-  if (dev_node_version(n) < 7 && out->op != TAIL_PRELU) return false; /* broadcasts by its own rules */
+  if (dev_node_version(n) < 7) return false; /* broadcasts by its own rules */
   if (!number_of(dev_in_constant(n, !second), &out->a)) *out_operand = dev_in(n, !second);
   return true;
 }
