@@ -107,7 +107,7 @@ ox_status *xp_floats(xp_build *b, uint32_t value, xp_arena *a, const float **out
     return NULL;
   }
   if (!scale) {
-    memcpy(y, t->data, n * sizeof *y);
+    if (n) memcpy(y, t->data, n * sizeof *y);
     return NULL;
   }
   int axis = (int)xp_attr_int(&b->g, node, "axis", 1);
@@ -163,7 +163,8 @@ static ox_status *add_bytes(xp_build *b, uint32_t value, uint32_t *out) {
   for (int d = 0; d < c->shape.rank; d++) t.dims.d[d] = c->shape.dim[d];
   void *to = xp_arena_get(&b->p->arena, c->bytes + XNN_EXTRA_BYTES, 1);
   if (!to) return xp_oom(b->ep);
-  t.data = memcpy(to, c->data, c->bytes);
+  if (c->bytes) memcpy(to, c->data, c->bytes);
+  t.data = to;
   return add_tensor(b, &t, out);
 }
 
@@ -262,6 +263,11 @@ void xp_find_tail(const xp_build *b, size_t node, xp_tail *t) {
 void xp_take_tail(xp_build *b, const xp_tail *t, bool quantized) {
   for (int i = 0; i < t->n_nodes; i++) b->done[t->nodes[i]] = true;
   if (quantized) b->done[t->quantizer] = true;
+}
+
+bool xp_can_requantize(float x, float w, float y) {
+  float by = x * w / y;
+  return by >= 0x1p-32f && by < 256;
 }
 
 static int32_t to_byte(float x, const xp_quant *q, int32_t least, int32_t most) {

@@ -60,6 +60,9 @@ ox_status *xp_floats(xp_build *b, uint32_t value, xp_arena *a, const float **out
 /* The zero point of bytes in this form, of a value whose own type is |own|. */
 xp_quant xp_quant_as(xp_quant q, uint32_t own, uint32_t type);
 
+/* Is x * w / y a factor that the library multiplies sums of products by? */
+bool xp_can_requantize(float x, float w, float y);
+
 /* A step of |node| and its output, which becomes a form of |value|. */
 ox_status *xp_add(xp_build *b, size_t node, const xp_kind *kind, const uint32_t *in, uint32_t n_in, uint32_t value,
                   uint32_t type, bool last, xp_step **out);

@@ -4,6 +4,8 @@
 
 #include "xp_kinds.h"
 
+enum { MOST_PIXELS = 1 << 24 }; /* that the library has exact numbers for */
+
 static const char *pool_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   const xp_window *w = &s->window;
   *out = *in[0];
@@ -66,8 +68,10 @@ static const char *global_shape(const xp_step *s, const xp_dims *const *in, xp_d
   *out = *in[0];
   for (int d = 2; d < out->rank; d++) {
     if (in[0]->d[d] <= 0) return "there is nothing to average";
+    if (in[0]->d[d] > MOST_PIXELS) return "the image is too large";
     out->d[d] = 1;
   }
+  if (xp_rows(in[0]) * xp_columns(in[0]) > MOST_PIXELS) return "the image is too large";
   return NULL;
 }
 static enum xnn_status global_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
@@ -93,6 +97,7 @@ static const char *resize_shape(const xp_step *s, const xp_dims *const *in, xp_d
   for (int i = 0; i < 2; i++) {
     int64_t n = in[0]->d[2 + i];
     out->d[2 + i] = s->sizes[i] ? s->sizes[i] : (int64_t)floor((double)n * (double)s->numbers[i]);
+    if (n >= MOST_PIXELS || out->d[2 + i] >= MOST_PIXELS) return "the image is too large";
     if (n <= 0 || out->d[2 + i] <= 0) return "an image without pixels is resized";
     /* The library knows sizes alone, and takes their quotient for the scale. */
     if (!s->sizes[i] && (double)out->d[2 + i] != (double)n * (double)s->numbers[i])

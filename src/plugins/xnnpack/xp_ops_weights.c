@@ -114,7 +114,8 @@ static const char *check_qconv(const xp_graph *g, size_t node) {
   for (size_t i = 0; i < s->bytes / sizeof(float); i++) {
     float scale;
     memcpy(&scale, (const char *)s->data + i * sizeof scale, sizeof scale);
-    if (!(scale > 0) || !isnormal(scale) || !(x.scale * scale / y.scale < 256)) return "the scales of the weights";
+    if (!(scale > 0) || !isnormal(scale) || !xp_can_requantize(x.scale, scale, y.scale))
+      return "the scales of the weights";
   }
   return check_conv_like(g, node, 0, 3, false, &window);
 }

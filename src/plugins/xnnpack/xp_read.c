@@ -181,6 +181,8 @@ const char *xp_read_window(const xp_graph *g, size_t node, const int64_t *kernel
     *size = (uint32_t)kernel[i];
   }
   if (n == 1) out->size[0] = 1;
+  for (int i = 0; i < 2; i++)
+    if ((uint64_t)out->size[i] * out->dilation[i] > INT32_MAX / 4) return "a window too large";
   if (!out->size[0] || !out->size[1]) return "the size of the kernel is not known";
   if (xp_attr_is(g, node, "auto_pad", "VALID", "NOTSET")) return NULL;
   if (xp_attr_is(g, node, "auto_pad", "SAME_UPPER", "NOTSET") && !transposed) {

@@ -85,6 +85,13 @@ static bool read_scales(const xp_build *b, const xp_bytes_job *q, const xp_recip
   return true;
 }
 
+/* The library asserts this; it is built with assertions. */
+static bool can_requantize(const xp_recipe *r, const float *scales, size_t n_scales) {
+  for (size_t i = 0; i < n_scales; i++)
+    if (!xp_can_requantize(r->x_scale, scales[i], r->y_scale)) return false;
+  return true;
+}
+
 /* In units of x_scale * w_scale. */
 static ox_status *read_bias(xp_build *b, xp_job *j, const xp_bytes_job *q, const float *scales, size_t n_scales,
                             bool *out_fits) {
@@ -164,6 +171,7 @@ ox_status *xp_build_bytes(xp_build *b, xp_job *j, const xp_bytes_job *q, bool *o
   const xp_quant x = xp_quant_as(q->x_quant, xp_type(&b->g, q->x), type);
   const xp_quant y = xp_quant_as(q->y_quant, xp_type(&b->g, q->y), type);
   r->x_scale = x.scale, r->x_zero = x.zero, r->y_scale = y.scale, r->y_zero = y.zero;
+  if (fits) fits = can_requantize(r, scales, n_scales);
   if (fits) fits = xp_tail_bytes(&j->tail, &y, type == OX_I8, &r->q_lo, &r->q_hi);
   if (fits) XP_TRY(read_bias(b, j, q, scales, n_scales, &fits));
   enum xnn_status answer = xnn_status_unsupported_parameter;

@@ -120,6 +120,13 @@ static const row rows[] = {
      "s:one=;z:i8=;w:i8=6,4,3,3;ws:p=;wz:zero=;b:f=6;ys:one=;yz:i8=", QDQ_CONV("<pads = [1,1,1,1]>"), 6, ONE_STEP},
     {"QDQ Conv, unsigned weights", "uint8[N,4,9,11] q => float[A,B,C,D] y",
      "s:one=;z:u8=;w:u8=6,4,3,3;ws:p=;wz:u8=;b:f=6;ys:one=;yz:u8=", QDQ_CONV(""), 6, ONE_STEP},
+    {"QDQ Conv, scales that the library asserts against", "uint8[N,4,9,11] q => float[A,B,C,D] y",
+     "s:one=;z:u8=;w:i8=6,4,3,3;ws:tiny=;wz:zero=;b:null6=;ys:one=;yz:u8=", QDQ_CONV(""), 6, ONE_STEP},
+    {"QLinearConv, scales that the library asserts against", "uint8[N,4,9,11] x => float[A,B,C,D] y",
+     "s:one=;z:u8=;w:u8=6,4,3,3;ws:tiny=;wz:u8=;ys:one=;yz:u8=",
+     "q = QLinearConv (x, s, z, w, ws, wz, ys, yz) y = Cast <to = 1> (q)", 0, ONE_STEP},
+    {"constants of no elements", "float[3,4] x => float[A,B] y", "c:none=", "d = Concat <axis = 1> (x, c) y = Relu (d)",
+     2, 0},
     {"QLinearConv, signed", "int8[N,4,9,11] x => float[A,B,C,D] y",
      "s:p=;z:i8=;w:i8=6,4,3,3;ws:p=6;wz:zero6=;ys:p=;yz:i8=;b:i32=6",
      "q = QLinearConv <pads = [1,0,2,1]> (x, s, z, w, ws, wz, ys, yz, b) y = Cast <to = 1> (q)", 1, ONE_STEP},
@@ -169,6 +176,9 @@ static void add_init(const char *item) {
   assert_int_equal(sscanf(item, "%15[^:]:%15[^=]", name, type), 2);
   const char *dims = strchr(item, '=') + 1;
   if (strcmp(type, "one") == 0) add("float %s = {0.5}", name);
+  if (strcmp(type, "tiny") == 0) add("float %s = {1e-20}", name);
+  if (strcmp(type, "null6") == 0) add("float[6] %s = {0,0,0,0,0,0}", name);
+  if (strcmp(type, "none") == 0) add("float[3,0] %s = {}", name);
   if (strcmp(type, "zero") == 0) add("int8 %s = {0}", name);
   if (strcmp(type, "zero6") == 0) add("int8[6] %s = {0,0,0,0,0,0}", name);
   if (strcmp(type, "pads") == 0) add("int64[8] %s = {0,1,2,0,1,0,0,3}", name);

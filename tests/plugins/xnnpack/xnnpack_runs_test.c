@@ -14,6 +14,7 @@
 
 #include "base/macros.h"
 #include "support/check.h"
+#include "support/counting_alloc.h"
 #include "support/ep_models.h"
 #include "support/text_session.h"
 
@@ -225,6 +226,38 @@ static void test_options(void **state) {
   ox_env_release(env);
 }
 
+/* ---- memory ---- */
+
+/* Loads and runs with the allocation |fail_at| failing; true: it was not reached. */
+static bool load_and_run(long fail_at) {
+  counting_alloc count = {.fail_at = fail_at};
+  ox_env_opts eo = {.struct_size = sizeof eo, .alloc = counting_alloc_of(&count)};
+  ox_env *env = NULL;
+  ox_session *s = NULL;
+  ox_value *x = image(NULL, 1, 9), *y = NULL;
+  const char *name = "x";
+  ox_status *st = ox_env_create(&eo, &env);
+  if (!st) st = ox_env_load_plugin(env, XNNPACK_PLUGIN);
+  if (!st) st = open_with(env, 1, NULL, NULL, &s);
+  if (!st) st = ox_session_run(s, NULL, &name, (const ox_value *const *)&x, 1, NULL, &y, 1);
+  bool done = !st;
+  if (st) assert_int_equal(ox_status_code(st), OX_OUT_OF_MEMORY);
+  ox_status_free(st);
+  ox_value_release(y);
+  ox_value_release(x);
+  ox_session_release(s);
+  ox_env_release(env);
+  assert_int_equal(atomic_load(&count.live), 0);
+  return done;
+}
+
+static void test_each_allocation_may_fail(void **state) {
+  (void)state;
+  long n = 0;
+  while (!load_and_run(n)) n++;
+  assert_true(n > 10);
+}
+
 /* ---- another libpthreadpool ---- */
 
 static const char *self;
@@ -264,6 +297,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_an_input_at_the_end_of_a_page),
       cmocka_unit_test(test_what_does_not_fit_is_an_error),
       cmocka_unit_test(test_options),
+      cmocka_unit_test(test_each_allocation_may_fail),
       cmocka_unit_test(test_another_libpthreadpool),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
