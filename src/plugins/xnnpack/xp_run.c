@@ -32,6 +32,7 @@ static xp_context *context_create(const ox_program *p) {
 static bool fits(const ox_program *p, const xp_context *c, const ox_io *io) {
   if (!c->planned) return false;
   for (uint32_t i = 0; i < p->n_in; i++) {
+    if (!io->in[i]) return false;
     const ox_shape *s = &io->in[i]->shape;
     if (s->rank != c->in_dims[i].rank) return false;
     for (int d = 0; d < s->rank; d++)
@@ -142,6 +143,7 @@ static ox_status *run_in(ox_program *p, xp_context *c, const ox_io *io) {
   if (!fits(p, c, io)) {
     c->planned = false;
     for (uint32_t i = 0; i < p->n_in; i++) {
+      if (!io->in[i]) return xp_fail(p->ep, OX_INVALID_ARGUMENT, "xnnpack: input %u is omitted", i);
       const ox_shape *s = &io->in[i]->shape;
       if (s->rank != p->in_rank[i])
         return xp_fail(p->ep, OX_SHAPE_MISMATCH, "xnnpack: input %u has rank %d, not %d", i, s->rank, p->in_rank[i]);

@@ -143,12 +143,14 @@ static ox_status *choose(xp_build *b, xp_job *j, const xp_bytes_job *q, const fl
   return move_kernel(b, j, w->data, 1, is_unsigned == as_signed ? 0x80 : 0);
 }
 
-static ox_status *finish(xp_build *b, xp_job *j, uint32_t x, uint32_t y, uint32_t type, xp_shared *shared) {
+/* |w|: the weights as the model has them: they are packed. */
+static ox_status *finish(xp_build *b, xp_job *j, uint32_t w, uint32_t x, uint32_t y, uint32_t type, xp_shared *shared) {
   xp_step *s;
   uint32_t in;
   ox_status *st = xp_need(b, x, type, j->last, &in);
   if (!st) st = xp_add(b, j->node, j->kind, &in, 1, y, type, j->last && b->p->tensors[in].last, &s);
   if (st) return xp_shared_release(shared), st;
+  b->g.h->constant_done(b->g.g, w);
   s->shared = shared, s->which = (int)j->recipe.arithmetic, s->window = j->recipe.window;
   s->channels_in = (int64_t)j->recipe.groups * j->recipe.channels_in;
   s->channels_out = (int64_t)channels(&j->recipe);
@@ -183,7 +185,7 @@ ox_status *xp_build_bytes(xp_build *b, xp_job *j, const xp_bytes_job *q, bool *o
     return NULL;
   }
   *out_taken = true;
-  return finish(b, j, q->x, q->y, type, shared);
+  return finish(b, j, q->w, q->x, q->y, type, shared);
 }
 
 ox_status *xp_build_floats(xp_build *b, xp_job *j) {
@@ -205,5 +207,6 @@ ox_status *xp_build_floats(xp_build *b, xp_job *j) {
   xp_shared *shared;
   const ox_ep_host *h = b->g.h;
   XP_TRY(xp_check(b->ep, xp_shared_get(r, &shared), h->node_op(b->g.g, j->node), h->node_name(b->g.g, j->node)));
-  return finish(b, j, j->x, j->tail.out, OX_F32, shared);
+  size_t from = xp_dequantizer(&b->g, j->w);
+  return finish(b, j, from == SIZE_MAX ? j->w : xp_in(&b->g, from, 0), j->x, j->tail.out, OX_F32, shared);
 }
