@@ -90,11 +90,11 @@ ONYX_CUDA_LIBRARY=${standin};ONYX_NVRTC_LIBRARY=${standin};ONYX_CUBLASLT_LIBRARY
   add_dependencies(test.cts.suite onyx_cuda cuda_standin)
 endif()
 
-# The core above a driver that only has memory.
+# The core above a driver without functions.
 add_library(test_device_core STATIC ${device_core} ${device_texts} tests/plugins/device/core/fake_driver.c)
 target_include_directories(test_device_core PUBLIC tests ${CMAKE_BINARY_DIR}/generated)
 target_link_libraries(test_device_core PUBLIC test_support)
-foreach(name arena lifetimes tail)
+foreach(name lifetimes tail)
   target_link_libraries(test.plugins.device.core.${name} PRIVATE test_device_core)
 endforeach()
 

@@ -342,6 +342,10 @@ typedef struct ox_ep_host {
   /* |st|, which it takes, with "|text|: " before its text; NULL stays NULL. */
   ox_status *(*status_note)(ox_status *st, const char *text);
   void (*status_free)(ox_status *st); /* of one that is not passed on; NULL is fine */
+  /* A block of the provider's memory |memory| for what it keeps there itself: from the arena that the host has over
+   * memory_alloc, so that a limit counts it, or from memory_alloc. After create has returned; any thread. */
+  ox_status *(*memory_take)(const struct ox_ep_host *h, uint32_t memory, size_t bytes, void **out_data);
+  void (*memory_give)(const struct ox_ep_host *h, uint32_t memory, void *data, size_t bytes); /* NULL is fine */
   /* value_const for its type, shape and size: its data may be NULL, if a rule left it to be computed. For kernels
    * that will pack it (ox_ctx_host.pack). */
   const ox_tensor *(*value_const_type)(const ox_graph_view *g, uint32_t value);
@@ -409,6 +413,7 @@ typedef struct ox_ep_api {
    * not 0, use each other's blocks (one device and one context, say), so that a value that a caller has there is read and
    * written in place by any of their sessions. 0, or NULL: blocks are this instance's alone. Any thread. */
   uint64_t (*memory_space)(ox_ep *ep, uint32_t memory);
+  uint32_t slow_alloc; /* not 0: memory_alloc is slow, so the host keeps an arena over it even if nobody asks for one */
 } ox_ep_api;
 
 enum { OX_LAYOUT_NCHW = 0, OX_LAYOUT_NHWC = 1 };

@@ -82,6 +82,17 @@ static void parallel_team(const ox_ep_host *h, uint32_t n, ox_team_fn fn, void *
 
 static ox_status *status_note(ox_status *st, const char *text) { return ox_status_note(st, "%s", text); }
 
+static ox_status *memory_take(const ox_ep_host *h, uint32_t memory, size_t bytes, void **out_data) {
+  const ox_ep_services *s = h->host_data;
+  *out_data = NULL;
+  return s->take ? s->take(s, memory, bytes, out_data) : ox_fail(OX_INVALID_ARGUMENT, "the provider has no memory");
+}
+
+static void memory_give(const ox_ep_host *h, uint32_t memory, void *data, size_t bytes) {
+  const ox_ep_services *s = h->host_data;
+  if (data) s->give(s, memory, data, bytes);
+}
+
 ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
   bool first = api->struct_size < sizeof(ox_ep_api) && api->struct_size <= offsetof(ox_ep_api, version);
   return (ox_ep_host){.struct_size = first ? offsetof(ox_ep_host, host_data) : sizeof(ox_ep_host),
@@ -136,5 +147,7 @@ ox_ep_host ox_ep_host_make(const ox_ep_services *s, const ox_ep_api *api) {
                       .value_count = ox_view_value_count,
                       .status_note = status_note,
                       .status_free = ox_status_free,
+                      .memory_take = memory_take,
+                      .memory_give = memory_give,
                       .value_const_type = ox_view_value_const_type};
 }

@@ -35,6 +35,9 @@ typedef struct ox_ep_services {
   const char *provider;
   const ox_registry *custom_ops; /* operators that env and session were given; NULL: none */
   void *user;                    /* ox_ep_host.user */
+  /* ox_ep_host.memory_take and memory_give; NULL: there are no memories. */
+  ox_status *(*take)(const struct ox_ep_services *s, uint32_t memory, size_t bytes, void **out_data);
+  void (*give)(const struct ox_ep_services *s, uint32_t memory, void *data, size_t bytes);
 } ox_ep_services;
 
 /* The service table for a provider whose own table is |api|: no larger than what the plug-in was built against, so that

@@ -114,3 +114,21 @@ void ox_provider_give(const ox_provider *p, uint32_t memory, void *data, size_t 
   else if (data)
     p->api.memory_free(p->ep, memory, data, bytes);
 }
+
+static const ox_provider *provider_of(const ox_ep_services *s) {
+  return (const ox_provider *)(const void *)((const char *)s - offsetof(ox_provider, services));
+}
+
+static ox_status *take_for(const ox_ep_services *s, uint32_t memory, size_t bytes, void **out_data) {
+  const ox_provider *p = provider_of(s);
+  if (!memory || memory > p->api.n_memories) return ox_fail(OX_INVALID_ARGUMENT, "there is no memory %u", memory);
+  return ox_provider_take(p, memory, bytes, out_data);
+}
+
+static void give_for(const ox_ep_services *s, uint32_t memory, void *data, size_t bytes) {
+  ox_provider_give(provider_of(s), memory, data, bytes);
+}
+
+void ox_provider_serve_memory(ox_provider *p) {
+  if (p->api.n_memories) p->services.take = take_for, p->services.give = give_for;
+}

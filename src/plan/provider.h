@@ -30,6 +30,9 @@ OX_NODISCARD ox_status *ox_provider_arena_options(ox_arena *a, const ox_ep_api *
 OX_NODISCARD ox_status *ox_provider_add_arenas(ox_provider *p, ox_alloc alloc, const ox_device_arena_opts *opts);
 void ox_provider_release_arenas(ox_provider *p, ox_alloc alloc); /* before |p->ep| is destroyed */
 
+/* The services take and give through |p|, whose member they are. */
+void ox_provider_serve_memory(ox_provider *p);
+
 /* A block of memory |memory| of |p|. Errors name provider, memory and bytes. */
 OX_NODISCARD ox_status *ox_provider_take(const ox_provider *p, uint32_t memory, size_t bytes, void **out_data);
 void ox_provider_give(const ox_provider *p, uint32_t memory, void *data, size_t bytes);

@@ -36,6 +36,7 @@ static ox_status *fill(ox_memory *m, const ox_ep_api *api, const ox_options *opt
                                           .pool = m->env->pool,
                                           .max_threads = OX_MAX(ox_pool_size(m->env->pool), 1),
                                           .provider = api->name};
+  ox_provider_serve_memory(&m->provider);
   ox_options rest;
   ox_arena_request arenas;
   ox_arena scratch; /* create reads its options, and keeps none */

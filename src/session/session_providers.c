@@ -46,7 +46,7 @@ static ox_status *with_tuning(ox_session *s, const ox_session_opts *o, const ox_
 /* Where the provider's blocks come from: shared memories of the caller's, then arenas of its own, if it is to have
  * some. */
 static ox_status *add_arenas(ox_session *s, const ox_session_opts *o, ox_provider *p, const ox_arena_request *r) {
-  if (r->asked) OX_TRY(ox_provider_add_arenas(p, s->alloc, &r->opts));
+  if (r->asked || p->api.slow_alloc) OX_TRY(ox_provider_add_arenas(p, s->alloc, &r->opts));
   for (size_t i = 0; i < o->n_memories; i++) OX_TRY(ox_memory_lend(o->memories[i], p, s->alloc));
   return NULL;
 }
@@ -61,6 +61,7 @@ static ox_status *add(ox_session *s, const ox_session_opts *o, const ox_ep_api *
   ox_provider *p = &s->providers[s->n_providers];
   *p = (ox_provider){.api = *api,
                      .services = {s->alloc, &s->log, s->pool, s->max_threads, api->name, s->custom_ops, user}};
+  ox_provider_serve_memory(p);
   OX_TRY(ox_ep_check_options(api, options));
   p->identity = ox_provider_identity(api, options);
   ox_ep_host host = ox_ep_host_make(&p->services, api);

@@ -90,5 +90,6 @@ ox_status *cuda_describe(dev_device *d) {
   i->max_items = (uint32_t)items;
   i->local_bytes = (size_t)shared;
   i->align = 256;
+  if (!d->choice.stream) i->space = (uint64_t)d->id + 1; /* the primary context; a user's stream may have another */
   return NULL;
 }

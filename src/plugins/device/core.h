@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * device/core.h - a device provider's instance: what its files share. From claim to run: device_ep.c asks op.h's table
  * what the device takes; program.c holds a part and finds its plan for the shapes of a run; plan.c lets operators turn
- * nodes into steps and gives memory to what lies between them; step.c puts steps on a queue. Below: arena.c (memory),
- * module.c (kernels). */
+ * nodes into steps and gives memory to what lies between them; step.c puts steps on a queue. module.c has the kernels.
+ * Memory comes from the host's arena over the driver's. */
 #ifndef OX_DEVICE_CORE_H
 #define OX_DEVICE_CORE_H
 
 #include <pthread.h>
 
 #include "base/arena.h"
-#include "plugins/device/arena.h"
 #include "plugins/device/module.h"
 #include "plugins/device/op.h"
 
 struct ox_ep {
   ox_ep_host host;
   dev_device *device;
-  dev_arena arena;
   dev_modules modules;
   bool record, libraries; /* options */
   pthread_mutex_t lock;   /* of the list */
@@ -32,7 +30,11 @@ typedef struct dev_stream {
   uint64_t moves; /* of |work| */
 } dev_stream;
 
-/* "host" formats and makes a status. */
+/* Of the device's memory, by way of the host. */
+OX_NODISCARD ox_status *dev_take(ox_ep *ep, size_t bytes, void **out_address);
+void dev_give(ox_ep *ep, void *address, size_t bytes); /* NULL is fine */
+
+/* Formats and makes a status. */
 OX_NODISCARD __attribute__((format(printf, 3, 4))) ox_status *dev_fail(const ox_ep_host *h, ox_code code,
                                                                        const char *fmt, ...);
 OX_NODISCARD ox_status *dev_no_memory(const ox_ep_host *h);

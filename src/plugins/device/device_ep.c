@@ -19,15 +19,23 @@ ox_status *dev_fail(const ox_ep_host *h, ox_code code, const char *fmt, ...) {
 
 ox_status *dev_no_memory(const ox_ep_host *h) { return h->status_make(OX_OUT_OF_MEMORY, "out of memory"); }
 
+enum { MEMORY = 1 };
+
+ox_status *dev_take(ox_ep *ep, size_t bytes, void **out_address) {
+  return ep->host.memory_take(&ep->host, MEMORY, OX_MAX(bytes, 1u), out_address);
+}
+
+void dev_give(ox_ep *ep, void *address, size_t bytes) {
+  ep->host.memory_give(&ep->host, MEMORY, address, OX_MAX(bytes, 1u));
+}
+
 /* ---- options ---- */
 
 enum { MOST_OPTIONS = 32 };
 
-/* Of every device provider; the names are those of ONNX Runtime's CUDA provider. */
+/* Of every device provider; the names are those of ONNX Runtime's CUDA provider. gpu_mem_limit and
+ * arena_extend_strategy are the host's. */
 static const ox_option_def options[] = {
-    {"gpu_mem_limit", OX_OPTION_INT, NULL, "0", "bytes of device memory that sessions may take; 0: all"},
-    {"arena_extend_strategy", OX_OPTION_STRING, "kNextPowerOfTwo|kSameAsRequested", "kNextPowerOfTwo",
-     "how device memory is taken: in growing blocks, or as asked for"},
     {"enable_cuda_graph", OX_OPTION_BOOL, NULL, "1", "run a repeated shape as one recorded graph"},
     {"use_libraries", OX_OPTION_BOOL, NULL, "1", "let the vendor's libraries compute products and convolutions"},
     {"kernel_cache_dir", OX_OPTION_STRING, NULL, "",
@@ -49,20 +57,15 @@ static bool option_on(const ox_options *o, const char *key) {
 
 static void destroy(ox_ep *ep) {
   dev_modules_deinit(&ep->modules);
-  dev_arena_deinit(&ep->arena);
   if (ep->device) dev_the_driver.close(ep->device);
   pthread_mutex_destroy(&ep->lock);
   ox_delete(ep->host.alloc, ep, sizeof *ep);
 }
 
 static ox_status *open(ox_ep *ep, const ox_options *o) {
-  dev_extend extend = strcmp(option(o, "arena_extend_strategy", ""), "kSameAsRequested") == 0 ? DEV_SAME_AS_REQUESTED
-                                                                                              : DEV_NEXT_POWER_OF_TWO;
   ep->record = dev_the_driver.record_begin && option_on(o, "enable_cuda_graph");
   ep->libraries = option_on(o, "use_libraries");
   DEV_TRY(dev_the_driver.open(&ep->host, o, &ep->device));
-  DEV_TRY(
-      dev_arena_init(&ep->arena, &ep->host, ep->device, strtoull(option(o, "gpu_mem_limit", "0"), NULL, 10), extend));
   return dev_modules_init(&ep->modules, &ep->host, ep->device, option(o, "kernel_cache_dir", ""));
 }
 
@@ -106,12 +109,17 @@ static const ox_memory_def memories[] = {{"device", 0, 256}};
 
 static ox_status *memory_alloc(ox_ep *ep, uint32_t memory, size_t bytes, void **out_data) {
   (void)memory;
-  return dev_arena_take(&ep->arena, bytes, out_data);
+  return dev_the_driver.alloc(ep->device, OX_MAX(bytes, 1u), out_data);
 }
 
 static void memory_free(ox_ep *ep, uint32_t memory, void *data, size_t bytes) {
-  (void)memory, (void)bytes;
-  dev_arena_give(&ep->arena, data);
+  (void)memory;
+  if (data) dev_the_driver.free(ep->device, data, OX_MAX(bytes, 1u));
+}
+
+static uint64_t memory_space(ox_ep *ep, uint32_t memory) {
+  (void)memory;
+  return dev_the_driver.info(ep->device)->space;
 }
 
 static ox_status *copy(ox_ep *ep, void *to, uint32_t to_memory, const void *from, uint32_t from_memory, size_t bytes,
@@ -140,7 +148,7 @@ static void stream_release(ox_ep *ep, void *stream) {
   for (ox_program *p = ep->programs; p; p = p->next) dev_program_forget(p, s);
   pthread_mutex_unlock(&ep->lock);
   dev_the_driver.queue_release(s->queue);
-  dev_arena_give(&ep->arena, s->work);
+  dev_give(ep, s->work, s->work_bytes);
   ox_delete(ep->host.alloc, s, sizeof *s);
 }
 
@@ -188,6 +196,8 @@ static ox_ep_api api = {.struct_size = sizeof api,
                         .n_memories = OX_COUNT(memories),
                         .memory_alloc = memory_alloc,
                         .memory_free = memory_free,
+                        .memory_space = memory_space,
+                        .slow_alloc = 1,
                         .copy = copy,
                         .stream_create = stream_create,
                         .stream_release = stream_release,

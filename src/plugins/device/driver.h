@@ -29,6 +29,7 @@ typedef struct dev_info {
   size_t local_bytes;   /* of a group; at least 32 KiB or open fails */
   size_t memory_bytes;  /* 0: unknown */
   uint32_t align;       /* of allocations, a power of two */
+  uint64_t space;       /* devices of a process with the same one, not 0, use each other's addresses */
   bool is_cpu;          /* its items are loops on processors: few groups, long inner loops */
   bool host_accessible; /* the CPU may read and write its memory at these addresses */
 } dev_info;

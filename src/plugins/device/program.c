@@ -121,9 +121,9 @@ static ox_status *make_room(ox_ep *ep, dev_stream *s, size_t bytes) {
   void *work;
   if (bytes <= s->work_bytes) return NULL;
   DEV_TRY(dev_the_driver.queue_sync(s->queue));
-  dev_arena_give(&ep->arena, s->work);
+  dev_give(ep, s->work, s->work_bytes);
   s->work = NULL, s->work_bytes = 0, s->moves++;
-  DEV_TRY(dev_arena_take(&ep->arena, bytes, &work));
+  DEV_TRY(dev_take(ep, bytes, &work));
   s->work = work, s->work_bytes = bytes;
   return NULL;
 }
@@ -216,11 +216,11 @@ ox_status *dev_program_constant(ox_program *p, uint32_t value, void **out_addres
   const ox_tensor *t = p->ep->host.value_const(p->part, value);
   *out_address = p->constants[value];
   if (*out_address) return NULL;
-  DEV_TRY(dev_arena_take(&p->ep->arena, t->bytes, out_address));
+  DEV_TRY(dev_take(p->ep, t->bytes, out_address));
   ox_status *st =
       t->bytes ? dev_the_driver.copy(p->ep->device, NULL, *out_address, t->data, t->bytes, DEV_TO_DEVICE) : NULL;
   if (st)
-    dev_arena_give(&p->ep->arena, *out_address);
+    dev_give(p->ep, *out_address, t->bytes);
   else
     p->constants[value] = *out_address;
   return st;
@@ -247,7 +247,8 @@ static void free_program(ox_program *p) {
     next = k->next;
     kept_free(p, k);
   }
-  for (size_t v = 0; p->constants && v < p->n_values; v++) dev_arena_give(&p->ep->arena, p->constants[v]);
+  for (uint32_t v = 0; p->constants && v < p->n_values; v++)
+    if (p->constants[v]) dev_give(p->ep, p->constants[v], p->ep->host.value_const(p->part, v)->bytes);
   ox_delete(a, p->constants, p->n_values * sizeof *p->constants);
   pthread_mutex_destroy(&p->lock);
   ox_delete(a, p, sizeof *p);
