@@ -123,17 +123,23 @@ KERNEL(CONV_KERNEL, conv_params) {
     }
     BARRIER;
   }
-  FOR_ITEMS(t, 256) {
-    UNROLL for (int j = 0; j < CONV_BLOCKS * 4; j++) {
-      int column = n0 + j / 4 * 64 + t % 16 * 4 + j % 4;
+  /* Sixteen outputs at a time go through local memory, so that items write side by side. */
+  LOCAL_POINTER float *rows = (LOCAL_POINTER float *)xs;
+  UNROLL for (int i = 0; i < CONV_BLOCKS * 4; i++) {
+    FOR_ITEMS(t, 256) {
+      UNROLL for (int j = 0; j < CONV_BLOCKS; j++) xs[t / 16 * (CONV_TILE / 4) + j * 16 + t % 16] =
+          MAKE4(MINE(sums, t)[i][j * 4], MINE(sums, t)[i][j * 4 + 1], MINE(sums, t)[i][j * 4 + 2],
+                MINE(sums, t)[i][j * 4 + 3]);
+    }
+    BARRIER;
+    FOR_ITEMS(t, 256) {
+      int column = n0 + t % CONV_TILE;
       int to = (column / p.pixels * p.group + group) * p.o * p.pixels + column % p.pixels;
-      UNROLL for (int i = 0; i < CONV_BLOCKS * 4; i++) {
-        int row = m0 + i / 4 * 64 + t / 16 * 4 + i % 4;
-        if (row < p.o && column < p.columns) {
-          int at = to + row * p.pixels;
-          STORE(y, at, tail_apply(&p.tail, MINE(sums, t)[i][j], at, o0, o1, o2));
-        }
+      for (int e = t; e < 16 * CONV_TILE; e += 256) { /* 256 is a multiple of a row: the column stays */
+        int row = m0 + i / 4 * 64 + e / CONV_TILE * 4 + i % 4, at = to + row * p.pixels;
+        if (row < p.o && column < p.columns) STORE(y, at, tail_apply(&p.tail, rows[e], at, o0, o1, o2));
       }
     }
+    BARRIER;
   }
 }

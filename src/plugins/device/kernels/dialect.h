@@ -71,9 +71,11 @@ typedef long dev_long;
 #define GLOBAL
 #define LOCAL_POINTER
 #define FUNCTION static __device__ __forceinline__
-#define KERNEL(name, params)                                                                                   \
-  extern "C" __global__ void DEV_NAME(name)(char *b0_, char *b1_, char *b2_, char *b3_, char *b4_, char *b5_, \
-                                            char *b6_, char *b7_, const params p_)
+/* At most 256 items in a group; registers for two groups at a time. */
+#define KERNEL(name, params)                                                                                    \
+  extern "C" __global__ void __launch_bounds__(256, 2)                                                          \
+      DEV_NAME(name)(char *b0_, char *b1_, char *b2_, char *b3_, char *b4_, char *b5_, char *b6_, char *b7_,    \
+                     const params p_)
 #define BUFFER(type, name, i) type *__restrict__ name = (type *)b##i##_
 #define PARAMS(type, name) const type &name = p_
 #define GROUP(axis) ((int)DEV_PASTE(DEV_GROUP_, axis))

@@ -104,16 +104,24 @@ KERNEL(GEMM_KERNEL, gemm_params) {
     }
     BARRIER;
   }
-  FOR_ITEMS(t, 256) {
-    UNROLL for (int i = 0; i < GEMM_BLOCKS * 4; i++) {
-      int row = m0 + i / 4 * 64 + t / 16 * 4 + i % 4;
-      UNROLL for (int j = 0; j < GEMM_BLOCKS * 4; j++) {
-        int column = n0 + j / 4 * 64 + t % 16 * 4 + j % 4;
+  /* Sixteen rows of sums at a time go through local memory, so that items write side by side. */
+  LOCAL_POINTER float *rows = (LOCAL_POINTER float *)as;
+  UNROLL for (int i = 0; i < GEMM_BLOCKS * 4; i++) {
+    FOR_ITEMS(t, 256) {
+      UNROLL for (int j = 0; j < GEMM_BLOCKS; j++) as[t / 16 * (GEMM_TILE / 4) + j * 16 + t % 16] =
+          MAKE4(MINE(sums, t)[i][j * 4], MINE(sums, t)[i][j * 4 + 1], MINE(sums, t)[i][j * 4 + 2],
+                MINE(sums, t)[i][j * 4 + 3]);
+    }
+    BARRIER;
+    FOR_ITEMS(t, 256) {
+      for (int e = t; e < 16 * GEMM_TILE; e += 256) {
+        int row = m0 + i / 4 * 64 + e / GEMM_TILE * 4 + i % 4, column = n0 + e % GEMM_TILE;
         if (row < p.m && column < p.n) {
           int at = (batch * p.m + row) * p.n + column;
-          STORE(c, at, tail_apply(&p.tail, MINE(sums, t)[i][j], at, o0, o1, o2));
+          STORE(c, at, tail_apply(&p.tail, rows[e], at, o0, o1, o2));
         }
       }
     }
+    BARRIER;
   }
 }
