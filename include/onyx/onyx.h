@@ -72,9 +72,11 @@ OX_API OX_NODISCARD ox_status *ox_env_check_provider(ox_env *env, const char *na
 /* Option |i| that provider |name| declares, loading it if need be; 0: no more, or no such provider. */
 OX_API int ox_env_provider_option(ox_env *env, const char *name, size_t i, ox_option_def *out);
 
-/* A provider to ask. |name|: of one of the session's own or of the env's; else any of the names of onyx's list
- * (ox_provider_find). One that the env lacks is loaded: libonyx-<name>.so, out of the files and folders that the
- * environment variable ONYX_PLUGINS lists (':' between), of the folder of this library and "onyx" in it, and of
+/* A provider to ask. |name| "auto": the fastest of those that are here, as measured with this model (docs/tuning.md;
+ * option "among": names with '|' between). Else: of one of the session's own or of the env's; else any of the names of
+ * onyx's list (ox_provider_find). One that the env lacks is loaded: libonyx-<name>.so, out of the files and folders
+ * that the environment variable ONYX_PLUGINS lists (':' between), of the folder of this library and "onyx" in it, and
+ * of
  * "../lib/onyx" and "../lib" beside it. */
 typedef struct ox_provider_spec {
   const char *name;

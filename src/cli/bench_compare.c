@@ -100,6 +100,12 @@ static void compare_outputs(const contest *t, contender *c) {
   }
 }
 
+/* Of "auto" it is whoever was chosen. */
+static bool is_it(const char *provider, const char *owner) {
+  bool cpu = strcmp(owner, "cpu") == 0 || strcmp(owner, "host") == 0;
+  return strcmp(provider, "auto") == 0 ? !cpu : strcmp(owner, provider) == 0;
+}
+
 /* How many nodes the provider has, and which part of a run's time it takes. */
 static ox_status *count_shares(const contest *t, contender *c, const char *provider, ox_value **out) {
   ox_placement p;
@@ -109,14 +115,14 @@ static ox_status *count_shares(const contest *t, contender *c, const char *provi
   if (ox_provider_find(provider, &info)) provider = info.name;
   for (size_t i = 0; ox_session_placement(c->session, i, &p); i++) {
     if (strcmp(p.how, "copy") == 0 || strcmp(p.how, "view") == 0) continue;
-    c->nodes++, c->taken += strcmp(p.owner, provider) == 0;
+    c->nodes++, c->taken += is_it(provider, p.owner);
   }
   ox_session_profile_start(c->session);
   ox_status *st = run_once(t, c, out, &ms);
   drop(out, t->m->n_out);
   ox_session_profile_stop(c->session);
   for (size_t i = 0; ox_session_profile_event(c->session, i, &e); i++)
-    all += e.duration_us, mine += strcmp(e.provider, provider) == 0 ? e.duration_us : 0;
+    all += e.duration_us, mine += is_it(provider, e.provider) ? e.duration_us : 0;
   c->time_share = all > 0 ? mine / all : 0;
   return st;
 }

@@ -10,6 +10,7 @@
 #include "ep/view.h"
 #include "graph/extract.h"
 #include "graph/registry.h"
+#include "plan/kept_parts.h"
 #include "plan/layout.h"
 #include "plan/missing.h"
 #include "plan/parts.h"
@@ -207,19 +208,33 @@ static ox_status *ask_with_layout(ox_model *m, const ox_provider *p, uint16_t ow
   return ox_layout_revert(m->graph);
 }
 
+/* Nodes that may share a program: one owner, and no part of their own. */
+static uint64_t kind_of(const ox_node *n) {
+  return n->assigned.claim == OX_CLAIM_FUSED && !n->assigned.part ? n->assigned.owner : 0;
+}
+
+/* Of what |owner| claimed of the main graph it keeps some programs; bodies are not divided. */
+static ox_status *keep_some(ox_graph *g, uint16_t owner, const char *list) {
+  ox_parts *parts;
+  OX_TRY(ox_parts_create(g, g->model->alloc, &parts));
+  ox_status *st = join_named(parts, g);
+  if (!st) ox_parts_grow(parts, kind_of);
+  if (!st) st = ox_parts_keep(g, parts, owner, list);
+  ox_parts_destroy(parts);
+  return st;
+}
+
 ox_status *ox_partition(ox_model *m, ox_provider *providers, size_t n) {
   if (n > MOST_OWNERS) return ox_fail(OX_LIMIT, "more than %d providers", MOST_OWNERS);
-  for (size_t i = 0; i < n; i++) OX_TRY(ask_with_layout(m, &providers[i], (uint16_t)(i + 1)));
+  for (size_t i = 0; i < n; i++) {
+    OX_TRY(ask_with_layout(m, &providers[i], (uint16_t)(i + 1)));
+    if (providers[i].parts) OX_TRY(keep_some(m->graph, (uint16_t)(i + 1), providers[i].parts));
+  }
   assign_host(m->graph);
   return ox_missing_check(m->graph);
 }
 
 /* ---- parts ---- */
-
-/* Nodes that may share a program: one owner, and no part of their own. */
-static uint64_t kind_of(const ox_node *n) {
-  return n->assigned.claim == OX_CLAIM_FUSED && !n->assigned.part ? n->assigned.owner : 0;
-}
 
 static ox_status *extract_one(ox_graph *g, const ox_provider *providers, size_t n_providers, const ox_id *nodes,
                               size_t n, uint32_t number) {

@@ -46,6 +46,11 @@ static ox_status *read_limit(const ox_ep_api *api, const char *value, size_t *ou
 /* One option; |*out_ours|: it was of the host's own. */
 static ox_status *read_own(const ox_ep_api *api, const char *key, const char *value, ox_arena_request *r,
                            bool *out_ours) {
+  *out_ours = strcmp(key, OX_PARTS_OPTION) == 0;
+  if (*out_ours) {
+    r->parts = value;
+    return NULL;
+  }
   *out_ours = api->n_memories && !declares(api, key);
   if (*out_ours && strcmp(key, "gpu_mem_limit") == 0) {
     r->asked = true;
@@ -65,7 +70,7 @@ static ox_status *read_own(const ox_ep_api *api, const char *key, const char *va
 ox_status *ox_provider_arena_options(ox_arena *a, const ox_ep_api *api, const ox_options *given, ox_options *out_rest,
                                      ox_arena_request *out) {
   uint32_t n = given ? given->n : 0;
-  *out = (ox_arena_request){{0}, false}, *out_rest = (ox_options){0};
+  *out = (ox_arena_request){{0}, false, NULL}, *out_rest = (ox_options){0};
   if (!n) return NULL;
   const char **keys = OX_ARENA_ARRAY(a, const char *, n), **values = OX_ARENA_ARRAY(a, const char *, n);
   if (!keys || !values) return ox_oom();

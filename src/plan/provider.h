@@ -13,13 +13,18 @@ typedef struct ox_provider {
   ox_ep *ep;
   ox_ep_services services;
   ox_digest identity; /* of its name, version and options: where cached programs begin */
+  const char *parts;  /* plan/kept_parts.h: of the programs that it claims those it is to have; NULL: all */
   ox_device_arena **arenas; /* per memory; NULL, there or here: blocks come from the provider itself */
 } ox_provider;
 
-/* Options of the host's own about the arenas of a provider. */
+/* The option that sets |parts|; the choice of providers by measuring uses it (session/auto.h). */
+#define OX_PARTS_OPTION "onyx.parts"
+
+/* Options of the host's own about a provider. */
 typedef struct ox_arena_request {
   ox_device_arena_opts opts;
   bool asked;
+  const char *parts; /* "onyx.parts" */
 } ox_arena_request;
 
 /* Takes them out of |given|: what is left for the provider is |*out_rest|, in arrays of |a|. INVALID_ARGUMENT for

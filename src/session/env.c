@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/macros.h"
 #include "base/memory.h"
+#include "base/tune.h"
 #include "ops/builtin.h"
 #include "opt/opt.h"
 
@@ -38,6 +39,7 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
   atomic_init(&env->refs, 1);
   pthread_mutex_init(&env->lock, NULL);
   pthread_mutex_init(&env->loading, NULL);
+  pthread_mutex_init(&env->measuring, NULL);
   env->alloc = alloc, env->ops = ops;
   ox_file_maps_init(&env->files);
   env->memory = ox_memory_usable("");
@@ -67,6 +69,8 @@ void ox_env_release(ox_env *env) {
   ox_file_maps_deinit(&env->files);
   pthread_mutex_destroy(&env->lock);
   pthread_mutex_destroy(&env->loading);
+  pthread_mutex_destroy(&env->measuring);
+  ox_tune_close(env->choices);
   ox_delete(env->alloc, env, sizeof *env);
 }
 

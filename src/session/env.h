@@ -33,6 +33,8 @@ struct ox_env {
     ox_code code; /* what create said */
     char why[1024];
   } trials[OX_MOST_PROVIDERS];
+  pthread_mutex_t measuring; /* held while "auto" chooses: one at a time, so that they do not disturb each other */
+  struct ox_tune *choices;   /* of "auto", where no file keeps them; NULL: none */
   ox_file_maps files; /* of the sessions' models */
   uint64_t memory;    /* bytes that the process may use; 0: unknown */
 };

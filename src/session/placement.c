@@ -47,7 +47,7 @@ static ox_status *add(walk *w, const ox_graph *g, const ox_node *n, const char *
                         .version = version > 0 ? (uint32_t)version : 1, .how = how, .part = w->part,
                         .owner = ox_owner_name(w->s->providers, w->s->n_providers, n->assigned.owner),
                         .n_from = n->n_from, .from = n->from};
-    w->s->placed[w->n] = n;
+    w->s->placed[w->n] = n, w->s->labels[w->n] = ox_node_label(g, n);
     OX_TRY(list_refusals(w, n, p));
   }
   w->n++;
@@ -98,7 +98,9 @@ ox_status *ox_placement_list(ox_session *s) {
   OX_TRY(add_plan(&w, s->plan));
   s->n_placement = w.n, w.n = 0;
   s->placed = OX_ARENA_ARRAY(w.arena, const ox_node *, s->n_placement);
-  if (!s->placed || !(s->placement = OX_ARENA_ARRAY(w.arena, ox_placement, s->n_placement))) return ox_oom();
+  s->labels = OX_ARENA_ARRAY(w.arena, const char *, s->n_placement);
+  if (!s->placed || !s->labels || !(s->placement = OX_ARENA_ARRAY(w.arena, ox_placement, s->n_placement)))
+    return ox_oom();
   return add_plan(&w, s->plan);
 }
 

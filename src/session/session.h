@@ -79,6 +79,7 @@ struct ox_session {
   ox_prop known[OX_KNOWN_KEYS]; /* points into the model and the three below */
   ox_placement *placement; /* in the model's arena */
   const ox_node **placed;  /* per row: the node that it is about */
+  const char **labels;     /* per row: its name, or that of its first output */
   size_t n_placement;
   ox_opt_count *applied; /* rules and passes, in the model's arena */
   uint32_t n_applied;

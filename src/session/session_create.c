@@ -8,6 +8,7 @@
 #include "base/macros.h"
 #include "onnx/model.h"
 #include "plan/plan.h"
+#include "session/auto.h"
 #include "session/load.h"
 #include "session/memory_limit.h"
 #include "session/overriding.h"
@@ -114,6 +115,7 @@ static ox_status *fill(ox_session *s, const ox_model_source *from, ox_session_op
   s->log = o->log ? (ox_log){o->log, o->log_ctx, (ox_log_level)o->log_level} : s->env->log;
   OX_TRY(ox_session_limit_memory(s, o, bytes_of(from)));
   ox_arena_init(&s->arena, s->alloc);
+  if (!s->origin) OX_TRY(ox_auto_resolve(s->env, from, &s->arena, o));
   if (!s->origin) OX_TRY(ox_session_name_providers(s, o));
   OX_TRY(keep_memories(s, o));
   OX_TRY(ox_session_add_ops(s, o));

@@ -68,6 +68,8 @@ static ox_status *add(ox_session *s, const ox_session_opts *o, const ox_ep_api *
   OX_TRY(ox_status_note(api->create(&host, options, &p->ep), "provider '%s'", api->name));
   if (!p->ep) return ox_fail(OX_FAIL, "provider '%s': create returned nothing", api->name);
   s->n_providers++;
+  p->parts = arenas.parts ? ox_arena_str(&s->arena, arenas.parts, strlen(arenas.parts)) : NULL;
+  if (arenas.parts && !p->parts) return ox_oom();
   return add_arenas(s, o, p, &arenas);
 }
 
