@@ -120,7 +120,7 @@ static ox_status *build(od_builder *b, const ox_tensor *const *in) {
 
 ox_status *od_plan_build(ox_program *p, const ox_tensor *const *in, od_plan **out_plan) {
   ox_ep *ep = p->ep;
-  od_crew crew = {.host = &ep->host, .threads = ep->threads}; /* constants are reordered meanwhile */
+  od_crew crew = {.host = &ep->host, .threads = ep->threads, .alone = 1}; /* while constants are reordered */
   od_builder b = {.ep = ep, .p = p, .g = p->g, .plan = od_alloc(ep, sizeof(od_plan))};
   if (!b.plan) return od_no_memory(ep);
   od_seat before = od_crew_enter(&crew);

@@ -102,7 +102,9 @@ void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
     run_member(&r, 0, 1);
     return;
   }
-  if (crew->together)
+  if (crew->alone)
+    for (int i = 0; i < r.size; i++) run_member(&r, i, r.size);
+  else if (crew->together)
     crew->host->parallel_team(crew->host, (uint32_t)r.size, run_in_team, &r);
   else if (crew->host->parallel_tiles(crew->host, r.size, (uint32_t)crew->threads, run_tiles, &r))
     crew->broken = 1; /* tiles give no error */

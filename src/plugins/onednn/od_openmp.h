@@ -10,6 +10,7 @@ typedef struct od_crew {
   const ox_ep_host *host;
   int threads;  /* what the library is told that there are */
   int together; /* 1: members wait for each other, so that only those count that run at the same time */
+  int alone;    /* 1: members are run by the calling thread, one after the other: it holds a lock */
   int broken;   /* 1: they did so where |together| is 0, and the result is worth nothing */
 } od_crew;
 

@@ -184,6 +184,19 @@ static void test_barriers_of_a_team_hold(void **state) {
   }
 }
 
+static void test_one_thread_can_be_all_members(void **state) {
+  (void)state;
+  seen s = {0};
+  od_crew crew = {.host = &host, .threads = 4, .alone = 1};
+  given.tiles = given.teams = 0;
+  od_seat before = od_crew_enter(&crew);
+  GOMP_parallel(member, &s, 0, 0);
+  od_crew_leave(before);
+  for (int k = 0; k < MOST; k++) assert_int_equal(s.came[k], k < 4);
+  assert_int_equal(s.size, 4);
+  assert_int_equal(given.tiles + given.teams, 0);
+}
+
 static void test_a_barrier_between_tiles_is_told(void **state) {
   (void)state;
   track t = {0};
@@ -197,6 +210,7 @@ static void test_a_barrier_between_tiles_is_told(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_members), cmocka_unit_test(test_a_run_within_a_region_has_regions_of_its_own),
-      cmocka_unit_test(test_barriers_of_a_team_hold), cmocka_unit_test(test_a_barrier_between_tiles_is_told)};
+      cmocka_unit_test(test_barriers_of_a_team_hold), cmocka_unit_test(test_one_thread_can_be_all_members),
+      cmocka_unit_test(test_a_barrier_between_tiles_is_told)};
   return cmocka_run_group_tests_name("plugins.onednn.od_openmp", tests, NULL, NULL);
 }
