@@ -73,7 +73,7 @@ if(onyx_cuda_sources)
   add_dependencies(test_device_support cuda_standin)
 endif()
 
-foreach(name driver driver_order driver_faults)
+foreach(name driver driver_order driver_faults driver_libraries)
   target_link_libraries(test.plugins.device.${name} PRIVATE test_device_support)
   set_tests_properties(plugins.device.${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no driver")
 endforeach()

@@ -6,15 +6,20 @@
 #include <pthread.h>
 
 #include "plugins/cuda/cuda_api.h"
+#include "plugins/cuda/cuda_libraries.h"
 #include "plugins/device/driver.h"
 
 /* ---- cuda_load.c: libraries, each loaded once for the process and never left ---- */
 
 extern cuda_functions cu;     /* after cuda_load */
 extern nvrtc_functions nvrtc; /* after cuda_load_nvrtc */
+extern lt_functions lt;       /* after cuda_load_lt has said that it is there */
+extern dnn_functions dnn;     /* after cuda_load_dnn has */
 OX_NODISCARD ox_status *cuda_load(const ox_ep_host *host);
 /* |major|: of the driver's version; of several compilers the one that is not newer. */
 OX_NODISCARD ox_status *cuda_load_nvrtc(const ox_ep_host *host, int major);
+bool cuda_load_lt(int major);
+bool cuda_load_dnn(void);
 /* A library: what environment variable |variable| names; else |names| in the folders of ONYX_CUDA_PATH; else as the
  * system finds them. NULL at the end of |names|. NULL: not found, |why| says why. */
 void *cuda_open_library(const char *variable, const char *const *names, char *why, size_t room);
@@ -55,7 +60,21 @@ typedef struct cuda_choice {
 } cuda_choice;
 OX_NODISCARD ox_status *cuda_choose(const ox_ep_host *host, const ox_options *options, cuda_choice *out);
 
-typedef struct cuda_libraries cuda_libraries; /* cuda_libraries.h */
+typedef struct cuda_gemm_plan cuda_gemm_plan;
+typedef struct cuda_conv_plan cuda_conv_plan;
+typedef enum cuda_found { CUDA_NOT_ASKED, CUDA_ABSENT, CUDA_PRESENT } cuda_found;
+enum { CUDA_BUCKETS = 64 };
+
+/* Vendors' libraries: handles, and how each shape that was asked about is computed. */
+typedef struct cuda_libraries {
+  pthread_mutex_t lock; /* of what follows; held while cuDNN's handle is on a queue's stream */
+  cuda_found has_lt, has_dnn;
+  lt_handle lt;
+  dnn_handle dnn;
+  cuda_gemm_plan *gemms[CUDA_BUCKETS];
+  cuda_conv_plan *convs[CUDA_BUCKETS];
+  size_t workspace_bytes; /* the most that a plan needs */
+} cuda_libraries;
 
 struct dev_device {
   ox_ep_host host;
@@ -65,6 +84,7 @@ struct dev_device {
   cu_context context; /* the primary one, which the process shares; NULL: not retained */
   int sm, driver;     /* 90 is 9.0; 12040 is 12.4 */
   cu_stream copies;   /* of copies without a queue, any thread */
+  cuda_libraries libraries;
 };
 OX_NODISCARD ox_status *cuda_describe(dev_device *d);
 
@@ -135,6 +155,9 @@ struct dev_queue {
   bool capturing;
   bool stuck; /* the capture could not be ended: tried again before anything else */
   cuda_staging staging;
+  cu_address workspace; /* of libraries; 0: not needed yet. What is captured keeps it: it goes to the record */
+  size_t workspace_bytes;
+  bool workspace_captured;
 };
 ox_status *cuda_queue_create(dev_device *d, dev_queue **out_queue);
 void cuda_queue_release(dev_queue *q);
@@ -154,5 +177,18 @@ void cuda_record_release(dev_record *r);
 /* Both within the context. */
 void cuda_record_abandon(dev_queue *q);
 void cuda_record_recover(dev_queue *q); /* before anything else on |q|: ends a capture that could not be ended */
+
+/* ---- cuda_gemm.c, cuda_conv.c, cuda_workspace.c ---- */
+
+ox_status *cuda_gemm_takes(dev_device *d, const dev_gemm *g, bool *out_taken);
+ox_status *cuda_gemm(dev_queue *q, const dev_gemm *g);
+void cuda_gemm_release(dev_device *d); /* plans and handle, within the context */
+ox_status *cuda_conv_takes(dev_device *d, const dev_conv *c, bool *out_taken);
+ox_status *cuda_conv(dev_queue *q, const dev_conv *c);
+void cuda_conv_release(dev_device *d);
+/* Memory for all that has been prepared, for the queue's next call. */
+OX_NODISCARD ox_status *cuda_workspace(dev_queue *q, void **out, size_t *out_bytes);
+/* FNV-1a over a shape that has no padding. */
+uint32_t cuda_bucket(const void *shape, size_t bytes);
 
 #endif

@@ -28,10 +28,13 @@ static void close_device(dev_device *d) {
   if (!d) return;
   if (d->context) {
     bool pushed = cuda_enter_anyway(d);
+    cuda_gemm_release(d);
+    cuda_conv_release(d);
     if (d->copies) cu.cuStreamDestroy_v2(d->copies);
     cuda_leave(pushed);
     cu.cuDevicePrimaryCtxRelease_v2(d->id);
   }
+  pthread_mutex_destroy(&d->libraries.lock);
   ox_ep_host host = d->host;
   cuda_drop(&host, d, sizeof *d);
 }
@@ -57,6 +60,7 @@ static ox_status *open_device(const ox_ep_host *host, const ox_options *options,
   dev_device *d = cuda_new(host, sizeof *d);
   if (!d) return cuda_no_memory(host);
   d->host = *host;
+  pthread_mutex_init(&d->libraries.lock, NULL);
   ox_status *st = open_contents(d, options);
   if (st)
     close_device(d);
@@ -93,4 +97,9 @@ const dev_driver dev_the_driver = {
     .record_end = cuda_record_end,
     .record_launch = cuda_record_launch,
     .record_release = cuda_record_release,
+    .gemm_takes = cuda_gemm_takes,
+    .conv_takes = cuda_conv_takes,
+    .gemm = cuda_gemm,
+    .conv = cuda_conv,
+    .libraries_record = true,
 };

@@ -9,9 +9,11 @@
 
 cuda_functions cu;
 nvrtc_functions nvrtc;
+lt_functions lt;
+dnn_functions dnn;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of loading */
-static bool has_cuda, has_nvrtc;
+static bool has_cuda, has_nvrtc, has_lt, has_dnn;
 
 static void *open_one(const char *path, char *why, size_t room) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -60,6 +62,10 @@ static const char *take(void *library, const symbol *symbols, size_t n, void *fu
 
 #define CUDA_ROW(name, parameters) {#name, offsetof(cuda_functions, name)},
 #define NVRTC_ROW(name, parameters) {#name, offsetof(nvrtc_functions, name)},
+#define LT_ROW(name, parameters) {#name, offsetof(lt_functions, name)},
+#define DNN_ROW(name, parameters) {#name, offsetof(dnn_functions, name)},
+static const symbol lt_symbols[] = {LT_FUNCTIONS(LT_ROW)};
+static const symbol dnn_symbols[] = {DNN_FUNCTIONS(DNN_ROW)};
 static const symbol cuda_symbols[] = {CUDA_FUNCTIONS(CUDA_ROW)};
 static const symbol nvrtc_symbols[] = {
     NVRTC_FUNCTIONS(NVRTC_ROW){"nvrtcGetErrorString", offsetof(nvrtc_functions, nvrtcGetErrorString)}};
@@ -96,4 +102,31 @@ ox_status *cuda_load_nvrtc(const ox_ep_host *host, int major) {
   has_nvrtc = !st;
   pthread_mutex_unlock(&lock);
   return st;
+}
+
+/* Whether a library is there that the driver can do without. */
+static bool load_quietly(bool *has, const char *variable, const char *const *names, const symbol *symbols, size_t n,
+                         void *functions) {
+  char why[512];
+  pthread_mutex_lock(&lock);
+  if (!*has) {
+    void *library = cuda_open_library(variable, names, why, sizeof why);
+    *has = library && !take(library, symbols, n, functions);
+    if (library && !*has) dlclose(library);
+  }
+  bool found = *has;
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+bool cuda_load_lt(int major) {
+  static const char *const newest[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
+  static const char *const older[] = {"libcublasLt.so.12", NULL};
+  return load_quietly(&has_lt, "ONYX_CUBLASLT_LIBRARY", major >= 13 ? newest : older, lt_symbols, COUNT(lt_symbols),
+                      &lt);
+}
+
+bool cuda_load_dnn(void) {
+  static const char *const names[] = {"libcudnn.so.9", "libcudnn.so.8", NULL};
+  return load_quietly(&has_dnn, "ONYX_CUDNN_LIBRARY", names, dnn_symbols, COUNT(dnn_symbols), &dnn);
 }

@@ -33,6 +33,7 @@ void cuda_queue_release(dev_queue *q) {
   cu.cuStreamSynchronize(q->stream); /* pieces and the user's memory are in use until then */
   if (!d->choice.stream) cu.cuStreamDestroy_v2(q->stream);
   cuda_staging_release(&q->staging);
+  if (q->workspace) cu.cuMemFree_v2(q->workspace);
   cuda_leave(pushed);
   cuda_drop(&d->host, q, sizeof *q);
 }

@@ -5,6 +5,7 @@
 struct dev_record {
   dev_device *device;
   cu_graph_exec exec;
+  cu_address workspace; /* that library calls in it use; 0: none do */
 };
 
 /* Relaxed: what other threads allocate or wait for meanwhile does not end the capture, nor what a library does in calls
@@ -12,8 +13,13 @@ struct dev_record {
 static ox_status *begin_within(dev_queue *q) {
   if (q->capturing) return cuda_say(&q->device->host, OX_INVALID_ARGUMENT, "CUDA: the queue is recording already");
   cuda_record_recover(q);
+  void *workspace; /* for all that may come: memory cannot move while it is captured */
+  size_t bytes;
+  ox_status *st = cuda_workspace(q, &workspace, &bytes);
+  if (st) return st;
   CU_TRY(q->device, cuStreamBeginCapture_v2, q->stream, CU_CAPTURE_RELAXED);
   q->capturing = true;
+  q->workspace_captured = false;
   return NULL;
 }
 
@@ -61,11 +67,16 @@ ox_status *cuda_record_end(dev_queue *q, dev_record **out_record) {
   r->device = d;
   ox_status *st = end_capture(q, &r->exec);
   if (st && q->capturing) q->capturing = false, q->stuck = true; /* the context could not be entered */
-  if (st)
+  if (st) {
     cuda_drop(&d->host, r, sizeof *r);
-  else
-    *out_record = r;
-  return st;
+    return st;
+  }
+  if (q->workspace_captured) { /* the queue goes on with another one */
+    r->workspace = q->workspace;
+    q->workspace = 0, q->workspace_bytes = 0, q->workspace_captured = false;
+  }
+  *out_record = r;
+  return NULL;
 }
 
 static ox_status *launch_within(dev_queue *q, dev_record *r) {
@@ -81,6 +92,7 @@ void cuda_record_release(dev_record *r) {
   const dev_device *d = r->device;
   bool pushed = cuda_enter_anyway(d);
   cu.cuGraphExecDestroy(r->exec);
+  if (r->workspace) cu.cuMemFree_v2(r->workspace);
   cuda_leave(pushed);
   cuda_drop(&d->host, r, sizeof *r);
 }

@@ -51,6 +51,35 @@ static ox_status *build_twice(rig *r, day *d, dev_kernel **out_kernel) {
   return r->v->kernel(d->again, "axpb_f32", out_kernel);
 }
 
+/* By a vendor's library, if there is one that takes it. What it computes is for driver_libraries_test.c. */
+static ox_status *use_libraries(rig *r, const day *d) {
+  bool taken = false;
+  dev_gemm g = {.dtype = OX_F32, .batch = 1, .m = 128, .n = 128, .k = 128, .a = d->x, .b = d->x, .c = d->y};
+  dev_conv c = {.dtype = OX_F32,
+                .n = 1,
+                .c = 64,
+                .h = 10,
+                .w = 16,
+                .o = 64,
+                .kh = 3,
+                .kw = 3,
+                .group = 1,
+                .stride = {1, 1},
+                .dilation = {1, 1},
+                .pads = {1, 1, 1, 1},
+                .oh = 10,
+                .ow = 16,
+                .x = d->x,
+                .weights = d->x,
+                .y = d->y};
+  if (!r->v->gemm_takes) return NULL;
+  OX_TRY(r->v->gemm_takes(r->d, &g, &taken));
+  if (taken) OX_TRY(r->v->gemm(d->q, &g));
+  OX_TRY(r->v->conv_takes(r->d, &c, &taken));
+  if (taken) OX_TRY(r->v->conv(d->q, &c));
+  return r->v->queue_sync(d->q);
+}
+
 static ox_status *live_through(rig *r, day *d, float *host, float *back) {
   dev_kernel *k;
   OX_TRY(rig_open(r));
@@ -60,6 +89,7 @@ static ox_status *live_through(rig *r, day *d, float *host, float *back) {
   OX_TRY(r->v->queue_create(r->d, &d->q));
   OX_TRY(r->v->queue_create(r->d, &d->other));
   OX_TRY(r->v->event_create(r->d, &d->event));
+  OX_TRY(use_libraries(r, d));
   OX_TRY(r->v->copy(r->d, d->q, d->x, host, large, DEV_TO_DEVICE));
   OX_TRY(put_two(r, d->q, k, d));
   OX_TRY(r->v->event_record(d->event, d->q));

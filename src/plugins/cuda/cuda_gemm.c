@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * cuda/cuda_gemm.c - products by cuBLASLt. It counts columns first: row-major C = A B is its C' = B' A', where a matrix
+ * and its transpose are the same bytes. */
+#include <string.h>
+
+#include "plugins/cuda/cuda.h"
+
+/* A product without its addresses; zeroed before it is filled, for it is compared as bytes. */
+typedef struct shape {
+  int64_t dtype, batch, m, n, k, trans_a, trans_b, stride_a, stride_b, stride_c;
+} shape;
+
+struct cuda_gemm_plan {
+  cuda_gemm_plan *next;
+  shape key;
+  bool taken;
+  lt_object desc, first, second, result; /* first: B */
+  lt_heuristic aligned, any;             /* for addresses that are multiples of 16, and for others */
+};
+
+static shape key_of(const dev_gemm *g) {
+  return (shape){g->dtype, g->batch, g->m, g->n, g->k, g->trans_a, g->trans_b, g->stride_a, g->stride_b, g->stride_c};
+}
+
+static cuda_gemm_plan *find(cuda_libraries *l, const shape *key) {
+  cuda_gemm_plan *p = l->gemms[cuda_bucket(key, sizeof *key)];
+  while (p && memcmp(&p->key, key, sizeof *key) != 0) p = p->next;
+  return p;
+}
+
+/* Small ones are bound by memory or by the launch, and our kernels apply what follows on the way. */
+static bool is_large(const dev_gemm *g) {
+  double work = (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
+  return g->m >= 16 && g->n >= 16 && g->k >= 16 && work >= (g->dtype == OX_F16 ? 1 << 18 : 1 << 21);
+}
+
+static int matrix(lt_object *out, const dev_gemm *g, int64_t rows, int64_t columns, int64_t stride) {
+  int32_t batch = (int32_t)g->batch;
+  int code = lt.cublasLtMatrixLayoutCreate(out, g->dtype == OX_F16 ? LT_R_16F : LT_R_32F, (uint64_t)rows,
+                                           (uint64_t)columns, rows);
+  if (!code) code = lt.cublasLtMatrixLayoutSetAttribute(*out, LT_LAYOUT_BATCH_COUNT, &batch, sizeof batch);
+  if (!code) code = lt.cublasLtMatrixLayoutSetAttribute(*out, LT_LAYOUT_BATCH_OFFSET, &stride, sizeof stride);
+  return code;
+}
+
+static int describe(const dev_device *d, cuda_gemm_plan *p, const dev_gemm *g) {
+  const int32_t first = g->trans_b, second = g->trans_a; /* CUBLAS_OP_N, CUBLAS_OP_T */
+  bool tf32 = d->choice.tf32 && g->dtype == OX_F32;
+  int code = lt.cublasLtMatmulDescCreate(&p->desc, tf32 ? LT_COMPUTE_32F_TF32 : LT_COMPUTE_32F, LT_R_32F);
+  if (!code) code = lt.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_TRANS_A, &first, sizeof first);
+  if (!code) code = lt.cublasLtMatmulDescSetAttribute(p->desc, LT_DESC_TRANS_B, &second, sizeof second);
+  if (!code) code = matrix(&p->first, g, g->trans_b ? g->k : g->n, g->trans_b ? g->n : g->k, g->stride_b);
+  if (!code) code = matrix(&p->second, g, g->trans_a ? g->m : g->k, g->trans_a ? g->k : g->m, g->stride_a);
+  return code ? code : matrix(&p->result, g, g->n, g->m, g->stride_c);
+}
+
+/* The library's own first choice, within the memory that NVIDIA advises. False: it has none. */
+static bool choose(const dev_device *d, const cuda_gemm_plan *p, uint32_t alignment, lt_heuristic *out) {
+  lt_object preference = NULL;
+  const uint64_t most = d->sm >= 90 ? 32u << 20 : 8u << 20;
+  int n = 0, code = lt.cublasLtMatmulPreferenceCreate(&preference);
+  if (code) return false;
+  code = lt.cublasLtMatmulPreferenceSetAttribute(preference, LT_PREFERENCE_WORKSPACE, &most, sizeof most);
+  for (int i = 0; i < 4 && !code; i++)
+    code =
+        lt.cublasLtMatmulPreferenceSetAttribute(preference, LT_PREFERENCE_ALIGNMENT + i, &alignment, sizeof alignment);
+  if (!code)
+    code = lt.cublasLtMatmulAlgoGetHeuristic(d->libraries.lt, p->desc, p->first, p->second, p->result, p->result,
+                                             preference, 1, out, &n);
+  lt.cublasLtMatmulPreferenceDestroy(preference);
+  return !code && n > 0 && !out->state;
+}
+
+static void drop_plan(const dev_device *d, cuda_gemm_plan *p) {
+  if (p->desc) lt.cublasLtMatmulDescDestroy(p->desc);
+  if (p->first) lt.cublasLtMatrixLayoutDestroy(p->first);
+  if (p->second) lt.cublasLtMatrixLayoutDestroy(p->second);
+  if (p->result) lt.cublasLtMatrixLayoutDestroy(p->result);
+  cuda_drop(&d->host, p, sizeof *p);
+}
+
+static void need(cuda_libraries *l, size_t bytes) {
+  if (bytes > l->workspace_bytes) l->workspace_bytes = bytes;
+}
+
+/* What the library cannot do is left to our kernels. With the lock. */
+static ox_status *prepare(dev_device *d, const dev_gemm *g, bool *out_taken) {
+  cuda_libraries *l = &d->libraries;
+  shape key = key_of(g);
+  if (l->has_lt == CUDA_NOT_ASKED)
+    l->has_lt = cuda_load_lt(d->driver / 1000) && !lt.cublasLtCreate(&l->lt) ? CUDA_PRESENT : CUDA_ABSENT;
+  if (l->has_lt == CUDA_ABSENT) return NULL;
+  cuda_gemm_plan *p = find(l, &key);
+  if (!p) {
+    if (!(p = cuda_new(&d->host, sizeof *p))) return cuda_no_memory(&d->host);
+    p->key = key;
+    p->taken = !describe(d, p, g) && choose(d, p, 16, &p->aligned) && choose(d, p, g->dtype == OX_F16 ? 2 : 4, &p->any);
+    if (p->taken) need(l, p->aligned.workspace_bytes), need(l, p->any.workspace_bytes);
+    cuda_gemm_plan **bucket = &l->gemms[cuda_bucket(&key, sizeof key)];
+    p->next = *bucket;
+    *bucket = p;
+  }
+  *out_taken = p->taken;
+  return NULL;
+}
+
+static ox_status *takes_within(dev_device *d, const dev_gemm *g, bool *out_taken) {
+  pthread_mutex_lock(&d->libraries.lock);
+  ox_status *st = prepare(d, g, out_taken);
+  pthread_mutex_unlock(&d->libraries.lock);
+  return st;
+}
+
+ox_status *cuda_gemm_takes(dev_device *d, const dev_gemm *g, bool *out_taken) {
+  *out_taken = false;
+  if (!is_large(g) || g->batch > INT32_MAX || (g->dtype != OX_F32 && g->dtype != OX_F16)) return NULL;
+  CUDA_WITHIN(d, takes_within(d, g, out_taken));
+}
+
+static ox_status *gemm_within(dev_queue *q, const dev_gemm *g) {
+  dev_device *d = q->device;
+  const float one = 1, zero = 0;
+  shape key = key_of(g);
+  void *workspace;
+  size_t bytes;
+  cuda_record_recover(q);
+  pthread_mutex_lock(&d->libraries.lock);
+  const cuda_gemm_plan *p = find(&d->libraries, &key);
+  pthread_mutex_unlock(&d->libraries.lock);
+  if (!p || !p->taken) return cuda_say(&d->host, OX_INVALID_ARGUMENT, "CUDA: a product that nobody prepared");
+  ox_status *st = cuda_workspace(q, &workspace, &bytes);
+  if (st) return st;
+  bool aligned = (((uintptr_t)g->a | (uintptr_t)g->b | (uintptr_t)g->c) & 15) == 0;
+  int code = lt.cublasLtMatmul(d->libraries.lt, p->desc, &one, g->b, p->first, g->a, p->second, &zero, g->c, p->result,
+                               g->c, p->result, (aligned ? &p->aligned : &p->any)->algo, workspace, bytes, q->stream);
+  return code ? cuda_say(&d->host, OX_FAIL, "CUDA: cublasLtMatmul: status %d", code) : NULL;
+}
+
+ox_status *cuda_gemm(dev_queue *q, const dev_gemm *g) { CUDA_WITHIN(q->device, gemm_within(q, g)); }
+
+void cuda_gemm_release(dev_device *d) {
+  cuda_libraries *l = &d->libraries;
+  for (size_t i = 0; i < CUDA_BUCKETS; i++)
+    for (cuda_gemm_plan *p = l->gemms[i], *next; p; p = next) {
+      next = p->next;
+      drop_plan(d, p);
+    }
+  if (l->lt) lt.cublasLtDestroy(l->lt);
+}
