@@ -148,6 +148,9 @@ typedef struct ox_ctx_host {
   ox_status *(*pack)(ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
   /* 1.5. The same, for forms with |piece|. */
   ox_status *(*pack_pieces)(ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
+  /* run only, from any thread: elements [first, first + n) of a constant input, also of one that was consumed, for what
+   * is needed so rarely that nobody packs it. */
+  void (*constant)(const ox_kernel_ctx *c, uint32_t input, int64_t first, int64_t n, void *to);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for

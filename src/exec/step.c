@@ -65,9 +65,20 @@ static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data
   return ox_pack_constants(&at, p, out_data);
 }
 
+static void constant(const ox_kernel_ctx *c, uint32_t input, int64_t first, int64_t n, void *to) {
+  const ox_step *s = c->frame->step;
+  const ox_made *made = ox_made_of(s->graph, s->node->in[input]);
+  const ox_tensor *t = ox_graph_const_type(s->graph, s->node->in[input]);
+  size_t each = ox_dtype_bits(t->dtype) / 8;
+  if (made)
+    made->make(made->from, made->arg, first, n, to);
+  else
+    memcpy(to, (const char *)t->data + (size_t)first * each, (size_t)n * each);
+}
+
 static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
                                  ox_status_of_text, parallel_for, max_workers,  stopped,   extend_run,
-                                 random_key,        pack,         pack};
+                                 random_key,        pack,         pack,         constant};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;

@@ -47,6 +47,10 @@ ox_status *ox_ctx_plan(ox_kernel_ctx *c, int64_t tiles, size_t scratch_per_worke
 static inline void *ox_ctx_alloc(ox_kernel_ctx *c, size_t bytes) { return c->host->alloc_prep(c, bytes); }
 /* prepare: constant inputs in the form of |p|, packed once for all shapes and runs (ox_ctx_host.pack). */
 ox_status *ox_ctx_pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
+/* Whether |c->host->constant| is there. */
+static inline bool ox_ctx_lends(const ox_kernel_ctx *c) {
+  return c->host->struct_size >= offsetof(ox_ctx_host, constant) + sizeof c->host->constant && c->host->constant;
+}
 /* run: sets the shape of a data-dependent output and returns its memory, or NULL. */
 static inline void *ox_ctx_output(const ox_kernel_ctx *c, uint32_t i, const ox_shape *s) {
   return c->host->alloc_output(c, i, s);

@@ -98,7 +98,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   const ox_shape *w = &c->in[W]->shape;
   block_conv_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
   /* transforming weights in every run does not pay */
-  ox_bconv_task t = {.exact = s->exact || !s->packs, .tune = c->tune};
+  ox_bconv_task t = {.exact = s->exact || !s->packs, .lends = s->packs && ox_ctx_lends(c), .tune = c->tune};
   ox_shape x, y;
   if (!p) return ox_oom();
   if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))
@@ -122,6 +122,11 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 
 static const float *floats_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ctx_has(c, i) ? c->in[i]->data : NULL; }
 
+static void lend(const void *ctx, int64_t first, int64_t n, float *to) {
+  const ox_kernel_ctx *c = ctx;
+  c->host->constant(c, W, first, n, to);
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const block_conv_prep *p = c->prep;
   const ox_bconv_form *form = p->plan->form;
@@ -141,7 +146,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                           .bias = floats_of(c, B),
                           .z = floats_of(c, Z),
                           .y = c->out[0]->data,
-                          .shared = c->shared};
+                          .shared = c->shared,
+                          .filters = lend,
+                          .filters_ctx = c};
   form->run(p->plan, &a, stage - p->packs, tiles.begin, tiles.end, scratch);
   return NULL;
 }

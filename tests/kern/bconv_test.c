@@ -184,6 +184,10 @@ static void pack_unit(const ox_bconv_form *f, const problem *p, float *packed, i
   free(own);
 }
 
+static void lend(const void *ctx, int64_t first, int64_t n, float *to) {
+  memcpy(to, ((const problem *)ctx)->w + first, (size_t)n * sizeof *to);
+}
+
 /* One to three tiles at a time, last first: the order must not matter. Nothing is written past the end of Y. */
 static void check_form(const problem *p, const ox_bconv_form *f, const char *isa, const char *name) {
   double tolerance = p->t.isa & OX_PRECISION_BF16   ? 0x1p-7
@@ -202,6 +206,7 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
   for (int64_t u = floats ? f->weight_units(&p->t) : 0; u-- > 0;) pack_unit(f, p, packed, u);
   ox_conv_args a = {
       .x = x, .w = floats ? packed : p->w, .bias = p->bias, .z = p->z ? z : NULL, .y = y, .shared = shared};
+  if (p->t.lends) a.filters = lend, a.filters_ctx = p;
   for (uint32_t s = 0; s < plan->n_stages; s++)
     for (int64_t end = plan->n_tiles[s], begin; end > 0; end = begin) {
       begin = OX_MAX(end - 1 - end % 3, 0);
@@ -230,7 +235,11 @@ static int check_forms(problem *p, const char *name) {
       if (!(forms[i]->cost_ns(&p->t) < INFINITY)) p->t.exact = false;
       if (!(forms[i]->cost_ns(&p->t) < INFINITY)) continue;
       served++;
-      check_form(p, forms[i], test_levels[l].name, name);
+      for (int lends = 0; lends < 2; lends++) {
+        p->t.lends = lends;
+        check_form(p, forms[i], test_levels[l].name, name);
+      }
+      p->t.lends = false;
     }
   return served;
 }

@@ -130,9 +130,14 @@ static ox_status *pack_pieces(ox_kernel_ctx *c, const ox_pack *p, const void **o
   return j->real->host->pack_pieces((ox_kernel_ctx *)j->real, p, out_data);
 }
 
+static void constant(const ox_kernel_ctx *c, uint32_t input, int64_t first, int64_t n, void *to) {
+  const job *j = (const job *)c;
+  j->real->host->constant(j->real, input, first, n, to);
+}
+
 static const ox_ctx_host services = {sizeof services, alloc_prep, alloc_output, no_alloc_run, no_event, make_status,
                                      alone,           one_worker, stopped,      NULL,         NULL,     pack,
-                                     pack_pieces};
+                                     pack_pieces,     constant};
 
 static ox_status *job_create(const kernel *k, const ox_kernel_ctx *c, job **out) {
   job *j = *out = calloc(1, sizeof *j);

@@ -76,7 +76,10 @@ typedef struct ox_wino_out {
   int64_t block;        /* of output channels, in the image */
   const float *bias;    /* of the block's channels, or NULL */
   size_t lanes;         /* real channels */
-  const float *filters; /* [ic][taps][width], from the block's first channel on: for sums that are not finite */
+  const float *filters; /* [ic][taps][width], from the block's first channel on: for sums that are not finite. NULL:
+                         * |lender| tells them, from filter |first_filter| on */
+  const ox_conv_args *lender;
+  int64_t first_filter;
   size_t ic;
   const ox_act *act;
   float lo, hi; /* clamp */

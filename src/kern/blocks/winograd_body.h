@@ -206,6 +206,19 @@ static void mul(const ox_wino_mul *t) {
 
 /* ---- output ---- */
 
+enum { LENT = 16 /* channels at a time */ };
+
+/* Filters of |n| channels from |c| on as [channel][tap][16]; lanes past the last one hold zero. */
+static void borrow(const ox_wino_out *t, size_t c, size_t n, float *to) {
+  float filter[LENT * 9];
+  for (size_t k = 0; k < n * 9 * OX_BLOCK; k++) to[k] = 0;
+  for (size_t l = 0; l < t->lanes; l++) {
+    int64_t first = ((t->first_filter + (int64_t)l) * (int64_t)t->ic + (int64_t)c) * 9;
+    t->lender->filters(t->lender->filters_ctx, first, (int64_t)(n * 9), filter);
+    for (size_t k = 0; k < n * 9; k++) to[k * OX_BLOCK + l] = filter[k];
+  }
+}
+
 /* The sums of tile |i| straight from the image, where Winograd's way gives infinities, NaN or huge numbers: one such
  * input spoils every output of a tile there. */
 static void plain_sums(const ox_wino_out *t, ox_wino_kind kind, int64_t i, float *sums) {
@@ -213,10 +226,13 @@ static void plain_sums(const ox_wino_out *t, ox_wino_kind kind, int64_t i, float
   const int m = ox_wino_m(kind);
   int64_t s = ox_wino_stride(kind), y0 = t->span.y * s - g->pad_h, x0 = (t->span.x + i * m) * s - g->pad_w;
   for (int k = 0; k < m * m * OX_BLOCK; k++) sums[k] = 0;
+  float lent[LENT * 9 * OX_BLOCK];
   for (size_t c = 0; c < t->ic; c++) {
     const float *from = g->x + (int64_t)(c / OX_BLOCK) * g->x_block + c % OX_BLOCK;
+    if (!t->filters && c % LENT == 0) borrow(t, c, t->ic - c < LENT ? t->ic - c : LENT, lent);
     for (int tap = 0; tap < 9; tap++) {
-      const float *w = t->filters + (c * 9 + (size_t)tap) * t->width;
+      const float *w =
+          t->filters ? t->filters + (c * 9 + (size_t)tap) * t->width : lent + (c % LENT * 9 + (size_t)tap) * OX_BLOCK;
       for (int k = 0; k < m * m; k++) {
         int64_t y = y0 + k / m * s + tap / 3, x = x0 + k % m * s + tap % 3;
         if (y < 0 || y >= g->in_h || x < 0 || x >= g->in_w) continue;

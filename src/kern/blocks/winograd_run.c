@@ -54,6 +54,7 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
   ox_wino_image image;
   const float *u = a->w + (group * channels + oc0) * g->ic * (int64_t)(n_u * n_u);
   const float *filters = a->w + ox_wino_u_floats(&p->head.task, p->kind) + (group * channels + oc0) * g->ic * 9;
+  if (p->head.task.lends) filters = NULL;
   ox_wino_mul mul = {&strip, v, u, m, (size_t)g->ic, width};
   for (size_t i = 0; i < n * n; i++) { /* the last points along an axis may share their weights */
     mul.u = u + (OX_MIN(i / n, n_u - 1) * n_u + OX_MIN(i % n, n_u - 1)) * (size_t)g->ic * width;
@@ -65,6 +66,7 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
                      .m = m,
                      .width = width,
                      .ic = (size_t)g->ic,
+                     .lender = a,
                      .act = act,
                      .lo = relu   ? 0
                            : clip ? act->a
@@ -76,7 +78,7 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
     out.span.at = at;
     for (out.at = 0; out.at < width; out.at += OX_BLOCK) {
       int64_t oc = oc0 + (int64_t)out.at;
-      out.block = oc / OX_BLOCK, out.filters = filters + out.at;
+      out.block = oc / OX_BLOCK, out.filters = filters ? filters + out.at : NULL, out.first_filter = group * g->oc + oc;
       out.bias = a->bias ? a->bias + group * g->oc + oc : NULL, out.lanes = (size_t)OX_MIN(g->oc - oc, OX_BLOCK);
       p->v->steps[p->kind].out(&out);
     }

@@ -4,14 +4,16 @@
  * blocks has rows of 16.
  *
  * Behind all of U lie the filters as they were, [group][pair of blocks][ic][tap][32]: what is not finite is computed
- * from them, because U no longer tells a zero from a very small number, whose products with infinity differ. */
+ * from them, because U no longer tells a zero from a very small number, whose products with infinity differ. Where runs
+ * can ask for them (t->lends) they are left out. */
 #include <string.h>
 
 #include "base/cksize.h"
 #include "kern/blocks/winograd.h"
 
 size_t ox_wino_weight_floats(const ox_bconv_task *t, ox_wino_kind k) {
-  int64_t all[4] = {t->g.groups, t->g.ic, OX_ROUND_UP(t->g.oc, OX_BLOCK), ox_wino_weights(k) * ox_wino_weights(k) + 9},
+  int64_t all[4] = {t->g.groups, t->g.ic, OX_ROUND_UP(t->g.oc, OX_BLOCK),
+                    ox_wino_weights(k) * ox_wino_weights(k) + (t->lends ? 0 : 9)},
           n = 1;
   for (size_t i = 0; i < OX_COUNT(all); i++)
     if (!ox_mul_i64_ok(n, all[i], &n)) return 0;
@@ -54,13 +56,14 @@ void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind kind, float *dst, const f
   for (int64_t i = u0; i < u1; i++) {
     int64_t group = i / pairs, oc0 = i % pairs * OX_WINO_PAIR, n = OX_MIN(oc - oc0, OX_WINO_PAIR);
     int64_t at = (group * OX_ROUND_UP(oc, OX_BLOCK) + oc0) * ic, width = OX_ROUND_UP(n, OX_BLOCK);
-    float *u = dst + at * n_u, *filters = dst + ox_wino_u_floats(t, kind) + at * 9;
+    float *u = dst + at * n_u, *kept = t->lends ? NULL : dst + ox_wino_u_floats(t, kind) + at * 9;
     const ox_f32u *from = (const ox_f32u *)w + (ox_wino_unit_filter(t, i) - ox_wino_unit_filter(t, u0)) * ic * 9;
     for (int64_t c = 0; c < ic; c += CHUNK) {
       if (stop && ox_stop_asked(stop)) return;
       int64_t some = OX_MIN(CHUNK, ic - c);
-      copy_filters(v, from + c * 9, ic, some, n, filters + c * 9 * width, width);
-      put_chunk(&ox_wino_select(t->isa)->steps[kind], n_u, filters + c * 9 * width, some, (size_t)width, u + c * width,
+      float own[CHUNK * 9 * OX_WINO_PAIR], *filters = kept ? kept + c * 9 * width : own;
+      copy_filters(v, from + c * 9, ic, some, n, filters, width);
+      put_chunk(&ox_wino_select(t->isa)->steps[kind], n_u, filters, some, (size_t)width, u + c * width,
                 (size_t)(ic * width));
     }
   }

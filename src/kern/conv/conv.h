@@ -118,6 +118,9 @@ struct ox_conv_args {
   const float *x, *w, *bias, *z; /* w packed; bias and z may be NULL */
   float *y;
   void *shared;
+  /* Elements [first, first + n) of W as ONNX has it; NULL: nobody tells. */
+  void (*filters)(const void *ctx, int64_t first, int64_t n, float *to);
+  const void *filters_ctx;
 };
 
 /* One input channel per group and few outputs: the weights stay [group][oc][taps] and OX_CONV_DEPTHWISE serves. */
