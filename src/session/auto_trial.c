@@ -11,15 +11,8 @@
 #include "plan/kept_parts.h"
 #include "session/auto.h"
 
-enum {
-  MOST_PARTS = 256,
-  ROUNDS = 7,
-  PROFILED = 3,
-  TURN_NS = 20000000,
-  MOST_RUNS = 4096,
-  HOPELESS = 6,
-  PAST_HELP = 100
-};
+enum { MOST_PARTS = 256, ROUNDS = 7, PROFILED = 3, MOST_RUNS = 4096 };
+enum { HOPELESS = 6 /* times as long as the CPU */, TURN_NS = 20000000, LONG_NS = 1000000000 };
 
 /* A session under trial, with the inputs that all share. */
 typedef struct trial {
@@ -300,7 +293,7 @@ static void try_one(trials *t, const char *provider, const char *parts, ox_trial
   ox_status *st = open_trial(t, provider, parts, &x);
   if (!st) st = check(t, &x, &right);
   if (!st && right) st = race(t, &x, &ratio, &cpu_ns);
-  if (!st && right && losers && ratio < PAST_HELP) st = find_losers(t, &x, losers, n_losers);
+  if (!st && right && losers && ratio * cpu_ns < LONG_NS) st = find_losers(t, &x, losers, n_losers);
   if (st)
     note(t, provider, ox_status_message(st));
   else if (!right)
