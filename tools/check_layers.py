@@ -26,6 +26,11 @@ def layer_of(rel):
     return next((f for f in folders if f in rules), rel.parts[0])
 
 
+def plugin_of(rel):
+    """A plug-in is a library of its own: its file names are, too."""
+    return rel.parts[1] if rel.parts[0] == "plugins" else None
+
+
 def find(path, name):
     """The file under src/ that |path| includes as |name|; None: it is generated or public."""
     for folder in (path.parent, src, src / "kern"):
@@ -69,9 +74,10 @@ for path in sorted(src.rglob("*.[ch]")) + sorted(src.rglob("*.inc")):
         bad.append(f"{rel}: folder '{layer}' is not in tools/layers.txt")
         continue
     if path.suffix == ".c":
-        if rel.name in seen:
-            bad.append(f"{rel}: the file name is taken by {seen[rel.name]}")
-        seen[rel.name] = rel
+        place = (plugin_of(rel), rel.name)
+        if place in seen:
+            bad.append(f"{rel}: the file name is taken by {seen[place]}")
+        seen[place] = rel
     text = path.read_text()
     if path.suffix != ".inc":
         if text.count("\n") > 500:

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "base/arena.h"
+#include "plugins/device/fail.h"
 #include "plugins/device/module.h"
 #include "plugins/device/op.h"
 
@@ -33,16 +34,5 @@ typedef struct dev_stream {
 /* Of the device's memory, by way of the host. */
 OX_NODISCARD ox_status *dev_take(ox_ep *ep, size_t bytes, void **out_address);
 void dev_give(ox_ep *ep, void *address, size_t bytes); /* NULL is fine */
-
-/* Formats and makes a status. */
-OX_NODISCARD __attribute__((format(printf, 3, 4))) ox_status *dev_fail(const ox_ep_host *h, ox_code code,
-                                                                       const char *fmt, ...);
-OX_NODISCARD ox_status *dev_no_memory(const ox_ep_host *h);
-
-#define DEV_TRY(call)        \
-  do {                       \
-    ox_status *st_ = (call); \
-    if (st_) return st_;     \
-  } while (0)
 
 #endif

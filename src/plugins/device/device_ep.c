@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * device/device_ep.c - the provider's table: options, claims, memory, streams. Programs are in program.c. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/macros.h"
 #include "plugins/device/program.h"
-
-ox_status *dev_fail(const ox_ep_host *h, ox_code code, const char *fmt, ...) {
-  char text[1024];
-  va_list args;
-  va_start(args, fmt);
-  vsnprintf(text, sizeof text, fmt, args);
-  va_end(args);
-  return h->status_make(code, text);
-}
-
-ox_status *dev_no_memory(const ox_ep_host *h) { return h->status_make(OX_OUT_OF_MEMORY, "out of memory"); }
 
 enum { MEMORY = 1 };
 

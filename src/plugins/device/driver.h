@@ -13,7 +13,7 @@
 #include "onyx/ep.h"
 
 typedef struct dev_device dev_device;
-typedef struct dev_queue dev_queue;   /* work in order; one thread at a time */
+typedef struct dev_queue dev_queue; /* work in order; one thread at a time */
 typedef struct dev_event dev_event;
 typedef struct dev_module dev_module; /* a built source */
 typedef struct dev_kernel dev_kernel; /* of a module, and lives as long */
@@ -47,8 +47,8 @@ typedef struct dev_launch {
 
 typedef enum dev_direction { DEV_TO_DEVICE, DEV_TO_HOST, DEV_WITHIN } dev_direction;
 
-/* C = A B, row-major, for a vendor's library: per batch A [m, k] (or [k, m] if trans_a), B [k, n] (or [n, k]), C [m, n].
- * Strides count elements from one batch to the next; 0: the same for all. */
+/* C = A B, row-major, for a vendor's library: per batch A [m, k] (or [k, m] if trans_a), B [k, n] (or [n, k]), C [m,
+ * n]. Strides count elements from one batch to the next; 0: the same for all. */
 typedef struct dev_gemm {
   uint32_t dtype; /* OX_F32 or OX_F16, of all three; sums in float32 */
   int64_t batch, m, n, k;
@@ -69,7 +69,7 @@ typedef struct dev_conv {
 } dev_conv;
 
 typedef struct dev_driver {
-  const char *name; /* the provider's: "opencl" */
+  const char *name;             /* the provider's: "opencl" */
   const ox_option_def *options; /* the driver's own, besides those of core.h */
   size_t n_options;
   ox_status *(*open)(const ox_ep_host *host, const ox_options *options, dev_device **out_device);
@@ -92,7 +92,8 @@ typedef struct dev_driver {
   void (*queue_release)(dev_queue *q);
   ox_status *(*queue_sync)(dev_queue *q);
   ox_status *(*launch)(dev_queue *q, const dev_launch *l);
-  /* |q| NULL: done when it returns, from any thread; else what the host has of it stays as it is until the queue is there. */
+  /* |q| NULL: done when it returns, from any thread; else what the host has of it stays as it is until the queue is
+   * there. */
   ox_status *(*copy)(dev_device *d, dev_queue *q, void *to, const void *from, size_t bytes, dev_direction way);
 
   ox_status *(*event_create)(dev_device *d, dev_event **out_event);
@@ -100,15 +101,16 @@ typedef struct dev_driver {
   ox_status *(*event_record)(dev_event *e, dev_queue *q);
   ox_status *(*event_sync)(dev_event *e);
 
-  /* Recording: between begin and end, launch and copies within the device put nothing on the queue. A record may be put on
-   * any queue of the device, again and again, not on two at a time. All or none. */
+  /* Recording: between begin and end, launch and copies within the device put nothing on the queue. A record may be put
+   * on any queue of the device, again and again, not on two at a time. All or none. */
   ox_status *(*record_begin)(dev_queue *q);
   ox_status *(*record_end)(dev_queue *q, dev_record **out_record);
   ox_status *(*record_launch)(dev_queue *q, dev_record *r);
   void (*record_release)(dev_record *r);
 
-  /* Vendors' libraries, optional. The first two, with no addresses yet, say whether calls for such shapes are better than
-   * the kernels, and prepare them; calls then allocate nothing. They may be recorded if libraries_record says so. */
+  /* Vendors' libraries, optional. The first two, with no addresses yet, say whether calls for such shapes are better
+   * than the kernels, and prepare them; calls then allocate nothing. They may be recorded if libraries_record says so.
+   */
   ox_status *(*gemm_takes)(dev_device *d, const dev_gemm *g, bool *out_taken);
   ox_status *(*conv_takes)(dev_device *d, const dev_conv *c, bool *out_taken);
   ox_status *(*gemm)(dev_queue *q, const dev_gemm *g);

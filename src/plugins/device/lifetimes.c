@@ -5,7 +5,7 @@
 
 #include "base/cksize.h"
 #include "base/macros.h"
-#include "plugins/device/program.h"
+#include "plugins/device/plan.h"
 
 enum { ALIGN = 256 };
 
@@ -36,11 +36,11 @@ static size_t offset_of(const dev_place *at, dev_place *const *placed, size_t n,
 }
 
 ox_status *dev_lifetimes_assign(dev_plan *p) {
-  size_t n = 0, most = p->program->n_values + p->n_temps;
+  size_t n = 0, most = p->part->n_values + p->n_temps;
   dev_place **work = OX_ARENA_ARRAY(&p->zone, dev_place *, most),
             **beside = OX_ARENA_ARRAY(&p->zone, dev_place *, most);
-  if (!work || !beside) return dev_no_memory(&p->program->ep->host);
-  for (size_t v = 0; v < p->program->n_values; v++)
+  if (!work || !beside) return dev_no_memory(&p->part->ep->host);
+  for (size_t v = 0; v < p->part->n_values; v++)
     if (is_work(&p->values[v])) work[n++] = &p->values[v];
   for (size_t t = 0; t < p->n_temps; t++)
     if (is_work(&p->temps[t])) work[n++] = &p->temps[t];
@@ -49,7 +49,7 @@ ox_status *dev_lifetimes_assign(dev_plan *p) {
     size_t end;
     work[i]->offset = offset_of(work[i], work, i, beside);
     if (!ox_add_ok(work[i]->offset, OX_ROUND_UP(work[i]->bytes, (size_t)ALIGN), &end))
-      return dev_no_memory(&p->program->ep->host);
+      return dev_no_memory(&p->part->ep->host);
     p->work_bytes = OX_MAX(p->work_bytes, end);
   }
   return NULL;

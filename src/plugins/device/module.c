@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/digest.h"
 #include "base/macros.h"
-#include "plugins/device/core.h"
+#include "plugins/device/fail.h"
 
 enum { MOST_PATH = 4096 };
 

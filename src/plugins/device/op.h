@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/op.h - operators of a device provider. Each file in ops/ defines one table entry, DEV_OP(stem): what it takes of
- * a graph, and how it turns a node with known shapes into launches of kernels. The directory is the registry.
+ * device/op.h - operators of a device provider. Each file in ops/ defines one table entry, DEV_OP(stem): what it takes
+ * of a graph, and how it turns a node with known shapes into launches of kernels. The directory is the registry.
  *
  * Values are floats of 32 or 16 bits, row-major as in ONNX, unless an operator says otherwise. */
 #ifndef OX_DEVICE_OP_H
@@ -21,11 +21,11 @@ typedef struct dev_node {
 const char *dev_node_op(const dev_node *n);
 uint32_t dev_node_version(const dev_node *n);
 size_t dev_in_count(const dev_node *n);
-uint32_t dev_in(const dev_node *n, size_t i);       /* UINT32_MAX: omitted */
-uint32_t dev_out(const dev_node *n, size_t i);      /* UINT32_MAX: nobody wants it */
-uint32_t dev_in_dtype(const dev_node *n, size_t i); /* OX_UNDEFINED: omitted, not a tensor, or not known */
-int dev_in_rank(const dev_node *n, size_t i);       /* -1: not known, or omitted */
-int64_t dev_in_dim(const dev_node *n, size_t i, int d); /* -1: not known yet */
+uint32_t dev_in(const dev_node *n, size_t i);                  /* UINT32_MAX: omitted */
+uint32_t dev_out(const dev_node *n, size_t i);                 /* UINT32_MAX: nobody wants it */
+uint32_t dev_in_dtype(const dev_node *n, size_t i);            /* OX_UNDEFINED: omitted, not a tensor, or not known */
+int dev_in_rank(const dev_node *n, size_t i);                  /* -1: not known, or omitted */
+int64_t dev_in_dim(const dev_node *n, size_t i, int d);        /* -1: not known yet */
 const ox_tensor *dev_in_constant(const dev_node *n, size_t i); /* NULL: not constant. Data at any address */
 int64_t dev_attr_int(const dev_node *n, const char *name, int64_t otherwise);
 float dev_attr_float(const dev_node *n, const char *name, float otherwise);
@@ -53,7 +53,8 @@ const ox_shape *dev_shape(const dev_plan *p, uint32_t value); /* known: no -1 in
 int64_t dev_count(const dev_plan *p, uint32_t value);         /* elements */
 uint32_t dev_dtype(const dev_plan *p, uint32_t value);
 const dev_info *dev_plan_device(const dev_plan *p);
-/* A value that the node reads (constants are brought to the device when first asked for) or writes; UINT32_MAX: none. */
+/* A value that the node reads (constants are brought to the device when first asked for) or writes; UINT32_MAX: none.
+ */
 dev_ref dev_value(dev_plan *p, uint32_t value);
 /* Memory of the node that is being emitted, until its last step is done. */
 dev_ref dev_temp(dev_plan *p, size_t bytes);
@@ -61,7 +62,7 @@ dev_ref dev_temp(dev_plan *p, size_t bytes);
 /* A launch. |kernel| without _f32: |dtype| says which. |source|: kernels/<source>.h */
 typedef struct dev_call {
   const char *source, *kernel;
-  uint32_t dtype; /* OX_F32 or OX_F16; kernels that move bytes: OX_F32 */
+  uint32_t dtype;     /* OX_F32 or OX_F16; kernels that move bytes: OX_F32 */
   uint32_t groups[3]; /* 0 counts as 1; none: nothing is launched */
   uint32_t items;
   uint32_t n_buffers;
@@ -74,7 +75,8 @@ OX_NODISCARD ox_status *dev_emit(dev_plan *p, const dev_call *c);
 OX_NODISCARD ox_status *dev_emit_copy(dev_plan *p, dev_ref to, dev_ref from, size_t bytes);
 /* Output |out| is the bytes of |in|: nothing runs. */
 OX_NODISCARD ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in);
-/* By a library of the driver, if it takes it (|*out_taken|). Addresses in |g| are ignored; the buffers are those given. */
+/* By a library of the driver, if it takes it (|*out_taken|). Addresses in |g| are ignored; the buffers are those given.
+ */
 OX_NODISCARD ox_status *dev_emit_gemm(dev_plan *p, const dev_gemm *g, dev_ref a, dev_ref b, dev_ref c, bool *out_taken);
 OX_NODISCARD ox_status *dev_emit_conv(dev_plan *p, const dev_conv *c, dev_ref x, dev_ref weights, dev_ref y,
                                       bool *out_taken);
@@ -85,8 +87,9 @@ OX_NODISCARD ox_status *dev_refuse(const dev_plan *p, const char *text);
 
 #include "plugins/device/kernels/tail_params.h"
 
-/* What follows, and the value that the last of it makes: the node's kernel applies it before it stores (kernels/tail.h).
- * Its operands go to the last buffers of the launch. Without anything to follow: no steps, the node's own output. */
+/* What follows, and the value that the last of it makes: the node's kernel applies it before it stores
+ * (kernels/tail.h). Its operands go to the last buffers of the launch. Without anything to follow: no steps, the node's
+ * own output. */
 typedef struct dev_tail {
   tail_params params;
   dev_ref operands[TAIL_OPERANDS];

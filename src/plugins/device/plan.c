@@ -9,9 +9,8 @@
 #include "base/cksize.h"
 #include "base/macros.h"
 #include "graph/dtype.h"
-#include "plugins/device/program.h"
 
-static const ox_ep_host *host_of(const dev_plan *p) { return &p->program->ep->host; }
+static const ox_ep_host *host_of(const dev_plan *p) { return &p->part->ep->host; }
 
 /* ---- reading ---- */
 
@@ -26,11 +25,11 @@ int64_t dev_count(const dev_plan *p, uint32_t value) {
 uint32_t dev_dtype(const dev_plan *p, uint32_t value) {
   uint32_t kind, dtype;
   ox_shape shape;
-  host_of(p)->value_type(p->program->part, value, &kind, &dtype, &shape);
+  host_of(p)->value_type(p->part->graph, value, &kind, &dtype, &shape);
   return dtype;
 }
 
-const dev_info *dev_plan_device(const dev_plan *p) { return dev_the_driver.info(p->program->ep->device); }
+const dev_info *dev_plan_device(const dev_plan *p) { return dev_the_driver.info(p->part->ep->device); }
 
 /* The value that holds the bytes of |value|. */
 static uint32_t root_of(const dev_plan *p, uint32_t value) {
@@ -65,7 +64,7 @@ static ox_status *touch(dev_plan *p, dev_ref *r) {
   if (r->kind == DEV_REF_TEMP && r->id >= p->n_temps) return dev_no_memory(host_of(p));
   if (r->kind == DEV_REF_VALUE) r->id = root_of(p, r->id);
   dev_place *at = r->kind == DEV_REF_TEMP ? &p->temps[r->id] : &p->values[r->id];
-  if (at->kind == DEV_PLACE_CONSTANT) DEV_TRY(dev_program_constant(p->program, r->id, &address));
+  if (at->kind == DEV_PLACE_CONSTANT) DEV_TRY(dev_part_constant(p->part, r->id, &address));
   at->first = OX_MIN(at->first, p->n_steps), at->last = p->n_steps;
   return NULL;
 }
@@ -92,7 +91,7 @@ ox_status *dev_emit(dev_plan *p, const dev_call *c) {
   if (c->n_buffers > DEV_MAX_BUFFERS || c->params_bytes > DEV_MAX_PARAMS)
     return dev_fail(host_of(p), OX_LIMIT, "kernel %s: %u buffers, %zu bytes of parameters", c->kernel, c->n_buffers,
                     c->params_bytes);
-  DEV_TRY(dev_kernel_find(&p->program->ep->modules, c->source, c->kernel, c->dtype == OX_F16, &kernel));
+  DEV_TRY(dev_kernel_find(&p->part->ep->modules, c->source, c->kernel, c->dtype == OX_F16, &kernel));
   DEV_TRY(add_step(p, DEV_STEP_LAUNCH, c->buffers, c->n_buffers, &s));
   s->launch = (dev_launch){.kernel = kernel, .items = c->items, .n_buffers = c->n_buffers};
   for (int i = 0; i < 3; i++) s->launch.groups[i] = OX_MAX(c->groups[i], 1u);
@@ -120,8 +119,8 @@ ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in) {
 ox_status *dev_emit_gemm(dev_plan *p, const dev_gemm *g, dev_ref a, dev_ref b, dev_ref c, bool *out_taken) {
   dev_step *s;
   *out_taken = false;
-  if (!p->program->ep->libraries || !dev_the_driver.gemm) return NULL;
-  DEV_TRY(dev_the_driver.gemm_takes(p->program->ep->device, g, out_taken));
+  if (!p->part->ep->libraries || !dev_the_driver.gemm) return NULL;
+  DEV_TRY(dev_the_driver.gemm_takes(p->part->ep->device, g, out_taken));
   if (!*out_taken) return NULL;
   DEV_TRY(add_step(p, DEV_STEP_GEMM, (dev_ref[]){a, b, c}, 3, &s));
   s->gemm = *g;
@@ -131,8 +130,8 @@ ox_status *dev_emit_gemm(dev_plan *p, const dev_gemm *g, dev_ref a, dev_ref b, d
 ox_status *dev_emit_conv(dev_plan *p, const dev_conv *c, dev_ref x, dev_ref weights, dev_ref y, bool *out_taken) {
   dev_step *s;
   *out_taken = false;
-  if (!p->program->ep->libraries || !dev_the_driver.conv) return NULL;
-  DEV_TRY(dev_the_driver.conv_takes(p->program->ep->device, c, out_taken));
+  if (!p->part->ep->libraries || !dev_the_driver.conv) return NULL;
+  DEV_TRY(dev_the_driver.conv_takes(p->part->ep->device, c, out_taken));
   if (!*out_taken) return NULL;
   DEV_TRY(add_step(p, DEV_STEP_CONV, (dev_ref[]){x, weights, y}, 3, &s));
   s->conv = *c;
@@ -149,16 +148,15 @@ ox_status *dev_plan_note(const dev_plan *p, size_t node, ox_status *st) {
   const ox_ep_host *h = host_of(p);
   char text[256];
   if (!st) return NULL;
-  snprintf(text, sizeof text, "node '%s' (%s)", h->node_name(p->program->part, node),
-           h->node_op(p->program->part, node));
+  snprintf(text, sizeof text, "node '%s' (%s)", h->node_name(p->part->graph, node), h->node_op(p->part->graph, node));
   return h->status_note(st, text);
 }
 
 /* Sizes of all values, as far as they have one: kernels count in int. */
 static ox_status *size_values(dev_plan *p) {
   const ox_ep_host *h = host_of(p);
-  for (uint32_t v = 0; v < p->program->n_values; v++) {
-    const ox_tensor *constant = h->value_const(p->program->part, v);
+  for (uint32_t v = 0; v < p->part->n_values; v++) {
+    const ox_tensor *constant = h->value_const(p->part->graph, v);
     const ox_shape *s = &p->shapes[v];
     p->values[v] = (dev_place){.kind = constant ? DEV_PLACE_CONSTANT : DEV_PLACE_WORK, .same = v, .first = UINT32_MAX};
     int64_t n = s->rank < 0 ? -1 : 1;
@@ -167,15 +165,15 @@ static ox_status *size_values(dev_plan *p) {
     if (n < 0) continue; /* nobody asks for it, or prepare_node refuses */
     if (n > INT32_MAX)
       return dev_fail(h, OX_LIMIT, "'%s' has more than 2^31 - 1 elements, which the device's kernels do not count",
-                      h->value_name(p->program->part, v));
+                      h->value_name(p->part->graph, v));
     if (!ox_dtype_bytes(dev_dtype(p, v), n, &p->values[v].bytes)) p->values[v].bytes = 0;
   }
-  for (uint32_t i = 0; i < p->program->n_in; i++) {
-    dev_place *at = &p->values[h->io_value(p->program->part, 0, i)];
+  for (uint32_t i = 0; i < p->part->n_in; i++) {
+    dev_place *at = &p->values[h->io_value(p->part->graph, 0, i)];
     at->kind = DEV_PLACE_INPUT, at->index = i;
   }
-  for (uint32_t i = 0; i < p->program->n_out; i++) {
-    dev_place *at = &p->values[h->io_value(p->program->part, 1, i)];
+  for (uint32_t i = 0; i < p->part->n_out; i++) {
+    dev_place *at = &p->values[h->io_value(p->part->graph, 1, i)];
     at->kind = DEV_PLACE_OUTPUT, at->index = i;
   }
   return NULL;
@@ -199,9 +197,9 @@ static ox_status *check_shapes(const dev_plan *p, const dev_node *n) {
 
 static ox_status *emit_nodes(dev_plan *p) {
   const ox_ep_host *h = host_of(p);
-  size_t n = h->node_count(p->program->part);
+  size_t n = h->node_count(p->part->graph);
   for (size_t i = 0; i < n; i++) {
-    const dev_node node = {h, p->program->part, i};
+    const dev_node node = {h, p->part->graph, i};
     const dev_op *op = dev_op_find(h->node_domain(node.graph, i), h->node_op(node.graph, i));
     p->node = i;
     if (p->taken[i]) continue;
@@ -213,21 +211,21 @@ static ox_status *emit_nodes(dev_plan *p) {
 }
 
 static ox_status *build(dev_plan *p, const ox_shape *shapes) {
-  size_t n = p->program->n_values;
+  size_t n = p->part->n_values;
   p->shapes = ox_arena_copy(&p->zone, shapes, n * sizeof *shapes);
   p->values = OX_ARENA_ARRAY(&p->zone, dev_place, n);
-  p->taken = OX_ARENA_ARRAY(&p->zone, uint8_t, host_of(p)->node_count(p->program->part));
+  p->taken = OX_ARENA_ARRAY(&p->zone, uint8_t, host_of(p)->node_count(p->part->graph));
   if (!p->shapes || !p->values || !p->taken) return dev_no_memory(host_of(p));
   DEV_TRY(size_values(p));
   DEV_TRY(emit_nodes(p));
   return dev_lifetimes_assign(p);
 }
 
-ox_status *dev_plan_build(struct ox_program *program, const ox_shape *shapes, dev_plan **out_plan) {
-  const ox_ep_host *h = &program->ep->host;
+ox_status *dev_plan_build(dev_part *part, const ox_shape *shapes, dev_plan **out_plan) {
+  const ox_ep_host *h = &part->ep->host;
   dev_plan *p = ox_new_zeroed(h->alloc, sizeof *p);
   if (!p) return dev_no_memory(h);
-  p->program = program;
+  p->part = part;
   ox_arena_init(&p->zone, h->alloc);
   ox_status *st = build(p, shapes);
   if (st)

@@ -4,7 +4,7 @@
 #ifndef OX_DEVICE_PLAN_H
 #define OX_DEVICE_PLAN_H
 
-#include "plugins/device/core.h"
+#include "plugins/device/part.h"
 
 typedef enum dev_step_kind { DEV_STEP_LAUNCH, DEV_STEP_COPY, DEV_STEP_GEMM, DEV_STEP_CONV } dev_step_kind;
 
@@ -33,7 +33,7 @@ typedef struct dev_place {
 } dev_place;
 
 struct dev_plan {
-  struct ox_program *program;
+  dev_part *part;
   ox_arena zone;    /* all of this */
   ox_shape *shapes; /* per value */
   dev_place *values;
@@ -46,9 +46,8 @@ struct dev_plan {
   uint8_t *taken; /* per node: computed with another's output */
 };
 
-/* For these shapes of the values of |program|'s part. On failure nothing is left but what |program| has of constants.
- */
-OX_NODISCARD ox_status *dev_plan_build(struct ox_program *program, const ox_shape *shapes, dev_plan **out_plan);
+/* For these shapes of the values of |part|. On failure nothing is left but what |part| has of constants. */
+OX_NODISCARD ox_status *dev_plan_build(dev_part *part, const ox_shape *shapes, dev_plan **out_plan);
 void dev_plan_free(dev_plan *p);
 
 /* The address of |r| in a run: |in| and |out| per input and output of the part. */

@@ -10,25 +10,25 @@
 /* ---- frames ---- */
 
 static void frame_free(ox_program *p, dev_frame *f) {
-  const ox_alloc a = p->ep->host.alloc;
+  const ox_alloc a = p->part.ep->host.alloc;
   if (f->done) {
-    p->ep->host.status_free(dev_the_driver.event_sync(f->done)); /* a record on its way is not released */
+    p->part.ep->host.status_free(dev_the_driver.event_sync(f->done)); /* a record on its way is not released */
     dev_the_driver.event_release(f->done);
   }
   if (f->record) dev_the_driver.record_release(f->record);
-  ox_delete(a, f->addresses, (p->n_in + p->n_out) * sizeof *f->addresses);
+  ox_delete(a, f->addresses, (p->part.n_in + p->part.n_out) * sizeof *f->addresses);
   ox_delete(a, f, sizeof *f);
 }
 
 static ox_status *frame_make(ox_program *p, dev_kept *k, dev_stream *stream, dev_frame **out) {
-  const ox_alloc a = p->ep->host.alloc;
+  const ox_alloc a = p->part.ep->host.alloc;
   ox_status *st = NULL;
   dev_frame *f = ox_new_zeroed(a, sizeof *f);
-  if (!f) return dev_no_memory(&p->ep->host);
+  if (!f) return dev_no_memory(&p->part.ep->host);
   f->stream = stream;
-  f->addresses = ox_new_zeroed(a, (p->n_in + p->n_out) * sizeof *f->addresses);
-  if (!f->addresses) st = dev_no_memory(&p->ep->host);
-  if (!st && p->ep->record) st = dev_the_driver.event_create(p->ep->device, &f->done);
+  f->addresses = ox_new_zeroed(a, (p->part.n_in + p->part.n_out) * sizeof *f->addresses);
+  if (!f->addresses) st = dev_no_memory(&p->part.ep->host);
+  if (!st && p->part.ep->record) st = dev_the_driver.event_create(p->part.ep->device, &f->done);
   if (st) {
     frame_free(p, f);
     return st;
@@ -54,8 +54,8 @@ static void kept_free(ox_program *p, dev_kept *k) {
     frame_free(p, f);
   }
   dev_plan_free(k->plan);
-  ox_delete(p->ep->host.alloc, k->inputs, p->n_in * sizeof *k->inputs);
-  ox_delete(p->ep->host.alloc, k, sizeof *k);
+  ox_delete(p->part.ep->host.alloc, k->inputs, p->part.n_in * sizeof *k->inputs);
+  ox_delete(p->part.ep->host.alloc, k, sizeof *k);
 }
 
 static bool same_shape(const ox_shape *a, const ox_shape *b) {
@@ -63,23 +63,23 @@ static bool same_shape(const ox_shape *a, const ox_shape *b) {
 }
 
 static bool fits(const ox_program *p, const dev_kept *k, const ox_io *io) {
-  for (size_t i = 0; i < p->n_in; i++)
+  for (size_t i = 0; i < p->part.n_in; i++)
     if (!same_shape(&k->inputs[i], &io->in[i]->shape)) return false;
   return true;
 }
 
 static ox_status *kept_make(ox_program *p, const ox_io *io, dev_kept **out) {
-  const ox_ep_host *h = &p->ep->host;
-  size_t bytes = p->n_values * sizeof(ox_shape);
+  const ox_ep_host *h = &p->part.ep->host;
+  size_t bytes = p->part.n_values * sizeof(ox_shape);
   ox_shape *shapes = ox_new_zeroed(h->alloc, bytes);
   dev_kept *k = ox_new_zeroed(h->alloc, sizeof *k);
-  if (k) k->inputs = ox_new_zeroed(h->alloc, p->n_in * sizeof *k->inputs);
-  ox_status *st = shapes && k && k->inputs ? io->infer_shapes(io, shapes, p->n_values) : dev_no_memory(h);
-  for (size_t i = 0; i < p->n_in && !st; i++) {
+  if (k) k->inputs = ox_new_zeroed(h->alloc, p->part.n_in * sizeof *k->inputs);
+  ox_status *st = shapes && k && k->inputs ? io->infer_shapes(io, shapes, p->part.n_values) : dev_no_memory(h);
+  for (size_t i = 0; i < p->part.n_in && !st; i++) {
     k->inputs[i] = io->in[i]->shape;
-    shapes[h->io_value(p->part, 0, i)] = io->in[i]->shape;
+    shapes[h->io_value(p->part.graph, 0, i)] = io->in[i]->shape;
   }
-  if (!st) st = dev_plan_build(p, shapes, &k->plan);
+  if (!st) st = dev_plan_build(&p->part, shapes, &k->plan);
   ox_delete(h->alloc, shapes, bytes);
   if (st && k)
     kept_free(p, k);
@@ -130,12 +130,12 @@ static ox_status *make_room(ox_ep *ep, dev_stream *s, size_t bytes) {
 
 /* Outputs without memory yet: the run takes it anew each time (|*out_moving|). */
 static ox_status *find_outputs(const ox_program *p, const dev_plan *plan, const ox_io *io, bool *out_moving) {
-  for (uint32_t i = 0; i < p->n_out; i++) {
-    const ox_shape *shape = &plan->shapes[p->ep->host.io_value(p->part, 1, i)];
-    if (io->out[i]->data || !plan->values[p->ep->host.io_value(p->part, 1, i)].bytes) continue;
+  for (uint32_t i = 0; i < p->part.n_out; i++) {
+    const ox_shape *shape = &plan->shapes[p->part.ep->host.io_value(p->part.graph, 1, i)];
+    if (io->out[i]->data || !plan->values[p->part.ep->host.io_value(p->part.graph, 1, i)].bytes) continue;
     *out_moving = true;
     if (!io->alloc_output(io, i, shape))
-      return dev_fail(&p->ep->host, OX_OUT_OF_MEMORY, "no memory for output %u of a part", i);
+      return dev_fail(&p->part.ep->host, OX_OUT_OF_MEMORY, "no memory for output %u of a part", i);
   }
   return NULL;
 }
@@ -143,8 +143,8 @@ static ox_status *find_outputs(const ox_program *p, const dev_plan *plan, const 
 /* Whether nothing lies elsewhere than in the run before. */
 static bool unmoved(const ox_program *p, dev_frame *f, const ox_io *io) {
   bool same = f->moves == f->stream->moves;
-  for (size_t i = 0; i < p->n_in + p->n_out; i++) {
-    void *now = i < p->n_in ? io->in[i]->data : io->out[i - p->n_in]->data;
+  for (size_t i = 0; i < p->part.n_in + p->part.n_out; i++) {
+    void *now = i < p->part.n_in ? io->in[i]->data : io->out[i - p->part.n_in]->data;
     same &= f->addresses[i] == now;
     f->addresses[i] = now;
   }
@@ -157,7 +157,7 @@ static ox_status *record(const ox_program *p, const dev_plan *plan, dev_frame *f
   DEV_TRY(dev_the_driver.record_begin(q));
   ox_status *st = dev_plan_put(plan, q, io, f->stream->work), *end = dev_the_driver.record_end(q, &f->record);
   if (!st) return end;
-  p->ep->host.status_free(end);
+  p->part.ep->host.status_free(end);
   if (f->record) dev_the_driver.record_release(f->record);
   f->record = NULL;
   return st;
@@ -200,7 +200,7 @@ ox_status *dev_program_run(ox_program *p, const ox_io *io) {
   pthread_mutex_unlock(&p->lock);
   if (st) return st;
   bool moving = false;
-  st = make_room(p->ep, stream, k->plan->work_bytes);
+  st = make_room(p->part.ep, stream, k->plan->work_bytes);
   if (!st) st = find_outputs(p, k->plan, io, &moving);
   if (!st) st = put(p, k->plan, f, io, moving);
   pthread_mutex_lock(&p->lock);
@@ -211,20 +211,6 @@ ox_status *dev_program_run(ox_program *p, const ox_io *io) {
 }
 
 /* ---- life ---- */
-
-ox_status *dev_program_constant(ox_program *p, uint32_t value, void **out_address) {
-  const ox_tensor *t = p->ep->host.value_const(p->part, value);
-  *out_address = p->constants[value];
-  if (*out_address) return NULL;
-  DEV_TRY(dev_take(p->ep, t->bytes, out_address));
-  ox_status *st =
-      t->bytes ? dev_the_driver.copy(p->ep->device, NULL, *out_address, t->data, t->bytes, DEV_TO_DEVICE) : NULL;
-  if (st)
-    dev_give(p->ep, *out_address, t->bytes);
-  else
-    p->constants[value] = *out_address;
-  return st;
-}
 
 void dev_program_forget(ox_program *p, const dev_stream *s) {
   pthread_mutex_lock(&p->lock);
@@ -242,14 +228,12 @@ void dev_program_forget(ox_program *p, const dev_stream *s) {
 }
 
 static void free_program(ox_program *p) {
-  const ox_alloc a = p->ep->host.alloc;
+  const ox_alloc a = p->part.ep->host.alloc;
   for (dev_kept *next, *k = p->plans; k; k = next) {
     next = k->next;
     kept_free(p, k);
   }
-  for (uint32_t v = 0; p->constants && v < p->n_values; v++)
-    if (p->constants[v]) dev_give(p->ep, p->constants[v], p->ep->host.value_const(p->part, v)->bytes);
-  ox_delete(a, p->constants, p->n_values * sizeof *p->constants);
+  dev_part_deinit(&p->part);
   pthread_mutex_destroy(&p->lock);
   ox_delete(a, p, sizeof *p);
 }
@@ -258,16 +242,14 @@ ox_status *dev_program_compile(ox_ep *ep, const ox_graph_view *part, ox_program 
   const ox_ep_host *h = &ep->host;
   ox_program *p = ox_new_zeroed(h->alloc, sizeof *p);
   if (!p) return dev_no_memory(h);
-  *p = (ox_program){.ep = ep, .part = part, .n_values = h->value_count(part)};
-  p->n_in = h->io_count(part, 0), p->n_out = h->io_count(part, 1);
   if (pthread_mutex_init(&p->lock, NULL)) {
     ox_delete(h->alloc, p, sizeof *p);
     return dev_fail(h, OX_FAIL, "a lock cannot be made");
   }
-  p->constants = ox_new_zeroed(h->alloc, p->n_values * sizeof *p->constants);
-  if (!p->constants) {
+  ox_status *st = dev_part_init(&p->part, ep, part);
+  if (st) {
     free_program(p);
-    return dev_no_memory(h);
+    return st;
   }
   pthread_mutex_lock(&ep->lock);
   p->next = ep->programs, ep->programs = *out_program = p;
@@ -276,7 +258,7 @@ ox_status *dev_program_compile(ox_ep *ep, const ox_graph_view *part, ox_program 
 }
 
 void dev_program_release(ox_program *p) {
-  ox_ep *ep = p->ep;
+  ox_ep *ep = p->part.ep;
   pthread_mutex_lock(&ep->lock);
   for (ox_program **at = &ep->programs; *at; at = &(*at)->next)
     if (*at == p) {

@@ -30,13 +30,10 @@ typedef struct dev_kept {
 enum { DEV_MOST_PLANS = 16 };
 
 struct ox_program {
-  ox_ep *ep;
-  const ox_graph_view *part;
+  dev_part part;           /* its constants: under the lock */
   struct ox_program *next; /* of the provider */
   pthread_mutex_t lock;    /* of all below */
-  size_t n_values, n_in, n_out;
-  void **constants; /* per value: its address, NULL: not on the device yet */
-  dev_kept *plans;  /* the last used first */
+  dev_kept *plans;         /* the last used first */
 };
 
 ox_status *dev_program_compile(ox_ep *ep, const ox_graph_view *part, ox_program **out_program);
@@ -44,8 +41,5 @@ ox_status *dev_program_run(ox_program *p, const ox_io *io);
 void dev_program_release(ox_program *p);
 /* Nothing of |s| is kept; it is idle. */
 void dev_program_forget(ox_program *p, const dev_stream *s);
-
-/* The address of constant |value| of the part; brings it to the device first if need be. Under the lock. */
-OX_NODISCARD ox_status *dev_program_constant(ox_program *p, uint32_t value, void **out_address);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * device/step.c - the steps of a plan put on a queue. */
-#include "plugins/device/program.h"
+#include "plugins/device/plan.h"
 
 char *dev_address(const dev_plan *p, dev_ref r, const ox_io *io, char *work) {
   if (r.kind == DEV_REF_NONE) return NULL;
@@ -13,7 +13,7 @@ char *dev_address(const dev_plan *p, dev_ref r, const ox_io *io, char *work) {
     case DEV_PLACE_OUTPUT:
       return (char *)io->out[at->index]->data + r.offset;
     case DEV_PLACE_CONSTANT:
-      return (char *)p->program->constants[r.id] + r.offset;
+      return (char *)p->part->constants[r.id] + r.offset;
   }
   return NULL;
 }
@@ -28,7 +28,7 @@ static ox_status *put(const dev_plan *p, const dev_step *s, dev_queue *q, void *
       for (uint32_t i = 0; i < s->n_buffers; i++) launch.buffers[i] = at[i];
       return dev_the_driver.launch(q, &launch);
     case DEV_STEP_COPY:
-      return dev_the_driver.copy(p->program->ep->device, q, at[0], at[1], s->copy_bytes, DEV_WITHIN);
+      return dev_the_driver.copy(p->part->ep->device, q, at[0], at[1], s->copy_bytes, DEV_WITHIN);
     case DEV_STEP_GEMM:
       gemm = s->gemm, gemm.a = at[0], gemm.b = at[1], gemm.c = at[2];
       return dev_the_driver.gemm(q, &gemm);

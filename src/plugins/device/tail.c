@@ -7,7 +7,7 @@
 
 #include "base/macros.h"
 #include "graph/dtype.h"
-#include "plugins/device/program.h"
+#include "plugins/device/plan.h"
 
 /* ---- one operator ---- */
 
@@ -137,7 +137,7 @@ static bool is_inner(const dev_plan *p, uint32_t value) {
 
 /* It is there when node |head| runs. */
 static bool is_early(const dev_plan *p, const dev_node *head, uint32_t value) {
-  size_t producer = head->host->value_producer(p->program->part, value);
+  size_t producer = head->host->value_producer(p->part->graph, value);
   return producer == SIZE_MAX || producer < head->index;
 }
 

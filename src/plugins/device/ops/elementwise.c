@@ -2,8 +2,8 @@
  * device/ops/elementwise.c - element-wise operators of one or two operands, with those that follow in the same launch.
  */
 #include "base/macros.h"
+#include "plugins/device/fail.h"
 #include "plugins/device/kernels/elementwise_params.h"
-#include "plugins/device/program.h"
 #include "plugins/device/tail.h"
 
 static const char *takes(const dev_node *n) {

@@ -5,17 +5,17 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "plugins/device/program.h"
+#include "plugins/device/plan.h"
 #include "support/check.h"
 
 enum { MOST = 200, STEPS = 50 };
 
 static struct ox_ep ep;
-static ox_program program = {.ep = &ep};
+static dev_part part = {.ep = &ep};
 
 static void assign(dev_plan *p, dev_place *places, size_t n_values, size_t n_temps) {
-  *p = (dev_plan){.program = &program, .values = places, .temps = places + n_values, .n_temps = n_temps};
-  program.n_values = n_values;
+  *p = (dev_plan){.part = &part, .values = places, .temps = places + n_values, .n_temps = n_temps};
+  part.n_values = n_values;
   ox_arena_init(&p->zone, ox_alloc_heap());
   CHECK_OK(dev_lifetimes_assign(p));
   ox_arena_deinit(&p->zone);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/fail.c - see fail.h. */
+#include "plugins/device/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+ox_status *dev_fail(const ox_ep_host *h, ox_code code, const char *fmt, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, fmt);
+  vsnprintf(text, sizeof text, fmt, args);
+  va_end(args);
+  return h->status_make(code, text);
+}
+
+ox_status *dev_no_memory(const ox_ep_host *h) { return h->status_make(OX_OUT_OF_MEMORY, "out of memory"); }
