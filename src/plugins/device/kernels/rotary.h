@@ -19,11 +19,11 @@ KERNEL(rotary, rotary_params) {
       int batch = i / p.size / p.length / p.heads;
       int at = batch * p.batch_stride + head * p.head_stride + token * p.token_stride;
       float v = LOAD(x, at + e);
-      if (e < 2 * p.half) {
-        int row = batch * p.length + token, second = p.interleaved ? e % 2 : e >= p.half;
+      if (e < 2 * p.pairs) {
+        int row = batch * p.length + token, second = p.interleaved ? e % 2 : e >= p.pairs;
         if (p.has_positions) row = index_at(positions, 1, row, p.angles);
-        int angle = row * p.half + (p.interleaved ? e / 2 : e % p.half);
-        float other = LOAD(x, at + e + (second ? -1 : 1) * (p.interleaved ? 1 : p.half)), c = LOAD(cosines, angle);
+        int angle = row * p.pairs + (p.interleaved ? e / 2 : e % p.pairs);
+        float other = LOAD(x, at + e + (second ? -1 : 1) * (p.interleaved ? 1 : p.pairs)), c = LOAD(cosines, angle);
         v = second ? v * c + other * LOAD(sines, angle) : v * c - other * LOAD(sines, angle);
       }
       STORE(y, at + e, v);

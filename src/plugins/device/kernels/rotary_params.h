@@ -3,9 +3,9 @@
 #ifndef OX_DEVICE_ROTARY_PARAMS_H
 #define OX_DEVICE_ROTARY_PARAMS_H
 
-/* Tokens of |heads| heads of |size| numbers, the first 2 * half of which turn; strides in elements. */
+/* Tokens of |heads| heads of |size| numbers, the first 2 * pairs of which turn; strides in elements. */
 typedef struct {
-  int n, heads, length, size, half, interleaved;
+  int n, heads, length, size, pairs, interleaved;
   int batch_stride, head_stride, token_stride;
   int has_positions, angles; /* rows of the caches; without positions: a row for each token of each batch */
 } rotary_params;

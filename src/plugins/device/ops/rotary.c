@@ -20,19 +20,19 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   bool flat = x->rank == 3; /* [batch, token, head and number], else [batch, head, token, number] */
   int64_t heads = flat ? dev_attr_int(n, "num_heads", 1) : x->dim[1], length = x->dim[flat ? 1 : 2];
   int64_t size = flat ? x->dim[2] / heads : x->dim[3], turning = dev_attr_int(n, "rotary_embedding_dim", 0);
-  int64_t half = (turning ? turning : size) / 2, tokens = x->dim[0] * length;
+  int64_t pairs = (turning ? turning : size) / 2, tokens = x->dim[0] * length;
   if (flat && x->dim[2] % heads) return dev_refuse(p, "num_heads does not divide the last axis");
-  if (turning < 0 || half > size / 2 || cosines->dim[cosines->rank - 1] != half ||
+  if (turning < 0 || pairs > size / 2 || cosines->dim[cosines->rank - 1] != pairs ||
       dev_count(p, dev_in(n, 2)) != dev_count(p, dev_in(n, 1)))
     return dev_refuse(p, "caches that do not fit rotary_embedding_dim");
-  int64_t rows = half ? dev_count(p, dev_in(n, 1)) / half : 0;
-  if (has_positions(n) ? dev_count(p, dev_in(n, 3)) != tokens || (rows == 0 && tokens) : rows != tokens && half)
+  int64_t rows = pairs ? dev_count(p, dev_in(n, 1)) / pairs : 0;
+  if (has_positions(n) ? dev_count(p, dev_in(n, 3)) != tokens || (rows == 0 && tokens) : rows != tokens && pairs)
     return dev_refuse(p, "positions or caches that do not fit the tokens");
   rotary_params params = {.n = (int)dev_count(p, dev_in(n, 0)),
                           .heads = (int)heads,
                           .length = (int)length,
                           .size = (int)size,
-                          .half = (int)half,
+                          .pairs = (int)pairs,
                           .interleaved = dev_attr_int(n, "interleaved", 0) != 0,
                           .batch_stride = (int)(heads * length * size),
                           .has_positions = has_positions(n),
