@@ -116,10 +116,12 @@ IMAGE_LIBS = pc:libjpeg=libjpeg-dev pc:libpng=libpng-dev pc:libwebp=libwebp-dev 
   pc:libopenjp2=libopenjp2-7-dev /usr/lib/python3/dist-packages/PIL=python3-pil
 PYTHON_TESTS = python3-config=python3-dev /usr/lib/python3/dist-packages/numpy=python3-numpy \
   /usr/lib/python3/dist-packages/_pytest=python3-pytest
+OPENCL = pc:OpenCL=ocl-icd-opencl-dev /usr/include/CL/cl.h=opencl-headers /etc/OpenCL/vendors/pocl.icd=pocl-opencl-icd
 ONEDNN = /usr/include/oneapi/dnnl/dnnl.h=libdnnl-dev
 deps-test: deps
 	@sh tools/need.sh python3 /usr/include/cmocka.h=libcmocka-dev
 	@sh tools/need.sh $(PYTHON_TESTS) || echo "the tests of the Python packages are left out"
+	@sh tools/need.sh $(OPENCL) || echo "the OpenCL provider, or its tests, are left out"
 	@sh tools/need.sh $(ONEDNN) || echo "the oneDNN provider is left out"
 	@sh tools/need.sh $(IMAGE_LIBS) || echo "the image formats of these libraries are left out"
 	@sh tools/need.sh $(XNNPACK_LIBS) || echo "the provider xnnpack is left out"
