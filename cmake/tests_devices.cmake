@@ -78,6 +78,17 @@ foreach(name driver driver_order driver_faults driver_libraries)
   set_tests_properties(plugins.device.${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: no driver")
 endforeach()
 
+# Kernels as OpenCL C, also those that a processor's OpenCL never builds.
+find_program(ONYX_PYTHON3 python3)
+find_program(ONYX_CLANG clang)
+if(ONYX_PYTHON3 AND ONYX_CLANG)
+  add_test(NAME plugins.device.check_opencl
+    COMMAND ${ONYX_PYTHON3} -B tests/plugins/device/check_opencl.py ${ONYX_CLANG} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+else()
+  add_test(NAME plugins.device.check_opencl COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no clang or no python3")
+endif()
+set_tests_properties(plugins.device.check_opencl PROPERTIES TIMEOUT 300 SKIP_REGULAR_EXPRESSION "^skipped")
+
 # What holds for all providers.
 if(TARGET onyx_opencl)
   onyx_add_test(plugins.opencl.cts test.cts.suite "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_opencl>;CTS_TOLERANCE=1e-5")

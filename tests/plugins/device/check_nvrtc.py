@@ -97,4 +97,5 @@ def main():
     sys.exit(1 if bad or not archs else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
