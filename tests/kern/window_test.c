@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kern/blocks/window.h"
+#include "support/levels.h"
 
 extern const ox_bconv_form ox_bconv_form_depthwise;
 
@@ -242,12 +243,33 @@ static void test_extremes(void **state) {
   }
 }
 
+/* The pass over a row: SiLU wherever its exponential is tiny, huge or neither, at any place of runs of 1 to 8 blocks.
+ */
+static void test_activation_pass(void **state) {
+  static const float edges[] = {0,     -0.0f,  INFINITY, -INFINITY, NAN,   1e-42f, -1e-42f, 1e9f,    -1e9f,
+                                3e38f, -3e38f, 87.3f,    -86.9f,    88.9f, -88.9f, -104,    -1.7e7f, -3e22f};
+  const ox_window_variant *v = ox_window_select(isa_of(state));
+  const ox_act silu = {OX_ACT_SILU, 0, 0};
+  for (int i = -900; i < 900 + (int)OX_COUNT(edges); i++) {
+    float x = i < 900 ? (float)i * 0.097f : edges[i - 900], y[8 * OX_BLOCK + 1];
+    double want = (double)x / (1 + exp(-(double)x));
+    size_t n = (size_t)(1 + (i + 900) % 8) * OX_BLOCK;
+    for (size_t j = 0; j <= n; j++) y[j] = x;
+    v->act(&silu, y, n);
+    for (size_t j = 0; j < n; j++)
+      if (!(test_ulps(y[j], want) <= 2.5) && !(fabs((double)y[j] - want) <= 2e-36))
+        fail_msg("%s: silu(%a) is %a, wanted %a", v->name, (double)x, (double)y[j], want);
+    assert_memory_equal(&y[n], &x, sizeof x);
+  }
+}
+
 int main(void) {
   static char *const names[] = {"avx512", "avx2", "neon", "scalar"};
-  struct CMUnitTest tests[2 * OX_COUNT(names)];
+  struct CMUnitTest tests[3 * OX_COUNT(names)];
   for (size_t i = 0; i < OX_COUNT(names); i++) {
-    tests[2 * i] = (struct CMUnitTest){names[i], test_shapes, NULL, NULL, names[i]};
-    tests[2 * i + 1] = (struct CMUnitTest){names[i], test_extremes, NULL, NULL, names[i]};
+    tests[3 * i] = (struct CMUnitTest){names[i], test_shapes, NULL, NULL, names[i]};
+    tests[3 * i + 1] = (struct CMUnitTest){names[i], test_extremes, NULL, NULL, names[i]};
+    tests[3 * i + 2] = (struct CMUnitTest){names[i], test_activation_pass, NULL, NULL, names[i]};
   }
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,27 +173,7 @@ static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
 
 #include "kern/blocks/bconv_grouped_body.h"
 
-OX_INLINE void finish_as(ox_act act, float *y, size_t n) {
-  for (size_t i = 0; i < n; i += L) vf32_store(y + i, vf32_act(act, vf32_load(y + i)));
-}
-
-static void finish(const ox_act *act, float *y, size_t n) {
-#define BCONV_FINISH(kind_)                           \
-  case kind_:                                         \
-    finish_as((ox_act){kind_, act->a, act->b}, y, n); \
-    break; /* one loop per kind */
-  switch (act->kind) {
-    BCONV_FINISH(OX_ACT_LEAKY_RELU)
-    BCONV_FINISH(OX_ACT_SIGMOID)
-    BCONV_FINISH(OX_ACT_HARD_SIGMOID)
-    BCONV_FINISH(OX_ACT_HARD_SWISH)
-    BCONV_FINISH(OX_ACT_SILU)
-    BCONV_FINISH(OX_ACT_GELU)
-    default:
-      finish_as(*act, y, n);
-  }
-#undef BCONV_FINISH
-}
+static void finish(const ox_act *act, float *y, size_t n) { vf32_act_run(act, y, n); }
 
 #ifndef BCONV_MR2
 #define BCONV_MR2 0

@@ -191,19 +191,7 @@ static ox_window_fn *choose(ox_window_kind kind, const ox_window_line *l) {
   return kind == OX_WINDOW_CONV ? conv_any : kind == OX_WINDOW_MAX ? max_any : sum_any;
 }
 
-#define WINDOW_ACT(KIND)                                                                                             \
-  case KIND:                                                                                                         \
-    for (size_t i = 0; i < n; i += L) vf32_store(y + i, vf32_act((ox_act){KIND, act->a, act->b}, vf32_load(y + i))); \
-    break;
-
-static void apply(const ox_act *act, float *y, size_t n) {
-  switch (act->kind) { /* those of mobile networks in loops of their own */
-    WINDOW_ACT(OX_ACT_SILU)
-    WINDOW_ACT(OX_ACT_HARD_SWISH)
-    default:
-      for (size_t i = 0; i < n; i += L) vf32_store(y + i, vf32_act(*act, vf32_load(y + i)));
-  }
-}
+static void apply(const ox_act *act, float *y, size_t n) { vf32_act_run(act, y, n); }
 
 const ox_window_variant WINDOW_PASTE(ox_window__, WINDOW_ISA) = {
     .needs = WINDOW_NEEDS, .name = WINDOW_TEXT, .lanes = L, .tile = tile, .choose = choose, .act = apply};

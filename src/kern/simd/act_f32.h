@@ -65,4 +65,33 @@ OX_INLINE vf32 vf32_act(ox_act act, vf32 x) {
   }
 }
 
+/* y[i] = act(y[i]); n: a multiple of 16. Four vectors at a time, as each is a long chain of operations. */
+OX_INLINE void act_run_as_(ox_act act, float *y, size_t n) {
+  size_t i = 0;
+  for (; n - i >= 4 * VF32_LANES; i += 4 * VF32_LANES) {
+    vf32 v[4];
+    OX_UNROLL for (int j = 0; j < 4; j++) v[j] = vf32_act(act, vf32_load(y + i + j * VF32_LANES));
+    OX_UNROLL for (int j = 0; j < 4; j++) vf32_store(y + i + j * VF32_LANES, v[j]);
+  }
+  for (; i < n; i += VF32_LANES) vf32_store(y + i, vf32_act(act, vf32_load(y + i)));
+}
+
+#define ACT_RUN_(kind_)                                 \
+  case kind_:                                           \
+    act_run_as_((ox_act){kind_, act->a, act->b}, y, n); \
+    break; /* one loop per kind */
+OX_INLINE void vf32_act_run(const ox_act *act, float *y, size_t n) {
+  switch (act->kind) {
+    ACT_RUN_(OX_ACT_LEAKY_RELU)
+    ACT_RUN_(OX_ACT_SIGMOID)
+    ACT_RUN_(OX_ACT_HARD_SIGMOID)
+    ACT_RUN_(OX_ACT_HARD_SWISH)
+    ACT_RUN_(OX_ACT_SILU)
+    ACT_RUN_(OX_ACT_GELU)
+    default:
+      for (size_t i = 0; i < n; i += VF32_LANES) vf32_store(y + i, vf32_act(*act, vf32_load(y + i)));
+  }
+}
+#undef ACT_RUN_
+
 #endif

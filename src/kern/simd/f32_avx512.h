@@ -13,6 +13,7 @@
 
 #define VF32_LANES 16
 #define VF32_HAS_FMA 1
+#define VF32_HAS_LDEXP 1 /* one instruction, right for all n */
 typedef __m512 vf32;
 typedef __m512i vi32;
 typedef __mmask16 vm32;

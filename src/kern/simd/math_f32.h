@@ -81,11 +81,28 @@ OX_INLINE vf32 vf32_sigmoid(vf32 x) {
   return vf32_div(over, math_one_and_exp_neg_(x));
 }
 
+#ifdef VF32_HAS_LDEXP
+/* x / (1 + exp(-x)): the exponential of a large -x becomes infinite by itself. Where -x is so large that rounding makes
+ * nonsense of r, p is no zero: exp cut off after an even power has none. r is that of math_split_exp_small_(-x),
+ * negative. */
+OX_INLINE vf32 vf32_silu(vf32 x) {
+  vf32 c = vf32_at_most(x, 87.0f), one = vf32_splat(1.0f), magic = vf32_splat(0x1.8p23f);
+  vf32 n = vf32_sub(vf32_fnma(c, vf32_splat(0x1.715476p+0f), magic), magic);
+  vf32 r = vf32_fma(n, vf32_splat(0x1.7f7d1cp-20f), vf32_fma(n, vf32_splat(0x1.62e4p-1f), c));
+  vf32 p = vf32_fma(vf32_splat(0x1.6db5b2p-10f), r, vf32_splat(-0x1.123c78p-7f));
+  p = vf32_fma(p, r, vf32_splat(0x1.55545cp-5f));
+  p = vf32_fma(p, r, vf32_splat(-0x1.55548ep-3f));
+  p = vf32_fma(p, r, vf32_splat(0.5f));
+  p = vf32_fma(vf32_fma(p, r, vf32_splat(-1.0f)), r, one);
+  return vf32_div(x, vf32_add(vf32_ldexp(p, n), one));
+}
+#else
 /* x / (1 + exp(-x)), in which x times 0 below -87 */
 OX_INLINE vf32 vf32_silu(vf32 x) {
   vf32 over = vf32_select(vf32_lt(x, vf32_splat(-87.0f)), vf32_mul(x, vf32_zero()), x);
   return vf32_div(over, math_one_and_exp_neg_(x));
 }
+#endif
 
 /* (e^2|x| - 1) / (e^2|x| + 1), 1 from 2|x| = 20 on */
 OX_INLINE vf32 vf32_tanh(vf32 x) {
