@@ -32,6 +32,7 @@ static const shape shapes[] = {
     {"rows that nobody reads", 1, 8, 32, 8, {17, 9}, {2, 2}, {4, 3}, ONES, {0, 0}},
     {"dilated", 1, 8, 32, 8, {17, 9}, {3, 3}, ONES, {3, 2}, {3, 2}},
     {"pads beyond the image", 1, 8, 32, 8, {3, 4}, {3, 3}, ONES, ONES, {6, 5}},
+    {"project to two blocks and a half", 1, 24, 40, 40, {20, 20}, {3, 3}, ONES, ONES, {1, 1}},
     {"one axis", 1, 30, 60, 20, {1, 90}, {1, 5}, ONES, ONES, {0, 2}},
 };
 

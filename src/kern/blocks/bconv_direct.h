@@ -4,7 +4,9 @@
  * An output pixel is a sum over *segments*: runs of channels that lie one behind the other in memory. For a tensor in
  * blocks a segment is one tap of one block, for an image one row of taps of one channel. Each segment has an offset
  * from the pixel's own place, so 1x1, dilated and strided convolutions, and products of matrices, are one loop.
- * Weights: [group][panel of 16 channels][k][16], k in the order of the segments: block or channel, then tap. */
+ * Weights: [group][panel of 16 channels][k][16], k in the order of the segments: block or channel, then tap. Where the
+ * last panel has 8 channels or fewer they are there twice: a vector of 16 lanes may then hold two pixels (a *halved*
+ * panel). */
 #ifndef OX_KERN_BLOCKS_BCONV_DIRECT_H
 #define OX_KERN_BLOCKS_BCONV_DIRECT_H
 
@@ -64,6 +66,8 @@ typedef struct ox_bconv_variant {
   bool threes;                                         /* ... three together */
   int64_t n_pixels[OX_BCONV_MOST_PANELS];              /* by panels - 1, at most */
   ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
+  int64_t n_halved[OX_BCONV_MOST_PANELS];              /* likewise where the last panel is halved; 0: not so */
+  ox_bconv_mul_fn *const (*halved)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
   int64_t grouped_pixels;                              /* at most */
   void (*const *grouped)(const ox_bconv_grouped *m);   /* [pixels - 1] */
   /* to[p][j][l] = x[p][at[j][l]] for |ic| vectors j of each pixel */
@@ -76,6 +80,19 @@ typedef struct ox_bconv_variant {
 static inline int64_t ox_bconv_panels(const ox_bconv_variant *v, int64_t left) {
   return v->threes && left == 3 ? 3 : OX_MIN(left, v->n_panels);
 }
+/* A tile of registers: panels, pixels at most, products by pixels - 1. */
+typedef struct ox_bconv_tile {
+  int64_t np, mr;
+  ox_bconv_mul_fn *const *mul;
+} ox_bconv_tile;
+
+/* The next tile of |left| panels, the last of which has |channels|. */
+static inline ox_bconv_tile ox_bconv_next(const ox_bconv_variant *v, int64_t left, int64_t channels) {
+  int64_t np = ox_bconv_panels(v, left);
+  if (np == left && channels <= OX_BLOCK / 2 && v->n_halved[np - 1])
+    return (ox_bconv_tile){np, v->n_halved[np - 1], v->halved[np - 1]};
+  return (ox_bconv_tile){np, v->n_pixels[np - 1], v->mul[np - 1]};
+}
 /* The best variant for |have|; never NULL. */
 const ox_bconv_variant *ox_bconv_select(ox_isa have);
 
@@ -85,6 +102,7 @@ typedef struct ox_bconv_direct_plan {
   const ox_bconv_variant *v;
   int64_t unit;   /* floats of a pixel: a block, or one of an image */
   int64_t np, mr; /* of a tile of registers */
+  int64_t last_channels; /* of the last panel */
   int64_t blocks, panels, k, taps, in_pixels, pixels;
   int64_t k_blocks; /* blocks of input channels whose products are summed in registers */
   int64_t tap_min[OX_CONV_AXES], tap_max[OX_CONV_AXES];

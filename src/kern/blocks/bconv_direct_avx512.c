@@ -9,6 +9,9 @@
 #define BCONV_MR1 28 /* pixels beside one panel */
 #define BCONV_MR2 14 /* beside two */
 #define BCONV_MR3 9  /* beside three */
+#define BCONV_HALVED halved
+#define BCONV_HALVED2 16 /* pixels beside two panels, the last of which is halved */
+#define BCONV_HALVED3 10 /* beside three */
 #define BCONV_MRG 14 /* in groups */
 /* Loops of 16 turns are left by surprise; of four they are not. With fewer registers than 32 sums would be spilled. */
 #define BCONV_K_AT_ONCE 4

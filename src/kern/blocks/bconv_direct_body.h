@@ -109,32 +109,41 @@ OX_INLINE void store_run(sums *acc, float *y, int n, int j0) {
     if (mr > h) what(acc + h, whole((float *)m->of[1] + at), mr - h, PER * q); \
   }
 
+/* The sums begin with the bias, which lies in memory as registers are for the sums, or with what is there. */
+OX_INLINE void begin_sums(const ox_bconv_mul *m, const float *bias, size_t y_at, sums *acc, int mr, int np) {
+  const int h = (mr + 1) / 2;
+  if (m->first) {
+    OX_UNROLL for (int j = 0; j < np * PER; j++) {
+      vf32 b = vf32_load(bias + j * L);
+      OX_UNROLL for (int i = 0; i < mr; i++) acc[i][j] = b;
+    }
+  } else {
+    EACH_RUN(load_run, y)
+  }
+}
+
+OX_INLINE void end_sums(const ox_bconv_mul *m, size_t y_at, sums *acc, int mr, int np) {
+  const int h = (mr + 1) / 2;
+  if (m->last) {
+    vf32 lo = vf32_splat(m->lo), hi = vf32_splat(m->hi);
+    if (m->z[0]) EACH_RUN(add_run, z)
+    if (m->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN passes */
+    if (m->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
+  }
+  EACH_RUN(store_run, y)
+}
+
 OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
-  const int nv = np * PER, h = (mr + 1) / 2;
   const float *ahead = m->ahead;
   size_t x_at = 0, y_at = 0;
   float bias[OX_BCONV_MOST_PANELS * OX_BLOCK];
-  OX_UNROLL for (int j = 0; j < nv; j++) vf32_store(bias + j * L, bias_of(m->bias, m->channels, j));
+  OX_UNROLL for (int j = 0; j < np * PER; j++) vf32_store(bias + j * L, bias_of(m->bias, m->channels, j));
   for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
     sums acc[OX_BCONV_MOST_PIXELS];
     if (m->n_segs > 2) fetch_results(m, y_at, mr, np);
-    if (m->first) {
-      const float *b = whole(bias); /* in memory: registers are for the sums */
-      OX_UNROLL for (int j = 0; j < nv; j++) {
-        vf32 bj = vf32_load(b + j * L);
-        OX_UNROLL for (int i = 0; i < mr; i++) acc[i][j] = bj;
-      }
-    } else {
-      EACH_RUN(load_run, y)
-    }
+    begin_sums(m, whole(bias), y_at, acc, mr, np);
     ahead = add_products(m, x_at, ahead, acc, mr, np);
-    if (m->last) {
-      vf32 lo = vf32_splat(m->lo), hi = vf32_splat(m->hi);
-      if (m->z[0]) EACH_RUN(add_run, z)
-      if (m->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN passes */
-      if (m->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
-    }
-    EACH_RUN(store_run, y)
+    end_sums(m, y_at, acc, mr, np);
   }
 }
 
@@ -144,10 +153,10 @@ OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
 #define BCONV_UP_TO_6(X, np) BCONV_UP_TO_2(X, np) X(np, 3) X(np, 4) X(np, 5) X(np, 6)
 #define BCONV_UP_TO_9(X, np) BCONV_UP_TO_6(X, np) X(np, 7) X(np, 8) X(np, 9)
 #define BCONV_UP_TO_14(X, np) BCONV_UP_TO_9(X, np) X(np, 10) X(np, 11) X(np, 12) X(np, 13) X(np, 14)
+#define BCONV_UP_TO_10(X, np) BCONV_UP_TO_9(X, np) X(np, 10)
+#define BCONV_UP_TO_16(X, np) BCONV_UP_TO_14(X, np) X(np, 15) X(np, 16)
 #define BCONV_UP_TO_28(X, np) \
-  BCONV_UP_TO_14(X, np)       \
-  X(np, 15)                   \
-  X(np, 16)                   \
+  BCONV_UP_TO_16(X, np)       \
   X(np, 17)                   \
   X(np, 18) X(np, 19) X(np, 20) X(np, 21) X(np, 22) X(np, 23) X(np, 24) X(np, 25) X(np, 26) X(np, 27) X(np, 28)
 #define BCONV_UP_TO(mr) BCONV_PASTE(BCONV_UP_TO_, mr)
@@ -171,6 +180,13 @@ static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
 };
 /* clang-format on */
 
+#ifdef BCONV_HALVED
+#include "kern/blocks/bconv_halved_body.h"
+#else
+#define BCONV_HALVED NULL
+#define BCONV_HALVED2 0
+#define BCONV_HALVED3 0
+#endif
 #include "kern/blocks/bconv_grouped_body.h"
 
 static void finish(const ox_act *act, float *y, size_t n) { vf32_act_run(act, y, n); }
@@ -191,6 +207,8 @@ const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA) = {
     .threes = OX_COUNT(muls) > 2,
     .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3},
     .mul = muls,
+    .n_halved = {0, BCONV_HALVED2, BCONV_HALVED3},
+    .halved = BCONV_HALVED,
     .grouped_pixels = BCONV_MRG,
     .grouped = groupeds,
     .spread = spread,

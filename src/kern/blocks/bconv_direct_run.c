@@ -156,8 +156,8 @@ static void finish(const plan *p, const ox_bconv_mul *m, int64_t rows, int64_t n
 }
 
 /* Strips of one shape, from |row|, |col| on: in a row, or one below the other. */
-static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, int64_t np, int64_t row, int64_t col,
-                      int64_t rows, int64_t n, int64_t count) {
+static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, const ox_bconv_tile *reg, int64_t row,
+                      int64_t col, int64_t rows, int64_t n, int64_t count) {
   int64_t half = rows == 2 ? n : (n + 1) / 2, x1 = rows == 2 ? s->x_row : half * s->x_step;
   int64_t y1 = (rows == 2 ? s->y_row : half) * OX_BLOCK, at = (row * s->y_row + col) * OX_BLOCK;
   m->x[0] = s->x + row * s->x_row + col * s->x_step, m->x[1] = m->x[0] + x1;
@@ -169,9 +169,9 @@ static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, int64_t n
   for (int64_t i = 0, now; i < count; i += now) {
     now = post ? OX_MIN(count - i, POST_STRIPS) : count - i;
     m->n_strips = (size_t)now;
-    p->v->mul[np - 1][rows * n - 1](m);
+    reg->mul[rows * n - 1](m);
     m->ahead += m->ahead_k * m->n_segs * m->n_strips * OX_BLOCK;
-    for (int64_t q = 0; post && q < np; q++) finish(p, m, rows, n, q);
+    for (int64_t q = 0; post && q < reg->np; q++) finish(p, m, rows, n, q);
     for (int j = 0; j < 2; j++) {
       m->x[j] += m->n_strips * m->x_move, m->y[j] += m->n_strips * m->y_move;
       if (s->z) m->z[j] += m->n_strips * m->y_move;
@@ -179,17 +179,17 @@ static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, int64_t n
   }
 }
 
-/* All pixels of a tile for |np| panels: rows in pairs where two fit, else pieces of a row, dealt out evenly. */
-static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips *s, int64_t np) {
-  int64_t mr = p->v->n_pixels[np - 1], width = t->n[2], pieces = OX_CEIL_DIV(width, mr), row = 0;
+/* All pixels of a tile for the panels of |reg|: rows in pairs where two fit, else pieces of a row, dealt out evenly. */
+static void multiply(const plan *p, const tile *t, ox_bconv_mul *m, const strips *s, const ox_bconv_tile *reg) {
+  int64_t mr = reg->mr, width = t->n[2], pieces = OX_CEIL_DIV(width, mr), row = 0;
   int64_t each = width / pieces, more = width % pieces;
   if (2 * width <= mr && t->n[1] > 1) {
-    strips_of(p, m, s, np, 0, 0, 2, width, t->n[1] / 2);
+    strips_of(p, m, s, reg, 0, 0, 2, width, t->n[1] / 2);
     row = t->n[1] / 2 * 2;
   }
   for (; row < t->n[1]; row++) {
-    if (more) strips_of(p, m, s, np, row, 0, 1, each + 1, more);
-    strips_of(p, m, s, np, row, more * (each + 1), 1, each, pieces - more);
+    if (more) strips_of(p, m, s, reg, row, 0, 1, each + 1, more);
+    strips_of(p, m, s, reg, row, more * (each + 1), 1, each, pieces - more);
   }
 }
 
@@ -223,7 +223,8 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
     if (p->k * p->panels * OX_BLOCK * (int64_t)sizeof(float) > KEPT)
       m.ahead_k = (size_t)OX_CEIL_DIV(k, n_strips(p, t) * (int64_t)m.n_segs);
     for (int64_t q = t->q0, np; q < t->q1; q += np) {
-      np = ox_bconv_panels(p->v, t->q1 - q);
+      ox_bconv_tile reg = ox_bconv_next(p->v, t->q1 - q, t->q1 == p->panels ? p->last_channels : OX_BLOCK);
+      np = reg.np;
       m.w = a->w + ((t->group * p->panels + q) * p->k + done) * OX_BLOCK;
       if (q + np < t->q1)
         m.ahead = m.w + np * p->k * OX_BLOCK;
@@ -235,7 +236,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
       s.y = a->y + y + q * p->pixels * OX_BLOCK, s.z = a->z ? a->z + y + q * p->pixels * OX_BLOCK : NULL;
       m.fetch = q == t->q0 && t->in_place && !p->padded;
-      multiply(p, t, &m, &s, np);
+      multiply(p, t, &m, &s, &reg);
     }
     done += k;
   }

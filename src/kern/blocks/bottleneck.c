@@ -129,8 +129,8 @@ typedef struct pixels {
 } pixels;
 
 /* Strips of |n| pixels from pixel |at| on. */
-static void strips(const ox_bconv_direct_plan *p, ox_bconv_mul *m, const pixels *px, const float *x, int64_t np,
-                   int64_t q, int64_t at, int64_t n, int64_t count) {
+static void strips(const ox_bconv_direct_plan *p, ox_bconv_mul *m, const pixels *px, const float *x,
+                   const ox_bconv_tile *reg, int64_t q, int64_t at, int64_t n, int64_t count) {
   enum { POST_STRIPS = 4 };
   int64_t half = (n + 1) / 2 * OX_BLOCK, y = q * px->y_block;
   bool post = p->post && m->last;
@@ -141,8 +141,8 @@ static void strips(const ox_bconv_direct_plan *p, ox_bconv_mul *m, const pixels 
     m->x[0] = x + at * OX_BLOCK, m->x[1] = m->x[0] + half;
     m->y[0] = px->y + y + at * OX_BLOCK, m->y[1] = m->y[0] + half;
     m->z[0] = px->z ? px->z + y + at * OX_BLOCK : NULL, m->z[1] = px->z ? m->z[0] + half : NULL;
-    p->v->mul[np - 1][n - 1](m);
-    for (int64_t j = 0; post && j < np; j++)
+    reg->mul[n - 1](m);
+    for (int64_t j = 0; post && j < reg->np; j++)
       p->v->finish(&p->head.task.act, m->y[0] + j * px->y_block, m->n_strips * m->y_move);
   }
 }
@@ -164,12 +164,13 @@ static void pointwise(const ox_bconv_direct_plan *p, const pixels *px, const flo
                       .first = b0 == 0,
                       .last = b1 == p->blocks};
     for (int64_t q = 0, np; q < p->panels; q += np) {
-      np = ox_bconv_panels(p->v, p->panels - q);
-      int64_t pieces = OX_CEIL_DIV(px->n, p->v->n_pixels[np - 1]), each = px->n / pieces, more = px->n % pieces;
+      ox_bconv_tile reg = ox_bconv_next(p->v, p->panels - q, p->last_channels);
+      np = reg.np;
+      int64_t pieces = OX_CEIL_DIV(px->n, reg.mr), each = px->n / pieces, more = px->n % pieces;
       m.w = w + (q * p->k + b0 * OX_BLOCK) * OX_BLOCK;
       m.bias = bias ? bias + q * OX_BLOCK : NULL, m.channels = (size_t)(p->head.task.g.oc - q * OX_BLOCK);
-      if (more) strips(p, &m, px, px->x + b0 * px->x_block, np, q, 0, each + 1, more);
-      strips(p, &m, px, px->x + b0 * px->x_block, np, q, more * (each + 1), each, pieces - more);
+      if (more) strips(p, &m, px, px->x + b0 * px->x_block, &reg, q, 0, each + 1, more);
+      strips(p, &m, px, px->x + b0 * px->x_block, &reg, q, more * (each + 1), each, pieces - more);
     }
   }
 }

@@ -65,6 +65,8 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
       float *first = d + (block * taps + c - block) * OX_BLOCK;
       ox_blocks_lines(v, first, (size_t)(n * OX_BLOCK), panel + c * taps, (size_t)k, rows, (size_t)taps);
     }
+    for (int64_t i = 0; i < k && rows <= OX_BLOCK / 2; i++) /* lanes that would be zero are copies (bconv_direct.h) */
+      memcpy(d + i * OX_BLOCK + OX_BLOCK / 2, d + i * OX_BLOCK, OX_BLOCK / 2 * sizeof *d);
     d += k * OX_BLOCK;
   }
 }
@@ -182,7 +184,9 @@ static bool plan(ox_bconv_plan *head) {
   head->n_stages = 1;
   if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
   p->taps = ox_conv_taps(g), p->k = g->ic * p->taps, p->panels = panels_of(g);
-  p->np = ox_bconv_panels(p->v, p->panels), p->mr = p->v->n_pixels[p->np - 1];
+  p->last_channels = g->oc - (p->panels - 1) * OX_BLOCK;
+  ox_bconv_tile reg = ox_bconv_next(p->v, p->panels, p->last_channels);
+  p->np = reg.np, p->mr = reg.mr;
   bool plain = head->task.x_plain;
   p->unit = plain ? 1 : OX_BLOCK, p->blocks = OX_CEIL_DIV(g->ic, p->unit);
   p->k_blocks = OX_MIN(OX_MAX(p->v->k_block / (p->unit * p->taps), 1), p->blocks);

@@ -37,6 +37,8 @@ OX_INLINE vf32 vf32_load_even_n(const float *p, size_t n) {
   return _mm512_permutex2var_ps(_mm512_maskz_loadu_ps((__mmask16)m, p), even,
                                 _mm512_maskz_loadu_ps((__mmask16)(m >> 16), p + 16));
 }
+OX_INLINE vf32 vf32_join_halves(vf32 a, vf32 b) { return _mm512_mask_blend_ps(0xff00, a, b); }
+OX_INLINE vf32 vf32_swap_halves(vf32 a) { return _mm512_shuffle_f32x4(a, a, 0x4e); }
 OX_INLINE vf32 vf32_pick16(const float *p, vi32 at) { return _mm512_permutexvar_ps(at, _mm512_loadu_ps(p)); }
 OX_INLINE vi32 vi32_zero(void) { return _mm512_setzero_si512(); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return _mm512_set1_epi32(x); }

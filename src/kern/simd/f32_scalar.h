@@ -8,6 +8,7 @@
  * before.
  * - ldexp(a, n): a x 2^n, n integral, -252 <= n <= 254. shl, shr (logical), sar (arithmetic): 0 <= n < 32.
  * - load_even: p[0], p[2], p[4] ...; may read 2 x VF32_LANES floats; load_even_n: no more than it needs.
+ * - join_halves(a, b): the first half of a, the second of b. swap_halves. Of 16 lanes only.
  * - pick16: p[at] for each lane of |at|, from 0 to 15; may read all 16.
  * - int arithmetic wraps. store_u8, store_i8 saturate. select(m, a, b): m ? a : b. andnot(a, b): ~a & b.
  * - sum, hmin, hmax combine lanes in a fixed tree order.
