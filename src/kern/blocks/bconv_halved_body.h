@@ -39,11 +39,24 @@ OX_INLINE const float *add_products_halved(const ox_bconv_mul *m, size_t at, con
   return ahead;
 }
 
+/* As begin_sums: sums in the order of whole panels, so that equal channels come out equal. */
+OX_INLINE void begin_halves(const ox_bconv_mul *m, const float *bias, size_t at, vf32 *half, int mr) {
+  const int h = (mr + 1) / 2;
+  vf32 b = vf32_load(bias);
+  OX_UNROLL for (int i = 0; i < mr; i += 2) {
+    const int next = OX_MIN(i + 1, mr - 1);
+    half[i / 2] = b;
+    if (m->first) continue;
+    half[i / 2] = vf32_join_halves(
+        vf32_load(m->y[i >= h] + at + (size_t)(i < h ? i : i - h) * OX_BLOCK),
+        vf32_swap_halves(vf32_load(m->y[next >= h] + at + (size_t)(next < h ? next : next - h) * OX_BLOCK)));
+  }
+}
+
 /* Of pixel |i|; lanes past the last channel come out as beside other panels. */
 OX_INLINE void end_half(const ox_bconv_mul *m, size_t at, vf32 v, int i, int h) {
   v = vf32_join_halves(v, vf32_zero());
   at += (size_t)(i < h ? i : i - h) * OX_BLOCK;
-  if (!m->first) v = vf32_add(v, vf32_load(m->y[i >= h] + at));
   if (m->last && m->z[0]) v = vf32_add(v, vf32_load(m->z[i >= h] + at));
   if (m->last) v = vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN passes */
   vf32_store(m->y[i >= h] + at, v);
@@ -61,8 +74,7 @@ OX_INLINE void product_halved(const ox_bconv_mul *m, int mr, int np) {
     halved_sums acc;
     if (m->n_segs > 2) fetch_results(m, y_at, mr, np);
     begin_sums(m, whole(bias), y_at, acc.whole, mr, np - 1);
-    vf32 b = vf32_load(whole(half));
-    OX_UNROLL for (int i = 0; i < h; i++) acc.half[i] = b;
+    begin_halves(m, whole(half), y_at + last, acc.half, mr);
     ahead = add_products_halved(m, x_at, ahead, &acc, mr, np);
     OX_UNROLL for (int i = 0; i < mr; i += 2) {
       end_half(m, y_at + last, acc.half[i / 2], i, h);
