@@ -98,6 +98,7 @@ static void test_products(void **state) {
 static void test_nan_stays_in_its_row(void **state) {
   (void)state;
   for (size_t w = 0; w < OX_COUNT(products); w++) {
+    if (w == 3) continue; /* of transposed B: its sums are across's */
     int m = products[w].few ? 3 : 5, n = 5, k = 6;
     numbers a = numbers_make(m * k, 0, 1), b = numbers_make(k * n, 0, 2), c = numbers_make(m * n, 0, 3);
     gemm_params p = {.m = m,
@@ -110,7 +111,6 @@ static void test_nan_stays_in_its_row(void **state) {
                      .c_row = n,
                      .c_col = 1,
                      .batch = {1, 1, 1, 1}};
-    if (w == 3) continue; /* of transposed B: its sums are across's */
     number_set(&a, k + 2, NAN);
     number_set(&a, 2 * k + 1, INFINITY);
     number_set(&b, n, 1); /* and not 0 */
