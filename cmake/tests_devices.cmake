@@ -2,13 +2,16 @@
 add_library(test_device_support STATIC tests/plugins/device/rig.c)
 target_link_libraries(test_device_support PUBLIC test_support)
 
+add_library(test_device_fail STATIC src/plugins/device/fail.c) # what drivers share
+target_include_directories(test_device_fail PUBLIC src include)
+
 # Driver |name| of |sources|, with its table under a name of its own; the rest: libraries.
 function(onyx_add_test_driver name sources)
   string(TOUPPER ${name} upper)
   add_library(test_${name}_driver STATIC ${${sources}})
   target_include_directories(test_${name}_driver PUBLIC src include)
   target_compile_definitions(test_${name}_driver PRIVATE dev_the_driver=dev_${name}_driver)
-  target_link_libraries(test_${name}_driver PUBLIC onyx_options ${ARGN})
+  target_link_libraries(test_${name}_driver PUBLIC test_device_fail onyx_options ${ARGN})
   target_compile_definitions(test_device_support PUBLIC OX_TEST_${upper})
   target_link_libraries(test_device_support PUBLIC test_${name}_driver)
 endfunction()

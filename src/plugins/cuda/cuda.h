@@ -8,6 +8,7 @@
 #include "plugins/cuda/cuda_api.h"
 #include "plugins/cuda/cuda_libraries.h"
 #include "plugins/device/driver.h"
+#include "plugins/device/fail.h"
 
 /* ---- cuda_load.c: libraries, each loaded once for the process and never left ---- */
 
@@ -28,22 +29,12 @@ void *cuda_open_library(const char *variable, const char *const *names, char *wh
 
 /* "CUDA: |call|: NAME (code): text". */
 ox_status *cuda_fail(const ox_ep_host *host, const char *call, int code);
-ox_status *cuda_say(const ox_ep_host *host, ox_code code, const char *fmt, ...)
-#if defined(__GNUC__)
-    __attribute__((format(printf, 3, 4)))
-#endif
-    ;
-ox_status *cuda_no_memory(const ox_ep_host *host);
 /* A call; its failure is returned from the function that it stands in. */
 #define CU_TRY(d, fn, ...)                               \
   do {                                                   \
     int code_ = cu.fn(__VA_ARGS__);                      \
     if (code_) return cuda_fail(&(d)->host, #fn, code_); \
   } while (0)
-
-/* Zeroed memory of the host; NULL: there is none. */
-void *cuda_new(const ox_ep_host *host, size_t bytes);
-void cuda_drop(const ox_ep_host *host, void *p, size_t bytes);
 
 /* ---- cuda_choice.c ---- */
 

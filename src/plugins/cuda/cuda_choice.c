@@ -44,7 +44,7 @@ ox_status *cuda_choose(const ox_ep_host *host, const ox_options *options, cuda_c
   const char *search = option(options, "cudnn_conv_algo_search", "EXHAUSTIVE");
   uintptr_t address = (uintptr_t)strtoull(stream, (char **)&end, 0);
   if (end == stream || *end)
-    return cuda_say(host, OX_INVALID_ARGUMENT, "CUDA: user_compute_stream \"%s\" is no address", stream);
+    return dev_fail(host, OX_INVALID_ARGUMENT, "CUDA: user_compute_stream \"%s\" is no address", stream);
   *out = (cuda_choice){.stream = (cu_stream)address,
                        .tf32 = is_on(options, "use_tf32", "0"),
                        .max_workspace = is_on(options, "cudnn_conv_use_max_workspace", "1"),
@@ -62,7 +62,7 @@ static ox_status *find(dev_device *d) {
   CU_TRY(d, cuDriverGetVersion, &d->driver);
   CU_TRY(d, cuDeviceGetCount, &n);
   if (d->choice.device_id < 0 || d->choice.device_id >= n)
-    return cuda_say(&d->host, OX_INVALID_ARGUMENT, "CUDA: device_id %d: there are %d devices", d->choice.device_id, n);
+    return dev_fail(&d->host, OX_INVALID_ARGUMENT, "CUDA: device_id %d: there are %d devices", d->choice.device_id, n);
   CU_TRY(d, cuDeviceGet, &d->id, d->choice.device_id);
   return NULL;
 }
@@ -80,7 +80,7 @@ ox_status *cuda_describe(dev_device *d) {
   CU_TRY(d, cuDeviceGetAttribute, &shared, CU_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, d->id);
   CU_TRY(d, cuDeviceGetAttribute, &units, CU_ATTRIBUTE_MULTIPROCESSOR_COUNT, d->id);
   if (items < 256 || shared < 32768)
-    return cuda_say(&d->host, OX_NOT_IMPLEMENTED,
+    return dev_fail(&d->host, OX_NOT_IMPLEMENTED,
                     "CUDA: %s: groups have at most %d items and %d bytes, 256 and 32768 are needed", i->name, items,
                     shared);
   d->sm = major * 10 + minor;

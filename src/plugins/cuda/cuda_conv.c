@@ -99,7 +99,7 @@ static void drop_plan(const dev_device *d, cuda_conv_plan *p) {
   if (p->y) dnn.cudnnDestroyTensorDescriptor(p->y);
   if (p->w) dnn.cudnnDestroyFilterDescriptor(p->w);
   if (p->conv) dnn.cudnnDestroyConvolutionDescriptor(p->conv);
-  cuda_drop(&d->host, p, sizeof *p);
+  dev_drop(&d->host, p, sizeof *p);
 }
 
 /* With the lock. */
@@ -111,7 +111,7 @@ static ox_status *prepare(dev_device *d, const dev_conv *c, bool *out_taken) {
   if (l->has_dnn == CUDA_ABSENT) return NULL;
   cuda_conv_plan *p = find(l, &key);
   if (!p) {
-    if (!(p = cuda_new(&d->host, sizeof *p))) return cuda_no_memory(&d->host);
+    if (!(p = dev_new(&d->host, sizeof *p))) return dev_no_memory(&d->host);
     p->key = key;
     p->taken = !describe(d, p, c) && !dnn.cudnnSetStream(l->dnn, d->copies) && choose(d, p);
     cuda_conv_plan **bucket = &l->convs[cuda_bucket(&key, sizeof key)];
@@ -160,8 +160,8 @@ static ox_status *conv_within(dev_queue *q, const dev_conv *c) {
     code = dnn.cudnnConvolutionForward(l->dnn, &one, p->x, c->x, p->w, c->weights, p->conv, p->algo, workspace, bytes,
                                        &zero, p->y, c->y);
   pthread_mutex_unlock(&l->lock);
-  if (!prepared) return cuda_say(&d->host, OX_INVALID_ARGUMENT, "CUDA: a convolution that nobody prepared");
-  return code ? cuda_say(&d->host, OX_FAIL, "CUDA: cudnnConvolutionForward: status %d", code) : NULL;
+  if (!prepared) return dev_fail(&d->host, OX_INVALID_ARGUMENT, "CUDA: a convolution that nobody prepared");
+  return code ? dev_fail(&d->host, OX_FAIL, "CUDA: cudnnConvolutionForward: status %d", code) : NULL;
 }
 
 ox_status *cuda_conv(dev_queue *q, const dev_conv *c) { CUDA_WITHIN(q->device, conv_within(q, c)); }

@@ -36,7 +36,7 @@ static void close_device(dev_device *d) {
   }
   pthread_mutex_destroy(&d->libraries.lock);
   ox_ep_host host = d->host;
-  cuda_drop(&host, d, sizeof *d);
+  dev_drop(&host, d, sizeof *d);
 }
 
 static ox_status *make_copies(dev_device *d) {
@@ -57,8 +57,8 @@ static ox_status *open_contents(dev_device *d, const ox_options *options) {
 
 static ox_status *open_device(const ox_ep_host *host, const ox_options *options, dev_device **out_device) {
   *out_device = NULL;
-  dev_device *d = cuda_new(host, sizeof *d);
-  if (!d) return cuda_no_memory(host);
+  dev_device *d = dev_new(host, sizeof *d);
+  if (!d) return dev_no_memory(host);
   d->host = *host;
   pthread_mutex_init(&d->libraries.lock, NULL);
   ox_status *st = open_contents(d, options);

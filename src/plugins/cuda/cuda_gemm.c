@@ -76,7 +76,7 @@ static void drop_plan(const dev_device *d, cuda_gemm_plan *p) {
   if (p->first) lt.cublasLtMatrixLayoutDestroy(p->first);
   if (p->second) lt.cublasLtMatrixLayoutDestroy(p->second);
   if (p->result) lt.cublasLtMatrixLayoutDestroy(p->result);
-  cuda_drop(&d->host, p, sizeof *p);
+  dev_drop(&d->host, p, sizeof *p);
 }
 
 static void need(cuda_libraries *l, size_t bytes) {
@@ -92,7 +92,7 @@ static ox_status *prepare(dev_device *d, const dev_gemm *g, bool *out_taken) {
   if (l->has_lt == CUDA_ABSENT) return NULL;
   cuda_gemm_plan *p = find(l, &key);
   if (!p) {
-    if (!(p = cuda_new(&d->host, sizeof *p))) return cuda_no_memory(&d->host);
+    if (!(p = dev_new(&d->host, sizeof *p))) return dev_no_memory(&d->host);
     p->key = key;
     p->taken = !describe(d, p, g) && choose(d, p, 16, &p->aligned) && choose(d, p, g->dtype == OX_F16 ? 2 : 4, &p->any);
     if (p->taken) need(l, p->aligned.workspace_bytes), need(l, p->any.workspace_bytes);
@@ -127,13 +127,13 @@ static ox_status *gemm_within(dev_queue *q, const dev_gemm *g) {
   pthread_mutex_lock(&d->libraries.lock);
   const cuda_gemm_plan *p = find(&d->libraries, &key);
   pthread_mutex_unlock(&d->libraries.lock);
-  if (!p || !p->taken) return cuda_say(&d->host, OX_INVALID_ARGUMENT, "CUDA: a product that nobody prepared");
+  if (!p || !p->taken) return dev_fail(&d->host, OX_INVALID_ARGUMENT, "CUDA: a product that nobody prepared");
   ox_status *st = cuda_workspace(q, &workspace, &bytes);
   if (st) return st;
   bool aligned = (((uintptr_t)g->a | (uintptr_t)g->b | (uintptr_t)g->c) & 15) == 0;
   int code = lt.cublasLtMatmul(d->libraries.lt, p->desc, &one, g->b, p->first, g->a, p->second, &zero, g->c, p->result,
                                g->c, p->result, (aligned ? &p->aligned : &p->any)->algo, workspace, bytes, q->stream);
-  return code ? cuda_say(&d->host, OX_FAIL, "CUDA: cublasLtMatmul: status %d", code) : NULL;
+  return code ? dev_fail(&d->host, OX_FAIL, "CUDA: cublasLtMatmul: status %d", code) : NULL;
 }
 
 ox_status *cuda_gemm(dev_queue *q, const dev_gemm *g) { CUDA_WITHIN(q->device, gemm_within(q, g)); }

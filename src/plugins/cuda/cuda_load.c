@@ -74,11 +74,11 @@ static ox_status *load(const ox_ep_host *host, const char *variable, const char 
                        size_t n, void *functions) {
   char why[512];
   void *library = cuda_open_library(variable, names, why, sizeof why);
-  if (!library) return cuda_say(host, OX_NO_SUCH_FILE, "CUDA: %s cannot be loaded: %s", names[0], why);
+  if (!library) return dev_fail(host, OX_NO_SUCH_FILE, "CUDA: %s cannot be loaded: %s", names[0], why);
   const char *missing = take(library, symbols, n, functions);
   if (!missing) return NULL;
   dlclose(library);
-  return cuda_say(host, OX_NOT_IMPLEMENTED, "CUDA: %s has no %s: it is too old", names[0], missing);
+  return dev_fail(host, OX_NOT_IMPLEMENTED, "CUDA: %s has no %s: it is too old", names[0], missing);
 }
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))

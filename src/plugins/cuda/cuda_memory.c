@@ -43,6 +43,6 @@ static ox_status *copy_within(dev_device *d, dev_queue *q, void *to, const void 
 ox_status *cuda_copy(dev_device *d, dev_queue *q, void *to, const void *from, size_t bytes, dev_direction way) {
   if (!bytes) return NULL;
   if (q && q->capturing && way != DEV_WITHIN)
-    return cuda_say(&d->host, OX_INVALID_ARGUMENT, "CUDA: a record cannot hold copies of the host");
+    return dev_fail(&d->host, OX_INVALID_ARGUMENT, "CUDA: a record cannot hold copies of the host");
   CUDA_WITHIN(d, copy_within(d, q, to, from, bytes, way));
 }

@@ -9,7 +9,7 @@
 static const char magic[] = "ONYXCU01";
 
 static ox_status *nvrtc_fail(const dev_device *d, const char *call, int code) {
-  return cuda_say(&d->host, code == 1 ? OX_OUT_OF_MEMORY : OX_FAIL, "CUDA: %s: %s (%d)", call,
+  return dev_fail(&d->host, code == 1 ? OX_OUT_OF_MEMORY : OX_FAIL, "CUDA: %s: %s (%d)", call,
                   nvrtc.nvrtcGetErrorString(code), code);
 }
 
@@ -23,13 +23,13 @@ static ox_status *nvrtc_fail(const dev_device *d, const char *call, int code) {
 static ox_status *architecture(const dev_device *d, int *out_arch, bool *out_exact) {
   int n = 0, archs[64];
   NVRTC_TRY(d, nvrtcGetNumSupportedArchs, &n);
-  if (n > 64) return cuda_say(&d->host, OX_FAIL, "CUDA: NVRTC knows %d architectures", n);
+  if (n > 64) return dev_fail(&d->host, OX_FAIL, "CUDA: NVRTC knows %d architectures", n);
   NVRTC_TRY(d, nvrtcGetSupportedArchs, archs);
   *out_arch = 0;
   for (int i = 0; i < n; i++)
     if (archs[i] <= d->sm && archs[i] > *out_arch) *out_arch = archs[i];
   if (!*out_arch)
-    return cuda_say(&d->host, OX_NOT_IMPLEMENTED, "CUDA: %s: this NVRTC cannot compile for sm_%d", d->info.name, d->sm);
+    return dev_fail(&d->host, OX_NOT_IMPLEMENTED, "CUDA: %s: this NVRTC cannot compile for sm_%d", d->info.name, d->sm);
   *out_exact = *out_arch == d->sm;
   return NULL;
 }
@@ -38,13 +38,13 @@ static ox_status *architecture(const dev_device *d, int *out_arch, bool *out_exa
 static ox_status *compile_failed(dev_device *d, const char *name, nvrtc_program program, int code) {
   size_t n = 0;
   char *text = NULL;
-  if (!nvrtc.nvrtcGetProgramLogSize(program, &n) && n > 1) text = cuda_new(&d->host, n + 1);
+  if (!nvrtc.nvrtcGetProgramLogSize(program, &n) && n > 1) text = dev_new(&d->host, n + 1);
   if (!text || nvrtc.nvrtcGetProgramLog(program, text)) {
-    cuda_drop(&d->host, text, n + 1);
+    dev_drop(&d->host, text, n + 1);
     return nvrtc_fail(d, "nvrtcCompileProgram", code);
   }
-  ox_status *st = cuda_say(&d->host, OX_FAIL, "CUDA: nvrtcCompileProgram of %s: %s", name, text);
-  cuda_drop(&d->host, text, n + 1);
+  ox_status *st = dev_fail(&d->host, OX_FAIL, "CUDA: nvrtcCompileProgram of %s: %s", name, text);
+  dev_drop(&d->host, text, n + 1);
   return st;
 }
 
@@ -56,8 +56,8 @@ static ox_status *read_image(dev_module *m, nvrtc_program program, bool machine_
     NVRTC_TRY(d, nvrtcGetCUBINSize, program, &n);
   else
     NVRTC_TRY(d, nvrtcGetPTXSize, program, &n);
-  m->binary = cuda_new(&d->host, sizeof(dev_seal) + n);
-  if (!m->binary) return cuda_no_memory(&d->host);
+  m->binary = dev_new(&d->host, sizeof(dev_seal) + n);
+  if (!m->binary) return dev_no_memory(&d->host);
   m->binary_bytes = sizeof(dev_seal) + n;
   char *image = (char *)m->binary + sizeof(dev_seal);
   if (machine_code)
@@ -103,9 +103,9 @@ static ox_status *take_binary(dev_module *m, const char *name, const void *binar
   const ox_ep_host *host = &m->device->host;
   size_t n;
   if (!dev_seal_open(binary, bytes, magic, &n))
-    return cuda_say(host, OX_INVALID_ARGUMENT, "CUDA: the binary of %s is damaged", name);
-  m->binary = cuda_new(host, bytes);
-  if (!m->binary) return cuda_no_memory(host);
+    return dev_fail(host, OX_INVALID_ARGUMENT, "CUDA: the binary of %s is damaged", name);
+  m->binary = dev_new(host, bytes);
+  if (!m->binary) return dev_no_memory(host);
   m->binary_bytes = bytes;
   memcpy(m->binary, binary, bytes);
   return NULL;
@@ -123,8 +123,8 @@ static ox_status *build(dev_module *m, const char *name, const char *source, con
 ox_status *cuda_build(dev_device *d, const char *name, const char *source, const void *binary, size_t binary_bytes,
                       dev_module **out_module) {
   *out_module = NULL;
-  dev_module *m = cuda_new(&d->host, sizeof *m);
-  if (!m) return cuda_no_memory(&d->host);
+  dev_module *m = dev_new(&d->host, sizeof *m);
+  if (!m) return dev_no_memory(&d->host);
   m->device = d;
   pthread_mutex_init(&m->lock, NULL);
   ox_status *st = build(m, name, source, binary, binary_bytes);
@@ -140,16 +140,16 @@ void cuda_module_release(dev_module *m) {
   const dev_device *d = m->device;
   for (dev_kernel *k = m->kernels, *next; k; k = next) {
     next = k->next;
-    cuda_drop(&d->host, k, sizeof *k + strlen(k->name) + 1);
+    dev_drop(&d->host, k, sizeof *k + strlen(k->name) + 1);
   }
   if (m->module) {
     bool pushed = cuda_enter_anyway(d);
     cu.cuModuleUnload(m->module);
     cuda_leave(pushed);
   }
-  cuda_drop(&d->host, m->binary, m->binary_bytes);
+  dev_drop(&d->host, m->binary, m->binary_bytes);
   pthread_mutex_destroy(&m->lock);
-  cuda_drop(&d->host, m, sizeof *m);
+  dev_drop(&d->host, m, sizeof *m);
 }
 
 const void *cuda_module_binary(dev_module *m, size_t *out_bytes) {
@@ -159,7 +159,7 @@ const void *cuda_module_binary(dev_module *m, size_t *out_bytes) {
 
 static ox_status *get_function(dev_module *m, const char *name, cu_function *out) {
   int code = cu.cuModuleGetFunction(out, m->module, name);
-  if (code == CU_NOT_FOUND) return cuda_say(&m->device->host, OX_INVALID_ARGUMENT, "CUDA: there is no kernel %s", name);
+  if (code == CU_NOT_FOUND) return dev_fail(&m->device->host, OX_INVALID_ARGUMENT, "CUDA: there is no kernel %s", name);
   return code ? cuda_fail(&m->device->host, "cuModuleGetFunction", code) : NULL;
 }
 
@@ -173,8 +173,8 @@ ox_status *cuda_kernel(dev_module *m, const char *name, dev_kernel **out_kernel)
   *out_kernel = NULL;
   ox_status *st = find_function(m, name, &function);
   if (st) return st;
-  dev_kernel *k = cuda_new(host, sizeof *k + strlen(name) + 1);
-  if (!k) return cuda_no_memory(host);
+  dev_kernel *k = dev_new(host, sizeof *k + strlen(name) + 1);
+  if (!k) return dev_no_memory(host);
   memcpy(k->name, name, strlen(name) + 1);
   k->module = m;
   k->function = function;

@@ -14,12 +14,12 @@ static ox_status *create_stream(dev_queue *q) { CUDA_WITHIN(q->device, create_wi
 
 ox_status *cuda_queue_create(dev_device *d, dev_queue **out_queue) {
   *out_queue = NULL;
-  dev_queue *q = cuda_new(&d->host, sizeof *q);
-  if (!q) return cuda_no_memory(&d->host);
+  dev_queue *q = dev_new(&d->host, sizeof *q);
+  if (!q) return dev_no_memory(&d->host);
   q->device = d;
   ox_status *st = create_stream(q);
   if (st)
-    cuda_drop(&d->host, q, sizeof *q);
+    dev_drop(&d->host, q, sizeof *q);
   else
     *out_queue = q;
   return st;
@@ -35,7 +35,7 @@ void cuda_queue_release(dev_queue *q) {
   cuda_staging_release(&q->staging);
   if (q->workspace) cu.cuMemFree_v2(q->workspace);
   cuda_leave(pushed);
-  cuda_drop(&d->host, q, sizeof *q);
+  dev_drop(&d->host, q, sizeof *q);
 }
 
 static ox_status *sync_within(dev_queue *q) {
@@ -79,12 +79,12 @@ static ox_status *make_event(dev_event *e) { CUDA_WITHIN(e->device, create_event
 
 ox_status *cuda_event_create(dev_device *d, dev_event **out_event) {
   *out_event = NULL;
-  dev_event *e = cuda_new(&d->host, sizeof *e);
-  if (!e) return cuda_no_memory(&d->host);
+  dev_event *e = dev_new(&d->host, sizeof *e);
+  if (!e) return dev_no_memory(&d->host);
   e->device = d;
   ox_status *st = make_event(e);
   if (st)
-    cuda_drop(&d->host, e, sizeof *e);
+    dev_drop(&d->host, e, sizeof *e);
   else
     *out_event = e;
   return st;
@@ -96,7 +96,7 @@ void cuda_event_release(dev_event *e) {
   bool pushed = cuda_enter_anyway(d);
   cu.cuEventDestroy_v2(e->event);
   cuda_leave(pushed);
-  cuda_drop(&d->host, e, sizeof *e);
+  dev_drop(&d->host, e, sizeof *e);
 }
 
 static ox_status *record_within(dev_event *e, dev_queue *q) {

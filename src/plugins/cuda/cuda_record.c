@@ -11,7 +11,7 @@ struct dev_record {
 /* Relaxed: what other threads allocate or wait for meanwhile does not end the capture, nor what a library does in calls
  * that are captured. */
 static ox_status *begin_within(dev_queue *q) {
-  if (q->capturing) return cuda_say(&q->device->host, OX_INVALID_ARGUMENT, "CUDA: the queue is recording already");
+  if (q->capturing) return dev_fail(&q->device->host, OX_INVALID_ARGUMENT, "CUDA: the queue is recording already");
   cuda_record_recover(q);
   void *workspace; /* for all that may come: memory cannot move while it is captured */
   size_t bytes;
@@ -42,7 +42,7 @@ void cuda_record_recover(dev_queue *q) {
 static ox_status *end_within(dev_queue *q, cu_graph_exec *out) {
   cu_graph graph = NULL;
   const dev_device *d = q->device;
-  if (!q->capturing) return cuda_say(&d->host, OX_INVALID_ARGUMENT, "CUDA: the queue is not recording");
+  if (!q->capturing) return dev_fail(&d->host, OX_INVALID_ARGUMENT, "CUDA: the queue is not recording");
   q->capturing = false;
   int code = cu.cuStreamEndCapture(q->stream, &graph);
   q->stuck = code != 0;
@@ -57,18 +57,18 @@ static ox_status *end_capture(dev_queue *q, cu_graph_exec *out) { CUDA_WITHIN(q-
 ox_status *cuda_record_end(dev_queue *q, dev_record **out_record) {
   dev_device *d = q->device;
   *out_record = NULL;
-  dev_record *r = cuda_new(&d->host, sizeof *r);
+  dev_record *r = dev_new(&d->host, sizeof *r);
   if (!r) { /* the queue goes back to work all the same */
     bool pushed = cuda_enter_anyway(d);
     if (q->capturing) cuda_record_abandon(q);
     cuda_leave(pushed);
-    return cuda_no_memory(&d->host);
+    return dev_no_memory(&d->host);
   }
   r->device = d;
   ox_status *st = end_capture(q, &r->exec);
   if (st && q->capturing) q->capturing = false, q->stuck = true; /* the context could not be entered */
   if (st) {
-    cuda_drop(&d->host, r, sizeof *r);
+    dev_drop(&d->host, r, sizeof *r);
     return st;
   }
   if (q->workspace_captured) { /* the queue goes on with another one */
@@ -94,5 +94,5 @@ void cuda_record_release(dev_record *r) {
   cu.cuGraphExecDestroy(r->exec);
   if (r->workspace) cu.cuMemFree_v2(r->workspace);
   cuda_leave(pushed);
-  cuda_drop(&d->host, r, sizeof *r);
+  dev_drop(&d->host, r, sizeof *r);
 }

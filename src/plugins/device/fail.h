@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/fail.h - statuses of a device provider. */
+ * device/fail.h - statuses, and memory of the host, for a device provider and its driver. */
 #ifndef OX_DEVICE_FAIL_H
 #define OX_DEVICE_FAIL_H
 
@@ -9,6 +9,9 @@
 OX_NODISCARD __attribute__((format(printf, 3, 4))) ox_status *dev_fail(const ox_ep_host *h, ox_code code,
                                                                        const char *fmt, ...);
 OX_NODISCARD ox_status *dev_no_memory(const ox_ep_host *h);
+
+void *dev_new(const ox_ep_host *h, size_t bytes);          /* zeroed; NULL: out of memory */
+void dev_drop(const ox_ep_host *h, void *p, size_t bytes); /* NULL is fine */
 
 #define DEV_TRY(call)        \
   do {                       \

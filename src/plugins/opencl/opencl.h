@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "plugins/device/driver.h"
+#include "plugins/device/fail.h"
 
 /* An allocation. A buffer of OpenCL is a handle, so |begin| is an address that the process has reserved and can neither
  * read nor write. */
@@ -75,22 +76,12 @@ struct dev_queue {
 
 /* "|call|: CL_NAME (code)". */
 ox_status *opencl_fail(const ox_ep_host *host, const char *call, cl_int code);
-ox_status *opencl_say(const ox_ep_host *host, ox_code code, const char *fmt, ...)
-#if defined(__GNUC__)
-    __attribute__((format(printf, 3, 4)))
-#endif
-    ;
 /* A call that returns its code; the status is returned from the function that it stands in. */
 #define CL_TRY(host, fn, ...)                                        \
   do {                                                               \
     cl_int code_ = fn(__VA_ARGS__);                                  \
     if (code_ != CL_SUCCESS) return opencl_fail((host), #fn, code_); \
   } while (0)
-
-/* Zeroed memory of the host; NULL: there is none. */
-void *opencl_new(const ox_ep_host *host, size_t bytes);
-void opencl_drop(const ox_ep_host *host, void *p, size_t bytes);
-ox_status *opencl_no_memory(const ox_ep_host *host);
 
 /* ---- opencl_choice.c ---- */
 

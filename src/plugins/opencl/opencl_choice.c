@@ -53,9 +53,9 @@ ox_status *opencl_choose(const ox_ep_host *host, const ox_options *options, cl_d
     }
   }
   if (id < 0 || id >= (long)n)
-    return opencl_say(host, OX_INVALID_ARGUMENT,
-                      "OpenCL: device_id %ld: there are %u devices with device_type \"%s\" and platform \"%s\"", id,
-                      (unsigned)n, type, wanted);
+    return dev_fail(host, OX_INVALID_ARGUMENT,
+                    "OpenCL: device_id %ld: there are %u devices with device_type \"%s\" and platform \"%s\"", id,
+                    (unsigned)n, type, wanted);
   *out_id = devices[id];
   return NULL;
 }
@@ -82,11 +82,11 @@ ox_status *opencl_describe(const ox_ep_host *host, cl_device_id id, dev_info *ou
   ASK(CL_DEVICE_GLOBAL_MEM_SIZE, memory);
   ASK(CL_DEVICE_SINGLE_FP_CONFIG, floats);
   if (strncmp(version, "OpenCL 1.0", 10) == 0 || strncmp(version, "OpenCL 1.1", 10) == 0)
-    return opencl_say(host, OX_NOT_IMPLEMENTED, "OpenCL: %s has %s, 1.2 is needed", product, version);
+    return dev_fail(host, OX_NOT_IMPLEMENTED, "OpenCL: %s has %s, 1.2 is needed", product, version);
   if (items < 256 || local < 32768)
-    return opencl_say(host, OX_NOT_IMPLEMENTED,
-                      "OpenCL: %s: groups have at most %zu items and %llu bytes, 256 and 32768 are needed", product,
-                      items, (unsigned long long)local);
+    return dev_fail(host, OX_NOT_IMPLEMENTED,
+                    "OpenCL: %s: groups have at most %zu items and %llu bytes, 256 and 32768 are needed", product,
+                    items, (unsigned long long)local);
   /* no flag that lets the compiler forget NaN, infinities or signed zeros */
   snprintf(flags, room, "-cl-std=CL1.2%s",
            floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");

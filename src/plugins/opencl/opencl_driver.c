@@ -7,9 +7,9 @@ static void close_device(dev_device *d) {
   if (d->copies) clReleaseCommandQueue(d->copies);
   if (d->context) clReleaseContext(d->context);
   pthread_mutex_destroy(&d->lock);
-  opencl_drop(&d->host, d->blocks, d->room * sizeof *d->blocks);
+  dev_drop(&d->host, d->blocks, d->room * sizeof *d->blocks);
   ox_ep_host host = d->host;
-  opencl_drop(&host, d, sizeof *d);
+  dev_drop(&host, d, sizeof *d);
 }
 
 static ox_status *open_contents(dev_device *d, const ox_options *options) {
@@ -25,8 +25,8 @@ static ox_status *open_contents(dev_device *d, const ox_options *options) {
 
 static ox_status *open_device(const ox_ep_host *host, const ox_options *options, dev_device **out_device) {
   *out_device = NULL;
-  dev_device *d = opencl_new(host, sizeof *d);
-  if (!d) return opencl_no_memory(host);
+  dev_device *d = dev_new(host, sizeof *d);
+  if (!d) return dev_no_memory(host);
   d->host = *host;
   pthread_mutex_init(&d->lock, NULL);
   atomic_init(&d->version, 0);

@@ -23,10 +23,10 @@ static size_t after(const dev_device *d, const void *address) {
 static bool grow(dev_device *d) {
   if (d->n_blocks < d->room) return true;
   size_t room = d->room ? 2 * d->room : 16;
-  opencl_block *more = opencl_new(&d->host, room * sizeof *more);
+  opencl_block *more = dev_new(&d->host, room * sizeof *more);
   if (!more) return false;
   if (d->n_blocks) memcpy(more, d->blocks, d->n_blocks * sizeof *more);
-  opencl_drop(&d->host, d->blocks, d->room * sizeof *more);
+  dev_drop(&d->host, d->blocks, d->room * sizeof *more);
   d->blocks = more;
   d->room = room;
   return true;
@@ -61,7 +61,7 @@ ox_status *opencl_alloc(dev_device *d, size_t bytes, void **out_address) {
   }
   if (reserved != MAP_FAILED) munmap(reserved, bytes);
   clReleaseMemObject(block.mem);
-  return opencl_no_memory(&d->host);
+  return dev_no_memory(&d->host);
 }
 
 void opencl_free(dev_device *d, void *address, size_t bytes) {
@@ -111,8 +111,7 @@ ox_status *opencl_find(dev_device *d, dev_queue *q, const void *address, opencl_
   }
   pthread_mutex_unlock(&d->lock);
   if (found) return NULL;
-  return opencl_say(&d->host, OX_INVALID_ARGUMENT, "OpenCL: %p is no address of this device",
-                    (void *)(uintptr_t)address);
+  return dev_fail(&d->host, OX_INVALID_ARGUMENT, "OpenCL: %p is no address of this device", (void *)(uintptr_t)address);
 }
 
 static ox_status *copy_within(dev_device *d, dev_queue *q, const opencl_place *to, const opencl_place *from,
@@ -137,7 +136,7 @@ ox_status *opencl_copy(dev_device *d, dev_queue *q, void *to, const void *from, 
   if (st) return st;
   if (way == DEV_WITHIN) return copy_within(d, q, &there, &here, bytes);
   if (q && q->recording)
-    return opencl_say(&d->host, OX_INVALID_ARGUMENT, "OpenCL: a record cannot hold copies of the host");
+    return dev_fail(&d->host, OX_INVALID_ARGUMENT, "OpenCL: a record cannot hold copies of the host");
   cl_command_queue queue = q ? q->queue : d->copies;
   if (way == DEV_TO_DEVICE)
     CL_TRY(&d->host, clEnqueueWriteBuffer, queue, there.mem, q ? CL_FALSE : CL_TRUE, there.offset, bytes, from, 0, NULL,

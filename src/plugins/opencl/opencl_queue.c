@@ -10,12 +10,12 @@ enum { FLUSH_EVERY = 16 }; /* launches: often enough to keep a device busy, seld
 ox_status *opencl_queue_create(dev_device *d, dev_queue **out_queue) {
   cl_int code;
   *out_queue = NULL;
-  dev_queue *q = opencl_new(&d->host, sizeof *q);
-  if (!q) return opencl_no_memory(&d->host);
+  dev_queue *q = dev_new(&d->host, sizeof *q);
+  if (!q) return dev_no_memory(&d->host);
   q->device = d;
   q->queue = clCreateCommandQueue(d->context, d->id, 0, &code);
   if (code != CL_SUCCESS) {
-    opencl_drop(&d->host, q, sizeof *q);
+    dev_drop(&d->host, q, sizeof *q);
     return opencl_fail(&d->host, "clCreateCommandQueue", code);
   }
   *out_queue = q;
@@ -27,7 +27,7 @@ void opencl_queue_release(dev_queue *q) {
   opencl_record_release(q->recording);
   clFinish(q->queue);
   clReleaseCommandQueue(q->queue);
-  opencl_drop(&q->device->host, q, sizeof *q);
+  dev_drop(&q->device->host, q, sizeof *q);
 }
 
 ox_status *opencl_queue_sync(dev_queue *q) {
@@ -90,8 +90,8 @@ struct dev_event {
 };
 
 ox_status *opencl_event_create(dev_device *d, dev_event **out_event) {
-  dev_event *e = *out_event = opencl_new(&d->host, sizeof *e);
-  if (!e) return opencl_no_memory(&d->host);
+  dev_event *e = *out_event = dev_new(&d->host, sizeof *e);
+  if (!e) return dev_no_memory(&d->host);
   e->device = d;
   pthread_mutex_init(&e->lock, NULL);
   return NULL;
@@ -109,7 +109,7 @@ void opencl_event_release(dev_event *e) {
   if (!e) return;
   replace(e, NULL);
   pthread_mutex_destroy(&e->lock);
-  opencl_drop(&e->device->host, e, sizeof *e);
+  dev_drop(&e->device->host, e, sizeof *e);
 }
 
 ox_status *opencl_event_record(dev_event *e, dev_queue *q) {

@@ -21,9 +21,9 @@ struct dev_record {
 
 ox_status *opencl_record_begin(dev_queue *q) {
   const ox_ep_host *host = &q->device->host;
-  if (q->recording) return opencl_say(host, OX_INVALID_ARGUMENT, "OpenCL: the queue is recording already");
-  q->recording = opencl_new(host, sizeof *q->recording);
-  if (!q->recording) return opencl_no_memory(host);
+  if (q->recording) return dev_fail(host, OX_INVALID_ARGUMENT, "OpenCL: the queue is recording already");
+  q->recording = dev_new(host, sizeof *q->recording);
+  if (!q->recording) return dev_no_memory(host);
   q->recording->device = q->device;
   return NULL;
 }
@@ -32,10 +32,10 @@ static step *append(dev_record *r) {
   const ox_ep_host *host = &r->device->host;
   if (r->n == r->room) {
     size_t room = r->room ? 2 * r->room : 64;
-    step *more = opencl_new(host, room * sizeof *more);
+    step *more = dev_new(host, room * sizeof *more);
     if (!more) return NULL;
     if (r->n) memcpy(more, r->steps, r->n * sizeof *more);
-    opencl_drop(host, r->steps, r->room * sizeof *more);
+    dev_drop(host, r->steps, r->room * sizeof *more);
     r->steps = more;
     r->room = room;
   }
@@ -47,7 +47,7 @@ ox_status *opencl_record_add(dev_queue *q, const dev_launch *l, const opencl_pla
   const ox_ep_host *host = &q->device->host;
   step *s = append(q->recording);
   cl_int code;
-  if (!s) return opencl_no_memory(host);
+  if (!s) return dev_no_memory(host);
   cl_kernel kernel = clCreateKernel(l->kernel->module->program, l->kernel->name, &code);
   if (code != CL_SUCCESS) return opencl_fail(host, "clCreateKernel", code);
   code = opencl_set_arguments(kernel, places, NULL, l);
@@ -63,7 +63,7 @@ ox_status *opencl_record_add(dev_queue *q, const dev_launch *l, const opencl_pla
 
 ox_status *opencl_record_add_copy(dev_queue *q, const opencl_place *to, const opencl_place *from, size_t bytes) {
   step *s = append(q->recording);
-  if (!s) return opencl_no_memory(&q->device->host);
+  if (!s) return dev_no_memory(&q->device->host);
   s->to = *to;
   s->from = *from;
   s->bytes = bytes;
@@ -74,7 +74,7 @@ ox_status *opencl_record_add_copy(dev_queue *q, const opencl_place *to, const op
 ox_status *opencl_record_end(dev_queue *q, dev_record **out_record) {
   *out_record = q->recording;
   q->recording = NULL;
-  if (!*out_record) return opencl_say(&q->device->host, OX_INVALID_ARGUMENT, "OpenCL: the queue is not recording");
+  if (!*out_record) return dev_fail(&q->device->host, OX_INVALID_ARGUMENT, "OpenCL: the queue is not recording");
   return NULL;
 }
 
@@ -98,6 +98,6 @@ void opencl_record_release(dev_record *r) {
   const ox_ep_host *host = &r->device->host;
   for (size_t i = 0; i < r->n; i++)
     if (r->steps[i].kernel) clReleaseKernel(r->steps[i].kernel);
-  opencl_drop(host, r->steps, r->room * sizeof *r->steps);
-  opencl_drop(host, r, sizeof *r);
+  dev_drop(host, r->steps, r->room * sizeof *r->steps);
+  dev_drop(host, r, sizeof *r);
 }

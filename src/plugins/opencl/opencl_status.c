@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl/opencl_status.c - codes of OpenCL as statuses, and the host's memory. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
+ * opencl/opencl_status.c - codes of OpenCL as statuses. */
 #include "plugins/opencl/opencl.h"
 
 static const struct {
@@ -69,26 +65,5 @@ ox_status *opencl_fail(const ox_ep_host *host, const char *call, cl_int code) {
     if (names[i].code == code) name = names[i].name;
   bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY ||
                 code == CL_INVALID_BUFFER_SIZE; /* more than a buffer can have */
-  return opencl_say(host, memory ? OX_OUT_OF_MEMORY : OX_FAIL, "OpenCL: %s: %s (%d)", call, name, (int)code);
-}
-
-ox_status *opencl_say(const ox_ep_host *host, ox_code code, const char *fmt, ...) {
-  char text[4096]; /* with room for a compiler's messages */
-  va_list args;
-  va_start(args, fmt);
-  vsnprintf(text, sizeof text, fmt, args);
-  va_end(args);
-  return host->status_make(code, text);
-}
-
-ox_status *opencl_no_memory(const ox_ep_host *host) { return host->status_make(OX_OUT_OF_MEMORY, "out of memory"); }
-
-void *opencl_new(const ox_ep_host *host, size_t bytes) {
-  void *p = host->alloc.alloc(host->alloc.ctx, bytes, 16);
-  if (p) memset(p, 0, bytes);
-  return p;
-}
-
-void opencl_drop(const ox_ep_host *host, void *p, size_t bytes) {
-  if (p) host->alloc.free(host->alloc.ctx, p, bytes);
+  return dev_fail(host, memory ? OX_OUT_OF_MEMORY : OX_FAIL, "OpenCL: %s: %s (%d)", call, name, (int)code);
 }
