@@ -78,8 +78,11 @@ foreach(test test.session.env_providers test.ort.ort_plugins)
 endforeach()
 
 # oneDNN as a provider, where there is libdnnl; and what holds for all providers.
+file(GLOB od_bytes_sources CONFIGURE_DEPENDS src/plugins/onednn/od_bytes*.c)
+onyx_isa_flags(${od_bytes_sources})
+target_sources(test.plugins.onednn.od_bytes PRIVATE ${od_bytes_sources})
 if(TARGET onyx_onednn)
-  foreach(name onednn_ops onednn_runs)
+  foreach(name onednn_ops onednn_bits onednn_runs)
     target_compile_definitions(test.plugins.onednn.${name} PRIVATE ONEDNN_PLUGIN="$<TARGET_FILE:onyx_onednn>")
     add_dependencies(test.plugins.onednn.${name} onyx_onednn)
   endforeach()
@@ -87,7 +90,8 @@ if(TARGET onyx_onednn)
   if(NOT ONYX_SANITIZE) # whose run-time wants to come first: a program that has an OpenMP run-time of its own
     onyx_add_test(plugins.onednn.other_openmp test.plugins.onednn.onednn_runs "LD_PRELOAD=libgomp.so.1")
   endif()
-  set_property(TEST plugins.onednn.cts plugins.onednn.onednn_ops plugins.onednn.onednn_runs APPEND PROPERTY ENVIRONMENT
+  set_property(TEST plugins.onednn.cts plugins.onednn.onednn_ops plugins.onednn.onednn_bits
+    plugins.onednn.onednn_runs APPEND PROPERTY ENVIRONMENT
     "LSAN_OPTIONS=use_tls=0:suppressions=${CMAKE_SOURCE_DIR}/tests/plugins/onednn/lsan.supp")
 endif()
 

@@ -56,6 +56,7 @@ dnnl_memory_desc_t od_md_strided(int rank, const int64_t *dims, const int64_t *s
 dnnl_memory_desc_t od_md_of(const od_value *v); /* row-major */
 const dnnl_memory_desc_t *od_md(const od_builder *b, uint32_t mem);
 bool od_md_is_plain(const dnnl_memory_desc_t *md);
+bool od_md_is_dense(const dnnl_memory_desc_t *md); /* its elements are a row without gaps, in whatever order */
 /* What |pd| wants of DNNL_ARG |what| (dnnl_query_src_md ...). */
 dnnl_memory_desc_t od_md_wanted(const_dnnl_primitive_desc_t pd, dnnl_query_t what, int index);
 
@@ -80,6 +81,7 @@ uint32_t od_extra_value(od_builder *b);
  * other dimensions of the same number of elements. */
 ox_status *od_read(od_builder *b, uint32_t value, uint32_t *out_mem);
 ox_status *od_read_plain(od_builder *b, uint32_t value, uint32_t *out_mem);
+ox_status *od_read_dense(od_builder *b, uint32_t value, uint32_t *out_mem); /* as it is, or else row-major */
 ox_status *od_read_as(od_builder *b, uint32_t value, const dnnl_memory_desc_t *md, uint32_t *out_mem);
 ox_status *od_read_dims(od_builder *b, uint32_t value, int rank, const int64_t *dims, uint32_t *out_mem);
 /* From the form |mem|, of whatever dimensions, to |md| of the same ones; |mem| itself if it is that already. */
@@ -119,6 +121,8 @@ ox_status *od_attr_create(od_builder *b,
 /* Takes |pd|, also when it fails. */
 ox_status *od_emit(od_builder *b, dnnl_primitive_desc_t pd, od_args *args);
 ox_status *od_emit_fill(od_builder *b, uint32_t mem, float with);
+/* |mems|: the result, then its |n| - 1 operands, all as od_md_is_dense says and of one order of dimensions. */
+ox_status *od_emit_own(od_builder *b, od_own own, const od_bytes_job *job, const uint32_t *mems, uint32_t n);
 bool od_is_reference(const_dnnl_primitive_desc_t pd); /* code that is right but not meant to be fast */
 
 #endif

@@ -127,21 +127,46 @@ static bool add_arithmetic(od_builder *b, const od_node *n, od_chain *c) {
 
 static bool add_quantize(const od_node *n, od_chain *c) {
   od_quant q;
-  if (!c->of_integers || !od_quantize_read(n, &q, &c->q_type) || od_in(n, 0) != c->out) return false;
-  c->q_scale = od_scale_at(&q, 0), c->q_zero = od_zero_at(&q, 0);
-  od_function f = {dnnl_eltwise_linear, 1 / c->q_scale, (float)c->q_zero};
+  uint32_t type;
+  if (!c->of_integers || !od_quantize_read(n, &q, &type) || od_in(n, 0) != c->out) return false;
+  od_function f = {dnnl_eltwise_linear, 1 / od_scale_at(&q, 0), 0};
   if (c->n_posts == OD_MOST_POSTS || clashes(c, &f)) return false;
-  c->quantized = true;
+  od_chain_quantize(c, od_scale_at(&q, 0), od_zero_at(&q, 0), type);
   swallow(c, n->index, od_out(n, 0));
   return true;
 }
 
-bool od_chain_scales_first(const od_chain *c) {
-  for (uint32_t i = 0; i < c->n_posts; i++) {
-    const od_post *p = &c->post[i];
-    if (p->operand != OD_NO_VALUE || p->f.alg != dnnl_eltwise_relu || p->f.alpha != 0) return false;
-  }
+/* The bounds of a Relu or a Clip. */
+static bool read_cut(const od_post *p, float *low, float *high) {
+  *low = 0, *high = INFINITY;
+  if (p->operand != OD_NO_VALUE) return false;
+  if (p->f.alg == dnnl_eltwise_clip) *low = p->f.alpha, *high = p->f.beta;
+  return p->f.alg == dnnl_eltwise_clip || (p->f.alg == dnnl_eltwise_relu && p->f.alpha == 0);
+}
+
+bool od_chain_only_cuts(const od_chain *c) {
+  float low, high;
+  for (uint32_t i = 0; i < c->n_posts; i++)
+    if (!read_cut(&c->post[i], &low, &high)) return false;
   return true;
+}
+
+static int32_t quantize(const od_chain *c, float x) {
+  float q = rintf(x / c->q_scale) + (float)c->q_zero;
+  return (int32_t)fminf(fmaxf(q, (float)c->q_low), (float)c->q_high);
+}
+
+/* Rounding keeps the order of numbers: a cut before it is one behind it, at the bound's integer. */
+void od_chain_quantize(od_chain *c, float scale, int32_t zero, uint32_t type) {
+  c->quantized = true, c->q_scale = scale, c->q_zero = zero, c->q_type = type;
+  c->q_low = type == OX_I8 ? -128 : 0, c->q_high = c->q_low + 255;
+  if (!od_chain_only_cuts(c)) return;
+  for (uint32_t i = c->n_posts; i-- > 0;) { /* the last one wins, so that the others are cut by its bounds */
+    float low, high;
+    read_cut(&c->post[i], &low, &high);
+    int32_t q_low = quantize(c, low), q_high = quantize(c, high);
+    c->q_low = q_low, c->q_high = q_high;
+  }
 }
 
 uint32_t od_chain_type(const od_chain *c) { return c->quantized ? c->q_type : c->dtype; }
@@ -184,11 +209,8 @@ static dnnl_memory_desc_t operand_md(const od_chain *c, const od_post *p) {
   return is_full ? od_md_any(p->rank, p->dims, od_type(c->dtype)) : od_md_plain(p->rank, p->dims, od_type(c->dtype));
 }
 
-dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primitive_attr_t attr) {
-  dnnl_post_ops_t posts;
-  dnnl_status_t s = dnnl_post_ops_create(&posts);
-  (void)b;
-  if (s != dnnl_success) return s;
+static dnnl_status_t append_posts(const od_chain *c, dnnl_post_ops_t posts) {
+  dnnl_status_t s = dnnl_success;
   for (uint32_t i = 0; s == dnnl_success && i < c->n_posts; i++) {
     const od_post *p = &c->post[i];
     dnnl_memory_desc_t md = operand_md(c, p);
@@ -199,10 +221,32 @@ dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primiti
     else
       s = dnnl_post_ops_append_binary(posts, p->f.alg, &md);
   }
-  if (s == dnnl_success && c->quantized && !od_chain_scales_first(c))
-    s = dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_linear, 1 / c->q_scale, (float)c->q_zero);
+  return s;
+}
+
+/* The library adds a zero before it rounds to integers, ONNX after: where there is one, numbers are rounded before. */
+static dnnl_status_t append_quantization(const od_chain *c, dnnl_post_ops_t posts) {
+  dnnl_status_t s = dnnl_success;
+  int32_t least = c->q_type == OX_I8 ? -128 : 0, most = least + 255;
+  float low = (float)(c->q_low - c->q_zero), high = (float)(c->q_high - c->q_zero);
+  if (!od_chain_only_cuts(c)) s = dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_linear, 1 / c->q_scale, 0);
+  if (s == dnnl_success && c->q_zero) s = dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_round, 0, 0);
+  if (s != dnnl_success || (c->q_low == least && c->q_high == most)) return s;
+  if (low == 0 && c->q_high == most) return dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_relu, 0, 0);
+  return dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_clip, low, high);
+}
+
+dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primitive_attr_t attr) {
+  dnnl_post_ops_t posts;
+  dnnl_status_t s = dnnl_post_ops_create(&posts);
+  (void)b;
+  if (s != dnnl_success) return s;
+  if (!c->quantized || !od_chain_only_cuts(c)) s = append_posts(c, posts);
+  if (s == dnnl_success && c->quantized) s = append_quantization(c, posts);
   if (s == dnnl_success) s = dnnl_primitive_attr_set_post_ops(attr, posts);
   dnnl_post_ops_destroy(posts);
+  if (s == dnnl_success && c->quantized && c->q_zero)
+    s = dnnl_primitive_attr_set_zero_points(attr, DNNL_ARG_DST, 1, 0, &c->q_zero);
   return s;
 }
 

@@ -35,6 +35,7 @@ typedef struct od_chain {
   float q_scale;
   int32_t q_zero;
   uint32_t q_type;
+  int32_t q_low, q_high; /* what Relu and Clip leave of the type, if od_chain_only_cuts */
   od_post post[OD_MOST_POSTS];
   od_swallowed node[OD_MOST_POSTS + 1];
 } od_chain;
@@ -50,11 +51,13 @@ void od_chain_find(od_builder *b, od_chain *c);
 bool od_chain_shorten(od_chain *c);
 /* |s| as an operand of the primitive's output; false: it cannot be seen so. */
 bool od_chain_see(const od_chain *c, const ox_shape *s, od_post *p);
-/* Whether the scale of a QuantizeLinear at the end can go before all posts, and its zero behind them as an attribute.
- */
-bool od_chain_scales_first(const od_chain *c);
+/* |c| ends with a quantization by |scale| and |zero| to |type|, and nothing comes after that. */
+void od_chain_quantize(od_chain *c, float scale, int32_t zero, uint32_t type);
+/* Whether there are only Relus and Clips before the QuantizeLinear at the end: they become bounds of its integers, and
+ * its scale goes before them. */
+bool od_chain_only_cuts(const od_chain *c);
 uint32_t od_chain_type(const od_chain *c); /* of the output */
-/* |attr| gets the posts. */
+/* |attr| gets the posts, and the zero of a QuantizeLinear at the end. */
 dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primitive_attr_t attr);
 /* Emits |pd| with |args|, to which operands and output are added. Takes |pd|. */
 ox_status *od_chain_emit(od_builder *b, const od_chain *c, dnnl_primitive_desc_t pd, od_args *args);

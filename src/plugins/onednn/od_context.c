@@ -63,12 +63,13 @@ static ox_status *bind(ox_ep *ep, const od_plan *plan, od_context *c, const ox_i
   return NULL;
 }
 
-static dnnl_status_t write_fill(const od_plan *plan, const od_step *s, od_context *c) {
-  void *at;
-  dnnl_status_t st = dnnl_memory_get_data_handle(c->mems[s->arg[0].mem], &at);
-  size_t n = dnnl_memory_desc_get_size(&plan->mems[s->arg[0].mem].md) / sizeof(float);
-  for (size_t i = 0; st == dnnl_success && i < n; i++) ((float *)at)[i] = s->fill;
-  return st;
+static ox_status *run_own(ox_ep *ep, const od_plan *plan, const od_step *s, const od_context *c) {
+  void *at[3];
+  for (uint32_t i = 0; i < s->n_args; i++) {
+    dnnl_status_t st = dnnl_memory_get_data_handle(c->mems[s->arg[i].mem], &at[i]);
+    if (st != dnnl_success) return od_fail(ep, od_status_code(st), "oneDNN: a memory object: %s", od_status_text(st));
+  }
+  return od_own_run(ep, plan, s, at);
 }
 
 static ox_status *stopped(ox_ep *ep, const ox_io *io) {
@@ -78,12 +79,10 @@ static ox_status *stopped(ox_ep *ep, const ox_io *io) {
   return NULL;
 }
 
-static ox_status *run_step(ox_ep *ep, const od_plan *plan, const od_step *s, od_context *c,
-                           const dnnl_exec_arg_t *args) {
+static ox_status *run_primitive(ox_ep *ep, const od_step *s, const dnnl_exec_arg_t *args) {
   od_crew crew = {.host = &ep->host, .threads = ep->threads, .together = s->together};
   od_seat before = od_crew_enter(&crew);
-  dnnl_status_t st =
-      s->prim ? dnnl_primitive_execute(s->prim, ep->stream, (int)s->n_args, args) : write_fill(plan, s, c);
+  dnnl_status_t st = dnnl_primitive_execute(s->prim, ep->stream, (int)s->n_args, args);
   od_crew_leave(before);
   if (st == dnnl_success && !crew.broken) return NULL;
   return od_fail(ep, crew.broken ? OX_FAIL : od_status_code(st), "oneDNN: node '%s', primitive %s: %s", s->name,
@@ -97,7 +96,7 @@ ox_status *od_context_run(ox_ep *ep, const od_plan *plan, od_context *c, const o
     const od_step *s = &plan->steps[i];
     int64_t start = ep->host.now_ns();
     OD_TRY(stopped(ep, io));
-    OD_TRY(run_step(ep, plan, s, c, args));
+    OD_TRY(s->prim ? run_primitive(ep, s, args) : run_own(ep, plan, s, c));
     if (io->profile_event) io->profile_event(io, s->impl, start, ep->host.now_ns() - start);
     args += s->n_args;
   }

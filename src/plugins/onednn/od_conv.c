@@ -8,13 +8,14 @@
 
 /* ---- claims ---- */
 
+/* Input and weights have one rank: either tells it. */
 static const char *refuse(const od_node *n) {
   ox_shape x, w;
-  const char *why = od_refuse_type(n, 0);
-  if (why) return why;
   if (od_in_type(n, 1, &w) != od_in_type(n, 0, &x)) return "its weights are of another type";
-  if (w.rank != x.rank) return "the rank of its weights is not known";
-  return od_window_refuse(n, x.rank - 2);
+  const char *why = od_refuse_type(n, x.rank < 0);
+  if (why) return why;
+  if (x.rank >= 0 && w.rank >= 0 && w.rank != x.rank) return "its weights are of another rank";
+  return od_window_refuse(n, OD_MAX(x.rank, w.rank) - 2);
 }
 
 /* ---- shapes ---- */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/onednn/od_int8.c - what convolutions and products of integers have in common. The library computes
- * scale (x w + bias), with bias in units of the accumulator; posts then work on the numbers themselves. */
+ * scale (x w + bias), with bias in units of the accumulator; posts then work on the numbers themselves. The sums are
+ * whole numbers below 2^24, so that float32 has them exactly, and scaled by the one float that the CPU provider scales
+ * them by. (Larger ones are rounded once more than there. What they are the sums of is then saturated by any scale
+ * above 2^-15.) */
+#include <math.h>
 #include <string.h>
 
 #include "od_int8.h"
@@ -41,23 +45,21 @@ bool od_int8_read(od_builder *b, const od_node *n, int w_axis, int64_t channels,
 
 /* ---- attributes ---- */
 
-static dnnl_status_t set_scales(od_builder *b, const od_int8 *q, float factor, int mask, dnnl_primitive_attr_t attr) {
+/* |y|: a scale that the results are divided by, in this order. */
+static dnnl_status_t set_scales(od_builder *b, const od_int8 *q, float y, int mask, dnnl_primitive_attr_t attr) {
   int64_t n = od_quant_is_one(&q->w) ? 1 : q->channels;
   float *scales = od_alloc(b->ep, (size_t)n * sizeof *scales);
   if (!scales) return dnnl_out_of_memory;
-  for (int64_t i = 0; i < n; i++) scales[i] = od_scale_at(&q->x, 0) * od_scale_at(&q->w, i) * factor;
+  for (int64_t i = 0; i < n; i++) scales[i] = od_scale_at(&q->x, 0) * od_scale_at(&q->w, i) / y;
   dnnl_status_t s = dnnl_primitive_attr_set_output_scales(attr, n, n == 1 ? 0 : mask, scales);
   od_free(b->ep, scales);
   return s;
 }
 
 dnnl_status_t od_int8_attr(od_builder *b, const od_int8 *q, const od_chain *c, int mask, dnnl_primitive_attr_t attr) {
-  bool first = c->quantized && od_chain_scales_first(c);
   int32_t zero = od_zero_at(&q->x, 0);
-  dnnl_status_t s = set_scales(b, q, first ? 1 / c->q_scale : 1, mask, attr);
+  dnnl_status_t s = set_scales(b, q, c->quantized && od_chain_only_cuts(c) ? c->q_scale : 1, mask, attr);
   if (s == dnnl_success && zero) s = dnnl_primitive_attr_set_zero_points(attr, DNNL_ARG_SRC, 1, 0, &zero);
-  if (s == dnnl_success && first && c->q_zero)
-    s = dnnl_primitive_attr_set_zero_points(attr, DNNL_ARG_DST, 1, 0, &c->q_zero);
   return s == dnnl_success ? od_chain_attr(b, c, attr) : s;
 }
 
@@ -78,31 +80,31 @@ ox_status *od_int8_weights(od_builder *b, const od_int8 *q, const dnnl_memory_de
   return st;
 }
 
-static float bias_at(const od_int8 *q, int64_t i) {
+static double bias_at(const od_int8 *q, int64_t i) {
   int32_t n = 0;
   float x;
   if (q->bias->dtype == OX_I32) memcpy(&n, (const char *)q->bias->data + i * 4, sizeof n);
-  if (q->bias_is_exact) return (float)n;
+  if (q->bias_is_exact) return n;
   double scale = (double)od_scale_at(&q->x, 0) * od_scale_at(&q->w, i);
   if (q->bias_quant.from == OD_NO_VALUE) {
     memcpy(&x, (const char *)q->bias->data + i * 4, sizeof x);
-    return (float)(x / scale);
+    return x / scale;
   }
   if (q->bias->dtype == OX_U8) n = ((const uint8_t *)q->bias->data)[i];
   if (q->bias->dtype == OX_I8) n = ((const int8_t *)q->bias->data)[i];
-  return (float)((n - od_zero_at(&q->bias_quant, i)) * (double)od_scale_at(&q->bias_quant, i) / scale);
+  return (n - od_zero_at(&q->bias_quant, i)) * (double)od_scale_at(&q->bias_quant, i) / scale;
 }
 
-ox_status *od_int8_bias(od_builder *b, const od_int8 *q, uint32_t bias_value, const dnnl_memory_desc_t *md,
+ox_status *od_int8_bias(od_builder *b, const od_int8 *q, uint32_t bias_value, bool whole, const dnnl_memory_desc_t *md,
                         uint32_t *out_mem) {
-  uint64_t tag = 4 * (b->node + 1); /* it depends on the node's scales */
+  uint64_t tag = 4 * (b->node + 1) + 2 * whole; /* it depends on the node's scales */
   *out_mem = OD_NO_VALUE;
   if (!q->has_bias) return NULL;
   OD_TRY(od_fixed_find(b, bias_value, tag, md, out_mem));
   if (*out_mem != OD_NO_VALUE) return NULL;
   float *bias = od_alloc(b->ep, (size_t)q->channels * sizeof *bias);
   if (!bias) return od_no_memory(b->ep);
-  for (int64_t i = 0; i < q->channels; i++) bias[i] = bias_at(q, i);
+  for (int64_t i = 0; i < q->channels; i++) bias[i] = (float)(whole ? rint(bias_at(q, i)) : bias_at(q, i));
   ox_status *st = od_fixed_make(b, bias_value, tag, bias, md, md, out_mem);
   od_free(b->ep, bias);
   return st;

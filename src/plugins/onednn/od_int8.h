@@ -29,7 +29,8 @@ dnnl_status_t od_int8_attr(od_builder *b, const od_int8 *q, const od_chain *c, i
 /* The weights as |plain|, of int8, in the form |to|; and the bias in units of the accumulator, of float32. */
 ox_status *od_int8_weights(od_builder *b, const od_int8 *q, const dnnl_memory_desc_t *plain,
                            const dnnl_memory_desc_t *to, uint32_t *out_mem);
-ox_status *od_int8_bias(od_builder *b, const od_int8 *q, uint32_t bias_value, const dnnl_memory_desc_t *md,
+/* |whole|: rounded to integers, as the CPU provider has it where it computes with integers, too. */
+ox_status *od_int8_bias(od_builder *b, const od_int8 *q, uint32_t bias_value, bool whole, const dnnl_memory_desc_t *md,
                         uint32_t *out_mem);
 
 /* ---- operators ---- */

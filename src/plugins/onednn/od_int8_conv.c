@@ -33,7 +33,7 @@ static ox_status *emit(od_builder *b, const od_conv *c, const od_int8 *q, uint32
                      b_md = od_md_wanted(pd, dnnl_query_weights_md, 1);
   ox_status *st = od_read_as(b, q->x.from, &x_md, &x);
   if (!st) st = od_int8_weights(b, q, &plain, &w_md, &w);
-  if (!st) st = od_int8_bias(b, q, bias_value, &b_md, &bias);
+  if (!st) st = od_int8_bias(b, q, bias_value, chain->quantized && od_chain_only_cuts(chain), &b_md, &bias);
   if (st) {
     dnnl_primitive_desc_destroy(pd);
     return st;
@@ -89,9 +89,8 @@ static ox_status *build(od_builder *b, const od_node *n) {
   read_quants(n, &q.x, &q.w, &y);
   q.x.from = od_in(n, 0), q.w.from = od_in(n, 3), q.channels = c.y.dim[1];
   od_chain_begin(od_out(n, 0), &c.y, OX_F32, c.rank, c.y.dim, &chain);
-  chain.of_integers = chain.quantized = true;
-  chain.q_scale = od_scale_at(&y, 0), chain.q_zero = od_zero_at(&y, 0);
-  chain.q_type = y.zero ? y.zero->dtype : OX_U8;
+  chain.of_integers = true;
+  od_chain_quantize(&chain, od_scale_at(&y, 0), od_zero_at(&y, 0), y.zero ? y.zero->dtype : OX_U8);
   if (od_count(&c.y) == 0) {
     dnnl_memory_desc_t md = od_md_plain(c.rank, c.y.dim, od_type(chain.q_type));
     uint32_t mem;

@@ -30,7 +30,7 @@ static ox_status *emit(od_builder *b, const od_product_types *t, const od_int8 *
   ox_status *st = od_read_plain(b, q->x.from, &a);
   if (!st) st = od_view(b, a, &t->a, &a);
   if (!st) st = od_int8_weights(b, q, &t->w_plain, &w_md, &w);
-  if (!st) st = od_int8_bias(b, q, bias_value, &t->bias, &bias);
+  if (!st) st = od_int8_bias(b, q, bias_value, !chain->quantized || od_chain_only_cuts(chain), &t->bias, &bias);
   if (st) {
     dnnl_primitive_desc_destroy(pd);
     return st;
@@ -97,9 +97,8 @@ static ox_status *build(od_builder *b, const od_node *n) {
   dnnl_memory_desc_t a = od_md_plain(p.rank, p.a, dnnl_u8), w = od_md_plain(p.rank, p.w, dnnl_s8);
   od_product_types t = types_of(b, &p, &q, &a, &w);
   od_chain_begin(od_out(n, 0), &p.shape, OX_F32, p.rank, p.y, &chain);
-  chain.of_integers = chain.quantized = true;
-  chain.q_scale = od_scale_at(&y, 0), chain.q_zero = od_zero_at(&y, 0);
-  chain.q_type = y.zero ? y.zero->dtype : OX_U8;
+  chain.of_integers = true;
+  od_chain_quantize(&chain, od_scale_at(&y, 0), od_zero_at(&y, 0), y.zero ? y.zero->dtype : OX_U8);
   if (od_count(&p.shape) == 0) {
     dnnl_memory_desc_t md = od_md_plain(p.shape.rank, p.shape.dim, od_type(chain.q_type));
     uint32_t mem;

@@ -70,6 +70,17 @@ bool od_md_is_plain(const dnnl_memory_desc_t *md) {
   return dnnl_memory_desc_equal(md, &plain);
 }
 
+bool od_md_is_dense(const dnnl_memory_desc_t *md) {
+  int64_t n = 1;
+  for (int i = 0; i < md->ndims; i++) {
+    if (md->padded_dims[i] != md->dims[i]) return false;
+    n *= md->dims[i];
+  }
+  size_t bytes = md->data_type == dnnl_f32 || md->data_type == dnnl_s32 ? 4 : md->data_type == dnnl_bf16 ? 2 : 1;
+  return md->offset0 == 0 && md->extra.flags == dnnl_memory_extra_flag_none &&
+         dnnl_memory_desc_get_size(md) == (size_t)n * bytes;
+}
+
 dnnl_memory_desc_t od_md_wanted(const_dnnl_primitive_desc_t pd, dnnl_query_t what, int index) {
   const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, what, index);
   return md ? *md : (dnnl_memory_desc_t){0};

@@ -39,6 +39,13 @@ const ox_tensor *od_in_const(const od_node *n, size_t i) {
   return t && t->kind == OX_TENSOR ? t : NULL;
 }
 
+bool od_is_dequantized(const od_node *n, size_t i) {
+  const ox_ep_host *h = &n->ep->host;
+  uint32_t v = od_in(n, i);
+  size_t from = v == OD_NO_VALUE ? SIZE_MAX : h->value_producer(n->g, v);
+  return from != SIZE_MAX && strcmp(h->node_op(n->g, from), "DequantizeLinear") == 0;
+}
+
 bool od_float_const(const od_node *n, size_t i, float *out) {
   const ox_tensor *t = od_in_const(n, i);
   if (!t || t->dtype != OX_F32 || t->bytes != sizeof *out) return false;

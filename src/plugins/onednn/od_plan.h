@@ -33,12 +33,17 @@ typedef struct od_arg {
   uint32_t mem;
 } od_arg;
 
+/* What the plug-in computes itself: arg[0] of arg[1], arg[2], which lie alike and without gaps. */
+typedef enum od_own { OD_FILL, OD_QUANTIZE, OD_DEQUANTIZE, OD_ADD } od_own;
+
 typedef struct od_step {
-  dnnl_primitive_t prim; /* NULL: |fill| */
+  dnnl_primitive_t prim; /* NULL: |own| */
   size_t node;
   const char *name, *impl; /* of the node; of the library */
   bool together;           /* members of its regions wait for each other (od_openmp.c) */
-  float fill;              /* for all elements of arg[0], of float32 */
+  od_own own;
+  float fill; /* for all elements, of float32 */
+  od_bytes_job job;
   uint32_t n_args;
   od_arg arg[OD_MOST_ARGS];
 } od_step;
@@ -93,6 +98,8 @@ typedef struct od_context {
 
 ox_status *od_context_create(ox_ep *ep, const od_plan *plan, od_context **out_context);
 void od_context_release(ox_ep *ep, const od_plan *plan, od_context *c);
+/* A step without a primitive: |at| has where the arguments are. */
+ox_status *od_own_run(ox_ep *ep, const od_plan *plan, const od_step *s, void *const *at);
 ox_status *od_context_run(ox_ep *ep, const od_plan *plan, od_context *c, const ox_io *io);
 
 #endif

@@ -9,9 +9,18 @@
 static bool is(const od_node *n, const char *op) { return strcmp(od_op_name(n), op) == 0; }
 static bool is_global(const od_node *n) { return is(n, "GlobalAveragePool") || is(n, "GlobalMaxPool"); }
 
+/* MaxPool also of 8-bit integers. Averages of numbers that stand for integers are sums that end between two integers of
+ * the next quantization as often as not: the CPU provider's order of adding decides which it is. */
+static const char *refuse_type(const od_node *n) {
+  uint32_t type = od_in_type(n, 0, NULL);
+  if (is(n, "MaxPool") && (type == OX_U8 || type == OX_I8)) return NULL;
+  bool is_average = is(n, "AveragePool") || is(n, "GlobalAveragePool");
+  return is_average && od_is_dequantized(n, 0) ? "its sums would be rounded in another order" : od_refuse_type(n, 0);
+}
+
 static const char *refuse(const od_node *n) {
   int64_t size[3];
-  const char *why = od_refuse_type(n, 0);
+  const char *why = refuse_type(n);
   int spatial = od_in_rank(n, 0) - 2;
   if (why) return why;
   if (od_out(n, 1) != OD_NO_VALUE) return "its indices are wanted";

@@ -45,11 +45,24 @@ static void find_openmp(ox_ep *ep) {
                                   "is claimed");
 }
 
+/* Without VNNI the library multiplies bytes by instructions whose sums of two saturate, or halves the weights. */
+static bool multiplies_bytes(void) {
+#if defined(__x86_64__)
+  unsigned have = (unsigned)dnnl_get_effective_cpu_isa(), wide = dnnl_cpu_isa_avx512_core_vnni,
+           narrow = dnnl_cpu_isa_avx2_vnni;
+  return (have & wide) == wide || (have & narrow) == narrow;
+#else
+  return true;
+#endif
+}
+
 static ox_status *open_library(ox_ep *ep) {
   dnnl_status_t s = dnnl_engine_create(&ep->engine, dnnl_cpu, 0);
   if (s == dnnl_success) s = dnnl_stream_create(&ep->stream, ep->engine, dnnl_stream_default_flags);
   if (s != dnnl_success) return od_fail(ep, od_status_code(s), "oneDNN: making an engine: %s", od_status_text(s));
   ep->has_bf16 = ((unsigned)dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+  ep->has_int8 = multiplies_bytes();
+  ep->bytes = od_bytes_select(ox_isa_allowed());
   find_openmp(ep);
   return NULL;
 }
@@ -78,6 +91,15 @@ static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep *
 
 /* ---- claims ---- */
 
+/* Whether somebody computes with 8-bit integers, or with the numbers that they stand for. */
+static bool is_quantized(const ox_ep *ep, const ox_graph_view *g) {
+  static const char *const ops[] = {"QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul"};
+  for (size_t i = 0; i < ep->host.node_count(g); i++)
+    for (size_t k = 0; k < OD_COUNT(ops); k++)
+      if (strcmp(ep->host.node_op(g, i), ops[k]) == 0) return true;
+  return false;
+}
+
 static bool is_taken(ox_ep *ep, const ox_graph_view *g, size_t node, const char **out_why) {
   od_node n = {ep, g, node};
   const od_op *op = od_op_find(&n);
@@ -86,9 +108,10 @@ static bool is_taken(ox_ep *ep, const ox_graph_view *g, size_t node, const char 
 }
 
 static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
+  bool inexact = !ep->has_int8 && is_quantized(ep, g);
   for (size_t i = 0; i < ep->host.node_count(g); i++) {
-    const char *why;
-    if (is_taken(ep, g, i, &why))
+    const char *why = "the library has no exact products of bytes for this CPU";
+    if (!inexact && is_taken(ep, g, i, &why))
       ep->host.claim_fused(claims, i);
     else
       ep->host.decline(claims, i, why);

@@ -59,32 +59,24 @@ bool od_quantize_read(const od_node *n, od_quant *out, uint32_t *out_type) {
   return true;
 }
 
-static ox_status *emit_scaled(od_builder *b, uint32_t from, uint32_t to, float scale, int zero_arg, int32_t zero) {
-  dnnl_primitive_desc_t pd;
-  dnnl_primitive_attr_t attr;
-  od_args args = {0};
-  OD_TRY(od_attr_create(b, &attr));
-  dnnl_status_t s = dnnl_primitive_attr_set_output_scales(attr, 1, 0, &scale);
-  if (s == dnnl_success && zero) s = dnnl_primitive_attr_set_zero_points(attr, zero_arg, 1, 0, &zero);
-  if (s == dnnl_success)
-    s = dnnl_reorder_primitive_desc_create(&pd, od_md(b, from), b->ep->engine, od_md(b, to), b->ep->engine, attr);
-  dnnl_primitive_attr_destroy(attr);
-  OD_TRY(od_check(b, s, "describing a change of type"));
-  od_arg_add(&args, DNNL_ARG_FROM, from);
-  od_arg_add(&args, DNNL_ARG_TO, to);
-  return od_emit(b, pd, &args);
+od_grid od_grid_of(const od_quant *q, uint32_t dtype) {
+  return (od_grid){od_scale_at(q, 0), od_zero_at(q, 0), dtype == OX_I8};
 }
 
+/* In the layout of its input, or row-major. */
 static ox_status *build_quantize(od_builder *b, const od_node *n) {
   od_quant q;
-  uint32_t type, from, to;
+  uint32_t type, mem[2], x = od_in(n, 0);
   od_quantize_read(n, &q, &type);
-  OD_TRY(od_read_plain(b, od_in(n, 0), &from));
+  OD_TRY(od_read_dense(b, x, &mem[1]));
   ox_shape shape = *od_in_shape(b, n, 0);
-  dnnl_memory_desc_t md = od_md_plain(shape.rank, shape.dim, od_type(type));
-  OD_TRY(od_write(b, od_out(n, 0), &shape, type, &md, &to));
+  dnnl_memory_desc_t md = *od_md(b, mem[1]);
+  md.data_type = od_type(type);
+  OD_TRY(od_write(b, od_out(n, 0), &shape, type, &md, &mem[0]));
   if (od_count(&shape) == 0) return NULL;
-  return emit_scaled(b, from, to, 1 / od_scale_at(&q, 0), DNNL_ARG_TO, od_zero_at(&q, 0));
+  od_bytes_job job = {.y = od_grid_of(&q, type), .low = type == OX_I8 ? -128 : 0};
+  job.high = job.low + 255;
+  return od_emit_own(b, OD_QUANTIZE, &job, mem, 2);
 }
 
 /* ---- DequantizeLinear ---- */
@@ -149,14 +141,16 @@ static ox_status *dequantize_constant(od_builder *b, uint32_t value) {
 
 ox_status *od_dequantize(od_builder *b, uint32_t value) {
   od_value *v = od_val(b, value);
-  uint32_t from, to;
+  uint32_t mem[2];
   if (od_val(b, v->quant.from)->constant) return dequantize_constant(b, value);
-  OD_TRY(od_read_plain(b, v->quant.from, &from));
-  dnnl_memory_desc_t md = od_md_of(v);
+  OD_TRY(od_read_dense(b, v->quant.from, &mem[1]));
+  v = od_val(b, value);
+  od_bytes_job job = {.x = {od_grid_of(&v->quant, od_val(b, v->quant.from)->dtype)}};
+  dnnl_memory_desc_t md = *od_md(b, mem[1]);
+  md.data_type = dnnl_f32;
   ox_shape shape = v->shape;
-  OD_TRY(od_write(b, value, &shape, OX_F32, &md, &to));
-  if (od_count(&shape) == 0) return NULL;
-  return emit_scaled(b, from, to, od_scale_at(&v->quant, 0), DNNL_ARG_FROM, od_zero_at(&v->quant, 0));
+  OD_TRY(od_write(b, value, &shape, OX_F32, &md, &mem[0]));
+  return od_count(&shape) ? od_emit_own(b, OD_DEQUANTIZE, &job, mem, 2) : NULL;
 }
 
 const od_op od_quant_ops[] = {{"QuantizeLinear", refuse_quantize, build_quantize},

@@ -7,7 +7,8 @@
 
 float od_scale_at(const od_quant *q, int64_t i);
 int32_t od_zero_at(const od_quant *q, int64_t i);
-bool od_quant_is_one(const od_quant *q); /* one scale for all */
+bool od_quant_is_one(const od_quant *q);               /* one scale for all */
+od_grid od_grid_of(const od_quant *q, uint32_t dtype); /* of integers of |dtype|, if it is one */
 
 /* Of the scale at input |at| of |n| and the zero behind it; why not, or NULL. */
 const char *od_quant_read(const od_node *n, size_t at, od_quant *q);

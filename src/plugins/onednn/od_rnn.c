@@ -41,7 +41,8 @@ static bool is_constant_of(const od_node *n, size_t i, int rank) {
 static const char *refuse(const od_node *n) {
   ox_attr_view a;
   ox_shape x;
-  if (od_in_type(n, 0, &x) != OX_F32 || x.rank != 3) return "its input is not of float32 and three dimensions";
+  if (od_in_type(n, 0, &x) != OX_F32 || (x.rank >= 0 && x.rank != 3))
+    return "its input is not of float32 and three dimensions";
   if (!is_constant_of(n, 1, 3) || !is_constant_of(n, 2, 3)) return "its weights are not constant";
   if (od_in(n, 3) != OD_NO_VALUE && !is_constant_of(n, 3, 2)) return "its biases are not constant";
   if (od_in(n, 4) != OD_NO_VALUE) return "its sequences have lengths of their own";
@@ -81,6 +82,7 @@ static ox_status *find_net(od_builder *b, const od_node *n, net *k) {
              .hidden = r->dim[2],
              .directions = r->dim[0],
              .later = resets_later(n)};
+  if (x->rank != 3) return od_bad_shape(b, "its input is not of three dimensions");
   if (w->dim[2] != k->inputs) return od_bad_shape(b, "the weights are for another number of inputs");
   const int64_t xd[] = {k->steps, k->batch, k->inputs}, yd[] = {k->steps, k->batch, k->directions * k->hidden};
   const int64_t wd[] = {1, k->directions, k->inputs, k->cell->gates, k->hidden},

@@ -155,6 +155,13 @@ ox_status *od_read_plain(od_builder *b, uint32_t value, uint32_t *out_mem) {
   return od_read_as(b, value, &md, out_mem);
 }
 
+ox_status *od_read_dense(od_builder *b, uint32_t value, uint32_t *out_mem) {
+  OD_TRY(od_read(b, value, out_mem));
+  const dnnl_memory_desc_t *md = od_md(b, *out_mem);
+  return od_md_is_dense(md) && md->ndims == OD_MAX(od_val(b, value)->shape.rank, 1) ? NULL
+                                                                                    : od_read_plain(b, value, out_mem);
+}
+
 ox_status *od_read_dims(od_builder *b, uint32_t value, int rank, const int64_t *dims, uint32_t *out_mem) {
   uint32_t mem;
   OD_TRY(od_read_plain(b, value, &mem));

@@ -7,6 +7,7 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <stdbool.h>
 
+#include "od_bytes.h"
 #include "od_openmp.h"
 #include "onyx/ep.h"
 
@@ -29,8 +30,10 @@ struct ox_ep {
   dnnl_stream_t stream; /* the CPU's: it has no state, so that all threads use one */
   int threads;          /* that the library may have */
   size_t cache_capacity;
+  const od_bytes_table *bytes;
   bool bf16;     /* the user lets float32 be computed in bfloat16 */
   bool has_bf16; /* the CPU computes with tensors of bfloat16 */
+  bool has_int8; /* the CPU adds products of bytes without saturation in between */
   bool foreign;  /* libdnnl is bound to another OpenMP run-time than od_openmp.c */
 };
 
@@ -63,6 +66,7 @@ uint32_t od_version(const od_node *n);
 uint32_t od_in_type(const od_node *n, size_t i, ox_shape *shape); /* |shape| may be NULL; rank -1: not known */
 int od_in_rank(const od_node *n, size_t i);
 const ox_tensor *od_in_const(const od_node *n, size_t i);    /* NULL: not constant, or omitted */
+bool od_is_dequantized(const od_node *n, size_t i);          /* it comes from a DequantizeLinear */
 bool od_float_const(const od_node *n, size_t i, float *out); /* a constant of one float32 */
 
 int64_t od_int(const od_node *n, const char *name, int64_t otherwise);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "onednn_numbers.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
 #include "support/ep_models.h"
@@ -29,34 +30,6 @@ typedef struct {
 static const row rows[] = {
 #include "onednn_ops.inc"
 };
-
-/* ---- constants ---- */
-
-/* |text| with numbers between -1 and 1 in the place of each #n, integers of int8 for ~n and of uint8 for ^n; malloc'd.
- */
-static char *with_numbers(const char *text) {
-  size_t room = 1 << 20, at = 0;
-  char *out = malloc(room);
-  unsigned seed = 1;
-  assert_non_null(out);
-  for (const char *p = text; *p;) {
-    char kind = *p, *end;
-    if (kind != '#' && kind != '~' && kind != '^') {
-      out[at++] = *p++;
-      continue;
-    }
-    long n = strtol(p + 1, &end, 10);
-    for (long i = 0; i < n; i++) {
-      seed = seed * 1103515245 + 12345;
-      int byte = (int)(seed >> 16 & 0xff);
-      double x = kind == '#' ? (double)(seed >> 8 & 0xffff) / 0x8000 - 1 : kind == '~' ? byte - 128 : byte;
-      at += (size_t)snprintf(out + at, room - at, kind == '#' ? "%s%.4f" : "%s%.0f", i ? ", " : "", x);
-    }
-    p = end;
-  }
-  out[at] = 0;
-  return out;
-}
 
 /* ---- runs ---- */
 
@@ -88,7 +61,7 @@ static void check(void **state) {
   const row *r = *state;
   static const uint32_t levels[] = {OX_OPTIMIZE_NONE, OX_OPTIMIZE_ALL};
   if (!ONEDNN_PLUGIN) skip();
-  char *text = with_numbers(r->text);
+  char *text = onednn_numbers(r->text);
   for (size_t l = 0; l < OX_COUNT(levels); l++) {
     counting_alloc count = {.fail_at = -1};
     ox_env_opts eo = {.struct_size = sizeof eo, .alloc = counting_alloc_of(&count)};
