@@ -3,18 +3,14 @@
  * where it is not, convolved, and turned back. */
 #include <string.h>
 
-#include "kern/conv/conv_i8.h"
 #include "kern/move/move.h"
 #include "ops/shared/as_real.h"
 #include "ops/shared/conv_node.h"
+#include "ops/shared/conv_quant_pack.h"
 
-/* Places of the inputs that both operators have; QLinearConv's own follow. */
-typedef struct places {
-  uint32_t x, x_zero, w, w_zero, x_scale, w_scale, y_scale, y_zero, bias;
-} places;
-enum { ABSENT = 99 };
-static const places integer_places = {0, 2, 1, 3, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT};
-static const places linear_places = {0, 2, 3, 5, 1, 4, 6, 7, 8};
+enum { ABSENT = OX_CONV_QUANT_ABSENT };
+static const ox_conv_quant_in integer_places = {0, 2, 1, 3, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT};
+static const ox_conv_quant_in linear_places = {0, 2, 3, 5, 1, 4, 6, 7, 8};
 
 typedef struct q_attrs {
   const char *auto_pad;
@@ -24,16 +20,16 @@ typedef struct q_attrs {
 static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(q_attrs)};
 static const ox_attr_def ms_rows[] = {OX_CONV_ATTR_ROWS(q_attrs), OX_ATTR_INT(q_attrs, channels_last, 0)};
 
-typedef struct q_state {
-  void *packed; /* NULL: W is not constant, or depthwise */
-  size_t bytes;
-} q_state;
-
 typedef struct q_prep {
-  places in;
-  ox_conv_i8_plan plan;
-  bool last;                                           /* channels last outside, too */
-  int64_t channels, out_channels, in_block, out_block; /* pixels, channels per tile of turning */
+  ox_conv_quant_in in;
+  bool last;          /* channels last outside, too */
+  bool is_direct;     /* the plan is |direct|, else |plan| */
+  const void *packed; /* constant W; NULL: packed in the run */
+  union {
+    ox_conv_i8_plan plan;
+    ox_qconv_plan direct;
+  };
+  int64_t channels, out_channels, pixels, in_block, out_block; /* pixels, channels per tile of turning */
   size_t x_at, y_at, scale_at, packed_at, temp_at;
 } q_prep;
 
@@ -50,7 +46,7 @@ static ox_shape turned(const ox_shape *s, bool to_first) {
   return r;
 }
 
-static ox_status *infer_at(ox_infer_ctx *c, const places *in, uint32_t dtype) {
+static ox_status *infer_at(ox_infer_ctx *c, const ox_conv_quant_in *in, uint32_t dtype) {
   const q_attrs *a = c->attrs;
   ox_conv_attrs ca = conv_attrs(a);
   ox_shape x = c->in[in->x]->shape, y;
@@ -69,41 +65,18 @@ static ox_status *infer_linear(ox_infer_ctx *c) {
   return infer_at(c, &linear_places, c->in[7]->dtype);
 }
 
-static ox_status *load_at(ox_load_ctx *c, const places *in) {
-  const q_attrs *a = c->attrs;
-  const ox_tensor *w = in->w < c->n_in ? c->in_const[in->w] : NULL;
-  q_state *s = c->state = OX_LOAD_NEW(c, q_state);
-  if (!s) return ox_oom();
-  if (!w || w->shape.rank < 3 || a->group < 1 || w->shape.dim[0] % a->group || !ox_shape_count(&w->shape)) return NULL;
-  int64_t oc = w->shape.dim[0] / a->group, ic = w->shape.dim[1], taps = ox_shape_span(&w->shape, 2, w->shape.rank);
-  if (ox_conv_i8_is_depthwise(ic, oc, taps)) return NULL; /* its zero points may come late */
-  const ox_gemm_i8_variant *v = ox_gemm_i8_select(c->isa);
-  size_t each = ox_conv_i8_group_bytes(v, oc, ic * taps), plain = (size_t)(oc * ic * taps);
-  if (!ox_mul_ok(each, (size_t)a->group, &s->bytes)) return ox_oom();
-  void *temp = ox_new(c->alloc, plain);
-  s->packed = temp ? ox_new_aligned(c->alloc, s->bytes, OX_ALIGN_BYTES) : NULL;
-  ox_stop stop = ox_load_stop(c);
-  for (int64_t g = 0; g < a->group && s->packed && !ox_stop_asked(&stop); g++)
-    ox_conv_i8_pack(v, (const char *)w->data + (size_t)g * plain, w->dtype == OX_I8, oc, ic, taps, temp,
-                    (char *)s->packed + (size_t)g * each, &stop);
-  ox_delete(c->alloc, temp, plain);
-  if (!s->packed) return ox_oom();
-  c->consumed |= 1u << in->w;
-  return NULL;
+static ox_status *load_integer(ox_load_ctx *c) {
+  return ox_conv_quant_load(c, &integer_places, ((const q_attrs *)c->attrs)->group);
 }
-static ox_status *load_integer(ox_load_ctx *c) { return load_at(c, &integer_places); }
-static ox_status *load_linear(ox_load_ctx *c) { return load_at(c, &linear_places); }
-
-static void unload(void *state, ox_alloc alloc) {
-  q_state *s = state;
-  if (s) ox_delete(alloc, s->packed, s->bytes);
+static ox_status *load_linear(ox_load_ctx *c) {
+  return ox_conv_quant_load(c, &linear_places, ((const q_attrs *)c->attrs)->group);
 }
 
 static int64_t count_of(const ox_kernel_ctx *c, uint32_t i) {
   return ox_ctx_has(c, i) ? ox_shape_count(&c->in[i]->shape) : -1;
 }
 
-static ox_status *check_counts(const ox_kernel_ctx *c, const places *in, int64_t oc) {
+static ox_status *check_counts(const ox_kernel_ctx *c, const ox_conv_quant_in *in, int64_t oc) {
   const struct {
     uint32_t i;
     bool each;
@@ -121,9 +94,56 @@ static ox_status *check_counts(const ox_kernel_ctx *c, const places *in, int64_t
   return NULL;
 }
 
-static ox_status *prepare_at(ox_kernel_ctx *c, const places *in) {
+/* Channels last in shared memory, where they are not outside. */
+static ox_status *book_turns(ox_kernel_ctx *c, q_prep *p, int64_t batch) {
+  int64_t elem = ox_dtype_bits(c->out[0]->dtype) / 8, out = ox_shape_count(&c->out[0]->shape);
+  p->out_block = OX_MAX(32768 / OX_MAX(p->pixels, 1), 16);
+  if (p->last || !out) return NULL;
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(out * elem, 4), &p->y_at));
+  c->n_tiles[c->n_stages++] = batch * OX_CEIL_DIV(p->out_channels, p->out_block);
+  return NULL;
+}
+
+static ox_status *prepare_direct(ox_kernel_ctx *c, q_prep *p) {
+  ox_qconv_plan *plan = &p->direct;
+  plan->segment = ox_ctx_alloc(c, plan->table_bytes);
+  if (!plan->segment) return ox_oom();
+  ox_qconv_plan_tables(plan);
+  OX_TRY(ox_conv_quant_pack_direct(c, &p->in, plan, &p->packed));
+  if (!plan->in_place) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)OX_CEIL_DIV(plan->image_bytes, 4), &p->x_at));
+  c->form = plan->depthwise ? "8-bit depthwise" : plan->in_place ? "8-bit product in place" : "8-bit product, direct";
+  c->n_stages = plan->n_stages;
+  for (uint32_t i = 0; i < plan->n_stages; i++) c->n_tiles[i] = plan->n_tiles[i];
+  return book_turns(c, p, plan->g.batch);
+}
+
+static ox_status *prepare_gathered(ox_kernel_ctx *c, q_prep *p, const ox_shape *x) {
+  const ox_conv_quant_state *s = c->state;
+  const ox_conv_geom *g = &p->plan.g;
+  int64_t plain = g->oc * p->plan.k;
+  p->in_block = OX_MAX(32768 / OX_MAX(p->channels, 1), 64);
+  if (s->packs) OX_TRY(ox_conv_quant_pack(c, &p->in, &p->plan, &p->packed));
+  if (!p->last) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(ox_shape_count(x), 4), &p->x_at));
+  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, p->out_channels, &p->scale_at));
+  if (!p->packed && p->plan.depthwise) {
+    OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, plain * g->groups, &p->packed_at));
+  } else if (!p->packed) {
+    size_t each = ox_conv_i8_group_bytes(p->plan.gemm, g->oc, p->plan.k), row = (size_t)p->plan.k;
+    OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(each / 4) * g->groups, &p->packed_at));
+    OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)OX_CEIL_DIV(row * p->plan.gemm->nr, 4), &p->temp_at));
+  }
+  c->form = p->plan.depthwise   ? "8-bit depthwise by pixels"
+            : p->plan.pointwise ? "8-bit product, 1x1"
+                                : "8-bit product, gathered";
+  c->n_stages = 2, c->scratch_per_worker = p->plan.scratch_bytes;
+  c->n_tiles[0] = 1 + (p->last ? 0 : g->batch * OX_CEIL_DIV(p->plan.in_pixels, p->in_block));
+  c->n_tiles[1] = ox_shape_count(&c->out[0]->shape) ? p->plan.n_tiles : 0;
+  return book_turns(c, p, g->batch);
+}
+
+static ox_status *prepare_at(ox_kernel_ctx *c, const ox_conv_quant_in *in) {
   const q_attrs *a = c->attrs;
-  const q_state *s = c->state;
+  const ox_conv_quant_state *s = c->state;
   ox_conv_attrs ca = conv_attrs(a);
   q_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
   ox_conv_geom g;
@@ -133,69 +153,42 @@ static ox_status *prepare_at(ox_kernel_ctx *c, const places *in) {
   if (p->last) x = turned(&x, true), y = turned(&y, true);
   OX_TRY(check_counts(c, in, y.dim[1]));
   OX_TRY(ox_conv_geom_make(c, &ca, &x, &c->in[in->w]->shape, &y, &g));
+  p->channels = x.dim[1], p->out_channels = y.dim[1], p->pixels = g.out[0] * g.out[1] * g.out[2];
+  p->is_direct = s->fixed && ox_qconv_plan_init(&p->direct, &g, c->isa, c->in[in->x]->dtype == OX_I8, p->last);
+  if (p->is_direct) return prepare_direct(c, p);
   if (!ox_conv_i8_plan_init(&p->plan, &g, c->isa)) return ox_fail(OX_LIMIT, "convolution: too large");
-  p->channels = x.dim[1], p->out_channels = y.dim[1];
-  p->in_block = OX_MAX(32768 / OX_MAX(p->channels, 1), 64),
-  p->out_block = OX_MAX(32768 / OX_MAX(p->plan.pixels, 1), 16);
-  int64_t elem = ox_dtype_bits(c->out[0]->dtype) / 8, plain = g.oc * p->plan.k;
-  if (!p->last) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(ox_shape_count(&x), 4), &p->x_at));
-  if (!p->last) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(ox_shape_count(&y) * elem, 4), &p->y_at));
-  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, p->out_channels, &p->scale_at));
-  if (p->plan.depthwise) {
-    OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, plain * g.groups, &p->packed_at));
-  } else if (!s->packed) {
-    size_t each = ox_conv_i8_group_bytes(p->plan.gemm, g.oc, p->plan.k);
-    OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(each / 4) * g.groups, &p->packed_at));
-    OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(plain, 4), &p->temp_at));
-  }
-  c->form = p->plan.depthwise   ? "8-bit depthwise"
-            : p->plan.pointwise ? "8-bit product, 1x1"
-                                : "8-bit product, gathered";
-  c->n_stages = 3, c->scratch_per_worker = p->plan.scratch_bytes;
-  c->n_tiles[0] = 1 + (p->last ? 0 : g.batch * OX_CEIL_DIV(p->plan.in_pixels, p->in_block));
-  c->n_tiles[1] = ox_shape_count(&y) ? p->plan.n_tiles : 0;
-  c->n_tiles[2] = p->last || !ox_shape_count(&y) ? 0 : g.batch * OX_CEIL_DIV(p->out_channels, p->out_block);
-  return NULL;
+  return prepare_gathered(c, p, &x);
 }
 static ox_status *prepare_integer(ox_kernel_ctx *c) { return prepare_at(c, &integer_places); }
 static ox_status *prepare_linear(ox_kernel_ctx *c) { return prepare_at(c, &linear_places); }
 
 static const void *data_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ctx_has(c, i) ? c->in[i]->data : NULL; }
 
-static int32_t zero_of(const ox_kernel_ctx *c, uint32_t i, int64_t at) {
-  const void *z = data_of(c, i);
-  if (!z) return 0;
-  at = count_of(c, i) > 1 ? at : 0;
-  return c->in[i]->dtype == OX_I8 ? ((const int8_t *)z)[at] : ((const uint8_t *)z)[at];
-}
-
-/* Scales, and weights that load did not pack. */
+/* Scales, and weights that are not constant. */
 static void setup(const ox_kernel_ctx *c, const q_prep *p) {
-  const q_state *s = c->state;
   const ox_conv_geom *g = &p->plan.g;
-  const places *in = &p->in;
+  const ox_conv_quant_in *in = &p->in;
   float *scale = ox_as_real_at(c, p->scale_at);
   if (data_of(c, in->x_scale)) {
     const float *ws = data_of(c, in->w_scale);
     float xs = *(const float *)data_of(c, in->x_scale), ys = *(const float *)data_of(c, in->y_scale);
     for (int64_t o = 0; o < p->out_channels; o++) scale[o] = xs * ws[count_of(c, in->w_scale) > 1 ? o : 0] / ys;
   }
+  if (p->packed) return;
   const uint8_t *w = data_of(c, in->w);
   bool w_signed = c->in[in->w]->dtype == OX_I8;
+  void *to = ox_as_real_at(c, p->packed_at);
   if (p->plan.depthwise) {
-    int32_t *to = ox_as_real_at(c, p->packed_at);
-    for (int64_t t = 0; t < p->plan.taps; t++)
-      for (int64_t o = 0; o < g->groups; o++) {
-        uint8_t b = w[o * p->plan.taps + t];
-        *to++ = (w_signed ? (int32_t)(int8_t)b : (int32_t)b) - zero_of(c, in->w_zero, o);
-      }
-  } else if (!s->packed) {
-    size_t each = ox_conv_i8_group_bytes(p->plan.gemm, g->oc, p->plan.k), plain = (size_t)(g->oc * p->plan.k);
-    ox_stop stop = ox_ctx_stop(c);
-    for (int64_t i = 0; i < g->groups; i++)
-      ox_conv_i8_pack(p->plan.gemm, w + (size_t)i * plain, w_signed, g->oc, g->ic, p->plan.taps,
-                      ox_as_real_at(c, p->temp_at), (char *)ox_as_real_at(c, p->packed_at) + (size_t)i * each, &stop);
+    ox_conv_i8_pack_depthwise(w, w_signed, g->groups, p->plan.taps, data_of(c, in->w_zero), count_of(c, in->w_zero) > 1,
+                              to);
+    return;
   }
+  size_t each = ox_conv_i8_group_bytes(p->plan.gemm, g->oc, p->plan.k), plain = (size_t)(g->oc * p->plan.k);
+  int64_t panels = (int64_t)ox_gemm_i8_panels(p->plan.gemm, (size_t)g->oc);
+  ox_stop stop = ox_ctx_stop(c);
+  for (int64_t i = 0; i < g->groups * panels && !ox_stop_asked(&stop); i++)
+    ox_conv_i8_pack_panel(p->plan.gemm, w + (size_t)(i / panels) * plain, w_signed, g->oc, g->ic, p->plan.taps,
+                          i % panels, ox_as_real_at(c, p->temp_at), (char *)to + (size_t)(i / panels) * each);
 }
 
 static void turn_in(const ox_kernel_ctx *c, const q_prep *p, int64_t tile) {
@@ -208,34 +201,59 @@ static void turn_in(const ox_kernel_ctx *c, const q_prep *p, int64_t tile) {
 
 static void turn_out(const ox_kernel_ctx *c, const q_prep *p, int64_t tile) {
   int64_t blocks = OX_CEIL_DIV(p->out_channels, p->out_block), image = tile / blocks, c0 = tile % blocks * p->out_block;
-  int64_t elem = ox_dtype_bits(c->out[0]->dtype) / 8, n = p->plan.pixels, all = image * n * p->out_channels * elem;
+  int64_t elem = ox_dtype_bits(c->out[0]->dtype) / 8, n = p->pixels, all = image * n * p->out_channels * elem;
   ox_transpose_select(elem, c->isa)((const char *)ox_as_real_at(c, p->y_at) + all + c0 * elem, p->out_channels * elem,
                                     (char *)c->out[0]->data + all + c0 * n * elem, n * elem, n,
                                     OX_MIN(p->out_block, p->out_channels - c0));
 }
 
+/* Where the convolution writes. */
+static void *y_of(const ox_kernel_ctx *c, const q_prep *p) {
+  return p->last ? c->out[0]->data : ox_as_real_at(c, p->y_at);
+}
+
+static void run_direct(const ox_kernel_ctx *c, const q_prep *p, uint32_t stage, ox_range tiles) {
+  bool y_signed = c->out[0]->dtype == OX_I8;
+  ox_qconv_args a = {.x = c->in[p->in.x]->data,
+                     .packed = p->packed,
+                     .image = ox_as_real_at(c, p->x_at),
+                     .pad = (uint8_t)ox_conv_quant_zero(c, p->in.x_zero, 0),
+                     .out = {.zero = ox_conv_quant_zero(c, p->in.y_zero, 0) + (y_signed ? 128 : 0),
+                             .flip = y_signed ? -0x7f7f7f80 : 0},
+                     .y = y_of(c, p)};
+  ox_qconv_run(&p->direct, &a, stage, tiles.begin, tiles.end);
+}
+
+static void run_gathered(const ox_kernel_ctx *c, const q_prep *p, ox_range tiles, void *scratch) {
+  const ox_conv_quant_in *in = &p->in;
+  ox_conv_i8_args a = {.x = p->last ? c->in[in->x]->data : ox_as_real_at(c, p->x_at),
+                       .packed = p->packed ? p->packed : ox_as_real_at(c, p->packed_at),
+                       .x_signed = c->in[in->x]->dtype == OX_I8,
+                       .w_signed = c->in[in->w]->dtype == OX_I8,
+                       .x_zero = data_of(c, in->x_zero),
+                       .w_zero = data_of(c, in->w_zero),
+                       .w_zero_step = count_of(c, in->w_zero) > 1,
+                       .bias = data_of(c, in->bias),
+                       .scale = data_of(c, in->x_scale) ? ox_as_real_at(c, p->scale_at) : NULL,
+                       .type = c->out[0]->dtype,
+                       .y_zero = ox_conv_quant_zero(c, in->y_zero, 0),
+                       .y = y_of(c, p)};
+  ox_conv_i8_run(&p->plan, &a, tiles.begin, tiles.end, scratch);
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const q_prep *p = c->prep;
-  const q_state *s = c->state;
-  const places *in = &p->in;
-  if (stage == 1) {
-    ox_conv_i8_args a = {.x = p->last ? c->in[in->x]->data : ox_as_real_at(c, p->x_at),
-                         .packed = s->packed ? s->packed : ox_as_real_at(c, p->packed_at),
-                         .x_signed = c->in[in->x]->dtype == OX_I8,
-                         .w_signed = c->in[in->w]->dtype == OX_I8,
-                         .x_zero = data_of(c, in->x_zero),
-                         .w_zero = data_of(c, in->w_zero),
-                         .w_zero_step = count_of(c, in->w_zero) > 1,
-                         .bias = data_of(c, in->bias),
-                         .scale = data_of(c, in->x_scale) ? ox_as_real_at(c, p->scale_at) : NULL,
-                         .type = c->out[0]->dtype,
-                         .y_zero = zero_of(c, in->y_zero, 0),
-                         .y = p->last ? c->out[0]->data : ox_as_real_at(c, p->y_at)};
-    ox_conv_i8_run(&p->plan, &a, tiles.begin, tiles.end, scratch);
+  uint32_t turns = p->is_direct ? p->direct.n_stages : 2;
+  if (stage < turns && p->is_direct) {
+    run_direct(c, p, stage, tiles);
+    return NULL;
+  }
+  if (stage == 1 && turns == 2) {
+    run_gathered(c, p, tiles, scratch);
     return NULL;
   }
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
-    if (stage == 2)
+    if (stage >= turns)
       turn_out(c, p, t);
     else if (t == 0)
       setup(c, p);
@@ -246,7 +264,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 }
 
 static double flops(const ox_kernel_ctx *c) {
-  return 2.0 * (double)ox_shape_count(&c->out[0]->shape) * (double)((const q_prep *)c->prep)->plan.k;
+  const ox_shape *w = &c->in[((const q_prep *)c->prep)->in.w]->shape;
+  return 2.0 * (double)ox_shape_count(&c->out[0]->shape) * (double)ox_shape_span(w, 1, w->rank);
 }
 
 #define BYTES (OX_BIT(OX_U8) | OX_BIT(OX_I8))
@@ -254,11 +273,11 @@ static double flops(const ox_kernel_ctx *c) {
   .since = 1, .types = {BYTES, OX_BIT(OX_F32), BYTES, BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES},     \
   .vars = "T.TU.U", .more_types = (const uint32_t[]){OX_BIT(OX_I32)}, .min_in = 8, .max_in = 9, OX_ATTRS(rows), \
   .attrs_bytes = sizeof(q_attrs), .infer = infer_linear
-#define LINEAR_ROW_KERNEL .load = load_linear, .unload = unload, .prepare = prepare_linear, .run = run, .flops = flops
+#define LINEAR_ROW_KERNEL .load = load_linear, .prepare = prepare_linear, .run = run, .flops = flops
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "ConvInteger", .since = 10, .types = {BYTES}, .vars = "TUTU", .min_in = 2, .max_in = 4,
                OX_ATTRS(attr_rows), .attrs_bytes = sizeof(q_attrs), .infer = infer_integer),
-     OX_KERNEL(.load = load_integer, .unload = unload, .prepare = prepare_integer, .run = run, .flops = flops)},
+     OX_KERNEL(.load = load_integer, .prepare = prepare_integer, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "QLinearConv", LINEAR_ROW(attr_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},
     {OX_SCHEMA(.name = "QLinearConv", .domain = "com.microsoft", LINEAR_ROW(ms_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},
 };

@@ -173,48 +173,78 @@ static void test_resize_doubles(void **state) {
   one_node_deinit(&n);
 }
 
-/* Bytes on every instruction set, regular and depthwise; ties round to even. */
+/* What of QLinearConv is constant, and so which way it is computed. */
+static const struct linear_row {
+  const char *name;
+  bool depthwise, constant;
+  int8_t w_zero;
+  int64_t stride[2], pad;
+} linear_rows[] = {
+    {"parameters of the run", false, false, 0, {2, 1}, 1},
+    {"depthwise", true, false, 0, {2, 1}, 1},
+    {"constant", false, true, 0, {2, 1}, 1},
+    {"constant depthwise", true, true, 0, {2, 1}, 1},
+    {"asymmetric weights", false, true, 5, {2, 1}, 1},
+    {"asymmetric depthwise", true, true, -7, {2, 1}, 1},
+    {"far apart", false, true, 0, {400, 400}, 400},
+    {"far apart, depthwise", true, true, 0, {400, 400}, 400},
+};
+
+static void linear_input(one_node *n, bool constant, uint32_t dtype, const void *value) {
+  if (constant)
+    one_node_const(n, dtype, 0, NULL, value);
+  else
+    one_node_input(n, dtype, 0, NULL, value);
+}
+
+/* Bytes on every instruction set, ties round to even. */
+static void check_linear(const struct linear_row *r, ox_isa isa) {
+  uint8_t xb[2 * C * H * WID], x_zero = 7, y_zero = 100;
+  int8_t wb[M * C * K * K];
+  float x_scale = 0.5f, w_scale = 0.25f, y_scale = 16;
+  for (size_t i = 0; i < OX_COUNT(xb); i++) xb[i] = (uint8_t)(i * 53 % 256);
+  for (size_t i = 0; i < OX_COUNT(wb); i++) wb[i] = (int8_t)((int)(i * 29 % 256) - 128);
+  int64_t m = r->depthwise ? C : M, per = r->depthwise ? 1 : C, dims[] = {m, per, K, K};
+  int64_t all_pads[] = {r->pad, r->pad, r->pad, r->pad};
+  int64_t high = (H + 2 * r->pad - K) / r->stride[0] + 1, wide = (WID + 2 * r->pad - K) / r->stride[1] + 1;
+  one_node n;
+  one_node_init(&n, "", "QLinearConv", 10, 1);
+  n.isa = isa;
+  one_node_ints(&n, "strides", 2, r->stride);
+  one_node_ints(&n, "pads", 4, all_pads);
+  one_node_int(&n, "group", r->depthwise ? C : 1);
+  one_node_input(&n, OX_U8, 4, x_dims, xb);
+  linear_input(&n, r->constant, OX_F32, &x_scale);
+  linear_input(&n, r->constant, OX_U8, &x_zero);
+  one_node_const(&n, OX_I8, 4, dims, wb);
+  linear_input(&n, r->constant, OX_F32, &w_scale);
+  linear_input(&n, r->constant, OX_I8, &r->w_zero);
+  linear_input(&n, r->constant, OX_F32, &y_scale);
+  linear_input(&n, r->constant, OX_U8, &y_zero);
+  CHECK_OK(one_node_run(&n));
+  assert_int_equal(ox_shape_count(&n.out[0].shape), 2 * m * high * wide);
+  for (int64_t i = 0; i < 2 * m * high * wide; i++) {
+    int64_t image = i / (m * high * wide), ch = i / (high * wide) % m, oh = i / wide % high, ow = i % wide;
+    int32_t sum = 0;
+    for (int64_t t = 0; t < per * K * K; t++) {
+      int64_t c = r->depthwise ? ch : t / (K * K), h = oh * r->stride[0] + t / K % K - r->pad;
+      int64_t v = ow * r->stride[1] + t % K - r->pad;
+      if (h < 0 || h >= H || v < 0 || v >= WID) continue;
+      sum += ((int)xb[((image * C + c) * H + h) * WID + v] - x_zero) * (wb[ch * per * K * K + t] - r->w_zero);
+    }
+    double want = fmin(fmax(nearbyint((double)sum * 0.5 * 0.25 / 16) + y_zero, 0), 255);
+    if (((const uint8_t *)n.out[0].data)[i] != (uint8_t)want)
+      fail_msg("%s: [%d] is %d, wanted %g", r->name, (int)i, ((const uint8_t *)n.out[0].data)[i], want);
+  }
+  one_node_deinit(&n);
+}
+
 static void test_qlinear_conv(void **state) {
   (void)state;
-  const uint32_t isas[] = {ox_isa_host(), 0};
-  for (int depthwise = 0; depthwise < 2; depthwise++)
-    for (size_t k = 0; k < OX_COUNT(isas); k++) {
-      uint8_t xb[2 * C * H * WID], x_zero = 7, y_zero = 100;
-      int8_t wb[M * C * K * K], w_zero = 0;
-      float x_scale = 0.5f, w_scale = 0.25f, y_scale = 16;
-      for (size_t i = 0; i < OX_COUNT(xb); i++) xb[i] = (uint8_t)(i * 53 % 256);
-      for (size_t i = 0; i < OX_COUNT(wb); i++) wb[i] = (int8_t)((int)(i * 29 % 256) - 128);
-      int64_t m = depthwise ? C : M, per = depthwise ? 1 : C, dims[] = {m, per, K, K};
-      one_node n;
-      one_node_init(&n, "", "QLinearConv", 10, 1);
-      n.isa = isas[k];
-      one_node_ints(&n, "strides", 2, strides);
-      one_node_ints(&n, "pads", 4, pads);
-      one_node_int(&n, "group", depthwise ? C : 1);
-      one_node_input(&n, OX_U8, 4, x_dims, xb);
-      one_node_input(&n, OX_F32, 0, NULL, &x_scale);
-      one_node_input(&n, OX_U8, 0, NULL, &x_zero);
-      one_node_const(&n, OX_I8, 4, dims, wb);
-      one_node_input(&n, OX_F32, 0, NULL, &w_scale);
-      one_node_input(&n, OX_I8, 0, NULL, &w_zero);
-      one_node_input(&n, OX_F32, 0, NULL, &y_scale);
-      one_node_input(&n, OX_U8, 0, NULL, &y_zero);
-      CHECK_OK(one_node_run(&n));
-      for (int64_t i = 0; i < 2 * m * 55; i++) {
-        int64_t image = i / (m * 55), ch = i / 55 % m, oh = i / 11 % 5, ow = i % 11;
-        int32_t sum = 0;
-        for (int64_t t = 0; t < per * K * K; t++) {
-          int64_t c = depthwise ? ch : t / (K * K), h = oh * strides[0] + t / K % K - pads[0];
-          int64_t v = ow * strides[1] + t % K - pads[1];
-          if (h < 0 || h >= H || v < 0 || v >= WID) continue;
-          sum += ((int)xb[((image * C + c) * H + h) * WID + v] - x_zero) * wb[ch * per * K * K + t];
-        }
-        double want = fmin(fmax(nearbyint((double)sum * 0.5 * 0.25 / 16) + y_zero, 0), 255);
-        if (((const uint8_t *)n.out[0].data)[i] != (uint8_t)want)
-          fail_msg("depthwise %d: [%d] is %d, wanted %g", depthwise, (int)i, ((const uint8_t *)n.out[0].data)[i], want);
-      }
-      one_node_deinit(&n);
-    }
+  for (size_t i = 0; i < OX_COUNT(linear_rows); i++) {
+    check_linear(&linear_rows[i], ox_isa_host());
+    check_linear(&linear_rows[i], 0);
+  }
 }
 
 static void test_bad_attributes_are_refused(void **state) {

@@ -27,19 +27,17 @@ size_t ox_conv_i8_group_bytes(const ox_gemm_i8_variant *v, int64_t oc, int64_t k
   return OX_ROUND_UP(ox_gemm_i8_b_bytes(v, (size_t)k, (size_t)oc), OX_ALIGN_BYTES);
 }
 
-void ox_conv_i8_pack(const ox_gemm_i8_variant *v, const void *w, bool w_signed, int64_t oc, int64_t ic, int64_t taps,
-                     void *temp, void *packed, const ox_stop *stop) {
-  const uint8_t *from = w;
-  uint8_t *to = temp;
-  ox_stop_pace pace = {.stop = stop};
-  for (int64_t o = 0; o < oc; o++) /* as in channels-last data, the channels of a tap lie together */
-    for (int64_t t = 0; t < taps; t++) {
-      if (ox_stop_moved(&pace, (size_t)ic)) return;
+void ox_conv_i8_pack_panel(const ox_gemm_i8_variant *v, const void *w, bool w_signed, int64_t oc, int64_t ic,
+                           int64_t taps, int64_t panel, void *temp, void *packed) {
+  size_t k = (size_t)(ic * taps), kp = ox_gemm_i8_k(v, k), nr = v->nr;
+  int64_t first = panel * v->nr, n = OX_MIN((int64_t)v->nr, oc - first);
+  const uint8_t *from = (const uint8_t *)w + (size_t)first * k;
+  uint8_t *to = temp, *panels = packed;
+  int32_t *sums = (int32_t *)(void *)(panels + ox_gemm_i8_panels(v, (size_t)oc) * nr * kp) + first;
+  for (int64_t o = 0; o < n; o++) /* as in channels-last data, the channels of a tap lie together */
+    for (int64_t t = 0; t < taps; t++)
       for (int64_t c = 0; c < ic; c++) *to++ = from[(o * ic + c) * taps + t];
-    }
-  size_t k = (size_t)(ic * taps);
-  ox_gemm_i8_pack_b(v, temp, w_signed, 1, (ptrdiff_t)k, k, (size_t)oc, 0, ox_gemm_i8_panels(v, (size_t)oc), packed,
-                    stop);
+  v->panel(temp, w_signed ? 0 : 128, 1, (ptrdiff_t)k, k, kp, (size_t)n, panels + (size_t)first * kp, sums);
 }
 
 bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have) {
@@ -72,6 +70,14 @@ bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have
 static int32_t byte_at(const void *p, bool is_signed) {
   if (!p) return 0;
   return is_signed ? *(const int8_t *)p : *(const uint8_t *)p;
+}
+
+void ox_conv_i8_pack_depthwise(const void *w, bool w_signed, int64_t groups, int64_t taps, const void *zero,
+                               size_t zero_step, int32_t *packed) {
+  for (int64_t t = 0; t < taps; t++)
+    for (int64_t g = 0; g < groups; g++)
+      *packed++ = byte_at((const uint8_t *)w + g * taps + t, w_signed) -
+                  byte_at(zero ? (const uint8_t *)zero + (size_t)g * zero_step : NULL, w_signed);
 }
 
 /* The input pixel that each tap of output pixel px reads, in the order of the taps; -1: outside. */

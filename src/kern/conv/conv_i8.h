@@ -63,8 +63,11 @@ void ox_conv_i8_run(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int64_t 
 
 /* Bytes of one group's packed weights. */
 size_t ox_conv_i8_group_bytes(const ox_gemm_i8_variant *v, int64_t oc, int64_t k);
-/* Packs one group of w [oc][ic][taps]; |temp|: oc * ic * taps bytes. |stop| may be NULL. */
-void ox_conv_i8_pack(const ox_gemm_i8_variant *v, const void *w, bool w_signed, int64_t oc, int64_t ic, int64_t taps,
-                     void *temp, void *packed, const ox_stop *stop);
+/* Packs panel |panel| of one group of w [oc][ic][taps]; |temp|: nr * ic * taps bytes. */
+void ox_conv_i8_pack_panel(const ox_gemm_i8_variant *v, const void *w, bool w_signed, int64_t oc, int64_t ic,
+                           int64_t taps, int64_t panel, void *temp, void *packed);
+/* Depthwise: w [groups][taps] less its zero points (bytes of its type; NULL: 0), as int32 [taps][groups]. */
+void ox_conv_i8_pack_depthwise(const void *w, bool w_signed, int64_t groups, int64_t taps, const void *zero,
+                               size_t zero_step, int32_t *packed);
 
 #endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/qconv/qconv_body.h - sums of a direct convolution of bytes and their way back to bytes. Parameters: QCONV_ISA,
+ * QCONV_NEEDS, QCONV_MR; include simd/i8_<isa>.h and simd/bytes_<isa>.h first. */
+#include <string.h>
+
+#include "kern/qconv/qconv.h"
+#include "kern/simd/math_f32.h"
+
+enum { L = VF32_LANES, NV = 2, NR = NV * L, MR = QCONV_MR };
+
+/* Rounded sums. Beyond 2^24 every byte is saturated anyway; far below, to_i32 gives INT32_MIN, as good. */
+OX_INLINE vi32 scaled(vi32 sum, vf32 scale) {
+  return vf32_to_i32(vf32_at_most(vf32_mul(vi32_to_f32(sum), scale), 0x1p24f));
+}
+
+/* ---- products ---- */
+
+/* Sums of one strip, on their own: beside the code that stores them, compilers run out of registers. Rows of X are
+ * addressed by threes: base, base + step, base + 2 step. No loop is empty, so accumulators stay where they are. */
+OX_INLINE void strip(const ox_qconv_rows *r, const uint8_t *x, int32_t *restrict sums, const int m, const int nv) {
+  const int8_t *w = r->w;
+  const ptrdiff_t *segment = r->segment, *end = segment + r->n_segments;
+  size_t step = r->x_step, quads = r->quads;
+  vi32 acc[MR][NV];
+  OX_UNROLL for (int j = 0; j < nv; j++) {
+    vi32 b = vi32_load(r->bias + j * L);
+    OX_UNROLL for (int i = 0; i < m; i++) acc[i][j] = b;
+  }
+  do {
+    const uint8_t *base[(MR + 2) / 3];
+    OX_UNROLL for (int i = 0; i < m; i += 3) base[i / 3] = x + *segment + (size_t)i * step;
+    size_t q = quads;
+    do {
+      vi32 wv[NV];
+      OX_UNROLL for (int j = 0; j < nv; j++) wv[j] = vi32_load((const int32_t *)(const void *)(w + 4 * j * L));
+      OX_UNROLL for (int i = 0; i < m; i++) {
+        int32_t quad;
+        memcpy(&quad, base[i / 3] + (size_t)(i % 3) * step, 4);
+        vi32 xi = vi32_splat(quad);
+        OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vi32_dot_u8s8(acc[i][j], xi, wv[j]);
+      }
+      OX_UNROLL for (int i = 0; i < m; i += 3) base[i / 3] += 4;
+      w += 4 * NR;
+    } while (--q);
+  } while (++segment != end);
+  OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < nv; j++)
+      vi32_store(sums + i * NR + j * L, acc[i][j]);
+}
+
+#define QCONV_STRIP(m)                                                                              \
+  static OX_NOINLINE void strip_##m(const ox_qconv_rows *r, const uint8_t *x, int32_t *sums) {      \
+    strip(r, x, sums, m, NV);                                                                       \
+  }                                                                                                 \
+  static OX_NOINLINE void half_strip_##m(const ox_qconv_rows *r, const uint8_t *x, int32_t *sums) { \
+    strip(r, x, sums, m, 1);                                                                        \
+  }
+#define QCONV_STRIPS(m) \
+  { strip_##m, half_strip_##m }
+QCONV_STRIP(1)
+QCONV_STRIP(2)
+QCONV_STRIP(3)
+QCONV_STRIP(4)
+#if QCONV_MR >= 6
+QCONV_STRIP(5)
+QCONV_STRIP(6)
+#endif
+#if QCONV_MR >= 8
+QCONV_STRIP(7)
+QCONV_STRIP(8)
+#endif
+#if QCONV_MR >= 12
+QCONV_STRIP(9)
+QCONV_STRIP(10)
+QCONV_STRIP(11)
+QCONV_STRIP(12)
+#endif
+static void (*const strips[MR][2])(const ox_qconv_rows *r, const uint8_t *x, int32_t *sums) = {
+    QCONV_STRIPS(1), QCONV_STRIPS(2),  QCONV_STRIPS(3),  QCONV_STRIPS(4),
+#if QCONV_MR >= 6
+    QCONV_STRIPS(5), QCONV_STRIPS(6),
+#endif
+#if QCONV_MR >= 8
+    QCONV_STRIPS(7), QCONV_STRIPS(8),
+#endif
+#if QCONV_MR >= 12
+    QCONV_STRIPS(9), QCONV_STRIPS(10), QCONV_STRIPS(11), QCONV_STRIPS(12),
+#endif
+};
+
+OX_INLINE void store(const ox_qconv_rows *r, const int32_t *sums, uint8_t *y, const size_t n) {
+  vi32 zero = vi16_splat(r->out.zero), least = vi16_splat(r->out.least), flip = vi32_splat(r->out.flip);
+  vf32 scale[NV] = {vf32_load(r->scale), vf32_load(r->scale + L)};
+  size_t m = r->m, y_step = r->y_step;
+  for (size_t i = 0; i < m; i++, sums += NR, y += y_step) {
+    vi32 a = scaled(vi32_load(sums), scale[0]), b = scaled(vi32_load(sums + L), scale[1]);
+    vi8_store_n(y, vi32_xor(vi8_pack2(a, b, zero, least), flip), n);
+  }
+}
+
+static void rows(const ox_qconv_rows *r) {
+  _Alignas(64) int32_t sums[MR * NR] = {0};
+  const uint8_t *x = r->x;
+  uint8_t *y = r->y;
+  for (size_t i = 0; i < r->strips; i++, x += r->m * r->x_step, y += r->m * r->y_step) {
+    strips[r->m - 1][r->n <= L](r, x, sums);
+    if (r->n == NR)
+      store(r, sums, y, NR);
+    else
+      store(r, sums, y, r->n);
+  }
+}
+
+/* ---- depthwise ---- */
+
+static void depthwise(const ox_qconv_lanes *d) {
+  const uint8_t *x = d->x;
+  uint8_t *y = d->y;
+  vi32 zero = vi16_splat(d->out.zero), least = vi16_splat(d->out.least), flip = vi32_splat(d->out.flip);
+  for (size_t p = 0; p < d->pixels; p++, x += d->x_step, y += d->y_step) {
+    const int8_t *w = d->w;
+    const ptrdiff_t *t = d->tap;
+    vi32 acc[4];
+    OX_UNROLL for (int v = 0; v < 4; v++) acc[v] = vi32_load(d->bias + v * L);
+    for (size_t g = 0; g < d->groups; g++, t += 4, w += 4 * VI8_LANES) {
+      vi32 q[4];
+      vi8_quads(x + t[0], x + t[1], x + t[2], x + t[3], q);
+      OX_UNROLL for (int v = 0; v < 4; v++) acc[v] =
+          vi32_dot_u8s8(acc[v], q[v], vi32_load((const int32_t *)(const void *)(w + 4 * v * L)));
+    }
+    OX_UNROLL for (int v = 0; v < 4; v++) acc[v] = scaled(acc[v], vf32_load(d->scale + v * L));
+    vi8_store_n(y, vi32_xor(vi8_pack4(acc, zero, least), flip), d->n);
+  }
+}
+
+static size_t lane_at(size_t i) { return vi8_at(i / L, i % L); }
+
+/* ---- weights and images ---- */
+
+static void sums(const int8_t *w, size_t n, size_t count, int32_t *to) {
+  const vi32 ones = vi32_splat(0x01010101);
+  for (size_t j = 0; j < n; j += L) {
+    vi32 total = vi32_zero();
+    for (size_t i = 0; i < count; i++)
+      total = vi32_dot_u8s8(total, ones, vi32_load((const int32_t *)(const void *)(w + 4 * (i * n + j))));
+    vi32_store(to + j, total);
+  }
+}
+
+static void copy(uint8_t *to, const uint8_t *from, size_t n, int32_t flip) {
+  vi32 f = vi32_splat(flip);
+  size_t i = 0;
+  for (; i + VI8_LANES <= n; i += VI8_LANES)
+    vi32_store((int32_t *)(void *)(to + i), vi32_xor(vi32_load((const int32_t *)(const void *)(from + i)), f));
+  for (; i < n; i++) to[i] = from[i] ^ (uint8_t)flip;
+}
+
+#define QCONV_PASTE2(a, b) a##b
+#define QCONV_PASTE(a, b) QCONV_PASTE2(a, b)
+#define QCONV_STR2(x) #x
+#define QCONV_STR(x) QCONV_STR2(x)
+extern const ox_qconv_variant QCONV_PASTE(ox_qconv__, QCONV_ISA);
+const ox_qconv_variant QCONV_PASTE(ox_qconv__, QCONV_ISA) = {
+    QCONV_NEEDS, MR, NR, VI8_LANES, rows, depthwise, lane_at, sums, copy, "qconv_" QCONV_STR(QCONV_ISA)};

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/qconv/qconv_pack.c - weights of direct convolutions of bytes: a panel of output channels is its quads, then its
+ * biases with what zero points add, then its scales. */
+#include <string.h>
+
+#include "base/cksize.h"
+#include "kern/move/move.h"
+#include "kern/qconv/qconv.h"
+
+static int64_t taps_of(const ox_qconv_plan *p) { return ox_conv_taps(&p->g); }
+static int64_t columns(const ox_qconv_plan *p) { return p->depthwise ? p->v->lanes : p->v->nr; }
+/* Bytes of weights of one column, padded. */
+static int64_t depth(const ox_qconv_plan *p) { return p->depthwise ? p->n_segments : p->n_segments * p->quads * 4; }
+
+int64_t ox_qconv_weight_units(const ox_qconv_plan *p) { return p->depthwise ? p->blocks : p->panels; }
+
+size_t ox_qconv_weight_bytes(const ox_qconv_plan *p) {
+  size_t bytes;
+  if (!ox_mul_ok((size_t)depth(p) + 8, (size_t)(columns(p) * ox_qconv_weight_units(p)), &bytes)) return 0;
+  return bytes;
+}
+
+size_t ox_qconv_weight_scratch(const ox_qconv_plan *p) {
+  return (size_t)(columns(p) * (depth(p) + 4) + p->g.ic * taps_of(p));
+}
+
+/* One output channel: from [ic][taps] to segments of [taps][ic], each padded to whole quads. */
+static void pack_row(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, uint8_t *to, uint8_t *plain) {
+  int64_t taps = taps_of(p), ic = p->g.ic, each = taps / p->n_segments, pitch = p->quads * 4;
+  const uint8_t *from = w->w + (size_t)(o * ic * taps);
+  ox_transpose_fn turn = ox_transpose_select(1, p->have);
+  if (w->flip) {
+    p->v->copy(plain, from, (size_t)(ic * taps), -0x7f7f7f80);
+    from = plain;
+  }
+  memset(to, 0, (size_t)depth(p));
+  if (taps == 1)
+    memcpy(to, from, (size_t)ic);
+  else if (pitch == each * ic)
+    turn((const char *)from, taps, (char *)to, ic, ic, taps);
+  else
+    for (int64_t s = 0; s < p->n_segments; s++)
+      turn((const char *)from + s * each, taps, (char *)to + s * pitch, ic, ic, each);
+}
+
+/* The taps of one channel, padded. */
+static void pack_lane(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, uint8_t *to) {
+  int64_t taps = taps_of(p);
+  for (int64_t t = 0; t < p->n_segments; t++) to[t] = t < taps ? w->w[o * taps + t] ^ w->flip : 0;
+}
+
+/* The output channel in column |i| of panel |unit|; -1: none. */
+static int64_t channel_at(const ox_qconv_plan *p, int64_t unit, int64_t i) {
+  if (p->depthwise) {
+    int64_t o = unit * p->v->lanes + (int64_t)p->v->lane_at((size_t)i);
+    return o < p->channels * p->fold ? o % p->channels : -1;
+  }
+  int64_t each = p->panels / p->g.groups, o = unit % each * p->v->nr + i;
+  return o < p->g.oc ? unit / each * p->g.oc + o : -1;
+}
+
+static void pack_panel(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t unit, char *to, uint8_t *scratch) {
+  int64_t n = columns(p), k = depth(p);
+  uint8_t *plain = scratch + n * k;
+  int32_t *sums = (int32_t *)(void *)plain, *bias = (int32_t *)(void *)(to + n * k);
+  float *scale = (float *)(void *)(bias + n);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t o = channel_at(p, unit, i);
+    if (o < 0)
+      memset(scratch + i * k, 0, (size_t)k);
+    else if (p->depthwise)
+      pack_lane(p, w, o, scratch + i * k);
+    else
+      pack_row(p, w, o, scratch + i * k, plain + 4 * n);
+  }
+  ox_transpose_select(4, p->have)((const char *)scratch, k, to, 4 * n, n, k / 4);
+  p->v->sums((const int8_t *)to, (size_t)n, (size_t)(k / 4), sums);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t o = channel_at(p, unit, i);
+    uint32_t b = 0;
+    if (o >= 0 && w->bias) memcpy(&b, (const char *)w->bias + 4 * o, 4);
+    b -= (uint32_t)w->x_zero * (uint32_t)sums[i];
+    memcpy(bias + i, &b, 4);
+    scale[i] = o < 0 ? 0 : w->x_scale * ((const ox_f32u *)w->w_scale)[o * w->w_scale_step] / w->y_scale;
+  }
+}
+
+void ox_qconv_pack(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t begin, int64_t end, void *to,
+                   void *scratch) {
+  size_t each = (size_t)(columns(p) * (depth(p) + 8));
+  for (int64_t u = begin; u < end; u++) pack_panel(p, w, u, (char *)to + (size_t)u * each, scratch);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/simd/bytes_avx2.h - vectors of 32 bytes; the contract is in bytes_scalar.h. Instructions unpack and pack within
+ * halves of 16 bytes, and so the one undoes the other's order. */
+#ifndef OX_SIMD_BYTES_AVX2_H
+#define OX_SIMD_BYTES_AVX2_H
+
+#include <string.h>
+
+#define VI8_LANES 32
+
+OX_INLINE size_t vi8_at(size_t v, size_t j) { return j / 4 * 16 + v * 4 + j % 4; }
+OX_INLINE vi32 vi16_splat(int x) { return _mm256_set1_epi16((short)x); }
+OX_INLINE vi32 bytes_load_(const uint8_t *p) { return _mm256_loadu_si256((const void *)p); }
+OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, vi32 *q) {
+  __m256i x = bytes_load_(a), y = bytes_load_(b), z = bytes_load_(c), w = bytes_load_(d);
+  __m256i low = _mm256_unpacklo_epi8(x, y), high = _mm256_unpackhi_epi8(x, y);
+  __m256i low2 = _mm256_unpacklo_epi8(z, w), high2 = _mm256_unpackhi_epi8(z, w);
+  q[0] = _mm256_unpacklo_epi16(low, low2), q[1] = _mm256_unpackhi_epi16(low, low2);
+  q[2] = _mm256_unpacklo_epi16(high, high2), q[3] = _mm256_unpackhi_epi16(high, high2);
+}
+OX_INLINE __m256i bytes_words_(vi32 a, vi32 b, vi32 zero, vi32 least) {
+  return _mm256_max_epi16(_mm256_adds_epi16(_mm256_packs_epi32(a, b), zero), least);
+}
+OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero, vi32 least) {
+  return _mm256_packus_epi16(bytes_words_(v[0], v[1], zero, least), bytes_words_(v[2], v[3], zero, least));
+}
+OX_INLINE vi32 vi8_pack2(vi32 a, vi32 b, vi32 zero, vi32 least) {
+  __m256i w = bytes_words_(a, b, zero, least);
+  return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(w, w), _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5));
+}
+OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
+  if (n == 32) {
+    _mm256_storeu_si256((void *)p, v);
+  } else if (n == 16) {
+    _mm_storeu_si128((void *)p, _mm256_castsi256_si128(v));
+  } else {
+    uint8_t t[32];
+    _mm256_storeu_si256((void *)t, v);
+    memcpy(p, t, n);
+  }
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/simd/bytes_avx512.h - vectors of 64 bytes; the contract is in bytes_scalar.h. Instructions unpack and pack
+ * within quarters of 16 bytes, and so the one undoes the other's order. */
+#ifndef OX_SIMD_BYTES_AVX512_H
+#define OX_SIMD_BYTES_AVX512_H
+
+#define VI8_LANES 64
+
+OX_INLINE size_t vi8_at(size_t v, size_t j) { return j / 4 * 16 + v * 4 + j % 4; }
+OX_INLINE vi32 vi16_splat(int x) { return _mm512_set1_epi16((short)x); }
+OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, vi32 *q) {
+  __m512i x = _mm512_loadu_si512(a), y = _mm512_loadu_si512(b);
+  __m512i z = _mm512_loadu_si512(c), w = _mm512_loadu_si512(d);
+  __m512i low = _mm512_unpacklo_epi8(x, y), high = _mm512_unpackhi_epi8(x, y);
+  __m512i low2 = _mm512_unpacklo_epi8(z, w), high2 = _mm512_unpackhi_epi8(z, w);
+  q[0] = _mm512_unpacklo_epi16(low, low2), q[1] = _mm512_unpackhi_epi16(low, low2);
+  q[2] = _mm512_unpacklo_epi16(high, high2), q[3] = _mm512_unpackhi_epi16(high, high2);
+}
+OX_INLINE __m512i bytes_words_(vi32 a, vi32 b, vi32 zero, vi32 least) {
+  return _mm512_max_epi16(_mm512_adds_epi16(_mm512_packs_epi32(a, b), zero), least);
+}
+OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero, vi32 least) {
+  return _mm512_packus_epi16(bytes_words_(v[0], v[1], zero, least), bytes_words_(v[2], v[3], zero, least));
+}
+OX_INLINE vi32 vi8_pack2(vi32 a, vi32 b, vi32 zero, vi32 least) {
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 0, 4, 8, 12, 1, 5, 9, 13);
+  __m512i w = bytes_words_(a, b, zero, least);
+  return _mm512_permutexvar_epi32(order, _mm512_packus_epi16(w, w));
+}
+OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
+  if (n == 32)
+    _mm256_storeu_si256((void *)p, _mm512_castsi512_si256(v));
+  else
+    _mm512_mask_storeu_epi8(p, n == 64 ? ~(__mmask64)0 : ((__mmask64)1 << n) - 1, v);
+}
+
+#endif

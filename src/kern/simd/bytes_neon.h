@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/simd/bytes_neon.h - vectors of 16 bytes; the contract is in bytes_scalar.h. */
+#ifndef OX_SIMD_BYTES_NEON_H
+#define OX_SIMD_BYTES_NEON_H
+
+#include <string.h>
+
+#define VI8_LANES 16
+
+OX_INLINE size_t vi8_at(size_t v, size_t j) { return v * 4 + j; }
+OX_INLINE vi32 vi16_splat(int x) { return vreinterpretq_s32_s16(vdupq_n_s16((int16_t)x)); }
+OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, vi32 *q) {
+  uint8x16_t x = vld1q_u8(a), y = vld1q_u8(b), z = vld1q_u8(c), w = vld1q_u8(d);
+  uint16x8_t low = vreinterpretq_u16_u8(vzip1q_u8(x, y)), high = vreinterpretq_u16_u8(vzip2q_u8(x, y));
+  uint16x8_t low2 = vreinterpretq_u16_u8(vzip1q_u8(z, w)), high2 = vreinterpretq_u16_u8(vzip2q_u8(z, w));
+  q[0] = vreinterpretq_s32_u16(vzip1q_u16(low, low2)), q[1] = vreinterpretq_s32_u16(vzip2q_u16(low, low2));
+  q[2] = vreinterpretq_s32_u16(vzip1q_u16(high, high2)), q[3] = vreinterpretq_s32_u16(vzip2q_u16(high, high2));
+}
+OX_INLINE uint8x8_t bytes_half_(vi32 a, vi32 b, vi32 zero, vi32 least) {
+  int16x8_t w = vqmovn_high_s32(vqmovn_s32(a), b);
+  return vqmovun_s16(vmaxq_s16(vqaddq_s16(w, vreinterpretq_s16_s32(zero)), vreinterpretq_s16_s32(least)));
+}
+OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero, vi32 least) {
+  return vreinterpretq_s32_u8(vcombine_u8(bytes_half_(v[0], v[1], zero, least), bytes_half_(v[2], v[3], zero, least)));
+}
+OX_INLINE vi32 vi8_pack2(vi32 a, vi32 b, vi32 zero, vi32 least) {
+  uint8x8_t h = bytes_half_(a, b, zero, least);
+  return vreinterpretq_s32_u8(vcombine_u8(h, h));
+}
+OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
+  uint8x16_t b = vreinterpretq_u8_s32(v);
+  if (n == 16) {
+    vst1q_u8(p, b);
+  } else if (n == 8) {
+    vst1_u8(p, vget_low_u8(b));
+  } else {
+    uint8_t t[16];
+    vst1q_u8(t, b);
+    memcpy(p, t, n);
+  }
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/shared/conv_quant_pack.c - see conv_quant_pack.h. */
+#include "ops/shared/conv_quant_pack.h"
+
+#include "base/cksize.h"
+
+enum { FORM_DIRECT = 1, FORM_PRODUCT, FORM_DEPTHWISE };
+
+/* ---- load ---- */
+
+static const ox_tensor *constant(const ox_load_ctx *c, uint32_t i) { return i < c->n_in ? c->in_const[i] : NULL; }
+static bool omitted(const ox_load_ctx *c, uint32_t i) { return i >= c->n_in || !c->in_type[i]; }
+
+/* Zero points that leave signed bytes of W as they are. */
+static bool symmetric(const ox_tensor *w, const ox_tensor *zero) {
+  uint8_t none = w->dtype == OX_I8 ? 0 : 128;
+  int64_t n = zero ? ox_shape_count(&zero->shape) : 0;
+  if (!zero) return none == 0;
+  for (int64_t i = 0; i < n; i++)
+    if (((const uint8_t *)zero->data)[i] != none) return false;
+  return n > 0;
+}
+
+ox_status *ox_conv_quant_load(ox_load_ctx *c, const ox_conv_quant_in *in, int64_t group) {
+  const ox_tensor *w = constant(c, in->w);
+  ox_conv_quant_state *s = c->state = OX_LOAD_NEW(c, ox_conv_quant_state);
+  if (!s) return ox_oom();
+  if (!w || w->shape.rank < 3 || group < 1 || w->shape.dim[0] % group || !ox_shape_count(&w->shape)) return NULL;
+  int64_t oc = w->shape.dim[0] / group, ic = w->shape.dim[1], taps = ox_shape_span(&w->shape, 2, w->shape.rank);
+  const uint32_t all[] = {in->x_zero, in->w_zero, in->x_scale, in->w_scale, in->y_scale, in->y_zero};
+  s->fixed = (omitted(c, in->w_zero) || constant(c, in->w_zero)) && symmetric(w, constant(c, in->w_zero));
+  for (size_t i = 0; i < OX_COUNT(all); i++) s->fixed &= constant(c, all[i]) != NULL;
+  s->fixed &= omitted(c, in->bias) || constant(c, in->bias);
+  /* without direct ones, a depthwise convolution reads W as it is: its zero points may come late */
+  s->packs = s->fixed || !ox_conv_i8_is_depthwise(ic, oc, taps);
+  if (s->packs) c->consumed |= 1u << in->w;
+  return NULL;
+}
+
+/* ---- prepare ---- */
+
+int32_t ox_conv_quant_zero(const ox_kernel_ctx *c, uint32_t i, int64_t at) {
+  if (!ox_ctx_has(c, i) || !c->in[i]->data) return 0;
+  at = ox_shape_count(&c->in[i]->shape) > 1 ? at : 0;
+  return c->in[i]->dtype == OX_I8 ? ((const int8_t *)c->in[i]->data)[at] : ((const uint8_t *)c->in[i]->data)[at];
+}
+
+typedef struct packing {
+  const ox_qconv_plan *direct;
+  ox_qconv_weights weights;
+  const ox_conv_i8_plan *plan;
+  uint32_t w;
+} packing;
+
+static void pack_direct(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
+                        void *scratch) {
+  const packing *k = p->arg;
+  ox_qconv_weights w = k->weights;
+  w.w = in[k->w]->data;
+  ox_qconv_pack(k->direct, &w, begin, end, to, scratch);
+}
+
+ox_status *ox_conv_quant_pack_direct(ox_kernel_ctx *c, const ox_conv_quant_in *in, const ox_qconv_plan *plan,
+                                     const void **out) {
+  packing k = {.direct = plan, .w = in->w};
+  int32_t flip = c->in[in->x]->dtype == OX_I8 ? 128 : 0;
+  k.weights = (ox_qconv_weights){.flip = c->in[in->w]->dtype == OX_I8 ? 0 : 128,
+                                 .x_zero = ox_conv_quant_zero(c, in->x_zero, 0) + flip,
+                                 .bias = ox_ctx_has(c, in->bias) ? c->in[in->bias]->data : NULL,
+                                 .w_scale = c->in[in->w_scale]->data,
+                                 .w_scale_step = ox_shape_count(&c->in[in->w_scale]->shape) > 1,
+                                 .x_scale = *(const ox_f32u *)c->in[in->x_scale]->data,
+                                 .y_scale = *(const ox_f32u *)c->in[in->y_scale]->data};
+  ox_pack p = {.struct_size = sizeof p,
+               .form = FORM_DIRECT,
+               .inputs = (uint64_t)1 << in->w,
+               .bytes = ox_qconv_weight_bytes(plan),
+               .n_units = ox_qconv_weight_units(plan),
+               .scratch_bytes = ox_qconv_weight_scratch(plan),
+               .fn = pack_direct,
+               .arg = &k};
+  if (!p.bytes) return ox_fail(OX_LIMIT, "the weights are too large");
+  return ox_ctx_pack(c, &p, out);
+}
+
+static void pack_product(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
+                         void *scratch) {
+  const packing *k = p->arg;
+  const ox_conv_i8_plan *plan = k->plan;
+  const ox_tensor *w = in[k->w];
+  size_t plain = (size_t)(plan->g.oc * plan->k), each = ox_conv_i8_group_bytes(plan->gemm, plan->g.oc, plan->k);
+  int64_t panels = (int64_t)ox_gemm_i8_panels(plan->gemm, (size_t)plan->g.oc);
+  for (int64_t u = begin; u < end; u++)
+    ox_conv_i8_pack_panel(plan->gemm, (const uint8_t *)w->data + (size_t)(u / panels) * plain, w->dtype == OX_I8,
+                          plan->g.oc, plan->g.ic, plan->taps, u % panels, scratch,
+                          (char *)to + (size_t)(u / panels) * each);
+}
+
+static void pack_depthwise(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
+                           void *scratch) {
+  static const uint8_t middle = 128;
+  const packing *k = p->arg;
+  const ox_tensor *w = in[k->w];
+  bool is_signed = w->dtype == OX_I8;
+  (void)begin, (void)end, (void)scratch;
+  ox_conv_i8_pack_depthwise(w->data, is_signed, k->plan->g.groups, k->plan->taps, is_signed ? NULL : &middle, 0, to);
+}
+
+ox_status *ox_conv_quant_pack(ox_kernel_ctx *c, const ox_conv_quant_in *in, const ox_conv_i8_plan *plan,
+                              const void **out) {
+  const packing k = {.plan = plan, .w = in->w};
+  const ox_conv_geom *g = &plan->g;
+  ox_pack p = {.struct_size = sizeof p, .inputs = (uint64_t)1 << in->w, .arg = &k};
+  bool ok;
+  if (plan->depthwise) {
+    ok = ox_mul_ok((size_t)(g->groups * plan->taps), sizeof(int32_t), &p.bytes);
+    p.form = FORM_DEPTHWISE, p.n_units = 1, p.fn = pack_depthwise;
+  } else {
+    ok = ox_mul_ok(ox_conv_i8_group_bytes(plan->gemm, g->oc, plan->k), (size_t)g->groups, &p.bytes);
+    p.form = FORM_PRODUCT, p.n_units = g->groups * (int64_t)ox_gemm_i8_panels(plan->gemm, (size_t)g->oc);
+    p.scratch_bytes = (size_t)plan->k * plan->gemm->nr, p.fn = pack_product;
+  }
+  if (!ok) return ox_fail(OX_LIMIT, "the weights are too large");
+  return ox_ctx_pack(c, &p, out);
+}

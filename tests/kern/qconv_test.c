@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/qconv_test.c - direct convolutions of bytes give the bits of plain sums on every instruction set: extreme bytes,
+ * zero points, padding, both layouts and signs, results out of range. */
+#include "kern/qconv/qconv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
+
+static uint32_t seed = 5;
+static uint8_t byte(void) { /* extremes are frequent: that is where saturating instructions go wrong */
+  seed = seed * 1664525u + 1013904223u;
+  uint32_t r = seed >> 8;
+  return (uint8_t)(r % 4 == 0 ? 255 : r % 4 == 1 ? 128 : r % 4 == 2 ? 127 : r >> 8);
+}
+static int value(uint8_t b, bool is_signed) { return is_signed && b > 127 ? (int)b - 256 : (int)b; }
+
+typedef struct shape {
+  const char *name;
+  int64_t batch, groups, ic, oc, in[3], kernel[3], stride[3], dilation[3], pad[3];
+} shape;
+#define PLAIN \
+  {1, 1, 1}, {1, 1, 1}, { 0, 0, 0 }
+#define ROW(h, w) \
+  { 1, h, w }
+static const shape shapes[] = {
+    {"one", 1, 1, 1, 2, ROW(1, 1), ROW(1, 1), PLAIN},
+    {"1x1 in place", 2, 1, 8, 33, ROW(5, 7), ROW(1, 1), PLAIN},
+    {"1x1, odd channels", 1, 1, 5, 3, ROW(3, 13), ROW(1, 1), PLAIN},
+    {"1x1, stride", 1, 1, 64, 40, ROW(7, 9), ROW(1, 1), {1, 2, 2}, {1, 1, 1}, {0, 0, 0}},
+    {"3x3, no padding", 1, 1, 4, 32, ROW(6, 15), ROW(3, 3), PLAIN},
+    {"3x3", 1, 1, 12, 17, ROW(5, 26), ROW(3, 3), {1, 1, 1}, {1, 1, 1}, {0, 1, 1}},
+    {"3x3, 3 channels, stride", 2, 1, 3, 8, ROW(9, 11), ROW(3, 3), {1, 2, 2}, {1, 1, 1}, {0, 1, 1}},
+    {"7x7", 1, 1, 3, 64, ROW(14, 14), ROW(7, 7), {1, 2, 2}, {1, 1, 1}, {0, 3, 3}},
+    {"dilated", 1, 1, 4, 5, ROW(9, 9), ROW(3, 2), {1, 1, 1}, {1, 2, 3}, {0, 2, 1}},
+    {"groups", 1, 3, 6, 5, ROW(4, 14), ROW(3, 3), {1, 1, 1}, {1, 1, 1}, {0, 1, 1}},
+    {"groups in place", 2, 2, 4, 40, ROW(3, 5), ROW(1, 1), PLAIN},
+    {"volume", 1, 1, 4, 9, {3, 4, 5}, {2, 3, 2}, {1, 2, 1}, {1, 1, 1}, {1, 0, 1}},
+    {"one pixel, wide window", 1, 1, 8, 16, ROW(1, 1), ROW(5, 5), {1, 1, 1}, {1, 1, 1}, {0, 2, 2}},
+    {"cropped", 1, 1, 4, 4, ROW(8, 8), ROW(1, 1), {1, 3, 5}, {1, 1, 1}, {0, 0, 0}},
+    {"depthwise, one channel", 1, 1, 1, 1, ROW(5, 5), ROW(3, 3), {1, 1, 1}, {1, 1, 1}, {0, 1, 1}},
+    {"depthwise 32", 2, 32, 1, 1, ROW(4, 9), ROW(3, 3), {1, 1, 1}, {1, 1, 1}, {0, 1, 1}},
+    {"depthwise 16, narrow", 1, 16, 1, 1, ROW(7, 2), ROW(3, 3), {1, 1, 1}, {1, 1, 1}, {0, 1, 1}},
+    {"depthwise 48", 1, 48, 1, 1, ROW(3, 11), ROW(3, 3), {1, 1, 1}, {1, 1, 1}, {0, 1, 1}},
+    {"depthwise 96, stride", 1, 96, 1, 1, ROW(9, 9), ROW(3, 3), {1, 2, 2}, {1, 1, 1}, {0, 1, 1}},
+    {"depthwise 100", 1, 100, 1, 1, ROW(5, 6), ROW(5, 5), {1, 1, 1}, {1, 1, 1}, {0, 2, 2}},
+    {"depthwise 64, dilated", 1, 64, 1, 1, ROW(8, 7), ROW(3, 1), {1, 1, 1}, {1, 2, 1}, {0, 2, 0}},
+    {"depthwise line", 1, 24, 1, 1, ROW(1, 9000), ROW(1, 3), {1, 1, 1}, {1, 1, 1}, {0, 0, 1}},
+};
+
+typedef struct problem {
+  const shape *s;
+  ox_conv_geom g;
+  int64_t taps[3][8], pixels, in_pixels, channels, out_channels, n_taps;
+  bool x_signed, w_signed, y_signed, x_last, per_channel, bias;
+  float x_scale, y_scale;
+  int x_zero, y_zero, least;
+  uint8_t *x, *w;
+  float *w_scale;
+  int32_t *b;
+} problem;
+
+static void fill(problem *p) {
+  const shape *s = p->s;
+  ox_conv_geom *g = &p->g;
+  *g = (ox_conv_geom){.batch = s->batch, .groups = s->groups, .ic = s->ic, .oc = s->oc};
+  p->pixels = p->in_pixels = p->n_taps = 1;
+  for (int a = 0; a < 3; a++) {
+    g->in[a] = s->in[a], g->stride[a] = s->stride[a], g->n_taps[a] = s->kernel[a], g->tap[a] = p->taps[a];
+    for (int64_t t = 0; t < s->kernel[a]; t++) p->taps[a][t] = t * s->dilation[a] - s->pad[a];
+    g->out[a] = (s->in[a] + 2 * s->pad[a] - (s->kernel[a] - 1) * s->dilation[a] - 1) / s->stride[a] + 1;
+    p->pixels *= g->out[a], p->in_pixels *= g->in[a], p->n_taps *= g->n_taps[a];
+  }
+  p->channels = s->groups * s->ic, p->out_channels = s->groups * s->oc;
+  size_t nx = (size_t)(s->batch * p->in_pixels * p->channels), nw = (size_t)(p->out_channels * s->ic * p->n_taps);
+  p->x = malloc(nx), p->w = malloc(nw);
+  p->w_scale = malloc((size_t)p->out_channels * 4), p->b = malloc((size_t)p->out_channels * 4);
+  for (size_t i = 0; i < nx; i++) p->x[i] = byte();
+  for (size_t i = 0; i < nw; i++) p->w[i] = byte();
+  for (int64_t o = 0; o < p->out_channels; o++) {
+    p->w_scale[o] = 0.0007f * (float)(o % 5 + 1) * (o % 7 == 6 ? 1e12f : 1); /* some beyond int32, too */
+    p->b[o] = (int32_t)(o * 977 % 4096) - 2048;
+  }
+}
+
+static int want_at(const problem *p, int64_t n, int64_t pixel, int64_t o) {
+  const ox_conv_geom *g = &p->g;
+  int64_t group = o / g->oc, at[3] = {pixel / g->out[2] / g->out[1], pixel / g->out[2] % g->out[1], pixel % g->out[2]};
+  uint32_t sum = p->bias ? (uint32_t)p->b[o] : 0;
+  for (int64_t t = 0; t < p->n_taps; t++) {
+    int64_t tap[3] = {t / g->n_taps[2] / g->n_taps[1], t / g->n_taps[2] % g->n_taps[1], t % g->n_taps[2]}, c[3];
+    bool inside = true;
+    for (int a = 0; a < 3; a++) c[a] = at[a] * g->stride[a] + g->tap[a][tap[a]], inside &= c[a] >= 0 && c[a] < g->in[a];
+    if (!inside) continue;
+    int64_t from = (c[0] * g->in[1] + c[1]) * g->in[2] + c[2];
+    for (int64_t i = 0; i < g->ic; i++) {
+      int64_t channel = group * g->ic + i;
+      int64_t x = p->x_last ? (n * p->in_pixels + from) * p->channels + channel
+                            : (n * p->channels + channel) * p->in_pixels + from;
+      int a = value(p->x[x], p->x_signed) - p->x_zero;
+      int w = value(p->w[(o * g->ic + i) * p->n_taps + t], p->w_signed) - (p->w_signed ? 0 : 128);
+      sum += (uint32_t)(a * w);
+    }
+  }
+  int32_t total;
+  memcpy(&total, &sum, 4);
+  float scale = p->x_scale * p->w_scale[p->per_channel ? o : 0] / p->y_scale;
+  double v = nearbyint((double)((float)total * scale)) + p->y_zero;
+  v = fmin(fmax(v, p->least), p->y_signed ? 127 : 255);
+  return (int)fmax(v, p->y_signed ? -128 : 0);
+}
+
+static void check_problem(const ox_qconv_variant *v, problem *p) {
+  fill(p);
+  ox_qconv_plan plan;
+  if (!ox_qconv_plan_init(&plan, &p->g, v->needs, p->x_signed, p->x_last)) fail_msg("%s: not planned", p->s->name);
+  assert_ptr_equal(plan.v, v);
+  plan.segment = malloc(plan.table_bytes);
+  ox_qconv_plan_tables(&plan);
+  ox_qconv_weights w = {.w = p->w,
+                        .flip = p->w_signed ? 0 : 128,
+                        .x_zero = p->x_zero + (p->x_signed ? 128 : 0),
+                        .bias = p->bias ? p->b : NULL,
+                        .w_scale = p->w_scale,
+                        .w_scale_step = p->per_channel,
+                        .x_scale = p->x_scale,
+                        .y_scale = p->y_scale};
+  void *packed = NULL, *scratch = NULL, *image = NULL;
+  assert_int_equal(posix_memalign(&packed, 64, ox_qconv_weight_bytes(&plan)), 0);
+  assert_int_equal(posix_memalign(&scratch, 64, ox_qconv_weight_scratch(&plan)), 0);
+  assert_int_equal(posix_memalign(&image, 64, plan.image_bytes), 0);
+  for (int64_t u = 0; u < ox_qconv_weight_units(&plan); u++) ox_qconv_pack(&plan, &w, u, u + 1, packed, scratch);
+  size_t n = (size_t)(p->g.batch * p->pixels * p->out_channels);
+  uint8_t *y = malloc(n + 1);
+  memset(y, 0xcd, n + 1);
+  int up = p->y_signed ? 128 : 0;
+  ox_qconv_args a = {.x = p->x,
+                     .packed = packed,
+                     .image = image,
+                     .pad = (uint8_t)p->x_zero,
+                     .out = {p->y_zero + up, p->least + up, p->y_signed ? -0x7f7f7f80 : 0},
+                     .y = y};
+  for (uint32_t stage = 0; stage < plan.n_stages; stage++)
+    for (int64_t t = plan.n_tiles[stage] - 1; t >= 0; t--) ox_qconv_run(&plan, &a, stage, t, t + 1);
+  for (size_t i = 0; i < n; i++) {
+    int64_t o = (int64_t)i % p->out_channels, pixel = (int64_t)i / p->out_channels;
+    int got = value(y[i], p->y_signed), want = want_at(p, pixel / p->pixels, pixel % p->pixels, o);
+    if (got != want)
+      fail_msg("%s, \"%s\", signs %d %d %d, last %d: pixel %lld, channel %lld is %d, wanted %d", v->name, p->s->name,
+               p->x_signed, p->w_signed, p->y_signed, p->x_last, (long long)pixel, (long long)o, got, want);
+  }
+  assert_int_equal(y[n], 0xcd);
+  void *all[] = {p->x, p->w, p->w_scale, p->b, packed, scratch, image, y, plan.segment};
+  for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]);
+}
+
+static void check_variant(void **state) {
+  const ox_qconv_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  for (size_t i = 0; i < OX_COUNT(shapes); i++)
+    for (unsigned f = 0; f < 8; f++) {
+      bool y_signed = (f + i) & 1;
+      problem p = {.s = &shapes[i],
+                   .x_signed = f & 1,
+                   .w_signed = !(f & 2),
+                   .x_last = !(f & 4),
+                   .y_signed = y_signed,
+                   .per_channel = f % 3 != 0,
+                   .bias = f % 3 != 1,
+                   .x_scale = 0.02f,
+                   .y_scale = 0.07f,
+                   .x_zero = f & 1 ? (int)f - 128 : 255 - (int)f,
+                   .y_zero = y_signed ? -3 : 100,
+                   .least = y_signed ? (f & 2 ? -3 : -128)
+                            : f & 2  ? 100
+                                     : 0};
+      check_problem(v, &p);
+    }
+}
+
+/* All channels of a panel and all heights of a strip. */
+static void check_edges(void **state) {
+  const ox_qconv_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  for (int64_t n = 1; n <= OX_MAX(v->mr, v->nr) + 1; n++) {
+    shape s = {"edges", 1, 1, 8, OX_MIN(n, v->nr + 1) + 1, ROW(1, n), ROW(1, 1), PLAIN};
+    problem p = {.s = &s, .w_signed = true, .x_last = true, .per_channel = true, .bias = true};
+    p.x_scale = 0.01f, p.y_scale = 0.3f, p.y_zero = 128;
+    check_problem(v, &p);
+  }
+}
+
+/* What a copy would make far larger is left to others. */
+static void test_far_apart(void **state) {
+  (void)state;
+  static const int64_t tap[1] = {-1000000}, none[1] = {0};
+  ox_conv_geom g = {1, 1, 4, 4, {1, 1, 1}, {1, 1, 3}, {1, 1, 1000000}, {1, 1, 1}, {none, none, tap}};
+  ox_qconv_plan p;
+  assert_false(ox_qconv_plan_init(&p, &g, 0, false, true));
+}
+
+int main(void) {
+  size_t n, k = 0;
+  const ox_qconv_variant *const *v = ox_qconv_variants(&n);
+  struct CMUnitTest tests[64] = {cmocka_unit_test(test_far_apart)};
+  assert_true(2 * n < OX_COUNT(tests));
+  for (size_t i = 0; i < n; i++) {
+    tests[++k] = (struct CMUnitTest){v[i]->name, check_variant, NULL, NULL, (void *)(uintptr_t)v[i]};
+    tests[++k] = (struct CMUnitTest){v[i]->name, check_edges, NULL, NULL, (void *)(uintptr_t)v[i]};
+  }
+  return _cmocka_run_group_tests("qconv", tests, k + 1, NULL, NULL);
+}
