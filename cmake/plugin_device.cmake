@@ -11,11 +11,13 @@ add_custom_command(OUTPUT ${device_texts} DEPENDS ${device_kernels} ${CMAKE_SOUR
 
 file(GLOB device_core CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/plugins/device/*.c
   ${CMAKE_SOURCE_DIR}/src/plugins/device/ops/*.c)
+set(device_rules src/ep/cpu/quantized.c src/ep/cpu/rules/qdq_product.c src/ep/cpu/rules/qdq_wise.c
+  src/ep/cpu/rules/dyn_quant.c)
 set(device_base src/base/alloc.c src/base/arena.c src/base/digest.c src/base/cgroup.c src/base/memory.c src/graph/dtype.c)
 
 # The provider |name| of the core and |ARGN|, a driver: target onyx_<name>, libonyx-<name>.so.
 function(onyx_add_device_plugin name)
-  onyx_add_plugin(onyx_${name} ${device_core} ${device_base} ${device_texts} ${ARGN})
+  onyx_add_plugin(onyx_${name} ${device_core} ${device_base} ${device_rules} ${device_texts} ${ARGN})
   set_target_properties(onyx_${name} PROPERTIES OUTPUT_NAME onyx-${name})
   target_include_directories(onyx_${name} PRIVATE src ${CMAKE_BINARY_DIR}/generated)
   install(TARGETS onyx_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/onyx)

@@ -5,6 +5,7 @@
 
 #include "base/macros.h"
 #include "plugins/device/program.h"
+#include "plugins/device/rules.h"
 
 enum { MEMORY = 1 };
 
@@ -200,6 +201,7 @@ static void fill_table(void) {
   for (size_t i = 0; i < dev_the_driver.n_options && n < MOST_OPTIONS; i++)
     all_options[n++] = dev_the_driver.options[i];
   api.n_options = n, api.name = dev_the_driver.name;
+  api.rule_sets = dev_rule_sets(api.name, &api.n_rule_sets);
 }
 
 const ox_ep_api *ox_ep_query(uint32_t host_abi_major) {

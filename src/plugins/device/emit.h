@@ -3,16 +3,11 @@
 #ifndef OX_DEVICE_EMIT_H
 #define OX_DEVICE_EMIT_H
 
+#include "plugins/device/fail.h"
 #include "plugins/device/kernels/gemm_params.h"
+#include "plugins/device/kernels/pool_params.h"
 #include "plugins/device/op.h"
 
-#ifndef DEV_TRY
-#define DEV_TRY(expr)        \
-  do {                       \
-    ox_status *st_ = (expr); \
-    if (st_) return st_;     \
-  } while (0)
-#endif
 #define DEV_LENGTH(array) (sizeof(array) / sizeof *(array))
 
 /* Groups of |items| that hold |n|; 0 for none. */
@@ -38,6 +33,8 @@ typedef struct dev_window {
 /* |kernel|: the shape that holds if the attribute is absent (from dimension 2 on), or NULL. */
 void dev_window_read(const dev_plan *p, const dev_node *n, const ox_shape *kernel, uint32_t out, dev_window *w);
 
+void dev_pool_window(const dev_window *w, pool_params *out); /* ops/pool.c: its axes */
+
 /* ---- tails (op.h) ---- */
 
 /* No steps; the output is value |out|. */
@@ -62,5 +59,8 @@ typedef struct dev_product {
   const dev_tail *first, *then; /* NULL: none */
 } dev_product;
 OX_NODISCARD ox_status *dev_emit_product(dev_plan *p, const dev_product *x);
+/* Batch axes of two operands of a MatMul, aligned at the right and broadcast, for |g| with m, n and k; those that step
+ * alike become one. */
+void dev_batch_axes(const ox_shape *a, const ox_shape *b, gemm_params *g);
 
 #endif

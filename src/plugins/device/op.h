@@ -44,7 +44,7 @@ typedef struct dev_plan dev_plan;
 
 /* Where a buffer lies. */
 typedef struct dev_ref {
-  enum { DEV_REF_NONE, DEV_REF_VALUE, DEV_REF_TEMP } kind;
+  enum { DEV_REF_NONE, DEV_REF_VALUE, DEV_REF_TEMP, DEV_REF_MADE } kind;
   uint32_t id;
   size_t offset; /* bytes, added to the address */
 } dev_ref;
@@ -72,6 +72,11 @@ typedef struct dev_call {
   size_t params_bytes;
 } dev_call;
 OX_NODISCARD ox_status *dev_emit(dev_plan *p, const dev_call *c);
+/* A launch that fills |bytes| of memory from its other buffers: buffer |to|, which becomes |*out|. If these are
+ * constants it runs once for the part, now; else in each run. |slot|, below DEV_MADE: the node's number for it. */
+enum { DEV_MADE = 2 };
+OX_NODISCARD ox_status *dev_emit_made(dev_plan *p, const dev_call *c, uint32_t to, size_t bytes, int slot,
+                                      dev_ref *out);
 OX_NODISCARD ox_status *dev_emit_copy(dev_plan *p, dev_ref to, dev_ref from, size_t bytes);
 /* Output |out| is the bytes of |in|: nothing runs. */
 OX_NODISCARD ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in);

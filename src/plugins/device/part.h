@@ -5,11 +5,19 @@
 
 #include "plugins/device/core.h"
 
+/* What a launch made of constants; address NULL: nothing yet. */
+typedef struct dev_made {
+  void *address;
+  size_t bytes;
+} dev_made;
+
 typedef struct dev_part {
   ox_ep *ep;
   const ox_graph_view *graph;
   size_t n_values, n_in, n_out;
   void **constants; /* per value: its address, NULL: not on the device yet */
+  size_t n_made;
+  struct dev_made *made; /* per node, DEV_MADE of each */
 } dev_part;
 
 OX_NODISCARD ox_status *dev_part_init(dev_part *p, ox_ep *ep, const ox_graph_view *graph);

@@ -60,7 +60,7 @@ dev_ref dev_temp(dev_plan *p, size_t bytes) {
 /* Step number p->n_steps reads or writes |r|: it lives until then; a constant has to be on the device. */
 static ox_status *touch(dev_plan *p, dev_ref *r) {
   void *address;
-  if (r->kind == DEV_REF_NONE) return NULL;
+  if (r->kind == DEV_REF_NONE || r->kind == DEV_REF_MADE) return NULL;
   if (r->kind == DEV_REF_TEMP && r->id >= p->n_temps) return dev_no_memory(host_of(p));
   if (r->kind == DEV_REF_VALUE) r->id = root_of(p, r->id);
   dev_place *at = r->kind == DEV_REF_TEMP ? &p->temps[r->id] : &p->values[r->id];

@@ -4,6 +4,7 @@
 
 char *dev_address(const dev_plan *p, dev_ref r, const ox_io *io, char *work) {
   if (r.kind == DEV_REF_NONE) return NULL;
+  if (r.kind == DEV_REF_MADE) return (char *)p->part->made[r.id].address + r.offset;
   const dev_place *at = r.kind == DEV_REF_TEMP ? &p->temps[r.id] : &p->values[r.id];
   switch (at->kind) {
     case DEV_PLACE_WORK:

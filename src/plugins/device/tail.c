@@ -135,6 +135,13 @@ static bool is_inner(const dev_plan *p, uint32_t value) {
   return p->values[value].kind == DEV_PLACE_WORK && p->values[value].same == value;
 }
 
+bool dev_only_reader(const dev_plan *p, const dev_node *head, uint32_t value, dev_node *out) {
+  dev_node readers[2];
+  if (!is_inner(p, value) || readers_of(head, value, readers) != 1) return false;
+  *out = readers[0];
+  return true;
+}
+
 /* It is there when node |head| runs. */
 static bool is_early(const dev_plan *p, const dev_node *head, uint32_t value) {
   size_t producer = head->host->value_producer(p->part->graph, value);

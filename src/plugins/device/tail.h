@@ -17,4 +17,7 @@ bool dev_tail_place(const ox_shape *o, const ox_shape *y, tail_step *s);
 OX_NODISCARD ox_status *dev_take_tail_after(dev_plan *p, const dev_node *n, const tail_step *first, uint32_t operand,
                                             dev_tail *out);
 
+/* |value|, made by |head|, is read by |*out| alone. */
+bool dev_only_reader(const dev_plan *p, const dev_node *head, uint32_t value, dev_node *out);
+
 #endif

@@ -14,9 +14,11 @@
 
 static const char text[] =
     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,2,6,6] x, float[2,2,3,3] w, float[72,4] m) => "
-    "(float[N,4] y, float[N,2,6,6] z) <float[2] b = {1, 2}, float[4] k = {1, -2, 3, 4}> "
+    "(float[N,4] y, float[N,2,6,6] z, float[N,2,6,6] u) <float[2] b = {1, 2}, float[4] k = {1, -2, 3, 4}, "
+    "float s = {0.1}, uint8 o = {100}, int8[2,2,1,1] v = {1, -2, 3, 4}, float[2] t = {0.5, 0.25}, int8 e = {0}> "
     "{ c = Conv <pads = [1,1,1,1]> (x, w, b) r = Relu (c) z = Add (r, x) f = Flatten (z) p = MatMul (f, m) "
-    "q = Mul (p, k) s = Softmax (q) y = Neg (s) }";
+    "q = Mul (p, k) h = Softmax (q) y = Neg (h) i = QuantizeLinear (z, s, o) "
+    "j = QLinearConv (i, s, o, v, t, e, s, o) u = DequantizeLinear (j, s, o) }";
 
 static struct {
   void (*fail_at)(long call, int code);

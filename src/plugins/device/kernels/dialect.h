@@ -20,6 +20,8 @@
  *   their arguments are GLOBAL, to the group's memory LOCAL_POINTER.
  * - float4 has x, y, z, w and no arithmetic: MAKE4(x, y, z, w); LOAD4(p, i) and STORE4(p, i, v) move elements i to i + 3,
  *   whose address is a multiple of four elements.
+ * - int4 likewise; DOT4(a, b, sum): sum + the products of the four signed bytes of two ints. MULF: a product that is
+ *   rounded before it is added to anything.
  * - GROUP(0..2), GROUPS(0..2): int. Indices are int: no tensor of more than 2^31 - 1 elements comes here. */
 #if defined(__OPENCL_VERSION__) /* ------------------------------------------------ OpenCL C */
 #pragma OPENCL FP_CONTRACT ON
@@ -44,6 +46,7 @@
 #define BITS_OF(f) as_int(f)
 #define FLOAT_OF(i) as_float(i)
 typedef long dev_long;
+typedef ulong dev_ulong;
 #define EXPF exp
 #define LOGF log
 #define POWF pow
@@ -66,6 +69,13 @@ typedef long dev_long;
 #define FLOAT4_TO(p, i, v) (*(__global float4 *)((p) + (i)) = (v))
 #define HALF4_TO_FLOAT4(p, i) vload_half4(0, (const __global half *)((p) + (i)))
 #define FLOAT4_TO_HALF4(p, i, v) vstore_half4_rte(v, 0, (__global half *)((p) + (i)))
+#define MAKE_INT4(x, y, z, w) ((int4)(x, y, z, w))
+FUNCTION float dev_mul(float a, float b) {
+#pragma OPENCL FP_CONTRACT OFF
+  return a * b;
+}
+#define MULF(a, b) dev_mul(a, b)
+#define DOT4(a, b, sum) dev_dot4(a, b, sum)
 
 #elif defined(__CUDACC_RTC__) || defined(__CUDACC__) /* --------------------------- CUDA C */
 #define GLOBAL
@@ -95,6 +105,7 @@ typedef long dev_long;
 #define BITS_OF(f) __float_as_int(f)
 #define FLOAT_OF(i) __int_as_float(i)
 typedef long long dev_long;
+typedef unsigned long long dev_ulong;
 #define EXPF expf
 #define LOGF logf
 #define POWF powf
@@ -135,6 +146,9 @@ FUNCTION void dev_to_half4(unsigned short *p, float4 v) {
 #define FLOAT4_TO(p, i, v) (*(float4 *)((p) + (i)) = (v))
 #define HALF4_TO_FLOAT4(p, i) dev_from_half4((p) + (i))
 #define FLOAT4_TO_HALF4(p, i, v) dev_to_half4((p) + (i), v)
+#define MAKE_INT4(x, y, z, w) make_int4(x, y, z, w)
+#define MULF(a, b) __fmul_rn(a, b)
+#define DOT4(a, b, sum) __dp4a(a, b, sum)
 
 #else /* --------------------------------------------------------------------------- plain C */
 #include <math.h>
@@ -175,6 +189,7 @@ static inline float dev_float_of(int i) {
 #define BITS_OF(f) dev_bits_of(f)
 #define FLOAT_OF(i) dev_float_of(i)
 typedef int64_t dev_long;
+typedef uint64_t dev_ulong;
 #define EXPF expf
 #define LOGF logf
 #define POWF powf
@@ -204,6 +219,18 @@ typedef struct float4 {
   MAKE4(LOAD(p, i), LOAD(p, (i) + 1), LOAD(p, (i) + 2), LOAD(p, (i) + 3))
 #define FLOAT4_TO_HALF4(p, i, v) \
   (STORE(p, i, (v).x), STORE(p, (i) + 1, (v).y), STORE(p, (i) + 2, (v).z), STORE(p, (i) + 3, (v).w))
+typedef struct int4 {
+  int x, y, z, w;
+} int4;
+#define MAKE_INT4(x, y, z, w) ((int4){x, y, z, w})
+#define MULF(a, b) ((a) * (b))
+#define DOT4(a, b, sum) dev_dot4(a, b, sum)
+#endif
+#ifndef __CUDACC_RTC__
+FUNCTION int dev_dot4(int a, int b, int sum) {
+  sum += (signed char)a * (signed char)b + (signed char)(a >> 8) * (signed char)(b >> 8);
+  return sum + (signed char)(a >> 16) * (signed char)(b >> 16) + (a >> 24) * (b >> 24);
+}
 #endif
 
 #define DEV_PASTE(a, b) a##b

@@ -13,13 +13,6 @@ typedef struct {
   int has_zero; /* of their type */
 } quant_params;
 
-/* Sums of 32 bits: A [m, k] B [k, n], row-major, of 8 bits. Zero points: one, or one for each row of A, column of B. */
-typedef struct {
-  int m, n, k;
-  int a_batch, b_batch;                         /* strides, in elements */
-  int a_kind, b_kind, a_zero_step, b_zero_step; /* -1: no zero points */
-} int8_params;
-
 /* B [n, k] in blocks of 4-bit numbers along k, with a scale and maybe a zero point for each; A [m, k]. */
 typedef struct {
   int m, n, k, block, blocks; /* blocks: of a row of B */

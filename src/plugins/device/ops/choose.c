@@ -2,6 +2,7 @@
  * device/ops/choose.c - Where, comparisons and logic. */
 #include <string.h>
 
+#include "plugins/device/integers.h"
 #include "plugins/device/kernels/move_params.h"
 #include "plugins/device/move.h"
 
@@ -40,29 +41,16 @@ static const char *takes(const dev_node *n) {
   return fits ? NULL : "of a type that the kernels do not have";
 }
 
-/* Strides of |s|, broadcast to |y|. */
-static void broadcast(const ox_shape *s, const ox_shape *y, int *out) {
-  int64_t step = 1;
-  for (int d = 0; d < MOVE_DIMS; d++) {
-    int a = s->rank - 1 - d;
-    out[MOVE_DIMS - 1 - d] = a < 0 || d >= y->rank || s->dim[a] == 1 ? 0 : (int)step;
-    if (a >= 0) step *= s->dim[a];
-  }
-}
-
 static ox_status *emit(dev_plan *p, const dev_node *n) {
   static const char *const wheres[] = {"where1", "where2", "where4", "where8"};
   const ox_shape *y = dev_shape(p, dev_out(n, 0));
   choose_params params = {.n = (int)dev_count(p, dev_out(n, 0))};
   size_t first = is_where(n) ? 1 : 0, second = dev_in_count(n) > first + 1 ? first + 1 : first;
   uint32_t dtype = dev_dtype(p, dev_in(n, first));
-  for (int d = 0; d < MOVE_DIMS; d++) {
-    int a = d - (MOVE_DIMS - y->rank);
-    params.size[d] = a < 0 ? 1 : (int)y->dim[a];
-  }
-  broadcast(dev_shape(p, dev_in(n, 0)), y, params.c);
-  broadcast(dev_shape(p, dev_in(n, first)), y, params.a);
-  broadcast(dev_shape(p, dev_in(n, second)), y, params.b);
+  dev_broadcast_sizes(y, params.size);
+  dev_broadcast_strides(dev_shape(p, dev_in(n, 0)), y, params.c);
+  dev_broadcast_strides(dev_shape(p, dev_in(n, first)), y, params.a);
+  dev_broadcast_strides(dev_shape(p, dev_in(n, second)), y, params.b);
   dev_call c = {.source = "choose",
                 .kernel = dev_of_bytes(wheres, dev_element_bytes(dtype)),
                 .dtype = OX_F32,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/elementwise.c - element-wise operators of one or two operands, with those that follow in the same launch.
- */
+ * device/ops/elementwise.c - element-wise operators of one or two operands, with those that follow in the same launch;
+ * some of integers.c. */
 #include "base/macros.h"
 #include "plugins/device/fail.h"
+#include "plugins/device/integers.h"
 #include "plugins/device/kernels/elementwise_params.h"
 #include "plugins/device/tail.h"
 
@@ -10,6 +11,7 @@ static const char *takes(const dev_node *n) {
   tail_step step;
   uint32_t operand;
   uint32_t dtype = dev_in_dtype(n, 0);
+  if (dev_is_integer(dtype)) return dev_integers_takes(n);
   if (dtype != OX_F32 && dtype != OX_F16) return "the device computes with 32 and 16-bit floats";
   if (!dev_all_real(n)) return "a rank or type is not known, or the inputs are of two types";
   if (!dev_tail_step(n, dev_in(n, 0), &step, &operand))
@@ -82,6 +84,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   const ox_shape *y = dev_shape(p, dev_out(n, 0));
   tail_step step;
   uint32_t operand;
+  if (dev_is_integer(dev_in_dtype(n, 0))) return dev_integers_emit(p, n);
   if (!dev_count(p, dev_out(n, 0))) return NULL;
   for (size_t i = 0; i < 2 && i < dev_in_count(n); i++) {
     uint32_t x = dev_in(n, i);

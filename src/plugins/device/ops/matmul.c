@@ -11,8 +11,7 @@ static const char *takes(const dev_node *n) {
   return rank < 1 || rank > GEMM_BATCHES + 2 ? "of a rank that the kernels do not have" : NULL;
 }
 
-/* Batch axes of both, aligned at the right and broadcast; those that step alike become one. */
-static void batch_axes(const ox_shape *a, const ox_shape *b, gemm_params *g) {
+void dev_batch_axes(const ox_shape *a, const ox_shape *b, gemm_params *g) {
   int at = GEMM_BATCHES - 1;
   int64_t a_step = (int64_t)g->m * g->k, b_step = (int64_t)g->k * g->n;
   for (int i = 0; i < GEMM_BATCHES; i++) g->batch[i] = 1, g->a_batch[i] = g->b_batch[i] = 0;
@@ -49,7 +48,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   }
   g->m = (int)a.dim[a.rank - 2];
   g->a_row = g->k, g->a_col = 1, g->b_row = g->n, g->b_col = 1;
-  batch_axes(&a, &b, g);
+  dev_batch_axes(&a, &b, g);
   x.dtype = dev_dtype(p, dev_in(n, 0));
   x.a = dev_value(p, dev_in(n, 0)), x.b = dev_value(p, dev_in(n, 1)), x.c = dev_value(p, then.out);
   x.then = &then;

@@ -1,29 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/pool.c - MaxPool and AveragePool of up to three axes. */
+ * device/ops/pool.c - MaxPool and AveragePool of up to three axes; MaxPool of 8-bit integers, too. */
 #include <string.h>
 
 #include "plugins/device/emit.h"
-#include "plugins/device/kernels/pool_params.h"
+#include "plugins/device/kernels/qlinear_params.h"
+
+static bool of_bytes(const dev_node *n) { return dev_in_dtype(n, 0) == OX_U8 || dev_in_dtype(n, 0) == OX_I8; }
 
 static const char *takes(const dev_node *n) {
   if (n->host->node_out_count(n->graph, n->index) > 1 && dev_out(n, 1) != UINT32_MAX) return "with indices";
-  return dev_takes_real(n, 3, 5);
+  if (!of_bytes(n)) return dev_takes_real(n, 3, 5);
+  return dev_in_rank(n, 0) < 3 || dev_in_rank(n, 0) > 5 ? "of a rank that the kernels do not have" : NULL;
+}
+
+void dev_pool_window(const dev_window *w, pool_params *out) {
+  memcpy(out->in, w->in, sizeof out->in), memcpy(out->out, w->out, sizeof out->out);
+  memcpy(out->extent, w->kernel, sizeof out->extent), memcpy(out->stride, w->stride, sizeof out->stride);
+  memcpy(out->dilation, w->dilation, sizeof out->dilation), memcpy(out->pad, w->before, sizeof out->pad);
+  for (int i = 0; i < 3; i++) out->end[i] = w->in[i] + w->after[i];
+}
+
+static ox_status *emit_bytes(dev_plan *p, const dev_node *n, const dev_window *w) {
+  qpool_params q = {.kind = dev_in_dtype(n, 0) == OX_U8 ? QUANT_U8 : QUANT_I8,
+                    .pool = {.n = (int)dev_count(p, dev_out(n, 0))}};
+  dev_pool_window(w, &q.pool);
+  dev_call c = {.source = "qlinear",
+                .kernel = "byte_pool",
+                .dtype = OX_F32,
+                .n_buffers = 2,
+                .buffers = {dev_value(p, dev_in(n, 0)), dev_value(p, dev_out(n, 0))},
+                .written = 1u << 1,
+                DEV_PARAMS(q)};
+  return dev_emit_items(p, &c, q.pool.n);
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {
   dev_window w;
   dev_tail then;
   dev_window_read(p, n, NULL, dev_out(n, 0), &w);
+  if (of_bytes(n)) return emit_bytes(p, n, &w);
   DEV_TRY(dev_take_tail(p, n, &then));
   int64_t count = dev_count(p, dev_out(n, 0));
   pool_params params = {.n = (int)count,
                         .maximum = strcmp(dev_node_op(n), "MaxPool") == 0,
                         .tail = then.params,
                         .count_pad = dev_attr_int(n, "count_include_pad", 0) != 0};
-  memcpy(params.in, w.in, sizeof params.in), memcpy(params.out, w.out, sizeof params.out);
-  memcpy(params.extent, w.kernel, sizeof params.extent), memcpy(params.stride, w.stride, sizeof params.stride);
-  memcpy(params.dilation, w.dilation, sizeof params.dilation), memcpy(params.pad, w.before, sizeof params.pad);
-  for (int i = 0; i < 3; i++) params.end[i] = w.in[i] + w.after[i];
+  dev_pool_window(&w, &params);
   dev_call c = {.source = "pool",
                 .kernel = "pool",
                 .dtype = dev_dtype(p, dev_in(n, 0)),
