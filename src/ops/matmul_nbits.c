@@ -22,18 +22,7 @@ static const ox_attr_def attrs[] = {
     OX_ATTR_INT(nbits_attrs, weight_prepacked, 0),
 };
 
-enum {
-  IN_A,
-  IN_B,
-  IN_SCALES,
-  IN_ZERO,
-  IN_GROUP,
-  IN_BIAS,
-  MOST_ROWS = 4,
-  TILE_BYTES = 160 * 1024,
-  TILE_MACS = 1 << 23,
-  FEW_ROWS = 2
-};
+enum { IN_A, IN_B, IN_SCALES, IN_ZERO, IN_GROUP, IN_BIAS, MOST_ROWS = 4, TILE_BYTES = 160 * 1024, TILE_MACS = 1 << 23 };
 
 /* ---- the stored form ---- */
 typedef struct weights {
@@ -210,7 +199,8 @@ typedef struct nbits_prep {
   const uint8_t *packed;
   size_t m, n, k, padded; /* padded: block x blocks */
   size_t blocks;
-  bool quantized, wide, early; /* wide: rows become padded floats first; early: a stage of its own makes rows ready */
+  bool quantized, wide, early; /* wide: rows become padded floats first; early: a stage of its own makes rows ready,
+                                  lest each range of tiles makes its own */
   size_t row_bytes;            /* of one ready row */
   size_t panels;               /* of one tile */
 } nbits_prep;
@@ -234,14 +224,13 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   OX_TRY(pack(c, s, &p->packed));
   p->quantized = a->accuracy_level == 4;
   p->wide = c->in[IN_A]->dtype != OX_F32 || p->k != p->padded;
-  p->early = (p->quantized || p->wide) && p->m > FEW_ROWS;
+  p->early = p->quantized || p->wide;
   p->row_bytes = ready_bytes(p);
-  size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes), rows = OX_MIN(p->m, (size_t)FEW_ROWS);
+  size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
   p->panels = OX_MAX(TILE_BYTES / s->panel_bytes, (size_t)1);
   size_t macs = OX_MAX(p->m * p->padded * s->v->lanes, (size_t)1);
   p->panels = OX_MIN(OX_MIN(p->panels, OX_MAX(TILE_MACS / macs, (size_t)1)), all_panels);
-  c->scratch_per_worker = p->padded * sizeof(float) + rows * p->row_bytes + MOST_ROWS * s->v->lanes * sizeof(float) +
-                          2 * (size_t)OX_ALIGN_BYTES;
+  c->scratch_per_worker = OX_MAX(p->padded, MOST_ROWS * s->v->lanes) * sizeof(float);
   c->n_stages = 2;
   c->n_tiles[0] = p->early ? (int64_t)p->m : 0;
   c->n_tiles[1] = p->m ? (int64_t)OX_CEIL_DIV(all_panels, p->panels) : 0;
@@ -266,7 +255,7 @@ static void make_row(const ox_kernel_ctx *c, const nbits_prep *p, size_t row, fl
   if (p->quantized) s->v->quantize(from, s->f.block, s->f.blocks, (int8_t *)to, scales, scales + p->blocks);
 }
 
-static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel, const char *ready, float *out) {
+static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel, float *out) {
   const nbits_state *s = c->state;
   const ox_tensor *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, *y = c->out[0];
   size_t lanes = s->v->lanes, col = panel * lanes;
@@ -276,7 +265,7 @@ static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel,
   t.q_rs = p->row_bytes, t.s_rs = p->row_bytes / sizeof(float), t.a_rs = p->wide ? p->padded : p->k;
   for (size_t row = 0; row < p->m; row += MOST_ROWS) {
     t.m = OX_MIN((size_t)MOST_ROWS, p->m - row);
-    const char *r = ready + row * p->row_bytes;
+    const char *r = p->early ? (const char *)c->shared + row * p->row_bytes : NULL;
     if (p->quantized) {
       t.q = (const int8_t *)r, t.q_scale = (const float *)(const void *)(r + OX_ROUND_UP(p->padded, (size_t)64));
       t.q_sum = t.q_scale + p->blocks;
@@ -321,20 +310,14 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const nbits_state *s = c->state;
   for (int64_t i = tiles.begin; !s && i < tiles.end; i++) run_plain(c, p, (size_t)i, scratch);
   if (!s) return NULL;
-  float *wide = scratch;
-  char *mine = (char *)scratch + OX_ROUND_UP(p->padded * sizeof(float), (size_t)OX_ALIGN_BYTES);
   if (stage == 0) {
     for (int64_t i = tiles.begin; i < tiles.end; i++)
-      make_row(c, p, (size_t)i, wide, (char *)c->shared + (size_t)i * p->row_bytes);
+      make_row(c, p, (size_t)i, scratch, (char *)c->shared + (size_t)i * p->row_bytes);
     return NULL;
   }
   size_t all_panels = OX_CEIL_DIV(p->n, s->v->lanes);
-  for (size_t i = 0; !p->early && (p->quantized || p->wide) && i < p->m; i++)
-    make_row(c, p, i, wide, mine + i * p->row_bytes);
-  const char *ready = p->early ? c->shared : mine;
-  float *out = (float *)(void *)(mine + OX_MIN(p->m, (size_t)FEW_ROWS) * p->row_bytes);
   size_t begin = (size_t)tiles.begin * p->panels, end = OX_MIN((size_t)tiles.end * p->panels, all_panels);
-  for (size_t panel = begin; panel < end; panel++) run_panel(c, p, panel, ready, out);
+  for (size_t panel = begin; panel < end; panel++) run_panel(c, p, panel, scratch);
   return NULL;
 }
 

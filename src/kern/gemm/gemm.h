@@ -34,7 +34,7 @@ typedef struct ox_gemm_tile {
   const void *b; /* row k of the panel at b + k * b_ks elements of the variant's panel type: NR of them, readable */
   size_t b_ks;
   size_t m, n, k; /* 1 <= m <= MR, 1 <= n <= NR */
-  const char *fetch; /* brought to L2 meanwhile, |fetch_step| bytes per k; any address */
+  const char *fetch; /* brought to L2 meanwhile, to L1 if m <= MR / 2, |fetch_step| bytes per k; any address */
   size_t fetch_step;
   float *part; /* partial sums: read if |add|, written unless |epi|; row stride part_rs */
   size_t part_rs;

@@ -40,6 +40,18 @@ void GEMM_DOTS(const ox_gemm_tile *t) {
            sums + i * NR + j);
   finish(t, sums);
 }
+
+/* The next row of weights, of |bytes|. Strips of up to half the height have a panel for themselves (gemm_run.c) and
+ * want it in L1; taller ones may share it, and it waits in L2. One long row comes as fast without being asked for. */
+OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes) {
+  if (m > GEMM_MR / 2) {
+    OX_PREFETCH_L2(p);
+    if (bytes > 64) OX_PREFETCH_L2(p + 64);
+  } else if (m > 1 || bytes <= 64) {
+    OX_PREFETCH(p);
+    if (bytes > 64) OX_PREFETCH(p + 64);
+  }
+}
 #endif
 
 #define GEMM_CAT_(a, b) a##_##b
@@ -64,11 +76,8 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
   size_t k = t->k;
   for (; k >= (size_t)ku; k -= (size_t)ku) {
     OX_UNROLL for (int u = 0; u < ku; u++) {
-      if (m > 4 || NR * sizeof *b <= 64) { /* few long rows come as fast as memory gives without being asked for */
-        OX_PREFETCH_L2(fetch);
-        if (NR * sizeof *b > 64) OX_PREFETCH_L2(fetch + 64);
-        fetch += t->fetch_step;
-      }
+      fetch_next(fetch, m, NR * sizeof *b);
+      fetch += t->fetch_step;
       vf32 bv[NV];
       OX_UNROLL for (int j = 0; j < NV; j++) bv[j] = GEMM_B_LOAD(b + j * L);
       OX_UNROLL for (int i = 0; i < m; i++) {

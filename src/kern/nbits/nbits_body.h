@@ -8,6 +8,13 @@
 
 enum { L = VF32_LANES, MOST_ROWS = 4 };
 
+enum { FETCH_AHEAD = 8192, LINE = 64 }; /* bytes: docs/products.md */
+
+/* What comes after the line that begins at vector |v| of a record, if one does. */
+OX_INLINE void fetch(const uint8_t *w, size_t v) {
+  if (v * 4 * L % LINE == 0) OX_PREFETCH(w + FETCH_AHEAD);
+}
+
 OX_INLINE vi32 load_words(const uint8_t *p) { return vi32_load((const int32_t *)(const void *)p); }
 OX_INLINE vf32 load_floats(const uint8_t *p) { return vf32_load((const float *)(const void *)p); }
 
@@ -28,6 +35,7 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
     vi32 sum[MOST_ROWS];
     OX_UNROLL for (int r = 0; r < m; r++) sum[r] = vi32_zero();
     for (size_t v = 0; v < vectors; v++, w += 4 * L) {
+      fetch(w, v);
       vi32 x = load_words(w);
       OX_UNROLL for (int i = 0; i < 8 / bits; i++) {
         vi32 u = bits == 8 ? x : vi32_and(vi32_shr(x, i * bits), vi32_splat(((1 << bits) - 1) * 0x01010101));
@@ -38,8 +46,10 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
         }
       }
     }
+    fetch(w, 0);
     vf32 scale = load_floats(w);
     w += 4 * L;
+    if (t->f.zero != OX_NBITS_MIDDLE) fetch(w, 0);
     vf32 zero = zeros_of(&t->f, &w);
     OX_UNROLL for (int r = 0; r < m; r++) {
       size_t at = (size_t)r * t->s_rs + b;
