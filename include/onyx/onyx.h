@@ -177,8 +177,8 @@ typedef struct ox_own_provider {
 typedef struct ox_session_opts {
   size_t struct_size;
   uint32_t optimize;                   /* OX_OPTIMIZE_*; note that a zeroed struct means NONE: see ox_session_opts_init */
-  uint32_t n_threads;                  /* most threads that a run uses: of the env's pool or, if that has fewer, of a
-                                        * pool of its own; 0: the env's pool. Loading takes the whole env's pool */
+  uint32_t n_threads;                  /* most threads that loading or a run uses, the caller included: of the env's
+                                        * pool or, if that has fewer, of a pool of its own; 0: the env's pool */
   const ox_provider_spec *providers;   /* asked in this order; the CPU provider is always added last */
   size_t n_providers;
   const char *const *disabled_rules;   /* names of optimizer rules to leave out */

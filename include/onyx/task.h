@@ -89,7 +89,8 @@ OX_API uint32_t ox_pool_size(const ox_pool *pool);
 OX_API const char *ox_pool_backend(const ox_pool *pool);
 
 /* The pool of the process, made on first use with default options and never destroyed; NULL (which every function
- * here accepts: work runs in the caller) if it cannot be made. */
+ * here accepts: work runs in the caller) if it cannot be made. It has no threads at first: loops and tasks make them,
+ * as many as their caps allow. */
 OX_API ox_pool *ox_pool_default(void);
 
 /* ONYX_NUM_THREADS, else OMP_NUM_THREADS, else ox_pool_usable_cpus(), but no more than there are performance cores if

@@ -2,11 +2,13 @@
 """Threads, asynchronous runs, Ctrl-C, memory of large inputs."""
 
 import concurrent.futures
+import os
 import subprocess
 import sys
 import threading
 
 import numpy as np
+import pytest
 
 import onnx_bytes as ob
 
@@ -196,3 +198,34 @@ assert s[0] == len(x) and z.tolist() == [1, 1, 1]
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000)
 """)
     assert result.stdout.strip() == "True", result
+
+
+COUNT = """
+import os, sys
+import numpy as np
+import onnx_bytes as ob
+import onyx
+
+def count():
+    return len(os.listdir("/proc/self/task"))
+
+n = int(sys.argv[1])
+before = count()
+options = onyx.SessionOptions()
+options.intra_op_num_threads = n
+kind = ob.tensor_type(ob.FLOAT, [256, 256])
+nodes = [ob.node("MatMul", ["x", "x"], ["a"]), ob.node("Relu", ["a"], ["b"]), ob.node("MatMul", ["b", "x"], ["y"])]
+session = onyx.InferenceSession(ob.model(nodes, {"x": kind}, {"y": kind}), options)
+x = np.ones((256, 256), np.float32)
+for i in range(200):
+    session.run(None, {"x": x})
+print(count() - before + 1)
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="nobody lists the threads of a process here")
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_a_session_has_no_more_threads_than_it_asked_for(n):
+    done = subprocess.run([sys.executable, "-c", COUNT, str(n)], stdout=subprocess.PIPE, check=True,
+                          env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)))
+    assert (2 if n > 1 else 1) <= int(done.stdout) <= n

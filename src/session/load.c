@@ -184,7 +184,7 @@ static ox_status *make_plan(ox_session *s, const ox_session_opts *o) {
   ox_plan_opts po = {.alloc = s->alloc,
                      .log = &s->log,
                      .pool = s->pool,
-                     .max_threads = 0, /* loading uses the whole pool, whatever the limit of a run */
+                     .max_threads = s->max_threads,
                      .providers = s->providers,
                      .n_providers = s->n_providers,
                      .cache_dir = o->cache_dir};

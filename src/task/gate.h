@@ -16,11 +16,12 @@ static inline bool ox_gate_admits(ox_gate gate, uint32_t index) {
   return OX_LIKELY(!gate.cap) || (index > gate.first && index - gate.first < gate.cap);
 }
 
-/* For at most |cap| threads, the owner included (0: all), of a pool of |threads|. Those that are open at the same time,
- * so in different slots, admit different workers as far as there are enough. */
-static inline ox_gate ox_gate_choose(uint32_t threads, uint32_t slot_index, uint32_t cap) {
-  uint32_t n_workers = threads - 1, helpers = cap - 1;
-  if (!cap || helpers >= n_workers) return (ox_gate){0, 0};
+/* For at most |cap| threads, the owner included (0: all), of a pool of |threads|, of which |open| may be woken: |cap|
+ * at least. Those that are open at the same time, so in different slots, admit different workers as far as there are
+ * enough. */
+static inline ox_gate ox_gate_choose(uint32_t threads, uint32_t open, uint32_t slot_index, uint32_t cap) {
+  uint32_t n_workers = open - 1, helpers = cap - 1;
+  if (!cap || cap >= threads) return (ox_gate){0, 0};
   uint32_t first = slot_index % OX_CEIL_DIV(n_workers, helpers) * helpers;
   return (ox_gate){OX_MIN(first, n_workers - helpers), cap};
 }

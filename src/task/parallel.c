@@ -3,6 +3,7 @@
 #include "task/parallel.h"
 
 #include "task/backend.h"
+#include "task/grow.h"
 #include "task/lane.h"
 #include "task/self.h"
 #include "task/system/park.h"
@@ -259,6 +260,19 @@ static inline void ask_between(ox_pool *pool) {
   last = ox_ticks();
 }
 
+/* Opens enough for a loop of |cap| threads (0: all), beside those of other clients. */
+static OX_NOINLINE void open_workers(ox_pool *pool, uint32_t slot_index, uint32_t cap, bool client) {
+  uint32_t size = ox_pool_threads(pool), want = cap ? cap : size;
+  uint32_t used = client ? atomic_load_explicit(&pool->n_used, memory_order_relaxed) : 0;
+  for (uint32_t i = 0; i < used && want < size; i++) {
+    const ox_loop_slot *slot = &pool->slots[i];
+    if (i == slot_index || atomic_load_explicit(&slot->busy, memory_order_relaxed) != OX_LOOP_CLIENT) continue;
+    uint32_t other = gate_of(atomic_load_explicit(&slot->range0, memory_order_relaxed)).cap;
+    want += other ? other - 1 : 0;
+  }
+  if (ox_pool_open(pool) < want) ox_pool_grow(pool, want);
+}
+
 static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_tile_fn fn, void *ctx) {
   uint32_t slot_index;
   ox_pool_renew(pool);
@@ -277,7 +291,8 @@ static ox_status *run_shared(ox_pool *pool, uint32_t cap, int64_t n_tiles, ox_ti
   atomic_store_explicit(&slot->serial, atomic_load_explicit(&slot->serial, memory_order_relaxed) + 1,
                         memory_order_relaxed);
   /* P1; the first claim is ours before anybody looks. n >= 2 and grain <= n / 64, so the range is not empty. */
-  ox_gate gate = ox_gate_choose(ox_pool_threads(pool), slot_index, cap);
+  if (OX_UNLIKELY(ox_pool_open(pool) < ox_pool_threads(pool))) open_workers(pool, slot_index, cap, client);
+  ox_gate gate = ox_gate_choose(ox_pool_threads(pool), ox_pool_open(pool), slot_index, cap);
   uint64_t range = pack(gate_bits(gate), grain, n);
   atomic_exchange_explicit(&slot->range0, range, memory_order_seq_cst);
   run r = {pool, slot, &slot->range0, slot_index, 0, 0, 0, 0, 0, 0};

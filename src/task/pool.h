@@ -21,9 +21,10 @@ enum {
   OX_GRAPH_SLOTS = 8 /* runs of graphs that can have help at the same time */
 };
 
-/* In the flags of a pool: loops leave the short way. */
+/* In the flags of a pool, set by task_pool.c alone. With the second and the third loops leave the short way. */
 enum {
-  OX_POOL_LOOPS_ELSEWHERE = 1 << 30, /* ox_backend.run_loop runs them; set by ox_pool_create alone */
+  OX_POOL_GROWS = 1 << 29,           /* threads are made when they are asked for (grow.h) */
+  OX_POOL_LOOPS_ELSEWHERE = 1 << 30, /* ox_backend.run_loop runs them */
   OX_POOL_UNUSUAL = OX_POOL_LOOPS_ELSEWHERE | OX_POOL_FLUSH_DENORMALS
 };
 
@@ -43,6 +44,9 @@ typedef struct ox_graph_lane {
   _Alignas(OX_CACHE_LINE) atomic_uint_least64_t chain;
 } ox_graph_lane;
 
+/* Of a worker: it has no thread; whoever takes its bit makes one (grow.h); somebody does; it has one. */
+enum { OX_WORKER_NONE, OX_WORKER_DUE, OX_WORKER_STARTS, OX_WORKER_RUNS };
+
 typedef struct ox_worker {
   _Alignas(OX_CACHE_LINE) atomic_uint parked; /* futex word: 1 while asleep */
   atomic_int pulled_to;                       /* the processor a policy pulled it to; negative: none */
@@ -53,7 +57,7 @@ typedef struct ox_worker {
   void *policy_state; /* of pool->policy; NULL: it has none */
   ox_thread thread;
   atomic_uint_least64_t steals, claims, units, sleeps, run_ns; /* written by this worker only */
-  bool started;
+  atomic_uint life;                                            /* OX_WORKER_... */
   atomic_bool quit;
   uint32_t next_slot;                        /* where to look first, this worker's only */
   uint32_t loops_in_a_row;                   /* helped since the last look for tasks, this worker's only */
@@ -62,9 +66,10 @@ typedef struct ox_worker {
 } ox_worker;
 
 struct ox_pool {
-  /* Read by all, written rarely. A resize changes the first five; it holds every slot meanwhile, so no loop sees two
+  /* Read by all, written rarely. A resize changes the first six; it holds every slot meanwhile, so no loop sees two
    * values, and for others any value does. */
   atomic_uint size;
+  atomic_uint open;        /* at most |size|: beyond it no worker may be woken (grow.h) */
   atomic_uint grain_shift; /* a claim takes n_blocks >> grain_shift, at least */
   atomic_bool mixed;       /* more threads than fast processors of a machine that has two kinds */
   atomic_bool large;       /* more threads than processors */
@@ -72,7 +77,7 @@ struct ox_pool {
   uint32_t n_slots, n_queues;
   uint32_t pause_ns; /* of one ox_pause, at least 1 */
   uint64_t us_ticks; /* ox_ticks() in a microsecond, about */
-  atomic_flag resizing;
+  atomic_flag resizing, growing;
   const ox_policy *policy;
   void *policy_state;   /* like a worker's */
   atomic_uint epoch;    /* ox_fork_count when these threads were made */
@@ -85,9 +90,10 @@ struct ox_pool {
   atomic_uint_least64_t team_loops, team_claims; /* loops run elsewhere */
   atomic_uint_least64_t team_run_ns;
   atomic_uint team_open; /* of those, in progress */
-  /* The two calls that go up, from the parts to what is made of them. */
+  /* The three calls that go up, from the parts to what is made of them. */
   void (*visit)(void *worker);    /* an executor's thread becomes that worker for a while */
   void (*rebuild)(ox_pool *pool); /* makes the workers anew in a forked child */
+  bool (*start)(ox_worker *w);    /* makes the thread of one that is DUE, whose bit the caller took; false: never */
   ox_executor executor;           /* run NULL: threads of our own */
   ox_cpu_mask *affinity;          /* of worker i at [i - 1], n_affinity of them; NULL: none was asked for */
   uint32_t n_affinity;
@@ -114,6 +120,10 @@ struct ox_pool {
 /* acquire: the workers below it are made (pairs with set_size). */
 static inline uint32_t ox_pool_threads(const ox_pool *pool) {
   return atomic_load_explicit(&pool->size, memory_order_acquire);
+}
+/* acquire: the workers below it are announced, or run (pairs with ox_pool_grow). */
+static inline uint32_t ox_pool_open(const ox_pool *pool) {
+  return atomic_load_explicit(&pool->open, memory_order_acquire);
 }
 static inline bool ox_pool_is_large(const ox_pool *pool) {
   return atomic_load_explicit(&pool->large, memory_order_relaxed);

@@ -2,6 +2,7 @@
  * task/queue.c - queues of ready tasks and calls. */
 #include "task/queue.h"
 
+#include "task/grow.h"
 #include "task/self.h"
 #include "task/spare.h"
 #include "task/task.h"
@@ -68,6 +69,7 @@ void ox_queue_wake(ox_pool *pool, uint32_t want) {
 }
 
 void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, uint32_t n_tasks, uint32_t n_units) {
+  ox_pool_open_all(pool);
   ox_task_queue *q = lock_any(pool, own);
   append(q, first, last, n_tasks);
   ox_unlock(&q->lock);
@@ -75,6 +77,7 @@ void ox_queue_push(ox_pool *pool, uint32_t own, ox_task *first, ox_task *last, u
 }
 
 bool ox_queue_push_call(ox_pool *pool, uint32_t own, ox_unit_fn fn, void *payload, size_t bytes) {
+  ox_pool_open_all(pool);
   ox_task_queue *q = lock_any(pool, own);
   ox_call_block *replaced = NULL;
   if (OX_UNLIKELY(ox_calls_are_full(&q->calls))) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/section.c - parallel sections: workers stay awake between the loops of a caller.
  * A pool only counts how many workers its open sections want; the policy does the rest. */
-#include "task/pool.h"
+#include "task/grow.h"
 
 void ox_task_section_begin(ox_pool *pool, uint32_t max_threads, ox_task_section *out_section) {
   *out_section = (ox_task_section){NULL, 0, 0};
@@ -9,7 +9,9 @@ void ox_task_section_begin(ox_pool *pool, uint32_t max_threads, ox_task_section 
   if (n <= 1) return;
   *out_section = (ox_task_section){pool, n - 1, 0};
   atomic_fetch_add_explicit(&pool->held, n - 1, memory_order_relaxed);
-  if (!ox_pool_is_stale(pool)) pool->policy->section_begins(pool);
+  if (ox_pool_is_stale(pool)) return;
+  ox_pool_grow(pool, n);
+  pool->policy->section_begins(pool);
 }
 
 void ox_task_section_end(ox_task_section *section) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * task/task_graph_run.c - running a prepared graph. The protocol is explained and proved in task_graph.h. */
 #include "task/frame.h"
+#include "task/grow.h"
 #include "task/system/park.h"
 #include "task/task_graph.h"
 #include "task/wake.h"
@@ -271,6 +272,18 @@ static void run_shared(party *p, ox_task_graph *g) {
   atomic_store_explicit(&p->slot->busy, 0, memory_order_release); /* pairs with take_slot */
 }
 
+/* Opens enough for a run on |cap| threads (0: all), beside others. */
+static void open_workers(ox_pool *pool, uint32_t slot_index, uint32_t cap) {
+  uint32_t size = ox_pool_threads(pool), want = cap ? cap : size;
+  uint32_t used = atomic_load_explicit(&pool->n_graphs, memory_order_relaxed);
+  for (uint32_t i = 0; i < used && want < size; i++) {
+    ox_gate other = gate_of(&pool->graphs[i]);
+    bool runs = i != slot_index && atomic_load_explicit(&pool->graphs[i].run, memory_order_relaxed);
+    if (runs && other.cap) want += other.cap - 1;
+  }
+  if (ox_pool_open(pool) < want) ox_pool_grow(pool, want);
+}
+
 static ox_status *run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_graph *g) {
   ox_graph_run run = {.graph = g};
   atomic_store_explicit(&run.left, (uint32_t)g->n_nodes, memory_order_relaxed);
@@ -281,8 +294,11 @@ static ox_status *run_prepared(ox_pool *pool, uint32_t max_threads, ox_task_grap
   bool alone = !pool || max_threads == 1 || ox_pool_threads(pool) <= 1;
   ox_graph_slot *slot = alone ? NULL : take_slot(pool, &slot_index);
   party p = {.pool = pool, .run = &run, .nodes = g->nodes, .waits = g->waits, .next = g->next};
-  if (slot)
-    run.gate = ox_gate_choose(ox_pool_threads(pool), slot_index, max_threads), p = join(pool, slot_index, 0, &run);
+  if (slot) {
+    if (OX_UNLIKELY(ox_pool_open(pool) < ox_pool_threads(pool))) open_workers(pool, slot_index, max_threads);
+    run.gate = ox_gate_choose(ox_pool_threads(pool), ox_pool_open(pool), slot_index, max_threads);
+    p = join(pool, slot_index, 0, &run);
+  }
   push_roots(&p, g);
   if (slot)
     run_shared(&p, g);

@@ -7,6 +7,7 @@
 #include "task/backend.h"
 #include "task/cycle.h"
 #include "task/frame.h"
+#include "task/grow.h"
 #include "task/parallel.h"
 #include "task/queue.h"
 #include "task/self.h"
@@ -16,6 +17,7 @@
 #include "task/system/topology.h"
 #include "task/task_graph.h"
 #include "task/task_life.h"
+#include "task/wake.h"
 #include "task/worker.h"
 
 /* A worker and its lanes; what the policy keeps of it comes after. */
@@ -67,7 +69,10 @@ static const ox_policy *choose_policy(uint32_t wanted) {
 static void set_size(ox_pool *pool, uint32_t n) {
   uint32_t shift = 6;
   while (1u << (shift - 6) < n) shift++;
+  uint32_t open = pool->opts.flags & OX_POOL_GROWS && !ox_pool_threads(pool) ? 1 : n;
+  atomic_store_explicit(&pool->open, OX_MAX(open, ox_pool_open(pool)), memory_order_release);
   atomic_store_explicit(&pool->size, n, memory_order_release); /* pairs with ox_pool_threads: the workers are made */
+  atomic_store_explicit(&pool->open, open, memory_order_release);
   atomic_store_explicit(&pool->grain_shift, shift, memory_order_relaxed);
   uint32_t n_cpus = ox_topology_usable();
   atomic_store_explicit(&pool->n_cpus, n_cpus, memory_order_relaxed);
@@ -83,16 +88,17 @@ static ox_worker *make_worker(ox_pool *pool, uint32_t index) {
   return w;
 }
 
-/* Starts workers [from, to), made if need be. On an error those before the first that failed run. */
-static ox_status *start_workers(ox_pool *pool, uint32_t from, uint32_t to) {
+/* Starts workers [from, to), made if need be. On an error those before the first that failed run. |now|: with threads.
+ */
+static ox_status *start_workers(ox_pool *pool, uint32_t from, uint32_t to, bool now) {
   for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
     if (!w && !(w = make_worker(pool, i))) return ox_oom();
     w->policy_state = (unsigned char *)w + lanes_end(pool);
     ox_worker_init(w, pool, i);
-    if (pool->executor.run) continue;
+    if (pool->executor.run || !now) continue;
     OX_TRY(ox_thread_start(&pool->opts, ox_worker_main, w, &w->thread));
-    w->started = true;
+    atomic_store_explicit(&w->life, OX_WORKER_RUNS, memory_order_relaxed);
   }
   return NULL;
 }
@@ -104,18 +110,45 @@ static ox_status *reserve_workers(ox_pool *pool, uint32_t n) {
   return NULL;
 }
 
+/* As pool->start. */
+static bool start_late(ox_worker *w) {
+  atomic_store_explicit(&w->life, OX_WORKER_STARTS, memory_order_relaxed);
+  ox_status *st = ox_thread_start(&w->pool->opts, ox_worker_main, w, &w->thread);
+  atomic_store_explicit(&w->life, st ? OX_WORKER_NONE : OX_WORKER_RUNS, memory_order_release);
+  ox_status_free(st);
+  return !st;
+}
+
+/* Has it a thread? If not, it does not get one any more. */
+static bool has_thread(ox_pool *pool, uint32_t index) {
+  ox_worker *w = pool->workers[index];
+  for (; w; ox_thread_yield()) {
+    unsigned life = atomic_load_explicit(&w->life, memory_order_acquire); /* pairs with start_late */
+    if (life == OX_WORKER_RUNS) return true;
+    if (life == OX_WORKER_NONE) return false;
+    if (life == OX_WORKER_STARTS || !ox_pool_take_sleeper(pool, index)) continue;
+    unsigned due = OX_WORKER_DUE; /* or the bit was that of its thread, which has fallen asleep meanwhile */
+    if (atomic_compare_exchange_strong_explicit(&w->life, &due, OX_WORKER_NONE, memory_order_acquire,
+                                                memory_order_acquire))
+      return false;
+  }
+  return false;
+}
+
 /* Workers [from, to) leave and are joined. */
 static void stop_workers(ox_pool *pool, uint32_t from, uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
-    if (!w || !w->started) continue;
+    if (!has_thread(pool, i)) continue;
     atomic_store_explicit(&w->quit, true, memory_order_seq_cst); /* P1 of the handshake; waking all is P2 */
     atomic_store_explicit(&w->parked, 0, memory_order_seq_cst);
     ox_park_wake(&w->parked, 0);
   }
   for (uint32_t i = from; i < to; i++) {
     ox_worker *w = pool->workers[i];
-    if (w && w->started) ox_thread_join(&pool->opts, w->thread), w->started = false;
+    if (!w || atomic_load_explicit(&w->life, memory_order_relaxed) != OX_WORKER_RUNS) continue;
+    ox_thread_join(&pool->opts, w->thread);
+    atomic_store_explicit(&w->life, OX_WORKER_NONE, memory_order_relaxed);
   }
 }
 
@@ -174,15 +207,19 @@ static void rebuild(ox_pool *pool) {
     pool->policy->pool_made(pool);
     atomic_store_explicit(&pool->n_waiting, 0, memory_order_relaxed);
     atomic_flag_clear_explicit(&pool->resizing, memory_order_relaxed);
+    atomic_flag_clear_explicit(&pool->growing, memory_order_relaxed);
+    bool grows = pool->opts.flags & OX_POOL_GROWS;
+    if (grows) atomic_store_explicit(&pool->open, 1, memory_order_relaxed);
     for (uint32_t i = 1; i < OX_POOL_MAX; i++)
       if (pool->workers[i]) memset(pool->workers[i], 0, worker_bytes(pool));
-    ox_status_free(start_workers(pool, 1, ox_pool_threads(pool))); /* with fewer workers, or none, loops still run */
+    /* with fewer workers, or none, loops still run */
+    ox_status_free(start_workers(pool, 1, ox_pool_threads(pool), !grows));
     atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count), memory_order_release); /* pairs with is_stale */
   }
   atomic_flag_clear_explicit(&rebuilding, memory_order_release);
 }
 
-ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
+static ox_status *create(const ox_pool_opts *opts, bool grows, ox_pool **out_pool) {
   *out_pool = NULL;
   ox_pool_opts o;
   OX_TRY(check(opts, &o));
@@ -194,7 +231,8 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
   pool->opts = o;
   pool->backend = ox_backend_choose(&o);
   bool lazy = pool->backend->run_loop != NULL;
-  pool->opts.flags = (o.flags & ~(uint32_t)OX_POOL_LOOPS_ELSEWHERE) | (lazy ? OX_POOL_LOOPS_ELSEWHERE : 0);
+  pool->opts.flags = (o.flags & ~(uint32_t)(OX_POOL_LOOPS_ELSEWHERE | OX_POOL_GROWS)) |
+                     (lazy ? OX_POOL_LOOPS_ELSEWHERE : 0) | (grows ? OX_POOL_GROWS : 0);
   uint32_t size = OX_MIN(o.n_threads, pool->backend->most_threads);
   if (o.executor) pool->executor = *o.executor;
   atomic_store_explicit(&pool->spin_us, o.spin_us, memory_order_relaxed);
@@ -203,17 +241,19 @@ ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) {
   set_size(pool, size);
   ox_fork_watch();
   pool->policy = choose_policy(o.policy);
-  pool->visit = ox_worker_visit, pool->rebuild = rebuild;
+  pool->visit = ox_worker_visit, pool->rebuild = rebuild, pool->start = start_late;
   /* Stale from birth: the first use of the workers makes their threads, as after a fork. */
   atomic_store_explicit(&pool->epoch, atomic_load(&ox_fork_count) - lazy, memory_order_relaxed);
   OX_TRY_TO(done, st, make_parts(pool, size));
   OX_TRY_TO(done, st, make_affinity(pool, o.n_threads - 1));
-  OX_TRY_TO(done, st, lazy ? reserve_workers(pool, size) : start_workers(pool, 1, size));
+  OX_TRY_TO(done, st, lazy ? reserve_workers(pool, size) : start_workers(pool, 1, size, !grows));
   *out_pool = pool, pool = NULL;
 done:
   ox_pool_destroy(pool);
   return st;
 }
+
+ox_status *ox_pool_create(const ox_pool_opts *opts, ox_pool **out_pool) { return create(opts, false, out_pool); }
 
 static _Atomic(ox_pool *) the_pool; /* the default */
 
@@ -269,9 +309,10 @@ ox_status *ox_pool_resize(ox_pool *pool, uint32_t n_threads) {
   ox_pool_renew(pool);
   while (atomic_flag_test_and_set_explicit(&pool->resizing, memory_order_acquire)) ox_thread_yield();
   hold_slots(pool, true);
+  ox_pool_open_all(pool); /* who asks for a size has it at once */
   uint32_t before = ox_pool_threads(pool);
   stop_workers(pool, n_threads, before);
-  ox_status *st = start_workers(pool, before, n_threads);
+  ox_status *st = start_workers(pool, before, n_threads, true);
   if (st) stop_workers(pool, before, n_threads);
   set_size(pool, st ? before : n_threads);
   hold_slots(pool, false);
@@ -285,7 +326,7 @@ uint32_t ox_pool_size(const ox_pool *pool) { return pool ? ox_pool_threads(pool)
 ox_pool *ox_pool_default(void) {
   ox_pool *pool = atomic_load_explicit(&the_pool, memory_order_acquire), *none = NULL;
   if (OX_LIKELY(pool != NULL)) return pool;
-  ox_status *st = ox_pool_create(NULL, &pool);
+  ox_status *st = create(NULL, true, &pool);
   if (st) {
     ox_status_free(st);
     return NULL;

@@ -27,6 +27,7 @@ static bool invite(ox_worker *w) {
 static bool rouse(ox_worker *w) {
   atomic_fetch_add_explicit(&w->pool->wakes, 1, memory_order_relaxed);
   if (w->pool->executor.run) return invite(w);
+  if (OX_UNLIKELY(atomic_load_explicit(&w->life, memory_order_relaxed) == OX_WORKER_DUE)) return w->pool->start(w);
   w->pool->policy->worker_is_woken(w);
   atomic_store_explicit(&w->parked, 0, memory_order_seq_cst); /* pairs with the load in sleep_until_woken */
   ox_park_wake(&w->parked, 0);
@@ -43,8 +44,10 @@ uint32_t ox_pool_wake(ox_pool *pool, uint32_t want) {
       uint32_t index = i * 64 + (uint32_t)__builtin_ctzll(bits);
       bits &= bits - 1;
       if (!ox_pool_take_sleeper(pool, index)) continue;
-      if (!rouse(pool->workers[index])) return woken;
-      woken++;
+      if (rouse(pool->workers[index]))
+        woken++;
+      else if (pool->executor.run)
+        return woken;
     }
   }
   return woken;
@@ -55,8 +58,10 @@ void ox_pool_wake_some(ox_pool *pool, uint32_t first, uint32_t n, uint32_t want)
   for (uint32_t index = first + 1; index <= first + n && want; index++) {
     uint64_t bits = atomic_load_explicit(&pool->asleep[index / 64], memory_order_seq_cst);
     if (!(bits >> index % 64 & 1) || !ox_pool_take_sleeper(pool, index)) continue;
-    if (!rouse(pool->workers[index])) return;
-    want--;
+    if (rouse(pool->workers[index]))
+      want--;
+    else if (pool->executor.run)
+      return;
   }
 }
 

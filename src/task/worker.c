@@ -71,8 +71,10 @@ void ox_worker_init(ox_worker *w, ox_pool *pool, uint32_t index) {
   if (pool->executor.run) ox_worker_announce(w);
 }
 
+/* A thread made later runs where the pool's maker could, wherever the one that makes it may. */
 static void pin(const ox_worker *w) {
   const ox_pool *pool = w->pool;
+  if (pool->opts.flags & OX_POOL_GROWS) (void)ox_thread_avoid_cpu(w->thread_id, &pool->allowed, -1);
   if (w->index > pool->n_affinity) return;
   ox_cpu_mask mask = pool->affinity[w->index - 1];
   for (size_t i = 0; i < OX_COUNT(mask.bits); i++) mask.bits[i] &= pool->allowed.bits[i];

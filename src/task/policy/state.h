@@ -35,7 +35,7 @@ static inline ox_worker_state *ox_state_of(const ox_worker *w) { return w->polic
 
 /* Threads that neither sleep nor stand by, one caller included. */
 static inline uint32_t ox_pool_active(const ox_pool *pool) {
-  uint32_t threads = ox_pool_threads(pool), words = (threads + 63) / 64;
+  uint32_t threads = ox_pool_open(pool), words = (threads + 63) / 64;
   uint32_t idle = atomic_load_explicit(&ox_state_of_pool(pool)->standing, memory_order_relaxed);
   for (uint32_t i = 0; i < words; i++)
     idle += (uint32_t)__builtin_popcountll(atomic_load_explicit(&pool->asleep[i], memory_order_relaxed));
