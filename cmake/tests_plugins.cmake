@@ -78,9 +78,9 @@ foreach(test test.session.env_providers test.ort.ort_plugins)
 endforeach()
 
 # oneDNN as a provider, where there is libdnnl; and what holds for all providers.
-file(GLOB od_bytes_sources CONFIGURE_DEPENDS src/plugins/onednn/od_bytes*.c)
-onyx_isa_flags(${od_bytes_sources})
-target_sources(test.plugins.onednn.od_bytes PRIVATE ${od_bytes_sources})
+file(GLOB od_loops_sources CONFIGURE_DEPENDS src/plugins/onednn/od_loops*.c)
+onyx_isa_flags(${od_loops_sources})
+target_sources(test.plugins.onednn.od_loops PRIVATE ${od_loops_sources})
 if(TARGET onyx_onednn)
   foreach(name onednn_ops onednn_bits onednn_runs)
     target_compile_definitions(test.plugins.onednn.${name} PRIVATE ONEDNN_PLUGIN="$<TARGET_FILE:onyx_onednn>")

@@ -2,6 +2,7 @@
  * plugins/onednn/od_binary.c - arithmetic of two tensors with broadcasting, and what follows as post-operations. */
 #include <string.h>
 
+#include "od_gelu.h"
 #include "od_int8.h"
 
 static const struct {
@@ -128,7 +129,9 @@ static ox_status *build(od_builder *b, const od_node *n) {
 /* One constant number is no tensor. */
 static ox_status *build_either(od_builder *b, const od_node *n) {
   od_functions f;
+  od_gelu g;
   bool done = false;
+  if (od_gelu_begins(b, n, &g)) return od_gelu_build(b, &g);
   if (!od_functions_read(n, &f)) return od_functions_build(b, n);
   if (table[row_of(n)].alg == dnnl_binary_add) OD_TRY(od_int8_add_build(b, n, &done));
   return done ? NULL : build(b, n);

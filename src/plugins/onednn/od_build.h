@@ -74,6 +74,10 @@ const ox_shape *od_in_shape(od_builder *b, const od_node *n, size_t i); /* of a 
 /* The node and its uses of inputs are done; once for each node. */
 void od_node_done(od_builder *b, size_t node);
 
+size_t od_next_reader(const od_builder *b, uint32_t value, size_t from); /* a node, at or after |from|; SIZE_MAX */
+/* The node that reads |value|, if it is the only one and |value| is no output; SIZE_MAX. */
+size_t od_only_reader(const od_builder *b, uint32_t value);
+
 /* A value that the graph does not have; at most one for each node. */
 uint32_t od_extra_value(od_builder *b);
 
@@ -122,7 +126,7 @@ ox_status *od_attr_create(od_builder *b,
 ox_status *od_emit(od_builder *b, dnnl_primitive_desc_t pd, od_args *args);
 ox_status *od_emit_fill(od_builder *b, uint32_t mem, float with);
 /* |mems|: the result, then its |n| - 1 operands, all as od_md_is_dense says and of one order of dimensions. */
-ox_status *od_emit_own(od_builder *b, od_own own, const od_bytes_job *job, const uint32_t *mems, uint32_t n);
+ox_status *od_emit_own(od_builder *b, od_own own, const od_loops_job *job, const uint32_t *mems, uint32_t n);
 bool od_is_reference(const_dnnl_primitive_desc_t pd); /* code that is right but not meant to be fast */
 
 #endif

@@ -6,27 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "od_gelu.h"
 #include "od_quant.h"
-
-/* ---- looking for nodes ---- */
-
-static size_t next_reader(const od_builder *b, uint32_t value, size_t from) {
-  for (size_t k = from; k < b->n_nodes; k++) {
-    od_node n = od_node_of(b, k);
-    for (size_t i = 0; i < od_n_in(&n); i++)
-      if (od_in(&n, i) == value) return k;
-  }
-  return SIZE_MAX;
-}
-
-size_t od_only_reader(const od_builder *b, uint32_t value) {
-  const od_value *v = &b->values[value];
-  return v->uses == 1 && v->output == OD_NONE ? next_reader(b, value, b->node + 1) : SIZE_MAX;
-}
-
-static bool is_op(const od_node *n, const char *op) {
-  return strcmp(od_op_name(n), op) == 0 && !*n->ep->host.node_domain(n->g, n->index);
-}
 
 /* ---- one node more ---- */
 
@@ -48,13 +29,13 @@ static bool clashes(const od_chain *c, const od_function *f) {
 /* x Sigmoid(x), and x HardSigmoid(x) of the slope that the library has. */
 static bool add_swish(const od_builder *b, od_chain *c) {
   const od_value *v = &b->values[c->out];
-  if (v->uses != 2 || v->output != OD_NONE || c->n_nodes + 2 > OD_MOST_POSTS) return false;
-  size_t first = next_reader(b, c->out, b->node + 1);
-  size_t second = first == SIZE_MAX ? first : next_reader(b, c->out, first + 1);
+  if (v->uses != 2 || v->output != OD_NONE || c->n_nodes + 2 > OD_MOST_SWALLOWED) return false;
+  size_t first = od_next_reader(b, c->out, b->node + 1);
+  size_t second = first == SIZE_MAX ? first : od_next_reader(b, c->out, first + 1);
   if (second == SIZE_MAX) return false;
   od_node gate = od_node_of(b, first), mul = od_node_of(b, second);
-  bool hard = is_op(&gate, "HardSigmoid");
-  if ((!hard && !is_op(&gate, "Sigmoid")) || !is_op(&mul, "Mul") || od_only_reader(b, od_out(&gate, 0)) != second)
+  bool hard = od_is_op(&gate, "HardSigmoid");
+  if ((!hard && !od_is_op(&gate, "Sigmoid")) || !od_is_op(&mul, "Mul") || od_only_reader(b, od_out(&gate, 0)) != second)
     return false;
   if (hard && (fabsf(od_float(&gate, "alpha", 0.2f) - 1 / 6.0f) > 1e-6f || od_float(&gate, "beta", 0.5f) != 0.5f))
     return false;
@@ -63,6 +44,17 @@ static bool add_swish(const od_builder *b, od_chain *c) {
   c->post[c->n_posts++] = (od_post){.f = f, .operand = OD_NO_VALUE};
   c->node[c->n_nodes++] = (od_swallowed){first, OD_NO_VALUE, c->n_posts};
   swallow(c, second, od_out(&mul, 0));
+  return true;
+}
+
+static bool add_gelu(const od_builder *b, od_chain *c) {
+  od_gelu g;
+  const od_value *v = &b->values[c->out];
+  if (v->output != OD_NONE || c->dtype != OX_F32 || c->n_nodes + OD_GELU_NODES > OD_MOST_SWALLOWED) return false;
+  if (!od_gelu_find(b, c->out, c->shape.rank, b->node + 1, &g) || g.uses != v->uses || clashes(c, &g.f)) return false;
+  c->post[c->n_posts++] = (od_post){.f = g.f, .operand = OD_NO_VALUE};
+  for (uint32_t i = 0; i + 1 < g.n; i++) c->node[c->n_nodes++] = (od_swallowed){g.node[i], OD_NO_VALUE, c->n_posts};
+  swallow(c, g.node[g.n - 1], g.out);
   return true;
 }
 
@@ -84,7 +76,7 @@ static dnnl_alg_kind_t arithmetic(const od_node *n, size_t at) {
   } table[] = {{"Add", dnnl_binary_add, true},  {"Mul", dnnl_binary_mul, true}, {"Sub", dnnl_binary_sub, false},
                {"Div", dnnl_binary_div, false}, {"Max", dnnl_binary_max, true}, {"Min", dnnl_binary_min, true}};
   for (size_t i = 0; i < OD_COUNT(table); i++)
-    if (is_op(n, table[i].op) && (table[i].either || at == 0) && od_n_in(n) == 2) return table[i].alg;
+    if (od_is_op(n, table[i].op) && (table[i].either || at == 0) && od_n_in(n) == 2) return table[i].alg;
   return dnnl_alg_kind_undef;
 }
 
@@ -183,11 +175,11 @@ void od_chain_own(od_chain *c, od_post p) {
 }
 
 void od_chain_find(od_builder *b, od_chain *c) {
-  for (bool more = true; more && !c->quantized && c->n_posts < OD_MOST_POSTS && c->n_nodes < OD_MOST_POSTS;) {
+  for (bool more = true; more && !c->quantized && c->n_posts < OD_MOST_POSTS && c->n_nodes < OD_MOST_SWALLOWED;) {
     size_t reader = od_only_reader(b, c->out);
     od_node n = od_node_of(b, reader);
-    more =
-        reader == SIZE_MAX ? add_swish(b, c) : add_function(&n, c) || add_arithmetic(b, &n, c) || add_quantize(&n, c);
+    more = reader == SIZE_MAX ? add_swish(b, c) || add_gelu(b, c)
+                              : add_function(&n, c) || add_arithmetic(b, &n, c) || add_quantize(&n, c);
   }
 }
 

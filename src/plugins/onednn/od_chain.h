@@ -5,7 +5,7 @@
 
 #include "od_eltwise.h"
 
-enum { OD_MOST_POSTS = 8 };
+enum { OD_MOST_POSTS = 8, OD_MOST_SWALLOWED = 20 };
 
 typedef struct od_post {
   od_function f;    /* of the result so far; |operand| is OD_NO_VALUE */
@@ -37,7 +37,7 @@ typedef struct od_chain {
   uint32_t q_type;
   int32_t q_low, q_high; /* what Relu and Clip leave of the type, if od_chain_only_cuts */
   od_post post[OD_MOST_POSTS];
-  od_swallowed node[OD_MOST_POSTS + 1];
+  od_swallowed node[OD_MOST_SWALLOWED];
 } od_chain;
 
 /* Of |value|, which is made by the node being built. */
@@ -61,7 +61,4 @@ uint32_t od_chain_type(const od_chain *c); /* of the output */
 dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primitive_attr_t attr);
 /* Emits |pd| with |args|, to which operands and output are added. Takes |pd|. */
 ox_status *od_chain_emit(od_builder *b, const od_chain *c, dnnl_primitive_desc_t pd, od_args *args);
-/* The node that reads |value|, if it is the only one and |value| is no output; SIZE_MAX. */
-size_t od_only_reader(const od_builder *b, uint32_t value);
-
 #endif

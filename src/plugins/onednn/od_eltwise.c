@@ -110,7 +110,7 @@ const char *od_functions_read(const od_node *n, od_functions *out) {
 
 /* ---- a node of its own ---- */
 
-static const char *refuse(const od_node *n) {
+const char *od_functions_refuse(const od_node *n) {
   od_functions f;
   const char *why = od_functions_read(n, &f);
   return why ? why : od_refuse_type(n, f.input);
@@ -149,13 +149,22 @@ ox_status *od_functions_build(od_builder *b, const od_node *n) {
   return NULL;
 }
 
-const od_op od_eltwise_ops[] = {{"Relu", refuse, od_functions_build},    {"LeakyRelu", refuse, od_functions_build},
-                                {"Elu", refuse, od_functions_build},     {"Tanh", refuse, od_functions_build},
-                                {"Sigmoid", refuse, od_functions_build}, {"Exp", refuse, od_functions_build},
-                                {"Sqrt", refuse, od_functions_build},    {"Abs", refuse, od_functions_build},
-                                {"Neg", refuse, od_functions_build},     {"Reciprocal", refuse, od_functions_build},
-                                {"Round", refuse, od_functions_build},   {"Softplus", refuse, od_functions_build},
-                                {"Mish", refuse, od_functions_build},    {"HardSwish", refuse, od_functions_build},
-                                {"Swish", refuse, od_functions_build},   {"Gelu", refuse, od_functions_build},
-                                {"Clip", refuse, od_functions_build},    {"HardSigmoid", refuse, od_functions_build},
-                                {"Pow", refuse, od_functions_build},     {NULL, NULL, NULL}};
+const od_op od_eltwise_ops[] = {{"Relu", od_functions_refuse, od_functions_build},
+                                {"LeakyRelu", od_functions_refuse, od_functions_build},
+                                {"Elu", od_functions_refuse, od_functions_build},
+                                {"Tanh", od_functions_refuse, od_functions_build},
+                                {"Sigmoid", od_functions_refuse, od_functions_build},
+                                {"Exp", od_functions_refuse, od_functions_build},
+                                {"Sqrt", od_functions_refuse, od_functions_build},
+                                {"Abs", od_functions_refuse, od_functions_build},
+                                {"Neg", od_functions_refuse, od_functions_build},
+                                {"Reciprocal", od_functions_refuse, od_functions_build},
+                                {"Round", od_functions_refuse, od_functions_build},
+                                {"Softplus", od_functions_refuse, od_functions_build},
+                                {"Mish", od_functions_refuse, od_functions_build},
+                                {"HardSwish", od_functions_refuse, od_functions_build},
+                                {"Swish", od_functions_refuse, od_functions_build},
+                                {"Gelu", od_functions_refuse, od_functions_build},
+                                {"Clip", od_functions_refuse, od_functions_build},
+                                {"HardSigmoid", od_functions_refuse, od_functions_build},
+                                {NULL, NULL, NULL}};

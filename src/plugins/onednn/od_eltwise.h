@@ -24,6 +24,7 @@ const char *od_refuse_type(const od_node *n, size_t input); /* neither float32 n
 ox_status *od_emit_function(od_builder *b, const od_function *f, uint32_t mem, uint32_t to);
 
 /* The node that od_functions_read understands, as steps of its own. */
+const char *od_functions_refuse(const od_node *n);
 ox_status *od_functions_build(od_builder *b, const od_node *n);
 
 #endif

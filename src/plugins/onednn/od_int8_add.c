@@ -23,10 +23,10 @@ static bool find(od_builder *b, const od_node *n, od_chain *c) {
 ox_status *od_int8_add_build(od_builder *b, const od_node *n, bool *out_done) {
   od_chain c;
   uint32_t mem[3];
-  od_bytes_job job;
+  od_loops_job job;
   *out_done = find(b, n, &c);
   if (!*out_done) return NULL;
-  job = (od_bytes_job){.y = {c.q_scale, c.q_zero, c.q_type == OX_I8}, .low = c.q_low, .high = c.q_high};
+  job = (od_loops_job){.y = {c.q_scale, c.q_zero, c.q_type == OX_I8}, .low = c.q_low, .high = c.q_high};
   for (size_t i = 0; i < 2; i++) {
     const od_quant *q = &od_val(b, od_in(n, i))->quant;
     job.x[i] = od_grid_of(q, od_val(b, q->from)->dtype);

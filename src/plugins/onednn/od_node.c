@@ -5,6 +5,10 @@
 #include "onednn.h"
 
 const char *od_op_name(const od_node *n) { return n->ep->host.node_op(n->g, n->index); }
+bool od_is_op(const od_node *n, const char *op) {
+  return strcmp(od_op_name(n), op) == 0 && !*n->ep->host.node_domain(n->g, n->index);
+}
+
 size_t od_n_in(const od_node *n) { return n->ep->host.node_in_count(n->g, n->index); }
 size_t od_n_out(const od_node *n) { return n->ep->host.node_out_count(n->g, n->index); }
 uint32_t od_version(const od_node *n) { return n->ep->host.node_version(n->g, n->index); }
@@ -91,9 +95,9 @@ int od_axes(const od_node *n, const char *name, size_t input, int64_t *to, int m
 }
 
 const od_op *od_op_find(const od_node *n) {
-  static const od_op *const lists[] = {od_conv_ops,   od_matmul_ops, od_pool_ops,   od_eltwise_ops,
-                                       od_binary_ops, od_norm_ops,   od_reduce_ops, od_rnn_ops,
-                                       od_move_ops,   od_quant_ops,  od_qconv_ops,  od_qmatmul_ops};
+  static const od_op *const lists[] = {od_conv_ops,  od_matmul_ops,  od_pool_ops, od_eltwise_ops, od_binary_ops,
+                                       od_norm_ops,  od_reduce_ops,  od_rnn_ops,  od_move_ops,    od_quant_ops,
+                                       od_qconv_ops, od_qmatmul_ops, od_gelu_ops};
   if (*n->ep->host.node_domain(n->g, n->index)) return NULL;
   for (size_t i = 0; i < OD_COUNT(lists); i++)
     for (const od_op *op = lists[i]; op->name; op++)

@@ -6,7 +6,7 @@ enum { TILE = 16384 };
 
 typedef struct {
   const od_step *s;
-  const od_bytes_table *bytes;
+  const od_loops_table *loops;
   void *const *at;
   size_t n;
 } work;
@@ -23,22 +23,25 @@ static ox_status *run_tiles(void *ctx, int64_t begin, int64_t end, uint32_t work
       for (size_t k = i; k < i + n; k++) numbers[k] = s->fill;
       break;
     case OD_QUANTIZE:
-      w->bytes->quantize(&s->job, (const float *)w->at[1] + i, y + i, n);
+      w->loops->quantize(&s->job, (const float *)w->at[1] + i, y + i, n);
       break;
     case OD_DEQUANTIZE:
-      w->bytes->dequantize(&s->job, (const uint8_t *)w->at[1] + i, numbers + i, n);
+      w->loops->dequantize(&s->job, (const uint8_t *)w->at[1] + i, numbers + i, n);
       break;
     case OD_ADD:
-      w->bytes->add(&s->job, (const uint8_t *)w->at[1] + i, (const uint8_t *)w->at[2] + i, y + i, n);
+      w->loops->add(&s->job, (const uint8_t *)w->at[1] + i, (const uint8_t *)w->at[2] + i, y + i, n);
+      break;
+    case OD_ERF:
+      w->loops->erf((const float *)w->at[1] + i, numbers + i, n);
       break;
   }
   return NULL;
 }
 
 ox_status *od_own_run(ox_ep *ep, const od_plan *plan, const od_step *s, void *const *at) {
-  bool is_float = s->own == OD_FILL || s->own == OD_DEQUANTIZE;
+  bool is_float = s->own == OD_FILL || s->own == OD_DEQUANTIZE || s->own == OD_ERF;
   size_t bytes = dnnl_memory_desc_get_size(&plan->mems[s->arg[0].mem].md);
-  work w = {s, ep->bytes, at, is_float ? bytes / sizeof(float) : bytes};
+  work w = {s, ep->loops, at, is_float ? bytes / sizeof(float) : bytes};
   int64_t n_tiles = (int64_t)((w.n + TILE - 1) / TILE);
   if (n_tiles > 1 && ep->threads > 1)
     return ep->host.parallel_tiles(&ep->host, n_tiles, (uint32_t)ep->threads, run_tiles, &w);

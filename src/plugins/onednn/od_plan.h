@@ -34,7 +34,7 @@ typedef struct od_arg {
 } od_arg;
 
 /* What the plug-in computes itself: arg[0] of arg[1], arg[2], which lie alike and without gaps. */
-typedef enum od_own { OD_FILL, OD_QUANTIZE, OD_DEQUANTIZE, OD_ADD } od_own;
+typedef enum od_own { OD_FILL, OD_QUANTIZE, OD_DEQUANTIZE, OD_ADD, OD_ERF } od_own;
 
 typedef struct od_step {
   dnnl_primitive_t prim; /* NULL: |own| */
@@ -43,7 +43,7 @@ typedef struct od_step {
   bool together;           /* members of its regions wait for each other (od_openmp.c) */
   od_own own;
   float fill; /* for all elements, of float32 */
-  od_bytes_job job;
+  od_loops_job job;
   uint32_t n_args;
   od_arg arg[OD_MOST_ARGS];
 } od_step;

@@ -62,7 +62,7 @@ static ox_status *open_library(ox_ep *ep) {
   if (s != dnnl_success) return od_fail(ep, od_status_code(s), "oneDNN: making an engine: %s", od_status_text(s));
   ep->has_bf16 = ((unsigned)dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
   ep->has_int8 = multiplies_bytes();
-  ep->bytes = od_bytes_select(ox_isa_allowed());
+  ep->loops = od_loops_select(ox_isa_allowed());
   find_openmp(ep);
   return NULL;
 }

@@ -74,7 +74,7 @@ static ox_status *build_quantize(od_builder *b, const od_node *n) {
   md.data_type = od_type(type);
   OD_TRY(od_write(b, od_out(n, 0), &shape, type, &md, &mem[0]));
   if (od_count(&shape) == 0) return NULL;
-  od_bytes_job job = {.y = od_grid_of(&q, type), .low = type == OX_I8 ? -128 : 0};
+  od_loops_job job = {.y = od_grid_of(&q, type), .low = type == OX_I8 ? -128 : 0};
   job.high = job.low + 255;
   return od_emit_own(b, OD_QUANTIZE, &job, mem, 2);
 }
@@ -145,7 +145,7 @@ ox_status *od_dequantize(od_builder *b, uint32_t value) {
   if (od_val(b, v->quant.from)->constant) return dequantize_constant(b, value);
   OD_TRY(od_read_dense(b, v->quant.from, &mem[1]));
   v = od_val(b, value);
-  od_bytes_job job = {.x = {od_grid_of(&v->quant, od_val(b, v->quant.from)->dtype)}};
+  od_loops_job job = {.x = {od_grid_of(&v->quant, od_val(b, v->quant.from)->dtype)}};
   dnnl_memory_desc_t md = *od_md(b, mem[1]);
   md.data_type = dnnl_f32;
   ox_shape shape = v->shape;

@@ -20,6 +20,20 @@ void od_node_done(od_builder *b, size_t node) {
   }
 }
 
+size_t od_next_reader(const od_builder *b, uint32_t value, size_t from) {
+  for (size_t k = from; k < b->n_nodes; k++) {
+    od_node n = od_node_of(b, k);
+    for (size_t i = 0; i < od_n_in(&n); i++)
+      if (od_in(&n, i) == value) return k;
+  }
+  return SIZE_MAX;
+}
+
+size_t od_only_reader(const od_builder *b, uint32_t value) {
+  const od_value *v = &b->values[value];
+  return v->uses == 1 && v->output == OD_NONE ? od_next_reader(b, value, b->node + 1) : SIZE_MAX;
+}
+
 /* ---- memory ---- */
 
 #define MOST_ELEMENTS ((int64_t)1 << 40) /* that a value can have */

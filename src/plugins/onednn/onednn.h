@@ -7,7 +7,7 @@
 #include <oneapi/dnnl/dnnl.h>
 #include <stdbool.h>
 
-#include "od_bytes.h"
+#include "od_loops.h"
 #include "od_openmp.h"
 #include "onyx/ep.h"
 
@@ -30,7 +30,7 @@ struct ox_ep {
   dnnl_stream_t stream; /* the CPU's: it has no state, so that all threads use one */
   int threads;          /* that the library may have */
   size_t cache_capacity;
-  const od_bytes_table *bytes;
+  const od_loops_table *loops;
   bool bf16;     /* the user lets float32 be computed in bfloat16 */
   bool has_bf16; /* the CPU computes with tensors of bfloat16 */
   bool has_int8; /* the CPU adds products of bytes without saturation in between */
@@ -58,6 +58,7 @@ typedef struct od_node {
 } od_node;
 
 const char *od_op_name(const od_node *n);
+bool od_is_op(const od_node *n, const char *op); /* of the standard */
 size_t od_n_in(const od_node *n);
 size_t od_n_out(const od_node *n);
 uint32_t od_in(const od_node *n, size_t i);  /* UINT32_MAX: omitted, or there are not so many */
@@ -92,6 +93,6 @@ const od_op *od_op_find(const od_node *n); /* NULL: none */
 
 /* Lists of rows, each ends with a name of NULL. */
 extern const od_op od_conv_ops[], od_matmul_ops[], od_pool_ops[], od_eltwise_ops[], od_binary_ops[], od_norm_ops[],
-    od_reduce_ops[], od_rnn_ops[], od_move_ops[], od_quant_ops[], od_qconv_ops[], od_qmatmul_ops[];
+    od_reduce_ops[], od_rnn_ops[], od_move_ops[], od_quant_ops[], od_qconv_ops[], od_qmatmul_ops[], od_gelu_ops[];
 
 #endif

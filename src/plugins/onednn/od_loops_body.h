@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_bytes_body.h - od_bytes.h over the vocabulary. Include a simd/f32_<isa>.h first. */
+ * plugins/onednn/od_loops_body.h - od_loops.h over the vocabulary. Include a simd/f32_<isa>.h first. */
 #include <math.h>
 
 #include "base/macros.h"
-#include "od_bytes.h"
+#include "kern/simd/math_f32.h"
+#include "od_loops.h"
 
 typedef struct {
   vf32 scale, inverse, least, most;
   vi32 zero;
 } goal;
 
-static inline goal goal_of(const od_bytes_job *j) {
+static inline goal goal_of(const od_loops_job *j) {
   float s = j->y.scale;
   return (goal){vf32_splat(s), vf32_splat(s > 0x1p-120f && s < 0x1p120f ? 1 / s : NAN),
                 vf32_splat((float)(j->low - j->y.zero)), vf32_splat((float)(j->high - j->y.zero)),
@@ -67,20 +68,20 @@ static inline vf32 number(const uint8_t *p, bool is_signed, vi32 zero, vf32 scal
     if (i < (n)) BODY((n)-i);                                        \
   } while (0)
 
-OX_INLINE void quantize_as(const od_bytes_job *j, const float *x, uint8_t *y, size_t n, bool y_signed) {
+OX_INLINE void quantize_as(const od_loops_job *j, const float *x, uint8_t *y, size_t n, bool y_signed) {
   goal g = goal_of(j);
 #define QUANTIZE(m) store(y + i, y_signed, to_bytes(load_number(x + i, m), &g), m)
   OVER(n, QUANTIZE);
 }
 
-OX_INLINE void dequantize_as(const od_bytes_job *j, const uint8_t *x, float *y, size_t n, bool x_signed) {
+OX_INLINE void dequantize_as(const od_loops_job *j, const uint8_t *x, float *y, size_t n, bool x_signed) {
   vi32 zero = vi32_splat(j->x[0].zero);
   vf32 scale = vf32_splat(j->x[0].scale);
 #define DEQUANTIZE(m) store_number(y + i, number(x + i, x_signed, zero, scale, m), m)
   OVER(n, DEQUANTIZE);
 }
 
-OX_INLINE void add_as(const od_bytes_job *j, const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n, bool a_signed,
+OX_INLINE void add_as(const od_loops_job *j, const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n, bool a_signed,
                       bool b_signed, bool y_signed) {
   goal g = goal_of(j);
   vi32 az = vi32_splat(j->x[0].zero), bz = vi32_splat(j->x[1].zero);
@@ -91,21 +92,21 @@ OX_INLINE void add_as(const od_bytes_job *j, const uint8_t *a, const uint8_t *b,
   OVER(n, ADD);
 }
 
-static void quantize(const od_bytes_job *j, const float *x, uint8_t *y, size_t n) {
+static void quantize(const od_loops_job *j, const float *x, uint8_t *y, size_t n) {
   if (j->y.is_signed)
     quantize_as(j, x, y, n, true);
   else
     quantize_as(j, x, y, n, false);
 }
 
-static void dequantize(const od_bytes_job *j, const uint8_t *x, float *y, size_t n) {
+static void dequantize(const od_loops_job *j, const uint8_t *x, float *y, size_t n) {
   if (j->x[0].is_signed)
     dequantize_as(j, x, y, n, true);
   else
     dequantize_as(j, x, y, n, false);
 }
 
-static void add(const od_bytes_job *j, const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n) {
+static void add(const od_loops_job *j, const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n) {
   switch (j->x[0].is_signed << 2 | j->x[1].is_signed << 1 | j->y.is_signed) {
 #define CASE(k)                                           \
   case k:                                                 \
@@ -122,5 +123,10 @@ static void add(const od_bytes_job *j, const uint8_t *a, const uint8_t *b, uint8
   }
 }
 
-extern const od_bytes_table OD_BYTES_NAME;
-const od_bytes_table OD_BYTES_NAME = {OD_BYTES_NEEDS, quantize, dequantize, add};
+static void erf_of(const float *x, float *y, size_t n) {
+#define ERF(m) store_number(y + i, vf32_erf(load_number(x + i, m)), m)
+  OVER(n, ERF);
+}
+
+extern const od_loops_table OD_LOOPS_NAME;
+const od_loops_table OD_LOOPS_NAME = {OD_LOOPS_NEEDS, quantize, dequantize, add, erf_of};

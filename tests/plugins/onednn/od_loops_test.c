@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_bytes_test.c - what the oneDNN provider computes of bytes itself, on every instruction set of this
+ * plugins/onednn/od_loops_test.c - what the oneDNN provider computes of bytes itself, on every instruction set of this
  * machine, beside the standard's formulas in plain C: ties, odd zeros, NaN, infinities, scales without an inverse, and
  * all lengths up to some vectors. */
 #include <math.h>
 #include <string.h>
 
-#include "../../../src/plugins/onednn/od_bytes.h"
+#include "../../../src/plugins/onednn/od_loops.h"
 #include "base/macros.h"
 #include "support/check.h"
 
@@ -26,18 +26,18 @@ static float at(size_t i) {
 static int value(const od_grid *g, uint8_t q) { return g->is_signed ? (int8_t)q : q; }
 static float number(const od_grid *g, uint8_t q) { return (float)(value(g, q) - g->zero) * g->scale; }
 
-static int quantized(const od_bytes_job *j, float x) {
+static int quantized(const od_loops_job *j, float x) {
   float q = rintf(x / j->y.scale) + (float)j->y.zero;
   if (!(q > (float)j->low)) return j->low;
   return q < (float)j->high ? (int)q : j->high;
 }
 
-static od_bytes_job job_of(const od_grid *a, const od_grid *b, const od_grid *y, int cut) {
+static od_loops_job job_of(const od_grid *a, const od_grid *b, const od_grid *y, int cut) {
   int least = y->is_signed ? -128 : 0;
-  return (od_bytes_job){{*a, *b}, *y, cut ? OX_MIN(y->zero, least + 100) : least, cut ? least + 200 : least + 255};
+  return (od_loops_job){{*a, *b}, *y, cut ? OX_MIN(y->zero, least + 100) : least, cut ? least + 200 : least + 255};
 }
 
-static void check_quantize(const od_bytes_table *t, const od_bytes_job *j, size_t n) {
+static void check_quantize(const od_loops_table *t, const od_loops_job *j, size_t n) {
   float x[MOST];
   uint8_t y[MOST + 1];
   memset(y, 77, sizeof y);
@@ -56,8 +56,8 @@ static void test_quantize(void **state) {
     if (levels[l] & ~ox_isa_host()) continue;
     for (size_t g = 0; g < 2 * OX_COUNT(grids); g++)
       for (size_t n = 0; n <= MOST; n++) {
-        od_bytes_job j = job_of(&grids[0], &grids[0], &grids[g / 2], g % 2);
-        check_quantize(od_bytes_select(levels[l]), &j, n);
+        od_loops_job j = job_of(&grids[0], &grids[0], &grids[g / 2], g % 2);
+        check_quantize(od_loops_select(levels[l]), &j, n);
       }
   }
 }
@@ -67,13 +67,13 @@ static void test_dequantize(void **state) {
   for (size_t l = 0; l < OX_COUNT(levels); l++) {
     if (levels[l] & ~ox_isa_host()) continue;
     for (size_t g = 0; g < OX_COUNT(grids); g++) {
-      od_bytes_job j = job_of(&grids[g], &grids[g], &grids[0], 0);
+      od_loops_job j = job_of(&grids[g], &grids[g], &grids[0], 0);
       uint8_t x[256];
       float y[257];
       for (int i = 0; i < 256; i++) x[i] = (uint8_t)i;
       for (size_t n = 0; n <= 256; n += n < MOST ? 1 : 31) {
         y[n] = 77;
-        od_bytes_select(levels[l])->dequantize(&j, x, y, n);
+        od_loops_select(levels[l])->dequantize(&j, x, y, n);
         for (size_t i = 0; i < n; i++) assert_true(y[i] == number(&grids[g], x[i]));
         assert_true(y[n] == 77);
       }
@@ -81,7 +81,7 @@ static void test_dequantize(void **state) {
   }
 }
 
-static void check_add(const od_bytes_table *t, const od_bytes_job *j, size_t n) {
+static void check_add(const od_loops_table *t, const od_loops_job *j, size_t n) {
   uint8_t a[MOST], b[MOST], y[MOST + 1];
   memset(y, 77, sizeof y);
   for (size_t i = 0; i < n; i++) a[i] = (uint8_t)(i * 37), b[i] = (uint8_t)(i * 101 + 5);
@@ -102,8 +102,8 @@ static void test_add(void **state) {
   for (size_t l = 0; l < OX_COUNT(levels); l++) {
     if (levels[l] & ~ox_isa_host()) continue;
     for (size_t k = 0; k < 2 * N * N * N; k++) {
-      od_bytes_job j = job_of(&grids[k % N], &grids[k / N % N], &grids[k / N / N % N], k / N / N / N);
-      check_add(od_bytes_select(levels[l]), &j, k % (MOST + 1));
+      od_loops_job j = job_of(&grids[k % N], &grids[k / N % N], &grids[k / N / N % N], k / N / N / N);
+      check_add(od_loops_select(levels[l]), &j, k % (MOST + 1));
     }
   }
 }
@@ -111,5 +111,5 @@ static void test_add(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantize), cmocka_unit_test(test_dequantize),
                                      cmocka_unit_test(test_add)};
-  return cmocka_run_group_tests_name("plugins.onednn.od_bytes", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("plugins.onednn.od_loops", tests, NULL, NULL);
 }
