@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/kernels/recurrent.h - recurrent cells, a launch for each step of all directions. The inputs' share of all gates
+ * is a product that came before. |state|, floats: h before and after even steps [2][direction, row, unit], then c of an
+ * LSTM (z of a GRU), then r h of a GRU. */
+#include "plugins/device/kernels/dialect.h"
+#include "plugins/device/kernels/recurrent_params.h"
+
+FUNCTION float recurrent_act(int kind, float a, float b, float v) {
+  float y = v;
+  if (kind == RECURRENT_TANH) {
+    y = TANHF(v);
+  } else if (kind == RECURRENT_SIGMOID) {
+    y = 1.0f / (1.0f + EXPF(-v));
+  } else if (kind == RECURRENT_RELU) {
+    y = v < 0.0f ? 0.0f : v;
+  } else if (kind == RECURRENT_AFFINE) {
+    y = a * v + b;
+  } else if (kind == RECURRENT_LEAKY) {
+    y = v < 0.0f ? a * v : v;
+  } else if (kind == RECURRENT_THRESHOLDED) {
+    y = v >= a || ISNAN(v) ? v : 0.0f;
+  } else if (kind == RECURRENT_SCALED_TANH) {
+    y = a * TANHF(b * v);
+  } else if (kind == RECURRENT_HARD_SIGMOID) {
+    y = a * v + b;
+    y = y < 0.0f ? 0.0f : y > 1.0f ? 1.0f : y;
+  } else if (kind == RECURRENT_ELU) {
+    y = v < 0.0f ? a * (EXPF(v) - 1.0f) : v;
+  } else if (kind == RECURRENT_SOFTSIGN) {
+    y = v / (1.0f + FABSF(v));
+  } else {
+    y = v > 0.0f ? v + LOGF(1.0f + EXPF(-v)) : LOGF(1.0f + EXPF(v));
+  }
+  return y;
+}
+
+FUNCTION float recurrent_gate(const recurrent_params *p, int dir, int act, float v) {
+  if (p->clip > 0.0f) v = v < -p->clip ? -p->clip : v > p->clip ? p->clip : v;
+  return recurrent_act(p->act[dir][act], p->a[dir][act], p->b[dir][act], v);
+}
+
+/* Where row |row| of direction |dir| is in initial and last states. */
+FUNCTION int recurrent_at(const recurrent_params *p, int dir, int row) {
+  return (p->batch_first ? row * p->dirs + dir : dir * p->batch + row) * p->hidden;
+}
+
+KERNEL(recurrent_begin, recurrent_params) {
+  BUFFER(const REAL, h, 0);
+  BUFFER(const REAL, c, 1);
+  BUFFER(float, state, 2);
+  PARAMS(recurrent_params, p);
+  FOR_ITEMS(t, 256) {
+    int i = GROUP(0) * 256 + t, n = p.dirs * p.batch * p.hidden;
+    if (i < n) {
+      int from = recurrent_at(&p, i / p.hidden / p.batch, i / p.hidden % p.batch) + i % p.hidden;
+      state[i] = p.has_h ? LOAD(h, from) : 0.0f;
+      state[2 * n + i] = p.has_c ? LOAD(c, from) : 0.0f;
+    }
+  }
+}
+
+KERNEL(recurrent_end, recurrent_params) {
+  BUFFER(const float, state, 0);
+  BUFFER(REAL, h, 1);
+  BUFFER(REAL, c, 2);
+  PARAMS(recurrent_params, p);
+  FOR_ITEMS(t, 256) {
+    int i = GROUP(0) * 256 + t, n = p.dirs * p.batch * p.hidden;
+    if (i < n) {
+      int to = recurrent_at(&p, i / p.hidden / p.batch, i / p.hidden % p.batch) + i % p.hidden;
+      if (p.has_h) STORE(h, to, state[p.seq % 2 * n + i]);
+      if (p.has_c) STORE(c, to, state[2 * n + i]);
+    }
+  }
+}
+
+/* Gates of unit |j| with the inputs' share and the biases; |sums|: of the state. For a GRU that resets behind its
+ * product, the candidate's sum of the state stays apart in sums[3]. */
+FUNCTION void recurrent_add(const recurrent_params *p, const GLOBAL REAL *x, const GLOBAL REAL *bias, int row, int dir,
+                            int j, float *sums) {
+  int width = p->gates * p->hidden;
+  const int apart = p->cell == RECURRENT_GRU && p->linear_before_reset;
+  for (int g = p->first_gate; g < p->end_gate; g++) {
+    float of_x = LOAD(x, row * width + g * p->hidden + j);
+    float of_h = sums[g];
+    if (p->has_bias) {
+      of_x += LOAD(bias, dir * 2 * width + g * p->hidden + j);
+      of_h += LOAD(bias, dir * 2 * width + width + g * p->hidden + j);
+    }
+    if (apart && g == 2) {
+      sums[2] = of_x, sums[3] = of_h;
+    } else {
+      sums[g] = of_x + of_h;
+    }
+  }
+}
+
+/* x: [direction, row of X, gate, unit]; r: [direction, gate, unit, unit]. */
+KERNEL(recurrent_step, recurrent_params) {
+  BUFFER(const REAL, x, 0);
+  BUFFER(const REAL, r, 1);
+  BUFFER(const REAL, bias, 2);
+  BUFFER(const int, lens, 3);
+  BUFFER(const REAL, peep, 4);
+  BUFFER(float, state, 5);
+  BUFFER(REAL, y, 6);
+  PARAMS(recurrent_params, p);
+  LOCAL(float, parts, [RECURRENT_UNITS * RECURRENT_GATES * RECURRENT_ROWS * (RECURRENT_LANES + 1)]);
+  int blocks = (p.batch + RECURRENT_ROWS - 1) / RECURRENT_ROWS, tiles = (p.hidden + RECURRENT_UNITS - 1) / RECURRENT_UNITS;
+  int j0 = GROUP(0) % tiles * RECURRENT_UNITS, row0 = GROUP(0) / tiles % blocks * RECURRENT_ROWS;
+  int dir = GROUP(0) / tiles / blocks, n = p.dirs * p.batch * p.hidden;
+  int before = p.step % 2 * n, after = n - before, base = dir * p.batch * p.hidden;
+  int from = p.phase == RECURRENT_CANDIDATE ? 3 * n : before;
+  FOR_ITEMS(t, 256) {
+    float sums[RECURRENT_GATES][RECURRENT_ROWS];
+    int lane = t % RECURRENT_LANES, unit = t / RECURRENT_LANES, j = MIN_OF(j0 + unit, p.hidden - 1);
+    UNROLL for (int g = 0; g < RECURRENT_GATES; g++) {
+      UNROLL for (int i = 0; i < RECURRENT_ROWS; i++) sums[g][i] = 0.0f;
+    }
+    for (int k = lane; k < p.hidden; k += RECURRENT_LANES) {
+      float h[RECURRENT_ROWS];
+      UNROLL for (int i = 0; i < RECURRENT_ROWS; i++) h[i] =
+          row0 + i < p.batch ? state[from + base + (row0 + i) * p.hidden + k] : 0.0f;
+      UNROLL for (int g = 0; g < RECURRENT_GATES; g++) {
+        if (g >= p.first_gate && g < p.end_gate) {
+          float w = LOAD(r, ((dir * p.gates + g) * p.hidden + j) * p.hidden + k);
+          UNROLL for (int i = 0; i < RECURRENT_ROWS; i++) sums[g][i] = FMAF(w, h[i], sums[g][i]);
+        }
+      }
+    }
+    UNROLL for (int g = 0; g < RECURRENT_GATES; g++) {
+      UNROLL for (int i = 0; i < RECURRENT_ROWS; i++)
+        parts[((unit * RECURRENT_ROWS + i) * RECURRENT_GATES + g) * (RECURRENT_LANES + 1) + lane] = sums[g][i];
+    }
+  }
+  BARRIER;
+  /* Four items for each sum, then one. */
+  FOR_ITEMS(t, 256) {
+    int at = t / 4 * (RECURRENT_LANES + 1) + t % 4 * 16;
+    float sum = 0.0f;
+    for (int i = 0; i < 16; i++) sum += parts[at + i];
+    parts[at] = sum;
+  }
+  BARRIER;
+  FOR_ITEMS(t, 256) {
+    int unit = t / RECURRENT_ROWS, j = j0 + unit, row = row0 + t % RECURRENT_ROWS;
+    if (t < RECURRENT_UNITS * RECURRENT_ROWS && j < p.hidden && row < p.batch) {
+      float sums[RECURRENT_GATES];
+      int at = base + row * p.hidden + j, length = p.has_lens ? MIN_OF(lens[row], p.seq) : p.seq, live = p.step < length;
+      int time = live && (p.backwards >> dir & 1) ? length - 1 - p.step : p.step;
+      int of_x = dir * p.seq * p.batch + (p.batch_first ? row * p.seq + time : time * p.batch + row);
+      float old = state[before + at], h = old;
+      UNROLL for (int g = 0; g < RECURRENT_GATES; g++) {
+        int sum = (t * RECURRENT_GATES + g) * (RECURRENT_LANES + 1);
+        sums[g] = parts[sum] + parts[sum + 16] + parts[sum + 32] + parts[sum + 48];
+      }
+      if (live) {
+        recurrent_add(&p, x, bias, of_x, dir, j, sums);
+        if (p.cell == RECURRENT_LSTM) {
+          float c = state[2 * n + at], of_i = 0.0f, of_o = 0.0f, of_f = 0.0f;
+          if (p.has_peep) {
+            int first = dir * 3 * p.hidden + j;
+            of_i = LOAD(peep, first), of_o = LOAD(peep, first + p.hidden), of_f = LOAD(peep, first + 2 * p.hidden);
+          }
+          float in = recurrent_gate(&p, dir, 0, sums[0] + of_i * c);
+          float forget = p.input_forget ? 1.0f - in : recurrent_gate(&p, dir, 0, sums[2] + of_f * c);
+          c = forget * c + in * recurrent_gate(&p, dir, 1, sums[3]);
+          state[2 * n + at] = c;
+          h = recurrent_gate(&p, dir, 0, sums[1] + of_o * c) * recurrent_act(p.act[dir][2], p.a[dir][2], p.b[dir][2], c);
+        } else if (p.cell == RECURRENT_RNN) {
+          h = recurrent_gate(&p, dir, 0, sums[0]);
+        } else if (p.phase == RECURRENT_Z_R) {
+          state[2 * n + at] = recurrent_gate(&p, dir, 0, sums[0]);
+          state[3 * n + at] = recurrent_gate(&p, dir, 0, sums[1]) * old;
+        } else {
+          float z, v = sums[2];
+          if (p.phase == RECURRENT_CANDIDATE) {
+            z = state[2 * n + at];
+          } else {
+            z = recurrent_gate(&p, dir, 0, sums[0]);
+            v += recurrent_gate(&p, dir, 0, sums[1]) * sums[3];
+          }
+          h = (1.0f - z) * recurrent_gate(&p, dir, 1, v) + z * old;
+        }
+      }
+      if (p.phase != RECURRENT_Z_R) {
+        int to = (p.batch_first ? (row * p.seq + time) * p.dirs + dir : (time * p.dirs + dir) * p.batch + row) * p.hidden;
+        state[after + at] = h;
+        if (p.has_y) STORE(y, to + j, live ? h : 0.0f);
+      }
+    }
+  }
+}
