@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/conv_quant.c - ConvInteger and QLinearConv (also com.microsoft, channels last). Data is turned channels-last
- * where it is not, convolved, and turned back. */
+ * where it is not, convolved, and turned back. ai.onyx.FusedQLinearConv (made by rules, channels last) is a
+ * QLinearConv, com.microsoft's QLinearAdd of its result and Z, and a maximum with |least|. */
 #include <string.h>
 
 #include "kern/move/move.h"
@@ -9,21 +10,28 @@
 #include "ops/shared/conv_quant_pack.h"
 
 enum { ABSENT = OX_CONV_QUANT_ABSENT };
-static const ox_conv_quant_in integer_places = {0, 2, 1, 3, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT};
-static const ox_conv_quant_in linear_places = {0, 2, 3, 5, 1, 4, 6, 7, 8};
+#define NO_SUM ABSENT, ABSENT, ABSENT, ABSENT, ABSENT
+static const ox_conv_quant_in integer_places = {0, 2, 1, 3, ABSENT, ABSENT, ABSENT, ABSENT, ABSENT, NO_SUM};
+static const ox_conv_quant_in linear_places = {0, 2, 3, 5, 1, 4, 6, 7, 8, NO_SUM};
+static const ox_conv_quant_in fused_places = {0, 2, 3, 5, 1, 4, 6, 7, 8, 9, 10, 11, 12, 13};
 
 typedef struct q_attrs {
   const char *auto_pad;
   ox_ints dilations, kernel_shape, pads, strides;
-  int64_t group, channels_last;
+  int64_t group, channels_last, least; /* least: nothing, unless it is of the type */
 } q_attrs;
+enum { NO_LEAST = -256, FINISH_BLOCK = 32768 };
 static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(q_attrs)};
 static const ox_attr_def ms_rows[] = {OX_CONV_ATTR_ROWS(q_attrs), OX_ATTR_INT(q_attrs, channels_last, 0)};
+static const ox_attr_def fused_rows[] = {OX_CONV_ATTR_ROWS(q_attrs), OX_ATTR_INT_IN(q_attrs, channels_last, 1, 1, 1),
+                                         OX_ATTR_INT_IN(q_attrs, least, NO_LEAST, NO_LEAST, 255)};
 
 typedef struct q_prep {
   ox_conv_quant_in in;
-  bool last;          /* channels last outside, too */
-  bool is_direct;     /* the plan is |direct|, else |plan| */
+  bool last;      /* channels last outside, too */
+  bool is_direct; /* the plan is |direct|, else |plan| */
+  bool fused;
+  bool finishes;      /* a stage of its own adds Z and takes the maximum */
   const void *packed; /* constant W; NULL: packed in the run */
   union {
     ox_conv_i8_plan plan;
@@ -72,6 +80,22 @@ static ox_status *load_linear(ox_load_ctx *c) {
   return ox_conv_quant_load(c, &linear_places, ((const q_attrs *)c->attrs)->group);
 }
 
+static ox_status *infer_fused(ox_infer_ctx *c) {
+  const ox_conv_quant_in *in = &fused_places;
+  const uint32_t sum[] = {in->z_scale, in->sum_scale, in->sum_zero};
+  OX_TRY(infer_linear(c));
+  if (!ox_infer_has(c, in->z)) return NULL;
+  for (size_t i = 0; i < OX_COUNT(sum); i++)
+    if (!ox_infer_has(c, sum[i])) return ox_fail(OX_INVALID_MODEL, "input %u is required with Z", sum[i]);
+  if (c->in[in->z]->dtype && c->in[7]->dtype && c->in[in->z]->dtype != c->in[7]->dtype)
+    return ox_fail(OX_INVALID_MODEL, "Z is %s, wanted %s", ox_dtype_name(c->in[in->z]->dtype),
+                   ox_dtype_name(c->in[7]->dtype));
+  return NULL;
+}
+static ox_status *load_fused(ox_load_ctx *c) {
+  return ox_conv_quant_load(c, &fused_places, ((const q_attrs *)c->attrs)->group);
+}
+
 static int64_t count_of(const ox_kernel_ctx *c, uint32_t i) {
   return ox_ctx_has(c, i) ? ox_shape_count(&c->in[i]->shape) : -1;
 }
@@ -81,8 +105,11 @@ static ox_status *check_counts(const ox_kernel_ctx *c, const ox_conv_quant_in *i
     uint32_t i;
     bool each;
     const char *name;
-  } rows[] = {{in->x_zero, false, "x_zero_point"}, {in->x_scale, false, "x_scale"},    {in->y_scale, false, "y_scale"},
-              {in->y_zero, false, "y_zero_point"}, {in->w_zero, true, "w_zero_point"}, {in->w_scale, true, "w_scale"}};
+  } rows[] = {{in->x_zero, false, "x_zero_point"}, {in->x_scale, false, "x_scale"},
+              {in->y_scale, false, "y_scale"},     {in->y_zero, false, "y_zero_point"},
+              {in->w_zero, true, "w_zero_point"},  {in->w_scale, true, "w_scale"},
+              {in->z_scale, false, "z_scale"},     {in->z_zero, false, "z_zero_point"},
+              {in->sum_scale, false, "sum_scale"}, {in->sum_zero, false, "sum_zero_point"}};
   for (size_t k = 0; k < OX_COUNT(rows); k++) {
     int64_t n = count_of(c, rows[k].i);
     if (n >= 0 && n != 1 && !(rows[k].each && n == oc))
@@ -91,13 +118,16 @@ static ox_status *check_counts(const ox_kernel_ctx *c, const ox_conv_quant_in *i
   }
   if (count_of(c, in->bias) >= 0 && count_of(c, in->bias) != oc)
     return ox_fail(OX_SHAPE_MISMATCH, "B must have one element per output channel");
+  if (ox_ctx_has(c, in->z) && !ox_shape_equal(&c->in[in->z]->shape, &c->out[0]->shape))
+    return ox_fail(OX_SHAPE_MISMATCH, "Z must have the shape of the output");
   return NULL;
 }
 
-/* Channels last in shared memory, where they are not outside. */
-static ox_status *book_turns(ox_kernel_ctx *c, q_prep *p, int64_t batch) {
+/* The stages behind the convolution: its end, if that is apart, and the turn from channels last in shared memory. */
+static ox_status *book_rest(ox_kernel_ctx *c, q_prep *p, int64_t batch) {
   int64_t elem = ox_dtype_bits(c->out[0]->dtype) / 8, out = ox_shape_count(&c->out[0]->shape);
   p->out_block = OX_MAX(32768 / OX_MAX(p->pixels, 1), 16);
+  if (p->finishes) c->n_tiles[c->n_stages++] = OX_CEIL_DIV(out, FINISH_BLOCK);
   if (p->last || !out) return NULL;
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(out * elem, 4), &p->y_at));
   c->n_tiles[c->n_stages++] = batch * OX_CEIL_DIV(p->out_channels, p->out_block);
@@ -110,17 +140,19 @@ static ox_status *prepare_direct(ox_kernel_ctx *c, q_prep *p) {
   if (!plan->segment) return ox_oom();
   ox_qconv_plan_tables(plan);
   OX_TRY(ox_conv_quant_pack_direct(c, &p->in, plan, &p->packed));
+  p->finishes = plan->depthwise && ox_ctx_has(c, p->in.z);
   if (!plan->in_place) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)OX_CEIL_DIV(plan->image_bytes, 4), &p->x_at));
   c->form = plan->depthwise ? "8-bit depthwise" : plan->in_place ? "8-bit product in place" : "8-bit product, direct";
   c->n_stages = plan->n_stages;
   for (uint32_t i = 0; i < plan->n_stages; i++) c->n_tiles[i] = plan->n_tiles[i];
-  return book_turns(c, p, plan->g.batch);
+  return book_rest(c, p, plan->g.batch);
 }
 
 static ox_status *prepare_gathered(ox_kernel_ctx *c, q_prep *p, const ox_shape *x) {
   const ox_conv_quant_state *s = c->state;
   const ox_conv_geom *g = &p->plan.g;
   int64_t plain = g->oc * p->plan.k;
+  p->finishes = p->fused;
   p->in_block = OX_MAX(32768 / OX_MAX(p->channels, 1), 64);
   if (s->packs) OX_TRY(ox_conv_quant_pack(c, &p->in, &p->plan, &p->packed));
   if (!p->last) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, OX_CEIL_DIV(ox_shape_count(x), 4), &p->x_at));
@@ -138,7 +170,7 @@ static ox_status *prepare_gathered(ox_kernel_ctx *c, q_prep *p, const ox_shape *
   c->n_stages = 2, c->scratch_per_worker = p->plan.scratch_bytes;
   c->n_tiles[0] = 1 + (p->last ? 0 : g->batch * OX_CEIL_DIV(p->plan.in_pixels, p->in_block));
   c->n_tiles[1] = ox_shape_count(&c->out[0]->shape) ? p->plan.n_tiles : 0;
-  return book_turns(c, p, g->batch);
+  return book_rest(c, p, g->batch);
 }
 
 static ox_status *prepare_at(ox_kernel_ctx *c, const ox_conv_quant_in *in) {
@@ -148,7 +180,7 @@ static ox_status *prepare_at(ox_kernel_ctx *c, const ox_conv_quant_in *in) {
   q_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
   ox_conv_geom g;
   if (!p) return ox_oom();
-  p->in = *in, p->last = a->channels_last != 0;
+  p->in = *in, p->last = a->channels_last != 0, p->fused = in->z != ABSENT;
   ox_shape x = c->in[in->x]->shape, y = c->out[0]->shape;
   if (p->last) x = turned(&x, true), y = turned(&y, true);
   OX_TRY(check_counts(c, in, y.dim[1]));
@@ -161,6 +193,7 @@ static ox_status *prepare_at(ox_kernel_ctx *c, const ox_conv_quant_in *in) {
 }
 static ox_status *prepare_integer(ox_kernel_ctx *c) { return prepare_at(c, &integer_places); }
 static ox_status *prepare_linear(ox_kernel_ctx *c) { return prepare_at(c, &linear_places); }
+static ox_status *prepare_fused(ox_kernel_ctx *c) { return prepare_at(c, &fused_places); }
 
 static const void *data_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ctx_has(c, i) ? c->in[i]->data : NULL; }
 
@@ -212,16 +245,41 @@ static void *y_of(const ox_kernel_ctx *c, const q_prep *p) {
   return p->last ? c->out[0]->data : ox_as_real_at(c, p->y_at);
 }
 
+/* What becomes of sums; |add| is written if there is a residual. */
+static ox_qconv_out out_of(const ox_kernel_ctx *c, const q_prep *p, ox_qconv_add *add) {
+  const ox_conv_quant_in *in = &p->in;
+  const q_attrs *a = c->attrs;
+  bool y_signed = c->out[0]->dtype == OX_I8, sums = p->fused && ox_ctx_has(c, in->z);
+  int32_t up = y_signed ? 128 : 0, y_zero = ox_conv_quant_zero(c, in->y_zero, 0) + up;
+  ox_qconv_out out = {.zero = y_zero, .flip = y_signed ? -0x7f7f7f80 : 0};
+  if (p->fused) out.least = OX_MIN(OX_MAX((int32_t)a->least + up, 0), 255);
+  if (!sums) return out;
+  *add = (ox_qconv_add){*(const float *)data_of(c, in->y_scale), *(const float *)data_of(c, in->z_scale),
+                        *(const float *)data_of(c, in->sum_scale), y_zero, ox_conv_quant_zero(c, in->z_zero, 0) + up};
+  out.zero = ox_conv_quant_zero(c, in->sum_zero, 0) + up, out.add = add;
+  return out;
+}
+
 static void run_direct(const ox_kernel_ctx *c, const q_prep *p, uint32_t stage, ox_range tiles) {
-  bool y_signed = c->out[0]->dtype == OX_I8;
+  ox_qconv_add add;
   ox_qconv_args a = {.x = c->in[p->in.x]->data,
                      .packed = p->packed,
                      .image = ox_as_real_at(c, p->x_at),
                      .pad = (uint8_t)ox_conv_quant_zero(c, p->in.x_zero, 0),
-                     .out = {.zero = ox_conv_quant_zero(c, p->in.y_zero, 0) + (y_signed ? 128 : 0),
-                             .flip = y_signed ? -0x7f7f7f80 : 0},
-                     .y = y_of(c, p)};
+                     .out = out_of(c, p, &add),
+                     .y = y_of(c, p),
+                     .z = data_of(c, p->in.z)};
+  if (p->finishes) a.out.zero = add.y_zero, a.out.least = 0, a.out.add = NULL;
   ox_qconv_run(&p->direct, &a, stage, tiles.begin, tiles.end);
+}
+
+static void finish(const ox_kernel_ctx *c, const q_prep *p, ox_range tiles) {
+  ox_qconv_add add;
+  ox_qconv_out out = out_of(c, p, &add);
+  int64_t n = ox_shape_count(&c->out[0]->shape), begin = tiles.begin * FINISH_BLOCK;
+  const uint8_t *z = data_of(c, p->in.z);
+  size_t count = (size_t)(OX_MIN(tiles.end * FINISH_BLOCK, n) - begin);
+  ox_qconv_select(c->isa)->finish((uint8_t *)c->out[0]->data + begin, z ? z + begin : NULL, count, &out);
 }
 
 static void run_gathered(const ox_kernel_ctx *c, const q_prep *p, ox_range tiles, void *scratch) {
@@ -243,22 +301,21 @@ static void run_gathered(const ox_kernel_ctx *c, const q_prep *p, ox_range tiles
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const q_prep *p = c->prep;
-  uint32_t turns = p->is_direct ? p->direct.n_stages : 2;
-  if (stage < turns && p->is_direct) {
+  uint32_t rest = p->is_direct ? p->direct.n_stages : 2; /* where the stages behind the convolution begin */
+  if (stage < rest && p->is_direct) {
     run_direct(c, p, stage, tiles);
-    return NULL;
-  }
-  if (stage == 1 && turns == 2) {
+  } else if (stage == 0) {
+    for (int64_t t = tiles.begin; t < tiles.end; t++)
+      if (t == 0)
+        setup(c, p);
+      else
+        turn_in(c, p, t - 1);
+  } else if (stage == 1 && !p->is_direct) {
     run_gathered(c, p, tiles, scratch);
-    return NULL;
-  }
-  for (int64_t t = tiles.begin; t < tiles.end; t++) {
-    if (stage >= turns)
-      turn_out(c, p, t);
-    else if (t == 0)
-      setup(c, p);
-    else
-      turn_in(c, p, t - 1);
+  } else if (p->finishes && stage == rest) {
+    finish(c, p, tiles);
+  } else {
+    for (int64_t t = tiles.begin; t < tiles.end; t++) turn_out(c, p, t);
   }
   return NULL;
 }
@@ -280,5 +337,11 @@ static const ox_op ops[] = {
      OX_KERNEL(.load = load_integer, .prepare = prepare_integer, .run = run, .flops = flops)},
     {OX_SCHEMA(.name = "QLinearConv", LINEAR_ROW(attr_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},
     {OX_SCHEMA(.name = "QLinearConv", .domain = "com.microsoft", LINEAR_ROW(ms_rows)), OX_KERNEL(LINEAR_ROW_KERNEL)},
+    {OX_SCHEMA(.name = "FusedQLinearConv", .domain = "ai.onyx", .since = 1,
+               .types = {BYTES, OX_BIT(OX_F32), BYTES, BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES},
+               .vars = "T.TU.U",
+               .more_types = (const uint32_t[]){OX_BIT(OX_I32), BYTES, OX_BIT(OX_F32), BYTES, OX_BIT(OX_F32), BYTES},
+               .min_in = 8, .max_in = 14, OX_ATTRS(fused_rows), .attrs_bytes = sizeof(q_attrs), .infer = infer_fused),
+     OX_KERNEL(.load = load_fused, .prepare = prepare_fused, .run = run, .flops = flops)},
 };
 const ox_op_set ox_ops_conv_quant = {ops, OX_COUNT(ops)};

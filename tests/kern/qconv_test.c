@@ -57,6 +57,10 @@ typedef struct problem {
   bool x_signed, w_signed, y_signed, x_last, per_channel, bias;
   float x_scale, y_scale;
   int x_zero, y_zero, least;
+  bool residual; /* then y_zero and least are those of the sum */
+  int conv_zero, z_zero;
+  float z_scale, sum_scale;
+  uint8_t *z;
   uint8_t *x, *w;
   float *w_scale;
   int32_t *b;
@@ -79,6 +83,9 @@ static void fill(problem *p) {
   p->w_scale = malloc((size_t)p->out_channels * 4), p->b = malloc((size_t)p->out_channels * 4);
   for (size_t i = 0; i < nx; i++) p->x[i] = byte();
   for (size_t i = 0; i < nw; i++) p->w[i] = byte();
+  size_t ny = (size_t)(s->batch * p->pixels * p->out_channels);
+  p->z = malloc(ny);
+  for (size_t i = 0; i < ny; i++) p->z[i] = byte();
   for (int64_t o = 0; o < p->out_channels; o++) {
     p->w_scale[o] = 0.0007f * (float)(o % 5 + 1) * (o % 7 == 6 ? 1e12f : 1); /* some beyond int32, too */
     p->b[o] = (int32_t)(o * 977 % 4096) - 2048;
@@ -107,9 +114,14 @@ static int want_at(const problem *p, int64_t n, int64_t pixel, int64_t o) {
   int32_t total;
   memcpy(&total, &sum, 4);
   float scale = p->x_scale * p->w_scale[p->per_channel ? o : 0] / p->y_scale;
-  double v = nearbyint((double)((float)total * scale)) + p->y_zero;
-  v = fmin(fmax(v, p->least), p->y_signed ? 127 : 255);
-  return (int)fmax(v, p->y_signed ? -128 : 0);
+  double low = p->y_signed ? -128 : 0, high = low + 255, v = nearbyint((double)((float)total * scale));
+  if (p->residual) {
+    uint8_t z = p->z[(n * p->pixels + pixel) * p->out_channels + o];
+    double q = fmin(fmax(v + p->conv_zero, low), high);
+    float both = (float)(q - p->conv_zero) * p->y_scale + (float)(value(z, p->y_signed) - p->z_zero) * p->z_scale;
+    v = (double)rintf(both / p->sum_scale);
+  }
+  return (int)fmax(fmin(fmax(v + p->y_zero, p->least), high), low);
 }
 
 static void check_problem(const ox_qconv_variant *v, problem *p) {
@@ -136,23 +148,25 @@ static void check_problem(const ox_qconv_variant *v, problem *p) {
   uint8_t *y = malloc(n + 1);
   memset(y, 0xcd, n + 1);
   int up = p->y_signed ? 128 : 0;
-  ox_qconv_args a = {.x = p->x,
-                     .packed = packed,
-                     .image = image,
-                     .pad = (uint8_t)p->x_zero,
-                     .out = {p->y_zero + up, p->least + up, p->y_signed ? -0x7f7f7f80 : 0},
-                     .y = y};
+  bool apart = p->residual && plan.depthwise;
+  ox_qconv_add add = {p->y_scale, p->z_scale, p->sum_scale, p->conv_zero + up, p->z_zero + up};
+  ox_qconv_out out = {p->y_zero + up, p->least + up, p->y_signed ? -0x7f7f7f80 : 0, p->residual ? &add : NULL};
+  ox_qconv_args a = {
+      .x = p->x, .packed = packed, .image = image, .pad = (uint8_t)p->x_zero, .out = out, .y = y, .z = p->z};
+  if (apart) a.out.zero = p->conv_zero + up, a.out.least = 0, a.out.add = NULL;
   for (uint32_t stage = 0; stage < plan.n_stages; stage++)
     for (int64_t t = plan.n_tiles[stage] - 1; t >= 0; t--) ox_qconv_run(&plan, &a, stage, t, t + 1);
+  if (apart) v->finish(y, p->z, n, &out);
   for (size_t i = 0; i < n; i++) {
     int64_t o = (int64_t)i % p->out_channels, pixel = (int64_t)i / p->out_channels;
     int got = value(y[i], p->y_signed), want = want_at(p, pixel / p->pixels, pixel % p->pixels, o);
     if (got != want)
-      fail_msg("%s, \"%s\", signs %d %d %d, last %d: pixel %lld, channel %lld is %d, wanted %d", v->name, p->s->name,
-               p->x_signed, p->w_signed, p->y_signed, p->x_last, (long long)pixel, (long long)o, got, want);
+      fail_msg("%s, \"%s\", signs %d %d %d, last %d, residual %d: pixel %lld, channel %lld is %d, wanted %d", v->name,
+               p->s->name, p->x_signed, p->w_signed, p->y_signed, p->x_last, p->residual, (long long)pixel,
+               (long long)o, got, want);
   }
   assert_int_equal(y[n], 0xcd);
-  void *all[] = {p->x, p->w, p->w_scale, p->b, packed, scratch, image, y, plan.segment};
+  void *all[] = {p->x, p->w, p->w_scale, p->b, p->z, packed, scratch, image, y, plan.segment};
   for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]);
 }
 
@@ -160,7 +174,7 @@ static void check_variant(void **state) {
   const ox_qconv_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
   for (size_t i = 0; i < OX_COUNT(shapes); i++)
-    for (unsigned f = 0; f < 8; f++) {
+    for (unsigned f = 0; f < 16; f++) {
       bool y_signed = (f + i) & 1;
       problem p = {.s = &shapes[i],
                    .x_signed = f & 1,
@@ -171,6 +185,11 @@ static void check_variant(void **state) {
                    .bias = f % 3 != 1,
                    .x_scale = 0.02f,
                    .y_scale = 0.07f,
+                   .residual = f & 8,
+                   .conv_zero = y_signed ? -5 : 120,
+                   .z_zero = y_signed ? 4 : 130,
+                   .z_scale = f & 2 ? 0.07f : 0.05f, /* equal ones give quotients in the middle of two integers */
+                   .sum_scale = f & 2 ? 0.14f : 0.11f,
                    .x_zero = f & 1 ? (int)f - 128 : 255 - (int)f,
                    .y_zero = y_signed ? -3 : 100,
                    .least = y_signed ? (f & 2 ? -3 : -128)
@@ -192,6 +211,20 @@ static void check_edges(void **state) {
   }
 }
 
+/* What others stored: a maximum alone, and any number of bytes. */
+static void check_finish(void **state) {
+  const ox_qconv_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  for (size_t n = 0; n < 200; n += n < 70 ? 1 : 29) {
+    uint8_t *y = malloc(n + 1), *was = malloc(n + 1);
+    for (size_t i = 0; i <= n; i++) y[i] = was[i] = byte();
+    v->finish(y, NULL, n, &(ox_qconv_out){.zero = 9, .least = 128 - 3, .flip = -0x7f7f7f80});
+    for (size_t i = 0; i < n; i++) assert_int_equal((int8_t)y[i], OX_MAX((int8_t)was[i], -3));
+    assert_int_equal(y[n], was[n]);
+    free(y), free(was);
+  }
+}
+
 /* What a copy would make far larger is left to others. */
 static void test_far_apart(void **state) {
   (void)state;
@@ -205,10 +238,11 @@ int main(void) {
   size_t n, k = 0;
   const ox_qconv_variant *const *v = ox_qconv_variants(&n);
   struct CMUnitTest tests[64] = {cmocka_unit_test(test_far_apart)};
-  assert_true(2 * n < OX_COUNT(tests));
+  assert_true(3 * n < OX_COUNT(tests));
   for (size_t i = 0; i < n; i++) {
     tests[++k] = (struct CMUnitTest){v[i]->name, check_variant, NULL, NULL, (void *)(uintptr_t)v[i]};
     tests[++k] = (struct CMUnitTest){v[i]->name, check_edges, NULL, NULL, (void *)(uintptr_t)v[i]};
+    tests[++k] = (struct CMUnitTest){v[i]->name, check_finish, NULL, NULL, (void *)(uintptr_t)v[i]};
   }
   return _cmocka_run_group_tests("qconv", tests, k + 1, NULL, NULL);
 }

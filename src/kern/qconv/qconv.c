@@ -201,13 +201,15 @@ static void product_tile(const ox_qconv_plan *p, const ox_qconv_args *a, const u
     int64_t group = j / each, first = j % each * nr;
     r.w = (const int8_t *)a->packed + (size_t)j * panel_bytes(p);
     r.bias = (const int32_t *)(const void *)(r.w + p->n_segments * p->quads * 4 * nr);
-    r.scale = (const float *)(const void *)(r.bias + nr), r.n = (size_t)OX_MIN(nr, g->oc - first);
+    r.scale = (const float *)(const void *)(r.bias + nr);
+    r.n = (size_t)OX_MIN(nr, g->oc - first);
     for (int64_t s = s0; s < s1; s += (int64_t)r.strips) {
       int64_t row = s / p->strips, i = s % p->strips, pixel = i * p->height - OX_MAX(i - p->tall, 0);
       int64_t same = i < p->tall ? p->tall : p->strips; /* up to here strips are as high */
       r.m = (size_t)(i < p->tall ? p->height : p->height - 1), r.strips = (size_t)OX_MIN(same - i, s1 - s);
       r.x = row_x(p, image, row) + (size_t)pixel * x_step + group * g->ic;
-      r.y = a->y + (size_t)(row * p->width + pixel) * y_step + group * g->oc + first;
+      size_t at = (size_t)(row * p->width + pixel) * y_step + (size_t)(group * g->oc + first);
+      r.y = a->y + at, r.z = a->z ? a->z + at : NULL;
       p->v->rows(&r);
     }
   }

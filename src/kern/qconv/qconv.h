@@ -12,11 +12,19 @@
 
 #include "kern/conv/conv.h"
 
+/* A residual as com.microsoft's QLinearAdd adds it to the rounded result: scales of the result, of |z| and of the sum,
+ * zero points of the former two (of s8, with 128 more). */
+typedef struct ox_qconv_add {
+  float y_scale, z_scale, scale;
+  int32_t y_zero, z_zero;
+} ox_qconv_add;
+
 /* What becomes of sums: max(round(sum x scale) + zero, least), saturated to bytes. Signed ones are computed with 128
- * more, which |flip| takes off. */
+ * more, which |flip| takes off. With |add| zero and least are those of the sum of both. */
 typedef struct ox_qconv_out {
-  int32_t zero, least; /* 0 <= least; of s8, with the 128 */
-  int32_t flip;        /* xor of each four bytes: 0, or 0x80 in all of them */
+  int32_t zero, least;     /* 0 <= least; of s8, with the 128 */
+  int32_t flip;            /* xor of each four bytes: 0, or 0x80 in all of them */
+  const ox_qconv_add *add; /* NULL: none */
 } ox_qconv_out;
 
 /* A product: |strips| times |m| pixels of one row of outputs, by a panel of up to NR output channels. */
@@ -30,11 +38,12 @@ typedef struct ox_qconv_rows {
   const float *scale;
   size_t m, strips, n; /* n: channels of the panel */
   uint8_t *y;
+  const uint8_t *z; /* the residual, as y lies; with out.add only */
   size_t y_step;
   ox_qconv_out out;
 } ox_qconv_rows;
 
-/* Depthwise: |pixels| of a row, up to VI8_LANES channels. */
+/* Depthwise: |pixels| of a row, up to VI8_LANES channels. Takes no residual. */
 typedef struct ox_qconv_lanes {
   const uint8_t *x;
   size_t x_step;
@@ -54,6 +63,8 @@ typedef struct ox_qconv_variant {
   uint16_t mr, nr, lanes; /* lanes: VI8_LANES */
   void (*rows)(const ox_qconv_rows *r);
   void (*depthwise)(const ox_qconv_lanes *d);
+  /* What |out| says becomes of |n| results, bytes already, in place: for those who store without it. */
+  void (*finish)(uint8_t *y, const uint8_t *z, size_t n, const ox_qconv_out *out);
   size_t (*lane_at)(size_t i); /* which byte lane i of VI8_LANES is */
   /* Sums of |n| quads of signed bytes, |count| times one after the other: to[i] = sum of all bytes of quads i, i + n
    * ... */
@@ -97,6 +108,7 @@ typedef struct ox_qconv_args {
   uint8_t pad;    /* the zero point of X, as X has it */
   ox_qconv_out out;
   uint8_t *y; /* channels last */
+  const uint8_t *z;
 } ox_qconv_args;
 
 /* One output channel a group, of one input channel. */

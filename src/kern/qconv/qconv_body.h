@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kern/qconv/qconv.h"
+#include "kern/quant/quotient.h"
 #include "kern/simd/math_f32.h"
 
 enum { L = VF32_LANES, NV = 2, NR = NV * L, MR = QCONV_MR };
@@ -11,6 +12,58 @@ enum { L = VF32_LANES, NV = 2, NR = NV * L, MR = QCONV_MR };
 /* Rounded sums. Beyond 2^24 every byte is saturated anyway; far below, to_i32 gives INT32_MIN, as good. */
 OX_INLINE vi32 scaled(vi32 sum, vf32 scale) {
   return vf32_to_i32(vf32_at_most(vf32_mul(vi32_to_f32(sum), scale), 0x1p24f));
+}
+
+/* ---- residuals ---- */
+
+typedef struct add_lanes {
+  vi32 z_zero, flip; /* flip: of single bytes */
+  vf32 least, most;  /* of the result less its zero point */
+  vf32 y_scale, z_scale;
+  ox_divisor by;
+} add_lanes;
+
+OX_INLINE add_lanes add_lanes_of(const ox_qconv_out *out) {
+  const ox_qconv_add *a = out->add;
+  return (add_lanes){vi32_splat(a->z_zero),         vi32_splat(out->flip & 255),
+                     vf32_splat((float)-a->y_zero), vf32_splat((float)(255 - a->y_zero)),
+                     vf32_splat(a->y_scale),        vf32_splat(a->z_scale),
+                     ox_divisor_of(a->scale)};
+}
+
+/* |q|: rounded, without zero point; NaN becomes the least. |z|: bytes. */
+OX_INLINE vf32 add(vf32 q, vi32 z, const add_lanes *l) {
+  vf32 y = vf32_mul(vf32_min(vf32_max(q, l->least), l->most), l->y_scale);
+  return vf32_add(y, vf32_mul(vi32_to_f32(vi32_sub(vi32_xor(z, l->flip), l->z_zero)), l->z_scale));
+}
+
+/* Two sums in quanta of the result, which again have no zero point yet. */
+OX_INLINE void quanta(vf32 *a, vf32 *b, const add_lanes *l, vi32 *v) {
+  ox_quotient2(a, b, &l->by);
+  v[0] = vf32_to_i32(vf32_at_most(*a, 0x1p24f)), v[1] = vf32_to_i32(vf32_at_most(*b, 0x1p24f));
+}
+
+/* Bytes [i, i + L) of |n|, as far as there are. */
+OX_INLINE vi32 bytes_at(const uint8_t *p, size_t i, size_t n) {
+  return i + L <= n ? vi32_load_u8(p + i) : i < n ? vi32_load_u8_n(p + i, n - i) : vi32_zero();
+}
+
+static void finish(uint8_t *y, const uint8_t *z, size_t n, const ox_qconv_out *out) {
+  static const ox_qconv_add none = {1, 1, 1, 0, 0};
+  ox_qconv_out all = *out;
+  if (!all.add) all.add = &none;
+  add_lanes l = add_lanes_of(&all);
+  vi32 zero = vi16_splat(out->add ? out->zero : 0), least = vi16_splat(out->least), flip = vi32_splat(out->flip);
+  vi32 y_zero = vi32_splat(all.add->y_zero);
+  for (size_t i = 0; i < n; i += 2 * L) {
+    vi32 v[2] = {vi32_sub(vi32_xor(bytes_at(y, i, n), l.flip), y_zero),
+                 vi32_sub(vi32_xor(bytes_at(y, i + L, n), l.flip), y_zero)};
+    if (out->add) {
+      vf32 a = add(vi32_to_f32(v[0]), bytes_at(z, i, n), &l), b = add(vi32_to_f32(v[1]), bytes_at(z, i + L, n), &l);
+      quanta(&a, &b, &l, v);
+    }
+    vi8_store_n(y + i, vi32_xor(vi8_pack2(v[0], v[1], zero, least), flip), OX_MIN(n - i, (size_t)2 * L));
+  }
 }
 
 /* ---- products ---- */
@@ -97,16 +150,33 @@ OX_INLINE void store(const ox_qconv_rows *r, const int32_t *sums, uint8_t *y, co
   }
 }
 
+OX_INLINE void store_sum(const ox_qconv_rows *r, const int32_t *sums, uint8_t *y, const uint8_t *z, const size_t n) {
+  vi32 zero = vi16_splat(r->out.zero), least = vi16_splat(r->out.least), flip = vi32_splat(r->out.flip), v[NV];
+  vf32 scale[NV] = {vf32_load(r->scale), vf32_load(r->scale + L)};
+  add_lanes l = add_lanes_of(&r->out);
+  size_t m = r->m, y_step = r->y_step;
+  for (size_t i = 0; i < m; i++, sums += NR, y += y_step, z += y_step) {
+    vf32 a = vf32_round(vf32_mul(vi32_to_f32(vi32_load(sums)), scale[0]));
+    vf32 b = vf32_round(vf32_mul(vi32_to_f32(vi32_load(sums + L)), scale[1]));
+    a = add(a, bytes_at(z, 0, n), &l), b = add(b, bytes_at(z, L, n), &l);
+    quanta(&a, &b, &l, v);
+    vi8_store_n(y, vi32_xor(vi8_pack2(v[0], v[1], zero, least), flip), n);
+  }
+}
+
 static void rows(const ox_qconv_rows *r) {
   _Alignas(64) int32_t sums[MR * NR] = {0};
   const uint8_t *x = r->x;
-  uint8_t *y = r->y;
-  for (size_t i = 0; i < r->strips; i++, x += r->m * r->x_step, y += r->m * r->y_step) {
+  for (size_t i = 0, at = 0; i < r->strips; i++, x += r->m * r->x_step, at += r->m * r->y_step) {
     strips[r->m - 1][r->n <= L](r, x, sums);
-    if (r->n == NR)
-      store(r, sums, y, NR);
+    if (r->out.add && r->n == NR)
+      store_sum(r, sums, r->y + at, r->z + at, NR);
+    else if (r->out.add)
+      store_sum(r, sums, r->y + at, r->z + at, r->n);
+    else if (r->n == NR)
+      store(r, sums, r->y + at, NR);
     else
-      store(r, sums, y, r->n);
+      store(r, sums, r->y + at, r->n);
   }
 }
 
@@ -160,4 +230,4 @@ static void copy(uint8_t *to, const uint8_t *from, size_t n, int32_t flip) {
 #define QCONV_STR(x) QCONV_STR2(x)
 extern const ox_qconv_variant QCONV_PASTE(ox_qconv__, QCONV_ISA);
 const ox_qconv_variant QCONV_PASTE(ox_qconv__, QCONV_ISA) = {
-    QCONV_NEEDS, MR, NR, VI8_LANES, rows, depthwise, lane_at, sums, copy, "qconv_" QCONV_STR(QCONV_ISA)};
+    QCONV_NEEDS, MR, NR, VI8_LANES, rows, depthwise, finish, lane_at, sums, copy, "qconv_" QCONV_STR(QCONV_ISA)};

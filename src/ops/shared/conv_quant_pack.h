@@ -11,6 +11,7 @@
 /* Places of the inputs that both operators have; QLinearConv's own follow. */
 typedef struct ox_conv_quant_in {
   uint32_t x, x_zero, w, w_zero, x_scale, w_scale, y_scale, y_zero, bias;
+  uint32_t z, z_scale, z_zero, sum_scale, sum_zero; /* FusedQLinearConv's */
 } ox_conv_quant_in;
 enum { OX_CONV_QUANT_ABSENT = 99 };
 

@@ -13,10 +13,10 @@ static const rg_row rows[] = {
     {HEAD IO "<" P "> { " CONV("a", "x") CONV("y", "a") "}", "channels-last-conv",
      "Transpose QLinearConv QLinearConv Transpose", 0},
     {HEAD IO "<" P "> { " CONV("a", "x") "b = Max (a, z) " CONV("y", "b") "}", "channels-last-move",
-     "Transpose QLinearConv Max QLinearConv Transpose", 0},
+     "Transpose FusedQLinearConv QLinearConv Transpose", 0},
     {HEAD IO "<" P "> { " CONV("a", "x") "b = Max (z, a) " CONV(
          "c", "b") "d = com.microsoft.QLinearAdd (b, s, z, c, s, z, s, z) " CONV("y", "d") "}",
-     "channels-last-move", "Transpose QLinearConv Max QLinearConv QLinearAdd QLinearConv Transpose", 0},
+     "channels-last-move", "Transpose FusedQLinearConv FusedQLinearConv QLinearConv Transpose", 0},
     /* an operand of another layout, and one that broadcasts along a dimension */
     {HEAD "(uint8[1, 2, 3, 5] x, uint8[1, 2, 3, 5] v) => (uint8[1, 2, 3, 5] y) <" P
           "> { " CONV("a", "x") "b = Max (a, v) " CONV("y", "b") "}",
