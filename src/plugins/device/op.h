@@ -107,13 +107,15 @@ OX_NODISCARD ox_status *dev_take_tail(dev_plan *p, const dev_node *n, dev_tail *
 
 typedef struct dev_op {
   const char *domain;       /* "" */
-  const char *const *names; /* of the operators, NULL at the end */
+  const char *const *names; /* of the operators, NULL at the end; "domain:name" where another domain has it */
   /* NULL: it can, whatever the dimensions that are not known yet turn out to be. Else why not, static. */
   const char *(*takes)(const dev_node *n);
   ox_status *(*emit)(dev_plan *p, const dev_node *n);
 } dev_op;
 #define DEV_OP(stem) const dev_op dev_op_##stem
 
+/* Whether |entry|, "name" of domain |own| or "domain:name", stands for |name| of |domain|. */
+bool dev_op_is_called(const char *entry, const char *own, const char *domain, const char *name);
 /* For |domain| and |name|, or NULL (registry.c). */
 const dev_op *dev_op_find(const char *domain, const char *name);
 

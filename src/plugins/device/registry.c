@@ -15,9 +15,16 @@ static const dev_op *const all[] = {
 };
 #undef DEV_OP_FILE
 
+bool dev_op_is_called(const char *entry, const char *own, const char *domain, const char *name) {
+  const char *colon = strchr(entry, ':');
+  size_t n = colon ? (size_t)(colon - entry) : strlen(own);
+  return strlen(domain) == n && memcmp(domain, colon ? entry : own, n) == 0 &&
+         strcmp(name, colon ? colon + 1 : entry) == 0;
+}
+
 const dev_op *dev_op_find(const char *domain, const char *name) {
   for (size_t i = 0; i < OX_COUNT(all); i++)
     for (const char *const *s = all[i]->names; *s; s++)
-      if (strcmp(*s, name) == 0 && strcmp(all[i]->domain, domain) == 0) return all[i];
+      if (dev_op_is_called(*s, all[i]->domain, domain, name)) return all[i];
   return NULL;
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/rules.c - see rules.h: the CPU provider's rules for quantized graphs, under names of their own. What they make
- * has to be in ops/, for all ranks that the operators they replace are taken with. */
+ * device/rules.c - see rules.h: the CPU provider's rules for quantized graphs, attention, norms and activations, under
+ * names of their own. What they make has to be in ops/, for all ranks that the operators they replace are taken with.
+ */
 #include "plugins/device/rules.h"
 
 #include <stdio.h>
 
 #include "base/macros.h"
 
-extern const ox_rule_set ox_cpu_rules_qdq_product, ox_cpu_rules_qdq_wise, ox_cpu_rules_dyn_quant;
+extern const ox_rule_set ox_cpu_rules_qdq_product, ox_cpu_rules_qdq_wise, ox_cpu_rules_dyn_quant,
+    ox_cpu_rules_attention_fuse, ox_cpu_rules_gated_act, ox_cpu_rules_layer_norm_fuse;
 
-enum { MOST_RULES = 16, MOST_NAME = 64 };
+enum { MOST_RULES = 32, MOST_NAME = 64 };
 
-static const ox_rule_set *const from[] = {&ox_cpu_rules_qdq_product, &ox_cpu_rules_qdq_wise, &ox_cpu_rules_dyn_quant};
+static const ox_rule_set *const from[] = {&ox_cpu_rules_qdq_product, &ox_cpu_rules_qdq_wise,
+                                          &ox_cpu_rules_dyn_quant,   &ox_cpu_rules_attention_fuse,
+                                          &ox_cpu_rules_gated_act,   &ox_cpu_rules_layer_norm_fuse};
 static ox_rule rules[MOST_RULES];
 static char names[MOST_RULES][MOST_NAME];
 static ox_rule_set sets[OX_COUNT(from)];

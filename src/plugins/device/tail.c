@@ -53,14 +53,28 @@
   X(Gelu, TAIL_GELU, -1, 0, 0, 0, 0)                                                               \
   X(Swish, TAIL_SILU, -1, "alpha", 0, 1, 0)
 
+/* Of com.microsoft, with one input. */
+#define OPERATORS_MS(X)                       \
+  X(Gelu, TAIL_GELU, -1, 0, 0, 0, 0)          \
+  X(FastGelu, TAIL_GELU_TANH, -1, 0, 0, 0, 0) \
+  X(QuickGelu, TAIL_SILU, -1, "alpha", 0, 1.702f, 0)
+
 #define ROW(name, step, reversed, a, b, a0, b0) {step, reversed, a, b, a0, b0},
 #define NAME(name, step, reversed, a, b, a0, b0) #name,
+#define NAME_MS(name, step, reversed, a, b, a0, b0) "com.microsoft:" #name,
 static const struct {
   int step, reversed;
   const char *a, *b;
   float a0, b0;
-} rows[] = {OPERATORS(ROW)};
-const char *const dev_tail_ops[] = {OPERATORS(NAME) NULL};
+} rows[] = {OPERATORS(ROW) OPERATORS_MS(ROW)};
+const char *const dev_tail_ops[] = {OPERATORS(NAME) OPERATORS_MS(NAME_MS) NULL};
+
+static size_t row_of(const dev_node *n) {
+  const char *domain = n->host->node_domain(n->graph, n->index), *op = dev_node_op(n);
+  size_t row = 0;
+  while (row < OX_COUNT(rows) && !dev_op_is_called(dev_tail_ops[row], "", domain, op)) row++;
+  return row;
+}
 
 /* A constant of one float. */
 static bool number_of(const ox_tensor *t, float *out) {
@@ -81,11 +95,9 @@ static bool clip_bounds(const dev_node *n, tail_step *s) {
 }
 
 bool dev_tail_step(const dev_node *n, uint32_t value, tail_step *out, uint32_t *out_operand) {
-  const char *op = dev_node_op(n);
-  size_t row = 0, n_in = dev_in_count(n);
-  while (row < OX_COUNT(rows) && strcmp(dev_tail_ops[row], op) != 0) row++;
+  size_t row = row_of(n), n_in = dev_in_count(n);
   *out_operand = UINT32_MAX;
-  if (row == OX_COUNT(rows) || *n->host->node_domain(n->graph, n->index)) return false;
+  if (row == OX_COUNT(rows)) return false;
   bool binary = rows[row].step < TAIL_ABS, second = binary && n_in == 2 && dev_in(n, 0) != value;
   *out = (tail_step){.op = second ? rows[row].reversed : rows[row].step, .operand = -1, .div = 1, .mod = 1};
   out->a = rows[row].a ? dev_attr_float(n, rows[row].a, rows[row].a0) : rows[row].a0;
@@ -93,7 +105,7 @@ bool dev_tail_step(const dev_node *n, uint32_t value, tail_step *out, uint32_t *
   if (out->op < 0 || dev_in(n, second) != value) return false;
   if (!binary) {
     if (out->op == TAIL_CLIP) return clip_bounds(n, out);
-    if (out->op == TAIL_SILU) return out->a == 1;
+    if (out->op == TAIL_GELU_TANH && n_in > 1) return false; /* a bias */
     if (out->op == TAIL_GELU && dev_attr_is(n, "approximate", "tanh", "none")) out->op = TAIL_GELU_TANH;
     return true;
   }
@@ -171,7 +183,7 @@ static bool follow(dev_plan *p, const dev_node *head, const dev_tail *t, dev_nod
   size_t n = readers_of(head, t->out, readers);
   *operand = UINT32_MAX;
   if (n == 2 && is_silu(p, t->out, readers, next)) {
-    *step = (tail_step){.op = TAIL_SILU, .operand = -1, .div = 1, .mod = 1};
+    *step = (tail_step){.op = TAIL_SILU, .operand = -1, .div = 1, .mod = 1, .a = 1};
     p->taken[readers[0].index] = 1;
     return true;
   }

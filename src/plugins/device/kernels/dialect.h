@@ -43,11 +43,13 @@
 #define PRIVATE(type, name, n, dims) type name dims
 #define MINE(name, t) name
 #define UNROLL _Pragma("unroll")
+#define UNROLL4 _Pragma("unroll 4")
 #define BITS_OF(f) as_int(f)
 #define FLOAT_OF(i) as_float(i)
 typedef long dev_long;
 typedef ulong dev_ulong;
 #define EXPF exp
+#define EXP2F exp2
 #define LOGF log
 #define POWF pow
 #define TANHF tanh
@@ -102,11 +104,13 @@ FUNCTION float dev_mul(float a, float b) {
 #define PRIVATE(type, name, n, dims) type name dims
 #define MINE(name, t) name
 #define UNROLL _Pragma("unroll")
+#define UNROLL4 _Pragma("unroll 4")
 #define BITS_OF(f) __float_as_int(f)
 #define FLOAT_OF(i) __int_as_float(i)
 typedef long long dev_long;
 typedef unsigned long long dev_ulong;
 #define EXPF expf
+#define EXP2F exp2f
 #define LOGF logf
 #define POWF powf
 #define TANHF tanhf
@@ -176,6 +180,7 @@ FUNCTION void dev_to_half4(unsigned short *p, float4 v) {
 #define PRIVATE(type, name, n, dims) type name[n] dims
 #define MINE(name, t) name[t]
 #define UNROLL
+#define UNROLL4
 static inline int dev_bits_of(float f) {
   int i;
   memcpy(&i, &f, sizeof i);
@@ -191,6 +196,7 @@ static inline float dev_float_of(int i) {
 typedef int64_t dev_long;
 typedef uint64_t dev_ulong;
 #define EXPF expf
+#define EXP2F exp2f
 #define LOGF logf
 #define POWF powf
 #define TANHF tanhf

@@ -32,7 +32,7 @@ FUNCTION float tail_unary(int op, float v, float a, float b) {
     case TAIL_THRESHOLDED: return v > a || ISNAN(v) ? v : 0.0f;
     case TAIL_GELU: return 0.5f * v * (1.0f + ERFF(v * 0.70710678f));
     case TAIL_GELU_TANH: return 0.5f * v * (1.0f + TANHF(0.79788456f * (v + 0.044715f * v * v * v)));
-    case TAIL_SILU: return v / (1.0f + EXPF(-v));
+    case TAIL_SILU: return v / (1.0f + EXPF(-a * v));
   }
   return v;
 }

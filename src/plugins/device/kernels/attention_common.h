@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/kernels/attention_common.h - what the kernels of attention share. Scores are in units of log(2), so that exp2
+ * does. */
+
+#define ATT_LOG2E 1.44269504f
+
+/* Elements |i| to i + 3 of a row of |n| at |at|; zeros beyond. */
+FUNCTION float4 attention_load(const GLOBAL REAL *p, int at, int i, int n, int wide) {
+  float4 v = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
+  if (wide && i + 3 < n) {
+    v = LOAD4(p, at + i);
+  } else {
+    if (i < n) v.x = LOAD(p, at + i);
+    if (i + 1 < n) v.y = LOAD(p, at + i + 1);
+    if (i + 2 < n) v.z = LOAD(p, at + i + 2);
+    if (i + 3 < n) v.w = LOAD(p, at + i + 3);
+  }
+  return v;
+}
+
+/* How many keys there are for batch item |b|. */
+FUNCTION int attention_keys(const attention_params *p, const GLOBAL char *lens, int b) {
+  dev_long n = p->kv_len;
+  if (p->lens == ATT_LENS_I32) n = (dev_long)((const GLOBAL int *)lens)[b] + p->lens_add;
+  if (p->lens == ATT_LENS_I64) n = ((const GLOBAL dev_long *)lens)[b] + p->lens_add;
+  return (int)(n < 0 ? 0 : n > p->kv_len ? p->kv_len : n);
+}
+
+FUNCTION int attention_offset(const attention_params *p, int keys) {
+  return p->lens_offset ? keys - p->q_len : p->offset;
+}
+
+FUNCTION float attention_bias_at(const attention_bias *a, const GLOBAL char *data, int b, int h, int s, int t) {
+  const float never = -INFINITY;
+  if (a->kind == ATT_BIAS_NONE) return 0.0f;
+  if (a->kind == ATT_BIAS_LENGTHS) {
+    const GLOBAL int *ends = (const GLOBAL int *)data;
+    return t < ends[b] && (!a->key || t >= ends[a->batch + b]) ? 0.0f : a->filter;
+  }
+  if (t >= a->n) return never;
+  if (t < a->skip) return 0.0f;
+  int at = b * a->batch + h * a->head + MIN_OF(s + a->first_row, a->last_row) * a->row + (t - a->skip) * a->key;
+  if (a->kind == ATT_BIAS_F32) return ((const GLOBAL float *)data)[at];
+  if (a->kind == ATT_BIAS_F16) return HALF_TO_FLOAT((const GLOBAL unsigned short *)data, at);
+  if (a->kind == ATT_BIAS_BOOL) return data[at] ? 0.0f : never;
+  return ((const GLOBAL int *)data)[at] > 0 ? 0.0f : a->filter;
+}
+
+/* The score of row |s| and key |t| from their product. |place|: of the row among the keys. */
+FUNCTION float attention_score(const attention_params *p, float product, const GLOBAL char *b0, const GLOBAL char *b1,
+                               int b, int h, int s, int t, int place) {
+  float v = product * p->scale;
+  if (p->softcap != 0.0f) v = p->softcap * TANHF(v / p->softcap);
+  if (p->bias[0].kind != ATT_BIAS_NONE) v += attention_bias_at(&p->bias[0], b0, b, h, s, t);
+  if (p->bias[1].kind != ATT_BIAS_NONE) v += attention_bias_at(&p->bias[1], b1, b, h, s, t);
+  int seen = (p->right < 0 || t <= place + p->right) && (p->left < 0 || t >= place - p->left);
+  return seen ? v * ATT_LOG2E : -INFINITY;
+}
+
+/* Where row |r| of the |per| heads that share head |hk| begins in a tensor of rows. */
+#define ATT_ROW_HEAD(p, hk, r) ((hk) * (p).per + (r) / (p).q_len)
+/* Where sums of a row and a split lie, of dv numbers, the highest score and the sum of the weights. */
+#define ATT_PARTIAL(p, split, b, h, s) \
+  ((((split) * (p).batch + (b)) * (p).heads + (h)) * (p).q_len + (s)) * ((p).dv + 2)
