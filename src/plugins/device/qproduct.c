@@ -120,6 +120,33 @@ uint32_t dev_q_cut(dev_plan *p, const dev_node *n, int kind, int *out_low, int *
   return value;
 }
 
+/* ---- few tiles, much to sum ---- */
+
+enum { LEAST_STEPS = 4, MOST_SPLITS = 16 };
+
+int dev_q_splits(const dev_plan *p, int64_t groups, int k4, int *out_each) {
+  const dev_info *d = dev_plan_device(p);
+  int steps = OX_CEIL_DIV(k4, QPRODUCT_STEP), splits = 1;
+  if (!d->is_cpu && groups > 0 && groups < d->n_units) splits = (int)(2 * (int64_t)d->n_units / groups);
+  splits = OX_MAX(OX_MIN(OX_MIN(splits, MOST_SPLITS), steps / LEAST_STEPS), 1);
+  *out_each = OX_MAX(OX_CEIL_DIV(steps, splits), 1) * QPRODUCT_STEP;
+  return OX_MAX(OX_CEIL_DIV(k4, *out_each), 1);
+}
+
+ox_status *dev_q_finish(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const qfinish_params *f, dev_ref parts,
+                        dev_ref head, uint32_t out) {
+  dev_call c = {.source = "qfinish",
+                .kernel = "qfinish",
+                .dtype = OX_F32,
+                .n_buffers = 7,
+                .written = 1u << 6,
+                .params = f,
+                .params_bytes = sizeof *f,
+                .buffers = {parts, head, dev_q_value(p, n, in->x_zero), dev_q_value(p, n, in->x_scale),
+                            dev_q_value(p, n, in->y_zero), dev_q_value(p, n, in->float_bias), dev_value(p, out)}};
+  return dev_emit_items(p, &c, f->n);
+}
+
 /* ---- matrix products ---- */
 
 const char *dev_q_matmul_takes(const dev_node *n, const dev_q_inputs *in) {
@@ -139,19 +166,35 @@ static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs 
   bool wide = q->m > 64 && q->n > 64 && large >= dev_plan_device(p)->n_units && !dev_plan_device(p)->is_cpu;
   if (small == 0) return NULL;
   if (small > INT_MAX) return dev_refuse(p, "a product of too many tiles");
-  dev_call c = {.source = wide ? "qgemm128" : "qgemm64",
-                .kernel = wide ? "qgemm128" : "qgemm64",
-                .dtype = OX_F32,
-                .groups = {(uint32_t)(wide ? large : small)},
-                .items = 256,
-                .n_buffers = 8,
-                .written = 1u << 7,
-                .params = q,
-                .params_bytes = sizeof *q,
-                .buffers = {dev_value(p, dev_in(n, in->x)), packed, head, dev_q_value(p, n, in->x_zero),
-                            dev_q_value(p, n, in->x_scale), dev_q_value(p, n, in->y_zero),
-                            dev_q_value(p, n, in->float_bias), dev_value(p, out)}};
-  return dev_emit(p, &c);
+  q->splits = batches == 1 && small <= INT_MAX ? dev_q_splits(p, small, q->k4, &q->k_each) : 1;
+  if (q->splits == 1) q->k_each = q->k4;
+  qfinish_params f = {.n = q->m * q->n,
+                      .splits = q->splits,
+                      .inner = 1,
+                      .rows = q->n,
+                      .x_kind = q->x_kind,
+                      .y_kind = q->y_kind,
+                      .low = q->low,
+                      .high = q->high,
+                      .x_zero_step = q->x_zero_step,
+                      .x_scale_step = q->x_scale_step,
+                      .has_y_zero = q->has_y_zero,
+                      .has_bias = q->has_bias};
+  dev_ref y = q->splits > 1 ? dev_temp(p, (size_t)q->splits * (size_t)f.n * 4) : dev_value(p, out);
+  dev_call c = {
+      .source = wide ? "qgemm128" : "qgemm64",
+      .kernel = wide ? "qgemm128" : "qgemm64",
+      .dtype = OX_F32,
+      .groups = {(uint32_t)(wide ? large : small), (uint32_t)q->splits},
+      .items = 256,
+      .n_buffers = 8,
+      .written = 1u << 7,
+      .params = q,
+      .params_bytes = sizeof *q,
+      .buffers = {dev_value(p, dev_in(n, in->x)), packed, head, dev_q_value(p, n, in->x_zero),
+                  dev_q_value(p, n, in->x_scale), dev_q_value(p, n, in->y_zero), dev_q_value(p, n, in->float_bias), y}};
+  DEV_TRY(dev_emit(p, &c));
+  return q->splits > 1 ? dev_q_finish(p, n, in, &f, y, head, out) : NULL;
 }
 
 ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in) {

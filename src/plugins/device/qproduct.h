@@ -25,6 +25,11 @@ bool dev_q_has_w_zero(const dev_node *n, const dev_q_inputs *in);
 /* Packed weights and heads of all rows; |w| without n and the sizes and steps of parameters. */
 OX_NODISCARD ox_status *dev_q_weights(dev_plan *p, const dev_node *n, const dev_q_inputs *in, int64_t groups, bool pack,
                                       qweights_params w, dev_ref *out_packed, dev_ref *out_head);
+/* How many groups are to share k, and the ints of each. */
+int dev_q_splits(const dev_plan *p, int64_t groups, int k4, int *out_each);
+/* The result of |f->splits| sums in |parts|. */
+OX_NODISCARD ox_status *dev_q_finish(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const qfinish_params *f,
+                                     dev_ref parts, dev_ref head, uint32_t out);
 /* Max and Min of the result and a constant that follow become the bounds of its bytes: their last value. */
 uint32_t dev_q_cut(dev_plan *p, const dev_node *n, int kind, int *out_low, int *out_high);
 /* takes and emit of matrix products. */

@@ -19,6 +19,7 @@ KERNEL_OF(qgemm128);
 KERNEL_OF(qconv64);
 KERNEL_OF(qconv128);
 KERNEL_OF(qconv_direct);
+KERNEL_OF(qfinish);
 KERNEL_OF(quantize);
 KERNEL_OF(dequantize);
 KERNEL_OF(qbinary);
@@ -85,6 +86,20 @@ static float scale_of(const weights *w, int row) {
   return a / y_scale;
 }
 
+/* Groups that share k, as many as there may be; then what makes one result of theirs. */
+static void run_shared(kernel_fn *fn, int groups, const void *params, int k4, void *const *buffers, int y_at,
+                       const qfinish_params *f, void *const *last) {
+  int splits = OX_CEIL_DIV(k4, QPRODUCT_STEP), *parts = malloc((size_t)(splits * f->n) * sizeof *parts);
+  qfinish_params p = *f;
+  char *b[8];
+  memcpy(b, buffers, sizeof b), b[y_at] = (char *)parts, p.splits = splits;
+  for (int s = splits - 1; s >= 0; s--)
+    for (int i = 0; i < groups; i++) fn(b, params, (const int[]){i, s, 0, groups, splits, 1});
+  memcpy(b, last, sizeof b), b[0] = (char *)parts;
+  run_groups(qfinish_f32, OX_CEIL_DIV(p.n, 256), (void *const *)b, &p);
+  free(parts);
+}
+
 /* ---- products ---- */
 
 static const struct {
@@ -94,10 +109,11 @@ static const struct {
 } products[] = {{"qgemm64", qgemm64_f32, 64}, {"qgemm128", qgemm128_f32, 128}},
   convs[] = {{"qconv64", qconv64_f32, 64}, {"qconv128", qconv128_f32, 128}};
 
-/* |form|: bits 0, 1: signs of x and w; 2, 3: zero points of x for each row, of w for each column; 4: y is of 32 bits.
- */
+/* |form|: bits 0, 1: signs of x and w; 2, 3: zero points of x for each row, of w for each column; 4: y is of 32 bits;
+ * 5: k is shared. */
 static void check_product(size_t which, int m, int n, int k, int form) {
-  int x_kind = form & 1, w_kind = form >> 1 & 1, each_x = form >> 2 & 1, each_w = form >> 3 & 1, batches = 2;
+  int x_kind = form & 1, w_kind = form >> 1 & 1, each_x = form >> 2 & 1, each_w = form >> 3 & 1,
+      batches = form >> 5 ? 1 : 2;
   int y_kind = form >> 4 & 1 ? QUANT_I32 : x_kind, low = x_kind ? -100 : 3, high = x_kind ? 127 : 200, zero_y = 5;
   unsigned char *x = bytes_make(batches * m * k, 3), *x_zero = bytes_make(m, 5), y_zero[1] = {5};
   weights w = weights_make(1, n, k, 1, w_kind, each_w ? 2 : 1, 1);
@@ -107,7 +123,15 @@ static void check_product(size_t which, int m, int n, int k, int form) {
   for (int i = 0; i < GEMM_BATCHES; i++) p.batch[i] = 1;
   p.batch[2] = batches, p.x_batch[2] = m * k;
   int tile = products[which].tile, groups = batches * OX_CEIL_DIV(m, tile) * OX_CEIL_DIV(n, tile);
-  run_groups(products[which].fn, groups, (void *[]){x, w.packed, w.head, x_zero, NULL, y_zero, NULL, y}, &p);
+  void *buffers[] = {x, w.packed, w.head, x_zero, NULL, y_zero, NULL, y};
+  qfinish_params f = {.n = m * n, .inner = 1, .rows = n, .x_kind = x_kind, .y_kind = y_kind, .low = low, .high = high};
+  f.x_zero_step = each_x, f.x_scale_step = -1, f.has_y_zero = 1;
+  p.splits = form >> 5 && p.k4 > QPRODUCT_STEP ? 2 : 1, p.k_each = p.splits > 1 ? QPRODUCT_STEP : p.k4;
+  if (p.splits > 1)
+    run_shared(products[which].fn, groups, &p, p.k4, buffers, 7, &f,
+               (void *[]){NULL, w.head, x_zero, NULL, y_zero, NULL, y, NULL});
+  else
+    run_groups(products[which].fn, groups, buffers, &p);
   for (int i = 0; i < batches * m * n; i++) {
     int row = i / n, column = i % n, zx = byte_of(x_zero, x_kind, each_x ? row % m : 0);
     int64_t sum = w.bias[column];
@@ -128,7 +152,7 @@ static void test_products(void **state) {
                                   {65, 1, 64}, {129, 127, 5}, {2, 130, 40}, {128, 128, 4}};
   for (size_t which = 0; which < OX_COUNT(products); which++)
     for (size_t i = 0; i < OX_COUNT(shapes); i++)
-      for (int form = 0; form < 32; form++) check_product(which, shapes[i][0], shapes[i][1], shapes[i][2], form);
+      for (int form = 0; form < 64; form++) check_product(which, shapes[i][0], shapes[i][1], shapes[i][2], form);
 }
 
 /* ---- convolutions ---- */
@@ -167,7 +191,8 @@ static int64_t window_sum(const geometry *g, const qconv_params *p, const unsign
   return sum;
 }
 
-/* |which|: of convs, then the direct one. |form|: bits 0, 1: signs; 2, 3: how many zero points of w; 4: none of x. */
+/* |which|: of convs, then the direct one. |form|: bits 0, 1: signs; 2, 3: how many zero points of w; 4: none of x; 5: k
+ * is shared. */
 static void check_conv(size_t which, const geometry *g, int form) {
   int x_kind = form & 1, w_kind = form >> 1 & 1, zeros = form >> 2 & 3, pixels = 1, taps = 1, volume = 1;
   qconv_params p = {.group = g->group, .c = g->c, .o = g->o, .x_kind = x_kind, .w_kind = w_kind, .y_kind = x_kind};
@@ -178,7 +203,7 @@ static void check_conv(size_t which, const geometry *g, int form) {
     pixels *= p.out[a];
   }
   p.c4 = (g->c + 3) / 4, p.k4 = p.c4 * taps, p.pixels = pixels, p.columns = g->images * pixels;
-  p.has_x_zero = !(form >> 4), p.has_w_zero = 1, p.w_zero_step = zeros - 1, p.has_y_zero = 0;
+  p.has_x_zero = !(form >> 4 & 1), p.has_w_zero = 1, p.w_zero_step = zeros - 1, p.has_y_zero = 0;
   p.low = x_kind ? -128 : 0, p.high = p.low + 255;
   int planes = g->images * g->group * g->o;
   unsigned char *x = bytes_make(g->images * g->group * g->c * volume, 3), x_zero[1] = {131};
@@ -186,8 +211,16 @@ static void check_conv(size_t which, const geometry *g, int form) {
   weights w = weights_make(g->group, g->o, g->c, taps, w_kind, zeros, 0);
   if (which < OX_COUNT(convs)) {
     int tile = convs[which].tile;
-    run_groups(convs[which].fn, g->group * OX_CEIL_DIV(g->o, tile) * OX_CEIL_DIV(p.columns, tile),
-               (void *[]){x, w.packed, w.head, x_zero, NULL, y, NULL, NULL}, &p);
+    int groups = g->group * OX_CEIL_DIV(g->o, tile) * OX_CEIL_DIV(p.columns, tile);
+    void *buffers[] = {x, w.packed, w.head, x_zero, NULL, y, NULL, NULL};
+    qfinish_params f = {.n = planes * pixels, .inner = pixels, .rows = g->group * g->o, .x_kind = x_kind};
+    f.y_kind = x_kind, f.low = p.low, f.high = p.high, f.x_zero_step = p.has_x_zero - 1, f.x_scale_step = -1;
+    p.splits = form >> 5 && p.k4 > QPRODUCT_STEP ? 2 : 1, p.k_each = p.splits > 1 ? QPRODUCT_STEP : p.k4;
+    if (p.splits > 1)
+      run_shared(convs[which].fn, groups, &p, p.k4, buffers, 5, &f,
+                 (void *[]){NULL, w.head, x_zero, NULL, NULL, NULL, y, NULL});
+    else
+      run_groups(convs[which].fn, groups, buffers, &p);
   } else {
     p.n = planes * p.out[0] * p.out[1] * OX_CEIL_DIV(p.out[2], 4);
     run_groups(qconv_direct_f32, OX_CEIL_DIV(p.n, 256), (void *[]){x, w.raw, w.head, x_zero, w.zero, NULL, y, NULL},
@@ -208,7 +241,7 @@ static void test_convolutions(void **state) {
   (void)state;
   for (size_t which = 0; which <= OX_COUNT(convs); which++)
     for (size_t i = 0; i < OX_COUNT(geometries); i++)
-      for (int form = 0; form < 32; form++)
+      for (int form = 0; form < 64; form++)
         if ((form >> 2 & 3) < 3) check_conv(which, &geometries[i], form);
 }
 

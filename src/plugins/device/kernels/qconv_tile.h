@@ -46,9 +46,10 @@ KERNEL(Q_KERNEL, qconv_params) {
   int group = GROUP(0) / tiles, tile = GROUP(0) % tiles;
   int m0 = tile % tiles_o * Q_TILE, n0 = tile / tiles_o * Q_TILE, weights = group * p.o * p.k4;
   int zx = q_zero(x_zero, p.x_kind, p.has_x_zero - 1, 0);
+  int first = GROUP(1) * p.k_each, end = MIN_OF(p.k4, first + p.k_each);
   FOR_ITEMS(t, 256) {
-    if (t < QPRODUCT_STEP) q_tap(&p, t, taps[0][t]);
-    if (t >= 32 && t < 32 + QPRODUCT_STEP) q_tap(&p, t - 32 + QPRODUCT_STEP, taps[1][t - 32]);
+    if (t < QPRODUCT_STEP) q_tap(&p, first + t, taps[0][t]);
+    if (t >= 32 && t < 32 + QPRODUCT_STEP) q_tap(&p, first + t - 32 + QPRODUCT_STEP, taps[1][t - 32]);
   }
   BARRIER;
   FOR_ITEMS(t, 256) {
@@ -65,15 +66,15 @@ KERNEL(Q_KERNEL, qconv_params) {
     MINE(from, t)[2] = py, MINE(from, t)[3] = px;
     UNROLL for (int i = 0; i < Q_LOADS; i++) {
       int k = t / Q_TILE + i * Q_ROWS;
-      q_place(ws, Q_LOAD_ROW(t, i), Q_LOAD_K(t), q_weights(w + weights, m0 + Q_LOAD_ROW(t, i), p.o, Q_LOAD_K(t), p.k4));
+      q_place(ws, Q_LOAD_ROW(t, i), Q_LOAD_K(t), q_weights(w + weights, m0 + Q_LOAD_ROW(t, i), p.o, first + Q_LOAD_K(t), p.k4));
       q_place(xs, t % Q_TILE, k, q_pixel(x, &p, MINE(from, t), taps[0][k], zx));
     }
   }
   BARRIER;
-  for (int k0 = 0, step = 0; k0 < p.k4; k0 += QPRODUCT_STEP, step = 1 - step) {
+  for (int k0 = first, step = 0; k0 < end; k0 += QPRODUCT_STEP, step = 1 - step) {
     FOR_ITEMS(t, 256) {
       int next = k0 + QPRODUCT_STEP, now = step * Q_SIDE, vw[Q_LOADS], vx[Q_LOADS];
-      if (next < p.k4) {
+      if (next < end) {
         UNROLL for (int i = 0; i < Q_LOADS; i++) {
           vw[i] = q_weights(w + weights, m0 + Q_LOAD_ROW(t, i), p.o, next + Q_LOAD_K(t), p.k4);
           vx[i] = q_pixel(x, &p, MINE(from, t), taps[1 - step][t / Q_TILE + i * Q_ROWS], zx);
@@ -81,7 +82,7 @@ KERNEL(Q_KERNEL, qconv_params) {
       }
       if (t < QPRODUCT_STEP) q_tap(&p, next + QPRODUCT_STEP + t, taps[step][t]);
       Q_MULTIPLY(t, ws + now, xs + now, MINE(sums, t), MINE(sum_x, t), p.has_w_zero, 1)
-      if (next < p.k4) {
+      if (next < end) {
         UNROLL for (int i = 0; i < Q_LOADS; i++) {
           q_place(ws + Q_SIDE - now, Q_LOAD_ROW(t, i), Q_LOAD_K(t), vw[i]);
           q_place(xs + Q_SIDE - now, t % Q_TILE, t / Q_TILE + i * Q_ROWS, vx[i]);
@@ -96,16 +97,21 @@ KERNEL(Q_KERNEL, qconv_params) {
   UNROLL for (int i = 0; i < Q_BLOCKS * 4; i++) {
     FOR_ITEMS(t, 256) {
       int4 h = head[group * p.o + MIN_OF(m0 + Q_PLACE(t / 16, i), p.o - 1)];
-      UNROLL for (int j = 0; j < Q_BLOCKS * 4; j++) staged[t / 16 * Q_TILE + Q_PLACE(t % 16, j)] = q_result(
-          q_sum(MINE(sums, t)[i][j], h, zx, MINE(sum_x, t)[j]), FLOAT_OF(h.w), p.y_kind, zero_y, p.low, p.high, 0.0f);
+      UNROLL for (int j = 0; j < Q_BLOCKS * 4; j++) {
+        int sum = MINE(sums, t)[i][j], of_x = MINE(sum_x, t)[j];
+        staged[t / 16 * Q_TILE + Q_PLACE(t % 16, j)] =
+            p.splits > 1 ? q_part(sum, h, of_x)
+                         : q_result(q_sum(sum, h, zx, of_x), FLOAT_OF(h.w), p.y_kind, zero_y, p.low, p.high, 0.0f);
+      }
     }
     BARRIER;
     FOR_ITEMS(t, 256) {
       int column = n0 + t % Q_TILE;
       int to = (column / p.pixels * p.group + group) * p.o * p.pixels + column % p.pixels;
+      to += GROUP(1) * p.columns * p.group * p.o;
       for (int e = t; e < 16 * Q_TILE; e += 256) { /* 256 is a multiple of a row: the column stays */
         int row = m0 + Q_PLACE(e / Q_TILE, i);
-        if (row < p.o && column < p.columns) q_store(y, p.y_kind, to + row * p.pixels, staged[e]);
+        if (row < p.o && column < p.columns) q_store(y, p.splits > 1 ? QUANT_I32 : p.y_kind, to + row * p.pixels, staged[e]);
       }
     }
     BARRIER;

@@ -42,6 +42,7 @@ KERNEL(Q_KERNEL, qgemm_params) {
     which /= p.batch[d];
     x0 += i * p.x_batch[d], w0 += i * p.w_batch[d];
   }
+  int first = GROUP(1) * p.k_each, end = MIN_OF(p.k4, first + p.k_each);
   FOR_ITEMS(t, 256) {
     UNROLL for (int i = 0; i < Q_BLOCKS * 4; i++) {
       MINE(sum_x, t)[i] = 0;
@@ -49,16 +50,16 @@ KERNEL(Q_KERNEL, qgemm_params) {
     }
     UNROLL for (int i = 0; i < Q_LOADS; i++) {
       int row = m0 + Q_LOAD_ROW(t, i), zero = q_zero(x_zero, p.x_kind, p.x_zero_step, MIN_OF(row, p.m - 1));
-      q_place(xs, Q_LOAD_ROW(t, i), Q_LOAD_K(t), q_row_bytes(x + x0, &p, row, Q_LOAD_K(t), zero));
+      q_place(xs, Q_LOAD_ROW(t, i), Q_LOAD_K(t), q_row_bytes(x + x0, &p, row, first + Q_LOAD_K(t), zero));
       q_place(ws, Q_LOAD_ROW(t, i), Q_LOAD_K(t),
-              q_weights(w + w0 * p.n * p.k4, n0 + Q_LOAD_ROW(t, i), p.n, Q_LOAD_K(t), p.k4));
+              q_weights(w + w0 * p.n * p.k4, n0 + Q_LOAD_ROW(t, i), p.n, first + Q_LOAD_K(t), p.k4));
     }
   }
   BARRIER;
-  for (int k0 = 0, now = 0; k0 < p.k4; k0 += QPRODUCT_STEP, now = Q_SIDE - now) {
+  for (int k0 = first, now = 0; k0 < end; k0 += QPRODUCT_STEP, now = Q_SIDE - now) {
     FOR_ITEMS(t, 256) {
       int next = k0 + QPRODUCT_STEP, vx[Q_LOADS], vw[Q_LOADS];
-      if (next < p.k4) {
+      if (next < end) {
         UNROLL for (int i = 0; i < Q_LOADS; i++) {
           int row = m0 + Q_LOAD_ROW(t, i), zero = q_zero(x_zero, p.x_kind, p.x_zero_step, MIN_OF(row, p.m - 1));
           vx[i] = q_row_bytes(x + x0, &p, row, next + Q_LOAD_K(t), zero);
@@ -66,7 +67,7 @@ KERNEL(Q_KERNEL, qgemm_params) {
         }
       }
       Q_MULTIPLY(t, xs + now, ws + now, MINE(sums, t), MINE(sum_x, t), p.has_w_zero, 0)
-      if (next < p.k4) {
+      if (next < end) {
         UNROLL for (int i = 0; i < Q_LOADS; i++) {
           q_place(xs + Q_SIDE - now, Q_LOAD_ROW(t, i), Q_LOAD_K(t), vx[i]);
           q_place(ws + Q_SIDE - now, Q_LOAD_ROW(t, i), Q_LOAD_K(t), vw[i]);
@@ -83,15 +84,19 @@ KERNEL(Q_KERNEL, qgemm_params) {
       int row = MIN_OF(m0 + Q_PLACE(t / 16, i), p.m - 1), zx = q_zero(x_zero, p.x_kind, p.x_zero_step, row);
       UNROLL for (int j = 0; j < Q_BLOCKS * 4; j++) {
         int column = MIN_OF(n0 + Q_PLACE(t % 16, j), p.n - 1);
-        staged[t / 16 * Q_TILE + Q_PLACE(t % 16, j)] =
-            q_sum(MINE(sums, t)[i][j], head[w0 * p.n + column], zx, MINE(sum_x, t)[i]);
+        int4 h = head[w0 * p.n + column];
+        staged[t / 16 * Q_TILE + Q_PLACE(t % 16, j)] = p.splits > 1
+                                                           ? q_part(MINE(sums, t)[i][j], h, MINE(sum_x, t)[i])
+                                                           : q_sum(MINE(sums, t)[i][j], h, zx, MINE(sum_x, t)[i]);
       }
     }
     BARRIER;
     FOR_ITEMS(t, 256) {
       for (int e = t; e < 16 * Q_TILE; e += 256) {
         int row = m0 + Q_PLACE(e / Q_TILE, i), column = n0 + e % Q_TILE;
-        if (row < p.m && column < p.n) {
+        if (row < p.m && column < p.n && p.splits > 1) {
+          ((GLOBAL int *)y)[(GROUP(1) * p.m + row) * p.n + column] = staged[e];
+        } else if (row < p.m && column < p.n) {
           float scale = FLOAT_OF(head[w0 * p.n + column].w);
           if (p.x_scale_step >= 0) scale = x_scale[row * p.x_scale_step] * scale;
           q_store(y, p.y_kind, (batch * p.m + row) * p.n + column,

@@ -24,6 +24,11 @@ FUNCTION int q_sum(int sum, int4 head, int zx, int sum_x) {
   return (int)((unsigned)sum + (unsigned)head.x - (unsigned)zx * (unsigned)head.y - (unsigned)head.z * (unsigned)sum_x);
 }
 
+/* A share of the sum, with what its part of x adds to it. */
+FUNCTION int q_part(int sum, int4 head, int sum_x) {
+  return (int)((unsigned)sum - (unsigned)head.z * (unsigned)sum_x);
+}
+
 /* The result as the bits of its type; bytes from |low| to |high|. */
 FUNCTION int q_result(int sum, float scale, int kind, int zero, int low, int high, float bias) {
   int result = sum;

@@ -20,9 +20,19 @@ typedef struct {
   float alpha;
 } qweights_params;
 
+/* Where few tiles are to sum over much, several groups share k: |splits| of them, |k_each| ints each, a multiple of
+ * QPRODUCT_STEP. Their sums go to [split, y], and qfinish makes the result. One split: the result at once. */
+typedef struct {
+  int n, splits;   /* n: of y */
+  int inner, rows; /* row of the weights of element i: i / inner % rows; row of x: i / rows if its parameters step */
+  int x_kind, y_kind, low, high;
+  int x_zero_step, x_scale_step, has_y_zero, has_bias;
+} qfinish_params;
+
 /* Rows of A [m, k] by packed weights, for y [m, n]. */
 typedef struct {
   int m, n, k, k4;                                                       /* k4: ints of a row of the weights */
+  int splits, k_each;
   int wide;                                                              /* rows of A begin at a multiple of four */
   int x_kind, y_kind, low, high;                                         /* QUANT_*; bounds of bytes */
   int x_zero_step, x_scale_step;                                         /* of a row; -1: there are none for rows */
@@ -33,6 +43,7 @@ typedef struct {
 
 typedef struct {
   int group, c, o, c4, k4; /* c, o: of a group */
+  int splits, k_each;
   int in[3], out[3], extent[3], stride[3], dilation[3], pad[3];
   int pixels, columns; /* of an output plane; of all images */
   int x_kind, y_kind, w_kind, low, high;

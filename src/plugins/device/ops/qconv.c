@@ -46,24 +46,38 @@ static ox_status *emit_direct(dev_plan *p, const dev_node *n, const dev_q_inputs
   return dev_emit_items(p, &c, q->n);
 }
 
-static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const qconv_params *q,
-                             dev_ref packed, dev_ref head, uint32_t out) {
+static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs *in, qconv_params *q, dev_ref packed,
+                             dev_ref head, uint32_t out) {
   int64_t small = (int64_t)q->group * dev_groups(q->o, 64) * dev_groups(q->columns, 64);
   int64_t large = (int64_t)q->group * dev_groups(q->o, 128) * dev_groups(q->columns, 128);
   bool wide = q->o > 64 && large >= dev_plan_device(p)->n_units;
   if (small > INT_MAX) return dev_refuse(p, "a convolution of too many tiles");
+  q->splits = dev_q_splits(p, small, q->k4, &q->k_each);
+  qfinish_params last = {.n = q->columns * q->group * q->o,
+                         .splits = q->splits,
+                         .inner = q->pixels,
+                         .rows = q->group * q->o,
+                         .x_kind = q->x_kind,
+                         .y_kind = q->y_kind,
+                         .low = q->low,
+                         .high = q->high,
+                         .x_zero_step = q->has_x_zero - 1,
+                         .x_scale_step = -1,
+                         .has_y_zero = q->has_y_zero};
+  dev_ref y = q->splits > 1 ? dev_temp(p, (size_t)q->splits * (size_t)last.n * 4) : dev_value(p, out);
   dev_call c = {.source = wide ? "qconv128" : "qconv64",
                 .kernel = wide ? "qconv128" : "qconv64",
                 .dtype = OX_F32,
-                .groups = {(uint32_t)(wide ? large : small)},
+                .groups = {(uint32_t)(wide ? large : small), (uint32_t)q->splits},
                 .items = 256,
                 .n_buffers = 6,
                 .written = 1u << 5,
                 .params = q,
                 .params_bytes = sizeof *q,
                 .buffers = {dev_value(p, dev_in(n, in->x)), packed, head, dev_q_value(p, n, in->x_zero),
-                            dev_q_value(p, n, in->y_zero), dev_value(p, out)}};
-  return dev_emit(p, &c);
+                            dev_q_value(p, n, in->y_zero), y}};
+  DEV_TRY(dev_emit(p, &c));
+  return q->splits > 1 ? dev_q_finish(p, n, in, &last, y, head, out) : NULL;
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {
