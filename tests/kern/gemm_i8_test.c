@@ -21,6 +21,7 @@ static int value(uint8_t b, bool is_signed) { return is_signed && b > 127 ? (int
 typedef struct problem {
   size_t m, n, k;
   bool a_signed, b_signed, zeros, per_row, per_col, a_trans;
+  bool plain_b; /* only A has zero points */
   uint32_t out;
 } problem;
 
@@ -53,7 +54,7 @@ static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
                       .a_rs = p->a_trans ? 1 : (ptrdiff_t)k,
                       .a_ks = p->a_trans ? (ptrdiff_t)m : 1,
                       .a_zero = p->zeros ? za : NULL,
-                      .b_zero = p->zeros ? zb : NULL,
+                      .b_zero = p->zeros && !p->plain_b ? zb : NULL,
                       .a_zero_step = p->per_row,
                       .b_zero_step = p->per_col,
                       .c_rs = n};
@@ -69,7 +70,7 @@ static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
     for (size_t j = 0; j < n; j++) {
       int64_t sum = 0;
       int x = p->zeros ? value(za[p->per_row ? i : 0], p->a_signed) : 0;
-      int y = p->zeros ? value(zb[p->per_col ? j : 0], p->b_signed) : 0;
+      int y = p->zeros && !p->plain_b ? value(zb[p->per_col ? j : 0], p->b_signed) : 0;
       for (size_t q = 0; q < k; q++) {
         uint8_t e = p->a_trans ? a[q * m + i] : a[i * k + q];
         sum += (int64_t)(value(e, p->a_signed) - x) * (value(b[q * n + j], p->b_signed) - y);
@@ -98,13 +99,13 @@ static void check_variant(void **state) {
       {17, 41, 97}, {2, 211, 300}, {200, 3 * nr, 128}, {5, 7, 1031},         {3, 100, 6}};
   static const uint32_t outs[] = {OX_I32, OX_F32, OX_U8, OX_I8};
   for (size_t i = 0; i < OX_COUNT(shapes); i++)
-    for (unsigned f = 0; f < 32; f++) {
-      problem p = {shapes[i][0], shapes[i][1], shapes[i][2], f & 1,      f & 2,
-                   f & 4,        f & 8,        f & 16,       f % 3 == 0, outs[(i + f) % 4]};
+    for (unsigned f = 0; f < 64; f++) {
+      problem p = {shapes[i][0], shapes[i][1], shapes[i][2], f & 1,  f & 2,             f & 4,
+                   f & 8,        f & 16,       f % 3 == 0,   f & 32, outs[(i + f) % 4]};
       check_problem(v, &p);
     }
   for (size_t m = 1; m <= mr; m++)
-    check_problem(v, &(problem){m, nr, 37, false, true, true, true, true, false, OX_I32});
+    check_problem(v, &(problem){m, nr, 37, false, true, true, true, true, false, false, OX_I32});
 }
 
 int main(void) {

@@ -4,7 +4,8 @@
  *
  * Inside, A is unsigned and B signed: s8 A gets 128 added, u8 B loses 128, zero points move along. With these,
  *   sum (a - za)(b - zb) = sum ab - za * colsum(b) - zb * (rowsum(a) - k za).
- * B lies in panels: [k / 4][NR][4] bytes, zero padded in k to the variant's multiple; A is copied by rows per tile. */
+ * B lies in panels: [k / 4][NR][4] bytes, zero padded in k to the variant's multiple; A is copied by rows per tile,
+ * unless it lies unsigned in rows of such a multiple and B has no zero points. */
 #ifndef OX_KERN_GEMM_I8_H
 #define OX_KERN_GEMM_I8_H
 

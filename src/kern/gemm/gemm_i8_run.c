@@ -55,7 +55,7 @@ void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_
 }
 
 typedef struct tile_rows {
-  uint8_t *a;
+  uint8_t *a; /* copied */
   int32_t *zero, *sum, *b_zero;
 } tile_rows;
 
@@ -90,6 +90,14 @@ static void copy_rows(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t 
   memset(to->a + rows * a_rs, 0, (padded - rows) * a_rs);
 }
 
+/* Zero points of the rows where they lie: nothing is to be flipped or padded, and nobody asks for their sums. */
+static void name_rows(const ox_gemm_i8_io *io, size_t row, size_t rows, const tile_rows *to) {
+  for (size_t i = 0; i < rows; i++) {
+    to->zero[i] = zero_at(io->a_zero, false, (row + i) * io->a_zero_step);
+    to->sum[i] = 0;
+  }
+}
+
 void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t index, void *scratch) {
   const ox_gemm_i8_variant *v = g->v;
   size_t row = index % g->mt * g->mc, col = index / g->mt * g->nc, kp = ox_gemm_i8_k(v, g->k), nr = v->nr, mr = v->mr;
@@ -98,9 +106,18 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
   tile_rows r = {.a = scratch};
   r.zero = (int32_t *)(void *)(r.a + OX_ROUND_UP(padded * a_rs, (size_t)64)), r.sum = r.zero + padded,
   r.b_zero = r.sum + padded;
-  copy_rows(g, io, row, rows, &r);
-  for (size_t j = 0; j < cols; j++)
+  const uint8_t *a = r.a;
+  bool in_place = !io->a_signed && io->a_ks == 1 && io->a_rs >= 0 && kp == g->k && !v->begin;
+  for (size_t j = 0; j < cols; j++) {
     r.b_zero[j] = zero_at(io->b_zero, io->b_signed, (col + j) * io->b_zero_step) - (io->b_signed ? 0 : 128);
+    in_place &= r.b_zero[j] == 0;
+  }
+  if (in_place) {
+    name_rows(io, row, rows, &r);
+    a = (const uint8_t *)io->a + row * (size_t)io->a_rs, a_rs = (size_t)io->a_rs;
+  } else {
+    copy_rows(g, io, row, rows, &r);
+  }
   const int8_t *panels = io->packed;
   const int32_t *sums = (const int32_t *)(const void *)(panels + ox_gemm_i8_panels(v, g->n) * nr * kp);
   ox_gemm_i8_tile t = {.a_rs = a_rs, .quads = kp / 4, .out = io->out, .c_rs = io->c_rs};
@@ -109,7 +126,7 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
     t.n = OX_MIN(nr, cols - j), t.col = col + j;
     t.b = panels + t.col * kp, t.b_zero = r.b_zero + j, t.col_sum = sums + t.col;
     for (size_t i = 0; i < rows; i += mr) {
-      t.m = OX_MIN(mr, rows - i), t.row = row + i, t.a = r.a + i * a_rs;
+      t.m = OX_MIN(mr, rows - i), t.row = row + i, t.a = a + i * a_rs;
       t.a_zero = r.zero + i, t.row_sum = r.sum + i;
       t.c = (char *)io->c + (t.row * io->c_rs + t.col) * c_elem;
       v->fn(&t);
