@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/pool_quant.c - com.microsoft QLinearAveragePool, QLinearGlobalAveragePool, NhwcMaxPool: pools of bytes, planes
- * gathered from either layout, averaged as real numbers and rounded to even. */
+ * gathered from either layout, averaged as real numbers and rounded to even. Maxima of one or two axes go by rows. */
 #include <math.h>
 
 #include "base/cksize.h"
-#include "kern/pool/pool.h"
+#include "kern/pool/max_lines.h"
 #include "ops/shared/conv_node.h"
 
 typedef struct qpool_attrs {
@@ -26,6 +26,7 @@ typedef enum { Q_AVERAGE, Q_GLOBAL, Q_MAX } kind;
 typedef struct qpool_prep {
   ox_pool pool;
   bool last, linear; /* linear: has scales and zero points */
+  bool rows;         /* a tile is a row of outputs */
   int64_t batch, channels, in_n, out_n;
 } qpool_prep;
 
@@ -90,6 +91,12 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
     p->in_n *= p->pool.in[i], p->out_n *= p->pool.out[i];
   }
   size_t bytes;
+  p->rows = k == Q_MAX && w.axes <= 2;
+  if (p->rows) {
+    if (!ox_mul_ok((size_t)p->pool.in[w.axes - 1], (size_t)p->channels, &bytes))
+      return ox_fail(OX_LIMIT, "pool: too large");
+    return ox_ctx_plan(c, p->out_n ? p->batch * (w.axes == 2 ? p->pool.out[0] : 1) : 0, bytes);
+  }
   if (!ox_mul_ok((size_t)p->in_n + (size_t)p->out_n, sizeof(double), &bytes))
     return ox_fail(OX_LIMIT, "pool: too large");
   return ox_ctx_plan(c, p->out_n ? p->batch * p->channels : 0, bytes);
@@ -107,9 +114,23 @@ static double scalar(const ox_kernel_ctx *c, uint32_t i, double absent) {
   return c->in[i]->dtype == OX_F32 ? (double)*(const float *)c->in[i]->data : byte_at(c->in[i], 0);
 }
 
+static void run_rows(const ox_kernel_ctx *c, const qpool_prep *p, ox_range tiles, void *scratch) {
+  int64_t rows = p->pool.axes == 2 ? p->pool.out[0] : 1, channels = p->channels;
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    int64_t image = t / rows;
+    ox_max_pool_last(ox_max_lines_select(c->isa), &p->pool, channels, c->in[0]->dtype == OX_I8,
+                     (const uint8_t *)c->in[0]->data + image * p->in_n * channels,
+                     (uint8_t *)c->out[0]->data + image * p->out_n * channels, t % rows, scratch);
+  }
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
   const qpool_prep *p = c->prep;
+  if (p->rows) {
+    run_rows(c, p, tiles, scratch);
+    return NULL;
+  }
   ox_stop stop = ox_ctx_stop(c);
   double xs = p->linear ? scalar(c, 1, 1) : 1, xz = p->linear ? scalar(c, 2, 0) : 0;
   double ys = p->linear ? scalar(c, 3, 1) : 1, yz = p->linear ? scalar(c, 4, 0) : 0;

@@ -18,6 +18,7 @@ OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, c
   q[0] = _mm256_unpacklo_epi16(low, low2), q[1] = _mm256_unpackhi_epi16(low, low2);
   q[2] = _mm256_unpacklo_epi16(high, high2), q[3] = _mm256_unpackhi_epi16(high, high2);
 }
+OX_INLINE vi32 vi8_max_u8(vi32 a, vi32 b) { return _mm256_max_epu8(a, b); }
 OX_INLINE __m256i bytes_words_(vi32 a, vi32 b, vi32 zero, vi32 least) {
   return _mm256_max_epi16(_mm256_adds_epi16(_mm256_packs_epi32(a, b), zero), least);
 }

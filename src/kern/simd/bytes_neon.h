@@ -16,6 +16,9 @@ OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, c
   q[0] = vreinterpretq_s32_u16(vzip1q_u16(low, low2)), q[1] = vreinterpretq_s32_u16(vzip2q_u16(low, low2));
   q[2] = vreinterpretq_s32_u16(vzip1q_u16(high, high2)), q[3] = vreinterpretq_s32_u16(vzip2q_u16(high, high2));
 }
+OX_INLINE vi32 vi8_max_u8(vi32 a, vi32 b) {
+  return vreinterpretq_s32_u8(vmaxq_u8(vreinterpretq_u8_s32(a), vreinterpretq_u8_s32(b)));
+}
 OX_INLINE uint8x8_t bytes_half_(vi32 a, vi32 b, vi32 zero, vi32 least) {
   int16x8_t w = vqmovn_high_s32(vqmovn_s32(a), b);
   return vqmovun_s16(vmaxq_s16(vqaddq_s16(w, vreinterpretq_s16_s32(zero)), vreinterpretq_s16_s32(least)));

@@ -3,6 +3,7 @@
  * - a vector of VI8_LANES = 4 x VF32_LANES bytes is a vi32.
  * - quads(a, b, c, d, q): the quads (a[i], b[i], c[i], d[i]) of VI8_LANES bytes of four rows: lane j of q[v] is that of
  *   byte i = vi8_at(v, j).
+ * - max_u8: the larger of unsigned bytes.
  * - pack4(v, zero, least): lanes in the order of vi8_at, each max(lane + zero, least), saturated to 0..255. pack2: of
  * two vectors with lanes in order; the first half of the result holds them. |zero|, |least| come from vi16_splat and
  * lie within +-2^14; |least| is 0 at least. Lanes may hold anything.
@@ -17,6 +18,14 @@ OX_INLINE vi32 vi16_splat(int x) { return x; }
 OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, vi32 *q) {
   for (int v = 0; v < 4; v++)
     q[v] = i32_of_((uint32_t)a[v] | (uint32_t)b[v] << 8 | (uint32_t)c[v] << 16 | (uint32_t)d[v] << 24);
+}
+OX_INLINE vi32 vi8_max_u8(vi32 a, vi32 b) {
+  uint32_t m = 0;
+  for (int i = 0; i < 32; i += 8) {
+    uint32_t x = (uint32_t)a >> i & 255, y = (uint32_t)b >> i & 255;
+    m |= (x > y ? x : y) << i;
+  }
+  return i32_of_(m);
 }
 OX_INLINE uint32_t bytes_of_lane_(vi32 v, vi32 zero, vi32 least) {
   vi32 x = vi32_min(vi32_max(v, -0x8000), 0x7fff) + zero;

@@ -17,6 +17,13 @@ static const rg_row rows[] = {
     {HEAD IO "<" P "> { " CONV("a", "x") "b = Max (z, a) " CONV(
          "c", "b") "d = com.microsoft.QLinearAdd (b, s, z, c, s, z, s, z) " CONV("y", "d") "}",
      "channels-last-move", "Transpose FusedQLinearConv FusedQLinearConv QLinearConv Transpose", 0},
+    {HEAD IO "<" P "> { " CONV(
+         "a", "x") "b = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], storage_order = 0> (a) " CONV("y", "b") "}",
+     "channels-last-move", "Transpose QLinearConv NhwcMaxPool QLinearConv Transpose", 0},
+    /* where the maxima lie is asked for */
+    {HEAD "(uint8[1, 2, 3, 5] x) => (uint8[1, 2, 3, 5] y, int64[1, 2, 3, 5] i) <" P "> { " CONV(
+         "a", "x") "b, i = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (a) " CONV("y", "b") "}",
+     "!channels-last-move", NULL, 0},
     /* an operand of another layout, and one that broadcasts along a dimension */
     {HEAD "(uint8[1, 2, 3, 5] x, uint8[1, 2, 3, 5] v) => (uint8[1, 2, 3, 5] y) <" P
           "> { " CONV("a", "x") "b = Max (a, v) " CONV("y", "b") "}",

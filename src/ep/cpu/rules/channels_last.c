@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ep/cpu/rules/channels_last.c - integer convolutions compute channels last, whatever their operands' layout. Made
- * visible as Transposes, the turns between convolutions cancel, and element-wise operators in between move above them.
+ * visible as Transposes, the turns between convolutions cancel, and element-wise operators in between move above them,
+ * maxima over windows too.
  */
 #include "base/status.h"
 #include "onyx/rewrite.h"
@@ -23,15 +24,16 @@ static ox_status *transpose(const ox_rewrite *g, ox_id v, const int64_t *perm, o
   return ox_set_ints(g, node, "perm", perm, 4);
 }
 
-/* |node|'s output 0 moves to a fresh value; |node| is copied to produce it, and becomes its Transpose by |perm|. */
-static ox_status *turn_output(const ox_rewrite *g, ox_id node, const char *domain, const ox_id *in, const int64_t *perm,
-                              const int64_t *inverse, ox_id *out_copy) {
+/* |node|'s output 0 moves to a fresh value; |node| is copied to produce it, as |op|, and becomes its Transpose by
+ * |to_first|. */
+static ox_status *turn_output(const ox_rewrite *g, ox_id node, const char *domain, const char *op, const ox_id *in,
+                              ox_id *out_copy) {
   ox_id v;
-  OX_TRY(add_turned(g, ox_out(g, node, 0), inverse, &v));
-  OX_TRY(g->api->add_node(g, domain, ox_op_of(g, node), ox_name_of(g, node), in, ox_n_in(g, node), &v, 1, out_copy));
+  OX_TRY(add_turned(g, ox_out(g, node, 0), to_last, &v));
+  OX_TRY(g->api->add_node(g, domain, op, ox_name_of(g, node), in, ox_n_in(g, node), &v, 1, out_copy));
   OX_TRY(ox_copy_attrs(g, *out_copy, node));
   OX_TRY(ox_remake(g, node, NULL, "Transpose", &v, 1));
-  return ox_set_ints(g, node, "perm", perm, 4);
+  return ox_set_ints(g, node, "perm", to_first, 4);
 }
 
 /* ---- convolutions ---- */
@@ -50,7 +52,7 @@ static ox_status *conv_apply(const ox_rewrite *g, const ox_match *m) {
   ox_id node = m->node[0], in[MAX_IN], copy;
   for (uint32_t i = 0; i < ox_n_in(g, node); i++) in[i] = ox_in(g, node, i);
   OX_TRY(transpose(g, in[0], to_last, &in[0]));
-  OX_TRY(turn_output(g, node, ms, in, to_first, to_last, &copy));
+  OX_TRY(turn_output(g, node, ms, "QLinearConv", in, &copy));
   return ox_set_int(g, copy, "channels_last", 1);
 }
 
@@ -97,14 +99,32 @@ static ox_status *wise_apply(const ox_rewrite *g, const ox_match *m) {
   const operands *o = OX_CAPTURED(m, operands);
   uint32_t n_in = ox_n_in(g, m->node[0]);
   ox_id copy;
-  OX_TRY(turn_output(g, m->node[0], ox_domain_of(g, m->node[0]), o->in, to_first, to_last, &copy));
+  OX_TRY(turn_output(g, m->node[0], ox_domain_of(g, m->node[0]), ox_op_of(g, m->node[0]), o->in, &copy));
   for (uint32_t i = 0; i < n_in; i++) OX_TRY(ox_remove_unused(g, o->turn[i]));
   return NULL;
+}
+
+/* ---- a maximum over windows does so, too ---- */
+
+static const ox_pat pool[] = {{.op = "MaxPool", .types = OX_BIT(OX_U8) | OX_BIT(OX_I8)}};
+
+static int pool_guard(const ox_rewrite *g, ox_match *m) {
+  ox_id node = m->node[0], turn = ox_up(g, ox_in(g, node, 0), "Transpose");
+  return turn != OX_NONE && turned_back(g, turn) && ox_one_output(g, node) && !ox_is_output(g, ox_out(g, node, 0)) &&
+         ox_op_serves(g, ms, "NhwcMaxPool", ox_dtype_of(g, ox_in(g, node, 0)));
+}
+
+static ox_status *pool_apply(const ox_rewrite *g, const ox_match *m) {
+  ox_id turn = ox_up(g, ox_in(g, m->node[0], 0), "Transpose"), in = ox_in(g, turn, 0), copy;
+  OX_TRY(turn_output(g, m->node[0], ms, "NhwcMaxPool", &in, &copy));
+  OX_TRY(ox_drop_attr(g, copy, "storage_order"));
+  return ox_remove_unused(g, turn);
 }
 
 static const ox_rule rules[] = {
     {OX_RULE("channels-last-conv", OX_OPTIMIZE_ALL, conv, conv_guard, conv_apply), .late = 1},
     {OX_RULE("channels-last-move", OX_OPTIMIZE_ALL, wise, wise_guard, wise_apply), .late = 1},
     {OX_RULE("channels-last-move", OX_OPTIMIZE_ALL, wise_ms, wise_guard, wise_apply), .late = 1},
+    {OX_RULE("channels-last-move", OX_OPTIMIZE_ALL, pool, pool_guard, pool_apply), .late = 1},
 };
 const ox_rule_set ox_cpu_rules_channels_last = OX_OWNED_RULE_SET("cpu", rules);
