@@ -16,6 +16,8 @@ def add_options(parser, seconds):
     parser.add_argument("--ort", help="a libonnxruntime.so.1 or libonnxruntime.so.VERSION")
     parser.add_argument("--ort-run", default="build/bench/ort_run", help="the program that times it")
     parser.add_argument("--openvino", metavar="PYTHON", help="a python with the package openvino")
+    parser.add_argument("--provider", metavar="NAME[,KEY=VALUE...]", help="what Onyx asks before its CPU")
+    parser.add_argument("--ort-provider", metavar="cuda[,KEY=VALUE...]", help="and what ONNX Runtime asks")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=seconds, help="each process measures that long")
     parser.add_argument("--isa", choices=sorted(peers.ISAS), help="the most that Onyx and OpenVINO may use")
@@ -27,11 +29,11 @@ def say(line):
 
 def find_peers(args):
     """Ours first; says who cannot run here."""
-    found = [peers.Onyx("onyx", args.onyx, args.isa, True)]
+    found = [peers.Onyx("onyx", args.onyx, args.isa, True, args.provider)]
     if args.base:
-        found.append(peers.Onyx("base", args.base, args.isa, False))
+        found.append(peers.Onyx("base", args.base, args.isa, False, args.provider))
     if args.ort:
-        found.append(peers.OnnxRuntime(args.ort_run, args.ort, args.isa))
+        found.append(peers.OnnxRuntime(args.ort_run, args.ort, args.isa, args.ort_provider))
     if args.openvino:
         found.append(peers.OpenVino(args.openvino, args.isa))
     versions = {}

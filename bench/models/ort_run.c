@@ -2,7 +2,8 @@
  * bench/models/ort_run.c - times one model in a libonnxruntime.so.1, Microsoft's or ours: load, first run, then runs
  * for some seconds. Prints what `onyx bench --json` prints, or, given a folder for them, writes the outputs of one run.
  * usage: ort_run LIBRARY                                            prints the library's version
- *        ort_run LIBRARY MODEL DATA THREADS SECONDS [OUT]           DATA holds input_0.pb ... with raw_data */
+ *        ort_run LIBRARY MODEL DATA THREADS SECONDS [OUT]           DATA holds input_0.pb ... with raw_data
+ * A provider may stand first, --provider=cuda[,KEY=VALUE...]: CUDA, asked before the CPU. */
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "onyx/ort_abi.h"
 
 /* All that is called here is in the table since this version, so that old libraries can be timed, too. */
-enum { API_VERSION = 11, MAX_RANK = 32, MAX_VALUES = 512, WARM_RUNS = 2, LEAST_RUNS = 5 };
+enum { API_VERSION = 11, MAX_RANK = 32, MAX_VALUES = 512, MAX_OPTIONS = 32, WARM_RUNS = 2, LEAST_RUNS = 5 };
 
 static const OrtApi *api;
 
@@ -165,13 +166,36 @@ typedef struct {
   char *in_names[MAX_VALUES], *out_names[MAX_VALUES];
 } model;
 
-static double load(model *m, const char *path, int threads) {
+/* |provider|: cuda[,KEY=VALUE...]; the text is cut at its commas. */
+static void append_provider(OrtSessionOptions *options, char *provider) {
+  const char *keys[MAX_OPTIONS], *values[MAX_OPTIONS];
+  size_t n = 0;
+  char *next = strchr(provider, ',');
+  if (next) *next++ = 0;
+  if (strcmp(provider, "cuda") != 0) die("provider '%s': only cuda is known here", provider);
+  while (next) {
+    char *key = next, *value = strchr(key, '=');
+    next = strchr(key, ',');
+    if (next) *next++ = 0;
+    if (!value || n == MAX_OPTIONS) die("'%s' is no KEY=VALUE, or one too many", key);
+    *value++ = 0;
+    keys[n] = key, values[n++] = value;
+  }
+  OrtCUDAProviderOptionsV2 *cuda;
+  check(api->CreateCUDAProviderOptions(&cuda), "CUDA's options");
+  check(api->UpdateCUDAProviderOptions(cuda, keys, values, n), "CUDA's options");
+  check(api->SessionOptionsAppendExecutionProvider_CUDA_V2(options, cuda), "CUDA");
+  api->ReleaseCUDAProviderOptions(cuda);
+}
+
+static double load(model *m, const char *path, int threads, char *provider) {
   double start = now_ms();
   check(api->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "bench", &m->env), "environment");
   check(api->CreateSessionOptions(&m->options), "options");
   check(api->SetIntraOpNumThreads(m->options, threads), "threads");
   check(api->SetInterOpNumThreads(m->options, 1), "threads");
   check(api->SetSessionGraphOptimizationLevel(m->options, ORT_ENABLE_ALL), "level");
+  if (provider) append_provider(m->options, provider);
   check(api->CreateSession(m->env, path, m->options, &m->session), path);
   return now_ms() - start;
 }
@@ -253,7 +277,10 @@ static void report(const char *version, double load_ms, double first_ms, const d
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2 && argc != 6 && argc != 7) die("usage: ort_run LIBRARY [MODEL DATA THREADS SECONDS [OUT]]");
+  static char option[] = "--provider=";
+  char *provider = argc > 1 && !strncmp(argv[1], option, sizeof option - 1) ? argv[1] + sizeof option - 1 : NULL;
+  if (provider) argc--, argv++;
+  if (argc != 2 && argc != 6 && argc != 7) die("usage: ort_run [--provider=cuda[,KEY=VALUE...]] LIBRARY [MODEL DATA THREADS SECONDS [OUT]]");
   void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
   if (!library) die("%s", dlerror());
   const OrtApiBase *(*base)(void);
@@ -267,7 +294,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   static model m;
-  double load_ms = load(&m, argv[2], atoi(argv[4]));
+  double load_ms = load(&m, argv[2], atoi(argv[4]), provider);
   fill(&m, argv[3]);
   double first_ms = run(&m);
   if (argc == 7) {

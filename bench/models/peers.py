@@ -75,18 +75,19 @@ def commit_of(program):
 
 
 class Onyx(Peer):
-    def __init__(self, key, program, isa, ours):
+    def __init__(self, key, program, isa, ours, provider):
         super().__init__(key, isa)
         self.program, self.ours = program, ours
+        self.options = ["--provider", provider] if provider else []
 
     def version(self):
         return output_of([self.program, "--version"]).strip() + commit_of(self.program)
 
     def command(self, case, threads, seconds):
-        return [self.program, "bench", case.folder, "--threads", threads, "--seconds", seconds, "--json"]
+        return [self.program, "bench", case.folder, "--threads", threads, "--seconds", seconds, "--json"] + self.options
 
     def output_command(self, case, threads, folder):
-        return [self.program, "run", case.folder, "--threads", threads, "--output", folder]
+        return [self.program, "run", case.folder, "--threads", threads, "--output", folder] + self.options
 
     def read(self, folder, _index, name):
         stem = "".join("_" if c in '/\\:*?"<>|' else c for c in name)  # as onyx run names its files
@@ -95,15 +96,15 @@ class Onyx(Peer):
 
 
 class OnnxRuntime(Peer):
-    def __init__(self, program, library, isa):
+    def __init__(self, program, library, isa, provider):
         super().__init__("onnxruntime", isa)
-        self.program, self.library = program, library
+        self.program, self.library = [program] + ([f"--provider={provider}"] if provider else []), library
 
     def version(self):
-        return "ONNX Runtime " + output_of([self.program, self.library]).strip()
+        return "ONNX Runtime " + output_of(self.program + [self.library]).strip()
 
     def command(self, case, threads, seconds):
-        return [self.program, self.library, case.model, case.data, threads, seconds]
+        return self.program + [self.library, case.model, case.data, threads, seconds]
 
     def output_command(self, case, threads, folder):
         return self.command(case, threads, 0) + [folder]
