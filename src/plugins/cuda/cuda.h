@@ -169,10 +169,31 @@ void cuda_record_release(dev_record *r);
 void cuda_record_abandon(dev_queue *q);
 void cuda_record_recover(dev_queue *q); /* before anything else on |q|: ends a capture that could not be ended */
 
+/* ---- cuda_trial.c: how long a library's call takes; all within the context ---- */
+
+enum { CUDA_TRIAL_BUFFERS = 6 };
+
+typedef struct cuda_trial {
+  dev_device *device;
+  cu_address memory;
+  cu_event start, end;
+  void *buffers[CUDA_TRIAL_BUFFERS]; /* of the sizes asked for; their contents are anything */
+} cuda_trial;
+/* False: there is no memory for it, and nothing is measured. cuda_trial_end in any case. */
+bool cuda_trial_begin(dev_device *d, const size_t *bytes, int n, cuda_trial *out);
+void cuda_trial_end(cuda_trial *t);
+/* Milliseconds of |call|, which puts work on device->copies; below 0: it fails. */
+float cuda_trial_run(const cuda_trial *t, int (*call)(const cuda_trial *t, const void *what), const void *what);
+
 /* ---- cuda_gemm.c, cuda_conv.c, cuda_workspace.c ---- */
 
 ox_status *cuda_gemm_takes(dev_device *d, const dev_gemm *g, bool *out_taken);
 ox_status *cuda_gemm(dev_queue *q, const dev_gemm *g);
+/* For cuda_conv.c, within the context and with the libraries' lock: cuda_gemm_takes and cuda_gemm without either, and
+ * the milliseconds of a product without |after| that is taken (below 0: it cannot be measured). */
+OX_NODISCARD ox_status *cuda_gemm_prepare(dev_device *d, const dev_gemm *g, bool *out_taken);
+int cuda_gemm_put(dev_device *d, const dev_gemm *g, void *workspace, size_t bytes, cu_stream stream, bool *out_prepared);
+float cuda_gemm_ms(dev_device *d, const dev_gemm *g);
 void cuda_gemm_release(dev_device *d); /* plans and handle, within the context */
 ox_status *cuda_conv_takes(dev_device *d, const dev_conv *c, bool *out_taken);
 ox_status *cuda_conv(dev_queue *q, const dev_conv *c);

@@ -67,6 +67,7 @@ enum {
   X(cuEventDestroy_v2, (cu_event event))                                                                           \
   X(cuEventRecord, (cu_event event, cu_stream stream))                                                             \
   X(cuEventSynchronize, (cu_event event))                                                                          \
+  X(cuEventElapsedTime, (float *ms, cu_event start, cu_event end))                                                 \
   X(cuModuleLoadDataEx, (cu_module * module, const void *image, unsigned n, int *options, void **values))          \
   X(cuModuleUnload, (cu_module module))                                                                            \
   X(cuModuleGetFunction, (cu_function * function, cu_module module, const char *name))                             \

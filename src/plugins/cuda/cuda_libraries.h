@@ -30,6 +30,9 @@ enum {
   LT_R_16F = 2,
   LT_DESC_TRANS_A = 3,
   LT_DESC_TRANS_B = 4,
+  LT_DESC_EPILOGUE = 7,
+  LT_DESC_BIAS = 8,
+  LT_EPILOGUE_BIAS = 4, /* of the result's rows */
   LT_LAYOUT_BATCH_COUNT = 5,
   LT_LAYOUT_BATCH_OFFSET = 6,
   LT_PREFERENCE_WORKSPACE = 1,
@@ -75,33 +78,42 @@ enum {
   DNN_MATH_DEFAULT = 0, /* TF32 where the device has it */
   DNN_MATH_TENSOR_OP = 1,
   DNN_MATH_FMA = 3, /* float32 as it is */
-  DNN_ALGO_IMPLICIT_PRECOMP_GEMM = 1
+  DNN_ALGO_IMPLICIT_PRECOMP_GEMM = 1,
+  DNN_RELU = 1,
+  DNN_PROPAGATE_NAN = 1
 };
 
-#define DNN_FUNCTIONS(X)                                                                                              \
-  X(cudnnCreate, (dnn_handle * handle))                                                                               \
-  X(cudnnDestroy, (dnn_handle handle))                                                                                \
-  X(cudnnSetStream, (dnn_handle handle, cu_stream stream))                                                            \
-  X(cudnnCreateTensorDescriptor, (dnn_object * desc))                                                                 \
-  X(cudnnDestroyTensorDescriptor, (dnn_object desc))                                                                  \
-  X(cudnnSetTensor4dDescriptor, (dnn_object desc, int format, int type, int n, int c, int h, int w))                  \
-  X(cudnnCreateFilterDescriptor, (dnn_object * desc))                                                                 \
-  X(cudnnDestroyFilterDescriptor, (dnn_object desc))                                                                  \
-  X(cudnnSetFilter4dDescriptor, (dnn_object desc, int type, int format, int o, int c, int h, int w))                  \
-  X(cudnnCreateConvolutionDescriptor, (dnn_object * desc))                                                            \
-  X(cudnnDestroyConvolutionDescriptor, (dnn_object desc))                                                             \
-  X(cudnnSetConvolution2dDescriptor, (dnn_object desc, int pad_h, int pad_w, int stride_h, int stride_w,              \
-                                      int dilation_h, int dilation_w, int mode, int type))                            \
-  X(cudnnSetConvolutionGroupCount, (dnn_object desc, int groups))                                                     \
-  X(cudnnSetConvolutionMathType, (dnn_object desc, int math))                                                         \
-  X(cudnnGetConvolutionForwardAlgorithm_v7,                                                                           \
-    (dnn_handle handle, dnn_object x, dnn_object w, dnn_object conv, dnn_object y, int n, int *out_n, dnn_perf *out)) \
-  X(cudnnFindConvolutionForwardAlgorithm,                                                                             \
-    (dnn_handle handle, dnn_object x, dnn_object w, dnn_object conv, dnn_object y, int n, int *out_n, dnn_perf *out)) \
-  X(cudnnGetConvolutionForwardWorkspaceSize,                                                                          \
-    (dnn_handle handle, dnn_object x, dnn_object w, dnn_object conv, dnn_object y, int algo, size_t *bytes))          \
-  X(cudnnConvolutionForward, (dnn_handle handle, const void *alpha, dnn_object layout_x, const void *x,               \
-                              dnn_object layout_w, const void *w, dnn_object conv, int algo, void *workspace,         \
+#define DNN_FUNCTIONS(X)                                                                                               \
+  X(cudnnCreate, (dnn_handle * handle))                                                                                \
+  X(cudnnDestroy, (dnn_handle handle))                                                                                 \
+  X(cudnnSetStream, (dnn_handle handle, cu_stream stream))                                                             \
+  X(cudnnCreateTensorDescriptor, (dnn_object * desc))                                                                  \
+  X(cudnnDestroyTensorDescriptor, (dnn_object desc))                                                                   \
+  X(cudnnSetTensor4dDescriptor, (dnn_object desc, int format, int type, int n, int c, int h, int w))                   \
+  X(cudnnCreateFilterDescriptor, (dnn_object * desc))                                                                  \
+  X(cudnnDestroyFilterDescriptor, (dnn_object desc))                                                                   \
+  X(cudnnSetFilter4dDescriptor, (dnn_object desc, int type, int format, int o, int c, int h, int w))                   \
+  X(cudnnCreateConvolutionDescriptor, (dnn_object * desc))                                                             \
+  X(cudnnDestroyConvolutionDescriptor, (dnn_object desc))                                                              \
+  X(cudnnSetConvolution2dDescriptor, (dnn_object desc, int pad_h, int pad_w, int stride_h, int stride_w,               \
+                                      int dilation_h, int dilation_w, int mode, int type))                             \
+  X(cudnnSetConvolutionGroupCount, (dnn_object desc, int groups))                                                      \
+  X(cudnnSetConvolutionMathType, (dnn_object desc, int math))                                                          \
+  X(cudnnGetConvolutionForwardAlgorithm_v7,                                                                            \
+    (dnn_handle handle, dnn_object x, dnn_object w, dnn_object conv, dnn_object y, int n, int *out_n, dnn_perf *out))  \
+  X(cudnnFindConvolutionForwardAlgorithm,                                                                              \
+    (dnn_handle handle, dnn_object x, dnn_object w, dnn_object conv, dnn_object y, int n, int *out_n, dnn_perf *out))  \
+  X(cudnnGetConvolutionForwardWorkspaceSize,                                                                           \
+    (dnn_handle handle, dnn_object x, dnn_object w, dnn_object conv, dnn_object y, int algo, size_t *bytes))           \
+  X(cudnnCreateActivationDescriptor, (dnn_object * desc))                                                              \
+  X(cudnnDestroyActivationDescriptor, (dnn_object desc))                                                               \
+  X(cudnnSetActivationDescriptor, (dnn_object desc, int mode, int nan, double limit))                                  \
+  X(cudnnConvolutionBiasActivationForward,                                                                             \
+    (dnn_handle handle, const void *alpha, dnn_object layout_x, const void *x, dnn_object layout_w, const void *w,     \
+     dnn_object conv, int algo, void *workspace, size_t workspace_bytes, const void *alpha_add, dnn_object layout_add, \
+     const void *add, dnn_object layout_bias, const void *bias, dnn_object activation, dnn_object layout_y, void *y))  \
+  X(cudnnConvolutionForward, (dnn_handle handle, const void *alpha, dnn_object layout_x, const void *x,                \
+                              dnn_object layout_w, const void *w, dnn_object conv, int algo, void *workspace,          \
                               size_t workspace_bytes, const void *beta, dnn_object layout_y, void *y))
 
 typedef struct lt_functions {

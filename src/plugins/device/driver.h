@@ -47,6 +47,13 @@ typedef struct dev_launch {
 
 typedef enum dev_direction { DEV_TO_DEVICE, DEV_TO_HOST, DEV_WITHIN } dev_direction;
 
+/* What a library does to a sum before it stores it: v + bias + add, then max(v, 0) where NaN stays NaN. */
+typedef struct dev_after {
+  bool with_bias, with_add, relu;
+  const void *bias; /* per column of a product, per channel of a convolution; of the result's type, as |add| */
+  const void *add;  /* of the result's shape; not where the result goes */
+} dev_after;
+
 /* C = A B, row-major, for a vendor's library: per batch A [m, k] (or [k, m] if trans_a), B [k, n] (or [n, k]), C [m,
  * n]. Strides count elements from one batch to the next; 0: the same for all. */
 typedef struct dev_gemm {
@@ -56,6 +63,7 @@ typedef struct dev_gemm {
   int64_t stride_a, stride_b, stride_c;
   const void *a, *b;
   void *c;
+  dev_after after;
 } dev_gemm;
 
 /* Convolution, NCHW, weights OIHW; 1-D has height 1. */
@@ -66,6 +74,7 @@ typedef struct dev_conv {
   int64_t oh, ow;
   const void *x, *weights;
   void *y;
+  dev_after after;
 } dev_conv;
 
 typedef struct dev_driver {

@@ -100,6 +100,27 @@ void dev_call_tail(dev_call *c, const dev_tail *t) {
   for (int i = 0; i < TAIL_OPERANDS; i++) c->buffers[c->n_buffers++] = t->operands[i];
 }
 
+bool dev_tail_after(const dev_tail *t, int64_t n, int64_t div, int64_t mod, dev_after *out, dev_ref *out_bias,
+                    dev_ref *out_add) {
+  memset(out, 0, sizeof *out);
+  for (int i = 0; i < t->params.n; i++) {
+    const tail_step *s = &t->params.step[i];
+    if (out->relu) return false;
+    if (s->op == TAIL_RELU) {
+      out->relu = true;
+    } else if (s->op != TAIL_ADD || s->operand < 0) {
+      return false;
+    } else if (s->div == div && s->mod == mod && !out->with_bias) {
+      out->with_bias = true, *out_bias = t->operands[s->operand];
+    } else if (s->div == 1 && s->mod == n && !out->with_add) {
+      out->with_add = true, *out_add = t->operands[s->operand];
+    } else {
+      return false;
+    }
+  }
+  return t->params.n > 0;
+}
+
 ox_status *dev_emit_tail(dev_plan *p, const dev_tail *t, dev_ref y, uint32_t dtype, int64_t n) {
   if (t->params.n == 0) return NULL;
   tail_alone_params params = {(int)n, t->params};

@@ -48,6 +48,10 @@ bool dev_tail_join(const dev_tail *first, const dev_tail *then, dev_tail *out);
 void dev_call_tail(dev_call *c, const dev_tail *t);
 /* On |n| elements of |y|, in place; nothing if there are no steps. */
 OX_NODISCARD ox_status *dev_emit_tail(dev_plan *p, const dev_tail *t, dev_ref y, uint32_t dtype, int64_t n);
+/* A tail as a library can do it: of |n| results, a bias at index / div % mod and a value of the result's shape are added,
+ * each at most once, and Relu ends it. False: it is none of these, or has steps besides. */
+bool dev_tail_after(const dev_tail *t, int64_t n, int64_t div, int64_t mod, dev_after *out, dev_ref *out_bias,
+                    dev_ref *out_add);
 
 /* ---- products ---- */
 

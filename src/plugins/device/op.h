@@ -80,10 +80,12 @@ OX_NODISCARD ox_status *dev_emit_made(dev_plan *p, const dev_call *c, uint32_t t
 OX_NODISCARD ox_status *dev_emit_copy(dev_plan *p, dev_ref to, dev_ref from, size_t bytes);
 /* Output |out| is the bytes of |in|: nothing runs. */
 OX_NODISCARD ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in);
-/* By a library of the driver, if it takes it (|*out_taken|). Addresses in |g| are ignored; the buffers are those given.
- */
-OX_NODISCARD ox_status *dev_emit_gemm(dev_plan *p, const dev_gemm *g, dev_ref a, dev_ref b, dev_ref c, bool *out_taken);
-OX_NODISCARD ox_status *dev_emit_conv(dev_plan *p, const dev_conv *c, dev_ref x, dev_ref weights, dev_ref y,
+/* A library's call: A, B, C or X, weights, Y; then what is added (DEV_REF_NONE: nothing is). */
+typedef enum dev_call_buffer { DEV_CALL_BIAS = 3, DEV_CALL_ADD = 4, DEV_CALL_BUFFERS = 5 } dev_call_buffer;
+/* By a library of the driver, if it takes it (|*out_taken|). Addresses in |g| and |c| are ignored. */
+OX_NODISCARD ox_status *dev_emit_gemm(dev_plan *p, const dev_gemm *g, const dev_ref buffers[DEV_CALL_BUFFERS],
+                                      bool *out_taken);
+OX_NODISCARD ox_status *dev_emit_conv(dev_plan *p, const dev_conv *c, const dev_ref buffers[DEV_CALL_BUFFERS],
                                       bool *out_taken);
 /* "…": INVALID_ARGUMENT; the plan adds the node's name. */
 OX_NODISCARD ox_status *dev_refuse(const dev_plan *p, const char *text);

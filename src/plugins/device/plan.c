@@ -116,24 +116,24 @@ ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in) {
   return NULL;
 }
 
-ox_status *dev_emit_gemm(dev_plan *p, const dev_gemm *g, dev_ref a, dev_ref b, dev_ref c, bool *out_taken) {
+ox_status *dev_emit_gemm(dev_plan *p, const dev_gemm *g, const dev_ref buffers[DEV_CALL_BUFFERS], bool *out_taken) {
   dev_step *s;
   *out_taken = false;
   if (!p->part->ep->libraries || !dev_the_driver.gemm) return NULL;
   DEV_TRY(dev_the_driver.gemm_takes(p->part->ep->device, g, out_taken));
   if (!*out_taken) return NULL;
-  DEV_TRY(add_step(p, DEV_STEP_GEMM, (dev_ref[]){a, b, c}, 3, &s));
+  DEV_TRY(add_step(p, DEV_STEP_GEMM, buffers, DEV_CALL_BUFFERS, &s));
   s->gemm = *g;
   return NULL;
 }
 
-ox_status *dev_emit_conv(dev_plan *p, const dev_conv *c, dev_ref x, dev_ref weights, dev_ref y, bool *out_taken) {
+ox_status *dev_emit_conv(dev_plan *p, const dev_conv *c, const dev_ref buffers[DEV_CALL_BUFFERS], bool *out_taken) {
   dev_step *s;
   *out_taken = false;
   if (!p->part->ep->libraries || !dev_the_driver.conv) return NULL;
   DEV_TRY(dev_the_driver.conv_takes(p->part->ep->device, c, out_taken));
   if (!*out_taken) return NULL;
-  DEV_TRY(add_step(p, DEV_STEP_CONV, (dev_ref[]){x, weights, y}, 3, &s));
+  DEV_TRY(add_step(p, DEV_STEP_CONV, buffers, DEV_CALL_BUFFERS, &s));
   s->conv = *c;
   return NULL;
 }

@@ -14,7 +14,7 @@ typedef struct dev_step {
   dev_step_kind kind;
   size_t node; /* that it is of, for errors */
   uint32_t n_buffers;
-  dev_ref buffers[DEV_MAX_BUFFERS]; /* COPY: to, from. GEMM: a, b, c. CONV: x, weights, y */
+  dev_ref buffers[DEV_MAX_BUFFERS]; /* COPY: to, from. GEMM, CONV: DEV_CALL_BUFFERS */
   dev_launch launch;
   size_t copy_bytes;
   dev_gemm gemm;

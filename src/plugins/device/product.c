@@ -93,16 +93,33 @@ static ox_status *emit_kernel(dev_plan *p, const dev_product *given, const dev_t
   return dev_emit(p, &c);
 }
 
+/* With all of |tail| if the library can, else without. */
+static ox_status *try_library(dev_plan *p, const dev_product *x, const dev_tail *tail, int64_t count, bool *out_taken,
+                              bool *out_finished) {
+  dev_gemm form;
+  dev_ref buffers[DEV_CALL_BUFFERS] = {x->a, x->b, x->c};
+  *out_taken = *out_finished = false;
+  if (!library_form(x, &form)) return NULL;
+  *out_finished =
+      tail && dev_tail_after(tail, count, 1, form.n, &form.after, &buffers[DEV_CALL_BIAS], &buffers[DEV_CALL_ADD]);
+  if (*out_finished) DEV_TRY(dev_emit_gemm(p, &form, buffers, out_taken));
+  if (*out_taken) return NULL;
+  *out_finished = false;
+  memset(&form.after, 0, sizeof form.after);
+  buffers[DEV_CALL_BIAS] = buffers[DEV_CALL_ADD] = (dev_ref){0};
+  return dev_emit_gemm(p, &form, buffers, out_taken);
+}
+
 ox_status *dev_emit_product(dev_plan *p, const dev_product *x) {
   const dev_tail none = dev_tail_none(UINT32_MAX), *first = x->first ? x->first : &none,
                  *then = x->then ? x->then : &none;
   const int64_t count = batches(&x->g) * x->g.m * x->g.n;
-  dev_gemm form;
   dev_tail tail;
-  bool taken = false;
+  bool taken, finished;
   if (count == 0) return NULL;
-  if (library_form(x, &form)) DEV_TRY(dev_emit_gemm(p, &form, x->a, x->b, x->c, &taken));
   bool joined = dev_tail_join(first, then, &tail);
+  DEV_TRY(try_library(p, x, joined ? &tail : NULL, count, &taken, &finished));
+  if (finished) return NULL;
   if (!taken) DEV_TRY(emit_kernel(p, x, joined ? &tail : first));
   if (taken && !joined) DEV_TRY(dev_emit_tail(p, first, x->c, x->dtype, count));
   if (joined) return taken ? dev_emit_tail(p, &tail, x->c, x->dtype, count) : NULL;

@@ -32,9 +32,11 @@ static ox_status *put(const dev_plan *p, const dev_step *s, dev_queue *q, void *
       return dev_the_driver.copy(p->part->ep->device, q, at[0], at[1], s->copy_bytes, DEV_WITHIN);
     case DEV_STEP_GEMM:
       gemm = s->gemm, gemm.a = at[0], gemm.b = at[1], gemm.c = at[2];
+      gemm.after.bias = at[DEV_CALL_BIAS], gemm.after.add = at[DEV_CALL_ADD];
       return dev_the_driver.gemm(q, &gemm);
     case DEV_STEP_CONV:
       conv = s->conv, conv.x = at[0], conv.weights = at[1], conv.y = at[2];
+      conv.after.bias = at[DEV_CALL_BIAS], conv.after.add = at[DEV_CALL_ADD];
       return dev_the_driver.conv(q, &conv);
   }
   return NULL;

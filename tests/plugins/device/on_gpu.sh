@@ -19,7 +19,7 @@ for name in driver driver_order driver_faults driver_libraries; do
   [ -f "tests/plugins/device/${name}_test.c" ] || continue
   ${CC:-cc} -std=c11 -O2 -g -D_POSIX_C_SOURCE=200809L -DOX_TEST_CUDA -DCUDA_STANDIN='"none"' -Ddev_the_driver=dev_cuda_driver \
     -Itests/support/standin -Itests -Isrc -Iinclude -I"$build/generated" -o "$build/test.$name" \
-    "tests/plugins/device/${name}_test.c" tests/plugins/device/rig.c tests/plugins/device/rig_cuda.c src/plugins/cuda/*.c \
+    "tests/plugins/device/${name}_test.c" tests/plugins/device/rig.c tests/plugins/device/rig_cuda.c src/plugins/cuda/*.c src/plugins/device/fail.c \
     -Wl,--start-group "$build"/lib/libonyx*.a -Wl,--end-group -lm -ldl -lpthread
   echo "== $name"
   ONYX_TEST_GPU=1 "$build/test.$name"

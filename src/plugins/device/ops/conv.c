@@ -46,7 +46,9 @@ static ox_status *emit_product(dev_plan *p, const conv *v) {
   return dev_emit_product(p, &x);
 }
 
-static ox_status *try_library(dev_plan *p, const conv *v, bool *out_taken) {
+/* With all of |tail| (NULL: it was too long) if the library can, else without. */
+static ox_status *try_library(dev_plan *p, const conv *v, const dev_tail *tail, int64_t count, bool *out_taken,
+                              bool *out_finished) {
   const dev_window *w = &v->w;
   dev_conv c = {.dtype = v->dtype,
                 .n = v->images,
@@ -62,8 +64,17 @@ static ox_status *try_library(dev_plan *p, const conv *v, bool *out_taken) {
                 .pads = {w->before[1], w->before[2], w->after[1], w->after[2]},
                 .oh = w->out[1],
                 .ow = w->out[2]};
-  *out_taken = false;
-  return w->axes > 2 ? NULL : dev_emit_conv(p, &c, v->x, v->weights, v->y, out_taken);
+  dev_ref buffers[DEV_CALL_BUFFERS] = {v->x, v->weights, v->y};
+  *out_taken = *out_finished = false;
+  if (w->axes > 2) return NULL;
+  *out_finished = tail && dev_tail_after(tail, count, v->pixels, v->group * v->o, &c.after, &buffers[DEV_CALL_BIAS],
+                                         &buffers[DEV_CALL_ADD]);
+  if (*out_finished) DEV_TRY(dev_emit_conv(p, &c, buffers, out_taken));
+  if (*out_taken) return NULL;
+  *out_finished = false;
+  memset(&c.after, 0, sizeof c.after);
+  buffers[DEV_CALL_BIAS] = buffers[DEV_CALL_ADD] = (dev_ref){0};
+  return dev_emit_conv(p, &c, buffers, out_taken);
 }
 
 static bool is_depthwise3(const dev_window *w, int64_t c) {
@@ -117,7 +128,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   conv v = {
       .images = x->dim[0], .group = dev_attr_int(n, "group", 1), .c = f->dim[1], .dtype = dev_dtype(p, dev_in(n, 0))};
   dev_tail joined;
-  bool taken = false;
+  bool taken, finished;
   if (v.group < 1 || x->dim[1] != v.group * v.c || f->dim[0] % v.group)
     return dev_refuse(p, "channels of X, of the weights and groups do not fit");
   v.o = f->dim[0] / v.group, v.pixels = dev_span(y, 2, y->rank);
@@ -130,7 +141,8 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   if (dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX)
     dev_tail_operand(&v.bias, TAIL_ADD, dev_value(p, dev_in(n, 2)), v.pixels, v.group * v.o);
   bool join = dev_tail_join(&v.bias, &v.then, &joined);
-  DEV_TRY(try_library(p, &v, &taken));
+  DEV_TRY(try_library(p, &v, join ? &joined : NULL, count, &taken, &finished));
+  if (finished) return NULL;
   if (!taken && is_product(&v)) return emit_product(p, &v);
   if (!taken) DEV_TRY(emit_kernel(p, &v, join ? &joined : &v.bias));
   if (taken && !join) DEV_TRY(dev_emit_tail(p, &v.bias, v.y, v.dtype, count));

@@ -54,6 +54,12 @@ int cudnnCreateFilterDescriptor(dnn_object *desc) { return make(desc); }
 int cudnnDestroyFilterDescriptor(dnn_object desc) { return drop(desc); }
 int cudnnCreateConvolutionDescriptor(dnn_object *desc) { return make(desc); }
 int cudnnDestroyConvolutionDescriptor(dnn_object desc) { return drop(desc); }
+int cudnnCreateActivationDescriptor(dnn_object *desc) { return make(desc); }
+int cudnnDestroyActivationDescriptor(dnn_object desc) { return drop(desc); }
+int cudnnSetActivationDescriptor(dnn_object desc, int mode, int nan, double limit) {
+  *desc = (struct dnn_opaque){.d = {mode, nan, (int)limit}};
+  return standin_gate(false);
+}
 int cudnnSetTensor4dDescriptor(dnn_object desc, int format, int type, int n, int c, int h, int w) {
   *desc = (struct dnn_opaque){type, {n, c, h, w}};
   return format == DNN_NCHW ? standin_gate(false) : DNN_NOT_SUPPORTED;
@@ -113,7 +119,8 @@ int cudnnGetConvolutionForwardWorkspaceSize(dnn_handle handle, dnn_object x, dnn
 
 typedef struct convolution {
   struct dnn_opaque x, w, conv, y;
-  cu_address at_x, at_w, at_y;
+  cu_address at_x, at_w, at_y, at_bias, at_add; /* 0: nothing is added */
+  bool relu;
 } convolution;
 _Static_assert(sizeof(convolution) <= sizeof((standin_op){0}.arg), "it travels in an op");
 
@@ -141,12 +148,16 @@ static float one(const convolution *c, const char *x, const char *w, const int *
 static int convolve(void *arg) {
   const convolution *c = arg;
   const char *x = standin_begin(c->at_x), *w = standin_begin(c->at_w);
+  const char *bias = c->at_bias ? standin_begin(c->at_bias) : NULL, *add = c->at_add ? standin_begin(c->at_add) : NULL;
   char *y = standin_begin(c->at_y);
   const int *d = c->y.d;
-  if (!x || !w || !y) return ILLEGAL_ADDRESS;
+  if (!x || !w || !y || (c->at_bias && !bias) || (c->at_add && !add)) return ILLEGAL_ADDRESS;
   for (int64_t i = 0; i < (int64_t)d[0] * d[1] * d[2] * d[3]; i++) {
     int at[4] = {(int)(i / d[3] / d[2] / d[1]), (int)(i / d[3] / d[2] % d[1]), (int)(i / d[3] % d[2]), (int)(i % d[3])};
     float v = one(c, x, w, at);
+    if (bias) v += load(bias, at[1], c->y.type);
+    if (add) v += load(add, i, c->y.type);
+    if (c->relu && v < 0) v = 0;
     if (c->y.type == DNN_HALF)
       ((unsigned short *)(void *)y)[i] = dev_to_half(v);
     else
@@ -155,25 +166,50 @@ static int convolve(void *arg) {
   return OK;
 }
 
-int cudnnConvolutionForward(dnn_handle handle, const void *alpha, dnn_object layout_x, const void *x,
-                            dnn_object layout_w, const void *w, dnn_object conv, int algo, void *workspace,
-                            size_t workspace_bytes, const void *beta, dnn_object layout_y, void *y) {
-  int code = standin_gate(true);
-  if (code) return code;
-  convolution c = {*layout_x,
-                   *layout_w,
-                   *conv,
-                   *layout_y,
-                   (cu_address)(uintptr_t)x,
-                   (cu_address)(uintptr_t)w,
-                   (cu_address)(uintptr_t)y};
-  bool right = *(const float *)alpha == 1 && *(const float *)beta == 0 && fits(&c.x, &c.w, &c.conv, &c.y);
+/* |c| without the descriptors, which are added here. */
+static int put(dnn_handle handle, convolution c, dnn_object x, dnn_object w, dnn_object conv, dnn_object y, int algo,
+               void *workspace, size_t workspace_bytes) {
+  c.x = *x, c.w = *w, c.conv = *conv, c.y = *y;
   bool math = c.x.type == DNN_HALF ? c.conv.d[7] == DNN_MATH_TENSOR_OP || c.conv.d[7] == DNN_MATH_DEFAULT
                                    : c.conv.d[7] == DNN_MATH_FMA;
-  if (!right || !math || algo == 7 || workspace_bytes < WORKSPACE ||
+  if (!fits(&c.x, &c.w, &c.conv, &c.y) || !math || algo == 7 || workspace_bytes < WORKSPACE ||
       !standin_at((cu_address)(uintptr_t)workspace, workspace_bytes))
     return INVALID_VALUE;
   standin_op op = {.kind = OP_CALL, .call = convolve};
   memcpy(op.arg, &c, sizeof c);
   return standin_put(handle->stream, &op);
+}
+
+int cudnnConvolutionForward(dnn_handle handle, const void *alpha, dnn_object layout_x, const void *x,
+                            dnn_object layout_w, const void *w, dnn_object conv, int algo, void *workspace,
+                            size_t workspace_bytes, const void *beta, dnn_object layout_y, void *y) {
+  int code = standin_gate(true);
+  if (code) return code;
+  if (*(const float *)alpha != 1 || *(const float *)beta != 0) return INVALID_VALUE;
+  convolution c = {
+      .at_x = (cu_address)(uintptr_t)x, .at_w = (cu_address)(uintptr_t)w, .at_y = (cu_address)(uintptr_t)y};
+  return put(handle, c, layout_x, layout_w, conv, layout_y, algo, workspace, workspace_bytes);
+}
+
+int cudnnConvolutionBiasActivationForward(dnn_handle handle, const void *alpha, dnn_object layout_x, const void *x,
+                                          dnn_object layout_w, const void *w, dnn_object conv, int algo,
+                                          void *workspace, size_t workspace_bytes, const void *alpha_add,
+                                          dnn_object layout_add, const void *add, dnn_object layout_bias,
+                                          const void *bias, dnn_object activation, dnn_object layout_y, void *y) {
+  int code = standin_gate(true);
+  if (code) return code;
+  const float added = *(const float *)alpha_add;
+  const int *d = layout_bias->d;
+  bool right = *(const float *)alpha == 1 && (added == 0 || added == 1) && add && bias;
+  right &= d[0] == 1 && d[1] == layout_y->d[1] && d[2] == 1 && d[3] == 1 && layout_bias->type == layout_y->type;
+  right &= memcmp(layout_add, layout_y, sizeof *layout_y) == 0;
+  right &= activation->d[0] == DNN_RELU && activation->d[1] == DNN_PROPAGATE_NAN;
+  if (!right) return INVALID_VALUE;
+  convolution c = {.at_x = (cu_address)(uintptr_t)x,
+                   .at_w = (cu_address)(uintptr_t)w,
+                   .at_y = (cu_address)(uintptr_t)y,
+                   .at_bias = (cu_address)(uintptr_t)bias,
+                   .at_add = added != 0 ? (cu_address)(uintptr_t)add : 0,
+                   .relu = true};
+  return put(handle, c, layout_x, layout_w, conv, layout_y, algo, workspace, workspace_bytes);
 }

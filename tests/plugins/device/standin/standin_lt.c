@@ -17,7 +17,8 @@ struct cublasLtContext {
 
 /* Any of the descriptors. */
 struct lt_opaque {
-  int type, trans[2];
+  int type, trans[2], epilogue;
+  cu_address bias;
   int64_t rows, columns, leading, batch, offset;
 };
 
@@ -52,9 +53,15 @@ int cublasLtMatmulDescCreate(lt_object *desc, int compute, int scale) {
 int cublasLtMatmulDescDestroy(lt_object desc) { return drop(desc); }
 int cublasLtMatmulDescSetAttribute(lt_object desc, int attribute, const void *value, size_t bytes) {
   int code = standin_gate(false);
-  if (code || bytes != 4 || attribute < LT_DESC_TRANS_A || attribute > LT_DESC_TRANS_B)
-    return code ? code : INVALID_VALUE;
-  memcpy(&desc->trans[attribute - LT_DESC_TRANS_A], value, 4);
+  if (code) return code;
+  if ((attribute == LT_DESC_TRANS_A || attribute == LT_DESC_TRANS_B) && bytes == 4)
+    memcpy(&desc->trans[attribute - LT_DESC_TRANS_A], value, 4);
+  else if (attribute == LT_DESC_EPILOGUE && bytes == 4 && *(const int32_t *)value == LT_EPILOGUE_BIAS)
+    desc->epilogue = LT_EPILOGUE_BIAS;
+  else if (attribute == LT_DESC_BIAS && bytes == sizeof desc->bias)
+    memcpy(&desc->bias, value, bytes);
+  else
+    return INVALID_VALUE;
   return OK;
 }
 int cublasLtMatrixLayoutCreate(lt_object *layout, int type, uint64_t rows, uint64_t columns, int64_t leading) {
@@ -88,9 +95,12 @@ int cublasLtMatmulPreferenceSetAttribute(lt_object preference, int attribute, co
 }
 
 typedef struct product {
-  struct lt_opaque a, b, d;
-  int trans_a, trans_b;
-  cu_address at_a, at_b, at_d;
+  struct matrix {
+    int type;
+    int64_t rows, columns, leading, batch, offset;
+  } a, b, d;
+  bool trans_a, trans_b;
+  cu_address at_a, at_b, at_c, at_d, at_bias; /* c, bias: 0 if nothing is added */
   int64_t k;
 } product;
 _Static_assert(sizeof(product) <= sizeof((standin_op){0}.arg), "it travels in an op");
@@ -102,10 +112,14 @@ static bool fits(const product *p) {
          p->a.leading >= p->a.rows && p->b.leading >= p->b.rows && p->d.leading >= p->d.rows;
 }
 
+static struct matrix matrix_of(const struct lt_opaque *l) {
+  return (struct matrix){l->type, l->rows, l->columns, l->leading, l->batch, l->offset};
+}
+
 static product product_of(lt_object desc, lt_object a, lt_object b, lt_object d) {
-  return (product){.a = *a,
-                   .b = *b,
-                   .d = *d,
+  return (product){.a = matrix_of(a),
+                   .b = matrix_of(b),
+                   .d = matrix_of(d),
                    .trans_a = desc->trans[0],
                    .trans_b = desc->trans[1],
                    .k = desc->trans[0] ? a->rows : a->columns};
@@ -132,8 +146,9 @@ static float load(const char *p, int64_t i, int type) {
 static int multiply(void *arg) {
   const product *p = arg;
   const char *a = standin_begin(p->at_a), *b = standin_begin(p->at_b);
+  const char *c = p->at_c ? standin_begin(p->at_c) : NULL, *bias = p->at_bias ? standin_begin(p->at_bias) : NULL;
   char *d = standin_begin(p->at_d);
-  if (!a || !b || !d) return ILLEGAL_ADDRESS;
+  if (!a || !b || !d || (p->at_c && !c) || (p->at_bias && !bias)) return ILLEGAL_ADDRESS;
   for (int64_t batch = 0; batch < p->d.batch; batch++)
     for (int64_t j = 0; j < p->d.columns; j++)
       for (int64_t i = 0; i < p->d.rows; i++) {
@@ -142,6 +157,8 @@ static int multiply(void *arg) {
         for (int64_t k = 0; k < p->k; k++)
           sum += load(a, batch * p->a.offset + (p->trans_a ? i * p->a.leading + k : k * p->a.leading + i), p->a.type) *
                  load(b, batch * p->b.offset + (p->trans_b ? k * p->b.leading + j : j * p->b.leading + k), p->b.type);
+        if (c) sum += load(c, at, p->d.type);
+        if (bias) sum += load(bias, i, p->d.type);
         if (p->d.type == LT_R_16F)
           ((unsigned short *)(void *)d)[at] = dev_to_half(sum);
         else
@@ -159,10 +176,14 @@ int cublasLtMatmul(lt_handle handle, lt_object desc, const void *alpha, const vo
   if (code) return code;
   uint64_t alignment = ((const uint64_t *)algo)[1];
   if (((uintptr_t)a | (uintptr_t)b | (uintptr_t)d) % alignment) return INVALID_VALUE;
-  if (*(const float *)alpha != 1 || *(const float *)beta != 0 || c != d || *(const uint64_t *)algo != 0x17 ||
-      workspace_bytes < WORKSPACE || !standin_at((cu_address)(uintptr_t)workspace, workspace_bytes) || !fits(&p))
+  const float scale = *(const float *)beta;
+  const bool has_bias = desc->epilogue == LT_EPILOGUE_BIAS;
+  if (*(const float *)alpha != 1 || (scale != 0 && scale != 1) || (scale == 0 && c != d) || (has_bias && !desc->bias) ||
+      *(const uint64_t *)algo != 0x17 || workspace_bytes < WORKSPACE ||
+      !standin_at((cu_address)(uintptr_t)workspace, workspace_bytes) || !fits(&p))
     return INVALID_VALUE;
   p.at_a = (cu_address)(uintptr_t)a, p.at_b = (cu_address)(uintptr_t)b, p.at_d = (cu_address)(uintptr_t)d;
+  p.at_c = scale != 0 ? (cu_address)(uintptr_t)c : 0, p.at_bias = has_bias ? desc->bias : 0;
   standin_op op = {.kind = OP_CALL, .call = multiply};
   memcpy(op.arg, &p, sizeof p);
   return standin_put(stream, &op);
