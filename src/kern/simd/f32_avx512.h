@@ -13,7 +13,7 @@
 
 #define VF32_LANES 16
 #define VF32_HAS_FMA 1
-#define VF32_HAS_LDEXP 1 /* one instruction, right for all n */
+#define VF32_HAS_LDEXP 1 /* one instruction, right for all n, which is rounded down */
 typedef __m512 vf32;
 typedef __m512i vi32;
 typedef __mmask16 vm32;
@@ -103,6 +103,7 @@ OX_INLINE vf32 vf32_floor(vf32 a) { return _mm512_roundscale_ps(a, 9); }
 OX_INLINE vf32 vf32_ceil(vf32 a) { return _mm512_roundscale_ps(a, 10); }
 OX_INLINE vf32 vf32_trunc(vf32 a) { return _mm512_roundscale_ps(a, 11); }
 OX_INLINE vf32 vf32_ldexp(vf32 a, vf32 n) { return _mm512_scalef_ps(a, n); }
+OX_INLINE vf32 vf32_within(vf32 a, float most) { return _mm512_range_ps(a, _mm512_set1_ps(most), 2); }
 
 /* ---- bits and integers ---- */
 OX_INLINE vi32 vf32_bits(vf32 a) { return _mm512_castps_si512(a); }

@@ -29,6 +29,8 @@ OX_INLINE vf32 vf32_ldexp(vf32 a, vf32 n) {
   vf32 first = vf32_mul(a, vi32_as_f32(vi32_shl(vi32_add(half, bias), 23)));
   return vf32_mul(first, vi32_as_f32(vi32_shl(vi32_add(rest, bias), 23)));
 }
+/* a cut off at -most and most, most > 0; of NaN anything */
+OX_INLINE vf32 vf32_within(vf32 a, float most) { return vf32_max(vf32_splat(-most), vf32_min(vf32_splat(most), a)); }
 #endif
 
 /* v, held in a register: where several instructions use it, the compiler must not load it anew for each. */

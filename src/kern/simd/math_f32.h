@@ -64,6 +64,32 @@ OX_INLINE vf32 vf32_expm1(vf32 x) {
   return vf32_select(vf32_gt(x, vf32_splat(88.0f)), vf32_exp(x), vf32_expm1_le88(vf32_at_most(x, 88.0f)));
 }
 
+#ifdef VF32_HAS_LDEXP
+/* 1 + exp(-x) for |x| <= 1000, infinite where exp(-x) is: exp(-x) = 2^n exp(-r), n in 16ths, |r| <= ln2 / 32. Bits 0 to
+ * 3 of the sum that rounds are the fraction of n, whose power is in a table; ldexp rounds n down. The table is that of
+ * 2^(i/16) / q, and the polynomial q exp(-r): with this q all entries are within 0.3 x 2^-24 of what they stand for,
+ * where 2^(i/16) itself would be an error of its own. */
+OX_INLINE vf32 math_one_and_exp_neg_(vf32 x) {
+  static const float table[16] = {0x1.1e3c44p+0f, 0x1.2ae87cp+0f, 0x1.382456p+0f, 0x1.45f62ep+0f,
+                                  0x1.5464a8p+0f, 0x1.6376b4p+0f, 0x1.73339p+0f,  0x1.83a2cap+0f,
+                                  0x1.94cc4ap+0f, 0x1.a6b84ep+0f, 0x1.b96f74p+0f, 0x1.ccfab8p+0f,
+                                  0x1.e1638p+0f,  0x1.f6b39ap+0f, 0x1.067aa2p+1f, 0x1.121998p+1f};
+  vf32 magic = vf32_splat(0x1.8p19f), m = vf32_fnma(x, vf32_splat(0x1.715476p+0f), magic), n = vf32_sub(m, magic);
+  vf32 r = vf32_fma(n, vf32_splat(0x1.7f7d1cp-20f), vf32_fma(n, vf32_splat(0x1.62e4p-1f), x));
+  vf32 p = vf32_fma(vf32_splat(-0x1.31454cp-3f), r, vf32_splat(0x1.c9ef48p-2f));
+  p = vf32_fma(vf32_fma(p, r, vf32_splat(-0x1.c9eab2p-1f)), r, vf32_splat(0x1.c9eab2p-1f));
+  return vf32_fma(vf32_ldexp(vf32_pick16(table, vf32_bits(m)), n), p, vf32_splat(1.0f));
+}
+
+/* 1 / (1 + exp(-x)); 0 below -87 */
+OX_INLINE vf32 vf32_sigmoid(vf32 x) {
+  vf32 over = vf32_select(vf32_lt(x, vf32_splat(-87.0f)), vf32_zero(), vf32_splat(1.0f));
+  return vf32_div(over, math_one_and_exp_neg_(vf32_at_most(vf32_at_least(x, -1000.0f), 1000.0f)));
+}
+
+/* x / (1 + exp(-x)); NaN passes above the line */
+OX_INLINE vf32 vf32_silu(vf32 x) { return vf32_div(x, math_one_and_exp_neg_(vf32_within(x, 1000.0f))); }
+#else
 /* 1 + exp(-x), for x from -87 on as exact as exp: where exp(-x) is large it is all of the sum. */
 OX_INLINE vf32 math_one_and_exp_neg_(vf32 x) {
   vf32 one = vf32_splat(1.0f), scale;
@@ -81,22 +107,6 @@ OX_INLINE vf32 vf32_sigmoid(vf32 x) {
   return vf32_div(over, math_one_and_exp_neg_(x));
 }
 
-#ifdef VF32_HAS_LDEXP
-/* x / (1 + exp(-x)): the exponential of a large -x becomes infinite by itself. Where -x is so large that rounding makes
- * nonsense of r, p is no zero: exp cut off after an even power has none. r is that of math_split_exp_small_(-x),
- * negative. */
-OX_INLINE vf32 vf32_silu(vf32 x) {
-  vf32 c = vf32_at_most(x, 87.0f), one = vf32_splat(1.0f), magic = vf32_splat(0x1.8p23f);
-  vf32 n = vf32_sub(vf32_fnma(c, vf32_splat(0x1.715476p+0f), magic), magic);
-  vf32 r = vf32_fma(n, vf32_splat(0x1.7f7d1cp-20f), vf32_fma(n, vf32_splat(0x1.62e4p-1f), c));
-  vf32 p = vf32_fma(vf32_splat(0x1.6db5b2p-10f), r, vf32_splat(-0x1.123c78p-7f));
-  p = vf32_fma(p, r, vf32_splat(0x1.55545cp-5f));
-  p = vf32_fma(p, r, vf32_splat(-0x1.55548ep-3f));
-  p = vf32_fma(p, r, vf32_splat(0.5f));
-  p = vf32_fma(vf32_fma(p, r, vf32_splat(-1.0f)), r, one);
-  return vf32_div(x, vf32_add(vf32_ldexp(p, n), one));
-}
-#else
 /* x / (1 + exp(-x)), in which x times 0 below -87 */
 OX_INLINE vf32 vf32_silu(vf32 x) {
   vf32 over = vf32_select(vf32_lt(x, vf32_splat(-87.0f)), vf32_mul(x, vf32_zero()), x);
