@@ -34,6 +34,17 @@ typedef struct tile {
   int64_t len[OX_CONV_AXES]; /* of the copy */
 } tile;
 
+/* Whether all taps of |t| lie inside, and else the extents of the copy. */
+static void place(const plan *p, tile *t) {
+  const ox_conv_geom *g = &p->g;
+  t->in_place = true;
+  for (int a = 0; a < OX_CONV_AXES; a++) {
+    int64_t first = t->o[a] * g->stride[a], last = (t->o[a] + t->n[a] - 1) * g->stride[a];
+    t->in_place = p->padded || (t->in_place && first + p->tap_min[a] >= 0 && last + p->tap_max[a] < g->in[a]);
+    t->len[a] = p->by_tap[a] ? t->n[a] * g->n_taps[a] : last - first + p->tap_max[a] - p->tap_min[a] + 1;
+  }
+}
+
 static tile tile_at(const plan *p, int64_t i) {
   const ox_conv_geom *g = &p->g;
   tile t = {0};
@@ -42,12 +53,7 @@ static tile tile_at(const plan *p, int64_t i) {
   t.o[1] = i % p->tiles_h * p->tile_h, t.n[1] = OX_MIN(p->tile_h, g->out[1] - t.o[1]), i /= p->tiles_h;
   t.o[0] = i % g->out[0], t.n[0] = 1, i /= g->out[0];
   t.group = i % g->groups, t.image = i / g->groups;
-  t.in_place = true; /* unless a tap lies outside */
-  for (int a = 0; a < OX_CONV_AXES; a++) {
-    int64_t first = t.o[a] * g->stride[a], last = (t.o[a] + t.n[a] - 1) * g->stride[a];
-    t.in_place = p->padded || (t.in_place && first + p->tap_min[a] >= 0 && last + p->tap_max[a] < g->in[a]);
-    t.len[a] = p->by_tap[a] ? t.n[a] * g->n_taps[a] : last - first + p->tap_max[a] - p->tap_min[a] + 1;
-  }
+  place(p, &t);
   return t;
 }
 
@@ -235,11 +241,56 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       m.bias = a->bias ? a->bias + t->group * g->oc + q * OX_BLOCK : NULL;
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
       s.y = a->y + y + q * p->pixels * OX_BLOCK, s.z = a->z ? a->z + y + q * p->pixels * OX_BLOCK : NULL;
-      m.fetch = q == t->q0 && t->in_place && !p->padded;
+      m.fetch = q == t->q0 && t->in_place && !p->padded && p->unit == OX_BLOCK;
       multiply(p, t, &m, &s, &reg);
     }
     done += k;
   }
+}
+
+/* ---- tiles at the edge ---- */
+
+static void run_part(const plan *p, const ox_conv_args *a, const tile *of, int64_t row, int64_t rows, int64_t col,
+                     int64_t cols, char *scratch) {
+  tile t = *of;
+  t.o[1] = row, t.n[1] = rows, t.o[2] = col, t.n[2] = cols;
+  if (rows <= 0 || cols <= 0) return;
+  place(p, &t);
+  run_tile(p, a, &t, scratch);
+}
+
+/* Lines [*lo, *hi) of |t| along axis |a| find all taps inside; at both ends whole pieces of |piece| lines do not. */
+static void find_inside(const plan *p, const tile *t, int a, int64_t piece, int64_t *lo, int64_t *hi) {
+  const ox_conv_geom *g = &p->g;
+  int64_t step = g->stride[a], first = t->o[a], end = first + t->n[a];
+  int64_t begin = p->tap_min[a] < 0 ? OX_CEIL_DIV(-p->tap_min[a], step) : 0;
+  int64_t last = p->tap_max[a] < g->in[a] ? (g->in[a] - 1 - p->tap_max[a]) / step + 1 : 0;
+  *lo = begin > first ? OX_MIN(first + OX_ROUND_UP(begin - first, piece), end) : first;
+  *hi = last < end ? OX_MAX(end - OX_ROUND_UP(end - last, piece), *lo) : end;
+}
+
+/* Copying takes long beside the products that read the copy. */
+static bool copy_is_dear(const plan *p, const tile *t) {
+  const ox_conv_geom *g = &p->g;
+  return g->stride[1] * g->stride[2] * 5 >= p->taps * (t->q1 - t->q0);
+}
+
+/* A tile some of whose taps lie outside: what finds them inside may be computed in place, only its borders are copied. */
+static void run_edge(const plan *p, const ox_conv_args *a, const tile *t, char *scratch) {
+  int64_t r0, r1, c0, c1, d0, d1, row = t->o[1], col = t->o[2], rows = t->n[1], cols = t->n[2];
+  find_inside(p, t, 0, 1, &d0, &d1);
+  find_inside(p, t, 1, 1, &r0, &r1);
+  find_inside(p, t, 2, p->mr, &c0, &c1);
+  int64_t pieces = (c0 > col) + OX_CEIL_DIV(c1 - c0, p->mr) + (col + cols > c1);
+  if (!copy_is_dear(p, t) || d0 == d1 || r0 >= r1 || c1 - c0 < p->mr || pieces > OX_CEIL_DIV(cols, p->mr)) {
+    run_tile(p, a, t, scratch);
+    return;
+  }
+  run_part(p, a, t, row, r0 - row, col, cols, scratch);
+  run_part(p, a, t, r0, r1 - r0, col, c0 - col, scratch);
+  run_part(p, a, t, r0, r1 - r0, c0, c1 - c0, scratch);
+  run_part(p, a, t, r0, r1 - r0, c1, col + cols - c1, scratch);
+  run_part(p, a, t, r1, row + rows - r1, col, cols, scratch);
 }
 
 void ox_bconv_direct_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
@@ -253,6 +304,9 @@ void ox_bconv_direct_run(const ox_bconv_plan *head, const ox_conv_args *a, uint3
   }
   for (int64_t i = begin; i < end; i++) {
     tile t = tile_at(p, i);
-    run_tile(p, a, &t, scratch);
+    if (t.in_place)
+      run_tile(p, a, &t, scratch);
+    else
+      run_edge(p, a, &t, scratch);
   }
 }
