@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * bench/onednn_bench.c - the layers of ResNet-50 as calls of oneDNN with nothing around them: what the oneDNN provider
- * (docs/onednn.md) can reach at best. As many threads as OMP_NUM_THREADS says.
+ * (docs/onednn.md) can reach at best; bench/onednn_layers.py has them beside its own. As many threads as
+ * OMP_NUM_THREADS says.
  *
- * onednn_bench [BATCH]: milliseconds of one pass over all layers, the median and the least of many. */
+ * onednn_bench [BATCH]: the median of each layer, in order, in microseconds; then milliseconds of one pass over all,
+ * the median and the least of many. */
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 
 #include "base/macros.h"
 
-enum { PASSES = 15, MOST_LAYERS = 80 };
+enum { PASSES = 31, MOST_LAYERS = 80 };
 
 static void check(dnnl_status_t s, int line) {
   if (s == dnnl_success) return;
@@ -42,8 +44,8 @@ static void add(layer l) { layers[n_layers++] = l; }
 static void add_block(int in, int mid, int size, int stride, int first) {
   add((layer){in, mid, size, 1, 1, 1, 0});
   add((layer){mid, mid, size, 3, stride, 1, 0});
-  if (first) add((layer){in, 4 * mid, size, 1, stride, 0, 0});
-  add((layer){mid, 4 * mid, size / stride, 1, 1, 1, 1});
+  add((layer){mid, 4 * mid, size / stride, 1, 1, !first, !first});
+  if (first) add((layer){in, 4 * mid, size, 1, stride, 1, 1}); /* the one that comes last does the sum */
 }
 
 static void add_network(void) {
@@ -142,6 +144,7 @@ int main(int argc, char **argv) {
   dnnl_stream_t stream;
   call calls[MOST_LAYERS];
   double ms[PASSES];
+  static double each[MOST_LAYERS][PASSES];
   if (batch < 1) return 2;
   CHECK(dnnl_engine_create(&engine, dnnl_cpu, 0));
   CHECK(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags));
@@ -150,9 +153,19 @@ int main(int argc, char **argv) {
   add_network();
   for (int i = 0; i < n_layers; i++) calls[i] = make(&layers[i], batch, i);
   for (int k = 0; k < PASSES; k++) {
-    double start = now_ms();
-    for (int i = 0; i < n_layers; i++) CHECK(dnnl_primitive_execute(calls[i].prim, stream, 5, calls[i].args));
-    ms[k] = now_ms() - start;
+    double start = now_ms(), at = start;
+    for (int i = 0; i < n_layers; i++) {
+      CHECK(dnnl_primitive_execute(calls[i].prim, stream, 5, calls[i].args));
+      double end = now_ms();
+      each[i][k] = end - at, at = end;
+    }
+    ms[k] = at - start;
+  }
+  for (int i = 0; i < n_layers; i++) {
+    const layer *l = &layers[i];
+    qsort(each[i], PASSES, sizeof *each[i], less);
+    printf("%2d  %4d -> %4d, %3d x %3d, kernel %d, stride %d%s%s: %8.1f us\n", i, l->in, l->out, l->size, l->size,
+           l->kernel, l->stride, l->sum ? ", sum" : "", l->relu ? ", relu" : "", each[i][PASSES / 2] * 1e3);
   }
   qsort(ms, PASSES, sizeof *ms, less);
   printf("%d convolutions, batch %d: median %.2f ms, least %.2f ms\n", n_layers, batch, ms[PASSES / 2], ms[0]);

@@ -279,6 +279,7 @@ static ox_status *write_sum(od_builder *b, const od_chain *c, const od_post *p, 
   OD_TRY(read_operand(b, p->operand, p, md, &mem));
   if (may_overwrite(b, od_val(b, p->operand), mem, args)) {
     *out_mem = mem;
+    b->plan->bufs[b->plan->mems[mem].buf].n_values--; /* nobody reads it again */
     return od_define_seen(b, c->out, &c->shape, c->dtype, mem);
   }
   OD_TRY(od_write(b, c->out, &c->shape, c->dtype, md, out_mem));
