@@ -60,12 +60,12 @@ ox_status *xp_add(xp_build *b, size_t node, const xp_kind *kind, const uint32_t 
   return NULL;
 }
 
-bool xp_is_possible(const xp_build *b, const xp_step *s, uint32_t type) {
+bool xp_is_possible(const xp_step *s, uint32_t type) {
   const xp_tensor x = {.type = (uint8_t)type, .last = true};
   const xp_dims d = {4, {1, 1, 1, 1}};
   const xp_tensor *tensors[] = {&x, &x};
   const xp_dims *dims[] = {&d, &d};
-  const xp_call c = {.ep = b->ep, .in_tensor = tensors, .in_dims = dims, .out_dims = &d};
+  const xp_call c = {.in_tensor = tensors, .in_dims = dims, .out_dims = &d};
   xnn_operator_t op;
   if (s->kind->create(s, &c, &op) != xnn_status_success) return false;
   xnn_delete_operator(op);

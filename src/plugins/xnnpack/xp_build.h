@@ -53,6 +53,8 @@ bool xp_tail_bytes(const xp_tail *t, const xp_quant *q, bool is_signed, int32_t 
 ox_status *xp_need(xp_build *b, uint32_t value, uint32_t type, bool last, uint32_t *out);
 /* Is it there channels last, so that who does not care had better take it so? */
 bool xp_is_last(const xp_build *b, uint32_t value);
+/* The same of two that are broadcast: one is, and the other can follow, as it is constant or has all dimensions. */
+bool xp_are_last(const xp_build *b, const uint32_t v[2]);
 /* A float constant as a tensor of |rank| dimensions, the first ones of size 1. */
 ox_status *xp_need_constant(xp_build *b, uint32_t value, int rank, bool last, uint32_t *out);
 /* The elements of a constant, or of a DequantizeLinear of constants; in |a|. */
@@ -66,8 +68,8 @@ bool xp_can_requantize(float x, float w, float y);
 /* A step of |node| and its output, which becomes a form of |value|. */
 ox_status *xp_add(xp_build *b, size_t node, const xp_kind *kind, const uint32_t *in, uint32_t n_in, uint32_t value,
                   uint32_t type, bool last, xp_step **out);
-/* Whether the library makes the operator of |s|, which has no weights, for shapes like any. */
-bool xp_is_possible(const xp_build *b, const xp_step *s, uint32_t type);
+/* Whether the library makes the operator of |s|, which has no weights, for inputs of |type| and shapes like any. */
+bool xp_is_possible(const xp_step *s, uint32_t type);
 
 typedef ox_status *(*xp_emit)(xp_build *b, size_t node);
 
@@ -78,9 +80,16 @@ typedef struct xp_operator {
   const char *(*check)(const xp_graph *g, size_t node);
   xp_emit emit;
 } xp_operator;
-extern const xp_operator xp_ops_weights[], xp_ops_window[], xp_ops_element[], xp_ops_move[];
+extern const xp_operator xp_ops_weights[], xp_ops_window[], xp_ops_element[], xp_ops_move[], xp_ops_qlinear[];
 /* NULL: there is none. */
 const xp_operator *xp_find_operator(const xp_graph *g, size_t node);
+
+/* Why a mean of bytes is left to others. */
+#define XP_TIES "the library does not round means in the middle of two bytes to even"
+/* Attributes of a pool in two dimensions: NULL, or why the library cannot. */
+const char *xp_check_pool(const xp_graph *g, size_t node, xp_window *w);
+/* Can the library average bytes so? It counts pads. */
+bool xp_averages_bytes(const xp_window *w);
 
 ox_status *xp_compile(ox_ep *ep, const ox_graph_view *part, ox_program **out);
 

@@ -5,7 +5,8 @@
 #include "xp_build.h"
 
 const xp_operator *xp_find_operator(const xp_graph *g, size_t node) {
-  static const xp_operator *const tables[] = {xp_ops_weights, xp_ops_window, xp_ops_element, xp_ops_move};
+  static const xp_operator *const tables[] = {xp_ops_weights, xp_ops_window, xp_ops_element, xp_ops_move,
+                                              xp_ops_qlinear};
   for (size_t i = 0; i < XP_COUNT(tables); i++)
     for (const xp_operator *o = tables[i]; o->op; o++)
       if (xp_is_op(g, node, o->op)) return o;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * xnnpack/xp_kinds_element.c - element by element, along channels, and Pad. */
+#include <math.h>
 #include <string.h>
 
 #include "xp_kinds.h"
+#include "xp_matrix.h"
 
 static const char *same_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   (void)s;
@@ -15,10 +17,46 @@ static const char *same_shape(const xp_step *s, const xp_dims *const *in, xp_dim
 /* A channel, so that what lies in a row is one long row. */
 #define ONE 1, 1, 1
 
+static enum xnn_status unary_create_bytes(const xp_step *s, xnn_operator_t *op) {
+  const xp_quant *x = &s->q_in[0], *y = &s->q_out;
+#define UNARY_QUANTS(type) (type) x->zero, x->scale, (type)y->zero, y->scale, (type)s->q_lo, (type)s->q_hi, 0, op
+  switch ((xp_unary)s->which) {
+    case XP_CLAMP:
+      return xnn_create_clamp_nc_s8(ONE, (int8_t)s->q_lo, (int8_t)s->q_hi, 0, op);
+    case XP_ELU:
+      return xnn_create_elu_nc_qs8(ONE, s->number, UNARY_QUANTS(int8_t));
+    case XP_LEAKY_RELU:
+      return xnn_create_leaky_relu_nc_qu8(ONE, s->number, UNARY_QUANTS(uint8_t));
+    case XP_SIGMOID:
+      return xnn_create_sigmoid_nc_qs8(ONE, UNARY_QUANTS(int8_t));
+    case XP_TANH:
+      return xnn_create_tanh_nc_qs8(ONE, UNARY_QUANTS(int8_t));
+    default:
+      return xnn_status_unsupported_parameter;
+  }
+}
+
+static enum xnn_status unary_setup_bytes(const xp_step *s, const xp_call *c, xnn_operator_t op) {
+  size_t n = xp_elements(c->in_dims[0]);
+  pthreadpool_t pool = c->ep->given;
+  switch ((xp_unary)s->which) {
+    case XP_CLAMP:
+      return xnn_setup_clamp_nc_s8(op, n, c->in[0], c->out, pool);
+    case XP_ELU:
+      return xnn_setup_elu_nc_qs8(op, n, c->in[0], c->out, pool);
+    case XP_LEAKY_RELU:
+      return xnn_setup_leaky_relu_nc_qu8(op, n, c->in[0], c->out, pool);
+    case XP_SIGMOID:
+      return xnn_setup_sigmoid_nc_qs8(op, n, c->in[0], c->out, pool);
+    case XP_TANH:
+      return xnn_setup_tanh_nc_qs8(op, n, c->in[0], c->out, pool);
+    default:
+      return xnn_status_unsupported_parameter;
+  }
+}
+
 static enum xnn_status unary_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
-  if (c->in_tensor[0]->type == OX_I8) /* XP_SIGMOID: the only one taken so */
-    return xnn_create_sigmoid_nc_qs8(ONE, (int8_t)s->q_in[0].zero, s->q_in[0].scale, (int8_t)s->q_out.zero,
-                                     s->q_out.scale, (int8_t)s->q_lo, (int8_t)s->q_hi, 0, op);
+  if (c->in_tensor[0]->type != OX_F32) return unary_create_bytes(s, op);
   switch ((xp_unary)s->which) {
     case XP_ABS:
       return xnn_create_abs_nc_f32(ONE, 0, op);
@@ -42,6 +80,8 @@ static enum xnn_status unary_create(const xp_step *s, const xp_call *c, xnn_oper
       return xnn_create_sigmoid_nc_f32(ONE, 0, op);
     case XP_SQRT:
       return xnn_create_square_root_nc_f32(ONE, 0, op);
+    case XP_TANH: /* of bytes alone */
+      break;
   }
   return xnn_status_unsupported_parameter;
 }
@@ -49,7 +89,7 @@ static enum xnn_status unary_create(const xp_step *s, const xp_call *c, xnn_oper
 static enum xnn_status unary_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
   size_t n = xp_elements(c->in_dims[0]);
   pthreadpool_t pool = c->ep->given;
-  if (c->in_tensor[0]->type == OX_I8) return xnn_setup_sigmoid_nc_qs8(op, n, c->in[0], c->out, pool);
+  if (c->in_tensor[0]->type != OX_F32) return unary_setup_bytes(s, c, op);
   switch ((xp_unary)s->which) {
     case XP_ABS:
       return xnn_setup_abs_nc_f32(op, n, c->in[0], c->out, pool);
@@ -73,8 +113,25 @@ static enum xnn_status unary_setup(const xp_step *s, const xp_call *c, xnn_opera
       return xnn_setup_sigmoid_nc_f32(op, n, c->in[0], c->out, pool);
     case XP_SQRT:
       return xnn_setup_square_root_nc_f32(op, n, c->in[0], c->out, pool);
+    case XP_TANH:
+      break;
   }
   return xnn_status_unsupported_parameter;
+}
+
+/* Tanh of floats, which the library lacks, where a part was cut between a Tanh and its bytes. */
+static ox_status *tanh_range(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  const xp_call *c = ctx;
+  const float *x = c->in[0];
+  float *y = c->out;
+  (void)worker;
+  for (int64_t i = begin; i < end; i++) y[i] = tanhf(x[i]);
+  return NULL;
+}
+static void tanh_run(const xp_step *s, const xp_call *c) {
+  size_t n = xp_elements(c->in_dims[0]);
+  (void)s;
+  xp_loop(c->ep, n, n * sizeof(float), tanh_range, (void *)(uintptr_t)c);
 }
 
 /* QuantizeLinear and DequantizeLinear. In 8 bits all is signed here. */
@@ -129,10 +186,13 @@ static size_t softmax_row(const xp_step *s, const xp_call *c) {
 }
 static enum xnn_status softmax_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
   size_t n = softmax_row(s, c);
+  if (c->in_tensor[0]->type == OX_U8)
+    return xnn_create_softmax_nc_qu8(n, n, n, s->q_in[0].scale, (uint8_t)s->q_out.zero, s->q_out.scale, 0, op);
   return xnn_create_softmax_nc_f32(n, n, n, 0, op);
 }
 static enum xnn_status softmax_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
   size_t rows = xp_elements(c->in_dims[0]) / softmax_row(s, c);
+  if (c->in_tensor[0]->type == OX_U8) return xnn_setup_softmax_nc_qu8(op, rows, c->in[0], c->out, c->ep->given);
   return xnn_setup_softmax_nc_f32(op, rows, c->in[0], c->out, c->ep->given);
 }
 
@@ -253,6 +313,7 @@ static void pad_nothing(const xp_step *s, const xp_call *c) {
 }
 
 const xp_kind xp_kind_unary = {same_shape, unary_create, unary_setup, NULL, NULL};
+const xp_kind xp_kind_tanh = {.shape = same_shape, .run = tanh_run};
 const xp_kind xp_kind_convert = {same_shape, convert_create, convert_setup, NULL, NULL};
 const xp_kind xp_kind_half = {same_shape, half_create, half_setup, NULL, NULL};
 const xp_kind xp_kind_prelu = {prelu_shape, prelu_create, prelu_setup, NULL, NULL};

@@ -56,10 +56,15 @@ static enum xnn_status max_pool_setup(const xp_step *s, const xp_call *c, xnn_op
 static enum xnn_status average_pool_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
   const xp_window *w = &s->window;
   size_t n = (size_t)c->in_dims[0]->d[1];
+  if (c->in_tensor[0]->type == OX_U8)
+    return xnn_create_average_pooling2d_nhwc_qu8(PADS(w), SIZE_AND_STRIDE(w), n, n, n, (uint8_t)s->q_in[0].zero,
+                                                 s->q_in[0].scale, (uint8_t)s->q_out.zero, s->q_out.scale,
+                                                 (uint8_t)s->q_lo, (uint8_t)s->q_hi, s->flags, op);
   return xnn_create_average_pooling2d_nhwc_f32(PADS(w), SIZE_AND_STRIDE(w), n, n, n, s->lo, s->hi, s->flags, op);
 }
 static enum xnn_status average_pool_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
   (void)s;
+  if (c->in_tensor[0]->type == OX_U8) return xnn_setup_average_pooling2d_nhwc_qu8(op, IMAGE(c), DATA(c));
   return xnn_setup_average_pooling2d_nhwc_f32(op, IMAGE(c), DATA(c));
 }
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "xp_build.h"
+#include "xp_bytes.h"
 
 static const char *check_float(const xp_graph *g, size_t node) {
   if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
@@ -29,7 +29,8 @@ static const struct {
                {"Relu", XP_CLAMP},
                {"Round", XP_ROUND},
                {"Sigmoid", XP_SIGMOID},
-               {"Sqrt", XP_SQRT}};
+               {"Sqrt", XP_SQRT},
+               {"Tanh", XP_TANH}};
 
 static const char *check_bounds(const xp_graph *g, size_t node) {
   float lo, hi;
@@ -46,8 +47,40 @@ static const char *check_alpha(const xp_graph *g, size_t node) {
   return why ? why : isnormal(a) && a > 0 ? NULL : "the library wants alpha above 0";
 }
 
+/* The library has a table of bytes, and nothing for floats. */
+static const char *check_tanh(const xp_graph *g, size_t node) {
+  xp_bytes x;
+  xp_step s = {.kind = &xp_kind_unary, .which = XP_TANH};
+  const char *why = check_float(g, node);
+  if (why) return why;
+  return xp_bytes_around(g, node, &x) && xp_bytes_fit(g, &x, NULL, OX_I8, &s) ? NULL : "the library has it in 8 bits";
+}
+
+/* In bytes, if the library has it for these scales. */
+static ox_status *emit_unary_bytes(xp_build *b, size_t node, bool *out_taken) {
+  const xp_byte_unary *u = xp_find_byte_unary(b->g.h->node_op(b->g.g, node));
+  xp_step s = {.kind = &xp_kind_unary, .number = alpha(&b->g, node)};
+  xp_bytes x;
+  xp_tail tail;
+  *out_taken = false;
+  xp_find_tail(b, node, &tail);
+  if (!u || tail.n_nodes || !xp_bytes_between(b, node, 1, &tail, &x)) return NULL;
+  if (u->unary == XP_CLAMP) {
+    if (!xp_bytes_alike(&b->g, &x)) return NULL;
+    (void)xp_read_bounds(&b->g, node, &tail.lo, &tail.hi);
+  }
+  s.which = (int)u->unary;
+  if (!xp_bytes_fit(&b->g, &x, &tail, u->type, &s)) return NULL;
+  xp_take_tail(b, &tail, true);
+  *out_taken = true;
+  return xp_bytes_add(b, node, &x, u->type, xp_is_last(b, x.x[0]), &s);
+}
+
 static ox_status *emit_unary(xp_build *b, size_t node) {
   const xp_graph *g = &b->g;
+  bool bytes;
+  XP_TRY(emit_unary_bytes(b, node, &bytes));
+  if (bytes) return NULL;
   uint32_t x = xp_in(g, node, 0), in;
   bool last = xp_is_last(b, x);
   size_t row = 0;
@@ -56,27 +89,9 @@ static ox_status *emit_unary(xp_build *b, size_t node) {
   xp_tail tail = {.lo = -INFINITY, .hi = INFINITY, .out = xp_out(g, node, 0)};
   if (unaries[row].unary == XP_CLAMP) (void)xp_read_bounds(g, node, &tail.lo, &tail.hi);
   XP_TRY(xp_need(b, x, OX_F32, last, &in));
-  XP_TRY(xp_add(b, node, &xp_kind_unary, &in, 1, tail.out, OX_F32, last, &s));
+  const xp_kind *kind = unaries[row].unary == XP_TANH ? &xp_kind_tanh : &xp_kind_unary;
+  XP_TRY(xp_add(b, node, kind, &in, 1, tail.out, OX_F32, last, &s));
   s->which = (int)unaries[row].unary, s->lo = tail.lo, s->hi = tail.hi, s->number = alpha(g, node);
-  return NULL;
-}
-
-/* Bytes in and out, if the library has it for these scales. */
-static ox_status *emit_sigmoid(xp_build *b, size_t node) {
-  const xp_value *x = &b->values[xp_in(&b->g, node, 0)];
-  xp_step trial = {.kind = &xp_kind_unary, .which = XP_SIGMOID, .q_lo = INT8_MIN, .q_hi = INT8_MAX}, *s;
-  xp_tail tail;
-  uint32_t in;
-  xp_find_tail(b, node, &tail);
-  if (!x->from_bytes || tail.quantized == UINT32_MAX || tail.n_nodes) return emit_unary(b, node);
-  trial.q_in[0] = xp_quant_as(x->quant, xp_type(&b->g, x->bytes), OX_I8);
-  trial.q_out = xp_quant_as(tail.quant, xp_type(&b->g, tail.quantized), OX_I8);
-  if (!xp_is_possible(b, &trial, OX_I8)) return emit_unary(b, node);
-  bool last = xp_is_last(b, x->bytes);
-  XP_TRY(xp_need(b, x->bytes, OX_I8, last, &in));
-  XP_TRY(xp_add(b, node, &xp_kind_unary, &in, 1, tail.quantized, OX_I8, last, &s));
-  s->which = XP_SIGMOID, s->q_in[0] = trial.q_in[0], s->q_out = trial.q_out, s->q_lo = INT8_MIN, s->q_hi = INT8_MAX;
-  xp_take_tail(b, &tail, true);
   return NULL;
 }
 
@@ -148,7 +163,15 @@ static ox_status *emit_softmax(xp_build *b, size_t node) {
   uint32_t x = xp_in(g, node, 0), y = xp_out(g, node, 0), in;
   int rank = xp_rank(g, x), axis = softmax_axis(g, node);
   bool old = g->h->node_version(g->g, node) < 13, last = !old && axis == 1 && rank > 2;
-  xp_step *s;
+  xp_step *s, made = {.kind = &xp_kind_softmax, .axis = rank - 1};
+  xp_bytes bytes;
+  xp_tail tail;
+  xp_find_tail(b, node, &tail);
+  if (axis == rank - 1 && !tail.n_nodes && xp_bytes_between(b, node, 1, &tail, &bytes) &&
+      xp_bytes_fit(g, &bytes, NULL, OX_U8, &made)) {
+    xp_take_tail(b, &tail, true);
+    return xp_bytes_add(b, node, &bytes, OX_U8, false, &made);
+  }
   XP_TRY(xp_need(b, x, OX_F32, last, &in));
   if (old || last || axis == rank - 1) {
     XP_TRY(xp_add(b, node, &xp_kind_softmax, &in, 1, y, OX_F32, last, &s));
@@ -185,8 +208,8 @@ static bool is_constant(const xp_build *b, uint32_t v) {
   return b->g.h->value_const(b->g.g, v) || (!b->values[v].from_bytes && xp_dequantizer(&b->g, v) != SIZE_MAX);
 }
 
-/* Channels last, if an input is so and the others can follow: constants, and what has all dimensions. */
-static bool binary_is_last(const xp_build *b, const uint32_t v[2], int rank) {
+bool xp_are_last(const xp_build *b, const uint32_t v[2]) {
+  int ranks[2] = {xp_rank(&b->g, v[0]), xp_rank(&b->g, v[1])}, rank = ranks[0] > ranks[1] ? ranks[0] : ranks[1];
   bool any = false;
   for (int i = 0; i < 2; i++) {
     if (is_constant(b, v[i])) continue;
@@ -196,45 +219,22 @@ static bool binary_is_last(const xp_build *b, const uint32_t v[2], int rank) {
   return any && rank > 2;
 }
 
-static ox_status *emit_binary_bytes(xp_build *b, size_t node, xp_binary which, const xp_tail *tail, bool *out_taken) {
-  xp_step trial = {.kind = &xp_kind_binary, .which = (int)which}, *s;
-  uint32_t v[2], in[2];
-  *out_taken = false;
-  if (tail->quantized == UINT32_MAX) return NULL;
-  for (int i = 0; i < 2; i++) {
-    const xp_value *x = &b->values[xp_in(&b->g, node, (size_t)i)];
-    if (!x->from_bytes) return NULL;
-    v[i] = x->bytes, trial.q_in[i] = xp_quant_as(x->quant, xp_type(&b->g, v[i]), OX_I8);
-  }
-  int ranks[2] = {xp_rank(&b->g, v[0]), xp_rank(&b->g, v[1])}, rank = ranks[0] > ranks[1] ? ranks[0] : ranks[1];
-  trial.q_out = xp_quant_as(tail->quant, xp_type(&b->g, tail->quantized), OX_I8);
-  if (!xp_tail_bytes(tail, &trial.q_out, true, &trial.q_lo, &trial.q_hi) || !xp_is_possible(b, &trial, OX_I8))
-    return NULL;
-  bool last = binary_is_last(b, v, rank);
-  for (int i = 0; i < 2; i++) XP_TRY(xp_need(b, v[i], OX_I8, last, &in[i]));
-  XP_TRY(xp_add(b, node, &xp_kind_binary, in, 2, tail->quantized, OX_I8, last, &s));
-  s->which = trial.which, s->q_in[0] = trial.q_in[0], s->q_in[1] = trial.q_in[1];
-  s->q_out = trial.q_out, s->q_lo = trial.q_lo, s->q_hi = trial.q_hi;
-  *out_taken = true;
-  return NULL;
-}
-
 static ox_status *emit_binary(xp_build *b, size_t node) {
   const uint32_t v[2] = {xp_in(&b->g, node, 0), xp_in(&b->g, node, 1)};
   int ranks[2] = {xp_rank(&b->g, v[0]), xp_rank(&b->g, v[1])}, rank = ranks[0] > ranks[1] ? ranks[0] : ranks[1];
   size_t row = 0;
   xp_tail tail;
   uint32_t in[2];
-  bool bytes;
-  xp_step *s;
   while (!xp_is_op(&b->g, node, binaries[row].op)) row++;
   xp_find_tail(b, node, &tail);
   if (binaries[row].binary == XP_MAX || binaries[row].binary == XP_MIN) /* they have no bounds */
     tail = (xp_tail){.lo = -INFINITY, .hi = INFINITY, .out = xp_out(&b->g, node, 0), .quantized = UINT32_MAX};
-  XP_TRY(emit_binary_bytes(b, node, binaries[row].binary, &tail, &bytes));
+  xp_bytes x;
+  xp_step *s, made = {.kind = &xp_kind_binary, .which = (int)binaries[row].binary};
+  bool bytes = xp_bytes_between(b, node, 2, &tail, &x) && xp_bytes_fit(&b->g, &x, &tail, OX_I8, &made);
   xp_take_tail(b, &tail, bytes);
-  if (bytes) return NULL;
-  bool last = binary_is_last(b, v, rank);
+  if (bytes) return xp_bytes_add(b, node, &x, OX_I8, xp_are_last(b, x.x), &made);
+  bool last = xp_are_last(b, v);
   for (int i = 0; i < 2; i++)
     if (is_constant(b, v[i]))
       XP_TRY(xp_need_constant(b, v[i], last ? rank : ranks[i], last, &in[i]));
@@ -245,24 +245,14 @@ static ox_status *emit_binary(xp_build *b, size_t node) {
   return NULL;
 }
 
-const xp_operator xp_ops_element[] = {{"Abs", check_float, emit_unary},
-                                      {"Ceil", check_float, emit_unary},
-                                      {"Clip", check_bounds, emit_unary},
-                                      {"Elu", check_alpha, emit_unary},
-                                      {"Floor", check_float, emit_unary},
-                                      {"HardSwish", check_float, emit_unary},
-                                      {"LeakyRelu", check_alpha, emit_unary},
-                                      {"Neg", check_float, emit_unary},
-                                      {"Relu", check_bounds, emit_unary},
-                                      {"Round", check_float, emit_unary},
-                                      {"Sigmoid", check_float, emit_sigmoid},
-                                      {"Sqrt", check_float, emit_unary},
-                                      {"PRelu", check_prelu, emit_prelu},
-                                      {"Softmax", check_softmax, emit_softmax},
-                                      {"Add", check_binary, emit_binary},
-                                      {"Div", check_binary, emit_binary},
-                                      {"Max", check_binary, emit_binary},
-                                      {"Min", check_binary, emit_binary},
-                                      {"Mul", check_binary, emit_binary},
-                                      {"Sub", check_binary, emit_binary},
-                                      {NULL, NULL, NULL}};
+const xp_operator xp_ops_element[] = {{"Abs", check_float, emit_unary},         {"Ceil", check_float, emit_unary},
+                                      {"Clip", check_bounds, emit_unary},       {"Elu", check_alpha, emit_unary},
+                                      {"Floor", check_float, emit_unary},       {"HardSwish", check_float, emit_unary},
+                                      {"LeakyRelu", check_alpha, emit_unary},   {"Neg", check_float, emit_unary},
+                                      {"Relu", check_bounds, emit_unary},       {"Round", check_float, emit_unary},
+                                      {"Sigmoid", check_float, emit_unary},     {"Sqrt", check_float, emit_unary},
+                                      {"Tanh", check_tanh, emit_unary},         {"PRelu", check_prelu, emit_prelu},
+                                      {"Softmax", check_softmax, emit_softmax}, {"Add", check_binary, emit_binary},
+                                      {"Div", check_binary, emit_binary},       {"Max", check_binary, emit_binary},
+                                      {"Min", check_binary, emit_binary},       {"Mul", check_binary, emit_binary},
+                                      {"Sub", check_binary, emit_binary},       {NULL, NULL, NULL}};

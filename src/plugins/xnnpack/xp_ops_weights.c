@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_ops_weights.c - Conv, QLinearConv, ConvTranspose, MatMul, Gemm. */
+ * xnnpack/xp_ops_weights.c - Conv, QLinearConv, ConvTranspose, MatMul, QLinearMatMul, Gemm. */
 #include "xp_ops_weights.h"
 
 #include <math.h>
@@ -89,12 +89,12 @@ static ox_status *emit_conv_like(xp_build *b, size_t node, bool transposed) {
 static ox_status *emit_conv(xp_build *b, size_t node) { return emit_conv_like(b, node, false); }
 static ox_status *emit_deconv(xp_build *b, size_t node) { return emit_conv_like(b, node, true); }
 
-/* ---- QLinearConv ---- */
+/* ---- QLinearConv, QLinearMatMul ---- */
 
 static bool is_constant(const xp_graph *g, uint32_t v) { return v != UINT32_MAX && g->h->value_const(g->g, v); }
 
-static const char *check_qconv(const xp_graph *g, size_t node) {
-  xp_window window;
+/* All but shapes and attributes, which both have in the same places. */
+static const char *check_qlinear(const xp_graph *g, size_t node) {
   xp_quant x, y;
   uint32_t w = xp_in(g, node, 3), type = xp_type(g, w);
   uint32_t x_type = xp_type(g, xp_in(g, node, 0)), y_type = xp_type(g, xp_out(g, node, 0));
@@ -117,15 +117,19 @@ static const char *check_qconv(const xp_graph *g, size_t node) {
     if (!(scale > 0) || !isnormal(scale) || !xp_can_requantize(x.scale, scale, y.scale))
       return "the scales of the weights";
   }
-  return check_conv_like(g, node, 0, 3, false, &window);
+  return NULL;
 }
 
-static ox_status *emit_qconv(xp_build *b, size_t node) {
+static const char *check_qconv(const xp_graph *g, size_t node) {
+  xp_window window;
+  const char *why = check_qlinear(g, node);
+  return why ? why : check_conv_like(g, node, 0, 3, false, &window);
+}
+
+static ox_status *emit_qlinear(xp_build *b, size_t node, xp_job *j) {
   const xp_graph *g = &b->g;
-  xp_job j;
   bool taken;
-  read_job(b, node, 3, false, &j);
-  j.tail = (xp_tail){.lo = -INFINITY, .hi = INFINITY};
+  j->tail = (xp_tail){.lo = -INFINITY, .hi = INFINITY};
   xp_bytes_job q = {.x = xp_in(g, node, 0),
                     .y = xp_out(g, node, 0),
                     .w = xp_in(g, node, 3),
@@ -134,24 +138,36 @@ static ox_status *emit_qconv(xp_build *b, size_t node) {
                     .bias = xp_in(g, node, 8)};
   (void)xp_read_quant(g, xp_in(g, node, 1), xp_in(g, node, 2), xp_type(g, q.x), &q.x_quant);
   (void)xp_read_quant(g, xp_in(g, node, 6), xp_in(g, node, 7), xp_type(g, q.y), &q.y_quant);
-  XP_TRY(xp_build_bytes(b, &j, &q, &taken));
+  XP_TRY(xp_build_bytes(b, j, &q, &taken));
   if (taken) return NULL;
-  return xp_fail(b->ep, OX_NOT_IMPLEMENTED, "xnnpack: QLinearConv '%s': the library refuses its numbers",
-                 g->h->node_name(g->g, node));
+  return xp_fail(b->ep, OX_NOT_IMPLEMENTED, "xnnpack: %s '%s': the library refuses its numbers",
+                 g->h->node_op(g->g, node), g->h->node_name(g->g, node));
+}
+
+static ox_status *emit_qconv(xp_build *b, size_t node) {
+  xp_job j;
+  read_job(b, node, 3, false, &j);
+  return emit_qlinear(b, node, &j);
 }
 
 /* ---- products ---- */
 
-/* |k|, |n|: of the matrix. */
+/* |k|, |n|: of the matrix |w|. */
+static void linear_job(const xp_build *b, size_t node, uint32_t w, int64_t k, int64_t n, bool turned, xp_job *j) {
+  memset(j, 0, sizeof *j);
+  j->node = node, j->kind = &xp_kind_linear, j->x = xp_in(&b->g, node, 0), j->w = w;
+  j->outer = turned ? n : k, j->inner = turned ? k : n, j->area = 1;
+  xp_recipe *r = &j->recipe;
+  r->op = XP_LINEAR, r->groups = 1, r->channels_in = (uint32_t)k, r->channels_out = (uint32_t)n;
+  r->flags = turned ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS;
+  j->drop_columns = xp_rank(&b->g, w) == 1;
+}
+
 static ox_status *emit_linear(xp_build *b, size_t node, uint32_t w, uint32_t bias, int64_t k, int64_t n, bool turned,
                               const xp_tail *tail) {
   xp_job j;
-  memset(&j, 0, sizeof j);
-  j.node = node, j.kind = &xp_kind_linear, j.x = xp_in(&b->g, node, 0), j.w = w, j.b = bias, j.tail = *tail;
-  j.outer = turned ? n : k, j.inner = turned ? k : n, j.area = 1;
-  j.recipe.op = XP_LINEAR, j.recipe.groups = 1, j.recipe.channels_in = (uint32_t)k, j.recipe.channels_out = (uint32_t)n;
-  j.recipe.flags = turned ? 0 : XNN_FLAG_TRANSPOSE_WEIGHTS;
-  j.drop_columns = xp_rank(&b->g, w) == 1;
+  linear_job(b, node, w, k, n, turned, &j);
+  j.b = bias, j.tail = *tail;
   return build(b, &j);
 }
 
@@ -202,6 +218,26 @@ static ox_status *emit_matmul(xp_build *b, size_t node) {
   return NULL;
 }
 
+static const char *check_qmatmul(const xp_graph *g, size_t node) {
+  xp_dims w;
+  const char *why = check_qlinear(g, node);
+  if (why) return why;
+  xp_shape(g, xp_in(g, node, 3), &w);
+  if (xp_rank(g, xp_in(g, node, 0)) < 1) return "the rank of the left factor";
+  if (w.rank != 2) return "the library has products with one matrix";
+  if (g->h->value_const(g->g, xp_in(g, node, 4))->bytes != sizeof(float))
+    return "the library has one scale for a matrix";
+  return check_matrix(&w);
+}
+
+static ox_status *emit_qmatmul(xp_build *b, size_t node) {
+  xp_dims w;
+  xp_job j;
+  xp_shape(&b->g, xp_in(&b->g, node, 3), &w);
+  linear_job(b, node, xp_in(&b->g, node, 3), w.d[0], w.d[1], false, &j);
+  return emit_qlinear(b, node, &j);
+}
+
 static const char *check_gemm(const xp_graph *g, size_t node) {
   xp_dims w, c;
   const char *why = check_floats(g, node);
@@ -226,7 +262,10 @@ static ox_status *emit_gemm(xp_build *b, size_t node) {
   return emit_linear(b, node, xp_in(&b->g, node, 1), xp_in(&b->g, node, 2), w.d[turned], w.d[!turned], turned, &tail);
 }
 
-const xp_operator xp_ops_weights[] = {
-    {"Conv", check_conv, emit_conv},          {"ConvTranspose", check_deconv, emit_deconv},
-    {"QLinearConv", check_qconv, emit_qconv}, {"MatMul", check_matmul, emit_matmul},
-    {"Gemm", check_gemm, emit_gemm},          {NULL, NULL, NULL}};
+const xp_operator xp_ops_weights[] = {{"Conv", check_conv, emit_conv},
+                                      {"ConvTranspose", check_deconv, emit_deconv},
+                                      {"QLinearConv", check_qconv, emit_qconv},
+                                      {"MatMul", check_matmul, emit_matmul},
+                                      {"Gemm", check_gemm, emit_gemm},
+                                      {"QLinearMatMul", check_qmatmul, emit_qmatmul},
+                                      {NULL, NULL, NULL}};

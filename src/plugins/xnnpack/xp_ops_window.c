@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "xp_build.h"
+#include "xp_bytes.h"
 
 /* ---- pools ---- */
 
-static const char *check_pool(const xp_graph *g, size_t node, xp_window *w) {
+const char *xp_check_pool(const xp_graph *g, size_t node, xp_window *w) {
   if (xp_rank(g, xp_in(g, node, 0)) != 4) return "the library has pools in two dimensions";
   if (xp_attr_int(g, node, "ceil_mode", 0)) return "ceil_mode";
   const char *why = xp_read_window(g, node, NULL, 2, false, w);
@@ -25,7 +25,7 @@ static const char *check_max_pool(const xp_graph *g, size_t node) {
   xp_window w;
   if (!xp_inner_type(g, xp_in(g, node, 0))) return "not float32, uint8 or int8";
   if (xp_out(g, node, 1) != UINT32_MAX) return "the library gives no indices";
-  return check_pool(g, node, &w);
+  return xp_check_pool(g, node, &w);
 }
 
 static ox_status *emit_max_pool(xp_build *b, size_t node) {
@@ -34,8 +34,16 @@ static ox_status *emit_max_pool(xp_build *b, size_t node) {
   xp_tail tail = {.lo = -INFINITY, .hi = INFINITY, .out = xp_out(g, node, 0)};
   xp_window w;
   xp_step *s;
-  (void)check_pool(g, node, &w);
+  (void)xp_check_pool(g, node, &w);
   if (type == OX_F32) xp_find_tail(b, node, &tail);
+  xp_bytes bytes;
+  if (xp_bytes_between(b, node, 1, &tail, &bytes) && xp_bytes_alike(g, &bytes)) { /* the largest byte */
+    xp_step made = {.kind = &xp_kind_max_pool, .window = w, .flags = w.same ? XNN_FLAG_TENSORFLOW_SAME_PADDING : 0};
+    if (xp_bytes_fit(g, &bytes, &tail, OX_I8, &made)) {
+      xp_take_tail(b, &tail, true);
+      return xp_bytes_add(b, node, &bytes, OX_I8, true, &made);
+    }
+  }
   XP_TRY(xp_need(b, x, type, true, &in));
   XP_TRY(xp_add(b, node, &xp_kind_max_pool, &in, 1, tail.out, type, true, &s));
   s->window = w, s->lo = tail.lo, s->hi = tail.hi, s->q_lo = INT8_MIN, s->q_hi = INT8_MAX;
@@ -46,7 +54,7 @@ static ox_status *emit_max_pool(xp_build *b, size_t node) {
 
 static const char *check_average_pool(const xp_graph *g, size_t node) {
   xp_window w;
-  const char *why = check_pool(g, node, &w);
+  const char *why = xp_check_pool(g, node, &w);
   if (why) return why;
   if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
   if (w.dilation[0] != 1 || w.dilation[1] != 1) return "dilations";
@@ -54,13 +62,25 @@ static const char *check_average_pool(const xp_graph *g, size_t node) {
   return padded && xp_attr_int(g, node, "count_include_pad", 0) ? "the library does not count the pads" : NULL;
 }
 
+bool xp_averages_bytes(const xp_window *w) {
+  bool padded = w->same || w->top || w->left || w->bottom || w->right;
+  return !padded && w->dilation[0] == 1 && w->dilation[1] == 1;
+}
+
 static ox_status *emit_average_pool(xp_build *b, size_t node) {
   uint32_t in;
   xp_tail tail;
   xp_window w;
-  xp_step *s;
-  (void)check_pool(&b->g, node, &w);
+  xp_bytes bytes;
+  xp_step *s, made = {.kind = &xp_kind_average_pool};
+  (void)xp_check_pool(&b->g, node, &w);
   xp_find_tail(b, node, &tail);
+  made.window = w;
+  if (xp_averages_bytes(&w) && xp_bytes_between(b, node, 1, &tail, &bytes) &&
+      xp_bytes_fit(&b->g, &bytes, &tail, OX_U8, &made)) {
+    xp_take_tail(b, &tail, true);
+    return xp_bytes_add(b, node, &bytes, OX_U8, true, &made);
+  }
   XP_TRY(xp_need(b, xp_in(&b->g, node, 0), OX_F32, true, &in));
   XP_TRY(xp_add(b, node, &xp_kind_average_pool, &in, 1, tail.out, OX_F32, true, &s));
   s->window = w, s->lo = tail.lo, s->hi = tail.hi, s->flags = w.same ? XNN_FLAG_TENSORFLOW_SAME_PADDING : 0;
@@ -68,7 +88,7 @@ static ox_status *emit_average_pool(xp_build *b, size_t node) {
   return NULL;
 }
 
-/* Can a mean of bytes lie in the middle of two bytes of the output? That takes the same scale and an even area. */
+/* Can a mean of bytes lie in the middle of two bytes of the output? */
 static bool has_ties(const xp_graph *g, size_t node) {
   size_t from = xp_dequantizer(g, xp_in(g, node, 0));
   xp_dims x;
@@ -87,36 +107,20 @@ static bool has_ties(const xp_graph *g, size_t node) {
 static const char *check_global(const xp_graph *g, size_t node) {
   int rank = xp_rank(g, xp_in(g, node, 0));
   if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
-  if (has_ties(g, node)) return "the library does not round means in the middle of two bytes to even";
+  if (has_ties(g, node)) return XP_TIES;
   return rank == 3 || rank == 4 ? NULL : "the library has pools in one and two dimensions";
-}
-
-/* In bytes, if the library has it for these scales. */
-static ox_status *emit_global_bytes(xp_build *b, size_t node, const xp_tail *tail, bool *out_taken) {
-  const xp_value *x = &b->values[xp_in(&b->g, node, 0)];
-  *out_taken = false;
-  if (!x->from_bytes || tail->quantized == UINT32_MAX) return NULL;
-  xp_step trial = {.kind = &xp_kind_global_average_pool}, *s;
-  trial.q_in[0] = xp_quant_as(x->quant, xp_type(&b->g, x->bytes), OX_I8);
-  trial.q_out = xp_quant_as(tail->quant, xp_type(&b->g, tail->quantized), OX_I8);
-  if (!xp_tail_bytes(tail, &trial.q_out, true, &trial.q_lo, &trial.q_hi)) return NULL;
-  if (!xp_is_possible(b, &trial, OX_I8)) return NULL;
-  uint32_t in;
-  XP_TRY(xp_need(b, x->bytes, OX_I8, true, &in));
-  XP_TRY(xp_add(b, node, trial.kind, &in, 1, tail->quantized, OX_I8, true, &s));
-  s->q_in[0] = trial.q_in[0], s->q_out = trial.q_out, s->q_lo = trial.q_lo, s->q_hi = trial.q_hi;
-  *out_taken = true;
-  return NULL;
 }
 
 static ox_status *emit_global(xp_build *b, size_t node) {
   xp_tail tail;
-  xp_step *s;
+  xp_bytes x;
+  xp_step *s, made = {.kind = &xp_kind_global_average_pool};
   uint32_t in;
-  bool bytes;
   xp_find_tail(b, node, &tail);
-  XP_TRY(emit_global_bytes(b, node, &tail, &bytes));
-  if (!bytes) {
+  bool bytes = xp_bytes_between(b, node, 1, &tail, &x) && xp_bytes_fit(&b->g, &x, &tail, OX_I8, &made);
+  if (bytes) {
+    XP_TRY(xp_bytes_add(b, node, &x, OX_I8, true, &made));
+  } else {
     XP_TRY(xp_need(b, xp_in(&b->g, node, 0), OX_F32, true, &in));
     XP_TRY(xp_add(b, node, &xp_kind_global_average_pool, &in, 1, tail.out, OX_F32, true, &s));
     s->lo = tail.lo, s->hi = tail.hi;

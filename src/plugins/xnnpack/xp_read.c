@@ -7,7 +7,11 @@
 #include <string.h>
 
 bool xp_is_op(const xp_graph *g, size_t node, const char *op) {
-  return node != SIZE_MAX && !*g->h->node_domain(g->g, node) && strcmp(g->h->node_op(g->g, node), op) == 0;
+  static const char other[] = "com.microsoft.";
+  size_t n = strncmp(op, other, strlen(other)) == 0 ? strlen(other) : 0;
+  if (node == SIZE_MAX || strcmp(g->h->node_op(g->g, node), op + n) != 0) return false;
+  const char *domain = g->h->node_domain(g->g, node);
+  return n ? strncmp(domain, other, n - 1) == 0 && !domain[n - 1] : !*domain;
 }
 uint32_t xp_in(const xp_graph *g, size_t node, size_t i) { return g->h->node_in(g->g, node, i); }
 uint32_t xp_out(const xp_graph *g, size_t node, size_t i) { return g->h->node_out(g->g, node, i); }

@@ -11,6 +11,7 @@ typedef struct xp_graph {
   bool half; /* the library converts float16 on this machine */
 } xp_graph;
 
+/* |op|: of ONNX, or with "com.microsoft." before it. */
 bool xp_is_op(const xp_graph *g, size_t node, const char *op);
 uint32_t xp_in(const xp_graph *g, size_t node, size_t i); /* UINT32_MAX: omitted, or beyond the end */
 uint32_t xp_out(const xp_graph *g, size_t node, size_t i);

@@ -9,13 +9,15 @@
 #include "base/macros.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
+#include "support/echo_ep.h"
 #include "support/ep_models.h"
 #include "support/text_session.h"
 
 typedef struct {
   const char *what;
   const char *io;    /* "float[N,3,8,8] x => float[A,B,C,D] y" */
-  const char *inits; /* NAME:TYPE=DIMS; - TYPE f: floats in [-1, 1), h: of 16 bits, p: in [0.01, 0.02), i8, u8, i32 */
+  const char *inits; /* NAME:TYPE=DIMS; - TYPE f: floats in [-1, 1), h: of 16 bits, p: in [0.01, 0.02), i8, u8, i32;
+                      * one number: see add_init */
   const char *nodes;
   size_t n_theirs;  /* nodes that xnnpack has at level NONE */
   double tolerance; /* relative to the largest */
@@ -29,6 +31,14 @@ typedef struct {
 #define QDQ_CONV(attrs)                                                         \
   "d = DequantizeLinear (q, s, z) v = DequantizeLinear <axis = 0> (w, ws, wz) " \
   "c = Conv " attrs " (d, v, b) r = Relu (c) t = QuantizeLinear (r, ys, yz) y = DequantizeLinear (t, ys, yz)"
+
+/* |node| between bytes: from q, of scale s and zero point z, to t, of scale ys and zero point yz. */
+#define QDQ(node) \
+  "d = DequantizeLinear (q, s, z) " node " t = QuantizeLinear (c, ys, yz) y = DequantizeLinear (t, ys, yz)"
+#define QLINEAR(call) "t = com.microsoft." call " y = DequantizeLinear (t, ys, yz)"
+#define BYTES "uint8[N,4,9,11] q => float[A,B,C,D] y"
+#define SIGNED "int8[N,4,9,11] q => float[A,B,C,D] y"
+#define SAME "s:p=;z:u8=;ys:same=;yz:same8="
 
 static const row rows[] = {
     {"Conv", IMAGE, "w:f=6,4,3,3;b:f=6", "y = Conv (x, w, b)", 1, F},
@@ -155,6 +165,66 @@ static const row rows[] = {
      6, HALVES},
     {"float16, a product", "float16[N,7] x => float[A,B] y", "w:h=7,5;b:h=5",
      "m = MatMul (x, w) a = Add (m, b) r = Relu (a) y = Cast <to = 1> (r)", 3, HALVES},
+    {"QLinearMatMul", "uint8[N,3,7] x => float[A,B,C] y", "s:p=;z:u8=;w:i8=7,5;ws:p=;wz:i8=;ys:p=;yz:u8=",
+     "q = QLinearMatMul (x, s, z, w, ws, wz, ys, yz) y = Cast <to = 1> (q)", 1, ONE_STEP},
+    {"QLinearMatMul, scales of columns", "int8[N,3,7] x => float[A,B,C] y",
+     "s:p=;z:i8=;w:i8=7,6;ws:p=6;wz:zero6=;ys:p=;yz:i8=",
+     "q = QLinearMatMul (x, s, z, w, ws, wz, ys, yz) y = Cast <to = 1> (q)", 0, ONE_STEP},
+    {"QDQ Sigmoid", BYTES, "s:p=;z:u8=;ys:256=;yz:u0=", QDQ("c = Sigmoid (d)"), 4, ONE_STEP},
+    {"QDQ Sigmoid of other scales", BYTES, "s:p=;z:u8=;ys:p=;yz:u0=", QDQ("c = Sigmoid (d)"), 4, ONE_STEP},
+    {"QDQ Tanh", BYTES, "s:p=;z:u8=;ys:128=;yz:u128=", QDQ("c = Tanh (d)"), 4, ONE_STEP},
+    {"QDQ Tanh, signed", SIGNED, "s:p=;z:i8=;ys:128=;yz:zero=", QDQ("c = Tanh (d)"), 4, ONE_STEP},
+    {"QDQ Tanh of other scales", BYTES, "s:p=;z:u8=;ys:p=;yz:u128=", QDQ("c = Tanh (d)"), 3, ONE_STEP},
+    {"Tanh", IMAGE, "", "y = Tanh (x)", 0, F},
+    {"Tanh that others read", "uint8[N,4,9,11] q => float[A,B,C,D] y, float[A,B,C,D] c",
+     "s:p=;z:u8=;ys:128=;yz:u128=", QDQ("c = Tanh (d)"), 3, ONE_STEP},
+    {"Tanh, out of order", "uint8[N,4,9,11] q => float[A,B,C,D] y", "s:p=;z:u8=;ys:128=;yz:u128=",
+     "t = QuantizeLinear (c, ys, yz) e = DequantizeLinear (t, ys, yz) y = Add (e, k) c = Tanh (d)"
+     " d = DequantizeLinear (q, s, z) r = Relu (d) k = Erf (r)",
+     6, ONE_STEP},
+    {"QDQ Elu", SIGNED, "s:p=;z:i8=;ys:p=;yz:i8=", QDQ("c = Elu <alpha = 0.5> (d)"), 4, ONE_STEP},
+    {"QDQ LeakyRelu", BYTES, "s:p=;z:u8=;ys:p=;yz:u8=", QDQ("c = LeakyRelu <alpha = 0.2> (d)"), 4, ONE_STEP},
+    {"QDQ LeakyRelu, signed", SIGNED, "s:p=;z:i8=;ys:p=;yz:i8=", QDQ("c = LeakyRelu (d)"), 4, ONE_STEP},
+    {"QDQ LeakyRelu that is steep", BYTES, "s:p=;z:u8=;ys:p=;yz:u8=", QDQ("c = LeakyRelu <alpha = 1.5> (d)"), 4,
+     ONE_STEP},
+    {"QDQ Softmax", BYTES, "s:p=;z:u8=;ys:256=;yz:u0=", QDQ("c = Softmax (d)"), 4, ONE_STEP},
+    {"QDQ Softmax of large logits", BYTES, "s:one=;z:u8=;ys:256=;yz:u0=", QDQ("c = Softmax (d)"), 4, ONE_STEP},
+    {"QDQ Softmax, signed", SIGNED, "s:p=;z:i8=;ys:256=;yz:low=", QDQ("c = Softmax (d)"), 4, ONE_STEP},
+    {"QDQ Softmax of channels", BYTES, "s:p=;z:u8=;ys:256=;yz:u0=", QDQ("c = Softmax <axis = 1> (d)"), 4, ONE_STEP},
+    {"QDQ Relu", BYTES, SAME, QDQ("c = Relu (d)"), 4, 0},
+    {"QDQ Clip", SIGNED, "s:p=;z:i8=;ys:same=;yz:same8=;m:p=", QDQ("c = Clip (d, , m)"), 4, 0},
+    {"QDQ Relu of other scales", BYTES, "s:p=;z:u8=;ys:p=;yz:u8=", QDQ("c = Relu (d)"), 4, ONE_STEP},
+    {"QDQ MaxPool", BYTES, SAME, QDQ("c = MaxPool <kernel_shape = [3,2], pads = [1,0,1,1]> (d)"), 4, 0},
+    {"QDQ MaxPool of other scales", BYTES, "s:p=;z:u8=;ys:p=;yz:u8=", QDQ("c = MaxPool <kernel_shape = [2,2]> (d)"), 4,
+     ONE_STEP},
+    {"QDQ AveragePool", BYTES, "s:p=;z:u8=;ys:p=;yz:u8=", QDQ("c = AveragePool <kernel_shape = [2,2]> (d)"), 4,
+     ONE_STEP},
+    {"QDQ AveragePool of nine", SIGNED,
+     "s:p=;z:i8=;ys:p=;yz:i8=", QDQ("c = AveragePool <kernel_shape = [3,3], strides = [2,1]> (d) "), 4, ONE_STEP},
+    {"QDQ AveragePool of the same scale", BYTES, SAME, QDQ("c = AveragePool <kernel_shape = [2,2]> (d)"), 4, ONE_STEP},
+    {"QDQ AveragePool with pads", BYTES,
+     "s:p=;z:u8=;ys:p=;yz:u8=", QDQ("c = AveragePool <kernel_shape = [3,3], pads = [1,1,1,1]> (d)"), 4, ONE_STEP},
+    {"QLinearSigmoid", BYTES, "s:p=;z:u8=;ys:256=;yz:u0=", QLINEAR("QLinearSigmoid (q, s, z, ys, yz)"), 2, ONE_STEP},
+    {"QLinearSigmoid of other scales", BYTES, "s:p=;z:u8=;ys:p=;yz:u0=", QLINEAR("QLinearSigmoid (q, s, z, ys, yz)"), 1,
+     ONE_STEP},
+    {"QLinearLeakyRelu", SIGNED, "s:p=;z:i8=;ys:p=;yz:i8=", QLINEAR("QLinearLeakyRelu <alpha = 0.3> (q, s, z, ys, yz)"),
+     2, ONE_STEP},
+    {"QLinearSoftmax", BYTES, "s:p=;z:u8=;ys:256=;yz:u0=", QLINEAR("QLinearSoftmax <opset = 17> (q, s, z, ys, yz)"), 2,
+     ONE_STEP},
+    {"QLinearSoftmax of rows", BYTES,
+     "s:p=;z:u8=;ys:256=;yz:u0=", QLINEAR("QLinearSoftmax <opset = 17, axis = 2> (q, s, z, ys, yz)"), 1, ONE_STEP},
+    {"QLinearAveragePool", BYTES, "s:p=;z:u8=;ys:p=;yz:u8=",
+     QLINEAR("QLinearAveragePool <kernel_shape = [2,3], strides = [2,2]> (q, s, z, ys, yz)"), 2, ONE_STEP},
+    {"QLinearAveragePool of the same scale", BYTES, SAME,
+     QLINEAR("QLinearAveragePool <kernel_shape = [2,3]> (q, s, z, ys, yz)"), 2, ONE_STEP},
+    {"QLinearGlobalAveragePool", SIGNED,
+     "s:p=;z:i8=;ys:p=;yz:i8=", QLINEAR("QLinearGlobalAveragePool (q, s, z, ys, yz)"), 2, ONE_STEP},
+    {"QLinearGlobalAveragePool of an even area", "uint8[N,4,2,11] q => float[A,B,C,D] y", SAME,
+     QLINEAR("QLinearGlobalAveragePool (q, s, z, ys, yz)"), 1, 0},
+    {"QLinearAdd", "uint8[N,4,9,11] q, uint8[4,1,11] r => float[A,B,C,D] y",
+     "s:p=;z:u8=;rs:p=;rz:u8=;ys:p=;yz:u8=", QLINEAR("QLinearAdd (q, s, z, r, rs, rz, ys, yz)"), 2, ONE_STEP},
+    {"QLinearMul", "int8[N,4,9,11] q, int8[N,4,9,11] r => float[A,B,C,D] y",
+     "s:p=;z:i8=;rs:p=;rz:i8=;ys:p=;yz:i8=", QLINEAR("QLinearMul (q, s, z, r, rs, rz, ys, yz)"), 2, ONE_STEP},
     {"what is quantized for others", "float[N,4,9,11] x => float[A,B,C,D] y", "s:p=;z:u8=;w:f=3,4,1,1",
      "q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s, z) y = Conv (d, w)", 3, F},
 };
@@ -163,6 +233,10 @@ static const row rows[] = {
 
 static char text[1 << 16];
 static uint32_t seed;
+static double first_scale; /* of the initializers so far: the first p, the first scalar of bytes */
+static int first_zero;
+enum { NONE = 1000 };
+static bool first_signed;
 
 static double next(void) { /* in [0, 1) */
   seed = seed * 1664525u + 1013904223u;
@@ -188,6 +262,13 @@ static void add_init(const char *item) {
   if (strcmp(type, "tiny") == 0) add("float %s = {1e-20}", name);
   if (strcmp(type, "null6") == 0) add("float[6] %s = {0,0,0,0,0,0}", name);
   if (strcmp(type, "none") == 0) add("float[3,0] %s = {}", name);
+  if (strcmp(type, "128") == 0) add("float %s = {0.0078125}", name);
+  if (strcmp(type, "256") == 0) add("float %s = {0.00390625}", name);
+  if (strcmp(type, "same") == 0) add("float %s = {%.6f}", name, first_scale);
+  if (strcmp(type, "u0") == 0) add("uint8 %s = {0}", name);
+  if (strcmp(type, "u128") == 0) add("uint8 %s = {128}", name);
+  if (strcmp(type, "low") == 0) add("int8 %s = {-128}", name);
+  if (strcmp(type, "same8") == 0) add("%s %s = {%d}", first_signed ? "int8" : "uint8", name, first_zero);
   if (strcmp(type, "zero") == 0) add("int8 %s = {0}", name);
   if (strcmp(type, "zero6") == 0) add("int8[6] %s = {0,0,0,0,0,0}", name);
   if (strcmp(type, "pads") == 0) add("int64[8] %s = {0,1,2,0,1,0,0,3}", name);
@@ -208,6 +289,9 @@ static void add_init(const char *item) {
       if (t == 1) add("%.6f", 0.01 + 0.01 * v);
       if (t == 3) add("%d", (int)(v * 255) - 127);
       if (t == 4) add("%d", (int)(v * 255));
+      if (t == 1 && !first_scale) first_scale = 0.01 + 0.01 * v;
+      if ((t == 3 || t == 4) && first_zero == NONE)
+        first_zero = (int)(v * 255) - (t == 3 ? 127 : 0), first_signed = t == 3;
       if (t == 5) add("%d", (int)(v * 2000) - 1000);
     }
     add("}");
@@ -215,10 +299,11 @@ static void add_init(const char *item) {
 }
 
 static void make(const row *r) {
-  seed = 1;
+  seed = 1, first_scale = 0, first_zero = NONE;
   const char *arrow = strstr(r->io, " => ");
   *text = 0;
-  add("<ir_version: 8, opset_import: [\"\" : 17]> g (%.*s) => (%s)", (int)(arrow - r->io), r->io, arrow + 4);
+  add("<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]> g (%.*s) => (%s)", (int)(arrow - r->io), r->io,
+      arrow + 4);
   char list[256], *rest = list;
   snprintf(list, sizeof list, "%s", r->inits);
   add("%s", *list ? " <" : "");
@@ -238,21 +323,25 @@ static size_t count_theirs(const ox_session *s) {
   return n;
 }
 
-static void check(const row *r, uint32_t level, uint32_t threads) {
+/* |others|: operators that another provider is asked about first. */
+static void check(const row *r, uint32_t level, uint32_t threads, const char *others) {
   counting_alloc count = {.fail_at = -1};
   ox_env_opts eo = {.struct_size = sizeof eo, .alloc = counting_alloc_of(&count)};
-  const ox_provider_spec spec = {"xnnpack", {0}};
+  const char *key = "ops";
+  const ox_provider_spec specs[] = {{"echo", {1, &key, &others}}, {"xnnpack", {0}}};
   ox_session_opts so;
   ox_env *env;
   ox_session *s;
   make(r);
   ox_session_opts_init(&so);
-  so.providers = &spec, so.n_providers = 1, so.optimize = level, so.n_threads = threads;
+  so.providers = others ? specs : specs + 1, so.n_providers = others ? 2 : 1;
+  so.optimize = level, so.n_threads = threads;
   CHECK_OK(ox_env_create(&eo, &env));
   CHECK_OK(ox_env_load_plugin(env, XNNPACK_PLUGIN));
+  if (others) CHECK_OK(ox_env_add_provider(env, echo_ep()));
   ox_status *st = text_session(env, text, &so, &s);
   if (st) fail_msg("%s: %s", r->what, ox_status_message(st));
-  if (level == OX_OPTIMIZE_NONE && count_theirs(s) != r->n_theirs)
+  if (level == OX_OPTIMIZE_NONE && !others && count_theirs(s) != r->n_theirs)
     fail_msg("%s: xnnpack has %zu nodes, not %zu", r->what, count_theirs(s), r->n_theirs);
   for (int64_t batch = 3; batch >= 0; batch--) {
     ep_inputs in;
@@ -276,12 +365,22 @@ static void check(const row *r, uint32_t level, uint32_t threads) {
 static void test_operators_are_the_cpus(void **state) {
   (void)state;
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
-    check(&rows[i], OX_OPTIMIZE_NONE, 1);
-    check(&rows[i], OX_OPTIMIZE_BASIC, 2);
+    check(&rows[i], OX_OPTIMIZE_NONE, 1, NULL);
+    check(&rows[i], OX_OPTIMIZE_BASIC, 2, NULL);
+  }
+}
+
+/* An operator may find what it is between with somebody else. */
+static void test_beside_another_provider(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    check(&rows[i], OX_OPTIMIZE_NONE, 1, "QuantizeLinear");
+    check(&rows[i], OX_OPTIMIZE_NONE, 1, "DequantizeLinear");
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators_are_the_cpus)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators_are_the_cpus),
+                                     cmocka_unit_test(test_beside_another_provider)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
