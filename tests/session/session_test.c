@@ -41,6 +41,11 @@ static const net nets[] = {
      "x) }",
      3,
      {3, 24, 32, 0}},
+    {"a recurrent net whose steps are dealt to the threads",
+     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[9,1,24] x, float[1,1056,24] w, float[1,1056,352] r) => "
+     "(float[9,1,1,352] y) { y = GRU <hidden_size = 352, linear_before_reset = 1> (x, w, r) }",
+     3,
+     {9, 1, 24, 0}},
     {"reductions",
      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,129,17] x) => (float[N,129,17] y)"
      "{ m = ReduceMean <axes = [-1]> (x) d = Sub (x, m) q = Mul (d, d) v = ReduceMean <axes = [-1]> (q) s = Sqrt (v) y "

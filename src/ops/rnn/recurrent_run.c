@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/rnn/recurrent_run.c - stages of recurrent cells: pack what is not constant; project the inputs of all steps by
  * one product per direction; then each tile takes a direction and some batch rows through time, state in its scratch.
- */
+ * A single tile deals the large products of its steps to the threads. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -113,15 +113,47 @@ static size_t time_of(const walk *k, size_t r, size_t step) {
   return k->back && step < len ? len - 1 - step : step;
 }
 
-static void multiply(const walk *k, const ox_gemm_plan *plan, const float *a, const void *b, ox_gemm_term term,
-                     float *to) {
+/* Tiles [first, last) of a step's product. Every other step walks the weights backwards: what the step before read last
+ * is still in the cache. */
+static void run_tiles(const walk *k, const ox_gemm_plan *g, const ox_gemm_io *io, size_t first, size_t last) {
+  for (size_t i = first; i < last; i++) ox_gemm_run(g, io, k->s.step & 1 ? first + last - 1 - i : i, k->scratch);
+}
+
+/* A step's product for several threads. */
+typedef struct dealt {
+  const walk *k;
+  const ox_gemm_plan *g;
+  const ox_gemm_io *io;
+  size_t parts;
+} dealt;
+
+static ox_status *run_parts(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
+  const dealt *d = ctx;
+  size_t n = ox_gemm_tiles(d->g);
+  (void)worker; /* products of floats need no scratch */
+  run_tiles(d->k, d->g, d->io, n * (size_t)begin / d->parts, n * (size_t)end / d->parts);
+  return NULL;
+}
+
+/* How many parts to deal a product in: two for each thread, so that each gets the same weights in all steps, which may
+ * then stay in its cache. Small ones are not worth telling the others, who may be far away (docs/products.md). */
+static size_t parts_of(const walk *k, const ox_gemm_plan *g) {
+  enum { LEAST = 3 << 18 /* bytes of weights, or multiplications */ };
+  if (k->p->d.dirs * k->p->chunks != 1 || g->n * g->k * OX_MAX(g->m, sizeof(float)) < LEAST) return 1;
+  uint32_t workers = k->c->host->max_workers(k->c);
+  return workers > 1 ? OX_MIN(ox_gemm_tiles(g), (size_t)workers * 2) : 1;
+}
+
+static ox_status *multiply(const walk *k, const ox_gemm_plan *plan, const float *a, const void *b, ox_gemm_term term,
+                           float *to) {
   ox_gemm_plan g = *plan;
   ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {term}};
   ox_gemm_io io = {a, (ptrdiff_t)k->p->d.hidden, 1, b, 0, to, k->s.gates_rs, &e, ox_ctx_stop(k->c)};
   if (k->s.rows != g.m) g.m = k->s.rows; /* the last tile may have fewer rows, still in one strip of tiles */
-  /* Every other step walks the weights backwards: what the last step read last is still in the cache. */
-  size_t n = ox_gemm_tiles(&g);
-  for (size_t i = 0; i < n; i++) ox_gemm_run(&g, &io, k->s.step & 1 ? n - 1 - i : i, k->scratch);
+  dealt d = {k, &g, &io, parts_of(k, &g)};
+  if (d.parts > 1) return k->c->host->parallel_for(k->c, (int64_t)d.parts, run_parts, &d);
+  run_tiles(k, &g, &io, 0, ox_gemm_tiles(&g));
+  return NULL;
 }
 
 /* The projections of this step: in place if all rows are at the same time, else gathered. */
@@ -137,25 +169,27 @@ static ox_gemm_term inputs_at(const walk *k, size_t step) {
   return (ox_gemm_term){k->gathered, OX_F32, (ptrdiff_t)n, 1};
 }
 
-static void step_cell(walk *k, size_t step) {
+static ox_status *step_cell(walk *k, size_t step) {
   const recurrent_dims *d = &k->p->d;
   const ox_rnn_variant *cell = k->p->cell;
   ox_gemm_term x = inputs_at(k, step);
   k->s.step = (int64_t)step;
-  multiply(k, &k->p->first, k->s.h, k->w.r, x, k->s.gates);
+  OX_TRY(multiply(k, &k->p->first, k->s.h, k->w.r, x, k->s.gates));
   if (d->cell != CELL_GRU) {
     (d->cell == CELL_LSTM ? cell->lstm : cell->simple)(&k->s);
-    return;
+    return NULL;
   }
   cell->gru_gates(&k->s);
   x.p = (const float *)x.p + d->first;
   if (k->s.linear_before_reset) {
     k->s.x = x.p, k->s.x_rs = (size_t)x.rs;
-    multiply(k, &k->p->second, k->s.h, k->w.r2, (ox_gemm_term){k->w.reset_bias, OX_F32, 0, 1}, k->s.gates + d->first);
+    const ox_gemm_term bias = {k->w.reset_bias, OX_F32, 0, 1};
+    OX_TRY(multiply(k, &k->p->second, k->s.h, k->w.r2, bias, k->s.gates + d->first));
   } else {
-    multiply(k, &k->p->second, k->s.reset, k->w.r2, x, k->s.gates + d->first);
+    OX_TRY(multiply(k, &k->p->second, k->s.reset, k->w.r2, x, k->s.gates + d->first));
   }
   cell->gru_out(&k->s);
+  return NULL;
 }
 
 static void put(uint32_t type, void *to, size_t at, const float *from, size_t n) {
@@ -225,7 +259,7 @@ static ox_status *run_walk(const ox_kernel_ctx *c, const rnn_prep *p, size_t til
     get(d->cell == CELL_LSTM ? recurrent_in(c, IN_C) : NULL, at, k.s.c + r * d->hidden, d->hidden);
   }
   for (size_t step = 0; step < d->seq && !ox_ctx_stopped(c); step++) {
-    step_cell(&k, step);
+    OX_TRY(step_cell(&k, step));
     if (ox_ctx_wants(c, 0)) emit(&k, step);
   }
   for (size_t r = 0; r < k.s.rows; r++) {
