@@ -2,6 +2,7 @@
  * ops/conv_quant.c - ConvInteger and QLinearConv (also com.microsoft, channels last). Data is turned channels-last
  * where it is not, convolved, and turned back. ai.onyx.FusedQLinearConv (made by rules, channels last) is a
  * QLinearConv, com.microsoft's QLinearAdd of its result and Z, and a maximum with |least|. */
+#include <math.h>
 #include <string.h>
 
 #include "kern/move/move.h"
@@ -31,6 +32,7 @@ typedef struct q_prep {
   bool last;      /* channels last outside, too */
   bool is_direct; /* the plan is |direct|, else |plan| */
   bool fused;
+  bool small;         /* direct: no scale is 1 or more */
   bool finishes;      /* a stage of its own adds Z and takes the maximum */
   const void *packed; /* constant W; NULL: packed in the run */
   union {
@@ -134,13 +136,21 @@ static ox_status *book_rest(ox_kernel_ctx *c, q_prep *p, int64_t batch) {
   return NULL;
 }
 
+static bool small_scales(const ox_kernel_ctx *c, const ox_conv_quant_in *in) {
+  const float *w = c->in[in->w_scale]->data;
+  float x = *(const float *)c->in[in->x_scale]->data, y = *(const float *)c->in[in->y_scale]->data;
+  bool small = true;
+  for (int64_t i = 0; i < count_of(c, in->w_scale); i++) small &= fabsf(x * w[i] / y) < 1; /* NaN is not, either */
+  return small;
+}
+
 static ox_status *prepare_direct(ox_kernel_ctx *c, q_prep *p) {
   ox_qconv_plan *plan = &p->direct;
   plan->segment = ox_ctx_alloc(c, plan->table_bytes);
   if (!plan->segment) return ox_oom();
   ox_qconv_plan_tables(plan);
   OX_TRY(ox_conv_quant_pack_direct(c, &p->in, plan, &p->packed));
-  p->finishes = plan->depthwise && ox_ctx_has(c, p->in.z);
+  p->finishes = plan->depthwise && ox_ctx_has(c, p->in.z), p->small = small_scales(c, &p->in);
   if (!plan->in_place) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)OX_CEIL_DIV(plan->image_bytes, 4), &p->x_at));
   c->form = plan->depthwise ? "8-bit depthwise" : plan->in_place ? "8-bit product in place" : "8-bit product, direct";
   c->n_stages = plan->n_stages;
@@ -251,8 +261,8 @@ static ox_qconv_out out_of(const ox_kernel_ctx *c, const q_prep *p, ox_qconv_add
   const q_attrs *a = c->attrs;
   bool y_signed = c->out[0]->dtype == OX_I8, sums = p->fused && ox_ctx_has(c, in->z);
   int32_t up = y_signed ? 128 : 0, y_zero = ox_conv_quant_zero(c, in->y_zero, 0) + up;
-  ox_qconv_out out = {.zero = y_zero, .flip = y_signed ? -0x7f7f7f80 : 0};
-  if (p->fused) out.least = OX_MIN(OX_MAX((int32_t)a->least + up, 0), 255);
+  ox_qconv_out out = {.zero = y_zero, .flip = y_signed ? 128 : 0, .small = p->small};
+  if (p->fused) out.least = (uint8_t)OX_MIN(OX_MAX((int32_t)a->least + up, 0), 255);
   if (!sums) return out;
   *add = (ox_qconv_add){*(const float *)data_of(c, in->y_scale), *(const float *)data_of(c, in->z_scale),
                         *(const float *)data_of(c, in->sum_scale), y_zero, ox_conv_quant_zero(c, in->z_zero, 0) + up};

@@ -14,7 +14,8 @@ OX_INLINE void column(uint8_t *y, const uint8_t *x, ptrdiff_t step, int64_t taps
 }
 
 static void lines(uint8_t *y, const uint8_t *x, ptrdiff_t step, int64_t taps, size_t n, bool is_signed) {
-  vi32 flip = vi32_splat(is_signed ? -0x7f7f7f80 : 0);
+  const uint8_t mask = is_signed ? 128 : 0;
+  vi32 flip = vi8_splat(mask);
   size_t i = 0;
   for (; i + VI8_LANES <= n; i += VI8_LANES) column(y + i, x + i, step, taps, flip, VI8_LANES);
   if (i == n) return;
@@ -23,7 +24,6 @@ static void lines(uint8_t *y, const uint8_t *x, ptrdiff_t step, int64_t taps, si
     column(y + i, x + i, step, taps, flip, VI8_LANES);
     return;
   }
-  uint8_t mask = is_signed ? 128 : 0;
   for (; i < n; i++) {
     uint8_t most = 0;
     for (int64_t t = 0; t < taps; t++) most = OX_MAX(most, (uint8_t)(x[t * step + (ptrdiff_t)i] ^ mask));

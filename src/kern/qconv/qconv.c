@@ -152,8 +152,8 @@ static void copy_row(const ox_qconv_plan *p, const ox_qconv_args *a, int64_t row
   const ox_conv_geom *g = &p->g;
   int64_t e = p->extent[0] * p->extent[1], image = row / e;
   int64_t d = row % e / p->extent[1] + p->lo[0], h = row % p->extent[1] + p->lo[1], c = p->channels;
-  int32_t flip = p->x_signed ? -0x7f7f7f80 : 0;
-  uint8_t *to = a->image + (size_t)row * p->row_bytes, pad = a->pad ^ (uint8_t)flip;
+  uint8_t flip = p->x_signed ? 128 : 0;
+  uint8_t *to = a->image + (size_t)row * p->row_bytes, pad = a->pad ^ flip;
   int64_t begin = OX_MIN(OX_MAX(-p->lo[2], 0), p->extent[2]), end = OX_MIN(p->extent[2], g->in[2] - p->lo[2]);
   if (d < 0 || d >= g->in[0] || h < 0 || h >= g->in[1] || begin >= end) begin = end = p->extent[2];
   memset(to, pad, (size_t)(begin * c));

@@ -22,8 +22,9 @@ typedef struct ox_qconv_add {
 /* What becomes of sums: max(round(sum x scale) + zero, least), saturated to bytes. Signed ones are computed with 128
  * more, which |flip| takes off. With |add| zero and least are those of the sum of both. */
 typedef struct ox_qconv_out {
-  int32_t zero, least;     /* 0 <= least; of s8, with the 128 */
-  int32_t flip;            /* xor of each four bytes: 0, or 0x80 in all of them */
+  int32_t zero;
+  uint8_t least, flip;     /* of s8, least has the 128; flip: xor of each byte, 0 or 128 */
+  bool small;              /* all scales are below 1, so that no scaled sum leaves int32 */
   const ox_qconv_add *add; /* NULL: none */
 } ox_qconv_out;
 
@@ -69,7 +70,7 @@ typedef struct ox_qconv_variant {
   /* Sums of |n| quads of signed bytes, |count| times one after the other: to[i] = sum of all bytes of quads i, i + n
    * ... */
   void (*sums)(const int8_t *w, size_t n, size_t count, int32_t *to);
-  void (*copy)(uint8_t *to, const uint8_t *from, size_t n, int32_t flip); /* may be in place */
+  void (*copy)(uint8_t *to, const uint8_t *from, size_t n, uint8_t flip); /* may be in place */
   const char *name;
 } ox_qconv_variant;
 const ox_qconv_variant *ox_qconv_select(ox_isa have);

@@ -10,9 +10,19 @@
 enum { L = VF32_LANES, NV = 2, NR = NV * L, MR = QCONV_MR };
 
 /* Rounded sums. Beyond 2^24 every byte is saturated anyway; far below, to_i32 gives INT32_MIN, as good. */
-OX_INLINE vi32 scaled(vi32 sum, vf32 scale) {
-  return vf32_to_i32(vf32_at_most(vf32_mul(vi32_to_f32(sum), scale), 0x1p24f));
+OX_INLINE vi32 scaled(vi32 sum, vf32 scale, const bool small) {
+  vf32 f = vf32_mul(vi32_to_f32(sum), scale);
+  return vf32_to_i32(small ? f : vf32_at_most(f, 0x1p24f));
 }
+
+/* How quanta become bytes. */
+typedef struct ends {
+  vi32 zero, least, flip;
+} ends;
+OX_INLINE ends ends_of(const ox_qconv_out *o) {
+  return (ends){vi16_splat(o->zero), vi8_splat(o->least), vi8_splat(o->flip)};
+}
+OX_INLINE vi32 ended(vi32 bytes, const ends *e) { return vi32_xor(vi8_max_u8(bytes, e->least), e->flip); }
 
 /* ---- residuals ---- */
 
@@ -25,7 +35,7 @@ typedef struct add_lanes {
 
 OX_INLINE add_lanes add_lanes_of(const ox_qconv_out *out) {
   const ox_qconv_add *a = out->add;
-  return (add_lanes){vi32_splat(a->z_zero),         vi32_splat(out->flip & 255),
+  return (add_lanes){vi32_splat(a->z_zero),         vi32_splat(out->flip),
                      vf32_splat((float)-a->y_zero), vf32_splat((float)(255 - a->y_zero)),
                      vf32_splat(a->y_scale),        vf32_splat(a->z_scale),
                      ox_divisor_of(a->scale)};
@@ -51,18 +61,18 @@ OX_INLINE vi32 bytes_at(const uint8_t *p, size_t i, size_t n) {
 static void finish(uint8_t *y, const uint8_t *z, size_t n, const ox_qconv_out *out) {
   static const ox_qconv_add none = {1, 1, 1, 0, 0};
   ox_qconv_out all = *out;
-  if (!all.add) all.add = &none;
+  if (!all.add) all.add = &none, all.zero = 0;
   add_lanes l = add_lanes_of(&all);
-  vi32 zero = vi16_splat(out->add ? out->zero : 0), least = vi16_splat(out->least), flip = vi32_splat(out->flip);
+  ends e = ends_of(&all);
   vi32 y_zero = vi32_splat(all.add->y_zero);
   for (size_t i = 0; i < n; i += 2 * L) {
-    vi32 v[2] = {vi32_sub(vi32_xor(bytes_at(y, i, n), l.flip), y_zero),
-                 vi32_sub(vi32_xor(bytes_at(y, i + L, n), l.flip), y_zero)};
+    vi32 v[4] = {vi32_sub(vi32_xor(bytes_at(y, i, n), l.flip), y_zero),
+                 vi32_sub(vi32_xor(bytes_at(y, i + L, n), l.flip), y_zero), vi32_zero(), vi32_zero()};
     if (out->add) {
       vf32 a = add(vi32_to_f32(v[0]), bytes_at(z, i, n), &l), b = add(vi32_to_f32(v[1]), bytes_at(z, i + L, n), &l);
       quanta(&a, &b, &l, v);
     }
-    vi8_store_n(y + i, vi32_xor(vi8_pack2(v[0], v[1], zero, least), flip), OX_MIN(n - i, (size_t)2 * L));
+    vi8_store_low_n(y + i, ended(vi8_pack22(v, e.zero), &e), OX_MIN(n - i, (size_t)2 * L));
   }
 }
 
@@ -140,43 +150,53 @@ static void (*const strips[MR][2])(const ox_qconv_rows *r, const uint8_t *x, int
 #endif
 };
 
-OX_INLINE void store(const ox_qconv_rows *r, const int32_t *sums, uint8_t *y, const size_t n) {
-  vi32 zero = vi16_splat(r->out.zero), least = vi16_splat(r->out.least), flip = vi32_splat(r->out.flip);
-  vf32 scale[NV] = {vf32_load(r->scale), vf32_load(r->scale + L)};
-  size_t m = r->m, y_step = r->y_step;
-  for (size_t i = 0; i < m; i++, sums += NR, y += y_step) {
-    vi32 a = scaled(vi32_load(sums), scale[0]), b = scaled(vi32_load(sums + L), scale[1]);
-    vi8_store_n(y, vi32_xor(vi8_pack2(a, b, zero, least), flip), n);
+/* Quanta of one pixel. */
+OX_INLINE void row_of(const int32_t *sums, const uint8_t *z, const vf32 *scale, const add_lanes *l, const size_t n,
+                      const bool adds, const bool small, vi32 *v) {
+  vi32 x = vi32_load(sums), y = vi32_load(sums + L);
+  if (!adds) {
+    v[0] = scaled(x, scale[0], small), v[1] = scaled(y, scale[1], small);
+    return;
   }
+  vf32 a = vf32_round(vf32_mul(vi32_to_f32(x), scale[0])), b = vf32_round(vf32_mul(vi32_to_f32(y), scale[1]));
+  a = add(a, bytes_at(z, 0, n), l), b = add(b, bytes_at(z, L, n), l);
+  quanta(&a, &b, l, v);
 }
 
-OX_INLINE void store_sum(const ox_qconv_rows *r, const int32_t *sums, uint8_t *y, const uint8_t *z, const size_t n) {
-  vi32 zero = vi16_splat(r->out.zero), least = vi16_splat(r->out.least), flip = vi32_splat(r->out.flip), v[NV];
+/* Two pixels at a time. Of an odd number the last one is stored alone; what is computed beside it is of no use. */
+OX_INLINE void store(const ox_qconv_rows *r, const int32_t *sums, size_t at, const size_t n, const bool adds,
+                     const bool small) {
+  ends e = ends_of(&r->out);
   vf32 scale[NV] = {vf32_load(r->scale), vf32_load(r->scale + L)};
-  add_lanes l = add_lanes_of(&r->out);
-  size_t m = r->m, y_step = r->y_step;
-  for (size_t i = 0; i < m; i++, sums += NR, y += y_step, z += y_step) {
-    vf32 a = vf32_round(vf32_mul(vi32_to_f32(vi32_load(sums)), scale[0]));
-    vf32 b = vf32_round(vf32_mul(vi32_to_f32(vi32_load(sums + L)), scale[1]));
-    a = add(a, bytes_at(z, 0, n), &l), b = add(b, bytes_at(z, L, n), &l);
-    quanta(&a, &b, &l, v);
-    vi8_store_n(y, vi32_xor(vi8_pack2(v[0], v[1], zero, least), flip), n);
+  add_lanes l = adds ? add_lanes_of(&r->out) : (add_lanes){0};
+  size_t step = r->y_step;
+  uint8_t *y = r->y + at;
+  const uint8_t *z = adds ? r->z + at : NULL;
+  for (size_t i = 0; i < r->m; i += 2, sums += 2 * NR, y += 2 * step) {
+    vi32 v[4];
+    row_of(sums, z, scale, &l, n, adds, small, v);
+    row_of(sums + NR, i + 1 < r->m && adds ? z + step : z, scale, &l, n, adds, small, v + 2);
+    vi32 bytes = ended(vi8_pack22(v, e.zero), &e);
+    vi8_store_low_n(y, bytes, n);
+    if (i + 1 < r->m) vi8_store_high_n(y + step, bytes, n);
+    if (adds) z += 2 * step;
   }
 }
 
 static void rows(const ox_qconv_rows *r) {
-  _Alignas(64) int32_t sums[MR * NR] = {0};
+  _Alignas(64) int32_t sums[(MR + 1) * NR] = {0};
   const uint8_t *x = r->x;
+  size_t n = r->n;
   for (size_t i = 0, at = 0; i < r->strips; i++, x += r->m * r->x_step, at += r->m * r->y_step) {
-    strips[r->m - 1][r->n <= L](r, x, sums);
-    if (r->out.add && r->n == NR)
-      store_sum(r, sums, r->y + at, r->z + at, NR);
+    strips[r->m - 1][n <= L](r, x, sums);
+    if (r->out.add && n == NR)
+      store(r, sums, at, NR, true, false);
     else if (r->out.add)
-      store_sum(r, sums, r->y + at, r->z + at, r->n);
-    else if (r->n == NR)
-      store(r, sums, r->y + at, NR);
+      store(r, sums, at, n, true, false);
+    else if (r->out.small && n == NR)
+      store(r, sums, at, NR, false, true);
     else
-      store(r, sums, r->y + at, r->n);
+      store(r, sums, at, n, false, false);
   }
 }
 
@@ -185,20 +205,21 @@ static void rows(const ox_qconv_rows *r) {
 static void depthwise(const ox_qconv_lanes *d) {
   const uint8_t *x = d->x;
   uint8_t *y = d->y;
-  vi32 zero = vi16_splat(d->out.zero), least = vi16_splat(d->out.least), flip = vi32_splat(d->out.flip);
-  for (size_t p = 0; p < d->pixels; p++, x += d->x_step, y += d->y_step) {
+  size_t n = d->n, x_step = d->x_step, y_step = d->y_step, groups = d->groups;
+  ends e = ends_of(&d->out);
+  for (size_t p = d->pixels; p > 0; p--, x += x_step, y += y_step) {
     const int8_t *w = d->w;
     const ptrdiff_t *t = d->tap;
     vi32 acc[4];
     OX_UNROLL for (int v = 0; v < 4; v++) acc[v] = vi32_load(d->bias + v * L);
-    for (size_t g = 0; g < d->groups; g++, t += 4, w += 4 * VI8_LANES) {
+    for (size_t g = 0; g < groups; g++, t += 4, w += 4 * VI8_LANES) {
       vi32 q[4];
       vi8_quads(x + t[0], x + t[1], x + t[2], x + t[3], q);
       OX_UNROLL for (int v = 0; v < 4; v++) acc[v] =
           vi32_dot_u8s8(acc[v], q[v], vi32_load((const int32_t *)(const void *)(w + 4 * v * L)));
     }
-    OX_UNROLL for (int v = 0; v < 4; v++) acc[v] = scaled(acc[v], vf32_load(d->scale + v * L));
-    vi8_store_n(y, vi32_xor(vi8_pack4(acc, zero, least), flip), d->n);
+    OX_UNROLL for (int v = 0; v < 4; v++) acc[v] = scaled(acc[v], vf32_load(d->scale + v * L), false);
+    vi8_store_n(y, ended(vi8_pack4(acc, e.zero), &e), n);
   }
 }
 
@@ -216,12 +237,12 @@ static void sums(const int8_t *w, size_t n, size_t count, int32_t *to) {
   }
 }
 
-static void copy(uint8_t *to, const uint8_t *from, size_t n, int32_t flip) {
-  vi32 f = vi32_splat(flip);
+static void copy(uint8_t *to, const uint8_t *from, size_t n, uint8_t flip) {
+  vi32 f = vi8_splat(flip);
   size_t i = 0;
   for (; i + VI8_LANES <= n; i += VI8_LANES)
     vi32_store((int32_t *)(void *)(to + i), vi32_xor(vi32_load((const int32_t *)(const void *)(from + i)), f));
-  for (; i < n; i++) to[i] = from[i] ^ (uint8_t)flip;
+  for (; i < n; i++) to[i] = from[i] ^ flip;
 }
 
 #define QCONV_PASTE2(a, b) a##b

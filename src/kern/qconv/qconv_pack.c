@@ -30,7 +30,7 @@ static void pack_row(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t 
   const uint8_t *from = w->w + (size_t)(o * ic * taps);
   ox_transpose_fn turn = ox_transpose_select(1, p->have);
   if (w->flip) {
-    p->v->copy(plain, from, (size_t)(ic * taps), -0x7f7f7f80);
+    p->v->copy(plain, from, (size_t)(ic * taps), w->flip);
     from = plain;
   }
   memset(to, 0, (size_t)depth(p));

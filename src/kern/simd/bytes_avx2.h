@@ -9,6 +9,7 @@
 #define VI8_LANES 32
 
 OX_INLINE size_t vi8_at(size_t v, size_t j) { return j / 4 * 16 + v * 4 + j % 4; }
+OX_INLINE vi32 vi8_splat(uint8_t x) { return _mm256_set1_epi8((char)x); }
 OX_INLINE vi32 vi16_splat(int x) { return _mm256_set1_epi16((short)x); }
 OX_INLINE vi32 bytes_load_(const uint8_t *p) { return _mm256_loadu_si256((const void *)p); }
 OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, vi32 *q) {
@@ -19,26 +20,34 @@ OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, c
   q[2] = _mm256_unpacklo_epi16(high, high2), q[3] = _mm256_unpackhi_epi16(high, high2);
 }
 OX_INLINE vi32 vi8_max_u8(vi32 a, vi32 b) { return _mm256_max_epu8(a, b); }
-OX_INLINE __m256i bytes_words_(vi32 a, vi32 b, vi32 zero, vi32 least) {
-  return _mm256_max_epi16(_mm256_adds_epi16(_mm256_packs_epi32(a, b), zero), least);
+OX_INLINE __m256i bytes_words_(vi32 a, vi32 b, vi32 zero) { return _mm256_adds_epi16(_mm256_packs_epi32(a, b), zero); }
+OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero) {
+  return _mm256_packus_epi16(bytes_words_(v[0], v[1], zero), bytes_words_(v[2], v[3], zero));
 }
-OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero, vi32 least) {
-  return _mm256_packus_epi16(bytes_words_(v[0], v[1], zero, least), bytes_words_(v[2], v[3], zero, least));
-}
-OX_INLINE vi32 vi8_pack2(vi32 a, vi32 b, vi32 zero, vi32 least) {
-  __m256i w = bytes_words_(a, b, zero, least);
-  return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(w, w), _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5));
+OX_INLINE vi32 vi8_pack22(const vi32 *v, vi32 zero) {
+  return _mm256_permutevar8x32_epi32(vi8_pack4(v, zero), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
+  uint8_t t[32];
   if (n == 32) {
     _mm256_storeu_si256((void *)p, v);
-  } else if (n == 16) {
-    _mm_storeu_si128((void *)p, _mm256_castsi256_si128(v));
-  } else {
-    uint8_t t[32];
-    _mm256_storeu_si256((void *)t, v);
-    memcpy(p, t, n);
+    return;
   }
+  _mm256_storeu_si256((void *)t, v);
+  memcpy(p, t, n);
+}
+OX_INLINE void bytes_store_half_n_(uint8_t *p, __m128i v, size_t n) {
+  uint8_t t[16];
+  if (n == 16) {
+    _mm_storeu_si128((void *)p, v);
+    return;
+  }
+  _mm_storeu_si128((void *)t, v);
+  memcpy(p, t, n);
+}
+OX_INLINE void vi8_store_low_n(uint8_t *p, vi32 v, size_t n) { bytes_store_half_n_(p, _mm256_castsi256_si128(v), n); }
+OX_INLINE void vi8_store_high_n(uint8_t *p, vi32 v, size_t n) {
+  bytes_store_half_n_(p, _mm256_extracti128_si256(v, 1), n);
 }
 
 #endif

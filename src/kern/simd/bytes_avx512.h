@@ -7,6 +7,7 @@
 #define VI8_LANES 64
 
 OX_INLINE size_t vi8_at(size_t v, size_t j) { return j / 4 * 16 + v * 4 + j % 4; }
+OX_INLINE vi32 vi8_splat(uint8_t x) { return _mm512_set1_epi8((char)x); }
 OX_INLINE vi32 vi16_splat(int x) { return _mm512_set1_epi16((short)x); }
 OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, vi32 *q) {
   __m512i x = _mm512_loadu_si512(a), y = _mm512_loadu_si512(b);
@@ -17,22 +18,26 @@ OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, c
   q[2] = _mm512_unpacklo_epi16(high, high2), q[3] = _mm512_unpackhi_epi16(high, high2);
 }
 OX_INLINE vi32 vi8_max_u8(vi32 a, vi32 b) { return _mm512_max_epu8(a, b); }
-OX_INLINE __m512i bytes_words_(vi32 a, vi32 b, vi32 zero, vi32 least) {
-  return _mm512_max_epi16(_mm512_adds_epi16(_mm512_packs_epi32(a, b), zero), least);
+OX_INLINE __m512i bytes_words_(vi32 a, vi32 b, vi32 zero) { return _mm512_adds_epi16(_mm512_packs_epi32(a, b), zero); }
+OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero) {
+  return _mm512_packus_epi16(bytes_words_(v[0], v[1], zero), bytes_words_(v[2], v[3], zero));
 }
-OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero, vi32 least) {
-  return _mm512_packus_epi16(bytes_words_(v[0], v[1], zero, least), bytes_words_(v[2], v[3], zero, least));
-}
-OX_INLINE vi32 vi8_pack2(vi32 a, vi32 b, vi32 zero, vi32 least) {
-  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 0, 4, 8, 12, 1, 5, 9, 13);
-  __m512i w = bytes_words_(a, b, zero, least);
-  return _mm512_permutexvar_epi32(order, _mm512_packus_epi16(w, w));
+OX_INLINE vi32 vi8_pack22(const vi32 *v, vi32 zero) {
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  return _mm512_permutexvar_epi32(order, vi8_pack4(v, zero));
 }
 OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
+  _mm512_mask_storeu_epi8(p, n == 64 ? ~(__mmask64)0 : ((__mmask64)1 << n) - 1, v);
+}
+OX_INLINE void bytes_store_half_n_(uint8_t *p, __m256i v, size_t n) {
   if (n == 32)
-    _mm256_storeu_si256((void *)p, _mm512_castsi512_si256(v));
+    _mm256_storeu_si256((void *)p, v);
   else
-    _mm512_mask_storeu_epi8(p, n == 64 ? ~(__mmask64)0 : ((__mmask64)1 << n) - 1, v);
+    _mm256_mask_storeu_epi8(p, (__mmask32)((1u << n) - 1), v);
+}
+OX_INLINE void vi8_store_low_n(uint8_t *p, vi32 v, size_t n) { bytes_store_half_n_(p, _mm512_castsi512_si256(v), n); }
+OX_INLINE void vi8_store_high_n(uint8_t *p, vi32 v, size_t n) {
+  bytes_store_half_n_(p, _mm512_extracti64x4_epi64(v, 1), n);
 }
 
 #endif

@@ -8,6 +8,7 @@
 #define VI8_LANES 16
 
 OX_INLINE size_t vi8_at(size_t v, size_t j) { return v * 4 + j; }
+OX_INLINE vi32 vi8_splat(uint8_t x) { return vreinterpretq_s32_u8(vdupq_n_u8(x)); }
 OX_INLINE vi32 vi16_splat(int x) { return vreinterpretq_s32_s16(vdupq_n_s16((int16_t)x)); }
 OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, vi32 *q) {
   uint8x16_t x = vld1q_u8(a), y = vld1q_u8(b), z = vld1q_u8(c), w = vld1q_u8(d);
@@ -19,28 +20,36 @@ OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, c
 OX_INLINE vi32 vi8_max_u8(vi32 a, vi32 b) {
   return vreinterpretq_s32_u8(vmaxq_u8(vreinterpretq_u8_s32(a), vreinterpretq_u8_s32(b)));
 }
-OX_INLINE uint8x8_t bytes_half_(vi32 a, vi32 b, vi32 zero, vi32 least) {
-  int16x8_t w = vqmovn_high_s32(vqmovn_s32(a), b);
-  return vqmovun_s16(vmaxq_s16(vqaddq_s16(w, vreinterpretq_s16_s32(zero)), vreinterpretq_s16_s32(least)));
+OX_INLINE uint8x8_t bytes_half_(vi32 a, vi32 b, vi32 zero) {
+  return vqmovun_s16(vqaddq_s16(vqmovn_high_s32(vqmovn_s32(a), b), vreinterpretq_s16_s32(zero)));
 }
-OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero, vi32 least) {
-  return vreinterpretq_s32_u8(vcombine_u8(bytes_half_(v[0], v[1], zero, least), bytes_half_(v[2], v[3], zero, least)));
+OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero) {
+  return vreinterpretq_s32_u8(vcombine_u8(bytes_half_(v[0], v[1], zero), bytes_half_(v[2], v[3], zero)));
 }
-OX_INLINE vi32 vi8_pack2(vi32 a, vi32 b, vi32 zero, vi32 least) {
-  uint8x8_t h = bytes_half_(a, b, zero, least);
-  return vreinterpretq_s32_u8(vcombine_u8(h, h));
-}
+OX_INLINE vi32 vi8_pack22(const vi32 *v, vi32 zero) { return vi8_pack4(v, zero); }
 OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
-  uint8x16_t b = vreinterpretq_u8_s32(v);
+  uint8_t t[16];
   if (n == 16) {
-    vst1q_u8(p, b);
-  } else if (n == 8) {
-    vst1_u8(p, vget_low_u8(b));
-  } else {
-    uint8_t t[16];
-    vst1q_u8(t, b);
-    memcpy(p, t, n);
+    vst1q_u8(p, vreinterpretq_u8_s32(v));
+    return;
   }
+  vst1q_u8(t, vreinterpretq_u8_s32(v));
+  memcpy(p, t, n);
+}
+OX_INLINE void bytes_store_half_n_(uint8_t *p, uint8x8_t v, size_t n) {
+  uint8_t t[8];
+  if (n == 8) {
+    vst1_u8(p, v);
+    return;
+  }
+  vst1_u8(t, v);
+  memcpy(p, t, n);
+}
+OX_INLINE void vi8_store_low_n(uint8_t *p, vi32 v, size_t n) {
+  bytes_store_half_n_(p, vget_low_u8(vreinterpretq_u8_s32(v)), n);
+}
+OX_INLINE void vi8_store_high_n(uint8_t *p, vi32 v, size_t n) {
+  bytes_store_half_n_(p, vget_high_u8(vreinterpretq_u8_s32(v)), n);
 }
 
 #endif

@@ -4,16 +4,18 @@
  * - quads(a, b, c, d, q): the quads (a[i], b[i], c[i], d[i]) of VI8_LANES bytes of four rows: lane j of q[v] is that of
  *   byte i = vi8_at(v, j).
  * - max_u8: the larger of unsigned bytes.
- * - pack4(v, zero, least): lanes in the order of vi8_at, each max(lane + zero, least), saturated to 0..255. pack2: of
- * two vectors with lanes in order; the first half of the result holds them. |zero|, |least| come from vi16_splat and
- * lie within +-2^14; |least| is 0 at least. Lanes may hold anything.
- * - store_n: the first n bytes, 0 <= n <= VI8_LANES; touches no memory past them. */
+ * - pack4(v, zero): lanes in the order of vi8_at, lane + zero saturated to 0..255. pack22: v[0] and v[1] with lanes in
+ * order make the first half of the bytes, v[2] and v[3] the second. |zero| comes from vi16_splat and lies within
+ * +-2^14. Lanes may hold anything.
+ * - store_n: the first n bytes, 0 <= n <= VI8_LANES; store_low_n, store_high_n: of the first, the second half, n at
+ * most VI8_LANES / 2. They touch no memory past those. splat: one byte in all places. */
 #ifndef OX_SIMD_BYTES_SCALAR_H
 #define OX_SIMD_BYTES_SCALAR_H
 
 #define VI8_LANES 4
 
 OX_INLINE size_t vi8_at(size_t v, size_t j) { return v + 0 * j; }
+OX_INLINE vi32 vi8_splat(uint8_t x) { return i32_of_(x * 0x01010101u); }
 OX_INLINE vi32 vi16_splat(int x) { return x; }
 OX_INLINE void vi8_quads(const uint8_t *a, const uint8_t *b, const uint8_t *c, const uint8_t *d, vi32 *q) {
   for (int v = 0; v < 4; v++)
@@ -27,18 +29,18 @@ OX_INLINE vi32 vi8_max_u8(vi32 a, vi32 b) {
   }
   return i32_of_(m);
 }
-OX_INLINE uint32_t bytes_of_lane_(vi32 v, vi32 zero, vi32 least) {
-  vi32 x = vi32_min(vi32_max(v, -0x8000), 0x7fff) + zero;
-  return (uint32_t)vi32_min(vi32_max(x, least), 255);
+OX_INLINE uint32_t bytes_of_lane_(vi32 v, vi32 zero) {
+  return (uint32_t)vi32_min(vi32_max(vi32_min(vi32_max(v, -0x8000), 0x7fff) + zero, 0), 255);
 }
-OX_INLINE vi32 vi8_pack2(vi32 a, vi32 b, vi32 zero, vi32 least) {
-  return i32_of_(bytes_of_lane_(a, zero, least) | bytes_of_lane_(b, zero, least) << 8);
+OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero) {
+  return i32_of_(bytes_of_lane_(v[0], zero) | bytes_of_lane_(v[1], zero) << 8 | bytes_of_lane_(v[2], zero) << 16 |
+                 bytes_of_lane_(v[3], zero) << 24);
 }
-OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero, vi32 least) {
-  return i32_of_((uint32_t)vi8_pack2(v[0], v[1], zero, least) | (uint32_t)vi8_pack2(v[2], v[3], zero, least) << 16);
-}
+OX_INLINE vi32 vi8_pack22(const vi32 *v, vi32 zero) { return vi8_pack4(v, zero); }
 OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
   for (size_t i = 0; i < n; i++) p[i] = (uint8_t)((uint32_t)v >> 8 * i);
 }
+OX_INLINE void vi8_store_low_n(uint8_t *p, vi32 v, size_t n) { vi8_store_n(p, v, n); }
+OX_INLINE void vi8_store_high_n(uint8_t *p, vi32 v, size_t n) { vi8_store_n(p, vi32_shr(v, 16), n); }
 
 #endif
