@@ -45,6 +45,19 @@ const ep_model ep_models[] = {
      HEAD "g (float[N,9] x, int64[2] s) => (float[M] y, float[A,B] z) <float zero = {0}>"
           "{ c = Greater (x, zero) i = NonZero (c) t = Transpose (i) v = GatherND (x, t) y = Exp (v) m = Abs (s) "
           "u = Expand (zero, m) w = Cos (u) z = Add (w, w) }"},
+    {"choices and sums along axes",
+     HEAD "g (float[N,6] x, float[4,6] b) => (float[N,3] v, int64[N,3] i, int64[N,1] a, float[N,6] s, float[4,6] u, "
+          "float[N,6,3] o) <int64[1] k = {3}, int64 one = {1}, int64 six = {6}, float[2] w = {-1, 2}> "
+          "{ v, i = TopK (x, k) a = ArgMin <axis = 1> (x) s = CumSum <reverse = 1> (x, one) u = Trilu (b, one) "
+          "o = OneHot <axis = 1> (i, six, w) }"},
+    {"quantized convolution", HEAD
+     "g (float[N,3,5,5] x) => (float[N,4,5,5] y) <float s = {0.05}, uint8 z = {120}, int8[4,3,1,1] w = {1, -2, 3, 4, "
+     "5, "
+     "-6, 7, 8, 9, 1, 2, 3}, float[4] t = {0.1037, 0.2313, 0.0719, 0.1371}, int8[4] e = {0, 0, 0, 0}> { a = "
+     "QuantizeLinear (x, "
+     "s, "
+     "z) b = DequantizeLinear (a, s, z) d = DequantizeLinear <axis = 0> (w, t, e) c = Conv (b, d) r = Relu (c) f = "
+     "QuantizeLinear (r, s, z) y = DequantizeLinear (f, s, z) }"},
     {"views", HEAD
      "g (float[N,2,3] x) => (float[N,6] f, float[A,B] y, float[N,1,2,3] u) <int64[2] s = {-1, 3}, int64[1] one = {1}> "
      "{ f = Flatten (x) r = Reshape (x, s) a = Neg (r) i = Identity (a) t = Flatten (i) y = Abs (t) u = Unsqueeze (x, "

@@ -44,6 +44,17 @@ typedef struct {
   int size[MOVE_DIMS];
 } tuples_params;
 
+/* With a reduction. lanes: indices over those along the axis; tuples: of indices. */
+enum { SCATTER_ADD, SCATTER_MUL, SCATTER_MIN, SCATTER_MAX };
+typedef struct {
+  int op, lanes;
+  elements_params of;
+} scatter_elements_params;
+typedef struct {
+  int op, tuples;
+  tuples_params of;
+} scatter_nd_params;
+
 /* Where and comparisons: strides of 0 broadcast. */
 typedef struct {
   int n, op;

@@ -44,3 +44,35 @@ KERNEL(pool, pool_params) {
     }
   }
 }
+
+/* Maxima and where they are in x; no tail. Of equal ones the first; NaN wins. */
+KERNEL(pool_indices, pool_params) {
+  BUFFER(const REAL, x, 0);
+  BUFFER(REAL, y, 1);
+  BUFFER(dev_long, y_at, 2);
+  PARAMS(pool_params, p);
+  FOR_ITEMS(t, 256) {
+    int at = GROUP(0) * 256 + t;
+    if (at < p.n) {
+      int x0 = at % p.out[2] * p.stride[2] - p.pad[2], rest = at / p.out[2], place = -1;
+      int y0 = rest % p.out[1] * p.stride[1] - p.pad[1];
+      rest /= p.out[1];
+      int z0 = rest % p.out[0] * p.stride[0] - p.pad[0], plane = rest / p.out[0] * p.in[0];
+      float v = -INFINITY;
+      for (int kz = 0; kz < p.extent[0]; kz++) {
+        for (int ky = 0; ky < p.extent[1]; ky++) {
+          for (int kx = 0; kx < p.extent[2]; kx++) {
+            int z = z0 + kz * p.dilation[0], row = y0 + ky * p.dilation[1], i = x0 + kx * p.dilation[2];
+            if (z >= 0 && z < p.in[0] && row >= 0 && row < p.in[1] && i >= 0 && i < p.in[2]) {
+              int from = ((plane + z) * p.in[1] + row) * p.in[2] + i;
+              float u = LOAD(x, from);
+              if (place < 0 || u > v || (ISNAN(u) && !ISNAN(v))) v = u, place = from;
+            }
+          }
+        }
+      }
+      STORE(y, at, v);
+      y_at[at] = place < 0 ? 0 : place;
+    }
+  }
+}

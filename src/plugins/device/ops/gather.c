@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/gather.c - Gather, GatherElements, GatherND, ScatterElements, ScatterND (the last two without reduction).
- */
+ * device/ops/gather.c - Gather, GatherElements, GatherND, ScatterElements, ScatterND (the last two also with a
+ * reduction of floats). */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,13 +26,45 @@ static size_t kind_of(const dev_node *n) {
 
 static bool is_scatter(const dev_node *n) { return strncmp(dev_node_op(n), "Scatter", 7) == 0; }
 
+/* SCATTER_*; -1: none, -2: one that is not known. */
+static int reduction_of(const dev_node *n) {
+  static const char *const known[] = {"add", "mul", "min", "max"};
+  if (!is_scatter(n) || dev_attr_is(n, "reduction", "none", "none")) return -1;
+  for (size_t i = 0; i < DEV_LENGTH(known); i++)
+    if (dev_attr_is(n, "reduction", known[i], "none")) return (int)i;
+  return -2;
+}
+
+/* Enough of them at a time, or few in all: those that may meet are summed one after the other. */
+static bool may_reduce(const dev_node *n) {
+  enum { AT_A_TIME = 32, FEW = 64 };
+  int rank = dev_in_rank(n, 0), of_index = dev_in_rank(n, 1);
+  int64_t side = 1, along = 1;
+  if (dev_in_rank(n, 2) < 0 || rank < 1 || of_index < 1) return false;
+  if (strcmp(dev_node_op(n), "ScatterND") == 0) {
+    int64_t k = dev_in_dim(n, 1, of_index - 1);
+    for (int d = 0; d + 1 < of_index; d++)
+      along *= dev_in_dim(n, 1, d) < 0 ? INT32_MAX : dev_in_dim(n, 1, d) % INT32_MAX;
+    for (int d = (int)k; k >= 0 && d < rank; d++) side *= dev_in_dim(n, 0, d) > 0 ? dev_in_dim(n, 0, d) : 1;
+    return k >= 0 && (side >= AT_A_TIME || (along >= 0 && along <= FEW));
+  }
+  int axis = dev_axis(dev_attr_int(n, "axis", 0), rank);
+  for (int d = 0; d < of_index; d++)
+    if (d != axis) side *= dev_in_dim(n, 1, d) > 0 ? dev_in_dim(n, 1, d) : 1;
+  along = axis < 0 ? -1 : dev_in_dim(n, 1, axis);
+  return side >= AT_A_TIME || (along >= 0 && along <= FEW);
+}
+
 static const char *takes(const dev_node *n) {
   uint32_t index = dev_in_dtype(n, 1);
   const char *why = dev_takes_data(n, 0, MOVE_DIMS);
   if (why) return why;
   if ((index != OX_I64 && index != OX_I32) || dev_in_rank(n, 1) < 0 || dev_in_rank(n, 1) > MOVE_DIMS)
     return "with indices of another type or rank";
-  return is_scatter(n) && !dev_attr_is(n, "reduction", "none", "none") ? "with a reduction" : NULL;
+  if (reduction_of(n) == -1) return NULL;
+  if (reduction_of(n) < 0 || (dev_in_dtype(n, 0) != OX_F32 && dev_in_dtype(n, 0) != OX_F16))
+    return "with a reduction that the kernels do not have";
+  return may_reduce(n) ? NULL : "with a reduction of updates that may all meet";
 }
 
 /* The index picks along one axis. */
@@ -68,8 +100,13 @@ static ox_status *emit_elements(dev_plan *p, const dev_node *n, dev_call *c) {
       return dev_refuse(p, "indices outgrow the data");
   }
   if (params.n && !params.axis_size) return dev_refuse(p, "an index into nothing");
+  scatter_elements_params reduce = {.op = reduction_of(n), .of = params};
   c->params = &params, c->params_bytes = sizeof params;
-  return dev_emit_items(p, c, params.n);
+  if (reduce.op < 0 || !params.n) return dev_emit_items(p, c, params.n);
+  reduce.lanes = params.n / params.size[params.axis];
+  c->source = "scatter_reduce", c->kernel = "scatter_elements_reduce", c->dtype = dev_in_dtype(n, 0);
+  c->params = &reduce, c->params_bytes = sizeof reduce;
+  return dev_emit_items(p, c, reduce.lanes);
 }
 
 /* Tuples of indices, each for an element or a slice. */
@@ -89,8 +126,13 @@ static ox_status *emit_tuples(dev_plan *p, const dev_node *n, dev_call *c) {
     params.size[d] = (int)x->dim[batch + d];
     if (params.n && !params.size[d]) return dev_refuse(p, "an index into nothing");
   }
+  scatter_nd_params reduce = {.op = reduction_of(n), .of = params};
   c->params = &params, c->params_bytes = sizeof params;
-  return dev_emit_items(p, c, params.n);
+  if (reduce.op < 0 || !params.n) return dev_emit_items(p, c, params.n);
+  reduce.tuples = params.n / params.inner;
+  c->source = "scatter_reduce", c->kernel = "scatter_nd_reduce", c->dtype = dev_in_dtype(n, 0);
+  c->params = &reduce, c->params_bytes = sizeof reduce;
+  return dev_emit_items(p, c, params.inner);
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/pool.c - MaxPool and AveragePool of up to three axes; MaxPool of 8-bit integers, too. */
+ * device/ops/pool.c - MaxPool and AveragePool of up to three axes; MaxPool of 8-bit integers, and with indices, too. */
 #include <string.h>
 
 #include "plugins/device/emit.h"
@@ -7,8 +7,12 @@
 
 static bool of_bytes(const dev_node *n) { return dev_in_dtype(n, 0) == OX_U8 || dev_in_dtype(n, 0) == OX_I8; }
 
+static bool has_indices(const dev_node *n) {
+  return n->host->node_out_count(n->graph, n->index) > 1 && dev_out(n, 1) != UINT32_MAX;
+}
+
 static const char *takes(const dev_node *n) {
-  if (n->host->node_out_count(n->graph, n->index) > 1 && dev_out(n, 1) != UINT32_MAX) return "with indices";
+  if (has_indices(n) && (of_bytes(n) || dev_attr_int(n, "storage_order", 0))) return "with indices of another order";
   if (!of_bytes(n)) return dev_takes_real(n, 3, 5);
   return dev_in_rank(n, 0) < 3 || dev_in_rank(n, 0) > 5 ? "of a rank that the kernels do not have" : NULL;
 }
@@ -34,11 +38,25 @@ static ox_status *emit_bytes(dev_plan *p, const dev_node *n, const dev_window *w
   return dev_emit_items(p, &c, q.pool.n);
 }
 
+static ox_status *emit_indices(dev_plan *p, const dev_node *n, const dev_window *w) {
+  pool_params q = {.n = (int)dev_count(p, dev_out(n, 0))};
+  dev_pool_window(w, &q);
+  dev_call c = {.source = "pool",
+                .kernel = "pool_indices",
+                .dtype = dev_dtype(p, dev_in(n, 0)),
+                .n_buffers = 3,
+                .buffers = {dev_value(p, dev_in(n, 0)), dev_value(p, dev_out(n, 0)), dev_value(p, dev_out(n, 1))},
+                .written = 6,
+                DEV_PARAMS(q)};
+  return dev_emit_items(p, &c, q.n);
+}
+
 static ox_status *emit(dev_plan *p, const dev_node *n) {
   dev_window w;
   dev_tail then;
   dev_window_read(p, n, NULL, dev_out(n, 0), &w);
   if (of_bytes(n)) return emit_bytes(p, n, &w);
+  if (has_indices(n)) return emit_indices(p, n, &w);
   DEV_TRY(dev_take_tail(p, n, &then));
   int64_t count = dev_count(p, dev_out(n, 0));
   pool_params params = {.n = (int)count,
