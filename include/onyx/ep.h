@@ -417,6 +417,9 @@ typedef struct ox_ep_api {
    * written in place by any of their sessions. 0, or NULL: blocks are this instance's alone. Any thread. */
   uint64_t (*memory_space)(ox_ep *ep, uint32_t memory);
   uint32_t slow_alloc; /* not 0: memory_alloc is slow, so the host keeps an arena over it even if nobody asks for one */
+  /* 1.5. Which memory input |i| of a part has to be in, e.g. 0 for numbers that shapes follow from: the host then reads
+   * them to infer, also those that only the run knows. NULL: 1. */
+  uint32_t (*part_memory)(ox_ep *ep, const ox_graph_view *part, size_t i);
 } ox_ep_api;
 
 enum { OX_LAYOUT_NCHW = 0, OX_LAYOUT_NHWC = 1 };

@@ -31,7 +31,12 @@ static ox_status *infer_shapes(const ox_io *io, ox_shape *out_shapes, size_t n) 
   ox_type *types;
   ox_arena arena;
   ox_arena_init(&arena, s->infer.alloc);
-  ox_status *st = ox_part_infer_values(part, s->types, s->data, &arena, &types);
+  const ox_tensor **data = OX_ARENA_ARRAY(&arena, const ox_tensor *, s->c.n_in);
+  for (uint32_t i = 0; data && i < s->c.n_in; i++) { /* by now also what lies in host memory is known */
+    bool host = s->c.in[i] && !s->graph->values[s->node->in[i]].memory;
+    data[i] = s->data[i] ? s->data[i] : host ? s->c.in[i] : NULL;
+  }
+  ox_status *st = data ? ox_part_infer_values(part, s->types, data, &arena, &types) : ox_oom();
   for (size_t v = 0; v < n && !st; v++) out_shapes[v] = v < part->n_values ? types[v].shape : (ox_shape){.rank = -1};
   ox_arena_deinit(&arena);
   return st;

@@ -105,6 +105,10 @@ static void memory_free(ox_ep *ep, uint32_t memory, void *data, size_t bytes) {
   if (data) dev_the_driver.free(ep->device, data, OX_MAX(bytes, 1u));
 }
 
+static uint32_t part_memory(ox_ep *ep, const ox_graph_view *part, size_t i) {
+  return dev_stays_with_host(&ep->host, part, ep->host.io_value(part, 0, i)) ? 0 : MEMORY;
+}
+
 static uint64_t memory_space(ox_ep *ep, uint32_t memory) {
   (void)memory;
   return dev_the_driver.info(ep->device)->space;
@@ -185,6 +189,7 @@ static ox_ep_api api = {.struct_size = sizeof api,
                         .memory_alloc = memory_alloc,
                         .memory_free = memory_free,
                         .memory_space = memory_space,
+                        .part_memory = part_memory,
                         .slow_alloc = 1,
                         .copy = copy,
                         .stream_create = stream_create,

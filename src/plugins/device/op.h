@@ -38,6 +38,10 @@ size_t dev_in_ints(const dev_node *n, size_t i, int64_t *out, size_t max);
 /* Both data types and ranks are known, input 0 is F32 or F16, and all other float inputs are of the same type. */
 bool dev_all_real(const dev_node *n);
 
+/* host_in.c: inputs that no kernel reads, but shapes follow from them: they stay with the host. Whether |value|, an
+ * input of its graph, is only read as such. */
+bool dev_stays_with_host(const ox_ep_host *h, const ox_graph_view *g, uint32_t value);
+
 /* ---- plans: a part with known shapes, as steps (plan.c) ---- */
 
 typedef struct dev_plan dev_plan;

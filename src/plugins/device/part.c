@@ -8,7 +8,10 @@ ox_status *dev_part_init(dev_part *p, ox_ep *ep, const ox_graph_view *graph) {
   p->n_in = h->io_count(graph, 0), p->n_out = h->io_count(graph, 1);
   p->constants = ox_new_zeroed(h->alloc, p->n_values * sizeof *p->constants);
   p->n_made = DEV_MADE * h->node_count(graph), p->made = ox_new_zeroed(h->alloc, p->n_made * sizeof *p->made);
-  return p->constants && p->made ? NULL : dev_no_memory(h);
+  p->host_in = ox_new_zeroed(h->alloc, p->n_in);
+  if (!p->constants || !p->made || !p->host_in) return dev_no_memory(h);
+  for (size_t i = 0; i < p->n_in; i++) p->host_in[i] = dev_stays_with_host(h, graph, h->io_value(graph, 0, i));
+  return NULL;
 }
 
 void dev_part_deinit(dev_part *p) {
@@ -16,6 +19,7 @@ void dev_part_deinit(dev_part *p) {
     if (p->constants[v]) dev_give(p->ep, p->constants[v], p->ep->host.value_const(p->graph, v)->bytes);
   for (size_t i = 0; p->made && i < p->n_made; i++)
     if (p->made[i].address) dev_give(p->ep, p->made[i].address, p->made[i].bytes);
+  ox_delete(p->ep->host.alloc, p->host_in, p->n_in);
   ox_delete(p->ep->host.alloc, p->made, p->n_made * sizeof *p->made);
   ox_delete(p->ep->host.alloc, p->constants, p->n_values * sizeof *p->constants);
 }

@@ -54,7 +54,7 @@ static void kept_free(ox_program *p, dev_kept *k) {
     frame_free(p, f);
   }
   dev_plan_free(k->plan);
-  ox_delete(p->part.ep->host.alloc, k->inputs, p->part.n_in * sizeof *k->inputs);
+  ox_delete(p->part.ep->host.alloc, k->shapes, (p->part.n_in + p->part.n_out) * sizeof *k->shapes);
   ox_delete(p->part.ep->host.alloc, k, sizeof *k);
 }
 
@@ -64,7 +64,9 @@ static bool same_shape(const ox_shape *a, const ox_shape *b) {
 
 static bool fits(const ox_program *p, const dev_kept *k, const ox_io *io) {
   for (size_t i = 0; i < p->part.n_in; i++)
-    if (!same_shape(&k->inputs[i], &io->in[i]->shape)) return false;
+    if (!same_shape(&k->shapes[i], &io->in[i]->shape)) return false;
+  for (size_t i = 0; i < p->part.n_out; i++)
+    if (io->out[i]->data && !same_shape(&k->shapes[p->part.n_in + i], &io->out[i]->shape)) return false;
   return true;
 }
 
@@ -73,12 +75,14 @@ static ox_status *kept_make(ox_program *p, const ox_io *io, dev_kept **out) {
   size_t bytes = p->part.n_values * sizeof(ox_shape);
   ox_shape *shapes = ox_new_zeroed(h->alloc, bytes);
   dev_kept *k = ox_new_zeroed(h->alloc, sizeof *k);
-  if (k) k->inputs = ox_new_zeroed(h->alloc, p->part.n_in * sizeof *k->inputs);
-  ox_status *st = shapes && k && k->inputs ? io->infer_shapes(io, shapes, p->part.n_values) : dev_no_memory(h);
+  if (k) k->shapes = ox_new_zeroed(h->alloc, (p->part.n_in + p->part.n_out) * sizeof *k->shapes);
+  ox_status *st = shapes && k && k->shapes ? io->infer_shapes(io, shapes, p->part.n_values) : dev_no_memory(h);
   for (size_t i = 0; i < p->part.n_in && !st; i++) {
-    k->inputs[i] = io->in[i]->shape;
+    k->shapes[i] = io->in[i]->shape;
     shapes[h->io_value(p->part.graph, 0, i)] = io->in[i]->shape;
   }
+  for (size_t i = 0; i < p->part.n_out && !st; i++)
+    k->shapes[p->part.n_in + i] = shapes[h->io_value(p->part.graph, 1, i)];
   if (!st) st = dev_plan_build(&p->part, shapes, &k->plan);
   ox_delete(h->alloc, shapes, bytes);
   if (st && k)
@@ -144,7 +148,7 @@ static ox_status *find_outputs(const ox_program *p, const dev_plan *plan, const 
 static bool unmoved(const ox_program *p, dev_frame *f, const ox_io *io) {
   bool same = f->moves == f->stream->moves;
   for (size_t i = 0; i < p->part.n_in + p->part.n_out; i++) {
-    void *now = i < p->part.n_in ? io->in[i]->data : io->out[i - p->part.n_in]->data;
+    void *now = i >= p->part.n_in ? io->out[i - p->part.n_in]->data : p->part.host_in[i] ? NULL : io->in[i]->data;
     same &= f->addresses[i] == now;
     f->addresses[i] = now;
   }

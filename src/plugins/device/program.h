@@ -21,7 +21,7 @@ typedef struct dev_frame {
 /* A plan that is kept. */
 typedef struct dev_kept {
   struct dev_kept *next; /* the one used before it */
-  ox_shape *inputs;
+  ox_shape *shapes; /* of inputs, then outputs: with the same inputs they may depend on what the host reads */
   dev_plan *plan;
   dev_frame *frames;
   uint32_t users; /* runs that are being put on queues */

@@ -27,6 +27,7 @@ FUNCTION int attention_keys(const attention_params *p, const GLOBAL char *lens, 
 }
 
 FUNCTION int attention_offset(const attention_params *p, int keys) {
+  if (p->lens_offset == 2) return MAX_OF(keys - p->q_len, 0);
   return p->lens_offset ? keys - p->q_len : p->offset;
 }
 

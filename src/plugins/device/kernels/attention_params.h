@@ -32,7 +32,7 @@ typedef struct {
   int q_wide, k_wide, v_wide, o_wide; /* four elements at multiples of four lie at such addresses */
   float scale, softcap;               /* 0: none */
   int left, right, offset;            /* row s sees keys s + offset - left to s + offset + right; -1: no bound */
-  int lens, lens_add, lens_offset; /* keys of a batch item: lens[b] + lens_add; lens_offset: offset is these - q_len */
+  int lens, lens_add, lens_offset; /* keys of a batch item: lens[b] + lens_add; lens_offset: offset is these - q_len, 2: or 0 */
   int has_sink;
   int splits, split_keys; /* splits > 1: sums of each go to a buffer of floats, and attention_combine adds them up */
   attention_bias bias[2];
