@@ -57,6 +57,17 @@ static int step_of(const dev_plan *p, const dev_node *n, size_t i, int64_t rows)
   return count == 0 ? -1 : count == 1 ? 0 : count == rows ? 1 : -2;
 }
 
+/* One scale of X that is known now is part of what is made of the weights; one that a run computes is not, or it would
+ * all have to be made again in each run. */
+static bool has_known_x_scale(const dev_plan *p, const dev_node *n, const dev_q_inputs *in) {
+  return step_of(p, n, in->x_scale, 1) == 0 && (dev_in_constant(n, in->x_scale) || dev_q_has(n, in->y_scale));
+}
+
+/* Of those that products multiply with as they end; -1: they need not. */
+static int x_scale_step(const dev_plan *p, const dev_node *n, const dev_q_inputs *in, int64_t rows) {
+  return has_known_x_scale(p, n, in) ? -1 : step_of(p, n, in->x_scale, rows);
+}
+
 ox_status *dev_q_weights(dev_plan *p, const dev_node *n, const dev_q_inputs *in, int64_t groups, bool pack,
                          qweights_params w, dev_ref *out_packed, dev_ref *out_head) {
   int64_t ints = groups * w.rows * w.taps * ((w.c + 3) / 4), rows = groups * w.rows;
@@ -64,7 +75,7 @@ ox_status *dev_q_weights(dev_plan *p, const dev_node *n, const dev_q_inputs *in,
   w.kind = dev_q_kind(dev_in_dtype(n, in->w));
   w.w_zero_step = step_of(p, n, in->w_zero, rows), w.w_scale_step = step_of(p, n, in->w_scale, rows);
   w.has_bias = dev_q_has(n, in->bias), w.has_y_scale = dev_q_has(n, in->y_scale);
-  w.has_x_scale = dev_q_has(n, in->x_scale) && dev_count(p, dev_in(n, in->x_scale)) == 1;
+  w.has_x_scale = has_known_x_scale(p, n, in);
   if (w.w_zero_step == -2 || w.w_scale_step == -2) return dev_refuse(p, "zero points or scales that do not fit");
   if (w.has_bias && dev_count(p, dev_in(n, in->bias)) != rows) return dev_refuse(p, "a bias that does not fit");
   if (w.has_y_scale && dev_count(p, dev_in(n, in->y_scale)) != 1) return dev_refuse(p, "results of many scales");
@@ -81,7 +92,8 @@ ox_status *dev_q_weights(dev_plan *p, const dev_node *n, const dev_q_inputs *in,
       .written = 1u << 6,
       DEV_PARAMS(w),
       .buffers = {dev_value(p, dev_in(n, in->w)), dev_q_value(p, n, in->w_zero), dev_q_value(p, n, in->bias),
-                  dev_q_value(p, n, in->x_scale), dev_q_value(p, n, in->w_scale), dev_q_value(p, n, in->y_scale)}};
+                  w.has_x_scale ? dev_q_value(p, n, in->x_scale) : (dev_ref){DEV_REF_NONE, 0, 0},
+                  dev_q_value(p, n, in->w_scale), dev_q_value(p, n, in->y_scale)}};
   dev_call packed = {.source = "qweights",
                      .kernel = "qweights_pack",
                      .dtype = OX_F32,
@@ -219,12 +231,11 @@ ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in) 
                     .x_kind = dev_q_kind(dev_in_dtype(n, in->x)),
                     .y_kind = dev_q_kind(dev_dtype(p, dev_out(n, 0))),
                     .x_zero_step = step_of(p, n, in->x_zero, g.m),
-                    .x_scale_step = step_of(p, n, in->x_scale, g.m) == 1 ? 1 : -1,
+                    .x_scale_step = x_scale_step(p, n, in, g.m),
                     .has_w_zero = dev_q_has_w_zero(n, in),
                     .has_y_zero = dev_q_has(n, in->y_zero),
                     .has_bias = dev_q_has(n, in->float_bias)};
-  if (q.x_zero_step == -2 || step_of(p, n, in->x_scale, g.m) == -2 ||
-      (q.has_bias && dev_count(p, dev_in(n, in->float_bias)) != g.n))
+  if (q.x_zero_step == -2 || q.x_scale_step == -2 || (q.has_bias && dev_count(p, dev_in(n, in->float_bias)) != g.n))
     return dev_refuse(p, "zero points, scales or a bias that do not fit");
   for (int i = 0; i < GEMM_BATCHES; i++) {
     batches *= q.batch[i] = g.batch[i], q.x_batch[i] = g.a_batch[i];

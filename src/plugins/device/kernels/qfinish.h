@@ -20,7 +20,7 @@ KERNEL(qfinish, qfinish_params) {
       unsigned sum = 0;
       for (int s = 0; s < p.splits; s++) sum += (unsigned)parts[s * p.n + i];
       float scale = FLOAT_OF(h.w);
-      if (p.x_scale_step > 0) scale = x_scale[row] * scale;
+      if (p.x_scale_step >= 0) scale = x_scale[row * p.x_scale_step] * scale;
       int zx = q_zero(x_zero, p.x_kind, p.x_zero_step, p.x_zero_step > 0 ? row : 0);
       int result = q_result(q_sum((int)sum, h, zx, 0), scale, p.y_kind, q_y_zero(y_zero, p.y_kind, p.has_y_zero), p.low,
                             p.high, p.has_bias ? bias[at] : 0.0f);
