@@ -127,6 +127,9 @@ ox_status *od_emit(od_builder *b, dnnl_primitive_desc_t pd, od_args *args);
 ox_status *od_emit_fill(od_builder *b, uint32_t mem, float with);
 /* |mems|: the result, then its |n| - 1 operands, all as od_md_is_dense says and of one order of dimensions. */
 ox_status *od_emit_own(od_builder *b, od_own own, const od_loops_job *job, const uint32_t *mems, uint32_t n);
+/* Whether the library can make code of |pd|, which it finds out late: some functions are none for narrow vectors. What
+ * it makes is in its cache. */
+bool od_can_create(const_dnnl_primitive_desc_t pd);
 bool od_is_reference(const_dnnl_primitive_desc_t pd); /* code that is right but not meant to be fast */
 
 #endif

@@ -117,11 +117,15 @@ static bool add_arithmetic(od_builder *b, const od_node *n, od_chain *c) {
   return true;
 }
 
+/* Added to a number below 2^22 it leaves a whole one, rounded as ONNX rounds: from here on float32 has no fractions. It
+ * is even, so that ties go where they should. (The library's own rounding is no code for all of its kernels.) */
+enum { ROUNDS = 3 << 22 };
+
 static bool add_quantize(const od_node *n, od_chain *c) {
   od_quant q;
   uint32_t type;
   if (!c->of_integers || !od_quantize_read(n, &q, &type) || od_in(n, 0) != c->out) return false;
-  od_function f = {dnnl_eltwise_linear, 1 / od_scale_at(&q, 0), 0};
+  od_function f = {dnnl_eltwise_linear, 1 / od_scale_at(&q, 0), od_zero_at(&q, 0) ? (float)ROUNDS : 0};
   if (c->n_posts == OD_MOST_POSTS || clashes(c, &f)) return false;
   od_chain_quantize(c, od_scale_at(&q, 0), od_zero_at(&q, 0), type);
   swallow(c, n->index, od_out(n, 0));
@@ -216,16 +220,19 @@ static dnnl_status_t append_posts(const od_chain *c, dnnl_post_ops_t posts) {
   return s;
 }
 
-/* The library adds a zero before it rounds to integers, ONNX after: where there is one, numbers are rounded before. */
+/* The library adds a zero before it rounds to integers, ONNX after: where there is one, numbers are rounded before, by
+ * adding ROUNDS, and the zero takes that away again. Larger numbers are saturated anyway. */
 static dnnl_status_t append_quantization(const od_chain *c, dnnl_post_ops_t posts) {
-  dnnl_status_t s = dnnl_success;
   int32_t least = c->q_type == OX_I8 ? -128 : 0, most = least + 255;
   float low = (float)(c->q_low - c->q_zero), high = (float)(c->q_high - c->q_zero);
-  if (!od_chain_only_cuts(c)) s = dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_linear, 1 / c->q_scale, 0);
-  if (s == dnnl_success && c->q_zero) s = dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_round, 0, 0);
-  if (s != dnnl_success || (c->q_low == least && c->q_high == most)) return s;
-  if (low == 0 && c->q_high == most) return dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_relu, 0, 0);
-  return dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_clip, low, high);
+  float factor = od_chain_only_cuts(c) ? 1 : 1 / c->q_scale;
+  dnnl_status_t s = dnnl_success;
+  if (low == 0 && c->q_low != least && c->q_high == most)
+    s = dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_relu, 0, 0);
+  else if (c->q_low != least || c->q_high != most)
+    s = dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_clip, low, high);
+  if (s != dnnl_success || (factor == 1 && !c->q_zero)) return s;
+  return dnnl_post_ops_append_eltwise(posts, 1, dnnl_eltwise_linear, factor, c->q_zero ? (float)ROUNDS : 0);
 }
 
 dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primitive_attr_t attr) {
@@ -237,8 +244,9 @@ dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primiti
   if (s == dnnl_success && c->quantized) s = append_quantization(c, posts);
   if (s == dnnl_success) s = dnnl_primitive_attr_set_post_ops(attr, posts);
   dnnl_post_ops_destroy(posts);
+  int32_t zero = c->q_zero - ROUNDS;
   if (s == dnnl_success && c->quantized && c->q_zero)
-    s = dnnl_primitive_attr_set_zero_points(attr, DNNL_ARG_DST, 1, 0, &c->q_zero);
+    s = dnnl_primitive_attr_set_zero_points(attr, DNNL_ARG_DST, 1, 0, &zero);
   return s;
 }
 

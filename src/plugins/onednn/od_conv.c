@@ -131,7 +131,7 @@ static ox_status *describe(od_builder *b, const od_conv *c, const od_conv_types 
     dnnl_status_t s = od_chain_attr(b, chain, attr);
     if (s == dnnl_success) s = od_conv_describe(b, c, t, attr, out_pd);
     dnnl_primitive_attr_destroy(attr);
-    if (s == dnnl_success && (!chain->n_nodes || !od_is_reference(*out_pd))) return NULL;
+    if (s == dnnl_success && (!chain->n_nodes || (!od_is_reference(*out_pd) && od_can_create(*out_pd)))) return NULL;
     if (s == dnnl_success) dnnl_primitive_desc_destroy(*out_pd);
     if (!od_chain_shorten(chain)) return od_check(b, s, "describing a convolution");
   }

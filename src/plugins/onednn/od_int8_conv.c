@@ -16,7 +16,7 @@ static ox_status *describe(od_builder *b, const od_conv *c, const od_int8 *q, bo
     dnnl_status_t s = od_int8_attr(b, q, chain, CHANNELS, attr);
     if (s == dnnl_success) s = od_conv_describe(b, c, &t, attr, out_pd);
     dnnl_primitive_attr_destroy(attr);
-    if (s == dnnl_success && (reference || !od_is_reference(*out_pd))) return NULL;
+    if (s == dnnl_success && (reference || !od_is_reference(*out_pd)) && od_can_create(*out_pd)) return NULL;
     if (s == dnnl_success) dnnl_primitive_desc_destroy(*out_pd);
     if (s != dnnl_success && s != dnnl_unimplemented) return od_check(b, s, "describing a convolution of integers");
   } while (od_chain_shorten(chain));

@@ -31,6 +31,13 @@ static const char *impl_of(const_dnnl_primitive_desc_t pd) {
   return name;
 }
 
+bool od_can_create(const_dnnl_primitive_desc_t pd) {
+  dnnl_primitive_t prim;
+  if (dnnl_primitive_create(&prim, pd) != dnnl_success) return false;
+  dnnl_primitive_destroy(prim);
+  return true;
+}
+
 bool od_is_reference(const_dnnl_primitive_desc_t pd) { return strncmp(impl_of(pd), "ref", 3) == 0; }
 
 /* Those that call the library's GEMM, whose threads wait for each other (not brgemm, which is another thing), the
