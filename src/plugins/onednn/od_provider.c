@@ -45,12 +45,12 @@ static void find_openmp(ox_ep *ep) {
                                   "is claimed");
 }
 
-/* Without VNNI the library multiplies bytes by instructions whose sums of two saturate, or halves the weights. */
+/* Without the VNNI of AVX-512 the library multiplies bytes by instructions whose sums of two saturate, or halves the
+ * weights; with that of AVX2 in products of matrices. */
 static bool multiplies_bytes(void) {
 #if defined(__x86_64__)
-  unsigned have = (unsigned)dnnl_get_effective_cpu_isa(), wide = dnnl_cpu_isa_avx512_core_vnni,
-           narrow = dnnl_cpu_isa_avx2_vnni;
-  return (have & wide) == wide || (have & narrow) == narrow;
+  unsigned vnni = dnnl_cpu_isa_avx512_core_vnni;
+  return ((unsigned)dnnl_get_effective_cpu_isa() & vnni) == vnni;
 #else
   return true;
 #endif

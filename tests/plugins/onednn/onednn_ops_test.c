@@ -26,6 +26,7 @@ typedef struct {
 } row;
 
 #define BF16(n) (-(n)) /* where the CPU has it */
+#define INT8(n) (-(n)) /* likewise: VNNI */
 
 static const row rows[] = {
 #include "onednn_ops.inc"
