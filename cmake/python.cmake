@@ -44,4 +44,14 @@ foreach(file IN LISTS python_files)
 endforeach()
 file(MAKE_DIRECTORY ${python_root}/onyx/lib)
 file(CREATE_LINK ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libonnxruntime.so.1 ${python_root}/onyx/lib/libonnxruntime.so.1 SYMBOLIC)
-add_custom_target(python_packages DEPENDS onyx_python onnxruntime_alias onyx_ort)
+# Providers lie beside the library, where it finds them by name. One whose vendor's library is not on the user's machine
+# says so when it is asked for.
+set(python_providers)
+foreach(provider cuda opencl xnnpack onednn)
+  if(TARGET onyx_${provider})
+    list(APPEND python_providers onyx_${provider})
+    file(CREATE_LINK ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libonyx-${provider}.so ${python_root}/onyx/lib/libonyx-${provider}.so
+      SYMBOLIC)
+  endif()
+endforeach()
+add_custom_target(python_packages DEPENDS onyx_python onnxruntime_alias onyx_ort ${python_providers})

@@ -23,7 +23,7 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGETS = ["onyx_ort", "onyx_python", "onnxruntime_alias"]
+TARGETS = ["python_packages"]
 SUMMARY = {
     "onyx": "Runs ONNX models, with ONNX Runtime's Python interface",
     "onnxruntime": "The names of ONNX Runtime's package, served by Onyx (not Microsoft's package)",
