@@ -31,7 +31,6 @@ from ._onyx import (
     NotFound,
     NotImplemented,
     RuntimeException,
-    get_available_providers,
     get_build_info,
     get_ep_devices,
     get_hardware_device_ep_incompatibility_details,
@@ -77,7 +76,7 @@ from .enums import (
 from .inspection import NodeTime, Plan, PlanRow, Profile
 from .lora import AdapterFormat
 from .options import RunOptions, SessionOptions
-from .providers import get_all_providers, why_absent
+from .providers import get_all_providers, get_available_providers, why_absent
 from .session import InferenceSession, ModelMetadata, NodeArg, OrtEpAssignedNode, OrtEpAssignedSubgraph
 from .values import OrtValue, OrtValueVector, SparseTensor, copy_tensors
 

@@ -3,6 +3,8 @@
 
 import importlib
 import importlib.util
+import os
+import pathlib
 import warnings
 
 from . import _onyx
@@ -14,9 +16,24 @@ _REGISTERED = set()
 _NAMES = {name.lower(): row[1] for row in _ROWS.values() for name in (row[0], row[1], *row[2].split("|")) if name}
 
 
+def _show_cuda():
+    """NVIDIA's libraries may be Python packages, which no loader looks into: tells the provider their folders."""
+    spec = None if "ONYX_CUDA_PATH" in os.environ else importlib.util.find_spec("nvidia")
+    roots = (spec.submodule_search_locations or []) if spec else []
+    folders = [str(lib) for root in roots for lib in sorted(pathlib.Path(root).glob("*/lib"))]
+    if folders:
+        os.environ["ONYX_CUDA_PATH"] = ":".join(folders)
+
+
+def get_available_providers():
+    """Names of the providers that can run on this machine, the CPU last."""
+    _show_cuda()
+    return _onyx.get_available_providers()
+
+
 def get_all_providers():
     """Names of all providers that are known, here or not."""
-    return list(_ALL) or _onyx.get_available_providers()
+    return list(_ALL) or get_available_providers()
 
 
 def name_of(name):
@@ -46,7 +63,7 @@ def why_absent(name):
     row = _ROWS.get(name)
     if (row is None or row[4]) and device_of_provider(name) is not None:
         return None
-    if row is None and name in _onyx.get_available_providers():
+    if row is None and name in get_available_providers():
         return None
     if row is not None and row[4]:
         try:
@@ -56,6 +73,8 @@ def why_absent(name):
         if registered:
             _REGISTERED.add(name)
             return None if device_of_provider(name) else f"the library of '{name}' serves no device of this machine"
+    if name == "CUDAExecutionProvider":
+        _show_cuda()
     return _onyx._check_provider(name)
 
 

@@ -164,3 +164,18 @@ def test_a_provider_that_is_not_there_says_what_it_takes():
     assert session.get_providers() == ["CPUExecutionProvider"]
     with pytest.warns(UserWarning, match="libonyx-nobody.so"), pytest.raises(ValueError):
         onyx.InferenceSession(ob.add(), providers=["nobody"], enable_fallback=0)
+
+
+@pytest.mark.parametrize("given", [None, "/elsewhere"])
+def test_libraries_of_cuda_in_python_packages_are_shown(tmp_path, given):
+    import os
+    import subprocess
+    import sys
+    for package in ("cudnn", "cublas"):
+        (tmp_path / "nvidia" / package / "lib").mkdir(parents=True)
+    code = ("import os, sys; sys.path[:0] = %r; import onyx; onyx.get_available_providers();"
+            "print(os.environ['ONYX_CUDA_PATH'])" % ([str(tmp_path)] + sys.path,))
+    env = {key: value for key, value in os.environ.items() if key != "ONYX_CUDA_PATH"}
+    seen = subprocess.run([sys.executable, "-c", code], env=dict(env, **({"ONYX_CUDA_PATH": given} if given else {})),
+                          capture_output=True, text=True).stdout.strip()
+    assert seen == (given or f"{tmp_path}/nvidia/cublas/lib:{tmp_path}/nvidia/cudnn/lib")
