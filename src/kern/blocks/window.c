@@ -91,11 +91,14 @@ static size_t find_rows(const ox_window *p, const ox_window_plane *a, int64_t od
   return n;
 }
 
+enum { POST_FLOATS = 2048 /* of outputs at least, which stay in L1, to a call of an activation */ };
+
 void ox_window_rows(const ox_window *p, const ox_window_plane *a, int64_t begin, int64_t end, void *scratch) {
   const ox_conv_geom *g = &p->g;
   const float **x = scratch, **w = x + g->n_taps[0] * g->n_taps[1];
   int64_t pitch = g->out[2] * OX_BLOCK, at = (begin - a->first) * pitch, od = begin / g->out[1], oh = begin % g->out[1];
   int64_t step = g->stride[1] * a->pitch, ring = a->ring * a->pitch;
+  int64_t from = at; /* where rows begin that wait for their activation */
   bool moves = false; /* the row before found all taps, and a step is no more than the ring */
   ox_window_row r = {.x = x, .w = w, .bias = a->bias, .lo = p->lo, .hi = p->hi};
   if (a->inverse) r.scale = a->inverse[2];
@@ -109,7 +112,10 @@ void ox_window_rows(const ox_window *p, const ox_window_plane *a, int64_t begin,
     r.y = a->y + at, r.z = a->z ? a->z + at : NULL;
     if (a->inverse) r.factor = a->inverse[0][od] * a->inverse[1][oh];
     p->row(&p->line, &r);
-    if (p->post) p->v->act(&p->act, r.y, (size_t)pitch);
+    if (p->post && (at + pitch - from >= POST_FLOATS || i + 1 == end)) {
+      p->v->act(&p->act, a->y + from, (size_t)(at + pitch - from));
+      from = at + pitch;
+    }
     if (++oh == g->out[1]) oh = 0, od++;
   }
 }

@@ -53,7 +53,7 @@ typedef struct ox_window {
   int64_t row_begin, row_end; /* rows of outputs that find all taps inside, where there is no depth */
   ox_act act;           /* of CONV */
   float lo, hi;         /* what of it is a clamp */
-  bool post;            /* the rest is a pass over each row while it is in cache */
+  bool post;            /* the rest is a pass over some rows while they are in cache */
   size_t scratch_bytes; /* lists of rows */
 } ox_window;
 
