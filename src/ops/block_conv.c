@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/block_conv.c - ai.onyx.BlockConv: FusedConv with X, Z and Y in blocks of channels (docs/blocks.md). Constant
- * weights are packed when shapes are known, once for each form that is the cheapest for some. */
+ * ops/block_conv.c - ai.onyx.BlockConv(X, W, B, Z, G): FusedConv with X, Z and Y in blocks of channels
+ * (docs/blocks.md), of X times the gate G [N, C / 16, 1..., 16]. Constant weights are packed when shapes are known,
+ * once for each form that is the cheapest for some. */
 #include "base/cksize.h"
+#include "kern/blocks/bconv_direct.h"
 #include "ops/shared/bconv_pack.h"
 #include "ops/shared/block_shape.h"
 #include "ops/shared/check.h"
 #include "ops/shared/conv_node.h"
 
-enum { X, W, B, Z };
+enum { X, W, B, Z, G };
 
 typedef struct block_conv_attrs {
   ox_conv_attrs conv; /* first: its rows serve here, too */
@@ -24,9 +26,9 @@ typedef struct block_conv_state {
 
 typedef struct block_conv_prep {
   ox_bconv_plan *plan;
-  const float *w;   /* constant W, packed */
-  bool packs;       /* stage 0 packs W into shared memory */
-  size_t packed_at; /* ... there, behind what the plan wants */
+  const float *w;                                 /* constant W, packed */
+  enum { NOTHING, PACK, SCALE_W, SCALE_X } first; /* what stage 0 does, into shared memory */
+  size_t made_at;                                 /* ... there, behind what the plan wants */
 } block_conv_prep;
 
 /* X as FusedConv would have it, for |w|. */
@@ -40,6 +42,12 @@ static ox_status *plain_x(const block_conv_attrs *a, const ox_shape *x, const ox
   return NULL;
 }
 
+static ox_shape gate_of(const ox_shape *x) {
+  ox_shape s = *x;
+  for (int i = 2; i < s.rank - 1; i++) s.dim[i] = 1;
+  return s;
+}
+
 static ox_status *infer(ox_infer_ctx *c) {
   const block_conv_attrs *a = c->attrs;
   const ox_shape *w = &c->in[W]->shape;
@@ -48,6 +56,10 @@ static ox_status *infer(ox_infer_ctx *c) {
   OX_TRY(ox_conv_infer_shape(&a->conv, &x, w, &y));
   if (y.rank >= OX_MAX_RANK) return ox_fail(OX_LIMIT, "X has rank %d, at most %d", x.rank, OX_MAX_RANK - 1);
   if (w->rank > 0) OX_TRY(ox_infer_shape_is(c, B, 1, &w->dim[0]));
+  if (c->in[X]->shape.rank > 0) {
+    ox_shape gate = gate_of(&c->in[X]->shape);
+    OX_TRY(ox_infer_shape_is(c, G, gate.rank, gate.dim));
+  }
   y = ox_shape_to_blocks(&y);
   ox_infer_out(c, 0, OX_F32, &y);
   return NULL;
@@ -70,22 +82,38 @@ static ox_status *load(ox_load_ctx *c) {
   s->exact = c->exact != 0;
   s->packs = w && w->shape.rank >= 3;
   if (s->packs) c->consumed |= 1u << W;
+  if (G < c->n_in && c->in_type[G] && (!s->packs || ((const block_conv_attrs *)c->attrs)->plain_input))
+    return ox_fail(OX_NOT_IMPLEMENTED, "BlockConv: a gate where W is no constant, or X an image");
   return NULL;
 }
 
 /* ---- run ---- */
 
+/* What stage 0 makes: packed weights; or, of X and a gate or the weights and the gate, the product that is smaller. */
+static ox_status *book_first(ox_kernel_ctx *c, block_conv_prep *p, size_t *bytes) {
+  const ox_bconv_plan *plan = p->plan;
+  const ox_bconv_form *form = plan->form;
+  const ox_shape *x = &c->in[X]->shape;
+  size_t weights = form->weight_floats(&plan->task), floats = (size_t)ox_shape_count(x);
+  *bytes = 0;
+  if (ox_ctx_has(c, G) && x->dim[0] == 1 && form->scales && form->scales(&plan->task) && weights < floats)
+    p->first = SCALE_W, c->n_tiles[c->n_stages++] = form->weight_units(&plan->task), floats = weights;
+  else if (ox_ctx_has(c, G))
+    p->first = SCALE_X, c->n_tiles[c->n_stages++] = x->dim[0] * x->dim[1];
+  else if (!p->w && weights)
+    p->first = PACK, c->n_tiles[c->n_stages++] = form->weight_units(&plan->task), floats = weights;
+  else
+    return NULL;
+  return ox_mul_ok(floats, sizeof(float), bytes) ? NULL : ox_fail(OX_LIMIT, "BlockConv: the weights are too large");
+}
+
 static ox_status *book(ox_kernel_ctx *c, block_conv_prep *p) {
   const ox_bconv_plan *plan = p->plan;
-  size_t weights = 0, floats = plan->form->weight_floats(&plan->task);
-  p->packs = !p->w && floats;
-  p->packed_at = OX_ROUND_UP(plan->shared_bytes, OX_ALIGN_BYTES);
+  size_t bytes;
+  p->made_at = OX_ROUND_UP(plan->shared_bytes, OX_ALIGN_BYTES);
   c->n_stages = 0;
-  if (p->packs) {
-    if (!ox_mul_ok(floats, sizeof(float), &weights)) return ox_fail(OX_LIMIT, "BlockConv: the weights are too large");
-    c->n_tiles[c->n_stages++] = plan->form->weight_units(&plan->task);
-  }
-  if (!ox_add_ok(p->packed_at, weights, &c->shared_bytes) || plan->n_stages + p->packs > OX_MAX_STAGES)
+  OX_TRY(book_first(c, p, &bytes));
+  if (!ox_add_ok(p->made_at, bytes, &c->shared_bytes) || plan->n_stages + c->n_stages > OX_MAX_STAGES)
     return ox_fail(OX_LIMIT, "BlockConv: the working memory is too large");
   for (uint32_t i = 0; i < plan->n_stages; i++) c->n_tiles[c->n_stages++] = plan->n_tiles[i];
   c->scratch_per_worker = plan->scratch_bytes, c->form = plan->form->name;
@@ -103,6 +131,9 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (!p) return ox_oom();
   if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))
     return ox_fail(OX_SHAPE_MISMATCH, "Z must have the shape of the output");
+  ox_shape gate = gate_of(&c->in[X]->shape);
+  if (ox_ctx_has(c, G) && !ox_shape_equal(&c->in[G]->shape, &gate))
+    return ox_fail(OX_SHAPE_MISMATCH, "G must have one element for each channel of X");
   OX_TRY(read_task(a, c->isa, &t));
   OX_TRY(plain_x(a, &c->in[X]->shape, w, &x));
   y = ox_shape_from_blocks(&c->out[0]->shape, w->dim[0]);
@@ -127,29 +158,44 @@ static void lend(const void *ctx, int64_t first, int64_t n, float *to) {
   c->host->constant(c, W, first, n, to);
 }
 
+static void run_first(const ox_kernel_ctx *c, ox_range tiles, float *made) {
+  const block_conv_prep *p = c->prep;
+  const ox_bconv_task *t = &p->plan->task;
+  const ox_bconv_form *form = p->plan->form;
+  if (p->first == SCALE_W) {
+    form->scale(t, made, p->w, c->in[G]->data, tiles.begin, tiles.end);
+  } else if (p->first == SCALE_X) {
+    int64_t pixels = ox_shape_span(&c->in[X]->shape, 2, c->in[X]->shape.rank - 1), block = pixels * OX_BLOCK;
+    const float *x = c->in[X]->data, *by = c->in[G]->data;
+    for (int64_t i = tiles.begin; i < tiles.end; i++)
+      ox_bconv_select(t->isa)->scale_lanes(made + i * block, x + i * block, by + i * OX_BLOCK, (size_t)pixels);
+  } else {
+    ox_stop stop = ox_ctx_stop(c);
+    const ox_f32u *w = c->in[W]->data;
+    w += form->unit_filter(t, tiles.begin) * t->g.ic * ox_conv_taps(&t->g);
+    form->pack(t, made, (const float *)w, tiles.begin, tiles.end, &stop);
+  }
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const block_conv_prep *p = c->prep;
-  const ox_bconv_form *form = p->plan->form;
-  float *packed = (float *)((char *)c->shared + p->packed_at);
-  if (p->packs && stage == 0) {
-    ox_stop stop = ox_ctx_stop(c);
-    const ox_conv_geom *g = &p->plan->task.g;
-    const ox_f32u *w = c->in[W]->data;
-    w += form->unit_filter(&p->plan->task, tiles.begin) * g->ic * ox_conv_taps(g);
-    form->pack(&p->plan->task, packed, (const float *)w, tiles.begin, tiles.end, &stop);
+  float *made = (float *)((char *)c->shared + p->made_at);
+  if (p->first != NOTHING && stage == 0) {
+    run_first(c, tiles, made);
     return NULL;
   }
-  const ox_conv_args a = {.x = c->in[X]->data,
-                          .w = p->w       ? p->w
-                               : p->packs ? packed
-                                          : c->in[W]->data,
+  bool packed = p->first == PACK || p->first == SCALE_W;
+  const ox_conv_args a = {.x = p->first == SCALE_X ? made : c->in[X]->data,
+                          .w = packed ? made
+                               : p->w ? p->w
+                                      : c->in[W]->data,
                           .bias = floats_of(c, B),
                           .z = floats_of(c, Z),
                           .y = c->out[0]->data,
                           .shared = c->shared,
                           .filters = lend,
                           .filters_ctx = c};
-  form->run(p->plan, &a, stage - p->packs, tiles.begin, tiles.end, scratch);
+  p->plan->form->run(p->plan, &a, stage - (p->first != NOTHING), tiles.begin, tiles.end, scratch);
   return NULL;
 }
 
@@ -161,7 +207,7 @@ static double flops(const ox_kernel_ctx *c) {
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BlockConv", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 2,
-               .max_in = 4, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
+               .max_in = 5, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
      OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W)},
 };
 const ox_op_set ox_ops_block_conv = {ops, OX_COUNT(ops)};

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kern/blocks/bconv_direct.h"
 #include "kern/blocks/bconv_split.h"
 #include "kern/emulated/emulated.h"
 #include "support/levels.h"
@@ -349,11 +350,34 @@ static void test_extremes(void **state) {
       }
 }
 
+/* Lines and lanes times factors, on each instruction set; what lies behind stays. */
+static void test_scales(void **state) {
+  (void)state;
+  enum { LINES = 5, ALL = LINES * OX_BLOCK };
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_bconv_variant *v = ox_bconv_select(test_levels[l].have);
+    float from[ALL], by[OX_BLOCK], to[2][ALL + 1];
+    for (int i = 0; i < ALL; i++) from[i] = (float)(i % 37) - 18.5f;
+    for (int i = 0; i < OX_BLOCK; i++) by[i] = 0.25f * (float)(i - 3);
+    by[1] = NAN, from[7] = INFINITY, from[3 * OX_BLOCK + 2] = -NAN, to[0][ALL] = to[1][ALL] = 7;
+    v->scale_lines(to[0], from, by, LINES), v->scale_lanes(to[1], from, by, LINES);
+    for (int i = 0; i < ALL; i++) {
+      float want[2] = {from[i] * by[i / OX_BLOCK], from[i] * by[i % OX_BLOCK]};
+      for (int k = 0; k < 2; k++)
+        if (isnan(want[k]) ? !isnan(to[k][i]) : to[k][i] != want[k])
+          fail_msg("%s: %s [%d] is %g, wanted %g", v->name, k ? "lanes" : "lines", i, (double)to[k][i],
+                   (double)want[k]);
+    }
+    assert_true(to[0][ALL] == 7 && to[1][ALL] == 7);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_shapes_that_hurt),
       cmocka_unit_test(test_random_shapes),
       cmocka_unit_test(test_extremes),
+      cmocka_unit_test(test_scales),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,80 @@ static void test_a_unit_axis(void **state) {
   }
 }
 
+/* A gate on X: FusedConv of X times the gate. Weights of 1x1 take it over where they are the fewer, else X does. */
+static void test_a_gate(void **state) {
+  (void)state;
+  static const struct {
+    const char *what;
+    int64_t n, k, h, wid;
+  } rows[] = {{"weights take it", 1, 1, H, WID},       {"few pixels", 1, 1, 2, 3},
+              {"images have their own", 2, 1, H, WID}, {"3x3", 1, 3, H, WID},
+              {"3x3, images", 2, 3, H, WID},           {"no pixels", 1, 1, 0, 3}};
+  static const float specials[] = {0.5f, 0, NAN, INFINITY, -INFINITY, 1e-42f};
+  static float scaled[N * C * H * WID], plain[N * C * H * WID], gate[N * 32];
+  for (size_t i = 0; i < 4 * OX_COUNT(rows) * OX_COUNT(specials); i++) {
+    float special = specials[i / 4 % OX_COUNT(specials)];
+    size_t r = i / 4 / OX_COUNT(specials);
+    int64_t px = rows[r].h * rows[r].wid, all = rows[r].n * C * px, oh = rows[r].h - rows[r].k + 1;
+    int64_t ow = rows[r].wid - rows[r].k + 1;
+    float bound = 1e-7f * 4 * (float)(C * rows[r].k * rows[r].k); /* products are 4 at most */
+    memset(gate, 0xff, sizeof gate);                              /* NaN where there is no channel */
+    for (int64_t c = 0; c < rows[r].n * C; c++) gate[c / C * 32 + c % C] = (float)(c * 37 % 64) / 64;
+    memcpy(plain, x, sizeof plain);
+    if (all) plain[all / 3] = special, gate[7] = i & 1 ? 0 : gate[7];
+    memset(blocks, 0xff, sizeof blocks);
+    for (int64_t e = 0; e < all; e++) {
+      int64_t c = e / px % C, image = e / px / C;
+      blocks[block_at(e, C, px)] = plain[e], scaled[e] = plain[e] * gate[image * 32 + c];
+    }
+    one_node n, want;
+    one_node_init(&n, "ai.onyx", "BlockConv", 1, 1), one_node_init(&want, "com.microsoft", "FusedConv", 1, 1);
+    n.run_tiles = i & 2 ? 1 : 0;
+    const int64_t xd[] = {rows[r].n, C, rows[r].h, rows[r].wid}, wd[] = {M, C, rows[r].k, rows[r].k};
+    const int64_t xb[] = {rows[r].n, 2, rows[r].h, rows[r].wid, 16}, gd[] = {rows[r].n, 2, 1, 1, 16};
+    one_node_input(&n, OX_F32, 5, xb, blocks), one_node_input(&want, OX_F32, 4, xd, scaled);
+    one_node_const(&n, OX_F32, 4, wd, w), one_node_const(&want, OX_F32, 4, wd, w);
+    one_node_input(&n, OX_F32, 1, b_dims, bias), one_node_input(&want, OX_F32, 1, b_dims, bias);
+    one_node_input(&n, OX_F32, -1, NULL, NULL), one_node_input(&n, OX_F32, 5, gd, gate);
+    CHECK_OK(one_node_run(&n));
+    CHECK_OK(one_node_run(&want));
+    for (int64_t e = 0; e < rows[r].n * M * oh * ow; e++) {
+      float got = ((float *)n.out[0].data)[block_at(e, M, oh * ow)], right = ((float *)want.out[0].data)[e];
+      if (isnan(right) ? isnan(got) : got == right || fabsf(got - right) <= bound) continue;
+      fail_msg("%s, an element of %g: [%lld]: %g, wanted %g", rows[r].what, (double)special, (long long)e, (double)got,
+               (double)right);
+    }
+    one_node_deinit(&n), one_node_deinit(&want);
+  }
+  to_blocks(x, C, H * WID, blocks);
+}
+
+static void test_gates_that_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *what;
+    int64_t gate[5];
+    bool constant, plain;
+  } rows[] = {{"a gate for each pixel", {N, 2, H, WID, 16}, true, false},
+              {"one gate for all images", {1, 2, 1, 1, 16}, true, false},
+              {"too few channels", {N, 1, 1, 1, 16}, true, false},
+              {"weights that come later", {N, 2, 1, 1, 16}, false, false},
+              {"an image", {N, C, 1, 1, 16}, true, true}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    one_node n;
+    node(&n, true);
+    if (rows[i].plain) one_node_int(&n, "plain_input", 1);
+    one_node_input(&n, OX_F32, rows[i].plain ? 4 : 5, rows[i].plain ? x_dims : xb_dims, blocks);
+    (rows[i].constant ? one_node_const : one_node_input)(&n, OX_F32, 4, w_dims, w);
+    one_node_input(&n, OX_F32, -1, NULL, NULL), one_node_input(&n, OX_F32, -1, NULL, NULL);
+    one_node_input(&n, OX_F32, 5, rows[i].gate, blocks);
+    ox_status *st = one_node_run(&n);
+    if (!st) fail_msg("%s: taken", rows[i].what);
+    ox_status_free(st);
+    one_node_deinit(&n);
+  }
+}
+
 static void test_what_is_refused(void **state) {
   (void)state;
   static const struct {
@@ -134,8 +208,8 @@ static void test_what_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_like_fused_conv),
-      cmocka_unit_test(test_a_unit_axis),
+      cmocka_unit_test(test_like_fused_conv), cmocka_unit_test(test_a_unit_axis),
+      cmocka_unit_test(test_a_gate),          cmocka_unit_test(test_gates_that_are_refused),
       cmocka_unit_test(test_what_is_refused),
   };
   return cmocka_run_group_tests(tests, setup, NULL);

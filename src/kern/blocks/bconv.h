@@ -49,6 +49,10 @@ struct ox_bconv_form {
   int64_t (*weight_units)(const ox_bconv_task *t);
   int64_t (*unit_filter)(const ox_bconv_task *t, int64_t u);
   void (*pack)(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop);
+  /* Units [u0, u1) of packed weights, those of input channel c times scale[c]: as if the inputs had been scaled. Only
+   * where |scales| says so; NULL: nowhere. */
+  bool (*scales)(const ox_bconv_task *t);
+  void (*scale)(const ox_bconv_task *t, float *to, const float *from, const float *scale, int64_t u0, int64_t u1);
   /* Fills |p|, plan_bytes of zeros but for p->task and p->form. False: a size overflows. */
   bool (*plan)(ox_bconv_plan *p);
   /* Tiles [begin, end) of a stage. a->w is packed, a->z in blocks like y; bias has groups * oc elements. */

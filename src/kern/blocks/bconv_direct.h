@@ -72,6 +72,10 @@ typedef struct ox_bconv_variant {
   void (*const *grouped)(const ox_bconv_grouped *m);   /* [pixels - 1] */
   /* to[p][j][l] = x[p][at[j][l]] for |ic| vectors j of each pixel */
   void (*spread)(float *to, const float *x, const int32_t *at, size_t pixels, size_t ic);
+  /* to[i][l] = from[i][l] s[i] for |n| lines */
+  void (*scale_lines)(float *to, const float *from, const float *s, size_t n);
+  /* to[i][l] = from[i][l] s[l] */
+  void (*scale_lanes)(float *to, const float *from, const float *s, size_t n);
   /* y[i] = act(y[i]) */
   void (*finish)(const ox_act *act, float *y, size_t n);
 } ox_bconv_variant;

@@ -189,6 +189,19 @@ static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
 #endif
 #include "kern/blocks/bconv_grouped_body.h"
 
+static void scale_lines(float *to, const float *from, const float *s, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    vf32 by = vf32_splat(s[i]);
+    OX_UNROLL for (int l = 0; l < OX_BLOCK; l += L)
+        vf32_store(to + i * OX_BLOCK + l, vf32_mul(vf32_load(from + i * OX_BLOCK + l), by));
+  }
+}
+static void scale_lanes(float *to, const float *from, const float *s, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    OX_UNROLL for (int l = 0; l < OX_BLOCK; l += L)
+        vf32_store(to + i * OX_BLOCK + l, vf32_mul(vf32_load(from + i * OX_BLOCK + l), vf32_load(s + l)));
+}
+
 static void finish(const ox_act *act, float *y, size_t n) { vf32_act_run(act, y, n); }
 
 #ifndef BCONV_MR2
@@ -212,5 +225,7 @@ const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA) = {
     .grouped_pixels = BCONV_MRG,
     .grouped = groupeds,
     .spread = spread,
+    .scale_lines = scale_lines,
+    .scale_lanes = scale_lanes,
     .finish = finish,
 };

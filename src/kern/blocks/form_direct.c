@@ -71,6 +71,15 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
   }
 }
 
+/* A line of 1x1 weights is an input channel. */
+static bool scales(const ox_bconv_task *t) { return t->g.groups == 1 && !t->x_plain && ox_conv_taps(&t->g) == 1; }
+
+static void scale(const ox_bconv_task *t, float *to, const float *from, const float *by, int64_t u0, int64_t u1) {
+  const ox_bconv_variant *v = ox_bconv_select(t->isa);
+  for (int64_t u = u0; u < u1; u++)
+    v->scale_lines(to + u * t->g.ic * OX_BLOCK, from + u * t->g.ic * OX_BLOCK, by, (size_t)t->g.ic);
+}
+
 /* ---- plan ---- */
 
 /* 1x1 taps at 0 with stride 1: output pixels are input pixels, one long row. */
@@ -217,5 +226,7 @@ const ox_bconv_form ox_bconv_form_direct = {.name = "direct",
                                             .weight_units = weight_units,
                                             .unit_filter = unit_filter,
                                             .pack = pack,
+                                            .scales = scales,
+                                            .scale = scale,
                                             .plan = plan,
                                             .run = ox_bconv_direct_run};

@@ -6,7 +6,7 @@
 #include "onyx/rewrite.h"
 
 static const char own[] = "ai.onyx";
-enum { X, W, B, Z, PARTS = OX_BOTTLENECK_PARTS };
+enum { X, W, B, Z, G, PARTS = OX_BOTTLENECK_PARTS };
 
 /* Groups of one channel: W is [C, 1, k, k]. */
 static int is_depthwise(const ox_rewrite *g, ox_id node) {
@@ -27,7 +27,7 @@ static int all_are(const ox_rewrite *g, ox_id node, const char *name, int64_t wa
 static int is_pointwise(const ox_rewrite *g, ox_id node) {
   const ox_shape *w = ox_shape_at(g, ox_in(g, node, W));
   return ox_is_of(g, node, "BlockConv", own) && w->rank == 4 && w->dim[2] == 1 && w->dim[3] == 1 &&
-         ox_attr_i(g, node, "group", 1) == 1 && !ox_attr_i(g, node, "plain_input", 0) &&
+         ox_attr_i(g, node, "group", 1) == 1 && !ox_attr_i(g, node, "plain_input", 0) && ox_in(g, node, G) == OX_NONE &&
          ox_const_type(g, ox_in(g, node, W)) != NULL && all_are(g, node, "strides", 1) && all_are(g, node, "pads", 0);
 }
 
