@@ -32,6 +32,8 @@ typedef struct ox_gemm_i8_tile {
   size_t a_rs;
   const int8_t *b;
   size_t quads, m, n;
+  const int8_t *fetch; /* brought to L2 meanwhile, to L1 if m <= MR / 2, |fetch_step| bytes per quad; any address */
+  size_t fetch_step;
   const int32_t *a_zero, *row_sum; /* of each row, k included: row_sum[i] = rowsum - k a_zero[i] */
   const int32_t *b_zero, *col_sum; /* of each column of the tile */
   const ox_gemm_i8_out *out;

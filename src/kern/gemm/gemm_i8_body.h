@@ -6,15 +6,26 @@
 #include "kern/gemm/gemm_i8_pack_body.h"
 #include "kern/gemm/gemm_i8_store.h"
 
+/* Of the next weights, what one quad of k brings. */
+OX_INLINE void fetch_next(const int8_t *p, const int m) {
+  OX_UNROLL for (int i = 0; i < NR * 4; i += 64) {
+    if (m > GEMM_MR / 2)
+      OX_PREFETCH_L2(p + i);
+    else
+      OX_PREFETCH(p + i);
+  }
+}
+
 OX_INLINE void rows(const ox_gemm_i8_tile *t, int32_t *restrict sums, const int m) {
-  const int8_t *b = t->b;
+  const int8_t *b = t->b, *fetch = t->fetch;
   const uint8_t *a[GEMM_MR];
   vi32 acc[GEMM_MR][NV];
   OX_UNROLL for (int i = 0; i < m; i++) {
     a[i] = t->a + (size_t)i * t->a_rs;
     OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_zero();
   }
-  for (size_t q = 0; q < t->quads; q++, b += NR * 4) {
+  for (size_t q = 0; q < t->quads; q++, b += NR * 4, fetch += t->fetch_step) {
+    fetch_next(fetch, m);
     vi32 bv[NV];
     OX_UNROLL for (int j = 0; j < NV; j++) bv[j] = vi32_load((const int32_t *)(const void *)(b + 4 * j * L));
     OX_UNROLL for (int i = 0; i < m; i++) {

@@ -28,7 +28,7 @@ void ox_gemm_i8_pack_b(const ox_gemm_i8_variant *v, const void *b, bool b_signed
 }
 
 /* TILE_MACS: multiply-adds of a tile, about 20 us at 200 G/s; TILE_B_BYTES: bytes of B of a tile with few rows. */
-enum { TILE_MACS = 1 << 22, TILE_B_BYTES = 192 * 1024, MAX_ROWS = 192, FEW_ROWS = 8 };
+enum { TILE_MACS = 1 << 22, TILE_B_BYTES = 192 * 1024, MAX_ROWS = 192, FEW_ROWS = 8, FETCH_AHEAD = 8192 /* bytes */ };
 
 /* Bytes from row to row of A. A tile load of a matrix unit reads 16 of them at once: an odd number of cache lines puts
  * those into different sets of L1. */
@@ -121,12 +121,16 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
   const int8_t *panels = io->packed;
   const int32_t *sums = (const int32_t *)(const void *)(panels + ox_gemm_i8_panels(v, g->n) * nr * kp);
   ox_gemm_i8_tile t = {.a_rs = a_rs, .quads = kp / 4, .out = io->out, .c_rs = io->c_rs};
+  /* Each strip fetches a share of the next panel; one alone, what comes soon. */
+  size_t strips = OX_CEIL_DIV(rows, mr);
+  t.fetch_step = OX_CEIL_DIV(4 * nr, strips);
   if (v->begin) v->begin();
   for (size_t j = 0; j < cols && !(j && ox_stop_asked(&io->stop)); j += nr) {
     t.n = OX_MIN(nr, cols - j), t.col = col + j;
     t.b = panels + t.col * kp, t.b_zero = r.b_zero + j, t.col_sum = sums + t.col;
     for (size_t i = 0; i < rows; i += mr) {
       t.m = OX_MIN(mr, rows - i), t.row = row + i, t.a = a + i * a_rs;
+      t.fetch = t.b + (strips == 1 ? FETCH_AHEAD : nr * kp + i / mr * t.fetch_step * t.quads);
       t.a_zero = r.zero + i, t.row_sum = r.sum + i;
       t.c = (char *)io->c + (t.row * io->c_rs + t.col) * c_elem;
       v->fn(&t);
