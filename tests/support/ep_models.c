@@ -45,6 +45,10 @@ const ep_model ep_models[] = {
      HEAD "g (float[N,9] x, int64[2] s) => (float[M] y, float[A,B] z) <float zero = {0}>"
           "{ c = Greater (x, zero) i = NonZero (c) t = Transpose (i) v = GatherND (x, t) y = Exp (v) m = Abs (s) "
           "u = Expand (zero, m) w = Cos (u) z = Add (w, w) }"},
+    {"attention that masks all", HEAD
+     "g (float[N,2,4,8] x) => (float[N,2,4,8] y) <float[1,1,1,4] m = {-3.4028234e38, -3.4028234e38, -3.4028234e38, "
+     "-3.4028234e38}> { t = Transpose <perm = [0, 1, 3, 2]> (x) s = MatMul (x, t) a = Add (s, m) p = Softmax <axis = "
+     "-1> (a) y = MatMul (p, x) }"},
     {"choices and sums along axes",
      HEAD "g (float[N,6] x, float[4,6] b) => (float[N,3] v, int64[N,3] i, int64[N,1] a, float[N,6] s, float[4,6] u, "
           "float[N,6,3] o) <int64[1] k = {3}, int64 one = {1}, int64 six = {6}, float[2] w = {-1, 2}> "

@@ -55,7 +55,9 @@ FUNCTION float attention_score(const attention_params *p, float product, const G
   if (p->bias[0].kind != ATT_BIAS_NONE) v += attention_bias_at(&p->bias[0], b0, b, h, s, t);
   if (p->bias[1].kind != ATT_BIAS_NONE) v += attention_bias_at(&p->bias[1], b1, b, h, s, t);
   int seen = (p->right < 0 || t <= place + p->right) && (p->left < 0 || t >= place - p->left);
-  return seen ? v * ATT_LOG2E : -INFINITY;
+  float score = v * ATT_LOG2E; /* masks may add the lowest float, which stays finite */
+  if (v - v == 0.0f) score = MIN_OF(MAX_OF(score, -3.402823466e+38f), 3.402823466e+38f);
+  return seen ? score : -INFINITY;
 }
 
 /* Where row |r| of the |per| heads that share head |hk| begins in a tensor of rows. */
