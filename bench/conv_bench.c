@@ -147,21 +147,14 @@ static void run_plain(const void *plan, const ox_conv_args *a, void *scratch) {
 
 static double time_plain(const problem *pr) {
   const ox_conv_geom *g = &pr->t.g;
-  int64_t k = g->ic * g->n_taps[1] * g->n_taps[2];
-  const ox_conv_variant *v = ox_conv_select(pr->t.isa);
   ox_conv_plan p;
-  if (!ox_conv_plan_init(&p, g, &pr->t.act, v)) return INFINITY;
-  ox_conv_plan_tables(&p, malloc(p.table_bytes + 1));
-  float *packed = pr->w;
-  if (!ox_conv_is_depthwise(g->ic, g->oc)) {
-    packed = buffer(ox_conv_weight_floats(g->groups, g->oc, k));
-    ox_conv_pack_weights(v, packed, pr->w, g->oc, k, 0, g->groups, NULL);
-  }
+  if (!ox_conv_plan_init(&p, g, &pr->t.act, ox_conv_select(pr->t.isa))) return INFINITY;
+  void *tables = malloc(p.table_bytes + 1);
+  ox_conv_plan_tables(&p, tables);
   float *scratch = buffer(p.scratch_bytes / 4 + 64), *shared = buffer(p.shared_bytes / 4 + 64);
-  ox_conv_args a = {.x = pr->x, .w = packed, .bias = pr->bias, .y = pr->y, .shared = shared};
+  ox_conv_args a = {.x = pr->x, .w = pr->w, .bias = pr->bias, .y = pr->y, .shared = shared};
   double ns = best_of(run_plain, &p, &a, scratch, 1, 0);
-  free(scratch), free(shared), free(p.tap_off);
-  if (packed != pr->w) free(packed);
+  free(scratch), free(shared), free(tables);
   return ns;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/conv.c - Conv and com.microsoft.FusedConv. Float32 runs on packed weights; the 16-bit types are widened to
- * float32 once per run around the same kernels; float64 sums directly. */
+ * ops/conv.c - Conv and com.microsoft.FusedConv. The 16-bit types are widened to float32 around the same
+ * kernels, constant weights once, the rest in each run; float64 sums directly. */
 #include "base/cksize.h"
 #include "kern/conv/conv_f64.h"
 #include "kern/quant/convert.h"
@@ -16,20 +16,20 @@ static const ox_attr_def fused_attr_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs),
                                               OX_ATTR_FLOATS(ox_conv_attrs, activation_params)};
 
 typedef struct conv_state {
-  bool packs; /* W is constant, and packed in prepare */
+  bool widens; /* W is constant, and becomes floats in prepare */
 } conv_state;
 
-typedef enum stage_kind { S_WIDEN, S_PACK, S_FIRST, S_LAST, S_NARROW, S_F64 } stage_kind;
+typedef enum stage_kind { S_WIDEN, S_FIRST, S_LAST, S_NARROW, S_F64 } stage_kind;
 
 typedef struct conv_prep {
   ox_conv_plan plan;
   stage_kind kind[OX_MAX_STAGES];
   uint32_t plan_stage[OX_MAX_STAGES];
-  bool depthwise, wide; /* wide: inputs are widened into shared memory */
-  const float *w;       /* packed, or plain for depthwise; NULL: W is not constant, or read in place */
+  bool wide;      /* inputs are widened into shared memory */
+  const float *w; /* constant, widened */
   int64_t planes_per_tile;
   ox_act act;
-  size_t in_at[4], packed_at, y_at, plan_at; /* offsets into shared memory */
+  size_t in_at[4], y_at, plan_at; /* offsets into shared memory */
 } conv_prep;
 
 static ox_status *infer(ox_infer_ctx *c) {
@@ -47,7 +47,6 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* Constant W is packed when shapes are known, but for depthwise floats, which are read in place. */
 static ox_status *load(ox_load_ctx *c) {
   const ox_conv_attrs *a = c->attrs;
   ox_act act;
@@ -56,11 +55,8 @@ static ox_status *load(ox_load_ctx *c) {
   const ox_tensor *w = c->n_in > W ? c->in_const[W] : NULL;
   conv_state *s = c->state = OX_LOAD_NEW(c, conv_state);
   if (!s) return ox_oom();
-  if (!w || w->dtype == OX_F64 || w->shape.rank < 3 || a->group < 1 || w->shape.dim[0] % a->group) return NULL;
-  int64_t oc = w->shape.dim[0] / a->group, k = ox_shape_span(&w->shape, 1, w->shape.rank);
-  if (ox_conv_is_depthwise(w->shape.dim[1], oc) && w->dtype == OX_F32) return NULL;
-  s->packs = ox_conv_weight_floats(a->group, oc, k) != 0;
-  if (s->packs) c->consumed |= 1u << W;
+  s->widens = w && (w->dtype == OX_F16 || w->dtype == OX_BF16);
+  if (s->widens) c->consumed |= 1u << W;
   return NULL;
 }
 
@@ -83,10 +79,8 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, conv_prep *p, const ox_conv_geom
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
   ox_conv_plan_tables(&p->plan, tables);
-  p->depthwise = ox_conv_is_depthwise(g->ic, g->oc);
   p->wide = c->in[X]->dtype != OX_F32;
-  const ox_conv_weights w = {W, c->in[W]->dtype, g->groups, g->oc, p->plan.k};
-  if (s->packs) OX_TRY(ox_conv_pack(c, &w, p->depthwise ? NULL : p->plan.v, &p->w));
+  if (s->widens) OX_TRY(ox_conv_widen(c, W, &p->w));
   c->n_stages = 0;
   if (p->wide) {
     int64_t tiles = 0;
@@ -98,10 +92,6 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, conv_prep *p, const ox_conv_geom
     }
     ok = ok && book(c, (size_t)ox_shape_count(&c->out[0]->shape), &p->y_at);
     add_stage(c, p, S_WIDEN, 0, tiles);
-  }
-  if (!p->w && !p->depthwise) {
-    ok = ok && book(c, ox_conv_weight_floats(g->groups, g->oc, p->plan.k), &p->packed_at);
-    add_stage(c, p, S_PACK, 0, g->groups);
   }
   ok = ok && book(c, p->plan.shared_bytes / sizeof(float), &p->plan_at);
   if (!ok) return ox_fail(OX_LIMIT, "Conv: the working memory is too large");
@@ -166,24 +156,18 @@ static void run_f64(const ox_kernel_ctx *c, const conv_prep *p, ox_range tiles) 
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const conv_prep *p = c->prep;
-  const ox_conv_geom *g = &p->plan.g;
-  ox_stop stop = ox_ctx_stop(c);
   switch (p->kind[stage]) {
     case S_WIDEN:
       widen(c, p, tiles);
       break;
-    case S_PACK:
-      ox_conv_pack_weights(p->plan.v, shared_at(c, p->packed_at), input_f32(c, p, W), g->oc, p->plan.k, tiles.begin,
-                           tiles.end, &stop);
-      break;
     case S_FIRST:
     case S_LAST: {
       ox_conv_args a = {.x = input_f32(c, p, X),
+                        .w = p->w ? p->w : input_f32(c, p, W),
                         .bias = input_f32(c, p, B),
                         .z = input_f32(c, p, Z),
                         .y = p->wide ? shared_at(c, p->y_at) : c->out[0]->data,
                         .shared = shared_at(c, p->plan_at)};
-      a.w = p->w ? p->w : p->depthwise ? input_f32(c, p, W) : shared_at(c, p->packed_at);
       ox_conv_run(&p->plan, &a, p->plan_stage[stage], tiles.begin, tiles.end, scratch);
       break;
     }

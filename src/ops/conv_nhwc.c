@@ -13,8 +13,7 @@ static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs), OX_ATT
 typedef struct nhwc_prep {
   ox_conv_plan plan;
   int64_t in_channels, out_channels, in_n, out_n; /* n: pixels */
-  bool depthwise;
-  size_t in_at[4], packed_at, y_at, plan_at;
+  size_t in_at[4], y_at, plan_at;
 } nhwc_prep;
 
 /* [N, d..., C] to [N, C, d...] and back. */
@@ -82,11 +81,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
   ox_conv_plan_tables(&p->plan, tables);
-  p->depthwise = ox_conv_is_depthwise(g.ic, g.oc);
   for (uint32_t i = 0; i < c->n_in; i++)
     if (c->in[i]) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&c->in[i]->shape), &p->in_at[i]));
-  int64_t k = g.ic * g.n_taps[0] * g.n_taps[1] * g.n_taps[2];
-  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(g.groups, g.oc, k), &p->packed_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&y), &p->y_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / sizeof(float)), &p->plan_at));
   c->n_stages = 4, c->scratch_per_worker = p->plan.scratch_bytes, c->form = ox_conv_form(&p->plan);
@@ -126,16 +122,11 @@ static void turn_out(const ox_kernel_ctx *c, const nhwc_prep *p, int64_t image) 
     }
 }
 
-static void pack(const ox_kernel_ctx *c, const nhwc_prep *p) {
-  const ox_conv_geom *g = &p->plan.g;
+static void weights(const ox_kernel_ctx *c, const nhwc_prep *p) {
   for (uint32_t i = W; i <= B; i++)
     if (ox_ctx_has(c, i))
       ox_convert_select(c->isa)->load_f32[c->in[i]->dtype](c->in[i]->data, 0, (size_t)ox_shape_count(&c->in[i]->shape),
                                                            room(c, p, i));
-  ox_stop stop = ox_ctx_stop(c);
-  if (!p->depthwise)
-    ox_conv_pack_weights(p->plan.v, ox_as_real_at(c, p->packed_at), room(c, p, W), g->oc, p->plan.k, 0, g->groups,
-                         &stop);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
@@ -149,7 +140,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                       .bias = room(c, p, B),
                       .z = room(c, p, Z),
                       .y = ox_as_real_at(c, p->y_at),
-                      .w = p->depthwise ? room(c, p, W) : ox_as_real_at(c, p->packed_at),
+                      .w = room(c, p, W),
                       .shared = ox_as_real_at(c, p->plan_at)};
     ox_conv_run(&p->plan, &a, stage == 1 ? 0 : p->plan.n_stages - 1, tiles.begin, tiles.end, scratch);
     return NULL;
@@ -158,7 +149,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     if (stage == 3) {
       turn_out(c, p, t);
     } else if (t == p->plan.g.batch) {
-      pack(c, p);
+      weights(c, p);
     } else {
       turn_in(c, p, X, t, p->in_channels, p->in_n);
       if (ox_ctx_has(c, Z)) turn_in(c, p, Z, t, p->out_channels, p->out_n);

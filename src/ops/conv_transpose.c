@@ -80,15 +80,14 @@ static ox_status *infer_pads(ox_infer_ctx *c) {
 static size_t pack_all(const ox_deconv_axis *axis, int64_t *taps, int64_t groups, int64_t ic, int64_t oc,
                        const float *w, float *dst, const ox_stop *stop) { /* dst NULL: only counts */
   int64_t n = 1, kernel[OX_CONV_AXES] = {axis[0].kernel, axis[1].kernel, axis[2].kernel};
-  bool depthwise = ox_conv_is_depthwise(ic, oc);
   size_t at = 0;
   ox_deconv_phase_count(axis, &n);
   for (int64_t i = 0; i < n; i++) {
     ox_deconv_phase d;
     ox_deconv_phase_taps(axis, i, taps, &d);
     for (int64_t g = 0; g < groups && dst && !ox_stop_asked(stop); g++)
-      ox_deconv_pack(dst + at, w, &d, kernel, ic, oc, g, depthwise, stop);
-    at += ox_deconv_weight_floats(&d, groups, ic, oc, depthwise);
+      ox_deconv_pack(dst + at, w, &d, kernel, ic, oc, g, stop);
+    at += ox_deconv_weight_floats(&d, groups, ic, oc);
   }
   return at;
 }
@@ -165,14 +164,13 @@ static ox_status *phase_init(ox_kernel_ctx *c, ct_prep *p, int64_t i, phase *ph)
 }
 
 static ox_status *phases_init(ox_kernel_ctx *c, ct_prep *p, size_t *w_floats, size_t *y_floats, size_t *shared) {
-  bool depthwise = ox_conv_is_depthwise(p->ic, p->oc);
   *w_floats = *y_floats = *shared = 0;
   for (int64_t i = 0; i < p->n_phases; i++) {
     phase *ph = &p->phases[i];
     OX_TRY(phase_init(c, p, i, ph));
     const int64_t *out = ph->n;
     ph->w_at = *w_floats, ph->y_at = *y_floats;
-    *w_floats += ox_deconv_weight_floats(&ph->d, p->groups, p->ic, p->oc, depthwise);
+    *w_floats += ox_deconv_weight_floats(&ph->d, p->groups, p->ic, p->oc);
     *y_floats += (size_t)(p->batch * p->groups * p->oc * out[0] * out[1] * out[2]);
     *shared = OX_MAX(*shared, ph->plan.shared_bytes);
     c->scratch_per_worker = OX_MAX(c->scratch_per_worker, ph->plan.scratch_bytes);
@@ -288,8 +286,7 @@ static void pack(const ox_kernel_ctx *c, const ct_prep *p) {
   ox_stop stop = ox_ctx_stop(c);
   for (int64_t i = 0; i < p->n_phases; i++)
     for (int64_t g = 0; g < p->groups; g++)
-      ox_deconv_pack(dst + p->phases[i].w_at, input_f32(c, p, W), &p->phases[i].d, kernel, p->ic, p->oc, g,
-                     ox_conv_is_depthwise(p->ic, p->oc), &stop);
+      ox_deconv_pack(dst + p->phases[i].w_at, input_f32(c, p, W), &p->phases[i].d, kernel, p->ic, p->oc, g, &stop);
 }
 
 static float *result(const ox_kernel_ctx *c, const ct_prep *p) {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/deform_conv.c - DeformConv: sampled columns [input channel x tap][pixel], then a 1x1 convolution over them.
  * Computed in float32, float64 in its own type. */
-#include <string.h>
-
 #include "kern/conv/conv_f64.h"
 #include "kern/resize/sample.h"
 #include "ops/shared/as_real.h"
@@ -32,7 +30,7 @@ typedef struct deform_prep {
   bool wide; /* 16-bit types: inputs become floats first */
   bool f64;
   ox_conv_geom flat; /* the product, for float64 */
-  size_t in_at[INPUTS], packed_at, columns_at, plan_at, y_at;
+  size_t in_at[INPUTS], columns_at, plan_at, y_at;
 } deform_prep;
 
 static ox_conv_attrs conv_attrs(const deform_attrs *a) {
@@ -69,11 +67,10 @@ static ox_status *check_shapes(const ox_kernel_ctx *c, const deform_prep *p) {
   return NULL;
 }
 
-/* Stages: convert, columns and weights, gather (if any), product, narrow. */
+/* Stages: convert, columns, gather (if any), product, narrow. */
 static ox_status *book_f32(ox_kernel_ctx *c, deform_prep *p) {
-  const ox_conv_geom *g = &p->window, *flat = &p->flat;
-  if (!ox_conv_plan_init(&p->plan, flat, &(ox_act){OX_ACT_NONE, 0, 0},
-                         ox_conv_select(c->isa)))
+  const ox_conv_geom *g = &p->window;
+  if (!ox_conv_plan_init(&p->plan, &p->flat, &(ox_act){OX_ACT_NONE, 0, 0}, ox_conv_select(c->isa)))
     return ox_fail(OX_LIMIT, "DeformConv: too large");
   void *tables = ox_ctx_alloc(c, p->plan.table_bytes + 1);
   if (!tables) return ox_oom();
@@ -81,13 +78,11 @@ static ox_status *book_f32(ox_kernel_ctx *c, deform_prep *p) {
   int64_t load = 0;
   for (uint32_t i = 0; i < c->n_in && p->wide; i++)
     if (c->in[i]) OX_TRY(ox_as_real_book(c, OX_AS_FLOAT, i, &p->in_at[i], &load));
-  OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)ox_conv_weight_floats(flat->groups, flat->oc, flat->ic),
-                         &p->packed_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
   OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, (int64_t)(p->plan.shared_bytes / 4), &p->plan_at));
   if (p->wide) OX_TRY(ox_as_real_room(c, OX_AS_FLOAT, ox_shape_count(&c->out[0]->shape), &p->y_at));
   c->n_stages = 5;
-  c->n_tiles[0] = load, c->n_tiles[1] = 1 + g->batch * p->offset_groups * p->taps;
+  c->n_tiles[0] = load, c->n_tiles[1] = g->batch * p->offset_groups * p->taps;
   c->n_tiles[2] = p->plan.n_stages > 1 ? p->plan.n_tiles[0] : 0, c->n_tiles[3] = p->plan.n_tiles[p->plan.n_stages - 1];
   c->n_tiles[4] = p->wide ? 1 : 0;
   c->scratch_per_worker = p->plan.scratch_bytes;
@@ -99,7 +94,7 @@ static ox_status *book_f64(ox_kernel_ctx *c, deform_prep *p) {
   const ox_conv_geom *g = &p->window;
   OX_TRY(ox_as_real_room(c, OX_AS_DOUBLE, g->batch * p->channels * p->taps * p->pixels, &p->columns_at));
   c->n_stages = 5;
-  c->n_tiles[1] = 1 + g->batch * p->offset_groups * p->taps, c->n_tiles[3] = g->batch * g->groups * g->oc;
+  c->n_tiles[1] = g->batch * p->offset_groups * p->taps, c->n_tiles[3] = g->batch * g->groups * g->oc;
   return NULL;
 }
 
@@ -169,17 +164,6 @@ static void columns(const ox_kernel_ctx *c, const deform_prep *p, int64_t n, int
   }
 }
 
-static void pack_weights(const ox_kernel_ctx *c, const deform_prep *p) {
-  const ox_conv_geom *g = &p->window;
-  float *packed = ox_as_real_at(c, p->packed_at);
-  ox_stop stop = ox_ctx_stop(c);
-  if (p->f64) return; /* read where they are */
-  if (ox_conv_is_depthwise(g->ic * p->taps, g->oc))
-    memcpy(packed, input(c, p, W), (size_t)(g->groups * g->oc * g->ic * p->taps) * sizeof(float));
-  else
-    ox_conv_pack_weights(p->plan.v, packed, input(c, p, W), g->oc, g->ic * p->taps, 0, g->groups, &stop);
-}
-
 static void product(const ox_kernel_ctx *c, const deform_prep *p, float *y, uint32_t stage, ox_range tiles,
                     void *scratch) {
   if (p->f64) {
@@ -188,7 +172,7 @@ static void product(const ox_kernel_ctx *c, const deform_prep *p, float *y, uint
     return;
   }
   ox_conv_args a = {.x = ox_as_real_at(c, p->columns_at),
-                    .w = ox_as_real_at(c, p->packed_at),
+                    .w = input(c, p, W),
                     .bias = input(c, p, B),
                     .y = y,
                     .shared = ox_as_real_at(c, p->plan_at)};
@@ -212,10 +196,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     if (stage == 0) {
       for (uint32_t i = 0; i < c->n_in; i++)
         if (c->in[i] && ox_as_real_tile(c, OX_AS_FLOAT, i, p->in_at[i], &k)) break;
-    } else if (t > 0) {
-      columns(c, p, (t - 1) / p->taps / p->offset_groups, (t - 1) / p->taps % p->offset_groups, (t - 1) % p->taps);
     } else {
-      pack_weights(c, p);
+      columns(c, p, t / p->taps / p->offset_groups, t / p->taps % p->offset_groups, t % p->taps);
     }
   }
   return NULL;

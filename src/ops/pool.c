@@ -46,7 +46,7 @@ static ox_status *prepare_fast(ox_kernel_ctx *c, pool_prep *p) {
   if (!tables || !p->ones) return ox_oom();
   for (int64_t t = 0; t < taps_all; t++) p->ones[t] = 1;
   ox_conv_plan_tables(&p->plan, tables);
-  p->plan.one_filter = true, c->form = ox_conv_form(&p->plan);
+  p->plan.planes.one_filter = true, c->form = ox_conv_form(&p->plan);
   OX_TRY(ox_ctx_plan(c, p->plan.n_tiles[0], p->plan.scratch_bytes));
   if (pool->kind == OX_POOL_AVERAGE) { /* a second pass divides */
     p->per_tile = OX_MAX(16384 / OX_MAX(p->out_n, 1), 1);

@@ -137,19 +137,15 @@ static void check_problem(const problem *p, const ox_conv_variant *v, const char
   void *shared = malloc(plan.shared_bytes + 1);
   ox_conv_plan_tables(&plan, tables);
   memset(scratch, 0xff, plan.scratch_bytes + 1), memset(shared, 0xff, plan.shared_bytes + 1); /* NaN */
-  float *packed = NULL, *y = malloc((size_t)p->n_y * sizeof *y + 1);
-  if (!ox_conv_is_depthwise(g->ic, g->oc)) {
-    packed = malloc(ox_conv_weight_floats(g->groups, g->oc, p->k) * sizeof *packed + 1);
-    ox_conv_pack_weights(v, packed, p->w, g->oc, p->k, 0, g->groups, NULL);
-  }
-  ox_conv_args a = {.x = p->x, .w = packed ? packed : p->w, .bias = p->bias, .z = p->z, .y = y, .shared = shared};
+  float *y = malloc((size_t)p->n_y * sizeof *y + 1);
+  ox_conv_args a = {.x = p->x, .w = p->w, .bias = p->bias, .z = p->z, .y = y, .shared = shared};
   for (uint32_t s = 0; s < plan.n_stages; s++)
     for (int64_t t = plan.n_tiles[s]; t-- > 0;) ox_conv_run(&plan, &a, s, t, t + 1, scratch);
   for (int64_t i = 0; i < p->n_y; i++)
     if (!is_as((double)y[i], p->want[i], 4e-6 * p->size[i]))
       fail_msg("%s, shape %s, activation %u: [%lld] is %g, wanted %g", v->name, name, p->act.kind, (long long)i,
                (double)y[i], p->want[i]);
-  free(tables), free(scratch), free(shared), free(packed), free(y);
+  free(tables), free(scratch), free(shared), free(y);
 }
 
 static shape random_shape(void) {
@@ -192,7 +188,9 @@ static void check(void **state) {
  * in float64, in no other element. Places: the middle of the image, two neighbours; the channel is the one of the
  * weight. */
 static void check_extremes(void **state) {
-  static const shape square = {"extremes", 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}};
+  static const shape images[] = {
+      {"a row for each channel", 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}},
+      {"a row for each pixel", 1, 1, 40, 35, {1, 9, 9}, {1, 9, 9}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}}};
   static const struct {
     const char *name;
     float x, neighbour, w;
@@ -214,11 +212,12 @@ static void check_extremes(void **state) {
   const ox_conv_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
   seed = 11;
-  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+  for (size_t n = 0; n < 2 * OX_COUNT(rows); n++) {
+    const size_t i = n / 2;
     problem p;
-    problem_init(&p, &square);
+    problem_init(&p, &images[n % 2]);
     p.x[(37 * 9 + 4) * 9 + 4] = rows[i].x, p.x[(37 * 9 + 4) * 9 + 5] = rows[i].neighbour;
-    p.w[(21 * 40 + 37) * 9 + 4] = rows[i].w, p.act.kind = OX_ACT_NONE;
+    p.w[21 * p.k + (2 * 37 + 1) * (p.k / 40) / 2] = rows[i].w, p.act.kind = OX_ACT_NONE;
     problem_solve(&p);
     for (int64_t j = 0; j < p.n_y; j++)
       if (fabs(p.want[j]) > (double)FLT_MAX) p.want[j] = copysign(HUGE_VAL, p.want[j]);

@@ -13,7 +13,7 @@ static const struct {
   double flops;
   const char *form; /* how it begins; NULL: it has none */
 } rows[] = {
-    {"float", "float[1,2,5,5] x, float[3,2,3,3] w", "y = Conv (x, w)", 2 * 27 * 18, "pixels in lanes"},
+    {"float", "float[1,2,5,5] x, float[3,2,3,3] w", "y = Conv (x, w)", 2 * 27 * 18, "products"},
     {"float", "float[1,2,5,5] x, float[2,1,3,3] w", "y = Conv <group = 2> (x, w)", 2 * 18 * 9, "depthwise"},
     {"double", "double[1,2,5,5] x, double[3,2,3,3] w", "y = Conv (x, w)", 2 * 27 * 18, "sums in double"},
     {"float", "float[1,2,4,4] x, float[2,3,2,2] w", "y = ConvTranspose <strides = [2, 2]> (x, w)", 2 * 32 * 12,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/conv.h - float32 convolution of any geometry on NCHW data: planning, weight packing, tiles.
+ * kern/conv/conv.h - float32 convolution of any geometry on NCHW data: planning and tiles.
  *
  * Everything is a stride-s correlation with explicit tap offsets: output o of an axis reads inputs
  * o * stride + tap[t]. Convolution and each phase of a transposed convolution are both of this form.
- * Packed weights: panels of OX_CONV_PANEL output channels, [group][panel][k][16], k = (channel, tap d, h, w);
- * the same panels serve as rows (pixels in lanes) and as lanes (channels in lanes). */
+ * Weights are read where they lie, [group][oc][k], k = (channel, tap d, h, w). */
 #ifndef OX_KERN_CONV_CONV_H
 #define OX_KERN_CONV_CONV_H
 
@@ -15,8 +14,9 @@
 #include "base/macros.h"
 #include "base/stop.h"
 #include "kern/act.h"
+#include "kern/gemm/gemm.h"
 
-enum { OX_CONV_PANEL = 16, OX_CONV_AXES = 3, OX_CONV_MAX_PIXELS = 384 /* of a tile */ };
+enum { OX_CONV_AXES = 3, OX_CONV_GATHER = 384 /* pixels at a time, at most */ };
 
 typedef struct ox_conv_geom {
   int64_t batch, groups;
@@ -26,22 +26,6 @@ typedef struct ox_conv_geom {
   const int64_t *tap[OX_CONV_AXES]; /* input coordinate that tap t of output 0 reads; may be outside */
 } ox_conv_geom;
 
-/* What a tile function of an instruction set sees: one block of k over a block of pixels, all rows of it. */
-typedef struct ox_conv_mul {
-  const float *a; /* panels [m / 16][a_k][16], at the block's k */
-  size_t a_panel; /* floats from panel to panel */
-  const float *b; /* rows of pixels */
-  size_t ldb;
-  float *c; /* [m][n] */
-  size_t ldc;
-  size_t m, n, k;
-  const float *bias; /* [m] or NULL; read on the last block */
-  const float *z;    /* residual like c, or NULL; read on the last block */
-  float lo, hi;
-  bool exact;       /* nothing may be read past the last pixel of a row of B */
-  bool first, last; /* not first: adds to c; last: bias, z and clamp are applied */
-} ox_conv_mul;
-
 typedef struct ox_conv_plan ox_conv_plan;
 typedef struct ox_conv_args ox_conv_args;
 /* What a depthwise block must write into its scratch planes: everything, all but the padding, or nothing. */
@@ -50,13 +34,9 @@ typedef enum ox_conv_fill { OX_CONV_FILL_ALL, OX_CONV_FILL_INSIDE, OX_CONV_FILL_
 typedef struct ox_conv_variant {
   ox_isa needs;
   const char *name;
-  uint32_t lanes, pixel_unit, channel_unit; /* unit: lanes of one tile's row */
-  /* C = A * B with pixels in lanes. */
-  void (*mul)(const ox_conv_mul *m);
-  /* The same with channels in lanes: for few pixels. c is overwritten; k is whole: first and last are ignored, and so
-   * are bias, z, lo, hi (finish follows). */
-  void (*mul_few)(const ox_conv_mul *m);
-  /* Rows k0..k1 of B, pixels p0..p1, of one image and group. */
+  uint32_t lanes;
+  /* Rows [k0, k1) of B, pixels [p0, p1), of one image and group, |ld| floats from row to row; zeros behind the pixels,
+   * up to whole panels. */
   void (*gather)(const ox_conv_plan *p, const float *x, float *dst, size_t ld, int64_t k0, int64_t k1, int64_t p0,
                  int64_t p1);
   /* One block of |count| output channels from |unit| = (image * groups + group) * oc + channel on, DEPTHWISE. */
@@ -74,40 +54,52 @@ const ox_conv_variant *const *ox_conv_variants(size_t *out_n);
 typedef enum ox_conv_mode {
   OX_CONV_EMPTY,     /* no output elements */
   OX_CONV_DEPTHWISE, /* one input channel per group */
-  OX_CONV_PIXELS,    /* pixels in lanes */
-  OX_CONV_CHANNELS   /* channels in lanes: few pixels */
+  OX_CONV_PIXELS,    /* a product W B of which pixels are the columns */
+  OX_CONV_FEW        /* a product B' W' of which channels are the columns: few pixels */
 } ox_conv_mode;
+
+typedef struct ox_conv_planes {
+  int64_t block[OX_CONV_AXES], n_block[OX_CONV_AXES]; /* output block, count of blocks */
+  bool by_tap; /* taps are far apart: a plane for each instead of one for each phase of the strides */
+  int64_t n_planes[OX_CONV_AXES]; /* of a block, and how long they are */
+  int64_t phase_len[OX_CONV_AXES];
+  int64_t tap_min[OX_CONV_AXES];
+  int64_t tile_ch;
+  int64_t slots, slot, flat_at; /* channels at a time; floats of scratch for each; where in those the outputs lie */
+  float lo, hi;                 /* the clamp of a tap's store */
+  bool post;                    /* another activation than a clamp follows in a pass of its own */
+  bool pool_max;                /* maximum instead of weighted sum */
+  bool one_filter;              /* all channels share the weights of the first */
+  float pad;                    /* what lies outside the input */
+  int32_t *tap_off;             /* [n_taps] into the phase planes */
+  bool by_row;
+} ox_conv_planes;
+
+typedef struct ox_conv_pixels {
+  ox_gemm_plan gemm;     /* of one image and group */
+  bool shared;           /* B of all images and groups lies in shared memory, in panels, written by stage 0 */
+  int64_t part_k, parts; /* rows of a panel that one of its tiles writes, tiles of a panel */
+} ox_conv_pixels;
+
+typedef struct ox_conv_few {
+  const ox_gemm_variant *v;
+  bool direct;             /* X is B' */
+  int64_t tile_n, tiles_n; /* images */
+  int64_t tile_m, tiles_m; /* channels */
+} ox_conv_few;
 
 struct ox_conv_plan {
   ox_conv_geom g;
   const ox_conv_variant *v;
   ox_act act; /* after bias and residual */
   ox_conv_mode mode;
-  float lo, hi;        /* clamp done by the tile functions */
-  bool post;           /* another activation than a clamp follows in a pass of its own */
-  bool pointwise;      /* B is the input itself */
-  bool direct;         /* ... and is read in place */
-  int64_t k, pixels, in_pixels, panels;
-  int64_t kc;                                 /* k per block */
-  int64_t tile_px, tiles_px, tile_m, tiles_m; /* PIXELS, CHANNELS */
-  int64_t px_lanes;                           /* PIXELS: a tile begins at a multiple of this */
-  size_t ldb;
-  /* B of all images and groups in shared memory, written by stage 0 */
-  bool shared_b;
-  int64_t gather_k, gather_tiles;
-  /* DEPTHWISE */
-  int64_t block[OX_CONV_AXES], n_block[OX_CONV_AXES]; /* output block, count of blocks */
-  bool by_tap;                    /* taps are far apart: a plane for each instead of one for each phase of the strides */
-  int64_t n_planes[OX_CONV_AXES]; /* of a block, and how long they are */
-  int64_t phase_len[OX_CONV_AXES];
-  int64_t tap_min[OX_CONV_AXES];
-  int64_t tile_ch;
-  int64_t slots, slot, flat_at; /* channels at a time; floats of scratch for each; where in those the outputs lie */
-  bool pool_max;                /* maximum instead of weighted sum */
-  bool one_filter;              /* all channels share the weights of the first */
-  float pad;                    /* what lies outside the input */
-  int32_t *tap_off;             /* [n_taps] into the phase planes */
-  bool by_row;
+  bool pointwise; /* B is the input itself */
+  int64_t k, pixels, in_pixels;
+  union {
+    ox_conv_planes planes;
+    ox_conv_pixels product;
+    ox_conv_few few;
+  };
   /* results */
   uint32_t n_stages;
   int64_t n_tiles[2];
@@ -115,7 +107,7 @@ struct ox_conv_plan {
 };
 
 struct ox_conv_args {
-  const float *x, *w, *bias, *z; /* w packed; bias and z may be NULL */
+  const float *x, *w, *bias, *z; /* bias and z may be NULL */
   float *y;
   void *shared;
   /* Elements [first, first + n) of W as ONNX has it; NULL: nobody tells. */
@@ -123,15 +115,8 @@ struct ox_conv_args {
   const void *filters_ctx;
 };
 
-/* One input channel per group and few outputs: the weights stay [group][oc][taps] and OX_CONV_DEPTHWISE serves. */
+/* One input channel per group and few outputs: OX_CONV_DEPTHWISE serves. */
 static inline bool ox_conv_is_depthwise(int64_t ic, int64_t oc) { return ic == 1 && oc <= 4; }
-/* Floats of packed weights for |groups| groups of oc x k; 0: no weights, or overflow. */
-size_t ox_conv_weight_floats(int64_t groups, int64_t oc, int64_t k);
-/* Packs |n| rows of k floats, at any address, as panel |i| of all; oc: channels of a group. */
-void ox_conv_pack_panel(const ox_conv_variant *v, float *dst, int64_t i, const float *rows, int64_t n, int64_t k);
-/* Packs groups [g0, g1) of w, laid out [group][oc][k], from possibly unaligned memory. |stop| may be NULL. */
-void ox_conv_pack_weights(const ox_conv_variant *v, float *dst, const float *w, int64_t oc, int64_t k, int64_t g0,
-                          int64_t g1, const ox_stop *stop);
 
 static inline int64_t ox_conv_taps(const ox_conv_geom *g) { return g->n_taps[0] * g->n_taps[1] * g->n_taps[2]; }
 /* The product of |n| extents. False: one is negative, or the product is too large for a size in bytes to be safe. */
@@ -139,7 +124,7 @@ bool ox_conv_product_ok(const int64_t *v, int n, int64_t *out);
 /* A trailing axis of one element (1-D data carried as n x c x l x 1) would leave rows of one pixel: it moves to the
  * front. Data and weights stay as they are, since neither order of elements changes. */
 void ox_conv_geom_move_unit_axes(ox_conv_geom *g);
-/* Fills |p| but for p->tap_off, which needs p->table_bytes from the caller, filled by ox_conv_plan_tables.
+/* Fills |p| but for tables of p->table_bytes, which ox_conv_plan_tables writes to memory of the caller.
  * The taps of |g| must outlive the plan. False: a size overflows. Depends on shapes and variant only. */
 bool ox_conv_plan_init(ox_conv_plan *p, const ox_conv_geom *g, const ox_act *act, const ox_conv_variant *v);
 /* A maximum over windows of each plane: g->ic and g->oc are 1, no weights, bias or residual. */

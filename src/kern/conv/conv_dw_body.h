@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/conv/conv_dw_body.h - one block of a depthwise convolution or of a maximum over windows. The inputs are copied
- * into planes split by coordinate modulo stride, padding around them; every tap is then a shifted read. Taps that are far
- * apart have a plane each. Part of conv_f32_body.h. */
+ * into planes split by coordinate modulo stride, padding around them; every tap is then a shifted read. Taps that are
+ * far apart have a plane each. Part of conv_f32_body.h. */
 
 /* ---- the planes ---- */
 
-/* Positions [*lo, *hi) of a plane's axis lie inside the input: base + i * stride in [0, n). */
-OX_INLINE void inside(int64_t base, int64_t stride, int64_t n, int64_t len, int64_t *lo, int64_t *hi) {
-  *lo = base >= 0 ? 0 : stride == 1 ? -base : (-base + stride - 1) / stride;
-  *hi = base >= n ? 0 : OX_MIN(stride == 1 ? n - base : (n - base + stride - 1) / stride, len);
-  if (*lo > *hi) *lo = *hi;
-}
-
 /* Where plane |i| of the block that begins at output |o0| begins in the input, along |axis|. */
 OX_INLINE int64_t plane_begin(const ox_conv_plan *p, const int64_t *o0, int axis, int64_t i) {
-  return o0[axis] * p->g.stride[axis] + (p->by_tap ? p->g.tap[axis][i] : p->tap_min[axis] + i);
+  const ox_conv_planes *q = &p->planes;
+  return o0[axis] * p->g.stride[axis] + (q->by_tap ? p->g.tap[axis][i] : q->tap_min[axis] + i);
 }
 
 /* Copies what lies inside; |o0|: first output of the block. */
 OX_INLINE void fill_planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, int64_t s2) {
+  const ox_conv_planes *q = &p->planes;
   const ox_conv_geom *g = &p->g;
-  const int64_t *s = g->stride, *len = p->phase_len, *n = p->n_planes;
+  const int64_t *s = g->stride, *len = q->phase_len, *n = q->n_planes;
   int64_t lo[3], hi[3];
   for (int64_t pd = 0; pd < n[0]; pd++) {
     int64_t d = plane_begin(p, o0, 0, pd);
@@ -44,10 +39,11 @@ OX_INLINE void fill_planes(const ox_conv_plan *p, const float *x, const int64_t 
 }
 
 static void planes(const ox_conv_plan *p, const float *x, const int64_t *o0, float *plane, ox_conv_fill fill) {
-  const int64_t *s = p->g.stride, *len = p->phase_len, *n = p->n_planes;
+  const ox_conv_planes *q = &p->planes;
+  const int64_t *s = p->g.stride, *len = q->phase_len, *n = q->n_planes;
   if (fill == OX_CONV_FILL_NONE) return;
   if (fill == OX_CONV_FILL_ALL)
-    for (int64_t i = 0; i < n[0] * n[1] * n[2] * len[0] * len[1] * len[2]; i++) plane[i] = p->pad;
+    for (int64_t i = 0; i < n[0] * n[1] * n[2] * len[0] * len[1] * len[2]; i++) plane[i] = q->pad;
   if (s[2] == 1)
     fill_planes(p, x, o0, plane, 1);
   else if (s[2] == 2)
@@ -113,20 +109,22 @@ static void taps_max(float *dst, const float *src, const int32_t *off, size_t n_
 
 static void reduce_taps(const ox_conv_plan *p, float *dst, const float *src, const float *w, float bias, const float *z,
                         int64_t len, bool clamped) {
+  const ox_conv_planes *q = &p->planes;
   size_t n_taps = (size_t)(p->g.n_taps[0] * p->g.n_taps[1] * p->g.n_taps[2]);
-  float lo = clamped ? p->lo : -__builtin_inff(), hi = clamped ? p->hi : __builtin_inff();
-  if (p->pool_max)
-    taps_max(dst, src, p->tap_off, n_taps, (size_t)len);
+  float lo = clamped ? q->lo : -__builtin_inff(), hi = clamped ? q->hi : __builtin_inff();
+  if (q->pool_max)
+    taps_max(dst, src, q->tap_off, n_taps, (size_t)len);
   else
-    taps(dst, src, p->tap_off, w, n_taps, bias, z, lo, hi, (size_t)len);
+    taps(dst, src, q->tap_off, w, n_taps, bias, z, lo, hi, (size_t)len);
 }
 
 /* Row by row into y, or the plane as one long row into |flat|, from which copy_rows takes the rows. */
 static void block_taps(const ox_conv_plan *p, const float *src, float *flat, const float *w, float bias,
                        const int64_t *n, float *y, const float *z) {
+  const ox_conv_planes *q = &p->planes;
   const ox_conv_geom *g = &p->g;
-  const int64_t *len = p->phase_len;
-  if (!p->by_row) {
+  const int64_t *len = q->phase_len;
+  if (!q->by_row) {
     reduce_taps(p, flat, src, w, bias, NULL, ((n[0] - 1) * len[1] + n[1] - 1) * len[2] + n[2], !z);
     return;
   }
@@ -138,9 +136,10 @@ static void block_taps(const ox_conv_plan *p, const float *src, float *flat, con
 }
 
 static void copy_rows(const ox_conv_plan *p, const float *flat, const int64_t *n, float *y, const float *z) {
+  const ox_conv_planes *q = &p->planes;
   const ox_conv_geom *g = &p->g;
-  const int64_t *len = p->phase_len;
-  ox_act clamp_act = {OX_ACT_CLIP, p->lo, p->hi};
+  const int64_t *len = q->phase_len;
+  ox_act clamp_act = {OX_ACT_CLIP, q->lo, q->hi};
   for (int64_t d = 0; d < n[0]; d++)
     for (int64_t h = 0; h < n[1]; h++) {
       int64_t at = (d * g->out[1] + h) * g->out[2];
@@ -164,26 +163,27 @@ static void block_post(const ox_conv_plan *p, const int64_t *n, float *y) {
  * from them and waits until they reach the cache. */
 static void depthwise(const ox_conv_plan *p, const ox_conv_args *a, int64_t unit, int64_t count, int64_t block,
                       float *scratch, ox_conv_fill fill) {
+  const ox_conv_planes *q = &p->planes;
   const ox_conv_geom *g = &p->g;
-  const int64_t *nb = p->n_block;
+  const int64_t *nb = q->n_block;
   int64_t n_taps = g->n_taps[0] * g->n_taps[1] * g->n_taps[2], channels = g->groups * g->oc,
           o0[OX_CONV_AXES] = {0, 0, 0};
   if (block > 0) {
-    o0[0] = block / nb[2] / nb[1] * p->block[0], o0[1] = block / nb[2] % nb[1] * p->block[1];
-    o0[2] = block % nb[2] * p->block[2];
+    o0[0] = block / nb[2] / nb[1] * q->block[0], o0[1] = block / nb[2] % nb[1] * q->block[1];
+    o0[2] = block % nb[2] * q->block[2];
   }
   int64_t n[OX_CONV_AXES];
-  for (int i = 0; i < OX_CONV_AXES; i++) n[i] = OX_MIN(p->block[i], g->out[i] - o0[i]);
+  for (int i = 0; i < OX_CONV_AXES; i++) n[i] = OX_MIN(q->block[i], g->out[i] - o0[i]);
   int64_t at = unit * p->pixels + (o0[0] * g->out[1] + o0[1]) * g->out[2] + o0[2], channel = unit % channels;
   const float *z = a->z ? a->z + at : NULL, *x = a->x + (g->oc == 1 ? unit : unit / g->oc) * p->in_pixels;
-  float *y = a->y + at, *flat = scratch + p->flat_at;
-  for (int64_t i = 0; i < count; i++) planes(p, x + i * p->in_pixels, o0, scratch + i * p->slot, fill);
+  float *y = a->y + at, *flat = scratch + q->flat_at;
+  for (int64_t i = 0; i < count; i++) planes(p, x + i * p->in_pixels, o0, scratch + i * q->slot, fill);
   for (int64_t i = 0; i < count; i++) {
-    block_taps(p, scratch + i * p->slot, flat + i * p->slot, a->w + (p->one_filter ? 0 : channel * n_taps),
+    block_taps(p, scratch + i * q->slot, flat + i * q->slot, a->w + (q->one_filter ? 0 : channel * n_taps),
                a->bias ? a->bias[channel] : 0, n, y + i * p->pixels, z ? z + i * p->pixels : NULL);
     if (++channel == channels) channel = 0;
   }
-  for (int64_t i = 0; i < count && !p->by_row; i++)
-    copy_rows(p, flat + i * p->slot, n, y + i * p->pixels, z ? z + i * p->pixels : NULL);
-  for (int64_t i = 0; i < count && p->post; i++) block_post(p, n, y + i * p->pixels);
+  for (int64_t i = 0; i < count && !q->by_row; i++)
+    copy_rows(p, flat + i * q->slot, n, y + i * p->pixels, z ? z + i * p->pixels : NULL);
+  for (int64_t i = 0; i < count && q->post; i++) block_post(p, n, y + i * p->pixels);
 }

@@ -4,8 +4,4 @@
 
 #define CONV_ISA avx512
 #define CONV_NEEDS OX_AVX512
-#define CONV_MR 8      /* rows of channels, pixels in lanes */
-#define CONV_NV 3      /* vectors of pixels */
-#define CONV_FEW_MR 13 /* rows of pixels, channels in lanes */
-#define CONV_FEW_NV 2  /* vectors of channels */
 #include "kern/conv/conv_f32_body.h"

@@ -4,8 +4,4 @@
 
 #define CONV_ISA neon
 #define CONV_NEEDS OX_NEON
-#define CONV_MR 8     /* rows of channels, pixels in lanes */
-#define CONV_NV 3     /* vectors of pixels */
-#define CONV_FEW_MR 6 /* rows of pixels, channels in lanes */
-#define CONV_FEW_NV 4 /* vectors of channels */
 #include "kern/conv/conv_f32_body.h"

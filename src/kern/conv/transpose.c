@@ -35,30 +35,25 @@ void ox_deconv_phase_taps(const ox_deconv_axis *axis, int64_t i, int64_t *memory
   }
 }
 
-size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc, bool depthwise) {
-  int64_t k = ic * p->n[0] * p->n[1] * p->n[2];
-  return depthwise ? (size_t)(groups * oc * k) : ox_conv_weight_floats(groups, oc, k);
+size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc) {
+  return (size_t)(groups * oc * ic * p->n[0] * p->n[1] * p->n[2]);
 }
 
 enum { GATHERED = 16 * sizeof(float) }; /* taps of all rows are gathered: each costs what 16 in a row would */
 
 void ox_deconv_pack(float *dst, const float *w, const ox_deconv_phase *p, const int64_t *kernel, int64_t ic, int64_t oc,
-                    int64_t g, bool depthwise, const ox_stop *stop) {
+                    int64_t g, const ox_stop *stop) {
   const ox_f32u *src = w;
   int64_t taps = p->n[0] * p->n[1] * p->n[2], k = ic * taps, all = kernel[0] * kernel[1] * kernel[2];
-  int64_t panels = OX_CEIL_DIV(oc, OX_CONV_PANEL), rows = depthwise ? oc : panels * OX_CONV_PANEL;
+  float *d = dst + g * oc * k;
   ox_stop_pace pace = {.stop = stop};
-  for (int64_t o = 0; o < rows && !ox_stop_moved(&pace, (size_t)k * GATHERED); o++) {
-    float *d = depthwise ? dst + (g * oc + o) * k
-                         : dst + (g * panels + o / OX_CONV_PANEL) * k * OX_CONV_PANEL + o % OX_CONV_PANEL;
-    int64_t step = depthwise ? 1 : OX_CONV_PANEL;
+  for (int64_t o = 0; o < oc && !ox_stop_moved(&pace, (size_t)k * GATHERED); o++)
     for (int64_t c = 0; c < ic; c++)
-      for (int64_t t = 0; t < taps; t++, d += step) {
+      for (int64_t t = 0; t < taps; t++) {
         int64_t td = p->taps[0][t / p->n[2] / p->n[1]], th = p->taps[1][t / p->n[2] % p->n[1]];
         int64_t at = (td * kernel[1] + th) * kernel[2] + p->taps[2][t % p->n[2]];
-        *d = o < oc ? src[((g * ic + c) * oc + o) * all + at] : 0;
+        *d++ = src[((g * ic + c) * oc + o) * all + at];
       }
-  }
 }
 
 static void scatter_row(const ox_deconv_axis *a, const double *x, double w, int64_t t, double *y) {

@@ -32,12 +32,12 @@ void ox_deconv_phase_classes(const ox_deconv_axis *axis, int64_t i, int64_t *r);
 /* The taps of phase |i|, written to |memory|, which has room for the sum of the kernel's extents. */
 void ox_deconv_phase_taps(const ox_deconv_axis *axis, int64_t i, int64_t *memory, ox_deconv_phase *out);
 
-/* Packs group g of w, laid out [group][ic][oc][kernel], for one phase: as ox_conv_pack_weights does, or plainly
- * for depthwise. w may be unaligned, |stop| NULL. */
+/* Packs group g of w, laid out [group][ic][oc][kernel], for one phase: [group][oc][ic][taps]. w may be
+ * unaligned, |stop| NULL. */
 void ox_deconv_pack(float *dst, const float *w, const ox_deconv_phase *p, const int64_t *kernel, int64_t ic, int64_t oc,
-                    int64_t g, bool depthwise, const ox_stop *stop);
+                    int64_t g, const ox_stop *stop);
 /* Floats of one phase's weights. */
-size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc, bool depthwise);
+size_t ox_deconv_weight_floats(const ox_deconv_phase *p, int64_t groups, int64_t ic, int64_t oc);
 
 /* Output planes [begin, end) in double precision, w as above. */
 void ox_deconv_f64(const ox_deconv_axis *axis, int64_t groups, int64_t ic, int64_t oc, const double *x, const double *w,

@@ -95,8 +95,13 @@ size_t ox_gemm_pack_units(const ox_gemm_variant *v, const ox_gemm_src *src, size
 void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit, void *panels);
 
 /* ---- the driver ---- */
-/* B as panels, as float rows of unit stride, or as float columns of unit stride (then a_ks must be 1). */
-typedef enum ox_gemm_b { OX_GEMM_PACKED, OX_GEMM_DIRECT, OX_GEMM_DOTS } ox_gemm_b;
+/* B as panels, as float rows of unit stride, as float columns of unit stride (then a_ks must be 1), or float rows that
+ * its source writes, a block of k of a tile at a time. */
+typedef enum ox_gemm_b { OX_GEMM_PACKED, OX_GEMM_DIRECT, OX_GEMM_DOTS, OX_GEMM_SOURCE } ox_gemm_b;
+
+/* Writes rows [k0, k0 + kn) of B, columns [col, col + n), |ld| floats from row to row; zeros behind the
+ * columns, up to whole panels. */
+typedef void (*ox_gemm_source)(const void *ctx, size_t k0, size_t kn, size_t col, size_t n, float *to, size_t ld);
 
 typedef struct ox_gemm_plan {
   const ox_gemm_variant *v;
@@ -105,18 +110,20 @@ typedef struct ox_gemm_plan {
   size_t mt, nt;     /* tiles of one matrix: mt * nt */
   uint32_t a_type, c_type;
   ox_gemm_b b_mode;
+  size_t made_ld; /* SOURCE: of the rows it writes */
   size_t scratch; /* bytes per worker */
 } ox_gemm_plan;
 
 typedef struct ox_gemm_io {
   const void *a; /* of a_type; element (i, k) at a[i * a_rs + k * a_ks] */
   ptrdiff_t a_rs, a_ks;
-  const void *b; /* the panels; DIRECT: row k at b + k * b_rs floats */
+  const void *b; /* the panels; DIRECT: row k at b + k * b_rs floats; SOURCE: what it is called with */
   ptrdiff_t b_rs;
   void *c;
   size_t c_rs;
   const ox_gemm_epi *epi;
   ox_stop stop; /* asked between blocks of k */
+  ox_gemm_source source;
 } ox_gemm_io;
 
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,

@@ -99,7 +99,7 @@ OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
       acc[0][i][j] = vf32_add(acc[0][i][j], acc[u][i][j]);
   if (common) {
     finish_rows(t, 0, acc[0], m);
-    if (t->epi && t->epi->act.kind) activate(t);
+    if (acts_later(t->epi)) activate(t);
     return;
   }
   _Alignas(64) float sums[GEMM_MR * NR];

@@ -32,17 +32,19 @@ OX_INLINE vf32 term_at(const ox_gemm_term *t, size_t row, size_t col, size_t n) 
   return vf32_splat(vf32_sum(load_as(t->type, t->p, at, 1)));
 }
 
-/* Whole vectors of float to a float C: partial sums, or terms that go along the rows. */
+/* Whole vectors of float to a float C: partial sums, or terms of float. */
 OX_INLINE bool is_common(const ox_gemm_tile *t) {
   const ox_gemm_epi *e = t->epi;
   if (t->n != NR) return false;
   if (!e) return true;
   for (int i = 0; i < 2; i++)
-    if (e->term[i].p && (e->term[i].type != OX_F32 || !e->term[i].cs)) return false;
+    if (e->term[i].p && e->term[i].type != OX_F32) return false;
   return t->c_type == OX_F32;
 }
 
-/* In C, after the rest: an activation takes the registers for itself. */
+/* Activations but Relu are applied in C, after the rest: they take the registers for themselves. */
+OX_INLINE bool acts_later(const ox_gemm_epi *e) { return e && e->act.kind > OX_ACT_RELU; }
+
 static OX_NOINLINE void activate(const ox_gemm_tile *t) {
   const ox_act act = t->epi->act;
   for (size_t i = 0; i < t->m; i++) {
@@ -60,7 +62,7 @@ OX_INLINE void fetch_common(const ox_gemm_tile *t, const int m) {
       OX_PREFETCH_WRITE(c + (size_t)i * c_rs + j);
 }
 
-/* Sums in registers to |m| rows of a common tile, from |row| on; but for the activation. */
+/* Sums in registers to |m| rows of a common tile, from |row| on; but for an activation that comes later. */
 OX_INLINE void finish_rows(const ox_gemm_tile *t, size_t row, vf32 acc[][NV], const int m) {
   const ox_gemm_epi *e = t->epi;
   if (t->add) {
@@ -75,10 +77,19 @@ OX_INLINE void finish_rows(const ox_gemm_tile *t, size_t row, vf32 acc[][NV], co
   for (int k = 0; e && k < 2; k++) {
     if (!e->term[k].p) continue;
     const vf32 beta = vf32_splat(e->beta);
-    const float *x = (const float *)e->term[k].p + (ptrdiff_t)(t->row + row) * e->term[k].rs + (ptrdiff_t)t->col;
+    const float *x = (const float *)e->term[k].p + (ptrdiff_t)(t->row + row) * e->term[k].rs;
+    if (!e->term[k].cs) {
+      OX_UNROLL for (int i = 0; i < m; i++, x += e->term[k].rs) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] =
+          vf32_fma(beta, vf32_splat(*x), acc[i][j]);
+      continue;
+    }
+    x += t->col;
     OX_UNROLL for (int i = 0; i < m; i++, x += e->term[k].rs) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] =
         vf32_fma(beta, vf32_load(x + j * L), acc[i][j]);
   }
+  if (e && e->act.kind == OX_ACT_RELU)
+    OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] =
+        vf32_at_least(acc[i][j], 0);
   const size_t rs = e ? t->c_rs : t->part_rs;
   float *c = (e ? (float *)t->c : t->part) + row * rs;
   OX_UNROLL for (int i = 0; i < m; i++, c += rs) OX_UNROLL for (int j = 0; j < NV; j++)
@@ -94,7 +105,7 @@ static void finish(const ox_gemm_tile *t, const float *sums) {
       OX_UNROLL for (int j = 0; j < NV; j++) v[0][j] = vf32_load(sums + j * L);
       finish_rows(t, i, v, 1);
     }
-    if (e && e->act.kind) activate(t);
+    if (acts_later(e)) activate(t);
     return;
   }
   for (size_t i = 0; i < t->m; i++)

@@ -13,14 +13,16 @@ enum {
   MAX_ROWS = 260,                 /* of a tile: a block of A is 400 KB then and stays in L2 */
   TALL_ROWS = 144,                /* tiles of more rows have fewer columns */
   FEW_ROWS = 8,                   /* walk all of k at once, even in two strips */
-  FETCH_AHEAD = 8192              /* bytes, in panels that are read once, end to end */
+  FETCH_AHEAD = 8192,             /* bytes, in panels that are read once, end to end */
+  LINE = 16                       /* floats; an odd number of lines to a row spreads rows over the sets of a cache */
 };
 
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
   /* a single strip reads each panel once: k is one block, and panels come in the order of memory */
-  bool few = m <= OX_MAX((size_t)v->mr, (size_t)FEW_ROWS), whole = few || b_mode == OX_GEMM_DOTS;
+  bool few = m <= OX_MAX((size_t)v->mr, (size_t)FEW_ROWS), made = b_mode == OX_GEMM_SOURCE;
+  bool whole = (few && !made) || b_mode == OX_GEMM_DOTS;
   size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
   g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, kb), (size_t)8);
   size_t strips = OX_MAX(OX_CEIL_DIV(m, (size_t)MAX_ROWS), (size_t)1);
@@ -35,8 +37,9 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
   if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), nr), g->nt = OX_CEIL_DIV(n, g->nc);
   size_t a_bytes = a_type == OX_F32 ? 0 : OX_ROUND_UP(rows * g->kc * 4, (size_t)64);
   size_t part = c_type == OX_F32 || kb == 1 ? 0 : OX_ROUND_UP(rows * g->nc * 4, (size_t)64);
-  size_t edge = b_mode == OX_GEMM_DIRECT ? g->kc * nr * 4 : 0;
-  g->scratch = a_bytes + part + edge;
+  g->made_ld = (OX_CEIL_DIV(g->nc, (size_t)LINE) | 1) * LINE;
+  size_t b_floats = made ? g->kc * g->made_ld : b_mode == OX_GEMM_DIRECT ? g->kc * nr : 0;
+  g->scratch = a_bytes + part + b_floats * 4;
 }
 
 /* A block of narrow A as floats, rows of kc. */
@@ -98,12 +101,15 @@ static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *
                     .epi = w->k0 + w->kn == g->k ? io->epi : NULL};
   size_t strips = OX_CEIL_DIV(w->rows, (size_t)v->mr), height = OX_CEIL_DIV(w->rows, strips);
   if (g->b_mode == OX_GEMM_PACKED) t.fetch_step = OX_CEIL_DIV(ox_gemm_panel_bytes(v, 1), strips);
+  if (g->b_mode == OX_GEMM_SOURCE) io->source(io->b, w->k0, w->kn, w->col, w->cols, w->edge, g->made_ld);
   for (size_t j = 0; j < w->cols; j += nr) {
     t.n = OX_MIN(nr, w->cols - j), t.col = w->col + j;
     if (g->b_mode == OX_GEMM_PACKED) {
       t.b = (const char *)io->b + t.col / nr * panel_bytes + ox_gemm_panel_bytes(v, w->k0), t.b_ks = nr;
     } else if (g->b_mode == OX_GEMM_DOTS) {
       t.b = (const float *)io->b + (ptrdiff_t)t.col * io->b_rs + w->k0, t.b_ks = (size_t)io->b_rs;
+    } else if (g->b_mode == OX_GEMM_SOURCE) {
+      t.b = w->edge + j, t.b_ks = g->made_ld;
     } else if (t.n == nr) {
       t.b = (const float *)io->b + (ptrdiff_t)w->k0 * io->b_rs + t.col, t.b_ks = (size_t)io->b_rs;
     } else {

@@ -89,7 +89,14 @@ static void run_projection(const ox_kernel_ctx *c, const rnn_prep *p, int64_t ti
   size_t per_dir = ox_gemm_tiles(&p->project), dir = (size_t)tile / per_dir, n = p->d.gates * p->d.hidden;
   recurrent_weights w = weights_of(c, p, dir);
   ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {{w.bias, OX_F32, 0, 1}}};
-  ox_gemm_io io = {c->in[IN_X]->data, (ptrdiff_t)p->d.input, 1, w.w, 0, projection(c, p, dir), n, &e, ox_ctx_stop(c)};
+  ox_gemm_io io = {.a = c->in[IN_X]->data,
+                   .a_rs = (ptrdiff_t)p->d.input,
+                   .a_ks = 1,
+                   .b = w.w,
+                   .c = projection(c, p, dir),
+                   .c_rs = n,
+                   .epi = &e,
+                   .stop = ox_ctx_stop(c)};
   ox_gemm_run(&p->project, &io, (size_t)tile % per_dir, scratch);
 }
 
@@ -148,7 +155,14 @@ static ox_status *multiply(const walk *k, const ox_gemm_plan *plan, const float 
                            float *to) {
   ox_gemm_plan g = *plan;
   ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {term}};
-  ox_gemm_io io = {a, (ptrdiff_t)k->p->d.hidden, 1, b, 0, to, k->s.gates_rs, &e, ox_ctx_stop(k->c)};
+  ox_gemm_io io = {.a = a,
+                   .a_rs = (ptrdiff_t)k->p->d.hidden,
+                   .a_ks = 1,
+                   .b = b,
+                   .c = to,
+                   .c_rs = k->s.gates_rs,
+                   .epi = &e,
+                   .stop = ox_ctx_stop(k->c)};
   if (k->s.rows != g.m) g.m = k->s.rows; /* the last tile may have fewer rows, still in one strip of tiles */
   dealt d = {k, &g, &io, parts_of(k, &g)};
   if (d.parts > 1) return k->c->host->parallel_for(k->c, (int64_t)d.parts, run_parts, &d);
