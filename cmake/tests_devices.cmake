@@ -114,7 +114,9 @@ endforeach()
 
 # A session on the stand-in, where everything fails once.
 if(TARGET onyx_cuda)
-  target_compile_definitions(test.plugins.device.provider_faults PRIVATE GPU_PLUGIN="$<TARGET_FILE:onyx_cuda>"
-    CUDA_STANDIN="${standin}")
-  add_dependencies(test.plugins.device.provider_faults onyx_cuda cuda_standin)
+  foreach(name provider_faults transformers)
+    target_compile_definitions(test.plugins.device.${name} PRIVATE GPU_PLUGIN="$<TARGET_FILE:onyx_cuda>"
+      CUDA_STANDIN="${standin}")
+    add_dependencies(test.plugins.device.${name} onyx_cuda cuda_standin)
+  endforeach()
 endif()

@@ -29,7 +29,7 @@ KERNEL(append, append_params) {
           int second = p.interleaved ? e % 2 : e >= p.pairs;
           int other = e + (second ? -1 : 1) * (p.interleaved ? 1 : p.pairs);
           dev_long angle = p.first_angle + token;
-          if (p.lens_angle) angle = (dev_long)lens[b] + p.lens_add + token;
+          if (p.lens_angle) angle = MAX_OF(lens[b] + p.lens_add, 0) + token;
           if (p.positions == 1) angle = positions[b * p.fresh + token];
           if (p.positions == 2) angle = positions[0] + token;
           angle = angle < 0 ? 0 : angle >= p.angles ? p.angles - 1 : angle;

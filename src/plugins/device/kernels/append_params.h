@@ -10,7 +10,7 @@ typedef struct {
   int n, heads, rows, width; /* n: numbers in all */
   int past_rows, first, fresh, keep_rest;
   int in_batch, in_head, in_row;
-  int lens_place, lens_angle; /* 1: |first|, the first angle, is lens[batch item] + lens_add, of int32 */
+  int lens_place, lens_angle; /* 1: |first|, the first angle, is lens[batch item] + lens_add or 0, of int32 */
   int lens_add;
   int pairs, interleaved, angles, first_angle; /* pairs: that turn, 0: none; angles: rows of the tables */
   int positions; /* 1: angles of all tokens, [batch, fresh] of int64; 2: of the first token of the first batch item */

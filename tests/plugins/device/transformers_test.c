@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/device/transformers_test.c - operators of transformers on the stand-in for a GPU beside the CPU provider: all
+ * layouts, masks and caches, and that the device has them. GPU_PLUGIN is the provider, CUDA_STANDIN the library in the
+ * place of NVIDIA's. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "support/check.h"
+#include "support/ep_models.h"
+#include "support/set_variable.h"
+#include "support/text_session.h"
+
+#define G "<ir_version: 10, opset_import: [\"\" : 24, \"com.microsoft\" : 1]> g "
+#define QKV "float[N,5,24] q, float[N,7,24] k, float[N,7,24] v"
+#define PASTS "float[N,3,4,8] pk, float[N,3,4,8] pv"
+#define GQA "GroupQueryAttention <num_heads = 4, kv_num_heads = 2"
+#define CACHE "float[2,2,6,8] pk, float[2,2,6,8] pv"
+
+static const struct {
+  const char *name, *text;
+} rows[] = {
+    {"heads of their own",
+     G "(float[N,4,5,8] q, float[N,2,7,8] k, float[N,2,7,6] v) => (float[N,4,5,6] y) { y = Attention (q, k, v) }"},
+    {"rows of heads, a mask, a cap",
+     G "(" QKV ", float[5,7] m) => (float[N,5,24] y) { y = Attention <q_num_heads = 3, kv_num_heads = 3, scale = 0.25, "
+       "softcap = 2.0> (q, k, v, m) }"},
+    {"a past",
+     G "(" QKV ", " PASTS ") => (float[N,5,24] y, float[N,3,11,8] a, float[N,3,11,8] b) { y, a, b = Attention "
+       "<q_num_heads = 3, kv_num_heads = 3, is_causal = 1> (q, k, v, , pk, pv) }"},
+    {"lengths", G "(float[2,1,5,8] q, float[2,1,7,8] k, float[2,1,7,8] v) => (float[2,1,5,8] y) <int64[2] n = {6, 3}> "
+                  "{ y = Attention (q, k, v, , , , n) }"},
+    {"rows of V beyond the widest kernel", G
+     "(float[N,1,3,8] q, float[N,1,70,8] k, float[N,1,70,300] v) => (float[N,1,3,300] y) { y = Attention (q, k, v) }"},
+    {"written out", G
+     "(float[N,3,5,8] q, float[N,3,7,8] k, float[N,3,7,8] v, float[N,1,1,7] m) => (float[N,3,5,8] y) <float c = {0.5}> "
+     "{ t = Transpose <perm = [0,1,3,2]> (k) s = MatMul (q, t) u = Mul (s, c) w = Add (u, m) p = Softmax (w) "
+     "y = MatMul (p, v) }"},
+    {"multi-head, a bias, keys masked",
+     G "(" QKV ", float[72] b) => (float[2,5,24] y) <int32[2,7] m = {1,1,1,0,1,0,1, 1,1,0,0,1,1,1}> "
+       "{ y = com.microsoft.MultiHeadAttention <num_heads = 3> (q, k, v, b, m) }"},
+    {"multi-head, ends, an added bias",
+     G "(" QKV ", float[1,3,5,7] a) => (float[2,5,24] y) <int32[2] m = {4, 7}> "
+       "{ y = com.microsoft.MultiHeadAttention <num_heads = 3, unidirectional = 1> (q, k, v, , m, a) }"},
+    {"multi-head, a past and a bias",
+     G "(" QKV ", " PASTS ", float[72] b) => (float[N,5,24] y, float[N,3,11,8] a, float[N,3,11,8] c) { y, a, c = "
+       "com.microsoft.MultiHeadAttention <num_heads = 3> (q, k, v, b, , , pk, pv) }"},
+    {"multi-head, split", G "(float[N,5,24] q, float[N,3,7,8] k, float[N,3,7,8] v) => (float[N,5,24] y) { y = "
+                            "com.microsoft.MultiHeadAttention <num_heads = 3> (q, k, v) }"},
+    {"multi-head, packed", G "(float[N,5,3,3,8] q) => (float[N,5,24] y) { y = com.microsoft.MultiHeadAttention "
+                             "<num_heads = 3> (q) }"},
+    {"multi-head, keys and values packed", G "(float[N,5,24] q, float[N,7,3,2,8] k) => (float[N,5,24] y) { y = "
+                                             "com.microsoft.MultiHeadAttention <num_heads = 3> (q, k) }"},
+    {"one product", G "(float[N,5,10] x, float[10,72] w, float[72] b) => (float[N,5,24] y) <int32[2,5,5] m = "
+                      "{1,0,1,1,1, 1,1,1,1,0, 1,1,0,1,1, 1,1,1,0,1, 0,1,1,1,1, 1,1,1,1,1, 1,0,1,0,1, 1,1,1,1,1, "
+                      "1,1,1,1,0, 1,1,1,0,0}> { y = com.microsoft.Attention <num_heads = 3> (x, w, b, m) }"},
+    {"one product, a past",
+     G "(float[N,5,10] x, float[10,72] w, float[2,N,3,4,8] p) => (float[N,5,24] y, float[2,N,3,9,8] c) "
+       "{ y, c = com.microsoft.Attention <num_heads = 3, unidirectional = 1> (x, w, , , p) }"},
+    {"grouped",
+     G "(float[2,3,32] q, float[2,3,16] k, float[2,3,16] v, " CACHE ") => (float[2,3,32] y, float[2,2,A,8] a, "
+       "float[2,2,A,8] b) <int32[2] n = {4, 3}, int32 t = {6}> { y, a, b = com.microsoft." GQA
+       "> (q, k, v, pk, pv, n, t) }"},
+    {"grouped, packed, turned", G
+     "(float[2,1,64] q, " CACHE ", float[9,3] c, float[9,3] s) => (float[2,1,32] y, float[2,2,A,8] a, float[2,2,A,8] "
+     "b) <int32[2] n = {6, 2}, int32 t = {7}> { y, a, b = com.microsoft." GQA ", do_rotary = 1> (q, , , pk, pv, n, t, "
+     "c, s) }"},
+    {"grouped, a prompt, a window, interleaved",
+     G "(float[2,5,32] q, float[2,5,16] k, float[2,5,16] v, float[9,4] c, float[9,4] s) => (float[2,5,32] y, "
+       "float[2,2,A,8] a, float[2,2,A,8] b) <int32[2] n = {4, 2}, int32 t = {5}> { y, a, b = com.microsoft." GQA
+       ", do_rotary = 1, rotary_interleaved = 1, local_window_size = 2> (q, k, v, , , n, t, c, s) }"},
+    {"a residual", G "(float[N,5,9] x, float[N,5,9] r, float[9] s, float[9] b, float[9] o) => (float[N,5,9] y, "
+                     "float[N,5,9] t) { y, , , t = com.microsoft.SkipLayerNormalization (x, r, s, b, o) }"},
+    {"a residual for the batch", G "(float[2,5,9] x, float[1,5,9] r, float[9] s) => (float[2,5,9] y) { y = "
+                                   "com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.001> (x, r, s) }"},
+    {"GELU", G "(float[N,5,9] x, float[9] b) => (float[N,5,9] y, float[N,5,9] z, float[N,5,9] u) { "
+               "y = com.microsoft.BiasGelu (x, b) z = com.microsoft.FastGelu (x) "
+               "u = com.microsoft.QuickGelu <alpha = 0.5> (x) }"},
+};
+
+static void check_owners(const char *name, const ox_session *s) {
+  ox_placement at;
+  for (size_t i = 0; ox_session_placement(s, i, &at); i++)
+    if (strcmp(at.owner, "cuda") != 0 && strcmp(at.owner, "host") != 0)
+      fail_msg("%s: %s has node '%s' (%s)", name, at.owner, at.name, at.op);
+}
+
+static void test_as_the_cpu_has_it(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    const ox_provider_spec spec = {"cuda", {0}};
+    ox_session_opts so;
+    ox_env *env;
+    ox_session *s;
+    ep_outputs want, got;
+    ep_inputs in;
+    ox_session_opts_init(&so);
+    so.n_threads = 1, so.providers = &spec, so.n_providers = 1;
+    CHECK_OK(ox_env_create(NULL, &env));
+    CHECK_OK(ox_env_load_plugin(env, GPU_PLUGIN));
+    ox_status *st = text_session(env, rows[i].text, &so, &s);
+    if (st) fail_msg("%s: %s", rows[i].name, ox_status_message(st));
+    check_owners(rows[i].name, s);
+    ep_cpu_outputs(rows[i].text, OX_OPTIMIZE_NONE, 2, &want);
+    for (int run = 0; run < 3; run++) { /* the third is a record */
+      ep_inputs_make(env, s, 2, &in);
+      st = ep_run(s, &in, &got);
+      if (st) fail_msg("%s: %s", rows[i].name, ox_status_message(st));
+      ep_outputs_compare(rows[i].name, &want, &got, 1e-5);
+      ep_outputs_free(&got), ep_inputs_free(&in);
+    }
+    ep_outputs_free(&want);
+    ox_session_release(s);
+    ox_env_release(env);
+  }
+}
+
+int main(void) {
+#ifndef GPU_PLUGIN
+  puts("skipped: there is no provider");
+  return 0;
+#else
+  set_variable("ONYX_CUDA_LIBRARY", CUDA_STANDIN), set_variable("ONYX_NVRTC_LIBRARY", CUDA_STANDIN);
+  set_variable("ONYX_CUBLASLT_LIBRARY", CUDA_STANDIN), set_variable("ONYX_CUDNN_LIBRARY", CUDA_STANDIN);
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_the_cpu_has_it)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+#endif
+}
