@@ -4,22 +4,9 @@
 #include <string.h>
 
 #include "kern/blocks/bconv_direct.h"
+#include "kern/variants.h"
 
-#define OX_BCONV(suffix) extern const ox_bconv_variant ox_bconv_direct__##suffix;
-#include "kern/blocks/bconv_variants.inc"
-#undef OX_BCONV
-
-static const ox_bconv_variant *const variants[] = {
-#define OX_BCONV(suffix) &ox_bconv_direct__##suffix,
-#include "kern/blocks/bconv_variants.inc"
-#undef OX_BCONV
-};
-
-const ox_bconv_variant *ox_bconv_select(ox_isa have) {
-  size_t i = 0;
-  while (variants[i]->needs & ~have) i++; /* the last line needs nothing */
-  return variants[i];
-}
+OX_VARIANTS_SELECT(ox_bconv_variant, ox_bconv_direct__, ox_bconv_select)
 
 enum { KEPT = 24 << 10 /* bytes of weights that stay in L1 from tile to tile */ };
 

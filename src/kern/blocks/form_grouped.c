@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cksize.h"
 #include "kern/blocks/bconv_direct.h"
 
 enum { RING_BYTES = 24 << 10, RING_MOST = 1 << 20, TILES = 32 };
@@ -76,20 +75,14 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
         }
 }
 
-static bool product_ok(const int64_t *v, int n) {
-  int64_t all = 1;
-  for (int i = 0; i < n; i++)
-    if (v[i] < 0 || !ox_mul_i64_ok(all, v[i], &all)) return false;
-  return all < (int64_t)1 << 48;
-}
-
 static bool plan(ox_bconv_plan *head) {
   grouped_plan *p = (grouped_plan *)head;
   const ox_conv_geom *g = &head->task.g;
   const ox_act *act = &head->task.act;
   int64_t xs[] = {g->batch, g->groups, g->ic + OX_BLOCK, g->in[0], g->in[1], g->in[2]};
   int64_t ys[] = {g->batch, g->groups, g->oc + OX_BLOCK, g->out[0], g->out[1], g->out[2]};
-  if (!product_ok(xs, OX_COUNT(xs)) || !product_ok(ys, OX_COUNT(ys))) return false;
+  int64_t n;
+  if (!ox_conv_product_ok(xs, OX_COUNT(xs), &n) || !ox_conv_product_ok(ys, OX_COUNT(ys), &n)) return false;
   head->n_stages = 1;
   p->in_pixels = g->in[0] * g->in[1] * g->in[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
   if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */

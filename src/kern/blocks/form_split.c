@@ -26,19 +26,12 @@ static const double fma_macs_per_ns = 80; /* that machine's at its best, of the 
 static int64_t pairs_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->ic, 2 * OX_BLOCK); }
 static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_SPLIT_SIDE); }
 
-static bool product_ok(const int64_t *v, int n, int64_t *out) {
-  *out = 1;
-  for (int i = 0; i < n; i++)
-    if (v[i] < 0 || !ox_mul_i64_ok(*out, v[i], out)) return false;
-  return *out < (int64_t)1 << 40;
-}
-
 /* ---- weights ---- */
 
 static size_t weight_floats(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   int64_t n, f[] = {panels_of(g), pairs_of(g), OX_SPLIT_SUMS, g->n_taps[0], g->n_taps[1], g->n_taps[2]};
-  return product_ok(f, OX_COUNT(f), &n) ? (size_t)n : 0;
+  return ox_conv_product_ok(f, OX_COUNT(f), &n) ? (size_t)n : 0;
 }
 
 static int64_t weight_units(const ox_bconv_task *t) { return panels_of(&t->g); }
@@ -139,7 +132,8 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
   int64_t n, xs[] = {g->batch, g->ic + 2 * OX_BLOCK, g->in[0], g->in[1], g->in[2]};
   int64_t ys[] = {g->batch, g->oc + OX_SPLIT_SIDE, g->out[0], g->out[1], g->out[2]};
   if (head->task.x_plain || g->groups != 1 || g->ic < 1 || g->oc < 1 || ox_conv_taps(g) < 1) return false;
-  if (!product_ok(xs, OX_COUNT(xs), &n) || !product_ok(ys, OX_COUNT(ys), &n) || !weight_floats(&head->task))
+  if (!ox_conv_product_ok(xs, OX_COUNT(xs), &n) || !ox_conv_product_ok(ys, OX_COUNT(ys), &n) ||
+      !weight_floats(&head->task))
     return false;
   p->in_pixels = g->in[0] * g->in[1] * g->in[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
   p->x_blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->y_blocks = OX_CEIL_DIV(g->oc, OX_BLOCK);
@@ -166,7 +160,7 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
   head->scratch_bytes = records_bytes + p->sums_bytes + (p->ahead ? 2 : 1) * p->image_bytes +
                         ((size_t)(p->kp * p->taps) + p->rows + OX_SPLIT_SIDE) * sizeof(ptrdiff_t);
   int64_t tiles[] = {p->tiles_n, p->tiles_h, p->tiles_w, p->tiles_m};
-  return product_ok(tiles, OX_COUNT(tiles), &head->n_tiles[0]);
+  return ox_conv_product_ok(tiles, OX_COUNT(tiles), &head->n_tiles[0]);
 }
 
 static bool plan(ox_bconv_plan *head) { return ox_bconv_split_plan_on(head, ox_split_select(head->task.isa)); }

@@ -3,22 +3,9 @@
 #include "kern/blocks/window.h"
 
 #include "base/cksize.h"
+#include "kern/variants.h"
 
-#define OX_WINDOW(suffix) extern const ox_window_variant ox_window__##suffix;
-#include "kern/blocks/window_variants.inc"
-#undef OX_WINDOW
-
-static const ox_window_variant *const table[] = {
-#define OX_WINDOW(suffix) &ox_window__##suffix,
-#include "kern/blocks/window_variants.inc"
-#undef OX_WINDOW
-};
-
-const ox_window_variant *ox_window_select(ox_isa have) {
-  size_t i = 0;
-  while (table[i]->needs & ~have) i++; /* the last line needs nothing */
-  return table[i];
-}
+OX_VARIANTS_SELECT(ox_window_variant, ox_window__, ox_window_select)
 
 /* Outputs [begin, end) of axis |a| find all taps inside. */
 static void find_inside(const ox_conv_geom *g, int a, int64_t *begin, int64_t *end) {

@@ -5,22 +5,9 @@
 
 #include "base/cksize.h"
 #include "kern/blocks/winograd.h"
+#include "kern/variants.h"
 
-#define OX_WINO(suffix) extern const ox_wino_variant ox_wino__##suffix;
-#include "kern/blocks/winograd_variants.inc"
-#undef OX_WINO
-
-static const ox_wino_variant *const variants[] = {
-#define OX_WINO(suffix) &ox_wino__##suffix,
-#include "kern/blocks/winograd_variants.inc"
-#undef OX_WINO
-};
-
-const ox_wino_variant *ox_wino_select(ox_isa have) {
-  size_t i = 0;
-  while (variants[i]->needs & ~have) i++; /* the last line needs nothing */
-  return variants[i];
-}
+OX_VARIANTS_SELECT(ox_wino_variant, ox_wino__, ox_wino_select)
 
 /* ---- cost ---- */
 

@@ -5,23 +5,11 @@
 #include <string.h>
 
 #include "base/cksize.h"
+#include "kern/variants.h"
 
 enum { MAX_TILE_PX = 192, TILE_MACS = 1 << 22, MAX_TAPS = OX_CONV_I8_TAPS };
 
-#define OX_CONV_I8(suffix) extern const ox_conv_i8_variant ox_conv_i8__##suffix;
-#include "kern/conv/conv_i8_variants.inc"
-#undef OX_CONV_I8
-
-const ox_conv_i8_variant *ox_conv_i8_select(ox_isa have) {
-  static const ox_conv_i8_variant *const table[] = {
-#define OX_CONV_I8(suffix) &ox_conv_i8__##suffix,
-#include "kern/conv/conv_i8_variants.inc"
-#undef OX_CONV_I8
-  };
-  size_t i = 0;
-  while (table[i]->needs & ~have) i++; /* the last line needs nothing */
-  return table[i];
-}
+OX_VARIANTS_SELECT(ox_conv_i8_variant, ox_conv_i8__, ox_conv_i8_select)
 
 size_t ox_conv_i8_group_bytes(const ox_gemm_i8_variant *v, int64_t oc, int64_t k) {
   return OX_ROUND_UP(ox_gemm_i8_b_bytes(v, (size_t)k, (size_t)oc), OX_ALIGN_BYTES);

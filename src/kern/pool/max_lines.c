@@ -3,27 +3,10 @@
 #include "kern/pool/max_lines.h"
 
 #include "base/macros.h"
+#include "kern/variants.h"
 
-#define OX_MAX_LINES(suffix) extern const ox_max_lines ox_max_lines__##suffix;
-#include "kern/pool/max_lines_variants.inc"
-#undef OX_MAX_LINES
-
-static const ox_max_lines *const table[] = {
-#define OX_MAX_LINES(suffix) &ox_max_lines__##suffix,
-#include "kern/pool/max_lines_variants.inc"
-#undef OX_MAX_LINES
-};
-
-const ox_max_lines *const *ox_max_lines_variants(size_t *out_n) {
-  *out_n = OX_COUNT(table);
-  return table;
-}
-
-const ox_max_lines *ox_max_lines_select(ox_isa have) {
-  size_t i = 0;
-  while (table[i]->needs & ~have) i++; /* the last line needs nothing */
-  return table[i];
-}
+OX_VARIANTS_SELECT(ox_max_lines, ox_max_lines__, ox_max_lines_select)
+OX_VARIANTS_LIST(ox_max_lines, ox_max_lines__, ox_max_lines_variants)
 
 void ox_max_pool_last(const ox_max_lines *v, const ox_pool *p, int64_t channels, bool is_signed, const uint8_t *x,
                       uint8_t *y, int64_t row, void *scratch) {

@@ -7,31 +7,14 @@
 #include "base/cksize.h"
 #include "kern/gemm/gemm_i8.h"
 #include "kern/move/move.h"
+#include "kern/variants.h"
 
 /* TILE_MACS: some 5 us; STORE_K: what rounding and storing a sum costs, in multiply-adds; COPY_BYTES: of a tile of the
  * copy; LANE_OUTPUTS: of a tile of 3x3 windows of single channels. */
 enum { TILE_MACS = 1 << 21, STORE_K = 64, COPY_BYTES = 1 << 15, LANE_OUTPUTS = 1 << 16, MAX_FOLD = 4, SLACK = 64 };
 
-#define OX_QCONV(suffix) extern const ox_qconv_variant ox_qconv__##suffix;
-#include "kern/qconv/qconv_variants.inc"
-#undef OX_QCONV
-
-static const ox_qconv_variant *const table[] = {
-#define OX_QCONV(suffix) &ox_qconv__##suffix,
-#include "kern/qconv/qconv_variants.inc"
-#undef OX_QCONV
-};
-
-const ox_qconv_variant *const *ox_qconv_variants(size_t *out_n) {
-  *out_n = OX_COUNT(table);
-  return table;
-}
-
-const ox_qconv_variant *ox_qconv_select(ox_isa have) {
-  size_t i = 0;
-  while (table[i]->needs & ~have) i++; /* the last line needs nothing */
-  return table[i];
-}
+OX_VARIANTS_SELECT(ox_qconv_variant, ox_qconv__, ox_qconv_select)
+OX_VARIANTS_LIST(ox_qconv_variant, ox_qconv__, ox_qconv_variants)
 
 /* ---- plan ---- */
 

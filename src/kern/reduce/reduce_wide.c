@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/reduce/reduce_wide.c - picks the float folds for an instruction set; the folds of doubles and integers. */
 #include "kern/reduce/reduce.h"
+#include "kern/variants.h"
 
 #include <math.h>
 
-#define OX_REDUCE(isa, suffix) extern const ox_reduce_table ox_reduce__##suffix;
-#include "kern/reduce/reduce_variants.inc"
-#undef OX_REDUCE
-
-const ox_reduce_table *ox_reduce_select(ox_isa have) {
-#define OX_REDUCE(isa, suffix) \
-  if (((isa) & ~have) == 0) return &ox_reduce__##suffix;
-#include "kern/reduce/reduce_variants.inc"
-#undef OX_REDUCE
-  return NULL;
-}
+OX_VARIANTS_SELECT(ox_reduce_table, ox_reduce__, ox_reduce_select)
 
 /* Four partial sums: independent additions, and a quarter of the rounding. */
 #define SUM4(expr)                        \

@@ -5,21 +5,9 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "kern/variants.h"
 
-#define OX_RESIZE(suffix) extern const ox_resize_variant ox_resize_f32__##suffix;
-#include "kern/resize/resize_variants.inc"
-#undef OX_RESIZE
-
-const ox_resize_variant *ox_resize_select(ox_isa have) {
-  static const ox_resize_variant *const table[] = {
-#define OX_RESIZE(suffix) &ox_resize_f32__##suffix,
-#include "kern/resize/resize_variants.inc"
-#undef OX_RESIZE
-  };
-  size_t i = 0;
-  while (table[i]->needs & ~have) i++; /* the last line needs nothing */
-  return table[i];
-}
+OX_VARIANTS_SELECT(ox_resize_variant, ox_resize_f32__, ox_resize_select)
 
 void ox_resize_f64(const ox_resize_pass *p, const double *x, double *y, int64_t begin, int64_t end) {
   int64_t n = p->inner;

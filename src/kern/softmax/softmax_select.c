@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/softmax/softmax_select.c - picks the float versions for an instruction set; the double version. */
 #include "kern/softmax/softmax.h"
+#include "kern/variants.h"
 
 #include <math.h>
 
-#define OX_SOFTMAX(isa, suffix) extern const ox_softmax_table ox_softmax__##suffix;
-#include "kern/softmax/softmax_variants.inc"
-#undef OX_SOFTMAX
-
-const ox_softmax_table *ox_softmax_select(ox_isa have) {
-#define OX_SOFTMAX(isa, suffix) \
-  if (((isa) & ~have) == 0) return &ox_softmax__##suffix;
-#include "kern/softmax/softmax_variants.inc"
-#undef OX_SOFTMAX
-  return NULL;
-}
+OX_VARIANTS_SELECT(ox_softmax_table, ox_softmax__, ox_softmax_select)
 
 void ox_softmax_f64(const double *x, double *y, size_t n, size_t step, int is_log, const ox_stop *stop) {
 #define GOES_ON(i) (i < n && !(i % 1024 == 1023 && stop && ox_stop_asked(stop)))
