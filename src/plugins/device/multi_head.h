@@ -4,7 +4,7 @@
 #ifndef OX_DEVICE_MULTI_HEAD_H
 #define OX_DEVICE_MULTI_HEAD_H
 
-#include "plugins/device/attention.h"
+#include "plugins/device/sdpa.h"
 
 typedef struct dev_multi_head {
   int64_t batch, heads, q_len, kv_len, past, d, dv;

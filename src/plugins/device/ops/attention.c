@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "plugins/device/attention.h"
+#include "plugins/device/sdpa.h"
 
 enum { Q, K, V, MASK, PAST_K, PAST_V, NONPAD };
 enum { Y, PRESENT_K, PRESENT_V, QK };

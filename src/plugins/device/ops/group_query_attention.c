@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/macros.h"
-#include "plugins/device/attention.h"
+#include "plugins/device/sdpa.h"
 
 enum { Q, K, V, PAST_K, PAST_V, LENS, TOTAL, COS, SIN, POS, ADD, SINK, K_SCALE };
 enum { OUT, PRESENT_K, PRESENT_V, QK };

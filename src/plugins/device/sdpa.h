@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/attention.h - softmax(scale q k' + bias) v as launches, for the operators that are that. */
-#ifndef OX_DEVICE_ATTENTION_H
-#define OX_DEVICE_ATTENTION_H
+ * device/sdpa.h - softmax(scale q k' + bias) v as launches, for the operators that are that. */
+#ifndef OX_DEVICE_SDPA_H
+#define OX_DEVICE_SDPA_H
 
 #include "plugins/device/emit.h"
 #include "plugins/device/kernels/append_params.h"

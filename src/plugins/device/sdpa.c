@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/attention.c - see attention.h. */
-#include "plugins/device/attention.h"
+ * device/sdpa.c - see sdpa.h. */
+#include "plugins/device/sdpa.h"
 
 #include <limits.h>
 #include <math.h>
