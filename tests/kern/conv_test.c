@@ -2,6 +2,7 @@
  * kern/conv_test.c - every variant of the float32 convolution against a naive sum in double precision: named shapes
  * that hurt, then seeded random geometries. Tolerance: 4e-6 of the sum of magnitudes. */
 #include "support/check.h"
+#include "support/conv_sum.h"
 
 #include <float.h>
 #include <math.h>
@@ -71,32 +72,13 @@ static void geometry(problem *p, const shape *s) {
   }
 }
 
-/* One output: sum over the window; *size is the sum of magnitudes. */
-static double sum_at(const problem *p, int64_t group, int64_t channel, const int64_t *o, double *size) {
-  const ox_conv_geom *g = &p->g;
-  const float *w = p->w + channel * p->k;
-  double sum = 0;
-  for (int64_t c = 0; c < g->ic; c++)
-    for (int64_t d = 0; d < g->n_taps[0]; d++)
-      for (int64_t h = 0; h < g->n_taps[1]; h++)
-        for (int64_t t = 0; t < g->n_taps[2]; t++, w++) {
-          int64_t i[3] = {o[0] * g->stride[0] + g->tap[0][d], o[1] * g->stride[1] + g->tap[1][h],
-                          o[2] * g->stride[2] + g->tap[2][t]};
-          if (i[0] < 0 || i[1] < 0 || i[2] < 0 || i[0] >= g->in[0] || i[1] >= g->in[1] || i[2] >= g->in[2]) continue;
-          double v =
-              (double)*w * (double)p->x[(((group * g->ic + c) * g->in[0] + i[0]) * g->in[1] + i[1]) * g->in[2] + i[2]];
-          sum += v, *size += fabs(v);
-        }
-  return sum;
-}
-
 static void problem_solve(problem *p) {
   const ox_conv_geom *g = &p->g;
   for (int64_t i = 0; i < p->n_y; i++) {
     int64_t plane = i / p->pixels, at = i % p->pixels;
     int64_t o[3] = {at / g->out[2] / g->out[1], at / g->out[2] % g->out[1], at % g->out[2]};
     p->size[i] = 2;
-    double v = sum_at(p, plane / g->oc, plane % p->oc_all, o, &p->size[i]);
+    double v = conv_sum_at(g, p->x, p->w + plane % p->oc_all * p->k, plane / g->oc, o, &p->size[i]);
     if (p->bias) v += (double)p->bias[plane % p->oc_all];
     if (p->z) v += (double)p->z[i];
     p->want[i] = ox_act_f64(p->act, v);
