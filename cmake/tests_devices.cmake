@@ -58,7 +58,8 @@ add_library(test_device_kernels STATIC ${kernel_sources} tests/plugins/device/st
 set_target_properties(test_device_kernels PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_include_directories(test_device_kernels PUBLIC tests src)
 target_link_libraries(test_device_kernels PRIVATE onyx_options)
-foreach(name attention_kernels product_kernels row_kernels integer_kernels recurrent_kernels select_kernels)
+foreach(name attention_kernels product_kernels row_kernels integer_kernels recurrent_kernels select_kernels
+  movement_kernels)
   target_link_libraries(test.plugins.device.${name} PRIVATE test_device_kernels)
 endforeach()
 
