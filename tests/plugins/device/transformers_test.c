@@ -73,6 +73,10 @@ static const struct {
                      "float[N,5,9] t) { y, , , t = com.microsoft.SkipLayerNormalization (x, r, s, b, o) }"},
     {"a residual for the batch", G "(float[2,5,9] x, float[1,5,9] r, float[9] s) => (float[2,5,9] y) { y = "
                                    "com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.001> (x, r, s) }"},
+    {"turned", G "(float[2,5,24] x, float[2,3,5,8] z, float[9,3] c, float[9,3] s, float[9,4] d, float[9,4] t) => "
+                 "(float[2,5,24] y, float[2,3,5,8] w) <int64[1] p = {2}, int64[2,5] o = {0,1,2,3,4, 8,7,6,5,4}> { y = "
+                 "com.microsoft.RotaryEmbedding <num_heads = 3, rotary_embedding_dim = 6> (x, p, c, s) "
+                 "w = com.microsoft.RotaryEmbedding <interleaved = 1> (z, o, d, t) }"},
     {"GELU", G "(float[N,5,9] x, float[9] b) => (float[N,5,9] y, float[N,5,9] z, float[N,5,9] u) { "
                "y = com.microsoft.BiasGelu (x, b) z = com.microsoft.FastGelu (x) "
                "u = com.microsoft.QuickGelu <alpha = 0.5> (x) }"},

@@ -21,7 +21,8 @@ KERNEL(rotary, rotary_params) {
       float v = LOAD(x, at + e);
       if (e < 2 * p.pairs) {
         int row = batch * p.length + token, second = p.interleaved ? e % 2 : e >= p.pairs;
-        if (p.has_positions) row = index_at(positions, 1, row, p.angles);
+        if (p.has_positions == 1) row = index_at(positions, 1, row, p.angles);
+        if (p.has_positions == 2) row = MIN_OF(index_at(positions, 1, 0, p.angles) + token, p.angles - 1);
         int angle = row * p.pairs + (p.interleaved ? e / 2 : e % p.pairs);
         float other = LOAD(x, at + e + (second ? -1 : 1) * (p.interleaved ? 1 : p.pairs)), c = LOAD(cosines, angle);
         v = second ? v * c + other * LOAD(sines, angle) : v * c - other * LOAD(sines, angle);

@@ -7,7 +7,8 @@
 typedef struct {
   int n, heads, length, size, pairs, interleaved;
   int batch_stride, head_stride, token_stride;
-  int has_positions, angles; /* rows of the caches; without positions: a row for each token of each batch */
+  int has_positions; /* 2: of the first token alone */
+  int angles;        /* rows of the caches; without positions: a row for each token of each batch */
 } rotary_params;
 
 #endif
