@@ -83,6 +83,14 @@ def one_time(peer, case, threads, seconds, disturb):
     return times
 
 
+def order_of(who, turn):
+    """Rotated, and every other round backwards: first touches of memory are dearer after a process that had more of it,
+    so nobody is to come after the same one each time."""
+    shift = turn // 2 % len(who)
+    order = who[shift:] + who[:shift]
+    return order[::-1] if turn % 2 else order
+
+
 def measure(runners, threads, args, notes, disturb=False):
     """{model: {peer: [times]}}; |runners|: {case: peers}. And how busy others were, in % of the machine, per round."""
     samples = {case.name: {p.key: [] for p in who} for case, who in runners.items()}
@@ -90,8 +98,7 @@ def measure(runners, threads, args, notes, disturb=False):
     for turn in range(args.rounds):
         seen = Foreign()
         for case, who in runners.items():
-            shift = turn % len(who)
-            for peer in who[shift:] + who[:shift]:
+            for peer in order_of(who, turn):
                 try:
                     samples[case.name][peer.key].append(one_time(peer, case, threads, args.seconds, disturb))
                 except (peers.Failed, OSError) as e:
