@@ -1,7 +1,7 @@
 # The task pool as a library of its own: libonyx-task.{so,a}, on Windows onyx-task.dll; onyx-task.pc.
 file(GLOB_RECURSE task_sources CONFIGURE_DEPENDS src/task/*.c)
 onyx_pool_backend(task_sources)
-list(APPEND task_sources src/base/status.c src/base/alloc.c src/base/cgroup.c)
+list(APPEND task_sources src/base/status.c src/base/alloc.c src/base/huge_pages.c src/base/cgroup.c)
 set(task_cores onyx_task_core)
 if(WIN32) # the DLL's objects export; programs that link the static library should not
   list(APPEND task_cores onyx_task_dll_core)

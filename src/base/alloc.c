@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * base/alloc.c - the heap allocator. */
-#if defined(__linux__)
-#define _DEFAULT_SOURCE
-#include <sys/mman.h>
-#elif defined(_WIN32)
+#if defined(_WIN32)
 #include <malloc.h>
 #endif
 
@@ -13,16 +10,12 @@
 #include <string.h>
 
 #include "base/cksize.h"
+#include "base/huge_pages.h"
 #include "base/macros.h"
-
-/* The first write to a page costs a page fault. Huge pages mean 512 times fewer of them, which counts when hundreds of
- * megabytes of weights are packed. What is left behind the last whole one gets small pages: a huge page that is touched
- * takes 2 MiB, and 72 weights of 2.3 MiB took 110 MB more. */
-enum { HUGE_BYTES = 2 << 20 };
 
 static void *heap_alloc(void *ctx, size_t bytes, size_t align) {
   (void)ctx;
-  if (bytes >= HUGE_BYTES) align = HUGE_BYTES;
+  if (bytes >= OX_HUGE_PAGE_BYTES) align = OX_HUGE_PAGE_BYTES;
   size_t rounded;
   if (!ox_add_ok(bytes ? bytes : 1, align - 1, &rounded)) return NULL;
   rounded &= ~(align - 1);
@@ -31,9 +24,8 @@ static void *heap_alloc(void *ctx, size_t bytes, size_t align) {
 #else
   if (align <= 16) return malloc(rounded);
   void *p = aligned_alloc(align, rounded);
-#if defined(__linux__)
-  if (p && bytes >= HUGE_BYTES) (void)madvise(p, bytes & ~(size_t)(HUGE_BYTES - 1), MADV_HUGEPAGE);
-#endif
+  /* What is left behind the last whole huge page gets small ones: 72 weights of 2.3 MiB took 110 MB more. */
+  if (p && bytes >= OX_HUGE_PAGE_BYTES) ox_huge_pages_advise(p, bytes);
   return p;
 #endif
 }
