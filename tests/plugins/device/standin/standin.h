@@ -45,6 +45,9 @@ extern pthread_cond_t standin_changed;
 int standin_gate(bool with_context);
 int standin_lost(void); /* OK, or what every call fails with */
 void standin_made(long n);
+/* A library's object of |bytes|, zeroed and counted; OK, or what the call fails with. And its end. */
+int standin_make(void **out, size_t bytes);
+int standin_drop(void *object);
 
 /* One group; see device/kernels/dialect.h. */
 typedef void standin_kernel(char *const *buffers, const void *params, const int *place);

@@ -47,6 +47,20 @@ int standin_gate(bool with_context) {
   return with_context && (!stack.n || stack.of[stack.n - 1] != CONTEXT) ? INVALID_CONTEXT : OK;
 }
 
+int standin_make(void **out, size_t bytes) {
+  int code = standin_gate(false);
+  if (code) return code;
+  *out = calloc(1, bytes);
+  standin_made(1);
+  return OK;
+}
+
+int standin_drop(void *object) {
+  free(object);
+  standin_made(-1);
+  return OK;
+}
+
 /* ---- devices ---- */
 
 /* STANDIN_CUDA_FAIL=CALL:CODE, for programs that a test runs. */

@@ -22,19 +22,7 @@ struct dnn_opaque {
 
 enum { DNN_NOT_SUPPORTED = 3000, WORKSPACE = 8192, BEST = 6 };
 
-static int make(dnn_object *out) {
-  int code = standin_gate(false);
-  if (code) return code;
-  *out = calloc(1, sizeof **out);
-  standin_made(1);
-  return OK;
-}
-
-static int drop(void *object) {
-  free(object);
-  standin_made(-1);
-  return OK;
-}
+static int make(dnn_object *out) { return standin_make((void **)out, sizeof **out); }
 
 int cudnnCreate(dnn_handle *handle) {
   int code = standin_gate(true);
@@ -43,19 +31,19 @@ int cudnnCreate(dnn_handle *handle) {
   standin_made(1);
   return OK;
 }
-int cudnnDestroy(dnn_handle handle) { return drop(handle); }
+int cudnnDestroy(dnn_handle handle) { return standin_drop(handle); }
 int cudnnSetStream(dnn_handle handle, cu_stream stream) {
   handle->stream = stream;
   return standin_gate(true);
 }
 int cudnnCreateTensorDescriptor(dnn_object *desc) { return make(desc); }
-int cudnnDestroyTensorDescriptor(dnn_object desc) { return drop(desc); }
+int cudnnDestroyTensorDescriptor(dnn_object desc) { return standin_drop(desc); }
 int cudnnCreateFilterDescriptor(dnn_object *desc) { return make(desc); }
-int cudnnDestroyFilterDescriptor(dnn_object desc) { return drop(desc); }
+int cudnnDestroyFilterDescriptor(dnn_object desc) { return standin_drop(desc); }
 int cudnnCreateConvolutionDescriptor(dnn_object *desc) { return make(desc); }
-int cudnnDestroyConvolutionDescriptor(dnn_object desc) { return drop(desc); }
+int cudnnDestroyConvolutionDescriptor(dnn_object desc) { return standin_drop(desc); }
 int cudnnCreateActivationDescriptor(dnn_object *desc) { return make(desc); }
-int cudnnDestroyActivationDescriptor(dnn_object desc) { return drop(desc); }
+int cudnnDestroyActivationDescriptor(dnn_object desc) { return standin_drop(desc); }
 int cudnnSetActivationDescriptor(dnn_object desc, int mode, int nan, double limit) {
   *desc = (struct dnn_opaque){.d = {mode, nan, (int)limit}};
   return standin_gate(false);

@@ -24,19 +24,7 @@ struct lt_opaque {
 
 enum { LT_NOT_SUPPORTED = 15, WORKSPACE = 4096 };
 
-static int make(lt_object *out) {
-  int code = standin_gate(false);
-  if (code) return code;
-  *out = calloc(1, sizeof **out);
-  standin_made(1);
-  return OK;
-}
-
-static int drop(void *object) {
-  free(object);
-  standin_made(-1);
-  return OK;
-}
+static int make(lt_object *out) { return standin_make((void **)out, sizeof **out); }
 
 int cublasLtCreate(lt_handle *handle) {
   int code = standin_gate(true);
@@ -45,12 +33,12 @@ int cublasLtCreate(lt_handle *handle) {
   standin_made(1);
   return OK;
 }
-int cublasLtDestroy(lt_handle handle) { return drop(handle); }
+int cublasLtDestroy(lt_handle handle) { return standin_drop(handle); }
 int cublasLtMatmulDescCreate(lt_object *desc, int compute, int scale) {
   bool known = (compute == LT_COMPUTE_32F || compute == LT_COMPUTE_32F_TF32) && scale == LT_R_32F;
   return known ? make(desc) : LT_NOT_SUPPORTED;
 }
-int cublasLtMatmulDescDestroy(lt_object desc) { return drop(desc); }
+int cublasLtMatmulDescDestroy(lt_object desc) { return standin_drop(desc); }
 int cublasLtMatmulDescSetAttribute(lt_object desc, int attribute, const void *value, size_t bytes) {
   int code = standin_gate(false);
   if (code) return code;
@@ -71,7 +59,7 @@ int cublasLtMatrixLayoutCreate(lt_object *layout, int type, uint64_t rows, uint6
         .type = type, .rows = (int64_t)rows, .columns = (int64_t)columns, .leading = leading, .batch = 1};
   return code;
 }
-int cublasLtMatrixLayoutDestroy(lt_object layout) { return drop(layout); }
+int cublasLtMatrixLayoutDestroy(lt_object layout) { return standin_drop(layout); }
 int cublasLtMatrixLayoutSetAttribute(lt_object layout, int attribute, const void *value, size_t bytes) {
   int code = standin_gate(false);
   if (code) return code;
@@ -84,7 +72,7 @@ int cublasLtMatrixLayoutSetAttribute(lt_object layout, int attribute, const void
   return OK;
 }
 int cublasLtMatmulPreferenceCreate(lt_object *preference) { return make(preference); }
-int cublasLtMatmulPreferenceDestroy(lt_object preference) { return drop(preference); }
+int cublasLtMatmulPreferenceDestroy(lt_object preference) { return standin_drop(preference); }
 int cublasLtMatmulPreferenceSetAttribute(lt_object preference, int attribute, const void *value, size_t bytes) {
   int code = standin_gate(false);
   bool known = attribute == LT_PREFERENCE_WORKSPACE
