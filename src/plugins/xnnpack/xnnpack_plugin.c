@@ -5,32 +5,48 @@
 #include <string.h>
 
 #include "xp_build.h"
+#include "xp_library.h"
 
 /* ---- instances ---- */
 
-/* Runs an operator without a pool, and sees whether that comes to us. */
-static enum xnn_status ask_whose_pool(bool *out_ours) {
+/* Shapes and runs an operator on one number, without a pool: does the library ask us how many threads there are, and
+ * does its loop come to us? */
+static enum xnn_status try_one(const ox_ep *ep, const xp_step *s, uint32_t type, bool *out_asks, bool *out_loops) {
+  const xp_tensor tensor = {.type = (uint8_t)type}, *tensors = &tensor;
+  const xp_dims shape = {1, {1}}, *dims = &shape;
+  const float number = 0;
+  const void *in = &number;
+  float out;
+  const xp_call c = {ep, &tensors, &dims, &shape, &in, &out, NULL};
   xnn_operator_t op;
-  float x = 1, y;
-  enum xnn_status st = xnn_create_abs_nc_f32(1, 1, 1, 0, &op);
+  size_t room = 0;
+  enum xnn_status st = xp_lib_unary.create(s, &c, &op);
   if (st != xnn_status_success) return st;
   unsigned before = xp_pool_calls_without();
-  st = xnn_setup_abs_nc_f32(op, 1, &x, &y, NULL); /* asks how many threads there are */
-  bool counts = xp_pool_calls_without() != before;
+  if (xp_lib_unary.reshape) st = xp_lib_unary.reshape(s, &c, op, &room);
+  if (st == xnn_status_success) st = xp_lib_unary.setup(s, &c, op);
+  *out_asks = xp_pool_calls_without() != before;
   before = xp_pool_calls_without();
-  if (st == xnn_status_success) st = xnn_run_operator(op, NULL); /* a loop */
-  *out_ours = counts && xp_pool_calls_without() != before;
+  if (st == xnn_status_success) st = xnn_run_operator(op, NULL);
+  *out_loops = xp_pool_calls_without() != before;
   xnn_delete_operator(op);
   return st;
 }
 
+/* Which operators ask for threads depends on the version: of floats, or of bytes by a table. */
+static enum xnn_status ask_whose_pool(const ox_ep *ep, bool *out_ours) {
+  const xp_step floats = {.which = XP_ABS};
+  const xp_step bytes = {.which = XP_TANH, .q_in = {{1, 0}}, .q_out = {0x1p-7f, 0}, .q_lo = INT8_MIN, .q_hi = INT8_MAX};
+  bool asks[2], loops[2];
+  enum xnn_status st = try_one(ep, &floats, OX_F32, &asks[0], &loops[0]);
+  if (st == xnn_status_success) st = try_one(ep, &bytes, OX_I8, &asks[1], &loops[1]);
+  if (st == xnn_status_success) *out_ours = (asks[0] || asks[1]) && loops[0] && loops[1];
+  return st;
+}
+
 static bool converts_half(void) {
-  xnn_operator_t to, from;
-  if (xnn_create_convert_nc_f32_f16(1, 1, 1, 0, &to) != xnn_status_success) return false;
-  bool both = xnn_create_convert_nc_f16_f32(1, 1, 1, 0, &from) == xnn_status_success;
-  if (both) xnn_delete_operator(from);
-  xnn_delete_operator(to);
-  return both;
+  const xp_step to = {.kind = &xp_kind_half, .which = 1}, from = {.kind = &xp_kind_half, .which = 0};
+  return xp_is_possible(&to, OX_F32) && xp_is_possible(&from, OX_F16);
 }
 
 static ox_status *start(ox_ep *ep, const ox_options *options) {
@@ -42,7 +58,7 @@ static ox_status *start(ox_ep *ep, const ox_options *options) {
   uint32_t most = ep->host.max_threads(&ep->host);
   ep->pool = (struct pthreadpool){&ep->host, cap && cap < (long)most ? (uint32_t)cap : most};
   XP_TRY(xp_check(ep, xnn_initialize(NULL), "xnn_initialize", ""));
-  XP_TRY(xp_check(ep, ask_whose_pool(&ours), "Abs", "of one number"));
+  XP_TRY(xp_check(ep, ask_whose_pool(ep, &ours), "Abs and Tanh", "of one number"));
   ep->given = ours ? &ep->pool : NULL;
   ep->half = converts_half();
   if (ours) return NULL;
@@ -116,7 +132,7 @@ static const ox_ep_api api = {.struct_size = sizeof api,
                               .compile = xp_compile,
                               .run = xp_program_run,
                               .program_release = xp_program_release,
-                              .version = "2022-02",
+                              .version = xp_lib_version,
                               .options = options,
                               .n_options = XP_COUNT(options)};
 

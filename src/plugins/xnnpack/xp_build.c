@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "xp_library.h"
+
 /* ---- tensors and steps ---- */
 
 /* Doubles |array| of |n| things when it is full. */
@@ -67,7 +69,7 @@ bool xp_is_possible(const xp_step *s, uint32_t type) {
   const xp_dims *dims[] = {&d, &d};
   const xp_call c = {.in_tensor = tensors, .in_dims = dims, .out_dims = &d};
   xnn_operator_t op;
-  if (s->kind->create(s, &c, &op) != xnn_status_success) return false;
+  if (s->kind->lib->create(s, &c, &op) != xnn_status_success) return false;
   xnn_delete_operator(op);
   return true;
 }

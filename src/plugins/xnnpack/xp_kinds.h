@@ -33,6 +33,11 @@ typedef enum { XP_ADD, XP_DIV, XP_MAX, XP_MIN, XP_MUL, XP_SUB } xp_binary;
 
 /* ONNX's broadcast of two shapes; false: they do not fit. */
 bool xp_broadcast(const xp_dims *a, const xp_dims *b, xp_dims *out);
+/* What lies in a row of the first input's memory; of a Softmax, which takes it as a matrix from |axis| on. */
+size_t xp_row(const xp_call *c);
+size_t xp_softmax_row(const xp_step *s, const xp_call *c);
+/* The sizes of input |i|, in the order of memory. */
+void xp_sizes(const xp_call *c, int i, size_t out[XP_MOST_RANK]);
 /* Rows, columns of an image of rank 3 (one row) or 4. */
 static inline size_t xp_rows(const xp_dims *d) { return d->rank == 3 ? 1 : (size_t)d->d[2]; }
 static inline size_t xp_columns(const xp_dims *d) { return (size_t)d->d[d->rank - 1]; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * xnnpack/xp_kinds_weights.c - Conv, ConvTranspose, and products with a constant matrix. */
-#include "xp_kinds.h"
+#include "xp_library.h"
 
 /* Output size of one dimension: |i| 0 for rows. Negative: the window does not fit. */
 static int64_t conv_size(const xp_window *w, int i, int64_t n) {
@@ -35,35 +35,6 @@ static const char *deconv_shape(const xp_step *s, const xp_dims *const *in, xp_d
   return image_shape(s, in[0], out, deconv_size);
 }
 
-static enum xnn_status conv_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
-  const xp_dims *x = c->in_dims[0];
-  size_t n = (size_t)x->d[0], h = xp_rows(x), w = xp_columns(x);
-  switch (s->which) {
-    case XP_AS_S8:
-      return xnn_setup_convolution2d_nhwc_qs8(op, n, h, w, c->in[0], c->out, c->ep->given);
-    case XP_AS_S8_CHANNELS:
-      return xnn_setup_convolution2d_nhwc_qc8(op, n, h, w, c->in[0], c->out, c->ep->given);
-    case XP_AS_U8:
-      return xnn_setup_convolution2d_nhwc_qu8(op, n, h, w, c->in[0], c->out, c->ep->given);
-    default:
-      return xnn_setup_convolution2d_nhwc_f32(op, n, h, w, c->in[0], c->out, c->ep->given);
-  }
-}
-
-static enum xnn_status deconv_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
-  const xp_dims *x = c->in_dims[0];
-  size_t n = (size_t)x->d[0], h = xp_rows(x), w = xp_columns(x);
-  uint32_t eh = s->window.extra[0], ew = s->window.extra[1];
-  switch (s->which) {
-    case XP_AS_S8:
-      return xnn_setup_deconvolution2d_nhwc_qs8(op, n, h, w, eh, ew, c->in[0], c->out, c->ep->given);
-    case XP_AS_U8:
-      return xnn_setup_deconvolution2d_nhwc_qu8(op, n, h, w, eh, ew, c->in[0], c->out, c->ep->given);
-    default:
-      return xnn_setup_deconvolution2d_nhwc_f32(op, n, h, w, eh, ew, c->in[0], c->out, c->ep->given);
-  }
-}
-
 /* A of any rank; a vector is a row and B, if it is one, a column, which the output then lacks. */
 static const char *linear_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   const xp_dims *a = in[0];
@@ -74,18 +45,6 @@ static const char *linear_shape(const xp_step *s, const xp_dims *const *in, xp_d
   return NULL;
 }
 
-static enum xnn_status linear_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
-  size_t rows = xp_elements(c->in_dims[0]) / (size_t)s->channels_in;
-  switch (s->which) {
-    case XP_AS_S8:
-      return xnn_setup_fully_connected_nc_qs8(op, rows, c->in[0], c->out, c->ep->given);
-    case XP_AS_U8:
-      return xnn_setup_fully_connected_nc_qu8(op, rows, c->in[0], c->out, c->ep->given);
-    default:
-      return xnn_setup_fully_connected_nc_f32(op, rows, c->in[0], c->out, c->ep->given);
-  }
-}
-
-const xp_kind xp_kind_conv = {.shape = conv_shape, .setup = conv_setup};
-const xp_kind xp_kind_deconv = {.shape = deconv_shape, .setup = deconv_setup};
-const xp_kind xp_kind_linear = {.shape = linear_shape, .setup = linear_setup};
+const xp_kind xp_kind_conv = {.shape = conv_shape, .lib = &xp_lib_conv};
+const xp_kind xp_kind_deconv = {.shape = deconv_shape, .lib = &xp_lib_deconv};
+const xp_kind xp_kind_linear = {.shape = linear_shape, .lib = &xp_lib_linear};

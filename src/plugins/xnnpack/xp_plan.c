@@ -3,7 +3,7 @@
  * memory. */
 #include <string.h>
 
-#include "xp_kinds.h"
+#include "xp_library.h"
 
 enum { ALIGN = 64 };
 
@@ -58,15 +58,17 @@ static ox_status *place(const ox_program *p, xp_context *c, size_t *out_bytes) {
   return NULL;
 }
 
-static ox_status *get_memory(ox_program *p, xp_context *c) {
-  const ox_alloc *a = &p->ep->host.alloc;
-  size_t bytes;
+static ox_status *get_places(ox_program *p, xp_context *c, size_t *out_bytes) {
   for (uint32_t t = 0; t < p->n_tensors; t++) {
     const xp_tensor *x = &p->tensors[t];
     XP_TRY(bytes_of(p, c, t, &c->size[t]));
     if (x->place != XP_TEMP && !x->guarded) c->size[t] = 0;
   }
-  XP_TRY(place(p, c, &bytes));
+  return place(p, c, out_bytes);
+}
+
+static ox_status *get_memory(ox_program *p, xp_context *c, size_t bytes) {
+  const ox_alloc *a = &p->ep->host.alloc;
   if (bytes <= c->memory_bytes) return NULL;
   if (c->memory) a->free(a->ctx, c->memory, c->memory_bytes);
   c->memory = a->alloc(a->ctx, bytes, ALIGN);
@@ -81,25 +83,40 @@ static void delete_ops(ox_program *p, xp_context *c) {
   }
 }
 
-static ox_status *create_ops(ox_program *p, xp_context *c) {
+static ox_status *create_op(ox_program *p, xp_context *c, const xp_step *s, size_t *most_room) {
   const xp_dims *dims[p->most_in + 1];
   const xp_tensor *tensors[p->most_in + 1];
+  xnn_operator_t *op = &c->ops[s - p->steps];
+  size_t room = 0;
+  for (uint32_t k = 0; k < s->n_in; k++) dims[k] = &c->dims[s->in[k]], tensors[k] = &p->tensors[s->in[k]];
+  const xp_call call = {.ep = p->ep, .in_tensor = tensors, .in_dims = dims, .out_dims = &c->dims[s->out]};
+  const xp_calls *lib = s->kind->lib;
+  if (s->kind->run_empty && !xp_elements(dims[0])) return NULL;
+  enum xnn_status answer = lib->create(s, &call, op);
+  if (answer == xnn_status_success && lib->reshape) answer = lib->reshape(s, &call, *op, &room);
+  if (room > *most_room) *most_room = room;
+  return xp_check(p->ep, answer, s->op, s->name);
+}
+
+/* Operators without weights, and the room that the largest of them wants. */
+static ox_status *create_ops(ox_program *p, xp_context *c, size_t *out_room) {
   delete_ops(p, c);
+  *out_room = 0;
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const xp_step *s = &p->steps[i];
-    if (!s->kind->create || !xp_elements(&c->dims[s->out])) continue;
-    for (uint32_t k = 0; k < s->n_in; k++) dims[k] = &c->dims[s->in[k]], tensors[k] = &p->tensors[s->in[k]];
-    const xp_call call = {.ep = p->ep, .in_tensor = tensors, .in_dims = dims, .out_dims = &c->dims[s->out]};
-    XP_TRY(xp_check(p->ep, s->kind->create(s, &call, &c->ops[i]), s->op, s->name));
+    if (!s->kind->lib || s->shared || !xp_elements(&c->dims[s->out])) continue;
+    XP_TRY(create_op(p, c, s, out_room));
   }
-  return NULL;
+  return *out_room > PTRDIFF_MAX / 2 ? xp_fail(p->ep, OX_LIMIT, "xnnpack: a part needs too much memory") : NULL;
 }
 
 ox_status *xp_plan(ox_program *p, xp_context *c) {
+  size_t room;
   c->planned = false;
   XP_TRY(get_shapes(p, c));
-  XP_TRY(get_memory(p, c));
-  XP_TRY(create_ops(p, c));
+  XP_TRY(get_places(p, c, &c->room));
+  XP_TRY(create_ops(p, c, &room));
+  XP_TRY(get_memory(p, c, c->room + room));
   c->planned = true;
   return NULL;
 }

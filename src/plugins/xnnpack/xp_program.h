@@ -33,16 +33,16 @@ typedef struct xp_call {
   const xp_dims *out_dims;
   const void *const *in;
   void *out;
+  void *room; /* what the library's operator works on */
 } xp_call;
 
 typedef struct xp_step xp_step;
+typedef struct xp_calls xp_calls; /* xp_library.h */
 
 typedef struct xp_kind {
   /* The output's shape; a text that says why there is none, or NULL. */
   const char *(*shape)(const xp_step *s, const xp_dims *const *in, xp_dims *out);
-  /* An operator without weights, for shapes. NULL: it has weights, or |run| does it. */
-  enum xnn_status (*create)(const xp_step *s, const xp_call *c, xnn_operator_t *out_op);
-  enum xnn_status (*setup)(const xp_step *s, const xp_call *c, xnn_operator_t op);
+  const xp_calls *lib; /* the library's operator; NULL: |run| does it */
   void (*run)(const xp_step *s, const xp_call *c);
   /* Instead of the operator where the input has no elements and the output has. NULL: the operator serves. */
   void (*run_empty)(const xp_step *s, const xp_call *c);
@@ -87,8 +87,8 @@ typedef struct xp_context {
   size_t *offset;
   void **at;           /* of all tensors, in this run */
   xnn_operator_t *ops; /* of steps; NULL: shared, or none */
-  char *memory;
-  size_t memory_bytes;
+  char *memory; /* tensors, and from |room| on what the library's operators work on, one after the other */
+  size_t memory_bytes, room;
 } xp_context;
 
 struct ox_program {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * xnnpack/xp_run.c - one run of a part. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "xp_kinds.h"
+#include "xp_library.h"
 
 enum { ALIGN = 64, PAGE = 4096 };
 
@@ -103,17 +104,47 @@ static ox_status *bind(const ox_program *p, xp_context *c, const ox_io *io) {
 
 /* ---- steps ---- */
 
-static ox_status *run_step(const ox_program *p, const xp_context *c, const xp_step *s, const xp_call *call) {
+static enum xnn_status run_op(const xp_step *s, const xp_call *call, xnn_operator_t op) {
+  enum xnn_status answer = s->kind->lib->setup(s, call, op);
+  return answer == xnn_status_success ? xnn_run_operator(op, call->ep->given) : answer;
+}
+
+/* For the sizes of this call, if the one before had others. */
+static enum xnn_status reshape_shared(const xp_step *s, const xp_call *call) {
+  xp_shared *o = s->shared;
+  size_t room = 0;
+  uint32_t threads = call->ep->pool.threads;
+  if (!s->kind->lib->reshape || (o->threads == threads && xp_dims_equal(&o->shaped, call->in_dims[0])))
+    return xnn_status_success;
+  o->threads = 0;
+  enum xnn_status answer = s->kind->lib->reshape(s, call, o->op, &room);
+  if (answer != xnn_status_success) return answer;
+  if (room > o->room_bytes) {
+    free(o->room);
+    o->room = room < PTRDIFF_MAX / 2 ? aligned_alloc(ALIGN, up(room)) : NULL;
+    o->room_bytes = o->room ? room : 0;
+    if (!o->room) return xnn_status_out_of_memory;
+  }
+  o->shaped = *call->in_dims[0], o->threads = threads;
+  return xnn_status_success;
+}
+
+static enum xnn_status run_shared(const xp_step *s, xp_call *call) {
+  pthread_mutex_lock(&s->shared->busy);
+  enum xnn_status answer = reshape_shared(s, call);
+  call->room = s->shared->room;
+  if (answer == xnn_status_success) answer = run_op(s, call, s->shared->op);
+  pthread_mutex_unlock(&s->shared->busy);
+  return answer;
+}
+
+static ox_status *run_step(const ox_program *p, const xp_context *c, const xp_step *s, xp_call *call) {
   bool empty = s->kind->run_empty && !xp_elements(call->in_dims[0]);
   if (s->kind->run || empty) {
     empty ? s->kind->run_empty(s, call) : s->kind->run(s, call);
     return NULL;
   }
-  if (s->shared) pthread_mutex_lock(&s->shared->busy);
-  xnn_operator_t op = s->shared ? s->shared->op : c->ops[s - p->steps];
-  enum xnn_status answer = s->kind->setup(s, call, op);
-  if (answer == xnn_status_success) answer = xnn_run_operator(op, p->ep->given);
-  if (s->shared) pthread_mutex_unlock(&s->shared->busy);
+  enum xnn_status answer = s->shared ? run_shared(s, call) : run_op(s, call, c->ops[s - p->steps]);
   return xp_check(p->ep, answer, s->op, s->name);
 }
 
@@ -131,7 +162,7 @@ static ox_status *run_steps(const ox_program *p, const xp_context *c, const ox_i
     if (!xp_elements(&c->dims[s->out])) continue;
     for (uint32_t k = 0; k < s->n_in; k++)
       in[k] = c->at[s->in[k]], dims[k] = &c->dims[s->in[k]], tensors[k] = &p->tensors[s->in[k]];
-    const xp_call call = {p->ep, tensors, dims, &c->dims[s->out], in, c->at[s->out]};
+    xp_call call = {p->ep, tensors, dims, &c->dims[s->out], in, c->at[s->out], c->memory + c->room};
     int64_t start = io->profile_event ? p->ep->host.now_ns() : 0;
     XP_TRY(run_step(p, c, s, &call));
     if (io->profile_event) io->profile_event(io, s->name[0] ? s->name : s->op, start, p->ep->host.now_ns() - start);

@@ -7,77 +7,7 @@
 #include <sys/random.h>
 
 #include "xp_digest.h"
-
-/* ---- making them ---- */
-
-#define PADS(w) (w)->top, (w)->right, (w)->bottom, (w)->left
-#define WINDOW(w) (w)->size[0], (w)->size[1], (w)->stride[0], (w)->stride[1], (w)->dilation[0], (w)->dilation[1]
-#define GROUPS(r) (r)->groups, (r)->channels_in, (r)->channels_out, in, out
-#define QUANT_OUT(r, type) (type)(r)->y_zero, (r)->y_scale, (type)(r)->q_lo, (type)(r)->q_hi, (r)->flags
-
-static enum xnn_status make_conv(const xp_recipe *r, size_t in, size_t out, xnn_operator_t *op) {
-  const xp_window *w = &r->window;
-  switch (r->arithmetic) {
-    case XP_AS_S8:
-      return xnn_create_convolution2d_nhwc_qs8(PADS(w), WINDOW(w), GROUPS(r), (int8_t)r->x_zero, r->x_scale, r->w_scale,
-                                               r->kernel, r->bias, QUANT_OUT(r, int8_t), op);
-    case XP_AS_S8_CHANNELS:
-      return xnn_create_convolution2d_nhwc_qc8(PADS(w), WINDOW(w), GROUPS(r), (int8_t)r->x_zero, r->x_scale,
-                                               r->w_scales, r->kernel, r->bias, QUANT_OUT(r, int8_t), op);
-    case XP_AS_U8:
-      return xnn_create_convolution2d_nhwc_qu8(PADS(w), WINDOW(w), GROUPS(r), (uint8_t)r->x_zero, r->x_scale,
-                                               (uint8_t)r->w_zero, r->w_scale, r->kernel, r->bias,
-                                               QUANT_OUT(r, uint8_t), op);
-    default:
-      return xnn_create_convolution2d_nhwc_f32(PADS(w), WINDOW(w), GROUPS(r), r->kernel, r->bias, r->lo, r->hi,
-                                               r->flags, op);
-  }
-}
-
-static enum xnn_status make_deconv(const xp_recipe *r, size_t in, size_t out, xnn_operator_t *op) {
-  const xp_window *w = &r->window;
-  switch (r->arithmetic) {
-    case XP_AS_S8:
-      return xnn_create_deconvolution2d_nhwc_qs8(PADS(w), WINDOW(w), GROUPS(r), (int8_t)r->x_zero, r->x_scale,
-                                                 r->w_scale, r->kernel, r->bias, QUANT_OUT(r, int8_t), op);
-    case XP_AS_S8_CHANNELS:
-      return xnn_status_unsupported_parameter;
-    case XP_AS_U8:
-      return xnn_create_deconvolution2d_nhwc_qu8(PADS(w), WINDOW(w), GROUPS(r), (uint8_t)r->x_zero, r->x_scale,
-                                                 (uint8_t)r->w_zero, r->w_scale, r->kernel, r->bias,
-                                                 QUANT_OUT(r, uint8_t), op);
-    default:
-      return xnn_create_deconvolution2d_nhwc_f32(PADS(w), WINDOW(w), GROUPS(r), r->kernel, r->bias, r->lo, r->hi,
-                                                 r->flags, op);
-  }
-}
-
-static enum xnn_status make_linear(const xp_recipe *r, size_t in, size_t out, xnn_operator_t *op) {
-  switch (r->arithmetic) {
-    case XP_AS_S8:
-      return xnn_create_fully_connected_nc_qs8(in, out, in, out, (int8_t)r->x_zero, r->x_scale, r->w_scale, r->kernel,
-                                               r->bias, QUANT_OUT(r, int8_t), op);
-    case XP_AS_S8_CHANNELS:
-      return xnn_status_unsupported_parameter;
-    case XP_AS_U8:
-      return xnn_create_fully_connected_nc_qu8(in, out, in, out, (uint8_t)r->x_zero, r->x_scale, (uint8_t)r->w_zero,
-                                               r->w_scale, r->kernel, r->bias, QUANT_OUT(r, uint8_t), op);
-    default:
-      return xnn_create_fully_connected_nc_f32(in, out, in, out, r->kernel, r->bias, r->lo, r->hi, r->flags, op);
-  }
-}
-
-static enum xnn_status make(const xp_recipe *r, xnn_operator_t *op) {
-  size_t in = (size_t)r->groups * r->channels_in, out = (size_t)r->groups * r->channels_out;
-  switch (r->op) {
-    case XP_CONV:
-      return make_conv(r, in, out, op);
-    case XP_DECONV:
-      return make_deconv(r, in, out, op);
-    default:
-      return make_linear(r, in, out, op);
-  }
-}
+#include "xp_library.h"
 
 /* ---- sharing them ---- */
 
@@ -119,6 +49,7 @@ static xp_shared *find(const uint64_t d[2]) {
 static void destroy(xp_shared *s) {
   xnn_delete_operator(s->op);
   pthread_mutex_destroy(&s->busy);
+  free(s->room);
   free(s);
 }
 
@@ -131,7 +62,7 @@ enum xnn_status xp_shared_get(const xp_recipe *r, xp_shared **out) {
   if (*out) return xnn_status_success;
   xp_shared *s = calloc(1, sizeof *s);
   if (!s) return xnn_status_out_of_memory;
-  enum xnn_status st = make(r, &s->op); /* without the lock: packing takes long */
+  enum xnn_status st = xp_lib_make(r, &s->op); /* without the lock: packing takes long */
   if (st != xnn_status_success) return free(s), st;
   pthread_mutex_init(&s->busy, NULL);
   memcpy(s->digest, d, sizeof d);
