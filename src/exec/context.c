@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/huge_pages.h"
 #include "base/macros.h"
 #include "exec/bodies.h"
 #include "exec/lifetimes.h"
@@ -305,6 +306,7 @@ static ox_status *reserve(ox_context *c) {
   if (st) return ox_lifetimes_name_largest(c, 0, st);
   if (total) c->shared = c->slab + c->values_bytes, c->scratch = c->shared + shared;
   c->scratch_bytes = scratch;
+  if (total) ox_huge_pages_touch(c->slab, c->values_bytes + shared); /* not what other threads' scratch may never be */
   return NULL;
 }
 

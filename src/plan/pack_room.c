@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plan/pack_room.c - see pack_room.h. A shared block is as large as all before it together: what is never used is at
- * most as much as what is, and untouched. */
+ * most as much as what is, and untouched but for a huge page. */
 #include "plan/pack_room.h"
 
 #include "base/cksize.h"
+#include "base/huge_pages.h"
 #include "base/macros.h"
 
 typedef struct ox_pack_block {
@@ -44,16 +45,27 @@ static ox_pack_block *add_block(ox_pack_room *r, size_t bytes) {
   return NULL;
 }
 
+/* The pages of the shared block that its next |bytes| reach. */
+static void touch(ox_pack_room *r, size_t bytes) {
+  if (r->at + bytes <= r->touched) return;
+  size_t rest = (size_t)(r->at + r->left - r->touched), more = (size_t)(r->at + bytes - r->touched);
+  more = OX_MIN(OX_ROUND_UP(more, (size_t)OX_HUGE_PAGE_BYTES), rest);
+  ox_huge_pages_touch(r->touched, more);
+  r->touched += more;
+}
+
 static void *take(ox_pack_room *r, size_t bytes) {
   ox_pack_block *b = NULL;
   if (bytes > r->left && bytes < ALONE) {
     b = add_block(r, OX_MAX(OX_MIN(OX_MAX(r->total, (size_t)LEAST), (size_t)MOST), bytes));
-    if (b) r->at = b->data, r->left = b->bytes, r->total += b->bytes;
+    if (b) r->at = r->touched = b->data, r->left = b->bytes, r->total += b->bytes;
   }
   if (bytes > r->left) {
     b = add_block(r, bytes);
+    if (b) ox_huge_pages_touch(b->data, b->bytes);
     return b ? b->data : NULL;
   }
+  touch(r, bytes);
   r->at += bytes, r->left -= bytes;
   return r->at - bytes;
 }

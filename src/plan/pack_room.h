@@ -13,6 +13,7 @@ typedef struct ox_pack_room {
   pthread_mutex_t lock;
   struct ox_pack_block *blocks; /* the newest first */
   char *at;                     /* of the shared one: |left| bytes are free from here on */
+  char *touched;                /* up to where its pages are there */
   size_t left, total;           /* total: of all that are shared */
 } ox_pack_room;
 
