@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/batch_norm.c - BatchNormalization of every version. Stage 0 turns each channel's parameters (in training: its
  * own statistics) into y = a (x - m) + b, stage 1 applies it as it stands: y = a x + (b - a m) would lose digits to a
- * large mean. */
+ * large mean. Where a channel has one element per image (X is [N, C]), channels are lanes: stage 0 leaves three rows of
+ * numbers, and a tile of stage 1 is some images. */
 #include <math.h>
 
 #include "kern/norm/channel.h"
@@ -24,8 +25,8 @@ static const ox_attr_def attr_rows[] = {
 
 typedef struct bn_prep {
   int64_t batch, channels, n; /* n: elements of a channel in one image */
-  int64_t per_tile;           /* planes */
-  bool training;
+  int64_t per_tile;           /* planes, or images */
+  bool training, lanes;       /* lanes: float32, one element per channel and image */
 } bn_prep;
 
 /* Before version 14, asking for the statistics is what makes it training. */
@@ -63,9 +64,10 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     if (ox_shape_count(&c->in[i]->shape) != p->channels)
       return ox_fail(OX_SHAPE_MISMATCH, "BatchNormalization: input %u has %lld elements, wanted %lld", (unsigned)i,
                      (long long)ox_shape_count(&c->in[i]->shape), (long long)p->channels);
-  p->per_tile = OX_MAX(OX_TILE_CHEAP / OX_MAX(p->n, 1), 1);
+  p->lanes = p->n == 1 && c->in[X]->dtype == OX_F32;
+  p->per_tile = OX_MAX(OX_TILE_CHEAP / OX_MAX(p->lanes ? p->channels : p->n, 1), 1);
   c->n_stages = 2, c->n_tiles[0] = p->training ? p->channels : 1;
-  c->n_tiles[1] = p->n ? ox_tile_count(p->batch * p->channels, p->per_tile) : 0;
+  c->n_tiles[1] = p->n ? ox_tile_count(p->lanes ? p->batch : p->batch * p->channels, p->per_tile) : 0;
   c->shared_bytes = (size_t)p->channels * 4 * sizeof(double);
   return NULL;
 }
@@ -99,9 +101,14 @@ static void put(const ox_kernel_ctx *c, uint32_t out, int64_t at, double v) {
     ox_convert_select(c->isa)->store_f64[c->out[out]->dtype](&v, c->out[out]->data, (size_t)at, 1, NULL);
 }
 
+/* y = scale (x - mean) + shift with a mean in float32: what that leaves out goes into the shift. */
+static float shift_of(ox_mean mean, double scale, double shift) {
+  return (float)(shift - (mean.hi + mean.lo - (double)(float)mean.hi) * scale);
+}
+
 static void channel(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch) {
   const bn_attrs *a = c->attrs;
-  double v[5], *ab = (double *)c->shared + 4 * ch;
+  double v[5], *ab = (double *)c->shared + 4 * ch, scale;
   ox_mean mean = {0, 0};
   for (uint32_t i = SCALE; i <= VAR; i++)
     ox_convert_select(c->isa)->load_f64[c->in[i]->dtype](c->in[i]->data, (size_t)ch, 1, &v[i]);
@@ -114,8 +121,21 @@ static void channel(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch) {
     put(c, 1, ch, v[MEAN]), put(c, 2, ch, v[VAR]), put(c, 3, ch, v[MEAN]), put(c, 4, ch, v[VAR]);
     mean.hi = v[MEAN];
   }
-  ab[0] = v[SCALE] / sqrt(v[VAR] + (double)a->epsilon);
-  ab[1] = mean.hi, ab[2] = mean.lo, ab[3] = v[BIAS];
+  scale = v[SCALE] / sqrt(v[VAR] + (double)a->epsilon);
+  if (p->lanes) {
+    float *row = (float *)c->shared + ch;
+    row[0] = (float)mean.hi, row[p->channels] = (float)scale;
+    row[2 * p->channels] = shift_of(mean, scale, v[BIAS]);
+  } else {
+    ab[0] = scale, ab[1] = mean.hi, ab[2] = mean.lo, ab[3] = v[BIAS];
+  }
+}
+
+static void apply_lanes(const ox_kernel_ctx *c, const bn_prep *p, int64_t image) {
+  const float *row = c->shared;
+  size_t n = (size_t)p->channels, at = (size_t)image * n;
+  ox_channel_select(c->isa)->scale_shift_each((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at, row,
+                                              row + n, row + 2 * n, n);
 }
 
 static void apply(const ox_kernel_ctx *c, const bn_prep *p, int64_t plane, int64_t first, int64_t count) {
@@ -124,9 +144,8 @@ static void apply(const ox_kernel_ctx *c, const bn_prep *p, int64_t plane, int64
   size_t at = (size_t)(plane * p->n + first);
   ox_mean mean = {ab[1], ab[2]};
   if (c->in[X]->dtype == OX_F32) {
-    double off = mean.hi + mean.lo - (double)(float)mean.hi;
     ox_channel_select(c->isa)->scale_shift((float *)c->out[0]->data + at, (const float *)c->in[X]->data + at,
-                                           (float)mean.hi, (float)ab[0], (float)(ab[3] - off * ab[0]), (size_t)count);
+                                           (float)mean.hi, (float)ab[0], shift_of(mean, ab[0], ab[3]), (size_t)count);
     return;
   }
   double block[OX_CONVERT_BLOCK];
@@ -146,8 +165,13 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     for (int64_t ch = begin; ch < end; ch++) channel(c, p, ch);
     return NULL;
   }
-  int64_t end = OX_MIN(tiles.end * p->per_tile, p->batch * p->channels);
-  for (int64_t i = tiles.begin * p->per_tile; i < end; i++) apply(c, p, i, 0, p->n);
+  int64_t end = OX_MIN(tiles.end * p->per_tile, p->lanes ? p->batch : p->batch * p->channels);
+  for (int64_t i = tiles.begin * p->per_tile; i < end; i++) {
+    if (p->lanes)
+      apply_lanes(c, p, i);
+    else
+      apply(c, p, i, 0, p->n);
+  }
   return NULL;
 }
 

@@ -49,9 +49,37 @@ static void test_float64_keeps_its_digits(void **state) {
   check(3, true, 4e-15L);
 }
 
+/* [N, C]: channels are lanes. A NaN, infinities and the neighbours of both. */
+static void test_float32_without_plane(void **state) {
+  (void)state;
+  enum { IMAGES = 3, MOST = 37 };
+  for (int64_t c = 1; c <= MOST; c++) {
+    float x[IMAGES * MOST], p[4][MOST];
+    for (int64_t i = 0; i < IMAGES * c; i++) x[i] = (float)(1000 + sin((double)i * 0.7));
+    for (int i = 0; i < c; i++)
+      p[0][i] = (float)(1 + i % 5) / 4, p[1][i] = (float)i, p[2][i] = 1000, p[3][i] = (float)(i % 3) + 0.5f;
+    x[0] = NAN, x[c] = INFINITY, x[2 * c] = -INFINITY;
+    one_node n;
+    one_node_init(&n, "", "BatchNormalization", 15, 1);
+    one_node_input(&n, OX_F32, 2, (int64_t[]){IMAGES, c}, x);
+    for (int i = 0; i < 4; i++) one_node_input(&n, OX_F32, 1, (int64_t[]){c}, p[i]);
+    CHECK_OK(one_node_run(&n));
+    for (int64_t i = 0; i < IMAGES * c; i++) {
+      int64_t ch = i % c;
+      double want = ((double)x[i] - (double)p[2][ch]) / sqrt((double)p[3][ch] + (double)1e-5f) * (double)p[0][ch] +
+                    (double)p[1][ch];
+      double got = (double)((const float *)n.out[0].data)[i];
+      bool same = isfinite(want) ? fabs(got - want) <= 1e-6 * (1 + fabs(want)) : isnan(want) ? isnan(got) : got == want;
+      if (!same) fail_msg("%lld channels: [%lld] is %.9g, wanted %.9g", (long long)c, (long long)i, got, want);
+    }
+    one_node_deinit(&n);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_float64_keeps_its_digits),
+      cmocka_unit_test(test_float32_without_plane),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

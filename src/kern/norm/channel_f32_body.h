@@ -39,6 +39,15 @@ static void scale_shift(float *y, const float *x, float center, float scale, flo
   }
 }
 
+static void scale_shift_each(float *y, const float *x, const float *center, const float *scale, const float *shift,
+                             size_t n) {
+  for (size_t i = 0; i < n; i += L) {
+    size_t k = vf32_lanes_at(i, n);
+    vf32 off = vf32_sub(vf32_load_n(x + i, k), vf32_load_n(center + i, k));
+    vf32_store_n(y + i, vf32_fma(vf32_load_n(scale + i, k), off, vf32_load_n(shift + i, k)), k);
+  }
+}
+
 static void add_squares(float *y, const float *x, size_t n) {
   for (size_t i = 0; i < n; i += L) {
     size_t k = vf32_lanes_at(i, n);
@@ -62,4 +71,5 @@ static void response_norm(float *y, const float *x, const float *s, float a, flo
 #define CHANNEL_STR(x) CHANNEL_STR2(x)
 extern const ox_channel_variant CHANNEL_PASTE(ox_channel_f32__, CHANNEL_ISA);
 const ox_channel_variant CHANNEL_PASTE(ox_channel_f32__, CHANNEL_ISA) = {
-    CHANNEL_NEEDS, "channel_f32_" CHANNEL_STR(CHANNEL_ISA), sum, max, scale_shift, add_squares, response_norm};
+    CHANNEL_NEEDS, "channel_f32_" CHANNEL_STR(CHANNEL_ISA), sum, max, scale_shift, scale_shift_each, add_squares,
+    response_norm};

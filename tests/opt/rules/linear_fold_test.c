@@ -27,6 +27,27 @@ static const rg_row rows[] = {
     {G "(float[4, 3] x) => (float[4, 4] y) <" W34 ", float[4, 1] c = {1, 2, 3, 4}, " BN "> { h = Gemm (x, w, c) "
        "y = BatchNormalization (h, s, b, m, v) }",
      "!linear-batchnorm", "Gemm BatchNormalization", 1e-6},
+    /* columns stay columns on the way to the channels */
+    {G "(float[2, 5, 3] x) => (float[10, 4] y) <" W34 ", " BN ", int64[2] to = {10, 4}> { h = MatMul (x, w) "
+       "r = Reshape (h, to) y = BatchNormalization (r, s, b, m, v) }",
+     "linear-batchnorm", "Linear Reshape", 1e-6},
+    {G "(float[2, 5, 3] x) => (float[2, 4, 5] y) <" W34 ", " BN "> { h = MatMul (x, w) "
+       "t = Transpose <perm = [0, 2, 1]> (h) y = BatchNormalization (t, s, b, m, v) }",
+     "linear-batchnorm", "Linear Transpose", 1e-6},
+    {G "(float[6, 3] x) => (float[2, 4, 3] y) <" W34 ", float[4] c = {1, 2, 3, 4}, " BN ", int64[3] to = {2, 3, 4}> { "
+       "h = Gemm (x, w, c) r = Reshape (h, to) t = Transpose <perm = [0, 2, 1]> (r) "
+       "y = BatchNormalization (t, s, b, m, v) }",
+     "linear-batchnorm", "Gemm Reshape Transpose", 1e-6},
+    {G "(float[4, 3] x) => (float[4, 4] y) <" W34 ", " BN "> { h = MatMul (x, w) t = Transpose (h) "
+       "y = BatchNormalization (t, s, b, m, v) }",
+     "!linear-batchnorm", "MatMul Transpose BatchNormalization", 1e-6},
+    {G "(float[4, 3] x) => (float[2, 4, 2] y) <" W34 ", " BN ", int64[3] to = {2, 4, 2}> { h = MatMul (x, w) "
+       "r = Reshape (h, to) y = BatchNormalization (r, s, b, m, v) }",
+     "!linear-batchnorm", "MatMul Reshape BatchNormalization", 1e-6},
+    /* somebody else reads the product */
+    {G "(float[2, 5, 3] x) => (float[10, 4] y, float[2, 5, 4] h) <" W34 ", " BN ", int64[2] to = {10, 4}> { "
+       "h = MatMul (x, w) r = Reshape (h, to) y = BatchNormalization (r, s, b, m, v) }",
+     "!linear-batchnorm", "MatMul Reshape BatchNormalization", 1e-6},
 };
 
 static void test_before_and_after(void **state) {
