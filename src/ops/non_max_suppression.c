@@ -5,22 +5,16 @@
 #include <string.h>
 
 #include "base/cksize.h"
+#include "kern/nms/nms_kept.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/check.h"
 
 enum { BOXES, SCORES, MOST, IOU, SCORE };
+enum { SIDES = 5 /* numbers of a box that is kept */ };
 typedef struct nms_attrs {
   int64_t center_point_box;
 } nms_attrs;
 static const ox_attr_def attr_rows[] = {OX_ATTR_INT(nms_attrs, center_point_box, 0)};
-
-typedef struct box {
-  float y1, x1, y2, x2, area; /* y1 <= y2, x1 <= x2 */
-} box;
-typedef struct candidate {
-  float score;
-  int64_t index;
-} candidate;
 
 static ox_status *infer(ox_infer_ctx *c) {
   const ox_shape *b = &c->in[BOXES]->shape, *s = &c->in[SCORES]->shape;
@@ -36,39 +30,32 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-static box box_read(const float *p, bool center) {
+static ox_box box_read(const float *p, bool center) {
   float y1 = p[0], x1 = p[1], y2 = p[2], x2 = p[3];
   if (center) x1 = p[0] - p[2] / 2, x2 = p[0] + p[2] / 2, y1 = p[1] - p[3] / 2, y2 = p[1] + p[3] / 2;
-  box b = {fminf(y1, y2), fminf(x1, x2), fmaxf(y1, y2), fmaxf(x1, x2), 0};
+  ox_box b = {fminf(y1, y2), fminf(x1, x2), fmaxf(y1, y2), fmaxf(x1, x2), 0};
   b.area = (b.y2 - b.y1) * (b.x2 - b.x1);
   return b;
 }
 
-static bool overlaps(const box *a, const box *b, float limit) {
-  float h = fminf(a->y2, b->y2) - fmaxf(a->y1, b->y1), w = fminf(a->x2, b->x2) - fmaxf(a->x1, b->x1);
-  if (!(h > 0 && w > 0) || !(a->area > 0 && b->area > 0)) return false;
-  float common = h * w, all = a->area + b->area - common;
-  return all > 0 && common / all > limit;
-}
-
 /* Higher scores first, then lower indices. */
-static bool before(const candidate *a, const candidate *b) {
+static bool before(const ox_candidate *a, const ox_candidate *b) {
   return a->score > b->score || (a->score == b->score && a->index < b->index);
 }
 
 /* Heap sort: in place, no recursion. */
-static void sort(const ox_kernel_ctx *c, candidate *v, int64_t n) {
+static void sort(const ox_kernel_ctx *c, ox_candidate *v, int64_t n) {
   for (int64_t end = n, start = n / 2; end > 1 && !ox_ctx_stopped_each(c, end + start, 256);) {
     if (start > 0) {
       start--;
     } else {
-      candidate t = v[--end];
+      ox_candidate t = v[--end];
       v[end] = v[0], v[0] = t;
     }
     for (int64_t root = start, kid; (kid = 2 * root + 1) < end; root = kid) { /* the heap's top comes last in order */
       if (kid + 1 < end && before(&v[kid], &v[kid + 1])) kid++;
       if (!before(&v[root], &v[kid])) break;
-      candidate t = v[root];
+      ox_candidate t = v[root];
       v[root] = v[kid], v[kid] = t;
     }
   }
@@ -82,9 +69,10 @@ static double scalar(const ox_kernel_ctx *c, uint32_t i, double absent) {
 }
 
 typedef struct work {
-  candidate *order;
-  box *boxes, *kept; /* kept: of one class */
-  int64_t *rows;     /* selected so far, three numbers each */
+  ox_candidate *order;
+  ox_box *boxes;
+  ox_kept kept;  /* of one class */
+  int64_t *rows; /* selected so far, three numbers each */
   int64_t n_rows;
 } work;
 
@@ -94,16 +82,14 @@ static void one_class(const ox_kernel_ctx *c, work *w, int64_t image, int64_t cl
   const float *scores = (const float *)c->in[SCORES]->data + (image * classes + class) * n;
   bool any = ox_ctx_has(c, SCORE);
   for (int64_t i = 0; i < n; i++)
-    if (!any || scores[i] > least) w->order[count++] = (candidate){scores[i], i};
+    if (!any || scores[i] > least) w->order[count++] = (ox_candidate){scores[i], i};
   sort(c, w->order, count);
+  ox_kept_open(&w->kept, w->boxes, w->order, (size_t)count);
   for (int64_t i = 0; i < count && kept < most; i++) {
-    const box *b = &w->boxes[w->order[i].index];
-    bool good = true;
+    const ox_box *b = &w->boxes[w->order[i].index];
     if (ox_ctx_stopped_each(c, i, 8)) return;
-    for (int64_t k = 0; k < kept && good && !ox_ctx_stopped_each(c, k, 4096); k++)
-      good = !overlaps(b, &w->kept[k], iou);
-    if (!good) continue;
-    w->kept[kept++] = *b;
+    if (ox_kept_overlap(&w->kept, b, iou)) continue;
+    ox_kept_add(&w->kept, b), kept++;
     int64_t *row = w->rows + 3 * w->n_rows++;
     row[0] = image, row[1] = class, row[2] = w->order[i].index;
   }
@@ -122,8 +108,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     return ox_oom();
   w.order = ox_ctx_run_alloc(c, (size_t)n * sizeof *w.order + 1),
   w.boxes = ox_ctx_run_alloc(c, (size_t)n * sizeof *w.boxes + 1);
-  w.kept = ox_ctx_run_alloc(c, (size_t)most * sizeof *w.kept + 1), w.rows = ox_ctx_run_alloc(c, rows + 1);
-  if (!w.order || !w.boxes || !w.kept || !w.rows) return ox_oom();
+  float *sides = ox_ctx_run_alloc(c, (size_t)n * SIDES * sizeof *sides + 1);
+  w.rows = ox_ctx_run_alloc(c, rows + 1);
+  if (!w.order || !w.boxes || !sides || !w.rows) return ox_oom();
+  w.kept.v = ox_nms_select(c->isa);
+  w.kept.rows = (ox_box_rows){sides, sides + n, sides + 2 * n, sides + 3 * n, sides + 4 * n};
   bool center = ((const nms_attrs *)c->attrs)->center_point_box != 0;
   for (int64_t image = 0; image < b->dim[0] && !ox_ctx_stopped(c); image++) {
     for (int64_t i = 0; i < n; i++)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/nms/nms_body.h - nms.h over the SIMD vocabulary. Lanes are boxes. A product in place of the quotient, with some
+ * room for its rounding, tells who may overlap; those are asked one by one, so that no answer depends on lanes. */
+#include "kern/nms/nms.h"
+
+#define NMS_PASTE2(a, b) a##b
+#define NMS_PASTE(a, b) NMS_PASTE2(a, b)
+#define NMS_STR2(x) #x
+#define NMS_STR(x) NMS_STR2(x)
+
+enum { L = VF32_LANES };
+
+static bool any_of(const ox_box_rows *r, size_t first, size_t n, const ox_box *b, float limit) {
+  for (size_t i = first; i < first + n; i++) {
+    ox_box a = {r->y1[i], r->x1[i], r->y2[i], r->x2[i], r->area[i]};
+    if (ox_box_overlaps(&a, b, limit)) return true;
+  }
+  return false;
+}
+
+/* |room| keeps areas near the smallest floats, whose products are coarse, on the side of asking. */
+static bool overlaps_any(const ox_box_rows *r, size_t first, size_t end, const ox_box *b, float limit) {
+  vf32 y1 = vf32_splat(b->y1), x1 = vf32_splat(b->x1), y2 = vf32_splat(b->y2), x2 = vf32_splat(b->x2);
+  vf32 area = vf32_splat(b->area), zero = vf32_zero();
+  vf32 least = vf32_splat(limit * (1 - 1e-5f)), room = vf32_splat(limit > 0 ? -1e-30f : 0);
+  for (size_t i = first; i < end; i += L) {
+    size_t n = vf32_lanes_at(i, end);
+    vf32 h = vf32_sub(vf32_min(y2, vf32_load_n(r->y2 + i, n)), vf32_max(y1, vf32_load_n(r->y1 + i, n)));
+    vf32 w = vf32_sub(vf32_min(x2, vf32_load_n(r->x2 + i, n)), vf32_max(x1, vf32_load_n(r->x1 + i, n)));
+    vf32 common = vf32_mul(vf32_max(h, zero), vf32_max(w, zero));
+    vf32 all = vf32_sub(vf32_add(area, vf32_load_n(r->area + i, n)), common);
+    if (vm32_any(vf32_lt(vf32_fma(least, all, room), common)) && any_of(r, i, n, b, limit)) return true;
+  }
+  return false;
+}
+
+extern const ox_nms_variant NMS_PASTE(ox_nms__, NMS_ISA);
+const ox_nms_variant NMS_PASTE(ox_nms__, NMS_ISA) = {NMS_NEEDS, "nms_" NMS_STR(NMS_ISA), overlaps_any};

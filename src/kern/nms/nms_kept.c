@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/nms/nms_kept.c - stripes of boxes. */
+#include "kern/nms/nms_kept.h"
+
+#include "base/macros.h"
+
+enum { LEAST_PER_STRIPE = 32 /* boxes: fewer do not fill vectors */ };
+
+/* Grows with |x|, so that what lies right of something lies in no earlier stripe. */
+static int stripe_of(const ox_kept *k, float x) {
+  float at = (x - k->lo) * k->per_width;
+  return at >= (float)k->n_stripes ? k->n_stripes - 1 : at > 0 ? (int)at : 0;
+}
+
+/* Stripes are about as wide as boxes. */
+static void divide(ox_kept *k, float hi, double widths, size_t n) {
+  double mean = n ? widths / (double)n : 0, span = (double)hi - (double)k->lo;
+  double most = OX_MIN((double)OX_KEPT_STRIPES, (double)n / LEAST_PER_STRIPE);
+  double stripes = mean > 0 ? OX_MIN(span / mean, most) : 1;
+  k->n_stripes = stripes > 1 ? (int)stripes : 1;
+  k->per_width = k->n_stripes > 1 ? (float)(k->n_stripes / span) : 0;
+  k->widest *= 1 + 1e-6f; /* no less than any width before that was rounded */
+}
+
+void ox_kept_open(ox_kept *k, const ox_box *boxes, const ox_candidate *candidates, size_t n) {
+  float hi = -INFINITY;
+  double widths = 0;
+  size_t counting = 0, at = 0, room[OX_KEPT_STRIPES] = {0};
+  k->lo = INFINITY, k->widest = 0;
+  for (size_t i = 0; i < n; i++) {
+    const ox_box *b = &boxes[candidates[i].index];
+    if (!ox_box_counts(b)) continue;
+    k->lo = fminf(k->lo, b->x1), hi = fmaxf(hi, b->x1), k->widest = fmaxf(k->widest, b->x2 - b->x1);
+    widths += (double)b->x2 - (double)b->x1, counting++;
+  }
+  divide(k, hi, widths, counting);
+  for (size_t i = 0; i < n; i++) {
+    const ox_box *b = &boxes[candidates[i].index];
+    if (ox_box_counts(b)) room[stripe_of(k, b->x1)]++;
+  }
+  for (int s = 0; s < k->n_stripes; at += room[s++]) k->begin[s] = k->end[s] = at;
+}
+
+void ox_kept_add(ox_kept *k, const ox_box *b) {
+  if (!ox_box_counts(b)) return;
+  size_t i = k->end[stripe_of(k, b->x1)]++;
+  k->rows.y1[i] = b->y1, k->rows.x1[i] = b->x1, k->rows.y2[i] = b->y2, k->rows.x2[i] = b->x2;
+  k->rows.area[i] = b->area;
+}
+
+/* Whoever overlaps |b| begins left of its right edge, and no further left of its left edge than the widest box. */
+bool ox_kept_overlap(const ox_kept *k, const ox_box *b, float limit) {
+  if (!ox_box_counts(b)) return false;
+  int last = stripe_of(k, b->x2);
+  for (int s = stripe_of(k, b->x1 - k->widest); s <= last; s++)
+    if (k->v->overlaps_any(&k->rows, k->begin[s], k->end[s], b, limit)) return true;
+  return false;
+}
