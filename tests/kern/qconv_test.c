@@ -237,11 +237,39 @@ static void test_far_apart(void **state) {
   assert_false(ox_qconv_plan_init(&p, &g, 0, false, true));
 }
 
+/* Each instruction set that was built gets its own. */
+static void test_choice(void **state) {
+  (void)state;
+  static const struct {
+    ox_isa has;
+    const char *name;
+  } rows[] = {
+    {0, "qconv_scalar"},
+#if OX_BUILD_AVX2
+    {OX_AVX2, "qconv_avx2"},
+#endif
+#if OX_BUILD_AVX512
+    {OX_AVX512, "qconv_avx512"},
+#endif
+#if OX_BUILD_AVXVNNI
+    {OX_AVXVNNI, "qconv_avxvnni"},
+#endif
+#if OX_BUILD_VNNI
+    {OX_VNNI, "qconv_avx512vnni"},
+#endif
+#if OX_BUILD_NEON
+    {OX_NEON, "qconv_neon"},
+#endif
+  };
+  for (size_t i = 0; i < OX_COUNT(rows); i++)
+    assert_string_equal(ox_qconv_select(ox_isa_implied(rows[i].has))->name, rows[i].name);
+}
+
 int main(void) {
-  size_t n, k = 0;
+  size_t n, k = 1;
   const ox_qconv_variant *const *v = ox_qconv_variants(&n);
-  struct CMUnitTest tests[64] = {cmocka_unit_test(test_far_apart)};
-  assert_true(3 * n < OX_COUNT(tests));
+  struct CMUnitTest tests[64] = {cmocka_unit_test(test_far_apart), cmocka_unit_test(test_choice)};
+  assert_true(3 * n + 1 < OX_COUNT(tests));
   for (size_t i = 0; i < n; i++) {
     tests[++k] = (struct CMUnitTest){v[i]->name, check_variant, NULL, NULL, (void *)(uintptr_t)v[i]};
     tests[++k] = (struct CMUnitTest){v[i]->name, check_edges, NULL, NULL, (void *)(uintptr_t)v[i]};

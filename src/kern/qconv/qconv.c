@@ -13,8 +13,8 @@
  * copy; LANE_OUTPUTS: of a tile of 3x3 windows of single channels. */
 enum { TILE_MACS = 1 << 21, STORE_K = 64, COPY_BYTES = 1 << 15, LANE_OUTPUTS = 1 << 16, MAX_FOLD = 4, SLACK = 64 };
 
-OX_VARIANTS_SELECT(ox_qconv_variant, ox_qconv__, ox_qconv_select)
-OX_VARIANTS_LIST(ox_qconv_variant, ox_qconv__, ox_qconv_variants)
+OX_VARIANTS_SELECT_OF(OX_EACH_ISA_I8, ox_qconv_variant, ox_qconv__, ox_qconv_select)
+OX_VARIANTS_LIST_OF(OX_EACH_ISA_I8, ox_qconv_variant, ox_qconv__, ox_qconv_variants)
 
 /* ---- plan ---- */
 
