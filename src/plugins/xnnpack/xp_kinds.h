@@ -7,11 +7,15 @@
 
 /* With weights (xp_kinds_weights.c). */
 extern const xp_kind xp_kind_conv, xp_kind_deconv, xp_kind_linear;
+/* Of two inputs. */
+extern const xp_kind xp_kind_product;
 /* Of windows, in channels last (xp_kinds_window.c). */
 extern const xp_kind xp_kind_max_pool, xp_kind_average_pool, xp_kind_global_average_pool, xp_kind_resize;
 /* Element by element (xp_kinds_element.c). |which| is one of the enums. */
 extern const xp_kind xp_kind_unary, xp_kind_binary, xp_kind_convert, xp_kind_half, xp_kind_prelu, xp_kind_softmax,
     xp_kind_pad, xp_kind_tanh;
+/* Of two inputs within bounds, by code of our own (xp_kinds_bounded.c). */
+extern const xp_kind xp_kind_bounded;
 /* That only move elements, by code of our own (xp_kinds_move.c). */
 extern const xp_kind xp_kind_relayout, xp_kind_concat, xp_kind_slice, xp_kind_transpose, xp_kind_depth_to_space;
 
@@ -27,7 +31,9 @@ typedef enum {
   XP_ROUND,
   XP_SIGMOID,
   XP_SQRT,
-  XP_TANH
+  XP_TANH,
+  XP_EXP,
+  XP_GELU
 } xp_unary;
 typedef enum { XP_ADD, XP_DIV, XP_MAX, XP_MIN, XP_MUL, XP_SUB } xp_binary;
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * xnnpack/xp_kinds_weights.c - Conv, ConvTranspose, and products with a constant matrix. */
+#include <string.h>
+
 #include "xp_library.h"
 
 /* Output size of one dimension: |i| 0 for rows. Negative: the window does not fit. */
@@ -45,6 +47,25 @@ static const char *linear_shape(const xp_step *s, const xp_dims *const *in, xp_d
   return NULL;
 }
 
+/* Matrices of any number of dimensions before. */
+static const char *product_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
+  const xp_dims *a = in[0], *b = in[1];
+  xp_dims batch_a = *a, batch_b = *b;
+  (void)s;
+  batch_a.rank -= 2, batch_b.rank -= 2;
+  if (a->d[a->rank - 1] != b->d[b->rank - 2]) return "the inner dimensions of the product differ";
+  if (!xp_broadcast(&batch_a, &batch_b, out)) return "the shapes do not broadcast";
+  out->d[out->rank++] = a->d[a->rank - 2], out->d[out->rank++] = b->d[b->rank - 1];
+  return NULL;
+}
+
+/* Sums of nothing. */
+static void product_empty(const xp_step *s, const xp_call *c) {
+  (void)s;
+  memset(c->out, 0, xp_elements(c->out_dims) * sizeof(float));
+}
+
+const xp_kind xp_kind_product = {.shape = product_shape, .lib = &xp_lib_product, .run_empty = product_empty};
 const xp_kind xp_kind_conv = {.shape = conv_shape, .lib = &xp_lib_conv};
 const xp_kind xp_kind_deconv = {.shape = deconv_shape, .lib = &xp_lib_deconv};
 const xp_kind xp_kind_linear = {.shape = linear_shape, .lib = &xp_lib_linear};

@@ -22,6 +22,7 @@ extern const xp_calls xp_lib_unary, xp_lib_convert, xp_lib_half, xp_lib_prelu, x
     xp_lib_pad;
 extern const xp_calls xp_lib_max_pool, xp_lib_average_pool, xp_lib_global_average_pool, xp_lib_resize;
 extern const xp_calls xp_lib_conv, xp_lib_deconv, xp_lib_linear;
+extern const xp_calls xp_lib_product; /* of two inputs; |create| NULL: the library has none */
 enum xnn_status xp_lib_make(const xp_recipe *r, xnn_operator_t *out_op);
 
 extern const char xp_lib_version[];

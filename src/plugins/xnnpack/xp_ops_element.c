@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "xp_bytes.h"
+#include "xp_library.h"
 
 static const char *check_float(const xp_graph *g, size_t node) {
   if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
@@ -22,7 +23,9 @@ static const struct {
                {"Ceil", XP_CEIL},
                {"Clip", XP_CLAMP},
                {"Elu", XP_ELU},
+               {"Exp", XP_EXP},
                {"Floor", XP_FLOOR},
+               {"Gelu", XP_GELU},
                {"HardSwish", XP_HARD_SWISH},
                {"LeakyRelu", XP_LEAKY_RELU},
                {"Neg", XP_NEG},
@@ -47,12 +50,28 @@ static const char *check_alpha(const xp_graph *g, size_t node) {
   return why ? why : isnormal(a) && a > 0 ? NULL : "the library wants alpha above 0";
 }
 
-/* The library has a table of bytes, and nothing for floats. */
+/* Not of all versions. */
+static bool has_floats(xp_unary unary) {
+  const xp_step s = {.kind = &xp_kind_unary, .which = (int)unary};
+  return xp_is_possible(&s, OX_F32);
+}
+
+static const char *check_exp(const xp_graph *g, size_t node) {
+  const char *why = check_float(g, node);
+  return why ? why : has_floats(XP_EXP) ? NULL : "this version of the library does not have it";
+}
+static const char *check_gelu(const xp_graph *g, size_t node) {
+  const char *why = check_float(g, node);
+  if (!why && !xp_attr_is(g, node, "approximate", "none", "none")) why = "an approximation";
+  return why ? why : has_floats(XP_GELU) ? NULL : "this version of the library does not have it";
+}
+
+/* One version has a table of bytes, and nothing for floats. */
 static const char *check_tanh(const xp_graph *g, size_t node) {
   xp_bytes x;
   xp_step s = {.kind = &xp_kind_unary, .which = XP_TANH};
   const char *why = check_float(g, node);
-  if (why) return why;
+  if (why || has_floats(XP_TANH)) return why;
   return xp_bytes_around(g, node, &x) && xp_bytes_fit(g, &x, NULL, OX_I8, &s) ? NULL : "the library has it in 8 bits";
 }
 
@@ -89,7 +108,8 @@ static ox_status *emit_unary(xp_build *b, size_t node) {
   xp_tail tail = {.lo = -INFINITY, .hi = INFINITY, .out = xp_out(g, node, 0)};
   if (unaries[row].unary == XP_CLAMP) (void)xp_read_bounds(g, node, &tail.lo, &tail.hi);
   XP_TRY(xp_need(b, x, OX_F32, last, &in));
-  const xp_kind *kind = unaries[row].unary == XP_TANH ? &xp_kind_tanh : &xp_kind_unary;
+  bool tanh = unaries[row].unary == XP_TANH && !has_floats(XP_TANH);
+  const xp_kind *kind = tanh ? &xp_kind_tanh : &xp_kind_unary;
   XP_TRY(xp_add(b, node, kind, &in, 1, tail.out, OX_F32, last, &s));
   s->which = (int)unaries[row].unary, s->lo = tail.lo, s->hi = tail.hi, s->number = alpha(g, node);
   return NULL;
@@ -240,13 +260,15 @@ static ox_status *emit_binary(xp_build *b, size_t node) {
       XP_TRY(xp_need_constant(b, v[i], last ? rank : ranks[i], last, &in[i]));
     else
       XP_TRY(xp_need(b, v[i], OX_F32, last, &in[i]));
-  XP_TRY(xp_add(b, node, &xp_kind_binary, in, 2, tail.out, OX_F32, last, &s));
+  bool bounded = !xp_lib_bounds && (tail.lo > -INFINITY || tail.hi < INFINITY);
+  XP_TRY(xp_add(b, node, bounded ? &xp_kind_bounded : &xp_kind_binary, in, 2, tail.out, OX_F32, last, &s));
   s->which = (int)binaries[row].binary, s->lo = tail.lo, s->hi = tail.hi;
   return NULL;
 }
 
 const xp_operator xp_ops_element[] = {{"Abs", check_float, emit_unary},         {"Ceil", check_float, emit_unary},
                                       {"Clip", check_bounds, emit_unary},       {"Elu", check_alpha, emit_unary},
+                                      {"Exp", check_exp, emit_unary},           {"Gelu", check_gelu, emit_unary},
                                       {"Floor", check_float, emit_unary},       {"HardSwish", check_float, emit_unary},
                                       {"LeakyRelu", check_alpha, emit_unary},   {"Neg", check_float, emit_unary},
                                       {"Relu", check_bounds, emit_unary},       {"Round", check_float, emit_unary},

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "xp_library.h"
+
 enum { MOST_CHANNELS = 1 << 30, MOST_DEPTHWISE = 25 };
 
 /* ---- convolutions ---- */
@@ -177,8 +179,23 @@ static const char *check_matrix(const xp_dims *w) {
   return NULL;
 }
 
+/* Two factors that are not constant. */
+static bool is_product(const xp_graph *g, size_t node) {
+  uint32_t a = xp_in(g, node, 0), b = xp_in(g, node, 1);
+  return xp_lib_product.create && !xp_is_weights(g, b) && xp_is_float(g, a) && xp_is_float(g, b) &&
+         xp_rank(g, a) >= 2 && xp_rank(g, b) >= 2;
+}
+
+static ox_status *emit_product(xp_build *b, size_t node) {
+  uint32_t in[2];
+  xp_step *s;
+  for (size_t i = 0; i < 2; i++) XP_TRY(xp_need(b, xp_in(&b->g, node, i), OX_F32, false, &in[i]));
+  return xp_add(b, node, &xp_kind_product, in, 2, xp_out(&b->g, node, 0), OX_F32, false, &s);
+}
+
 static const char *check_matmul(const xp_graph *g, size_t node) {
   xp_dims w;
+  if (is_product(g, node)) return NULL;
   const char *why = check_floats(g, node);
   xp_shape(g, xp_in(g, node, 1), &w);
   if (why) return why;
@@ -207,6 +224,7 @@ static size_t find_bias(const xp_build *b, size_t node, int64_t n, uint32_t *out
 
 static ox_status *emit_matmul(xp_build *b, size_t node) {
   xp_dims w;
+  if (is_product(&b->g, node)) return emit_product(b, node);
   xp_shape(&b->g, xp_in(&b->g, node, 1), &w);
   int64_t n = w.rank == 2 ? w.d[1] : 1;
   uint32_t bias = UINT32_MAX;

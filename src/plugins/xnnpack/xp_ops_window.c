@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "xp_bytes.h"
+#include "xp_library.h"
 
 /* ---- pools ---- */
 
@@ -121,6 +122,7 @@ static ox_status *emit_global(xp_build *b, size_t node) {
   if (bytes) {
     XP_TRY(xp_bytes_add(b, node, &x, OX_I8, true, &made));
   } else {
+    if (!xp_lib_bounds) tail = (xp_tail){.lo = -INFINITY, .hi = INFINITY, .out = xp_out(&b->g, node, 0)};
     XP_TRY(xp_need(b, xp_in(&b->g, node, 0), OX_F32, true, &in));
     XP_TRY(xp_add(b, node, &xp_kind_global_average_pool, &in, 1, tail.out, OX_F32, true, &s));
     s->lo = tail.lo, s->hi = tail.hi;

@@ -87,7 +87,7 @@ typedef struct xp_context {
   size_t *offset;
   void **at;           /* of all tensors, in this run */
   xnn_operator_t *ops; /* of steps; NULL: shared, or none */
-  char *memory; /* tensors, and from |room| on what the library's operators work on, one after the other */
+  char *memory;        /* tensors, and from |room| on what the library's operators work on, one after the other */
   size_t memory_bytes, room;
 } xp_context;
 

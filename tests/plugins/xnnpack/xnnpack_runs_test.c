@@ -280,8 +280,9 @@ static void test_another_libpthreadpool(void **state) {
   ox_session *s;
   CHECK_OK(open_with(env, 2, NULL, NULL, &s));
   run_sum(s, x);
-  assert_int_equal(h.warnings, loaded ? 1 : 0);
-  if (loaded) assert_non_null(strstr(h.text, "libpthreadpool"));
+  bool theirs = loaded && !XNNPACK_IS_STATIC; /* a library inside the plug-in is bound to it */
+  assert_int_equal(h.warnings, theirs ? 1 : 0);
+  if (theirs) assert_non_null(strstr(h.text, "libpthreadpool"));
   ox_session_release(s);
   ox_value_release(x);
   ox_env_release(env);

@@ -72,6 +72,8 @@ static enum xnn_status unary_create(const xp_step *s, const xp_call *c, xnn_oper
     case XP_SQRT:
       return xnn_create_square_root_nc_f32(ONE, 0, op);
     case XP_TANH: /* of bytes alone */
+    case XP_EXP:
+    case XP_GELU:
       break;
   }
   return xnn_status_unsupported_parameter;
@@ -105,6 +107,8 @@ static enum xnn_status unary_setup(const xp_step *s, const xp_call *c, xnn_opera
     case XP_SQRT:
       return xnn_setup_square_root_nc_f32(op, n, c->in[0], c->out, pool);
     case XP_TANH:
+    case XP_EXP:
+    case XP_GELU:
       break;
   }
   return xnn_status_unsupported_parameter;
