@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "graph/known.h"
+#include "graph/node_activation.h"
 #include "graph/tape.h"
 #include "kern/binary/binary.h"
 #include "kern/binary/broadcast.h"
 #include "kern/quant/convert.h"
+#include "onyx/onyx.h"
 #include "ops/shared/check.h"
 #include "ops/shared/tiles.h"
 
@@ -357,6 +359,14 @@ static ox_status *gradient_div(ox_tape *t, const ox_node *n, ox_id g) {
   return ox_tape_credit_op(t, n->in[1], "Neg", share, OX_NONE);
 }
 
+/* With one slope, a LeakyRelu. */
+static bool one_slope(const ox_graph *g, const ox_node *n, ox_activation *a) {
+  const ox_tensor *t = n->n_in == 2 ? ox_graph_const(g, n->in[1]) : NULL;
+  if (!t || t->kind != OX_TENSOR || !t->data || ox_shape_count(&t->shape) != 1) return false;
+  a->params[0] = (float)ox_tensor_element(t, 0), a->n_params = 1;
+  return true;
+}
+
 #define ROW(op, ver, mask, infer_fn, load_fn, alias, ...)                                                           \
   {                                                                                                                 \
     OX_SCHEMA(.name = op, .since = ver, .types = {mask}, .vars = "TT", .min_in = 2, .max_in = 2, .infer = infer_fn, \
@@ -393,6 +403,6 @@ static const ox_op ops[] = {
     ROW("BitwiseOr", 18, OX_T_INT, infer, load, 3, PLAIN),
     ROW("BitwiseXor", 18, OX_T_INT, infer, load, 3, PLAIN),
     ROW("PRelu", 1, OX_T_NUMBER, infer_prelu, load_prelu6, 3, PLAIN),
-    ROW("PRelu", 7, OX_T_NUMBER, infer_prelu, load, 3, PLAIN),
+    ROW("PRelu", 7, OX_T_NUMBER, infer_prelu, load, 3, OX_IS_ACTIVATION("LeakyRelu", one_slope)),
 };
 const ox_op_set ox_ops_binary = {ops, OX_COUNT(ops)};

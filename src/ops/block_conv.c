@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/block_conv.c - ai.onyx.BlockConv(X, W, B, Z, G): FusedConv with X, Z and Y in blocks of channels
- * (docs/blocks.md), of X times the gate G [N, C / 16, 1..., 16]. Constant weights are packed when shapes are known,
- * once for each form that is the cheapest for some. */
+ * ops/block_conv.c - ai.onyx.BlockConv(X, W, B, Z, G, S): FusedConv with X, Z and Y in blocks of channels
+ * (docs/blocks.md), of X times the gate G [N, C / 16, 1..., 16], through a PRelu with the slopes S [1, M / 16, 1...,
+ * 16]. Constant weights are packed when shapes are known, once for each form that is the cheapest for some. */
 #include "base/cksize.h"
 #include "kern/blocks/bconv_direct.h"
 #include "ops/shared/bconv_pack.h"
@@ -9,7 +9,7 @@
 #include "ops/shared/check.h"
 #include "ops/shared/conv_node.h"
 
-enum { X, W, B, Z, G };
+enum { X, W, B, Z, G, S };
 
 typedef struct block_conv_attrs {
   ox_conv_attrs conv; /* first: its rows serve here, too */
@@ -29,6 +29,7 @@ typedef struct block_conv_prep {
   const float *w;                                 /* constant W, packed */
   enum { NOTHING, PACK, SCALE_W, SCALE_X } first; /* what stage 0 does, into shared memory */
   size_t made_at;                                 /* ... there, behind what the plan wants */
+  const float *slope;                             /* of a LeakyRelu: that of all channels */
 } block_conv_prep;
 
 /* X as FusedConv would have it, for |w|. */
@@ -42,8 +43,10 @@ static ox_status *plain_x(const block_conv_attrs *a, const ox_shape *x, const ox
   return NULL;
 }
 
-static ox_shape gate_of(const ox_shape *x) {
+/* One element for each channel of |x|. */
+static ox_shape per_channel(const ox_shape *x, int64_t images) {
   ox_shape s = *x;
+  s.dim[0] = images;
   for (int i = 2; i < s.rank - 1; i++) s.dim[i] = 1;
   return s;
 }
@@ -57,10 +60,14 @@ static ox_status *infer(ox_infer_ctx *c) {
   if (y.rank >= OX_MAX_RANK) return ox_fail(OX_LIMIT, "X has rank %d, at most %d", x.rank, OX_MAX_RANK - 1);
   if (w->rank > 0) OX_TRY(ox_infer_shape_is(c, B, 1, &w->dim[0]));
   if (c->in[X]->shape.rank > 0) {
-    ox_shape gate = gate_of(&c->in[X]->shape);
+    ox_shape gate = per_channel(&c->in[X]->shape, c->in[X]->shape.dim[0]);
     OX_TRY(ox_infer_shape_is(c, G, gate.rank, gate.dim));
   }
   y = ox_shape_to_blocks(&y);
+  if (y.rank > 0) {
+    ox_shape slopes = per_channel(&y, 1);
+    OX_TRY(ox_infer_shape_is(c, S, slopes.rank, slopes.dim));
+  }
   ox_infer_out(c, 0, OX_F32, &y);
   return NULL;
 }
@@ -120,6 +127,17 @@ static ox_status *book(ox_kernel_ctx *c, block_conv_prep *p) {
   return NULL;
 }
 
+/* A LeakyRelu has the slopes of a PRelu: forms apply those to sums in registers. */
+static ox_status *make_slopes(ox_kernel_ctx *c, ox_act *act, const float **out) {
+  if (act->kind != OX_ACT_LEAKY_RELU) return NULL;
+  int64_t n = c->out[0]->shape.dim[1] * OX_BLOCK;
+  float *slope = ox_ctx_alloc(c, (size_t)n * sizeof *slope);
+  if (!slope) return ox_oom();
+  for (int64_t i = 0; i < n; i++) slope[i] = act->a;
+  act->kind = OX_ACT_NONE, *out = slope;
+  return NULL;
+}
+
 static ox_status *prepare(ox_kernel_ctx *c) {
   const block_conv_attrs *a = c->attrs;
   const block_conv_state *s = c->state;
@@ -131,10 +149,15 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (!p) return ox_oom();
   if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))
     return ox_fail(OX_SHAPE_MISMATCH, "Z must have the shape of the output");
-  ox_shape gate = gate_of(&c->in[X]->shape);
+  ox_shape gate = per_channel(&c->in[X]->shape, c->in[X]->shape.dim[0]), slopes = per_channel(&c->out[0]->shape, 1);
+  if (ox_ctx_has(c, S) && !ox_shape_equal(&c->in[S]->shape, &slopes))
+    return ox_fail(OX_SHAPE_MISMATCH, "S must have one element for each channel of Y");
   if (ox_ctx_has(c, G) && !ox_shape_equal(&c->in[G]->shape, &gate))
     return ox_fail(OX_SHAPE_MISMATCH, "G must have one element for each channel of X");
   OX_TRY(read_task(a, c->isa, &t));
+  if (ox_ctx_has(c, S) && t.act.kind != OX_ACT_NONE)
+    return ox_fail(OX_INVALID_MODEL, "BlockConv: slopes and the activation %s", a->conv.activation);
+  OX_TRY(make_slopes(c, &t.act, &p->slope));
   OX_TRY(plain_x(a, &c->in[X]->shape, w, &x));
   y = ox_shape_from_blocks(&c->out[0]->shape, w->dim[0]);
   OX_TRY(ox_conv_geom_make(c, &a->conv, &x, w, &y, &t.g));
@@ -193,6 +216,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                           .z = floats_of(c, Z),
                           .y = c->out[0]->data,
                           .shared = c->shared,
+                          .slope = p->slope ? p->slope : floats_of(c, S),
                           .filters = lend,
                           .filters_ctx = c};
   p->plan->form->run(p->plan, &a, stage - (p->first != NOTHING), tiles.begin, tiles.end, scratch);
@@ -207,7 +231,7 @@ static double flops(const ox_kernel_ctx *c) {
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BlockConv", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 2,
-               .max_in = 5, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
+               .max_in = 6, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
      OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W)},
 };
 const ox_op_set ox_ops_block_conv = {ops, OX_COUNT(ops)};

@@ -91,6 +91,7 @@ typedef struct problem {
   int64_t taps[3][64];
   int64_t k, in_pixels, pixels, ic, oc, n_y; /* ic, oc: of all groups */
   float *x, *w, *bias, *z;                   /* as ONNX has them */
+  float *slope;                              /* to the end of the last block */
   double *want, *size;                       /* size: the sum of magnitudes */
 } problem;
 
@@ -117,6 +118,7 @@ static void solve(problem *p) {
     double v = conv_sum_at(g, p->x, p->w + plane % p->oc * p->k, plane / g->oc, o, &p->size[i]);
     if (p->bias) v += (double)p->bias[plane % p->oc];
     if (p->z) v += (double)p->z[i];
+    if (p->slope && v < 0) v *= (double)p->slope[plane % p->oc];
     p->want[i] = ox_act_f64(p->t.act, v);
   }
 }
@@ -128,13 +130,15 @@ static void problem_init(problem *p, const shape *s) {
   p->x = noise(s->batch * p->ic * p->in_pixels), p->w = noise(p->oc * p->k);
   p->bias = next(3) ? noise(p->oc) : NULL, p->z = next(2) ? noise(p->n_y) : NULL;
   p->t.act = (ox_act){next(OX_ACT_SOFTPLUS + 1), 0.25f, 0.5f};
+  p->slope = next(4) ? NULL : noise(OX_ROUND_UP(p->oc, OX_BLOCK));
+  if (p->slope) p->t.act.kind = OX_ACT_NONE;
   if (p->t.act.kind == OX_ACT_THRESHOLDED_RELU) p->t.act.a = -1e9f; /* no sum may lie at its jump */
   p->want = malloc((size_t)p->n_y * sizeof(double) + 1), p->size = malloc((size_t)p->n_y * sizeof(double) + 1);
   solve(p);
 }
 
 static void problem_deinit(problem *p) {
-  free(p->x), free(p->w), free(p->bias), free(p->z), free(p->want), free(p->size);
+  free(p->x), free(p->w), free(p->bias), free(p->z), free(p->slope), free(p->want), free(p->size);
 }
 
 /* ---- blocks ---- */
@@ -193,8 +197,13 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
   size_t floats = f->weight_floats(&p->t);
   float *packed = malloc(floats * sizeof *packed + OX_PAD_BYTES);
   for (int64_t u = floats ? f->weight_units(&p->t) : 0; u-- > 0;) pack_unit(f, p, packed, u);
-  ox_conv_args a = {
-      .x = x, .w = floats ? packed : p->w, .bias = p->bias, .z = p->z ? z : NULL, .y = y, .shared = shared};
+  ox_conv_args a = {.x = x,
+                    .w = floats ? packed : p->w,
+                    .bias = p->bias,
+                    .z = p->z ? z : NULL,
+                    .y = y,
+                    .shared = shared,
+                    .slope = p->slope};
   if (p->t.lends) a.filters = lend, a.filters_ctx = p;
   for (uint32_t s = 0; s < plan->n_stages; s++)
     for (int64_t end = plan->n_tiles[s], begin; end > 0; end = begin) {

@@ -151,6 +151,63 @@ static void test_a_gate(void **state) {
   to_blocks(x, C, H * WID, blocks);
 }
 
+/* Slopes are a PRelu: what FusedConv makes, bent. NaN stays, -inf times 0 is one. */
+static void test_slopes(void **state) {
+  (void)state;
+  static const float specials[] = {0.5f, NAN, INFINITY, -INFINITY, -0.0f, -1e-42f};
+  static const int64_t strides[] = {2, 1}, pads[] = {1, 0, 1, 2}, sd[] = {1, 3, 1, 1, 16};
+  static float slope[48];
+  fill(slope, OX_COUNT(slope), 5), slope[3] = 0, slope[4] = 1.5f, slope[5] = NAN;
+  for (size_t i = 0; i < OX_COUNT(specials); i++) {
+    one_node n, want;
+    blocks[7] = specials[i], x[7 * H * WID] = specials[i]; /* channel 7 of pixel 0 of image 0 */
+    one_node_init(&n, "ai.onyx", "BlockConv", 1, 1), one_node_init(&want, "com.microsoft", "FusedConv", 1, 1);
+    one_node_ints(&n, "strides", 2, strides), one_node_ints(&n, "pads", 4, pads);
+    one_node_ints(&want, "strides", 2, strides), one_node_ints(&want, "pads", 4, pads);
+    one_node_input(&n, OX_F32, 5, xb_dims, blocks), one_node_input(&want, OX_F32, 4, x_dims, x);
+    one_node_const(&n, OX_F32, 4, w_dims, w), one_node_input(&want, OX_F32, 4, w_dims, w);
+    for (int k = 0; k < 3; k++) one_node_input(&n, OX_F32, -1, NULL, NULL);
+    one_node_input(&n, OX_F32, 5, sd, slope);
+    CHECK_OK(one_node_run(&n));
+    CHECK_OK(one_node_run(&want));
+    for (int64_t e = 0; e < N * M * OH * OW; e++) {
+      float got = ((float *)n.out[0].data)[block_at(e, M, OH * OW)], right = ((float *)want.out[0].data)[e];
+      if (right < 0) right *= slope[e / (OH * OW) % M];
+      if (isnan(right) ? isnan(got) : got == right || fabsf(got - right) <= 4e-5f * fmaxf(fabsf(right), 1)) continue;
+      fail_msg("an element of %g: [%lld]: %g, wanted %g", (double)specials[i], (long long)e, (double)got,
+               (double)right);
+    }
+    one_node_deinit(&n), one_node_deinit(&want);
+  }
+  setup(state);
+}
+
+static void test_slopes_that_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *what, *activation;
+    int64_t slope[5];
+  } rows[] = {{"too few", "", {1, 2, 1, 1, 16}},
+              {"a slope for each image", "", {N, 3, 1, 1, 16}},
+              {"a slope for each pixel", "", {1, 3, OH, OW, 16}},
+              {"an activation, too", "Relu", {1, 3, 1, 1, 16}}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    one_node n;
+    one_node_init(&n, "ai.onyx", "BlockConv", 1, 1);
+    static const int64_t strides[] = {2, 1}, pads[] = {1, 0, 1, 2};
+    one_node_ints(&n, "strides", 2, strides), one_node_ints(&n, "pads", 4, pads);
+    one_node_str(&n, "activation", rows[i].activation);
+    one_node_input(&n, OX_F32, 5, xb_dims, blocks);
+    one_node_const(&n, OX_F32, 4, w_dims, w);
+    for (int k = 0; k < 3; k++) one_node_input(&n, OX_F32, -1, NULL, NULL);
+    one_node_input(&n, OX_F32, 5, rows[i].slope, z_blocks);
+    ox_status *st = one_node_run(&n);
+    if (!st) fail_msg("%s: taken", rows[i].what);
+    ox_status_free(st);
+    one_node_deinit(&n);
+  }
+}
+
 static void test_gates_that_are_refused(void **state) {
   (void)state;
   static const struct {
@@ -208,9 +265,13 @@ static void test_what_is_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_like_fused_conv), cmocka_unit_test(test_a_unit_axis),
-      cmocka_unit_test(test_a_gate),          cmocka_unit_test(test_gates_that_are_refused),
+      cmocka_unit_test(test_like_fused_conv),
+      cmocka_unit_test(test_a_unit_axis),
+      cmocka_unit_test(test_a_gate),
+      cmocka_unit_test(test_gates_that_are_refused),
       cmocka_unit_test(test_what_is_refused),
+      cmocka_unit_test(test_slopes),
+      cmocka_unit_test(test_slopes_that_are_refused),
   };
   return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -17,7 +17,7 @@
 typedef struct ox_bconv_task {
   ox_isa isa;
   ox_conv_geom g; /* in and out are 0 where a load does not know them yet */
-  ox_act act;     /* after bias and residual */
+  ox_act act;     /* after bias and residual; none where a run has slopes (ox_conv_args.slope) */
   bool x_plain;   /* an image: few channels, as the model's input has them */
   bool exact;     /* no form may be chosen whose rounding errors exceed those of plain sums (Winograd's do) */
   bool lends;     /* runs tell what W holds (ox_conv_args.filters), so that no form keeps what it hardly ever needs */
@@ -55,7 +55,8 @@ struct ox_bconv_form {
   void (*scale)(const ox_bconv_task *t, float *to, const float *from, const float *scale, int64_t u0, int64_t u1);
   /* Fills |p|, plan_bytes of zeros but for p->task and p->form. False: a size overflows. */
   bool (*plan)(ox_bconv_plan *p);
-  /* Tiles [begin, end) of a stage. a->w is packed, a->z in blocks like y; bias has groups * oc elements. */
+  /* Tiles [begin, end) of a stage. a->w is packed, a->z in blocks like y; bias has groups * oc elements, slope as many
+   * and those that fill the last block. */
   void (*run)(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
               void *scratch);
 };

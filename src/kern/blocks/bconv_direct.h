@@ -51,6 +51,7 @@ typedef struct ox_bconv_grouped {
   const float *z[2], *bias;
   size_t channels;
   float lo, hi;
+  const float *slope; /* [16] or NULL */
 } ox_bconv_grouped;
 
 enum { OX_BCONV_MOST_PANELS = 3, OX_BCONV_MOST_PIXELS = 28 };
@@ -78,6 +79,8 @@ typedef struct ox_bconv_variant {
   void (*scale_lanes)(float *to, const float *from, const float *s, size_t n);
   /* y[i] = act(y[i]) */
   void (*finish)(const ox_act *act, float *y, size_t n);
+  /* y[i][l] = y[i][l] < 0 ? y[i][l] slope[l] : y[i][l] for |n| lines */
+  void (*bend)(float *y, const float *slope, size_t n);
 } ox_bconv_variant;
 
 /* How many of |left| panels the next tile of registers takes. */

@@ -204,6 +204,13 @@ static void scale_lanes(float *to, const float *from, const float *s, size_t n) 
 
 static void finish(const ox_act *act, float *y, size_t n) { vf32_act_run(act, y, n); }
 
+static void bend(float *y, const float *slope, size_t n) {
+  vf32 s[PER];
+  OX_UNROLL for (int j = 0; j < PER; j++) s[j] = vf32_load(slope + j * L);
+  for (; n--; y += OX_BLOCK)
+    OX_UNROLL for (int j = 0; j < PER; j++) vf32_store(y + j * L, vf32_prelu(vf32_load(y + j * L), s[j]));
+}
+
 #ifndef BCONV_MR2
 #define BCONV_MR2 0
 #endif
@@ -228,4 +235,5 @@ const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA) = {
     .scale_lines = scale_lines,
     .scale_lanes = scale_lanes,
     .finish = finish,
+    .bend = bend,
 };

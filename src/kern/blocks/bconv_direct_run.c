@@ -133,19 +133,27 @@ typedef struct strips { /* the pixels of a tile for one block of k */
   int64_t x_row, x_step;
   float *y;
   const float *z;
+  const float *slope; /* of the first panel, or NULL */
   int64_t y_row;
 } strips;
 
+static void bend_or_finish(const plan *p, float *y, const float *slope, size_t floats) {
+  if (slope)
+    p->v->bend(y, slope, floats / OX_BLOCK);
+  else
+    p->v->finish(&p->head.task.act, y, floats);
+}
+
 /* The activation of panel |q| while it is in L1. */
-static void finish(const plan *p, const ox_bconv_mul *m, int64_t rows, int64_t n, int64_t q) {
-  const ox_act *act = &p->head.task.act;
+static void finish(const plan *p, const ox_bconv_mul *m, const float *slope, int64_t rows, int64_t n, int64_t q) {
   float *y = m->y[0] + (size_t)q * m->y_panel;
+  if (slope) slope += q * OX_BLOCK;
   if (rows == 1) {
-    p->v->finish(act, y, m->n_strips * m->y_move);
+    bend_or_finish(p, y, slope, m->n_strips * m->y_move);
     return;
   }
   for (size_t i = 0; i < 2 * m->n_strips; i++)
-    p->v->finish(act, y + i / 2 * m->y_move + (i % 2 ? m->y[1] - m->y[0] : 0), (size_t)n * OX_BLOCK);
+    bend_or_finish(p, y + i / 2 * m->y_move + (i % 2 ? m->y[1] - m->y[0] : 0), slope, (size_t)n * OX_BLOCK);
 }
 
 /* Strips of one shape, from |row|, |col| on: in a row, or one below the other. */
@@ -158,13 +166,13 @@ static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, const ox_
   m->z[0] = s->z ? s->z + at : NULL, m->z[1] = s->z ? m->z[0] + y1 : NULL;
   m->x_move = (size_t)(rows == 2 ? 2 * s->x_row : n * s->x_step);
   m->y_move = (size_t)(rows == 2 ? 2 * s->y_row : n) * OX_BLOCK;
-  bool post = p->post && m->last;
+  bool post = (p->post || s->slope) && m->last;
   for (int64_t i = 0, now; i < count; i += now) {
     now = post ? OX_MIN(count - i, POST_STRIPS) : count - i;
     m->n_strips = (size_t)now;
     reg->mul[rows * n - 1](m);
     m->ahead += m->ahead_k * m->n_segs * m->n_strips * OX_BLOCK;
-    for (int64_t q = 0; post && q < reg->np; q++) finish(p, m, rows, n, q);
+    for (int64_t q = 0; post && q < reg->np; q++) finish(p, m, s->slope, rows, n, q);
     for (int j = 0; j < 2; j++) {
       m->x[j] += m->n_strips * m->x_move, m->y[j] += m->n_strips * m->y_move;
       if (s->z) m->z[j] += m->n_strips * m->y_move;
@@ -227,6 +235,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
         m.ahead = m.w + (np * p->k - done) * OX_BLOCK; /* of the tile that most often follows */
       m.bias = a->bias ? a->bias + t->group * g->oc + q * OX_BLOCK : NULL;
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
+      s.slope = a->slope ? a->slope + (t->group * p->panels + q) * OX_BLOCK : NULL;
       s.y = a->y + y + q * p->pixels * OX_BLOCK, s.z = a->z ? a->z + y + q * p->pixels * OX_BLOCK : NULL;
       m.fetch = q == t->q0 && t->in_place && !p->padded && p->unit == OX_BLOCK;
       multiply(p, t, &m, &s, &reg);

@@ -32,7 +32,9 @@ OX_INLINE void grouped_product(const ox_bconv_grouped *m, int mr) {
     size_t at = (size_t)(i < h ? i : i - h) * OX_BLOCK + (size_t)(j * L);
     vf32 v = acc[i][j];
     if (m->z[0]) v = vf32_add(v, vf32_load(m->z[i >= h] + at));
-    vf32_store(m->y[i >= h] + at, vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v))); /* NaN passes */
+    v = vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN passes */
+    if (m->slope) v = vf32_prelu(v, vf32_load(m->slope + j * L));
+    vf32_store(m->y[i >= h] + at, v);
   }
 }
 

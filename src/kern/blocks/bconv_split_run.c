@@ -155,6 +155,7 @@ static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, flo
     out.y[half] = t->a->y + at;
     out.z[half] = t->a->z ? t->a->z + at : NULL;
     out.bias[half] = t->a->bias ? t->a->bias + (block + half) * 16 : NULL;
+    out.slope[half] = t->a->slope ? t->a->slope + (block + half) * 16 : NULL;
     out.lanes[half] = (size_t)OX_MIN(p->g.oc - (block + half) * 16, 16);
   }
   p->v->finish_pixels(&out);

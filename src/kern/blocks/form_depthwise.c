@@ -73,6 +73,7 @@ static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage
                          .w = a->w + block * taps * OX_BLOCK,
                          .bias = bias,
                          .z = a->z ? a->z + at : NULL,
+                         .slope = a->slope ? a->slope + block * OX_BLOCK : NULL,
                          .y = a->y + at};
     ox_window_rows(&p->window, &w, r0, OX_MIN(r0 + p->tile_rows, rows), scratch);
   }

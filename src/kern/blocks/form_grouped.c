@@ -165,7 +165,8 @@ static void output_row(const grouped_plan *p, const ox_conv_args *a, const tile 
   int64_t y = (t->image * p->blocks + t->block) * p->pixels + (t->d * g->out[1] + h) * g->out[2] + t->w0;
   ox_bconv_grouped m = {.w = a->w + t->block * p->taps * g->ic * OX_BLOCK, .segs = t->segs, .lo = p->lo, .hi = p->hi};
   m.n_segs = find_segs(p, t, h), m.channels = (size_t)(g->groups * g->oc - t->block * OX_BLOCK);
-  m.bias = a->bias ? a->bias + t->block * OX_BLOCK : NULL, m.x_step = (size_t)(g->stride[2] * g->ic * OX_BLOCK);
+  m.bias = a->bias ? a->bias + t->block * OX_BLOCK : NULL;
+  m.slope = a->slope ? a->slope + t->block * OX_BLOCK : NULL, m.x_step = (size_t)(g->stride[2] * g->ic * OX_BLOCK);
   for (int64_t i = 0, col = 0, n; i < pieces; i++, col += n) {
     n = t->n / pieces + (i < t->n % pieces);
     int64_t half = (n + 1) / 2 * OX_BLOCK, at = (y + col) * OX_BLOCK;

@@ -87,7 +87,7 @@ void ox_window_rows(const ox_window *p, const ox_window_plane *a, int64_t begin,
   int64_t step = g->stride[1] * a->pitch, ring = a->ring * a->pitch;
   int64_t from = at; /* where rows begin that wait for their activation */
   bool moves = false; /* the row before found all taps, and a step is no more than the ring */
-  ox_window_row r = {.x = x, .w = w, .bias = a->bias, .lo = p->lo, .hi = p->hi};
+  ox_window_row r = {.x = x, .w = w, .bias = a->bias, .lo = p->lo, .hi = p->hi, .slope = a->slope};
   if (a->inverse) r.scale = a->inverse[2];
   for (int64_t i = begin; i < end; i++, at += pitch) {
     bool inside = oh >= p->row_begin && oh < p->row_end;

@@ -25,6 +25,7 @@ typedef struct ox_window_row {
   const float *z;                   /* CONV: residual like y, or NULL */
   const float *bias;                /* CONV: [16] */
   float lo, hi;                     /* CONV: clamp */
+  const float *slope;               /* CONV: [16], of what is below 0, or NULL */
   const float *scale;               /* SUM: factor of each output is |factor| * scale[o] */
   float factor;
 } ox_window_row;
@@ -62,7 +63,7 @@ typedef struct ox_window_plane {
   const float *x;
   int64_t ring, pitch;
   const float *w; /* CONV: [taps][16] */
-  const float *bias, *z;
+  const float *bias, *z, *slope;
   float *y; /* row |first| of the outputs; rows follow each other. So for z */
   int64_t first;
   const float *const *inverse; /* SUM: factors by coordinate of each axis */

@@ -35,12 +35,14 @@ OX_INLINE vf32 join(vf32 acc, vf32 x, vf32 w, ox_window_kind kind) {
 OX_INLINE void finish(const ox_window_row *r, int64_t o, size_t lane, const vf32 *acc, ox_window_kind kind, int n) {
   float *y = r->y + o * OX_BLOCK + lane;
   const float *z = kind == OX_WINDOW_CONV && r->z ? r->z + o * OX_BLOCK + lane : NULL;
+  const float *slope = kind == OX_WINDOW_CONV && r->slope ? r->slope + lane : NULL;
   vf32 lo = vf32_splat(r->lo), hi = vf32_splat(r->hi);
   OX_UNROLL for (int p = 0; p < n; p++) {
     vf32 v = acc[p];
     if (kind == OX_WINDOW_CONV) {
       if (z) v = vf32_add(v, vf32_load(z + p * OX_BLOCK));
       v = vf32_min(hi, vf32_max(lo, v)); /* NaN passes */
+      if (slope) v = vf32_prelu(v, vf32_load(slope));
     } else if (kind == OX_WINDOW_SUM) {
       v = vf32_mul(v, vf32_splat(r->factor * r->scale[o + p]));
     }

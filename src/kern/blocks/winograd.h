@@ -83,6 +83,7 @@ typedef struct ox_wino_out {
   size_t ic;
   const ox_act *act;
   float lo, hi; /* clamp */
+  const float *slope; /* of the block's channels, or NULL */
   bool post;    /* |act| is not a clamp */
 } ox_wino_out;
 

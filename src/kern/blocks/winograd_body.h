@@ -264,7 +264,11 @@ static void activate(const ox_act *act, float *v, int n) {
 #undef WINO_ACT
 }
 
-OX_INLINE vf32 clamp(vf32 v, vf32 lo, vf32 hi) { return vf32_min(hi, vf32_max(lo, v)); } /* NaN passes */
+/* Clamp and slope of vector |l| of a block; NaN passes. */
+OX_INLINE vf32 bend(const ox_wino_out *t, vf32 v, vf32 lo, vf32 hi, int l) {
+  v = vf32_min(hi, vf32_max(lo, v));
+  return t->slope ? vf32_prelu(v, vf32_load(t->slope + l * L)) : v;
+}
 
 OX_INLINE void load_bias(const ox_wino_out *t, vf32 *bias) {
   OX_UNROLL for (int l = 0; l < PER_BLOCK; l++) {
@@ -288,7 +292,7 @@ static void finish_tile(const ox_wino_out *t, int m, int64_t i, int first, float
         vf32 v = vf32_add(vf32_load(s), bias[l]);
         if (g->z && r < rows && c < columns)
           v = vf32_add(v, vf32_load(g->z + at + (r * g->out_w + c) * OX_BLOCK + l * L));
-        vf32_store(s, t->post ? v : clamp(v, lo, hi));
+        vf32_store(s, t->post ? v : bend(t, v, lo, hi, l));
       }
   if (t->post) activate(t->act, sums, m * m * OX_BLOCK);
   for (int r = 0; r < rows; r++)
@@ -347,7 +351,7 @@ OX_INLINE void out_as(const ox_wino_out *t, ox_wino_kind k) {
           int64_t to = at + (r * g->out_w + c) * OX_BLOCK + l * L;
           vf32 v = vf32_add(o[r][c], bias[l]);
           if (z) v = vf32_add(v, vf32_load(z + to));
-          vf32_store(y + to, clamp(v, lo, hi));
+          vf32_store(y + to, bend(t, v, lo, hi, l));
         }
         done++;
       } else {

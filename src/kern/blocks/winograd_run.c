@@ -79,6 +79,7 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
     for (out.at = 0; out.at < width; out.at += OX_BLOCK) {
       int64_t oc = oc0 + (int64_t)out.at;
       out.block = oc / OX_BLOCK, out.filters = filters ? filters + out.at : NULL, out.first_filter = group * g->oc + oc;
+      out.slope = a->slope ? a->slope + group * channels + oc : NULL;
       out.bias = a->bias ? a->bias + group * g->oc + oc : NULL, out.lanes = (size_t)OX_MIN(g->oc - oc, OX_BLOCK);
       p->v->steps[p->kind].out(&out);
     }

@@ -81,6 +81,7 @@ typedef struct ox_split_pixels {
   const float *z[2];    /* residual like y, or NULL */
   const float *bias[2]; /* of each half, or NULL */
   size_t lanes[2];      /* that bias has */
+  const float *slope[2]; /* of each half, 16 each, or NULL: in place of act */
   ox_act act;
 } ox_split_pixels;
 

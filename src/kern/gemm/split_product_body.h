@@ -133,6 +133,7 @@ OX_INLINE void finish_half(const ox_split_pixels *p, int half, const bool clamps
   OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES) {
     size_t lanes = j < p->lanes[half] ? vf32_lanes_at(j, p->lanes[half]) : 0;
     const vf32 bias = p->bias[half] ? vf32_load_n(p->bias[half] + j, lanes) : vf32_zero();
+    const vf32 slope = p->slope[half] ? vf32_load(p->slope[half] + j) : vf32_splat(1.0f);
     const float *sums = p->sums + half * 16 + j, *z = p->z[half];
     float *y = p->y[half];
     for (size_t i = 0; i < p->n; i++, sums += NR) {
@@ -142,7 +143,8 @@ OX_INLINE void finish_half(const ox_split_pixels *p, int half, const bool clamps
       if (at < 0) continue;
       vf32 v = vf32_add(vf32_load(sums), bias);
       if (z) v = vf32_add(v, vf32_load(z + at + j));
-      vf32_store(y + at + j, clamps ? vf32_min(hi, vf32_max(lo, v)) : vf32_act(act, v));
+      v = clamps ? vf32_min(hi, vf32_max(lo, v)) : vf32_act(act, v);
+      vf32_store(y + at + j, p->slope[half] ? vf32_prelu(v, slope) : v);
     }
   }
 }

@@ -21,6 +21,8 @@ OX_INLINE vf32 vf32_softplus(vf32 x) {
   return vf32_add(vf32_at_least(x, 0.0f), vf32_log1p(vf32_exp(vf32_neg(vf32_abs(x)))));
 }
 
+OX_INLINE vf32 vf32_prelu(vf32 x, vf32 slope) { return vf32_select(vf32_lt(x, vf32_zero()), vf32_mul(slope, x), x); }
+
 OX_INLINE vf32 vf32_act(ox_act act, vf32 x) {
   vf32 a = vf32_splat(act.a), b = vf32_splat(act.b);
   switch (act.kind) {
@@ -29,7 +31,7 @@ OX_INLINE vf32 vf32_act(ox_act act, vf32 x) {
     case OX_ACT_CLIP:
       return vf32_min(b, vf32_max(a, x));
     case OX_ACT_LEAKY_RELU:
-      return vf32_select(vf32_lt(x, vf32_zero()), vf32_mul(a, x), x);
+      return vf32_prelu(x, a);
     case OX_ACT_SIGMOID:
       return vf32_sigmoid(x);
     case OX_ACT_TANH:

@@ -59,6 +59,15 @@ static ox_status *wise_edit(const ox_rewrite *g, ox_id node, const ox_blocks_use
   return NULL;
 }
 
+/* A convolution in blocks takes it in (rule block-prelu), one of planes does not. */
+static bool prelu_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
+  ox_id conv = ox_producer(g, ox_in(g, node, 0));
+  if (!wise_can(g, node, u)) return false;
+  if (conv != OX_NONE && (ox_is(g, conv, "Conv") || ox_is_of(g, conv, "FusedConv", "com.microsoft")))
+    u->gain += (float)(OX_BLOCKS_NS * ox_blocks_elements(g, ox_out(g, node, 0), false));
+  return true;
+}
+
 /* Operators with parameters of one number beside X. */
 static bool unary_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
   ox_id x = ox_in(g, node, 0), y = ox_out(g, node, 0);
@@ -75,7 +84,8 @@ static bool alone_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
 }
 
 const ox_blocks_op ox_blocks_wise_ops[] = {
-    {.ops = "Add|Sub|Mul|Div|Pow|Max|Min|Sum|Mean|Mod|PRelu|Where", .can = wise_can, .edit = wise_edit},
+    {.ops = "Add|Sub|Mul|Div|Pow|Max|Min|Sum|Mean|Mod|Where", .can = wise_can, .edit = wise_edit},
+    {.ops = "PRelu", .can = prelu_can, .edit = wise_edit},
     {.ops = "Relu|LeakyRelu|ThresholdedRelu|Elu|Selu|Celu|Sigmoid|HardSigmoid|HardSwish|Tanh|Softsign|Softplus|Mish|"
             "Gelu|Swish|Clip|Shrink|Abs|Neg|Sign|Ceil|Floor|Round|Reciprocal|Sqrt|Exp|Log|Erf|Sin|Cos|Tan|Sinh|Cosh|"
             "Asin|Acos|Atan|Asinh|Acosh|Atanh|Identity",

@@ -6,14 +6,14 @@
 #include "onyx/rewrite.h"
 
 static const char own[] = "ai.onyx";
-enum { X, W, B, Z, G, PARTS = OX_BOTTLENECK_PARTS };
+enum { X, W, B, Z, G, S, PARTS = OX_BOTTLENECK_PARTS };
 
 /* Groups of one channel: W is [C, 1, k, k]. */
 static int is_depthwise(const ox_rewrite *g, ox_id node) {
   const ox_shape *w = ox_shape_at(g, ox_in(g, node, W));
   return ox_is_of(g, node, "BlockConv", own) && w->rank == 4 && w->dim[1] == 1 && w->dim[0] > 1 &&
          ox_attr_i(g, node, "group", 1) == w->dim[0] && ox_const_type(g, ox_in(g, node, W)) != NULL &&
-         ox_in(g, node, Z) == OX_NONE;
+         ox_in(g, node, Z) == OX_NONE && ox_in(g, node, S) == OX_NONE;
 }
 
 static int all_are(const ox_rewrite *g, ox_id node, const char *name, int64_t want) {
@@ -28,7 +28,8 @@ static int is_pointwise(const ox_rewrite *g, ox_id node) {
   const ox_shape *w = ox_shape_at(g, ox_in(g, node, W));
   return ox_is_of(g, node, "BlockConv", own) && w->rank == 4 && w->dim[2] == 1 && w->dim[3] == 1 &&
          ox_attr_i(g, node, "group", 1) == 1 && !ox_attr_i(g, node, "plain_input", 0) && ox_in(g, node, G) == OX_NONE &&
-         ox_const_type(g, ox_in(g, node, W)) != NULL && all_are(g, node, "strides", 1) && all_are(g, node, "pads", 0);
+         ox_in(g, node, S) == OX_NONE && ox_const_type(g, ox_in(g, node, W)) != NULL &&
+         all_are(g, node, "strides", 1) && all_are(g, node, "pads", 0);
 }
 
 /* The part that makes |v|, if nobody else reads it. */
