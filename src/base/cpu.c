@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE
 #include "base/cpu.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static bool amx_granted(void) {
 #endif
 }
 
-ox_isa ox_isa_host(void) {
+static ox_isa ask_host(void) {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
   bool fma = c >> 12 & 1, osxsave = c >> 27 & 1, f16c = c >> 29 & 1;
@@ -69,6 +70,18 @@ ox_isa ox_isa_host(void) {
   if (tiles && (edx >> 25 & 1) && (have & OX_VNNI) && amx_granted()) have |= OX_AMX_INT8;
   if (tiles && (edx >> 22 & 1) && (have & OX_AVX512BF16) && amx_granted()) have |= OX_AMX_BF16;
   return have;
+}
+
+/* Asked once: a hypervisor answers each CPUID itself, which took one 4 us, and there are up to five. */
+ox_isa ox_isa_host(void) {
+  static _Atomic uint64_t known; /* the bits and this one; threads that ask at a time find the same */
+  const uint64_t asked = (uint64_t)1 << 63;
+  uint64_t have = atomic_load_explicit(&known, memory_order_relaxed);
+  if (!have) {
+    have = ask_host() | asked;
+    atomic_store_explicit(&known, have, memory_order_relaxed);
+  }
+  return (ox_isa)(have & ~asked);
 }
 
 void ox_cpu_model(char *out, size_t n) {

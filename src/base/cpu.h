@@ -18,8 +18,8 @@ enum {
  * be as coarse as those of TF32 or bfloat16 where that is faster. */
 enum { OX_PRECISION_TF32 = 1 << 30, OX_PRECISION_BF16 = 1 << 29 };
 
-/* What CPU and operating system allow. Asks the CPU at every call (about 1 us): keep the result. AMX is
- * reported only if Linux grants the tile state (arch_prctl ARCH_REQ_XCOMP_PERM), which this call asks for. */
+/* What CPU and operating system allow, as the first call found it. AMX is reported only if Linux grants the tile state
+ * (arch_prctl ARCH_REQ_XCOMP_PERM), which that call asks for. */
 ox_isa ox_isa_host(void);
 
 /* ox_isa_host() capped by the environment variable OX_ISA ("scalar", "avx2", "avx512" ...); unknown names are ignored.

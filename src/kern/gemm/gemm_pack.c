@@ -5,6 +5,7 @@
 
 #include "base/macros.h"
 #include "kern/gemm/gemm.h"
+#include "kern/move/move.h"
 #include "kern/simd/f32_scalar.h"
 
 /* One element of the source in the type of the panel. */
@@ -50,6 +51,15 @@ static void copy_rows(const char *src, ptrdiff_t row_bytes, size_t k, size_t byt
   for (size_t i = 0; i < k; i++, src += row_bytes, dst += bytes) memcpy(dst, src, bytes);
 }
 
+/* A transposed source: its rows, which lie along k, become columns of the panel; zeros behind the last. */
+static void transpose_rows(const ox_gemm_variant *v, const ox_gemm_src *s, const char *p, size_t k, size_t w,
+                           char *dst) {
+  size_t elem = s->type == OX_F32 ? 4 : 2, row = v->nr * elem;
+  ox_transpose_fn fn = ox_transpose_select((int64_t)elem, ox_isa_implied(v->needs));
+  fn(p, s->ns * (ptrdiff_t)elem, dst, (int64_t)row, (int64_t)w, (int64_t)k);
+  for (size_t i = 0; i < k && w < v->nr; i++) memset(dst + i * row + w * elem, 0, row - w * elem);
+}
+
 static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, size_t k, size_t col, size_t w, void *dst) {
   size_t src_elem = s->type == OX_F32 ? 4 : 2, nr = v->nr;
   const char *p = (const char *)s->p + (ptrdiff_t)col * s->ns * (ptrdiff_t)src_elem;
@@ -60,6 +70,8 @@ static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, size_t k,
       strided_bf16((const ox_u16u *)p, s->ks, s->ns, k, w, nr, dst);
   } else if (s->ns == 1 && w == nr) {
     copy_rows(p, s->ks * (ptrdiff_t)src_elem, k, nr * src_elem, dst);
+  } else if (s->ks == 1) {
+    transpose_rows(v, s, p, k, w, dst);
   } else if (src_elem == 4) {
     strided_32((const ox_u32u *)p, s->ks, s->ns, k, w, nr, dst);
   } else {
