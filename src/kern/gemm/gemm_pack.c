@@ -33,9 +33,15 @@ PACK_STRIDED(strided_16, ox_u16u, uint16_t, READ_SAME)
 PACK_STRIDED(strided_f16, ox_u16u, float, READ_F16)
 PACK_STRIDED(strided_bf16, ox_u16u, float, READ_BF16)
 
-/* Rows of unit stride: full panels by copies of a fixed size, which the compiler turns into vector moves. */
-#define COPY_ROWS(bytes)                                                                  \
-  for (size_t i = 0; i < k; i++, src += row_bytes, dst += bytes) memcpy(dst, src, bytes); \
+/* Rows of unit stride: full panels by copies of a fixed size, which the compiler turns into vector moves. What the
+ * same rows hold for the next panels is fetched meanwhile: weights come from memory, and rows are too far apart for the
+ * processor to see it coming. */
+enum { AHEAD = 256 };
+#define COPY_ROWS(bytes)                                           \
+  for (size_t i = 0; i < k; i++, src += row_bytes, dst += bytes) { \
+    OX_PREFETCH(src + AHEAD), OX_PREFETCH(src + AHEAD + 64);       \
+    memcpy(dst, src, bytes);                                       \
+  }                                                                \
   return
 
 static void copy_rows(const char *src, ptrdiff_t row_bytes, size_t k, size_t bytes, char *dst) {
