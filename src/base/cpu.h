@@ -18,6 +18,9 @@ enum {
  * be as coarse as those of TF32 or bfloat16 where that is faster. */
 enum { OX_PRECISION_TF32 = 1 << 30, OX_PRECISION_BF16 = 1 << 29 };
 
+/* The other way round (option `strassen=false`): matrix products have the errors of plain sums. */
+enum { OX_PLAIN_SUMS = 1 << 28 };
+
 /* What CPU and operating system allow, as the first call found it. AMX is reported only if Linux grants the tile state
  * (arch_prctl ARCH_REQ_XCOMP_PERM), which that call asks for. */
 ox_isa ox_isa_host(void);

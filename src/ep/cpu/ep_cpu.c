@@ -17,6 +17,8 @@ static const ox_option_def options[] = {
      "all that the processor has", "the most that kernels may use"},
     {"winograd", OX_OPTION_BOOL, NULL, "true",
      "convolutions may round like Winograd's, a few times more than plain sums"},
+    {"strassen", OX_OPTION_BOOL, NULL, "true",
+     "matrix products may round like Strassen's, a few times more than plain sums"},
     {"precision", OX_OPTION_STRING, "f32|tf32|bf16", "f32",
      "of factors in products of float32; coarser is faster on AMX, elsewhere the same"},
     {"tune_cache", OX_OPTION_STRING, NULL, "none", "a file of what was measured (docs/tuning.md)"},
@@ -29,17 +31,22 @@ static const char *option(const ox_options *opts, const char *key, const char *o
   return otherwise;
 }
 
+static bool is_off(const ox_options *opts, const char *key) {
+  char first = *option(opts, key, "1");
+  return first == '0' || first == 'f';
+}
+
 static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep) {
   ox_isa isa = ox_isa_cap(ox_isa_allowed(), option(opts, "isa", ""));
-  const char *winograd = option(opts, "winograd", "1"), *precision = option(opts, "precision", "f32"),
-             *cache = option(opts, "tune_cache", "");
+  const char *precision = option(opts, "precision", "f32"), *cache = option(opts, "tune_cache", "");
   if (*precision == 't') isa |= OX_PRECISION_TF32;
   if (*precision == 'b') isa |= OX_PRECISION_BF16;
+  if (is_off(opts, "strassen")) isa |= OX_PLAIN_SUMS;
   bool measures = strcmp(option(opts, "tune", "never"), "first_run") == 0;
   const ox_registry *ops = ox_ops_cpu();
   *out_ep = NULL;
   ox_status *st = ops ? ox_rows_ep_create(host, ops, NULL, isa, out_ep) : ox_oom();
-  if (!st) ox_rows_ep_set_exact(*out_ep, *winograd == '0' || *winograd == 'f');
+  if (!st) ox_rows_ep_set_exact(*out_ep, is_off(opts, "winograd"));
   if (!st && (*cache || measures)) st = ox_rows_ep_tune(*out_ep, *cache ? cache : NULL, measures);
   if (st) ox_rows_ep_destroy(*out_ep), *out_ep = NULL;
   return ox_ep_pass_status(host, st);
