@@ -43,9 +43,11 @@ if(onyx_xnnpack_api)
     src/plugins/xnnpack/api${onyx_xnnpack_api}/*.c)
   onyx_add_plugin(onyx_xnnpack ${onyx_xnnpack_sources})
   set_target_properties(onyx_xnnpack PROPERTIES OUTPUT_NAME onyx-xnnpack)
+  set_property(SOURCE src/plugins/xnnpack/xp_kinds_bounded.c APPEND PROPERTY COMPILE_OPTIONS -O3) # vectors
   target_compile_definitions(onyx_xnnpack PRIVATE ${onyx_xnnpack_variants})
   target_include_directories(onyx_xnnpack SYSTEM PRIVATE ${ONYX_XNNPACK_INCLUDE})
   target_link_libraries(onyx_xnnpack PRIVATE ${ONYX_XNNPACK_LIBRARY})
+  target_link_options(onyx_xnnpack PRIVATE LINKER:-z,nodelete) # see xp_memory.c
   if(ONYX_XNNPACK_LIBRARY MATCHES "\\.a$")
     set(onyx_xnnpack_is_static TRUE)
     # What it is made of, but pthreadpool, which is ours; none of it is anybody else's business, nor the other way round.

@@ -40,6 +40,8 @@ typedef struct xp_arena {
 void *xp_arena_get(xp_arena *a, size_t count, size_t size); /* aligned to 64; NULL: out of memory */
 void xp_arena_free(xp_arena *a);
 
+extern const struct xnn_allocator xp_allocator; /* the library's */
+
 /* A shape as ONNX has it: N, C, spatial. */
 typedef struct xp_dims {
   int rank;

@@ -6,7 +6,7 @@
 #include "xp_program.h"
 
 /* With weights (xp_kinds_weights.c). */
-extern const xp_kind xp_kind_conv, xp_kind_deconv, xp_kind_linear;
+extern const xp_kind xp_kind_conv, xp_kind_pointwise, xp_kind_deconv, xp_kind_linear;
 /* Of two inputs. */
 extern const xp_kind xp_kind_product;
 /* Of windows, in channels last (xp_kinds_window.c). */

@@ -67,5 +67,6 @@ static void product_empty(const xp_step *s, const xp_call *c) {
 
 const xp_kind xp_kind_product = {.shape = product_shape, .lib = &xp_lib_product, .run_empty = product_empty};
 const xp_kind xp_kind_conv = {.shape = conv_shape, .lib = &xp_lib_conv};
+const xp_kind xp_kind_pointwise = {.shape = conv_shape, .lib = &xp_lib_linear};
 const xp_kind xp_kind_deconv = {.shape = deconv_shape, .lib = &xp_lib_deconv};
 const xp_kind xp_kind_linear = {.shape = linear_shape, .lib = &xp_lib_linear};

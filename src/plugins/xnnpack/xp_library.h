@@ -26,6 +26,7 @@ extern const xp_calls xp_lib_product; /* of two inputs; |create| NULL: the libra
 enum xnn_status xp_lib_make(const xp_recipe *r, xnn_operator_t *out_op);
 
 extern const char xp_lib_version[];
-extern const bool xp_lib_bounds; /* of sums and global means: else the step has none */
+extern const bool xp_lib_pointwise; /* a Conv of single pixels had better be a product of matrices */
+extern const bool xp_lib_bounds;    /* of sums and global means: else the step has none */
 
 #endif

@@ -54,6 +54,13 @@ static const char *check_deconv(const xp_graph *g, size_t node) {
   return NULL;
 }
 
+/* Of each pixel alone, so that an image is a matrix of pixels and channels. */
+static bool is_pointwise(const xp_recipe *r) {
+  const xp_window *w = &r->window;
+  bool padded = w->top || w->left || w->bottom || w->right;
+  return r->groups == 1 && w->size[0] * w->size[1] == 1 && w->stride[0] * w->stride[1] == 1 && !padded;
+}
+
 static void read_job(const xp_build *b, size_t node, size_t w_at, bool transposed, xp_job *j) {
   const xp_graph *g = &b->g;
   xp_dims w;
@@ -68,7 +75,10 @@ static void read_job(const xp_build *b, size_t node, size_t w_at, bool transpose
   r->channels_in = (uint32_t)(transposed ? w.d[0] / group : w.d[1]);
   r->channels_out = (uint32_t)(transposed ? w.d[1] : w.d[0] / group);
   (void)xp_read_window(g, node, w.d + 2, w.rank - 2, transposed, &r->window); /* as the check did */
-  if (r->window.same) r->flags |= XNN_FLAG_TENSORFLOW_SAME_PADDING;
+  if (xp_lib_pointwise && !transposed && is_pointwise(r))
+    r->op = XP_LINEAR, j->kind = &xp_kind_pointwise;
+  else if (r->window.same)
+    r->flags |= XNN_FLAG_TENSORFLOW_SAME_PADDING;
 }
 
 /* In bytes if that can be, else in floats. */

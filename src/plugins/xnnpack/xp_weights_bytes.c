@@ -134,7 +134,8 @@ static ox_status *choose(xp_build *b, xp_job *j, const xp_bytes_job *q, const fl
   const ox_tensor *w = b->g.h->value_const(b->g.g, q->w);
   bool is_unsigned = w->dtype == OX_U8, as_signed = zero == (is_unsigned ? 128 : 0);
   if (w->bytes != (size_t)(j->outer * j->inner * j->area)) *out_fits = false;
-  if (n_scales > 1 && (!as_signed || r->op != XP_CONV)) *out_fits = false;
+  bool conv = j->kind == &xp_kind_conv || j->kind == &xp_kind_pointwise;
+  if (n_scales > 1 && (!as_signed || !conv)) *out_fits = false;
   if (!*out_fits) return NULL;
   r->arithmetic = !as_signed ? XP_AS_U8 : n_scales > 1 ? XP_AS_S8_CHANNELS : XP_AS_S8;
   r->w_scale = n_scales == 1 ? scales[0] : 0;

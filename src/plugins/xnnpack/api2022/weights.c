@@ -118,4 +118,5 @@ const xp_calls xp_lib_deconv = {NULL, NULL, deconv_setup};
 const xp_calls xp_lib_linear = {NULL, NULL, linear_setup};
 const xp_calls xp_lib_product = {NULL, NULL, NULL};
 const char xp_lib_version[] = "2022-02";
+const bool xp_lib_pointwise = false;
 const bool xp_lib_bounds = true;

@@ -142,4 +142,5 @@ const xp_calls xp_lib_deconv = {NULL, deconv_reshape, deconv_setup};
 const xp_calls xp_lib_linear = {NULL, linear_reshape, linear_setup};
 const xp_calls xp_lib_product = {product_create, product_reshape, product_setup};
 const char xp_lib_version[] = "2024-11 or later";
+const bool xp_lib_pointwise = true;
 const bool xp_lib_bounds = false;
