@@ -2,6 +2,7 @@
  * ops/pool_quant.c - com.microsoft QLinearAveragePool, QLinearGlobalAveragePool, NhwcMaxPool: pools of bytes, planes
  * gathered from either layout, averaged as real numbers and rounded to even. Maxima of one or two axes go by rows. */
 #include <math.h>
+#include <string.h>
 
 #include "base/cksize.h"
 #include "kern/pool/max_lines.h"
@@ -27,8 +28,11 @@ typedef struct qpool_prep {
   ox_pool pool;
   bool last, linear; /* linear: has scales and zero points */
   bool rows;         /* a tile is a row of outputs */
+  bool means;        /* a tile is some channels of an image, each of which has one output */
   int64_t batch, channels, in_n, out_n;
 } qpool_prep;
+
+enum { MEANS = 64 /* channels of a tile */ };
 
 /* The spatial axes of a shape start at 2, or at 1 with channels last. */
 static int spatial(bool last) { return last ? 1 : 2; }
@@ -97,6 +101,8 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
       return ox_fail(OX_LIMIT, "pool: too large");
     return ox_ctx_plan(c, p->out_n ? p->batch * (w.axes == 2 ? p->pool.out[0] : 1) : 0, bytes);
   }
+  p->means = k == Q_GLOBAL && p->in_n > 0 && p->in_n <= INT64_MAX / 256;
+  if (p->means) return ox_ctx_plan(c, p->batch * OX_CEIL_DIV(p->channels, MEANS), 0);
   if (!ox_mul_ok((size_t)p->in_n + (size_t)p->out_n, sizeof(double), &bytes))
     return ox_fail(OX_LIMIT, "pool: too large");
   return ox_ctx_plan(c, p->out_n ? p->batch * p->channels : 0, bytes);
@@ -124,6 +130,73 @@ static void run_rows(const ox_kernel_ctx *c, const qpool_prep *p, ox_range tiles
   }
 }
 
+typedef struct scales {
+  double x, x_zero, y, y_zero;
+} scales;
+
+static scales scales_of(const ox_kernel_ctx *c, const qpool_prep *p) {
+  if (!p->linear) return (scales){1, 0, 1, 0};
+  return (scales){scalar(c, 1, 1), scalar(c, 2, 0), scalar(c, 3, 1), scalar(c, 4, 0)};
+}
+
+/* |v|: of X less its zero point. */
+static void put(const ox_kernel_ctx *c, const scales *s, int64_t at, double v) {
+  bool is_signed = c->in[0]->dtype == OX_I8;
+  double least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
+  v = fmin(fmax(nearbyint((double)(float)(v * s->x / s->y)) + s->y_zero, least), most);
+  if (is_signed)
+    ((int8_t *)c->out[0]->data)[at] = (int8_t)v;
+  else
+    ((uint8_t *)c->out[0]->data)[at] = (uint8_t)v;
+}
+
+/* ---- one mean per channel ---- */
+
+/* Of bytes as they lie, |flip| taken as unsigned; 16 bits hold the sums of 128 pairs. */
+static int64_t sum_of_run(const uint8_t *x, int64_t n, uint8_t flip) {
+  const uint64_t even = 0x00ff00ff00ff00ff, flips = 0x0101010101010101 * flip;
+  int64_t sum = 0;
+  while (n >= 8) {
+    uint64_t pairs = 0, v;
+    for (int64_t i = OX_MIN(n / 8, 128); i > 0; i--, x += 8, n -= 8) {
+      memcpy(&v, x, sizeof v);
+      v ^= flips;
+      pairs += (v & even) + (v >> 8 & even);
+    }
+    for (; pairs; pairs >>= 16) sum += (int64_t)(pairs & 0xffff);
+  }
+  for (; n > 0; n--) sum += *x++ ^ flip;
+  return sum;
+}
+
+/* Of |channels| bytes that lie side by side, once in |step| bytes. */
+static void sums_of_lanes(const uint8_t *x, int64_t n, int64_t step, int64_t channels, uint8_t flip, int64_t *sums) {
+  enum { ONCE = 256 }; /* bytes whose sum 16 bits hold */
+  for (int64_t first = 0; first < n; first += ONCE) {
+    uint16_t some[MEANS] = {0};
+    for (int64_t i = first; i < OX_MIN(first + ONCE, n); i++)
+      for (int64_t k = 0; k < channels; k++) some[k] = (uint16_t)(some[k] + (x[i * step + k] ^ flip));
+    for (int64_t k = 0; k < channels; k++) sums[k] += some[k];
+  }
+}
+
+static void run_means(const ox_kernel_ctx *c, const qpool_prep *p, ox_range tiles) {
+  int64_t blocks = OX_CEIL_DIV(p->channels, MEANS), n = p->in_n;
+  uint8_t flip = c->in[0]->dtype == OX_I8 ? 128 : 0;
+  scales s = scales_of(c, p);
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    int64_t image = t / blocks, first = t % blocks * MEANS, count = OX_MIN(MEANS, p->channels - first);
+    int64_t sums[MEANS] = {0}, at = image * p->channels + first;
+    const uint8_t *x = c->in[0]->data;
+    if (p->last)
+      sums_of_lanes(x + image * n * p->channels + first, n, p->channels, count, flip, sums);
+    else
+      for (int64_t k = 0; k < count; k++) sums[k] = sum_of_run(x + (at + k) * n, n, flip);
+    for (int64_t k = 0; k < count; k++)
+      put(c, &s, at + k, ((double)sums[k] - ((double)flip + s.x_zero) * (double)n) / (double)n);
+  }
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
   const qpool_prep *p = c->prep;
@@ -131,24 +204,20 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     run_rows(c, p, tiles, scratch);
     return NULL;
   }
+  if (p->means) {
+    run_means(c, p, tiles);
+    return NULL;
+  }
   ox_stop stop = ox_ctx_stop(c);
-  double xs = p->linear ? scalar(c, 1, 1) : 1, xz = p->linear ? scalar(c, 2, 0) : 0;
-  double ys = p->linear ? scalar(c, 3, 1) : 1, yz = p->linear ? scalar(c, 4, 0) : 0;
-  bool is_signed = c->in[0]->dtype == OX_I8;
-  double *x = scratch, *y = x + p->in_n, least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
+  scales s = scales_of(c, p);
+  double *x = scratch, *y = x + p->in_n;
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     int64_t image = t / p->channels, ch = t % p->channels, step = p->last ? p->channels : 1;
     int64_t from = p->last ? image * p->in_n * p->channels + ch : t * p->in_n;
     int64_t to = p->last ? image * p->out_n * p->channels + ch : t * p->out_n;
-    for (int64_t i = 0; i < p->in_n; i++) x[i] = byte_at(c->in[0], from + i * step) - xz;
+    for (int64_t i = 0; i < p->in_n; i++) x[i] = byte_at(c->in[0], from + i * step) - s.x_zero;
     ox_pool_plane(&p->pool, x, y, NULL, &stop);
-    for (int64_t i = 0; i < p->out_n; i++) {
-      double v = fmin(fmax(nearbyint((double)(float)(y[i] * xs / ys)) + yz, least), most);
-      if (is_signed)
-        ((int8_t *)c->out[0]->data)[to + i * step] = (int8_t)v;
-      else
-        ((uint8_t *)c->out[0]->data)[to + i * step] = (uint8_t)v;
-    }
+    for (int64_t i = 0; i < p->out_n; i++) put(c, &s, to + i * step, y[i]);
   }
   return NULL;
 }

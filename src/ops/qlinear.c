@@ -42,8 +42,7 @@ static ox_status *run_table(const ox_kernel_ctx *c, ox_range tiles, ox_unary fn)
   for (int i = 0; i < 256; i++) table[i] = ox_quantize_byte(y, v[i]);
   ox_tile_span(tiles, TILE, ox_shape_count(&c->in[0]->shape), &begin, &end);
   const uint8_t *in = c->in[0]->data;
-  uint8_t *out = c->out[0]->data;
-  for (int64_t i = begin; i < end; i++) out[i] = table[in[i]];
+  ox_quantize_select(c->isa)->map(table, in + begin, (uint8_t *)c->out[0]->data + begin, (size_t)(end - begin));
   return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kern/quant/quantize.h"
 #include "ops/shared/qparam.h"
 #include "ops/shared/tiles.h"
 
@@ -106,6 +107,7 @@ static ox_status *run_concat(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
   (void)stage, (void)scratch;
   const split *p = c->prep;
   ox_qparam y = ox_qparam_of(c, 0, 1, c->out[0]->dtype);
+  const ox_quantize_table *quantize = ox_quantize_select(c->isa);
   int axis = 0;
   ox_axis_ok(((const rows_attrs *)c->attrs)->axis, c->out[0]->shape.rank, &axis);
   int64_t before = 0;
@@ -116,12 +118,14 @@ static ox_status *run_concat(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
       ox_qparam q = ox_qparam_of(c, (uint32_t)(3 + 3 * t), (uint32_t)(4 + 3 * t), x->dtype);
       bool same = q.scale == y.scale && q.zero == y.zero && q.is_signed == y.is_signed;
       uint8_t table[256];
-      for (int i = 0; i < 256; i++)
-        table[i] = same ? (uint8_t)i : ox_quantize_byte(y, ox_dequantize_byte(q, (uint8_t)i));
+      for (int i = 0; i < 256 && !same; i++) table[i] = ox_quantize_byte(y, ox_dequantize_byte(q, (uint8_t)i));
       for (int64_t o = 0; o < p->outer; o++) {
         const uint8_t *in = (const uint8_t *)x->data + o * row;
         uint8_t *out = (uint8_t *)c->out[0]->data + o * p->n * p->inner + before;
-        for (int64_t i = 0; i < row; i++) out[i] = table[in[i]];
+        if (same)
+          memcpy(out, in, (size_t)row);
+        else
+          quantize->map(table, in, out, (size_t)row);
       }
     }
     before += row;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/quantize_test.c - 8-bit quantization against rounding in double: exact, ties and specials included. */
 #include <stdbool.h>
+#include <string.h>
 
 #include "kern/quant/quantize.h"
 #include "support/check.h"
@@ -43,6 +44,20 @@ static void test_quantize_is_exact(void **state) {
   }
 }
 
+static void test_map(void **state) {
+  (void)state;
+  uint8_t table[256], x[600], y[601];
+  for (int i = 0; i < 256; i++) table[i] = (uint8_t)(i * 167 + 13);
+  for (int i = 0; i < 600; i++) x[i] = (uint8_t)(i * 37 + i / 256);
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t n = 0; n <= 600; n += n < 140 ? 1 : 115) {
+      memset(y, 77, sizeof y);
+      ox_quantize_select(test_levels[l].have)->map(table, x, y, n);
+      for (size_t i = 0; i < n; i++) assert_int_equal(y[i], table[x[i]]);
+      assert_int_equal(y[n], 77);
+    }
+}
+
 static void test_dequantize_and_range(void **state) {
   (void)state;
   uint8_t u[300];
@@ -69,6 +84,7 @@ static void test_dequantize_and_range(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_quantize_is_exact),
+      cmocka_unit_test(test_map),
       cmocka_unit_test(test_dequantize_and_range),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,8 @@ typedef struct ox_quantize_table {
   void (*i8_f32)(const int8_t *x, float *y, size_t n, float scale, int zero);
   /* lowers *low and raises *high to cover x; NaN is passed over */
   void (*range)(const float *x, size_t n, float *low, float *high);
+  /* y[i] = table[x[i]] of 256; y may be x */
+  void (*map)(const uint8_t *table, const uint8_t *x, uint8_t *y, size_t n);
 } ox_quantize_table;
 
 const ox_quantize_table *ox_quantize_select(ox_isa have);

@@ -2,6 +2,8 @@
  * kern/quant/quantize_avx512.c - quantize_body.h on this instruction set. */
 #include "kern/simd/f32_avx512.h"
 
+#include "kern/simd/bytes_avx512.h"
+
 #define QUANTIZE_NAME ox_quantize__avx512
 #define QUANTIZE_ISA "avx512"
 #define QUANTIZE_NEEDS OX_AVX512

@@ -54,4 +54,15 @@ static void range(const float *x, size_t n, float *low, float *high) {
   }
 }
 
-const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8, f32_i8, u8_f32, i8_f32, range};
+static void map(const uint8_t *table, const uint8_t *x, uint8_t *y, size_t n) {
+  enum { L = VI8_LANES };
+  vi8_table t = vi8_table_of(table);
+  size_t i = 0;
+  for (; i + L <= n; i += L) {
+    vi32 v = vi8_lookup(&t, vi32_load((const int32_t *)(const void *)(x + i)));
+    vi32_store((int32_t *)(void *)(y + i), v);
+  }
+  for (; i < n; i++) y[i] = table[x[i]];
+}
+
+const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8, f32_i8, u8_f32, i8_f32, range, map};

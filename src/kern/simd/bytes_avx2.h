@@ -27,6 +27,20 @@ OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero) {
 OX_INLINE vi32 vi8_pack22(const vi32 *v, vi32 zero) {
   return _mm256_permutevar8x32_epi32(vi8_pack4(v, zero), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
+typedef struct vi8_table {
+  const uint8_t *rows;
+} vi8_table;
+OX_INLINE vi8_table vi8_table_of(const uint8_t *t) { return (vi8_table){t}; }
+/* Row by row of 16: a byte of another row gets its highest bit, for which the shuffle gives 0. */
+OX_INLINE vi32 vi8_lookup(const vi8_table *t, vi32 x) {
+  __m256i sum = _mm256_setzero_si256();
+  for (int i = 0; i < 16; i++) {
+    __m256i row = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)(t->rows + 16 * i)));
+    __m256i at = _mm256_adds_epu8(_mm256_xor_si256(x, _mm256_set1_epi8((char)(16 * i))), _mm256_set1_epi8(0x70));
+    sum = _mm256_or_si256(sum, _mm256_shuffle_epi8(row, at));
+  }
+  return sum;
+}
 OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
   uint8_t t[32];
   if (n == 32) {

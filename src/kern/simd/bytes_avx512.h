@@ -26,6 +26,26 @@ OX_INLINE vi32 vi8_pack22(const vi32 *v, vi32 zero) {
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   return _mm512_permutexvar_epi32(order, vi8_pack4(v, zero));
 }
+/* Words of the table: two halves of 64, in each of which one instruction finds what 6 bits choose. */
+typedef struct vi8_table {
+  __m512i words[4];
+} vi8_table;
+OX_INLINE vi8_table vi8_table_of(const uint8_t *t) {
+  return (vi8_table){
+      {_mm512_loadu_si512(t), _mm512_loadu_si512(t + 64), _mm512_loadu_si512(t + 128), _mm512_loadu_si512(t + 192)}};
+}
+/* Of bytes |x| in words, the others 0. */
+OX_INLINE __m512i bytes_words_at_(const vi8_table *t, __m512i x) {
+  __m512i at = _mm512_srli_epi16(x, 1), odd = _mm512_slli_epi16(_mm512_and_si512(x, _mm512_set1_epi16(1)), 3);
+  __m512i low = _mm512_permutex2var_epi16(t->words[0], at, t->words[1]);
+  __m512i high = _mm512_permutex2var_epi16(t->words[2], at, t->words[3]);
+  __mmask32 upper = _mm512_test_epi16_mask(x, _mm512_set1_epi16(128));
+  return _mm512_and_si512(_mm512_srlv_epi16(_mm512_mask_blend_epi16(upper, low, high), odd), _mm512_set1_epi16(255));
+}
+OX_INLINE vi32 vi8_lookup(const vi8_table *t, vi32 x) {
+  __m512i even = bytes_words_at_(t, _mm512_and_si512(x, _mm512_set1_epi16(255)));
+  return _mm512_or_si512(even, _mm512_slli_epi16(bytes_words_at_(t, _mm512_srli_epi16(x, 8)), 8));
+}
 OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
   _mm512_mask_storeu_epi8(p, n == 64 ? ~(__mmask64)0 : ((__mmask64)1 << n) - 1, v);
 }

@@ -27,6 +27,20 @@ OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero) {
   return vreinterpretq_s32_u8(vcombine_u8(bytes_half_(v[0], v[1], zero), bytes_half_(v[2], v[3], zero)));
 }
 OX_INLINE vi32 vi8_pack22(const vi32 *v, vi32 zero) { return vi8_pack4(v, zero); }
+typedef struct vi8_table {
+  uint8x16x4_t rows[4];
+} vi8_table;
+OX_INLINE vi8_table vi8_table_of(const uint8_t *t) {
+  vi8_table v;
+  for (int i = 0; i < 4; i++) v.rows[i] = vld1q_u8_x4(t + 64 * i);
+  return v;
+}
+/* By 64: what lies outside of them is left as it is. */
+OX_INLINE vi32 vi8_lookup(const vi8_table *t, vi32 x) {
+  uint8x16_t at = vreinterpretq_u8_s32(x), sum = vqtbl4q_u8(t->rows[0], at);
+  for (int i = 1; i < 4; i++) sum = vqtbx4q_u8(sum, t->rows[i], vsubq_u8(at, vdupq_n_u8((uint8_t)(64 * i))));
+  return vreinterpretq_s32_u8(sum);
+}
 OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
   uint8_t t[16];
   if (n == 16) {

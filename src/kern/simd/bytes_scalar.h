@@ -7,6 +7,7 @@
  * - pack4(v, zero): lanes in the order of vi8_at, lane + zero saturated to 0..255. pack22: v[0] and v[1] with lanes in
  * order make the first half of the bytes, v[2] and v[3] the second. |zero| comes from vi16_splat and lies within
  * +-2^14. Lanes may hold anything.
+ * - lookup(t, x): of each byte x, what table_of's 256 bytes, which must live as long, have there.
  * - store_n: the first n bytes, 0 <= n <= VI8_LANES; store_low_n, store_high_n: of the first, the second half, n at
  * most VI8_LANES / 2. They touch no memory past those. splat: one byte in all places. */
 #ifndef OX_SIMD_BYTES_SCALAR_H
@@ -37,6 +38,15 @@ OX_INLINE vi32 vi8_pack4(const vi32 *v, vi32 zero) {
                  bytes_of_lane_(v[3], zero) << 24);
 }
 OX_INLINE vi32 vi8_pack22(const vi32 *v, vi32 zero) { return vi8_pack4(v, zero); }
+typedef struct vi8_table {
+  const uint8_t *bytes;
+} vi8_table;
+OX_INLINE vi8_table vi8_table_of(const uint8_t *t) { return (vi8_table){t}; }
+OX_INLINE vi32 vi8_lookup(const vi8_table *t, vi32 x) {
+  uint32_t y = 0;
+  for (int i = 0; i < 32; i += 8) y |= (uint32_t)t->bytes[(uint32_t)x >> i & 255] << i;
+  return i32_of_(y);
+}
 OX_INLINE void vi8_store_n(uint8_t *p, vi32 v, size_t n) {
   for (size_t i = 0; i < n; i++) p[i] = (uint8_t)((uint32_t)v >> 8 * i);
 }

@@ -18,11 +18,21 @@ static const rg_row rows[] = {
          "c", "b") "d = com.microsoft.QLinearAdd (b, s, z, c, s, z, s, z) " CONV("y", "d") "}",
      "channels-last-move", "Transpose FusedQLinearConv FusedQLinearConv QLinearConv Transpose", 0},
     {HEAD IO "<" P "> { " CONV(
-         "a", "x") "b = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], storage_order = 0> (a) " CONV("y", "b") "}",
+         "a", "x") "b = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], storage_order = 0> (a) " CONV("y",
+                                                                                                           "b") "}",
      "channels-last-move", "Transpose QLinearConv NhwcMaxPool QLinearConv Transpose", 0},
+    {HEAD "(uint8[1, 2, 3, 5] x) => (uint8[1, 4, 3, 5] y) <" P ", float t = {0.03}, uint8 u = {100}> { " CONV("a", "x")
+         CONV("b", "a") "c = com.microsoft.QLinearConcat <axis = 1> (s, z, a, s, z, b, t, u) y = Max (c, z) }",
+     "channels-last-move", "Transpose QLinearConv QLinearConv QLinearConcat Transpose Max", 0},
+    {HEAD "(uint8[1, 2, 3, 5] x) => (uint8[1, 2, 3, 10] y) <" P ", float t = {0.03}, uint8 u = {100}> { " CONV("a", "x")
+         CONV("b", "a") "c = com.microsoft.QLinearConcat <axis = -1> (s, z, a, s, z, b, t, u) y = Max (c, z) }",
+     "channels-last-move", "Transpose QLinearConv QLinearConv QLinearConcat Transpose Max", 0},
+    {HEAD "(uint8[1, 2, 3, 5] x) => (uint8[1, 2, 6, 5] y) <" P ", float t = {0.03}, uint8 u = {100}> { " CONV("a", "x")
+         CONV("b", "a") "c = com.microsoft.QLinearConcat <axis = 2> (s, z, a, s, z, b, t, u) y = Max (c, z) }",
+     "channels-last-move", "Transpose QLinearConv QLinearConv QLinearConcat Transpose Max", 0},
     /* where the maxima lie is asked for */
-    {HEAD "(uint8[1, 2, 3, 5] x) => (uint8[1, 2, 3, 5] y, int64[1, 2, 3, 5] i) <" P "> { " CONV(
-         "a", "x") "b, i = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (a) " CONV("y", "b") "}",
+    {HEAD "(uint8[1, 2, 3, 5] x) => (uint8[1, 2, 3, 5] y, int64[1, 2, 3, 5] i) <" P
+          "> { " CONV("a", "x") "b, i = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (a) " CONV("y", "b") "}",
      "!channels-last-move", NULL, 0},
     /* an operand of another layout, and one that broadcasts along a dimension */
     {HEAD "(uint8[1, 2, 3, 5] x, uint8[1, 2, 3, 5] v) => (uint8[1, 2, 3, 5] y) <" P

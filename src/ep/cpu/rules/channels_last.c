@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ep/cpu/rules/channels_last.c - integer convolutions compute channels last, whatever their operands' layout. Made
- * visible as Transposes, the turns between convolutions cancel, and element-wise operators in between move above them,
- * maxima over windows too.
+ * visible as Transposes, the turns between convolutions cancel, and element-wise operators and QLinearConcat in between
+ * move above them, maxima over windows too.
  */
 #include "base/status.h"
 #include "onyx/rewrite.h"
@@ -38,7 +38,7 @@ static ox_status *turn_output(const ox_rewrite *g, ox_id node, const char *domai
 
 /* ---- convolutions ---- */
 
-enum { MAX_IN = 16 };
+enum { MAX_IN = 50 };
 static const ox_pat conv[] = {{.op = "QLinearConv"}};
 
 /* A convolution between other operators turned its operands itself: a Transpose costs no more. */
@@ -59,7 +59,8 @@ static ox_status *conv_apply(const ox_rewrite *g, const ox_match *m) {
 /* ---- element-wise operators move above the turn back ---- */
 
 static const ox_pat wise[] = {{.op = "Max|Min|Relu|Clip"}};
-static const ox_pat wise_ms[] = {{.op = "QLinearAdd|QLinearMul|QLinearSigmoid|QLinearLeakyRelu", .domain = ms}};
+static const ox_pat wise_ms[] = {
+    {.op = "QLinearAdd|QLinearMul|QLinearSigmoid|QLinearLeakyRelu|QLinearConcat", .domain = ms}};
 
 typedef struct operands {
   ox_id in[MAX_IN];   /* before the turn */
@@ -95,11 +96,18 @@ static int wise_guard(const ox_rewrite *g, ox_match *m) {
   return n_turned > 0;
 }
 
+/* The first dimension's place is its own, channels become the last. */
+static ox_status *turn_axis(const ox_rewrite *g, ox_id node) {
+  int64_t axis = ox_attr_i(g, node, "axis", 0);
+  return ox_set_int(g, node, "axis", to_first[axis < 0 ? axis + 4 : axis]);
+}
+
 static ox_status *wise_apply(const ox_rewrite *g, const ox_match *m) {
   const operands *o = OX_CAPTURED(m, operands);
   uint32_t n_in = ox_n_in(g, m->node[0]);
   ox_id copy;
   OX_TRY(turn_output(g, m->node[0], ox_domain_of(g, m->node[0]), ox_op_of(g, m->node[0]), o->in, &copy));
+  if (ox_is_of(g, copy, "QLinearConcat", ms)) OX_TRY(turn_axis(g, copy));
   for (uint32_t i = 0; i < n_in; i++) OX_TRY(ox_remove_unused(g, o->turn[i]));
   return NULL;
 }

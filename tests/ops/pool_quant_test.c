@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/pool_quant_test.c - QLinearGlobalAveragePool beside the mean in double: planes long and short, both layouts. */
+#include <math.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "support/check.h"
+#include "support/one_node.h"
+
+enum { IMAGES = 2, MOST_CHANNELS = 67, MOST_PIXELS = 1100 };
+
+static void check(int channels, int pixels, bool last, bool is_signed) {
+  static uint8_t x[IMAGES * MOST_CHANNELS * MOST_PIXELS];
+  float xs = 0.05f, ys = 0.03f;
+  uint8_t xz = is_signed ? (uint8_t)-9 : 119, yz = is_signed ? 5 : 130;
+  uint32_t type = is_signed ? OX_I8 : OX_U8;
+  int64_t first[] = {IMAGES, channels, pixels}, behind[] = {IMAGES, pixels, channels};
+  for (int i = 0; i < IMAGES * channels * pixels; i++) x[i] = pixels > 500 ? 255 : (uint8_t)(i * 89 + i / 7);
+  if (is_signed && pixels > 500) memset(x, 128, sizeof x); /* the least of all sums */
+  one_node n;
+  one_node_init(&n, "com.microsoft", "QLinearGlobalAveragePool", 1, 1);
+  one_node_int(&n, "channels_last", last);
+  one_node_input(&n, type, 3, last ? behind : first, x);
+  one_node_input(&n, OX_F32, 0, NULL, &xs), one_node_input(&n, type, 0, NULL, &xz);
+  one_node_input(&n, OX_F32, 0, NULL, &ys), one_node_input(&n, type, 0, NULL, &yz);
+  CHECK_OK(one_node_run(&n));
+  for (int i = 0; i < IMAGES * channels; i++) {
+    double sum = 0;
+    for (int j = 0; j < pixels; j++) {
+      uint8_t b = last ? x[(i / channels * pixels + j) * channels + i % channels] : x[i * pixels + j];
+      sum += is_signed ? (int8_t)b - (int8_t)xz : b - xz;
+    }
+    double q = nearbyint((double)(float)(sum / pixels * (double)xs / (double)ys)) + (is_signed ? (int8_t)yz : yz);
+    double want = fmin(fmax(q, is_signed ? -128 : 0), is_signed ? 127 : 255);
+    uint8_t got = ((const uint8_t *)n.out[0].data)[i];
+    if ((is_signed ? (int8_t)got : got) != want)
+      fail_msg("%d channels of %d, last %d, signed %d: [%d] is %d, wanted %g", channels, pixels, last, is_signed, i,
+               is_signed ? (int8_t)got : got, want);
+  }
+  one_node_deinit(&n);
+}
+
+static void test_means(void **state) {
+  (void)state;
+  static const int channels[] = {1, 3, 64, MOST_CHANNELS}, pixels[] = {1, 7, 49, 257, MOST_PIXELS};
+  for (size_t c = 0; c < OX_COUNT(channels); c++)
+    for (size_t p = 0; p < OX_COUNT(pixels); p++)
+      for (int how = 0; how < 4; how++) check(channels[c], pixels[p], how & 1, how & 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_means)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
