@@ -24,20 +24,21 @@ static inline float within(float x, float lo, float hi) {
   return hi < x ? hi : x;
 }
 
+/* Elements of which each is computed before it may be overwritten: the output may be an operand. */
+#define ELEMENTS(at_a, at_b, expression)                \
+  _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) { \
+    float u = a[at_a], v = b[at_b];                     \
+    y[i] = within(expression, lo, hi);                  \
+  }
 #define ROW(name, expression)                                                                                \
   static void name(const bounded *g, const float *a, size_t step_a, const float *b, size_t step_b, float *y, \
                    size_t n) {                                                                               \
     float lo = g->lo, hi = g->hi;                                                                            \
-    if (step_a && step_b)                                                                                    \
-      for (size_t i = 0; i < n; i++) {                                                                       \
-        float u = a[i], v = b[i];                                                                            \
-        y[i] = within(expression, lo, hi);                                                                   \
-      }                                                                                                      \
-    else                                                                                                     \
-      for (size_t i = 0; i < n; i++) {                                                                       \
-        float u = a[i * step_a], v = b[i * step_b];                                                          \
-        y[i] = within(expression, lo, hi);                                                                   \
-      }                                                                                                      \
+    if (step_a && step_b) {                                                                                  \
+      ELEMENTS(i, i, expression)                                                                             \
+    } else {                                                                                                 \
+      ELEMENTS(i *step_a, i *step_b, expression)                                                             \
+    }                                                                                                        \
   }
 ROW(add_row, u + v)
 ROW(sub_row, u - v)
@@ -98,4 +99,4 @@ static void bounded_run(const xp_step *s, const xp_call *c) {
   xp_loop(c->ep, units * g.blocks, xp_elements(c->out_dims) * sizeof(float), run_blocks, &g);
 }
 
-const xp_kind xp_kind_bounded = {.shape = bounded_shape, .run = bounded_run};
+const xp_kind xp_kind_bounded = {.shape = bounded_shape, .run = bounded_run, .in_place = true};

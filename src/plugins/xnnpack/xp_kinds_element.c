@@ -85,11 +85,11 @@ static void pad_nothing(const xp_step *s, const xp_call *c) {
   for (size_t i = 0, n = xp_elements(c->out_dims); i < n; i++) y[i] = s->number;
 }
 
-const xp_kind xp_kind_unary = {.shape = same_shape, .lib = &xp_lib_unary};
+const xp_kind xp_kind_unary = {.shape = same_shape, .lib = &xp_lib_unary, .in_place = true};
 const xp_kind xp_kind_tanh = {.shape = same_shape, .run = tanh_run};
 const xp_kind xp_kind_convert = {.shape = same_shape, .lib = &xp_lib_convert};
 const xp_kind xp_kind_half = {.shape = same_shape, .lib = &xp_lib_half};
 const xp_kind xp_kind_prelu = {.shape = prelu_shape, .lib = &xp_lib_prelu};
 const xp_kind xp_kind_softmax = {.shape = same_shape, .lib = &xp_lib_softmax};
-const xp_kind xp_kind_binary = {.shape = binary_shape, .lib = &xp_lib_binary};
+const xp_kind xp_kind_binary = {.shape = binary_shape, .lib = &xp_lib_binary, .in_place = true};
 const xp_kind xp_kind_pad = {.shape = pad_shape, .lib = &xp_lib_pad, .run_empty = pad_nothing};

@@ -32,6 +32,17 @@ static ox_status *bytes_of(const ox_program *p, const xp_context *c, uint32_t t,
   return NULL;
 }
 
+/* The place of an input that step |s|, which makes |t|, may overwrite; SIZE_MAX: there is none. Nobody else is there:
+ * who lives when |t| is made and was placed before it lived with that input, too. */
+static size_t place_of_input(const ox_program *p, const xp_context *c, const xp_step *s, uint32_t t) {
+  for (uint32_t k = 0; s->kind->in_place && k < s->n_in; k++) {
+    const xp_tensor *x = &p->tensors[s->in[k]], *y = &p->tensors[t];
+    bool same = x->type == y->type && x->last == y->last && xp_dims_equal(&c->dims[s->in[k]], &c->dims[t]);
+    if (x->place == XP_TEMP && x->used == y->made && same) return c->offset[s->in[k]];
+  }
+  return SIZE_MAX;
+}
+
 /* Each tensor goes to the lowest place that those which are alive at the same time leave free. */
 static ox_status *place(const ox_program *p, xp_context *c, size_t *out_bytes) {
   const size_t *size = c->size;
@@ -41,6 +52,7 @@ static ox_status *place(const ox_program *p, xp_context *c, size_t *out_bytes) {
     c->offset[t] = SIZE_MAX;
     if (!size[t]) continue;
     size_t at = 0;
+    if (x->place == XP_TEMP && (c->offset[t] = place_of_input(p, c, &p->steps[x->made], t)) != SIZE_MAX) continue;
     for (bool moved = true; moved;) {
       moved = false;
       for (uint32_t o = 0; o < t; o++) {

@@ -46,6 +46,7 @@ typedef struct xp_kind {
   void (*run)(const xp_step *s, const xp_call *c);
   /* Instead of the operator where the input has no elements and the output has. NULL: the operator serves. */
   void (*run_empty)(const xp_step *s, const xp_call *c);
+  bool in_place; /* the output may be where an input of the same shape is that nobody reads afterwards */
 } xp_kind;
 
 /* A scale and a zero point. */

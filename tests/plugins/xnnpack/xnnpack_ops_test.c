@@ -121,6 +121,8 @@ static const row rows[] = {
     {"a sum of scalars within bounds", "float x, float z => float y", "", "a = Add (x, z) y = Relu (a)", 2, F},
     {"a long sum within bounds", "float[N,9000] x, float[N,9000] z => float[A,B] y", "", "a = Add (x, z) y = Relu (a)",
      2, 0},
+    {"what is read again", IMAGE, "w:f=6,4,3,3",
+     "c = Conv (x, w) n = Neg (c) s = Sigmoid (n) a = Sub (c, s) r = Relu (a) m = Mul (n, r) y = Max (m, s)", 7, F},
     {"Exp", IMAGE, "", "y = Exp (x)", 0, F},
     {"scalars", "float x, float z => float y", "", "a = Add (x, z) b = Sigmoid (a) c = Transpose (b) y = Mul (c, x)", 4,
      F},
