@@ -208,6 +208,10 @@ typedef struct ox_option_def {
   const char *help;      /* one line */
 } ox_option_def;
 
+/* Shapes of values by id, as ox_io.infer_shapes gives them, and those of their contents that follow from shapes and
+ * from what the host can read: integers of at most one axis (NULL: not known). They live until it returns. */
+typedef ox_status *(*ox_values_fn)(void *ctx, const ox_shape *shapes, const ox_tensor *const *contents, size_t n);
+
 /* Inputs and outputs of one run of a program, in the order of its part. Outputs whose shape the host could infer have
  * memory; the others have data NULL, and the program asks for it. */
 typedef struct ox_io {
@@ -229,6 +233,8 @@ typedef struct ox_io {
   /* 1.5. The shapes of the first |n| values of the part (ox_ep_host.value_count), by id, as the host infers them for the
    * inputs of this run; a dimension of -1, or rank -1: only the run can tell. Allocates: for the first run of a shape. */
   ox_status *(*infer_shapes)(const struct ox_io *io, ox_shape *out_shapes, size_t n);
+  /* 1.5. The same with contents, handed to |take|, whose status it returns. */
+  ox_status *(*infer_values)(const struct ox_io *io, ox_values_fn take, void *ctx);
 } ox_io;
 
 /* What a provider wants. Nodes are named by their index in the view. */
@@ -420,6 +426,9 @@ typedef struct ox_ep_api {
   /* 1.5. Which memory input |i| of a part has to be in, e.g. 0 for numbers that shapes follow from: the host then reads
    * them to infer, also those that only the run knows. NULL: 1. */
   uint32_t (*part_memory)(ox_ep *ep, const ox_graph_view *part, size_t i);
+  /* 1.5. Which memory output |i| of a part is left in; 0: it is there when run returns, whatever is still on the
+   * stream. NULL: 1. */
+  uint32_t (*part_out_memory)(ox_ep *ep, const ox_graph_view *part, size_t i);
 } ox_ep_api;
 
 enum { OX_LAYOUT_NCHW = 0, OX_LAYOUT_NHWC = 1 };

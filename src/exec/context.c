@@ -203,6 +203,19 @@ static bool computable(const ox_context *c, const ox_step *s, int64_t elements) 
   return s->unit->kind == OX_UNIT_KERNEL && !random && !device && elements <= MOST_KNOWN_ELEMENTS && all_inputs_known(c, s);
 }
 
+/* What inference found out about a program's outputs in host memory is known to all that read them. The program writes
+ * the same there. */
+static void keep_made(ox_context *c, const ox_step *s) {
+  const ox_node *n = s->node;
+  if (s->unit->kind != OX_UNIT_PROGRAM || !s->unit->owner->api.part_out_memory) return;
+  for (uint32_t i = 0; i < n->n_out; i++) {
+    ox_slot *slot = n->out[i] == OX_NONE ? NULL : &c->slots[n->out[i]];
+    const ox_tensor *t = s->made[i];
+    if (!slot || !t || slot->memory || t->bytes != slot->t.bytes || (t->bytes && !t->data)) continue;
+    slot->t.data = t->data, slot->home = OX_HOME_KNOWN, slot->known = true;
+  }
+}
+
 /* Its outputs are what the run makes of them. */
 static void leave_to_run(ox_context *c, ox_step *s, ox_mode mode) {
   s->mode = mode;
@@ -229,6 +242,7 @@ static ox_status *settle(ox_context *c, ox_step *s) {
     if (computable(c, s, elements)) return evaluate(c, s);
     s->mode = OX_MODE_STATIC;
     set_homes(c, s, OX_HOME_SLAB);
+    keep_made(c, s);
     return ox_step_prepare(s);
   }
   leave_to_run(c, s, OX_MODE_DYNAMIC);

@@ -25,19 +25,42 @@ static void *alloc_run(const ox_io *io, size_t bytes) {
   return s->memory->run(s, bytes);
 }
 
-static ox_status *infer_shapes(const ox_io *io, ox_shape *out_shapes, size_t n) {
+/* Types and contents of the part's values for this run, in |arena|. */
+static ox_status *infer(const ox_io *io, ox_arena *arena, ox_part_values *out) {
   ox_step *s = io->host_data;
-  const ox_graph *part = s->unit->part->graph;
-  ox_type *types;
-  ox_arena arena;
-  ox_arena_init(&arena, s->infer.alloc);
-  const ox_tensor **data = OX_ARENA_ARRAY(&arena, const ox_tensor *, s->c.n_in);
-  for (uint32_t i = 0; data && i < s->c.n_in; i++) { /* by now also what lies in host memory is known */
+  const ox_tensor **data = OX_ARENA_ARRAY(arena, const ox_tensor *, s->c.n_in);
+  if (!data) return ox_oom();
+  for (uint32_t i = 0; i < s->c.n_in; i++) { /* by now also what lies in host memory is known */
     bool host = s->c.in[i] && !s->graph->values[s->node->in[i]].memory;
     data[i] = s->data[i] ? s->data[i] : host ? s->c.in[i] : NULL;
   }
-  ox_status *st = data ? ox_part_infer_values(part, s->types, data, &arena, &types) : ox_oom();
-  for (size_t v = 0; v < n && !st; v++) out_shapes[v] = v < part->n_values ? types[v].shape : (ox_shape){.rank = -1};
+  return ox_part_infer_values(s->unit->part->graph, s->types, data, arena, out);
+}
+
+static ox_status *infer_shapes(const ox_io *io, ox_shape *out_shapes, size_t n) {
+  const ox_step *s = io->host_data;
+  const ox_graph *part = s->unit->part->graph;
+  ox_part_values values;
+  ox_arena arena;
+  ox_arena_init(&arena, s->infer.alloc);
+  ox_status *st = infer(io, &arena, &values);
+  for (size_t v = 0; v < n && !st; v++)
+    out_shapes[v] = v < part->n_values ? values.types[v].shape : (ox_shape){.rank = -1};
+  ox_arena_deinit(&arena);
+  return st;
+}
+
+static ox_status *infer_values(const ox_io *io, ox_values_fn take, void *ctx) {
+  const ox_step *s = io->host_data;
+  const ox_graph *part = s->unit->part->graph;
+  ox_part_values values;
+  ox_arena arena;
+  ox_arena_init(&arena, s->infer.alloc);
+  ox_status *st = infer(io, &arena, &values);
+  ox_shape *shapes = st ? NULL : OX_ARENA_ARRAY(&arena, ox_shape, part->n_values);
+  if (!st && !shapes) st = ox_oom();
+  for (size_t v = 0; v < part->n_values && !st; v++) shapes[v] = values.types[v].shape;
+  if (!st) st = take(ctx, shapes, values.data, part->n_values);
   ox_arena_deinit(&arena);
   return st;
 }
@@ -61,7 +84,8 @@ ox_status *ox_program_run(ox_step *s, const ox_step_crew *crew) {
                     .deadline_ns = crew->watch ? crew->watch->deadline_ns : 0,
                     .profile_event = profile_event,
                     .alloc_run = alloc_run,
-                    .infer_shapes = infer_shapes};
+                    .infer_shapes = infer_shapes,
+                    .infer_values = infer_values};
   OX_TRY(p->api.run(s->unit->program, &io));
   for (uint32_t i = 0; i < s->c.n_out; i++) {
     if (is_made(s->c.out[i])) continue;

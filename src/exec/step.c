@@ -115,7 +115,8 @@ ox_status *ox_step_init(ox_step *s, const ox_graph *g, const ox_unit *u, const o
   s->types = OX_ARENA_ARRAY(a, const ox_type *, n->n_in);
   s->data = OX_ARENA_ARRAY(a, const ox_tensor *, n->n_in);
   s->type_values = OX_ARENA_ARRAY(a, ox_type, (size_t)n->n_in + n->n_out);
-  if (!in || !out || !s->types || !s->data || !s->type_values) return ox_oom();
+  s->made = OX_ARENA_ARRAY(a, const ox_tensor *, n->n_out);
+  if (!in || !out || !s->types || !s->data || !s->type_values || !s->made) return ox_oom();
   s->frame = (ox_frame){s};
   s->c = (ox_kernel_ctx){.struct_size = sizeof s->c,
                          .n_in = n->n_in,
@@ -179,7 +180,7 @@ static const ox_tensor *content_of(const ox_step *s, uint32_t i) {
 
 static ox_status *ask(ox_step *s, ox_type *out, ox_arena *a) {
   const ox_unit *u = s->unit;
-  if (u->kind == OX_UNIT_PROGRAM) return ox_part_infer(u->part->graph, s->types, s->data, out, a);
+  if (u->kind == OX_UNIT_PROGRAM) return ox_part_infer(u->part->graph, s->types, s->data, out, s->made, a);
   if (u->kind == OX_UNIT_COPY) {
     out[0] = *s->types[0];
     return NULL;

@@ -43,6 +43,7 @@ struct ox_step {
   const ox_type **types;  /* per input, pointing into type_values */
   ox_type *type_values;   /* n_in + n_out */
   const ox_tensor **data; /* per input: content that inference may read */
+  const ox_tensor **made; /* per output of a program: content that inference found; else NULL */
   const ox_step_memory *memory;
   const ox_step_crew *crew;
   void *owner;            /* of |memory|'s functions */

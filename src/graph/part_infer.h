@@ -6,13 +6,18 @@
 #include "graph/registry.h"
 
 /* |in|: per input of |part|, |in_data|: its content where that is known (NULL entry: not). |out|: per output; unknown
- * where operators do not say, or nobody knows them. |part|'s nodes are in topological order. Everything lives in
- * |arena|. Errors: those of the operators, naming the node. */
+ * where operators do not say, or nobody knows them. |out_data|: the contents of outputs that follow (NULL entry: it
+ * does not), or NULL. |part|'s nodes are in topological order. Everything lives in |arena|. Errors: those of the
+ * operators, naming the node. */
 OX_NODISCARD ox_status *ox_part_infer(const ox_graph *part, const ox_type *const *in, const ox_tensor *const *in_data,
-                                      ox_type *out, ox_arena *arena);
+                                      ox_type *out, const ox_tensor **out_data, ox_arena *arena);
 
-/* As ox_part_infer, of every value of |part|: |*out_types| by id. */
+/* As ox_part_infer, of every value of |part|, by id. */
+typedef struct ox_part_values {
+  ox_type *types;
+  const ox_tensor **data;
+} ox_part_values;
 OX_NODISCARD ox_status *ox_part_infer_values(const ox_graph *part, const ox_type *const *in,
-                                             const ox_tensor *const *in_data, ox_arena *arena, ox_type **out_types);
+                                             const ox_tensor *const *in_data, ox_arena *arena, ox_part_values *out);
 
 #endif

@@ -293,25 +293,27 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
 
 enum { T_BOOL = OX_BIT(OX_BOOL) };
 
-/* One element of Add, Sub, Mul, Div; symbols only meet their neutral element. */
+/* One element of Add, Sub, Mul, Div, total as the loops are; symbols only meet their neutral element. */
 static void known_element(char op, int64_t a, uint8_t ka, int64_t b, uint8_t kb, ox_known_list *l) {
   int64_t r = 0, neutral = op == 'A' || op == 'S' ? 0 : 1;
-  bool both = ka == OX_KNOWN_NUMBER && kb == OX_KNOWN_NUMBER, ok = false;
+  bool both = ka == OX_KNOWN_NUMBER && kb == OX_KNOWN_NUMBER;
   switch (op) {
     case 'A':
-      ok = both && !__builtin_add_overflow(a, b, &r);
+      (void)__builtin_add_overflow(a, b, &r);
       break;
     case 'S':
-      ok = both && !__builtin_sub_overflow(a, b, &r);
+      (void)__builtin_sub_overflow(a, b, &r);
       break;
     case 'M':
-      ok = both && !__builtin_mul_overflow(a, b, &r);
+      (void)__builtin_mul_overflow(a, b, &r);
       break;
     default:
-      ok = both && b != 0 && !(a == INT64_MIN && b == -1);
-      r = ok ? a / b : 0;
+      if (b == -1)
+        (void)__builtin_sub_overflow(0, a, &r);
+      else
+        r = b ? a / b : 0;
   }
-  if (ok)
+  if (both)
     ox_known_push(l, r, OX_KNOWN_NUMBER);
   else if (ka == OX_KNOWN_SYMBOL && kb == OX_KNOWN_NUMBER && b == neutral)
     ox_known_push(l, a, ka);

@@ -28,17 +28,21 @@ static bool is_view(const ox_graph *g, const ox_node *n) {
   return s && (s->traits & OX_VIEW) && n->n_out && n->out[0] != OX_NONE && n->n_in && n->in[0] != OX_NONE;
 }
 
-static ox_status *part_memory(const ox_provider *p, const ox_node *node, uint32_t slot, uint32_t *out_memory) {
+static ox_status *part_memory(const ox_provider *p, const ox_node *node, int output, uint32_t slot,
+                              uint32_t *out_memory) {
+  uint32_t (*ask)(ox_ep * ep, const ox_graph_view *part, size_t i) =
+      output ? p->api.part_out_memory : p->api.part_memory;
   ox_graph *part = ox_node_part(node);
   ox_graph_view *view;
+  if (!ask) return NULL;
   ox_arena arena;
   ox_arena_init(&arena, part->model->alloc);
   ox_status *st = ox_view_create(part, &arena, NULL, &view);
-  if (!st) *out_memory = p->api.part_memory(p->ep, view, slot);
+  if (!st) *out_memory = ask(p->ep, view, slot);
   ox_arena_deinit(&arena);
   if (!st && *out_memory > p->api.n_memories)
-    st = ox_fail(OX_INVALID_ARGUMENT, "provider '%s': input %u of '%s' in memory %u of %zu", p->api.name, slot,
-                 part->name, *out_memory, p->api.n_memories);
+    st = ox_fail(OX_INVALID_ARGUMENT, "provider '%s': %s %u of '%s' in memory %u of %zu", p->api.name,
+                 output ? "output" : "input", slot, part->name, *out_memory, p->api.n_memories);
   return st;
 }
 
@@ -63,7 +67,7 @@ ox_status *ox_transfer_memory(const ox_graph *g, ox_id id, int output, uint32_t 
       return ox_fail(OX_INVALID_ARGUMENT, "provider '%s': %s %u of node '%s' (%s) in memory %u of %zu", p->api.name,
                      output ? "output" : "input", slot, node->name, node->op, memory, p->api.n_memories);
   }
-  if (p && p->api.part_memory && ox_node_part(node) && !output) OX_TRY(part_memory(p, node, slot, &memory));
+  if (p && ox_node_part(node)) OX_TRY(part_memory(p, node, output, slot, &memory));
   *out_memory = ox_memory_of(node->assigned.owner, memory);
   return NULL;
 }

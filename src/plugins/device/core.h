@@ -18,7 +18,9 @@ struct ox_ep {
   dev_device *device;
   dev_modules modules;
   bool record, libraries; /* options */
-  pthread_mutex_t lock;   /* of the list */
+  uint8_t *lies;          /* room for dev_lies of a graph's values, for calls that the host serialises */
+  size_t lies_room;
+  pthread_mutex_t lock; /* of the list */
   struct ox_program *programs;
 };
 

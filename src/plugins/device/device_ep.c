@@ -6,6 +6,7 @@
 #include "base/macros.h"
 #include "plugins/device/program.h"
 #include "plugins/device/rules.h"
+#include "plugins/device/shapes.h"
 
 enum { MEMORY = 1 };
 
@@ -47,6 +48,7 @@ static void destroy(ox_ep *ep) {
   dev_modules_deinit(&ep->modules);
   if (ep->device) dev_the_driver.close(ep->device);
   pthread_mutex_destroy(&ep->lock);
+  ox_delete(ep->host.alloc, ep->lies, ep->lies_room);
   ox_delete(ep->host.alloc, ep, sizeof *ep);
 }
 
@@ -77,16 +79,55 @@ static ox_status *create(const ox_ep_host *host, const ox_options *o, ox_ep **ou
 
 /* ---- claims ---- */
 
+/* Made of a few numbers that the CPU made: it goes on, and has them once for all runs of a shape if they follow from
+ * it.
+ */
+static bool is_of_cpu(const dev_node *n) {
+  enum { FEW = 64 };
+  bool made = false;
+  for (size_t i = 0; i < dev_in_count(n); i++) {
+    uint32_t v = dev_in(n, i);
+    if (v == UINT32_MAX || dev_in_constant(n, i)) continue;
+    int rank = dev_in_rank(n, i);
+    int64_t count = rank == 1 ? dev_in_dim(n, i, 0) : rank == 0 ? 1 : -1;
+    if (n->lies[v] != DEV_ELSEWHERE || count < 0 || count > FEW) return false;
+    made |= n->host->value_producer(n->graph, v) != SIZE_MAX;
+  }
+  return made;
+}
+
+static void claim_node(const dev_node *n, uint8_t *lies, ox_claims *claims) {
+  const ox_ep_host *h = n->host;
+  const dev_op *op = dev_op_find(h->node_domain(n->graph, n->index), dev_node_op(n));
+  bool with_host = dev_shapes_takes(n);
+  const char *why = with_host ? NULL : op ? op->takes(n) : "the device has no such operator";
+  if (!why && !with_host && is_of_cpu(n)) why = "of a few numbers that the CPU makes";
+  if (why) {
+    h->decline(claims, n->index, why);
+    return;
+  }
+  h->claim_fused(claims, n->index);
+  for (size_t i = 0; i < h->node_out_count(n->graph, n->index); i++)
+    if (dev_out(n, i) != UINT32_MAX) lies[dev_out(n, i)] = with_host ? DEV_WITH_HOST : DEV_ON_DEVICE;
+}
+
+/* Room in ep->lies for the values of |g|; for those of its parts, too, which cannot say that there is none. */
+static bool make_room(ox_ep *ep, const ox_graph_view *g) {
+  enum { MORE = 64 };
+  size_t n = ep->host.value_count(g), room = 2 * n + MORE; /* rules add values */
+  if (n <= ep->lies_room) return true;
+  ox_delete(ep->host.alloc, ep->lies, ep->lies_room);
+  ep->lies = ox_new(ep->host.alloc, room), ep->lies_room = ep->lies ? room : 0;
+  return ep->lies != NULL;
+}
+
 static ox_status *claim(ox_ep *ep, const ox_graph_view *g, ox_claims *claims) {
   const ox_ep_host *h = &ep->host;
+  if (!make_room(ep, g)) return dev_no_memory(h);
+  memset(ep->lies, DEV_ELSEWHERE, h->value_count(g));
   for (size_t i = 0; i < h->node_count(g); i++) {
-    const dev_node n = {h, g, i};
-    const dev_op *op = dev_op_find(h->node_domain(g, i), h->node_op(g, i));
-    const char *why = op ? op->takes(&n) : "the device has no such operator";
-    if (why)
-      h->decline(claims, i, why);
-    else
-      h->claim_fused(claims, i);
+    const dev_node n = {.host = h, .graph = g, .index = i, .lies = ep->lies};
+    claim_node(&n, ep->lies, claims);
   }
   return NULL;
 }
@@ -105,8 +146,19 @@ static void memory_free(ox_ep *ep, uint32_t memory, void *data, size_t bytes) {
   if (data) dev_the_driver.free(ep->device, data, OX_MAX(bytes, 1u));
 }
 
+/* Where value |v| of |part| lies; out of memory: in none that there is. */
+static uint32_t memory_of(ox_ep *ep, const ox_graph_view *part, uint32_t v) {
+  if (!make_room(ep, part)) return UINT32_MAX;
+  dev_shapes_place(&ep->host, part, ep->lies);
+  return ep->lies[v] == DEV_ON_DEVICE ? MEMORY : 0;
+}
+
 static uint32_t part_memory(ox_ep *ep, const ox_graph_view *part, size_t i) {
-  return dev_stays_with_host(&ep->host, part, ep->host.io_value(part, 0, i)) ? 0 : MEMORY;
+  return memory_of(ep, part, ep->host.io_value(part, 0, i));
+}
+
+static uint32_t part_out_memory(ox_ep *ep, const ox_graph_view *part, size_t i) {
+  return memory_of(ep, part, ep->host.io_value(part, 1, i));
 }
 
 static uint64_t memory_space(ox_ep *ep, uint32_t memory) {
@@ -190,6 +242,7 @@ static ox_ep_api api = {.struct_size = sizeof api,
                         .memory_free = memory_free,
                         .memory_space = memory_space,
                         .part_memory = part_memory,
+                        .part_out_memory = part_out_memory,
                         .slow_alloc = 1,
                         .copy = copy,
                         .stream_create = stream_create,

@@ -29,7 +29,7 @@ const char *dev_integers_takes(const dev_node *n) {
   for (size_t i = 0; i < dev_in_count(n); i++) {
     if (dev_in_dtype(n, i) != dev_in_dtype(n, 0)) return "of two types";
     if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return "of a rank that the kernels do not have";
-    data |= dev_in_rank(n, i) > 1;
+    data |= dev_in_rank(n, i) > 1 || (n->lies && n->lies[dev_in(n, i)] == DEV_ON_DEVICE);
   }
   return data ? NULL : "on a shape, or the like";
 }

@@ -40,7 +40,8 @@ const char *dev_takes_data(const dev_node *n, size_t in, int most_rank) {
   if (!dev_element_bytes(dtype)) return "of a type that the kernels do not have";
   if (rank < 0 || rank > most_rank) return "of a rank that the kernels do not have";
   bool real = dtype == OX_F32 || dtype == OX_F16;
-  return !real && rank <= 1 ? "on a shape, or the like" : NULL;
+  bool on_device = n->lies && n->lies[dev_in(n, in)] == DEV_ON_DEVICE;
+  return !real && rank <= 1 && !on_device ? "on a shape, or the like" : NULL;
 }
 
 void dev_strides(const ox_shape *s, int64_t *out) {

@@ -17,7 +17,8 @@ int dev_element_bytes(uint32_t dtype);
 /* |name| with the number of bytes behind it: one of |of|, for 1, 2, 4, 8. */
 const char *dev_of_bytes(const char *const of[4], int bytes);
 /* For takes: elements that can be moved, of known rank, and not integers that shapes are computed with, which stay with
- * the host: those of at most one axis. */
+ * the host: those of at most one axis, unless
+ * the device made them. */
 const char *dev_takes_data(const dev_node *n, size_t in, int most_rank);
 /* Strides of |s|, row-major. */
 void dev_strides(const ox_shape *s, int64_t *out);

@@ -66,6 +66,7 @@ size_t dev_attr_ints(const dev_node *n, const char *name, int64_t *out, size_t m
 
 size_t dev_in_ints(const dev_node *n, size_t i, int64_t *out, size_t max) {
   const ox_tensor *t = dev_in_constant(n, i);
+  if (!t && n->contents && dev_in(n, i) != UINT32_MAX) t = n->contents[dev_in(n, i)];
   if (!t || (t->dtype != OX_I64 && t->dtype != OX_I32)) return SIZE_MAX;
   size_t count = t->bytes / (t->dtype == OX_I64 ? 8 : 4);
   if (count > max) return SIZE_MAX;

@@ -10,11 +10,17 @@
 
 enum { DEV_NONE = -1 };
 
+/* Where a value lies: with the CPU, and in a part never; on the device; nowhere, for the host computes it with the
+ * shapes (shapes.h); with the host, for a shape follows from it, and nothing else does. */
+typedef enum dev_lies { DEV_ELSEWHERE, DEV_ON_DEVICE, DEV_WITH_HOST, DEV_SHAPE_ONLY } dev_lies;
+
 /* A node of a graph, while claims are made and later of a part. */
 typedef struct dev_node {
   const ox_ep_host *host;
   const ox_graph_view *graph;
   size_t index;
+  const uint8_t *lies;              /* per value, as far as it is known; NULL: nothing is */
+  const ox_tensor *const *contents; /* per value, when a plan is made: what the host computed; else NULL */
 } dev_node;
 
 /* node.c: reading a node. Values are ids of its graph. */
@@ -33,14 +39,13 @@ float dev_attr_float(const dev_node *n, const char *name, float otherwise);
 bool dev_attr_is(const dev_node *n, const char *name, const char *text, const char *otherwise);
 /* How many numbers it has, copied up to |max|; 0: absent. */
 size_t dev_attr_ints(const dev_node *n, const char *name, int64_t *out, size_t max);
-/* The integers of a constant input of I64 or I32; SIZE_MAX: it is not constant or has more than |max|. */
+/* Constant, or the host has its content when a plan is made, as integers of at most one axis. */
+bool dev_in_host(const dev_node *n, size_t i);
+/* The integers of a constant input of I64 or I32, in a plan also of what the host computed; SIZE_MAX: they are not
+ * known or more than |max|. */
 size_t dev_in_ints(const dev_node *n, size_t i, int64_t *out, size_t max);
 /* Both data types and ranks are known, input 0 is F32 or F16, and all other float inputs are of the same type. */
 bool dev_all_real(const dev_node *n);
-
-/* host_in.c: inputs that no kernel reads, but shapes follow from them: they stay with the host. Whether |value|, an
- * input of its graph, is only read as such. */
-bool dev_stays_with_host(const ox_ep_host *h, const ox_graph_view *g, uint32_t value);
 
 /* ---- plans: a part with known shapes, as steps (plan.c) ---- */
 

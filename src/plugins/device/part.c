@@ -2,15 +2,17 @@
  * device/part.c - see part.h. */
 #include "plugins/device/part.h"
 
+#include "plugins/device/shapes.h"
+
 ox_status *dev_part_init(dev_part *p, ox_ep *ep, const ox_graph_view *graph) {
   const ox_ep_host *h = &ep->host;
   *p = (dev_part){.ep = ep, .graph = graph, .n_values = h->value_count(graph)};
   p->n_in = h->io_count(graph, 0), p->n_out = h->io_count(graph, 1);
   p->constants = ox_new_zeroed(h->alloc, p->n_values * sizeof *p->constants);
   p->n_made = DEV_MADE * h->node_count(graph), p->made = ox_new_zeroed(h->alloc, p->n_made * sizeof *p->made);
-  p->host_in = ox_new_zeroed(h->alloc, p->n_in);
-  if (!p->constants || !p->made || !p->host_in) return dev_no_memory(h);
-  for (size_t i = 0; i < p->n_in; i++) p->host_in[i] = dev_stays_with_host(h, graph, h->io_value(graph, 0, i));
+  p->lies = ox_new_zeroed(h->alloc, p->n_values);
+  if (!p->constants || !p->made || !p->lies) return dev_no_memory(h);
+  dev_shapes_place(h, graph, p->lies);
   return NULL;
 }
 
@@ -19,7 +21,7 @@ void dev_part_deinit(dev_part *p) {
     if (p->constants[v]) dev_give(p->ep, p->constants[v], p->ep->host.value_const(p->graph, v)->bytes);
   for (size_t i = 0; p->made && i < p->n_made; i++)
     if (p->made[i].address) dev_give(p->ep, p->made[i].address, p->made[i].bytes);
-  ox_delete(p->ep->host.alloc, p->host_in, p->n_in);
+  ox_delete(p->ep->host.alloc, p->lies, p->n_values);
   ox_delete(p->ep->host.alloc, p->made, p->n_made * sizeof *p->made);
   ox_delete(p->ep->host.alloc, p->constants, p->n_values * sizeof *p->constants);
 }

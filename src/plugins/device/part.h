@@ -15,7 +15,7 @@ typedef struct dev_part {
   ox_ep *ep;
   const ox_graph_view *graph;
   size_t n_values, n_in, n_out;
-  uint8_t *host_in; /* per input: dev_stays_with_host */
+  uint8_t *lies;    /* per value: dev_lies */
   void **constants; /* per value: its address, NULL: not on the device yet */
   size_t n_made;
   struct dev_made *made; /* per node, DEV_MADE of each */

@@ -57,6 +57,19 @@ dev_ref dev_temp(dev_plan *p, size_t bytes) {
 
 /* ---- steps ---- */
 
+/* A kernel reads what the host computed. */
+static ox_status *copy_content(dev_plan *p, uint32_t value) {
+  const ox_tensor *t = p->contents[value];
+  dev_place *at = &p->values[value];
+  if (at->copy) return NULL;
+  if (!t)
+    return dev_fail(host_of(p), OX_NOT_IMPLEMENTED, "the content of '%s' is not known before the run",
+                    host_of(p)->value_name(p->part->graph, value));
+  DEV_TRY(dev_take(p->part->ep, t->bytes, &at->copy));
+  p->has_copies = true;
+  return t->bytes ? dev_the_driver.copy(p->part->ep->device, NULL, at->copy, t->data, t->bytes, DEV_TO_DEVICE) : NULL;
+}
+
 /* Step number p->n_steps reads or writes |r|: it lives until then; a constant has to be on the device. */
 static ox_status *touch(dev_plan *p, dev_ref *r) {
   void *address;
@@ -65,6 +78,7 @@ static ox_status *touch(dev_plan *p, dev_ref *r) {
   if (r->kind == DEV_REF_VALUE) r->id = root_of(p, r->id);
   dev_place *at = r->kind == DEV_REF_TEMP ? &p->temps[r->id] : &p->values[r->id];
   if (at->kind == DEV_PLACE_CONSTANT) DEV_TRY(dev_part_constant(p->part, r->id, &address));
+  if (at->kind == DEV_PLACE_HOST) DEV_TRY(copy_content(p, r->id));
   at->first = OX_MIN(at->first, p->n_steps), at->last = p->n_steps;
   return NULL;
 }
@@ -176,6 +190,8 @@ static ox_status *size_values(dev_plan *p) {
     dev_place *at = &p->values[h->io_value(p->part->graph, 1, i)];
     at->kind = DEV_PLACE_OUTPUT, at->index = i;
   }
+  for (uint32_t v = 0; v < p->part->n_values; v++)
+    if (p->part->lies[v] == DEV_WITH_HOST) p->values[v].kind = DEV_PLACE_HOST;
   return NULL;
 }
 
@@ -199,10 +215,11 @@ static ox_status *emit_nodes(dev_plan *p) {
   const ox_ep_host *h = host_of(p);
   size_t n = h->node_count(p->part->graph);
   for (size_t i = 0; i < n; i++) {
-    const dev_node node = {h, p->part->graph, i};
+    const dev_node node = {h, p->part->graph, i, p->part->lies, p->contents};
+    uint32_t y = dev_out(&node, 0);
     const dev_op *op = dev_op_find(h->node_domain(node.graph, i), h->node_op(node.graph, i));
     p->node = i;
-    if (p->taken[i]) continue;
+    if (p->taken[i] || (y != UINT32_MAX && p->part->lies[y] == DEV_WITH_HOST)) continue;
     ox_status *st = op ? check_shapes(p, &node) : dev_fail(h, OX_FAIL, "the device has no such operator");
     if (!st) st = op->emit(p, &node);
     DEV_TRY(dev_plan_note(p, i, st));
@@ -210,24 +227,40 @@ static ox_status *emit_nodes(dev_plan *p) {
   return NULL;
 }
 
-static ox_status *build(dev_plan *p, const ox_shape *shapes) {
+/* What the caller has of contents, for as long as the plan lives. */
+static ox_status *keep_contents(dev_plan *p, const ox_tensor *const *contents) {
+  p->contents = OX_ARENA_ARRAY(&p->zone, const ox_tensor *, p->part->n_values);
+  if (!p->contents) return dev_no_memory(host_of(p));
+  for (size_t v = 0; v < p->part->n_values; v++) {
+    if (p->part->lies[v] != DEV_WITH_HOST || !contents[v]) continue;
+    ox_tensor *t = ox_arena_copy(&p->zone, contents[v], sizeof *t);
+    if (t) t->data = ox_arena_copy(&p->zone, t->data, t->bytes);
+    if (!t || !t->data) return dev_no_memory(host_of(p));
+    p->contents[v] = t;
+  }
+  return NULL;
+}
+
+static ox_status *build(dev_plan *p, const ox_shape *shapes, const ox_tensor *const *contents) {
   size_t n = p->part->n_values;
   p->shapes = ox_arena_copy(&p->zone, shapes, n * sizeof *shapes);
   p->values = OX_ARENA_ARRAY(&p->zone, dev_place, n);
   p->taken = OX_ARENA_ARRAY(&p->zone, uint8_t, host_of(p)->node_count(p->part->graph));
   if (!p->shapes || !p->values || !p->taken) return dev_no_memory(host_of(p));
+  DEV_TRY(keep_contents(p, contents));
   DEV_TRY(size_values(p));
   DEV_TRY(emit_nodes(p));
   return dev_lifetimes_assign(p);
 }
 
-ox_status *dev_plan_build(dev_part *part, const ox_shape *shapes, dev_plan **out_plan) {
+ox_status *dev_plan_build(dev_part *part, const ox_shape *shapes, const ox_tensor *const *contents,
+                          dev_plan **out_plan) {
   const ox_ep_host *h = &part->ep->host;
   dev_plan *p = ox_new_zeroed(h->alloc, sizeof *p);
   if (!p) return dev_no_memory(h);
   p->part = part;
   ox_arena_init(&p->zone, h->alloc);
-  ox_status *st = build(p, shapes);
+  ox_status *st = build(p, shapes, contents);
   if (st)
     dev_plan_free(p);
   else
@@ -237,6 +270,8 @@ ox_status *dev_plan_build(dev_part *part, const ox_shape *shapes, dev_plan **out
 
 void dev_plan_free(dev_plan *p) {
   if (!p) return;
+  for (size_t v = 0; p->has_copies && v < p->part->n_values; v++)
+    if (p->values[v].copy) dev_give(p->part->ep, p->values[v].copy, p->values[v].bytes);
   ox_arena_deinit(&p->zone);
   ox_delete(host_of(p)->alloc, p, sizeof *p);
 }

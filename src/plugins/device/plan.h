@@ -21,7 +21,13 @@ typedef struct dev_step {
   dev_conv conv;
 } dev_step;
 
-typedef enum dev_place_kind { DEV_PLACE_WORK, DEV_PLACE_INPUT, DEV_PLACE_OUTPUT, DEV_PLACE_CONSTANT } dev_place_kind;
+typedef enum dev_place_kind {
+  DEV_PLACE_WORK,
+  DEV_PLACE_INPUT,
+  DEV_PLACE_OUTPUT,
+  DEV_PLACE_CONSTANT,
+  DEV_PLACE_HOST /* what the host computed: copied to the device when a step first reads it */
+} dev_place_kind;
 
 /* Where a value, or a temporary, lies. */
 typedef struct dev_place {
@@ -29,6 +35,7 @@ typedef struct dev_place {
   uint32_t index;       /* of the input or output */
   uint32_t same;        /* a value whose bytes these are; its own id: none */
   size_t bytes, offset; /* WORK: in the stream's memory */
+  void *copy;           /* HOST: the plan's own; NULL: no step reads it */
   uint32_t first, last; /* steps that touch it; first > last: none */
 } dev_place;
 
@@ -36,7 +43,9 @@ struct dev_plan {
   dev_part *part;
   ox_arena zone;    /* all of this */
   ox_shape *shapes; /* per value */
+  const ox_tensor **contents; /* per value: what the host computed, or has of an input; NULL: nothing */
   dev_place *values;
+  bool has_copies;
   dev_place *temps;
   size_t n_temps, temp_capacity;
   dev_step *steps, *last;
@@ -46,9 +55,11 @@ struct dev_plan {
   uint8_t *taken; /* per node: computed with another's output */
 };
 
-/* For these shapes of the values of |part|. On failure nothing is left but what |part| has of constants. */
-OX_NODISCARD ox_status *dev_plan_build(dev_part *part, const ox_shape *shapes, dev_plan **out_plan);
-void dev_plan_free(dev_plan *p);
+/* For these shapes and contents of the values of |part|. On failure nothing is left but what |part| has of constants.
+ */
+OX_NODISCARD ox_status *dev_plan_build(dev_part *part, const ox_shape *shapes, const ox_tensor *const *contents,
+                                       dev_plan **out_plan);
+void dev_plan_free(dev_plan *p); /* no step of it is on its way */
 
 /* The address of |r| in a run: |in| and |out| per input and output of the part. */
 char *dev_address(const dev_plan *p, dev_ref r, const ox_io *io, char *work);

@@ -28,7 +28,8 @@ static ox_status *frame_make(ox_program *p, dev_kept *k, dev_stream *stream, dev
   f->stream = stream;
   f->addresses = ox_new_zeroed(a, (p->part.n_in + p->part.n_out) * sizeof *f->addresses);
   if (!f->addresses) st = dev_no_memory(&p->part.ep->host);
-  if (!st && p->part.ep->record) st = dev_the_driver.event_create(p->part.ep->device, &f->done);
+  if (!st && (p->part.ep->record || k->plan->has_copies))
+    st = dev_the_driver.event_create(p->part.ep->device, &f->done);
   if (st) {
     frame_free(p, f);
     return st;
@@ -62,29 +63,44 @@ static bool same_shape(const ox_shape *a, const ox_shape *b) {
   return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
 }
 
+/* Steps may depend on the numbers of an input that the host has. */
+static bool same_content(const ox_program *p, const dev_kept *k, size_t i, const ox_tensor *now) {
+  uint32_t v = p->part.ep->host.io_value(p->part.graph, 0, i);
+  const ox_tensor *then = k->plan->contents[v];
+  if (p->part.lies[v] != DEV_WITH_HOST) return true;
+  return then && then->bytes == now->bytes && (!now->bytes || memcmp(then->data, now->data, now->bytes) == 0);
+}
+
 static bool fits(const ox_program *p, const dev_kept *k, const ox_io *io) {
   for (size_t i = 0; i < p->part.n_in; i++)
-    if (!same_shape(&k->shapes[i], &io->in[i]->shape)) return false;
+    if (!same_shape(&k->shapes[i], &io->in[i]->shape) || !same_content(p, k, i, io->in[i])) return false;
   for (size_t i = 0; i < p->part.n_out; i++)
     if (io->out[i]->data && !same_shape(&k->shapes[p->part.n_in + i], &io->out[i]->shape)) return false;
   return true;
 }
 
+typedef struct making {
+  ox_program *p;
+  const ox_io *io;
+  dev_kept *kept;
+} making;
+
+static ox_status *make_plan(void *ctx, const ox_shape *shapes, const ox_tensor *const *contents, size_t n) {
+  const making *m = ctx;
+  const dev_part *part = &m->p->part;
+  (void)n;
+  for (size_t i = 0; i < part->n_in; i++) m->kept->shapes[i] = m->io->in[i]->shape;
+  for (size_t i = 0; i < part->n_out; i++)
+    m->kept->shapes[part->n_in + i] = shapes[part->ep->host.io_value(part->graph, 1, i)];
+  return dev_plan_build(&m->p->part, shapes, contents, &m->kept->plan);
+}
+
 static ox_status *kept_make(ox_program *p, const ox_io *io, dev_kept **out) {
   const ox_ep_host *h = &p->part.ep->host;
-  size_t bytes = p->part.n_values * sizeof(ox_shape);
-  ox_shape *shapes = ox_new_zeroed(h->alloc, bytes);
   dev_kept *k = ox_new_zeroed(h->alloc, sizeof *k);
   if (k) k->shapes = ox_new_zeroed(h->alloc, (p->part.n_in + p->part.n_out) * sizeof *k->shapes);
-  ox_status *st = shapes && k && k->shapes ? io->infer_shapes(io, shapes, p->part.n_values) : dev_no_memory(h);
-  for (size_t i = 0; i < p->part.n_in && !st; i++) {
-    k->shapes[i] = io->in[i]->shape;
-    shapes[h->io_value(p->part.graph, 0, i)] = io->in[i]->shape;
-  }
-  for (size_t i = 0; i < p->part.n_out && !st; i++)
-    k->shapes[p->part.n_in + i] = shapes[h->io_value(p->part.graph, 1, i)];
-  if (!st) st = dev_plan_build(&p->part, shapes, &k->plan);
-  ox_delete(h->alloc, shapes, bytes);
+  making m = {p, io, k};
+  ox_status *st = k && k->shapes ? io->infer_values(io, make_plan, &m) : dev_no_memory(h);
   if (st && k)
     kept_free(p, k);
   else
@@ -137,9 +153,24 @@ static ox_status *find_outputs(const ox_program *p, const dev_plan *plan, const 
   for (uint32_t i = 0; i < p->part.n_out; i++) {
     const ox_shape *shape = &plan->shapes[p->part.ep->host.io_value(p->part.graph, 1, i)];
     if (io->out[i]->data || !plan->values[p->part.ep->host.io_value(p->part.graph, 1, i)].bytes) continue;
-    *out_moving = true;
+    *out_moving |= p->part.lies[p->part.ep->host.io_value(p->part.graph, 1, i)] == DEV_ON_DEVICE;
     if (!io->alloc_output(io, i, shape))
       return dev_fail(&p->part.ep->host, OX_OUT_OF_MEMORY, "no memory for output %u of a part", i);
+  }
+  return NULL;
+}
+
+/* Outputs that the host computed. */
+static ox_status *write_contents(const ox_program *p, const dev_plan *plan, const ox_io *io) {
+  const ox_ep_host *h = &p->part.ep->host;
+  for (uint32_t i = 0; i < p->part.n_out; i++) {
+    uint32_t v = h->io_value(p->part.graph, 1, i);
+    const ox_tensor *t = plan->contents[v];
+    if (p->part.lies[v] != DEV_WITH_HOST) continue;
+    if (!t || t->bytes != io->out[i]->bytes)
+      return dev_fail(h, OX_NOT_IMPLEMENTED, "the content of '%s' is not known before the run",
+                      h->value_name(p->part.graph, v));
+    if (t->bytes) memcpy(io->out[i]->data, t->data, t->bytes);
   }
   return NULL;
 }
@@ -148,7 +179,9 @@ static ox_status *find_outputs(const ox_program *p, const dev_plan *plan, const 
 static bool unmoved(const ox_program *p, dev_frame *f, const ox_io *io) {
   bool same = f->moves == f->stream->moves;
   for (size_t i = 0; i < p->part.n_in + p->part.n_out; i++) {
-    void *now = i >= p->part.n_in ? io->out[i - p->part.n_in]->data : p->part.host_in[i] ? NULL : io->in[i]->data;
+    bool out = i >= p->part.n_in;
+    uint32_t v = p->part.ep->host.io_value(p->part.graph, out, out ? i - p->part.n_in : i);
+    void *now = p->part.lies[v] != DEV_ON_DEVICE ? NULL : out ? io->out[i - p->part.n_in]->data : io->in[i]->data;
     same &= f->addresses[i] == now;
     f->addresses[i] = now;
   }
@@ -184,13 +217,19 @@ static ox_status *put(ox_program *p, const dev_plan *plan, dev_frame *f, const o
   f->runs = same ? f->runs + 1 : 0;
   if (!same && f->started && !f->steady) f->restless = true;
   f->started = true;
-  if (f->done && f->runs == 1 && !f->restless && may_record(plan)) {
+  if (p->part.ep->record && f->runs == 1 && !f->restless && may_record(plan)) {
     DEV_TRY(record(p, plan, f, io));
     f->steady = true;
   }
-  if (!f->record) return dev_plan_put(plan, q, io, f->stream->work);
-  DEV_TRY(dev_the_driver.record_launch(q, f->record));
-  return dev_the_driver.event_record(f->done, q);
+  if (f->record) {
+    DEV_TRY(dev_the_driver.record_launch(q, f->record));
+    return dev_the_driver.event_record(f->done, q);
+  }
+  ox_status *st = dev_plan_put(plan, q, io, f->stream->work), *mark = NULL;
+  if (plan->has_copies) mark = dev_the_driver.event_record(f->done, q); /* they go with the plan */
+  if (!st) return mark;
+  p->part.ep->host.status_free(mark);
+  return st;
 }
 
 ox_status *dev_program_run(ox_program *p, const ox_io *io) {
@@ -206,6 +245,7 @@ ox_status *dev_program_run(ox_program *p, const ox_io *io) {
   bool moving = false;
   st = make_room(p->part.ep, stream, k->plan->work_bytes);
   if (!st) st = find_outputs(p, k->plan, io, &moving);
+  if (!st) st = write_contents(p, k->plan, io);
   if (!st) st = put(p, k->plan, f, io, moving);
   pthread_mutex_lock(&p->lock);
   k->users--;

@@ -15,6 +15,8 @@ char *dev_address(const dev_plan *p, dev_ref r, const ox_io *io, char *work) {
       return (char *)io->out[at->index]->data + r.offset;
     case DEV_PLACE_CONSTANT:
       return (char *)p->part->constants[r.id] + r.offset;
+    case DEV_PLACE_HOST:
+      return (char *)at->copy + r.offset;
   }
   return NULL;
 }

@@ -129,12 +129,14 @@ bool dev_tail_place(const ox_shape *o, const ox_shape *y, tail_step *s) {
 
 /* ---- what follows a node ---- */
 
-/* The number of nodes of the part behind |from| that read |value|; the first two in |readers|. */
+/* The number of nodes of the part behind |from| that read |value| on the device; the first two in |readers|. */
 static size_t readers_of(const dev_node *from, uint32_t value, dev_node *readers) {
   size_t n = 0;
   for (size_t i = from->index + 1; i < from->host->node_count(from->graph); i++) {
-    const dev_node node = {from->host, from->graph, i};
+    dev_node node = *from;
     bool reads = false;
+    node.index = i;
+    if (from->lies && dev_out(&node, 0) != UINT32_MAX && from->lies[dev_out(&node, 0)] == DEV_WITH_HOST) continue;
     for (size_t k = 0; k < dev_in_count(&node); k++) reads |= dev_in(&node, k) == value;
     if (reads && n < 2) readers[n] = node;
     n += reads;

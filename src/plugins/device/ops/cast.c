@@ -20,7 +20,8 @@ static const char *takes(const dev_node *n) {
   bool from_real = from == OX_F32 || from == OX_F16, to_real = to == OX_F32 || to == OX_F16;
   if (from_real && !to_real && to != OX_BOOL && to != OX_I32 && to != OX_I64)
     return "to small integers, which devices round in ways of their own";
-  return dev_takes_data(n, 0, OX_MAX_RANK);
+  bool from_host = n->lies && n->lies[dev_in(n, 0)] == DEV_WITH_HOST;
+  return from_host && to_real ? NULL : dev_takes_data(n, 0, OX_MAX_RANK);
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

@@ -32,7 +32,7 @@ static const char *takes(const dev_node *n) {
   for (size_t i = 0; i < dev_in_count(n); i++) {
     if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return "of a rank that the kernels do not have";
     if (i >= first && dev_in_dtype(n, i) != dtype) return "of two types";
-    data |= dev_in_rank(n, i) > 1;
+    data |= dev_in_rank(n, i) > 1 || (n->lies && dev_in(n, i) != UINT32_MAX && n->lies[dev_in(n, i)] == DEV_ON_DEVICE);
   }
   if (!data) return "on a shape, or the like";
   if (is_where(n)) return dev_element_bytes(dtype) ? NULL : "of a type that the kernels do not have";

@@ -12,7 +12,7 @@ static const char *takes(const dev_node *n) {
     if (why) return why;
   }
   bool given = split && dev_in_count(n) > 1 && dev_in(n, 1) != UINT32_MAX;
-  if (given && !dev_in_constant(n, 1)) return "sizes are not constant";
+  if (given && !dev_in_host(n, 1)) return "sizes are not constant";
   for (size_t i = 0; split && i < n->host->node_out_count(n->graph, n->index); i++)
     if (dev_out(n, i) == UINT32_MAX) return "with an output that nobody wants";
   return NULL;

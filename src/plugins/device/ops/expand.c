@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/expand.c - Expand and Tile with constant shapes and repeats. */
+ * device/ops/expand.c - Expand and Tile with shapes and repeats that are constant or follow from shapes. */
 #include <string.h>
 
 #include "plugins/device/move.h"
@@ -9,9 +9,9 @@ static const char *takes(const dev_node *n) {
   const char *why = dev_takes_data(n, 0, tile ? 4 : 8);
   if (why) return why;
   if (tile && dev_node_version(n) < 6) return "of a version that nobody writes any more";
-  const ox_tensor *t = dev_in_constant(n, 1);
-  if (!t) return "its shape is not constant";
-  return t->shape.rank == 1 && t->shape.dim[0] > 8 ? "of a rank that the kernels do not have" : NULL;
+  if (!dev_in_host(n, 1)) return "its shape is not known before the run";
+  int64_t rank = dev_in_rank(n, 1) == 1 ? dev_in_dim(n, 1, 0) : 1;
+  return rank < 0 || rank > 8 ? "of a rank that the kernels do not have" : NULL;
 }
 
 /* An axis of X is read again and again; broadcast ones with a stride of 0. */

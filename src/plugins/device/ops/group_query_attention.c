@@ -18,7 +18,8 @@ static uint32_t out_of(const dev_node *n, size_t i) {
 
 /* A node that the device has, for the part that this one is in. */
 static bool is_taken(const dev_node *n, size_t index) {
-  const dev_node other = {n->host, n->graph, index};
+  dev_node other = *n;
+  other.index = index;
   const dev_op *op = dev_op_find(n->host->node_domain(n->graph, index), dev_node_op(&other));
   return op && op->takes != NULL && index != n->index && strcmp(dev_node_op(&other), dev_node_op(n)) != 0 &&
          !op->takes(&other);
@@ -31,7 +32,7 @@ static bool total_is_host(const dev_node *n) {
   if (dev_in_constant(n, TOTAL)) return true;
   if (producer != SIZE_MAX && is_taken(n, producer)) return false;
   for (size_t i = 0; i < n->host->node_count(n->graph); i++) {
-    const dev_node other = {n->host, n->graph, i};
+    const dev_node other = {.host = n->host, .graph = n->graph, .index = i};
     for (size_t k = 0; k < dev_in_count(&other); k++)
       if (dev_in(&other, k) == total && is_taken(n, i)) return false;
   }

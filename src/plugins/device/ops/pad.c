@@ -29,6 +29,8 @@ static const char *takes(const dev_node *n) {
   if (why) return why;
   if (dev_node_version(n) < 11 && dev_in_dtype(n, 0) != OX_F32) return "of an old version, and not of float32";
   if (has_in(n, 2) && !dev_in_constant(n, 2)) return "the value is not constant";
+  if (dev_node_version(n) >= 11)
+    return dev_in_host(n, 1) && (!has_in(n, 3) || dev_in_host(n, 3)) ? NULL : "amounts are not known before the run";
   return read_amounts(n, dev_in_rank(n, 0), &a) ? NULL : "amounts are not constant";
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/slice.c - Slice with constant bounds. */
+ * device/ops/slice.c - Slice with bounds that are constant or follow from shapes. */
 #include "plugins/device/move.h"
 
 typedef struct bounds {
@@ -24,7 +24,9 @@ static const char *takes(const dev_node *n) {
   bounds b;
   const char *why = dev_takes_data(n, 0, 8);
   if (why) return why;
-  return read_bounds(n, &b) ? NULL : "bounds are not constant";
+  for (size_t i = 1; i < dev_in_count(n) && dev_node_version(n) >= 10; i++)
+    if (dev_in(n, i) != UINT32_MAX && !dev_in_host(n, i)) return "bounds are not known before the run";
+  return dev_node_version(n) >= 10 || read_bounds(n, &b) ? NULL : "bounds are not constant";
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

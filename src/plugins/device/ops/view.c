@@ -12,7 +12,7 @@ static const char *takes(const dev_node *n) {
     return dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX ? "in training" : NULL;
   }
   bool shaped = dev_in_count(n) > 1 && dev_in(n, 1) != UINT32_MAX;
-  return shaped && !dev_in_constant(n, 1) ? "its shape is not constant" : NULL;
+  return shaped && !dev_in_host(n, 1) ? "its shape is not constant" : NULL;
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) { return dev_emit_view(p, dev_out(n, 0), dev_in(n, 0)); }
