@@ -13,8 +13,9 @@
 #include "kern/blocks/bconv.h"
 
 typedef struct ox_bconv_seg {
-  int64_t at; /* floats from the pixel's place */
-  int64_t k;  /* channels */
+  int64_t at;   /* floats from the pixel's place */
+  int64_t k;    /* channels */
+  int64_t skip; /* floats of a panel's weights before its own that are not read */
 } ox_bconv_seg;
 
 /* C[pixels x panels] over some segments, for some strips of as many pixels. The pixels of a strip are two runs of equal
@@ -29,7 +30,7 @@ typedef struct ox_bconv_mul {
   bool fetch;    /* the pixels of the next strip from beyond L2 */
   const ox_bconv_seg *segs;
   size_t n_segs;
-  float *y[2]; /* pixels one behind the other */
+  float *y[2];                     /* pixels one behind the other */
   size_t n_strips, x_move, y_move; /* floats from strip to strip, of X, of Y and Z */
   size_t y_panel;
   const float *z[2]; /* residual like y, or NULL; read on the last segments */
@@ -69,8 +70,8 @@ typedef struct ox_bconv_variant {
   ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
   int64_t n_halved[OX_BCONV_MOST_PANELS];              /* likewise where the last panel is halved; 0: not so */
   ox_bconv_mul_fn *const (*halved)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
-  int64_t grouped_pixels;                              /* at most */
-  void (*const *grouped)(const ox_bconv_grouped *m);   /* [pixels - 1] */
+  int64_t grouped_pixels;                                 /* at most */
+  void (*const *grouped)(const ox_bconv_grouped *m);      /* [pixels - 1] */
   /* to[p][j][l] = x[p][at[j][l]] for |ic| vectors j of each pixel */
   void (*spread)(float *to, const float *x, const int32_t *at, size_t pixels, size_t ic);
   /* to[i][l] = from[i][l] s[i] for |n| lines */
@@ -107,13 +108,14 @@ typedef struct ox_bconv_direct_plan {
   ox_bconv_plan head;
   ox_conv_geom g; /* a pointwise one has a single long row */
   const ox_bconv_variant *v;
-  int64_t unit;   /* floats of a pixel: a block, or one of an image */
-  int64_t np, mr; /* of a tile of registers */
+  int64_t unit;          /* floats of a pixel: a block, or one of an image */
+  int64_t np, mr;        /* of a tile of registers */
   int64_t last_channels; /* of the last panel */
   int64_t blocks, panels, k, taps, in_pixels, pixels;
   int64_t k_blocks; /* blocks of input channels whose products are summed in registers */
   int64_t tap_min[OX_CONV_AXES], tap_max[OX_CONV_AXES];
   bool by_tap[OX_CONV_AXES];             /* taps are far apart: the scratch has a copy for each */
+  bool far;                              /* tiles are cut where taps leave the image (bconv_far.h) */
   bool padded;                           /* stage 0 copies X with its padding: the products read that in place */
   int64_t x_dim[OX_CONV_AXES], x_pixels; /* of what is read in place */
   int64_t merged;                        /* taps of a row in one segment */

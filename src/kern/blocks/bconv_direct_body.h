@@ -74,6 +74,7 @@ OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const floa
     if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) BCONV_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
     for (const float *a_end = ahead + m->ahead_k * OX_BLOCK; ahead < a_end; ahead += OX_BLOCK)
       OX_UNROLL for (int q = 0; q < np; q++) BCONV_PREFETCH_L2(ahead + (size_t)q * w_panel);
+    w += s->skip;
     const float *w_end = w + s->k * OX_BLOCK;
 #ifdef BCONV_K_AT_ONCE
     for (; w_end - w >= BCONV_K_AT_ONCE * OX_BLOCK; w += BCONV_K_AT_ONCE * OX_BLOCK) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kern/blocks/bconv_direct.h"
+#include "kern/blocks/bconv_far.h"
 #include "kern/variants.h"
 
 OX_VARIANTS_SELECT(ox_bconv_variant, ox_bconv_direct__, ox_bconv_select)
@@ -17,6 +18,7 @@ typedef ox_bconv_direct_plan plan;
 typedef struct tile {
   int64_t image, group, d, q0, q1; /* depth, panels */
   int64_t o[OX_CONV_AXES], n[OX_CONV_AXES];
+  int64_t tap[OX_CONV_AXES], taps[OX_CONV_AXES]; /* that are read: the first of each axis, how many */
   bool in_place;
   int64_t len[OX_CONV_AXES]; /* of the copy */
 } tile;
@@ -40,6 +42,7 @@ static tile tile_at(const plan *p, int64_t i) {
   t.o[1] = i % p->tiles_h * p->tile_h, t.n[1] = OX_MIN(p->tile_h, g->out[1] - t.o[1]), i /= p->tiles_h;
   t.o[0] = i % g->out[0], t.n[0] = 1, i /= g->out[0];
   t.group = i % g->groups, t.image = i / g->groups;
+  memcpy(t.taps, g->n_taps, sizeof t.taps);
   place(p, &t);
   return t;
 }
@@ -109,18 +112,31 @@ static int64_t out_line(const plan *p, const tile *t, int a) {
   return !t->in_place && p->by_tap[a] ? 1 : p->g.stride[a];
 }
 
+static bool reads(const tile *t, int64_t i, int64_t j, int64_t l) {
+  const int64_t at[OX_CONV_AXES] = {i, j, l};
+  for (int a = 0; a < OX_CONV_AXES; a++)
+    if (at[a] < t->tap[a] || at[a] >= t->tap[a] + t->taps[a]) return false;
+  return true;
+}
+
 static size_t find_segs(const plan *p, const tile *t, int64_t b0, int64_t b1, ox_bconv_seg *segs) {
   const ox_conv_geom *g = &p->g;
   const int64_t *len = t->in_place ? p->x_dim : t->len;
   size_t n = 0;
+  int64_t skip = 0;
   for (int64_t b = b0; b < b1; b++) {
     int64_t k = OX_MIN(p->unit, g->ic - b * p->unit) * p->merged;
     for (int64_t i = 0; i < g->n_taps[0]; i++)
       for (int64_t j = 0; j < g->n_taps[1]; j++)
         for (int64_t l = 0; l < g->n_taps[2]; l += p->merged) {
+          if (!reads(t, i, j, l)) {
+            skip += k * OX_BLOCK;
+            continue;
+          }
           int64_t at = (b - b0) * len[0] + tap_line(p, t, 0, i);
           at = (at * len[1] + tap_line(p, t, 1, j)) * len[2] + tap_line(p, t, 2, l);
-          segs[n++] = (ox_bconv_seg){at * p->unit, k};
+          segs[n++] = (ox_bconv_seg){at * p->unit, k, skip};
+          skip = 0;
         }
   }
   return n;
@@ -219,9 +235,8 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
     strips s = {.x = t->in_place ? xb + first : copy, .y_row = g->out[2]};
     s.x_row = out_line(p, t, 1) * (t->in_place ? in_row : t->len[2] * p->unit);
     s.x_step = out_line(p, t, 2) * p->unit, m.x_step = (size_t)s.x_step;
-    int64_t k = 0;
-    for (size_t i = 0; i < m.n_segs; i++) k += segs[i].k;
-    if (p->k * p->panels * OX_BLOCK * (int64_t)sizeof(float) > KEPT)
+    int64_t k = (OX_MIN(b1 * p->unit, g->ic) - b0 * p->unit) * p->taps;
+    if (m.n_segs && p->k * p->panels * OX_BLOCK * (int64_t)sizeof(float) > KEPT)
       m.ahead_k = (size_t)OX_CEIL_DIV(k, n_strips(p, t) * (int64_t)m.n_segs);
     for (int64_t q = t->q0, np; q < t->q1; q += np) {
       ox_bconv_tile reg = ox_bconv_next(p->v, t->q1 - q, t->q1 == p->panels ? p->last_channels : OX_BLOCK);
@@ -271,7 +286,8 @@ static bool copy_is_dear(const plan *p, const tile *t) {
   return g->stride[1] * g->stride[2] * 5 >= p->taps * (t->q1 - t->q0);
 }
 
-/* A tile some of whose taps lie outside: what finds them inside may be computed in place, only its borders are copied. */
+/* A tile some of whose taps lie outside: what finds them inside may be computed in place, only its borders are copied.
+ */
 static void run_edge(const plan *p, const ox_conv_args *a, const tile *t, char *scratch) {
   int64_t r0, r1, c0, c1, d0, d1, row = t->o[1], col = t->o[2], rows = t->n[1], cols = t->n[2];
   find_inside(p, t, 0, 1, &d0, &d1);
@@ -289,6 +305,21 @@ static void run_edge(const plan *p, const ox_conv_args *a, const tile *t, char *
   run_part(p, a, t, r1, row + rows - r1, col, cols, scratch);
 }
 
+/* The pieces of a tile: see bconv_far.h. */
+static void run_pieces(const plan *p, const ox_conv_args *a, const tile *of, char *scratch) {
+  const ox_conv_geom *g = &p->g;
+  tile t = *of;
+  t.in_place = true;
+  ox_bconv_far_piece(g, 0, t.o[0], t.o[0] + 1, &t.tap[0], &t.taps[0]);
+  for (int64_t h = of->o[1], end_h = h + of->n[1]; h < end_h; h += t.n[1]) {
+    t.o[1] = h, t.n[1] = ox_bconv_far_piece(g, 1, h, end_h, &t.tap[1], &t.taps[1]) - h;
+    for (int64_t w = of->o[2], end_w = w + of->n[2]; w < end_w; w += t.n[2]) {
+      t.o[2] = w, t.n[2] = ox_bconv_far_piece(g, 2, w, end_w, &t.tap[2], &t.taps[2]) - w;
+      run_tile(p, a, &t, scratch);
+    }
+  }
+}
+
 void ox_bconv_direct_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                          void *scratch) {
   const plan *p = (const plan *)head;
@@ -300,7 +331,9 @@ void ox_bconv_direct_run(const ox_bconv_plan *head, const ox_conv_args *a, uint3
   }
   for (int64_t i = begin; i < end; i++) {
     tile t = tile_at(p, i);
-    if (t.in_place)
+    if (p->far)
+      run_pieces(p, a, &t, scratch);
+    else if (t.in_place)
       run_tile(p, a, &t, scratch);
     else
       run_edge(p, a, &t, scratch);

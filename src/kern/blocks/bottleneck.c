@@ -153,7 +153,7 @@ static void pointwise(const ox_bconv_direct_plan *p, const pixels *px, const flo
   for (int64_t b0 = 0, b1; b0 < p->blocks; b0 = b1) {
     b1 = OX_MIN(b0 + p->k_blocks, p->blocks);
     for (int64_t b = b0; b < b1; b++)
-      segs[b - b0] = (ox_bconv_seg){(b - b0) * px->x_block, OX_MIN(OX_BLOCK, p->k - b * OX_BLOCK)};
+      segs[b - b0] = (ox_bconv_seg){(b - b0) * px->x_block, OX_MIN(OX_BLOCK, p->k - b * OX_BLOCK), 0};
     ox_bconv_mul m = {.segs = segs,
                       .n_segs = (size_t)(b1 - b0),
                       .w_panel = (size_t)(p->k * OX_BLOCK),

@@ -6,6 +6,7 @@
 
 #include "base/cksize.h"
 #include "kern/blocks/bconv_direct.h"
+#include "kern/blocks/bconv_far.h"
 
 enum {
   TILES = 32,               /* to aim at: two to sixteen threads end at nearly the same time */
@@ -25,12 +26,15 @@ static bool serves(const ox_bconv_task *t) {
   return g->groups == 1 || (!t->x_plain && g->ic % OX_BLOCK == 0 && g->oc % OX_BLOCK == 0);
 }
 
+/* Images are small and read row by row. */
+static double far_share(const ox_bconv_task *t) { return t->x_plain ? 1 : ox_bconv_far_share(&t->g); }
+
 static double cost_ns(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   if (!serves(t)) return INFINITY;
   double weights = (double)g->groups * (double)panels_of(g) * OX_BLOCK * (double)g->ic * (double)ox_conv_taps(g);
   double pixels = (double)g->batch * (double)g->out[0] * (double)g->out[1] * (double)g->out[2];
-  double sum = weights * pixels / ox_bconv_select(t->isa)->macs_per_ns, read = weights * ns_per_weight;
+  double sum = weights * pixels * far_share(t) / ox_bconv_select(t->isa)->macs_per_ns, read = weights * ns_per_weight;
   return OX_MAX(sum, read) + 1000;
 }
 
@@ -198,7 +202,10 @@ static bool plan(ox_bconv_plan *head) {
   p->np = reg.np, p->mr = reg.mr;
   bool plain = head->task.x_plain;
   p->unit = plain ? 1 : OX_BLOCK, p->blocks = OX_CEIL_DIV(g->ic, p->unit);
-  p->k_blocks = OX_MIN(OX_MAX(p->v->k_block / (p->unit * p->taps), 1), p->blocks);
+  double share = far_share(&head->task);
+  p->far = share < 1;
+  int64_t read = OX_MAX((int64_t)((double)p->taps * share), 1); /* taps of an output */
+  p->k_blocks = OX_MIN(OX_MAX(p->v->k_block / (p->unit * read), 1), p->blocks);
   p->k_blocks = OX_CEIL_DIV(p->blocks, OX_CEIL_DIV(p->blocks, p->k_blocks)); /* evenly */
   flatten(p);
   find_taps(p);
@@ -211,8 +218,8 @@ static bool plan(ox_bconv_plan *head) {
   memcpy(p->x_dim, g->in, sizeof p->x_dim), p->x_pixels = p->in_pixels;
   size_t copy = 0;
   bool inside = all_inside(p);
-  if (!inside && p->tiles_m > 1) pad_once(p);
-  if (!inside && !p->padded && !find_scratch(p, &copy)) return false;
+  if (!inside && !p->far && p->tiles_m > 1) pad_once(p);
+  if (!inside && !p->far && !p->padded && !find_scratch(p, &copy)) return false;
   head->scratch_bytes = p->segs_bytes + copy * sizeof(float);
   int64_t n[] = {g->batch, g->groups, g->out[0], p->tiles_h, p->tiles_w, p->tiles_m};
   return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[head->n_stages - 1]);

@@ -154,7 +154,7 @@ static size_t find_segs(const grouped_plan *p, const tile *t, int64_t h) {
   for (int64_t i = 0; i < g->n_taps[1]; i++) {
     int64_t row = (h * g->stride[1] + g->tap[1][i] - p->tap_min[0]) % p->span[0] * p->ring_row;
     for (int64_t j = 0; j < g->n_taps[2]; j += step)
-      t->segs[n++] = (ox_bconv_seg){row + (g->tap[2][j] - p->tap_min[1]) * unit, g->ic * step};
+      t->segs[n++] = (ox_bconv_seg){row + (g->tap[2][j] - p->tap_min[1]) * unit, g->ic * step, 0};
   }
   return n;
 }
