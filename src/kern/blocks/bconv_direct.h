@@ -70,8 +70,11 @@ typedef struct ox_bconv_variant {
   ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
   int64_t n_halved[OX_BCONV_MOST_PANELS];              /* likewise where the last panel is halved; 0: not so */
   ox_bconv_mul_fn *const (*halved)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
-  int64_t grouped_pixels;                                 /* at most */
-  void (*const *grouped)(const ox_bconv_grouped *m);      /* [pixels - 1] */
+  /* Likewise for one panel and images with three taps in a row and outputs two inputs apart, from half of n_pixels[0]
+   * on; NULL: there is nothing better. */
+  ox_bconv_mul_fn *const *stem;
+  int64_t grouped_pixels;                            /* at most */
+  void (*const *grouped)(const ox_bconv_grouped *m); /* [pixels - 1] */
   /* to[p][j][l] = x[p][at[j][l]] for |ic| vectors j of each pixel */
   void (*spread)(float *to, const float *x, const int32_t *at, size_t pixels, size_t ic);
   /* to[i][l] = from[i][l] s[i] for |n| lines */
@@ -119,6 +122,7 @@ typedef struct ox_bconv_direct_plan {
   bool padded;                           /* stage 0 copies X with its padding: the products read that in place */
   int64_t x_dim[OX_CONV_AXES], x_pixels; /* of what is read in place */
   int64_t merged;                        /* taps of a row in one segment */
+  bool stem;                             /* v->stem computes long rows */
   int64_t tile_m, tile_h, tile_w;        /* panels, rows, columns of a tile */
   int64_t tiles_m, tiles_h, tiles_w;
   float lo, hi;

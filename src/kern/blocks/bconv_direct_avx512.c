@@ -12,6 +12,7 @@
 #define BCONV_HALVED halved
 #define BCONV_HALVED2 16 /* pixels beside two panels, the last of which is halved */
 #define BCONV_HALVED3 10 /* beside three */
+#define BCONV_STEM stems
 #define BCONV_MRG 14 /* in groups */
 /* Loops of 16 turns are left by surprise; of four they are not. With fewer registers than 32 sums would be spilled. */
 #define BCONV_K_AT_ONCE 4

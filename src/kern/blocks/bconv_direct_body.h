@@ -188,6 +188,11 @@ static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
 #define BCONV_HALVED2 0
 #define BCONV_HALVED3 0
 #endif
+#ifdef BCONV_STEM
+#include "kern/blocks/bconv_stem_body.h"
+#else
+#define BCONV_STEM NULL
+#endif
 #include "kern/blocks/bconv_grouped_body.h"
 
 static void scale_lines(float *to, const float *from, const float *s, size_t n) {
@@ -230,6 +235,7 @@ const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA) = {
     .mul = muls,
     .n_halved = {0, BCONV_HALVED2, BCONV_HALVED3},
     .halved = BCONV_HALVED,
+    .stem = BCONV_STEM,
     .grouped_pixels = BCONV_MRG,
     .grouped = groupeds,
     .spread = spread,

@@ -241,6 +241,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
     for (int64_t q = t->q0, np; q < t->q1; q += np) {
       ox_bconv_tile reg = ox_bconv_next(p->v, t->q1 - q, t->q1 == p->panels ? p->last_channels : OX_BLOCK);
       np = reg.np;
+      if (p->stem && t->n[2] >= reg.mr) reg.mul = p->v->stem;
       m.w = a->w + ((t->group * p->panels + q) * p->k + done) * OX_BLOCK;
       if (q + np < t->q1)
         m.ahead = m.w + np * p->k * OX_BLOCK;

@@ -209,6 +209,7 @@ static bool plan(ox_bconv_plan *head) {
   p->k_blocks = OX_CEIL_DIV(p->blocks, OX_CEIL_DIV(p->blocks, p->k_blocks)); /* evenly */
   flatten(p);
   find_taps(p);
+  p->stem = p->v->stem && p->panels == 1 && p->merged == 3 && g->stride[2] == 2;
   int64_t tiles_px, tiles_m;
   find_counts(p, &tiles_px, &tiles_m);
   cut(p, tiles_px);
