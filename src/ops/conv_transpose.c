@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/conv_transpose.c - ConvTranspose: every phase of the output is a convolution of its own (kern/conv/transpose.h),
- * a last stage interleaves them. And com.microsoft's form of it whose pads are an input. */
+ * a last stage interleaves them; a few channels go by columns (kern/conv/deconv_cols.h). And com.microsoft's form of it
+ * whose pads are an input. */
 #include <string.h>
 
 #include "base/cksize.h"
-#include "kern/conv/transpose.h"
+#include "kern/conv/deconv_cols.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/check.h"
 #include "ops/shared/conv_node.h"
@@ -38,12 +39,13 @@ typedef struct ct_state {
   uint32_t pads, bias; /* inputs; pads 0: an attribute */
 } ct_state;
 
-typedef enum { S_WIDEN, S_PACK, S_GATHER, S_CONV, S_JOIN, S_NARROW, S_F64 } stage_kind;
+typedef enum { S_WIDEN, S_PACK, S_GATHER, S_CONV, S_JOIN, S_NARROW, S_F64, S_PRODUCTS, S_LINES } stage_kind;
 
 typedef struct ct_prep {
   ox_deconv_axis axis[OX_CONV_AXES];
   int64_t batch, groups, ic, oc, n_phases;
   phase *phases;
+  ox_deconv_cols *cols;
   bool wide, single; /* single: the only phase writes the output itself */
   stage_kind kind[OX_MAX_STAGES];
   int64_t per_tile; /* planes */
@@ -92,6 +94,10 @@ static size_t pack_all(const ox_deconv_axis *axis, int64_t *taps, int64_t groups
   return at;
 }
 
+static bool few(uint32_t dtype, int64_t groups, int64_t oc) {
+  return dtype == OX_F32 && groups == 1 && oc <= OX_DECONV_FEW;
+}
+
 static ox_status *load(ox_load_ctx *c) {
   const ox_deconv_attrs *a = c->attrs;
   const ox_tensor *w = c->n_in > W ? c->in_const[W] : NULL;
@@ -108,6 +114,7 @@ static ox_status *load(ox_load_ctx *c) {
   if (!taps) return ox_oom();
   if (!n || !ox_deconv_phase_count(axis, &n_phases)) return NULL;
   int64_t ic = w->shape.dim[0] / a->group, oc = w->shape.dim[1];
+  if (few(w->dtype, a->group, oc)) return NULL; /* read where they are */
   s->bytes = pack_all(axis, taps, a->group, ic, oc, NULL, NULL, NULL) * sizeof(float);
   float *plain = (float *)w->data;
   if (w->dtype != OX_F32) {
@@ -154,8 +161,7 @@ static ox_status *phase_init(ox_kernel_ctx *c, ct_prep *p, int64_t i, phase *ph)
     ph->n[a] = g.out[a];
     for (int64_t t = 0; t < g.n_taps[a]; t++) *offsets++ = ox_deconv_offset(&axis[a], ph->first[a], ph->d.taps[a][t]);
   }
-  if (!ox_conv_plan_init(&ph->plan, &g, &(ox_act){OX_ACT_NONE, 0, 0},
-                         ox_conv_select(c->isa)))
+  if (!ox_conv_plan_init(&ph->plan, &g, &(ox_act){OX_ACT_NONE, 0, 0}, ox_conv_select(c->isa)))
     return ox_fail(OX_LIMIT, "ConvTranspose: too large");
   void *tables = ox_ctx_alloc(c, ph->plan.table_bytes + 1);
   if (!tables) return ox_oom();
@@ -229,6 +235,18 @@ static ox_status *prepare_f32(ox_kernel_ctx *c, ct_prep *p) {
   return NULL;
 }
 
+/* False: by phases. */
+static bool prepare_cols(ox_kernel_ctx *c, ct_prep *p) {
+  p->cols = ox_ctx_alloc(c, sizeof *p->cols);
+  if (!p->cols || !ox_deconv_cols_init(p->cols, p->axis, p->batch, p->ic, p->oc, c->isa)) return false;
+  if (!book(c, p->cols->floats, &p->phases_at)) return false;
+  c->form = "products of all taps, summed by lines";
+  c->scratch_per_worker = p->cols->scratch, c->n_stages = 0;
+  add_stage(c, p, S_PRODUCTS, p->cols->n_products);
+  add_stage(c, p, S_LINES, OX_CEIL_DIV(p->cols->n_lines, p->cols->lines_per_tile));
+  return true;
+}
+
 /* The attributes, with pads from the input that has them; |room|: for those. */
 static ox_status *attrs_of(const ox_kernel_ctx *c, int64_t *room, ox_deconv_attrs *out) {
   const ct_state *s = c->state;
@@ -252,6 +270,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (!p) return ox_oom();
   OX_TRY(ox_deconv_axes_make(a, x, w, y, p->axis));
   p->batch = x->dim[0], p->groups = a->group, p->ic = w->dim[0] / a->group, p->oc = w->dim[1];
+  if (few(c->in[X]->dtype, p->groups, p->oc) && prepare_cols(c, p)) return NULL;
   if (c->in[X]->dtype != OX_F64) return prepare_f32(c, p);
   p->kind[0] = S_F64, p->per_tile = 1;
   return ox_ctx_plan(c, p->batch * p->groups * p->oc, 0);
@@ -331,6 +350,17 @@ static void join(const ox_kernel_ctx *c, const ct_prep *p, ox_range tiles) {
   }
 }
 
+static void run_cols(const ox_kernel_ctx *c, const ct_prep *p, stage_kind kind, ox_range tiles, void *scratch) {
+  float *cols = shared_at(c, p->phases_at);
+  int64_t each = p->cols->lines_per_tile;
+  ox_stop stop = ox_ctx_stop(c);
+  if (kind == S_PRODUCTS)
+    ox_deconv_cols_products(p->cols, c->in[X]->data, c->in[W]->data, cols, &stop, tiles.begin, tiles.end, scratch);
+  else
+    ox_deconv_cols_lines(p->cols, cols, input_f32(c, p, ((const ct_state *)c->state)->bias), c->out[0]->data,
+                         tiles.begin * each, OX_MIN(tiles.end * each, p->cols->n_lines), scratch);
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const ct_prep *p = c->prep;
   switch (p->kind[stage]) {
@@ -356,6 +386,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                                                                (size_t)n, NULL);
       break;
     }
+    case S_PRODUCTS:
+    case S_LINES:
+      run_cols(c, p, p->kind[stage], tiles, scratch);
+      break;
     case S_F64: {
       uint32_t b = ((const ct_state *)c->state)->bias;
       const ox_tensor *bias = ox_ctx_has(c, b) ? c->in[b] : NULL;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "ep/cpu/blocks/blocks_pass.h"
+#include "kern/conv/deconv_cols.h"
 #include "kern/blocks/bconv.h"
 #include "kern/blocks/bconv_direct.h"
 #include "ops/shared/conv_node.h"
@@ -105,6 +106,7 @@ static bool deconv_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
   const ox_shape *w = weights(g, node, &groups);
   ox_id x = ox_in(g, node, X), y = ox_out(g, node, 0);
   if (!w || groups != 1 || !ox_blocks_channels(g, y) || !ox_blocks_channels(g, x)) return false;
+  if (w->dim[1] <= OX_DECONV_FEW) return false; /* most lanes would be empty */
   if (ox_shape_at(g, x)->dim[1] != w->dim[0] || !ox_op_serves(g, own, "BlockConvTranspose", OX_F32)) return false;
   u->in = 1u << X, u->out = 1, u->wants = true;
   /* Every input meets every tap. */

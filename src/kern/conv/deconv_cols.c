@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/conv/deconv_cols.c - the product of inputs and taps, and the sums over what falls on a line of outputs. */
+#include "kern/conv/deconv_cols.h"
+
+#include "base/cksize.h"
+#include "kern/binary/binary.h"
+
+enum { LINE_WORK = 1 << 14 /* additions of a tile */ };
+
+bool ox_deconv_cols_init(ox_deconv_cols *p, const ox_deconv_axis *axis, int64_t batch, int64_t ic, int64_t oc,
+                         ox_isa have) {
+  *p = (ox_deconv_cols){.batch = batch, .ic = ic, .oc = oc, .isa = have};
+  for (int a = 0; a < OX_CONV_AXES; a++) p->axis[a] = axis[a];
+  p->taps = axis[0].kernel * axis[1].kernel * axis[2].kernel, p->pixels = axis[0].in * axis[1].in * axis[2].in;
+  int64_t n, f[] = {batch, oc, axis[0].kernel, axis[1].kernel, axis[2].kernel, axis[0].in, axis[1].in, axis[2].in};
+  if (!ox_conv_product_ok(f, OX_COUNT(f), &n) || !n || ic < 1) return false;
+  int64_t lines[] = {batch, oc, axis[0].out, axis[1].out};
+  if (!ox_conv_product_ok(lines, OX_COUNT(lines), &p->n_lines) || !axis[2].out) return false;
+  p->floats = (size_t)n, p->widest = OX_CEIL_DIV(axis[2].out, axis[2].stride);
+  ox_gemm_plan_init(&p->product, ox_gemm_select(OX_F32, have), (size_t)(oc * p->taps), (size_t)p->pixels, (size_t)ic,
+                    OX_F32, OX_F32, OX_GEMM_DIRECT);
+  p->n_products = batch * (int64_t)ox_gemm_tiles(&p->product);
+  size_t line;
+  if (!ox_mul_ok((size_t)p->widest, (size_t)axis[2].stride * sizeof(float), &line)) return false;
+  p->scratch = OX_MAX(p->product.scratch, line);
+  int64_t work = OX_CEIL_DIV(p->taps * axis[2].in, axis[0].stride * axis[1].stride) + axis[2].out;
+  p->lines_per_tile = OX_MAX(LINE_WORK / OX_MAX(work, 1), 1);
+  return true;
+}
+
+void ox_deconv_cols_products(const ox_deconv_cols *p, const float *x, const float *w, float *cols, const ox_stop *stop,
+                             int64_t begin, int64_t end, void *scratch) {
+  static const ox_gemm_epi plain = {.alpha = 1, .act = {OX_ACT_NONE, 0, 0}};
+  int64_t each = (int64_t)ox_gemm_tiles(&p->product), rows = p->oc * p->taps;
+  for (int64_t t = begin; t < end; t++) {
+    int64_t image = t / each;
+    ox_gemm_io io = {.a = w,
+                     .a_rs = 1,
+                     .a_ks = rows,
+                     .b = x + image * p->ic * p->pixels,
+                     .b_rs = p->pixels,
+                     .c = cols + image * rows * p->pixels,
+                     .c_rs = (size_t)p->pixels,
+                     .epi = &plain,
+                     .stop = *stop};
+    ox_gemm_run(&p->product, &io, (size_t)(t % each), scratch);
+  }
+}
+
+/* Whether output |o| of an axis hears of tap |t|, and of which input. */
+static bool input_at(const ox_deconv_axis *a, int64_t o, int64_t t, int64_t *in) {
+  int64_t at = o + a->lo - t * a->dilation;
+  *in = at / a->stride;
+  return at >= 0 && at % a->stride == 0 && *in < a->in;
+}
+
+/* One line of inputs through the taps of the last axis; the phase of outputs that begins with f is at sums[f]. */
+static void add_taps(const ox_deconv_cols *p, const float *from, float *sums) {
+  const ox_deconv_axis *a = &p->axis[2];
+  ox_binary_fn *add = ox_binary_select(p->isa)->fn[OX_BIN_ADD][OX_F32];
+  for (int64_t t = 0; t < a->kernel; t++, from += p->pixels) {
+    int64_t off = t * a->dilation - a->lo, first = (off % a->stride + a->stride) % a->stride;
+    int64_t shift = (off - first) / a->stride, n = first < a->out ? OX_CEIL_DIV(a->out - first, a->stride) : 0;
+    int64_t begin = OX_MAX(-shift, 0), end = OX_MIN(a->in, n - shift);
+    float *to = sums + first * p->widest + shift;
+    if (begin < end) add(to + begin, from + begin, to + begin, (size_t)(end - begin), 0);
+  }
+}
+
+static void line(const ox_deconv_cols *p, const float *cols, float bias, float *y, int64_t d, int64_t h, float *sums) {
+  const ox_deconv_axis *a = p->axis;
+  int64_t step = a[2].stride, in_d, in_h;
+  for (int64_t i = 0; i < step * p->widest; i++) sums[i] = bias;
+  for (int64_t td = 0; td < a[0].kernel; td++)
+    for (int64_t th = 0; th < a[1].kernel; th++)
+      if (input_at(&a[0], d, td, &in_d) && input_at(&a[1], h, th, &in_h))
+        add_taps(p, cols + (td * a[1].kernel + th) * a[2].kernel * p->pixels + (in_d * a[1].in + in_h) * a[2].in, sums);
+  for (int64_t f = 0; f < OX_MIN(step, a[2].out); f++) {
+    const float *from = sums + f * p->widest;
+    for (int64_t o = f; o < a[2].out; o += step) y[o] = *from++;
+  }
+}
+
+void ox_deconv_cols_lines(const ox_deconv_cols *p, const float *cols, const float *bias, float *y, int64_t begin,
+                          int64_t end, void *scratch) {
+  const ox_deconv_axis *a = p->axis;
+  for (int64_t i = begin; i < end; i++) {
+    int64_t h = i % a[1].out, d = i / a[1].out % a[0].out, plane = i / a[1].out / a[0].out;
+    line(p, cols + plane * p->taps * p->pixels, bias ? bias[plane % p->oc] : 0, y + i * a[2].out, d, h, scratch);
+  }
+}

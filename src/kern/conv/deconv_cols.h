@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/conv/deconv_cols.h - transposed convolution to a few channels: one product makes what every input sends through
+ * every tap, lines of outputs sum up what falls on them. No lane is spent on channels that are not there. */
+#ifndef OX_KERN_CONV_DECONV_COLS_H
+#define OX_KERN_CONV_DECONV_COLS_H
+
+#include "kern/conv/transpose.h"
+#include "kern/gemm/gemm.h"
+
+/* Output channels up to which this is the fastest way: beyond, vectors of channels are full enough. */
+enum { OX_DECONV_FEW = 10 };
+
+typedef struct ox_deconv_cols {
+  ox_deconv_axis axis[OX_CONV_AXES];
+  int64_t batch, ic, oc, taps, pixels, widest; /* pixels: of the input; widest: outputs of a phase of a line */
+  ox_gemm_plan product;
+  size_t floats, scratch; /* of all columns; bytes for each worker */
+  int64_t n_products, n_lines, lines_per_tile;
+  ox_isa isa;
+} ox_deconv_cols;
+
+/* False: too large, or empty. */
+bool ox_deconv_cols_init(ox_deconv_cols *p, const ox_deconv_axis *axis, int64_t batch, int64_t ic, int64_t oc,
+                         ox_isa have);
+/* Products [begin, end) of n_products; |w|: [ic][oc][taps]. */
+void ox_deconv_cols_products(const ox_deconv_cols *p, const float *x, const float *w, float *cols, const ox_stop *stop,
+                             int64_t begin, int64_t end, void *scratch);
+/* Lines [begin, end) of n_lines: those of all planes of Y. |bias| may be NULL. */
+void ox_deconv_cols_lines(const ox_deconv_cols *p, const float *cols, const float *bias, float *y, int64_t begin,
+                          int64_t end, void *scratch);
+
+#endif
