@@ -258,18 +258,31 @@ static void timing(Pool *pool) {
   pool_set_profile(0);
 }
 
+struct meeting {
+  uint32_t n;
+  std::atomic<uint32_t> here{0}, met{0};
+  std::atomic<bool> given_up{false};
+};
+/* Waits for the others, with a limit far above what a busy machine takes to wake a thread. */
+static void meet(uint32_t, void *p) {
+  meeting *m = *(meeting **)p;
+  m->here++;
+  for (int ms = 0; m->here < m->n && !m->given_up; ms++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (ms == 20000) m->given_up = true;
+  }
+  m->met += !m->given_up;
+}
+
+/* k units that wait for each other need k threads at once. */
 static void sleeping_workers_all_wake() {
   Pool *pool = pool_create(4);
-  auto nap = [](uint32_t, void *) { std::this_thread::sleep_for(std::chrono::milliseconds(60)); };
   for (uint32_t k = 1; k <= 4; k++) {
-    bool together = false;
-    for (int attempt = 0; attempt < 5 && !together; attempt++) { /* the machine may be busy */
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      auto start = std::chrono::steady_clock::now();
-      task_wait_and_release(task_submit(pool, k, nap, nullptr, 0, nullptr, 1));
-      together = std::chrono::steady_clock::now() - start < std::chrono::milliseconds(115);
-    }
-    CHECK(together);
+    meeting m, *where = &m;
+    m.n = k;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10)); /* for the workers to fall asleep */
+    task_wait_and_release(task_submit(pool, k, meet, &where, sizeof where, nullptr, 1));
+    CHECK(m.met == k);
   }
   pool_destroy(pool);
 }
