@@ -41,7 +41,7 @@ function(onyx_add_task_test name command)
     onyx_add_test(${name}.policy_off ${command} ONYX_POOL_POLICY=off ${ARGN})
     list(APPEND names ${name}.policy_off)
   endif()
-  if(ONYX_POOL_BACKEND STREQUAL none AND name MATCHES "nanothread|exit")
+  if(ONYX_POOL_BACKEND STREQUAL none AND name MATCHES "nanothread|exit|shared")
     set_tests_properties(${names} PROPERTIES DISABLED ON) # pools of a given size are what they are about
   endif()
 endfunction()
@@ -121,7 +121,7 @@ if(ONYX_TASK_ONLY AND TARGET onyx_task_shared)
   set_target_properties(test.task.shared PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin) # next to the DLL
   target_include_directories(test.task.shared PRIVATE tests src ${CMAKE_SOURCE_DIR}/tests/support/standin)
   target_link_libraries(test.task.shared PRIVATE onyx_options onyx_task_shared)
-  onyx_add_test(task.shared test.task.shared)
+  onyx_add_task_test(task.shared test.task.shared)
 endif()
 
 # Long runs: `make stress`; a short one here.
