@@ -35,23 +35,21 @@ static ox_status *infer(ox_infer_ctx *c) {
     if (c->in[0]->dtype && c->in[2]->dtype && c->in[0]->dtype != c->in[2]->dtype)
       return ox_fail(OX_INVALID_MODEL, "the zero point is %s, x is %s", ox_dtype_name(c->in[2]->dtype),
                      ox_dtype_name(c->in[0]->dtype));
-    OX_TRY(ox_scales_check(&c->in[0]->shape, &c->in[2]->shape, a->axis, a->block_size));
   }
-  OX_TRY(ox_scales_check(&c->in[0]->shape, &c->in[1]->shape, a->axis, a->block_size));
+  OX_TRY(ox_scale_pair_check(c, a->axis, a->block_size));
   ox_infer_out(c, 0, to, &c->in[0]->shape);
   return NULL;
 }
 
 typedef struct {
-  ox_scales scales, zeros;
+  ox_scale_pair pair;
 } dequantize_prep;
 
 static ox_status *prepare(ox_kernel_ctx *c) {
   const dequantize_attrs *a = c->attrs;
   dequantize_prep *p = ox_ctx_alloc(c, sizeof *p);
   if (!p) return ox_oom();
-  ox_scales_init(&p->scales, &c->in[0]->shape, &c->in[1]->shape, a->axis, a->block_size);
-  if (ox_ctx_has(c, 2)) ox_scales_init(&p->zeros, &c->in[0]->shape, &c->in[2]->shape, a->axis, a->block_size);
+  ox_scale_pair_init(&p->pair, c, a->axis, a->block_size);
   c->prep = p;
   return ox_plan_elements(c, OX_TILE_MATH);
 }
@@ -72,9 +70,9 @@ static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, 
   const dequantize_prep *p = c->prep;
   double x[OX_CONVERT_BLOCK], s[OX_CONVERT_BLOCK], z[OX_CONVERT_BLOCK];
   cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)at, n, x);
-  spread(cv, c->in[1], &p->scales, at, n, s);
+  spread(cv, c->in[1], &p->pair.scales, at, n, s);
   if (ox_ctx_has(c, 2)) {
-    spread(cv, c->in[2], &p->zeros, at, n, z);
+    spread(cv, c->in[2], &p->pair.zeros, at, n, z);
     for (size_t i = 0; i < n; i++) x[i] -= z[i];
   }
   if (c->out[0]->dtype == OX_F64) {
@@ -91,12 +89,12 @@ static bool run_fast(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
   const ox_quantize_table *q = ox_quantize_select(c->isa);
   uint32_t from = c->in[0]->dtype;
   if ((from != OX_U8 && from != OX_I8) || c->in[1]->dtype != OX_F32 || c->out[0]->dtype != OX_F32) return false;
-  if (ox_scales_at(&p->scales, begin).step || (ox_ctx_has(c, 2) && p->zeros.axis != p->scales.axis)) return false;
+  if (!ox_scale_pair_is_even(&p->pair)) return false;
   const float *scale = c->in[1]->data;
   const void *zeros = ox_ctx_has(c, 2) ? c->in[2]->data : NULL;
   float *y = c->out[0]->data;
   while (begin < end) {
-    ox_segment g = ox_scales_at(&p->scales, begin);
+    ox_segment g = ox_scales_at(&p->pair.scales, begin);
     size_t n = (size_t)OX_MIN(g.n, end - begin);
     if (from == OX_U8)
       q->u8_f32((const uint8_t *)c->in[0]->data + begin, y + begin, n, scale[g.off],

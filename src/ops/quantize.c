@@ -41,15 +41,14 @@ static ox_status *infer(ox_infer_ctx *c) {
       return ox_fail(OX_INVALID_MODEL, "attribute 'output_dtype' says %s, the zero point is %s", ox_dtype_name(to),
                      ox_dtype_name(c->in[2]->dtype));
     to = c->in[2]->dtype;
-    OX_TRY(ox_scales_check(&c->in[0]->shape, &c->in[2]->shape, a->axis, a->block_size));
   }
-  OX_TRY(ox_scales_check(&c->in[0]->shape, &c->in[1]->shape, a->axis, a->block_size));
+  OX_TRY(ox_scale_pair_check(c, a->axis, a->block_size));
   ox_infer_out(c, 0, to, &c->in[0]->shape);
   return NULL;
 }
 
 typedef struct {
-  ox_scales scales, zeros;
+  ox_scale_pair pair;
   uint32_t precision; /* of the quotient */
   float low, high;    /* of an integer target */
   bool integer;
@@ -66,9 +65,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   const quantize_attrs *a = c->attrs;
   quantize_prep *p = ox_ctx_alloc(c, sizeof *p);
   if (!p) return ox_oom();
-  const ox_shape *x = &c->in[0]->shape, *scale = &c->in[1]->shape;
-  ox_scales_init(&p->scales, x, scale, a->axis, a->block_size);
-  if (ox_ctx_has(c, 2)) ox_scales_init(&p->zeros, x, &c->in[2]->shape, a->axis, a->block_size);
+  ox_scale_pair_init(&p->pair, c, a->axis, a->block_size);
   /* from version 23 on the quotient has the scale's precision; before, all runtimes divided in float */
   p->precision = c->op_version < 23 ? OX_F32 : c->in[1]->dtype;
   if (a->precision > 0 && a->precision < OX_DTYPE_COUNT) p->precision = (uint32_t)a->precision;
@@ -96,8 +93,8 @@ static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, 
   float x[OX_CONVERT_BLOCK], s[OX_CONVERT_BLOCK], z[OX_CONVERT_BLOCK] = {0};
   uint16_t half[OX_CONVERT_BLOCK];
   cv->load_f32[c->in[0]->dtype](c->in[0]->data, (size_t)at, n, x);
-  spread(cv, c->in[1], &p->scales, at, n, s);
-  if (ox_ctx_has(c, 2)) spread(cv, c->in[2], &p->zeros, at, n, z);
+  spread(cv, c->in[1], &p->pair.scales, at, n, s);
+  if (ox_ctx_has(c, 2)) spread(cv, c->in[2], &p->pair.zeros, at, n, z);
   for (size_t i = 0; i < n; i++) x[i] /= s[i];
   if (OX_BIT(p->precision) & OX_T_FLOAT16S) { /* the quotient itself is rounded to 16 bits */
     cv->store_f32[p->precision](x, half, 0, n, NULL);
@@ -119,11 +116,10 @@ static bool run_fast(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
   const ox_quantize_table *q = ox_quantize_select(c->isa);
   uint32_t to = c->out[0]->dtype;
   if (c->in[0]->dtype != OX_F32 || c->in[1]->dtype != OX_F32 || (to != OX_U8 && to != OX_I8)) return false;
-  if (OX_BIT(p->precision) & OX_T_FLOAT16S || ox_scales_at(&p->scales, begin).step) return false;
-  if (ox_ctx_has(c, 2) && p->zeros.axis != p->scales.axis) return false;
+  if (OX_BIT(p->precision) & OX_T_FLOAT16S || !ox_scale_pair_is_even(&p->pair)) return false;
   const float *x = c->in[0]->data, *scale = c->in[1]->data;
   while (begin < end) {
-    ox_segment g = ox_scales_at(&p->scales, begin);
+    ox_segment g = ox_scales_at(&p->pair.scales, begin);
     size_t n = (size_t)OX_MIN(g.n, end - begin);
     const void *zeros = ox_ctx_has(c, 2) ? c->in[2]->data : NULL;
     if (to == OX_U8)

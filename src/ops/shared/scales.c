@@ -34,3 +34,16 @@ void ox_scales_init(ox_scales *s, const ox_shape *x, const ox_shape *scale, int6
   s->axis = x->dim[k], s->inner = ox_shape_span(x, k + 1, x->rank);
   if (block_size) s->block = block_size, s->blocks = scale->dim[k];
 }
+
+ox_status *ox_scale_pair_check(const ox_infer_ctx *c, int64_t axis, int64_t block_size) {
+  for (uint32_t i = 2; i >= 1; i--)
+    if (ox_infer_has(c, i)) OX_TRY(ox_scales_check(&c->in[0]->shape, &c->in[i]->shape, axis, block_size));
+  return NULL;
+}
+
+void ox_scale_pair_init(ox_scale_pair *p, const ox_kernel_ctx *c, int64_t axis, int64_t block_size) {
+  const ox_shape *x = &c->in[0]->shape;
+  p->has_zeros = ox_ctx_has(c, 2);
+  ox_scales_init(&p->scales, x, &c->in[1]->shape, axis, block_size);
+  if (p->has_zeros) ox_scales_init(&p->zeros, x, &c->in[2]->shape, axis, block_size);
+}

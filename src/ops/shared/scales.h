@@ -33,4 +33,19 @@ static inline ox_segment ox_scales_at(const ox_scales *s, int64_t at) {
   return (ox_segment){OX_MIN(s->block - a % s->block, s->axis - a), row, 0};
 }
 
+/* The scales and zero points of QuantizeLinear and its inverse: inputs 1 and 2, of which the latter may be left out. */
+typedef struct ox_scale_pair {
+  ox_scales scales, zeros;
+  bool has_zeros;
+} ox_scale_pair;
+
+OX_NODISCARD ox_status *ox_scale_pair_check(const ox_infer_ctx *c, int64_t axis, int64_t block_size);
+void ox_scale_pair_init(ox_scale_pair *p, const ox_kernel_ctx *c, int64_t axis, int64_t block_size);
+
+/* Within a segment there is one scale and one zero point, both at its |off|. */
+static inline bool ox_scale_pair_is_even(const ox_scale_pair *p) {
+  bool beside = p->zeros.axis == p->scales.axis && p->zeros.blocks == p->scales.blocks;
+  return !ox_scales_at(&p->scales, 0).step && (!p->has_zeros || beside);
+}
+
 #endif
