@@ -2,29 +2,20 @@
  * ops/shared/conv_node.c - attributes, shapes and geometry of Conv and its relatives. */
 #include "ops/shared/conv_node.h"
 
-/* The window of a convolution whose kernel extents come from the attribute or from W; false: they are not known. */
+/* The window of a convolution; false: the kernel's extents are not known. */
 static ox_status *spatial_of(const ox_conv_attrs *a, int axes, const ox_shape *w, ox_spatial_attrs *out, bool *known) {
-  int64_t kernel[OX_SPATIAL_AXES];
-  *known = a->kernel_shape.n != 0 || w->rank >= 0;
-  for (int i = 0; i < axes && *known && w->rank >= 0; i++) {
-    kernel[i] = w->dim[i + 2];
-    if (kernel[i] < 0) *known = a->kernel_shape.n != 0;
-    if (kernel[i] >= 0 && a->kernel_shape.n == (size_t)axes && a->kernel_shape.v[i] != kernel[i])
-      return ox_fail(OX_INVALID_MODEL, "kernel_shape[%d] is %lld, W has %lld", i, (long long)a->kernel_shape.v[i],
-                     (long long)kernel[i]);
-  }
-  ox_ints k = a->kernel_shape;
-  if (!k.n && *known) k = (ox_ints){(size_t)axes, kernel};
-  return ox_spatial_attrs_read(out, axes, k, a->strides, a->dilations, a->pads, a->auto_pad);
+  int64_t room[OX_SPATIAL_AXES];
+  ox_ints kernel;
+  OX_TRY(ox_spatial_kernel(a->kernel_shape, w, axes, room, &kernel));
+  *known = kernel.n != 0;
+  return ox_spatial_attrs_read(out, axes, kernel, a->strides, a->dilations, a->pads, a->auto_pad);
 }
 
 ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w, ox_shape *out) {
+  int rank;
   *out = ox_shape_unknown();
-  int rank = x->rank >= 0 ? x->rank : w->rank;
+  OX_TRY(ox_spatial_rank(x, w, &rank));
   if (rank < 0) return NULL;
-  if (rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", rank);
-  if (x->rank >= 0 && w->rank >= 0 && x->rank != w->rank)
-    return ox_fail(OX_SHAPE_MISMATCH, "X has rank %d, W rank %d", x->rank, w->rank);
   int64_t channels = x->rank >= 0 ? x->dim[1] : -1, per = w->rank >= 0 ? w->dim[1] : -1;
   int64_t m = w->rank >= 0 ? w->dim[0] : -1;
   if (channels >= 0 && per >= 0 && (channels % a->group || channels / a->group != per))

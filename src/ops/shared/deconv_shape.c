@@ -6,18 +6,11 @@
 
 ox_status *ox_deconv_window(const ox_deconv_attrs *a, int axes, const ox_shape *w, ox_spatial_attrs *win,
                             int64_t *extra, bool *known) {
-  int64_t kernel[OX_SPATIAL_AXES];
-  *known = a->kernel_shape.n != 0 || w->rank >= 0;
-  for (int i = 0; i < axes && w->rank >= 0; i++) {
-    kernel[i] = w->dim[i + 2];
-    if (kernel[i] < 0) *known = a->kernel_shape.n != 0;
-    if (kernel[i] >= 0 && a->kernel_shape.n == (size_t)axes && a->kernel_shape.v[i] != kernel[i])
-      return ox_fail(OX_INVALID_MODEL, "kernel_shape[%d] is %lld, W has %lld", i, (long long)a->kernel_shape.v[i],
-                     (long long)kernel[i]);
-  }
-  ox_ints k = a->kernel_shape;
-  if (!k.n && *known) k = (ox_ints){(size_t)axes, kernel};
-  OX_TRY(ox_spatial_attrs_read(win, axes, k, a->strides, a->dilations, a->pads, a->auto_pad));
+  int64_t room[OX_SPATIAL_AXES];
+  ox_ints kernel;
+  OX_TRY(ox_spatial_kernel(a->kernel_shape, w, axes, room, &kernel));
+  *known = kernel.n != 0;
+  OX_TRY(ox_spatial_attrs_read(win, axes, kernel, a->strides, a->dilations, a->pads, a->auto_pad));
   if (a->output_padding.n && a->output_padding.n != (size_t)axes)
     return ox_fail(OX_INVALID_MODEL, "output_padding has %zu values, wanted %d", a->output_padding.n, axes);
   if (a->output_shape.n && a->output_shape.n != (size_t)axes && a->output_shape.n != (size_t)axes + 2)
@@ -49,12 +42,10 @@ ox_status *ox_deconv_output(const ox_deconv_attrs *a, const ox_spatial_attrs *w,
 }
 
 ox_status *ox_deconv_infer_shape(const ox_deconv_attrs *a, const ox_shape *x, const ox_shape *w, ox_shape *out) {
-  int rank = x->rank >= 0 ? x->rank : w->rank;
+  int rank;
   *out = ox_shape_unknown();
+  OX_TRY(ox_spatial_rank(x, w, &rank));
   if (rank < 0) return NULL;
-  if (rank < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", rank);
-  if (x->rank >= 0 && w->rank >= 0 && x->rank != w->rank)
-    return ox_fail(OX_SHAPE_MISMATCH, "X has rank %d, W rank %d", x->rank, w->rank);
   int64_t ch = x->rank >= 0 ? x->dim[1] : -1, wc = w->rank >= 0 ? w->dim[0] : -1;
   if (ch >= 0 && wc >= 0 && (ch != wc || ch % a->group))
     return ox_fail(OX_SHAPE_MISMATCH, "X has %lld channels, W takes %lld in %lld groups", (long long)ch, (long long)wc,

@@ -45,6 +45,27 @@ ox_status *ox_spatial_attrs_read(ox_spatial_attrs *s, int axes, ox_ints kernel, 
   return NULL;
 }
 
+ox_status *ox_spatial_kernel(ox_ints given, const ox_shape *w, int axes, int64_t room[OX_SPATIAL_AXES], ox_ints *out) {
+  bool known = w->rank >= 0;
+  for (int i = 0; i < axes && w->rank >= 0; i++) {
+    room[i] = w->dim[i + 2];
+    if (room[i] < 0) known = false;
+    if (room[i] >= 0 && given.n == (size_t)axes && given.v[i] != room[i])
+      return ox_fail(OX_INVALID_MODEL, "kernel_shape[%d] is %lld, W has %lld", i, (long long)given.v[i],
+                     (long long)room[i]);
+  }
+  *out = given.n || !known ? given : (ox_ints){(size_t)axes, room};
+  return NULL;
+}
+
+ox_status *ox_spatial_rank(const ox_shape *x, const ox_shape *w, int *out) {
+  *out = x->rank >= 0 ? x->rank : w->rank;
+  if (*out >= 0 && *out < 3) return ox_fail(OX_INVALID_MODEL, "X has rank %d, wanted at least 3", *out);
+  if (x->rank >= 0 && w->rank >= 0 && x->rank != w->rank)
+    return ox_fail(OX_SHAPE_MISMATCH, "X has rank %d, W rank %d", x->rank, w->rank);
+  return NULL;
+}
+
 ox_status *ox_spatial_output(const ox_spatial_attrs *s, int a, int64_t in, int64_t *out, int64_t *lo, int64_t *hi) {
   int64_t stride = s->stride[a], span = (s->kernel[a] - 1) * s->dilation[a] + 1;
   *lo = s->pad_lo[a], *hi = s->pad_hi[a], *out = -1;

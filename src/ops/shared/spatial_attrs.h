@@ -28,6 +28,12 @@ OX_NODISCARD ox_status *ox_auto_pad_read(const char *text, ox_auto_pad *out);
 /* Checks and copies; empty lists mean ones (strides, dilations) or zeros (pads). Errors: INVALID_MODEL. */
 OX_NODISCARD ox_status *ox_spatial_attrs_read(ox_spatial_attrs *s, int axes, ox_ints kernel, ox_ints strides,
                                               ox_ints dilations, ox_ints pads, const char *auto_pad);
+/* The kernel's extents: |given| or, where that is empty, those of W [., ., k...], kept in |room|. Empty: not known.
+ * Error: the two contradict each other. */
+OX_NODISCARD ox_status *ox_spatial_kernel(ox_ints given, const ox_shape *w, int axes, int64_t room[OX_SPATIAL_AXES],
+                                          ox_ints *out);
+/* The rank of X [N, C, d...] and W, of which either may be unknown; -1: both are. Errors: too small, not the same. */
+OX_NODISCARD ox_status *ox_spatial_rank(const ox_shape *x, const ox_shape *w, int *out);
 /* Extent of the output along axis |a| and the padding in effect; -1 if |in| < 0. Error: the window is longer than the
  * padded input. Not so if |clipped|: the formula's quotient, which the standard leaves open below zero, is rounded
  * towards zero as in ONNX Runtime. A window too long by less than a stride gives one element, of the input there is; by
