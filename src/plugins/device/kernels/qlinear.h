@@ -2,6 +2,8 @@
  * device/kernels/qlinear.h - element-wise operators on 8-bit integers of one scale each: to floats, the operator, and
  * back, each step rounded as on the CPU; averages of windows. */
 #include "plugins/device/kernels/dialect.h"
+#include "plugins/device/kernels/pool_params.h"
+#include "plugins/device/kernels/pool_window.h"
 #include "plugins/device/kernels/qlinear_params.h"
 
 FUNCTION int qlinear_byte(const GLOBAL char *p, int kind, int i) {
@@ -98,20 +100,15 @@ KERNEL(qpool, qpool_params) {
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;
     if (at < q.pool.n) {
-      const int *in = q.pool.in;
-      int x0 = at % q.pool.out[2] * q.pool.stride[2] - q.pool.pad[2], rest = at / q.pool.out[2];
-      int y0 = rest % q.pool.out[1] * q.pool.stride[1] - q.pool.pad[1];
-      rest /= q.pool.out[1];
-      int z0 = rest % q.pool.out[0] * q.pool.stride[0] - q.pool.pad[0], plane = rest / q.pool.out[0] * in[0];
+      pool_window w = pool_window_of(&q.pool, at);
       int zx = q.has_x_zero ? qlinear_byte(x_zero, q.kind, 0) : 0,
           zy = q.has_y_zero ? qlinear_byte(y_zero, q.kind, 0) : 0;
       int sum = 0, count = 0;
       for (int kz = 0; kz < q.pool.extent[0]; kz++) {
         for (int ky = 0; ky < q.pool.extent[1]; ky++) {
           for (int kx = 0; kx < q.pool.extent[2]; kx++) {
-            int z = z0 + kz, row = y0 + ky, i = x0 + kx;
-            int inside = z >= 0 && z < in[0] && row >= 0 && row < in[1] && i >= 0 && i < in[2];
-            if (inside) sum += qlinear_byte(x, q.kind, ((plane + z) * in[1] + row) * in[2] + i) - zx;
+            int z = w.z + kz, row = w.y + ky, i = w.x + kx, inside = pool_is_inside(&q.pool, z, row, i);
+            if (inside) sum += qlinear_byte(x, q.kind, pool_at(&q.pool, &w, z, row, i)) - zx;
             count += inside || (q.pool.count_pad && z < q.pool.end[0] && row < q.pool.end[1] && i < q.pool.end[2]);
           }
         }
@@ -130,18 +127,15 @@ KERNEL(byte_pool, qpool_params) {
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;
     if (at < q.pool.n) {
-      const int *in = q.pool.in;
-      int x0 = at % q.pool.out[2] * q.pool.stride[2] - q.pool.pad[2], rest = at / q.pool.out[2];
-      int y0 = rest % q.pool.out[1] * q.pool.stride[1] - q.pool.pad[1];
-      rest /= q.pool.out[1];
-      int z0 = rest % q.pool.out[0] * q.pool.stride[0] - q.pool.pad[0], plane = rest / q.pool.out[0] * in[0];
+      pool_window w = pool_window_of(&q.pool, at);
       int most = q.kind == QUANT_U8 ? 0 : -128;
       for (int kz = 0; kz < q.pool.extent[0]; kz++) {
         for (int ky = 0; ky < q.pool.extent[1]; ky++) {
           for (int kx = 0; kx < q.pool.extent[2]; kx++) {
-            int z = z0 + kz * q.pool.dilation[0], row = y0 + ky * q.pool.dilation[1], i = x0 + kx * q.pool.dilation[2];
-            if (z >= 0 && z < in[0] && row >= 0 && row < in[1] && i >= 0 && i < in[2]) {
-              int v = qlinear_byte(x, q.kind, ((plane + z) * in[1] + row) * in[2] + i);
+            int z = w.z + kz * q.pool.dilation[0], row = w.y + ky * q.pool.dilation[1];
+            int i = w.x + kx * q.pool.dilation[2];
+            if (pool_is_inside(&q.pool, z, row, i)) {
+              int v = qlinear_byte(x, q.kind, pool_at(&q.pool, &w, z, row, i));
               most = MAX_OF(most, v);
             }
           }
