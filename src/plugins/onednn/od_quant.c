@@ -130,7 +130,8 @@ static ox_status *dequantize_constant(od_builder *b, uint32_t value) {
     if (!numbers) return od_no_memory(b->ep);
     for (int64_t i = 0; i < n; i++) {
       int64_t at = along == 1 ? 0 : i / inner % along;
-      numbers[i] = (float)(integer_at(t, i) - od_zero_at(&v->quant, at)) * od_scale_at(&v->quant, at);
+      int64_t from_zero = (int64_t)integer_at(t, i) - od_zero_at(&v->quant, at);
+      numbers[i] = (float)from_zero * od_scale_at(&v->quant, at);
     }
     ox_status *st = od_fixed_make(b, value, 0, numbers, &md, &md, &mem);
     od_free(b->ep, numbers);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/device/integer_kernels_test.c - the kernels of 8-bit products, convolutions and quantization beside sums in
  * 64-bit integers and rounding in double: equal to the last bit, at the edges of tiles, for all pairs of signs. */
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -270,6 +271,18 @@ static void check_quantize(int kind, int channels, int half, int has_zero) {
   free(x.data), free(scale.data), free(back.data), free(zero), free(y);
 }
 
+/* 32-bit integers whose difference from the zero point takes 33. */
+static void test_dequantization_of_large_integers(void **state) {
+  (void)state;
+  static const int x[] = {INT_MIN, INT_MAX, -5, 16777217}, zero[] = {INT_MAX, INT_MIN, 3, 0};
+  static const float scale[] = {0.5f, 0.25f, 3.0f, 1.0f};
+  enum { N = OX_COUNT(x) };
+  float y[N];
+  quant_params p = {.n = N, .inner = 1, .channels = N, .kind = QUANT_I32, .has_zero = 1};
+  run_groups(dequantize_f32, 1, (void *[]){(void *)x, (void *)scale, (void *)zero, y, NULL}, &p);
+  for (int i = 0; i < N; i++) assert_true(y[i] == (float)((double)x[i] - zero[i]) * scale[i]);
+}
+
 static void test_quantization(void **state) {
   (void)state;
   for (int form = 0; form < 8; form++) {
@@ -310,6 +323,7 @@ static void test_sums(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_products), cmocka_unit_test(test_convolutions),
-                                     cmocka_unit_test(test_quantization), cmocka_unit_test(test_sums)};
+                                     cmocka_unit_test(test_quantization), cmocka_unit_test(test_sums),
+                                     cmocka_unit_test(test_dequantization_of_large_integers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,8 +37,9 @@ KERNEL(dequantize, quant_params) {
   FOR_ITEMS(t, 256) {
     int i = GROUP(0) * 256 + t;
     if (i < p.n) {
-      int c = i / p.inner % p.channels, z = p.has_zero ? quant_at(zero, p.kind, c) : 0;
-      STORE(y, i, (float)(quant_at(x, p.kind, i) - z) * LOAD(scale, c));
+      int c = i / p.inner % p.channels, z = p.has_zero ? quant_at(zero, p.kind, c) : 0, q = quant_at(x, p.kind, i);
+      float from_zero = p.kind == QUANT_I32 ? (float)((dev_long)q - z) : (float)(q - z);
+      STORE(y, i, from_zero * LOAD(scale, c));
     }
   }
 }
