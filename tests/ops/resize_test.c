@@ -31,6 +31,8 @@ static const resize_case cases[] = {
     {"cubic, inside only", "cubic", "half_pixel", 0, 1, 7, 12, 0},
     {"smooth", "linear", "half_pixel", 1, 0, 13, 5, 0},
     {"smooth by a third", "linear", "half_pixel", 1, 0, 12, 4, 0},
+    {"smooth to nothing", "linear", "half_pixel", 1, 0, 13, 0, 0},
+    {"smooth to nothing, scales", "cubic", "half_pixel", 1, 0, 13, 0, 1e-30f},
     {"smooth cubic", "cubic", "half_pixel", 1, 0, 13, 5, 0},
     {"smooth cubic, inside only", "cubic", "half_pixel", 1, 1, 13, 5, 0},
 };

@@ -54,9 +54,9 @@ static int64_t nearest(const ox_resize_axis *a, double x) {
   return 0;
 }
 
-/* How far the window of an antialiased filter reaches to the left of its base. */
+/* How far the window of an antialiased filter reaches to the left of its base. Without outputs the scale may be 0. */
 static int64_t reach(const ox_resize_axis *a) {
-  double radius = a->mode == OX_RESIZE_CUBIC ? 2 : 1, scale = a->antialias && a->scale < 1 ? a->scale : 1;
+  double radius = a->mode == OX_RESIZE_CUBIC ? 2 : 1, scale = a->antialias && a->scale < 1 && a->out ? a->scale : 1;
   return (int64_t) - (floor(-radius / scale) + 1);
 }
 
