@@ -46,6 +46,20 @@ static ox_status *check_scales(const quant_attrs *a, uint32_t dtype, const ox_sh
                         ox_shape_text(scales, t), ox_shape_text(values, w), (long long)block);
 }
 
+/* One for each scale, packed as the data is. */
+static ox_status *check_zeros(const quant_attrs *a, uint32_t dtype, const ox_shape *zeros, const ox_shape *scales) {
+  int64_t together = dtype == OX_U8 ? 8 / a->bits : 1;
+  bool fits = zeros->rank == scales->rank;
+  for (int i = 0; fits && i < scales->rank; i++) {
+    int64_t want = i == scales->rank - 1 ? OX_CEIL_DIV(scales->dim[i], together) : scales->dim[i];
+    fits = zeros->dim[i] < 0 || scales->dim[i] < 0 || zeros->dim[i] == want;
+  }
+  char t[OX_SHAPE_TEXT], w[OX_SHAPE_TEXT];
+  return fits ? NULL
+              : ox_fail(OX_SHAPE_MISMATCH, "GatherBlockQuantized: zero points %s for scales %s",
+                        ox_shape_text(zeros, t), ox_shape_text(scales, w));
+}
+
 static ox_status *infer(ox_infer_ctx *c) {
   const quant_attrs *a = c->attrs;
   ox_shape s = ox_shape_unknown();
@@ -63,13 +77,8 @@ static ox_status *infer(ox_infer_ctx *c) {
       return ox_fail(OX_INVALID_MODEL, "GatherBlockQuantized: gather_axis %lld, quantize_axis %lld, rank %d",
                      (long long)a->gather_axis, (long long)a->quantize_axis, values.rank);
     if (c->in[2]->shape.rank >= 0) OX_TRY(check_scales(a, dtype, &values, &c->in[2]->shape, axis));
-    if (ox_infer_has(c, 3) && c->in[3]->shape.rank >= 0 && ox_shape_known(&c->in[2]->shape)) {
-      ox_shape zeros = values_shape(a, dtype, &c->in[3]->shape);
-      int64_t have = ox_shape_count(&zeros);
-      if (have >= 0 && have < ox_shape_count(&c->in[2]->shape))
-        return ox_fail(OX_SHAPE_MISMATCH, "GatherBlockQuantized: %lld zero points for %lld scales", (long long)have,
-                       (long long)ox_shape_count(&c->in[2]->shape));
-    }
+    if (ox_infer_has(c, 3) && c->in[3]->shape.rank >= 0 && c->in[2]->shape.rank >= 0)
+      OX_TRY(check_zeros(a, dtype, &c->in[3]->shape, &c->in[2]->shape));
     if (index->rank >= 0) {
       if (values.rank + index->rank - 1 > OX_MAX_RANK)
         return ox_fail(OX_LIMIT, "GatherBlockQuantized: rank above %d", OX_MAX_RANK);
@@ -133,6 +142,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->post_step = scale_post == p->post, p->q_step = scale_post;
   p->pre_step = scale_pre == ox_shape_span(&values, 0, axis) ? scales->dim[axis] * scale_post : 0;
   if (ox_ctx_has(c, 3)) {
+    OX_TRY(check_zeros(a, dtype, &c->in[3]->shape, scales));
     ox_shape zeros = values_shape(a, dtype, &c->in[3]->shape);
     p->zero_row = OX_MAX(zeros.dim[zeros.rank - 1], 1), p->zero_packed = OX_MAX(scales->dim[scales->rank - 1], 1);
   }
