@@ -67,7 +67,7 @@ static const attention_case cases[] = {
 typedef struct {
   attention_params p;
   numbers q, k, v, out, sink, real;
-  int32_t ints[4096], lens[8];
+  int32_t ints[66 * 66], lens[8]; /* the most: a square mask of 66 keys */
   int64_t long_lens[8];
   uint8_t bools[4096];
 } problem;
@@ -199,7 +199,8 @@ static void make(const attention_case *c, int half, int flat, problem *x) {
   x->v = numbers_make(c->batch * p->v_batch, half, 3), x->out = numbers_make(c->batch * p->o_batch, half, 4);
   x->sink = numbers_make(c->heads, half, 5);
   x->real = numbers_make(c->batch * c->q_len * c->kv_len, half ^ (c->mask == MASK_OTHER), 6);
-  for (int i = 0; i < 4096; i++) x->bools[i] = i % 3 != 1, x->ints[i] = i % 5 - 1;
+  for (size_t i = 0; i < OX_COUNT(x->bools); i++) x->bools[i] = i % 3 != 1;
+  for (int i = 0; i < (int)OX_COUNT(x->ints); i++) x->ints[i] = i % 5 - 1;
   for (int i = 0; i < 2 * c->batch && c->mask >= MASK_ENDS; i++) x->ints[i] = i < c->batch ? 40 + 9 * i : 11 * i;
   for (int i = 0; i < 8; i++) x->long_lens[i] = x->lens[i] = OX_MAX(c->kv_len - 1 - 31 * i, 0);
   if (c->special != 0) number_set(&x->k, 0, c->special);

@@ -127,7 +127,7 @@ static void check_cumulate(int n, int inner, int form) {
   numbers x = numbers_make(rows * n, half, 1), y = numbers_make(rows * n, half, 2);
   int *i32 = malloc((size_t)(rows * n) * 4), *o32 = malloc((size_t)(rows * n) * 4);
   int64_t *i64 = malloc((size_t)(rows * n) * 8), *o64 = malloc((size_t)(rows * n) * 8);
-  for (int i = 0; i < rows * n; i++) i32[i] = i * 7919 % 1000 - 500, i64[i] = (int64_t)i32[i] << 33;
+  for (int i = 0; i < rows * n; i++) i32[i] = i * 7919 % 1000 - 500, i64[i] = i32[i] * ((int64_t)1 << 33);
   kernel_fn *fn = by_rows ? half ? cumulate_rows_f16 : cumulate_rows_f32
                   : half  ? cumulate_items_f16
                           : cumulate_items_f32;
