@@ -83,6 +83,9 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   for (int i = 0; i < 2; i++)
     if (c->in[i]->shape.rank < 3) trans[i + 2] = false, trans[i] = trans[i] && c->in[i]->shape.rank == 2;
   p->type = c->in[0]->dtype, p->in_a = 0, p->in_b = 1;
+  if (c->in[1]->dtype != p->type && !(p->type == OX_F32 && s && s->b) && ox_shape_count(&c->in[1]->shape))
+    return ox_fail(OX_NOT_IMPLEMENTED, "a product of %s by %s: only float32 has constant weights of another type",
+                   ox_dtype_name(p->type), ox_dtype_name(c->in[1]->dtype));
   p->epi.alpha = a ? a->alpha : 1, p->epi.beta = 1;
   OX_TRY(ox_product_shape(p, &c->in[0]->shape, &c->in[1]->shape, trans));
   for (uint32_t i = 2; i < 4; i++)
@@ -140,7 +143,10 @@ static const ox_op ops[] = {
     {OX_SCHEMA(.name = "GemmFastGelu", .domain = "com.microsoft", .since = 1, .max_in = 3, .vars = "TTT",
                .types = {OX_BIT(OX_F32) | OX_T_FLOAT16S}, .min_in = 2, .infer = infer),
      OX_KERNEL(COMMON_KERNEL)},
-    {OX_SCHEMA(.name = "Linear", .domain = "ai.onyx", .since = 1, .max_in = 4, .vars = "TTTT", FUSED),
+    /* of float32, it may have constant weights of 16 bits */
+    {OX_SCHEMA(.name = "Linear", .domain = "ai.onyx", .since = 1, .max_in = 4, .vars = "TUTT",
+               .types = {OX_T_FLOAT | WIDE, OX_T_FLOAT | WIDE, OX_T_FLOAT | WIDE, OX_T_FLOAT | WIDE}, .min_in = 2,
+               .infer = infer, OX_ATTRS(fused_attrs), .attrs_bytes = sizeof(matmul_attrs)),
      OX_KERNEL(FUSED_KERNEL)},
 };
 const ox_op_set ox_ops_matmul = {ops, OX_COUNT(ops)};

@@ -85,9 +85,9 @@ typedef struct shape_case {
   int64_t a[5], b[5], o[5];
 } shape_case;
 
-static void check_case(const shape_case *t, uint32_t type, bool constant, int64_t run_tiles, const char *op,
-                       bool extra) {
-  ox_tensor a = random_tensor(type, t->ra, t->a), b = random_tensor(type, t->rb, t->b);
+static void check_case(const shape_case *t, uint32_t type, uint32_t b_type, bool constant, int64_t run_tiles,
+                       const char *op, bool extra) {
+  ox_tensor a = random_tensor(type, t->ra, t->a), b = random_tensor(b_type, t->rb, t->b);
   ox_tensor bias = random_tensor(type, 1, &t->o[t->ro - 1]), res = random_tensor(type, t->ro, t->o);
   one_node n;
   one_node_init(&n, extra ? "ai.onyx" : "", op, extra ? 1 : 13, 1);
@@ -108,7 +108,7 @@ static void check_case(const shape_case *t, uint32_t type, bool constant, int64_
         double sum = 0;
         int64_t ao = broadcast_offset(&a.shape, a1 ? 1 : 2, &want, rank, z) + i * k;
         int64_t bo = broadcast_offset(&b.shape, b1 ? 1 : 2, &want, rank, z) + j, at = (z * m + i) * cols + j;
-        for (int64_t q = 0; q < k; q++) sum += load_as(type, a.data, ao + q) * load_as(type, b.data, bo + q * cols);
+        for (int64_t q = 0; q < k; q++) sum += load_as(type, a.data, ao + q) * load_as(b_type, b.data, bo + q * cols);
         if (extra) {
           sum += load_as(type, bias.data, j) + load_as(type, res.data, at);
           if (sum < 0) sum = 0;
@@ -148,10 +148,30 @@ static void test_matmul_broadcasts(void **state) {
   for (size_t i = 0; i < OX_COUNT(cases); i++)
     for (size_t t = 0; t < OX_COUNT(types); t++)
       for (int constant = 0; constant < 2; constant++) {
-        check_case(&cases[i], types[t], constant, constant, "MatMul", false);
+        check_case(&cases[i], types[t], types[t], constant, constant, "MatMul", false);
         bool extra = cases[i].ra > 1 && cases[i].rb > 1 && types[t] <= OX_BF16 && ox_dtype_is_float(types[t]);
-        if (extra) check_case(&cases[i], types[t], constant, 1, "Linear", true);
+        if (extra) check_case(&cases[i], types[t], types[t], constant, 1, "Linear", true);
       }
+}
+
+/* float32 by constant weights of 16 bits, which are widened in registers; what else differs is refused. */
+static void test_linear_of_narrow_weights(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_F16, OX_BF16};
+  uint16_t w[6] = {0};
+  double x[6] = {0};
+  one_node n;
+  for (size_t i = 0; i < OX_COUNT(cases); i++)
+    for (size_t t = 0; t < OX_COUNT(types); t++)
+      if (cases[i].ra > 1 && cases[i].rb > 1) check_case(&cases[i], OX_F32, types[t], true, 1, "Linear", true);
+  for (int i = 0; i < 3; i++) {
+    one_node_init(&n, "ai.onyx", "Linear", 1, 1);
+    one_node_input(&n, i == 0 ? OX_F32 : OX_F64, 2, (int64_t[]){2, 3}, x);
+    one_node_input(&n, OX_F16, 2, (int64_t[]){3, 2}, w);
+    n.constant[1] = i == 2;
+    CHECK_FAILS(one_node_run(&n), OX_NOT_IMPLEMENTED, "by float16");
+    one_node_deinit(&n);
+  }
 }
 
 static void test_matmul_refuses_what_does_not_fit(void **state) {
@@ -298,8 +318,11 @@ static void test_activations(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_matmul_broadcasts), cmocka_unit_test(test_matmul_refuses_what_does_not_fit),
-      cmocka_unit_test(test_gemm_broadcasts_c), cmocka_unit_test(test_fused_matmul_transposes),
+      cmocka_unit_test(test_matmul_broadcasts),
+      cmocka_unit_test(test_linear_of_narrow_weights),
+      cmocka_unit_test(test_matmul_refuses_what_does_not_fit),
+      cmocka_unit_test(test_gemm_broadcasts_c),
+      cmocka_unit_test(test_fused_matmul_transposes),
       cmocka_unit_test(test_activations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

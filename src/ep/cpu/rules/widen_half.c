@@ -49,13 +49,24 @@ static int moves_half(const work *w, ox_id node) {
   return !any;
 }
 
+/* Products of ai.onyx.Linear widen constant weights in registers: memory keeps, and a step of a decoder reads, two
+ * bytes of each. Gemm becomes one if its C is a plain bias (linear.c). */
+static int keeps_weights(const ox_rewrite *g, ox_id node) {
+  const ox_tensor *b = ox_n_in(g, node) > 1 ? ox_const_type(g, ox_in(g, node, 1)) : NULL;
+  if (!b || b->dtype != OX_F16 || b->shape.rank < 2) return 0;
+  if (ox_is_of(g, node, "Linear", "ai.onyx")) return 1;
+  if (ox_is(g, node, "Gemm")) return ox_attr_f(g, node, "beta", 1) == 1 && ox_attr_i(g, node, "broadcast", 1) == 1;
+  return ox_is(g, node, "MatMul");
+}
+
 static int widens(const work *w, ox_id node) {
   const ox_rewrite *g = w->g;
-  int any = 0;
+  int any = 0, keeps = keeps_weights(g, node);
   if (g->api->node_body_count(g, node) || ox_is(g, node, others) || ox_is_of(g, node, cached, "com.microsoft"))
     return 0;
   if (ox_attr_of(g, node, "dtype") || ox_attr_of(g, node, "output_dtype")) return 0;
-  for (uint32_t i = 0; i < ox_n_in(g, node); i++) any |= half(g, ox_in(g, node, i));
+  for (uint32_t i = 0; i < ox_n_in(g, node); i++)
+    if (!keeps || i != 1) any |= half(g, ox_in(g, node, i));
   return any && !moves_half(w, node) && ox_op_serves(g, ox_domain_of(g, node), ox_op_of(g, node), OX_F32);
 }
 
@@ -88,9 +99,15 @@ static ox_status *widen(work *w, ox_id v, ox_id *out) {
 
 static ox_status *edit(work *w, ox_id node) {
   const ox_rewrite *g = w->g;
+  const int keeps = keeps_weights(g, node);
+  if (keeps) {
+    OX_TRY(ox_drop_attr(g, node, "beta"));
+    OX_TRY(ox_drop_attr(g, node, "broadcast"));
+    OX_TRY(ox_become(g, node, "ai.onyx", "Linear"));
+  }
   for (uint32_t i = 0; i < ox_n_in(g, node); i++) {
     ox_id v = ox_in(g, node, i), wide;
-    if (!half(g, v)) continue;
+    if (!half(g, v) || (keeps && i == 1)) continue;
     OX_TRY(widen(w, v, &wide));
     OX_TRY(ox_set_in(g, node, i, wide));
   }
