@@ -36,6 +36,10 @@ static const rg_row rows[] = {
      "widen-half", "Cast Cast Linear", 4e-3},
     {HEAD "(float16[3, 4] x) => (int64[3, 4] y) " W "{ a = MatMul (x, w) b = Round (a) y = Cast <to = 7> (b) }",
      "widen-half", "Cast Linear Round Cast", 0},
+    /* this one takes float16 only */
+    {HEAD "(float[1, 3, 4] e, float16[1, 2, 3, 4] q) => (float16[1, 2, 3, 4] y, float16[1, 2, 3, 4] z) "
+          "{ y, z = com.microsoft.GemmaRotaryEmbedding (e, q, q, q, q) }",
+     "!widen-half", "GemmaRotaryEmbedding", 0},
     /* nothing to do for other types */
     {HEAD "(double[3, 4] x) => (double[3, 4] y) { y = Softmax (x) }", "!widen-half", "Softmax", 0},
 };

@@ -18,10 +18,10 @@ static const char others[] =
     "SequenceAt|SequenceConstruct|SequenceEmpty|SequenceErase|SequenceInsert|SplitToSequence|Optional|"
     "OptionalGetElement|"
     "OptionalHasElement";
-/* Their caches are inputs and outputs of the model. */
-static const char cached[] =
+/* Their caches are inputs and outputs of the model; or some of what they take is of float16 and nothing else. */
+static const char fixed[] =
     "GroupQueryAttention|SparseAttention|PagedAttention|DecoderMaskedMultiHeadAttention|"
-    "DecoderMaskedSelfAttention";
+    "DecoderMaskedSelfAttention|GemmaRotaryEmbedding";
 
 typedef struct work {
   const ox_rewrite *g;
@@ -62,8 +62,7 @@ static int keeps_weights(const ox_rewrite *g, ox_id node) {
 static int widens(const work *w, ox_id node) {
   const ox_rewrite *g = w->g;
   int any = 0, keeps = keeps_weights(g, node);
-  if (g->api->node_body_count(g, node) || ox_is(g, node, others) || ox_is_of(g, node, cached, "com.microsoft"))
-    return 0;
+  if (g->api->node_body_count(g, node) || ox_is(g, node, others) || ox_is_of(g, node, fixed, "com.microsoft")) return 0;
   if (ox_attr_of(g, node, "dtype") || ox_attr_of(g, node, "output_dtype")) return 0;
   for (uint32_t i = 0; i < ox_n_in(g, node); i++)
     if (!keeps || i != 1) any |= half(g, ox_in(g, node, i));
