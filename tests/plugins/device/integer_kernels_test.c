@@ -23,6 +23,8 @@ KERNEL_OF(qconv_direct);
 KERNEL_OF(qfinish);
 KERNEL_OF(quantize);
 KERNEL_OF(dequantize);
+KERNEL_OF(quant_ranges);
+KERNEL_OF(quant_choose);
 KERNEL_OF(qbinary);
 
 /* Bytes at random, of exactly the size. */
@@ -316,6 +318,39 @@ static void check_sum(int op, int kind, int flat) {
   free(a), free(b), free(y);
 }
 
+/* The lowest and the highest number at each place, also none, and ranges that 0 bounds. */
+static void check_range(int n, int low_at, int high_at, float low, float high) {
+  float *x = malloc((size_t)n * 4 + !n), parts[2 * QUANT_PARTS], scale = -1;
+  unsigned char zero = 77;
+  int groups = (int)fmin(OX_CEIL_DIV(n, 128 * 4), QUANT_PARTS);
+  for (int i = 0; i < n; i++) x[i] = i == low_at ? low : i == high_at ? high : 0.25f * (low + high);
+  quant_params p = {.n = n, .inner = 1, .channels = 1, .kind = QUANT_U8, .has_zero = 1}, few = p;
+  few.n = groups;
+  for (size_t i = 0; i < OX_COUNT(parts); i++) parts[i] = NAN; /* nobody reads what no group wrote */
+  if (groups) run_groups(quant_ranges_f32, groups, (void *[]){x, parts}, &p);
+  run_groups(quant_choose_f32, 1, (void *[]){parts, &scale, &zero}, &few);
+  float from = n ? fminf(0, low) : 0, to = n ? fmaxf(0, high) : 0, step = (to - from) / 255.0f;
+  double z = step > 0 ? fmin(fmax(rint((double)(-from / step)), 0), 255) : 0;
+  if (scale != step || zero != (int)z)
+    fail_msg("%d numbers, %g at %d, %g at %d: scale %g, zero %d, wanted %g, %g", n, (double)low, low_at, (double)high,
+             high_at, (double)scale, zero, (double)step, z);
+  free(x);
+}
+
+static void test_ranges(void **state) {
+  static const struct {
+    int n, low_at, high_at;
+  } rows[] = {{0, 0, 0},     {1, 0, 0},         {2, 0, 1},         {2, 1, 0},         {128, 127, 0},
+              {513, 512, 0}, {4096, 600, 3000}, {65536, 65535, 0}, {65537, 0, 65536}, {200000, 199999, 70000}};
+  static const float ranges[][2] = {{-3, 5}, {1, 9}, {-8, -0.5f}, {-1e-30f, 1e30f}, {0, 0}};
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(rows); i++)
+    for (size_t k = 0; k < OX_COUNT(ranges); k++) {
+      bool one = rows[i].low_at == rows[i].high_at;
+      check_range(rows[i].n, rows[i].low_at, rows[i].high_at, ranges[k][0], one ? ranges[k][0] : ranges[k][1]);
+    }
+}
+
 static void test_sums(void **state) {
   (void)state;
   for (int form = 0; form < 8; form++) check_sum(form & 1 ? QLINEAR_ADD : QLINEAR_MUL, form >> 1 & 1, form >> 2);
@@ -323,7 +358,8 @@ static void test_sums(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_products), cmocka_unit_test(test_convolutions),
-                                     cmocka_unit_test(test_quantization), cmocka_unit_test(test_sums),
+                                     cmocka_unit_test(test_quantization), cmocka_unit_test(test_ranges),
+                                     cmocka_unit_test(test_sums),
                                      cmocka_unit_test(test_dequantization_of_large_integers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,17 +65,23 @@ KERNEL(quant_ranges, quant_params) {
   }
 }
 
-/* p.n parts to a scale and a zero point; one group. */
+/* p.n parts, at most one for each item, to a scale and a zero point; one group. */
 KERNEL(quant_choose, quant_params) {
   BUFFER(const float, parts, 0);
   BUFFER(REAL, scale, 1);
   BUFFER(unsigned char, zero, 2);
   PARAMS(quant_params, p);
+  LOCAL(float, low, [ROWS_ITEMS]);
+  LOCAL(float, high, [ROWS_ITEMS]);
   FOR_ITEMS(t, ROWS_ITEMS) {
-    if (GROUP(0) == 0 && t == 0) {
-      float low = 0.0f, high = 0.0f;
-      for (int i = 0; i < p.n; i++) low = MIN_OF(low, parts[i]), high = MAX_OF(high, parts[QUANT_PARTS + i]);
-      float step = (high - low) / 255.0f, z = step > 0.0f ? RINTF(-low / step) : 0.0f;
+    low[t] = t < p.n ? MIN_OF(0.0f, parts[t]) : 0.0f;
+    high[t] = t < p.n ? MAX_OF(0.0f, parts[QUANT_PARTS + t]) : 0.0f;
+  }
+  GROUP_COMBINE(low, MIN_OF);
+  GROUP_COMBINE(high, MAX_OF);
+  FOR_ITEMS(t, ROWS_ITEMS) {
+    if (t == 0) {
+      float step = (high[0] - low[0]) / 255.0f, z = step > 0.0f ? RINTF(-low[0] / step) : 0.0f;
       STORE(scale, 0, step);
       zero[0] = (unsigned char)(z < 0.0f ? 0.0f : z > 255.0f ? 255.0f : z);
     }

@@ -3,7 +3,7 @@
 #ifndef OX_DEVICE_QUANT_PARAMS_H
 #define OX_DEVICE_QUANT_PARAMS_H
 
-enum { QUANT_PARTS = 128 };
+enum { QUANT_PARTS = 128 }; /* as many as a group has items: ROWS_ITEMS */
 enum { QUANT_U8, QUANT_I8, QUANT_I32 };
 
 /* Element i has scale and zero number i / inner % channels. */
