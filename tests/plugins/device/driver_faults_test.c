@@ -51,32 +51,55 @@ static ox_status *build_twice(rig *r, day *d, dev_kernel **out_kernel) {
   return r->v->kernel(d->again, "axpb_f32", out_kernel);
 }
 
-/* By a vendor's library, if there is one that takes it. What it computes is for driver_libraries_test.c. */
-static ox_status *use_libraries(rig *r, const day *d) {
-  bool taken = false;
+static ox_status *multiply(rig *r, const day *d, dev_after after) {
   dev_gemm g = {.dtype = OX_F32, .batch = 1, .m = 128, .n = 128, .k = 128, .a = d->x, .b = d->x, .c = d->y};
+  bool taken = false;
+  g.after = after;
+  OX_TRY(r->v->gemm_takes(r->d, &g, &taken));
+  return taken ? r->v->gemm(d->q, &g) : NULL;
+}
+
+/* Of k x k taps; those of 1 x 1 are timed as products, too. */
+static ox_status *convolve(rig *r, const day *d, int k, dev_after after) {
   dev_conv c = {.dtype = OX_F32,
                 .n = 1,
-                .c = 64,
-                .h = 10,
+                .c = 128,
+                .h = 16,
                 .w = 16,
-                .o = 64,
-                .kh = 3,
-                .kw = 3,
+                .o = 128,
+                .kh = k,
+                .kw = k,
                 .group = 1,
                 .stride = {1, 1},
                 .dilation = {1, 1},
-                .pads = {1, 1, 1, 1},
-                .oh = 10,
+                .pads = {k / 2, k / 2, k / 2, k / 2},
+                .oh = 16,
                 .ow = 16,
                 .x = d->x,
                 .weights = d->x,
                 .y = d->y};
-  if (!r->v->gemm_takes) return NULL;
-  OX_TRY(r->v->gemm_takes(r->d, &g, &taken));
-  if (taken) OX_TRY(r->v->gemm(d->q, &g));
+  bool taken = false;
+  c.after = after;
   OX_TRY(r->v->conv_takes(r->d, &c, &taken));
-  if (taken) OX_TRY(r->v->conv(d->q, &c));
+  return taken ? r->v->conv(d->q, &c) : NULL;
+}
+
+/* By a vendor's library, if there is one that takes it, also with what it does while it stores. What it computes is for
+ * driver_libraries_test.c. */
+static ox_status *use_libraries(rig *r, const day *d) {
+  const dev_after plain = {0}, bias = {.with_bias = true, .bias = d->x},
+                  both = {.with_bias = true, .with_add = true, .bias = d->x, .add = d->x},
+                  relu = {.with_bias = true, .relu = true, .bias = d->x},
+                  all = {.with_bias = true, .with_add = true, .relu = true, .bias = d->x, .add = d->x};
+  if (!r->v->gemm_takes) return NULL;
+  OX_TRY(multiply(r, d, plain));
+  OX_TRY(multiply(r, d, bias));
+  OX_TRY(multiply(r, d, both));
+  OX_TRY(convolve(r, d, 3, plain));
+  OX_TRY(convolve(r, d, 3, relu));
+  OX_TRY(convolve(r, d, 3, all));
+  OX_TRY(convolve(r, d, 1, plain));
+  OX_TRY(convolve(r, d, 1, relu));
   return r->v->queue_sync(d->q);
 }
 

@@ -17,6 +17,9 @@
 /* The call with this number from now on, from 0, and all later ones fail with |code|; -1: none. Releases are not
  * counted. */
 STANDIN_API void standin_fail_at(long call, int code);
+STANDIN_API void standin_fail_once(long call, int code); /* that call alone */
+STANDIN_API long standin_calls(void);                    /* since one of the two was called */
+STANDIN_API void standin_idle(int idle);                 /* the libraries compute nothing, for tests of what fails */
 STANDIN_API long standin_live(void);          /* objects that nobody has released */
 STANDIN_API void standin_limit(size_t bytes); /* of device memory */
 STANDIN_API void standin_lose(int code);      /* every call from now on fails so, and no work is done; 0: found again */
@@ -43,6 +46,7 @@ extern pthread_cond_t standin_changed;
 
 /* The start of every call: OK, or what it fails with. |with_context|: it needs one. */
 int standin_gate(bool with_context);
+bool standin_is_idle(void);
 int standin_lost(void); /* OK, or what every call fails with */
 void standin_made(long n);
 /* A library's object of |bytes|, zeroed and counted; OK, or what the call fails with. And its end. */

@@ -13,13 +13,21 @@
 
 static atomic_long calls, fail_call = -1, live;
 static atomic_int fail_code, lost, compute = 90;
-static atomic_bool ready;
+static atomic_bool ready, once, idle;
 
 void standin_fail_at(long call, int code) {
   atomic_store(&calls, 0);
   atomic_store(&fail_code, code);
+  atomic_store(&once, false);
   atomic_store(&fail_call, call);
 }
+void standin_fail_once(long call, int code) {
+  standin_fail_at(call, code);
+  atomic_store(&once, true);
+}
+long standin_calls(void) { return atomic_load(&calls); }
+void standin_idle(int on) { atomic_store(&idle, on != 0); }
+bool standin_is_idle(void) { return atomic_load(&idle); }
 long standin_live(void) { return atomic_load(&live); }
 void standin_made(long n) { atomic_fetch_add(&live, n); }
 void standin_lose(int code) { atomic_store(&lost, code); }
@@ -37,7 +45,7 @@ int standin_depth(void) { return stack.n; }
 
 int standin_gate(bool with_context) {
   long call = atomic_fetch_add(&calls, 1), at = atomic_load(&fail_call);
-  if (at >= 0 && call >= at) {
+  if (at >= 0 && (atomic_load(&once) ? call == at : call >= at)) {
     int code = atomic_load(&fail_code);
     if (code == ILLEGAL_ADDRESS) standin_lose(code);
     return code;

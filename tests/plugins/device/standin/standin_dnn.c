@@ -140,6 +140,7 @@ static int convolve(void *arg) {
   char *y = standin_begin(c->at_y);
   const int *d = c->y.d;
   if (!x || !w || !y || (c->at_bias && !bias) || (c->at_add && !add)) return ILLEGAL_ADDRESS;
+  if (standin_is_idle()) return OK;
   for (int64_t i = 0; i < (int64_t)d[0] * d[1] * d[2] * d[3]; i++) {
     int at[4] = {(int)(i / d[3] / d[2] / d[1]), (int)(i / d[3] / d[2] % d[1]), (int)(i / d[3] % d[2]), (int)(i % d[3])};
     float v = one(c, x, w, at);
