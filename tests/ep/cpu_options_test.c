@@ -17,17 +17,24 @@ static const char model[] =
     "  y = ai.onyx.BlockConv<pads=[1, 1, 1, 1]>(x, w)\n"
     "}\n";
 
-/* How the convolution is computed. */
-static void form_with(const char *key, const char *value, char *form, size_t n) {
+static const char pointwise[] =
+    "<ir_version: 9, opset_import: [\"\" : 18, \"ai.onyx\" : 1]>\n"
+    "g (float[1,32,14,14,16] x) => (float[1,32,14,14,16] y) {\n"
+    "  shape = Constant<value_ints=[512, 512, 1, 1]>()\n"
+    "  w = ConstantOfShape<value=float[1] {0.25}>(shape)\n"
+    "  y = ai.onyx.BlockConv(x, w)\n"
+    "}\n";
+
+/* How the convolution of |text| is computed, of an X of |dims|. */
+static void form_with(const char *text, const int64_t *dims, const char *key, const char *value, char *form, size_t n) {
   ox_env *env;
   ox_session *s;
   ox_session_opts o;
-  const int64_t dims[] = {1, 2, 30, 30, 16};
   CHECK_OK(ox_env_create(NULL, &env));
   ox_session_opts_init(&o);
   const ox_provider_spec cpu = {"cpu", {key != NULL, &key, &value}};
   o.providers = &cpu, o.n_providers = 1, o.profile = 1;
-  CHECK_OK(text_session(env, model, &o, &s));
+  CHECK_OK(text_session(env, text, &o, &s));
   ox_value *x = ramp_value(env, -1, 0.125f, 5, dims), *y = NULL;
   const char *name = "x";
   CHECK_OK(ox_session_run(s, NULL, &name, (const ox_value *const *)&x, 1, NULL, &y, 1));
@@ -46,8 +53,29 @@ static void test_winograd_can_be_turned_off(void **state) {
               {"precision", "f32", true}};
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     char form[64];
-    form_with(rows[i].key, rows[i].value, form, sizeof form);
+    form_with(model, (const int64_t[]){1, 2, 30, 30, 16}, rows[i].key, rows[i].value, form, sizeof form);
     if ((strstr(form, "winograd") != NULL) != rows[i].winograd) fail_msg("row %zu: %s", i, form);
+  }
+}
+
+static void test_strassen_can_be_turned_off(void **state) {
+  (void)state;
+  static const struct {
+    const char *key, *value;
+    bool strassen;
+  } rows[] = {{"isa", "avx512", true},
+              {"strassen", "true", true},
+              {"strassen", "0", false},
+              {"strassen", "false", false},
+              {"winograd", "false", false}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    char form[64];
+    form_with(pointwise, (const int64_t[]){1, 32, 14, 14, 16}, rows[i].key, rows[i].value, form, sizeof form);
+    bool has = strstr(form, "strassen") != NULL;
+    /* elsewhere it may not pay */
+    bool pays = (ox_isa_allowed() & OX_AVX512) && !strstr(form, "amx");
+    if (has && !rows[i].strassen) fail_msg("row %zu: %s", i, form);
+    if (pays && !has && rows[i].strassen) fail_msg("row %zu: %s", i, form);
   }
 }
 
@@ -109,6 +137,8 @@ static void test_unknown_precision(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_winograd_can_be_turned_off),
+                                     cmocka_unit_test(test_strassen_can_be_turned_off),
+
                                      cmocka_unit_test(test_precision), cmocka_unit_test(test_unknown_precision)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/bconv_strassen_scalar.c - Strassen's products on one instruction set. */
+#include "kern/simd/f32_scalar.h"
+
+#define SW_ISA scalar
+#define SW_NEEDS 0
+#define SW_NP 1 /* panels of a half */
+#define SW_MR 2 /* pixels of a half, at most */
+#define SW_K_AT_ONCE 4
+#include "kern/blocks/bconv_strassen_body.h"
