@@ -77,6 +77,15 @@ static const struct {
                  "(float[2,5,24] y, float[2,3,5,8] w) <int64[1] p = {2}, int64[2,5] o = {0,1,2,3,4, 8,7,6,5,4}> { y = "
                  "com.microsoft.RotaryEmbedding <num_heads = 3, rotary_embedding_dim = 6> (x, p, c, s) "
                  "w = com.microsoft.RotaryEmbedding <interleaved = 1> (z, o, d, t) }"},
+    {"words, places and segments",
+     G "(float[11,9] w, float[6,9] p, float[2,9] s, float[9] g, float[9] b) => (float[2,4,9] y, int32[2] c, "
+       "float[2,4,9] t) <int32[2,4] i = {3,10,0,3, 7,7,1,9}, int32[2,4] k = {0,0,1,1, 1,0,1,0}> { y, c, t = "
+       "com.microsoft.EmbedLayerNormalization <epsilon = 0.001> (i, k, w, p, s, g, b) }"},
+    {"words and places that are given, for all and for each",
+     G "(float[11,9] w, float[6,9] p, float[9] g, float[9] b) => (float[2,4,9] y, float[2,4,9] z) "
+       "<int32[2,4] i = {3,10,0,3, 7,7,1,9}, int32[1,4] o = {5,0,2,1}, int32[2,4] e = {0,1,2,3, 5,4,3,2}> { y = "
+       "com.microsoft.EmbedLayerNormalization (i, , w, p, , g, b, , o) z = com.microsoft.EmbedLayerNormalization "
+       "(i, , w, p, , g, b, , e) }"},
     {"GELU", G "(float[N,5,9] x, float[9] b) => (float[N,5,9] y, float[N,5,9] z, float[N,5,9] u) { "
                "y = com.microsoft.BiasGelu (x, b) z = com.microsoft.FastGelu (x) "
                "u = com.microsoft.QuickGelu <alpha = 0.5> (x) }"},
