@@ -1,5 +1,5 @@
 # The provider "xnnpack" (docs/xnnpack.md): operators of libXNNPACK, on the session's threads. Its API was another one in
-# 2022, as Debian 12 and Ubuntu 22.04 have it, than since the end of 2024; what is in between is left out.
+# 2022, as Debian 12 has it, than since the end of 2024; what is in between is left out.
 # -DONYX_XNNPACK_ROOT=DIR: a library of one's own, in DIR/include and DIR/lib, before the system's.
 include(CheckCSourceCompiles)
 set(ONYX_XNNPACK_ROOT "" CACHE PATH "where libXNNPACK is, if not the system's")

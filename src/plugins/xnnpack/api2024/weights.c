@@ -142,5 +142,9 @@ const xp_calls xp_lib_deconv = {NULL, deconv_reshape, deconv_setup};
 const xp_calls xp_lib_linear = {NULL, linear_reshape, linear_setup};
 const xp_calls xp_lib_product = {product_create, product_reshape, product_setup};
 const char xp_lib_version[] = "2024-11 or later";
-const bool xp_lib_pointwise = true;
+#ifdef XP_AVERAGE_ROOM
+const bool xp_lib_pointwise = false;
+#else
+const bool xp_lib_pointwise = true; /* Conv has no products of matrices since 2025-02 */
+#endif
 const bool xp_lib_bounds = false;
