@@ -1,6 +1,6 @@
-# The provider "xnnpack" (docs/xnnpack.md): operators of libXNNPACK, on the session's threads. Its API was another one in
-# 2022, as Debian 12 has it, than since the end of 2024; what is in between is left out.
-# -DONYX_XNNPACK_ROOT=DIR: a library of one's own, in DIR/include and DIR/lib, before the system's.
+# The provider "xnnpack" (docs/xnnpack.md): operators of libXNNPACK, on the session's threads. The plug-in knows its API of
+# 2022, as in Debian 12, and that since the end of 2024; what is in between is left out. -DONYX_XNNPACK_ROOT=DIR: a library
+# of one's own, in DIR/include and DIR/lib, before the system's; in a build folder that has not found another one yet.
 include(CheckCSourceCompiles)
 set(ONYX_XNNPACK_ROOT "" CACHE PATH "where libXNNPACK is, if not the system's")
 find_path(ONYX_XNNPACK_INCLUDE xnnpack.h HINTS ${ONYX_XNNPACK_ROOT}/include)
