@@ -92,7 +92,8 @@ static double bias_at(const od_int8 *q, int64_t i) {
   }
   if (q->bias->dtype == OX_U8) n = ((const uint8_t *)q->bias->data)[i];
   if (q->bias->dtype == OX_I8) n = ((const int8_t *)q->bias->data)[i];
-  return (n - od_zero_at(&q->bias_quant, i)) * (double)od_scale_at(&q->bias_quant, i) / scale;
+  double from_zero = (double)n - od_zero_at(&q->bias_quant, i); /* of 33 bits, if the bias has 32 */
+  return from_zero * od_scale_at(&q->bias_quant, i) / scale;
 }
 
 ox_status *od_int8_bias(od_builder *b, const od_int8 *q, uint32_t bias_value, bool whole, const dnnl_memory_desc_t *md,
