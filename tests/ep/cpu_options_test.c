@@ -25,7 +25,17 @@ static const char pointwise[] =
     "  y = ai.onyx.BlockConv(x, w)\n"
     "}\n";
 
-/* How the convolution of |text| is computed, of an X of |dims|. */
+static const char product[] =
+    "<ir_version: 9, opset_import: [\"\" : 18]>\n"
+    "g (float[1,2,64,16,24] x) => (float[64,1536] y) {\n"
+    "  rows = Constant<value_ints=[64, 768]>()\n"
+    "  shape = Constant<value_ints=[768, 1536]>()\n"
+    "  a = Reshape(x, rows)\n"
+    "  w = ConstantOfShape<value=float[1] {0.25}>(shape)\n"
+    "  y = MatMul(a, w)\n"
+    "}\n";
+
+/* How the convolution or product of |text| is computed, of an X of |dims|. */
 static void form_with(const char *text, const int64_t *dims, const char *key, const char *value, char *form, size_t n) {
   ox_env *env;
   ox_session *s;
@@ -76,6 +86,23 @@ static void test_strassen_can_be_turned_off(void **state) {
     bool pays = (ox_isa_allowed() & OX_AVX512) && !strstr(form, "amx");
     if (has && !rows[i].strassen) fail_msg("row %zu: %s", i, form);
     if (pays && !has && rows[i].strassen) fail_msg("row %zu: %s", i, form);
+  }
+}
+
+static void test_strassen_of_products_can_be_turned_off(void **state) {
+  (void)state;
+  static const struct {
+    const char *key, *value;
+    bool strassen;
+  } rows[] = {{NULL, NULL, true},       {"strassen", "true", true},   {"strassen", "1", true},
+              {"strassen", "0", false}, {"strassen", "false", false}, {"winograd", "0", true},
+              {"isa", "scalar", false}};
+  if (!(ox_isa_allowed() & (OX_AVX2 | OX_NEON))) skip();
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    char form[64];
+    form_with(product, (const int64_t[]){1, 2, 64, 16, 24}, rows[i].key, rows[i].value, form, sizeof form);
+    bool unit = strstr(form, "amx") != NULL; /* faster yet */
+    if (!unit && (strstr(form, "strassen") != NULL) != rows[i].strassen) fail_msg("row %zu: %s", i, form);
   }
 }
 
@@ -138,6 +165,7 @@ static void test_unknown_precision(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_winograd_can_be_turned_off),
                                      cmocka_unit_test(test_strassen_can_be_turned_off),
+                                     cmocka_unit_test(test_strassen_of_products_can_be_turned_off),
 
                                      cmocka_unit_test(test_precision), cmocka_unit_test(test_unknown_precision)};
   return cmocka_run_group_tests(tests, NULL, NULL);

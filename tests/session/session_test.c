@@ -35,6 +35,12 @@ static const net nets[] = {
      "{ a = MatMul (x, w1) b = Relu (a) y = MatMul (b, w2) }",
      2,
      {65, 48, 0, 0}},
+    {"a product in seven steps",
+     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,768] x) => (float[N,1536] y) <float begin = {0}, float end = "
+     "{1179648}, float one = {1}, int64[2] shape = {768, 1536}>"
+     "{ r = Range (begin, end, one) s = Sin (r) w = Reshape (s, shape) a = MatMul (x, w) y = Relu (a) }",
+     2,
+     {131, 768, 0, 0}},
     {"attention",
      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,24,32] x) => (float[N,24,32] y)"
      "{ t = Transpose <perm = [0,2,1]> (x) s = MatMul (x, t) p = Softmax <axis = -1> (s) a = MatMul (p, x) y = Add (a, "

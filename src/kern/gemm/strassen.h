@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/strassen.h - Strassen's product of matrices of 2 x 2 blocks: seven products of blocks instead of eight
- * (V. Strassen, "Gaussian elimination is not optimal", 1969). One level only: an eighth of the multiplications, and an
- * error that is bounded by the norms of the blocks instead of by each sum's own terms, a few times that of plain sums.
+ * (V. Strassen, "Gaussian elimination is not optimal", 1969). One level only: an eighth of the multiplications.
  *
  * Blocks are numbered in the order of a book: 0 1 over 2 3. Step s multiplies A[a0] +- A[a1] by B[b0] +- B[b1] and adds
- * the result to C[c0] and C[c1], each with its sign. C0, C3, C2 and C1 are first written by steps 0, 0, 1 and 2. */
+ * the result to C[c0] and C[c1], each with its sign. The steps are in an order that needs the blocks of B one by one.
+ *
+ * B stays in the panels of plain products. k is walked in blocks, each split in halves; panel j goes with panel j + 1,
+ * row i of a tile with row i + half of its rows. What the steps take of A is made once for the whole product, by a
+ * stage of its own; sums of blocks of B are made in registers by each strip of rows, by units that do not multiply.
+ *
+ * Errors: each row of A is scaled by a power of two to a largest magnitude in [1, 2), and its results back, so that a
+ * row's error does not depend on the size of the row that it is paired with. Halves of k and pairs of columns are
+ * mixed, though: with u = 2^-24, |a| the largest of a row of A and |b| the largest of a column of B and of its partner,
+ *   |c - c'| <= (6 k^2 + 50 k) u |a| |b|,
+ * twice what N. Higham has for one level ("Accuracy and Stability of Numerical Algorithms", 2002, 23.2.2), since the
+ * other row is up to twice as large. That of plain sums is k^2 u |a| |b| in the same norm, and depends on each product
+ * instead. tests/kern/strassen_test.c measures errors below four times those of plain products.
+ *
+ * Not finite: infinity or NaN in A or B makes every sum that it has a part in infinite or NaN, in the rows and columns
+ * where it belongs and in those they are paired with. Tiles with such sums, or any beyond 2^100, are computed again by
+ * plain products.
+ */
 #ifndef OX_KERN_GEMM_STRASSEN_H
 #define OX_KERN_GEMM_STRASSEN_H
 
 #include <stdint.h>
+#include <string.h>
+
+#include "kern/gemm/gemm.h"
 
 enum { OX_STRASSEN_STEPS = 7 };
 
@@ -18,13 +37,89 @@ typedef struct ox_strassen_step {
 } ox_strassen_step;
 
 static const ox_strassen_step ox_strassen[OX_STRASSEN_STEPS] = {
-    {{0, 3}, {0, 3}, {0, 3}, +1, +1, {+1, +1}}, /* (A0 + A3) (B0 + B3) */
     {{2, 3}, {0, 0}, {2, 3}, +1, 0, {+1, -1}},  /* (A2 + A3) B0 */
-    {{0, 0}, {1, 3}, {1, 3}, 0, -1, {+1, +1}},  /* A0 (B1 - B3) */
-    {{3, 3}, {2, 0}, {0, 2}, 0, -1, {+1, +1}},  /* A3 (B2 - B0) */
-    {{0, 1}, {3, 3}, {1, 0}, +1, 0, {+1, -1}},  /* (A0 + A1) B3: C1 is whole */
+    {{0, 1}, {3, 3}, {1, 0}, +1, 0, {+1, -1}},  /* (A0 + A1) B3 */
+    {{0, 3}, {0, 3}, {0, 3}, +1, +1, {+1, +1}}, /* (A0 + A3) (B0 + B3) */
+    {{0, 0}, {1, 3}, {1, 3}, 0, -1, {+1, +1}},  /* A0 (B1 - B3): C1 is whole */
     {{2, 0}, {0, 1}, {3, 3}, -1, +1, {+1, 0}},  /* (A2 - A0) (B0 + B1): C3 is whole */
+    {{3, 3}, {2, 0}, {2, 0}, 0, -1, {+1, +1}},  /* A3 (B2 - B0): C2 is whole */
     {{1, 3}, {2, 3}, {0, 0}, -1, +1, {+1, 0}},  /* (A1 - A3) (B2 + B3): C0 is whole */
 };
+enum {
+  OX_STRASSEN_FIRST = 2,
+  OX_STRASSEN_WHOLE = 3
+}; /* steps before write first; steps from there on make c[0] whole */
+
+/* ---- kernels ---- */
+
+/* Rows of a step: from two thirds of MR to MR of them. */
+typedef struct ox_strassen_strip {
+  const float *a; /* element (i, k) at a[i * a_rs + k] */
+  size_t a_rs, m, k;
+  const float *b[2]; /* row k of a panel at b + k * b_ks: NR floats */
+  size_t b_ks;
+  int b_sign;  /* of b[1]; 0: b[0] is all */
+  float *c[2]; /* rows of NR sums; c[1] NULL: none */
+  float c_sign[2];
+  bool c_first;            /* nobody has written to them yet */
+  const ox_gemm_tile *end; /* c[0] is whole with this: to its place, |m| and all after |epi|; NULL: not yet */
+  const float *back;       /* what undoes the scale of each row, then */
+  const char *fetch;       /* brought to the caches meanwhile, |fetch_step| bytes per k; any address */
+  size_t fetch_step;
+} ox_strassen_strip;
+
+/* Two rows of A that go together. */
+typedef struct ox_strassen_pair {
+  const float *row[2]; /* row[1] NULL: zeros */
+  size_t k, kc;        /* in blocks of kc, which is even as k is */
+  float *to;           /* what step s takes of block b: to + b * block_floats + s * step_floats */
+  size_t block_floats, step_floats;
+  float *back; /* gets what undoes the scale of row[0]; of row[1] half_rows behind it */
+  size_t half_rows;
+} ox_strassen_pair;
+
+typedef struct ox_strassen_kernels {
+  uint16_t mr, nr;  /* panels are those of the plain kernel with as many columns */
+  const char *form; /* for profiles */
+  /* False: sums that are whole now are not finite, or beyond 2^100. */
+  bool (*multiply)(const ox_strassen_strip *t);
+  void (*mix)(const ox_strassen_pair *p);
+} ox_strassen_kernels;
+
+/* The power of two that brings a row's largest magnitude, as bits, to [1, 2), and in |back| the other way: 2^126 at
+ * most, so that rows of denormals keep errors of some 2^-149 as in plain sums. A row of zeros gives zeros. Rows that
+ * are not finite or that might overflow become NaN, whose sums are not used. */
+static inline float ox_strassen_scale(uint32_t bits, float *back) {
+  uint32_t e = bits >> 23, most = 127 + 100, to = 0x7fc00000, from = 0x7fc00000;
+  if (e == 0) e = 1;
+  if (e < most) to = (254 - e) << 23, from = bits ? e << 23 : 0;
+  float scale;
+  memcpy(&scale, &to, sizeof scale), memcpy(back, &from, sizeof *back);
+  return scale;
+}
+
+/* ---- products ---- */
+
+typedef struct ox_strassen_plan {
+  const ox_strassen_kernels *v;
+  ox_gemm_plan plain;    /* the same tiles by plain products: columns left over, and what is not finite */
+  size_t kc;             /* of a block of k */
+  size_t half_rows;      /* of a tile: row i goes with row i + half_rows */
+  size_t a_rs;           /* floats from row to row of what a step takes of A */
+  size_t pairs_per_tile; /* of stage 0 */
+  size_t back_bytes, shared, scratch;
+} ox_strassen_plan;
+
+/* Whether seven products take less time than eight, for an A with rows of unit stride. */
+bool ox_strassen_pays(const ox_gemm_variant *v, size_t m, size_t n, size_t k);
+/* NULL: |v| has none. */
+const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v);
+void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k);
+/* Stage 0: what the steps take of A, |shared| bytes of 64-byte alignment. */
+size_t ox_strassen_a_tiles(const ox_strassen_plan *g);
+void ox_strassen_run_a(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, void *shared);
+/* Stage 1. */
+static inline size_t ox_strassen_tiles(const ox_strassen_plan *g) { return ox_gemm_tiles(&g->plain); }
+void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, const void *shared, void *scratch);
 
 #endif

@@ -115,6 +115,7 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
     OX_TRY(ox_product_pack(c, &p->b, p->in_b));
   }
   if (ox_product_splits(c, p)) return ox_product_plan_split(c, p);
+  if (ox_product_is_strassen(c, p)) return ox_product_plan_strassen(c, p);
   const ox_gemm_variant *v = b ? b->v : ox_gemm_select(p->type, c->isa);
   ox_gemm_b mode = choose_mode(p, b);
   if (c->tune && !b && p->type == OX_F32) mode = ox_product_measured(c, p, mode);
@@ -265,6 +266,8 @@ ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t 
     run_plain(c, p, tiles);
   } else if (p->split) {
     ox_product_run_split(c, p, stage, tiles, scratch);
+  } else if (p->strassen) {
+    ox_product_run_strassen(c, p, stage, tiles, scratch);
   } else if (p->pack_stage && stage == 0) {
     run_pack(c, p, tiles);
   } else {

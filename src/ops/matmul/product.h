@@ -6,6 +6,7 @@
 
 #include "graph/op_def.h"
 #include "kern/gemm/split_product.h"
+#include "kern/gemm/strassen.h"
 
 /* Constant B: |count| matrices of k x n. */
 typedef struct ox_product_b {
@@ -29,9 +30,10 @@ typedef struct ox_product {
   int64_t term_batch[2][OX_MAX_RANK];
   ox_gemm_epi epi; /* alpha, beta, act, and strides of the terms */
   /* ox_product_plan fills in the rest */
-  bool plain, swapped, split; /* split: on a matrix unit, by |s|, else by |g| */
+  bool plain, swapped, split, strassen; /* split: on a matrix unit, by |s|; strassen: by |z|; else by |g| */
   ox_gemm_plan g;
   ox_split_plan s;
+  ox_strassen_plan z;
   ox_product_b b;
   const ox_product_b *packed; /* b, with its panels; NULL: B is not constant */
   bool pack_stage;         /* stage 0 packs B into the shared memory */
@@ -70,6 +72,12 @@ void ox_product_terms(const ox_kernel_ctx *c, const ox_product *p, int64_t batch
 bool ox_product_splits(const ox_kernel_ctx *c, const ox_product *p);
 OX_NODISCARD ox_status *ox_product_plan_split(ox_kernel_ctx *c, ox_product *p);
 void ox_product_run_split(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles, void *scratch);
+
+/* product_strassen.c: the same in fewer multiplications, where that wins. */
+bool ox_product_is_strassen(const ox_kernel_ctx *c, const ox_product *p);
+OX_NODISCARD ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p);
+void ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
+                             void *scratch);
 
 /* At load: a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions swapped), which
  * ox_product_plan packs, so that the node consumes it; *out NULL if it is of another type, or NULL itself. */

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/strassen_test.c - products in seven steps: shapes with an edge of every kind, epilogues, errors against sums in
+ * double and against plain products, rows of very different sizes, what is not finite, denormals. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "kern/gemm/strassen.h"
+#include "support/check.h"
+
+static uint32_t seed = 1;
+static float rnd(void) {
+  seed = seed * 1664525u + 1013904223u;
+  return (float)(seed >> 8) * 0x1p-23f - 1.0f;
+}
+
+static void *room(size_t bytes) {
+  void *p = NULL;
+  assert_int_equal(posix_memalign(&p, 64, OX_ROUND_UP(bytes, 64) + OX_PAD_BYTES), 0);
+  memset(p, 0xff, bytes + OX_PAD_BYTES); /* NaN */
+  return p;
+}
+static float *random_floats(size_t n) {
+  float *x = room(n * sizeof *x);
+  for (size_t i = 0; i < n; i++) x[i] = rnd();
+  return x;
+}
+static void check_end(const void *p, size_t bytes) {
+  for (size_t i = 0; i < OX_PAD_BYTES; i++) assert_int_equal(((const unsigned char *)p)[bytes + i], 0xff);
+}
+
+typedef struct problem {
+  size_t m, n, k;
+  size_t gap; /* floats between rows of A */
+  ox_act act;
+  int terms; /* 0: none, 1: column bias, 2: row bias and matrix, 3: scalar */
+} problem;
+
+typedef struct operands {
+  float *a, *b, *t0, *t1;
+} operands;
+
+static operands make(const problem *p) {
+  return (operands){random_floats(p->m * (p->k + p->gap)), random_floats(p->k * p->n), random_floats(p->m + p->n),
+                    random_floats(p->m * p->n)};
+}
+static void drop(operands *x) { free(x->a), free(x->b), free(x->t0), free(x->t1); }
+
+static ox_gemm_epi epilogue(const problem *p, const operands *x) {
+  ox_gemm_epi e = {.alpha = p->terms ? 0.5f : 1, .beta = 2, .act = p->act};
+  if (p->terms) e.term[0] = (ox_gemm_term){x->t0, OX_F32, p->terms == 2, p->terms == 1};
+  if (p->terms == 2) e.term[1] = (ox_gemm_term){x->t1, OX_F32, (ptrdiff_t)p->n, 1};
+  return e;
+}
+
+/* In seven steps, tiles in order or backwards; |plain|: in eight. */
+typedef enum way { FORWARDS, BACKWARDS, PLAIN } way;
+static float *multiply(const ox_gemm_variant *v, const problem *p, const operands *x, way w) {
+  void *panels = room(ox_gemm_b_bytes(v, p->k, p->n));
+  ox_gemm_src src = {x->b, OX_F32, (ptrdiff_t)p->n, 1};
+  ox_gemm_pack_b(v, &src, p->k, p->n, 0, ox_gemm_panels(v, p->n), panels, NULL);
+  ox_gemm_epi e = epilogue(p, x);
+  float *c = room(p->m * p->n * sizeof *c);
+  ox_gemm_io io = {.a = x->a, .a_rs = (ptrdiff_t)(p->k + p->gap), .a_ks = 1, .b = panels, .c = c, .c_rs = p->n};
+  io.epi = &e;
+  ox_gemm_plan g;
+  ox_strassen_plan s;
+  ox_gemm_plan_init(&g, v, p->m, p->n, p->k, OX_F32, OX_F32, OX_GEMM_PACKED);
+  ox_strassen_plan_init(&s, v, p->m, p->n, p->k);
+  void *shared = room(s.shared), *scratch = room(OX_MAX(s.scratch, g.scratch));
+  if (w == PLAIN) {
+    for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, &io, i, scratch);
+  } else {
+    size_t n = ox_strassen_a_tiles(&s), tiles = ox_strassen_tiles(&s);
+    for (size_t i = 0; i < n; i++) ox_strassen_run_a(&s, &io, w == BACKWARDS ? n - 1 - i : i, shared);
+    for (size_t i = 0; i < tiles; i++) ox_strassen_run(&s, &io, w == BACKWARDS ? tiles - 1 - i : i, shared, scratch);
+    check_end(shared, s.shared), check_end(scratch, s.scratch);
+  }
+  check_end(c, p->m * p->n * sizeof *c);
+  free(panels), free(shared), free(scratch);
+  return c;
+}
+
+static float largest(const float *x, size_t n, size_t step) {
+  float most = 0;
+  for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(x[i * step]));
+  return most;
+}
+
+static double exact_sum(const problem *p, const operands *x, size_t i, size_t j) {
+  double sum = 0;
+  for (size_t k = 0; k < p->k; k++) sum += (double)x->a[i * (p->k + p->gap) + k] * (double)x->b[k * p->n + j];
+  return sum;
+}
+
+static double want(const problem *p, const operands *x, size_t i, size_t j) {
+  double sum = exact_sum(p, x, i, j) * (p->terms ? 0.5 : 1);
+  if (p->terms == 1) sum += 2 * (double)x->t0[j];
+  if (p->terms == 2) sum += 2 * (double)x->t0[i] + 2 * (double)x->t1[i * p->n + j];
+  if (p->terms == 3) sum += 2 * (double)x->t0[0];
+  return ox_act_f64(p->act, sum);
+}
+
+static void check_problem(const ox_gemm_variant *v, const problem *p) {
+  operands x = make(p);
+  float *c = multiply(v, p, &x, FORWARDS), *d = multiply(v, p, &x, BACKWARDS);
+  assert_memory_equal(c, d, p->m * p->n * sizeof *c);
+  for (size_t i = 0; i < p->m; i++)
+    for (size_t j = 0; j < p->n; j++) {
+      double w = want(p, &x, i, j), r = (double)c[i * p->n + j];
+      if (!(fabs(w - r) <= 2e-6 * (1 + fabs(w)) * sqrt((double)p->k + 1))) /* as the plain products' test has it */
+        fail_msg("%s %zux%zux%zu terms %d act %u: (%zu,%zu) is %g, wanted %g", v->name, p->m, p->n, p->k, p->terms,
+                 p->act.kind, i, j, r, w);
+    }
+  free(c), free(d), drop(&x);
+}
+
+static void check_shapes(void **state) {
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  const size_t nr = v->nr;
+  const struct {
+    size_t m, n, k, gap;
+    int terms;
+    uint32_t act;
+  } rows[] = {
+      {1, 2 * nr, 4, 0, 0, OX_ACT_NONE}, /* too few rows: plain */
+      {59, 2 * nr, 6, 0, 1, OX_ACT_NONE},
+      {60, 2 * nr, 2, 0, 0, OX_ACT_NONE},  /* the fewest */
+      {61, nr, 8, 0, 1, OX_ACT_NONE},      /* a single panel: plain */
+      {61, nr + 1, 62, 0, 2, OX_ACT_NONE}, /* odd rows; the second panel has one column */
+      {62, 3 * nr, 64, 3, 3, OX_ACT_RELU}, /* a panel is left over */
+      {64, 4 * nr - 1, 66, 0, 1, OX_ACT_GELU},
+      {75, 2 * nr, 386, 1, 2, OX_ACT_TANH},
+      {100, 2 * nr + 7, 34, 0, 1, OX_ACT_RELU},
+      {127, 5 * nr + 2, 130, 0, 2, OX_ACT_NONE},
+      {128, 2 * nr, 768, 0, 1, OX_ACT_NONE},     /* one block of k, as large as can be */
+      {128, 2 * nr, 770, 0, 1, OX_ACT_GELU},     /* two, the last one smaller */
+      {66, 2 * nr + 1, 1538, 5, 2, OX_ACT_NONE}, /* three */
+      {197, 2 * nr, 96, 0, 3, OX_ACT_SIGMOID},
+      {256, 2 * nr, 16, 0, 0, OX_ACT_NONE}, /* a tile as high as can be */
+      {257, 4 * nr, 18, 0, 1, OX_ACT_NONE}, /* two tiles of rows */
+      {521, 3 * nr + 1, 32, 0, 2, OX_ACT_NONE},
+  };
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    problem p = {rows[i].m, rows[i].n, rows[i].k, rows[i].gap, {rows[i].act, 0, 0}, rows[i].terms};
+    check_problem(v, &p);
+  }
+  for (size_t m = 62; m <= 128; m += 3) { /* strips of every height */
+    problem p = {m, 2 * nr, 10, 0, {0}, 1};
+    check_problem(v, &p);
+  }
+}
+
+/* The bound of strassen.h, and how that compares with plain products. */
+static void check_errors(void **state) {
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  static const size_t depths[] = {64, 768, 2048};
+  for (size_t t = 0; t < OX_COUNT(depths); t++) {
+    problem p = {128, 2 * (size_t)v->nr, depths[t], 0, {0}, 0};
+    operands x = make(&p);
+    for (size_t i = 0; i < p.m * p.k; i++) x.a[i] += 1; /* sums that grow, not only cancel */
+    float *c = multiply(v, &p, &x, FORWARDS), *d = multiply(v, &p, &x, PLAIN);
+    double worst = 0, plain = 0, k = (double)p.k;
+    for (size_t i = 0; i < p.m; i++)
+      for (size_t j = 0; j < p.n; j++) {
+        double w = exact_sum(&p, &x, i, j), a = (double)largest(x.a + i * p.k, p.k, 1);
+        size_t other = j < v->nr ? j + v->nr : j - v->nr;
+        double b = (double)fmaxf(largest(x.b + j, p.k, p.n), largest(x.b + other, p.k, p.n));
+        double e = fabs((double)c[i * p.n + j] - w);
+        if (!(e <= (6 * k * k + 50 * k) * 0x1p-24 * a * b)) fail_msg("%s k %zu: error %g", v->name, p.k, e);
+        worst = fmax(worst, e), plain = fmax(plain, fabs((double)d[i * p.n + j] - w));
+      }
+    if (!(worst <= 4 * plain)) fail_msg("%s k %zu: error %g, of plain sums %g", v->name, p.k, worst, plain);
+    free(c), free(d), drop(&x);
+  }
+}
+
+/* Rows as large as 2^96 and as small as denormals, paired in all ways: each is exact in its own size. */
+static void check_sizes(void **state) {
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  static const int powers[] = {0, 96, -60, -110, -126, -140, 60};
+  problem p = {95, 2 * (size_t)v->nr, 98, 0, {0}, 0};
+  operands x = make(&p);
+  for (size_t i = 0; i < p.m; i++)
+    for (size_t k = 0; k < p.k; k++) {
+      float *a = &x.a[i * p.k + k];
+      *a = i == 3 || i == 93 ? 0 : ldexpf(*a, powers[i % OX_COUNT(powers)]);
+    }
+  float *c = multiply(v, &p, &x, FORWARDS);
+  for (size_t i = 0; i < p.m; i++)
+    for (size_t j = 0; j < p.n; j++) {
+      double a = (double)largest(x.a + i * p.k, p.k, 1), w = exact_sum(&p, &x, i, j);
+      double e = fabs((double)c[i * p.n + j] - w), most = (double)p.k * (a * 0x1p-23 + (a > 0 ? 0x1p-149 : 0));
+      if (!(e <= most)) fail_msg("%s (%zu,%zu) is %g, wanted %g", v->name, i, j, (double)c[i * p.n + j], w);
+    }
+  free(c), drop(&x);
+}
+
+static bool is_as(float got, double w, double tolerance) {
+  if (isnan(w)) return isnan(got);
+  if (fabs(w) > (double)FLT_MAX) return isinf(got) && (got > 0) == (w > 0);
+  return fabs((double)got - w) <= tolerance;
+}
+
+/* One odd element in each quarter of A and of B: it goes where it belongs, and nowhere else. */
+static void check_odd_elements(void **state) {
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  const float odd[] = {NAN, INFINITY, -INFINITY, FLT_MAX, -0x1p120f, 1e-40f, 0x1p-149f};
+  const size_t nr = v->nr;
+  for (size_t o = 0; o < OX_COUNT(odd); o++)
+    for (int q = 0; q < 8; q++) {
+      problem p = {63, 2 * nr, 800, 0, {0}, (int)o % 2}; /* two blocks of k */
+      operands x = make(&p);
+      size_t k = (q & 1 ? 770 : 5) + (o % 2 ? 210 - 210 * (q & 1) : 0);
+      if (q < 4) {
+        x.a[(q & 2 ? 40 : 7) * p.k + k] = odd[o];
+      } else {
+        x.b[k * p.n + (q & 2 ? nr + 1 : 2)] = odd[o];
+        if (fabsf(odd[o]) > 1 && isfinite(odd[o])) x.b[k * p.n + (q & 2 ? nr + 1 : 2)] = rnd(); /* a column's size */
+      }
+      float *c = multiply(v, &p, &x, FORWARDS);
+      for (size_t i = 0; i < p.m; i++)
+        for (size_t j = 0; j < p.n; j++) {
+          double a = (double)largest(x.a + i * p.k, p.k, 1), w = want(&p, &x, i, j);
+          if (!is_as(c[i * p.n + j], w, (1 + a) * 800 * 0x1p-22))
+            fail_msg("%s odd %g in quarter %d: (%zu,%zu) is %g, wanted %g", v->name, (double)odd[o], q, i, j,
+                     (double)c[i * p.n + j], w);
+        }
+      free(c), drop(&x);
+    }
+}
+
+static void check_choice(void **state) {
+  (void)state;
+  const ox_gemm_variant *v = ox_gemm_select(OX_F32, ox_isa_host()), *narrow = ox_gemm_select(OX_F16, ox_isa_host());
+  const size_t most = 1 << 12; /* rows of 1024, so that what is made of A has 30 MB */
+  const struct {
+    const ox_gemm_variant *v;
+    size_t m, n, k;
+    bool pays;
+  } rows[] = {{v, 128, 3072, 768, true},
+              {v, 60, 1536, 768, true},
+              {v, most, 1536, 1024, true},
+              {v, 59, 3072, 768, false},
+              {v, 128, 1535, 768, false},
+              {v, 128, 3072, 766, false},
+              {v, 128, 3072, 769, false},
+              {v, most + 1, 1536, 1024, false},
+              {v, SIZE_MAX, 1536, 1024, false},
+              {narrow, 128, 3072, 768, false},
+              {ox_gemm_select(OX_F32, 0), 128, 3072, 768, false}};
+  if (!ox_strassen_select(v)) skip();
+  for (size_t i = 0; i < OX_COUNT(rows); i++)
+    if (ox_strassen_pays(rows[i].v, rows[i].m, rows[i].n, rows[i].k) != rows[i].pays) fail_msg("row %zu", i);
+}
+
+int main(void) {
+  static ox_gemm_variant variants[] = {
+#define OX_GEMM(...) OX_GEMM_ROW(__VA_ARGS__),
+#include "kern/gemm/gemm_variants.inc"
+#undef OX_GEMM
+  };
+  struct CMUnitTest tests[4 * OX_COUNT(variants) + 1];
+  size_t n = 0;
+  for (size_t i = 0; i < OX_COUNT(variants); i++) {
+    if (!ox_strassen_select(&variants[i])) continue;
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_shapes, NULL, NULL, &variants[i]};
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_errors, NULL, NULL, &variants[i]};
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_sizes, NULL, NULL, &variants[i]};
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_odd_elements, NULL, NULL, &variants[i]};
+  }
+  tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_choice);
+  return _cmocka_run_group_tests("strassen", tests, n, NULL, NULL);
+}
