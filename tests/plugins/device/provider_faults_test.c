@@ -14,11 +14,13 @@
 
 static const char text[] =
     "<ir_version: 8, opset_import: [\"\" : 17]> g (float[N,2,6,6] x, float[2,2,3,3] w, float[72,4] m) => "
-    "(float[N,4] y, float[N,2,6,6] z, float[N,2,6,6] u) <float[2] b = {1, 2}, float[4] k = {1, -2, 3, 4}, "
+    "(float[N,4] y, float[N,2,6,6] z, float[N,2,6,6] u, float[N,2,6,6] d, int64[4] a) <int64 two = {2}, float[2] b = "
+    "{1, 2}, float[4] k = {1, -2, 3, 4}, "
     "float s = {0.1}, uint8 o = {100}, int8[2,2,1,1] v = {1, -2, 3, 4}, float[2] t = {0.5, 0.25}, int8 e = {0}> "
     "{ c = Conv <pads = [1,1,1,1]> (x, w, b) r = Relu (c) z = Add (r, x) f = Flatten (z) p = MatMul (f, m) "
     "q = Mul (p, k) h = Softmax (q) y = Neg (h) i = QuantizeLinear (z, s, o) "
-    "j = QLinearConv (i, s, o, v, t, e, s, o) u = DequantizeLinear (j, s, o) }";
+    "j = QLinearConv (i, s, o, v, t, e, s, o) u = DequantizeLinear (j, s, o) "
+    "a = Shape (r) l = Gather (a, two) n = Cast <to = 1> (l) d = Div (r, n) }";
 
 /* What libraries do while they store: a bias, a residual, Relu; 1 x 1 is timed as a product, too. */
 static const char fused[] =
