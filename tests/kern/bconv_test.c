@@ -73,7 +73,7 @@ static const shape shapes[] = {
     {"halves, some left over", 0, 2, 1, 110, 150, {1, 10, 13}, ONES, ONES, ONES, {0, 0, 0}},
     {"halves in parts, s2", 0, 1, 1, 600, 136, {1, 17, 15}, ONES, {1, 2, 2}, ONES, {0, 0, 0}},
     {"halves of many pixels", 0, 1, 1, 32, 64, {1, 61, 63}, ONES, ONES, ONES, {0, 0, 0}},
-    {"halves of many images", 0, 17, 1, 64, 70, {1, 5, 6}, ONES, ONES, ONES, {0, 0, 0}},
+    {"halves of a short row", 0, 1, 1, 64, 70, {1, 5, 6}, ONES, ONES, ONES, {0, 0, 0}},
     {"image, only its borders copied", 1, 2, 1, 3, 16, {1, 21, 251}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
     {"image, wide borders", 1, 1, 1, 2, 9, {1, 23, 260}, {1, 3, 3}, {1, 3, 2}, {1, 2, 2}, {0, 3, 3}},
     {"blocks, only borders copied", 0, 1, 1, 20, 32, {1, 13, 190}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
@@ -367,7 +367,8 @@ static void test_unlike_pixels(void **state) {
   for (int64_t i = 0; i < p.ic * p.in_pixels; i++) p.x[i] *= i % p.in_pixels < p.in_pixels / 2 ? 1 : 0x1p-12f;
   p.t.act.kind = OX_ACT_NONE;
   solve(&p);
-  for (int64_t i = 0; i < p.n_y; i++) p.size[i] = (double)p.k * 0x1p-24 * 4 / 4e-5; /* check_form's tolerance is a part */
+  const double tolerance = 4e-5; /* of check_form, a part of |size| */
+  for (int64_t i = 0; i < p.n_y; i++) p.size[i] = (double)p.k * 0x1p-24 * 4 / tolerance;
   for (size_t l = 0; level_next(&l); l++) {
     p.t.isa = test_levels[l].have;
     check_form(&p, &ox_bconv_form_strassen, test_levels[l].name, halves.name);

@@ -18,8 +18,8 @@
  *   5  R  = U + S4 B22         = C12
  *   6  R  = P + A12 B21        = C11
  *
- * Sums of X are made by the tile that reads them, or for tiles of several groups by a stage; T by the first strip of
- * pixels of a tile that multiplies by it: the weights are packed as for the direct form, and nothing is kept of them.
+ * Sums of X are made by the tile that reads them; T by the first strip of pixels of a tile that multiplies by it: the
+ * weights are packed as for the direct form, and nothing is kept of them.
  *
  * Errors are bounded by the largest magnitudes in what is mixed, not by each sum's own terms: with k channels and
  * u = 2^-24, |error| <= (4.5 k^2 + 48 k) u max |A| max |B| (N. Higham, "Accuracy and Stability of Numerical
@@ -63,7 +63,6 @@ typedef struct ox_sw_mul {
 typedef struct ox_sw_sums {
   const float *a[4];   /* A11, A12, A21, A22 */
   const size_t *at[2]; /* floats to each pixel of both halves */
-  size_t ahead;        /* what lies so many floats on comes next; 0: nothing */
   size_t pixels;
   float *to;
   size_t to_sum;
@@ -91,8 +90,7 @@ typedef struct ox_sw_plan {
   int64_t halves, parts;                                 /* blocks of half of the channels, in so many parts */
   int64_t groups;                                        /* of 2 np panels */
   int64_t tiles_px, tile_m, tiles_m, strips, all_strips; /* strips: of a tile, at most, and of all */
-  bool shares;  /* stage 0 makes the sums of X: tiles of several groups read them */
-  bool gathers; /* pixels of X do not lie side by side */
+  bool gathers;                                          /* pixels of X do not lie side by side */
   int64_t strip_floats, t_floats, c_floats;
   float lo, hi;
   bool post;

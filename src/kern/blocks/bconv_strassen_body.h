@@ -175,7 +175,6 @@ OX_INLINE bool product(const ox_sw_mul *m, int mr, bool makes) {
 
 static void sums_of(const ox_sw_sums *s) {
   for (size_t i = 0; i < s->pixels; i++) {
-    for (size_t q = 0; q < 4 && s->ahead; q++) OX_PREFETCH_L2(s->a[q] + s->at[q / 2][i] + s->ahead);
     OX_UNROLL for (int l = 0; l < OX_BLOCK; l += L) {
       vf32 a11 = vf32_load(s->a[0] + s->at[0][i] + l), a12 = vf32_load(s->a[1] + s->at[0][i] + l);
       vf32 a21 = vf32_load(s->a[2] + s->at[1][i] + l), a22 = vf32_load(s->a[3] + s->at[1][i] + l);

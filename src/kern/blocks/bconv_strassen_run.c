@@ -27,14 +27,13 @@ static tile pixels_at(const plan *p, const ox_conv_args *a, int64_t i, float *su
   int64_t j = i % p->tiles_px, first = p->all_strips * j / p->tiles_px, end = p->all_strips * (j + 1) / p->tiles_px;
   t.px = p->pixels * first / p->all_strips, t.n = p->pixels * end / p->all_strips - t.px;
   t.half = OX_CEIL_DIV(t.n, 2), t.strips = OX_CEIL_DIV(t.half, p->v->mr);
-  if (p->shares) t.sums = (float *)a->shared + i * p->strips * p->strip_floats;
   return t;
 }
 
 static tile tile_at(const plan *p, const ox_conv_args *a, int64_t i, void *scratch) {
   tile t = pixels_at(p, a, i / p->tiles_m, scratch);
   t.g0 = i % p->tiles_m * p->tile_m, t.g1 = OX_MIN(t.g0 + p->tile_m, p->groups);
-  t.t = (float *)scratch + (p->shares ? 0 : p->strips * p->strip_floats);
+  t.t = (float *)scratch + p->strips * p->strip_floats;
   t.c = t.t + p->t_floats;
   t.segs = (ox_bconv_seg *)(t.c + p->strips * p->c_floats);
   return t;
@@ -125,7 +124,6 @@ static void make_sums(const tile *t, const strip *s, part k) {
   for (int64_t i = 0; i < s->n; i++)
     for (int h = 0; h < 2; h++) at[h][i] = (size_t)place_of(p, s->px[h] + i);
   ox_sw_sums m = {.at = {at[0], at[1]}, .pixels = (size_t)s->n, .singles = p->gathers};
-  if (p->shares && s->at + s->n < t->half) m.ahead = (size_t)(place_of(p, s->px[0] + s->n) - place_of(p, s->px[0]));
   m.to_sum = (size_t)(p->halves * s->n * OX_BLOCK);
   for (int64_t b = 0; b < k.n; b++) {
     m.a[0] = m.a[2] = x_of(t, k.first + b), m.a[1] = m.a[3] = x_of(t, k.first + k.n + b);
@@ -171,7 +169,7 @@ static void look_ahead(const tile *t, const strip *s, int64_t j, int64_t g, int6
     m->w_panel = (size_t)lines;
     m->ahead_n = (size_t)OX_CEIL_DIV(OX_CEIL_DIV(all, t->strips), OX_SW_STEPS * (int64_t)m->blocks);
   }
-  if (p->gathers || p->shares || s->at + s->n == t->half || g > 0) return;
+  if (p->gathers || s->at + s->n == t->half || g > t->g0) return;
   const part now = part_of(p, i);
   const float *x0 = x_of(t, now.first), *x1 = x_of(t, now.first + now.n);
   m->fetch_block = (size_t)(p->in_pixels * OX_BLOCK);
@@ -214,7 +212,7 @@ static void run_tile(const tile *t) {
     for (int64_t i = 0; i < p->parts; i++)
       for (int64_t j = 0; j < t->strips; j++) {
         strip s = strip_of(t, j);
-        if (!p->shares && g == 0) make_sums(t, &s, part_of(p, i));
+        if (g == t->g0) make_sums(t, &s, part_of(p, i));
         multiply(t, &s, j, g * width, i);
       }
     if (2 * p->halves < p->x_blocks) plain(t, t->px, t->n, g * width, (g + 1) * width, 2 * p->halves, p->x_blocks);
@@ -222,23 +220,10 @@ static void run_tile(const tile *t) {
   if (t->g1 == p->groups && most < p->panels) plain(t, t->px, t->n, most, p->panels, 0, p->x_blocks);
 }
 
-/* Stage 0 of two: the sums of strips [begin, end). */
-static void run_sums(const plan *p, const ox_conv_args *a, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; i++) {
-    tile t = pixels_at(p, a, i / p->strips, NULL);
-    if (i % p->strips >= t.strips) continue;
-    strip s = strip_of(&t, i % p->strips);
-    for (int64_t k = 0; k < p->parts; k++) make_sums(&t, &s, part_of(p, k));
-  }
-}
-
 void ox_sw_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                void *scratch) {
   const plan *p = (const plan *)head;
-  if (p->shares && stage == 0) {
-    run_sums(p, a, begin, end);
-    return;
-  }
+  (void)stage;
   for (int64_t i = begin; i < end; i++) {
     tile t = tile_at(p, a, i, scratch);
     run_tile(&t);

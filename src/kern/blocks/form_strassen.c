@@ -13,13 +13,14 @@ enum {
   PART = 8,        /* blocks of a half of the channels, about: weights of a group and their sums stay in L2 */
   GOOD_STRIPS = 7, /* share the making of sums of weights */
   FEW_TILES = 8,
-  MANY_TILES = 16
+  MOST_TILES_M = 4 /* of groups: each makes the sums of X */
 };
 static const double ns_tile_min = 10e3, ns_tile_max = 150e3;
 static const double ns_per_weight = 4.0 / 20; /* 20 GB/s a core */
 /* Products that take as long as the sums of one float of X, as the additions to one of Y, and as the sums of one weight
  * in a tile, as measured on Zen 5 where tensors come from L3. */
-static const double x_macs = 14, y_macs = 12, w_macs = 2;
+static const double least_gain = 1.025; /* as much as estimates may be wrong */
+static const double x_macs = 10, y_macs = 12, w_macs = 1.5;
 
 /* ---- what it serves, and for how much ---- */
 
@@ -27,6 +28,7 @@ static bool serves(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   const ox_sw_variant *v = ox_sw_select(t->isa);
   if (t->exact || t->isa & OX_PLAIN_SUMS || t->x_plain || g->groups != 1) return false;
+  if (g->batch > 1) return false; /* each image would make its own sums of weights */
   if (g->ic < 2 * OX_BLOCK || g->oc < 2 * v->np * OX_BLOCK) return false;
   for (int a = 0; a < OX_CONV_AXES; a++)
     if (g->n_taps[a] != 1 || g->tap[a][0] != 0 || (g->out[a] - 1) * g->stride[a] >= g->in[a]) return false;
@@ -62,11 +64,9 @@ static void cut(ox_sw_plan *p) {
          n = OX_MAX(total / target / (double)batch, 1);
   p->tiles_px = OX_MAX((p->all_strips + GOOD_STRIPS / 2) / GOOD_STRIPS, 1);
   if (p->tiles_px * p->groups * batch < FEW_TILES) p->tiles_px = OX_MAX((p->all_strips + 2) / 4, 1);
-  int64_t tiles_m = OX_MIN(OX_MAX((int64_t)(n / (double)p->tiles_px + 0.5), 1), p->groups);
-  if (p->tiles_px * batch >= MANY_TILES) tiles_m = 1; /* then sums stay in L2 */
+  int64_t tiles_m = OX_MIN(OX_MIN(OX_MAX((int64_t)(n / (double)p->tiles_px + 0.5), 1), p->groups), MOST_TILES_M);
   p->tile_m = OX_CEIL_DIV(p->groups, tiles_m), p->tiles_m = OX_CEIL_DIV(p->groups, p->tile_m);
   p->strips = OX_CEIL_DIV(p->all_strips, p->tiles_px);
-  p->shares = p->tiles_m > 1;
 }
 
 static bool plan(ox_bconv_plan *head) {
@@ -93,18 +93,10 @@ static bool plan(ox_bconv_plan *head) {
   p->t_floats = OX_SW_SUMS * p->v->np * part * OX_BLOCK * OX_BLOCK;
   p->c_floats = p->parts > 1 ? 4 * p->v->np * p->v->mr * OX_BLOCK : 0;
   cut(p);
-  int64_t sums[] = {g->batch, p->tiles_px, p->strips, p->strip_floats},
-          own[] = {p->strips, p->strip_floats + p->c_floats};
-  int64_t n[] = {g->batch, p->tiles_px, p->tiles_m}, n_sums[] = {g->batch, p->tiles_px, p->strips};
+  int64_t own[] = {p->strips, p->strip_floats + p->c_floats}, n[] = {g->batch, p->tiles_px, p->tiles_m};
   if (!ox_conv_product_ok(own, OX_COUNT(own), &floats)) return false;
-  if (p->shares) {
-    if (!ox_conv_product_ok(sums, OX_COUNT(sums), &floats)) return false;
-    head->shared_bytes = (size_t)floats * sizeof(float);
-    if (!ox_conv_product_ok(n_sums, OX_COUNT(n_sums), &head->n_tiles[0])) return false;
-    head->n_stages = 2, floats = p->strips * p->c_floats;
-  }
   head->scratch_bytes = (size_t)(floats + p->t_floats) * sizeof(float) + (size_t)p->x_blocks * sizeof(ox_bconv_seg);
-  return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[head->n_stages - 1]);
+  return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[0]);
 }
 
 static double cost_ns(const ox_bconv_task *t) {
@@ -114,10 +106,11 @@ static double cost_ns(const ox_bconv_task *t) {
   double outer = (double)g->batch, pixels = (double)p.pixels, x = (double)g->ic, y = (double)(p.panels * OX_BLOCK);
   double tiles = (double)p.tiles_px, odd = (double)(p.pixels % 2);
   double xs = (double)(2 * p.halves * OX_BLOCK), ys = (double)(p.groups * 2 * p.v->np * OX_BLOCK); /* in halves */
-  double macs = pixels * (x * y - xs * ys) + (pixels + odd) * (xs * ys * 7 / 8 + x_macs * xs + y_macs * ys);
+  double macs =
+      pixels * (x * y - xs * ys) + (pixels + odd) * (xs * ys * 7 / 8 + x_macs * xs * (double)p.tiles_m + y_macs * ys);
   macs += w_macs * tiles * xs * ys;
   if (xs < x) macs += y_macs * pixels * ys;
-  return OX_MAX(outer * macs / p.direct->macs_per_ns, x * y * ns_per_weight) + 1000;
+  return least_gain * OX_MAX(outer * macs / p.direct->macs_per_ns, x * y * ns_per_weight) + 1000;
 }
 
 const ox_bconv_form ox_bconv_form_strassen = {.name = "strassen",
