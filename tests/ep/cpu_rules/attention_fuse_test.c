@@ -35,6 +35,28 @@ static const rg_row rows[] = {
           "v0 = Reshape (c, s) v1 = Transpose <perm = [0, 2, 1, 3]> (v0) v = Concat <axis = 2> (pv, v1) "
           "kt = Transpose <perm = [0, 1, 3, 2]> (k) m = MatMul (q, kt) d = Div (m, r) p = Softmax (d) " OUT "}",
      "attention", NULL, 1e-5},
+    /* K is transposed while batch and heads are one dimension; what merged them may be gone */
+    {HEAD "(float[2, 3, 5, 4] q, float[2, 3, 7, 4] k, float[2, 3, 7, 6] v) => (float[2, 3, 5, 6] y) "
+          "<int64[3] m3 = {-1, 7, 4}, int64[4] s4 = {2, 3, 4, 7}, float r = {0.7}> {"
+          "k3 = Reshape (k, m3) kt = Transpose <perm = [0, 2, 1]> (k3) k4 = Reshape (kt, s4) q2 = Mul (q, r) "
+          "k5 = Mul (k4, r) m = MatMul (q2, k5) p = Softmax (m) y = MatMul (p, v) }",
+     "attention", "Attention", 1e-5},
+    {HEAD "(float[2, 3, 5, 4] q, float[6, 7, 4] k, float[2, 3, 7, 6] v) => (float[2, 3, 5, 6] y) "
+          "<int64[4] s4 = {2, 3, 4, 7}> {"
+          "kt = Transpose <perm = [0, 2, 1]> (k) k4 = Reshape (kt, s4) m = MatMul (q, k4) p = Softmax (m) "
+          "y = MatMul (p, v) }",
+     "attention", "Reshape Attention", 1e-5},
+    {HEAD "(float[2, 3, 5, 4] q, float[7, 6, 4] k, float[2, 3, 7, 6] v) => (float[2, 3, 5, 6] y) "
+          "<int64[4] s4 = {2, 3, 4, 7}> {"
+          "kt = Transpose <perm = [1, 2, 0]> (k) k4 = Reshape (kt, s4) m = MatMul (q, k4) p = Softmax (m) "
+          "y = MatMul (p, v) }",
+     "attention", "Transpose Reshape Attention", 1e-5},
+    /* split into other dimensions than it is made of */
+    {HEAD "(float[2, 3, 5, 4] q, float[6, 4, 7] k, float[2, 3, 7, 6] v) => (float[2, 3, 5, 6] y) "
+          "<int64[4] s4 = {2, 3, 4, 7}> {"
+          "kt = Transpose <perm = [0, 2, 1]> (k) k4 = Reshape (kt, s4) m = MatMul (q, k4) p = Softmax (m) "
+          "y = MatMul (p, v) }",
+     "!attention", NULL, 1e-5},
     /* over another axis; probabilities read elsewhere; a mask that is not added; a negative scale */
     {HEAD IO CONSTS "{ " Q K V "m = MatMul (q, k) p = Softmax <axis = 2> (m) " OUT "}", "!attention", NULL, 1e-5},
     {HEAD

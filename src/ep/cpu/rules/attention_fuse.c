@@ -9,10 +9,13 @@ static const char onyx[] = "ai.onyx";
 
 /* One of Q, K, V: where its 4-D [batch, heads, rows, width] form is, and what it was transposed from. */
 typedef struct operand {
-  ox_id bhsd;   /* [batch, heads, rows, width], with the cache */
-  ox_id bshd;   /* [batch, rows, heads, width] without the cache, or OX_NONE */
-  ox_id past;   /* cache, or OX_NONE */
-  ox_id concat; /* the node that appends to it */
+  ox_id bhsd;     /* [batch, heads, rows, width], with the cache */
+  ox_id bshd;     /* [batch, rows, heads, width] without the cache, or OX_NONE */
+  ox_id past;     /* cache, or OX_NONE */
+  ox_id concat;   /* the node that appends to it */
+  ox_id merged;   /* if there is neither form: batch and heads in one dimension, [batch * heads, rows, width] or ... */
+  int rows_first; /* ... [rows, batch * heads, width]; dims: split, 0 where it is not known */
+  int64_t dims[4];
 } operand;
 
 typedef struct found {
@@ -48,7 +51,7 @@ static ox_id unscale(const ox_rewrite *g, ox_id v, double *scale) {
 
 /* Follows a value in [batch, heads, rows, width] form to its source. */
 static operand follow(const ox_rewrite *g, ox_id v) {
-  operand o = {v, OX_NONE, OX_NONE, OX_NONE};
+  operand o = {v, OX_NONE, OX_NONE, OX_NONE, OX_NONE, 0, {0}};
   ox_id concat = ox_up(g, v, "Concat"), fresh = v;
   int64_t axis = ox_attr_i(g, concat, "axis", 0);
   if (ox_n_in(g, concat) == 2 && (axis == 2 || axis == -2))
@@ -58,14 +61,45 @@ static operand follow(const ox_rewrite *g, ox_id v) {
   return o;
 }
 
+static int equal_dims(const ox_shape *a, int i, const ox_shape *b, int j) {
+  return a->dim[i] == b->dim[j] && a->dim[i] != -1;
+}
+
+/* PyTorch's newer exporter transposes K while batch and heads are one dimension: |v| = Reshape(Transpose(Reshape(K))).
+ * Where the first Reshape is gone, K is split again, for which no more than one dimension may be unknown. */
+static int follow_merged_key(const ox_rewrite *g, ox_id v, operand *k) {
+  ox_id split = ox_up(g, v, "Reshape"), t = split == OX_NONE ? OX_NONE : ox_up(g, ox_in(g, split, 0), "Transpose");
+  const ox_attr_view *p = ox_attr_ints(g, t, "perm");
+  if (!p || p->n != 3 || p->ints[1] != 2 || p->ints[0] == 2) return 0; /* to [batch * heads, width, rows] */
+  ox_id from = ox_in(g, t, 0), merge = ox_up(g, from, "Reshape");
+  const ox_shape *out = ox_shape_at(g, v), *y = ox_shape_at(g, from);
+  const ox_shape *x = ox_shape_at(g, merge == OX_NONE ? OX_NONE : ox_in(g, merge, 0));
+  int rows_first = p->ints[0] == 1, unknown = 0;
+  if (out->rank != 4 || y->rank != 3 || !equal_dims(out, 2, y, 2) || !equal_dims(out, 3, y, rows_first ? 0 : 1))
+    return 0;
+  if (!rows_first && x->rank == 4 && equal_dims(x, 0, out, 0) && equal_dims(x, 1, out, 1) && equal_dims(x, 2, out, 3) &&
+      equal_dims(x, 3, out, 2)) {
+    *k = follow(g, ox_in(g, merge, 0));
+    return 1;
+  }
+  *k = (operand){OX_NONE, OX_NONE, OX_NONE, OX_NONE, from, rows_first, {0}};
+  const int order[4] = {0, 1, 3, 2};
+  for (int i = 0; i < 4; i++) {
+    k->dims[i] = out->dim[order[i]];
+    if (k->dims[i] < 1) k->dims[i] = -1, unknown++;
+  }
+  return unknown <= 1;
+}
+
 /* K comes as [batch, heads, width, rows]. */
 static int follow_key(const ox_rewrite *g, ox_id v, double *scale, operand *k) {
   v = unscale(g, v, scale);
   ox_id t = ox_up(g, v, "Transpose");
   if (has_perm(g, t, 0, 2, 3, 1)) { /* both transposes in one */
-    *k = (operand){OX_NONE, ox_in(g, t, 0), OX_NONE, OX_NONE};
+    *k = (operand){OX_NONE, ox_in(g, t, 0), OX_NONE, OX_NONE, OX_NONE, 0, {0}};
     return 1;
   }
+  if (t == OX_NONE) return follow_merged_key(g, v, k);
   if (!has_perm(g, t, 0, 1, 3, 2)) return 0;
   *k = follow(g, unscale(g, ox_in(g, t, 0), scale));
   return 1;
@@ -78,6 +112,8 @@ static int64_t dim4(const ox_rewrite *g, ox_id v, int i) {
 
 /* Heads and width of an operand; 0 if they are not known. */
 static int sizes(const ox_rewrite *g, const operand *o, int64_t *heads, int64_t *width) {
+  *heads = o->dims[1], *width = o->dims[3];
+  if (o->merged != OX_NONE) return *heads > 0 && *width > 0;
   *heads = o->bshd != OX_NONE ? dim4(g, o->bshd, 2) : dim4(g, o->bhsd, 1);
   *width = o->bshd != OX_NONE ? dim4(g, o->bshd, 3) : dim4(g, o->bhsd, 3);
   return *heads > 0 && *width > 0;
@@ -118,7 +154,7 @@ static int layout_ok(const ox_rewrite *g, found *f) {
   int flat = f->last != OX_NONE && f->q.bshd != OX_NONE && f->k.bshd != OX_NONE && f->v.bshd != OX_NONE;
   if (flat && (f->k.past == OX_NONE) != (f->v.past == OX_NONE)) flat = 0;
   if (!flat) f->last = OX_NONE;
-  return flat || f->k.bhsd != OX_NONE;
+  return flat || f->k.bhsd != OX_NONE || f->k.merged != OX_NONE;
 }
 
 static int find(const ox_rewrite *g, ox_id root, found *f) {
@@ -177,8 +213,23 @@ static ox_status *apply_flat(const ox_rewrite *g, ox_id root, const found *f) {
   return ox_remake(g, f->last, NULL, "Reshape", (ox_id[]){out, shape}, 2);
 }
 
+/* [batch, heads, rows, width] out of |o|'s one dimension of both. */
+static ox_status *split_merged(const ox_rewrite *g, const operand *o, ox_id *out) {
+  static const int64_t perm[3] = {1, 0, 2};
+  ox_id v = o->merged, node, shape;
+  if (o->rows_first) {
+    OX_TRY(g->api->add_value(g, NULL, NULL, &v));
+    OX_TRY(g->api->add_node(g, NULL, "Transpose", "", &o->merged, 1, &v, 1, &node));
+    OX_TRY(ox_set_ints(g, node, "perm", perm, 3));
+    OX_TRY(g->api->infer(g, node));
+  }
+  OX_TRY(ox_i64_const(g, o->dims, 4, &shape));
+  return ox_emit(g, NULL, "Reshape", (ox_id[]){v, shape}, 2, &node, out);
+}
+
 static ox_status *apply_split(const ox_rewrite *g, ox_id root, const found *f) {
   ox_id in[4] = {f->q.bhsd, f->k.bhsd, f->v.bhsd, f->mask};
+  if (f->k.merged != OX_NONE) OX_TRY(split_merged(g, &f->k, &in[1]));
   OX_TRY(ox_remake(g, root, onyx, "Attention", in, f->mask == OX_NONE ? 3 : 4));
   return ox_set_float(g, root, "scale", (float)f->scale);
 }
