@@ -9,7 +9,7 @@
 #include "xp_kinds.h"
 
 struct xp_calls {
-  /* NULL: it has weights, and xp_lib_make makes it. */
+  /* NULL: it has weights, and xp_lib_make (xp_recipe.h) makes it. */
   enum xnn_status (*create)(const xp_step *s, const xp_call *c, xnn_operator_t *out_op);
   /* For shapes and a number of threads; |*out_room|, which is 0 before: bytes for |c->room|. NULL: setup does it. */
   enum xnn_status (*reshape)(const xp_step *s, const xp_call *c, xnn_operator_t op, size_t *out_room);
@@ -23,7 +23,6 @@ extern const xp_calls xp_lib_unary, xp_lib_convert, xp_lib_half, xp_lib_prelu, x
 extern const xp_calls xp_lib_max_pool, xp_lib_average_pool, xp_lib_global_average_pool, xp_lib_resize;
 extern const xp_calls xp_lib_conv, xp_lib_deconv, xp_lib_linear;
 extern const xp_calls xp_lib_product; /* of two inputs; |create| NULL: the library has none */
-enum xnn_status xp_lib_make(const xp_recipe *r, xnn_operator_t *out_op);
 
 extern const char xp_lib_version[];
 extern const bool xp_lib_pointwise; /* a Conv of single pixels had better be a product of matrices */

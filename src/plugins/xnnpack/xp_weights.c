@@ -7,7 +7,6 @@
 #include <sys/random.h>
 
 #include "xp_digest.h"
-#include "xp_library.h"
 
 /* ---- sharing them ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2024/element.c - see xp_library.h: element by element, along channels, and Pad. */
+ * xnnpack/api2024/element_2024.c - see xp_library.h: element by element, along channels, and Pad. */
 #include <math.h>
 
 #include "variants.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2024/window.c - see xp_library.h: pools and Resize. */
+ * xnnpack/api2024/window_2024.c - see xp_library.h: pools and Resize. */
 #include <math.h>
 
 #include "variants.h"

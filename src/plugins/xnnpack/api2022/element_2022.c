@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2022/element.c - see xp_library.h: element by element, along channels, and Pad. Sizes are given to setup.
+ * xnnpack/api2022/element_2022.c - see xp_library.h: element by element, along channels, and Pad. Sizes are given to setup.
  */
 #include "../xp_library.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2024/weights.c - see xp_library.h: Conv, ConvTranspose, and products. */
+ * xnnpack/api2024/weights_2024.c - see xp_library.h: Conv, ConvTranspose, and products. */
 #include "variants.h"
 
 #define PADS(w) (w)->top, (w)->right, (w)->bottom, (w)->left

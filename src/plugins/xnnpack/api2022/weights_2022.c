@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2022/weights.c - see xp_library.h: Conv, ConvTranspose, and products with a constant matrix. Sizes are
+ * xnnpack/api2022/weights_2022.c - see xp_library.h: Conv, ConvTranspose, and products with a constant matrix. Sizes are
  * given to setup. */
 #include "../xp_library.h"
 
