@@ -17,14 +17,6 @@ static const char model[] =
     "  y = ai.onyx.BlockConv<pads=[1, 1, 1, 1]>(x, w)\n"
     "}\n";
 
-static const char pointwise[] =
-    "<ir_version: 9, opset_import: [\"\" : 18, \"ai.onyx\" : 1]>\n"
-    "g (float[1,16,14,14,16] x) => (float[1,64,14,14,16] y) {\n"
-    "  shape = Constant<value_ints=[1024, 256, 1, 1]>()\n"
-    "  w = ConstantOfShape<value=float[1] {0.25}>(shape)\n"
-    "  y = ai.onyx.BlockConv(x, w)\n"
-    "}\n";
-
 static const char product[] =
     "<ir_version: 9, opset_import: [\"\" : 18]>\n"
     "g (float[1,2,64,16,24] x) => (float[64,1536] y) {\n"
@@ -69,27 +61,6 @@ static void test_winograd_can_be_turned_off(void **state) {
 }
 
 static void test_strassen_can_be_turned_off(void **state) {
-  (void)state;
-  static const struct {
-    const char *key, *value;
-    bool strassen;
-  } rows[] = {{"isa", "avx512", true},
-              {"strassen", "true", true},
-              {"strassen", "0", false},
-              {"strassen", "false", false},
-              {"winograd", "false", false}};
-  for (size_t i = 0; i < OX_COUNT(rows); i++) {
-    char form[64];
-    form_with(pointwise, (const int64_t[]){1, 16, 14, 14, 16}, rows[i].key, rows[i].value, form, sizeof form);
-    bool has = strstr(form, "strassen") != NULL;
-    /* elsewhere it may not pay */
-    bool pays = (ox_isa_allowed() & OX_AVX512) && !strstr(form, "amx");
-    if (has && !rows[i].strassen) fail_msg("row %zu: %s", i, form);
-    if (pays && !has && rows[i].strassen) fail_msg("row %zu: %s", i, form);
-  }
-}
-
-static void test_strassen_of_products_can_be_turned_off(void **state) {
   (void)state;
   static const struct {
     const char *key, *value;
@@ -165,7 +136,6 @@ static void test_unknown_precision(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_winograd_can_be_turned_off),
                                      cmocka_unit_test(test_strassen_can_be_turned_off),
-                                     cmocka_unit_test(test_strassen_of_products_can_be_turned_off),
 
                                      cmocka_unit_test(test_precision), cmocka_unit_test(test_unknown_precision)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,11 +69,6 @@ static const shape shapes[] = {
     {"depthwise s2", 0, 1, 9, 1, 1, {1, 30, 31}, {1, 5, 5}, {1, 2, 2}, ONES, {0, 2, 2}},
     {"many images", 0, 19, 1, 64, 100, {1, 7, 7}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"many images, k in blocks", 0, 9, 1, 330, 70, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
-    {"pointwise in halves", 0, 1, 1, 96, 128, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
-    {"halves, some left over", 0, 2, 1, 110, 150, {1, 10, 13}, ONES, ONES, ONES, {0, 0, 0}},
-    {"halves in parts, s2", 0, 1, 1, 600, 136, {1, 17, 15}, ONES, {1, 2, 2}, ONES, {0, 0, 0}},
-    {"halves of many pixels", 0, 1, 1, 32, 64, {1, 61, 63}, ONES, ONES, ONES, {0, 0, 0}},
-    {"halves of a short row", 0, 1, 1, 64, 70, {1, 5, 6}, ONES, ONES, ONES, {0, 0, 0}},
     {"image, only its borders copied", 1, 2, 1, 3, 16, {1, 21, 251}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
     {"image, wide borders", 1, 1, 1, 2, 9, {1, 23, 260}, {1, 3, 3}, {1, 3, 2}, {1, 2, 2}, {0, 3, 3}},
     {"blocks, only borders copied", 0, 1, 1, 20, 32, {1, 13, 190}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
@@ -330,8 +325,7 @@ static void test_extremes(void **state) {
                                  {"in groups", 0, 1, 10, 4, 4, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
                                  {"depthwise", 0, 1, 40, 1, 1, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
                                  {"pointwise", 0, 1, 1, 40, 35, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
-                                 {"image", 1, 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
-                                 {"in halves", 0, 1, 1, 64, 70, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}}};
+                                 {"image", 1, 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}}};
   static const float values[][2] = {{INFINITY, 0.5f}, {INFINITY, INFINITY}, {INFINITY, -INFINITY},
                                     {NAN, 1},         {FLT_MAX, 1},         {1e-40f, -1e-45f},
                                     {-0.0f, 0}};
@@ -353,27 +347,6 @@ static void test_extremes(void **state) {
         check_split(&p, square[s].name, 1);
         problem_deinit(&p);
       }
-}
-
-/* Strassen's products mix pixels of both halves of a tile: the errors of small ones are relative to the large ones, as
- * bconv_strassen.h says. */
-static void test_unlike_pixels(void **state) {
-  (void)state;
-  static const shape halves = {"unlike pixels", 0, 1, 1, 512, 64, {1, 8, 14}, ONES, ONES, ONES, {0, 0, 0}};
-  extern const ox_bconv_form ox_bconv_form_strassen;
-  problem p;
-  seed = 17;
-  problem_init(&p, &halves);
-  for (int64_t i = 0; i < p.ic * p.in_pixels; i++) p.x[i] *= i % p.in_pixels < p.in_pixels / 2 ? 1 : 0x1p-12f;
-  p.t.act.kind = OX_ACT_NONE;
-  solve(&p);
-  const double tolerance = 4e-5; /* of check_form, a part of |size| */
-  for (int64_t i = 0; i < p.n_y; i++) p.size[i] = (double)p.k * 0x1p-24 * 4 / tolerance;
-  for (size_t l = 0; level_next(&l); l++) {
-    p.t.isa = test_levels[l].have;
-    check_form(&p, &ox_bconv_form_strassen, test_levels[l].name, halves.name);
-  }
-  problem_deinit(&p);
 }
 
 /* Lines and lanes times factors, on each instruction set; what lies behind stays. */
@@ -403,7 +376,6 @@ int main(void) {
       cmocka_unit_test(test_shapes_that_hurt),
       cmocka_unit_test(test_random_shapes),
       cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_unlike_pixels),
       cmocka_unit_test(test_scales),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,12 +94,6 @@ OX_INLINE vf32 vf32_sub(vf32 a, vf32 b) { return _mm512_sub_ps(a, b); }
 OX_INLINE vf32 vf32_mul(vf32 a, vf32 b) { return _mm512_mul_ps(a, b); }
 OX_INLINE vf32 vf32_div(vf32 a, vf32 b) { return _mm512_div_ps(a, b); }
 OX_INLINE vf32 vf32_fma(vf32 a, vf32 b, vf32 c) { return _mm512_fmadd_ps(a, b, c); }
-#if defined(__GNUC__)
-#define VF32_HAS_FMA_ONTO 1
-OX_INLINE void vf32_fma_onto(vf32 *c, vf32 a, vf32 b) {
-  __asm__ volatile("vfmadd231ps %2, %1, %0" : "+v"(*c) : "v"(a), "v"(b));
-}
-#endif
 OX_INLINE vf32 vf32_fnma(vf32 a, vf32 b, vf32 c) { return _mm512_fnmadd_ps(a, b, c); }
 OX_INLINE vf32 vf32_min(vf32 a, vf32 b) { return _mm512_min_ps(a, b); }
 OX_INLINE vf32 vf32_max(vf32 a, vf32 b) { return _mm512_max_ps(a, b); }

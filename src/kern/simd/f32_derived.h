@@ -4,10 +4,6 @@
 #ifndef OX_SIMD_F32_DERIVED_H
 #define OX_SIMD_F32_DERIVED_H
 
-#ifndef VF32_HAS_FMA_ONTO
-/* *c += a * b, where c stays in its register: compilers that choose others for many sums spill some of them. */
-OX_INLINE void vf32_fma_onto(vf32 *c, vf32 a, vf32 b) { *c = vf32_fma(a, b, *c); }
-#endif
 OX_INLINE vf32 vf32_abs(vf32 a) { return vi32_as_f32(vi32_and(vf32_bits(a), vi32_splat(0x7fffffff))); }
 OX_INLINE vf32 vf32_neg(vf32 a) { return vi32_as_f32(vi32_xor(vf32_bits(a), vi32_splat(INT32_MIN))); }
 /* |mag| with the sign of |sign| */
