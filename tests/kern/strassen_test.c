@@ -245,10 +245,10 @@ static void check_choice(void **state) {
     size_t m, n, k;
     bool pays;
   } rows[] = {{v, 128, 3072, 768, true},
-              {v, 60, 1536, 768, true},
+              {v, 60, 768, 768, true},
               {v, most, 1536, 1024, true},
               {v, 59, 3072, 768, false},
-              {v, 128, 1535, 768, false},
+              {v, 128, 767, 768, false},
               {v, 128, 3072, 766, false},
               {v, 128, 3072, 769, false},
               {v, most + 1, 1536, 1024, false},

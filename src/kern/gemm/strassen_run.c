@@ -6,7 +6,7 @@
 
 enum {
   LEAST_ROWS = 60,        /* of a tile: half of them are strips of two thirds of MR at least */
-  LEAST_COLUMNS = 1536,   /* fewer do not pay for what is made of A where threads share no cache */
+  LEAST_COLUMNS = 768,    /* fewer do not pay for what is made of A, above all where threads share no L3 */
   LEAST_K = 768,          /* less does not pay for adding to two blocks of C */
   MAX_ROWS = 256,         /* of a tile */
   MOST_OF_A = 1 << 22,    /* elements: what is made of it has 30 MB */
