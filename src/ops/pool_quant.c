@@ -154,7 +154,7 @@ static void put(const ox_kernel_ctx *c, const scales *s, int64_t at, double v) {
 
 /* Of bytes as they lie, |flip| taken as unsigned; 16 bits hold the sums of 128 pairs. */
 static int64_t sum_of_run(const uint8_t *x, int64_t n, uint8_t flip) {
-  const uint64_t even = 0x00ff00ff00ff00ff, flips = 0x0101010101010101 * flip;
+  const uint64_t even = 0x00ff00ff00ff00ff, flips = (uint64_t)0x0101010101010101 * flip;
   int64_t sum = 0;
   while (n >= 8) {
     uint64_t pairs = 0, v;
