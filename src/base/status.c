@@ -2,20 +2,23 @@
  * base/status.c - statuses come from malloc, so that they outlive what failed. */
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct ox_status {
   ox_code code;
+  bool is_static; /* said by the status itself: it may be the engine's, and a plug-in's copy of this file free it */
   char text[];
 };
 
 /* Handed out when there is no memory for a real one; never written, never freed. */
 static struct {
   ox_code code;
+  bool is_static;
   char text[32];
-} no_memory = {OX_OUT_OF_MEMORY, "out of memory"};
+} no_memory = {OX_OUT_OF_MEMORY, true, "out of memory"};
 
 static ox_status *static_oom(void) { return (ox_status *)(void *)&no_memory; }
 
@@ -28,7 +31,7 @@ ox_status *ox_status_make_v(ox_code code, const char *file, int line, const char
   int n = vsnprintf(NULL, 0, fmt, args);
   ox_status *st = n < 0 ? NULL : malloc(sizeof *st + (size_t)n + 1);
   if (st) {
-    st->code = code;
+    st->code = code, st->is_static = false;
     vsnprintf(st->text, (size_t)n + 1, fmt, again);
   }
   va_end(again);
@@ -46,11 +49,11 @@ ox_status *ox_status_make(ox_code code, const char *file, int line, const char *
 ox_status *ox_status_of_text(ox_code code, const char *text) { return ox_fail(code, "%s", text ? text : ""); }
 
 /* Small as it is, there may be memory for it. */
-static ox_status *own(ox_status *st) { return st == static_oom() ? ox_fail(OX_OUT_OF_MEMORY, "%s", st->text) : st; }
+static ox_status *own(ox_status *st) { return st && st->is_static ? ox_fail(OX_OUT_OF_MEMORY, "%s", st->text) : st; }
 
 ox_status *ox_status_note(ox_status *st, const char *fmt, ...) {
   st = own(st);
-  if (!st || st == static_oom()) return st;
+  if (!st || st->is_static) return st;
   va_list args, again;
   va_start(args, fmt);
   va_copy(again, args);
@@ -74,7 +77,7 @@ ox_code ox_status_code(const ox_status *st) { return st ? st->code : OX_OK; }
 const char *ox_status_message(const ox_status *st) { return st ? st->text : ""; }
 
 void ox_status_free(ox_status *st) {
-  if (st != static_oom()) free(st);
+  if (st && !st->is_static) free(st);
 }
 
 const char *ox_code_name(ox_code code) {
