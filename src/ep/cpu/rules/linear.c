@@ -3,6 +3,7 @@
  * ai.onyx.Linear(A, B, bias, residual) = activation(alpha * A @ B + bias + residual). Each removes a node. */
 #include "base/status.h"
 #include "ep/cpu/activation.h"
+#include "ep/cpu/linear.h"
 
 static const char onyx[] = "ai.onyx";
 static const char product_ops[] = "MatMul|Gemm";
@@ -13,19 +14,11 @@ enum { PRODUCT, AFTER };
 /* |node| is or can become a Linear that is still open at its end. */
 static int open_end(const ox_rewrite *g, ox_id node) {
   if (!ox_activation_free(g, node) || !ox_op_serves(g, onyx, "Linear", ox_dtype_of(g, ox_out(g, node, 0)))) return 0;
-  /* Gemm's C is unidirectionally broadcast, as a bias is */
-  return !ox_is(g, node, "Gemm") || (ox_attr_f(g, node, "beta", 1) == 1 && ox_attr_i(g, node, "broadcast", 1) == 1);
-}
-
-/* Alpha, transA and transB mean the same everywhere; only Gemm's beta must go. */
-static ox_status *to_linear(const ox_rewrite *g, ox_id node) {
-  OX_TRY(ox_drop_attr(g, node, "beta"));
-  OX_TRY(ox_drop_attr(g, node, "broadcast"));
-  return ox_become(g, node, onyx, "Linear");
+  return ox_linear_can(g, node);
 }
 
 static ox_status *take_over(const ox_rewrite *g, ox_id node, ox_id after) {
-  OX_TRY(to_linear(g, node));
+  OX_TRY(ox_linear_become(g, node));
   return ox_give_way(g, after, ox_out(g, node, 0));
 }
 
@@ -155,7 +148,7 @@ static ox_status *untranspose(const ox_rewrite *g, const ox_match *m, uint32_t s
   ox_id node = m->node[TRANSPOSED];
   OX_TRY(ox_set_int(g, node, flag, !ox_attr_i(g, node, flag, 0)));
   OX_TRY(ox_set_in(g, node, slot, ox_in(g, m->node[TRANSPOSE], 0)));
-  return to_linear(g, node);
+  return ox_linear_become(g, node);
 }
 
 static ox_status *trans_a_apply(const ox_rewrite *g, const ox_match *m) { return untranspose(g, m, A, "transA"); }

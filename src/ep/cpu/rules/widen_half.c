@@ -4,6 +4,7 @@
  * a Cast where somebody still wants the value that the model knows. Between such nodes nothing is rounded. Casts of the
  * model itself stay, as rounding was asked for there. */
 #include "base/status.h"
+#include "ep/cpu/linear.h"
 #include "kern/quant/convert.h"
 #include "onyx/rewrite.h"
 
@@ -50,13 +51,12 @@ static int moves_half(const work *w, ox_id node) {
 }
 
 /* Products of ai.onyx.Linear widen constant weights in registers: memory keeps, and a step of a decoder reads, two
- * bytes of each. Gemm becomes one if its C is a plain bias (linear.c). */
+ * bytes of each. */
 static int keeps_weights(const ox_rewrite *g, ox_id node) {
   const ox_tensor *b = ox_n_in(g, node) > 1 ? ox_const_type(g, ox_in(g, node, 1)) : NULL;
   if (!b || b->dtype != OX_F16 || b->shape.rank < 2) return 0;
   if (ox_is_of(g, node, "Linear", "ai.onyx")) return 1;
-  if (ox_is(g, node, "Gemm")) return ox_attr_f(g, node, "beta", 1) == 1 && ox_attr_i(g, node, "broadcast", 1) == 1;
-  return ox_is(g, node, "MatMul");
+  return ox_is(g, node, "MatMul|Gemm") && ox_linear_can(g, node);
 }
 
 static int widens(const work *w, ox_id node) {
@@ -99,11 +99,7 @@ static ox_status *widen(work *w, ox_id v, ox_id *out) {
 static ox_status *edit(work *w, ox_id node) {
   const ox_rewrite *g = w->g;
   const int keeps = keeps_weights(g, node);
-  if (keeps) {
-    OX_TRY(ox_drop_attr(g, node, "beta"));
-    OX_TRY(ox_drop_attr(g, node, "broadcast"));
-    OX_TRY(ox_become(g, node, "ai.onyx", "Linear"));
-  }
+  if (keeps) OX_TRY(ox_linear_become(g, node));
   for (uint32_t i = 0; i < ox_n_in(g, node); i++) {
     ox_id v = ox_in(g, node, i), wide;
     if (!half(g, v) || (keeps && i == 1)) continue;
