@@ -6,7 +6,7 @@
 
 bool ox_product_is_strassen(const ox_kernel_ctx *c, const ox_product *p) {
   if (p->type != OX_F32 || !p->packed || p->n_batch != 1 || p->a_ks != 1 || (c->isa & OX_PLAIN_SUMS)) return false;
-  return p->packed->v->panel == OX_F32 && ox_strassen_pays(p->packed->v, p->m, p->n, p->k);
+  return ox_strassen_pays(p->packed->v, p->m, p->n, p->k);
 }
 
 ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
