@@ -11,6 +11,11 @@
 #define OX_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define OX_CEIL_DIV(a, b) (((a) + (b)-1) / (b))
 #define OX_ROUND_UP(a, b) (OX_CEIL_DIV(a, b) * (b))
+/* One token of two, a string of one token; both after macros in them are expanded. */
+#define OX_PASTE_(a, b) a##b
+#define OX_PASTE(a, b) OX_PASTE_(a, b)
+#define OX_QUOTE_(x) #x
+#define OX_QUOTE(x) OX_QUOTE_(x)
 
 /* So many bytes behind every buffer are readable, so that kernels may load whole vectors. */
 #define OX_PAD_BYTES 64

@@ -9,19 +9,7 @@
 #include "graph/dtype.h"
 #include "kern/gemm/gemm.h"
 #include "support/check.h"
-
-static uint32_t seed = 1;
-static float rnd(void) {
-  seed = seed * 1664525u + 1013904223u;
-  return (float)(seed >> 8) * 0x1p-23f - 1.0f;
-}
-
-static void *room(size_t bytes) {
-  void *p = NULL;
-  assert_int_equal(posix_memalign(&p, 64, bytes + OX_PAD_BYTES), 0);
-  memset(p, 0xcd, bytes + OX_PAD_BYTES);
-  return p;
-}
+#include "support/kernel_room.h"
 
 /* float rounded to |type| and back */
 static float rounded(uint32_t type, float x) {
@@ -120,7 +108,7 @@ static void check_problem(const ox_gemm_variant *v, const problem *p) {
                  p->terms, p->act.kind, i, j, r, w);
     }
   unsigned char *end = (unsigned char *)c + m * n * elem; /* nothing past the end was written */
-  for (size_t i = 0; i < elem; i++) assert_int_equal(end[i], 0xcd);
+  for (size_t i = 0; i < elem; i++) assert_int_equal(end[i], 0xff);
   void *all[] = {a, b, t0, t1, a_as, b_as, t0_as, t1_as, panels, c};
   for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]);
 }

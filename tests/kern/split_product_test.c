@@ -10,19 +10,7 @@
 #include "kern/emulated/emulated.h"
 #include "kern/gemm/split_product.h"
 #include "support/check.h"
-
-static uint32_t seed = 1;
-static float rnd(void) {
-  seed = seed * 1664525u + 1013904223u;
-  return (float)(seed >> 8) * 0x1p-23f - 1.0f;
-}
-
-static void *room(size_t bytes) {
-  void *p = NULL;
-  assert_int_equal(posix_memalign(&p, 64, OX_ROUND_UP(bytes, 64) + OX_PAD_BYTES), 0);
-  memset(p, 0xff, bytes + OX_PAD_BYTES); /* NaN */
-  return p;
-}
+#include "support/kernel_room.h"
 
 typedef struct problem {
   size_t m, n, k;

@@ -9,19 +9,8 @@
 #include "base/macros.h"
 #include "kern/gemm/strassen.h"
 #include "support/check.h"
+#include "support/kernel_room.h"
 
-static uint32_t seed = 1;
-static float rnd(void) {
-  seed = seed * 1664525u + 1013904223u;
-  return (float)(seed >> 8) * 0x1p-23f - 1.0f;
-}
-
-static void *room(size_t bytes) {
-  void *p = NULL;
-  assert_int_equal(posix_memalign(&p, 64, OX_ROUND_UP(bytes, 64) + OX_PAD_BYTES), 0);
-  memset(p, 0xff, bytes + OX_PAD_BYTES); /* NaN */
-  return p;
-}
 static float *random_floats(size_t n) {
   float *x = room(n * sizeof *x);
   for (size_t i = 0; i < n; i++) x[i] = rnd();

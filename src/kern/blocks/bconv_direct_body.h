@@ -4,18 +4,6 @@
 #include "kern/blocks/bconv_direct.h"
 #include "kern/simd/act_f32.h"
 
-#define BCONV_PASTE2(a, b) a##b
-#define BCONV_PASTE(a, b) BCONV_PASTE2(a, b)
-#if defined(__GNUC__)
-#define BCONV_PREFETCH(p) __builtin_prefetch((p))
-#define BCONV_PREFETCH_L2(p) __builtin_prefetch((p), 0, 2)
-#else
-#define BCONV_PREFETCH(p) (void)(p)
-#define BCONV_PREFETCH_L2(p) (void)(p)
-#endif
-#define BCONV_STR2(x) #x
-#define BCONV_STR(x) BCONV_STR2(x)
-
 enum {
   L = VF32_LANES,
   PER = OX_BLOCK / VF32_LANES, /* vectors of a panel */
@@ -46,7 +34,7 @@ OX_INLINE void fetch_results(const ox_bconv_mul *m, size_t at, int mr, int np) {
   const int h = (mr + 1) / 2;
   for (int q = 0; q < np; q++, at += m->y_panel) OX_UNROLL for (int i = 0; i < mr; i++) {
       if (m->first) OX_PREFETCH_WRITE(m->y[i >= h] + at + (i < h ? i : i - h) * OX_BLOCK);
-      if (m->last && m->z[0]) BCONV_PREFETCH(m->z[i >= h] + at + (i < h ? i : i - h) * OX_BLOCK);
+      if (m->last && m->z[0]) OX_PREFETCH(m->z[i >= h] + at + (i < h ? i : i - h) * OX_BLOCK);
     }
 }
 
@@ -71,9 +59,9 @@ OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const floa
   size_t step = m->x_step, w_panel = m->w_panel;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
     const float *x[] = {m->x[0] + at + s->at, m->x[1] + at + s->at, x[0] + RUN * step, x[1] + RUN * step};
-    if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) BCONV_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
+    if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) OX_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
     for (const float *a_end = ahead + m->ahead_k * OX_BLOCK; ahead < a_end; ahead += OX_BLOCK)
-      OX_UNROLL for (int q = 0; q < np; q++) BCONV_PREFETCH_L2(ahead + (size_t)q * w_panel);
+      OX_UNROLL for (int q = 0; q < np; q++) OX_PREFETCH_L2(ahead + (size_t)q * w_panel);
     w += s->skip;
     const float *w_end = w + s->k * OX_BLOCK;
 #ifdef BCONV_K_AT_ONCE
@@ -160,7 +148,7 @@ OX_INLINE void product(const ox_bconv_mul *m, int mr, int np) {
   BCONV_UP_TO_16(X, np)       \
   X(np, 17)                   \
   X(np, 18) X(np, 19) X(np, 20) X(np, 21) X(np, 22) X(np, 23) X(np, 24) X(np, 25) X(np, 26) X(np, 27) X(np, 28)
-#define BCONV_UP_TO(mr) BCONV_PASTE(BCONV_UP_TO_, mr)
+#define BCONV_UP_TO(mr) OX_PASTE(BCONV_UP_TO_, mr)
 #define BCONV_ROW(np, mr) mul_##np##_##mr,
 /* clang-format off */
 BCONV_UP_TO(BCONV_MR1)(BCONV_MUL, 1)
@@ -223,10 +211,10 @@ static void bend(float *y, const float *slope, size_t n) {
 #ifndef BCONV_MR3
 #define BCONV_MR3 0
 #endif
-extern const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA);
-const ox_bconv_variant BCONV_PASTE(ox_bconv_direct__, BCONV_ISA) = {
+extern const ox_bconv_variant OX_PASTE(ox_bconv_direct__, BCONV_ISA);
+const ox_bconv_variant OX_PASTE(ox_bconv_direct__, BCONV_ISA) = {
     .needs = BCONV_NEEDS,
-    .name = "bconv_" BCONV_STR(BCONV_ISA),
+    .name = "bconv_" OX_QUOTE(BCONV_ISA),
     .macs_per_ns = BCONV_RATE,
     .k_block = BCONV_K,
     .n_panels = OX_MIN(OX_COUNT(muls), 2),

@@ -4,9 +4,6 @@
 #include "kern/blocks/blocks.h"
 #include "kern/simd/act_f32.h"
 
-#define BLOCKS_PASTE_(a, b) a##b
-#define BLOCKS_PASTE(a, b) BLOCKS_PASTE_(a, b)
-
 /* Pixels [0, n), n <= VF32_LANES, of |channels| planes to lanes [0, VF32_LANES) of as many pixels. |whole|: both are
  * VF32_LANES, so that nothing is masked. */
 OX_INLINE void square_to(float *y, const float *x, size_t plane, size_t channels, size_t n, int whole) {
@@ -154,6 +151,6 @@ static void pick(float *y, const ox_blocks_source *from, size_t n_from, size_t n
   }
 }
 
-extern const ox_blocks_variant BLOCKS_PASTE(ox_blocks_f32__, BLOCKS_ISA);
-const ox_blocks_variant BLOCKS_PASTE(ox_blocks_f32__, BLOCKS_ISA) = {BLOCKS_NEEDS, "blocks_f32", to_blocks, from_blocks,
-                                                                     affine,       moments,      pick};
+extern const ox_blocks_variant OX_PASTE(ox_blocks_f32__, BLOCKS_ISA);
+const ox_blocks_variant OX_PASTE(ox_blocks_f32__, BLOCKS_ISA) = {BLOCKS_NEEDS, "blocks_f32", to_blocks, from_blocks,
+                                                                 affine,       moments,      pick};

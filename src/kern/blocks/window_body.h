@@ -5,9 +5,6 @@
 #include "kern/blocks/window.h"
 #include "kern/simd/act_f32.h"
 
-#define WINDOW_PASTE2(a, b) a##b
-#define WINDOW_PASTE(a, b) WINDOW_PASTE2(a, b)
-
 /* The compiler shall not take this pointer apart: it would keep sums of its parts in registers. */
 OX_INLINE const float *whole(const float *p) {
 #if defined(__GNUC__)
@@ -195,5 +192,5 @@ static ox_window_fn *choose(ox_window_kind kind, const ox_window_line *l) {
 
 static void apply(const ox_act *act, float *y, size_t n) { vf32_act_run(act, y, n); }
 
-const ox_window_variant WINDOW_PASTE(ox_window__, WINDOW_ISA) = {
+const ox_window_variant OX_PASTE(ox_window__, WINDOW_ISA) = {
     .needs = WINDOW_NEEDS, .name = WINDOW_TEXT, .lanes = L, .tile = tile, .choose = choose, .act = apply};

@@ -5,9 +5,7 @@
 #include "kern/blocks/winograd_points.h"
 #include "kern/simd/act_f32.h"
 
-#define WINO_PASTE2(a, b) a##b
-#define WINO_PASTE(a, b) WINO_PASTE2(a, b)
-#define WINO_NAME(stem) WINO_PASTE(stem, WINO_ISA)
+#define WINO_NAME(stem) OX_PASTE(stem, WINO_ISA)
 
 enum { L = VF32_LANES, PER_BLOCK = OX_BLOCK / VF32_LANES };
 
@@ -129,12 +127,6 @@ OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
 
 /* ---- products ---- */
 
-#if defined(__GNUC__)
-#define WINO_PREFETCH(p) __builtin_prefetch((p), 0, 2)
-#else
-#define WINO_PREFETCH(p) (void)(p)
-#endif
-
 /* |ahead|: weights that follow, |step| floats of which are fetched for each k; they may come from memory. */
 OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const float *ahead, size_t step, int mr, int nv) {
   const float *u = t->u + col, *v = t->v + row * OX_BLOCK;
@@ -144,8 +136,8 @@ OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const floa
   for (size_t c = 0; c < t->ic; c += OX_BLOCK, v += v_block) {
     size_t n = OX_MIN(t->ic - c, OX_BLOCK);
     for (const float *a = v, *end = v + n; a < end; a++, u += t->width, ahead += step) {
-      WINO_PREFETCH(ahead);
-      if (step > OX_BLOCK) WINO_PREFETCH(ahead + OX_BLOCK);
+      OX_PREFETCH_L2(ahead);
+      if (step > OX_BLOCK) OX_PREFETCH_L2(ahead + OX_BLOCK);
       vf32 b[WINO_NV];
       OX_UNROLL for (int j = 0; j < nv; j++) b[j] = vf32_load(u + j * L);
       OX_UNROLL for (int i = 0; i < mr; i++) {
@@ -375,12 +367,10 @@ WINO_STEPS(OX_WINO_F4)
 WINO_STEPS(OX_WINO_F2_STRIDE2)
 #define WINO_ROW(k) [k] = {in_##k, out_##k, filter_##k}
 
-#define WINO_STR2(x) #x
-#define WINO_STR(x) WINO_STR2(x)
 extern const ox_wino_variant WINO_NAME(ox_wino__);
 const ox_wino_variant WINO_NAME(ox_wino__) = {
     .needs = WINO_NEEDS,
-    .name = "winograd_" WINO_STR(WINO_ISA),
+    .name = "winograd_" OX_QUOTE(WINO_ISA),
     .macs_per_ns = WINO_RATE,
     .transform_ns = {[OX_WINO_F2] = WINO_F2_NS, [OX_WINO_F4] = WINO_F4_NS, [OX_WINO_F2_STRIDE2] = WINO_F2_STRIDE2_NS},
     .steps = {WINO_ROW(OX_WINO_F2), WINO_ROW(OX_WINO_F4), WINO_ROW(OX_WINO_F2_STRIDE2)},

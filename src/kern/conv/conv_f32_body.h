@@ -4,9 +4,7 @@
 #include "kern/conv/conv.h"
 #include "kern/simd/act_f32.h"
 
-#define CONV_PASTE2(a, b) a##b
-#define CONV_PASTE(a, b) CONV_PASTE2(a, b)
-#define CONV_NAME(stem) CONV_PASTE(stem, CONV_ISA)
+#define CONV_NAME(stem) OX_PASTE(stem, CONV_ISA)
 
 enum { L = VF32_LANES };
 
@@ -156,8 +154,6 @@ static void finish(const ox_act *act, float *y, size_t ldy, const float *bias, c
 
 #include "kern/conv/conv_dw_body.h"
 
-#define CONV_STR2(x) #x
-#define CONV_STR(x) CONV_STR2(x)
 extern const ox_conv_variant CONV_NAME(ox_conv_f32__);
-const ox_conv_variant CONV_NAME(ox_conv_f32__) = {CONV_NEEDS, "conv_f32_" CONV_STR(CONV_ISA), L, gather, depthwise,
+const ox_conv_variant CONV_NAME(ox_conv_f32__) = {CONV_NEEDS, "conv_f32_" OX_QUOTE(CONV_ISA), L, gather, depthwise,
                                                   finish};

@@ -34,9 +34,5 @@ static void pixel(const ox_conv_i8_pixel *p) {
     pixel_as(p, false);
 }
 
-#define CONV_PASTE2(a, b) a##b
-#define CONV_PASTE(a, b) CONV_PASTE2(a, b)
-#define CONV_STR2(x) #x
-#define CONV_STR(x) CONV_STR2(x)
-extern const ox_conv_i8_variant CONV_PASTE(ox_conv_i8__, CONV_ISA);
-const ox_conv_i8_variant CONV_PASTE(ox_conv_i8__, CONV_ISA) = {CONV_NEEDS, "conv_i8_" CONV_STR(CONV_ISA), pixel};
+extern const ox_conv_i8_variant OX_PASTE(ox_conv_i8__, CONV_ISA);
+const ox_conv_i8_variant OX_PASTE(ox_conv_i8__, CONV_ISA) = {CONV_NEEDS, "conv_i8_" OX_QUOTE(CONV_ISA), pixel};

@@ -3,11 +3,6 @@
  * room for its rounding, tells who may overlap; those are asked one by one, so that no answer depends on lanes. */
 #include "kern/nms/nms.h"
 
-#define NMS_PASTE2(a, b) a##b
-#define NMS_PASTE(a, b) NMS_PASTE2(a, b)
-#define NMS_STR2(x) #x
-#define NMS_STR(x) NMS_STR2(x)
-
 enum { L = VF32_LANES };
 
 static bool any_of(const ox_box_rows *r, size_t first, size_t n, const ox_box *b, float limit) {
@@ -34,5 +29,5 @@ static bool overlaps_any(const ox_box_rows *r, size_t first, size_t end, const o
   return false;
 }
 
-extern const ox_nms_variant NMS_PASTE(ox_nms__, NMS_ISA);
-const ox_nms_variant NMS_PASTE(ox_nms__, NMS_ISA) = {NMS_NEEDS, "nms_" NMS_STR(NMS_ISA), overlaps_any};
+extern const ox_nms_variant OX_PASTE(ox_nms__, NMS_ISA);
+const ox_nms_variant OX_PASTE(ox_nms__, NMS_ISA) = {NMS_NEEDS, "nms_" OX_QUOTE(NMS_ISA), overlaps_any};

@@ -65,11 +65,7 @@ static void response_norm(float *y, const float *x, const float *s, float a, flo
   }
 }
 
-#define CHANNEL_PASTE2(a, b) a##b
-#define CHANNEL_PASTE(a, b) CHANNEL_PASTE2(a, b)
-#define CHANNEL_STR2(x) #x
-#define CHANNEL_STR(x) CHANNEL_STR2(x)
-extern const ox_channel_variant CHANNEL_PASTE(ox_channel_f32__, CHANNEL_ISA);
-const ox_channel_variant CHANNEL_PASTE(ox_channel_f32__, CHANNEL_ISA) = {
-    CHANNEL_NEEDS, "channel_f32_" CHANNEL_STR(CHANNEL_ISA), sum, max, scale_shift, scale_shift_each, add_squares,
+extern const ox_channel_variant OX_PASTE(ox_channel_f32__, CHANNEL_ISA);
+const ox_channel_variant OX_PASTE(ox_channel_f32__, CHANNEL_ISA) = {
+    CHANNEL_NEEDS, "channel_f32_" OX_QUOTE(CHANNEL_ISA), sum, max, scale_shift, scale_shift_each, add_squares,
     response_norm};

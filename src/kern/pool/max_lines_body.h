@@ -31,9 +31,5 @@ static void lines(uint8_t *y, const uint8_t *x, ptrdiff_t step, int64_t taps, si
   }
 }
 
-#define LINES_PASTE2(a, b) a##b
-#define LINES_PASTE(a, b) LINES_PASTE2(a, b)
-#define LINES_STR2(x) #x
-#define LINES_STR(x) LINES_STR2(x)
-extern const ox_max_lines LINES_PASTE(ox_max_lines__, LINES_ISA);
-const ox_max_lines LINES_PASTE(ox_max_lines__, LINES_ISA) = {LINES_NEEDS, "max_lines_" LINES_STR(LINES_ISA), lines};
+extern const ox_max_lines OX_PASTE(ox_max_lines__, LINES_ISA);
+const ox_max_lines OX_PASTE(ox_max_lines__, LINES_ISA) = {LINES_NEEDS, "max_lines_" OX_QUOTE(LINES_ISA), lines};

@@ -245,10 +245,6 @@ static void copy(uint8_t *to, const uint8_t *from, size_t n, uint8_t flip) {
   for (; i < n; i++) to[i] = from[i] ^ flip;
 }
 
-#define QCONV_PASTE2(a, b) a##b
-#define QCONV_PASTE(a, b) QCONV_PASTE2(a, b)
-#define QCONV_STR2(x) #x
-#define QCONV_STR(x) QCONV_STR2(x)
-extern const ox_qconv_variant QCONV_PASTE(ox_qconv__, QCONV_ISA);
-const ox_qconv_variant QCONV_PASTE(ox_qconv__, QCONV_ISA) = {
-    QCONV_NEEDS, MR, NR, VI8_LANES, rows, depthwise, finish, lane_at, sums, copy, "qconv_" QCONV_STR(QCONV_ISA)};
+extern const ox_qconv_variant OX_PASTE(ox_qconv__, QCONV_ISA);
+const ox_qconv_variant OX_PASTE(ox_qconv__, QCONV_ISA) = {
+    QCONV_NEEDS, MR, NR, VI8_LANES, rows, depthwise, finish, lane_at, sums, copy, "qconv_" OX_QUOTE(QCONV_ISA)};

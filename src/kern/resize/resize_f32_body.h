@@ -4,9 +4,6 @@
  * rows lie. */
 #include "kern/resize/resize.h"
 
-#define RESIZE_PASTE_(a, b) a##b
-#define RESIZE_PASTE(a, b) RESIZE_PASTE_(a, b)
-
 /* An output row of |n| elements is a weighted sum of input rows. */
 OX_INLINE void row(const float *x, const int32_t *at, const float *w, int64_t taps, float *y, int64_t n) {
   for (int64_t i = 0; i < n; i += VF32_LANES) {
@@ -56,5 +53,5 @@ static void pass(const ox_resize_pass *p, const float *x, float *y, int64_t begi
   }
 }
 
-extern const ox_resize_variant RESIZE_PASTE(ox_resize_f32__, RESIZE_ISA);
-const ox_resize_variant RESIZE_PASTE(ox_resize_f32__, RESIZE_ISA) = {RESIZE_NEEDS, pass};
+extern const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA);
+const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA) = {RESIZE_NEEDS, pass};

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "plugins/device/use_standin.h"
 #include "support/check.h"
 #include "support/counting_alloc.h"
 #include "support/ep_models.h"
-#include "support/set_variable.h"
 #include "support/text_session.h"
 
 static const char text[] =
@@ -264,10 +264,8 @@ static void *control(void *library, const char *name) {
 }
 
 static int find_standin(void **state) {
-  static const char *const variables[] = {"ONYX_CUDA_LIBRARY", "ONYX_NVRTC_LIBRARY", "ONYX_CUBLASLT_LIBRARY",
-                                          "ONYX_CUDNN_LIBRARY"};
   (void)state;
-  for (size_t i = 0; i < OX_COUNT(variables); i++) set_variable(variables[i], CUDA_STANDIN);
+  use_standin();
   void *library = dlopen(CUDA_STANDIN, RTLD_NOW | RTLD_LOCAL);
   if (!library) return 1;
   *(void **)(void *)&standin.fail_at = control(library, "standin_fail_at");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plugins/device/rig.h"
-#include "support/set_variable.h"
+#include "plugins/device/use_standin.h"
 
 extern const dev_driver dev_cuda_driver;
 
@@ -19,9 +19,7 @@ static void *control(const char *name) {
 
 static bool start_standin(void) {
   if (getenv("ONYX_TEST_GPU")) return false;
-  static const char *const variables[] = {"ONYX_CUDA_LIBRARY", "ONYX_NVRTC_LIBRARY", "ONYX_CUBLASLT_LIBRARY",
-                                          "ONYX_CUDNN_LIBRARY"};
-  for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) set_variable(variables[i], CUDA_STANDIN);
+  use_standin();
   return true;
 }
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "plugins/device/use_standin.h"
 #include "support/check.h"
 #include "support/ep_models.h"
-#include "support/set_variable.h"
 #include "support/text_session.h"
 
 #define G "<ir_version: 10, opset_import: [\"\" : 18]> g "
@@ -68,8 +68,10 @@ static const struct {
      G "(float[N,3,4] x, int64[1] from) => (float[N,3,2] y) <int64[1] two = {2}, int64[1] at2 = {2}> "
        "{ a = Relu (x) e = Add (from, two) b = Slice (a, from, e, at2) y = Neg (b) }",
      1, 1},
-    {"MaxUnpool", G "(float[N,3,4] x) => (float[N,3,8] y) { b, i = MaxPool <kernel_shape = [1]> (x) c = Neg (b) "
-                  "y = MaxUnpool <kernel_shape = [2], strides = [2]> (c, i) }", 1, 0},
+    {"MaxUnpool",
+     G "(float[N,3,4] x) => (float[N,3,8] y) { b, i = MaxPool <kernel_shape = [1]> (x) c = Neg (b) "
+       "y = MaxUnpool <kernel_shape = [2], strides = [2]> (c, i) }",
+     1, 0},
     {"what the CPU has of its own",
      G "(float[N,3,4] x) => (float[A,4] y) <int64[1] none = {-1}, int64[1] at2 = {2}, "
        "int64[1] far = {99}> { s = Shape (x) l = Slice (s, at2, far) t = Concat <axis = 0> (none, l) a = Relu (x) "
@@ -142,8 +144,7 @@ int main(void) {
   puts("skipped: there is no provider");
   return 0;
 #else
-  set_variable("ONYX_CUDA_LIBRARY", CUDA_STANDIN), set_variable("ONYX_NVRTC_LIBRARY", CUDA_STANDIN);
-  set_variable("ONYX_CUBLASLT_LIBRARY", CUDA_STANDIN), set_variable("ONYX_CUDNN_LIBRARY", CUDA_STANDIN);
+  use_standin();
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_program)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 #endif

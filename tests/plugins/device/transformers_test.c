@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "plugins/device/use_standin.h"
 #include "support/check.h"
 #include "support/ep_models.h"
-#include "support/set_variable.h"
 #include "support/text_session.h"
 
 #define G "<ir_version: 10, opset_import: [\"\" : 24, \"com.microsoft\" : 1]> g "
@@ -133,8 +133,7 @@ int main(void) {
   puts("skipped: there is no provider");
   return 0;
 #else
-  set_variable("ONYX_CUDA_LIBRARY", CUDA_STANDIN), set_variable("ONYX_NVRTC_LIBRARY", CUDA_STANDIN);
-  set_variable("ONYX_CUBLASLT_LIBRARY", CUDA_STANDIN), set_variable("ONYX_CUDNN_LIBRARY", CUDA_STANDIN);
+  use_standin();
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_the_cpu_has_it)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 #endif
