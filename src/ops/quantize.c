@@ -155,7 +155,7 @@ static ox_status *infer_dynamic(ox_infer_ctx *c) {
 
 typedef struct {
   float scale;
-  int zero;
+  uint8_t zero;
 } dynamic_params;
 
 static ox_status *prepare_dynamic(ox_kernel_ctx *c) {
@@ -170,11 +170,9 @@ static void settle(const ox_kernel_ctx *c, const float *ranges) {
   float low = 0, high = 0;
   for (int64_t t = 0; t < c->n_tiles[0]; t++) low = OX_MIN(low, ranges[2 * t]), high = OX_MAX(high, ranges[2 * t + 1]);
   dynamic_params *p = c->shared;
-  p->scale = low == high ? 1.0f : (high - low) / 255.0f;
-  float zero = -low / p->scale;
-  p->zero = zero > 0 ? zero < 255 ? (int)rintf(zero) : 255 : 0;
+  p->scale = ox_dynamic_scale(low, high, &p->zero);
   if (ox_ctx_wants(c, 1)) *(float *)c->out[1]->data = p->scale;
-  if (ox_ctx_wants(c, 2)) *(uint8_t *)c->out[2]->data = (uint8_t)p->zero;
+  if (ox_ctx_wants(c, 2)) *(uint8_t *)c->out[2]->data = p->zero;
 }
 
 static ox_status *run_dynamic(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

@@ -72,7 +72,7 @@ static ox_status *load(ox_load_ctx *c) {
   recurrent_dims d;
   OX_TRY(recurrent_dims_of(recurrent_cell(c->op), c->attrs, &x, &in[1]->shape, &d));
   if (!d.dirs || !d.hidden) return NULL;
-  if (!(c->state = OX_LOAD_NEW(c, recurrent_packed))) return ox_oom();
+  if (!(c->state = OX_LOAD_NEW(c, recurrent_const))) return ox_oom();
   for (int i = 0; i < 4; i++)
     if (in[i]) c->consumed |= (uint64_t)1 << from[i];
   return NULL;

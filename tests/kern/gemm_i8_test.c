@@ -23,14 +23,16 @@ typedef struct problem {
   bool a_signed, b_signed, zeros, per_row, per_col, a_trans;
   bool plain_b; /* only A has zero points */
   uint32_t out;
+  bool term;
 } problem;
 
 static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
   size_t m = p->m, n = p->n, k = p->k, elem = p->out == OX_I32 || p->out == OX_F32 ? 4 : 1;
   uint8_t *a = malloc(m * k + 1), *b = malloc(n * k + 1), *za = malloc(m + 1), *zb = malloc(n + 1);
-  float *rs = malloc((m + 1) * 4), *cs = malloc((n + 1) * 4);
+  float *rs = malloc((m + 1) * 4), *cs = malloc((n + 1) * 4), *terms = malloc((m * n + 1) * 4);
   for (size_t i = 0; i < m * k; i++) a[i] = byte();
   for (size_t i = 0; i < n * k; i++) b[i] = byte();
+  for (size_t i = 0; i < m * n; i++) terms[i] = 0.1f * (float)byte();
   for (size_t i = 0; i <= m; i++) za[i] = byte(), rs[i] = 0.001f * (float)(i % 5 + 1);
   for (size_t i = 0; i <= n; i++) zb[i] = byte(), cs[i] = 0.01f * (float)(i % 7 + 1);
   void *packed = NULL;
@@ -43,6 +45,8 @@ static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
                         .col_scale = cs,
                         .row_step = p->per_row,
                         .col_step = p->per_col,
+                        .term = p->term ? terms : NULL,
+                        .term_rs = n,
                         .bias = p->out == OX_F32 ? cs : NULL,
                         .zero = p->out == OX_U8 ? 100 : -3};
   ox_gemm_i8_io io = {.a = a,
@@ -78,6 +82,7 @@ static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
       float scaled = (float)sum * (rs[p->per_row ? i : 0] * cs[p->per_col ? j : 0]);
       double want = (double)sum, got = 0;
       size_t at = i * n + j;
+      if (p->term) scaled += terms[at];
       if (p->out == OX_I32) got = ((int32_t *)(void *)c)[at];
       if (p->out == OX_F32) want = (double)(scaled + cs[j]), got = (double)((float *)(void *)c)[at];
       if (p->out == OX_U8) want = fmin(fmax(nearbyint((double)scaled) + 100, 0), 255), got = ((uint8_t *)c)[at];
@@ -86,7 +91,7 @@ static void check_problem(const ox_gemm_i8_variant *v, const problem *p) {
         fail_msg("%s %zux%zux%zu out %u: (%zu,%zu) is %g, wanted %g", v->name, m, n, k, p->out, i, j, got, want);
     }
   for (size_t i = 0; i < elem; i++) assert_int_equal((unsigned char)c[m * n * elem + i], 0xcd);
-  void *all[] = {a, b, za, zb, rs, cs, packed, c};
+  void *all[] = {a, b, za, zb, rs, cs, terms, packed, c};
   for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]);
 }
 
@@ -100,12 +105,12 @@ static void check_variant(void **state) {
   static const uint32_t outs[] = {OX_I32, OX_F32, OX_U8, OX_I8};
   for (size_t i = 0; i < OX_COUNT(shapes); i++)
     for (unsigned f = 0; f < 64; f++) {
-      problem p = {shapes[i][0], shapes[i][1], shapes[i][2], f & 1,  f & 2,             f & 4,
-                   f & 8,        f & 16,       f % 3 == 0,   f & 32, outs[(i + f) % 4]};
+      problem p = {shapes[i][0], shapes[i][1], shapes[i][2],      f & 1,     f & 2, f & 4, f & 8, f & 16,
+                   f % 3 == 0,   f & 32,       outs[(i + f) % 4], f % 5 == 0};
       check_problem(v, &p);
     }
   for (size_t m = 1; m <= mr; m++)
-    check_problem(v, &(problem){m, nr, 37, false, true, true, true, true, false, false, OX_I32});
+    check_problem(v, &(problem){m, nr, 37, false, true, true, true, true, false, false, OX_I32, false});
 }
 
 int main(void) {

@@ -16,13 +16,15 @@
 
 /* What becomes of the sums. */
 typedef struct ox_gemm_i8_out {
-  uint32_t type;          /* OX_I32: the sums; OX_F32: sum x scales + bias, act; OX_U8, OX_I8: that rounded, + zero */
+  uint32_t type; /* OX_I32: sums; OX_F32: sum x scales + term + bias, act; OX_U8, OX_I8: that rounded, + zero */
   const float *row_scale; /* scale of (i, j): row_scale[i * row_step] * col_scale[j * col_step] */
   const float *col_scale;
   size_t row_step, col_step; /* 0 or 1 */
-  const float *bias;         /* per column, added after scaling; NULL: none */
-  const int32_t *bias_i32;   /* per column, added to the sums; NULL: none */
-  ox_act act;                /* OX_F32 only */
+  const float *term;         /* a matrix with rows of term_rs, added after scaling; NULL: none */
+  size_t term_rs;
+  const float *bias;       /* per column, added last; NULL: none */
+  const int32_t *bias_i32; /* per column, added to the sums; NULL: none */
+  ox_act act;              /* OX_F32 only */
   int32_t zero;
 } ox_gemm_i8_out;
 
@@ -35,7 +37,7 @@ typedef struct ox_gemm_i8_tile {
   const int8_t *fetch; /* brought to L2 meanwhile, to L1 if m <= MR / 2, |fetch_step| bytes per quad; any address */
   size_t fetch_step;
   const int32_t *a_zero, *row_sum; /* of each row, k included: row_sum[i] = rowsum - k a_zero[i] */
-  const int32_t *b_zero, *col_sum; /* of each column of the tile */
+  const int32_t *b_zero, *col_sum; /* of each column of the tile; b_zero NULL: all 0 */
   const ox_gemm_i8_out *out;
   size_t row, col; /* where scales and biases are read */
   void *c;         /* element (0, 0) of the tile */

@@ -16,27 +16,39 @@ OX_INLINE void fetch_next(const int8_t *p, const int m) {
   }
 }
 
+/* The products of quad |q| of k, whose weights are at |b|. */
+OX_INLINE void add_quad(const uint8_t *const *a, size_t q, const int8_t *b, vi32 (*acc)[NV], const int m) {
+  vi32 bv[NV];
+  OX_UNROLL for (int j = 0; j < NV; j++) bv[j] = vi32_load((const int32_t *)(const void *)(b + 4 * j * L));
+  OX_UNROLL for (int i = 0; i < m; i++) {
+    int32_t quad;
+    memcpy(&quad, a[i] + 4 * q, 4);
+    vi32 ai = vi32_splat(quad);
+    OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_dot_u8s8(acc[i][j], ai, bv[j]);
+  }
+}
+
+/* Few rows have sums for every second, third or fourth quad: one product would wait for the one before it. */
 OX_INLINE void rows(const ox_gemm_i8_tile *t, int32_t *restrict sums, const int m) {
+  enum { CHAINS = 4 };
+  const int chains = m * NV >= 8 ? 1 : m * NV >= 4 ? 2 : CHAINS;
   const int8_t *b = t->b, *fetch = t->fetch;
   const uint8_t *a[GEMM_MR];
-  vi32 acc[GEMM_MR][NV];
-  OX_UNROLL for (int i = 0; i < m; i++) {
-    a[i] = t->a + (size_t)i * t->a_rs;
-    OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_zero();
-  }
-  for (size_t q = 0; q < t->quads; q++, b += NR * 4, fetch += t->fetch_step) {
-    fetch_next(fetch, m);
-    vi32 bv[NV];
-    OX_UNROLL for (int j = 0; j < NV; j++) bv[j] = vi32_load((const int32_t *)(const void *)(b + 4 * j * L));
-    OX_UNROLL for (int i = 0; i < m; i++) {
-      int32_t quad;
-      memcpy(&quad, a[i] + 4 * q, 4);
-      vi32 ai = vi32_splat(quad);
-      OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_dot_u8s8(acc[i][j], ai, bv[j]);
+  vi32 acc[CHAINS][GEMM_MR][NV];
+  OX_UNROLL for (int i = 0; i < m; i++) a[i] = t->a + (size_t)i * t->a_rs;
+  OX_UNROLL for (int s = 0; s < chains; s++) OX_UNROLL for (int i = 0; i < m; i++)
+      OX_UNROLL for (int j = 0; j < NV; j++) acc[s][i][j] = vi32_zero();
+  size_t q = 0;
+  for (; q + (size_t)chains <= t->quads; q += (size_t)chains)
+    OX_UNROLL for (int s = 0; s < chains; s++, b += NR * 4, fetch += t->fetch_step) {
+      fetch_next(fetch, m);
+      add_quad(a, q + (size_t)s, b, acc[s], m);
     }
-  }
+  for (; chains > 1 && q < t->quads; q++, b += NR * 4) add_quad(a, q, b, acc[0], m);
+  OX_UNROLL for (int s = 1; s < chains; s++) OX_UNROLL for (int i = 0; i < m; i++)
+      OX_UNROLL for (int j = 0; j < NV; j++) acc[0][i][j] = vi32_add(acc[0][i][j], acc[s][i][j]);
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
-      vi32_store(sums + i * NR + j * L, acc[i][j]);
+      vi32_store(sums + i * NR + j * L, acc[0][i][j]);
 }
 
 #define GEMM_ROWS(m)  \

@@ -98,6 +98,20 @@ static void name_rows(const ox_gemm_i8_io *io, size_t row, size_t rows, const ti
   }
 }
 
+/* Zero points of columns [col, col + cols); false: all are 0. */
+static bool zeros_of_b(const ox_gemm_i8_io *io, size_t col, size_t cols, int32_t *to) {
+  int32_t flip = io->b_signed ? 0 : 128;
+  uint32_t any = 0;
+  if (!io->b_zero_step) {
+    int32_t zero = zero_at(io->b_zero, io->b_signed, 0) - flip;
+    for (size_t j = 0; zero && j < cols; j++) to[j] = zero;
+    return zero != 0;
+  }
+  for (size_t j = 0; j < cols; j++)
+    to[j] = zero_at(io->b_zero, io->b_signed, (col + j) * io->b_zero_step) - flip, any |= (uint32_t)to[j];
+  return any != 0;
+}
+
 void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t index, void *scratch) {
   const ox_gemm_i8_variant *v = g->v;
   size_t row = index % g->mt * g->mc, col = index / g->mt * g->nc, kp = ox_gemm_i8_k(v, g->k), nr = v->nr, mr = v->mr;
@@ -108,11 +122,8 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
   r.b_zero = r.sum + padded;
   const uint8_t *a = r.a;
   bool in_place = !io->a_signed && io->a_ks == 1 && io->a_rs >= 0 && kp == g->k && !v->begin;
-  for (size_t j = 0; j < cols; j++) {
-    r.b_zero[j] = zero_at(io->b_zero, io->b_signed, (col + j) * io->b_zero_step) - (io->b_signed ? 0 : 128);
-    in_place &= r.b_zero[j] == 0;
-  }
-  if (in_place) {
+  bool b_zero = zeros_of_b(io, col, cols, r.b_zero);
+  if (in_place && !b_zero) {
     name_rows(io, row, rows, &r);
     a = (const uint8_t *)io->a + row * (size_t)io->a_rs, a_rs = (size_t)io->a_rs;
   } else {
@@ -127,7 +138,7 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
   if (v->begin) v->begin();
   for (size_t j = 0; j < cols && !(j && ox_stop_asked(&io->stop)); j += nr) {
     t.n = OX_MIN(nr, cols - j), t.col = col + j;
-    t.b = panels + t.col * kp, t.b_zero = r.b_zero + j, t.col_sum = sums + t.col;
+    t.b = panels + t.col * kp, t.b_zero = b_zero ? r.b_zero + j : NULL, t.col_sum = sums + t.col;
     for (size_t i = 0; i < rows; i += mr) {
       t.m = OX_MIN(mr, rows - i), t.row = row + i, t.a = a + i * a_rs;
       t.fetch = t.b + (strips == 1 ? FETCH_AHEAD : nr * kp + i / mr * t.fetch_step * t.quads);

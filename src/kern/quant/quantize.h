@@ -3,6 +3,7 @@
 #ifndef OX_KERN_QUANT_QUANTIZE_H
 #define OX_KERN_QUANT_QUANTIZE_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,13 @@ typedef struct ox_quantize_table {
   /* y[i] = table[x[i]] of 256; y may be x */
   void (*map)(const uint8_t *table, const uint8_t *x, uint8_t *y, size_t n);
 } ox_quantize_table;
+
+/* DynamicQuantizeLinear's scale and zero point for values from |low| to |high|, of which one may be 0. */
+static inline float ox_dynamic_scale(float low, float high, uint8_t *out_zero) {
+  float scale = low == high ? 1.0f : (high - low) / 255.0f, zero = -low / scale;
+  *out_zero = (uint8_t)(zero > 0 ? zero < 255 ? (int)rintf(zero) : 255 : 0);
+  return scale;
+}
 
 const ox_quantize_table *ox_quantize_select(ox_isa have);
 

@@ -2,11 +2,11 @@
  * ops/matmul/product_i8.c - batched 8-bit products: plan, scales, quantization of a float A, tiles. */
 #include "ops/matmul/product_i8.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/cksize.h"
 #include "kern/quant/convert.h"
+#include "kern/quant/quantize.h"
 
 /* What the dynamic quantization of A found; lies in the shared memory before the scales. */
 typedef struct dynamic_a {
@@ -112,27 +112,16 @@ static float *scales_of(const ox_kernel_ctx *c, const ox_product_i8 *q) {
   return (float *)(void *)((char *)c->shared + q->at_scales + DYNAMIC_BYTES);
 }
 
-/* As DynamicQuantizeLinear: the range includes 0; the zero point is rounded to even. */
+/* As DynamicQuantizeLinear. */
 static void quantize_a(const ox_kernel_ctx *c, const ox_product_i8 *q) {
+  const ox_quantize_table *t = ox_quantize_select(c->isa);
   const ox_tensor *a = c->in[q->in.a];
-  const float *x = a->data;
+  dynamic_a *to = dynamic_of(c, q);
   size_t n = (size_t)ox_shape_count(&a->shape);
-  uint8_t *to = (uint8_t *)c->shared + q->at_a;
-  float least[8] = {0}, most[8] = {0};
-  for (size_t i = 0; i + 8 <= n; i += 8)
-    for (size_t j = 0; j < 8; j++) {
-      least[j] = x[i + j] < least[j] ? x[i + j] : least[j];
-      most[j] = x[i + j] > most[j] ? x[i + j] : most[j];
-    }
-  for (size_t i = n / 8 * 8; i < n; i++) least[0] = OX_MIN(least[0], x[i]), most[0] = OX_MAX(most[0], x[i]);
-  for (size_t j = 1; j < 8; j++) least[0] = OX_MIN(least[0], least[j]), most[0] = OX_MAX(most[0], most[j]);
-  float scale = most[0] == least[0] ? 1.0f : (most[0] - least[0]) / 255.0f;
-  float zero = rintf(OX_MIN(OX_MAX(0.0f - least[0] / scale, 0.0f), 255.0f));
-  for (size_t i = 0; i < n; i++) {
-    float y = rintf(x[i] / scale) + zero;
-    to[i] = (uint8_t)(y > 255.0f ? 255.0f : y > 0.0f ? y : 0.0f);
-  }
-  *dynamic_of(c, q) = (dynamic_a){scale, (uint8_t)zero};
+  float low = 0, high = 0;
+  t->range(a->data, n, &low, &high);
+  to->scale = ox_dynamic_scale(low, high, &to->zero);
+  t->f32_u8(a->data, (uint8_t *)c->shared + q->at_a, n, to->scale, to->zero);
 }
 
 static void load_scales(const ox_kernel_ctx *c, const ox_tensor *t, float *to, size_t n) {

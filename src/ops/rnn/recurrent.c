@@ -114,15 +114,15 @@ static ox_gemm_src source_of(const matrix *m) {
   return (ox_gemm_src){p, m->t->dtype, 1, (ptrdiff_t)m->k};
 }
 
-static void pack_biases(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
-                        const recurrent_weights *to) {
+void recurrent_pack_biases(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
+                           const recurrent_weights *to) {
   size_t n = d->gates * d->hidden;
   bool apart = d->cell == CELL_GRU && a->linear_before_reset; /* the hidden gate's Rb is inside the reset */
   for (size_t i = 0; i < n; i++) {
     to->bias[i] = in[2] ? at(in[2], dir * 2 * n + i) : 0;
     if (in[2] && !(apart && i >= d->first)) to->bias[i] += at(in[2], dir * 2 * n + n + i);
   }
-  for (size_t i = 0; i < d->hidden; i++)
+  for (size_t i = 0; to->reset_bias && i < d->hidden; i++)
     to->reset_bias[i] = apart && in[2] ? at(in[2], dir * 2 * n + n + d->first + i) : 0;
   for (size_t i = 0; to->peep && i < 3 * d->hidden; i++) to->peep[i] = at(in[3], dir * 3 * d->hidden + i);
 }
@@ -144,7 +144,7 @@ void recurrent_pack_unit(const recurrent_dims *d, const ox_gemm_variant *v, cons
   matrix m[MATRICES];
   if (d->gates * d->hidden == 0) return;
   if (unit-- == 0) {
-    pack_biases(d, a, in, dir, to);
+    recurrent_pack_biases(d, a, in, dir, to);
     return;
   }
   matrices_of(d, in, dir, to, m);

@@ -44,12 +44,10 @@ typedef struct recurrent_weights {
   float *reset_bias; /* hidden: GRU with linear_before_reset */
   float *peep;       /* 3 hidden, or NULL */
 } recurrent_weights;
-/* What load leaves, if all weights are constant. */
-typedef struct recurrent_packed {
-  void *base; /* NULL: packed in prepare */
-  size_t bytes;
-  recurrent_weights weights[2];
-} recurrent_packed;
+/* What load leaves, if all weights are constant: prepare packs them. */
+typedef struct recurrent_const {
+  bool packs;
+} recurrent_const;
 int recurrent_cell(const char *op);
 OX_NODISCARD ox_status *recurrent_activations(int cell, const recurrent_attrs *a, recurrent_dims *d);
 OX_NODISCARD ox_status *recurrent_dims_of(int cell, const recurrent_attrs *a, const ox_shape *x, const ox_shape *r,
@@ -69,7 +67,11 @@ void recurrent_pack_unit(const recurrent_dims *d, const ox_gemm_variant *v, cons
 OX_NODISCARD ox_status *recurrent_pack_const(ox_kernel_ctx *c, const recurrent_dims *d, const ox_gemm_variant *v,
                                              const void **out_base);
 
-/* Books stages and runs them; |state| of the context is a recurrent_packed or NULL. */
+void recurrent_pack_biases(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
+                           const recurrent_weights *to);
+
+/* Books stages and runs them; |state| of the context is a recurrent_const or NULL. W and R may be bytes
+ * (recurrent_i8.h). */
 OX_NODISCARD ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell);
 OX_NODISCARD ox_status *recurrent_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch);
 

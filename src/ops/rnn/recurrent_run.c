@@ -1,68 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/rnn/recurrent_run.c - stages of recurrent cells: pack what is not constant; project the inputs of all steps by
- * one product per direction; then each tile takes a direction and some batch rows through time, state in its scratch.
- * A single tile deals the large products of its steps to the threads. */
+ * ops/rnn/recurrent_run.c - stages of recurrent cells: pack what is not constant, quantize X for weights that are
+ * bytes; project the inputs of all steps by one product per direction; then each tile takes a direction and some batch
+ * rows through time, state in its scratch. A single tile deals the large products of its steps to the threads. */
 #include <string.h>
 
 #include "base/cksize.h"
 #include "kern/simd/f32_scalar.h"
-#include "ops/rnn/recurrent.h"
+#include "ops/rnn/recurrent_i8.h"
 
 typedef struct rnn_prep {
   recurrent_dims d;
   const ox_gemm_variant *v;
   const ox_rnn_variant *cell;
   ox_gemm_plan project, first, second;
+  recurrent_i8 q;       /* instead of those, for weights that are bytes */
   bool f64, pack;       /* pack: stage 0 packs the weights into the shared memory */
-  const void *packed;   /* constant weights of all directions; NULL: packed at load, or in stage 0 */
+  const void *packed;   /* constant weights of all directions; NULL: packed in stage 0 */
   size_t weights_bytes; /* of one direction */
   size_t projected;     /* offset of the projections there: dirs x seq batch x gates hidden floats */
   size_t chunk, chunks; /* batch rows of a tile */
-  size_t state_bytes;   /* h, c, gates, gathered, reset in the scratch, before the products' */
+  size_t at_bytes;      /* behind them: what recurrent_i8 keeps */
+  size_t state_bytes;   /* h, c, gates, gathered, reset, h in bytes in the scratch, before the products' */
 } rnn_prep;
 
 /* Batch rows of one tile: enough to share the weights, few enough to go parallel. */
 enum { CHUNK = 12 };
 
+static size_t weights_at(const ox_kernel_ctx *c, const rnn_prep *p, void *base, recurrent_weights *out) {
+  bool peep = recurrent_in(c, IN_P) != NULL;
+  return p->q.v ? recurrent_i8_weights_at(&p->q, &p->d, peep, base, out)
+                : recurrent_weights_at(&p->d, p->v, peep, base, out);
+}
+
 static ox_status *plan_shared(ox_kernel_ctx *c, rnn_prep *p) {
   const recurrent_dims *d = &p->d;
   recurrent_weights w;
   size_t rows, floats, bytes;
-  p->weights_bytes = recurrent_weights_at(d, p->v, recurrent_in(c, IN_P) != NULL, NULL, &w);
+  p->weights_bytes = weights_at(c, p, NULL, &w);
   p->projected = p->pack ? p->weights_bytes * d->dirs : 0;
   if (!ox_mul_ok(d->seq, d->batch, &rows) || !ox_mul_ok(rows, d->gates * d->hidden * d->dirs, &floats) ||
-      !ox_mul_ok(floats, sizeof(float), &bytes) || !ox_add_ok(bytes, p->projected, &c->shared_bytes))
+      !ox_mul_ok(floats, sizeof(float), &bytes) || !ox_add_ok(bytes, p->projected + OX_ALIGN_BYTES, &bytes))
     return ox_oom();
+  p->at_bytes = bytes / OX_ALIGN_BYTES * OX_ALIGN_BYTES;
+  return ox_add_ok(p->at_bytes, p->q.bytes, &c->shared_bytes) ? NULL : ox_oom();
+}
+
+/* Whether its step is one tile whose products are worth telling the others, who may be far away (docs/products.md):
+ * they have that many bytes of weights, or of multiplications. */
+static bool deals(const rnn_prep *p, size_t rows, size_t columns) {
+  enum { LEAST = 3 << 18 };
+  size_t each = p->q.v ? OX_MAX(rows / 4, (size_t)1) : OX_MAX(rows, sizeof(float));
+  return p->d.dirs * p->chunks == 1 && columns * p->d.hidden * each >= LEAST;
+}
+
+static ox_status *plan_products(ox_kernel_ctx *c, rnn_prep *p) {
+  const recurrent_dims *d = &p->d;
+  size_t n = d->gates * d->hidden, rows = p->chunk;
+  p->state_bytes = OX_ROUND_UP((2 * n + 3 * d->hidden) * rows * sizeof(float), (size_t)OX_ALIGN_BYTES);
+  if (p->q.v) {
+    if (!recurrent_i8_plan(c, d, rows, deals(p, rows, n), &p->q)) return ox_oom();
+    p->state_bytes += OX_ROUND_UP(rows * d->hidden, (size_t)OX_ALIGN_BYTES);
+    p->q.step.scratch = OX_ROUND_UP(p->q.step.scratch, (size_t)OX_ALIGN_BYTES);
+    c->scratch_per_worker = OX_MAX(p->q.project.scratch, p->state_bytes + p->q.parts * p->q.step.scratch);
+    return NULL;
+  }
+  ox_gemm_plan_init(&p->project, p->v, d->seq * d->batch, n, d->input, c->in[IN_X]->dtype, OX_F32, OX_GEMM_PACKED);
+  ox_gemm_plan_init(&p->first, p->v, rows, d->first, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
+  ox_gemm_plan_init(&p->second, p->v, rows, d->second, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
+  c->scratch_per_worker = OX_MAX(p->project.scratch, p->state_bytes + OX_MAX(p->first.scratch, p->second.scratch));
   return NULL;
 }
+
+static ox_status *pack_const(ox_kernel_ctx *c, rnn_prep *p) {
+  return p->q.v ? recurrent_i8_pack_const(c, &p->q, &p->d, &p->packed)
+                : recurrent_pack_const(c, &p->d, p->v, &p->packed);
+}
+
+/* Tiles of stage 0: directions to pack, then X to quantize. */
+static int64_t first_tiles(const rnn_prep *p) { return (p->pack ? (int64_t)p->d.dirs : 0) + (p->q.v != NULL); }
 
 ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
   rnn_prep *p = ox_ctx_alloc(c, sizeof *p);
   if (!p) return ox_oom();
   c->prep = p;
   recurrent_dims *d = &p->d;
-  OX_TRY(recurrent_dims_of(cell, c->attrs, &c->in[IN_X]->shape, &c->in[IN_R]->shape, d));
+  ox_shape r;
+  if (recurrent_is_i8(c, &r)) p->q.v = ox_gemm_i8_select(c->isa);
+  OX_TRY(recurrent_dims_of(cell, c->attrs, &c->in[IN_X]->shape, &r, d));
   if (c->in[IN_X]->dtype == OX_F64) {
     p->f64 = true, c->form = "sums in double";
     return ox_ctx_plan(c, (int64_t)d->dirs, recurrent_f64_scratch(d));
   }
   p->v = ox_gemm_select(OX_F32, c->isa), p->cell = ox_rnn_select(c->isa), p->pack = !c->state;
-  const recurrent_packed *loaded = c->state;
-  if (loaded && !loaded->base) OX_TRY(recurrent_pack_const(c, d, p->v, &p->packed));
-  OX_TRY(plan_shared(c, p));
   p->chunk = OX_MAX(d->batch < 2 * CHUNK ? d->batch : CHUNK, (size_t)1);
   p->chunks = OX_CEIL_DIV(d->batch, p->chunk);
-  size_t n = d->gates * d->hidden, rows = p->chunk;
-  ox_gemm_plan_init(&p->project, p->v, d->seq * d->batch, n, d->input, c->in[IN_X]->dtype, OX_F32, OX_GEMM_PACKED);
-  ox_gemm_plan_init(&p->first, p->v, rows, d->first, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
-  ox_gemm_plan_init(&p->second, p->v, rows, d->second, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
-  p->state_bytes = OX_ROUND_UP((2 * n + 3 * d->hidden) * rows * sizeof(float), (size_t)OX_ALIGN_BYTES);
-  c->scratch_per_worker = OX_MAX(p->project.scratch, p->state_bytes + OX_MAX(p->first.scratch, p->second.scratch));
+  OX_TRY(plan_products(c, p));
+  if (!p->pack) OX_TRY(pack_const(c, p));
+  OX_TRY(plan_shared(c, p));
   uint32_t s = 0;
-  if (p->pack) c->n_tiles[s++] = (int64_t)d->dirs;
-  c->n_tiles[s++] = (int64_t)(d->dirs * ox_gemm_tiles(&p->project));
+  if (first_tiles(p)) c->n_tiles[s++] = first_tiles(p);
+  c->n_tiles[s++] = (int64_t)(d->dirs * (p->q.v ? ox_gemm_i8_tiles(&p->q.project) : ox_gemm_tiles(&p->project)));
   c->n_tiles[s++] = (int64_t)(d->dirs * p->chunks);
-  c->n_stages = s, c->form = p->chunks > 1 ? "steps of 12 rows" : "steps of all rows";
+  static const char *const forms[2][2] = {{"steps of all rows", "steps of 12 rows"},
+                                          {"8-bit steps of all rows", "8-bit steps of 12 rows"}};
+  c->n_stages = s, c->form = forms[p->q.v != NULL][p->chunks > 1];
   return NULL;
 }
 
@@ -74,9 +115,7 @@ double recurrent_flops(const ox_kernel_ctx *c) {
 
 static recurrent_weights weights_of(const ox_kernel_ctx *c, const rnn_prep *p, size_t dir) {
   recurrent_weights w;
-  if (!p->pack && !p->packed) return ((const recurrent_packed *)c->state)->weights[dir];
-  char *base = (char *)(p->pack ? c->shared : (void *)p->packed) + dir * p->weights_bytes;
-  recurrent_weights_at(&p->d, p->v, recurrent_in(c, IN_P) != NULL, base, &w);
+  weights_at(c, p, (char *)(p->pack ? c->shared : (void *)p->packed) + dir * p->weights_bytes, &w);
   return w;
 }
 
@@ -85,9 +124,17 @@ static float *projection(const ox_kernel_ctx *c, const rnn_prep *p, size_t dir) 
   return (float *)(void *)((char *)c->shared + p->projected) + dir * d->seq * d->batch * d->gates * d->hidden;
 }
 
+static void *bytes_of(const ox_kernel_ctx *c, const rnn_prep *p) { return (char *)c->shared + p->at_bytes; }
+
 static void run_projection(const ox_kernel_ctx *c, const rnn_prep *p, int64_t tile, void *scratch) {
-  size_t per_dir = ox_gemm_tiles(&p->project), dir = (size_t)tile / per_dir, n = p->d.gates * p->d.hidden;
+  size_t per_dir = p->q.v ? ox_gemm_i8_tiles(&p->q.project) : ox_gemm_tiles(&p->project);
+  size_t dir = (size_t)tile / per_dir, n = p->d.gates * p->d.hidden;
   recurrent_weights w = weights_of(c, p, dir);
+  if (p->q.v) {
+    recurrent_i8_project(c, &p->q, &p->d, dir, &w, bytes_of(c, p), projection(c, p, dir), (size_t)tile % per_dir,
+                         scratch);
+    return;
+  }
   ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {{w.bias, OX_F32, 0, 1}}};
   ox_gemm_io io = {.a = c->in[IN_X]->data,
                    .a_rs = (ptrdiff_t)p->d.input,
@@ -111,7 +158,8 @@ typedef struct walk {
   const float *x; /* the projection */
   float *gathered;
   ox_rnn_step s;
-  void *scratch;
+  recurrent_bytes h; /* the state, if the weights are bytes */
+  char *scratch;
 } walk;
 
 /* Time that row |r| of the tile reads and writes at |step|; rows that have ended write zeros at |step| itself. */
@@ -120,35 +168,46 @@ static size_t time_of(const walk *k, size_t r, size_t step) {
   return k->back && step < len ? len - 1 - step : step;
 }
 
-/* Tiles [first, last) of a step's product. Every other step walks the weights backwards: what the step before read last
- * is still in the cache. */
-static void run_tiles(const walk *k, const ox_gemm_plan *g, const ox_gemm_io *io, size_t first, size_t last) {
-  for (size_t i = first; i < last; i++) ox_gemm_run(g, io, k->s.step & 1 ? first + last - 1 - i : i, k->scratch);
-}
-
-/* A step's product for several threads. */
+/* A step's product, of floats or of bytes, in as many parts. */
 typedef struct dealt {
   const walk *k;
   const ox_gemm_plan *g;
   const ox_gemm_io *io;
-  size_t parts;
+  const ox_gemm_i8_plan *g8; /* NULL: of floats */
+  const ox_gemm_i8_io *io8;
+  size_t tiles, parts;
 } dealt;
+
+/* Every other step walks the weights backwards: what the step before read last is still in the cache. Products of
+ * floats need no scratch. */
+static void run_tiles(const dealt *d, size_t first, size_t last, void *scratch) {
+  for (size_t i = first; i < last; i++) {
+    size_t tile = d->k->s.step & 1 ? first + last - 1 - i : i;
+    if (d->g8)
+      ox_gemm_i8_run(d->g8, d->io8, tile, scratch);
+    else
+      ox_gemm_run(d->g, d->io, tile, scratch);
+  }
+}
 
 static ox_status *run_parts(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
   const dealt *d = ctx;
-  size_t n = ox_gemm_tiles(d->g);
-  (void)worker; /* products of floats need no scratch */
-  run_tiles(d->k, d->g, d->io, n * (size_t)begin / d->parts, n * (size_t)end / d->parts);
+  (void)worker;
+  run_tiles(d, d->tiles * (size_t)begin / d->parts, d->tiles * (size_t)end / d->parts,
+            d->k->scratch + (d->g8 ? (size_t)begin * d->g8->scratch : 0));
   return NULL;
 }
 
-/* How many parts to deal a product in: two for each thread, so that each gets the same weights in all steps, which may
- * then stay in its cache. Small ones are not worth telling the others, who may be far away (docs/products.md). */
-static size_t parts_of(const walk *k, const ox_gemm_plan *g) {
-  enum { LEAST = 3 << 18 /* bytes of weights, or multiplications */ };
-  if (k->p->d.dirs * k->p->chunks != 1 || g->n * g->k * OX_MAX(g->m, sizeof(float)) < LEAST) return 1;
-  uint32_t workers = k->c->host->max_workers(k->c);
-  return workers > 1 ? OX_MIN(ox_gemm_tiles(g), (size_t)workers * 2) : 1;
+/* Large ones in two parts for each thread, so that each gets the same weights in all steps, which may then stay in its
+ * cache. */
+static ox_status *run_product(dealt *d, size_t columns) {
+  const walk *k = d->k;
+  uint32_t workers = deals(k->p, k->s.rows, columns) ? k->c->host->max_workers(k->c) : 1;
+  d->parts = OX_MIN(d->tiles, (size_t)workers * 2);
+  if (d->g8) d->parts = OX_MIN(d->parts, k->p->q.parts);
+  if (workers > 1 && d->parts > 1) return k->c->host->parallel_for(k->c, (int64_t)d->parts, run_parts, d);
+  run_tiles(d, 0, d->tiles, k->scratch);
+  return NULL;
 }
 
 static ox_status *multiply(const walk *k, const ox_gemm_plan *plan, const float *a, const void *b, ox_gemm_term term,
@@ -164,10 +223,18 @@ static ox_status *multiply(const walk *k, const ox_gemm_plan *plan, const float 
                    .epi = &e,
                    .stop = ox_ctx_stop(k->c)};
   if (k->s.rows != g.m) g.m = k->s.rows; /* the last tile may have fewer rows, still in one strip of tiles */
-  dealt d = {k, &g, &io, parts_of(k, &g)};
-  if (d.parts > 1) return k->c->host->parallel_for(k->c, (int64_t)d.parts, run_parts, &d);
-  run_tiles(k, &g, &io, 0, ox_gemm_tiles(&g));
-  return NULL;
+  return run_product(&(dealt){.k = k, .g = &g, .io = &io, .tiles = ox_gemm_tiles(&g)}, g.n);
+}
+
+/* The same in bytes, with the state and R. */
+static ox_status *multiply_bytes(walk *k, ox_gemm_term x) {
+  ox_gemm_i8_plan g = k->p->q.step;
+  ox_gemm_i8_out out;
+  recurrent_i8_state(k->c, &k->s, &k->h);
+  ox_gemm_i8_io io = recurrent_i8_step(k->c, &k->p->q, &k->p->d, k->dir, &k->w, bytes_of(k->c, k->p), &k->h, &x, &out);
+  io.c = k->s.gates;
+  if (k->s.rows != g.m) g.m = k->s.rows;
+  return run_product(&(dealt){.k = k, .g8 = &g, .io8 = &io, .tiles = ox_gemm_i8_tiles(&g)}, g.n);
 }
 
 /* The projections of this step: in place if all rows are at the same time, else gathered. */
@@ -188,7 +255,7 @@ static ox_status *step_cell(walk *k, size_t step) {
   const ox_rnn_variant *cell = k->p->cell;
   ox_gemm_term x = inputs_at(k, step);
   k->s.step = (int64_t)step;
-  OX_TRY(multiply(k, &k->p->first, k->s.h, k->w.r, x, k->s.gates));
+  OX_TRY(k->p->q.v ? multiply_bytes(k, x) : multiply(k, &k->p->first, k->s.h, k->w.r, x, k->s.gates));
   if (d->cell != CELL_GRU) {
     (d->cell == CELL_LSTM ? cell->lstm : cell->simple)(&k->s);
     return NULL;
@@ -258,6 +325,7 @@ static void walk_init(walk *k, float *scratch) {
   memcpy(k->s.act, d->act[k->dir], sizeof k->s.act);
   k->s.gates = scratch, k->gathered = k->s.gates + n * rows, k->s.h = k->gathered + n * rows;
   k->s.c = k->s.h + d->hidden * rows, k->s.reset = k->s.c + d->hidden * rows;
+  k->h.data = (uint8_t *)(k->s.reset + d->hidden * rows);
   k->scratch = (char *)scratch + k->p->state_bytes;
 }
 
@@ -284,22 +352,30 @@ static ox_status *run_walk(const ox_kernel_ctx *c, const rnn_prep *p, size_t til
   return NULL;
 }
 
+static ox_status *run_first(const ox_kernel_ctx *c, const rnn_prep *p, size_t tile) {
+  if (!p->pack || tile == p->d.dirs) return recurrent_i8_ready(c, &p->q, &p->d, bytes_of(c, p));
+  const ox_tensor *in[4] = {c->in[IN_W], c->in[IN_R], recurrent_in(c, IN_B), recurrent_in(c, IN_P)};
+  recurrent_weights w = weights_of(c, p, tile);
+  ox_stop stop = ox_ctx_stop(c);
+  if (p->q.v)
+    recurrent_i8_pack(c, &p->q, &p->d, tile, &w);
+  else
+    recurrent_pack(&p->d, p->v, c->attrs, in, tile, &w, &stop);
+  return NULL;
+}
+
 ox_status *recurrent_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const rnn_prep *p = c->prep;
-  if (!p->pack && !p->f64) stage++;
+  if (!p->f64 && !first_tiles(p)) stage++;
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
-    if (p->f64) {
+    if (p->f64)
       OX_TRY(recurrent_run_f64(c, &p->d, (size_t)i, scratch));
-    } else if (stage == 0) {
-      const ox_tensor *in[4] = {c->in[IN_W], c->in[IN_R], recurrent_in(c, IN_B), recurrent_in(c, IN_P)};
-      recurrent_weights w = weights_of(c, p, (size_t)i);
-      ox_stop stop = ox_ctx_stop(c);
-      recurrent_pack(&p->d, p->v, c->attrs, in, (size_t)i, &w, &stop);
-    } else if (stage == 1) {
+    else if (stage == 0)
+      OX_TRY(run_first(c, p, (size_t)i));
+    else if (stage == 1)
       run_projection(c, p, i, scratch);
-    } else {
+    else
       OX_TRY(run_walk(c, p, (size_t)i, scratch));
-    }
   }
   return NULL;
 }
