@@ -17,21 +17,30 @@ typedef struct opencl_block {
   char *begin;
   size_t bytes;
   cl_mem mem;
-  uint64_t serial; /* no two allocations of a device have the same; handles come again */
+  uint64_t serial; /* no two allocations of a space have the same; handles come again */
 } opencl_block;
+
+/* What all instances on one device share. */
+typedef struct opencl_space {
+  struct opencl_space *next;
+  cl_device_id id;
+  cl_context context;
+  size_t refs;
+  pthread_mutex_t lock; /* of what follows */
+  opencl_block *blocks; /* by address */
+  size_t n_blocks, room;
+  uint64_t serial;
+  atomic_uint_fast64_t version; /* of blocks: grows with each change. Release after it; pairs with queues' acquire */
+} opencl_space;
 
 struct dev_device {
   ox_ep_host host;
   dev_info info;
   cl_device_id id;
-  cl_context context;
+  opencl_space *space;
+  cl_context context;      /* the space's */
   cl_command_queue copies; /* of copies without a queue; OpenCL's queues may be used by several threads */
   char flags[96];          /* of builds */
-  pthread_mutex_t lock;    /* of what follows */
-  opencl_block *blocks;    /* by address */
-  size_t n_blocks, room;
-  uint64_t serial;
-  atomic_uint_fast64_t version; /* of blocks: grows with each change. Release after it; pairs with queues' acquire */
 };
 
 /* Where an address lies. */
@@ -92,6 +101,16 @@ OX_NODISCARD ox_status *opencl_choose(const ox_ep_host *host, const ox_options *
 /* Fills |out|, and the flags that builds for it get. */
 OX_NODISCARD ox_status *opencl_describe(const ox_ep_host *host, cl_device_id id, dev_info *out, char *flags,
                                         size_t room);
+
+/* ---- opencl_space.c ---- */
+
+/* That of device |id|, made if this is the first instance; and its end, with the last one. */
+OX_NODISCARD ox_status *opencl_space_join(const ox_ep_host *host, cl_device_id id, opencl_space **out);
+void opencl_space_leave(opencl_space *s);
+OX_NODISCARD bool opencl_space_add(opencl_space *s, opencl_block block); /* false: out of memory */
+cl_mem opencl_space_remove(opencl_space *s, const void *begin);          /* NULL: no block begins there */
+/* The block that |address| lies in; the end of a block is no place in it. */
+bool opencl_space_find(opencl_space *s, const void *address, opencl_block *out);
 
 /* ---- opencl_memory.c ---- */
 

@@ -5,9 +5,7 @@
 static void close_device(dev_device *d) {
   if (!d) return;
   if (d->copies) clReleaseCommandQueue(d->copies);
-  if (d->context) clReleaseContext(d->context);
-  pthread_mutex_destroy(&d->lock);
-  dev_drop(&d->host, d->blocks, d->room * sizeof *d->blocks);
+  opencl_space_leave(d->space);
   ox_ep_host host = d->host;
   dev_drop(&host, d, sizeof *d);
 }
@@ -16,9 +14,10 @@ static ox_status *open_contents(dev_device *d, const ox_options *options) {
   cl_int code;
   ox_status *st = opencl_choose(&d->host, options, &d->id);
   if (!st) st = opencl_describe(&d->host, d->id, &d->info, d->flags, sizeof d->flags);
+  if (!st) st = opencl_space_join(&d->host, d->id, &d->space);
   if (st) return st;
-  d->context = clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
-  if (code != CL_SUCCESS) return opencl_fail(&d->host, "clCreateContext", code);
+  d->context = d->space->context;
+  d->info.space = (uint64_t)(uintptr_t)d->space;
   d->copies = clCreateCommandQueue(d->context, d->id, 0, &code);
   return code == CL_SUCCESS ? NULL : opencl_fail(&d->host, "clCreateCommandQueue", code);
 }
@@ -28,8 +27,6 @@ static ox_status *open_device(const ox_ep_host *host, const ox_options *options,
   dev_device *d = dev_new(host, sizeof *d);
   if (!d) return dev_no_memory(host);
   d->host = *host;
-  pthread_mutex_init(&d->lock, NULL);
-  atomic_init(&d->version, 0);
   ox_status *st = open_contents(d, options);
   if (st)
     close_device(d);
