@@ -37,11 +37,11 @@ static ox_status *take(ox_placed *p, uint32_t index, uint32_t dtype, const ox_sh
   const ox_graph *g = d->call->session->model->graph;
   const char *name = g->values[g->outputs[index]].name;
   place *to = &d->places[index];
-  (void)bytes;
   if (!to->given) {
     if (!to->made)
-      OX_TRY(ox_status_note(ox_value_create_in(to->memory, dtype, shape->dim, (size_t)shape->rank, &to->made),
-                            "output '%s'", name));
+      OX_TRY(ox_status_note(
+          ox_value_take_in(d->call->session->recycler, to->memory, dtype, shape, bytes, &to->made), "output '%s'",
+          name));
     *out_data = ox_value_data(to->made);
     return NULL;
   }

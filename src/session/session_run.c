@@ -88,6 +88,13 @@ static void give_context(ox_session *s, ox_context *c) {
   ox_context_destroy(old);
 }
 
+static bool has_idle(ox_session *s) {
+  pthread_mutex_lock(&s->lock);
+  bool any = s->n_idle > 0;
+  pthread_mutex_unlock(&s->lock);
+  return any;
+}
+
 /* ---- inputs ---- */
 
 static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *t) {
@@ -274,42 +281,75 @@ static void set_env(ox_session *s, ox_call *c, const ox_run_opts *o) {
   c->env.watch = ox_watch_start(&c->watch, o->cancel, o->timeout_ms);
 }
 
-ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
-                          const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
-                          ox_value **outputs, size_t n_outputs) {
+typedef struct {
+  const char *const *input_names;
+  const ox_value *const *inputs;
+  size_t n_inputs;
+  const char *const *output_names;
+  ox_value **outputs;
+  size_t n_outputs;
+  bool devices; /* some values are to lie there */
+} run_values;
+
+/* |*out_others|: contexts that are kept for other shapes. */
+static ox_status *run_once(ox_session *s, const ox_run_opts *o, const run_values *v, bool *out_others) {
   ox_call *c;
   ox_context *cx = NULL;
   ox_status *st = NULL;
-  ox_run_opts o = {0};
-  if (opts && opts->struct_size < offsetof(ox_run_opts, output_memories))
-    return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts: struct_size is %zu", opts->struct_size);
-  if (opts) memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
-  bool devices = ox_run_has_devices(&o, inputs, n_inputs, outputs, n_outputs);
-  if (OX_UNLIKELY(n_inputs > s->n_inputs && ox_session_overrides(s, input_names, inputs, n_inputs)))
-    OX_TRY(ox_session_sibling(s, &s));
   size_t refusals = ox_quota_refusals(s->quota);
+  *out_others = false;
   st = take_call(s, &c);
   if (st) return ox_session_explain(s, refusals, st);
   ox_run_memory_reset(&c->run_memory);
-  set_env(s, c, opts ? &o : NULL);
+  set_env(s, c, o);
   memset(c->out, 0, s->model->graph->n_outputs * sizeof *c->out);
   memset(c->out_given, 0, s->model->graph->n_outputs);
-  if (OX_UNLIKELY(devices)) OX_TRY_TO(done, st, ox_call_devices_begin(c));
-  OX_TRY_TO(done, st, bind_inputs(s, c, input_names, inputs, n_inputs, devices));
-  OX_TRY_TO(done, st, bind_outputs(s, c, output_names, outputs, n_outputs, o.output_memories, devices));
+  if (OX_UNLIKELY(v->devices)) OX_TRY_TO(done, st, ox_call_devices_begin(c));
+  OX_TRY_TO(done, st, bind_inputs(s, c, v->input_names, v->inputs, v->n_inputs, v->devices));
+  OX_TRY_TO(done, st,
+            bind_outputs(s, c, v->output_names, v->outputs, v->n_outputs, o ? o->output_memories : NULL, v->devices));
   OX_TRY_TO(done, st, take_context(s, c, &cx));
   st = ox_context_run(cx, &c->env, c->bound, &c->sink);
-  if (OX_UNLIKELY(devices) && !st) st = deliver_to_devices(s, c, output_names, n_outputs);
+  if (OX_UNLIKELY(v->devices) && !st) st = deliver_to_devices(s, c, v->output_names, v->n_outputs);
 done:
   if (!st)
-    deliver(s, c, output_names, outputs, n_outputs);
+    deliver(s, c, v->output_names, v->outputs, v->n_outputs);
   else
     for (uint32_t i = 0; i < s->model->graph->n_outputs; i++)
       if (!c->out_given[i]) ox_value_release(c->out[i]);
+  if (OX_UNLIKELY(st != NULL)) *out_others = has_idle(s);
   if (cx) give_context(s, cx);
-  if (OX_UNLIKELY(devices) && c->devices) ox_call_devices_end(c);
+  if (OX_UNLIKELY(v->devices) && c->devices) ox_call_devices_end(c);
   give_call(s, c);
-  if (st) st = ox_session_explain(s, refusals, st);
+  return st ? ox_session_explain(s, refusals, st) : NULL;
+}
+
+/* A device had no memory left. What is kept for other shapes is on it, too, and makes way as the host's does. */
+static bool lacked_device_memory(const ox_session *s, const ox_status *st) {
+  ox_code code = ox_status_code(st);
+  bool devices = false;
+  for (size_t i = 0; i < s->n_providers; i++) devices |= s->providers[i].api.n_memories > 0;
+  return devices && (code == OX_LIMIT || code == OX_OUT_OF_MEMORY);
+}
+
+ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *const *input_names,
+                          const ox_value *const *inputs, size_t n_inputs, const char *const *output_names,
+                          ox_value **outputs, size_t n_outputs) {
+  ox_run_opts o = {0};
+  bool others;
+  if (opts && opts->struct_size < offsetof(ox_run_opts, output_memories))
+    return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts: struct_size is %zu", opts->struct_size);
+  if (opts) memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
+  const run_values v = {input_names, inputs,  n_inputs,  output_names,
+                        outputs,     n_outputs, ox_run_has_devices(&o, inputs, n_inputs, outputs, n_outputs)};
+  if (OX_UNLIKELY(n_inputs > s->n_inputs && ox_session_overrides(s, input_names, inputs, n_inputs)))
+    OX_TRY(ox_session_sibling(s, &s));
+  ox_status *st = run_once(s, opts ? &o : NULL, &v, &others);
+  if (OX_UNLIKELY(st != NULL) && others && lacked_device_memory(s, st)) {
+    ox_status_free(st);
+    ox_session_trim(s);
+    st = run_once(s, opts ? &o : NULL, &v, &others);
+  }
   if (st && opts && opts->tag) st = ox_status_note(st, "run '%s'", opts->tag);
   return st;
 }

@@ -14,6 +14,9 @@ void ox_recycler_trim(ox_recycler *r); /* frees what is kept */
 
 /* An uninitialized tensor; its memory comes from |r| if some that fits is kept there. */
 OX_NODISCARD ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, size_t bytes, ox_value **out_value);
+/* The same, of numbers, in |m|. */
+OX_NODISCARD ox_status *ox_value_take_in(ox_recycler *r, ox_memory *m, uint32_t dtype, const ox_shape *shape,
+                                         size_t bytes, ox_value **out_value);
 /* A deep copy without an env. */
 OX_NODISCARD ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_value);
 

@@ -41,10 +41,15 @@ struct ox_recycler {
 
 /* ---- memory ---- */
 
+static void leave_memory(ox_value *v) {
+  ox_memory_give(v->memory, v->block, v->t.bytes);
+  ox_memory_release(v->memory);
+  v->memory = NULL, v->block = NULL;
+}
+
 static void destroy(ox_value *v) {
   if (v->release) v->release(v->ctx);
-  if (v->memory) ox_memory_give(v->memory, v->block, v->t.bytes);
-  ox_memory_release(v->memory);
+  if (v->memory) leave_memory(v);
   ox_delete(v->alloc, v->owned, v->capacity);
   ox_arena_deinit(&v->arena);
   ox_delete(v->alloc, v, ROOM_AT + v->room);
@@ -90,6 +95,7 @@ void ox_value_release(ox_value *v) {
     destroy(v);
     return;
   }
+  if (v->memory) leave_memory(v);
   pthread_mutex_lock(&r->lock);
   bool keep = !r->closed && r->n_kept < MOST_KEPT;
   if (keep) v->next = r->kept, r->kept = v, r->n_kept++;
@@ -161,6 +167,37 @@ ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, 
 failed:
   destroy(v);
   return st;
+}
+
+/* A kept value without memory of the host. */
+static ox_value *take_bare(ox_recycler *r) {
+  pthread_mutex_lock(&r->lock);
+  ox_value **at = &r->kept;
+  while (*at && (*at)->capacity) at = &(*at)->next;
+  ox_value *v = *at;
+  if (v) *at = v->next, r->n_kept--;
+  pthread_mutex_unlock(&r->lock);
+  return v;
+}
+
+/* The block comes from the arena of |m| and goes back there; what is kept is the value around it. */
+ox_status *ox_value_take_in(ox_recycler *r, ox_memory *m, uint32_t dtype, const ox_shape *shape, size_t bytes,
+                            ox_value **out_value) {
+  ox_value *v = take_bare(r);
+  *out_value = NULL;
+  if (!v) OX_TRY(make(r->alloc, 0, &v));
+  ox_status *st = ox_memory_take(m, bytes, &v->block);
+  if (st) {
+    destroy(v);
+    return st;
+  }
+  atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
+  v->t = (ox_tensor){.kind = OX_TENSOR, .dtype = dtype, .data = v->block, .bytes = bytes, .shape = *shape};
+  v->memory = ox_memory_retain(m);
+  atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
+  v->home = r;
+  *out_value = v;
+  return NULL;
 }
 
 /* ---- deep copies ---- */
