@@ -2,6 +2,8 @@
  * device/part.c - see part.h. */
 #include "plugins/device/part.h"
 
+#include <stdio.h>
+
 #include "plugins/device/shapes.h"
 
 ox_status *dev_part_init(dev_part *p, ox_ep *ep, const ox_graph_view *graph) {
@@ -26,11 +28,19 @@ void dev_part_deinit(dev_part *p) {
   ox_delete(p->ep->host.alloc, p->constants, p->n_values * sizeof *p->constants);
 }
 
+static ox_status *take_constant(dev_part *p, uint32_t value, size_t bytes, void **out_address) {
+  char text[224];
+  ox_status *st = dev_take(p->ep, bytes, out_address);
+  if (!st) return NULL;
+  snprintf(text, sizeof text, "constant '%.200s'", p->ep->host.value_name(p->graph, value));
+  return p->ep->host.status_note(st, text);
+}
+
 ox_status *dev_part_constant(dev_part *p, uint32_t value, void **out_address) {
   const ox_tensor *t = p->ep->host.value_const(p->graph, value);
   *out_address = p->constants[value];
   if (*out_address) return NULL;
-  DEV_TRY(dev_take(p->ep, t->bytes, out_address));
+  DEV_TRY(take_constant(p, value, t->bytes, out_address));
   ox_status *st =
       t->bytes ? dev_the_driver.copy(p->ep->device, NULL, *out_address, t->data, t->bytes, DEV_TO_DEVICE) : NULL;
   if (st)

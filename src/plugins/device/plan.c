@@ -160,10 +160,39 @@ ox_status *dev_refuse(const dev_plan *p, const char *text) {
 
 ox_status *dev_plan_note(const dev_plan *p, size_t node, ox_status *st) {
   const ox_ep_host *h = host_of(p);
+  const dev_node n = {.host = h, .graph = p->part->graph, .index = node};
+  const char *name = h->node_name(p->part->graph, node);
   char text[256];
   if (!st) return NULL;
-  snprintf(text, sizeof text, "node '%s' (%s)", h->node_name(p->part->graph, node), h->node_op(p->part->graph, node));
+  for (size_t i = 0; !*name && i < h->node_out_count(n.graph, node); i++) /* it is called like its first output */
+    if (dev_out(&n, i) != UINT32_MAX) name = h->value_name(n.graph, dev_out(&n, i));
+  snprintf(text, sizeof text, "node '%.180s' (%s)", name, dev_node_op(&n));
   return h->status_note(st, text);
+}
+
+/* The node that first touches |at|. */
+static size_t node_of(const dev_plan *p, const dev_place *at) {
+  const dev_step *s = p->steps;
+  for (uint32_t i = 0; s->next && i < at->first; i++) s = s->next;
+  return s->node;
+}
+
+static bool is_larger(const dev_place *at, const dev_place *than) {
+  return at->kind == DEV_PLACE_WORK && at->first <= at->last && (!than || at->bytes > than->bytes);
+}
+
+ox_status *dev_plan_note_largest(const dev_plan *p, ox_status *st) {
+  const ox_ep_host *h = host_of(p);
+  const dev_place *largest = NULL;
+  const char *name = "a temporary";
+  char text[320];
+  for (uint32_t v = 0; v < p->part->n_values; v++)
+    if (is_larger(&p->values[v], largest)) largest = &p->values[v], name = h->value_name(p->part->graph, v);
+  for (size_t t = 0; t < p->n_temps; t++)
+    if (is_larger(&p->temps[t], largest)) largest = &p->temps[t], name = "a temporary";
+  if (!st || !largest) return st;
+  snprintf(text, sizeof text, "the largest of its values is '%.200s' with %zu bytes", name, largest->bytes);
+  return dev_plan_note(p, node_of(p, largest), h->status_note(st, text));
 }
 
 /* Sizes of all values, as far as they have one: kernels count in int. */

@@ -68,6 +68,9 @@ OX_NODISCARD ox_status *dev_plan_put(const dev_plan *p, dev_queue *q, const ox_i
 /* "node 'x' (Conv): " before the text. */
 OX_NODISCARD ox_status *dev_plan_note(const dev_plan *p, size_t node, ox_status *st);
 
+/* What takes most of the stream's memory, before the text. */
+OX_NODISCARD ox_status *dev_plan_note_largest(const dev_plan *p, ox_status *st);
+
 /* lifetimes.c: offsets of what lies in the stream's memory, so that no two that live at a time overlap. */
 OX_NODISCARD ox_status *dev_lifetimes_assign(dev_plan *p);
 

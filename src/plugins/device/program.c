@@ -151,11 +151,12 @@ static ox_status *make_room(ox_ep *ep, dev_stream *s, size_t bytes) {
 /* Outputs without memory yet: the run takes it anew each time (|*out_moving|). */
 static ox_status *find_outputs(const ox_program *p, const dev_plan *plan, const ox_io *io, bool *out_moving) {
   for (uint32_t i = 0; i < p->part.n_out; i++) {
-    const ox_shape *shape = &plan->shapes[p->part.ep->host.io_value(p->part.graph, 1, i)];
-    if (io->out[i]->data || !plan->values[p->part.ep->host.io_value(p->part.graph, 1, i)].bytes) continue;
-    *out_moving |= p->part.lies[p->part.ep->host.io_value(p->part.graph, 1, i)] == DEV_ON_DEVICE;
-    if (!io->alloc_output(io, i, shape))
-      return dev_fail(&p->part.ep->host, OX_OUT_OF_MEMORY, "no memory for output %u of a part", i);
+    uint32_t v = p->part.ep->host.io_value(p->part.graph, 1, i);
+    if (io->out[i]->data || !plan->values[v].bytes) continue;
+    *out_moving |= p->part.lies[v] == DEV_ON_DEVICE;
+    if (!io->alloc_output(io, i, &plan->shapes[v]))
+      return dev_fail(&p->part.ep->host, OX_OUT_OF_MEMORY, "no memory for '%s', %zu bytes",
+                      p->part.ep->host.value_name(p->part.graph, v), plan->values[v].bytes);
   }
   return NULL;
 }
@@ -243,7 +244,7 @@ ox_status *dev_program_run(ox_program *p, const ox_io *io) {
   pthread_mutex_unlock(&p->lock);
   if (st) return st;
   bool moving = false;
-  st = make_room(p->part.ep, stream, k->plan->work_bytes);
+  st = dev_plan_note_largest(k->plan, make_room(p->part.ep, stream, k->plan->work_bytes));
   if (!st) st = find_outputs(p, k->plan, io, &moving);
   if (!st) st = write_contents(p, k->plan, io);
   if (!st) st = put(p, k->plan, f, io, moving);
