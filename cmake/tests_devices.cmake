@@ -121,3 +121,21 @@ if(TARGET onyx_cuda)
     add_dependencies(test.plugins.device.${name} onyx_cuda cuda_standin)
   endforeach()
 endif()
+
+# Values on the devices of both, and who counts what is copied. OpenCL's counter stands before OpenCL in this program.
+set(binding test.plugins.device.binding)
+if(TARGET onyx_opencl)
+  add_library(opencl_counts SHARED tests/plugins/device/opencl_counts.c)
+  set_target_properties(opencl_counts PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_options(opencl_counts PRIVATE LINKER:--no-as-needed) # whose functions it asks for by name
+  target_link_libraries(opencl_counts PRIVATE onyx_options PkgConfig::ONYX_OPENCL ${CMAKE_DL_LIBS})
+  target_link_options(${binding} PRIVATE LINKER:--no-as-needed)
+  target_link_libraries(${binding} PRIVATE opencl_counts)
+  target_compile_definitions(${binding} PRIVATE OPENCL_PLUGIN="$<TARGET_FILE:onyx_opencl>"
+    OPENCL_COUNTS="$<TARGET_FILE:opencl_counts>")
+  add_dependencies(${binding} onyx_opencl)
+endif()
+if(TARGET onyx_cuda)
+  target_compile_definitions(${binding} PRIVATE CUDA_PLUGIN="$<TARGET_FILE:onyx_cuda>" CUDA_STANDIN="${standin}")
+  add_dependencies(${binding} onyx_cuda cuda_standin)
+endif()

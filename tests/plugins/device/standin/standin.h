@@ -22,6 +22,10 @@ STANDIN_API long standin_calls(void);                    /* since one of the two
 STANDIN_API void standin_idle(int idle);                 /* the libraries compute nothing, for tests of what fails */
 STANDIN_API long standin_live(void);          /* objects that nobody has released */
 STANDIN_API void standin_limit(size_t bytes); /* of device memory */
+STANDIN_API long standin_allocations(void);   /* of device memory, since it was last asked */
+/* Copies of the host's bytes (0: to the device, 1: back) and within the device (2), those of graphs too, since it was
+ * last asked for these. */
+STANDIN_API long standin_copies(int way);
 STANDIN_API void standin_lose(int code);      /* every call from now on fails so, and no work is done; 0: found again */
 STANDIN_API void standin_sm(int sm);          /* 90: compute capability 9.0; the compiler knows up to 90 */
 STANDIN_API int standin_depth(void);          /* contexts that the calling thread has pushed and not popped */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/device/standin/standin_memory.c - memory of the device and pinned memory of the host. */
 #define _GNU_SOURCE
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +17,9 @@ typedef struct block {
 
 static block *blocks, *pinned;
 static size_t used, limit = (size_t)4 << 30;
+static atomic_long allocations;
+
+long standin_allocations(void) { return atomic_exchange(&allocations, 0); }
 
 void standin_limit(size_t bytes) { limit = bytes; }
 
@@ -44,6 +48,7 @@ int cuMemAlloc_v2(cu_address *address, size_t bytes) {
   int code = standin_gate(true);
   if (!code && !bytes) code = INVALID_VALUE;
   if (code) return code;
+  atomic_fetch_add(&allocations, 1);
   pthread_mutex_lock(&standin_lock);
   block *b = calloc(1, sizeof *b);
   b->bytes = bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/device/standin/standin_stream.c - streams, events, graphs: who does the work, and in which order. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,12 @@ static int launch(const standin_op *op) {
   return OK;
 }
 
+static atomic_long copies[3]; /* as standin_copies counts them */
+
+long standin_copies(int way) { return atomic_exchange(&copies[way], 0); }
+
 static int copy(const standin_op *op) {
+  atomic_fetch_add(&copies[op->kind == OP_TO_DEVICE ? 0 : op->kind == OP_TO_HOST ? 1 : 2], 1);
   char *to = op->kind == OP_TO_HOST ? op->host : standin_at(op->to, op->bytes);
   const char *from = op->kind == OP_TO_DEVICE ? op->host : standin_at(op->from, op->bytes);
   if (!to || !from) return ILLEGAL_ADDRESS;
