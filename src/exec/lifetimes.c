@@ -184,7 +184,8 @@ ox_status *ox_lifetimes_name_largest(const ox_context *c, uint32_t memory, ox_st
   }
   if (!st || !largest) return st;
   const ox_graph_value *value = &c->plan->graph->values[largest - c->slots];
-  st = ox_status_note(st, "the largest value is '%s' with %zu bytes", value->name, largest->t.bytes);
+  st = ox_status_note(st, "the largest value is '%s' with %zu bytes",
+                      ox_transfer_name(c->plan->graph, (ox_id)(largest - c->slots)), largest->t.bytes);
   for (uint32_t i = 0; i < c->n_steps; i++)
     if (c->steps[i].unit->node == value->producer) return ox_unit_note(st, c->plan, c->steps[i].unit);
   return st;

@@ -12,6 +12,16 @@
 
 bool ox_node_is_copy(const ox_node *n) { return strcmp(n->op, OX_COPY_OP) == 0 && strcmp(n->domain, "ai.onyx") == 0; }
 
+const char *ox_transfer_name(const ox_graph *g, ox_id v) {
+  while (g->values[v].producer != OX_NONE && ox_node_is_copy(ox_graph_node(g, g->values[v].producer)))
+    v = ox_graph_node(g, g->values[v].producer)->in[0];
+  for (uint32_t i = 0; i < g->values[v].n_uses; i++) { /* an output of the graph left its name to the host's copy */
+    const ox_node *n = ox_graph_node(g, g->values[v].uses[i].node);
+    if (ox_node_is_copy(n) && g->values[n->out[0]].is_output) return g->values[n->out[0]].name;
+  }
+  return g->values[v].name;
+}
+
 typedef struct {
   ox_graph *g;
   const ox_provider *providers;

@@ -17,6 +17,9 @@ static inline uint32_t ox_memory_of(uint16_t owner, uint32_t memory) {
 static inline uint16_t ox_memory_owner(uint32_t id) { return (uint16_t)(id >> 8); }
 static inline uint32_t ox_memory_index(uint32_t id) { return id & 0xff; }
 
+/* What the model calls value |v| or, of a copy, what it is a copy of. */
+const char *ox_transfer_name(const ox_graph *g, ox_id v);
+
 /* The host can read what lies there. */
 bool ox_host_reads(const ox_provider *providers, uint32_t memory);
 

@@ -269,8 +269,8 @@ static void test_limits_name_what_did_not_fit(void **state) {
     int64_t rows;
     const char *named[3]; /* parts of the message; NULL: it fits */
   } table[] = {{wide, "1000000", 16, {NULL}},
-               {wide, "100000", 4, {"'m", "131072 bytes", "the limit is 100000"}},
-               {wide, "1000000", 256, {"'h", "524288 bytes", "the limit is 1000000"}},
+               {wide, "100000", 4, {"'m'", "131072 bytes", "the limit is 100000"}},
+               {wide, "1000000", 256, {"'h'", "524288 bytes", "the limit is 1000000"}},
                {heavy, "512", 1, {"constant 'w'", "wanted 256 bytes", "the limit is 512"}}};
   (void)state;
   for (size_t d = 0; d < OX_COUNT(devices); d++)
