@@ -196,7 +196,8 @@ static ox_status *prepare_at(ox_kernel_ctx *c, const ox_conv_quant_in *in) {
   OX_TRY(check_counts(c, in, y.dim[1]));
   OX_TRY(ox_conv_geom_make(c, &ca, &x, &c->in[in->w]->shape, &y, &g));
   p->channels = x.dim[1], p->out_channels = y.dim[1], p->pixels = g.out[0] * g.out[1] * g.out[2];
-  p->is_direct = s->fixed && ox_qconv_plan_init(&p->direct, &g, c->isa, c->in[in->x]->dtype == OX_I8, p->last);
+  p->is_direct =
+      s->fixed && ox_qconv_plan_init(&p->direct, &g, c->isa, c->in[in->x]->dtype == OX_I8, p->last, s->twice);
   if (p->is_direct) return prepare_direct(c, p);
   if (!ox_conv_i8_plan_init(&p->plan, &g, c->isa)) return ox_fail(OX_LIMIT, "convolution: too large");
   return prepare_gathered(c, p, &x);

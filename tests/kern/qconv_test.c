@@ -58,6 +58,8 @@ typedef struct problem {
   float x_scale, y_scale;
   int x_zero, y_zero, least;
   bool small;    /* scales below 1 */
+  int zero;      /* weights have zero points: 1: one, 2: one for each output channel */
+  uint8_t w_zero[128];
   bool residual; /* then y_zero and least are those of the sum */
   int conv_zero, z_zero;
   float z_scale, sum_scale;
@@ -84,6 +86,8 @@ static void fill(problem *p) {
   p->w_scale = malloc((size_t)p->out_channels * 4), p->b = malloc((size_t)p->out_channels * 4);
   for (size_t i = 0; i < nx; i++) p->x[i] = byte();
   for (size_t i = 0; i < nw; i++) p->w[i] = byte();
+  for (size_t i = 0; i < sizeof p->w_zero; i++) /* u8: 1 to 254; s8: -127 to 126 */
+    p->w_zero[i] = (uint8_t)((p->zero ? (i * 37 + 9) % 254 + 1 : 128) ^ (p->w_signed ? 128 : 0));
   size_t ny = (size_t)(s->batch * p->pixels * p->out_channels);
   p->z = malloc(ny);
   for (size_t i = 0; i < ny; i++) p->z[i] = byte();
@@ -108,7 +112,8 @@ static int want_at(const problem *p, int64_t n, int64_t pixel, int64_t o) {
       int64_t x = p->x_last ? (n * p->in_pixels + from) * p->channels + channel
                             : (n * p->channels + channel) * p->in_pixels + from;
       int a = value(p->x[x], p->x_signed) - p->x_zero;
-      int w = value(p->w[(o * g->ic + i) * p->n_taps + t], p->w_signed) - (p->w_signed ? 0 : 128);
+      int w = value(p->w[(o * g->ic + i) * p->n_taps + t], p->w_signed) -
+              value(p->w_zero[p->zero == 2 ? o : 0], p->w_signed);
       sum += (uint32_t)(a * w);
     }
   }
@@ -128,12 +133,15 @@ static int want_at(const problem *p, int64_t n, int64_t pixel, int64_t o) {
 static void check_problem(const ox_qconv_variant *v, problem *p) {
   fill(p);
   ox_qconv_plan plan;
-  if (!ox_qconv_plan_init(&plan, &p->g, v->needs, p->x_signed, p->x_last)) fail_msg("%s: not planned", p->s->name);
+  if (!ox_qconv_plan_init(&plan, &p->g, v->needs, p->x_signed, p->x_last, p->zero))
+    fail_msg("%s: not planned", p->s->name);
   assert_ptr_equal(plan.v, v);
   plan.segment = malloc(plan.table_bytes);
   ox_qconv_plan_tables(&plan);
   ox_qconv_weights w = {.w = p->w,
                         .flip = p->w_signed ? 0 : 128,
+                        .zero = p->zero ? p->w_zero : NULL,
+                        .zero_step = p->zero == 2,
                         .x_zero = p->x_zero + (p->x_signed ? 128 : 0),
                         .bias = p->bias ? p->b : NULL,
                         .w_scale = p->w_scale,
@@ -176,7 +184,7 @@ static void check_variant(void **state) {
   const ox_qconv_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
   for (size_t i = 0; i < OX_COUNT(shapes); i++)
-    for (unsigned f = 0; f < 16; f++) {
+    for (unsigned f = 0; f < 48; f++) {
       bool y_signed = (f + i) & 1;
       problem p = {.s = &shapes[i],
                    .x_signed = f & 1,
@@ -188,12 +196,13 @@ static void check_variant(void **state) {
                    .x_scale = 0.02f,
                    .y_scale = 0.07f,
                    .small = f % 5 == 0,
+                   .zero = (int)f / 16,
                    .residual = f & 8,
                    .conv_zero = y_signed ? -5 : 120,
                    .z_zero = y_signed ? 4 : 130,
                    .z_scale = f & 2 ? 0.07f : 0.05f, /* equal ones give quotients in the middle of two integers */
                    .sum_scale = f & 2 ? 0.14f : 0.11f,
-                   .x_zero = f & 1 ? (int)f - 128 : 255 - (int)f,
+                   .x_zero = f & 1 ? (int)f % 16 - 128 : 255 - (int)f % 16,
                    .y_zero = y_signed ? -3 : 100,
                    .least = y_signed ? (f & 2 ? -3 : -128)
                             : f & 2  ? 100
@@ -228,13 +237,17 @@ static void check_finish(void **state) {
   }
 }
 
-/* What a copy would make far larger is left to others. */
+/* What a copy would make far larger is left to others, and wide ones that would take twice as long. */
 static void test_far_apart(void **state) {
   (void)state;
+  static const int64_t at[3] = {0, 1, 2};
+  ox_conv_geom wide = {1, 1, 64, 64, {1, 1, 8}, {1, 1, 6}, {1, 1, 1}, {1, 1, 3}, {at, at, at}};
   static const int64_t tap[1] = {-1000000}, none[1] = {0};
   ox_conv_geom g = {1, 1, 4, 4, {1, 1, 1}, {1, 1, 3}, {1, 1, 1000000}, {1, 1, 1}, {none, none, tap}};
   ox_qconv_plan p;
-  assert_false(ox_qconv_plan_init(&p, &g, 0, false, true));
+  assert_false(ox_qconv_plan_init(&p, &g, 0, false, true, false));
+  assert_true(ox_qconv_plan_init(&p, &wide, OX_VNNI, false, true, false));
+  assert_false(ox_qconv_plan_init(&p, &wide, OX_VNNI, false, true, true));
 }
 
 /* Each instruction set that was built gets its own. */

@@ -188,6 +188,9 @@ static const struct linear_row {
     {"asymmetric depthwise", true, true, -7, {2, 1}, 1},
     {"far apart", false, true, 0, {400, 400}, 400},
     {"far apart, depthwise", true, true, 0, {400, 400}, 400},
+    {"asymmetric, far apart", true, true, 31, {400, 400}, 400},
+    {"weights of 255", false, true, -128, {2, 1}, 1},
+    {"weights of 255, depthwise", true, true, -128, {2, 1}, 1},
 };
 
 static void linear_input(one_node *n, bool constant, uint32_t dtype, const void *value) {

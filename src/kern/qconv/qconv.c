@@ -10,8 +10,18 @@
 #include "kern/variants.h"
 
 /* TILE_MACS: some 5 us; STORE_K: what rounding and storing a sum costs, in multiply-adds; COPY_BYTES: of a tile of the
- * copy; LANE_OUTPUTS: of a tile of 3x3 windows of single channels. */
-enum { TILE_MACS = 1 << 21, STORE_K = 64, COPY_BYTES = 1 << 15, LANE_OUTPUTS = 1 << 16, MAX_FOLD = 4, SLACK = 64 };
+ * copy; LANE_OUTPUTS: of a tile of 3x3 windows of single channels; TWICE, of one tap TWICE_1: from so
+ * many weights a tap on, two products take longer than one whose rows are copied. */
+enum {
+  TILE_MACS = 1 << 21,
+  STORE_K = 64,
+  COPY_BYTES = 1 << 15,
+  LANE_OUTPUTS = 1 << 16,
+  MAX_FOLD = 4,
+  SLACK = 64,
+  TWICE_1 = 1 << 14,
+  TWICE = 1 << 11
+};
 
 OX_VARIANTS_SELECT_OF(OX_EACH_ISA_I8, ox_qconv_variant, ox_qconv__, ox_qconv_select)
 OX_VARIANTS_LIST_OF(OX_EACH_ISA_I8, ox_qconv_variant, ox_qconv__, ox_qconv_variants)
@@ -90,18 +100,19 @@ static void plan_lanes(ox_qconv_plan *p) {
   p->n_tiles[p->n_stages++] = p->strips > 1 ? p->rows * p->strips : OX_CEIL_DIV(p->rows, p->tile_strips);
 }
 
-bool ox_qconv_plan_init(ox_qconv_plan *p, const ox_conv_geom *g, ox_isa have, bool x_signed, bool x_last) {
+bool ox_qconv_plan_init(ox_qconv_plan *p, const ox_conv_geom *g, ox_isa have, bool x_signed, bool x_last, bool twice) {
   memset(p, 0, sizeof *p);
   p->g = *g, p->v = ox_qconv_select(have), p->have = have;
-  p->x_signed = x_signed, p->x_last = x_last;
+  p->x_signed = x_signed, p->x_last = x_last, p->twice = twice;
   p->depthwise = ox_qconv_is_depthwise(g->ic, g->oc);
   p->channels = g->groups * g->ic, p->out_channels = g->groups * g->oc;
   int64_t taps = ox_conv_taps(g), pixels = g->batch * g->out[0] * g->out[1] * g->out[2];
   if (!pixels || !p->channels || !p->out_channels || !taps) return false;
   if (!p->depthwise && ox_gemm_i8_select(have)->begin) return false; /* the matrix unit gathers */
+  if (!p->depthwise && twice && g->ic * g->oc >= (taps == 1 ? TWICE_1 : TWICE)) return false;
   bool inside = plan_extents(p);
   int64_t bytes = taps_per_segment(g) * g->ic;
-  p->n_segments = p->depthwise ? OX_ROUND_UP(taps, 4) : taps / taps_per_segment(g);
+  p->n_segments = p->depthwise ? OX_ROUND_UP(taps << twice, 4) : taps / taps_per_segment(g) << twice;
   p->quads = OX_CEIL_DIV(bytes, 4);
   p->table_bytes = (size_t)p->n_segments * sizeof *p->segment;
   p->in_place = inside && x_last && !x_signed && !p->depthwise && bytes % 4 == 0;
@@ -126,6 +137,7 @@ void ox_qconv_plan_tables(ox_qconv_plan *p) {
         p->segment[n++] =
             ((g->tap[0][i] - p->lo[0]) * p->extent[1] + g->tap[1][j] - p->lo[1]) * (ptrdiff_t)p->row_bytes +
             (g->tap[2][k] - p->lo[2]) * p->channels;
+  for (int64_t once = n; p->twice && n < 2 * once; n++) p->segment[n] = p->segment[n - once];
   for (; n < p->n_segments; n++) p->segment[n] = p->segment[0]; /* of no weight */
 }
 

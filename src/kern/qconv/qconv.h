@@ -2,9 +2,10 @@
  * kern/qconv/qconv.h - convolution of bytes to bytes, channels last, straight from the image: what QLinearConv with
  * constant parameters comes down to. Exact 32-bit sums, the same bits on every instruction set (docs/conv.md).
  *
- * Inside, X is unsigned and W signed, zero point 0: s8 X gets 128 added when it is copied, u8 W loses its zero point of
- * 128 when it is packed. So sum (x - zx) w = sum x w - zx * sum w, whose second term is in the bias: padding is just
- * pixels of zx. Where X needs padding, or 128, or lies channels first, a first stage copies it into an image. */
+ * Inside, X is unsigned and W signed, zero point 0: s8 X gets 128 added when it is copied, W loses its zero points when
+ * it is packed. If that leaves no bytes, W is the sum of two that are, and each pixel is multiplied twice. So sum (x -
+ * zx) w = sum x w - zx * sum w, whose second term is in the bias: padding is just pixels of zx. Where X needs padding,
+ * or 128, or lies channels first, a first stage copies it into an image. */
 #ifndef OX_KERN_QCONV_QCONV_H
 #define OX_KERN_QCONV_QCONV_H
 
@@ -81,14 +82,14 @@ typedef struct ox_qconv_plan {
   ox_conv_geom g;
   const ox_qconv_variant *v;
   ox_isa have;
-  bool depthwise, x_signed, x_last, in_place;
+  bool depthwise, x_signed, x_last, in_place, twice;
   int64_t channels, out_channels; /* of all groups */
   /* the image: X itself, or a copy */
   int64_t lo[OX_CONV_AXES], extent[OX_CONV_AXES]; /* the coordinate it begins with, and how long it is */
   int64_t image_rows, rows_per_tile;              /* of all images; of a tile of stage 0 */
   size_t row_bytes, image_bytes;
   /* taps */
-  int64_t n_segments, quads;
+  int64_t n_segments, quads; /* |twice|: first all of one half of W, then of the other */
   ptrdiff_t *segment; /* from the caller; depthwise: taps, in fours */
   /* outputs */
   int64_t rows, width;    /* a row of outputs lies together, as do the pixels under it */
@@ -115,15 +116,17 @@ typedef struct ox_qconv_args {
 /* One output channel a group, of one input channel. */
 static inline bool ox_qconv_is_depthwise(int64_t ic, int64_t oc) { return ic == 1 && oc == 1; }
 /* False: another form serves better. p->segment is the caller's to give, p->table_bytes, before ox_qconv_plan_tables.
- */
-bool ox_qconv_plan_init(ox_qconv_plan *p, const ox_conv_geom *g, ox_isa have, bool x_signed, bool x_last);
+ * |twice|: W less its zero points has values beyond a byte, but none of 255. */
+bool ox_qconv_plan_init(ox_qconv_plan *p, const ox_conv_geom *g, ox_isa have, bool x_signed, bool x_last, bool twice);
 void ox_qconv_plan_tables(ox_qconv_plan *p);
 void ox_qconv_run(const ox_qconv_plan *p, const ox_qconv_args *a, uint32_t stage, int64_t begin, int64_t end);
 
 /* ---- weights ---- */
 typedef struct ox_qconv_weights {
   const uint8_t *w;    /* [groups x oc][ic][taps] */
-  uint8_t flip;        /* 128: W is unsigned, with that zero point */
+  uint8_t flip;        /* 128: W is unsigned */
+  const uint8_t *zero; /* of W, its type: one for each output channel, or, of step 0, one for all; NULL: |flip| */
+  int64_t zero_step;
   int32_t x_zero;      /* that of X, with the 128 of s8 */
   const void *bias;    /* int32 for each output channel, at any address; NULL: none */
   const void *w_scale; /* floats at any address: one for each output channel, or, of step 0, one for all */

@@ -24,29 +24,44 @@ size_t ox_qconv_weight_scratch(const ox_qconv_plan *p) {
   return (size_t)(columns(p) * (depth(p) + 4) + p->g.ic * taps_of(p));
 }
 
+/* n weights of output channel |o|, from |from| on, less their zero point: what a byte holds of them, or, |half| 1, the
+ * rest. */
+static void weights_at(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, int64_t from, int64_t n, int half,
+                       uint8_t *to) {
+  const uint8_t *s = w->w + from;
+  if (!w->zero) {
+    p->v->copy(to, s, (size_t)n, w->flip);
+    return;
+  }
+  uint8_t sign = w->flip ^ 128; /* makes signed bytes unsigned, with 128 more */
+  int zero = w->zero[o * w->zero_step] ^ sign;
+  for (int64_t i = 0; i < n; i++) {
+    int all = (s[i] ^ sign) - zero, first = OX_MIN(OX_MAX(all, -128), 127);
+    to[i] = (uint8_t)(half ? all - first : first);
+  }
+}
+
 /* One output channel: from [ic][taps] to segments of [taps][ic], each padded to whole quads. */
 static void pack_row(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, uint8_t *to, uint8_t *plain) {
-  int64_t taps = taps_of(p), ic = p->g.ic, each = taps / p->n_segments, pitch = p->quads * 4;
-  const uint8_t *from = w->w + (size_t)(o * ic * taps);
+  int64_t taps = taps_of(p), ic = p->g.ic, n = p->n_segments >> p->twice, each = taps / n, pitch = p->quads * 4;
   ox_transpose_fn turn = ox_transpose_select(1, p->have);
-  if (w->flip) {
-    p->v->copy(plain, from, (size_t)(ic * taps), w->flip);
-    from = plain;
-  }
   memset(to, 0, (size_t)depth(p));
-  if (taps == 1)
-    memcpy(to, from, (size_t)ic);
-  else if (pitch == each * ic)
-    turn((const char *)from, taps, (char *)to, ic, ic, taps);
-  else
-    for (int64_t s = 0; s < p->n_segments; s++)
-      turn((const char *)from + s * each, taps, (char *)to + s * pitch, ic, ic, each);
+  for (int half = 0; half <= p->twice; half++, to += n * pitch) {
+    weights_at(p, w, o, o * ic * taps, ic * taps, half, plain);
+    if (taps == 1)
+      memcpy(to, plain, (size_t)ic);
+    else if (pitch == each * ic)
+      turn((const char *)plain, taps, (char *)to, ic, ic, taps);
+    else
+      for (int64_t s = 0; s < n; s++) turn((const char *)plain + s * each, taps, (char *)to + s * pitch, ic, ic, each);
+  }
 }
 
 /* The taps of one channel, padded. */
 static void pack_lane(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, uint8_t *to) {
   int64_t taps = taps_of(p);
-  for (int64_t t = 0; t < p->n_segments; t++) to[t] = t < taps ? w->w[o * taps + t] ^ w->flip : 0;
+  memset(to, 0, (size_t)p->n_segments);
+  for (int half = 0; half <= p->twice; half++, to += taps) weights_at(p, w, o, o * taps, taps, half, to);
 }
 
 /* The output channel in column |i| of panel |unit|; -1: none. */

@@ -21,6 +21,23 @@ static bool symmetric(const ox_tensor *w, const ox_tensor *zero) {
   return n > 0;
 }
 
+/* W less |zero|; false: it cannot be the sum of two bytes. */
+static bool beyond_bytes(const ox_tensor *w, const ox_tensor *zero, bool *twice) {
+  int64_t oc = w->shape.dim[0], n = ox_shape_count(&w->shape) / oc, step = ox_shape_count(&zero->shape) > 1;
+  uint8_t sign = w->dtype == OX_I8 ? 128 : 0;
+  int low = 0, high = 0;
+  if (step && ox_shape_count(&zero->shape) != oc) return false;
+  for (int64_t o = 0; o < oc; o++) {
+    const uint8_t *s = (const uint8_t *)w->data + o * n;
+    uint8_t least = 255, most = 0, z = ((const uint8_t *)zero->data)[o * step] ^ sign;
+    for (int64_t i = 0; i < n; i++)
+      least = OX_MIN(least, (uint8_t)(s[i] ^ sign)), most = OX_MAX(most, (uint8_t)(s[i] ^ sign));
+    low = OX_MIN(low, least - z), high = OX_MAX(high, most - z);
+  }
+  *twice = low < -128 || high > 127;
+  return high < 255;
+}
+
 ox_status *ox_conv_quant_load(ox_load_ctx *c, const ox_conv_quant_in *in, int64_t group) {
   const ox_tensor *w = constant(c, in->w);
   ox_conv_quant_state *s = c->state = OX_LOAD_NEW(c, ox_conv_quant_state);
@@ -28,9 +45,11 @@ ox_status *ox_conv_quant_load(ox_load_ctx *c, const ox_conv_quant_in *in, int64_
   if (!w || w->shape.rank < 3 || group < 1 || w->shape.dim[0] % group || !ox_shape_count(&w->shape)) return NULL;
   int64_t oc = w->shape.dim[0] / group, ic = w->shape.dim[1], taps = ox_shape_span(&w->shape, 2, w->shape.rank);
   const uint32_t all[] = {in->x_zero, in->w_zero, in->x_scale, in->w_scale, in->y_scale, in->y_zero};
-  s->fixed = (omitted(c, in->w_zero) || constant(c, in->w_zero)) && symmetric(w, constant(c, in->w_zero));
+  const ox_tensor *zero = constant(c, in->w_zero);
+  s->fixed = omitted(c, in->bias) || constant(c, in->bias);
   for (size_t i = 0; i < OX_COUNT(all); i++) s->fixed &= constant(c, all[i]) != NULL;
-  s->fixed &= omitted(c, in->bias) || constant(c, in->bias);
+  s->less = s->fixed && !symmetric(w, zero);
+  if (s->less) s->fixed = ox_shape_count(&zero->shape) > 0 && beyond_bytes(w, zero, &s->twice);
   /* without direct ones, a depthwise convolution reads W as it is: its zero points may come late */
   s->packs = s->fixed || !ox_conv_i8_is_depthwise(ic, oc, taps);
   if (s->packs) c->consumed |= 1u << in->w;
@@ -49,6 +68,7 @@ typedef struct packing {
   const ox_qconv_plan *direct;
   ox_qconv_weights weights;
   const ox_conv_i8_plan *plan;
+  const ox_tensor *w_zero; /* of a depthwise one; NULL: none */
   uint32_t w;
 } packing;
 
@@ -62,9 +82,12 @@ static void pack_direct(const ox_pack *p, const ox_tensor *const *in, void *to, 
 
 ox_status *ox_conv_quant_pack_direct(ox_kernel_ctx *c, const ox_conv_quant_in *in, const ox_qconv_plan *plan,
                                      const void **out) {
+  const ox_conv_quant_state *s = c->state;
   packing k = {.direct = plan, .w = in->w};
   int32_t flip = c->in[in->x]->dtype == OX_I8 ? 128 : 0;
   k.weights = (ox_qconv_weights){.flip = c->in[in->w]->dtype == OX_I8 ? 0 : 128,
+                                 .zero = s->less ? c->in[in->w_zero]->data : NULL,
+                                 .zero_step = s->less && ox_shape_count(&c->in[in->w_zero]->shape) > 1,
                                  .x_zero = ox_conv_quant_zero(c, in->x_zero, 0) + flip,
                                  .bias = ox_ctx_has(c, in->bias) ? c->in[in->bias]->data : NULL,
                                  .w_scale = c->in[in->w_scale]->data,
@@ -98,17 +121,16 @@ static void pack_product(const ox_pack *p, const ox_tensor *const *in, void *to,
 
 static void pack_depthwise(const ox_pack *p, const ox_tensor *const *in, void *to, int64_t begin, int64_t end,
                            void *scratch) {
-  static const uint8_t middle = 128;
   const packing *k = p->arg;
-  const ox_tensor *w = in[k->w];
-  bool is_signed = w->dtype == OX_I8;
+  const ox_tensor *w = in[k->w], *zero = k->w_zero;
   (void)begin, (void)end, (void)scratch;
-  ox_conv_i8_pack_depthwise(w->data, is_signed, k->plan->g.groups, k->plan->taps, is_signed ? NULL : &middle, 0, to);
+  ox_conv_i8_pack_depthwise(w->data, w->dtype == OX_I8, k->plan->g.groups, k->plan->taps, zero ? zero->data : NULL,
+                            zero && ox_shape_count(&zero->shape) > 1, to);
 }
 
 ox_status *ox_conv_quant_pack(ox_kernel_ctx *c, const ox_conv_quant_in *in, const ox_conv_i8_plan *plan,
                               const void **out) {
-  const packing k = {.plan = plan, .w = in->w};
+  const packing k = {.plan = plan, .w_zero = ox_ctx_has(c, in->w_zero) ? c->in[in->w_zero] : NULL, .w = in->w};
   const ox_conv_geom *g = &plan->g;
   ox_pack p = {.struct_size = sizeof p, .inputs = (uint64_t)1 << in->w, .arg = &k};
   bool ok;

@@ -18,7 +18,9 @@ enum { OX_CONV_QUANT_ABSENT = 99 };
 /* What is constant. */
 typedef struct ox_conv_quant_state {
   bool packs; /* W, which is consumed */
-  bool fixed; /* all that ox_qconv_pack needs, and W is signed, or is so with 128 less */
+  bool fixed; /* all that ox_qconv_pack needs */
+  bool less;  /* W's zero points do more than turn u8 into s8 */
+  bool twice; /* so that not all of W are bytes without them */
 } ox_conv_quant_state;
 
 OX_NODISCARD ox_status *ox_conv_quant_load(ox_load_ctx *c, const ox_conv_quant_in *in, int64_t group);
