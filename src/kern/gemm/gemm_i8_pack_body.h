@@ -56,15 +56,22 @@ int32_t GEMM_ROW(const uint8_t *a, uint8_t flip, size_t k, size_t kp, uint8_t *t
   const vi32 ones = vi32_splat(0x01010101), flips = vi32_splat(flip ? -0x7f7f7f80 : 0);
   vi32 total = vi32_zero();
   size_t i = 0;
-  uint32_t rest = 0, sum;
   for (; i + 4 * L <= k; i += 4 * L) {
     vi32 x = vi32_xor(vi32_load((const int32_t *)(const void *)(a + i)), flips);
     vi32_store((int32_t *)(void *)(to + i), x);
     total = vi32_dot_u8s8(total, x, ones);
   }
-  for (; i < k; i++) to[i] = a[i] ^ flip, rest += to[i];
-  memset(to + k, 0, kp - k);
-  int32_t lanes = vi32_sum(total);
-  memcpy(&sum, &lanes, 4), sum += rest, memcpy(&lanes, &sum, 4);
-  return lanes;
+  if (i < k) { /* what is left, with zeros behind it */
+    uint8_t rest[4 * L];
+    memset(rest, flip, sizeof rest);
+    memcpy(rest, a + i, k - i);
+    vi32 x = vi32_xor(vi32_load((const int32_t *)(const void *)rest), flips);
+    total = vi32_dot_u8s8(total, x, ones);
+    vi32_store((int32_t *)(void *)rest, x);
+    size_t n = kp - i < sizeof rest ? kp - i : sizeof rest;
+    memcpy(to + i, rest, n);
+    i += n;
+  }
+  memset(to + i, 0, kp - i);
+  return vi32_sum(total);
 }
