@@ -55,6 +55,7 @@ from .devices import (
     get_compatibility_info_from_model,
     get_compatibility_info_from_model_bytes,
     get_model_compatibility_for_ep_devices,
+    memory_stats,
 )
 from .enums import (
     ArenaExtendStrategy,

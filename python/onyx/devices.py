@@ -140,6 +140,12 @@ def create_and_register_allocator_v2(provider_type, memory_info, provider_option
     _onyx._register_allocator(provider_type, memory_info, options, arena_cfg._settings() if arena_cfg else {})
 
 
+def memory_stats(device_type="cuda", device_id=0):
+    """Statistics of the arena that all sessions' values on a device come from: a dict with ONNX Runtime's keys ("InUse",
+    "TotalAllocated", "MaxInUse", "NumAllocs" ...), in bytes. RuntimeError if no provider serves the device."""
+    return _onyx._allocator_stats(device_of(device_type, device_id)._memory_info(), None)
+
+
 def get_model_compatibility_for_ep_devices(ep_devices, compatibility_info):
     """Whether a compiled model whose metadata says |compatibility_info| fits the devices."""
     return OrtCompiledModelCompatibility(_onyx._compatibility(ep_devices, compatibility_info))

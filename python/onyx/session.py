@@ -5,6 +5,7 @@ import os
 
 from . import _onyx
 from .binding import IOBinding
+from .devices import device_of
 from .inspection import Plan, Profile
 from .options import SessionOptions, _add_provider
 from .providers import normalize
@@ -198,14 +199,29 @@ class InferenceSession(_onyx.Session):
         iobinding._run(run_options)
 
     def run_with_ortvaluevector(self, run_options, feed_names, feeds, fetch_names, fetches, fetch_devices=None):
-        """Runs from OrtValues to |fetches|, an OrtValueVector that is extended."""
-        fetches.extend(self.run_with_ort_values(fetch_names, dict(zip(feed_names, feeds)), run_options))
+        """Runs from OrtValues to |fetches|, an OrtValueVector that is extended. |fetch_devices|: an OrtDevice per
+        output on which it is to lie; None: all on the host."""
+        if not fetch_devices:
+            fetches.extend(self.run_with_ort_values(fetch_names, dict(zip(feed_names, feeds)), run_options))
+            return
+        binding = self.io_binding()
+        for name, value in zip(feed_names, feeds):
+            binding.bind_ortvalue_input(name, value)
+        for name, device in zip(fetch_names, fetch_devices):
+            binding.bind_output(name, device)
+        self.run_with_iobinding(binding, run_options)
+        fetches.extend(binding.get_outputs())
 
     def create_ortvalue_from_shape_and_type(self, shape, element_type, device_type="cpu", device_id=0, vendor_id=-1):
         """OrtValue.ortvalue_from_shape_and_type."""
         return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type, device_id, vendor_id)
 
     # ---- what Onyx knows more ----
+
+    def memory_stats(self, device_type="cuda", device_id=0):
+        """As onyx.memory_stats, with what this session has taken on the device for itself. RuntimeError if no provider
+        serves the device."""
+        return _onyx._allocator_stats(device_of(device_type, device_id)._memory_info(), self)
 
     def plan(self, shapes=None):
         """Where every node will run and why, what memory the model takes: known before any run.

@@ -64,9 +64,6 @@ class OrtValue(_onyx.Value):
             raise RuntimeError("this OrtValue is no sparse tensor")
         return SparseTensor(self)
 
-    def __dlpack_device__(self):
-        return 1, 0  # the host, device 0
-
     def to_dlpack(self):
         """A capsule of DLPack."""
         return self.__dlpack__()

@@ -330,6 +330,44 @@ static PyObject *copy_tensors(PyObject *module, PyObject *args) {
   return out;
 }
 
+/* Statistics of an allocator: a dict of numbers. */
+static PyObject *read_stats(OrtAllocator *allocator) {
+  OrtKeyValuePairs *pairs = NULL;
+  if (!px_ok(ort->AllocatorGetStats(allocator, &pairs))) return NULL;
+  const char *const *keys = NULL, *const *values = NULL;
+  size_t n = 0;
+  PyObject *dict = PyDict_New();
+  ort->GetKeyValuePairs(pairs, &keys, &values, &n);
+  for (size_t i = 0; dict && i < n; i++) {
+    PyObject *value = PyLong_FromString(values[i], NULL, 10);
+    if (!value || PyDict_SetItemString(dict, keys[i], value) < 0) Py_CLEAR(dict);
+    Py_XDECREF(value);
+  }
+  ort->ReleaseKeyValuePairs(pairs);
+  return dict;
+}
+
+/* (memory info, session or None: the environment). */
+static PyObject *allocator_stats(PyObject *module, PyObject *args) {
+  PyObject *object, *session;
+  OrtAllocator *allocator = NULL;
+  if (!PyArg_ParseTuple(args, "OO", &object, &session) || !px_env()) return NULL;
+  const OrtMemoryInfo *info = object == Py_None ? px_cpu() : px_memory_info_get(object);
+  if (!info) return NULL;
+  if (session == Py_None) {
+    if (!px_ok(ort->GetSharedAllocator(px_env(), info, &allocator))) return NULL;
+    if (!allocator) return PyErr_Format(PyExc_RuntimeError, "no provider serves this device");
+    return read_stats(allocator);
+  }
+  if (!PyType_IsSubtype(Py_TYPE(session), px_session_type))
+    return PyErr_Format(PyExc_TypeError, "wanted a session, got %R", Py_TYPE(session));
+  px_session *made = px_session_of(session);
+  if (!made || !px_ok_as(ort->CreateAllocator(made->session, info, &allocator), PyExc_RuntimeError, "")) return NULL;
+  PyObject *stats = read_stats(allocator);
+  ort->ReleaseAllocator(allocator);
+  return stats;
+}
+
 static PyMethodDef functions[] = {
     {"get_ep_devices", ep_devices, METH_NOARGS, "Devices of all execution providers: a list of OrtEpDevice."},
     {"get_hardware_devices", hardware_devices, METH_NOARGS, "Devices of the machine: a list of OrtHardwareDevice."},
@@ -342,6 +380,7 @@ static PyMethodDef functions[] = {
      "(provider, OrtHardwareDevice): a dict of why the provider cannot use the device; reasons_bitmask 0: it can."},
     {"_compatibility", compatibility, METH_VARARGS, "(devices, info)"},
     {"_compatibility_info", compatibility_info, METH_VARARGS, "(path or bytes, provider)"},
+    {"_allocator_stats", allocator_stats, METH_VARARGS, "(memory info, session or None)"},
     {"_copy_tensors", copy_tensors, METH_VARARGS, "(from, to)"},
     {NULL, NULL, 0, NULL}};
 

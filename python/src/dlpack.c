@@ -4,6 +4,7 @@
 #include "px.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 typedef struct dl_device {
   int32_t type, id;
@@ -32,7 +33,7 @@ typedef struct dl_versioned {
   uint64_t flags;
   dl_tensor tensor;
 } dl_versioned;
-enum { DL_CPU = 1, DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_COMPLEX = 5, DL_BOOL = 6 };
+enum { DL_CPU = 1, DL_CUDA = 2, DL_INT = 0, DL_UINT = 1, DL_FLOAT = 2, DL_BFLOAT = 4, DL_COMPLEX = 5, DL_BOOL = 6 };
 
 static const dl_type dl_types[PX_N_TYPES] = {
     [ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT] = {DL_FLOAT, 32, 1},
@@ -91,18 +92,44 @@ static void drop_versioned(PyObject *capsule) {
   if (managed->deleter) managed->deleter(managed);
 }
 
+/* Where the memory is, as the protocol says it; RuntimeError if it cannot. */
+static bool device_of(OrtValue *value, dl_device *out) {
+  const OrtMemoryInfo *info;
+  OrtMemoryInfoDeviceType kind = OrtMemoryInfoDeviceType_CPU;
+  const char *name;
+  int id = 0;
+  *out = (dl_device){DL_CPU, 0};
+  if (!px_ok(ort->GetTensorMemoryInfo(value, &info))) return false;
+  ort->MemoryInfoGetDeviceType(info, &kind);
+  if (kind == OrtMemoryInfoDeviceType_CPU) return true;
+  if (!px_ok(ort->MemoryInfoGetName(info, &name)) || !px_ok(ort->MemoryInfoGetId(info, &id))) return false;
+  *out = (dl_device){DL_CUDA, id};
+  if (strcasecmp(name, "cuda") == 0) return true;
+  PyErr_Format(PyExc_RuntimeError, "DLPack cannot pass on memory of '%s'; numpy() makes a copy on the host", name);
+  return false;
+}
+
+PyObject *px_dlpack_device(PyObject *self, PyObject *ignored) {
+  dl_device device;
+  OrtValue *value = px_value_get(self);
+  if (!value || !device_of(value, &device)) return NULL;
+  return Py_BuildValue("(ii)", (int)device.type, (int)device.id);
+}
+
 static bool describe(OrtValue *value, handed *h, dl_tensor *out) {
   ONNXTensorElementDataType type;
   const int64_t *dims;
   size_t rank;
+  dl_device device;
   if (!px_ok(ort->GetTensorElementTypeAndShapeDataReference(value, &type, &dims, &rank))) return false;
+  if (!device_of(value, &device)) return false;
   if ((unsigned)type >= PX_N_TYPES || !dl_types[type].bits || rank > PX_MAX_RANK) {
     PyErr_Format(PyExc_RuntimeError, "DLPack has no tensor of %s of rank %zu", px_type_name(type), rank);
     return false;
   }
   int64_t step = 1;
   for (size_t i = rank; i-- > 0; step *= dims[i]) h->numbers[i] = dims[i], h->numbers[PX_MAX_RANK + i] = step;
-  *out = (dl_tensor){NULL, {DL_CPU, 0}, (int32_t)rank, dl_types[type], h->numbers, h->numbers + PX_MAX_RANK, 0};
+  *out = (dl_tensor){NULL, device, (int32_t)rank, dl_types[type], h->numbers, h->numbers + PX_MAX_RANK, 0};
   return px_ok(ort->GetTensorMutableData(value, &out->data));
 }
 

@@ -170,6 +170,7 @@ PyObject *px_options_add_devices(PyObject *self, PyObject *args);
 PyObject *px_options_set_delegate(PyObject *self, PyObject *function);
 PyObject *px_pairs_to_dict(const OrtKeyValuePairs *pairs);
 PyObject *px_to_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *px_dlpack_device(PyObject *self, PyObject *ignored);
 PyObject *px_from_dlpack(PyObject *module, PyObject *object);
 PyObject *px_sparse_new(OrtValue *value);
 extern PyTypeObject *px_lora_type;

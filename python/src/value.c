@@ -369,6 +369,7 @@ static PyMethodDef methods[] = {
     {"to_python", to_python, METH_NOARGS, "The value as run() gives it: an array, a list, a dict or None."},
     {"update_inplace", update_inplace, METH_O,
      "Copies an array of the same type and size into the tensor. RuntimeError if they differ."},
+    {"__dlpack_device__", px_dlpack_device, METH_NOARGS, "(1, 0): the host; (2, n): CUDA device n."},
     {"__dlpack__", PX_KEYWORDS(px_to_dlpack), METH_VARARGS | METH_KEYWORDS,
      "The tensor for another library, over the same memory."},
     {NULL, NULL, 0, NULL}};

@@ -336,6 +336,44 @@ static void test_an_arena_of_the_environment(void **state) {
     }
 }
 
+/* CreateAllocator's: what the session has there, and what clients take. */
+static void test_the_allocator_of_a_session(void **state) {
+  (void)state;
+  if (!ort_is_onyx()) skip();
+  for (size_t d = 0; d < N_DEVICES; d++) {
+    opened o;
+    message m = chain_model();
+    OrtAllocator *a;
+    OrtValue *v;
+    void *block;
+    open_env(&o, &devices[d]);
+    open_session(&o, &m, "gpu_mem_limit", "1048576");
+    OK(ort()->CreateAllocator(o.s, o.info, &a));
+    assert_int_equal(stat_of(a, "Limit"), 1048576);
+    assert_int_equal(stat_of(a, "InUse"), 0);
+    run_rows(&o, 4, NULL);
+    long used = stat_of(a, "InUse"), taken = stat_of(a, "NumAllocs");
+    assert_true(used > 0 && taken > 0);
+    assert_int_equal(stat_of(o.there, "InUse"), 0); /* the environment has nothing to do with it */
+    run_rows(&o, 4, NULL);
+    assert_int_equal(stat_of(a, "NumAllocs"), taken);
+    OK(ort()->AllocatorAlloc(a, 1000, &block));
+    assert_int_equal(stat_of(a, "InUse"), used + 1024);
+    OK(ort()->AllocatorFree(a, block));
+    OK(ort()->CreateTensorAsOrtValue(a, (int64_t[]){2, 2}, 2, FLOAT, &v));
+    OK(ort()->BindOutput(o.b, "y", v));
+    OrtValue *x = to_device(&o, (float[]){1, 2, 3, -4}, (int64_t[]){2, 2}, 2);
+    OK(ort()->BindInput(o.b, "x", x));
+    OK(ort()->RunWithBinding(o.s, NULL, o.b));
+    check_there(&o, v, (float[]){-1, -2, -3, 0}, 4);
+    ort()->ReleaseValue(x), ort()->ReleaseValue(v);
+    run_rows(&o, 4, "gpu:0");
+    assert_true(stat_of(a, "NumArenaShrinkages") > 0 && stat_of(a, "InUse") < used + 1024);
+    ort()->ReleaseAllocator(a);
+    close_all(&o);
+  }
+}
+
 static void test_a_limit_of_a_session(void **state) {
   (void)state;
   if (!ort_is_onyx()) skip();
@@ -388,9 +426,13 @@ static int find_devices(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_bound_values_stay_there),         cmocka_unit_test(test_an_output_is_the_next_input),
-      cmocka_unit_test(test_a_shape_that_only_the_run_knows), cmocka_unit_test(test_tensors_over_memory_there),
-      cmocka_unit_test(test_an_arena_of_the_environment),     cmocka_unit_test(test_a_limit_of_a_session),
+      cmocka_unit_test(test_bound_values_stay_there),
+      cmocka_unit_test(test_an_output_is_the_next_input),
+      cmocka_unit_test(test_a_shape_that_only_the_run_knows),
+      cmocka_unit_test(test_tensors_over_memory_there),
+      cmocka_unit_test(test_an_arena_of_the_environment),
+      cmocka_unit_test(test_the_allocator_of_a_session),
+      cmocka_unit_test(test_a_limit_of_a_session),
   };
   return cmocka_run_group_tests(tests, find_devices, NULL);
 }

@@ -7,6 +7,7 @@
 #include "ort/value/ort_allocators.h"
 #include "ort/ort_api.h"
 #include "ort/session/ort_session.h"
+#include "ort/value/ort_own_memory.h"
 
 typedef struct on_arena {
   OrtAllocator table; /* first */
@@ -91,6 +92,8 @@ OrtStatus *ort_CreateAllocator(const OrtSession *session, const OrtMemoryInfo *m
   if (shared != NULL && (!cpu || uses_those_of_env(session))) {
     ort_arena *arena = ort_arena_of(shared);
     if (arena != NULL) return ort_arena_allocator_create(arena, shared->Info(shared), out);
+    if (ort_own_memory_of(shared) != NULL)
+      return ort_session_allocator_create(session, shared, uses_those_of_env(session), out);
     *out = shared;
     return NULL;
   }
@@ -106,5 +109,9 @@ OrtStatus *ort_CreateAllocator(const OrtSession *session, const OrtMemoryInfo *m
 
 /* What CreateAllocator lends without making it stays. */
 void ort_ReleaseAllocator(OrtAllocator *allocator) {
-  if (allocator != NULL) ort_arena_allocator_release(allocator);
+  if (allocator == NULL) return;
+  if (ort_arena_of(allocator) != NULL)
+    ort_arena_allocator_release(allocator);
+  else
+    ort_session_allocator_release(allocator);
 }

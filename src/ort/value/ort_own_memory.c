@@ -68,30 +68,37 @@ static void give(OrtAllocator *allocator, void *data) {
 
 static const OrtMemoryInfo *info_of(const OrtAllocator *allocator) { return &place_of(allocator)->info; }
 
-/* The keys of ONNX Runtime's arenas. */
-static OrtStatus *stats(const OrtAllocator *allocator, OrtKeyValuePairs **out) {
-  const own_memory *p = place_of(allocator);
-  ox_memory_stats s = {0};
-  if (p->memory != NULL) ox_memory_get_stats(p->memory, &s);
+OrtStatus *ort_own_memory_stats(const ox_memory_stats *s, OrtKeyValuePairs **out) {
   const struct {
     const char *key;
     uint64_t value;
-  } rows[] = {{"Limit", s.limit},
-              {"InUse", s.in_use},
-              {"TotalAllocated", s.total},
-              {"MaxInUse", s.max_in_use},
-              {"NumAllocs", s.n_allocs},
-              {"NumReserves", s.n_reserves},
-              {"NumArenaExtensions", s.n_extensions},
-              {"NumArenaShrinkages", s.n_shrinkages},
-              {"MaxAllocSize", s.max_alloc}};
+  } rows[] = {{"Limit", s->limit},
+              {"InUse", s->in_use},
+              {"TotalAllocated", s->total},
+              {"MaxInUse", s->max_in_use},
+              {"NumAllocs", s->n_allocs},
+              {"NumReserves", s->n_reserves},
+              {"NumArenaExtensions", s->n_extensions},
+              {"NumArenaShrinkages", s->n_shrinkages},
+              {"MaxAllocSize", s->max_alloc}};
   ORT_TRY(ort_pairs_create(out));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)rows[i].value);
-    ORT_TRY(ort_pairs_set(*out, rows[i].key, text));
+    OrtStatus *st = ort_pairs_set(*out, rows[i].key, text);
+    if (st == NULL) continue;
+    ort_ReleaseKeyValuePairs(*out);
+    *out = NULL;
+    return st;
   }
   return NULL;
+}
+
+static OrtStatus *stats(const OrtAllocator *allocator, OrtKeyValuePairs **out) {
+  const own_memory *p = place_of(allocator);
+  ox_memory_stats s = {0};
+  if (p->memory != NULL) ox_memory_get_stats(p->memory, &s);
+  return ort_own_memory_stats(&s, out);
 }
 
 static void *alloc_on_stream(OrtAllocator *allocator, size_t bytes, OrtSyncStream *stream) {
@@ -178,6 +185,8 @@ OrtAllocator *ort_own_allocator_find(OrtEnv *env, const OrtMemoryInfo *info) {
 }
 
 ox_memory *ort_own_memory_of(const OrtAllocator *allocator) {
+  const OrtAllocator *place = ort_session_allocator_place(allocator);
+  if (place != NULL) allocator = place;
   return allocator->Alloc == alloc ? place_of(allocator)->memory : NULL;
 }
 

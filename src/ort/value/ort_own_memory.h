@@ -13,8 +13,21 @@
 ox_memory *ort_own_memory_find(OrtEnv *env, const OrtMemoryInfo *info);
 /* Its allocator; NULL: as above. */
 OrtAllocator *ort_own_allocator_find(OrtEnv *env, const OrtMemoryInfo *info);
-/* The memory of such an allocator; NULL: it is another. */
+/* The memory of such an allocator, or of one for a session; NULL: it is another. */
 ox_memory *ort_own_memory_of(const OrtAllocator *allocator);
+/* |s| by the keys of ONNX Runtime's arenas. */
+OX_NODISCARD OrtStatus *ort_own_memory_stats(const ox_memory_stats *s, OrtKeyValuePairs **out);
+
+/* ---- ort_session_allocator.c ---- */
+
+/* |place|, such an allocator, as |session| sees it; |shared|: the session takes its memory there, too. */
+OX_NODISCARD OrtStatus *ort_session_allocator_create(const OrtSession *session, OrtAllocator *place, bool shared,
+                                                     OrtAllocator **out);
+OrtAllocator *ort_session_allocator_place(const OrtAllocator *allocator); /* NULL: it is another */
+void ort_session_allocator_release(OrtAllocator *allocator);              /* others are left alone */
+
+/* ---- ort_own_memory.c, again ---- */
+
 /* What the ABI calls |m|; NULL: a memory that nobody asked for by its info. Lives as long as the process. */
 const OrtMemoryInfo *ort_own_memory_info(const ox_memory *m);
 

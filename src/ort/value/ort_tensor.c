@@ -107,12 +107,22 @@ OrtStatus *ort_tensor_create(OrtAllocator *allocator, uint32_t dtype, const int6
   return allocate_tensor(allocator, &t, out);
 }
 
+static OrtStatus *copy_there(const ox_tensor *from, OrtValue *to) {
+  ox_value *view;
+  ORT_TRY(ort_status_from(ox_value_view(NULL, from, 0, NULL, &view)));
+  OrtStatus *st = ort_status_from(ox_value_copy_to(view, to->value));
+  ox_value_release(view);
+  return st;
+}
+
 OrtStatus *ort_tensor_copy(OrtAllocator *allocator, const ox_tensor *from, OrtValue **out) {
   ox_tensor t = *from;
   t.data = NULL;
   ORT_TRY(allocate_tensor(allocator, &t, out));
   OrtStatus *st = NULL;
-  if (t.dtype == OX_STRING)
+  if (ox_value_memory((*out)->value) != NULL)
+    st = copy_there(from, *out);
+  else if (t.dtype == OX_STRING)
     st = ort_strings_copy(*out, from->data, t.bytes / sizeof(ox_str), t.data);
   else if (t.bytes > 0)
     memcpy(t.data, from->data, t.bytes);
