@@ -79,14 +79,26 @@ static ox_status *stopped(ox_ep *ep, const ox_io *io) {
   return NULL;
 }
 
+typedef struct call {
+  const ox_ep *ep;
+  const od_step *step;
+  const dnnl_exec_arg_t *args;
+  dnnl_status_t status;
+} call;
+
+static void execute(void *ctx) {
+  call *c = ctx;
+  c->status = dnnl_primitive_execute(c->step->prim, c->ep->stream, (int)c->step->n_args, c->args);
+}
+
 static ox_status *run_primitive(ox_ep *ep, const od_step *s, const dnnl_exec_arg_t *args) {
   od_crew crew = {.host = &ep->host, .threads = ep->threads, .together = s->together};
-  od_seat before = od_crew_enter(&crew);
-  dnnl_status_t st = dnnl_primitive_execute(s->prim, ep->stream, (int)s->n_args, args);
-  od_crew_leave(before);
-  if (st == dnnl_success && !crew.broken) return NULL;
-  return od_fail(ep, crew.broken ? OX_FAIL : od_status_code(st), "oneDNN: node '%s', primitive %s: %s", s->name,
-                 s->impl, crew.broken ? "its threads wait for each other, which was not expected" : od_status_text(st));
+  call c = {ep, s, args, dnnl_success};
+  od_crew_call(&crew, execute, &c);
+  if (c.status == dnnl_success && !crew.broken) return NULL;
+  return od_fail(ep, crew.broken ? OX_FAIL : od_status_code(c.status), "oneDNN: node '%s', primitive %s: %s", s->name,
+                 s->impl,
+                 crew.broken ? "its threads wait for each other, which was not expected" : od_status_text(c.status));
 }
 
 ox_status *od_context_run(ox_ep *ep, const od_plan *plan, od_context *c, const ox_io *io) {

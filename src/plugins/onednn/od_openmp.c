@@ -5,8 +5,10 @@
  *
  * A region asks for n members. Most of oneDNN's forward primitives give each member a share of the work that follows
  * from its number and n alone, and no member waits for another: so the n members are n tiles, run by whatever threads
- * there are. Those that wait (the GEMM drivers: barriers, and partial sums that others wait for) ask how many members
- * there are in fact and share the work anew; they get a team of the host's, whose members run at the same time. */
+ * there are. Those that wait (the GEMM drivers: barriers, and partial sums that others wait for) get a team of the
+ * host's, whose members run at the same time. Some of these drivers divide the work among all threads that there are
+ * before they open a region, and count on every one of them. So a team is formed before the library is called, who is
+ * in it is what there is, and all regions of that call have the same members. */
 #define _GNU_SOURCE /* dladdr, RTLD_DEFAULT */
 #include "od_openmp.h"
 
@@ -82,7 +84,79 @@ static ox_status *run_tiles(void *ctx, int64_t begin, int64_t end, uint32_t work
   return NULL;
 }
 
-static void run_in_team(void *ctx, uint32_t member, uint32_t size) { run_member(ctx, (int)member, (int)size); }
+/* ---- teams ---- */
+
+enum { LOOKS_PER_YIELD = 1024 };
+
+/* Until it is no longer |old|. */
+static void wait_while(atomic_int *x, int old) {
+  for (int looks = 1; atomic_load_explicit(x, memory_order_acquire) == old; looks++)
+    if (looks % LOOKS_PER_YIELD == 0) sched_yield();
+}
+
+/* Member 0 calls the library; the others wait for its regions. */
+typedef struct od_team {
+  od_crew *crew;
+  void (*fn)(void *ctx);
+  void *ctx;
+  int size;
+  region *now;     /* NULL: there are no more */
+  atomic_int turn; /* how many there were; its increment publishes |now| */
+  atomic_int busy; /* members that have not done with it */
+} team;
+
+static void next_region(team *t, region *r) {
+  t->now = r;
+  atomic_store_explicit(&t->busy, t->size - 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&t->turn, 1, memory_order_release); /* pairs with wait_while in serve */
+}
+
+static void serve(team *t, int member) {
+  for (int turn = 0;; turn++) {
+    wait_while(&t->turn, turn);
+    region *r = t->now;
+    if (!r) return;
+    if (member < r->size) run_member(r, member, r->size);
+    atomic_fetch_sub_explicit(&t->busy, 1, memory_order_release); /* pairs with the load in run_in_team */
+  }
+}
+
+static void run_in_team(team *t, region *r) {
+  if (r->size > t->size) r->size = t->size;
+  if (r->size == 1) {
+    run_member(r, 0, 1);
+    return;
+  }
+  next_region(t, r);
+  run_member(r, 0, r->size);
+  for (int left; (left = atomic_load_explicit(&t->busy, memory_order_acquire)) != 0;) wait_while(&t->busy, left);
+}
+
+static void call_alone(od_crew *crew, void (*fn)(void *), void *ctx) {
+  od_seat before = od_crew_enter(crew);
+  fn(ctx);
+  od_crew_leave(before);
+}
+
+static void take_part(void *ctx, uint32_t member, uint32_t size) {
+  team *t = ctx;
+  if (member) {
+    serve(t, (int)member);
+    return;
+  }
+  t->size = t->crew->threads = (int)size, t->crew->team = t;
+  call_alone(t->crew, t->fn, t->ctx);
+  t->crew->team = NULL;
+  next_region(t, NULL);
+}
+
+void od_crew_call(od_crew *crew, void (*fn)(void *ctx), void *ctx) {
+  team t = {.crew = crew, .fn = fn, .ctx = ctx};
+  if (crew->together && crew->threads > 1)
+    crew->host->parallel_team(crew->host, (uint32_t)crew->threads, take_part, &t);
+  else
+    call_alone(crew, fn, ctx);
+}
 
 /* ---- what the library calls ---- */
 
@@ -98,19 +172,17 @@ void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
   od_crew *crew = here.crew;
   region r = {.fn = fn, .data = data, .crew = crew};
   r.size = n ? (int)n : omp_get_max_threads();
-  if (!crew || here.in || r.size <= 1) {
+  if (!crew || here.in || r.size <= 1 || (crew->together && !crew->team)) {
     run_member(&r, 0, 1);
     return;
   }
   if (crew->alone)
     for (int i = 0; i < r.size; i++) run_member(&r, i, r.size);
-  else if (crew->together)
-    crew->host->parallel_team(crew->host, (uint32_t)r.size, run_in_team, &r);
+  else if (crew->team)
+    run_in_team(crew->team, &r);
   else if (crew->host->parallel_tiles(crew->host, r.size, (uint32_t)crew->threads, run_tiles, &r))
     crew->broken = 1; /* tiles give no error */
 }
-
-enum { LOOKS_PER_YIELD = 1024 };
 
 /* The last to arrive begins the next turn. */
 void GOMP_barrier(void) {
@@ -123,16 +195,16 @@ void GOMP_barrier(void) {
   int turn = atomic_load_explicit(&r->turn, memory_order_relaxed);
   if (atomic_fetch_add_explicit(&r->arrived, 1, memory_order_acq_rel) + 1 == here.size) {
     atomic_store_explicit(&r->arrived, 0, memory_order_relaxed);
-    atomic_store_explicit(&r->turn, turn + 1, memory_order_release); /* pairs with the load below */
+    atomic_store_explicit(&r->turn, turn + 1, memory_order_release); /* pairs with wait_while */
     return;
   }
-  for (int looks = 1; atomic_load_explicit(&r->turn, memory_order_acquire) == turn; looks++)
-    if (looks % LOOKS_PER_YIELD == 0) sched_yield();
+  wait_while(&r->turn, turn);
 }
 
 int omp_get_max_threads(void) {
   if (!atomic_load_explicit(&asked, memory_order_relaxed)) atomic_store_explicit(&asked, 1, memory_order_relaxed);
-  return here.crew && !here.in ? here.crew->threads : 1;
+  if (!here.crew || here.in || (here.crew->together && !here.crew->team)) return 1;
+  return here.crew->threads;
 }
 
 int omp_get_num_threads(void) { return here.size; }

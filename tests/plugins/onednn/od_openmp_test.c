@@ -12,7 +12,7 @@
 
 /* ---- a host ---- */
 
-enum { MOST = 8 };
+enum { MOST = 8, REGIONS = 3 };
 
 static struct {
   uint32_t team; /* threads that a team gets */
@@ -96,7 +96,24 @@ static const row rows[] = {{"no crew", false, 0, 0, 0, 4, 1, 0, 0},
                            {"one asked for", true, 4, 0, 0, 1, 1, 0, 0},
                            {"a team", true, 4, 1, 4, 4, 4, 0, 1},
                            {"a smaller team", true, 4, 1, 2, 4, 2, 0, 1},
+                           {"less than the team", true, 4, 1, 4, 3, 3, 0, 1},
+                           {"as many as the team has", true, 4, 1, 3, 0, 3, 0, 1},
                            {"a team of one", true, 4, 1, 1, 4, 1, 0, 1}};
+
+typedef struct {
+  const row *row;
+  seen *seen;
+} within;
+
+/* What the library does in a call: several regions, of the members that it was told of. */
+static void call_regions(void *ctx) {
+  const within *w = ctx;
+  int threads = OX_MIN(w->row->threads, w->row->team ? (int)w->row->team : w->row->threads);
+  if (omp_get_max_threads() != threads) fail_msg("%s: %d threads", w->row->name, omp_get_max_threads());
+  for (int i = 0; i < REGIONS; i++) GOMP_parallel(member, w->seen, w->row->asked, 0);
+  assert_int_equal(omp_in_parallel(), 0);
+  assert_int_equal(omp_get_num_threads(), 1);
+}
 
 static void test_members(void **state) {
   (void)state;
@@ -105,18 +122,19 @@ static void test_members(void **state) {
     seen s = {0};
     od_crew crew = {.host = &host, .threads = r->threads, .together = r->together};
     given.team = r->team, given.tiles = given.teams = 0;
-    od_seat before = od_crew_enter(r->crew ? &crew : NULL);
-    if (omp_get_max_threads() != (r->crew ? r->threads : 1)) fail_msg("%s: %d threads", r->name, omp_get_max_threads());
-    GOMP_parallel(member, &s, r->asked, 0);
-    assert_int_equal(omp_in_parallel(), 0);
-    assert_int_equal(omp_get_num_threads(), 1);
-    od_crew_leave(before);
+    within w = {r, &s};
+    if (r->crew) {
+      od_crew_call(&crew, call_regions, &w);
+    } else {
+      assert_int_equal(omp_get_max_threads(), 1);
+      for (int k = 0; k < REGIONS; k++) GOMP_parallel(member, &s, r->asked, 0);
+    }
     if (s.size != r->size) fail_msg("%s: size %d", r->name, (int)s.size);
     for (int k = 0; k < MOST; k++)
-      if (s.came[k] != (k < r->size)) fail_msg("%s: member %d came %d times", r->name, k, (int)s.came[k]);
-    assert_int_equal(s.nested, r->size);
-    assert_int_equal(s.in_parallel, r->size > 1 ? r->size : 0);
-    assert_int_equal(given.tiles, r->tiles);
+      if (s.came[k] != (k < r->size ? REGIONS : 0)) fail_msg("%s: member %d came %d times", r->name, k, (int)s.came[k]);
+    assert_int_equal(s.nested, REGIONS * r->size);
+    assert_int_equal(s.in_parallel, r->size > 1 ? REGIONS * r->size : 0);
+    assert_int_equal(given.tiles, REGIONS * r->tiles);
     assert_int_equal(given.teams, r->teams);
     assert_int_equal(crew.broken, 0);
   }
@@ -170,18 +188,51 @@ static void walk(void *data) {
   }
 }
 
+static void walk_in_a_call(void *ctx) {
+  GOMP_parallel(walk, ctx, 4, 0);
+  GOMP_parallel(walk, ctx, 4, 0);
+}
+
 static void test_barriers_of_a_team_hold(void **state) {
   (void)state;
   for (given.team = 1; given.team <= 4; given.team++) {
     track t = {0};
     od_crew crew = {.host = &host, .threads = 4, .together = 1};
-    od_seat before = od_crew_enter(&crew);
-    GOMP_parallel(walk, &t, 4, 0);
-    od_crew_leave(before);
+    od_crew_call(&crew, walk_in_a_call, &t);
     assert_false(t.early);
     assert_int_equal(crew.broken, 0);
     for (uint32_t i = 0; i < MOST; i++) assert_int_equal(t.at[i], i < given.team ? TURNS : 0);
   }
+}
+
+/* A driver that divides its work among all threads before it opens a region. */
+typedef struct {
+  int share, n;
+  atomic_int done[64];
+} divided;
+
+static void do_share(void *data) {
+  divided *d = data;
+  for (int i = omp_get_thread_num() * d->share, end = i + d->share; i < end && i < d->n; i++)
+    atomic_fetch_add(&d->done[i], 1);
+}
+
+static void divide(void *ctx) {
+  divided *d = ctx;
+  int threads = omp_get_max_threads();
+  d->share = (d->n + threads - 1) / threads;
+  GOMP_parallel(do_share, d, (unsigned)threads, 0);
+}
+
+static void test_work_divided_in_advance_is_done(void **state) {
+  (void)state;
+  for (int together = 0; together < 2; together++)
+    for (given.team = 1; given.team <= 4; given.team++) {
+      divided d = {.n = 64};
+      od_crew crew = {.host = &host, .threads = 4, .together = together};
+      od_crew_call(&crew, divide, &d);
+      for (int i = 0; i < d.n; i++) assert_int_equal(d.done[i], 1);
+    }
 }
 
 static void test_one_thread_can_be_all_members(void **state) {
@@ -208,9 +259,11 @@ static void test_a_barrier_between_tiles_is_told(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_members), cmocka_unit_test(test_a_run_within_a_region_has_regions_of_its_own),
-      cmocka_unit_test(test_barriers_of_a_team_hold), cmocka_unit_test(test_one_thread_can_be_all_members),
-      cmocka_unit_test(test_a_barrier_between_tiles_is_told)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_members),
+                                     cmocka_unit_test(test_a_run_within_a_region_has_regions_of_its_own),
+                                     cmocka_unit_test(test_barriers_of_a_team_hold),
+                                     cmocka_unit_test(test_work_divided_in_advance_is_done),
+                                     cmocka_unit_test(test_one_thread_can_be_all_members),
+                                     cmocka_unit_test(test_a_barrier_between_tiles_is_told)};
   return cmocka_run_group_tests_name("plugins.onednn.od_openmp", tests, NULL, NULL);
 }
