@@ -8,7 +8,6 @@
 enum { ALIGN = 64 };
 
 static ox_status *get_shapes(ox_program *p, xp_context *c) {
-  const xp_dims *in[p->most_in + 1];
   for (uint32_t t = 0; t < p->n_tensors; t++) {
     const xp_tensor *x = &p->tensors[t];
     if (x->place == XP_CONST) c->dims[t] = x->dims;
@@ -16,8 +15,8 @@ static ox_status *get_shapes(ox_program *p, xp_context *c) {
   }
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const xp_step *s = &p->steps[i];
-    for (uint32_t k = 0; k < s->n_in; k++) in[k] = &c->dims[s->in[k]];
-    const char *why = s->kind->shape(s, in, &c->dims[s->out]);
+    for (uint32_t k = 0; k < s->n_in; k++) c->step_dims[k] = &c->dims[s->in[k]];
+    const char *why = s->kind->shape(s, c->step_dims, &c->dims[s->out]);
     if (why) return xp_fail(p->ep, OX_SHAPE_MISMATCH, "xnnpack: %s '%s': %s", s->op, s->name, why);
   }
   return NULL;
@@ -96,14 +95,14 @@ static void delete_ops(ox_program *p, xp_context *c) {
 }
 
 static ox_status *create_op(ox_program *p, xp_context *c, const xp_step *s, size_t *most_room) {
-  const xp_dims *dims[p->most_in + 1];
-  const xp_tensor *tensors[p->most_in + 1];
   xnn_operator_t *op = &c->ops[s - p->steps];
   size_t room = 0;
-  for (uint32_t k = 0; k < s->n_in; k++) dims[k] = &c->dims[s->in[k]], tensors[k] = &p->tensors[s->in[k]];
-  const xp_call call = {.ep = p->ep, .in_tensor = tensors, .in_dims = dims, .out_dims = &c->dims[s->out]};
+  for (uint32_t k = 0; k < s->n_in; k++)
+    c->step_dims[k] = &c->dims[s->in[k]], c->step_tensors[k] = &p->tensors[s->in[k]];
+  const xp_call call = {
+      .ep = p->ep, .in_tensor = c->step_tensors, .in_dims = c->step_dims, .out_dims = &c->dims[s->out]};
   const xp_calls *lib = s->kind->lib;
-  if (s->kind->run_empty && !xp_elements(dims[0])) return NULL;
+  if (s->kind->run_empty && !xp_elements(c->step_dims[0])) return NULL;
   enum xnn_status answer = lib->create(s, &call, op);
   if (answer == xnn_status_success && lib->reshape) answer = lib->reshape(s, &call, *op, &room);
   if (room > *most_room) *most_room = room;

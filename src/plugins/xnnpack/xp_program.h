@@ -88,6 +88,9 @@ typedef struct xp_context {
   size_t *offset;
   void **at;           /* of all tensors, in this run */
   xnn_operator_t *ops; /* of steps; NULL: shared, or none */
+  const xp_dims **step_dims; /* of the inputs of the step at hand, with the next two */
+  const xp_tensor **step_tensors;
+  const void **step_in;
   char *memory;        /* tensors, and from |room| on what the library's operators work on, one after the other */
   size_t memory_bytes, room;
 } xp_context;

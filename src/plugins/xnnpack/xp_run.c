@@ -12,7 +12,7 @@ static size_t up(size_t n) { return (n + ALIGN - 1) / ALIGN * ALIGN; }
 size_t xp_context_bytes(const ox_program *p) {
   return up(sizeof(xp_context)) + up(p->n_in * sizeof(xp_dims)) + up(p->n_tensors * sizeof(xp_dims)) +
          2 * up(p->n_tensors * sizeof(size_t)) + up(p->n_tensors * sizeof(void *)) +
-         up(p->n_steps * sizeof(xnn_operator_t));
+         up(p->n_steps * sizeof(xnn_operator_t)) + 3 * up(p->most_in * sizeof(void *));
 }
 
 static xp_context *context_create(const ox_program *p) {
@@ -26,7 +26,10 @@ static xp_context *context_create(const ox_program *p) {
   c->size = (void *)(at += up(p->n_tensors * sizeof(xp_dims)));
   c->offset = (void *)(at += up(p->n_tensors * sizeof(size_t)));
   c->at = (void *)(at += up(p->n_tensors * sizeof(size_t)));
-  c->ops = (void *)(at + up(p->n_tensors * sizeof(void *)));
+  c->ops = (void *)(at += up(p->n_tensors * sizeof(void *)));
+  c->step_dims = (void *)(at += up(p->n_steps * sizeof(xnn_operator_t)));
+  c->step_tensors = (void *)(at += up(p->most_in * sizeof(void *)));
+  c->step_in = (void *)(at + up(p->most_in * sizeof(void *)));
   return c;
 }
 
@@ -153,16 +156,14 @@ static bool stopped(const ox_program *p, const ox_io *io) {
 }
 
 static ox_status *run_steps(const ox_program *p, const xp_context *c, const ox_io *io) {
-  const xp_dims *dims[p->most_in + 1];
-  const xp_tensor *tensors[p->most_in + 1];
-  const void *in[p->most_in + 1];
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const xp_step *s = &p->steps[i];
     if (stopped(p, io)) return xp_fail(p->ep, OX_CANCELLED, "xnnpack: cancelled");
     if (!xp_elements(&c->dims[s->out])) continue;
     for (uint32_t k = 0; k < s->n_in; k++)
-      in[k] = c->at[s->in[k]], dims[k] = &c->dims[s->in[k]], tensors[k] = &p->tensors[s->in[k]];
-    xp_call call = {p->ep, tensors, dims, &c->dims[s->out], in, c->at[s->out], c->memory + c->room};
+      c->step_in[k] = c->at[s->in[k]], c->step_dims[k] = &c->dims[s->in[k]], c->step_tensors[k] = &p->tensors[s->in[k]];
+    xp_call call = {p->ep,      c->step_tensors, c->step_dims,       &c->dims[s->out],
+                    c->step_in, c->at[s->out],   c->memory + c->room};
     int64_t start = io->profile_event ? p->ep->host.now_ns() : 0;
     XP_TRY(run_step(p, c, s, &call));
     if (io->profile_event) io->profile_event(io, s->name[0] ? s->name : s->op, start, p->ep->host.now_ns() - start);

@@ -223,6 +223,48 @@ static void test_what_does_not_fit_is_an_error(void **state) {
   ox_env_release(env);
 }
 
+enum { MANY = 20000, SMALL_STACK = 256 << 10 };
+
+static void *run_many(void *arg) {
+  char *text = malloc(256 + 2 * MANY);
+  ox_env *env = open_env(NULL);
+  const ox_provider_spec spec = {"xnnpack", {0}};
+  ox_session_opts so;
+  ox_session *s;
+  (void)arg;
+  assert_non_null(text);
+  strcpy(text,
+         "<ir_version: 8, opset_import: [\"\" : 17]> g (float[1,8,1,1] x) => (float[A,B,C,D] y) { r = Relu (x) "
+         "c = Concat <axis = 0> (r");
+  char *at = text + strlen(text);
+  for (int i = 1; i < MANY; i++) *at++ = ',', *at++ = 'r';
+  strcpy(at, ") y = Relu (c) }");
+  ox_session_opts_init(&so);
+  so.providers = &spec, so.n_providers = 1, so.n_threads = 1;
+  CHECK_OK(text_session(env, text, &so, &s));
+  ox_value *x = image(env, 1, 1), *y = NULL;
+  const char *name = "x";
+  CHECK_OK(ox_session_run(s, NULL, &name, (const ox_value *const *)&x, 1, NULL, &y, 1));
+  assert_int_equal(ox_value_get(y)->shape.dim[0], MANY);
+  ox_value_release(x), ox_value_release(y);
+  ox_session_release(s);
+  ox_env_release(env);
+  free(text);
+  return NULL;
+}
+
+/* A step of many inputs takes no stack for them. */
+static void test_a_node_of_many_inputs(void **state) {
+  (void)state;
+  pthread_t thread;
+  pthread_attr_t attr;
+  pthread_attr_init(&attr);
+  assert_int_equal(pthread_attr_setstacksize(&attr, SMALL_STACK), 0);
+  assert_int_equal(pthread_create(&thread, &attr, run_many, NULL), 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&attr);
+}
+
 static void test_options(void **state) {
   (void)state;
   ox_env *env = open_env(NULL);
@@ -305,6 +347,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_runs_at_the_same_time),
       cmocka_unit_test(test_an_input_at_the_end_of_a_page),
       cmocka_unit_test(test_what_does_not_fit_is_an_error),
+      cmocka_unit_test(test_a_node_of_many_inputs),
       cmocka_unit_test(test_options),
       cmocka_unit_test(test_each_allocation_may_fail),
       cmocka_unit_test(test_another_libpthreadpool),
