@@ -58,12 +58,14 @@ typedef struct ox_provider_info {
   const char *ort_name; /* ONNX Runtime's: "CUDAExecutionProvider" */
   const char *aliases;  /* others that it goes by, separated by '|': "CUDA"; "": none */
   const char *get;      /* what it takes to have it here; "": nothing, it is built in */
-  int foreign;          /* its maker's library has ONNX Runtime's interface: libonnxruntime.so.1 loads it */
+  int foreign; /* 1: its maker's library has ONNX Runtime's interface, libonnxruntime.so.1 loads it; 2: there is
+                  none for this system, and |get| tells what there is instead; 0: Onyx's own */
 } ox_provider_info;
 
 /* Row |i| of the list of known providers, those that are asked first by habit first, "cpu" last; 0: no more. */
 OX_API int ox_provider_known(size_t i, ox_provider_info *out);
-/* The row that has |name| as one of its names, upper or lower case; 0: none has. */
+/* The row that has |name| as one of its names, upper or lower case, with or without "ExecutionProvider" behind it; 0:
+ * none has. */
 OX_API int ox_provider_find(const char *name, ox_provider_info *out);
 /* Whether sessions can use provider |name| here: NULL, if it is there and one can be created without options. It is
  * found as for a session (ox_provider_spec). Errors: INVALID_ARGUMENT saying where it was looked for and what to

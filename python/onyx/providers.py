@@ -38,7 +38,8 @@ def get_all_providers():
 
 def name_of(name):
     """ONNX Runtime's name of a provider that is given by any of its names; others stay as they are."""
-    return _NAMES.get(name.lower(), name)
+    given = name.lower()
+    return _NAMES.get(given) or _NAMES.get(given.removesuffix("executionprovider"), name)
 
 
 def device_of_provider(name):

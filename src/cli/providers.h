@@ -19,7 +19,7 @@ typedef struct cli_providers {
 #define CLI_PROVIDER_OPTIONS(p)                                                                \
   CLI_LIST("provider", "NAME[,KEY=VALUE...]", &(p).asked,                                      \
            "ask this provider, with these options, before the CPU; in the order given, also\n" \
-           "several in a list: xnnpack,onednn:threads=1"),                                     \
+           "several in a list: xnnpack,onednn:num_threads=1"),                                 \
       CLI_LIST("plugin", "PATH", &(p).libs, "load the providers, operators and rules of this shared library")
 
 /* False after printing what is wrong. */

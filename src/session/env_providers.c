@@ -54,6 +54,8 @@ const ox_ep_api *ox_env_find_provider(const ox_env *env, const char *name) {
 /* ---- by name ---- */
 
 static ox_status *not_here(const char *asked, const char *name, const ox_provider_info *known, const char *looked) {
+  if (known && known->foreign == 2)
+    return ox_fail(OX_INVALID_ARGUMENT, "there is no provider '%s': %s", asked, known->get);
   if (known && known->foreign)
     return ox_fail(OX_INVALID_ARGUMENT,
                    "there is no provider '%s' of Onyx's; libonnxruntime.so.1 and the Python packages take the library "

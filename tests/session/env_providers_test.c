@@ -46,11 +46,18 @@ static void test_names(void **state) {
       {"opencl", "opencl", "OpenCLExecutionProvider", 0},
       {"CPU", "cpu", "CPUExecutionProvider", 0},
       {"NvTensorRtRtx", "tensorrt-rtx", "NvTensorRTRTXExecutionProvider", 1},
-      {"TensorrtExecutionProvider", "tensorrt", "TensorrtExecutionProvider", 1},
+      {"oneDNNExecutionProvider", "onednn", "DnnlExecutionProvider", 0},
+      {"MKLDNNExecutionProvider", "onednn", "DnnlExecutionProvider", 0},
+      {"NvTensorRtRtxExecutionProvider", "tensorrt-rtx", "NvTensorRTRTXExecutionProvider", 1},
+      {"GGMLExecutionProvider", "ggml", "ggml", 1},
+      {"TensorrtExecutionProvider", "tensorrt", "TensorrtExecutionProvider", 2},
+      {"WebGPUExecutionProvider", "webgpu", "WebGpuExecutionProvider", 1},
       {"OpenVINO", "openvino", "OpenVINOExecutionProvider", 1},
-      {"DML", "dml", "DmlExecutionProvider", 1},
+      {"DML", "dml", "DmlExecutionProvider", 2},
   };
-  static const char *const unknown[] = {"", "CUD", "CUDAExecutionProvider2", "XNNPACK|", "|", "null"};
+  static const char *const unknown[] = {
+      "",  "CUD",  "CUDAExecutionProvider2", "XNNPACK|",
+      "|", "null", "ExecutionProvider",      "CUDAExecutionProviderExecutionProvider2"};
   ox_provider_info info;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     assert_int_equal(ox_provider_find(table[i].given, &info), 1);
@@ -104,7 +111,7 @@ static void test_one_that_is_not_here(void **state) {
   } table[] = {
       {"nobody", "no libonyx-nobody.so in ONYX_PLUGINS, "}, {"", "there is no provider ''"},
       {"../nobody", "there is no provider '../nobody'"},    {"a b", "there is no provider 'a b'"},
-      {"OpenVINO", "pip install onnxruntime-ep-openvino"},  {"CoreMLExecutionProvider", "'CoreMLExecutionProvider'"},
+      {"OpenVINO", "pip install onnxruntime-ep-openvino"},  {"CoreML", "'CoreML': its maker has no library for Linux"},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     CHECK_FAILS(open_with(env, table[i].name, &s), OX_INVALID_ARGUMENT, table[i].part);
