@@ -429,6 +429,9 @@ typedef struct ox_ep_api {
   /* 1.5. Which memory output |i| of a part is left in; 0: it is there when run returns, whatever is still on the
    * stream. NULL: 1. */
   uint32_t (*part_out_memory)(ox_ep *ep, const ox_graph_view *part, size_t i);
+  /* 1.5. What decides, beside |version|, how fast this instance is: device, driver, library, in words that live as long
+   * as it does. What was measured with others does not count ("auto"). NULL: nothing. */
+  const char *(*describe)(ox_ep *ep);
 } ox_ep_api;
 
 enum { OX_LAYOUT_NCHW = 0, OX_LAYOUT_NHWC = 1 };

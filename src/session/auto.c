@@ -20,13 +20,31 @@ static const double worth = 0.97;
 
 /* ---- who is tried ---- */
 
+/* The name that tables have. */
+static const char *own_name(const char *any, ox_provider_info *row) {
+  return ox_provider_find(any, row) ? row->name : any;
+}
+
+static bool is_same(const char *a, const char *b) {
+  ox_provider_info x, y;
+  return strcmp(own_name(a, &x), own_name(b, &y)) == 0;
+}
+
+enum { MOST_NAME = 128 };
+
+/* The next of names with '|' between them; false: there are no more. Longer ones are of nobody. */
+static bool next_name(const char **list, char out[MOST_NAME]) {
+  while (**list == '|') ++*list;
+  size_t n = strcspn(*list, "|");
+  snprintf(out, MOST_NAME, "%.*s", (int)OX_MIN(n, MOST_NAME - 1), *list);
+  *list += n;
+  return n > 0;
+}
+
 static bool is_among(const char *list, const char *name) {
-  size_t n = strlen(name);
-  for (const char *p = list; p && *p; p += *p == '|') {
-    size_t len = strcspn(p, "|");
-    if (len == n && memcmp(p, name, n) == 0) return true;
-    p += len;
-  }
+  char one[MOST_NAME];
+  for (const char *p = list; p && next_name(&p, one);)
+    if (is_same(one, name)) return true;
   return !list;
 }
 
@@ -52,10 +70,20 @@ static size_t list_candidates(ox_env *env, const char *among, const char **out) 
   return n;
 }
 
+/* Whoever names a provider expects it to be tried. */
+static void warn_of_absent(ox_env *env, const char *among) {
+  char one[MOST_NAME];
+  for (const char *p = among; p && next_name(&p, one);) {
+    ox_status *st = ox_env_check_provider(env, one);
+    if (st) ox_log_write(&env->log, OX_LOG_WARNING, "auto: not tried: %s", ox_status_message(st));
+    ox_status_free(st);
+  }
+}
+
 /* ---- what is remembered ---- */
 
 /* All that decides how fast the providers are: the model's own bytes (weights in other files are as large as it says),
- * how it is loaded, who is there. */
+ * how it is loaded, who is there, in which version, on which device and library. */
 static ox_status *task_of(ox_env *env, const ox_model_source *from, const ox_session_opts *o,
                           const char *const *providers, size_t n, char *out, size_t n_out) {
   ox_digest d = ox_digest_init();
@@ -76,6 +104,7 @@ static ox_status *task_of(ox_env *env, const ox_model_source *from, const ox_ses
     const ox_ep_api *api = ox_env_find_provider(env, providers[i]);
     ox_digest_text(&d, providers[i]);
     ox_digest_text(&d, api ? api->version : NULL);
+    ox_digest_text(&d, ox_env_provider_place(env, providers[i]));
   }
   uint32_t threads = o->n_threads ? o->n_threads : ox_pool_size(o->pool ? o->pool : env->pool);
   snprintf(out, n_out, "provider of %016llx%016llx on %u threads", (unsigned long long)d.a, (unsigned long long)d.b,
@@ -144,6 +173,7 @@ static ox_status *choose(ox_env *env, const ox_model_source *from, const ox_sess
   ox_trial_result results[OX_MOST_TRIALS];
   char task[OX_TUNE_KEY];
   size_t n = list_candidates(env, among, providers), n_results = 0;
+  warn_of_absent(env, among);
   snprintf(way, n_way, "cpu");
   if (!n) return NULL;
   OX_TRY(task_of(env, from, o, providers, n, task, sizeof task));
@@ -203,7 +233,7 @@ static ox_status *resolve(ox_env *env, const ox_model_source *from, ox_arena *a,
   ox_log_write(&env->log, OX_LOG_INFO, "auto: %s", way);
   bool twice = false;
   for (size_t i = 0; i < o->n_providers; i++)
-    twice |= i != at && o->providers[i].name && strcmp(o->providers[i].name, specs[at].name) == 0;
+    twice |= i != at && o->providers[i].name && is_same(o->providers[i].name, specs[at].name);
   if (twice || (strcmp(specs[at].name, "cpu") == 0 && at + 1 == o->n_providers)) { /* it is asked anyway */
     memmove(&specs[at], &specs[at + 1], (o->n_providers - at - 1) * sizeof *specs);
     o->n_providers--;

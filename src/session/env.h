@@ -30,13 +30,13 @@ struct ox_env {
   size_t n_providers;
   struct {
     bool tried;
-    ox_code code; /* what create said */
-    char why[1024];
+    ox_code code;    /* what create said */
+    char text[1024]; /* why not; or, where it works, what it says of itself (ox_ep_api.describe) */
   } trials[OX_MOST_PROVIDERS];
   pthread_mutex_t measuring; /* held while "auto" chooses: one at a time, so that they do not disturb each other */
   struct ox_tune *choices;   /* of "auto", where no file keeps them; NULL: none */
-  ox_file_maps files; /* of the sessions' models */
-  uint64_t memory;    /* bytes that the process may use; 0: unknown */
+  ox_file_maps files;        /* of the sessions' models */
+  uint64_t memory;           /* bytes that the process may use; 0: unknown */
 };
 
 ox_env *ox_env_retain(ox_env *env);
@@ -45,6 +45,9 @@ const ox_ep_api *ox_env_find_provider(const ox_env *env, const char *name);
 /* The provider under any of its names, loaded if the env lacks it. INVALID_ARGUMENT says where it was looked for; else
  * what loading it says. */
 OX_NODISCARD ox_status *ox_env_get_provider(ox_env *env, const char *name, const ox_ep_api **out_api);
+/* What provider |name| says of where it runs (ox_ep_api.describe), once it was checked; "": nothing, or it does not
+ * work here. */
+const char *ox_env_provider_place(ox_env *env, const char *name);
 /* ox_env_load_plugin of a library that may only bring providers, so that sessions may be created meanwhile. */
 OX_NODISCARD ox_status *ox_env_load_providers(ox_env *env, const char *path);
 

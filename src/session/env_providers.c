@@ -99,7 +99,7 @@ int ox_env_provider_option(ox_env *env, const char *name, size_t i, ox_option_de
 
 /* ---- whether it works here ---- */
 
-static ox_status *create_one(ox_env *env, const ox_ep_api *api) {
+static ox_status *create_one(ox_env *env, const ox_ep_api *api, char *out_place, size_t n_place) {
   static const ox_log silence;
   ox_options none = {0};
   ox_ep *ep = NULL;
@@ -111,6 +111,8 @@ static ox_status *create_one(ox_env *env, const ox_ep_api *api) {
   ox_ep_host host = ox_ep_host_make(&services, api);
   OX_TRY(api->create(&host, &none, &ep));
   if (!ep) return ox_fail(OX_FAIL, "create returned nothing");
+  const char *place = api->describe ? api->describe(ep) : NULL;
+  snprintf(out_place, n_place, "%s", place ? place : "");
   api->destroy(ep);
   return NULL;
 }
@@ -122,13 +124,20 @@ ox_status *ox_env_check_provider(ox_env *env, const char *name) {
   size_t i = (size_t)(api - env->providers);
   pthread_mutex_lock(&env->loading);
   if (!env->trials[i].tried) {
-    ox_status *st = create_one(env, api);
+    char *text = env->trials[i].text;
+    ox_status *st = create_one(env, api, text, sizeof env->trials[i].text);
     env->trials[i].tried = true, env->trials[i].code = ox_status_code(st);
-    snprintf(env->trials[i].why, sizeof env->trials[i].why, "%s", ox_status_message(st));
+    if (st) snprintf(text, sizeof env->trials[i].text, "%s", ox_status_message(st));
     ox_status_free(st);
   }
   pthread_mutex_unlock(&env->loading);
   return env->trials[i].code == OX_OK
              ? NULL
-             : ox_fail(env->trials[i].code, "provider '%s': %s", api->name, env->trials[i].why);
+             : ox_fail(env->trials[i].code, "provider '%s': %s", api->name, env->trials[i].text);
+}
+
+const char *ox_env_provider_place(ox_env *env, const char *name) {
+  const ox_ep_api *api = ox_env_find_provider(env, name);
+  size_t i = api ? (size_t)(api - env->providers) : 0;
+  return api && env->trials[i].tried && env->trials[i].code == OX_OK ? env->trials[i].text : "";
 }

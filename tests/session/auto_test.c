@@ -84,12 +84,16 @@ static ox_status *run(ox_program *p, const ox_io *io) {
   return NULL;
 }
 
+static const char *place = "one device";
+static const char *describe(ox_ep *ep) { return ep->kind == QUICK ? place : NULL; }
+
 static void program_release(ox_program *p) { p->ep->host.alloc.free(p->ep->host.alloc.ctx, p, sizeof *p); }
 
 #define TABLE(name_)                                                                                          \
   {                                                                                                           \
     .struct_size = sizeof(ox_ep_api), .abi_major = OX_EP_ABI_MAJOR, .name = #name_, .create = create_##name_, \
-    .destroy = destroy, .claim = claim, .compile = compile, .run = run, .program_release = program_release    \
+    .destroy = destroy, .claim = claim, .compile = compile, .run = run, .program_release = program_release,   \
+    .describe = describe                                                                                      \
   }
 static const ox_ep_api tables[] = {TABLE(quick), TABLE(late), TABLE(wrong), TABLE(half), TABLE(broken)};
 
@@ -203,6 +207,63 @@ static void test_what_was_measured_stays(void **state) {
   unlink(path);
 }
 
+static int measured(ox_env *env, const char *among, const char *cache) {
+  int before = n_created[QUICK];
+  ox_session *s;
+  CHECK_OK(open_auto(env, model, among, cache, &s));
+  ox_session_release(s);
+  return n_created[QUICK] - before > 2; /* its check and the session's own */
+}
+
+static void test_what_was_measured_elsewhere_does_not_count(void **state) {
+  (void)state;
+  static const char *const places[] = {"one device", "one device", "another", "one device"};
+  static const bool want[] = {true, false, true, false};
+  char path[] = "/tmp/onyx_auto_XXXXXX";
+  int file = mkstemp(path);
+  assert_true(file >= 0);
+  close(file);
+  unlink(path);
+  for (size_t i = 0; i < OX_COUNT(places); i++) {
+    place = places[i];
+    ox_env *env = new_env();
+    assert_int_equal(measured(env, "quick", path), want[i]);
+    ox_env_release(env);
+  }
+  unlink(path);
+}
+
+/* Lists say what is tried, under any name, and what is not is told. */
+static void keep_log(void *ctx, int level, const char *text) {
+  if (level == 2) snprintf(ctx, 1024, "%s", text);
+}
+
+static void test_names_of_the_list(void **state) {
+  (void)state;
+  static const struct {
+    const char *among, *warning;
+  } rows[] = {
+      {"quick|cpu", ""},
+      {"|quick||CPUExecutionProvider|", ""},
+      {"quick|nobody", "not tried: there is no provider 'nobody'"},
+      {"quick|CoreML", "not tried: there is no provider 'CoreML': its maker"},
+  };
+  char text[1024];
+  for (size_t i = 0; i < OX_COUNT(rows); i++) {
+    ox_env_opts o = {.struct_size = sizeof o, .log = keep_log, .log_ctx = text};
+    ox_env *env;
+    ox_session *s;
+    *text = 0;
+    CHECK_OK(ox_env_create(&o, &env));
+    CHECK_OK(ox_env_add_provider(env, &tables[QUICK]));
+    CHECK_OK(open_auto(env, model, rows[i].among, NULL, &s));
+    check_owners(s, 'q', 'q');
+    if (*rows[i].warning ? !strstr(text, rows[i].warning) : *text) fail_msg("%s: '%s'", rows[i].among, text);
+    ox_session_release(s);
+    ox_env_release(env);
+  }
+}
+
 static void test_what_cannot_be_measured(void **state) {
   (void)state;
   static const char *const texts[] = {
@@ -228,6 +289,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_who_is_chosen),
       cmocka_unit_test(test_what_was_measured_stays),
+      cmocka_unit_test(test_what_was_measured_elsewhere_does_not_count),
+      cmocka_unit_test(test_names_of_the_list),
       cmocka_unit_test(test_what_cannot_be_measured),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ struct ox_ep {
   size_t lies_room;
   pthread_mutex_t lock; /* of the list */
   struct ox_program *programs;
+  char place[520]; /* what describe gave */
 };
 
 /* A stream of a run: a queue, and memory for what lies between the nodes of one part. Programs on it run one after the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * device/device_ep.c - the provider's table: options, claims, memory, streams. Programs are in program.c. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,12 @@ static uint64_t memory_space(ox_ep *ep, uint32_t memory) {
   return dev_the_driver.info(ep->device)->space;
 }
 
+static const char *describe(ox_ep *ep) {
+  const dev_info *i = dev_the_driver.info(ep->device);
+  snprintf(ep->place, sizeof ep->place, "%s; %s", i->name, i->key);
+  return ep->place;
+}
+
 static ox_status *copy(ox_ep *ep, void *to, uint32_t to_memory, const void *from, uint32_t from_memory, size_t bytes,
                        void *stream) {
   dev_direction way = !to_memory ? DEV_TO_HOST : from_memory ? DEV_WITHIN : DEV_TO_DEVICE;
@@ -244,6 +251,7 @@ static ox_ep_api api = {.struct_size = sizeof api,
                         .part_memory = part_memory,
                         .part_out_memory = part_out_memory,
                         .slow_alloc = 1,
+                        .describe = describe,
                         .copy = copy,
                         .stream_create = stream_create,
                         .stream_release = stream_release,

@@ -67,6 +67,13 @@ static ox_status *open_library(ox_ep *ep) {
   return NULL;
 }
 
+static const char *describe(ox_ep *ep) {
+  const dnnl_version_t *v = dnnl_version();
+  snprintf(ep->library, sizeof ep->library, "oneDNN %d.%d.%d, %.60s, threads of %s", v->major, v->minor, v->patch,
+           v->hash, ep->foreign ? "others" : "the session");
+  return ep->library;
+}
+
 static void destroy(ox_ep *ep) {
   ox_alloc a = ep->host.alloc;
   if (ep->stream) dnnl_stream_destroy(ep->stream);
@@ -130,6 +137,7 @@ static const ox_ep_api api = {.struct_size = sizeof api,
                               .run = od_run,
                               .program_release = od_program_release,
                               .options = options,
-                              .n_options = OD_COUNT(options)};
+                              .n_options = OD_COUNT(options),
+                              .describe = describe};
 
 const ox_ep_api *ox_ep_query(uint32_t host_abi_major) { return host_abi_major == OX_EP_ABI_MAJOR ? &api : NULL; }

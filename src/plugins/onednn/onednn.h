@@ -35,6 +35,7 @@ struct ox_ep {
   bool has_bf16; /* the CPU computes with tensors of bfloat16 */
   bool has_int8; /* the CPU adds products of bytes without saturation in between */
   bool foreign;  /* libdnnl is bound to another OpenMP run-time than od_openmp.c */
+  char library[128]; /* what describe gave */
 };
 
 /* ---- memory and errors ---- */
