@@ -153,6 +153,11 @@ def test_providers_go_by_any_name(name):
     assert options == (name[1] if isinstance(name, tuple) else {})
 
 
+@pytest.mark.parametrize("given", ["onednn", "oneDNNExecutionProvider", "DNNL", "MKLDNNExecutionProvider"])
+def test_names_may_have_executionprovider_behind_them(given):
+    assert onyx.providers.name_of(given) == "DnnlExecutionProvider"
+
+
 def test_options_of_the_cpu_are_checked():
     with pytest.raises(Exception, match="precision"):
         onyx.InferenceSession(ob.add(), providers=[("CPUExecutionProvider", {"precision": "f31"})], enable_fallback=0)
