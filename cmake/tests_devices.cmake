@@ -115,7 +115,7 @@ endforeach()
 
 # A session on the stand-in, where everything fails once.
 if(TARGET onyx_cuda)
-  foreach(name provider_faults shapes transformers)
+  foreach(name provider_faults shapes transformers operators)
     target_compile_definitions(test.plugins.device.${name} PRIVATE GPU_PLUGIN="$<TARGET_FILE:onyx_cuda>"
       CUDA_STANDIN="${standin}")
     add_dependencies(test.plugins.device.${name} onyx_cuda cuda_standin)

@@ -31,8 +31,18 @@ int64_t dev_span(const ox_shape *s, int begin, int end) {
   return n;
 }
 
+ox_shape dev_channels_first(const ox_shape *s) {
+  ox_shape to = *s;
+  to.dim[1] = s->dim[s->rank - 1];
+  for (int i = 2; i < s->rank; i++) to.dim[i] = s->dim[i - 1];
+  return to;
+}
+
 void dev_window_read(const dev_plan *p, const dev_node *n, const ox_shape *kernel, uint32_t out, dev_window *w) {
-  const ox_shape *x = dev_shape(p, dev_in(n, 0)), *y = dev_shape(p, out);
+  dev_window_of(n, dev_shape(p, dev_in(n, 0)), dev_shape(p, out), kernel, w);
+}
+
+void dev_window_of(const dev_node *n, const ox_shape *x, const ox_shape *y, const ox_shape *kernel, dev_window *w) {
   int64_t shape[3], strides[3], dilations[3], pads[6];
   int axes = w->axes = x->rank - 2;
   size_t n_shape = dev_attr_ints(n, "kernel_shape", shape, 3), n_strides = dev_attr_ints(n, "strides", strides, 3);

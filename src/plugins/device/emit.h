@@ -32,8 +32,13 @@ typedef struct dev_window {
 } dev_window;
 /* |kernel|: the shape that holds if the attribute is absent (from dimension 2 on), or NULL. */
 void dev_window_read(const dev_plan *p, const dev_node *n, const ox_shape *kernel, uint32_t out, dev_window *w);
+/* [N, ..., C] as [N, C, ...]. */
+ox_shape dev_channels_first(const ox_shape *s);
+/* As above, of X and an output with these shapes. */
+void dev_window_of(const dev_node *n, const ox_shape *x, const ox_shape *y, const ox_shape *kernel, dev_window *w);
 
-void dev_pool_window(const dev_window *w, pool_params *out); /* ops/pool.c: its axes */
+/* ops/pool.c: its axes; channels come first. */
+void dev_pool_window(const dev_window *w, pool_params *out);
 
 /* ---- tails (op.h) ---- */
 

@@ -10,8 +10,24 @@
 static const struct {
   const char *name;
   int op, operands;
-} rows[] = {{"Add", INTEGERS_ADD, 2}, {"Sub", INTEGERS_SUB, 2}, {"Mul", INTEGERS_MUL, 2}, {"Min", INTEGERS_MIN, 2},
-            {"Max", INTEGERS_MAX, 2}, {"Abs", INTEGERS_ABS, 1}, {"Neg", INTEGERS_NEG, 1}, {"Sign", INTEGERS_SIGN, 1}};
+} rows[] = {{"Add", INTEGERS_ADD, 2},        {"Sub", INTEGERS_SUB, 2},      {"Mul", INTEGERS_MUL, 2},
+            {"Min", INTEGERS_MIN, 2},        {"Max", INTEGERS_MAX, 2},      {"Abs", INTEGERS_ABS, 1},
+            {"Neg", INTEGERS_NEG, 1},        {"Sign", INTEGERS_SIGN, 1},    {"Div", INTEGERS_DIV, 2},
+            {"Mod", INTEGERS_MOD, 2},        {"Clip", INTEGERS_MAX, 3},     {"BitShift", INTEGERS_LEFT, 2},
+            {"BitwiseAnd", INTEGERS_AND, 2}, {"BitwiseOr", INTEGERS_OR, 2}, {"BitwiseXor", INTEGERS_XOR, 2},
+            {"BitwiseNot", INTEGERS_NOT, 1}};
+
+static const struct {
+  uint32_t dtype;
+  const char *kernel;
+} types[] = {{OX_U8, "integers_u8"},   {OX_I8, "integers_i8"},   {OX_U16, "integers_u16"}, {OX_I16, "integers_i16"},
+             {OX_U32, "integers_u32"}, {OX_I32, "integers_i32"}, {OX_U64, "integers_u64"}, {OX_I64, "integers_i64"}};
+
+static size_t type_of(uint32_t dtype) {
+  size_t i = 0;
+  while (i < DEV_LENGTH(types) && types[i].dtype != dtype) i++;
+  return i;
+}
 
 static size_t row_of(const dev_node *n) {
   size_t i = 0;
@@ -19,14 +35,24 @@ static size_t row_of(const dev_node *n) {
   return i;
 }
 
-bool dev_is_integer(uint32_t dtype) { return dtype == OX_U8 || dtype == OX_I8 || dtype == OX_I32 || dtype == OX_I64; }
+bool dev_is_integer(uint32_t dtype) { return type_of(dtype) < DEV_LENGTH(types); }
+
+static bool is_clip(const dev_node *n) { return strcmp(dev_node_op(n), "Clip") == 0; }
+
+static int op_of(const dev_node *n) {
+  int op = rows[row_of(n)].op;
+  if (op == INTEGERS_MOD && dev_attr_int(n, "fmod", 0)) return INTEGERS_FMOD;
+  return op == INTEGERS_LEFT && dev_attr_is(n, "direction", "RIGHT", "LEFT") ? INTEGERS_RIGHT : op;
+}
 
 const char *dev_integers_takes(const dev_node *n) {
   size_t row = row_of(n);
   bool data = false;
-  if (row == DEV_LENGTH(rows) || (int)dev_in_count(n) != rows[row].operands || dev_node_version(n) < 7)
+  if (row == DEV_LENGTH(rows) || dev_node_version(n) < 7 ||
+      (is_clip(n) ? dev_in_count(n) > 3 : (int)dev_in_count(n) != rows[row].operands))
     return "the device has it for floats, or for one or two operands, as of version 7";
   for (size_t i = 0; i < dev_in_count(n); i++) {
+    if (dev_in(n, i) == UINT32_MAX) continue;
     if (dev_in_dtype(n, i) != dev_in_dtype(n, 0)) return "of two types";
     if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return "of a rank that the kernels do not have";
     data |= dev_in_rank(n, i) > 1 || (n->lies && n->lies[dev_in(n, i)] == DEV_ON_DEVICE);
@@ -50,25 +76,39 @@ void dev_broadcast_sizes(const ox_shape *y, int *out) {
   }
 }
 
-ox_status *dev_integers_emit(dev_plan *p, const dev_node *n) {
-  const ox_shape *y = dev_shape(p, dev_out(n, 0));
-  size_t row = row_of(n), second = dev_in_count(n) > 1;
-  uint32_t dtype = dev_in_dtype(n, 0);
-  if (row == DEV_LENGTH(rows) || y->rank > MOVE_DIMS) return dev_refuse(p, "not on integers, or of too many axes");
-  integers_params q = {.n = (int)dev_count(p, dev_out(n, 0)), .op = rows[row].op};
-  q.flat = dev_count(p, dev_in(n, 0)) == q.n && dev_count(p, dev_in(n, second)) == q.n;
+/* y = op (a, b): inputs of |n| and its output, which may be an operand. */
+static ox_status *emit_one(dev_plan *p, const dev_node *n, int op, uint32_t a, uint32_t b) {
+  uint32_t out = dev_out(n, 0);
+  const ox_shape *y = dev_shape(p, out);
+  integers_params q = {.n = (int)dev_count(p, out), .op = op};
+  q.flat = dev_count(p, a) == q.n && dev_count(p, b) == q.n;
   dev_broadcast_sizes(y, q.size);
-  dev_broadcast_strides(dev_shape(p, dev_in(n, 0)), y, q.a);
-  dev_broadcast_strides(dev_shape(p, dev_in(n, second)), y, q.b);
+  dev_broadcast_strides(dev_shape(p, a), y, q.a);
+  dev_broadcast_strides(dev_shape(p, b), y, q.b);
   dev_call c = {.source = "integers",
-                .kernel = dtype == OX_U8    ? "integers_u8"
-                          : dtype == OX_I8  ? "integers_i8"
-                          : dtype == OX_I32 ? "integers_i32"
-                                            : "integers_i64",
+                .kernel = types[type_of(dev_dtype(p, out))].kernel,
                 .dtype = OX_F32,
                 .n_buffers = 3,
-                .buffers = {dev_value(p, dev_in(n, 0)), dev_value(p, dev_in(n, second)), dev_value(p, dev_out(n, 0))},
+                .buffers = {dev_value(p, a), dev_value(p, b), dev_value(p, out)},
                 .written = 1u << 2,
                 DEV_PARAMS(q)};
   return dev_emit_items(p, &c, q.n);
+}
+
+static ox_status *emit_clip(dev_plan *p, const dev_node *n) {
+  uint32_t x = dev_in(n, 0);
+  for (size_t i = 1; i < dev_in_count(n); i++) {
+    if (dev_in(n, i) == UINT32_MAX) continue;
+    if (dev_count(p, dev_in(n, i)) != 1) return dev_refuse(p, "a bound of many numbers");
+    DEV_TRY(emit_one(p, n, i == 1 ? INTEGERS_MAX : INTEGERS_MIN, x, dev_in(n, i)));
+    x = dev_out(n, 0);
+  }
+  return x == dev_out(n, 0) ? NULL : dev_emit_view(p, dev_out(n, 0), x);
+}
+
+ox_status *dev_integers_emit(dev_plan *p, const dev_node *n) {
+  if (row_of(n) == DEV_LENGTH(rows) || dev_shape(p, dev_out(n, 0))->rank > MOVE_DIMS)
+    return dev_refuse(p, "not on integers, or of too many axes");
+  if (is_clip(n)) return emit_clip(p, n);
+  return emit_one(p, n, op_of(n), dev_in(n, 0), dev_in(n, dev_in_count(n) > 1));
 }

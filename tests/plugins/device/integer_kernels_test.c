@@ -129,7 +129,7 @@ static void check_product(size_t which, int m, int n, int k, int form) {
   void *buffers[] = {x, w.packed, w.head, x_zero, NULL, y_zero, NULL, y};
   qfinish_params f = {.n = m * n, .inner = 1, .rows = n, .x_kind = x_kind, .y_kind = y_kind, .low = low, .high = high};
   f.x_zero_step = each_x, f.x_scale_step = -1, f.has_y_zero = 1;
-  p.splits = form >> 5 && p.k4 > QPRODUCT_STEP ? 2 : 1, p.k_each = p.splits > 1 ? QPRODUCT_STEP : p.k4;
+  p.splits = form >> 5 & 1 && p.k4 > QPRODUCT_STEP ? 2 : 1, p.k_each = p.splits > 1 ? QPRODUCT_STEP : p.k4;
   if (p.splits > 1)
     run_shared(products[which].fn, groups, &p, p.k4, buffers, 7, &f,
                (void *[]){NULL, w.head, x_zero, NULL, y_zero, NULL, y, NULL});
@@ -175,12 +175,13 @@ static const geometry geometries[] = {
 
 static int64_t window_sum(const geometry *g, const qconv_params *p, const unsigned char *x, int zx, const weights *w,
                           int zeros, int filter, int plane, int pixel) {
-  int o[3] = {pixel / (p->out[1] * p->out[2]), pixel / p->out[2] % p->out[1], pixel % p->out[2]};
-  int taps = w->taps, first = plane / p->o * p->c;
+  int image = plane / (g->group * g->o),
+      o[3] = {pixel / (p->out[1] * p->out[2]), pixel / p->out[2] % p->out[1], pixel % p->out[2]};
+  int taps = w->taps, first = image * p->x_image + filter / g->o * g->c * p->x_channel;
   int64_t sum = w->bias[filter];
   for (int c = 0; c < g->c; c++)
     for (int t = 0; t < taps; t++) {
-      int k[3] = {t / (g->extent[1] * g->extent[2]), t / g->extent[2] % g->extent[1], t % g->extent[2]}, at = first + c;
+      int k[3] = {t / (g->extent[1] * g->extent[2]), t / g->extent[2] % g->extent[1], t % g->extent[2]}, at = 0;
       bool inside = true;
       for (int a = 0; a < 3; a++) {
         int i = o[a] * g->stride[a] - g->pad[a] + k[a] * g->dilation[a];
@@ -188,14 +189,14 @@ static int64_t window_sum(const geometry *g, const qconv_params *p, const unsign
       }
       int zw = zeros ? byte_of(w->zero, p->w_kind, filter) : 0;
       if (inside)
-        sum += (int64_t)(byte_of(x, p->x_kind, at) - zx) *
+        sum += (int64_t)(byte_of(x, p->x_kind, first + c * p->x_channel + at * p->x_pixel) - zx) *
                (byte_of(w->raw, p->w_kind, (filter * g->c + c) * taps + t) - zw);
     }
   return sum;
 }
 
 /* |which|: of convs, then the direct one. |form|: bits 0, 1: signs; 2, 3: how many zero points of w; 4: none of x; 5: k
- * is shared. */
+ * is shared; 6: channels last. */
 static void check_conv(size_t which, const geometry *g, int form) {
   int x_kind = form & 1, w_kind = form >> 1 & 1, zeros = form >> 2 & 3, pixels = 1, taps = 1, volume = 1;
   qconv_params p = {.group = g->group, .c = g->c, .o = g->o, .x_kind = x_kind, .w_kind = w_kind, .y_kind = x_kind};
@@ -208,7 +209,9 @@ static void check_conv(size_t which, const geometry *g, int form) {
   p.c4 = (g->c + 3) / 4, p.k4 = p.c4 * taps, p.pixels = pixels, p.columns = g->images * pixels;
   p.has_x_zero = !(form >> 4 & 1), p.has_w_zero = 1, p.w_zero_step = zeros - 1, p.has_y_zero = 0;
   p.low = x_kind ? -128 : 0, p.high = p.low + 255;
-  int planes = g->images * g->group * g->o;
+  int planes = g->images * g->group * g->o, last = form >> 6, in = g->group * g->c, outs = g->group * g->o;
+  p.x_image = in * volume, p.x_channel = last ? 1 : volume, p.x_pixel = last ? in : 1;
+  p.y_image = outs * pixels, p.y_channel = last ? 1 : pixels, p.y_pixel = last ? outs : 1;
   unsigned char *x = bytes_make(g->images * g->group * g->c * volume, 3), x_zero[1] = {131};
   unsigned char *y = malloc((size_t)(planes * pixels));
   weights w = weights_make(g->group, g->o, g->c, taps, w_kind, zeros, 0);
@@ -216,9 +219,9 @@ static void check_conv(size_t which, const geometry *g, int form) {
     int tile = convs[which].tile;
     int groups = g->group * OX_CEIL_DIV(g->o, tile) * OX_CEIL_DIV(p.columns, tile);
     void *buffers[] = {x, w.packed, w.head, x_zero, NULL, y, NULL, NULL};
-    qfinish_params f = {.n = planes * pixels, .inner = pixels, .rows = g->group * g->o, .x_kind = x_kind};
+    qfinish_params f = {.n = planes * pixels, .inner = p.y_channel, .rows = outs, .x_kind = x_kind};
     f.y_kind = x_kind, f.low = p.low, f.high = p.high, f.x_zero_step = p.has_x_zero - 1, f.x_scale_step = -1;
-    p.splits = form >> 5 && p.k4 > QPRODUCT_STEP ? 2 : 1, p.k_each = p.splits > 1 ? QPRODUCT_STEP : p.k4;
+    p.splits = form >> 5 & 1 && p.k4 > QPRODUCT_STEP ? 2 : 1, p.k_each = p.splits > 1 ? QPRODUCT_STEP : p.k4;
     if (p.splits > 1)
       run_shared(convs[which].fn, groups, &p, p.k4, buffers, 5, &f,
                  (void *[]){NULL, w.head, x_zero, NULL, NULL, NULL, y, NULL});
@@ -232,7 +235,8 @@ static void check_conv(size_t which, const geometry *g, int form) {
   for (int i = 0; i < planes * pixels; i++) {
     int plane = i / pixels, filter = plane % (g->group * g->o), zx = p.has_x_zero ? byte_of(x_zero, x_kind, 0) : 0;
     int64_t sum = window_sum(g, &p, x, zx, &w, zeros, filter, plane, i % pixels);
-    int wanted = requantized(sum, scale_of(&w, filter), x_kind, 0, p.low, p.high), got = byte_of(y, x_kind, i);
+    int wanted = requantized(sum, scale_of(&w, filter), x_kind, 0, p.low, p.high);
+    int got = byte_of(y, x_kind, plane / outs * p.y_image + filter * p.y_channel + i % pixels * p.y_pixel);
     if (got != wanted)
       fail_msg("%s, geometry %d, form %d: element %d is %d, wanted %d",
                which < OX_COUNT(convs) ? convs[which].name : "direct", (int)(g - geometries), form, i, got, wanted);
@@ -244,7 +248,7 @@ static void test_convolutions(void **state) {
   (void)state;
   for (size_t which = 0; which <= OX_COUNT(convs); which++)
     for (size_t i = 0; i < OX_COUNT(geometries); i++)
-      for (int form = 0; form < 64; form++)
+      for (int form = 0; form < 128; form++)
         if ((form >> 2 & 3) < 3) check_conv(which, &geometries[i], form);
 }
 

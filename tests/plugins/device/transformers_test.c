@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/device/transformers_test.c - operators of transformers on the stand-in for a GPU beside the CPU provider: all
- * layouts, masks and caches, and that the device has them. GPU_PLUGIN is the provider, CUDA_STANDIN the library in the
- * place of NVIDIA's. */
+ * layouts, masks and caches. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/macros.h"
-#include "plugins/device/use_standin.h"
-#include "support/check.h"
-#include "support/ep_models.h"
-#include "support/text_session.h"
+#include "plugins/device/beside_cpu.h"
 
+#ifdef GPU_PLUGIN
 #define G "<ir_version: 10, opset_import: [\"\" : 24, \"com.microsoft\" : 1]> g "
 #define QKV "float[N,5,24] q, float[N,7,24] k, float[N,7,24] v"
 #define PASTS "float[N,3,4,8] pk, float[N,3,4,8] pv"
 #define GQA "GroupQueryAttention <num_heads = 4, kv_num_heads = 2"
 #define CACHE "float[2,2,6,8] pk, float[2,2,6,8] pv"
 
-static const struct {
-  const char *name, *text;
-} rows[] = {
+static const beside_row rows[] = {
     {"heads of their own",
      G "(float[N,4,5,8] q, float[N,2,7,8] k, float[N,2,7,6] v) => (float[N,4,5,6] y) { y = Attention (q, k, v) }"},
     {"rows of heads, a mask, a cap",
@@ -91,42 +85,11 @@ static const struct {
                "u = com.microsoft.QuickGelu <alpha = 0.5> (x) }"},
 };
 
-static void check_owners(const char *name, const ox_session *s) {
-  ox_placement at;
-  for (size_t i = 0; ox_session_placement(s, i, &at); i++)
-    if (strcmp(at.owner, "cuda") != 0 && strcmp(at.owner, "host") != 0)
-      fail_msg("%s: %s has node '%s' (%s)", name, at.owner, at.name, at.op);
-}
-
 static void test_as_the_cpu_has_it(void **state) {
   (void)state;
-  for (size_t i = 0; i < OX_COUNT(rows); i++) {
-    const ox_provider_spec spec = {"cuda", {0}};
-    ox_session_opts so;
-    ox_env *env;
-    ox_session *s;
-    ep_outputs want, got;
-    ep_inputs in;
-    ox_session_opts_init(&so);
-    so.n_threads = 1, so.providers = &spec, so.n_providers = 1;
-    CHECK_OK(ox_env_create(NULL, &env));
-    CHECK_OK(ox_env_load_plugin(env, GPU_PLUGIN));
-    ox_status *st = text_session(env, rows[i].text, &so, &s);
-    if (st) fail_msg("%s: %s", rows[i].name, ox_status_message(st));
-    check_owners(rows[i].name, s);
-    ep_cpu_outputs(rows[i].text, OX_OPTIMIZE_NONE, 2, &want);
-    for (int run = 0; run < 3; run++) { /* the third is a record */
-      ep_inputs_make(env, s, 2, &in);
-      st = ep_run(s, &in, &got);
-      if (st) fail_msg("%s: %s", rows[i].name, ox_status_message(st));
-      ep_outputs_compare(rows[i].name, &want, &got, 1e-5);
-      ep_outputs_free(&got), ep_inputs_free(&in);
-    }
-    ep_outputs_free(&want);
-    ox_session_release(s);
-    ox_env_release(env);
-  }
+  for (size_t i = 0; i < OX_COUNT(rows); i++) beside_cpu_check(&rows[i]);
 }
+#endif
 
 int main(void) {
 #ifndef GPU_PLUGIN

@@ -37,7 +37,12 @@ WHERE_KERNEL(where8, dev_long)
    : (op) == CHOOSE_OR               ? (a) != 0 || (b) != 0     \
    : (op) == CHOOSE_XOR              ? ((a) != 0) != ((b) != 0) \
    : (op) == CHOOSE_NOT              ? (a) == 0                 \
+   : (op) == CHOOSE_IS_INF           ? INFINITE(a)              \
+   : (op) == CHOOSE_IS_PLUS_INF      ? INFINITE(a) && (a) > 0   \
+   : (op) == CHOOSE_IS_MINUS_INF     ? INFINITE(a) && (a) < 0   \
+   : (op) == CHOOSE_NEVER            ? 0                        \
                                      : (a) != (a))
+#define INFINITE(a) ((a) == (a) && (a) - (a) != 0)
 #define COMPARE_KERNEL(name, type, value, load)          \
   KERNEL(name, choose_params) {                          \
     BUFFER(const type, a, 0);                            \

@@ -63,6 +63,15 @@ typedef ulong dev_ulong;
 #define SINF sin
 #define COSF cos
 #define FMODF fmod
+#define TANF tan
+#define ASINF asin
+#define ACOSF acos
+#define ATANF atan
+#define SINHF sinh
+#define COSHF cosh
+#define ASINHF asinh
+#define ACOSHF acosh
+#define ATANHF atanh
 #define ISNAN(x) isnan(x)
 #define HALF_TO_FLOAT(p, i) vload_half(i, (const __global half *)(p))
 #define FLOAT_TO_HALF(p, i, v) vstore_half_rte(v, i, (__global half *)(p))
@@ -124,6 +133,15 @@ typedef unsigned long long dev_ulong;
 #define SINF sinf
 #define COSF cosf
 #define FMODF fmodf
+#define TANF tanf
+#define ASINF asinf
+#define ACOSF acosf
+#define ATANF atanf
+#define SINHF sinhf
+#define COSHF coshf
+#define ASINHF asinhf
+#define ACOSHF acoshf
+#define ATANHF atanhf
 #define ISNAN(x) ((x) != (x))
 #define INFINITY __int_as_float(0x7f800000)
 FUNCTION float dev_from_half(unsigned short h) {
@@ -210,6 +228,15 @@ typedef uint64_t dev_ulong;
 #define SINF sinf
 #define COSF cosf
 #define FMODF fmodf
+#define TANF tanf
+#define ASINF asinf
+#define ACOSF acosf
+#define ATANF atanf
+#define SINHF sinhf
+#define COSHF coshf
+#define ASINHF asinhf
+#define ACOSHF acoshf
+#define ATANHF atanhf
 #define ISNAN(x) isnan(x)
 float dev_from_half(unsigned short h);
 unsigned short dev_to_half(float f);

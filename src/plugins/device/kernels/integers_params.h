@@ -13,7 +13,16 @@ enum {
   INTEGERS_MAX,
   INTEGERS_ABS,
   INTEGERS_NEG,
-  INTEGERS_SIGN
+  INTEGERS_SIGN,
+  INTEGERS_DIV,  /* by 0: 0 */
+  INTEGERS_MOD,  /* with the sign of the divisor */
+  INTEGERS_FMOD, /* with that of the dividend */
+  INTEGERS_AND,
+  INTEGERS_OR,
+  INTEGERS_XOR,
+  INTEGERS_NOT,
+  INTEGERS_LEFT, /* a shift by the width or more gives 0 */
+  INTEGERS_RIGHT
 };
 
 /* Strides of 0 broadcast. */

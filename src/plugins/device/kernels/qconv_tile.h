@@ -14,7 +14,7 @@ FUNCTION void q_tap(const qconv_params *p, int k, LOCAL_POINTER int *tap) {
   int c = k % p->c4 * 4, rest = k / p->c4, x = rest % p->extent[2] * p->dilation[2];
   rest /= p->extent[2];
   int y = rest % p->extent[1] * p->dilation[1], z = rest / p->extent[1] * p->dilation[0];
-  tap[0] = ((c * p->in[0] + z) * p->in[1] + y) * p->in[2] + x;
+  tap[0] = c * p->x_channel + ((z * p->in[1] + y) * p->in[2] + x) * p->x_pixel;
   tap[1] = k < p->k4 ? z : Q_BEYOND, tap[2] = y, tap[3] = x, tap[4] = p->c - c;
 }
 
@@ -23,8 +23,8 @@ FUNCTION int q_pixel(const GLOBAL char *x, const qconv_params *p, const int *at,
                      int zero) {
   int z = at[1] + tap[1], y = at[2] + tap[2], i = at[3] + tap[3], v[4];
   int inside = z >= 0 && z < p->in[0] && y >= 0 && y < p->in[1] && i >= 0 && i < p->in[2];
-  int from = at[0] + tap[0], plane = p->in[0] * p->in[1] * p->in[2], n = inside ? tap[4] : 0;
-  UNROLL for (int j = 0; j < 4; j++) v[j] = j < n ? q_byte(x, p->x_kind, from + j * plane) : zero;
+  int from = at[0] + tap[0], n = inside ? tap[4] : 0;
+  UNROLL for (int j = 0; j < 4; j++) v[j] = j < n ? q_byte(x, p->x_kind, from + j * p->x_channel) : zero;
   return q_pack(v[0], v[1], v[2], v[3]);
 }
 
@@ -60,8 +60,7 @@ KERNEL(Q_KERNEL, qconv_params) {
     int column = n0 + t % Q_TILE, image = column / p.pixels, pixel = column % p.pixels;
     int pz = pixel / (p.out[1] * p.out[2]) * p.stride[0] - p.pad[0];
     int py = pixel / p.out[2] % p.out[1] * p.stride[1] - p.pad[1], px = pixel % p.out[2] * p.stride[2] - p.pad[2];
-    int plane = (image * p.group + group) * p.c * p.in[0];
-    MINE(from, t)[0] = ((plane + pz) * p.in[1] + py) * p.in[2] + px;
+    MINE(from, t)[0] = image * p.x_image + group * p.c * p.x_channel + ((pz * p.in[1] + py) * p.in[2] + px) * p.x_pixel;
     MINE(from, t)[1] = column < p.columns ? pz : Q_BEYOND;
     MINE(from, t)[2] = py, MINE(from, t)[3] = px;
     UNROLL for (int i = 0; i < Q_LOADS; i++) {
@@ -107,11 +106,12 @@ KERNEL(Q_KERNEL, qconv_params) {
     BARRIER;
     FOR_ITEMS(t, 256) {
       int column = n0 + t % Q_TILE;
-      int to = (column / p.pixels * p.group + group) * p.o * p.pixels + column % p.pixels;
+      int to = column / p.pixels * p.y_image + group * p.o * p.y_channel + column % p.pixels * p.y_pixel;
       to += GROUP(1) * p.columns * p.group * p.o;
       for (int e = t; e < 16 * Q_TILE; e += 256) { /* 256 is a multiple of a row: the column stays */
         int row = m0 + Q_PLACE(e / Q_TILE, i);
-        if (row < p.o && column < p.columns) q_store(y, p.splits > 1 ? QUANT_I32 : p.y_kind, to + row * p.pixels, staged[e]);
+        if (row < p.o && column < p.columns)
+          q_store(y, p.splits > 1 ? QUANT_I32 : p.y_kind, to + row * p.y_channel, staged[e]);
       }
     }
     BARRIER;

@@ -45,6 +45,7 @@ typedef struct {
   int group, c, o, c4, k4; /* c, o: of a group */
   int splits, k_each;
   int in[3], out[3], extent[3], stride[3], dilation[3], pad[3];
+  int x_image, x_channel, x_pixel, y_image, y_channel, y_pixel; /* steps in X and Y, in elements */
   int pixels, columns; /* of an output plane; of all images */
   int x_kind, y_kind, w_kind, low, high;
   int has_x_zero, w_zero_step, has_y_zero, has_w_zero;

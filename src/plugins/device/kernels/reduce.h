@@ -3,19 +3,8 @@
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/rows_params.h"
 #include "plugins/device/kernels/group_sum.h"
+#include "plugins/device/kernels/reduce_place.h"
 #include "plugins/device/kernels/tail.h"
-
-FUNCTION int reduce_kept(const reduce_params *p, int i) {
-  int at = 0;
-  for (int d = REDUCE_DIMS - 1; d >= 0; d--) at += i % p->kept[d] * p->kept_stride[d], i /= p->kept[d];
-  return at;
-}
-
-FUNCTION int reduce_gone(const reduce_params *p, int i) {
-  int at = 0;
-  for (int d = REDUCE_DIMS - 1; d > 0; d--) at += i % p->gone[d] * p->gone_stride[d], i /= p->gone[d];
-  return at + i * p->gone_stride[0];
-}
 
 FUNCTION float reduce_start(int op) {
   return op == REDUCE_MAX ? -INFINITY : op == REDUCE_MIN ? INFINITY : op == REDUCE_PROD ? 1.0f : 0.0f;

@@ -18,17 +18,25 @@ static const struct {
                 {"Or", CHOOSE_OR},
                 {"Xor", CHOOSE_XOR},
                 {"Not", CHOOSE_NOT},
-                {"IsNaN", CHOOSE_IS_NAN}};
+                {"IsNaN", CHOOSE_IS_NAN},
+                {"IsInf", CHOOSE_IS_INF}};
 
 static bool is_where(const dev_node *n) { return strcmp(dev_node_op(n), "Where") == 0; }
+
+static int op_of(const dev_node *n) {
+  size_t kind = 0;
+  while (strcmp(compares[kind].name, dev_node_op(n)) != 0) kind++;
+  if (compares[kind].op != CHOOSE_IS_INF) return compares[kind].op;
+  bool minus = dev_attr_int(n, "detect_negative", 1) != 0, plus = dev_attr_int(n, "detect_positive", 1) != 0;
+  return plus && minus ? CHOOSE_IS_INF : plus ? CHOOSE_IS_PLUS_INF : minus ? CHOOSE_IS_MINUS_INF : CHOOSE_NEVER;
+}
 
 /* Shapes and masks of one axis stay with the host, unless a float says that they are data. */
 static const char *takes(const dev_node *n) {
   size_t first = is_where(n) ? 1 : 0;
   uint32_t dtype = dev_in_dtype(n, first);
   bool data = dtype == OX_F32 || dtype == OX_F16;
-  if (!is_where(n) && strcmp(dev_node_op(n), "IsNaN") != 0 && dev_node_version(n) < 7 && dev_in_count(n) > 1)
-    return "broadcasts by rules of its own";
+  if (!is_where(n) && dev_node_version(n) < 7 && dev_in_count(n) > 1) return "broadcasts by rules of its own";
   for (size_t i = 0; i < dev_in_count(n); i++) {
     if (dev_in_rank(n, i) < 0 || dev_in_rank(n, i) > MOVE_DIMS) return "of a rank that the kernels do not have";
     if (i >= first && dev_in_dtype(n, i) != dtype) return "of two types";
@@ -60,9 +68,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   c.buffers[c.n_buffers++] = dev_value(p, dev_in(n, second));
   c.buffers[c.n_buffers] = dev_value(p, dev_out(n, 0)), c.written = 1u << c.n_buffers++;
   if (is_where(n)) return dev_emit_items(p, &c, params.n);
-  size_t kind = 0;
-  while (strcmp(compares[kind].name, dev_node_op(n)) != 0) kind++;
-  params.op = compares[kind].op;
+  params.op = op_of(n);
   c.dtype = dtype == OX_F16 ? OX_F16 : OX_F32;
   c.kernel = dtype == OX_I64                      ? "compare_long"
              : dtype == OX_I32                    ? "compare_int"
@@ -71,6 +77,6 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   return dev_emit_items(p, &c, params.n);
 }
 
-static const char *const names[] = {"Where", "Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual",
-                                    "And",   "Or",    "Xor",  "Not",         "IsNaN",   NULL};
+static const char *const names[] = {"Where", "Equal", "Less",  "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or",
+                                    "Xor",   "Not",   "IsNaN", "IsInf",       NULL};
 DEV_OP(choose) = {"", names, takes, emit};

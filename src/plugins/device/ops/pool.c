@@ -22,6 +22,7 @@ void dev_pool_window(const dev_window *w, pool_params *out) {
   memcpy(out->extent, w->kernel, sizeof out->extent), memcpy(out->stride, w->stride, sizeof out->stride);
   memcpy(out->dilation, w->dilation, sizeof out->dilation), memcpy(out->pad, w->before, sizeof out->pad);
   for (int i = 0; i < 3; i++) out->end[i] = w->in[i] + w->after[i];
+  out->inner = 1;
 }
 
 static ox_status *emit_bytes(dev_plan *p, const dev_node *n, const dev_window *w) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/qconv.c - ConvInteger and QLinearConv: in tiles, or directly where a group has few outputs. */
+ * device/ops/qconv.c - ConvInteger and QLinearConv, com.microsoft's with channels last too: in tiles, or directly where
+ * a group has few outputs. */
 #include <limits.h>
 #include <string.h>
 
@@ -30,6 +31,14 @@ static void fill(const dev_window *w, qconv_params *q) {
   memcpy(q->dilation, w->dilation, sizeof q->dilation), memcpy(q->pad, w->before, sizeof q->pad);
 }
 
+/* Where the elements of X and Y lie. */
+static void place(qconv_params *q, bool last) {
+  int channels = q->group * q->c, outputs = q->group * q->o, volume = q->in[0] * q->in[1] * q->in[2];
+  q->x_image = channels * volume, q->y_image = outputs * q->pixels;
+  q->x_channel = last ? 1 : volume, q->x_pixel = last ? channels : 1;
+  q->y_channel = last ? 1 : q->pixels, q->y_pixel = last ? outputs : 1;
+}
+
 static ox_status *emit_direct(dev_plan *p, const dev_node *n, const dev_q_inputs *in, qconv_params *q, dev_ref head,
                               uint32_t out) {
   q->n = q->columns / q->pixels * q->group * q->o * q->out[0] * q->out[1] * ((q->out[2] + 3) / 4);
@@ -55,7 +64,7 @@ static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs 
   q->splits = dev_q_splits(p, small, q->k4, &q->k_each);
   qfinish_params last = {.n = q->columns * q->group * q->o,
                          .splits = q->splits,
-                         .inner = q->pixels,
+                         .inner = q->y_channel,
                          .rows = q->group * q->o,
                          .x_kind = q->x_kind,
                          .y_kind = q->y_kind,
@@ -82,24 +91,26 @@ static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs 
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {
   const dev_q_inputs *in = inputs_of(n);
-  const ox_shape *x = dev_shape(p, dev_in(n, in->x)), *f = dev_shape(p, dev_in(n, in->w));
-  const ox_shape *y = dev_shape(p, dev_out(n, 0));
+  const ox_shape *f = dev_shape(p, dev_in(n, in->w));
+  ox_shape x = *dev_shape(p, dev_in(n, in->x)), y = *dev_shape(p, dev_out(n, 0));
+  bool last = dev_attr_int(n, "channels_last", 0) != 0;
   int64_t group = dev_attr_int(n, "group", 1), taps = dev_span(f, 2, f->rank);
   dev_ref packed = {DEV_REF_NONE, 0, 0}, head = packed;
   dev_window window;
-  if (group < 1 || x->dim[1] != group * f->dim[1] || f->dim[0] % group)
+  if (last) x = dev_channels_first(&x), y = dev_channels_first(&y);
+  if (group < 1 || x.dim[1] != group * f->dim[1] || f->dim[0] % group)
     return dev_refuse(p, "channels of X, of the weights and groups do not fit");
   if (dev_q_has(n, in->x_zero) && dev_count(p, dev_in(n, in->x_zero)) != 1)
     return dev_refuse(p, "zero points of X that do not fit");
   if (dev_count(p, dev_out(n, 0)) == 0) return NULL;
-  dev_window_read(p, n, f, dev_out(n, 0), &window);
+  dev_window_of(n, &x, &y, f, &window);
   qconv_params q = {.group = (int)group,
                     .c = (int)f->dim[1],
                     .o = (int)(f->dim[0] / group),
                     .c4 = f->dim[1] ? (int)((f->dim[1] + 3) / 4) : 1,
                     .k4 = (int)((f->dim[1] + 3) / 4 * taps),
-                    .pixels = (int)dev_span(y, 2, y->rank),
-                    .columns = (int)(x->dim[0] * dev_span(y, 2, y->rank)),
+                    .pixels = (int)dev_span(&y, 2, y.rank),
+                    .columns = (int)(x.dim[0] * dev_span(&y, 2, y.rank)),
                     .x_kind = dev_q_kind(dev_in_dtype(n, in->x)),
                     .w_kind = dev_q_kind(dev_in_dtype(n, in->w)),
                     .y_kind = dev_q_kind(dev_dtype(p, dev_out(n, 0))),
@@ -108,6 +119,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
                     .has_w_zero = dev_q_has_w_zero(n, in)};
   q.w_zero_step = !dev_q_has(n, in->w_zero) ? -1 : dev_count(p, dev_in(n, in->w_zero)) > 1;
   fill(&window, &q);
+  place(&q, last);
   uint32_t out = dev_q_cut(p, n, q.y_kind, &q.low, &q.high);
   qweights_params w = {.rows = q.o,
                        .c = q.c,
@@ -122,5 +134,5 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   return direct ? emit_direct(p, n, in, &q, head, out) : emit_tiles(p, n, in, &q, packed, head, out);
 }
 
-static const char *const names[] = {"ConvInteger", "QLinearConv", NULL};
+static const char *const names[] = {"ConvInteger", "QLinearConv", "com.microsoft:QLinearConv", NULL};
 DEV_OP(qconv) = {"", names, takes, emit};

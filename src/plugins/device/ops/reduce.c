@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/reduce.c - ReduceSum and its like over constant axes, GlobalAveragePool and GlobalMaxPool. */
+ * device/ops/reduce.c - ReduceSum and its like over constant axes, sums and extremes of integers among them;
+ * GlobalAveragePool and GlobalMaxPool. */
 #include <string.h>
 
-#include "plugins/device/emit.h"
+#include "plugins/device/move.h"
 #include "plugins/device/kernels/rows_params.h"
 
 /* A group for each output costs more than it gives for fewer numbers. */
@@ -56,9 +57,17 @@ static bool gone_axes(const dev_node *n, int rank, uint32_t *out) {
   return true;
 }
 
+static bool is_integer(uint32_t dtype) { return dtype == OX_I32 || dtype == OX_I64; }
+
+static const char *takes_integers(const dev_node *n) {
+  int op = kinds[kind_of(n)].op;
+  if (op != REDUCE_SUM && op != REDUCE_MAX && op != REDUCE_MIN && op != REDUCE_PROD) return "not of floats";
+  return dev_takes_data(n, 0, MOST_RANK);
+}
+
 static const char *takes(const dev_node *n) {
   uint32_t gone;
-  const char *why = dev_takes_real(n, 0, MOST_RANK);
+  const char *why = is_integer(dev_in_dtype(n, 0)) ? takes_integers(n) : dev_takes_real(n, 0, MOST_RANK);
   if (why) return why;
   return gone_axes(n, dev_in_rank(n, 0), &gone) ? NULL : "axes are not constant";
 }
@@ -78,19 +87,22 @@ static void fill_axes(const ox_shape *x, uint32_t gone, reduce_params *r) {
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {
+  static const char *const items[] = {"reduce_items", "reduce_items_int", "reduce_items_long"};
+  static const char *const rows[] = {"reduce_rows", "reduce_rows_int", "reduce_rows_long"};
   const ox_shape *x = dev_shape(p, dev_in(n, 0));
-  uint32_t gone;
-  dev_tail then;
-  DEV_TRY(dev_take_tail(p, n, &then));
+  uint32_t gone, dtype = dev_dtype(p, dev_in(n, 0));
+  int type = dtype == OX_I32 ? 1 : dtype == OX_I64 ? 2 : 0;
+  dev_tail then = dev_tail_none(dev_out(n, 0));
+  if (!type) DEV_TRY(dev_take_tail(p, n, &then));
   if (!gone_axes(n, x->rank, &gone)) return dev_refuse(p, "there is no such axis");
   reduce_params params = {
       .op = kinds[kind_of(n)].op, .n = 1, .outputs = (int)dev_count(p, dev_out(n, 0)), .tail = then.params};
   for (int d = 0; d < x->rank; d++)
     if (gone >> d & 1) params.n *= (int)x->dim[d];
   fill_axes(x, gone, &params);
-  dev_call c = {.source = "reduce",
-                .kernel = "reduce_items",
-                .dtype = dev_dtype(p, dev_in(n, 0)),
+  dev_call c = {.source = type ? "reduce_integers" : "reduce",
+                .kernel = items[type],
+                .dtype = type ? OX_F32 : dtype,
                 .n_buffers = 2,
                 .buffers = {dev_value(p, dev_in(n, 0)), dev_value(p, then.out)},
                 .written = 1u << 1,
@@ -100,7 +112,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   bool many = params.outputs >= (int)dev_plan_device(p)->n_units * 256;
   if (params.n <= FEW_NUMBERS || (across && many)) return dev_emit_items(p, &c, params.outputs);
   if (!params.outputs) return NULL;
-  c.kernel = "reduce_rows", c.groups[0] = (uint32_t)params.outputs, c.items = ROWS_ITEMS;
+  c.kernel = rows[type], c.groups[0] = (uint32_t)params.outputs, c.items = ROWS_ITEMS;
   return dev_emit(p, &c);
 }
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/kernels/roi.h - RoiAlign and MaxRoiPool, an item for each output. */
+#include "plugins/device/kernels/dialect.h"
+#include "plugins/device/kernels/index.h"
+#include "plugins/device/kernels/roi_params.h"
+
+/* Samples of a bin along an axis. Those outside of the image count as 0, and only the others are looked at: |first| to
+ * |end| - 1 of |count|, so that no region takes more work than there are pixels. */
+typedef struct {
+  float start, step;
+  int count, first, end;
+} roi_axis;
+
+FUNCTION roi_axis roi_axis_of(const roi_params *p, float low, float high, int size, int out, int bin_at) {
+  roi_axis a;
+  float shift = p->half_pixel ? 0.5f : 0.0f, start = low * p->scale - shift, extent = high * p->scale - shift - start;
+  if (!p->half_pixel) extent = extent > 1.0f ? extent : 1.0f;
+  float bin = extent / (float)out, n = p->samples > 0 ? (float)p->samples : CEILF(bin);
+  a.count = n > 0.0f && n < 1000000.0f ? (int)n : 0;
+  a.step = bin / (float)MAX_OF(a.count, 1), a.start = start + (float)bin_at * bin + 0.5f * a.step;
+  a.first = 0, a.end = a.count;
+  if (a.step > 0.0f) {
+    float before = CEILF((-1.0f - a.start) / a.step) - 1.0f, after = FLOORF(((float)size - a.start) / a.step) + 2.0f;
+    a.first = before > 0.0f ? before < n ? (int)before : a.count : 0;
+    a.end = after < n ? after > 0.0f ? (int)after : 0 : a.count;
+  }
+  return a;
+}
+
+/* Sample |i|, between pixels |low| and |low| + 1, by |part|. 0: it is outside. */
+FUNCTION int roi_sample(const roi_axis *a, int i, int size, int *low, float *part) {
+  float v = a->start + (float)i * a->step;
+  if (!(v >= -1.0f && v <= (float)size)) return 0;
+  v = v > 0.0f ? v : 0.0f;
+  *low = MIN_OF((int)v, size - 1);
+  *part = *low == size - 1 ? 0.0f : v - (float)*low;
+  return 1;
+}
+
+KERNEL(roi_align, roi_params) {
+  BUFFER(const REAL, x, 0);
+  BUFFER(const REAL, regions, 1);
+  BUFFER(const char, images, 2);
+  BUFFER(REAL, y, 3);
+  PARAMS(roi_params, p);
+  FOR_ITEMS(t, 256) {
+    int at = GROUP(0) * 256 + t;
+    if (at < p.n) {
+      int column = at % p.out[1], row = at / p.out[1] % p.out[0], rest = at / p.out[1] / p.out[0];
+      int region = rest / p.channels, image = index_at(images, 1, region, p.images);
+      int plane = (image * p.channels + rest % p.channels) * p.in[0] * p.in[1], found = 0, inside = 0;
+      roi_axis down =
+          roi_axis_of(&p, LOAD(regions, region * 4 + 1), LOAD(regions, region * 4 + 3), p.in[0], p.out[0], row);
+      roi_axis along =
+          roi_axis_of(&p, LOAD(regions, region * 4), LOAD(regions, region * 4 + 2), p.in[1], p.out[1], column);
+      float sum = 0.0f, most = 0.0f;
+      for (int i = down.first; i < down.end; i++) {
+        int top, left;
+        float fy, fx;
+        if (roi_sample(&down, i, p.in[0], &top, &fy)) {
+          for (int j = along.first; j < along.end; j++) {
+            if (roi_sample(&along, j, p.in[1], &left, &fx)) {
+              int a = plane + top * p.in[1], b = plane + MIN_OF(top + 1, p.in[0] - 1) * p.in[1];
+              int right = MIN_OF(left + 1, p.in[1] - 1);
+              float v[4];
+              v[0] = (1.0f - fy) * (1.0f - fx) * LOAD(x, a + left), v[1] = (1.0f - fy) * fx * LOAD(x, a + right);
+              v[2] = fy * (1.0f - fx) * LOAD(x, b + left), v[3] = fy * fx * LOAD(x, b + right);
+              sum += v[0] + v[1] + v[2] + v[3], inside++;
+              for (int k = 0; k < 4; k++) { /* NaN is passed over */
+                if (!found || v[k] > most) most = v[k], found = most == most;
+              }
+            }
+          }
+        }
+      }
+      float samples = (float)down.count * (float)along.count;
+      if ((float)inside < samples && !(found && most > 0.0f)) most = 0.0f, found = 1;
+      STORE(y, at, samples == 0.0f ? 0.0f : !p.largest ? sum / samples : found ? most : FLOAT_OF(0x7fc00000));
+    }
+  }
+}
+
+FUNCTION int roi_round(float v) {
+  v = v < 0.0f ? CEILF(v - 0.5f) : FLOORF(v + 0.5f);
+  return v > -1.0e9f ? v < 1.0e9f ? (int)v : 1000000000 : -1000000000;
+}
+
+/* Where part |i| of |parts| of the |length| pixels from |from| on begins, within the image; |up|: rounded up. */
+FUNCTION int roi_bound(int from, int length, int i, int parts, int up, int size) {
+  dev_long v = ((dev_long)i * length + (up ? parts - 1 : 0)) / parts + from;
+  return v < 0 ? 0 : v > size ? size : (int)v;
+}
+
+KERNEL(roi_pool, roi_params) {
+  BUFFER(const REAL, x, 0);
+  BUFFER(const REAL, regions, 1);
+  BUFFER(REAL, y, 2);
+  PARAMS(roi_params, p);
+  FOR_ITEMS(t, 256) {
+    int at = GROUP(0) * 256 + t;
+    if (at < p.n) {
+      int column = at % p.out[1], row = at / p.out[1] % p.out[0], rest = at / p.out[1] / p.out[0];
+      int r = rest / p.channels * 5;
+      float number = LOAD(regions, r);
+      int image = number > 0.0f ? number < (float)p.images ? (int)number : p.images - 1 : 0;
+      int x0 = roi_round(LOAD(regions, r + 1) * p.scale), y0 = roi_round(LOAD(regions, r + 2) * p.scale);
+      int width = roi_round(LOAD(regions, r + 3) * p.scale) - x0 + 1;
+      int height = roi_round(LOAD(regions, r + 4) * p.scale) - y0 + 1;
+      width = MAX_OF(width, 1), height = MAX_OF(height, 1);
+      int top = roi_bound(y0, height, row, p.out[0], 0, p.in[0]);
+      int bottom = roi_bound(y0, height, row + 1, p.out[0], 1, p.in[0]);
+      int left = roi_bound(x0, width, column, p.out[1], 0, p.in[1]);
+      int right = roi_bound(x0, width, column + 1, p.out[1], 1, p.in[1]);
+      int plane = (image * p.channels + rest % p.channels) * p.in[0] * p.in[1];
+      float best = bottom <= top || right <= left ? 0.0f : -INFINITY;
+      for (int i = top; i < bottom; i++) {
+        for (int j = left; j < right; j++) {
+          float v = LOAD(x, plane + i * p.in[1] + j);
+          best = v > best ? v : best; /* NaN is passed over */
+        }
+      }
+      STORE(y, at, best);
+    }
+  }
+}

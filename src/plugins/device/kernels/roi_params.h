@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * device/kernels/roi_params.h - regions of images, read by the host and by kernels. */
+#ifndef OX_DEVICE_ROI_PARAMS_H
+#define OX_DEVICE_ROI_PARAMS_H
+
+typedef struct {
+  int n; /* outputs: [region, channel, out[0], out[1]] */
+  int images, channels, in[2], out[2];
+  int samples; /* of a bin along an axis; 0: as many as it has pixels */
+  int largest, half_pixel;
+  float scale;
+} roi_params;
+
+#endif

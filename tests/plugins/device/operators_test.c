@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * plugins/device/operators_test.c - operators on the stand-in for a GPU beside the CPU provider: all of their
+ * attributes and types that the device takes, edges first. */
+#include <stdio.h>
+
+#include "base/macros.h"
+#include "plugins/device/beside_cpu.h"
+
+#ifdef GPU_PLUGIN
+#define G "<ir_version: 10, opset_import: [\"\" : 22, \"com.microsoft\" : 1]> g "
+/* 64 and 32-bit integers of both signs, made of bytes. */
+#define WIDE "x = Cast <to = 7> (k) v = Cast <to = 6> (k) "
+#define ROI                                                                                                      \
+  "(float[2,3,6,7] x) => (float[5,3,2,3] y) <float[5,4] r = {0,0,6,5, 1,1,3,4, -3,-2,2,9, 5,5,5,5, 2,1,30,20}, " \
+  "int64[5] b = {0,1,1,0,1}> "
+#define QLINEAR "float xs = {0.05}, uint8 xz = {117}, float ys = {0.07}, uint8 yz = {121}"
+#define BYTES "(uint8[2,5,6,8] x) => "
+
+static const beside_row rows[] = {
+    {"RoiAlign, as many samples as pixels", G ROI "{ y = RoiAlign <output_height = 2, output_width = 3> (x, r, b) }"},
+    {"RoiAlign, two samples, whole pixels",
+     G ROI "{ y = RoiAlign <output_height = 2, output_width = 3, sampling_ratio = 2, spatial_scale = 0.5, "
+           "coordinate_transformation_mode = \"output_half_pixel\"> (x, r, b) }"},
+    {"RoiAlign, the largest", G ROI "{ y = RoiAlign <output_height = 2, output_width = 3, sampling_ratio = 3, "
+                                    "mode = \"max\"> (x, r, b) }"},
+    {"MaxRoiPool",
+     G "(float[2,3,6,7] x) => (float[4,3,2,3] y) <float[4,5] r = {0,0,0,6,5, 1,1.5,0.5,3,4, 0,-3,-2,2,9, 1,5,5,1,1}> "
+       "{ y = MaxRoiPool <pooled_shape = [2,3], spatial_scale = 0.75> (x, r) }"},
+    {"NhwcMaxPool",
+     G BYTES "(uint8[2,3,3,8] y) { y = com.microsoft.NhwcMaxPool <kernel_shape = [3,2], strides = [2,2], "
+             "pads = [1,0,1,0]> (x) }"},
+    {"NhwcMaxPool of signed bytes, dilated",
+     G "(int8[2,5,6,7] x) => (int8[2,3,4,7] y) { y = com.microsoft.NhwcMaxPool <kernel_shape = [2,2], dilations = "
+       "[2,2]> (x) }"},
+    {"QLinearAveragePool, channels last",
+     G BYTES "(uint8[2,3,3,8] y) <" QLINEAR "> { y = com.microsoft.QLinearAveragePool <kernel_shape = [3,2], strides = "
+             "[2,2], pads = [1,0,1,0], channels_last = 1> (x, xs, xz, ys, yz) }"},
+    {"QLinearAveragePool, channels last, padding counts",
+     G BYTES "(uint8[2,5,6,8] y) <" QLINEAR "> { y = com.microsoft.QLinearAveragePool <kernel_shape = [3,3], pads = "
+             "[1,1,1,1], count_include_pad = 1, channels_last = 1> (x, xs, xz, ys, yz) }"},
+    {"QLinearGlobalAveragePool, channels last",
+     G BYTES "(uint8[2,1,1,8] y) <" QLINEAR "> { y = com.microsoft.QLinearGlobalAveragePool <channels_last = 1> "
+             "(x, xs, xz, ys, yz) }"},
+    {"QLinearConv, channels last", G
+     "(uint8[2,5,6,8] x, int8[9,4,3,3] w, int32[18] b) => (uint8[2,3,6,18] y) <" QLINEAR
+     ", float ws = {0.01}, int8 wz = {0}> { v = Concat <axis = 0> (w, w) y = com.microsoft.QLinearConv <kernel_shape = "
+     "[3,3], pads = [1,1,1,1], strides = [2,1], group = 2, channels_last = 1> (x, xs, xz, v, ws, wz, ys, yz, b) }"},
+    {"QLinearConv, depthwise, channels last",
+     G BYTES "(uint8[2,5,6,8] y) <" QLINEAR ", float ws = {0.01}, int8 wz = {0}, int8[8,1,1,3] w = {1,2,3,4,5,6,7,8,9,"
+             "-1,-2,-3,-4,-5,-6,-7,-8,-9,10,11,12,13,14,15}> { y = com.microsoft.QLinearConv <kernel_shape = [1,3], "
+             "auto_pad = \"SAME_UPPER\", group = 8, channels_last = 1> (x, xs, xz, w, ws, wz, ys, yz) }"},
+    {"functions of angles",
+     G "(float[N,3,5] x) => (float[N,3,5] a, float[N,3,5] b, float[N,3,5] c, float[N,3,5] d, float[N,3,5] e, "
+       "float[N,3,5] f, float[N,3,5] g, float[N,3,5] h, float[N,3,5] i) { a = Acos (x) b = Asin (x) c = Atan (x) "
+       "d = Tan (x) e = Sinh (x) f = Cosh (x) g = Asinh (x) u = Exp (c) h = Acosh (u) t = Sin (x) i = Atanh (t) }"},
+    {"Shrink", G "(float[N,3,5] x) => (float[N,3,5] y, float[N,3,5] z) { y = Shrink <lambd = 0.3, bias = 0.1> (x) "
+                 "z = Shrink (x) }"},
+    {"IsInf", G "(float[N,3,5] x) => (bool[N,3,5] a, bool[N,3,5] b, bool[N,3,5] c, bool[N,3,5] d) <float[5] o = "
+                "{0, 1, 0, -1, 2}> { u = Div (x, o) a = IsInf (u) b = IsInf <detect_negative = 0> (u) "
+                "c = IsInf <detect_positive = 0> (u) d = IsInf <detect_negative = 0, detect_positive = 0> (u) }"},
+    {"integers are divided",
+     G "(int8[N,4] k) => (int64[N,4] a, int64[N,4] b, int64[N,4] c, int32[N,4] d, int32[N,4] e) "
+       "<int64[4] n = {3, -4, 0, -1}, int32[4] m = {-3, 5, -1, 0}> { " WIDE "a = Div (x, n) b = Mod (x, n) "
+       "c = Mod <fmod = 1> (x, n) d = Div (v, m) e = Mod (v, m) }"},
+    {"the least integer over -1",
+     G "(int8[N,1] k) => (int32[N,2] y, int64[2,1] z) <int32[1,2] l = {-2147483648, 7}, "
+       "int32 n = {-1}, int64[2,1] w = {-9223372036854775808, 5}, int64[1,1] u = {-1}> "
+       "{ " WIDE "s = Sub (v, v) i = Add (s, l) y = Div (i, n) j = Neg (w) h = Neg (j) z = Div (h, u) }"},
+    {"integers between bounds",
+     G "(int8[N,4] k) => (int64[N,4] a, int64[N,4] b, int32[N,4] c, int32[N,4] d) <int64 l = {-1}, "
+       "int64 h = {2}, int32 m = {1}> { " WIDE "a = Clip (x, l, h) b = Clip (x, , l) c = Clip (v, m) d = Clip (v) }"},
+    {"bits",
+     G "(int8[N,4] k, uint8[N,4] w) => (int32[N,4] a, int32[N,4] b, int32[N,4] c, int64[N,4] d, uint8[N,4] e, "
+       "uint8[N,4] f) <int32[4] n = {3, -4, 1, 255}, uint8[4] m = {0, 1, 7, 8}> { " WIDE "a = BitwiseAnd (v, n) "
+       "b = BitwiseOr (v, n) c = BitwiseXor (v, n) d = BitwiseNot (x) e = BitShift <direction = \"LEFT\"> (w, m) "
+       "f = BitShift <direction = \"RIGHT\"> (w, m) }"},
+    {"other integers", G "(uint32[N,4] x, int16[N,4] v, uint64[N,4] w, uint16[N,4] u) => (uint32[N,4] a, int16[N,4] b, "
+                         "uint64[N,4] c, uint16[N,4] d) { y = Add (x, x) a = Sub (y, x) z = Mul (v, v) b = Neg (z) "
+                         "c = Max (w, w) d = BitwiseNot (u) }"},
+    {"integers summed",
+     G "(int8[N,3,40] k) => (int64[N,3] a, int64[N,3,1] b, int64[1,1,40] c, "
+       "int64[N,40] d, int32[N,3] e, int32[N,1,40] f, int32[40] g) <int64[1] last = {2}, int64[1] one "
+       "= {1}, int64[2] two = {0, 1}> { " WIDE "a = ReduceSum <keepdims = 0> (x, last) b = ReduceMax (x, last) "
+       "c = ReduceMin (x, two) d = ReduceProd <keepdims = 0> (x, one) e = ReduceMin <keepdims = 0> "
+       "(v, last) f = ReduceMax (v, one) g = ReduceSum <keepdims = 0> (v, two) }"},
+};
+
+static void test_as_the_cpu_has_it(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(rows); i++) beside_cpu_check(&rows[i]);
+}
+#endif
+
+int main(void) {
+#ifndef GPU_PLUGIN
+  puts("skipped: there is no provider");
+  return 0;
+#else
+  use_standin();
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_the_cpu_has_it)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+#endif
+}
