@@ -115,6 +115,29 @@ bool dev_tail_step(const dev_node *n, uint32_t value, tail_step *out, uint32_t *
   return true;
 }
 
+/* activation_params are its attributes in order, or activation_alpha and activation_beta. */
+static void activation_numbers(const dev_node *n, tail_step *s) {
+  ox_attr_view a;
+  if (n->host->node_attr(n->graph, n->index, "activation_params", &a)) {
+    if (a.n > 0) s->a = a.floats[0];
+    if (a.n > 1) s->b = a.floats[1];
+  }
+  s->a = dev_attr_float(n, "activation_alpha", s->a), s->b = dev_attr_float(n, "activation_beta", s->b);
+}
+
+bool dev_tail_activation(const dev_node *n, dev_tail *t) {
+  if (dev_attr_is(n, "activation", "", "")) return true;
+  for (size_t i = 0; i < OX_COUNT(rows) && t->params.n < TAIL_STEPS; i++) {
+    const char *colon = strchr(dev_tail_ops[i], ':');
+    if (rows[i].step < TAIL_ABS || !dev_attr_is(n, "activation", colon ? colon + 1 : dev_tail_ops[i], "")) continue;
+    tail_step s = {.op = rows[i].step, .operand = -1, .div = 1, .mod = 1, .a = rows[i].a0, .b = rows[i].b0};
+    activation_numbers(n, &s);
+    t->params.step[t->params.n++] = s;
+    return true;
+  }
+  return false;
+}
+
 bool dev_tail_place(const ox_shape *o, const ox_shape *y, tail_step *s) {
   int64_t div = 1, mod = 1;
   int d = y->rank - 1, lead = y->rank - o->rank;

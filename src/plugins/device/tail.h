@@ -11,6 +11,8 @@ extern const char *const dev_tail_ops[];
 /* |n| as a step from its input |value|. |*out_operand|: the input that is no constant number, UINT32_MAX if there is
  * none; then div and mod are not set yet. False: it has no such input, or attributes that only a run knows. */
 bool dev_tail_step(const dev_node *n, uint32_t value, tail_step *out, uint32_t *out_operand);
+/* Appends the activation that attributes of |n|, of com.microsoft, name; false: no step does that. None is fine. */
+bool dev_tail_activation(const dev_node *n, dev_tail *t);
 /* Sets |div| and |mod| so that an operand of shape |o| is broadcast to |y|; false: that takes more than these two. */
 bool dev_tail_place(const ox_shape *o, const ox_shape *y, tail_step *s);
 /* As dev_take_tail, with the node itself as the first step. */

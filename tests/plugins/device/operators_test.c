@@ -83,6 +83,33 @@ static const beside_row rows[] = {
        "= {1}, int64[2] two = {0, 1}> { " WIDE "a = ReduceSum <keepdims = 0> (x, last) b = ReduceMax (x, last) "
        "c = ReduceMin (x, two) d = ReduceProd <keepdims = 0> (x, one) e = ReduceMin <keepdims = 0> "
        "(v, last) f = ReduceMax (v, one) g = ReduceSum <keepdims = 0> (v, two) }"},
+    {"frames of a signal",
+     G "(float[N,50] x, float[N,50,1] v, float[N,50,2] c) => (float[N,12,9,2] y, float[N,5,16,2] z, float[N,12,9,2] u) "
+       "<int64 step = {3}, int64 far = {7}, int64 length = {16}, int64 odd = {17}, float[16] w = {0.1,0.2,0.3,0.4,0.5,"
+       "0.6,0.7,0.8,0.9,0.8,0.7,0.6,0.5,0.4,0.3,0.2}> { y = STFT (x, step, w, length) z = STFT <onesided = 0> (c, far, "
+       "w) "
+       "u = STFT (v, step, , odd) }"},
+    {"Fourier transforms", G
+     "(float[N,3,20,1] x, float[N,20,2] c) => (float[N,3,11,2] a, float[N,3,20,2] b, float[N,20,2] d, float[N,20,2] e, "
+     "float[N,17,2] f, float[N,32,2] g) <int64 odd = {17}, int64 more = {32}> { a = DFT <onesided = 1> (x) b = DFT (x) "
+     "d = DFT (c) e = DFT <inverse = 1> (c) f = DFT (c, odd) g = DFT (c, more) }"},
+    {"fused products",
+     G "(float[N,3,5,4] a, float[N,3,5,6] b, float[6,4] c, float[4] d, float[5] v) => (float[N,3,4,6] x, "
+       "float[N,3,5,6] y, "
+       "float[N,3,5,4] z, float[N,3,6] u) { x = com.microsoft.FusedMatMul <transA = 1, alpha = 0.5> (a, b) "
+       "y = com.microsoft.FusedMatMul <transB = 1> (a, c) z = com.microsoft.GemmFastGelu (b, c, d) "
+       "u = com.microsoft.FusedMatMul <transB = 1, transA = 1> (b, v) }"},
+    {"FusedMatMulActivation, TransposeMatMul, FusedGemm", G
+     "(float[5,4] a, float[5,6] b, float[6] c) => (float[4,6] x, float[4,6] y, float[4,6] z) { "
+     "x = com.microsoft.FusedMatMulActivation <transA = 1, activation = \"LeakyRelu\", activation_alpha = 0.25> (a, b) "
+     "y = com.microsoft.TransposeMatMul <transA = 1> (a, b) z = com.microsoft.FusedGemm <transA = 1, alpha = 2.0, "
+     "beta = 0.5, activation = \"HardSigmoid\", activation_alpha = 0.3, activation_beta = 0.4> (a, b, c) }"},
+    {"FusedConv",
+     G "(float[N,3,6,7] x, float[5,3,3,3] w, float[5] b, float[N,5,6,7] z) => (float[N,5,6,7] p, float[N,5,6,7] q, "
+       "float[N,5,6,7] r) { p = com.microsoft.FusedConv <pads = [1,1,1,1], activation = \"Relu\"> (x, w, b, z) "
+       "q = com.microsoft.FusedConv <pads = [1,1,1,1], activation = \"Clip\", activation_params = [-0.5, 0.75]> (x, w, "
+       "b) "
+       "r = com.microsoft.FusedConv <pads = [1,1,1,1]> (x, w, , z) }"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/conv.c - Conv of up to three axes: by a vendor's library, as a plain product (1 x 1), as a product whose
- * right side is read from the image, or directly where a group has few outputs. */
+ * device/ops/conv.c - Conv of up to three axes, com.microsoft's with a residual and an activation: by a vendor's
+ * library, as a plain product (1 x 1), as a product whose right side is read from the image, or directly where a group
+ * has few outputs. */
 #include <limits.h>
 #include <string.h>
 
 #include "plugins/device/emit.h"
 #include "plugins/device/kernels/conv_params.h"
+#include "plugins/device/tail.h"
 
 enum { FEW_OUTPUTS = 8 };
 
 static const char *takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 3, 5);
+  dev_tail t = dev_tail_none(UINT32_MAX);
   if (why) return why;
+  if (!dev_tail_activation(n, &t)) return "with an activation that the kernels do not have";
   return dev_in_rank(n, 1) == dev_in_rank(n, 0) ? NULL : "weights of another rank than X";
 }
 
@@ -123,6 +127,18 @@ static ox_status *emit_kernel(dev_plan *p, const conv *v, const dev_tail *tail) 
   return dev_emit(p, &c);
 }
 
+/* The bias, and what a fused convolution does besides. */
+static ox_status *add_terms(dev_plan *p, const dev_node *n, conv *v, int64_t count) {
+  enum { BIAS = 2, RESIDUAL = 3 };
+  if (dev_in_count(n) > BIAS && dev_in(n, BIAS) != UINT32_MAX)
+    dev_tail_operand(&v->bias, TAIL_ADD, dev_value(p, dev_in(n, BIAS)), v->pixels, v->group * v->o);
+  if (dev_in_count(n) > RESIDUAL && dev_in(n, RESIDUAL) != UINT32_MAX) {
+    if (dev_count(p, dev_in(n, RESIDUAL)) != count) return dev_refuse(p, "Z of another shape than the output");
+    dev_tail_operand(&v->bias, TAIL_ADD, dev_value(p, dev_in(n, RESIDUAL)), 1, count);
+  }
+  return dev_tail_activation(n, &v->bias) ? NULL : dev_refuse(p, "an activation that is not known");
+}
+
 static ox_status *emit(dev_plan *p, const dev_node *n) {
   const ox_shape *x = dev_shape(p, dev_in(n, 0)), *f = dev_shape(p, dev_in(n, 1)), *y = dev_shape(p, dev_out(n, 0));
   conv v = {
@@ -138,8 +154,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   if (count == 0) return NULL;
   v.bias = dev_tail_none(v.then.out);
   v.x = dev_value(p, dev_in(n, 0)), v.weights = dev_value(p, dev_in(n, 1)), v.y = dev_value(p, v.then.out);
-  if (dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX)
-    dev_tail_operand(&v.bias, TAIL_ADD, dev_value(p, dev_in(n, 2)), v.pixels, v.group * v.o);
+  DEV_TRY(add_terms(p, n, &v, count));
   bool join = dev_tail_join(&v.bias, &v.then, &joined);
   DEV_TRY(try_library(p, &v, join ? &joined : NULL, count, &taken, &finished));
   if (finished) return NULL;
@@ -150,5 +165,5 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   return dev_emit_tail(p, &v.then, v.y, v.dtype, count);
 }
 
-static const char *const names[] = {"Conv", NULL};
+static const char *const names[] = {"Conv", "com.microsoft:FusedConv", NULL};
 DEV_OP(conv) = {"", names, takes, emit};

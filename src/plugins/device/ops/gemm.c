@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/gemm.c - Gemm. */
+ * device/ops/gemm.c - Gemm, and com.microsoft's with an activation. */
 #include <string.h>
 
 #include "plugins/device/emit.h"
+#include "plugins/device/tail.h"
 
-static const char *takes(const dev_node *n) { return dev_takes_real(n, 2, 2); }
+static const char *takes(const dev_node *n) {
+  dev_tail t = dev_tail_none(UINT32_MAX);
+  return dev_tail_activation(n, &t) ? dev_takes_real(n, 2, 2) : "with an activation that the kernels do not have";
+}
 
 /* alpha A B + beta C. */
 static void add_bias(dev_plan *p, const dev_node *n, const gemm_params *g, dev_tail *out) {
@@ -34,11 +38,12 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   g->b_row = trans_b ? 1 : g->n, g->b_col = trans_b ? g->k : 1;
   for (int i = 0; i < GEMM_BATCHES; i++) g->batch[i] = 1;
   add_bias(p, n, g, &first);
+  if (!dev_tail_activation(n, &first)) return dev_refuse(p, "an activation that is not known");
   x.dtype = dev_dtype(p, dev_in(n, 0));
   x.a = dev_value(p, dev_in(n, 0)), x.b = dev_value(p, dev_in(n, 1)), x.c = dev_value(p, then.out);
   x.first = &first, x.then = &then;
   return dev_emit_product(p, &x);
 }
 
-static const char *const names[] = {"Gemm", NULL};
+static const char *const names[] = {"Gemm", "com.microsoft:FusedGemm", NULL};
 DEV_OP(gemm) = {"", names, takes, emit};
