@@ -110,6 +110,24 @@ static const beside_row rows[] = {
        "q = com.microsoft.FusedConv <pads = [1,1,1,1], activation = \"Clip\", activation_params = [-0.5, 0.75]> (x, w, "
        "b) "
        "r = com.microsoft.FusedConv <pads = [1,1,1,1]> (x, w, , z) }"},
+    {"Einsum as products where they lie",
+     G "(float[N,3,5,4] q, float[N,3,6,4] k, float[N,5,3,4] r, float[N,6,3,4] s, float[4,2,6] w) => (float[N,3,5,6] a, "
+       "float[N,3,6,5] b, float[N,3,5,6] c, float[N,3,5,2,6] d, float[5,N,6,3,3] e) { a = Einsum <equation = "
+       "\"bhqd,bhkd->bhqk\"> (q, k) b = Einsum <equation = \"bhqd,bhkd->bhkq\"> (q, k) c = Einsum <equation = "
+       "\"bqhd, bkhd -> bhqk\"> (r, s) d = Einsum <equation = \"bhqd,dxy->bhqxy\"> (q, w) e = Einsum <equation = "
+       "\"bqhd,bkgd->qbkhg\"> (r, s) }"},
+    {"Einsum as products of what is moved",
+     G "(float[N,3,5,4] q, float[N,3,6,4] k, float[N,4,3] s, float[N,4] v, float[N,3,4] t) => (float[N,5,6,3] a, "
+       "float[4,N,3] b, float[N] c, float[N,4,3] d, float[3,4] e) { a = Einsum <equation = \"bhqd,bhkd->bqkh\"> (q, k) "
+       "b = Einsum <equation = \"bdh,bd->dbh\"> (s, v) c = Einsum <equation = \"bd,bd->b\"> (v, v) "
+       "d = Einsum <equation = \"bdh,bd->bdh\"> (s, v) e = Einsum <equation = \"bhd,bd->hd\"> (t, v) }"},
+    {"Einsum of sides of one and of all letters, and of one operand",
+     G "(float[N,1,5,4] q, float[N,3,6,4] k, float[3,4] v, float[5] u) => (float[N,3,5,6] a, float b, float[3,4,5] c, "
+       "float[4,N,6,3] d, float[3,1,4] e) <int64[1] one = {1}> { a = Einsum <equation = \"bhqd,bhkd->bhqk\"> (q, k) b "
+       "= Einsum <equation = \"ij,ij->\"> "
+       "(v, v) c = Einsum <equation = \"ij,k->ijk\"> (v, u) d = Einsum <equation = \"bhkd->dbkh\"> (k) o = ReduceSum "
+       "<keepdims = 1> (q) "
+       "l = Squeeze (o) z = Reshape (l, one) e = Einsum <equation = \"hd,x->hxd\"> (v, z) }"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {
