@@ -144,3 +144,16 @@ ox_status *dev_emit_tail(dev_plan *p, const dev_tail *t, dev_ref y, uint32_t dty
   dev_call_tail(&c, t);
   return dev_emit_items(p, &c, n);
 }
+
+ox_status *dev_try_library(dev_plan *p, dev_library_call *c, const dev_tail *tail, bool *out_taken,
+                           bool *out_finished) {
+  *out_taken = false;
+  *out_finished = tail && dev_tail_after(tail, c->n, c->div, c->mod, c->after, &c->buffers[DEV_CALL_BIAS],
+                                         &c->buffers[DEV_CALL_ADD]);
+  if (*out_finished) DEV_TRY(c->emit(p, c->shape, c->buffers, out_taken));
+  if (*out_taken) return NULL;
+  *out_finished = false;
+  memset(c->after, 0, sizeof *c->after);
+  c->buffers[DEV_CALL_BIAS] = c->buffers[DEV_CALL_ADD] = (dev_ref){0};
+  return c->emit(p, c->shape, c->buffers, out_taken);
+}

@@ -58,6 +58,18 @@ OX_NODISCARD ox_status *dev_emit_tail(dev_plan *p, const dev_tail *t, dev_ref y,
 bool dev_tail_after(const dev_tail *t, int64_t n, int64_t div, int64_t mod, dev_after *out, dev_ref *out_bias,
                     dev_ref *out_add);
 
+/* A library's call, of |n| results with a bias at index / div % mod. */
+typedef struct dev_library_call {
+  ox_status *(*emit)(dev_plan *p, const void *shape, const dev_ref buffers[DEV_CALL_BUFFERS], bool *out_taken);
+  const void *shape; /* dev_gemm or dev_conv */
+  dev_after *after;  /* of it */
+  dev_ref buffers[DEV_CALL_BUFFERS];
+  int64_t n, div, mod;
+} dev_library_call;
+/* With all of |tail| (NULL: it was too long) if the library can (|*out_finished|), else without. */
+OX_NODISCARD ox_status *dev_try_library(dev_plan *p, dev_library_call *c, const dev_tail *tail, bool *out_taken,
+                                        bool *out_finished);
+
 /* ---- products ---- */
 
 /* A batch of matrix products; |first|, a bias and its like, and |then|, what was taken, come after. */

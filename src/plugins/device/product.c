@@ -93,21 +93,23 @@ static ox_status *emit_kernel(dev_plan *p, const dev_product *given, const dev_t
   return dev_emit(p, &c);
 }
 
-/* With all of |tail| if the library can, else without. */
+static ox_status *call_gemm(dev_plan *p, const void *form, const dev_ref buffers[DEV_CALL_BUFFERS], bool *out_taken) {
+  return dev_emit_gemm(p, form, buffers, out_taken);
+}
+
 static ox_status *try_library(dev_plan *p, const dev_product *x, const dev_tail *tail, int64_t count, bool *out_taken,
                               bool *out_finished) {
   dev_gemm form;
-  dev_ref buffers[DEV_CALL_BUFFERS] = {x->a, x->b, x->c};
   *out_taken = *out_finished = false;
   if (!library_form(x, &form)) return NULL;
-  *out_finished =
-      tail && dev_tail_after(tail, count, 1, form.n, &form.after, &buffers[DEV_CALL_BIAS], &buffers[DEV_CALL_ADD]);
-  if (*out_finished) DEV_TRY(dev_emit_gemm(p, &form, buffers, out_taken));
-  if (*out_taken) return NULL;
-  *out_finished = false;
-  memset(&form.after, 0, sizeof form.after);
-  buffers[DEV_CALL_BIAS] = buffers[DEV_CALL_ADD] = (dev_ref){0};
-  return dev_emit_gemm(p, &form, buffers, out_taken);
+  dev_library_call c = {.emit = call_gemm,
+                        .shape = &form,
+                        .after = &form.after,
+                        .buffers = {x->a, x->b, x->c},
+                        .n = count,
+                        .div = 1,
+                        .mod = form.n};
+  return dev_try_library(p, &c, tail, out_taken, out_finished);
 }
 
 ox_status *dev_emit_product(dev_plan *p, const dev_product *x) {

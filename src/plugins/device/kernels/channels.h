@@ -28,9 +28,7 @@ KERNEL(batch_norm, channels_params) {
 KERNEL(lrn, channels_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);
-  BUFFER(const REAL, o0, 2);
-  BUFFER(const REAL, o1, 3);
-  BUFFER(const REAL, o2, 4);
+  TAIL_BUFFERS(2, 3, 4);
   PARAMS(channels_params, p);
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;

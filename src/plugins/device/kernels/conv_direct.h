@@ -9,9 +9,7 @@ KERNEL(conv_direct, conv_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(const REAL, w, 1);
   BUFFER(REAL, y, 2);
-  BUFFER(const REAL, o0, 3);
-  BUFFER(const REAL, o1, 4);
-  BUFFER(const REAL, o2, 5);
+  TAIL_BUFFERS(3, 4, 5);
   PARAMS(conv_params, p);
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;
@@ -48,9 +46,7 @@ KERNEL(conv_depthwise3, conv_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(const REAL, w, 1);
   BUFFER(REAL, y, 2);
-  BUFFER(const REAL, o0, 3);
-  BUFFER(const REAL, o1, 4);
-  BUFFER(const REAL, o2, 5);
+  TAIL_BUFFERS(3, 4, 5);
   PARAMS(conv_params, p);
   FOR_ITEMS(t, 256) {
     int item = GROUP(0) * 256 + t;
@@ -84,9 +80,7 @@ KERNEL(conv_depthwise3, conv_params) {
 KERNEL(conv_gather, conv_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);
-  BUFFER(const REAL, o0, 2);
-  BUFFER(const REAL, o1, 3);
-  BUFFER(const REAL, o2, 4);
+  TAIL_BUFFERS(2, 3, 4);
   PARAMS(conv_params, p);
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;

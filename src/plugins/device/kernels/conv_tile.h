@@ -58,9 +58,7 @@ KERNEL(CONV_KERNEL, conv_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(const REAL, w, 1);
   BUFFER(REAL, y, 2);
-  BUFFER(const REAL, o0, 3);
-  BUFFER(const REAL, o1, 4);
-  BUFFER(const REAL, o2, 5);
+  TAIL_BUFFERS(3, 4, 5);
   PARAMS(conv_params, p);
   LOCAL(float4, ws, [2 * CONV_STEP * CONV_WIDTH]);
   LOCAL(float4, xs, [2 * CONV_STEP * CONV_WIDTH]);

@@ -7,9 +7,7 @@
 KERNEL(flat, flat_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);
-  BUFFER(const REAL, o0, 2);
-  BUFFER(const REAL, o1, 3);
-  BUFFER(const REAL, o2, 4);
+  TAIL_BUFFERS(2, 3, 4);
   PARAMS(flat_params, p);
   FOR_ITEMS(t, FLAT_ITEMS) {
     for (int k = 0; k < FLAT_EACH; k++) {
@@ -23,9 +21,7 @@ KERNEL(broadcast, broadcast_params) {
   BUFFER(const REAL, a, 0);
   BUFFER(const REAL, b, 1);
   BUFFER(REAL, y, 2);
-  BUFFER(const REAL, o0, 3);
-  BUFFER(const REAL, o1, 4);
-  BUFFER(const REAL, o2, 5);
+  TAIL_BUFFERS(3, 4, 5);
   PARAMS(broadcast_params, p);
   FOR_ITEMS(t, FLAT_ITEMS) {
     int i = GROUP(0) * FLAT_ITEMS + t;

@@ -56,9 +56,7 @@ KERNEL(GEMM_KERNEL, gemm_params) {
   BUFFER(const REAL, a, 0);
   BUFFER(const REAL, b, 1);
   BUFFER(REAL, c, 2);
-  BUFFER(const REAL, o0, 3);
-  BUFFER(const REAL, o1, 4);
-  BUFFER(const REAL, o2, 5);
+  TAIL_BUFFERS(3, 4, 5);
   PARAMS(gemm_params, p);
   LOCAL(float4, as, [2 * GEMM_STEP * GEMM_WIDTH]);
   LOCAL(float4, bs, [2 * GEMM_STEP * GEMM_WIDTH]);

@@ -10,9 +10,7 @@ KERNEL(gemv_across, gemm_params) {
   BUFFER(const REAL, a, 0);
   BUFFER(const REAL, b, 1);
   BUFFER(REAL, c, 2);
-  BUFFER(const REAL, o0, 3);
-  BUFFER(const REAL, o1, 4);
-  BUFFER(const REAL, o2, 5);
+  TAIL_BUFFERS(3, 4, 5);
   PARAMS(gemm_params, p);
   LOCAL(float, parts, [GEMV_ROWS][GEMV_SLICES][32]);
   int blocks = (p.n + 31) / 32, n0 = GROUP(0) % blocks * 32, batch = GROUP(0) / blocks;
@@ -67,9 +65,7 @@ KERNEL(gemv_along, gemm_params) {
   BUFFER(const REAL, a, 0);
   BUFFER(const REAL, b, 1);
   BUFFER(REAL, c, 2);
-  BUFFER(const REAL, o0, 3);
-  BUFFER(const REAL, o1, 4);
-  BUFFER(const REAL, o2, 5);
+  TAIL_BUFFERS(3, 4, 5);
   PARAMS(gemm_params, p);
   LOCAL(float, parts, [8][GEMV_ROWS][33]);
   int blocks = (p.n + 7) / 8, n0 = GROUP(0) % blocks * 8, batch = GROUP(0) / blocks;

@@ -10,9 +10,7 @@ KERNEL(norm, norm_params) {
   BUFFER(const REAL, scale, 1);
   BUFFER(const REAL, shift, 2);
   BUFFER(REAL, y, 3);
-  BUFFER(const REAL, o0, 4);
-  BUFFER(const REAL, o1, 5);
-  BUFFER(const REAL, o2, 6);
+  TAIL_BUFFERS(4, 5, 6);
   PARAMS(norm_params, p);
   LOCAL(float, means, [ROWS_ITEMS]);
   LOCAL(float, squares, [ROWS_ITEMS]);

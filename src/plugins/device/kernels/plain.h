@@ -10,9 +10,7 @@ KERNEL(plain_gemm, gemm_params) {
   BUFFER(const REAL, a, 0);
   BUFFER(const REAL, b, 1);
   BUFFER(REAL, c, 2);
-  BUFFER(const REAL, o0, 3);
-  BUFFER(const REAL, o1, 4);
-  BUFFER(const REAL, o2, 5);
+  TAIL_BUFFERS(3, 4, 5);
   PARAMS(gemm_params, p);
   int blocks_m = (p.m + PLAIN_ROWS - 1) / PLAIN_ROWS, blocks_n = (p.n + PLAIN_ITEMS - 1) / PLAIN_ITEMS;
   int m0 = GROUP(0) % blocks_m * PLAIN_ROWS, rest = GROUP(0) / blocks_m, n0 = rest % blocks_n * PLAIN_ITEMS;
@@ -42,9 +40,7 @@ KERNEL(plain_conv, conv_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(const REAL, w, 1);
   BUFFER(REAL, y, 2);
-  BUFFER(const REAL, o0, 3);
-  BUFFER(const REAL, o1, 4);
-  BUFFER(const REAL, o2, 5);
+  TAIL_BUFFERS(3, 4, 5);
   PARAMS(conv_params, p);
   int blocks_o = (p.o + PLAIN_ROWS - 1) / PLAIN_ROWS, blocks_n = (p.columns + PLAIN_ITEMS - 1) / PLAIN_ITEMS;
   int m0 = GROUP(0) % blocks_o * PLAIN_ROWS, rest = GROUP(0) / blocks_o, n0 = rest % blocks_n * PLAIN_ITEMS;

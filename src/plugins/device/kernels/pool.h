@@ -8,9 +8,7 @@
 KERNEL(pool, pool_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);
-  BUFFER(const REAL, o0, 2);
-  BUFFER(const REAL, o1, 3);
-  BUFFER(const REAL, o2, 4);
+  TAIL_BUFFERS(2, 3, 4);
   PARAMS(pool_params, p);
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;
@@ -18,25 +16,17 @@ KERNEL(pool, pool_params) {
       pool_window w = pool_window_of(&p, at);
       float v = p.maximum ? -INFINITY : 0.0f;
       int count = 0;
-      for (int kz = 0; kz < p.extent[0]; kz++) {
-        int z = w.z + kz * p.dilation[0], z_in = z >= 0 && z < p.in[0];
-        int z_counts = z_in || (p.count_pad && z < p.end[0]);
-        for (int ky = 0; ky < p.extent[1]; ky++) {
-          int row = w.y + ky * p.dilation[1], row_in = z_in && row >= 0 && row < p.in[1];
-          int row_counts = z_counts && ((row >= 0 && row < p.in[1]) || (p.count_pad && row < p.end[1]));
-          for (int kx = 0; kx < p.extent[2]; kx++) {
-            int i = w.x + kx * p.dilation[2], in = i >= 0 && i < p.in[2];
-            if (row_in && in) {
-              float u = LOAD(x, pool_at(&p, &w, z, row, i));
-              if (p.maximum) {
-                v = u > v || ISNAN(u) ? u : v;
-              } else {
-                v += u;
-              }
-            }
-            count += row_counts && (in || (p.count_pad && i < p.end[2]));
+      POOL_TAPS(p, w, z, row, i) {
+        int inside = pool_is_inside(&p, z, row, i);
+        if (inside) {
+          float u = LOAD(x, pool_at(&p, &w, z, row, i));
+          if (p.maximum) {
+            v = u > v || ISNAN(u) ? u : v;
+          } else {
+            v += u;
           }
         }
+        count += pool_counts(&p, inside, z, row, i);
       }
       if (!p.maximum) v = v / (float)MAX_OF(count, 1);
       STORE(y, at, tail_apply(&p.tail, v, at, o0, o1, o2));
@@ -56,16 +46,11 @@ KERNEL(pool_indices, pool_params) {
       pool_window w = pool_window_of(&p, at);
       float v = -INFINITY;
       int place = -1;
-      for (int kz = 0; kz < p.extent[0]; kz++) {
-        for (int ky = 0; ky < p.extent[1]; ky++) {
-          for (int kx = 0; kx < p.extent[2]; kx++) {
-            int z = w.z + kz * p.dilation[0], row = w.y + ky * p.dilation[1], i = w.x + kx * p.dilation[2];
-            if (pool_is_inside(&p, z, row, i)) {
-              int from = pool_at(&p, &w, z, row, i);
-              float u = LOAD(x, from);
-              if (place < 0 || u > v || (ISNAN(u) && !ISNAN(v))) v = u, place = from;
-            }
-          }
+      POOL_TAPS(p, w, z, row, i) {
+        if (pool_is_inside(&p, z, row, i)) {
+          int from = pool_at(&p, &w, z, row, i);
+          float u = LOAD(x, from);
+          if (place < 0 || u > v || (ISNAN(u) && !ISNAN(v))) v = u, place = from;
         }
       }
       STORE(y, at, v);

@@ -27,3 +27,14 @@ FUNCTION int pool_is_inside(const pool_params *p, int z, int y, int x) {
 FUNCTION int pool_at(const pool_params *p, const pool_window *w, int z, int y, int x) {
   return (((w->plane + z) * p->in[1] + y) * p->in[2] + x) * p->inner + w->channel;
 }
+
+/* The taps of window |w|: their depth, row and column, some of them in padding. */
+#define POOL_TAPS(p, w, depth, row, column)                                                    \
+  for (int tap_z = 0, depth = (w).z; tap_z < (p).extent[0]; tap_z++, depth += (p).dilation[0]) \
+    for (int tap_y = 0, row = (w).y; tap_y < (p).extent[1]; tap_y++, row += (p).dilation[1])   \
+      for (int tap_x = 0, column = (w).x; tap_x < (p).extent[2]; tap_x++, column += (p).dilation[2])
+
+/* Whether an average counts a place that is |inside| of the input or not. */
+FUNCTION int pool_counts(const pool_params *p, int inside, int z, int y, int x) {
+  return inside || (p->count_pad && z < p->end[0] && y < p->end[1] && x < p->end[2]);
+}

@@ -104,14 +104,10 @@ KERNEL(qpool, qpool_params) {
       int zx = q.has_x_zero ? qlinear_byte(x_zero, q.kind, 0) : 0,
           zy = q.has_y_zero ? qlinear_byte(y_zero, q.kind, 0) : 0;
       int sum = 0, count = 0;
-      for (int kz = 0; kz < q.pool.extent[0]; kz++) {
-        for (int ky = 0; ky < q.pool.extent[1]; ky++) {
-          for (int kx = 0; kx < q.pool.extent[2]; kx++) {
-            int z = w.z + kz, row = w.y + ky, i = w.x + kx, inside = pool_is_inside(&q.pool, z, row, i);
-            if (inside) sum += qlinear_byte(x, q.kind, pool_at(&q.pool, &w, z, row, i)) - zx;
-            count += inside || (q.pool.count_pad && z < q.pool.end[0] && row < q.pool.end[1] && i < q.pool.end[2]);
-          }
-        }
+      POOL_TAPS(q.pool, w, z, row, i) {
+        int inside = pool_is_inside(&q.pool, z, row, i);
+        if (inside) sum += qlinear_byte(x, q.kind, pool_at(&q.pool, &w, z, row, i)) - zx;
+        count += pool_counts(&q.pool, inside, z, row, i);
       }
       float mean = (float)sum / (float)MAX_OF(count, 1);
       y[at] = qlinear_round(MULF(mean, x_scale[0]), y_scale[0], zy, q.kind);
@@ -129,16 +125,10 @@ KERNEL(byte_pool, qpool_params) {
     if (at < q.pool.n) {
       pool_window w = pool_window_of(&q.pool, at);
       int most = q.kind == QUANT_U8 ? 0 : -128;
-      for (int kz = 0; kz < q.pool.extent[0]; kz++) {
-        for (int ky = 0; ky < q.pool.extent[1]; ky++) {
-          for (int kx = 0; kx < q.pool.extent[2]; kx++) {
-            int z = w.z + kz * q.pool.dilation[0], row = w.y + ky * q.pool.dilation[1];
-            int i = w.x + kx * q.pool.dilation[2];
-            if (pool_is_inside(&q.pool, z, row, i)) {
-              int v = qlinear_byte(x, q.kind, pool_at(&q.pool, &w, z, row, i));
-              most = MAX_OF(most, v);
-            }
-          }
+      POOL_TAPS(q.pool, w, z, row, i) {
+        if (pool_is_inside(&q.pool, z, row, i)) {
+          int v = qlinear_byte(x, q.kind, pool_at(&q.pool, &w, z, row, i));
+          most = MAX_OF(most, v);
         }
       }
       y[at] = (char)most;

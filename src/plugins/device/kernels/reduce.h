@@ -37,9 +37,7 @@ FUNCTION float reduce_end(int op, float v, int n, float most) {
 KERNEL(reduce_rows, reduce_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);
-  BUFFER(const REAL, o0, 2);
-  BUFFER(const REAL, o1, 3);
-  BUFFER(const REAL, o2, 4);
+  TAIL_BUFFERS(2, 3, 4);
   PARAMS(reduce_params, p);
   LOCAL(float, most, [ROWS_ITEMS]);
   LOCAL(float, parts, [ROWS_ITEMS]);
@@ -70,9 +68,7 @@ KERNEL(reduce_rows, reduce_params) {
 KERNEL(reduce_items, reduce_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);
-  BUFFER(const REAL, o0, 2);
-  BUFFER(const REAL, o1, 3);
-  BUFFER(const REAL, o2, 4);
+  TAIL_BUFFERS(2, 3, 4);
   PARAMS(reduce_params, p);
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;

@@ -54,7 +54,13 @@ FUNCTION float tail_binary(int op, float v, float o) {
   return v;
 }
 
-/* |index|: of the output, linear. o0, o1, o2: the operands' buffers. */
+/* The operands' buffers: o0, o1 and o2. */
+#define TAIL_BUFFERS(i, j, k) \
+  BUFFER(const REAL, o0, i);  \
+  BUFFER(const REAL, o1, j);  \
+  BUFFER(const REAL, o2, k)
+
+/* |index|: of the output, linear. */
 FUNCTION float tail_apply(const tail_params *t, float v, int index, const GLOBAL REAL *o0, const GLOBAL REAL *o1,
                           const GLOBAL REAL *o2) {
   for (int i = 0; i < t->n; i++) {

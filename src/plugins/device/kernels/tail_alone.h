@@ -7,9 +7,7 @@
 
 KERNEL(tail_alone, tail_alone_params) {
   BUFFER(REAL, y, 0);
-  BUFFER(const REAL, o0, 1);
-  BUFFER(const REAL, o1, 2);
-  BUFFER(const REAL, o2, 3);
+  TAIL_BUFFERS(1, 2, 3);
   PARAMS(tail_alone_params, p);
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;

@@ -50,35 +50,36 @@ static ox_status *emit_product(dev_plan *p, const conv *v) {
   return dev_emit_product(p, &x);
 }
 
-/* With all of |tail| (NULL: it was too long) if the library can, else without. */
+static ox_status *call_conv(dev_plan *p, const void *shape, const dev_ref buffers[DEV_CALL_BUFFERS], bool *out_taken) {
+  return dev_emit_conv(p, shape, buffers, out_taken);
+}
+
 static ox_status *try_library(dev_plan *p, const conv *v, const dev_tail *tail, int64_t count, bool *out_taken,
                               bool *out_finished) {
   const dev_window *w = &v->w;
-  dev_conv c = {.dtype = v->dtype,
-                .n = v->images,
-                .c = v->group * v->c,
-                .h = w->in[1],
-                .w = w->in[2],
-                .o = v->group * v->o,
-                .kh = w->kernel[1],
-                .kw = w->kernel[2],
-                .group = v->group,
-                .stride = {w->stride[1], w->stride[2]},
-                .dilation = {w->dilation[1], w->dilation[2]},
-                .pads = {w->before[1], w->before[2], w->after[1], w->after[2]},
-                .oh = w->out[1],
-                .ow = w->out[2]};
-  dev_ref buffers[DEV_CALL_BUFFERS] = {v->x, v->weights, v->y};
+  dev_conv shape = {.dtype = v->dtype,
+                    .n = v->images,
+                    .c = v->group * v->c,
+                    .h = w->in[1],
+                    .w = w->in[2],
+                    .o = v->group * v->o,
+                    .kh = w->kernel[1],
+                    .kw = w->kernel[2],
+                    .group = v->group,
+                    .stride = {w->stride[1], w->stride[2]},
+                    .dilation = {w->dilation[1], w->dilation[2]},
+                    .pads = {w->before[1], w->before[2], w->after[1], w->after[2]},
+                    .oh = w->out[1],
+                    .ow = w->out[2]};
+  dev_library_call c = {.emit = call_conv,
+                        .shape = &shape,
+                        .after = &shape.after,
+                        .buffers = {v->x, v->weights, v->y},
+                        .n = count,
+                        .div = v->pixels,
+                        .mod = v->group * v->o};
   *out_taken = *out_finished = false;
-  if (w->axes > 2) return NULL;
-  *out_finished = tail && dev_tail_after(tail, count, v->pixels, v->group * v->o, &c.after, &buffers[DEV_CALL_BIAS],
-                                         &buffers[DEV_CALL_ADD]);
-  if (*out_finished) DEV_TRY(dev_emit_conv(p, &c, buffers, out_taken));
-  if (*out_taken) return NULL;
-  *out_finished = false;
-  memset(&c.after, 0, sizeof c.after);
-  buffers[DEV_CALL_BIAS] = buffers[DEV_CALL_ADD] = (dev_ref){0};
-  return dev_emit_conv(p, &c, buffers, out_taken);
+  return w->axes > 2 ? NULL : dev_try_library(p, &c, tail, out_taken, out_finished);
 }
 
 static bool is_depthwise3(const dev_window *w, int64_t c) {
