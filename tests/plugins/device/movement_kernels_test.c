@@ -165,19 +165,20 @@ static void test_nbits(void **state) {
 
 static double place_of(const resize_params *p, int i) {
   double in = p->in, out = p->out, step = (double)p->num / (double)p->den, half = (i + 0.5) * step - 0.5;
+  double wide = in * (double)p->den / (double)p->num; /* |out| before it was rounded */
   switch (p->coordinates) {
     case RESIZE_SYMMETRIC:
       return in / 2 * (1 - out * step / in) + half;
     case RESIZE_PYTORCH:
       return p->out > 1 ? half : 0;
     case RESIZE_CORNERS:
-      return p->out > 1 ? i * (in - 1) / (out - 1) : 0;
+      return p->out > 1 ? i * (in - 1) / (wide - 1) : 0;
     case RESIZE_ASYMMETRIC:
       return i * step;
     case RESIZE_HALF_NN:
       return (i + 0.5) * step;
     case RESIZE_CROP:
-      return p->out > 1 ? (double)p->first * (in - 1) + i * (double)(p->last - p->first) * (in - 1) / (out - 1)
+      return p->out > 1 ? (double)p->first * (in - 1) + i * (double)(p->last - p->first) * (in - 1) / (wide - 1)
                         : (double)(p->first + p->last) / 2 * (in - 1);
     default:
       return half;
@@ -211,13 +212,15 @@ static double resized(const resize_params *p, const numbers *x, int at) {
   return p->exclude_outside ? v / sum : v;
 }
 
-/* Steps that floats and doubles both hold, so that they round alike. */
-static void check_resize(int in, int out, int inner, int mode, int coordinates, int form) {
+/* Steps that floats and doubles both hold, so that they round alike. |scale| 0: by sizes. */
+static void check_resize(int in, int out, float scale, int inner, int mode, int coordinates, int form) {
   resize_params p = {
       .n = 2 * out * inner, .in = in, .out = out, .inner = inner, .mode = mode, .coordinates = coordinates};
   int half = form & 1;
   p.rounding = mode == RESIZE_NEAREST ? form >> 1 : 0, p.exclude_outside = mode == RESIZE_CUBIC ? form >> 1 & 1 : 0;
-  p.num = (float)in, p.den = (float)out, p.cubic = -0.75f, p.first = -0.25f, p.last = 1.25f, p.extrapolation = 9;
+  p.num = scale != 0 ? 1 : (float)in, p.den = scale != 0 ? scale : (float)out;
+  p.spread = scale != 0 ? scale * (float)in - 1 : (float)(out - 1), p.cubic = -0.75f, p.first = -0.25f, p.last = 1.25f,
+  p.extrapolation = 9;
   numbers x = numbers_make(2 * in * inner, half, 1), y = numbers_make(p.n, half, 2);
   run_groups(half ? resize_f16 : resize_f32, OX_CEIL_DIV(p.n, 256), (void *[]){x.data, y.data}, &p);
   for (int i = 0; i < p.n; i++) {
@@ -231,14 +234,18 @@ static void check_resize(int in, int out, int inner, int mode, int coordinates, 
 
 static void test_resize(void **state) {
   (void)state;
-  static const int sizes[][2] = {{1, 1}, {1, 4}, {4, 1}, {4, 8}, {8, 4}, {5, 17}, {16, 2}};
+  static const struct {
+    int in, out;
+    float scale;
+  } sizes[] = {{1, 1, 0},  {1, 4, 0},  {4, 1, 0}, {4, 8, 0},       {8, 4, 0},
+               {5, 17, 0}, {16, 2, 0}, {4, 8, 2}, {8, 2, 0.3125f}, {4, 6, 1.625f}};
   for (size_t i = 0; i < OX_COUNT(sizes); i++)
     for (int coordinates = RESIZE_HALF_PIXEL; coordinates <= RESIZE_CROP; coordinates++)
       for (int mode = RESIZE_NEAREST; mode <= RESIZE_CUBIC; mode++)
         for (int form = 0; form < 8; form++) {
-          bool exact = sizes[i][1] != 17 || mode != RESIZE_NEAREST; /* else floats may round to the other side */
-          if (exact) check_resize(sizes[i][0], sizes[i][1], 1, mode, coordinates, form);
-          if (exact) check_resize(sizes[i][0], sizes[i][1], 3, mode, coordinates, form);
+          bool exact = sizes[i].out != 17 || mode != RESIZE_NEAREST; /* else floats may round to the other side */
+          for (int inner = 1; exact && inner <= 3; inner += 2)
+            check_resize(sizes[i].in, sizes[i].out, sizes[i].scale, inner, mode, coordinates, form);
         }
 }
 

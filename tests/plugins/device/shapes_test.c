@@ -68,6 +68,11 @@ static const struct {
      G "(float[N,3,4] x, int64[1] from) => (float[N,3,2] y) <int64[1] two = {2}, int64[1] at2 = {2}> "
        "{ a = Relu (x) e = Add (from, two) b = Slice (a, from, e, at2) y = Neg (b) }",
      1, 1},
+    {"Resize by scales, to sizes that are rounded",
+     G "(float[N,3,4] x) => (float[N,P,Q] y, float[N,R,T] z) <float[3] s = {1, 1.5, 0.6}> "
+       "{ y = Resize <mode = \"linear\", coordinate_transformation_mode = \"align_corners\"> (x, , s) "
+       "z = Resize <mode = \"nearest\", coordinate_transformation_mode = \"align_corners\"> (x, , s) }",
+     2, 0},
     {"MaxUnpool",
      G "(float[N,3,4] x) => (float[N,3,8] y) { b, i = MaxPool <kernel_shape = [1]> (x) c = Neg (b) "
        "y = MaxUnpool <kernel_shape = [2], strides = [2]> (c, i) }",

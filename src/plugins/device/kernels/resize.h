@@ -12,13 +12,13 @@ FUNCTION float resize_place(const resize_params *p, int i) {
     case RESIZE_PYTORCH:
       return p->out > 1 ? half_pixel : 0.0f;
     case RESIZE_CORNERS:
-      return p->out > 1 ? x * (in - 1.0f) / (out - 1.0f) : 0.0f;
+      return p->out > 1 ? x * (in - 1.0f) / p->spread : 0.0f;
     case RESIZE_ASYMMETRIC:
       return x * p->num / p->den;
     case RESIZE_HALF_NN:
       return (x + 0.5f) * p->num / p->den;
     case RESIZE_CROP:
-      return p->out > 1 ? p->first * (in - 1.0f) + x * (p->last - p->first) * (in - 1.0f) / (out - 1.0f)
+      return p->out > 1 ? p->first * (in - 1.0f) + x * (p->last - p->first) * (in - 1.0f) / p->spread
                         : 0.5f * (p->first + p->last) * (in - 1.0f);
   }
   return half_pixel;

@@ -16,11 +16,12 @@ enum {
 };
 enum { RESIZE_ROUND_FLOOR, RESIZE_ROUND_CEIL, RESIZE_FLOOR, RESIZE_CEIL };
 
-/* [outer, out, inner] from [outer, in, inner]; one pixel out is |num| / |den| pixels in. */
+/* [outer, out, inner] from [outer, in, inner]; one pixel out is |num| / |den| pixels in. |spread| is how far the first
+ * and the last pixel out lie apart, before |out| was rounded to a whole number. */
 typedef struct {
   int n, in, out, inner;
   int mode, coordinates, rounding, exclude_outside;
-  float num, den, cubic, first, last, extrapolation;
+  float num, den, spread, cubic, first, last, extrapolation;
 } resize_params;
 
 #endif

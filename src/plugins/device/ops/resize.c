@@ -101,8 +101,9 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
     int d = resized[i];
     params.in = (int)s.dim[d], params.out = (int)y->dim[d], s.dim[d] = y->dim[d];
     params.inner = (int)dev_span(&s, d + 1, s.rank), params.n = (int)dev_span(&s, 0, s.rank);
-    params.num = axes.scale[d] != 0 ? 1 : (float)params.in,
-    params.den = axes.scale[d] != 0 ? axes.scale[d] : (float)params.out;
+    bool scaled = axes.scale[d] != 0;
+    params.num = scaled ? 1 : (float)params.in, params.den = scaled ? axes.scale[d] : (float)params.out;
+    params.spread = (float)((scaled ? (double)axes.scale[d] * params.in : params.out) - 1);
     params.first = axes.first[d], params.last = axes.last[d];
     dev_ref to =
         i + 1 == passes ? dev_value(p, dev_out(n, 0)) : dev_temp(p, (size_t)params.n * (dtype == OX_F16 ? 2 : 4));
