@@ -103,13 +103,14 @@ typedef struct problem {
   double *want, *size;                       /* size: the sum of magnitudes */
 } problem;
 
-static void geometry(problem *p, const shape *s) {
+/* |more|: outputs of each axis that pads at its end add; NULL: none. */
+static void geometry(problem *p, const shape *s, const int64_t more[3]) {
   ox_conv_geom *g = &p->t.g;
   *g = (ox_conv_geom){.batch = s->batch, .groups = s->groups, .ic = s->ic, .oc = s->oc};
   for (int a = 0; a < 3; a++) {
     g->in[a] = s->in[a], g->stride[a] = s->stride[a], g->n_taps[a] = s->kernel[a], g->tap[a] = p->taps[a];
     int64_t room = s->in[a] + 2 * s->pad[a] - (s->kernel[a] - 1) * s->dilation[a] - 1;
-    g->out[a] = room < 0 ? s->in[a] != 0 : room / s->stride[a] + 1;
+    g->out[a] = (room < 0 ? s->in[a] != 0 : room / s->stride[a] + 1) + (more ? more[a] : 0);
     for (int64_t t = 0; t < s->kernel[a]; t++) p->taps[a][t] = t * s->dilation[a] - s->pad[a];
   }
   p->k = g->ic * g->n_taps[0] * g->n_taps[1] * g->n_taps[2];
@@ -131,9 +132,9 @@ static void solve(problem *p) {
   }
 }
 
-static void problem_init(problem *p, const shape *s) {
+static void problem_init_more(problem *p, const shape *s, const int64_t more[3]) {
   memset(p, 0, sizeof *p);
-  geometry(p, s);
+  geometry(p, s, more);
   p->t.x_plain = s->plain;
   p->x = noise(s->batch * p->ic * p->in_pixels), p->w = noise(p->oc * p->k);
   p->bias = next(3) ? noise(p->oc) : NULL, p->z = next(2) ? noise(p->n_y) : NULL;
@@ -144,6 +145,8 @@ static void problem_init(problem *p, const shape *s) {
   p->want = malloc((size_t)p->n_y * sizeof(double) + 1), p->size = malloc((size_t)p->n_y * sizeof(double) + 1);
   solve(p);
 }
+
+static void problem_init(problem *p, const shape *s) { problem_init_more(p, s, NULL); }
 
 static void problem_deinit(problem *p) {
   free(p->x), free(p->w), free(p->bias), free(p->z), free(p->slope), free(p->want), free(p->size);
@@ -288,6 +291,21 @@ static void test_shapes_that_hurt(void **state) {
   }
 }
 
+static void test_pads_at_the_end(void **state) {
+  (void)state;
+  static const int64_t more[][3] = {{2, 0, 0}, {0, 3, 0}, {0, 0, 5}, {1, 1, 1}};
+  seed = 9;
+  for (size_t i = 0; i < OX_COUNT(shapes); i++)
+    for (size_t k = 0; k < OX_COUNT(more); k++) {
+      problem p;
+      problem_init_more(&p, &shapes[i], more[k]);
+      bool small = p.n_y * p.k < 1 << 18;
+      if (small) check_forms(&p, shapes[i].name);
+      if (small) check_split(&p, shapes[i].name, 1);
+      problem_deinit(&p);
+    }
+}
+
 static shape random_shape(void) {
   int axes = 1 + (int)next(3);
   shape s = {.name = "random", .plain = next(4) == 0, .batch = 1 + next(2), .groups = 1};
@@ -373,9 +391,8 @@ static void test_scales(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_shapes_that_hurt),
-      cmocka_unit_test(test_random_shapes),
-      cmocka_unit_test(test_extremes),
+      cmocka_unit_test(test_shapes_that_hurt), cmocka_unit_test(test_pads_at_the_end),
+      cmocka_unit_test(test_random_shapes),    cmocka_unit_test(test_extremes),
       cmocka_unit_test(test_scales),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,7 @@ static bool serves(const ox_bconv_task *t) {
   int64_t rows, columns;
   if (t->x_plain || g->groups < 2 || g->oc < 2 || g->ic < 1 || OX_BLOCK % g->oc || g->oc % g->ic) return false;
   if (g->n_taps[0] != 1 || g->tap[0][0] != 0 || g->stride[0] != 1 || taps_of(g) < 1) return false;
+  if (g->out[0] > g->in[0]) return false; /* pads behind the last plane */
   reach(g, 1, &rows), reach(g, 2, &columns);
   return rows < RING_MOST && columns < RING_MOST && rows * columns * g->ic * OX_BLOCK * 4 <= RING_MOST;
 }

@@ -38,7 +38,8 @@ bool ox_window_init(ox_window *p, ox_window_kind kind, const ox_conv_geom *g, co
   const float inf = __builtin_inff();
   *p = (ox_window){.v = ox_window_select(isa), .kind = kind, .g = *g, .act = *act, .lo = -inf, .hi = inf};
   p->line = line_of(g, p->v->tile(kind));
-  if (g->n_taps[0] == 1 && g->in[0] == 1 && g->tap[0][0] == 0) find_inside(g, 1, &p->row_begin, &p->row_end);
+  bool flat = g->n_taps[0] == 1 && g->in[0] == 1 && g->out[0] == 1 && g->tap[0][0] == 0;
+  if (flat) find_inside(g, 1, &p->row_begin, &p->row_end);
   p->row = p->v->choose(kind, &p->line);
   if (act->kind == OX_ACT_RELU)
     p->lo = 0;
