@@ -74,7 +74,8 @@ static bool has_one_reader(const ox_context *c, ox_id v) {
   return v == root && ox_graph_use_count(g, v) == 1;
 }
 
-/* Step |i| is the last to read its input |k|, a slab storage of the same size that no other input shares. */
+/* Step |i| is the last to read its input |k|, a slab storage of the same size that no other input shares, unless the
+ * kernel may overwrite that one, too. */
 static bool may_overwrite(const ox_context *c, uint32_t i, uint32_t k, const uint32_t *root_last) {
   const ox_node *n = ox_graph_node(c->plan->graph, c->steps[i].unit->node);
   const ox_slot *in = &c->slots[n->in[k]], *out = &c->slots[n->out[0]];
@@ -83,8 +84,10 @@ static bool may_overwrite(const ox_context *c, uint32_t i, uint32_t k, const uin
       root->memory != out->memory)
     return false;
   if (c->steps[i].stretch && !has_one_reader(c, n->in[k])) return false;
-  for (uint32_t j = 0; j < n->n_in; j++)
-    if (j != k && n->in[j] != OX_NONE && n->in[j] != n->in[k] && c->slots[n->in[j]].root == in->root) return false;
+  for (uint32_t j = 0; j < n->n_in; j++) { /* the same value in both places does where the kernel allows it in either */
+    bool either = n->in[j] == n->in[k] && j < 32 && (c->steps[i].unit->traits.inplace >> j & 1);
+    if (j != k && n->in[j] != OX_NONE && !either && c->slots[n->in[j]].root == in->root) return false;
+  }
   for (uint32_t j = 0; j < c->steps[i].unit->n_captured; j++)
     if (c->slots[c->steps[i].unit->captured[j]].root == in->root) return false;
   return true;

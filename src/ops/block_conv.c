@@ -232,6 +232,7 @@ static double flops(const ox_kernel_ctx *c) {
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BlockConv", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 2,
                .max_in = 6, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
-     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W,
+               .inplace = 1u << Z)},
 };
 const ox_op_set ox_ops_block_conv = {ops, OX_COUNT(ops)};

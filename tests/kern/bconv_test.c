@@ -192,7 +192,30 @@ static void lend(const void *ctx, int64_t first, int64_t n, float *to) {
   memcpy(to, ((const problem *)ctx)->w + first, (size_t)n * sizeof *to);
 }
 
-/* One to three tiles at a time, last first: the order must not matter. Nothing is written past the end of Y. */
+/* One to three tiles at a time, last first: the order must not matter. */
+static void run_all(const ox_bconv_plan *plan, const ox_conv_args *a, char *scratch) {
+  for (uint32_t s = 0; s < plan->n_stages; s++)
+    for (int64_t end = plan->n_tiles[s], begin; end > 0; end = begin) {
+      begin = OX_MAX(end - 1 - end % 3, 0);
+      plan->form->run(plan, a, s, begin, end, scratch);
+    }
+}
+
+/* With Y in the place of |z| the bits are those of |a|. */
+static void check_in_place(const ox_bconv_plan *plan, const ox_conv_args *a, const problem *p, float *z, char *scratch,
+                           const char *name) {
+  ox_conv_args b = *a;
+  b.y = z;
+  run_all(plan, &b, scratch);
+  for (int64_t i = 0; i < p->n_y; i++) {
+    int64_t at = block_at(i, p->oc, p->pixels);
+    if (memcmp(&z[at], &a->y[at], sizeof *z) != 0)
+      fail_msg("%s, shape %s: [%lld] is %g in place, else %g", plan->form->name, name, (long long)i, (double)z[at],
+               (double)a->y[at]);
+  }
+}
+
+/* Nothing is written past the end of Y. */
 static void check_form(const problem *p, const ox_bconv_form *f, const char *isa, const char *name) {
   double tolerance = p->t.isa & OX_PRECISION_BF16   ? 0x1p-7
                      : p->t.isa & OX_PRECISION_TF32 ? 0x1p-14
@@ -216,11 +239,7 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
                     .shared = shared,
                     .slope = p->slope};
   if (p->t.lends) a.filters = lend, a.filters_ctx = p;
-  for (uint32_t s = 0; s < plan->n_stages; s++)
-    for (int64_t end = plan->n_tiles[s], begin; end > 0; end = begin) {
-      begin = OX_MAX(end - 1 - end % 3, 0);
-      f->run(plan, &a, s, begin, end, scratch);
-    }
+  run_all(plan, &a, scratch);
   for (int64_t i = 0; i < p->n_y; i++) {
     double got = (double)y[block_at(i, p->oc, p->pixels)];
     if (!is_as(got, p->want[i], tolerance * p->size[i]))
@@ -229,6 +248,7 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
   }
   for (int i = 0; i < OX_PAD_BYTES; i++)
     assert_int_equal(((unsigned char *)(y + block_floats(p, p->oc, p->pixels)))[i], 0xff);
+  if (p->z) check_in_place(plan, &a, p, z, scratch, name);
   if (x != p->x) free(x);
   free(z), free(y), free(packed), free(scratch), free(shared), free(plan);
 }

@@ -55,7 +55,7 @@ struct ox_bconv_form {
   void (*scale)(const ox_bconv_task *t, float *to, const float *from, const float *scale, int64_t u0, int64_t u1);
   /* Fills |p|, plan_bytes of zeros but for p->task and p->form. False: a size overflows. */
   bool (*plan)(ox_bconv_plan *p);
-  /* Tiles [begin, end) of a stage. a->w is packed, a->z in blocks like y; bias has groups * oc elements, slope as many
+  /* Tiles [begin, end) of a stage. a->w is packed, a->z in blocks like y, or y itself; bias has groups * oc elements, slope as many
    * and those that fill the last block. */
   void (*run)(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
               void *scratch);

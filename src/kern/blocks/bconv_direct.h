@@ -33,11 +33,11 @@ typedef struct ox_bconv_mul {
   float *y[2];                     /* pixels one behind the other */
   size_t n_strips, x_move, y_move; /* floats from strip to strip, of X, of Y and Z */
   size_t y_panel;
-  const float *z[2]; /* residual like y, or NULL; read on the last segments */
+  const float *z[2]; /* residual like y, or NULL, which may be y; read when the first sums of all are stored */
   const float *bias; /* of the first panel, or NULL; read on the first segments */
   size_t channels;   /* that bias has */
   float lo, hi;
-  bool first, last; /* first: the sums begin with the bias, else with y; last: z and clamp are applied */
+  bool first, last; /* first: the sums begin with the bias, else with y, and get z; last: they are clamped */
 } ox_bconv_mul;
 
 /* Outputs of one block in groups within it: the inputs are spread out, so that lane l of vector j of a pixel is what

@@ -29,12 +29,13 @@ OX_INLINE float *whole(float *p) {
   return p;
 }
 
-/* Brings in what the sums will be added to and stored over, while they are made. */
+/* Brings in what the sums will be stored over and what is added to them, while they are made. */
 OX_INLINE void fetch_results(const ox_bconv_mul *m, size_t at, int mr, int np) {
   const int h = (mr + 1) / 2;
+  if (!m->first) return;
   for (int q = 0; q < np; q++, at += m->y_panel) OX_UNROLL for (int i = 0; i < mr; i++) {
-      if (m->first) OX_PREFETCH_WRITE(m->y[i >= h] + at + (i < h ? i : i - h) * OX_BLOCK);
-      if (m->last && m->z[0]) OX_PREFETCH(m->z[i >= h] + at + (i < h ? i : i - h) * OX_BLOCK);
+      OX_PREFETCH_WRITE(m->y[i >= h] + at + (i < h ? i : i - h) * OX_BLOCK);
+      if (m->z[0]) OX_PREFETCH(m->z[i >= h] + at + (i < h ? i : i - h) * OX_BLOCK);
     }
 }
 
@@ -113,9 +114,9 @@ OX_INLINE void begin_sums(const ox_bconv_mul *m, const float *bias, size_t y_at,
 
 OX_INLINE void end_sums(const ox_bconv_mul *m, size_t y_at, sums *acc, int mr, int np) {
   const int h = (mr + 1) / 2;
+  if (m->first && m->z[0]) EACH_RUN(add_run, z)
   if (m->last) {
     vf32 lo = vf32_splat(m->lo), hi = vf32_splat(m->hi);
-    if (m->z[0]) EACH_RUN(add_run, z)
     if (m->lo > -INFINITY) EACH_SUM acc[i][j] = vf32_max(lo, acc[i][j]); /* NaN passes */
     if (m->hi < INFINITY) EACH_SUM acc[i][j] = vf32_min(hi, acc[i][j]);
   }

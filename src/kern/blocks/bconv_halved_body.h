@@ -58,7 +58,7 @@ OX_INLINE void begin_halves(const ox_bconv_mul *m, const float *bias, size_t at,
 OX_INLINE void end_half(const ox_bconv_mul *m, size_t at, vf32 v, int i, int h) {
   v = vf32_join_halves(v, vf32_zero());
   at += (size_t)(i < h ? i : i - h) * OX_BLOCK;
-  if (m->last && m->z[0]) v = vf32_add(v, vf32_load(m->z[i >= h] + at));
+  if (m->first && m->z[0]) v = vf32_add(v, vf32_load(m->z[i >= h] + at));
   if (m->last) v = vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN passes */
   vf32_store(m->y[i >= h] + at, v);
 }
