@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plan/memplan.c - walks the steps in order: an item takes the smallest hole that holds it, or extends the slab.
- * Ends are kept in a heap, holes in an array sorted by offset (few holes exist at a time). */
+ * Ends are kept in a heap, holes in an array sorted by offset (few holes exist at a time).
+ *
+ * That can leave a large item no hole that it fits where smaller ones lie about. So if the slab is larger than what
+ * lives at once, and there are not too many items, they are placed again, the largest first, each as low as it goes;
+ * the smaller slab of the two is taken. */
 #include "plan/memplan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cksize.h"
@@ -19,6 +24,7 @@ typedef struct {
   hole *holes; /* sorted by offset, never adjacent */
   size_t n_holes;
   size_t end; /* of the slab */
+  size_t live, most_live;
 } planner;
 
 static void heap_swap(planner *p, size_t a, size_t b) {
@@ -86,6 +92,57 @@ static bool place(planner *p, ox_lifetime *item) {
   return true;
 }
 
+/* ---- the largest first ---- */
+
+enum { MOST_AGAIN = 1024 /* items: placing them takes time like the square */ };
+
+typedef struct {
+  const ox_lifetime *item;
+  size_t offset;
+} placed;
+
+/* Equal sizes in the order of the steps. */
+static int larger_first(const void *a, const void *b) {
+  const ox_lifetime *x = ((const placed *)a)->item, *y = ((const placed *)b)->item;
+  return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : (x > y) - (x < y);
+}
+
+/* The lowest offset where all[i] fits among those before it, which are sorted by offset. */
+static size_t lowest(const placed *all, size_t i) {
+  const ox_lifetime *item = all[i].item;
+  size_t at = 0;
+  for (size_t k = 0; k < i; k++) {
+    const ox_lifetime *other = all[k].item;
+    if (other->first > item->last || item->first > other->last) continue;
+    if (all[k].offset >= at && all[k].offset - at >= rounded(item->bytes)) break;
+    at = OX_MAX(at, all[k].offset + rounded(other->bytes));
+  }
+  return at;
+}
+
+/* Sets the offsets and *end if the slab is smaller so. It never overflows: it stops before it reaches the old end. */
+static ox_status *place_again(ox_alloc alloc, ox_lifetime *items, size_t n, size_t *end) {
+  placed *all = ox_new(alloc, n * sizeof *all);
+  if (!all) return ox_oom();
+  size_t most = 0, i = 0;
+  for (size_t k = 0; k < n; k++) all[k].item = &items[k];
+  qsort(all, n, sizeof *all, larger_first);
+  for (; i < n && most < *end; i++) {
+    placed p = all[i];
+    p.offset = lowest(all, i);
+    if (p.offset >= *end) break;
+    most = OX_MAX(most, p.offset + rounded(p.item->bytes));
+    size_t k = i;
+    for (; k && all[k - 1].offset > p.offset; k--) all[k] = all[k - 1];
+    all[k] = p;
+  }
+  bool smaller = i == n && most < *end;
+  for (size_t k = 0; k < n && smaller; k++) items[all[k].item - items].offset = all[k].offset;
+  if (smaller) *end = most;
+  ox_delete(alloc, all, n * sizeof *all);
+  return NULL;
+}
+
 ox_status *ox_memplan(ox_alloc alloc, ox_lifetime *items, size_t n, size_t *out_bytes) {
   *out_bytes = 0;
   planner p = {.items = items};
@@ -96,11 +153,14 @@ ox_status *ox_memplan(ox_alloc alloc, ox_lifetime *items, size_t n, size_t *out_
     while (p.n_live && key(&p, 0) < items[i].first) {
       const ox_lifetime *dead = &items[pop(&p)];
       release(&p, dead->offset, rounded(dead->bytes));
+      p.live -= rounded(dead->bytes);
     }
     if (items[i].bytes > SIZE_MAX / 4 || !place(&p, &items[i]))
       st = ox_fail(OX_LIMIT, "intermediate values need more memory than the address space has");
     push(&p, (uint32_t)i);
+    p.live += rounded(items[i].bytes), p.most_live = OX_MAX(p.most_live, p.live);
   }
+  if (!st && p.end > p.most_live && n <= MOST_AGAIN) st = place_again(alloc, items, n, &p.end);
   *out_bytes = p.end;
   ox_delete(alloc, p.heap, heap_bytes);
   ox_delete(alloc, p.holes, hole_bytes);
