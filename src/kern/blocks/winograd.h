@@ -62,9 +62,12 @@ typedef struct ox_wino_in {
 
 typedef struct ox_wino_mul {
   const ox_wino_strip *strip;
-  const float *v, *u; /* of one point; u: [ic][width] */
+  const float *v, *u; /* of one point; u: [ic][width], channels u_step floats apart */
+  size_t u_step;
+  const float *ahead; /* what is read next in the order of u, to be fetched; NULL: it is in cache */
   float *m;
   size_t ic, width; /* 16 or 32 */
+  bool add;         /* to what m holds */
 } ox_wino_mul;
 
 typedef struct ox_wino_out {
@@ -92,6 +95,9 @@ typedef struct ox_wino_steps {
   void (*out)(const ox_wino_out *t);
   /* U of one input channel of |width| filters f[tap][width]. */
   void (*filter)(const float *f, size_t width, float *u, size_t u_point);
+  /* U of |ic| input channels, f[ic][tap][width], at the points of one row, u[ic][point][width]. In floats, for who
+   * makes U in every run; NULL: no form does. */
+  void (*filter_row)(const float *f, size_t ic, size_t width, int row, float *u);
 } ox_wino_steps;
 
 typedef struct ox_wino_variant {
@@ -120,6 +126,9 @@ int64_t ox_wino_weight_units(const ox_bconv_task *t);
 int64_t ox_wino_unit_filter(const ox_bconv_task *t, int64_t u);
 void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind k, float *dst, const float *w, int64_t u0, int64_t u1,
                   const ox_stop *stop);
+/* The filters alone: [group][pair of blocks][ic][tap][32], without U. */
+void ox_wino_pack_filters(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1,
+                          const ox_stop *stop);
 
 typedef struct ox_wino_plan {
   ox_bconv_plan head;
@@ -134,9 +143,22 @@ typedef struct ox_wino_plan {
 } ox_wino_plan;
 
 double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k);
+/* What |k| does there on one core: products, transforms of inputs and outputs. Infinity: it does not serve. */
+typedef struct ox_wino_work {
+  double weights, tiles, products_ns, transforms_ns;
+} ox_wino_work;
+bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out);
 bool ox_wino_plan_init(ox_bconv_plan *p, ox_wino_kind k);
+/* The counts of |p| that do not depend on how it is divided. */
+bool ox_wino_plan_counts(ox_wino_plan *p, ox_wino_kind k);
 void ox_wino_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch);
+/* V of blocks [block0, block1) of strip |s|; rows: scratch. */
+void ox_wino_strip_in(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t block0,
+                      int64_t block1, float *v, float *rows);
+/* The outputs of a strip and a pair of blocks from M. |filters|: as ox_wino_out has them, of the pair. */
+void ox_wino_strip_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t pair,
+                       const float *m, const float *filters);
 /* Strip |s| and its first tile. */
 ox_wino_strip ox_wino_strip_of(const ox_wino_plan *p, int64_t s, int64_t *out_begin);
 

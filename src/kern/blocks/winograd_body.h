@@ -132,10 +132,16 @@ OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const floa
   const float *u = t->u + col, *v = t->v + row * OX_BLOCK;
   size_t v_block = t->strip->tiles * OX_BLOCK;
   vf32 acc[WINO_MR][WINO_NV];
-  OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
+  float *m = t->m + row * t->width + col;
+  if (t->add) {
+    OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] =
+        vf32_load(m + (size_t)i * t->width + j * L);
+  } else {
+    OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
+  }
   for (size_t c = 0; c < t->ic; c += OX_BLOCK, v += v_block) {
     size_t n = OX_MIN(t->ic - c, OX_BLOCK);
-    for (const float *a = v, *end = v + n; a < end; a++, u += t->width, ahead += step) {
+    for (const float *a = v, *end = v + n; a < end; a++, u += t->u_step, ahead += step) {
       OX_PREFETCH_L2(ahead);
       if (step > OX_BLOCK) OX_PREFETCH_L2(ahead + OX_BLOCK);
       vf32 b[WINO_NV];
@@ -146,7 +152,6 @@ OX_INLINE void mul_tile(const ox_wino_mul *t, size_t row, size_t col, const floa
       }
     }
   }
-  float *m = t->m + row * t->width + col;
   OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
       vf32_store(m + (size_t)i * t->width + j * L, acc[i][j]);
 }
@@ -155,9 +160,8 @@ OX_INLINE void mul_columns(const ox_wino_mul *t, size_t col, int nv) {
   size_t tiles = t->strip->tiles, steps = OX_CEIL_DIV(tiles, WINO_MR), row = 0;
   for (size_t s = 0; s < steps; s++) { /* evenly: 16 tiles by at most 14 are 8 8 */
     size_t rows = tiles / steps + (s < tiles % steps);
-    bool fetches =
-        col == 0 && s * OX_BLOCK < t->width; /* the next point's weights: half of them in each of two steps */
-    const float *ahead = t->u + t->ic * (t->width + (fetches ? s * OX_BLOCK : 0));
+    bool fetches = t->ahead && col == 0 && s * OX_BLOCK < t->width; /* half of what is next in each of two steps */
+    const float *ahead = fetches ? t->ahead + t->ic * s * OX_BLOCK : t->u;
     size_t fetch = !fetches ? 0 : steps == 1 ? t->width : OX_BLOCK;
     switch (rows) {
 #define WINO_ROWS(n)                                              \
@@ -365,7 +369,7 @@ OX_INLINE void out_as(const ox_wino_out *t, ox_wino_kind k) {
 WINO_STEPS(OX_WINO_F2)
 WINO_STEPS(OX_WINO_F4)
 WINO_STEPS(OX_WINO_F2_STRIDE2)
-#define WINO_ROW(k) [k] = {in_##k, out_##k, filter_##k}
+#define WINO_ROW(k, row) [k] = {in_##k, out_##k, filter_##k, row}
 
 extern const ox_wino_variant WINO_NAME(ox_wino__);
 const ox_wino_variant WINO_NAME(ox_wino__) = {
@@ -373,5 +377,5 @@ const ox_wino_variant WINO_NAME(ox_wino__) = {
     .name = "winograd_" OX_QUOTE(WINO_ISA),
     .macs_per_ns = WINO_RATE,
     .transform_ns = {[OX_WINO_F2] = WINO_F2_NS, [OX_WINO_F4] = WINO_F4_NS, [OX_WINO_F2_STRIDE2] = WINO_F2_STRIDE2_NS},
-    .steps = {WINO_ROW(OX_WINO_F2), WINO_ROW(OX_WINO_F4), WINO_ROW(OX_WINO_F2_STRIDE2)},
+    .steps = {WINO_ROW(OX_WINO_F2, NULL), WINO_ROW(OX_WINO_F4, filter_row4), WINO_ROW(OX_WINO_F2_STRIDE2, NULL)},
     .mul = mul};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/winograd_filter_body.h - U = G g G^T of filters, in double and rounded once: plain loops that the
- * compiler vectorises at its file's instruction set. Part of winograd_body.h. */
+ * compiler vectorises at its file's instruction set. And a row of U in floats. Part of winograd_body.h. */
 
 typedef double lanes[OX_BLOCK];
 
@@ -37,5 +37,55 @@ OX_INLINE void filter_as(ox_wino_kind kind, const float *f, size_t width, float 
       for (int c = 0; c < n; c++)
         for (size_t l = 0; l < OX_BLOCK; l++) u[(size_t)(r * n + c) * u_point + at + l] = (float)row[c][l];
     }
+  }
+}
+
+/* ---- U row by row, in floats ---- */
+
+/* Point |i| of three numbers along an axis, without its scale: what is left of G are 1, p and p^2, which are exact. */
+OX_INLINE vf32 unscaled(int m, int i, vf32 a, vf32 b, vf32 c) {
+  if (i == 0 || i == m + 1) return i ? c : a;
+  float p = ox_wino_points_of(m)->p[(i - 1) / 2];
+  return vf32_fma(vf32_splat(i % 2 ? p : -p), b, vf32_fma(vf32_splat(p * p), c, a));
+}
+
+OX_INLINE double scale_of(int m, int i) {
+  if (i == 0) return 1 / (double)ox_wino_points_of(m)->q[0];
+  return i == m + 1 ? 1 : 1 / ox_wino_norm(m, (i - 1) / 2);
+}
+
+OX_INLINE void filter_row_as(int m, int row, const float *f, size_t ic, size_t width, float *u) {
+  const bool inner = row > 0 && row <= m;
+  const size_t first = row > m ? 6 * width : 0, second = inner ? 3 * width : first, third = inner ? 6 * width : first;
+  vf32 scale[OX_WINO_MAX_N];
+  OX_UNROLL for (int i = 0; i < m + 2; i++) scale[i] = vf32_splat((float)(scale_of(m, row) * scale_of(m, i)));
+  for (size_t c = 0; c < ic; c++, f += 9 * width, u += (size_t)(m + 2) * width)
+    OX_UNROLL for (size_t at = 0; at < width; at += (size_t)L) {
+      vf32 g[3];
+      OX_UNROLL for (size_t k = 0; k < 3; k++) {
+        const float *from = f + k * width + at;
+        g[k] = unscaled(m, row, vf32_load(from + first), vf32_load(from + second), vf32_load(from + third));
+      }
+      OX_UNROLL for (int i = 0; i < m + 2; i++)
+          vf32_store(u + (size_t)i * width + at, vf32_mul(scale[i], unscaled(m, i, g[0], g[1], g[2])));
+    }
+}
+
+static void filter_row4(const float *f, size_t ic, size_t width, int row, float *u) {
+  switch (row) { /* a loop for each */
+#define FILTER_ROW(r)                                                                   \
+  case r:                                                                               \
+    if (width == OX_WINO_PAIR)                                                          \
+      filter_row_as(4, r, f, ic, OX_WINO_PAIR, u); /* counts that the compiler knows */ \
+    else                                                                                \
+      filter_row_as(4, r, f, ic, OX_BLOCK, u);                                          \
+    break;
+    FILTER_ROW(0)
+    FILTER_ROW(1)
+    FILTER_ROW(2)
+    FILTER_ROW(3)
+    FILTER_ROW(4)
+    FILTER_ROW(5)
+#undef FILTER_ROW
   }
 }

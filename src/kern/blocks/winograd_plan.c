@@ -25,20 +25,27 @@ static bool serves(const ox_bconv_task *t, ox_wino_kind k) {
 
 static const double bytes_per_ns = 33; /* of weights from memory, of a core */
 
-double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k) {
+bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out) {
   const ox_conv_geom *g = &t->g;
-  if (!serves(t, k)) return INFINITY;
-  const int m = ox_wino_m(k), n = ox_wino_n(k), n_u = ox_wino_weights(k);
+  if (!serves(t, k)) return false;
+  const int m = ox_wino_m(k), n = ox_wino_n(k);
   const ox_wino_variant *v = ox_wino_select(t->isa);
   double groups = (double)g->groups, ic = (double)OX_CEIL_DIV(g->ic, OX_BLOCK),
          oc = (double)OX_CEIL_DIV(g->oc, OX_BLOCK);
   double images = (double)g->batch * (double)g->out[0];
   double tiles = images * (double)OX_CEIL_DIV(g->out[1], m) * (double)OX_CEIL_DIV(g->out[2], m);
-  double weights = groups * (double)g->ic * oc * OX_BLOCK;
-  double sums = weights * n * n * fmax(tiles, 4) / v->macs_per_ns, bytes = weights * n_u * n_u * 4;
+  *out = (ox_wino_work){.weights = groups * (double)g->ic * oc * OX_BLOCK, .tiles = tiles};
+  double sums = out->weights * n * n * fmax(tiles, 4) / v->macs_per_ns;
   if (g->oc % OX_WINO_PAIR && g->oc % OX_WINO_PAIR <= OX_BLOCK) sums += sums / oc / 5; /* an odd block is slower */
-  double transforms = groups * tiles * (ic + oc) * v->transform_ns[k];
-  return fmax(sums, bytes / bytes_per_ns) + bytes / 200 + transforms + 1000;
+  out->products_ns = sums, out->transforms_ns = groups * tiles * (ic + oc) * v->transform_ns[k];
+  return true;
+}
+
+double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k) {
+  ox_wino_work w;
+  if (!ox_wino_work_of(t, k, &w)) return INFINITY;
+  double bytes = w.weights * ox_wino_weights(k) * ox_wino_weights(k) * 4;
+  return fmax(w.products_ns, bytes / bytes_per_ns) + bytes / 200 + w.transforms_ns + 1000;
 }
 
 /* ---- plan ---- */
@@ -80,8 +87,8 @@ static bool sizes_ok(const int64_t *v, int n) {
   return all < (int64_t)1 << 48;
 }
 
-bool ox_wino_plan_init(ox_bconv_plan *head, ox_wino_kind k) {
-  ox_wino_plan *p = (ox_wino_plan *)head;
+bool ox_wino_plan_counts(ox_wino_plan *p, ox_wino_kind k) {
+  ox_bconv_plan *head = &p->head;
   const ox_conv_geom *g = &head->task.g;
   const int64_t m = ox_wino_m(k), points = ox_wino_n(k) * ox_wino_n(k);
   int64_t x[] = {g->batch, g->groups, g->ic + OX_BLOCK, g->in[0], g->in[1], g->in[2], points};
@@ -92,6 +99,14 @@ bool ox_wino_plan_init(ox_bconv_plan *head, ox_wino_kind k) {
   p->down = OX_CEIL_DIV(g->out[1], m), p->across = OX_CEIL_DIV(g->out[2], m);
   p->tiles = g->batch * g->out[0] * p->down * p->across;
   head->n_stages = 1;
+  return true;
+}
+
+bool ox_wino_plan_init(ox_bconv_plan *head, ox_wino_kind k) {
+  ox_wino_plan *p = (ox_wino_plan *)head;
+  const ox_conv_geom *g = &head->task.g;
+  const int64_t points = ox_wino_n(k) * ox_wino_n(k);
+  if (!ox_wino_plan_counts(p, k)) return false;
   if (p->tiles == 0) return true;
   divide(p);
   size_t most = (size_t)OX_CEIL_DIV(p->tiles, p->strips);

@@ -28,9 +28,8 @@ static ox_wino_span span_at(const ox_wino_plan *p, const ox_conv_args *a, int64_
   return (ox_wino_span){ty * ox_wino_m(p->kind), tx * ox_wino_m(p->kind), count, 0};
 }
 
-/* Blocks [block0, block1) of a strip's input. */
-static void strip_in(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t block0,
-                     int64_t block1, float *v, float *rows) {
+void ox_wino_strip_in(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t block0,
+                      int64_t block1, float *v, float *rows) {
   int64_t begin;
   ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
   ox_wino_image image;
@@ -42,25 +41,15 @@ static void strip_in(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
   }
 }
 
-static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t pair,
-                     const float *v, float *m) {
+void ox_wino_strip_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t pair,
+                       const float *m, const float *filters) {
   const ox_conv_geom *g = &p->head.task.g;
   const ox_act *act = &p->head.task.act;
   bool clip = act->kind == OX_ACT_CLIP, relu = act->kind == OX_ACT_RELU;
   int64_t begin, channels = OX_ROUND_UP(g->oc, OX_BLOCK), oc0 = pair * OX_WINO_PAIR;
-  size_t n = (size_t)ox_wino_n(p->kind), n_u = (size_t)ox_wino_weights(p->kind),
-         width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR);
+  size_t width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR);
   ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
   ox_wino_image image;
-  const float *u = a->w + (group * channels + oc0) * g->ic * (int64_t)(n_u * n_u);
-  const float *filters = a->w + ox_wino_u_floats(&p->head.task, p->kind) + (group * channels + oc0) * g->ic * 9;
-  if (p->head.task.lends) filters = NULL;
-  ox_wino_mul mul = {&strip, v, u, m, (size_t)g->ic, width};
-  for (size_t i = 0; i < n * n; i++) { /* the last points along an axis may share their weights */
-    mul.u = u + (OX_MIN(i / n, n_u - 1) * n_u + OX_MIN(i % n, n_u - 1)) * (size_t)g->ic * width;
-    p->v->mul(&mul);
-    mul.v += strip.v_point, mul.m += strip.m_point;
-  }
   ox_wino_out out = {.image = &image,
                      .strip = &strip,
                      .m = m,
@@ -86,6 +75,25 @@ static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group
   }
 }
 
+static void pair_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t s, int64_t pair,
+                     const float *v, float *m) {
+  const ox_conv_geom *g = &p->head.task.g;
+  int64_t begin, channels = OX_ROUND_UP(g->oc, OX_BLOCK), oc0 = pair * OX_WINO_PAIR;
+  size_t n = (size_t)ox_wino_n(p->kind), n_u = (size_t)ox_wino_weights(p->kind),
+         width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR);
+  ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
+  const float *u = a->w + (group * channels + oc0) * g->ic * (int64_t)(n_u * n_u);
+  const float *filters = a->w + ox_wino_u_floats(&p->head.task, p->kind) + (group * channels + oc0) * g->ic * 9;
+  ox_wino_mul mul = {.strip = &strip, .v = v, .m = m, .ic = (size_t)g->ic, .width = width, .u_step = width};
+  for (size_t i = 0; i < n * n; i++) { /* the last points along an axis may share their weights */
+    mul.u = u + (OX_MIN(i / n, n_u - 1) * n_u + OX_MIN(i % n, n_u - 1)) * (size_t)g->ic * width;
+    mul.ahead = mul.u + mul.ic * width;
+    p->v->mul(&mul);
+    mul.v += strip.v_point, mul.m += strip.m_point;
+  }
+  ox_wino_strip_out(p, a, group, s, pair, m, p->head.task.lends ? NULL : filters);
+}
+
 void ox_wino_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                  void *scratch) {
   const ox_wino_plan *p = (const ox_wino_plan *)head;
@@ -99,7 +107,7 @@ void ox_wino_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stag
       v = (float *)a->shared + (size_t)(group * p->strips + s) * p->v_floats;
     else
       own += p->v_floats;
-    if (in) strip_in(p, a, group, s, p->shared ? first : 0, p->shared ? last : p->blocks, v, own);
+    if (in) ox_wino_strip_in(p, a, group, s, p->shared ? first : 0, p->shared ? last : p->blocks, v, own);
     for (int64_t pair = first; out && pair < last; pair++) pair_out(p, a, group, s, pair, v, own);
   }
 }

@@ -68,3 +68,15 @@ void ox_wino_pack(const ox_bconv_task *t, ox_wino_kind kind, float *dst, const f
     }
   }
 }
+
+void ox_wino_pack_filters(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1,
+                          const ox_stop *stop) {
+  const ox_blocks_variant *v = ox_blocks_select(t->isa);
+  int64_t ic = t->g.ic, oc = t->g.oc, pairs = OX_CEIL_DIV(oc, OX_WINO_PAIR);
+  for (int64_t i = u0; i < u1 && !(stop && ox_stop_asked(stop)); i++) {
+    int64_t oc0 = i % pairs * OX_WINO_PAIR, n = OX_MIN(oc - oc0, OX_WINO_PAIR), width = OX_ROUND_UP(n, OX_BLOCK);
+    float *to = dst + (i / pairs * OX_ROUND_UP(oc, OX_BLOCK) + oc0) * ic * 9;
+    const ox_f32u *from = (const ox_f32u *)w + (ox_wino_unit_filter(t, i) - ox_wino_unit_filter(t, u0)) * ic * 9;
+    copy_filters(v, from, ic, ic, n, to, width);
+  }
+}
