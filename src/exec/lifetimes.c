@@ -17,15 +17,21 @@ static uint32_t begin_of(const ox_context *c, uint32_t i) {
   return t ? t->first : i;
 }
 
-/* A step with a stream may still read and write host memory when the next steps run. What nobody waits for is left
- * alone until the run waits for the stream; memory of a device is used in the stream's order. */
+/* Memory that |s| uses in the order of its stream, with all others that do: a device's own. */
+static bool in_stream_order(const ox_context *c, const ox_step *s, ox_id v) {
+  uint32_t memory = c->slots[v].memory;
+  return memory && &c->plan->providers[ox_memory_owner(memory) - 1] == s->unit->owner;
+}
+
+/* A step with a stream may still read and write other memory when the next steps run: the host's, or a device's that
+ * the host can reach. What nobody waits for is left alone until the run waits for the stream. */
 static void keep_for_stream(ox_context *c, const ox_step *s) {
   const ox_node *n = s->node;
   if (!s->c.stream || s->unit->kind == OX_UNIT_VIEW) return;
   for (uint32_t k = 0; k < n->n_in; k++)
-    if (n->in[k] != OX_NONE && !c->slots[n->in[k]].memory) read_at(c, n->in[k], c->n_steps);
+    if (n->in[k] != OX_NONE && !in_stream_order(c, s, n->in[k])) read_at(c, n->in[k], c->n_steps);
   for (uint32_t k = 0; k < n->n_out; k++)
-    if (n->out[k] != OX_NONE && !c->slots[n->out[k]].memory && !c->slots[n->out[k]].awaited)
+    if (n->out[k] != OX_NONE && !in_stream_order(c, s, n->out[k]) && !c->slots[n->out[k]].awaited)
       read_at(c, n->out[k], c->n_steps);
 }
 

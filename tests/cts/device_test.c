@@ -182,16 +182,13 @@ static long number(const char *name, long otherwise) {
   return text && *text ? atol(text) : otherwise;
 }
 
-static void test_any_mix_gives_the_same_outputs(void **state) {
+static void check_mix(long seed) {
   static const char *const names[] = {"device", "other", "plain", "queue"};
   static const char *const picks[] = {"random", "second", "parts", "random", "but_one"};
   static const char *const kinds[] = {"kernels", "programs", "either", "kernels"};
   static const char *const keys[MOST_OPTIONS] = {"claims", "as", "seed", "no_bodies", "places"};
-  long first = number("DEVICE_SEED", 1), end = first + number("DEVICE_MIXES", 200);
-  (void)state;
-  for (long seed = first; seed < end; seed++) {
-    uint32_t random = (uint32_t)seed * 2654435761u;
-    test_random(&random);
+  uint32_t random = (uint32_t)seed * 2654435761u;
+  test_random(&random);
 #define DRAW(n) ((test_random(&random) >> 8) % (uint32_t)(n))
     const ep_model *m = &ep_models[seed % (long)n_ep_models];
     ox_provider_spec specs[MOST_PROVIDERS];
@@ -213,7 +210,14 @@ static void test_any_mix_gives_the_same_outputs(void **state) {
     open_text(&o, m->text, NULL, specs, n);
     for (int run = 0; run < 3; run++) run_and_compare(&o, label, m->text);
     close_text(&o);
-  }
+}
+
+static void test_any_mix_gives_the_same_outputs(void **state) {
+  static const long odd[] = {366}; /* one whose stream reads memory of another device, which is used again */
+  long first = number("DEVICE_SEED", 1), end = first + number("DEVICE_MIXES", 200);
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(odd); i++) check_mix(odd[i]);
+  for (long seed = first; seed < end; seed++) check_mix(seed);
 }
 
 /* ---- stopping ---- */
