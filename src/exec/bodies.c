@@ -4,7 +4,9 @@
 
 #include "base/macros.h"
 #include "exec/context.h"
+#include "exec/placed.h"
 #include "graph/control.h"
+#include "plan/transfers.h"
 
 /* Contexts kept per body before one is made that takes any shape. */
 enum { BODY_CONTEXTS = 4, MOST_DEPTH = 64 };
@@ -20,6 +22,8 @@ typedef struct body {
   uint32_t n_kept;
   ox_context *generic; /* for shapes that keep changing */
   ox_context *current; /* of the last run: where its outputs are */
+  ox_placed placed;    /* what it reads of the caller's on devices; |in|: per bound value */
+  ox_placed_value *in;
   uint64_t turn;       /* the run of the top-level context (ox_workspace.turn) that entered it last */
 } body;
 
@@ -31,6 +35,12 @@ struct ox_control {
   uint32_t n_bodies;
 };
 
+static bool has_memories(const ox_plan *p) {
+  for (size_t i = 0; i < p->n_providers; i++)
+    if (p->providers[i].api.n_memories) return true;
+  return false;
+}
+
 static ox_status *create_body(ox_context *c, body *b, const ox_plan *plan) {
   b->plan = plan, b->face.graph = plan->graph;
   b->n_bound = ox_context_bound(plan, NULL, 0);
@@ -39,6 +49,12 @@ static ox_status *create_body(ox_context *c, body *b, const ox_plan *plan) {
   b->face.args = OX_ARENA_ARRAY(&c->arena, const ox_tensor *, b->n_bound);
   b->key = OX_ARENA_ARRAY(&c->arena, ox_type, b->n_bound);
   if (!b->bound || !b->known || !b->face.args || !b->key) return ox_oom();
+  if (has_memories(c->plan)) {
+    b->in = OX_ARENA_ARRAY(&c->arena, ox_placed_value, b->n_bound + 1);
+    ox_placed_value *out = OX_ARENA_ARRAY(&c->arena, ox_placed_value, plan->graph->n_outputs + 1);
+    if (!b->in || !out) return ox_oom();
+    b->placed = (ox_placed){.in = b->in, .out = out};
+  }
   ox_context_bound(plan, b->bound, b->n_bound);
   for (uint32_t i = 0; i < b->n_bound; i++) {
     ox_id outer = plan->graph->values[b->bound[i]].outer;
@@ -164,6 +180,9 @@ static ox_status *body_run(ox_control *k, ox_body *face) {
   OX_TRY(ox_watch_check(k->context->env->watch)); /* a body without a step must end, too */
   OX_TRY(choose(k->context, b));
   b->turn = k->context->workspace->turn;
+  if (OX_UNLIKELY(k->context->placed != NULL) && b->in &&
+      ox_placed_for_body(k->context, b->plan->graph, b->bound, b->n_bound, b->in))
+    k->context->env->placed = &b->placed;
   return ox_context_run(b->current, k->context->env, b->face.args, NULL);
 }
 
@@ -174,6 +193,24 @@ static const ox_tensor *body_output(const ox_body *face, uint32_t i) {
 static bool body_owns(const ox_body *face, uint32_t i) {
   const ox_context *c = ((const body *)face)->current;
   return c->slots[c->slots[face->graph->outputs[i]].root].home != OX_HOME_BOUND;
+}
+
+static ox_status *copy_there(ox_control *k, const ox_body *face, uint32_t i, ox_tensor *to, bool *out_done) {
+  const ox_context *c = ((const body *)face)->current;
+  const ox_slot *slot = &c->slots[face->graph->outputs[i]];
+  ox_device_memory *m = ox_device_memory_find(&k->context->devices, slot->memory);
+  *out_done = m != NULL;
+  if (!m) return NULL;
+  const ox_provider *p = m->provider;
+  uint32_t index = ox_memory_index(m->id);
+  *to = slot->t, to->data = NULL;
+  if (!to->bytes) return NULL;
+  to->data = ox_dynpool_take(&m->dyn, to->bytes);
+  if (!to->data)
+    return ox_fail(OX_OUT_OF_MEMORY, "provider '%s': no memory for '%s', %zu bytes", p->api.name,
+                   face->graph->values[face->graph->outputs[i]].name, to->bytes);
+  return ox_status_note(p->api.copy(p->ep, to->data, index, slot->t.data, index, to->bytes, NULL), "provider '%s'",
+                        p->api.name);
 }
 
 static void *take(ox_control *k, size_t bytes) {
@@ -191,7 +228,8 @@ static ox_status *collect(ox_control *k, ox_run_mark *m, ox_tensor *const *value
   return ox_run_memory_collect(k->context->env->run_memory, k->context->workspace, m, values, n);
 }
 
-static const ox_control_host host = {find_body, body_run, body_output, body_owns, take, give, mark, collect};
+static const ox_control_host host = {find_body, body_run, body_output, body_owns, copy_there,
+                                     take,      give,     mark,        collect};
 
 ox_status *ox_control_run(ox_context *c, ox_step *s) {
   ox_control_ctx ctx = {&s->c, &host, s->control};

@@ -16,11 +16,14 @@ bool ox_output_is_last(const ox_graph *g, uint32_t index) {
 
 bool ox_input_is_only_in(const ox_graph *g, ox_id v, uint32_t memory) {
   const ox_graph_value *value = &g->values[v];
-  if (value->is_output || value->n_inner_uses) return false;
+  if (value->is_output) return false;
   for (uint32_t i = 0; i < value->n_uses; i++) {
     const ox_node *n = ox_graph_node(g, value->uses[i].node);
     if (!ox_node_is_copy(n) || g->values[n->out[0]].memory != memory) return false;
   }
+  for (const ox_graph *b = value->n_inner_uses ? g->model->graphs : NULL; b; b = b->next)
+    for (ox_id s = 0; b->parent == g && !b->dead && s < b->n_values; s++)
+      if (b->values[s].outer == v && !b->values[s].dead && !ox_input_is_only_in(b, s, memory)) return false;
   return true;
 }
 
@@ -75,6 +78,18 @@ static uint32_t bound_at(const ox_context *c, ox_id v) {
   for (uint32_t i = 0; i < c->n_key; i++)
     if (c->bound[i] == v) return i;
   return OX_NONE;
+}
+
+bool ox_placed_for_body(const ox_context *c, const ox_graph *body, const ox_id *bound, uint32_t n,
+                        ox_placed_value *in) {
+  bool any = false;
+  for (uint32_t i = 0; i < n; i++) {
+    ox_id outer = body->values[bound[i]].outer;
+    uint32_t at = outer != OX_NONE ? bound_at(c, outer) : OX_NONE;
+    in[i] = at != OX_NONE ? c->placed->in[at] : (ox_placed_value){0};
+    any |= in[i].memory != 0;
+  }
+  return any;
 }
 
 static ox_status *infer(ox_step *s) {

@@ -23,13 +23,15 @@ typedef struct ox_placed {
 
 /* Whether nobody but the caller reads output |index|, so that a run that has it on a device needs it nowhere else. */
 bool ox_output_is_last(const ox_graph *g, uint32_t index);
-/* Whether nodes that read input |v| all read it in |memory|: nobody needs it on the host. */
+/* Whether nodes that read input |v|, also those of bodies, all read it in |memory|: nobody needs it on the host. */
 bool ox_input_is_only_in(const ox_graph *g, ox_id v, uint32_t memory);
 
 /* Before the steps: who makes an output of known shape does so in the caller's memory. */
 OX_NODISCARD ox_status *ox_placed_begin(ox_context *c);
 /* After the run, however it ended: the context is as it was. */
 void ox_placed_end(ox_context *c);
+/* What a body reads of what the caller has on devices: |in|, per bound value of the body. false: nothing. */
+bool ox_placed_for_body(const ox_context *c, const ox_graph *body, const ox_id *bound, uint32_t n, ox_placed_value *in);
 /* In place of a copy, if the caller's memory makes one superfluous; |*out_done|: nothing is left to do. */
 OX_NODISCARD ox_status *ox_placed_copy(ox_context *c, ox_step *s, bool *out_done);
 /* The caller's memory for value |v|, which only the run knows the shape of; NULL: it wants it elsewhere, or there was

@@ -29,6 +29,9 @@ typedef struct ox_control_host {
   ox_status *(*body_run)(ox_control *k, ox_body *b); /* on b->args; CANCELLED and LIMIT (depth) come from here, too */
   const ox_tensor *(*body_output)(const ox_body *b, uint32_t i); /* of its last run; until it runs again */
   bool (*body_owns)(const ox_body *b, uint32_t i); /* the output's bytes are the body's, not those of a value outside */
+  /* |to| becomes a copy of the output, which is on a device, in a buffer there; *out_done false: it is in host memory.
+   */
+  ox_status *(*copy_there)(ox_control *k, const ox_body *b, uint32_t i, ox_tensor *to, bool *out_done);
   void *(*take)(ox_control *k, size_t bytes);      /* a buffer for a value of this run; NULL: out of memory */
   void (*give)(ox_control *k, void *p);            /* hands one back early; NULL is fine */
   /* Before the first iteration; and after each, with all that lives on of what was taken by ox_ctx_run_alloc since: strings
@@ -49,6 +52,7 @@ typedef struct ox_control_def {
    * nothing is known. */
   void (*enter)(const ox_type *const *in, uint32_t n_in, uint32_t op_version, uint32_t n_types, ox_type *types);
   bool may_not_run; /* what is wrong in a body is no error of the model before it runs */
+  bool passes_on;   /* no byte of what bodies read or make is looked at: outputs of a body may lie on a device */
   ox_status *(*run)(const ox_control_ctx *c);
 } ox_control_def;
 

@@ -34,15 +34,17 @@ static ox_status *run(const ox_control_ctx *c) {
     ox_tensor *out = ox_control_out(c, i);
     if (!out) continue;
     /* the body does not run again before the node's next run: no copy, unless the bytes are not its own */
-    if (c->host->body_owns(b, i))
+    bool done = c->host->body_owns(b, i);
+    if (done)
       *out = *ox_body_output(c, b, i);
     else
-      OX_TRY(ox_control_copy(c, ox_body_output(c, b, i), out));
+      OX_TRY(c->host->copy_there(c->control, b, i, out, &done));
+    if (!done) OX_TRY(ox_control_copy(c, ox_body_output(c, b, i), out));
   }
   return NULL;
 }
 
-static const ox_control_def control = {.may_not_run = true, .run = run};
+static const ox_control_def control = {.may_not_run = true, .passes_on = true, .run = run};
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "If", .since = 1, .types = {OX_BIT(OX_BOOL)}, .min_in = 1, .max_in = 1, .min_out = 1,

@@ -44,7 +44,42 @@ static const struct {
      HEAD
      "g (float[2] x) => (float[2] y) <bool c = {1}> { a = Neg (x) y = If <then_branch = t () => (float[2] p) { p = "
      "Exp (a) }, else_branch = e () => (float[2] q) { q = Identity (a) }> (c) }",
+     0, 0, 1},
+    {"a branch reads the input, where it lies", "Neg|Exp",
+     HEAD "g (float[2] x) => (float[2] y) <bool c = {1}> { y = If <then_branch = t () => (float[2] p) { p = Exp (x) }, "
+          "else_branch = e () => (float[2] q) { q = Neg (x) }> (c) }",
+     0, 0, 1},
+    {"branches disagree", "Neg|Exp",
+     HEAD
+     "g (float[2] x) => (float[2] y) <bool c = {1}> { a = Neg (x) y = If <then_branch = t () => (float[2] p) { p = "
+     "Exp (a) }, else_branch = e () => (float[2] q) { q = Abs (a) }> (c) }",
+     1, 1, 0},
+    {"what a branch makes is read on", "Neg|Exp",
+     HEAD
+     "g (float[2] x) => (float[2] y) <bool c = {0}> { a = Neg (x) b = If <then_branch = t () => (float[2] p) { p = "
+     "Exp (a) }, else_branch = e () => (float[2] q) { q = Exp (x) }> (c) y = Neg (b) }",
+     0, 0, 0},
+    {"a branch in a branch", "Neg|Exp",
+     HEAD
+     "g (float[2] x) => (float[2] y) <bool c = {1}> { a = Neg (x) b = If <then_branch = t () => (float[2] p) { d = Exp "
+     "(a) p = If <then_branch = u () => (float[2] r) { r = Neg (d) }, else_branch = w () => (float[2] z) { z = Exp (a) "
+     "}> (c) }, else_branch = e () => (float[2] q) { q = Exp (x) }> (c) y = Neg (b) }",
+     0, 0, 0},
+    {"the value of a branch is read on the host, too", "Neg|Exp",
+     HEAD "g (float[2] x) => (float[2] y, float[2] z) <bool c = {1}> { a = Neg (x) z = Abs (a) y = If <then_branch = t "
+          "() => "
+          "(float[2] p) { p = Exp (a) }, else_branch = e () => (float[2] q) { q = Neg (a) }> (c) }",
+     1, 1, 1},
+    {"two outputs of a branch are one", "Neg|Exp",
+     HEAD "g (float[2] x) => (float[2] y, float[2] z) <bool c = {1}> { y, z = If <then_branch = t () => (float[2] p, "
+          "float[2] "
+          "p) { p = Exp (x) }, else_branch = e () => (float[2] q, float[2] r) { q = Neg (x) r = Abs (x) }> (c) }",
      2, 2, 0},
+    {"a loop reads the input, where it lies", "Neg|Exp",
+     HEAD
+     "g (float[2] x) => (float[2] y) <int64 n = {3}, bool c = {1}, float[2] k = {1, 2}> { y = Loop <body = b (int64 i, "
+     "bool d, float[2] s) => (bool e, float[2] t) { e = Identity (d) m = Exp (x) t = Add (s, m) }> (n, c, k) }",
+     1, 3, 0},
 };
 
 typedef struct {

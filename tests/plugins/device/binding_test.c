@@ -206,6 +206,52 @@ static void test_results_are_fed_back(void **state) {
   }
 }
 
+/* ---- branches ---- */
+
+/* What a branch reads and makes stays there, whatever its shape is; one of the two is fed to the next run. */
+static void test_branches_of_two_shapes(void **state) {
+  static const char *const text = G
+      "(float[2,4] x, bool c) => (float[M,4] y) <float[3,2] w = {1, 2, 3, 4, 5, 6}> { a = Sigmoid (x) "
+      "y = If <then_branch = t () => (float[3,4] p) { d = Neg (a) p = MatMul (w, d) }, "
+      "else_branch = e () => (float[2,4] q) { s = Relu (a) q = Add (s, x) }> (c) }";
+  (void)state;
+  for (size_t d = 0; d < OX_COUNT(devices); d++) {
+    opened o;
+    ep_inputs in;
+    open_env(&o, &devices[d]);
+    open_text(&o, text);
+    ep_inputs_make(o.env, o.s, 2, &in);
+    size_t at = strcmp(in.name[0], "x") != 0;
+    const ox_run_opts ro = {.struct_size = sizeof ro, .output_memories = &o.memory};
+    ox_value *there = copy_of(o.memory, in.value[at]), *here = ox_value_retain(in.value[at]);
+    for (int run = 0; run < 16; run++) {
+      ox_value *next = NULL, *expected = NULL, *cond = in.value[!at];
+      *(uint8_t *)ox_value_data(cond) = run % 2;
+      const ox_value *on_device[] = {there, cond}, *on_host[] = {here, cond};
+      const char *names[] = {in.name[at], in.name[!at]};
+      if (run > 7) forget_counts(o.on);
+      long before = atomic_load(&o.count.calls);
+      CHECK_OK(ox_session_run(o.s, &ro, names, on_device, 2, NULL, &next, 1));
+      if (run > 7) check_counts(o.on, "branches", (const long[]){0, 0, 1}, 0);
+      if (run > 7) assert_int_equal(atomic_load(&o.count.calls), before);
+      CHECK_OK(ox_session_run(o.s, NULL, names, on_host, 2, NULL, &expected, 1));
+      ox_value *back = copy_of(NULL, next);
+      assert_int_equal(ox_value_get(back)->shape.dim[0], run % 2 ? 3 : 2);
+      assert_memory_equal(ox_value_data(back), ox_value_data(expected), ox_value_get(back)->bytes);
+      ox_value_release(back);
+      if (run % 2) {
+        ox_value_release(next), ox_value_release(expected);
+        continue;
+      }
+      ox_value_release(there), ox_value_release(here);
+      there = next, here = expected;
+    }
+    ox_value_release(there), ox_value_release(here);
+    ep_inputs_free(&in);
+    close_all(&o);
+  }
+}
+
 /* ---- between instances ---- */
 
 /* Two sessions, and a memory that has nothing to do with either: what one leaves there the other reads there. */
@@ -356,8 +402,9 @@ static int find_devices(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_only_what_differs_is_copied), cmocka_unit_test(test_results_are_fed_back),
-      cmocka_unit_test(test_sessions_pass_values_on),     cmocka_unit_test(test_limits_name_what_did_not_fit),
-      cmocka_unit_test(test_what_is_kept_makes_way),      cmocka_unit_test(test_sessions_share_an_arena)};
+      cmocka_unit_test(test_only_what_differs_is_copied),  cmocka_unit_test(test_results_are_fed_back),
+      cmocka_unit_test(test_branches_of_two_shapes),       cmocka_unit_test(test_sessions_pass_values_on),
+      cmocka_unit_test(test_limits_name_what_did_not_fit), cmocka_unit_test(test_what_is_kept_makes_way),
+      cmocka_unit_test(test_sessions_share_an_arena)};
   return cmocka_run_group_tests(tests, find_devices, NULL);
 }
