@@ -41,13 +41,15 @@ bool od_can_create(const_dnnl_primitive_desc_t pd) {
 bool od_is_reference(const_dnnl_primitive_desc_t pd) { return strncmp(impl_of(pd), "ref", 3) == 0; }
 
 /* Those that call the library's GEMM, whose threads wait for each other (not brgemm, which is another thing), the
- * recurrent ones, which call either, and BatchNormalization, which has barriers between blocks of channels. */
+ * recurrent ones, which call either, and BatchNormalization, which has barriers between blocks of channels; but not
+ * that of it which was written for TBB: it has none, and counts on as many members as there were threads when it was
+ * made. */
 static bool works_together(const_dnnl_primitive_desc_t pd, const char *impl) {
   dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
   dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind);
   const char *gemm = strstr(impl, "gemm");
-  return kind == dnnl_rnn || kind == dnnl_batch_normalization ||
-         (gemm && (gemm < impl + 2 || strncmp(gemm - 2, "br", 2) != 0));
+  if (kind == dnnl_batch_normalization) return !strstr(impl, "tbb");
+  return kind == dnnl_rnn || (gemm && (gemm < impl + 2 || strncmp(gemm - 2, "br", 2) != 0));
 }
 
 static void touch(od_plan *p, uint32_t mem) {
