@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/onednn/od_norm.c - BatchNormalization that no convolution took, LayerNormalization, LRN, Softmax. */
 #include <math.h>
-#include <string.h>
 
 #include "od_chain.h"
 
@@ -136,7 +135,7 @@ static ox_status *build_layer(od_builder *b, const od_node *n) {
   return emit_unary(b, &desc, st, &args);
 }
 
-/* ---- Softmax, LogSoftmax ---- */
+/* ---- Softmax ---- */
 
 static const char *refuse_softmax(const od_node *n) {
   const char *why = od_refuse_type(n, 0);
@@ -167,9 +166,7 @@ static ox_status *build_softmax(od_builder *b, const od_node *n) {
     OD_TRY(od_temporary(b, &md, &args.a[1].mem));
   }
   uint32_t made = args.a[1].mem;
-  bool is_log = strcmp(od_op_name(n), "LogSoftmax") == 0;
-  dnnl_status_t st = dnnl_softmax_v2_forward_desc_init(&desc, dnnl_forward_inference,
-                                                       is_log ? dnnl_softmax_log : dnnl_softmax_accurate,
+  dnnl_status_t st = dnnl_softmax_v2_forward_desc_init(&desc, dnnl_forward_inference, dnnl_softmax_accurate,
                                                        od_md(b, args.a[0].mem), od_md(b, args.a[1].mem), 1);
   OD_TRY(emit_unary(b, &desc, st, &args));
   return made == y ? NULL : od_copy(b, made, y);
@@ -205,6 +202,5 @@ static ox_status *build_lrn(od_builder *b, const od_node *n) {
 const od_op od_norm_ops[] = {{"BatchNormalization", refuse_batch, build_batch},
                              {"LayerNormalization", refuse_layer, build_layer},
                              {"Softmax", refuse_softmax, build_softmax},
-                             {"LogSoftmax", refuse_softmax, build_softmax},
                              {"LRN", refuse_lrn, build_lrn},
                              {NULL, NULL, NULL}};

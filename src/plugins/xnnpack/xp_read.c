@@ -171,6 +171,12 @@ static bool read_pair(const xp_graph *g, size_t node, const char *name, int n, u
   return true;
 }
 
+static bool skips_pixels(const xp_window *w) {
+  for (int i = 0; i < 2; i++)
+    if ((w->size[i] - 1) * w->dilation[i] + 1 < w->stride[i]) return true;
+  return false;
+}
+
 const char *xp_read_window(const xp_graph *g, size_t node, const int64_t *kernel, int n, bool transposed,
                            xp_window *out) {
   memset(out, 0, sizeof *out);
@@ -190,8 +196,9 @@ const char *xp_read_window(const xp_graph *g, size_t node, const int64_t *kernel
   if (!out->size[0] || !out->size[1]) return "the size of the kernel is not known";
   if (xp_attr_is(g, node, "auto_pad", "VALID", "NOTSET")) return NULL;
   if (xp_attr_is(g, node, "auto_pad", "SAME_UPPER", "NOTSET") && !transposed) {
-    out->same = 1;
-    return NULL;
+    out->same = out->size[0] > 1 || out->size[1] > 1; /* one pixel needs no pads */
+    return out->same && skips_pixels(out) ? "the library pads windows smaller than their stride by a negative number"
+                                          : NULL;
   }
   if (!xp_attr_is(g, node, "auto_pad", "NOTSET", "NOTSET")) return "the library does not pad so (auto_pad)";
   return read_pads(g, node, n, out);
