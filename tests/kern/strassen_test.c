@@ -44,7 +44,7 @@ static ox_gemm_epi epilogue(const problem *p, const operands *x) {
   return e;
 }
 
-/* In seven steps, tiles in order or backwards; |plain|: in eight. */
+/* In seven steps, tiles in order or backwards and by turns on two workers; |plain|: in eight. */
 typedef enum way { FORWARDS, BACKWARDS, PLAIN } way;
 static float *multiply(const ox_gemm_variant *v, const problem *p, const operands *x, way w) {
   void *panels = room(ox_gemm_b_bytes(v, p->k, p->n));
@@ -58,17 +58,19 @@ static float *multiply(const ox_gemm_variant *v, const problem *p, const operand
   ox_strassen_plan s;
   ox_gemm_plan_init(&g, v, p->m, p->n, p->k, OX_F32, OX_F32, OX_GEMM_PACKED);
   ox_strassen_plan_init(&s, v, p->m, p->n, p->k);
-  void *shared = room(s.shared), *scratch = room(OX_MAX(s.scratch, g.scratch));
+  void *scratch = room(OX_MAX(s.scratch, g.scratch)), *other = room(s.scratch);
   if (w == PLAIN) {
     for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, &io, i, scratch);
   } else {
-    size_t n = ox_strassen_a_tiles(&s), tiles = ox_strassen_tiles(&s);
-    for (size_t i = 0; i < n; i++) ox_strassen_run_a(&s, &io, w == BACKWARDS ? n - 1 - i : i, shared);
-    for (size_t i = 0; i < tiles; i++) ox_strassen_run(&s, &io, w == BACKWARDS ? tiles - 1 - i : i, shared, scratch);
-    check_end(shared, s.shared), check_end(scratch, s.scratch);
+    size_t tiles = ox_strassen_tiles(&s);
+    ox_strassen_made made;
+    ox_strassen_begin(&made);
+    for (size_t i = 0; i < tiles; i++)
+      ox_strassen_run(&s, &io, w == BACKWARDS ? tiles - 1 - i : i, &made, w == BACKWARDS && i % 3 ? other : scratch);
+    check_end(scratch, s.scratch), check_end(other, s.scratch);
   }
   check_end(c, p->m * p->n * sizeof *c);
-  free(panels), free(shared), free(scratch);
+  free(panels), free(scratch), free(other);
   return c;
 }
 
@@ -132,6 +134,7 @@ static void check_shapes(void **state) {
       {256, 2 * nr, 16, 0, 0, OX_ACT_NONE}, /* a tile as high as can be */
       {257, 4 * nr, 18, 0, 1, OX_ACT_NONE}, /* two tiles of rows */
       {521, 3 * nr + 1, 32, 0, 2, OX_ACT_NONE},
+      {60, 7 * nr, 1540, 0, 2, OX_ACT_GELU},
   };
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     problem p = {rows[i].m, rows[i].n, rows[i].k, rows[i].gap, {rows[i].act, 0, 0}, rows[i].terms};
@@ -143,15 +146,15 @@ static void check_shapes(void **state) {
   }
 }
 
-/* The bound of strassen.h, and how that compares with plain products. */
+/* The bound of strassen.h, and how that compares with plain products: for sums that cancel, and for sums that grow. */
 static void check_errors(void **state) {
   const ox_gemm_variant *v = *state;
   if (v->needs & ~ox_isa_host()) skip();
-  static const size_t depths[] = {64, 768, 2048};
-  for (size_t t = 0; t < OX_COUNT(depths); t++) {
-    problem p = {128, 2 * (size_t)v->nr, depths[t], 0, {0}, 0};
+  static const size_t depths[] = {64, 384, 768, 2048};
+  for (size_t t = 0; t < 2 * OX_COUNT(depths); t++) {
+    problem p = {128, 2 * (size_t)v->nr, depths[t / 2], 0, {0}, 0};
     operands x = make(&p);
-    for (size_t i = 0; i < p.m * p.k; i++) x.a[i] += 1; /* sums that grow, not only cancel */
+    for (size_t i = 0; i < p.m * p.k && t % 2; i++) x.a[i] += 1;
     float *c = multiply(v, &p, &x, FORWARDS), *d = multiply(v, &p, &x, PLAIN);
     double worst = 0, plain = 0, k = (double)p.k;
     for (size_t i = 0; i < p.m; i++)
@@ -228,25 +231,53 @@ static void check_odd_elements(void **state) {
 static void check_choice(void **state) {
   (void)state;
   const ox_gemm_variant *v = ox_gemm_select(OX_F32, ox_isa_host()), *narrow = ox_gemm_select(OX_F16, ox_isa_host());
-  const size_t most = 1 << 12; /* rows of 1024, so that what is made of A has 30 MB */
   const struct {
     const ox_gemm_variant *v;
     size_t m, n, k;
     bool pays;
   } rows[] = {{v, 128, 3072, 768, true},
-              {v, 60, 768, 768, true},
-              {v, most, 1536, 1024, true},
+              {v, 60, 384, 1536, true},
+              {v, 60, 1536, 384, true},
+              {v, 60, 384, 384, false},
+              {v, SIZE_MAX / 4096, 1536, 4096, true},
+              {v, 256, 1536, 4098, false}, /* what would be made of A is too large */
+              {v, 128, 1536, 8192, true},
               {v, 59, 3072, 768, false},
-              {v, 128, 767, 768, false},
-              {v, 128, 3072, 766, false},
+              {v, 128, 383, 768, false},
+              {v, 128, 3072, 382, false},
               {v, 128, 3072, 769, false},
-              {v, most + 1, 1536, 1024, false},
-              {v, SIZE_MAX, 1536, 1024, false},
               {narrow, 128, 3072, 768, false},
               {ox_gemm_select(OX_F32, 0), 128, 3072, 768, false}};
   if (!ox_strassen_select(v)) skip();
   for (size_t i = 0; i < OX_COUNT(rows); i++)
     if (ox_strassen_pays(rows[i].v, rows[i].m, rows[i].n, rows[i].k) != rows[i].pays) fail_msg("row %zu", i);
+}
+
+/* More workers than there are entries: the others make what they need for each tile. */
+static void check_many_workers(void **state) {
+  const ox_gemm_variant *v = *state;
+  if (v->needs & ~ox_isa_host()) skip();
+  problem p = {62, 4 * (size_t)v->nr, 34, 0, {0}, 1};
+  operands x = make(&p);
+  float *c = multiply(v, &p, &x, FORWARDS), *d = room(p.m * p.n * sizeof *d);
+  void *panels = room(ox_gemm_b_bytes(v, p.k, p.n));
+  ox_gemm_src src = {x.b, OX_F32, (ptrdiff_t)p.n, 1};
+  ox_gemm_pack_b(v, &src, p.k, p.n, 0, ox_gemm_panels(v, p.n), panels, NULL);
+  ox_gemm_epi e = epilogue(&p, &x);
+  ox_gemm_io io = {.a = x.a, .a_rs = (ptrdiff_t)p.k, .a_ks = 1, .b = panels, .c = d, .c_rs = p.n, .epi = &e};
+  ox_strassen_plan s;
+  ox_strassen_plan_init(&s, v, p.m, p.n, p.k);
+  ox_strassen_made made;
+  ox_strassen_begin(&made);
+  void *scratch[OX_STRASSEN_WORKERS + 2];
+  for (size_t i = 0; i < OX_COUNT(scratch); i++) {
+    scratch[i] = room(s.scratch);
+    for (size_t t = 0; t < ox_strassen_tiles(&s); t++) ox_strassen_run(&s, &io, t, &made, scratch[i]);
+    assert_memory_equal(c, d, p.m * p.n * sizeof *c);
+    memset(d, 0xff, p.m * p.n * sizeof *d);
+  }
+  for (size_t i = 0; i < OX_COUNT(scratch); i++) free(scratch[i]);
+  free(c), free(d), free(panels), drop(&x);
 }
 
 int main(void) {
@@ -255,7 +286,7 @@ int main(void) {
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM
   };
-  struct CMUnitTest tests[4 * OX_COUNT(variants) + 1];
+  struct CMUnitTest tests[5 * OX_COUNT(variants) + 1];
   size_t n = 0;
   for (size_t i = 0; i < OX_COUNT(variants); i++) {
     if (!ox_strassen_select(&variants[i])) continue;
@@ -263,6 +294,7 @@ int main(void) {
     tests[n++] = (struct CMUnitTest){variants[i].name, check_errors, NULL, NULL, &variants[i]};
     tests[n++] = (struct CMUnitTest){variants[i].name, check_sizes, NULL, NULL, &variants[i]};
     tests[n++] = (struct CMUnitTest){variants[i].name, check_odd_elements, NULL, NULL, &variants[i]};
+    tests[n++] = (struct CMUnitTest){variants[i].name, check_many_workers, NULL, NULL, &variants[i]};
   }
   tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_choice);
   return _cmocka_run_group_tests("strassen", tests, n, NULL, NULL);

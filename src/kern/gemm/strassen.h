@@ -2,12 +2,15 @@
  * kern/gemm/strassen.h - Strassen's product of matrices of 2 x 2 blocks: seven products of blocks instead of eight
  * (V. Strassen, "Gaussian elimination is not optimal", 1969). One level only: an eighth of the multiplications.
  *
- * Blocks are numbered in the order of a book: 0 1 over 2 3. Step s multiplies A[a0] +- A[a1] by B[b0] +- B[b1] and adds
- * the result to C[c0] and C[c1], each with its sign. The steps are in an order that needs the blocks of B one by one.
+ * Blocks are numbered in the order of a book: 0 1 over 2 3. Step s multiplies A[a0] - A[a1] by B[b0] +- B[b1] and adds
+ * the result to C[c0] and C[c1], each with its sign. The signs are chosen so that of A only differences are taken: what
+ * all rows have in common, as activations do, is gone from them, and errors with it. The steps are in an order that
+ * needs the blocks of B one by one.
  *
- * B stays in the panels of plain products. k is walked in blocks, each split in halves; panel j goes with panel j + 1,
- * row i of a tile with row i + half of its rows. What the steps take of A is made once for the whole product, by a
- * stage of its own; sums of blocks of B are made in registers by each strip of rows, by units that do not multiply.
+ * B stays in the panels of plain products. k is walked in blocks, each cut in halves; panel j goes with panel j + 1, a
+ * band, row i of a tile with row i + half of its rows. What the steps take of A each worker makes for itself, with its
+ * first tile of some rows: made by all for all, it would come from the caches of others. Sums of blocks of B are made
+ * in registers by each strip of rows, by units that do not multiply.
  *
  * Errors: each row of A is scaled by a power of two to a largest magnitude in [1, 2), and its results back, so that a
  * row's error does not depend on the size of the row that it is paired with. Halves of k and pairs of columns are
@@ -24,39 +27,45 @@
 #ifndef OX_KERN_GEMM_STRASSEN_H
 #define OX_KERN_GEMM_STRASSEN_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "kern/gemm/gemm.h"
 
-enum { OX_STRASSEN_STEPS = 7 };
+enum {
+  OX_STRASSEN_STEPS = 7,
+  OX_STRASSEN_K = 384,   /* most of half a block */
+  OX_STRASSEN_A_RS = 400 /* floats from row to row of what a step takes of A; an odd number of lines */
+};
 
 typedef struct ox_strassen_step {
   uint8_t a[2], b[2], c[2];
-  int8_t a_sign, b_sign, c_sign[2]; /* of the second block of A and of B, and of both of C; 0: there is none */
+  bool a_pair;              /* A[a[0]] - A[a[1]]; false: A[a[0]] alone */
+  int8_t b_sign, c_sign[2]; /* of B[b[1]], and of both of C; 0: there is none */
 } ox_strassen_step;
 
 static const ox_strassen_step ox_strassen[OX_STRASSEN_STEPS] = {
-    {{2, 3}, {0, 0}, {2, 3}, +1, 0, {+1, -1}},  /* (A2 + A3) B0 */
-    {{0, 1}, {3, 3}, {1, 0}, +1, 0, {+1, -1}},  /* (A0 + A1) B3 */
-    {{0, 3}, {0, 3}, {0, 3}, +1, +1, {+1, +1}}, /* (A0 + A3) (B0 + B3) */
-    {{0, 0}, {1, 3}, {1, 3}, 0, -1, {+1, +1}},  /* A0 (B1 - B3): C1 is whole */
-    {{2, 0}, {0, 1}, {3, 3}, -1, +1, {+1, 0}},  /* (A2 - A0) (B0 + B1): C3 is whole */
-    {{3, 3}, {2, 0}, {2, 0}, 0, -1, {+1, +1}},  /* A3 (B2 - B0): C2 is whole */
-    {{1, 3}, {2, 3}, {0, 0}, -1, +1, {+1, 0}},  /* (A1 - A3) (B2 + B3): C0 is whole */
+    {{2, 3}, {0, 0}, {2, 3}, true, 0, {+1, -1}},  /* (A2 - A3) B0 */
+    {{0, 1}, {3, 3}, {0, 1}, true, 0, {+1, -1}},  /* (A0 - A1) B3 */
+    {{0, 3}, {0, 3}, {0, 3}, true, -1, {+1, +1}}, /* (A0 - A3) (B0 - B3) */
+    {{0, 0}, {1, 3}, {1, 3}, false, 1, {+1, +1}}, /* A0 (B1 + B3): C1 is whole */
+    {{2, 0}, {0, 1}, {3, 3}, true, 1, {+1, 0}},   /* (A2 - A0) (B0 + B1): C3 is whole */
+    {{3, 3}, {2, 0}, {2, 0}, false, 1, {+1, +1}}, /* A3 (B2 + B0): C2 is whole */
+    {{1, 3}, {2, 3}, {0, 0}, true, 1, {+1, 0}},   /* (A1 - A3) (B2 + B3): C0 is whole */
 };
 enum {
   OX_STRASSEN_FIRST = 2,
   OX_STRASSEN_WHOLE = 3
-}; /* steps before write first; steps from there on make c[0] whole */
+}; /* steps before write first, C2 and C3, C0 and C1; steps from there on make c[0] whole */
 
 /* ---- kernels ---- */
 
 /* Rows of a step: from two thirds of MR to MR of them. */
 typedef struct ox_strassen_strip {
-  const float *a; /* element (i, k) at a[i * a_rs + k] */
-  size_t a_rs, m, k;
-  const float *b[2]; /* row k of a panel at b + k * b_ks: NR floats */
+  const float *a; /* OX_STRASSEN_A_RS floats from row to row */
+  size_t m, k;
+  const float *b[2]; /* row k at b + k * b_ks: NR floats */
   size_t b_ks;
   int b_sign;  /* of b[1]; 0: b[0] is all */
   float *c[2]; /* rows of NR sums; c[1] NULL: none */
@@ -68,14 +77,13 @@ typedef struct ox_strassen_strip {
   size_t fetch_step;
 } ox_strassen_strip;
 
-/* Two rows of A that go together. */
+/* Two rows of A that go together, pieces of each of the four blocks: what step s takes goes to to + s * step_floats. */
 typedef struct ox_strassen_pair {
-  const float *row[2]; /* row[1] NULL: zeros */
-  size_t k, kc;        /* in blocks of kc, which is even as k is */
-  float *to;           /* what step s takes of block b: to + b * block_floats + s * step_floats */
-  size_t block_floats, step_floats;
-  float *back; /* gets what undoes the scale of row[0]; of row[1] half_rows behind it */
-  size_t half_rows;
+  const float *from[4];
+  float scale[2]; /* of a row */
+  size_t k;
+  float *to;
+  size_t step_floats;
 } ox_strassen_pair;
 
 typedef struct ox_strassen_kernels {
@@ -84,6 +92,7 @@ typedef struct ox_strassen_kernels {
   /* False: sums that are whole now are not finite, or beyond 2^100. */
   bool (*multiply)(const ox_strassen_strip *t);
   void (*mix)(const ox_strassen_pair *p);
+  uint32_t (*largest_bits)(const float *a, size_t n); /* of magnitudes: NaN above infinity above all numbers */
 } ox_strassen_kernels;
 
 /* The power of two that brings a row's largest magnitude, as bits, to [1, 2), and in |back| the other way: 2^126 at
@@ -102,24 +111,28 @@ static inline float ox_strassen_scale(uint32_t bits, float *back) {
 
 typedef struct ox_strassen_plan {
   const ox_strassen_kernels *v;
-  ox_gemm_plan plain;    /* the same tiles by plain products: columns left over, and what is not finite */
-  size_t kc;             /* of a block of k */
-  size_t half_rows;      /* of a tile: row i goes with row i + half_rows */
-  size_t a_rs;           /* floats from row to row of what a step takes of A */
-  size_t pairs_per_tile; /* of stage 0 */
-  size_t back_bytes, shared, scratch;
+  ox_gemm_plan plain; /* the same tiles by plain products: columns left over, and what is not finite */
+  size_t kc;          /* of a block of k */
+  size_t half_rows;   /* of a tile: row i goes with row i + half_rows */
+  size_t scratch;
 } ox_strassen_plan;
+
+/* Of which rows of A the workers of a run have made what the steps take, in their scratch. */
+enum { OX_STRASSEN_WORKERS = 64 /* more make it anew for each tile */ };
+typedef struct ox_strassen_made {
+  atomic_uintptr_t scratch[OX_STRASSEN_WORKERS]; /* whose entry this is; 0: nobody's */
+  size_t row_tile[OX_STRASSEN_WORKERS];
+} ox_strassen_made;
 
 /* Whether seven products take less time than eight, for an A with rows of unit stride. */
 bool ox_strassen_pays(const ox_gemm_variant *v, size_t m, size_t n, size_t k);
 /* NULL: |v| has none. */
 const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v);
 void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k);
-/* Stage 0: what the steps take of A, |shared| bytes of 64-byte alignment. */
-size_t ox_strassen_a_tiles(const ox_strassen_plan *g);
-void ox_strassen_run_a(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, void *shared);
-/* Stage 1. */
 static inline size_t ox_strassen_tiles(const ox_strassen_plan *g) { return ox_gemm_tiles(&g->plain); }
-void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, const void *shared, void *scratch);
+/* Before the tiles of a run: nobody has made anything. */
+void ox_strassen_begin(ox_strassen_made *made);
+void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, ox_strassen_made *made,
+                     void *scratch);
 
 #endif

@@ -4,12 +4,12 @@
  * first. */
 #include "kern/gemm/strassen.h"
 
-enum { MR = STRASSEN_MR, NR = STRASSEN_NV * VF32_LANES };
+enum { MR = STRASSEN_MR, NR = STRASSEN_NV * VF32_LANES, A_RS = OX_STRASSEN_A_RS };
 #include "kern/gemm/gemm_f32_store.h"
 
 /* ---- a strip of a step ---- */
 
-/* Sums to a block of C that others still add to. */
+/* Sums to a block of C. */
 OX_INLINE void add_to(float *c, const float sign, const bool first, vf32 acc[][NV], const int m) {
   const vf32 s = vf32_splat(sign);
   if (first) {
@@ -47,45 +47,40 @@ OX_INLINE bool finish_block(const ox_strassen_strip *t, vf32 acc[][NV], const in
 }
 
 /* A row of the panel, or of the sum or difference of two. */
-OX_INLINE void load_b(const float *const *b, const size_t at, const int sign, vf32 *to) {
+OX_INLINE void load_b(const float *const *b, const int sign, vf32 *to) {
   OX_UNROLL for (int j = 0; j < NV; j++) {
-    to[j] = vf32_load(b[0] + at + j * L);
-    if (sign > 0) to[j] = vf32_add(to[j], vf32_load(b[1] + at + j * L));
-    if (sign < 0) to[j] = vf32_sub(to[j], vf32_load(b[1] + at + j * L));
+    to[j] = vf32_load(b[0] + j * L);
+    if (sign > 0) to[j] = vf32_add(to[j], vf32_load(b[1] + j * L));
+    if (sign < 0) to[j] = vf32_sub(to[j], vf32_load(b[1] + j * L));
   }
 }
 
 /* |m| and |sign| are constants after inlining; sign: of the second block of B, which is added while the panel is read.
  */
 OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int sign) {
-  const size_t rs = t->a_rs, b_ks = t->b_ks;
-  const float *a[(MR + 2) / 3], *b[2] = {t->b[0], t->b[1]};
-  const char *fetch = t->fetch, *next = (const char *)(t->a + (size_t)m * rs); /* the next strip of A follows */
-  OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] = t->a + 3 * (size_t)g * rs;
+  const size_t b_ks = t->b_ks;
+  const float *a = t->a, *b[2] = {t->b[0], t->b[1]};
+  const char *fetch = t->fetch, *next = (const char *)(a + m * A_RS); /* the next strip of A follows */
   vf32 acc[MR][NV], bv[NV];
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_zero();
   /* A row of what is written in the end comes at a time: all at once, they would keep B waiting. */
   const char *soon = t->end ? (const char *)t->end->c : (const char *)t->c[0];
-  const size_t soon_step = (t->end ? t->end->c_rs : NR) * sizeof(float);
-  size_t k = t->k, piece = k / (size_t)m;
-  for (int r = 0; r <= m; r++) {
+  const size_t soon_step = t->end ? t->end->c_rs * sizeof(float) : 0, pieces = t->end ? (size_t)m : 1;
+  size_t k = t->k, piece = k / pieces;
+  for (size_t r = 0; r < pieces; r++, soon += soon_step) {
     for (int j = 0; j < NR; j += 16) OX_PREFETCH_WRITE(soon + j * 4);
-    soon += r < m - 1 ? soon_step : 0;
-    if (r == m) piece = k;
+    if (r == pieces - 1) piece = k;
     k -= piece;
     for (size_t n = piece; n > 0; n--) {
-      OX_PREFETCH(fetch);
-      fetch += t->fetch_step;
-      OX_PREFETCH(next);
-      next += MR * sizeof(float);
-      load_b(b, 0, sign, bv);
+      OX_PREFETCH(fetch), OX_PREFETCH(next);
+      fetch += t->fetch_step, next += MR * sizeof(float);
+      load_b(b, sign, bv);
       OX_UNROLL for (int i = 0; i < m; i++) {
-        vf32 ai = vf32_splat(a[i / 3][(size_t)(i % 3) * rs]);
+        vf32 ai = vf32_splat(a[i * A_RS]);
         OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_fma(ai, bv[j], acc[i][j]);
       }
-      b[0] += b_ks;
+      a++, b[0] += b_ks;
       if (sign) b[1] += b_ks;
-      OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g]++;
     }
   }
   if (t->c[1]) add_to(t->c[1], t->c_sign[1], t->c_first, acc, m);
@@ -125,7 +120,6 @@ static bool multiply(const ox_strassen_strip *t) {
 
 /* ---- blocks of A ---- */
 
-/* The largest magnitude's bits as an integer, which orders NaN above infinity above all numbers. */
 static uint32_t largest_bits(const float *a, size_t n) {
   const vi32 magnitude = vi32_splat(0x7fffffff);
   vi32 most[4];
@@ -142,34 +136,24 @@ static uint32_t largest_bits(const float *a, size_t n) {
   return (uint32_t)all;
 }
 
-/* What each step takes of one pair of rows, |n| columns: pieces of a row of each of the four blocks. */
-OX_INLINE void mix(const float *const *from, const vf32 *scale, size_t at, size_t n, float *to, size_t step) {
+/* |n| columns from |at| on. */
+OX_INLINE void mix_columns(const ox_strassen_pair *p, const vf32 *scale, size_t at, size_t n) {
   vf32 v[4];
   OX_UNROLL for (int q = 0; q < 4; q++) {
-    v[q] = !from[q] ? vf32_zero() : n == L ? vf32_load(from[q] + at) : vf32_load_n(from[q] + at, n);
-    v[q] = vf32_mul(v[q], scale[q >> 1]);
+    const float *from = p->from[q] + at;
+    v[q] = vf32_mul(n == L ? vf32_load(from) : vf32_load_n(from, n), scale[q >> 1]);
   }
   OX_UNROLL for (int s = 0; s < OX_STRASSEN_STEPS; s++) {
     const ox_strassen_step *x = &ox_strassen[s];
-    vf32 sum = v[x->a[0]];
-    if (x->a_sign > 0) sum = vf32_add(sum, v[x->a[1]]);
-    if (x->a_sign < 0) sum = vf32_sub(sum, v[x->a[1]]);
-    vf32_store(to + (size_t)s * step + at, sum);
+    vf32_store(p->to + (size_t)s * p->step_floats + at, x->a_pair ? vf32_sub(v[x->a[0]], v[x->a[1]]) : v[x->a[0]]);
   }
 }
 
-static void mix_rows(const ox_strassen_pair *p) {
-  float factor[2] = {0};
-  for (int r = 0; r < 2; r++)
-    if (p->row[r]) factor[r] = ox_strassen_scale(largest_bits(p->row[r], p->k), p->back + (size_t)r * p->half_rows);
-  const vf32 scale[2] = {vf32_splat(factor[0]), vf32_splat(factor[1])};
-  float *to = p->to;
-  for (size_t k0 = 0; k0 < p->k; k0 += p->kc, to += p->block_floats) {
-    const size_t half = OX_MIN(p->kc, p->k - k0) / 2;
-    const float *from[4] = {p->row[0] + k0, p->row[0] + k0 + half, NULL, NULL};
-    if (p->row[1]) from[2] = p->row[1] + k0, from[3] = p->row[1] + k0 + half;
-    for (size_t i = 0; i < half; i += L) mix(from, scale, i, vf32_lanes_at(i, half), to, p->step_floats);
-  }
+static void mix(const ox_strassen_pair *p) {
+  const vf32 scale[2] = {vf32_splat(p->scale[0]), vf32_splat(p->scale[1])};
+  size_t i = 0;
+  for (; i + L <= p->k; i += L) mix_columns(p, scale, i, L);
+  if (i < p->k) mix_columns(p, scale, i, p->k - i);
 }
 
-const ox_strassen_kernels STRASSEN_NAME = {MR, NR, STRASSEN_FORM, multiply, mix_rows};
+const ox_strassen_kernels STRASSEN_NAME = {MR, NR, STRASSEN_FORM, multiply, mix, largest_bits};

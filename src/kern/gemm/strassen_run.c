@@ -5,14 +5,13 @@
 #include "kern/gemm/strassen.h"
 
 enum {
-  LEAST_ROWS = 60,        /* of a tile: half of them are strips of two thirds of MR at least */
-  LEAST_COLUMNS = 768,    /* fewer do not pay for what is made of A, above all where threads share no L3 */
-  LEAST_K = 768,          /* less does not pay for adding to two blocks of C */
-  MAX_ROWS = 256,         /* of a tile */
-  MOST_OF_A = 1 << 22,    /* elements: what is made of it has 30 MB */
-  MOST_K = 768,           /* of a block of k */
-  MIX_ELEMENTS = 1 << 14, /* of A, of a tile of stage 0 */
-  LINE = 16               /* floats; an odd number of lines to a row spreads rows over the sets of a cache */
+  LEAST_ROWS = 60,      /* of a tile: half of them are strips of two thirds of MR at least */
+  LEAST_COLUMNS = 384,  /* fewer do not pay for what is made of A */
+  LEAST_K = 384,        /* less does not pay for adding to two blocks of C */
+  LEAST_OF_B = 1 << 19, /* elements: fewer do not pay for either where several threads share them */
+  MAX_ROWS = 256,       /* of a tile */
+  MOST_OF_A = 1 << 20,  /* elements of a tile: what is made of them has 8 MB */
+  LINE = 16             /* floats */
 };
 
 #define OX_STRASSEN(needs, mr, nr, sym) extern const ox_strassen_kernels sym;
@@ -36,57 +35,54 @@ const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v) {
 
 bool ox_strassen_pays(const ox_gemm_variant *v, size_t m, size_t n, size_t k) {
   return ox_strassen_select(v) && k % 2 == 0 && m >= LEAST_ROWS && n >= LEAST_COLUMNS && k >= LEAST_K &&
-         m <= MOST_OF_A / k;
+         k >= LEAST_OF_B / n && OX_MIN(m, (size_t)MAX_ROWS) <= MOST_OF_A / k;
 }
 
-/* Floats of what all steps take of a tile's rows and a block of k. */
-static size_t step_floats(const ox_strassen_plan *g) { return g->half_rows * g->a_rs; }
-static size_t block_floats(const ox_strassen_plan *g) { return OX_STRASSEN_STEPS * step_floats(g); }
+/* ---- memory of a worker, in floats ---- */
+
+typedef struct parts {
+  size_t zeros, mixed, sums, all; /* where they begin, after what undoes the scales of rows */
+} parts;
+
+static size_t step_floats(const ox_strassen_plan *g) { return g->half_rows * OX_STRASSEN_A_RS; }
+static size_t block_floats(const ox_strassen_plan *g) { return g->half_rows * g->v->nr; } /* of C */
+
+static parts parts_of(const ox_strassen_plan *g) {
+  size_t rows = OX_ROUND_UP(2 * g->half_rows, (size_t)LINE);
+  parts p = {.zeros = rows};
+  p.mixed = p.zeros + OX_STRASSEN_A_RS;
+  p.sums = p.mixed + OX_CEIL_DIV(g->plain.k, g->kc) * OX_STRASSEN_STEPS * step_floats(g);
+  p.all = p.sums + 4 * block_floats(g);
+  return p;
+}
 
 void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k) {
   *g = (ox_strassen_plan){.v = ox_strassen_select(v)};
   ox_gemm_plan *p = &g->plain;
   ox_gemm_plan_init(p, v, m, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);
   p->mt = OX_CEIL_DIV(m, (size_t)MAX_ROWS), p->mc = OX_ROUND_UP(OX_CEIL_DIV(m, p->mt), (size_t)2);
-  p->mt = OX_CEIL_DIV(m, p->mc);
+  p->mt = OX_CEIL_DIV(m, p->mc), g->half_rows = p->mc / 2;
   p->nc = 2 * (size_t)v->nr, p->nt = OX_CEIL_DIV(n, p->nc);
-  size_t blocks = OX_CEIL_DIV(k, (size_t)MOST_K);
-  g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, blocks), (size_t)(2 * LINE)), blocks = OX_CEIL_DIV(k, g->kc);
-  g->half_rows = p->mc / 2;
-  g->a_rs = (OX_CEIL_DIV(g->kc / 2, (size_t)LINE) | 1) * LINE;
-  g->pairs_per_tile = OX_MAX(MIX_ELEMENTS / (2 * k), (size_t)1);
-  g->back_bytes = OX_ROUND_UP(p->mt * p->mc * sizeof(float), (size_t)OX_ALIGN_BYTES);
-  g->shared = g->back_bytes + p->mt * blocks * block_floats(g) * sizeof(float);
-  g->scratch = 4 * g->half_rows * v->nr * sizeof(float);
+  g->kc = OX_ROUND_UP(OX_CEIL_DIV(k, OX_CEIL_DIV(k, (size_t)(2 * OX_STRASSEN_K))), (size_t)(2 * LINE));
+  g->scratch = parts_of(g).all * sizeof(float);
 }
 
-/* ---- what the steps take of A ---- */
+/* ---- who has made what of A ---- */
 
-static size_t mix_tiles(const ox_strassen_plan *g) { return OX_CEIL_DIV(g->half_rows, g->pairs_per_tile); }
-size_t ox_strassen_a_tiles(const ox_strassen_plan *g) { return g->plain.mt * mix_tiles(g); }
-
-static float *mixed_at(const ox_strassen_plan *g, const void *shared, size_t row_tile) {
-  size_t blocks = OX_CEIL_DIV(g->plain.k, g->kc);
-  return (float *)(void *)((char *)shared + g->back_bytes) + row_tile * blocks * block_floats(g);
+void ox_strassen_begin(ox_strassen_made *made) {
+  for (size_t i = 0; i < OX_STRASSEN_WORKERS; i++) atomic_init(&made->scratch[i], 0), made->row_tile[i] = SIZE_MAX;
 }
 
-void ox_strassen_run_a(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, void *shared) {
-  const ox_gemm_plan *p = &g->plain;
-  size_t tile = index / mix_tiles(g), row = tile * p->mc, rows = OX_MIN(p->mc, p->m - row);
-  size_t first = index % mix_tiles(g) * g->pairs_per_tile;
-  size_t end = OX_MIN(first + g->pairs_per_tile, OX_MIN(rows, g->half_rows));
-  for (size_t i = first; i < end && !ox_stop_asked(&io->stop); i++) {
-    const float *a = (const float *)io->a + (ptrdiff_t)(row + i) * io->a_rs;
-    ox_strassen_pair x = {.row = {a, i + g->half_rows < rows ? a + (ptrdiff_t)g->half_rows * io->a_rs : NULL},
-                          .k = p->k,
-                          .kc = g->kc,
-                          .to = mixed_at(g, shared, tile) + i * g->a_rs,
-                          .block_floats = block_floats(g),
-                          .step_floats = step_floats(g),
-                          .back = (float *)shared + row + i,
-                          .half_rows = g->half_rows};
-    g->v->mix(&x);
+/* The entry of the worker that |scratch| belongs to; NULL: there are too many of them. */
+static size_t *row_tile_of(ox_strassen_made *made, const void *scratch) {
+  for (size_t i = 0; i < OX_STRASSEN_WORKERS; i++) {
+    uintptr_t who = atomic_load_explicit(&made->scratch[i], memory_order_relaxed);
+    if (!who && atomic_compare_exchange_strong_explicit(&made->scratch[i], &who, (uintptr_t)scratch,
+                                                        memory_order_relaxed, memory_order_relaxed))
+      who = (uintptr_t)scratch;
+    if (who == (uintptr_t)scratch) return &made->row_tile[i];
   }
+  return NULL;
 }
 
 /* ---- a tile ---- */
@@ -94,86 +90,148 @@ void ox_strassen_run_a(const ox_strassen_plan *g, const ox_gemm_io *io, size_t i
 typedef struct walk {
   const ox_strassen_plan *g;
   const ox_gemm_io *io;
-  size_t row, all_rows, col;
-  const float *panel[2], *next[2]; /* the tile's, those of the tile after it */
-  const float *mixed, *back;
-  float *sums;
-  size_t rows, strips; /* of a block of C */
+  size_t row, all_rows, rows, strips; /* rows, strips: of a block of C */
+  size_t band;                        /* of two panels of columns */
+  float *back, *zeros, *mixed, *sums;
 } walk;
 
-/* Weights are often not even in L3. B0 and B3 of the next block come to L2 during the last two steps and the first, B1
- * during the next two, B2 during those after, each strip fetching a share. So L2 holds few of them at a time. */
-static void find_fetch(const walk *w, ox_strassen_strip *t, size_t s, size_t k0, size_t strip) {
+/* A block of k of a band. */
+typedef struct place {
+  size_t band, k0, half;
+} place;
+
+static size_t half_of(const ox_strassen_plan *g, size_t k0) { return OX_MIN(g->kc, g->plain.k - k0) / 2; }
+
+static const float *block_of_b(const walk *w, const place *p, size_t q) {
+  const ox_gemm_plan *g = &w->g->plain;
+  return (const float *)w->io->b + ((2 * p->band + (q & 1)) * g->k + p->k0 + (q >> 1) * p->half) * w->g->v->nr;
+}
+
+static float *mixed_at(const walk *w, size_t k0) {
+  return w->mixed + k0 / w->g->kc * OX_STRASSEN_STEPS * step_floats(w->g);
+}
+
+/* What the steps take of two rows of A. */
+static void mix_rows(const walk *w, size_t i) {
+  const ox_strassen_plan *g = w->g;
+  const float *a[2] = {NULL};
+  ox_strassen_pair p = {.step_floats = step_floats(g)};
+  for (size_t r = 0; r < 2; r++) {
+    size_t row = i + r * g->half_rows;
+    if (row >= w->all_rows) continue;
+    a[r] = (const float *)w->io->a + (ptrdiff_t)(w->row + row) * w->io->a_rs;
+    p.scale[r] = ox_strassen_scale(g->v->largest_bits(a[r], g->plain.k), &w->back[row]);
+  }
+  for (size_t k0 = 0; k0 < g->plain.k; k0 += g->kc) {
+    p.k = half_of(g, k0), p.to = mixed_at(w, k0) + i * OX_STRASSEN_A_RS;
+    for (size_t q = 0; q < 4; q++) p.from[q] = a[q >> 1] ? a[q >> 1] + k0 + (q & 1) * p.k : w->zeros;
+    g->v->mix(&p);
+  }
+}
+
+/* False: stopped. */
+static bool mix_all(const walk *w) {
+  memset(w->zeros, 0, OX_STRASSEN_A_RS * sizeof(float));
+  for (size_t i = 0; i < w->rows; i++) {
+    if (i % 8 == 0 && ox_stop_asked(&w->io->stop)) return false;
+    mix_rows(w, i);
+  }
+  return true;
+}
+
+/* Weights are often not even in L3. B0 and B3 of what comes next are fetched during the last two steps and the first,
+ * B1 during the next two, B2 during those after, each strip fetching a share. So L2 holds few of them at a time. */
+typedef struct fetch {
+  const char *from[2]; /* two blocks, or one twice */
+  size_t at, first;    /* of the strips that fetch these: this one's number, how many fetch the first block */
+  size_t step[2];      /* bytes per k */
+} fetch;
+
+static fetch find_fetch(const walk *w, const place *p, const place *next, size_t s) {
   static const struct {
-    uint8_t begin, steps; /* of the list below that this step is in: its place, and their number */
-    uint8_t block[2];     /* what they fetch */
+    uint8_t begin, steps; /* of those that fetch the same: how many have gone before, and their number */
+    uint8_t block[2];
   } plan[OX_STRASSEN_STEPS] = {{2, 3, {0, 3}}, {0, 2, {1, 1}}, {1, 2, {1, 1}}, {0, 2, {2, 2}},
                                {1, 2, {2, 2}}, {0, 3, {0, 3}}, {1, 3, {0, 3}}};
-  uint32_t strips = plan[s].steps * (uint32_t)w->strips, at = plan[s].begin * (uint32_t)w->strips + (uint32_t)strip;
-  uint32_t first = plan[s].block[0] == plan[s].block[1] ? strips : (strips + 1) / 2; /* strips that fetch the first */
-  size_t q = plan[s].block[at >= first], k1 = s < 5 ? k0 : k0 + 2 * t->k, nr = w->g->v->nr;
-  if (at >= first) at -= first, first = strips - first;
-  const float *from = k1 < w->g->plain.k ? w->panel[q & 1] + k1 * nr : w->next[q & 1];
-  t->fetch_step = OX_CEIL_DIV((uint32_t)(nr * sizeof(float)), first);
-  t->fetch = (const char *)(from + (q >> 1) * t->k * nr) + at * t->fetch_step * t->k;
+  uint32_t row = (uint32_t)(w->g->v->nr * sizeof(float)), strips = plan[s].steps * (uint32_t)w->strips;
+  uint32_t first = plan[s].block[0] == plan[s].block[1] ? strips : (strips + 1) / 2;
+  fetch f = {.at = plan[s].begin * w->strips, .first = first, .step = {OX_CEIL_DIV(row, first)}};
+  if (first < strips) f.step[1] = OX_CEIL_DIV(row, strips - first);
+  for (size_t i = 0; i < 2; i++) f.from[i] = (const char *)block_of_b(w, s < 5 ? p : next, plan[s].block[i]);
+  return f;
 }
 
 /* Where rows [i, i + m) of block |q| of C belong; m 0: there are none. */
-static ox_gemm_tile place(const walk *w, size_t q, size_t i, size_t m) {
+static ox_gemm_tile place_of(const walk *w, size_t q, size_t i, size_t m) {
   const ox_gemm_io *io = w->io;
-  size_t row = (q >> 1) * w->g->half_rows + i, col = (q & 1) * w->g->v->nr;
+  size_t nr = w->g->v->nr, row = (q >> 1) * w->g->half_rows + i, col = (2 * w->band + (q & 1)) * nr;
   ox_gemm_tile t = {.m = row < w->all_rows ? OX_MIN(m, w->all_rows - row) : 0,
-                    .n = OX_MIN(w->g->v->nr, w->g->plain.n - w->col - col),
+                    .n = OX_MIN(nr, w->g->plain.n - col),
                     .epi = io->epi,
                     .c_type = OX_F32,
                     .c_rs = io->c_rs,
                     .row = w->row + row,
-                    .col = w->col + col};
-  t.c = (float *)io->c + t.row * io->c_rs + t.col;
+                    .col = col};
+  t.c = (float *)io->c + t.row * io->c_rs + col;
   return t;
 }
 
 /* False: a block of C that this step makes whole is not finite. */
-static bool run_step(const walk *w, const ox_strassen_step *x, size_t s, size_t k0, size_t half) {
+static bool run_step(const walk *w, const place *p, const place *next, size_t s) {
   const ox_strassen_plan *g = w->g;
-  size_t nr = g->v->nr, block = g->half_rows * nr;
-  const float *b[4], *a = w->mixed + k0 / g->kc * block_floats(g) + s * step_floats(g);
-  for (size_t q = 0; q < 4; q++) b[q] = w->panel[q & 1] + (k0 + (q >> 1) * half) * nr;
-  ox_strassen_strip t = {.a_rs = g->a_rs, .k = half, .b = {b[x->b[0]], b[x->b[1]]}, .b_ks = nr, .b_sign = x->b_sign};
-  bool whole = s >= OX_STRASSEN_WHOLE && k0 + g->kc >= g->plain.k, fine = true;
-  t.c_first = k0 == 0 && s < OX_STRASSEN_FIRST;
-  t.c_sign[0] = x->c_sign[0], t.c_sign[1] = x->c_sign[1];
-  for (size_t i = 0, strip = 0; strip < w->strips; i += t.m, strip++) {
-    t.m = w->rows / w->strips + (strip < w->rows % w->strips), t.a = a + i * g->a_rs;
-    t.c[0] = w->sums + x->c[0] * block + i * nr;
-    t.c[1] = x->c_sign[1] ? w->sums + x->c[1] * block + i * nr : NULL;
-    find_fetch(w, &t, s, k0, strip);
+  const ox_strassen_step *x = &ox_strassen[s];
+  size_t nr = g->v->nr, low = w->rows / w->strips, high = w->rows % w->strips; /* strips of low + 1 rows come first */
+  fetch f = find_fetch(w, p, next, s);
+  ox_strassen_strip t = {.a = mixed_at(w, p->k0) + s * step_floats(g),
+                         .k = p->half,
+                         .b = {block_of_b(w, p, x->b[0]), block_of_b(w, p, x->b[1])},
+                         .b_ks = nr,
+                         .b_sign = x->b_sign,
+                         .c = {w->sums + x->c[0] * block_floats(g), w->sums + x->c[1] * block_floats(g)},
+                         .c_sign = {x->c_sign[0], x->c_sign[1]},
+                         .c_first = p->k0 == 0 && s < OX_STRASSEN_FIRST};
+  if (!x->c_sign[1]) t.c[1] = NULL;
+  bool whole = s >= OX_STRASSEN_WHOLE && p->k0 + g->kc >= g->plain.k, fine = true;
+  for (size_t strip = 0, i = 0; strip < w->strips; strip++, f.at++, i += t.m) {
+    size_t second = f.at >= f.first;
+    t.m = low + (strip < high);
+    t.fetch_step = f.step[second], t.fetch = f.from[second] + (f.at - second * f.first) * t.fetch_step * t.k;
     ox_gemm_tile end;
-    if (whole) end = place(w, x->c[0], i, t.m), t.back = w->back + (x->c[0] >> 1) * g->half_rows + i;
+    if (whole) end = place_of(w, x->c[0], i, t.m), t.back = w->back + (x->c[0] >> 1) * g->half_rows + i;
     t.end = whole ? &end : NULL;
     fine = g->v->multiply(&t) && fine;
+    t.a += t.m * OX_STRASSEN_A_RS, t.c[0] += t.m * nr;
+    if (t.c[1]) t.c[1] += t.m * nr;
   }
   return fine;
 }
 
-void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, const void *shared, void *scratch) {
+void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, ox_strassen_made *made,
+                     void *scratch) {
   const ox_gemm_plan *p = &g->plain;
-  size_t tile = index % p->mt, row = tile * p->mc, col = index / p->mt * p->nc, nr = g->v->nr;
-  size_t rows = OX_MIN(p->mc, p->m - row), panel = nr * p->k;
-  if (p->n - col <= nr || rows < LEAST_ROWS) {
-    ox_gemm_run(p, io, index, scratch);
+  parts at = parts_of(g);
+  size_t tile = index / p->nt, plain = index % p->nt * p->mt + tile;
+  float *s = scratch;
+  walk w = {.g = g, .io = io, .row = tile * p->mc, .band = index % p->nt, .back = s};
+  w.all_rows = OX_MIN(p->mc, p->m - w.row), w.rows = OX_MIN(w.all_rows, g->half_rows);
+  if (p->n - w.band * p->nc <= g->v->nr || w.all_rows < LEAST_ROWS) {
+    ox_gemm_run(p, io, plain, scratch);
     return;
   }
-  const float *b = (const float *)io->b + col / nr * panel;
-  walk w = {.g = g, .io = io, .row = row, .col = col, .panel = {b, b + panel}, .sums = scratch, .all_rows = rows};
-  bool again = row + rows < p->m, fine = true;
-  w.next[0] = again ? b : b + 2 * panel, w.next[1] = w.next[0] + panel;
-  w.mixed = mixed_at(g, shared, tile), w.back = (const float *)shared + row;
-  w.rows = OX_MIN(rows, g->half_rows), w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
-  for (size_t k0 = 0; k0 < p->k; k0 += g->kc) {
-    if (ox_stop_asked(&io->stop)) return;
-    size_t half = OX_MIN(g->kc, p->k - k0) / 2;
-    for (size_t s = 0; s < OX_STRASSEN_STEPS; s++) fine = run_step(&w, &ox_strassen[s], s, k0, half) && fine;
+  w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
+  w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums;
+  size_t *row_tile = row_tile_of(made, scratch);
+  if (!row_tile || *row_tile != tile) {
+    if (!mix_all(&w)) return;
+    if (row_tile) *row_tile = tile;
   }
-  if (!fine) ox_gemm_run(p, io, index, scratch);
+  place here = {w.band, 0, half_of(g, 0)}, next;
+  bool fine = true;
+  for (size_t k1 = 0; k1 < p->k; here = next) {
+    k1 += g->kc;
+    next = k1 < p->k ? (place){w.band, k1, half_of(g, k1)} : (place){(w.band + 1) % p->nt, 0, half_of(g, 0)};
+    if (ox_stop_asked(&io->stop)) return;
+    for (size_t step = 0; step < OX_STRASSEN_STEPS; step++) fine = run_step(&w, &here, &next, step) && fine;
+  }
+  if (!fine) ox_gemm_run(p, io, plain, scratch);
 }
