@@ -103,6 +103,33 @@ static void test_a_unit_axis(void **state) {
   }
 }
 
+/* Groups within a block, as a column and as a row, with a stride that no output takes. */
+static void test_a_stride_along_a_unit_axis(void **state) {
+  (void)state;
+  enum { LONG = H * WID, OUT = LONG - K + 1, GROUPS = 5 };
+  static float column[N * 32 * OUT];
+  for (int across = 0; across < 2; across++) {
+    one_node n;
+    one_node_init(&n, "ai.onyx", "BlockConv", 1, 1);
+    const int64_t xd[] = {N, 2, across ? 1 : LONG, across ? LONG : 1, 16};
+    const int64_t wd[] = {C, C / GROUPS, across ? 1 : K, across ? K : 1};
+    const int64_t strides[] = {across ? 2 : 1, across ? 1 : 2};
+    one_node_int(&n, "group", GROUPS), one_node_ints(&n, "strides", 2, strides);
+    one_node_input(&n, OX_F32, 5, xd, blocks);
+    one_node_const(&n, OX_F32, 4, wd, w);
+    CHECK_OK(one_node_run(&n));
+    assert_int_equal(ox_shape_count(&n.out[0].shape), OX_COUNT(column));
+    for (int64_t i = 0; i < N * C * OUT; i++) {
+      int64_t at = block_at(i, C, OUT);
+      if (across)
+        assert_memory_equal(column + at, (float *)n.out[0].data + at, sizeof(float));
+      else
+        column[at] = ((float *)n.out[0].data)[at];
+    }
+    one_node_deinit(&n);
+  }
+}
+
 /* A gate on X: FusedConv of X times the gate. Weights of 1x1 take it over where they are the fewer, else X does. */
 static void test_a_gate(void **state) {
   (void)state;
@@ -267,6 +294,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_like_fused_conv),
       cmocka_unit_test(test_a_unit_axis),
+      cmocka_unit_test(test_a_stride_along_a_unit_axis),
       cmocka_unit_test(test_a_gate),
       cmocka_unit_test(test_gates_that_are_refused),
       cmocka_unit_test(test_what_is_refused),

@@ -34,12 +34,11 @@ void ox_conv_geom_move_unit_axes(ox_conv_geom *g) {
     bool unit = g->in[2] == 1 && g->out[2] == 1 && g->n_taps[2] == 1 && g->tap[2][0] == 0;
     if (!unit) return;
     const int64_t *tap = g->tap[2];
-    int64_t stride = g->stride[2];
     for (int i = 2; i > 0; i--) {
       g->in[i] = g->in[i - 1], g->out[i] = g->out[i - 1], g->stride[i] = g->stride[i - 1];
       g->n_taps[i] = g->n_taps[i - 1], g->tap[i] = g->tap[i - 1];
     }
-    g->in[0] = g->out[0] = g->n_taps[0] = 1, g->stride[0] = stride, g->tap[0] = tap;
+    g->in[0] = g->out[0] = g->n_taps[0] = 1, g->stride[0] = 1, g->tap[0] = tap; /* no output takes a step */
   }
 }
 
