@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "onyx/onyx.h"
@@ -63,6 +64,12 @@ static char *own_folder(void) {
   return path;
 }
 
+/* The command is called as the folder of its plug-ins is. */
+static bool is_folder(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 static bool beside_the_library(ox_plugin_search *s, const char *file) {
   static const char *const places[] = {"onyx", ".", "../lib/onyx", "../lib", "../" OX_LIBDIR "/onyx"};
   char *own = own_folder(), folder[OX_MOST_PATH];
@@ -71,7 +78,7 @@ static bool beside_the_library(ox_plugin_search *s, const char *file) {
     int n = snprintf(folder, sizeof folder, "%s/%s", own, places[i]);
     char *real = n > 0 && (size_t)n < sizeof folder ? realpath(folder, NULL) : NULL;
     if (!real) continue;
-    if (!was_there(s, real)) {
+    if (is_folder(real) && !was_there(s, real)) {
       note(s, real);
       found = is_in(s, real, strlen(real), file);
     }

@@ -18,6 +18,7 @@ static const char *check_conv_like(const xp_graph *g, size_t node, size_t x_at, 
   int rank = xp_rank(g, xp_in(g, node, x_at));
   int64_t group = xp_attr_int(g, node, "group", 1), area = 1;
   xp_shape(g, xp_in(g, node, w_at), &w);
+  if (rank < 0) return "a rank that is not known";
   if (rank != 3 && rank != 4) return "the library has convolutions in one and two dimensions";
   if (w.rank != rank) return "weights of another rank";
   for (int d = 0; d < w.rank; d++)
