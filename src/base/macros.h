@@ -57,6 +57,7 @@
 typedef float __attribute__((aligned(1), may_alias)) ox_f32u;
 typedef double __attribute__((aligned(1), may_alias)) ox_f64u;
 typedef uint16_t __attribute__((aligned(1), may_alias)) ox_u16u;
+typedef int16_t __attribute__((aligned(1), may_alias)) ox_i16u;
 typedef uint32_t __attribute__((aligned(1), may_alias)) ox_u32u;
 typedef int32_t __attribute__((aligned(1), may_alias)) ox_i32u;
 typedef int64_t __attribute__((aligned(1), may_alias)) ox_i64u;

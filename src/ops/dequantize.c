@@ -84,25 +84,38 @@ static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, 
   cv->store_f32[c->out[0]->dtype](y, c->out[0]->data, (size_t)at, n, NULL);
 }
 
+/* n elements of one scale and zero point from |at| on. */
+static void segment(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_at) {
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  const void *x = c->in[0]->data, *zeros = ox_ctx_has(c, 2) ? c->in[2]->data : NULL;
+  float *y = (float *)c->out[0]->data + at, scale = ((const float *)c->in[1]->data)[scale_at];
+#define FROM(type, name) q->name##_f32((const type *)x + at, y, n, scale, zeros ? ((const type *)zeros)[scale_at] : 0)
+  switch (c->in[0]->dtype) {
+    case OX_U8:
+      FROM(uint8_t, u8);
+      break;
+    case OX_I8:
+      FROM(int8_t, i8);
+      break;
+    case OX_U16:
+      FROM(ox_u16u, u16);
+      break;
+    default:
+      FROM(ox_i16u, i16);
+  }
+#undef FROM
+}
+
 static bool run_fast(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
   const dequantize_prep *p = c->prep;
-  const ox_quantize_table *q = ox_quantize_select(c->isa);
-  uint32_t from = c->in[0]->dtype;
-  if ((from != OX_U8 && from != OX_I8) || c->in[1]->dtype != OX_F32 || c->out[0]->dtype != OX_F32) return false;
+  const uint32_t types = OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_U16) | OX_BIT(OX_I16);
+  if (!(OX_BIT(c->in[0]->dtype) & types) || c->in[1]->dtype != OX_F32 || c->out[0]->dtype != OX_F32) return false;
   if (!ox_scale_pair_is_even(&p->pair)) return false;
-  const float *scale = c->in[1]->data;
-  const void *zeros = ox_ctx_has(c, 2) ? c->in[2]->data : NULL;
-  float *y = c->out[0]->data;
   while (begin < end) {
     ox_segment g = ox_scales_at(&p->pair.scales, begin);
-    size_t n = (size_t)OX_MIN(g.n, end - begin);
-    if (from == OX_U8)
-      q->u8_f32((const uint8_t *)c->in[0]->data + begin, y + begin, n, scale[g.off],
-                zeros ? ((const uint8_t *)zeros)[g.off] : 0);
-    else
-      q->i8_f32((const int8_t *)c->in[0]->data + begin, y + begin, n, scale[g.off],
-                zeros ? ((const int8_t *)zeros)[g.off] : 0);
-    begin += (int64_t)n;
+    int64_t n = OX_MIN(g.n, end - begin);
+    segment(c, begin, (size_t)n, g.off);
+    begin += n;
   }
   return true;
 }

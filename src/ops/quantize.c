@@ -110,25 +110,40 @@ static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, 
   cv->store_f32[c->out[0]->dtype](x, c->out[0]->data, (size_t)at, n, &(ox_narrow_how){a->saturate != 0, 0});
 }
 
-/* float to 8 bits: straight from input to output, a segment at a time. False: not this case. */
+/* n floats of one scale and zero point into elements [at, at + n) of Y. */
+static void segment(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_at) {
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  const float *x = (const float *)c->in[0]->data + at, scale = ((const float *)c->in[1]->data)[scale_at];
+  const void *zeros = ox_ctx_has(c, 2) ? c->in[2]->data : NULL;
+  void *y = c->out[0]->data;
+#define TO(type, name) q->f32_##name(x, (type *)y + at, n, scale, zeros ? ((const type *)zeros)[scale_at] : 0)
+  switch (c->out[0]->dtype) {
+    case OX_U8:
+      TO(uint8_t, u8);
+      break;
+    case OX_I8:
+      TO(int8_t, i8);
+      break;
+    case OX_U16:
+      TO(ox_u16u, u16);
+      break;
+    default:
+      TO(ox_i16u, i16);
+  }
+#undef TO
+}
+
+/* float to 8 or 16 bits: straight from input to output, a segment at a time. False: not this case. */
 static bool run_fast(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
   const quantize_prep *p = c->prep;
-  const ox_quantize_table *q = ox_quantize_select(c->isa);
-  uint32_t to = c->out[0]->dtype;
-  if (c->in[0]->dtype != OX_F32 || c->in[1]->dtype != OX_F32 || (to != OX_U8 && to != OX_I8)) return false;
+  const uint32_t types = OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_U16) | OX_BIT(OX_I16);
+  if (c->in[0]->dtype != OX_F32 || c->in[1]->dtype != OX_F32 || !(OX_BIT(c->out[0]->dtype) & types)) return false;
   if (OX_BIT(p->precision) & OX_T_FLOAT16S || !ox_scale_pair_is_even(&p->pair)) return false;
-  const float *x = c->in[0]->data, *scale = c->in[1]->data;
   while (begin < end) {
     ox_segment g = ox_scales_at(&p->pair.scales, begin);
-    size_t n = (size_t)OX_MIN(g.n, end - begin);
-    const void *zeros = ox_ctx_has(c, 2) ? c->in[2]->data : NULL;
-    if (to == OX_U8)
-      q->f32_u8(x + begin, (uint8_t *)c->out[0]->data + begin, n, scale[g.off],
-                zeros ? ((const uint8_t *)zeros)[g.off] : 0);
-    else
-      q->f32_i8(x + begin, (int8_t *)c->out[0]->data + begin, n, scale[g.off],
-                zeros ? ((const int8_t *)zeros)[g.off] : 0);
-    begin += (int64_t)n;
+    int64_t n = OX_MIN(g.n, end - begin);
+    segment(c, begin, (size_t)n, g.off);
+    begin += n;
   }
   return true;
 }

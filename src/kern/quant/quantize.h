@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/quant/quantize.h - float to and from 8-bit integers with one scale, and the range of floats. */
+ * kern/quant/quantize.h - float to and from 8-bit and 16-bit integers with one scale, and the range of floats. */
 #ifndef OX_KERN_QUANT_QUANTIZE_H
 #define OX_KERN_QUANT_QUANTIZE_H
 
@@ -15,9 +15,13 @@ typedef struct ox_quantize_table {
   /* y = saturate(rint(x / scale) + zero): the same bits on every instruction set. NaN becomes the low end. */
   void (*f32_u8)(const float *x, uint8_t *y, size_t n, float scale, int zero);
   void (*f32_i8)(const float *x, int8_t *y, size_t n, float scale, int zero);
+  void (*f32_u16)(const float *x, uint16_t *y, size_t n, float scale, int zero);
+  void (*f32_i16)(const float *x, int16_t *y, size_t n, float scale, int zero);
   /* y = (x - zero) * scale */
   void (*u8_f32)(const uint8_t *x, float *y, size_t n, float scale, int zero);
   void (*i8_f32)(const int8_t *x, float *y, size_t n, float scale, int zero);
+  void (*u16_f32)(const uint16_t *x, float *y, size_t n, float scale, int zero);
+  void (*i16_f32)(const int16_t *x, float *y, size_t n, float scale, int zero);
   /* lowers *low and raises *high to cover x; NaN is passed over */
   void (*range)(const float *x, size_t n, float *low, float *high);
   /* y[i] = table[x[i]] of 256; y may be x */

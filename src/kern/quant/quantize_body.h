@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/quant/quantize_body.h - 8-bit quantization over the vocabulary. */
+ * kern/quant/quantize_body.h - quantization to 8 and 16 bits over the vocabulary. */
 #include "kern/quant/quantize.h"
 #include "kern/quant/quotient.h"
 
@@ -15,30 +15,45 @@ typedef struct {
   vi32 zero;
 } lanes;
 
-#define QUANTIZE(tag, ctype, low, high)                                                                              \
-  static void f32_##tag(const float *x, ctype *y, size_t n, float scale, int zero) {                                 \
-    lanes l = {ox_divisor_of(scale), vf32_splat((float)((low)-zero)), vf32_splat((float)((high)-zero)),              \
-               vi32_splat(zero)};                                                                                    \
-    size_t i = 0;                                                                                                    \
-    for (; i + VF32_LANES <= n; i += VF32_LANES)                                                                     \
-      vi32_store_##tag(y + i, clamped(ox_quotient(vf32_load(x + i), &l.by), l.least, l.most, l.zero));                     \
-    if (i < n)                                                                                                       \
-      vi32_store_##tag##_n(y + i, clamped(ox_quotient(vf32_load_n(x + i, n - i), &l.by), l.least, l.most, l.zero), n - i); \
-  }
-QUANTIZE(u8, uint8_t, 0, 255)
-QUANTIZE(i8, int8_t, -128, 127)
+/* 16 bits pass through the vocabulary's halves: those that load as the upper ones of lanes, and those that are stored.
+ */
+OX_INLINE vi32 load_u16(const uint16_t *x) { return vi32_shr(vf32_bits(vf32_load_bf16(x)), 16); }
+OX_INLINE vi32 load_u16_n(const uint16_t *x, size_t n) { return vi32_shr(vf32_bits(vf32_load_bf16_n(x, n)), 16); }
+OX_INLINE vi32 load_i16(const int16_t *x) { return vi32_sar(vf32_bits(vf32_load_bf16((const uint16_t *)x)), 16); }
+OX_INLINE vi32 load_i16_n(const int16_t *x, size_t n) {
+  return vi32_sar(vf32_bits(vf32_load_bf16_n((const uint16_t *)x, n)), 16);
+}
+OX_INLINE void store_i16(int16_t *y, vi32 v) { vi32_store_low16((uint16_t *)y, v); }
+OX_INLINE void store_i16_n(int16_t *y, vi32 v, size_t n) { vi32_store_low16_n((uint16_t *)y, v, n); }
 
-#define DEQUANTIZE(tag, ctype)                                                                                       \
-  static void tag##_f32(const ctype *x, float *y, size_t n, float scale, int zero) {                                 \
-    vf32 s = vf32_splat(scale);                                                                                      \
-    vi32 z = vi32_splat(zero);                                                                                       \
-    size_t i = 0;                                                                                                    \
-    for (; i + VF32_LANES <= n; i += VF32_LANES)                                                                     \
-      vf32_store(y + i, vf32_mul(vi32_to_f32(vi32_sub(vi32_load_##tag(x + i), z)), s));                              \
-    if (i < n) vf32_store_n(y + i, vf32_mul(vi32_to_f32(vi32_sub(vi32_load_##tag##_n(x + i, n - i), z)), s), n - i); \
+#define QUANTIZE(tag, ctype, low, high, store, quotient)                                                   \
+  static void f32_##tag(const float *x, ctype *y, size_t n, float scale, int zero) {                       \
+    lanes l = {ox_divisor_of(scale), vf32_splat((float)((low)-zero)), vf32_splat((float)((high)-zero)),    \
+               vi32_splat(zero)};                                                                          \
+    size_t i = 0;                                                                                          \
+    for (; i + VF32_LANES <= n; i += VF32_LANES)                                                           \
+      store(y + i, clamped(quotient(vf32_load(x + i), &l.by), l.least, l.most, l.zero));                   \
+    if (i == n) return;                                                                                    \
+    store##_n(y + i, clamped(quotient(vf32_load_n(x + i, n - i), &l.by), l.least, l.most, l.zero), n - i); \
   }
-DEQUANTIZE(u8, uint8_t)
-DEQUANTIZE(i8, int8_t)
+QUANTIZE(u8, uint8_t, 0, 255, vi32_store_u8, ox_quotient)
+QUANTIZE(i8, int8_t, -128, 127, vi32_store_i8, ox_quotient)
+QUANTIZE(u16, uint16_t, 0, 65535, vi32_store_low16, ox_quotient_16)
+QUANTIZE(i16, int16_t, -32768, 32767, store_i16, ox_quotient_16)
+
+#define DEQUANTIZE(tag, ctype, load)                                                                      \
+  static void tag##_f32(const ctype *x, float *y, size_t n, float scale, int zero) {                      \
+    vf32 s = vf32_splat(scale);                                                                           \
+    vi32 z = vi32_splat(zero);                                                                            \
+    size_t i = 0;                                                                                         \
+    for (; i + VF32_LANES <= n; i += VF32_LANES)                                                          \
+      vf32_store(y + i, vf32_mul(vi32_to_f32(vi32_sub(load(x + i), z)), s));                              \
+    if (i < n) vf32_store_n(y + i, vf32_mul(vi32_to_f32(vi32_sub(load##_n(x + i, n - i), z)), s), n - i); \
+  }
+DEQUANTIZE(u8, uint8_t, vi32_load_u8)
+DEQUANTIZE(i8, int8_t, vi32_load_i8)
+DEQUANTIZE(u16, uint16_t, load_u16)
+DEQUANTIZE(i16, int16_t, load_i16)
 
 static void range(const float *x, size_t n, float *low, float *high) {
   vf32 lo = vf32_splat(*low), hi = vf32_splat(*high);
@@ -65,4 +80,5 @@ static void map(const uint8_t *table, const uint8_t *x, uint8_t *y, size_t n) {
   for (; i < n; i++) y[i] = table[x[i]];
 }
 
-const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8, f32_i8, u8_f32, i8_f32, range, map};
+const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8,  f32_i8,  f32_u16, f32_i16,
+                                         u8_f32,         i8_f32,       u16_f32, i16_f32, range,   map};

@@ -18,12 +18,14 @@ OX_INLINE ox_divisor ox_divisor_of(float scale) {
 
 /* rint(x / scale). The product with 1 / scale is within 1.5 units in the last place of the quotient, so it rounds alike
  * unless it lies near the middle of two integers; then, and if 1 / scale is not a normal number, it is divided. Beyond
- * 512 the result is clamped anyway. */
-OX_INLINE vf32 ox_quotient(vf32 x, const ox_divisor *d) {
+ * 512 the result is clamped anyway, that of 16 bits (whose units are larger) beyond 2^16. */
+OX_INLINE vf32 quotient_(vf32 x, const ox_divisor *d, const float near) {
   vf32 q = vf32_mul(x, d->inverse), r = vf32_round(q), off = vf32_abs(vf32_sub(q, r));
-  if (OX_LIKELY(vm32_all(vf32_lt(off, vf32_splat(0.4999f))))) return r;
+  if (OX_LIKELY(vm32_all(vf32_lt(off, vf32_splat(near))))) return r;
   return vf32_round(vf32_div(x, d->scale));
 }
+OX_INLINE vf32 ox_quotient(vf32 x, const ox_divisor *d) { return quotient_(x, d, 0.4999f); }
+OX_INLINE vf32 ox_quotient_16(vf32 x, const ox_divisor *d) { return quotient_(x, d, 0.49f); }
 
 /* The same of two vectors in place, which look for the middle together. */
 OX_INLINE void ox_quotient2(vf32 *a, vf32 *b, const ox_divisor *d) {

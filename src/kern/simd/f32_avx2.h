@@ -105,6 +105,12 @@ OX_INLINE void vi32_store_u8_n(uint8_t *p, vi32 v, size_t n) {
 OX_INLINE void vi32_store_i8_n(int8_t *p, vi32 v, size_t n) {
   f32_put_(p, _mm_packs_epi16(f32_to_i16_(v), _mm_setzero_si128()), n);
 }
+OX_INLINE __m128i f32_low16_(vi32 v) {
+  __m256i low = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
+  return _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+}
+OX_INLINE void vi32_store_low16(uint16_t *p, vi32 v) { _mm_storeu_si128((void *)p, f32_low16_(v)); }
+OX_INLINE void vi32_store_low16_n(uint16_t *p, vi32 v, size_t n) { f32_put_(p, f32_low16_(v), n * 2); }
 
 /* ---- arithmetic ---- */
 OX_INLINE vf32 vf32_add(vf32 a, vf32 b) { return _mm256_add_ps(a, b); }

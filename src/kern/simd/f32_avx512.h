@@ -87,6 +87,10 @@ OX_INLINE void vi32_store_u8(uint8_t *p, vi32 v) {
   _mm_storeu_si128((void *)p, _mm512_cvtusepi32_epi8(_mm512_max_epi32(v, _mm512_setzero_si512())));
 }
 OX_INLINE void vi32_store_i8(int8_t *p, vi32 v) { _mm_storeu_si128((void *)p, _mm512_cvtsepi32_epi8(v)); }
+OX_INLINE void vi32_store_low16(uint16_t *p, vi32 v) { _mm256_storeu_si256((void *)p, _mm512_cvtepi32_epi16(v)); }
+OX_INLINE void vi32_store_low16_n(uint16_t *p, vi32 v, size_t n) {
+  _mm256_mask_storeu_epi16(p, vm32_first(n), _mm512_cvtepi32_epi16(v));
+}
 
 /* ---- arithmetic ---- */
 OX_INLINE vf32 vf32_add(vf32 a, vf32 b) { return _mm512_add_ps(a, b); }

@@ -119,6 +119,10 @@ OX_INLINE void vi32_store_i8_n(int8_t *p, vi32 v, size_t n) {
 }
 OX_INLINE void vi32_store_u8(uint8_t *p, vi32 v) { vi32_store_u8_n(p, v, 4); }
 OX_INLINE void vi32_store_i8(int8_t *p, vi32 v) { vi32_store_i8_n(p, v, 4); }
+OX_INLINE void vi32_store_low16(uint16_t *p, vi32 v) { vst1_u16(p, vmovn_u32(vreinterpretq_u32_s32(v))); }
+OX_INLINE void vi32_store_low16_n(uint16_t *p, vi32 v, size_t n) {
+  f32_put16_(p, vmovn_u32(vreinterpretq_u32_s32(v)), n);
+}
 
 /* ---- arithmetic ---- */
 OX_INLINE vf32 vf32_add(vf32 a, vf32 b) { return vaddq_f32(a, b); }

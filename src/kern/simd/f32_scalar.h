@@ -117,6 +117,10 @@ OX_INLINE void vi32_store_u8_n(uint8_t *p, vi32 v, size_t n) {
 OX_INLINE void vi32_store_i8_n(int8_t *p, vi32 v, size_t n) {
   if (n) vi32_store_i8(p, v);
 }
+OX_INLINE void vi32_store_low16(uint16_t *p, vi32 v) { *(ox_u16u *)p = (uint16_t)v; }
+OX_INLINE void vi32_store_low16_n(uint16_t *p, vi32 v, size_t n) {
+  if (n) vi32_store_low16(p, v);
+}
 
 /* ---- arithmetic ---- */
 OX_INLINE vf32 vf32_add(vf32 a, vf32 b) { return a + b; }
