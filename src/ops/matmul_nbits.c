@@ -22,7 +22,7 @@ static const ox_attr_def attrs[] = {
     OX_ATTR_INT(nbits_attrs, weight_prepacked, 0),
 };
 
-enum { IN_A, IN_B, IN_SCALES, IN_ZERO, IN_GROUP, IN_BIAS, MOST_ROWS = 4, TILE_BYTES = 160 * 1024, TILE_MACS = 1 << 23 };
+enum { IN_A, IN_B, IN_SCALES, IN_ZERO, IN_GROUP, IN_BIAS, BYTE_ROWS = 4, TILE_BYTES = 160 * 1024, TILE_MACS = 1 << 23 };
 
 /* ---- the stored form ---- */
 typedef struct weights {
@@ -230,7 +230,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->panels = OX_MAX(TILE_BYTES / s->panel_bytes, (size_t)1);
   size_t macs = OX_MAX(p->m * p->padded * s->v->lanes, (size_t)1);
   p->panels = OX_MIN(OX_MIN(p->panels, OX_MAX(TILE_MACS / macs, (size_t)1)), all_panels);
-  c->scratch_per_worker = OX_MAX(p->padded, MOST_ROWS * s->v->lanes) * sizeof(float);
+  c->scratch_per_worker = OX_MAX(p->padded, OX_MAX(s->v->rows, (size_t)BYTE_ROWS) * s->v->lanes) * sizeof(float);
   c->n_stages = 2;
   c->n_tiles[0] = p->early ? (int64_t)p->m : 0;
   c->n_tiles[1] = p->m ? (int64_t)OX_CEIL_DIV(all_panels, p->panels) : 0;
@@ -263,8 +263,9 @@ static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel,
   ox_nbits_tile t = {.f = s->f, .w = p->packed + panel * s->panel_bytes, .n = OX_MIN(lanes, p->n - col)};
   if (bias) ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t.n, biases), t.bias = biases;
   t.q_rs = p->row_bytes, t.s_rs = p->row_bytes / sizeof(float), t.a_rs = p->wide ? p->padded : p->k;
-  for (size_t row = 0; row < p->m; row += MOST_ROWS) {
-    t.m = OX_MIN((size_t)MOST_ROWS, p->m - row);
+  size_t most = p->quantized ? (size_t)BYTE_ROWS : s->v->rows;
+  for (size_t row = 0; row < p->m; row += t.m) { /* strips of equal height */
+    t.m = OX_CEIL_DIV(p->m - row, OX_CEIL_DIV(p->m - row, most));
     const char *r = p->early ? (const char *)c->shared + row * p->row_bytes : NULL;
     if (p->quantized) {
       t.q = (const int8_t *)r, t.q_scale = (const float *)(const void *)(r + OX_ROUND_UP(p->padded, (size_t)64));

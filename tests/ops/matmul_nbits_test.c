@@ -113,9 +113,9 @@ static void check_isa(void **state) {
   for (size_t i = 0; i < OX_COUNT(odd); i++)
     for (size_t at = 0; at < 32; at++) check_not_finite(v, odd[i], at);
   static const int64_t bits[] = {2, 3, 4, 5, 8}, blocks[] = {16, 32, 128}, ks[] = {16, 64, 100, 260},
-                       ms[] = {1, 2, 3, 4, 9};
+                       ms[] = {1, 2, 3, 4, 9, 12, 5, 20, 31, 7};
   for (uint32_t i = 0; i < 150; i++) {
-    nbits_case t = {ms[i % 5],     1 + draw(40), ks[draw(4)], bits[i / 5 % 5], blocks[draw(3)],
+    nbits_case t = {ms[i % 10],    1 + draw(40), ks[draw(4)], bits[i / 5 % 5], blocks[draw(3)],
                     i % 2 ? 4 : 0, (int)draw(3), i & 1,       i % 8 != 7,      i % 16 == 15};
     check_case(&t, v->needs);
   }
@@ -135,7 +135,7 @@ static void test_bad_sizes_are_refused(void **state) {
 
 int main(void) {
   static ox_nbits_variant variants[] = {
-#define OX_NBITS(needs, lanes, isa) {needs, lanes, ox_nbits_run__##isa, ox_nbits_quantize__##isa, #isa},
+#define OX_NBITS(needs, lanes, rows, isa) {needs, lanes, rows, ox_nbits_run__##isa, ox_nbits_quantize__##isa, #isa},
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
   };

@@ -21,7 +21,7 @@ typedef struct ox_nbits_format {
   ox_nbits_zero zero;
 } ox_nbits_format;
 
-/* m <= 4 rows times one panel. */
+/* m rows times one panel: up to 4 of bytes, the variant's |rows| of floats. */
 typedef struct ox_nbits_tile {
   ox_nbits_format f;
   const uint8_t *w;
@@ -38,7 +38,7 @@ typedef struct ox_nbits_tile {
 
 typedef struct ox_nbits_variant {
   ox_isa needs;
-  size_t lanes;
+  size_t lanes, rows; /* rows: the most floats of a tile */
   void (*run)(const ox_nbits_tile *t);
   /* |blocks| blocks of a row: bytes, scale = largest / 127, sums of the bytes; NaN is the scale of a block that is not
    * all finite */
@@ -46,7 +46,7 @@ typedef struct ox_nbits_variant {
   const char *name;
 } ox_nbits_variant;
 
-#define OX_NBITS(needs, lanes, isa)                 \
+#define OX_NBITS(needs, lanes, rows, isa)           \
   void ox_nbits_run__##isa(const ox_nbits_tile *t); \
   void ox_nbits_quantize__##isa(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum);
 #include "kern/nbits/nbits_variants.inc"

@@ -4,4 +4,5 @@
 
 #define NBITS_RUN ox_nbits_run__avx512
 #define NBITS_QUANTIZE ox_nbits_quantize__avx512
+#define NBITS_ROWS 12
 #include "kern/nbits/nbits_body.h"

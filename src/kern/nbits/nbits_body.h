@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/nbits/nbits_body.h - rows times a panel of few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE, the symbols.
- */
+ * kern/nbits/nbits_body.h - rows times a panel of few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE, the symbols;
+ * NBITS_ROWS, the most rows of floats: unpacking is shared by them, and their sums stay in registers. */
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "kern/nbits/nbits.h"
 
-enum { L = VF32_LANES, MOST_ROWS = 4 };
+enum { L = VF32_LANES, MOST_ROWS = NBITS_ROWS, BYTE_ROWS = 4 };
 
 enum { FETCH_AHEAD = 8192, LINE = 64 }; /* bytes: docs/products.md */
 
@@ -32,7 +33,7 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
   const uint8_t *w = t->w;
   for (size_t b = 0; b < t->f.blocks; b++) {
     const int8_t *q = t->q + b * t->f.block;
-    vi32 sum[MOST_ROWS];
+    vi32 sum[BYTE_ROWS];
     OX_UNROLL for (int r = 0; r < m; r++) sum[r] = vi32_zero();
     for (size_t v = 0; v < vectors; v++, w += 4 * L) {
       fetch(w, v);
@@ -59,27 +60,29 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
   }
 }
 
-/* Float rows: weights become floats in registers. */
+/* Float rows: weights become floats in registers. Few rows scale the sum of a block; more of them, the weights that
+ * they share, so that there is one sum of each row. */
 OX_INLINE void floats(const ox_nbits_tile *t, vf32 *total, const int m, const int bits) {
   const size_t vectors = t->f.block * (size_t)bits / 32;
+  const bool scaled = m > BYTE_ROWS;
   const uint8_t *w = t->w;
   for (size_t b = 0; b < t->f.blocks; b++) {
     const float *a = t->a + b * t->f.block;
     const uint8_t *tail = w + vectors * 4 * L + 4 * L;
-    vf32 zero = zeros_of(&t->f, &tail), sum[MOST_ROWS];
-    OX_UNROLL for (int r = 0; r < m; r++) sum[r] = vf32_zero();
+    vf32 zero = zeros_of(&t->f, &tail), scale = load_floats(w + vectors * 4 * L), sum[MOST_ROWS];
+    OX_UNROLL for (int r = 0; r < m; r++) sum[r] = scaled ? total[r] : vf32_zero();
     for (size_t v = 0; v < vectors; v++, w += 4 * L) {
       vi32 x = load_words(w);
       OX_UNROLL for (int i = 0; i < 8 / bits; i++) OX_UNROLL for (int e = 0; e < 4; e++) {
         vi32 u = vi32_and(vi32_shr(x, i * bits + 8 * e), vi32_splat((1 << bits) - 1));
         vf32 f = vf32_sub(vi32_to_f32(u), zero);
+        if (scaled) f = vf32_mul(f, scale);
         OX_UNROLL for (int r = 0; r < m; r++) sum[r] =
             vf32_fma(f, vf32_splat(a[(size_t)r * t->a_rs + (v + (size_t)i * vectors) * 4 + (size_t)e]), sum[r]);
       }
     }
-    vf32 scale = load_floats(w);
     w = tail;
-    OX_UNROLL for (int r = 0; r < m; r++) total[r] = vf32_fma(sum[r], scale, total[r]);
+    OX_UNROLL for (int r = 0; r < m; r++) total[r] = scaled ? sum[r] : vf32_fma(sum[r], scale, total[r]);
   }
 }
 
@@ -89,34 +92,40 @@ OX_INLINE void rows(const ox_nbits_tile *t, const int m, const int bits) {
   OX_UNROLL for (int r = 0; r < m; r++) total[r] = vf32_zero();
   if (t->a)
     floats(t, total, m, bits);
-  else
+  else if (m <= BYTE_ROWS)
     quantized(t, total, m, bits);
   OX_UNROLL for (int r = 0; r < m; r++) vf32_store_n(t->c + (size_t)r * t->c_rs, vf32_add(total[r], start), t->n);
 }
 
-#define NBITS_ROWS(bits) \
-  switch (t->m) {        \
-    case 1:              \
-      rows(t, 1, bits);  \
-      break;             \
-    case 2:              \
-      rows(t, 2, bits);  \
-      break;             \
-    case 3:              \
-      rows(t, 3, bits);  \
-      break;             \
-    case 4:              \
-      rows(t, 4, bits);  \
-      break;             \
+#define NBITS_CASE(m, bits) \
+  case m:                   \
+    rows(t, m, bits);       \
+    break;
+#if NBITS_ROWS >= 12
+#define NBITS_MORE(bits) \
+  NBITS_CASE(5, bits)    \
+  NBITS_CASE(6, bits)    \
+  NBITS_CASE(7, bits)    \
+  NBITS_CASE(8, bits) NBITS_CASE(9, bits) NBITS_CASE(10, bits) NBITS_CASE(11, bits) NBITS_CASE(12, bits)
+#else
+#define NBITS_MORE(bits)
+#endif
+#define NBITS_SWITCH(bits) \
+  switch (t->m) {          \
+    NBITS_CASE(1, bits)    \
+    NBITS_CASE(2, bits)    \
+    NBITS_CASE(3, bits)    \
+    NBITS_CASE(4, bits)    \
+    NBITS_MORE(bits)       \
   }
 
 void NBITS_RUN(const ox_nbits_tile *t) {
   if (t->f.bits == 4) {
-    NBITS_ROWS(4)
+    NBITS_SWITCH(4)
   } else if (t->f.bits == 8) {
-    NBITS_ROWS(8)
+    NBITS_SWITCH(8)
   } else {
-    NBITS_ROWS(2)
+    NBITS_SWITCH(2)
   }
 }
 

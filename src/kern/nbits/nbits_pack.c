@@ -6,7 +6,7 @@
 #include "kern/nbits/nbits.h"
 
 static const ox_nbits_variant table[] = {
-#define OX_NBITS(needs, lanes, isa) {needs, lanes, ox_nbits_run__##isa, ox_nbits_quantize__##isa, #isa},
+#define OX_NBITS(needs, lanes, rows, isa) {needs, lanes, rows, ox_nbits_run__##isa, ox_nbits_quantize__##isa, #isa},
 #include "kern/nbits/nbits_variants.inc"
 #undef OX_NBITS
 };

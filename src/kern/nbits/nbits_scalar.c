@@ -4,4 +4,5 @@
 
 #define NBITS_RUN ox_nbits_run__scalar
 #define NBITS_QUANTIZE ox_nbits_quantize__scalar
+#define NBITS_ROWS 4
 #include "kern/nbits/nbits_body.h"
