@@ -40,24 +40,49 @@ static ox_status *prepare_softmax(ox_kernel_ctx *c) {
   return ox_ctx_plan(c, p->n ? p->outer * p->inner : 0, 0);
 }
 
+enum { BYTES = 256 };
+
+/* |n| <= 256 floats in bytes of Y. */
+static void to_bytes(const ox_kernel_ctx *c, ox_qparam y, const float *v, size_t n, uint8_t *to) {
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  if (y.is_signed)
+    q->f32_i8(v, (int8_t *)to, n, y.scale, y.zero);
+  else
+    q->f32_u8(v, to, n, y.scale, y.zero);
+}
+
+/* A row: shares of e[largest - x]. Of a short one each element is divided, else each value that it may have. |flip|
+ * makes signed order unsigned order. */
+static void softmax_row(const ox_kernel_ctx *c, const split *p, const double *e, int flip, const uint8_t *in,
+                        uint8_t *out) {
+  ox_qparam y = ox_qparam_of(c, 3, 4, c->in[0]->dtype);
+  float share[BYTES];
+  uint8_t byte[BYTES];
+  int high = 0;
+  double sum = 0;
+  for (int64_t i = 0; i < p->n; i++) high = OX_MAX(high, in[i * p->inner] ^ flip);
+  for (int64_t i = 0; i < p->n; i++) sum += e[high - (in[i * p->inner] ^ flip)];
+  if (p->n <= high) {
+    for (int64_t i = 0; i < p->n; i++) share[i] = (float)(e[high - (in[i * p->inner] ^ flip)] / sum);
+    to_bytes(c, y, share, (size_t)p->n, byte);
+    for (int64_t i = 0; i < p->n; i++) out[i * p->inner] = byte[i];
+    return;
+  }
+  for (int i = 0; i <= high; i++) share[i] = (float)(e[high - i] / sum);
+  to_bytes(c, y, share, (size_t)high + 1, byte);
+  for (int64_t i = 0; i < p->n; i++) out[i * p->inner] = byte[in[i * p->inner] ^ flip];
+}
+
 /* exp(scale * (x - largest x)) takes 256 values at most: the zero point cancels. */
 static ox_status *run_softmax(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const split *p = c->prep;
-  uint32_t t = c->in[0]->dtype;
-  ox_qparam x = ox_qparam_of(c, 1, 2, t), y = ox_qparam_of(c, 3, 4, t);
-  int flip = x.is_signed ? 128 : 0; /* makes signed order unsigned order */
-  double e[256];
-  for (int i = 0; i < 256; i++) e[i] = exp((double)x.scale * -i);
+  ox_qparam x = ox_qparam_of(c, 1, 2, c->in[0]->dtype);
+  double e[BYTES] = {1, exp(-(double)x.scale)};
+  for (int i = 2; i < BYTES; i++) e[i] = e[i / 2] * e[i - i / 2]; /* within 8 units in the last place */
   for (int64_t r = tiles.begin; r < tiles.end; r++) {
-    const uint8_t *in = (const uint8_t *)c->in[0]->data + r / p->inner * p->n * p->inner + r % p->inner;
-    uint8_t *out = (uint8_t *)c->out[0]->data + (in - (const uint8_t *)c->in[0]->data), table[256];
-    int high = 0;
-    double sum = 0;
-    for (int64_t i = 0; i < p->n; i++) high = OX_MAX(high, in[i * p->inner] ^ flip);
-    for (int64_t i = 0; i < p->n; i++) sum += e[high - (in[i * p->inner] ^ flip)];
-    for (int i = 0; i <= high; i++) table[i] = ox_quantize_byte(y, (float)(e[high - i] / sum));
-    for (int64_t i = 0; i < p->n; i++) out[i * p->inner] = table[in[i * p->inner] ^ flip];
+    int64_t at = r / p->inner * p->n * p->inner + r % p->inner;
+    softmax_row(c, p, e, x.is_signed ? 128 : 0, (const uint8_t *)c->in[0]->data + at, (uint8_t *)c->out[0]->data + at);
   }
   return NULL;
 }
