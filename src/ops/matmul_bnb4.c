@@ -5,6 +5,7 @@
 
 #include "graph/op_def.h"
 #include "kern/ml/row_products.h"
+#include "kern/move/move.h"
 
 typedef struct bnb4_attrs {
   int64_t K, N, block_size, quant_type, transB, training_mode;
@@ -56,7 +57,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   size_t wide = c->in[A]->dtype == OX_F32 ? 0 : (size_t)(rows * inner(a)) * sizeof(float);
   c->shared_bytes = wide;
   c->n_stages = 2, c->n_tiles[0] = wide ? rows : 0, c->n_tiles[1] = rows ? OX_CEIL_DIV(outer(a), OX_PANEL_ROWS) : 0;
-  c->scratch_per_worker = panel + (size_t)rows * OX_PANEL_ROWS * sizeof(float);
+  c->scratch_per_worker = 2 * panel + (size_t)rows * OX_PANEL_ROWS * sizeof(float);
   return NULL;
 }
 
@@ -66,44 +67,70 @@ static float at(const ox_tensor *t, int64_t i) {
   return t->dtype == OX_F16 ? ox_f16_to_f32(h) : ox_bf16_to_f32(h);
 }
 
-/* Element |i| of the flattened N x K matrix; the first of two in a byte is the high half. */
-static float weight(const ox_kernel_ctx *c, int64_t i) {
-  const bnb4_attrs *a = c->attrs;
-  uint8_t byte = ((const uint8_t *)c->in[B]->data)[i / 2];
-  return codes[a->quant_type][i % 2 ? byte & 15 : byte >> 4] * at(c->in[ABSMAX], i / a->block_size);
+/* Both elements of each byte; the first is the high half. */
+static void pairs_of(const bnb4_attrs *a, float (*p)[2]) {
+  for (int b = 0; b < 256; b++) p[b][0] = codes[a->quant_type][b >> 4], p[b][1] = codes[a->quant_type][b & 15];
 }
 
-static void run_panel(const ox_kernel_ctx *c, int64_t first, const float *x, int64_t rows, float *scratch) {
+/* Elements [i, i + n) of the flattened N x K matrix, a block at a time. */
+static void widen(const ox_kernel_ctx *c, const float (*pair)[2], int64_t i, int64_t n, float *to) {
+  const bnb4_attrs *a = c->attrs;
+  const uint8_t *b = c->in[B]->data;
+  for (int64_t end = i + n; i < end;) {
+    int64_t next = OX_MIN(end, (i / a->block_size + 1) * a->block_size);
+    float scale = at(c->in[ABSMAX], i / a->block_size);
+    if (i % 2) *to++ = pair[b[i / 2]][1] * scale, i++;
+    for (; i + 2 <= next; i += 2, to += 2) to[0] = pair[b[i / 2]][0] * scale, to[1] = pair[b[i / 2]][1] * scale;
+    if (i < next) *to++ = pair[b[i / 2]][0] * scale, i++;
+  }
+}
+
+/* |n| columns of the right-hand side from |first| on, as a panel of 16; |lines|: room for as much. */
+static void make_panel(const ox_kernel_ctx *c, const float (*pair)[2], int64_t first, int64_t n, float *panel,
+                       float *lines) {
+  const bnb4_attrs *a = c->attrs;
+  int64_t k = inner(a);
+  if (a->transB) {
+    for (int64_t i = 0; i < n; i++) widen(c, pair, (first + i) * k, k, lines + i * k);
+    memset(lines + n * k, 0, (size_t)((OX_PANEL_ROWS - n) * k) * sizeof *lines);
+    ox_transpose_select(4, c->isa)((const char *)lines, k * 4, (char *)panel, OX_PANEL_ROWS * 4, OX_PANEL_ROWS, k);
+    return;
+  }
+  for (int64_t e = 0; e < k; e++) {
+    widen(c, pair, e * a->K + first, n, panel + e * OX_PANEL_ROWS);
+    for (int64_t i = n; i < OX_PANEL_ROWS; i++) panel[e * OX_PANEL_ROWS + i] = 0;
+  }
+}
+
+static void run_panel(const ox_kernel_ctx *c, const float (*pair)[2], int64_t first, const float *x, int64_t rows,
+                      float *scratch) {
   const bnb4_attrs *a = c->attrs;
   const ox_tensor *y = c->out[0];
   int64_t k = inner(a), n = OX_MIN(outer(a) - first, OX_PANEL_ROWS);
-  float *sums = scratch + k * OX_PANEL_ROWS;
-  for (int64_t i = 0; i < OX_PANEL_ROWS; i++)
-    for (int64_t e = 0; e < k; e++)
-      scratch[e * OX_PANEL_ROWS + i] =
-          i >= n ? 0 : weight(c, a->transB ? (first + i) * a->K + e : e * a->K + first + i);
+  float *sums = scratch + 2 * k * OX_PANEL_ROWS;
+  make_panel(c, pair, first, n, scratch, scratch + k * OX_PANEL_ROWS);
   ox_row_panels p = {scratch, n, k};
   ox_row_products_run(&p, c->isa, false, x, rows, sums, OX_PANEL_ROWS);
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t i = 0; i < n; i++) {
-      int64_t to = r * outer(a) + first + i;
-      float v = sums[r * OX_PANEL_ROWS + i];
-      if (y->dtype == OX_F32)
-        ((float *)y->data)[to] = v;
-      else
-        ((uint16_t *)y->data)[to] = y->dtype == OX_F16 ? ox_f16_from_f32(v) : ox_bf16_from_f32(v);
-    }
+  for (int64_t r = 0; r < rows; r++) {
+    const float *from = sums + r * OX_PANEL_ROWS;
+    int64_t to = r * outer(a) + first;
+    if (y->dtype == OX_F32) memcpy((float *)y->data + to, from, (size_t)n * sizeof *from);
+    for (int64_t i = 0; y->dtype != OX_F32 && i < n; i++)
+      ((uint16_t *)y->data)[to + i] = y->dtype == OX_F16 ? ox_f16_from_f32(from[i]) : ox_bf16_from_f32(from[i]);
+  }
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const bnb4_attrs *a = c->attrs;
   int64_t k = inner(a), rows = ox_shape_span(&c->in[A]->shape, 0, c->in[A]->shape.rank - 1);
   bool wide = c->in[A]->dtype != OX_F32;
+  float pair[256][2];
+  pairs_of(a, pair);
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     if (stage == 0)
       for (int64_t i = t * k; i < (t + 1) * k; i++) ((float *)c->shared)[i] = at(c->in[A], i);
     else
-      run_panel(c, t * OX_PANEL_ROWS, wide ? c->shared : c->in[A]->data, rows, scratch);
+      run_panel(c, (const float(*)[2])pair, t * OX_PANEL_ROWS, wide ? c->shared : c->in[A]->data, rows, scratch);
   }
   return NULL;
 }
