@@ -2,6 +2,7 @@
  * plugins/device/binding_test.c - inputs and outputs of runs on the devices of the providers themselves: OpenCL, and
  * CUDA on the stand-in for a GPU. What is copied and allocated is counted below the provider, in the API. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -376,6 +377,75 @@ static void test_sessions_share_an_arena(void **state) {
   }
 }
 
+/* ---- many threads ---- */
+
+enum { CLIENTS = 4, TURNS = 6 };
+
+typedef struct {
+  opened *o; /* a session and a memory that all share */
+  const ep_inputs *in;
+  const ox_value *want;
+  const char *failed; /* where */
+} client;
+
+static bool same_bits(const ox_value *there, const ox_value *want) {
+  const ox_tensor *t = ox_value_get(want);
+  ox_value *back = copy_of(NULL, there);
+  bool same = ox_value_get(back)->bytes == t->bytes && memcmp(ox_value_data(back), t->data, t->bytes) == 0;
+  ox_value_release(back);
+  return same;
+}
+
+/* Runs the session that all share and one of its own, from and to the memory that all share. */
+static void *client_main(void *arg) {
+  client *c = arg;
+  opened own = *c->o;
+  const ox_run_opts ro = {.struct_size = sizeof ro, .output_memories = &c->o->memory};
+  for (int turn = 0; turn < TURNS && !c->failed; turn++) {
+    ox_value *x = copy_of(c->o->memory, c->in->value[0]), *y[2] = {NULL};
+    ox_status *st = open_with(&own, wide, NULL, c->o->memory);
+    for (int i = 0; i < 2 && !st; i++) {
+      const ox_value *values[] = {x, c->in->value[1]};
+      st = ox_session_run(i ? own.s : c->o->s, &ro, c->in->name, values, 2, NULL, &y[i], 1);
+      if (!st && !same_bits(y[i], c->want)) c->failed = "other bits";
+      if (turn % 2) ox_session_shrink(i ? own.s : c->o->s);
+    }
+    if (st) c->failed = "an error";
+    ox_status_free(st);
+    ox_memory_shrink(c->o->memory);
+    if (own.s != c->o->s) ox_session_release(own.s);
+    own.s = c->o->s;
+    ox_value_release(x), ox_value_release(y[0]), ox_value_release(y[1]);
+  }
+  return NULL;
+}
+
+static void test_many_threads_share_memory_and_session(void **state) {
+  (void)state;
+  for (size_t d = 0; d < OX_COUNT(devices); d++) {
+    opened o;
+    pthread_t threads[CLIENTS];
+    client clients[CLIENTS];
+    ep_inputs in;
+    ep_outputs want;
+    open_env(&o, &devices[d]);
+    CHECK_OK(open_with(&o, wide, NULL, o.memory));
+    ep_inputs_make(o.env, o.s, 5, &in);
+    assert_string_equal(in.name[0], "x");
+    CHECK_OK(ep_run(o.s, &in, &want));
+    for (int i = 0; i < CLIENTS; i++) {
+      clients[i] = (client){&o, &in, want.value[0], NULL};
+      assert_int_equal(pthread_create(&threads[i], NULL, client_main, &clients[i]), 0);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+      pthread_join(threads[i], NULL);
+      if (clients[i].failed) fail_msg("%s: %s", devices[d].name, clients[i].failed);
+    }
+    ep_outputs_free(&want), ep_inputs_free(&in);
+    close_all(&o);
+  }
+}
+
 static void *symbol(void *library, const char *prefix, const char *rest) {
   char name[64];
   snprintf(name, sizeof name, "%s_%s", prefix, rest);
@@ -401,10 +471,13 @@ static int find_devices(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_only_what_differs_is_copied),  cmocka_unit_test(test_results_are_fed_back),
-      cmocka_unit_test(test_branches_of_two_shapes),       cmocka_unit_test(test_sessions_pass_values_on),
-      cmocka_unit_test(test_limits_name_what_did_not_fit), cmocka_unit_test(test_what_is_kept_makes_way),
-      cmocka_unit_test(test_sessions_share_an_arena)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_only_what_differs_is_copied),
+                                     cmocka_unit_test(test_results_are_fed_back),
+                                     cmocka_unit_test(test_branches_of_two_shapes),
+                                     cmocka_unit_test(test_sessions_pass_values_on),
+                                     cmocka_unit_test(test_limits_name_what_did_not_fit),
+                                     cmocka_unit_test(test_what_is_kept_makes_way),
+                                     cmocka_unit_test(test_sessions_share_an_arena),
+                                     cmocka_unit_test(test_many_threads_share_memory_and_session)};
   return cmocka_run_group_tests(tests, find_devices, NULL);
 }
