@@ -258,6 +258,10 @@ typedef struct ox_session_opts {
    * it (ox_ep_api.memory_space): so sessions have one arena. Retained. */
   ox_memory *const *memories;
   size_t n_memories;
+  /* When a provider fails (a device that is lost, has no memory left, does not take a program), loading and runs are
+   * made again by the CPU provider alone, with a warning in the log: for that the model is loaded a second time, so its
+   * files or bytes are to stay. One that lacked memory is asked again in the next run, another is not. */
+  int fall_back;
 } ox_session_opts;
 
 OX_API void ox_session_opts_init(ox_session_opts *opts); /* the defaults: OX_OPTIMIZE_ALL */

@@ -159,6 +159,19 @@ def test_statistics_limits_and_shrinking(counts):
         onyx.memory_stats("npu")
 
 
+def test_the_cpu_steps_in(counts):
+    options = onyx.SessionOptions()
+    options.add_session_config_entry("onyx.fall_back", "1")
+    kind = ob.tensor_type(ob.FLOAT, ["N", 2])
+    model = ob.model([ob.node("Relu", ["x"], ["a"]), ob.node("Neg", ["a"], ["y"])], {"x": kind}, {"y": kind})
+    session = onyx.InferenceSession(model, options, providers=[(DEVICE, {"gpu_mem_limit": "4096"}), "cpu"])
+    large = np.arange(4096, dtype=np.float32).reshape(2048, 2)
+    np.testing.assert_array_equal(session.run(None, {"x": large})[0], -large)
+    counts()
+    np.testing.assert_array_equal(session.run(None, {"x": X})[0], -np.maximum(X, 0))
+    assert counts()[:2] == [1, 1]  # the device again
+
+
 def test_an_arena_for_all_sessions(counts):
     name = onyx.get_available_providers()[0]
     there(X)

@@ -84,7 +84,7 @@ static ox_status *copy_opts(ox_arena *a, ox_session_opts *o) {
 }
 
 ox_status *ox_session_keep_source(ox_session *s, const ox_model_source *from, const ox_session_opts *o) {
-  if (!s->n_defaults || s->origin) return NULL;
+  if ((!s->n_defaults && !o->fall_back) || s->origin) return NULL;
   s->source = OX_ARENA_NEW(&s->arena, struct ox_session_source);
   if (!s->source) return ox_oom();
   s->source->from = *from, s->source->opts = *o;
@@ -153,6 +153,15 @@ static ox_status *make(ox_session *s, ox_session **out) {
   ox_status *st = check_files((*out)->model, s->model);
   if (!st) return NULL;
   ox_session_release(*out);
+  return st;
+}
+
+ox_status *ox_session_load_on_cpu(ox_session *s, ox_session **out_session) {
+  ox_session_opts o = s->source->opts;
+  o.providers = NULL, o.n_providers = 0, o.n_require = 0, o.n_memories = 0, o.fall_back = 0;
+  OX_TRY(ox_session_create_from(s->env, &s->source->from, &o, NULL, out_session));
+  ox_status *st = check_files((*out_session)->model, s->model);
+  if (st) ox_session_release(*out_session);
   return st;
 }
 

@@ -20,13 +20,16 @@ OX_NODISCARD ox_status *ox_session_create_from(ox_env *env, const ox_model_sourc
 
 /* Writes the inputs with a default down. In a session that is no sibling they become constants. */
 OX_NODISCARD ox_status *ox_session_settle_defaults(ox_session *s);
-/* Keeps what it takes to load |s| again, if it has inputs with a default. */
+/* Keeps what it takes to load |s| again, if it has inputs with a default, or may fall back. */
 OX_NODISCARD ox_status *ox_session_keep_source(ox_session *s, const ox_model_source *from, const ox_session_opts *o);
 /* Whether a run with these inputs is for the sibling. */
 bool ox_session_overrides(const ox_session *s, const char *const *names, const ox_value *const *values, size_t n);
 /* The sibling, made by the first call. Any thread; those that want none do not wait. Errors: those of creating it; FAIL
  * if the model's files are not those that |s| was made of. */
 OX_NODISCARD ox_status *ox_session_sibling(ox_session *s, ox_session **out_session);
+
+/* |s| once more, without its providers and what was required of them. Errors as above. */
+OX_NODISCARD ox_status *ox_session_load_on_cpu(ox_session *s, ox_session **out_session);
 
 /* The default called |name|, or n_defaults. */
 uint32_t ox_session_find_default(const ox_session *s, const char *name);

@@ -69,8 +69,11 @@ struct ox_session {
   uint32_t n_defaults;
   ox_session *origin; /* of a sibling; else NULL */
   struct ox_session_source *source; /* to load it again; NULL: nobody will */
-  pthread_mutex_t making; /* the sibling */
+  pthread_mutex_t making;           /* the sibling, the backup */
   _Atomic(ox_session *) sibling;
+  bool fall_back; /* to the session below, of the same model for the CPU alone (fall_back.h) */
+  _Atomic(ox_session *) backup;
+  atomic_bool gave_up;    /* its providers: all runs go there */
   size_t n_env_rule_sets; /* those that the env had */
   pthread_mutex_t lock; /* guards the lists below */
   ox_context *idle[OX_IDLE_CONTEXTS]; /* the latest used last */

@@ -134,6 +134,12 @@ static ox_status *name_model(ox_status *st, const char *path) {
   return ox_status_note(st, "%s", path ? path : "model in memory");
 }
 
+/* What the model or the caller is wrong about is so on the CPU, too. */
+static bool may_be_the_providers(const ox_status *st) {
+  ox_code code = ox_status_code(st);
+  return code == OX_FAIL || code == OX_LIMIT || code == OX_OUT_OF_MEMORY || code == OX_NOT_IMPLEMENTED;
+}
+
 ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, const ox_session_opts *opts,
                                   ox_session *origin, ox_session **out_session) {
   ox_session_opts o;
@@ -141,7 +147,7 @@ ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, cons
   OX_TRY(read_opts(opts, &o));
   ox_session *s = ox_new_zeroed(env->alloc, sizeof *s);
   if (!s) return ox_oom();
-  s->env = ox_env_retain(env), s->origin = origin;
+  s->env = ox_env_retain(env), s->origin = origin, s->fall_back = o.fall_back != 0 && !origin;
   pthread_mutex_init(&s->lock, NULL);
   pthread_mutex_init(&s->making, NULL);
   size_t refusals = origin ? ox_quota_refusals(origin->quota) : 0;
@@ -151,8 +157,13 @@ ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, cons
     return NULL;
   }
   if (s->quota) st = ox_session_explain(s, refusals, st);
+  bool again = o.fall_back && o.n_providers && may_be_the_providers(st);
+  if (again) ox_log_write(&s->log, OX_LOG_WARNING, "the model is loaded for the CPU: %s", ox_status_message(st));
   ox_session_release(s);
-  return name_model(st, from->path);
+  if (!again) return name_model(st, from->path);
+  ox_status_free(st);
+  o.providers = NULL, o.n_providers = 0, o.n_require = 0, o.n_memories = 0, o.fall_back = 0;
+  return ox_session_create_from(env, from, &o, origin, out_session);
 }
 
 ox_status *ox_session_create_file(ox_env *env, const char *path, const ox_session_opts *opts,
@@ -168,6 +179,7 @@ ox_status *ox_session_create(ox_env *env, const void *bytes, size_t n, const ox_
 void ox_session_release(ox_session *s) {
   if (!s) return;
   ox_session_release(atomic_exchange_explicit(&s->sibling, NULL, memory_order_relaxed)); /* it uses what is ours */
+  ox_session_release(atomic_exchange_explicit(&s->backup, NULL, memory_order_relaxed));
   ox_session_trim(s);
   ox_plan_destroy(s->plan);
   for (size_t i = 0; i < s->n_providers; i++) {

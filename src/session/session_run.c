@@ -4,6 +4,7 @@
 
 #include "base/macros.h"
 #include "plan/constants.h"
+#include "session/fall_back.h"
 #include "session/memory_limit.h"
 #include "session/overriding.h"
 #include "session/session_devices.h"
@@ -342,6 +343,8 @@ ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *co
   if (opts) memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
   const run_values v = {input_names, inputs,  n_inputs,  output_names,
                         outputs,     n_outputs, ox_run_has_devices(&o, inputs, n_inputs, outputs, n_outputs)};
+  ox_session *whole = s;
+  if (OX_UNLIKELY(s->fall_back) && ox_session_fallen(s)) whole = s = ox_session_fallen(s);
   if (OX_UNLIKELY(n_inputs > s->n_inputs && ox_session_overrides(s, input_names, inputs, n_inputs)))
     OX_TRY(ox_session_sibling(s, &s));
   ox_status *st = run_once(s, opts ? &o : NULL, &v, &others);
@@ -349,6 +352,12 @@ ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *co
     ox_status_free(st);
     ox_session_trim(s);
     st = run_once(s, opts ? &o : NULL, &v, &others);
+  }
+  if (OX_UNLIKELY(st != NULL) && ox_session_may_fall_back(whole, st)) {
+    ox_session *backup;
+    ox_status *second = ox_session_backup(whole, &backup);
+    if (!second) second = ox_session_run(backup, opts, input_names, inputs, n_inputs, output_names, outputs, n_outputs);
+    return ox_session_fell_back(whole, st, second);
   }
   if (st && opts && opts->tag) st = ox_status_note(st, "run '%s'", opts->tag);
   return st;

@@ -22,6 +22,7 @@ static const char *const keys[] = {
     "mlas.enable_gemm_fastmath_arm64_bfloat16",
     "mlas.kleidiai.conv_igemm_max_work",
     "mlas.use_lut_gemm",
+    "onyx.fall_back",
     "onyx.tune",
     "onyx.tune_cache",
     "optimization.constant_folding_max_output_size_in_bytes",

@@ -159,6 +159,7 @@ OrtStatus *ort_session_opts_fill(OrtSession *s, ox_session_opts *out, void **out
   out->external_dir = ort_pairs_get(&o->config, "session.model_external_initializers_file_folder_path");
   out->copy_bytes = 1;
   out->tune_cache = ort_pairs_get(&o->config, "onyx.tune_cache"), out->tune = config_int(o, "onyx.tune", 0) == 1;
+  out->fall_back = config_int(o, "onyx.fall_back", 0) == 1;
   if (config_int(o, "session.disable_cpu_ep_fallback", 0) == 1) out->require = no_fallback, out->n_require = 1;
   out->log = ort_log_engine, out->log_ctx = &s->logger, out->log_level = ort_log_level(s->logger.least);
   out->ops = ort_custom_ops_rows(s->custom_ops, &out->n_ops);

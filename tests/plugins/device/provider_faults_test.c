@@ -3,6 +3,7 @@
  * calls of the API, the device itself. It ends in a status, nothing is left, and what fails in a run only fails that
  * run. On the stand-in for a GPU: GPU_PLUGIN is the provider, CUDA_STANDIN the library in the place of NVIDIA's. */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -238,6 +239,79 @@ static void test_the_device_is_lost(void **state) {
   finish(&o);
 }
 
+/* ---- falling back ---- */
+
+static char last_warning[1024];
+
+static void keep_warning(void *ctx, int level, const char *line) {
+  (void)ctx;
+  if (level == OX_LOG_LEVEL_WARNING) snprintf(last_warning, sizeof last_warning, "%s", line);
+}
+
+static void start_with_cpu(opened *o, const char *model) {
+  const ox_provider_spec spec = {"cuda", {0}};
+  ox_session_opts so;
+  *o = (opened){.count.fail_at = -1};
+  const ox_env_opts eo = {.struct_size = sizeof eo,
+                          .alloc = counting_alloc_of(&o->count),
+                          .log = keep_warning,
+                          .log_level = OX_LOG_LEVEL_WARNING};
+  ox_session_opts_init(&so);
+  so.n_threads = 1, so.providers = &spec, so.n_providers = 1, so.fall_back = 1, so.copy_bytes = 1;
+  CHECK_OK(ox_env_create(&eo, &o->env));
+  CHECK_OK(ox_env_load_plugin(o->env, GPU_PLUGIN));
+  CHECK_OK(text_session(o->env, model, &so, &o->s));
+}
+
+/* Each call fails, from creating the session on, and all runs come to their end all the same. */
+static void test_the_cpu_steps_in(void **state) {
+  (void)state;
+  for (size_t c = 0; c < OX_COUNT(codes); c++)
+    for (long n = 0, step = 1; n < 3000; n += step) {
+      opened o;
+      bool right;
+      standin.fail_at(n, codes[c]);
+      *last_warning = 0;
+      start_with_cpu(&o, text);
+      CHECK_OK(run_some(&o, &right));
+      assert_true(right);
+      bool done = standin.calls() <= n;
+      standin.fail_at(-1, 0);
+      if (!done && !strstr(last_warning, "CPU: ")) fail_msg("call %ld: no warning", n);
+      CHECK_OK(run_some(&o, &right));
+      assert_true(right);
+      finish(&o);
+      if (done) break;
+      step = n < 40 ? 1 : 7;
+    }
+}
+
+/* A device without memory for one run is asked again, a lost one is not. */
+static void test_which_runs_fall_back(void **state) {
+  opened o;
+  bool right;
+  (void)state;
+  start_with_cpu(&o, text);
+  CHECK_OK(run_some(&o, &right));
+  standin.lose(LOST);
+  CHECK_OK(run_some(&o, &right));
+  assert_true(right && strstr(last_warning, "this and later runs are on the CPU"));
+  standin.lose(0);
+  standin.fail_at(-1, 0);
+  CHECK_OK(run_some(&o, &right));
+  assert_int_equal(standin.calls(), 0); /* it is not asked any more */
+  finish(&o);
+  start_with_cpu(&o, text);
+  standin.limit(1);
+  CHECK_OK(run_some(&o, &right));
+  assert_true(right && strstr(last_warning, "a run was made on the CPU"));
+  standin.limit((size_t)4 << 30);
+  standin.fail_at(-1, 0);
+  CHECK_OK(run_some(&o, &right));
+  assert_true(right && standin.calls() > 0);
+  finish(&o);
+}
+
 static void test_limits_name_what_did_not_fit(void **state) {
   static const struct {
     const char *key, *value, *part; /* of the text */
@@ -285,6 +359,8 @@ int main(void) {
                                      cmocka_unit_test(test_memory_of_the_host_fails),
                                      cmocka_unit_test(test_memory_of_the_host_fails_in_a_run),
                                      cmocka_unit_test(test_the_device_is_lost),
+                                     cmocka_unit_test(test_the_cpu_steps_in),
+                                     cmocka_unit_test(test_which_runs_fall_back),
                                      cmocka_unit_test(test_limits_name_what_did_not_fit)};
   return cmocka_run_group_tests(tests, find_standin, NULL);
 }
