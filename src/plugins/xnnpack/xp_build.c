@@ -23,7 +23,8 @@ static ox_status *add_tensor(xp_build *b, const xp_tensor *t, uint32_t *out) {
   void *array = b->p->tensors;
   if (!make_room(b, &array, b->p->n_tensors, &b->tensor_room, sizeof *t)) return xp_oom(b->ep);
   b->p->tensors = array;
-  b->p->tensors[ *out = b->p->n_tensors++] = *t;
+  *out = b->p->n_tensors++;
+  b->p->tensors[*out] = *t;
   return NULL;
 }
 
@@ -76,61 +77,81 @@ bool xp_is_possible(const xp_step *s, uint32_t type) {
 
 /* ---- constants ---- */
 
-ox_status *xp_floats(xp_build *b, uint32_t value, xp_arena *a, const float **out, xp_dims *out_dims) {
+/* A constant, or the integers, scales and zero points (NULL: 0) that it is dequantized from. */
+typedef struct origin {
+  const ox_tensor *t, *scale, *zero; /* |scale| NULL: floats */
+  size_t node;                       /* the DequantizeLinear */
+} origin;
+
+static ox_status *find_origin(const xp_build *b, uint32_t value, origin *out) {
   const ox_ep_host *h = b->g.h;
-  const ox_tensor *t = h->value_const(b->g.g, value), *scale = NULL, *zero = NULL;
-  size_t node = SIZE_MAX;
-  if (!t) {
-    node = xp_dequantizer(&b->g, value);
-    t = node == SIZE_MAX ? NULL : h->value_const(b->g.g, xp_in(&b->g, node, 0));
-    scale = t ? h->value_const(b->g.g, xp_in(&b->g, node, 1)) : NULL;
-    if (!scale) return xp_fail(b->ep, OX_FAIL, "xnnpack: '%s' is not constant", h->value_name(b->g.g, value));
-    if (xp_in(&b->g, node, 2) != UINT32_MAX) zero = h->value_const(b->g.g, xp_in(&b->g, node, 2));
+  *out = (origin){.t = h->value_const(b->g.g, value), .node = SIZE_MAX};
+  if (out->t) return NULL;
+  out->node = xp_dequantizer(&b->g, value);
+  out->t = out->node == SIZE_MAX ? NULL : h->value_const(b->g.g, xp_in(&b->g, out->node, 0));
+  out->scale = out->t ? h->value_const(b->g.g, xp_in(&b->g, out->node, 1)) : NULL;
+  if (!out->scale) return xp_fail(b->ep, OX_FAIL, "xnnpack: '%s' is not constant", h->value_name(b->g.g, value));
+  if (xp_in(&b->g, out->node, 2) != UINT32_MAX) out->zero = h->value_const(b->g.g, xp_in(&b->g, out->node, 2));
+  return NULL;
+}
+
+static int32_t integer_at(const ox_tensor *t, size_t i) {
+  int32_t q;
+  if (t->dtype == OX_U8) return ((const uint8_t *)t->data)[i];
+  if (t->dtype == OX_I8) return ((const int8_t *)t->data)[i];
+  memcpy(&q, (const char *)t->data + i * sizeof q, sizeof q);
+  return q;
+}
+
+static ox_status *dequantize(const xp_build *b, uint32_t value, const origin *o, const xp_dims *dims, float *y) {
+  size_t n = xp_elements(dims), n_scales = o->scale->bytes / sizeof(float), inner = 1;
+  int axis = (int)xp_attr_int(&b->g, o->node, "axis", 1);
+  if (axis < 0) axis += dims->rank;
+  bool fits = n_scales == 1 || (axis >= 0 && axis < dims->rank && (size_t)dims->d[axis] == n_scales &&
+                                (!o->zero || o->zero->bytes == n_scales * xp_type_bytes(o->t->dtype)));
+  for (int d = axis + 1; fits && n_scales > 1 && d < dims->rank; d++) inner *= (size_t)dims->d[d];
+  if (!fits)
+    return xp_fail(b->ep, OX_INVALID_MODEL, "xnnpack: '%s': scales of another size", b->g.h->value_name(b->g.g, value));
+  for (size_t i = 0; i < n; i++) {
+    size_t k = n_scales > 1 ? i / inner % n_scales : 0;
+    int64_t zero = o->zero ? integer_at(o->zero, k) : 0;
+    float by;
+    memcpy(&by, (const char *)o->scale->data + k * sizeof by, sizeof by);
+    y[i] = (float)(integer_at(o->t, i) - zero) * by;
   }
+  return NULL;
+}
+
+static void widen(const ox_tensor *t, float *y, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint16_t half;
+    memcpy(&half, (const char *)t->data + i * sizeof half, sizeof half);
+    y[i] = xp_from_half(half);
+  }
+}
+
+ox_status *xp_floats(xp_build *b, uint32_t value, xp_arena *a, const float **out, xp_dims *out_dims) {
+  origin o;
+  XP_TRY(find_origin(b, value, &o));
+  const ox_tensor *t = o.t;
   *out_dims = (xp_dims){.rank = t->shape.rank};
   if (t->shape.rank > XP_MOST_RANK)
     return xp_fail(b->ep, OX_NOT_IMPLEMENTED, "xnnpack: a constant of rank %d", t->shape.rank);
   for (int d = 0; d < t->shape.rank; d++) out_dims->d[d] = t->shape.dim[d];
-  size_t n = xp_elements(out_dims), size = xp_type_bytes(t->dtype);
-  if (!scale && t->dtype == OX_F32 && a == &b->scratch &&
-      (uintptr_t)t->data % sizeof(float) == 0) { /* nothing to keep */
+  bool aligned = (uintptr_t)t->data % sizeof(float) == 0;
+  if (!o.scale && t->dtype == OX_F32 && a == &b->scratch && aligned) { /* nothing to keep */
     *out = t->data;
     return NULL;
   }
+  size_t n = xp_elements(out_dims);
   float *y = xp_arena_get(a, n + XNN_EXTRA_BYTES, sizeof *y);
   if (!y) return xp_oom(b->ep);
   *out = y;
-  if (!scale && t->dtype == OX_F16) {
-    for (size_t i = 0; i < n; i++) {
-      uint16_t half;
-      memcpy(&half, (const char *)t->data + 2 * i, sizeof half);
-      y[i] = xp_from_half(half);
-    }
-    return NULL;
-  }
-  if (!scale) {
-    if (n) memcpy(y, t->data, n * sizeof *y);
-    return NULL;
-  }
-  int axis = (int)xp_attr_int(&b->g, node, "axis", 1);
-  if (axis < 0) axis += out_dims->rank;
-  size_t n_scales = scale->bytes / sizeof(float), inner = 1;
-  for (int d = axis + 1; d < out_dims->rank; d++) inner *= (size_t)out_dims->d[d];
-  if (n_scales > 1 &&
-      (axis >= out_dims->rank || (size_t)out_dims->d[axis] != n_scales || (zero && zero->bytes != n_scales * size)))
-    return xp_fail(b->ep, OX_INVALID_MODEL, "xnnpack: '%s': scales of another size", h->value_name(b->g.g, value));
-  for (size_t i = 0; i < n; i++) {
-    size_t k = n_scales > 1 ? i / inner % n_scales : 0;
-    const char *at = (const char *)t->data + i * size, *z = zero ? (const char *)zero->data + k * size : NULL;
-    int32_t q = 0, q0 = 0;
-    float by;
-    memcpy(&by, (const char *)scale->data + k * sizeof by, sizeof by);
-    if (size == 4) memcpy(&q, at, 4);
-    if (size == 4 && z) memcpy(&q0, z, 4);
-    if (size == 1) q = t->dtype == OX_U8 ? *(const uint8_t *)at : *(const int8_t *)at;
-    if (size == 1 && z) q0 = t->dtype == OX_U8 ? *(const uint8_t *)z : *(const int8_t *)z;
-    y[i] = (float)((int64_t)q - q0) * by;
-  }
+  if (o.scale) return dequantize(b, value, &o, out_dims, y);
+  if (t->dtype == OX_F16)
+    widen(t, y, n);
+  else if (n)
+    memcpy(y, t->data, n * sizeof *y);
   return NULL;
 }
 
