@@ -110,7 +110,9 @@ static bool input_limits(const ox_graph *g, const ox_node *n, ox_activation *a) 
     const ox_tensor *t = ox_graph_const(g, n->in[i]);
     if (n->in[i] == OX_NONE) continue;
     if (!t || t->kind != OX_TENSOR || !t->data || ox_shape_count(&t->shape) != 1) return false;
-    a->params[i - 1] = (float)ox_tensor_element(t, 0);
+    double limit = ox_tensor_element(t, 0);
+    a->params[i - 1] = (float)limit;
+    if ((double)a->params[i - 1] != limit) return false; /* of a double, or a large integer */
   }
   return limits(g, n, a);
 }

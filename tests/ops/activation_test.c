@@ -44,6 +44,8 @@ static const struct {
     {11, "Clip(x, six, zero)", NULL},
     {11, "Clip(x, s)", NULL}, /* not constant */
     {11, "Clip(x, odd)", NULL},
+    {11, "Clip(x, fourth)", "Clip 0.25 inf"},
+    {11, "Clip(x, tenth)", NULL}, /* no float */
     {17, "Abs(x)", NULL},
     {17, "Selu(x)", NULL},
     {17, "nobody.Relu(x)", NULL},
@@ -53,7 +55,8 @@ static ox_model *model_of(size_t i) {
   char text[512];
   snprintf(text, sizeof text,
            "<ir_version: 8, opset_import: [\"\" : %d, \"com.microsoft\" : 1, \"nobody\" : 1]>"
-           "g (float[2] x, float s) => (y) <float zero = {0}, float six = {6}, float odd = {nan}> { y = %s }",
+           "g (float[2] x, float s) => (y) <float zero = {0}, float six = {6}, float odd = {nan}, double fourth = "
+           "{0.25}, double tenth = {0.1}> { y = %s }",
            cases[i].opset, cases[i].node);
   return rg_read(text);
 }
