@@ -109,7 +109,7 @@ endif()
 add_library(test_device_core STATIC ${device_core} ${device_texts} tests/plugins/device/core/fake_driver.c)
 target_include_directories(test_device_core PUBLIC tests ${CMAKE_BINARY_DIR}/generated)
 target_link_libraries(test_device_core PUBLIC test_support)
-foreach(name lifetimes tail)
+foreach(name lifetimes share tail)
   target_link_libraries(test.plugins.device.core.${name} PRIVATE test_device_core)
 endforeach()
 

@@ -11,7 +11,10 @@ static ox_status *run_now(dev_plan *p, const dev_call *c, dev_launch *launch) {
   dev_queue *q;
   for (uint32_t i = 0; i < c->n_buffers; i++) {
     dev_ref r = c->buffers[i];
-    if (r.kind == DEV_REF_VALUE) DEV_TRY(dev_part_constant(p->part, r.id, &launch->buffers[i]));
+    if (r.kind == DEV_REF_VALUE) {
+      DEV_TRY(dev_part_constant(p->part, r.id, &launch->buffers[i]));
+      launch->buffers[i] = (char *)launch->buffers[i] + r.offset;
+    }
     if (r.kind == DEV_REF_MADE) launch->buffers[i] = p->part->made[r.id].address;
   }
   DEV_TRY(dev_kernel_find(&p->part->ep->modules, c->source, c->kernel, c->dtype == OX_F16, &launch->kernel));

@@ -102,6 +102,7 @@ ox_status *dev_emit_move(dev_plan *p, const dev_move *given, uint32_t dtype, dev
   if (join_axes(given, &m)) return dev_refuse(p, "elements move along more than 8 axes");
   if (m.rank == 0 || (m.rank == 1 && m.from_stride[0] == 1 && m.to_stride[0] == 1)) {
     from.offset += (size_t)(m.from * bytes), to.offset += (size_t)(m.to * bytes);
+    if (dev_share(p, to, from, (size_t)(n * bytes))) return NULL;
     return dev_emit_copy(p, to, from, (size_t)(n * bytes));
   }
   for (; bytes < 8 && halve(&m); bytes *= 2) n /= 2;

@@ -31,14 +31,15 @@ uint32_t dev_dtype(const dev_plan *p, uint32_t value) {
 
 const dev_info *dev_plan_device(const dev_plan *p) { return dev_the_driver.info(p->part->ep->device); }
 
-/* The value that holds the bytes of |value|. */
-static uint32_t root_of(const dev_plan *p, uint32_t value) {
-  while (p->values[value].same != value) value = p->values[value].same;
-  return value;
+/* The value that holds the bytes of |r|, and where. */
+static dev_ref root_of(const dev_plan *p, dev_ref r) {
+  while (p->values[r.id].same != r.id) r.offset += p->values[r.id].same_at, r.id = p->values[r.id].same;
+  return r;
 }
 
 dev_ref dev_value(dev_plan *p, uint32_t value) {
-  return value == UINT32_MAX ? (dev_ref){DEV_REF_NONE, 0, 0} : (dev_ref){DEV_REF_VALUE, root_of(p, value), 0};
+  if (value == UINT32_MAX) return (dev_ref){DEV_REF_NONE, 0, 0};
+  return root_of(p, (dev_ref){DEV_REF_VALUE, value, 0});
 }
 
 /* ---- temporaries ---- */
@@ -75,7 +76,7 @@ static ox_status *touch(dev_plan *p, dev_ref *r) {
   void *address;
   if (r->kind == DEV_REF_NONE || r->kind == DEV_REF_MADE) return NULL;
   if (r->kind == DEV_REF_TEMP && r->id >= p->n_temps) return dev_no_memory(host_of(p));
-  if (r->kind == DEV_REF_VALUE) r->id = root_of(p, r->id);
+  if (r->kind == DEV_REF_VALUE) *r = root_of(p, *r);
   dev_place *at = r->kind == DEV_REF_TEMP ? &p->temps[r->id] : &p->values[r->id];
   if (at->kind == DEV_PLACE_CONSTANT) DEV_TRY(dev_part_constant(p->part, r->id, &address));
   if (at->kind == DEV_PLACE_HOST) DEV_TRY(copy_content(p, r->id));
@@ -124,10 +125,20 @@ ox_status *dev_emit_copy(dev_plan *p, dev_ref to, dev_ref from, size_t bytes) {
 
 ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in) {
   dev_place *to = &p->values[out];
-  if (to->kind == DEV_PLACE_OUTPUT)
-    return dev_emit_copy(p, dev_value(p, out), dev_value(p, in), p->values[root_of(p, in)].bytes);
-  to->same = root_of(p, in);
+  if (to->kind == DEV_PLACE_OUTPUT) return dev_emit_copy(p, dev_value(p, out), dev_value(p, in), p->values[out].bytes);
+  dev_ref root = dev_value(p, in);
+  to->same = root.id, to->same_at = root.offset;
   return NULL;
+}
+
+bool dev_share(dev_plan *p, dev_ref to, dev_ref from, size_t bytes) {
+  enum { ALIGN = 256 }; /* as of all values, which libraries count on */
+  if (to.kind != DEV_REF_VALUE || from.kind != DEV_REF_VALUE || to.offset || from.offset % ALIGN) return false;
+  dev_place *at = &p->values[to.id];
+  bool fresh = at->kind == DEV_PLACE_WORK && at->same == to.id && at->first == UINT32_MAX;
+  if (!fresh || at->bytes != bytes || from.id == to.id) return false;
+  at->same = from.id, at->same_at = from.offset;
+  return true;
 }
 
 ox_status *dev_emit_gemm(dev_plan *p, const dev_gemm *g, const dev_ref buffers[DEV_CALL_BUFFERS], bool *out_taken) {

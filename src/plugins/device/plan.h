@@ -33,7 +33,8 @@ typedef enum dev_place_kind {
 typedef struct dev_place {
   dev_place_kind kind;
   uint32_t index;       /* of the input or output */
-  uint32_t same;        /* a value whose bytes these are; its own id: none */
+  uint32_t same;        /* a value that has these bytes; its own id: none */
+  size_t same_at;       /* where in it they begin */
   size_t bytes, offset; /* WORK: in the stream's memory */
   void *copy;           /* HOST: the plan's own; NULL: no step reads it */
   uint32_t first, last; /* steps that touch it; first > last: none */

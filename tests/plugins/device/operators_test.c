@@ -128,6 +128,20 @@ static const beside_row rows[] = {
        "(v, v) c = Einsum <equation = \"ij,k->ijk\"> (v, u) d = Einsum <equation = \"bhkd->dbkh\"> (k) o = ReduceSum "
        "<keepdims = 1> (q) "
        "l = Squeeze (o) z = Reshape (l, one) e = Einsum <equation = \"hd,x->hxd\"> (v, z) }"},
+    {"Gather of one place", G
+     "(float[3,N,64] x) => (float[N,64] a, float[1,N,64] b, float[3,64] c, float[3,N] d, float[3,N,1] e) <int64 one = "
+     "{1}, int64[1] last = {-1}, int32 zero = {0}> { r = Relu (x) i = Gather (r, one) a = Neg (i) j = Gather (r, last) "
+     "b = Exp (j) c = Gather <axis = 1> (r, zero) d = Gather <axis = 2> (r, one) e = Gather <axis = -1> (r, last) }"},
+    {"moves that move nothing",
+     G "(float[1,192] x, float[N,128] y, float[N,1,3,64] t) => (float[1,64] a, float[1,64] b, float[64] c, "
+       "float[N,3,1,64] d, "
+       "float[1,128] e, float[1,64] f, float[1,64] g) <int64[3] s = {64, 64, 64}, int64[1] zero = {0}, int64[1] one = "
+       "{1}, "
+       "int64[1] two = {2}, int64[1] half = {64}, int64[1] two_halves = {128}, int64[1] shape = {64}> { r = Relu (x) "
+       "p, q, w = Split <axis = 1> (r, s) "
+       "a = Neg (p) b = Mul (q, w) v = Reshape (w, shape) c = Exp (v) u = Abs (t) i = Transpose <perm = [0,2,1,3]> (u) "
+       "d = Neg (i) n = Neg (y) e = Slice (n, one, two, zero) m = Slice (n, one, two, zero) "
+       "k = Slice (m, half, two_halves, one) f = Exp (k) g = Slice (x, half, two_halves, one) }"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {

@@ -67,6 +67,18 @@ static const char *takes(const dev_node *n) {
   return may_reduce(n) ? NULL : "with a reduction of updates that may all meet";
 }
 
+/* One place of an axis, known before the run: a slice. */
+static ox_status *emit_place(dev_plan *p, const dev_node *n, const gather_params *q, int64_t place) {
+  int64_t rows = q->n / q->inner, at = place < 0 ? place + q->axis : place;
+  at = at < 0 ? 0 : at >= q->axis ? q->axis - 1 : at;
+  const dev_move m = {.rank = 2,
+                      .size = {rows, q->inner},
+                      .from_stride = {(int64_t)q->axis * q->inner, 1},
+                      .to_stride = {q->inner, 1},
+                      .from = at * q->inner};
+  return dev_emit_move(p, &m, dev_dtype(p, dev_out(n, 0)), dev_value(p, dev_in(n, 0)), dev_value(p, dev_out(n, 0)));
+}
+
 /* The index picks along one axis. */
 static ox_status *emit_axis(dev_plan *p, const dev_node *n, dev_call *c) {
   const ox_shape *x = dev_shape(p, dev_in(n, 0));
@@ -77,7 +89,9 @@ static ox_status *emit_axis(dev_plan *p, const dev_node *n, dev_call *c) {
                           .many = (int)dev_count(p, dev_in(n, 1)),
                           .axis = (int)x->dim[axis],
                           .inner = (int)dev_span(x, axis + 1, x->rank)};
+  int64_t place;
   if (params.n && !params.axis) return dev_refuse(p, "an index into nothing");
+  if (params.n && dev_in_ints(n, 1, &place, 1) == 1) return emit_place(p, n, &params, place);
   c->params = &params, c->params_bytes = sizeof params;
   return dev_emit_items(p, c, params.n);
 }
