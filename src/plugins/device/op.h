@@ -89,8 +89,9 @@ OX_NODISCARD ox_status *dev_emit_made(dev_plan *p, const dev_call *c, uint32_t t
 OX_NODISCARD ox_status *dev_emit_copy(dev_plan *p, dev_ref to, dev_ref from, size_t bytes);
 /* Output |out| is the bytes of |in|: nothing runs. */
 OX_NODISCARD ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in);
-/* |to| becomes |bytes| of |from|, if it is a whole value that nothing has written yet; false: they have to be copied.
- */
+/* Instead of a copy of |bytes|: |to| becomes a part of |from|, if it is a whole value that nothing has written yet; or
+ * |from| of |to|, where it is written at once, if it is a whole value that lies in work memory. False: it has to be
+ * copied. */
 bool dev_share(dev_plan *p, dev_ref to, dev_ref from, size_t bytes);
 /* A library's call: A, B, C or X, weights, Y; then what is added (DEV_REF_NONE: nothing is). */
 typedef enum dev_call_buffer { DEV_CALL_BIAS = 3, DEV_CALL_ADD = 4, DEV_CALL_BUFFERS = 5 } dev_call_buffer;

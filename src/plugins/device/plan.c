@@ -125,19 +125,41 @@ ox_status *dev_emit_copy(dev_plan *p, dev_ref to, dev_ref from, size_t bytes) {
 
 ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in) {
   dev_place *to = &p->values[out];
-  if (to->kind == DEV_PLACE_OUTPUT) return dev_emit_copy(p, dev_value(p, out), dev_value(p, in), p->values[out].bytes);
   dev_ref root = dev_value(p, in);
-  to->same = root.id, to->same_at = root.offset;
-  return NULL;
+  if (to->kind != DEV_PLACE_OUTPUT) {
+    to->same = root.id, to->same_at = root.offset;
+    return NULL;
+  }
+  if (dev_share(p, dev_value(p, out), root, to->bytes)) return NULL;
+  return dev_emit_copy(p, dev_value(p, out), root, to->bytes);
+}
+
+/* What has written and read value |part| does so in |of| instead. */
+static void become_part(dev_plan *p, uint32_t part, dev_ref of) {
+  dev_place *from = &p->values[part], *to = &p->values[of.id];
+  for (dev_step *s = p->steps; s && from->first <= from->last; s = s->next)
+    for (uint32_t i = 0; i < s->n_buffers; i++)
+      if (s->buffers[i].kind == DEV_REF_VALUE && s->buffers[i].id == part)
+        s->buffers[i].id = of.id, s->buffers[i].offset += of.offset;
+  to->first = OX_MIN(to->first, from->first), to->last = OX_MAX(to->last, from->last);
+  from->same = of.id, from->same_at = of.offset, from->first = UINT32_MAX, from->last = 0;
 }
 
 bool dev_share(dev_plan *p, dev_ref to, dev_ref from, size_t bytes) {
   enum { ALIGN = 256 }; /* as of all values, which libraries count on */
-  if (to.kind != DEV_REF_VALUE || from.kind != DEV_REF_VALUE || to.offset || from.offset % ALIGN) return false;
-  dev_place *at = &p->values[to.id];
-  bool fresh = at->kind == DEV_PLACE_WORK && at->same == to.id && at->first == UINT32_MAX;
-  if (!fresh || at->bytes != bytes || from.id == to.id) return false;
-  at->same = from.id, at->same_at = from.offset;
+  if (to.kind != DEV_REF_VALUE || from.kind != DEV_REF_VALUE) return false;
+  to = root_of(p, to), from = root_of(p, from);
+  const dev_place *target = &p->values[to.id], *source = &p->values[from.id];
+  if (to.id == from.id) return false;
+  bool fresh = target->kind == DEV_PLACE_WORK && target->first == UINT32_MAX;
+  bool written = source->kind == DEV_PLACE_WORK && source->first <= source->last;
+  bool ours = target->kind == DEV_PLACE_WORK || target->kind == DEV_PLACE_OUTPUT;
+  if (fresh && !to.offset && target->bytes == bytes && from.offset % ALIGN == 0)
+    become_part(p, to.id, from);
+  else if (written && ours && !from.offset && source->bytes == bytes && to.offset % ALIGN == 0)
+    become_part(p, from.id, to);
+  else
+    return false;
   return true;
 }
 

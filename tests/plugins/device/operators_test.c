@@ -142,6 +142,13 @@ static const beside_row rows[] = {
        "a = Neg (p) b = Mul (q, w) v = Reshape (w, shape) c = Exp (v) u = Abs (t) i = Transpose <perm = [0,2,1,3]> (u) "
        "d = Neg (i) n = Neg (y) e = Slice (n, one, two, zero) m = Slice (n, one, two, zero) "
        "k = Slice (m, half, two_halves, one) f = Exp (k) g = Slice (x, half, two_halves, one) }"},
+    {"pieces that are written in place",
+     G "(float[1,64] x, float[1,64] y) => (float[8,64] a, float[64] b, float[1,64] c, float[2,64] d, float[3,64] e) "
+       "<int64[1] "
+       "shape = {64}> { p = Relu (x) q = Neg (y) w = Exp (p) a = Concat <axis = 0> (p, q, x, p, w, y, q, p) b = "
+       "Reshape (w, "
+       "shape) c = Abs (q) d = Concat <axis = 0> (c, c) u = Mul (p, q) v = Concat <axis = 0> (u, w) f = Neg (v) "
+       "e = Concat <axis = 0> (f, u) }"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {

@@ -75,8 +75,51 @@ static void test_places_add_up(void **state) {
   assert_int_equal(dev_value(&p, 4).offset, 1024 + 512);
 }
 
+static const struct {
+  const char *name;
+  dev_place_kind target, source;
+  size_t to_offset, from_offset, bytes;
+  bool joined;
+} pieces[] = {
+    {"a piece", DEV_PLACE_WORK, DEV_PLACE_WORK, 1024, 0, BYTES, true},
+    {"a piece of what the caller gets", DEV_PLACE_OUTPUT, DEV_PLACE_WORK, 256, 0, BYTES, true},
+    {"at another place", DEV_PLACE_WORK, DEV_PLACE_WORK, 128, 0, BYTES, false},
+    {"a part of a value", DEV_PLACE_WORK, DEV_PLACE_WORK, 1024, 256, BYTES, false},
+    {"fewer bytes", DEV_PLACE_WORK, DEV_PLACE_WORK, 1024, 0, BYTES / 2, false},
+    {"what the caller brings", DEV_PLACE_WORK, DEV_PLACE_INPUT, 1024, 0, BYTES, false},
+    {"what the caller gets", DEV_PLACE_WORK, DEV_PLACE_OUTPUT, 1024, 0, BYTES, false},
+    {"a constant", DEV_PLACE_WORK, DEV_PLACE_CONSTANT, 1024, 0, BYTES, false},
+};
+
+/* Value 1, of steps 2 and 3, becomes a part of value 0, which no step has touched: so do its steps. */
+static void test_pieces_are_written_in_place(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(pieces); i++) {
+    dev_place values[N];
+    dev_step reads = {.n_buffers = 2, .buffers = {value(2, 0), value(1, 64)}};
+    dev_step writes = {.next = &reads, .n_buffers = 2, .buffers = {value(3, 0), value(1, 0)}};
+    dev_plan p = {.values = values, .steps = &writes};
+    values_make(values);
+    values[0].kind = pieces[i].target, values[0].first = UINT32_MAX;
+    values[1].kind = pieces[i].source, values[1].first = 2, values[1].last = 3;
+    bool joined = pieces[i].joined;
+    if (dev_share(&p, value(0, pieces[i].to_offset), value(1, pieces[i].from_offset), pieces[i].bytes) != joined)
+      fail_msg("%s: wanted %d", pieces[i].name, joined);
+    assert_int_equal(writes.buffers[1].id, joined ? 0 : 1);
+    assert_int_equal(writes.buffers[1].offset, joined ? pieces[i].to_offset : 0);
+    assert_int_equal(reads.buffers[1].id, joined ? 0 : 1);
+    assert_int_equal(reads.buffers[1].offset, 64 + (joined ? pieces[i].to_offset : 0));
+    assert_int_equal(reads.buffers[0].id, 2);
+    assert_int_equal(values[0].first, joined ? 2 : UINT32_MAX);
+    assert_int_equal(values[0].last, joined ? 3 : 0);
+    assert_int_equal(dev_value(&p, 1).id, joined ? 0 : 1);
+    if (joined) assert_false(values[1].first <= values[1].last);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_which_share), cmocka_unit_test(test_temporaries_do_not),
-                                     cmocka_unit_test(test_places_add_up)};
+                                     cmocka_unit_test(test_places_add_up),
+                                     cmocka_unit_test(test_pieces_are_written_in_place)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
