@@ -149,6 +149,17 @@ static const beside_row rows[] = {
        "Reshape (w, "
        "shape) c = Abs (q) d = Concat <axis = 0> (c, c) u = Mul (p, q) v = Concat <axis = 0> (u, w) f = Neg (v) "
        "e = Concat <axis = 0> (f, u) }"},
+    {"floats to integers, also those that hold them not", G
+     "(float[N,12] x) => (uint8[N,12] a, int8[N,12] b, uint16[N,12] c, int16[N,12] d, uint32[N,12] e, int32[N,12] f, "
+     "uint64[N,12] g, int64[N,12] h, bool[N,12] i, float16[N,12] j) <float[12] m = {0, -0.5, 100.5, 300, -300, 70000, "
+     "3e9, -3e9, 1e10, 1.5e19, -1e19, 1e30}> { s = Mul (x, x) o = Sub (s, s) z = Add (o, m) a = Cast <to = 2> (z) "
+     "b = Cast <to = 3> (z) c = Cast <to = 4> (z) d = Cast <to = 5> (z) e = Cast <to = 12> (z) f = Cast <to = 6> (z) "
+     "g = Cast <to = 13> (z) h = Cast <to = 7> (z) i = Cast <to = 9> (z) j = Cast <to = 10> (m) }"},
+    {"integers of all widths to others and to floats", G
+     "(uint64[N,9] u, int8[N,9] k, int16[N,9] s, uint32[N,9] v) => (float[N,9] a, int8[N,9] b, uint16[N,9] c, "
+     "uint64[N,9] d, float[N,9] e, bool[N,9] f, int16[N,9] g, float[N,9] h) { n = BitwiseNot (u) a = Cast <to = 1> (n) "
+     "b = Cast <to = 3> (n) c = Cast <to = 4> (k) d = Cast <to = 13> (k) e = Cast <to = 1> (s) f = Cast <to = 9> (s) "
+     "g = Cast <to = 5> (v) h = Cast <to = 1> (v) }"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {

@@ -77,8 +77,22 @@ enum {
   CHOOSE_NEVER
 };
 
+/* ox_dtype's numbers. */
+enum {
+  CAST_F32 = 1,
+  CAST_U8 = 2,
+  CAST_I8 = 3,
+  CAST_U16 = 4,
+  CAST_I16 = 5,
+  CAST_I32 = 6,
+  CAST_I64 = 7,
+  CAST_BOOL = 9,
+  CAST_F16 = 10,
+  CAST_U32 = 12,
+  CAST_U64 = 13
+};
 typedef struct {
-  int n, from, to; /* ox_dtype */
+  int n, from, to;
 } cast_params;
 
 #endif
