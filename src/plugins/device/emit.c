@@ -31,6 +31,15 @@ int64_t dev_span(const ox_shape *s, int begin, int end) {
   return n;
 }
 
+void dev_broadcast_steps(const ox_shape *o, const ox_shape *y, int *out) {
+  int stride = 1;
+  for (int d = 0; d < y->rank; d++) {
+    int at = o->rank - 1 - d, dim = at >= 0 ? (int)o->dim[at] : 1;
+    out[d] = dim == 1 ? 0 : stride;
+    stride *= dim;
+  }
+}
+
 ox_shape dev_channels_first(const ox_shape *s) {
   ox_shape to = *s;
   to.dim[1] = s->dim[s->rank - 1];

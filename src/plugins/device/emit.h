@@ -25,6 +25,9 @@ int dev_axis(int64_t axis, int rank);
 /* The product of dimensions |begin| to |end| - 1. */
 int64_t dev_span(const ox_shape *s, int begin, int end);
 
+/* Strides of an operand of shape |o| in an output |y|, 0 where it is broadcast; the last dimension first. */
+void dev_broadcast_steps(const ox_shape *o, const ox_shape *y, int *out);
+
 /* Axes of a convolution or a pool, always three: depth, height, width; those that X lacks have size 1. */
 typedef struct dev_window {
   int axes;

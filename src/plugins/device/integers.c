@@ -76,8 +76,8 @@ void dev_broadcast_sizes(const ox_shape *y, int *out) {
   }
 }
 
-/* y = op (a, b): inputs of |n| and its output, which may be an operand. */
-static ox_status *emit_one(dev_plan *p, const dev_node *n, int op, uint32_t a, uint32_t b) {
+/* |to| = op (a, b), of the shape of |n|'s output; a lies at |from| and has the shape of value |a|. */
+static ox_status *emit_one(dev_plan *p, const dev_node *n, int op, uint32_t a, dev_ref from, uint32_t b, dev_ref to) {
   uint32_t out = dev_out(n, 0);
   const ox_shape *y = dev_shape(p, out);
   integers_params q = {.n = (int)dev_count(p, out), .op = op};
@@ -89,26 +89,31 @@ static ox_status *emit_one(dev_plan *p, const dev_node *n, int op, uint32_t a, u
                 .kernel = types[type_of(dev_dtype(p, out))].kernel,
                 .dtype = OX_F32,
                 .n_buffers = 3,
-                .buffers = {dev_value(p, a), dev_value(p, b), dev_value(p, out)},
+                .buffers = {from, dev_value(p, b), to},
                 .written = 1u << 2,
                 DEV_PARAMS(q)};
   return dev_emit_items(p, &c, q.n);
 }
 
 static ox_status *emit_clip(dev_plan *p, const dev_node *n) {
-  uint32_t x = dev_in(n, 0);
-  for (size_t i = 1; i < dev_in_count(n); i++) {
-    if (dev_in(n, i) == UINT32_MAX) continue;
-    if (dev_count(p, dev_in(n, i)) != 1) return dev_refuse(p, "a bound of many numbers");
-    DEV_TRY(emit_one(p, n, i == 1 ? INTEGERS_MAX : INTEGERS_MIN, x, dev_in(n, i)));
-    x = dev_out(n, 0);
+  uint32_t x = dev_in(n, 0), low = dev_in_count(n) > 1 ? dev_in(n, 1) : UINT32_MAX;
+  uint32_t high = dev_in_count(n) > 2 ? dev_in(n, 2) : UINT32_MAX;
+  dev_ref y = dev_value(p, dev_out(n, 0)), from = dev_value(p, x);
+  if (low == UINT32_MAX && high == UINT32_MAX) return dev_emit_view(p, dev_out(n, 0), x);
+  if ((low != UINT32_MAX && dev_count(p, low) != 1) || (high != UINT32_MAX && dev_count(p, high) != 1))
+    return dev_refuse(p, "a bound of many numbers");
+  if (low != UINT32_MAX) {
+    dev_ref to = high == UINT32_MAX ? y : dev_temp(p, (size_t)dev_count(p, x) * sizeof(int64_t));
+    DEV_TRY(emit_one(p, n, INTEGERS_MAX, x, from, low, to));
+    from = to;
   }
-  return x == dev_out(n, 0) ? NULL : dev_emit_view(p, dev_out(n, 0), x);
+  return high == UINT32_MAX ? NULL : emit_one(p, n, INTEGERS_MIN, x, from, high, y);
 }
 
 ox_status *dev_integers_emit(dev_plan *p, const dev_node *n) {
   if (row_of(n) == DEV_LENGTH(rows) || dev_shape(p, dev_out(n, 0))->rank > MOVE_DIMS)
     return dev_refuse(p, "not on integers, or of too many axes");
   if (is_clip(n)) return emit_clip(p, n);
-  return emit_one(p, n, op_of(n), dev_in(n, 0), dev_in(n, dev_in_count(n) > 1));
+  return emit_one(p, n, op_of(n), dev_in(n, 0), dev_value(p, dev_in(n, 0)), dev_in(n, dev_in_count(n) > 1),
+                  dev_value(p, dev_out(n, 0)));
 }

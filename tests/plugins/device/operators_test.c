@@ -160,6 +160,11 @@ static const beside_row rows[] = {
      "uint64[N,9] d, float[N,9] e, bool[N,9] f, int16[N,9] g, float[N,9] h) { n = BitwiseNot (u) a = Cast <to = 1> (n) "
      "b = Cast <to = 3> (n) c = Cast <to = 4> (k) d = Cast <to = 13> (k) e = Cast <to = 1> (s) f = Cast <to = 9> (s) "
      "g = Cast <to = 5> (v) h = Cast <to = 1> (v) }"},
+    {"one, two, three and four operands",
+     G "(float[N,3,5] x, float[3,1] y, float[N,1,5] z, float[5] w) => (float[3,1] a, float[N,3,5] b, float[N,3,5] c, "
+       "float[N,3,5] d, float[N,3,5] e, float[N,3,5] f, float[3,1] g) { a = Sum (y) b = Sum (y, z, w) c = Max (w, y, "
+       "z, x) "
+       "s = Min (x, y, z) d = Neg (s) e = Mean (y, z) m = Mean (w, y, x) f = Relu (m) g = Mean (y) }"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {

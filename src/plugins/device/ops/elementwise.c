@@ -2,10 +2,11 @@
  * device/ops/elementwise.c - element-wise operators of one or two operands, with those that follow in the same launch;
  * some of integers.c. */
 #include "base/macros.h"
-#include "plugins/device/fail.h"
+#include "plugins/device/emit.h"
 #include "plugins/device/integers.h"
 #include "plugins/device/kernels/elementwise_params.h"
 #include "plugins/device/tail.h"
+#include "plugins/device/variadic.h"
 
 static const char *takes(const dev_node *n) {
   tail_step step;
@@ -14,6 +15,7 @@ static const char *takes(const dev_node *n) {
   if (dev_is_integer(dtype)) return dev_integers_takes(n);
   if (dtype != OX_F32 && dtype != OX_F16) return "the device computes with 32 and 16-bit floats";
   if (!dev_all_real(n)) return "a rank or type is not known, or the inputs are of two types";
+  if (dev_variadic_is(n)) return dev_variadic_takes(n);
   if (!dev_tail_step(n, dev_in(n, 0), &step, &operand))
     return "the device has it for one or two operands, as of version 7";
   for (size_t i = 0; i < dev_in_count(n); i++) {
@@ -23,17 +25,6 @@ static const char *takes(const dev_node *n) {
   return NULL;
 }
 
-/* The strides of an operand of shape |o| in the output |y|, the last dimension first. */
-static void strides_of(const ox_shape *o, const ox_shape *y, int *out) {
-  int stride = 1;
-  for (int d = 0; d < y->rank; d++) {
-    int at = o->rank - 1 - d;
-    int dim = at >= 0 ? (int)o->dim[at] : 1;
-    out[d] = dim == 1 ? 0 : stride;
-    stride *= dim;
-  }
-}
-
 static ox_status *emit_broadcast(dev_plan *p, const dev_node *n, int op) {
   const ox_shape *y = dev_shape(p, dev_out(n, 0));
   broadcast_params b = {.n = (int)dev_count(p, dev_out(n, 0)), .rank = y->rank, .op = op};
@@ -41,8 +32,8 @@ static ox_status *emit_broadcast(dev_plan *p, const dev_node *n, int op) {
   DEV_TRY(dev_take_tail(p, n, &tail));
   b.tail = tail.params;
   for (int d = 0; d < y->rank; d++) b.dim[d] = (int)y->dim[y->rank - 1 - d];
-  strides_of(dev_shape(p, dev_in(n, 0)), y, b.a_stride);
-  strides_of(dev_shape(p, dev_in(n, 1)), y, b.b_stride);
+  dev_broadcast_steps(dev_shape(p, dev_in(n, 0)), y, b.a_stride);
+  dev_broadcast_steps(dev_shape(p, dev_in(n, 1)), y, b.b_stride);
   const dev_call call = {.source = "elementwise",
                          .kernel = "broadcast",
                          .dtype = dev_dtype(p, dev_in(n, 0)),
@@ -85,6 +76,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   tail_step step;
   uint32_t operand;
   if (dev_is_integer(dev_in_dtype(n, 0))) return dev_integers_emit(p, n);
+  if (dev_variadic_is(n)) return dev_variadic_emit(p, n);
   if (!dev_count(p, dev_out(n, 0))) return NULL;
   for (size_t i = 0; i < 2 && i < dev_in_count(n); i++) {
     uint32_t x = dev_in(n, i);
