@@ -23,8 +23,9 @@ typedef struct rnn_prep {
   size_t state_bytes;   /* h, c, gates, gathered, reset, h in bytes in the scratch, before the products' */
 } rnn_prep;
 
-/* Batch rows of one tile: enough to share the weights, few enough to go parallel. */
-enum { CHUNK = 12 };
+/* Batch rows of one tile: enough to share the weights, few enough to go parallel. Rows in bytes share a range, too,
+ * which ONNX Runtime finds over all of them. */
+enum { CHUNK = 12, MOST_TOGETHER = 2 * CHUNK - 1, MOST_BYTES_TOGETHER = 64 };
 
 static size_t weights_at(const ox_kernel_ctx *c, const rnn_prep *p, void *base, recurrent_weights *out) {
   bool peep = recurrent_in(c, IN_P) != NULL;
@@ -92,7 +93,7 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
     return ox_ctx_plan(c, (int64_t)d->dirs, recurrent_f64_scratch(d));
   }
   p->v = ox_gemm_select(OX_F32, c->isa), p->cell = ox_rnn_select(c->isa), p->pack = !c->state;
-  p->chunk = OX_MAX(d->batch < 2 * CHUNK ? d->batch : CHUNK, (size_t)1);
+  p->chunk = OX_MAX(d->batch <= (p->q.v ? MOST_BYTES_TOGETHER : MOST_TOGETHER) ? d->batch : CHUNK, (size_t)1);
   p->chunks = OX_CEIL_DIV(d->batch, p->chunk);
   OX_TRY(plan_products(c, p));
   if (!p->pack) OX_TRY(pack_const(c, p));
