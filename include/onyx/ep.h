@@ -92,7 +92,12 @@ typedef struct ox_kernel_ctx {
    * alloc_prep; NULL: nothing to tell. Only where struct_size says that it is there. */
   const char *form;
   struct ox_tune *tune; /* the engine's own (docs/tuning.md); NULL elsewhere */
+  /* 1.5. prepare's answer: for these shapes output 0 is the inputs' bytes one after the other, or input 0 the outputs'.
+   * Then the host may have them where they belong; run leaves what lies there already. 0: neither. */
+  uint32_t in_a_row;
 } ox_kernel_ctx;
+
+enum { OX_INPUTS_IN_A_ROW = 1, OX_OUTPUTS_IN_A_ROW = 2 }; /* ox_kernel_ctx.in_a_row */
 
 /* A form of constants that a kernel has consumed (packed weights), made when shapes are known and so is the form that
  * serves them best. */

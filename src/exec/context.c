@@ -330,7 +330,7 @@ static void place_values(ox_context *c) {
     ox_slot *slot = &c->slots[v];
     if (slot->home != OX_HOME_SLAB) continue;
     const ox_device_memory *m = ox_device_memory_find(&c->devices, slot->memory);
-    slot->t.data = (m ? m->slab : c->slab) + c->slots[slot->root].offset;
+    slot->t.data = (m ? m->slab : c->slab) + slot->offset;
   }
   for (uint32_t i = 0; i < c->n_steps; i++)
     if (c->steps[i].mode == OX_MODE_STATIC) c->steps[i].c.shared = c->shared, c->steps[i].scratch = c->scratch;

@@ -3,6 +3,7 @@
 #include "exec/lifetimes.h"
 
 #include "base/macros.h"
+#include "exec/joined.h"
 #include "plan/memplan.h"
 #include "plan/transfers.h"
 
@@ -109,7 +110,7 @@ static void share_in_place(ox_context *c, uint32_t i, uint32_t *root_last) {
     if (!(s->unit->traits.inplace >> k & 1) || n->in[k] == OX_NONE) continue;
     if (s->unit->fixed && s->unit->fixed[k]) continue;
     if (!may_overwrite(c, i, k, root_last)) continue;
-    out->root = c->slots[n->in[k]].root;
+    out->root = c->slots[n->in[k]].root, out->shift = c->slots[n->in[k]].shift;
     return;
   }
 }
@@ -122,14 +123,16 @@ static void merge_storages(ox_context *c, uint32_t *root_first, uint32_t *root_l
     const ox_step *s = &c->steps[i];
     const ox_node *n = ox_graph_node(g, s->unit->node);
     bool view = s->mode == OX_MODE_VIEW || (s->mode == OX_MODE_DYNAMIC && s->unit->kind == OX_UNIT_VIEW);
-    if (view) c->slots[n->out[0]].root = c->slots[n->in[0]].root;
+    if (view) c->slots[n->out[0]].root = c->slots[n->in[0]].root, c->slots[n->out[0]].shift = c->slots[n->in[0]].shift;
     share_in_place(c, i, root_last);
+    ox_joined_outputs(c, i);
     for (uint32_t k = 0; k < n->n_out; k++) {
       if (n->out[k] == OX_NONE) continue;
       ox_id root = c->slots[n->out[k]].root;
       root_first[root] = OX_MIN(root_first[root], begin_of(c, i));
       root_last[root] = OX_MAX(root_last[root], c->slots[n->out[k]].last);
     }
+    ox_joined_inputs(c, i, root_first, root_last);
   }
 }
 
@@ -147,18 +150,24 @@ static ox_status *plan_slab(ox_context *c, uint32_t memory, size_t align, const 
   ox_lifetime *items = ox_new(c->env->alloc, bytes);
   if (!items) return ox_oom();
   ox_id *owner = (ox_id *)(items + g->n_values + 1);
-  for (uint32_t i = 0; i < c->n_steps; i++) { /* in step order: sorted by first write */
+  for (uint32_t i = 0; i < c->n_steps; i++) {
     const ox_node *node = ox_graph_node(g, c->steps[i].unit->node);
     for (uint32_t k = 0; k < node->n_out; k++) {
       ox_id v = node->out[k];
       if (v == OX_NONE || c->slots[v].home != OX_HOME_SLAB || c->slots[v].root != v || c->slots[v].memory != memory)
         continue;
-      owner[n] = v;
-      items[n++] = (ox_lifetime){padded(c->slots[v].t.bytes, align), first[v], last[v], 0};
+      size_t at = n++; /* sorted by first write: a few are parts of what comes later */
+      for (; at && items[at - 1].first > first[v]; at--) items[at] = items[at - 1], owner[at] = owner[at - 1];
+      owner[at] = v;
+      items[at] = (ox_lifetime){padded(c->slots[v].t.bytes, align), first[v], last[v], 0};
     }
   }
   ox_status *st = ox_memplan(c->env->alloc, items, n, out_bytes);
   for (size_t i = 0; i < n; i++) c->slots[owner[i]].offset = items[i].offset;
+  for (ox_id v = 0; v < g->n_values; v++) {
+    ox_slot *s = &c->slots[v];
+    if (s->root != v && s->memory == memory) s->offset = c->slots[s->root].offset + s->shift;
+  }
   ox_delete(c->env->alloc, items, bytes);
   return st;
 }
@@ -224,7 +233,7 @@ ox_status *ox_lifetimes_plan_apart(ox_context *c, size_t *out_bytes) {
   uint32_t n = c->plan->graph->n_values + 1;
   uint32_t *first = ox_new(c->env->alloc, 2 * (size_t)n * sizeof *first);
   if (!first) return ox_oom();
-  for (ox_id v = 0; v + 1 < n; v++) c->slots[v].root = v, c->slots[v].last = 0;
+  for (ox_id v = 0; v + 1 < n; v++) c->slots[v].root = v, c->slots[v].shift = 0, c->slots[v].last = 0;
   find_last_reads(c);
   merge_storages(c, first, first + n);
   ox_status *st = plan_slab(c, 0, OX_ALIGN_BYTES, first, first + n, out_bytes);

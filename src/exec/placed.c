@@ -69,7 +69,7 @@ void ox_placed_end(ox_context *c) {
   for (ox_id v = 0; v < c->plan->graph->n_values; v++) {
     ox_slot *slot = &c->slots[v];
     const ox_device_memory *m = ox_device_memory_find(&c->devices, slot->memory);
-    if (m && slot->home == OX_HOME_SLAB) slot->t.data = m->slab + c->slots[slot->root].offset;
+    if (m && slot->home == OX_HOME_SLAB) slot->t.data = m->slab + slot->offset;
   }
   c->placed = NULL;
 }

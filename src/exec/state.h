@@ -28,7 +28,8 @@ typedef struct ox_slot {
   ox_home home;
   ox_id root;     /* the value whose storage this one shares (views, in place); itself if none */
   uint32_t last;  /* last step that reads it; root: or any value that shares it */
-  size_t offset;  /* SLAB roots */
+  size_t shift;   /* bytes from where the root begins */
+  size_t offset;  /* SLAB: in the slab */
   bool direct;    /* DYNAMIC roots: an output of the graph, so that its memory may be the caller's */
   uint32_t output;   /* |given|: the output of the graph that this run has memory of */
   const void *given; /* that memory; NULL: none in this run */

@@ -281,7 +281,7 @@ ox_status *ox_step_prepare(ox_step *s) {
   s->c.n_stages = 1, s->c.n_tiles[0] = 1;
   s->c.scratch_per_worker = s->c.shared_bytes = 0;
   s->c.attrs = NULL, s->c.state = NULL, s->c.prep = NULL, s->c.shared = NULL;
-  s->c.form = NULL, s->c.tune = NULL;
+  s->c.form = NULL, s->c.tune = NULL, s->c.in_a_row = 0;
   if (s->unit->kind != OX_UNIT_KERNEL) return NULL;
   OX_TRY(s->unit->kernel->api->prepare(s->unit->kernel, &s->c));
   OX_TRY(check_prepared(&s->c));

@@ -109,7 +109,7 @@ static ox_status *note_offsets(const ox_context *c, size_t **out_offsets, ox_are
   *out_offsets = OX_ARENA_ARRAY(a, size_t, n);
   if (!*out_offsets) return ox_oom();
   for (ox_id v = 0; v < n; v++)
-    if (c->slots[v].home == OX_HOME_SLAB) (*out_offsets)[v] = c->slots[c->slots[v].root].offset;
+    if (c->slots[v].home == OX_HOME_SLAB) (*out_offsets)[v] = c->slots[v].offset;
   return NULL;
 }
 

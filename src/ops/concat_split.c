@@ -39,6 +39,7 @@ static void copy_piece(const parts *p, int64_t r, int64_t lo, int64_t hi, char *
     if (!one) continue;
     one += r * p->size[k] + (a - at);
     char *row = joined + r * p->row + a;
+    if (one == row) continue; /* it lies there already */
     if (join)
       memcpy(row, one, (size_t)(b - a));
     else
@@ -60,6 +61,7 @@ static void copy_parts(const parts *p, ox_range units, char *joined, char *(*par
     char *one = p->size[k] ? part(ctx, k) : NULL;
     if (!one) continue;
     one += units.begin * p->size[k];
+    if (one == joined + at) continue;
     if (join)
       ox_copy_lines(one, p->size[k], joined + at, p->row, n, p->size[k]);
     else
@@ -147,7 +149,7 @@ static ox_status *concat_prepare(ox_kernel_ctx *c) {
   int64_t elem = ox_dtype_bits(c->in[0]->dtype) / 8;
   for (uint32_t k = 0; k < c->n_in; k++)
     p->size[k] = ox_shape_span(&c->in[k]->shape, axis, c->in[k]->shape.rank) * elem;
-  c->prep = p;
+  c->prep = p, c->in_a_row = p->rows == 1 ? OX_INPUTS_IN_A_ROW : 0;
   return ox_ctx_plan(c, p->n_tiles, 0);
 }
 
@@ -268,7 +270,7 @@ static ox_status *split_prepare(ox_kernel_ctx *c) {
   if (!p) return ox_oom();
   int64_t inner = ox_shape_span(in, axis + 1, in->rank) * (int64_t)(ox_dtype_bits(c->in[0]->dtype) / 8);
   for (uint32_t k = 0; k < c->n_out; k++) p->size[k] = length_at(&l, k) * inner;
-  c->prep = p;
+  c->prep = p, c->in_a_row = p->rows == 1 ? OX_OUTPUTS_IN_A_ROW : 0;
   return ox_ctx_plan(c, p->n_tiles, 0);
 }
 

@@ -11,9 +11,9 @@
 
 enum { ELEMENTS = 4 * 9 * 16 };
 
-#define NET(nodes, more)                                                                                          \
-  "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onyx\" : 1]> g (float[1,4,3,3,16] x) => (float[1,4,3,3,16] y"  \
-  more ") { n = Constant <value_float = 4096.0> () o = Constant <value_float = 1.0> () "                           \
+#define NET(nodes, more)                                                                                              \
+  "<ir_version: 10, opset_import: [\"\" : 21, \"ai.onyx\" : 1]> g (float[1,4,3,3,16] x) => (float[1,4,3,3,16] y" more \
+  ") { n = Constant <value_float = 4096.0> () o = Constant <value_float = 1.0> () "                                   \
   "z = Constant <value_float = 0.0> () r = Range (z, n, o) s = Sin (r) d = Constant <value_ints = [64, 64, 1, 1]> ()" \
   " w = Reshape (s, d) e = Tanh (x) f = Neg (x) " nodes " y = Neg (v) }"
 #define KEPT ", float[1,4,3,3,16] e, float[1,4,3,3,16] f"
@@ -21,7 +21,8 @@ enum { ELEMENTS = 4 * 9 * 16 };
 static const struct {
   const char *name, *own, *kept;
 } cases[] = {
-#define CASE(name, nodes) {name, NET(nodes, ""), NET(nodes, KEPT)}
+#define CASE(name, nodes) \
+  { name, NET(nodes, ""), NET(nodes, KEPT) }
     CASE("a residual", "v = ai.onyx.BlockConv (e, w, , f)"),
     CASE("the residual is X, which all panels read", "v = ai.onyx.BlockConv (e, w, , e)"),
     CASE("the residual has another reader", "u = ai.onyx.BlockConv (e, w, , f) v = Add (u, f)"),
