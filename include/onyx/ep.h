@@ -156,6 +156,11 @@ typedef struct ox_ctx_host {
   /* run only, from any thread: elements [first, first + n) of a constant input, also of one that was consumed, for what
    * is needed so rarely that nobody packs it. */
   void (*constant)(const ox_kernel_ctx *c, uint32_t input, int64_t first, int64_t n, void *to);
+  /* 1.5. Where a constant input lies for as long as the kernel lives, also one that was consumed: at any address, often
+   * in a mapped file. NULL: it is computed, and lies nowhere. Any thread. */
+  const void *(*constant_place)(const ox_kernel_ctx *c, uint32_t input);
+  /* 1.5. |pack|, but in a run, from a stage of one tile: for kernels that can do without in the first run. */
+  ox_status *(*pack_in_run)(const ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for

@@ -59,10 +59,14 @@ static uint64_t random_key(const ox_kernel_ctx *c) {
   return ox_random_fresh_key();
 }
 
-static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
+static ox_status *pack_in_run(const ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
   const ox_step *s = c->frame->step;
   const ox_pack_site at = {s->graph, s->unit, s->node, s->crew};
   return ox_pack_constants(&at, p, out_data);
+}
+
+static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
+  return pack_in_run(c, p, out_data);
 }
 
 static void constant(const ox_kernel_ctx *c, uint32_t input, int64_t first, int64_t n, void *to) {
@@ -76,9 +80,15 @@ static void constant(const ox_kernel_ctx *c, uint32_t input, int64_t first, int6
     memcpy(to, (const char *)t->data + (size_t)first * each, (size_t)n * each);
 }
 
-static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
-                                 ox_status_of_text, parallel_for, max_workers,  stopped,   extend_run,
-                                 random_key,        pack,         pack,         constant};
+static const void *constant_place(const ox_kernel_ctx *c, uint32_t input) {
+  const ox_step *s = c->frame->step;
+  bool made = ox_made_of(s->graph, s->node->in[input]) != NULL;
+  return made ? NULL : ox_graph_const_type(s->graph, s->node->in[input])->data;
+}
+
+static const ox_ctx_host host = {
+    sizeof host, alloc_prep, alloc_output, alloc_run, profile_event, ox_status_of_text, parallel_for,   max_workers,
+    stopped,     extend_run, random_key,   pack,      pack,          constant,          constant_place, pack_in_run};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;

@@ -44,16 +44,20 @@ static ox_gemm_epi epilogue(const problem *p, const operands *x) {
   return e;
 }
 
-/* In seven steps, tiles in order or backwards and by turns on two workers; |plain|: in eight. */
-typedef enum way { FORWARDS, BACKWARDS, PLAIN } way;
+/* In seven steps, tiles in order or backwards and by turns on two workers, or with B in place at an odd address; PLAIN:
+ * in eight. */
+typedef enum way { FORWARDS, BACKWARDS, IN_PLACE, PLAIN } way;
 static float *multiply(const ox_gemm_variant *v, const problem *p, const operands *x, way w) {
   void *panels = room(ox_gemm_b_bytes(v, p->k, p->n));
   ox_gemm_src src = {x->b, OX_F32, (ptrdiff_t)p->n, 1};
   ox_gemm_pack_b(v, &src, p->k, p->n, 0, ox_gemm_panels(v, p->n), panels, NULL);
+  char *odd = room(p->k * p->n * sizeof(float) + 1);
+  memcpy(odd + 1, x->b, p->k * p->n * sizeof(float));
   ox_gemm_epi e = epilogue(p, x);
   float *c = room(p->m * p->n * sizeof *c);
   ox_gemm_io io = {.a = x->a, .a_rs = (ptrdiff_t)(p->k + p->gap), .a_ks = 1, .b = panels, .c = c, .c_rs = p->n};
   io.epi = &e;
+  if (w == IN_PLACE) io.b = odd + 1, io.b_rs = (ptrdiff_t)p->n;
   ox_gemm_plan g;
   ox_strassen_plan s;
   ox_gemm_plan_init(&g, v, p->m, p->n, p->k, OX_F32, OX_F32, OX_GEMM_PACKED);
@@ -70,7 +74,7 @@ static float *multiply(const ox_gemm_variant *v, const problem *p, const operand
     check_end(scratch, s.scratch), check_end(other, s.scratch);
   }
   check_end(c, p->m * p->n * sizeof *c);
-  free(panels), free(scratch), free(other);
+  free(panels), free(odd), free(scratch), free(other);
   return c;
 }
 
@@ -96,8 +100,9 @@ static double want(const problem *p, const operands *x, size_t i, size_t j) {
 
 static void check_problem(const ox_gemm_variant *v, const problem *p) {
   operands x = make(p);
-  float *c = multiply(v, p, &x, FORWARDS), *d = multiply(v, p, &x, BACKWARDS);
+  float *c = multiply(v, p, &x, FORWARDS), *d = multiply(v, p, &x, BACKWARDS), *e = multiply(v, p, &x, IN_PLACE);
   assert_memory_equal(c, d, p->m * p->n * sizeof *c);
+  assert_memory_equal(c, e, p->m * p->n * sizeof *c);
   for (size_t i = 0; i < p->m; i++)
     for (size_t j = 0; j < p->n; j++) {
       double w = want(p, &x, i, j), r = (double)c[i * p->n + j];
@@ -105,7 +110,7 @@ static void check_problem(const ox_gemm_variant *v, const problem *p) {
         fail_msg("%s %zux%zux%zu terms %d act %u: (%zu,%zu) is %g, wanted %g", v->name, p->m, p->n, p->k, p->terms,
                  p->act.kind, i, j, r, w);
     }
-  free(c), free(d), drop(&x);
+  free(c), free(d), free(e), drop(&x);
 }
 
 static void check_shapes(void **state) {
@@ -224,7 +229,9 @@ static void check_odd_elements(void **state) {
             fail_msg("%s odd %g in quarter %d: (%zu,%zu) is %g, wanted %g", v->name, (double)odd[o], q, i, j,
                      (double)c[i * p.n + j], w);
         }
-      free(c), drop(&x);
+      float *d = multiply(v, &p, &x, IN_PLACE);
+      assert_memory_equal(c, d, p.m * p.n * sizeof *c);
+      free(c), free(d), drop(&x);
     }
 }
 

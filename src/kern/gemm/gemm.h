@@ -117,7 +117,7 @@ typedef struct ox_gemm_plan {
 typedef struct ox_gemm_io {
   const void *a; /* of a_type; element (i, k) at a[i * a_rs + k * a_ks] */
   ptrdiff_t a_rs, a_ks;
-  const void *b; /* the panels; DIRECT: row k at b + k * b_rs floats; SOURCE: what it is called with */
+  const void *b; /* the panels; DIRECT: row k at b + k * b_rs floats, at any address; SOURCE: what it is called with */
   ptrdiff_t b_rs;
   void *c;
   size_t c_rs;

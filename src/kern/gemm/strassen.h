@@ -12,6 +12,9 @@
  * first tile of some rows: made by all for all, it would come from the caches of others. Sums of blocks of B are made
  * in registers by each strip of rows, by units that do not multiply.
  *
+ * B may also be rows as the model has them, for a first run: each tile packs the part that it multiplies next to its
+ * scratch.
+ *
  * Errors: each row of A is scaled by a power of two to a largest magnitude in [1, 2), and its results back, so that a
  * row's error does not depend on the size of the row that it is paired with. Halves of k and pairs of columns are
  * mixed, though: with u = 2^-24, |a| the largest of a row of A and |b| the largest of a column of B and of its partner,
@@ -132,6 +135,7 @@ void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, size_t
 static inline size_t ox_strassen_tiles(const ox_strassen_plan *g) { return ox_gemm_tiles(&g->plain); }
 /* Before the tiles of a run: nobody has made anything. */
 void ox_strassen_begin(ox_strassen_made *made);
+/* |io->b_rs| not 0: B is not packed, its rows lie so many floats apart; the bits of the result are the same. */
 void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, ox_strassen_made *made,
                      void *scratch);
 

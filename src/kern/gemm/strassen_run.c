@@ -41,7 +41,7 @@ bool ox_strassen_pays(const ox_gemm_variant *v, size_t m, size_t n, size_t k) {
 /* ---- memory of a worker, in floats ---- */
 
 typedef struct parts {
-  size_t zeros, mixed, sums, all; /* where they begin, after what undoes the scales of rows */
+  size_t zeros, mixed, sums, panels, all; /* where they begin, after what undoes the scales of rows */
 } parts;
 
 static size_t step_floats(const ox_strassen_plan *g) { return g->half_rows * OX_STRASSEN_A_RS; }
@@ -52,7 +52,8 @@ static parts parts_of(const ox_strassen_plan *g) {
   parts p = {.zeros = rows};
   p.mixed = p.zeros + OX_STRASSEN_A_RS;
   p.sums = p.mixed + OX_CEIL_DIV(g->plain.k, g->kc) * OX_STRASSEN_STEPS * step_floats(g);
-  p.all = p.sums + 4 * block_floats(g);
+  p.panels = p.sums + 4 * block_floats(g);
+  p.all = p.panels + g->kc * g->plain.nc;
   return p;
 }
 
@@ -93,6 +94,7 @@ typedef struct walk {
   size_t row, all_rows, rows, strips; /* rows, strips: of a block of C */
   size_t band;                        /* of two panels of columns */
   float *back, *zeros, *mixed, *sums;
+  float *panels; /* of a block of k of the band; NULL: those of B are there */
 } walk;
 
 /* A block of k of a band. */
@@ -104,7 +106,25 @@ static size_t half_of(const ox_strassen_plan *g, size_t k0) { return OX_MIN(g->k
 
 static const float *block_of_b(const walk *w, const place *p, size_t q) {
   const ox_gemm_plan *g = &w->g->plain;
+  if (w->panels) return w->panels + (2 * (q & 1) + (q >> 1)) * p->half * w->g->v->nr;
   return (const float *)w->io->b + ((2 * p->band + (q & 1)) * g->k + p->k0 + (q >> 1) * p->half) * w->g->v->nr;
+}
+
+/* Rows of B to panels. */
+static void pack_panels(const walk *w, const place *p) {
+  const ox_gemm_plan *g = &w->g->plain;
+  size_t col = p->band * g->nc, n = OX_MIN(g->nc, g->n - col);
+  const char *from =
+      (const char *)w->io->b + ((ptrdiff_t)p->k0 * w->io->b_rs + (ptrdiff_t)col) * (ptrdiff_t)sizeof(float);
+  ox_gemm_src src = {from, OX_F32, w->io->b_rs, 1};
+  ox_gemm_pack_b(g->v, &src, 2 * p->half, n, 0, 2, w->panels, &w->io->stop);
+}
+
+/* A tile in plain sums. */
+static void run_plain(const ox_strassen_plan *g, const ox_gemm_io *io, size_t tile, size_t band, float *panels) {
+  ox_gemm_plan p = g->plain;
+  if (io->b_rs) p.b_mode = OX_GEMM_DIRECT;
+  ox_gemm_run(&p, io, band * p.mt + tile, panels);
 }
 
 static float *mixed_at(const walk *w, size_t k0) {
@@ -210,14 +230,15 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
                      void *scratch) {
   const ox_gemm_plan *p = &g->plain;
   parts at = parts_of(g);
-  size_t tile = index / p->nt, plain = index % p->nt * p->mt + tile;
+  size_t tile = index / p->nt;
   float *s = scratch;
   walk w = {.g = g, .io = io, .row = tile * p->mc, .band = index % p->nt, .back = s};
   w.all_rows = OX_MIN(p->mc, p->m - w.row), w.rows = OX_MIN(w.all_rows, g->half_rows);
   if (p->n - w.band * p->nc <= g->v->nr || w.all_rows < LEAST_ROWS) {
-    ox_gemm_run(p, io, plain, scratch);
+    run_plain(g, io, tile, w.band, s + at.panels);
     return;
   }
+  if (io->b_rs) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
   w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums;
   size_t *row_tile = row_tile_of(made, scratch);
@@ -230,8 +251,10 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
   for (size_t k1 = 0; k1 < p->k; here = next) {
     k1 += g->kc;
     next = k1 < p->k ? (place){w.band, k1, half_of(g, k1)} : (place){(w.band + 1) % p->nt, 0, half_of(g, 0)};
+    if (w.panels) pack_panels(&w, &here);
     if (ox_stop_asked(&io->stop)) return;
-    for (size_t step = 0; step < OX_STRASSEN_STEPS; step++) fine = run_step(&w, &here, &next, step) && fine;
+    const place *soon = w.panels ? &here : &next; /* what is not packed yet cannot be fetched */
+    for (size_t step = 0; step < OX_STRASSEN_STEPS; step++) fine = run_step(&w, &here, soon, step) && fine;
   }
-  if (!fine) ox_gemm_run(p, io, plain, scratch);
+  if (!fine) run_plain(g, io, tile, w.band, s + at.panels);
 }

@@ -111,8 +111,8 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   for (int d = 0; d < p->rank; d++)
     if (p->b_batch[d]) p->b_count *= (size_t)p->batch[d];
   if (b) {
-    p->b = *b, p->packed = &p->b;
-    OX_TRY(ox_product_pack(c, &p->b, p->in_b));
+    p->b = *b, p->packed = &p->b, p->in_place = ox_product_in_place(c, p);
+    if (!p->in_place) OX_TRY(ox_product_pack(c, &p->b, p->in_b));
   }
   if (ox_product_splits(c, p)) return ox_product_plan_split(c, p);
   if (ox_product_is_strassen(c, p)) return ox_product_plan_strassen(c, p);
@@ -267,7 +267,7 @@ ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t 
   } else if (p->split) {
     ox_product_run_split(c, p, stage, tiles, scratch);
   } else if (p->strassen) {
-    ox_product_run_strassen(c, p, stage, tiles, scratch);
+    return ox_product_run_strassen(c, p, stage, tiles, scratch);
   } else if (p->pack_stage && stage == 0) {
     run_pack(c, p, tiles);
   } else {

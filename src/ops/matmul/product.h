@@ -4,6 +4,8 @@
 #ifndef OX_OPS_MATMUL_PRODUCT_H
 #define OX_OPS_MATMUL_PRODUCT_H
 
+#include <stdatomic.h>
+
 #include "graph/op_def.h"
 #include "kern/gemm/split_product.h"
 #include "kern/gemm/strassen.h"
@@ -14,8 +16,11 @@ typedef struct ox_product_b {
   size_t k, n, count, matrix_bytes;
   uint32_t type;
   bool trans;         /* its last two dimensions are swapped */
-  const void *panels; /* NULL at load: packed when shapes are known */
+  const void *panels; /* NULL at load: packed when shapes are known, or later */
+  atomic_int *use;    /* OX_B_NEW and so on, of all shapes and runs */
 } ox_product_b;
+
+enum { OX_B_NEW, OX_B_READ, OX_B_PACKED }; /* nobody has multiplied by it yet; a run has, in place; it was packed */
 
 typedef struct ox_product {
   /* The operator fills these in, zeroed elsewhere. Strides in elements; batch strides 0 where broadcast. */
@@ -36,6 +41,7 @@ typedef struct ox_product {
   ox_strassen_plan z;
   ox_product_b b;
   const ox_product_b *packed; /* b, with its panels; NULL: B is not constant */
+  const float *in_place;      /* where B lies, at any address, as a first run reads it; NULL: its panels are there */
   bool pack_stage;         /* stage 0 packs B into the shared memory */
   size_t b_count, b_bytes; /* matrices of B, bytes of the panels of one */
   size_t panels_per_tile, packs_per_matrix;
@@ -75,14 +81,19 @@ void ox_product_run_split(const ox_kernel_ctx *c, const ox_product *p, uint32_t 
 
 /* product_strassen.c: the same in fewer multiplications, where that wins. */
 bool ox_product_is_strassen(const ox_kernel_ctx *c, const ox_product *p);
+/* Where its B can be read by a first run, which need not wait for new pages then; NULL: it is packed first. */
+const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p);
 OX_NODISCARD ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p);
-void ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
-                             void *scratch);
+OX_NODISCARD ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage,
+                                                ox_range tiles, void *scratch);
 
 /* At load: a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions swapped), which
  * ox_product_plan packs, so that the node consumes it; *out NULL if it is of another type, or NULL itself. */
 OX_NODISCARD ox_status *ox_product_const(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out);
 /* In prepare: the panels of b, which is input |in|. */
 OX_NODISCARD ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in);
+/* The same in a run, in a stage of one tile. */
+OX_NODISCARD ox_status *ox_product_pack_in_run(const ox_kernel_ctx *c, const ox_product_b *b, int in,
+                                               const void **out_panels);
 
 #endif

@@ -12,8 +12,11 @@ ox_status *ox_product_const(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_p
   size_t count = (size_t)ox_shape_span(&b->shape, 0, rank - 2);
   if (rows == 0 || cols == 0 || count == 0) return NULL; /* an empty matrix is nothing to pack */
   ox_product_b *pb = *out = OX_LOAD_NEW(c, ox_product_b);
-  if (!pb) return ox_oom();
-  *pb = (ox_product_b){.k = trans ? cols : rows, .n = trans ? rows : cols, .count = count, .type = b->dtype};
+  atomic_int *use = OX_LOAD_NEW(c, atomic_int);
+  if (!pb || !use) return ox_oom();
+  atomic_init(use, OX_B_NEW);
+  *pb =
+      (ox_product_b){.k = trans ? cols : rows, .n = trans ? rows : cols, .count = count, .type = b->dtype, .use = use};
   pb->trans = trans, pb->v = ox_gemm_select(b->dtype, c->isa);
   pb->matrix_bytes = ox_gemm_b_bytes(pb->v, pb->k, pb->n);
   return NULL;
@@ -43,14 +46,28 @@ static void pack_units(const ox_pack *p, const ox_tensor *const *in, void *to, i
   }
 }
 
-ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in) {
+static ox_status *describe(const ox_product_b *b, int in, packing *k, ox_pack *p) {
   ox_gemm_src nothing = source(b, NULL, 0);
-  const packing k = {b, in, ox_gemm_pack_units(b->v, &nothing, b->k, b->n)};
-  ox_pack p = {.struct_size = sizeof p,
-               .inputs = (uint64_t)1 << in,
-               .n_units = (int64_t)(k.units * b->count),
-               .fn = pack_units,
-               .arg = &k};
-  if (!ox_mul_ok(b->matrix_bytes, b->count, &p.bytes)) return ox_oom();
+  *k = (packing){b, in, ox_gemm_pack_units(b->v, &nothing, b->k, b->n)};
+  *p = (ox_pack){.struct_size = sizeof *p,
+                 .inputs = (uint64_t)1 << in,
+                 .n_units = (int64_t)(k->units * b->count),
+                 .fn = pack_units,
+                 .arg = k};
+  atomic_store_explicit(b->use, OX_B_PACKED, memory_order_relaxed);
+  return ox_mul_ok(b->matrix_bytes, b->count, &p->bytes) ? NULL : ox_oom();
+}
+
+ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in) {
+  packing k;
+  ox_pack p;
+  OX_TRY(describe(b, in, &k, &p));
   return ox_ctx_pack(c, &p, &b->panels);
+}
+
+ox_status *ox_product_pack_in_run(const ox_kernel_ctx *c, const ox_product_b *b, int in, const void **out_panels) {
+  packing k;
+  ox_pack p;
+  OX_TRY(describe(b, in, &k, &p));
+  return c->host->pack_in_run(c, &p, out_panels);
 }

@@ -1,38 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/matmul/product_strassen.c - float32 products by a constant B in seven steps instead of eight
  * (kern/gemm/strassen.h). B stays in the panels of plain products, so that how many rows there are decides only when
- * shapes are known. */
+ * shapes are known. A first run reads it where the model lies, the next one packs it. */
 #include "ops/matmul/product.h"
+
+typedef struct shared {
+  const void *panels; /* NULL: this run reads B in place */
+  ox_strassen_made made;
+} shared;
 
 bool ox_product_is_strassen(const ox_kernel_ctx *c, const ox_product *p) {
   if (p->type != OX_F32 || !p->packed || p->n_batch != 1 || p->a_ks != 1 || (c->isa & OX_PLAIN_SUMS)) return false;
   return ox_strassen_pays(p->packed->v, p->m, p->n, p->k);
 }
 
+const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p) {
+  const ox_product_b *b = p->packed;
+  if (b->trans || b->count != 1 || ox_product_splits(c, p) || !ox_product_is_strassen(c, p)) return NULL;
+  if (atomic_load_explicit(b->use, memory_order_relaxed) == OX_B_PACKED) return NULL;
+  return ox_ctx_constant_place(c, (uint32_t)p->in_b);
+}
+
 ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
   ox_strassen_plan_init(&p->z, p->packed->v, p->m, p->n, p->k);
   p->strassen = true, c->form = p->z.v->form;
   OX_TRY(ox_ctx_plan(c, (int64_t)ox_strassen_tiles(&p->z), p->z.scratch));
-  c->shared_bytes = sizeof(ox_strassen_made);
+  c->shared_bytes = sizeof(shared);
   c->n_stages = 2, c->n_tiles[1] = c->n_tiles[0], c->n_tiles[0] = 1;
   return NULL;
 }
 
-void ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
-                             void *scratch) {
-  if (stage == 0) {
-    ox_strassen_begin(c->shared);
-    return;
-  }
+static ox_status *begin(const ox_kernel_ctx *c, const ox_product *p) {
+  shared *s = c->shared;
+  int use = OX_B_NEW;
+  ox_strassen_begin(&s->made);
+  s->panels = p->packed->panels;
+  if (s->panels || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
+                                                           memory_order_relaxed))
+    return NULL;
+  return ox_product_pack_in_run(c, p->packed, p->in_b, &s->panels);
+}
+
+ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
+                                   void *scratch) {
+  if (stage == 0) return begin(c, p);
+  shared *s = c->shared;
   ox_gemm_epi epi = p->epi;
   ox_product_terms(c, p, 0, &epi);
   ox_gemm_io io = {.a = (const float *)c->in[p->in_a]->data + ox_product_offset(p, 0, p->a_batch),
                    .a_rs = p->a_rs,
                    .a_ks = 1,
-                   .b = p->packed->panels,
+                   .b = s->panels ? s->panels : p->in_place,
+                   .b_rs = s->panels ? 0 : (ptrdiff_t)p->n,
                    .c = c->out[0]->data,
                    .c_rs = p->n,
                    .epi = &epi,
                    .stop = ox_ctx_stop(c)};
-  for (int64_t i = tiles.begin; i < tiles.end; i++) ox_strassen_run(&p->z, &io, (size_t)i, c->shared, scratch);
+  for (int64_t i = tiles.begin; i < tiles.end; i++) ox_strassen_run(&p->z, &io, (size_t)i, &s->made, scratch);
+  return NULL;
 }
