@@ -159,8 +159,11 @@ typedef struct ox_ctx_host {
   /* 1.5. Where a constant input lies for as long as the kernel lives, also one that was consumed: at any address, often
    * in a mapped file. NULL: it is computed, and lies nowhere. Any thread. */
   const void *(*constant_place)(const ox_kernel_ctx *c, uint32_t input);
-  /* 1.5. |pack|, but in a run, from a stage of one tile: for kernels that can do without in the first run. */
-  ox_status *(*pack_in_run)(const ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
+  /* 1.5. |pack| in two, for kernels that can do without in the first run, so that no later one allocates. pack_later:
+   * prepare only, of a form without |piece| and |scratch_bytes| whose constants have a place: takes the memory;
+   * |p->arg| is to live as long as the prepared shapes. pack_now: of what that gave, in a run, from a stage of one tile. */
+  ox_status *(*pack_later)(ox_kernel_ctx *c, const ox_pack *p, void **out_later);
+  ox_status *(*pack_now)(const ox_kernel_ctx *c, void *later, const void **out_data);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for

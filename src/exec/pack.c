@@ -30,7 +30,7 @@ typedef struct {
   ox_made *made;           /* the input that comes in pieces is computed; else NULL */
   uint32_t by_piece;       /* which input; n_in: none */
   size_t piece_bytes;      /* of the largest that is computed */
-  ox_arena arena;
+  ox_arena *arena;
   hands *hands; /* per thread */
   char *room;   /* theirs */
   size_t room_bytes;
@@ -83,6 +83,7 @@ static ox_status *pack_units(void *ctx, int64_t begin, int64_t end, uint32_t wor
 static ox_status *pack_all(packing *k) {
   const ox_step_crew *crew = k->at->crew;
   int64_t rest = k->form->n_units - atomic_load_explicit(&k->form->claimed, memory_order_relaxed);
+  ox_packed_touch(k->packs, k->form);
   if (rest > 0) OX_TRY(ox_crew_run(crew, rest, pack_units, k));
   while (!ox_packed_ready(k->form)) {
     OX_TRY(ox_watch_check(crew->watch));
@@ -99,7 +100,7 @@ static ox_status *pack_all(packing *k) {
 static ox_status *open_constants(packing *k) {
   const ox_pack_site *s = k->at;
   const ox_node *n = s->node;
-  k->wants = OX_ARENA_ARRAY(&k->arena, const ox_tensor *, n->n_in);
+  k->wants = OX_ARENA_ARRAY(k->arena, const ox_tensor *, n->n_in);
   if (!k->wants) return ox_oom();
   for (uint32_t i = 0; i < n->n_in && i < 64; i++) {
     if (!(k->pack->inputs >> i & 1) || n->in[i] == OX_NONE) continue;
@@ -134,14 +135,14 @@ static ox_status *fill_hands(packing *k) {
   size_t each;
   find_piece_bytes(k);
   k->piece_bytes = OX_ROUND_UP(k->piece_bytes, (size_t)OX_ALIGN_BYTES);
-  k->hands = OX_ARENA_ARRAY(&k->arena, hands, threads);
+  k->hands = OX_ARENA_ARRAY(k->arena, hands, threads);
   if (!k->hands || !ox_add_ok(k->piece_bytes, k->pack->scratch_bytes, &each) ||
       !ox_mul_ok(OX_ROUND_UP(each, (size_t)OX_ALIGN_BYTES), threads, &k->room_bytes))
     return ox_oom();
-  if (k->room_bytes && !(k->room = ox_new_aligned(k->arena.alloc, k->room_bytes, OX_ALIGN_BYTES))) return ox_oom();
+  if (k->room_bytes && !(k->room = ox_new_aligned(k->arena->alloc, k->room_bytes, OX_ALIGN_BYTES))) return ox_oom();
   for (uint32_t i = 0; i < threads; i++) {
     hands *h = &k->hands[i];
-    h->in = ox_arena_copy(&k->arena, k->wants, n_in * sizeof *h->in);
+    h->in = ox_arena_copy(k->arena, k->wants, n_in * sizeof *h->in);
     if (!h->in) return ox_oom();
     if (!k->room) continue;
     h->computed = k->room + k->room_bytes / threads * i, h->scratch = h->computed + k->piece_bytes;
@@ -155,15 +156,48 @@ ox_status *ox_pack_constants(const ox_pack_site *s, const ox_pack *p, const void
   *out_data = NULL;
   OX_TRY(ox_packs_find(k.packs, alloc, p, &k.form));
   if (!ox_packed_ready(k.form)) {
-    ox_arena_init(&k.arena, alloc);
+    ox_arena arena;
+    ox_arena_init(&arena, alloc);
+    k.arena = &arena;
     ox_status *st = open_constants(&k);
     if (!st) st = fill_hands(&k);
     if (!st) st = pack_all(&k);
     close_constants(&k);
     ox_delete(alloc, k.room, k.room_bytes);
-    ox_arena_deinit(&k.arena);
+    ox_arena_deinit(&arena);
     OX_TRY(st);
   }
   *out_data = k.form->data;
+  return NULL;
+}
+
+/* ---- memory now, work later ---- */
+
+ox_status *ox_pack_reserve(const ox_pack_site *s, const ox_pack *p, ox_arena *prep, void **out_later) {
+  packing *k = OX_ARENA_NEW(prep, packing);
+  ox_pack *own = ox_arena_copy(prep, p, sizeof *p);
+  if (!k || !own) return ox_oom();
+  *k = (packing){.at = s, .pack = own, .packs = s->unit->packs, .by_piece = s->node->n_in, .arena = prep};
+  if (in_pieces(p) || p->scratch_bytes)
+    return ox_fail(OX_INVALID_ARGUMENT, "a form that is packed later has neither pieces nor scratch");
+  for (uint32_t i = 0; i < s->node->n_in && i < 64; i++)
+    if ((p->inputs >> i & 1) && s->node->in[i] != OX_NONE && ox_made_of(s->graph, s->node->in[i]))
+      return ox_fail(OX_INVALID_ARGUMENT, "a form that is packed later is made of constants that lie somewhere");
+  OX_TRY(ox_packs_find(k->packs, s->graph->model->alloc, p, &k->form));
+  OX_TRY(open_constants(k));
+  OX_TRY(fill_hands(k));
+  *out_later = k;
+  return NULL;
+}
+
+ox_status *ox_pack_reserved(const ox_pack_site *s, void *later, const void **out_data) {
+  packing *k = later;
+  k->at = s;
+  if (!ox_packed_ready(k->form)) {
+    ox_status *st = pack_all(k);
+    give_back_pages(k);
+    OX_TRY(st);
+  }
+  *out_data = k->form->data;
   return NULL;
 }

@@ -16,5 +16,8 @@ typedef struct ox_pack_site {
 
 /* |*out_data| is that form of the constants of the node's kernel, packed by the crew if nobody has before. */
 OX_NODISCARD ox_status *ox_pack_constants(const ox_pack_site *at, const ox_pack *p, const void **out_data);
+/* The same in two: memory first, |prep|'s and that of the form, so that |*out_later| is packed without any. */
+OX_NODISCARD ox_status *ox_pack_reserve(const ox_pack_site *at, const ox_pack *p, ox_arena *prep, void **out_later);
+OX_NODISCARD ox_status *ox_pack_reserved(const ox_pack_site *at, void *later, const void **out_data);
 
 #endif

@@ -59,14 +59,21 @@ static uint64_t random_key(const ox_kernel_ctx *c) {
   return ox_random_fresh_key();
 }
 
-static ox_status *pack_in_run(const ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
-  const ox_step *s = c->frame->step;
-  const ox_pack_site at = {s->graph, s->unit, s->node, s->crew};
+static ox_pack_site site_of(const ox_step *s) { return (ox_pack_site){s->graph, s->unit, s->node, s->crew}; }
+
+static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
+  const ox_pack_site at = site_of(c->frame->step);
   return ox_pack_constants(&at, p, out_data);
 }
 
-static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data) {
-  return pack_in_run(c, p, out_data);
+static ox_status *pack_later(ox_kernel_ctx *c, const ox_pack *p, void **out_later) {
+  const ox_pack_site at = site_of(c->frame->step);
+  return ox_pack_reserve(&at, p, &c->frame->step->prep, out_later);
+}
+
+static ox_status *pack_now(const ox_kernel_ctx *c, void *later, const void **out_data) {
+  const ox_pack_site at = site_of(c->frame->step);
+  return ox_pack_reserved(&at, later, out_data);
 }
 
 static void constant(const ox_kernel_ctx *c, uint32_t input, int64_t first, int64_t n, void *to) {
@@ -86,9 +93,10 @@ static const void *constant_place(const ox_kernel_ctx *c, uint32_t input) {
   return made ? NULL : ox_graph_const_type(s->graph, s->node->in[input])->data;
 }
 
-static const ox_ctx_host host = {
-    sizeof host, alloc_prep, alloc_output, alloc_run, profile_event, ox_status_of_text, parallel_for,   max_workers,
-    stopped,     extend_run, random_key,   pack,      pack,          constant,          constant_place, pack_in_run};
+static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
+                                 ox_status_of_text, parallel_for, max_workers,  stopped,   extend_run,
+                                 random_key,        pack,         pack,         constant,  constant_place,
+                                 pack_later,        pack_now};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;

@@ -47,11 +47,11 @@ ox_status *ox_ctx_plan(ox_kernel_ctx *c, int64_t tiles, size_t scratch_per_worke
 static inline void *ox_ctx_alloc(ox_kernel_ctx *c, size_t bytes) { return c->host->alloc_prep(c, bytes); }
 /* prepare: constant inputs in the form of |p|, packed once for all shapes and runs (ox_ctx_host.pack). */
 ox_status *ox_ctx_pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
-/* prepare: where a constant input lies (ox_ctx_host), if the host can also pack it in a run; else NULL. */
+/* prepare: where a constant input lies (ox_ctx_host), if the host can also pack it later; else NULL. */
 static inline const void *ox_ctx_constant_place(const ox_kernel_ctx *c, uint32_t input) {
   const ox_ctx_host *h = c->host;
-  bool there = h->struct_size >= offsetof(ox_ctx_host, pack_in_run) + sizeof h->pack_in_run && h->pack_in_run;
-  return there && h->constant_place ? h->constant_place(c, input) : NULL;
+  bool there = h->struct_size >= offsetof(ox_ctx_host, pack_now) + sizeof h->pack_now && h->pack_now;
+  return there && h->pack_later && h->constant_place ? h->constant_place(c, input) : NULL;
 }
 /* Whether |c->host->constant| is there. */
 static inline bool ox_ctx_lends(const ox_kernel_ctx *c) {

@@ -62,7 +62,6 @@ static void *take(ox_pack_room *r, size_t bytes) {
   }
   if (bytes > r->left) {
     b = add_block(r, bytes);
-    if (b) ox_huge_pages_touch(b->data, b->bytes);
     return b ? b->data : NULL;
   }
   touch(r, bytes);

@@ -19,7 +19,7 @@ typedef struct ox_pack_room {
 
 void ox_pack_room_init(ox_pack_room *r, ox_alloc alloc);
 void ox_pack_room_deinit(ox_pack_room *r);
-/* |bytes|, aligned to 64, not zeroed; NULL: out of memory. Any thread. */
+/* |bytes|, aligned to 64, not zeroed; NULL: out of memory. Any thread. Pages of large ones are still to be touched. */
 void *ox_pack_room_take(ox_pack_room *r, size_t bytes);
 
 #endif

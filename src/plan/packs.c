@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/huge_pages.h"
 #include "base/macros.h"
 #include "plan/pack_room.h"
 
@@ -55,6 +56,13 @@ ox_status *ox_packs_find(ox_packs *p, ox_alloc alloc, const ox_pack *want, ox_pa
   pthread_mutex_unlock(&p->lock);
   *out = f;
   return f ? NULL : ox_fail(OX_OUT_OF_MEMORY, "no memory for the %zu bytes of packed weights", want->bytes);
+}
+
+void ox_packed_touch(ox_packs *p, ox_packed *f) {
+  pthread_mutex_lock(&p->lock); /* so that nobody writes there before the end of it */
+  if (!f->touched) ox_huge_pages_touch(f->data, f->bytes);
+  f->touched = true;
+  pthread_mutex_unlock(&p->lock);
 }
 
 bool ox_packed_claim(ox_packed *f, int64_t *out_unit) {

@@ -23,6 +23,7 @@ typedef struct ox_packed {
   atomic_int_least64_t claimed, done; /* claimed may count beyond n_units */
   atomic_size_t unread;               /* bytes packed since the constants' pages were given back */
   atomic_bool ready;
+  bool touched; /* its pages are there; under the lock */
 } ox_packed;
 
 struct ox_pack_room;
@@ -43,6 +44,8 @@ OX_NODISCARD ox_status *ox_packs_find(ox_packs *p, ox_alloc alloc, const ox_pack
 static inline bool ox_packed_ready(ox_packed *f) {
   return atomic_load_explicit(&f->ready, memory_order_acquire); /* pairs with ox_packed_finish */
 }
+/* Before the first claim of a thread's: the memory gets its pages, if it has none yet. */
+void ox_packed_touch(ox_packs *p, ox_packed *f);
 /* A unit that is nobody's yet; false: there is none. */
 bool ox_packed_claim(ox_packed *f, int64_t *out_unit);
 /* A unit is packed. */

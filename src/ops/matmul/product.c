@@ -112,7 +112,10 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
     if (p->b_batch[d]) p->b_count *= (size_t)p->batch[d];
   if (b) {
     p->b = *b, p->packed = &p->b, p->in_place = ox_product_in_place(c, p);
-    if (!p->in_place) OX_TRY(ox_product_pack(c, &p->b, p->in_b));
+    if (p->in_place)
+      OX_TRY(ox_product_pack_later(c, &p->b, p->in_b, &p->later));
+    else
+      OX_TRY(ox_product_pack(c, &p->b, p->in_b));
   }
   if (ox_product_splits(c, p)) return ox_product_plan_split(c, p);
   if (ox_product_is_strassen(c, p)) return ox_product_plan_strassen(c, p);

@@ -42,6 +42,7 @@ typedef struct ox_product {
   ox_product_b b;
   const ox_product_b *packed; /* b, with its panels; NULL: B is not constant */
   const float *in_place;      /* where B lies, at any address, as a first run reads it; NULL: its panels are there */
+  void *later;                /* for who packs it then */
   bool pack_stage;         /* stage 0 packs B into the shared memory */
   size_t b_count, b_bytes; /* matrices of B, bytes of the panels of one */
   size_t panels_per_tile, packs_per_matrix;
@@ -92,8 +93,7 @@ OX_NODISCARD ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox
 OX_NODISCARD ox_status *ox_product_const(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out);
 /* In prepare: the panels of b, which is input |in|. */
 OX_NODISCARD ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in);
-/* The same in a run, in a stage of one tile. */
-OX_NODISCARD ox_status *ox_product_pack_in_run(const ox_kernel_ctx *c, const ox_product_b *b, int in,
-                                               const void **out_panels);
+/* Their memory alone: the host's pack_now makes the panels. |b| lives as long as what is prepared. */
+OX_NODISCARD ox_status *ox_product_pack_later(ox_kernel_ctx *c, const ox_product_b *b, int in, void **out_later);
 
 #endif

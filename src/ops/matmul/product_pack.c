@@ -54,7 +54,6 @@ static ox_status *describe(const ox_product_b *b, int in, packing *k, ox_pack *p
                  .n_units = (int64_t)(k->units * b->count),
                  .fn = pack_units,
                  .arg = k};
-  atomic_store_explicit(b->use, OX_B_PACKED, memory_order_relaxed);
   return ox_mul_ok(b->matrix_bytes, b->count, &p->bytes) ? NULL : ox_oom();
 }
 
@@ -62,12 +61,14 @@ ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in) {
   packing k;
   ox_pack p;
   OX_TRY(describe(b, in, &k, &p));
+  atomic_store_explicit(b->use, OX_B_PACKED, memory_order_relaxed);
   return ox_ctx_pack(c, &p, &b->panels);
 }
 
-ox_status *ox_product_pack_in_run(const ox_kernel_ctx *c, const ox_product_b *b, int in, const void **out_panels) {
-  packing k;
+ox_status *ox_product_pack_later(ox_kernel_ctx *c, const ox_product_b *b, int in, void **out_later) {
+  packing *k = ox_ctx_alloc(c, sizeof *k);
   ox_pack p;
-  OX_TRY(describe(b, in, &k, &p));
-  return c->host->pack_in_run(c, &p, out_panels);
+  if (!k) return ox_oom();
+  OX_TRY(describe(b, in, k, &p));
+  return c->host->pack_later(c, &p, out_later);
 }

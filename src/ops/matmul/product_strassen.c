@@ -30,6 +30,7 @@ ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
   return NULL;
 }
 
+/* The first run of all shapes reads B in place. */
 static ox_status *begin(const ox_kernel_ctx *c, const ox_product *p) {
   shared *s = c->shared;
   int use = OX_B_NEW;
@@ -38,7 +39,8 @@ static ox_status *begin(const ox_kernel_ctx *c, const ox_product *p) {
   if (s->panels || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
                                                            memory_order_relaxed))
     return NULL;
-  return ox_product_pack_in_run(c, p->packed, p->in_b, &s->panels);
+  atomic_store_explicit(p->packed->use, OX_B_PACKED, memory_order_relaxed);
+  return c->host->pack_now(c, p->later, &s->panels);
 }
 
 ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
