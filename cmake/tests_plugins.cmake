@@ -87,11 +87,13 @@ if(TARGET onyx_onednn)
     add_dependencies(test.plugins.onednn.${name} onyx_onednn)
   endforeach()
   onyx_add_test(plugins.onednn.cts test.cts.suite "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_onednn>")
+  onyx_add_test(plugins.onednn.random_graphs test.cts.random_graphs "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_onednn>")
+  add_dependencies(test.cts.random_graphs onyx_onednn)
   if(NOT ONYX_SANITIZE) # whose run-time wants to come first: a program that has an OpenMP run-time of its own
     onyx_add_test(plugins.onednn.other_openmp test.plugins.onednn.onednn_runs "LD_PRELOAD=libgomp.so.1")
   endif()
   # LeakSanitizer dies of the thread-local memory that comes with libdnnl; nothing is lost without looking there.
-  set_property(TEST plugins.onednn.cts plugins.onednn.onednn_ops plugins.onednn.onednn_bits plugins.onednn.onednn_runs
+  set_property(TEST plugins.onednn.cts plugins.onednn.random_graphs plugins.onednn.onednn_ops plugins.onednn.onednn_bits plugins.onednn.onednn_runs
     APPEND PROPERTY ENVIRONMENT "LSAN_OPTIONS=use_tls=0")
 endif()
 
@@ -105,4 +107,6 @@ if(TARGET onyx_xnnpack)
   endforeach()
   add_dependencies(test.cts.suite onyx_xnnpack)
   onyx_add_test(plugins.xnnpack.suite test.cts.suite CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_xnnpack>)
+  add_dependencies(test.cts.random_graphs onyx_xnnpack)
+  onyx_add_test(plugins.xnnpack.random_graphs test.cts.random_graphs CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_xnnpack>)
 endif()

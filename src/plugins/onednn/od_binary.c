@@ -107,6 +107,16 @@ static ox_status *choose(od_builder *b, const od_node *n, const operands *o, od_
   return od_check(b, s, "describing arithmetic");
 }
 
+/* Of images of one pixel the library takes the first channel's number for all channels. */
+static bool misreads(const od_chain *c) {
+  int64_t pixels = 1;
+  for (int i = 2; i < c->rank; i++) pixels *= c->dims[i];
+  if (c->rank < 3 || pixels != 1 || c->dims[0] == 1) return false;
+  for (uint32_t i = 0; i < c->n_posts; i++)
+    if (c->post[i].operand != OD_NO_VALUE && c->post[i].dims[0] == 1 && c->post[i].dims[1] > 1) return true;
+  return false;
+}
+
 static ox_status *build(od_builder *b, const od_node *n) {
   operands o;
   od_chain chain;
@@ -120,6 +130,8 @@ static ox_status *build(od_builder *b, const od_node *n) {
   }
   od_chain_begin(od_out(n, 0), &o.y, dtype, o.rank, o.y.rank ? o.y.dim : (const int64_t[]){1}, &chain);
   od_chain_find(b, &chain);
+  while (misreads(&chain) && od_chain_shorten(&chain)) {
+  }
   OD_TRY(choose(b, n, &o, &chain, mem, &pd));
   od_arg_add(&args, DNNL_ARG_SRC_0, mem[0]);
   od_arg_add(&args, DNNL_ARG_SRC_1, mem[1]);

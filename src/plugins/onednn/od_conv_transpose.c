@@ -10,7 +10,13 @@ const char *od_conv_transpose_refuse(const od_node *n) {
   if (why) return why;
   if (od_in_type(n, 1, &w) != od_in_type(n, 0, &x)) return "its weights are of another type";
   if (w.rank != x.rank) return "the rank of its weights is not known";
-  return od_window_refuse(n, x.rank - 2);
+  why = od_window_refuse(n, x.rank - 2);
+  if (why) return why;
+  int64_t step[3];
+  od_ints(n, "strides", step, (size_t)x.rank - 2, 1);
+  for (int i = 0; i < x.rank - 2; i++)
+    if (step[i] > 1 && w.dim[2 + i] < step[i]) return "the library writes beyond what no weight reaches";
+  return NULL;
 }
 
 /* The padding that is cut off, and the output's size: output_shape decides where it is given, else auto_pad or pads. */

@@ -36,7 +36,8 @@ bool od_window_read(const od_node *n, int n_spatial, const int64_t *in, const in
   od_ints(n, "pads", pads, 2 * (size_t)n_spatial, 0);
   bool given = od_is(n, "auto_pad", "NOTSET", "NOTSET"), valid = od_is(n, "auto_pad", "VALID", "NOTSET");
   for (int i = 0; i < n_spatial; i++) {
-    w->dilate[i]--, w->size[i] = size[i];
+    w->size[i] = size[i];
+    w->dilate[i] = size[i] > 1 ? w->dilate[i] - 1 : 0; /* the library refuses pools of one pixel with a dilation */
     int64_t range = (size[i] - 1) * (w->dilate[i] + 1) + 1;
     if (!given && !valid) {
       pad_to_same(n, i, in[i], range, w);

@@ -21,6 +21,12 @@ static const rg_row rows[] = {
      NULL, 2e-6},
     {HEAD IO ERF "{ a = Div (x, r) b = Erf (a) c = Add (b, one) d = Mul (x, c) y = Mul (d, one) }", "!gated-activation",
      NULL, 2e-6},
+    {HEAD IO "<float r = {1.4140625}, float one = {1}, float h = {0.5}> " /* in float16 */
+             "{ a = Div (x, r) b = Erf (a) c = Add (b, one) d = Mul (x, c) y = Mul (d, h) }",
+     "gated-activation", "Gelu", 1e-4},
+    {HEAD IO "<float r = {1.414}, float one = {1}, float h = {0.5}> "
+             "{ a = Div (x, r) b = Erf (a) c = Add (b, one) d = Mul (x, c) y = Mul (d, h) }",
+     "!gated-activation", NULL, 2e-6},
     {HEAD IO TANH "{ p = Pow (x, three) q = Mul (p, c) s = Add (x, q) t = Mul (s, r) u = Tanh (t) v = Add (u, one) "
                   "w = Mul (x, h) y = Mul (w, v) }",
      "gated-activation", "FastGelu", 2e-6},

@@ -3,6 +3,7 @@
  * HardSwish. Exporters order and associate the products as they like, so a product is flattened into its factors first:
  * a tree of Mul (and Div by constants) that nobody else reads. Each removes three nodes or more, SiLU one. */
 #include "base/status.h"
+#include "graph/dtype.h"
 #include "onyx/rewrite.h"
 
 enum { MAX_FACTORS = 4 };
@@ -38,7 +39,16 @@ static int product_of(const ox_rewrite *g, ox_id v, int depth, product *p) {
   return flatten(g, v, depth, 1, p);
 }
 
-static int near(double got, double want) { return fabs(got - want) <= 1e-3 * fabs(want); }
+/* |want|, or its inverse where it divides, in some digits of float32 or in all of a 16-bit type: exporters write 1.4142
+ * and 0.044715. What is further off is another function. */
+static int near(double got, double want) {
+  if (fabs(got - want) <= 3e-5 * fabs(want)) return 1;
+  for (int i = 0; i < 2; i++, got = 1 / got, want = 1 / want) {
+    double half = ox_f16_to_f32(ox_f16_from_f32((float)want)), brain = ox_bf16_to_f32(ox_bf16_from_f32((float)want));
+    if (fabs(got - half) <= 1e-6 * fabs(half) || fabs(got - brain) <= 1e-6 * fabs(brain)) return 1;
+  }
+  return 0;
+}
 
 /* |v| = |want| * x. */
 static int is_scaled(const ox_rewrite *g, ox_id v, ox_id x, double want) {

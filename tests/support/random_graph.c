@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * support/random_graph.c - see random_graph.h; the steps are in random_graph_*.c. */
+#include "support/random_graph.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/macros.h"
+#include "support/check.h"
+#include "support/random_maker.h"
+
+/* ---- draws ---- */
+
+uint32_t maker_pick(maker *m, uint32_t n) {
+  m->random = m->random * 1664525 + 1013904223;
+  return (m->random >> 8) % n; /* the low bits have short periods */
+}
+
+bool maker_chance(maker *m, int percent) { return (int)maker_pick(m, 100) < percent; }
+
+/* ---- text ---- */
+
+static void put_args(maker_text *t, const char *fmt, va_list args) {
+  t->n += (size_t)vsnprintf(t->text + t->n, sizeof t->text - t->n, fmt, args);
+  assert_true(t->n < sizeof t->text);
+}
+
+static void put(maker_text *t, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  put_args(t, fmt, args);
+  va_end(args);
+}
+
+void maker_put(maker *m, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  put_args(&m->nodes, fmt, args);
+  va_end(args);
+}
+
+static void put_dims(maker_text *t, const int64_t *v, int n) {
+  for (int i = 0; i < n; i++) put(t, "%s%lld", i ? "," : "", (long long)v[i]);
+}
+
+void maker_put_list(maker *m, const char *name, const int64_t *v, int n) {
+  maker_put(m, "%s = [", name);
+  put_dims(&m->nodes, v, n);
+  maker_put(m, "]");
+}
+
+/* ---- constants ---- */
+
+static int begin_weight(maker *m, const char *type, maker_shape s) {
+  put(&m->weights, "%s%s", m->n_weights ? ", " : "", type);
+  if (s.rank) {
+    put(&m->weights, "[");
+    put_dims(&m->weights, s.dim, s.rank);
+    put(&m->weights, "]");
+  }
+  put(&m->weights, " w%d = {", m->n_weights);
+  return m->n_weights++;
+}
+
+int maker_floats(maker *m, maker_shape s, double low, double high) {
+  int w = begin_weight(m, "float", s);
+  for (int64_t i = 0; i < maker_count(&s); i++)
+    put(&m->weights, "%s%.8g", i ? "," : "", low + (high - low) * maker_pick(m, 1001) / 1000);
+  put(&m->weights, "}");
+  return w;
+}
+
+int maker_float(maker *m, double v) { return maker_floats(m, (maker_shape){0}, v, v); }
+
+int maker_ints(maker *m, const int64_t *v, int n) {
+  int w = begin_weight(m, "int64", (maker_shape){1, {n}});
+  put_dims(&m->weights, v, n);
+  put(&m->weights, "}");
+  return w;
+}
+
+int maker_sum_weights(maker *m, maker_shape s, int64_t terms) {
+  double most = 1.7 / sqrt((double)terms); /* a variance of 1 / terms */
+  return maker_floats(m, s, -most, most);
+}
+
+/* ---- values ---- */
+
+int64_t maker_count(const maker_shape *s) {
+  int64_t n = 1;
+  for (int i = 0; i < s->rank; i++) n *= s->dim[i];
+  return n;
+}
+
+bool maker_fits(const maker_shape *s, int64_t terms) {
+  for (int i = 0; i < s->rank; i++)
+    if (s->dim[i] < 1) return false;
+  return maker_count(s) <= 8192 && maker_count(s) * terms <= 400000;
+}
+
+int maker_add(maker *m, maker_shape s, double size) {
+  assert_true(m->n_values < MAKER_VALUES);
+  m->value[m->n_values] = (maker_value){s, size, false};
+  return m->n_values++;
+}
+
+const maker_value *maker_use(maker *m, int x) {
+  m->value[x].used = true;
+  return &m->value[x];
+}
+
+/* ---- models ---- */
+
+/* As often as they stand here. */
+static const maker_step steps[] = {
+    maker_conv,       maker_conv,       maker_conv,    maker_conv,        maker_conv,       maker_conv_transpose,
+    maker_pool,       maker_pool,       maker_resize,  maker_global_pool, maker_batch_norm, maker_activation,
+    maker_activation, maker_activation, maker_prelu,   maker_clip,        maker_clip,       maker_written_out,
+    maker_binary,     maker_binary,     maker_binary,  maker_binary,      maker_concat,     maker_split,
+    maker_slice,      maker_pad,        maker_pad,     maker_transpose,   maker_reshape,    maker_matmul,
+    maker_matmul,     maker_gemm,       maker_softmax, maker_layer_norm,  maker_reduce};
+
+static void draw_inputs(maker *m) {
+  int n = MAKER_ONE_OF(m, 1, 1, 2);
+  for (int i = 0; i < n; i++) {
+    maker_shape s = {.rank = MAKER_ONE_OF(m, 4, 4, 4, 3, 3, 2, 5, 1)};
+    do {
+      for (int d = 0; d < s.rank; d++)
+        s.dim[d] =
+            s.rank == 5 ? MAKER_ONE_OF(m, 1, 2, 3, 5, 7) : MAKER_ONE_OF(m, 1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 33);
+      if (s.rank >= 3) s.dim[0] = MAKER_ONE_OF(m, 1, 1, 2, 3);
+    } while (!maker_fits(&s, 1));
+    maker_add(m, s, 1);
+  }
+}
+
+static void draw_nodes(maker *m, int n_inputs) {
+  int wanted = n_inputs + 3 + (int)maker_pick(m, 12);
+  while (m->n_values < wanted && m->weights.n < sizeof m->weights.text / 4) {
+    bool latest = m->n_values > n_inputs && maker_chance(m, 60); /* chains */
+    int x = latest ? m->n_values - 1 : (int)maker_pick(m, (uint32_t)m->n_values);
+    steps[maker_pick(m, OX_COUNT(steps))](m, x);
+  }
+}
+
+/* Inputs whose first dimension is the batch may have it free; then nothing is said about the outputs. */
+static void put_values(maker_text *t, const maker *m, int first, int end, bool free_batch) {
+  for (int v = first, n = 0; v < end; v++) {
+    const maker_shape *s = &m->value[v].shape;
+    bool is_free = first == 0 && free_batch && s->dim[0] == m->value[0].shape.dim[0];
+    if (first && m->value[v].used) continue;
+    put(t, "%sfloat", n++ ? ", " : "");
+    if (first && free_batch) {
+      put(t, "[]");
+    } else if (s->rank) {
+      put(t, is_free ? "[N%s" : "[", s->rank > 1 ? "," : "");
+      put_dims(t, s->dim + is_free, s->rank - is_free);
+      put(t, "]");
+    }
+    put(t, " v%d", v);
+  }
+}
+
+void random_graph_draw(uint32_t seed, random_graph *out) {
+  static maker m; /* too large for a stack */
+  static maker_text head;
+  m.random = seed * 2654435761u + 12345, m.n_values = m.n_weights = 0, m.weights.n = m.nodes.n = head.n = 0;
+  m.weights.text[0] = 0;
+  m.opset = MAKER_ONE_OF(&m, 17, 21);
+  bool free_batch = maker_chance(&m, 40);
+  draw_inputs(&m);
+  int n_inputs = m.n_values;
+  draw_nodes(&m, n_inputs);
+  for (int v = n_inputs; v < m.n_values - 1; v++) m.value[v].used &= !maker_chance(&m, 10);
+  put(&head, "<ir_version: 8, opset_import: [\"\" : %d]>\ng (", m.opset);
+  put_values(&head, &m, 0, n_inputs, free_batch);
+  put(&head, ") => (");
+  put_values(&head, &m, n_inputs, m.n_values, free_batch);
+  out->batch = m.value[0].shape.dim[0];
+  int n = snprintf(out->text, sizeof out->text, "%s)\n<%s>\n{\n%s}\n", head.text, m.weights.text, m.nodes.text);
+  assert_true(n > 0 && (size_t)n < sizeof out->text);
+}

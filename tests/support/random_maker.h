@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * support/random_maker.h - what the steps of a random model share: draws, the text so far, the values so far. */
+#ifndef OX_TESTS_RANDOM_MAKER_H
+#define OX_TESTS_RANDOM_MAKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAKER_VALUES = 64, MAKER_RANK = 6 };
+
+typedef struct {
+  int rank;
+  int64_t dim[MAKER_RANK];
+} maker_shape;
+
+/* A value v0, v1, ... of the model. */
+typedef struct {
+  maker_shape shape;
+  double size; /* about how large its elements are */
+  bool used;
+} maker_value;
+
+typedef struct {
+  char text[1 << 16];
+  size_t n;
+} maker_text;
+
+typedef struct {
+  uint32_t random;
+  int opset;
+  maker_text weights, nodes;
+  maker_value value[MAKER_VALUES];
+  int n_values, n_weights;
+} maker;
+
+/* A step adds nodes that read the value |x|; none if it has nothing to do with such a value. */
+typedef void (*maker_step)(maker *m, int x);
+
+/* random_graph_windows.c: convolutions, pools, Resize. */
+void maker_conv(maker *m, int x);
+void maker_conv_transpose(maker *m, int x);
+void maker_pool(maker *m, int x);
+void maker_global_pool(maker *m, int x);
+void maker_resize(maker *m, int x);
+/* random_graph_elements.c: what works on each element. */
+void maker_activation(maker *m, int x);
+void maker_prelu(maker *m, int x);
+void maker_clip(maker *m, int x);
+void maker_written_out(maker *m, int x);
+void maker_binary(maker *m, int x);
+void maker_batch_norm(maker *m, int x);
+/* random_graph_moves.c: what only moves elements. */
+void maker_concat(maker *m, int x);
+void maker_split(maker *m, int x);
+void maker_slice(maker *m, int x);
+void maker_pad(maker *m, int x);
+void maker_transpose(maker *m, int x);
+void maker_reshape(maker *m, int x);
+/* random_graph_sums.c: products, and what works along axes. */
+void maker_matmul(maker *m, int x);
+void maker_gemm(maker *m, int x);
+void maker_softmax(maker *m, int x);
+void maker_layer_norm(maker *m, int x);
+void maker_reduce(maker *m, int x);
+
+/* 0 to n - 1. */
+uint32_t maker_pick(maker *m, uint32_t n);
+/* One of the numbers. */
+#define MAKER_ONE_OF(m, ...) \
+  (((const int[]){__VA_ARGS__})[maker_pick((m), sizeof((const int[]){__VA_ARGS__}) / sizeof(int))])
+bool maker_chance(maker *m, int percent);
+
+/* Appends to the nodes, as printf. */
+void maker_put(maker *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Appends "name = [...]". */
+void maker_put_list(maker *m, const char *name, const int64_t *v, int n);
+/* Constants: the number i of the name w<i>. Floats are between |low| and |high|. */
+int maker_floats(maker *m, maker_shape s, double low, double high);
+int maker_float(maker *m, double v);
+int maker_ints(maker *m, const int64_t *v, int n);
+/* Those of a sum over |terms| products, which leaves its values as large as they were. */
+int maker_sum_weights(maker *m, maker_shape s, int64_t terms);
+
+/* The next value, which the caller's text gives a node: its number. Call it before that text is written. */
+int maker_add(maker *m, maker_shape s, double size);
+/* The shape of a value that a step reads. */
+const maker_value *maker_use(maker *m, int x);
+/* Whether a value of this shape, of |terms| products an element, is small enough to be made. */
+bool maker_fits(const maker_shape *s, int64_t terms);
+int64_t maker_count(const maker_shape *s);
+
+#endif
