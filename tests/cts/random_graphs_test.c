@@ -2,8 +2,8 @@
  * cts/random_graphs_test.c - random models: what the optimizer makes of them computes what the nodes say one by one,
  * with the same bits for any number of threads; and so does a provider.
  *
- * ONYX_RANDOM_GRAPHS=N (150) models from ONYX_RANDOM_GRAPHS_SEED=S (1) on. CTS_PROVIDER_LIB=FILE puts the provider of a
- * shared library first, a second time, with outputs up to CTS_TOLERANCE (1e-4). */
+ * ONYX_RANDOM_GRAPHS=N (1500) models from ONYX_RANDOM_GRAPHS_SEED=S (1) on. CTS_PROVIDER_LIB=FILE puts the provider of
+ * a shared library first, a second time, with outputs up to CTS_TOLERANCE (1e-4). */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -122,7 +122,7 @@ static long number(const char *name, long otherwise) {
 
 /* All are tried; the text is that of the first that fails. */
 static void check_models(ox_env *env, const char *provider, double provider_tolerance) {
-  long count = number("ONYX_RANDOM_GRAPHS", 150), first = number("ONYX_RANDOM_GRAPHS_SEED", 1), failed = 0;
+  long count = number("ONYX_RANDOM_GRAPHS", 1500), first = number("ONYX_RANDOM_GRAPHS_SEED", 1), failed = 0;
   static drawn d;
   for (long k = 0; k < count; k++) {
     d.seed = (uint32_t)(first + k);

@@ -67,12 +67,16 @@ static int begin_weight(maker *m, const char *type, maker_shape s) {
 int maker_floats(maker *m, maker_shape s, double low, double high) {
   int w = begin_weight(m, "float", s);
   for (int64_t i = 0; i < maker_count(&s); i++)
-    put(&m->weights, "%s%.8g", i ? "," : "", low + (high - low) * maker_pick(m, 1001) / 1000);
+    put(&m->weights, "%s%.3f", i ? "," : "", low + (high - low) * maker_pick(m, 1001) / 1000);
   put(&m->weights, "}");
   return w;
 }
 
-int maker_float(maker *m, double v) { return maker_floats(m, (maker_shape){0}, v, v); }
+int maker_float(maker *m, double v) {
+  int w = begin_weight(m, "float", (maker_shape){0});
+  put(&m->weights, "%.7f}", v);
+  return w;
+}
 
 int maker_ints(maker *m, const int64_t *v, int n) {
   int w = begin_weight(m, "int64", (maker_shape){1, {n}});

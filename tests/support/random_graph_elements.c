@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
  * support/random_graph_elements.c - steps of random models: what works on each element. */
-#include <math.h>
-
 #include "base/macros.h"
 #include "support/random_maker.h"
 
@@ -18,7 +16,7 @@ void maker_activation(maker *m, int x) {
 }
 
 void maker_prelu(maker *m, int x) {
-  maker_value v = *maker_use(m, x);
+  maker_value v = m->value[x];
   maker_shape s = {0};
   if (v.shape.rank < 2) return;
   if (maker_chance(m, 75)) {
@@ -26,6 +24,8 @@ void maker_prelu(maker *m, int x) {
   } else {
     s = (maker_shape){1, {v.shape.dim[v.shape.rank - 1]}};
   }
+  if (maker_count(&s) > MAKER_CONSTANT) return;
+  maker_use(m, x);
   int slope = maker_floats(m, s, -0.5, 0.5);
   maker_put(m, "  v%d = PRelu (v%d, w%d)\n", maker_add(m, v.shape, v.size), x, slope);
 }
@@ -52,7 +52,7 @@ void maker_written_out(maker *m, int x) {
     m->value[s].used = true;
     return;
   }
-  int a = maker_float(m, kind == 1 ? 3 : sqrt(2)), b = maker_float(m, kind == 1 ? 0 : 1);
+  int a = maker_float(m, kind == 1 ? 3 : 1.4142135), b = maker_float(m, kind == 1 ? 0 : 1);
   int c = maker_float(m, kind == 1 ? 6 : 0.5);
   y = maker_add(m, v.shape, v.size);
   if (kind == 1) /* HardSwish */
@@ -83,8 +83,8 @@ static int constant_beside(maker *m, const maker_shape *s) {
   } else if (maker_chance(m, 70)) {
     int from = (int)maker_pick(m, (uint32_t)s->rank + 1);
     for (int i = from; i < s->rank; i++) c.dim[c.rank++] = maker_chance(m, 60) ? s->dim[i] : 1;
-    if (maker_count(&c) > 1500) c = (maker_shape){0};
   }
+  if (maker_count(&c) > MAKER_CONSTANT) c = (maker_shape){0};
   return maker_floats(m, c, -1, 1);
 }
 
@@ -117,7 +117,7 @@ void maker_binary(maker *m, int x) {
 
 void maker_batch_norm(maker *m, int x) {
   maker_value v = m->value[x];
-  if (v.shape.rank < 2) return;
+  if (v.shape.rank < 2 || v.shape.dim[1] > MAKER_CONSTANT) return;
   maker_shape c = {1, {v.shape.dim[1]}};
   maker_use(m, x);
   int scale = maker_floats(m, c, -1.2, 1.2), shift = maker_floats(m, c, -0.5, 0.5),

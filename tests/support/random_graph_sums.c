@@ -33,7 +33,7 @@ void maker_matmul(maker *m, int x) {
   int64_t k = v.shape.dim[r - 1], n = MAKER_ONE_OF(m, 1, 3, 8, 17, 33);
   maker_shape out = v.shape;
   out.dim[r - 1] = n;
-  if (k * n > 1500 || !maker_fits(&out, k)) return;
+  if (k * n > MAKER_CONSTANT || !maker_fits(&out, k)) return;
   maker_use(m, x);
   int w = maker_sum_weights(m, (maker_shape){2, {k, n}}, k);
   maker_put(m, "  v%d = MatMul (v%d, w%d)\n", maker_add(m, out, v.size), x, w);
@@ -52,7 +52,7 @@ void maker_gemm(maker *m, int x) {
   int64_t rows = v.shape.dim[turn_a], k = v.shape.dim[!turn_a], n = MAKER_ONE_OF(m, 1, 3, 8, 17, 33);
   maker_shape out = {2, {rows, n}}, b = {2, {turn_b ? n : k, turn_b ? k : n}};
   maker_shape biases[] = {{1, {n}}, {2, {1, n}}, {1, {1}}, {2, {rows, 1}}, {0}};
-  if (k * n > 1500 || !maker_fits(&out, k)) return;
+  if (k * n > MAKER_CONSTANT || !maker_fits(&out, k)) return;
   maker_use(m, x);
   int w = maker_sum_weights(m, b, k), c = -1;
   if (maker_chance(m, 70)) c = maker_floats(m, biases[maker_pick(m, OX_COUNT(biases))], -0.5, 0.5);
@@ -77,7 +77,7 @@ void maker_softmax(maker *m, int x) {
 /* With an epsilon that keeps the roundings of nearly equal elements small. */
 void maker_layer_norm(maker *m, int x) {
   maker_value v = m->value[x];
-  if (v.shape.rank < 1) return;
+  if (v.shape.rank < 1 || v.shape.dim[v.shape.rank - 1] > MAKER_CONSTANT) return;
   maker_use(m, x);
   maker_shape s = {1, {v.shape.dim[v.shape.rank - 1]}};
   int scale = maker_floats(m, s, 0.5, 1.5), bias = maker_floats(m, s, -0.5, 0.5), y = maker_add(m, v.shape, 3);

@@ -86,7 +86,7 @@ void maker_conv(maker *m, int x) {
   int64_t terms = c / groups * kernel_count(&w);
   if (!slide(&w, &v->shape, false, &out)) return;
   out.dim[1] = groups * each;
-  if (!maker_fits(&out, terms) || out.dim[1] * terms > 1500) return;
+  if (!maker_fits(&out, terms) || out.dim[1] * terms > MAKER_CONSTANT) return;
   int f = filters(m, &w, out.dim[1], c / groups, terms), b = -1;
   if (maker_chance(m, 60)) b = maker_floats(m, (maker_shape){1, {out.dim[1]}}, -0.5, 0.5);
   double size = maker_use(m, x)->size;
@@ -110,7 +110,7 @@ void maker_conv_transpose(maker *m, int x) {
     out.dim[2 + i] =
         (v->shape.dim[2 + i] - 1) * w.stride[i] + w.dilation[i] * (w.kernel[i] - 1) + 1 - w.pad[i] - w.pad[w.n + i];
   out.dim[1] = groups * each;
-  if (!maker_fits(&out, terms) || out.dim[1] * terms > 1500) return;
+  if (!maker_fits(&out, terms) || out.dim[1] * terms > MAKER_CONSTANT) return;
   int f = filters(m, &w, c, each, terms);
   double size = maker_use(m, x)->size;
   maker_put(m, "  v%d = ConvTranspose <group = %d, ", maker_add(m, out, size), (int)groups);

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAKER_VALUES = 64, MAKER_RANK = 6 };
+/* No constant has more elements than MAKER_CONSTANT. */
+enum { MAKER_VALUES = 64, MAKER_RANK = 6, MAKER_CONSTANT = 1000 };
 
 typedef struct {
   int rank;

@@ -52,6 +52,9 @@ static const char *check_deconv(const xp_graph *g, size_t node) {
   if (xp_attr_ints(g, node, "output_shape", &n)) return "output_shape";
   for (int i = 0; i < 2; i++)
     if (w.extra[i] >= w.stride[i]) return "output_padding is not smaller than the stride";
+  bool padded = w.top || w.left || w.bottom || w.right;
+  if (padded && (w.stride[0] > 2 || w.stride[1] > 2))
+    return "the library reads elsewhere for strides above 2 with pads";
   return NULL;
 }
 
