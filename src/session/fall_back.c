@@ -11,9 +11,13 @@ ox_session *ox_session_fallen(const ox_session *s) {
 
 static bool lacks_memory(ox_code code) { return code == OX_LIMIT || code == OX_OUT_OF_MEMORY; }
 
-bool ox_session_may_fall_back(const ox_session *s, const ox_status *st) {
+bool ox_may_be_the_providers(const ox_status *st) {
   ox_code code = ox_status_code(st);
-  return s->fall_back && s->n_providers > 1 && (lacks_memory(code) || code == OX_FAIL || code == OX_NOT_IMPLEMENTED);
+  return lacks_memory(code) || code == OX_FAIL || code == OX_NOT_IMPLEMENTED;
+}
+
+bool ox_session_may_fall_back(const ox_session *s, const ox_status *st) {
+  return s->fall_back && s->n_providers > 1 && ox_may_be_the_providers(st);
 }
 
 /* Acquire pairs with the release below: who sees the session sees all of it. */

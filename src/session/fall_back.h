@@ -8,6 +8,8 @@
 
 /* The second session, if |s| gave up its providers for good; else NULL. */
 ox_session *ox_session_fallen(const ox_session *s);
+/* Whether |st| may be a provider's fault: what the model or the caller is wrong about is so on the CPU, too. */
+bool ox_may_be_the_providers(const ox_status *st);
 /* Whether |st|, what a run of |s| ended with, may be its providers' fault, and the caller wants runs to go on. */
 bool ox_session_may_fall_back(const ox_session *s, const ox_status *st);
 /* The second session, made by the first call. Any thread. Errors: those of loading it. */

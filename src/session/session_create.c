@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session/session_create.c - creates and releases sessions. */
+#include "session/fall_back.h"
 #include "session/session.h"
 
 #include <string.h>
@@ -134,12 +135,6 @@ static ox_status *name_model(ox_status *st, const char *path) {
   return ox_status_note(st, "%s", path ? path : "model in memory");
 }
 
-/* What the model or the caller is wrong about is so on the CPU, too. */
-static bool may_be_the_providers(const ox_status *st) {
-  ox_code code = ox_status_code(st);
-  return code == OX_FAIL || code == OX_LIMIT || code == OX_OUT_OF_MEMORY || code == OX_NOT_IMPLEMENTED;
-}
-
 ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, const ox_session_opts *opts,
                                   ox_session *origin, ox_session **out_session) {
   ox_session_opts o;
@@ -157,7 +152,7 @@ ox_status *ox_session_create_from(ox_env *env, const ox_model_source *from, cons
     return NULL;
   }
   if (s->quota) st = ox_session_explain(s, refusals, st);
-  bool again = o.fall_back && o.n_providers && may_be_the_providers(st);
+  bool again = o.fall_back && o.n_providers && ox_may_be_the_providers(st);
   if (again) ox_log_write(&s->log, OX_LOG_WARNING, "the model is loaded for the CPU: %s", ox_status_message(st));
   ox_session_release(s);
   if (!again) return name_model(st, from->path);

@@ -78,6 +78,20 @@ static void test_like_fused_conv(void **state) {
   for (int i = 0; i < 32; i++) check(i & 1, i & 2, i & 4, i & 8, i & 16 ? 1 : 0);
 }
 
+/* Runs it: as a column its |count| floats are kept, across it is the same in bits, but for what fills the blocks. */
+static void check_column(one_node *n, bool across, float *column, int64_t count, int64_t channels, int64_t pixels) {
+  CHECK_OK(one_node_run(n));
+  assert_int_equal(ox_shape_count(&n->out[0].shape), count);
+  for (int64_t i = 0; i < N * channels * pixels; i++) {
+    int64_t at = block_at(i, channels, pixels);
+    if (across)
+      assert_memory_equal(column + at, (float *)n->out[0].data + at, sizeof(float));
+    else
+      column[at] = ((float *)n->out[0].data)[at];
+  }
+  one_node_deinit(n);
+}
+
 /* 1-D data carried as n x c x l x 1, or as n x c x 1 x l: the very bits of one another. */
 static void test_a_unit_axis(void **state) {
   (void)state;
@@ -90,16 +104,7 @@ static void test_a_unit_axis(void **state) {
     const int64_t wd[] = {M, C, across ? 1 : K, across ? K : 1};
     one_node_input(&n, OX_F32, 5, xd, blocks);
     one_node_const(&n, OX_F32, 4, wd, w);
-    CHECK_OK(one_node_run(&n));
-    assert_int_equal(ox_shape_count(&n.out[0].shape), OX_COUNT(column));
-    for (int64_t i = 0; i < N * M * OUT; i++) {
-      int64_t at = block_at(i, M, OUT);
-      if (across)
-        assert_memory_equal(column + at, (float *)n.out[0].data + at, sizeof(float));
-      else
-        column[at] = ((float *)n.out[0].data)[at];
-    }
-    one_node_deinit(&n);
+    check_column(&n, across, column, OX_COUNT(column), M, OUT);
   }
 }
 
@@ -117,16 +122,7 @@ static void test_a_stride_along_a_unit_axis(void **state) {
     one_node_int(&n, "group", GROUPS), one_node_ints(&n, "strides", 2, strides);
     one_node_input(&n, OX_F32, 5, xd, blocks);
     one_node_const(&n, OX_F32, 4, wd, w);
-    CHECK_OK(one_node_run(&n));
-    assert_int_equal(ox_shape_count(&n.out[0].shape), OX_COUNT(column));
-    for (int64_t i = 0; i < N * C * OUT; i++) {
-      int64_t at = block_at(i, C, OUT);
-      if (across)
-        assert_memory_equal(column + at, (float *)n.out[0].data + at, sizeof(float));
-      else
-        column[at] = ((float *)n.out[0].data)[at];
-    }
-    one_node_deinit(&n);
+    check_column(&n, across, column, OX_COUNT(column), C, OUT);
   }
 }
 
