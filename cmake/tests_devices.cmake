@@ -100,9 +100,12 @@ if(TARGET onyx_opencl)
 endif()
 if(TARGET onyx_cuda)
   set(standin ${CMAKE_BINARY_DIR}/tests/libcuda_standin.so)
-  onyx_add_test(plugins.cuda.cts test.cts.suite "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_cuda>;CTS_TOLERANCE=1e-5;\
+  set(on_standin "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_cuda>;\
 ONYX_CUDA_LIBRARY=${standin};ONYX_NVRTC_LIBRARY=${standin};ONYX_CUBLASLT_LIBRARY=${standin};ONYX_CUDNN_LIBRARY=${standin}")
+  onyx_add_test(plugins.cuda.cts test.cts.suite "${on_standin};CTS_TOLERANCE=1e-5")
+  onyx_add_test(plugins.cuda.random_graphs test.cts.random_graphs "${on_standin}")
   add_dependencies(test.cts.suite onyx_cuda cuda_standin)
+  add_dependencies(test.cts.random_graphs onyx_cuda cuda_standin)
 endif()
 
 # The core above a driver without functions.
