@@ -18,10 +18,10 @@ enum {
   IN_CACHE = 1 << 20   /* bytes of weights */
 };
 /* ns on one core of a Xeon with AMX (docs/products.md): of 16 rows by 32 columns by 32 of k, one product; of their sums
- * to Y; of splitting 32 x 32 floats of X; of a byte from memory. */
-static const double ns_product = 200 / 12.0, ns_finish = 50, ns_split = 175, ns_byte = 1 / 12.0;
+ * to Y; of splitting 32 x 32 floats of X, or of weights; of a byte from memory. */
+static const double ns_product = 94 / 6.0, ns_finish = 200, ns_split = 360, ns_weights = 225, ns_byte = 1 / 12.0;
 static const double ns_tile_min = 25e3, ns_tile_max = 200e3;
-static const double fma_macs_per_ns = 80; /* that machine's at its best, of the other forms: they win ties */
+static const double fma_macs_per_ns = 78; /* the other forms' there are 74: they win ties */
 
 static int64_t pairs_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->ic, 2 * OX_BLOCK); }
 static int64_t panels_of(const ox_conv_geom *g) { return OX_CEIL_DIV(g->oc, OX_SPLIT_SIDE); }
@@ -110,7 +110,7 @@ static void cut_pixels(ox_bconv_split_plan *p) {
 static void cut_channels(ox_bconv_split_plan *p, int64_t rows) {
   int64_t tiles = p->tiles_n * p->tiles_h * p->tiles_w, phases = p->n_phases[1] * p->n_phases[2];
   double steps = (double)(p->pairs * p->taps), products = p->terms * (p->terms + 1) / 2;
-  double panel_ns = (double)OX_CEIL_DIV(rows, 16) * (steps * products * ns_product + ns_finish);
+  double panel_ns = (double)OX_CEIL_DIV(rows, 16) * (steps * products * ns_product + ns_finish) + steps * ns_weights;
   double split = (double)(p->tile_n * p->plane * phases * p->pairs) / 32 * ns_split;
   double total = (double)(tiles * p->panels) * panel_ns;
   double target = OX_MAX(OX_MIN(OX_MAX(total / TILES, ns_tile_min), ns_tile_max), 8 * split);
