@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/dequantize.c - DequantizeLinear: (x - zero point) * scale. */
-#include "kern/quant/convert.h"
 #include "kern/quant/quantize.h"
 #include "ops/shared/check.h"
-#include "ops/shared/scales.h"
+#include "ops/shared/scaled_run.h"
 #include "ops/shared/tiles.h"
 
 typedef struct {
@@ -106,28 +105,15 @@ static void segment(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_
 #undef FROM
 }
 
-static bool run_fast(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
-  const dequantize_prep *p = c->prep;
-  const uint32_t types = OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_U16) | OX_BIT(OX_I16);
-  if (!(OX_BIT(c->in[0]->dtype) & types) || c->in[1]->dtype != OX_F32 || c->out[0]->dtype != OX_F32) return false;
-  if (!ox_scale_pair_is_even(&p->pair)) return false;
-  while (begin < end) {
-    ox_segment g = ox_scales_at(&p->pair.scales, begin);
-    int64_t n = OX_MIN(g.n, end - begin);
-    segment(c, begin, (size_t)n, g.off);
-    begin += n;
-  }
-  return true;
-}
-
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
-  const ox_convert *cv = ox_convert_select(c->isa);
-  int64_t begin, end;
-  ox_tile_span(tiles, OX_TILE_MATH, ox_shape_count(&c->in[0]->shape), &begin, &end);
-  if (begin >= end || run_fast(c, begin, end)) return NULL;
-  for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK)
-    block_any(c, cv, i, (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK));
+  const dequantize_prep *p = c->prep;
+  const ox_scaled_run r = {.pair = &p->pair,
+                           .fast = (OX_BIT(c->in[0]->dtype) & OX_T_QUANTIZED_FAST) && c->in[1]->dtype == OX_F32 &&
+                                   c->out[0]->dtype == OX_F32,
+                           .segment = segment,
+                           .block = block_any};
+  ox_scaled_run_tiles(&r, c, tiles);
   return NULL;
 }
 
