@@ -101,7 +101,8 @@ endif()
 if(TARGET onyx_cuda)
   set(standin ${CMAKE_BINARY_DIR}/tests/libcuda_standin.so)
   set(on_standin "CTS_PROVIDER_LIB=$<TARGET_FILE:onyx_cuda>;\
-ONYX_CUDA_LIBRARY=${standin};ONYX_NVRTC_LIBRARY=${standin};ONYX_CUBLASLT_LIBRARY=${standin};ONYX_CUDNN_LIBRARY=${standin}")
+ONYX_CUDA_LIBRARY=${standin};ONYX_NVRTC_LIBRARY=${standin};ONYX_CUBLASLT_LIBRARY=${standin};ONYX_CUDNN_LIBRARY=${standin};\
+ONYX_KERNEL_CACHE=none")
   onyx_add_test(plugins.cuda.cts test.cts.suite "${on_standin};CTS_TOLERANCE=1e-5")
   onyx_add_test(plugins.cuda.random_graphs test.cts.random_graphs "${on_standin}")
   add_dependencies(test.cts.suite onyx_cuda cuda_standin)
@@ -112,7 +113,7 @@ endif()
 add_library(test_device_core STATIC ${device_core} ${device_texts} tests/plugins/device/core/fake_driver.c)
 target_include_directories(test_device_core PUBLIC tests ${CMAKE_BINARY_DIR}/generated)
 target_link_libraries(test_device_core PUBLIC test_support)
-foreach(name lifetimes share tail)
+foreach(name kernel_cache lifetimes share tail)
   target_link_libraries(test.plugins.device.core.${name} PRIVATE test_device_core)
 endforeach()
 

@@ -3,6 +3,9 @@
  * arenas that they come from. What is copied and allocated is counted below the provider, in the API. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 #include "ort/models.h"
+#ifdef CUDA_STANDIN
+#include "plugins/device/use_standin.h"
+#endif
 
 typedef struct device {
   const char *name, *memory; /* of the provider; of its memory's info */
@@ -412,8 +415,7 @@ static void *symbol(void *library, const char *prefix, const char *rest) {
 static int find_devices(void **state) {
   (void)state;
 #ifdef CUDA_STANDIN
-  setenv("ONYX_CUDA_LIBRARY", CUDA_STANDIN, 1), setenv("ONYX_NVRTC_LIBRARY", CUDA_STANDIN, 1);
-  setenv("ONYX_CUBLASLT_LIBRARY", CUDA_STANDIN, 1), setenv("ONYX_CUDNN_LIBRARY", CUDA_STANDIN, 1);
+  use_standin();
 #endif
   for (size_t d = 0; d < N_DEVICES; d++) {
     void *library = dlopen(devices[d].counts, RTLD_NOW | RTLD_LOCAL);

@@ -29,7 +29,7 @@ static const ox_option_def options[] = {
     {"enable_cuda_graph", OX_OPTION_BOOL, NULL, "1", "run a repeated shape as one recorded graph"},
     {"use_libraries", OX_OPTION_BOOL, NULL, "1", "let the vendor's libraries compute products and convolutions"},
     {"kernel_cache_dir", OX_OPTION_STRING, NULL, "",
-     "a folder for built kernels; empty: they are built in each process"},
+     "a folder for built kernels; none: they are built in each process; empty: the user's, unless the driver has one"},
 };
 
 static const char *option(const ox_options *o, const char *key, const char *otherwise) {

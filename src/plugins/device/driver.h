@@ -96,6 +96,7 @@ typedef struct dev_driver {
   /* What build takes as binary. Borrowed from the module; NULL: it has none. */
   const void *(*module_binary)(dev_module *m, size_t *out_bytes);
   ox_status *(*kernel)(dev_module *m, const char *name, dev_kernel **out_kernel);
+  bool keeps_builds; /* a source that was built in an earlier process is not compiled again */
 
   ox_status *(*queue_create)(dev_device *d, dev_queue **out_queue);
   void (*queue_release)(dev_queue *q);

@@ -2,19 +2,12 @@
  * device/module.c - see module.h. */
 #include "plugins/device/module.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/alloc.h"
-#include "base/digest.h"
 #include "base/macros.h"
 #include "plugins/device/fail.h"
-
-enum { MOST_PATH = 4096 };
 
 /* The files of kernels/, made by the build. */
 #include "device_kernels.inc"
@@ -25,63 +18,18 @@ static const char *text_of(const char *name, size_t n) {
   return NULL;
 }
 
-ox_status *dev_modules_init(dev_modules *m, const ox_ep_host *host, dev_device *d, const char *dir) {
+ox_status *dev_modules_init(dev_modules *m, const ox_ep_host *host, dev_device *d, const char *cache) {
   *m = (dev_modules){.device = d};
   if (pthread_mutex_init(&m->lock, NULL)) return dev_fail(host, OX_FAIL, "a lock cannot be made");
   m->host = host;
-  if (!*dir) return NULL;
-  if (mkdir(dir, 0777) && errno != EEXIST)
-    return dev_fail(host, OX_NO_SUCH_FILE, "kernel_cache_dir: %s: %s", dir, strerror(errno));
-  m->dir_bytes = strlen(dir) + 1;
-  if (!(m->dir = ox_new(host->alloc, m->dir_bytes))) return dev_no_memory(host);
-  memcpy(m->dir, dir, m->dir_bytes);
-  return NULL;
+  return dev_kernel_cache_init(&m->cache, host, dev_the_driver.info(d)->key, cache);
 }
 
 void dev_modules_deinit(dev_modules *m) {
   if (!m->host) return;
   for (size_t i = 0; i < m->n; i++) dev_the_driver.module_release(m->of[i].module);
-  ox_delete(m->host->alloc, m->dir, m->dir_bytes);
+  dev_kernel_cache_deinit(&m->cache);
   pthread_mutex_destroy(&m->lock);
-}
-
-/* ---- the cache: a file holds the driver's bytes and is written under another name first ---- */
-
-static bool path_of(const dev_modules *m, const char *name, const char *text, char *out) {
-  ox_digest d = ox_digest_init();
-  ox_digest_text(&d, dev_the_driver.info(m->device)->key);
-  ox_digest_text(&d, text);
-  int n = snprintf(out, MOST_PATH, "%s/%s-%s-%016llx%016llx", m->dir, dev_the_driver.name, name,
-                   (unsigned long long)d.a, (unsigned long long)d.b);
-  return n > 0 && n < MOST_PATH - 32;
-}
-
-/* In malloc'd memory; NULL: it is not there, or cannot be read. */
-static void *read_file(const char *path, size_t *out_bytes) {
-  FILE *f = fopen(path, "rb");
-  struct stat info;
-  void *bytes = NULL;
-  if (!f) return NULL;
-  if (!fstat(fileno(f), &info) && info.st_size > 0 && (bytes = malloc((size_t)info.st_size))) {
-    *out_bytes = (size_t)info.st_size;
-    if (fread(bytes, 1, *out_bytes, f) != *out_bytes) {
-      free(bytes);
-      bytes = NULL;
-    }
-  }
-  fclose(f);
-  return bytes;
-}
-
-static void write_file(const dev_modules *m, const char *path, const void *bytes, size_t n) {
-  char temporary[MOST_PATH + 32];
-  snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid()); /* of this process alone */
-  FILE *f = fopen(temporary, "wb");
-  bool ok = f && fwrite(bytes, 1, n, f) == n;
-  if (f) ok &= fclose(f) == 0;
-  if (ok && rename(temporary, path) == 0) return;
-  if (f) remove(temporary);
-  m->host->log_text(m->host, 2, "device: the folder of built kernels cannot be written");
 }
 
 /* ---- building ---- */
@@ -134,17 +82,15 @@ static char *whole_text(const char *source, bool half) {
 }
 
 static ox_status *build(dev_modules *m, const char *name, const char *text, dev_module **out) {
-  char path[MOST_PATH];
   size_t n = 0;
-  bool cached = m->dir && path_of(m, name, text, path);
-  void *binary = cached ? read_file(path, &n) : NULL;
+  void *binary = dev_kernel_cache_read(&m->cache, name, text, &n);
   ox_status *st = binary ? dev_the_driver.build(m->device, name, text, binary, n, out) : NULL;
   free(binary);
   if (binary && !st) return NULL;
   m->host->status_free(st); /* of another driver, or damaged: build it again */
   DEV_TRY(dev_the_driver.build(m->device, name, text, NULL, 0, out));
-  const void *bytes = cached ? dev_the_driver.module_binary(*out, &n) : NULL;
-  if (bytes) write_file(m, path, bytes, n);
+  const void *bytes = dev_the_driver.module_binary(*out, &n);
+  if (bytes) dev_kernel_cache_write(&m->cache, name, text, bytes, n);
   return NULL;
 }
 

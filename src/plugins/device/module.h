@@ -6,15 +6,14 @@
 
 #include <pthread.h>
 
-#include "plugins/device/driver.h"
+#include "plugins/device/kernel_cache.h"
 
 enum { DEV_MOST_MODULES = 128 };
 
 typedef struct dev_modules {
   const ox_ep_host *host;
   dev_device *device;
-  char *dir; /* of the cache; NULL: none */
-  size_t dir_bytes;
+  dev_kernel_cache cache;
   pthread_mutex_t lock;
   size_t n;
   struct {
@@ -24,8 +23,8 @@ typedef struct dev_modules {
   } of[DEV_MOST_MODULES];
 } dev_modules;
 
-/* |dir|: an existing folder, or one that can be made; "": none. */
-OX_NODISCARD ox_status *dev_modules_init(dev_modules *m, const ox_ep_host *host, dev_device *d, const char *dir);
+/* |cache|: see dev_kernel_cache_init. */
+OX_NODISCARD ox_status *dev_modules_init(dev_modules *m, const ox_ep_host *host, dev_device *d, const char *cache);
 void dev_modules_deinit(dev_modules *m); /* also fine on a zeroed one */
 
 /* Kernel |name|_f32 or _f16 of kernels/<source>.h; |source| is a literal. Any thread. Errors: the compiler's. */

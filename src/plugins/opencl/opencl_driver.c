@@ -49,6 +49,7 @@ const dev_driver dev_the_driver = {
     .build = opencl_build,
     .module_release = opencl_module_release,
     .module_binary = opencl_module_binary,
+    .keeps_builds = true,
     .kernel = opencl_kernel,
     .queue_create = opencl_queue_create,
     .queue_release = opencl_queue_release,

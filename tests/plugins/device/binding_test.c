@@ -10,8 +10,10 @@
 #include "support/check.h"
 #include "support/counting_alloc.h"
 #include "support/ep_models.h"
-#include "support/set_variable.h"
 #include "support/text_session.h"
+#ifdef CUDA_STANDIN
+#include "plugins/device/use_standin.h"
+#endif
 
 #define G "<ir_version: 8, opset_import: [\"\" : 17]> g "
 
@@ -457,9 +459,7 @@ static void *symbol(void *library, const char *prefix, const char *rest) {
 static int find_devices(void **state) {
   (void)state;
 #ifdef CUDA_STANDIN
-  static const char *const variables[] = {"ONYX_CUDA_LIBRARY", "ONYX_NVRTC_LIBRARY", "ONYX_CUBLASLT_LIBRARY",
-                                          "ONYX_CUDNN_LIBRARY"};
-  for (size_t i = 0; i < OX_COUNT(variables); i++) set_variable(variables[i], CUDA_STANDIN);
+  use_standin();
 #endif
   for (size_t d = 0; d < OX_COUNT(devices); d++) {
     void *library = dlopen(devices[d].counts, RTLD_NOW | RTLD_LOCAL);

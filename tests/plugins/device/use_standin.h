@@ -14,6 +14,7 @@ static inline void use_standin(void) {
   static const char *const variables[] = {"ONYX_CUDA_LIBRARY", "ONYX_NVRTC_LIBRARY", "ONYX_CUBLASLT_LIBRARY",
                                           "ONYX_CUDNN_LIBRARY"};
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) set_variable(variables[i], CUDA_STANDIN);
+  set_variable("ONYX_KERNEL_CACHE", "none");
 }
 
 #endif
