@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/topk.c - TopK along an axis: a heap of the best k so far, then sorted; of equal elements the earlier wins. */
+#include <math.h>
 #include <string.h>
 
 #include "kern/quant/convert.h"
@@ -118,20 +119,44 @@ static void offer(const ox_kernel_ctx *c, entry *h, int64_t k, int64_t i, entry 
   }
 }
 
-/* Contiguous floats: once the heap is full, elements no better than its worst are skipped by vectors. */
+/* Something that at least k of n elements are beyond, none of which is far from the k-th best: the best of each of some
+ * columns, of which k reach what the halving of their range finds. False: there is no telling. */
+static bool likely_bound(const ox_reduce_table *t, const float *x, int64_t n, int64_t k, bool below, float *out_bound) {
+  enum { MOST = 1024, STEP = 64, STEPS = 10, ROWS = 4 };
+  float best[MOST];
+  int64_t columns = OX_CEIL_DIV(2 * OX_MIN(k, MOST), STEP) * STEP;
+  if (columns > MOST || n / ROWS < columns) return false;
+  for (int64_t i = 0; i < columns; i++) best[i] = below ? INFINITY : -INFINITY;
+  t->column[below ? OX_FOLD_MIN : OX_FOLD_MAX](best, x, (size_t)columns, NULL, (size_t)(n / columns), (size_t)columns);
+  double lo = t->row[OX_FOLD_MIN](best, (size_t)columns, 0), hi = t->row[OX_FOLD_MAX](best, (size_t)columns, 0);
+  if (!isfinite(lo) || !isfinite(hi)) return false;
+  double reached = below ? hi : lo, beyond = below ? lo : hi;
+  for (int step = 0; step < STEPS; step++) {
+    float mid = (float)(0.5 * (reached + beyond));
+    int32_t above = 0, under = 0;
+    for (int64_t i = 0; i < columns; i++) above += best[i] >= mid, under += best[i] <= mid;
+    *((below ? under : above) >= k ? &reached : &beyond) = (double)mid;
+  }
+  double slack = fabs(reached) * 1e-6 + 1e-30; /* "reaches" becomes "is beyond", even where denormals are zero */
+  *out_bound = (float)(below ? reached + slack : reached - slack);
+  return true;
+}
+
+/* Contiguous floats: what is no better than the bound, then than the heap's worst, is skipped by vectors. */
 static void gather_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, entry *h) {
   const ox_reduce_table *t = ox_reduce_select(c->isa);
   enum { LONG = 4096 };
   bool below = !((const topk_attrs *)c->attrs)->largest;
   uint64_t flip = below ? UINT64_MAX : 0;
-  int64_t i = 0;
-  for (; i < k && !ox_ctx_stopped_each(c, i, 4096); i++) offer(c, h, k, i, (entry){key_f64((double)x[i]) ^ flip, i});
-  for (int64_t turn = 0; i < n && i >= k && !ox_ctx_stopped_each(c, turn, 64); turn++) {
-    float worst = x[h[0].at];
+  float bound = NAN;
+  if (!likely_bound(t, x, n, k, below, &bound)) bound = NAN;
+  for (int64_t i = 0, held = 0, turn = 0; i < n && !ox_ctx_stopped_each(c, turn, 64); turn++) {
+    float worst = held < k ? bound : x[h[0].at];
     int64_t end = OX_MIN(n, i + LONG);
     if (worst == worst) i += (int64_t)t->next_beyond(x + i, (size_t)(end - i), worst, below);
     if (i == end) continue;
-    offer(c, h, k, i, (entry){key_f64((double)x[i]) ^ flip, i});
+    offer(c, h, k, held, (entry){key_f64((double)x[i]) ^ flip, i});
+    held += held < k;
     i++;
   }
 }

@@ -289,6 +289,29 @@ static void fold_lanes(const ox_fold_job *j, int64_t out, int64_t n, int64_t beg
   }
 }
 
+/* Extremes of floats down columns, some vectors wide, in one go: they are exact, so nothing need move to double. */
+static bool folds_extremes(const ox_fold_job *j, ox_fold f) {
+  const ox_fold_plan *p = j->plan;
+  return (f == OX_FOLD_MAX || f == OX_FOLD_MIN) && j->dtype == OX_F32 && p->n_folded == 1 &&
+         p->kept[0] >= OX_FOLD_LANES;
+}
+
+static void fold_extremes(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                          ox_fold_acc *acc) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  const ox_fold_plan *p = j->plan;
+  int64_t row = p->kept[0], step = p->folded_stride[0];
+  float best[BLOCK], none = (float)ox_fold_identity(f, OX_F32).f;
+  while (n > 0) {
+    int64_t m = OX_MIN(n, row - out % row);
+    const float *x = (const float *)j->data + base_of(p, out) + begin * step;
+    for (int64_t i = 0; i < m; i++) best[i] = none;
+    t->column[f](best, x, (size_t)m, NULL, (size_t)(end - begin), (size_t)step);
+    for (int64_t i = 0; i < m; i++) acc[i].f = (double)best[i];
+    out += m, n -= m, acc += m;
+  }
+}
+
 void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
                  const double *shift, ox_fold_acc *acc) {
   const ox_fold_plan *p = j->plan;
@@ -302,6 +325,10 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
   }
   if (folds_lanes(j, f, out, n)) {
     fold_lanes(j, out, n, begin, end, acc);
+    return;
+  }
+  if (folds_extremes(j, f)) {
+    fold_extremes(j, f, out, n, begin, end, acc);
     return;
   }
   int64_t row = p->kept[0];

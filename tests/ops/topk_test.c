@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/topk_test.c - rows of floats, short and long, against a sort: the elements and which they were. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "support/check.h"
+#include "support/one_node.h"
+
+static const float *sorted_row;
+static int sorted_largest;
+
+/* NaN above all; of equals the earlier first. */
+static int compare(const void *pa, const void *pb) {
+  int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+  float x = sorted_row[a], y = sorted_row[b];
+  int order = isnan(x) || isnan(y) ? isnan(x) - isnan(y) : (x > y) - (x < y);
+  if (order) return sorted_largest ? -order : order;
+  return (a > b) - (a < b);
+}
+
+static void check_rows(int64_t rows, int64_t n, int64_t k, int largest, const float *x, const char *what) {
+  one_node node;
+  int64_t *order = malloc((size_t)n * sizeof *order);
+  assert_non_null(order);
+  one_node_init(&node, "", "TopK", 11, 2);
+  one_node_int(&node, "largest", largest);
+  one_node_input(&node, OX_F32, 2, (const int64_t[]){rows, n}, x);
+  one_node_const(&node, OX_I64, 1, (const int64_t[]){1}, &k);
+  CHECK_OK(one_node_run(&node));
+  for (int64_t r = 0; r < rows; r++) {
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    sorted_row = x + r * n, sorted_largest = largest;
+    qsort(order, (size_t)n, sizeof *order, compare);
+    for (int64_t i = 0; i < k; i++) {
+      int64_t at = ((const int64_t *)node.out[1].data)[r * k + i];
+      float v = ((const float *)node.out[0].data)[r * k + i], want = sorted_row[order[i]];
+      if (at != order[i] || (v != want && !(isnan(v) && isnan(want))))
+        fail_msg("%s, %lld of %lld, largest %d, row %lld, place %lld: element %lld, not %lld", what, (long long)k,
+                 (long long)n, largest, (long long)r, (long long)i, (long long)at, (long long)order[i]);
+    }
+  }
+  one_node_deinit(&node);
+  free(order);
+}
+
+enum { ROWS = 3, MOST = 5000 };
+
+static float mixed(int64_t i) { return (float)(i * 7919 % 10007) - 5000; }
+static float few_values(int64_t i) { return (float)(i * 31 % 7); }
+static float equal(int64_t i) { return (void)i, -2.5f; }
+static float rising(int64_t i) { return (float)i * 0.25f - 100; }
+static float falling(int64_t i) { return -(float)i; }
+static float zeros(int64_t i) { return i % 3 ? 0.0f : -0.0f; }
+static float denormal(int64_t i) { return (float)(i * 13 % 101) * 1e-44f; }
+static float huge(int64_t i) { return (i % 2 ? 1.0f : -1.0f) * (3.4e38f - (float)(i * 17 % 1009) * 1e35f); }
+static float one_peak(int64_t i) { return i % 1000 == 777 ? 1e30f : (float)(i % 5); }
+static float some_nan(int64_t i) { return i % 97 == 5 ? NAN : mixed(i); }
+static float infinite(int64_t i) { return i % 11 ? mixed(i) : i % 2 ? INFINITY : -INFINITY; }
+
+static const struct {
+  const char *name;
+  float (*value)(int64_t i);
+} fillings[] = {
+    {"mixed", mixed},       {"few values", few_values}, {"equal", equal},       {"rising", rising},
+    {"falling", falling},   {"zeros", zeros},           {"denormal", denormal}, {"huge", huge},
+    {"one peak", one_peak}, {"some NaN", some_nan},     {"infinite", infinite},
+};
+
+static void test_rows_are_those_of_a_sort(void **state) {
+  (void)state;
+  static const struct {
+    int64_t n, k;
+  } sizes[] = {{1, 1},     {8, 2},       {255, 1},    {256, 1},    {257, 32},   {511, 33},
+               {1024, 20}, {1024, 1024}, {5000, 512}, {5000, 513}, {4099, 100}, {5000, 0}};
+  float *x = malloc(ROWS * MOST * sizeof *x);
+  assert_non_null(x);
+  for (size_t f = 0; f < OX_COUNT(fillings); f++) {
+    for (int64_t i = 0; i < ROWS * MOST; i++) x[i] = fillings[f].value(i);
+    for (size_t s = 0; s < OX_COUNT(sizes); s++)
+      for (int largest = 0; largest < 2; largest++)
+        check_rows(ROWS, sizes[s].n, sizes[s].k, largest, x, fillings[f].name);
+  }
+  free(x);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_those_of_a_sort)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
