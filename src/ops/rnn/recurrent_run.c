@@ -7,19 +7,21 @@
 #include "base/cksize.h"
 #include "kern/simd/f32_scalar.h"
 #include "ops/rnn/recurrent_i8.h"
+#include "ops/rnn/recurrent_project.h"
 
 typedef struct rnn_prep {
   recurrent_dims d;
   const ox_gemm_variant *v;
   const ox_rnn_variant *cell;
-  ox_gemm_plan project, first, second;
+  recurrent_project project;
+  ox_gemm_plan first, second;
   recurrent_i8 q;       /* instead of those, for weights that are bytes */
   bool f64, pack;       /* pack: stage 0 packs the weights into the shared memory */
   const void *packed;   /* constant weights of all directions; NULL: packed in stage 0 */
   size_t weights_bytes; /* of one direction */
   size_t projected;     /* offset of the projections there: dirs x seq batch x gates hidden floats */
   size_t chunk, chunks; /* batch rows of a tile */
-  size_t at_bytes;      /* behind them: what recurrent_i8 keeps */
+  size_t at_kept;       /* behind them: what recurrent_i8 keeps, or recurrent_project */
   size_t state_bytes;   /* h, c, gates, gathered, reset, h in bytes in the scratch, before the products' */
 } rnn_prep;
 
@@ -42,8 +44,8 @@ static ox_status *plan_shared(ox_kernel_ctx *c, rnn_prep *p) {
   if (!ox_mul_ok(d->seq, d->batch, &rows) || !ox_mul_ok(rows, d->gates * d->hidden * d->dirs, &floats) ||
       !ox_mul_ok(floats, sizeof(float), &bytes) || !ox_add_ok(bytes, p->projected + OX_ALIGN_BYTES, &bytes))
     return ox_oom();
-  p->at_bytes = bytes / OX_ALIGN_BYTES * OX_ALIGN_BYTES;
-  return ox_add_ok(p->at_bytes, p->q.bytes, &c->shared_bytes) ? NULL : ox_oom();
+  p->at_kept = bytes / OX_ALIGN_BYTES * OX_ALIGN_BYTES;
+  return ox_add_ok(p->at_kept, p->q.v ? p->q.bytes : p->project.bytes, &c->shared_bytes) ? NULL : ox_oom();
 }
 
 /* Whether its step is one tile whose products are worth telling the others, who may be far away (docs/products.md):
@@ -65,7 +67,7 @@ static ox_status *plan_products(ox_kernel_ctx *c, rnn_prep *p) {
     c->scratch_per_worker = OX_MAX(p->q.project.scratch, p->state_bytes + p->q.parts * p->q.step.scratch);
     return NULL;
   }
-  ox_gemm_plan_init(&p->project, p->v, d->seq * d->batch, n, d->input, c->in[IN_X]->dtype, OX_F32, OX_GEMM_PACKED);
+  recurrent_project_plan(c, d, p->v, &p->project);
   ox_gemm_plan_init(&p->first, p->v, rows, d->first, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
   ox_gemm_plan_init(&p->second, p->v, rows, d->second, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
   c->scratch_per_worker = OX_MAX(p->project.scratch, p->state_bytes + OX_MAX(p->first.scratch, p->second.scratch));
@@ -77,8 +79,13 @@ static ox_status *pack_const(ox_kernel_ctx *c, rnn_prep *p) {
                 : recurrent_pack_const(c, &p->d, p->v, &p->packed);
 }
 
-/* Tiles of stage 0: directions to pack, then X to quantize. */
-static int64_t first_tiles(const rnn_prep *p) { return (p->pack ? (int64_t)p->d.dirs : 0) + (p->q.v != NULL); }
+/* Tiles of stage 0: directions to pack, then what is kept begins: X in bytes, or who has made what of it. */
+static int64_t first_tiles(const rnn_prep *p) {
+  return (p->pack ? (int64_t)p->d.dirs : 0) + (p->q.v || p->project.strassen);
+}
+
+/* Of one direction. */
+static size_t project_tiles(const rnn_prep *p) { return p->q.v ? ox_gemm_i8_tiles(&p->q.project) : p->project.tiles; }
 
 ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
   rnn_prep *p = ox_ctx_alloc(c, sizeof *p);
@@ -100,7 +107,7 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
   OX_TRY(plan_shared(c, p));
   uint32_t s = 0;
   if (first_tiles(p)) c->n_tiles[s++] = first_tiles(p);
-  c->n_tiles[s++] = (int64_t)(d->dirs * (p->q.v ? ox_gemm_i8_tiles(&p->q.project) : ox_gemm_tiles(&p->project)));
+  c->n_tiles[s++] = (int64_t)(d->dirs * project_tiles(p));
   c->n_tiles[s++] = (int64_t)(d->dirs * p->chunks);
   static const char *const forms[2][2] = {{"steps of all rows", "steps of 12 rows"},
                                           {"8-bit steps of all rows", "8-bit steps of 12 rows"}};
@@ -125,27 +132,16 @@ static float *projection(const ox_kernel_ctx *c, const rnn_prep *p, size_t dir) 
   return (float *)(void *)((char *)c->shared + p->projected) + dir * d->seq * d->batch * d->gates * d->hidden;
 }
 
-static void *bytes_of(const ox_kernel_ctx *c, const rnn_prep *p) { return (char *)c->shared + p->at_bytes; }
+static void *kept(const ox_kernel_ctx *c, const rnn_prep *p) { return (char *)c->shared + p->at_kept; }
 
-static void run_projection(const ox_kernel_ctx *c, const rnn_prep *p, int64_t tile, void *scratch) {
-  size_t per_dir = p->q.v ? ox_gemm_i8_tiles(&p->q.project) : ox_gemm_tiles(&p->project);
-  size_t dir = (size_t)tile / per_dir, n = p->d.gates * p->d.hidden;
+static void run_projection(const ox_kernel_ctx *c, const rnn_prep *p, size_t index, void *scratch) {
+  size_t dir = index / project_tiles(p), tile = index % project_tiles(p);
   recurrent_weights w = weights_of(c, p, dir);
-  if (p->q.v) {
-    recurrent_i8_project(c, &p->q, &p->d, dir, &w, bytes_of(c, p), projection(c, p, dir), (size_t)tile % per_dir,
-                         scratch);
-    return;
-  }
-  ox_gemm_epi e = {.alpha = 1, .beta = 1, .term = {{w.bias, OX_F32, 0, 1}}};
-  ox_gemm_io io = {.a = c->in[IN_X]->data,
-                   .a_rs = (ptrdiff_t)p->d.input,
-                   .a_ks = 1,
-                   .b = w.w,
-                   .c = projection(c, p, dir),
-                   .c_rs = n,
-                   .epi = &e,
-                   .stop = ox_ctx_stop(c)};
-  ox_gemm_run(&p->project, &io, (size_t)tile % per_dir, scratch);
+  float *to = projection(c, p, dir);
+  if (p->q.v)
+    recurrent_i8_project(c, &p->q, &p->d, dir, &w, kept(c, p), to, tile, scratch);
+  else
+    recurrent_project_run(c, &p->project, &p->d, &w, kept(c, p), to, tile, scratch);
 }
 
 /* ---- through time ---- */
@@ -232,7 +228,7 @@ static ox_status *multiply_bytes(walk *k, ox_gemm_term x) {
   ox_gemm_i8_plan g = k->p->q.step;
   ox_gemm_i8_out out;
   recurrent_i8_state(k->c, &k->s, &k->h);
-  ox_gemm_i8_io io = recurrent_i8_step(k->c, &k->p->q, &k->p->d, k->dir, &k->w, bytes_of(k->c, k->p), &k->h, &x, &out);
+  ox_gemm_i8_io io = recurrent_i8_step(k->c, &k->p->q, &k->p->d, k->dir, &k->w, kept(k->c, k->p), &k->h, &x, &out);
   io.c = k->s.gates;
   if (k->s.rows != g.m) g.m = k->s.rows;
   return run_product(&(dealt){.k = k, .g8 = &g, .io8 = &io, .tiles = ox_gemm_i8_tiles(&g)}, g.n);
@@ -354,7 +350,11 @@ static ox_status *run_walk(const ox_kernel_ctx *c, const rnn_prep *p, size_t til
 }
 
 static ox_status *run_first(const ox_kernel_ctx *c, const rnn_prep *p, size_t tile) {
-  if (!p->pack || tile == p->d.dirs) return recurrent_i8_ready(c, &p->q, &p->d, bytes_of(c, p));
+  if (!p->pack || tile == p->d.dirs) {
+    if (p->q.v) return recurrent_i8_ready(c, &p->q, &p->d, kept(c, p));
+    recurrent_project_begin(&p->project, kept(c, p));
+    return NULL;
+  }
   const ox_tensor *in[4] = {c->in[IN_W], c->in[IN_R], recurrent_in(c, IN_B), recurrent_in(c, IN_P)};
   recurrent_weights w = weights_of(c, p, tile);
   ox_stop stop = ox_ctx_stop(c);
@@ -374,7 +374,7 @@ ox_status *recurrent_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles,
     else if (stage == 0)
       OX_TRY(run_first(c, p, (size_t)i));
     else if (stage == 1)
-      run_projection(c, p, i, scratch);
+      run_projection(c, p, (size_t)i, scratch);
     else
       OX_TRY(run_walk(c, p, (size_t)i, scratch));
   }
