@@ -16,35 +16,54 @@ OX_INLINE void fetch_next(const int8_t *p, const int m) {
   }
 }
 
-/* The products of quad |q| of k, whose weights are at |b|. */
-OX_INLINE void add_quad(const uint8_t *const *a, size_t q, const int8_t *b, vi32 (*acc)[NV], const int m) {
+/* The products of the quad of k at |a|, whose weights are at |b|. Three rows share a pointer, since p, p + rs and
+ * p + 2 rs are all addressing modes. */
+OX_INLINE void add_quad(const uint8_t *const *a, ptrdiff_t rs, const int8_t *b, vi32 (*acc)[NV], const int m) {
   vi32 bv[NV];
   OX_UNROLL for (int j = 0; j < NV; j++) bv[j] = vi32_load((const int32_t *)(const void *)(b + 4 * j * L));
   OX_UNROLL for (int i = 0; i < m; i++) {
     int32_t quad;
-    memcpy(&quad, a[i] + 4 * q, 4);
+    memcpy(&quad, a[i / 3] + i % 3 * rs, 4);
     vi32 ai = vi32_splat(quad);
     OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vi32_dot_u8s8(acc[i][j], ai, bv[j]);
   }
 }
+
+OX_INLINE void next_quad(const uint8_t **a, const int m) { OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += 4; }
 
 /* Few rows have sums for every second, third or fourth quad: one product would wait for the one before it. */
 OX_INLINE void rows(const ox_gemm_i8_tile *t, int32_t *restrict sums, const int m) {
   enum { CHAINS = 4 };
   const int chains = m * NV >= 8 ? 1 : m * NV >= 4 ? 2 : CHAINS;
   const int8_t *b = t->b, *fetch = t->fetch;
-  const uint8_t *a[GEMM_MR];
+  const ptrdiff_t rs = (ptrdiff_t)t->a_rs;
+  const uint8_t *a[(GEMM_MR + 2) / 3];
   vi32 acc[CHAINS][GEMM_MR][NV];
-  OX_UNROLL for (int i = 0; i < m; i++) a[i] = t->a + (size_t)i * t->a_rs;
+  OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] = t->a + 3 * g * rs;
   OX_UNROLL for (int s = 0; s < chains; s++) OX_UNROLL for (int i = 0; i < m; i++)
       OX_UNROLL for (int j = 0; j < NV; j++) acc[s][i][j] = vi32_zero();
   size_t q = 0;
+  /* A row of C comes at a time: all at once, they would keep B waiting. */
+  const size_t elem = t->out->type == OX_F32 || t->out->type == OX_I32 ? 4 : 1, piece = t->quads / (size_t)m;
+  const char *soon = t->c;
+  for (int r = 0; chains == 1 && r < m; r++, soon += t->c_rs * elem) {
+    for (size_t j = 0; j < NR * elem; j += 64) OX_PREFETCH_WRITE(soon + j);
+    for (size_t end = r == m - 1 ? t->quads : q + piece; q < end; q++, b += NR * 4, fetch += t->fetch_step) {
+      fetch_next(fetch, m);
+      add_quad(a, rs, b, acc[0], m);
+      next_quad(a, m);
+    }
+  }
   for (; q + (size_t)chains <= t->quads; q += (size_t)chains)
     OX_UNROLL for (int s = 0; s < chains; s++, b += NR * 4, fetch += t->fetch_step) {
       fetch_next(fetch, m);
-      add_quad(a, q + (size_t)s, b, acc[s], m);
+      add_quad(a, rs, b, acc[s], m);
+      next_quad(a, m);
     }
-  for (; chains > 1 && q < t->quads; q++, b += NR * 4) add_quad(a, q, b, acc[0], m);
+  for (; chains > 1 && q < t->quads; q++, b += NR * 4) {
+    add_quad(a, rs, b, acc[0], m);
+    next_quad(a, m);
+  }
   OX_UNROLL for (int s = 1; s < chains; s++) OX_UNROLL for (int i = 0; i < m; i++)
       OX_UNROLL for (int j = 0; j < NV; j++) acc[0][i][j] = vi32_add(acc[0][i][j], acc[s][i][j]);
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
