@@ -37,9 +37,11 @@ static bool same_number(double p, double q, double most) {
   return p == q || fabs(p - q) <= most || (isnan(p) && isnan(q));
 }
 
+/* |relative|: 0 for the same bits, else of the largest element, beside what the model's roundings may come to. */
 static bool same_tensor_up_to(drawn *d, const char *how, size_t output, const ox_tensor *a, const ox_tensor *b,
                               double relative) {
   double largest = smallest_scale;
+  size_t element = ox_type_bits(a->dtype) / 8;
   if (a->dtype != b->dtype || a->shape.rank != b->shape.rank || a->bytes != b->bytes ||
       memcmp(a->shape.dim, b->shape.dim, (size_t)a->shape.rank * sizeof *a->shape.dim) != 0) {
     snprintf(d->problem, sizeof d->problem, "%s: output %zu has another type or shape", how, output);
@@ -48,10 +50,11 @@ static bool same_tensor_up_to(drawn *d, const char *how, size_t output, const ox
   if (memcmp(a->data, b->data, a->bytes) == 0) return true;
   for (int64_t i = 0; i < ox_tensor_count(a); i++)
     if (isfinite(ox_tensor_element(a, i))) largest = fmax(largest, fabs(ox_tensor_element(a, i)));
+  double most = fmax(relative, d->graph.relative) * largest + d->graph.absolute;
   for (int64_t i = 0; i < ox_tensor_count(a); i++) {
     double p = ox_tensor_element(a, i), q = ox_tensor_element(b, i);
-    if (relative > 0 && same_number(p, q, relative * largest)) continue;
-    if (relative == 0 && memcmp((char *)a->data + 4 * i, (char *)b->data + 4 * i, 4) == 0) continue;
+    if (relative > 0 && same_number(p, q, most)) continue;
+    if (relative == 0 && memcmp((char *)a->data + element * i, (char *)b->data + element * i, element) == 0) continue;
     snprintf(d->problem, sizeof d->problem, "%s: output %zu[%lld] is %.9g, not %.9g; the largest is %.3g", how, output,
              (long long)i, q, p, largest);
     return false;

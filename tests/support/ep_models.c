@@ -9,6 +9,7 @@
 
 #include "base/file_map.h"
 #include "base/macros.h"
+#include "graph/dtype.h"
 #include "support/check.h"
 #include "support/text_session.h"
 
@@ -147,6 +148,9 @@ static void fill(ox_tensor *t, uint32_t seed) {
     switch (t->dtype) {
       case OX_F32:
         ((float *)t->data)[i] = x;
+        break;
+      case OX_F16:
+        ((uint16_t *)t->data)[i] = ox_f16_from_f32(x);
         break;
       case OX_F64:
         ((double *)t->data)[i] = x;

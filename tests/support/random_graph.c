@@ -64,8 +64,10 @@ static int begin_weight(maker *m, const char *type, maker_shape s) {
   return m->n_weights++;
 }
 
+static const char *type_name(const maker *m) { return m->kind == MAKER_HALVES ? "float16" : "float"; }
+
 int maker_floats(maker *m, maker_shape s, double low, double high) {
-  int w = begin_weight(m, "float", s);
+  int w = begin_weight(m, type_name(m), s);
   for (int64_t i = 0; i < maker_count(&s); i++)
     put(&m->weights, "%s%.3f", i ? "," : "", low + (high - low) * maker_pick(m, 1001) / 1000);
   put(&m->weights, "}");
@@ -73,22 +75,34 @@ int maker_floats(maker *m, maker_shape s, double low, double high) {
 }
 
 int maker_float(maker *m, double v) {
-  int w = begin_weight(m, "float", (maker_shape){0});
+  int w = begin_weight(m, type_name(m), (maker_shape){0});
   put(&m->weights, "%.7f}", v);
   return w;
 }
 
-int maker_ints(maker *m, const int64_t *v, int n) {
-  int w = begin_weight(m, "int64", (maker_shape){1, {n}});
-  put_dims(&m->weights, v, n);
+int maker_scale(maker *m, const maker_scales *s) {
+  int w = begin_weight(m, "float", (maker_shape){s->n > 1, {s->n}});
+  for (int i = 0; i < s->n; i++) put(&m->weights, "%s%.9g", i ? "," : "", s->v[i]);
   put(&m->weights, "}");
   return w;
 }
 
-int maker_sum_weights(maker *m, maker_shape s, int64_t terms) {
-  double most = 1.7 / sqrt((double)terms); /* a variance of 1 / terms */
-  return maker_floats(m, s, -most, most);
+int maker_integers(maker *m, const char *type, maker_shape s, int low, int high) {
+  int w = begin_weight(m, type, s);
+  for (int64_t i = 0; i < maker_count(&s); i++)
+    put(&m->weights, "%s%d", i ? "," : "", low + (int)maker_pick(m, (uint32_t)(high - low + 1)));
+  put(&m->weights, "}");
+  return w;
 }
+
+int maker_ints_of(maker *m, maker_shape s, const int64_t *v) {
+  int w = begin_weight(m, "int64", s);
+  put_dims(&m->weights, v, (int)maker_count(&s));
+  put(&m->weights, "}");
+  return w;
+}
+
+int maker_ints(maker *m, const int64_t *v, int n) { return maker_ints_of(m, (maker_shape){1, {n}}, v); }
 
 /* ---- values ---- */
 
@@ -106,7 +120,7 @@ bool maker_fits(const maker_shape *s, int64_t terms) {
 
 int maker_add(maker *m, maker_shape s, double size) {
   assert_true(m->n_values < MAKER_VALUES);
-  m->value[m->n_values] = (maker_value){s, size, false};
+  m->value[m->n_values] = (maker_value){s, size, false, 0};
   return m->n_values++;
 }
 
@@ -117,6 +131,10 @@ const maker_value *maker_use(maker *m, int x) {
 
 /* ---- models ---- */
 
+/* Some dozen roundings of 2^-11 add up. A sum next to the middle between two bytes becomes either, and so do those that
+ * it goes into. */
+static const double half_tolerance = 0.01, byte_steps = 2.5;
+
 /* As often as they stand here. */
 static const maker_step steps[] = {
     maker_conv,       maker_conv,       maker_conv,    maker_conv,        maker_conv,       maker_conv_transpose,
@@ -124,7 +142,9 @@ static const maker_step steps[] = {
     maker_activation, maker_activation, maker_prelu,   maker_clip,        maker_clip,       maker_written_out,
     maker_binary,     maker_binary,     maker_binary,  maker_binary,      maker_concat,     maker_split,
     maker_slice,      maker_pad,        maker_pad,     maker_transpose,   maker_reshape,    maker_matmul,
-    maker_matmul,     maker_gemm,       maker_softmax, maker_layer_norm,  maker_reduce};
+    maker_matmul,     maker_gemm,       maker_softmax, maker_layer_norm,  maker_reduce,     maker_gather,
+    maker_scatter,    maker_where,      maker_repeat,  maker_depth,       maker_norm,       maker_cumsum,
+    maker_dynamic,    maker_qlinear};
 
 static void draw_inputs(maker *m) {
   int n = MAKER_ONE_OF(m, 1, 1, 2);
@@ -145,7 +165,9 @@ static void draw_nodes(maker *m, int n_inputs) {
   while (m->n_values < wanted && m->weights.n < sizeof m->weights.text / 4) {
     bool latest = m->n_values > n_inputs && maker_chance(m, 60); /* chains */
     int x = latest ? m->n_values - 1 : (int)maker_pick(m, (uint32_t)m->n_values);
+    int before = m->n_values;
     steps[maker_pick(m, OX_COUNT(steps))](m, x);
+    if (m->n_values > before && maker_chance(m, 75)) maker_through_bytes(m, m->n_values - 1);
   }
 }
 
@@ -155,7 +177,7 @@ static void put_values(maker_text *t, const maker *m, int first, int end, bool f
     const maker_shape *s = &m->value[v].shape;
     bool is_free = first == 0 && free_batch && s->dim[0] == m->value[0].shape.dim[0];
     if (first && m->value[v].used) continue;
-    put(t, "%sfloat", n++ ? ", " : "");
+    put(t, "%s%s", n++ ? ", " : "", type_name(m));
     if (first && free_batch) {
       put(t, "[]");
     } else if (s->rank) {
@@ -171,11 +193,15 @@ void random_graph_draw(uint32_t seed, random_graph *out) {
   static maker m; /* too large for a stack */
   static maker_text head;
   m.random = seed * 2654435761u + 12345, m.n_values = m.n_weights = 0, m.weights.n = m.nodes.n = head.n = 0;
-  m.weights.text[0] = 0;
+  m.weights.text[0] = m.nodes.text[0] = 0;
   m.opset = MAKER_ONE_OF(&m, 17, 21);
+  m.kind =
+      (maker_kind)MAKER_ONE_OF(&m, MAKER_FLOATS, MAKER_FLOATS, MAKER_FLOATS, MAKER_BYTES, MAKER_BYTES, MAKER_HALVES);
+  m.quantum = m.form.size = 0;
   bool free_batch = maker_chance(&m, 40);
   draw_inputs(&m);
   int n_inputs = m.n_values;
+  for (int v = 0; v < n_inputs; v++) maker_through_bytes(&m, v);
   draw_nodes(&m, n_inputs);
   for (int v = n_inputs; v < m.n_values - 1; v++) m.value[v].used &= !maker_chance(&m, 10);
   put(&head, "<ir_version: 8, opset_import: [\"\" : %d]>\ng (", m.opset);
@@ -183,6 +209,8 @@ void random_graph_draw(uint32_t seed, random_graph *out) {
   put(&head, ") => (");
   put_values(&head, &m, n_inputs, m.n_values, free_batch);
   out->batch = m.value[0].shape.dim[0];
+  out->relative = m.kind == MAKER_HALVES ? half_tolerance : 0;
+  out->absolute = byte_steps * m.quantum;
   int n = snprintf(out->text, sizeof out->text, "%s)\n<%s>\n{\n%s}\n", head.text, m.weights.text, m.nodes.text);
   assert_true(n > 0 && (size_t)n < sizeof out->text);
 }

@@ -8,6 +8,8 @@
 typedef struct random_graph {
   char text[1 << 17];
   int64_t batch; /* what the model's free dimension is, if it has one */
+  /* What the roundings of 16-bit floats, or of bytes, may come to: of a tensor's largest element; and of each. */
+  double relative, absolute;
 } random_graph;
 
 /* The same seed gives the same model. Every operator is a smooth or at least a continuous function, and the values stay

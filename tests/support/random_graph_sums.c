@@ -35,7 +35,8 @@ void maker_matmul(maker *m, int x) {
   out.dim[r - 1] = n;
   if (k * n > MAKER_CONSTANT || !maker_fits(&out, k)) return;
   maker_use(m, x);
-  int w = maker_sum_weights(m, (maker_shape){2, {k, n}}, k);
+  maker_scales scales;
+  int w = maker_sum_weights(m, (maker_shape){2, {k, n}}, k, 1, &scales);
   maker_put(m, "  v%d = MatMul (v%d, w%d)\n", maker_add(m, out, v.size), x, w);
   if (maker_chance(m, 50)) { /* a bias */
     int b = maker_floats(m, (maker_shape){1, {n}}, -0.5, 0.5), y = maker_add(m, out, v.size + 0.5);
@@ -54,8 +55,11 @@ void maker_gemm(maker *m, int x) {
   maker_shape biases[] = {{1, {n}}, {2, {1, n}}, {1, {1}}, {2, {rows, 1}}, {0}};
   if (k * n > MAKER_CONSTANT || !maker_fits(&out, k)) return;
   maker_use(m, x);
-  int w = maker_sum_weights(m, b, k), c = -1;
-  if (maker_chance(m, 70)) c = maker_floats(m, biases[maker_pick(m, OX_COUNT(biases))], -0.5, 0.5);
+  maker_scales scales;
+  int w = maker_sum_weights(m, b, k, !turn_b, &scales), c = -1;
+  if (maker_chance(m, 70))
+    c = maker_chance(m, 50) ? maker_bias(m, x, &scales, n)
+                            : maker_floats(m, biases[maker_pick(m, OX_COUNT(biases))], -0.5, 0.5);
   int y = maker_add(m, out, v.size + 0.5);
   maker_put(m, "  v%d = Gemm <transA = %d, transB = %d, alpha = %.2f, beta = %.2f> (v%d, w%d", y, turn_a, turn_b,
             MAKER_ONE_OF(m, 100, 100, 50) / 100.0, MAKER_ONE_OF(m, 100, 100, 25) / 100.0, x, w);
@@ -74,18 +78,22 @@ void maker_softmax(maker *m, int x) {
   maker_put(m, "  v%d = %s <axis = %d> (v%d)\n", y, logarithm ? "LogSoftmax" : "Softmax", axis, x);
 }
 
-/* With an epsilon that keeps the roundings of nearly equal elements small. */
+/* An epsilon that keeps the roundings of nearly equal elements small, also those to bytes. */
+static double epsilon_of(const maker *m) { return m->kind == MAKER_BYTES ? 1 : 0.01; }
+
 void maker_layer_norm(maker *m, int x) {
   maker_value v = m->value[x];
   if (v.shape.rank < 1 || v.shape.dim[v.shape.rank - 1] > MAKER_CONSTANT) return;
   maker_use(m, x);
   maker_shape s = {1, {v.shape.dim[v.shape.rank - 1]}};
   int scale = maker_floats(m, s, 0.5, 1.5), bias = maker_floats(m, s, -0.5, 0.5), y = maker_add(m, v.shape, 3);
-  maker_put(m, "  v%d = LayerNormalization <axis = -1, epsilon = 0.01> (v%d, w%d, w%d)\n", y, x, scale, bias);
+  maker_put(m, "  v%d = LayerNormalization <axis = -1, epsilon = %.2f> (v%d, w%d, w%d)\n", y, epsilon_of(m), x, scale,
+            bias);
 }
 
 void maker_reduce(maker *m, int x) {
-  static const char *const ops[] = {"ReduceMean", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2"};
+  static const char *const ops[] = {"ReduceMean", "ReduceMean", "ReduceSum",       "ReduceMax",
+                                    "ReduceMin",  "ReduceL2",   "ReduceLogSumExp", "ReduceL1"};
   maker_value v = m->value[x];
   const char *op = ops[maker_pick(m, OX_COUNT(ops))];
   bool keep = maker_chance(m, 50), sum = op[6] == 'S' || op[6] == 'L';
@@ -107,4 +115,32 @@ void maker_reduce(maker *m, int x) {
   maker_put(m, "> (v%d", x);
   if (as_input) maker_put(m, ", w%d", w);
   maker_put(m, ")\n");
+}
+
+/* Means over images, or over neighbouring channels. */
+void maker_norm(maker *m, int x) {
+  maker_value v = m->value[x];
+  if (v.shape.rank < 3 || v.shape.dim[1] > MAKER_CONSTANT) return;
+  maker_use(m, x);
+  maker_shape c = {1, {v.shape.dim[1]}};
+  if (maker_chance(m, 40)) {
+    int size = MAKER_ONE_OF(m, 1, 3, 5), y = maker_add(m, v.shape, v.size);
+    maker_put(m, "  v%d = LRN <size = %d, alpha = 0.3, beta = 0.6> (v%d)\n", y, size, x);
+    return;
+  }
+  int scale = maker_floats(m, c, 0.5, 1.5), shift = maker_floats(m, c, -0.5, 0.5), y = maker_add(m, v.shape, 3);
+  maker_put(m, "  v%d = InstanceNormalization <epsilon = %.2f> (v%d, w%d, w%d)\n", y, epsilon_of(m), x, scale, shift);
+}
+
+void maker_cumsum(maker *m, int x) {
+  maker_value v = m->value[x];
+  if (v.shape.rank < 1) return;
+  int axis = (int)maker_pick(m, (uint32_t)v.shape.rank);
+  double size = v.size * (double)v.shape.dim[axis];
+  if (size > 16) return;
+  maker_use(m, x);
+  int w = maker_integers(m, "int32", (maker_shape){0}, axis, axis), exclusive = (int)maker_pick(m, 2),
+      reverse = (int)maker_pick(m, 2);
+  maker_put(m, "  v%d = CumSum <exclusive = %d, reverse = %d> (v%d, w%d)\n", maker_add(m, v.shape, size), exclusive,
+            reverse, x, w);
 }

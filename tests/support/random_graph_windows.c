@@ -60,11 +60,11 @@ static const char *draw_auto_pad(maker *m) {
   return maker_chance(m, 20) ? names[maker_pick(m, 3)] : NULL;
 }
 
-/* Filters of |rows| x |columns| kernels; |terms| products are a sum. */
-static int filters(maker *m, const window *w, int64_t rows, int64_t columns, int64_t terms) {
+/* The shape of filters of |rows| x |columns| kernels. */
+static maker_shape filters(const window *w, int64_t rows, int64_t columns) {
   maker_shape s = {2 + w->n, {rows, columns}};
   for (int i = 0; i < w->n; i++) s.dim[2 + i] = w->kernel[i];
-  return maker_sum_weights(m, s, terms);
+  return s;
 }
 
 static int64_t kernel_count(const window *w) {
@@ -87,8 +87,9 @@ void maker_conv(maker *m, int x) {
   if (!slide(&w, &v->shape, false, &out)) return;
   out.dim[1] = groups * each;
   if (!maker_fits(&out, terms) || out.dim[1] * terms > MAKER_CONSTANT) return;
-  int f = filters(m, &w, out.dim[1], c / groups, terms), b = -1;
-  if (maker_chance(m, 60)) b = maker_floats(m, (maker_shape){1, {out.dim[1]}}, -0.5, 0.5);
+  maker_scales scales;
+  int f = maker_sum_weights(m, filters(&w, out.dim[1], c / groups), terms, 0, &scales), b = -1;
+  if (maker_chance(m, 60)) b = maker_bias(m, x, &scales, out.dim[1]);
   double size = maker_use(m, x)->size;
   maker_put(m, "  v%d = Conv <group = %d, ", maker_add(m, out, size + (b >= 0)), (int)groups);
   put_window(m, &w);
@@ -96,7 +97,10 @@ void maker_conv(maker *m, int x) {
   if (b >= 0) maker_put(m, ", w%d", b);
   maker_put(m, ")\n");
   if (maker_chance(m, 20)) maker_batch_norm(m, m->n_values - 1);
-  if (maker_chance(m, 50)) maker_activation(m, m->n_values - 1);
+  if (maker_chance(m, 50))
+    maker_activation(m, m->n_values - 1);
+  else if (maker_chance(m, 40))
+    maker_clip(m, m->n_values - 1);
 }
 
 void maker_conv_transpose(maker *m, int x) {
@@ -105,17 +109,43 @@ void maker_conv_transpose(maker *m, int x) {
   window w = draw_window(m, v->shape.rank - 2);
   maker_shape out = v->shape;
   int64_t c = v->shape.dim[1], groups = maker_chance(m, 30) ? c : 1, each = MAKER_ONE_OF(m, 1, 2, 3, 8);
-  int64_t terms = c / groups * kernel_count(&w);
-  for (int i = 0; i < w.n; i++)
-    out.dim[2 + i] =
-        (v->shape.dim[2 + i] - 1) * w.stride[i] + w.dilation[i] * (w.kernel[i] - 1) + 1 - w.pad[i] - w.pad[w.n + i];
+  int64_t terms = c / groups * kernel_count(&w), behind[MOST_AXES] = {0};
+  bool same = maker_chance(m, 20), longer = !same && maker_chance(m, 40);
+  if (same) w.auto_pad = maker_chance(m, 50) ? "SAME_UPPER" : "SAME_LOWER";
+  for (int i = 0; i < w.n; i++) {
+    int64_t step = w.stride[i], extent = w.dilation[i] * (w.kernel[i] - 1) + 1;
+    if (longer) behind[i] = (int64_t)maker_pick(m, (uint32_t)step);
+    if (same && extent < step) return;
+    out.dim[2 + i] = same ? v->shape.dim[2 + i] * step
+                          : (v->shape.dim[2 + i] - 1) * step + extent - w.pad[i] - w.pad[w.n + i] + behind[i];
+  }
   out.dim[1] = groups * each;
   if (!maker_fits(&out, terms) || out.dim[1] * terms > MAKER_CONSTANT) return;
-  int f = filters(m, &w, c, each, terms);
+  maker_scales scales;
+  int f = maker_sum_weights(m, filters(&w, c, each), terms, 1, &scales), b = -1;
+  if (maker_chance(m, 40)) b = maker_floats(m, (maker_shape){1, {out.dim[1]}}, -0.5, 0.5);
   double size = maker_use(m, x)->size;
-  maker_put(m, "  v%d = ConvTranspose <group = %d, ", maker_add(m, out, size), (int)groups);
+  maker_put(m, "  v%d = ConvTranspose <group = %d, ", maker_add(m, out, size + (b >= 0)), (int)groups);
   put_window(m, &w);
-  maker_put(m, "> (v%d, w%d)\n", x, f);
+  if (longer) maker_put(m, ", "), maker_put_list(m, "output_padding", behind, w.n);
+  maker_put(m, "> (v%d, w%d", x, f);
+  if (b >= 0) maker_put(m, ", w%d", b);
+  maker_put(m, ")\n");
+  if (maker_chance(m, 30)) maker_activation(m, m->n_values - 1);
+}
+
+/* Whether each window has an element that is no padding. */
+static bool sees_something(const window *w, const maker_shape *in, const maker_shape *out) {
+  for (int i = 0; i < w->n; i++)
+    for (int64_t o = 0; o < out->dim[2 + i]; o++) {
+      bool any = false;
+      for (int64_t t = 0; t < w->kernel[i]; t++) {
+        int64_t at = o * w->stride[i] - w->pad[i] + t * w->dilation[i];
+        any |= at >= 0 && at < in->dim[2 + i];
+      }
+      if (!any) return false;
+    }
+  return true;
 }
 
 void maker_pool(maker *m, int x) {
@@ -126,14 +156,14 @@ void maker_pool(maker *m, int x) {
   bool average = maker_chance(m, 50), ceil_mode = maker_chance(m, 20);
   for (int i = 0; i < w.n; i++) {
     if (average && m->opset < 19) w.dilation[i] = 1; /* which AveragePool has since 19 */
-    /* no window may lie in the padding alone */
     for (int e = 0; e < 2; e++)
-      if (w.pad[e * w.n + i] >= w.kernel[i] || w.dilation[i] > 1) w.pad[e * w.n + i] = 0;
+      if (w.pad[e * w.n + i] >= w.kernel[i]) w.pad[e * w.n + i] = 0;
   }
   if (!ceil_mode) w.auto_pad = draw_auto_pad(m);
   if (w.auto_pad)
     for (int i = 0; i < w.n; i++) w.dilation[i] = 1;
   if (!slide(&w, &v->shape, ceil_mode, &out) || !maker_fits(&out, kernel_count(&w))) return;
+  if (!w.auto_pad && !sees_something(&w, &v->shape, &out)) return;
   int y = maker_add(m, out, maker_use(m, x)->size);
   maker_put(m, "  v%d = %s <", y, average ? "AveragePool" : "MaxPool");
   if (average) maker_put(m, "count_include_pad = %d, ", (int)maker_pick(m, 2));
@@ -160,17 +190,31 @@ void maker_global_pool(maker *m, int x) {
   maker_put(m, "  v%d = %s (v%d)\n", y, maker_chance(m, 70) ? "GlobalAveragePool" : "GlobalMaxPool", x);
 }
 
+/* How far an axis of |in| is stretched: numbers that floats have exactly, so that what is next is not a rounding's. */
+static double draw_scale(maker *m, int64_t in, int64_t *out) {
+  double by = MAKER_ONE_OF(m, 2, 4, 4, 6, 8, 8, 12) / 4.0;
+  *out = (int64_t)floor((double)in * by);
+  return by;
+}
+
 void maker_resize(maker *m, int x) {
   static const char *const modes[] = {"nearest", "linear", "linear", "cubic"};
   static const char *const places[] = {"asymmetric", "half_pixel", "align_corners", "pytorch_half_pixel"};
+  static const char *const ties[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   const maker_value *v = &m->value[x];
   maker_shape out = v->shape;
-  int64_t by = MAKER_ONE_OF(m, 1, 2, 2, 3);
-  if (out.rank != 4) return;
-  for (int i = 2; i < 4; i++) out.dim[i] = maker_chance(m, 75) ? out.dim[i] * by : (out.dim[i] + 1) / 2;
+  int mode = MAKER_ONE_OF(m, 0, 1, 2, 3), place = (int)maker_pick(m, 4);
+  bool by_scale = maker_chance(m, 50);
+  maker_scales scales = {.n = out.rank};
+  if (!is_image(v) || (mode == 3 && out.rank != 4)) return;
+  for (int i = 0; i < out.rank; i++) scales.v[i] = 1;
+  for (int i = 2; i < out.rank; i++) scales.v[i] = (float)draw_scale(m, v->shape.dim[i], &out.dim[i]);
   if (!maker_fits(&out, 16)) return;
-  const char *mode = modes[maker_pick(m, 4)], *place = places[maker_pick(m, 4)];
-  int sizes = maker_ints(m, out.dim, 4), y = maker_add(m, out, maker_use(m, x)->size * 1.5);
-  maker_put(m, "  v%d = Resize <mode = \"%s\", coordinate_transformation_mode = \"%s\"> (v%d, , , w%d)\n", y, mode,
-            place, x, sizes);
+  double size = maker_use(m, x)->size * 1.5;
+  int to = by_scale ? maker_scale(m, &scales) : maker_ints(m, out.dim, out.rank), y = maker_add(m, out, size);
+  maker_put(m, "  v%d = Resize <mode = \"%s\", coordinate_transformation_mode = \"%s\"", y, modes[mode], places[place]);
+  if (mode == 0) maker_put(m, ", nearest_mode = \"%s\"", ties[maker_pick(m, 4)]);
+  if (mode == 3) maker_put(m, ", exclude_outside = %d", (int)maker_pick(m, 2));
+  if (mode && m->opset >= 18) maker_put(m, ", antialias = %d", maker_chance(m, 30));
+  maker_put(m, "> (v%d, , %sw%d)\n", x, by_scale ? "" : ", ", to);
 }

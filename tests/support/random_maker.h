@@ -20,6 +20,7 @@ typedef struct {
   maker_shape shape;
   double size; /* about how large its elements are */
   bool used;
+  float scale; /* of the bytes that it was, or 0 */
 } maker_value;
 
 typedef struct {
@@ -27,9 +28,29 @@ typedef struct {
   size_t n;
 } maker_text;
 
+typedef enum { MAKER_FLOATS, MAKER_HALVES, MAKER_BYTES } maker_kind;
+
+/* Of weights: one for all or one for each output; none if they are floats. */
+enum { MAKER_SCALES = 64 };
+typedef struct {
+  int n;
+  float v[MAKER_SCALES];
+} maker_scales;
+
+/* How a value becomes bytes. */
+typedef struct {
+  const char *type;
+  double size; /* of the value */
+  maker_scales scale;
+  int zero;
+} maker_bytes;
+
 typedef struct {
   uint32_t random;
   int opset;
+  maker_kind kind;
+  maker_bytes form; /* the latest */
+  double quantum;   /* the largest step of a value in bytes */
   maker_text weights, nodes;
   maker_value value[MAKER_VALUES];
   int n_values, n_weights;
@@ -58,12 +79,24 @@ void maker_slice(maker *m, int x);
 void maker_pad(maker *m, int x);
 void maker_transpose(maker *m, int x);
 void maker_reshape(maker *m, int x);
+/* random_graph_places.c: what takes elements from, or puts them to, places that constants name. */
+void maker_gather(maker *m, int x);
+void maker_scatter(maker *m, int x);
+void maker_where(maker *m, int x);
+void maker_repeat(maker *m, int x);
+void maker_depth(maker *m, int x);
+/* random_graph_bytes.c: in models of bytes. */
+void maker_through_bytes(maker *m, int x);
+void maker_dynamic(maker *m, int x);
+void maker_qlinear(maker *m, int x);
 /* random_graph_sums.c: products, and what works along axes. */
 void maker_matmul(maker *m, int x);
 void maker_gemm(maker *m, int x);
 void maker_softmax(maker *m, int x);
 void maker_layer_norm(maker *m, int x);
 void maker_reduce(maker *m, int x);
+void maker_norm(maker *m, int x);
+void maker_cumsum(maker *m, int x);
 
 /* 0 to n - 1. */
 uint32_t maker_pick(maker *m, uint32_t n);
@@ -80,8 +113,16 @@ void maker_put_list(maker *m, const char *name, const int64_t *v, int n);
 int maker_floats(maker *m, maker_shape s, double low, double high);
 int maker_float(maker *m, double v);
 int maker_ints(maker *m, const int64_t *v, int n);
-/* Those of a sum over |terms| products, which leaves its values as large as they were. */
-int maker_sum_weights(maker *m, maker_shape s, int64_t terms);
+int maker_ints_of(maker *m, maker_shape s, const int64_t *v);
+/* Of a type of integers (or bool), drawn from |low| to |high|. */
+int maker_integers(maker *m, const char *type, maker_shape s, int low, int high);
+/* 32-bit floats, also in a model of others. */
+int maker_scale(maker *m, const maker_scales *s);
+/* Those of a sum over |terms| products, which leaves its values as large as they were; |axis| is that of the outputs.
+ * In models of bytes most are dequantized. */
+int maker_sum_weights(maker *m, maker_shape s, int64_t terms, int axis, maker_scales *out_scales);
+/* What is added to |n| outputs of the value x and weights of these scales. */
+int maker_bias(maker *m, int x, const maker_scales *weights, int64_t n);
 
 /* The next value, which the caller's text gives a node: its number. Call it before that text is written. */
 int maker_add(maker *m, maker_shape s, double size);
