@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * session/auto_test.c - the provider "auto". The model's nodes are slow for what they do (the largest of a million
- * copies of a number); providers of the test know the answer at once, late, or wrongly. */
+ * copies of a number); providers of the test know the answer at once, late, or wrongly. The clock is the test's: it
+ * stands while others have the processor, so that a busy machine changes nothing. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/macros.h"
 #include "onyx/onyx.h"
 #include "support/check.h"
@@ -19,6 +21,20 @@
 static const char model[] = HEAD
     "g (float[1] x) => (float[1] y) <int64[1] n = {3000000}> { a = Expand (x, n) b = ReduceMax <keepdims = 1> (a) "
     "c = Neg (b) d = Expand (c, n) y = ReduceMax <keepdims = 1> (d) }";
+
+/* ---- the clock ---- */
+
+/* In the place of the engine's (a file of its own in the library): what this thread, the only one, has computed; and
+ * how late the providers pretend to be. That is far longer than the model takes, and less than what is never looked at
+ * twice. */
+static int64_t late_ns;
+static const int64_t a_while = 400000000;
+
+int64_t ox_clock_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + late_ns;
+}
 
 /* ---- providers ---- */
 
@@ -75,11 +91,10 @@ static ox_status *compile(ox_ep *ep, const ox_graph_view *part, ox_program **out
 }
 
 static ox_status *run(ox_program *p, const ox_io *io) {
-  const struct timespec a_while = {0, 90000000};
   float *out = io->out[0]->data;
   if (!out) out = io->alloc_output(io, 0, &io->in[0]->shape);
   if (!out) return p->ep->host.status_make(OX_OUT_OF_MEMORY, "out of memory");
-  if (p->late) nanosleep(&a_while, NULL);
+  if (p->late) late_ns += a_while;
   *out = *(const float *)io->in[0]->data * (p->ep->kind == WRONG ? 2 : 1);
   return NULL;
 }
