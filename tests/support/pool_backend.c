@@ -98,6 +98,11 @@ bool test_pool_resizes(void) { return !wants_executor(); }
 
 bool test_pool_has_workers(const ox_pool *pool) { return ox_pool_size(pool) > 1 && !pool->backend->run_loop; }
 
+bool test_pool_has_company(const ox_pool *pool) {
+  const char *openmp = pool->backend->run_loop ? getenv("OMP_THREAD_LIMIT") : NULL;
+  return ox_pool_size(pool) > 1 && !(openmp && atoi(openmp) == 1);
+}
+
 bool test_pool_has_policy(const ox_pool *pool) { return pool->policy != &ox_policy_off; }
 
 uint32_t test_pool_size(uint32_t n) { return wants_executor() ? n : OX_MIN(n, ox_backend_of_build.most_threads); }

@@ -22,6 +22,9 @@ bool test_pool_resizes(void);
 /* Do the loops of |pool| run on its own workers? */
 bool test_pool_has_workers(const ox_pool *pool);
 
+/* Do threads beside the caller come to the loops of |pool|? OpenMP may be allowed none. */
+bool test_pool_has_company(const ox_pool *pool);
+
 /* Does |pool| have a policy? Not where ONYX_POOL_POLICY turns it off. */
 bool test_pool_has_policy(const ox_pool *pool);
 
