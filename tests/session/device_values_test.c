@@ -114,19 +114,6 @@ static void close_case(opened *o) {
   assert_int_equal(atomic_load(&ep_watch.live), 0);
 }
 
-static ox_value *like(ox_memory *m, const ox_value *v) {
-  const ox_tensor *t = ox_value_get(v);
-  ox_value *out;
-  CHECK_OK(ox_value_create_in(m, t->dtype, t->shape.dim, (size_t)t->shape.rank, &out));
-  return out;
-}
-
-static ox_value *copy_of(ox_memory *m, const ox_value *v) {
-  ox_value *out = like(m, v);
-  CHECK_OK(ox_value_copy_to(v, out));
-  return out;
-}
-
 enum { ON_HOST, MADE_THERE, GIVEN, N_PLACES };
 
 static void clear_counts(void) {
@@ -141,10 +128,10 @@ static void run_mixed(opened *o, const char *name, bool in_there, int place, boo
   char label[128];
   snprintf(label, sizeof label, "%s: input %d, output %d", name, in_there, place);
   for (size_t i = 0; i < o->in.n; i++)
-    in[i] = in_there ? copy_of(o->memory, o->in.value[i]) : ox_value_retain(o->in.value[i]);
+    in[i] = in_there ? value_copy(o->memory, o->in.value[i]) : ox_value_retain(o->in.value[i]);
   for (size_t i = 0; i < o->want.n; i++) {
     memories[i] = place == MADE_THERE ? o->memory : NULL;
-    if (place == GIVEN) out[i] = like(o->memory, o->want.value[i]);
+    if (place == GIVEN) out[i] = value_like(o->memory, o->want.value[i]);
   }
   const ox_run_opts ro = {.struct_size = sizeof ro, .output_memories = memories};
   clear_counts();
@@ -165,7 +152,7 @@ static void run_mixed(opened *o, const char *name, bool in_there, int place, boo
   }
   ep_outputs_compare(label, &o->want, &got, 0);
   for (size_t i = 0; i < o->in.n; i++) {
-    ox_value *again = in_there ? like(NULL, in[i]) : NULL; /* a run leaves its inputs alone */
+    ox_value *again = in_there ? value_like(NULL, in[i]) : NULL; /* a run leaves its inputs alone */
     if (again) CHECK_OK(ox_value_copy_to(in[i], again));
     if (again) assert_memory_equal(ox_value_data(again), ox_value_data(o->in.value[i]), ox_value_get(again)->bytes);
     ox_value_release(again);

@@ -56,3 +56,16 @@ ox_value *ramp_value(ox_env *env, float start, float step, size_t rank, const in
   for (int64_t i = 0; i < ox_tensor_count(ox_value_get(v)); i++) data[i] = start + step * (float)i;
   return v;
 }
+
+ox_value *value_like(ox_memory *m, const ox_value *v) {
+  const ox_tensor *t = ox_value_get(v);
+  ox_value *out;
+  CHECK_OK(ox_value_create_in(m, t->dtype, t->shape.dim, (size_t)t->shape.rank, &out));
+  return out;
+}
+
+ox_value *value_copy(ox_memory *m, const ox_value *v) {
+  ox_value *out = value_like(m, v);
+  CHECK_OK(ox_value_copy_to(v, out));
+  return out;
+}

@@ -11,5 +11,8 @@ unsigned char *text_model_bytes(const char *text, size_t *out_n);
 OX_NODISCARD ox_status *text_session(ox_env *env, const char *text, const ox_session_opts *opts, ox_session **out_session);
 /* A float tensor of the given shape: element i is start + i * step. */
 ox_value *ramp_value(ox_env *env, float start, float step, size_t rank, const int64_t *dims);
+/* A tensor of the type and shape of |v| in another memory (NULL: the host's), and one with its elements, too. */
+ox_value *value_like(ox_memory *m, const ox_value *v);
+ox_value *value_copy(ox_memory *m, const ox_value *v);
 
 #endif

@@ -67,19 +67,6 @@ static void close_all(opened *o) {
   assert_int_equal(atomic_load(&o->count.live), 0);
 }
 
-static ox_value *like(ox_memory *m, const ox_value *v) {
-  const ox_tensor *t = ox_value_get(v);
-  ox_value *out;
-  CHECK_OK(ox_value_create_in(m, t->dtype, t->shape.dim, (size_t)t->shape.rank, &out));
-  return out;
-}
-
-static ox_value *copy_of(ox_memory *m, const ox_value *v) {
-  ox_value *out = like(m, v);
-  CHECK_OK(ox_value_copy_to(v, out));
-  return out;
-}
-
 static void forget_counts(const device *d) {
   for (int way = 0; way < 3; way++) (void)d->copies(way);
   (void)d->allocations();
@@ -129,8 +116,8 @@ static void run_there(opened *o, const char *label, const ep_inputs *in, const e
   ox_value *x[EP_MOST_VALUES], *out[EP_MOST_VALUES];
   ox_memory *memories[EP_MOST_VALUES];
   ep_outputs got = {.n = want->n};
-  for (size_t i = 0; i < in->n; i++) x[i] = copy_of(o->memory, in->value[i]);
-  for (size_t i = 0; i < want->n; i++) memories[i] = o->memory, out[i] = like(o->memory, want->value[i]);
+  for (size_t i = 0; i < in->n; i++) x[i] = value_copy(o->memory, in->value[i]);
+  for (size_t i = 0; i < want->n; i++) memories[i] = o->memory, out[i] = value_like(o->memory, want->value[i]);
   const ox_run_opts ro = {.struct_size = sizeof ro, .output_memories = memories};
   for (int run = 0; run < runs; run++) {
     bool settled = run > 2; /* shapes have been seen, the plan is recorded */
@@ -145,7 +132,7 @@ static void run_there(opened *o, const char *label, const ep_inputs *in, const e
   }
   for (size_t i = 0; i < want->n; i++) {
     assert_ptr_equal(ox_value_memory(out[i]), o->memory);
-    got.value[i] = copy_of(NULL, out[i]);
+    got.value[i] = value_copy(NULL, out[i]);
     ox_value_release(out[i]);
   }
   ep_outputs_compare(label, want, &got, 1e-5);
@@ -189,7 +176,7 @@ static void test_results_are_fed_back(void **state) {
     open_text(&o, text);
     ep_inputs_make(o.env, o.s, 4, &in);
     const ox_run_opts ro = {.struct_size = sizeof ro, .output_memories = &o.memory};
-    ox_value *there = copy_of(o.memory, in.value[0]), *here = ox_value_retain(in.value[0]);
+    ox_value *there = value_copy(o.memory, in.value[0]), *here = ox_value_retain(in.value[0]);
     for (int run = 0; run < 12; run++) {
       ox_value *next = NULL, *expected = NULL;
       if (run > 3) forget_counts(o.on);
@@ -201,7 +188,7 @@ static void test_results_are_fed_back(void **state) {
       ox_value_release(there), ox_value_release(here);
       there = next, here = expected;
     }
-    ox_value *back = copy_of(NULL, there);
+    ox_value *back = value_copy(NULL, there);
     assert_memory_equal(ox_value_data(back), ox_value_data(here), ox_value_get(back)->bytes);
     ox_value_release(back), ox_value_release(there), ox_value_release(here);
     ep_inputs_free(&in);
@@ -226,7 +213,7 @@ static void test_branches_of_two_shapes(void **state) {
     ep_inputs_make(o.env, o.s, 2, &in);
     size_t at = strcmp(in.name[0], "x") != 0;
     const ox_run_opts ro = {.struct_size = sizeof ro, .output_memories = &o.memory};
-    ox_value *there = copy_of(o.memory, in.value[at]), *here = ox_value_retain(in.value[at]);
+    ox_value *there = value_copy(o.memory, in.value[at]), *here = ox_value_retain(in.value[at]);
     for (int run = 0; run < 16; run++) {
       ox_value *next = NULL, *expected = NULL, *cond = in.value[!at];
       *(uint8_t *)ox_value_data(cond) = run % 2;
@@ -238,7 +225,7 @@ static void test_branches_of_two_shapes(void **state) {
       if (run > 7) check_counts(o.on, "branches", (const long[]){0, 0, 1}, 0);
       if (run > 7) assert_int_equal(atomic_load(&o.count.calls), before);
       CHECK_OK(ox_session_run(o.s, NULL, names, on_host, 2, NULL, &expected, 1));
-      ox_value *back = copy_of(NULL, next);
+      ox_value *back = value_copy(NULL, next);
       assert_int_equal(ox_value_get(back)->shape.dim[0], run % 2 ? 3 : 2);
       assert_memory_equal(ox_value_data(back), ox_value_data(expected), ox_value_get(back)->bytes);
       ox_value_release(back);
@@ -270,7 +257,7 @@ static void test_sessions_pass_values_on(void **state) {
     open_text(&o, text);
     ep_inputs_make(o.env, o.s, 4, &in);
     const ox_run_opts ro = {.struct_size = sizeof ro, .output_memories = &o.memory};
-    ox_value *x = copy_of(o.memory, in.value[0]), *a = NULL, *y = NULL, *want[2] = {NULL};
+    ox_value *x = value_copy(o.memory, in.value[0]), *a = NULL, *y = NULL, *want[2] = {NULL};
     for (int run = 0; run < 3; run++) {
       ox_value_release(a), ox_value_release(y);
       a = y = NULL;
@@ -283,7 +270,7 @@ static void test_sessions_pass_values_on(void **state) {
     CHECK_OK(ox_session_run(o.s, NULL, in.name, (const ox_value *const *)want, 1, NULL, &want[1], 1));
     ox_session_release(first), ox_session_release(o.s);
     o.s = NULL;
-    ox_value *back = copy_of(NULL, y); /* the value outlives the sessions */
+    ox_value *back = value_copy(NULL, y); /* the value outlives the sessions */
     assert_memory_equal(ox_value_data(back), ox_value_data(want[1]), ox_value_get(back)->bytes);
     ox_value_release(back), ox_value_release(x), ox_value_release(a), ox_value_release(y);
     ox_value_release(want[0]), ox_value_release(want[1]);
@@ -392,7 +379,7 @@ typedef struct {
 
 static bool same_bits(const ox_value *there, const ox_value *want) {
   const ox_tensor *t = ox_value_get(want);
-  ox_value *back = copy_of(NULL, there);
+  ox_value *back = value_copy(NULL, there);
   bool same = ox_value_get(back)->bytes == t->bytes && memcmp(ox_value_data(back), t->data, t->bytes) == 0;
   ox_value_release(back);
   return same;
@@ -404,7 +391,7 @@ static void *client_main(void *arg) {
   opened own = *c->o;
   const ox_run_opts ro = {.struct_size = sizeof ro, .output_memories = &c->o->memory};
   for (int turn = 0; turn < TURNS && !c->failed; turn++) {
-    ox_value *x = copy_of(c->o->memory, c->in->value[0]), *y[2] = {NULL};
+    ox_value *x = value_copy(c->o->memory, c->in->value[0]), *y[2] = {NULL};
     ox_status *st = open_with(&own, wide, NULL, c->o->memory);
     for (int i = 0; i < 2 && !st; i++) {
       const ox_value *values[] = {x, c->in->value[1]};
