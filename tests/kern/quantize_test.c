@@ -17,62 +17,58 @@ static int oracle(float x, float scale, int zero, int low, int high) {
 
 enum { N = 1003 };
 
-static void test_quantize_is_exact(void **state) {
-  (void)state;
-  static const float scales[] = {0.1f, 1.0f, 0.013f, 3e-39f, 1e30f, 7.77f, 0x1p-125f};
-  static const int zeros[] = {0, 128, 255, 3};
-  static float x[N];
-  static uint8_t u[N];
-  static int8_t s[N];
-  uint32_t seed = 5;
-  for (size_t l = 0; level_next(&l); l++) {
-    const ox_quantize_table *t = ox_quantize_select(test_levels[l].have);
-    for (size_t k = 0; k < OX_COUNT(scales); k++)
-      for (size_t z = 0; z < OX_COUNT(zeros); z++) {
-        for (size_t i = 0; i < N; i++) {
-          float ties = ((float)(test_random(&seed) % 600) - 300) * 0.5f * scales[k];
-          x[i] = i < OX_COUNT(test_edges) ? test_edges[i] : i % 2 ? ties : test_uniform(&seed, -200, 200) * scales[k];
-        }
-        t->f32_u8(x, u, N, scales[k], zeros[z]);
-        t->f32_i8(x, s, N, scales[k], zeros[z] - 128);
-        for (size_t i = 0; i < N; i++) {
-          int wu = oracle(x[i], scales[k], zeros[z], 0, 255), ws = oracle(x[i], scales[k], zeros[z] - 128, -128, 127);
-          if (u[i] != wu || s[i] != ws)
-            fail_msg("%s: %a / %a, zero %d: got %d and %d, wanted %d and %d", test_levels[l].name, (double)x[i],
-                     (double)scales[k], zeros[z], u[i], s[i], wu, ws);
-        }
-      }
+/* Unsigned and signed ones of so many bits; zero is the unsigned one's, the other's lies half the range below. */
+static void quantize(const ox_quantize_table *t, int bits, const float *x, float scale, int zero, int32_t *out_u,
+                     int32_t *out_s) {
+  static uint8_t u8[N];
+  static int8_t s8[N];
+  static uint16_t u16[N];
+  static int16_t s16[N];
+  int below = 1 << (bits - 1);
+  if (bits == 8)
+    t->f32_u8(x, u8, N, scale, zero), t->f32_i8(x, s8, N, scale, zero - below);
+  else
+    t->f32_u16(x, u16, N, scale, zero), t->f32_i16(x, s16, N, scale, zero - below);
+  for (size_t i = 0; i < N; i++) out_u[i] = bits == 8 ? u8[i] : u16[i], out_s[i] = bits == 8 ? s8[i] : s16[i];
+}
+
+static void check_quantize(const ox_quantize_table *t, const char *isa, int bits, const float *x, float scale,
+                           int zero) {
+  static int32_t u[N], s[N];
+  int all = 1 << bits, half = all / 2;
+  quantize(t, bits, x, scale, zero, u, s);
+  for (size_t i = 0; i < N; i++) {
+    int wu = oracle(x[i], scale, zero, 0, all - 1), ws = oracle(x[i], scale, zero - half, -half, half - 1);
+    if (u[i] != wu || s[i] != ws)
+      fail_msg("%s, %d bits: %a / %a, zero %d: got %d and %d, wanted %d and %d", isa, bits, (double)x[i], (double)scale,
+               zero, u[i], s[i], wu, ws);
   }
 }
 
-static void test_quantize_to_16_bits_is_exact(void **state) {
+/* Edges, ties, their neighbours, and whatever lies between, a little beyond the range. */
+static void draw(uint32_t *seed, int bits, float scale, float *x) {
+  uint32_t most = bits == 8 ? 300 : 70000;
+  for (size_t i = 0; i < N; i++) {
+    float ties = ((float)(test_random(seed) % (2 * most)) - (float)most) * 0.5f * scale;
+    float between = test_uniform(seed, -(float)most, (float)most) * scale;
+    x[i] = i < OX_COUNT(test_edges) ? test_edges[i] : i % 2 ? ties : between;
+    if (i % 4 == 3) x[i] = nextafterf(x[i], i % 8 == 3 ? INFINITY : -INFINITY);
+  }
+}
+
+static void test_quantize_is_exact(void **state) {
   (void)state;
   static const float scales[] = {0.1f, 1.0f, 0.013f, 3e-39f, 1e30f, 7.77f, 0x1p-125f, 0.33f};
-  static const int zeros[] = {0, 32768, 65535, 3};
   static float x[N];
-  static uint16_t u[N];
-  static int16_t s[N];
   uint32_t seed = 5;
-  for (size_t l = 0; level_next(&l); l++) {
-    const ox_quantize_table *t = ox_quantize_select(test_levels[l].have);
-    for (size_t k = 0; k < OX_COUNT(scales); k++)
-      for (size_t z = 0; z < OX_COUNT(zeros); z++) {
-        for (size_t i = 0; i < N; i++) {
-          float ties = ((float)(test_random(&seed) % 140000) - 70000) * 0.5f * scales[k];
-          x[i] = i < OX_COUNT(test_edges) ? test_edges[i] : i % 2 ? ties : test_uniform(&seed, -7e4f, 7e4f) * scales[k];
-          if (i % 4 == 3) x[i] = nextafterf(x[i], i % 8 == 3 ? INFINITY : -INFINITY);
-        }
-        t->f32_u16(x, u, N, scales[k], zeros[z]);
-        t->f32_i16(x, s, N, scales[k], zeros[z] - 32768);
-        for (size_t i = 0; i < N; i++) {
-          int wu = oracle(x[i], scales[k], zeros[z], 0, 65535),
-              ws = oracle(x[i], scales[k], zeros[z] - 32768, -32768, 32767);
-          if (u[i] != wu || s[i] != ws)
-            fail_msg("%s: %a / %a, zero %d: got %d and %d, wanted %d and %d", test_levels[l].name, (double)x[i],
-                     (double)scales[k], zeros[z], u[i], s[i], wu, ws);
-        }
+  for (size_t l = 0; level_next(&l); l++)
+    for (int bits = 8; bits <= 16; bits += 8)
+      for (size_t k = 0; k < OX_COUNT(scales); k++) {
+        const int zeros[] = {0, 1 << (bits - 1), (1 << bits) - 1, 3};
+        draw(&seed, bits, scales[k], x);
+        for (size_t z = 0; z < OX_COUNT(zeros); z++)
+          check_quantize(ox_quantize_select(test_levels[l].have), test_levels[l].name, bits, x, scales[k], zeros[z]);
       }
-  }
 }
 
 static void test_map(void **state) {
@@ -122,7 +118,6 @@ static void test_dequantize_and_range(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_quantize_is_exact),
-      cmocka_unit_test(test_quantize_to_16_bits_is_exact),
       cmocka_unit_test(test_map),
       cmocka_unit_test(test_dequantize_and_range),
   };
