@@ -43,6 +43,11 @@ void dev_window_of(const dev_node *n, const ox_shape *x, const ox_shape *y, cons
 /* ops/pool.c: its axes; channels come first. */
 void dev_pool_window(const dev_window *w, pool_params *out);
 
+/* ops/bias_gelu.c: FastGelu with a bias, for what has those without. */
+bool dev_bias_gelu_is(const dev_node *n);
+const char *dev_bias_gelu_takes(const dev_node *n);
+OX_NODISCARD ox_status *dev_bias_gelu_emit(dev_plan *p, const dev_node *n);
+
 /* ---- tails (op.h) ---- */
 
 /* No steps; the output is value |out|. */

@@ -28,6 +28,10 @@ const char *dev_q_takes(const dev_node *n, const dev_q_inputs *in) {
   const size_t reals[] = {in->x_scale, in->w_scale, in->y_scale, in->float_bias};
   for (size_t i = 0; i < 2; i++) {
     uint32_t dtype = dev_in_dtype(n, sides[i]);
+    if (i == 0 && in->dynamic) {
+      if (dtype != OX_F32) return "not of float32";
+      continue;
+    }
     if (dtype != OX_U8 && dtype != OX_I8) return "not of 8-bit integers";
     if (!dev_q_has(n, zeros[i])) continue;
     if (dev_in_dtype(n, zeros[i]) != dtype || dev_in_rank(n, zeros[i]) > 1 || dev_in_rank(n, zeros[i]) < 0)
@@ -145,8 +149,12 @@ int dev_q_splits(const dev_plan *p, int64_t groups, int k4, int *out_each) {
   return OX_MAX(OX_CEIL_DIV(k4, *out_each), 1);
 }
 
-ox_status *dev_q_finish(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const qfinish_params *f, dev_ref parts,
-                        dev_ref head, uint32_t out) {
+dev_q_left dev_q_left_of(dev_plan *p, const dev_node *n, const dev_q_inputs *in) {
+  return (dev_q_left){dev_value(p, dev_in(n, in->x)), dev_q_value(p, n, in->x_zero), dev_q_value(p, n, in->x_scale)};
+}
+
+ox_status *dev_q_finish(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const qfinish_params *f,
+                        const dev_q_sums *s) {
   dev_call c = {.source = "qfinish",
                 .kernel = "qfinish",
                 .dtype = OX_F32,
@@ -154,8 +162,8 @@ ox_status *dev_q_finish(dev_plan *p, const dev_node *n, const dev_q_inputs *in, 
                 .written = 1u << 6,
                 .params = f,
                 .params_bytes = sizeof *f,
-                .buffers = {parts, head, dev_q_value(p, n, in->x_zero), dev_q_value(p, n, in->x_scale),
-                            dev_q_value(p, n, in->y_zero), dev_q_value(p, n, in->float_bias), dev_value(p, out)}};
+                .buffers = {s->parts, s->head, s->left.zero, s->left.scale, dev_q_value(p, n, in->y_zero),
+                            dev_q_value(p, n, in->float_bias), s->out}};
   return dev_emit_items(p, &c, f->n);
 }
 
@@ -171,8 +179,9 @@ const char *dev_q_matmul_takes(const dev_node *n, const dev_q_inputs *in) {
   return NULL;
 }
 
+/* |s| without parts. */
 static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs *in, qgemm_params *q, dev_ref packed,
-                             dev_ref head, int64_t batches, uint32_t out) {
+                             dev_q_sums *s, int64_t batches) {
   int64_t small = batches * dev_groups(q->m, 64) * dev_groups(q->n, 64);
   int64_t large = batches * dev_groups(q->m, 128) * dev_groups(q->n, 128);
   bool wide = q->m > 64 && q->n > 64 && large >= dev_plan_device(p)->n_units && !dev_plan_device(p)->is_cpu;
@@ -192,28 +201,29 @@ static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs 
                       .x_scale_step = q->x_scale_step,
                       .has_y_zero = q->has_y_zero,
                       .has_bias = q->has_bias};
-  dev_ref y = q->splits > 1 ? dev_temp(p, (size_t)q->splits * (size_t)f.n * 4) : dev_value(p, out);
-  dev_call c = {
-      .source = wide ? "qgemm128" : "qgemm64",
-      .kernel = wide ? "qgemm128" : "qgemm64",
-      .dtype = OX_F32,
-      .groups = {(uint32_t)(wide ? large : small), (uint32_t)q->splits},
-      .items = 256,
-      .n_buffers = 8,
-      .written = 1u << 7,
-      .params = q,
-      .params_bytes = sizeof *q,
-      .buffers = {dev_value(p, dev_in(n, in->x)), packed, head, dev_q_value(p, n, in->x_zero),
-                  dev_q_value(p, n, in->x_scale), dev_q_value(p, n, in->y_zero), dev_q_value(p, n, in->float_bias), y}};
+  s->parts = q->splits > 1 ? dev_temp(p, (size_t)q->splits * (size_t)f.n * 4) : s->out;
+  dev_call c = {.source = wide ? "qgemm128" : "qgemm64",
+                .kernel = wide ? "qgemm128" : "qgemm64",
+                .dtype = OX_F32,
+                .groups = {(uint32_t)(wide ? large : small), (uint32_t)q->splits},
+                .items = 256,
+                .n_buffers = 8,
+                .written = 1u << 7,
+                .params = q,
+                .params_bytes = sizeof *q,
+                .buffers = {s->left.x, packed, s->head, s->left.zero, s->left.scale, dev_q_value(p, n, in->y_zero),
+                            dev_q_value(p, n, in->float_bias), s->parts}};
   DEV_TRY(dev_emit(p, &c));
-  return q->splits > 1 ? dev_q_finish(p, n, in, &f, y, head, out) : NULL;
+  return q->splits > 1 ? dev_q_finish(p, n, in, &f, s) : NULL;
 }
 
-ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in) {
+ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const dev_q_left *made,
+                        const dev_ref *to) {
   ox_shape a = *dev_shape(p, dev_in(n, in->x)), b = *dev_shape(p, dev_in(n, in->w));
   bool trans_b = dev_attr_int(n, "transB", 0) != 0;
   gemm_params g = {0};
-  dev_ref packed = {DEV_REF_NONE, 0, 0}, head = packed;
+  dev_ref packed = {DEV_REF_NONE, 0, 0};
+  dev_q_sums sums = {.left = made ? *made : dev_q_left_of(p, n, in)};
   if (a.rank == 1) a.rank = 2, a.dim[1] = a.dim[0], a.dim[0] = 1;
   if (b.rank == 1) b.rank = 2, b.dim[1] = 1;
   int64_t matrices = dev_span(&b, 0, b.rank - 2), batches = 1;
@@ -228,10 +238,10 @@ ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in) 
                     .k = g.k,
                     .k4 = (g.k + 3) / 4,
                     .wide = g.k % 4 == 0,
-                    .x_kind = dev_q_kind(dev_in_dtype(n, in->x)),
+                    .x_kind = made ? QUANT_U8 : dev_q_kind(dev_in_dtype(n, in->x)),
                     .y_kind = dev_q_kind(dev_dtype(p, dev_out(n, 0))),
-                    .x_zero_step = step_of(p, n, in->x_zero, g.m),
-                    .x_scale_step = x_scale_step(p, n, in, g.m),
+                    .x_zero_step = made ? 0 : step_of(p, n, in->x_zero, g.m),
+                    .x_scale_step = made ? 0 : x_scale_step(p, n, in, g.m),
                     .has_w_zero = dev_q_has_w_zero(n, in),
                     .has_y_zero = dev_q_has(n, in->y_zero),
                     .has_bias = dev_q_has(n, in->float_bias)};
@@ -251,7 +261,7 @@ ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in) 
   int64_t rows = matrices * g.n;
   if (matrices > 1 && (step_of(p, n, in->w_zero, rows) == 1 || step_of(p, n, in->w_scale, rows) == 1))
     return dev_refuse(p, "zero points or scales for each matrix");
-  uint32_t out = dev_q_cut(p, n, q.y_kind, &q.low, &q.high);
-  DEV_TRY(dev_q_weights(p, n, in, matrices, true, w, &packed, &head));
-  return emit_tiles(p, n, in, &q, packed, head, batches, out);
+  sums.out = to ? *to : dev_value(p, dev_q_cut(p, n, q.y_kind, &q.low, &q.high));
+  DEV_TRY(dev_q_weights(p, n, in, matrices, true, w, &packed, &sums.head));
+  return emit_tiles(p, n, in, &q, packed, &sums, batches);
 }

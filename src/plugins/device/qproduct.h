@@ -11,6 +11,7 @@
 typedef struct dev_q_inputs {
   const char *name;
   size_t x, w, x_zero, w_zero, x_scale, w_scale, y_scale, y_zero, bias, float_bias;
+  bool dynamic; /* x is floats, which become unsigned bytes first */
 } dev_q_inputs;
 enum { DEV_Q_ABSENT = 99 };
 
@@ -27,13 +28,28 @@ OX_NODISCARD ox_status *dev_q_weights(dev_plan *p, const dev_node *n, const dev_
                                       qweights_params w, dev_ref *out_packed, dev_ref *out_head);
 /* How many groups are to share k, and the ints of each. */
 int dev_q_splits(const dev_plan *p, int64_t groups, int k4, int *out_each);
-/* The result of |f->splits| sums in |parts|. */
+/* The left side: bytes, a zero point, a scale. */
+typedef struct dev_q_left {
+  dev_ref x, zero, scale;
+} dev_q_left;
+/* As |n| has it. */
+dev_q_left dev_q_left_of(dev_plan *p, const dev_node *n, const dev_q_inputs *in);
+/* Where shared sums lie, and where their result goes. */
+typedef struct dev_q_sums {
+  dev_q_left left;
+  dev_ref parts, head, out;
+} dev_q_sums;
 OX_NODISCARD ox_status *dev_q_finish(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const qfinish_params *f,
-                                     dev_ref parts, dev_ref head, uint32_t out);
+                                     const dev_q_sums *s);
 /* Max and Min of the result and a constant that follow become the bounds of its bytes: their last value. */
 uint32_t dev_q_cut(dev_plan *p, const dev_node *n, int kind, int *out_low, int *out_high);
 /* takes and emit of matrix products. */
 const char *dev_q_matmul_takes(const dev_node *n, const dev_q_inputs *in);
-OX_NODISCARD ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in);
+/* |made|: unsigned bytes with one scale, made of floats; NULL: X is the node's. |to|: NULL, the node's output, and what
+ * dev_q_cut takes. */
+OX_NODISCARD ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const dev_q_left *made,
+                                     const dev_ref *to);
+/* ops/quantize.c: |count| floats to unsigned bytes, a scale and a zero point. */
+OX_NODISCARD ox_status *dev_q_quantize(dev_plan *p, dev_ref x, int64_t count, const dev_q_left *to);
 
 #endif

@@ -165,6 +165,32 @@ static const beside_row rows[] = {
        "float[N,3,5] d, float[N,3,5] e, float[N,3,5] f, float[3,1] g) { a = Sum (y) b = Sum (y, z, w) c = Max (w, y, "
        "z, x) "
        "s = Min (x, y, z) d = Neg (s) e = Mean (y, z) m = Mean (w, y, x) f = Relu (m) g = Mean (y) }"},
+    {"GroupNorm, channels last and first",
+     G "(float[N,5,7,6] x, float[N,6,5,7] v, float[6] s, float[6] b) => (float[N,5,7,6] y, float[N,5,7,6] z, "
+       "float[N,6,5,7] u) { y = com.microsoft.GroupNorm <groups = 3, activation = 1> (x, s, b) g = "
+       "com.microsoft.GroupNorm <groups = 2, activation = 0, epsilon = 0.01> (x, s, b) z = Mul (g, s) "
+       "u = com.microsoft.GroupNorm <groups = 3, activation = 1, channels_last = 0> (v, s, b) }"},
+    {"GroupNorm of a wide scale", G "(float16[N,5,7,6] x, float[6] s, float[6] b) => (float16[N,5,7,6] y) { y = "
+                                    "com.microsoft.GroupNorm <groups = 6, activation = 0> (x, s, b) }"},
+    {"SkipGroupNorm",
+     G "(float[2,5,7,6] x, float[2,6,5,7] v, float[6] s, float[6] b, float[2,5,7,6] k, float[2,6] c, float[2,6,1,1] d, "
+       "float[6] o) => (float[2,5,7,6] y, float[2,5,7,6] a, float[2,5,7,6] z, float[2,5,7,6] e, float[2,6,5,7] u, "
+       "float[2,6,5,7] f) { y, a = com.microsoft.SkipGroupNorm <groups = 3, activation = 1> (x, s, b, k, o) "
+       "z, e = com.microsoft.SkipGroupNorm <groups = 2, activation = 0> (x, s, b, c) u, f = "
+       "com.microsoft.SkipGroupNorm <groups = 3, activation = 1, channels_last = 0> (v, s, b, d, o) }"},
+    {"NhwcConv", G
+     "(float[N,6,7,4] x, float[6,2,3,3] w, float[6] b, float[5,4,1,1] p) => (float[N,3,4,6] y, float[N,6,7,5] z) { y = "
+     "com.microsoft.NhwcConv <pads = [1,1,1,1], strides = [2,2], group = 2> (x, w, b) t = com.microsoft.NhwcConv (x, "
+     "p) z = Relu (t) }"},
+    {"NhwcFusedConv",
+     G "(float[N,6,7,4] x, float[5,4,3,3] w, float[5,4,1,1] p, float[5] b, float[N,6,7,5] r) => (float[N,6,7,5] y, "
+       "float[N,6,7,5] z) { y = com.microsoft.NhwcFusedConv <pads = [1,1,1,1], activation = \"Relu\"> (x, w, b, r) "
+       "z = com.microsoft.NhwcFusedConv <activation = \"LeakyRelu\", activation_params = [0.25]> (x, p, b, r) }"},
+    {"DynamicQuantizeMatMul",
+     G "(float[N,5,20] x, int8[20,9] w, uint8[20,3] v, float[9] b) => (float[N,5,9] y, float[N,5,3] z) <float[9] s = "
+       "{0.01,0.02,0.03,0.04,0.05,0.06,0.07,0.08,0.09}, int8[9] o = {0,1,2,3,4,-1,-2,-3,-4}, float[1] t = {0.02}, "
+       "uint8[1] u = {117}> { y = com.microsoft.DynamicQuantizeMatMul (x, w, s, o, b) z = "
+       "com.microsoft.DynamicQuantizeMatMul (x, v, t, u) }"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {

@@ -7,6 +7,7 @@
 
 #include "base/macros.h"
 #include "plugins/device/kernel_calls.h"
+#include "plugins/device/kernels/group_norm_params.h"
 #include "plugins/device/kernels/rows_params.h"
 #include "support/check.h"
 
@@ -15,6 +16,7 @@ KERNEL_OF(softmax_items);
 KERNEL_OF(reduce_rows);
 KERNEL_OF(reduce_items);
 KERNEL_OF(norm);
+KERNEL_OF(group_norm);
 
 static const int lengths[] = {1, 2, 3, 127, 128, 129, 300};
 
@@ -174,8 +176,49 @@ static void test_norms(void **state) {
     }
 }
 
+/* Two images of |groups| x |channels| channels of |pixels|; scales of 32 bits, or of X's type. */
+static void check_group_norm(group_norm_params p, int half) {
+  int all = p.groups * p.channels, count = 2 * all * p.pixels, n = p.channels * p.pixels;
+  numbers x = numbers_make(count, half, 5), y = numbers_make(count, half, 8);
+  numbers scale = numbers_make(all, half && !p.wide, 6), shift = numbers_make(all, half && !p.wide, 7);
+  p.epsilon = 0.5f;
+  run_groups(half ? group_norm_f16 : group_norm_f32, 2 * p.groups,
+             (void *[]){x.data, scale.data, shift.data, y.data, NULL, NULL, NULL, NULL}, &p);
+  for (int row = 0; row < 2 * p.groups; row++) {
+    double mean = 0, square = 0;
+    for (int pass = 0; pass < 3; pass++)
+      for (int c = 0; c < p.channels; c++)
+        for (int px = 0; px < p.pixels; px++) {
+          int image = row / p.groups, channel = row % p.groups * p.channels + c;
+          int at = p.last ? (image * p.pixels + px) * all + channel : (image * all + channel) * p.pixels + px;
+          double v = (double)number_at(&x, at);
+          if (pass == 0) mean += v / n;
+          if (pass == 1) square += pow(v - mean, 2) / n;
+          double wanted =
+              (v - mean) / sqrt(square + 0.5) * (double)number_at(&scale, channel) + (double)number_at(&shift, channel);
+          double tolerance = half ? fabs(wanted) / 1024 + 1e-3 : 1e-5;
+          if (pass == 2 && !(fabs((double)number_at(&y, at) - wanted) <= tolerance))
+            fail_msg("%d groups of %d channels of %d, last %d, wide %d, half %d: %d is %g, wanted %g", p.groups,
+                     p.channels, p.pixels, p.last, p.wide, half, at, (double)number_at(&y, at), wanted);
+        }
+  }
+  free(x.data), free(scale.data), free(shift.data), free(y.data);
+}
+
+static void test_group_norms(void **state) {
+  (void)state;
+  for (size_t i = 0; i < OX_COUNT(lengths); i++)
+    for (int form = 0; form < 8; form++) {
+      group_norm_params p = {
+          .groups = 3, .channels = 1, .pixels = lengths[i], .last = form & 1, .wide = (form & 4) || !(form & 2)};
+      check_group_norm(p, form >> 1 & 1);
+      p.groups = 1, p.channels = 5;
+      check_group_norm(p, form >> 1 & 1);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_softmax), cmocka_unit_test(test_reductions),
-                                     cmocka_unit_test(test_norms)};
+                                     cmocka_unit_test(test_norms), cmocka_unit_test(test_group_norms)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,9 @@ static const beside_row rows[] = {
     {"GELU", G "(float[N,5,9] x, float[9] b) => (float[N,5,9] y, float[N,5,9] z, float[N,5,9] u) { "
                "y = com.microsoft.BiasGelu (x, b) z = com.microsoft.FastGelu (x) "
                "u = com.microsoft.QuickGelu <alpha = 0.5> (x) }"},
+    {"GELU of tanh, a bias", G "(float[N,5,9] x, float[9] b, float16[3,4] h, float16[4] c) => (float[N,5,9] y, "
+                               "float16[3,4] z) { y = com.microsoft.FastGelu (x, b) z = com.microsoft.FastGelu (h, c) "
+                               "}"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {

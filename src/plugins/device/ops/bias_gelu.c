@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/bias_gelu.c - com.microsoft's BiasGelu: a bias along the last axis, then GELU. */
+ * device/ops/bias_gelu.c - com.microsoft's BiasGelu, and FastGelu with a bias: a bias along the last axis, then GELU.
+ */
+#include <string.h>
+
 #include "plugins/device/emit.h"
 #include "plugins/device/kernels/elementwise_params.h"
 
-static const char *takes(const dev_node *n) {
+static bool is_fast(const dev_node *n) { return strcmp(dev_node_op(n), "FastGelu") == 0; }
+
+bool dev_bias_gelu_is(const dev_node *n) { return is_fast(n) && dev_in_count(n) > 1 && dev_in(n, 1) != UINT32_MAX; }
+
+const char *dev_bias_gelu_takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 1, OX_MAX_RANK);
   if (why) return why;
   int64_t width = dev_in_dim(n, 0, dev_in_rank(n, 0) - 1);
   return dev_in_rank(n, 1) != 1 || width < 0 || dev_in_dim(n, 1, 0) != width ? "with a bias that is broadcast" : NULL;
 }
 
-static ox_status *emit(dev_plan *p, const dev_node *n) {
+ox_status *dev_bias_gelu_emit(dev_plan *p, const dev_node *n) {
   uint32_t dtype = dev_dtype(p, dev_in(n, 0));
   int64_t count = dev_count(p, dev_in(n, 0));
   dev_tail t = dev_tail_none(dev_out(n, 0));
   dev_tail_operand(&t, TAIL_ADD, dev_value(p, dev_in(n, 1)), 1, dev_count(p, dev_in(n, 1)));
-  dev_tail_constant(&t, TAIL_GELU, 0);
+  dev_tail_constant(&t, is_fast(n) ? TAIL_GELU_TANH : TAIL_GELU, 0);
   const flat_params params = {(int)count, t.params};
   dev_call c = {.source = "elementwise",
                 .kernel = "flat",
@@ -31,4 +38,4 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
 }
 
 static const char *const names[] = {"BiasGelu", NULL};
-DEV_OP(bias_gelu) = {"com.microsoft", names, takes, emit};
+DEV_OP(bias_gelu) = {"com.microsoft", names, dev_bias_gelu_takes, dev_bias_gelu_emit};

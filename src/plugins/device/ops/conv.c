@@ -5,13 +5,13 @@
 #include <limits.h>
 #include <string.h>
 
-#include "plugins/device/emit.h"
+#include "plugins/device/convolution.h"
 #include "plugins/device/kernels/conv_params.h"
 #include "plugins/device/tail.h"
 
-enum { FEW_OUTPUTS = 8 };
+enum { FEW_OUTPUTS = 8, BIAS = 2, RESIDUAL = 3 };
 
-static const char *takes(const dev_node *n) {
+const char *dev_conv_takes(const dev_node *n) {
   const char *why = dev_takes_real(n, 3, 5);
   dev_tail t = dev_tail_none(UINT32_MAX);
   if (why) return why;
@@ -129,33 +129,41 @@ static ox_status *emit_kernel(dev_plan *p, const conv *v, const dev_tail *tail) 
 }
 
 /* The bias, and what a fused convolution does besides. */
-static ox_status *add_terms(dev_plan *p, const dev_node *n, conv *v, int64_t count) {
-  enum { BIAS = 2, RESIDUAL = 3 };
+static ox_status *add_terms(dev_plan *p, const dev_node *n, const dev_planes *planes, conv *v, int64_t count) {
   if (dev_in_count(n) > BIAS && dev_in(n, BIAS) != UINT32_MAX)
     dev_tail_operand(&v->bias, TAIL_ADD, dev_value(p, dev_in(n, BIAS)), v->pixels, v->group * v->o);
-  if (dev_in_count(n) > RESIDUAL && dev_in(n, RESIDUAL) != UINT32_MAX) {
+  if (planes->residual.kind != DEV_REF_NONE) {
     if (dev_count(p, dev_in(n, RESIDUAL)) != count) return dev_refuse(p, "Z of another shape than the output");
-    dev_tail_operand(&v->bias, TAIL_ADD, dev_value(p, dev_in(n, RESIDUAL)), 1, count);
+    dev_tail_operand(&v->bias, TAIL_ADD, planes->residual, 1, count);
   }
   return dev_tail_activation(n, &v->bias) ? NULL : dev_refuse(p, "an activation that is not known");
 }
 
-static ox_status *emit(dev_plan *p, const dev_node *n) {
-  const ox_shape *x = dev_shape(p, dev_in(n, 0)), *f = dev_shape(p, dev_in(n, 1)), *y = dev_shape(p, dev_out(n, 0));
-  conv v = {
-      .images = x->dim[0], .group = dev_attr_int(n, "group", 1), .c = f->dim[1], .dtype = dev_dtype(p, dev_in(n, 0))};
+ox_status *dev_conv_check(dev_plan *p, const dev_node *n, const ox_shape *x) {
+  const ox_shape *f = dev_shape(p, dev_in(n, 1));
+  int64_t group = dev_attr_int(n, "group", 1);
+  if (group < 1 || x->dim[1] != group * f->dim[1] || f->dim[0] % group)
+    return dev_refuse(p, "channels of X, of the weights and groups do not fit");
+  return NULL;
+}
+
+ox_status *dev_emit_conv_planes(dev_plan *p, const dev_node *n, const dev_planes *planes) {
+  const ox_shape *f = dev_shape(p, dev_in(n, 1)), *y = &planes->y;
+  conv v = {.images = y->dim[0],
+            .group = dev_attr_int(n, "group", 1),
+            .c = f->dim[1],
+            .pixels = dev_span(y, 2, y->rank),
+            .x = planes->from,
+            .weights = dev_value(p, dev_in(n, 1)),
+            .y = planes->to,
+            .dtype = dev_dtype(p, dev_in(n, 0)),
+            .then = planes->then};
   dev_tail joined;
   bool taken, finished;
-  if (v.group < 1 || x->dim[1] != v.group * v.c || f->dim[0] % v.group)
-    return dev_refuse(p, "channels of X, of the weights and groups do not fit");
-  v.o = f->dim[0] / v.group, v.pixels = dev_span(y, 2, y->rank);
-  dev_window_read(p, n, f, dev_out(n, 0), &v.w);
-  DEV_TRY(dev_take_tail(p, n, &v.then));
+  v.o = f->dim[0] / v.group, v.bias = dev_tail_none(v.then.out);
+  dev_window_of(n, &planes->x, y, f, &v.w);
   int64_t count = v.images * v.group * v.o * v.pixels;
-  if (count == 0) return NULL;
-  v.bias = dev_tail_none(v.then.out);
-  v.x = dev_value(p, dev_in(n, 0)), v.weights = dev_value(p, dev_in(n, 1)), v.y = dev_value(p, v.then.out);
-  DEV_TRY(add_terms(p, n, &v, count));
+  DEV_TRY(add_terms(p, n, planes, &v, count));
   bool join = dev_tail_join(&v.bias, &v.then, &joined);
   DEV_TRY(try_library(p, &v, join ? &joined : NULL, count, &taken, &finished));
   if (finished) return NULL;
@@ -166,5 +174,15 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   return dev_emit_tail(p, &v.then, v.y, v.dtype, count);
 }
 
+static ox_status *emit(dev_plan *p, const dev_node *n) {
+  dev_planes v = {.x = *dev_shape(p, dev_in(n, 0)), .y = *dev_shape(p, dev_out(n, 0))};
+  DEV_TRY(dev_conv_check(p, n, &v.x));
+  DEV_TRY(dev_take_tail(p, n, &v.then));
+  if (dev_count(p, dev_out(n, 0)) == 0) return NULL;
+  v.from = dev_value(p, dev_in(n, 0)), v.to = dev_value(p, v.then.out);
+  if (dev_in_count(n) > RESIDUAL) v.residual = dev_value(p, dev_in(n, RESIDUAL));
+  return dev_emit_conv_planes(p, n, &v);
+}
+
 static const char *const names[] = {"Conv", "com.microsoft:FusedConv", NULL};
-DEV_OP(conv) = {"", names, takes, emit};
+DEV_OP(conv) = {"", names, dev_conv_takes, emit};

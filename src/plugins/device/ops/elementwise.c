@@ -16,6 +16,7 @@ static const char *takes(const dev_node *n) {
   if (dtype != OX_F32 && dtype != OX_F16) return "the device computes with 32 and 16-bit floats";
   if (!dev_all_real(n)) return "a rank or type is not known, or the inputs are of two types";
   if (dev_variadic_is(n)) return dev_variadic_takes(n);
+  if (dev_bias_gelu_is(n)) return dev_bias_gelu_takes(n);
   if (!dev_tail_step(n, dev_in(n, 0), &step, &operand))
     return "the device has it for one or two operands, as of version 7";
   for (size_t i = 0; i < dev_in_count(n); i++) {
@@ -77,6 +78,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   uint32_t operand;
   if (dev_is_integer(dev_in_dtype(n, 0))) return dev_integers_emit(p, n);
   if (dev_variadic_is(n)) return dev_variadic_emit(p, n);
+  if (dev_bias_gelu_is(n)) return dev_bias_gelu_emit(p, n);
   if (!dev_count(p, dev_out(n, 0))) return NULL;
   for (size_t i = 0; i < 2 && i < dev_in_count(n); i++) {
     uint32_t x = dev_in(n, i);

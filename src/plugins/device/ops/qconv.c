@@ -9,8 +9,8 @@
 enum { FEW_OUTPUTS = 8 };
 
 #define NO DEV_Q_ABSENT
-static const dev_q_inputs integer = {"ConvInteger", 0, 1, 2, 3, NO, NO, NO, NO, NO, NO};
-static const dev_q_inputs linear = {"QLinearConv", 0, 3, 2, 5, 1, 4, 6, 7, 8, NO};
+static const dev_q_inputs integer = {"ConvInteger", 0, 1, 2, 3, NO, NO, NO, NO, NO, NO, false};
+static const dev_q_inputs linear = {"QLinearConv", 0, 3, 2, 5, 1, 4, 6, 7, 8, NO, false};
 
 static const dev_q_inputs *inputs_of(const dev_node *n) {
   return strcmp(dev_node_op(n), integer.name) == 0 ? &integer : &linear;
@@ -73,7 +73,8 @@ static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs 
                          .x_zero_step = q->has_x_zero - 1,
                          .x_scale_step = -1,
                          .has_y_zero = q->has_y_zero};
-  dev_ref y = q->splits > 1 ? dev_temp(p, (size_t)q->splits * (size_t)last.n * 4) : dev_value(p, out);
+  dev_q_sums s = {dev_q_left_of(p, n, in), dev_value(p, out), head, dev_value(p, out)};
+  if (q->splits > 1) s.parts = dev_temp(p, (size_t)q->splits * (size_t)last.n * 4);
   dev_call c = {.source = wide ? "qconv128" : "qconv64",
                 .kernel = wide ? "qconv128" : "qconv64",
                 .dtype = OX_F32,
@@ -83,10 +84,9 @@ static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs 
                 .written = 1u << 5,
                 .params = q,
                 .params_bytes = sizeof *q,
-                .buffers = {dev_value(p, dev_in(n, in->x)), packed, head, dev_q_value(p, n, in->x_zero),
-                            dev_q_value(p, n, in->y_zero), y}};
+                .buffers = {s.left.x, packed, head, s.left.zero, dev_q_value(p, n, in->y_zero), s.parts}};
   DEV_TRY(dev_emit(p, &c));
-  return q->splits > 1 ? dev_q_finish(p, n, in, &last, y, head, out) : NULL;
+  return q->splits > 1 ? dev_q_finish(p, n, in, &last, &s) : NULL;
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {

@@ -3,9 +3,9 @@
  * or one for each place along an axis; DynamicQuantizeLinear. */
 #include <string.h>
 
-#include "plugins/device/emit.h"
 #include "plugins/device/kernels/quant_params.h"
 #include "plugins/device/kernels/rows_params.h"
+#include "plugins/device/qproduct.h"
 
 static bool is_op(const dev_node *n, const char *name) { return strcmp(dev_node_op(n), name) == 0; }
 static bool has_in(const dev_node *n, size_t i) { return dev_in_count(n) > i && dev_in(n, i) != UINT32_MAX; }
@@ -65,13 +65,11 @@ static ox_status *emit_linear(dev_plan *p, const dev_node *n) {
 }
 
 /* The range by groups, then of all, then the integers. */
-static ox_status *emit_dynamic(dev_plan *p, const dev_node *n) {
-  dev_ref x = dev_value(p, dev_in(n, 0)), y = dev_value(p, dev_out(n, 0)), scale = dev_value(p, dev_out(n, 1)),
-          zero = dev_value(p, dev_out(n, 2)), parts = dev_temp(p, 2 * QUANT_PARTS * sizeof(float));
-  int count = (int)dev_count(p, dev_in(n, 0));
+ox_status *dev_q_quantize(dev_plan *p, dev_ref x, int64_t count, const dev_q_left *to) {
+  dev_ref parts = dev_temp(p, 2 * QUANT_PARTS * sizeof(float));
   uint32_t groups = dev_groups(count, ROWS_ITEMS * 4);
   if (groups > QUANT_PARTS) groups = QUANT_PARTS;
-  quant_params params = {.n = count, .inner = 1, .channels = 1, .kind = QUANT_U8, .has_zero = 1}, few = params;
+  quant_params params = {.n = (int)count, .inner = 1, .channels = 1, .kind = QUANT_U8, .has_zero = 1}, few = params;
   few.n = (int)groups;
   dev_call range = {.source = "quant",
                     .kernel = "quant_ranges",
@@ -88,14 +86,14 @@ static ox_status *emit_dynamic(dev_plan *p, const dev_node *n) {
                      .groups = {1},
                      .items = ROWS_ITEMS,
                      .n_buffers = 3,
-                     .buffers = {parts, scale, zero},
+                     .buffers = {parts, to->scale, to->zero},
                      .written = 6,
                      DEV_PARAMS(few)};
   dev_call apply = {.source = "quant",
                     .kernel = "quantize",
                     .dtype = OX_F32,
                     .n_buffers = 4,
-                    .buffers = {x, scale, zero, y},
+                    .buffers = {x, to->scale, to->zero, to->x},
                     .written = 1u << 3,
                     DEV_PARAMS(params)};
   if (groups) DEV_TRY(dev_emit(p, &range));
@@ -104,7 +102,9 @@ static ox_status *emit_dynamic(dev_plan *p, const dev_node *n) {
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {
-  return is_op(n, "DynamicQuantizeLinear") ? emit_dynamic(p, n) : emit_linear(p, n);
+  if (!is_op(n, "DynamicQuantizeLinear")) return emit_linear(p, n);
+  const dev_q_left to = {dev_value(p, dev_out(n, 0)), dev_value(p, dev_out(n, 2)), dev_value(p, dev_out(n, 1))};
+  return dev_q_quantize(p, dev_value(p, dev_in(n, 0)), dev_count(p, dev_in(n, 0)), &to);
 }
 
 static const char *const names[] = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", NULL};
