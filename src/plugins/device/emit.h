@@ -6,6 +6,7 @@
 #include "plugins/device/fail.h"
 #include "plugins/device/kernels/gemm_params.h"
 #include "plugins/device/kernels/pool_params.h"
+#include "plugins/device/kernels/rows_params.h"
 #include "plugins/device/op.h"
 
 #define DEV_LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -43,6 +44,8 @@ void dev_window_of(const dev_node *n, const ox_shape *x, const ox_shape *y, cons
 /* ops/pool.c: its axes; channels come first. */
 void dev_pool_window(const dev_window *w, pool_params *out);
 
+/* ops/softmax.c: of one element at least. */
+OX_NODISCARD ox_status *dev_emit_softmax(dev_plan *p, const softmax_params *s, uint32_t dtype, dev_ref x, dev_ref y);
 /* ops/bias_gelu.c: FastGelu with a bias, for what has those without. */
 bool dev_bias_gelu_is(const dev_node *n);
 const char *dev_bias_gelu_takes(const dev_node *n);

@@ -51,6 +51,11 @@ static const beside_row rows[] = {
     {"one product, a past",
      G "(float[N,5,10] x, float[10,72] w, float[2,N,3,4,8] p) => (float[N,5,24] y, float[2,N,3,9,8] c) "
        "{ y, c = com.microsoft.Attention <num_heads = 3, unidirectional = 1> (x, w, , , p) }"},
+    {"one product of bytes",
+     G "(uint8[2,5,10] x, int8[10,72] w, float[72] b, float[2,2,3,4,8] p) => (float[2,5,24] y, float[2,5,24] z, "
+       "float[2,2,3,9,8] c) <float xs = {0.02}, float ws = {0.01}, uint8 xz = {121}, int8 wz = {0}, int32[2,5] m = "
+       "{1,0,1,1,1, 1,1,1,1,0}> { y = com.microsoft.QAttention <num_heads = 3> (x, w, b, xs, ws, m, xz, wz) z, c = "
+       "com.microsoft.QAttention <num_heads = 3, unidirectional = 1> (x, w, b, xs, ws, , xz, wz, p) }"},
     {"grouped",
      G "(float[2,3,32] q, float[2,3,16] k, float[2,3,16] v, " CACHE ") => (float[2,3,32] y, float[2,2,A,8] a, "
        "float[2,2,A,8] b) <int32[2] n = {4, 3}, int32 t = {6}> { y, a, b = com.microsoft." GQA
