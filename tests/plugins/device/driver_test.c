@@ -349,13 +349,13 @@ static void test_binaries_are_used_again(void **state) {
   free(kept);
 }
 
-#define TESTS(X)                                                                                                  \
-  X(test_it_says_what_it_is)                                                                                      \
-  X(test_a_device_that_is_not_there)                                                                              \
-  X(test_allocations_lie_apart)                                                                                   \
-  X(test_what_is_too_large)                                                                                       \
-  X(test_copies_with_offsets) X(test_large_copies_in_a_queue) X(test_launches_of_both_types)                      \
-      X(test_buffers_that_are_not_there) X(test_groups_share_and_wait) X(test_groups_on_three_axes)               \
-          X(test_as_many_parameters_as_there_may_be) X(test_arithmetic_is_exact) X(test_builds_that_fail_say_why) \
-              X(test_binaries_are_used_again)
+#define TESTS(X)                                                                                            \
+  X(test_it_says_what_it_is)                                                                                \
+  X(test_a_device_that_is_not_there)                                                                        \
+  X(test_allocations_lie_apart)                                                                             \
+  X(test_what_is_too_large)                                                                                 \
+  X(test_copies_with_offsets)                                                                               \
+  X(test_large_copies_in_a_queue) X(test_launches_of_both_types) X(test_buffers_that_are_not_there)         \
+      X(test_groups_share_and_wait) X(test_groups_on_three_axes) X(test_as_many_parameters_as_there_may_be) \
+          X(test_arithmetic_is_exact) X(test_builds_that_fail_say_why) X(test_binaries_are_used_again)
 RIG_MAIN(TESTS)

@@ -361,9 +361,9 @@ static void test_sums(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_products), cmocka_unit_test(test_convolutions),
-                                     cmocka_unit_test(test_quantization), cmocka_unit_test(test_ranges),
-                                     cmocka_unit_test(test_sums),
-                                     cmocka_unit_test(test_dequantization_of_large_integers)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_products),     cmocka_unit_test(test_convolutions),
+      cmocka_unit_test(test_quantization), cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_sums),         cmocka_unit_test(test_dequantization_of_large_integers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,6 +191,55 @@ static const beside_row rows[] = {
        "{0.01,0.02,0.03,0.04,0.05,0.06,0.07,0.08,0.09}, int8[9] o = {0,1,2,3,4,-1,-2,-3,-4}, float[1] t = {0.02}, "
        "uint8[1] u = {117}> { y = com.microsoft.DynamicQuantizeMatMul (x, w, s, o, b) z = "
        "com.microsoft.DynamicQuantizeMatMul (x, v, t, u) }"},
+    {"QLinearSoftmax", G
+     "(uint8[2,5,6] x, int8[3,40] v) => (uint8[2,5,6] a, uint8[2,5,6] b, int8[3,40] c) <float xs = {0.05}, uint8 xz = "
+     "{117}, float ys = {0.00390625}, uint8 yz = {0}, float s = {0.11}, int8 z = {3}, int8 w = {-128}> { a = "
+     "com.microsoft.QLinearSoftmax (x, xs, xz, ys, yz) b = com.microsoft.QLinearSoftmax <axis = 1, opset = 11> (x, "
+     "xs, xz, ys, yz) c = com.microsoft.QLinearSoftmax <axis = -1> (v, s, z, ys, w) }"},
+    {"QLinearWhere",
+     G "(uint8[2,5,6] x, uint8[5,1] v, uint8[2,1,6] k) => (uint8[2,5,6] y) <" QLINEAR
+       ", uint8 half = {128}> { c = Greater (k, half) y = com.microsoft.QLinearWhere (c, x, xs, xz, v, ys, yz, xs, yz) "
+       "}"},
+    {"GatherBlockQuantized",
+     G "(uint8[7,16] x, float[7,2] s, uint8[7,1] z, float16[7,2] h, uint8[7,32] w) => (float[2,3,32] a, float[2,3,32] "
+       "b, float16[2,3,32] c, float[2,3,32] d) <int64[2,3] i = {0,6,3,-1,2,2}, int32[2,3] j = {5,1,0,-7,6,4}> { a = "
+       "com.microsoft.GatherBlockQuantized <block_size = 16> (x, i, s, z) b = com.microsoft.GatherBlockQuantized "
+       "<block_size = 16> (x, j, s) c = com.microsoft.GatherBlockQuantized <block_size = 16> (x, i, h) d = "
+       "com.microsoft.GatherBlockQuantized <block_size = 16, bits = 8> (w, i, s) }"},
+    {"GatherBlockQuantized along another axis, of nibbles",
+     G "(float[4,1,6] s) => (float[4,3,6] a, float[4,3,6] b) <int4[4,5,6] x = "
+       "{11,48,85,122,159,196,233,14,51,88,125,162,199,236,17,54,91,128,165,202,239,20,57,94,131,168,205,242,23,60,97,"
+       "134,171,208,245,26,63,100,137,174,211,248,29,66,103,140,177,214,251,32,69,106,143,180,217,254,35,72,109,146}, "
+       "int4[4,1,6] z = {7,60,113,166,219,16,69,122,175,228,25,78}, int64[3] i = {4,0,-2}> { a = "
+       "com.microsoft.GatherBlockQuantized <gather_axis = 1, quantize_axis = 1, block_size = 16> (x, i, s, z) b = "
+       "com.microsoft.GatherBlockQuantized <gather_axis = 1, quantize_axis = 1, block_size = 16> (x, i, s) }"},
+    {"CropAndResize", G
+     "(float[2,3,6,7] x) => (float[4,3,2,3] y, float[4,3,1,4] z) <float[4,4] r = {0,0,1,1, 0.2,0.1,0.7,0.9, -0.5,0,1.5,"
+     "1, 0.9,0.8,0.2,0.3}, int32[4] b = {0,1,1,0}, int32[2] s = {2,3}, int32[2] t = {1,4}> { y = "
+     "com.microsoft.CropAndResize <extrapolation_value = 0.5> (x, r, b, s) z = com.microsoft.CropAndResize <mode = "
+     "\"nearest\"> (x, r, b, t) }"},
+    {"Col2Im",
+     G "(float[N,18,12] x, float[N,8,5] v) => (float[N,3,5,6] y, float[N,2,9] z) <int64[2] i = {5,6}, int64[2] b = "
+       "{2,3}, int64[1] j = {9}, int64[1] c = {4}> { g = Col2Im <strides = [2,1], pads = [1,0,1,0], dilations = "
+       "[2,1]> (x, i, b) y = Relu (g) z = Col2Im <strides = [2], pads = [1,2]> (v, j, c) }"},
+    {"LpPool", G
+     "(float[N,3,6,7] x, float16[N,3,9] h) => (float[N,3,5,3] a, float[N,3,6,7] b, float[N,3,3,4] c, float16[N,3,3] d) "
+     "{ a = LpPool <kernel_shape = [2,3], strides = [1,2]> (x) b = LpPool <kernel_shape = [3,3], p = 1, auto_pad = "
+     "\"SAME_UPPER\"> (x) c = LpPool <kernel_shape = [3,2], p = 3, strides = [2,2], pads = [1,1,0,0], ceil_mode = 1, "
+     "dilations = [1,1]> (x) d = LpPool <kernel_shape = [3], strides = [3]> (h) }"},
+    {"GlobalLpPool", G "(float[N,3,6,7] x) => (float[N,3,1,1] a, float[N,3,1,1] b, float[N,3,1,1] c) { a = "
+                       "GlobalLpPool (x) b = GlobalLpPool <p = 1> (x) c = GlobalLpPool <p = 4> (x) }"},
+    {"ReverseSequence",
+     G "(float[5,3,4] x, float16[5,3] h, uint8[3,5,2] b) => (float[5,3,4] y, float16[5,3] z, uint8[3,5,2] u) <int64[3] "
+       "l = {5,0,3}> { y = ReverseSequence (x, l) z = ReverseSequence (h, l) u = ReverseSequence <batch_axis = 0, "
+       "time_axis = 1> (b, l) }"},
+    {"DeformConv", G
+     "(float[2,4,5,6] x, float[6,2,3,3] w, float[2,36,5,6] o, float[6] b, float[2,18,5,6] m) => (float[2,6,5,6] y, "
+     "float[2,6,5,6] z) { c = DeformConv <pads = [1,1,1,1], group = 2, offset_group = 2> (x, w, o, b, m) y = Relu (c) "
+     "z = DeformConv <pads = [2,2,2,2], dilations = [2,2], group = 2, offset_group = 2> (x, w, o) }"},
+    {"DeformConv of one axis, and of three",
+     G "(float[2,4,9] x, float[3,4,2] w, float[2,2,4] o, float[1,2,3,4,5] v, float[2,2,1,2,2] f, float[1,12,3,3,4] q) "
+       "=> (float[2,3,4] y, float[1,2,3,3,4] z) { y = DeformConv <strides = [2]> (x, w, o) z = DeformConv (v, f, q) }"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {

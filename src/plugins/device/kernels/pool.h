@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/pool.h - maxima and averages of windows, an item for each output. */
+ * device/kernels/pool.h - maxima, averages and norms of windows, an item for each output. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/pool_params.h"
 #include "plugins/device/kernels/pool_window.h"
 #include "plugins/device/kernels/tail.h"
+
+/* |v| to a power; 1 and 2 are what models have. */
+FUNCTION float pool_power(float v, float power) {
+  v = FABSF(v);
+  return power == 1.0f ? v : power == 2.0f ? v * v : POWF(v, power);
+}
 
 KERNEL(pool, pool_params) {
   BUFFER(const REAL, x, 0);
@@ -23,12 +29,16 @@ KERNEL(pool, pool_params) {
           if (p.maximum) {
             v = u > v || ISNAN(u) ? u : v;
           } else {
-            v += u;
+            v += p.power > 0.0f ? pool_power(u, p.power) : u;
           }
         }
         count += pool_counts(&p, inside, z, row, i);
       }
-      if (!p.maximum) v = v / (float)MAX_OF(count, 1);
+      if (p.power > 0.0f) {
+        v = p.power == 1.0f ? v : p.power == 2.0f ? SQRTF(v) : POWF(v, 1.0f / p.power);
+      } else if (!p.maximum) {
+        v = v / (float)MAX_OF(count, 1);
+      }
       STORE(y, at, tail_apply(&p.tail, v, at, o0, o1, o2));
     }
   }

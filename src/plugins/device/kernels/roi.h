@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/roi.h - RoiAlign and MaxRoiPool, an item for each output. */
+ * device/kernels/roi.h - RoiAlign, MaxRoiPool and CropAndResize, an item for each output. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/index.h"
 #include "plugins/device/kernels/roi_params.h"
@@ -120,6 +120,43 @@ KERNEL(roi_pool, roi_params) {
         }
       }
       STORE(y, at, best);
+    }
+  }
+}
+
+/* Place |i| of |out| between |low| and |high|, which are parts of the |size| - 1 steps of an axis. */
+FUNCTION float roi_place(float low, float high, int i, int out, int size) {
+  float steps = (float)(size - 1);
+  if (out <= 1) return 0.5f * (low + high) * steps;
+  return low * steps + (float)i * (high - low) * steps / (float)(out - 1);
+}
+
+KERNEL(roi_crop, roi_params) {
+  BUFFER(const REAL, x, 0);
+  BUFFER(const REAL, regions, 1);
+  BUFFER(const char, images, 2);
+  BUFFER(REAL, y, 3);
+  PARAMS(roi_params, p);
+  FOR_ITEMS(t, 256) {
+    int at = GROUP(0) * 256 + t;
+    if (at < p.n) {
+      int column = at % p.out[1], row = at / p.out[1] % p.out[0], rest = at / p.out[1] / p.out[0];
+      int region = rest / p.channels, r = region * 4, image = index_at(images, 0, region, p.images);
+      int plane = (image * p.channels + rest % p.channels) * p.in[0] * p.in[1];
+      float fy = roi_place(LOAD(regions, r), LOAD(regions, r + 2), row, p.out[0], p.in[0]);
+      float fx = roi_place(LOAD(regions, r + 1), LOAD(regions, r + 3), column, p.out[1], p.in[1]), v = p.scale;
+      if (fy >= 0.0f && fy <= (float)(p.in[0] - 1) && fx >= 0.0f && fx <= (float)(p.in[1] - 1)) {
+        if (p.nearest) {
+          v = LOAD(x, plane + (int)(fy + 0.5f) * p.in[1] + (int)(fx + 0.5f));
+        } else {
+          int top = (int)fy, left = (int)fx, a = plane + top * p.in[1];
+          int b = plane + MIN_OF(top + 1, p.in[0] - 1) * p.in[1], right = MIN_OF(left + 1, p.in[1] - 1);
+          fy -= (float)top, fx -= (float)left;
+          v = (1.0f - fy) * (1.0f - fx) * LOAD(x, a + left) + (1.0f - fy) * fx * LOAD(x, a + right);
+          v += fy * (1.0f - fx) * LOAD(x, b + left) + fy * fx * LOAD(x, b + right);
+        }
+      }
+      STORE(y, at, v);
     }
   }
 }

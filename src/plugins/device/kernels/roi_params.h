@@ -8,7 +8,8 @@ typedef struct {
   int images, channels, in[2], out[2];
   int samples; /* of a bin along an axis; 0: as many as it has pixels */
   int largest, half_pixel;
-  float scale;
+  float scale; /* of CropAndResize: what is outside */
+  int nearest;
 } roi_params;
 
 #endif

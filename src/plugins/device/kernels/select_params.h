@@ -32,4 +32,9 @@ typedef struct {
   int n, depth, inner, wide;
 } one_hot_params;
 
+/* Elements of which place / time_step % times is the time, and place / batch_step % batch the sequence. */
+typedef struct {
+  int n, times, time_step, batch, batch_step;
+} reverse_params;
+
 #endif

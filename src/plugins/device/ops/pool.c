@@ -7,12 +7,22 @@
 
 static bool of_bytes(const dev_node *n) { return dev_in_dtype(n, 0) == OX_U8 || dev_in_dtype(n, 0) == OX_I8; }
 
+static bool is_op(const dev_node *n, const char *name) { return strcmp(dev_node_op(n), name) == 0; }
+static bool is_global(const dev_node *n) { return is_op(n, "GlobalLpPool"); }
+static bool is_norm(const dev_node *n) { return is_op(n, "LpPool") || is_global(n); }
+
+/* The first version has a float. */
+static float power_of(const dev_node *n) {
+  return dev_node_version(n) < 2 ? dev_attr_float(n, "p", 2) : (float)dev_attr_int(n, "p", 2);
+}
+
 static bool has_indices(const dev_node *n) {
   return n->host->node_out_count(n->graph, n->index) > 1 && dev_out(n, 1) != UINT32_MAX;
 }
 
 static const char *takes(const dev_node *n) {
   if (has_indices(n) && (of_bytes(n) || dev_attr_int(n, "storage_order", 0))) return "with indices of another order";
+  if (is_norm(n) && power_of(n) <= 0.0f) return "of a power that the kernels do not have";
   if (!of_bytes(n)) return dev_takes_real(n, 3, 5);
   return dev_in_rank(n, 0) < 3 || dev_in_rank(n, 0) > 5 ? "of a rank that the kernels do not have" : NULL;
 }
@@ -55,13 +65,14 @@ static ox_status *emit_indices(dev_plan *p, const dev_node *n, const dev_window 
 static ox_status *emit(dev_plan *p, const dev_node *n) {
   dev_window w;
   dev_tail then;
-  dev_window_read(p, n, NULL, dev_out(n, 0), &w);
+  dev_window_read(p, n, is_global(n) ? dev_shape(p, dev_in(n, 0)) : NULL, dev_out(n, 0), &w);
   if (of_bytes(n)) return emit_bytes(p, n, &w);
   if (has_indices(n)) return emit_indices(p, n, &w);
   DEV_TRY(dev_take_tail(p, n, &then));
   int64_t count = dev_count(p, dev_out(n, 0));
   pool_params params = {.n = (int)count,
-                        .maximum = strcmp(dev_node_op(n), "MaxPool") == 0,
+                        .maximum = is_op(n, "MaxPool"),
+                        .power = is_norm(n) ? power_of(n) : 0,
                         .tail = then.params,
                         .count_pad = dev_attr_int(n, "count_include_pad", 0) != 0};
   dev_pool_window(&w, &params);
@@ -76,5 +87,5 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   return dev_emit_items(p, &c, count);
 }
 
-static const char *const names[] = {"MaxPool", "AveragePool", NULL};
+static const char *const names[] = {"MaxPool", "AveragePool", "LpPool", "GlobalLpPool", NULL};
 DEV_OP(pool) = {"", names, takes, emit};
