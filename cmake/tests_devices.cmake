@@ -59,7 +59,7 @@ set_target_properties(test_device_kernels PROPERTIES POSITION_INDEPENDENT_CODE O
 target_include_directories(test_device_kernels PUBLIC tests src)
 target_link_libraries(test_device_kernels PRIVATE onyx_options)
 foreach(name attention_kernels product_kernels row_kernels integer_kernels recurrent_kernels select_kernels
-  movement_kernels sampling_kernels)
+  movement_kernels sampling_kernels moe_kernels)
   target_link_libraries(test.plugins.device.${name} PRIVATE test_device_kernels)
 endforeach()
 

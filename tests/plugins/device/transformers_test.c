@@ -56,6 +56,24 @@ static const beside_row rows[] = {
        "float[2,2,3,9,8] c) <float xs = {0.02}, float ws = {0.01}, uint8 xz = {121}, int8 wz = {0}, int32[2,5] m = "
        "{1,0,1,1,1, 1,1,1,1,0}> { y = com.microsoft.QAttention <num_heads = 3> (x, w, b, xs, ws, m, xz, wz) z, c = "
        "com.microsoft.QAttention <num_heads = 3, unidirectional = 1> (x, w, b, xs, ws, , xz, wz, p) }"},
+    {"experts", G
+     "(float[2,5,10] x, float[10,4] r, float[4,6,10] a, float[4,6] b, float[4,10,6] c, float[4,10] d, float[4,6,10] e) "
+     "=> (float[2,5,10] y, float[2,5,10] z, float[2,5,10] u) { y = com.microsoft.MoE <k = 2, activation_type = "
+     "\"gelu\"> "
+     "(x, r, a, b, c, d) z = com.microsoft.MoE <k = 1, activation_type = \"silu\", normalize_routing_weights = 1> (x, "
+     "r, a, , c, "
+     ", e) u = com.microsoft.MoE <k = 3, activation_type = \"swiglu\"> (x, r, a, b, c, d, e) }"},
+    {"experts of few bits",
+     G "(float[7,16] x, float[7,5] r, uint8[5,12,8] a, float[5,12] s, float[5,12] b, uint8[5,16,3] c, float[5,16] t, "
+       "uint8[5,12,8] e, float[5,12,8] v, uint8[5,16,6] f, float[5,16,3] w, uint8[5,12,4] g, uint8[5,8] o, float[7,5] "
+       "m) => (float[7,16] y, float[7,16] z, float[7,16] u) { y = "
+       "com.microsoft.QMoE <k = 2, activation_type = \"swiglu\", swiglu_fusion = 1, activation_alpha = 1.7, "
+       "activation_beta = 1.0, "
+       "swiglu_limit = 7.0> (x, r, a, s, b, c, t) z = com.microsoft.QMoE <k = 3, activation_type = \"swiglu\", "
+       "swiglu_fusion = "
+       "2, block_size = 2, fc2_expert_weight_bits = 8> (x, r, e, v, , f, w, , , , , g, , , m) u = com.microsoft.QMoE "
+       "<k = 4, "
+       "activation_type = \"swiglu\", swiglu_fusion = 1> (x, r, a, s, , c, t, , , , , , o) }"},
     {"grouped",
      G "(float[2,3,32] q, float[2,3,16] k, float[2,3,16] v, " CACHE ") => (float[2,3,32] y, float[2,2,A,8] a, "
        "float[2,2,A,8] b) <int32[2] n = {4, 3}, int32 t = {6}> { y, a, b = com.microsoft." GQA
