@@ -22,6 +22,7 @@ static ox_step *writer_of(ox_context *c, ox_id *v, uint32_t reader) {
  * and views need, and a kernel may read its inputs in host memory before it puts work on the stream. */
 static bool must_wait(const ox_context *c, const ox_step *s, const ox_step *writer, ox_id v) {
   if (!writer || !writer->c.stream || writer->mode == OX_MODE_DONE) return false;
+  if (s->unit->def && (s->unit->def->traits & OX_SHAPE_ONLY)) return false; /* it reads no bytes */
   if (writer->unit->kind == OX_UNIT_PROGRAM && writer->unit->owner->api.part_out_memory && !c->slots[v].memory)
     return false; /* it was there when the program had put its work on the stream */
   if (writer->c.stream != s->c.stream) return true;

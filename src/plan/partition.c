@@ -248,6 +248,23 @@ static ox_status *extract_one(ox_graph *g, const ox_provider *providers, size_t 
   return NULL;
 }
 
+/* Nothing but views: the host leaves their bytes where they are, on a device too, where a program would copy them. Not
+ * of the graph's inputs, which a caller may have there, while they are the host's to others. */
+static bool only_views(const ox_graph *g, const ox_provider *providers, const ox_id *nodes, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const ox_node *node = &g->nodes[nodes[i]];
+    const ox_schema *s = ox_node_schema(g->model, node, NULL);
+    if (!s || !(s->traits & OX_VIEW) || node->assigned.part || !providers[node->assigned.owner - 1].api.n_memories)
+      return false;
+    if (node->in[0] == OX_NONE || g->values[node->in[0]].is_input) return false;
+  }
+  return true;
+}
+
+static void give_to_host(ox_graph *g, const ox_id *nodes, size_t n) {
+  for (size_t i = 0; i < n; i++) g->nodes[nodes[i]].assigned = (ox_assignment){.owner = OX_HOST_OWNER};
+}
+
 /* |order|: all nodes, topologically; those of one group become one node. |begin| and |members|: room for n + 1 and n.
  */
 static ox_status *extract_groups(ox_graph *g, const ox_provider *providers, size_t n_providers, ox_parts *parts,
@@ -262,7 +279,10 @@ static ox_status *extract_groups(ox_graph *g, const ox_provider *providers, size
       members[--begin[ox_parts_group(parts, order[i]) + 1]] = order[i];
   for (uint32_t i = 0; i < n_ids; i++) {
     uint32_t from = begin[i + 1], to = i + 1 < n_ids ? begin[i + 2] : n_members;
-    if (to > from) OX_TRY(extract_one(g, providers, n_providers, members + from, to - from, ++number));
+    if (to > from && only_views(g, providers, members + from, to - from))
+      give_to_host(g, members + from, to - from);
+    else if (to > from)
+      OX_TRY(extract_one(g, providers, n_providers, members + from, to - from, ++number));
   }
   return NULL;
 }

@@ -35,9 +35,13 @@ static const ox_provider *device_of(const work *w, uint16_t owner) {
   return p && p->api.n_memories ? p : NULL;
 }
 
-static bool is_view(const ox_graph *g, const ox_node *n) {
+static bool has_trait(const ox_graph *g, const ox_node *n, uint32_t trait) {
   const ox_schema *s = ox_node_schema(g->model, n, NULL);
-  return s && (s->traits & OX_VIEW) && n->n_out && n->out[0] != OX_NONE && n->n_in && n->in[0] != OX_NONE;
+  return s && (s->traits & trait) != 0;
+}
+
+static bool is_view(const ox_graph *g, const ox_node *n) {
+  return has_trait(g, n, OX_VIEW) && n->n_out && n->out[0] != OX_NONE && n->n_in && n->in[0] != OX_NONE;
 }
 
 static ox_status *part_memory(const ox_provider *p, const ox_node *node, int output, uint32_t slot,
@@ -70,6 +74,10 @@ ox_status *ox_transfer_memory(const ox_graph *g, ox_id id, int output, uint32_t 
   }
   if (is_view(g, node)) { /* bytes stay where they are; the host reads the other inputs: shapes, axes */
     *out_memory = output || !slot ? g->values[node->out[0]].memory : 0;
+    return NULL;
+  }
+  if (!output && !p && has_trait(g, node, OX_SHAPE_ONLY)) { /* nobody reads the bytes */
+    *out_memory = g->values[node->in[slot]].memory;
     return NULL;
   }
   if (p && p->api.value_memory && !ox_node_part(node)) {

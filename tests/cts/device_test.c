@@ -96,6 +96,10 @@ static const struct {
      HEAD "g (float[2] x) => (float[2] y) <bool c = {1}> { a = Neg (x) y = If <then_branch = t () => (float[2] p) "
           "{ p = Exp (a) }, else_branch = e () => (float[2] q) { q = Identity (a) }> (c) }",
      0, 1, 1},
+    {"a shape, without the bytes", "Neg|Exp",
+     HEAD "g (float[N,4] x) => (float[N,4] y, int64[2] s, int64 n) { a = Neg (x) y = Exp (a) s = Shape (a) n = Size "
+          "(a) }",
+     0, 1, 1},
     {"nothing to do", "Sin", HEAD "g (float[4] x) => (float[4] y) { y = Neg (x) }", 0, 0, 0},
     {"a constant, passed on", "Neg",
      HEAD "g (float[2] x) => (float[2] y, float[2] k) <float[2] k = {3, 4}> { y = Neg (x) }", 0, 1, 1},
