@@ -13,6 +13,7 @@
 
 KERNEL_OF(recurrent_begin);
 KERNEL_OF(recurrent_step);
+KERNEL_OF(recurrent_rows);
 KERNEL_OF(recurrent_end);
 
 typedef struct node {
@@ -128,21 +129,29 @@ static void check_rows(const node *k) {
     }
 }
 
-static void run(node *k) {
+static void run_steps(node *k, void *const *buffers) {
   recurrent_params *p = &k->p;
-  int half = k->x.half, n = p->dirs * p->batch * p->hidden, groups = OX_CEIL_DIV(n, 256);
   int tiles = p->dirs * OX_CEIL_DIV(p->hidden, RECURRENT_UNITS) * OX_CEIL_DIV(p->batch, RECURRENT_ROWS);
   bool two = p->cell == RECURRENT_GRU && !p->linear_before_reset;
-  p->has_h = 1, p->has_c = p->cell == RECURRENT_LSTM;
-  run_groups(half ? recurrent_begin_f16 : recurrent_begin_f32, groups, (void *[]){k->h0.data, k->c0.data, k->state}, p);
   for (p->step = 0; p->step < p->seq; p->step++)
     for (int phase = two ? RECURRENT_Z_R : RECURRENT_WHOLE; phase <= (two ? RECURRENT_CANDIDATE : RECURRENT_WHOLE);
          phase++) {
       p->phase = phase, p->first_gate = phase == RECURRENT_CANDIDATE ? 2 : 0;
       p->end_gate = phase == RECURRENT_Z_R ? 2 : p->gates;
-      run_groups(half ? recurrent_step_f16 : recurrent_step_f32, tiles,
-                 (void *[]){k->x.data, k->r.data, k->bias.data, k->lens, k->peep.data, k->state, k->y.data}, p);
+      run_groups(k->x.half ? recurrent_step_f16 : recurrent_step_f32, tiles, buffers, p);
     }
+}
+
+static void run(node *k, bool all_steps) {
+  recurrent_params *p = &k->p;
+  int half = k->x.half, n = p->dirs * p->batch * p->hidden, groups = OX_CEIL_DIV(n, 256);
+  void *const buffers[] = {k->x.data, k->r.data, k->bias.data, k->lens, k->peep.data, k->state, k->y.data};
+  p->has_h = 1, p->has_c = p->cell == RECURRENT_LSTM;
+  run_groups(half ? recurrent_begin_f16 : recurrent_begin_f32, groups, (void *[]){k->h0.data, k->c0.data, k->state}, p);
+  if (all_steps)
+    run_groups(half ? recurrent_rows_f16 : recurrent_rows_f32, p->dirs * p->batch, buffers, p);
+  else
+    run_steps(k, buffers);
   run_groups(half ? recurrent_end_f16 : recurrent_end_f32, groups, (void *[]){k->state, k->h.data, k->c.data}, p);
 }
 
@@ -157,8 +166,13 @@ static void check(recurrent_params p, int half) {
   for (int i = 0; i < k.r.n; i++) number_set(&k.r, i, number_at(&k.r, i) / 16); /* so that gates do not saturate */
   k.lens = malloc((size_t)p.batch * sizeof *k.lens), k.state = malloc((size_t)states * 4 * sizeof *k.state);
   for (int i = 0; i < p.batch; i++) k.lens[i] = lens[i % (int)OX_COUNT(lens)];
-  run(&k);
+  run(&k, false);
   check_rows(&k);
+  if (p.hidden <= RECURRENT_SMALL) {
+    memset(k.y.data, 0xff, (size_t)k.y.n * (half ? 2 : 4));
+    run(&k, true);
+    check_rows(&k);
+  }
   numbers *all[] = {&k.x, &k.r, &k.bias, &k.peep, &k.h0, &k.c0, &k.y, &k.h, &k.c};
   for (size_t i = 0; i < OX_COUNT(all); i++) free(all[i]->data);
   free(k.lens), free(k.state);

@@ -5,6 +5,8 @@
 
 /* A group sums for RECURRENT_UNITS of the hidden units and RECURRENT_ROWS rows of the batch. */
 enum { RECURRENT_UNITS = 4, RECURRENT_ROWS = 4, RECURRENT_LANES = 64, RECURRENT_GATES = 4 };
+/* Most hidden units of a cell whose weights fit the registers of a group: an item has those of one sum. */
+enum { RECURRENT_SMALL = 64 };
 enum { RECURRENT_RNN, RECURRENT_GRU, RECURRENT_LSTM };
 enum {
   RECURRENT_TANH, RECURRENT_SIGMOID, RECURRENT_RELU, RECURRENT_AFFINE, RECURRENT_LEAKY, RECURRENT_THRESHOLDED,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/recurrent.c - RNN, GRU and LSTM: the inputs of all steps by one product for each direction, then a launch
- * for each step (two of a GRU that resets before its product). */
+ * device/ops/recurrent.c - RNN, GRU and LSTM: the inputs of all steps by one product for each direction, then one
+ * launch where a group has room for all weights, else one for each step (two of a GRU that resets before its product).
+ */
 #include <string.h>
 
 #include "plugins/device/emit.h"
@@ -63,8 +64,10 @@ static bool read_acts(const dev_node *n, recurrent_params *p) {
 
 static const char *takes(const dev_node *n) {
   recurrent_params p = {.cell = cell_of(n), .dirs = dev_attr_is(n, "direction", "bidirectional", "forward") ? 2 : 1};
-  const char *why = dev_takes_real(n, 3, 3);
-  if (why) return why;
+  uint32_t dtype = dev_in_dtype(n, X);
+  if (dtype != OX_F32 && dtype != OX_F16) return "not of float32 or float16";
+  for (size_t i = 0; i < dev_in_count(n); i++) /* the standard says of which rank they are; a plan has the shapes */
+    if (has_in(n, i) && i != LENS && dev_in_dtype(n, i) != dtype) return "of two types";
   if (has_in(n, LENS) && dev_in_dtype(n, LENS) != OX_I32) return "lengths of another type";
   return read_acts(n, &p) ? NULL : "with an activation that the kernels do not have";
 }
@@ -104,22 +107,35 @@ static ox_status *emit_ends(dev_plan *p, const dev_node *n, recurrent_params q, 
   return dev_emit_items(p, &call, (int64_t)q.dirs * q.batch * q.hidden);
 }
 
-static ox_status *emit_step(dev_plan *p, const dev_node *n, recurrent_params q, int phase, dev_ref projected,
-                            dev_ref state) {
-  q.phase = phase, q.first_gate = phase == RECURRENT_CANDIDATE ? 2 : 0;
-  q.end_gate = phase == RECURRENT_Z_R ? 2 : q.gates;
-  dev_call call = {
-      .source = "recurrent",
-      .kernel = "recurrent_step",
+static ox_status *emit_cell(dev_plan *p, const dev_node *n, const recurrent_params *q, bool all_steps,
+                            dev_ref projected, dev_ref state) {
+  uint32_t rows = (uint32_t)(q->dirs * q->batch);
+  uint32_t tiles = dev_groups(q->hidden, RECURRENT_UNITS) * dev_groups(q->batch, RECURRENT_ROWS) * (uint32_t)q->dirs;
+  const dev_call call = {
+      .source = all_steps ? "recurrent_rows" : "recurrent",
+      .kernel = all_steps ? "recurrent_rows" : "recurrent_step",
       .dtype = dev_in_dtype(n, X),
-      .groups = {dev_groups(q.hidden, RECURRENT_UNITS) * dev_groups(q.batch, RECURRENT_ROWS) * (uint32_t)q.dirs},
+      .groups = {all_steps ? rows : tiles},
       .items = 256,
       .n_buffers = 7,
       .written = 3u << 5,
-      DEV_PARAMS(q),
+      .params = q,
+      .params_bytes = sizeof *q,
       .buffers = {projected, dev_value(p, dev_in(n, R)), dev_value(p, in_of(n, B)), dev_value(p, in_of(n, LENS)),
                   dev_value(p, in_of(n, P)), state, dev_value(p, out_of(n, 0))}};
   return dev_emit(p, &call);
+}
+
+static ox_status *emit_steps(dev_plan *p, const dev_node *n, recurrent_params q, dev_ref projected, dev_ref state) {
+  bool two = q.cell == RECURRENT_GRU && !q.linear_before_reset;
+  if (q.hidden <= RECURRENT_SMALL && q.seq > 1) return emit_cell(p, n, &q, true, projected, state);
+  for (q.step = 0; q.step < q.seq; q.step++)
+    for (int part = 0; part <= two; part++) {
+      q.phase = !two ? RECURRENT_WHOLE : part ? RECURRENT_CANDIDATE : RECURRENT_Z_R;
+      q.first_gate = part ? 2 : 0, q.end_gate = two && !part ? 2 : q.gates;
+      DEV_TRY(emit_cell(p, n, &q, false, projected, state));
+    }
+  return NULL;
 }
 
 static bool fits(const dev_plan *p, const dev_node *n, const recurrent_params *q) {
@@ -128,8 +144,8 @@ static bool fits(const dev_plan *p, const dev_node *n, const recurrent_params *q
   const int64_t counts[] = {[B] = 2 * width, q->batch, states, states, (int64_t)q->dirs * 3 * q->hidden};
   for (size_t i = B; i <= P; i++)
     if (has_in(n, i) && dev_count(p, dev_in(n, i)) != counts[i]) return false;
-  return w->rank == 3 && r->rank == 3 && r->dim[0] == q->dirs && w->dim[0] == q->dirs && w->dim[2] == x->dim[2] &&
-         w->dim[1] == (int64_t)q->gates * q->hidden && r->dim[1] == w->dim[1];
+  return x->rank == 3 && w->rank == 3 && r->rank == 3 && r->dim[0] == q->dirs && w->dim[0] == q->dirs &&
+         w->dim[2] == x->dim[2] && w->dim[1] == (int64_t)q->gates * q->hidden && r->dim[1] == w->dim[1];
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {
@@ -157,13 +173,9 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   dev_ref state = dev_temp(p, 4 * states * sizeof(float));
   dev_ref projected =
       dev_temp(p, rows * (size_t)(q.dirs * q.gates * q.hidden) * (dev_in_dtype(n, X) == OX_F16 ? 2 : 4));
-  bool two = q.cell == RECURRENT_GRU && !q.linear_before_reset;
   DEV_TRY(emit_ends(p, n, q, true, state));
   if (q.seq) DEV_TRY(project(p, n, &q, projected));
-  for (q.step = 0; q.step < q.seq; q.step++) {
-    DEV_TRY(emit_step(p, n, q, two ? RECURRENT_Z_R : RECURRENT_WHOLE, projected, state));
-    if (two) DEV_TRY(emit_step(p, n, q, RECURRENT_CANDIDATE, projected, state));
-  }
+  DEV_TRY(emit_steps(p, n, q, projected, state));
   return emit_ends(p, n, q, false, state);
 }
 
