@@ -82,6 +82,19 @@ static const struct {
        "int64[1] far = {99}> { s = Shape (x) l = Slice (s, at2, far) t = Concat <axis = 0> (none, l) a = Relu (x) "
        "b = Reshape (a, t) y = Neg (b) }",
      1, 3},
+    {"branches of views alone, of two shapes",
+     G "(float[N,3,4] x) => (float[P,Q] y) <int64 zero = {0}, int64 two = {2}, int64[2] t = {-1, 4}> { a = Relu (x) s "
+       "= Shape (a) n = Gather (s, zero) w = Equal (n, two) b = If <then_branch = t () => (float[P,Q] p) { p = Flatten "
+       "(a) }, else_branch = e () => (float[P,Q] q) { q = Reshape (a, t) }> (w) y = Neg (b) }",
+     2, 1},
+    {"a recurrent cell of what comes in two ranks",
+     G
+     "(float[N,3,4] x) => (float[1,3,1] y) <int64 zero = {0}, float[1,4,4] w = {0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,"
+     "-0.1,-0.2,-0.3,-0.4,-0.5,-0.6,-0.7,-0.8}, float[1,4,1] r = {0.5,-0.5,0.25,-0.25}> { a = Relu (x) s = Shape (a) "
+     "n = Gather (s, zero) c = GreaterOrEqual (n, zero) b = If <then_branch = t () => (float[N,3,4] p) { p = Identity "
+     "(a) }, else_branch = e () => (float[N,12] q) { q = Flatten (a) }> (c) l, y = LSTM <hidden_size = 1> (b, w, r) "
+     "}",
+     2, 1},
 };
 
 static void check_owners(size_t i, const ox_session *s) {

@@ -4,8 +4,11 @@
 
 #include "plugins/device/move.h"
 
+/* Floats of whatever rank: a plan has the shape. */
+static bool is_real(const dev_node *n) { return dev_in_dtype(n, 0) == OX_F32 || dev_in_dtype(n, 0) == OX_F16; }
+
 static const char *takes(const dev_node *n) {
-  const char *op = dev_node_op(n), *why = dev_takes_data(n, 0, OX_MAX_RANK);
+  const char *op = dev_node_op(n), *why = is_real(n) ? NULL : dev_takes_data(n, 0, OX_MAX_RANK);
   if (why) return why;
   if (strcmp(op, "Dropout") == 0) {
     if (n->host->node_out_count(n->graph, n->index) > 1 && dev_out(n, 1) != UINT32_MAX) return "with a mask";
