@@ -109,6 +109,10 @@ static const beside_row rows[] = {
     {"GELU of tanh, a bias", G "(float[N,5,9] x, float[9] b, float16[3,4] h, float16[4] c) => (float[N,5,9] y, "
                                "float16[3,4] z) { y = com.microsoft.FastGelu (x, b) z = com.microsoft.FastGelu (h, c) "
                                "}"},
+    {"a bias and a residual, halves of rows", G
+     "(float[N,5,8] x, float[8] b, float[N,5,8] k, float16[2,3,6] h, float16[6] c) => (float[N,5,8] y, float[N,5,4] z, "
+     "float16[2,3,3] u) { a = com.microsoft.BiasAdd (x, b, k) y = Mul (a, b) z = com.microsoft.BiasSplitGelu (x, b) u = "
+     "com.microsoft.BiasSplitGelu (h, c) }"},
 };
 
 static void test_as_the_cpu_has_it(void **state) {
