@@ -119,18 +119,29 @@ OX_INLINE void dense_row(const ox_window_line *l, const ox_window_row *r, ox_win
 
 /* ---- any taps ---- */
 
-/* |n| outputs from |o| on, which find all taps inside. */
+/* |n| outputs from |o| on. Each tap lies inside for all of them or, where |edge|, outside for all. */
 OX_INLINE void any_tile(const ox_window_line *l, const ox_window_row *r, int64_t o, size_t lane, ox_window_kind kind,
-                        int n) {
+                        bool edge, int n) {
   vf32 acc[TILE];
   OX_UNROLL for (int p = 0; p < n; p++) acc[p] = start(r, lane, kind);
   for (size_t i = 0; i < r->n; i++)
     for (int64_t t = 0; t < l->n_taps; t++) {
-      const float *x = r->x[i] + (o * l->stride + l->tap[t]) * OX_BLOCK + (int64_t)lane;
+      int64_t at = o * l->stride + l->tap[t];
+      if (edge && (at < 0 || at >= l->in)) continue;
+      const float *x = r->x[i] + at * OX_BLOCK + (int64_t)lane;
       vf32 w = kind == OX_WINDOW_CONV ? vf32_load(r->w[i] + t * OX_BLOCK + (int64_t)lane) : vf32_zero();
       OX_UNROLL for (int p = 0; p < n; p++) acc[p] = join(acc[p], vf32_load(x + p * l->stride * OX_BLOCK), w, kind);
     }
   finish(r, o, lane, acc, kind, n);
+}
+
+/* Whether no tap enters or leaves the line within the tile from |o| on. */
+OX_INLINE bool is_even(const ox_window_line *l, int64_t o) {
+  for (int64_t t = 0; t < l->n_taps; t++) {
+    int64_t first = o * l->stride + l->tap[t], last = first + (TILE - 1) * l->stride;
+    if ((first < 0) != (last < 0) || (first >= l->in) != (last >= l->in)) return false;
+  }
+  return true;
 }
 
 /* Output |o|, some of whose taps lie outside. */
@@ -146,14 +157,24 @@ OX_INLINE void any_edge(const ox_window_line *l, const ox_window_row *r, int64_t
   finish(r, o, lane, acc, kind, 1);
 }
 
+/* Outputs [o, end), some of whose taps lie outside. */
+OX_INLINE void any_edges(const ox_window_line *l, const ox_window_row *r, int64_t o, int64_t end, size_t lane,
+                         ox_window_kind kind) {
+  while (o < end)
+    if (end - o >= TILE && is_even(l, o))
+      any_tile(l, r, o, lane, kind, true, TILE), o += TILE;
+    else
+      any_edge(l, r, o++, lane, kind);
+}
+
 OX_INLINE void any_row(const ox_window_line *l, const ox_window_row *r, ox_window_kind kind) {
   for (size_t lane = 0; lane < OX_BLOCK; lane += L) {
-    int64_t o = 0;
-    for (; o < l->begin; o++) any_edge(l, r, o, lane, kind);
-    for (; l->end - o >= TILE; o += TILE) any_tile(l, r, o, lane, kind, TILE);
-    for (; l->end - o >= 3; o += 3) any_tile(l, r, o, lane, kind, 3);
-    for (; o < l->end; o++) any_tile(l, r, o, lane, kind, 1);
-    for (; o < l->out; o++) any_edge(l, r, o, lane, kind);
+    int64_t o = l->begin;
+    any_edges(l, r, 0, o, lane, kind);
+    for (; l->end - o >= TILE; o += TILE) any_tile(l, r, o, lane, kind, false, TILE);
+    for (; l->end - o >= 3; o += 3) any_tile(l, r, o, lane, kind, false, 3);
+    for (; o < l->end; o++) any_tile(l, r, o, lane, kind, false, 1);
+    any_edges(l, r, o, l->out, lane, kind);
   }
 }
 
