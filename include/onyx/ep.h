@@ -103,7 +103,7 @@ enum { OX_INPUTS_IN_A_ROW = 1, OX_OUTPUTS_IN_A_ROW = 2 }; /* ox_kernel_ctx.in_a_
  * serves them best. */
 typedef struct ox_pack {
   uint32_t struct_size;
-  uint64_t form;    /* which one: of one kernel, what has the same number has the same bytes */
+  uint64_t form;    /* which one: of kernels that differ in varying inputs only, the same number has the same bytes */
   uint64_t inputs;  /* bit i: |fn| reads constant input i */
   size_t bytes;
   int64_t n_units;  /* of independent work, each of some 100 us or less: in any order, on several threads */

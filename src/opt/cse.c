@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "graph/node_same.h"
 #include "opt/match.h"
 #include "opt/opt.h"
 #include "opt/origin.h"
@@ -85,25 +86,6 @@ static ox_status *merge_consts(ox_graph *g, uint16_t owner, table *t) {
 
 /* ---- nodes ---- */
 
-static bool attr_equal(const ox_attr *a, const ox_attr *b) {
-  const ox_attr_view *x = &a->v, *y = &b->v;
-  if (x->kind != y->kind) return false;
-  switch (x->kind) {
-    case OX_ATTR_INT_KIND:
-      return x->i == y->i;
-    case OX_ATTR_FLOAT_KIND:
-      return memcmp(&x->f, &y->f, sizeof x->f) == 0;
-    case OX_ATTR_STRING_KIND:
-      return x->s.n == y->s.n && (!x->s.n || memcmp(x->s.p, y->s.p, x->s.n) == 0);
-    case OX_ATTR_INTS_KIND:
-      return x->n == y->n && (!x->n || memcmp(x->ints, y->ints, x->n * sizeof *x->ints) == 0);
-    case OX_ATTR_FLOATS_KIND:
-      return x->n == y->n && (!x->n || memcmp(x->floats, y->floats, x->n * sizeof *x->floats) == 0);
-    default:
-      return false; /* tensors, graphs and the like are not compared */
-  }
-}
-
 static bool node_mergeable(uint16_t owner, const ox_node *n) {
   return !n->dead && n->n_in && !ox_node_body(n, 0) && (!owner || n->assigned.owner == owner);
 }
@@ -122,13 +104,9 @@ static uint64_t node_hash(const ox_node *n) {
 /* The same results, as far as either has them. */
 static bool node_equal(const ox_node *a, const ox_node *b) {
   if (a->op != b->op || a->domain != b->domain || a->n_in != b->n_in || a->n_out != b->n_out ||
-      a->n_attrs != b->n_attrs || !ox_assigned_same(&a->assigned, &b->assigned) ||
-      memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0)
+      !ox_assigned_same(&a->assigned, &b->assigned) || memcmp(a->in, b->in, a->n_in * sizeof *a->in) != 0 ||
+      !ox_node_attrs_same(a, b))
     return false;
-  for (uint32_t i = 0; i < a->n_attrs; i++) {
-    const ox_attr *other = ox_node_attr(b, a->attrs[i].name);
-    if (!other || !attr_equal(&a->attrs[i], other)) return false;
-  }
   for (uint32_t i = 0; i < a->n_out; i++) /* |b| gives way: everything it produces must be there */
     if (b->out[i] != OX_NONE && a->out[i] == OX_NONE) return false;
   return true;

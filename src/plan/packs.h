@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/packs.h - the forms of a kernel's constants that runs have asked for: the one part of a plan that grows after
- * it is made. A form is packed once, by whoever comes: units are claimed one by one, so that runs that want it at the
- * same time share the work, and what one leaves that is stopped the next one does. Who finishes the last unit says so.
+ * plan/packs.h - the forms of a kernel's (and its twins', plan/twins.h) constants that runs have asked for: the one
+ * part of a plan that grows after it is made. A form is packed once, by whoever comes: units are claimed one by one, so
+ * that runs that want it at the same time share the work, and what one leaves that is stopped the next one does. Who
+ * finishes the last unit says so.
  */
 #ifndef OX_PLAN_PACKS_H
 #define OX_PLAN_PACKS_H

@@ -11,6 +11,7 @@
 #include "plan/constants.h"
 #include "plan/compile.h"
 #include "plan/transfers.h"
+#include "plan/twins.h"
 
 typedef struct {
   ox_plan *plan;
@@ -38,7 +39,7 @@ static ox_status *create_kernel(builder *b, ox_unit *u) {
   ox_kernel *kernel = NULL; /* what a call that failed left here is nobody's */
   OX_TRY(u->owner->api.kernel_create(u->owner->ep, &view, 0, &kernel));
   bool whole = is_whole(kernel);
-  if (whole) u->kernel = kernel, ox_packs_init(u->packs, &p->room);
+  if (whole) u->kernel = kernel;
   OX_TRY(ox_watch_status(p->graph->model->watch)); /* a call that saw it stops with what it has */
   if (!whole) return ox_fail(OX_INCOMPATIBLE, "kernel_create returned no kernel, or one that lacks a required call");
   read_traits(u);
@@ -136,7 +137,6 @@ static ox_status *make_unit(builder *b, ox_unit *u, ox_arena *scratch) {
   }
   for (uint32_t k = 0; k < n->n_in; k++)
     if (n->in[k] != OX_NONE) atomic_fetch_add_explicit(&b->waiting[n->in[k]], 1, memory_order_relaxed);
-  if (u->kind == OX_UNIT_KERNEL && !(u->packs = OX_ARENA_NEW(&p->arena, ox_packs))) return ox_oom();
   if (u->kind == OX_UNIT_CONTROL) return make_bodies(b, u);
   return u->kind == OX_UNIT_PROGRAM ? make_program(b, u) : NULL;
 }
@@ -173,6 +173,7 @@ static ox_status *build(builder *b) {
   if (!b->waiting || !p->consts) return ox_oom();
   for (ox_id v = 0; v < g->n_values; v++) p->consts[v] = ox_graph_const_type(g, v);
   OX_TRY(make_units(b));
+  OX_TRY(ox_twins_join(p));
   for (ox_id v = 0; v < g->n_values; v++) /* bodies and outputs read the raw data, too */
     if (g->values[v].n_inner_uses || g->values[v].is_output || g->values[v].outer != OX_NONE)
       atomic_fetch_add_explicit(&b->waiting[v], 1, memory_order_relaxed);
@@ -201,10 +202,8 @@ void ox_plan_destroy(ox_plan *p) {
   ox_constants_release(p);
   for (uint32_t i = 0; i < p->n_units; i++) {
     ox_unit *u = &p->units[i];
-    if (u->kernel) {
-      ox_packs_deinit(u->packs);
-      u->kernel->api->release(u->kernel);
-    }
+    if (u->packs && !u->is_twin) ox_packs_deinit(u->packs);
+    if (u->kernel) u->kernel->api->release(u->kernel);
     if (u->program) u->owner->api.program_release(u->program);
     for (uint32_t k = 0; k < u->n_bodies; k++) ox_plan_destroy(u->bodies[k]);
   }

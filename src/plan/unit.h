@@ -31,6 +31,7 @@ typedef struct ox_unit {
   ox_kernel *kernel;          /* KERNEL */
   ox_kernel_traits traits;
   ox_packs *packs;            /* KERNEL */
+  bool is_twin;               /* |packs| are an earlier unit's (plan/twins.h) */
   ox_program *program;        /* PROGRAM */
   const ox_graph_view *part;  /* what it was compiled from */
   const ox_tensor **fixed;    /* per input: stands for a constant: packed (shape only), or copied to a device; else NULL */

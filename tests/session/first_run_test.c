@@ -135,8 +135,18 @@ typedef struct {
   ox_session *s;
 } opened;
 
-/* |dynamic|: x's length is known to the run only, so each run prepares. */
-static void open_session(opened *o, bool dynamic) {
+/* DYNAMIC: x's length is known to the run only, so each run prepares. */
+typedef enum { PLAIN, DYNAMIC, TWICE, TWO_WEIGHTS } kind;
+static const char *const bodies[] = {
+    [PLAIN] = "{ [packs] y = me.Packs (x, w) }",
+    [DYNAMIC] =
+        "{ k = NonZero (x) f = Flatten <axis = 0> (k) i = Squeeze (f) v = Gather (x, i) [packs] y = "
+        "me.Packs (v, w) }",
+    [TWICE] = "{ a = me.Packs (x, w) y = me.Packs (a, w) }",
+    [TWO_WEIGHTS] = "{ a = me.Packs (x, u) y = me.Packs (a, w) }",
+};
+
+static void open_session(opened *o, kind k) {
   char text[2000], *at = text;
   memset(o, 0, sizeof *o);
   o->count.fail_at = -1;
@@ -156,9 +166,9 @@ static void open_session(opened *o, bool dynamic) {
       at, "<ir_version: 9, opset_import: [\"\" : 20, \"me\" : 1]> g (float[N] x) => (float[M] y) <float[%d] w = {",
       UNITS);
   for (int i = 0; i < UNITS; i++) at += sprintf(at, "%s%d", i ? "," : "", 10 * i);
-  sprintf(at, dynamic ? "}> { k = NonZero (x) f = Flatten <axis = 0> (k) i = Squeeze (f) v = Gather (x, i) [packs] y = "
-                        "me.Packs (v, w) }"
-                      : "}> { [packs] y = me.Packs (x, w) }");
+  at += sprintf(at, "}, float[%d] u = {", UNITS);
+  for (int i = 0; i < UNITS; i++) at += sprintf(at, "%s%d", i ? "," : "", i);
+  sprintf(at, "}> %s", bodies[k]);
   ox_env_opts eo = {.struct_size = sizeof eo, .alloc = counting_alloc_of(&o->count)};
   ox_session_opts so;
   ox_session_opts_init(&so);
@@ -219,7 +229,7 @@ static void test_runs_at_the_same_time_share_the_work(void **state) {
     opened o;
     pthread_t threads[CLIENTS];
     client clients[CLIENTS] = {0};
-    open_session(&o, turn % 2);
+    open_session(&o, turn % 2 ? DYNAMIC : PLAIN);
     for (int k = 0; k < CLIENTS; k++) { /* two forms */
       clients[k].o = &o, clients[k].n = FORMS * (20 + k) + k % 2;
       assert_int_equal(pthread_create(&threads[k], NULL, client_main, &clients[k]), 0);
@@ -236,7 +246,7 @@ static void test_a_later_shape_adds_its_form(void **state) {
   (void)state;
   for (int dynamic = 0; dynamic < 2; dynamic++) {
     opened o;
-    open_session(&o, dynamic);
+    open_session(&o, dynamic ? DYNAMIC : PLAIN);
     for (int64_t n = 60; n < 60 + 2 * FORMS; n++) {
       check_packed(&o, (int)OX_MIN(n - 60, FORMS));
       CHECK_OK(run_once(&o, n, false));
@@ -254,7 +264,7 @@ static void test_a_stopped_run_leaves_the_rest_to_the_next(void **state) {
   (void)state;
   for (int after = 1; after <= UNITS; after += 9) {
     opened o;
-    open_session(&o, false);
+    open_session(&o, PLAIN);
     o.w.stop_after = after;
     CHECK_FAILS(run_once(&o, 60, true), OX_CANCELLED, "cancelled by the caller");
     assert_true(o.w.done >= after && (o.w.done < UNITS || after > UNITS / 2));
@@ -272,7 +282,7 @@ static void test_without_memory_the_next_run_tries_again(void **state) {
   for (long at = 0; !ok; at++) {
     opened o;
     int64_t n = 60;
-    open_session(&o, false);
+    open_session(&o, PLAIN);
     const char *name = "x";
     ox_value *x = ramp_value(o.env, 1, 0, 1, &n), *y = NULL;
     o.count.fail_at = atomic_load(&o.count.calls) + at;
@@ -296,7 +306,7 @@ static void test_without_memory_the_next_run_tries_again(void **state) {
 static void test_only_what_is_packed_is_computed(void **state) {
   (void)state;
   opened o;
-  open_session(&o, false);
+  open_session(&o, PLAIN);
   assert_int_equal(computed, 0);
   for (int n = 60; n < 60 + FORMS; n++) {
     CHECK_OK(run_once(&o, n, false));
@@ -305,12 +315,35 @@ static void test_only_what_is_packed_is_computed(void **state) {
   close_session(&o);
 }
 
+/* Two nodes of the same weight, and of two. */
+static void test_nodes_of_one_weight_share_what_is_packed(void **state) {
+  (void)state;
+  for (int apart = 0; apart < 2; apart++) {
+    const char *name = "x";
+    int64_t n = 60;
+    opened o;
+    if (mode & LATER) skip(); /* each node has a weight of its own, made by the rule */
+    open_session(&o, apart ? TWO_WEIGHTS : TWICE);
+    ox_value *x = ramp_value(o.env, 1, 0, 1, &n), *y = NULL;
+    CHECK_OK(ox_session_run(o.s, NULL, &name, (const ox_value *const *)&x, 1, NULL, &y, 1));
+    for (int64_t i = 0; i < n; i++) {
+      float want = (float)(1 + i % UNITS * (apart ? 11 : 20));
+      if (((const float *)ox_value_get(y)->data)[i] != want) fail_msg("apart %d: element %d", apart, (int)i);
+    }
+    for (int u = 0; u < UNITS; u++) assert_int_equal(o.w.packed[0][u], 1 + apart);
+    ox_value_release(x);
+    ox_value_release(y);
+    close_session(&o);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_at_the_same_time_share_the_work),
                                      cmocka_unit_test(test_a_later_shape_adds_its_form),
                                      cmocka_unit_test(test_a_stopped_run_leaves_the_rest_to_the_next),
                                      cmocka_unit_test(test_without_memory_the_next_run_tries_again),
-                                     cmocka_unit_test(test_only_what_is_packed_is_computed)};
+                                     cmocka_unit_test(test_only_what_is_packed_is_computed),
+                                     cmocka_unit_test(test_nodes_of_one_weight_share_what_is_packed)};
   int failed = 0;
   for (mode = 0; mode < MODES; mode++) failed += cmocka_run_group_tests(tests, NULL, NULL);
   return failed;
