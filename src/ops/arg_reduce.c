@@ -2,6 +2,7 @@
  * ops/arg_reduce.c - ArgMax and ArgMin: where the extreme element lies along an axis. NaN counts as the extreme, as in
  * NumPy. */
 #include "kern/quant/convert.h"
+#include "kern/reduce/reduce.h"
 #include "ops/shared/tiles.h"
 
 typedef struct {
@@ -105,6 +106,14 @@ static void piece_i64(const ox_kernel_ctx *c, const arg_state *p, int64_t at, si
   }
 }
 
+/* Another axis of floats, as of maps of classes. */
+static void piece_f32(const ox_kernel_ctx *c, const arg_state *p, int64_t at, size_t width, int64_t *where) {
+  int32_t rows[COLUMNS];
+  ox_reduce_select(c->isa)->arg_column((const float *)c->in[0]->data + at, width, (size_t)p->n, (size_t)p->inner,
+                                       p->smallest, ((const arg_attrs *)c->attrs)->select_last_index != 0, rows);
+  for (size_t j = 0; j < width; j++) where[j] = rows[j];
+}
+
 /* The common case: the last axis of floats. */
 static int64_t row_f32(const float *x, int64_t n, bool smallest, bool last) {
   int64_t where = 0;
@@ -132,6 +141,8 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     if (c->in[0]->dtype == OX_F32 && p->inner == 1)
       *where = row_f32((const float *)c->in[0]->data + at, p->n, p->smallest,
                        ((const arg_attrs *)c->attrs)->select_last_index != 0);
+    else if (c->in[0]->dtype == OX_F32 && p->n <= INT32_MAX)
+      piece_f32(c, p, at, width, where);
     else if (ox_dtype_is_float(c->in[0]->dtype))
       piece_f64(c, p, at, width, where);
     else

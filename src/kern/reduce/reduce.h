@@ -36,6 +36,9 @@ typedef struct ox_reduce_table {
   void (*sum_lanes)(double *acc, const float *x, size_t rows);
   /* the first element above |bound| (below it, if |below|) or NaN; n if there is none */
   size_t (*next_beyond)(const float *x, size_t n, float bound, int below);
+  /* where[j]: the row, of |rows| > 0, < 2^31 and |pitch| apart, that holds the largest (smallest) of column j: the first
+   * one, or the |last| one, of equals; NaN beats all */
+  void (*arg_column)(const float *x, size_t n, size_t rows, size_t pitch, int smallest, int last, int32_t *where);
 } ox_reduce_table;
 
 const ox_reduce_table *ox_reduce_select(ox_isa have);

@@ -10,6 +10,9 @@ static inline vf32 map_exp(vf32 x, vf32 shift) { return vf32_exp(vf32_sub(x, shi
 /* Elements summed in float before the block's sum goes to double: each of the lanes sums a few dozen at most. */
 enum { BLOCK = 128 * VF32_LANES };
 
+/* Vectors of columns whose extremes are looked for together: they do not wait for each other. */
+enum { ARG_VECTORS = 4 };
+
 #define SUM_ROW(name)                                                                                   \
   static double row_##name(const float *x, size_t n, float shift) {                                     \
     vf32 s = vf32_splat(shift);                                                                         \
@@ -122,6 +125,38 @@ static size_t next_beyond(const float *x, size_t n, float bound, int below) {
   return i;
 }
 
+/* Where the extremes of |nv| vectors of columns lie; of the last vector |k| lanes. NaN beats all. */
+OX_INLINE void arg_vectors(const float *x, size_t rows, size_t pitch, int smallest, int last, int32_t *where, int nv,
+                           size_t k) {
+  vf32 best[ARG_VECTORS];
+  vi32 at[ARG_VECTORS];
+  OX_UNROLL for (int i = 0; i < nv; i++) {
+    best[i] = vf32_load_n(x + i * VF32_LANES, i == nv - 1 ? k : VF32_LANES);
+    at[i] = vi32_splat(0);
+  }
+  for (size_t r = 1; r < rows; r++) {
+    vi32 row = vi32_splat((int32_t)r);
+    x += pitch;
+    OX_UNROLL for (int i = 0; i < nv; i++) {
+      vf32 v = vf32_load_n(x + i * VF32_LANES, i == nv - 1 ? k : VF32_LANES);
+      vm32 worse = smallest ? (last ? vf32_lt(best[i], v) : vf32_le(best[i], v))
+                            : (last ? vf32_lt(v, best[i]) : vf32_le(v, best[i]));
+      vm32 kept = vf32_isnan(best[i]);
+      if (last) kept = vm32_and(kept, vm32_not(vf32_isnan(v)));
+      vm32 stays = vm32_or(worse, kept);
+      best[i] = vf32_select(stays, best[i], v), at[i] = vi32_select(stays, at[i], row);
+    }
+  }
+  OX_UNROLL for (int i = 0; i < nv; i++) vi32_store_n(where + i * VF32_LANES, at[i], i == nv - 1 ? k : VF32_LANES);
+}
+
+static void arg_column(const float *x, size_t n, size_t rows, size_t pitch, int smallest, int last, int32_t *where) {
+  enum { WIDE = ARG_VECTORS * VF32_LANES };
+  size_t i = 0;
+  for (; i + WIDE <= n; i += WIDE) arg_vectors(x + i, rows, pitch, smallest, last, where + i, ARG_VECTORS, VF32_LANES);
+  for (; i < n; i += VF32_LANES) arg_vectors(x + i, rows, pitch, smallest, last, where + i, 1, vf32_lanes_at(i, n));
+}
+
 const ox_reduce_table REDUCE_NAME = {
     .needs = REDUCE_NEEDS,
     .name = REDUCE_ISA,
@@ -129,4 +164,5 @@ const ox_reduce_table REDUCE_NAME = {
     .column = {column_sum, column_abs, column_square, column_exp, column_prod, column_max, column_min},
     .sum_lanes = sum_lanes,
     .next_beyond = next_beyond,
+    .arg_column = arg_column,
 };
