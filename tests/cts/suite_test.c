@@ -4,7 +4,8 @@
  * threads can share a session, nothing is left behind.
  *
  * By default the providers of the tree and of the tests go through it. CTS_PROVIDER_LIB=FILE puts the provider of a
- * shared library through it instead, with CTS_OPTIONS=key=value,key=value and outputs up to CTS_TOLERANCE (1e-4). */
+ * shared library through it instead, with CTS_OPTIONS=key=value,key=value and outputs up to CTS_TOLERANCE (1e-4).
+ * CTS_PART=K/N runs every Nth of the tests from the Kth (0) on. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,8 +343,15 @@ int main(void) {
   struct CMUnitTest tests[OX_COUNT(subjects) * OX_COUNT(promises)];
   static char names[OX_COUNT(tests)][128];
   size_t n_subjects = library.lib ? 1 : OX_COUNT(subjects), n = 0;
+  const char *text = getenv("CTS_PART");
+  unsigned part = 0, parts = 1;
+  if (text && (sscanf(text, "%u/%u", &part, &parts) != 2 || part >= parts)) {
+    fprintf(stderr, "CTS_PART is '%s', not K/N with K < N\n", text);
+    return 2;
+  }
   for (size_t i = 0; i < n_subjects; i++)
     for (size_t k = 0; k < OX_COUNT(promises); k++) {
+      if ((i * OX_COUNT(promises) + k) % parts != part) continue;
       subject *p = library.lib ? &library : &subjects[i];
       snprintf(names[n], sizeof names[n], "%s: %s", p->label, promises[k].name);
       tests[n] = (struct CMUnitTest){names[n], promises[k].fn, begin, NULL, p};
