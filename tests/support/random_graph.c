@@ -208,7 +208,7 @@ void random_graph_draw(uint32_t seed, random_graph *out) {
   put_values(&head, &m, 0, n_inputs, free_batch);
   put(&head, ") => (");
   put_values(&head, &m, n_inputs, m.n_values, free_batch);
-  out->batch = m.value[0].shape.dim[0];
+  out->batch = m.value[0].shape.dim[0], out->batch_is_free = free_batch;
   out->relative = m.kind == MAKER_HALVES ? half_tolerance : 0;
   out->absolute = byte_steps * m.quantum;
   int n = snprintf(out->text, sizeof out->text, "%s)\n<%s>\n{\n%s}\n", head.text, m.weights.text, m.nodes.text);

@@ -3,11 +3,13 @@
 #ifndef OX_TESTS_RANDOM_GRAPH_H
 #define OX_TESTS_RANDOM_GRAPH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct random_graph {
   char text[1 << 17];
   int64_t batch; /* what the model's free dimension is, if it has one */
+  bool batch_is_free;
   /* What the roundings of 16-bit floats, or of bytes, may come to: of a tensor's largest element; and of each. */
   double relative, absolute;
 } random_graph;

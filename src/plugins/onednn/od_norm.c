@@ -98,6 +98,16 @@ static ox_status *see(od_builder *b, const od_node *n, int rank, const int64_t *
 
 /* ---- LayerNormalization ---- */
 
+/* Whether a parameter is, or has to be, of the shape of X from |axis| on: a 1 beside an open size may become many. */
+static bool is_not_broadcast(const od_node *n, size_t i, int axis) {
+  ox_shape x, p;
+  od_in_type(n, 0, &x), od_in_type(n, i, &p);
+  if (p.rank != x.rank - axis) return false;
+  for (int d = 0; d < p.rank; d++)
+    if (p.dim[d] < 0 || (p.dim[d] == 1 && x.dim[axis + d] != 1)) return false;
+  return true;
+}
+
 static const char *refuse_layer(const od_node *n) {
   const char *why = od_refuse_type(n, 0);
   int rank = od_in_rank(n, 0);
@@ -105,8 +115,11 @@ static const char *refuse_layer(const od_node *n) {
   if (why) return why;
   if (axis < -rank || axis >= rank) return "there is no such axis";
   if (od_out(n, 1) != OD_NO_VALUE || od_out(n, 2) != OD_NO_VALUE) return "its mean or deviation is wanted";
-  for (size_t i = 1; i < 3; i++)
-    if (od_in(n, i) != OD_NO_VALUE && od_in_type(n, i, NULL) != OX_F32) return "its parameters are not of float32";
+  for (size_t i = 1; i < 3; i++) {
+    if (od_in(n, i) == OD_NO_VALUE) continue;
+    if (od_in_type(n, i, NULL) != OX_F32) return "its parameters are not of float32";
+    if (!is_not_broadcast(n, i, (int)(axis < 0 ? axis + rank : axis))) return "its parameters may be broadcast";
+  }
   return od_int(n, "stash_type", 1) == 1 ? NULL : "it computes in another type";
 }
 
@@ -124,7 +137,7 @@ static ox_status *build_layer(od_builder *b, const od_node *n) {
   for (size_t i = 1; i < 3; i++) {
     uint32_t mem;
     if (od_in(n, i) == OD_NO_VALUE) continue;
-    if (od_count(od_in_shape(b, n, i)) != dims[1])
+    if (od_count(od_in_shape(b, n, i)) != dims[1]) /* X has turned out to be of another size */
       return od_bad_shape(b, "a parameter has not the shape of what it is for");
     OD_TRY(od_read_dims(b, od_in(n, i), 1, &dims[1], &mem));
     od_arg_add(&args, i == 1 ? DNNL_ARG_SCALE : DNNL_ARG_SHIFT, mem);
