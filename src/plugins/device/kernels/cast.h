@@ -8,7 +8,7 @@ FUNCTION dev_long cast_to_long(float f, int to) {
   int wide = to == CAST_I64 || to == CAST_U32 || to == CAST_U64;
   if (!wide) return f >= -2147483648.0f && f < 2147483648.0f ? (int)f : -2147483647 - 1;
   if (to == CAST_U64 && f >= 9223372036854775808.0f && f < 18446744073709551616.0f) return (dev_long)(dev_ulong)f;
-  return f >= -9223372036854775808.0f && f < 9223372036854775808.0f ? (dev_long)f : (dev_long)1 << 63;
+  return f >= -9223372036854775808.0f && f < 9223372036854775808.0f ? (dev_long)f : -(dev_long)0x7fffffffffffffff - 1;
 }
 
 FUNCTION dev_long cast_load(const GLOBAL char *x, int from, int i) {
