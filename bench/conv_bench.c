@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cpu_kind.h"
 #include "kern/blocks/bconv.h"
 
 typedef struct layer {
@@ -204,6 +205,7 @@ static void measure(const layer *l, const char *name, ox_isa isa, const char *on
 
 int main(int argc, char **argv) {
   ox_isa have = argc > 1 ? ox_isa_cap(ox_isa_host(), argv[1]) : ox_isa_host();
+  have |= ox_cpu_kind();
   double plain = 0, sum = 0;
   for (size_t i = 0; i < OX_COUNT(layers); i++) {
     const layer *l = &layers[i];

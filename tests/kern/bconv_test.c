@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_kind.h"
 #include "kern/blocks/bconv_direct.h"
 #include "kern/blocks/bconv_split.h"
 #include "kern/emulated/emulated.h"
@@ -37,6 +38,7 @@ static const shape shapes[] = {
     {"pointwise, a block and a half", 0, 2, 1, 23, 24, {1, 9, 37}, ONES, ONES, ONES, {0, 0, 0}},
     {"k in blocks, a block and a bit", 0, 1, 1, 600, 17, {1, 7, 9}, ONES, ONES, ONES, {0, 0, 0}},
     {"3x3, two blocks and a half", 0, 1, 1, 24, 40, {1, 13, 21}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
+    {"large pointwise, a block and a half", 0, 1, 1, 144, 24, {1, 56, 56}, ONES, ONES, ONES, {0, 0, 0}},
     {"large pointwise", 0, 1, 1, 24, 144, {1, 56, 56}, ONES, ONES, ONES, {0, 0, 0}},
     {"7x7, 3x3", 0, 2, 1, 20, 33, {1, 7, 7}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"7x7, 3x3, all channels", 0, 1, 1, 512, 512, {1, 7, 7}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
@@ -254,7 +256,8 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
   free(z), free(y), free(packed), free(scratch), free(shared), free(plan);
 }
 
-/* All forms that serve, on all instruction sets; those that serve exact tasks are held to it. */
+/* All forms that serve, on all instruction sets and as if AVX-512 went in halves; those that serve exact tasks are held
+ * to it. */
 static int check_forms(problem *p, const char *name) {
   size_t n_forms;
   const ox_bconv_form *const *forms = ox_bconv_forms(&n_forms);
@@ -265,8 +268,10 @@ static int check_forms(problem *p, const char *name) {
       if (!(forms[i]->cost_ns(&p->t) < INFINITY)) p->t.exact = false;
       if (!(forms[i]->cost_ns(&p->t) < INFINITY)) continue;
       served++;
-      for (int lends = 0; lends < 2; lends++) {
-        p->t.lends = lends;
+      for (int way = 0; way < 3; way++) {
+        p->t.lends = way == 1;
+        if (way == 2 && !(p->t.isa & OX_AVX512)) continue;
+        if (way == 2) p->t.isa |= OX_AVX512_HALVES;
         check_form(p, forms[i], test_levels[l].name, name);
       }
       p->t.lends = false;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/cpu_kind.h"
 #include "base/macros.h"
 #include "ep/cpu/cpu_rules.h"
 #include "ep/cpu/ep_cpu.h"
@@ -39,6 +40,7 @@ static bool is_off(const ox_options *opts, const char *key) {
 static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep **out_ep) {
   ox_isa isa = ox_isa_cap(ox_isa_allowed(), option(opts, "isa", ""));
   const char *precision = option(opts, "precision", "f32"), *cache = option(opts, "tune_cache", "");
+  if (isa & OX_AVX512) isa |= ox_cpu_kind();
   if (*precision == 't') isa |= OX_PRECISION_TF32;
   if (*precision == 'b') isa |= OX_PRECISION_BF16;
   if (is_off(opts, "strassen")) isa |= OX_PLAIN_SUMS;

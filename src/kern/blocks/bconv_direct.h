@@ -70,6 +70,7 @@ typedef struct ox_bconv_variant {
   ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
   int64_t n_halved[OX_BCONV_MOST_PANELS];              /* likewise where the last panel is halved; 0: not so */
   ox_bconv_mul_fn *const (*halved)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
+  const struct ox_bconv_variant *split;                   /* OX_AVX512_HALVES: what is better there; NULL: this */
   /* Likewise for one panel and images with three taps in a row and outputs two inputs apart, from half of n_pixels[0]
    * on; NULL: there is nothing better. */
   ox_bconv_mul_fn *const *stem;

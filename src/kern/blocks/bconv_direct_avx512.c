@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/bconv_direct_avx512.c - the products of the direct form on one instruction set. */
-#include "kern/simd/f32_avx512.h"
+#include "kern/simd/f32_half_avx512.h"
 
 #define BCONV_ISA avx512
 #define BCONV_NEEDS OX_AVX512
@@ -10,8 +10,9 @@
 #define BCONV_MR2 14 /* beside two */
 #define BCONV_MR3 9  /* beside three */
 #define BCONV_HALVED halved
-#define BCONV_HALVED2 16 /* pixels beside two panels, the last of which is halved */
-#define BCONV_HALVED3 10 /* beside three */
+#define BCONV_HALVED2 16   /* pixels beside two panels, the last of which is halved */
+#define BCONV_HALVED3 10   /* beside three */
+#define BCONV_SPLIT narrow /* the same where vectors go through the units in halves */
 #define BCONV_STEM stems
 #define BCONV_MRG 14 /* in groups */
 /* Loops of 16 turns are left by surprise; of four they are not. With fewer registers than 32 sums would be spilled. */

@@ -172,6 +172,7 @@ static ox_bconv_mul_fn *const muls[][OX_BCONV_MOST_PIXELS] = {
 
 #ifdef BCONV_HALVED
 #include "kern/blocks/bconv_halved_body.h"
+#include "kern/blocks/bconv_narrow_body.h"
 #else
 #define BCONV_HALVED NULL
 #define BCONV_HALVED2 0
@@ -212,24 +213,20 @@ static void bend(float *y, const float *slope, size_t n) {
 #ifndef BCONV_MR3
 #define BCONV_MR3 0
 #endif
+#define BCONV_VARIANT(halved2, tables, or_split)                                                               \
+  {                                                                                                            \
+    .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K, \
+    .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                       \
+    .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .mul = muls, .n_halved = {0, halved2, BCONV_HALVED3},       \
+    .halved = tables, .split = or_split, .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG, .grouped = groupeds, \
+    .spread = spread, .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, .bend = bend,  \
+  }
+#ifdef BCONV_SPLIT
+static const ox_bconv_variant split = BCONV_VARIANT(BCONV_MR2, BCONV_SPLIT, NULL);
+#define BCONV_OR_SPLIT &split
+#else
+#define BCONV_OR_SPLIT NULL
+#endif
 extern const ox_bconv_variant OX_PASTE(ox_bconv_direct__, BCONV_ISA);
-const ox_bconv_variant OX_PASTE(ox_bconv_direct__, BCONV_ISA) = {
-    .needs = BCONV_NEEDS,
-    .name = "bconv_" OX_QUOTE(BCONV_ISA),
-    .macs_per_ns = BCONV_RATE,
-    .k_block = BCONV_K,
-    .n_panels = OX_MIN(OX_COUNT(muls), 2),
-    .threes = OX_COUNT(muls) > 2,
-    .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3},
-    .mul = muls,
-    .n_halved = {0, BCONV_HALVED2, BCONV_HALVED3},
-    .halved = BCONV_HALVED,
-    .stem = BCONV_STEM,
-    .grouped_pixels = BCONV_MRG,
-    .grouped = groupeds,
-    .spread = spread,
-    .scale_lines = scale_lines,
-    .scale_lanes = scale_lanes,
-    .finish = finish,
-    .bend = bend,
-};
+const ox_bconv_variant OX_PASTE(ox_bconv_direct__, BCONV_ISA) = BCONV_VARIANT(BCONV_HALVED2, BCONV_HALVED,
+                                                                              BCONV_OR_SPLIT);

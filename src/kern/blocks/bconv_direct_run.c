@@ -3,11 +3,18 @@
  * else it copies what it needs, padding included, block of k by block of k. */
 #include <string.h>
 
+#include "base/cpu_kind.h"
 #include "kern/blocks/bconv_direct.h"
 #include "kern/blocks/bconv_far.h"
 #include "kern/variants.h"
 
-OX_VARIANTS_SELECT(ox_bconv_variant, ox_bconv_direct__, ox_bconv_select)
+static const ox_bconv_variant *select_of(ox_isa have);
+OX_VARIANTS_SELECT(ox_bconv_variant, ox_bconv_direct__, select_of)
+
+const ox_bconv_variant *ox_bconv_select(ox_isa have) {
+  const ox_bconv_variant *v = select_of(have);
+  return v->split && (have & OX_AVX512_HALVES) ? v->split : v;
+}
 
 enum { KEPT = 24 << 10 /* bytes of weights that stay in L1 from tile to tile */ };
 

@@ -54,9 +54,8 @@ OX_INLINE void begin_halves(const ox_bconv_mul *m, const float *bias, size_t at,
   }
 }
 
-/* Of pixel |i|; lanes past the last channel come out as beside other panels. */
+/* Of pixel |i|: half of |v|, and zeros. Lanes past the last channel come out as beside other panels. */
 OX_INLINE void end_half(const ox_bconv_mul *m, size_t at, vf32 v, int i, int h) {
-  v = vf32_join_halves(v, vf32_zero());
   at += (size_t)(i < h ? i : i - h) * OX_BLOCK;
   if (m->first && m->z[0]) v = vf32_add(v, vf32_load(m->z[i >= h] + at));
   if (m->last) v = vf32_min(vf32_splat(m->hi), vf32_max(vf32_splat(m->lo), v)); /* NaN passes */
@@ -78,8 +77,9 @@ OX_INLINE void product_halved(const ox_bconv_mul *m, int mr, int np) {
     begin_halves(m, whole(half), y_at + last, acc.half, mr);
     ahead = add_products_halved(m, x_at, ahead, &acc, mr, np);
     OX_UNROLL for (int i = 0; i < mr; i += 2) {
-      end_half(m, y_at + last, acc.half[i / 2], i, h);
-      if (i + 1 < mr) end_half(m, y_at + last, vf32_swap_halves(acc.half[i / 2]), i + 1, h);
+      vf32 each[2] = {acc.half[i / 2], vf32_swap_halves(acc.half[i / 2])};
+      OX_UNROLL for (int e = 0; e < 2; e++) if (i + e < mr)
+          end_half(m, y_at + last, vf32_join_halves(each[e], vf32_zero()), i + e, h);
     }
     end_sums(m, y_at, acc.whole, mr, np - 1);
   }
