@@ -73,6 +73,12 @@ static ox_status *infer_extractor(ox_infer_ctx *c) {
   return NULL;
 }
 
+OX_INLINE void pick_columns(const char *x, char *z, size_t item, int64_t rows, int64_t width, const int64_t *index,
+                            int64_t n) {
+  for (int64_t r = 0; r < rows; r++, x += (size_t)width * item)
+    for (int64_t k = 0; k < n; k++, z += item) memcpy(z, x + (size_t)index[k] * item, item);
+}
+
 static ox_status *run_extractor(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)tiles, (void)scratch;
   const ox_tensor *x = c->in[0];
@@ -84,10 +90,16 @@ static ox_status *run_extractor(const ox_kernel_ctx *c, uint32_t stage, ox_range
     if (index[k] < 0 || index[k] >= width)
       return ox_fail(OX_INVALID_ARGUMENT, "ArrayFeatureExtractor: column %lld of %lld", (long long)index[k],
                      (long long)width);
-  for (int64_t r = 0; r < rows; r++)
-    for (int64_t k = 0; k < n; k++)
-      memcpy((char *)c->out[0]->data + (size_t)(r * n + k) * item,
-             (const char *)x->data + (size_t)(r * width + index[k]) * item, item);
+  switch (item) { /* sizes that the compiler knows */
+    case 4:
+      pick_columns(x->data, c->out[0]->data, 4, rows, width, index, n);
+      break;
+    case 8:
+      pick_columns(x->data, c->out[0]->data, 8, rows, width, index, n);
+      break;
+    default:
+      pick_columns(x->data, c->out[0]->data, item, rows, width, index, n);
+  }
   return NULL;
 }
 

@@ -164,6 +164,45 @@ static void fold_rows(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
   }
 }
 
+/* Short rows of floats, one behind the other (coordinates, pairs): in double, a few operations each. EXP goes the usual
+ * way. */
+enum { SHORT_ROW = 16 };
+
+static bool folds_short(const ox_fold_job *j, ox_fold f) {
+  const ox_fold_plan *p = j->plan;
+  return j->dtype == OX_F32 && f != OX_FOLD_EXP && p->n_folded == 1 && p->n_kept <= 1 && p->folded_stride[0] == 1 &&
+         p->folded[0] <= SHORT_ROW;
+}
+
+static void fold_short(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                       ox_fold_acc *acc) {
+  int64_t row = j->plan->folded[0];
+  double none = ox_fold_identity(f, OX_F32).f;
+  const float *x = (const float *)j->data + out * row;
+#define SHORT(fold, next)                       \
+  case fold:                                    \
+    for (int64_t k = 0; k < n; k++, x += row) { \
+      double a = none;                          \
+      for (int64_t i = begin; i < end; i++) {   \
+        double v = (double)x[i];                \
+        a = (next);                             \
+      }                                         \
+      acc[k].f = a;                             \
+    }                                           \
+    break; /* a loop for each */
+  switch (f) {
+    SHORT(OX_FOLD_SUM, a + v)
+    SHORT(OX_FOLD_ABS, a + fabs(v))
+    SHORT(OX_FOLD_SQUARE, a + v * v)
+    SHORT(OX_FOLD_PROD, a * v)
+    SHORT(OX_FOLD_MAX, join_f64(OX_FOLD_MAX, a, v))
+    SHORT(OX_FOLD_MIN, join_f64(OX_FOLD_MIN, a, v))
+    default:
+      break;
+  }
+#undef SHORT
+}
+
 /* ---- columns ---- */
 /* Narrow rows are taken together up to so many elements: some vectors that do not wait for each other. */
 enum { WIDE = 64, WIDE_ROWS = 8 };
@@ -317,6 +356,10 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
   const ox_fold_plan *p = j->plan;
   if (begin >= end) {
     for (int64_t k = 0; k < n; k++) acc[k] = ox_fold_identity(f, j->dtype);
+    return;
+  }
+  if (folds_short(j, f)) {
+    fold_short(j, f, out, n, begin, end, acc);
     return;
   }
   if (!p->columns) {
