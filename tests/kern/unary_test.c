@@ -111,6 +111,36 @@ static void test_double_gelu_keeps_its_digits(void **state) {
 }
 
 /* Where the standard gives a value to what no comparison holds for, NaN gets it. */
+/* Where its pieces meet, and where none is left. */
+static void test_float_gelu_ends_in_x_or_0(void **state) {
+  (void)state;
+  static const struct {
+    float x, want;
+  } t[] = {{0.0f, 0.0f},
+           {-0.0f, 0.0f},
+           {7.0f, 7.0f},
+           {-7.0f, 0.0f},
+           {1e30f, 1e30f},
+           {-1e30f, 0.0f},
+           {0.1953125f, 0.11277849f},
+           {-0.1953125f, -0.08253401f},
+           {5.6640625f, 5.6640625f},
+           {-5.6640625f, 0},
+           {1e-30f, 0.5e-30f}};
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_unary_f32 *table = ox_unary_f32_select(test_levels[l].have);
+    for (size_t i = 0; i < OX_COUNT(t); i++) {
+      float y;
+      table->fn[OX_UN_GELU](&t[i].x, &y, 1, NULL);
+      if (!(fabsf(y - t[i].want) <= 2e-7f + 4e-7f * fabsf(t[i].want)))
+        fail_msg("%s: gelu(%g) is %g, wanted %g", test_levels[l].name, (double)t[i].x, (double)y, (double)t[i].want);
+    }
+    float nan = NAN, inf = INFINITY, y[2];
+    table->fn[OX_UN_GELU](&nan, &y[0], 1, NULL), table->fn[OX_UN_GELU](&inf, &y[1], 1, NULL);
+    assert_true(isnan(y[0]) && y[1] == INFINITY);
+  }
+}
+
 static void test_nan_is_on_no_side_of_a_threshold(void **state) {
   (void)state;
   const ox_unary cut[] = {OX_UN_THRESHOLDED_RELU, OX_UN_SHRINK};
@@ -177,6 +207,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_float_matches_double),
       cmocka_unit_test(test_double_gelu_keeps_its_digits),
+      cmocka_unit_test(test_float_gelu_ends_in_x_or_0),
       cmocka_unit_test(test_nan_is_on_no_side_of_a_threshold),
       cmocka_unit_test(test_every_function_is_listed),
       cmocka_unit_test(test_lengths_and_in_place),

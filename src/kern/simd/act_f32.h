@@ -7,10 +7,6 @@
 #include "kern/act.h"
 #include "kern/simd/math_f32.h"
 
-OX_INLINE vf32 vf32_gelu(vf32 x) { /* x Phi(x) */
-  vf32 h = vf32_mul(x, vf32_splat(0.5f));
-  return vf32_fma(h, vf32_erf(vf32_mul(x, vf32_splat(0.70710678f))), h);
-}
 /* 0.5 x (1 + tanh u) = x sigmoid(2u); an infinite x has u of its sign, and -inf x 0 is meant as 0 */
 OX_INLINE vf32 vf32_gelu_tanh(vf32 x) {
   vf32 c = vf32_at_most(vf32_at_least(x, -64.0f), 64.0f);

@@ -13,7 +13,8 @@
 
 #define VF32_LANES 16
 #define VF32_HAS_FMA 1
-#define VF32_HAS_LDEXP 1 /* one instruction, right for all n, which is rounded down */
+#define VF32_HAS_PICK16 1 /* one instruction */
+#define VF32_HAS_LDEXP 1  /* one instruction, right for all n, which is rounded down */
 typedef __m512 vf32;
 typedef __m512i vi32;
 typedef __mmask16 vm32;

@@ -35,10 +35,7 @@ static inline vf32 tanh_of(vf32 x) {
   return vf32_copysign(vf32_div(t, vf32_add(t, vf32_splat(2.0f))), x);
 }
 static inline vf32 erf_of(vf32 x) { return vf32_erf(x); }
-static inline vf32 gelu_of(vf32 x) {
-  vf32 h = vf32_mul(vf32_splat(0.5f), x);
-  return vf32_fma(h, vf32_erf(vf32_mul(x, vf32_splat(0.70710678f))), h);
-}
+static inline vf32 gelu_of(vf32 x) { return vf32_gelu(x); }
 /* 0.5 x (1 + tanh u) is x sigmoid(2u): one exponential, no cancellation for negative x */
 static inline vf32 gelu_tanh_of(vf32 x) {
   vf32 u = vf32_mul(x, vf32_fma(vf32_mul(x, x), vf32_splat(2 * 0.79788456f * 0.044715f), vf32_splat(2 * 0.79788456f)));
