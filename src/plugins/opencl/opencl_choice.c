@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * opencl/opencl_choice.c - which device, and what it is like. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static cl_int append(cl_platform_id platform, cl_device_type kind, cl_device_id 
   return code;
 }
 
-ox_status *opencl_choose(const ox_ep_host *host, const ox_options *options, cl_device_id *out_id) {
+static ox_status *choose(const ox_ep_host *host, const ox_options *options, cl_device_id *out_id) {
   static const struct {
     const char *type;
     cl_device_type kind;
@@ -58,6 +59,15 @@ ox_status *opencl_choose(const ox_ep_host *host, const ox_options *options, cl_d
                     (unsigned)n, type, wanted);
   *out_id = devices[id];
   return NULL;
+}
+
+/* The first call makes a platform's devices; PoCL tells whoever asks meanwhile that there are none. */
+ox_status *opencl_choose(const ox_ep_host *host, const ox_options *options, cl_device_id *out_id) {
+  static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&asking);
+  ox_status *st = choose(host, options, out_id);
+  pthread_mutex_unlock(&asking);
+  return st;
 }
 
 #define ASK(what, where) CL_TRY(host, clGetDeviceInfo, id, what, sizeof(where), &(where), NULL)
