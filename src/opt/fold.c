@@ -68,6 +68,15 @@ static bool usable(const ox_node *n, const ox_tensor *outs) {
   return true;
 }
 
+/* What large constants of a file take in memory: hardly any has another reader, which would find it in the page cache.
+ */
+static void give_back_pages(const ox_graph *g, const ox_node *n) {
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    const ox_tensor *t = n->in[i] == OX_NONE ? NULL : ox_graph_const_type(g, n->in[i]);
+    if (t && t->kind == OX_TENSOR && t->bytes >= LARGE) ox_model_drop_pages(g->model, t);
+  }
+}
+
 /* |outs| has room for every output of the node. */
 static ox_status *fold_node(fold *f, ox_graph *g, ox_id id, size_t cost, ox_tensor *outs) {
   const ox_node *n = &g->nodes[id];
@@ -80,6 +89,7 @@ static ox_status *fold_node(fold *f, ox_graph *g, ox_id id, size_t cost, ox_tens
     ox_status_free(st);
     return NULL;
   }
+  give_back_pages(g, n);
   for (uint32_t i = 0; i < n->n_out; i++) {
     ox_id v = g->nodes[id].out[i];
     if (v != OX_NONE) OX_TRY(ox_graph_make_const(g, v, &outs[i]));
