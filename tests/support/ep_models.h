@@ -34,8 +34,8 @@ typedef struct ep_outputs {
 } ep_outputs;
 OX_NODISCARD ox_status *ep_run(ox_session *s, const ep_inputs *in, ep_outputs *out);
 void ep_outputs_free(ep_outputs *out);
-/* Fails the test unless both are equal: bit for bit, or floats up to |tolerance| relative to the largest finite one of a
- * tensor. */
+/* Fails the test unless both are equal: bit for bit, or floats up to |tolerance| relative to the largest finite one of
+ * a tensor. 16-bit floats may be neighbours. */
 void ep_outputs_compare(const char *what, const ep_outputs *want, const ep_outputs *got, double tolerance);
 
 /* The outputs of the CPU provider alone. */
