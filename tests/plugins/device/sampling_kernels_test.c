@@ -169,10 +169,12 @@ static void check_table(int bits, bool is_signed, bool has_zero, int wide, int h
     int which = index[i / inner % MANY], row = i / inner / MANY * AXIS + (which < 0 ? which + AXIS : which);
     int mid = i / (SIZE * POST) % MID, at = i / POST % SIZE, post = i % POST;
     int s = ((row * MID + mid) * BLOCKS + at / BLOCK) * POST + post;
-    double zero = has_zero ? bits_at(zeros, bits, s, is_signed) : 3, wanted = 0;
-    if (which < AXIS)
+    double wanted = 0;
+    if (which < AXIS) {
+      double zero = has_zero ? bits_at(zeros, bits, s, is_signed) : 3;
       wanted = (bits_at(table, bits, ((row * MID + mid) * SIZE + at) * POST + post, is_signed) - zero) *
                (double)number_at(&scale, s);
+    }
     compare("a table of few bits", &y, i, wanted);
   }
   free(scale.data), free(y.data);
