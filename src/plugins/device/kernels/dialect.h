@@ -48,30 +48,6 @@
 #define FLOAT_OF(i) as_float(i)
 typedef long dev_long;
 typedef ulong dev_ulong;
-#define EXPF exp
-#define EXP2F exp2
-#define LOGF log
-#define POWF pow
-#define TANHF tanh
-#define SQRTF sqrt
-#define ERFF erf
-#define FMAF fma
-#define FABSF fabs
-#define FLOORF floor
-#define CEILF ceil
-#define RINTF rint
-#define SINF sin
-#define COSF cos
-#define FMODF fmod
-#define TANF tan
-#define ASINF asin
-#define ACOSF acos
-#define ATANF atan
-#define SINHF sinh
-#define COSHF cosh
-#define ASINHF asinh
-#define ACOSHF acosh
-#define ATANHF atanh
 #define ISNAN(x) isnan(x)
 #define HALF_TO_FLOAT(p, i) vload_half(i, (const __global half *)(p))
 #define FLOAT_TO_HALF(p, i, v) vstore_half_rte(v, i, (__global half *)(p))
@@ -118,30 +94,6 @@ FUNCTION float dev_mul(float a, float b) {
 #define FLOAT_OF(i) __int_as_float(i)
 typedef long long dev_long;
 typedef unsigned long long dev_ulong;
-#define EXPF expf
-#define EXP2F exp2f
-#define LOGF logf
-#define POWF powf
-#define TANHF tanhf
-#define SQRTF sqrtf
-#define ERFF erff
-#define FMAF fmaf
-#define FABSF fabsf
-#define FLOORF floorf
-#define CEILF ceilf
-#define RINTF rintf
-#define SINF sinf
-#define COSF cosf
-#define FMODF fmodf
-#define TANF tanf
-#define ASINF asinf
-#define ACOSF acosf
-#define ATANF atanf
-#define SINHF sinhf
-#define COSHF coshf
-#define ASINHF asinhf
-#define ACOSHF acoshf
-#define ATANHF atanhf
 #define ISNAN(x) ((x) != (x))
 #define INFINITY __int_as_float(0x7f800000)
 FUNCTION float dev_from_half(unsigned short h) {
@@ -213,30 +165,6 @@ static inline float dev_float_of(int i) {
 #define FLOAT_OF(i) dev_float_of(i)
 typedef int64_t dev_long;
 typedef uint64_t dev_ulong;
-#define EXPF expf
-#define EXP2F exp2f
-#define LOGF logf
-#define POWF powf
-#define TANHF tanhf
-#define SQRTF sqrtf
-#define ERFF erff
-#define FMAF fmaf
-#define FABSF fabsf
-#define FLOORF floorf
-#define CEILF ceilf
-#define RINTF rintf
-#define SINF sinf
-#define COSF cosf
-#define FMODF fmodf
-#define TANF tanf
-#define ASINF asinf
-#define ACOSF acosf
-#define ATANF atanf
-#define SINHF sinhf
-#define COSHF coshf
-#define ASINHF asinhf
-#define ACOSHF acoshf
-#define ATANHF atanhf
 #define ISNAN(x) isnan(x)
 float dev_from_half(unsigned short h);
 unsigned short dev_to_half(float f);
@@ -265,6 +193,37 @@ FUNCTION int dev_dot4(int a, int b, int sum) {
   return sum + (signed char)(a >> 16) * (signed char)(b >> 16) + (a >> 24) * (b >> 24);
 }
 #endif
+
+/* Functions of floats, which OpenCL C calls by the names of those of doubles. */
+#if defined(__OPENCL_VERSION__)
+#define DEV_MATH(name) name
+#else
+#define DEV_MATH(name) name##f
+#endif
+#define EXPF DEV_MATH(exp)
+#define EXP2F DEV_MATH(exp2)
+#define LOGF DEV_MATH(log)
+#define POWF DEV_MATH(pow)
+#define TANHF DEV_MATH(tanh)
+#define SQRTF DEV_MATH(sqrt)
+#define ERFF DEV_MATH(erf)
+#define FMAF DEV_MATH(fma)
+#define FABSF DEV_MATH(fabs)
+#define FLOORF DEV_MATH(floor)
+#define CEILF DEV_MATH(ceil)
+#define RINTF DEV_MATH(rint)
+#define SINF DEV_MATH(sin)
+#define COSF DEV_MATH(cos)
+#define FMODF DEV_MATH(fmod)
+#define TANF DEV_MATH(tan)
+#define ASINF DEV_MATH(asin)
+#define ACOSF DEV_MATH(acos)
+#define ATANF DEV_MATH(atan)
+#define SINHF DEV_MATH(sinh)
+#define COSHF DEV_MATH(cosh)
+#define ASINHF DEV_MATH(asinh)
+#define ACOSHF DEV_MATH(acosh)
+#define ATANHF DEV_MATH(atanh)
 
 #define DEV_PASTE(a, b) a##b
 #if DEV_F16

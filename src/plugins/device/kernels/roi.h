@@ -4,6 +4,41 @@
 #include "plugins/device/kernels/index.h"
 #include "plugins/device/kernels/roi_params.h"
 
+/* The output that an item makes. */
+typedef struct {
+  int column, row, region, channel;
+} roi_item;
+
+FUNCTION roi_item roi_item_of(const roi_params *p, int at) {
+  int rest = at / p->out[1] / p->out[0];
+  roi_item t;
+  t.column = at % p->out[1], t.row = at / p->out[1] % p->out[0];
+  t.region = rest / p->channels, t.channel = rest % p->channels;
+  return t;
+}
+
+/* Where the plane of a channel of an image begins. */
+FUNCTION int roi_plane(const roi_params *p, int image, int channel) {
+  return (image * p->channels + channel) * p->in[0] * p->in[1];
+}
+
+/* Four pixels of a plane: |top| and the row below it, |left| and the column beside it, or again those at an edge. Their
+ * weights in a blend, |down| and |along| of the way to the next, are in the same order. */
+typedef struct {
+  int at[4];
+  float weight[4];
+} roi_blend;
+
+FUNCTION roi_blend roi_blend_of(const roi_params *p, int plane, int top, int left, float down, float along) {
+  int above = plane + top * p->in[1], below = plane + MIN_OF(top + 1, p->in[0] - 1) * p->in[1];
+  int right = MIN_OF(left + 1, p->in[1] - 1);
+  roi_blend b;
+  b.at[0] = above + left, b.at[1] = above + right, b.at[2] = below + left, b.at[3] = below + right;
+  b.weight[0] = (1.0f - down) * (1.0f - along), b.weight[1] = (1.0f - down) * along;
+  b.weight[2] = down * (1.0f - along), b.weight[3] = down * along;
+  return b;
+}
+
 /* Samples of a bin along an axis. Those outside of the image count as 0, and only the others are looked at: |first| to
  * |end| - 1 of |count|, so that no region takes more work than there are pixels. */
 typedef struct {
@@ -46,13 +81,11 @@ KERNEL(roi_align, roi_params) {
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;
     if (at < p.n) {
-      int column = at % p.out[1], row = at / p.out[1] % p.out[0], rest = at / p.out[1] / p.out[0];
-      int region = rest / p.channels, image = index_at(images, 1, region, p.images);
-      int plane = (image * p.channels + rest % p.channels) * p.in[0] * p.in[1], found = 0, inside = 0;
-      roi_axis down =
-          roi_axis_of(&p, LOAD(regions, region * 4 + 1), LOAD(regions, region * 4 + 3), p.in[0], p.out[0], row);
-      roi_axis along =
-          roi_axis_of(&p, LOAD(regions, region * 4), LOAD(regions, region * 4 + 2), p.in[1], p.out[1], column);
+      roi_item o = roi_item_of(&p, at);
+      int plane = roi_plane(&p, index_at(images, 1, o.region, p.images), o.channel), r = o.region * 4;
+      int found = 0, inside = 0;
+      roi_axis down = roi_axis_of(&p, LOAD(regions, r + 1), LOAD(regions, r + 3), p.in[0], p.out[0], o.row);
+      roi_axis along = roi_axis_of(&p, LOAD(regions, r), LOAD(regions, r + 2), p.in[1], p.out[1], o.column);
       float sum = 0.0f, most = 0.0f;
       for (int i = down.first; i < down.end; i++) {
         int top, left;
@@ -60,15 +93,13 @@ KERNEL(roi_align, roi_params) {
         if (roi_sample(&down, i, p.in[0], &top, &fy)) {
           for (int j = along.first; j < along.end; j++) {
             if (roi_sample(&along, j, p.in[1], &left, &fx)) {
-              int a = plane + top * p.in[1], b = plane + MIN_OF(top + 1, p.in[0] - 1) * p.in[1];
-              int right = MIN_OF(left + 1, p.in[1] - 1);
+              roi_blend b = roi_blend_of(&p, plane, top, left, fy, fx);
               float v[4];
-              v[0] = (1.0f - fy) * (1.0f - fx) * LOAD(x, a + left), v[1] = (1.0f - fy) * fx * LOAD(x, a + right);
-              v[2] = fy * (1.0f - fx) * LOAD(x, b + left), v[3] = fy * fx * LOAD(x, b + right);
-              sum += v[0] + v[1] + v[2] + v[3], inside++;
               for (int k = 0; k < 4; k++) { /* NaN is passed over */
+                v[k] = b.weight[k] * LOAD(x, b.at[k]);
                 if (!found || v[k] > most) most = v[k], found = most == most;
               }
+              sum += v[0] + v[1] + v[2] + v[3], inside++;
             }
           }
         }
@@ -99,19 +130,19 @@ KERNEL(roi_pool, roi_params) {
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;
     if (at < p.n) {
-      int column = at % p.out[1], row = at / p.out[1] % p.out[0], rest = at / p.out[1] / p.out[0];
-      int r = rest / p.channels * 5;
+      roi_item o = roi_item_of(&p, at);
+      int r = o.region * 5;
       float number = LOAD(regions, r);
       int image = number > 0.0f ? number < (float)p.images ? (int)number : p.images - 1 : 0;
       int x0 = roi_round(LOAD(regions, r + 1) * p.scale), y0 = roi_round(LOAD(regions, r + 2) * p.scale);
       int width = roi_round(LOAD(regions, r + 3) * p.scale) - x0 + 1;
       int height = roi_round(LOAD(regions, r + 4) * p.scale) - y0 + 1;
       width = MAX_OF(width, 1), height = MAX_OF(height, 1);
-      int top = roi_bound(y0, height, row, p.out[0], 0, p.in[0]);
-      int bottom = roi_bound(y0, height, row + 1, p.out[0], 1, p.in[0]);
-      int left = roi_bound(x0, width, column, p.out[1], 0, p.in[1]);
-      int right = roi_bound(x0, width, column + 1, p.out[1], 1, p.in[1]);
-      int plane = (image * p.channels + rest % p.channels) * p.in[0] * p.in[1];
+      int top = roi_bound(y0, height, o.row, p.out[0], 0, p.in[0]);
+      int bottom = roi_bound(y0, height, o.row + 1, p.out[0], 1, p.in[0]);
+      int left = roi_bound(x0, width, o.column, p.out[1], 0, p.in[1]);
+      int right = roi_bound(x0, width, o.column + 1, p.out[1], 1, p.in[1]);
+      int plane = roi_plane(&p, image, o.channel);
       float best = bottom <= top || right <= left ? 0.0f : -INFINITY;
       for (int i = top; i < bottom; i++) {
         for (int j = left; j < right; j++) {
@@ -140,20 +171,18 @@ KERNEL(roi_crop, roi_params) {
   FOR_ITEMS(t, 256) {
     int at = GROUP(0) * 256 + t;
     if (at < p.n) {
-      int column = at % p.out[1], row = at / p.out[1] % p.out[0], rest = at / p.out[1] / p.out[0];
-      int region = rest / p.channels, r = region * 4, image = index_at(images, 0, region, p.images);
-      int plane = (image * p.channels + rest % p.channels) * p.in[0] * p.in[1];
-      float fy = roi_place(LOAD(regions, r), LOAD(regions, r + 2), row, p.out[0], p.in[0]);
-      float fx = roi_place(LOAD(regions, r + 1), LOAD(regions, r + 3), column, p.out[1], p.in[1]), v = p.scale;
+      roi_item o = roi_item_of(&p, at);
+      int plane = roi_plane(&p, index_at(images, 0, o.region, p.images), o.channel), r = o.region * 4;
+      float fy = roi_place(LOAD(regions, r), LOAD(regions, r + 2), o.row, p.out[0], p.in[0]);
+      float fx = roi_place(LOAD(regions, r + 1), LOAD(regions, r + 3), o.column, p.out[1], p.in[1]), v = p.scale;
       if (fy >= 0.0f && fy <= (float)(p.in[0] - 1) && fx >= 0.0f && fx <= (float)(p.in[1] - 1)) {
         if (p.nearest) {
           v = LOAD(x, plane + (int)(fy + 0.5f) * p.in[1] + (int)(fx + 0.5f));
         } else {
-          int top = (int)fy, left = (int)fx, a = plane + top * p.in[1];
-          int b = plane + MIN_OF(top + 1, p.in[0] - 1) * p.in[1], right = MIN_OF(left + 1, p.in[1] - 1);
-          fy -= (float)top, fx -= (float)left;
-          v = (1.0f - fy) * (1.0f - fx) * LOAD(x, a + left) + (1.0f - fy) * fx * LOAD(x, a + right);
-          v += fy * (1.0f - fx) * LOAD(x, b + left) + fy * fx * LOAD(x, b + right);
+          int top = (int)fy, left = (int)fx;
+          roi_blend b = roi_blend_of(&p, plane, top, left, fy - (float)top, fx - (float)left);
+          v = b.weight[0] * LOAD(x, b.at[0]) + b.weight[1] * LOAD(x, b.at[1]);
+          v += b.weight[2] * LOAD(x, b.at[2]) + b.weight[3] * LOAD(x, b.at[3]);
         }
       }
       STORE(y, at, v);
