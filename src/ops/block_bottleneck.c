@@ -110,7 +110,10 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     if (t.has[i])
       OX_TRY(ox_bconv_pack(c, ox_bottleneck_form(i), &p->plan.task.part[i], W_OF(i), (uint64_t)i, &p->w[i]));
   c->form = "rows in cache";
-  return ox_ctx_plan(c, p->plan.n_tiles, p->plan.scratch_bytes);
+  OX_TRY(ox_ctx_plan(c, p->plan.n_tiles, p->plan.scratch_bytes));
+  c->shared_bytes = sizeof(ox_carried);
+  c->n_stages = 2, c->n_tiles[1] = c->n_tiles[0], c->n_tiles[0] = 1;
+  return NULL;
 }
 
 static const float *floats_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ctx_has(c, i) ? c->in[i]->data : NULL; }
@@ -118,9 +121,12 @@ static const float *floats_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ct
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const bottleneck_prep *p = c->prep;
   ox_bottleneck_args a = {.x = c->in[X]->data, .z = floats_of(c, Z), .y = c->out[0]->data};
-  (void)stage;
+  if (stage == 0) {
+    ox_carried_begin(c->shared);
+    return NULL;
+  }
   for (int i = 0; i < PARTS; i++) a.w[i] = p->w[i], a.bias[i] = floats_of(c, B_OF(i));
-  ox_bottleneck_run(&p->plan, &a, tiles.begin, tiles.end, scratch);
+  ox_bottleneck_run(&p->plan, &a, tiles.begin, tiles.end, c->shared, scratch);
   return NULL;
 }
 

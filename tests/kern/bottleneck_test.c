@@ -143,17 +143,22 @@ static void problem_deinit(problem *p) {
   free(p->x), free(p->z), free(p->y), free(p->want);
 }
 
-/* Tiles in runs of |each|, last run first. */
-static void check(const problem *p, const char *name, const char *isa, int64_t each) {
+/* Tiles in calls of |each|, of one worker; |backwards|: the last ones first. */
+static void check(const problem *p, const char *name, const char *isa, int64_t each, bool backwards) {
   ox_bottleneck_plan plan;
   if (!ox_bottleneck_serves(&p->t) || !ox_bottleneck_plan_init(&plan, &p->t)) fail_msg("%s: no plan", name);
   float *scratch = aligned_alloc(64, OX_ROUND_UP(plan.scratch_bytes, 64) + 64);
   memset(scratch, 0xff, plan.scratch_bytes), memset(p->y, 0xff, (size_t)p->n_y * sizeof(float)); /* NaN */
-  for (int64_t t = (OX_CEIL_DIV(plan.n_tiles, each) - 1) * each; t >= 0; t -= each)
-    ox_bottleneck_run(&plan, &p->a, t, OX_MIN(t + each, plan.n_tiles), scratch);
+  ox_carried carried;
+  ox_carried_begin(&carried);
+  int64_t calls = OX_CEIL_DIV(plan.n_tiles, each);
+  for (int64_t i = 0; i < calls; i++) {
+    int64_t t = (backwards ? calls - 1 - i : i) * each;
+    ox_bottleneck_run(&plan, &p->a, t, OX_MIN(t + each, plan.n_tiles), &carried, scratch);
+  }
   for (int64_t i = 0; i < p->n_y; i++)
     if (!(p->y[i] == p->want[i] || (isnan(p->y[i]) && isnan(p->want[i]))))
-      fail_msg("%s, %s, %lld tiles a run: [%lld] is %g, wanted %g", isa, name, (long long)each, (long long)i,
+      fail_msg("%s, %s, %lld tiles a call: [%lld] is %g, wanted %g", isa, name, (long long)each, (long long)i,
                (double)p->y[i], (double)p->want[i]);
   free(scratch);
 }
@@ -177,7 +182,9 @@ static void test_as_the_forms(void **state) {
     int64_t taps[2][16];
     problem p;
     problem_init(&p, &s, isa, taps);
-    check(&p, s.name, *state, 1), check(&p, s.name, *state, 3), check(&p, s.name, *state, 1 << 20);
+    for (int backwards = 0; backwards < 2; backwards++)
+      check(&p, s.name, *state, 1, backwards), check(&p, s.name, *state, 3, backwards);
+    check(&p, s.name, *state, 1 << 20, false);
     problem_deinit(&p);
   }
 }

@@ -11,7 +11,7 @@ enum {
   L2_BYTES = 1 << 20,
   STEP_BYTES = 320 << 10, /* of ring and rows: what a step goes through, beside weights and X in L2 */
   MOST_STEP = 8,
-  MOST_TILES = 16,
+  MOST_TILES = 28,
   LEAST_ROWS = 28 /* of outputs: fewer would be few tiles */
 };
 
@@ -95,7 +95,7 @@ static void cut(ox_bottleneck_plan *p) {
   double out_row = p->task.has[OX_PROJECT] ? (double)(p->blocks * g->out[2]) * OX_BLOCK * sizeof(float) : 0;
   tap_span(g, &lo, &hi);
   int64_t twice = p->task.has[OX_EXPAND] ? OX_MAX(hi - lo + 1 - g->stride[1], 0) : 0;
-  int64_t least = OX_MAX(OX_CEIL_DIV(2 * twice, g->stride[1]), OX_CEIL_DIV(rows * g->batch, MOST_TILES));
+  int64_t least = OX_MAX(OX_CEIL_DIV(twice, g->stride[1]), OX_CEIL_DIV(rows * g->batch, MOST_TILES));
   p->tile_rows = OX_MIN(OX_MAX(least, 1), rows), p->row_tiles = OX_CEIL_DIV(rows, p->tile_rows);
   p->step_rows = 1;
   while (p->step_rows < OX_MIN(MOST_STEP, p->tile_rows) &&
@@ -234,20 +234,27 @@ static void step(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64
   pointwise(&p->project, &px, a->w[OX_PROJECT], a->bias[OX_PROJECT], (ox_bconv_seg *)(scratch + p->segs_at));
 }
 
+/* How many rows of the expanded map, counted from the first, outputs before row |o| ask for; |hi|: their last tap. */
+static int64_t rows_read(const ox_conv_geom *g, int64_t o, int64_t hi) {
+  return OX_MAX(OX_MIN((o - 1) * g->stride[1] + hi + 1, g->in[1]), 0);
+}
+
 void ox_bottleneck_run(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64_t begin, int64_t end,
-                       void *scratch) {
+                       ox_carried *carried, void *scratch) {
   const ox_conv_geom *g = &p->window.g;
-  int64_t lo, hi, ready = 0; /* rows of this image below |ready| are expanded, the last of them in the ring */
+  int64_t *next_tile = ox_carried_of(carried, scratch), lo, hi;
   tap_span(g, &lo, &hi);
   for (int64_t t = begin; t < end; t++) {
     int64_t image = t / p->row_tiles, r0 = t % p->row_tiles * p->tile_rows, r1 = OX_MIN(r0 + p->tile_rows, g->out[1]);
-    if (t == begin || r0 == 0) ready = 0;
+    bool goes_on = r0 > 0 && (t > begin || (next_tile && *next_tile == t));
+    int64_t ready = goes_on ? rows_read(g, r0, hi) : 0; /* rows below are expanded, the last of them in the ring */
     for (int64_t o = r0, next; o < r1; o = next) {
       next = OX_MIN(o + p->step_rows, r1);
-      int64_t from = OX_MAX(o * g->stride[1] + lo, ready), to = OX_MIN((next - 1) * g->stride[1] + hi + 1, g->in[1]);
+      int64_t from = OX_MAX(o * g->stride[1] + lo, ready), to = rows_read(g, next, hi);
       if (p->task.has[OX_EXPAND] && from < to) expand(p, a, image, from, to, scratch);
       ready = OX_MAX(ready, to);
       step(p, a, image, o, next, scratch);
     }
   }
+  if (next_tile) *next_tile = end;
 }

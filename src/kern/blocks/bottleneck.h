@@ -10,6 +10,7 @@
 
 #include "kern/blocks/bconv_direct.h"
 #include "kern/blocks/window.h"
+#include "kern/carried.h"
 
 enum { OX_EXPAND, OX_DEPTHWISE, OX_PROJECT, OX_BOTTLENECK_PARTS };
 
@@ -45,8 +46,9 @@ bool ox_bottleneck_pays(int64_t batch, int64_t channels, const int64_t *in, cons
 const ox_bconv_form *ox_bottleneck_form(int part);
 /* Fills |p| for a task that is served; false: a size overflows. Depends on shapes and instruction set only. */
 bool ox_bottleneck_plan_init(ox_bottleneck_plan *p, const ox_bottleneck_task *t);
-/* Tiles [begin, end). Those of one call share nothing twice. */
+/* Tiles [begin, end). What neighbouring tiles share is made once by a worker that takes one after the other; |carried|,
+ * of this run, tells from call to call. */
 void ox_bottleneck_run(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64_t begin, int64_t end,
-                       void *scratch);
+                       ox_carried *carried, void *scratch);
 
 #endif
