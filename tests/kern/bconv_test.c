@@ -196,10 +196,19 @@ static void lend(const void *ctx, int64_t first, int64_t n, float *to) {
 }
 
 /* One to three tiles at a time, last first: the order must not matter. */
-static void run_all(const ox_bconv_plan *plan, const ox_conv_args *a, char *scratch) {
+static void run_backwards(const ox_bconv_plan *plan, const ox_conv_args *a, char *scratch) {
   for (uint32_t s = 0; s < plan->n_stages; s++)
     for (int64_t end = plan->n_tiles[s], begin; end > 0; end = begin) {
       begin = OX_MAX(end - 1 - end % 3, 0);
+      plan->form->run(plan, a, s, begin, end, scratch);
+    }
+}
+
+/* The same in order, so that a call may go on with what the one before has left. */
+static void run_forwards(const ox_bconv_plan *plan, const ox_conv_args *a, char *scratch) {
+  for (uint32_t s = 0; s < plan->n_stages; s++)
+    for (int64_t begin = 0, end; begin < plan->n_tiles[s]; begin = end) {
+      end = OX_MIN(begin + 1 + begin % 3, plan->n_tiles[s]);
       plan->form->run(plan, a, s, begin, end, scratch);
     }
 }
@@ -209,7 +218,7 @@ static void check_in_place(const ox_bconv_plan *plan, const ox_conv_args *a, con
                            const char *name) {
   ox_conv_args b = *a;
   b.y = z;
-  run_all(plan, &b, scratch);
+  run_forwards(plan, &b, scratch);
   for (int64_t i = 0; i < p->n_y; i++) {
     int64_t at = block_at(i, p->oc, p->pixels);
     if (memcmp(&z[at], &a->y[at], sizeof *z) != 0)
@@ -242,7 +251,7 @@ static void check_form(const problem *p, const ox_bconv_form *f, const char *isa
                     .shared = shared,
                     .slope = p->slope};
   if (p->t.lends) a.filters = lend, a.filters_ctx = p;
-  run_all(plan, &a, scratch);
+  run_backwards(plan, &a, scratch);
   for (int64_t i = 0; i < p->n_y; i++) {
     double got = (double)y[block_at(i, p->oc, p->pixels)];
     if (!is_as(got, p->want[i], tolerance * p->size[i]))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kern/blocks/bconv_split.h"
+#include "kern/carried.h"
 
 typedef ox_bconv_split_plan plan;
 
@@ -161,16 +162,18 @@ static void finish_rows(const void *sweep, size_t col, size_t row, size_t n, flo
   p->v->finish_pixels(&out);
 }
 
-/* Images of a tile in |scratch|: of the tile before, if they are of the same pixels; or they were split meanwhile. */
+/* What lies in a worker's scratch, from tile to tile and from call to call. */
 typedef struct images {
-  bool split;
-  int turn; /* of two places */
+  int64_t tile; /* of pixels, all of whose images they are; -1: none */
+  int turn;     /* the place of two */
 } images;
 
 enum { PIECE = 8 /* pixels */ };
 
-static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, bool more, images *x, char *scratch) {
-  int64_t panel, unused;
+/* |next_pixels|: the pixels of the tile that this worker is expected to run next; -1: none. */
+static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, int64_t next_pixels, images *x,
+                     char *scratch) {
+  int64_t panel, pixels = index / p->tiles_m, unused;
   tile t = tile_at(p, a, index, &panel);
   ox_split_sweep s = {.v = p->v, .terms = p->terms, .a_term = p->term_bytes, .finish = finish_rows, .io = &t};
   s.b = a->w, s.b_ks = s.panel = OX_SPLIT_SIDE, s.b_ns = 1;
@@ -186,29 +189,36 @@ static void run_tile(const plan *p, const ox_conv_args *a, int64_t index, bool m
   find_pixels(&t, p->rows + OX_SPLIT_SIDE);
   find_steps(p, p->kp, at);
   s.image = image, s.a_at = at;
-  bool same = more && (index + 1) / p->tiles_m == index / p->tiles_m;
   cutter next = {.columns = PIECE};
   ox_split_chore chore = {.piece = cut_piece, .io = &next};
-  if (p->ahead && more && !same) {
-    next.t = tile_at(p, a, index + 1, &unused), next.to = place[!x->turn];
+  if (p->ahead && next_pixels >= 0 && next_pixels != pixels) {
+    next.t = tile_at(p, a, next_pixels * p->tiles_m, &unused), next.to = place[!x->turn];
     chore.left = pieces_of(&next), s.chore = &chore;
   }
   for (int64_t p0 = 0; p0 < p->pairs; p0 += p->kp) {
     int64_t p1 = OX_MIN(p0 + p->kp, p->pairs);
-    if (!x->split) split_pairs_of(&t, p0, p1, image);
+    if (x->tile != pixels) split_pairs_of(&t, p0, p1, image);
     s.k0 = (size_t)(p0 * p->taps), s.k1 = (size_t)(p1 * p->taps);
     ox_split_sweep_run(&s);
   }
-  x->split = p->kp == p->pairs && (same || s.chore);
+  x->tile = p->kp < p->pairs ? -1 : s.chore ? next_pixels : pixels;
   x->turn ^= s.chore != NULL;
 }
 
+/* Workers take their tiles in order, so what lies in a scratch serves the next call, too. */
 void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                         void *scratch) {
   const plan *p = (const plan *)head;
-  (void)stage;
-  images x = {0};
+  if (stage == 0) {
+    ox_carried_begin(a->shared);
+    return;
+  }
+  int64_t *carried = ox_carried_of(a->shared, scratch);
+  images x = {.tile = -1};
+  if (carried && *carried >= 0) x = (images){*carried / 2, *carried % 2};
   p->v->begin();
-  for (int64_t i = begin; i < end; i++) run_tile(p, a, i, i + 1 < end, &x, scratch);
+  for (int64_t i = begin; i < end; i++)
+    run_tile(p, a, i, i + 1 < head->n_tiles[1] ? (i + 1) / p->tiles_m : -1, &x, scratch);
   p->v->end();
+  if (carried) *carried = x.tile < 0 ? -1 : 2 * x.tile + x.turn;
 }

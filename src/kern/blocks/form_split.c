@@ -7,6 +7,7 @@
 #include "base/cksize.h"
 #include "kern/blocks/bconv_direct.h"
 #include "kern/blocks/bconv_split.h"
+#include "kern/carried.h"
 
 enum {
   TILES = 24,          /* to aim at */
@@ -160,7 +161,8 @@ bool ox_bconv_split_plan_on(ox_bconv_plan *head, const ox_split_kernels *v) {
   head->scratch_bytes = records_bytes + p->sums_bytes + (p->ahead ? 2 : 1) * p->image_bytes +
                         ((size_t)(p->kp * p->taps) + p->rows + OX_SPLIT_SIDE) * sizeof(ptrdiff_t);
   int64_t tiles[] = {p->tiles_n, p->tiles_h, p->tiles_w, p->tiles_m};
-  return ox_conv_product_ok(tiles, OX_COUNT(tiles), &head->n_tiles[0]);
+  head->n_stages = 2, head->n_tiles[0] = 1, head->shared_bytes = sizeof(ox_carried);
+  return ox_conv_product_ok(tiles, OX_COUNT(tiles), &head->n_tiles[1]);
 }
 
 static bool plan(ox_bconv_plan *head) { return ox_bconv_split_plan_on(head, ox_split_select(head->task.isa)); }
