@@ -3,9 +3,11 @@
  * double and against plain products, rows of very different sizes, what is not finite, denormals. */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu_kind.h"
 #include "base/macros.h"
 #include "kern/gemm/strassen.h"
 #include "support/check.h"
@@ -44,10 +46,17 @@ static ox_gemm_epi epilogue(const problem *p, const operands *x) {
   return e;
 }
 
+/* Panels and the instruction sets that choose what goes with them. */
+typedef struct subject {
+  const ox_gemm_variant *v;
+  ox_isa have;
+} subject;
+
 /* In seven steps, tiles in order or backwards and by turns on two workers, or with B in place at an odd address; PLAIN:
  * in eight. */
 typedef enum way { FORWARDS, BACKWARDS, IN_PLACE, PLAIN } way;
-static float *multiply(const ox_gemm_variant *v, const problem *p, const operands *x, way w) {
+static float *multiply(const subject *on, const problem *p, const operands *x, way w) {
+  const ox_gemm_variant *v = on->v;
   void *panels = room(ox_gemm_b_bytes(v, p->k, p->n));
   ox_gemm_src src = {x->b, OX_F32, (ptrdiff_t)p->n, 1};
   ox_gemm_pack_b(v, &src, p->k, p->n, 0, ox_gemm_panels(v, p->n), panels, NULL);
@@ -61,7 +70,7 @@ static float *multiply(const ox_gemm_variant *v, const problem *p, const operand
   ox_gemm_plan g;
   ox_strassen_plan s;
   ox_gemm_plan_init(&g, v, p->m, p->n, p->k, OX_F32, OX_F32, OX_GEMM_PACKED);
-  ox_strassen_plan_init(&s, v, p->m, p->n, p->k);
+  ox_strassen_plan_init(&s, v, on->have, p->m, p->n, p->k);
   void *scratch = room(OX_MAX(s.scratch, g.scratch)), *other = room(s.scratch);
   if (w == PLAIN) {
     for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, &io, i, scratch);
@@ -98,23 +107,24 @@ static double want(const problem *p, const operands *x, size_t i, size_t j) {
   return ox_act_f64(p->act, sum);
 }
 
-static void check_problem(const ox_gemm_variant *v, const problem *p) {
+static void check_problem(const subject *on, const problem *p) {
   operands x = make(p);
-  float *c = multiply(v, p, &x, FORWARDS), *d = multiply(v, p, &x, BACKWARDS), *e = multiply(v, p, &x, IN_PLACE);
+  float *c = multiply(on, p, &x, FORWARDS), *d = multiply(on, p, &x, BACKWARDS), *e = multiply(on, p, &x, IN_PLACE);
   assert_memory_equal(c, d, p->m * p->n * sizeof *c);
   assert_memory_equal(c, e, p->m * p->n * sizeof *c);
   for (size_t i = 0; i < p->m; i++)
     for (size_t j = 0; j < p->n; j++) {
       double w = want(p, &x, i, j), r = (double)c[i * p->n + j];
       if (!(fabs(w - r) <= 2e-6 * (1 + fabs(w)) * sqrt((double)p->k + 1))) /* as the plain products' test has it */
-        fail_msg("%s %zux%zux%zu terms %d act %u: (%zu,%zu) is %g, wanted %g", v->name, p->m, p->n, p->k, p->terms,
+        fail_msg("%s %zux%zux%zu terms %d act %u: (%zu,%zu) is %g, wanted %g", on->v->name, p->m, p->n, p->k, p->terms,
                  p->act.kind, i, j, r, w);
     }
   free(c), free(d), free(e), drop(&x);
 }
 
 static void check_shapes(void **state) {
-  const ox_gemm_variant *v = *state;
+  const subject *on = *state;
+  const ox_gemm_variant *v = on->v;
   if (v->needs & ~ox_isa_host()) skip();
   const size_t nr = v->nr;
   const struct {
@@ -143,24 +153,25 @@ static void check_shapes(void **state) {
   };
   for (size_t i = 0; i < OX_COUNT(rows); i++) {
     problem p = {rows[i].m, rows[i].n, rows[i].k, rows[i].gap, {rows[i].act, 0, 0}, rows[i].terms};
-    check_problem(v, &p);
+    check_problem(on, &p);
   }
   for (size_t m = 62; m <= 128; m += 3) { /* strips of every height */
     problem p = {m, 2 * nr, 10, 0, {0}, 1};
-    check_problem(v, &p);
+    check_problem(on, &p);
   }
 }
 
 /* The bound of strassen.h, and how that compares with plain products: for sums that cancel, and for sums that grow. */
 static void check_errors(void **state) {
-  const ox_gemm_variant *v = *state;
+  const subject *on = *state;
+  const ox_gemm_variant *v = on->v;
   if (v->needs & ~ox_isa_host()) skip();
   static const size_t depths[] = {64, 384, 768, 2048};
   for (size_t t = 0; t < 2 * OX_COUNT(depths); t++) {
     problem p = {128, 2 * (size_t)v->nr, depths[t / 2], 0, {0}, 0};
     operands x = make(&p);
     for (size_t i = 0; i < p.m * p.k && t % 2; i++) x.a[i] += 1;
-    float *c = multiply(v, &p, &x, FORWARDS), *d = multiply(v, &p, &x, PLAIN);
+    float *c = multiply(on, &p, &x, FORWARDS), *d = multiply(on, &p, &x, PLAIN);
     double worst = 0, plain = 0, k = (double)p.k;
     for (size_t i = 0; i < p.m; i++)
       for (size_t j = 0; j < p.n; j++) {
@@ -178,7 +189,8 @@ static void check_errors(void **state) {
 
 /* Rows as large as 2^96 and as small as denormals, paired in all ways: each is exact in its own size. */
 static void check_sizes(void **state) {
-  const ox_gemm_variant *v = *state;
+  const subject *on = *state;
+  const ox_gemm_variant *v = on->v;
   if (v->needs & ~ox_isa_host()) skip();
   static const int powers[] = {0, 96, -60, -110, -126, -140, 60};
   problem p = {95, 2 * (size_t)v->nr, 98, 0, {0}, 0};
@@ -188,7 +200,7 @@ static void check_sizes(void **state) {
       float *a = &x.a[i * p.k + k];
       *a = i == 3 || i == 93 ? 0 : ldexpf(*a, powers[i % OX_COUNT(powers)]);
     }
-  float *c = multiply(v, &p, &x, FORWARDS);
+  float *c = multiply(on, &p, &x, FORWARDS);
   for (size_t i = 0; i < p.m; i++)
     for (size_t j = 0; j < p.n; j++) {
       double a = (double)largest(x.a + i * p.k, p.k, 1), w = exact_sum(&p, &x, i, j);
@@ -206,7 +218,8 @@ static bool is_as(float got, double w, double tolerance) {
 
 /* One odd element in each quarter of A and of B: it goes where it belongs, and nowhere else. */
 static void check_odd_elements(void **state) {
-  const ox_gemm_variant *v = *state;
+  const subject *on = *state;
+  const ox_gemm_variant *v = on->v;
   if (v->needs & ~ox_isa_host()) skip();
   const float odd[] = {NAN, INFINITY, -INFINITY, FLT_MAX, -0x1p120f, 1e-40f, 0x1p-149f};
   const size_t nr = v->nr;
@@ -221,7 +234,7 @@ static void check_odd_elements(void **state) {
         x.b[k * p.n + (q & 2 ? nr + 1 : 2)] = odd[o];
         if (fabsf(odd[o]) > 1 && isfinite(odd[o])) x.b[k * p.n + (q & 2 ? nr + 1 : 2)] = rnd(); /* a column's size */
       }
-      float *c = multiply(v, &p, &x, FORWARDS);
+      float *c = multiply(on, &p, &x, FORWARDS);
       for (size_t i = 0; i < p.m; i++)
         for (size_t j = 0; j < p.n; j++) {
           double a = (double)largest(x.a + i * p.k, p.k, 1), w = want(&p, &x, i, j);
@@ -229,7 +242,7 @@ static void check_odd_elements(void **state) {
             fail_msg("%s odd %g in quarter %d: (%zu,%zu) is %g, wanted %g", v->name, (double)odd[o], q, i, j,
                      (double)c[i * p.n + j], w);
         }
-      float *d = multiply(v, &p, &x, IN_PLACE);
+      float *d = multiply(on, &p, &x, IN_PLACE);
       assert_memory_equal(c, d, p.m * p.n * sizeof *c);
       free(c), free(d), drop(&x);
     }
@@ -255,25 +268,43 @@ static void check_choice(void **state) {
               {v, 128, 3072, 769, false},
               {narrow, 128, 3072, 768, false},
               {ox_gemm_select(OX_F32, 0), 128, 3072, 768, false}};
-  if (!ox_strassen_select(v)) skip();
+  if (!ox_strassen_select(v, ox_isa_host())) skip();
   for (size_t i = 0; i < OX_COUNT(rows); i++)
-    if (ox_strassen_pays(rows[i].v, rows[i].m, rows[i].n, rows[i].k) != rows[i].pays) fail_msg("row %zu", i);
+    if (ox_strassen_pays(rows[i].v, ox_isa_host(), rows[i].m, rows[i].n, rows[i].k) != rows[i].pays)
+      fail_msg("row %zu", i);
+}
+
+/* What some CPUs run better gives the bits of what it replaces. */
+static void check_kinds(void **state) {
+  const subject *on = *state;
+  const ox_isa other_kind = on->have ^ OX_AVX512_HALVES;
+  const subject other = {on->v, other_kind};
+  if (on->v->needs & ~ox_isa_host()) skip();
+  if (ox_strassen_select(on->v, on->have) == ox_strassen_select(on->v, other_kind)) return; /* the same everywhere */
+  for (size_t m = 60; m <= 128; m += 4) {
+    problem p = {m, 4 * (size_t)on->v->nr - 1, 96 + 16 * m, 0, {OX_ACT_GELU, 0, 0}, 1};
+    operands x = make(&p);
+    float *c = multiply(on, &p, &x, FORWARDS), *d = multiply(&other, &p, &x, FORWARDS);
+    assert_memory_equal(c, d, p.m * p.n * sizeof *c);
+    free(c), free(d), drop(&x);
+  }
 }
 
 /* More workers than there are entries: the others make what they need for each tile. */
 static void check_many_workers(void **state) {
-  const ox_gemm_variant *v = *state;
+  const subject *on = *state;
+  const ox_gemm_variant *v = on->v;
   if (v->needs & ~ox_isa_host()) skip();
   problem p = {62, 4 * (size_t)v->nr, 34, 0, {0}, 1};
   operands x = make(&p);
-  float *c = multiply(v, &p, &x, FORWARDS), *d = room(p.m * p.n * sizeof *d);
+  float *c = multiply(on, &p, &x, FORWARDS), *d = room(p.m * p.n * sizeof *d);
   void *panels = room(ox_gemm_b_bytes(v, p.k, p.n));
   ox_gemm_src src = {x.b, OX_F32, (ptrdiff_t)p.n, 1};
   ox_gemm_pack_b(v, &src, p.k, p.n, 0, ox_gemm_panels(v, p.n), panels, NULL);
   ox_gemm_epi e = epilogue(&p, &x);
   ox_gemm_io io = {.a = x.a, .a_rs = (ptrdiff_t)p.k, .a_ks = 1, .b = panels, .c = d, .c_rs = p.n, .epi = &e};
   ox_strassen_plan s;
-  ox_strassen_plan_init(&s, v, p.m, p.n, p.k);
+  ox_strassen_plan_init(&s, v, on->have, p.m, p.n, p.k);
   ox_strassen_made made;
   ox_strassen_begin(&made);
   void *scratch[OX_STRASSEN_WORKERS + 2];
@@ -288,20 +319,31 @@ static void check_many_workers(void **state) {
 }
 
 int main(void) {
-  static ox_gemm_variant variants[] = {
+  static const ox_gemm_variant variants[] = {
 #define OX_GEMM(...) OX_GEMM_ROW(__VA_ARGS__),
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM
   };
-  struct CMUnitTest tests[5 * OX_COUNT(variants) + 1];
+  static const struct {
+    const char *name;
+    CMUnitTestFunction run;
+  } checks[] = {{"shapes", check_shapes},      {"errors", check_errors},
+                {"sizes", check_sizes},        {"odd elements", check_odd_elements},
+                {"kinds of CPU", check_kinds}, {"many workers", check_many_workers}};
+  static const ox_isa kinds[] = {0, OX_AVX512_HALVES};
+  static subject subjects[2 * OX_COUNT(variants)];
+  static char names[OX_COUNT(subjects) * OX_COUNT(checks)][64];
+  struct CMUnitTest tests[OX_COUNT(names) + 1];
   size_t n = 0;
-  for (size_t i = 0; i < OX_COUNT(variants); i++) {
-    if (!ox_strassen_select(&variants[i])) continue;
-    tests[n++] = (struct CMUnitTest){variants[i].name, check_shapes, NULL, NULL, &variants[i]};
-    tests[n++] = (struct CMUnitTest){variants[i].name, check_errors, NULL, NULL, &variants[i]};
-    tests[n++] = (struct CMUnitTest){variants[i].name, check_sizes, NULL, NULL, &variants[i]};
-    tests[n++] = (struct CMUnitTest){variants[i].name, check_odd_elements, NULL, NULL, &variants[i]};
-    tests[n++] = (struct CMUnitTest){variants[i].name, check_many_workers, NULL, NULL, &variants[i]};
+  for (size_t i = 0; i < OX_COUNT(subjects); i++) {
+    const ox_gemm_variant *v = &variants[i / 2];
+    subjects[i] = (subject){v, kinds[i % 2]};
+    if (!ox_strassen_select(v, kinds[i % 2])) continue;
+    if (i % 2 && ox_strassen_select(v, 0) == ox_strassen_select(v, kinds[1])) continue;
+    for (size_t k = 0; k < OX_COUNT(checks); k++, n++) {
+      snprintf(names[n], sizeof names[n], "%s%s: %s", v->name, i % 2 ? ", halves" : "", checks[k].name);
+      tests[n] = (struct CMUnitTest){names[n], checks[k].run, NULL, NULL, &subjects[i]};
+    }
   }
   tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_choice);
   return _cmocka_run_group_tests("strassen", tests, n, NULL, NULL);

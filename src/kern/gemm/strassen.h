@@ -128,10 +128,10 @@ typedef struct ox_strassen_made {
 } ox_strassen_made;
 
 /* Whether seven products take less time than eight, for an A with rows of unit stride. */
-bool ox_strassen_pays(const ox_gemm_variant *v, size_t m, size_t n, size_t k);
-/* NULL: |v| has none. */
-const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v);
-void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k);
+bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k);
+/* What goes with the panels of |v|, as this CPU runs it best. NULL: |v| has none. */
+const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa have);
+void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k);
 static inline size_t ox_strassen_tiles(const ox_strassen_plan *g) { return ox_gemm_tiles(&g->plain); }
 /* Before the tiles of a run: nobody has made anything. */
 void ox_strassen_begin(ox_strassen_made *made);

@@ -21,26 +21,36 @@ OX_INLINE void add_to(float *c, const float sign, const bool first, vf32 acc[][N
   }
 }
 
-/* The last sums of a block of C: with the others, back to their size, through terms and activation to C. */
-OX_INLINE bool finish_block(const ox_strassen_strip *t, vf32 acc[][NV], const int m) {
+/* Rows |i| to i + m of a block of C that is whole: back to their size, through terms and activation to C. */
+OX_INLINE vm32 finish_some(const ox_strassen_strip *t, const size_t i, const int m) {
   const vf32 most = vf32_splat(0x1p100f);
-  const float *c = t->c[0];
+  const float *c = t->c[0] + i * NR;
+  vf32 v[4][NV];
   vm32 fine = vf32_eq(most, most);
-  OX_UNROLL for (int i = 0; i < m; i++) {
-    const vf32 back = vf32_splat(t->back[i]);
-    OX_UNROLL for (int j = 0; j < NV; j++) {
-      acc[i][j] = vf32_add(acc[i][j], vf32_load(c + i * NR + j * L));
-      fine = vm32_and(fine, vf32_le(vf32_abs(acc[i][j]), most));
-      acc[i][j] = vf32_mul(acc[i][j], back);
-    }
+  OX_UNROLL for (int r = 0; r < m; r++) OX_UNROLL for (int j = 0; j < NV; j++) {
+    v[r][j] = vf32_load(c + r * NR + j * L);
+    fine = vm32_and(fine, vf32_le(vf32_abs(v[r][j]), most));
+    v[r][j] = vf32_mul(v[r][j], vf32_splat(t->back[i + (size_t)r]));
   }
-  if (is_common(t->end) && t->end->m == (size_t)m) {
-    finish_rows(t->end, 0, acc, m);
+  finish_rows(t->end, i, v, m);
+  return fine;
+}
+
+static OX_NOINLINE bool finish_block(const ox_strassen_strip *t) {
+  const vf32 most = vf32_splat(0x1p100f);
+  vm32 fine = vf32_eq(most, most);
+  if (is_common(t->end)) {
+    size_t i = 0;
+    for (; i + 4 <= t->end->m; i += 4) fine = vm32_and(fine, finish_some(t, i, 4));
+    for (; i < t->end->m; i++) fine = vm32_and(fine, finish_some(t, i, 1));
     if (acts_later(t->end->epi)) activate(t->end);
   } else {
     _Alignas(64) float sums[MR * NR];
-    OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++)
-        vf32_store(sums + i * NR + j * L, acc[i][j]);
+    for (size_t i = 0; i < t->m; i++) OX_UNROLL for (int j = 0; j < NV; j++) {
+        vf32 v = vf32_load(t->c[0] + i * NR + j * L);
+        fine = vm32_and(fine, vf32_le(vf32_abs(v), most));
+        vf32_store(sums + i * NR + j * L, vf32_mul(v, vf32_splat(t->back[i])));
+      }
     finish(t->end, sums);
   }
   return vm32_all(fine);
@@ -53,6 +63,16 @@ OX_INLINE void load_b(const float *const *b, const int sign, vf32 *to) {
     if (sign > 0) to[j] = vf32_add(to[j], vf32_load(b[1] + j * L));
     if (sign < 0) to[j] = vf32_sub(to[j], vf32_load(b[1] + j * L));
   }
+}
+
+/* A row of sums and what an element of A adds to it. */
+OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
+#ifdef STRASSEN_FMA_AT
+  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = STRASSEN_FMA_AT(a, b[j], acc[j]);
+#else
+  const vf32 ai = vf32_splat(*a);
+  OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = vf32_fma(ai, b[j], acc[j]);
+#endif
 }
 
 /* |m| and |sign| are constants after inlining; sign: of the second block of B, which is added while the panel is read.
@@ -75,18 +95,14 @@ OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int 
       OX_PREFETCH(fetch), OX_PREFETCH(next);
       fetch += t->fetch_step, next += MR * sizeof(float);
       load_b(b, sign, bv);
-      OX_UNROLL for (int i = 0; i < m; i++) {
-        vf32 ai = vf32_splat(a[i * A_RS]);
-        OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_fma(ai, bv[j], acc[i][j]);
-      }
+      OX_UNROLL for (int i = 0; i < m; i++) multiply_row(a + i * A_RS, bv, acc[i]);
       a++, b[0] += b_ks;
       if (sign) b[1] += b_ks;
     }
   }
   if (t->c[1]) add_to(t->c[1], t->c_sign[1], t->c_first, acc, m);
-  if (t->end) return finish_block(t, acc, m);
   add_to(t->c[0], t->c_sign[0], t->c_first, acc, m);
-  return true;
+  return !t->end || finish_block(t);
 }
 
 #define STRASSEN_ROWS(m)                               \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/strassen_run.c - one level of Strassen's product: how C is cut, what is made of A, and the run of a tile:
  * two panels of columns, blocks of k, the seven steps, strips of rows. All of it depends on shapes only. */
+#include "base/cpu_kind.h"
 #include "base/macros.h"
 #include "kern/gemm/strassen.h"
 
@@ -27,14 +28,16 @@ static const struct {
 #undef OX_STRASSEN
     {0, NULL}};
 
-const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v) {
+const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa have) {
+  const ox_isa kind = OX_AVX512_HALVES;
   for (size_t i = 0; v->panel == OX_F32 && table[i].kernels; i++)
-    if (table[i].needs == v->needs && table[i].kernels->nr == v->nr) return table[i].kernels;
+    if ((table[i].needs & ~kind) == v->needs && table[i].kernels->nr == v->nr && !(table[i].needs & kind & ~have))
+      return table[i].kernels;
   return NULL;
 }
 
-bool ox_strassen_pays(const ox_gemm_variant *v, size_t m, size_t n, size_t k) {
-  return ox_strassen_select(v) && k % 2 == 0 && m >= LEAST_ROWS && n >= LEAST_COLUMNS && k >= LEAST_K &&
+bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k) {
+  return ox_strassen_select(v, have) && k % 2 == 0 && m >= LEAST_ROWS && n >= LEAST_COLUMNS && k >= LEAST_K &&
          k >= LEAST_OF_B / n && OX_MIN(m, (size_t)MAX_ROWS) <= MOST_OF_A / k;
 }
 
@@ -57,8 +60,8 @@ static parts parts_of(const ox_strassen_plan *g) {
   return p;
 }
 
-void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k) {
-  *g = (ox_strassen_plan){.v = ox_strassen_select(v)};
+void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k) {
+  *g = (ox_strassen_plan){.v = ox_strassen_select(v, have)};
   ox_gemm_plan *p = &g->plain;
   ox_gemm_plan_init(p, v, m, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);
   p->mt = OX_CEIL_DIV(m, (size_t)MAX_ROWS), p->mc = OX_ROUND_UP(OX_CEIL_DIV(m, p->mt), (size_t)2);

@@ -11,7 +11,7 @@ typedef struct shared {
 
 bool ox_product_is_strassen(const ox_kernel_ctx *c, const ox_product *p) {
   if (p->type != OX_F32 || !p->packed || p->n_batch != 1 || p->a_ks != 1 || (c->isa & OX_PLAIN_SUMS)) return false;
-  return ox_strassen_pays(p->packed->v, p->m, p->n, p->k);
+  return ox_strassen_pays(p->packed->v, c->isa, p->m, p->n, p->k);
 }
 
 const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p) {
@@ -22,7 +22,7 @@ const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p) {
 }
 
 ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
-  ox_strassen_plan_init(&p->z, p->packed->v, p->m, p->n, p->k);
+  ox_strassen_plan_init(&p->z, p->packed->v, c->isa, p->m, p->n, p->k);
   p->strassen = true, c->form = p->z.v->form;
   OX_TRY(ox_ctx_plan(c, (int64_t)ox_strassen_tiles(&p->z), p->z.scratch));
   c->shared_bytes = sizeof(shared);

@@ -6,9 +6,9 @@ void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, con
                             recurrent_project *p) {
   size_t rows = d->seq * d->batch, n = d->gates * d->hidden;
   uint32_t type = c->in[IN_X]->dtype;
-  p->strassen = type == OX_F32 && !(c->isa & OX_PLAIN_SUMS) && ox_strassen_pays(v, rows, n, d->input);
+  p->strassen = type == OX_F32 && !(c->isa & OX_PLAIN_SUMS) && ox_strassen_pays(v, c->isa, rows, n, d->input);
   if (p->strassen) {
-    ox_strassen_plan_init(&p->z, v, rows, n, d->input);
+    ox_strassen_plan_init(&p->z, v, c->isa, rows, n, d->input);
     p->tiles = ox_strassen_tiles(&p->z), p->scratch = p->z.scratch, p->bytes = sizeof(ox_strassen_made);
     return;
   }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/gemm/strassen_halves_avx512.c - those of strassen_avx512.c where vectors go through the units in halves:
+ * products read elements of A from memory themselves. An instruction of its own for each is one too many there while
+ * blocks of B are added, and a read more costs nothing. */
+#include "kern/simd/f32_half_avx512.h"
+#include "kern/simd/act_f32.h"
+
+#define STRASSEN_NAME ox_strassen_halves_14x32__avx512
+#define STRASSEN_FORM "strassen 14x32"
+#define STRASSEN_MR 14
+#define STRASSEN_NV 2
+#define STRASSEN_FMA_AT vf32_fma_at
+#include "kern/gemm/strassen_body.h"
