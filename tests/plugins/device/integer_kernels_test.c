@@ -322,19 +322,20 @@ static void check_sum(int op, int kind, int flat) {
   free(a), free(b), free(y);
 }
 
-/* The lowest and the highest number at each place, also none, and ranges that 0 bounds. */
+/* The lowest and the highest number at each place, also none, and ranges that 0 bounds; NaN is passed over. */
 static void check_range(int n, int low_at, int high_at, float low, float high) {
   float *x = malloc((size_t)n * 4 + !n), parts[2 * QUANT_PARTS], scale = -1;
   unsigned char zero = 77;
   int groups = (int)fmin(OX_CEIL_DIV(n, 128 * 4), QUANT_PARTS);
   for (int i = 0; i < n; i++) x[i] = i == low_at ? low : i == high_at ? high : 0.25f * (low + high);
+  if (n > 3) x[n / 2] = NAN;
   quant_params p = {.n = n, .inner = 1, .channels = 1, .kind = QUANT_U8, .has_zero = 1}, few = p;
   few.n = groups;
   for (size_t i = 0; i < OX_COUNT(parts); i++) parts[i] = NAN; /* nobody reads what no group wrote */
   if (groups) run_groups(quant_ranges_f32, groups, (void *[]){x, parts}, &p);
   run_groups(quant_choose_f32, 1, (void *[]){parts, &scale, &zero}, &few);
-  float from = n ? fminf(0, low) : 0, to = n ? fmaxf(0, high) : 0, step = (to - from) / 255.0f;
-  double z = step > 0 ? fmin(fmax(rint((double)(-from / step)), 0), 255) : 0;
+  float from = n ? fminf(0, low) : 0, to = n ? fmaxf(0, high) : 0, step = to == from ? 1 : (to - from) / 255.0f;
+  double z = fmin(fmax(rint((double)(-from / step)), 0), 255);
   if (scale != step || zero != (int)z)
     fail_msg("%d numbers, %g at %d, %g at %d: scale %g, zero %d, wanted %g, %g", n, (double)low, low_at, (double)high,
              high_at, (double)scale, zero, (double)step, z);

@@ -191,6 +191,9 @@ static const beside_row rows[] = {
        "{0.01,0.02,0.03,0.04,0.05,0.06,0.07,0.08,0.09}, int8[9] o = {0,1,2,3,4,-1,-2,-3,-4}, float[1] t = {0.02}, "
        "uint8[1] u = {117}> { y = com.microsoft.DynamicQuantizeMatMul (x, w, s, o, b) z = "
        "com.microsoft.DynamicQuantizeMatMul (x, v, t, u) }"},
+    {"DynamicQuantizeLinear of nothing but zeros",
+     G "(float[N,5] x) => (uint8[N,5] y, float s, uint8 z) <float o = {0}> { v = Mul (x, o) y, s, z = "
+       "DynamicQuantizeLinear (v) }"},
     {"QLinearSoftmax", G
      "(uint8[2,5,6] x, int8[3,40] v) => (uint8[2,5,6] a, uint8[2,5,6] b, int8[3,40] c) <float xs = {0.05}, uint8 xz = "
      "{117}, float ys = {0.00390625}, uint8 yz = {0}, float s = {0.11}, int8 z = {3}, int8 w = {-128}> { a = "

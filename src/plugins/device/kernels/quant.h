@@ -4,6 +4,7 @@
 #include "plugins/device/kernels/rows_params.h"
 #include "plugins/device/kernels/quant_params.h"
 #include "plugins/device/kernels/group_sum.h"
+#include "plugins/device/kernels/quant_range.h"
 
 FUNCTION int quant_at(const GLOBAL char *p, int kind, int i) {
   if (kind == QUANT_U8) return ((const GLOBAL unsigned char *)p)[i];
@@ -55,7 +56,7 @@ KERNEL(quant_ranges, quant_params) {
     low[t] = high[t] = 0.0f;
     for (int i = GROUP(0) * ROWS_ITEMS + t; i < p.n; i += GROUPS(0) * ROWS_ITEMS) {
       float v = LOAD(x, i);
-      low[t] = MIN_OF(low[t], v), high[t] = MAX_OF(high[t], v);
+      QUANT_WIDEN(low[t], high[t], v);
     }
   }
   GROUP_COMBINE(low, MIN_OF);
@@ -81,9 +82,9 @@ KERNEL(quant_choose, quant_params) {
   GROUP_COMBINE(high, MAX_OF);
   FOR_ITEMS(t, ROWS_ITEMS) {
     if (t == 0) {
-      float step = (high[0] - low[0]) / 255.0f, z = step > 0.0f ? RINTF(-low[0] / step) : 0.0f;
+      float step = quant_scale(low[0], high[0]);
       STORE(scale, 0, step);
-      zero[0] = (unsigned char)(z < 0.0f ? 0.0f : z > 255.0f ? 255.0f : z);
+      zero[0] = (unsigned char)quant_zero(low[0], step);
     }
   }
 }
