@@ -83,7 +83,7 @@ typedef struct dev_call {
 OX_NODISCARD ox_status *dev_emit(dev_plan *p, const dev_call *c);
 /* A launch that fills |bytes| of memory from its other buffers: buffer |to|, which becomes |*out|. If these are
  * constants it runs once for the part, now; else in each run. |slot|, below DEV_MADE: the node's number for it. */
-enum { DEV_MADE = 2 };
+enum { DEV_MADE = 4 };
 OX_NODISCARD ox_status *dev_emit_made(dev_plan *p, const dev_call *c, uint32_t to, size_t bytes, int slot,
                                       dev_ref *out);
 OX_NODISCARD ox_status *dev_emit_copy(dev_plan *p, dev_ref to, dev_ref from, size_t bytes);

@@ -77,7 +77,9 @@ ox_status *dev_q_weights(dev_plan *p, const dev_node *n, const dev_q_inputs *in,
   int64_t ints = groups * w.rows * w.taps * ((w.c + 3) / 4), rows = groups * w.rows;
   if (ints > INT_MAX) return dev_refuse(p, "weights of more than 2^31 - 1 bytes");
   w.kind = dev_q_kind(dev_in_dtype(n, in->w));
-  w.w_zero_step = step_of(p, n, in->w_zero, rows), w.w_scale_step = step_of(p, n, in->w_scale, rows);
+  if (!w.shared) w.shared = 1;
+  w.w_zero_step = step_of(p, n, in->w_zero, rows / w.shared);
+  w.w_scale_step = step_of(p, n, in->w_scale, rows / w.shared);
   w.has_bias = dev_q_has(n, in->bias), w.has_y_scale = dev_q_has(n, in->y_scale);
   w.has_x_scale = has_known_x_scale(p, n, in);
   if (w.w_zero_step == -2 || w.w_scale_step == -2) return dev_refuse(p, "zero points or scales that do not fit");
@@ -107,8 +109,8 @@ ox_status *dev_q_weights(dev_plan *p, const dev_node *n, const dev_q_inputs *in,
                      .written = 1u << 1,
                      DEV_PARAMS(all),
                      .buffers = {dev_value(p, dev_in(n, in->w))}};
-  DEV_TRY(dev_emit_made(p, &head, 6, (size_t)rows * 16, 0, out_head));
-  return pack && ints ? dev_emit_made(p, &packed, 1, (size_t)ints * 4, 1, out_packed) : NULL;
+  DEV_TRY(dev_emit_made(p, &head, 6, (size_t)rows * 16, in->slot, out_head));
+  return pack && ints ? dev_emit_made(p, &packed, 1, (size_t)ints * 4, in->slot + 1, out_packed) : NULL;
 }
 
 /* |n| as Max (1) or Min (-1) of |value| and a constant byte; 0: it is not. */
@@ -179,9 +181,8 @@ const char *dev_q_matmul_takes(const dev_node *n, const dev_q_inputs *in) {
   return NULL;
 }
 
-/* |s| without parts. */
-static ox_status *emit_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs *in, qgemm_params *q, dev_ref packed,
-                             dev_q_sums *s, int64_t batches) {
+ox_status *dev_q_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs *in, qgemm_params *q, dev_ref packed,
+                       dev_q_sums *s, int64_t batches) {
   int64_t small = batches * dev_groups(q->m, 64) * dev_groups(q->n, 64);
   int64_t large = batches * dev_groups(q->m, 128) * dev_groups(q->n, 128);
   bool wide = q->m > 64 && q->n > 64 && large >= dev_plan_device(p)->n_units && !dev_plan_device(p)->is_cpu;
@@ -263,5 +264,5 @@ ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in, 
     return dev_refuse(p, "zero points or scales for each matrix");
   sums.out = to ? *to : dev_value(p, dev_q_cut(p, n, q.y_kind, &q.low, &q.high));
   DEV_TRY(dev_q_weights(p, n, in, matrices, true, w, &packed, &sums.head));
-  return emit_tiles(p, n, in, &q, packed, &sums, batches);
+  return dev_q_tiles(p, n, in, &q, packed, &sums, batches);
 }

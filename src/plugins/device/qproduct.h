@@ -12,6 +12,7 @@ typedef struct dev_q_inputs {
   const char *name;
   size_t x, w, x_zero, w_zero, x_scale, w_scale, y_scale, y_zero, bias, float_bias;
   bool dynamic; /* x is floats, which become unsigned bytes first */
+  int slot;     /* of what is made of w: the first of two */
 } dev_q_inputs;
 enum { DEV_Q_ABSENT = 99 };
 
@@ -43,6 +44,9 @@ OX_NODISCARD ox_status *dev_q_finish(dev_plan *p, const dev_node *n, const dev_q
                                      const dev_q_sums *s);
 /* Max and Min of the result and a constant that follow become the bounds of its bytes: their last value. */
 uint32_t dev_q_cut(dev_plan *p, const dev_node *n, int kind, int *out_low, int *out_high);
+/* |batches| products of |q|, all but splits and k_each; |s| without parts. */
+OX_NODISCARD ox_status *dev_q_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs *in, qgemm_params *q,
+                                    dev_ref packed, dev_q_sums *s, int64_t batches);
 /* takes and emit of matrix products. */
 const char *dev_q_matmul_takes(const dev_node *n, const dev_q_inputs *in);
 /* |made|: unsigned bytes with one scale, made of floats; NULL: X is the node's. |to|: NULL, the node's output, and what

@@ -70,7 +70,7 @@ static weights weights_make(int groups, int rows, int c, int taps, int kind, int
   w.packed = malloc((size_t)ints * 4 + !ints);
   for (int i = 0; i < w.n; i++) w.scale[i] = 0.01f * (float)(i % 7 + 1), w.bias[i] = i * 37 - 500;
   for (int i = 0; zeros < 2 && i < w.n; i++) w.zero[i] = zeros ? w.zero[0] : 0;
-  qweights_params p = {.n = w.n, .rows = rows, .c = c, .taps = taps, .kind = kind, .alpha = 1};
+  qweights_params p = {.n = w.n, .rows = rows, .c = c, .taps = taps, .kind = kind, .shared = 1, .alpha = 1};
   p.group_step = rows * k, p.row_step = across ? 1 : k, p.c_step = across ? rows : taps, p.tap_step = 1;
   p.w_zero_step = zeros - 1, p.w_scale_step = 1, p.has_bias = p.has_x_scale = p.has_y_scale = 1;
   run_groups(qweights_head_f32, OX_CEIL_DIV(w.n, 256),

@@ -194,6 +194,25 @@ static const beside_row rows[] = {
     {"DynamicQuantizeLinear of nothing but zeros",
      G "(float[N,5] x) => (uint8[N,5] y, float s, uint8 z) <float o = {0}> { v = Mul (x, o) y, s, z = "
        "DynamicQuantizeLinear (v) }"},
+    {"DynamicQuantizeLSTM",
+     G "(float[5,3,7] x, uint8[1,7,24] w, uint8[1,6,24] r) => (float[5,1,3,6] y, float[1,3,6] h, float[1,3,6] c) "
+       "<float[1] s = {0.002}, uint8[1] z = {117}> { y, h, c = com.microsoft.DynamicQuantizeLSTM <hidden_size = 6> (x, "
+       "w, r, , , , , , s, z, s, z) }"},
+    {"DynamicQuantizeLSTM, both ways, a scale for each column", G
+     "(float[4,N,8] x, int8[2,8,68] w, int8[2,17,68] r, float[2,68] v, int8[2,68] z, float[2,136] b, float[2,N,17] "
+     "i) => (float[4,2,N,17] y) <float k = {0.001}> { a = Abs (v) s = Mul (a, k) y = "
+     "com.microsoft.DynamicQuantizeLSTM <hidden_size = 17, direction = \"bidirectional\"> (x, w, r, b, , i, i, , s, z, "
+     "s, z) }"},
+    {"DynamicQuantizeLSTM, constant weights, lengths, backwards",
+     G "(float[5,6,2] x, float[1,6,2] i, float[1,6] p) => (float[5,1,6,2] y, float[1,6,2] h) <uint8[1,2,8] w = "
+       "{0,255,128,127,3,77,200,9, 250,1,129,126,30,70,20,90}, int32[6] l = {4,1,0,3,2,4}, float[1] s = {0.01}, "
+       "uint8[1] z = {130}> { y, h = com.microsoft.DynamicQuantizeLSTM <hidden_size = 2, direction = \"reverse\", clip "
+       "= 0.75, input_forget = 1> (x, w, w, , l, i, i, p, s, z, s, z) }"},
+    {"DynamicQuantizeLSTM, constant weights of two directions",
+     G "(float[3,N,1] x) => (float[3,2,N,1] y) <int8[2,1,4] w = {0,-128,127,5, 50,-61,70,-18}, float[2] s = "
+       "{0.01,0.02}, int8[2] z = {3,-5}, float[2,4] t = {0.01,0.02,0.03,0.04,0.05,0.06,0.07,0.08}, int8[2,4] u = "
+       "{0,1,2,3,-1,-2,-3,-4}> { y = com.microsoft.DynamicQuantizeLSTM <hidden_size = 1, direction = "
+       "\"bidirectional\"> (x, w, w, , , , , , s, z, t, u) }"},
     {"QLinearSoftmax", G
      "(uint8[2,5,6] x, int8[3,40] v) => (uint8[2,5,6] a, uint8[2,5,6] b, int8[3,40] c) <float xs = {0.05}, uint8 xz = "
      "{117}, float ys = {0.00390625}, uint8 yz = {0}, float s = {0.11}, int8 z = {3}, int8 w = {-128}> { a = "

@@ -16,6 +16,7 @@ typedef struct {
   int group_step, row_step, c_step, tap_step; /* in elements */
   int kind;
   int w_zero_step, w_scale_step; /* of a row: 0 or 1; -1: there are none */
+  int shared;                    /* so many rows, one after the other, have the same ones, where they step */
   int has_bias, has_x_scale, has_y_scale;
   float alpha;
 } qweights_params;

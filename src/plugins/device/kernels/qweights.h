@@ -33,12 +33,12 @@ KERNEL(qweights_head, qweights_params) {
     if (row < p.n) {
       int from = row / p.rows * p.group_step + row % p.rows * p.row_step, sum = 0;
       int k = ((p.c + 3) / 4 * p.taps + QPRODUCT_STEP - 1) / QPRODUCT_STEP * QPRODUCT_STEP * 4;
-      int zero = q_zero(w_zero, p.kind, p.w_zero_step, row);
+      int own = row / p.shared, zero = q_zero(w_zero, p.kind, p.w_zero_step, own);
       for (int c = 0; c < p.c; c++) {
         for (int tap = 0; tap < p.taps; tap++) sum += q_byte(w, p.kind, from + c * p.c_step + tap * p.tap_step);
       }
       float scale = (p.has_x_scale ? x_scale[0] : 1.0f) * p.alpha;
-      if (p.w_scale_step >= 0) scale = scale * w_scale[row * p.w_scale_step];
+      if (p.w_scale_step >= 0) scale = scale * w_scale[own * p.w_scale_step];
       if (p.has_y_scale) scale = scale / y_scale[0];
       head[row * 4] = p.has_bias ? bias[row] : 0;
       head[row * 4 + 1] = sum - k * zero, head[row * 4 + 2] = zero, head[row * 4 + 3] = BITS_OF(scale);

@@ -36,27 +36,6 @@ KERNEL(recurrent_end, recurrent_params) {
   }
 }
 
-/* Gates of unit |j| with the inputs' share and the biases; |sums|: of the state. For a GRU that resets behind its
- * product, the candidate's sum of the state stays apart in sums[3]. */
-FUNCTION void recurrent_add(const recurrent_params *p, const GLOBAL REAL *x, const GLOBAL REAL *bias, int row, int dir,
-                            int j, float *sums) {
-  int width = p->gates * p->hidden;
-  const int apart = p->cell == RECURRENT_GRU && p->linear_before_reset;
-  for (int g = p->first_gate; g < p->end_gate; g++) {
-    float of_x = LOAD(x, row * width + g * p->hidden + j);
-    float of_h = sums[g];
-    if (p->has_bias) {
-      of_x += LOAD(bias, dir * 2 * width + g * p->hidden + j);
-      of_h += LOAD(bias, dir * 2 * width + width + g * p->hidden + j);
-    }
-    if (apart && g == 2) {
-      sums[2] = of_x, sums[3] = of_h;
-    } else {
-      sums[g] = of_x + of_h;
-    }
-  }
-}
-
 /* x: [direction, row of X, gate, unit]; r: [direction, gate, unit, unit]. */
 KERNEL(recurrent_step, recurrent_params) {
   BUFFER(const REAL, x, 0);
@@ -71,7 +50,7 @@ KERNEL(recurrent_step, recurrent_params) {
   int blocks = (p.batch + RECURRENT_ROWS - 1) / RECURRENT_ROWS, tiles = (p.hidden + RECURRENT_UNITS - 1) / RECURRENT_UNITS;
   int j0 = GROUP(0) % tiles * RECURRENT_UNITS, row0 = GROUP(0) / tiles % blocks * RECURRENT_ROWS;
   int dir = GROUP(0) / tiles / blocks, n = p.dirs * p.batch * p.hidden;
-  int before = p.step % 2 * n, after = n - before, base = dir * p.batch * p.hidden;
+  int before = p.step % 2 * n, base = dir * p.batch * p.hidden;
   int from = p.phase == RECURRENT_CANDIDATE ? 3 * n : before;
   FOR_ITEMS(t, 256) {
     float sums[RECURRENT_GATES][RECURRENT_ROWS];
@@ -108,30 +87,11 @@ KERNEL(recurrent_step, recurrent_params) {
     int unit = t / RECURRENT_ROWS, j = j0 + unit, row = row0 + t % RECURRENT_ROWS;
     if (t < RECURRENT_UNITS * RECURRENT_ROWS && j < p.hidden && row < p.batch) {
       float sums[RECURRENT_GATES];
-      int at = base + row * p.hidden + j, length = p.has_lens ? MIN_OF(lens[row], p.seq) : p.seq, live = p.step < length;
-      int time = live && (p.backwards >> dir & 1) ? length - 1 - p.step : p.step;
-      int of_x = dir * p.seq * p.batch + (p.batch_first ? row * p.seq + time : time * p.batch + row);
-      float old = state[before + at], h = old;
       UNROLL for (int g = 0; g < RECURRENT_GATES; g++) {
         int sum = (t * RECURRENT_GATES + g) * (RECURRENT_LANES + 1);
         sums[g] = parts[sum] + parts[sum + 16] + parts[sum + 32] + parts[sum + 48];
       }
-      if (live) {
-        recurrent_add(&p, x, bias, of_x, dir, j, sums);
-        if (p.phase == RECURRENT_Z_R) {
-          state[2 * n + at] = recurrent_gate(&p, dir, 0, sums[0]);
-          state[3 * n + at] = recurrent_gate(&p, dir, 0, sums[1]) * old;
-        } else {
-          float c = state[2 * n + at];
-          h = recurrent_cell(&p, p.phase == RECURRENT_CANDIDATE, dir, j, sums, peep, old, &c);
-          if (p.cell == RECURRENT_LSTM) state[2 * n + at] = c;
-        }
-      }
-      if (p.phase != RECURRENT_Z_R) {
-        int to = (p.batch_first ? (row * p.seq + time) * p.dirs + dir : (time * p.dirs + dir) * p.batch + row) * p.hidden;
-        state[after + at] = h;
-        if (p.has_y) STORE(y, to + j, live ? h : 0.0f);
-      }
+      recurrent_finish(&p, x, bias, lens, peep, state, y, dir, row, j, sums);
     }
   }
 }

@@ -64,3 +64,51 @@ FUNCTION float recurrent_cell(const recurrent_params *p, int with_z, int dir, in
   }
   return (1.0f - z) * recurrent_gate(p, dir, 1, v) + z * old;
 }
+
+/* Gates of unit |j| with the inputs' share and the biases; |sums|: of the state. For a GRU that resets behind its
+ * product, the candidate's sum of the state stays apart in sums[3]. */
+FUNCTION void recurrent_add(const recurrent_params *p, const GLOBAL REAL *x, const GLOBAL REAL *bias, int row, int dir,
+                            int j, float *sums) {
+  int width = p->gates * p->hidden;
+  const int apart = p->cell == RECURRENT_GRU && p->linear_before_reset;
+  for (int g = p->first_gate; g < p->end_gate; g++) {
+    float of_x = LOAD(x, row * width + g * p->hidden + j);
+    float of_h = sums[g];
+    if (p->has_bias) {
+      of_x += LOAD(bias, dir * 2 * width + g * p->hidden + j);
+      of_h += LOAD(bias, dir * 2 * width + width + g * p->hidden + j);
+    }
+    if (apart && g == 2) {
+      sums[2] = of_x, sums[3] = of_h;
+    } else {
+      sums[g] = of_x + of_h;
+    }
+  }
+}
+
+/* The end of step p->step for unit |j| of row |row|: its state and output from the sums of the state. */
+FUNCTION void recurrent_finish(const recurrent_params *p, const GLOBAL REAL *x, const GLOBAL REAL *bias,
+                               const GLOBAL int *lens, const GLOBAL REAL *peep, GLOBAL float *state, GLOBAL REAL *y,
+                               int dir, int row, int j, float *sums) {
+  int n = p->dirs * p->batch * p->hidden, before = p->step % 2 * n, at = (dir * p->batch + row) * p->hidden + j;
+  int length = p->has_lens ? MIN_OF(lens[row], p->seq) : p->seq, live = p->step < length;
+  int time = live && (p->backwards >> dir & 1) ? length - 1 - p->step : p->step;
+  float old = state[before + at], h = old;
+  if (live) {
+    int of_x = dir * p->seq * p->batch + (p->batch_first ? row * p->seq + time : time * p->batch + row);
+    recurrent_add(p, x, bias, of_x, dir, j, sums);
+    if (p->phase == RECURRENT_Z_R) {
+      state[2 * n + at] = recurrent_gate(p, dir, 0, sums[0]);
+      state[3 * n + at] = recurrent_gate(p, dir, 0, sums[1]) * old;
+    } else {
+      float c = state[2 * n + at];
+      h = recurrent_cell(p, p->phase == RECURRENT_CANDIDATE, dir, j, sums, peep, old, &c);
+      if (p->cell == RECURRENT_LSTM) state[2 * n + at] = c;
+    }
+  }
+  if (p->phase != RECURRENT_Z_R) {
+    int to = (p->batch_first ? (row * p->seq + time) * p->dirs + dir : (time * p->dirs + dir) * p->batch + row) * p->hidden;
+    state[n - before + at] = h;
+    if (p->has_y) STORE(y, to + j, live ? h : 0.0f);
+  }
+}

@@ -7,6 +7,8 @@
 enum { RECURRENT_UNITS = 4, RECURRENT_ROWS = 4, RECURRENT_LANES = 64, RECURRENT_GATES = 4 };
 /* Most hidden units of a cell whose weights fit the registers of a group: an item has those of one sum. */
 enum { RECURRENT_SMALL = 64 };
+/* Of states in bytes: units of a group, and items that share a sum. */
+enum { RECURRENT_BYTE_UNITS = 16, RECURRENT_BYTE_LANES = 16 };
 enum { RECURRENT_RNN, RECURRENT_GRU, RECURRENT_LSTM };
 enum {
   RECURRENT_TANH, RECURRENT_SIGMOID, RECURRENT_RELU, RECURRENT_AFFINE, RECURRENT_LEAKY, RECURRENT_THRESHOLDED,
@@ -19,6 +21,7 @@ enum { RECURRENT_WHOLE, RECURRENT_Z_R, RECURRENT_CANDIDATE };
 typedef struct {
   int cell, phase, step;
   int seq, batch, hidden, dirs, gates;
+  int input;                /* columns of X */
   int batch_first;          /* layout 1 */
   int backwards;            /* bit i: direction i */
   int has_bias, has_lens, has_peep, has_y, linear_before_reset, input_forget;

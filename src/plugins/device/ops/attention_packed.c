@@ -15,7 +15,7 @@ typedef struct slots {
   size_t mask, past, add, past_len;
 } slots;
 static const slots plain = {3, 4, 5, 6}, of_bytes = {5, 8, NO, NO};
-static const dev_q_inputs bytes = {"QAttention", X, W, 6, 7, 3, 4, NO, NO, NO, BIAS, false};
+static const dev_q_inputs bytes = {"QAttention", X, W, 6, 7, 3, 4, NO, NO, NO, BIAS, false, 0};
 
 static bool is_of_bytes(const dev_node *n) { return strcmp(dev_node_op(n), bytes.name) == 0; }
 static const slots *slots_of(const dev_node *n) { return is_of_bytes(n) ? &of_bytes : &plain; }

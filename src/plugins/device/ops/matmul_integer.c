@@ -5,8 +5,8 @@
 #include "plugins/device/qproduct.h"
 
 #define NO DEV_Q_ABSENT
-static const dev_q_inputs integer = {"MatMulInteger", 0, 1, 2, 3, NO, NO, NO, NO, NO, NO, false};
-static const dev_q_inputs linear = {"QLinearMatMul", 0, 3, 2, 5, 1, 4, 6, 7, NO, NO, false};
+static const dev_q_inputs integer = {"MatMulInteger", 0, 1, 2, 3, NO, NO, NO, NO, NO, NO, false, 0};
+static const dev_q_inputs linear = {"QLinearMatMul", 0, 3, 2, 5, 1, 4, 6, 7, NO, NO, false, 0};
 
 static const dev_q_inputs *inputs_of(const dev_node *n) {
   return strcmp(dev_node_op(n), integer.name) == 0 ? &integer : &linear;

@@ -9,8 +9,8 @@
 enum { FEW_OUTPUTS = 8 };
 
 #define NO DEV_Q_ABSENT
-static const dev_q_inputs integer = {"ConvInteger", 0, 1, 2, 3, NO, NO, NO, NO, NO, NO, false};
-static const dev_q_inputs linear = {"QLinearConv", 0, 3, 2, 5, 1, 4, 6, 7, 8, NO, false};
+static const dev_q_inputs integer = {"ConvInteger", 0, 1, 2, 3, NO, NO, NO, NO, NO, NO, false, 0};
+static const dev_q_inputs linear = {"QLinearConv", 0, 3, 2, 5, 1, 4, 6, 7, 8, NO, false, 0};
 
 static const dev_q_inputs *inputs_of(const dev_node *n) {
   return strcmp(dev_node_op(n), integer.name) == 0 ? &integer : &linear;

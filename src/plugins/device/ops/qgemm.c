@@ -5,9 +5,9 @@
 #include "plugins/device/qproduct.h"
 
 #define NO DEV_Q_ABSENT
-static const dev_q_inputs to_float = {"MatMulIntegerToFloat", 0, 1, 4, 5, 2, 3, NO, NO, NO, 6, false};
-static const dev_q_inputs dynamic = {"DynamicQuantizeMatMul", 0, 1, NO, 3, NO, 2, NO, NO, NO, 4, true};
-static const dev_q_inputs gemm = {"QGemm", 0, 3, 2, 5, 1, 4, 7, 8, 6, NO, false};
+static const dev_q_inputs to_float = {"MatMulIntegerToFloat", 0, 1, 4, 5, 2, 3, NO, NO, NO, 6, false, 0};
+static const dev_q_inputs dynamic = {"DynamicQuantizeMatMul", 0, 1, NO, 3, NO, 2, NO, NO, NO, 4, true, 0};
+static const dev_q_inputs gemm = {"QGemm", 0, 3, 2, 5, 1, 4, 7, 8, 6, NO, false, 0};
 
 static const dev_q_inputs *inputs_of(const dev_node *n) {
   static const dev_q_inputs *const all[] = {&to_float, &dynamic, &gemm};

@@ -2,16 +2,27 @@
  * device/ops/recurrent.c - RNN, GRU and LSTM: the inputs of all steps by one product for each direction, then one
  * launch where a group has room for all weights, else one for each step (two of a GRU that resets before its product).
  */
+#include <limits.h>
 #include <string.h>
 
-#include "plugins/device/emit.h"
-#include "plugins/device/kernels/recurrent_params.h"
+#include "plugins/device/recurrent.h"
 
-enum { X, W, R, B, LENS, H, C, P };
+enum {
+  X = DEV_RECURRENT_X,
+  W = DEV_RECURRENT_W,
+  R = DEV_RECURRENT_R,
+  B = DEV_RECURRENT_B,
+  LENS = DEV_RECURRENT_LENS,
+  H = DEV_RECURRENT_H,
+  C = DEV_RECURRENT_C,
+  P = DEV_RECURRENT_P
+};
 
-static bool has_in(const dev_node *n, size_t i) { return dev_in_count(n) > i && dev_in(n, i) != UINT32_MAX; }
-static uint32_t in_of(const dev_node *n, size_t i) { return has_in(n, i) ? dev_in(n, i) : UINT32_MAX; }
-static uint32_t out_of(const dev_node *n, size_t i) {
+bool dev_recurrent_has(const dev_node *n, size_t i) { return dev_in_count(n) > i && dev_in(n, i) != UINT32_MAX; }
+uint32_t dev_recurrent_in_of(const dev_node *n, size_t i) {
+  return dev_recurrent_has(n, i) ? dev_in(n, i) : UINT32_MAX;
+}
+uint32_t dev_recurrent_out_of(const dev_node *n, size_t i) {
   return n->host->node_out_count(n->graph, n->index) > i ? dev_out(n, i) : UINT32_MAX;
 }
 static int cell_of(const dev_node *n) {
@@ -62,14 +73,33 @@ static bool read_acts(const dev_node *n, recurrent_params *p) {
   return true;
 }
 
+bool dev_recurrent_read(const dev_node *n, int cell, recurrent_params *out) {
+  bool both = dev_attr_is(n, "direction", "bidirectional", "forward");
+  *out = (recurrent_params){.cell = cell,
+                            .dirs = both ? 2 : 1,
+                            .gates = cell == RECURRENT_LSTM  ? 4
+                                     : cell == RECURRENT_GRU ? 3
+                                                             : 1,
+                            .backwards = both ? 2 : dev_attr_is(n, "direction", "reverse", "forward"),
+                            .batch_first = dev_attr_int(n, "layout", 0) != 0,
+                            .has_bias = dev_recurrent_has(n, B),
+                            .has_lens = dev_recurrent_has(n, LENS),
+                            .has_peep = dev_recurrent_has(n, P),
+                            .has_y = dev_recurrent_out_of(n, 0) != UINT32_MAX,
+                            .linear_before_reset = dev_attr_int(n, "linear_before_reset", 0) != 0,
+                            .input_forget = dev_attr_int(n, "input_forget", 0) != 0,
+                            .clip = dev_attr_float(n, "clip", 0)};
+  return read_acts(n, out);
+}
+
 static const char *takes(const dev_node *n) {
-  recurrent_params p = {.cell = cell_of(n), .dirs = dev_attr_is(n, "direction", "bidirectional", "forward") ? 2 : 1};
+  recurrent_params p;
   uint32_t dtype = dev_in_dtype(n, X);
   if (dtype != OX_F32 && dtype != OX_F16) return "not of float32 or float16";
   for (size_t i = 0; i < dev_in_count(n); i++) /* the standard says of which rank they are; a plan has the shapes */
-    if (has_in(n, i) && i != LENS && dev_in_dtype(n, i) != dtype) return "of two types";
-  if (has_in(n, LENS) && dev_in_dtype(n, LENS) != OX_I32) return "lengths of another type";
-  return read_acts(n, &p) ? NULL : "with an activation that the kernels do not have";
+    if (dev_recurrent_has(n, i) && i != LENS && dev_in_dtype(n, i) != dtype) return "of two types";
+  if (dev_recurrent_has(n, LENS) && dev_in_dtype(n, LENS) != OX_I32) return "lengths of another type";
+  return dev_recurrent_read(n, cell_of(n), &p) ? NULL : "with an activation that the kernels do not have";
 }
 
 /* ---- launches ---- */
@@ -92,8 +122,9 @@ static ox_status *project(dev_plan *p, const dev_node *n, const recurrent_params
   return NULL;
 }
 
-static ox_status *emit_ends(dev_plan *p, const dev_node *n, recurrent_params q, bool begin, dev_ref state) {
-  dev_ref h = dev_value(p, begin ? in_of(n, H) : out_of(n, 1)), c = dev_value(p, begin ? in_of(n, C) : out_of(n, 2));
+ox_status *dev_recurrent_ends(dev_plan *p, const dev_node *n, recurrent_params q, bool begin, dev_ref state) {
+  dev_ref h = dev_value(p, begin ? dev_recurrent_in_of(n, H) : dev_recurrent_out_of(n, 1));
+  dev_ref c = dev_value(p, begin ? dev_recurrent_in_of(n, C) : dev_recurrent_out_of(n, 2));
   q.has_h = h.kind != DEV_REF_NONE, q.has_c = c.kind != DEV_REF_NONE && q.cell == RECURRENT_LSTM;
   if (!begin && !q.has_h && !q.has_c) return NULL;
   dev_call call = {.source = "recurrent",
@@ -121,8 +152,9 @@ static ox_status *emit_cell(dev_plan *p, const dev_node *n, const recurrent_para
       .written = 3u << 5,
       .params = q,
       .params_bytes = sizeof *q,
-      .buffers = {projected, dev_value(p, dev_in(n, R)), dev_value(p, in_of(n, B)), dev_value(p, in_of(n, LENS)),
-                  dev_value(p, in_of(n, P)), state, dev_value(p, out_of(n, 0))}};
+      .buffers = {projected, dev_value(p, dev_in(n, R)), dev_value(p, dev_recurrent_in_of(n, B)),
+                  dev_value(p, dev_recurrent_in_of(n, LENS)), dev_value(p, dev_recurrent_in_of(n, P)), state,
+                  dev_value(p, dev_recurrent_out_of(n, 0))}};
   return dev_emit(p, &call);
 }
 
@@ -138,45 +170,37 @@ static ox_status *emit_steps(dev_plan *p, const dev_node *n, recurrent_params q,
   return NULL;
 }
 
-static bool fits(const dev_plan *p, const dev_node *n, const recurrent_params *q) {
-  const ox_shape *x = dev_shape(p, dev_in(n, X)), *w = dev_shape(p, dev_in(n, W)), *r = dev_shape(p, dev_in(n, R));
+bool dev_recurrent_fits(const dev_plan *p, const dev_node *n, const recurrent_params *q) {
+  const ox_shape *x = dev_shape(p, dev_in(n, X));
   int64_t states = (int64_t)q->dirs * q->batch * q->hidden, width = (int64_t)q->dirs * q->gates * q->hidden;
   const int64_t counts[] = {[B] = 2 * width, q->batch, states, states, (int64_t)q->dirs * 3 * q->hidden};
   for (size_t i = B; i <= P; i++)
-    if (has_in(n, i) && dev_count(p, dev_in(n, i)) != counts[i]) return false;
-  return x->rank == 3 && w->rank == 3 && r->rank == 3 && r->dim[0] == q->dirs && w->dim[0] == q->dirs &&
-         w->dim[2] == x->dim[2] && w->dim[1] == (int64_t)q->gates * q->hidden && r->dim[1] == w->dim[1];
+    if (dev_recurrent_has(n, i) && dev_count(p, dev_in(n, i)) != counts[i]) return false;
+  return x->rank == 3 && (double)q->seq * (double)q->batch * (double)width <= INT_MAX;
+}
+
+static bool fits(const dev_plan *p, const dev_node *n, const recurrent_params *q) {
+  const ox_shape *w = dev_shape(p, dev_in(n, W)), *r = dev_shape(p, dev_in(n, R));
+  return dev_recurrent_fits(p, n, q) && w->rank == 3 && r->rank == 3 && r->dim[0] == q->dirs && w->dim[0] == q->dirs &&
+         w->dim[2] == q->input && w->dim[1] == (int64_t)q->gates * q->hidden && r->dim[1] == w->dim[1];
 }
 
 static ox_status *emit(dev_plan *p, const dev_node *n) {
   const ox_shape *x = dev_shape(p, dev_in(n, X)), *r = dev_shape(p, dev_in(n, R));
-  bool both = dev_attr_is(n, "direction", "bidirectional", "forward");
-  bool first = dev_attr_int(n, "layout", 0) != 0;
-  recurrent_params q = {.cell = cell_of(n),
-                        .seq = (int)x->dim[first],
-                        .batch = (int)x->dim[!first],
-                        .hidden = (int)r->dim[r->rank - 1],
-                        .dirs = both ? 2 : 1,
-                        .batch_first = first,
-                        .has_bias = has_in(n, B),
-                        .has_lens = has_in(n, LENS),
-                        .has_peep = has_in(n, P),
-                        .has_y = out_of(n, 0) != UINT32_MAX,
-                        .linear_before_reset = dev_attr_int(n, "linear_before_reset", 0) != 0,
-                        .input_forget = dev_attr_int(n, "input_forget", 0) != 0,
-                        .clip = dev_attr_float(n, "clip", 0)};
-  q.gates = q.cell == RECURRENT_LSTM ? 4 : q.cell == RECURRENT_GRU ? 3 : 1;
-  q.backwards = both ? 2 : dev_attr_is(n, "direction", "reverse", "forward");
-  if (!read_acts(n, &q) || !fits(p, n, &q)) return dev_refuse(p, "inputs that do not fit X, R and the direction");
+  recurrent_params q;
+  bool read = dev_recurrent_read(n, cell_of(n), &q);
+  q.seq = (int)x->dim[q.batch_first], q.batch = (int)x->dim[!q.batch_first], q.input = (int)x->dim[2];
+  q.hidden = (int)r->dim[r->rank - 1];
+  if (!read || !fits(p, n, &q)) return dev_refuse(p, "inputs that do not fit X, R and the direction");
   size_t states = (size_t)q.dirs * (size_t)q.batch * (size_t)q.hidden, rows = (size_t)q.seq * (size_t)q.batch;
   if (states == 0) return NULL;
   dev_ref state = dev_temp(p, 4 * states * sizeof(float));
   dev_ref projected =
       dev_temp(p, rows * (size_t)(q.dirs * q.gates * q.hidden) * (dev_in_dtype(n, X) == OX_F16 ? 2 : 4));
-  DEV_TRY(emit_ends(p, n, q, true, state));
+  DEV_TRY(dev_recurrent_ends(p, n, q, true, state));
   if (q.seq) DEV_TRY(project(p, n, &q, projected));
   DEV_TRY(emit_steps(p, n, q, projected, state));
-  return emit_ends(p, n, q, false, state);
+  return dev_recurrent_ends(p, n, q, false, state);
 }
 
 static const char *const names[] = {"RNN", "GRU", "LSTM", NULL};
