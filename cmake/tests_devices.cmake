@@ -92,6 +92,14 @@ else()
   add_test(NAME plugins.device.check_opencl COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no clang or no python3")
 endif()
 set_tests_properties(plugins.device.check_opencl PROPERTIES TIMEOUT 300 SKIP_REGULAR_EXPRESSION "^skipped")
+# The oldest and the newest architecture of them.
+if(ONYX_PYTHON3)
+  add_test(NAME plugins.device.check_nvrtc COMMAND ${ONYX_PYTHON3} -B tests/plugins/device/check_nvrtc.py --arch 75 --arch 120
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+else()
+  add_test(NAME plugins.device.check_nvrtc COMMAND ${CMAKE_COMMAND} -E echo "skipped: there is no python3")
+endif()
+set_tests_properties(plugins.device.check_nvrtc PROPERTIES TIMEOUT 1200 SKIP_REGULAR_EXPRESSION "^skipped")
 
 # What holds for all providers.
 if(TARGET onyx_opencl)

@@ -2,9 +2,11 @@
 """Compiles every kernel of src/plugins/device/kernels (and the tests') by NVRTC, as the CUDA driver does, for each
 architecture that the library knows; no GPU is needed.
 
-Usage: check_nvrtc.py LIBNVRTC [--arch N]... [--registers]. Makes PTX; --registers: machine code for the last architecture
-too, and what ptxas says of registers and spills."""
+Usage: check_nvrtc.py [--library FILE] [--arch N]... [--registers]. Without a file: ONYX_NVRTC_LIBRARY, or what is found
+in ONYX_CUDA_PATH, in CUDA's folders and beside this Python's packages. Makes PTX; --registers: machine code for the last
+architecture too, and what ptxas says of registers and spills."""
 import ctypes
+import os
 import pathlib
 import re
 import sys
@@ -32,6 +34,14 @@ def sources():
     includes = {p: [m[1] for m in map(INCLUDE.match, p.read_text().splitlines()) if m] for p in KERNELS.glob("*.h")}
     included = {name for names in includes.values() for name in names}
     return sorted(p for p in includes if includes[p] and p.name not in included) + [TESTS]
+
+
+def find_library():
+    folders = os.environ.get("ONYX_CUDA_PATH", "").split(":") + ["/usr/local/cuda/lib64"]
+    folders += [*map(str, pathlib.Path("/usr/local").glob("cuda-*/lib*"))]
+    folders += [str(f) for p in sys.path if p for f in pathlib.Path(p).glob("nvidia/*/lib")]
+    found = [str(f) for d in folders if d for f in sorted(pathlib.Path(d).glob("libnvrtc.so.[0-9]*"))]
+    return os.environ.get("ONYX_NVRTC_LIBRARY") or next(iter(found), None)
 
 
 class Nvrtc:
@@ -70,9 +80,11 @@ class Nvrtc:
 
 def main():
     args = sys.argv[1:]
-    if not args:
-        sys.exit(__doc__)
-    nvrtc = Nvrtc(args[0])
+    path = next((b for a, b in zip(args, args[1:]) if a == "--library"), None) or find_library()
+    if not path:
+        print("skipped: there is no NVRTC")
+        return
+    nvrtc = Nvrtc(path)
     wanted = [int(b) for a, b in zip(args, args[1:]) if a == "--arch"]
     archs = [a for a in nvrtc.archs() if 75 <= a <= 120 and (not wanted or a in wanted)]
     bad = n = 0
