@@ -8,7 +8,7 @@
 #include "opt/opt.h"
 #include "opt/origin.h"
 
-enum { SMALL_CONST = 16 << 10 };
+enum { SMALL_CONST = 16 << 10, SAMPLED_CONST = 256, MANY_UNLIKE = 4 };
 
 /* Open addressing over ids; at most half full. */
 typedef struct table {
@@ -49,8 +49,14 @@ static uint64_t bytes_hash(const void *p, size_t n, uint64_t h) {
   return ox_hash(b, n, h);
 }
 
+/* Of a longer one, some bytes: weights differ in the first of them, and who has them alike compares the rest. */
 static uint64_t const_hash(const ox_tensor *t) {
-  uint64_t h = bytes_hash(t->data, t->data ? t->bytes : 0, t->dtype);
+  const char *p = t->data;
+  size_t n = p ? t->bytes : 0, step = n / (SAMPLED_CONST / 8);
+  uint64_t h = (uint64_t)t->dtype + n;
+  if (n <= SAMPLED_CONST) h = bytes_hash(p, n, h);
+  else
+    for (size_t at = 0; at + 8 <= n; at += step) h = bytes_hash(p + at, 8, h);
   return ox_hash(t->shape.dim, OX_MAX(t->shape.rank, 0) * sizeof t->shape.dim[0], h);
 }
 
@@ -67,13 +73,18 @@ static bool read_by_owner(const ox_graph *g, ox_id v, uint16_t owner) {
   return !value->n_inner_uses;
 }
 
+/* A file made of constants that only seem alike is given up, not compared each with each. */
 static ox_status *merge_consts(ox_graph *g, uint16_t owner, table *t) {
-  for (ox_id v = 0, n = g->n_values; v < n; v++) {
+  uint64_t unlike = 0;
+  for (ox_id v = 0, n = g->n_values; v < n && unlike <= (uint64_t)n * MANY_UNLIKE; v++) {
     if (!const_small(g, v) || (owner && !read_by_owner(g, v, owner))) continue;
     uint64_t h = const_hash(g->values[v].init);
     size_t i = h & (t->capacity - 1);
-    while (t->id[i] != OX_NONE && (t->hash[i] != h || !const_equal(g->values[t->id[i]].init, g->values[v].init)))
-      i = (i + 1) & (t->capacity - 1);
+    for (; t->id[i] != OX_NONE; i = (i + 1) & (t->capacity - 1)) {
+      if (t->hash[i] != h) continue;
+      if (const_equal(g->values[t->id[i]].init, g->values[v].init)) break;
+      unlike++;
+    }
     if (t->id[i] == OX_NONE) {
       t->id[i] = v, t->hash[i] = h;
       continue;

@@ -19,12 +19,15 @@ typedef struct walk {
   uint32_t asked; /* commutative nodes that were reached */
 } walk;
 
-/* |name| is one of the words of |list|, which are separated by '|'. */
+/* |name| is one of the words of |list|, which are separated by '|'. Asked of every node by every rule, and nearly always
+ * answered by the first letter: calls of strlen and strncmp would be most of it. */
 static bool in_words(const char *name, const char *list) {
-  size_t n = strlen(name);
   for (const char *p = list;; p++) {
-    if (strncmp(p, name, n) == 0 && (p[n] == 0 || p[n] == '|')) return true;
-    if (!(p = strchr(p, '|'))) return false;
+    const char *n = name;
+    while (*n && *n == *p) n++, p++;
+    if (!*n && (!*p || *p == '|')) return true;
+    while (*p && *p != '|') p++;
+    if (!*p) return false;
   }
 }
 

@@ -112,6 +112,37 @@ static void test_equal_nodes_are_merged(void **state) {
            OX_OPTIMIZE_BASIC, "cse", "Mul Neg Add", 0);
 }
 
+/* Two constants of |n| floats, of which those at |other| differ (n: none), become one or stay two. */
+static bool merges(size_t n, size_t other, const char *shape_a, const char *shape_b) {
+  float a[600], b[600];
+  uint32_t merged = 0;
+  for (size_t i = 0; i < n; i++) a[i] = b[i] = (float)(i % 7);
+  if (other < n) b[other] += 0.5f;
+  ox_model *m = bg_model(17);
+  ox_graph *g = m->graph;
+  bg_input(g, "x", OX_F32, NULL);
+  bg_const(g, "a", OX_F32, shape_a, a), bg_const(g, "b", OX_F32, shape_b, b);
+  bg_node(g, "y = Add(x, a)"), bg_node(g, "z = Add(x, b)");
+  bg_output(g, "y"), bg_output(g, "z");
+  CHECK_OK(ox_cse_graph(g, OX_NO_OWNER, &merged));
+  bool one = g->nodes[0].in[1] == g->nodes[1].in[1];
+  ox_model_destroy(m);
+  return one;
+}
+
+static void test_equal_constants_are_merged(void **state) {
+  (void)state;
+  assert_true(merges(1, 1, "1", "1"));
+  assert_true(merges(64, 64, "64", "64"));
+  assert_true(merges(65, 65, "65", "65"));
+  assert_true(merges(600, 600, "600", "600"));
+  assert_false(merges(600, 600, "600", "20,30"));
+  for (size_t i = 0; i < 600; i++) /* wherever they differ: only some places of a long one are hashed */
+    if (merges(600, i, "600", "600")) fail_msg("differ at %zu, and are one", i);
+  for (size_t i = 0; i < 65; i++)
+    if (merges(65, i, "65", "65")) fail_msg("of 65, differ at %zu, and are one", i);
+}
+
 static void test_other_attributes_are_not_merged(void **state) {
   (void)state;
   rg_check(HEAD
@@ -173,6 +204,7 @@ int main(void) {
       cmocka_unit_test(test_shapes_are_folded),
       cmocka_unit_test(test_what_fusion_wants_is_folded_late),
       cmocka_unit_test(test_equal_nodes_are_merged),
+      cmocka_unit_test(test_equal_constants_are_merged),
       cmocka_unit_test(test_other_attributes_are_not_merged),
       cmocka_unit_test(test_unread_nodes_are_removed),
   };
