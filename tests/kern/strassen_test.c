@@ -270,8 +270,13 @@ static void check_choice(void **state) {
               {ox_gemm_select(OX_F32, 0), 128, 3072, 768, false}};
   if (!ox_strassen_select(v, ox_isa_host())) skip();
   for (size_t i = 0; i < OX_COUNT(rows); i++)
-    if (ox_strassen_pays(rows[i].v, ox_isa_host(), rows[i].m, rows[i].n, rows[i].k) != rows[i].pays)
+    if (ox_strassen_pays(rows[i].v, rows[i].v->needs, rows[i].m, rows[i].n, rows[i].k) != rows[i].pays)
       fail_msg("row %zu", i);
+  const ox_isa halves = v->needs | OX_AVX512_HALVES; /* smaller B, the other limits are the same */
+  assert_true(ox_strassen_pays(v, halves, 60, 384, 384));
+  assert_false(ox_strassen_pays(v, halves, 59, 384, 384));
+  assert_false(ox_strassen_pays(v, halves, 60, 383, 384));
+  assert_false(ox_strassen_pays(v, halves, 60, 384, 382));
 }
 
 /* What some CPUs run better gives the bits of what it replaces. */

@@ -6,13 +6,14 @@
 #include "kern/gemm/strassen.h"
 
 enum {
-  LEAST_ROWS = 60,      /* of a tile: half of them are strips of two thirds of MR at least */
-  LEAST_COLUMNS = 384,  /* fewer do not pay for what is made of A */
-  LEAST_K = 384,        /* less does not pay for adding to two blocks of C */
-  LEAST_OF_B = 1 << 19, /* elements: fewer do not pay for either where several threads share them */
-  MAX_ROWS = 256,       /* of a tile */
-  MOST_OF_A = 1 << 20,  /* elements of a tile: what is made of them has 8 MB */
-  LINE = 16             /* floats */
+  LEAST_ROWS = 60,                        /* of a tile: half of them are strips of two thirds of MR at least */
+  LEAST_COLUMNS = 384,                    /* fewer do not pay for what is made of A */
+  LEAST_K = 384,                          /* less does not pay for adding to two blocks of C */
+  LEAST_OF_B = 1 << 19,                   /* elements: fewer do not pay for either where several threads share them */
+  LEAST_HALVES = LEAST_COLUMNS * LEAST_K, /* ... but where FMAs take twice as long */
+  MAX_ROWS = 256,                         /* of a tile */
+  MOST_OF_A = 1 << 20,                    /* elements of a tile: what is made of them has 8 MB */
+  LINE = 16                               /* floats */
 };
 
 #define OX_STRASSEN(needs, mr, nr, sym) extern const ox_strassen_kernels sym;
@@ -37,8 +38,9 @@ const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa h
 }
 
 bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k) {
+  const size_t least = have & OX_AVX512_HALVES ? LEAST_HALVES : LEAST_OF_B;
   return ox_strassen_select(v, have) && k % 2 == 0 && m >= LEAST_ROWS && n >= LEAST_COLUMNS && k >= LEAST_K &&
-         k >= LEAST_OF_B / n && OX_MIN(m, (size_t)MAX_ROWS) <= MOST_OF_A / k;
+         k >= least / n && OX_MIN(m, (size_t)MAX_ROWS) <= MOST_OF_A / k;
 }
 
 /* ---- memory of a worker, in floats ---- */
