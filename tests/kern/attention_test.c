@@ -34,6 +34,7 @@ typedef struct options {
   bool causal, window, lens, bias, keep, short_bias, cap, sink;
   uint32_t dtype;
   ox_attn_qk qk;
+  int shared; /* rows of the bias: 0 each its own, 1 one for all, 2 one that also forbids */
 } options;
 
 static uint32_t seed = 7;
@@ -163,6 +164,8 @@ static void one(const ox_attn_variant *v, const shape *p, const options *o) {
   ox_attn_mat m0 = matrix(OX_BOOL, p->batch, 1, p->q_len, n), m1 = matrix(o->dtype, 1, p->heads, p->q_len, p->kv_len);
   if (o->keep) a.bias[0] = (ox_attn_bias){m0.p, OX_BOOL, m0.batch, 0, m0.row, 1, n};
   if (o->bias) a.bias[1] = (ox_attn_bias){m1.p, o->dtype, 0, m1.head, m1.row, 1, p->kv_len};
+  if (o->shared) a.bias[1].head = a.bias[1].row = 0;
+  for (int64_t t = 0; o->shared == 2 && p->q_len && t < p->kv_len; t += 3) put(o->dtype, m1.p, t, -INFINITY);
   a.qk = malloc((size_t)(p->batch * p->heads * p->q_len * p->kv_len) * item(o->dtype) + 64);
   size_t bytes = ox_attn_scratch(&a, v);
   char *scratch = malloc(bytes + 64);
@@ -188,7 +191,8 @@ static void all_shapes(const ox_attn_variant *v, const uint32_t *dtypes, size_t 
                    bits >> 6 & 1,
                    bits >> 7 & 1,
                    dtypes[(bits ^ i) % n_dtypes],
-                   (ox_attn_qk)((int)(bits % 6) - 1)};
+                   (ox_attn_qk)((int)(bits % 6) - 1),
+                   (int)((bits >> 4 ^ bits ^ i) % 3)};
       if (o.qk > OX_ATTN_QK_SOFTMAX) o.qk = OX_ATTN_QK_NONE;
       one(v, &shapes[i], &o);
     }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/attention/attention_f32_many.h - attention of many query rows. Scores: lanes are query rows, q is transposed, one
  * element of k is broadcast at a time; so the softmax has no horizontal steps, and its weights lie in the order in which
- * the sums broadcast them. Sums: lanes are columns of v. k and v stay where they are; their rows are fetched ahead. A
- * tile has a few groups of rows, which share each block of keys. Part of attention_f32_body.h. */
+ * the sums broadcast them. Sums: lanes are columns of v. k and v stay where they are. A tile has a few groups of rows,
+ * which share each block of keys. Part of attention_f32_body.h. */
 
 enum { PR = ATTN_PR, PV = ATTN_PV }; /* query rows and vectors of v in a tile of sums */
 
-/* s[i][lane] = k row i . q[.][lane] for |mr| keys */
+/* s[i][lane] = k row i . q[.][lane] + bias[i] for |mr| keys; no bias: NULL */
 OX_INLINE void attn_qk_block(const int mr, const int nv, const float *k, int64_t stride, const float *q, int64_t d,
-                             float *s) {
+                             const float *bias, float *s) {
   vf32 acc[MR][NV];
   OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_zero();
   for (int64_t e = 0; e < d; e++, q += nv * L) {
@@ -19,8 +19,23 @@ OX_INLINE void attn_qk_block(const int mr, const int nv, const float *k, int64_t
       OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] = vf32_fma(y, x[j], acc[i][j]);
     }
   }
+  if (bias)
+    OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++) acc[i][j] =
+        vf32_add(acc[i][j], vf32_splat(bias[i]));
   OX_UNROLL for (int i = 0; i < mr; i++) OX_UNROLL for (int j = 0; j < nv; j++)
       vf32_store(s + (i * nv + j) * L, acc[i][j]);
+}
+
+/* MR keys against a group and against half of one: functions of their own, for elsewhere too few registers are left for
+ * the addresses of so many rows. */
+static OX_NOINLINE void attn_qk_group(const float *k, int64_t stride, const float *q, int64_t d, const float *bias,
+                                      float *s) {
+  attn_qk_block(MR, NV, k, stride, q, d, bias, s);
+}
+
+static OX_NOINLINE void attn_qk_half(const float *k, int64_t stride, const float *q, int64_t d, const float *bias,
+                                     float *s) {
+  attn_qk_block(MR, NVH, k, stride, q, d, bias, s);
 }
 
 /* o row r = o row r * scale[r] + sum over t of p[t][r] v[t], for PR rows, of which |rows| are stored, and |pv| vectors
@@ -47,31 +62,21 @@ OX_INLINE void attn_pv_block(const int pv, const size_t last, const float *v, in
   }
 }
 
-static void attn_fetch(const float *p, int64_t stride, int64_t rows, int64_t width) {
-  for (int64_t i = 0; i < rows; i++, p += stride)
-    for (int64_t e = 0; e < width; e += 16) OX_PREFETCH(p + e);
+static void attn_fetch(const float *p, int64_t width) {
+  for (int64_t e = 0; e < width; e += 16) OX_PREFETCH(p + e);
 }
 
 /* The last keys may be computed twice, which costs less than a block of few. */
-OX_INLINE void attn_qk(const int nv, const float *k, int64_t stride, const float *q, int64_t d, int64_t n, float *s) {
+OX_INLINE void attn_qk(const int nv, const float *k, int64_t stride, const float *q, int64_t d, int64_t n,
+                       const float *bias, float *s) {
   if (n < MR) {
-    for (int64_t i = 0; i < n; i++) attn_qk_block(1, nv, k + i * stride, stride, q, d, s + i * nv * L);
+    for (int64_t i = 0; i < n; i++)
+      attn_qk_block(1, nv, k + i * stride, stride, q, d, bias ? bias + i : NULL, s + i * nv * L);
     return;
   }
   for (int64_t i = 0; i < n; i += MR) {
     int64_t at = OX_MIN(i, n - MR);
-    attn_qk_block(MR, nv, k + at * stride, stride, q, d, s + at * nv * L);
-  }
-}
-
-/* The same for who reads these rows of k and v first: rows that lie apart are fetched ahead. */
-OX_INLINE void attn_first_qk(const int nv, const ox_attn *a, const float *k, int64_t ks, const float *v, int64_t vs,
-                             const float *q, int64_t n, float *s) {
-  for (int64_t i = 0; i < n; i += MR) {
-    int64_t rows = OX_MIN(n - i, MR);
-    attn_fetch(k + (i + MR) * ks, ks, OX_MIN(n - i - rows, MR), a->d), attn_fetch(v + i * vs, vs, rows, a->dv);
-    int64_t at = OX_MAX(OX_MIN(i, n - MR), 0);
-    attn_qk(nv, k + at * ks, ks, q, a->d, OX_MIN(n, MR), s + at * nv * L);
+    (nv == NV ? attn_qk_group : attn_qk_half)(k + at * stride, stride, q, d, bias ? bias + at : NULL, s + at * nv * L);
   }
 }
 
@@ -99,41 +104,64 @@ typedef struct attn_lanes {
 } attn_lanes;
 
 static void attn_lanes_init(const ox_attn *a, const attn_tile *tile, int64_t first, int lanes, attn_lanes *w) {
+  int64_t lo = INT64_MAX, hi = 0, all_lo = 0, all_hi = INT64_MAX;
+  attn_row r = attn_row_at(a, tile, first);
   w->n = OX_MIN(tile->n - first, lanes);
-  w->lo = INT64_MAX, w->hi = 0, w->all_lo = 0, w->all_hi = INT64_MAX, w->same_bias = true;
   for (int i = 0; i < lanes; i++) {
-    attn_row r = w->row[i] = attn_row_at(a, tile, first + OX_MIN(i, w->n - 1));
-    if (r.lo < r.hi) w->lo = OX_MIN(w->lo, r.lo), w->hi = OX_MAX(w->hi, r.hi);
-    w->all_lo = OX_MAX(w->all_lo, r.lo), w->all_hi = OX_MIN(w->all_hi, r.hi);
-    for (int k = 0; k < 2; k++)
-      if (a->bias[k].p && ((a->bias[k].row && r.s != w->row[0].s) || (a->bias[k].head && r.h != w->row[0].h)))
-        w->same_bias = false;
+    if (i > 0 && i < w->n) r = attn_row_next(a, tile, &r);
+    w->row[i] = r;
+    if (r.lo < r.hi) lo = OX_MIN(lo, r.lo), hi = OX_MAX(hi, r.hi);
+    all_lo = OX_MAX(all_lo, r.lo), all_hi = OX_MIN(all_hi, r.hi);
   }
-  w->lo = OX_MIN(w->lo, w->hi);
+  w->lo = OX_MIN(lo, hi), w->hi = hi, w->all_lo = all_lo, w->all_hi = all_hi;
+  bool positions = w->n > 1 && a->q_len > 1, heads = r.h != w->row[0].h;
+  w->same_bias = true;
+  for (int k = 0; k < 2; k++)
+    if (a->bias[k].p && ((a->bias[k].row && positions) || (a->bias[k].head && heads))) w->same_bias = false;
 }
 
-/* Adds the bias to a block of scores and forbids what the rows may not see. */
-OX_INLINE void attn_mask_lanes(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int64_t t0,
+/* The bias that products begin with: a row that serves all, unless scores without it are wanted or some of it forbids,
+ * which holds whatever the score is. Else NULL. */
+static const float *attn_early_bias(const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int64_t t, int64_t n,
+                                    const attn_mem *m) {
+  bool plain = a->softcap > 0 || a->qk_mode == OX_ATTN_QK_RAW || a->qk_mode == OX_ATTN_QK_CAPPED;
+  if (!attn_has_bias(a) || !w->same_bias || plain) return NULL;
+  attn_bias_row(a, tile->b, &w->row[0], t, n, m->bias, m->row);
+  for (int64_t i = 0; i < n; i += L) {
+    vf32 x = vf32_load_n(m->bias + i, vf32_lanes_at((size_t)i, (size_t)n));
+    if (vm32_any(vf32_eq(x, vf32_splat(-INFINITY)))) return NULL;
+  }
+  return m->bias;
+}
+
+/* Adds the bias to a block of scores. Rows of their own: a square of L rows and keys at a time becomes columns. */
+OX_INLINE void attn_bias_lanes(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int64_t t0,
                                int64_t n, const attn_mem *m) {
-  const int lanes = nv * L;
-  float *s = m->s;
-  if (attn_has_bias(a) && w->same_bias) {
+  if (w->same_bias) {
     attn_bias_row(a, tile->b, &w->row[0], t0, n, m->bias, m->row);
     for (int64_t t = 0; t < n; t++) OX_UNROLL for (int j = 0; j < nv; j++) {
-        float *at = s + (t * nv + j) * L;
+        float *at = m->s + (t * nv + j) * L;
         vf32_store(at, attn_biased(vf32_load(at), vf32_splat(m->bias[t])));
       }
-  } else if (attn_has_bias(a)) {
-    float row[OX_ATTN_KEYS]; /* a piece of a row of bias at a time becomes a column */
-    for (int i = 0; i < lanes; i++)
-      for (int64_t t = 0; t < n; t += OX_ATTN_KEYS) {
-        int64_t piece = OX_MIN(n - t, OX_ATTN_KEYS);
-        attn_bias_row(a, tile->b, &w->row[i], t0 + t, piece, row, m->row);
-        float *column = m->bias + t * lanes + i;
-        for (int64_t k = 0; k < piece; k++) column[k * lanes] = row[k];
-      }
-    for (int64_t i = 0; i < n * lanes; i += L) vf32_store(s + i, attn_biased(vf32_load(s + i), vf32_load(m->bias + i)));
+    return;
   }
+  float rows[L][OX_ATTN_KEYS];
+  for (int j = 0; j < nv; j++)
+    for (int64_t t = 0; t < n; t += OX_ATTN_KEYS) {
+      int64_t piece = OX_MIN(n - t, OX_ATTN_KEYS);
+      for (int i = 0; i < L; i++) attn_bias_row(a, tile->b, &w->row[j * L + i], t0 + t, piece, rows[i], m->row);
+      for (int64_t k = 0; k < piece; k += L) {
+        vf32 x[L];
+        OX_UNROLL for (int i = 0; i < L; i++) x[i] = vf32_load(rows[i] + k);
+        vf32_transpose(x);
+        float *at = m->s + ((t + k) * nv + j) * L;
+        for (int c = 0; c < OX_MIN(piece - k, L); c++, at += nv * L) vf32_store(at, attn_biased(vf32_load(at), x[c]));
+      }
+    }
+}
+
+/* Forbids what the rows may not see. */
+static void attn_window_lanes(int lanes, const attn_lanes *w, int64_t t0, int64_t n, float *s) {
   if (t0 >= w->all_lo && t0 + n <= w->all_hi) return;
   for (int i = 0; i < lanes; i++) {
     for (int64_t t = t0; t < OX_MIN(w->row[i].lo, t0 + n); t++) s[(t - t0) * lanes + i] = -INFINITY;
@@ -182,7 +210,7 @@ OX_INLINE void attn_load_q(const int nv, const ox_attn *a, const attn_tile *tile
   int64_t at[NL];
   for (int i = 0; i < lanes; i++) {
     at[i] = attn_at(&a->q, tile->b, w->row[i].h, w->row[i].s);
-    if (a->q.dtype == OX_F32) attn_fetch((const float *)a->q.p + at[i], 0, 1, a->d);
+    if (a->q.dtype == OX_F32) attn_fetch((const float *)a->q.p + at[i], a->d);
   }
   for (int i = 0; i < lanes; i += L)
     for (int64_t e = 0; e < a->d; e += L) { /* a square of L rows */
@@ -199,16 +227,20 @@ OX_INLINE void attn_load_q(const int nv, const ox_attn *a, const attn_tile *tile
 }
 
 static void attn_store_o(const ox_attn *a, const attn_tile *tile, const attn_lanes *w, attn_mem *m, bool none) {
+  const bool wide = a->out.dtype == OX_F32;
+  const int64_t dv = a->dv;
+  for (int i = 0; i < NL; i += L) {
+    vf32 sum = none ? vf32_zero() : vf32_load(m->sum + i); /* 0: saw nothing; NaN passes */
+    vf32_store(m->sum + i, vf32_select(vf32_gt(sum, vf32_zero()), vf32_div(vf32_splat(1.0f), sum), sum));
+  }
   for (int i = 0; i < w->n; i++) {
-    float sum = none ? 0 : m->sum[i];
-    vf32 scale = vf32_splat(sum > 0 ? 1.0f / sum : sum); /* 0: saw nothing; NaN passes */
-    int64_t at = attn_at(&a->out, tile->b, w->row[i].h, w->row[i].s);
-    float *o = m->o + i * (a->dv + 16), *to = a->out.dtype == OX_F32 ? (float *)a->out.p + at : o;
-    for (int64_t e = 0; e < a->dv; e += L) {
-      size_t live = vf32_lanes_at((size_t)e, (size_t)a->dv);
-      vf32_store_n(to + e, none ? vf32_zero() : vf32_mul(vf32_load(o + e), scale), live);
-    }
-    if (a->out.dtype != OX_F32) attn_narrow(a->out.dtype, o, a->dv, a->out.p, at);
+    vf32 scale = vf32_splat(m->sum[i]);
+    int64_t at = attn_at(&a->out, tile->b, w->row[i].h, w->row[i].s), e = 0;
+    float *o = m->o + i * (dv + 16), *to = wide ? (float *)a->out.p + at : o;
+    for (; e < dv && none; e++) o[e] = 0;
+    for (e = 0; e + L <= dv; e += L) vf32_store(to + e, vf32_mul(vf32_load(o + e), scale));
+    if (e < dv) vf32_store_n(to + e, vf32_mul(vf32_load(o + e), scale), (size_t)(dv - e));
+    if (!wide) attn_narrow(a->out.dtype, o, dv, a->out.p, at);
   }
 }
 
@@ -217,14 +249,13 @@ OX_INLINE void attn_group_block(const int nv, const ox_attn *a, const attn_tile 
                                 int64_t n, const float *k, int64_t ks, const float *v, int64_t vs, bool first,
                                 attn_mem *m) {
   float scale[NL];
-  if (first)
-    attn_first_qk(nv, a, k, ks, v, vs, m->q, n, m->s);
-  else
-    attn_qk(nv, k, ks, m->q, a->d, n, m->s);
+  const float *bias = attn_early_bias(a, tile, w, t, n, m);
+  attn_qk(nv, k, ks, m->q, a->d, n, bias, m->s);
   if (a->qk_mode == OX_ATTN_QK_RAW) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, NULL, m);
   if (a->softcap > 0) attn_cap_block(m->s, n * nv * L, a->softcap);
   if (a->qk_mode == OX_ATTN_QK_CAPPED) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, NULL, m);
-  attn_mask_lanes(nv, a, tile, w, t, n, m);
+  if (attn_has_bias(a) && !bias) attn_bias_lanes(nv, a, tile, w, t, n, m);
+  attn_window_lanes(nv * L, w, t, n, m->s);
   if (a->qk_mode == OX_ATTN_QK_BIASED) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, NULL, m);
   attn_softmax_lanes(nv, m->s, n, m->most, m->sum, scale);
   if (a->qk_mode == OX_ATTN_QK_SOFTMAX) attn_put_qk_lanes(a, tile, w, nv * L, n, m->s, m->sum, m);

@@ -24,9 +24,8 @@ OX_INLINE attn_tile attn_tile_at(const ox_attn *a, int64_t tile_rows, int64_t in
                      OX_MIN(rows - block * tile_rows, tile_rows)};
 }
 
-OX_INLINE attn_row attn_row_at(const ox_attn *a, const attn_tile *t, int64_t i) {
-  int64_t r = t->first + i, per = a->heads / a->kv_heads;
-  attn_row row = {t->hk * per + r / a->q_len, r % a->q_len, 0, a->kv_lens ? a->kv_lens[t->b] : a->kv_len};
+OX_INLINE attn_row attn_row_of(const ox_attn *a, const attn_tile *t, int64_t h, int64_t s) {
+  attn_row row = {h, s, 0, a->kv_lens ? a->kv_lens[t->b] : a->kv_len};
   int64_t at = row.s + (a->offsets ? a->offsets[t->b] : a->offset);
   row.hi = OX_MIN(row.hi, a->kv_len);
   if (a->right >= 0) row.hi = OX_MIN(row.hi, at + a->right + 1);
@@ -36,6 +35,18 @@ OX_INLINE attn_row attn_row_at(const ox_attn *a, const attn_tile *t, int64_t i) 
   row.hi = OX_MAX(row.hi, 0);
   row.lo = OX_MIN(row.lo, row.hi);
   return row;
+}
+
+OX_INLINE attn_row attn_row_at(const ox_attn *a, const attn_tile *t, int64_t i) {
+  int64_t r = t->first + i, per = a->heads / a->kv_heads;
+  return attn_row_of(a, t, t->hk * per + r / a->q_len, r % a->q_len);
+}
+
+/* The row after |r|: without a window it sees the same keys. */
+OX_INLINE attn_row attn_row_next(const ox_attn *a, const attn_tile *t, const attn_row *r) {
+  bool more = r->s + 1 < a->q_len;
+  int64_t h = more ? r->h : r->h + 1, s = more ? r->s + 1 : 0;
+  return a->left < 0 && a->right < 0 ? (attn_row){h, s, r->lo, r->hi} : attn_row_of(a, t, h, s);
 }
 
 OX_INLINE int64_t attn_at(const ox_attn_mat *m, int64_t b, int64_t h, int64_t row) {
