@@ -69,6 +69,10 @@ static const shape shapes[] = {
     {"groups of four, taps beyond the image", 0, 1, 10, 4, 4, {1, 3, 3}, {1, 3, 3}, ONES, {1, 7, 7}, {0, 7, 7}},
     {"depthwise", 0, 2, 50, 1, 1, {1, 15, 33}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"depthwise s2", 0, 1, 9, 1, 1, {1, 30, 31}, {1, 5, 5}, {1, 2, 2}, ONES, {0, 2, 2}},
+    {"pointwise, two pairs of panels", 0, 2, 1, 96, 128, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
+    {"pointwise, an even number of pixels", 0, 1, 1, 64, 128, {1, 10, 12}, ONES, ONES, ONES, {0, 0, 0}},
+    {"pointwise, stretches of k", 0, 1, 1, 1600, 64, {1, 9, 19}, ONES, ONES, ONES, {0, 0, 0}},
+    {"pointwise s2, whole blocks", 0, 2, 1, 32, 64, {1, 27, 32}, ONES, {1, 2, 3}, ONES, {0, 0, 0}},
     {"many images", 0, 19, 1, 64, 100, {1, 7, 7}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
     {"many images, k in blocks", 0, 9, 1, 330, 70, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
     {"image, only its borders copied", 1, 2, 1, 3, 16, {1, 21, 251}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
@@ -379,6 +383,7 @@ static void test_extremes(void **state) {
                                  {"in groups", 0, 1, 10, 4, 4, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
                                  {"depthwise", 0, 1, 40, 1, 1, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},
                                  {"pointwise", 0, 1, 1, 40, 35, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
+                                 {"pointwise, whole pairs", 0, 1, 1, 64, 64, {1, 9, 9}, ONES, ONES, ONES, {0, 0, 0}},
                                  {"image", 1, 1, 1, 40, 35, {1, 9, 9}, {1, 3, 3}, ONES, ONES, {0, 1, 1}}};
   static const float values[][2] = {{INFINITY, 0.5f}, {INFINITY, INFINITY}, {INFINITY, -INFINITY},
                                     {NAN, 1},         {FLT_MAX, 1},         {1e-40f, -1e-45f},

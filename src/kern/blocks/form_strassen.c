@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/blocks/form_strassen.c - 1x1 convolutions of many channels in seven products for eight (bconv_strassen.h). A
+ * tile is some pixels of an image by two pairs of panels; a thread that takes other panels of the same pixels keeps
+ * what the steps take of those. */
+#include <math.h>
+#include <stdatomic.h>
+
+#include "base/cksize.h"
+#include "base/cpu_kind.h"
+#include "kern/blocks/bconv_strassen.h"
+
+enum {
+  MOST_PIXELS = 112, /* of a tile */
+  LEAST_PIXELS = 49, /* of an image: half of them are strips of two thirds of the most at least */
+  MOST_BLOCKS = 24,  /* of half a stretch of k */
+  BAND = 4,          /* panels of a tile */
+  BAND_CHANNELS = BAND * OX_BLOCK,
+  PAIR = 2 * OX_BLOCK /* channels of the input go in pairs of blocks */
+};
+
+typedef struct strassen_plan {
+  ox_bconv_plan head;
+  ox_conv_geom g;
+  const ox_bstrassen_kernels *v;
+  const ox_bconv_variant *plain;
+  int64_t pixels, in_pixels, blocks; /* of an image */
+  int64_t parts, most, bands;        /* of the pixels; pixels of a part at most */
+  int64_t stretches, stretch;        /* of k; blocks of half a stretch at most */
+  size_t step_floats;                /* of what a step takes of the pixels, in a stretch */
+  size_t mixed_at, sums_at, segs_at; /* in the scratch, behind the places of pixels */
+  float lo, hi;
+  bool post;
+  bool flat; /* pixels of Y are those of X */
+} strassen_plan;
+
+extern const ox_bconv_form ox_bconv_form_direct, ox_bconv_form_strassen;
+
+static const ox_bstrassen_kernels *select_kernels(ox_isa have) {
+#if OX_BUILD_AVX512
+  extern const ox_bstrassen_kernels ox_bstrassen__avx512;
+  if (have & OX_AVX512) return &ox_bstrassen__avx512;
+#endif
+  (void)have;
+  return NULL;
+}
+
+static bool serves(const ox_bconv_task *t) {
+  const ox_conv_geom *g = &t->g;
+  if (!select_kernels(t->isa) || t->exact || t->x_plain || g->groups != 1 || ox_conv_taps(g) != 1) return false;
+  if (g->ic < PAIR || g->ic % PAIR || g->oc < BAND_CHANNELS || g->oc % BAND_CHANNELS) return false;
+  for (int a = 0; a < OX_CONV_AXES; a++)
+    if (g->tap[a][0] != 0 || (g->out[a] - 1) * g->stride[a] >= g->in[a]) return false;
+  return g->out[0] == 1 && g->in[0] == 1 && g->out[1] * g->out[2] >= LEAST_PIXELS;
+}
+
+/* Of the direct form's time, as measured on Zen 4: what is added to blocks of C counts the more the fewer k there are,
+ * what is made of pixels the fewer outputs read it. Where vectors do not go in halves products take half the time, and
+ * nothing is won. */
+static double cost_ns(const ox_bconv_task *t) {
+  if (!serves(t)) return INFINITY;
+  double of = 0.9 + 11.0 / (double)t->g.ic + 10.0 / (double)t->g.oc;
+  return ox_bconv_form_direct.cost_ns(t) * (t->isa & OX_AVX512_HALVES ? of : OX_MAX(of, 1.01));
+}
+
+/* ---- who has mixed what ---- */
+
+/* Of which tile's pixels the scratch of each worker has what the steps take. */
+enum { WORKERS = 64 /* more make it anew for each range of tiles */, NOBODY = -1 };
+typedef struct made {
+  atomic_uintptr_t scratch[WORKERS]; /* whose entry this is; 0: nobody's */
+  int64_t tile[WORKERS];
+} made;
+
+static int64_t *entry_of(made *m, const void *scratch) {
+  for (size_t i = 0; i < WORKERS; i++) {
+    uintptr_t who = atomic_load_explicit(&m->scratch[i], memory_order_relaxed);
+    if (!who && atomic_compare_exchange_strong_explicit(&m->scratch[i], &who, (uintptr_t)scratch, memory_order_relaxed,
+                                                        memory_order_relaxed))
+      who = (uintptr_t)scratch;
+    if (who == (uintptr_t)scratch) return &m->tile[i];
+  }
+  return NULL;
+}
+
+/* ---- plan ---- */
+
+static size_t weight_floats(const ox_bconv_task *t) { return ox_bconv_form_direct.weight_floats(t); }
+static int64_t weight_units(const ox_bconv_task *t) { return ox_bconv_form_direct.weight_units(t); }
+static int64_t unit_filter(const ox_bconv_task *t, int64_t u) { return ox_bconv_form_direct.unit_filter(t, u); }
+static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
+  ox_bconv_form_direct.pack(t, dst, w, u0, u1, stop);
+}
+static bool scales(const ox_bconv_task *t) { return ox_bconv_form_direct.scales(t); }
+static void scale(const ox_bconv_task *t, float *to, const float *from, const float *by, int64_t u0, int64_t u1) {
+  ox_bconv_form_direct.scale(t, to, from, by, u0, u1);
+}
+
+static size_t put(size_t *at, size_t bytes) {
+  size_t begin = *at;
+  *at += OX_ROUND_UP(bytes, (size_t)OX_ALIGN_BYTES);
+  return begin;
+}
+
+static bool plan(ox_bconv_plan *head) {
+  strassen_plan *p = (strassen_plan *)head;
+  p->g = head->task.g;
+  const ox_conv_geom *g = &p->g;
+  const ox_act *act = &head->task.act;
+  int64_t xs[] = {g->batch, g->ic, g->in[1], g->in[2]}, ys[] = {g->batch, g->oc, g->out[1], g->out[2]}, floats;
+  if (!ox_conv_product_ok(xs, OX_COUNT(xs), &floats) || !ox_conv_product_ok(ys, OX_COUNT(ys), &floats)) return false;
+  if (!weight_floats(&head->task)) return false;
+  p->v = select_kernels(head->task.isa), p->plain = ox_bconv_select(head->task.isa);
+  p->post = act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
+  p->lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
+  p->hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
+  p->in_pixels = g->in[1] * g->in[2], p->pixels = g->out[1] * g->out[2], p->blocks = g->ic / OX_BLOCK;
+  p->parts = OX_CEIL_DIV(p->pixels, MOST_PIXELS), p->most = OX_CEIL_DIV(p->pixels, p->parts);
+  p->flat = p->pixels == p->in_pixels && g->stride[1] * g->stride[2] == 1;
+  p->bands = g->oc / BAND_CHANNELS;
+  p->stretches = OX_CEIL_DIV(p->blocks / 2, MOST_BLOCKS), p->stretch = OX_CEIL_DIV(p->blocks / 2, p->stretches);
+  size_t half = (size_t)OX_CEIL_DIV(p->most, 2), at = 0;
+  p->step_floats = half * (size_t)p->stretch * OX_BLOCK;
+  put(&at, (size_t)p->most * sizeof(ptrdiff_t));
+  p->mixed_at = put(&at, (size_t)p->stretches * OX_STRASSEN_STEPS * p->step_floats * sizeof(float));
+  p->sums_at = put(&at, 4 * half * OX_BSTRASSEN_COLUMNS * sizeof(float));
+  p->segs_at = put(&at, (size_t)p->blocks * sizeof(ox_bconv_seg));
+  head->scratch_bytes = at, head->shared_bytes = sizeof(made);
+  head->n_stages = 2, head->n_tiles[0] = 1;
+  int64_t n[] = {g->batch, p->parts, p->bands};
+  return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[1]);
+}
+
+/* ---- tiles ---- */
+
+typedef struct walk {
+  const strassen_plan *p;
+  const ox_conv_args *a;
+  int64_t band, begin;    /* the first pixel of the image */
+  size_t n, half, strips; /* pixels of the tile, of a block of C */
+  const float *x;         /* of the image */
+  bool in_place;          /* the steps read A0 and A3 there */
+  int64_t y;              /* where the tile begins */
+  ptrdiff_t *at;
+  float *mixed, *sums;
+  ox_bconv_seg *segs;
+} walk;
+
+static int64_t stretch_begin(const strassen_plan *p, int64_t s) { return p->blocks / 2 * s / p->stretches * 2; }
+
+static walk walk_of(const strassen_plan *p, const ox_conv_args *a, int64_t tile, char *scratch) {
+  int64_t part = tile % p->parts, image = tile / p->parts, end = p->pixels * (part + 1) / p->parts;
+  walk w = {.p = p, .a = a, .begin = p->pixels * part / p->parts, .at = (ptrdiff_t *)scratch};
+  w.n = (size_t)(end - w.begin), w.half = OX_CEIL_DIV(w.n, (size_t)2);
+  w.strips = OX_CEIL_DIV(w.half, (size_t)OX_BSTRASSEN_MOST);
+  w.x = a->x + image * p->blocks * p->in_pixels * OX_BLOCK;
+  w.y = (image * p->bands * BAND * p->pixels + w.begin) * OX_BLOCK;
+  w.mixed = (float *)(scratch + p->mixed_at), w.sums = (float *)(scratch + p->sums_at);
+  w.segs = (ox_bconv_seg *)(scratch + p->segs_at);
+  w.in_place = p->flat && w.n % 2 == 0;
+  return w;
+}
+
+static float *mixed_at(const walk *w, int64_t s) {
+  return w->mixed + (size_t)s * OX_STRASSEN_STEPS * w->p->step_floats;
+}
+
+/* What the steps take of the pixels of a tile. */
+static void mix_all(const walk *w) {
+  const strassen_plan *p = w->p;
+  const ox_conv_geom *g = &p->g;
+  int64_t block = p->in_pixels * OX_BLOCK;
+  for (size_t i = 0; i < w->n; i++) {
+    int64_t pixel = w->begin + (int64_t)i, h = pixel / g->out[2] * g->stride[1], x = pixel % g->out[2] * g->stride[2];
+    w->at[i] = (ptrdiff_t)((h * g->in[2] + x) * OX_BLOCK);
+  }
+  for (int64_t s = 0; s < p->stretches; s++) {
+    int64_t b0 = stretch_begin(p, s), n = (stretch_begin(p, s + 1) - b0) / 2;
+    for (int64_t b = 0; b < n; b++) {
+      const float *x[2] = {w->x + (b0 + b) * block, w->x + (b0 + b + n) * block};
+      p->v->mix(x, w->at, w->half, w->n, mixed_at(w, s) + (size_t)b * w->half * OX_BLOCK, p->step_floats, !w->in_place);
+    }
+  }
+}
+
+/* Pixels [i, i + n) of a tile plainly, two panels from |q| on. */
+static void plain_strip(const walk *w, int64_t q, size_t i, size_t n) {
+  const strassen_plan *p = w->p;
+  for (int64_t b = 0; b < p->blocks; b++) w->segs[b] = (ox_bconv_seg){b * p->in_pixels * OX_BLOCK, OX_BLOCK, 0};
+  size_t panel = (size_t)(p->g.ic * OX_BLOCK), y_panel = (size_t)(p->pixels * OX_BLOCK);
+  ox_bconv_mul m = {.segs = w->segs, .n_segs = (size_t)p->blocks, .w_panel = panel, .y_panel = y_panel, .n_strips = 1};
+  m.first = m.last = true, m.lo = p->lo, m.hi = p->hi, m.channels = OX_BSTRASSEN_COLUMNS, m.x_step = OX_BLOCK;
+  for (size_t pixel = i; pixel < i + n; pixel++)
+    for (int64_t j = q; j < q + 2; j++) {
+      int64_t y = w->y + (j * p->pixels + (int64_t)pixel) * OX_BLOCK;
+      m.w = m.ahead = w->a->w + (size_t)j * panel;
+      m.x[0] = m.x[1] = w->x + w->at[pixel], m.y[0] = m.y[1] = w->a->y + y;
+      m.z[0] = m.z[1] = w->a->z ? w->a->z + y : NULL, m.bias = w->a->bias ? w->a->bias + j * OX_BLOCK : NULL;
+      p->plain->mul[0][0](&m);
+    }
+}
+
+static void activate(const walk *w, const ox_bstrassen_end *e, int64_t q) {
+  for (int64_t j = 0; j < 2; j++) {
+    float *y = e->y + (size_t)j * e->panel;
+    if (w->a->slope)
+      w->p->plain->bend(y, w->a->slope + (q + j) * OX_BLOCK, e->pixels);
+    else if (w->p->post)
+      w->p->plain->finish(&w->p->head.task.act, y, e->pixels * OX_BLOCK);
+  }
+}
+
+/* Pixels [i, i + t->m) of a block of C that this strip makes whole. */
+static void finish_strip(const walk *w, ox_bstrassen_strip *t, size_t block, size_t i) {
+  const strassen_plan *p = w->p;
+  int64_t q = w->band * BAND + 2 * (int64_t)(block & 1);
+  size_t first = i + (block >> 1) * w->half;
+  int64_t y = w->y + (q * p->pixels + (int64_t)first) * OX_BLOCK;
+  ox_bstrassen_end e = {.y = w->a->y + y,
+                        .z = w->a->z ? w->a->z + y : NULL,
+                        .panel = (size_t)(p->pixels * OX_BLOCK),
+                        .pixels = OX_MIN(t->m, w->n - first),
+                        .bias = w->a->bias ? w->a->bias + q * OX_BLOCK : NULL,
+                        .lo = p->lo,
+                        .hi = p->hi};
+  t->end = &e;
+  if (!p->v->multiply(t)) plain_strip(w, q, first, e.pixels);
+  if (w->a->slope || p->post) activate(w, &e, q);
+  t->end = NULL;
+}
+
+/* Weights that come next, a line for each k until all are asked for. */
+typedef struct fetch {
+  const char *at, *end;
+} fetch;
+
+static void run_step(const walk *w, int64_t s, size_t step, fetch *f) {
+  const strassen_plan *p = w->p;
+  const ox_strassen_step *x = &ox_strassen[step];
+  int64_t b0 = stretch_begin(p, s), n = (stretch_begin(p, s + 1) - b0) / 2, k = p->g.ic;
+  const float *band = w->a->w + (w->band * BAND * k + b0 * OX_BLOCK) * OX_BLOCK, *b[4];
+  for (int64_t q = 0; q < 4; q++) b[q] = band + ((q & 1) * 2 * k + (q >> 1) * n * OX_BLOCK) * OX_BLOCK;
+  size_t low = w->half / w->strips, high = w->half % w->strips, block = w->half * OX_BSTRASSEN_COLUMNS;
+  ox_bstrassen_strip t = {.a = mixed_at(w, s) + step * p->step_floats,
+                          .a_block = w->half * OX_BLOCK,
+                          .blocks = (size_t)n,
+                          .b = {b[x->b[0]], b[x->b[1]]},
+                          .b_panel = (size_t)(k * OX_BLOCK),
+                          .b_sign = x->b_sign,
+                          .c = {w->sums + x->c[0] * block, x->c_sign[1] ? w->sums + x->c[1] * block : NULL},
+                          .c_sign = {x->c_sign[0], x->c_sign[1]},
+                          .c_first = s == 0 && step < OX_STRASSEN_FIRST};
+  if (w->in_place && !x->a_pair) {
+    t.a_block = (size_t)(p->in_pixels * OX_BLOCK);
+    t.a = w->x + (b0 + (x->a[0] & 1) * n) * (int64_t)t.a_block +
+          (w->begin + (int64_t)(w->half * (x->a[0] >> 1))) * OX_BLOCK;
+  }
+  bool whole = step >= OX_STRASSEN_WHOLE && s + 1 == p->stretches;
+  for (size_t strip = 0, i = 0; strip < w->strips; strip++, i += t.m) {
+    t.m = low + (strip < high), t.ahead = f->at, t.ahead_step = f->at < f->end ? OX_BLOCK * sizeof(float) : 0;
+    f->at += t.ahead_step * t.blocks * OX_BLOCK;
+    if (whole)
+      finish_strip(w, &t, x->c[0], i);
+    else
+      p->v->multiply(&t);
+    t.a += t.m * OX_BLOCK, t.c[0] += t.m * OX_BSTRASSEN_COLUMNS;
+    if (t.c[1]) t.c[1] += t.m * OX_BSTRASSEN_COLUMNS;
+  }
+}
+
+static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
+                void *scratch) {
+  const strassen_plan *p = (const strassen_plan *)head;
+  made *m = a->shared;
+  int64_t own = NOBODY, *last = &own, band = BAND * p->g.ic * OX_BLOCK;
+  if (stage == 0) {
+    for (size_t i = 0; i < WORKERS; i++) atomic_init(&m->scratch[i], 0), m->tile[i] = NOBODY;
+    return;
+  }
+  if (!(last = entry_of(m, scratch))) last = &own;
+  for (int64_t i = begin; i < end; i++) {
+    walk w = walk_of(p, a, i / p->bands, scratch);
+    w.band = i % p->bands;
+    if (*last != i / p->bands) mix_all(&w), *last = i / p->bands;
+    fetch f = {(const char *)(a->w + (w.band + 1) % p->bands * band),
+               (const char *)(a->w + ((w.band + 1) % p->bands + 1) * band)};
+    for (int64_t s = 0; s < p->stretches; s++)
+      for (size_t step = 0; step < OX_STRASSEN_STEPS; step++) run_step(&w, s, step, &f);
+  }
+}
+
+const ox_bconv_form ox_bconv_form_strassen = {.name = "strassen",
+                                              .plan_bytes = sizeof(strassen_plan),
+                                              .cost_ns = cost_ns,
+                                              .weight_floats = weight_floats,
+                                              .weight_units = weight_units,
+                                              .unit_filter = unit_filter,
+                                              .pack = pack,
+                                              .scales = scales,
+                                              .scale = scale,
+                                              .plan = plan,
+                                              .run = run};
