@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/cpu_kind.h"
 #include "support/check.h"
 #include "support/text_session.h"
 
@@ -25,6 +26,14 @@ static const char product[] =
     "  a = Reshape(x, rows)\n"
     "  w = ConstantOfShape<value=float[1] {0.25}>(shape)\n"
     "  y = MatMul(a, w)\n"
+    "}\n";
+
+static const char pointwise[] =
+    "<ir_version: 9, opset_import: [\"\" : 18, \"ai.onyx\" : 1]>\n"
+    "g (float[1,32,14,14,16] x) => (float[1,32,14,14,16] y) {\n"
+    "  shape = Constant<value_ints=[512, 512, 1, 1]>()\n"
+    "  w = ConstantOfShape<value=float[1] {0.25}>(shape)\n"
+    "  y = ai.onyx.BlockConv(x, w)\n"
     "}\n";
 
 /* How the convolution or product of |text| is computed, of an X of |dims|. */
@@ -74,6 +83,18 @@ static void test_strassen_can_be_turned_off(void **state) {
     form_with(product, (const int64_t[]){1, 2, 64, 16, 24}, rows[i].key, rows[i].value, form, sizeof form);
     bool unit = strstr(form, "amx") != NULL; /* faster yet */
     if (!unit && (strstr(form, "strassen") != NULL) != rows[i].strassen) fail_msg("row %zu: %s", i, form);
+  }
+}
+
+/* Both options ask for plain sums of convolutions. */
+static void test_strassen_convolutions_can_be_turned_off(void **state) {
+  (void)state;
+  static const char *const keys[] = {NULL, "strassen", "winograd"};
+  if (!(ox_isa_allowed() & OX_AVX512) || !ox_cpu_kind()) skip(); /* nowhere else are they faster */
+  for (size_t i = 0; i < OX_COUNT(keys); i++) {
+    char form[64];
+    form_with(pointwise, (const int64_t[]){1, 32, 14, 14, 16}, keys[i], "0", form, sizeof form);
+    if ((strstr(form, "strassen") != NULL) != (keys[i] == NULL)) fail_msg("row %zu: %s", i, form);
   }
 }
 
@@ -136,7 +157,7 @@ static void test_unknown_precision(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_winograd_can_be_turned_off),
                                      cmocka_unit_test(test_strassen_can_be_turned_off),
-
+                                     cmocka_unit_test(test_strassen_convolutions_can_be_turned_off),
                                      cmocka_unit_test(test_precision), cmocka_unit_test(test_unknown_precision)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

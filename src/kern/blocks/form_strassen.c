@@ -3,11 +3,11 @@
  * tile is some pixels of an image by two pairs of panels; a thread that takes other panels of the same pixels keeps
  * what the steps take of those. */
 #include <math.h>
-#include <stdatomic.h>
 
 #include "base/cksize.h"
 #include "base/cpu_kind.h"
 #include "kern/blocks/bconv_strassen.h"
+#include "kern/carried.h"
 
 enum {
   MOST_PIXELS = 112, /* of a tile */
@@ -46,7 +46,8 @@ static const ox_bstrassen_kernels *select_kernels(ox_isa have) {
 
 static bool serves(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
-  if (!select_kernels(t->isa) || t->exact || t->x_plain || g->groups != 1 || ox_conv_taps(g) != 1) return false;
+  if (!select_kernels(t->isa) || t->exact || t->isa & OX_PLAIN_SUMS) return false;
+  if (t->x_plain || g->groups != 1 || ox_conv_taps(g) != 1) return false;
   if (g->ic < PAIR || g->ic % PAIR || g->oc < BAND_CHANNELS || g->oc % BAND_CHANNELS) return false;
   for (int a = 0; a < OX_CONV_AXES; a++)
     if (g->tap[a][0] != 0 || (g->out[a] - 1) * g->stride[a] >= g->in[a]) return false;
@@ -60,26 +61,6 @@ static double cost_ns(const ox_bconv_task *t) {
   if (!serves(t)) return INFINITY;
   double of = 0.9 + 11.0 / (double)t->g.ic + 10.0 / (double)t->g.oc;
   return ox_bconv_form_direct.cost_ns(t) * (t->isa & OX_AVX512_HALVES ? of : OX_MAX(of, 1.01));
-}
-
-/* ---- who has mixed what ---- */
-
-/* Of which tile's pixels the scratch of each worker has what the steps take. */
-enum { WORKERS = 64 /* more make it anew for each range of tiles */, NOBODY = -1 };
-typedef struct made {
-  atomic_uintptr_t scratch[WORKERS]; /* whose entry this is; 0: nobody's */
-  int64_t tile[WORKERS];
-} made;
-
-static int64_t *entry_of(made *m, const void *scratch) {
-  for (size_t i = 0; i < WORKERS; i++) {
-    uintptr_t who = atomic_load_explicit(&m->scratch[i], memory_order_relaxed);
-    if (!who && atomic_compare_exchange_strong_explicit(&m->scratch[i], &who, (uintptr_t)scratch, memory_order_relaxed,
-                                                        memory_order_relaxed))
-      who = (uintptr_t)scratch;
-    if (who == (uintptr_t)scratch) return &m->tile[i];
-  }
-  return NULL;
 }
 
 /* ---- plan ---- */
@@ -124,7 +105,7 @@ static bool plan(ox_bconv_plan *head) {
   p->mixed_at = put(&at, (size_t)p->stretches * OX_STRASSEN_STEPS * p->step_floats * sizeof(float));
   p->sums_at = put(&at, 4 * half * OX_BSTRASSEN_COLUMNS * sizeof(float));
   p->segs_at = put(&at, (size_t)p->blocks * sizeof(ox_bconv_seg));
-  head->scratch_bytes = at, head->shared_bytes = sizeof(made);
+  head->scratch_bytes = at, head->shared_bytes = sizeof(ox_carried);
   head->n_stages = 2, head->n_tiles[0] = 1;
   int64_t n[] = {g->batch, p->parts, p->bands};
   return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[1]);
@@ -270,17 +251,16 @@ static void run_step(const walk *w, int64_t s, size_t step, fetch *f) {
 static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                 void *scratch) {
   const strassen_plan *p = (const strassen_plan *)head;
-  made *m = a->shared;
-  int64_t own = NOBODY, *last = &own, band = BAND * p->g.ic * OX_BLOCK;
   if (stage == 0) {
-    for (size_t i = 0; i < WORKERS; i++) atomic_init(&m->scratch[i], 0), m->tile[i] = NOBODY;
+    ox_carried_begin(a->shared);
     return;
   }
-  if (!(last = entry_of(m, scratch))) last = &own;
+  int64_t none = -1, *mixed = ox_carried_of(a->shared, scratch), band = BAND * p->g.ic * OX_BLOCK;
+  if (!mixed) mixed = &none;
   for (int64_t i = begin; i < end; i++) {
     walk w = walk_of(p, a, i / p->bands, scratch);
     w.band = i % p->bands;
-    if (*last != i / p->bands) mix_all(&w), *last = i / p->bands;
+    if (*mixed != i / p->bands) mix_all(&w), *mixed = i / p->bands;
     fetch f = {(const char *)(a->w + (w.band + 1) % p->bands * band),
                (const char *)(a->w + ((w.band + 1) % p->bands + 1) * band)};
     for (int64_t s = 0; s < p->stretches; s++)
