@@ -118,6 +118,7 @@ static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep 
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  enum { FEW = 6 }; /* rows, that take less one after the other than a square that is nearly empty */
   (void)stage;
   const softmax_prep *p = c->prep;
   kind k = ((const softmax_state *)c->state)->kind;
@@ -125,6 +126,12 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   ox_stop stop = ox_ctx_stop(c);
   int64_t begin, end;
   ox_tile_span(tiles, p->per_tile, p->items, &begin, &end);
+  const ox_softmax_table *table = ox_softmax_select(c->isa);
+  if (t == OX_F32 && k != HARDMAX && p->inner == 1 && p->items >= FEW && (size_t)p->n <= table->short_most) {
+    table->short_rows((const float *)c->in[0]->data + begin * p->n, (float *)c->out[0]->data + begin * p->n,
+                      (size_t)(end - begin), (size_t)p->n, k == LOG_SOFTMAX);
+    return NULL;
+  }
   for (int64_t i = begin; i < end; i++) {
     int64_t column = i % p->pieces * p->width, at = i / p->pieces * p->n * p->inner + column;
     size_t width = (size_t)OX_MIN(p->width, p->inner - column);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/softmax_test.c - softmax, log-softmax and row normalization pieces against double, at every level. */
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "kern/norm/norm.h"
 #include "kern/softmax/softmax.h"
@@ -54,6 +55,41 @@ static void test_columns_match_rows(void **state) {
           assert_true(fabs((double)y[i] - w) <= 2e-6 * fmax(fabs(w), is_log ? 1 : 0));
         }
       }
+}
+
+/* Of all lengths and numbers of rows, at the end of an array; one of them is masked but for one element. */
+static void test_short_rows_match_double(void **state) {
+  (void)state;
+  enum { ROWS = 50, LONGEST = 16 };
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_softmax_table *t = ox_softmax_select(test_levels[l].have);
+    assert_true(t->short_most >= 1 && t->short_most <= LONGEST);
+    for (size_t n = 1; n <= t->short_most; n++)
+      for (size_t rows = 1; rows <= ROWS; rows++)
+        for (int is_log = 0; is_log < 2; is_log++) {
+          float *x = malloc(rows * n * sizeof *x), *y = malloc(rows * n * sizeof *y); /* a sanitizer sees the end */
+          double in[ROWS * LONGEST], want[LONGEST];
+          uint32_t seed = (uint32_t)(n * ROWS + rows);
+          assert_true(x && y);
+          for (size_t i = 0; i < rows * n; i++) x[i] = test_uniform(&seed, -20, 20);
+          for (size_t i = 1; i < n; i++) x[rows / 2 * n + i] = -INFINITY;
+          for (size_t i = 0; i < rows * n; i++) in[i] = (double)x[i];
+          t->short_rows(x, y, rows, n, is_log);
+          for (size_t i = 0; i < rows * n; i++) {
+            if (i % n == 0) ox_softmax_f64(in + i, want, n, 1, is_log, NULL);
+            double w = want[i % n], scale = is_log ? fmax(fabs(w), 1) : w + 5e-33;
+            if (!((double)y[i] == w) && !(fabs((double)y[i] - w) <= 3e-6 * scale))
+              fail_msg("%s, %zu rows of %zu, log %d: %zu is %g, wanted %g", test_levels[l].name, rows, n, is_log, i,
+                       (double)y[i], w);
+          }
+          t->short_rows(x, x, rows, n, is_log);
+          assert_memory_equal(x, y, rows * n * sizeof *x);
+          x[rows * n - 1] = NAN;
+          t->short_rows(x, y, rows, n, is_log);
+          for (size_t i = 0; i < rows * n; i++) assert_true(isnan(y[i]) == (i >= (rows - 1) * n));
+          free(x), free(y);
+        }
+  }
 }
 
 static void test_nan_poisons_its_row(void **state) {
@@ -170,6 +206,7 @@ static void test_long_ones_end_early(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_rows_match_double),   cmocka_unit_test(test_columns_match_rows),
+      cmocka_unit_test(test_short_rows_match_double),
       cmocka_unit_test(test_nan_poisons_its_row), cmocka_unit_test(test_large_magnitudes),
       cmocka_unit_test(test_norm_pieces),         cmocka_unit_test(test_long_ones_end_early),
   };

@@ -18,6 +18,9 @@ typedef struct ox_softmax_table {
   void (*long_row)(const float *x, float *y, size_t n, int is_log, const ox_stop *stop);
   /* |n| rows of |width| columns, |pitch| floats apart: the softmax runs down each column */
   void (*columns)(const float *x, float *y, size_t n, size_t width, size_t pitch, int is_log, const ox_stop *stop);
+  /* |rows| rows of n elements, one after the other, n <= |short_most|. */
+  void (*short_rows)(const float *x, float *y, size_t rows, size_t n, int is_log);
+  size_t short_most;
 } ox_softmax_table;
 
 const ox_softmax_table *ox_softmax_select(ox_isa have);

@@ -198,4 +198,42 @@ static void columns(const float *x, float *y, size_t n, size_t width, size_t pit
   for (size_t i = 0; i < width; i += L) column_lanes(x + i, y + i, n, pitch, vf32_lanes_at(i, width), is_log, stop);
 }
 
-const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row, log_row, long_row, columns};
+/* A square of |k| rows of n floats, n <= L, and of nothing: transposed, so that a row is a lane. |n| is a constant
+ * after inlining for few. */
+OX_INLINE void square(const float *x, float *y, const size_t k, const size_t n, int is_log) {
+  vf32 v[L], high = vf32_splat(-INFINITY), sum = vf32_zero();
+  OX_UNROLL for (size_t i = 0; i < L; i++) v[i] = i < k ? vf32_load_n(x + i * n, n) : vf32_zero();
+  vf32_transpose(v);
+  for (size_t c = 0; c < n; c++) high = vf32_max(v[c], high);
+  for (size_t c = 0; c < n; c++) {
+    vf32 e = vf32_exp_flush(vf32_sub(v[c], high));
+    v[c] = is_log ? vf32_sub(v[c], high) : e, sum = vf32_add(sum, e);
+  }
+  vf32 s = is_log ? vf32_log(sum) : vf32_div(vf32_splat(1.0f), sum);
+  for (size_t c = 0; c < n; c++) v[c] = is_log ? vf32_sub(v[c], s) : vf32_mul(v[c], s);
+  vf32_transpose(v);
+  OX_UNROLL for (size_t i = 0; i < L; i++)
+    if (i < k) vf32_store_n(y + i * n, v[i], n);
+}
+
+OX_INLINE void squares(const float *x, float *y, size_t rows, const size_t n, int is_log) {
+  size_t r = 0;
+  for (; rows - r >= L; r += L) square(x + r * n, y + r * n, L, n, is_log);
+  if (r < rows) square(x + r * n, y + r * n, rows - r, n, is_log);
+}
+
+static void short_rows(const float *x, float *y, size_t rows, size_t n, int is_log) {
+  if (is_log)
+    squares(x, y, rows, n, 1);
+  else if (n == 2 && L > 2)
+    squares(x, y, rows, 2, 0);
+  else if (n == 3 && L > 3)
+    squares(x, y, rows, 3, 0);
+  else if (n == 4 && L > 4)
+    squares(x, y, rows, 4, 0);
+  else
+    squares(x, y, rows, n, 0);
+}
+
+const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row, log_row, long_row, columns,
+                                       short_rows, L};

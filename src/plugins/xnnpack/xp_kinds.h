@@ -44,6 +44,9 @@ size_t xp_row(const xp_call *c);
 size_t xp_softmax_row(const xp_step *s, const xp_call *c);
 /* The sizes of input |i|, in the order of memory. */
 void xp_sizes(const xp_call *c, int i, size_t out[XP_MOST_RANK]);
+/* Of a pool, with pads for what an image lacks that is smaller than the window. Neither a maximum nor a mean counts
+ * them. */
+xp_window xp_pool_window(const xp_step *s, const xp_dims *x);
 /* Rows, columns of an image of rank 3 (one row) or 4. */
 static inline size_t xp_rows(const xp_dims *d) { return d->rank == 3 ? 1 : (size_t)d->d[2]; }
 static inline size_t xp_columns(const xp_dims *d) { return (size_t)d->d[d->rank - 1]; }

@@ -6,16 +6,33 @@
 
 enum { MOST_PIXELS = 1 << 24 }; /* that the library has exact numbers for */
 
+/* By how much |x| with its pads is shorter than the window in dimension |i|; negative: longer. */
+static int64_t pool_lack(const xp_window *w, int i, int64_t n) {
+  int64_t pads = i ? (int64_t)w->left + w->right : (int64_t)w->top + w->bottom;
+  return (int64_t)w->dilation[i] * (w->size[i] - 1) + 1 - n - pads;
+}
+
+/* The quotient is rounded to zero, so that a window counts that lacks less than a stride. */
 static const char *pool_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   const xp_window *w = &s->window;
   *out = *in[0];
   for (int i = 0; i < 2; i++) {
-    int64_t n = in[0]->d[2 + i], pads = i ? (int64_t)w->left + w->right : (int64_t)w->top + w->bottom;
-    int64_t room = n + pads - ((int64_t)w->dilation[i] * (w->size[i] - 1) + 1);
-    if (n <= 0 || (!w->same && room < 0)) return "the input is smaller than the window";
-    out->d[2 + i] = w->same ? (n + w->stride[i] - 1) / w->stride[i] : room / w->stride[i] + 1;
+    int64_t n = in[0]->d[2 + i], stride = w->stride[i], lack = pool_lack(w, i, n);
+    if (n <= 0 || (!w->same && lack >= 2 * stride)) return "the input is smaller than the window";
+    if (!w->same && lack > 0 && lack < stride && (w->dilation[0] != 1 || w->dilation[1] != 1 || s->q_in[0].scale != 0))
+      return "the input is smaller than the window, for which the library has no pads of bytes or with dilations";
+    out->d[2 + i] = w->same ? (n + stride - 1) / stride : -lack / stride + 1;
   }
   return NULL;
+}
+
+xp_window xp_pool_window(const xp_step *s, const xp_dims *x) {
+  xp_window w = s->window;
+  for (int i = 0; i < 2 && !w.same; i++) {
+    int64_t lack = pool_lack(&w, i, x->d[2 + i]);
+    if (lack > 0) *(i ? &w.right : &w.bottom) += (uint32_t)lack;
+  }
+  return w;
 }
 
 static const char *global_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {

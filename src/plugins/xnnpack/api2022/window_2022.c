@@ -9,7 +9,7 @@
 #define DATA(c) (c)->in[0], (c)->out, (c)->ep->given
 
 static enum xnn_status max_pool_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
-  const xp_window *w = &s->window;
+  const xp_window fitted = xp_pool_window(s, c->in_dims[0]), *w = &fitted;
   size_t n = (size_t)c->in_dims[0]->d[1];
   switch (c->in_tensor[0]->type) {
     case OX_I8:
@@ -37,7 +37,7 @@ static enum xnn_status max_pool_setup(const xp_step *s, const xp_call *c, xnn_op
 }
 
 static enum xnn_status average_pool_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
-  const xp_window *w = &s->window;
+  const xp_window fitted = xp_pool_window(s, c->in_dims[0]), *w = &fitted;
   size_t n = (size_t)c->in_dims[0]->d[1];
   if (c->in_tensor[0]->type == OX_U8)
     return xnn_create_average_pooling2d_nhwc_qu8(PADS(w), SIZE_AND_STRIDE(w), n, n, n, (uint8_t)s->q_in[0].zero,

@@ -15,7 +15,7 @@ static size_t channels(const xp_call *c) { return (size_t)c->in_dims[0]->d[1]; }
 /* ---- MaxPool ---- */
 
 static enum xnn_status max_pool_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
-  const xp_window *w = &s->window;
+  const xp_window fitted = xp_pool_window(s, c->in_dims[0]), *w = &fitted;
   switch (c->in_tensor[0]->type) {
     case OX_I8:
       return xnn_create_max_pooling2d_nhwc_s8(PADS(w), SIZE_AND_STRIDE(w), DILATION(w), (int8_t)s->q_lo,
@@ -54,7 +54,7 @@ static enum xnn_status max_pool_setup(const xp_step *s, const xp_call *c, xnn_op
 /* ---- means ---- */
 
 static enum xnn_status average_pool_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
-  const xp_window *w = &s->window;
+  const xp_window fitted = xp_pool_window(s, c->in_dims[0]), *w = &fitted;
   if (c->in_tensor[0]->type == OX_F32)
     return xnn_create_average_pooling2d_nhwc_f32(PADS(w), SIZE_AND_STRIDE(w), s->lo, s->hi, s->flags, op);
 #ifdef XP_AVERAGE_ROOM
