@@ -10,7 +10,8 @@
  * B stays in the panels of plain products. k is walked in blocks, each cut in halves; panel j goes with panel j + 1, a
  * band, row i of a tile with row i + half of its rows. What the steps take of A each worker makes for itself, with its
  * first tile of some rows: made by all for all, it would come from the caches of others. Sums of blocks of B are made
- * in registers by each strip of rows, by units that do not multiply.
+ * in registers by each strip of rows, by units that do not multiply, or by the first one for the others: strips of few
+ * rows are done before two blocks have come from L2.
  *
  * B may also be rows as the model has them, for a first run: each tile packs the part that it multiplies next to its
  * scratch.
@@ -70,8 +71,9 @@ typedef struct ox_strassen_strip {
   size_t m, k;
   const float *b[2]; /* row k at b + k * b_ks: NR floats */
   size_t b_ks;
-  int b_sign;  /* of b[1]; 0: b[0] is all */
-  float *c[2]; /* rows of NR sums; c[1] NULL: none */
+  int b_sign;   /* of b[1]; 0: b[0] is all */
+  float *b_sum; /* what is multiplied goes there, too, if |b_sign|, kernels that keep sums */
+  float *c[2];  /* rows of NR sums; c[1] NULL: none */
   float c_sign[2];
   bool c_first;            /* nobody has written to them yet */
   const ox_gemm_tile *end; /* c[0] is whole with this: to its place, |m| and all after |epi|; NULL: not yet */
@@ -91,6 +93,7 @@ typedef struct ox_strassen_pair {
 
 typedef struct ox_strassen_kernels {
   uint16_t mr, nr;  /* panels are those of the plain kernel with as many columns */
+  bool keeps_sums;  /* of blocks of B, made by the first strip of a step for the others */
   const char *form; /* for profiles */
   /* False: sums that are whole now are not finite, or beyond 2^100. */
   bool (*multiply)(const ox_strassen_strip *t);

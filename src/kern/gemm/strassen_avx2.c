@@ -7,4 +7,5 @@
 #define STRASSEN_FORM "strassen 6x16"
 #define STRASSEN_MR 6
 #define STRASSEN_NV 2
+#define STRASSEN_KEEPS 1
 #include "kern/gemm/strassen_body.h"

@@ -7,4 +7,5 @@
 #define STRASSEN_FORM "strassen 14x32"
 #define STRASSEN_MR 14
 #define STRASSEN_NV 2
+#define STRASSEN_KEEPS 0
 #include "kern/gemm/strassen_body.h"

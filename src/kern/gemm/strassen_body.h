@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/strassen_body.h - the kernels of strassen.h. Cannot fail, cannot allocate, touch no global. Parameters:
- * STRASSEN_NAME, STRASSEN_FORM, STRASSEN_MR, STRASSEN_NV (vectors per row of a panel). Include a simd/f32_<isa>.h
- * first. */
+ * STRASSEN_NAME, STRASSEN_FORM, STRASSEN_MR, STRASSEN_NV (vectors per row of a panel), STRASSEN_KEEPS (whether sums of
+ * blocks of B are kept), and perhaps STRASSEN_FMA_AT (a product that reads A itself). Include a simd/f32_<isa>.h first.
+ */
 #include "kern/gemm/strassen.h"
 
 enum { MR = STRASSEN_MR, NR = STRASSEN_NV * VF32_LANES, A_RS = OX_STRASSEN_A_RS };
@@ -80,6 +81,7 @@ OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int sign) {
   const size_t b_ks = t->b_ks;
   const float *a = t->a, *b[2] = {t->b[0], t->b[1]};
+  float *sum = t->b_sum;
   const char *fetch = t->fetch, *next = (const char *)(a + m * A_RS); /* the next strip of A follows */
   vf32 acc[MR][NV], bv[NV];
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_zero();
@@ -95,6 +97,10 @@ OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int 
       OX_PREFETCH(fetch), OX_PREFETCH(next);
       fetch += t->fetch_step, next += MR * sizeof(float);
       load_b(b, sign, bv);
+      if (STRASSEN_KEEPS && sign) {
+        OX_UNROLL for (int j = 0; j < NV; j++) vf32_store(sum + j * L, bv[j]);
+        sum += NR;
+      }
       OX_UNROLL for (int i = 0; i < m; i++) multiply_row(a + i * A_RS, bv, acc[i]);
       a++, b[0] += b_ks;
       if (sign) b[1] += b_ks;
@@ -172,4 +178,4 @@ static void mix(const ox_strassen_pair *p) {
   if (i < p->k) mix_columns(p, scale, i, p->k - i);
 }
 
-const ox_strassen_kernels STRASSEN_NAME = {MR, NR, STRASSEN_FORM, multiply, mix, largest_bits};
+const ox_strassen_kernels STRASSEN_NAME = {MR, NR, STRASSEN_KEEPS, STRASSEN_FORM, multiply, mix, largest_bits};

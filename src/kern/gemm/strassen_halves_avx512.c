@@ -9,5 +9,6 @@
 #define STRASSEN_FORM "strassen 14x32"
 #define STRASSEN_MR 14
 #define STRASSEN_NV 2
+#define STRASSEN_KEEPS 0
 #define STRASSEN_FMA_AT vf32_fma_at
 #include "kern/gemm/strassen_body.h"

@@ -46,7 +46,7 @@ bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n,
 /* ---- memory of a worker, in floats ---- */
 
 typedef struct parts {
-  size_t zeros, mixed, sums, panels, all; /* where they begin, after what undoes the scales of rows */
+  size_t zeros, mixed, sums, added, panels, all; /* where they begin, after what undoes the scales of rows */
 } parts;
 
 static size_t step_floats(const ox_strassen_plan *g) { return g->half_rows * OX_STRASSEN_A_RS; }
@@ -57,7 +57,8 @@ static parts parts_of(const ox_strassen_plan *g) {
   parts p = {.zeros = rows};
   p.mixed = p.zeros + OX_STRASSEN_A_RS;
   p.sums = p.mixed + OX_CEIL_DIV(g->plain.k, g->kc) * OX_STRASSEN_STEPS * step_floats(g);
-  p.panels = p.sums + 4 * block_floats(g);
+  p.added = p.sums + 4 * block_floats(g);
+  p.panels = p.added + (g->v->keeps_sums ? g->kc / 2 * g->v->nr : 0);
   p.all = p.panels + g->kc * g->plain.nc;
   return p;
 }
@@ -98,7 +99,7 @@ typedef struct walk {
   const ox_gemm_io *io;
   size_t row, all_rows, rows, strips; /* rows, strips: of a block of C */
   size_t band;                        /* of two panels of columns */
-  float *back, *zeros, *mixed, *sums;
+  float *back, *zeros, *mixed, *sums, *added;
   float *panels; /* of a block of k of the band; NULL: those of B are there */
 } walk;
 
@@ -212,6 +213,7 @@ static bool run_step(const walk *w, const place *p, const place *next, size_t s)
                          .b = {block_of_b(w, p, x->b[0]), block_of_b(w, p, x->b[1])},
                          .b_ks = nr,
                          .b_sign = x->b_sign,
+                         .b_sum = w->added,
                          .c = {w->sums + x->c[0] * block_floats(g), w->sums + x->c[1] * block_floats(g)},
                          .c_sign = {x->c_sign[0], x->c_sign[1]},
                          .c_first = p->k0 == 0 && s < OX_STRASSEN_FIRST};
@@ -226,6 +228,7 @@ static bool run_step(const walk *w, const place *p, const place *next, size_t s)
     t.end = whole ? &end : NULL;
     fine = g->v->multiply(&t) && fine;
     t.a += t.m * OX_STRASSEN_A_RS, t.c[0] += t.m * nr;
+    if (g->v->keeps_sums && t.b_sign) t.b[0] = w->added, t.b_sign = 0;
     if (t.c[1]) t.c[1] += t.m * nr;
   }
   return fine;
@@ -245,7 +248,7 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
   }
   if (io->b_rs) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
-  w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums;
+  w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums, w.added = s + at.added;
   size_t *row_tile = row_tile_of(made, scratch);
   if (!row_tile || *row_tile != tile) {
     if (!mix_all(&w)) return;
