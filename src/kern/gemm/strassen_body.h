@@ -6,6 +6,7 @@
 #include "kern/gemm/strassen.h"
 
 enum { MR = STRASSEN_MR, NR = STRASSEN_NV * VF32_LANES, A_RS = OX_STRASSEN_A_RS };
+enum { SOME = MR / 3 /* rows that go through the epilogue at a time */ };
 #include "kern/gemm/gemm_f32_store.h"
 
 /* ---- a strip of a step ---- */
@@ -26,7 +27,7 @@ OX_INLINE void add_to(float *c, const float sign, const bool first, vf32 acc[][N
 OX_INLINE vm32 finish_some(const ox_strassen_strip *t, const size_t i, const int m) {
   const vf32 most = vf32_splat(0x1p100f);
   const float *c = t->c[0] + i * NR;
-  vf32 v[4][NV];
+  vf32 v[SOME][NV];
   vm32 fine = vf32_eq(most, most);
   OX_UNROLL for (int r = 0; r < m; r++) OX_UNROLL for (int j = 0; j < NV; j++) {
     v[r][j] = vf32_load(c + r * NR + j * L);
@@ -42,7 +43,7 @@ static OX_NOINLINE bool finish_block(const ox_strassen_strip *t) {
   vm32 fine = vf32_eq(most, most);
   if (is_common(t->end)) {
     size_t i = 0;
-    for (; i + 4 <= t->end->m; i += 4) fine = vm32_and(fine, finish_some(t, i, 4));
+    for (; i + SOME <= t->end->m; i += SOME) fine = vm32_and(fine, finish_some(t, i, SOME));
     for (; i < t->end->m; i++) fine = vm32_and(fine, finish_some(t, i, 1));
     if (acts_later(t->end->epi)) activate(t->end);
   } else {
