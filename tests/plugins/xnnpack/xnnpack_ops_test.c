@@ -356,6 +356,7 @@ static int n_newer(const char *what) {
                {"Tanh that others read", 1},
                {"QDQ Tanh of other scales", 1},
                {"QLinearSigmoid of other scales", 1},
+               {"QLinearLeakyRelu", -1},
                {"QLinearAveragePool", XNNPACK_AVERAGES_BYTES - 1},
                {"QLinearAveragePool of the same scale", XNNPACK_AVERAGES_BYTES - 1}};
   for (size_t i = 0; i < OX_COUNT(newer) && XNNPACK_API >= 2024; i++)

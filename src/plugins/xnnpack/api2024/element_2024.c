@@ -48,6 +48,8 @@ static enum xnn_status unary_create(const xp_step *s, const xp_call *c, xnn_oper
   uint32_t type = c->in_tensor[0]->type;
   const struct xnn_quantization_params x = quant(&s->q_in[0]), y = quant(&s->q_out);
   union xnn_unary_params params = {.elu = {s->number}};
+  /* Of bytes it has factors with eight bits behind the point: up to half a step off. */
+  if (s->which == XP_LEAKY_RELU && type != OX_F32) return xnn_status_unsupported_parameter;
   if (s->which == XP_LEAKY_RELU) params.leaky_relu.negative_slope = s->number;
   if (s->which == XP_CLAMP) params.clamp.min = s->lo, params.clamp.max = s->hi;
   if (s->which == XP_CLAMP && type != OX_F32) {
