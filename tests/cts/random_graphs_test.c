@@ -20,6 +20,16 @@
  * 1e-5. An output that is small because its terms cancel has those of the terms. */
 static const double tolerance = 1e-4, smallest_scale = 0.25;
 
+/* Numbers of 16 bits: roundings of 2^-11 add up. How far they bring the nodes one by one from what these give in 32
+ * bits says how far they may bring others: that many times, and as far as one of the largest element, or of 1, is off.
+ */
+static const double half_noise = 3, half_rounding = 1.0 / 2048;
+
+/* Bytes: an element that is another one if sums are a little lower, or higher, where they become bytes, may be off by a
+ * step. All others are as exact as floats. Where there are ties all over the place, providers may break them in any
+ * way; then no element is safe, and some have more than one step that went the other way. */
+static const double byte_steps = 1, byte_steps_of_ties = 2.5;
+
 typedef struct {
   uint32_t seed;
   random_graph graph;
@@ -31,42 +41,123 @@ typedef struct {
   const char *provider; /* NULL: the CPU */
 } way;
 
+/* What a session answers: to the batch of the model, and, where that is free, to another. */
+typedef struct {
+  ep_outputs usual, other; /* of the other none where it fails: it may fit no constant */
+  char why[256];
+} answers;
+
+/* Of the nodes one by one, as the model is written, and in two other forms; the wide one is the first of them. */
+typedef struct {
+  answers as_it_is, form[2];
+  size_t n_forms;
+} reference;
+
+/* How a session is tried. |ref|: what a provider's later runs are near to, as others' libraries may sum in another
+ * order each time; NULL: they have the bits of the first. */
+typedef struct {
+  const char *how, *text;
+  way way;
+  const reference *ref;
+  double relative;
+} attempt;
+
 /* ---- outputs ---- */
 
-static bool same_number(double p, double q, double most) {
-  return p == q || fabs(p - q) <= most || (isnan(p) && isnan(q));
+static bool are_alike(const ox_tensor *a, const ox_tensor *b) {
+  return a->shape.rank == b->shape.rank && ox_tensor_count(a) == ox_tensor_count(b) &&
+         memcmp(a->shape.dim, b->shape.dim, (size_t)a->shape.rank * sizeof *a->shape.dim) == 0;
 }
 
-/* |relative|: 0 for the same bits, else of the largest element, beside what the model's roundings may come to. */
-static bool same_tensor_up_to(drawn *d, const char *how, size_t output, const ox_tensor *a, const ox_tensor *b,
-                              double relative) {
+static double distance(const ox_tensor *a, const ox_tensor *b, int64_t i) {
+  double p = ox_tensor_element(a, i), q = ox_tensor_element(b, i);
+  return p == q || (isnan(p) && isnan(q)) ? 0 : isnan(p) || isnan(q) ? INFINITY : fabs(p - q);
+}
+
+static double largest_of(const ox_tensor *t) {
   double largest = smallest_scale;
-  size_t element = ox_type_bits(a->dtype) / 8;
-  if (a->dtype != b->dtype || a->shape.rank != b->shape.rank || a->bytes != b->bytes ||
-      memcmp(a->shape.dim, b->shape.dim, (size_t)a->shape.rank * sizeof *a->shape.dim) != 0) {
+  for (int64_t i = 0; i < ox_tensor_count(t); i++)
+    if (isfinite(ox_tensor_element(t, i))) largest = fmax(largest, fabs(ox_tensor_element(t, i)));
+  return largest;
+}
+
+static bool says(drawn *d, const char *how, size_t output, int64_t i, const ox_tensor *want, const ox_tensor *got,
+                 double most) {
+  snprintf(d->problem, sizeof d->problem, "%s: output %zu[%lld] is %.9g, not %.9g; %.3g is near enough", how, output,
+           (long long)i, ox_tensor_element(got, i), ox_tensor_element(want, i), most);
+  return false;
+}
+
+/* An output of the nodes one by one. */
+typedef struct {
+  const ox_tensor *as_it_is, *form[2];
+  double most;             /* that others may be off by */
+  double steps, all_steps; /* more, where the forms are further apart than that; everywhere */
+} wanted;
+
+static wanted wanted_of(const drawn *d, const reference *ref, bool other, size_t output, double relative) {
+  const answers *a = &ref->as_it_is;
+  wanted w = {.as_it_is = ox_value_get((other ? &a->other : &a->usual)->value[output]),
+              .steps = byte_steps * d->graph.quantum};
+  for (size_t k = 0; k < ref->n_forms; k++) {
+    const ep_outputs *form = other ? &ref->form[k].other : &ref->form[k].usual;
+    assert_true(output < form->n);
+    w.form[k] = ox_value_get(form->value[output]);
+    assert_true(are_alike(w.as_it_is, w.form[k]));
+  }
+  w.most = relative * largest_of(w.as_it_is);
+  if (d->graph.has_halves) {
+    double noise = 0;
+    for (int64_t i = 0; i < ox_tensor_count(w.as_it_is); i++) noise = fmax(noise, distance(w.as_it_is, w.form[0], i));
+    w.most = fmax(w.most, half_noise * noise + half_rounding * fmax(largest_of(w.form[0]), 1));
+  }
+  return w;
+}
+
+static bool is_unsure(const drawn *d, const wanted *w, int64_t i) {
+  if (!d->graph.has_bytes) return false;
+  return distance(w->as_it_is, w->form[0], i) > w->most || distance(w->as_it_is, w->form[1], i) > w->most;
+}
+
+static bool is_near(drawn *d, const char *how, size_t output, const wanted *w, const ox_tensor *got) {
+  const ox_tensor *want = d->graph.has_halves ? w->form[0] : w->as_it_is;
+  if (got->dtype != w->as_it_is->dtype || !are_alike(w->as_it_is, got)) {
     snprintf(d->problem, sizeof d->problem, "%s: output %zu has another type or shape", how, output);
     return false;
   }
-  if (memcmp(a->data, b->data, a->bytes) == 0) return true;
-  for (int64_t i = 0; i < ox_tensor_count(a); i++)
-    if (isfinite(ox_tensor_element(a, i))) largest = fmax(largest, fabs(ox_tensor_element(a, i)));
-  double most = fmax(relative, d->graph.relative) * largest + d->graph.absolute;
-  for (int64_t i = 0; i < ox_tensor_count(a); i++) {
-    double p = ox_tensor_element(a, i), q = ox_tensor_element(b, i);
-    if (relative > 0 && same_number(p, q, most)) continue;
-    if (relative == 0 && memcmp((char *)a->data + element * i, (char *)b->data + element * i, element) == 0) continue;
-    snprintf(d->problem, sizeof d->problem, "%s: output %zu[%lld] is %.9g, not %.9g; the largest is %.3g", how, output,
-             (long long)i, q, p, largest);
-    return false;
+  for (int64_t i = 0; i < ox_tensor_count(got); i++) {
+    double most = w->most + fmax(w->all_steps, is_unsure(d, w, i) ? w->steps : 0);
+    if (!(distance(want, got, i) <= most)) return says(d, how, output, i, want, got, most);
   }
   return true;
 }
 
-static bool same_outputs(drawn *d, const char *how, const ep_outputs *want, const ep_outputs *got, double relative) {
+static bool is_same(drawn *d, const char *how, size_t output, const ox_tensor *want, const ox_tensor *got) {
+  size_t element = ox_type_bits(want->dtype) / 8;
+  if (want->dtype != got->dtype || !are_alike(want, got)) {
+    snprintf(d->problem, sizeof d->problem, "%s: output %zu has another type or shape", how, output);
+    return false;
+  }
+  for (int64_t i = 0; i < ox_tensor_count(want); i++)
+    if (memcmp((char *)want->data + element * i, (char *)got->data + element * i, element) != 0)
+      return says(d, how, output, i, want, got, 0);
+  return true;
+}
+
+static bool same_outputs(drawn *d, const char *how, const ep_outputs *want, const ep_outputs *got) {
   assert_int_equal(want->n, got->n);
   for (size_t i = 0; i < want->n; i++)
-    if (!same_tensor_up_to(d, how, i, ox_value_get(want->value[i]), ox_value_get(got->value[i]), relative))
-      return false;
+    if (!is_same(d, how, i, ox_value_get(want->value[i]), ox_value_get(got->value[i]))) return false;
+  return true;
+}
+
+static bool near_outputs(drawn *d, const attempt *a, const reference *ref, bool other, const ep_outputs *got) {
+  assert_int_equal((other ? &ref->as_it_is.other : &ref->as_it_is.usual)->n, got->n);
+  for (size_t i = 0; i < got->n; i++) {
+    wanted w = wanted_of(d, ref, other, i, a->relative);
+    if (a->way.provider && d->graph.has_ties) w.all_steps = byte_steps_of_ties * d->graph.quantum;
+    if (!is_near(d, a->how, i, &w, ox_value_get(got->value[i]))) return false;
+  }
   return true;
 }
 
@@ -78,42 +169,35 @@ static bool has_failed(drawn *d, const char *how, ox_status *st) {
   return st != NULL;
 }
 
-/* What a session answers: to the batch of the model, and, where that is free, to another. */
-typedef struct {
-  ep_outputs usual, other; /* of the other none where it fails: it may fit no constant */
-  char why[256];
-} answers;
-
 static void answers_free(answers *a) { ep_outputs_free(&a->usual), ep_outputs_free(&a->other); }
 
-/* Once more: the same as |out|. Others' libraries may sum in another order each time. */
-static bool run_again(drawn *d, const char *how, ox_session *s, const ep_inputs *in, const ep_outputs *out, way w) {
+static bool run_again(drawn *d, const attempt *a, ox_session *s, const ep_inputs *in, const ep_outputs *out) {
   ep_outputs again = {0};
-  bool fine =
-      !has_failed(d, how, ep_run(s, in, &again)) && same_outputs(d, how, out, &again, w.provider ? tolerance : 0);
+  bool fine = !has_failed(d, a->how, ep_run(s, in, &again)) &&
+              (a->ref ? near_outputs(d, a, a->ref, false, &again) : same_outputs(d, a->how, out, &again));
   ep_outputs_free(&again);
   return fine;
 }
 
 /* The second run finds memory that the first has used, the third other shapes, the last those of the first. The
  * outputs outlive the session. */
-static bool answers_of(ox_env *env, drawn *d, const char *how, way w, answers *out) {
+static bool answers_of(ox_env *env, drawn *d, const attempt *a, answers *out) {
   ox_session *s = NULL;
   ep_inputs in, other;
-  ox_provider_spec spec = {.name = w.provider};
+  ox_provider_spec spec = {.name = a->way.provider};
   ox_session_opts so;
   ox_session_opts_init(&so);
-  so.optimize = w.optimize, so.n_threads = w.threads;
-  if (w.provider) so.providers = &spec, so.n_providers = 1;
+  so.optimize = a->way.optimize, so.n_threads = a->way.threads;
+  if (a->way.provider) so.providers = &spec, so.n_providers = 1;
   *out = (answers){0};
-  if (has_failed(d, how, text_session(env, d->graph.text, &so, &s))) return false;
+  if (has_failed(d, a->how, text_session(env, a->text, &so, &s))) return false;
   ep_inputs_make(env, s, d->graph.batch, &in), ep_inputs_make(env, s, d->graph.batch + 1, &other);
-  bool fine = !has_failed(d, how, ep_run(s, &in, &out->usual)) && run_again(d, how, s, &in, &out->usual, w);
+  bool fine = !has_failed(d, a->how, ep_run(s, &in, &out->usual)) && run_again(d, a, s, &in, &out->usual);
   if (fine && d->graph.batch_is_free) {
     ox_status *st = ep_run(s, &other, &out->other);
     if (st) ep_outputs_free(&out->other), snprintf(out->why, sizeof out->why, "%s", ox_status_message(st));
     ox_status_free(st);
-    fine = run_again(d, how, s, &in, &out->usual, w);
+    fine = run_again(d, a, s, &in, &out->usual);
   }
   ep_inputs_free(&in), ep_inputs_free(&other);
   ox_session_release(s);
@@ -121,27 +205,63 @@ static bool answers_of(ox_env *env, drawn *d, const char *how, way w, answers *o
 }
 
 /* What is optimized may do without a step that fits no other batch; it must answer what the steps do. */
-static bool same_answers(drawn *d, const char *how, const answers *want, const answers *got, double relative) {
-  if (!same_outputs(d, how, &want->usual, &got->usual, relative)) return false;
-  if (!want->other.n) return true;
-  if (got->other.n) return same_outputs(d, how, &want->other, &got->other, relative);
+static bool lacks_other(drawn *d, const char *how, const answers *want, const answers *got) {
+  if (!want->other.n || got->other.n) return false;
   snprintf(d->problem, sizeof d->problem, "%s, another batch: %s", how, got->why);
-  return false;
+  return true;
+}
+
+static bool near_answers(drawn *d, const attempt *a, const reference *ref, const answers *got) {
+  if (!near_outputs(d, a, ref, false, &got->usual)) return false;
+  if (lacks_other(d, a->how, &ref->as_it_is, got)) return false;
+  return !ref->as_it_is.other.n || near_outputs(d, a, ref, true, &got->other);
+}
+
+static bool same_answers(drawn *d, const char *how, const answers *want, const answers *got) {
+  if (!same_outputs(d, how, &want->usual, &got->usual) || lacks_other(d, how, want, got)) return false;
+  return !want->other.n || same_outputs(d, how, &want->other, &got->other);
+}
+
+static bool reference_of(ox_env *env, drawn *d, reference *out) {
+  static const struct {
+    random_graph_form form;
+    const char *how;
+  } forms[] = {{RANDOM_WIDE, "in 32 bits"}, {RANDOM_LOWER, "a little lower"}, {RANDOM_HIGHER, "a little higher"}};
+  static random_graph other; /* too large for a stack */
+  attempt a = {"as it is", d->graph.text, {OX_OPTIMIZE_NONE, 1, NULL}, NULL, 0};
+  *out = (reference){0};
+  bool fine = answers_of(env, d, &a, &out->as_it_is);
+  for (size_t i = 0; fine && i < OX_COUNT(forms); i++) {
+    if (!(i == 0 ? d->graph.has_halves : d->graph.has_bytes)) continue;
+    random_graph_draw(d->seed, forms[i].form, &other);
+    a.how = forms[i].how, a.text = other.text;
+    fine = answers_of(env, d, &a, &out->form[out->n_forms++]);
+  }
+  return fine;
+}
+
+static void reference_free(reference *r) {
+  answers_free(&r->as_it_is);
+  for (size_t i = 0; i < r->n_forms; i++) answers_free(&r->form[i]);
 }
 
 static bool check_model(ox_env *env, drawn *d, const char *provider, double provider_tolerance) {
-  answers want, one = {0}, two = {0};
-  bool fine = answers_of(env, d, "as it is", (way){OX_OPTIMIZE_NONE, 1, NULL}, &want);
+  reference ref;
+  answers one = {0}, two = {0};
+  attempt a = {"one thread", d->graph.text, {OX_OPTIMIZE_ALL, 1, NULL}, NULL, tolerance};
+  bool fine = reference_of(env, d, &ref);
   if (provider) {
-    fine = fine && answers_of(env, d, "with the provider", (way){OX_OPTIMIZE_ALL, 2, provider}, &two) &&
-           same_answers(d, "with the provider", &want, &two, provider_tolerance);
+    a.how = "with the provider", a.way.threads = 2, a.way.provider = provider;
+    a.ref = &ref, a.relative = provider_tolerance;
+    fine = fine && answers_of(env, d, &a, &two) && near_answers(d, &a, &ref, &two);
   } else {
-    fine = fine && answers_of(env, d, "one thread", (way){OX_OPTIMIZE_ALL, 1, NULL}, &one) &&
-           same_answers(d, "optimized", &want, &one, tolerance);
-    fine = fine && answers_of(env, d, "two threads", (way){OX_OPTIMIZE_ALL, 2, NULL}, &two) &&
-           same_answers(d, "two threads after one", &one, &two, 0);
+    fine = fine && answers_of(env, d, &a, &one);
+    a.how = "optimized";
+    fine = fine && near_answers(d, &a, &ref, &one);
+    a.how = "two threads", a.way.threads = 2;
+    fine = fine && answers_of(env, d, &a, &two) && same_answers(d, "two threads after one", &one, &two);
   }
-  answers_free(&want), answers_free(&one), answers_free(&two);
+  reference_free(&ref), answers_free(&one), answers_free(&two);
   return fine;
 }
 
@@ -158,7 +278,7 @@ static void check_models(ox_env *env, const char *provider, double provider_tole
   static drawn d;
   for (long k = 0; k < count; k++) {
     d.seed = (uint32_t)(first + k);
-    random_graph_draw(d.seed, &d.graph);
+    random_graph_draw(d.seed, RANDOM_AS_IT_IS, &d.graph);
     if (check_model(env, &d, provider, provider_tolerance)) continue;
     fprintf(stderr, "seed %u: %s\n%s", d.seed, d.problem, failed++ ? "" : d.graph.text);
   }

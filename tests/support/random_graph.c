@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/macros.h"
+#include "graph/dtype.h"
 #include "support/check.h"
 #include "support/random_maker.h"
 
@@ -64,19 +65,32 @@ static int begin_weight(maker *m, const char *type, maker_shape s) {
   return m->n_weights++;
 }
 
-static const char *type_name(const maker *m) { return m->kind == MAKER_HALVES ? "float16" : "float"; }
+static bool is_half(const maker *m) { return m->kind == MAKER_HALVES && m->written != RANDOM_WIDE; }
+static const char *type_name(const maker *m) { return is_half(m) ? "float16" : "float"; }
+
+int maker_nudge(const maker *m) { return m->written == RANDOM_LOWER ? -1 : m->written == RANDOM_HIGHER; }
+
+/* A number of the model, whose type may have 16 bits, whatever it is written in; with a point, as ONNX takes whole
+ * numbers for the bits of such a type. */
+static void put_number(maker *m, double v, int digits) {
+  bool half = m->kind == MAKER_HALVES;
+  put(&m->weights, "%.*f", half ? 10 : digits, half ? (double)ox_f16_to_f32(ox_f16_from_f32((float)v)) : v);
+}
 
 int maker_floats(maker *m, maker_shape s, double low, double high) {
   int w = begin_weight(m, type_name(m), s);
-  for (int64_t i = 0; i < maker_count(&s); i++)
-    put(&m->weights, "%s%.3f", i ? "," : "", low + (high - low) * maker_pick(m, 1001) / 1000);
+  for (int64_t i = 0; i < maker_count(&s); i++) {
+    if (i) put(&m->weights, ",");
+    put_number(m, low + (high - low) * maker_pick(m, 1001) / 1000, 3);
+  }
   put(&m->weights, "}");
   return w;
 }
 
 int maker_float(maker *m, double v) {
   int w = begin_weight(m, type_name(m), (maker_shape){0});
-  put(&m->weights, "%.7f}", v);
+  put_number(m, v, 7);
+  put(&m->weights, "}");
   return w;
 }
 
@@ -131,10 +145,6 @@ const maker_value *maker_use(maker *m, int x) {
 
 /* ---- models ---- */
 
-/* Some dozen roundings of 2^-11 add up. A sum next to the middle between two bytes becomes either, and so do those that
- * it goes into. */
-static const double half_tolerance = 0.01, byte_steps = 2.5;
-
 /* As often as they stand here. */
 static const maker_step steps[] = {
     maker_conv,       maker_conv,       maker_conv,    maker_conv,        maker_conv,       maker_conv_transpose,
@@ -171,13 +181,20 @@ static void draw_nodes(maker *m, int n_inputs) {
   }
 }
 
+/* Inputs keep their type: they are read as 32-bit floats. */
+static void put_wide_inputs(maker *m, int n_inputs) {
+  for (int v = 0; m->kind == MAKER_HALVES && m->written == RANDOM_WIDE && v < n_inputs; v++)
+    maker_put(m, "  v%d = Cast <to = 1> (h%d)\n", v, v);
+}
+
 /* Inputs whose first dimension is the batch may have it free; then nothing is said about the outputs. */
 static void put_values(maker_text *t, const maker *m, int first, int end, bool free_batch) {
   for (int v = first, n = 0; v < end; v++) {
     const maker_shape *s = &m->value[v].shape;
     bool is_free = first == 0 && free_batch && s->dim[0] == m->value[0].shape.dim[0];
     if (first && m->value[v].used) continue;
-    put(t, "%s%s", n++ ? ", " : "", type_name(m));
+    bool cast = first == 0 && m->kind == MAKER_HALVES && m->written == RANDOM_WIDE;
+    put(t, "%s%s", n++ ? ", " : "", cast ? "float16" : type_name(m));
     if (first && free_batch) {
       put(t, "[]");
     } else if (s->rank) {
@@ -185,22 +202,24 @@ static void put_values(maker_text *t, const maker *m, int first, int end, bool f
       put_dims(t, s->dim + is_free, s->rank - is_free);
       put(t, "]");
     }
-    put(t, " v%d", v);
+    put(t, " %c%d", cast ? 'h' : 'v', v);
   }
 }
 
-void random_graph_draw(uint32_t seed, random_graph *out) {
+void random_graph_draw(uint32_t seed, random_graph_form form, random_graph *out) {
   static maker m; /* too large for a stack */
   static maker_text head;
   m.random = seed * 2654435761u + 12345, m.n_values = m.n_weights = 0, m.weights.n = m.nodes.n = head.n = 0;
   m.weights.text[0] = m.nodes.text[0] = 0;
+  m.written = form;
   m.opset = MAKER_ONE_OF(&m, 17, 21);
   m.kind =
       (maker_kind)MAKER_ONE_OF(&m, MAKER_FLOATS, MAKER_FLOATS, MAKER_FLOATS, MAKER_BYTES, MAKER_BYTES, MAKER_HALVES);
-  m.quantum = m.form.size = 0;
+  m.quantum = m.form.size = m.slack = 0, m.has_ties = false;
   bool free_batch = maker_chance(&m, 40);
   draw_inputs(&m);
   int n_inputs = m.n_values;
+  put_wide_inputs(&m, n_inputs);
   for (int v = 0; v < n_inputs; v++) maker_through_bytes(&m, v);
   draw_nodes(&m, n_inputs);
   for (int v = n_inputs; v < m.n_values - 1; v++) m.value[v].used &= !maker_chance(&m, 10);
@@ -209,8 +228,8 @@ void random_graph_draw(uint32_t seed, random_graph *out) {
   put(&head, ") => (");
   put_values(&head, &m, n_inputs, m.n_values, free_batch);
   out->batch = m.value[0].shape.dim[0], out->batch_is_free = free_batch;
-  out->relative = m.kind == MAKER_HALVES ? half_tolerance : 0;
-  out->absolute = byte_steps * m.quantum;
+  out->has_halves = m.kind == MAKER_HALVES, out->has_bytes = m.kind == MAKER_BYTES, out->quantum = m.quantum,
+  out->has_ties = m.has_ties;
   int n = snprintf(out->text, sizeof out->text, "%s)\n<%s>\n{\n%s}\n", head.text, m.weights.text, m.nodes.text);
   assert_true(n > 0 && (size_t)n < sizeof out->text);
 }

@@ -10,12 +10,18 @@ typedef struct random_graph {
   char text[1 << 17];
   int64_t batch; /* what the model's free dimension is, if it has one */
   bool batch_is_free;
-  /* What the roundings of 16-bit floats, or of bytes, may come to: of a tensor's largest element; and of each. */
-  double relative, absolute;
+  bool has_halves, has_bytes;
+  bool has_ties;  /* of bytes: values that lie in the middle of two by their nature */
+  double quantum; /* the largest step of a value in bytes */
 } random_graph;
 
-/* The same seed gives the same model. Every operator is a smooth or at least a continuous function, and the values stay
- * small: what two ways to compute a model give differs by a few roundings. */
-void random_graph_draw(uint32_t seed, random_graph *out);
+/* How it is written: as it is; with 32-bit floats for those of 16 bits, whose inputs and constants keep their values;
+ * with every value a little lower, or higher, before it becomes a byte, so that it becomes another one if it lies next
+ * to the middle between two. */
+typedef enum random_graph_form { RANDOM_AS_IT_IS, RANDOM_WIDE, RANDOM_LOWER, RANDOM_HIGHER } random_graph_form;
+
+/* The same seed gives the same model, whatever its form. Every operator is a smooth or at least a continuous function,
+ * and the values stay small: what two ways to compute a model give differs by a few roundings. */
+void random_graph_draw(uint32_t seed, random_graph_form form, random_graph *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * support/random_graph_bytes.c - models of bytes: values that go through them, weights and biases that were them. */
 #include <math.h>
+#include <stdio.h>
 
 #include "base/macros.h"
 #include "support/random_maker.h"
@@ -17,15 +18,28 @@ static maker_bytes draw_form(maker *m, double size) {
   return m->form;
 }
 
+/* How far, in steps, and of a scale: more than float32 is off by where sums of some hundred products are made bytes. */
+static const double nudge_steps = 2e-4, nudge_scale = 1e-6;
+
+/* v<x> as it is to become bytes of this step: what |name| stands for is set to. */
+static void put_nudged(maker *m, int x, int y, double step, char name[16]) {
+  maker_scales much = {1, {(float)(maker_nudge(m) * (nudge_steps * step + m->slack))}};
+  int by = maker_nudge(m) ? maker_scale(m, &much) : -1;
+  snprintf(name, 16, by < 0 ? "v%d" : "n%d", by < 0 ? x : y);
+  if (by >= 0) maker_put(m, "  n%d = Add (v%d, w%d)\n", y, x, by);
+}
+
 void maker_through_bytes(maker *m, int x) {
   if (m->kind != MAKER_BYTES || m->n_values == MAKER_VALUES) return;
   maker_value v = *maker_use(m, x);
   maker_bytes f = draw_form(m, v.size);
   int scale = maker_scale(m, &f.scale), zero = maker_integers(m, f.type, (maker_shape){0}, f.zero, f.zero);
   int y = maker_add(m, v.shape, v.size);
+  char from[16];
   m->value[y].scale = f.scale.v[0];
-  maker_put(m, "  q%d = QuantizeLinear (v%d, w%d, w%d) v%d = DequantizeLinear (q%d, w%d, w%d)\n", y, x, scale, zero, y,
-            y, scale, zero);
+  put_nudged(m, x, y, f.scale.v[0], from);
+  maker_put(m, "  q%d = QuantizeLinear (%s, w%d, w%d) v%d = DequantizeLinear (q%d, w%d, w%d)\n", y, from, scale, zero,
+            y, y, scale, zero);
 }
 
 static int names(maker *m) { return m->n_weights++; } /* of a value that stands where a weight does */
@@ -47,9 +61,16 @@ int maker_sum_weights(maker *m, maker_shape s, int64_t terms, int axis, maker_sc
   return y;
 }
 
+void maker_rounds_bias(maker *m, const maker_scales *weights) {
+  for (int i = 0; i < weights->n; i++) m->slack = fmax(m->slack, 0.5 * m->quantum * (double)weights->v[i]);
+}
+
 int maker_bias(maker *m, int x, const maker_scales *weights, int64_t n) {
   float by = m->value[x].scale;
-  if (!(by > 0) || weights->n == 0 || maker_chance(m, 20)) return maker_floats(m, (maker_shape){1, {n}}, -0.5, 0.5);
+  if (!(by > 0) || weights->n == 0 || maker_chance(m, 20)) {
+    maker_rounds_bias(m, weights);
+    return maker_floats(m, (maker_shape){1, {n}}, -0.5, 0.5);
+  }
   maker_scales s = *weights;
   float largest = 0;
   for (int i = 0; i < s.n; i++) s.v[i] *= by, largest = fmaxf(largest, s.v[i]);
@@ -74,8 +95,10 @@ void maker_dynamic(maker *m, int x) {
   maker_scales s = {1, {(float)(1.7 / sqrt((double)k) / 127)}};
   int w = maker_integers(m, "int8", (maker_shape){2, {k, n}}, -127, 127), scale = maker_scale(m, &s);
   int y = maker_add(m, out, v.size);
-  maker_put(m, "  a%d, b%d, c%d = DynamicQuantizeLinear (v%d) d%d = MatMulInteger (a%d, w%d, c%d)\n", y, y, y, x, y, y,
-            w, y);
+  char from[16];
+  put_nudged(m, x, y, 2 * v.size / 255, from);
+  maker_put(m, "  a%d, b%d, c%d = DynamicQuantizeLinear (%s) d%d = MatMulInteger (a%d, w%d, c%d)\n", y, y, y, from, y,
+            y, w, y);
   maker_put(m, "  e%d = Cast <to = 1> (d%d) f%d = Mul (b%d, w%d) v%d = Mul (e%d, f%d)\n", y, y, y, y, scale, y, y, y);
   if (maker_chance(m, 50)) {
     int b = maker_floats(m, (maker_shape){1, {n}}, -0.5, 0.5), z = maker_add(m, out, v.size + 0.5);
@@ -98,12 +121,14 @@ void maker_qlinear(maker *m, int x) {
   maker_use(m, x);
   maker_bytes in = draw_form(m, v.size), to = draw_form(m, v.size);
   if (in.type[0] != to.type[0]) to = in; /* in and out are of one type */
-  maker_scales s = {1, {(float)(1.7 / sqrt((double)terms) / 127)}};
+  maker_scales s = {1, {(float)(1.7 / sqrt((double)terms) / 127 * (1 + nudge_scale * maker_nudge(m)))}};
   int xs = maker_scale(m, &in.scale), xz = maker_integers(m, in.type, (maker_shape){0}, in.zero, in.zero);
   int ys = maker_scale(m, &to.scale), yz = maker_integers(m, to.type, (maker_shape){0}, to.zero, to.zero);
   int w = maker_integers(m, "int8", shape, -127, 127), ws = maker_scale(m, &s);
   int wz = maker_integers(m, "int8", (maker_shape){0}, 0, 0), y = maker_add(m, out, v.size);
-  maker_put(m, "  a%d = QuantizeLinear (v%d, w%d, w%d) b%d = %s", y, x, xs, xz, y,
+  char from[16];
+  put_nudged(m, x, y, in.scale.v[0], from);
+  maker_put(m, "  a%d = QuantizeLinear (%s, w%d, w%d) b%d = %s", y, from, xs, xz, y,
             conv ? "QLinearConv" : "QLinearMatMul");
   if (conv) maker_put(m, " <pads = [%d, %d, %d, %d]>", (int)side / 2, (int)side / 2, (int)side / 2, (int)side / 2);
   maker_put(m, " (a%d, w%d, w%d, w%d, w%d, w%d, w%d, w%d) v%d = DequantizeLinear (b%d, w%d, w%d)\n", y, xs, xz, w, ws,

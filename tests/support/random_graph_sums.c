@@ -57,9 +57,11 @@ void maker_gemm(maker *m, int x) {
   maker_use(m, x);
   maker_scales scales;
   int w = maker_sum_weights(m, b, k, !turn_b, &scales), c = -1;
-  if (maker_chance(m, 70))
-    c = maker_chance(m, 50) ? maker_bias(m, x, &scales, n)
-                            : maker_floats(m, biases[maker_pick(m, OX_COUNT(biases))], -0.5, 0.5);
+  if (maker_chance(m, 70)) {
+    bool usual = maker_chance(m, 50);
+    if (!usual) maker_rounds_bias(m, &scales);
+    c = usual ? maker_bias(m, x, &scales, n) : maker_floats(m, biases[maker_pick(m, OX_COUNT(biases))], -0.5, 0.5);
+  }
   int y = maker_add(m, out, v.size + 0.5);
   maker_put(m, "  v%d = Gemm <transA = %d, transB = %d, alpha = %.2f, beta = %.2f> (v%d, w%d", y, turn_a, turn_b,
             MAKER_ONE_OF(m, 100, 100, 50) / 100.0, MAKER_ONE_OF(m, 100, 100, 25) / 100.0, x, w);
@@ -108,6 +110,7 @@ void maker_reduce(maker *m, int x) {
   }
   if (!n || v.size > 32) return;
   maker_use(m, x);
+  m->has_ties |= op[7] == 'e'; /* ReduceMean */
   bool as_input = m->opset >= 18 || op[6] == 'S';
   int w = as_input ? maker_ints(m, axes, n) : -1, y = maker_add(m, out, v.size);
   maker_put(m, "  v%d = %s <keepdims = %d", y, op, keep);

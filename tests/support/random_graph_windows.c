@@ -165,6 +165,7 @@ void maker_pool(maker *m, int x) {
   if (!slide(&w, &v->shape, ceil_mode, &out) || !maker_fits(&out, kernel_count(&w))) return;
   if (!w.auto_pad && !sees_something(&w, &v->shape, &out)) return;
   int y = maker_add(m, out, maker_use(m, x)->size);
+  m->has_ties |= average;
   maker_put(m, "  v%d = %s <", y, average ? "AveragePool" : "MaxPool");
   if (average) maker_put(m, "count_include_pad = %d, ", (int)maker_pick(m, 2));
   maker_put(m, "ceil_mode = %d, ", ceil_mode);
@@ -187,7 +188,9 @@ void maker_global_pool(maker *m, int x) {
   if (!is_image(v)) return;
   for (int i = 2; i < out.rank; i++) out.dim[i] = 1;
   int y = maker_add(m, out, maker_use(m, x)->size);
-  maker_put(m, "  v%d = %s (v%d)\n", y, maker_chance(m, 70) ? "GlobalAveragePool" : "GlobalMaxPool", x);
+  bool average = maker_chance(m, 70);
+  m->has_ties |= average;
+  maker_put(m, "  v%d = %s (v%d)\n", y, average ? "GlobalAveragePool" : "GlobalMaxPool", x);
 }
 
 /* How far an axis of |in| is stretched: numbers that floats have exactly, so that what is next is not a rounding's. */
@@ -211,6 +214,7 @@ void maker_resize(maker *m, int x) {
   for (int i = 2; i < out.rank; i++) scales.v[i] = (float)draw_scale(m, v->shape.dim[i], &out.dim[i]);
   if (!maker_fits(&out, 16)) return;
   double size = maker_use(m, x)->size * 1.5;
+  m->has_ties |= mode != 0;
   int to = by_scale ? maker_scale(m, &scales) : maker_ints(m, out.dim, out.rank), y = maker_add(m, out, size);
   maker_put(m, "  v%d = Resize <mode = \"%s\", coordinate_transformation_mode = \"%s\"", y, modes[mode], places[place]);
   if (mode == 0) maker_put(m, ", nearest_mode = \"%s\"", ties[maker_pick(m, 4)]);

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "support/random_graph.h"
+
 /* No constant has more elements than MAKER_CONSTANT. */
 enum { MAKER_VALUES = 64, MAKER_RANK = 6, MAKER_CONSTANT = 1000 };
 
@@ -49,8 +51,11 @@ typedef struct {
   uint32_t random;
   int opset;
   maker_kind kind;
+  random_graph_form written;
   maker_bytes form; /* the latest */
   double quantum;   /* the largest step of a value in bytes */
+  bool has_ties;    /* means of bytes, which lie in the middle of two all the time */
+  double slack;     /* what a bias in floats is off by where it is added to bytes' products, at most */
   maker_text weights, nodes;
   maker_value value[MAKER_VALUES];
   int n_values, n_weights;
@@ -116,11 +121,15 @@ int maker_ints(maker *m, const int64_t *v, int n);
 int maker_ints_of(maker *m, maker_shape s, const int64_t *v);
 /* Of a type of integers (or bool), drawn from |low| to |high|. */
 int maker_integers(maker *m, const char *type, maker_shape s, int low, int high);
+/* -1, 0 or 1: what is rounded to bytes is written lower, as it is, or higher. */
+int maker_nudge(const maker *m);
 /* 32-bit floats, also in a model of others. */
 int maker_scale(maker *m, const maker_scales *s);
 /* Those of a sum over |terms| products, which leaves its values as large as they were; |axis| is that of the outputs.
  * In models of bytes most are dequantized. */
 int maker_sum_weights(maker *m, maker_shape s, int64_t terms, int axis, maker_scales *out_scales);
+/* A bias in floats behind a product with such weights, which becomes a whole number of the scales' product. */
+void maker_rounds_bias(maker *m, const maker_scales *weights);
 /* What is added to |n| outputs of the value x and weights of these scales. */
 int maker_bias(maker *m, int x, const maker_scales *weights, int64_t n);
 
