@@ -71,6 +71,10 @@ static const layer layers[] = {
     SQUARE("yolov8n", 1, 64, 64, 20, 3, 1),      SQUARE("yolov8n", 1, 256, 80, 20, 3, 1),
     SQUARE("yolov8n", 1, 80, 80, 20, 3, 1),
 
+    SQUARE("ends", 1, 64, 1, 224, 3, 1),         SQUARE("ends", 1, 32, 1, 224, 5, 1),
+    SQUARE("ends", 1, 64, 3, 224, 3, 1),         SQUARE("ends", 1, 64, 1, 224, 1, 1),
+    SQUARE("ends", 1, 256, 5, 28, 1, 1),         SQUARE("ends", 1, 64, 8, 112, 3, 1),
+
     DEPTHWISE("other", 1, 240, 28, 5, 1),        DEPTHWISE("other", 1, 672, 14, 5, 1),
     DEPTHWISE("other", 1, 1152, 7, 5, 1),        SQUARE("other", 1, 1152, 48, 1, 1, 1),
     SQUARE("other", 1, 48, 1152, 1, 1, 1),       SQUARE("other", 1, 2048, 1000, 1, 1, 1),

@@ -70,6 +70,7 @@ typedef struct ox_bconv_variant {
   ox_bconv_mul_fn *const (*mul)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
   int64_t n_halved[OX_BCONV_MOST_PANELS];              /* likewise where the last panel is halved; 0: not so */
   ox_bconv_mul_fn *const (*halved)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
+  const struct ox_bconv_variant *few;                     /* the same for few outputs, weights as form_few.c has them */
   const struct ox_bconv_variant *split;                   /* OX_AVX512_HALVES: what is better there; NULL: this */
   /* Likewise for one panel and images with three taps in a row and outputs two inputs apart, from half of n_pixels[0]
    * on; NULL: there is nothing better. */
@@ -120,6 +121,7 @@ typedef struct ox_bconv_direct_plan {
   int64_t tap_min[OX_CONV_AXES], tap_max[OX_CONV_AXES];
   bool by_tap[OX_CONV_AXES];             /* taps are far apart: the scratch has a copy for each */
   bool far;                              /* tiles are cut where taps leave the image (bconv_far.h) */
+  bool few;                              /* outputs: the products take less time than a copy */
   bool padded;                           /* stage 0 copies X with its padding: the products read that in place */
   int64_t x_dim[OX_CONV_AXES], x_pixels; /* of what is read in place */
   int64_t merged;                        /* taps of a row in one segment */
@@ -131,6 +133,8 @@ typedef struct ox_bconv_direct_plan {
   size_t segs_bytes;
 } ox_bconv_direct_plan;
 
+/* As the form's plan, with products of |v|. */
+bool ox_bconv_direct_plan_on(ox_bconv_plan *p, const ox_bconv_variant *v);
 void ox_bconv_direct_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                          void *scratch);
 

@@ -8,4 +8,5 @@
 #define BCONV_K 512
 #define BCONV_MR1 6 /* pixels beside one panel */
 #define BCONV_MRG 6 /* in groups */
+#define BCONV_MRF 10 /* of few outputs */
 #include "kern/blocks/bconv_direct_body.h"

@@ -15,6 +15,7 @@
 #define BCONV_SPLIT narrow /* the same where vectors go through the units in halves */
 #define BCONV_STEM stems
 #define BCONV_MRG 14 /* in groups */
+#define BCONV_MRF 14 /* of few outputs */
 /* Loops of 16 turns are left by surprise; of four they are not. With fewer registers than 32 sums would be spilled. */
 #define BCONV_K_AT_ONCE 4
 #include "kern/blocks/bconv_direct_body.h"

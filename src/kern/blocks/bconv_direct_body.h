@@ -198,6 +198,8 @@ static void scale_lanes(float *to, const float *from, const float *s, size_t n) 
         vf32_store(to + i * OX_BLOCK + l, vf32_mul(vf32_load(from + i * OX_BLOCK + l), vf32_load(s + l)));
 }
 
+#include "kern/blocks/bconv_few_body.h"
+
 static void finish(const ox_act *act, float *y, size_t n) { vf32_act_run(act, y, n); }
 
 static void bend(float *y, const float *slope, size_t n) {
@@ -213,12 +215,21 @@ static void bend(float *y, const float *slope, size_t n) {
 #ifndef BCONV_MR3
 #define BCONV_MR3 0
 #endif
+static const ox_bconv_variant few = {.needs = BCONV_NEEDS,
+                                     .name = "bconv_few_" OX_QUOTE(BCONV_ISA),
+                                     .macs_per_ns = BCONV_RATE,
+                                     .k_block = INT64_MAX,
+                                     .n_panels = 1,
+                                     .n_pixels = {BCONV_MRF},
+                                     .mul = fews,
+                                     .finish = finish,
+                                     .bend = bend};
 #define BCONV_VARIANT(halved2, tables, or_split)                                                               \
   {                                                                                                            \
     .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K, \
     .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                       \
     .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .mul = muls, .n_halved = {0, halved2, BCONV_HALVED3},       \
-    .halved = tables, .split = or_split, .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG, .grouped = groupeds, \
+    .halved = tables, .few = &few, .split = or_split, .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG, .grouped = groupeds, \
     .spread = spread, .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, .bend = bend,  \
   }
 #ifdef BCONV_SPLIT

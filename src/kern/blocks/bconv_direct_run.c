@@ -291,7 +291,7 @@ static void find_inside(const plan *p, const tile *t, int a, int64_t piece, int6
 /* Copying takes long beside the products that read the copy. */
 static bool copy_is_dear(const plan *p, const tile *t) {
   const ox_conv_geom *g = &p->g;
-  return g->stride[1] * g->stride[2] * 5 >= p->taps * (t->q1 - t->q0);
+  return p->few || g->stride[1] * g->stride[2] * 5 >= p->taps * (t->q1 - t->q0);
 }
 
 /* A tile some of whose taps lie outside: what finds them inside may be computed in place, only its borders are copied.

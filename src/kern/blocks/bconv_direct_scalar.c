@@ -8,4 +8,5 @@
 #define BCONV_K 512
 #define BCONV_MR1 2 /* pixels beside one panel */
 #define BCONV_MRG 2 /* in groups */
+#define BCONV_MRF 2 /* of few outputs */
 #include "kern/blocks/bconv_direct_body.h"

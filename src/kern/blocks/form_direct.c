@@ -180,7 +180,7 @@ static void pad_once(ox_bconv_direct_plan *p) {
   p->head.shared_bytes = (size_t)floats * sizeof(float);
 }
 
-static bool plan(ox_bconv_plan *head) {
+bool ox_bconv_direct_plan_on(ox_bconv_plan *head, const ox_bconv_variant *v) {
   ox_bconv_direct_plan *p = (ox_bconv_direct_plan *)head;
   p->g = head->task.g;
   ox_conv_geom *g = &p->g;
@@ -189,7 +189,7 @@ static bool plan(ox_bconv_plan *head) {
   if (!ox_conv_product_ok(xs, OX_COUNT(xs), &floats) || !ox_conv_product_ok(ys, OX_COUNT(ys), &floats)) return false;
   if (!weight_floats(&head->task)) return false;
   const ox_act *act = &head->task.act;
-  p->v = ox_bconv_select(head->task.isa);
+  p->v = v, p->few = v == ox_bconv_select(head->task.isa)->few;
   p->post = act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
   p->lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
   p->hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
@@ -225,6 +225,8 @@ static bool plan(ox_bconv_plan *head) {
   int64_t n[] = {g->batch, g->groups, g->out[0], p->tiles_h, p->tiles_w, p->tiles_m};
   return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[head->n_stages - 1]);
 }
+
+static bool plan(ox_bconv_plan *head) { return ox_bconv_direct_plan_on(head, ox_bconv_select(head->task.isa)); }
 
 extern const ox_bconv_form ox_bconv_form_direct;
 const ox_bconv_form ox_bconv_form_direct = {.name = "direct",

@@ -36,6 +36,13 @@ static const rg_row rows[] = {
     {HEAD "(float[2, 3, 33, 35] x) => (float[2, 30, 33, 35] y, float[2, 30, 33, 35] a, float[2, 30, 33, 35] s) { " W3
          NUMBERS("w", "1376.5", "30, 3, 3, 3") "a = Conv <pads = [1, 1, 1, 1]> (x, w) " CONV3("y", "a") "s = Neg (a) }",
      "blocks", "BlockConv BlockConv FromBlocks Neg FromBlocks", 1e-5},
+    /* one channel is in blocks on its way out of a convolution, no further */
+    {HEAD "(" MAP " x) => (float[2, 1, 13, 15] y) { " W3 NUMBERS("w", "458.5", "1, 30, 3, 3")
+         CONV3("a", "x") "b = Conv <pads = [1, 1, 1, 1]> (a, w) y = Neg (b) }",
+     "blocks", "ToBlocks BlockConv BlockConv FromBlocks Neg", 1e-5},
+    {HEAD "(float[2, 1, 13, 15] x) => (" MAP
+          " y) { " W3 NUMBERS("w", "458.5", "30, 1, 3, 3") "a = Conv <pads = [1, 1, 1, 1]> (x, w) " CONV3("y", "a") "}",
+     "blocks", "BlockConv BlockConv FromBlocks", 1e-5},
     /* batch and extents that only the run knows */
     {HEAD "(float[N, 30, h, w] x) => (float[N, 30, h, w] y) { " W3 CONV3("a", "x") CONV3("y", "a") "}", "blocks",
      "ToBlocks BlockConv BlockConv FromBlocks", 1e-5},

@@ -79,16 +79,26 @@ static double planes_ns(const ox_bconv_task *t, double blocks_ns) {
   return OX_MAX(ns * pixels, read) * taps * (double)c->ic + start_ns;
 }
 
+extern const ox_bconv_form ox_bconv_form_few;
+
+/* A tensor of one channel is in blocks for a form only that computes no other lanes. */
+static bool is_one_channel(const ox_rewrite *g, ox_id v) {
+  const ox_shape *s = ox_shape_at(g, v);
+  return s->rank >= 3 && s->rank <= 5 && s->dim[1] == 1;
+}
+
 static bool conv_can(const ox_rewrite *g, ox_id node, ox_blocks_use *u) {
   int64_t groups;
   const ox_shape *w = weights(g, node, &groups);
   ox_id x = ox_in(g, node, X), y = ox_out(g, node, 0);
   ox_bconv_task t;
-  if (!w || w->dim[0] % groups || !ox_blocks_channels(g, y) || !ox_op_serves(g, own, "BlockConv", OX_F32)) return false;
+  bool one = is_one_channel(g, y);
+  if (!w || w->dim[0] % groups || !(one || ox_blocks_channels(g, y))) return false;
+  if (!ox_op_serves(g, own, "BlockConv", OX_F32)) return false;
   if (ox_shape_at(g, x)->dim[1] != w->dim[1] * groups || !task_of(g, node, w, &t)) return false;
   if (!t.x_plain && !ox_blocks_channels(g, x)) return false;
   const ox_bconv_form *form = ox_bconv_choose(&t);
-  if (!form) return false;
+  if (!form || (one && form != &ox_bconv_form_few)) return false;
   u->in = (t.x_plain ? 0 : 1u << X) | (has(g, node, Z) ? 1u << Z : 0), u->out = 1, u->wants = true;
   double ns = form->cost_ns(&t);
   u->gain = (float)(planes_ns(&t, ns) - ns);
