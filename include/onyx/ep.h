@@ -81,7 +81,7 @@ typedef struct ox_kernel_ctx {
   /* prepare's answer; preset to one stage of one tile without scratch */
   uint32_t n_stages;
   int64_t n_tiles[OX_MAX_STAGES];   /* depends on shapes only, never on the thread count */
-  size_t scratch_per_worker;        /* bytes, private to a worker during a tile range */
+  size_t scratch_per_worker;        /* bytes, a worker's own: what a call leaves there its next of this stage finds */
   size_t shared_bytes;              /* bytes shared by all tiles and stages of this node: |shared| in run */
   void *shared;                     /* run only */
   ox_frame *frame;                  /* services below */

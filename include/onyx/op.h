@@ -261,7 +261,8 @@ typedef struct ox_kernel_def {
   ox_status *(*load)(ox_load_ctx *c);          /* optional */
   void (*unload)(void *state, ox_alloc alloc); /* optional: frees what load took from alloc; not called for NULL */
   ox_status *(*prepare)(ox_kernel_ctx *c);     /* optional: without it, one stage of one tile */
-  /* Required, unless the operator is a view. No malloc, lock or thread inside. |scratch|: scratch_per_worker bytes. */
+  /* Required, unless the operator is a view. No malloc, lock or thread inside. |scratch|: scratch_per_worker bytes,
+   * the worker's own until the stage ends. */
   ox_status *(*run)(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch);
   double (*flops)(const ox_kernel_ctx *c);     /* optional: floating-point operations for these shapes; for profiles */
   /* 1.5. bit i: load reads the type and the shape of constant input i and not its data, which may be NULL there:

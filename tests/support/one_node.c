@@ -160,22 +160,29 @@ static ox_status *infer_all(one_node *n, ox_step *s, operands *o) {
   return NULL;
 }
 
-/* Every call has scratch of its own, as every worker might. */
-static ox_status *run_stages(const one_node *n, ox_step *s) {
+enum { WORKERS = 2 };
+
+static ox_status *run_stage(const one_node *n, ox_step *s, uint32_t stage, void *const *scratch) {
   ox_kernel *k = s->unit->kernel;
-  size_t bytes = s->c.scratch_per_worker + OX_PAD_BYTES;
-  for (uint32_t stage = 0; stage < s->c.n_stages; stage++) {
-    int64_t tiles = s->c.n_tiles[stage], step = n->run_tiles ? n->run_tiles : OX_MAX(tiles, 1);
-    for (int64_t t = 0; t < tiles; t += step) {
-      void *scratch = NULL;
-      if (posix_memalign(&scratch, OX_ALIGN_BYTES, bytes)) return ox_oom();
-      memset(scratch, 0xcd, bytes);
-      ox_status *st = k->api->run(k, &s->c, stage, t, OX_MIN(t + step, tiles), scratch);
-      free(scratch);
-      OX_TRY(st);
-    }
-  }
+  int64_t tiles = s->c.n_tiles[stage], step = n->run_tiles ? n->run_tiles : OX_MAX(tiles, 1), call = 0;
+  for (int64_t t = 0; t < tiles; t += step, call++)
+    OX_TRY(k->api->run(k, &s->c, stage, t, OX_MIN(t + step, tiles), scratch[call / 2 % WORKERS]));
   return NULL;
+}
+
+/* Workers take turns, two calls each; in a stage their scratch stays as they leave it. */
+static ox_status *run_stages(const one_node *n, ox_step *s) {
+  size_t bytes = OX_ROUND_UP(s->c.scratch_per_worker + OX_PAD_BYTES, OX_ALIGN_BYTES);
+  void *scratch[WORKERS] = {NULL}, *all = NULL;
+  ox_status *st = NULL;
+  if (posix_memalign(&all, OX_ALIGN_BYTES, WORKERS * bytes)) return ox_oom();
+  for (int i = 0; i < WORKERS; i++) scratch[i] = (char *)all + (size_t)i * bytes;
+  for (uint32_t stage = 0; stage < s->c.n_stages && !st; stage++) {
+    memset(all, 0xcd, WORKERS * bytes);
+    st = run_stage(n, s, stage, scratch);
+  }
+  free(all);
+  return st;
 }
 
 /* What the kernel has packed it does not get again. */
