@@ -120,6 +120,7 @@ typedef struct ox_strassen_plan {
   ox_gemm_plan plain; /* the same tiles by plain products: columns left over, and what is not finite */
   size_t kc;          /* of a block of k */
   size_t half_rows;   /* of a tile: row i goes with row i + half_rows */
+  size_t least_rows;  /* of a tile: fewer are multiplied plainly */
   size_t scratch;
 } ox_strassen_plan;
 

@@ -6,41 +6,44 @@
 #include "kern/gemm/strassen.h"
 
 enum {
-  LEAST_ROWS = 60,                        /* of a tile: half of them are strips of two thirds of MR at least */
-  LEAST_COLUMNS = 384,                    /* fewer do not pay for what is made of A */
-  LEAST_K = 384,                          /* less does not pay for adding to two blocks of C */
-  LEAST_OF_B = 1 << 19,                   /* elements: fewer do not pay for either where several threads share them */
-  LEAST_HALVES = LEAST_COLUMNS * LEAST_K, /* ... but where FMAs take twice as long */
-  MAX_ROWS = 256,                         /* of a tile */
-  MOST_OF_A = 1 << 20,                    /* elements of a tile: what is made of them has 8 MB */
-  LINE = 16                               /* floats */
+  LEAST_COLUMNS = 384, /* fewer do not pay for what is made of A */
+  LEAST_K = 384,       /* less does not pay for adding to two blocks of C */
+  MAX_ROWS = 256,      /* of a tile */
+  MOST_OF_A = 1 << 20, /* elements of a tile: what is made of them has 8 MB */
+  LINE = 16            /* floats */
 };
 
-#define OX_STRASSEN(needs, mr, nr, sym) extern const ox_strassen_kernels sym;
+#define OX_STRASSEN(needs, mr, nr, rows, b, sym) extern const ox_strassen_kernels sym;
 #include "kern/gemm/strassen_variants.inc"
 #undef OX_STRASSEN
 
-static const struct {
+typedef struct variant {
   ox_isa needs;
+  size_t least_rows, least_of_b;
   const ox_strassen_kernels *kernels;
-} table[] = {
-#define OX_STRASSEN(needs, mr, nr, sym) {needs, &sym},
+} variant;
+
+static const variant table[] = {
+#define OX_STRASSEN(needs, mr, nr, rows, b, sym) {needs, rows, b, &sym},
 #include "kern/gemm/strassen_variants.inc"
 #undef OX_STRASSEN
-    {0, NULL}};
+    {0, 0, 0, NULL}};
 
-const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa have) {
+static const variant *find(const ox_gemm_variant *v, ox_isa have) {
   const ox_isa kind = OX_AVX512_HALVES;
-  for (size_t i = 0; v->panel == OX_F32 && table[i].kernels; i++)
-    if ((table[i].needs & ~kind) == v->needs && table[i].kernels->nr == v->nr && !(table[i].needs & kind & ~have))
-      return table[i].kernels;
-  return NULL;
+  const variant *x = table;
+  for (; x->kernels; x++)
+    if (v->panel == OX_F32 && (x->needs & ~kind) == v->needs && x->kernels->nr == v->nr && !(x->needs & kind & ~have))
+      break;
+  return x;
 }
 
+const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa have) { return find(v, have)->kernels; }
+
 bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k) {
-  const size_t least = have & OX_AVX512_HALVES ? LEAST_HALVES : LEAST_OF_B;
-  return ox_strassen_select(v, have) && k % 2 == 0 && m >= LEAST_ROWS && n >= LEAST_COLUMNS && k >= LEAST_K &&
-         k >= least / n && OX_MIN(m, (size_t)MAX_ROWS) <= MOST_OF_A / k;
+  const variant *x = find(v, have);
+  return x->kernels && k % 2 == 0 && m >= x->least_rows && n >= LEAST_COLUMNS && k >= LEAST_K &&
+         k >= x->least_of_b / n && OX_MIN(m, (size_t)MAX_ROWS) <= MOST_OF_A / k;
 }
 
 /* ---- memory of a worker, in floats ---- */
@@ -64,7 +67,8 @@ static parts parts_of(const ox_strassen_plan *g) {
 }
 
 void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k) {
-  *g = (ox_strassen_plan){.v = ox_strassen_select(v, have)};
+  const variant *x = find(v, have);
+  *g = (ox_strassen_plan){.v = x->kernels, .least_rows = x->least_rows};
   ox_gemm_plan *p = &g->plain;
   ox_gemm_plan_init(p, v, m, n, k, OX_F32, OX_F32, OX_GEMM_PACKED);
   p->mt = OX_CEIL_DIV(m, (size_t)MAX_ROWS), p->mc = OX_ROUND_UP(OX_CEIL_DIV(m, p->mt), (size_t)2);
@@ -242,7 +246,7 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
   float *s = scratch;
   walk w = {.g = g, .io = io, .row = tile * p->mc, .band = index % p->nt, .back = s};
   w.all_rows = OX_MIN(p->mc, p->m - w.row), w.rows = OX_MIN(w.all_rows, g->half_rows);
-  if (p->n - w.band * p->nc <= g->v->nr || w.all_rows < LEAST_ROWS) {
+  if (p->n - w.band * p->nc <= g->v->nr || w.all_rows < g->least_rows) {
     run_plain(g, io, tile, w.band, s + at.panels);
     return;
   }
