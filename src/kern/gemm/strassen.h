@@ -26,7 +26,7 @@
  *
  * Not finite: infinity or NaN in A or B makes every sum that it has a part in infinite or NaN, in the rows and columns
  * where it belongs and in those they are paired with. Tiles with such sums, or any beyond 2^100, are computed again by
- * plain products.
+ * plain products; at once where it is A that has them, since no tile of these rows can do without.
  */
 #ifndef OX_KERN_GEMM_STRASSEN_H
 #define OX_KERN_GEMM_STRASSEN_H
@@ -128,7 +128,10 @@ typedef struct ox_strassen_plan {
 enum { OX_STRASSEN_WORKERS = 64 /* more make it anew for each tile */ };
 typedef struct ox_strassen_made {
   atomic_uintptr_t scratch[OX_STRASSEN_WORKERS]; /* whose entry this is; 0: nobody's */
-  size_t row_tile[OX_STRASSEN_WORKERS];
+  struct ox_strassen_rows {
+    size_t tile;
+    bool finite; /* false: nothing was made, these rows are multiplied plainly */
+  } rows[OX_STRASSEN_WORKERS];
 } ox_strassen_made;
 
 /* Whether seven products take less time than eight, for an A with rows of unit stride. */

@@ -81,17 +81,17 @@ void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa
 /* ---- who has made what of A ---- */
 
 void ox_strassen_begin(ox_strassen_made *made) {
-  for (size_t i = 0; i < OX_STRASSEN_WORKERS; i++) atomic_init(&made->scratch[i], 0), made->row_tile[i] = SIZE_MAX;
+  for (size_t i = 0; i < OX_STRASSEN_WORKERS; i++) atomic_init(&made->scratch[i], 0), made->rows[i].tile = SIZE_MAX;
 }
 
 /* The entry of the worker that |scratch| belongs to; NULL: there are too many of them. */
-static size_t *row_tile_of(ox_strassen_made *made, const void *scratch) {
+static struct ox_strassen_rows *rows_of(ox_strassen_made *made, const void *scratch) {
   for (size_t i = 0; i < OX_STRASSEN_WORKERS; i++) {
     uintptr_t who = atomic_load_explicit(&made->scratch[i], memory_order_relaxed);
     if (!who && atomic_compare_exchange_strong_explicit(&made->scratch[i], &who, (uintptr_t)scratch,
                                                         memory_order_relaxed, memory_order_relaxed))
       who = (uintptr_t)scratch;
-    if (who == (uintptr_t)scratch) return &made->row_tile[i];
+    if (who == (uintptr_t)scratch) return &made->rows[i];
   }
   return NULL;
 }
@@ -141,8 +141,8 @@ static float *mixed_at(const walk *w, size_t k0) {
   return w->mixed + k0 / w->g->kc * OX_STRASSEN_STEPS * step_floats(w->g);
 }
 
-/* What the steps take of two rows of A. */
-static void mix_rows(const walk *w, size_t i) {
+/* What the steps take of two rows of A. False: one is not finite, or may overflow. */
+static bool mix_rows(const walk *w, size_t i) {
   const ox_strassen_plan *g = w->g;
   const float *a[2] = {NULL};
   ox_strassen_pair p = {.step_floats = step_floats(g)};
@@ -151,20 +151,26 @@ static void mix_rows(const walk *w, size_t i) {
     if (row >= w->all_rows) continue;
     a[r] = (const float *)w->io->a + (ptrdiff_t)(w->row + row) * w->io->a_rs;
     p.scale[r] = ox_strassen_scale(g->v->largest_bits(a[r], g->plain.k), &w->back[row]);
+    if (p.scale[r] != p.scale[r]) return false; /* NaN */
   }
   for (size_t k0 = 0; k0 < g->plain.k; k0 += g->kc) {
     p.k = half_of(g, k0), p.to = mixed_at(w, k0) + i * OX_STRASSEN_A_RS;
     for (size_t q = 0; q < 4; q++) p.from[q] = a[q >> 1] ? a[q >> 1] + k0 + (q & 1) * p.k : w->zeros;
     g->v->mix(&p);
   }
+  return true;
 }
 
 /* False: stopped. */
-static bool mix_all(const walk *w) {
+static bool mix_all(const walk *w, bool *finite) {
   memset(w->zeros, 0, OX_STRASSEN_A_RS * sizeof(float));
+  *finite = true;
   for (size_t i = 0; i < w->rows; i++) {
     if (i % 8 == 0 && ox_stop_asked(&w->io->stop)) return false;
-    mix_rows(w, i);
+    if (!mix_rows(w, i)) {
+      *finite = false;
+      break;
+    }
   }
   return true;
 }
@@ -253,10 +259,15 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
   if (io->b_rs) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
   w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums, w.added = s + at.added;
-  size_t *row_tile = row_tile_of(made, scratch);
-  if (!row_tile || *row_tile != tile) {
-    if (!mix_all(&w)) return;
-    if (row_tile) *row_tile = tile;
+  struct ox_strassen_rows nobodys = {SIZE_MAX, true}, *mine = rows_of(made, scratch);
+  if (!mine) mine = &nobodys;
+  if (mine->tile != tile) {
+    if (!mix_all(&w, &mine->finite)) return;
+    mine->tile = tile;
+  }
+  if (!mine->finite) {
+    run_plain(g, io, tile, w.band, s + at.panels);
+    return;
   }
   place here = {w.band, 0, half_of(g, 0)}, next;
   bool fine = true;
