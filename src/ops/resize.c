@@ -21,6 +21,8 @@ typedef struct resize_prep {
   int32_t *index[OX_MAX_RANK];   /* by axis of X; NULL: kept */
   void *weight[OX_MAX_RANK];     /* floats or doubles; NULL: nearest */
   ox_resize_pass pass[OX_MAX_RANK];
+  ox_resize_lines lines; /* of the last axis */
+  bool has_lines;
   int64_t rows[OX_MAX_RANK], per_tile[OX_MAX_RANK]; /* of each pass */
   size_t buffer_at[2];
   /* nearest: the axes before those that stay, and what lies behind them as one element, if that is small */
@@ -95,6 +97,26 @@ static void join_kept(resize_prep *p) {
 
 static int64_t near_row_count(const resize_prep *p) { return ox_shape_span(&p->y, 0, OX_MAX(p->near_rank - 1, 0)); }
 
+/* The last axis, which is one element wide, a vector at a time: of floats, or copies of four bytes. */
+static bool add_lines(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc) {
+  int a = p->x.rank - 1;
+  bool near = is_near(p);
+  if (a < 0 || !p->index[a] || (near ? p->near_bytes != sizeof(float) : p->real64)) return true;
+  const ox_resize_axis *x = &p->spec.axis[a];
+  int64_t taps = ox_resize_taps(x), groups = OX_CEIL_DIV(x->out, OX_RESIZE_GROUP);
+  size_t n;
+  if (!ox_mul_ok((size_t)groups * OX_RESIZE_GROUP, (size_t)taps, &n) || n > SIZE_MAX / 16) return false;
+  p->lines.window = alloc(c, (size_t)groups * sizeof *p->lines.window + 1);
+  p->lines.index = alloc(c, n * sizeof(int32_t) + 1);
+  p->lines.weight = near ? NULL : alloc(c, n * sizeof(float) + 1);
+  if (!p->lines.window || !p->lines.index || (!near && !p->lines.weight)) return false;
+  p->has_lines = ox_resize_lines_fill(&p->lines, p->index[a], p->weight[a], x->in, x->out, taps);
+  int last = p->n_axes - 1;
+  if (p->has_lines) p->pass[last].lines = &p->lines;
+  if (p->has_lines && !near) p->per_tile[last] = OX_ROUND_UP(p->per_tile[last], OX_MAX(x->out, 1));
+  return true;
+}
+
 /* Tables and, for interpolation, the passes: from the first axis to the last. */
 static ox_status *build(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc) {
   const ox_resize_attrs *at = c->attrs;
@@ -112,14 +134,15 @@ static ox_status *build(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc)
     int a = p->axis[i];
     int64_t taps = ox_resize_taps(&p->spec.axis[a]), inner = ox_shape_span(&s, a + 1, s.rank);
     p->pass[i] = (ox_resize_pass){
-        s.dim[a], p->y.dim[a], inner, taps, p->index[a], p->weight[a], at ? (double)at->extrapolation_value : 0};
+        s.dim[a], p->y.dim[a], inner, taps, p->index[a], p->weight[a], at ? (double)at->extrapolation_value : 0, NULL};
     s.dim[a] = p->y.dim[a];
     p->rows[i] = ox_shape_span(&s, 0, a + 1);
     p->per_tile[i] = OX_MAX(8192 / OX_MAX(inner * taps, 1), 1);
   }
   set_fill(c, p);
   join_kept(p);
-  return check_type(c, p);
+  OX_TRY(check_type(c, p));
+  return add_lines(c, p, alloc) ? NULL : ox_oom();
 }
 
 /* Floats (or doubles) of the two buffers that the passes alternate between. */
@@ -168,7 +191,14 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 
 /* ---- run ---- */
 static void near_rows(const ox_kernel_ctx *c, const resize_prep *p, int64_t begin, int64_t end) {
-  ox_resize_near n = {p->near_rank, p->near_bytes, p->x.dim, p->y.dim, (const int32_t *const *)p->index, p->fill};
+  ox_resize_near n = {p->near_rank,
+                      p->near_bytes,
+                      p->x.dim,
+                      p->y.dim,
+                      (const int32_t *const *)p->index,
+                      p->fill,
+                      p->has_lines ? &p->pass[p->n_axes - 1] : NULL,
+                      ox_resize_select(c->isa)};
   ox_resize_nearest(&n, c->in[0]->data, c->out[0]->data, begin, end);
 }
 

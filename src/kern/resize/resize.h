@@ -47,16 +47,35 @@ int64_t ox_resize_taps(const ox_resize_axis *a);
  */
 void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *w32, double *w64);
 
+/* The same for outputs next to each other in memory, in groups of a block: a group's taps look into a window of the
+ * input, or into several that follow each other. */
+enum { OX_RESIZE_GROUP = 16 };
+typedef struct ox_resize_window {
+  int32_t first, pieces; /* of OX_RESIZE_GROUP inputs each; 0: they would not fit into the line */
+} ox_resize_window;
+typedef struct ox_resize_lines {
+  ox_resize_window *window; /* of each group */
+  int32_t *index;           /* [group][tap][output], from the window's first; behind the last output, the same again */
+  float *weight;            /* likewise; NULL: nearest */
+} ox_resize_lines;
+/* Fills |lines|, whose arrays have room for all groups; false: some output lies outside, or looks further to the left
+ * than the one before. */
+bool ox_resize_lines_fill(ox_resize_lines *lines, const int32_t *index, const float *weight, int64_t in, int64_t out,
+                          int64_t taps);
+
 /* One pass over outer x in x inner floats: output rows [begin, end) of outer * out. |fill| where index is -1. */
 typedef struct ox_resize_pass {
   int64_t in, out, inner, taps;
   const int32_t *index;
   const void *weight; /* of the pass's own type */
   double fill;
+  const ox_resize_lines *lines; /* where inner is 1 and whole lines are computed, or NULL */
 } ox_resize_pass;
 typedef struct ox_resize_variant {
   ox_isa needs;
   void (*f32)(const ox_resize_pass *p, const float *x, float *y, int64_t begin, int64_t end);
+  /* A line of elements of four bytes, each the one where its index says; |p| has lines, and no weights. */
+  void (*near_line)(const ox_resize_pass *p, const float *x, float *y);
 } ox_resize_variant;
 /* The best for |have|; never NULL. */
 const ox_resize_variant *ox_resize_select(ox_isa have);
@@ -69,6 +88,8 @@ typedef struct ox_resize_near {
   const int64_t *in, *out;     /* dims */
   const int32_t *const *index; /* per axis; NULL: identity */
   const void *fill;            /* one element */
+  const ox_resize_pass *last;  /* of the last axis, with lines, where elements have four bytes; NULL: copied in turn */
+  const ox_resize_variant *variant;
 } ox_resize_near;
 void ox_resize_nearest(const ox_resize_near *p, const void *x, void *y, int64_t begin, int64_t end);
 

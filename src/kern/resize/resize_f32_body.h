@@ -2,6 +2,9 @@
  * kern/resize/resize_f32_body.h - one pass of an interpolation in float32. Included by resize_f32_<isa>.c with
  * RESIZE_ISA and RESIZE_NEEDS. Products are rounded before they are added, so that results are the same bits however
  * rows lie. */
+#include <stdbool.h>
+#include <string.h>
+
 #include "kern/resize/resize.h"
 
 /* An output row of |n| elements is a weighted sum of input rows. */
@@ -30,8 +33,67 @@ OX_INLINE void one(const float *x, const int32_t *at, const float *w, int64_t ta
   *y = sum;
 }
 
+/* x[at], from a window that begins at |x|, or from several. */
+OX_INLINE vf32 picked(const float *x, vi32 at, int32_t pieces) {
+  const vi32 within = vi32_splat(OX_RESIZE_GROUP - 1);
+  if (pieces == 1) return vf32_pick16(x, at);
+  vf32 v = vf32_pick16(x, vi32_and(at, within));
+  for (int32_t i = 1; i < pieces; i++)
+    v = vf32_select(vi32_eq(vi32_sar(at, 4), vi32_splat(i)), vf32_pick16(x + i * OX_RESIZE_GROUP, vi32_and(at, within)),
+                    v);
+  return v;
+}
+
+OX_INLINE void store_first(float *y, vf32 v, size_t n) {
+  if (n == VF32_LANES)
+    vf32_store(y, v);
+  else
+    vf32_store_n(y, v, n);
+}
+
+/* |n| outputs of a group, all of them in most calls; |taps| and |weighted| are constants. */
+OX_INLINE void group(const float *x, const int32_t *index, const float *weight, int32_t pieces, const int64_t taps,
+                     const bool weighted, float *y, const size_t n) {
+  for (size_t i = 0; i < n; i += VF32_LANES) {
+    vf32 sum = vf32_zero();
+    for (int64_t t = 0; t < taps; t++) {
+      vf32 v = picked(x, vi32_load(index + t * OX_RESIZE_GROUP + i), pieces);
+      if (weighted) v = vf32_mul(vf32_load(weight + t * OX_RESIZE_GROUP + i), v);
+      sum = t ? vf32_add(sum, v) : v;
+    }
+    store_first(y + i, sum, vf32_lanes_at(i, n));
+  }
+}
+
+OX_INLINE void line(const ox_resize_pass *p, const float *x, float *y, const int64_t taps, const bool weighted) {
+  enum { G = OX_RESIZE_GROUP };
+  const ox_resize_window *w = p->lines->window;
+  const int32_t *index = p->lines->index;
+  const float *weight = p->lines->weight;
+  for (int64_t o = 0; o < p->out; o += G, w++, index += taps * G, weight += weighted ? taps * G : 0) {
+    const size_t n = (size_t)OX_MIN(G, p->out - o);
+    if (w->pieces == 1 && n == G)
+      group(x + w->first, index, weight, 1, taps, weighted, y + o, G);
+    else if (w->pieces)
+      group(x + w->first, index, weight, w->pieces, taps, weighted, y + o, n);
+    for (int64_t i = o; !w->pieces && i < o + (int64_t)n; i++)
+      if (weighted)
+        one(x, p->index + i * taps, (const float *)p->weight + i * taps, taps, y + i);
+      else
+        memcpy(y + i, x + p->index[i], sizeof *y);
+  }
+}
+
+static void near_line(const ox_resize_pass *p, const float *x, float *y) { line(p, x, y, 1, false); }
+
 static void pass(const ox_resize_pass *p, const float *x, float *y, int64_t begin, int64_t end) {
   int64_t o = begin % p->out, n = p->inner;
+  for (int64_t r = begin; p->lines && r < end; r += p->out)
+    if (p->taps == 2)
+      line(p, x + r / p->out * p->in, y + r, 2, true);
+    else
+      line(p, x + r / p->out * p->in, y + r, p->taps, true);
+  if (p->lines) return;
   const float *from = x + begin / p->out * p->in * n;
   for (int64_t r = begin; r < end; r++) {
     const int32_t *at = p->index + o * p->taps;
@@ -54,4 +116,4 @@ static void pass(const ox_resize_pass *p, const float *x, float *y, int64_t begi
 }
 
 extern const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA);
-const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA) = {RESIZE_NEEDS, pass};
+const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA) = {RESIZE_NEEDS, pass, near_line};

@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "kern/variants.h"
+#include "onyx/ep.h"
 
 OX_VARIANTS_SELECT(ox_resize_variant, ox_resize_f32__, ox_resize_select)
 
@@ -60,14 +61,22 @@ static void copy_row(char *y, const char *x, const int32_t *at, int64_t n, size_
   }
 }
 
-/* The input row of output row |r|; -1: outside. */
-static int64_t source_row(const ox_resize_near *p, int64_t r) {
-  int64_t row = 0, pitch = 1;
+/* Where output row |r| is along each axis but the last. */
+static void find_row(const ox_resize_near *p, int64_t r, int64_t *at) {
+  for (int a = p->rank - 1; a-- > 0; r /= p->out[a]) at[a] = r % p->out[a];
+}
+static void next_row(const ox_resize_near *p, int64_t *at) {
+  for (int a = p->rank - 1; a-- > 0 && ++at[a] == p->out[a];) at[a] = 0;
+}
+
+/* The input row of the output row at |at|; -1: outside. */
+static int64_t source_row(const ox_resize_near *p, const int64_t *at) {
+  int64_t row = 0;
   bool outside = false;
-  for (int a = p->rank - 1; a-- > 0;) {
-    int64_t o = r % p->out[a], i = p->index[a] ? p->index[a][o] : o;
+  for (int a = 0; a + 1 < p->rank; a++) {
+    int64_t i = p->index[a] ? p->index[a][at[a]] : at[a];
     outside |= i < 0;
-    row += i * pitch, pitch *= p->in[a], r /= p->out[a];
+    row = row * p->in[a] + i;
   }
   return outside ? -1 : row;
 }
@@ -75,13 +84,17 @@ static int64_t source_row(const ox_resize_near *p, int64_t r) {
 void ox_resize_nearest(const ox_resize_near *p, const void *x, void *y, int64_t begin, int64_t end) {
   int64_t in = p->rank ? p->in[p->rank - 1] : 1, n = p->rank ? p->out[p->rank - 1] : 1, last = -2;
   const int32_t *at = p->rank ? p->index[p->rank - 1] : NULL;
-  for (int64_t r = begin; r < end; r++) {
+  int64_t place[OX_MAX_RANK];
+  find_row(p, begin, place);
+  for (int64_t r = begin; r < end; r++, next_row(p, place)) {
     char *to = (char *)y + (size_t)(r * n) * p->elem;
-    int64_t row = source_row(p, r);
+    int64_t row = source_row(p, place);
     if (row < 0)
       fill_row(to, p->fill, p->elem, n);
     else if (row == last)
       memcpy(to, to - (size_t)n * p->elem, (size_t)n * p->elem); /* growing: the row before */
+    else if (at && p->last)
+      p->variant->near_line(p->last, (const float *)x + row * in, (float *)(void *)to);
     else if (at)
       copy_row(to, (const char *)x + (size_t)(row * in) * p->elem, at, n, p->elem, p->fill);
     else

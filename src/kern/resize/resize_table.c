@@ -101,3 +101,28 @@ void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *w32, double
     if (outside) index[0] = -1;
   }
 }
+
+/* The windows of outputs [o, end). */
+static ox_resize_window window_of(const int32_t *index, int64_t in, int64_t o, int64_t end, int64_t taps) {
+  int64_t first = index[o * taps], most = index[end * taps - 1], pieces = (most - first) / OX_RESIZE_GROUP + 1;
+  first = OX_MIN(first, in - pieces * OX_RESIZE_GROUP); /* none reaches beyond the line */
+  return first < 0 ? (ox_resize_window){0, 0} : (ox_resize_window){(int32_t)first, (int32_t)pieces};
+}
+
+bool ox_resize_lines_fill(ox_resize_lines *lines, const int32_t *index, const float *weight, int64_t in, int64_t out,
+                          int64_t taps) {
+  enum { G = OX_RESIZE_GROUP };
+  for (int64_t i = 0; i < out * taps; i++)
+    if (index[i] < 0 || (i % taps && index[i] < index[i - 1]) || (i >= taps && index[i] < index[i - taps]))
+      return false;
+  for (int64_t o = 0; o < out; o += G) {
+    ox_resize_window w = lines->window[o / G] = window_of(index, in, o, OX_MIN(o + G, out), taps);
+    for (int64_t t = 0; t < taps; t++)
+      for (int64_t i = 0; i < G; i++) {
+        int64_t from = OX_MIN(o + i, out - 1) * taps + t, to = o * taps + t * G + i;
+        lines->index[to] = index[from] - w.first;
+        if (weight) lines->weight[to] = weight[from];
+      }
+  }
+  return true;
+}

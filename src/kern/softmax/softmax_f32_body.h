@@ -212,8 +212,7 @@ OX_INLINE void square(const float *x, float *y, const size_t k, const size_t n, 
   vf32 s = is_log ? vf32_log(sum) : vf32_div(vf32_splat(1.0f), sum);
   for (size_t c = 0; c < n; c++) v[c] = is_log ? vf32_sub(v[c], s) : vf32_mul(v[c], s);
   vf32_transpose(v);
-  OX_UNROLL for (size_t i = 0; i < L; i++)
-    if (i < k) vf32_store_n(y + i * n, v[i], n);
+  OX_UNROLL for (size_t i = 0; i < L; i++) if (i < k) vf32_store_n(y + i * n, v[i], n);
 }
 
 OX_INLINE void squares(const float *x, float *y, size_t rows, const size_t n, int is_log) {
@@ -235,5 +234,4 @@ static void short_rows(const float *x, float *y, size_t rows, size_t n, int is_l
     squares(x, y, rows, n, 0);
 }
 
-const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row, log_row, long_row, columns,
-                                       short_rows, L};
+const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row, log_row, long_row, columns, short_rows, L};
