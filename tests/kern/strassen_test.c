@@ -285,9 +285,12 @@ static void check_choice_of_halves(void **state) {
   const ox_gemm_variant *v = ox_gemm_select(OX_F32, have | OX_AVX2);
   if (v->needs != OX_AVX512) skip(); /* not built */
   assert_true(ox_strassen_pays(v, have, 36, 384, 384));
+  assert_true(ox_strassen_pays(v, have, 36, 256, 576));
+  assert_true(ox_strassen_pays(v, have, 36, 576, 256));
   assert_false(ox_strassen_pays(v, have, 35, 384, 384));
-  assert_false(ox_strassen_pays(v, have, 36, 383, 386));
-  assert_false(ox_strassen_pays(v, have, 36, 386, 382));
+  assert_false(ox_strassen_pays(v, have, 36, 382, 384));
+  assert_false(ox_strassen_pays(v, have, 36, 255, 1024));
+  assert_false(ox_strassen_pays(v, have, 36, 1024, 254));
 }
 
 /* What some CPUs run better gives the bits of what it replaces. */

@@ -6,28 +6,26 @@
 #include "kern/gemm/strassen.h"
 
 enum {
-  LEAST_COLUMNS = 384, /* fewer do not pay for what is made of A */
-  LEAST_K = 384,       /* less does not pay for adding to two blocks of C */
   MAX_ROWS = 256,      /* of a tile */
   MOST_OF_A = 1 << 20, /* elements of a tile: what is made of them has 8 MB */
   LINE = 16            /* floats */
 };
 
-#define OX_STRASSEN(needs, mr, nr, rows, b, sym) extern const ox_strassen_kernels sym;
+#define OX_STRASSEN(needs, mr, nr, rows, side, b, sym) extern const ox_strassen_kernels sym;
 #include "kern/gemm/strassen_variants.inc"
 #undef OX_STRASSEN
 
 typedef struct variant {
   ox_isa needs;
-  size_t least_rows, least_of_b;
+  size_t least_rows, least_side, least_of_b; /* side: columns, k */
   const ox_strassen_kernels *kernels;
 } variant;
 
 static const variant table[] = {
-#define OX_STRASSEN(needs, mr, nr, rows, b, sym) {needs, rows, b, &sym},
+#define OX_STRASSEN(needs, mr, nr, rows, side, b, sym) {needs, rows, side, b, &sym},
 #include "kern/gemm/strassen_variants.inc"
 #undef OX_STRASSEN
-    {0, 0, 0, NULL}};
+    {0, 0, 0, 0, NULL}};
 
 static const variant *find(const ox_gemm_variant *v, ox_isa have) {
   const ox_isa kind = OX_AVX512_HALVES;
@@ -42,7 +40,7 @@ const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa h
 
 bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k) {
   const variant *x = find(v, have);
-  return x->kernels && k % 2 == 0 && m >= x->least_rows && n >= LEAST_COLUMNS && k >= LEAST_K &&
+  return x->kernels && k % 2 == 0 && m >= x->least_rows && n >= x->least_side && k >= x->least_side &&
          k >= x->least_of_b / n && OX_MIN(m, (size_t)MAX_ROWS) <= MOST_OF_A / k;
 }
 
