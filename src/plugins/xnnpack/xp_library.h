@@ -27,5 +27,7 @@ extern const xp_calls xp_lib_product; /* of two inputs; |create| NULL: the libra
 extern const char xp_lib_version[];
 extern const bool xp_lib_pointwise; /* a Conv of single pixels had better be a product of matrices */
 extern const bool xp_lib_bounds;    /* of sums and global means: else the step has none */
+/* Means, with a stride, of so few rows that those at the top and those at the bottom are the same ones. */
+extern const bool xp_lib_averages_few_rows;
 
 #endif

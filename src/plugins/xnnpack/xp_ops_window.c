@@ -55,12 +55,28 @@ static ox_status *emit_max_pool(xp_build *b, size_t node) {
   return NULL;
 }
 
+static int64_t steps(int64_t pads, int64_t stride) { return (pads + stride - 1) / stride; }
+
+/* Rows at the top and those at the bottom, as the pads count them, are more than there are; where nobody knows how many
+ * there are, they may be. */
+static bool overhangs(const xp_graph *g, size_t node, const xp_window *w) {
+  int64_t stride = w->stride[0], size = w->size[0], pads = (int64_t)w->top + w->bottom, top = w->top;
+  xp_dims x;
+  xp_shape(g, xp_in(g, node, 0), &x);
+  int64_t height = x.d[2], rows = w->same ? steps(height, stride) : (height + pads - size) / stride + 1;
+  if (w->same) pads = height < 0 ? size - 1 : (rows - 1) * stride + size - height;
+  if (w->same) pads = pads > 0 ? pads : 0, top = pads / 2;
+  int64_t first = steps(top, stride), last = steps(pads - top, stride);
+  return stride > 1 && first > 0 && last > 1 && (height < 0 || rows < first + last);
+}
+
 static const char *check_average_pool(const xp_graph *g, size_t node) {
   xp_window w;
   const char *why = xp_check_pool(g, node, &w);
   if (why) return why;
   if (!xp_is_float(g, xp_in(g, node, 0))) return XP_NO_FLOAT;
   if (w.dilation[0] != 1 || w.dilation[1] != 1) return "dilations";
+  if (!xp_lib_averages_few_rows && overhangs(g, node, &w)) return "the library's rows at both ends overlap";
   bool padded = w.same || w.top || w.left || w.bottom || w.right;
   return padded && xp_attr_int(g, node, "count_include_pad", 0) ? "the library does not count the pads" : NULL;
 }

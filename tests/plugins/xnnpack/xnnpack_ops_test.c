@@ -79,6 +79,12 @@ static const row rows[] = {
      "p = MaxPool <kernel_shape = [3,3]> (x) y = Cast <to = 1> (p)", 1, 0},
     {"MaxPool, Relu", IMAGE, "", "p = MaxPool <kernel_shape = [2,2]> (x) y = Relu (p)", 2, 0},
     {"AveragePool", IMAGE, "", "y = AveragePool <kernel_shape = [3,3], pads = [1,1,1,1], strides = [2,2]> (x)", 1, F},
+    {"AveragePool of few rows", "float[N,4,5,7] x => float[A,B,C,D] y", "",
+     "y = AveragePool <kernel_shape = [7,7], pads = [3,3,3,3], strides = [2,2]> (x)", 1, F},
+    {"AveragePool of few rows, pads from the shape", "float[N,4,5,7] x => float[A,B,C,D] y", "",
+     "y = AveragePool <kernel_shape = [7,7], auto_pad = \"SAME_UPPER\", strides = [2,2]> (x)", 1, F},
+    {"AveragePool of enough rows", "float[N,4,7,7] x => float[A,B,C,D] y", "",
+     "y = AveragePool <kernel_shape = [7,7], pads = [3,3,3,3], strides = [2,2]> (x)", 1, F},
     {"AveragePool that counts pads", IMAGE, "",
      "y = AveragePool <kernel_shape = [3,3], pads = [1,1,1,1], count_include_pad = 1> (x)", 0, F},
     {"AveragePool of a lower image", IMAGE, "", "y = AveragePool <kernel_shape = [11,9], strides = [3,2]> (x)", 1, F},
@@ -363,6 +369,8 @@ static int n_newer(const char *what) {
                {"QDQ Tanh of other scales", 1},
                {"QLinearSigmoid of other scales", 1},
                {"QLinearLeakyRelu", -1},
+               {"AveragePool of few rows", -1},
+               {"AveragePool of few rows, pads from the shape", -1},
                {"QLinearAveragePool", XNNPACK_AVERAGES_BYTES - 1},
                {"QLinearAveragePool of the same scale", XNNPACK_AVERAGES_BYTES - 1}};
   for (size_t i = 0; i < OX_COUNT(newer) && XNNPACK_API >= 2024; i++)

@@ -96,6 +96,7 @@ static enum xnn_status resize_setup(const xp_step *s, const xp_call *c, xnn_oper
 }
 
 const xp_calls xp_lib_max_pool = {max_pool_create, NULL, max_pool_setup};
+const bool xp_lib_averages_few_rows = true;
 const xp_calls xp_lib_average_pool = {average_pool_create, NULL, average_pool_setup};
 const xp_calls xp_lib_global_average_pool = {global_create, NULL, global_setup};
 const xp_calls xp_lib_resize = {resize_create, NULL, resize_setup};

@@ -137,6 +137,8 @@ static enum xnn_status resize_setup(const xp_step *s, const xp_call *c, xnn_oper
 }
 
 const xp_calls xp_lib_max_pool = {max_pool_create, max_pool_reshape, max_pool_setup};
+/* Rows at the top and at the bottom have pointers of their own, which overlap then: a row has those of the next. */
+const bool xp_lib_averages_few_rows = false;
 const xp_calls xp_lib_average_pool = {average_pool_create, average_pool_reshape, average_pool_setup};
 const xp_calls xp_lib_global_average_pool = {global_create, global_reshape, global_setup};
 const xp_calls xp_lib_resize = {resize_create, resize_reshape, resize_setup};
