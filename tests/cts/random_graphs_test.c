@@ -21,14 +21,15 @@
 static const double tolerance = 1e-4, smallest_scale = 0.25;
 
 /* Numbers of 16 bits: roundings of 2^-11 add up. How far they bring the nodes one by one from what these give in 32
- * bits says how far they may bring others: that many times, and as far as one of the largest element, or of 1, is off.
+ * bits says how far they may bring others: that many times, and as far as one of the largest element, or of 2, is off.
  */
 static const double half_noise = 3, half_rounding = 1.0 / 2048;
 
-/* Bytes: an element that is another one if sums are a little lower, or higher, where they become bytes, may be off by a
- * step. All others are as exact as floats. Where there are ties all over the place, providers may break them in any
- * way; then no element is safe, and some have more than one step that went the other way. */
-static const double byte_steps = 1, byte_steps_of_ties = 2.5;
+/* Bytes: an element that is another one if sums are a little lower, or higher, where they become bytes, may be off by
+ * two steps (one that goes on to bytes of smaller steps is two of theirs). All others are as exact as floats. Where
+ * there are ties all over the place, they may be broken in any way; then no element is safe, and some have more
+ * than one step that went the other way. */
+static const double byte_steps = 2, byte_steps_of_ties = 2.5;
 
 typedef struct {
   uint32_t seed;
@@ -105,18 +106,19 @@ static wanted wanted_of(const drawn *d, const reference *ref, bool other, size_t
     w.form[k] = ox_value_get(form->value[output]);
     assert_true(are_alike(w.as_it_is, w.form[k]));
   }
-  w.most = relative * largest_of(w.as_it_is);
+  w.most = relative * largest_of(w.as_it_is) + d->graph.slack;
   if (d->graph.has_halves) {
     double noise = 0;
     for (int64_t i = 0; i < ox_tensor_count(w.as_it_is); i++) noise = fmax(noise, distance(w.as_it_is, w.form[0], i));
-    w.most = fmax(w.most, half_noise * noise + half_rounding * fmax(largest_of(w.form[0]), 1));
+    w.most = fmax(w.most, half_noise * noise + half_rounding * fmax(largest_of(w.form[0]), 2));
   }
   return w;
 }
 
+/* Of bytes: a form differs, if only by a part of what is near enough, as several such parts may come together. */
 static bool is_unsure(const drawn *d, const wanted *w, int64_t i) {
   if (!d->graph.has_bytes) return false;
-  return distance(w->as_it_is, w->form[0], i) > w->most || distance(w->as_it_is, w->form[1], i) > w->most;
+  return fmax(distance(w->as_it_is, w->form[0], i), distance(w->as_it_is, w->form[1], i)) > w->most / 4;
 }
 
 static bool is_near(drawn *d, const char *how, size_t output, const wanted *w, const ox_tensor *got) {
@@ -155,7 +157,7 @@ static bool near_outputs(drawn *d, const attempt *a, const reference *ref, bool 
   assert_int_equal((other ? &ref->as_it_is.other : &ref->as_it_is.usual)->n, got->n);
   for (size_t i = 0; i < got->n; i++) {
     wanted w = wanted_of(d, ref, other, i, a->relative);
-    if (a->way.provider && d->graph.has_ties) w.all_steps = byte_steps_of_ties * d->graph.quantum;
+    if (d->graph.has_ties) w.all_steps = byte_steps_of_ties * d->graph.quantum;
     if (!is_near(d, a->how, i, &w, ox_value_get(got->value[i]))) return false;
   }
   return true;

@@ -229,7 +229,7 @@ void random_graph_draw(uint32_t seed, random_graph_form form, random_graph *out)
   put_values(&head, &m, n_inputs, m.n_values, free_batch);
   out->batch = m.value[0].shape.dim[0], out->batch_is_free = free_batch;
   out->has_halves = m.kind == MAKER_HALVES, out->has_bytes = m.kind == MAKER_BYTES, out->quantum = m.quantum,
-  out->has_ties = m.has_ties;
+  out->slack = m.slack, out->has_ties = m.has_ties;
   int n = snprintf(out->text, sizeof out->text, "%s)\n<%s>\n{\n%s}\n", head.text, m.weights.text, m.nodes.text);
   assert_true(n > 0 && (size_t)n < sizeof out->text);
 }

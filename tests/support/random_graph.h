@@ -11,8 +11,9 @@ typedef struct random_graph {
   int64_t batch; /* what the model's free dimension is, if it has one */
   bool batch_is_free;
   bool has_halves, has_bytes;
-  bool has_ties;  /* of bytes: values that lie in the middle of two by their nature */
+  bool has_ties;  /* of bytes: values that often lie in the middle of two, or next to it */
   double quantum; /* the largest step of a value in bytes */
+  double slack;   /* what biases of products of bytes lose as whole numbers */
 } random_graph;
 
 /* How it is written: as it is; with 32-bit floats for those of 16 bits, whose inputs and constants keep their values;

@@ -62,6 +62,7 @@ int maker_sum_weights(maker *m, maker_shape s, int64_t terms, int axis, maker_sc
 }
 
 void maker_rounds_bias(maker *m, const maker_scales *weights) {
+  m->has_ties |= weights->n > 0;
   for (int i = 0; i < weights->n; i++) m->slack = fmax(m->slack, 0.5 * m->quantum * (double)weights->v[i]);
 }
 

@@ -59,7 +59,8 @@ void maker_slice(maker *m, int x) {
     if (end[n] <= first[n]) end[n] = d;
     v.shape.dim[i] = (end[n] - first[n] + step[n] - 1) / step[n];
     if (maker_chance(m, 25)) { /* backwards, from one of the last to the start */
-      first[n] = -1 - (int64_t)maker_pick(m, (uint32_t)OX_MIN(d, 2)), end[n] = -100000, step[n] = MAKER_ONE_OF(m, -1, -2);
+      first[n] = -1 - (int64_t)maker_pick(m, (uint32_t)OX_MIN(d, 2)), end[n] = -100000,
+      step[n] = MAKER_ONE_OF(m, -1, -2);
       v.shape.dim[i] = (d + first[n]) / -step[n] + 1;
     }
     n++;

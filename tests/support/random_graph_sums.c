@@ -39,6 +39,7 @@ void maker_matmul(maker *m, int x) {
   int w = maker_sum_weights(m, (maker_shape){2, {k, n}}, k, 1, &scales);
   maker_put(m, "  v%d = MatMul (v%d, w%d)\n", maker_add(m, out, v.size), x, w);
   if (maker_chance(m, 50)) { /* a bias */
+    maker_rounds_bias(m, &scales);
     int b = maker_floats(m, (maker_shape){1, {n}}, -0.5, 0.5), y = maker_add(m, out, v.size + 0.5);
     maker_put(m, "  v%d = Add (v%d, w%d)\n", y, y - 1, b);
     maker_use(m, y - 1);
@@ -80,8 +81,8 @@ void maker_softmax(maker *m, int x) {
   maker_put(m, "  v%d = %s <axis = %d> (v%d)\n", y, logarithm ? "LogSoftmax" : "Softmax", axis, x);
 }
 
-/* An epsilon that keeps the roundings of nearly equal elements small, also those to bytes. */
-static double epsilon_of(const maker *m) { return m->kind == MAKER_BYTES ? 1 : 0.01; }
+/* An epsilon that keeps the roundings of nearly equal elements small, also those to halves and bytes. */
+static double epsilon_of(const maker *m) { return m->kind == MAKER_BYTES ? 1 : m->kind == MAKER_HALVES ? 0.1 : 0.01; }
 
 void maker_layer_norm(maker *m, int x) {
   maker_value v = m->value[x];

@@ -123,7 +123,10 @@ void maker_conv_transpose(maker *m, int x) {
   if (!maker_fits(&out, terms) || out.dim[1] * terms > MAKER_CONSTANT) return;
   maker_scales scales;
   int f = maker_sum_weights(m, filters(&w, c, each), terms, 1, &scales), b = -1;
-  if (maker_chance(m, 40)) b = maker_floats(m, (maker_shape){1, {out.dim[1]}}, -0.5, 0.5);
+  if (maker_chance(m, 40)) {
+    maker_rounds_bias(m, &scales);
+    b = maker_floats(m, (maker_shape){1, {out.dim[1]}}, -0.5, 0.5);
+  }
   double size = maker_use(m, x)->size;
   maker_put(m, "  v%d = ConvTranspose <group = %d, ", maker_add(m, out, size + (b >= 0)), (int)groups);
   put_window(m, &w);

@@ -54,7 +54,7 @@ typedef struct {
   random_graph_form written;
   maker_bytes form; /* the latest */
   double quantum;   /* the largest step of a value in bytes */
-  bool has_ties;    /* means of bytes, which lie in the middle of two all the time */
+  bool has_ties;    /* means of bytes, which lie in the middle of two all the time; biases that are rounded */
   double slack;     /* what a bias in floats is off by where it is added to bytes' products, at most */
   maker_text weights, nodes;
   maker_value value[MAKER_VALUES];
