@@ -48,9 +48,9 @@ typedef struct {
   char why[256];
 } answers;
 
-/* Of the nodes one by one, as the model is written, and in two other forms; the wide one is the first of them. */
+/* Of the nodes one by one, as the model is written, and in other forms; the wide one is the first of them. */
 typedef struct {
-  answers as_it_is, form[2];
+  answers as_it_is, form[RANDOM_FORMS];
   size_t n_forms;
 } reference;
 
@@ -91,9 +91,9 @@ static bool says(drawn *d, const char *how, size_t output, int64_t i, const ox_t
 
 /* An output of the nodes one by one. */
 typedef struct {
-  const ox_tensor *as_it_is, *form[2];
-  double most;             /* that others may be off by */
-  double steps, all_steps; /* more, where the forms are further apart than that; everywhere */
+  const ox_tensor *as_it_is, *form[RANDOM_FORMS]; /* the rest of them NULL */
+  double most;                                    /* that others may be off by */
+  double steps, all_steps;                        /* more, where the forms are further apart than that; everywhere */
 } wanted;
 
 static wanted wanted_of(const drawn *d, const reference *ref, bool other, size_t output, double relative) {
@@ -117,8 +117,10 @@ static wanted wanted_of(const drawn *d, const reference *ref, bool other, size_t
 
 /* Of bytes: a form differs, if only by a part of what is near enough, as several such parts may come together. */
 static bool is_unsure(const drawn *d, const wanted *w, int64_t i) {
-  if (!d->graph.has_bytes) return false;
-  return fmax(distance(w->as_it_is, w->form[0], i), distance(w->as_it_is, w->form[1], i)) > w->most / 4;
+  bool unsure = false;
+  for (int k = 0; k < RANDOM_FORMS && d->graph.has_bytes && w->form[k]; k++)
+    unsure |= distance(w->as_it_is, w->form[k], i) > w->most / 4;
+  return unsure;
 }
 
 static bool is_near(drawn *d, const char *how, size_t output, const wanted *w, const ox_tensor *got) {
@@ -228,7 +230,11 @@ static bool reference_of(ox_env *env, drawn *d, reference *out) {
   static const struct {
     random_graph_form form;
     const char *how;
-  } forms[] = {{RANDOM_WIDE, "in 32 bits"}, {RANDOM_LOWER, "a little lower"}, {RANDOM_HIGHER, "a little higher"}};
+  } forms[] = {{RANDOM_WIDE, "in 32 bits"},
+               {RANDOM_LOWER, "a little lower"},
+               {RANDOM_HIGHER, "a little higher"},
+               {RANDOM_NEARER, "a little nearer to 0"},
+               {RANDOM_FARTHER, "a little farther from 0"}};
   static random_graph other; /* too large for a stack */
   attempt a = {"as it is", d->graph.text, {OX_OPTIMIZE_NONE, 1, NULL}, NULL, 0};
   *out = (reference){0};

@@ -68,7 +68,9 @@ static int begin_weight(maker *m, const char *type, maker_shape s) {
 static bool is_half(const maker *m) { return m->kind == MAKER_HALVES && m->written != RANDOM_WIDE; }
 static const char *type_name(const maker *m) { return is_half(m) ? "float16" : "float"; }
 
-int maker_nudge(const maker *m) { return m->written == RANDOM_LOWER ? -1 : m->written == RANDOM_HIGHER; }
+int maker_nudge(const maker *m) {
+  return m->written < RANDOM_LOWER ? 0 : m->written == RANDOM_HIGHER || m->written == RANDOM_FARTHER ? 1 : -1;
+}
 
 /* A number of the model, whose type may have 16 bits, whatever it is written in; with a point, as ONNX takes whole
  * numbers for the bits of such a type. */
@@ -79,6 +81,7 @@ static void put_number(maker *m, double v, int digits) {
 
 int maker_floats(maker *m, maker_shape s, double low, double high) {
   int w = begin_weight(m, type_name(m), s);
+  m->n_drawn += maker_count(&s);
   for (int64_t i = 0; i < maker_count(&s); i++) {
     if (i) put(&m->weights, ",");
     put_number(m, low + (high - low) * maker_pick(m, 1001) / 1000, 3);
@@ -103,6 +106,7 @@ int maker_scale(maker *m, const maker_scales *s) {
 
 int maker_integers(maker *m, const char *type, maker_shape s, int low, int high) {
   int w = begin_weight(m, type, s);
+  m->n_drawn += maker_count(&s);
   for (int64_t i = 0; i < maker_count(&s); i++)
     put(&m->weights, "%s%d", i ? "," : "", low + (int)maker_pick(m, (uint32_t)(high - low + 1)));
   put(&m->weights, "}");
@@ -172,7 +176,7 @@ static void draw_inputs(maker *m) {
 
 static void draw_nodes(maker *m, int n_inputs) {
   int wanted = n_inputs + 3 + (int)maker_pick(m, 12);
-  while (m->n_values < wanted && m->weights.n < sizeof m->weights.text / 4) {
+  while (m->n_values < wanted && m->n_drawn < 2 * MAKER_CONSTANT) {
     bool latest = m->n_values > n_inputs && maker_chance(m, 60); /* chains */
     int x = latest ? m->n_values - 1 : (int)maker_pick(m, (uint32_t)m->n_values);
     int before = m->n_values;
@@ -209,7 +213,8 @@ static void put_values(maker_text *t, const maker *m, int first, int end, bool f
 void random_graph_draw(uint32_t seed, random_graph_form form, random_graph *out) {
   static maker m; /* too large for a stack */
   static maker_text head;
-  m.random = seed * 2654435761u + 12345, m.n_values = m.n_weights = 0, m.weights.n = m.nodes.n = head.n = 0;
+  m.random = seed * 2654435761u + 12345, m.n_values = m.n_weights = 0, m.n_drawn = 0,
+  m.weights.n = m.nodes.n = head.n = 0;
   m.weights.text[0] = m.nodes.text[0] = 0;
   m.written = form;
   m.opset = MAKER_ONE_OF(&m, 17, 21);

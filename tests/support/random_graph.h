@@ -17,9 +17,17 @@ typedef struct random_graph {
 } random_graph;
 
 /* How it is written: as it is; with 32-bit floats for those of 16 bits, whose inputs and constants keep their values;
- * with every value a little lower, or higher, before it becomes a byte, so that it becomes another one if it lies next
- * to the middle between two. */
-typedef enum random_graph_form { RANDOM_AS_IT_IS, RANDOM_WIDE, RANDOM_LOWER, RANDOM_HIGHER } random_graph_form;
+ * with every value a little lower, or higher, before it becomes a byte, or nearer to 0, or farther from it, so that it
+ * becomes another byte if it lies next to the middle between two. */
+typedef enum random_graph_form {
+  RANDOM_AS_IT_IS,
+  RANDOM_WIDE,
+  RANDOM_LOWER,
+  RANDOM_HIGHER,
+  RANDOM_NEARER,
+  RANDOM_FARTHER
+} random_graph_form;
+enum { RANDOM_FORMS = 4 }; /* that a model has, at most */
 
 /* The same seed gives the same model, whatever its form. Every operator is a smooth or at least a continuous function,
  * and the values stay small: what two ways to compute a model give differs by a few roundings. */

@@ -18,15 +18,17 @@ static maker_bytes draw_form(maker *m, double size) {
   return m->form;
 }
 
-/* How far, in steps, and of a scale: more than float32 is off by where sums of some hundred products are made bytes. */
+/* How far, in steps, and of a value or a scale: more than float32 is off by where sums of some hundred products are
+ * made bytes. */
 static const double nudge_steps = 2e-4, nudge_scale = 1e-6;
 
 /* v<x> as it is to become bytes of this step: what |name| stands for is set to. */
 static void put_nudged(maker *m, int x, int y, double step, char name[16]) {
-  maker_scales much = {1, {(float)(maker_nudge(m) * (nudge_steps * step + m->slack))}};
-  int by = maker_nudge(m) ? maker_scale(m, &much) : -1;
-  snprintf(name, 16, by < 0 ? "v%d" : "n%d", by < 0 ? x : y);
-  if (by >= 0) maker_put(m, "  n%d = Add (v%d, w%d)\n", y, x, by);
+  int way = maker_nudge(m);
+  bool scaled = m->written == RANDOM_NEARER || m->written == RANDOM_FARTHER;
+  maker_scales by = {1, {(float)(scaled ? 1 + way * nudge_scale : way * (nudge_steps * step + m->slack))}};
+  snprintf(name, 16, way ? "n%d" : "v%d", way ? y : x);
+  if (way) maker_put(m, "  n%d = %s (v%d, w%d)\n", y, scaled ? "Mul" : "Add", x, maker_scale(m, &by));
 }
 
 void maker_through_bytes(maker *m, int x) {

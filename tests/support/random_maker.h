@@ -59,6 +59,7 @@ typedef struct {
   maker_text weights, nodes;
   maker_value value[MAKER_VALUES];
   int n_values, n_weights;
+  int64_t n_drawn; /* elements of constants, whatever the form */
 } maker;
 
 /* A step adds nodes that read the value |x|; none if it has nothing to do with such a value. */
@@ -121,7 +122,7 @@ int maker_ints(maker *m, const int64_t *v, int n);
 int maker_ints_of(maker *m, maker_shape s, const int64_t *v);
 /* Of a type of integers (or bool), drawn from |low| to |high|. */
 int maker_integers(maker *m, const char *type, maker_shape s, int low, int high);
-/* -1, 0 or 1: what is rounded to bytes is written lower, as it is, or higher. */
+/* -1, 0 or 1: what is rounded to bytes is written lower or nearer to 0, as it is, or higher or farther from 0. */
 int maker_nudge(const maker *m);
 /* 32-bit floats, also in a model of others. */
 int maker_scale(maker *m, const maker_scales *s);
