@@ -117,6 +117,7 @@ typedef struct attention_prep {
   ox_attn a;
   attn_append key, value;
   bool appends, copies_k, copies_v; /* stage 0: with a past; into the present outputs */
+  bool late;                        /* instead, each tile of the product makes the head that it reads */
   size_t k_at, v_at, lens_at;       /* in shared memory */
   converted v, mask;                /* stage 1 */
 } attention_prep;
@@ -228,7 +229,9 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   find_converted(c, p);
   OX_TRY(fill_attn(c, p));
   OX_TRY(book_shared(c, p));
-  c->n_tiles[0] = p->appends || p->copies_k || p->copies_v ? p->s.batch * p->s.kv_heads : shape[NONPAD] ? 1 : 0;
+  bool joins = p->appends || p->copies_k || p->copies_v;
+  p->late = joins && !p->v.on && ox_attn_tile_is_head(c, &p->a);
+  c->n_tiles[0] = joins && !p->late ? p->s.batch * p->s.kv_heads : shape[NONPAD] ? 1 : 0;
   c->n_tiles[1] = (p->v.on ? OX_CEIL_DIV(p->v.n, OX_AS_REAL_BLOCK) : 0) +
                   (p->mask.on ? OX_CEIL_DIV(p->mask.n, OX_AS_REAL_BLOCK) : 0);
   ox_attn_book(c, c->n_tiles[1] ? 2 : 1, &p->a);
@@ -245,9 +248,9 @@ static void read_lens(const ox_kernel_ctx *c, const attention_prep *p) {
   }
 }
 
-static void run_copies(const ox_kernel_ctx *c, const attention_prep *p, ox_range tiles) {
+/* Keys and values of the past and the new ones of heads |tiles|, into the present ones. */
+static void join_heads(const ox_kernel_ctx *c, const attention_prep *p, ox_range tiles) {
   attn_append k = p->key, v = p->value;
-  if (tiles.begin == 0 && ox_ctx_has(c, NONPAD)) read_lens(c, p);
   k.fresh.p = c->in[K]->data, v.fresh.p = c->in[V]->data;
   if (p->appends) k.past.p = c->in[PAST_K]->data, v.past.p = c->in[PAST_V]->data;
   k.to.p = p->copies_k ? c->out[PRESENT_K]->data : (char *)c->shared + p->k_at;
@@ -279,7 +282,8 @@ static void run_converted(const ox_kernel_ctx *c, const attention_prep *p, ox_ra
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const attention_prep *p = c->prep;
   if (stage == 0) {
-    run_copies(c, p, tiles);
+    if (tiles.begin == 0 && ox_ctx_has(c, NONPAD)) read_lens(c, p);
+    if (!p->late) join_heads(c, p, tiles);
     return NULL;
   }
   if (stage + 1 < c->n_stages) {
@@ -296,7 +300,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     if (!p->appends) a.offsets = a.kv_lens + p->s.batch;
   }
   if (ox_ctx_wants(c, QK)) a.qk = c->out[QK]->data;
-  ox_attn_run_tiles(c, &a, tiles, scratch);
+  for (int64_t t = tiles.begin; t < tiles.end; t++) {
+    if (p->late) join_heads(c, p, (ox_range){t, t + 1});
+    ox_attn_run_tiles(c, &a, (ox_range){t, t + 1}, scratch);
+  }
   return NULL;
 }
 

@@ -51,6 +51,10 @@ void ox_attn_book(ox_kernel_ctx *c, uint32_t stage, const ox_attn *a) {
   c->scratch_per_worker = OX_MAX(c->scratch_per_worker, scratch);
 }
 
+bool ox_attn_tile_is_head(const ox_kernel_ctx *c, const ox_attn *a) {
+  return ox_attn_tiles(a, ox_attn_select(a->q.dtype, c->isa)) == a->batch * a->kv_heads;
+}
+
 void ox_attn_run_tiles(const ox_kernel_ctx *c, const ox_attn *a, ox_range tiles, void *scratch) {
   const ox_attn_variant *v = ox_attn_select(a->q.dtype, c->isa);
   for (int64_t t = tiles.begin; t < tiles.end; t++) v->run(a, t, scratch);

@@ -22,12 +22,14 @@ typedef struct attn_append {
 } attn_append;
 void ox_attn_append(const attn_append *a, int64_t b, int64_t h);
 
-/* Books |stage| for the tiles of |a| and grows the scratch as needed. */
 /* Floating-point operations of both products; masks do not count. */
 static inline double ox_attn_flops(const ox_attn *a) {
   return 2.0 * (double)(a->batch * a->heads) * (double)a->q_len * (double)a->kv_len * (double)(a->d + a->dv);
 }
+/* Books |stage| for the tiles of |a| and grows the scratch as needed. */
 void ox_attn_book(ox_kernel_ctx *c, uint32_t stage, const ox_attn *a);
+/* Tile t of |a| is all that reads head t of k and v: head t % kv_heads of batch item t / kv_heads. */
+bool ox_attn_tile_is_head(const ox_kernel_ctx *c, const ox_attn *a);
 void ox_attn_run_tiles(const ox_kernel_ctx *c, const ox_attn *a, ox_range tiles, void *scratch);
 
 static inline size_t ox_attn_item(uint32_t dtype) { return ox_dtype_bits(dtype) / 8; }
