@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/block_conv_transpose.c - ai.onyx.BlockConvTranspose(X, W, B): ConvTranspose between tensors in blocks of channels
  * (docs/blocks.md), W and B as in ONNX, W a constant. Every phase of the output is a convolution of its own
- * (kern/conv/transpose.h) in whichever form is the cheapest; a last stage interleaves them. */
+ * (kern/conv/transpose.h) in whichever form is the cheapest. Direct ones write their pixels of Y themselves; else a
+ * last stage interleaves what all have written to shared memory. */
 #include <string.h>
 
 #include "base/cksize.h"
+#include "kern/blocks/bconv_direct.h"
 #include "ops/shared/block_shape.h"
 #include "ops/shared/check.h"
 #include "ops/shared/deconv_shape.h"
@@ -36,7 +38,8 @@ typedef struct deconv_prep {
   const float *w;
   uint32_t conv_stages;
   int64_t join_rows, row_tiles; /* of a plane */
-  size_t y_at;                  /* the phases' outputs in shared memory; one phase alone writes Y itself */
+  bool in_place;                /* phases write Y themselves */
+  size_t y_at;                  /* else their outputs in shared memory */
 } deconv_prep;
 
 static ox_status *plain_x(const ox_shape *x, const ox_shape *w, ox_shape *out) {
@@ -147,6 +150,30 @@ static ox_status *phase_init(ox_kernel_ctx *c, deconv_prep *p, int64_t i) {
   return any ? plan_phase(c, &g, ph) : NULL;
 }
 
+/* Where a phase's outputs lie in Y: floats from one to the next along each axis. */
+static void steps_of(const deconv_prep *p, int64_t steps[OX_CONV_AXES]) {
+  int64_t step = OX_BLOCK;
+  for (int a = OX_CONV_AXES - 1; a >= 0; a--) steps[a] = step * p->axis[a].stride, step *= p->axis[a].out;
+}
+
+/* One phase alone is all of Y. Of several each is planned again, so as to write its own pixels, if all can. */
+static bool write_in_place(deconv_prep *p) {
+  extern const ox_bconv_form ox_bconv_form_direct;
+  int64_t steps[OX_CONV_AXES], plane = p->axis[0].out * p->axis[1].out * p->axis[2].out * OX_BLOCK;
+  if (p->n_phases == 1) return p->in_place = true;
+  for (int64_t i = 0; i < p->n_phases; i++)
+    if (!p->phases[i].plan || p->phases[i].plan->form != &ox_bconv_form_direct) return true;
+  steps_of(p, steps);
+  for (int64_t i = 0; i < p->n_phases; i++) {
+    ox_bconv_plan *plan = p->phases[i].plan;
+    ox_bconv_task t = plan->task;
+    memset(plan, 0, plan->form->plan_bytes);
+    plan->form = &ox_bconv_form_direct, plan->task = t;
+    if (!ox_bconv_direct_plan_at(plan, steps, plane)) return false;
+  }
+  return p->in_place = true;
+}
+
 /* Stages and memory: all phases side by side. */
 static ox_status *book(ox_kernel_ctx *c, deconv_prep *p) {
   size_t floats = 0, bytes;
@@ -165,7 +192,7 @@ static ox_status *book(ox_kernel_ctx *c, deconv_prep *p) {
          ox_add_ok(floats, (size_t)(p->batch * p->blocks * ph->n[0] * ph->n[1] * ph->n[2] * OX_BLOCK), &floats);
   }
   c->n_stages = p->conv_stages, p->y_at = c->shared_bytes;
-  if (p->n_phases > 1) {
+  if (!p->in_place) {
     ok = ok && ox_mul_ok(floats, sizeof(float), &bytes) && ox_add_ok(c->shared_bytes, bytes, &c->shared_bytes);
     p->join_rows = OX_MAX(JOIN_PIXELS / OX_MAX(p->axis[2].out, 1), 1);
     p->row_tiles = OX_CEIL_DIV(p->axis[0].out * p->axis[1].out, p->join_rows);
@@ -192,6 +219,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (!p->phases) return ox_oom();
   for (int64_t i = 0; i < p->n_phases; i++) OX_TRY(phase_init(c, p, i));
   OX_TRY(pack(c, p));
+  if (!write_in_place(p)) return ox_fail(OX_LIMIT, "BlockConvTranspose: the working memory is too large");
   return book(c, p);
 }
 
@@ -200,16 +228,19 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 static const float *bias_of(const ox_kernel_ctx *c) { return ox_ctx_has(c, B) ? c->in[B]->data : NULL; }
 
 static void convolve(const ox_kernel_ctx *c, const deconv_prep *p, uint32_t stage, ox_range tiles, void *scratch) {
-  float *phases = (float *)((char *)c->shared + p->y_at);
-  int64_t base = 0;
+  float *phases = (float *)((char *)c->shared + p->y_at), *y = c->out[0]->data;
+  int64_t base = 0, steps[OX_CONV_AXES];
+  steps_of(p, steps);
   for (int64_t i = 0; i < p->n_phases && base < tiles.end; i++) {
     const phase *ph = &p->phases[i];
     if (!ph->plan || stage >= ph->plan->n_stages) continue;
     int64_t n = ph->plan->n_tiles[stage], begin = OX_MAX(tiles.begin, base), end = OX_MIN(tiles.end, base + n);
+    int64_t first = 0;
+    for (int a = 0; a < OX_CONV_AXES; a++) first += ph->first[a] * (steps[a] / p->axis[a].stride);
     const ox_conv_args a = {.x = c->in[X]->data,
                             .w = p->w + ph->w_at,
                             .bias = bias_of(c),
-                            .y = p->n_phases > 1 ? phases + ph->y_at : c->out[0]->data,
+                            .y = p->in_place ? y + first : phases + ph->y_at,
                             .shared = (char *)c->shared + ph->shared_at};
     if (begin < end) ph->plan->form->run(ph->plan, &a, stage, begin - base, end - base, scratch);
     base += n;

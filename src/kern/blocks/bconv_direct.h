@@ -31,6 +31,7 @@ typedef struct ox_bconv_mul {
   const ox_bconv_seg *segs;
   size_t n_segs;
   float *y[2];                     /* pixels one behind the other */
+  size_t y_gap;                    /* floats between them; who does not say so takes 0 */
   size_t n_strips, x_move, y_move; /* floats from strip to strip, of X, of Y and Z */
   size_t y_panel;
   const float *z[2]; /* residual like y, or NULL, which may be y; read when the first sums of all are stored */
@@ -71,6 +72,7 @@ typedef struct ox_bconv_variant {
   int64_t n_halved[OX_BCONV_MOST_PANELS];              /* likewise where the last panel is halved; 0: not so */
   ox_bconv_mul_fn *const (*halved)[OX_BCONV_MOST_PIXELS]; /* [panels - 1][pixels - 1] */
   const struct ox_bconv_variant *few;                     /* the same for few outputs, weights as form_few.c has them */
+  const struct ox_bconv_variant *apart;                   /* the same with gaps between the pixels of Y */
   const struct ox_bconv_variant *split;                   /* OX_AVX512_HALVES: what is better there; NULL: this */
   /* Likewise for one panel and images with three taps in a row and outputs two inputs apart, from half of n_pixels[0]
    * on; NULL: there is nothing better. */
@@ -121,6 +123,7 @@ typedef struct ox_bconv_direct_plan {
   int64_t tap_min[OX_CONV_AXES], tap_max[OX_CONV_AXES];
   bool by_tap[OX_CONV_AXES];             /* taps are far apart: the scratch has a copy for each */
   bool far;                              /* tiles are cut where taps leave the image (bconv_far.h) */
+  int64_t y_plane, y_at[OX_CONV_AXES];   /* of Y: floats from block to block, and from output to output of each axis */
   bool few;                              /* outputs: the products take less time than a copy */
   bool padded;                           /* stage 0 copies X with its padding: the products read that in place */
   int64_t x_dim[OX_CONV_AXES], x_pixels; /* of what is read in place */
@@ -135,6 +138,9 @@ typedef struct ox_bconv_direct_plan {
 
 /* As the form's plan, with products of |v|. */
 bool ox_bconv_direct_plan_on(ox_bconv_plan *p, const ox_bconv_variant *v);
+/* As the form's plan, but outputs lie at |at| floats from each other along each axis and blocks |plane| floats, for a
+ * task without residual and activation: they may be some pixels of a larger map. */
+bool ox_bconv_direct_plan_at(ox_bconv_plan *p, const int64_t at[OX_CONV_AXES], int64_t plane);
 void ox_bconv_direct_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                          void *scratch);
 

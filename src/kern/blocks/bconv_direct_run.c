@@ -157,7 +157,7 @@ typedef struct strips { /* the pixels of a tile for one block of k */
   float *y;
   const float *z;
   const float *slope; /* of the first panel, or NULL */
-  int64_t y_row;
+  int64_t y_row, y_step; /* floats */
 } strips;
 
 static void bend_or_finish(const plan *p, float *y, const float *slope, size_t floats) {
@@ -183,12 +183,12 @@ static void finish(const plan *p, const ox_bconv_mul *m, const float *slope, int
 static void strips_of(const plan *p, ox_bconv_mul *m, const strips *s, const ox_bconv_tile *reg, int64_t row,
                       int64_t col, int64_t rows, int64_t n, int64_t count) {
   int64_t half = rows == 2 ? n : (n + 1) / 2, x1 = rows == 2 ? s->x_row : half * s->x_step;
-  int64_t y1 = (rows == 2 ? s->y_row : half) * OX_BLOCK, at = (row * s->y_row + col) * OX_BLOCK;
+  int64_t y1 = rows == 2 ? s->y_row : half * s->y_step, at = row * s->y_row + col * s->y_step;
   m->x[0] = s->x + row * s->x_row + col * s->x_step, m->x[1] = m->x[0] + x1;
   m->y[0] = s->y + at, m->y[1] = m->y[0] + y1;
   m->z[0] = s->z ? s->z + at : NULL, m->z[1] = s->z ? m->z[0] + y1 : NULL;
   m->x_move = (size_t)(rows == 2 ? 2 * s->x_row : n * s->x_step);
-  m->y_move = (size_t)(rows == 2 ? 2 * s->y_row : n) * OX_BLOCK;
+  m->y_move = (size_t)(rows == 2 ? 2 * s->y_row : n * s->y_step), m->y_gap = (size_t)(s->y_step - OX_BLOCK);
   bool post = (p->post || s->slope) && m->last;
   for (int64_t i = 0, now; i < count; i += now) {
     now = post ? OX_MIN(count - i, POST_STRIPS) : count - i;
@@ -227,8 +227,8 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
   ox_bconv_seg *segs = (ox_bconv_seg *)scratch;
   float *copy = (float *)(scratch + p->segs_bytes);
   int64_t outer = t->image * g->groups + t->group, in_row = p->x_dim[2] * p->unit;
-  int64_t pixel = (t->o[0] * g->out[1] + t->o[1]) * g->out[2] + t->o[2];
-  int64_t y = (outer * p->panels * p->pixels + pixel) * OX_BLOCK, done = 0;
+  int64_t y = outer * p->panels * p->y_plane, done = 0;
+  for (int i = 0; i < OX_CONV_AXES; i++) y += t->o[i] * p->y_at[i];
   const float *x = (p->padded ? (const float *)a->shared : a->x) + outer * p->blocks * p->x_pixels * p->unit;
   int64_t first = (t->o[0] * g->stride[0] * p->x_dim[1] + t->o[1] * g->stride[1]) * in_row +
                   t->o[2] * g->stride[2] * p->unit; /* of X, in place */
@@ -238,8 +238,8 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
     if (!t->in_place) copy_blocks(p, t, copy, xb, b1 - b0);
     ox_bconv_mul m = {.segs = segs, .n_segs = find_segs(p, t, b0, b1, segs), .w_panel = (size_t)(p->k * OX_BLOCK)};
     m.first = b0 == 0, m.last = b1 == p->blocks, m.lo = p->lo, m.hi = p->hi;
-    m.y_panel = (size_t)(p->pixels * OX_BLOCK);
-    strips s = {.x = t->in_place ? xb + first : copy, .y_row = g->out[2]};
+    m.y_panel = (size_t)p->y_plane;
+    strips s = {.x = t->in_place ? xb + first : copy, .y_row = p->y_at[1], .y_step = p->y_at[2]};
     s.x_row = out_line(p, t, 1) * (t->in_place ? in_row : t->len[2] * p->unit);
     s.x_step = out_line(p, t, 2) * p->unit, m.x_step = (size_t)s.x_step;
     int64_t k = (OX_MIN(b1 * p->unit, g->ic) - b0 * p->unit) * p->taps;
@@ -259,7 +259,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       m.bias = a->bias ? a->bias + t->group * g->oc + q * OX_BLOCK : NULL;
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
       s.slope = a->slope ? a->slope + (t->group * p->panels + q) * OX_BLOCK : NULL;
-      s.y = a->y + y + q * p->pixels * OX_BLOCK, s.z = a->z ? a->z + y + q * p->pixels * OX_BLOCK : NULL;
+      s.y = a->y + y + q * p->y_plane, s.z = a->z ? a->z + y + q * p->y_plane : NULL;
       m.fetch = q == t->q0 && t->in_place && !p->padded && p->unit == OX_BLOCK;
       multiply(p, t, &m, &s, &reg);
     }

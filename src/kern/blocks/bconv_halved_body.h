@@ -72,8 +72,8 @@ OX_INLINE void product_halved(const ox_bconv_mul *m, int mr, int np) {
     half[l - before] = half[l - before + OX_BLOCK / 2] = m->bias[l];
   for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
     halved_sums acc;
-    if (m->n_segs > 2) fetch_results(m, y_at, mr, np);
-    begin_sums(m, whole(bias), y_at, acc.whole, mr, np - 1);
+    if (m->n_segs > 2) fetch_results(m, y_at, OX_BLOCK, mr, np);
+    begin_sums(m, whole(bias), y_at, OX_BLOCK, acc.whole, mr, np - 1);
     begin_halves(m, whole(half), y_at + last, acc.half, mr);
     ahead = add_products_halved(m, x_at, ahead, &acc, mr, np);
     OX_UNROLL for (int i = 0; i < mr; i += 2) {
@@ -81,7 +81,7 @@ OX_INLINE void product_halved(const ox_bconv_mul *m, int mr, int np) {
       OX_UNROLL for (int e = 0; e < 2; e++) if (i + e < mr)
           end_half(m, y_at + last, vf32_join_halves(each[e], vf32_zero()), i + e, h);
     }
-    end_sums(m, y_at, acc.whole, mr, np - 1);
+    end_sums(m, y_at, OX_BLOCK, acc.whole, mr, np - 1);
   }
 }
 

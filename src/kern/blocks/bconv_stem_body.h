@@ -28,10 +28,10 @@ OX_INLINE void product_stem(const ox_bconv_mul *m, int mr) {
   vf32_store(bias, bias_of(m->bias, m->channels, 0));
   for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
     sums acc[OX_BCONV_MOST_PIXELS];
-    fetch_results(m, y_at, mr, 1);
-    begin_sums(m, whole(bias), y_at, acc, mr, 1);
+    fetch_results(m, y_at, OX_BLOCK, mr, 1);
+    begin_sums(m, whole(bias), y_at, OX_BLOCK, acc, mr, 1);
     add_stem(m, x_at, acc, mr);
-    end_sums(m, y_at, acc, mr, 1);
+    end_sums(m, y_at, OX_BLOCK, acc, mr, 1);
   }
 }
 

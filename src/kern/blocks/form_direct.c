@@ -180,7 +180,8 @@ static void pad_once(ox_bconv_direct_plan *p) {
   p->head.shared_bytes = (size_t)floats * sizeof(float);
 }
 
-bool ox_bconv_direct_plan_on(ox_bconv_plan *head, const ox_bconv_variant *v) {
+/* |at| NULL: outputs lie one behind the other. */
+static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_t at[OX_CONV_AXES], int64_t plane) {
   ox_bconv_direct_plan *p = (ox_bconv_direct_plan *)head;
   p->g = head->task.g;
   ox_conv_geom *g = &p->g;
@@ -207,7 +208,10 @@ bool ox_bconv_direct_plan_on(ox_bconv_plan *head, const ox_bconv_variant *v) {
   int64_t read = OX_MAX((int64_t)((double)p->taps * share), 1); /* taps of an output */
   p->k_blocks = OX_MIN(OX_MAX(p->v->k_block / (p->unit * read), 1), p->blocks);
   p->k_blocks = OX_CEIL_DIV(p->blocks, OX_CEIL_DIV(p->blocks, p->k_blocks)); /* evenly */
-  flatten(p);
+  if (!at) flatten(p);
+  p->y_plane = at ? plane : p->pixels * OX_BLOCK;
+  p->y_at[2] = OX_BLOCK, p->y_at[1] = g->out[2] * OX_BLOCK, p->y_at[0] = g->out[1] * p->y_at[1];
+  if (at) memcpy(p->y_at, at, sizeof p->y_at);
   find_taps(p);
   p->stem = p->v->stem && p->panels == 1 && p->merged == 3 && g->stride[2] == 2;
   int64_t tiles_px, tiles_m;
@@ -226,7 +230,13 @@ bool ox_bconv_direct_plan_on(ox_bconv_plan *head, const ox_bconv_variant *v) {
   return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[head->n_stages - 1]);
 }
 
-static bool plan(ox_bconv_plan *head) { return ox_bconv_direct_plan_on(head, ox_bconv_select(head->task.isa)); }
+bool ox_bconv_direct_plan_on(ox_bconv_plan *p, const ox_bconv_variant *v) { return plan_at(p, v, NULL, 0); }
+
+bool ox_bconv_direct_plan_at(ox_bconv_plan *p, const int64_t at[OX_CONV_AXES], int64_t plane) {
+  return plan_at(p, ox_bconv_select(p->task.isa)->apart, at, plane);
+}
+
+static bool plan(ox_bconv_plan *p) { return ox_bconv_direct_plan_on(p, ox_bconv_select(p->task.isa)); }
 
 extern const ox_bconv_form ox_bconv_form_direct;
 const ox_bconv_form ox_bconv_form_direct = {.name = "direct",
