@@ -94,7 +94,7 @@ bench-ops: all
 	@$(PYTHON) bench/ops/run.py --onyx $(BUILD)/bin/onyx --ort-run $(BUILD)/bench/ort_run \
 	  --limits $(BUILD)/bench/limits $(BENCH_FLAGS)
 
-# The task library on other systems, under emulators.
+# The task library on other systems, and the engine on arm64, under emulators.
 test-cross: deps
 	@sh tools/need.sh aarch64-linux-gnu-gcc=gcc-aarch64-linux-gnu aarch64-linux-gnu-g++=g++-aarch64-linux-gnu \
 	  qemu-aarch64=qemu-user x86_64-w64-mingw32-gcc=gcc-mingw-w64-x86-64 \

@@ -1,6 +1,7 @@
 #!/bin/sh
-# run_cross_tests.sh BUILD: the task library and its tests for other systems, each in a folder of BUILD, and one closing
-# line that counts test functions (of C++, programs).
+# run_cross_tests.sh BUILD: the task library and its tests for other systems, each in a folder of BUILD, the engine for
+# arm64 on ONNX's conformance data in SHARED (default ../shared), and one closing line that counts test functions (of
+# C++, programs) and cases.
 build=$1
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
@@ -37,7 +38,34 @@ run() { # run TITLE FOLDER [CMAKE OPTION...]
   [ -z "$wine_prefix" ] || WINEPREFIX=$wine_prefix wineserver -k >/dev/null 2>&1
 }
 
+engine() { # engine TOOLCHAIN EMULATOR...: what the command makes of ONNX's data
+  at=$build/engine toolchain=$1
+  shift
+  echo "== the engine for arm64 (qemu)"
+  if ! cmake -S . -B "$at" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$toolchain" >"$at.log" 2>&1 ||
+    ! cmake --build "$at" --target onyx >>"$at.log" 2>&1; then
+    echo "cannot be built, see $at.log"
+    failed=$((failed + 1))
+    return
+  fi
+  for data in simple node pytorch-operator; do
+    path=${SHARED:-../shared}/onnx-tests/$data
+    if [ ! -d "$path" ]; then
+      echo "$data: skipped, $path is not there"
+      skipped=$((skipped + 1))
+      continue
+    fi
+    "$@" "$at/bin/onyx" test "$path" >"$at/$data.log"
+    g=$(grep -c 'operator not implemented' "$at/$data.log") # of plug-ins that are not built here
+    p=$(sed -n '$s/ passed.*//p' "$at/$data.log") f=$(sed -n '$s/.*passed, \([0-9]*\) failed.*/\1/p' "$at/$data.log")
+    grep '^FAILED' "$at/$data.log" | grep -v 'operator not implemented' | head -20
+    echo "$data: ${p:-0} passed, $((${f:-1} - g)) failed, $g skipped"
+    passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1} - g)) skipped=$((skipped + g))
+  done
+}
+
 run "Linux, arm64 (qemu)" arm64 -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/aarch64-linux-gnu.cmake"
+engine "$PWD/cmake/toolchains/aarch64-linux-gnu.cmake" qemu-aarch64 -L /usr/aarch64-linux-gnu
 export WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml= # no installers
 wine_prefix=$build/windows/wine
 run "Windows, x86-64 (wine)" windows -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/x86_64-w64-mingw32.cmake"
