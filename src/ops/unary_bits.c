@@ -5,6 +5,7 @@
 
 #include "graph/known.h"
 #include "graph/tape.h"
+#include "kern/binary/binary.h"
 #include "kern/quant/convert.h"
 #include "kern/unary/unary.h"
 #include "ops/shared/tiles.h"
@@ -45,6 +46,23 @@ static void load_block(const ox_convert *cv, const ox_tensor *x, int64_t at, siz
   cv->load_f64[x->dtype](x->data, (size_t)at, n, block);
 }
 
+/* Floats are compared where they lie: no number is unequal to itself. */
+static void isnan_f32(const ox_kernel_ctx *c, const float *x, size_t n, uint8_t *y) {
+  ox_binary_select(c->isa)->fn[OX_BIN_EQ][OX_F32](x, x, y, n, 0);
+  ox_logical_not(y, y, n);
+}
+
+/* |low|, |high|: whether these infinities count. */
+static void isinf_f32(const ox_kernel_ctx *c, const float *x, size_t n, uint8_t *y, bool low, bool high) {
+  static const float minus = -INFINITY, plus = INFINITY, none = NAN;
+  ox_binary_fn *equal = ox_binary_select(c->isa)->fn[OX_BIN_EQ][OX_F32];
+  uint8_t other[OX_CONVERT_BLOCK];
+  equal(x, low ? &minus : high ? &plus : &none, y, n, OX_BIN_B_SCALAR);
+  if (!low || !high) return;
+  equal(x, &plus, other, n, OX_BIN_B_SCALAR);
+  ox_binary_select(c->isa)->fn[OX_BIN_OR][OX_BOOL](y, other, y, n, 0);
+}
+
 static ox_status *run_isnan(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const ox_convert *cv = ox_convert_select(c->isa);
@@ -54,6 +72,10 @@ static ox_status *run_isnan(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK) {
     size_t n = (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK);
     uint8_t *y = (uint8_t *)c->out[0]->data + i;
+    if (c->in[0]->dtype == OX_F32) {
+      isnan_f32(c, (const float *)c->in[0]->data + i, n, y);
+      continue;
+    }
     load_block(cv, c->in[0], i, n, block);
     for (size_t k = 0; k < n; k++) y[k] = block[k] != block[k];
   }
@@ -71,6 +93,10 @@ static ox_status *run_isinf(const ox_kernel_ctx *c, uint32_t stage, ox_range til
   for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK) {
     size_t n = (size_t)OX_MIN(end - i, OX_CONVERT_BLOCK);
     uint8_t *y = (uint8_t *)c->out[0]->data + i;
+    if (c->in[0]->dtype == OX_F32) {
+      isinf_f32(c, (const float *)c->in[0]->data + i, n, y, a->detect_negative != 0, a->detect_positive != 0);
+      continue;
+    }
     load_block(cv, c->in[0], i, n, block);
     for (size_t k = 0; k < n; k++) y[k] = (block[k] == low) | (block[k] == high);
   }

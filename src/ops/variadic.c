@@ -51,6 +51,9 @@ static const void *operand(const ox_kernel_ctx *c, uint32_t i, size_t size, int6
   return spare;
 }
 
+/* A number that all outputs share, such as a bound: not spread. */
+static bool is_one(const ox_kernel_ctx *c, uint32_t i) { return ox_shape_count(&c->in[i]->shape) == 1; }
+
 static void block_native(const ox_kernel_ctx *c, ox_binary_fn *fn, size_t size, int64_t at, int64_t n) {
   uint64_t spare[BLOCK];
   char *y = (char *)c->out[0]->data + (size_t)at * size;
@@ -60,8 +63,13 @@ static void block_native(const ox_kernel_ctx *c, ox_binary_fn *fn, size_t size, 
     return;
   }
   uint64_t second[BLOCK];
-  fn(first, operand(c, 1, size, at, n, second), y, (size_t)n, 0);
-  for (uint32_t i = 2; i < c->n_in; i++) fn(y, operand(c, i, size, at, n, spare), y, (size_t)n, 0);
+  for (uint32_t i = 1; i < c->n_in; i++) {
+    const void *x = i == 1 ? first : y;
+    if (is_one(c, i))
+      fn(x, c->in[i]->data, y, (size_t)n, OX_BIN_B_SCALAR);
+    else
+      fn(x, operand(c, i, size, at, n, second), y, (size_t)n, 0);
+  }
 }
 
 static void block_widened(const ox_kernel_ctx *c, ox_binary_fn *fn, bool mean, int64_t at, int64_t n) {
