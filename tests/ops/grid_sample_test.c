@@ -58,6 +58,40 @@ static void test_float64_is_sampled_in_double(void **state) {
   }
 }
 
+/* More points than are taken together, inside, on pixels, at the borders and outside, of two images and three channels.
+ */
+static void test_floats_are_those_of_doubles(void **state) {
+  (void)state;
+  enum { IMAGES = 2, CHANNELS = 3, MANY = 190 };
+  static double x64[IMAGES * CHANNELS * H * W], grid64[IMAGES * MANY * 2];
+  static float x[IMAGES * CHANNELS * H * W], grid[IMAGES * MANY * 2];
+  static const float borders[] = {-1, 1, 0, -1.0001f, 1.0001f, -0.5f, 0.6f, 1.2f, -3, 0.2f, -0.75f};
+  for (size_t i = 0; i < OX_COUNT(x); i++) x[i] = (float)(cos((double)i * 1.3) * 4), x64[i] = (double)x[i];
+  for (size_t i = 0; i < OX_COUNT(grid); i++) {
+    grid[i] = i % 5 == 3 ? borders[i / 5 % OX_COUNT(borders)] : (float)sin((double)i * 0.77) * (i % 7 ? 1 : 1.6f);
+    grid64[i] = (double)grid[i];
+  }
+  for (int how = 0; how < 4; how++) {
+    bool border = how & 1, align = how & 2;
+    one_node n;
+    one_node_init(&n, "", "GridSample", 20, 1);
+    one_node_str(&n, "mode", "linear");
+    one_node_str(&n, "padding_mode", border ? "border" : "zeros");
+    one_node_int(&n, "align_corners", align);
+    one_node_input(&n, OX_F32, 4, (int64_t[]){IMAGES, CHANNELS, H, W}, x);
+    one_node_input(&n, OX_F32, 4, (int64_t[]){IMAGES, MANY / 10, 10, 2}, grid);
+    CHECK_OK(one_node_run(&n));
+    for (int i = 0; i < IMAGES * CHANNELS * MANY; i++) {
+      int plane = i / MANY, point = plane / CHANNELS * MANY + i % MANY;
+      double got = (double)((const float *)n.out[0].data)[i];
+      long double want = wanted(x64 + plane * H * W, grid64 + point * 2, false, border, align);
+      if (!(fabsl((long double)got - want) <= 1e-5L))
+        fail_msg("border %d, align %d: [%d] is %g, wanted %g", border, align, i, got, (double)want);
+    }
+    one_node_deinit(&n);
+  }
+}
+
 /* ---- one row of three pixels, read at the third, the first and outside ---- */
 static void sample(one_node *n, const char *mode, uint32_t dtype, const void *x) {
   static const float grid[] = {1, 0, -1, 0, 5, 0, -0.5f, 0};
@@ -111,6 +145,7 @@ static void test_complex_numbers_are_sampled_by_parts(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_float64_is_sampled_in_double),
+      cmocka_unit_test(test_floats_are_those_of_doubles),
       cmocka_unit_test(test_nearest_copies_any_type),
       cmocka_unit_test(test_complex_numbers_are_sampled_by_parts),
   };
