@@ -43,7 +43,7 @@ static const struct {
     {"Affine", OX_UN_AFFINE, OX_TILE_CHEAP},
     {"Asin", OX_UN_ASIN, OX_TILE_SLOW},
     {"Asinh", OX_UN_ASINH, OX_TILE_SLOW},
-    {"Atan", OX_UN_ATAN, OX_TILE_SLOW},
+    {"Atan", OX_UN_ATAN, OX_TILE_MATH},
     {"Atanh", OX_UN_ATANH, OX_TILE_SLOW},
     {"Ceil", OX_UN_CEIL, OX_TILE_CHEAP},
     {"Celu", OX_UN_CELU, OX_TILE_MATH},

@@ -67,6 +67,25 @@ static inline vf32 trig_of(vf32 x, int quarter) {
   return vi32_as_f32(vi32_xor(vf32_bits(y), vi32_shl(vi32_and(q, vi32_splat(2)), 30)));
 }
 
+/* Of t in [0, 1] a polynomial of t^2 (a fit of our own, relative error 2.4e-9); of a larger |x|, pi/2 less that of its
+ * reciprocal, which is rounded where the result no longer minds. */
+static inline vf32 atan_of(vf32 x) {
+  vf32 a = vf32_abs(x), one = vf32_splat(1.0f);
+  vm32 far = vf32_gt(a, one);
+  vf32 t = vf32_select(far, vf32_div(one, a), a), z = vf32_mul(t, t);
+  vf32 p = vf32_fma(vf32_splat(-0x1.cbc6cap-10f), z, vf32_splat(0x1.5f7f54p-7f));
+  p = vf32_fma(p, z, vf32_splat(-0x1.f8b31ep-6f));
+  p = vf32_fma(p, z, vf32_splat(0x1.d77728p-5f));
+  p = vf32_fma(p, z, vf32_splat(-0x1.57226cp-4f));
+  p = vf32_fma(p, z, vf32_splat(0x1.c02f7ap-4f));
+  p = vf32_fma(p, z, vf32_splat(-0x1.24159ap-3f));
+  p = vf32_fma(p, z, vf32_splat(0x1.999082p-3f));
+  p = vf32_fma(p, z, vf32_splat(-0x1.555534p-2f));
+  vf32 y = vf32_fma(p, vf32_mul(t, z), t);
+  vf32 rest = vf32_add(vf32_splat(0x1.921fb6p+0f), vf32_sub(vf32_splat(-0x1.777a5cp-25f), y));
+  return vf32_copysign(vf32_select(far, rest, y), x);
+}
+
 static inline vf32 leaky_relu_of(vf32 x, vf32 a, vf32 b) {
   (void)b;
   return vf32_select(vf32_lt(x, vf32_zero()), vf32_mul(a, x), x);
@@ -134,6 +153,7 @@ PLAIN(erf)
 PLAIN(gelu)
 PLAIN(gelu_tanh)
 PLAIN(mish)
+PLAIN(atan)
 #undef SPLAT
 #define SPLAT vf32 a = vf32_splat(p[0]), b = vf32_splat(p[1])
 WITH_PARAMS(leaky_relu)
@@ -167,7 +187,6 @@ TRIG(cos, 1)
 #define tan_f32 ox_tan_f32
 #define asin_f32 ox_asin_f32
 #define acos_f32 ox_acos_f32
-#define atan_f32 ox_atan_f32
 #define sinh_f32 ox_sinh_f32
 #define cosh_f32 ox_cosh_f32
 #define asinh_f32 ox_asinh_f32
