@@ -76,8 +76,8 @@ static float *multiply(const subject *on, const problem *p, const operands *x, w
     for (size_t i = 0; i < ox_gemm_tiles(&g); i++) ox_gemm_run(&g, &io, i, scratch);
   } else {
     size_t tiles = ox_strassen_tiles(&s);
-    ox_strassen_made made;
-    ox_strassen_begin(&made);
+    ox_carried made;
+    ox_carried_begin(&made);
     for (size_t i = 0; i < tiles; i++)
       ox_strassen_run(&s, &io, w == BACKWARDS ? tiles - 1 - i : i, &made, w == BACKWARDS && i % 3 ? other : scratch);
     check_end(scratch, s.scratch), check_end(other, s.scratch);
@@ -324,9 +324,9 @@ static void check_many_workers(void **state) {
   ox_gemm_io io = {.a = x.a, .a_rs = (ptrdiff_t)p.k, .a_ks = 1, .b = panels, .c = d, .c_rs = p.n, .epi = &e};
   ox_strassen_plan s;
   ox_strassen_plan_init(&s, v, on->have, p.m, p.n, p.k);
-  ox_strassen_made made;
-  ox_strassen_begin(&made);
-  void *scratch[OX_STRASSEN_WORKERS + 2];
+  ox_carried made;
+  ox_carried_begin(&made);
+  void *scratch[OX_CARRIED_WORKERS + 2];
   for (size_t i = 0; i < OX_COUNT(scratch); i++) {
     scratch[i] = room(s.scratch);
     for (size_t t = 0; t < ox_strassen_tiles(&s); t++) ox_strassen_run(&s, &io, t, &made, scratch[i]);

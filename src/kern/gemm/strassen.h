@@ -31,10 +31,10 @@
 #ifndef OX_KERN_GEMM_STRASSEN_H
 #define OX_KERN_GEMM_STRASSEN_H
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "kern/carried.h"
 #include "kern/gemm/gemm.h"
 
 enum {
@@ -124,26 +124,14 @@ typedef struct ox_strassen_plan {
   size_t scratch;
 } ox_strassen_plan;
 
-/* Of which rows of A the workers of a run have made what the steps take, in their scratch. */
-enum { OX_STRASSEN_WORKERS = 64 /* more make it anew for each tile */ };
-typedef struct ox_strassen_made {
-  atomic_uintptr_t scratch[OX_STRASSEN_WORKERS]; /* whose entry this is; 0: nobody's */
-  struct ox_strassen_rows {
-    size_t tile;
-    bool finite; /* false: nothing was made, these rows are multiplied plainly */
-  } rows[OX_STRASSEN_WORKERS];
-} ox_strassen_made;
-
 /* Whether seven products take less time than eight, for an A with rows of unit stride. */
 bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k);
 /* What goes with the panels of |v|, as this CPU runs it best. NULL: |v| has none. */
 const ox_strassen_kernels *ox_strassen_select(const ox_gemm_variant *v, ox_isa have);
 void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa have, size_t m, size_t n, size_t k);
 static inline size_t ox_strassen_tiles(const ox_strassen_plan *g) { return ox_gemm_tiles(&g->plain); }
-/* Before the tiles of a run: nobody has made anything. */
-void ox_strassen_begin(ox_strassen_made *made);
-/* |io->b_rs| not 0: B is not packed, its rows lie so many floats apart; the bits of the result are the same. */
-void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, ox_strassen_made *made,
-                     void *scratch);
+/* |io->b_rs| not 0: B is not packed, its rows lie so many floats apart; the bits of the result are the same. |made|: of
+ * which rows of A the workers have made what the steps take. */
+void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, ox_carried *made, void *scratch);
 
 #endif

@@ -76,24 +76,6 @@ void ox_strassen_plan_init(ox_strassen_plan *g, const ox_gemm_variant *v, ox_isa
   g->scratch = parts_of(g).all * sizeof(float);
 }
 
-/* ---- who has made what of A ---- */
-
-void ox_strassen_begin(ox_strassen_made *made) {
-  for (size_t i = 0; i < OX_STRASSEN_WORKERS; i++) atomic_init(&made->scratch[i], 0), made->rows[i].tile = SIZE_MAX;
-}
-
-/* The entry of the worker that |scratch| belongs to; NULL: there are too many of them. */
-static struct ox_strassen_rows *rows_of(ox_strassen_made *made, const void *scratch) {
-  for (size_t i = 0; i < OX_STRASSEN_WORKERS; i++) {
-    uintptr_t who = atomic_load_explicit(&made->scratch[i], memory_order_relaxed);
-    if (!who && atomic_compare_exchange_strong_explicit(&made->scratch[i], &who, (uintptr_t)scratch,
-                                                        memory_order_relaxed, memory_order_relaxed))
-      who = (uintptr_t)scratch;
-    if (who == (uintptr_t)scratch) return &made->rows[i];
-  }
-  return NULL;
-}
-
 /* ---- a tile ---- */
 
 typedef struct walk {
@@ -242,8 +224,7 @@ static bool run_step(const walk *w, const place *p, const place *next, size_t s)
   return fine;
 }
 
-void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, ox_strassen_made *made,
-                     void *scratch) {
+void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t index, ox_carried *made, void *scratch) {
   const ox_gemm_plan *p = &g->plain;
   parts at = parts_of(g);
   size_t tile = index / p->nt;
@@ -257,13 +238,15 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
   if (io->b_rs) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
   w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums, w.added = s + at.added;
-  struct ox_strassen_rows nobodys = {SIZE_MAX, true}, *mine = rows_of(made, scratch);
+  const int64_t finite_rows = (int64_t)tile, odd_rows = -2 - finite_rows; /* of those nothing is made */
+  int64_t nobodys = -1, *mine = ox_carried_of(made, scratch);
   if (!mine) mine = &nobodys;
-  if (mine->tile != tile) {
-    if (!mix_all(&w, &mine->finite)) return;
-    mine->tile = tile;
+  if (*mine != finite_rows && *mine != odd_rows) {
+    bool finite;
+    if (!mix_all(&w, &finite)) return;
+    *mine = finite ? finite_rows : odd_rows;
   }
-  if (!mine->finite) {
+  if (*mine == odd_rows) {
     run_plain(g, io, tile, w.band, s + at.panels);
     return;
   }

@@ -6,7 +6,7 @@
 
 typedef struct shared {
   const void *panels; /* NULL: this run reads B in place */
-  ox_strassen_made made;
+  ox_carried made;
 } shared;
 
 bool ox_product_is_strassen(const ox_kernel_ctx *c, const ox_product *p) {
@@ -34,7 +34,7 @@ ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p) {
 static ox_status *begin(const ox_kernel_ctx *c, const ox_product *p) {
   shared *s = c->shared;
   int use = OX_B_NEW;
-  ox_strassen_begin(&s->made);
+  ox_carried_begin(&s->made);
   s->panels = p->packed->panels;
   if (s->panels || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
                                                            memory_order_relaxed))

@@ -9,7 +9,7 @@ void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, con
   p->strassen = type == OX_F32 && !(c->isa & OX_PLAIN_SUMS) && ox_strassen_pays(v, c->isa, rows, n, d->input);
   if (p->strassen) {
     ox_strassen_plan_init(&p->z, v, c->isa, rows, n, d->input);
-    p->tiles = ox_strassen_tiles(&p->z), p->scratch = p->z.scratch, p->bytes = sizeof(ox_strassen_made);
+    p->tiles = ox_strassen_tiles(&p->z), p->scratch = p->z.scratch, p->bytes = sizeof(ox_carried);
     return;
   }
   ox_gemm_plan_init(&p->g, v, rows, n, d->input, type, OX_F32, OX_GEMM_PACKED);
@@ -17,7 +17,7 @@ void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, con
 }
 
 void recurrent_project_begin(const recurrent_project *p, void *shared) {
-  if (p->strassen) ox_strassen_begin(shared);
+  if (p->strassen) ox_carried_begin(shared);
 }
 
 void recurrent_project_run(const ox_kernel_ctx *c, const recurrent_project *p, const recurrent_dims *d,
