@@ -14,6 +14,7 @@
 
 #define VF32_LANES 8
 #define VF32_HAS_FMA 1
+#define VF32_HAS_PICK8 1 /* one instruction */
 typedef __m256 vf32;
 typedef __m256i vi32;
 typedef __m256 vm32; /* all ones or all zeros per lane */
@@ -43,6 +44,7 @@ OX_INLINE vf32 vf32_pick16(const float *p, vi32 at) { /* bit 3 of |at| as a sign
   __m256 hi = _mm256_permutevar8x32_ps(_mm256_loadu_ps(p + 8), at);
   return _mm256_blendv_ps(lo, hi, _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
 }
+OX_INLINE vf32 vf32_pick8(const float *p, vi32 at) { return _mm256_permutevar8x32_ps(_mm256_loadu_ps(p), at); }
 OX_INLINE vi32 vi32_zero(void) { return _mm256_setzero_si256(); }
 OX_INLINE vi32 vi32_splat(int32_t x) { return _mm256_set1_epi32(x); }
 OX_INLINE vi32 vi32_load(const int32_t *p) { return _mm256_loadu_si256((const void *)p); }

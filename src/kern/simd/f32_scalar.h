@@ -10,6 +10,7 @@
  * - load_even: p[0], p[2], p[4] ...; may read 2 x VF32_LANES floats; load_even_n: no more than it needs.
  * - join_halves(a, b): the first half of a, the second of b. swap_halves. Of 16 lanes only.
  * - pick16: p[at] for each lane of |at|, from 0 to 15; may read all 16.
+ * - pick8, where VF32_HAS_PICK8: p[at & 7].
  * - int arithmetic wraps. store_u8, store_i8 saturate. select(m, a, b): m ? a : b. andnot(a, b): ~a & b.
  * - sum, hmin, hmax combine lanes in a fixed tree order.
  * - transpose: of VF32_LANES vectors, the rows of a square. pick(a, b, l): lane i is b[l[i]], or a[i] if l[i] is -1. */

@@ -167,6 +167,33 @@ OX_INLINE vf32 vf32_gelu(vf32 x) {
   OX_UNROLL for (int i = 2; i < 6; i++) p = vf32_fma(p, t, vf32_pick16(table[i], piece));
   return vf32_sub(vf32_at_least(x, 0.0f), p);
 }
+#elif defined(VF32_HAS_PICK8)
+/* The same in 8 pieces of 3 / 4, of degree 6. From 5.6 on |x| counts as 6, the middle of a ninth piece: the first one
+ * again, in whose middle stands 0. Errors: 2.5e-7, and 4 in the last place above -1. */
+OX_INLINE vf32 vf32_gelu(vf32 x) {
+  static const float table[7][8] = {{-0x1.31139p-7f, 0x1.2c5d06p-9f, 0x1.3b309ep-8f, -0x1.ba52d4p-10f, -0x1.9c4e24p-11f,
+                                     0x1.34d5f8p-13f, 0x1.04dcfap-14f, 0x1.af586ap-18f},
+                                    {-0x1.2bc536p-12f, -0x1.6af7f4p-6f, 0x1.37146cp-9f, 0x1.cfc3bp-8f, 0x1.7343b2p-14f,
+                                     -0x1.5e1312p-11f, -0x1.0d05dap-13f, -0x1.382364p-17f},
+                                    {0x1.10849cp-4f, 0x1.383264p-8f, -0x1.279a82p-5f, -0x1.f7ceep-8f, 0x1.0a4a8p-8f,
+                                     0x1.8e0a2p-10f, 0x1.7c30c2p-13f, 0x1.472b08p-17f},
+                                    {-0x1.15d86ep-19f, 0x1.08e782p-3f, 0x1.d06566p-5f, -0x1.9e2964p-7f, -0x1.6b429ep-7f,
+                                     -0x1.22b352p-9f, -0x1.97c2b4p-13f, -0x1.1bfb52p-17f},
+                                    {-0x1.988452p-2f, -0x1.bb464ep-3f, 0x1.094024p-6f, 0x1.8e249cp-5f, 0x1.fc4786p-7f,
+                                     0x1.16bc4cp-9f, 0x1.31e024p-13f, 0x1.6242f8p-18f},
+                                    {0x1p-1f, 0x1.9660fcp-11f, -0x1.050eccp-3f, -0x1.e4e226p-5f, -0x1.876e7p-7f,
+                                     -0x1.436f96p-10f, -0x1.1f758ap-14f, -0x1.18cf6cp-19f},
+                                    {0.0f, 0x1.5c198p-3f, 0x1.9a76a4p-4f, 0x1.c2a49ap-6f, 0x1.096698p-8f,
+                                     0x1.5babcp-12f, 0x1.008406p-16f, 0x1.acb10cp-22f}};
+  vf32 size = vf32_abs(x), magic = vf32_splat(0x1.8p23f);
+  vf32 a = vf32_select(vf32_lt(size, vf32_splat(5.6f)), size, vf32_splat(6.0f));
+  vf32 m = vf32_fma(a, vf32_splat(4.0f / 3.0f), magic);
+  vf32 t = vf32_fnma(vf32_sub(m, magic), vf32_splat(0.75f), a);
+  vi32 piece = vf32_bits(m);
+  vf32 p = vf32_fma(vf32_pick8(table[0], piece), t, vf32_pick8(table[1], piece));
+  OX_UNROLL for (int i = 2; i < 7; i++) p = vf32_fma(p, t, vf32_pick8(table[i], piece));
+  return vf32_sub(vf32_at_least(x, 0.0f), p);
+}
 #else
 OX_INLINE vf32 vf32_gelu(vf32 x) { /* x Phi(x) */
   vf32 h = vf32_mul(x, vf32_splat(0.5f));
