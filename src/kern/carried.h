@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/carried.h - what each worker's scratch still holds of the tiles it ran before. A worker gets its tiles of a stage
- * in several calls; between them its scratch stays as it was, so that what neighbouring tiles share need not be made
- * again. */
+ * kern/carried.h - what each worker's scratch still holds of the tiles it ran before. A worker gets its tiles of a
+ * stage in several calls; between them its scratch stays as it was, so that what neighbouring tiles share need not be
+ * made again. */
 #ifndef OX_KERN_CARRIED_H
 #define OX_KERN_CARRIED_H
 

@@ -144,7 +144,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   const ox_shape *w = &c->in[W]->shape;
   block_conv_prep *p = c->prep = ox_ctx_alloc(c, sizeof *p);
   /* transforming weights in every run does not pay */
-  ox_bconv_task t = {.exact = s->exact || !s->packs, .lends = s->packs && ox_ctx_lends(c), .tune = c->tune};
+  ox_bconv_task t = {
+      .exact = s->exact || !s->packs, .alone = true, .lends = s->packs && ox_ctx_lends(c), .tune = c->tune};
   ox_shape x, y;
   if (!p) return ox_oom();
   if (ox_ctx_has(c, Z) && !ox_shape_equal(&c->in[Z]->shape, &c->out[0]->shape))
@@ -232,7 +233,6 @@ static double flops(const ox_kernel_ctx *c) {
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BlockConv", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 2,
                .max_in = 6, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
-     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W,
-               .inplace = 1u << Z)},
+     OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W, .inplace = 1u << Z)},
 };
 const ox_op_set ox_ops_block_conv = {ops, OX_COUNT(ops)};

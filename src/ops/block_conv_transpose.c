@@ -117,8 +117,7 @@ static ox_status *pack(ox_kernel_ctx *c, deconv_prep *p) {
 /* ---- prepare ---- */
 
 static ox_status *plan_phase(ox_kernel_ctx *c, const ox_conv_geom *g, phase *ph) {
-  /* Phases share a worker's scratch: no form may count on what it left there. */
-  const ox_bconv_task t = {.isa = c->isa | OX_PLAIN_SUMS, .g = *g};
+  const ox_bconv_task t = {.isa = c->isa, .g = *g}; /* phases share a worker's scratch */
   const ox_bconv_form *form = ox_bconv_choose(&t);
   if (!form)
     return ox_fail(OX_NOT_IMPLEMENTED, "BlockConvTranspose: %lld groups of %lld inputs and %lld outputs",

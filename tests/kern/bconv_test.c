@@ -146,7 +146,7 @@ static void solve(problem *p) {
 static void problem_init_more(problem *p, const shape *s, const int64_t more[3]) {
   memset(p, 0, sizeof *p);
   geometry(p, s, more);
-  p->t.x_plain = s->plain;
+  p->t.x_plain = s->plain, p->t.alone = next(2);
   p->x = noise(s->batch * p->ic * p->in_pixels), p->w = noise(p->oc * p->k);
   p->bias = next(3) ? noise(p->oc) : NULL, p->z = next(2) ? noise(p->n_y) : NULL;
   p->t.act = (ox_act){next(OX_ACT_SOFTPLUS + 1), 0.25f, 0.5f};

@@ -29,14 +29,15 @@ static const row rows[] = {
     {"SAME_UPPER", 2, 1, 20, 18, 1, {6, 6}, {3, 3}, {2, 2}, ONES, {0}, {0}, "SAME_UPPER"},
     {"groups", 2, 1, 32, 16, 2, {6, 6}, {3, 3}, {2, 2}, ONES, {0}, {0}, NULL},
     {"2x2s2, rows of several pieces", 2, 2, 40, 33, 1, {3, 45}, {2, 2}, {2, 2}, ONES, {0}, {0}, NULL},
+    {"2x2s2, many channels", 2, 1, 512, 256, 1, {8, 8}, {2, 2}, {2, 2}, ONES, {0}, {0}, NULL},
     {"one axis", 1, 2, 20, 18, 1, {30}, {4}, {2}, ONES, {1, 1}, {0}, NULL},
     {"three axes", 3, 1, 20, 18, 1, {3, 4, 5}, {2, 3, 2}, {1, 2, 2}, ONES, {0}, {0}, NULL},
 };
 
-enum { MOST = 1 << 16 };
+enum { MOST = 1 << 19 };
 static float x[MOST], w[MOST], blocks[MOST];
-static double x64[MOST], w64[MOST], bias64[64];
-static float bias[64];
+static double x64[MOST], w64[MOST], bias64[256];
+static float bias[256];
 
 static int64_t block_at(int64_t i, int64_t channels, int64_t pixels) {
   int64_t px = i % pixels, c = i / pixels % channels, image = i / pixels / channels;

@@ -20,6 +20,7 @@ typedef struct ox_bconv_task {
   ox_act act;     /* after bias and residual; none where a run has slopes (ox_conv_args.slope) */
   bool x_plain;   /* an image: few channels, as the model's input has them */
   bool exact;     /* no form may be chosen whose rounding errors exceed those of plain sums (Winograd's do) */
+  bool alone;     /* a worker's scratch is this plan's alone during a run, which finds what it left there */
   bool lends;     /* runs tell what W holds (ox_conv_args.filters), so that no form keeps what it hardly ever needs */
   ox_tune *tune;  /* what was measured; NULL: costs decide */
 } ox_bconv_task;

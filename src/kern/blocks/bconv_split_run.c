@@ -213,12 +213,13 @@ void ox_bconv_split_run(const ox_bconv_plan *head, const ox_conv_args *a, uint32
     ox_carried_begin(a->shared);
     return;
   }
-  int64_t *carried = ox_carried_of(a->shared, scratch);
+  const bool alone = head->task.alone;
+  const int64_t last = alone ? head->n_tiles[1] : end; /* what is split for a call that does not come is lost */
+  int64_t *carried = alone ? ox_carried_of(a->shared, scratch) : NULL;
   images x = {.tile = -1};
   if (carried && *carried >= 0) x = (images){*carried / 2, *carried % 2};
   p->v->begin();
-  for (int64_t i = begin; i < end; i++)
-    run_tile(p, a, i, i + 1 < head->n_tiles[1] ? (i + 1) / p->tiles_m : -1, &x, scratch);
+  for (int64_t i = begin; i < end; i++) run_tile(p, a, i, i + 1 < last ? (i + 1) / p->tiles_m : -1, &x, scratch);
   p->v->end();
   if (carried) *carried = x.tile < 0 ? -1 : 2 * x.tile + x.turn;
 }

@@ -255,7 +255,8 @@ static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage
     ox_carried_begin(a->shared);
     return;
   }
-  int64_t none = -1, *mixed = ox_carried_of(a->shared, scratch), band = BAND * p->g.ic * OX_BLOCK;
+  int64_t none = -1, *mixed = head->task.alone ? ox_carried_of(a->shared, scratch) : NULL,
+          band = BAND * p->g.ic * OX_BLOCK;
   if (!mixed) mixed = &none;
   for (int64_t i = begin; i < end; i++) {
     walk w = walk_of(p, a, i / p->bands, scratch);
