@@ -54,15 +54,25 @@ OX_INLINE void add_channel(sums *acc, const float *const *x, size_t step, const 
   }
 }
 
+/* The four runs of a strip's pixels in segment |s|. Brings in those of the next strip, and of the weights that come
+ * next from |ahead| on as much as this segment has time for; returns how far that went. */
+OX_INLINE const float *begin_segment(const ox_bconv_mul *m, const ox_bconv_seg *s, size_t at, const float *ahead,
+                                     const float **x, int mr, int np) {
+  size_t step = m->x_step;
+  x[0] = m->x[0] + at + s->at, x[1] = m->x[1] + at + s->at, x[2] = x[0] + RUN * step, x[3] = x[1] + RUN * step;
+  if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) OX_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
+  for (const float *end = ahead + m->ahead_k * OX_BLOCK; ahead < end; ahead += OX_BLOCK)
+    OX_UNROLL for (int q = 0; q < np; q++) OX_PREFETCH_L2(ahead + (size_t)q * m->w_panel);
+  return ahead;
+}
+
 /* All segments for the strip whose pixels are |at| floats from the first one's. */
 OX_INLINE const float *add_products(const ox_bconv_mul *m, size_t at, const float *ahead, sums *acc, int mr, int np) {
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
-    const float *x[] = {m->x[0] + at + s->at, m->x[1] + at + s->at, x[0] + RUN * step, x[1] + RUN * step};
-    if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) OX_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
-    for (const float *a_end = ahead + m->ahead_k * OX_BLOCK; ahead < a_end; ahead += OX_BLOCK)
-      OX_UNROLL for (int q = 0; q < np; q++) OX_PREFETCH_L2(ahead + (size_t)q * w_panel);
+    const float *x[4];
+    ahead = begin_segment(m, s, at, ahead, x, mr, np);
     w += s->skip;
     const float *w_end = w + s->k * OX_BLOCK;
 #ifdef BCONV_K_AT_ONCE
@@ -255,8 +265,9 @@ static const ox_bconv_variant apart = {.needs = BCONV_NEEDS,
     .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K, \
     .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                       \
     .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .mul = muls, .n_halved = {0, halved2, BCONV_HALVED3},       \
-    .halved = tables, .few = &few, .apart = &apart, .split = or_split, .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG, .grouped = groupeds, \
-    .spread = spread, .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, .bend = bend,  \
+    .halved = tables, .few = &few, .apart = &apart, .split = or_split, .stem = BCONV_STEM,                     \
+    .grouped_pixels = BCONV_MRG, .grouped = groupeds, .spread = spread, .scale_lines = scale_lines,            \
+    .scale_lanes = scale_lanes, .finish = finish, .bend = bend,                                                \
   }
 #ifdef BCONV_SPLIT
 static const ox_bconv_variant split = BCONV_VARIANT(BCONV_MR2, BCONV_SPLIT, NULL);

@@ -29,10 +29,8 @@ OX_INLINE const float *add_products_halved(const ox_bconv_mul *m, size_t at, con
   const float *w = m->w;
   size_t step = m->x_step, w_panel = m->w_panel;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++) {
-    const float *x[] = {m->x[0] + at + s->at, m->x[1] + at + s->at, x[0] + RUN * step, x[1] + RUN * step};
-    if (m->fetch) OX_UNROLL for (int i = 0; i < mr; i++) OX_PREFETCH_L2(x[0] + m->x_move + (size_t)i * step);
-    for (const float *a_end = ahead + m->ahead_k * OX_BLOCK; ahead < a_end; ahead += OX_BLOCK)
-      OX_UNROLL for (int q = 0; q < np; q++) OX_PREFETCH_L2(ahead + (size_t)q * w_panel);
+    const float *x[4];
+    ahead = begin_segment(m, s, at, ahead, x, mr, np);
     w += s->skip;
     for (const float *w_end = w + s->k * OX_BLOCK; w < w_end; w += OX_BLOCK, x[0]++, x[1]++, x[2]++, x[3]++)
       add_channel_halved(acc, x, step, w, w_panel, mr, np);
