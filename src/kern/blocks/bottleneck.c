@@ -86,8 +86,8 @@ static bool buffers(ox_bottleneck_plan *p) {
   return ok && ox_add_ok(p->segs_at, segs, &p->scratch_bytes);
 }
 
-/* What a tile computes twice is at most half of it, and nothing where a thread takes neighbouring tiles. A step is as
- * many of its rows as fit. */
+/* What a tile expands again is at most as much as it adds, and nothing where a worker takes neighbouring tiles. A step
+ * is as many of its rows as fit. */
 static void cut(ox_bottleneck_plan *p) {
   const ox_conv_geom *g = &p->window.g;
   int64_t rows = g->out[1], lo, hi;
