@@ -10,6 +10,8 @@
 #ifndef OX_KERN_BLOCKS_BCONV_DIRECT_H
 #define OX_KERN_BLOCKS_BCONV_DIRECT_H
 
+#include <math.h>
+
 #include "kern/blocks/bconv.h"
 
 typedef struct ox_bconv_seg {
@@ -111,6 +113,13 @@ static inline ox_bconv_tile ox_bconv_next(const ox_bconv_variant *v, int64_t lef
 /* The best variant for |have|; never NULL. */
 const ox_bconv_variant *ox_bconv_select(ox_isa have);
 
+/* The bounds of sums that are a Relu or Clip, else infinite; true: |act| is another and comes after them. */
+static inline bool ox_bconv_clamp(const ox_act *act, float *lo, float *hi) {
+  *lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
+  *hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
+  return act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
+}
+
 typedef struct ox_bconv_direct_plan {
   ox_bconv_plan head;
   ox_conv_geom g; /* a pointwise one has a single long row */
@@ -136,6 +145,15 @@ typedef struct ox_bconv_direct_plan {
   size_t segs_bytes;
 } ox_bconv_direct_plan;
 
+/* What the form says of its weights (ox_bconv_form), for others that take them as they are. */
+size_t ox_bconv_direct_weight_floats(const ox_bconv_task *t);
+int64_t ox_bconv_direct_weight_units(const ox_bconv_task *t);
+int64_t ox_bconv_direct_unit_filter(const ox_bconv_task *t, int64_t u);
+void ox_bconv_direct_pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1,
+                          const ox_stop *stop);
+bool ox_bconv_direct_scales(const ox_bconv_task *t);
+void ox_bconv_direct_scale(const ox_bconv_task *t, float *to, const float *from, const float *by, int64_t u0,
+                           int64_t u1);
 /* As the form's plan, with products of |v|. */
 bool ox_bconv_direct_plan_on(ox_bconv_plan *p, const ox_bconv_variant *v);
 /* As the form's plan, but outputs lie at |at| floats from each other along each axis and blocks |plane| floats, for a

@@ -38,22 +38,23 @@ static double cost_ns(const ox_bconv_task *t) {
   return OX_MAX(sum, read) + 1000;
 }
 
-static size_t weight_floats(const ox_bconv_task *t) {
+size_t ox_bconv_direct_weight_floats(const ox_bconv_task *t) {
   const ox_conv_geom *g = &t->g;
   int64_t n, f[] = {g->groups, panels_of(g), OX_BLOCK, g->ic, g->n_taps[0], g->n_taps[1], g->n_taps[2]};
   return ox_conv_product_ok(f, OX_COUNT(f), &n) ? (size_t)n : 0;
 }
 
-static int64_t weight_units(const ox_bconv_task *t) { return t->g.groups * panels_of(&t->g); }
+int64_t ox_bconv_direct_weight_units(const ox_bconv_task *t) { return t->g.groups * panels_of(&t->g); }
 
 /* A unit is a panel. */
-static int64_t unit_filter(const ox_bconv_task *t, int64_t u) {
+int64_t ox_bconv_direct_unit_filter(const ox_bconv_task *t, int64_t u) {
   int64_t panels = panels_of(&t->g);
   return u / panels * t->g.oc + u % panels * OX_BLOCK;
 }
 
 /* Lines of a panel are in the order of channels and taps; of a block of channels, taps come first. */
-static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
+void ox_bconv_direct_pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1,
+                          const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
   const ox_f32u *from = (const ox_f32u *)w;
   const ox_blocks_variant *v = ox_blocks_select(t->isa);
@@ -62,7 +63,7 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
   float *d = dst + u0 * k * OX_BLOCK;
   for (int64_t u = u0; u < u1 && !(stop && ox_stop_asked(stop)); u++) {
     size_t rows = (size_t)OX_MIN(OX_BLOCK, g->oc - u % panels * OX_BLOCK);
-    const ox_f32u *panel = from + (unit_filter(t, u) - unit_filter(t, u0)) * k;
+    const ox_f32u *panel = from + (ox_bconv_direct_unit_filter(t, u) - ox_bconv_direct_unit_filter(t, u0)) * k;
     if (in_order) ox_blocks_lines(v, d, OX_BLOCK, panel, (size_t)k, rows, (size_t)k);
     for (int64_t c = 0; c < g->ic && !in_order; c++) {
       int64_t block = c / OX_BLOCK * OX_BLOCK, n = OX_MIN(OX_BLOCK, g->ic - block);
@@ -76,9 +77,12 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
 }
 
 /* A line of 1x1 weights is an input channel. */
-static bool scales(const ox_bconv_task *t) { return t->g.groups == 1 && !t->x_plain && ox_conv_taps(&t->g) == 1; }
+bool ox_bconv_direct_scales(const ox_bconv_task *t) {
+  return t->g.groups == 1 && !t->x_plain && ox_conv_taps(&t->g) == 1;
+}
 
-static void scale(const ox_bconv_task *t, float *to, const float *from, const float *by, int64_t u0, int64_t u1) {
+void ox_bconv_direct_scale(const ox_bconv_task *t, float *to, const float *from, const float *by, int64_t u0,
+                           int64_t u1) {
   const ox_bconv_variant *v = ox_bconv_select(t->isa);
   for (int64_t u = u0; u < u1; u++)
     v->scale_lines(to + u * t->g.ic * OX_BLOCK, from + u * t->g.ic * OX_BLOCK, by, (size_t)t->g.ic);
@@ -188,12 +192,9 @@ static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_
   int64_t xs[] = {g->batch, g->groups, g->ic + OX_BLOCK, g->in[0], g->in[1], g->in[2]};
   int64_t ys[] = {g->batch, g->groups, g->oc + OX_BLOCK, g->out[0], g->out[1], g->out[2]}, floats;
   if (!ox_conv_product_ok(xs, OX_COUNT(xs), &floats) || !ox_conv_product_ok(ys, OX_COUNT(ys), &floats)) return false;
-  if (!weight_floats(&head->task)) return false;
-  const ox_act *act = &head->task.act;
+  if (!ox_bconv_direct_weight_floats(&head->task)) return false;
   p->v = v, p->few = v == ox_bconv_select(head->task.isa)->few;
-  p->post = act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
-  p->lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
-  p->hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
+  p->post = ox_bconv_clamp(&head->task.act, &p->lo, &p->hi);
   p->in_pixels = g->in[0] * g->in[1] * g->in[2], p->pixels = g->out[0] * g->out[1] * g->out[2];
   head->n_stages = 1;
   if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
@@ -242,11 +243,11 @@ extern const ox_bconv_form ox_bconv_form_direct;
 const ox_bconv_form ox_bconv_form_direct = {.name = "direct",
                                             .plan_bytes = sizeof(ox_bconv_direct_plan),
                                             .cost_ns = cost_ns,
-                                            .weight_floats = weight_floats,
-                                            .weight_units = weight_units,
-                                            .unit_filter = unit_filter,
-                                            .pack = pack,
-                                            .scales = scales,
-                                            .scale = scale,
+                                            .weight_floats = ox_bconv_direct_weight_floats,
+                                            .weight_units = ox_bconv_direct_weight_units,
+                                            .unit_filter = ox_bconv_direct_unit_filter,
+                                            .pack = ox_bconv_direct_pack,
+                                            .scales = ox_bconv_direct_scales,
+                                            .scale = ox_bconv_direct_scale,
                                             .plan = plan,
                                             .run = ox_bconv_direct_run};

@@ -27,17 +27,13 @@ static double cost_ns(const ox_bconv_task *t) {
   return sums * products * OX_BLOCK / ox_bconv_select(t->isa)->macs_per_ns + 1000;
 }
 
-static size_t weight_floats(const ox_bconv_task *t) { return ox_bconv_form_direct.weight_floats(t); }
-static int64_t weight_units(const ox_bconv_task *t) { return ox_bconv_form_direct.weight_units(t); }
-static int64_t unit_filter(const ox_bconv_task *t, int64_t u) { return ox_bconv_form_direct.unit_filter(t, u); }
-
 static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
   const ox_conv_geom *g = &t->g;
   const ox_f32u *from = (const ox_f32u *)w;
   int64_t taps = ox_conv_taps(g);
   (void)stop;
   if (u0 == u1) return;
-  memset(dst, 0, weight_floats(t) * sizeof *dst);
+  memset(dst, 0, ox_bconv_direct_weight_floats(t) * sizeof *dst);
   for (int64_t o = 0; o < g->oc; o++)
     for (int64_t c = 0; c < g->ic; c++) {
       int64_t block = c / OX_BLOCK * OX_BLOCK, n = OX_MIN(OX_BLOCK, g->ic - block);
@@ -51,9 +47,9 @@ static bool plan(ox_bconv_plan *p) { return ox_bconv_direct_plan_on(p, ox_bconv_
 const ox_bconv_form ox_bconv_form_few = {.name = "direct, few outputs",
                                          .plan_bytes = sizeof(ox_bconv_direct_plan),
                                          .cost_ns = cost_ns,
-                                         .weight_floats = weight_floats,
-                                         .weight_units = weight_units,
-                                         .unit_filter = unit_filter,
+                                         .weight_floats = ox_bconv_direct_weight_floats,
+                                         .weight_units = ox_bconv_direct_weight_units,
+                                         .unit_filter = ox_bconv_direct_unit_filter,
                                          .pack = pack,
                                          .plan = plan,
                                          .run = ox_bconv_direct_run};

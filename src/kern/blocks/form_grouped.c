@@ -79,7 +79,6 @@ static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0,
 static bool plan(ox_bconv_plan *head) {
   grouped_plan *p = (grouped_plan *)head;
   const ox_conv_geom *g = &head->task.g;
-  const ox_act *act = &head->task.act;
   int64_t xs[] = {g->batch, g->groups, g->ic + OX_BLOCK, g->in[0], g->in[1], g->in[2]};
   int64_t ys[] = {g->batch, g->groups, g->oc + OX_BLOCK, g->out[0], g->out[1], g->out[2]};
   int64_t n;
@@ -89,9 +88,7 @@ static bool plan(ox_bconv_plan *head) {
   if (g->batch == 0 || p->pixels == 0) return true; /* no tiles */
   p->v = ox_bconv_select(head->task.isa);
   p->blocks = blocks_of(g), p->in_blocks = OX_CEIL_DIV(g->groups * g->ic, OX_BLOCK), p->taps = taps_of(g);
-  p->post = act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
-  p->lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
-  p->hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
+  p->post = ox_bconv_clamp(&head->task.act, &p->lo, &p->hi);
   for (int a = 0; a < 2; a++) p->tap_min[a] = reach(g, a + 1, &p->span[a]);
   p->dense = true;
   for (int64_t t = 1; t < g->n_taps[2]; t++) p->dense = p->dense && g->tap[2][t] == g->tap[2][0] + t;

@@ -65,17 +65,6 @@ static double cost_ns(const ox_bconv_task *t) {
 
 /* ---- plan ---- */
 
-static size_t weight_floats(const ox_bconv_task *t) { return ox_bconv_form_direct.weight_floats(t); }
-static int64_t weight_units(const ox_bconv_task *t) { return ox_bconv_form_direct.weight_units(t); }
-static int64_t unit_filter(const ox_bconv_task *t, int64_t u) { return ox_bconv_form_direct.unit_filter(t, u); }
-static void pack(const ox_bconv_task *t, float *dst, const float *w, int64_t u0, int64_t u1, const ox_stop *stop) {
-  ox_bconv_form_direct.pack(t, dst, w, u0, u1, stop);
-}
-static bool scales(const ox_bconv_task *t) { return ox_bconv_form_direct.scales(t); }
-static void scale(const ox_bconv_task *t, float *to, const float *from, const float *by, int64_t u0, int64_t u1) {
-  ox_bconv_form_direct.scale(t, to, from, by, u0, u1);
-}
-
 static size_t put(size_t *at, size_t bytes) {
   size_t begin = *at;
   *at += OX_ROUND_UP(bytes, (size_t)OX_ALIGN_BYTES);
@@ -86,14 +75,11 @@ static bool plan(ox_bconv_plan *head) {
   strassen_plan *p = (strassen_plan *)head;
   p->g = head->task.g;
   const ox_conv_geom *g = &p->g;
-  const ox_act *act = &head->task.act;
   int64_t xs[] = {g->batch, g->ic, g->in[1], g->in[2]}, ys[] = {g->batch, g->oc, g->out[1], g->out[2]}, floats;
   if (!ox_conv_product_ok(xs, OX_COUNT(xs), &floats) || !ox_conv_product_ok(ys, OX_COUNT(ys), &floats)) return false;
-  if (!weight_floats(&head->task)) return false;
+  if (!ox_bconv_direct_weight_floats(&head->task)) return false;
   p->v = select_kernels(head->task.isa), p->plain = ox_bconv_select(head->task.isa);
-  p->post = act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
-  p->lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
-  p->hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
+  p->post = ox_bconv_clamp(&head->task.act, &p->lo, &p->hi);
   p->in_pixels = g->in[1] * g->in[2], p->pixels = g->out[1] * g->out[2], p->blocks = g->ic / OX_BLOCK;
   p->parts = OX_CEIL_DIV(p->pixels, MOST_PIXELS), p->most = OX_CEIL_DIV(p->pixels, p->parts);
   p->flat = p->pixels == p->in_pixels && g->stride[1] * g->stride[2] == 1;
@@ -272,11 +258,11 @@ static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage
 const ox_bconv_form ox_bconv_form_strassen = {.name = "strassen",
                                               .plan_bytes = sizeof(strassen_plan),
                                               .cost_ns = cost_ns,
-                                              .weight_floats = weight_floats,
-                                              .weight_units = weight_units,
-                                              .unit_filter = unit_filter,
-                                              .pack = pack,
-                                              .scales = scales,
-                                              .scale = scale,
+                                              .weight_floats = ox_bconv_direct_weight_floats,
+                                              .weight_units = ox_bconv_direct_weight_units,
+                                              .unit_filter = ox_bconv_direct_unit_filter,
+                                              .pack = ox_bconv_direct_pack,
+                                              .scales = ox_bconv_direct_scales,
+                                              .scale = ox_bconv_direct_scale,
                                               .plan = plan,
                                               .run = run};
