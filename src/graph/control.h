@@ -47,12 +47,20 @@ typedef struct ox_control_ctx {
   ox_control *control;
 } ox_control_ctx;
 
+/* What an iteration hands to the next: |n| values in a row, each list from that place on. */
+typedef struct ox_carried {
+  uint32_t n, node_in, body_in, body_out, node_out;
+} ox_carried;
+
 typedef struct ox_control_def {
   /* At load: what surely holds for the inputs of |body|, |in| being the node's. |types| are preset to unknown. NULL:
    * nothing is known. */
   void (*enter)(const ox_type *const *in, uint32_t n_in, uint32_t op_version, uint32_t n_types, ox_type *types);
   bool may_not_run; /* what is wrong in a body is no error of the model before it runs */
   bool passes_on;   /* no byte of what bodies read or make is looked at: outputs of a body may lie on a device */
+  /* False: no value of |n|'s is carried from one iteration to the next. NULL: the operator does not iterate, or changes
+   * what it hands in. */
+  bool (*carried)(const ox_node *n, ox_carried *c);
   ox_status *(*run)(const ox_control_ctx *c);
 } ox_control_def;
 

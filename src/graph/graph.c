@@ -59,6 +59,17 @@ static ox_status *add_stand_in(ox_graph *g, ox_id v, const char *name, ox_id *ou
   return NULL;
 }
 
+ox_id ox_graph_find_stand_in(const ox_graph *b, ox_id outer) {
+  for (ox_id v = 0; v < b->n_values; v++)
+    if (b->values[v].outer == outer && !b->values[v].dead) return v;
+  return OX_NONE;
+}
+
+ox_status *ox_graph_stand_in(ox_graph *b, ox_id outer, ox_id *out_value) {
+  *out_value = ox_graph_find_stand_in(b, outer);
+  return *out_value == OX_NONE ? add_stand_in(b, outer, b->parent->values[outer].name, out_value) : NULL;
+}
+
 ox_status *ox_graph_resolve(ox_graph *g, const char *name, bool create, ox_id *out_value) {
   uint32_t depth;
   ox_id v = find_up(g, name, &depth);
@@ -121,6 +132,15 @@ const ox_tensor *ox_graph_const_type(const ox_graph *g, ox_id v) {
     v = value->outer, g = g->parent;
   }
   return NULL;
+}
+
+ox_id ox_graph_source(const ox_graph *g, ox_id v) {
+  while (v != OX_NONE && g->values[v].producer != OX_NONE) {
+    const ox_node *n = &g->nodes[g->values[v].producer];
+    if (strcmp(n->op, "Identity") || *n->domain || n->n_in != 1) break;
+    v = n->in[0];
+  }
+  return v;
 }
 
 const char *ox_graph_value_name(const ox_graph *g, ox_id v) {

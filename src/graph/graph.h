@@ -196,6 +196,10 @@ OX_NODISCARD ox_status *ox_graph_add_value(ox_graph *g, const char *name, ox_id 
 /* The value that |name| means in |g|: one of |g|, or else a stand-in (outer) for one of an enclosing graph. If there is
  * none, a new one if |create|, else OX_NONE. */
 OX_NODISCARD ox_status *ox_graph_resolve(ox_graph *g, const char *name, bool create, ox_id *out_value);
+/* The stand-in of body |b| for the value |outer| of its parent, or OX_NONE. */
+ox_id ox_graph_find_stand_in(const ox_graph *b, ox_id outer);
+/* That one, or a new one if there is none. */
+OX_NODISCARD ox_status *ox_graph_stand_in(ox_graph *b, ox_id outer, ox_id *out_value);
 OX_NODISCARD ox_status *ox_graph_add_input(ox_graph *g, ox_id v);
 OX_NODISCARD ox_status *ox_graph_add_output(ox_graph *g, ox_id v);
 /* A new constant value. |t| is copied as a struct; its data must live as long as the model (arena or mapped file). */
@@ -213,6 +217,8 @@ const ox_tensor *ox_graph_const(const ox_graph *g, ox_id v);
 /* The same for those who want to know whether there is one, or its type, shape and size: it is computed for others
  * only, and data may be NULL. */
 const ox_tensor *ox_graph_const_type(const ox_graph *g, ox_id v);
+/* |v|, or what it is a copy of in |g|: looks through Identities. */
+ox_id ox_graph_source(const ox_graph *g, ox_id v);
 /* value->init of |g|'s |v| with its data; NULL: there is none. */
 const ox_tensor *ox_graph_init(const ox_graph *g, ox_id v);
 
@@ -236,6 +242,12 @@ OX_NODISCARD ox_status *ox_node_set_str(ox_graph *g, ox_id node, const char *nam
 OX_NODISCARD ox_status *ox_node_set_ints(ox_graph *g, ox_id node, const char *name, const int64_t *v, size_t n);
 OX_NODISCARD ox_status *ox_node_set_floats(ox_graph *g, ox_id node, const char *name, const float *v, size_t n);
 void ox_node_remove_attr(ox_graph *g, ox_id node, const char *name);
+/* The node's input or output |slot| goes; those behind it move up by one. */
+void ox_node_drop_input(ox_graph *g, ox_id node, uint32_t slot);
+void ox_node_drop_output(ox_graph *g, ox_id node, uint32_t slot);
+/* The same for the graph's own; the value stays, without that role. */
+void ox_graph_drop_input(ox_graph *g, uint32_t at);
+void ox_graph_drop_output(ox_graph *g, uint32_t at);
 /* Marks dead, detaches inputs and outputs. Its outputs lose their producer. Bodies of its attributes die too. */
 void ox_graph_remove_node(ox_graph *g, ox_id node);
 

@@ -60,19 +60,12 @@ static ox_status *move_uses(ox_graph *g, ox_id from, ox_id to) {
   return NULL;
 }
 
-/* The stand-in for |outer| in body |b|, or OX_NONE. */
-static ox_id find_stand_in(const ox_graph *b, ox_id outer) {
-  for (ox_id v = 0; v < b->n_values; v++)
-    if (b->values[v].outer == outer && !b->values[v].dead) return v;
-  return OX_NONE;
-}
-
 /* Bodies that read |from| now read |to|: their stand-in is redirected, or merged with one that exists. */
 static ox_status *move_inner_uses(ox_graph *g, ox_id from, ox_id to) {
   for (ox_graph *b = g->model->graphs; b && g->values[from].n_inner_uses; b = b->next) {
-    ox_id s = b->parent == g && !b->dead ? find_stand_in(b, from) : OX_NONE;
+    ox_id s = b->parent == g && !b->dead ? ox_graph_find_stand_in(b, from) : OX_NONE;
     if (s == OX_NONE) continue;
-    ox_id other = find_stand_in(b, to);
+    ox_id other = ox_graph_find_stand_in(b, to);
     if (other != OX_NONE) {
       OX_TRY(ox_graph_replace_uses(b, s, other));
       ox_graph_drop_value(b, s);

@@ -129,19 +129,9 @@ static ox_status *iterate(const ox_control_ctx *c, loop_state *l, int64_t most) 
   return ox_survivors_keep(c, &l->survivors);
 }
 
-/* |v|, or what it is a copy of. */
-static ox_id source_of(const ox_graph *g, ox_id v) {
-  while (v != OX_NONE && g->values[v].producer != OX_NONE) {
-    const ox_node *n = ox_graph_node(g, g->values[v].producer);
-    if (strcmp(n->op, "Identity") || *n->domain || n->n_in != 1) break;
-    v = n->in[0];
-  }
-  return v;
-}
-
 /* The body hands on the condition that it got, or always says true. */
 static bool goes_on_for_ever(const ox_graph *body) {
-  ox_id v = source_of(body, body->outputs[0]);
+  ox_id v = ox_graph_source(body, body->outputs[0]);
   const ox_tensor *t = ox_graph_const(body, v);
   return v == body->inputs[1] || (t && t->dtype == OX_BOOL && t->bytes == 1 && *(const uint8_t *)t->data);
 }
@@ -165,7 +155,12 @@ static ox_status *run(const ox_control_ctx *c) {
   return NULL;
 }
 
-static const ox_control_def control = {.enter = enter, .run = run};
+static bool carried(const ox_node *n, ox_carried *c) {
+  *c = (ox_carried){.n = n->n_in - 2, .node_in = 2, .body_in = 2, .body_out = 1, .node_out = 0};
+  return n->n_in > 2;
+}
+
+static const ox_control_def control = {.enter = enter, .carried = carried, .run = run};
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Loop", .since = 1, .types = {OX_BIT(OX_I64), OX_BIT(OX_BOOL), OX_T_ALL}, .min_in = 0,

@@ -349,15 +349,25 @@ static ox_status *run(const ox_control_ctx *c) {
   return z.batched ? run_batched(c, &z) : run_plain(c, &z);
 }
 
-static const ox_control_def control = {.enter = enter, .run = run};
+/* Version 8 hands items of a batch to the body. */
+static bool carried(const ox_node *n, ox_carried *c) {
+  const ox_attr *scanned = ox_node_attr(n, "num_scan_inputs");
+  if (!scanned || scanned->v.i < 1 || scanned->v.i >= n->n_in) return false;
+  *c = (ox_carried){.n = n->n_in - (uint32_t)scanned->v.i};
+  return true;
+}
+
+static const ox_control_def control8 = {.enter = enter, .run = run};
+static const ox_control_def control = {.enter = enter, .carried = carried, .run = run};
 #define SCAN                                                                                                       \
   .name = "Scan", .max_in = OX_VARIADIC, .min_out = 1, .max_out = OX_VARIADIC, .traits = OX_CONTROL | OX_ANY_KIND, \
-  .attrs_bytes = sizeof(scan_attrs), .control = &control
+  .attrs_bytes = sizeof(scan_attrs)
 
 static const ox_op ops[] = {
     {OX_SCHEMA(SCAN, .since = 8, .types = {OX_BIT(OX_I64), OX_T_ALL}, .min_in = 0, OX_ATTRS(scan8_attr_defs),
-               .infer = scan8_infer),
+               .infer = scan8_infer, .control = &control8),
      NULL},
-    {OX_SCHEMA(SCAN, .since = 9, .min_in = 1, OX_ATTRS(scan9_attr_defs), .infer = scan9_infer), NULL},
+    {OX_SCHEMA(SCAN, .since = 9, .min_in = 1, OX_ATTRS(scan9_attr_defs), .infer = scan9_infer, .control = &control),
+     NULL},
 };
 const ox_op_set ox_ops_scan = {ops, OX_COUNT(ops)};

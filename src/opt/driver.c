@@ -73,6 +73,7 @@ static void warn_unknown(const ox_driver *d, const char *what, const char *name)
 /* ---- built-in passes ---- */
 
 static ox_status *infer_const(ox_driver *d, ox_graph *g, uint32_t *n) { return ox_infer_consts(g, d->o, d->owner, n); }
+static ox_status *invariant(ox_driver *d, ox_graph *g, uint32_t *n) { return (void)d, ox_invariant_graph(g, n); }
 static ox_status *cse(ox_driver *d, ox_graph *g, uint32_t *n) { return ox_cse_graph(g, d->owner, n); }
 static ox_status *dce(ox_driver *d, ox_graph *g, uint32_t *n) { return ox_dce_graph(g, d->owner, n); }
 static ox_status *fold(ox_driver *d, ox_graph *g, uint32_t *n) {
@@ -81,18 +82,22 @@ static ox_status *fold(ox_driver *d, ox_graph *g, uint32_t *n) {
 
 /* One of them on |g|, between its dumps. */
 static ox_status *run_builtin(ox_driver *d, ox_graph *g, int which) {
-  static ox_status *(*const run[])(ox_driver * d, ox_graph * g, uint32_t * n) = {
-      [OX_PASS_INFER_CONST] = infer_const, [OX_PASS_FOLD] = fold, [OX_PASS_CSE] = cse, [OX_PASS_DCE] = dce};
+  static ox_status *(*const run[])(ox_driver * d, ox_graph * g, uint32_t * n) = {[OX_PASS_INFER_CONST] = infer_const,
+                                                                                 [OX_PASS_INVARIANT] = invariant,
+                                                                                 [OX_PASS_FOLD] = fold,
+                                                                                 [OX_PASS_CSE] = cse,
+                                                                                 [OX_PASS_DCE] = dce};
   const char *name = ox_builtin_passes[which];
   uint32_t n = 0;
   if (ox_opt_disabled(d->o, name)) return NULL;
   OX_TRY(ox_driver_dump(d, d->o->dump_before, "before", name));
   OX_TRY(run[which](d, g, &n));
   d->n_builtin[which] += n;
-  if (which == OX_PASS_FOLD || which == OX_PASS_CSE) d->n_applied += n;
+  if (which != OX_PASS_INFER_CONST && which != OX_PASS_DCE) d->n_applied += n;
   return ox_driver_dump(d, d->o->dump_after, "after", name);
 }
 
+static ox_status *invariant_all(ox_driver *d, ox_graph *g) { return run_builtin(d, g, OX_PASS_INVARIANT); }
 static ox_status *fold_all(ox_driver *d, ox_graph *g) { return run_builtin(d, g, OX_PASS_FOLD); }
 static ox_status *cse_all(ox_driver *d, ox_graph *g) { return run_builtin(d, g, OX_PASS_CSE); }
 
@@ -122,6 +127,7 @@ static ox_status *rounds(ox_driver *d, uint32_t places, uint32_t level, bool lat
   if (!standard && !d->n_chosen) return NULL;
   for (int i = 0; i < MAX_ROUNDS; i++) {
     d->n_applied = d->n_held = 0;
+    if (standard && !d->owner) OX_TRY(each_graph(d, g, invariant_all));
     if (standard) OX_TRY(each_graph(d, g, fold_all));
     OX_TRY(each_graph(d, g, ox_driver_apply_rules));
     OX_TRY(each_graph(d, g, ox_driver_run_passes));

@@ -64,6 +64,9 @@ static void test_built_in_passes_can_be_disabled(void **state) {
        "Tanh Tanh Add"},
       {HEAD "(float[3] x) => (float[3] y) { a = Tanh (x) y = Floor (x) }", "dce", "Floor", "Tanh Floor"},
       {HEAD "(float[2, 3] x) => (int64[2] y) { s = Shape (x) y = Neg (s) }", "infer-const", "Neg", "Shape Neg"},
+      {HEAD "(float[3] x, int64 n) => (float[3] y) <bool go = {1}> { z = Loop <body = b (int64 i, bool c, float[3] k) =>"
+            " (bool c, float[3] l) { l = Identity (k) }> (n, go, x) y = Neg (z) }",
+       "invariant", "Neg", "Loop Neg"},
       /* without an output left a node cannot run */
       {HEAD "(float[2, 3] x) => (int64[2] y) { s = Shape (x) y = Neg (s) }", "dce", "Neg", "Neg"},
   };
