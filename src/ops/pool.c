@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/pool.c - MaxPool, AveragePool, LpPool. Float32 of up to three axes without indices runs on the tiles of the
- * depthwise convolution, bytes on vectors of their own; everything else in double precision, plane by plane. */
+ * ops/pool.c - MaxPool, AveragePool, LpPool. Float32 of up to three axes without indices runs axis by axis, and
+ * with very long lines on the tiles of the depthwise convolution; bytes on vectors of their own; everything else in
+ * double precision, plane by plane. */
 #include "base/cksize.h"
 #include "kern/pool/max_pool_i8.h"
+#include "kern/pool/planes.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/pool_node.h"
 
@@ -14,7 +16,8 @@ static const ox_attr_def lp1_attrs[] = {
 
 typedef struct pool_prep {
   ox_pool pool;
-  bool fast, bytes;
+  bool by_axis, fast, bytes;
+  ox_planes axes;
   ox_conv_plan plan;
   int64_t out[OX_CONV_AXES];
   float *ones;                  /* AVERAGE, fast: the weights */
@@ -28,6 +31,21 @@ static ox_status *infer(ox_infer_ctx *c) {
   ox_infer_out(c, 0, c->in[0]->dtype, &y);
   ox_infer_out(c, 1, OX_I64, &y);
   return NULL;
+}
+
+/* A tile is some rows of outputs, wherever planes begin, or some outputs that are planes. */
+static ox_status *prepare_axes(ox_kernel_ctx *c, pool_prep *p) {
+  ox_planes_reach *table = ox_ctx_alloc(c, (size_t)ox_planes_table_count(&p->pool) * sizeof *table);
+  if (!table) return ox_oom();
+  ox_planes *axes = &p->axes;
+  ox_planes_init(axes, &p->pool, table);
+  if (axes->average) OX_TRY(ox_pool_inverse(c, &p->pool, p->inverse));
+  for (int i = 0; i < OX_PLANES_AXES; i++) axes->inverse[i] = p->inverse[i];
+  p->by_axis = true, c->form = axes->whole ? "whole planes" : "axis by axis";
+  int64_t rows = axes->whole ? p->planes : p->planes * axes->out[0] * axes->out[1];
+  int64_t cost = axes->whole ? p->in_n : OX_MAX(axes->line, axes->out[2]);
+  p->per_tile = OX_MAX(32768 / OX_MAX(cost, 1), 1);
+  return ox_ctx_plan(c, OX_CEIL_DIV(rows, p->per_tile), ox_planes_scratch(axes));
 }
 
 /* Up to three axes as the tiles of kern/conv see them. */
@@ -65,6 +83,7 @@ static ox_status *prepare(ox_kernel_ctx *c, ox_pool_kind kind) {
   if (c->op_version < 2) pool->p = (double)a->p_float;
   p->planes = ox_shape_span(x, 0, 2), p->in_n = ox_shape_span(x, 2, x->rank), p->out_n = ox_shape_span(y, 2, y->rank);
   bool plain = kind == OX_POOL_LP || ox_ctx_wants(c, 1) || c->in[0]->dtype != OX_F32;
+  if (!plain && ox_planes_fits(pool)) return prepare_axes(c, p);
   if (!plain && ox_pool_has_taps(pool)) OX_TRY(prepare_fast(c, p));
   if (p->fast) return NULL;
   p->bytes = (c->in[0]->dtype == OX_U8 || c->in[0]->dtype == OX_I8) && !ox_ctx_wants(c, 1) && ox_max_pool_i8_fits(pool);
@@ -118,6 +137,17 @@ static void run_plain(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles
   }
 }
 
+static void run_axes(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles, void *scratch) {
+  const ox_planes_variant *v = ox_planes_select(c->isa);
+  const ox_planes *axes = &p->axes;
+  int64_t rows = axes->whole ? p->planes : p->planes * axes->out[0] * axes->out[1];
+  int64_t begin = tiles.begin * p->per_tile, end = OX_MIN(tiles.end * p->per_tile, rows);
+  if (axes->whole)
+    v->whole(axes, c->in[0]->data, c->out[0]->data, begin, end);
+  else
+    v->rows(axes, c->in[0]->data, c->out[0]->data, begin, end, scratch);
+}
+
 static void run_bytes(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles, void *scratch) {
   int64_t end = OX_MIN(tiles.end * p->per_tile, p->planes);
   for (int64_t i = tiles.begin * p->per_tile; i < end; i++)
@@ -127,7 +157,9 @@ static void run_bytes(const ox_kernel_ctx *c, const pool_prep *p, ox_range tiles
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const pool_prep *p = c->prep;
-  if (p->bytes) {
+  if (p->by_axis) {
+    run_axes(c, p, tiles, scratch);
+  } else if (p->bytes) {
     run_bytes(c, p, tiles, scratch);
   } else if (!p->fast) {
     run_plain(c, p, tiles, scratch);

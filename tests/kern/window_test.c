@@ -147,7 +147,7 @@ static void check_conv(const problem *p, ox_isa isa, const char *name) {
   free(plan), free(w), free(x), free(z), free(y), free(scratch);
 }
 
-/* Maxima, or sums over the factors of an average. */
+/* Maxima, which leave NaN out, or sums over the factors of an average. */
 static void check_pool(const problem *p, ox_isa isa, ox_window_kind kind, const char *name) {
   const ox_conv_geom *g = &p->g;
   ox_window win;
@@ -171,7 +171,7 @@ static void check_pool(const problem *p, ox_isa isa, ox_window_kind kind, const 
     double want = kind == OX_WINDOW_MAX ? -INFINITY : 0, got = block_at(p, y, i / p->pixels, at), size = 1;
     for (int64_t t = 0; t < p->n_taps; t++) {
       const float *in = input_at(p, i / p->pixels, at, t);
-      if (in) want = kind == OX_WINDOW_SUM ? want + (double)*in : (double)*in < want ? want : (double)*in, size += 1;
+      if (in) want = kind == OX_WINDOW_SUM ? want + (double)*in : (double)*in > want ? (double)*in : want, size += 1;
     }
     if (kind == OX_WINDOW_SUM)
       want *= (double)inverse[0][at / g->out[2] / g->out[1]] * (double)inverse[1][at / g->out[2] % g->out[1]] *

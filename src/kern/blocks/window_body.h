@@ -23,10 +23,10 @@ OX_INLINE vf32 start(const ox_window_row *r, size_t lane, ox_window_kind kind) {
   return kind == OX_WINDOW_MAX ? vf32_splat(-__builtin_inff()) : vf32_zero();
 }
 
-/* max(acc, x), the operands in this order: as MaxPool of planes has them, which matters for NaN. */
+/* A maximum leaves NaN out, whatever the order: as MaxPool of planes. */
 OX_INLINE vf32 join(vf32 acc, vf32 x, vf32 w, ox_window_kind kind) {
   if (kind == OX_WINDOW_CONV) return vf32_fma(x, w, acc);
-  return kind == OX_WINDOW_MAX ? vf32_max(acc, x) : vf32_add(acc, x);
+  return kind == OX_WINDOW_MAX ? vf32_max(x, acc) : vf32_add(acc, x);
 }
 
 OX_INLINE void finish(const ox_window_row *r, int64_t o, size_t lane, const vf32 *acc, ox_window_kind kind, int n) {

@@ -93,9 +93,10 @@ static void taps(float *dst, const float *src, const int32_t *off, const float *
 
 OX_INLINE void max_step(float *dst, const float *src, const int32_t *off, size_t n_taps, size_t tail, int nv) {
   vf32 acc[4];
-  OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_load(src + off[0] + j * L);
+  OX_UNROLL for (int j = 0; j < nv; j++) acc[j] =
+      vf32_max(vf32_load(src + off[0] + j * L), vf32_splat(-__builtin_inff()));
   for (size_t t = 1; t < n_taps; t++)
-    OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_max(acc[j], vf32_load(src + off[t] + j * L));
+    OX_UNROLL for (int j = 0; j < nv; j++) acc[j] = vf32_max(vf32_load(src + off[t] + j * L), acc[j]);
   OX_UNROLL for (int j = 0; j < nv; j++) vf32_store_n(dst + j * L, acc[j], j == nv - 1 ? tail : L);
 }
 

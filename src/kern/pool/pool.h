@@ -24,7 +24,8 @@ typedef struct ox_pool {
   int64_t kernel[OX_POOL_AXES], stride[OX_POOL_AXES], dilation[OX_POOL_AXES], lo[OX_POOL_AXES], hi[OX_POOL_AXES];
 } ox_pool;
 
-/* One plane, unless |stop| ends it. |index|: where each maximum lies in the plane (-1: the window saw no input); may be NULL. */
+/* One plane, unless |stop| ends it. A maximum leaves NaN out. |index|: where each maximum lies in the plane (-1: the
+ * window saw no input); may be NULL. */
 void ox_pool_plane(const ox_pool *p, const double *x, double *y, int64_t *index, const ox_stop *stop);
 /* The taps [*out_from, *out_to) of output |o| along axis |a| that lie in [least, end). */
 void ox_pool_clip(const ox_pool *p, int a, int64_t o, int64_t least, int64_t end, int64_t *out_from, int64_t *out_to);

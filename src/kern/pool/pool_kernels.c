@@ -8,7 +8,8 @@
 
 void ox_pool_clip(const ox_pool *p, int a, int64_t o, int64_t least, int64_t end, int64_t *out_from, int64_t *out_to) {
   int64_t first = o * p->stride[a] - p->lo[a], d = p->dilation[a];
-  int64_t from = first < least ? OX_CEIL_DIV(least - first, d) : 0, to = first < end ? OX_CEIL_DIV(end - first, d) : 0;
+  int64_t from = first < least ? least - first : 0, to = first < end ? end - first : 0;
+  if (d != 1) from = OX_CEIL_DIV(from, d), to = OX_CEIL_DIV(to, d); /* the usual case does not divide */
   *out_from = from, *out_to = OX_MAX(OX_MIN(to, p->kernel[a]), from);
 }
 
@@ -32,10 +33,29 @@ typedef struct best {
   int64_t index, n;
 } best;
 
-/* Only the part of the window that lies over |x|, however large the window is. */
+/* |n| elements |step| apart, the first of them at |at|; |pitch|: between their indices. */
+static void take(const ox_pool *p, const double *x, int64_t at, int64_t step, int64_t n, int64_t column, int64_t pitch,
+                 best *b) {
+  if (p->kind == OX_POOL_AVERAGE) {
+    for (int64_t i = 0; i < n; i++) b->value += x[at + i * step];
+  } else if (p->kind == OX_POOL_LP && p->p == 2) {
+    for (int64_t i = 0; i < n; i++) b->value += x[at + i * step] * x[at + i * step];
+  } else if (p->kind == OX_POOL_LP) {
+    for (int64_t i = 0; i < n; i++) b->value += p->p == 1 ? fabs(x[at + i * step]) : pow(fabs(x[at + i * step]), p->p);
+  } else {
+    int64_t found = -1;
+    double most = b->value;
+    for (int64_t i = 0; i < n; i++)
+      if ((found < 0 && b->index < 0) || most != most || x[at + i * step] > most) most = x[at + i * step], found = i;
+    if (found >= 0) b->value = most, b->index = p->column_major ? column + found * pitch : at + found * step;
+  }
+}
+
+/* Only the part of the window that lies over |x|, however large the window is; a run along the last axis at a time. */
 static best window(const ox_pool *p, const double *x, const int64_t *o) {
   best b = {p->kind == OX_POOL_MAX ? -INFINITY : 0, -1, 0};
   int64_t t[OX_POOL_AXES], begin[OX_POOL_AXES], end[OX_POOL_AXES];
+  int last = p->axes - 1;
   for (int a = 0; a < p->axes; a++) {
     ox_pool_clip(p, a, o[a], 0, p->in[a], &begin[a], &end[a]);
     if (begin[a] == end[a]) return b;
@@ -45,16 +65,11 @@ static best window(const ox_pool *p, const double *x, const int64_t *o) {
     int64_t at = 0, column = 0, pitch = 1;
     for (int a = 0; a < p->axes; a++) {
       int64_t i = o[a] * p->stride[a] - p->lo[a] + t[a] * p->dilation[a];
-      at = at * p->in[a] + i, column += i * pitch, pitch *= p->in[a];
+      at = at * p->in[a] + i, column += i * pitch;
+      if (a < last) pitch *= p->in[a];
     }
-    double v = x[at];
-    if (p->kind == OX_POOL_AVERAGE)
-      b.value += v;
-    else if (p->kind == OX_POOL_LP)
-      b.value += p->p == 1 ? fabs(v) : p->p == 2 ? v * v : pow(fabs(v), p->p);
-    else if (b.index < 0 || v > b.value)
-      b.value = v, b.index = p->column_major ? column : at;
-  } while (step(t, begin, end, p->axes));
+    take(p, x, at, p->dilation[last], end[last] - begin[last], column, pitch * p->dilation[last], &b);
+  } while (step(t, begin, end, last));
   return b;
 }
 

@@ -53,6 +53,17 @@ static void taps_in_reach(const ox_pool *p, int a, int64_t *out_from, int64_t *o
   if (*out_from >= *out_to) *out_from = 0, *out_to = 1;
 }
 
+ox_status *ox_pool_inverse(ox_kernel_ctx *c, const ox_pool *p, float *inverse[OX_CONV_AXES]) {
+  for (int i = 0; i < OX_CONV_AXES; i++) {
+    int a = i - (OX_CONV_AXES - p->axes);
+    int64_t n = a < 0 ? 1 : p->out[a];
+    inverse[i] = ox_ctx_alloc(c, (size_t)n * sizeof(float) + 1);
+    if (!inverse[i]) return ox_oom();
+    for (int64_t o = 0; o < n; o++) inverse[i][o] = a < 0 ? 1.0f : 1.0f / (float)OX_MAX(ox_pool_count(p, a, o), 1);
+  }
+  return NULL;
+}
+
 ox_status *ox_pool_taps(ox_kernel_ctx *c, const ox_pool *p, int64_t planes, ox_conv_geom *g,
                         float *inverse[OX_CONV_AXES]) {
   *g = (ox_conv_geom){.batch = 1, .groups = planes, .ic = 1, .oc = 1};
@@ -65,11 +76,6 @@ ox_status *ox_pool_taps(ox_kernel_ctx *c, const ox_pool *p, int64_t planes, ox_c
     for (int64_t t = from; t < to && a >= 0; t++) taps[t - from] = t * p->dilation[a] - p->lo[a];
     g->n_taps[i] = n, g->tap[i] = taps;
     g->in[i] = a < 0 ? 1 : p->in[a], g->out[i] = a < 0 ? 1 : p->out[a], g->stride[i] = a < 0 ? 1 : p->stride[a];
-    if (p->kind != OX_POOL_AVERAGE) continue;
-    inverse[i] = ox_ctx_alloc(c, (size_t)g->out[i] * sizeof(float) + 1);
-    if (!inverse[i]) return ox_oom();
-    for (int64_t o = 0; o < g->out[i]; o++)
-      inverse[i][o] = a < 0 ? 1.0f : 1.0f / (float)OX_MAX(ox_pool_count(p, a, o), 1);
   }
-  return NULL;
+  return p->kind == OX_POOL_AVERAGE ? ox_pool_inverse(c, p, inverse) : NULL;
 }

@@ -30,6 +30,8 @@ OX_NODISCARD ox_status *ox_pool_make(const ox_pool_attrs *a, ox_pool_kind kind, 
  * AVERAGE the factors of the averages, 1 / count, as a product over the axes. Memory comes with the prepared shapes. */
 OX_NODISCARD ox_status *ox_pool_taps(ox_kernel_ctx *c, const ox_pool *p, int64_t planes, ox_conv_geom *g,
                                      float *inverse[OX_CONV_AXES]);
+/* Those factors alone; up to OX_CONV_AXES axes. */
+OX_NODISCARD ox_status *ox_pool_inverse(ox_kernel_ctx *c, const ox_pool *p, float *inverse[OX_CONV_AXES]);
 /* Few enough axes, and no table of taps would be long. */
 bool ox_pool_has_taps(const ox_pool *p);
 

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/pool/planes_body.h - planes.h over the vocabulary. Parameters: PLANES_ISA, PLANES_NEEDS; include
+ * simd/f32_<isa>.h first. */
+#include "kern/pool/planes.h"
+
+enum { L = VF32_LANES };
+
+/* A maximum leaves NaN out, whatever the order; no accumulator is NaN. */
+OX_INLINE vf32 join(vf32 acc, vf32 x, bool average) { return average ? vf32_add(acc, x) : vf32_max(x, acc); }
+OX_INLINE vf32 first(vf32 x, bool average) { return average ? x : vf32_max(x, vf32_splat(-INFINITY)); }
+OX_INLINE float none(bool average) { return average ? 0.0f : -INFINITY; }
+
+/* ---- down: y[i] = the fold of x[r * step + i] over |rows| > 0 rows, and, with |more|, y[i] ---- */
+
+OX_INLINE void column(float *y, const float *x, int64_t rows, int64_t step, size_t k, bool more, bool average) {
+  vf32 a = first(vf32_load_n(x, k), average);
+  for (int64_t r = 1; r < rows; r++) a = join(a, vf32_load_n(x + r * step, k), average);
+  if (more) a = join(vf32_load_n(y, k), a, average);
+  vf32_store_n(y, a, k);
+}
+
+OX_INLINE void down_of(float *y, const float *x, int64_t rows, int64_t step, size_t n, bool more, bool average) {
+  size_t i = 0;
+  for (; i + L <= n; i += L) column(y + i, x + i, rows, step, L, more, average);
+  if (i < n) column(y + i, x + i, rows, step, n - i, more, average);
+}
+
+OX_INLINE void down(float *y, const float *x, int64_t rows, int64_t step, size_t n, bool more, bool average) {
+  if (rows == 2 && !more)
+    down_of(y, x, 2, step, n, false, average);
+  else if (rows == 3 && !more)
+    down_of(y, x, 3, step, n, false, average);
+  else
+    down_of(y, x, rows, step, n, more, average);
+}
+
+/* Where a row of outputs is: of which plane, and at which coordinates of the outer axes. */
+typedef struct row_place {
+  const float *x;
+  int64_t deep, high;
+} row_place;
+
+OX_INLINE row_place place_of(const ox_planes *p, const float *x, int64_t row) {
+  int64_t each = p->out[0] * p->out[1], o = row % each;
+  return (row_place){x + row / each * (p->in[0] * p->in[1] * p->in[2]), o / p->out[1], o % p->out[1]};
+}
+
+OX_INLINE void step_row(const ox_planes *p, row_place *at) {
+  if (++at->high < p->out[1]) return;
+  at->high = 0;
+  if (++at->deep < p->out[0]) return;
+  at->deep = 0, at->x += p->in[0] * p->in[1] * p->in[2];
+}
+
+/* The line of a row of outputs: its middle, |in[2]| elements from |y| on. */
+OX_INLINE void fold_line(const ox_planes *p, row_place at, float *y, bool average) {
+  ox_planes_reach deep = p->reach[0][at.deep], high = p->reach[1][at.high];
+  int64_t wide = p->in[2];
+  if (deep.n <= 0 || high.n <= 0) {
+    for (int64_t i = 0; i < wide; i++) y[i] = none(average);
+    return;
+  }
+  const float *x = at.x + (deep.first * p->in[1] + high.first) * wide;
+  for (int64_t d = 0; d < deep.n; d++, x += p->dilation[0] * p->in[1] * wide)
+    down(y, x, high.n, p->dilation[1] * wide, (size_t)wide, d > 0, average);
+}
+
+/* ---- along: y[o] = the fold of x[o * stride + t * dilation] over the taps, an average's times factor * scale[o] ----
+ */
+
+typedef struct along_args {
+  int64_t n, taps, dilation;
+  float factor;
+  const float *scale;
+} along_args;
+
+OX_INLINE vf32 taps_at(const float *x, int64_t taps, int64_t dilation, int stride, size_t k, bool average) {
+#define TAP(p) (stride == 2 ? vf32_load_even_n(p, k) : vf32_load_n(p, k))
+  vf32 a = first(TAP(x), average);
+  for (int64_t t = 1; t < taps; t++) a = join(a, TAP(x + t * dilation), average);
+#undef TAP
+  return a;
+}
+
+OX_INLINE void along_of(float *y, const float *x, const along_args *g, int64_t taps, int64_t dilation, int stride,
+                        bool average, bool scaled) {
+  vf32 f = vf32_splat(g->factor);
+  size_t n = (size_t)g->n, i = 0;
+  for (; i + L <= n; i += L) {
+    vf32 a = taps_at(x + i * (size_t)stride, taps, dilation, stride, L, average);
+    if (scaled) a = vf32_mul(a, vf32_mul(f, vf32_load(g->scale + i)));
+    vf32_store(y + i, a);
+  }
+  if (i == n) return;
+  vf32 a = taps_at(x + i * (size_t)stride, taps, dilation, stride, n - i, average);
+  if (scaled) a = vf32_mul(a, vf32_mul(f, vf32_load_n(g->scale + i, n - i)));
+  vf32_store_n(y + i, a, n - i);
+}
+
+OX_INLINE void along(float *y, const float *x, const along_args *g, int stride, bool average, bool scaled) {
+  if (g->taps == 2 && g->dilation == 1)
+    along_of(y, x, g, 2, 1, stride, average, scaled);
+  else if (g->taps == 3 && g->dilation == 1)
+    along_of(y, x, g, 3, 1, stride, average, scaled);
+  else
+    along_of(y, x, g, g->taps, g->dilation, stride, average, scaled);
+}
+
+/* A longer stride: windows that touch are halved until the stride is 2 or odd; outputs of another are picked from those
+ * of stride 1, or of 2 if it is even. */
+OX_INLINE void along_far(const ox_planes *p, float *y, const float *x, const along_args *g, float *all, bool average) {
+  int64_t stride = p->stride;
+  along_args each = *g, last = *g;
+  if (g->taps == stride && g->dilation == 1)
+    for (each.taps = 2; stride % 2 == 0 && stride > 2; x = all) {
+      stride /= 2, each.n = p->out[2] * stride;
+      along(all, x, &each, 2, average, false);
+      last.taps = stride;
+    }
+  if (stride == 2) {
+    along(y, x, &last, 2, average, average);
+    return;
+  }
+  each = last;
+  if (stride % 2 == 0) {
+    stride /= 2, each.n = (p->out[2] - 1) * stride + 1;
+    along(all, x, &each, 2, average, false);
+  } else {
+    each.n = (p->out[2] - 1) * stride + 1;
+    along(all, x, &each, 1, average, false);
+  }
+  for (int64_t o = 0; o < p->out[2]; o++)
+    y[o] = average ? all[o * stride] * (g->factor * g->scale[o]) : all[o * stride];
+}
+
+/* ---- rows of outputs ---- */
+
+OX_INLINE void along_row(const ox_planes *p, row_place at, float *y, const float *line, float *all, bool average) {
+  along_args g = {.n = p->out[2], .taps = p->taps, .dilation = p->dilation[2]};
+  if (average) g.factor = p->inverse[0][at.deep] * p->inverse[1][at.high], g.scale = p->inverse[2];
+  if (p->direct) line = at.x + (p->reach[0][at.deep].first * p->in[1] + p->reach[1][at.high].first) * p->in[2];
+  if (p->stride == 1)
+    along(y, line, &g, 1, average, average);
+  else if (p->stride == 2)
+    along(y, line, &g, 2, average, average);
+  else
+    along_far(p, y, line, &g, all, average);
+}
+
+/* Lines are folded some at a time: who reads a line at once, a little to the side, waits for its stores. */
+OX_INLINE void rows_of(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end, float *scratch,
+                       bool average) {
+  float *all = scratch + p->lines * p->pitch;
+  for (int64_t i = 0; !p->direct && i < p->lines * p->pitch; i++) scratch[i] = none(average);
+  row_place folded = place_of(p, x, begin), at = folded;
+  y += begin * p->out[2];
+  for (int64_t r = begin; r < end; r += p->lines) {
+    int64_t n = end - r < p->lines ? end - r : p->lines;
+    for (int64_t i = 0; !p->direct && i < n; i++, step_row(p, &folded))
+      fold_line(p, folded, scratch + i * p->pitch + p->middle, average);
+    for (int64_t i = 0; i < n; i++, step_row(p, &at), y += p->out[2])
+      along_row(p, at, y, scratch + i * p->pitch + p->middle - p->lo, all, average);
+  }
+}
+
+static void rows(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end, float *scratch) {
+  if (p->average)
+    rows_of(p, x, y, begin, end, scratch, true);
+  else
+    rows_of(p, x, y, begin, end, scratch, false);
+}
+
+/* ---- whole planes ---- */
+
+OX_INLINE float whole_of(const float *x, size_t n, bool average) {
+  vf32 a = vf32_splat(none(average));
+  for (size_t i = 0; i < n; i += L) {
+    size_t k = vf32_lanes_at(i, n);
+    vf32 v = join(a, vf32_load_n(x + i, k), average);
+    a = k == L ? v : vf32_select(vm32_first(k), v, a);
+  }
+  return average ? vf32_sum(a) : vf32_hmax(a);
+}
+
+static void whole(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end) {
+  int64_t n = p->in[0] * p->in[1] * p->in[2];
+  float factor = 1;
+  for (int i = 0; i < OX_PLANES_AXES && p->average; i++) factor *= p->inverse[i][0];
+  for (int64_t i = begin; i < end; i++)
+    y[i] = p->average ? whole_of(x + i * n, (size_t)n, true) * factor : whole_of(x + i * n, (size_t)n, false);
+}
+
+extern const ox_planes_variant OX_PASTE(ox_planes__, PLANES_ISA);
+const ox_planes_variant OX_PASTE(ox_planes__, PLANES_ISA) = {PLANES_NEEDS, "planes_" OX_QUOTE(PLANES_ISA), rows, whole};
