@@ -168,12 +168,34 @@ static void through_f32(const ox_convert *cv, const ox_tensor *x, const ox_tenso
   }
 }
 
+/* log2 of the bytes of a whole integer or of a truth value. */
+static int int_width(uint32_t dtype) {
+  bool whole = !ox_dtype_is_float(dtype) && ox_dtype_bits(dtype) >= 8;
+  for (int w = 0; w < 4 && whole; w++)
+    if (ox_dtype_bits(dtype) == 8u << w) return w;
+  return -1;
+}
+
+/* Integers into integers or truth values without a working type; false: it takes one. */
+static bool integers(const ox_convert *cv, const ox_tensor *x, const ox_tensor *y, size_t at, size_t n) {
+  int from = int_width(x->dtype), to = int_width(y->dtype);
+  if (from < 0 || to < 0) return false;
+  if (y->dtype == OX_BOOL)
+    cv->truth[from](x->data, y->data, at, n);
+  else if (from == to)
+    memcpy((char *)y->data + (at << to), (const char *)x->data + (at << to), n << to);
+  else
+    cv->resize_int[x->dtype][to](x->data, y->data, at, n);
+  return true;
+}
+
 /* The working type holds the source exactly, or the target rounds the same from it. */
 static void numbers(const ox_convert *cv, const ox_tensor *x, const ox_tensor *y, int64_t begin, int64_t end,
                     const ox_narrow_how *how) {
   uint32_t from = x->dtype, to = y->dtype;
   size_t at = (size_t)begin, n = (size_t)(end - begin);
   bool narrow_float = ox_dtype_is_float(to) && to != OX_F32 && to != OX_F64;
+  if (integers(cv, x, y, at, n)) return;
   if (to == OX_F32)
     cv->load_f32[from](x->data, at, n, (float *)y->data + at);
   else if (to == OX_F64)

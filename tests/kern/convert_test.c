@@ -126,6 +126,37 @@ static void test_packed_types(void **state) {
   assert_memory_equal(g, want, sizeof g);
 }
 
+/* Every integer type into every width, as C converts; ends of the ranges, more of them than a vector holds. */
+static void test_integers_of_other_widths(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_U8, OX_I8, OX_U16, OX_I16, OX_U32, OX_I32, OX_U64, OX_I64, OX_BOOL};
+  static const int64_t values[] = {0, 1, -1, 127, 128, -128, 255, 256, 32767, -32768, 65535, INT32_MAX, INT32_MIN};
+  enum { N = 83, AT = 3 };
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t t = 0; t < OX_COUNT(types); t++) {
+      const ox_convert *cv = ox_convert_select(test_levels[l].have);
+      uint64_t x[AT + N], y[AT + N + 1];
+      int64_t in[AT + N], wide[AT + N];
+      for (int i = 0; i < AT + N; i++) in[i] = values[i % (int)OX_COUNT(values)];
+      cv->store_i64[types[t] == OX_BOOL ? OX_U8 : types[t]](in, x, 0, AT + N, NULL);
+      cv->load_i64[types[t]](x, 0, AT + N, wide);
+      size_t size = ox_dtype_bits(types[t]) / 8;
+      for (size_t w = 0; w < 4; w++) {
+        ox_resize_int_fn *fn = cv->resize_int[types[t]][w];
+        assert_true((fn == NULL) == (size == (size_t)1 << w));
+        memset(y, 0xa5, sizeof y);
+        if (fn) fn(x, y, AT, N);
+        for (size_t i = AT; i < AT + N && fn; i++)
+          assert_memory_equal((char *)y + (i << w), (char *)&wide[i], (size_t)1 << w); /* low bytes come first */
+        assert_int_equal(((uint8_t *)y)[(AT + N) << w], 0xa5);
+      }
+      memset(y, 0xa5, sizeof y);
+      cv->truth[size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3](x, y, AT, N);
+      for (size_t i = AT; i < AT + N; i++) assert_int_equal(((uint8_t *)y)[i], wide[i] != 0);
+      assert_int_equal(((uint8_t *)y)[AT + N], 0xa5);
+    }
+}
+
 /* Four 6-bit elements fill three bytes, low bits first. */
 static void test_six_bits(void **state) {
   (void)state;
@@ -154,6 +185,7 @@ int main(void) {
       cmocka_unit_test(test_float_to_integer_is_total),
       cmocka_unit_test(test_packed_types),
       cmocka_unit_test(test_six_bits),
+      cmocka_unit_test(test_integers_of_other_widths),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,9 @@ typedef void ox_store_f32_fn(const float *src, void *dst, size_t at, size_t n, c
 typedef void ox_store_f64_fn(const double *src, void *dst, size_t at, size_t n, const ox_narrow_how *how);
 typedef void ox_store_i64_fn(const int64_t *src, void *dst, size_t at, size_t n, const ox_narrow_how *how);
 
+/* n integers or truth values into integers of another width, extended as the source is signed or cut off. */
+typedef void ox_resize_int_fn(const void *src, void *dst, size_t at, size_t n);
+
 /* By ox_dtype; NULL where there is no such conversion (strings, complex; load_i64 of floats). uint64 loads into int64
  * as its bits. */
 typedef struct ox_convert {
@@ -39,6 +42,8 @@ typedef struct ox_convert {
   ox_store_f32_fn *store_f32[OX_DTYPE_COUNT];
   ox_store_f64_fn *store_f64[OX_DTYPE_COUNT];
   ox_store_i64_fn *store_i64[OX_DTYPE_COUNT];
+  ox_resize_int_fn *resize_int[OX_DTYPE_COUNT][4]; /* to 1, 2, 4, 8 bytes; NULL where the width stays */
+  ox_resize_int_fn *truth[4];                      /* of 1, 2, 4, 8 bytes: whether they are not 0 */
 } ox_convert;
 
 const ox_convert *ox_convert_select(ox_isa have);

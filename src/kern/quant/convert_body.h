@@ -203,6 +203,41 @@ PACKED_STORE(i64, f4, 4, ox_narrow_small(ox_odd_f32((double)src[i]), OX_E2M1, tr
 STORES_6BIT(e2m3, OX_E2M3)
 STORES_6BIT(e3m2, OX_E3M2)
 
+/* ---- integers of another width ---- */
+#define RESIZE(name, ctype, to)                                                       \
+  static void resize_##name##_##to(const void *src, void *dst, size_t at, size_t n) { \
+    const ANYWHERE(ctype) *s = (const ANYWHERE(ctype) *)src + at;                     \
+    uint##to##_t *d = (uint##to##_t *)dst + at;                                       \
+    for (size_t i = 0; i < n; i++) d[i] = (uint##to##_t)s[i];                         \
+  }
+#define RESIZE_ALL(name, ctype, a, b, c) RESIZE(name, ctype, a) RESIZE(name, ctype, b) RESIZE(name, ctype, c)
+RESIZE_ALL(u8, uint8_t, 16, 32, 64)
+RESIZE_ALL(i8, int8_t, 16, 32, 64)
+RESIZE_ALL(u16, uint16_t, 8, 32, 64)
+RESIZE_ALL(i16, int16_t, 8, 32, 64)
+RESIZE_ALL(u32, uint32_t, 8, 16, 64)
+RESIZE_ALL(i32, int32_t, 8, 16, 64)
+RESIZE_ALL(u64, uint64_t, 8, 16, 32)
+#define TO_8(name) \
+  { NULL, resize_##name##_16, resize_##name##_32, resize_##name##_64 }
+#define TO_16(name) \
+  { resize_##name##_8, NULL, resize_##name##_32, resize_##name##_64 }
+#define TO_32(name) \
+  { resize_##name##_8, resize_##name##_16, NULL, resize_##name##_64 }
+#define TO_64(name) \
+  { resize_##name##_8, resize_##name##_16, resize_##name##_32, NULL }
+
+#define TRUTH(bits)                                                                 \
+  static void truth_##bits(const void *src, void *dst, size_t at, size_t n) {       \
+    const ANYWHERE(uint##bits##_t) *s = (const ANYWHERE(uint##bits##_t) *)src + at; \
+    uint8_t *d = (uint8_t *)dst + at;                                               \
+    for (size_t i = 0; i < n; i++) d[i] = s[i] != 0;                                \
+  }
+TRUTH(8)
+TRUTH(16)
+TRUTH(32)
+TRUTH(64)
+
 /* bool reads as uint8 */
 #define BY_DTYPE_INT(p)                                                                                               \
   [OX_U8] = p##_u8, [OX_I8] = p##_i8, [OX_U16] = p##_u16, [OX_I16] = p##_i16, [OX_U32] = p##_u32, [OX_I32] = p##_i32, \
@@ -222,4 +257,14 @@ const ox_convert CONVERT_NAME = {
     .store_f32 = {BY_DTYPE_INT(store_f32), BY_DTYPE_FLOAT(store_f32), STORE_PACKED(store_f32)},
     .store_f64 = {BY_DTYPE_INT(store_f64), BY_DTYPE_FLOAT(store_f64), STORE_PACKED(store_f64)},
     .store_i64 = {BY_DTYPE_INT(store_i64), BY_DTYPE_FLOAT(store_i64), STORE_PACKED(store_i64)},
+    .resize_int = {[OX_U8] = TO_8(u8),
+                   [OX_BOOL] = TO_8(u8),
+                   [OX_I8] = TO_8(i8),
+                   [OX_U16] = TO_16(u16),
+                   [OX_I16] = TO_16(i16),
+                   [OX_U32] = TO_32(u32),
+                   [OX_I32] = TO_32(i32),
+                   [OX_U64] = TO_64(u64),
+                   [OX_I64] = TO_64(u64)},
+    .truth = {truth_8, truth_16, truth_32, truth_64},
 };
