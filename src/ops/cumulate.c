@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/cumulate.c - CumSum and CumProd: running sums and products along an axis, from either end. */
+#include <string.h>
+
+#include "kern/binary/binary.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/tiles.h"
 
@@ -12,7 +15,8 @@ static const ox_attr_def attrs[] = {
     OX_ATTR_INT(cumulate_attrs, reverse, 0),
 };
 
-enum { COLUMNS = 64 };
+/* Of a slice; of one that adds whole rows: as many as the first cache holds some rows of. */
+enum { COLUMNS = 64, WHOLE = 512, WIDE = 16 };
 
 /* The axis is read when it runs: any axis gives the same output shape. Tiles are cut for every axis alike: one, unless
  * the axis is known when shapes are. */
@@ -27,6 +31,11 @@ static ox_status *axis_of(const ox_tensor *t, int64_t *axis) {
   return NULL;
 }
 
+static bool adds_whole_rows(const ox_kernel_ctx *c, int64_t inner) {
+  return inner >= WIDE && !(OX_BIT(c->in[0]->dtype) & OX_T_FLOAT16S);
+}
+static int64_t columns_of(const ox_kernel_ctx *c, int64_t inner) { return adds_whole_rows(c, inner) ? WHOLE : COLUMNS; }
+
 static ox_status *prepare(ox_kernel_ctx *c) {
   cumulate_prep *p = ox_ctx_alloc(c, sizeof *p);
   int64_t outer = 1, n = 1, inner = 1;
@@ -36,7 +45,29 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   OX_TRY(axis_of(c->in[1], &p->axis));
   if (c->in[0]->shape.rank > 0) OX_TRY(ox_axis_split(&c->in[0]->shape, p->axis, &outer, &n, &inner));
   p->known = true;
-  return ox_ctx_plan(c, n ? outer * OX_CEIL_DIV(inner, COLUMNS) : 0, 0);
+  return ox_ctx_plan(c, n ? outer * OX_CEIL_DIV(inner, columns_of(c, inner)) : 0, 0);
+}
+
+/* Each row of outputs is that before it and a row of inputs: of |width| columns, of a type that adds up in itself. */
+static void whole_rows(const ox_kernel_ctx *c, ox_binary f, int64_t at, int64_t n, int64_t inner, size_t width) {
+  const cumulate_attrs *a = c->attrs;
+  uint32_t t = c->in[0]->dtype;
+  size_t size = ox_dtype_bits(t) / 8;
+  ox_binary_fn *join = ox_binary_select(c->isa)->fn[f][t];
+  ptrdiff_t step = (ptrdiff_t)((size_t)inner * size) * (a->reverse ? -1 : 1);
+  size_t first = (size_t)(at + (a->reverse ? (n - 1) * inner : 0));
+  const char *x = (const char *)c->in[0]->data + first * size;
+  char *y = (char *)c->out[0]->data + first * size;
+  if (a->exclusive) {
+    int64_t none = f == OX_BIN_MUL;
+    for (size_t j = 0; j < width; j++)
+      ox_convert_select(c->isa)->store_i64[t](&none, c->out[0]->data, first + j, 1, NULL);
+  } else {
+    memcpy(y, x, width * size);
+    x += step;
+  }
+  for (int64_t i = 1; i < n && !ox_ctx_stopped_each(c, i, 256); i++, x += step, y += step)
+    join(y, x, y + step, width, 0);
 }
 
 /* A slice of |width| columns; sums of 16-bit floats run in float, rounded at each output. */
@@ -83,11 +114,13 @@ CUMULATE(prod_i64, int64_t, load_i64, store_i64, sum[j] = (int64_t)((uint64_t)su
 
 /* By working type: float, double, int64. */
 typedef struct {
+  ox_binary join;
   void (*slice[3])(const ox_kernel_ctx *c, int64_t at, int64_t n, int64_t inner, size_t width);
   void (*row[3])(const ox_kernel_ctx *c, int64_t at, int64_t n);
 } cumulation;
-static const cumulation sums = {{sum_f32, sum_f64, sum_i64}, {sum_f32_row, sum_f64_row, sum_i64_row}};
-static const cumulation products = {{prod_f32, prod_f64, prod_i64}, {prod_f32_row, prod_f64_row, prod_i64_row}};
+static const cumulation sums = {OX_BIN_ADD, {sum_f32, sum_f64, sum_i64}, {sum_f32_row, sum_f64_row, sum_i64_row}};
+static const cumulation products = {
+    OX_BIN_MUL, {prod_f32, prod_f64, prod_i64}, {prod_f32_row, prod_f64_row, prod_i64_row}};
 
 static ox_status *run_all(const ox_kernel_ctx *c, ox_range tiles, const cumulation *f) {
   const cumulate_prep *p = c->prep;
@@ -95,15 +128,18 @@ static ox_status *run_all(const ox_kernel_ctx *c, ox_range tiles, const cumulati
   uint32_t t = c->in[0]->dtype;
   if (!p->known) OX_TRY(axis_of(c->in[1], &axis));
   if (c->in[0]->shape.rank > 0) OX_TRY(ox_axis_split(&c->in[0]->shape, axis, &outer, &n, &inner));
-  int64_t pieces = OX_CEIL_DIV(inner, COLUMNS);
+  int64_t columns = columns_of(c, inner), pieces = OX_CEIL_DIV(inner, columns);
   if (!p->known) tiles = (ox_range){0, outer * pieces};
   int kind = t == OX_F64 ? 1 : ox_dtype_is_float(t) ? 0 : 2;
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
-    int64_t column = i % pieces * COLUMNS;
+    int64_t column = i % pieces * columns, at = i / pieces * n * inner + column;
+    size_t width = (size_t)OX_MIN(inner - column, columns);
     if (inner == 1)
       f->row[kind](c, i * n, n);
+    else if (adds_whole_rows(c, inner))
+      whole_rows(c, f->join, at, n, inner, width);
     else
-      f->slice[kind](c, i / pieces * n * inner + column, n, inner, (size_t)OX_MIN(inner - column, COLUMNS));
+      f->slice[kind](c, at, n, inner, width);
   }
   return NULL;
 }
