@@ -114,34 +114,59 @@ static void piece_f32(const ox_kernel_ctx *c, const arg_state *p, int64_t at, si
   for (size_t j = 0; j < width; j++) where[j] = rows[j];
 }
 
-/* The common case: the last axis of floats. */
-static int64_t row_f32(const float *x, int64_t n, bool smallest, bool last) {
-  int64_t where = 0;
-  float best = x[0];
-  if (best != best && !last) return 0;
-  for (int64_t i = 1; i < n; i++) {
-    float v = x[i];
-    if (smallest ? v > best : v < best) continue;
-    if (v == best && !last) continue;
-    if (best != best && v == v) continue;
-    best = v, where = i;
-    if (v != v && !last) break;
+/* The last axis of another type, a block at a time: its extreme first, and then, if that beats what came before, where
+ * it is. */
+#define ROW_OF(work, type, extreme)                                                                 \
+  static int64_t row_##work(const ox_kernel_ctx *c, const arg_state *p, int64_t at) {               \
+    const ox_convert *cv = ox_convert_select(c->isa);                                               \
+    const ox_reduce_table *table = ox_reduce_select(c->isa);                                        \
+    bool last = ((const arg_attrs *)c->attrs)->select_last_index != 0;                              \
+    uint32_t t = c->in[0]->dtype;                                                                   \
+    ox_fold f = p->smallest ? OX_FOLD_MIN : OX_FOLD_MAX;                                            \
+    int64_t where = 0;                                                                              \
+    type best = 0, now[OX_CONVERT_BLOCK];                                                           \
+    for (int64_t r = 0; r < p->n; r += OX_CONVERT_BLOCK) {                                          \
+      size_t n = (size_t)OX_MIN(p->n - r, OX_CONVERT_BLOCK), i = last ? n - 1 : 0;                  \
+      cv->load_##work[t](c->in[0]->data, (size_t)(at + r), n, now);                                 \
+      type v = extreme;                                                                             \
+      bool same = v == best || (v != v && best != best);                                            \
+      if (r && (same ? !last : best != best || (v == v && beyond_##work(p, t, best, v)))) continue; \
+      while (now[i] != v && (v == v || now[i] == now[i])) i = last ? i - 1 : i + 1;                 \
+      best = v, where = r + (int64_t)i;                                                             \
+    }                                                                                               \
+    return where;                                                                                   \
   }
-  return where;
+static bool beyond_f64(const arg_state *p, uint32_t t, double a, double b) {
+  (void)t;
+  return p->smallest ? a < b : a > b;
+}
+static bool beyond_i64(const arg_state *p, uint32_t t, int64_t a, int64_t b) {
+  if (t == OX_U64) return p->smallest ? (uint64_t)a < (uint64_t)b : (uint64_t)a > (uint64_t)b;
+  return p->smallest ? a < b : a > b;
+}
+ROW_OF(f64, double, table->row_f64[f](now, n, 0))
+ROW_OF(i64, int64_t, table->row_i64[f](now[0], now, n, t == OX_U64))
+
+static int64_t row_of(const ox_kernel_ctx *c, const arg_state *p, int64_t at) {
+  if (c->in[0]->dtype == OX_F32)
+    return (int64_t)ox_reduce_select(c->isa)->arg_row((const float *)c->in[0]->data + at, (size_t)p->n, p->smallest,
+                                                      ((const arg_attrs *)c->attrs)->select_last_index != 0);
+  return ox_dtype_is_float(c->in[0]->dtype) ? row_f64(c, p, at) : row_i64(c, p, at);
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const arg_state *p = c->prep;
   int64_t pieces = OX_CEIL_DIV(p->inner, COLUMNS), *y = c->out[0]->data;
+  if (p->inner == 1) {
+    for (int64_t i = tiles.begin; i < tiles.end; i++) y[i] = row_of(c, p, i * p->n);
+    return NULL;
+  }
   for (int64_t i = tiles.begin; i < tiles.end; i++) {
     int64_t column = i % pieces * COLUMNS, o = i / pieces, at = o * p->n * p->inner + column;
     size_t width = (size_t)OX_MIN(p->inner - column, COLUMNS);
     int64_t *where = y + o * p->inner + column;
-    if (c->in[0]->dtype == OX_F32 && p->inner == 1)
-      *where = row_f32((const float *)c->in[0]->data + at, p->n, p->smallest,
-                       ((const arg_attrs *)c->attrs)->select_last_index != 0);
-    else if (c->in[0]->dtype == OX_F32 && p->n <= INT32_MAX)
+    if (c->in[0]->dtype == OX_F32 && p->n <= INT32_MAX)
       piece_f32(c, p, at, width, where);
     else if (ox_dtype_is_float(c->in[0]->dtype))
       piece_f64(c, p, at, width, where);

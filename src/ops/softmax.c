@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kern/quant/convert.h"
+#include "kern/reduce/reduce.h"
 #include "kern/softmax/softmax.h"
 #include "ops/shared/tiles.h"
 
@@ -45,8 +46,10 @@ typedef struct {
   int64_t n, inner, items, per_tile, width, pieces; /* pieces: column groups of a slice */
 } softmax_prep;
 
+enum { COLUMNS = 64 };
+
 static ox_status *prepare(ox_kernel_ctx *c) {
-  enum { WORK = 16384, COLUMNS = 64 };
+  enum { WORK = 16384 };
   const softmax_attrs *a = c->attrs;
   const softmax_state *s = c->state;
   const ox_shape *x = &c->in[0]->shape;
@@ -99,21 +102,52 @@ static void item_narrow(const ox_kernel_ctx *c, kind k, int64_t at, const softma
                      OX_MIN(some, rest - (size_t)r * some), NULL);
 }
 
-/* 1 at the first largest element, 0 elsewhere. */
-static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width) {
+/* Where the largest of each of |width| columns stands, NaN above all, as ArgMax has it. */
+static void largest_of(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width, int64_t *where) {
   const ox_convert *cv = ox_convert_select(c->isa);
   uint32_t t = c->in[0]->dtype;
-  for (size_t j = 0; j < width; j++) {
-    double best = 0, v;
-    int64_t where = 0;
-    for (int64_t r = 0; r < p->n && !ox_ctx_stopped_each(c, r, 1024); r++) {
-      cv->load_f64[t](c->in[0]->data, (size_t)(at + r * p->inner) + j, 1, &v);
-      if (r == 0 || v > best) best = v, where = r;
+  double best[COLUMNS], v[COLUMNS];
+  for (int64_t r = 0; r < p->n && !ox_ctx_stopped_each(c, r, 1024); r++) {
+    cv->load_f64[t](c->in[0]->data, (size_t)(at + r * p->inner), width, v);
+    for (size_t j = 0; j < width; j++) {
+      bool better = r == 0 || v[j] > best[j] || (v[j] != v[j] && best[j] == best[j]);
+      best[j] = better ? v[j] : best[j], where[j] = better ? r : where[j];
     }
-    for (int64_t r = 0; r < p->n && !ox_ctx_stopped_each(c, r, 1024); r++) {
-      v = r == where;
-      cv->store_f64[t](&v, c->out[0]->data, (size_t)(at + r * p->inner) + j, 1, NULL);
-    }
+  }
+}
+
+static void largest_f32(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width, int64_t *where) {
+  int32_t rows[COLUMNS];
+  ox_reduce_select(c->isa)->arg_column((const float *)c->in[0]->data + at, width, (size_t)p->n, (size_t)p->inner, false,
+                                       false, rows);
+  for (size_t j = 0; j < width; j++) where[j] = rows[j];
+}
+
+/* 1 at the first largest element, 0 elsewhere: which is no bit at all in every float type. */
+static void item_hardmax(const ox_kernel_ctx *c, int64_t at, const softmax_prep *p, size_t width) {
+  int64_t where[COLUMNS];
+  uint32_t t = c->in[0]->dtype;
+  size_t size = ox_dtype_bits(t) / 8;
+  const double one = 1;
+  if (t == OX_F32 && p->n <= INT32_MAX)
+    largest_f32(c, at, p, width, where);
+  else
+    largest_of(c, at, p, width, where);
+  for (int64_t r = 0; r < p->n && !ox_ctx_stopped_each(c, r, 1024); r++)
+    memset((char *)c->out[0]->data + (size_t)(at + r * p->inner) * size, 0, width * size);
+  for (size_t j = 0; j < width; j++)
+    ox_convert_select(c->isa)->store_f64[t](&one, c->out[0]->data, (size_t)(at + where[j] * p->inner) + j, 1, NULL);
+}
+
+/* Rows of floats, which may lie where their results go. */
+static void hardmax_rows(const ox_kernel_ctx *c, const softmax_prep *p, int64_t begin, int64_t end) {
+  const ox_reduce_table *t = ox_reduce_select(c->isa);
+  const float *x = (const float *)c->in[0]->data + begin * p->n;
+  float *y = (float *)c->out[0]->data + begin * p->n;
+  for (int64_t i = begin; i < end && !ox_ctx_stopped_each(c, i - begin, 1024); i++, x += p->n, y += p->n) {
+    size_t where = t->arg_row(x, (size_t)p->n, false, false);
+    for (int64_t j = 0; j < p->n; j++) y[j] = 0;
+    y[where] = 1;
   }
 }
 
@@ -130,6 +164,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   if (t == OX_F32 && k != HARDMAX && p->inner == 1 && p->items >= FEW && (size_t)p->n <= table->short_most) {
     table->short_rows((const float *)c->in[0]->data + begin * p->n, (float *)c->out[0]->data + begin * p->n,
                       (size_t)(end - begin), (size_t)p->n, k == LOG_SOFTMAX);
+    return NULL;
+  }
+  if (t == OX_F32 && k == HARDMAX && p->inner == 1) {
+    hardmax_rows(c, p, begin, end);
     return NULL;
   }
   for (int64_t i = begin; i < end; i++) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kern/quant/convert.h"
 #include "support/check.h"
 #include "support/levels.h"
 #include "support/one_node.h"
@@ -68,7 +69,39 @@ static void test_every_axis(void **state) {
   free(x);
 }
 
+/* Rows of other types, whose blocks have ends of their own; ends of the ranges, and order without a sign. */
+static void test_rows_of_other_types(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_F64, OX_F16, OX_U8, OX_I8, OX_I32, OX_I64, OX_U64};
+  static const int64_t lengths[] = {1, 7, 511, 512, 513, 1300};
+  enum { ROWS = 3, LONGEST = 1300 };
+  static uint64_t x[ROWS * LONGEST];
+  static float seen[ROWS * LONGEST];
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t t = 0; t < OX_COUNT(types); t++)
+      for (size_t s = 0; s < OX_COUNT(lengths); s++)
+        for (int k = 0; k < 4; k++) {
+          const ox_convert *cv = ox_convert_select(test_levels[l].have);
+          for (size_t i = 0; i < ROWS * LONGEST; i++) {
+            float v =
+                types[t] == OX_F64 ? value_of(2, (int64_t)i) : (float)(i * 37 % 101) - (types[t] == OX_U8 ? 0 : 50);
+            cv->store_f32[types[t]](&v, x, i, 1, NULL), seen[i] = v;
+            if (types[t] == OX_U64 && v < 0) seen[i] = v + 0x1p20f; /* beyond the others */
+          }
+          one_node n;
+          one_node_init(&n, "", k & 1 ? "ArgMin" : "ArgMax", 13, 1);
+          n.isa = test_levels[l].have;
+          one_node_int(&n, "axis", -1), one_node_int(&n, "select_last_index", k / 2);
+          one_node_input(&n, types[t], 2, (const int64_t[]){ROWS, lengths[s]}, x);
+          CHECK_OK(one_node_run(&n));
+          for (int64_t r = 0; r < ROWS; r++)
+            if (((const int64_t *)n.out[0].data)[r] != wanted(seen + r * lengths[s], lengths[s], 1, k & 1, k / 2))
+              fail_msg("%s, type %u, %d elements, case %d", test_levels[l].name, types[t], (int)lengths[s], k);
+          one_node_deinit(&n);
+        }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_axis)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_axis), cmocka_unit_test(test_rows_of_other_types)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ OX_INLINE double join_f64(ox_fold f, double a, double b) {
 ox_fold_acc ox_fold_join(ox_fold f, uint32_t dtype, ox_fold_acc a, ox_fold_acc b) {
   if (is_float(dtype)) return (ox_fold_acc){.f = join_f64(f, a.f, b.f)};
   ox_fold g = f == OX_FOLD_ABS || f == OX_FOLD_SQUARE ? OX_FOLD_SUM : f; /* the parts are mapped already */
-  return (ox_fold_acc){.i = ox_fold_i64_row(g, a.i, &b.i, 1, dtype == OX_U64)};
+  return (ox_fold_acc){.i = ox_reduce_select(0)->row_i64[g](a.i, &b.i, 1, dtype == OX_U64)};
 }
 
 /* Where output |o|'s elements begin. */
@@ -127,7 +127,7 @@ static ox_fold_acc fold_run(const ox_fold_job *j, ox_fold f, const char *x, int6
   if (j->dtype == OX_F32)
     return (ox_fold_acc){.f = join_f64(f, acc.f, t->row[f]((const float *)x, (size_t)n, (float)shift))};
   if (j->dtype == OX_F64)
-    return (ox_fold_acc){.f = join_f64(f, acc.f, ox_fold_f64_row(f, (const double *)x, (size_t)n, shift))};
+    return (ox_fold_acc){.f = join_f64(f, acc.f, t->row_f64[f]((const double *)x, (size_t)n, shift))};
   const ox_convert *cv = ox_convert_select(j->isa);
   for (int64_t i = 0; i < n; i += BLOCK) {
     size_t m = (size_t)OX_MIN(n - i, BLOCK);
@@ -138,7 +138,7 @@ static ox_fold_acc fold_run(const ox_fold_job *j, ox_fold f, const char *x, int6
     } else {
       int64_t block[BLOCK];
       cv->load_i64[j->dtype](x, (size_t)i, m, block);
-      acc.i = ox_fold_i64_row(f, acc.i, block, m, j->dtype == OX_U64);
+      acc.i = t->row_i64[f](acc.i, block, m, j->dtype == OX_U64);
     }
   }
   return acc;
@@ -164,14 +164,26 @@ static void fold_rows(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
   }
 }
 
+/* Rows of floats, one behind the other. */
+static bool folds_flat(const ox_fold_job *j) {
+  const ox_fold_plan *p = j->plan;
+  return j->dtype == OX_F32 && p->n_folded == 1 && p->n_kept <= 1 && p->folded_stride[0] == 1;
+}
+
+static void fold_flat(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
+                      const double *shift, ox_fold_acc *acc) {
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  int64_t row = j->plan->folded[0];
+  const float *x = (const float *)j->data + out * row + begin;
+  for (int64_t k = 0; k < n; k++, x += row) acc[k].f = t->row[f](x, (size_t)(end - begin), shift ? (float)shift[k] : 0);
+}
+
 /* Short rows of floats, one behind the other (coordinates, pairs): in double, a few operations each. EXP goes the usual
  * way. */
 enum { SHORT_ROW = 16 };
 
 static bool folds_short(const ox_fold_job *j, ox_fold f) {
-  const ox_fold_plan *p = j->plan;
-  return j->dtype == OX_F32 && f != OX_FOLD_EXP && p->n_folded == 1 && p->n_kept <= 1 && p->folded_stride[0] == 1 &&
-         p->folded[0] <= SHORT_ROW;
+  return folds_flat(j) && f != OX_FOLD_EXP && j->plan->folded[0] <= SHORT_ROW;
 }
 
 static void fold_short(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
@@ -260,12 +272,18 @@ static void add_rows(column_state *s, const char *x, size_t n, size_t rows, size
   size_t size = size_of(t);
   const float *shift = s->f == OX_FOLD_EXP ? s->shift32 : NULL;
   while (rows > 0) {
-    /* products leave float's range quickly: they move after each row */
-    size_t m = !s->through_f32 || s->f == OX_FOLD_PROD ? 1 : OX_MIN(rows, (size_t)(OX_FOLD_ROWS - s->rows));
+    size_t m = !s->through_f32 ? 1 : OX_MIN(rows, (size_t)(OX_FOLD_ROWS - s->rows));
+    if (s->through_f32 && s->f == OX_FOLD_PROD) { /* which leaves float's range quickly */
+      double block[BLOCK];
+      s->cv->load_f64[t](x, 0, n, block);
+      s->t->column_f64[OX_FOLD_PROD](&s->wide[0].f, block, n, NULL);
+      x += pitch * size, rows--;
+      continue;
+    }
     if (t == OX_F32) {
       s->t->column[s->f](s->part, (const float *)x, n, shift, m, pitch);
     } else if (t == OX_F64) {
-      ox_fold_f64_column(s->f, &s->wide[0].f, (const double *)x, n, s->shift64);
+      s->t->column_f64[s->f](&s->wide[0].f, (const double *)x, n, s->shift64);
     } else if (s->through_f32) {
       float block[BLOCK];
       m = 1;
@@ -274,10 +292,10 @@ static void add_rows(column_state *s, const char *x, size_t n, size_t rows, size
     } else {
       int64_t block[BLOCK];
       s->cv->load_i64[t](x, 0, n, block);
-      ox_fold_i64_column(s->f, &s->wide[0].i, block, n, t == OX_U64);
+      s->t->column_i64[s->f](&s->wide[0].i, block, n, t == OX_U64);
     }
     s->rows += (int)m, rows -= m, x += m * pitch * size;
-    if (s->rows == OX_FOLD_ROWS || s->f == OX_FOLD_PROD || !s->through_f32) flush(s);
+    if (s->rows == OX_FOLD_ROWS || !s->through_f32) flush(s);
   }
 }
 
@@ -360,6 +378,10 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
   }
   if (folds_short(j, f)) {
     fold_short(j, f, out, n, begin, end, acc);
+    return;
+  }
+  if (folds_flat(j)) {
+    fold_flat(j, f, out, n, begin, end, shift, acc);
     return;
   }
   if (!p->columns) {

@@ -36,18 +36,19 @@ typedef struct ox_reduce_table {
   void (*sum_lanes)(double *acc, const float *x, size_t rows);
   /* the first element above |bound| (below it, if |below|) or NaN; n if there is none */
   size_t (*next_beyond)(const float *x, size_t n, float bound, int below);
-  /* where[j]: the row, of |rows| > 0, < 2^31 and |pitch| apart, that holds the largest (smallest) of column j: the first
-   * one, or the |last| one, of equals; NaN beats all */
+  /* where[j]: the row, of |rows| > 0, < 2^31 and |pitch| apart, that holds the largest (smallest) of column j: the
+   * first one, or the |last| one, of equals; NaN beats all */
   void (*arg_column)(const float *x, size_t n, size_t rows, size_t pitch, int smallest, int last, int32_t *where);
+  /* which of n > 0 elements it is in a row */
+  size_t (*arg_row)(const float *x, size_t n, int smallest, int last);
+  /* folds of doubles, */
+  double (*row_f64[OX_FOLD_COUNT])(const double *x, size_t n, double shift);
+  void (*column_f64[OX_FOLD_COUNT])(double *acc, const double *x, size_t n, const double *shift);
+  /* and of int64 onto acc, wrapping; |is_unsigned|: MAX and MIN compare as uint64. No EXP */
+  int64_t (*row_i64[OX_FOLD_COUNT])(int64_t acc, const int64_t *x, size_t n, int is_unsigned);
+  void (*column_i64[OX_FOLD_COUNT])(int64_t *acc, const int64_t *x, size_t n, int is_unsigned);
 } ox_reduce_table;
 
 const ox_reduce_table *ox_reduce_select(ox_isa have);
-
-/* The same on doubles. */
-double ox_fold_f64_row(ox_fold f, const double *x, size_t n, double shift);
-void ox_fold_f64_column(ox_fold f, double *acc, const double *x, size_t n, const double *shift);
-/* On int64, wrapping; |is_unsigned|: MAX and MIN compare as uint64. No EXP. */
-int64_t ox_fold_i64_row(ox_fold f, int64_t acc, const int64_t *x, size_t n, int is_unsigned);
-void ox_fold_i64_column(ox_fold f, int64_t *acc, const int64_t *x, size_t n, int is_unsigned);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/reduce/reduce_f32_body.h - float folds over the vocabulary. */
 #include "kern/reduce/reduce.h"
+#include "kern/reduce/reduce_wide_body.h"
 
 static inline vf32 map_sum(vf32 x, vf32 shift) { return (void)shift, x; }
 static inline vf32 map_abs(vf32 x, vf32 shift) { return (void)shift, vf32_abs(x); }
@@ -40,11 +41,18 @@ SUM_ROW(abs)
 SUM_ROW(square)
 SUM_ROW(exp)
 
+/* In double: products leave float's range quickly. */
 static double row_prod(const float *x, size_t n, float shift) {
-  double p = 1;
+  double lanes[LANES], all = 1;
   (void)shift;
-  for (size_t i = 0; i < n; i++) p *= (double)x[i];
-  return p;
+  if (n >= 2 * LANES) {
+    for (size_t k = 0; k < LANES; k++) lanes[k] = 1;
+    for (; n >= LANES; n -= LANES, x += LANES)
+      for (size_t k = 0; k < LANES; k++) lanes[k] *= (double)x[k];
+    for (size_t k = 0; k < LANES; k++) all *= lanes[k];
+  }
+  for (size_t i = 0; i < n; i++) all *= (double)x[i];
+  return all;
 }
 
 #define BEST_ROW(name, none)                                                          \
@@ -157,12 +165,62 @@ static void arg_column(const float *x, size_t n, size_t rows, size_t pitch, int 
   for (; i < n; i += VF32_LANES) arg_vectors(x + i, rows, pitch, smallest, last, where + i, 1, vf32_lanes_at(i, n));
 }
 
+/* Without a branch: nobody can foretell it. */
+OX_INLINE int beats(float v, float best, int smallest, int last) {
+  int nan = v != v, best_nan = best != best, beyond = smallest ? v < best : v > best;
+  return beyond | (nan & !best_nan) | (last & ((v == best) | (nan & best_nan)));
+}
+
+/* Of a row that a vector holds: the number of a lane is found like an extreme. */
+OX_INLINE size_t arg_lane(const float *x, size_t n, int smallest, int last) {
+  vf32 none = vf32_splat(smallest ? INFINITY : -INFINITY), v = vf32_select(vm32_first(n), vf32_load_n(x, n), none);
+  vf32 lane = vi32_to_f32(vi32_iota());
+  vm32 at = vf32_isnan(v);
+  if (!vm32_any(at)) at = vf32_eq(v, vf32_splat(smallest ? vf32_hmin(v) : vf32_hmax(v)));
+  at = vm32_and(at, vm32_first(n));
+  return (size_t)(last ? vf32_hmax(vf32_select(at, lane, vf32_splat(-1)))
+                       : vf32_hmin(vf32_select(at, lane, vf32_splat(VF32_LANES))));
+}
+
+/* A few elements one by one; of more, the extreme first and then where it is. */
+static size_t arg_row(const float *x, size_t n, int smallest, int last) {
+  enum { FEW = 2 * VF32_LANES };
+  size_t at = 0;
+  float best = x[0];
+  if (VF32_LANES > 1 && n <= VF32_LANES) return arg_lane(x, n, smallest, last);
+  if (n <= FEW || last) {
+    for (size_t i = 1; i < n; i++) {
+      int better = beats(x[i], best, smallest, last);
+      best = better ? x[i] : best, at = better ? i : at;
+    }
+    return at;
+  }
+  best = (float)(smallest ? row_min(x, n, 0) : row_max(x, n, 0));
+  if (best != best) {
+    while (x[at] == x[at]) at++;
+    return at;
+  }
+  vf32 b = vf32_splat(best);
+  while (at + VF32_LANES <= n && !vm32_any(vf32_eq(vf32_load(x + at), b))) at += VF32_LANES;
+  while (x[at] != best) at++;
+  return at;
+}
+
+#define BY_FOLD(p) \
+  { p##_sum, p##_abs, p##_square, p##_exp, p##_prod, p##_max, p##_min }
+#define BY_FOLD_I64(p) \
+  { p##_sum, p##_abs, p##_square, NULL, p##_prod, p##_max, p##_min }
 const ox_reduce_table REDUCE_NAME = {
     .needs = REDUCE_NEEDS,
     .name = REDUCE_ISA,
-    .row = {row_sum, row_abs, row_square, row_exp, row_prod, row_max, row_min},
-    .column = {column_sum, column_abs, column_square, column_exp, column_prod, column_max, column_min},
+    .row = BY_FOLD(row),
+    .column = BY_FOLD(column),
     .sum_lanes = sum_lanes,
     .next_beyond = next_beyond,
     .arg_column = arg_column,
+    .arg_row = arg_row,
+    .row_f64 = BY_FOLD(row_f64),
+    .column_f64 = BY_FOLD(column_f64),
+    .row_i64 = BY_FOLD_I64(row_i64),
+    .column_i64 = BY_FOLD_I64(column_i64),
 };

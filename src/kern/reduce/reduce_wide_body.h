@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/reduce/reduce_wide_body.h - folds of doubles and of int64: plain loops that the compiler vectorises at the
+ * includer's instruction set. */
+#include "kern/reduce/reduce.h"
+
+/* Columns that a row is folded into first: they do not wait for each other, and sums round less. */
+enum { LANES = 32 };
+
+#define SUM_F64(name, expr)                                               \
+  static double row_f64_##name(const double *x, size_t n, double shift) { \
+    double s[LANES] = {0}, all = 0;                                       \
+    (void)shift;                                                          \
+    for (; n >= LANES; n -= LANES, x += LANES)                            \
+      for (size_t k = 0; k < LANES; k++) {                                \
+        double v = x[k];                                                  \
+        s[k] += (expr);                                                   \
+      }                                                                   \
+    for (size_t k = 0; k < n; k++) {                                      \
+      double v = x[k];                                                    \
+      s[k] += (expr);                                                     \
+    }                                                                     \
+    for (size_t k = 0; k < LANES; k++) all += s[k];                       \
+    return all;                                                           \
+  }
+SUM_F64(sum, v)
+SUM_F64(abs, fabs(v))
+SUM_F64(square, v *v)
+SUM_F64(exp, exp(v - shift))
+
+#define COLUMN_F64(name, next)                                                                 \
+  static void column_f64_##name(double *acc, const double *x, size_t n, const double *shift) { \
+    (void)shift;                                                                               \
+    for (size_t i = 0; i < n; i++) {                                                           \
+      double a = acc[i], v = x[i];                                                             \
+      acc[i] = (next);                                                                         \
+    }                                                                                          \
+  }
+COLUMN_F64(sum, a + v)
+COLUMN_F64(abs, a + fabs(v))
+COLUMN_F64(square, a + v * v)
+COLUMN_F64(exp, a + exp(v - shift[i]))
+COLUMN_F64(prod, a *v)
+COLUMN_F64(max, ((v > a) | (v != v)) ? v : a)
+COLUMN_F64(min, ((v < a) | (v != v)) ? v : a)
+
+#define ROW_F64(name, none)                                                              \
+  static double row_f64_##name(const double *x, size_t n, double shift) {                \
+    double lanes[LANES], all = none;                                                     \
+    (void)shift;                                                                         \
+    for (size_t k = 0; k < LANES; k++) lanes[k] = none;                                  \
+    for (; n >= LANES; n -= LANES, x += LANES) column_f64_##name(lanes, x, LANES, NULL); \
+    for (size_t k = 0; k < LANES; k++) column_f64_##name(&all, lanes + k, 1, NULL);      \
+    for (size_t k = 0; k < n; k++) column_f64_##name(&all, x + k, 1, NULL);              \
+    return all;                                                                          \
+  }
+ROW_F64(prod, 1)
+ROW_F64(max, -INFINITY)
+ROW_F64(min, INFINITY)
+
+/* |flip| makes unsigned order signed order. */
+#define I64(name, none, next)                                                                     \
+  static void column_i64_##name(int64_t *acc, const int64_t *x, size_t n, int is_unsigned) {      \
+    uint64_t flip = is_unsigned ? (uint64_t)1 << 63 : 0;                                          \
+    (void)flip;                                                                                   \
+    for (size_t i = 0; i < n; i++) {                                                              \
+      uint64_t a = (uint64_t)acc[i], v = (uint64_t)x[i];                                          \
+      acc[i] = (int64_t)(next);                                                                   \
+    }                                                                                             \
+  }                                                                                               \
+  static int64_t row_i64_##name(int64_t acc, const int64_t *x, size_t n, int is_unsigned) {       \
+    if (n >= 2 * LANES) {                                                                         \
+      int64_t lanes[LANES];                                                                       \
+      for (size_t k = 0; k < LANES; k++) lanes[k] = none;                                         \
+      for (; n >= LANES; n -= LANES, x += LANES) column_i64_##name(lanes, x, LANES, is_unsigned); \
+      for (size_t k = 0; k < LANES; k++) join_i64_##name(&acc, lanes + k, 1, is_unsigned);        \
+    }                                                                                             \
+    for (size_t i = 0; i < n; i++) column_i64_##name(&acc, x + i, 1, is_unsigned);                \
+    return acc;                                                                                   \
+  }
+#define join_i64_sum column_i64_sum
+#define join_i64_abs column_i64_sum /* the lanes are mapped already */
+#define join_i64_square column_i64_sum
+#define join_i64_prod column_i64_prod
+#define join_i64_max column_i64_max
+#define join_i64_min column_i64_min
+I64(sum, 0, a + v)
+I64(abs, 0, a + ((int64_t)v < 0 && !flip ? 0 - v : v))
+I64(square, 0, a + v * v)
+I64(prod, 1, a *v)
+I64(max, is_unsigned ? 0 : INT64_MIN, (int64_t)(v ^ flip) > (int64_t)(a ^ flip) ? v : a)
+I64(min, is_unsigned ? -1 : INT64_MAX, (int64_t)(v ^ flip) < (int64_t)(a ^ flip) ? v : a)
