@@ -164,6 +164,10 @@ typedef struct ox_ctx_host {
    * |p->arg| is to live as long as the prepared shapes. pack_now: of what that gave, in a run, from a stage of one tile. */
   ox_status *(*pack_later)(ox_kernel_ctx *c, const ox_pack *p, void **out_later);
   ox_status *(*pack_now)(const ox_kernel_ctx *c, void *later, const void **out_data);
+  /* 1.5. |pack|, with |piece| or not, for kernels that read the bytes in runs only: |*out_place| is where each run finds a
+   * pointer to them, from its first stage on, and lives as long as the prepared shapes, as |p->arg| must. The host may pack
+   * a first run's bytes where other steps' come, too, and only a later run's where they stay. */
+  ox_status *(*pack_for_runs)(ox_kernel_ctx *c, const ox_pack *p, const void *const **out_place);
 } ox_ctx_host;
 
 /* A kernel: one node's implementation, created once per node (kernel_create may be called from several threads, for

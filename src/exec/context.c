@@ -295,6 +295,13 @@ static ox_status *bind_types(ox_context *c, const ox_type *key, const ox_tensor 
   return NULL;
 }
 
+/* What the steps are to pack in runs. */
+static void find_passing(ox_context *c) {
+  ox_passing_init(&c->passing, c->env->alloc);
+  for (uint32_t i = 0; i < c->n_steps; i++)
+    if (c->steps[i].mode == OX_MODE_STATIC) ox_passing_add(&c->passing, c->steps[i].late);
+}
+
 static ox_status *take_slab(ox_context *c, size_t total) {
   ox_workspace *w = c->workspace;
   if (!ox_workspace_take(w, total))
@@ -350,6 +357,7 @@ static ox_status *build(ox_context *c, const ox_type *key, const ox_tensor *cons
     OX_TRY(make_step(c, s, &p->units[i]));
     OX_TRY(ox_unit_note(settle(c, s), p, s->unit));
   }
+  find_passing(c);
   OX_TRY(ox_context_add_waits(c));
   OX_TRY(ox_lifetimes_plan(c, direct));
   OX_TRY(ox_stretches_find(c));
@@ -365,7 +373,7 @@ ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *k
   ox_context *c = ox_new_zeroed(env->alloc, sizeof *c);
   if (!c) return ox_oom();
   c->plan = p, c->env = env;
-  c->crew = (ox_step_crew){env->pool, env->max_threads, env->watch, NULL}; /* packs weights */
+  c->crew = (ox_step_crew){env->pool, env->max_threads, env->watch, NULL, NULL}; /* packs weights */
   c->own_workspace = (ox_workspace){.limit = env->max_workspace, .trim = ox_context_trim, .ctx = c};
   c->workspace = env->workspace ? env->workspace : &c->own_workspace;
   pthread_mutex_init(&c->lock, NULL);

@@ -13,6 +13,7 @@ typedef struct ox_step_crew {
   uint32_t max_threads;
   ox_watch *watch;     /* NULL: nobody stops it */
   ox_profile *profile; /* for events of kernels and programs; NULL: nobody profiles */
+  struct ox_passing *passing; /* exec/pack.h; NULL: what is packed in a run stays where it is */
 } ox_step_crew;
 
 /* Calls |fn| for [0, n) on the crew's threads. A crew that is watched gets it in pieces of some 50 us and stops between

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cksize.h"
+#include "base/huge_pages.h"
 #include "base/macros.h"
 #include "graph/made.h"
 #include "plan/constants.h"
@@ -29,6 +30,7 @@ typedef struct {
   const ox_tensor **wants; /* per input; NULL: not asked for */
   ox_made *made;           /* the input that comes in pieces is computed; else NULL */
   uint32_t by_piece;       /* which input; n_in: none */
+  bool passes;             /* a later run reads the constants again: their pages stay */
   size_t piece_bytes;      /* of the largest that is computed */
   ox_arena *arena;
   hands *hands; /* per thread */
@@ -42,7 +44,7 @@ static bool in_pieces(const ox_pack *p) {
 }
 
 static void give_back_pages(const packing *k) {
-  for (uint32_t i = 0; i < k->at->node->n_in && i < 64; i++) {
+  for (uint32_t i = 0; i < k->at->node->n_in && i < 64 && !k->passes; i++) {
     const ox_tensor *t = k->made && i == k->by_piece ? k->made->from : k->wants[i];
     if (t) ox_constant_drop(k->at->graph, t);
   }
@@ -130,23 +132,33 @@ static void find_piece_bytes(packing *k) {
   }
 }
 
-static ox_status *fill_hands(packing *k) {
-  uint32_t threads = k->at->crew->pool ? OX_MAX(k->at->crew->max_threads, 1u) : 1, n_in = k->at->node->n_in;
-  size_t each;
+static uint32_t threads_of(const packing *k) { return k->at->crew->pool ? OX_MAX(k->at->crew->max_threads, 1u) : 1; }
+
+/* What each thread has, but for room. |*out_each|: bytes of that. */
+static ox_status *make_hands(packing *k, size_t *out_each) {
+  uint32_t threads = threads_of(k), n_in = k->at->node->n_in;
   find_piece_bytes(k);
   k->piece_bytes = OX_ROUND_UP(k->piece_bytes, (size_t)OX_ALIGN_BYTES);
   k->hands = OX_ARENA_ARRAY(k->arena, hands, threads);
-  if (!k->hands || !ox_add_ok(k->piece_bytes, k->pack->scratch_bytes, &each) ||
-      !ox_mul_ok(OX_ROUND_UP(each, (size_t)OX_ALIGN_BYTES), threads, &k->room_bytes))
+  if (!k->hands || !ox_add_ok(k->piece_bytes, k->pack->scratch_bytes, out_each) || *out_each > SIZE_MAX / 8)
     return ox_oom();
+  *out_each = OX_ROUND_UP(*out_each, (size_t)OX_ALIGN_BYTES);
+  for (uint32_t i = 0; i < threads; i++)
+    if (!(k->hands[i].in = ox_arena_copy(k->arena, k->wants, n_in * sizeof *k->hands[i].in))) return ox_oom();
+  return NULL;
+}
+
+static void give_room(packing *k, char *room, size_t each) {
+  for (uint32_t i = 0; i < threads_of(k); i++)
+    k->hands[i].computed = room + each * i, k->hands[i].scratch = k->hands[i].computed + k->piece_bytes;
+}
+
+static ox_status *fill_hands(packing *k) {
+  size_t each;
+  OX_TRY(make_hands(k, &each));
+  if (!ox_mul_ok(each, threads_of(k), &k->room_bytes)) return ox_oom();
   if (k->room_bytes && !(k->room = ox_new_aligned(k->arena->alloc, k->room_bytes, OX_ALIGN_BYTES))) return ox_oom();
-  for (uint32_t i = 0; i < threads; i++) {
-    hands *h = &k->hands[i];
-    h->in = ox_arena_copy(k->arena, k->wants, n_in * sizeof *h->in);
-    if (!h->in) return ox_oom();
-    if (!k->room) continue;
-    h->computed = k->room + k->room_bytes / threads * i, h->scratch = h->computed + k->piece_bytes;
-  }
+  if (k->room) give_room(k, k->room, each);
   return NULL;
 }
 
@@ -200,4 +212,119 @@ ox_status *ox_pack_reserved(const ox_pack_site *s, void *later, const void **out
   }
   *out_data = k->form->data;
   return NULL;
+}
+
+/* ---- in runs ---- */
+
+enum {
+  LEAST_PASSING = 32 << 10, /* bytes of a form: below that pages are few */
+  MOST_PASSING = 32 << 20   /* nothing is won where the pages that pass are as many as those that stay */
+};
+
+struct ox_late {
+  ox_late *next;
+  packing k;
+  ox_pack pack;
+  ox_pack_site at;
+  const void *data; /* what runs read */
+  size_t each;      /* bytes of scratch on each thread */
+};
+
+/* A constant that is computed as a whole needs memory in each run that packs. */
+static bool opens_nothing(const packing *k) {
+  const ox_pack_site *s = k->at;
+  for (uint32_t i = 0; i < s->node->n_in && i < 64 && !in_pieces(k->pack); i++)
+    if ((k->pack->inputs >> i & 1) && s->node->in[i] != OX_NONE && ox_made_of(s->graph, s->node->in[i])) return false;
+  return true;
+}
+
+ox_status *ox_pack_for_runs(const ox_pack_site *s, const ox_pack *p, ox_arena *prep, ox_late **list,
+                            const void *const **out_place) {
+  ox_late *l = OX_ARENA_NEW(prep, ox_late);
+  if (!l) return ox_oom();
+  *out_place = &l->data;
+  l->at = *s, l->pack = *p;
+  l->k = (packing){.at = &l->at, .pack = &l->pack, .packs = s->unit->packs, .by_piece = s->node->n_in, .arena = prep};
+  if (!list || p->bytes < LEAST_PASSING || !opens_nothing(&l->k)) return ox_pack_constants(s, p, &l->data);
+  OX_TRY(ox_packs_find(l->k.packs, s->graph->model->alloc, p, &l->k.form));
+  l->data = l->k.form->data;
+  if (ox_packed_ready(l->k.form)) return NULL;
+  OX_TRY(open_constants(&l->k));
+  OX_TRY(make_hands(&l->k, &l->each));
+  l->next = *list, *list = l;
+  return NULL;
+}
+
+size_t ox_late_scratch(const ox_late *l) {
+  size_t most = 0;
+  for (; l; l = l->next) most = OX_MAX(most, l->each);
+  return most;
+}
+
+/* Where |l| passes, if it does; |*used| bytes are another form's of this step. */
+static char *place_to_pass(const ox_late *l, ox_passing *p, size_t *used) {
+  size_t bytes = OX_ROUND_UP(l->pack.bytes, (size_t)OX_ALIGN_BYTES);
+  if (!p || bytes > p->bytes - *used || atomic_exchange_explicit(&l->k.form->passed, true, memory_order_relaxed))
+    return NULL;
+  if (!p->data && !(p->data = ox_new_aligned(p->alloc, p->bytes, OX_ALIGN_BYTES))) return NULL;
+  *used += bytes;
+  if (*used > p->touched) ox_huge_pages_touch(p->data + p->touched, *used - p->touched);
+  p->touched = OX_MAX(p->touched, *used & ~(size_t)(OX_HUGE_PAGE_BYTES - 1));
+  return p->data + *used - bytes;
+}
+
+/* As a form of its own that nobody else knows. */
+static ox_status *pack_passing(packing *k, char *to) {
+  ox_packed *stays = k->form, passes = {.bytes = stays->bytes, .data = to, .n_units = stays->n_units, .touched = true};
+  k->form = &passes, k->passes = true;
+  ox_status *st = pack_all(k);
+  k->form = stays, k->passes = false;
+  return st;
+}
+
+static ox_status *pack_late(ox_late *l, const ox_step_crew *crew, char *scratch, size_t scratch_bytes, size_t *used) {
+  packing *k = &l->k;
+  l->at.crew = crew;
+  l->data = k->form->data;
+  if (ox_packed_ready(k->form)) return NULL;
+  if (l->each) give_room(k, scratch, scratch_bytes);
+  char *passing = place_to_pass(l, crew->passing, used);
+  if (passing) {
+    l->data = passing;
+    return pack_passing(k, passing);
+  }
+  ox_status *st = pack_all(k);
+  give_back_pages(k);
+  return st;
+}
+
+ox_status *ox_late_pack(ox_late **list, const ox_step_crew *crew, char *scratch, size_t scratch_bytes) {
+  size_t used = 0;
+  for (ox_late **at = list, *l; (l = *at);) {
+    OX_TRY(pack_late(l, crew, scratch, scratch_bytes, &used));
+    if (l->data == l->k.form->data)
+      *at = l->next;
+    else
+      at = &l->next;
+  }
+  if (!*list && crew->passing) crew->passing->n_late--;
+  return NULL;
+}
+
+void ox_passing_init(ox_passing *p, ox_alloc alloc) { *p = (ox_passing){.alloc = alloc}; }
+
+void ox_passing_add(ox_passing *p, const ox_late *list) {
+  size_t bytes = 0;
+  if (list) p->n_late++;
+  for (const ox_late *l = list; l; l = l->next)
+    if (l->pack.bytes <= MOST_PASSING) bytes += OX_ROUND_UP(l->pack.bytes, (size_t)OX_ALIGN_BYTES);
+  p->most = OX_MAX(p->most, bytes);
+  p->total = bytes > SIZE_MAX - p->total ? SIZE_MAX : p->total + bytes;
+  p->bytes = p->most <= p->total / 2 ? p->most : 0;
+}
+
+void ox_passing_end(ox_passing *p) {
+  if (OX_LIKELY(!p->bytes)) return;
+  if (p->data) ox_delete(p->alloc, p->data, p->bytes);
+  p->data = NULL, p->bytes = 0;
 }

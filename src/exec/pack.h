@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/pack.h - ox_ctx_host.pack: a step that is prepared packs constants in the form that its shapes want. */
+ * exec/pack.h - ox_ctx_host.pack: a step that is prepared packs constants in the form that its shapes want, or leaves
+ * that to its runs. */
 #ifndef OX_EXEC_PACK_H
 #define OX_EXEC_PACK_H
 
@@ -19,5 +20,34 @@ OX_NODISCARD ox_status *ox_pack_constants(const ox_pack_site *at, const ox_pack 
 /* The same in two: memory first, |prep|'s and that of the form, so that |*out_later| is packed without any. */
 OX_NODISCARD ox_status *ox_pack_reserve(const ox_pack_site *at, const ox_pack *p, ox_arena *prep, void **out_later);
 OX_NODISCARD ox_status *ox_pack_reserved(const ox_pack_site *at, void *later, const void **out_data);
+
+/* ---- in runs ---- */
+
+/* Where a context's first run packs: what one step reads there, the next overwrites. Of the pages that weights need, a
+ * run touches a few again and again then, not all of them once. */
+typedef struct ox_passing {
+  ox_alloc alloc;
+  size_t bytes;       /* 0: nothing passes */
+  size_t most, total; /* of a step, of all */
+  char *data;         /* NULL between runs */
+  size_t touched;     /* of it: pages that are there */
+  uint32_t n_late;    /* steps that have something to pack */
+} ox_passing;
+
+typedef struct ox_late ox_late; /* a form that a step's runs are to pack */
+
+/* ox_ctx_host.pack_for_runs. A form that nobody has packed is added to |list|, with memory; NULL: it is packed now.
+ * What is made for it lives in |prep|. */
+OX_NODISCARD ox_status *ox_pack_for_runs(const ox_pack_site *at, const ox_pack *p, ox_arena *prep, ox_late **list,
+                                         const void *const **out_place);
+/* Bytes of scratch on each thread. */
+size_t ox_late_scratch(const ox_late *list);
+/* Before the first stage: the list shrinks to those that did not stay. */
+OX_NODISCARD ox_status *ox_late_pack(ox_late **list, const ox_step_crew *crew, char *scratch, size_t scratch_bytes);
+
+void ox_passing_init(ox_passing *p, ox_alloc alloc);
+void ox_passing_add(ox_passing *p, const ox_late *list);
+/* After a run: the next ones pack where it stays. */
+void ox_passing_end(ox_passing *p);
 
 #endif

@@ -207,7 +207,7 @@ ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const
     ox_workspace_next_run(c->workspace);
     env->workspace = c->workspace;
   }
-  c->crew = (ox_step_crew){env->pool, env->max_threads, env->watch, env->profile};
+  c->crew = (ox_step_crew){env->pool, env->max_threads, env->watch, env->profile, &c->passing};
   c->sink = sink;
   ox_dynpool_give_all(&c->dyn);
   for (uint32_t i = 0; i < c->devices.n_memories; i++) ox_dynpool_give_all(&c->devices.memories[i].dyn);
@@ -215,6 +215,7 @@ ox_status *ox_context_run(ox_context *c, ox_run_env *env, const ox_tensor *const
   c->placed = env->placed, env->placed = NULL; /* bodies have none */
   ox_status *st = run_bound(c, env, sink);
   if (OX_UNLIKELY(c->placed != NULL)) ox_placed_end(c);
+  ox_passing_end(&c->passing);
   return st;
 }
 

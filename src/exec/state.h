@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "exec/device.h"
+#include "exec/pack.h"
 #include "exec/run_memory.h"
 #include "exec/step.h"
 #include "exec/two_ways.h"
@@ -86,6 +87,7 @@ struct ox_context {
   ox_dynpool dyn;
   ox_devices devices;
   ox_step_crew crew; /* of the run under way */
+  ox_passing passing;
   struct ox_run_sink *sink; /* of the run under way; NULL: none */
   struct ox_placed *placed; /* exec/placed.h, of the run under way; NULL: all is on the host */
   ox_status *sink_status;   /* why it gave the step under way no memory */

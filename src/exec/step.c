@@ -76,6 +76,13 @@ static ox_status *pack_now(const ox_kernel_ctx *c, void *later, const void **out
   return ox_pack_reserved(&at, later, out_data);
 }
 
+/* Who knows shapes in the run only is prepared in each: nothing is put off there. */
+static ox_status *pack_for_runs(ox_kernel_ctx *c, const ox_pack *p, const void *const **out_place) {
+  ox_step *s = c->frame->step;
+  const ox_pack_site at = site_of(s);
+  return ox_pack_for_runs(&at, p, &s->prep, s->mode == OX_MODE_STATIC ? &s->late : NULL, out_place);
+}
+
 static void constant(const ox_kernel_ctx *c, uint32_t input, int64_t first, int64_t n, void *to) {
   const ox_step *s = c->frame->step;
   const ox_made *made = ox_made_of(s->graph, s->node->in[input]);
@@ -96,7 +103,7 @@ static const void *constant_place(const ox_kernel_ctx *c, uint32_t input) {
 static const ox_ctx_host host = {sizeof host,       alloc_prep,   alloc_output, alloc_run, profile_event,
                                  ox_status_of_text, parallel_for, max_workers,  stopped,   extend_run,
                                  random_key,        pack,         pack,         constant,  constant_place,
-                                 pack_later,        pack_now};
+                                 pack_later,        pack_now,     pack_for_runs};
 
 void *ox_step_output(ox_step *s, uint32_t index, const ox_shape *shape) {
   ox_tensor *t = index < s->c.n_out ? s->c.out[index] : NULL;
@@ -300,10 +307,12 @@ ox_status *ox_step_prepare(ox_step *s) {
   s->c.scratch_per_worker = s->c.shared_bytes = 0;
   s->c.attrs = NULL, s->c.state = NULL, s->c.prep = NULL, s->c.shared = NULL;
   s->c.form = NULL, s->c.tune = NULL, s->c.in_a_row = 0;
+  s->late = NULL;
   if (s->unit->kind != OX_UNIT_KERNEL) return NULL;
   OX_TRY(s->unit->kernel->api->prepare(s->unit->kernel, &s->c));
   OX_TRY(check_prepared(&s->c));
-  if (makes_nothing(s)) s->c.n_stages = 0, s->c.scratch_per_worker = s->c.shared_bytes = 0;
+  s->c.scratch_per_worker = OX_MAX(s->c.scratch_per_worker, ox_late_scratch(s->late));
+  if (makes_nothing(s)) s->late = NULL, s->c.n_stages = 0, s->c.scratch_per_worker = s->c.shared_bytes = 0;
   return NULL;
 }
 

@@ -3,6 +3,7 @@
 #include "exec/step_run.h"
 
 #include "base/macros.h"
+#include "exec/pack.h"
 #include "exec/program.h"
 #include "plan/transfers.h"
 
@@ -22,6 +23,7 @@ static ox_status *run_tiles(void *ctx, int64_t begin, int64_t end, uint32_t work
 
 static ox_status *run_kernel(ox_step *s, const ox_step_crew *crew, char *scratch, size_t scratch_bytes) {
   ox_kernel *k = s->unit->kernel;
+  if (OX_UNLIKELY(s->late != NULL)) OX_TRY(ox_late_pack(&s->late, crew, scratch, scratch_bytes));
   for (uint32_t stage = 0; stage < s->c.n_stages; stage++) {
     int64_t tiles = s->c.n_tiles[stage];
     if (tiles <= 0) continue;

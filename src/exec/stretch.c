@@ -167,7 +167,7 @@ static void place(ox_context *c, bool apart) {
 
 bool ox_stretches_begin(ox_context *c) {
   ox_stretches *all = c->stretches;
-  bool in_order = c->crew.watch || c->crew.profile, apart = false;
+  bool in_order = c->crew.watch || c->crew.profile || c->passing.n_late, apart = false;
   int64_t now = ox_clock_ns();
   all->began_ns = 0;
   if (in_order || now - all->ended_ns >= PAUSE_NS) {

@@ -7,7 +7,7 @@
  * if no other step can read that (lifetimes.c): every order that keeps to the graph's edges is right. This takes more
  * memory than the list, and memory that is not in the cache costs more than is won where nobody helps. So both plans
  * are there, in one slab, and a run takes one: if it follows the last one soon, for then threads are awake, the way that
- * was faster lately (two_ways.h), else the list. Runs that profile or can be cancelled take the list. */
+ * was faster lately (two_ways.h), else the list. Runs that profile, can be cancelled or are to pack take the list. */
 #ifndef OX_EXEC_STRETCH_H
 #define OX_EXEC_STRETCH_H
 

@@ -47,6 +47,8 @@ ox_status *ox_ctx_plan(ox_kernel_ctx *c, int64_t tiles, size_t scratch_per_worke
 static inline void *ox_ctx_alloc(ox_kernel_ctx *c, size_t bytes) { return c->host->alloc_prep(c, bytes); }
 /* prepare: constant inputs in the form of |p|, packed once for all shapes and runs (ox_ctx_host.pack). */
 ox_status *ox_ctx_pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data);
+/* The same for what only runs read (ox_ctx_host.pack_for_runs): |p->arg| lives as long as these prepared shapes. */
+ox_status *ox_ctx_pack_for_runs(ox_kernel_ctx *c, const ox_pack *p, const void *const **out_place);
 /* prepare: where a constant input lies (ox_ctx_host), if the host can also pack it later; else NULL. */
 static inline const void *ox_ctx_constant_place(const ox_kernel_ctx *c, uint32_t input) {
   const ox_ctx_host *h = c->host;

@@ -78,6 +78,16 @@ ox_status *ox_ctx_pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data
   return ox_fail(OX_INCOMPATIBLE, "the host is older than these kernels: it cannot pack constants");
 }
 
+ox_status *ox_ctx_pack_for_runs(ox_kernel_ctx *c, const ox_pack *p, const void *const **out_place) {
+  const ox_ctx_host *h = c->host;
+  if (h->struct_size >= offsetof(ox_ctx_host, pack_for_runs) + sizeof h->pack_for_runs && h->pack_for_runs)
+    return h->pack_for_runs(c, p, out_place);
+  const void **place = ox_ctx_alloc(c, sizeof *place);
+  if (!place) return ox_fail(OX_OUT_OF_MEMORY, "no memory for what is prepared");
+  *out_place = place;
+  return ox_ctx_pack(c, p, place);
+}
+
 void *ox_ctx_run_extend(const ox_kernel_ctx *c, const void *p, size_t used, size_t more) {
   if (c->host->struct_size >= offsetof(ox_ctx_host, extend_run) + sizeof c->host->extend_run && c->host->extend_run)
     return c->host->extend_run(c, p, used, more);

@@ -28,7 +28,7 @@ static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs),
 
 typedef struct bottleneck_prep {
   ox_bottleneck_plan plan;
-  const float *w[PARTS]; /* packed; NULL: there is no such part */
+  const void *const *w[PARTS]; /* where they are, packed; NULL: there is no such part */
 } bottleneck_prep;
 
 /* What BlockConv would have as attributes. */
@@ -125,7 +125,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     ox_carried_begin(c->shared);
     return NULL;
   }
-  for (int i = 0; i < PARTS; i++) a.w[i] = p->w[i], a.bias[i] = floats_of(c, B_OF(i));
+  for (int i = 0; i < PARTS; i++) a.w[i] = p->w[i] ? *p->w[i] : NULL, a.bias[i] = floats_of(c, B_OF(i));
   ox_bottleneck_run(&p->plan, &a, tiles.begin, tiles.end, c->shared, scratch);
   return NULL;
 }

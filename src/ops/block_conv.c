@@ -26,7 +26,7 @@ typedef struct block_conv_state {
 
 typedef struct block_conv_prep {
   ox_bconv_plan *plan;
-  const float *w;                                 /* constant W, packed */
+  const void *const *w;                           /* where constant W is, packed; NULL: it is not */
   enum { NOTHING, PACK, SCALE_W, SCALE_X } first; /* what stage 0 does, into shared memory */
   size_t made_at;                                 /* ... there, behind what the plan wants */
   const float *slope;                             /* of a LeakyRelu: that of all channels */
@@ -187,7 +187,7 @@ static void run_first(const ox_kernel_ctx *c, ox_range tiles, float *made) {
   const ox_bconv_task *t = &p->plan->task;
   const ox_bconv_form *form = p->plan->form;
   if (p->first == SCALE_W) {
-    form->scale(t, made, p->w, c->in[G]->data, tiles.begin, tiles.end);
+    form->scale(t, made, *p->w, c->in[G]->data, tiles.begin, tiles.end);
   } else if (p->first == SCALE_X) {
     int64_t pixels = ox_shape_span(&c->in[X]->shape, 2, c->in[X]->shape.rank - 1), block = pixels * OX_BLOCK;
     const float *x = c->in[X]->data, *by = c->in[G]->data;
@@ -211,7 +211,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   bool packed = p->first == PACK || p->first == SCALE_W;
   const ox_conv_args a = {.x = p->first == SCALE_X ? made : c->in[X]->data,
                           .w = packed ? made
-                               : p->w ? p->w
+                               : p->w ? *p->w
                                       : c->in[W]->data,
                           .bias = floats_of(c, B),
                           .z = floats_of(c, Z),

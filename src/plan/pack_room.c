@@ -9,8 +9,8 @@
 
 typedef struct ox_pack_block {
   struct ox_pack_block *next;
-  void *data;
-  size_t bytes;
+  char *data;
+  size_t bytes, touched; /* up to where its pages are there */
 } ox_pack_block;
 
 enum {
@@ -36,7 +36,7 @@ void ox_pack_room_deinit(ox_pack_room *r) {
 static ox_pack_block *add_block(ox_pack_room *r, size_t bytes) {
   ox_pack_block *b = ox_new(r->alloc, sizeof *b);
   if (!b) return NULL;
-  *b = (ox_pack_block){r->blocks, ox_new_aligned(r->alloc, bytes, OX_ALIGN_BYTES), bytes};
+  *b = (ox_pack_block){r->blocks, ox_new_aligned(r->alloc, bytes, OX_ALIGN_BYTES), bytes, 0};
   if (b->data) {
     r->blocks = b;
     return b;
@@ -45,26 +45,30 @@ static ox_pack_block *add_block(ox_pack_room *r, size_t bytes) {
   return NULL;
 }
 
-/* The pages of the shared block that its next |bytes| reach. */
-static void touch(ox_pack_room *r, size_t bytes) {
-  if (r->at + bytes <= r->touched) return;
-  size_t rest = (size_t)(r->at + r->left - r->touched), more = (size_t)(r->at + bytes - r->touched);
-  more = OX_MIN(OX_ROUND_UP(more, (size_t)OX_HUGE_PAGE_BYTES), rest);
-  ox_huge_pages_touch(r->touched, more);
-  r->touched += more;
+/* Forms of a block are packed in the order in which they were taken, or nearly so. */
+void ox_pack_room_touch(ox_pack_room *r, void *p, size_t bytes) {
+  pthread_mutex_lock(&r->lock);
+  ox_pack_block *b = r->blocks;
+  while (b && !((char *)p >= b->data && (char *)p < b->data + b->bytes)) b = b->next;
+  size_t end = b ? (size_t)((char *)p - b->data) + bytes : 0;
+  if (b && end > b->touched) {
+    size_t more = OX_MIN(OX_ROUND_UP(end - b->touched, (size_t)OX_HUGE_PAGE_BYTES), b->bytes - b->touched);
+    ox_huge_pages_touch(b->data + b->touched, more);
+    b->touched += more;
+  }
+  pthread_mutex_unlock(&r->lock);
 }
 
 static void *take(ox_pack_room *r, size_t bytes) {
   ox_pack_block *b = NULL;
   if (bytes > r->left && bytes < ALONE) {
     b = add_block(r, OX_MAX(OX_MIN(OX_MAX(r->total, (size_t)LEAST), (size_t)MOST), bytes));
-    if (b) r->at = r->touched = b->data, r->left = b->bytes, r->total += b->bytes;
+    if (b) r->at = b->data, r->left = b->bytes, r->total += b->bytes;
   }
   if (bytes > r->left) {
     b = add_block(r, bytes);
     return b ? b->data : NULL;
   }
-  touch(r, bytes);
   r->at += bytes, r->left -= bytes;
   return r->at - bytes;
 }

@@ -13,13 +13,14 @@ typedef struct ox_pack_room {
   pthread_mutex_t lock;
   struct ox_pack_block *blocks; /* the newest first */
   char *at;                     /* of the shared one: |left| bytes are free from here on */
-  char *touched;                /* up to where its pages are there */
   size_t left, total;           /* total: of all that are shared */
 } ox_pack_room;
 
 void ox_pack_room_init(ox_pack_room *r, ox_alloc alloc);
 void ox_pack_room_deinit(ox_pack_room *r);
-/* |bytes|, aligned to 64, not zeroed; NULL: out of memory. Any thread. Pages of large ones are still to be touched. */
+/* |bytes|, aligned to 64, not zeroed; NULL: out of memory. Any thread. */
 void *ox_pack_room_take(ox_pack_room *r, size_t bytes);
+/* The pages of |bytes| at |p|, which came from there, with what else lies on them. Any thread. */
+void ox_pack_room_touch(ox_pack_room *r, void *p, size_t bytes);
 
 #endif

@@ -24,6 +24,7 @@ typedef struct ox_packed {
   atomic_int_least64_t claimed, done; /* claimed may count beyond n_units */
   atomic_size_t unread;               /* bytes packed since the constants' pages were given back */
   atomic_bool ready;
+  atomic_bool passed; /* a run has packed it where it did not stay */
   bool touched; /* its pages are there; under the lock */
 } ox_packed;
 

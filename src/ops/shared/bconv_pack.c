@@ -45,15 +45,14 @@ static void copy_unit(const ox_pack *p, const ox_tensor *const *in, void *to, in
 }
 
 ox_status *ox_bconv_pack(ox_kernel_ctx *c, const ox_bconv_form *form, const ox_bconv_task *t, uint32_t in, uint64_t id,
-                         const float **out) {
-  const packing k = {form, t, in};
+                         const void *const **out_place) {
+  packing *k = ox_ctx_alloc(c, sizeof *k);
+  if (!k) return ox_oom();
+  *k = (packing){form, t, in};
   size_t floats = form->weight_floats(t), n = floats ? floats : (size_t)ox_shape_count(&c->in[in]->shape);
-  ox_pack p = {.struct_size = sizeof p, .form = id, .inputs = (uint64_t)1 << in, .arg = &k};
+  ox_pack p = {.struct_size = sizeof p, .form = id, .inputs = (uint64_t)1 << in, .arg = k};
   p.n_units = floats ? form->weight_units(t) : (int64_t)OX_CEIL_DIV(n, (size_t)COPIED);
   p.fn = floats ? pack_unit : copy_unit, p.piece = floats ? unit_filters : unit_floats;
-  const void *data;
   if (!ox_mul_ok(n, sizeof(float), &p.bytes)) return ox_fail(OX_LIMIT, "the weights are too large");
-  OX_TRY(ox_ctx_pack(c, &p, &data));
-  *out = data;
-  return NULL;
+  return ox_ctx_pack_for_runs(c, &p, out_place);
 }
