@@ -56,7 +56,7 @@ static ox_status *start(ox_ep *ep, const ox_options *options) {
     if (strcmp(options->keys[i], "intra_op_num_threads") == 0) cap = strtol(options->values[i], NULL, 10);
   if (cap < 0) return xp_fail(ep, OX_INVALID_ARGUMENT, "xnnpack: intra_op_num_threads is %ld", cap);
   uint32_t most = ep->host.max_threads(&ep->host);
-  ep->pool = (struct pthreadpool){&ep->host, cap && cap < (long)most ? (uint32_t)cap : most};
+  ep->pool = (struct pthreadpool){.host = &ep->host, .threads = cap && cap < (long)most ? (uint32_t)cap : most};
   XP_TRY(xp_check(ep, xnn_initialize(&xp_allocator), "xnn_initialize", ""));
   XP_TRY(xp_check(ep, ask_whose_pool(ep, &ours), "Abs and Tanh", "of one number"));
   ep->given = ours ? &ep->pool : NULL;

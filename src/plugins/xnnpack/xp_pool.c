@@ -23,6 +23,7 @@ struct loop {
   void *ctx;
   int n_dims, n_tiled;     /* the last |n_tiled| dimensions */
   bool dynamic;            /* the task takes several tiles at once, where they follow each other in one dimension */
+  int fastest;             /* the dimension that |at| runs through first; then the one before it, and so on around */
   size_t range[MOST_DIMS]; /* in items */
   size_t tile[MOST_DIMS];  /* of those that are not tiled: 1 */
   size_t count[MOST_DIMS]; /* what |at| runs through */
@@ -34,34 +35,50 @@ static size_t extent(const loop *l, const place *p, int d) {
   return left / l->tile[d] < p->span[d] ? left : p->span[d] * l->tile[d];
 }
 
-/* |by| steps in dimension |d|, which do not go beyond its end, and into the ones before it at its end. */
+static int slower(const loop *l, int d) { return d ? d - 1 : l->n_dims - 1; }
+
+/* |by| steps in dimension |d|, which do not go beyond its end, and into the slower ones at its end. */
 static void advance(const loop *l, size_t *at, int d, size_t by) {
-  for (at[d] += by; at[d] == l->count[d] && d; at[--d]++) at[d] = 0;
+  for (at[d] += by; at[d] == l->count[d] && slower(l, d) != l->fastest; at[d]++) at[d] = 0, d = slower(l, d);
 }
 
 static ox_status *run_range(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
   const loop *l = ctx;
   size_t left = (size_t)(end - begin), rest = (size_t)begin;
-  int last = l->n_dims - 1;
+  int d = l->fastest;
   place p;
-  for (int d = last; d >= 0; d--) p.at[d] = rest % l->count[d], rest /= l->count[d], p.span[d] = 1;
-  if (l->dynamic && l->n_tiled == 2 && l->count[last] == 1) last--; /* tiles follow each other in the one before */
-  for (size_t n; left; left -= n, advance(l, p.at, last, n)) {
-    n = l->count[last] - p.at[last];
+  for (int i = 0; i < l->n_dims; i++, d = slower(l, d))
+    p.at[d] = rest % l->count[d], rest /= l->count[d], p.span[d] = 1;
+  if (l->dynamic && l->n_tiled == 2 && l->count[d] == 1) d--; /* tiles follow each other in the one before */
+  for (size_t n; left; left -= n, advance(l, p.at, d, n)) {
+    n = l->count[d] - p.at[d];
     if (!l->dynamic) n = 1;
     if (n > left) n = left;
-    p.span[last] = n;
+    p.span[d] = n;
     l->call(l, worker, &p);
   }
   return NULL;
+}
+
+/* A product of more than one tile of rows whose columns are too many for one piece: pieces one after the other, all
+ * rows of each. */
+static void cut_columns(loop *l, size_t columns) {
+  int last = l->n_dims - 1;
+  bool rows = false;
+  for (int d = 0; d < last; d++) rows |= l->range[d] > l->tile[d];
+  if (!columns || l->n_tiled != 2 || l->dynamic || !rows || l->range[last] <= columns) return;
+  if (l->tile[last] > columns) l->tile[last] = columns;
+  l->fastest = last - 1;
 }
 
 static atomic_uint calls_without_pool; /* how one sees that libXNNPACK calls this file */
 
 static void run(struct pthreadpool *pool, loop *l) {
   size_t total = 1;
+  l->fastest = l->n_dims - 1;
+  for (int d = 0; d < l->n_dims - l->n_tiled; d++) l->tile[d] = 1;
+  if (pool) cut_columns(l, pool->columns);
   for (int d = 0; d < l->n_dims; d++) {
-    if (d < l->n_dims - l->n_tiled) l->tile[d] = 1;
     if (!l->range[d] || !l->tile[d]) return;
     l->count[d] = (l->range[d] - 1) / l->tile[d] + 1;
     total *= l->count[d]; /* of things in memory: no overflow */
@@ -175,7 +192,7 @@ THREAD_DYNAMIC(3d_tile_2d, S5, U0, T2(1))
   void pthreadpool_parallelize_##name(struct pthreadpool *pool, void (*task)(void), void *ctx UNPACK ids,        \
                                       UNPACK sizes, uint32_t flags) {                                            \
     (void)flags;                                                                                                 \
-    run(pool, &(loop){call_##calls, task, ctx, n, n_tiled, is_dynamic, {UNPACK values}, {UNPACK tiles}, {0}});   \
+    run(pool, &(loop){call_##calls, task, ctx, n, n_tiled, is_dynamic, 0, {UNPACK values}, {UNPACK tiles}, {0}});   \
   }
 #define ENTRY_TILE(name, calls, is_dynamic, n, ranges, values, ids) \
   ENTRY(name, calls, is_dynamic, n, 1, ids, (UNPACK ranges, size_t t), values, ([(n)-1] = t))
@@ -259,13 +276,13 @@ EXPORT void pthreadpool_compute_3d_tiled(struct pthreadpool *pool, void (*task)(
                                          size_t t1, size_t t2);
 void pthreadpool_compute_3d_tiled(struct pthreadpool *pool, void (*task)(void), void *ctx, R3, size_t t0, size_t t1,
                                   size_t t2) {
-  run(pool, &(loop){call_3d_tiled, task, ctx, 3, 3, false, {V3}, {t0, t1, t2}, {0}});
+  run(pool, &(loop){call_3d_tiled, task, ctx, 3, 3, false, 0, {V3}, {t0, t1, t2}, {0}});
 }
 EXPORT void pthreadpool_compute_4d_tiled(struct pthreadpool *pool, void (*task)(void), void *ctx, R4, size_t t0,
                                          size_t t1, size_t t2, size_t t3);
 void pthreadpool_compute_4d_tiled(struct pthreadpool *pool, void (*task)(void), void *ctx, R4, size_t t0, size_t t1,
                                   size_t t2, size_t t3) {
-  run(pool, &(loop){call_4d_tiled, task, ctx, 4, 4, false, {V4}, {t0, t1, t2, t3}, {0}});
+  run(pool, &(loop){call_4d_tiled, task, ctx, 4, 4, false, 0, {V4}, {t0, t1, t2, t3}, {0}});
 }
 
 EXPORT struct pthreadpool *pthreadpool_create(size_t threads);
@@ -280,7 +297,7 @@ EXPORT void pthreadpool_destroy(struct pthreadpool *pool);
 struct pthreadpool *pthreadpool_create(size_t threads) {
   (void)threads;
   struct pthreadpool *pool = malloc(sizeof *pool);
-  if (pool) *pool = (struct pthreadpool){NULL, 1};
+  if (pool) *pool = (struct pthreadpool){.threads = 1};
   return pool;
 }
 struct pthreadpool *pthreadpool_create_v2(void *executor, void *ctx, size_t threads) {

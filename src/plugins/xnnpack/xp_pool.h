@@ -16,6 +16,7 @@
 struct pthreadpool {
   const ox_ep_host *host; /* NULL: loops run in their callers */
   uint32_t threads;
+  uint32_t columns; /* of a product, at most, whose weights are gone through for all rows before others; 0: all */
 };
 
 /* How often libXNNPACK was given no pool and called this file all the same: it goes up, or the names are not ours. Any

@@ -35,5 +35,8 @@ typedef struct xp_recipe {
 
 /* In the folder of the library's API (xp_library.h). */
 enum xnn_status xp_lib_make(const xp_recipe *r, xnn_operator_t *out_op);
+/* Products are done tile of rows by tile of rows, each of which goes through all weights. Pieces of them must have a
+ * multiple of so many columns; 0: the library cuts by itself. */
+extern const uint32_t xp_lib_panel;
 
 #endif

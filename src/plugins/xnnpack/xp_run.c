@@ -108,8 +108,10 @@ static ox_status *bind(const ox_program *p, xp_context *c, const ox_io *io) {
 /* ---- steps ---- */
 
 static enum xnn_status run_op(const xp_step *s, const xp_call *call, xnn_operator_t op) {
+  struct pthreadpool pool = call->ep->pool;
   enum xnn_status answer = s->kind->lib->setup(s, call, op);
-  return answer == xnn_status_success ? xnn_run_operator(op, call->ep->given) : answer;
+  if (s->shared) pool.columns = s->shared->columns;
+  return answer == xnn_status_success ? xnn_run_operator(op, call->ep->given ? &pool : NULL) : answer;
 }
 
 /* For the sizes of this call, if the one before had others. */

@@ -52,6 +52,16 @@ static void destroy(xp_shared *s) {
   free(s);
 }
 
+enum { PIECE_BYTES = 256 << 10 }; /* a part of a core's own cache: what all rows read goes by, too */
+
+/* Columns of equal pieces of the weights that are no larger; 0: there is one. */
+static uint32_t piece_columns(const xp_recipe *r) {
+  size_t bytes = r->kernel_bytes / r->groups, panel = xp_lib_panel;
+  if (!panel || bytes <= PIECE_BYTES) return 0;
+  size_t pieces = (bytes - 1) / PIECE_BYTES + 1;
+  return (uint32_t)(((r->channels_out - 1) / pieces / panel + 1) * panel);
+}
+
 enum xnn_status xp_shared_get(const xp_recipe *r, xp_shared **out) {
   uint64_t d[2];
   digest(r, d);
@@ -65,6 +75,7 @@ enum xnn_status xp_shared_get(const xp_recipe *r, xp_shared **out) {
   if (st != xnn_status_success) return free(s), st;
   pthread_mutex_init(&s->busy, NULL);
   memcpy(s->digest, d, sizeof d);
+  s->columns = piece_columns(r);
   s->refs = 1;
   pthread_mutex_lock(&lock);
   *out = find(d); /* another thread may have been faster */

@@ -14,6 +14,7 @@
 typedef struct xp_shared xp_shared;
 struct xp_shared {
   xnn_operator_t op;
+  uint32_t columns;     /* see xp_pool.h */
   pthread_mutex_t busy; /* over what a call changes: */
   xp_dims shaped;       /* the input that the operator is shaped for, */
   uint32_t threads;     /* for so many threads; 0: for nothing */

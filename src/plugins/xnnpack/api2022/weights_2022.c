@@ -119,4 +119,5 @@ const xp_calls xp_lib_linear = {NULL, NULL, linear_setup};
 const xp_calls xp_lib_product = {NULL, NULL, NULL};
 const char xp_lib_version[] = "2022-02";
 const bool xp_lib_pointwise = false;
+const uint32_t xp_lib_panel = 16;
 const bool xp_lib_bounds = true;

@@ -147,4 +147,5 @@ const bool xp_lib_pointwise = false;
 #else
 const bool xp_lib_pointwise = true; /* Conv has no products of matrices since 2025-02 */
 #endif
+const uint32_t xp_lib_panel = 0;
 const bool xp_lib_bounds = false;
