@@ -49,6 +49,8 @@ static const shape shapes[] = {
     {"pads beyond the image", 0, 1, 1, 2, 3, {1, 2, 3}, {1, 2, 2}, ONES, ONES, {0, 9, 7}},
     {"dilation beyond the image", 0, 1, 1, 2, 3, {1, 5, 5}, {1, 3, 3}, ONES, {1, 9, 9}, {0, 9, 9}},
     {"dilated", 0, 1, 1, 32, 32, {1, 33, 33}, {1, 3, 3}, ONES, {1, 6, 6}, {0, 6, 6}},
+    {"dilated down alone", 0, 1, 1, 20, 40, {1, 47, 16}, {1, 3, 3}, ONES, {1, 2, 1}, {0, 1, 1}},
+    {"dilated as far as it is wide", 0, 2, 1, 16, 33, {1, 12, 9}, {1, 3, 3}, ONES, {1, 8, 9}, {0, 8, 9}},
     {"taps leave the image", 0, 2, 1, 40, 50, {1, 17, 19}, {1, 3, 3}, ONES, {1, 12, 11}, {0, 12, 11}},
     {"only one tap stays", 0, 1, 1, 23, 24, {1, 9, 10}, {1, 3, 3}, ONES, {1, 24, 24}, {0, 24, 24}},
     {"no tap stays at the edges", 0, 1, 1, 20, 33, {1, 7, 15}, {1, 2, 3}, ONES, {1, 3, 9}, {0, 12, 25}},

@@ -257,7 +257,7 @@ static void test_when_u_is_made_late(void **state) {
 
 static void test_what_is_left_to_others(void **state) {
   (void)state;
-  static int64_t wide[3] = {-2, 0, 2};
+  static int64_t wide[3] = {-2, 0, 2}, uneven[3] = {-2, 0, 1};
   for (size_t f = 0; f < OX_COUNT(names); f++) {
     const ox_bconv_form *form = form_called(names[f]);
     problem p;
@@ -266,9 +266,9 @@ static void test_what_is_left_to_others(void **state) {
     assert_true(form->cost_ns(&p.t) < INFINITY);
     ox_bconv_task t[7];
     for (size_t i = 0; i < OX_COUNT(t); i++) t[i] = p.t;
-    t[0].exact = true, t[1].x_plain = true, t[2].g.stride[2] = f == STRIDE2 ? 1 : 2, t[3].g.tap[1] = wide,
-    t[4].g.n_taps[2] = 2;
-    t[5].g.groups = 2, t[5].g.ic = 12, t[6].g.n_taps[0] = 3, t[6].g.tap[0] = wide;
+    t[0].exact = true, t[1].x_plain = true, t[2].g.stride[2] = f == STRIDE2 ? 1 : 2,
+    t[3].g.tap[1] = f == STRIDE2 ? wide : uneven, t[4].g.n_taps[2] = 2;
+    t[5].g.groups = 2, t[5].g.ic = 12, t[6].g.n_taps[0] = 3, t[6].g.tap[0] = uneven;
     for (size_t i = 0; i < OX_COUNT(t); i++)
       if (form->cost_ns(&t[i]) < INFINITY) fail_msg("%s serves task %zu", names[f], i);
     problem_deinit(&p);

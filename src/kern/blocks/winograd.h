@@ -8,7 +8,10 @@
  *
  * With stride 2 the even inputs meet the outer taps, which is F(2) of two taps: y0 = g0 d0 + g2 d2 = (d0 - d2) g0 +
  * d2 (g0 + g2) and y1 = g0 d2 + g2 d4 = (d4 - d2) g2 + d2 (g0 + g2). The odd ones meet the middle tap as they are. That
- * makes five products for two outputs instead of six, by four different weights. */
+ * makes five products for two outputs instead of six, by four different weights.
+ *
+ * A window with dilation d along an axis meets every d-th position: the image is d images woven into each other, each
+ * with outputs of its own and a window without dilation. */
 #ifndef OX_KERN_BLOCKS_WINOGRAD_H
 #define OX_KERN_BLOCKS_WINOGRAD_H
 
@@ -37,12 +40,13 @@ typedef struct ox_wino_span {
   size_t at;     /* the first one's place in its strip */
 } ox_wino_span;
 
-/* Where one image of one group lies. */
+/* Where one image of one group lies, or one of those that are woven into each other. */
 typedef struct ox_wino_image {
-  const float *x;           /* [blocks][in_h][in_w][16] */
-  float *y;                 /* [blocks][out_h][out_w][16] */
-  const float *z;           /* residual like y, or NULL */
-  int64_t x_block, y_block; /* floats from block to block */
+  const float *x;                           /* [blocks][in_h][in_w][16] */
+  float *y;                                 /* [blocks][out_h][out_w][16] */
+  const float *z;                           /* residual like y, or NULL */
+  int64_t x_block, y_block;                 /* floats from block to block, */
+  int64_t x_row, y_row, x_column, y_column; /* from row to row, from column to column */
   int64_t in_h, in_w, out_h, out_w, pad_h, pad_w;
 } ox_wino_image;
 
@@ -85,9 +89,9 @@ typedef struct ox_wino_out {
   int64_t first_filter;
   size_t ic;
   const ox_act *act;
-  float lo, hi; /* clamp */
+  float lo, hi;       /* clamp */
   const float *slope; /* of the block's channels, or NULL */
-  bool post;    /* |act| is not a clamp */
+  bool post;          /* |act| is not a clamp */
 } ox_wino_out;
 
 typedef struct ox_wino_steps {
@@ -135,6 +139,7 @@ typedef struct ox_wino_plan {
   const ox_wino_variant *v;
   ox_wino_kind kind;
   int64_t blocks, pairs;       /* of a group: input channels by 16, output channels by 32 */
+  int64_t woven[2];            /* images in one, along each axis */
   int64_t across, down;        /* tiles of an image */
   int64_t tiles, strips;       /* of all images of a group */
   bool shared;                 /* the transformed input is made by a stage of its own */
@@ -142,6 +147,8 @@ typedef struct ox_wino_plan {
   size_t v_floats;             /* of a strip */
 } ox_wino_plan;
 
+/* From tap to tap along |axis| of OX_CONV_AXES. */
+static inline int64_t ox_wino_dilation(const ox_conv_geom *g, int axis) { return g->tap[axis][1] - g->tap[axis][0]; }
 double ox_wino_cost_ns(const ox_bconv_task *t, ox_wino_kind k);
 /* What |k| does there on one core: products, transforms of inputs and outputs. Infinity: it does not serve. */
 typedef struct ox_wino_work {

@@ -70,17 +70,17 @@ OX_INLINE void transform_out(ox_wino_kind kind, const vf32 *v, vf32 *o) {
 /* ---- input ---- */
 
 /* Down the columns: every column that the span's tiles read, once. Rows [lo, hi) of the n lie inside the image. */
-OX_INLINE void columns_in(ox_wino_kind k, const float *x, int64_t row, float *rows, int64_t begin, int64_t end, int lo,
-                          int hi, bool inside) {
+OX_INLINE void columns_in(ox_wino_kind k, const float *x, int64_t row, int64_t column, float *rows, int64_t begin,
+                          int64_t end, int lo, int hi, bool inside) {
   const int64_t ld = OX_WINO_COLUMNS(k) * OX_BLOCK;
   const int n = ox_wino_n(k);
-  for (int64_t c = begin * OX_BLOCK; c < end * OX_BLOCK; c += L) {
-    vf32 d[OX_WINO_MAX_N], o[OX_WINO_MAX_N];
-    OX_UNROLL for (int r = 0; r < n; r++) d[r] =
-        inside || (r >= lo && r < hi) ? vf32_load(x + r * row + c) : vf32_zero();
-    transform_in(k, d, o);
-    OX_UNROLL for (int r = 0; r < n; r++) vf32_store(rows + r * ld + c, o[r]);
-  }
+  for (int64_t c = begin; c < end; c++) OX_UNROLL for (int l = 0; l < OX_BLOCK; l += L) {
+      vf32 d[OX_WINO_MAX_N], o[OX_WINO_MAX_N];
+      OX_UNROLL for (int r = 0; r < n; r++) d[r] =
+          inside || (r >= lo && r < hi) ? vf32_load(x + r * row + c * column + l) : vf32_zero();
+      transform_in(k, d, o);
+      OX_UNROLL for (int r = 0; r < n; r++) vf32_store(rows + r * ld + c * OX_BLOCK + l, o[r]);
+    }
 }
 
 static void clear_columns(ox_wino_kind k, float *rows, int64_t begin, int64_t end) {
@@ -114,11 +114,11 @@ OX_INLINE void in_as(const ox_wino_in *t, ox_wino_kind k) {
   clear_columns(k, rows, 0, begin);
   clear_columns(k, rows, end, columns);
   for (int64_t b = t->block0; b < t->block1; b++) {
-    const float *from = g->x + b * g->x_block + (y * g->in_w + x) * OX_BLOCK;
+    const float *from = g->x + b * g->x_block + y * g->x_row + x * g->x_column;
     if (lo == 0 && hi == n)
-      columns_in(k, from, g->in_w * OX_BLOCK, rows, begin, end, lo, hi, true);
+      columns_in(k, from, g->x_row, g->x_column, rows, begin, end, lo, hi, true);
     else
-      columns_in(k, from, g->in_w * OX_BLOCK, rows, begin, end, lo, hi, false);
+      columns_in(k, from, g->x_row, g->x_column, rows, begin, end, lo, hi, false);
     float *to = t->v + ((size_t)b * tiles + t->span.at) * OX_BLOCK;
     for (int r = 0; r < n; r++, to += (size_t)n * v_point)
       rows_in(k, rows + r * ld, to, v_point, (size_t)t->span.count);
@@ -232,7 +232,7 @@ static void plain_sums(const ox_wino_out *t, ox_wino_kind kind, int64_t i, float
       for (int k = 0; k < m * m; k++) {
         int64_t y = y0 + k / m * s + tap / 3, x = x0 + k % m * s + tap % 3;
         if (y < 0 || y >= g->in_h || x < 0 || x >= g->in_w) continue;
-        vf32 v = vf32_splat(from[(y * g->in_w + x) * OX_BLOCK]);
+        vf32 v = vf32_splat(from[y * g->x_row + x * g->x_column]);
         for (int l = 0; l < OX_BLOCK; l += L) {
           float *sum = sums + k * OX_BLOCK + l;
           vf32_store(sum, vf32_fma(v, vf32_load(w + l), vf32_load(sum)));
@@ -279,7 +279,7 @@ static void finish_tile(const ox_wino_out *t, int m, int64_t i, int first, float
   const ox_wino_image *g = t->image;
   vf32 bias[PER_BLOCK], lo = vf32_splat(t->lo), hi = vf32_splat(t->hi);
   load_bias(t, bias);
-  int64_t x = t->span.x + i * m, at = t->block * g->y_block + (t->span.y * g->out_w + x) * OX_BLOCK;
+  int64_t x = t->span.x + i * m, at = t->block * g->y_block + t->span.y * g->y_row + x * g->y_column;
   int rows = (int)OX_MIN(g->out_h - t->span.y, m), columns = (int)OX_MIN(g->out_w - x, m);
   for (int r = 0; r < m; r++)
     for (int c = 0; c < m; c++)
@@ -287,14 +287,14 @@ static void finish_tile(const ox_wino_out *t, int m, int64_t i, int first, float
         float *s = sums + (r * m + c) * OX_BLOCK + l * L;
         vf32 v = vf32_add(vf32_load(s), bias[l]);
         if (g->z && r < rows && c < columns)
-          v = vf32_add(v, vf32_load(g->z + at + (r * g->out_w + c) * OX_BLOCK + l * L));
+          v = vf32_add(v, vf32_load(g->z + at + r * g->y_row + c * g->y_column + l * L));
         vf32_store(s, t->post ? v : bend(t, v, lo, hi, l));
       }
   if (t->post) activate(t->act, sums, m * m * OX_BLOCK);
   for (int r = 0; r < rows; r++)
     for (int c = 0; c < columns; c++)
       for (int l = first * L; l < OX_BLOCK; l += L)
-        vf32_store(g->y + at + (r * g->out_w + c) * OX_BLOCK + l, vf32_load(sums + (r * m + c) * OX_BLOCK + l));
+        vf32_store(g->y + at + r * g->y_row + c * g->y_column + l, vf32_load(sums + (r * m + c) * OX_BLOCK + l));
 }
 
 /* A^T M A of one vector of channels of tile |i|. */
@@ -332,11 +332,11 @@ OX_INLINE void out_as(const ox_wino_out *t, ox_wino_kind k) {
   const float *const z = g->z;
   vf32 bias[PER_BLOCK], lo = vf32_splat(t->lo), hi = vf32_splat(t->hi);
   load_bias(t, bias);
-  bool plain = !t->post && t->span.y + m <= g->out_h;
+  bool plain = !t->post && t->span.y + m <= g->out_h && g->y_column == OX_BLOCK; /* whose places are known here */
   for (int64_t i = 0; i < t->span.count; i++) {
     float sums[OX_WINO_MAX_M * OX_WINO_MAX_M * OX_BLOCK];
     bool direct = plain && t->span.x + (i + 1) * m <= g->out_w, ordinary = true;
-    int64_t at = t->block * g->y_block + (t->span.y * g->out_w + t->span.x + i * m) * OX_BLOCK;
+    int64_t at = t->block * g->y_block + t->span.y * g->y_row + (t->span.x + i * m) * OX_BLOCK;
     int done = 0; /* vectors that are in the image */
     for (int l = 0; l < PER_BLOCK && ordinary; l++) {
       vf32 o[OX_WINO_MAX_M][OX_WINO_MAX_M];
@@ -344,7 +344,7 @@ OX_INLINE void out_as(const ox_wino_out *t, ox_wino_kind k) {
       ordinary = all_ordinary(m, o);
       if (direct && ordinary) {
         OX_UNROLL for (int r = 0; r < m; r++) OX_UNROLL for (int c = 0; c < m; c++) {
-          int64_t to = at + (r * g->out_w + c) * OX_BLOCK + l * L;
+          int64_t to = at + r * g->y_row + c * OX_BLOCK + l * L;
           vf32 v = vf32_add(o[r][c], bias[l]);
           if (z) v = vf32_add(v, vf32_load(z + to));
           vf32_store(y + to, bend(t, v, lo, hi, l));

@@ -17,10 +17,19 @@ static bool serves(const ox_bconv_task *t, ox_wino_kind k) {
   if (g->groups > 1 && (g->ic % OX_BLOCK || g->oc % OX_BLOCK)) return false;
   for (int a = 0; a < OX_CONV_AXES; a++) {
     if (g->stride[a] != (a ? ox_wino_stride(k) : 1) || g->n_taps[a] != (a ? 3 : 1)) return false;
-    for (int64_t i = 0; i < g->n_taps[a]; i++)
-      if (g->tap[a][i] != g->tap[a][0] + i) return false;
+    int64_t d = a ? ox_wino_dilation(g, a) : 1;
+    if (d < 1 || (d > 1 && ox_wino_stride(k) > 1)) return false;
+    for (int64_t i = 1; i < g->n_taps[a]; i++)
+      if (g->tap[a][i] != g->tap[a][i - 1] + d) return false;
   }
   return g->tap[0][0] == 0 && g->in[0] == g->out[0];
+}
+
+/* Images that are woven into one along |axis|, and the tiles of each. */
+static int64_t woven(const ox_conv_geom *g, int axis, int m, int64_t *out_tiles) {
+  int64_t n = OX_MAX(OX_MIN(ox_wino_dilation(g, axis), g->out[axis]), 1);
+  *out_tiles = OX_CEIL_DIV(OX_CEIL_DIV(g->out[axis], n), m);
+  return n;
 }
 
 static const double bytes_per_ns = 33; /* of weights from memory, of a core */
@@ -32,8 +41,9 @@ bool ox_wino_work_of(const ox_bconv_task *t, ox_wino_kind k, ox_wino_work *out) 
   const ox_wino_variant *v = ox_wino_select(t->isa);
   double groups = (double)g->groups, ic = (double)OX_CEIL_DIV(g->ic, OX_BLOCK),
          oc = (double)OX_CEIL_DIV(g->oc, OX_BLOCK);
-  double images = (double)g->batch * (double)g->out[0];
-  double tiles = images * (double)OX_CEIL_DIV(g->out[1], m) * (double)OX_CEIL_DIV(g->out[2], m);
+  int64_t down, across, in_h = woven(g, 1, m, &down), in_w = woven(g, 2, m, &across);
+  double images = (double)g->batch * (double)g->out[0] * (double)in_h * (double)in_w;
+  double tiles = images * (double)down * (double)across;
   *out = (ox_wino_work){.weights = groups * (double)g->ic * oc * OX_BLOCK, .tiles = tiles};
   double sums = out->weights * n * n * fmax(tiles, 4) / v->macs_per_ns;
   if (g->oc % OX_WINO_PAIR && g->oc % OX_WINO_PAIR <= OX_BLOCK) sums += sums / oc / 5; /* an odd block is slower */
@@ -96,8 +106,8 @@ bool ox_wino_plan_counts(ox_wino_plan *p, ox_wino_kind k) {
   if (!sizes_ok(x, OX_COUNT(x)) || !sizes_ok(y, OX_COUNT(y)) || !ox_wino_weight_floats(&head->task, k)) return false;
   p->kind = k, p->v = ox_wino_select(head->task.isa);
   p->blocks = OX_CEIL_DIV(g->ic, OX_BLOCK), p->pairs = OX_CEIL_DIV(g->oc, OX_WINO_PAIR);
-  p->down = OX_CEIL_DIV(g->out[1], m), p->across = OX_CEIL_DIV(g->out[2], m);
-  p->tiles = g->batch * g->out[0] * p->down * p->across;
+  p->woven[0] = woven(g, 1, (int)m, &p->down), p->woven[1] = woven(g, 2, (int)m, &p->across);
+  p->tiles = g->batch * g->out[0] * p->woven[0] * p->woven[1] * p->down * p->across;
   head->n_stages = 1;
   return true;
 }

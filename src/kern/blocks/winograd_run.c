@@ -5,25 +5,42 @@
 
 #include "kern/blocks/winograd.h"
 
+/* Image |r| of those woven into one along |axis|, which starts at *x and *y: rows or columns |x_step| and |y_step|
+ * floats apart. Its outputs are r, r + d, ... */
+static void unweave(const ox_conv_geom *g, int axis, int64_t r, int64_t x_step, int64_t y_step, int64_t *x, int64_t *y,
+                    int64_t *in, int64_t *out, int64_t *pad) {
+  int64_t d = ox_wino_dilation(g, axis), first = r + g->tap[axis][0]; /* what the first output's first tap meets */
+  int64_t at = (first % d + d) % d;
+  *x += at * x_step, *y += r * y_step;
+  *in = g->in[axis] > at ? OX_CEIL_DIV(g->in[axis] - at, d) : 0, *out = OX_CEIL_DIV(g->out[axis] - r, d);
+  *pad = -((first - at) / d);
+}
+
+static ox_wino_image image_at(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t n, int64_t d,
+                              int64_t r, int64_t c) {
+  const ox_conv_geom *g = &p->head.task.g;
+  int64_t x_row = g->in[2] * OX_BLOCK, y_row = g->out[2] * OX_BLOCK, depth = g->in[0];
+  int64_t x = ((n * g->groups + group) * p->blocks * depth + d) * g->in[1] * x_row;
+  int64_t y = ((n * g->groups + group) * OX_CEIL_DIV(g->oc, OX_BLOCK) * depth + d) * g->out[1] * y_row;
+  ox_wino_image i = {.x_block = depth * g->in[1] * x_row,
+                     .y_block = depth * g->out[1] * y_row,
+                     .x_row = x_row * ox_wino_dilation(g, 1),
+                     .y_row = y_row * ox_wino_dilation(g, 1),
+                     .x_column = OX_BLOCK * ox_wino_dilation(g, 2),
+                     .y_column = OX_BLOCK * ox_wino_dilation(g, 2)};
+  unweave(g, 1, r, x_row, y_row, &x, &y, &i.in_h, &i.out_h, &i.pad_h);
+  unweave(g, 2, c, OX_BLOCK, OX_BLOCK, &x, &y, &i.in_w, &i.out_w, &i.pad_w);
+  i.x = a->x + x, i.y = a->y + y, i.z = a->z ? a->z + y : NULL;
+  return i;
+}
+
 /* Tile |at| of a group and those up to |end| that lie beside it. */
 static ox_wino_span span_at(const ox_wino_plan *p, const ox_conv_args *a, int64_t group, int64_t at, int64_t end,
                             ox_wino_image *image) {
-  const ox_conv_geom *g = &p->head.task.g;
   int64_t tx = at % p->across, ty = at / p->across % p->down, plane = at / p->across / p->down;
-  int64_t depth = g->in[0], n = plane / depth * g->groups + group, d = plane % depth;
-  int64_t in = g->in[1] * g->in[2] * OX_BLOCK, out = g->out[1] * g->out[2] * OX_BLOCK;
-  int64_t y = (n * OX_CEIL_DIV(g->oc, OX_BLOCK) * depth + d) * out;
-  *image = (ox_wino_image){.x = a->x + (n * p->blocks * depth + d) * in,
-                           .y = a->y + y,
-                           .z = a->z ? a->z + y : NULL,
-                           .x_block = depth * in,
-                           .y_block = depth * out,
-                           .in_h = g->in[1],
-                           .in_w = g->in[2],
-                           .out_h = g->out[1],
-                           .out_w = g->out[2],
-                           .pad_h = -g->tap[1][0],
-                           .pad_w = -g->tap[2][0]};
+  int64_t c = plane % p->woven[1], r = plane / p->woven[1] % p->woven[0];
+  plane /= p->woven[0] * p->woven[1];
+  *image = image_at(p, a, group, plane / p->head.task.g.in[0], plane % p->head.task.g.in[0], r, c);
   int64_t count = OX_MIN(OX_MIN(p->across - tx, end - at), OX_WINO_SPAN);
   return (ox_wino_span){ty * ox_wino_m(p->kind), tx * ox_wino_m(p->kind), count, 0};
 }
