@@ -90,6 +90,8 @@ static const shape shapes[] = {
     {"image, 3x3 s2", 1, 1, 1, 3, 32, {1, 64, 64}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
     {"image, 3x3 s2, a row of whole strips", 1, 2, 1, 3, 16, {1, 9, 55}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
     {"image, 3x3 s2, half strips", 1, 1, 1, 4, 9, {1, 8, 57}, {1, 3, 3}, {1, 1, 2}, ONES, {0, 0, 1}},
+    {"image, 3x3 s2, short strips", 1, 2, 1, 3, 64, {1, 9, 17}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
+    {"image, 3x3 s2, a third panel", 1, 1, 1, 2, 40, {1, 7, 43}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
     {"image, one row of three taps", 1, 1, 1, 1, 5, {1, 1, 403}, {1, 1, 3}, {1, 1, 2}, ONES, {0, 0, 2}},
     {"image, one channel", 1, 1, 1, 1, 16, {1, 28, 28}, {1, 5, 5}, ONES, ONES, {0, 2, 2}},
     {"image, dilated", 1, 1, 1, 4, 16, {1, 28, 29}, {1, 3, 3}, ONES, {1, 2, 3}, {0, 2, 3}},

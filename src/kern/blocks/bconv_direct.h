@@ -76,9 +76,8 @@ typedef struct ox_bconv_variant {
   const struct ox_bconv_variant *few;                     /* the same for few outputs, weights as form_few.c has them */
   const struct ox_bconv_variant *apart;                   /* the same with gaps between the pixels of Y */
   const struct ox_bconv_variant *split;                   /* OX_AVX512_HALVES: what is better there; NULL: this */
-  /* Likewise for one panel and images with three taps in a row and outputs two inputs apart, from half of n_pixels[0]
-   * on; NULL: there is nothing better. */
-  ox_bconv_mul_fn *const *stem;
+  int64_t n_stem[OX_BCONV_MOST_PANELS]; /* likewise for images with three taps in a row, outputs two inputs apart, */
+  ox_bconv_mul_fn *const (*stem)[OX_BCONV_MOST_PIXELS]; /* from half of n_stem on; 0: there is nothing better */
   int64_t grouped_pixels;                            /* at most */
   void (*const *grouped)(const ox_bconv_grouped *m); /* [pixels - 1] */
   /* to[p][j][l] = x[p][at[j][l]] for |ic| vectors j of each pixel */
@@ -137,7 +136,7 @@ typedef struct ox_bconv_direct_plan {
   bool padded;                           /* stage 0 copies X with its padding: the products read that in place */
   int64_t x_dim[OX_CONV_AXES], x_pixels; /* of what is read in place */
   int64_t merged;                        /* taps of a row in one segment */
-  bool stem;                             /* v->stem computes long rows */
+  bool stem;                             /* v->stem computes long rows, where it is there */
   int64_t tile_m, tile_h, tile_w;        /* panels, rows, columns of a tile */
   int64_t tiles_m, tiles_h, tiles_w;
   float lo, hi;

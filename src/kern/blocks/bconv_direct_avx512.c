@@ -14,6 +14,8 @@
 #define BCONV_HALVED3 10   /* beside three */
 #define BCONV_SPLIT narrow /* the same where vectors go through the units in halves */
 #define BCONV_STEM stems
+#define BCONV_STEM1 28
+#define BCONV_STEM2 8
 #define BCONV_MRG 14 /* in groups */
 #define BCONV_MRF 14 /* of few outputs */
 /* Loops of 16 turns are left by surprise; of four they are not. With fewer registers than 32 sums would be spilled. */

@@ -211,6 +211,8 @@ static ox_bconv_mul_fn *const aparts[][OX_BCONV_MOST_PIXELS] = {
 #include "kern/blocks/bconv_stem_body.h"
 #else
 #define BCONV_STEM NULL
+#define BCONV_STEM1 0
+#define BCONV_STEM2 0
 #endif
 #include "kern/blocks/bconv_grouped_body.h"
 
@@ -265,9 +267,9 @@ static const ox_bconv_variant apart = {.needs = BCONV_NEEDS,
     .needs = BCONV_NEEDS, .name = "bconv_" OX_QUOTE(BCONV_ISA), .macs_per_ns = BCONV_RATE, .k_block = BCONV_K, \
     .n_panels = OX_MIN(OX_COUNT(muls), 2), .threes = OX_COUNT(muls) > 2,                                       \
     .n_pixels = {BCONV_MR1, BCONV_MR2, BCONV_MR3}, .mul = muls, .n_halved = {0, halved2, BCONV_HALVED3},       \
-    .halved = tables, .few = &few, .apart = &apart, .split = or_split, .stem = BCONV_STEM,                     \
-    .grouped_pixels = BCONV_MRG, .grouped = groupeds, .spread = spread, .scale_lines = scale_lines,            \
-    .scale_lanes = scale_lanes, .finish = finish, .bend = bend,                                                \
+    .halved = tables, .few = &few, .apart = &apart, .split = or_split, .n_stem = {BCONV_STEM1, BCONV_STEM2},   \
+    .stem = BCONV_STEM, .grouped_pixels = BCONV_MRG, .grouped = groupeds, .spread = spread,                    \
+    .scale_lines = scale_lines, .scale_lanes = scale_lanes, .finish = finish, .bend = bend,                    \
   }
 #ifdef BCONV_SPLIT
 static const ox_bconv_variant split = BCONV_VARIANT(BCONV_MR2, BCONV_SPLIT, NULL);

@@ -222,6 +222,14 @@ static int64_t n_strips(const plan *p, const tile *t) {
   return 2 * width <= mr ? OX_CEIL_DIV(t->n[1], 2) : t->n[1] * OX_CEIL_DIV(width, mr);
 }
 
+/* The next tile of registers for |t|, panels from |q| on. */
+static ox_bconv_tile next_of(const plan *p, const tile *t, int64_t q) {
+  ox_bconv_tile reg = ox_bconv_next(p->v, t->q1 - q, t->q1 == p->panels ? p->last_channels : OX_BLOCK);
+  int64_t stem = p->stem && reg.mul == p->v->mul[reg.np - 1] ? p->v->n_stem[reg.np - 1] : 0;
+  if (stem && t->n[2] >= stem) reg.mr = stem, reg.mul = p->v->stem[reg.np - 1];
+  return reg;
+}
+
 static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *scratch) {
   const ox_conv_geom *g = &p->g;
   ox_bconv_seg *segs = (ox_bconv_seg *)scratch;
@@ -246,9 +254,8 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
     if (m.n_segs && p->k * p->panels * OX_BLOCK * (int64_t)sizeof(float) > KEPT)
       m.ahead_k = (size_t)OX_CEIL_DIV(k, n_strips(p, t) * (int64_t)m.n_segs);
     for (int64_t q = t->q0, np; q < t->q1; q += np) {
-      ox_bconv_tile reg = ox_bconv_next(p->v, t->q1 - q, t->q1 == p->panels ? p->last_channels : OX_BLOCK);
+      ox_bconv_tile reg = next_of(p, t, q);
       np = reg.np;
-      if (p->stem && t->n[2] >= reg.mr) reg.mul = p->v->stem;
       m.w = a->w + ((t->group * p->panels + q) * p->k + done) * OX_BLOCK;
       if (q + np < t->q1)
         m.ahead = m.w + np * p->k * OX_BLOCK;

@@ -1,45 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/blocks/bconv_stem_body.h - products of one panel and an image whose taps of a row are three neighbours, with
- * outputs two inputs apart: the first convolution of many networks. A sum in one vector alone takes as many loads as
- * products; here an input that two outputs read is loaded once. Part of bconv_direct_body.h; a block is one vector. */
+ * kern/blocks/bconv_stem_body.h - products of an image whose taps of a row are three neighbours, with outputs two
+ * inputs apart: the first convolution of many networks. A sum in one vector alone takes as many loads as products; here
+ * an input that two outputs read is loaded once. There are few products for each sum, so short strips of two panels are
+ * best: one's results are stored while the next one's products are under way. Part of bconv_direct_body.h; a block is
+ * one vector. */
+
+/* The products of input |j| of a row of taps, counted from the strip's first, which outputs j / 2 - 1 and j / 2 read
+ * where it is even. */
+OX_INLINE void add_input(const float *x, int j, vf32 wv[][OX_BCONV_MOST_PANELS], sums *acc, int mr, int np) {
+  if (j % 2 && np > 1) { /* read by every product: an instruction of its own takes longer */
+    OX_UNROLL for (int q = 0; q < np; q++) acc[j / 2][q] = vf32_fma_at(x + j, wv[1][q], acc[j / 2][q]);
+    return;
+  }
+  vf32 v = vf32_splat(x[j]);
+  OX_UNROLL for (int q = 0; q < np; q++) {
+    if (j % 2) {
+      acc[j / 2][q] = vf32_fma(v, wv[1][q], acc[j / 2][q]);
+      continue;
+    }
+    if (j) acc[j / 2 - 1][q] = vf32_fma(v, wv[2][q], acc[j / 2 - 1][q]);
+    if (j < 2 * mr) acc[j / 2][q] = vf32_fma(v, wv[0][q], acc[j / 2][q]);
+  }
+}
 
 /* Of a strip whose pixels are all in a row. */
-OX_INLINE void add_stem(const ox_bconv_mul *m, size_t at, sums *acc, int mr) {
+OX_INLINE void add_stem(const ox_bconv_mul *m, size_t at, sums *acc, int mr, int np) {
   const float *w = m->w;
   for (const ox_bconv_seg *s = m->segs, *end = s + m->n_segs; s < end; s++, w += 3 * OX_BLOCK) {
-    const float *x = m->x[0] + at + s->at;
-    vf32 wv[3];
-    OX_UNROLL for (int t = 0; t < 3; t++) wv[t] = vf32_load(w + t * OX_BLOCK);
-    OX_UNROLL for (int j = 0; j < 2 * mr + 1; j++) {
-      vf32 v = vf32_splat(x[j]);
-      if (j % 2) {
-        acc[j / 2][0] = vf32_fma(v, wv[1], acc[j / 2][0]);
-        continue;
-      }
-      if (j) acc[j / 2 - 1][0] = vf32_fma(v, wv[2], acc[j / 2 - 1][0]);
-      if (j < 2 * mr) acc[j / 2][0] = vf32_fma(v, wv[0], acc[j / 2][0]);
-    }
+    vf32 wv[3][OX_BCONV_MOST_PANELS];
+    OX_UNROLL for (int t = 0; t < 3; t++) OX_UNROLL for (int q = 0; q < np; q++) wv[t][q] =
+        vf32_load(w + (size_t)q * m->w_panel + t * OX_BLOCK);
+    OX_UNROLL for (int j = 0; j < 2 * mr + 1; j++) add_input(m->x[0] + at + s->at, j, wv, acc, mr, np);
   }
 }
 
-OX_INLINE void product_stem(const ox_bconv_mul *m, int mr) {
+OX_INLINE void product_stem(const ox_bconv_mul *m, int mr, int np) {
   size_t x_at = 0, y_at = 0;
-  float bias[OX_BLOCK];
-  vf32_store(bias, bias_of(m->bias, m->channels, 0));
+  float bias[OX_BCONV_MOST_PANELS * OX_BLOCK];
+  OX_UNROLL for (int q = 0; q < np; q++) vf32_store(bias + q * OX_BLOCK, bias_of(m->bias, m->channels, q));
   for (size_t strip = m->n_strips; strip--; x_at += m->x_move, y_at += m->y_move) {
     sums acc[OX_BCONV_MOST_PIXELS];
-    fetch_results(m, y_at, OX_BLOCK, mr, 1);
-    begin_sums(m, whole(bias), y_at, OX_BLOCK, acc, mr, 1);
-    add_stem(m, x_at, acc, mr);
-    end_sums(m, y_at, OX_BLOCK, acc, mr, 1);
+    fetch_results(m, y_at, OX_BLOCK, mr, np);
+    begin_sums(m, whole(bias), y_at, OX_BLOCK, acc, mr, np);
+    add_stem(m, x_at, acc, mr, np);
+    end_sums(m, y_at, OX_BLOCK, acc, mr, np);
   }
 }
 
-#define BCONV_MUL_STEM(mr) \
-  static void stem_##mr(const ox_bconv_mul *m) { product_stem(m, mr); }
-#define BCONV_STEMS(X) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28)
-#define BCONV_STEM_ROW(mr) [mr - 1] = stem_##mr,
+#define BCONV_MUL_STEM(np, mr) \
+  static void stem_##np##_##mr(const ox_bconv_mul *m) { product_stem(m, mr, np); }
+#define BCONV_STEM_ROW(np, mr) [mr - 1] = stem_##np##_##mr,
 /* clang-format off */
-BCONV_STEMS(BCONV_MUL_STEM)
-static ox_bconv_mul_fn *const stems[OX_BCONV_MOST_PIXELS] = {BCONV_STEMS(BCONV_STEM_ROW)};
+#define BCONV_STEMS1(X) X(1, 14) X(1, 15) X(1, 16) X(1, 17) X(1, 18) X(1, 19) X(1, 20) X(1, 21) X(1, 22) X(1, 23) \
+  X(1, 24) X(1, 25) X(1, 26) X(1, 27) X(1, 28)
+#define BCONV_STEMS2(X) X(2, 4) X(2, 5) X(2, 6) X(2, 7) X(2, 8)
+BCONV_STEMS1(BCONV_MUL_STEM)
+BCONV_STEMS2(BCONV_MUL_STEM)
+static ox_bconv_mul_fn *const stems[][OX_BCONV_MOST_PIXELS] = {{BCONV_STEMS1(BCONV_STEM_ROW)},
+                                                               {BCONV_STEMS2(BCONV_STEM_ROW)}};
 /* clang-format on */

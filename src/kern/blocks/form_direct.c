@@ -214,7 +214,7 @@ static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_
   p->y_at[2] = OX_BLOCK, p->y_at[1] = g->out[2] * OX_BLOCK, p->y_at[0] = g->out[1] * p->y_at[1];
   if (at) memcpy(p->y_at, at, sizeof p->y_at);
   find_taps(p);
-  p->stem = p->v->stem && p->panels == 1 && p->merged == 3 && g->stride[2] == 2;
+  p->stem = p->merged == 3 && g->stride[2] == 2;
   int64_t tiles_px, tiles_m;
   find_counts(p, &tiles_px, &tiles_m);
   cut(p, tiles_px);
