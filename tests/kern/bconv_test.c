@@ -77,6 +77,8 @@ static const shape shapes[] = {
     {"eight outputs, a row", 0, 2, 1, 72, 8, {1, 1, 900}, {1, 1, 3}, ONES, {1, 1, 40}, {0, 0, 40}},
     {"pointwise, two pairs of panels", 0, 2, 1, 96, 128, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
     {"pointwise, an even number of pixels", 0, 1, 1, 64, 128, {1, 10, 12}, ONES, ONES, ONES, {0, 0, 0}},
+    {"pointwise, three pairs of pairs of panels", 0, 1, 1, 96, 192, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
+    {"pointwise s2, five of them, stretches of k", 0, 1, 1, 1600, 320, {1, 14, 13}, ONES, {1, 2, 1}, ONES, {0, 0, 0}},
     {"pointwise, stretches of k", 0, 1, 1, 1600, 64, {1, 9, 19}, ONES, ONES, ONES, {0, 0, 0}},
     {"pointwise s2, whole blocks", 0, 2, 1, 32, 64, {1, 27, 32}, ONES, {1, 2, 3}, ONES, {0, 0, 0}},
     {"many images", 0, 19, 1, 64, 100, {1, 7, 7}, {1, 3, 3}, ONES, ONES, {0, 1, 1}},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/form_strassen.c - 1x1 convolutions of many channels in seven products for eight (bconv_strassen.h). A
- * tile is some pixels of an image by two pairs of panels; a thread that takes other panels of the same pixels keeps
- * what the steps take of those. */
+ * tile is some pixels of an image by two pairs of panels, a *band*; a thread that takes other panels of the same pixels
+ * keeps what the steps take of those. Of an odd number of tiles the last band's are the direct form's, which are
+ * smaller: two threads would wait for one tile else. */
 #include <math.h>
 
 #include "base/cksize.h"
@@ -24,10 +25,14 @@ typedef struct strassen_plan {
   const ox_bstrassen_kernels *v;
   const ox_bconv_variant *plain;
   int64_t pixels, in_pixels, blocks; /* of an image */
-  int64_t parts, most, bands;        /* of the pixels; pixels of a part at most */
+  int64_t parts, most;               /* of the pixels; pixels of a part at most */
+  int64_t bands;                     /* that the steps compute */
+  ox_bconv_direct_plan rest;         /* another one; tiles of stage 1 are those of half the bands, then half of its ... */
+  int64_t n_rest;                    /* ... tiles, and again: who steals the upper half gets as much. 0: there is none */
   int64_t stretches, stretch;        /* of k; blocks of half a stretch at most */
   size_t step_floats;                /* of what a step takes of the pixels, in a stretch */
   size_t mixed_at, sums_at, segs_at; /* in the scratch, behind the places of pixels */
+  size_t rest_at;
   float lo, hi;
   bool post;
   bool flat; /* pixels of Y are those of X */
@@ -71,6 +76,15 @@ static size_t put(size_t *at, size_t bytes) {
   return begin;
 }
 
+/* The last band goes to the direct form; false: a size overflows. */
+static bool plan_rest(strassen_plan *p, size_t *at) {
+  ox_bconv_plan *rest = &p->rest.head;
+  rest->form = &ox_bconv_form_direct, rest->task = p->head.task, rest->task.g.oc = BAND_CHANNELS;
+  if (!rest->form->plan(rest)) return false;
+  p->bands--, p->n_rest = rest->n_tiles[0], p->rest_at = put(at, rest->scratch_bytes);
+  return true;
+}
+
 static bool plan(ox_bconv_plan *head) {
   strassen_plan *p = (strassen_plan *)head;
   p->g = head->task.g;
@@ -91,10 +105,11 @@ static bool plan(ox_bconv_plan *head) {
   p->mixed_at = put(&at, (size_t)p->stretches * OX_STRASSEN_STEPS * p->step_floats * sizeof(float));
   p->sums_at = put(&at, 4 * half * OX_BSTRASSEN_COLUMNS * sizeof(float));
   p->segs_at = put(&at, (size_t)p->blocks * sizeof(ox_bconv_seg));
+  if (g->batch == 1 && p->parts % 2 && p->bands % 2 && p->bands > 1 && !plan_rest(p, &at)) return false;
   head->scratch_bytes = at, head->shared_bytes = sizeof(ox_carried);
   head->n_stages = 2, head->n_tiles[0] = 1;
-  int64_t n[] = {g->batch, p->parts, p->bands};
-  return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[1]);
+  int64_t n[] = {g->batch, p->parts, p->bands}, steps;
+  return ox_conv_product_ok(n, OX_COUNT(n), &steps) && ox_add_i64_ok(steps, p->n_rest, &head->n_tiles[1]);
 }
 
 /* ---- tiles ---- */
@@ -120,7 +135,7 @@ static walk walk_of(const strassen_plan *p, const ox_conv_args *a, int64_t tile,
   w.n = (size_t)(end - w.begin), w.half = OX_CEIL_DIV(w.n, (size_t)2);
   w.strips = OX_CEIL_DIV(w.half, (size_t)OX_BSTRASSEN_MOST);
   w.x = a->x + image * p->blocks * p->in_pixels * OX_BLOCK;
-  w.y = (image * p->bands * BAND * p->pixels + w.begin) * OX_BLOCK;
+  w.y = (image * (p->g.oc / OX_BLOCK) * p->pixels + w.begin) * OX_BLOCK;
   w.mixed = (float *)(scratch + p->mixed_at), w.sums = (float *)(scratch + p->sums_at);
   w.segs = (ox_bconv_seg *)(scratch + p->segs_at);
   w.in_place = p->flat && w.n % 2 == 0;
@@ -234,6 +249,30 @@ static void run_step(const walk *w, int64_t s, size_t step, fetch *f) {
   }
 }
 
+/* Tile |i| of the band that goes to the direct form. */
+static void run_rest(const strassen_plan *p, const ox_conv_args *a, int64_t i, char *scratch) {
+  const ox_bconv_plan *rest = &p->rest.head;
+  int64_t channel = p->bands * BAND_CHANNELS, y = channel * p->pixels;
+  ox_conv_args b = *a;
+  b.w += channel * p->g.ic, b.y += y;
+  if (b.z) b.z += y;
+  if (b.bias) b.bias += channel;
+  if (b.slope) b.slope += channel;
+  rest->form->run(rest, &b, 0, i, i + 1, scratch + p->rest_at);
+}
+
+/* Tile |i| of the steps. |mixed|: the pixels that the scratch has something of. */
+static void run_bands(const strassen_plan *p, const ox_conv_args *a, int64_t i, int64_t *mixed, char *scratch) {
+  int64_t band = BAND_CHANNELS * p->g.ic, bands = p->bands + (p->n_rest > 0);
+  walk w = walk_of(p, a, i / p->bands, scratch);
+  w.band = i % p->bands;
+  if (*mixed != i / p->bands) mix_all(&w), *mixed = i / p->bands;
+  const float *next = a->w + (w.band + 1) % bands * band;
+  fetch f = {(const char *)next, (const char *)(next + band)};
+  for (int64_t s = 0; s < p->stretches; s++)
+    for (size_t step = 0; step < OX_STRASSEN_STEPS; step++) run_step(&w, s, step, &f);
+}
+
 static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                 void *scratch) {
   const strassen_plan *p = (const strassen_plan *)head;
@@ -241,17 +280,17 @@ static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage
     ox_carried_begin(a->shared);
     return;
   }
-  int64_t none = -1, *mixed = head->task.alone ? ox_carried_of(a->shared, scratch) : NULL,
-          band = BAND * p->g.ic * OX_BLOCK;
+  int64_t none = -1, *mixed = head->task.alone ? ox_carried_of(a->shared, scratch) : NULL;
+  int64_t steps = head->n_tiles[1] - p->n_rest, half_steps = steps / 2, half_rest = p->n_rest / 2;
   if (!mixed) mixed = &none;
+  if (!p->n_rest) half_steps = steps;
   for (int64_t i = begin; i < end; i++) {
-    walk w = walk_of(p, a, i / p->bands, scratch);
-    w.band = i % p->bands;
-    if (*mixed != i / p->bands) mix_all(&w), *mixed = i / p->bands;
-    fetch f = {(const char *)(a->w + (w.band + 1) % p->bands * band),
-               (const char *)(a->w + ((w.band + 1) % p->bands + 1) * band)};
-    for (int64_t s = 0; s < p->stretches; s++)
-      for (size_t step = 0; step < OX_STRASSEN_STEPS; step++) run_step(&w, s, step, &f);
+    int64_t half = half_steps + half_rest, upper = i >= half, at = upper ? i - half : i;
+    int64_t own_steps = upper ? steps - half_steps : half_steps;
+    if (at < own_steps)
+      run_bands(p, a, upper * half_steps + at, mixed, scratch);
+    else
+      run_rest(p, a, upper * half_rest + at - own_steps, scratch);
   }
 }
 
