@@ -28,6 +28,8 @@ typedef struct resize_prep {
   /* nearest: the axes before those that stay, and what lies behind them as one element, if that is small */
   int near_rank;
   size_t near_bytes;
+  bool twice;      /* each element of the last axis, of a size that has a loop for it */
+  bool rows_twice; /* and each row, and no other axis changes */
   unsigned char fill[MOST_NEAR_BYTES];
 } resize_prep;
 
@@ -95,6 +97,19 @@ static void join_kept(resize_prep *p) {
   for (size_t i = one; i < all; i += one) memcpy(p->fill + i, p->fill, one);
 }
 
+static bool is_twice(const resize_prep *p, int a) {
+  bool twice = a >= 0 && p->index[a] && p->y.dim[a] == 2 * p->x.dim[a];
+  for (int64_t i = 0; twice && i < p->y.dim[a]; i++) twice = p->index[a][i] == i / 2;
+  return twice;
+}
+
+static void find_twice(resize_prep *p) {
+  int a = p->near_rank - 1;
+  bool size = p->near_bytes == 1 || p->near_bytes == 2 || p->near_bytes == 4 || p->near_bytes == 8;
+  p->twice = is_near(p) && size && is_twice(p, a);
+  p->rows_twice = p->twice && p->n_axes == 2 && is_twice(p, a - 1);
+}
+
 static int64_t near_row_count(const resize_prep *p) { return ox_shape_span(&p->y, 0, OX_MAX(p->near_rank - 1, 0)); }
 
 /* The last axis, which is one element wide, a vector at a time: of floats, or copies of four bytes. */
@@ -141,6 +156,7 @@ static ox_status *build(const ox_kernel_ctx *c, resize_prep *p, alloc_fn *alloc)
   }
   set_fill(c, p);
   join_kept(p);
+  find_twice(p);
   OX_TRY(check_type(c, p));
   return add_lines(c, p, alloc) ? NULL : ox_oom();
 }
@@ -197,6 +213,8 @@ static void near_rows(const ox_kernel_ctx *c, const resize_prep *p, int64_t begi
                       p->y.dim,
                       (const int32_t *const *)p->index,
                       p->fill,
+                      p->twice,
+                      p->rows_twice,
                       p->has_lines ? &p->pass[p->n_axes - 1] : NULL,
                       ox_resize_select(c->isa)};
   ox_resize_nearest(&n, c->in[0]->data, c->out[0]->data, begin, end);
@@ -231,8 +249,8 @@ static void narrow(const ox_kernel_ctx *c, const resize_prep *p, char *buffer, i
     cv->store_f64[p->dtype](b, c->out[0]->data, at, n, NULL);
   } else {
     float *b = (float *)(void *)buffer + begin;
-    for (size_t i = 0; integer && i < n; i++)
-      b[i] = (float)fmin(fmax(whole(p, (double)b[i], 1e-6 * range), least), top);
+    float noise = p->spec.antialias ? 0.5f : (float)(1e-6 * range);
+    if (integer) ox_resize_select(c->isa)->to_whole(b, (int64_t)n, noise, (float)least, (float)top);
     cv->store_f32[p->dtype](b, c->out[0]->data, at, n, NULL);
   }
 }

@@ -72,6 +72,43 @@ static void check(const ox_resize_variant *v, const row *r, int64_t in, int64_t 
   free(index), free(weight), free(x), free(y), free(want), free(lines.window), free(lines.index), free(lines.weight);
 }
 
+/* Elements of every size, with a second row and without; nothing behind the last one is touched. */
+static void test_twice(void **state) {
+  (void)state;
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t w = 0; w < 4; w++)
+      for (size_t k = 0; k < OX_COUNT(ins); k++) {
+        size_t size = (size_t)1 << w, n = (size_t)ins[k];
+        uint8_t *x = array(ins[k], size), *y = array(4 * ins[k] + 1, size);
+        for (size_t i = 0; i < n * size; i++) x[i] = (uint8_t)(i * 7 + 1);
+        for (int also = 0; also < 2; also++) {
+          memset(y, 0, (4 * n + 1) * size);
+          ox_resize_select(test_levels[l].have)->twice[w](x, y, also ? y + 2 * n * size : NULL, ins[k]);
+          for (size_t i = 0; i < (also ? 4 : 2) * n; i++)
+            assert_memory_equal(y + i * size, x + i % (2 * n) / 2 * size, size);
+          assert_int_equal(y[(also ? 4 : 2) * n * size], 0);
+        }
+        free(x), free(y);
+      }
+}
+
+static void test_to_whole(void **state) {
+  (void)state;
+  static const struct {
+    float x, noise, want;
+  } cases[] = {{2.5f, 0.5f, 3},        {-2.5f, 0.5f, -3}, {2.5f, 1e-4f, 2.5f}, {2.99999f, 1e-4f, 3},
+               {3.00001f, 1e-4f, 3},   {300, 0.5f, 127},  {-300, 0.5f, -128},  {NAN, 0.5f, -128},
+               {0.49999997f, 0.5f, 0}, {-0.0f, 0.5f, 0},  {INFINITY, 0, 127},  {126.9f, 1e-4f, 126.9f}};
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t i = 0; i < OX_COUNT(cases); i++) {
+      float y[17];
+      for (int k = 0; k < 17; k++) y[k] = cases[i].x;
+      ox_resize_select(test_levels[l].have)->to_whole(y, 17, cases[i].noise, -128, 127);
+      for (int k = 0; k < 17; k++)
+        if (y[k] != cases[i].want) fail_msg("%s, %g: %g", test_levels[l].name, (double)cases[i].x, (double)y[k]);
+    }
+}
+
 static void test_lines_are_single_outputs(void **state) {
   (void)state;
   for (size_t l = 0; level_next(&l); l++)
@@ -82,6 +119,7 @@ static void test_lines_are_single_outputs(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines_are_single_outputs)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines_are_single_outputs), cmocka_unit_test(test_twice),
+                                     cmocka_unit_test(test_to_whole)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,11 @@ typedef struct ox_resize_variant {
   void (*f32)(const ox_resize_pass *p, const float *x, float *y, int64_t begin, int64_t end);
   /* A line of elements of four bytes, each the one where its index says; |p| has lines, and no weights. */
   void (*near_line)(const ox_resize_pass *p, const float *x, float *y);
+  /* Each of n elements of 1, 2, 4, 8 bytes twice into |y|, and the same into |also|, unless that is NULL. */
+  void (*twice[4])(const void *x, void *y, void *also, int64_t n);
+  /* What becomes of n results between integers: rounded, away from zero in the middle, where they are nearer to one
+   * than |noise|; and none beyond |least| and |most|. NaN becomes |least|. */
+  void (*to_whole)(float *y, int64_t n, float noise, float least, float most);
 } ox_resize_variant;
 /* The best for |have|; never NULL. */
 const ox_resize_variant *ox_resize_select(ox_isa have);
@@ -88,6 +93,8 @@ typedef struct ox_resize_near {
   const int64_t *in, *out;     /* dims */
   const int32_t *const *index; /* per axis; NULL: identity */
   const void *fill;            /* one element */
+  bool twice;                  /* along the last axis each element stands twice, of 1, 2, 4, or 8 bytes */
+  bool rows_twice;             /* so does each row, and nothing else changes */
   const ox_resize_pass *last;  /* of the last axis, with lines, where elements have four bytes; NULL: copied in turn */
   const ox_resize_variant *variant;
 } ox_resize_near;

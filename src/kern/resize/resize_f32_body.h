@@ -115,5 +115,29 @@ static void pass(const ox_resize_pass *p, const float *x, float *y, int64_t begi
   }
 }
 
+/* Plain loops, which the compiler turns into vectors. */
+#define TWICE(bits)                                                                                           \
+  OX_INLINE void twice_into_##bits(const uint##bits##_t *restrict x, uint##bits##_t *restrict y, int64_t n) { \
+    for (int64_t i = 0; i < n; i++) y[2 * i] = x[i], y[2 * i + 1] = x[i];                                     \
+  }                                                                                                           \
+  static void twice_##bits(const void *x, void *y, void *also, int64_t n) {                                   \
+    twice_into_##bits(x, y, n);                                                                               \
+    if (also) twice_into_##bits(x, also, n);                                                                  \
+  }
+TWICE(8)
+TWICE(16)
+TWICE(32)
+TWICE(64)
+
+static void to_whole(float *y, int64_t n, float noise, float least, float most) {
+  for (int64_t i = 0; i < n; i++) {
+    double v = (double)y[i], r = __builtin_trunc(v + __builtin_copysign(0.5, v));
+    v = __builtin_fabs(v - r) <= (double)noise ? r : v;
+    v = v > (double)least ? v : (double)least; /* NaN does not compare */
+    y[i] = (float)(v < (double)most ? v : (double)most);
+  }
+}
+
 extern const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA);
-const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA) = {RESIZE_NEEDS, pass, near_line};
+const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA) = {
+    RESIZE_NEEDS, pass, near_line, {twice_8, twice_16, twice_32, twice_64}, to_whole};

@@ -81,10 +81,28 @@ static int64_t source_row(const ox_resize_near *p, const int64_t *at) {
   return outside ? -1 : row;
 }
 
+static void near_twice(const ox_resize_near *p, const char *x, char *to, int64_t in, bool pair) {
+  int width = p->elem == 1 ? 0 : p->elem == 2 ? 1 : p->elem == 4 ? 2 : 3;
+  p->variant->twice[width](x, to, pair ? to + (size_t)(2 * in) * p->elem : NULL, in);
+}
+
+/* Rows come in pairs, wherever planes begin. */
+static void near_pairs(const ox_resize_near *p, const char *x, char *y, int64_t begin, int64_t end) {
+  int64_t in = p->in[p->rank - 1];
+  for (int64_t r = begin, n; r < end; r += n) {
+    n = r % 2 == 0 && r + 1 < end ? 2 : 1;
+    near_twice(p, x + (size_t)(r / 2 * in) * p->elem, y + (size_t)(r * 2 * in) * p->elem, in, n == 2);
+  }
+}
+
 void ox_resize_nearest(const ox_resize_near *p, const void *x, void *y, int64_t begin, int64_t end) {
   int64_t in = p->rank ? p->in[p->rank - 1] : 1, n = p->rank ? p->out[p->rank - 1] : 1, last = -2;
   const int32_t *at = p->rank ? p->index[p->rank - 1] : NULL;
   int64_t place[OX_MAX_RANK];
+  if (p->rows_twice) {
+    near_pairs(p, x, y, begin, end);
+    return;
+  }
   find_row(p, begin, place);
   for (int64_t r = begin; r < end; r++, next_row(p, place)) {
     char *to = (char *)y + (size_t)(r * n) * p->elem;
@@ -93,6 +111,8 @@ void ox_resize_nearest(const ox_resize_near *p, const void *x, void *y, int64_t 
       fill_row(to, p->fill, p->elem, n);
     else if (row == last)
       memcpy(to, to - (size_t)n * p->elem, (size_t)n * p->elem); /* growing: the row before */
+    else if (at && p->twice)
+      near_twice(p, (const char *)x + (size_t)(row * in) * p->elem, to, in, false);
     else if (at && p->last)
       p->variant->near_line(p->last, (const float *)x + row * in, (float *)(void *)to);
     else if (at)
