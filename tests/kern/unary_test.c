@@ -64,6 +64,20 @@ static const row rows[] = {
     {OX_UN_ASINH, "asinh", -9, 9, {0, 0}, 3, 0},
     {OX_UN_ACOSH, "acosh", 1, 9, {0, 0}, 3, 0},
     {OX_UN_ATANH, "atanh", -1, 1, {0, 0}, 3, 0},
+    {OX_UN_TAN, "tan, large", -40000, 40000, {0, 0}, 2, 0},
+    {OX_UN_ASIN, "asin, around a half", 0.45f, 0.55f, {0, 0}, 2, 0},
+    {OX_UN_ASIN, "asin, near one", 0.999f, 1, {0, 0}, 2, 0},
+    {OX_UN_ACOS, "acos, near one", 0.999f, 1, {0, 0}, 2, 0},
+    {OX_UN_ACOS, "acos, near minus one", -1, -0.999f, {0, 0}, 2, 0},
+    {OX_UN_SINH, "sinh, large", 80, 90, {0, 0}, 3, 0},
+    {OX_UN_SINH, "sinh, small", -1e-3f, 1e-3f, {0, 0}, 3, 0},
+    {OX_UN_COSH, "cosh, large", -90, -80, {0, 0}, 3, 0},
+    {OX_UN_ASINH, "asinh, large", 1e8f, 1e10f, {0, 0}, 3, 0},
+    {OX_UN_ASINH, "asinh, around a half", 0.45f, 0.55f, {0, 0}, 3, 0},
+    {OX_UN_ACOSH, "acosh, near one", 1, 1.001f, {0, 0}, 3, 0},
+    {OX_UN_ACOSH, "acosh, large", 1e8f, 1e10f, {0, 0}, 3, 0},
+    {OX_UN_ATANH, "atanh, around a half", 0.45f, 0.55f, {0, 0}, 3, 0},
+    {OX_UN_ATANH, "atanh, near one", 0.999f, 1, {0, 0}, 3, 0},
 };
 
 /* Results of these at an infinity or beyond the parameters' range depend on the order of operations. */

@@ -5,7 +5,6 @@
 
 #include "kern/unary/unary.h"
 
-ox_unary_f32_fn ox_sin_f32, ox_cos_f32, ox_tan_f32, ox_asin_f32, ox_acos_f32, ox_sinh_f32, ox_cosh_f32, ox_asinh_f32,
-    ox_acosh_f32, ox_atanh_f32;
+ox_unary_f32_fn ox_sin_f32, ox_cos_f32, ox_tan_f32;
 
 #endif

@@ -48,7 +48,7 @@ F64(softplus, softplus_of(x))
 F64(softsign, x / (1 + fabs(x)))
 F64(tanh, tanh(x))
 F64(erf, erf(x))
-F64(gelu, 0.5 * x * erfc(-x * inv_sqrt2)) /* 1 + erf would cancel below 0 */
+F64(gelu, 0.5 * x * erfc(-x * inv_sqrt2))                                      /* 1 + erf would cancel below 0 */
 F64(gelu_tanh, x *sigmoid_of(2 * sqrt_2_over_pi * (x + 0.044715 * x * x * x))) /* (1 + tanh(u)) / 2 */
 F64(mish, x *tanh(softplus_of(x)))
 F64(swish, x *sigmoid_of(p[0] * x))
