@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kern/norm/mean.h"
+#include "kern/norm/norm.h"
 #include "kern/quant/convert.h"
 #include "kern/reduce/fold.h"
 #include "ops/shared/tiles.h"
@@ -45,15 +46,21 @@ static ox_status *infer_mvn(ox_infer_ctx *c) {
   return ox_infer_same_as_input(c);
 }
 
-/* A tile is a batch of folds; elements are found again through the plan. */
+/* A tile is some folds, at most a batch; elements are found again through the plan. */
 enum { BATCH = 64 };
+typedef struct {
+  ox_fold_plan plan;
+  int64_t per_tile;
+} norm_prep;
 
 static ox_status *plan(ox_kernel_ctx *c, const bool *fold) {
-  ox_fold_plan *p = ox_ctx_alloc(c, sizeof *p);
+  enum { WORK = 16384 };
+  norm_prep *p = ox_ctx_alloc(c, sizeof *p);
   if (!p) return ox_oom();
-  ox_fold_plan_init(p, &c->in[0]->shape, fold);
+  ox_fold_plan_init(&p->plan, &c->in[0]->shape, fold);
+  p->per_tile = OX_MAX(OX_MIN(WORK / OX_MAX(p->plan.length, 1), BATCH), p->plan.columns ? OX_FOLD_LANES : 1);
   c->prep = p;
-  return ox_ctx_plan(c, p->length ? ox_tile_count(p->outputs, BATCH) : 0, 0);
+  return ox_ctx_plan(c, p->plan.length ? ox_tile_count(p->plan.outputs, p->per_tile) : 0, 0);
 }
 
 static ox_status *prepare_lp(ox_kernel_ctx *c) {
@@ -73,6 +80,43 @@ static int64_t offset(int64_t i, int n, const int64_t *dim, const int64_t *strid
   int64_t off = 0;
   for (int d = 0; d < n; d++) off += i % dim[d] * stride[d], i /= dim[d];
   return off;
+}
+
+/* Floats whose folds are runs of some length: vectors serve them. */
+static bool has_runs(const ox_kernel_ctx *c, const ox_fold_plan *p) {
+  return c->in[0]->dtype == OX_F32 && p->n_folded > 0 && p->folded_stride[0] == 1;
+}
+
+/* The run of fold |o|, whose first element is at |base|, that begins with its element |r|. */
+static int64_t run_at(const ox_fold_plan *p, int64_t base, int64_t r) {
+  return p->n_folded == 1 ? base + r : base + offset(r, p->n_folded, p->folded, p->folded_stride);
+}
+
+static void rescale_runs(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, double center, double factor) {
+  const ox_norm_table *t = ox_norm_select(c->isa);
+  int64_t base = offset(o, p->n_kept, p->kept, p->kept_stride), run = p->folded[0];
+  for (int64_t r = 0; r < p->length; r += run) {
+    int64_t at = run_at(p, base, r);
+    t->apply((const float *)c->in[0]->data + at, (float *)c->out[0]->data + at, (size_t)run, center, (float)factor,
+             NULL, NULL);
+  }
+}
+
+/* Mean and variance of fold |o|, as ox_norm_moments has them. */
+static ox_moments moments_of_runs(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o) {
+  const ox_norm_table *t = ox_norm_select(c->isa);
+  const float *x = (const float *)c->in[0]->data;
+  int64_t base = offset(o, p->n_kept, p->kept, p->kept_stride), run = p->folded[0];
+  double share = (double)run / (double)p->length, rough = 0, squares = 0, off = 0;
+  for (int64_t r = 0; r < p->length; r += run) rough += share * t->mean(x + run_at(p, base, r), (size_t)run);
+  for (int64_t r = 0; r < p->length; r += run) {
+    double rest;
+    squares += share * t->deviation(x + run_at(p, base, r), (size_t)run, (float)rough, &rest);
+    off += share * rest;
+  }
+  double variance = squares - off * off;
+  if (off != off) return (ox_moments){rough, off};
+  return (ox_moments){(double)(float)rough + off, variance < 0 ? 0 : variance};
 }
 
 /* y = (x - mean) * factor over the elements of fold |o|. Runs of the innermost folded dimension are contiguous unless
@@ -114,26 +158,37 @@ static double sum_deviations(const ox_kernel_ctx *c, const ox_fold_plan *p, int6
   return sum;
 }
 
+/* The standard's body adds 1e-9 to the deviation. */
+static void normalize_mvn(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, double sum) {
+  double count = (double)p->length;
+  if (has_runs(c, p)) {
+    ox_moments m = moments_of_runs(c, p, o);
+    rescale_runs(c, p, o, m.mean, 1 / (sqrt(m.variance) + 1e-9));
+    return;
+  }
+  ox_mean mean = {sum / count, 0};
+  mean.lo = ox_mean_low(sum_deviations(c, p, o, mean, false), count);
+  rescale(c, p, o, mean, 1 / (sqrt(sum_deviations(c, p, o, mean, true) / count) + 1e-9));
+}
+
 static ox_status *run_batches(const ox_kernel_ctx *c, ox_range tiles, ox_fold f, bool mvn) {
-  const ox_fold_plan *p = c->prep;
+  const norm_prep *prep = c->prep;
+  const ox_fold_plan *p = &prep->plan;
   ox_fold_job j = {p, c->in[0]->data, c->in[0]->dtype, c->isa};
-  ox_fold_acc acc[BATCH];
+  ox_fold_acc acc[BATCH] = {{0}};
   int64_t begin, end;
-  ox_tile_span(tiles, BATCH, p->outputs, &begin, &end);
+  ox_tile_span(tiles, prep->per_tile, p->outputs, &begin, &end);
   for (int64_t o = begin; o < end; o += BATCH) {
     int64_t n = OX_MIN(end - o, BATCH);
-    ox_fold_run(&j, f, o, n, 0, p->length, NULL, acc);
+    if (!mvn || !has_runs(c, p)) ox_fold_run(&j, f, o, n, 0, p->length, NULL, acc);
     for (int64_t k = 0; k < n; k++) {
-      double v = acc[k].f;
-      if (mvn) { /* the standard's body adds 1e-9 to the deviation */
-        double count = (double)p->length;
-        ox_mean mean = {v / count, 0};
-        mean.lo = ox_mean_low(sum_deviations(c, p, o + k, mean, false), count);
-        rescale(c, p, o + k, mean, 1 / (sqrt(sum_deviations(c, p, o + k, mean, true) / count) + 1e-9));
-      } else {
-        double norm = f == OX_FOLD_SQUARE ? sqrt(v) : v;
-        rescale(c, p, o + k, (ox_mean){0, 0}, norm == 0 ? 0 : 1 / norm);
-      }
+      double v = acc[k].f, norm = f == OX_FOLD_SQUARE ? sqrt(v) : v, factor = norm == 0 ? 0 : 1 / norm;
+      if (mvn)
+        normalize_mvn(c, p, o + k, v);
+      else if (has_runs(c, p))
+        rescale_runs(c, p, o + k, 0, factor);
+      else
+        rescale(c, p, o + k, (ox_mean){0, 0}, factor);
     }
   }
   return NULL;

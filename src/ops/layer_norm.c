@@ -209,11 +209,30 @@ static void row_f64(const ox_kernel_ctx *c, int64_t r, double *lane) {
   put_stat(c, l->inverse, r, inverse);
 }
 
+/* Rows of floats that all have the same scale and bias, and of which nothing else is wanted. */
+static bool are_short(const ox_kernel_ctx *c) {
+  const norm_prep *p = c->prep;
+  const layout *l = c->state;
+  bool alike = c->in[0]->dtype == OX_F32 && c->out[0]->dtype == OX_F32 && !l->skip && ox_ctx_wants(c, 0);
+  for (int i = 1; i < 3; i++) alike = alike && (!p->part[i] || (p->repeats[i] && c->in[p->part[i]]->dtype == OX_F32));
+  if ((l->mean && ox_ctx_wants(c, l->mean)) || (l->inverse && ox_ctx_wants(c, l->inverse))) return false;
+  return alike && (size_t)p->n <= ox_norm_select(c->isa)->short_most;
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage;
   const norm_prep *p = c->prep;
   int64_t begin, end;
   ox_tile_span(tiles, p->per_tile, p->rows, &begin, &end);
+  if (begin < end && are_short(c)) {
+    const float *scale = p->part[1] ? c->in[p->part[1]]->data : NULL,
+                *bias = p->part[2] ? c->in[p->part[2]]->data : NULL;
+    ox_norm_select(c->isa)->short_rows((const float *)c->in[0]->data + begin * p->n,
+                                       (float *)c->out[0]->data + begin * p->n, (size_t)(end - begin), (size_t)p->n,
+                                       (double)((const norm_attrs *)c->attrs)->epsilon,
+                                       ((const layout *)c->state)->simplified, scale, bias);
+    return NULL;
+  }
   for (int64_t r = begin; r < end; r++) (c->in[0]->dtype == OX_F64 ? row_f64 : row_f32)(c, r, scratch);
   return NULL;
 }

@@ -19,6 +19,11 @@ typedef struct ox_norm_table {
   void (*apply)(const float *x, float *y, size_t n, double center, float factor, const float *scale, const float *bias);
   /* sum = a + b + bias; bias may be NULL. sum may be a or b */
   void (*add)(const float *a, const float *b, const float *bias, float *sum, size_t n);
+  /* |rows| rows of n <= short_most floats normalized like that, one behind the other: by the root of epsilon and their
+   * variance or, where |plain|, of the mean of their squares. y may be x */
+  void (*short_rows)(const float *x, float *y, size_t rows, size_t n, double epsilon, int plain, const float *scale,
+                     const float *bias);
+  size_t short_most;
 } ox_norm_table;
 
 const ox_norm_table *ox_norm_select(ox_isa have);

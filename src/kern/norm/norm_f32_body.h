@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/norm/norm_f32_body.h - row moments and scaling over the vocabulary. Sums go to double a block at a time. */
+#include <math.h>
+
 #include "kern/norm/norm.h"
 
 enum { L = VF32_LANES, BLOCK = 256 * L };
@@ -83,4 +85,61 @@ static void add(const float *a, const float *b, const float *bias, float *sum, s
   }
 }
 
-const ox_norm_table NORM_NAME = {NORM_NEEDS, NORM_ISA, mean, mean_square, deviation, apply, add};
+/* ---- short rows: in registers ---- */
+enum { MOST = 8 }; /* vectors */
+
+typedef struct short_job {
+  size_t n, tail;       /* elements; those of the last vector */
+  double epsilon, each; /* 1 / n */
+  int plain;
+  const float *scale, *bias;
+} short_job;
+
+/* The same moments as of a long row: around a rough mean, and put right for it. */
+OX_INLINE void short_row(const float *x, float *y, const short_job *j, int nv) {
+  vf32 v[MOST], sum = vf32_zero(), squares = sum;
+  OX_UNROLL for (int i = 0; i < nv; i++) v[i] = i == nv - 1 ? vf32_load_n(x + i * L, j->tail) : vf32_load(x + i * L);
+  double off = 0;
+  if (!j->plain) {
+    OX_UNROLL for (int i = 0; i < nv; i++) sum = vf32_add(sum, v[i]);
+    vf32 center = vf32_splat((float)((double)vf32_sum(sum) * j->each));
+    OX_UNROLL for (int i = 0; i < nv; i++) v[i] = vf32_sub(v[i], center);
+    v[nv - 1] = vf32_select(vm32_first(j->tail), v[nv - 1], vf32_zero());
+    sum = vf32_zero();
+    OX_UNROLL for (int i = 0; i < nv; i++) sum = vf32_add(sum, v[i]);
+    off = (double)vf32_sum(sum) * j->each;
+  }
+  OX_UNROLL for (int i = 0; i < nv; i++) squares = vf32_fma(v[i], v[i], squares);
+  double variance = (double)vf32_sum(squares) * j->each - off * off;
+  variance = variance < 0 ? 0 : variance; /* NaN stays */
+  vf32 factor = vf32_splat((float)(1 / sqrt(variance + j->epsilon))), rest = vf32_splat((float)off);
+  OX_UNROLL for (int i = 0; i < nv; i++) {
+    size_t k = i == nv - 1 ? j->tail : L;
+    vf32 w = vf32_mul(vf32_sub(v[i], rest), factor);
+    if (j->scale) w = vf32_mul(w, vf32_load_n(j->scale + i * L, k));
+    if (j->bias) w = vf32_add(w, vf32_load_n(j->bias + i * L, k));
+    vf32_store_n(y + i * L, w, k);
+  }
+}
+
+#define SHORT(nv)                                                              \
+  case nv:                                                                     \
+    for (size_t r = 0; r < rows; r++) short_row(x + r * n, y + r * n, &j, nv); \
+    break;
+static void short_rows(const float *x, float *y, size_t rows, size_t n, double epsilon, int plain, const float *scale,
+                       const float *bias) {
+  size_t vectors = (n + L - 1) / L;
+  short_job j = {n, n - (vectors - 1) * L, epsilon, 1 / (double)n, plain, scale, bias};
+  switch (vectors) {
+    SHORT(1)
+    SHORT(2)
+    SHORT(3)
+    SHORT(4)
+    SHORT(5)
+    SHORT(6)
+    SHORT(7)
+    SHORT(8)
+  }
+}
+
+const ox_norm_table NORM_NAME = {NORM_NEEDS, NORM_ISA, mean, mean_square, deviation, apply, add, short_rows, MOST *L};
