@@ -30,7 +30,7 @@ typedef struct {
   const ox_tensor **wants; /* per input; NULL: not asked for */
   ox_made *made;           /* the input that comes in pieces is computed; else NULL */
   uint32_t by_piece;       /* which input; n_in: none */
-  bool passes;             /* a later run reads the constants again: their pages stay */
+  bool keeps;              /* the constants' pages: a later run reads them again */
   size_t piece_bytes;      /* of the largest that is computed */
   ox_arena *arena;
   hands *hands; /* per thread */
@@ -44,7 +44,7 @@ static bool in_pieces(const ox_pack *p) {
 }
 
 static void give_back_pages(const packing *k) {
-  for (uint32_t i = 0; i < k->at->node->n_in && i < 64 && !k->passes; i++) {
+  for (uint32_t i = 0; i < k->at->node->n_in && i < 64 && !k->keeps; i++) {
     const ox_tensor *t = k->made && i == k->by_piece ? k->made->from : k->wants[i];
     if (t) ox_constant_drop(k->at->graph, t);
   }
@@ -218,7 +218,8 @@ ox_status *ox_pack_reserved(const ox_pack_site *s, void *later, const void **out
 
 enum {
   LEAST_PASSING = 32 << 10, /* bytes of a form: below that pages are few */
-  MOST_PASSING = 32 << 20   /* nothing is won where the pages that pass are as many as those that stay */
+  MOST_PASSING = 32 << 20,  /* nothing is won where the pages that pass are as many as those that stay */
+  MOST_SCRATCH = 1 << 20    /* bytes of a thread's, which the context keeps */
 };
 
 struct ox_late {
@@ -251,6 +252,7 @@ ox_status *ox_pack_for_runs(const ox_pack_site *s, const ox_pack *p, ox_arena *p
   if (ox_packed_ready(l->k.form)) return NULL;
   OX_TRY(open_constants(&l->k));
   OX_TRY(make_hands(&l->k, &l->each));
+  if (l->each > MOST_SCRATCH) return ox_pack_constants(s, p, &l->data);
   l->next = *list, *list = l;
   return NULL;
 }
@@ -273,12 +275,21 @@ static char *place_to_pass(const ox_late *l, ox_passing *p, size_t *used) {
   return p->data + *used - bytes;
 }
 
+/* The pages of constants that become larger are fewer than those that the next run takes for them. */
+static bool grows(const packing *k) {
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < k->at->node->n_in; i++)
+    if (k->wants[i]) bytes += k->wants[i]->bytes;
+  return k->form->bytes > bytes + bytes / 2;
+}
+
 /* As a form of its own that nobody else knows. */
 static ox_status *pack_passing(packing *k, char *to) {
   ox_packed *stays = k->form, passes = {.bytes = stays->bytes, .data = to, .n_units = stays->n_units, .touched = true};
-  k->form = &passes, k->passes = true;
+  k->keeps = grows(k), k->form = &passes;
   ox_status *st = pack_all(k);
-  k->form = stays, k->passes = false;
+  give_back_pages(k);
+  k->keeps = false, k->form = stays;
   return st;
 }
 

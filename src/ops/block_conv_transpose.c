@@ -35,7 +35,7 @@ typedef struct deconv_prep {
   int64_t batch, groups, ic, oc, blocks; /* ic, oc: of a group; blocks: of all outputs */
   int64_t n_phases, kernel[OX_CONV_AXES];
   phase *phases;
-  const float *w;
+  const void *const *w; /* where runs find it, packed */
   uint32_t conv_stages;
   int64_t join_rows, row_tiles; /* of a plane */
   bool in_place;                /* phases write Y themselves */
@@ -106,12 +106,9 @@ static ox_status *pack(ox_kernel_ctx *c, deconv_prep *p) {
     if (!ox_add_ok(floats, OX_ROUND_UP(ph->w_floats, OX_BLOCK), &floats)) return ox_fail(OX_LIMIT, "too many weights");
     plain = OX_MAX(plain, ph->plain);
   }
-  const void *data;
   if (!ox_mul_ok(floats + 1, sizeof(float), &k.bytes) || !ox_mul_ok(plain, sizeof(float), &k.scratch_bytes))
     return ox_fail(OX_LIMIT, "BlockConvTranspose: the weights are too large");
-  OX_TRY(ox_ctx_pack(c, &k, &data));
-  p->w = data;
-  return NULL;
+  return ox_ctx_pack_for_runs(c, &k, &p->w);
 }
 
 /* ---- prepare ---- */
@@ -238,7 +235,7 @@ static void convolve(const ox_kernel_ctx *c, const deconv_prep *p, uint32_t stag
     int64_t first = 0;
     for (int a = 0; a < OX_CONV_AXES; a++) first += ph->first[a] * (steps[a] / p->axis[a].stride);
     const ox_conv_args a = {.x = c->in[X]->data,
-                            .w = p->w + ph->w_at,
+                            .w = (const float *)*p->w + ph->w_at,
                             .bias = bias_of(c),
                             .y = p->in_place ? y + first : phases + ph->y_at,
                             .shared = (char *)c->shared + ph->shared_at};

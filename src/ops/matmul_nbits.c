@@ -181,22 +181,21 @@ static void pack_panels(const ox_pack *p, const ox_tensor *const *in, void *to, 
   }
 }
 
-static ox_status *pack(ox_kernel_ctx *c, const nbits_state *s, const uint8_t **out) {
-  const packing k = {c->attrs, s};
-  const void *data;
+static ox_status *pack(ox_kernel_ctx *c, const nbits_state *s, const void *const **out_place) {
+  packing *k = ox_ctx_alloc(c, sizeof *k);
+  if (!k) return ox_oom();
+  *k = (packing){c->attrs, s};
   ox_pack p = {.struct_size = sizeof p,
                .inputs = 1 << IN_B | 1 << IN_SCALES | (s->zeros ? 1 << IN_ZERO : 0),
                .n_units = (int64_t)(s->bytes / OX_MAX(s->panel_bytes, (size_t)1)),
                .fn = pack_panels,
-               .arg = &k};
+               .arg = k};
   if (!ox_add_ok(s->bytes, OX_PAD_BYTES, &p.bytes)) return ox_oom();
-  OX_TRY(ox_ctx_pack(c, &p, &data));
-  *out = data;
-  return NULL;
+  return ox_ctx_pack_for_runs(c, &p, out_place);
 }
 
 typedef struct nbits_prep {
-  const uint8_t *packed;
+  const void *const *packed; /* where runs find it */
   size_t m, n, k, padded; /* padded: block x blocks */
   size_t blocks;
   bool quantized, wide, early; /* wide: rows become padded floats first; early: a stage of its own makes rows ready,
@@ -260,7 +259,8 @@ static void run_panel(const ox_kernel_ctx *c, const nbits_prep *p, size_t panel,
   const ox_tensor *bias = c->n_in > IN_BIAS ? c->in[IN_BIAS] : NULL, *y = c->out[0];
   size_t lanes = s->v->lanes, col = panel * lanes;
   float biases[16];
-  ox_nbits_tile t = {.f = s->f, .w = p->packed + panel * s->panel_bytes, .n = OX_MIN(lanes, p->n - col)};
+  const uint8_t *packed = *p->packed;
+  ox_nbits_tile t = {.f = s->f, .w = packed + panel * s->panel_bytes, .n = OX_MIN(lanes, p->n - col)};
   if (bias) ox_convert_select(c->isa)->load_f32[bias->dtype](bias->data, col, t.n, biases), t.bias = biases;
   t.q_rs = p->row_bytes, t.s_rs = p->row_bytes / sizeof(float), t.a_rs = p->wide ? p->padded : p->k;
   size_t most = p->quantized ? (size_t)BYTE_ROWS : s->v->rows;

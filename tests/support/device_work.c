@@ -137,7 +137,8 @@ static void constant(const ox_kernel_ctx *c, uint32_t input, int64_t first, int6
 
 static const ox_ctx_host services = {sizeof services, alloc_prep, alloc_output, no_alloc_run, no_event, make_status,
                                      alone,           one_worker, stopped,      NULL,         NULL,     pack,
-                                     pack_pieces,     constant,   NULL,         NULL,         NULL};
+                                     pack_pieces,     constant,   NULL,         NULL,         NULL,
+                                     NULL};
 
 static ox_status *job_create(const kernel *k, const ox_kernel_ctx *c, job **out) {
   job *j = *out = calloc(1, sizeof *j);

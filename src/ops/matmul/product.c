@@ -160,7 +160,7 @@ static void run_tile(const ox_kernel_ctx *c, const ox_product *p, int64_t batch,
   ox_gemm_io io = {.a_rs = p->a_rs, .a_ks = p->a_ks, .c_rs = p->n, .epi = &epi, .stop = ox_ctx_stop(c)};
   io.a = (const char *)c->in[p->in_a]->data + ox_product_offset(p, batch, p->a_batch) * (int64_t)elem;
   if (p->packed)
-    io.b = (const char *)p->packed->panels + (size_t)ox_product_matrix(p, batch, p->b_batch) * p->packed->matrix_bytes;
+    io.b = (const char *)*p->packed->panels + (size_t)ox_product_matrix(p, batch, p->b_batch) * p->packed->matrix_bytes;
   else if (p->pack_stage)
     io.b = (const char *)c->shared + (size_t)ox_product_matrix(p, batch, p->b_batch) * p->b_bytes;
   else

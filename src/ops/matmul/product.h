@@ -16,7 +16,7 @@ typedef struct ox_product_b {
   size_t k, n, count, matrix_bytes;
   uint32_t type;
   bool trans;         /* its last two dimensions are swapped */
-  const void *panels; /* NULL at load: packed when shapes are known, or later */
+  const void *const *panels; /* where they are in a run; NULL: not known yet, or packed later */
   atomic_int *use;    /* OX_B_NEW and so on, of all shapes and runs */
 } ox_product_b;
 
@@ -91,9 +91,9 @@ OX_NODISCARD ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox
 /* At load: a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions swapped), which
  * ox_product_plan packs, so that the node consumes it; *out NULL if it is of another type, or NULL itself. */
 OX_NODISCARD ox_status *ox_product_const(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out);
-/* In prepare: the panels of b, which is input |in|. */
+/* In prepare: where runs find the panels of b, which is input |in| and lives as long as what is prepared. */
 OX_NODISCARD ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in);
-/* Their memory alone: the host's pack_now makes the panels. |b| lives as long as what is prepared. */
+/* Their memory alone: the host's pack_now makes the panels. */
 OX_NODISCARD ox_status *ox_product_pack_later(ox_kernel_ctx *c, const ox_product_b *b, int in, void **out_later);
 
 #endif

@@ -46,8 +46,10 @@ static void pack_units(const ox_pack *p, const ox_tensor *const *in, void *to, i
   }
 }
 
-static ox_status *describe(const ox_product_b *b, int in, packing *k, ox_pack *p) {
+static ox_status *describe(ox_kernel_ctx *c, const ox_product_b *b, int in, ox_pack *p) {
   ox_gemm_src nothing = source(b, NULL, 0);
+  packing *k = ox_ctx_alloc(c, sizeof *k);
+  if (!k) return ox_oom();
   *k = (packing){b, in, ox_gemm_pack_units(b->v, &nothing, b->k, b->n)};
   *p = (ox_pack){.struct_size = sizeof *p,
                  .inputs = (uint64_t)1 << in,
@@ -58,17 +60,14 @@ static ox_status *describe(const ox_product_b *b, int in, packing *k, ox_pack *p
 }
 
 ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in) {
-  packing k;
   ox_pack p;
-  OX_TRY(describe(b, in, &k, &p));
+  OX_TRY(describe(c, b, in, &p));
   atomic_store_explicit(b->use, OX_B_PACKED, memory_order_relaxed);
-  return ox_ctx_pack(c, &p, &b->panels);
+  return ox_ctx_pack_for_runs(c, &p, &b->panels);
 }
 
 ox_status *ox_product_pack_later(ox_kernel_ctx *c, const ox_product_b *b, int in, void **out_later) {
-  packing *k = ox_ctx_alloc(c, sizeof *k);
   ox_pack p;
-  if (!k) return ox_oom();
-  OX_TRY(describe(b, in, k, &p));
+  OX_TRY(describe(c, b, in, &p));
   return c->host->pack_later(c, &p, out_later);
 }

@@ -34,7 +34,7 @@ static ox_split_io find_io(const ox_kernel_ctx *c, const ox_product *p, int64_t 
   io.c = (float *)c->out[0]->data + (size_t)batch * p->m * p->n;
   if (packed) {
     size_t matrix = (size_t)ox_product_matrix(p, batch, p->b_batch);
-    io.b = (const float *)packed->panels + matrix * (packed->matrix_bytes / sizeof(float));
+    io.b = (const float *)*packed->panels + matrix * (packed->matrix_bytes / sizeof(float));
     io.panel = packed->v->nr, io.panel_floats = ox_gemm_panel_bytes(packed->v, p->k) / sizeof(float);
     io.b_ks = (ptrdiff_t)io.panel, io.b_ns = 1;
   } else {

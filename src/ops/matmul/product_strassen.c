@@ -35,7 +35,7 @@ static ox_status *begin(const ox_kernel_ctx *c, const ox_product *p) {
   shared *s = c->shared;
   int use = OX_B_NEW;
   ox_carried_begin(&s->made);
-  s->panels = p->packed->panels;
+  s->panels = p->packed->panels ? *p->packed->panels : NULL;
   if (s->panels || atomic_compare_exchange_strong_explicit(p->packed->use, &use, OX_B_READ, memory_order_relaxed,
                                                            memory_order_relaxed))
     return NULL;
