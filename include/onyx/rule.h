@@ -164,6 +164,11 @@ struct ox_graph_api {
                             const void *arg, size_t arg_bytes, ox_id *out_value);
   /* value_const for its type, shape and size: nothing is computed, and data may be NULL. */
   const ox_tensor *(*value_const_type)(const ox_rewrite *g, ox_id v);
+  /* What const_later was given for |v|, if it was |make| and the constant is still to be computed: |*out_from|, and |arg|'s
+   * copy, which is returned; else NULL. */
+  const void *(*const_source)(const ox_rewrite *g, ox_id v,
+                              void (*make)(const ox_tensor *from, const void *arg, int64_t first, int64_t n, void *to),
+                              const ox_tensor **out_from);
 };
 
 /* ---- patterns ------------------------------------------------------------------------------------------- */

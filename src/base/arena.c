@@ -78,7 +78,7 @@ static bool next_block(ox_arena *a, size_t need) {
   return true;
 }
 
-void *ox_arena_alloc(ox_arena *a, size_t bytes) {
+void *ox_arena_take(ox_arena *a, size_t bytes) {
   size_t align = bytes >= 64 ? 64 : 16, need;
   if (!ox_add_ok(bytes, OX_PAD_BYTES + 64, &need)) return NULL;
   size_t at = a->current ? OX_ROUND_UP(a->used, align) : 0;
@@ -87,9 +87,12 @@ void *ox_arena_alloc(ox_arena *a, size_t bytes) {
     at = OX_ROUND_UP(a->used, align);
   }
   a->used = at + bytes;
-  void *p = (char *)a->current + at;
-  memset(p, 0, bytes);
-  return p;
+  return (char *)a->current + at;
+}
+
+void *ox_arena_alloc(ox_arena *a, size_t bytes) {
+  void *p = ox_arena_take(a, bytes);
+  return p ? memset(p, 0, bytes) : NULL;
 }
 
 void *ox_arena_array(ox_arena *a, size_t n, size_t item_bytes) {
@@ -98,13 +101,14 @@ void *ox_arena_array(ox_arena *a, size_t n, size_t item_bytes) {
 }
 
 void *ox_arena_copy(ox_arena *a, const void *src, size_t bytes) {
-  void *p = ox_arena_alloc(a, bytes);
+  void *p = ox_arena_take(a, bytes);
   if (p && bytes) memcpy(p, src, bytes);
   return p;
 }
 
 char *ox_arena_str(ox_arena *a, const char *s, size_t n) {
-  char *p = n == SIZE_MAX ? NULL : ox_arena_alloc(a, n + 1);
+  char *p = n == SIZE_MAX ? NULL : ox_arena_take(a, n + 1);
   if (p && n) memcpy(p, s, n);
+  if (p) p[n] = 0;
   return p;
 }

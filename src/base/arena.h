@@ -30,6 +30,8 @@ bool ox_arena_holds(const ox_arena *a, ox_arena_place place, const void *p);
 void ox_arena_trim(ox_arena *a);
 /* Zeroed, aligned to 16 (64 from 64 bytes on), with OX_PAD_BYTES readable after it. NULL on out of memory. */
 void *ox_arena_alloc(ox_arena *a, size_t bytes);
+/* The same, not zeroed. */
+void *ox_arena_take(ox_arena *a, size_t bytes);
 /* NUL-terminated copy of n bytes. */
 char *ox_arena_str(ox_arena *a, const char *s, size_t n);
 /* Copy of |bytes| bytes; NULL on out of memory. */

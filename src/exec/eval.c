@@ -10,7 +10,7 @@
 /* Results live as long as the model, the rest as long as this call. */
 static void *keep_output(ox_step *s, uint32_t i, const ox_tensor *t) {
   (void)i;
-  return ox_arena_alloc(&s->graph->model->arena, t->bytes);
+  return ox_arena_take(&s->graph->model->arena, t->bytes);
 }
 static void *keep_run(ox_step *s, size_t bytes) { return ox_arena_alloc(&s->graph->model->arena, bytes); }
 static const ox_step_memory memory = {keep_output, keep_run, NULL};

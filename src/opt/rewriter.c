@@ -120,6 +120,12 @@ static const ox_tensor *value_const_type(const ox_rewrite *rw, ox_id v) {
   return ox_rewriter_value(rw, v) ? ox_graph_const_type(rw->graph, v) : NULL;
 }
 
+static const void *const_source(const ox_rewrite *rw, ox_id v, ox_make_fn make, const ox_tensor **out_from) {
+  const ox_made *made = ox_rewriter_value(rw, v) ? ox_made_of(rw->graph, v) : NULL;
+  *out_from = made && made->make == make ? made->from : NULL;
+  return *out_from ? made->arg : NULL;
+}
+
 static ox_id producer(const ox_rewrite *rw, ox_id v, uint32_t *out_slot) {
   const ox_graph_value *value = ox_rewriter_value(rw, v);
   if (!value || !ox_rewriter_node(rw, value->producer)) return OX_NONE;
@@ -288,7 +294,8 @@ static const ox_graph_api table = {.struct_size = sizeof table,
                                    .activation = activation,
                                    .const_made = ox_rewriter_const_made,
                                    .const_later = ox_rewriter_const_later,
-                                   .value_const_type = value_const_type};
+                                   .value_const_type = value_const_type,
+                                   .const_source = const_source};
 
 /* ---- rewriters ---- */
 

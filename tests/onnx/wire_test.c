@@ -109,11 +109,53 @@ static void test_groups_nested_too_deep(void **state) {
   CHECK_FAILS(ox_wire_end(&w, "test"), OX_INVALID_MODEL, "too deep");
 }
 
+/* Lists that are not packed, of varints of 1 to 10 bytes, whole, cut off and with a bad one in between: a run and what
+ * ox_wire_next finds behind it are what that finds alone. */
+static void test_runs_are_what_fields_are(void **state) {
+  enum { N = 200, TAG = OX_WIRE_VARINT(8), FLOAT = OX_WIRE_F32(7) };
+  (void)state;
+  for (int bad_at = -1; bad_at < N; bad_at += 67)
+    for (int floats = 0; floats < 2; floats++) {
+      unsigned char bytes[N * 13], *at = bytes;
+      for (int i = 0; i < N; i++) {
+        uint64_t v = i ? (UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)i) >> (i * 7 % 64) : 0;
+        *at++ = floats ? FLOAT : TAG;
+        for (int k = 0; floats && k < 4; k++) *at++ = (unsigned char)(v >> 8 * k);
+        if (floats) continue;
+        for (int k = 0; i == bad_at && k < 10; k++) *at++ = 0xff;
+        for (; v >= 0x80; v >>= 7) *at++ = (unsigned char)(v | 0x80);
+        *at++ = (unsigned char)v;
+      }
+      for (size_t n = 0; n <= (size_t)(at - bytes); n++) {
+        ox_wire w = ox_wire_of(bytes, n), alone = w, counts = w;
+        ox_wire_field f, g;
+        int64_t ints[N];
+        float reals[N];
+        size_t run = floats ? ox_wire_run_floats(&w, FLOAT, reals) : ox_wire_run_varints(&w, TAG, ints);
+        assert_int_equal(run,
+                         floats ? ox_wire_run_floats(&counts, FLOAT, NULL) : ox_wire_run_varints(&counts, TAG, NULL));
+        assert_ptr_equal(w.p, counts.p);
+        for (size_t i = 0; i < run; i++) {
+          assert_true(ox_wire_next(&alone, &f));
+          assert_true(floats ? memcmp(&reals[i], &(uint32_t){(uint32_t)f.value}, 4) == 0 : ints[i] == (int64_t)f.value);
+        }
+        assert_ptr_equal(w.p, alone.p);
+        assert_true(n < 22 || run);
+        while (ox_wire_next(&alone, &f)) assert_true(ox_wire_next(&w, &g) && g.value == f.value && g.tag == f.tag);
+        assert_false(ox_wire_next(&w, &g));
+        assert_true((w.error != NULL) == (alone.error != NULL));
+      }
+    }
+  ox_wire other = ox_wire_of(BYTES(0x48, 1, 0x48, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+  assert_int_equal(ox_wire_run_varints(&other, TAG, NULL), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_fields_of_every_type), cmocka_unit_test(test_nothing),
-      cmocka_unit_test(test_groups_are_skipped),   cmocka_unit_test(test_varints),
-      cmocka_unit_test(test_malformed_bytes),      cmocka_unit_test(test_groups_nested_too_deep),
+      cmocka_unit_test(test_fields_of_every_type),     cmocka_unit_test(test_nothing),
+      cmocka_unit_test(test_groups_are_skipped),       cmocka_unit_test(test_varints),
+      cmocka_unit_test(test_malformed_bytes),          cmocka_unit_test(test_groups_nested_too_deep),
+      cmocka_unit_test(test_runs_are_what_fields_are),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

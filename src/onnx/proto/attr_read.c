@@ -37,13 +37,13 @@ static ox_status *scan(ox_str bytes, attr_parts *p) {
         p->g = f.bytes;
         break;
       case OX_WIRE_F32(OX_ATTRIBUTE_PROTO_FLOATS):
-        p->n_floats++;
+        p->n_floats += 1 + ox_wire_run_floats(&w, f.tag, NULL);
         break;
       case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_FLOATS):
         p->n_floats += f.bytes.n / 4;
         break;
       case OX_WIRE_VARINT(OX_ATTRIBUTE_PROTO_INTS):
-        p->n_ints++;
+        p->n_ints += 1 + ox_wire_run_varints(&w, f.tag, NULL);
         break;
       case OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_INTS):
         p->n_ints += ox_wire_count_varints(f.bytes);
@@ -97,12 +97,15 @@ static ox_status *read_string(ox_reader *r, ox_str s, ox_str *out) {
 }
 
 static ox_status *read_floats(ox_reader *r, ox_str bytes, size_t n, ox_attr *a) {
-  float *v = OX_ARENA_ARRAY(&r->m->arena, float, n), *at = v;
+  float *v = ox_arena_take(&r->m->arena, n * sizeof *v), *at = v;
   if (!v) return ox_oom();
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
-    if (f.tag == OX_WIRE_F32(OX_ATTRIBUTE_PROTO_FLOATS)) *at++ = ox_wire_float(f.value);
+    if (f.tag == OX_WIRE_F32(OX_ATTRIBUTE_PROTO_FLOATS)) {
+      *at++ = ox_wire_float(f.value);
+      at += ox_wire_run_floats(&w, f.tag, at);
+    }
     if (f.tag != OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_FLOATS)) continue;
     if (f.bytes.n % 4)
       return ox_fail(OX_INVALID_MODEL, "floats has %zu bytes, which is not a multiple of 4", f.bytes.n);
@@ -114,12 +117,15 @@ static ox_status *read_floats(ox_reader *r, ox_str bytes, size_t n, ox_attr *a) 
 }
 
 static ox_status *read_ints(ox_reader *r, ox_str bytes, size_t n, ox_attr *a) {
-  int64_t *v = OX_ARENA_ARRAY(&r->m->arena, int64_t, n), *at = v;
+  int64_t *v = ox_arena_take(&r->m->arena, n * sizeof *v), *at = v; /* n: no more than there are bytes */
   if (!v) return ox_oom();
   ox_wire w = ox_wire_sub(bytes);
   ox_wire_field f;
   while (ox_wire_next(&w, &f)) {
-    if (f.tag == OX_WIRE_VARINT(OX_ATTRIBUTE_PROTO_INTS)) *at++ = (int64_t)f.value;
+    if (f.tag == OX_WIRE_VARINT(OX_ATTRIBUTE_PROTO_INTS)) {
+      *at++ = (int64_t)f.value;
+      at += ox_wire_run_varints(&w, f.tag, at);
+    }
     if (f.tag != OX_WIRE_LEN(OX_ATTRIBUTE_PROTO_INTS)) continue;
     ox_wire packed = ox_wire_sub(f.bytes);
     uint64_t x;

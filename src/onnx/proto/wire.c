@@ -115,6 +115,38 @@ size_t ox_wire_count_varints(ox_str s) {
   return n;
 }
 
+/* A tag and the longest varint fit, so that nothing is to be checked byte by byte; the rest is for ox_wire_next. */
+enum { TAG_AND_VARINT = 11, TAG_AND_FLOAT = 5 };
+
+size_t ox_wire_run_varints(ox_wire *w, uint32_t tag, int64_t *to) {
+  const unsigned char *p = w->p;
+  size_t n = 0;
+  for (; w->end - p >= TAG_AND_VARINT && *p == tag; n++) {
+    uint64_t v = p[1] & 0x7f;
+    size_t bytes = 2;
+    while (p[bytes - 1] >= 0x80 && bytes < TAG_AND_VARINT) {
+      v |= (uint64_t)(p[bytes] & 0x7f) << (7 * (bytes - 1));
+      bytes++;
+    }
+    if (p[bytes - 1] >= 0x80) break;
+    if (to) to[n] = (int64_t)v;
+    p += bytes;
+  }
+  w->p = p;
+  return n;
+}
+
+size_t ox_wire_run_floats(ox_wire *w, uint32_t tag, float *to) {
+  const unsigned char *p = w->p;
+  size_t n = 0;
+  for (; w->end - p >= TAG_AND_FLOAT && *p == tag; n++, p += TAG_AND_FLOAT) {
+    uint64_t bits = (uint64_t)p[1] | (uint64_t)p[2] << 8 | (uint64_t)p[3] << 16 | (uint64_t)p[4] << 24;
+    if (to) to[n] = ox_wire_float(bits);
+  }
+  w->p = p;
+  return n;
+}
+
 float ox_wire_float(uint64_t bits) {
   uint32_t b = (uint32_t)bits;
   float f;

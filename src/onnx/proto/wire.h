@@ -49,6 +49,11 @@ bool ox_wire_varint(ox_wire *w, uint64_t *out_value);
 /* How many varints |s| holds if it is well formed: bytes without a continuation bit. */
 size_t ox_wire_count_varints(ox_str s);
 
+/* Fields of the one-byte tag |tag| that follow each other from here on, where a list is not packed: their varints or
+ * 32-bit values, as far as they are well formed and lie whole before the last bytes; how many. |to| NULL: counts. */
+size_t ox_wire_run_varints(ox_wire *w, uint32_t tag, int64_t *to);
+size_t ox_wire_run_floats(ox_wire *w, uint32_t tag, float *to);
+
 float ox_wire_float(uint64_t bits);
 double ox_wire_double(uint64_t bits);
 

@@ -24,7 +24,7 @@ typedef struct affine {
 } affine;
 
 static int weights_of(const ox_rewrite *g, ox_id conv, weights *out) {
-  const ox_tensor *w = ox_n_in(g, conv) <= 3 ? ox_const(g, ox_in(g, conv, W)) : NULL;
+  const ox_tensor *w = ox_n_in(g, conv) <= 3 ? ox_const_type(g, ox_in(g, conv, W)) : NULL;
   ox_id bias = ox_in(g, conv, B);
   *out = (weights){w, ox_const(g, bias), ox_is(g, conv, "ConvTranspose"), ox_attr_i(g, conv, "group", 1), 0};
   if (!w || w->dtype != OX_F32 || w->shape.rank < 3 || (bias != OX_NONE && !out->bias)) return 0;
@@ -70,8 +70,18 @@ static void make_scaled(const ox_tensor *w, const void *arg, int64_t first, int6
   }
 }
 
+/* What the weights of |conv| are to be made from, and what scales them already; NULL: nothing. Scales meet, so that
+ * nobody computes all weights in between. */
+static const scaling *scaled_before(const ox_rewrite *g, ox_id conv, const ox_tensor **out_from) {
+  int asks = g->api->struct_size >= offsetof(ox_graph_api, const_source) + sizeof g->api->const_source;
+  const scaling *k = asks ? g->api->const_source(g, ox_in(g, conv, W), make_scaled, out_from) : NULL;
+  if (!k) *out_from = ox_const(g, ox_in(g, conv, W));
+  return k;
+}
+
 /* Untouched if there is nothing to scale. */
 static ox_status *scale_weights(const ox_rewrite *g, ox_id conv, const weights *k, const affine *a) {
+  const ox_tensor *from;
   int one = 1;
   size_t bytes = sizeof(scaling) + (size_t)k->channels * sizeof *a->scale;
   ox_id id;
@@ -80,8 +90,9 @@ static ox_status *scale_weights(const ox_rewrite *g, ox_id conv, const weights *
   scaling *arg = g->api->scratch(g, bytes);
   if (!arg) return ox_no_memory(g);
   arg->group = k->group, arg->transposed = k->transposed;
-  memcpy(arg->scale, a->scale, (size_t)k->channels * sizeof *a->scale);
-  OX_TRY(g->api->const_later(g, g->api->value_name(g, ox_in(g, conv, W)), OX_F32, &k->w->shape, k->w, make_scaled, arg,
+  const scaling *before = scaled_before(g, conv, &from);
+  for (int64_t m = 0; m < k->channels; m++) arg->scale[m] = a->scale[m] * (before ? before->scale[m] : 1);
+  OX_TRY(g->api->const_later(g, g->api->value_name(g, ox_in(g, conv, W)), OX_F32, &k->w->shape, from, make_scaled, arg,
                              bytes, &id));
   return ox_set_in(g, conv, W, id);
 }

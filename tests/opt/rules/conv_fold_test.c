@@ -26,6 +26,10 @@ static const rg_row rows[] = {
          "64, 64, 2, 2") "h = Conv <group = 2> (x, w) "
                          "g = BatchNormalization (h, s, b, b, v) y = Mul (g, half) }",
      "conv-arith", "Conv", 1e-5},
+    {G "(float[1, 128, 5, 4] x) => (float[1, 64, 4, 3] y) " LARGE(
+         "64, 64, 2, 2") "h = Conv <group = 2> (x, w) i = Mul (h, half) "
+                         "g = BatchNormalization (i, s, b, b, v) j = Add (g, half) y = Mul (j, half) }",
+     "conv-arith", "Conv", 1e-5},
     {G "(float[1, 128, 5, 4] x) => (float[1, 64, 6, 5] y) " LARGE(
          "128, 32, 2, 2") "h = ConvTranspose <group = 2> (x, w) "
                           "y = BatchNormalization (h, s, b, b, v) }",
