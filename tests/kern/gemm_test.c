@@ -280,6 +280,31 @@ static void check_accuracy(void **state) {
   }
 }
 
+/* Wide panels only for the rows they have registers for, and where at most a 32nd of the columns is padding. */
+static void check_wide_choice(void **state) {
+  (void)state;
+  static const struct {
+    ox_isa have;
+    size_t rows, n;
+    uint16_t nr; /* what is chosen; the usual panels are narrower */
+  } t[] = {{OX_AVX512 | OX_AVX2, 1, 2048, 128},
+           {OX_AVX512 | OX_AVX2, 3, 128, 128},
+           {OX_AVX512 | OX_AVX2, 4, 2048, 32},
+           {OX_AVX512 | OX_AVX2, 1, 127, 128},
+           {OX_AVX512 | OX_AVX2, 1, 100, 32},
+           {OX_AVX512 | OX_AVX2, 1, 129, 32},
+           {OX_AVX512 | OX_AVX2, 1, 0, 128},
+           {OX_AVX2, 1, 2048, 64},
+           {OX_AVX2, 2, 2048, 16},
+           {OX_AVX2, 1, 65, 16},
+           {0, 1, 2048, 4}};
+  for (size_t i = 0; i < OX_COUNT(t); i++) {
+    if (ox_gemm_select(OX_F32, t[i].have)->needs != (t[i].have & (t[i].have & OX_AVX512 ? OX_AVX512 : OX_AVX2)))
+      continue; /* not built */
+    assert_int_equal(ox_gemm_select_wide(t[i].rows, t[i].n, t[i].have)->nr, t[i].nr);
+  }
+}
+
 static void check_plain(void **state) {
   (void)state;
   uint8_t a[3 * 5], b[5 * 300], c[3 * 300];
@@ -301,7 +326,7 @@ int main(void) {
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM
   };
-  struct CMUnitTest tests[5 * OX_COUNT(variants) + 1];
+  struct CMUnitTest tests[5 * OX_COUNT(variants) + 2];
   size_t n = 0;
   for (size_t i = 0; i < OX_COUNT(variants); i++) {
     tests[n++] = (struct CMUnitTest){variants[i].name, check_variant, NULL, NULL, &variants[i]};
@@ -311,6 +336,7 @@ int main(void) {
     tests[n++] = (struct CMUnitTest){variants[i].name, check_infinity_stays_put, NULL, NULL, &variants[i]};
     tests[n++] = (struct CMUnitTest){variants[i].name, check_accuracy, NULL, NULL, &variants[i]};
   }
+  tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_wide_choice);
   tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_plain);
   return _cmocka_run_group_tests("gemm", tests, n, NULL, NULL);
 }

@@ -152,6 +152,22 @@ static void test_large_projections_agree_with_double(void **state) {
     }
 }
 
+/* One to four rows by weights that fill wide panels, nearly fill them, or do not. */
+static void test_few_rows_agree_with_double(void **state) {
+  (void)state;
+  static const char *const ops[] = {"RNN", "GRU", "LSTM"};
+  static const int64_t gates[] = {1, 3, 4}, hiddens[] = {32, 64, 127, 128, 130, 256};
+  const uint32_t host = ox_isa_host(), isas[] = {host, ox_isa_cap(host, "avx2")};
+  for (size_t cell = 0; cell < OX_COUNT(ops); cell++)
+    for (size_t i = 0; i < OX_COUNT(hiddens); i++)
+      for (int64_t batch = 1; batch <= 4; batch++) {
+        rnn_case one = {.op = ops[cell], .direction = "bidirectional", .gates = gates[cell], .hidden = hiddens[i]};
+        one.seq = 3, one.batch = batch, one.input = 20, one.bias = one.h0 = true, one.constant = batch & 1;
+        one.reset = cell == 1 && batch & 2, one.peep = cell == 2 && batch & 2;
+        for (size_t k = 0; k < OX_COUNT(isas); k++) compare(&one, OX_F32, isas[k], 1, 1e-4);
+      }
+}
+
 static void test_gru_by_hand(void **state) {
   (void)state;
   double x = 0.5, h = 0.25, w[3] = {0.1, 0.2, 0.3}, r[3] = {0.4, 0.5, 0.6}, b[6] = {.01, .02, .03, .04, .05, .06};
@@ -193,6 +209,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all_options_agree_with_double),
       cmocka_unit_test(test_large_projections_agree_with_double),
+      cmocka_unit_test(test_few_rows_agree_with_double),
       cmocka_unit_test(test_gru_by_hand),
       cmocka_unit_test(test_bad_models_are_refused),
   };

@@ -71,6 +71,9 @@ typedef struct ox_gemm_variant {
 
 /* The best variant for panels of that type. NULL: no such type. */
 const ox_gemm_variant *ox_gemm_select(uint32_t panel, ox_isa have);
+/* The best one for a float B of |n| columns that |rows| read again and again from L2 or L3: of wide panels where a few
+ * rows are all and little would be padding. */
+const ox_gemm_variant *ox_gemm_select_wide(size_t rows, size_t n, ox_isa have);
 
 /* ---- packing B: any strides, any alignment ---- */
 typedef struct ox_gemm_src {

@@ -97,7 +97,7 @@ OX_INLINE void finish_rows(const ox_gemm_tile *t, size_t row, vf32 acc[][NV], co
 }
 
 /* Sums of any tile to their place: partial, or through terms and activation. */
-static void finish(const ox_gemm_tile *t, const float *sums) {
+static inline void finish(const ox_gemm_tile *t, const float *sums) {
   const ox_gemm_epi *e = t->epi;
   if (is_common(t)) {
     for (size_t i = 0; i < t->m; i++, sums += NR) {

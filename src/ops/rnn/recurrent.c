@@ -71,13 +71,12 @@ static size_t take(char **at, size_t bytes, void **out) {
   return bytes;
 }
 
-size_t recurrent_weights_at(const recurrent_dims *d, const ox_gemm_variant *v, bool peep, void *base,
-                            recurrent_weights *out) {
+size_t recurrent_weights_at(const recurrent_dims *d, bool peep, void *base, recurrent_weights *out) {
   char *at = base;
   void *p[6];
-  size_t n = take(&at, ox_gemm_b_bytes(v, d->input, d->gates * d->hidden), &p[0]);
-  n += take(&at, ox_gemm_b_bytes(v, d->hidden, d->first), &p[1]);
-  n += take(&at, ox_gemm_b_bytes(v, d->hidden, d->second), &p[2]);
+  size_t n = take(&at, ox_gemm_b_bytes(d->v[0], d->input, d->gates * d->hidden), &p[0]);
+  n += take(&at, ox_gemm_b_bytes(d->v[1], d->hidden, d->first), &p[1]);
+  n += take(&at, ox_gemm_b_bytes(d->v[2], d->hidden, d->second), &p[2]);
   n += take(&at, d->gates * d->hidden * sizeof(float), &p[3]);
   n += take(&at, d->hidden * sizeof(float), &p[4]);
   n += take(&at, peep ? 3 * d->hidden * sizeof(float) : 0, &p[5]);
@@ -98,7 +97,7 @@ typedef struct {
   void *to;
 } matrix;
 
-enum { MATRICES = 3 };
+enum { MATRICES = OX_COUNT(((recurrent_dims *)0)->v) };
 
 static void matrices_of(const recurrent_dims *d, const ox_tensor *const in[4], size_t dir, const recurrent_weights *to,
                         matrix out[MATRICES]) {
@@ -127,20 +126,20 @@ void recurrent_pack_biases(const recurrent_dims *d, const recurrent_attrs *a, co
   for (size_t i = 0; to->peep && i < 3 * d->hidden; i++) to->peep[i] = at(in[3], dir * 3 * d->hidden + i);
 }
 
-size_t recurrent_pack_units(const recurrent_dims *d, const ox_gemm_variant *v, const ox_tensor *const in[4]) {
+size_t recurrent_pack_units(const recurrent_dims *d, const ox_tensor *const in[4]) {
   const recurrent_weights nowhere = {0};
   matrix m[MATRICES];
   size_t units = 1; /* the biases */
   matrices_of(d, in, 0, &nowhere, m);
   for (int i = 0; i < MATRICES; i++) {
     ox_gemm_src src = source_of(&m[i]);
-    units += ox_gemm_pack_units(v, &src, m[i].k, m[i].n);
+    units += ox_gemm_pack_units(d->v[i], &src, m[i].k, m[i].n);
   }
   return units;
 }
 
-void recurrent_pack_unit(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
-                         const ox_tensor *const in[4], size_t dir, size_t unit, const recurrent_weights *to) {
+void recurrent_pack_unit(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
+                         size_t unit, const recurrent_weights *to) {
   matrix m[MATRICES];
   if (d->gates * d->hidden == 0) return;
   if (unit-- == 0) {
@@ -150,19 +149,19 @@ void recurrent_pack_unit(const recurrent_dims *d, const ox_gemm_variant *v, cons
   matrices_of(d, in, dir, to, m);
   for (int i = 0; i < MATRICES; i++) {
     ox_gemm_src src = source_of(&m[i]);
-    size_t units = ox_gemm_pack_units(v, &src, m[i].k, m[i].n);
+    size_t units = ox_gemm_pack_units(d->v[i], &src, m[i].k, m[i].n);
     if (unit < units) {
-      ox_gemm_pack_unit(v, &src, m[i].k, m[i].n, unit, m[i].to);
+      ox_gemm_pack_unit(d->v[i], &src, m[i].k, m[i].n, unit, m[i].to);
       return;
     }
     unit -= units;
   }
 }
 
-void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
-                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to, const ox_stop *stop) {
-  size_t units = recurrent_pack_units(d, v, in);
-  for (size_t u = 0; u < units && !(stop && ox_stop_asked(stop)); u++) recurrent_pack_unit(d, v, a, in, dir, u, to);
+void recurrent_pack(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
+                    const recurrent_weights *to, const ox_stop *stop) {
+  size_t units = recurrent_pack_units(d, in);
+  for (size_t u = 0; u < units && !(stop && ox_stop_asked(stop)); u++) recurrent_pack_unit(d, a, in, dir, u, to);
 }
 
 ox_status *recurrent_lens(const ox_kernel_ctx *c, const recurrent_dims *d, const int32_t **out) {

@@ -32,6 +32,7 @@ typedef struct recurrent_dims {
   size_t gates; /* 1, 3, 4 */
   size_t dirs, seq, batch, input, hidden;
   size_t first, second; /* columns of the first and the second recurrent product */
+  const ox_gemm_variant *v[3]; /* of the panels of W, and of R for either product; prepare chooses */
   bool layout;          /* batch first */
   ox_act act[2][3];
   float clip;
@@ -53,19 +54,17 @@ OX_NODISCARD ox_status *recurrent_activations(int cell, const recurrent_attrs *a
 OX_NODISCARD ox_status *recurrent_dims_of(int cell, const recurrent_attrs *a, const ox_shape *x, const ox_shape *r,
                                           recurrent_dims *d);
 /* Bytes of the weights of one direction, and the pointers into |base|. */
-size_t recurrent_weights_at(const recurrent_dims *d, const ox_gemm_variant *v, bool peep, void *base,
-                            recurrent_weights *out);
+size_t recurrent_weights_at(const recurrent_dims *d, bool peep, void *base, recurrent_weights *out);
 /* Packs direction |dir| from W, R, B (or NULL), P (or NULL) of any float type but float64. |stop|: NULL, never. */
-void recurrent_pack(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
-                    const ox_tensor *const in[4], size_t dir, const recurrent_weights *to, const ox_stop *stop);
+void recurrent_pack(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
+                    const recurrent_weights *to, const ox_stop *stop);
 
 /* The same in independent units of a direction. */
-size_t recurrent_pack_units(const recurrent_dims *d, const ox_gemm_variant *v, const ox_tensor *const in[4]);
-void recurrent_pack_unit(const recurrent_dims *d, const ox_gemm_variant *v, const recurrent_attrs *a,
-                         const ox_tensor *const in[4], size_t dir, size_t unit, const recurrent_weights *to);
+size_t recurrent_pack_units(const recurrent_dims *d, const ox_tensor *const in[4]);
+void recurrent_pack_unit(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
+                         size_t unit, const recurrent_weights *to);
 /* In prepare: the weights of all directions, one behind another, of constants that load has consumed. */
-OX_NODISCARD ox_status *recurrent_pack_const(ox_kernel_ctx *c, const recurrent_dims *d, const ox_gemm_variant *v,
-                                             const void **out_base);
+OX_NODISCARD ox_status *recurrent_pack_const(ox_kernel_ctx *c, const recurrent_dims *d, const void **out_base);
 
 void recurrent_pack_biases(const recurrent_dims *d, const recurrent_attrs *a, const ox_tensor *const in[4], size_t dir,
                            const recurrent_weights *to);

@@ -2,8 +2,8 @@
  * ops/rnn/recurrent_project.c - see recurrent_project.h. */
 #include "ops/rnn/recurrent_project.h"
 
-void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, const ox_gemm_variant *v,
-                            recurrent_project *p) {
+void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, recurrent_project *p) {
+  const ox_gemm_variant *v = d->v[0];
   size_t rows = d->seq * d->batch, n = d->gates * d->hidden;
   uint32_t type = c->in[IN_X]->dtype;
   p->strassen = type == OX_F32 && !(c->isa & OX_PLAIN_SUMS) && ox_strassen_pays(v, c->isa, rows, n, d->input);

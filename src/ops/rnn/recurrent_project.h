@@ -16,8 +16,7 @@ typedef struct recurrent_project {
   size_t bytes;   /* in the shared memory: what workers have made of X, for all directions */
 } recurrent_project;
 
-void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, const ox_gemm_variant *v,
-                            recurrent_project *p);
+void recurrent_project_plan(const ox_kernel_ctx *c, const recurrent_dims *d, recurrent_project *p);
 /* Before the tiles of a run. |shared|: p->bytes. */
 void recurrent_project_begin(const recurrent_project *p, void *shared);
 void recurrent_project_run(const ox_kernel_ctx *c, const recurrent_project *p, const recurrent_dims *d,

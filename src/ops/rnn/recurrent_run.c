@@ -11,7 +11,6 @@
 
 typedef struct rnn_prep {
   recurrent_dims d;
-  const ox_gemm_variant *v;
   const ox_rnn_variant *cell;
   recurrent_project project;
   ox_gemm_plan first, second;
@@ -32,7 +31,7 @@ enum { CHUNK = 12, MOST_TOGETHER = 2 * CHUNK - 1, MOST_BYTES_TOGETHER = 64 };
 static size_t weights_at(const ox_kernel_ctx *c, const rnn_prep *p, void *base, recurrent_weights *out) {
   bool peep = recurrent_in(c, IN_P) != NULL;
   return p->q.v ? recurrent_i8_weights_at(&p->q, &p->d, peep, base, out)
-                : recurrent_weights_at(&p->d, p->v, peep, base, out);
+                : recurrent_weights_at(&p->d, peep, base, out);
 }
 
 static ox_status *plan_shared(ox_kernel_ctx *c, rnn_prep *p) {
@@ -67,16 +66,16 @@ static ox_status *plan_products(ox_kernel_ctx *c, rnn_prep *p) {
     c->scratch_per_worker = OX_MAX(p->q.project.scratch, p->state_bytes + p->q.parts * p->q.step.scratch);
     return NULL;
   }
-  recurrent_project_plan(c, d, p->v, &p->project);
-  ox_gemm_plan_init(&p->first, p->v, rows, d->first, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
-  ox_gemm_plan_init(&p->second, p->v, rows, d->second, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
+  recurrent_project_plan(c, d, &p->project);
+  ox_gemm_plan_init(&p->first, d->v[1], rows, d->first, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
+  ox_gemm_plan_init(&p->second, d->v[2], rows, d->second, d->hidden, OX_F32, OX_F32, OX_GEMM_PACKED);
   c->scratch_per_worker = OX_MAX(p->project.scratch, p->state_bytes + OX_MAX(p->first.scratch, p->second.scratch));
   return NULL;
 }
 
 static ox_status *pack_const(ox_kernel_ctx *c, rnn_prep *p) {
   return p->q.v ? recurrent_i8_pack_const(c, &p->q, &p->d, &p->packed)
-                : recurrent_pack_const(c, &p->d, p->v, &p->packed);
+                : recurrent_pack_const(c, &p->d, &p->packed);
 }
 
 /* Tiles of stage 0: directions to pack, then what is kept begins: X in bytes, or who has made what of it. */
@@ -99,9 +98,12 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
     p->f64 = true, c->form = "sums in double";
     return ox_ctx_plan(c, (int64_t)d->dirs, recurrent_f64_scratch(d));
   }
-  p->v = ox_gemm_select(OX_F32, c->isa), p->cell = ox_rnn_select(c->isa), p->pack = !c->state;
+  p->cell = ox_rnn_select(c->isa), p->pack = !c->state;
   p->chunk = OX_MAX(d->batch <= (p->q.v ? MOST_BYTES_TOGETHER : MOST_TOGETHER) ? d->batch : CHUNK, (size_t)1);
   p->chunks = OX_CEIL_DIV(d->batch, p->chunk);
+  d->v[0] = ox_gemm_select(OX_F32, c->isa);
+  d->v[1] = ox_gemm_select_wide(p->chunk, d->first, c->isa);
+  d->v[2] = ox_gemm_select_wide(p->chunk, d->second, c->isa);
   OX_TRY(plan_products(c, p));
   if (!p->pack) OX_TRY(pack_const(c, p));
   OX_TRY(plan_shared(c, p));
@@ -361,7 +363,7 @@ static ox_status *run_first(const ox_kernel_ctx *c, const rnn_prep *p, size_t ti
   if (p->q.v)
     recurrent_i8_pack(c, &p->q, &p->d, tile, &w);
   else
-    recurrent_pack(&p->d, p->v, c->attrs, in, tile, &w, &stop);
+    recurrent_pack(&p->d, c->attrs, in, tile, &w, &stop);
   return NULL;
 }
 
