@@ -44,6 +44,10 @@ static const rg_row rows[] = {
     {HEAD "(float[2, 3, 4] x) => (float[2, 3, 4] y, float[2, 3, 1] r) " CONSTS "{ " DEV "q = Pow (d, two) " ROOT
           "n = Div (d, r) y = Neg (n) }",
      "!layer-norm-bare", NULL, 1e-5},
+    /* a rank that nobody knows */
+    {HEAD "(float[A, 3, 4] x) => (float[] y) " CONSTS "{ t = Squeeze (x) q = Pow (t, two) " ROOT
+          "n = Div (t, r) y = Neg (n) }",
+     "!layer-norm-bare", NULL, 1e-5},
 };
 
 static void test_before_and_after(void **state) {

@@ -155,6 +155,7 @@ static int bare_guard(const ox_rewrite *g, ox_match *m) {
   if (d == OX_NONE) return 0;
   settle_input(g, d, r);
   const ox_shape *x = ox_shape_at(g, r->x);
+  if (x->rank < r->n_axes) return 0; /* unknown */
   for (int i = x->rank - r->n_axes; i < x->rank; i++)
     if (x->dim[i] < 1) return 0;
   return serves(g, r);
