@@ -66,7 +66,7 @@ static int begin_weight(maker *m, const char *type, maker_shape s) {
 }
 
 static bool is_half(const maker *m) { return m->kind == MAKER_HALVES && m->written != RANDOM_WIDE; }
-static const char *type_name(const maker *m) { return is_half(m) ? "float16" : "float"; }
+const char *maker_type(const maker *m) { return is_half(m) ? "float16" : "float"; }
 
 int maker_nudge(const maker *m) {
   return m->written < RANDOM_LOWER ? 0 : m->written == RANDOM_HIGHER || m->written == RANDOM_FARTHER ? 1 : -1;
@@ -80,7 +80,7 @@ static void put_number(maker *m, double v, int digits) {
 }
 
 int maker_floats(maker *m, maker_shape s, double low, double high) {
-  int w = begin_weight(m, type_name(m), s);
+  int w = begin_weight(m, maker_type(m), s);
   m->n_drawn += maker_count(&s);
   for (int64_t i = 0; i < maker_count(&s); i++) {
     if (i) put(&m->weights, ",");
@@ -91,7 +91,7 @@ int maker_floats(maker *m, maker_shape s, double low, double high) {
 }
 
 int maker_float(maker *m, double v) {
-  int w = begin_weight(m, type_name(m), (maker_shape){0});
+  int w = begin_weight(m, maker_type(m), (maker_shape){0});
   put_number(m, v, 7);
   put(&m->weights, "}");
   return w;
@@ -138,7 +138,7 @@ bool maker_fits(const maker_shape *s, int64_t terms) {
 
 int maker_add(maker *m, maker_shape s, double size) {
   assert_true(m->n_values < MAKER_VALUES);
-  m->value[m->n_values] = (maker_value){s, size, false, 0};
+  m->value[m->n_values] = (maker_value){.shape = s, .size = size};
   return m->n_values++;
 }
 
@@ -158,7 +158,11 @@ static const maker_step steps[] = {
     maker_slice,      maker_pad,        maker_pad,     maker_transpose,   maker_reshape,    maker_matmul,
     maker_matmul,     maker_gemm,       maker_softmax, maker_layer_norm,  maker_reduce,     maker_gather,
     maker_scatter,    maker_where,      maker_repeat,  maker_depth,       maker_norm,       maker_cumsum,
-    maker_dynamic,    maker_qlinear};
+    maker_dynamic,    maker_qlinear,    maker_if,      maker_loop,        maker_scan,       maker_sequence,
+    maker_recurrent,  maker_recurrent,  maker_top,     maker_attention,   maker_attention,  maker_norm_written_out,
+    maker_shape_of,   maker_einsum};
+
+maker_step maker_draw_step(maker *m) { return steps[maker_pick(m, OX_COUNT(steps))]; }
 
 static void draw_inputs(maker *m) {
   int n = MAKER_ONE_OF(m, 1, 1, 2);
@@ -180,7 +184,8 @@ static void draw_nodes(maker *m, int n_inputs) {
     bool latest = m->n_values > n_inputs && maker_chance(m, 60); /* chains */
     int x = latest ? m->n_values - 1 : (int)maker_pick(m, (uint32_t)m->n_values);
     int before = m->n_values;
-    steps[maker_pick(m, OX_COUNT(steps))](m, x);
+    if (m->value[x].hidden) continue;
+    maker_draw_step(m)(m, x);
     if (m->n_values > before && maker_chance(m, 75)) maker_through_bytes(m, m->n_values - 1);
   }
 }
@@ -198,7 +203,7 @@ static void put_values(maker_text *t, const maker *m, int first, int end, bool f
     bool is_free = first == 0 && free_batch && s->dim[0] == m->value[0].shape.dim[0];
     if (first && m->value[v].used) continue;
     bool cast = first == 0 && m->kind == MAKER_HALVES && m->written == RANDOM_WIDE;
-    put(t, "%s%s", n++ ? ", " : "", cast ? "float16" : type_name(m));
+    put(t, "%s%s", n++ ? ", " : "", cast ? "float16" : maker_type(m));
     if (first && free_batch) {
       put(t, "[]");
     } else if (s->rank) {
@@ -213,7 +218,7 @@ static void put_values(maker_text *t, const maker *m, int first, int end, bool f
 void random_graph_draw(uint32_t seed, random_graph_form form, random_graph *out) {
   static maker m; /* too large for a stack */
   static maker_text head;
-  m.random = seed * 2654435761u + 12345, m.n_values = m.n_weights = 0, m.n_drawn = 0,
+  m.random = seed * 2654435761u + 12345, m.n_values = m.n_weights = m.n_bodies = m.depth = 0, m.n_drawn = 0,
   m.weights.n = m.nodes.n = head.n = 0;
   m.weights.text[0] = m.nodes.text[0] = 0;
   m.written = form;
@@ -227,7 +232,7 @@ void random_graph_draw(uint32_t seed, random_graph_form form, random_graph *out)
   put_wide_inputs(&m, n_inputs);
   for (int v = 0; v < n_inputs; v++) maker_through_bytes(&m, v);
   draw_nodes(&m, n_inputs);
-  for (int v = n_inputs; v < m.n_values - 1; v++) m.value[v].used &= !maker_chance(&m, 10);
+  for (int v = n_inputs; v < m.n_values - 1; v++) m.value[v].used &= m.value[v].hidden || !maker_chance(&m, 10);
   put(&head, "<ir_version: 8, opset_import: [\"\" : %d]>\ng (", m.opset);
   put_values(&head, &m, 0, n_inputs, free_batch);
   put(&head, ") => (");

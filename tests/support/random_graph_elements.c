@@ -97,7 +97,7 @@ void maker_binary(maker *m, int x) {
   int y = -1, tries = maker_chance(m, 60) ? 8 : 0;
   for (; tries && y < 0; tries--) { /* a branch meets another */
     int k = (int)maker_pick(m, (uint32_t)m->n_values);
-    if (k != x && meet(&v.shape, &m->value[k].shape, &out)) y = k;
+    if (k != x && !m->value[k].hidden && meet(&v.shape, &m->value[k].shape, &out)) y = k;
   }
   if (y >= 0) {
     double other = maker_use(m, y)->size;

@@ -17,7 +17,7 @@ void maker_concat(maker *m, int x) {
   int axis = (int)maker_pick(m, (uint32_t)v.shape.rank);
   for (int tries = 0; tries < 12 && n < 3; tries++) {
     int k = (int)maker_pick(m, (uint32_t)m->n_values);
-    if (!side_by_side(&v.shape, &m->value[k].shape, axis)) continue;
+    if (m->value[k].hidden || !side_by_side(&v.shape, &m->value[k].shape, axis)) continue;
     in[n++] = k, v.shape.dim[axis] += m->value[k].shape.dim[axis], v.size = OX_MAX(v.size, m->value[k].size);
   }
   if (!maker_fits(&v.shape, 1)) return;

@@ -10,7 +10,8 @@
 #include "support/random_graph.h"
 
 /* No constant has more elements than MAKER_CONSTANT. */
-enum { MAKER_VALUES = 64, MAKER_RANK = 6, MAKER_CONSTANT = 1000 };
+/* Behind MAKER_BODY_VALUES no body begins, as there has to be room for what is in it. */
+enum { MAKER_VALUES = 128, MAKER_BODY_VALUES = 48, MAKER_RANK = 6, MAKER_CONSTANT = 1000 };
 
 typedef struct {
   int rank;
@@ -22,6 +23,7 @@ typedef struct {
   maker_shape shape;
   double size; /* about how large its elements are */
   bool used;
+  bool hidden; /* in a body that has ended */
   float scale; /* of the bytes that it was, or 0 */
 } maker_value;
 
@@ -59,6 +61,8 @@ typedef struct {
   maker_text weights, nodes;
   maker_value value[MAKER_VALUES];
   int n_values, n_weights;
+  int n_bodies; /* numbers of names that are not v or w */
+  int depth;    /* of the bodies that a step is in */
   int64_t n_drawn; /* elements of constants, whatever the form */
 } maker;
 
@@ -91,6 +95,18 @@ void maker_scatter(maker *m, int x);
 void maker_where(maker *m, int x);
 void maker_repeat(maker *m, int x);
 void maker_depth(maker *m, int x);
+/* random_graph_bodies.c: control flow, and sequences. */
+void maker_if(maker *m, int x);
+void maker_loop(maker *m, int x);
+void maker_scan(maker *m, int x);
+void maker_sequence(maker *m, int x);
+/* random_graph_chains.c: networks and functions of several nodes, shapes that are computed. */
+void maker_recurrent(maker *m, int x);
+void maker_attention(maker *m, int x);
+void maker_norm_written_out(maker *m, int x);
+void maker_shape_of(maker *m, int x);
+void maker_einsum(maker *m, int x);
+void maker_top(maker *m, int x);
 /* random_graph_bytes.c: in models of bytes. */
 void maker_through_bytes(maker *m, int x);
 void maker_dynamic(maker *m, int x);
@@ -103,6 +119,11 @@ void maker_layer_norm(maker *m, int x);
 void maker_reduce(maker *m, int x);
 void maker_norm(maker *m, int x);
 void maker_cumsum(maker *m, int x);
+
+/* Any step. */
+maker_step maker_draw_step(maker *m);
+/* What numbers are written as: "float", or "float16". */
+const char *maker_type(const maker *m);
 
 /* 0 to n - 1. */
 uint32_t maker_pick(maker *m, uint32_t n);
