@@ -151,16 +151,16 @@ const maker_value *maker_use(maker *m, int x) {
 
 /* As often as they stand here. */
 static const maker_step steps[] = {
-    maker_conv,       maker_conv,       maker_conv,    maker_conv,        maker_conv,       maker_conv_transpose,
-    maker_pool,       maker_pool,       maker_resize,  maker_global_pool, maker_batch_norm, maker_activation,
-    maker_activation, maker_activation, maker_prelu,   maker_clip,        maker_clip,       maker_written_out,
-    maker_binary,     maker_binary,     maker_binary,  maker_binary,      maker_concat,     maker_split,
-    maker_slice,      maker_pad,        maker_pad,     maker_transpose,   maker_reshape,    maker_matmul,
-    maker_matmul,     maker_gemm,       maker_softmax, maker_layer_norm,  maker_reduce,     maker_gather,
-    maker_scatter,    maker_where,      maker_repeat,  maker_depth,       maker_norm,       maker_cumsum,
-    maker_dynamic,    maker_qlinear,    maker_if,      maker_loop,        maker_scan,       maker_sequence,
-    maker_recurrent,  maker_recurrent,  maker_top,     maker_attention,   maker_attention,  maker_norm_written_out,
-    maker_shape_of,   maker_einsum};
+    maker_conv,       maker_conv,       maker_conv,    maker_conv,        maker_conv,         maker_conv_transpose,
+    maker_pool,       maker_pool,       maker_resize,  maker_global_pool, maker_batch_norm,   maker_activation,
+    maker_activation, maker_activation, maker_prelu,   maker_clip,        maker_clip,         maker_written_out,
+    maker_binary,     maker_binary,     maker_binary,  maker_binary,      maker_concat,       maker_split,
+    maker_slice,      maker_pad,        maker_pad,     maker_transpose,   maker_reshape,      maker_matmul,
+    maker_matmul,     maker_gemm,       maker_softmax, maker_layer_norm,  maker_reduce,       maker_gather,
+    maker_scatter,    maker_where,      maker_repeat,  maker_depth,       maker_norm,         maker_cumsum,
+    maker_dynamic,    maker_qlinear,    maker_if,      maker_loop,        maker_scan,         maker_sequence,
+    maker_recurrent,  maker_recurrent,  maker_top,     maker_attention,   maker_attention,    maker_norm_written_out,
+    maker_shape_of,   maker_einsum,     maker_fused,   maker_fused,       maker_qlinear_fused};
 
 maker_step maker_draw_step(maker *m) { return steps[maker_pick(m, OX_COUNT(steps))]; }
 
@@ -222,7 +222,7 @@ void random_graph_draw(uint32_t seed, random_graph_form form, random_graph *out)
   m.weights.n = m.nodes.n = head.n = 0;
   m.weights.text[0] = m.nodes.text[0] = 0;
   m.written = form;
-  m.opset = MAKER_ONE_OF(&m, 17, 21);
+  m.opset = MAKER_ONE_OF(&m, 17, 21, 23);
   m.kind =
       (maker_kind)MAKER_ONE_OF(&m, MAKER_FLOATS, MAKER_FLOATS, MAKER_FLOATS, MAKER_BYTES, MAKER_BYTES, MAKER_HALVES);
   m.quantum = m.form.size = m.slack = 0, m.has_ties = false;
@@ -233,7 +233,7 @@ void random_graph_draw(uint32_t seed, random_graph_form form, random_graph *out)
   for (int v = 0; v < n_inputs; v++) maker_through_bytes(&m, v);
   draw_nodes(&m, n_inputs);
   for (int v = n_inputs; v < m.n_values - 1; v++) m.value[v].used &= m.value[v].hidden || !maker_chance(&m, 10);
-  put(&head, "<ir_version: 8, opset_import: [\"\" : %d]>\ng (", m.opset);
+  put(&head, "<ir_version: 8, opset_import: [\"\" : %d, \"com.microsoft\" : 1]>\ng (", m.opset);
   put_values(&head, &m, 0, n_inputs, free_batch);
   put(&head, ") => (");
   put_values(&head, &m, n_inputs, m.n_values, free_batch);

@@ -6,8 +6,7 @@
 #include "base/macros.h"
 #include "support/random_maker.h"
 
-/* What a value about as large as |size| is in bytes; now and then too small for it. */
-static maker_bytes draw_form(maker *m, double size) {
+maker_bytes maker_draw_bytes(maker *m, double size) {
   if (m->form.size == size && maker_chance(m, 40)) return m->form; /* nothing is lost on the way */
   bool is_signed = maker_chance(m, 50);
   double step = size * (0.7 + maker_pick(m, 1001) / 1000.0) / 127;
@@ -34,7 +33,7 @@ static void put_nudged(maker *m, int x, int y, double step, char name[16]) {
 void maker_through_bytes(maker *m, int x) {
   if (m->kind != MAKER_BYTES || m->n_values == MAKER_VALUES) return;
   maker_value v = *maker_use(m, x);
-  maker_bytes f = draw_form(m, v.size);
+  maker_bytes f = maker_draw_bytes(m, v.size);
   int scale = maker_scale(m, &f.scale), zero = maker_integers(m, f.type, (maker_shape){0}, f.zero, f.zero);
   int y = maker_add(m, v.shape, v.size);
   char from[16];
@@ -122,7 +121,7 @@ void maker_qlinear(maker *m, int x) {
   out.dim[conv ? 1 : r - 1] = n;
   if (terms * n > MAKER_CONSTANT || !maker_fits(&out, terms)) return;
   maker_use(m, x);
-  maker_bytes in = draw_form(m, v.size), to = draw_form(m, v.size);
+  maker_bytes in = maker_draw_bytes(m, v.size), to = maker_draw_bytes(m, v.size);
   if (in.type[0] != to.type[0]) to = in; /* in and out are of one type */
   maker_scales s = {1, {(float)(1.7 / sqrt((double)terms) / 127 * (1 + nudge_scale * maker_nudge(m)))}};
   int xs = maker_scale(m, &in.scale), xz = maker_integers(m, in.type, (maker_shape){0}, in.zero, in.zero);

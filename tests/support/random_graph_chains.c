@@ -7,6 +7,19 @@
 #include "base/macros.h"
 #include "support/random_maker.h"
 
+/* The value itself if it has three axes; one of three that it is reshaped to, or -1. */
+static int with_three_axes(maker *m, int x) {
+  maker_value v = m->value[x];
+  int64_t *d = v.shape.dim;
+  if (v.shape.rank == 3) return x;
+  if (v.shape.rank != 2 && v.shape.rank != 4) return -1;
+  v.shape = v.shape.rank == 2 ? (maker_shape){3, {1, d[0], d[1]}} : (maker_shape){3, {d[0] * d[1], d[2], d[3]}};
+  maker_use(m, x);
+  int shape = maker_ints(m, v.shape.dim, 3), y = maker_add(m, v.shape, v.size);
+  maker_put(m, "  v%d = Reshape (v%d, w%d)\n", y, x, shape);
+  return y;
+}
+
 /* LSTM, GRU or RNN over the first axis of three. */
 void maker_recurrent(maker *m, int x) {
   static const struct {
@@ -14,8 +27,8 @@ void maker_recurrent(maker *m, int x) {
     int gates;
   } kinds[] = {{"LSTM", 4}, {"LSTM", 4}, {"GRU", 3}, {"RNN", 1}};
   static const char *const ways[] = {"forward", "reverse", "bidirectional"};
+  if ((x = with_three_axes(m, x)) < 0) return;
   maker_value v = m->value[x];
-  if (v.shape.rank != 3) return;
   int kind = MAKER_ONE_OF(m, 0, 1, 2, 3), way = MAKER_ONE_OF(m, 0, 0, 1, 2), gates = kinds[kind].gates;
   int64_t dirs = way == 2 ? 2 : 1, h = MAKER_ONE_OF(m, 1, 3, 8, 16), seq = v.shape.dim[0], batch = v.shape.dim[1],
           in = v.shape.dim[2];
@@ -61,8 +74,8 @@ static void put_heads(maker *m, int x, int id, const char *name, maker_shape w, 
 
 /* Attention over three axes, as it is exported. */
 void maker_attention(maker *m, int x) {
+  if ((x = with_three_axes(m, x)) < 0) return;
   maker_value v = m->value[x];
-  if (v.shape.rank != 3) return;
   int64_t heads = MAKER_ONE_OF(m, 1, 2, 3), of = MAKER_ONE_OF(m, 4, 8, 5), in = v.shape.dim[2], steps = v.shape.dim[1];
   maker_shape w = {2, {in, heads * of}}, out = {3, {v.shape.dim[0], steps, heads * of}}, mask = {2, {steps, steps}};
   if (maker_count(&w) > MAKER_CONSTANT || !maker_fits(&out, in + steps) || maker_count(&mask) > MAKER_CONSTANT) return;

@@ -107,10 +107,15 @@ void maker_norm_written_out(maker *m, int x);
 void maker_shape_of(maker *m, int x);
 void maker_einsum(maker *m, int x);
 void maker_top(maker *m, int x);
+/* random_graph_fused.c: what newer standards and com.microsoft have as one operator. */
+void maker_fused(maker *m, int x);
+void maker_qlinear_fused(maker *m, int x);
 /* random_graph_bytes.c: in models of bytes. */
 void maker_through_bytes(maker *m, int x);
 void maker_dynamic(maker *m, int x);
 void maker_qlinear(maker *m, int x);
+/* What a value about as large as |size| is in bytes; now and then too small for it. */
+maker_bytes maker_draw_bytes(maker *m, double size);
 /* random_graph_sums.c: products, and what works along axes. */
 void maker_matmul(maker *m, int x);
 void maker_gemm(maker *m, int x);
