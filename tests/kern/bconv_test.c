@@ -438,11 +438,39 @@ static void test_scales(void **state) {
   }
 }
 
+/* Two threads share the tiles of layers of MobileNet, EfficientNet and a TCN evenly. */
+static void test_even_tiles(void **state) {
+  (void)state;
+  extern const ox_bconv_form ox_bconv_form_direct, ox_bconv_form_strassen;
+  static const ox_bconv_form *const forms[] = {&ox_bconv_form_direct, &ox_bconv_form_strassen};
+  static const shape odd[] = {{"a stem", 1, 1, 1, 3, 32, {1, 224, 224}, {1, 3, 3}, {1, 2, 2}, ONES, {0, 1, 1}},
+                              {"14x14", 0, 1, 1, 80, 480, {1, 14, 14}, ONES, ONES, ONES, {0, 0, 0}},
+                              {"7x7", 0, 1, 1, 576, 160, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
+                              {"7x7, three bands", 0, 1, 1, 672, 192, {1, 7, 7}, ONES, ONES, ONES, {0, 0, 0}},
+                              {"a row", 0, 1, 1, 64, 256, {1, 1, 1000}, ONES, ONES, ONES, {0, 0, 0}}};
+  for (size_t i = 0; i < OX_COUNT(odd); i++) {
+    problem p;
+    problem_init(&p, &odd[i]);
+    for (size_t l = 0; level_next(&l); l++)
+      for (size_t f = 0; f < OX_COUNT(forms); f++) {
+        p.t.isa = test_levels[l].have, p.t.exact = false;
+        if (!(forms[f]->cost_ns(&p.t) < INFINITY)) continue;
+        ox_bconv_plan *plan = calloc(1, forms[f]->plan_bytes);
+        plan->form = forms[f], plan->task = p.t;
+        assert_true(forms[f]->plan(plan));
+        int64_t n = plan->n_tiles[plan->n_stages - 1];
+        if (n % 2) fail_msg("%s, %s, %s: %lld tiles", odd[i].name, forms[f]->name, test_levels[l].name, (long long)n);
+        free(plan);
+      }
+    problem_deinit(&p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_shapes_that_hurt), cmocka_unit_test(test_pads_at_the_end),
       cmocka_unit_test(test_random_shapes),    cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_scales),
+      cmocka_unit_test(test_scales),           cmocka_unit_test(test_even_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

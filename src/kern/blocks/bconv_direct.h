@@ -136,6 +136,8 @@ typedef struct ox_bconv_direct_plan {
   bool padded;                           /* stage 0 copies X with its padding: the products read that in place */
   int64_t x_dim[OX_CONV_AXES], x_pixels; /* of what is read in place */
   int64_t merged;                        /* taps of a row in one segment */
+  int64_t n_whole;                       /* tiles, before one of an odd number is ... */
+  int64_t halved;                        /* ... run in halves, as the first and the last; -1: none */
   bool stem;                             /* v->stem computes long rows, where it is there */
   int64_t tile_m, tile_h, tile_w;        /* panels, rows, columns of a tile */
   int64_t tiles_m, tiles_h, tiles_w;
@@ -158,6 +160,8 @@ bool ox_bconv_direct_plan_on(ox_bconv_plan *p, const ox_bconv_variant *v);
 /* As the form's plan, but outputs lie at |at| floats from each other along each axis and blocks |plane| floats, for a
  * task without residual and activation: they may be some pixels of a larger map. */
 bool ox_bconv_direct_plan_at(ox_bconv_plan *p, const int64_t at[OX_CONV_AXES], int64_t plane);
+/* Whether the tile p->halved has two halves. */
+bool ox_bconv_direct_divides(const ox_bconv_direct_plan *p);
 void ox_bconv_direct_run(const ox_bconv_plan *p, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                          void *scratch);
 

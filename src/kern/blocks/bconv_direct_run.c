@@ -23,7 +23,7 @@ enum { POST_STRIPS = 4 /* whose outputs stay in L1 until the activation is appli
 typedef ox_bconv_direct_plan plan;
 
 typedef struct tile {
-  int64_t image, group, d, q0, q1; /* depth, panels */
+  int64_t image, group, q0, q1, next; /* panels; where the tile begins that most often follows */
   int64_t o[OX_CONV_AXES], n[OX_CONV_AXES];
   int64_t tap[OX_CONV_AXES], taps[OX_CONV_AXES]; /* that are read: the first of each axis, how many */
   bool in_place;
@@ -44,12 +44,40 @@ static void place(const plan *p, tile *t) {
 static tile tile_at(const plan *p, int64_t i) {
   const ox_conv_geom *g = &p->g;
   tile t = {0};
-  t.q0 = i % p->tiles_m * p->tile_m, t.q1 = OX_MIN(t.q0 + p->tile_m, p->panels), i /= p->tiles_m;
+  t.q0 = i % p->tiles_m * p->tile_m, t.q1 = t.next = OX_MIN(t.q0 + p->tile_m, p->panels), i /= p->tiles_m;
   t.o[2] = i % p->tiles_w * p->tile_w, t.n[2] = OX_MIN(p->tile_w, g->out[2] - t.o[2]), i /= p->tiles_w;
   t.o[1] = i % p->tiles_h * p->tile_h, t.n[1] = OX_MIN(p->tile_h, g->out[1] - t.o[1]), i /= p->tiles_h;
   t.o[0] = i % g->out[0], t.n[0] = 1, i /= g->out[0];
   t.group = i % g->groups, t.image = i / g->groups;
   memcpy(t.taps, g->n_taps, sizeof t.taps);
+  place(p, &t);
+  return t;
+}
+
+/* Outputs of the first half of |t|, of the axis that is halved: rows, in pairs where strips are so, or whole strips; 0:
+ * there are not two of them. */
+static int64_t first_half(const plan *p, const tile *t, int *axis) {
+  int64_t rows = 2 * t->n[2] <= p->mr ? 2 : 1, strips = OX_CEIL_DIV(t->n[2], p->mr);
+  *axis = t->n[1] > rows ? 1 : 2;
+  if (*axis == 1) return OX_ROUND_UP(t->n[1] / 2, rows);
+  return strips > 1 ? strips / 2 * OX_CEIL_DIV(t->n[2], strips) : 0;
+}
+
+bool ox_bconv_direct_divides(const ox_bconv_direct_plan *p) {
+  tile t = tile_at(p, p->halved);
+  int axis;
+  return first_half(p, &t, &axis) > 0;
+}
+
+/* Tile |i| in the order of a run. */
+static tile tile_of(const plan *p, int64_t i) {
+  if (p->halved < 0) return tile_at(p, i);
+  if (i > 0 && i < p->n_whole) return tile_at(p, p->halved ? i - 1 : i);
+  tile t = tile_at(p, p->halved);
+  int axis;
+  int64_t n = first_half(p, &t, &axis);
+  if (i > 0) t.o[axis] += n, t.n[axis] -= n;
+  if (i == 0) t.n[axis] = n, t.next = p->halved ? 0 : t.next;
   place(p, &t);
   return t;
 }
@@ -262,7 +290,7 @@ static void run_tile(const plan *p, const ox_conv_args *a, const tile *t, char *
       else if (b1 < p->blocks)
         m.ahead = a->w + ((t->group * p->panels + t->q0) * p->k + done + k) * OX_BLOCK;
       else
-        m.ahead = m.w + (np * p->k - done) * OX_BLOCK; /* of the tile that most often follows */
+        m.ahead = a->w + (t->group * p->panels + t->next) * p->k * OX_BLOCK;
       m.bias = a->bias ? a->bias + t->group * g->oc + q * OX_BLOCK : NULL;
       m.channels = (size_t)(g->oc - q * OX_BLOCK);
       s.slope = a->slope ? a->slope + (t->group * p->panels + q) * OX_BLOCK : NULL;
@@ -345,7 +373,7 @@ void ox_bconv_direct_run(const ox_bconv_plan *head, const ox_conv_args *a, uint3
     return;
   }
   for (int64_t i = begin; i < end; i++) {
-    tile t = tile_at(p, i);
+    tile t = tile_of(p, i);
     if (p->far)
       run_pieces(p, a, &t, scratch);
     else if (t.in_place)

@@ -184,6 +184,20 @@ static void pad_once(ox_bconv_direct_plan *p) {
   p->head.shared_bytes = (size_t)floats * sizeof(float);
 }
 
+/* Who steals tiles takes the upper half of them, so of an odd number of equal ones two threads would wait for the last.
+ * One is run in halves then, the smallest. No sum depends on it. */
+static bool count_tiles(ox_bconv_direct_plan *p) {
+  const ox_conv_geom *g = &p->g;
+  int64_t n[] = {g->batch, g->groups, g->out[0], p->tiles_h, p->tiles_w, p->tiles_m};
+  if (!ox_conv_product_ok(n, OX_COUNT(n), &p->n_whole)) return false;
+  bool even =
+      p->tiles_w * p->tile_w == g->out[2] && p->tiles_h * p->tile_h == g->out[1] && p->tiles_m * p->tile_m == p->panels;
+  p->halved = p->n_whole % 2 == 0 || p->n_whole == 1 ? -1 : even ? 0 : p->n_whole - 1;
+  if (p->halved >= 0 && !ox_bconv_direct_divides(p)) p->halved = -1;
+  p->head.n_tiles[p->head.n_stages - 1] = p->n_whole + (p->halved >= 0);
+  return true;
+}
+
 /* |at| NULL: outputs lie one behind the other. */
 static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_t at[OX_CONV_AXES], int64_t plane) {
   ox_bconv_direct_plan *p = (ox_bconv_direct_plan *)head;
@@ -227,8 +241,7 @@ static bool plan_at(ox_bconv_plan *head, const ox_bconv_variant *v, const int64_
   if (!inside && !p->far && p->tiles_m > 1) pad_once(p);
   if (!inside && !p->far && !p->padded && !find_scratch(p, &copy)) return false;
   head->scratch_bytes = p->segs_bytes + copy * sizeof(float);
-  int64_t n[] = {g->batch, g->groups, g->out[0], p->tiles_h, p->tiles_w, p->tiles_m};
-  return ox_conv_product_ok(n, OX_COUNT(n), &head->n_tiles[head->n_stages - 1]);
+  return count_tiles(p);
 }
 
 bool ox_bconv_direct_plan_on(ox_bconv_plan *p, const ox_bconv_variant *v) { return plan_at(p, v, NULL, 0); }
