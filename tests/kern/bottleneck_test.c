@@ -33,6 +33,8 @@ static const shape shapes[] = {
     {"dilated", 1, 8, 32, 8, {17, 9}, {3, 3}, ONES, {3, 2}, {3, 2}},
     {"pads beyond the image", 1, 8, 32, 8, {3, 4}, {3, 3}, ONES, ONES, {6, 5}},
     {"project to two blocks and a half", 1, 24, 40, 40, {20, 20}, {3, 3}, ONES, ONES, {1, 1}},
+    {"5x5, ends share a tile", 1, 20, 24, 8, {28, 9}, {5, 5}, ONES, ONES, {2, 2}},
+    {"5x5, ends share half a tile", 3, 8, 24, 0, {26, 9}, {5, 5}, ONES, ONES, {2, 2}},
     {"one axis", 1, 30, 60, 20, {1, 90}, {1, 5}, ONES, ONES, {0, 2}},
 };
 

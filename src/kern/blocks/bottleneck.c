@@ -105,6 +105,14 @@ static void cut(ox_bottleneck_plan *p) {
   p->ring = OX_MIN(rows_in(g, p->step_rows), g->in[1]);
 }
 
+/* Of an odd number of tiles one is shared by the first and the last, so that two threads end at a time. */
+static void even_out(ox_bottleneck_plan *p) {
+  const ox_conv_geom *g = &p->window.g;
+  int64_t first = (g->out[1] - (p->row_tiles - 1) * p->tile_rows) / 2;
+  if (g->batch % 2 == 0 || p->row_tiles % 2 == 0 || p->row_tiles == 1 || first < 1) return;
+  p->first_short = p->tile_rows - first, p->row_tiles++;
+}
+
 bool ox_bottleneck_plan_init(ox_bottleneck_plan *p, const ox_bottleneck_task *t) {
   const ox_bconv_task *d = &t->part[OX_DEPTHWISE];
   memset(p, 0, sizeof *p);
@@ -114,6 +122,7 @@ bool ox_bottleneck_plan_init(ox_bottleneck_plan *p, const ox_bottleneck_task *t)
   if (t->has[OX_EXPAND] && !plan_part(&p->expand, &t->part[OX_EXPAND])) return false;
   if (t->has[OX_PROJECT] && !plan_part(&p->project, &t->part[OX_PROJECT])) return false;
   cut(p);
+  even_out(p);
   p->n_tiles = d->g.batch * p->row_tiles;
   return buffers(p);
 }
@@ -245,7 +254,9 @@ void ox_bottleneck_run(const ox_bottleneck_plan *p, const ox_bottleneck_args *a,
   int64_t *next_tile = ox_carried_of(carried, scratch), lo, hi;
   tap_span(g, &lo, &hi);
   for (int64_t t = begin; t < end; t++) {
-    int64_t image = t / p->row_tiles, r0 = t % p->row_tiles * p->tile_rows, r1 = OX_MIN(r0 + p->tile_rows, g->out[1]);
+    int64_t image = t / p->row_tiles, r0 = t % p->row_tiles * p->tile_rows - p->first_short;
+    int64_t r1 = OX_MIN(r0 + p->tile_rows, g->out[1]);
+    r0 = OX_MAX(r0, 0);
     bool goes_on = r0 > 0 && (t > begin || (next_tile && *next_tile == t));
     int64_t ready = goes_on ? rows_read(g, r0, hi) : 0; /* rows below are expanded, the last of them in the ring */
     for (int64_t o = r0, next; o < r1; o = next) {

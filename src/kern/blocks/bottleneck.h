@@ -27,6 +27,7 @@ typedef struct ox_bottleneck_plan {
   int64_t step_rows;                     /* of outputs at a time */
   int64_t ring;                          /* rows of the expanded map in memory */
   int64_t tile_rows, row_tiles, n_tiles; /* a tile: rows of one image; what tiles share is computed twice */
+  int64_t first_short;                   /* rows that the first tile of an image lacks */
   size_t ring_at, rows_at, segs_at, scratch_bytes;
 } ox_bottleneck_plan;
 
