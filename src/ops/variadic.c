@@ -30,14 +30,27 @@ static ox_status *load(ox_load_ctx *c) {
   return NULL;
 }
 
+typedef struct {
+  ox_bcast *each; /* of every input */
+  ox_bcast pair;  /* of two */
+  bool rows;      /* two inputs that need no widening go row by row: rows are long enough for a call */
+} variadic_prep;
+
+enum { LONG_ROW = 32 };
+
 static ox_status *prepare(ox_kernel_ctx *c) {
+  variadic_prep *p = ox_ctx_alloc(c, sizeof *p);
   ox_bcast *b = ox_ctx_alloc(c, c->n_in * sizeof *b);
-  if (!b) return ox_oom();
+  if (!p || !b) return ox_oom();
   for (uint32_t i = 0; i < c->n_in; i++) {
     if (!c->in[i]) return ox_fail(OX_INVALID_MODEL, "input %u is missing", i);
     ox_bcast_init(&b[i], &c->out[0]->shape, 1, &(const ox_shape *){&c->in[i]->shape});
   }
-  c->prep = b;
+  if (c->n_in == 2) {
+    ox_bcast_init(&p->pair, &c->out[0]->shape, 2, (const ox_shape *[]){&c->in[0]->shape, &c->in[1]->shape});
+    p->rows = p->pair.dim[p->pair.rank - 1] >= LONG_ROW && !(OX_BIT(c->out[0]->dtype) & OX_T_FLOAT16S);
+  }
+  p->each = b, c->prep = p;
   return ox_plan_elements(c, OX_TILE_MATH);
 }
 
@@ -45,7 +58,7 @@ enum { BLOCK = OX_CONVERT_BLOCK };
 
 /* Input |i|'s elements for outputs [at, at + n): in place if it is dense, else spread into |spare|. */
 static const void *operand(const ox_kernel_ctx *c, uint32_t i, size_t size, int64_t at, int64_t n, void *spare) {
-  const ox_bcast *b = (const ox_bcast *)c->prep + i;
+  const ox_bcast *b = ((const variadic_prep *)c->prep)->each + i;
   if (b->dense[0]) return (const char *)c->in[i]->data + (size_t)at * size;
   ox_bcast_gather(b, 0, c->in[i]->data, size, at, n, spare);
   return spare;
@@ -70,6 +83,15 @@ static void block_native(const ox_kernel_ctx *c, ox_binary_fn *fn, size_t size, 
     else
       fn(x, operand(c, i, size, at, n, second), y, (size_t)n, 0);
   }
+}
+
+static void pair_native(const ox_kernel_ctx *c, ox_binary_fn *fn, size_t size, int64_t begin, int64_t end) {
+  const ox_bcast *b = &((const variadic_prep *)c->prep)->pair;
+  ox_bcast_run r;
+  for (bool ok = ox_bcast_first(b, begin, end, &r); ok; ok = ox_bcast_next(b, &r))
+    fn((const char *)c->in[0]->data + (size_t)r.off[0] * size, (const char *)c->in[1]->data + (size_t)r.off[1] * size,
+       (char *)c->out[0]->data + (size_t)r.at * size, (size_t)r.n,
+       (r.step[0] ? 0u : OX_BIN_A_SCALAR) | (r.step[1] ? 0u : OX_BIN_B_SCALAR));
 }
 
 static void block_widened(const ox_kernel_ctx *c, ox_binary_fn *fn, bool mean, int64_t at, int64_t n) {
@@ -99,7 +121,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   double f64 = (double)c->n_in;
   int64_t begin, end;
   ox_tile_span(tiles, OX_TILE_MATH, ox_shape_count(&c->out[0]->shape), &begin, &end);
-  for (int64_t at = begin; at < end; at += BLOCK) {
+  bool rows = ((const variadic_prep *)c->prep)->rows && !s->mean;
+  if (rows) pair_native(c, fn, size, begin, end);
+  for (int64_t at = begin; at < end && !rows; at += BLOCK) {
     int64_t n = OX_MIN(end - at, BLOCK);
     if (widen) {
       block_widened(c, fn, s->mean, at, n);
