@@ -95,13 +95,30 @@ static void block_f64(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, 
   cv->store_f64[tx](x, c->out[0]->data, (size_t)at, n, NULL);
 }
 
-static void block_int(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n) {
+/* One exponent for all: the usual ones without a loop over its bits. */
+static void int_powers(int64_t *x, size_t n, int64_t exponent) {
+  uint64_t *u = (uint64_t *)x;
+  if (exponent == 2) {
+    for (size_t i = 0; i < n; i++) u[i] *= u[i];
+  } else if (exponent == 3) {
+    for (size_t i = 0; i < n; i++) u[i] *= u[i] * u[i];
+  } else {
+    for (size_t i = 0; i < n; i++) x[i] = int_pow(x[i], exponent);
+  }
+}
+
+static void block_int(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n, unsigned scalar) {
   uint64_t spare[BLOCK];
   int64_t x[BLOCK], y[BLOCK];
   uint32_t tx = c->in[0]->dtype, ty = c->in[1]->dtype;
   cv->load_i64[tx](spread(c, 0, at, (int64_t)n, spare), 0, n, x);
-  cv->load_i64[ty](spread(c, 1, at, (int64_t)n, spare), 0, n, y);
-  for (size_t i = 0; i < n; i++) x[i] = int_pow(x[i], y[i]);
+  if (scalar) {
+    cv->load_i64[ty](c->in[1]->data, 0, 1, y);
+    int_powers(x, n, y[0]);
+  } else {
+    cv->load_i64[ty](spread(c, 1, at, (int64_t)n, spare), 0, n, y);
+    for (size_t i = 0; i < n; i++) x[i] = int_pow(x[i], y[i]);
+  }
   cv->store_i64[tx](x, c->out[0]->data, (size_t)at, n, NULL);
 }
 
@@ -123,7 +140,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   for (int64_t at = begin; at < end; at += BLOCK) {
     size_t n = (size_t)OX_MIN(end - at, BLOCK);
     if (int_base && int_exponent)
-      block_int(c, cv, at, n);
+      block_int(c, cv, at, n, scalar);
     else if (int_base || base == OX_F64)
       block_f64(c, cv, at, n, scalar);
     else

@@ -38,6 +38,60 @@ static void test_integer_corners(void **state) {
   }
 }
 
+/* Against C, where C defines them, at random and at the ends of the ranges. */
+static void test_quotients_of_32_bits(void **state) {
+  (void)state;
+  enum { N = 5000 };
+  static const uint32_t ends[] = {0, 1, 2, 3, 0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff};
+  static uint32_t a[N], b[N], y[N];
+  uint32_t seed = 3;
+  for (size_t i = 0; i < N; i++) {
+    size_t e = OX_COUNT(ends);
+    a[i] = i < e * e ? ends[i / e] : test_random(&seed) << test_random(&seed) % 3;
+    b[i] = i < e * e ? ends[i % e] : test_random(&seed) >> test_random(&seed) % 32;
+    if (i % 5 == 4) a[i] -= a[i] % (b[i] ? b[i] : 1) + (i & 1); /* at a whole quotient, and just below */
+  }
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_binary_table *t = ox_binary_select(test_levels[l].have);
+    t->fn[OX_BIN_DIV][OX_U32](a, b, y, N, 0);
+    for (size_t i = 0; i < N; i++) assert_int_equal(y[i], b[i] ? a[i] / b[i] : 0);
+    t->fn[OX_BIN_MOD][OX_U32](a, b, y, N, 0);
+    for (size_t i = 0; i < N; i++) assert_int_equal(y[i], b[i] ? a[i] % b[i] : 0);
+    for (int f = 0; f < 3; f++) {
+      static const ox_binary fns[] = {OX_BIN_DIV, OX_BIN_FMOD, OX_BIN_MOD};
+      t->fn[fns[f]][OX_I32](a, b, y, N, 0);
+      for (size_t i = 0; i < N; i++) {
+        int64_t p = (int32_t)a[i], q = (int32_t)b[i], r = q ? p % q : 0;
+        int64_t want = f == 0 ? (q ? p / q : 0) : f == 1 ? r : r + (r && (r < 0) != (q < 0) ? q : 0);
+        if (y[i] != (uint32_t)want) fail_msg("%s, function %d: %d and %d", test_levels[l].name, f, (int)p, (int)q);
+      }
+    }
+  }
+}
+
+static void test_float_rests(void **state) {
+  (void)state;
+  enum { N = 4000 };
+  static const float ends[] = {0,        -0.0f, 1,    -1,   3,    0.1f,     1e-42f,    1e-30f,
+                               16777216, 3e38f, 0.5f, 0.3f, 7e9f, INFINITY, -INFINITY, NAN};
+  static float a[N], b[N], y[N];
+  uint32_t seed = 9;
+  for (size_t i = 0; i < N; i++) {
+    size_t e = OX_COUNT(ends);
+    a[i] = i < e * e ? ends[i / e] : test_uniform(&seed, -1, 1) * ldexpf(1, (int)(test_random(&seed) % 60) - 20);
+    b[i] = i < e * e ? ends[i % e] : test_uniform(&seed, -1, 1) * ldexpf(1, (int)(test_random(&seed) % 40) - 20);
+    if (i >= e * e && i % 4 == 3) a[i] = b[i] * (float)(test_random(&seed) % 1000); /* close to a whole quotient */
+  }
+  for (size_t l = 0; level_next(&l); l++) {
+    ox_binary_select(test_levels[l].have)->fn[OX_BIN_FMOD][OX_F32](a, b, y, N, 0);
+    for (size_t i = 0; i < N; i++) {
+      double want = fmod((double)a[i], (double)b[i]);
+      if (!((double)y[i] == want && !signbit(y[i]) == !signbit(want)) && !(isnan(y[i]) && isnan(want)))
+        fail_msg("%s: %a and %a: %a, wanted %a", test_levels[l].name, (double)a[i], (double)b[i], (double)y[i], want);
+    }
+  }
+}
+
 static void test_float_corners(void **state) {
   (void)state;
   const float a[] = {NAN, 1, 2, -INFINITY}, b[] = {1, NAN, 3, INFINITY};
@@ -48,6 +102,14 @@ static void test_float_corners(void **state) {
     assert_true(isnan(y[0]) && isnan(y[1]) && y[2] == 3 && y[3] == INFINITY);
     t->fn[OX_BIN_MIN][OX_F32](a, b, y, 4, 0);
     assert_true(isnan(y[0]) && isnan(y[1]) && y[2] == 2 && y[3] == -INFINITY);
+    for (unsigned scalar = OX_BIN_A_SCALAR; scalar <= OX_BIN_B_SCALAR; scalar++)
+      for (int k = 0; k < 2; k++) { /* a number and then NaN stand; NaN of the others comes through */
+        bool first = scalar == OX_BIN_A_SCALAR;
+        t->fn[OX_BIN_MIN][OX_F32](first ? &b[k] : a, first ? a : &b[k], y, 4, scalar);
+        assert_true(isnan(y[0]) && (k ? isnan(y[1]) && isnan(y[3]) : y[1] == 1 && y[2] == 1 && y[3] == -INFINITY));
+        t->fn[OX_BIN_MAX][OX_F32](first ? &b[k] : a, first ? a : &b[k], y, 4, scalar);
+        assert_true(isnan(y[0]) && (k ? isnan(y[1]) && isnan(y[3]) : y[1] == 1 && y[2] == 2 && y[3] == 1));
+      }
     const float base[] = {-INFINITY, -0.0f, 4, -1}, half = 0.5f, two = 2;
     t->fn[OX_BIN_POW][OX_F32](base, &half, y, 4, OX_BIN_B_SCALAR);
     assert_true(y[0] == INFINITY && y[1] == 0 && !signbit(y[1]) && y[2] == 2 && isnan(y[3]));
@@ -179,6 +241,8 @@ static void test_broadcast_runs_and_gathers(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_integer_corners),
+      cmocka_unit_test(test_quotients_of_32_bits),
+      cmocka_unit_test(test_float_rests),
       cmocka_unit_test(test_float_corners),
       cmocka_unit_test(test_scalars_and_in_place),
       cmocka_unit_test(test_choice),

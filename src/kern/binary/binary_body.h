@@ -49,18 +49,43 @@ static double mod_double(double a, double b) {
   return (r < 0) != (b < 0) ? r + b : r;
 }
 
+/* The remainder of floats, exact: a quotient below 2^28 that is no whole number is so far from one that its rounding in
+ * double does not reach it, and its whole part times b has 52 bits. */
+static float fmod_float(float a, float b) {
+  double x = (double)a, y = (double)b, q = trunc(x / y), r = x - q * y;
+  if (!(fabs(q) < 0x1p28) || r != r) return fmodf(a, b); /* and of infinities */
+  return (float)copysign(r, x);
+}
+#define fmod_double fmod
+
+/* NaN passes on. A standing operand that is a number goes first: a comparison that fails leaves the other one. */
+#define EXTREME(name, ctype, any, number_first)                                           \
+  static void name(const void *pa, const void *pb, void *py, size_t n, unsigned scalar) { \
+    ctype a = *(const ctype *)pa, b = *(const ctype *)pb;                                 \
+    if (scalar == OX_BIN_A_SCALAR && a == a)                                              \
+      number_first(pa, pb, py, n, OX_BIN_A_SCALAR);                                       \
+    else if (scalar == OX_BIN_B_SCALAR && b == b)                                         \
+      number_first(pb, pa, py, n, OX_BIN_A_SCALAR);                                       \
+    else                                                                                  \
+      any(pa, pb, py, n, scalar);                                                         \
+  }
+
 #define FLOATS(tag, ctype, fn)                                                                                        \
   LOOP(add_##tag, ctype, ctype, a + b)                                                                                \
   LOOP(sub_##tag, ctype, ctype, a - b)                                                                                \
   LOOP(mul_##tag, ctype, ctype, a *b)                                                                                 \
   LOOP(div_##tag, ctype, ctype, a / b)                                                                                \
-  LOOP(min_##tag, ctype, ctype, ((a < b) | (a != a)) ? a : b)                                                         \
-  LOOP(max_##tag, ctype, ctype, ((a > b) | (a != a)) ? a : b)                                                         \
+  LOOP(least_##tag, ctype, ctype, a != a ? a : a < b ? a : b)                                                         \
+  LOOP(least_of_##tag, ctype, ctype, a < b ? a : b)                                                                   \
+  LOOP(most_##tag, ctype, ctype, a != a ? a : a > b ? a : b)                                                          \
+  LOOP(most_of_##tag, ctype, ctype, a > b ? a : b)                                                                    \
   LOOP(prelu_##tag, ctype, ctype, a < 0 ? a * b : a)                                                                  \
   LOOP(mod_##tag, ctype, ctype, mod_double((double)a, (double)b))                                                     \
-  LOOP(fmod_##tag, ctype, ctype, fmod##fn(a, b))                                                                      \
+  LOOP(fmod_##tag, ctype, ctype, fmod_##ctype(a, b))                                                                  \
   LOOP(powgen_##tag, ctype, ctype, pow##fn(a, b))                                                                     \
   COMPARES(tag, ctype)                                                                                                \
+  EXTREME(min_##tag, ctype, least_##tag, least_of_##tag)                                                              \
+  EXTREME(max_##tag, ctype, most_##tag, most_of_##tag)                                                                \
   /* exponents common in models have loops of their own */                                                            \
   static void pow_##tag(const void *pa, const void *pb, void *py, size_t n, unsigned scalar) {                        \
     const ctype *a = pa, *b = pb;                                                                                     \
@@ -94,24 +119,55 @@ FLOATS(f64, double, )
   LOOP(shl_##tag, ctype, ctype, W(b) < bits ? (utype)(W((utype)a) << (W(b) & 63)) : 0) \
   COMPARES(tag, ctype)
 
-#define UNSIGNED(tag, ctype, bits)                \
-  INTS(tag, ctype, ctype, bits)                   \
-  LOOP(div_##tag, ctype, ctype, b ? a / b : 0)    \
-  LOOP(mod_##tag, ctype, ctype, b ? a % b : 0)    \
-  LOOP(prelu_##tag, ctype, ctype, b == b ? a : 0) \
+/* Whole quotients, 0 of a zero divisor. Those of 32 bits are divided in double, which vectors can: a quotient that is
+ * no whole number is at least 1 / b from one, and its rounding is less. */
+#define QUOTIENT_WIDE(a, b) ((b) == 0 ? 0 : (a) / (b))
+static inline uint32_t quotient_u32(uint32_t a, uint32_t b) {
+  double q = (double)a / (double)(b ? b : 1);
+  return b ? (uint32_t)q : 0;
+}
+static inline int32_t quotient_i32(int32_t a, int32_t b) {
+  double q = (double)a / (double)(b ? b : 1);
+  return b ? (int32_t)(q < 0x1p31 ? q : -0x1p31) : 0; /* MIN / -1 wraps */
+}
+#define SIGNED_WIDE(ctype, utype, a, b) ((b) == 0 ? 0 : (b) == -1 ? (ctype)(utype)(0 - (utype)(a)) : (a) / (b))
+#define quotient_u8 QUOTIENT_WIDE
+#define quotient_u16 QUOTIENT_WIDE
+#define quotient_u64 QUOTIENT_WIDE
+#define quotient_i8(a, b) SIGNED_WIDE(int8_t, uint8_t, a, b)
+#define quotient_i16(a, b) SIGNED_WIDE(int16_t, uint16_t, a, b)
+#define quotient_i64(a, b) SIGNED_WIDE(int64_t, uint64_t, a, b)
+/* What is left of a; 0 of a zero divisor. */
+#define rest_wide(a, b) ((b) == 0 ? 0 : (a) % (b))
+#define signed_rest_wide(a, b) ((b) == 0 || (b) == -1 ? 0 : (a) % (b))
+static inline uint32_t rest_u32(uint32_t a, uint32_t b) { return b ? a - quotient_u32(a, b) * b : 0; }
+static inline int32_t rest_i32(int32_t a, int32_t b) {
+  return b ? (int32_t)((uint32_t)a - (uint32_t)quotient_i32(a, b) * (uint32_t)b) : 0;
+}
+#define rest_u8 rest_wide
+#define rest_u16 rest_wide
+#define rest_u64 rest_wide
+#define rest_i8 signed_rest_wide
+#define rest_i16 signed_rest_wide
+#define rest_i64 signed_rest_wide
+
+#define UNSIGNED(tag, ctype, bits)                    \
+  INTS(tag, ctype, ctype, bits)                       \
+  LOOP(div_##tag, ctype, ctype, quotient_##tag(a, b)) \
+  LOOP(mod_##tag, ctype, ctype, rest_##tag(a, b))     \
+  LOOP(prelu_##tag, ctype, ctype, b == b ? a : 0)     \
   LOOP(shr_##tag, ctype, ctype, W(b) < bits ? a >> (W(b) & (bits - 1)) : 0)
 
-#define SIGNED(tag, ctype, utype, bits)                                                      \
-  INTS(tag, ctype, utype, bits)                                                              \
-  LOOP(div_##tag, ctype, ctype, b == 0 ? 0 : b == -1 ? (ctype)(utype)(0 - (utype)a) : a / b) \
-  LOOP(fmod_##tag, ctype, ctype, b == 0 || b == -1 ? 0 : a % b)                              \
-  static ctype modulo_##tag(ctype a, ctype b) {                                              \
-    if (b == 0 || b == -1) return 0;                                                         \
-    ctype r = (ctype)(a % b);                                                                \
-    return r != 0 && (r < 0) != (b < 0) ? (ctype)(r + b) : r;                                \
-  }                                                                                          \
-  LOOP(mod_##tag, ctype, ctype, modulo_##tag(a, b))                                          \
-  LOOP(prelu_##tag, ctype, ctype, a < 0 ? (ctype)(utype)(1u * (utype)a * (utype)b) : a)      \
+#define SIGNED(tag, ctype, utype, bits)                                                 \
+  INTS(tag, ctype, utype, bits)                                                         \
+  LOOP(div_##tag, ctype, ctype, quotient_##tag(a, b))                                   \
+  LOOP(fmod_##tag, ctype, ctype, rest_##tag(a, b))                                      \
+  static inline ctype modulo_##tag(ctype a, ctype b) {                                  \
+    ctype r = (ctype)rest_##tag(a, b);                                                  \
+    return (ctype)(r + ((r != 0) & ((r < 0) != (b < 0)) ? b : 0));                      \
+  }                                                                                     \
+  LOOP(mod_##tag, ctype, ctype, modulo_##tag(a, b))                                     \
+  LOOP(prelu_##tag, ctype, ctype, a < 0 ? (ctype)(utype)(1u * (utype)a * (utype)b) : a) \
   LOOP(shr_##tag, ctype, ctype, a >> (W(b) < bits ? W(b) : bits - 1))
 
 UNSIGNED(u8, uint8_t, 8)
