@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/topk.c - TopK along an axis: a heap of the best k so far, then sorted; of equal elements the earlier wins. */
+ * ops/topk.c - TopK along an axis: a heap of the best k so far, then sorted; or, where much is wanted of a row of
+ * floats, all of it sorted by its bits. Of equal elements the earlier wins. */
 #include <math.h>
 #include <string.h>
 
+#include "kern/move/move.h"
 #include "kern/quant/convert.h"
 #include "kern/reduce/reduce.h"
 #include "ops/shared/tiles.h"
@@ -67,7 +69,21 @@ typedef struct {
 
 typedef struct {
   int64_t rows, n, inner, k, per_tile;
+  int64_t columns; /* of floats on another axis: so many become rows of their own at a time; 0: they do not */
 } topk_prep;
+
+enum { COLUMNS = 16, LONGEST_COLUMN = 1 << 14, LONGEST_SORT = 1 << 20, SHORTEST_SORT = 256 };
+
+/* A row of floats of which much is wanted is sorted as a whole. */
+static bool sorts(const ox_kernel_ctx *c, int64_t n, int64_t k) {
+  return c->in[0]->dtype == OX_F32 && n >= SHORTEST_SORT && n <= LONGEST_SORT && k >= n / 8;
+}
+
+/* Of one worker: rows of floats, and behind them the heap, or what is sorted in two halves. */
+static size_t scratch_bytes(const ox_kernel_ctx *c, const topk_prep *p, int64_t k) {
+  return (size_t)(p->columns * p->n) * sizeof(float) + (size_t)(sorts(c, p->n, k) ? p->n : k) * sizeof(entry) +
+         OX_ALIGN_BYTES;
+}
 
 static ox_status *prepare(ox_kernel_ctx *c) {
   enum { WORK = 8192 };
@@ -79,10 +95,11 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   p->k = k_of(c);
   p->rows = outer * p->inner;
   p->per_tile = OX_MAX(WORK / OX_MAX(p->n, 1), 1);
+  if (c->in[0]->dtype == OX_F32 && p->inner > 1 && p->n <= LONGEST_COLUMN) p->columns = OX_MIN(COLUMNS, p->inner);
   c->prep = p;
-  if (p->k < 0) return ox_ctx_plan(c, 1, (size_t)p->n * sizeof(entry));
+  if (p->k < 0) return ox_ctx_plan(c, 1, scratch_bytes(c, p, p->n));
   OX_TRY(check_k(p->k, p->n));
-  return ox_ctx_plan(c, p->k ? ox_tile_count(p->rows, p->per_tile) : 0, (size_t)p->k * sizeof(entry));
+  return ox_ctx_plan(c, p->k ? ox_tile_count(p->rows, p->per_tile) : 0, scratch_bytes(c, p, p->k));
 }
 
 /* Order-preserving: a float's bits, negative ones reversed; the two zeros are equal; NaN is above infinity. */
@@ -133,9 +150,14 @@ static bool likely_bound(const ox_reduce_table *t, const float *x, int64_t n, in
   double reached = below ? hi : lo, beyond = below ? lo : hi;
   for (int step = 0; step < STEPS; step++) {
     float mid = (float)(0.5 * (reached + beyond));
-    int32_t above = 0, under = 0;
-    for (int64_t i = 0; i < columns; i++) above += best[i] >= mid, under += best[i] <= mid;
-    *((below ? under : above) >= k ? &reached : &beyond) = (double)mid;
+    int32_t there = 0;
+    for (int64_t i = 0; i < columns; i += STEP) { /* of a length that the compiler knows */
+      if (below)
+        for (int j = 0; j < STEP; j++) there += best[i + j] <= mid;
+      else
+        for (int j = 0; j < STEP; j++) there += best[i + j] >= mid;
+    }
+    *(there >= k ? &reached : &beyond) = (double)mid;
   }
   double slack = fabs(reached) * 1e-6 + 1e-30; /* "reaches" becomes "is beyond", even where denormals are zero */
   *out_bound = (float)(below ? reached + slack : reached - slack);
@@ -161,20 +183,120 @@ static void gather_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_
   }
 }
 
+/* Where the results of row |r| go: the first of them, the others |inner| apart. */
+static int64_t place_of(const topk_prep *p, int64_t k, int64_t r) { return r / p->inner * k * p->inner + r % p->inner; }
+
+static void put_f32(const ox_kernel_ctx *c, const float *x, int64_t from, int64_t to) {
+  if (ox_ctx_wants(c, 0)) ((float *)c->out[0]->data)[to] = x[from];
+  if (ox_ctx_wants(c, 1)) ((int64_t *)c->out[1]->data)[to] = from;
+}
+
+/* A float's bits in descending order of what is better; as key_f64. */
+static uint32_t sort_key(float v, uint32_t flip) {
+  uint32_t u;
+  v += 0.0f;
+  memcpy(&u, &v, sizeof u);
+  u = v != v ? UINT32_MAX : u >> 31 ? ~u : u | UINT32_C(1) << 31;
+  return ~u ^ flip;
+}
+
+/* By 11 bits, the lowest first; equal ones keep their order. */
+static void sort_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, int64_t step, int64_t out,
+                     uint64_t *both) {
+  enum { BITS = 11, BINS = 1 << BITS, PASSES = 3 };
+  uint32_t count[PASSES][BINS] = {{0}}, flip = ((const topk_attrs *)c->attrs)->largest ? 0 : UINT32_MAX;
+  uint64_t *from = both, *to = both + n;
+  for (int64_t i = 0; i < n; i++) {
+    uint32_t key = sort_key(x[i], flip);
+    from[i] = (uint64_t)key << 32 | (uint64_t)i;
+    for (int pass = 0; pass < PASSES; pass++) count[pass][key >> pass * BITS & (BINS - 1)]++;
+  }
+  for (int pass = 0; pass < PASSES; pass++) {
+    uint32_t at = 0, *bin = count[pass];
+    for (int b = 0; b < BINS; b++) {
+      uint32_t m = bin[b];
+      bin[b] = at, at += m;
+    }
+    for (int64_t i = 0; i < n; i++) to[bin[from[i] >> (32 + pass * BITS) & (BINS - 1)]++] = from[i];
+    uint64_t *done = to;
+    to = from, from = done;
+  }
+  for (int64_t i = 0; i < k; i++) put_f32(c, x, (int64_t)(uint32_t)from[i], out + i * step);
+}
+
+/* A few of a short row, in order: one that is better than the last of them moves up to its place. */
+enum { FEW = 16, SHORT_ROW = 256 };
+static void few_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, int64_t out, int64_t step) {
+  uint32_t flip = ((const topk_attrs *)c->attrs)->largest ? 0 : UINT32_MAX;
+  uint64_t first[FEW]; /* the key above the place: smaller is better, and no two are equal */
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t e = (uint64_t)sort_key(x[i], flip) << 32 | (uint64_t)i;
+    int64_t at = i < k ? i : k;
+    if (i >= k && e > first[k - 1]) continue;
+    for (at -= i >= k; at > 0 && first[at - 1] > e; at--) first[at] = first[at - 1];
+    first[at] = e;
+  }
+  for (int64_t i = 0; i < k; i++) put_f32(c, x, (int64_t)(uint32_t)first[i], out + i * step);
+}
+
+/* The best alone. False: it takes the usual way, for a NaN, which is no small number. */
+static bool best_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t out) {
+  bool below = !((const topk_attrs *)c->attrs)->largest;
+  int64_t at = (int64_t)ox_reduce_select(c->isa)->arg_row(x, (size_t)n, below, false);
+  if (below && x[at] != x[at]) return false;
+  put_f32(c, x, at, out);
+  return true;
+}
+
+/* The worst goes to the end. |base|: of the elements, |step| apart. */
+static void empty_heap(const ox_kernel_ctx *c, entry *h, int64_t k, const char *base, size_t size, int64_t pitch,
+                       int64_t out, int64_t step) {
+  for (int64_t left = k; left > 0 && !ox_ctx_stopped_each(c, left, 256); left--) {
+    entry e = h[0];
+    sink(h, left - 1, 0, h[left - 1]);
+    size_t to = (size_t)(out + (left - 1) * step);
+    if (ox_ctx_wants(c, 1)) ((int64_t *)c->out[1]->data)[to] = e.at;
+    if (ox_ctx_wants(c, 0)) memcpy((char *)c->out[0]->data + to * size, base + (size_t)(e.at * pitch) * size, size);
+  }
+}
+
+/* A row of floats, which lie one behind the other. */
+static void row_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k, int64_t out, int64_t step,
+                    void *room) {
+  if (k == 1 && best_f32(c, x, n, out)) return;
+  if (k <= FEW && n <= SHORT_ROW) {
+    few_f32(c, x, n, k, out, step);
+    return;
+  }
+  if (sorts(c, n, k)) {
+    sort_f32(c, x, n, k, step, out, room);
+    return;
+  }
+  gather_f32(c, x, n, k, room);
+  if (!ox_ctx_stopped(c)) empty_heap(c, room, k, (const char *)x, sizeof *x, 1, out, step);
+}
+
+/* Rows [r, end) of one slice, columns of it: transposed into |room| first. */
+static void columns_f32(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r, int64_t end, float *room) {
+  const float *x = (const float *)c->in[0]->data + r / p->inner * p->n * p->inner + r % p->inner;
+  void *rest = room + OX_ROUND_UP(p->columns * p->n, 2);
+  ox_transpose_select(sizeof *x, c->isa)((const char *)x, p->inner * (int64_t)sizeof *x, (char *)room,
+                                         p->n * (int64_t)sizeof *x, p->n, end - r);
+  for (int64_t i = r; i < end; i++) row_f32(c, room + (i - r) * p->n, p->n, k, place_of(p, k, i), p->inner, rest);
+}
+
 static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r, entry *h) {
   enum { BLOCK = 256 };
   const ox_convert *cv = ox_convert_select(c->isa);
   const ox_tensor *x = c->in[0];
   size_t size = ox_dtype_bits(x->dtype) / 8;
-  int64_t base = r / p->inner * p->n * p->inner + r % p->inner, out = r / p->inner * k * p->inner + r % p->inner;
+  int64_t base = r / p->inner * p->n * p->inner + r % p->inner;
   uint64_t flip = ((const topk_attrs *)c->attrs)->largest ? 0 : UINT64_MAX;
   bool real = ox_dtype_is_float(x->dtype);
   uint64_t sign = x->dtype == OX_U64 ? 0 : (uint64_t)1 << 63;
   double f[BLOCK];
   int64_t v[BLOCK];
-  bool floats = x->dtype == OX_F32 && p->inner == 1;
-  if (floats) gather_f32(c, (const float *)x->data + base, p->n, k, h);
-  for (int64_t i = 0; !floats && i < p->n && !ox_ctx_stopped(c); i += BLOCK) {
+  for (int64_t i = 0; i < p->n && !ox_ctx_stopped(c); i += BLOCK) {
     int64_t m = OX_MIN(p->n - i, BLOCK);
     for (int64_t b = 0; b < (p->inner == 1 ? 1 : m); b++) {
       size_t at = (size_t)(base + (i + b) * p->inner), len = p->inner == 1 ? (size_t)m : 1;
@@ -186,15 +308,22 @@ static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r
     for (int64_t b = 0; b < m; b++)
       offer(c, h, k, i + b, (entry){(real ? key_f64(f[b]) : (uint64_t)v[b] ^ sign) ^ flip, i + b});
   }
-  if (ox_ctx_stopped(c)) return;                                                   /* the heap may have gaps */
-  for (int64_t left = k; left > 0 && !ox_ctx_stopped_each(c, left, 256); left--) { /* the worst goes to the end */
-    entry e = h[0];
-    sink(h, left - 1, 0, h[left - 1]);
-    size_t to = (size_t)(out + (left - 1) * p->inner);
-    if (ox_ctx_wants(c, 1)) ((int64_t *)c->out[1]->data)[to] = e.at;
-    if (ox_ctx_wants(c, 0))
-      memcpy((char *)c->out[0]->data + to * size, (const char *)x->data + (size_t)(base + e.at * p->inner) * size,
-             size);
+  if (ox_ctx_stopped(c)) return; /* the heap may have gaps */
+  empty_heap(c, h, k, (const char *)x->data + (size_t)base * size, size, p->inner, place_of(p, k, r), p->inner);
+}
+
+static void run_rows(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t begin, int64_t end, void *scratch) {
+  bool flat = c->in[0]->dtype == OX_F32 && p->inner == 1;
+  for (int64_t r = begin, next; r < end; r = next) {
+    next = r + 1;
+    if (flat) {
+      row_f32(c, (const float *)c->in[0]->data + r * p->n, p->n, k, r * k, 1, scratch);
+    } else if (p->columns) {
+      next = OX_MIN(OX_MIN(r + p->columns, (r / p->inner + 1) * p->inner), end);
+      columns_f32(c, p, k, r, next, scratch);
+    } else {
+      row(c, p, k, r, scratch);
+    }
   }
 }
 
@@ -214,7 +343,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
       if (ox_ctx_wants(c, i) && !ox_ctx_output(c, i, &s)) return ox_oom();
     begin = 0, end = p->rows;
   }
-  for (int64_t r = begin; r < end && k > 0; r++) row(c, p, k, r, scratch);
+  if (k > 0) run_rows(c, p, k, begin, end, scratch);
   return NULL;
 }
 

@@ -70,8 +70,8 @@ static void test_rows_are_those_of_a_sort(void **state) {
   (void)state;
   static const struct {
     int64_t n, k;
-  } sizes[] = {{1, 1},     {8, 2},       {255, 1},    {256, 1},    {257, 32},   {511, 33},
-               {1024, 20}, {1024, 1024}, {5000, 512}, {5000, 513}, {4099, 100}, {5000, 0}};
+  } sizes[] = {{1, 1},  {8, 2},    {255, 1},  {256, 1},  {257, 32},   {511, 33},   {1024, 20},  {1024, 1024},
+               {64, 8}, {256, 16}, {257, 16}, {255, 17}, {5000, 512}, {5000, 513}, {4099, 100}, {5000, 0}};
   float *x = malloc(ROWS * MOST * sizeof *x);
   assert_non_null(x);
   for (size_t f = 0; f < OX_COUNT(fillings); f++) {
@@ -83,7 +83,54 @@ static void test_rows_are_those_of_a_sort(void **state) {
   free(x);
 }
 
+/* The same elements along another axis, in slices of |inner| columns: as many as become rows at a time, fewer, more. */
+static void check_columns(int64_t n, int64_t inner, int64_t k, int largest, const float *rows, const char *what) {
+  enum { SLICES = 2 };
+  float *x = malloc((size_t)(SLICES * n * inner) * sizeof *x);
+  int64_t *order = malloc((size_t)n * sizeof *order);
+  assert_true(x && order);
+  for (int64_t i = 0; i < SLICES * n * inner; i++)
+    x[i] = rows[(i / (n * inner) * inner + i % inner) * n + i / inner % n]; /* column j of a slice is row j of |rows| */
+  one_node node;
+  one_node_init(&node, "", "TopK", 11, 2);
+  one_node_int(&node, "largest", largest), one_node_int(&node, "axis", 1);
+  one_node_input(&node, OX_F32, 3, (const int64_t[]){SLICES, n, inner}, x);
+  one_node_const(&node, OX_I64, 1, (const int64_t[]){1}, &k);
+  CHECK_OK(one_node_run(&node));
+  for (int64_t r = 0; r < SLICES * inner; r++) {
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    sorted_row = rows + r * n, sorted_largest = largest;
+    qsort(order, (size_t)n, sizeof *order, compare);
+    for (int64_t i = 0; i < k; i++) {
+      int64_t at = (r / inner * k + i) * inner + r % inner;
+      float v = ((const float *)node.out[0].data)[at], want = sorted_row[order[i]];
+      if (((const int64_t *)node.out[1].data)[at] != order[i] || (v != want && !(isnan(v) && isnan(want))))
+        fail_msg("%s, %d of %d, largest %d, column %d of %d, place %d", what, (int)k, (int)n, largest, (int)r,
+                 (int)inner, (int)i);
+    }
+  }
+  one_node_deinit(&node);
+  free(x), free(order);
+}
+
+static void test_columns(void **state) {
+  (void)state;
+  static const struct {
+    int64_t n, inner, k;
+  } sizes[] = {{1, 3, 1}, {9, 16, 4}, {300, 17, 5}, {300, 33, 200}, {400, 2, 30}};
+  enum { ALL = 2 * 300 * 33 };
+  float *x = malloc(ALL * sizeof *x);
+  assert_non_null(x);
+  for (size_t f = 0; f < OX_COUNT(fillings); f++) {
+    for (int64_t i = 0; i < ALL; i++) x[i] = fillings[f].value(i);
+    for (size_t s = 0; s < OX_COUNT(sizes); s++)
+      for (int largest = 0; largest < 2; largest++)
+        check_columns(sizes[s].n, sizes[s].inner, sizes[s].k, largest, x, fillings[f].name);
+  }
+  free(x);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_those_of_a_sort)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_those_of_a_sort), cmocka_unit_test(test_columns)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
