@@ -132,40 +132,38 @@ OX_INLINE void small_row(const float *x, float *y, size_t n, const size_t M) {
   vf32_store_n(y + (M - 1) * L, vf32_mul(v[M - 1], scale), rest);
 }
 
-static void row(const float *x, float *y, size_t n) {
-  switch ((n + L - 1) / L) {
-    case 1:
-      small_row(x, y, n, 1);
-      return;
-    case 2:
-      small_row(x, y, n, 2);
-      return;
-    case 3:
-      small_row(x, y, n, 3);
-      return;
-    case 4:
-      small_row(x, y, n, 4);
-      return;
-    case 5:
-      small_row(x, y, n, 5);
-      return;
-    case 6:
-      small_row(x, y, n, 6);
-      return;
-    case 7:
-      small_row(x, y, n, 7);
-      return;
-    case 8:
-      small_row(x, y, n, 8);
-      return;
-    default:
-      break;
+/* The same for logarithms. The exponentials are those of long rows: alone in the sum, the largest is 1. */
+OX_INLINE void small_log_row(const float *x, float *y, size_t n, const size_t M) {
+  vf32 v[8], high = vf32_splat(-INFINITY), sum = vf32_zero();
+  size_t rest = n - (M - 1) * L;
+  OX_UNROLL for (size_t i = 0; i + 1 < M; i++) v[i] = vf32_load(x + i * L);
+  v[M - 1] = vf32_select(vm32_first(rest), vf32_load_n(x + (M - 1) * L, rest), high);
+  OX_UNROLL for (size_t i = 0; i < M; i++) high = vf32_max(v[i], high);
+  high = vf32_splat(vf32_hmax(high));
+  OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = vf32_sub(v[i], high), sum = vf32_add(sum, vf32_exp_flush(v[i]));
+  vf32 s = vf32_log(vf32_splat(vf32_sum(sum)));
+  OX_UNROLL for (size_t i = 0; i + 1 < M; i++) vf32_store(y + i * L, vf32_sub(v[i], s));
+  vf32_store_n(y + (M - 1) * L, vf32_sub(v[M - 1], s), rest);
+}
+
+#define SMALL(fn, m) \
+  case m:            \
+    fn(x, y, n, m);  \
+    return;
+#define SMALL_ROWS(fn)                                                                                          \
+  switch ((n + L - 1) / L) {                                                                                    \
+    SMALL(fn, 1)                                                                                                \
+    SMALL(fn, 2) SMALL(fn, 3) SMALL(fn, 4) SMALL(fn, 5) SMALL(fn, 6) SMALL(fn, 7) SMALL(fn, 8) default : break; \
   }
+
+static void row(const float *x, float *y, size_t n) {
+  SMALL_ROWS(small_row)
   base b = base_of(highest(x, n));
   scale_by(y, n, exponentials(0, x, y, n, &b));
 }
 
 static void log_row(const float *x, float *y, size_t n) {
+  SMALL_ROWS(small_log_row)
   base b = base_of(highest(x, n));
   b.direct = 1;
   logs(x, y, n, &b, exponentials(0, x, NULL, n, &b));
