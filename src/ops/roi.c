@@ -174,6 +174,33 @@ static double sum_of(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, c
   return r;
 }
 
+/* sum_of for all channels of an image of floats, where the bin touches few elements: which, and their weights, are
+ * found once, and some channels are summed side by side. False: there are more. */
+static bool sums_of_f32(const ox_kernel_ctx *c, const roi_prep *p, int64_t image, const axis_samples s[2],
+                        double samples, float *y) {
+  enum { MOST = 64, TOGETHER = 4 };
+  int64_t off[MOST], n = 0, plane = p->h * p->w, step = p->out_h * p->out_w;
+  double w[MOST];
+  if (s[0].n * s[1].n > MOST) return false;
+  for (int64_t i = 0; i < s[0].n; i++)
+    for (int64_t j = 0; j < s[1].n; j++, n++)
+      off[n] = s[0].rows[i].at * p->w + s[1].rows[j].at, w[n] = s[0].rows[i].sum * s[1].rows[j].sum;
+  const float *x = (const float *)c->in[0]->data + image * p->channels * plane;
+  int64_t ch = 0;
+  for (; ch + TOGETHER <= p->channels; ch += TOGETHER, x += TOGETHER * plane) {
+    double r[TOGETHER] = {0};
+    for (int64_t k = 0; k < n; k++)
+      for (int t = 0; t < TOGETHER; t++) r[t] += w[k] * (double)x[t * plane + off[k]];
+    for (int t = 0; t < TOGETHER; t++) y[(ch + t) * step] = (float)(r[t] / samples);
+  }
+  for (; ch < p->channels; ch++, x += plane) {
+    double r = 0;
+    for (int64_t k = 0; k < n; k++) r += w[k] * (double)x[off[k]];
+    y[ch * step] = (float)(r / samples);
+  }
+  return true;
+}
+
 /* The largest weighted neighbour of any sample, as the reference has it. */
 static double largest_of(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, const axis_samples s[2]) {
   double r = s[0].outside || s[1].outside ? 0 : NAN; /* fmax passes NaN over */
@@ -206,6 +233,8 @@ static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_
     for (int64_t j = 0; j < p->out_w; j++) {
       if (ox_ctx_stopped(c)) return;
       sample_axis(start[1] + (double)j * bin[1], bin[1], grid[1], p->w, &s[1]);
+      float *y = p->wide ? NULL : (float *)c->out[0]->data + (roi * p->channels * p->out_h + i) * p->out_w + j;
+      if (y && !p->largest && grid[0] * grid[1] > 0 && sums_of_f32(c, p, image, s, samples, y)) continue;
       for (int64_t ch = 0; ch < p->channels; ch++) {
         int64_t plane = image * p->channels + ch;
         double v = grid[0] * grid[1] == 0 ? 0
@@ -233,7 +262,10 @@ static void pool(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t
                 right = bound(ceil((double)(j + 1) * bin_w) + x0, p->w);
         double best = bottom <= top || right <= left ? 0 : -INFINITY;
         for (int64_t y = top; y < bottom; y++)
-          for (int64_t x = left; x < right; x++) best = fmax(best, at(c, p, image * p->channels + ch, y, x));
+          for (int64_t x = left; x < right; x++) {
+            double v = at(c, p, image * p->channels + ch, y, x);
+            best = v > best ? v : best; /* over NaN */
+          }
         put(c, p, roi, ch, i, j, best);
       }
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * ops/roi_test.c - RoiAlign against the standard's sampling in double: channels in any number, regions that reach over
+ * the image and such whose bins touch many elements, fixed and adaptive samples. */
+#include <math.h>
+
+#include "base/macros.h"
+#include "support/check.h"
+#include "support/one_node.h"
+
+enum { H = 23, W = 19, ROIS = 6, OUT_H = 3, OUT_W = 2, MOST_CHANNELS = 9, IMAGES = 2 };
+static const float regions[ROIS][4] = {{1.5f, 2.25f, 9, 8}, {0, 0, 18, 22},     {-3, -2, 4, 5},
+                                       {10, 12, 40, 31},    {5, 5, 5.2f, 5.1f}, {30, 30, 35, 33}};
+static const int64_t images[ROIS] = {0, 1, 0, 1, 1, 0};
+
+static double sample(const float *plane, double y, double x) {
+  if (y < -1 || y > H || x < -1 || x > W) return 0;
+  y = fmax(y, 0), x = fmax(x, 0);
+  int y0 = (int)y, x0 = (int)x, y1, x1;
+  if (y0 >= H - 1) y = y0 = H - 1;
+  if (x0 >= W - 1) x = x0 = W - 1;
+  y1 = OX_MIN(y0 + 1, H - 1), x1 = OX_MIN(x0 + 1, W - 1);
+  double ly = y - y0, lx = x - x0;
+  return (1 - ly) * ((1 - lx) * (double)plane[y0 * W + x0] + lx * (double)plane[y0 * W + x1]) +
+         ly * ((1 - lx) * (double)plane[y1 * W + x0] + lx * (double)plane[y1 * W + x1]);
+}
+
+static double naive(const float *plane, const float *r, int i, int j, bool half, int64_t ratio) {
+  double shift = half ? 0.5 : 0, x0 = (double)r[0] - shift, y0 = (double)r[1] - shift;
+  double w = (double)r[2] - shift - x0, h = (double)r[3] - shift - y0, sum = 0;
+  if (!half) w = fmax(w, 1), h = fmax(h, 1);
+  double bw = w / OUT_W, bh = h / OUT_H;
+  int nx = ratio > 0 ? (int)ratio : (int)ceil(bw), ny = ratio > 0 ? (int)ratio : (int)ceil(bh);
+  for (int a = 0; a < ny; a++)
+    for (int b = 0; b < nx; b++)
+      sum += sample(plane, y0 + i * bh + (a + 0.5) * bh / ny, x0 + j * bw + (b + 0.5) * bw / nx);
+  return nx > 0 && ny > 0 ? sum / (nx * ny) : 0;
+}
+
+static void check(int64_t channels, bool half, int64_t ratio) {
+  static float x[IMAGES * MOST_CHANNELS * H * W];
+  for (int64_t i = 0; i < IMAGES * channels * H * W; i++) x[i] = (float)(i * 7919 % 1009) / 100 - 5;
+  one_node n;
+  one_node_init(&n, "", "RoiAlign", 16, 1);
+  one_node_int(&n, "output_height", OUT_H), one_node_int(&n, "output_width", OUT_W);
+  one_node_int(&n, "sampling_ratio", ratio);
+  one_node_str(&n, "coordinate_transformation_mode", half ? "half_pixel" : "output_half_pixel");
+  one_node_input(&n, OX_F32, 4, (const int64_t[]){IMAGES, channels, H, W}, x);
+  one_node_input(&n, OX_F32, 2, (const int64_t[]){ROIS, 4}, regions);
+  one_node_input(&n, OX_I64, 1, (const int64_t[]){ROIS}, images);
+  CHECK_OK(one_node_run(&n));
+  const float *y = n.out[0].data;
+  for (int64_t r = 0; r < ROIS; r++)
+    for (int64_t ch = 0; ch < channels; ch++)
+      for (int i = 0; i < OUT_H; i++)
+        for (int j = 0; j < OUT_W; j++, y++) {
+          double want = naive(x + (images[r] * channels + ch) * H * W, regions[r], i, j, half, ratio);
+          if (!(fabs((double)*y - want) <= 2e-6 * (1 + fabs(want))))
+            fail_msg("%d channels, half %d, ratio %d: region %d, channel %d, bin %d %d is %g, wanted %g", (int)channels,
+                     half, (int)ratio, (int)r, (int)ch, i, j, (double)*y, want);
+        }
+  one_node_deinit(&n);
+}
+
+static void test_samples(void **state) {
+  (void)state;
+  static const int64_t channels[] = {1, 3, 4, 5, 8, 9};
+  for (size_t c = 0; c < OX_COUNT(channels); c++)
+    for (int64_t ratio = 0; ratio < 8; ratio++)
+      for (int half = 0; half < 2; half++) check(channels[c], half, ratio);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_samples)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
