@@ -70,15 +70,36 @@ static int64_t pixel_of(const geometry *g, int64_t tap, int64_t blk) {
   return inside ? to : -1;
 }
 
+/* The same for a line of blocks, number |line|, along the last axis: that of its first block, which may lie outside of
+ * that axis, at |*out_first| of it. -1: the line lies in the padding of another. */
+static int64_t line_of(const geometry *g, int64_t tap, int64_t line, int64_t *out_first) {
+  int last = g->w.axes - 1;
+  int64_t to = 0, pitch = g->image[last];
+  *out_first = tap % g->w.kernel[last] * g->w.dilation[last] - g->w.pad_lo[last];
+  tap /= g->w.kernel[last];
+  for (int a = last; a-- > 0; tap /= g->w.kernel[a], line /= g->count[a]) {
+    int64_t i = line % g->count[a] * g->w.stride[a] + tap % g->w.kernel[a] * g->w.dilation[a] - g->w.pad_lo[a];
+    if (i < 0 || i >= g->image[a]) return -1;
+    to += i * pitch, pitch *= g->image[a];
+  }
+  return to;
+}
+
 /* Floats, summed in double. */
 static void add_plane(const ox_kernel_ctx *c, const geometry *g, int64_t plane, double *y, double *row) {
   const ox_convert *cv = ox_convert_select(c->isa);
+  int last = g->w.axes - 1;
+  int64_t n = g->count[last], step = g->w.stride[last], wide = g->image[last];
   memset(y, 0, (size_t)g->pixels * sizeof *y);
+  if (g->blocks == 0) n = 1;
   for (int64_t t = 0; t < g->taps; t++) {
     cv->load_f64[c->in[X]->dtype](c->in[X]->data, (size_t)((plane * g->taps + t) * g->blocks), (size_t)g->blocks, row);
-    for (int64_t b = 0; b < g->blocks; b++) {
-      int64_t to = pixel_of(g, t, b);
-      if (to >= 0) y[to] += row[b];
+    for (int64_t line = 0; line < g->blocks / n; line++) {
+      int64_t first, to = line_of(g, t, line, &first);
+      if (to < 0) continue;
+      int64_t from = first < 0 ? OX_CEIL_DIV(-first, step) : 0;
+      int64_t end = first < wide ? OX_MIN(OX_CEIL_DIV(wide - first, step), n) : 0;
+      for (int64_t b = from; b < end; b++) y[to + first + b * step] += row[line * n + b];
     }
   }
   cv->store_f64[c->out[0]->dtype](y, c->out[0]->data, (size_t)(plane * g->pixels), (size_t)g->pixels, NULL);

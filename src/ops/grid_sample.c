@@ -258,6 +258,22 @@ static double evenly(int64_t i, int64_t n, bool align_corners) {
   return -1 + (2 * (double)i + 1) / (double)n;
 }
 
+/* One line of points along the last axis, whose coordinates are |x|, the others' in v[1] ... v[axes]. */
+static void affine_line(const ox_kernel_ctx *c, const double *m, int axes, const double *v, const double *x, int64_t n,
+                        int64_t to) {
+  enum { BLOCK = 128 };
+  double rest[3] = {0}, block[BLOCK * 3];
+  for (int r = 0; r < axes; r++)
+    for (int k = 1; k <= axes; k++) rest[r] += m[r * (axes + 1) + k] * v[k];
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    int64_t some = OX_MIN(n - i, BLOCK);
+    for (int r = 0; r < axes; r++)
+      for (int64_t j = 0; j < some; j++) block[j * axes + r] = m[r * (axes + 1)] * x[i + j] + rest[r];
+    ox_convert_select(c->isa)->store_f64[c->out[0]->dtype](block, c->out[0]->data, (size_t)(to + i * axes),
+                                                           (size_t)(some * axes), NULL);
+  }
+}
+
 static ox_status *run_affine(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)tiles, (void)scratch;
   const ox_convert *cv = ox_convert_select(c->isa);
@@ -277,19 +293,19 @@ static ox_status *run_affine(const ox_kernel_ctx *c, uint32_t stage, ox_range ti
   const ox_shape *th = &c->in[0]->shape;
   if (th->dim[0] != y.dim[0] || th->dim[1] != axes || th->dim[2] != axes + 1)
     return ox_fail(OX_SHAPE_MISMATCH, "AffineGrid: theta must be [%lld,%d,%d]", (long long)y.dim[0], axes, axes + 1);
-  int64_t points = ox_shape_span(&y, 1, y.rank - 1);
-  for (int64_t i = 0; i < y.dim[0] * points; i++) {
-    double m[12], v[4] = {0, 0, 0, 1}, g[3];
-    cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)(i / points * axes * (axes + 1)), (size_t)(axes * (axes + 1)),
+  int64_t width = y.dim[axes], lines = ox_shape_span(&y, 1, axes);
+  if (ox_shape_count(&y) == 0) return NULL;
+  double m[12], v[4], *x = ox_ctx_run_alloc(c, (size_t)width * sizeof *x);
+  if (!x) return ox_oom();
+  for (int64_t j = 0; j < width; j++) x[j] = evenly(j, width, align);
+  for (int64_t i = 0; i < y.dim[0] * lines; i++) {
+    cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)(i / lines * axes * (axes + 1)), (size_t)(axes * (axes + 1)),
                                   m);
-    int64_t at = i % points;
-    for (int a = axes; a-- > 0; at /= y.dim[a + 1]) v[axes - 1 - a] = evenly(at % y.dim[a + 1], y.dim[a + 1], align);
+    int64_t at = i % lines;
+    for (int a = axes - 1; a-- > 0; at /= y.dim[a + 1])
+      v[axes - 1 - a] = evenly(at % y.dim[a + 1], y.dim[a + 1], align);
     v[axes] = 1;
-    for (int r = 0; r < axes; r++) {
-      g[r] = 0;
-      for (int k = 0; k <= axes; k++) g[r] += m[r * (axes + 1) + k] * v[k];
-    }
-    cv->store_f64[c->out[0]->dtype](g, c->out[0]->data, (size_t)(i * axes), (size_t)axes, NULL);
+    affine_line(c, m, axes, v, x, width, i * width * axes);
   }
   return NULL;
 }
