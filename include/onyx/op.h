@@ -198,6 +198,8 @@ typedef struct ox_load_ctx {
   /* 1.3 */
   uint32_t exact;                    /* 1: no way of computing may be chosen that rounds worse than plain sums do */
   struct ox_tune *tune;              /* ox_kernel_ctx.tune */
+  /* 1.5 */
+  uint32_t unaligned_in;             /* answer: as ox_kernel_def.unaligned_in, for this node */
 } ox_load_ctx;
 
 /* ---- the rows -------------------------------------------------------------------------------------------- */

@@ -69,6 +69,8 @@ static ox_status *load(ox_load_ctx *c) {
   if (!a || !a->transBatchB) OX_TRY(ox_product_const(c, c->in_const[1], a && a->transB, &s->b));
   c->state = s;
   if (s->b) c->consumed |= 2;
+  for (uint32_t i = 0; i < 2; i++)
+    if (c->in_const[i] && !ox_product_is_fast(c->in_const[i]->dtype)) c->unaligned_in |= 1u << i;
   return NULL;
 }
 

@@ -320,6 +320,36 @@ static void check_plain(void **state) {
     }
 }
 
+/* As a mapped file may have them. */
+static void check_plain_at_odd_addresses(void **state) {
+  enum { M = 5, N = 300, K = 7 };
+  static const uint32_t types[] = {OX_F64, OX_I64, OX_U32, OX_I16};
+  static unsigned char a[M * K * 8 + 8], b[K * N * 8 + 8];
+  static double c[M * N];
+  (void)state;
+  for (size_t t = 0; t < OX_COUNT(types); t++)
+    for (size_t odd = 0; odd < 8; odd += 1 + odd / 3) {
+      uint32_t type = types[t];
+      size_t each = type == OX_I16 ? 2 : type == OX_U32 ? 4 : 8;
+      for (size_t i = 0; i < M * K + K * N; i++) {
+        int64_t v = (int64_t)(i * 7 % 23) - 11;
+        double d = (double)v;
+        void *to = i < M * K ? a + odd + i * each : b + odd + (i - M * K) * each;
+        memcpy(to, type == OX_F64 ? (void *)&d : (void *)&v, each); /* of little-endian integers the low bytes */
+      }
+      ox_gemm_plain g = {type, M, N, K, a + odd, b + odd, K, 1, N, 1, c, N, {NULL, NULL}};
+      ox_gemm_plain_run(&g, 0, M);
+      for (size_t i = 0; i < M; i++)
+        for (size_t j = 0; j < N; j++) {
+          int64_t sum = 0;
+          for (size_t k = 0; k < K; k++)
+            sum += ((int64_t)((i * K + k) * 7 % 23) - 11) * ((int64_t)((M * K + k * N + j) * 7 % 23) - 11);
+          double d = (double)sum;
+          assert_memory_equal((char *)c + (i * N + j) * each, type == OX_F64 ? (void *)&d : (void *)&sum, each);
+        }
+    }
+}
+
 int main(void) {
   static ox_gemm_variant variants[] = {
 #define OX_GEMM(...) OX_GEMM_ROW(__VA_ARGS__),
@@ -338,5 +368,6 @@ int main(void) {
   }
   tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_wide_choice);
   tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_plain);
+  tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_plain_at_odd_addresses);
   return _cmocka_run_group_tests("gemm", tests, n, NULL, NULL);
 }

@@ -23,7 +23,7 @@ typedef struct {
   const char *op;
   void *attrs;
   void *state;
-  uint32_t op_version;
+  uint32_t op_version, unaligned_in; /* unaligned_in: as the row's, what load said of this node */
 } rows_kernel;
 
 ox_status *ox_ep_pass_status(const ox_ep_host *host, ox_status *st) {
@@ -104,7 +104,7 @@ static ox_status *run(ox_kernel *kernel, const ox_kernel_ctx *c, uint32_t stage,
 
 static void traits(const ox_kernel *kernel, ox_kernel_traits *out) {
   const rows_kernel *k = (const rows_kernel *)kernel;
-  out->inplace = k->def->inplace, out->unaligned_in = k->def->unaligned_in;
+  out->inplace = k->def->inplace, out->unaligned_in = k->def->unaligned_in | k->unaligned_in;
 }
 
 static double flops(const ox_kernel *kernel, const ox_kernel_ctx *c) {
@@ -221,7 +221,7 @@ static ox_status *load(const ox_ep_host *h, const ox_graph_view *g, size_t node,
                    .exact = k->ep->exact,
                    .tune = k->ep->tune};
   ox_status *st = k->def->load(&c);
-  k->state = c.state, k->base.consumed = c.consumed;
+  k->state = c.state, k->base.consumed = c.consumed, k->unaligned_in = c.unaligned_in;
   return st;
 }
 

@@ -4,19 +4,21 @@
 #include "base/macros.h"
 #include "kern/gemm/gemm.h"
 
-/* Four rows of C at a time walk along a row of B, so that each element of B loaded is used four times. */
+/* A and B are read as U, at any address. Four rows of C at a time walk along a row of B, so that each element of B
+ * loaded is used four times. */
 enum { COLS = 256 };
+typedef uint64_t __attribute__((aligned(1), may_alias)) u64u;
 
-#define PLAIN(name, T, W)                                                                             \
+#define PLAIN(name, T, U, W)                                                                          \
   static void name##_rows(const ox_gemm_plain *g, size_t row, size_t rows, size_t col, size_t cols) { \
-    const T *a = (const T *)g->a + (ptrdiff_t)row * g->a_rs;                                          \
+    const U *a = (const U *)g->a + (ptrdiff_t)row * g->a_rs;                                          \
     T *c = (T *)g->c + row * g->c_rs + col;                                                           \
     W acc[4][COLS];                                                                                   \
     for (size_t i = 0; i < rows; i++)                                                                 \
       for (size_t j = 0; j < cols; j++) acc[i][j] = 0;                                                \
     for (size_t k = 0; k < g->k; k++, a += g->a_ks) {                                                 \
       if (k % 256 == 255 && ox_stop_asked(&g->stop)) return;                                          \
-      const T *b = (const T *)g->b + (ptrdiff_t)k * g->b_ks + (ptrdiff_t)col * g->b_ns;               \
+      const U *b = (const U *)g->b + (ptrdiff_t)k * g->b_ks + (ptrdiff_t)col * g->b_ns;               \
       W x[4];                                                                                         \
       for (size_t i = 0; i < 4; i++) x[i] = (W)a[(ptrdiff_t)OX_MIN(i, rows - 1) * g->a_rs];           \
       if (g->b_ns == 1) {                                                                             \
@@ -36,11 +38,11 @@ enum { COLS = 256 };
         name##_rows(g, i, OX_MIN((size_t)4, row1 - i), j, OX_MIN((size_t)COLS, g->n - j));            \
   }
 
-PLAIN(plain_f64, double, double)
-PLAIN(plain_8, uint8_t, uint32_t)
-PLAIN(plain_16, uint16_t, uint32_t)
-PLAIN(plain_32, uint32_t, uint32_t)
-PLAIN(plain_64, uint64_t, uint64_t)
+PLAIN(plain_f64, double, ox_f64u, double)
+PLAIN(plain_8, uint8_t, uint8_t, uint32_t)
+PLAIN(plain_16, uint16_t, ox_u16u, uint32_t)
+PLAIN(plain_32, uint32_t, ox_u32u, uint32_t)
+PLAIN(plain_64, uint64_t, u64u, uint64_t)
 
 void ox_gemm_plain_run(const ox_gemm_plain *g, size_t row0, size_t row1) {
   switch (g->type) {

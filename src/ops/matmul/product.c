@@ -9,7 +9,7 @@
 
 enum { BATCH_TILE_MACS = 1 << 18, PACK_TILE_BYTES = 128 * 1024, PLAIN_TILE_MACS = 1 << 16, FEW_ROWS = 8 };
 
-static bool is_fast(uint32_t type) { return type == OX_F32 || type == OX_F16 || type == OX_BF16; }
+bool ox_product_is_fast(uint32_t type) { return type == OX_F32 || type == OX_F16 || type == OX_BF16; }
 static size_t elem_bytes(uint32_t type) { return ox_dtype_bits(type) / 8; }
 
 int64_t ox_product_offset(const ox_product *p, int64_t index, const int64_t *strides) {
@@ -102,7 +102,7 @@ ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const ox_product_b *
   for (int d = 0; d < p->rank; d++)
     if (!ox_mul_i64_ok(p->n_batch, p->batch[d], &p->n_batch)) return ox_oom();
   if (p->m == 0 || p->n == 0 || p->n_batch == 0) return ox_ctx_plan(c, 0, 0);
-  if (!is_fast(p->type)) return plan_plain(c, p);
+  if (!ox_product_is_fast(p->type)) return plan_plain(c, p);
   merge_rows(p);
   p->n_batch = 1;
   for (int d = 0; d < p->rank; d++) p->n_batch *= p->batch[d];

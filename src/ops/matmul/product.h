@@ -88,6 +88,9 @@ OX_NODISCARD ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p
 OX_NODISCARD ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage,
                                                 ox_range tiles, void *scratch);
 
+/* Others are summed in plain loops, which read A and B at any address. */
+bool ox_product_is_fast(uint32_t type);
+
 /* At load: a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions swapped), which
  * ox_product_plan packs, so that the node consumes it; *out NULL if it is of another type, or NULL itself. */
 OX_NODISCARD ox_status *ox_product_const(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out);
