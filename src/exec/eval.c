@@ -6,6 +6,9 @@
 
 #include "base/macros.h"
 #include "exec/step_run.h"
+#include "plan/constants.h"
+
+enum { MOST_SCRATCH = 64 << 20 /* bytes that stay for the next node */ };
 
 /* Results live as long as the model, the rest as long as this call. */
 static void *keep_output(ox_step *s, uint32_t i, const ox_tensor *t) {
@@ -33,7 +36,7 @@ static ox_status *gather(const ox_graph *g, const ox_node *n, bool aligned, ox_a
     if (!c) return ox_fail(OX_FAIL, "input %u is not constant", i);
     ox_tensor *t = ox_arena_copy(a, c, sizeof *t);
     if (!t) return ox_oom();
-    bool move = aligned && t->kind == OX_TENSOR && (uintptr_t)t->data % 8;
+    bool move = aligned && t->kind == OX_TENSOR && !ox_tensor_aligned(t);
     if (move && !(t->data = ox_arena_copy(a, c->data, c->bytes))) return ox_oom();
     o->in[i] = t, o->content[i] = true;
   }
@@ -67,28 +70,30 @@ static ox_status *run(const ox_provider *p, const ox_graph *g, ox_unit *u, const
   return ox_step_run(s, &alone, scratch, 0);
 }
 
-ox_status *ox_eval_node(const ox_provider *provider, ox_graph *g, ox_id node, ox_tensor *outs) {
+ox_status *ox_eval_node(ox_evaluator *e, ox_graph *g, ox_id node, ox_tensor *outs) {
   const ox_node *n = ox_graph_node(g, node);
   ox_packs packs;
-  ox_unit u = {.node = node, .owner = provider, .packs = &packs};
-  ox_arena a;
+  ox_unit u = {.node = node, .owner = e->provider, .packs = &packs};
+  ox_arena *a = &e->scratch;
   ox_step s = {0};
   operands o;
   ox_status *st = NULL;
   u.def = ox_node_schema(g->model, n, &u.op_version);
   if (!u.def || (u.def->traits & OX_CONTROL)) return ox_fail(OX_NOT_IMPLEMENTED, "operator not implemented: %s", n->op);
   u.kind = u.def->traits & OX_VIEW ? OX_UNIT_VIEW : OX_UNIT_KERNEL;
-  ox_arena_init(&a, g->model->alloc);
   ox_packs_init(&packs, NULL);
-  OX_TRY_TO(done, st, gather(g, n, u.kind == OX_UNIT_KERNEL, &a, outs, &o));
-  OX_TRY_TO(done, st, ox_attrs_decode(u.def, n, &a, &u.attrs));
-  OX_TRY_TO(done, st, ox_step_init(&s, g, &u, o.in, o.out, &a));
+  OX_TRY_TO(done, st, gather(g, n, u.kind == OX_UNIT_KERNEL, a, outs, &o));
+  OX_TRY_TO(done, st, ox_attrs_decode(u.def, n, a, &u.attrs));
+  OX_TRY_TO(done, st, ox_step_init(&s, g, &u, o.in, o.out, a));
   s.memory = &memory, s.mode = OX_MODE_DYNAMIC;
-  st = run(provider, g, &u, &o, &s, &a);
+  st = run(e->provider, g, &u, &o, &s, a);
 done:
   ox_step_deinit(&s);
   ox_packs_deinit(&packs);
   if (u.kernel) u.kernel->api->release(u.kernel);
-  ox_arena_deinit(&a);
+  if (a->total > MOST_SCRATCH)
+    ox_arena_deinit(a);
+  else
+    ox_arena_reset(a);
   return st;
 }

@@ -3,10 +3,16 @@
 #ifndef OX_EXEC_EVAL_H
 #define OX_EXEC_EVAL_H
 
+#include "base/arena.h"
 #include "plan/provider.h"
 
-/* Runs |node| of |g|, all of whose inputs are constant, with |provider|; outs[i] gets output i, its data in the model's
+typedef struct ox_evaluator {
+  const ox_provider *provider;
+  ox_arena scratch; /* what a node needs while it runs: the next one finds pages that are there */
+} ox_evaluator;
+
+/* Runs |node| of |g|, all of whose inputs are constant; outs[i] gets output i, its data in the model's
  * arena. Errors as at run time; NOT_IMPLEMENTED if the provider has no such kernel. */
-OX_NODISCARD ox_status *ox_eval_node(const ox_provider *provider, ox_graph *g, ox_id node, ox_tensor *outs);
+OX_NODISCARD ox_status *ox_eval_node(ox_evaluator *e, ox_graph *g, ox_id node, ox_tensor *outs);
 
 #endif

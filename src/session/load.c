@@ -66,6 +66,7 @@ typedef struct {
   ox_rule_list lists[OF_PROVIDERS + OX_MOST_PROVIDERS];
   ox_opt_owner owners[OX_MOST_PROVIDERS];
   ox_session_dump dump;
+  ox_evaluator evaluator;
   ox_opt_options o;
 } rulebook;
 
@@ -80,15 +81,16 @@ static void open_rulebook(ox_session *s, const ox_session_opts *o, rulebook *r) 
     r->lists[OF_PROVIDERS + i] = (ox_rule_list){api->rule_sets, api->n_rule_sets};
     r->owners[i].name = api->name;
   }
-  ox_provider *evaluator = ox_session_evaluator(s);
+  r->evaluator.provider = ox_session_evaluator(s);
+  ox_arena_init(&r->evaluator.scratch, s->alloc);
   r->o = (ox_opt_options){.level = o->optimize,
                           .rules = r->lists,
                           .n_rules = (uint32_t)(OF_PROVIDERS + s->n_providers),
                           .owners = r->owners,
                           .n_owners = (uint32_t)s->n_providers,
                           .lenient_shapes = true, /* exporters write stale shapes; other engines trust operators, too */
-                          .eval = evaluator ? eval : NULL,
-                          .eval_ctx = evaluator,
+                          .eval = r->evaluator.provider ? eval : NULL,
+                          .eval_ctx = &r->evaluator,
                           .log = &s->log,
                           .disabled = o->disabled_rules,
                           .n_disabled = (uint32_t)o->n_disabled_rules,
@@ -193,8 +195,18 @@ static ox_status *make_plan(ox_session *s, const ox_session_opts *o) {
   return ox_placement_require(s, o->require, o->n_require);
 }
 
-ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
+/* All that happens between the graph as it came and the plan. */
+static ox_status *optimize(ox_session *s, const ox_session_opts *o, const ox_value_names *kept) {
   rulebook r;
+  open_rulebook(s, o, &r);
+  ox_status *st = improve(s, &r);
+  if (!st) st = divide(s, &r, kept);
+  ox_arena_deinit(&r.evaluator.scratch);
+  if (!st) s->applied = r.o.counts, s->n_applied = r.o.n_counts;
+  return st;
+}
+
+ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
   ox_value_names kept = {NULL, 0};
   OX_TRY(ox_model_inline(s->model));
   OX_TRY(fix_dims(s->model, o));
@@ -202,11 +214,8 @@ ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
   OX_TRY(ox_graph_name_outputs(s->model));
   OX_TRY(choose_pool(s, o));
   OX_TRY(ox_session_add_providers(s, o));
-  open_rulebook(s, o, &r);
   if (o->all_values) OX_TRY(ox_value_names_list(&s->model->arena, s->model->graph, &kept));
-  OX_TRY(improve(s, &r));
-  OX_TRY(divide(s, &r, &kept));
-  s->applied = r.o.counts, s->n_applied = r.o.n_counts;
+  OX_TRY(optimize(s, o, &kept));
   OX_TRY(make_plan(s, o));
   if (s->plan->has_random) OX_TRY(ox_random_outputs(&s->model->arena, s->model->graph, &s->random));
   OX_TRY(list_inputs(s));
