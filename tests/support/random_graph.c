@@ -180,7 +180,7 @@ static void draw_inputs(maker *m) {
 
 static void draw_nodes(maker *m, int n_inputs) {
   int wanted = n_inputs + 3 + (int)maker_pick(m, 12);
-  while (m->n_values < wanted && m->n_drawn < 2 * MAKER_CONSTANT) {
+  while (m->n_values < wanted && m->n_drawn < MAKER_DRAWN) {
     bool latest = m->n_values > n_inputs && maker_chance(m, 60); /* chains */
     int x = latest ? m->n_values - 1 : (int)maker_pick(m, (uint32_t)m->n_values);
     int before = m->n_values;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 typedef struct random_graph {
-  char text[1 << 17];
+  char text[1 << 18];
   int64_t batch; /* what the model's free dimension is, if it has one */
   bool batch_is_free;
   bool has_halves, has_bytes;

@@ -13,7 +13,7 @@ static void leave_body(maker *m, int first) {
 static int put_steps(maker *m, int x) {
   int n = 1 + (int)maker_pick(m, 3), y = x;
   m->depth++;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n && m->n_drawn < MAKER_DRAWN; i++) {
     int before = m->n_values;
     maker_draw_step(m)(m, y);
     if (m->n_values > before && !m->value[m->n_values - 1].hidden) y = m->n_values - 1;

@@ -9,9 +9,10 @@
 
 #include "support/random_graph.h"
 
-/* No constant has more elements than MAKER_CONSTANT. */
+/* No constant has more elements than MAKER_CONSTANT, but those of recurrent networks, which have twice as many. From
+ * MAKER_DRAWN on no more steps are made. */
 /* Behind MAKER_BODY_VALUES no body begins, as there has to be room for what is in it. */
-enum { MAKER_VALUES = 128, MAKER_BODY_VALUES = 48, MAKER_RANK = 6, MAKER_CONSTANT = 1000 };
+enum { MAKER_VALUES = 128, MAKER_BODY_VALUES = 48, MAKER_RANK = 6, MAKER_CONSTANT = 1000, MAKER_DRAWN = 2000 };
 
 typedef struct {
   int rank;
@@ -28,7 +29,7 @@ typedef struct {
 } maker_value;
 
 typedef struct {
-  char text[1 << 16];
+  char text[1 << 17];
   size_t n;
 } maker_text;
 
@@ -61,8 +62,8 @@ typedef struct {
   maker_text weights, nodes;
   maker_value value[MAKER_VALUES];
   int n_values, n_weights;
-  int n_bodies; /* numbers of names that are not v or w */
-  int depth;    /* of the bodies that a step is in */
+  int n_bodies;    /* numbers of names that are not v or w */
+  int depth;       /* of the bodies that a step is in */
   int64_t n_drawn; /* elements of constants, whatever the form */
 } maker;
 
