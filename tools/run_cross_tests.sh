@@ -1,7 +1,7 @@
 #!/bin/sh
 # run_cross_tests.sh BUILD: the task library and its tests for other systems, each in a folder of BUILD, the engine for
-# arm64 on ONNX's conformance data in SHARED (default ../shared), and one closing line that counts test functions (of
-# C++, programs) and cases.
+# arm64 on ONNX's conformance data in SHARED (default ../shared) and in the tests of kernels and operators, and one
+# closing line that counts test functions (of C++, programs) and cases.
 build=$1
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
@@ -38,11 +38,26 @@ run() { # run TITLE FOLDER [CMAKE OPTION...]
   [ -z "$wine_prefix" ] || WINEPREFIX=$wine_prefix wineserver -k >/dev/null 2>&1
 }
 
+kernels() { # kernels FOLDER: the tests of kernels and operators, less those that take minutes under an emulator
+  slow='kern[.](attention|bconv|bottleneck|conv|winograd)|ops[.](matmul|rnn|greedy_search)' python='ops[.](arithmetic|vars)'
+  names=$(cd "$1" && ctest -N -R '^(kern|ops)[.]' -E "^($slow|$python)\$" | sed -n 's/^ *Test *#.*: /test./p')
+  # shellcheck disable=SC2086
+  if ! cmake --build "$1" --target $names >>"$1.log" 2>&1; then
+    echo "tests cannot be built, see $1.log"
+    failed=$((failed + 1))
+    return
+  fi
+  (cd "$1" && ctest --output-on-failure --timeout 300 -R '^(kern|ops)[.]' -E "^($slow|$python)\$" >ctest.log 2>&1)
+  grep -E '\*\*\*|^\[  ERROR|^\[  FAILED' "$1/ctest.log"
+  printf 'tests of kernels and operators: '
+  count "$1"
+}
+
 engine() { # engine TOOLCHAIN EMULATOR...: what the command makes of ONNX's data
   at=$build/engine toolchain=$1
   shift
   echo "== the engine for arm64 (qemu)"
-  if ! cmake -S . -B "$at" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$toolchain" >"$at.log" 2>&1 ||
+  if ! cmake -S . -B "$at" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$toolchain" -DONYX_TESTS=ON >"$at.log" 2>&1 ||
     ! cmake --build "$at" --target onyx >>"$at.log" 2>&1; then
     echo "cannot be built, see $at.log"
     failed=$((failed + 1))
@@ -62,6 +77,7 @@ engine() { # engine TOOLCHAIN EMULATOR...: what the command makes of ONNX's data
     echo "$data: ${p:-0} passed, $((${f:-1} - g)) failed, $g skipped"
     passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1} - g)) skipped=$((skipped + g))
   done
+  kernels "$at"
 }
 
 run "Linux, arm64 (qemu)" arm64 -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/toolchains/aarch64-linux-gnu.cmake"

@@ -24,7 +24,8 @@ static void check(const int32_t *counts, uint32_t dtype) {
     }
     most = OX_MAX(most, counts[s]);
   }
-  assert_int_equal(sums[BATCH], token), assert_int_equal(a.out[0].shape.dim[0], token);
+  assert_int_equal(sums[BATCH], token);
+  assert_int_equal(a.out[0].shape.dim[0], token);
   assert_int_equal(*(const int32_t *)a.out[3].data, most);
   for (int64_t i = 0; i < BATCH * LENGTH; i++) seen[offset[i]] = true;
   for (int64_t i = token; i < BATCH * LENGTH; i++) {

@@ -61,7 +61,8 @@ static inline ox_id bg_node(ox_graph *g, const char *text) {
   uint32_t n_in = 0, n_out = 0;
   snprintf(copy, sizeof copy, "%s", text);
   char *eq = strstr(copy, " = "), *open = strchr(copy, '('), *save = NULL;
-  assert_non_null(eq), assert_non_null(open);
+  assert_non_null(eq);
+  assert_non_null(open);
   snprintf(op, sizeof op, "%.*s", (int)(open - eq - 3), eq + 3);
   *eq = 0, *strchr(open, ')') = 0;
   char *dot = strrchr(op, '.');

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * standin/cmocka.h - as much of cmocka's interface as the tests of the task pool and of devices' drivers use, where
- * nothing but a C compiler is there. A failed check ends the program, so checks work on any thread. */
+ * standin/cmocka.h - as much of cmocka's interface as the tests of the task pool, of kernels and operators, and of
+ * devices' drivers use, where nothing but a C compiler is there. A failed check ends the program, so checks work on any
+ * thread. */
 #ifndef OX_TESTS_STANDIN_CMOCKA_H
 #define OX_TESTS_STANDIN_CMOCKA_H
 
@@ -8,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef void (*CMUnitTestFunction)(void **state);
+typedef int (*CMFixtureFunction)(void **state);
 struct CMUnitTest {
   const char *name;
-  void (*test)(void **state);
-  int (*setup)(void **state), (*teardown)(void **state);
+  CMUnitTestFunction test;
+  CMFixtureFunction setup, teardown;
   void *initial_state;
 };
 #define cmocka_unit_test(test) \
@@ -34,6 +37,7 @@ static standin_test standin_now;
     _Exit(1);                                                                \
   } while (0)
 #define fail() fail_msg("fail()")
+#define print_error(...) fprintf(stderr, __VA_ARGS__)
 /* Only in the test function itself. */
 #define skip()               \
   do {                       \
@@ -50,12 +54,19 @@ static standin_test standin_now;
 #define assert_non_null(p) assert_true((p) != NULL)
 #define assert_string_equal(a, b) assert_true(strcmp((a), (b)) == 0)
 #define assert_memory_equal(a, b, n) assert_true(memcmp((a), (b), (n)) == 0)
+#define assert_string_not_equal(a, b) assert_true(strcmp((a), (b)) != 0)
+#define assert_memory_not_equal(a, b, n) assert_true(memcmp((a), (b), (n)) != 0)
 #define assert_ptr_equal(a, b) assert_true((const void *)(a) == (const void *)(b))
 #define assert_ptr_not_equal(a, b) assert_true((const void *)(a) != (const void *)(b))
 #define assert_int_equal(a, b)                                                                         \
   do {                                                                                                 \
     unsigned long long standin_a = (unsigned long long)(a), standin_b = (unsigned long long)(b);       \
     if (standin_a != standin_b) fail_msg("%s is %llu, wanted %s, %llu", #a, standin_a, #b, standin_b); \
+  } while (0)
+#define assert_float_equal(a, b, most)                                                            \
+  do {                                                                                            \
+    double standin_d = (double)(a) - (double)(b);                                                 \
+    if (!(standin_d <= (most) && -standin_d <= (most))) fail_msg("%s is not near to %s", #a, #b); \
   } while (0)
 #define assert_in_range(x, least, most)                                                                \
   do {                                                                                                 \
@@ -67,10 +78,12 @@ static standin_test standin_now;
 #define cmocka_run_group_tests(tests, setup, teardown) \
   standin_run(tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown)
 #define _cmocka_run_group_tests(name, tests, n, setup, teardown) standin_run(tests, n, setup, teardown)
-static inline int standin_run(const struct CMUnitTest *tests, size_t n, const void *setup, const void *teardown) {
-  if (setup || teardown) return 2; /* not offered */
+static inline int standin_run(const struct CMUnitTest *tests, size_t n, CMFixtureFunction setup,
+                              CMFixtureFunction teardown) {
+  void *group = NULL;
+  if (setup && setup(&group)) return 1;
   for (size_t i = 0; i < n; i++) {
-    void *state = tests[i].initial_state;
+    void *state = tests[i].initial_state ? tests[i].initial_state : group;
     standin_now = (standin_test){tests[i].name, 0};
     printf("[ RUN      ] %s\n", tests[i].name);
     fflush(stdout); /* a forked child must not print it again */
@@ -80,7 +93,7 @@ static inline int standin_run(const struct CMUnitTest *tests, size_t n, const vo
     printf(standin_now.skipped ? "[  SKIPPED ] %s\n" : "[       OK ] %s\n", tests[i].name);
     fflush(stdout);
   }
-  return 0;
+  return teardown ? teardown(&group) : 0;
 }
 
 #endif
