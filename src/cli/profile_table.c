@@ -51,9 +51,20 @@ static double limit_us(const cli_limits *l, const ox_node_time *e, double consta
   return compute > move ? compute : move;
 }
 
-static bool add(cli_profile_row *r, const ox_node_time *e, double bytes, double limit) {
+/* What event |i| took without the nodes in its bodies, whose events come before its own. */
+static double own_us(const ox_session *s, size_t i, const ox_node_time *e) {
+  ox_node_time inner;
+  double us = e->duration_us, seen = e->start_us + e->duration_us;
+  if (strcmp(e->provider, "host") != 0) return us;
+  while (i-- > 0 && ox_session_profile_event(s, i, &inner) && inner.start_us >= e->start_us) {
+    if (inner.start_us >= seen) continue; /* in a body of the one before */
+    us -= inner.duration_us, seen = inner.start_us;
+  }
+  return us > 0 ? us : 0;
+}
+
+static bool add(cli_profile_row *r, const ox_node_time *e, double us, double bytes, double limit) {
   if (!r) return false;
-  double us = e->duration_us;
   if (!r->calls) r->n_in = e->n_in, r->n_out = e->n_out, r->in = e->in, r->out = e->out, r->provider = e->provider;
   r->us += us, r->flops += e->flops, r->bytes += bytes, r->calls++;
   r->limit_us += limit, r->lost_us += us > limit ? us - limit : 0;
@@ -93,10 +104,11 @@ bool cli_profile_fill(cli_profile *p, const ox_session *s, size_t runs, cli_prof
     if (!form) form = "";
     bytes_of(&e, &constant, &other);
     double limit = limit_us(&p->limits, &e, constant, other, constants), bytes = constant + other;
-    ok = add(find(&p->nodes, e.name, e.op, form), &e, bytes, limit);
-    ok = ok && add(find(&p->ops, "", e.op, ""), &e, bytes, limit);
-    ok = ok && add(find(&p->forms, "", e.op, form), &e, bytes, limit);
-    p->us += e.duration_us;
+    double us = own_us(s, i, &e);
+    ok = add(find(&p->nodes, e.name, e.op, form), &e, us, bytes, limit);
+    ok = ok && add(find(&p->ops, "", e.op, ""), &e, us, bytes, limit);
+    ok = ok && add(find(&p->forms, "", e.op, form), &e, us, bytes, limit);
+    p->us += us;
   }
   p->runs = runs;
   for (size_t i = 0; i < p->ops.n; i++) p->limit_us += p->ops.rows[i].limit_us, p->lost_us += p->ops.rows[i].lost_us;

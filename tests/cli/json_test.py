@@ -77,6 +77,21 @@ class Json(CommandTest):
         self.assertGreater(out["limits"]["float_gflops"], 0)
         self.assertGreaterEqual(out["total_ms"], out["lost_ms"])
 
+    def test_profile_of_a_loop(self):
+        """What a body's nodes take is theirs, not the loop's: rows add up to what the outermost nodes took."""
+        body = graph([node("Identity", ["c"], ["d"]), node("Relu", ["v"], ["t"]), node("Neg", ["t"], ["w"])],
+                     [("i", tensor_type(INT64, [])), ("c", tensor_type(BOOL, [])), ("v", FLOATS)],
+                     [("d", tensor_type(BOOL, [])), ("w", FLOATS)])
+        path, trace = os.path.join(self.folder, "loop.onnx"), os.path.join(self.folder, "loop.json")
+        with open(path, "wb") as f:
+            f.write(model([node("Loop", ["m", "", "x"], ["h"], [attr_graph("body", body)]), node("Abs", ["h"], ["y"])],
+                          [("x", FLOATS)], [("y", FLOATS)], initializers=[tensor(INT64, [], [9], "m")]))
+        out = self.json("profile", path, "--runs", "4", "--trace", trace)
+        with open(trace) as f:
+            outermost = sum(e["dur"] for e in json.load(f) if e["cat"] in ("Loop", "Abs"))
+        self.assertEqual({n["op"]: n["calls"] for n in out["operators"]}["Relu"], 9)
+        self.assertTrue(math.isclose(out["total_ms"] * 4e3, outermost, rel_tol=1e-3))
+
     def test_profile_orders(self):
         def nodes(order):
             return self.json("profile", self.case, "--level", "0", "--order", order)["nodes"]
