@@ -249,17 +249,21 @@ static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_
 /* ---- MaxRoiPool ---- */
 static int64_t bound(double v, int64_t n) { return v < 0 ? 0 : v > (double)n ? n : ox_i64_of(v); }
 
+/* In floats, as Caffe computes bins and all who follow it: where seven bins share 29 columns, doubles let the last one
+ * reach over the region. */
 static void pool(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r) {
-  double scale = (double)((const roi_attrs *)c->attrs)->spatial_scale;
-  double x0 = round(r[0] * scale), y0 = round(r[1] * scale), x1 = round(r[2] * scale), y1 = round(r[3] * scale);
-  double bin_h = fmax(y1 - y0 + 1, 1) / (double)p->out_h, bin_w = fmax(x1 - x0 + 1, 1) / (double)p->out_w;
+  float scale = ((const roi_attrs *)c->attrs)->spatial_scale, end[4];
+  for (int k = 0; k < 4; k++) end[k] = roundf((float)r[k] * scale);
+  double x0 = (double)end[0], y0 = (double)end[1];
+  float bin_h = fmaxf(end[3] - end[1] + 1, 1) / (float)p->out_h,
+        bin_w = fmaxf(end[2] - end[0] + 1, 1) / (float)p->out_w;
   for (int64_t ch = 0; ch < p->channels; ch++)
     for (int64_t i = 0; i < p->out_h; i++)
       for (int64_t j = 0; j < p->out_w; j++) {
-        int64_t top = bound(floor((double)i * bin_h) + y0, p->h),
-                bottom = bound(ceil((double)(i + 1) * bin_h) + y0, p->h);
-        int64_t left = bound(floor((double)j * bin_w) + x0, p->w),
-                right = bound(ceil((double)(j + 1) * bin_w) + x0, p->w);
+        int64_t top = bound((double)floorf((float)i * bin_h) + y0, p->h),
+                bottom = bound((double)ceilf((float)(i + 1) * bin_h) + y0, p->h);
+        int64_t left = bound((double)floorf((float)j * bin_w) + x0, p->w),
+                right = bound((double)ceilf((float)(j + 1) * bin_w) + x0, p->w);
         double best = bottom <= top || right <= left ? 0 : -INFINITY;
         for (int64_t y = top; y < bottom; y++)
           for (int64_t x = left; x < right; x++) {

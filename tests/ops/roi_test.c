@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/roi_test.c - RoiAlign against the standard's sampling in double: channels in any number, regions that reach over
- * the image and such whose bins touch many elements, fixed and adaptive samples. */
+ * ops/roi_test.c - MaxRoiPool's bins; RoiAlign against the standard's sampling in double: channels in any number,
+ * regions that reach over the image and such whose bins touch many elements, fixed and adaptive samples. */
 #include <math.h>
 
 #include "base/macros.h"
@@ -69,7 +69,29 @@ static void test_samples(void **state) {
       for (int half = 0; half < 2; half++) check(channels[c], half, ratio);
 }
 
+/* A row that rises: the largest element of a bin is its last one. Bins of whole columns end where they do. */
+static void test_bins_of_max_roi_pool(void **state) {
+  (void)state;
+  enum { COLUMNS = 56, BINS = 7 };
+  float x[COLUMNS];
+  for (int i = 0; i < COLUMNS; i++) x[i] = (float)i;
+  for (int size = 1; size <= COLUMNS; size++) {
+    one_node n;
+    one_node_init(&n, "", "MaxRoiPool", 1, 1);
+    one_node_ints(&n, "pooled_shape", 2, (const int64_t[]){1, BINS});
+    one_node_input(&n, OX_F32, 4, (const int64_t[]){1, 1, 1, COLUMNS}, x);
+    one_node_input(&n, OX_F32, 2, (const int64_t[]){1, 5}, (const float[]){0, 0, 0, (float)size - 1, 0});
+    CHECK_OK(one_node_run(&n));
+    for (int j = 0; j < BINS; j++) {
+      int last = ((j + 1) * size + BINS - 1) / BINS - 1;
+      if (((const float *)n.out[0].data)[j] != (float)last)
+        fail_msg("%d columns: bin %d does not end at %d", size, j, last);
+    }
+    one_node_deinit(&n);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_samples)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_samples), cmocka_unit_test(test_bins_of_max_roi_pool)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
