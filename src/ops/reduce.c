@@ -180,7 +180,7 @@ static void fold_batch(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t ou
 static double finish_f64(kind k, double v, double shift, int64_t length) {
   switch (k) {
     case MEAN:
-      return v / (double)length;
+      return length ? v / (double)length : 0; /* the standard leaves it open; ONNX Runtime says 0 */
     case L2:
       return sqrt(v);
     case LOG_SUM:

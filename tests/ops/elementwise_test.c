@@ -57,6 +57,34 @@ static void test_empty_tensors(void **state) {
   one_node_deinit(&n);
 }
 
+static void test_reductions_of_nothing(void **state) {
+  (void)state;
+  static const struct {
+    const char *op;
+    float want;
+  } rows[] = {{"ReduceSum", 0},
+              {"ReduceMean", 0},
+              {"ReduceProd", 1},
+              {"ReduceMax", -INFINITY},
+              {"ReduceL1", 0},
+              {"ReduceL2", 0},
+              {"ReduceMin", INFINITY},
+              {"ReduceSumSquare", 0},
+              {"ReduceLogSum", -INFINITY},
+              {"ReduceLogSumExp", -INFINITY}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++)
+    for (int64_t axis = 0; axis < 2; axis++) {
+      one_node n;
+      one_node_init(&n, "", rows[i].op, 18, 1);
+      one_node_input(&n, OX_F32, 2, axis ? DIMS(3, 0) : DIMS(0, 3), "");
+      one_node_const(&n, OX_I64, 1, DIMS(1), DIMS(axis));
+      CHECK_OK(one_node_run(&n));
+      for (int k = 0; k < 3; k++)
+        if (((float *)n.out[0].data)[k] != rows[i].want) fail_msg("%s along axis %d", rows[i].op, (int)axis);
+      one_node_deinit(&n);
+    }
+}
+
 static void test_division_by_zero_is_defined(void **state) {
   (void)state;
   const int64_t a[] = {INT64_MIN, 5, -7}, b[] = {-1, 0, 2}, want[] = {INT64_MIN, 0, -3};
@@ -168,7 +196,7 @@ static void test_short_rows_broadcast(void **state) {
 /* Sums down narrow columns, of none, few rows and many. */
 static void test_narrow_columns_add_up(void **state) {
   (void)state;
-  static const int64_t rows[][3] = {{3, 49, 0}, {0, 49, 16}, {3, 0, 16}, {3, 49, 16}, {2, 1, 16},
+  static const int64_t rows[][3] = {{3, 49, 0},     {0, 49, 16}, {3, 0, 16},    {3, 49, 16}, {2, 1, 16},
                                     {2, 12544, 16}, {5, 100, 3}, {1, 70000, 5}, {80, 49, 16}};
   float *x = malloc(70000 * 16 * sizeof *x);
   assert_non_null(x);
@@ -239,15 +267,11 @@ static void test_seeds_repeat(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_tiles_do_not_matter),
-      cmocka_unit_test(test_empty_tensors),
-      cmocka_unit_test(test_division_by_zero_is_defined),
-      cmocka_unit_test(test_mismatches_are_errors),
-      cmocka_unit_test(test_late_k),
-      cmocka_unit_test(test_old_broadcasting),
-      cmocka_unit_test(test_short_rows_broadcast),
-      cmocka_unit_test(test_narrow_columns_add_up),
-      cmocka_unit_test(test_strings_cast_both_ways),
+      cmocka_unit_test(test_tiles_do_not_matter),   cmocka_unit_test(test_empty_tensors),
+      cmocka_unit_test(test_reductions_of_nothing), cmocka_unit_test(test_division_by_zero_is_defined),
+      cmocka_unit_test(test_mismatches_are_errors), cmocka_unit_test(test_late_k),
+      cmocka_unit_test(test_old_broadcasting),      cmocka_unit_test(test_short_rows_broadcast),
+      cmocka_unit_test(test_narrow_columns_add_up), cmocka_unit_test(test_strings_cast_both_ways),
       cmocka_unit_test(test_seeds_repeat),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

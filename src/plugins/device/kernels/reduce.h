@@ -25,7 +25,7 @@ FUNCTION float reduce_combine(int op, float a, float b) {
 }
 
 FUNCTION float reduce_end(int op, float v, int n, float most) {
-  if (op == REDUCE_MEAN) return v / (float)n;
+  if (op == REDUCE_MEAN) return n ? v / (float)n : 0;
   if (op == REDUCE_L2) return SQRTF(v);
   if (op == REDUCE_LOG_SUM) return LOGF(v);
   if (op == REDUCE_LOG_SUM_EXP) return FABSF(most) == INFINITY ? most : LOGF(v) + most;
