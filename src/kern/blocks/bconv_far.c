@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/bconv_far.c - pieces of outputs between which the taps change. */
+#include <math.h>
+
 #include "kern/blocks/bconv_far.h"
 
 enum { LEAST_WIDTH = 6 /* pixels: narrower strips take as long */ };
@@ -35,9 +37,14 @@ static bool in_order(const ox_conv_geom *g, int a) {
   return true;
 }
 
+/* Rows that are narrower than a strip wants to be go together where no tap leaves the image. */
+static double dense_pixels(const ox_conv_geom *g) {
+  double rows = (double)(g->out[0] * g->out[1]), width = (double)g->out[2];
+  return g->in[2] < LEAST_WIDTH ? fmax(rows * width, LEAST_WIDTH) : rows * fmax(width, LEAST_WIDTH);
+}
+
 double ox_bconv_far_share(const ox_conv_geom *g) {
-  double share = 1;
-  if (g->in[2] < LEAST_WIDTH) return 1;
+  double pieces = 1, taps = 1;
   for (int a = 0; a < OX_CONV_AXES; a++) {
     double left = 0;
     if (!g->out[a] || !g->n_taps[a] || !in_order(g, a)) return 1;
@@ -45,8 +52,8 @@ double ox_bconv_far_share(const ox_conv_geom *g) {
       end = ox_bconv_far_piece(g, a, o, g->out[a], &tap, &n);
       left += (double)(a == 2 ? OX_MAX(end - o, LEAST_WIDTH) : end - o) * (double)n;
     }
-    double all = (double)(a == 2 ? OX_MAX(g->out[a], LEAST_WIDTH) : g->out[a]) * (double)g->n_taps[a];
-    share *= left / all;
+    pieces *= left, taps *= (double)g->n_taps[a];
   }
+  double share = pieces / (dense_pixels(g) * taps);
   return share < worthwhile ? share : 1;
 }
