@@ -257,18 +257,18 @@ static void test_when_u_is_made_late(void **state) {
 
 static void test_what_is_left_to_others(void **state) {
   (void)state;
-  static int64_t wide[3] = {-2, 0, 2}, uneven[3] = {-2, 0, 1};
+  static int64_t wide[3] = {-2, 0, 2}, uneven[3] = {-2, 0, 1}, beyond[3] = {-INT64_MAX / 2, 0, INT64_MAX / 2};
   for (size_t f = 0; f < OX_COUNT(names); f++) {
     const ox_bconv_form *form = form_called(names[f]);
     problem p;
     problem_init(&p, 1, 32, 32, 1, 30, 30, 1);
     set_form(&p, f, ox_isa_host());
     assert_true(form->cost_ns(&p.t) < INFINITY);
-    ox_bconv_task t[7];
+    ox_bconv_task t[8];
     for (size_t i = 0; i < OX_COUNT(t); i++) t[i] = p.t;
     t[0].exact = true, t[1].x_plain = true, t[2].g.stride[2] = f == STRIDE2 ? 1 : 2,
     t[3].g.tap[1] = f == STRIDE2 ? wide : uneven, t[4].g.n_taps[2] = 2;
-    t[5].g.groups = 2, t[5].g.ic = 12, t[6].g.n_taps[0] = 3, t[6].g.tap[0] = uneven;
+    t[5].g.groups = 2, t[5].g.ic = 12, t[6].g.n_taps[0] = 3, t[6].g.tap[0] = uneven, t[7].g.tap[2] = beyond;
     for (size_t i = 0; i < OX_COUNT(t); i++)
       if (form->cost_ns(&t[i]) < INFINITY) fail_msg("%s serves task %zu", names[f], i);
     problem_deinit(&p);

@@ -19,6 +19,7 @@ static bool serves(const ox_bconv_task *t, ox_wino_kind k) {
     if (g->stride[a] != (a ? ox_wino_stride(k) : 1) || g->n_taps[a] != (a ? 3 : 1)) return false;
     int64_t d = a ? ox_wino_dilation(g, a) : 1;
     if (d < 1 || (d > 1 && ox_wino_stride(k) > 1)) return false;
+    if (d > 1 && d >= g->in[a]) return false; /* one tap inside: others are faster */
     for (int64_t i = 1; i < g->n_taps[a]; i++)
       if (g->tap[a][i] != g->tap[a][i - 1] + d) return false;
   }
