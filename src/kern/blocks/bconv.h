@@ -7,6 +7,8 @@
 #ifndef OX_KERN_BLOCKS_BCONV_H
 #define OX_KERN_BLOCKS_BCONV_H
 
+#include <math.h>
+
 #include "kern/blocks/blocks.h"
 #include "base/tune.h"
 #include "kern/conv/conv.h"
@@ -24,6 +26,13 @@ typedef struct ox_bconv_task {
   bool lends;     /* runs tell what W holds (ox_conv_args.filters), so that no form keeps what it hardly ever needs */
   ox_tune *tune;  /* what was measured; NULL: costs decide */
 } ox_bconv_task;
+
+/* The bounds of sums that are a Relu or Clip, else infinite; true: |act| is another and comes after them. */
+static inline bool ox_bconv_clamp(const ox_act *act, float *lo, float *hi) {
+  *lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
+  *hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
+  return act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
+}
 
 typedef struct ox_bconv_form ox_bconv_form;
 

@@ -10,8 +10,6 @@
 #ifndef OX_KERN_BLOCKS_BCONV_DIRECT_H
 #define OX_KERN_BLOCKS_BCONV_DIRECT_H
 
-#include <math.h>
-
 #include "kern/blocks/bconv.h"
 
 typedef struct ox_bconv_seg {
@@ -112,12 +110,6 @@ static inline ox_bconv_tile ox_bconv_next(const ox_bconv_variant *v, int64_t lef
 /* The best variant for |have|; never NULL. */
 const ox_bconv_variant *ox_bconv_select(ox_isa have);
 
-/* The bounds of sums that are a Relu or Clip, else infinite; true: |act| is another and comes after them. */
-static inline bool ox_bconv_clamp(const ox_act *act, float *lo, float *hi) {
-  *lo = act->kind == OX_ACT_RELU ? 0 : act->kind == OX_ACT_CLIP ? act->a : -INFINITY;
-  *hi = act->kind == OX_ACT_CLIP ? act->b : INFINITY;
-  return act->kind != OX_ACT_NONE && act->kind != OX_ACT_RELU && act->kind != OX_ACT_CLIP;
-}
 
 typedef struct ox_bconv_direct_plan {
   ox_bconv_plan head;

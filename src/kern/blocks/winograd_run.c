@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/winograd_run.c - the order of the steps: a strip's input is transformed; then, for each pair of blocks of
  * output channels, the products of all points are formed and transformed back. */
-#include <math.h>
-
 #include "kern/blocks/winograd.h"
 
 /* Image |r| of those woven into one along |axis|, which starts at *x and *y: rows or columns |x_step| and |y_step|
@@ -62,7 +60,6 @@ void ox_wino_strip_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t gro
                        const float *m, const float *filters) {
   const ox_conv_geom *g = &p->head.task.g;
   const ox_act *act = &p->head.task.act;
-  bool clip = act->kind == OX_ACT_CLIP, relu = act->kind == OX_ACT_RELU;
   int64_t begin, channels = OX_ROUND_UP(g->oc, OX_BLOCK), oc0 = pair * OX_WINO_PAIR;
   size_t width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR);
   ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
@@ -73,12 +70,8 @@ void ox_wino_strip_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t gro
                      .width = width,
                      .ic = (size_t)g->ic,
                      .lender = a,
-                     .act = act,
-                     .lo = relu   ? 0
-                           : clip ? act->a
-                                  : -INFINITY,
-                     .hi = clip ? act->b : INFINITY,
-                     .post = !relu && !clip && act->kind != OX_ACT_NONE};
+                     .act = act};
+  out.post = ox_bconv_clamp(act, &out.lo, &out.hi);
   for (size_t at = 0; at < strip.tiles; at += (size_t)out.span.count) {
     out.span = span_at(p, a, group, begin + (int64_t)at, begin + (int64_t)strip.tiles, &image);
     out.span.at = at;

@@ -114,13 +114,20 @@ static void long_row(const float *x, float *y, size_t n, int is_log, const ox_st
   }
 }
 
-/* A row of M vectors stays in registers. Missing lanes are -inf: their exponentials are 0. */
-OX_INLINE void small_row(const float *x, float *y, size_t n, const size_t M) {
-  vf32 v[8], high = vf32_splat(-INFINITY), sum = vf32_zero();
+/* A row of M vectors, missing lanes as -inf; the largest of each lane. */
+OX_INLINE vf32 load_small_row(const float *x, size_t n, const size_t M, vf32 *v) {
+  vf32 high = vf32_splat(-INFINITY);
   size_t rest = n - (M - 1) * L;
   OX_UNROLL for (size_t i = 0; i + 1 < M; i++) v[i] = vf32_load(x + i * L);
   v[M - 1] = vf32_select(vm32_first(rest), vf32_load_n(x + (M - 1) * L, rest), high);
   OX_UNROLL for (size_t i = 0; i < M; i++) high = vf32_max(v[i], high);
+  return high;
+}
+
+/* A row of M vectors stays in registers. Missing lanes are -inf: their exponentials are 0. */
+OX_INLINE void small_row(const float *x, float *y, size_t n, const size_t M) {
+  vf32 v[8], sum = vf32_zero(), high = load_small_row(x, n, M, v);
+  size_t rest = n - (M - 1) * L;
   base b = base_of(vf32_hmax(high));
   if (b.direct) {
     OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = exponential(v[i], &b, 1), sum = vf32_add(sum, v[i]);
@@ -134,11 +141,8 @@ OX_INLINE void small_row(const float *x, float *y, size_t n, const size_t M) {
 
 /* The same for logarithms. The exponentials are those of long rows: alone in the sum, the largest is 1. */
 OX_INLINE void small_log_row(const float *x, float *y, size_t n, const size_t M) {
-  vf32 v[8], high = vf32_splat(-INFINITY), sum = vf32_zero();
+  vf32 v[8], sum = vf32_zero(), high = load_small_row(x, n, M, v);
   size_t rest = n - (M - 1) * L;
-  OX_UNROLL for (size_t i = 0; i + 1 < M; i++) v[i] = vf32_load(x + i * L);
-  v[M - 1] = vf32_select(vm32_first(rest), vf32_load_n(x + (M - 1) * L, rest), high);
-  OX_UNROLL for (size_t i = 0; i < M; i++) high = vf32_max(v[i], high);
   high = vf32_splat(vf32_hmax(high));
   OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = vf32_sub(v[i], high), sum = vf32_add(sum, vf32_exp_flush(v[i]));
   vf32 s = vf32_log(vf32_splat(vf32_sum(sum)));
