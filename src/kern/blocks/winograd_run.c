@@ -64,13 +64,8 @@ void ox_wino_strip_out(const ox_wino_plan *p, const ox_conv_args *a, int64_t gro
   size_t width = (size_t)OX_MIN(channels - oc0, OX_WINO_PAIR);
   ox_wino_strip strip = ox_wino_strip_of(p, s, &begin);
   ox_wino_image image;
-  ox_wino_out out = {.image = &image,
-                     .strip = &strip,
-                     .m = m,
-                     .width = width,
-                     .ic = (size_t)g->ic,
-                     .lender = a,
-                     .act = act};
+  ox_wino_out out = {
+      .image = &image, .strip = &strip, .m = m, .width = width, .ic = (size_t)g->ic, .lender = a, .act = act};
   out.post = ox_bconv_clamp(act, &out.lo, &out.hi);
   for (size_t at = 0; at < strip.tiles; at += (size_t)out.span.count) {
     out.span = span_at(p, a, group, begin + (int64_t)at, begin + (int64_t)strip.tiles, &image);
