@@ -65,8 +65,8 @@ static void run_float(const ox_kernel_ctx *c, int64_t begin, int64_t end) {
     return;
   }
   if (t == OX_F64) {
-    ox_unary_f64[OX_UN_CLIP]((const double *)c->in[0]->data + begin, (double *)c->out[0]->data + begin,
-                             (size_t)(end - begin), limits);
+    ox_unary_f64_select(c->isa, OX_UN_CLIP)((const double *)c->in[0]->data + begin, (double *)c->out[0]->data + begin,
+                                            (size_t)(end - begin), limits);
     return;
   }
   for (int64_t i = begin; i < end; i += OX_CONVERT_BLOCK) {
@@ -90,7 +90,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   size_t bytes = ox_dtype_bits(x->dtype) / 8;
   uint64_t limits[2];
   int_limits(c, bytes, limits);
-  ox_unary_int(OX_UN_CLIP, (unsigned)bytes, ox_dtype_is_signed(x->dtype))(
+  ox_unary_int(c->isa, OX_UN_CLIP, (unsigned)bytes, ox_dtype_is_signed(x->dtype))(
       (const char *)x->data + (size_t)begin * bytes, (char *)c->out[0]->data + (size_t)begin * bytes,
       (size_t)(end - begin), limits);
   return NULL;

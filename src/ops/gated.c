@@ -69,9 +69,9 @@ static void block_f64(const ox_kernel_ctx *c, ox_unary fn, bool gate, int64_t at
   double *y = (double *)c->out[0]->data + at;
   bool has = ox_ctx_has(c, 1);
   if (has) operand(c, !gate, at, n, NULL, other);
-  if (gate || !has) ox_unary_f64[fn](x, y, n, p);
+  if (gate || !has) ox_unary_f64_select(c->isa, fn)(x, y, n, p);
   for (size_t i = 0; has && i < n; i++) y[i] = gate ? y[i] * other[i] : x[i] + other[i];
-  if (!gate && has) ox_unary_f64[fn](y, y, n, p);
+  if (!gate && has) ox_unary_f64_select(c->isa, fn)(y, y, n, p);
 }
 
 static void block_f32(const ox_kernel_ctx *c, ox_unary fn, bool gate, int64_t at, size_t n) {

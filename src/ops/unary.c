@@ -140,11 +140,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   if (x->dtype == OX_F32) {
     ox_unary_f32_select(c->isa)->fn[s->fn](in, out, n, s->p);
   } else if (x->dtype == OX_F64) {
-    ox_unary_f64[s->fn](in, out, n, s->p64);
+    ox_unary_f64_select(c->isa, s->fn)(in, out, n, s->p64);
   } else if (OX_BIT(x->dtype) & OX_T_FLOAT16S) {
     run_narrow(c, s, begin, end);
   } else {
-    ox_unary_int_fn *fn = ox_unary_int(s->fn, (unsigned)bytes, ox_dtype_is_signed(x->dtype));
+    ox_unary_int_fn *fn = ox_unary_int(c->isa, s->fn, (unsigned)bytes, ox_dtype_is_signed(x->dtype));
     if (!fn) return ox_fail(OX_NOT_IMPLEMENTED, "not defined for %s", ox_dtype_name(x->dtype));
     fn(in, out, n, s->p64);
   }

@@ -22,7 +22,8 @@ static ox_status *run_not(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
   const char *in = (const char *)x->data + (size_t)begin * bytes;
   char *out = (char *)c->out[0]->data + (size_t)begin * bytes;
   if (begin >= end) return NULL;
-  (x->dtype == OX_BOOL ? ox_logical_not : ox_bitwise_not)(in, out, (size_t)(end - begin) * bytes);
+  const ox_unary_plain *u = ox_unary_plain_select(c->isa);
+  (x->dtype == OX_BOOL ? u->logical_not : u->bitwise_not)(in, out, (size_t)(end - begin) * bytes);
   return NULL;
 }
 
@@ -49,7 +50,7 @@ static void load_block(const ox_convert *cv, const ox_tensor *x, int64_t at, siz
 /* Floats are compared where they lie: no number is unequal to itself. */
 static void isnan_f32(const ox_kernel_ctx *c, const float *x, size_t n, uint8_t *y) {
   ox_binary_select(c->isa)->fn[OX_BIN_EQ][OX_F32](x, x, y, n, 0);
-  ox_logical_not(y, y, n);
+  ox_unary_plain_select(c->isa)->logical_not(y, y, n);
 }
 
 /* |low|, |high|: whether these infinities count. */

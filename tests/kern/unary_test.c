@@ -216,14 +216,128 @@ static void test_integers_wrap(void **state) {
   int8_t y8[5];
   int64_t y64[4];
   uint8_t v8[5];
-  ox_unary_int(OX_UN_ABS, 1, 1)(x8, y8, 5, NULL);
-  assert_memory_equal(y8, abs8, sizeof y8);
-  ox_unary_int(OX_UN_NEG, 8, 1)(x64, y64, 4, NULL);
-  assert_memory_equal(y64, neg64, sizeof y64);
-  ox_unary_int(OX_UN_CLIP, 1, 0)(u8, v8, 5, limits);
-  assert_memory_equal(v8, clipped, sizeof v8);
-  assert_null(ox_unary_int(OX_UN_NEG, 4, 0));
-  assert_null(ox_unary_int(OX_UN_EXP, 4, 1));
+  for (size_t l = 0; level_next(&l); l++) {
+    ox_isa have = test_levels[l].have;
+    ox_unary_int(have, OX_UN_ABS, 1, 1)(x8, y8, 5, NULL);
+    assert_memory_equal(y8, abs8, sizeof y8);
+    ox_unary_int(have, OX_UN_NEG, 8, 1)(x64, y64, 4, NULL);
+    assert_memory_equal(y64, neg64, sizeof y64);
+    ox_unary_int(have, OX_UN_CLIP, 1, 0)(u8, v8, 5, limits);
+    assert_memory_equal(v8, clipped, sizeof v8);
+    assert_null(ox_unary_int(have, OX_UN_NEG, 4, 0));
+    assert_null(ox_unary_int(have, OX_UN_EXP, 4, 1));
+  }
+}
+
+/* Long integers in place, against the loop for one; and the two kinds of not. */
+static void test_integers_of_any_length(void **state) {
+  (void)state;
+  const ox_unary fns[] = {OX_UN_ABS, OX_UN_SIGN, OX_UN_RELU, OX_UN_NEG};
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t f = 0; f < OX_COUNT(fns); f++)
+      for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
+        uint64_t v[37], want[37];
+        uint32_t seed = 5;
+        for (size_t i = 0; i < 37; i++) v[i] = (uint64_t)test_random(&seed) << 32 | test_random(&seed);
+        ox_unary_int_fn *fn = ox_unary_int(test_levels[l].have, fns[f], bytes, 1);
+        size_t n = sizeof v / bytes;
+        for (size_t i = 0; i < n; i++) fn((char *)v + i * bytes, (char *)want + i * bytes, 1, NULL);
+        fn(v, v, n, NULL);
+        assert_memory_equal(v, want, sizeof v);
+      }
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_unary_plain *u = ox_unary_plain_select(test_levels[l].have);
+    uint8_t x[99], y[99];
+    for (size_t i = 0; i < 99; i++) x[i] = (uint8_t)(i % 3 ? 0 : i);
+    u->bitwise_not(x, y, 98), y[98] = 7;
+    for (size_t i = 0; i < 98; i++) assert_int_equal(y[i], 255 - x[i]);
+    u->logical_not(x, x, 98);
+    for (size_t i = 0; i < 98; i++) assert_int_equal(x[i], y[i] == 255);
+    assert_int_equal(y[98], 7);
+  }
+}
+
+static const struct {
+  ox_unary fn;
+  const char *name;
+  double low, high;
+  long double (*exact)(long double); /* NULL: the C library's double, to the bit */
+  double ulps;
+} doubles[] = {
+    {OX_UN_EXP, "exp", -745, 709.5, expl, 1},
+    {OX_UN_EXP, "exp, small", -1, 1, expl, 1},
+    {OX_UN_TANH, "tanh", -25, 25, tanhl, 3},
+    {OX_UN_TANH, "tanh, small", -0.5, 0.5, tanhl, 3},
+    {OX_UN_TANH, "tanh, tiny", -1e-300, 1e-300, tanhl, 1},
+    {OX_UN_SIN, "sin", -10, 10, sinl, 1},
+    {OX_UN_SIN, "sin, large", -1e6, 1e6, sinl, 1},
+    {OX_UN_SIN, "sin, larger", -1e9, 1e9, sinl, 1},
+    {OX_UN_COS, "cos", -10, 10, cosl, 1},
+    {OX_UN_COS, "cos, large", -1e6, 1e6, cosl, 1},
+    {OX_UN_FLOOR, "floor", -10, 10, NULL, 0},
+    {OX_UN_CEIL, "ceil", -10, 10, NULL, 0},
+    {OX_UN_ROUND, "round", -10, 10, NULL, 0},
+    {OX_UN_ABS, "abs", -10, 10, NULL, 0},
+    {OX_UN_NEG, "neg", -10, 10, NULL, 0},
+    {OX_UN_SIGN, "sign", -10, 10, NULL, 0},
+    {OX_UN_RELU, "relu", -10, 10, NULL, 0},
+    {OX_UN_LEAKY_RELU, "leaky_relu", -10, 10, NULL, 0},
+    {OX_UN_SQRT, "sqrt", 0, 10, NULL, 0},
+    {OX_UN_RECIPROCAL, "reciprocal", -10, 10, NULL, 0},
+    {OX_UN_CLIP, "clip", -10, 10, NULL, 0},
+    {OX_UN_SHRINK, "shrink", -10, 10, NULL, 0},
+    {OX_UN_THRESHOLDED_RELU, "thresholded_relu", -10, 10, NULL, 0},
+    {OX_UN_HARD_SIGMOID, "hard_sigmoid", -10, 10, NULL, 0},
+    {OX_UN_HARD_SWISH, "hard_swish", -10, 10, NULL, 0},
+    {OX_UN_SOFTSIGN, "softsign", -10, 10, NULL, 0},
+    {OX_UN_AFFINE, "affine", -10, 10, NULL, 0},
+    {OX_UN_SIGMOID, "sigmoid", -800, 800, NULL, 3},
+    {OX_UN_SWISH, "swish", -40, 40, NULL, 3},
+    {OX_UN_ELU, "elu", -40, 5, NULL, 3},
+    {OX_UN_SELU, "selu", -40, 5, NULL, 3},
+    {OX_UN_SCALED_TANH, "scaled_tanh", -5, 5, NULL, 4},
+    {OX_UN_GELU_TANH, "gelu_tanh", -8, 8, NULL, 3},
+};
+
+/* Distance in units of |want|'s last place. */
+static double ulps_f64(double got, long double want) {
+  double near = (double)want, next = nextafter(near, (double)INFINITY);
+  if (got == near || (isnan(got) && isnan(near))) return 0;
+  if (!isfinite(got) || !isfinite(next)) return (double)INFINITY;
+  return (double)(fabsl((long double)got - want) / ((long double)next - (long double)near));
+}
+
+/* At every instruction set the bits of the plain build, which are held against more digits or the C library. */
+static void test_doubles(void **state) {
+  (void)state;
+  static const double edges[] = {0,       -0.0, 1,   -1,   0.5,    -0.5,    710,  -746,   1e300, -1e300,
+                                 1048576, 1e7,  2.5, -3.5, 5e-324, -1e-310, 1e-8, -1e-17, 22.7,  1.5707963267948966};
+  static const double p[2] = {0.75, 1.25};
+  static double x[SAMPLES + 3], first[SAMPLES], y[SAMPLES];
+  for (size_t r = 0; r < OX_COUNT(doubles); r++) {
+    uint32_t seed = 9;
+    for (size_t i = 0; i < SAMPLES; i++)
+      x[i] = i < OX_COUNT(edges)
+                 ? edges[i]
+                 : doubles[r].low + (doubles[r].high - doubles[r].low) *
+                                        ((double)test_random(&seed) + (double)test_random(&seed) * 0x1p-32) * 0x1p-32;
+    x[SAMPLES - 1] = (double)NAN, x[SAMPLES - 2] = (double)INFINITY, x[SAMPLES - 3] = -(double)INFINITY;
+    ox_unary_f64_select(0, doubles[r].fn)(x, first, SAMPLES, p);
+    for (size_t i = 0; i < SAMPLES; i++) {
+      double ours = first[i], theirs;
+      ox_unary_f64[doubles[r].fn](&x[i], &theirs, 1, p);
+      long double want = doubles[r].exact ? doubles[r].exact(x[i]) : theirs;
+      if (!(ulps_f64(ours, want) <= doubles[r].ulps) || (ours == 0 && want == 0 && !signbit(ours) != !signbit(want)))
+        fail_msg("%s of %a: got %a, wanted %La, %g ulp", doubles[r].name, x[i], ours, want, ulps_f64(ours, want));
+    }
+    for (size_t l = 0; level_next(&l); l++) {
+      memcpy(y, x, sizeof y);
+      ox_unary_f64_select(test_levels[l].have, doubles[r].fn)(y, y, SAMPLES, p);
+      for (size_t i = 0; i < SAMPLES; i++)
+        if (memcmp(&y[i], &first[i], 8) != 0 && !(isnan(y[i]) && isnan(first[i])))
+          fail_msg("%s of %a at %s: %a, not %a", doubles[r].name, x[i], test_levels[l].name, y[i], first[i]);
+    }
+  }
 }
 
 int main(void) {
@@ -235,6 +349,8 @@ int main(void) {
       cmocka_unit_test(test_every_function_is_listed),
       cmocka_unit_test(test_lengths_and_in_place),
       cmocka_unit_test(test_integers_wrap),
+      cmocka_unit_test(test_integers_of_any_length),
+      cmocka_unit_test(test_doubles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,15 +30,27 @@ typedef struct ox_unary_f32 {
 
 /* The functions for |have|; any |have| gets a complete table. */
 const ox_unary_f32 *ox_unary_f32_select(ox_isa have);
+
+/* Doubles through the C library: every function, and what the loops below are held against. */
 extern ox_unary_f64_fn *const ox_unary_f64[OX_UN_COUNT];
 
+typedef void ox_unary_int_fn(const void *x, void *y, size_t n, const void *p);
+
+/* Loops for one instruction set; NULL where there is none. */
+typedef struct ox_unary_plain {
+  ox_unary_f64_fn *f64[OX_UN_COUNT];
+  ox_unary_int_fn *ints[OX_UN_COUNT][2][4]; /* signed; 1, 2, 4 or 8 bytes */
+  /* y = ~x over |n| bytes; y = !x over |n| booleans. */
+  void (*bitwise_not)(const void *x, void *y, size_t n);
+  void (*logical_not)(const void *x, void *y, size_t n);
+} ox_unary_plain;
+
+const ox_unary_plain *ox_unary_plain_select(ox_isa have);
+/* The same bits for any |have|. */
+ox_unary_f64_fn *ox_unary_f64_select(ox_isa have, ox_unary op);
 /* Integers of 1, 2, 4 or 8 bytes; wrap-around. NULL where the function is not defined on integers of that kind:
  * defined are ABS, NEG, SIGN, RELU, ERF, SHRINK and CLIP; p as doubles, except CLIP: p points to {low, high} of the
  * element type. */
-typedef void ox_unary_int_fn(const void *x, void *y, size_t n, const void *p);
-ox_unary_int_fn *ox_unary_int(ox_unary op, unsigned bytes, int is_signed);
-/* y = ~x over |n| bytes; y = !x over |n| booleans. */
-void ox_bitwise_not(const void *x, void *y, size_t n);
-void ox_logical_not(const void *x, void *y, size_t n);
+ox_unary_int_fn *ox_unary_int(ox_isa have, ox_unary op, unsigned bytes, int is_signed);
 
 #endif
