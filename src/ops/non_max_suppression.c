@@ -7,10 +7,11 @@
 #include "base/cksize.h"
 #include "kern/nms/nms_kept.h"
 #include "kern/quant/convert.h"
+#include "kern/reduce/reduce.h"
 #include "ops/shared/check.h"
 
 enum { BOXES, SCORES, MOST, IOU, SCORE };
-enum { SIDES = 5 /* numbers of a box that is kept */ };
+enum { SIDES = 5 /* numbers of a box that is kept */, FEW = 128 };
 typedef struct nms_attrs {
   int64_t center_point_box;
 } nms_attrs;
@@ -30,35 +31,14 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+static bool is_center(const ox_kernel_ctx *c) { return ((const nms_attrs *)c->attrs)->center_point_box != 0; }
+
 static ox_box box_read(const float *p, bool center) {
   float y1 = p[0], x1 = p[1], y2 = p[2], x2 = p[3];
   if (center) x1 = p[0] - p[2] / 2, x2 = p[0] + p[2] / 2, y1 = p[1] - p[3] / 2, y2 = p[1] + p[3] / 2;
-  ox_box b = {fminf(y1, y2), fminf(x1, x2), fmaxf(y1, y2), fmaxf(x1, x2), 0};
+  ox_box b = {y1 < y2 ? y1 : y2, x1 < x2 ? x1 : x2, y1 < y2 ? y2 : y1, x1 < x2 ? x2 : x1, 0};
   b.area = (b.y2 - b.y1) * (b.x2 - b.x1);
   return b;
-}
-
-/* Higher scores first, then lower indices. */
-static bool before(const ox_candidate *a, const ox_candidate *b) {
-  return a->score > b->score || (a->score == b->score && a->index < b->index);
-}
-
-/* Heap sort: in place, no recursion. */
-static void sort(const ox_kernel_ctx *c, ox_candidate *v, int64_t n) {
-  for (int64_t end = n, start = n / 2; end > 1 && !ox_ctx_stopped_each(c, end + start, 256);) {
-    if (start > 0) {
-      start--;
-    } else {
-      ox_candidate t = v[--end];
-      v[end] = v[0], v[0] = t;
-    }
-    for (int64_t root = start, kid; (kid = 2 * root + 1) < end; root = kid) { /* the heap's top comes last in order */
-      if (kid + 1 < end && before(&v[kid], &v[kid + 1])) kid++;
-      if (!before(&v[root], &v[kid])) break;
-      ox_candidate t = v[root];
-      v[root] = v[kid], v[kid] = t;
-    }
-  }
 }
 
 static double scalar(const ox_kernel_ctx *c, uint32_t i, double absent) {
@@ -76,22 +56,49 @@ typedef struct work {
   int64_t n_rows;
 } work;
 
+/* Those of |n| scores that are above |least|. Most are not: vectors skip them. */
+static int64_t gather(const ox_kernel_ctx *c, const float *scores, int64_t n, float least, ox_candidate *to) {
+  enum { NEAR = 16 };
+  const ox_reduce_table *t = ox_reduce_select(c->isa);
+  int64_t count = 0, i = 0;
+  while ((i += (int64_t)t->next_beyond(scores + i, (size_t)(n - i), least, false)) < n)
+    for (int64_t end = OX_MIN(i + NEAR, n); i < end; i++) {
+      to[count] = ox_candidate_of(scores[i], (uint32_t)i);
+      count += scores[i] > least;
+    }
+  return count;
+}
+
+/* As many as vectors go through at once have no need of stripes. */
+static void open_kept(const ox_kernel_ctx *c, work *w, const float *boxes, int64_t count, int64_t most) {
+  bool few = OX_MIN(count, most) <= FEW, center = is_center(c);
+  for (int64_t i = 0; i < count && !few; i++) {
+    size_t at = ox_candidate_box(w->order[i]);
+    w->boxes[at] = box_read(boxes + at * 4, center);
+  }
+  ox_kept_open(&w->kept, w->boxes, w->order, few ? 0 : (size_t)count);
+}
+
 static void one_class(const ox_kernel_ctx *c, work *w, int64_t image, int64_t class, int64_t most, float iou,
                       float least) {
   int64_t n = c->in[BOXES]->shape.dim[1], classes = c->in[SCORES]->shape.dim[1], count = 0, kept = 0;
   const float *scores = (const float *)c->in[SCORES]->data + (image * classes + class) * n;
-  bool any = ox_ctx_has(c, SCORE);
-  for (int64_t i = 0; i < n; i++)
-    if (!any || scores[i] > least) w->order[count++] = (ox_candidate){scores[i], i};
-  sort(c, w->order, count);
-  ox_kept_open(&w->kept, w->boxes, w->order, (size_t)count);
-  for (int64_t i = 0; i < count && kept < most; i++) {
-    const ox_box *b = &w->boxes[w->order[i].index];
-    if (ox_ctx_stopped_each(c, i, 8)) return;
-    if (ox_kept_overlap(&w->kept, b, iou)) continue;
-    ox_kept_add(&w->kept, b), kept++;
+  const float *boxes = (const float *)c->in[BOXES]->data + image * n * 4;
+  bool any = ox_ctx_has(c, SCORE), center = is_center(c);
+  if (any)
+    count = gather(c, scores, n, least, w->order);
+  else
+    for (; count < n; count++) w->order[count] = ox_candidate_of(scores[count], (uint32_t)count);
+  open_kept(c, w, boxes, count, most);
+  ox_candidates_heap(w->order, (size_t)count);
+  for (; count > 0 && kept < most; count--) { /* only as many come in order as are asked */
+    uint32_t at = ox_candidate_box(ox_candidates_pop(w->order, (size_t)count));
+    ox_box b = box_read(boxes + at * (size_t)4, center);
+    if (ox_ctx_stopped_each(c, count, 8)) return;
+    if (ox_kept_overlap(&w->kept, &b, iou)) continue;
+    ox_kept_add(&w->kept, &b), kept++;
     int64_t *row = w->rows + 3 * w->n_rows++;
-    row[0] = image, row[1] = class, row[2] = w->order[i].index;
+    row[0] = image, row[1] = class, row[2] = (int64_t)at;
   }
 }
 
@@ -102,6 +109,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   if (!(iou >= 0 && iou <= 1))
     return ox_fail(OX_INVALID_ARGUMENT, "NonMaxSuppression: iou_threshold is %g, wanted 0..1", iou);
   int64_t n = b->dim[1], most = most_in > (double)n ? n : OX_MAX(ox_i64_of(most_in), 0);
+  if (n > UINT32_MAX) return ox_fail(OX_LIMIT, "NonMaxSuppression: %lld boxes", (long long)n);
   size_t rows;
   work w = {.n_rows = 0};
   if (!ox_mul_ok((size_t)(s->dim[0] * s->dim[1]), (size_t)most, &rows) || !ox_mul_ok(rows, 3 * sizeof(int64_t), &rows))
@@ -113,13 +121,9 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   if (!w.order || !w.boxes || !sides || !w.rows) return ox_oom();
   w.kept.v = ox_nms_select(c->isa);
   w.kept.rows = (ox_box_rows){sides, sides + n, sides + 2 * n, sides + 3 * n, sides + 4 * n};
-  bool center = ((const nms_attrs *)c->attrs)->center_point_box != 0;
-  for (int64_t image = 0; image < b->dim[0] && !ox_ctx_stopped(c); image++) {
-    for (int64_t i = 0; i < n; i++)
-      w.boxes[i] = box_read((const float *)c->in[BOXES]->data + (image * n + i) * 4, center);
+  for (int64_t image = 0; image < b->dim[0]; image++)
     for (int64_t k = 0; k < s->dim[1] && !ox_ctx_stopped(c); k++)
       one_class(c, &w, image, k, most, (float)iou, (float)least);
-  }
   ox_shape y = {.rank = 2, .dim = {w.n_rows, 3}};
   void *out = ox_ctx_output(c, 0, &y);
   if (!out && w.n_rows) return ox_oom();

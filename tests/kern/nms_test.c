@@ -39,15 +39,15 @@ static bool plain_overlap(const ox_box *a, const ox_box *b, float limit) {
   return all > 0 && common / all > limit;
 }
 
-static void check(const ox_nms_variant *v, int layout, int n, float limit) {
+static void check(const ox_nms_variant *v, int layout, int n, float limit, bool stripes) {
   static ox_box boxes[MOST];
   static ox_candidate order[MOST];
   static float sides[5][MOST];
   static bool plain[MOST];
   ox_kept k = {.v = v, .rows = {sides[0], sides[1], sides[2], sides[3], sides[4]}};
   state = 1;
-  for (int i = 0; i < n; i++) boxes[i] = place(layout, i), order[i] = (ox_candidate){0, i};
-  ox_kept_open(&k, boxes, order, (size_t)n);
+  for (int i = 0; i < n; i++) boxes[i] = place(layout, i), order[i] = ox_candidate_of(0, (uint32_t)i);
+  ox_kept_open(&k, boxes, order, stripes ? (size_t)n : 0);
   for (int i = 0; i < n; i++) {
     plain[i] = false;
     for (int j = 0; j < i; j++) plain[i] = plain[i] || (!plain[j] && plain_overlap(&boxes[i], &boxes[j], limit));
@@ -69,11 +69,28 @@ static void test_beside_each_with_each(void **unused) {
     if (all[v]->needs & ~ox_isa_host()) continue;
     for (int layout = 0; layout < LAYOUTS; layout++)
       for (size_t c = 0; c < OX_COUNT(counts); c++)
-        for (size_t l = 0; l < OX_COUNT(limits); l++) check(all[v], layout, counts[c], limits[l]);
+        for (size_t l = 0; l < OX_COUNT(limits); l++)
+          for (int stripes = 0; stripes < 2; stripes++) check(all[v], layout, counts[c], limits[l], stripes);
+  }
+}
+
+static void test_candidates_come_by_score_then_index(void **unused) {
+  (void)unused;
+  static const float scores[] = {0.5f, -1, 0, -0.0f, NAN, INFINITY, -INFINITY, 0.5f, 1e-40f, -1e-40f, 3, 0.25f, 0.5f};
+  static const uint32_t wanted[] = {5, 10, 0, 7, 12, 11, 8, 2, 3, 9, 1, 6, 4};
+  ox_candidate v[OX_COUNT(scores)];
+  for (size_t n = 0; n <= OX_COUNT(scores); n++) {
+    for (size_t i = 0; i < n; i++) v[i] = ox_candidate_of(scores[i], (uint32_t)i);
+    ox_candidates_heap(v, n);
+    for (size_t left = n, w = 0; left > 0; w++) {
+      if (wanted[w] >= n) continue; /* not among the first n */
+      assert_int_equal(ox_candidate_box(ox_candidates_pop(v, left--)), wanted[w]);
+    }
   }
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_beside_each_with_each)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_beside_each_with_each),
+                                     cmocka_unit_test(test_candidates_come_by_score_then_index)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/nms/nms_kept.c - stripes of boxes. */
+ * kern/nms/nms_kept.c - stripes of boxes, and the heap of those that ask. */
 #include "kern/nms/nms_kept.h"
 
 #include "base/macros.h"
 
 enum { LEAST_PER_STRIPE = 32 /* boxes: fewer do not fill vectors */ };
+
+static void sink(ox_candidate *v, size_t n, size_t root, ox_candidate c) {
+  for (size_t kid; (kid = 2 * root + 1) < n; root = kid) {
+    kid += kid + 1 < n && v[kid + 1] > v[kid];
+    if (v[kid] <= c) break;
+    v[root] = v[kid];
+  }
+  v[root] = c;
+}
+
+void ox_candidates_heap(ox_candidate *v, size_t n) {
+  for (size_t i = n / 2; i-- > 0;) sink(v, n, i, v[i]);
+}
+
+ox_candidate ox_candidates_pop(ox_candidate *v, size_t n) {
+  ox_candidate best = v[0];
+  if (n > 1) sink(v, n - 1, 0, v[n - 1]);
+  return best;
+}
 
 /* Grows with |x|, so that what lies right of something lies in no earlier stripe. */
 static int stripe_of(const ox_kept *k, float x) {
@@ -28,14 +47,14 @@ void ox_kept_open(ox_kept *k, const ox_box *boxes, const ox_candidate *candidate
   size_t counting = 0, at = 0, room[OX_KEPT_STRIPES] = {0};
   k->lo = INFINITY, k->widest = 0;
   for (size_t i = 0; i < n; i++) {
-    const ox_box *b = &boxes[candidates[i].index];
+    const ox_box *b = &boxes[ox_candidate_box(candidates[i])];
     if (!ox_box_counts(b)) continue;
-    k->lo = fminf(k->lo, b->x1), hi = fmaxf(hi, b->x1), k->widest = fmaxf(k->widest, b->x2 - b->x1);
+    k->lo = OX_MIN(k->lo, b->x1), hi = OX_MAX(hi, b->x1), k->widest = OX_MAX(k->widest, b->x2 - b->x1);
     widths += (double)b->x2 - (double)b->x1, counting++;
   }
   divide(k, hi, widths, counting);
   for (size_t i = 0; i < n; i++) {
-    const ox_box *b = &boxes[candidates[i].index];
+    const ox_box *b = &boxes[ox_candidate_box(candidates[i])];
     if (ox_box_counts(b)) room[stripe_of(k, b->x1)]++;
   }
   for (int s = 0; s < k->n_stripes; at += room[s++]) k->begin[s] = k->end[s] = at;
