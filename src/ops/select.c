@@ -13,10 +13,15 @@ static ox_status *nonzero_infer(ox_infer_ctx *c) {
   return NULL;
 }
 
+/* Elements that a word of bits tells of. Bits and then counts are in shared memory. */
+enum { WORD = 64 };
+
+static int64_t nonzero_tiles(int64_t n) { return ox_move_tiles(8 * n, OX_CEIL_DIV(n, WORD)); }
+
 static ox_status *nonzero_prepare(ox_kernel_ctx *c) {
-  int64_t n = ox_shape_count(&c->in[0]->shape), tiles = ox_move_tiles(8 * n, n);
+  int64_t n = ox_shape_count(&c->in[0]->shape), words = OX_CEIL_DIV(n, WORD), tiles = nonzero_tiles(n);
   c->n_stages = 3, c->n_tiles[0] = tiles, c->n_tiles[1] = 1, c->n_tiles[2] = tiles;
-  c->shared_bytes = (size_t)(tiles + 1) * sizeof(int64_t);
+  c->shared_bytes = (size_t)(words + tiles + 1) * sizeof(int64_t);
   return NULL;
 }
 
@@ -53,31 +58,59 @@ static inline bool nonzero_at(const char *data, uint32_t dtype, int64_t i) {
   }
 }
 
-static int64_t nonzero_count(const ox_tensor *t, int64_t begin, int64_t end) {
-  int64_t n = 0;
-  for (int64_t i = begin; i < end; i++) n += nonzero_at(t->data, t->dtype, i);
-  return n;
+/* Bit i: element |first| + i is not zero. Types of one size share a loop that compilers turn into vectors. */
+#define NONZERO_FLAGS(T, mask)                                           \
+  do {                                                                   \
+    const T *v = (const T *)(const void *)t->data + first;               \
+    if (n == WORD)                                                       \
+      for (int i = 0; i < WORD; i++) flag[i] = (v[i] & (T)(mask)) != 0;  \
+    else                                                                 \
+      for (int64_t i = 0; i < n; i++) flag[i] = (v[i] & (T)(mask)) != 0; \
+  } while (0)
+
+static uint64_t nonzero_word(const ox_tensor *t, int64_t first, int64_t n) {
+  uint8_t flag[WORD] = {0};
+  if (t->dtype == OX_F32)
+    NONZERO_FLAGS(uint32_t, 0x7fffffff);
+  else if (t->dtype == OX_I32 || t->dtype == OX_U32)
+    NONZERO_FLAGS(uint32_t, UINT32_MAX);
+  else if (t->dtype == OX_I64 || t->dtype == OX_U64)
+    NONZERO_FLAGS(uint64_t, UINT64_MAX);
+  else if (t->dtype == OX_BOOL || t->dtype == OX_U8 || t->dtype == OX_I8)
+    NONZERO_FLAGS(uint8_t, UINT8_MAX);
+  else
+    for (int64_t i = 0; i < n; i++) flag[i] = nonzero_at(t->data, t->dtype, first + i);
+  uint64_t bits = 0;
+  for (int i = 0; i < WORD; i += 8) { /* eight flags become the top eight bits of a product */
+    uint64_t eight = 0;
+    for (int k = 0; k < 8; k++) eight |= (uint64_t)flag[i + k] << 8 * k;
+    bits |= (eight * UINT64_C(0x0102040810204080)) >> 56 << i;
+  }
+  return bits;
 }
 
-/* Writes the coordinates of non-zeros in [begin, end) to columns from |column| on. */
-static void nonzero_write(const ox_tensor *t, int64_t begin, int64_t end, int64_t *out, int64_t column,
-                          int64_t columns) {
-  const ox_shape *s = &t->shape;
-  int64_t at[OX_MAX_RANK], rest = begin;
-  for (int d = s->rank - 1; d >= 0; d--) at[d] = rest % s->dim[d], rest /= s->dim[d];
-  for (int64_t i = begin; i < end; i++) {
-    if (nonzero_at(t->data, t->dtype, i)) {
-      for (int d = 0; d < s->rank; d++) out[d * columns + column] = at[d];
-      column++;
+/* Writes the coordinates of non-zeros in words [begin, end) to columns from |column| on. */
+static void nonzero_write(const ox_shape *s, const uint64_t *words, int64_t begin, int64_t end, int64_t *out,
+                          int64_t column, int64_t columns) {
+  int last = s->rank - 1;
+  int64_t at[OX_MAX_RANK + 1], wide = s->rank ? s->dim[last] : 1, rest = begin * WORD / wide, line = rest * wide;
+  for (int d = last - 1; d >= 0; d--) at[d] = rest % s->dim[d], rest /= s->dim[d];
+  for (int64_t w = begin; w < end; w++)
+    for (uint64_t bits = words[w]; bits; bits &= bits - 1, column++) {
+      int64_t i = w * WORD + __builtin_ctzll(bits);
+      for (; i - line >= wide; line += wide)
+        for (int d = last - 1; d >= 0 && ++at[d] == s->dim[d]; d--) at[d] = 0;
+      for (int d = 0; d < last; d++) out[d * columns + column] = at[d];
+      if (last >= 0) out[last * columns + column] = i - line;
     }
-    for (int d = s->rank - 1; d >= 0 && ++at[d] == s->dim[d]; d--) at[d] = 0;
-  }
 }
 
 static ox_status *nonzero_run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)scratch;
   const ox_tensor *in = c->in[0];
-  int64_t n = ox_shape_count(&in->shape), n_tiles = ox_move_tiles(8 * n, n), *counts = c->shared;
+  int64_t n = ox_shape_count(&in->shape), n_tiles = nonzero_tiles(n), n_words = OX_CEIL_DIV(n, WORD);
+  int64_t *counts = (int64_t *)c->shared + n_words;
+  uint64_t *words = c->shared;
   if (stage == 1) { /* counts become the first column of each tile */
     ox_shape s = {.rank = 2, .dim = {in->shape.rank, 0}};
     for (int64_t t = 0; t < n_tiles; t++) {
@@ -89,11 +122,15 @@ static ox_status *nonzero_run(const ox_kernel_ctx *c, uint32_t stage, ox_range t
     return ox_output_at_run(c, 0, &s, &out);
   }
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
-    ox_range u = ox_units_of((ox_range){t, t + 1}, n_tiles, n);
-    if (stage == 0)
-      counts[t] = nonzero_count(in, u.begin, u.end);
-    else if (u.begin < u.end)
-      nonzero_write(in, u.begin, u.end, c->out[0]->data, counts[t], counts[n_tiles]);
+    ox_range u = ox_units_of((ox_range){t, t + 1}, n_tiles, n_words);
+    if (stage == 2 && u.begin < u.end)
+      nonzero_write(&in->shape, words, u.begin, u.end, c->out[0]->data, counts[t], counts[n_tiles]);
+    if (stage == 2) continue;
+    counts[t] = 0;
+    for (int64_t w = u.begin; w < u.end; w++) {
+      words[w] = nonzero_word(in, w * WORD, OX_MIN(n - w * WORD, WORD));
+      counts[t] += __builtin_popcountll(words[w]);
+    }
   }
   return NULL;
 }
