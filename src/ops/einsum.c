@@ -3,7 +3,7 @@
  * product. All but the last run in one tile; the last, which usually is the only one, in parallel. */
 #include <string.h>
 
-#include "ops/einsum/contract.h"
+#include "ops/einsum/sum.h"
 
 typedef struct einsum_attrs {
   const char *equation;
@@ -52,10 +52,9 @@ static ox_status *infer(ox_infer_ctx *c) {
 }
 
 typedef struct einsum_prep {
-  int n_steps; /* contractions; 0: one operand and nothing to sum: |copy| */
+  int n_steps; /* contractions; 0: of one operand, |sum| */
   ein_contract *step;
-  ein_copy copy;
-  uint64_t one; /* the element 1: one operand is contracted with it */
+  ein_sum sum;
 } einsum_prep;
 
 static ein_view view_of(const ein_term *t, const ox_shape *s, const int64_t *size) {
@@ -70,19 +69,6 @@ static ein_view view_of(const ein_term *t, const ox_shape *s, const int64_t *siz
   return v;
 }
 
-static uint64_t one_of(uint32_t type) {
-  uint64_t bits = 0;
-  float f = 1;
-  double d = 1;
-  if (type == OX_F32)
-    memcpy(&bits, &f, 4);
-  else if (type == OX_F64)
-    memcpy(&bits, &d, 8);
-  else
-    bits = type == OX_F16 ? 0x3c00 : type == OX_BF16 ? 0x3f80 : 1;
-  return bits;
-}
-
 static ox_status *plan_steps(ox_kernel_ctx *c, einsum_prep *p, const ein_equation *e, const int64_t *size) {
   ein_view now = view_of(&e->term[0], &c->in[0]->shape, size), next = {{false}, {0}};
   size_t shared = 0;
@@ -91,7 +77,7 @@ static ox_status *plan_steps(ox_kernel_ctx *c, einsum_prep *p, const ein_equatio
     for (int d = 0; d < e->out.rank; d++) keep[e->out.label[d]] = true;
     for (int t = i + 2; t < e->n_terms; t++)
       for (int d = 0; d < e->term[t].rank; d++) keep[e->term[t].label[d]] = true;
-    if (e->n_terms > 1) next = view_of(&e->term[i + 1], &c->in[i + 1]->shape, size);
+    next = view_of(&e->term[i + 1], &c->in[i + 1]->shape, size);
     const ein_term *order = i + 1 == p->n_steps ? &e->out : NULL;
     OX_TRY(ein_contract_plan(c, &p->step[i], &now, &next, size, keep, order, &now, &shared));
     c->scratch_per_worker = OX_MAX(c->scratch_per_worker, p->step[i].sub.scratch_per_worker);
@@ -116,21 +102,11 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   for (uint32_t i = 0; i < c->n_in; i++) shapes[i] = &c->in[i]->shape, ranks[i] = shapes[i]->rank;
   OX_TRY(ein_parse(a->equation, (int)c->n_in, ranks, &e));
   OX_TRY(sizes_of(&e, shapes, size));
-  p->one = one_of(c->in[0]->dtype);
-  bool sums = false;
-  for (int d = 0; d < e.term[0].rank; d++) {
-    bool kept = false;
-    for (int o = 0; o < e.out.rank; o++) kept = kept || e.out.label[o] == e.term[0].label[d];
-    sums = sums || !kept;
-  }
-  if (e.n_terms == 1 && !sums) {
+  if (e.n_terms == 1) {
     ein_view v = view_of(&e.term[0], shapes[0], size);
-    for (int d = 0; d < e.out.rank; d++) ein_copy_add(&p->copy, size[e.out.label[d]], v.stride[e.out.label[d]]);
-    if (e.out.rank == 0) p->copy.count = 1;
-    c->form = "copy";
-    return ox_ctx_plan(c, OX_CEIL_DIV(p->copy.count, EIN_COPY_TILE), 0);
+    return ein_sum_plan(c, &p->sum, &v, &e.term[0], &e.out, size);
   }
-  p->n_steps = OX_MAX(e.n_terms - 1, 1);
+  p->n_steps = e.n_terms - 1;
   if (!(p->step = ox_ctx_alloc(c, (size_t)p->n_steps * sizeof *p->step))) return ox_oom();
   return plan_steps(c, p, &e, size);
 }
@@ -138,27 +114,23 @@ static ox_status *prepare(ox_kernel_ctx *c) {
 static const void *left(const ox_kernel_ctx *c, const einsum_prep *p, int step) {
   return step == 0 ? c->in[0]->data : (const char *)c->shared + p->step[step - 1].at_out;
 }
-static const void *right(const ox_kernel_ctx *c, const einsum_prep *p, int step) {
-  return c->n_in == 1 ? (const void *)&p->one : c->in[step + 1]->data;
-}
+static const void *right(const ox_kernel_ctx *c, int step) { return c->in[step + 1]->data; }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const einsum_prep *p = c->prep;
   int last = p->n_steps - 1;
   if (p->n_steps == 0) {
-    int64_t end = OX_MIN(tiles.end * EIN_COPY_TILE, p->copy.count);
-    ein_copy_run(&p->copy, ox_dtype_bits(c->in[0]->dtype) / 8, c->in[0]->data, c->out[0]->data,
-                 tiles.begin * EIN_COPY_TILE, end);
+    ein_sum_run(c, &p->sum, stage, tiles);
     return NULL;
   }
   if (stage > 0)
-    return ein_contract_run(c, &p->step[last], left(c, p, last), right(c, p, last), c->out[0]->data, stage - 1, tiles,
+    return ein_contract_run(c, &p->step[last], left(c, p, last), right(c, last), c->out[0]->data, stage - 1, tiles,
                             scratch);
   for (int i = 0; i < last; i++)
     for (uint32_t s = 0; s < EIN_STAGES; s++) {
       ox_range all = {0, ein_contract_tiles(&p->step[i], s)};
       if (all.end > 0)
-        OX_TRY(ein_contract_run(c, &p->step[i], left(c, p, i), right(c, p, i), (char *)c->shared + p->step[i].at_out, s,
+        OX_TRY(ein_contract_run(c, &p->step[i], left(c, p, i), right(c, i), (char *)c->shared + p->step[i].at_out, s,
                                 all, scratch));
     }
   return NULL;

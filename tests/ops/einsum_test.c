@@ -119,6 +119,15 @@ static void test_equations(void **state) {
       {"...j,jk->...k", {"abj", "jk"}, "abk"},
       {"i...,...->i...", {"iab", "b"}, "iab"},
       {"...ab->...ba", {"ab"}, "ba"},
+      {"abc->ac", {"abc"}, "ac"},
+      {"abc->bc", {"abc"}, "bc"},
+      {"abcd->db", {"abcd"}, "db"},
+      {"abcd->dbca", {"abcd"}, "dbca"},
+      {"aabb->b", {"aabb"}, "b"},
+      {"abab->ba", {"abab"}, "ba"},
+      {"aza->z", {"aza"}, "z"},
+      {"ayb->ba", {"ayb"}, "ba"},
+      {"...a->a...", {"bca"}, "abc"},
   };
   static const uint32_t types[] = {OX_F32, OX_F64, OX_I8};
   for (size_t i = 0; i < OX_COUNT(cases); i++)

@@ -7,35 +7,22 @@
 #include "base/cksize.h"
 
 void ein_copy_add(ein_copy *c, int64_t dim, int64_t stride) {
-  if (c->rank == 0) c->count = 1;
-  c->dim[c->rank] = dim, c->stride[c->rank++] = stride;
+  if (c->r.rank == 0) c->count = 1;
+  c->r.dim[c->r.rank] = dim, c->r.is[c->r.rank++] = stride;
   if (!ox_mul_i64_ok(c->count, dim, &c->count)) c->count = -1;
 }
 
-#define COPY_RUN(T)                                         \
-  do {                                                      \
-    const T *s = (const T *)from + at;                      \
-    T *d = (T *)to + begin;                                 \
-    for (int64_t i = 0; i < run; i++, s += step) d[i] = *s; \
-  } while (0)
+void ein_copy_plan(ein_copy *c, size_t elem) {
+  if (c->r.rank == 0) c->count = 1;
+  int64_t step = 1;
+  for (int d = c->r.rank - 1; d >= 0; d--) c->r.os[d] = step, step *= c->r.dim[d];
+  ox_move_init(&c->m, (int64_t)elem, &c->r);
+  c->tiles = c->count ? ox_move_tiles(c->m.total_bytes, c->m.units) : 0;
+}
 
-void ein_copy_run(const ein_copy *c, size_t elem, const void *from, void *to, int64_t begin, int64_t end) {
-  int last = c->rank - 1;
-  int64_t inner = c->rank ? c->dim[last] : 1, step = c->rank ? c->stride[last] : 0;
-  while (begin < end) {
-    int64_t rest = begin / OX_MAX(inner, 1), first = begin % OX_MAX(inner, 1), at = first * step;
-    int64_t run = OX_MIN(inner - first, end - begin);
-    for (int d = last - 1; d >= 0; d--) at += rest % c->dim[d] * c->stride[d], rest /= c->dim[d];
-    if (elem == 1)
-      COPY_RUN(uint8_t);
-    else if (elem == 2)
-      COPY_RUN(uint16_t);
-    else if (elem == 4)
-      COPY_RUN(uint32_t);
-    else
-      COPY_RUN(uint64_t);
-    begin += run;
-  }
+void ein_copy_run(const ein_copy *c, ox_isa isa, const void *from, void *to, ox_range tiles) {
+  ox_range u = ox_units_of(tiles, c->tiles, c->m.units);
+  ox_move_run(&c->m, isa, from, to, u.begin, u.end);
 }
 
 /* Labels of one role, in order. */
@@ -184,33 +171,33 @@ ox_status *ein_contract_plan(ox_kernel_ctx *c, ein_contract *e, const ein_view *
   for (int i = 0; i < 2; i++)
     if (e->copy[i]) {
       if (e->in[i].count < 0) return ox_fail(OX_LIMIT, "Einsum: too large");
+      ein_copy_plan(&e->in[i], elem);
       e->at_in[i] = reserve(shared, e->in[i].count, elem);
     }
   OX_TRY(plan_product(c, e, &va, &vb, size, (const group *const[4]){&batch, &m, &n, &k}));
   e->at_product = *shared;
   *shared += OX_ROUND_UP(e->sub.shared_bytes, (size_t)OX_ALIGN_BYTES);
   plan_result(e, size, out, order, result);
+  if (e->copy_out) ein_copy_plan(&e->out, elem);
   if (!order || e->copy_out) e->at_out = reserve(shared, group_size(&batch, size) * (int64_t)(e->p.m * e->p.n), elem);
   return NULL;
 }
 
 int64_t ein_contract_tiles(const ein_contract *e, uint32_t stage) {
-  if (stage < 2) return e->copy[stage] ? OX_CEIL_DIV(e->in[stage].count, EIN_COPY_TILE) : 0;
+  if (stage < 2) return e->copy[stage] ? e->in[stage].tiles : 0;
   if (stage < 4) return stage - 2 < e->sub.n_stages ? e->sub.n_tiles[stage - 2] : 0;
-  return e->copy_out ? OX_CEIL_DIV(e->out.count, EIN_COPY_TILE) : 0;
+  return e->copy_out ? e->out.tiles : 0;
 }
 
 ox_status *ein_contract_run(const ox_kernel_ctx *c, const ein_contract *e, const void *a, const void *b, void *out,
                             uint32_t stage, ox_range tiles, void *scratch) {
-  size_t elem = ox_dtype_bits(c->in[0]->dtype) / 8;
   char *shared = c->shared;
-  int64_t begin = tiles.begin * EIN_COPY_TILE, end = tiles.end * EIN_COPY_TILE;
   if (stage < 2) {
-    ein_copy_run(&e->in[stage], elem, stage ? b : a, shared + e->at_in[stage], begin, OX_MIN(end, e->in[stage].count));
+    ein_copy_run(&e->in[stage], c->isa, stage ? b : a, shared + e->at_in[stage], tiles);
     return NULL;
   }
   if (stage == 4) {
-    ein_copy_run(&e->out, elem, shared + e->at_out, out, begin, OX_MIN(end, e->out.count));
+    ein_copy_run(&e->out, c->isa, shared + e->at_out, out, tiles);
     return NULL;
   }
   ox_tensor ta = {.data = e->copy[0] ? shared + e->at_in[0] : (void *)(uintptr_t)a};

@@ -6,6 +6,7 @@
 
 #include "ops/einsum/equation.h"
 #include "ops/matmul/product.h"
+#include "ops/move/deferred.h"
 
 /* A tensor by labels: each at most once; dim 1 and stride 0 where it is absent or broadcast. */
 typedef struct ein_view {
@@ -13,10 +14,11 @@ typedef struct ein_view {
   int64_t stride[EIN_LABELS];
 } ein_view;
 
-/* Elements in |dim| order from strides, into dense memory. */
+/* Elements of a view, dimension by dimension, into dense memory. */
 typedef struct ein_copy {
-  int rank;
-  int64_t dim[EIN_LABELS], stride[EIN_LABELS], count;
+  ox_region r; /* dimensions and input strides, until it is planned */
+  ox_move m;
+  int64_t count, tiles;
 } ein_copy;
 
 typedef struct ein_contract {
@@ -32,12 +34,13 @@ typedef struct ein_contract {
 OX_NODISCARD ox_status *ein_contract_plan(ox_kernel_ctx *c, ein_contract *e, const ein_view *a, const ein_view *b,
                                           const int64_t *size, const bool *keep, const ein_term *order,
                                           ein_view *result, size_t *shared);
-enum { EIN_COPY_TILE = 16384, EIN_STAGES = 5 }; /* stages: copy a, copy b, two of the product, copy the result */
+enum { EIN_STAGES = 5 }; /* stages: copy a, copy b, two of the product, copy the result */
 int64_t ein_contract_tiles(const ein_contract *e, uint32_t stage);
 OX_NODISCARD ox_status *ein_contract_run(const ox_kernel_ctx *c, const ein_contract *e, const void *a, const void *b,
                                          void *out, uint32_t stage, ox_range tiles, void *scratch);
-/* Elements [begin, end) of the copy. */
-void ein_copy_run(const ein_copy *c, size_t elem, const void *from, void *to, int64_t begin, int64_t end);
+/* A dimension, outermost first; after the last one the copy is planned. |elem|: bytes of an element. */
 void ein_copy_add(ein_copy *c, int64_t dim, int64_t stride);
+void ein_copy_plan(ein_copy *c, size_t elem);
+void ein_copy_run(const ein_copy *c, ox_isa isa, const void *from, void *to, ox_range tiles);
 
 #endif
