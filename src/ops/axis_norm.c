@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/axis_norm.c - LpNormalization and MeanVarianceNormalization: fold some axes, then put every element in relation
  * to its fold. */
+#include <float.h>
 #include <math.h>
 
 #include "kern/norm/mean.h"
@@ -78,6 +79,7 @@ static ox_status *prepare_mvn(ox_kernel_ctx *c) {
 
 static int64_t offset(int64_t i, int n, const int64_t *dim, const int64_t *stride) {
   int64_t off = 0;
+  if (n == 1) return i * stride[0]; /* inside that dimension */
   for (int d = 0; d < n; d++) off += i % dim[d] * stride[d], i /= dim[d];
   return off;
 }
@@ -171,6 +173,38 @@ static void normalize_mvn(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t
   rescale(c, p, o, mean, 1 / (sqrt(sum_deviations(c, p, o, mean, true) / count) + 1e-9));
 }
 
+/* Floats whose neighbours belong to folds of their own: |n| outputs from |o| on, all of one row, by its factor.
+ * False: a factor is no float. */
+static bool rescale_columns(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, int64_t n, const double *factor) {
+  const ox_norm_table *t = ox_norm_select(c->isa);
+  float f[BATCH];
+  if (c->in[0]->dtype != OX_F32 || !p->columns || p->n_folded != 1) return false;
+  for (int64_t k = 0; k < n; k++) {
+    if (!(factor[k] <= (double)FLT_MAX)) return false;
+    f[k] = (float)factor[k];
+  }
+  int64_t at = offset(o, p->n_kept, p->kept, p->kept_stride);
+  for (int64_t r = 0; r < p->length; r++, at += p->folded_stride[0])
+    t->apply((const float *)c->in[0]->data + at, (float *)c->out[0]->data + at, (size_t)n, 0, 1, f, NULL);
+  return true;
+}
+
+/* Each of |n| folds from |o| on, by its sum. */
+static void normalize_lp(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, int64_t n, const ox_fold_acc *acc,
+                         bool squares) {
+  double factor[BATCH];
+  for (int64_t k = 0; k < n; k++) {
+    double norm = squares ? sqrt(acc[k].f) : acc[k].f;
+    factor[k] = norm == 0 ? 0 : 1 / norm;
+  }
+  if (rescale_columns(c, p, o, n, factor)) return;
+  for (int64_t k = 0; k < n; k++)
+    if (has_runs(c, p))
+      rescale_runs(c, p, o + k, 0, factor[k]);
+    else
+      rescale(c, p, o + k, (ox_mean){0, 0}, factor[k]);
+}
+
 static ox_status *run_batches(const ox_kernel_ctx *c, ox_range tiles, ox_fold f, bool mvn) {
   const norm_prep *prep = c->prep;
   const ox_fold_plan *p = &prep->plan;
@@ -178,18 +212,12 @@ static ox_status *run_batches(const ox_kernel_ctx *c, ox_range tiles, ox_fold f,
   ox_fold_acc acc[BATCH] = {{0}};
   int64_t begin, end;
   ox_tile_span(tiles, prep->per_tile, p->outputs, &begin, &end);
-  for (int64_t o = begin; o < end; o += BATCH) {
-    int64_t n = OX_MIN(end - o, BATCH);
+  for (int64_t o = begin, n; o < end; o += n) {
+    n = OX_MIN(end - o, BATCH);
+    if (p->columns && p->n_kept) n = OX_MIN(n, p->kept[0] - o % p->kept[0]); /* of one row */
     if (!mvn || !has_runs(c, p)) ox_fold_run(&j, f, o, n, 0, p->length, NULL, acc);
-    for (int64_t k = 0; k < n; k++) {
-      double v = acc[k].f, norm = f == OX_FOLD_SQUARE ? sqrt(v) : v, factor = norm == 0 ? 0 : 1 / norm;
-      if (mvn)
-        normalize_mvn(c, p, o + k, v);
-      else if (has_runs(c, p))
-        rescale_runs(c, p, o + k, 0, factor);
-      else
-        rescale(c, p, o + k, (ox_mean){0, 0}, factor);
-    }
+    for (int64_t k = 0; k < n && mvn; k++) normalize_mvn(c, p, o + k, acc[k].f);
+    if (!mvn) normalize_lp(c, p, o, n, acc, f == OX_FOLD_SQUARE);
   }
   return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/layer_norm_test.c - row normalizations and LpNormalization of rows around what a vector holds, against double, at
- * every level, with and without bias; rows of infinities and of nothing but one number. */
+ * every level, with and without bias; rows of infinities and of nothing but one number. LpNormalization of columns. */
 #include <math.h>
 
 #include "base/macros.h"
@@ -62,7 +62,57 @@ static void test_rows(void **state) {
     }
 }
 
+/* LpNormalization along the middle of [2, length, columns]: column 1 is zeros, 2 has an infinity, 3 NaN, 4 is tiny. */
+static void check_columns(size_t level, int64_t length, int64_t columns, int p, const float *x) {
+  one_node n;
+  one_node_init(&n, "", "LpNormalization", 1, 1);
+  n.isa = test_levels[level].have, n.run_tiles = 1;
+  one_node_int(&n, "axis", 1), one_node_int(&n, "p", p);
+  one_node_input(&n, OX_F32, 3, (int64_t[]){2, length, columns}, x);
+  CHECK_OK(one_node_run(&n));
+  const float *y = n.out[0].data;
+  for (int64_t o = 0; o < 2 * columns; o++) {
+    if (p == 2 && o % columns == 4) continue; /* squares leave the range of floats */
+    int64_t base = o / columns * length * columns + o % columns;
+    double sum = 0;
+    for (int64_t i = 0; i < length; i++) {
+      double v = (double)x[base + i * columns];
+      sum += p == 1 ? fabs(v) : v * v;
+    }
+    double norm = p == 1 ? sum : sqrt(sum);
+    for (int64_t i = 0; i < length; i++) {
+      double want = norm == 0 ? 0 : (double)x[base + i * columns] / norm;
+      if (isinf(norm)) want = (double)x[base + i * columns] * 0; /* what is finite becomes 0 */
+      double off = test_ulps(y[base + i * columns], want);
+      if (!(off <= 4))
+        fail_msg("%s, %d by %d, p %d: column %d, %d: %g, not %g", test_levels[level].name, (int)length, (int)columns, p,
+                 (int)o, (int)i, (double)y[base + i * columns], want);
+    }
+  }
+  one_node_deinit(&n);
+}
+
+static void test_columns(void **state) {
+  (void)state;
+  static const int64_t widths[] = {2, 5, 15, 16, 17, 63, 64, 65, 130};
+  static float x[2 * 9 * 130];
+  uint32_t seed = 5;
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t w = 0; w < OX_COUNT(widths); w++)
+      for (int64_t length = 1; length <= 9; length += 4) {
+        int64_t wide = widths[w];
+        for (int64_t i = 0; i < 2 * length * wide; i++) {
+          x[i] = test_uniform(&seed, -3, 3);
+          if (i % wide == 1) x[i] = 0;
+          if (i % wide == 2 && i / wide % length == length / 2) x[i] = INFINITY;
+          if (i % wide == 3 && i / wide % length == 0) x[i] = NAN;
+          if (i % wide == 4) x[i] *= 1e-39f;
+        }
+        check_columns(l, length, wide, 1, x), check_columns(l, length, wide, 2, x);
+      }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_columns)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
