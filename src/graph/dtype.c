@@ -51,6 +51,15 @@ uint32_t ox_dtype_find(const char *name) {
   return OX_UNDEFINED;
 }
 
+const char *ox_kind_name(uint32_t kind) {
+  static const char *const names[] = {[OX_TENSOR] = "tensor",
+                                      [OX_SEQUENCE] = "sequence",
+                                      [OX_MAP] = "map",
+                                      [OX_NONE_VALUE] = "empty optional",
+                                      [OX_SPARSE] = "sparse tensor"};
+  return kind < OX_COUNT(names) ? names[kind] : "unknown";
+}
+
 unsigned ox_dtype_bits(uint32_t dtype) { return dtype < OX_DTYPE_COUNT ? rows[dtype].bits : 0; }
 bool ox_dtype_is_float(uint32_t dtype) { return dtype < OX_DTYPE_COUNT && rows[dtype].is_float; }
 bool ox_dtype_is_signed(uint32_t dtype) { return dtype < OX_DTYPE_COUNT && rows[dtype].is_signed; }

@@ -18,6 +18,9 @@ bool ox_dtype_bytes(uint32_t dtype, int64_t count, size_t *out_bytes);
 bool ox_dtype_is_float(uint32_t dtype);   /* includes f16, bf16 and the 8-bit and 4-bit floats */
 bool ox_dtype_is_signed(uint32_t dtype);
 
+/* "tensor", "sequence" ...: an ox_kind for messages; "unknown" for another number. */
+const char *ox_kind_name(uint32_t kind);
+
 /* Scalar conversions; the narrowing ones round to nearest even. NaN stays NaN. */
 float ox_f16_to_f32(uint16_t h);
 uint16_t ox_f16_from_f32(float f);

@@ -179,6 +179,9 @@ const char *ox_model_intern(ox_model *m, const char *s);
 OX_NODISCARD ox_status *ox_model_symbol(ox_model *m, const char *name, int64_t *out_dim);
 /* The name behind a symbolic dimension, or NULL. */
 const char *ox_model_symbol_name(const ox_model *m, int64_t dim);
+/* "[batch,3,?]" into |buf| of OX_MODEL_SHAPE_TEXT bytes, cut off where it is longer; returns |buf|. */
+enum { OX_MODEL_SHAPE_TEXT = 512 };
+const char *ox_model_shape_text(const ox_model *m, const ox_shape *s, char *buf);
 /* Takes over one count of |map|, released with the model. |name| (may be NULL) lives as long as the model. */
 OX_NODISCARD ox_status *ox_model_keep_file(ox_model *m, ox_file_map *map, const char *name);
 /* The name of the file that |t| lies in, and where; NULL: in none that has a name. */

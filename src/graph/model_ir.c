@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * graph/model_ir.c - the model: what all its graphs share: arena, operator sets, symbols, names, mapped files. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -102,6 +103,22 @@ const char *ox_model_symbol_name(const ox_model *m, int64_t dim) {
   if (dim > FIRST_SYMBOL) return NULL;
   uint64_t id = (uint64_t)FIRST_SYMBOL - (uint64_t)dim; /* well defined for INT64_MIN, too */
   return id < m->n_symbols ? m->symbols[id] : NULL;
+}
+
+const char *ox_model_shape_text(const ox_model *m, const ox_shape *s, char *buf) {
+  if (s->rank < 0) return strcpy(buf, "[...]");
+  size_t n = 0;
+  for (int i = 0; i < s->rank && n < OX_MODEL_SHAPE_TEXT; i++) {
+    const char *name = ox_model_symbol_name(m, s->dim[i]), *comma = i ? "," : "[";
+    char *at = buf + n;
+    size_t room = OX_MODEL_SHAPE_TEXT - n;
+    if (s->dim[i] >= 0)
+      n += (size_t)snprintf(at, room, "%s%lld", comma, (long long)s->dim[i]);
+    else
+      n += (size_t)snprintf(at, room, "%s%s", comma, name ? name : "?");
+  }
+  if (n < OX_MODEL_SHAPE_TEXT) snprintf(buf + n, OX_MODEL_SHAPE_TEXT - n, s->rank ? "]" : "[]");
+  return buf;
 }
 
 ox_status *ox_model_keep_file(ox_model *m, ox_file_map *map, const char *name) {

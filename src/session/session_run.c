@@ -103,7 +103,8 @@ static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *
   const ox_type *want = &v->type;
   if (t->kind == OX_NONE_VALUE && want->optional) return NULL;
   if (t->kind != want->kind)
-    return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted kind %u, got %u", v->name, want->kind, t->kind);
+    return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted a value of kind %s, got %s", v->name, ox_kind_name(want->kind),
+                   ox_kind_name(t->kind));
   if (t->kind != OX_TENSOR && t->kind != OX_SPARSE) return NULL;
   if (want->dtype && t->dtype != want->dtype)
     return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted %s, got %s", v->name, ox_dtype_name(want->dtype),
@@ -111,9 +112,9 @@ static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *
   bool ok = want->shape.rank < 0 || want->shape.rank == t->shape.rank;
   for (int d = 0; ok && d < want->shape.rank; d++) ok = want->shape.dim[d] < 0 || want->shape.dim[d] == t->shape.dim[d];
   if (ok) return NULL;
-  char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
-  return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted shape %s, got %s", v->name, ox_shape_text(&want->shape, a),
-                 ox_shape_text(&t->shape, b));
+  char a[OX_MODEL_SHAPE_TEXT], b[OX_SHAPE_TEXT];
+  return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted shape %s, got %s", v->name,
+                 ox_model_shape_text(s->model, &want->shape, a), ox_shape_text(&t->shape, b));
 }
 
 /* A tensor of one element serves where a scalar is declared: programs hand over [1], and models expect it of them. */

@@ -103,6 +103,9 @@ static void test_names_and_sizes(void **state) {
   assert_int_equal(ox_dtype_find("float"), OX_UNDEFINED);
   assert_string_equal(ox_dtype_name(99), "undefined");
   assert_int_equal(ox_dtype_bits(99), 0);
+  assert_string_equal(ox_kind_name(OX_TENSOR), "tensor");
+  assert_string_equal(ox_kind_name(OX_SPARSE), "sparse tensor");
+  assert_string_equal(ox_kind_name(99), "unknown");
   static const struct {
     uint32_t dtype;
     int64_t count;

@@ -174,6 +174,30 @@ static void test_attributes(void **state) {
   ox_model_destroy(m);
 }
 
+static void test_shapes_are_printed_with_the_names_of_symbols(void **state) {
+  (void)state;
+  ox_model *m = new_model();
+  char text[OX_MODEL_SHAPE_TEXT], word[OX_MODEL_SHAPE_TEXT], cut[OX_MODEL_SHAPE_TEXT];
+  int64_t batch, very_long;
+  memset(word, 'w', sizeof word - 1), word[sizeof word - 1] = 0;
+  cut[0] = '[', memset(cut + 1, 'w', sizeof cut - 2), cut[sizeof cut - 1] = 0;
+  CHECK_OK(ox_model_symbol(m, "batch", &batch));
+  CHECK_OK(ox_model_symbol(m, word, &very_long));
+  const struct {
+    ox_shape shape;
+    const char *text;
+  } rows[] = {{{-1, {0}}, "[...]"},
+              {{0, {0}}, "[]"},
+              {{1, {0}}, "[0]"},
+              {{3, {batch, -1, 7}}, "[batch,?,7]"},
+              {{1, {INT64_MIN}}, "[?]"}, /* no symbol of this model */
+              {{1, {INT64_MAX}}, "[9223372036854775807]"},
+              {{2, {very_long, batch}}, cut}};
+  for (size_t i = 0; i < OX_COUNT(rows); i++)
+    assert_string_equal(ox_model_shape_text(m, &rows[i].shape, text), rows[i].text);
+  ox_model_destroy(m);
+}
+
 /* Everything once; the first failing allocation ends it. */
 static ox_status *build(ox_alloc alloc) {
   ox_model *m = NULL;
@@ -226,6 +250,7 @@ int main(void) {
       cmocka_unit_test(test_bodies_see_outer_values),
       cmocka_unit_test(test_constants_are_seen_through_bodies),
       cmocka_unit_test(test_attributes),
+      cmocka_unit_test(test_shapes_are_printed_with_the_names_of_symbols),
       cmocka_unit_test(test_out_of_memory_is_an_error_and_leaks_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

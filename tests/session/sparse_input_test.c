@@ -78,9 +78,9 @@ static void test_what_does_not_fit(void **state) {
   a = make_diagonal(env, &d, OX_F64, 2, 2);
   CHECK_FAILS(run(s, a, b, &y), OX_SHAPE_MISMATCH, "input 'a': wanted float32, got float64");
   ox_value_release(a);
-  CHECK_FAILS(run(s, b, b, &y), OX_SHAPE_MISMATCH, "input 'a': wanted kind 4, got 0");
+  CHECK_FAILS(run(s, b, b, &y), OX_SHAPE_MISMATCH, "input 'a': wanted a value of kind sparse tensor, got tensor");
   a = make_diagonal(env, &d, OX_F32, 2, 2);
-  CHECK_FAILS(run(s, a, a, &y), OX_SHAPE_MISMATCH, "input 'b': wanted kind 0, got 4");
+  CHECK_FAILS(run(s, a, a, &y), OX_SHAPE_MISMATCH, "input 'b': wanted a value of kind tensor, got sparse tensor");
   d.places[1] = 4;
   CHECK_FAILS(run(s, a, b, &y), OX_INVALID_ARGUMENT, "index 1 of A is outside of [2,2]");
   d.places[1] = 3;

@@ -39,7 +39,8 @@ ox_status *ox_givens_take(ox_givens *g, ox_str name, ox_tensor *t, bool *out_tak
   uint32_t i = ox_map_find(&g->by_name, key);
   if (i == OX_NONE) return NULL;
   const ox_tensor *c = g->items[i].content;
-  if (c->kind != OX_TENSOR) return ox_fail(OX_SHAPE_MISMATCH, "wanted a tensor, was given a value of kind %u", c->kind);
+  if (c->kind != OX_TENSOR)
+    return ox_fail(OX_SHAPE_MISMATCH, "wanted a tensor, got a value of kind %s", ox_kind_name(c->kind));
   if (c->dtype != t->dtype || !ox_shape_equal(&c->shape, &t->shape)) {
     char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];
     return ox_fail(OX_SHAPE_MISMATCH, "wanted %s%s, was given %s%s", ox_dtype_name(t->dtype),
