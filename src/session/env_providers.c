@@ -63,7 +63,7 @@ static ox_status *not_here(const char *asked, const char *name, const ox_provide
                    asked, known->get);
   if (!*looked) return ox_fail(OX_INVALID_ARGUMENT, "there is no provider '%s'", asked);
   return ox_fail(OX_INVALID_ARGUMENT, "there is no provider '%s': no libonyx-%s.so in %s%s%s", asked, name, looked,
-                 known ? "; it takes: " : "", known ? known->get : "");
+                 known ? "; it needs " : "", known ? known->get : "");
 }
 
 static ox_status *load(ox_env *env, const char *asked, const char *name, const ox_provider_info *known,

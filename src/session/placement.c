@@ -192,7 +192,7 @@ static ox_status *check(const ox_session *s, const assertion *a, const char *tex
     if (n++ < MOST_NAMED) at += describe(p, found + at, sizeof found - at);
   }
   if (!n) return NULL;
-  return ox_fail(OX_FAIL, "required: %s; %zu nodes are not so%s%s", text, n, found, n > MOST_NAMED ? "; ..." : "");
+  return ox_fail(OX_FAIL, "required: %s; nodes that violate it: %zu%s%s", text, n, found, n > MOST_NAMED ? "; ..." : "");
 }
 
 ox_status *ox_placement_require(const ox_session *s, const char *const *require, size_t n) {

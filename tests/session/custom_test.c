@@ -269,8 +269,8 @@ static void test_requirements(void **state) {
       {"all Relu|Abs on cpu", OX_OK, ""},
       {"all Conv on null", OX_OK, ""}, /* there is none */
       {"no node on cpu", OX_FAIL,
-       "2 nodes are not so; node '' (Abs) is on cpu (null: the null provider takes nothing)"},
-      {"all Abs on null", OX_FAIL, "1 nodes are not so"},
+       "nodes that violate it: 2; node '' (Abs) is on cpu (null: the null provider takes nothing)"},
+      {"all Abs on null", OX_FAIL, "nodes that violate it: 1"},
       {"all Relu on host", OX_FAIL, "(Relu) is on cpu"},
       {"", OX_INVALID_ARGUMENT, "wanted"},
       {"some Abs on cpu", OX_INVALID_ARGUMENT, "'some Abs on cpu'"},
