@@ -34,6 +34,8 @@ static const cli_option options[] = {
 
 enum { WHY = 1024, PATH_BYTES = 4096 };
 
+typedef enum { PASSED = 0, FAILED = 1, SKIPPED = 2 } verdict; /* also what a case's process exits with */
+
 /* ---- one data set ---- */
 
 typedef struct {
@@ -42,6 +44,7 @@ typedef struct {
   cli_inputs in;
   ox_value **out;
   size_t n_out;
+  size_t n_compared; /* outputs, over all data sets */
 } case_io;
 
 /* The backend tests' stand-in for recorded inputs of light models: element i of n is i / n. */
@@ -64,7 +67,7 @@ static ox_status *ramp_inputs(case_io *io) {
 }
 
 /* |prefix|: the outputs lie in <prefix>output_N.pb */
-static bool check_outputs(const case_io *io, const char *prefix, char *why) {
+static bool check_outputs(case_io *io, const char *prefix, char *why) {
   char path[PATH_BYTES];
   for (size_t i = 0; i < io->n_out; i++) {
     ox_value *want = NULL;
@@ -76,6 +79,7 @@ static bool check_outputs(const case_io *io, const char *prefix, char *why) {
     if (!cli_load_value(io->env, path, &info, &want, why, WHY)) return false;
     cli_tolerance t = args.tol;
     t.shapes_only = ox_session_is_random(io->session) != 0;
+    io->n_compared++;
     bool equal = cli_equal(ox_value_get(io->out[i]), ox_value_get(want), &t, what, sizeof what);
     ox_value_release(want);
     if (equal) continue;
@@ -124,7 +128,7 @@ static bool run_sets(case_io *io, const char *dir, char *why) {
 }
 
 /* A folder with model.onnx and its data sets, or a light model: X.onnx beside X_output_N.pb. Runs in the child. */
-static bool run_case(const test_run *t, const char *where, char *why) {
+static verdict run_case(const test_run *t, const char *where, char *why) {
   static case_io io;
   char path[PATH_BYTES];
   bool light = !cli_is_dir(where);
@@ -142,27 +146,27 @@ static bool run_case(const test_run *t, const char *where, char *why) {
   }
   ox_session_release(io.session);
   ox_env_release(io.env);
-  return ok;
+  if (!ok || io.n_compared) return ok ? PASSED : FAILED;
+  snprintf(why, WHY, "there is no expected output");
+  return SKIPPED;
 }
 
 /* ---- isolation ---- */
 
-static void report(test_run *t, const char *dir, bool ok, const char *why) {
-  if (!ok) cli_progress_end(&t->bar);
-  if (ok)
-    t->passed++;
-  else
-    t->failed++;
+static void report(test_run *t, const char *dir, verdict v, const char *why) {
+  if (v != PASSED) cli_progress_end(&t->bar);
+  (*(v == PASSED ? &t->passed : v == SKIPPED ? &t->skipped : &t->failed))++;
   if (args.json) {
     ox_json j = cli_json();
     ox_json_begin_object(&j);
     ox_json_string(ox_json_key(&j, "case"), dir);
-    ox_json_bool(ox_json_key(&j, "passed"), ok);
-    ox_json_string(ox_json_key(&j, "why"), ok ? "" : why);
+    ox_json_bool(ox_json_key(&j, "passed"), v == PASSED);
+    ox_json_bool(ox_json_key(&j, "skipped"), v == SKIPPED);
+    ox_json_string(ox_json_key(&j, "why"), v == PASSED ? "" : why);
     ox_json_end_object(&j);
     ox_json_end(&j);
-  } else if (!ok) {
-    printf("FAILED %s: %s\n", dir, why);
+  } else if (v != PASSED) {
+    printf("%s %s: %s\n", v == SKIPPED ? "skipped" : "FAILED", dir, why);
   }
 }
 
@@ -185,19 +189,19 @@ static void report_counts(const test_run *t) {
 static void isolated_case(test_run *t, const char *dir) {
   int fds[2];
   char why[WHY] = "";
-  cli_progress_at(&t->bar, -1, t->passed + t->failed);
+  cli_progress_at(&t->bar, -1, t->passed + t->failed + t->skipped);
   fflush(NULL);
   if (pipe(fds) != 0) {
-    report(t, dir, false, "no pipe");
+    report(t, dir, FAILED, "no pipe");
     return;
   }
   pid_t child = fork();
   if (child == 0) {
     close(fds[0]);
     alarm((unsigned)args.timeout_s);
-    bool ok = run_case(t, dir, why);
-    if (!ok && write(fds[1], why, strlen(why)) < 0) _exit(3);
-    _exit(ok ? 0 : 1);
+    verdict v = run_case(t, dir, why);
+    if (v != PASSED && write(fds[1], why, strlen(why)) < 0) _exit(3);
+    _exit(v);
   }
   close(fds[1]);
   size_t n = 0;
@@ -211,7 +215,8 @@ static void isolated_case(test_run *t, const char *dir) {
     snprintf(why, sizeof why, "not done after %lld s", args.timeout_s);
   else if (WIFSIGNALED(code))
     snprintf(why, sizeof why, "crashed by signal %d (%s)", WTERMSIG(code), strsignal(WTERMSIG(code)));
-  report(t, dir, WIFEXITED(code) && WEXITSTATUS(code) == 0, why[0] ? why : "ended without a reason");
+  verdict v = WIFEXITED(code) && WEXITSTATUS(code) <= SKIPPED ? (verdict)WEXITSTATUS(code) : FAILED;
+  report(t, dir, v, why[0] ? why : "ended without a reason");
 }
 
 /* ---- walking ---- */
@@ -262,6 +267,8 @@ static int run(const cli_operands *paths) {
     }
   }
   cli_progress_end(&t.bar);
+  if (!t.passed && !t.failed && !t.skipped)
+    fprintf(stderr, "onyx test: no case found: a case is a folder with model.onnx\n");
   report_counts(&t);
   return t.failed || !t.passed ? EXIT_FAILED : EXIT_OK;
 }
@@ -270,13 +277,12 @@ const cli_command cmd_test = {
     .name = "test",
     .summary = "runs folders of ONNX backend tests",
     .about =
-        "Runs every folder at or below PATH that holds model.onnx and test_data_set_N/{input,output}_N.pb, each in a\n"
-        "process of its own. Types and shapes must be equal; numbers within\n"
-        "rtol * |expected| + atol + atol-max * max |expected|; NaN equals NaN. A line per failure, then the counts. "
-        "Also\n"
-        "X.onnx beside X_output_N.pb (the light models of the backend tests), fed with element i of n = i / n. Of "
-        "models\n"
-        "that draw random numbers only types and shapes are compared.",
+        "Runs every case at or below PATH, each in a process of its own. A case is a folder that holds model.onnx\n"
+        "and test_data_set_N/{input,output}_N.pb, or X.onnx beside X_output_N.pb (the light models of the backend\n"
+        "tests; element i of an input of n elements is then i / n). Types and shapes must be equal, and numbers\n"
+        "within rtol * |expected| + atol + atol-max * max |expected|; NaN equals NaN. If the model draws random\n"
+        "numbers, only types and shapes are compared; a case without expected outputs is skipped. Prints a line\n"
+        "for each case that failed or was skipped, then the counts.",
     .operand = "PATH",
     .many = true,
     .options = options,

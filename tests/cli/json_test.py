@@ -139,7 +139,7 @@ class Json(CommandTest):
         out, err = self.onyx("test", self.case, bad, "--json", code=FAILED)
         self.assertEqual(err, "")
         rows = [json.loads(line) for line in out.splitlines()]
-        self.assertEqual(rows[0], {"case": self.case, "passed": True, "why": ""})
+        self.assertEqual(rows[0], {"case": self.case, "passed": True, "skipped": False, "why": ""})
         self.assertEqual((rows[1]["case"], rows[1]["passed"]), (bad, False))
         self.assertIn("y" + ODD, rows[1]["why"])
         self.assertEqual(rows[2:], [{"counts": {"passed": 1, "failed": 1, "skipped": 0}}])
