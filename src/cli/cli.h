@@ -15,7 +15,7 @@ int cli_fail(ox_status *st);
 
 /* ---- files (files.c) ---- */
 
-/* The whole file in malloc'd memory, NULL if it cannot be read. */
+/* The whole file in malloc'd memory, the caller's to free. NULL if it cannot be read: errno says why. */
 unsigned char *cli_read_file(const char *path, size_t *out_n);
 bool cli_is_dir(const char *path);
 bool cli_exists(const char *path);

@@ -22,6 +22,23 @@ static bool read_dims(const cli_list *texts, cli_dims *out) {
   return true;
 }
 
+static bool has_dim(const ox_session *s, const char *name) {
+  ox_value_info info;
+  for (size_t i = 0; i < ox_session_input_count(s); i++) {
+    ox_status *st = ox_session_input(s, i, &info);
+    for (int d = 0; !st && d < info.rank; d++)
+      if (info.dim_names[d] && strcmp(info.dim_names[d], name) == 0) return true;
+    ox_status_free(st);
+  }
+  return false;
+}
+
+static void warn_of_unknown_dims(const cli_model *m) {
+  for (size_t i = 0; i < m->dims.n; i++)
+    if (!has_dim(m->session, m->dims.names[i]))
+      fprintf(stderr, "onyx: warning: --dim %s: no input has a dimension of that name\n", m->dims.names[i]);
+}
+
 static void put_dump(void *ctx, const char *title, const char *text) { fprintf(ctx, "# %s\n%s", title, text); }
 
 bool cli_session_opts(cli_session_args *a, ox_session_opts *out) {
@@ -61,6 +78,7 @@ int cli_model_open(cli_model *m, const cli_operands *operands, bool fix_dims) {
   if (!st) st = ox_session_create_file(m->env, path, o, &m->session);
   m->load_ms = cli_now_ms() - start;
   if (!st) st = make_room(m);
+  if (!st && !fix_dims) warn_of_unknown_dims(m); /* fixed ones have no names left */
   return st ? cli_fail(st) : EXIT_OK;
 }
 

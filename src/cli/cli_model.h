@@ -17,7 +17,7 @@ typedef struct cli_session_args {
 } cli_session_args;
 
 #define CLI_SESSION_OPTIONS(s)                                                                        \
-  CLI_INT("threads", "N", &(s).threads, 0, UINT32_MAX, "threads; 0: as many as the machine allows"),  \
+  CLI_INT("threads", "N", &(s).threads, 0, OX_POOL_MAX, "threads; 0: as many as the machine allows"), \
       {.name = "level",                                                                               \
        .arg = "L",                                                                                    \
        .help = "optimizations: 0 none, 1 basic, 2 extended, 3 all",                                   \

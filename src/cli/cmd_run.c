@@ -62,6 +62,17 @@ static bool find_input(const ox_session *s, const char *name, ox_value_info *out
   return false;
 }
 
+/* "the model has no input 'x'; it has 'a', 'b'" */
+static void no_such_input(const ox_session *s, const char *name, char *why) {
+  ox_value_info info;
+  size_t n = (size_t)snprintf(why, WHY, "the model has no input '%s'; it has", name);
+  for (size_t i = 0; i < ox_session_input_count(s) && n < WHY; i++) {
+    ox_status_free(ox_session_input(s, i, &info));
+    n += (size_t)snprintf(why + n, WHY - n, "%s '%s'", i ? "," : "", info.name);
+  }
+  if (!ox_session_input_count(s) && n < WHY) snprintf(why + n, WHY - n, " none");
+}
+
 /* One --input, cut in two where it stands. What is random is filled with the others, later. */
 static bool add_input(cli_model *m, char *text, unsigned *seed, char *why) {
   ox_value_info info;
@@ -69,9 +80,12 @@ static bool add_input(cli_model *m, char *text, unsigned *seed, char *why) {
   if (is_random(text, seed)) return true;
   *eq = 0;
   const char *file = eq + 1;
-  if (!find_input(m->session, text, &info) || cli_inputs_have(&m->in, text)) {
-    snprintf(why, WHY, cli_inputs_have(&m->in, text) ? "the input '%s' is given twice" : "the model has no input '%s'",
-             text);
+  if (!find_input(m->session, text, &info)) {
+    no_such_input(m->session, text, why);
+    return false;
+  }
+  if (cli_inputs_have(&m->in, text)) {
+    snprintf(why, WHY, "the input '%s' is given twice", text);
     return false;
   }
   if (is_random(file, seed)) return true;

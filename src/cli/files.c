@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * cli/files.c - files, standard output, clocks and memory, as the system gives them. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -8,9 +10,10 @@
 #include "cli.h"
 
 unsigned char *cli_read_file(const char *path, size_t *out_n) {
-  FILE *f = fopen(path, "rb");
+  FILE *f = cli_is_dir(path) ? NULL : fopen(path, "rb");
   unsigned char *bytes = NULL;
   *out_n = 0;
+  if (!f && cli_is_dir(path)) errno = EISDIR;
   if (!f) return NULL;
   long n = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
   if (n >= 0 && fseek(f, 0, SEEK_SET) == 0 && (bytes = malloc((size_t)n + 1)) != NULL) {
@@ -51,7 +54,7 @@ bool cli_load_value(ox_env *env, const char *path, const ox_value_info *declared
   unsigned char *bytes = cli_read_file(path, &n);
   *out_value = NULL;
   if (!bytes) {
-    snprintf(why, n_why, "%s cannot be read", path);
+    snprintf(why, n_why, "%s: %s", path, strerror(errno));
     return false;
   }
   ox_status *st = ox_value_parse(env, kind, bytes, n, out_value);

@@ -2,6 +2,7 @@
  * cli/npy.c - reads and writes .npy. */
 #include "npy.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,24 +25,28 @@ static const char *field(const char *header, const char *key) {
   return at;
 }
 
-static bool parse_header(const char *header, uint32_t *dtype, int64_t *dims, size_t *rank) {
+/* NULL, or what is wrong with the header. */
+static const char *parse_header(const char *header, uint32_t *dtype, int64_t *dims, size_t *rank) {
   const char *descr = field(header, "'descr'"), *order = field(header, "'fortran_order'"),
              *shape = field(header, "'shape'");
-  if (!descr || !order || !shape || *descr != '\'' || strncmp(order, "False", 5) != 0 || *shape != '(') return false;
+  if (!descr || !order || !shape || *shape != '(') return "malformed .npy header";
+  if (strncmp(order, "False", 5) != 0) return "in Fortran order; save numpy.ascontiguousarray(x)";
   *dtype = OX_UNDEFINED;
   for (size_t i = 0; i < N_DESCRS; i++)
-    if (strncmp(descr + 1, descrs[i].descr, strlen(descrs[i].descr)) == 0 && descr[1 + strlen(descrs[i].descr)] == '\'')
+    if (*descr == '\'' && strncmp(descr + 1, descrs[i].descr, strlen(descrs[i].descr)) == 0 &&
+        descr[1 + strlen(descrs[i].descr)] == '\'')
       *dtype = descrs[i].dtype;
+  if (*dtype == OX_UNDEFINED) return "of a type other than little-endian numbers, complex numbers and bool";
   *rank = 0;
   for (const char *at = shape + 1; *at && *at != ')';) {
     char *end;
     long long d = strtoll(at, &end, 10);
-    if (end == at || d < 0 || *rank == OX_MAX_RANK) return false;
+    if (end == at || d < 0 || *rank == OX_MAX_RANK) return "malformed shape, or more than 16 dimensions";
     dims[(*rank)++] = d;
     for (at = end; *at == ',' || *at == ' '; at++) {
     }
   }
-  return *dtype != OX_UNDEFINED;
+  return NULL;
 }
 
 bool npy_read(ox_env *env, const char *path, ox_value **out_value, char *why, size_t n_why) {
@@ -51,14 +56,20 @@ bool npy_read(ox_env *env, const char *path, ox_value **out_value, char *why, si
   char *header = NULL;
   unsigned char *b = cli_read_file(path, &n);
   *out_value = NULL;
-  snprintf(why, n_why, "%s: not a readable .npy file of a known type in C order", path);
+  snprintf(why, n_why, "%s: %s", path, b ? "not a .npy file" : strerror(errno));
   if (!b || n < 12 || memcmp(b, "\x93NUMPY", 6) != 0) goto done;
   size_t len = b[6] == 1 ? (size_t)(b[8] | b[9] << 8)
                          : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
   start = b[6] == 1 ? 10 : 12;
-  if (len > MOST_HEADER || start + len > n || !(header = malloc(len + 1))) goto done;
-  memcpy(header, b + start, len), header[len] = 0;
-  if (!parse_header(header, &dtype, dims, &rank)) goto done;
+  const char *wrong = "malformed .npy header";
+  if (len <= MOST_HEADER && start + len <= n && (header = malloc(len + 1))) {
+    memcpy(header, b + start, len), header[len] = 0;
+    wrong = parse_header(header, &dtype, dims, &rank);
+  }
+  if (wrong) {
+    snprintf(why, n_why, "%s: %s", path, wrong);
+    goto done;
+  }
   ox_status *st = ox_value_create(env, dtype, dims, rank, out_value);
   if (st) {
     snprintf(why, n_why, "%s: %s", path, ox_status_message(st));

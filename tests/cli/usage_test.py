@@ -59,7 +59,7 @@ class Usage(CommandTest):
 
     def test_wrong_values_name_option_and_value(self):
         table = {
-            "--threads": ["", "x", "-1", "1x", "1.5", "4294967296", "99999999999999999999"],
+            "--threads": ["", "x", "-1", "1x", "1.5", "1025", "4294967296", "99999999999999999999"],
             "--level": ["4", "-1", ""],
             "--dim": ["n", "=3", "n=", "n=x", "n=-1", "n=99999999999999999999"],
             "--provider": ["", ",a=b", "cpu,", "cpu:a", "cpu,=b", "cpu,a=b,", ":a=b", "cpu:a=b,", "cpu:", "cpu,:", "a=b"],
@@ -104,6 +104,55 @@ class Usage(CommandTest):
                              (["optimize", self.model, "-o", os.path.join(nowhere, "m.onnx")], nowhere),
                              (["profile", self.model, "--trace", os.path.join(nowhere, "t.json")], nowhere)):
             self.assertIn(naming, self.onyx(*args, code=FAILED)[1])
+
+    def test_files_that_are_no_input_say_why(self):
+        def npy(header, data=b""):
+            text = header.encode().ljust(117) + b"\n"
+            return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
+
+        shape = "'fortran_order': False, 'shape': (2,), }"
+        table = {
+            "empty": (b"", "not a .npy file"),
+            "zip": (b"PK\x03\x04" + b"\0" * 100, "not a .npy file"),
+            "cut_header": (npy("")[:50], "malformed .npy header"),
+            "no_dict": (npy("nothing"), "malformed .npy header"),
+            "endless": (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + b" " * 99, "malformed .npy header"),
+            "fortran": (npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2,), }", bytes(8)), "Fortran order"),
+            "objects": (npy("{'descr': '|O', " + shape, bytes(8)), "of a type other than"),
+            "records": (npy("{'descr': [('a', '<f4')], " + shape, bytes(8)), "of a type other than"),
+            "negative": (npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }"), "malformed shape"),
+            "deep": (npy("{'descr': '<f4', 'fortran_order': False, 'shape': (" + "1," * 17 + "), }"), "malformed shape"),
+            "huge": (npy("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904,4,), }"), "huge.npy"),
+            "cut_data": (npy("{'descr': '<f4', " + shape, bytes(7)), "ends early"),
+        }
+        for name, (data, why) in table.items():
+            with self.subTest(name):
+                path = os.path.join(self.folder, f"{name}.npy")
+                with open(path, "wb") as f:
+                    f.write(data)
+                err = self.onyx("run", self.model, "--input", f"x={path}", code=FAILED)[1]
+                self.assertIn(f"{path}: ", err)
+                self.assertIn(why, err)
+        for name in ("x", "x.npy"):
+            folder = os.path.join(self.folder, "folder", name)
+            os.makedirs(folder)
+            self.assertIn("directory", self.onyx("run", self.model, "--input", f"x={folder}", code=FAILED)[1])
+
+    def test_what_is_there_is_told_with_what_is_not(self):
+        self.assertIn("no input 'q'; it has 'x'", self.onyx("run", self.model, "--input", "q=random", code=FAILED)[1])
+        for dim, warns in (("n=3", False), ("m=3", True)):
+            err = self.onyx("run", self.model, "--dim", dim)[1]
+            self.assertEqual("no input has a dimension of that name" in err, warns, err)
+        self.assertEqual(self.onyx("info", self.model, "--dim", "n=3")[1], "")
+
+    def test_a_case_that_compares_nothing_does_not_pass(self):
+        nothing = write_case(os.path.join(self.folder, "nothing"), RELU, [tensor(FLOAT, [2], [-1.0, 2.0])])
+        out, _ = self.onyx("test", nothing, code=FAILED)
+        self.assertEqual(out, f"skipped {nothing}: there is no expected output\n0 passed, 0 failed, 1 skipped\n")
+        self.assertTrue(self.onyx("test", self.case, nothing)[0].endswith("1 passed, 0 failed, 1 skipped\n"))
+        empty = os.path.join(self.folder, "empty")
+        os.mkdir(empty)
+        self.assertIn("no case found", self.onyx("test", empty, code=FAILED)[1])
 
     def test_an_input_given_twice(self):
         x = os.path.join(self.case, "test_data_set_0", "input_0.pb")
