@@ -9,7 +9,10 @@ int main(int argc, char **argv) {
   ox_session *session = NULL;
   ox_value *in = NULL, *out = NULL;
   ox_value_info info;
-  if (argc != 2) return 2;
+  if (argc != 2) {
+    fprintf(stderr, "usage: hello MODEL\n");
+    return 2;
+  }
   ox_status *st = ox_env_create(NULL, &env);
   if (!st) st = ox_session_create_file(env, argv[1], NULL, &session);
   if (!st) st = ox_session_input(session, 0, &info);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # install/run.sh BUILD - installs BUILD into a folder of its own and builds programs against it, as a stranger would:
-# headers and library found by pkg-config alone. With NANOTHREAD_SOURCE set to a checkout of nanothread, its own tests
+# headers and libraries found by pkg-config or CMake alone. With NANOTHREAD_SOURCE set to a checkout of nanothread, its own tests
 # too, unchanged (half a minute, as they sleep).
 set -e
 build=$1
@@ -45,6 +45,11 @@ if [ -e "$root/prefix/include/onyx/op.h" ]; then # not in a build of the task li
   for cc in gcc clang; do
     if has $cc; then try "operator $cc c99" "$here/operator.c" $cc -std=c99 $warn; fi
   done
+  digits=$here/../../examples/digits/digits.onnx
+  for std in c99 c17; do
+    cc -std=$std $warn "$here/../../examples/hello.c" $(pkg-config --cflags --libs onyx) -o "$root/hello"
+    "$root/hello" "$digits" >/dev/null && echo "hello cc $std: ok"
+  done
   LIBS=$libs
 fi
 for cxx in g++ clang++; do
@@ -55,19 +60,27 @@ for cxx in g++ clang++; do
   try "$cxx without exceptions" "$here/no_exceptions.cpp" $cxx -std=c++11 $warn -pthread -fno-exceptions -fno-rtti
 done
 
-# By CMake's package, both libraries.
+# By CMake's package: each library under its own name, and the usual one.
 cat >"$root/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.20)
 project(stranger LANGUAGES C)
 find_package(onyx REQUIRED)
-foreach(kind shared static)
-  add_executable(\${kind} "$here/loops_and_tasks.c")
-  target_link_libraries(\${kind} PRIVATE onyx::onyx_task_\${kind})
+foreach(kind "" _shared _static)
+  add_executable(task\${kind} "$here/loops_and_tasks.c")
+  target_link_libraries(task\${kind} PRIVATE onyx::onyx_task\${kind})
+  if(TARGET onyx::onyx)
+    add_executable(hello\${kind} "$here/../../examples/hello.c")
+    target_link_libraries(hello\${kind} PRIVATE onyx::onyx\${kind})
+  endif()
 endforeach()
 END
 cmake -S "$root" -B "$root/cmake" -DCMAKE_PREFIX_PATH="$root/prefix" >/dev/null
 cmake --build "$root/cmake" >/dev/null
-"$root/cmake/shared" && "$root/cmake/static" && echo "cmake: ok"
+for program in "$root"/cmake/task "$root"/cmake/task_* "$root"/cmake/hello*; do
+  [ -x "$program" ] && [ -f "$program" ] || continue
+  "$program" "$digits" >/dev/null || { echo "cmake: $program failed" && exit 1; }
+done
+echo "cmake: ok"
 
 [ -n "$NANOTHREAD_SOURCE" ] && has g++ || exit 0
 LIMIT=120
