@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_arena.c - where the blocks of a plan lie: the largest first, each at the lowest place that is free
- * from its first step to its last. */
+ * plugins/onednn/od_arena.c - offsets of a plan's blocks: largest first, each at the lowest offset that is free from
+ * its first step to its last. */
 #include <stdlib.h>
 
 #include "od_plan.h"
@@ -15,7 +15,7 @@ static int larger_first(const void *a, const void *b) {
 
 static bool meet(const od_buf *x, const od_buf *y) { return x->first <= y->last && y->first <= x->last; }
 
-/* Past |placed|, in the order of their offsets, which are those that |buf| meets. */
+/* Moves |buf| past every placed block that it overlaps in time and space, until there is none. */
 static void place(od_buf *buf, od_buf *const *placed, size_t n) {
   size_t at = 0;
   for (bool moved = true; moved;) {
@@ -35,7 +35,7 @@ ox_status *od_arena_lay(ox_ep *ep, od_plan *plan) {
   if (!order) return od_no_memory(ep);
   for (size_t i = 0; i < plan->n_bufs; i++) {
     od_buf *buf = &plan->bufs[i];
-    if (buf->place != OD_ARENA || buf->first == UINT32_MAX) continue; /* nobody touches it */
+    if (buf->place != OD_ARENA || buf->first == UINT32_MAX) continue; /* UINT32_MAX: no step uses it */
     if (buf->bytes > SIZE_MAX / 2) {
       od_free(ep, order);
       return od_fail(ep, OX_LIMIT, "oneDNN: a tensor of %zu bytes", buf->bytes);

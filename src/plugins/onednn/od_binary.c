@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_binary.c - arithmetic of two tensors with broadcasting, and what follows as post-operations. */
+ * plugins/onednn/od_binary.c - arithmetic of two tensors with broadcasting, with the nodes after it as post-operations.
+ */
 #include <string.h>
 
 #include "od_gelu.h"
@@ -8,7 +9,7 @@
 static const struct {
   const char *op;
   dnnl_alg_kind_t alg;
-  bool either; /* operands may be exchanged */
+  bool either; /* commutative */
 } table[] = {{"Add", dnnl_binary_add, true},  {"Sub", dnnl_binary_sub, false}, {"Mul", dnnl_binary_mul, true},
              {"Div", dnnl_binary_div, false}, {"Max", dnnl_binary_max, true},  {"Min", dnnl_binary_min, true}};
 
@@ -34,7 +35,7 @@ typedef struct {
   int rank;
   int64_t dims[2][OD_MOST_DIMS];
   ox_shape y;
-  size_t first; /* the input that becomes the library's first operand: it has the output's shape, if one has */
+  size_t first; /* the input used as the library's first operand: one of the output's shape if there is one */
 } operands;
 
 static bool is_full(const operands *o, size_t i) {
@@ -60,7 +61,7 @@ static ox_status *find_operands(od_builder *b, const od_node *n, operands *o) {
 
 /* ---- the primitive ---- */
 
-/* The operand in a form that it has, if that has as many dimensions, or row-major. */
+/* Reads an operand in the layout it has if its rank is the output's, else (or if |plain|) row-major. */
 static ox_status *read_operand(od_builder *b, uint32_t value, const operands *o, size_t i, bool plain,
                                uint32_t *out_mem) {
   if (plain || od_val(b, value)->shape.rank != o->rank) return od_read_dims(b, value, o->rank, o->dims[i], out_mem);
@@ -81,8 +82,8 @@ static ox_status *describe(od_builder *b, const od_node *n, const operands *o, c
   return NULL;
 }
 
-/* First with layouts as they are, then row-major, each with the longest chain that is fast. What nothing is fast for is
- * computed row-major and alone. */
+/* Tries the layouts as they are, then row-major, each with the longest chain for which there is fast code. If there is
+ * none, computes row-major and without a chain. */
 static ox_status *choose(od_builder *b, const od_node *n, const operands *o, od_chain *chain, uint32_t *mem,
                          dnnl_primitive_desc_t *out_pd) {
   const od_chain longest = *chain;
@@ -107,7 +108,8 @@ static ox_status *choose(od_builder *b, const od_node *n, const operands *o, od_
   return od_check(b, s, "describing arithmetic");
 }
 
-/* Of images of one pixel the library takes the first channel's number for all channels. */
+/* Bug of the library: for images of one pixel, per-channel operands of posts are read as if all channels had the first
+ * one's value. */
 static bool misreads(const od_chain *c) {
   int64_t pixels = 1;
   for (int i = 2; i < c->rank; i++) pixels *= c->dims[i];
@@ -138,7 +140,7 @@ static ox_status *build(od_builder *b, const od_node *n) {
   return od_chain_emit(b, &chain, pd, &args);
 }
 
-/* One constant number is no tensor. */
+/* Builds a GELU, a function (arithmetic with one constant number), an integer Add, or else plain arithmetic. */
 static ox_status *build_either(od_builder *b, const od_node *n) {
   od_functions f;
   od_gelu g;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_build.c - see od_plan.h: the nodes of a part one after the other, for inputs of known shapes. */
+ * plugins/onednn/od_build.c - builds a plan (od_plan.h) node by node, for inputs of known shapes. */
 #include <string.h>
 
 #include "od_build.h"
 
-/* ---- what the part is ---- */
+/* ---- values ---- */
 
 static size_t count_values(const od_builder *b) {
   const ox_ep_host *h = &b->ep->host;
@@ -86,7 +86,7 @@ static bool lies_in_output(const od_builder *b, const od_value *v) {
   return false;
 }
 
-/* What is not yet where the host wants it goes there. */
+/* Adds a reorder into the host's memory for output |i|, unless the value lies there already. */
 static ox_status *give_output(od_builder *b, size_t i) {
   od_value *v = od_val(b, b->ep->host.io_value(b->g, 1, i));
   uint32_t mem, to;
@@ -106,7 +106,7 @@ static ox_status *build(od_builder *b, const ox_tensor *const *in) {
   OD_TRY(find_values(b));
   OD_TRY(take_inputs(b, in));
   for (b->node = 0; b->node < b->n_nodes; b->node++) {
-    if (b->done[b->node]) continue; /* another one has swallowed it */
+    if (b->done[b->node]) continue; /* fused into an earlier node */
     od_node n = od_node_of(b, b->node);
     const od_op *op = od_op_find(&n);
     if (!op) return od_fail(b->ep, OX_NOT_IMPLEMENTED, "oneDNN: operator %s", od_op_name(&n));
@@ -120,7 +120,7 @@ static ox_status *build(od_builder *b, const ox_tensor *const *in) {
 
 ox_status *od_plan_build(ox_program *p, const ox_tensor *const *in, od_plan **out_plan) {
   ox_ep *ep = p->ep;
-  od_crew crew = {.host = &ep->host, .threads = ep->threads, .alone = 1}; /* while constants are reordered */
+  od_crew crew = {.host = &ep->host, .threads = ep->threads, .alone = 1}; /* for constants; the lock is held */
   od_builder b = {.ep = ep, .p = p, .g = p->g, .plan = od_alloc(ep, sizeof(od_plan))};
   if (!b.plan) return od_no_memory(ep);
   od_seat before = od_crew_enter(&crew);

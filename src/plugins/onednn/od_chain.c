@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_chain.c - see od_chain.h. A chain is found as long as it can be; who builds its first node shortens
- * it until the library has code for it that is meant to be fast. */
+ * plugins/onednn/od_chain.c - see od_chain.h. The longest possible chain is found first; the operator that begins it
+ * shortens it until the library has an optimized implementation for it. */
 #include "od_chain.h"
 
 #include <math.h>
@@ -9,14 +9,14 @@
 #include "od_gelu.h"
 #include "od_quant.h"
 
-/* ---- one node more ---- */
+/* ---- extending a chain ---- */
 
 static void swallow(od_chain *c, size_t node, uint32_t out) {
   c->node[c->n_nodes++] = (od_swallowed){node, out, c->n_posts};
   c->out = out;
 }
 
-/* The library makes one piece of code for all posts of a kind, with the constants of one of them. */
+/* The library generates code once for all posts with the same algorithm, with the constants of one of them. */
 static bool clashes(const od_chain *c, const od_function *f) {
   for (uint32_t i = 0; i < c->n_posts; i++) {
     const od_function *has = &c->post[i].f;
@@ -26,7 +26,7 @@ static bool clashes(const od_chain *c, const od_function *f) {
   return false;
 }
 
-/* x Sigmoid(x), and x HardSigmoid(x) of the slope that the library has. */
+/* x * Sigmoid(x), and x * HardSigmoid(x) with the slope that the library's hardswish has. */
 static bool add_swish(const od_builder *b, od_chain *c) {
   const od_value *v = &b->values[c->out];
   if (v->uses != 2 || v->output != OD_NONE || c->n_nodes + 2 > OD_MOST_SWALLOWED) return false;
@@ -117,8 +117,8 @@ static bool add_arithmetic(od_builder *b, const od_node *n, od_chain *c) {
   return true;
 }
 
-/* Added to a number below 2^22 it leaves a whole one, rounded as ONNX rounds: from here on float32 has no fractions. It
- * is even, so that ties go where they should. (The library's own rounding is no code for all of its kernels.) */
+/* 1.5 * 2^23. Adding it to a number below 2^22 rounds that to an integer as ONNX does, since float32 has no fraction
+ * bits in this range; it is even, so ties go to even. (Not all of the library's kernels have its rounding post.) */
 enum { ROUNDS = 3 << 22 };
 
 static bool add_quantize(const od_node *n, od_chain *c) {
@@ -132,7 +132,7 @@ static bool add_quantize(const od_node *n, od_chain *c) {
   return true;
 }
 
-/* The bounds of a Relu or a Clip. */
+/* Reads the bounds of a Relu or Clip; false: |p| is neither. */
 static bool read_cut(const od_post *p, float *low, float *high) {
   *low = 0, *high = INFINITY;
   if (p->operand != OD_NO_VALUE) return false;
@@ -152,12 +152,12 @@ static int32_t quantize(const od_chain *c, float x) {
   return (int32_t)fminf(fmaxf(q, (float)c->q_low), (float)c->q_high);
 }
 
-/* Rounding keeps the order of numbers: a cut before it is one behind it, at the bound's integer. */
+/* Rounding is monotonic, so clipping before it equals clipping after it at the quantized bounds. */
 void od_chain_quantize(od_chain *c, float scale, int32_t zero, uint32_t type) {
   c->quantized = true, c->q_scale = scale, c->q_zero = zero, c->q_type = type;
   c->q_low = type == OX_I8 ? -128 : 0, c->q_high = c->q_low + 255;
   if (!od_chain_only_cuts(c)) return;
-  for (uint32_t i = c->n_posts; i-- > 0;) { /* the last one wins, so that the others are cut by its bounds */
+  for (uint32_t i = c->n_posts; i-- > 0;) { /* from the last on: quantize() clamps earlier bounds to the later ones */
     float low, high;
     read_cut(&c->post[i], &low, &high);
     int32_t q_low = quantize(c, low), q_high = quantize(c, high);
@@ -220,8 +220,8 @@ static dnnl_status_t append_posts(const od_chain *c, dnnl_post_ops_t posts) {
   return s;
 }
 
-/* The library adds a zero before it rounds to integers, ONNX after: where there is one, numbers are rounded before, by
- * adding ROUNDS, and the zero takes that away again. Larger numbers are saturated anyway. */
+/* The library adds the zero point before it rounds, ONNX after. Where it is not 0, a post rounds first by adding
+ * ROUNDS, and the zero point passed to the library subtracts that again. Numbers too large for this saturate anyway. */
 static dnnl_status_t append_quantization(const od_chain *c, dnnl_post_ops_t posts) {
   int32_t least = c->q_type == OX_I8 ? -128 : 0, most = least + 255;
   float low = (float)(c->q_low - c->q_zero), high = (float)(c->q_high - c->q_zero);
@@ -250,7 +250,7 @@ dnnl_status_t od_chain_attr(const od_builder *b, const od_chain *c, dnnl_primiti
   return s;
 }
 
-/* |value| in the primitive's dimensions and the layout |md|. */
+/* Reads |value| reshaped to the primitive's dimensions, in the layout |md|. */
 static ox_status *read_operand(od_builder *b, uint32_t value, const od_post *p, const dnnl_memory_desc_t *md,
                                uint32_t *out_mem) {
   const ox_shape *s = &od_val(b, value)->shape;
@@ -272,7 +272,7 @@ static ox_status *read_operands(od_builder *b, const od_chain *c, const_dnnl_pri
   return NULL;
 }
 
-/* Whether nobody but this primitive's sum needs what is in |mem|. */
+/* Is this primitive's sum the last to need the contents of |mem|? */
 static bool may_overwrite(od_builder *b, const od_value *v, uint32_t mem, const od_args *args) {
   uint32_t buf = b->plan->mems[mem].buf;
   for (uint32_t i = 0; i < args->n; i++)
@@ -280,7 +280,7 @@ static bool may_overwrite(od_builder *b, const od_value *v, uint32_t mem, const 
   return !v->uses && v->output == OD_NONE && b->plan->bufs[buf].place == OD_ARENA && b->plan->bufs[buf].n_values == 1;
 }
 
-/* The output's memory, with what is to be added to it. */
+/* The output's memory for a sum post: it already holds the addend, in place or copied. */
 static ox_status *write_sum(od_builder *b, const od_chain *c, const od_post *p, const dnnl_memory_desc_t *md,
                             const od_args *args, uint32_t *out_mem) {
   uint32_t mem;

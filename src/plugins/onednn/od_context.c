@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_context.c - one run of a plan: its own memory for what is between primitives, and the library's
- * objects that say so. Contexts are kept, so that a run after the first makes none. */
+ * plugins/onednn/od_context.c - the state of one run of a plan: an arena for intermediates, and the library's memory
+ * objects that point into it. Idle contexts are kept, so later runs create none. */
 #include "od_plan.h"
 
 void od_context_release(ox_ep *ep, const od_plan *plan, od_context *c) {
@@ -16,7 +16,7 @@ void od_context_release(ox_ep *ep, const od_plan *plan, od_context *c) {
 static ox_status *make_mems(ox_ep *ep, const od_plan *plan, od_context *c) {
   for (size_t i = 0; i < plan->n_mems; i++) {
     const od_buf *buf = &plan->bufs[plan->mems[i].buf];
-    if (buf->first == UINT32_MAX) continue; /* no step has it */
+    if (buf->first == UINT32_MAX) continue; /* no step uses it */
     void *at = DNNL_MEMORY_NONE;
     if (buf->place == OD_ARENA) at = c->arena + buf->offset;
     if (buf->place == OD_FIXED) at = buf->fixed;

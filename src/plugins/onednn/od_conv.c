@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_conv.c - Conv, with a BatchNormalization of constants folded into its weights and what follows as
+ * plugins/onednn/od_conv.c - Conv, with a constant BatchNormalization folded into its weights and the nodes after it as
  * post-operations. */
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- claims ---- */
 
-/* Input and weights have one rank: either tells it. */
+/* Input and weights have the same rank, so it is enough if one of them is known. */
 static const char *refuse(const od_node *n) {
   ox_shape x, w;
   if (od_in_type(n, 1, &w) != od_in_type(n, 0, &x)) return "its weights are of another type";
@@ -39,7 +39,7 @@ ox_status *od_conv_shape(od_builder *b, const od_node *n, size_t x_at, size_t w_
   c->x = *x, c->y = *x;
   c->y.dim[1] = w->dim[0];
   for (int i = 0; i < x->rank - 2; i++) c->y.dim[2 + i] = c->window.out[i];
-  /* [O, I, ...] or [groups, O, I, ...], which lies there in the same order */
+  /* [O, I, ...] or [groups, O, I, ...]: the same memory in both cases */
   int g = c->group > 1;
   c->w_rank = x->rank + g;
   if (g) c->w_dims[0] = c->group;
@@ -55,13 +55,13 @@ static const float *floats(const od_node *n, size_t i, int64_t count) {
   return t && t->dtype == OX_F32 && t->bytes == (size_t)count * sizeof(float) ? t->data : NULL;
 }
 
-static float at(const float *p, int64_t i) { /* constants lie at any address */
+static float at(const float *p, int64_t i) { /* constants may be unaligned */
   float x;
   memcpy(&x, p + i, sizeof x);
   return x;
 }
 
-/* The BatchNormalization after |n|, if all of it is constant; SIZE_MAX. */
+/* The BatchNormalization after |n|, if it and the weights are constant; else SIZE_MAX. */
 static size_t find_norm(od_builder *b, const od_node *n, int64_t channels) {
   size_t k = od_only_reader(b, od_out(n, 0));
   const ox_tensor *w = od_in_const(n, 1);
@@ -75,7 +75,8 @@ static size_t find_norm(od_builder *b, const od_node *n, int64_t channels) {
   return k;
 }
 
-/* y = (w x + b - mean) s + beta with s = scale / sqrt(var + epsilon): w s and (b - mean) s + beta. */
+/* y = (w x + b - mean) s + beta with s = scale / sqrt(var + epsilon), so the weights become w s and the bias
+ * (b - mean) s + beta. */
 static void fold(const od_node *n, const od_node *norm, const ox_tensor *w, float *weights, float *bias) {
   int64_t channels = w->shape.dim[0], each = (int64_t)(w->bytes / sizeof(float)) / channels;
   const float *scale = floats(norm, 1, channels), *beta = floats(norm, 2, channels), *mean = floats(norm, 3, channels),
@@ -122,7 +123,8 @@ dnnl_status_t od_conv_describe(od_builder *b, const od_conv *c, const od_conv_ty
   return s == dnnl_success ? dnnl_primitive_desc_create(out_pd, &desc, attr, b->ep->engine, NULL) : s;
 }
 
-/* With as much of the chain as there is fast code for; without it whatever there is. */
+/* Describes the primitive with the longest part of the chain for which there is fast code; without a chain any
+ * implementation will do. */
 static ox_status *describe(od_builder *b, const od_conv *c, const od_conv_types *t, od_chain *chain,
                            dnnl_primitive_desc_t *out_pd) {
   for (;;) {
@@ -185,7 +187,7 @@ static ox_status *build(od_builder *b, const od_node *n) {
   if (od_int8_read(b, n, 0, c.y.dim[1], &q)) OD_TRY(od_int8_conv_build(b, n, &c, &q, &done));
   if (done) return NULL;
   size_t norm = find_norm(b, n, c.y.dim[1]);
-  if (norm != SIZE_MAX) { /* it is part of the convolution, whatever comes of the rest */
+  if (norm != SIZE_MAX) { /* folded into the weights, whatever becomes of the chain */
     od_node k = od_node_of(b, norm);
     out = od_out(&k, 0);
     od_node_done(b, norm);

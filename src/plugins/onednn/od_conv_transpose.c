@@ -19,7 +19,8 @@ const char *od_conv_transpose_refuse(const od_node *n) {
   return NULL;
 }
 
-/* The padding that is cut off, and the output's size: output_shape decides where it is given, else auto_pad or pads. */
+/* Computes the output's size and the padding cropped from it: from output_shape if given, else from auto_pad or pads.
+ */
 static bool size_output(const od_node *n, const ox_shape *x, const ox_shape *w, od_conv *c) {
   int spatial = x->rank - 2;
   int64_t pads[6], extra[3], shape[3];
@@ -44,7 +45,7 @@ static bool size_output(const od_node *n, const ox_shape *x, const ox_shape *w, 
       int64_t cut = OD_MAX(all + extra[i] - v->out[i], 0);
       v->before[i] = od_is(n, "auto_pad", "SAME_UPPER", "NOTSET") ? cut / 2 : cut - cut / 2;
     }
-    v->after[i] = all - v->out[i] - v->before[i]; /* negative: rows that no window reaches */
+    v->after[i] = all - v->out[i] - v->before[i]; /* negative: output rows that no window reaches */
     if (v->out[i] < 1) return false;
   }
   return true;
@@ -63,7 +64,7 @@ static ox_status *shape_of(od_builder *b, const od_node *n, od_conv *c) {
   return NULL;
 }
 
-/* [I, O / groups, ...] of the model seen as [O, I, ...] or [groups, O, I, ...]. */
+/* A view of the model's [I, O / groups, ...] as [O, I, ...] or [groups, O, I, ...]. */
 static dnnl_memory_desc_t see_weights(const ox_shape *w, od_conv *c, dnnl_data_type_t type) {
   int g = c->group > 1;
   int64_t strides[6], inner = 1;

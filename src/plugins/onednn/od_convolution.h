@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_convolution.h - convolutions of all kinds. */
+ * plugins/onednn/od_convolution.h - what Conv, QLinearConv and ConvTranspose share. */
 #ifndef OD_CONVOLUTION_H
 #define OD_CONVOLUTION_H
 
@@ -14,10 +14,10 @@ typedef struct od_conv {
 } od_conv;
 
 typedef struct od_conv_types {
-  dnnl_data_type_t x, w, bias, y; /* bias: undef, there is none */
+  dnnl_data_type_t x, w, bias, y; /* bias: undef if there is none */
 } od_conv_types;
 
-/* From the shapes of inputs |x_at| and |w_at|. */
+/* Fills |c| from the shapes of inputs |x_at| and |w_at|. */
 ox_status *od_conv_shape(od_builder *b, const od_node *n, size_t x_at, size_t w_at, od_conv *c);
 dnnl_status_t od_conv_describe(od_builder *b, const od_conv *c, const od_conv_types *t, dnnl_primitive_attr_t attr,
                                dnnl_primitive_desc_t *out_pd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_eltwise.c - functions of one number. */
+ * plugins/onednn/od_eltwise.c - see od_eltwise.h. */
 #include "od_eltwise.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ const char *od_refuse_type(const od_node *n, size_t input) {
 typedef struct {
   const char *op;
   dnnl_alg_kind_t alg;
-  const char *alpha_name, *beta_name; /* attributes; NULL: |alpha| and |beta| hold */
+  const char *alpha_name, *beta_name; /* attributes that override |alpha| and |beta|; NULL: none */
   float alpha, beta;
 } simple;
 
@@ -55,7 +55,7 @@ static void read_hard_sigmoid(const od_node *n, od_functions *out) {
   out->f[out->n++] = (od_function){dnnl_eltwise_clip, 0, 1};
 }
 
-/* Which of two inputs is one constant number, of no more dimensions than the other one; -1: neither. */
+/* Which of two inputs is one constant number of no higher rank than the other input? -1: neither. */
 static int find_number(const od_node *n, float *c) {
   for (int i = 1; i >= 0; i--) {
     const ox_tensor *t = od_in_const(n, (size_t)i);
@@ -133,7 +133,7 @@ ox_status *od_emit_function(od_builder *b, const od_function *f, uint32_t mem, u
   return od_emit(b, pd, &args);
 }
 
-/* In the layout of its input. */
+/* The output gets the layout of the input. */
 ox_status *od_functions_build(od_builder *b, const od_node *n) {
   od_functions f;
   uint32_t mem, to;

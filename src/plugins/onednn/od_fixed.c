@@ -19,7 +19,7 @@ ox_status *od_fixed_find(od_builder *b, uint32_t value, uint64_t tag, const dnnl
   return NULL;
 }
 
-/* Runs a reorder, now. */
+/* Runs a reorder immediately, at build time. */
 static dnnl_status_t reorder_with(od_builder *b, dnnl_memory_t from, dnnl_memory_t to) {
   const dnnl_memory_desc_t *from_md, *to_md;
   dnnl_primitive_desc_t pd;
@@ -63,12 +63,12 @@ ox_status *od_fixed_make(od_builder *b, uint32_t value, uint64_t tag, const void
     return od_no_memory(b->ep);
   }
   f->value = value, f->tag = tag, f->md = *to;
-  f->next = b->p->fixed, b->p->fixed = f; /* the program's from here on */
+  f->next = b->p->fixed, b->p->fixed = f; /* now owned by the program */
   if (dnnl_memory_desc_equal(from, to)) {
     if (bytes) memcpy(f->data, data, bytes);
   } else {
     dnnl_status_t s = reorder(b, from, data, to, f->data);
-    if (s != dnnl_success) f->value = OD_NO_VALUE; /* nobody finds it */
+    if (s != dnnl_success) f->value = OD_NO_VALUE; /* od_fixed_find skips it */
     OD_TRY(od_check(b, s, "changing the layout of a constant"));
   }
   return as_mem(b, f, out_mem);
@@ -78,7 +78,7 @@ ox_status *od_weights(od_builder *b, uint32_t value, const dnnl_memory_desc_t *f
                       uint32_t *out_mem) {
   const od_value *v = od_val(b, value);
   if (v->constant) {
-    /* two readings of one constant can ask for the same layout: what they read it as is part of the tag */
+    /* Two readers may view one constant differently and want the same layout, so the tag hashes the view. */
     uint64_t tag = 0;
     for (int i = 0; i < from->ndims; i++)
       tag = (tag * 1000003 + (uint64_t)from->dims[i]) * 1000003 + (uint64_t)from->format_desc.blocking.strides[i];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_gelu.c - see od_gelu.h. Exporters multiply in any order: x gate, halved; half of x, times the gate;
- * half of the gate, times x. An Erf elsewhere is a loop of ours. */
+ * plugins/onednn/od_gelu.c - see od_gelu.h. Exporters multiply in different orders: (x * gate) / 2, (x / 2) * gate,
+ * (gate / 2) * x. An Erf outside of a GELU is a loop of our own. */
 #include "od_gelu.h"
 
 #include <math.h>
 
 /* ---- nodes ---- */
 
-/* |n| multiplies the value |of|, of |rank|, by the number |c|. */
+/* Does |n| multiply the value |of|, whose rank is |rank|, by the number |c|? */
 static bool multiplies_by(const od_node *n, uint32_t of, int rank, float c) {
   bool is_div = od_is_op(n, "Div");
   float has;
@@ -28,20 +28,20 @@ static bool is_cube(const od_node *n, uint32_t x) {
   return od_is_op(n, "Pow") && od_in(n, 0) == x && od_float_const(n, 1, &c) && c == 3;
 }
 
-/* |n| is |op| of x and y, in any order. */
+/* Is |n| the operator |op| of x and y, in any order? */
 static bool is_of_both(const od_node *n, const char *op, uint32_t x, uint32_t y) {
   if (!od_is_op(n, op)) return false;
   return (od_in(n, 0) == x && od_in(n, 1) == y) || (od_in(n, 0) == y && od_in(n, 1) == x);
 }
 
-/* ---- the pattern, node after node ---- */
+/* ---- the pattern, node by node ---- */
 
 static uint32_t output(const od_builder *b, size_t k) {
   od_node n = od_node_of(b, k);
   return od_out(&n, 0);
 }
 
-/* The node that alone reads what the last one of |g| makes is the next; false: there is none. */
+/* Appends the only reader of the last node's output to |g|; false: there is none. */
 static bool follow(const od_builder *b, od_gelu *g, od_node *out) {
   size_t k = od_only_reader(b, output(b, g->node[g->n - 1]));
   if (k == SIZE_MAX) return false;
@@ -71,7 +71,7 @@ static bool find_tanh(const od_builder *b, size_t cube, int rank, od_gelu *g) {
   return follow(b, g, &n) && od_is_op(&n, "Tanh");
 }
 
-/* 1 + erf, or tanh, times x and a half; |half|: the node that halves x, SIZE_MAX: none. */
+/* The rest of the pattern: 1 + erf (or tanh), times x and a half. |half|: a node that halves x, or SIZE_MAX. */
 static bool find_products(const od_builder *b, int rank, size_t half, od_gelu *g) {
   od_node n;
   if (!follow(b, g, &n) || !adds_one(&n)) return false;

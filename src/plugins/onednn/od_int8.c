@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_int8.c - what convolutions and products of integers have in common. The library computes
- * scale (x w + bias), with bias in units of the accumulator; posts then work on the numbers themselves. The sums are
- * whole numbers below 2^24, so that float32 has them exactly, and scaled by the one float that the CPU provider scales
- * them by. (Larger ones are rounded once more than there. What they are the sums of is then saturated by any scale
- * above 2^-15.) */
+ * plugins/onednn/od_int8.c - what integer convolutions and products have in common. The library computes scale * (x w +
+ * bias), with the bias in units of the accumulator; posts then work on the scaled floats. Sums below 2^24 are exact in
+ * float32 and are scaled by the same single float as in the CPU provider, so results agree bit by bit. (Larger sums are
+ * rounded once more than there; but with any scale above 2^-15 their result saturates.) */
 #include <math.h>
 #include <string.h>
 
@@ -45,7 +44,7 @@ bool od_int8_read(od_builder *b, const od_node *n, int w_axis, int64_t channels,
 
 /* ---- attributes ---- */
 
-/* |y|: a scale that the results are divided by, in this order. */
+/* |y|: an output scale to divide by. The order of operations is that of the CPU provider. */
 static dnnl_status_t set_scales(od_builder *b, const od_int8 *q, float y, int mask, dnnl_primitive_attr_t attr) {
   int64_t n = od_quant_is_one(&q->w) ? 1 : q->channels;
   float *scales = od_alloc(b->ep, (size_t)n * sizeof *scales);
@@ -92,7 +91,7 @@ static double bias_at(const od_int8 *q, int64_t i) {
   }
   if (q->bias->dtype == OX_U8) n = ((const uint8_t *)q->bias->data)[i];
   if (q->bias->dtype == OX_I8) n = ((const int8_t *)q->bias->data)[i];
-  double from_zero = (double)n - od_zero_at(&q->bias_quant, i); /* of 33 bits, if the bias has 32 */
+  double from_zero = (double)n - od_zero_at(&q->bias_quant, i); /* may need 33 bits */
   return from_zero * od_scale_at(&q->bias_quant, i) / scale;
 }
 

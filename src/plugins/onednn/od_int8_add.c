@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_int8_add.c - an Add of integers between DequantizeLinears and a QuantizeLinear, with Relus and
- * Clips or none. The library has no zeros for the operands of a sum. */
+ * plugins/onednn/od_int8_add.c - an Add between DequantizeLinears and a QuantizeLinear, optionally with Relus and
+ * Clips, in a loop of our own: the library's sum takes no zero points for its operands. */
 #include "od_int8.h"
 
 static bool is_one(od_builder *b, const od_value *v) {

@@ -2,9 +2,10 @@
  * plugins/onednn/od_int8_conv.c - convolutions of integers: Conv between DequantizeLinears, and QLinearConv. */
 #include "od_int8.h"
 
-enum { CHANNELS = 1 << 1 }; /* the dimension that scales are along, as a mask */
+enum { CHANNELS = 1 << 1 }; /* mask of the dimension along which scales vary */
 
-/* With as much of the chain as there is fast code for; NULL in |out_pd|: there is none at all. */
+/* Describes the primitive with the longest part of the chain for which there is fast code; |*out_pd| is NULL if there
+ * is none even without the chain. */
 static ox_status *describe(od_builder *b, const od_conv *c, const od_int8 *q, bool reference, od_chain *chain,
                            dnnl_primitive_desc_t *out_pd) {
   od_conv_types t = {od_type(od_val(b, q->x.from)->dtype), dnnl_s8, q->has_bias ? dnnl_f32 : dnnl_data_type_undef,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_int8_matmul.c - products of integers: MatMul and Gemm between DequantizeLinears, and QLinearMatMul.
- */
+ * plugins/onednn/od_int8_matmul.c - integer products: MatMul and Gemm between DequantizeLinears, and QLinearMatMul. */
 #include <string.h>
 
 #include "od_int8.h"
@@ -41,7 +40,7 @@ static ox_status *emit(od_builder *b, const od_product_types *t, const od_int8 *
   return od_chain_emit(b, chain, pd, &args);
 }
 
-/* |a| and |w_plain| say how the matrices lie there; their types are of no account. */
+/* |a| and |w_plain| give dimensions and layout of the matrices; their data types are ignored. */
 static od_product_types types_of(od_builder *b, const od_product *p, const od_int8 *q, const dnnl_memory_desc_t *a,
                                  const dnnl_memory_desc_t *w_plain) {
   od_product_types t = {.a = *a, .w = od_md_any(p->rank, p->w, dnnl_s8), .w_plain = *w_plain};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_loops.c - picks the variant for an instruction set. */
+ * plugins/onednn/od_loops.c - selects the variant for an instruction set. */
 #include "od_loops.h"
 
 #define OD_LOOPS(isa, suffix) extern const od_loops_table od_loops__##suffix;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_loops_body.h - od_loops.h over the vocabulary. Include a simd/f32_<isa>.h first. */
+ * plugins/onednn/od_loops_body.h - the loops of od_loops.h in the SIMD vocabulary. Include a simd/f32_<isa>.h first. */
 #include <math.h>
 
 #include "base/macros.h"
@@ -18,15 +18,15 @@ static inline goal goal_of(const od_loops_job *j) {
                 vi32_splat(j->y.zero)};
 }
 
-/* rint(x / scale). x (1 / scale) is within 1.5 units in the last place of the quotient and rounds as that does, unless
- * it lies near the middle of two integers or 1 / scale is not a normal number. Large ones are clamped anyway. */
+/* rint(x / scale). x * (1 / scale) is within 1.5 ulp of the quotient, so both round to the same integer unless they are
+ * close to a tie or 1 / scale is not a normal number; then the division is done. Large quotients are clamped anyway. */
 static inline vf32 quotient(vf32 x, const goal *g) {
   vf32 q = vf32_mul(x, g->inverse), r = vf32_round(q), off = vf32_abs(vf32_sub(q, r));
   if (OX_LIKELY(vm32_all(vf32_lt(off, vf32_splat(0.4999f))))) return r;
   return vf32_round(vf32_div(x, g->scale));
 }
 
-/* max and min take their second argument for NaN, which becomes the low end. */
+/* vf32_max and vf32_min return their second argument for NaN, so NaN becomes the low end. */
 static inline vi32 to_bytes(vf32 x, const goal *g) {
   return vi32_add(vf32_to_i32(vf32_min(vf32_max(quotient(x, g), g->least), g->most)), g->zero);
 }
@@ -60,7 +60,7 @@ static inline vf32 number(const uint8_t *p, bool is_signed, vi32 zero, vf32 scal
   return vf32_mul(vi32_to_f32(vi32_sub(load(p, is_signed, n), zero)), scale);
 }
 
-/* One pass over n elements: |BODY| for whole vectors, then for the rest. Types are constants in each copy. */
+/* Runs |BODY| over n elements: whole vectors, then the remainder. */
 #define OVER(n, BODY)                                                \
   do {                                                               \
     size_t i = 0;                                                    \

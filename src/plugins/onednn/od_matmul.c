@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_matmul.c - MatMul and Gemm: the library's matmul, on as few dimensions as will do. */
+ * plugins/onednn/od_matmul.c - MatMul and Gemm as the library's matmul, with as few dimensions as possible. */
 #include <string.h>
 
 #include "od_int8.h"
@@ -49,11 +49,11 @@ ox_status *od_product_shape(od_builder *b, const ox_shape *a, const ox_shape *w,
     if (i < rank - 2 && ad[i] != p->y[i] && ad[i] != 1) return od_bad_shape(b, "the batches of its inputs differ");
     if (i < rank - 2 && wd[i] != p->y[i] && wd[i] != 1) return od_bad_shape(b, "the batches of its inputs differ");
   }
-  for (int i = 0; i < rank; i++) /* without the dimensions that vectors have not */
+  for (int i = 0; i < rank; i++) /* skips the dimension that a vector operand does not have */
     if (!(i == rank - 2 && a->rank == 1) && !(i == rank - 1 && w->rank == 1)) p->shape.dim[p->shape.rank++] = p->y[i];
   for (int i = 0; i < rank - 2; i++) batch *= p->y[i];
   if (w->rank > 2) return NULL;
-  /* one matrix for all: the batches are rows */
+  /* All batches share one right-hand matrix: merge them into the rows. */
   p->rank = 2, p->a[0] = batch * ad[rank - 2], p->a[1] = p->k, p->w[0] = wd[rank - 2], p->w[1] = wd[rank - 1];
   p->y[0] = p->a[0], p->y[1] = p->w[1];
   return NULL;
@@ -81,7 +81,7 @@ static ox_status *describe(od_builder *b, const od_product_types *t, od_chain *c
   }
 }
 
-/* |a| and |w|: values in forms that |t| describes; |bias| a mem, or OD_NO_VALUE. */
+/* |a| and |w| are values, to be read in the layouts of |t|; |bias| is a mem, or OD_NO_VALUE. */
 static ox_status *emit(od_builder *b, uint32_t a, uint32_t w, uint32_t bias, const od_product_types *t,
                        od_chain *chain) {
   dnnl_primitive_desc_t pd;
@@ -102,7 +102,7 @@ static ox_status *emit(od_builder *b, uint32_t a, uint32_t w, uint32_t bias, con
   return od_chain_emit(b, chain, pd, &args);
 }
 
-/* Without products all is 0. */
+/* With an empty inner dimension the result is 0. */
 static ox_status *write_zeros(od_builder *b, const od_node *n, const od_product *p, uint32_t dtype) {
   dnnl_memory_desc_t md = od_md_plain(p->shape.rank, p->shape.dim, od_type(dtype));
   uint32_t mem;
@@ -133,7 +133,7 @@ static ox_status *build(od_builder *b, const od_node *n) {
 
 /* ---- Gemm ---- */
 
-/* factor * C as a row of |n_columns|. */
+/* Makes the row factor * C of |n_columns|. */
 static ox_status *make_bias(od_builder *b, uint32_t value, float factor, int64_t n_columns,
                             const dnnl_memory_desc_t *md, uint32_t *out_mem) {
   const ox_tensor *t = od_val(b, value)->constant;

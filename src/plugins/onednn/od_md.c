@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_md.c - how tensors are described to the library. */
+ * plugins/onednn/od_md.c - the library's memory descriptors. */
 #include <string.h>
 
 #include "od_build.h"
@@ -32,7 +32,7 @@ int64_t od_count(const ox_shape *s) {
   return n;
 }
 
-static void copy(dnnl_dims_t to, const int64_t *from, int n) { /* the library's arrays are of one length */
+static void copy(dnnl_dims_t to, const int64_t *from, int n) { /* the library's arrays have a fixed length */
   memset(to, 0, sizeof(dnnl_dims_t));
   memcpy(to, from, (size_t)n * sizeof *from);
 }
@@ -41,7 +41,7 @@ dnnl_memory_desc_t od_md_strided(int rank, const int64_t *dims, const int64_t *s
   dnnl_memory_desc_t md = {0};
   dnnl_dims_t d, s;
   copy(d, dims, rank), copy(s, strides, rank);
-  dnnl_memory_desc_init_by_strides(&md, rank, d, type, s); /* what it refuses, primitives refuse, too */
+  dnnl_memory_desc_init_by_strides(&md, rank, d, type, s); /* on failure |md| stays empty, which primitives refuse */
   return md;
 }
 

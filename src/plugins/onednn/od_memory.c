@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_memory.c - memory of the host's allocator, and errors that say what the library meant. */
+ * plugins/onednn/od_memory.c - memory from the host's allocator, and the library's error codes as statuses. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "onednn.h"
 
-enum { ALIGN = 64, HEAD = 64 }; /* the size stands before the block */
+enum { ALIGN = 64, HEAD = 64 }; /* HEAD: room before each block for its size */
 
 void *od_alloc(ox_ep *ep, size_t bytes) {
   if (bytes > SIZE_MAX - HEAD) return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_move.c - what moves images between convolutions, so that they keep their layout: Concat, Split,
- * Resize to a multiple. What has fewer dimensions than an image is left to the CPU provider. */
+ * plugins/onednn/od_move.c - Concat, Split and integer upscaling by Resize of images, so that images keep the library's
+ * layout between convolutions. Tensors of fewer dimensions are left to the CPU provider. */
 #include <string.h>
 
 #include "od_eltwise.h"
@@ -46,7 +46,7 @@ static ox_status *find_sum(od_builder *b, const od_node *n, int axis, ox_shape *
   return NULL;
 }
 
-/* Inputs without elements are left out. */
+/* Reads all inputs but the empty ones. */
 static ox_status *read_inputs(od_builder *b, const od_node *n, dnnl_memory_desc_t *mds, od_args *args) {
   for (size_t i = 0; i < od_n_in(n); i++) {
     uint32_t mem;
@@ -110,7 +110,7 @@ static ox_status *find_sizes(od_builder *b, const od_node *n, int64_t all, int64
   return left ? od_bad_shape(b, "its sizes do not fit") : NULL;
 }
 
-/* The order of |like|'s dimensions, without gaps. */
+/* A dense descriptor of shape |s| with |like|'s order of dimensions. */
 static dnnl_memory_desc_t dense_like(const dnnl_memory_desc_t *like, const ox_shape *s) {
   int64_t strides[OX_MAX_RANK], step = 1;
   bool done[OX_MAX_RANK] = {false};
@@ -132,7 +132,8 @@ static ox_status *build_split(od_builder *b, const od_node *n) {
   int axis = axis_of(n, y.rank, 0);
   OD_TRY(find_sizes(b, n, y.dim[axis], sizes));
   OD_TRY(od_read(b, od_in(n, 0), &x));
-  if (od_md(b, x)->format_desc.blocking.inner_nblks) OD_TRY(od_read_plain(b, od_in(n, 0), &x)); /* blocks may be cut */
+  /* A split may cut through the blocks of a blocked layout. */
+  if (od_md(b, x)->format_desc.blocking.inner_nblks) OD_TRY(od_read_plain(b, od_in(n, 0), &x));
   for (size_t i = 0; i < od_n_out(n); from[axis] += sizes[i], i++) {
     dnnl_memory_desc_t part, whole = *od_md(b, x);
     uint32_t seen, to;
@@ -151,7 +152,7 @@ static ox_status *build_split(od_builder *b, const od_node *n) {
 
 /* ---- Resize ---- */
 
-/* What of the standard's many ways comes to the same: each pixel repeated. */
+/* Takes those of the standard's modes that come down to repeating each pixel. */
 static const char *refuse_resize(const od_node *n) {
   const char *why = refuse_image(n);
   const ox_tensor *t = od_in_const(n, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_norm.c - BatchNormalization that no convolution took, LayerNormalization, LRN, Softmax. */
+ * plugins/onednn/od_norm.c - BatchNormalization not folded into a convolution, LayerNormalization, LRN, Softmax. */
 #include <math.h>
 
 #include "od_chain.h"
@@ -49,7 +49,7 @@ static ox_status *build_batch(od_builder *b, const od_node *n) {
   }
   od_chain_begin(od_out(n, 0), &shape, dtype, shape.rank, shape.dim, &chain);
   od_chain_find(b, &chain);
-  do { /* it takes a Relu, if anything */
+  do { /* the only post that the library fuses here is a Relu */
     dnnl_primitive_attr_t attr;
     OD_TRY(od_attr_create(b, &attr));
     s = describe_batch(b, n, &md, &chain, attr, &pd);
@@ -63,7 +63,7 @@ static ox_status *build_batch(od_builder *b, const od_node *n) {
   return od_chain_emit(b, &chain, pd, &args);
 }
 
-/* ---- row-major [outer, inner] ---- */
+/* ---- row-major views [outer, inner] ---- */
 
 static int64_t count_from(const ox_shape *s, int axis, int end) {
   int64_t n = 1;
@@ -82,7 +82,8 @@ static ox_status *emit_unary(od_builder *b, const void *desc, dnnl_status_t s, o
   return od_emit(b, pd, args);
 }
 
-/* Input and output seen as |dims|, row-major; false in |out_any|: there are no elements. */
+/* Adds input and output as arguments, row-major and reshaped to |dims|. |*out_any| is false if there are no elements.
+ */
 static ox_status *see(od_builder *b, const od_node *n, int rank, const int64_t *dims, od_args *args, bool *out_any) {
   uint32_t x, y;
   uint32_t dtype = od_val(b, od_in(n, 0))->dtype;
@@ -98,7 +99,7 @@ static ox_status *see(od_builder *b, const od_node *n, int rank, const int64_t *
 
 /* ---- LayerNormalization ---- */
 
-/* Whether a parameter is, or has to be, of the shape of X from |axis| on: a 1 beside an open size may become many. */
+/* Does a parameter certainly have the shape of X from |axis| on? Size 1 against an unknown size may be a broadcast. */
 static bool is_not_broadcast(const od_node *n, size_t i, int axis) {
   ox_shape x, p;
   od_in_type(n, 0, &x), od_in_type(n, i, &p);
@@ -137,7 +138,7 @@ static ox_status *build_layer(od_builder *b, const od_node *n) {
   for (size_t i = 1; i < 3; i++) {
     uint32_t mem;
     if (od_in(n, i) == OD_NO_VALUE) continue;
-    if (od_count(od_in_shape(b, n, i)) != dims[1]) /* X has turned out to be of another size */
+    if (od_count(od_in_shape(b, n, i)) != dims[1]) /* the actual X has another size */
       return od_bad_shape(b, "a parameter has not the shape of what it is for");
     OD_TRY(od_read_dims(b, od_in(n, i), 1, &dims[1], &mem));
     od_arg_add(&args, i == 1 ? DNNL_ARG_SCALE : DNNL_ARG_SHIFT, mem);
@@ -163,11 +164,11 @@ static ox_status *build_softmax(od_builder *b, const od_node *n) {
   const ox_shape *s = od_in_shape(b, n, 0);
   int64_t axis = od_int(n, "axis", od_version(n) < 13 ? 1 : -1);
   int at = (int)(axis < 0 ? axis + s->rank : axis);
-  /* before opset 13 over all that follows, too */
+  /* Before opset 13, Softmax runs over all axes from |axis| on. */
   int end = od_version(n) < 13 ? s->rank : at + 1;
   int64_t dims[] = {count_from(s, 0, at), count_from(s, at, end), count_from(s, end, s->rank)};
   int rank = dims[2] == 1 ? 2 : 3;
-  const int64_t dense[] = {dims[1] * dims[2], 1, dims[1]}; /* the library is fast along numbers that lie in a row */
+  const int64_t dense[] = {dims[1] * dims[2], 1, dims[1]}; /* the library is fast only along a contiguous axis */
   od_args args = {0};
   bool any;
   OD_TRY(see(b, n, rank, dims, &args, &any));

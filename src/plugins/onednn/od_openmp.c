@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * plugins/onednn/od_openmp.c - the six functions of GCC's OpenMP run-time that libdnnl imports. They are exported under
- * the run-time's versions (od_exports.map), and the linker's search for libdnnl's symbols finds this library before
- * libgomp, which is a dependency of its dependency. So there is one pool, the host's, and libgomp starts no thread.
+ * the run-time's symbol versions (od_exports.map), and the dynamic linker finds them before those of libgomp, which is
+ * only a dependency of a dependency. So there is one pool, the host's, and libgomp starts no thread.
  *
- * A region asks for n members. Most of oneDNN's forward primitives give each member a share of the work that follows
- * from its number and n alone, and no member waits for another: so the n members are n tiles, run by whatever threads
- * there are. Those that wait (the GEMM drivers: barriers, and partial sums that others wait for) get a team of the
- * host's, whose members run at the same time. Some of these drivers divide the work among all threads that there are
- * before they open a region, and count on every one of them. So a team is formed before the library is called, who is
- * in it is what there is, and all regions of that call have the same members. */
+ * A region asks for n members. In most of oneDNN's forward primitives a member's share of the work depends only on its
+ * number and n, and no member waits for another: the n members become n tiles, run by any number of threads. Primitives
+ * whose members do wait (the GEMM drivers: at barriers, and for each other's partial sums) get a team of host threads
+ * that run at the same time. Some of these drivers divide the work among all available threads before they open a
+ * region and rely on every one of them. So the team is formed before the library is called, its size is reported as the
+ * number of threads, and all regions of that call have the same members. */
 #define _GNU_SOURCE /* dladdr, RTLD_DEFAULT */
 #include "od_openmp.h"
 
@@ -28,10 +28,10 @@ typedef struct od_region {
 static __thread od_seat here = {NULL, NULL, 0, 1};
 static atomic_int asked;
 
-/* ---- another run-time, which libdnnl is bound to ---- */
+/* ---- another run-time that libdnnl may be bound to ---- */
 
 static struct {
-  void (*set_num_threads)(int); /* of the calling thread's regions; NULL: libdnnl is bound to ours */
+  void (*set_num_threads)(int); /* for the calling thread's regions; NULL: libdnnl is bound to ours */
   int (*get_max_threads)(void);
 } other;
 
@@ -51,7 +51,7 @@ int od_openmp_leave_to_other(void) {
   return 1;
 }
 
-static __thread int others_threads; /* what the other run-time had for this thread */
+static __thread int others_threads; /* the other run-time's setting for this thread, to be restored */
 
 od_seat od_crew_enter(od_crew *crew) {
   od_seat before = here;
@@ -88,21 +88,21 @@ static ox_status *run_tiles(void *ctx, int64_t begin, int64_t end, uint32_t work
 
 enum { LOOKS_PER_YIELD = 1024 };
 
-/* Until it is no longer |old|. */
+/* Spins until |*x| differs from |old|. */
 static void wait_while(atomic_int *x, int old) {
   for (int looks = 1; atomic_load_explicit(x, memory_order_acquire) == old; looks++)
     if (looks % LOOKS_PER_YIELD == 0) sched_yield();
 }
 
-/* Member 0 calls the library; the others wait for its regions. */
+/* Member 0 calls the library; the others wait for the regions that it opens. */
 typedef struct od_team {
   od_crew *crew;
   void (*fn)(void *ctx);
   void *ctx;
   int size;
-  region *now;     /* NULL: there are no more */
-  atomic_int turn; /* how many there were; its increment publishes |now| */
-  atomic_int busy; /* members that have not done with it */
+  region *now;     /* the current region; NULL: no more will come */
+  atomic_int turn; /* number of regions so far; its increment publishes |now| */
+  atomic_int busy; /* members that have not finished |now| */
 } team;
 
 static void next_region(team *t, region *r) {
@@ -181,10 +181,10 @@ void GOMP_parallel(void (*fn)(void *), void *data, unsigned n, unsigned flags) {
   else if (crew->team)
     run_in_team(crew->team, &r);
   else if (crew->host->parallel_tiles(crew->host, r.size, (uint32_t)crew->threads, run_tiles, &r))
-    crew->broken = 1; /* tiles give no error */
+    crew->broken = 1; /* run_tiles never fails, so the host did */
 }
 
-/* The last to arrive begins the next turn. */
+/* The last member to arrive releases the others by advancing |turn|. */
 void GOMP_barrier(void) {
   region *r = here.in;
   if (!r || here.size <= 1) return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_plan.h - a part of the graph for one signature of input shapes: primitives in a row, and where the
- * memory is that they read and write. A plan is fixed once it is built; what a run needs of its own is a context. */
+ * plugins/onednn/od_plan.h - a part of the graph compiled for one signature of input shapes: a sequence of primitives
+ * and the memory they read and write. A plan is immutable once built; the state of a run is in a context. */
 #ifndef OD_PLAN_H
 #define OD_PLAN_H
 
@@ -15,11 +15,11 @@ typedef enum od_place { OD_INPUT, OD_OUTPUT, OD_ARENA, OD_FIXED } od_place;
 /* A block of memory. */
 typedef struct od_buf {
   od_place place;
-  uint32_t index;       /* of the input or output of the part */
-  uint32_t first, last; /* steps that use it; OD_ARENA */
-  uint32_t n_values;    /* that lie in it */
-  size_t bytes, offset; /* in the arena */
-  void *fixed;          /* a constant of the program */
+  uint32_t index;       /* OD_INPUT, OD_OUTPUT: number of the part's input or output */
+  uint32_t first, last; /* OD_ARENA: the first and last step that use it */
+  uint32_t n_values;    /* number of values that lie in it */
+  size_t bytes, offset; /* OD_ARENA: offset in the arena */
+  void *fixed;          /* OD_FIXED: a constant of the program */
 } od_buf;
 
 /* A block seen as a tensor. */
@@ -33,16 +33,16 @@ typedef struct od_arg {
   uint32_t mem;
 } od_arg;
 
-/* What the plug-in computes itself: arg[0] of arg[1], arg[2], which lie alike and without gaps. */
+/* Steps that the plug-in computes itself: arg[0] from arg[1] and arg[2], all dense and of one layout. */
 typedef enum od_own { OD_FILL, OD_QUANTIZE, OD_DEQUANTIZE, OD_ADD, OD_ERF } od_own;
 
 typedef struct od_step {
-  dnnl_primitive_t prim; /* NULL: |own| */
+  dnnl_primitive_t prim; /* NULL: the step is |own| */
   size_t node;
-  const char *name, *impl; /* of the node; of the library */
-  bool together;           /* members of its regions wait for each other (od_openmp.c) */
+  const char *name, *impl; /* names of the node and of the library's implementation */
+  bool together;           /* its threads wait for each other, so they need a team (od_openmp.c) */
   od_own own;
-  float fill; /* for all elements, of float32 */
+  float fill; /* OD_FILL: the value of all elements, which are float32 */
   od_loops_job job;
   uint32_t n_args;
   od_arg arg[OD_MOST_ARGS];
@@ -51,8 +51,8 @@ typedef struct od_step {
 struct od_context;
 
 typedef struct od_plan {
-  struct od_plan *next; /* used before this one */
-  uint32_t users;       /* runs, and 1 while it is in the cache */
+  struct od_plan *next; /* the cache is a list, most recently used first */
+  uint32_t users;       /* references: one per run, and one while it is in the cache */
   size_t n_in, n_out;
   ox_shape *in, *out;
   uint32_t *in_type;
@@ -64,11 +64,11 @@ typedef struct od_plan {
   struct od_context *idle;
 } od_plan;
 
-/* A constant in the form that primitives want, shared by all plans. */
+/* A constant in the layout that primitives want, shared by all plans. */
 typedef struct od_fixed {
   struct od_fixed *next;
   uint32_t value;
-  uint64_t tag; /* what was done to it */
+  uint64_t tag; /* distinguishes transformations of the same constant */
   dnnl_memory_desc_t md;
   void *data;
 } od_fixed;
@@ -76,29 +76,29 @@ typedef struct od_fixed {
 struct ox_program {
   ox_ep *ep;
   const ox_graph_view *g;
-  pthread_mutex_t lock; /* of all below */
-  od_plan *plans;       /* the one used last comes first */
+  pthread_mutex_t lock; /* guards everything below */
+  od_plan *plans;       /* most recently used first */
   size_t n_plans;
   od_fixed *fixed;
 };
 
-/* Builds the plan for inputs of these types and shapes; with |p->lock|. */
+/* Builds the plan for inputs of these types and shapes; the caller holds |p->lock|. */
 ox_status *od_plan_build(ox_program *p, const ox_tensor *const *in, od_plan **out_plan);
 void od_plan_release(ox_ep *ep, od_plan *plan); /* NULL is fine */
-/* Gives each block of the arena its place: those that are needed at the same time do not overlap. */
+/* Assigns offsets to the blocks of the arena so that blocks needed at the same time do not overlap. */
 ox_status *od_arena_lay(ox_ep *ep, od_plan *plan);
 
 /* Memory and arguments of one run. */
 typedef struct od_context {
   struct od_context *next;
   char *arena;
-  dnnl_memory_t *mems;   /* one for each of the plan's */
+  dnnl_memory_t *mems;   /* one for each of the plan's mems */
   dnnl_exec_arg_t *args; /* of all steps */
 } od_context;
 
 ox_status *od_context_create(ox_ep *ep, const od_plan *plan, od_context **out_context);
 void od_context_release(ox_ep *ep, const od_plan *plan, od_context *c);
-/* A step without a primitive: |at| has where the arguments are. */
+/* Runs a step without a primitive; |at| has the addresses of its arguments. */
 ox_status *od_own_run(ox_ep *ep, const od_plan *plan, const od_step *s, void *const *at);
 ox_status *od_context_run(ox_ep *ep, const od_plan *plan, od_context *c, const ox_io *io);
 

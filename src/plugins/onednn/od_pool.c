@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_pool.c - MaxPool, AveragePool and the global ones. */
+ * plugins/onednn/od_pool.c - MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool. */
 #include <string.h>
 
 #include "od_eltwise.h"
@@ -9,8 +9,8 @@
 static bool is(const od_node *n, const char *op) { return strcmp(od_op_name(n), op) == 0; }
 static bool is_global(const od_node *n) { return is(n, "GlobalAveragePool") || is(n, "GlobalMaxPool"); }
 
-/* MaxPool also of 8-bit integers. Averages of numbers that stand for integers are sums that end between two integers of
- * the next quantization as often as not: the CPU provider's order of adding decides which it is. */
+/* MaxPool is taken for 8-bit integers, too. Averages of dequantized integers are declined: they often are ties of the
+ * following quantization, so the order of summation decides the result, and it must be the CPU provider's. */
 static const char *refuse_type(const od_node *n) {
   uint32_t type = od_in_type(n, 0, NULL);
   if (is(n, "MaxPool") && (type == OX_U8 || type == OX_I8)) return NULL;
@@ -96,7 +96,7 @@ static ox_status *build_pool(od_builder *b, const od_node *n, uint32_t value, ui
   return od_emit(b, pd, &args);
 }
 
-/* The largest integer stands for the largest number. */
+/* MaxPool of a quantized value works on its integers, as quantization preserves order. */
 static ox_status *build_integers(od_builder *b, const od_node *n) {
   uint32_t mem, y = od_extra_value(b);
   od_quant q = od_val(b, od_in(n, 0))->quant;

@@ -5,14 +5,14 @@
 
 #include "od_chain.h"
 
-/* Dimensions as the primitive has them; |shape| is the value's. */
+/* Dimensions of the primitive's operands; |shape| is that of the output value. */
 typedef struct od_product {
   int rank;
   int64_t k, a[OD_MOST_DIMS], w[OD_MOST_DIMS], y[OD_MOST_DIMS];
   ox_shape shape;
 } od_product;
 
-/* |w_plain|: how the weights lie there; |bias|: of no dimensions, there is none. */
+/* |w_plain|: the layout in which the model has the weights; |bias|: without dimensions if there is none. */
 typedef struct od_product_types {
   dnnl_memory_desc_t a, w, w_plain, bias, y;
 } od_product_types;

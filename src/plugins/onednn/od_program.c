@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_program.c - a compiled part: its constants, and plans for the signatures that came last. */
+ * plugins/onednn/od_program.c - a compiled part: its constants, and a cache of plans for recent input shapes. */
 #include <string.h>
 
 #include "od_program.h"
@@ -32,7 +32,7 @@ void od_program_release(ox_program *p) {
   od_free(p->ep, p);
 }
 
-/* ---- plans; all with the lock ---- */
+/* ---- plans; callers hold the lock ---- */
 
 static bool fits(const od_plan *plan, const ox_io *io) {
   for (size_t i = 0; i < plan->n_in; i++) {
@@ -49,7 +49,7 @@ static void drop(ox_program *p, od_plan *plan) {
   if (--plan->users == 0) od_plan_release(p->ep, plan);
 }
 
-/* The plan of |io|'s signature, which comes first from now on. */
+/* Finds or builds the plan for |io|'s signature and moves it to the front of the cache. */
 static ox_status *find_plan(ox_program *p, const ox_io *io, od_plan **out_plan) {
   od_plan **at = &p->plans, *plan;
   while (*at && !fits(*at, io)) at = &(*at)->next;
@@ -64,7 +64,7 @@ static ox_status *find_plan(ox_program *p, const ox_io *io, od_plan **out_plan) 
   return NULL;
 }
 
-/* The plan that was not used for longest goes, when there are too many. */
+/* Drops the least recently used plan if there are too many. */
 static void forget(ox_program *p) {
   od_plan **at = &p->plans;
   if (p->n_plans <= p->ep->cache_capacity) return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_program.h - compiled parts, as the provider's table has them. */
+ * plugins/onednn/od_program.h - compiled parts: the functions behind compile and run of the provider's table. */
 #ifndef OD_PROGRAM_H
 #define OD_PROGRAM_H
 

@@ -23,7 +23,7 @@ static void read_options(ox_ep *ep, const ox_options *o) {
   }
 }
 
-/* Has the library ask for its threads, and looks at who was asked. */
+/* Runs a primitive to find out whose OpenMP run-time the library asks for threads. */
 static void find_openmp(ox_ep *ep) {
   dnnl_dims_t dims = {64, 64};
   dnnl_memory_desc_t md;
@@ -45,8 +45,8 @@ static void find_openmp(ox_ep *ep) {
                                   "is claimed");
 }
 
-/* Without the VNNI of AVX-512 the library multiplies bytes by instructions whose sums of two saturate, or halves the
- * weights; with that of AVX2 in products of matrices. */
+/* Does the library multiply bytes exactly? Without AVX-512 VNNI it uses instructions that saturate sums of two
+ * products, or halves the weights; with AVX2 VNNI (AVX-VNNI) it still does so in matmul. */
 static bool multiplies_bytes(void) {
 #if defined(__x86_64__)
   unsigned vnni = dnnl_cpu_isa_avx512_core_vnni;
@@ -98,7 +98,7 @@ static ox_status *create(const ox_ep_host *host, const ox_options *opts, ox_ep *
 
 /* ---- claims ---- */
 
-/* Whether somebody computes with 8-bit integers, or with the numbers that they stand for. */
+/* Does the graph contain 8-bit quantized operators, or conversions to and from them? */
 static bool is_quantized(const ox_ep *ep, const ox_graph_view *g) {
   static const char *const ops[] = {"QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul"};
   for (size_t i = 0; i < ep->host.node_count(g); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_quant.c - QuantizeLinear and DequantizeLinear. A DequantizeLinear computes nothing at first: who
- * reads it may be able to work with the integers. */
+ * plugins/onednn/od_quant.c - QuantizeLinear and DequantizeLinear. A DequantizeLinear adds no step at first, as its
+ * readers may be able to work on the integers. */
 #include "od_quant.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ od_grid od_grid_of(const od_quant *q, uint32_t dtype) {
   return (od_grid){od_scale_at(q, 0), od_zero_at(q, 0), dtype == OX_I8};
 }
 
-/* In the layout of its input, or row-major. */
+/* The output gets the layout of the input if that is dense, else row-major. */
 static ox_status *build_quantize(od_builder *b, const od_node *n) {
   od_quant q;
   uint32_t type, mem[2], x = od_in(n, 0);

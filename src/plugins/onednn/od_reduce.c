@@ -35,7 +35,7 @@ static const char *refuse(const od_node *n) {
   return NULL;
 }
 
-/* |kept|: the output with its reduced axes. */
+/* |kept|: the output's shape with the reduced axes as 1. */
 static void find_shape(const od_node *n, const ox_shape *x, ox_shape *kept, ox_shape *y) {
   int64_t axes[OD_MOST_DIMS];
   int n_axes = od_axes(n, "axes", 1, axes, OD_MOST_DIMS);
@@ -49,7 +49,7 @@ static void find_shape(const od_node *n, const ox_shape *x, ox_shape *kept, ox_s
   }
 }
 
-/* Of one number each, which the library takes for a mistake. */
+/* Reductions over axes of size 1, which the library rejects. */
 static ox_status *reduce_one(od_builder *b, const reduction *r, uint32_t x, uint32_t y, const dnnl_memory_desc_t *md) {
   od_function f = {r->alg == dnnl_reduction_norm_lp_power_p_sum && r->p == 2 ? dnnl_eltwise_square : dnnl_eltwise_abs,
                    0, 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_rnn.c - LSTM and GRU. The library's gates come in another order, its weights lie transposed, and
- * two directions stand side by side in its output. */
+ * plugins/onednn/od_rnn.c - LSTM and GRU. The library orders gates differently from ONNX, has weights transposed, and
+ * concatenates the outputs of two directions. */
 #include <string.h>
 
 #include "od_eltwise.h"
@@ -10,7 +10,7 @@ enum { MOST_GATES = 4 };
 typedef struct {
   const char *op;
   int gates;
-  int order[MOST_GATES]; /* the standard's gate for each of the library's */
+  int order[MOST_GATES]; /* for each of the library's gates, the number of ONNX's */
 } cell;
 
 static const cell cells[] = {{"LSTM", 4, {0, 2, 3, 1}}, {"GRU", 3, {0, 1, 2, 0}}};
@@ -65,7 +65,7 @@ typedef struct {
   const cell *cell;
   int64_t steps, batch, inputs, hidden, directions;
   bool later;                                        /* linear_before_reset */
-  dnnl_memory_desc_t x, h0, c0, w, r, bias, y, h, c; /* of no dimensions: not there */
+  dnnl_memory_desc_t x, h0, c0, w, r, bias, y, h, c; /* without dimensions: absent */
 } net;
 
 static dnnl_memory_desc_t md4(int64_t a, int64_t b, int64_t c, int64_t d) {
@@ -134,7 +134,7 @@ static float at(const ox_tensor *t, int64_t i) {
   return x;
 }
 
-/* [directions, gates * hidden, in] as [directions, in, gates, hidden], the gates in the library's order. */
+/* Transposes [directions, gates * hidden, in] to [directions, in, gates, hidden], gates in the library's order. */
 static ox_status *make_weights(od_builder *b, const od_node *n, size_t input, const net *k, int64_t in,
                                const dnnl_memory_desc_t *to, uint32_t *out_mem) {
   const ox_tensor *t = od_in_const(n, input);
@@ -154,7 +154,8 @@ static ox_status *make_weights(od_builder *b, const od_node *n, size_t input, co
   return st;
 }
 
-/* Both biases of a gate as their sum, but for the last gate of a GRU that resets later. */
+/* Adds up the input and recurrent bias of each gate. With linear_before_reset the last gate of a GRU keeps them apart,
+ * the recurrent one as an additional gate. */
 static void add_biases(const ox_tensor *t, const net *k, float *bias) {
   int64_t gates = k->cell->gates, hidden = k->hidden, to = gates + k->later;
   for (int64_t d = 0; t && d < k->directions; d++)
@@ -183,7 +184,7 @@ static ox_status *make_bias(od_builder *b, const od_node *n, const net *k, uint3
 
 /* ---- inputs and outputs ---- */
 
-/* A state from outside, or zeros. */
+/* The initial state: an input of the node, or zeros. */
 static ox_status *read_state(od_builder *b, const od_node *n, size_t input, const dnnl_memory_desc_t *md, int id,
                              od_args *args) {
   uint32_t mem;
@@ -211,8 +212,8 @@ static ox_status *write_state(od_builder *b, const od_node *n, size_t output, co
   return NULL;
 }
 
-/* The primitive writes |out_mem|; [steps, batch, directions * hidden] is [steps, 1, batch, hidden] for one direction.
- */
+/* Chooses the memory for Y. The primitive writes |*out_mem| as [steps, batch, directions * hidden]. For one direction
+ * that is ONNX's [steps, 1, batch, hidden]; for two it is a temporary, and |*out_y| is the output to copy it to. */
 static ox_status *write_steps(od_builder *b, const od_node *n, const net *k, uint32_t *out_y, uint32_t *out_mem) {
   ox_shape shape = {4, {k->steps, k->directions, k->batch, k->hidden}};
   *out_y = OD_NO_VALUE;
@@ -223,7 +224,7 @@ static ox_status *write_steps(od_builder *b, const od_node *n, const net *k, uin
   return od_temporary(b, &k->y, out_mem);
 }
 
-/* Two directions, which stand side by side in |from|. */
+/* Copies |from|, where the two directions are concatenated per row, to ONNX's layout, where they are separate. */
 static ox_status *part_directions(od_builder *b, const net *k, uint32_t from, uint32_t to) {
   int64_t both = k->directions * k->hidden;
   const int64_t dims[] = {k->steps, k->directions, k->batch, k->hidden},
@@ -234,7 +235,7 @@ static ox_status *part_directions(od_builder *b, const net *k, uint32_t from, ui
   return od_copy(b, seen, to);
 }
 
-/* Without steps the states stay as they were. */
+/* A sequence of no steps: the final states are the initial ones. */
 static ox_status *build_nothing(od_builder *b, const od_node *n, const net *k) {
   for (size_t i = 0; i < 3; i++) {
     ox_shape shape = i ? (ox_shape){3, {k->directions, k->batch, k->hidden}}

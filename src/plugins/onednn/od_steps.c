@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_steps.c - steps of a plan: a primitive with its arguments. */
+ * plugins/onednn/od_steps.c - appending steps to a plan. */
 #include <string.h>
 
 #include "od_build.h"
@@ -40,10 +40,9 @@ bool od_can_create(const_dnnl_primitive_desc_t pd) {
 
 bool od_is_reference(const_dnnl_primitive_desc_t pd) { return strncmp(impl_of(pd), "ref", 3) == 0; }
 
-/* Those that call the library's GEMM, whose threads wait for each other (not brgemm, which is another thing), the
- * recurrent ones, which call either, and BatchNormalization, which has barriers between blocks of channels; but not
- * that of it which was written for TBB: it has none, and counts on as many members as there were threads when it was
- * made. */
+/* Do the threads of this primitive wait for each other? True for implementations on the library's GEMM ("gemm", but not
+ * "brgemm"), for RNNs, which call either, and for BatchNormalization, which has barriers between blocks of channels -
+ * except its TBB variant, which has none and relies on as many members as there were threads at its creation. */
 static bool works_together(const_dnnl_primitive_desc_t pd, const char *impl) {
   dnnl_primitive_kind_t kind = dnnl_undefined_primitive;
   dnnl_primitive_desc_query(pd, dnnl_query_primitive_kind, 0, &kind);

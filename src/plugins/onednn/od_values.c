@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/od_values.c - values of the graph while a plan is built. A value exists in one form or in several: the
- * layout that the primitive which makes it likes best, and others that its readers asked for. */
+ * plugins/onednn/od_values.c - graph values while a plan is built. A value exists in one or more forms: the layout
+ * preferred by the primitive that makes it, and others that its readers asked for. */
 #include <string.h>
 
 #include "od_build.h"
@@ -36,7 +36,7 @@ size_t od_only_reader(const od_builder *b, uint32_t value) {
 
 /* ---- memory ---- */
 
-#define MOST_ELEMENTS ((int64_t)1 << 40) /* that a value can have */
+#define MOST_ELEMENTS ((int64_t)1 << 40) /* limit for one value */
 
 static ox_status *add_buf(od_builder *b, od_buf buf, uint32_t *out_buf) {
   od_plan *p = b->plan;
@@ -48,7 +48,7 @@ static ox_status *add_buf(od_builder *b, od_buf buf, uint32_t *out_buf) {
 
 static ox_status *add_mem(od_builder *b, const dnnl_memory_desc_t *md, uint32_t buf, uint32_t *out_mem) {
   od_plan *p = b->plan;
-  od_mem m = {*md, buf}; /* |md| may be in the array that grows */
+  od_mem m = {*md, buf}; /* a copy, as |md| may be in the array that is about to move */
   if (!od_grow(b->ep, (void **)&p->mems, &p->cap_mems, p->n_mems + 1, sizeof *p->mems)) return od_no_memory(b->ep);
   p->mems[p->n_mems] = m, *out_mem = (uint32_t)p->n_mems++;
   return NULL;
@@ -72,10 +72,10 @@ ox_status *od_view(od_builder *b, uint32_t mem, const dnnl_memory_desc_t *md, ui
 /* ---- forms ---- */
 
 static void add_form(od_value *v, uint32_t mem) {
-  if (v->n_forms < OD_MOST_FORMS) v->form[v->n_forms++] = mem; /* beyond that a form is made again */
+  if (v->n_forms < OD_MOST_FORMS) v->form[v->n_forms++] = mem; /* further forms are made again for each reader */
 }
 
-/* One that the value has, in the layout |md|. */
+/* The value's form in the layout |md|; OD_NO_VALUE: it has none. */
 static uint32_t find_form(const od_builder *b, const od_value *v, const dnnl_memory_desc_t *md) {
   for (uint32_t i = 0; i < v->n_forms; i++)
     if (dnnl_memory_desc_equal(od_md(b, v->form[i]), md)) return v->form[i];
@@ -97,7 +97,7 @@ ox_status *od_define_seen(od_builder *b, uint32_t value, const ox_shape *shape, 
   return od_define(b, value, shape, dtype, mem);
 }
 
-/* An output of the part that is made row-major is made where the host wants it. */
+/* A row-major output of the part is written directly into the host's memory. */
 ox_status *od_write(od_builder *b, uint32_t value, const ox_shape *shape, uint32_t dtype, const dnnl_memory_desc_t *md,
                     uint32_t *out_mem) {
   const od_value *v = od_val(b, value);
@@ -164,7 +164,7 @@ ox_status *od_read_as(od_builder *b, uint32_t value, const dnnl_memory_desc_t *m
 
 ox_status *od_read_plain(od_builder *b, uint32_t value, uint32_t *out_mem) {
   uint32_t mem;
-  OD_TRY(od_read(b, value, &mem)); /* which may only now tell the type */
+  OD_TRY(od_read(b, value, &mem)); /* may dequantize, which sets the type */
   dnnl_memory_desc_t md = od_md_of(od_val(b, value));
   return od_read_as(b, value, &md, out_mem);
 }

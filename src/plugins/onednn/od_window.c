@@ -46,9 +46,9 @@ bool od_window_read(const od_node *n, int n_spatial, const int64_t *in, const in
       int64_t room = in[i] + w->before[i] + w->after[i] - range;
       if (room < -w->step[i]) return false;
       if (ceil_mode) room += w->step[i] - 1;
-      /* a window that is too long for the input by less than a step: a pool has it, a convolution has nothing */
+      /* If the window exceeds the padded input by less than a step, a pool has one output, a convolution none. */
       w->out[i] = room < 0 && !is_pool ? 0 : room / w->step[i] + 1;
-      /* a window that would begin behind the input and its padding before is none */
+      /* With ceil_mode, a window that would start in the padding at the end does not count. */
       if (ceil_mode && (w->out[i] - 1) * w->step[i] >= in[i] + w->before[i]) w->out[i]--;
     }
     w->after[i] = (w->out[i] - 1) * w->step[i] + range - in[i] - w->before[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/onednn/onednn.h - what all files of the oneDNN provider share: its instance, memory, errors, and how a node
- * of the host's graph is read. */
+ * plugins/onednn/onednn.h - common definitions of the oneDNN provider: the instance, memory, errors, and access to the
+ * nodes of the host's graph. */
 #ifndef OD_ONEDNN_H
 #define OD_ONEDNN_H
 
@@ -20,29 +20,29 @@
     if (st_ != NULL) return st_; \
   } while (0)
 
-enum { OD_NONE = -1 }; /* no value, no node; as an id: UINT32_MAX */
+enum { OD_NONE = -1 }; /* none, in a signed field; ids use OD_NO_VALUE */
 #define OD_NO_VALUE UINT32_MAX
-enum { OD_MOST_DIMS = 8 }; /* of a tensor that is handed to the library, which has 12 */
+enum { OD_MOST_DIMS = 8 }; /* of tensors that we describe to the library, which allows 12 */
 
 struct ox_ep {
   ox_ep_host host;
   dnnl_engine_t engine;
-  dnnl_stream_t stream; /* the CPU's: it has no state, so that all threads use one */
-  int threads;          /* that the library may have */
+  dnnl_stream_t stream; /* a CPU stream has no state, so all threads share one */
+  int threads;          /* the most that the library may use */
   size_t cache_capacity;
   const od_loops_table *loops;
-  bool bf16;     /* the user lets float32 be computed in bfloat16 */
-  bool has_bf16; /* the CPU computes with tensors of bfloat16 */
-  bool has_int8; /* the CPU adds products of bytes without saturation in between */
-  bool foreign;  /* libdnnl is bound to another OpenMP run-time than od_openmp.c */
-  char library[128]; /* what describe gave */
+  bool bf16;         /* option precision=bf16: the library may compute float32 in bfloat16 */
+  bool has_bf16;     /* the CPU supports bfloat16 tensors */
+  bool has_int8;     /* the CPU accumulates products of bytes without intermediate saturation */
+  bool foreign;      /* libdnnl is bound to another OpenMP run-time than od_openmp.c */
+  char library[128]; /* the library's description of itself */
 };
 
 /* ---- memory and errors ---- */
 
 void *od_alloc(ox_ep *ep, size_t bytes); /* zeroed, aligned to 64; NULL: out of memory, or |bytes| is absurd */
 void od_free(ox_ep *ep, void *p);        /* NULL is fine */
-/* Room for |n| items of |size| bytes; false: out of memory, and *p is as it was. */
+/* Makes room for |n| items of |size| bytes; false: out of memory, and *p is unchanged. */
 bool od_grow(ox_ep *ep, void **p, size_t *capacity, size_t n, size_t size);
 
 __attribute__((format(printf, 3, 4))) ox_status *od_fail(const ox_ep *ep, ox_code code, const char *fmt, ...);
@@ -59,24 +59,25 @@ typedef struct od_node {
 } od_node;
 
 const char *od_op_name(const od_node *n);
-bool od_is_op(const od_node *n, const char *op); /* of the standard */
+bool od_is_op(const od_node *n, const char *op); /* an operator of ONNX's own domain */
 size_t od_n_in(const od_node *n);
 size_t od_n_out(const od_node *n);
-uint32_t od_in(const od_node *n, size_t i);  /* UINT32_MAX: omitted, or there are not so many */
-uint32_t od_out(const od_node *n, size_t i); /* likewise, or nobody wants it */
+uint32_t od_in(const od_node *n, size_t i);  /* UINT32_MAX: omitted, or there are fewer inputs */
+uint32_t od_out(const od_node *n, size_t i); /* likewise, or unused */
 uint32_t od_version(const od_node *n);
 uint32_t od_in_type(const od_node *n, size_t i, ox_shape *shape); /* |shape| may be NULL; rank -1: not known */
 int od_in_rank(const od_node *n, size_t i);
 const ox_tensor *od_in_const(const od_node *n, size_t i);    /* NULL: not constant, or omitted */
-bool od_is_dequantized(const od_node *n, size_t i);          /* it comes from a DequantizeLinear */
+bool od_is_dequantized(const od_node *n, size_t i);          /* input |i| is the output of a DequantizeLinear */
 bool od_float_const(const od_node *n, size_t i, float *out); /* a constant of one float32 */
 
 int64_t od_int(const od_node *n, const char *name, int64_t otherwise);
 float od_float(const od_node *n, const char *name, float otherwise);
-bool od_is(const od_node *n, const char *name, const char *value, const char *otherwise); /* of a string */
-/* The integers of an attribute, all |otherwise| where there are none; false: there are not |n_want| of them. */
+bool od_is(const od_node *n, const char *name, const char *value, const char *otherwise); /* a string attribute */
+/* The integers of an attribute, all |otherwise| if it is absent; false: it does not have |n_want| of them. */
 bool od_ints(const od_node *n, const char *name, int64_t *to, size_t n_want, int64_t otherwise);
-/* Integers of an attribute or, from some version on, of a constant input: how many, -1: not known before the run. */
+/* Integers that are an attribute in old versions and an input in newer ones. Returns their number; -1: the input is not
+ * constant. */
 int od_axes(const od_node *n, const char *name, size_t input, int64_t *to, int most);
 
 /* ---- operators ---- */
@@ -84,15 +85,15 @@ int od_axes(const od_node *n, const char *name, size_t input, int64_t *to, int m
 struct od_builder;
 typedef struct od_op {
   const char *name;
-  /* Why the node cannot be taken; NULL: it can, for all shapes that may come. */
+  /* Why the node cannot be taken; NULL: it can, whatever shapes a run brings. */
   const char *(*refuse)(const od_node *n);
-  /* Appends the node, and what it swallows of those after it, to the plan. */
+  /* Appends the node to the plan, together with the nodes after it that are fused into it. */
   ox_status *(*build)(struct od_builder *b, const od_node *n);
 } od_op;
 
 const od_op *od_op_find(const od_node *n); /* NULL: none */
 
-/* Lists of rows, each ends with a name of NULL. */
+/* Tables of operators, each terminated by a name of NULL. */
 extern const od_op od_conv_ops[], od_matmul_ops[], od_pool_ops[], od_eltwise_ops[], od_binary_ops[], od_norm_ops[],
     od_reduce_ops[], od_rnn_ops[], od_move_ops[], od_quant_ops[], od_qconv_ops[], od_qmatmul_ops[], od_gelu_ops[];
 

@@ -33,7 +33,8 @@ static enum xnn_status try_one(const ox_ep *ep, const xp_step *s, uint32_t type,
   return st;
 }
 
-/* Which operators ask for threads depends on the version: of floats, or of bytes by a table. */
+/* Runs two operators without a pool and sees whether they call our pthreadpool_*. Which of them ask for the number of
+ * threads depends on the library's version, so both a float operator and a table of bytes are tried. */
 static enum xnn_status ask_whose_pool(const ox_ep *ep, bool *out_ours) {
   const xp_step floats = {.which = XP_ABS};
   const xp_step bytes = {.which = XP_TANH, .q_in = {{1, 0}}, .q_out = {0x1p-7f, 0}, .q_lo = INT8_MIN, .q_hi = INT8_MAX};
@@ -52,7 +53,7 @@ static bool converts_half(void) {
 static ox_status *start(ox_ep *ep, const ox_options *options) {
   long cap = 0;
   bool ours = false;
-  for (uint32_t i = 0; options && i < options->n; i++) /* the host knows that they are declared, and numbers */
+  for (uint32_t i = 0; options && i < options->n; i++) /* the host has checked that they are declared and numbers */
     if (strcmp(options->keys[i], "intra_op_num_threads") == 0) cap = strtol(options->values[i], NULL, 10);
   if (cap < 0) return xp_fail(ep, OX_INVALID_ARGUMENT, "xnnpack: intra_op_num_threads is %ld", cap);
   uint32_t most = ep->host.max_threads(&ep->host);
@@ -91,7 +92,7 @@ static void destroy(ox_ep *ep) {
 
 /* ---- claims ---- */
 
-/* The constants that |node|'s weights are dequantized from come with it. */
+/* Claims the DequantizeLinear nodes that make |node|'s weights from constants. */
 static void claim_weights(const xp_graph *g, ox_claims *claims, size_t node) {
   for (size_t i = 0; i < g->h->node_in_count(g->g, node); i++) {
     uint32_t v = xp_in(g, node, i);

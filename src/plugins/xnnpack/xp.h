@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp.h - what all files of the provider share: the instance, errors, memory, shapes. */
+ * xnnpack/xp.h - the provider's common definitions: the instance, errors, memory, shapes. */
 #ifndef XP_H
 #define XP_H
 
@@ -15,7 +15,7 @@ struct ox_ep {
   ox_ep_host host;
   struct pthreadpool pool;
   bool half;           /* the library converts float16 on this machine */
-  pthreadpool_t given; /* to the library: &pool, or NULL where its pool is not ours */
+  pthreadpool_t given; /* the pool passed to the library: &pool, or NULL if pthreadpool_* does not resolve to ours */
 };
 
 #define XP_TRY(e)         \
@@ -29,10 +29,10 @@ enum { XP_NONE = -1, XP_MOST_RANK = 6 };
 
 ox_status *xp_fail(const ox_ep *ep, ox_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 ox_status *xp_oom(const ox_ep *ep);
-/* The library's answer as a status that names the operator; NULL for success. */
+/* Converts the library's return code to a status that names the operator; NULL for success. */
 ox_status *xp_check(const ox_ep *ep, enum xnn_status answer, const char *op, const char *name);
 
-/* Zeroed memory that is freed at once. */
+/* A bump allocator: memory is zeroed when handed out and all of it is freed together. */
 typedef struct xp_arena {
   const ox_alloc *alloc;
   struct xp_chunk *chunks;
@@ -40,9 +40,9 @@ typedef struct xp_arena {
 void *xp_arena_get(xp_arena *a, size_t count, size_t size); /* aligned to 64; NULL: out of memory */
 void xp_arena_free(xp_arena *a);
 
-extern const struct xnn_allocator xp_allocator; /* the library's */
+extern const struct xnn_allocator xp_allocator; /* passed to xnn_initialize */
 
-/* A shape as ONNX has it: N, C, spatial. */
+/* A shape in ONNX order: N, C, spatial dimensions. */
 typedef struct xp_dims {
   int rank;
   int64_t d[XP_MOST_RANK];
@@ -50,9 +50,9 @@ typedef struct xp_dims {
 
 bool xp_dims_equal(const xp_dims *a, const xp_dims *b);
 size_t xp_elements(const xp_dims *d);
-/* In the order of memory: as they are, or with C at the end. */
+/* The dimensions in memory order: unchanged, or with C moved to the end if |last|. */
 xp_dims xp_physical(const xp_dims *d, bool last);
-/* The axis of memory that is |axis| of the shape. */
+/* The position in memory order of ONNX axis |axis|. */
 int xp_physical_axis(int rank, int axis, bool last);
 
 static inline size_t xp_type_bytes(uint32_t type) {

@@ -9,7 +9,7 @@
 
 /* ---- tensors and steps ---- */
 
-/* Doubles |array| of |n| things when it is full. */
+/* Doubles |*array| if its |n| elements of |size| bytes fill it. */
 static bool make_room(xp_build *b, void **array, uint32_t n, uint32_t *room, size_t size) {
   if (n < *room) return true;
   uint32_t more = *room ? 2 * *room : 32;
@@ -77,9 +77,9 @@ bool xp_is_possible(const xp_step *s, uint32_t type) {
 
 /* ---- constants ---- */
 
-/* A constant, or the integers, scales and zero points (NULL: 0) that it is dequantized from. */
+/* Where a constant comes from: |t| itself, or |t| dequantized with scales and zero points (NULL: 0). */
 typedef struct origin {
-  const ox_tensor *t, *scale, *zero; /* |scale| NULL: floats */
+  const ox_tensor *t, *scale, *zero; /* |scale| NULL: |t| holds floats */
   size_t node;                       /* the DequantizeLinear */
 } origin;
 
@@ -155,7 +155,7 @@ ox_status *xp_floats(xp_build *b, uint32_t value, xp_arena *a, const float **out
   return NULL;
 }
 
-/* |from| in the order of |to|, which is channels last. */
+/* Reorders |from| to channels last. */
 static void to_last(const xp_dims *d, const char *from, char *to, size_t size) {
   size_t channels = (size_t)d->d[1], batch = (size_t)d->d[0], area = xp_elements(d) / (batch * channels);
   for (size_t n = 0; n < batch; n++)
@@ -179,7 +179,7 @@ ox_status *xp_need_constant(xp_build *b, uint32_t value, int rank, bool last, ui
   return add_tensor(b, &t, out);
 }
 
-/* Bytes, as they are. */
+/* Adds a constant of bytes, unchanged. */
 static ox_status *add_bytes(xp_build *b, uint32_t value, uint32_t *out) {
   const ox_tensor *c = b->g.h->value_const(b->g.g, value);
   xp_tensor t = {.type = (uint8_t)c->dtype, .place = XP_CONST, .dims = {.rank = c->shape.rank}};
@@ -204,7 +204,7 @@ bool xp_is_last(const xp_build *b, uint32_t value) {
   return v->form[1] != XP_NO_TENSOR || v->form[3] != XP_NO_TENSOR;
 }
 
-/* The first form of a value that no step has made. */
+/* Makes the first form of a value that has none: a constant, or a DequantizeLinear that was deferred. */
 static ox_status *first_form(xp_build *b, uint32_t value) {
   xp_value *v = &b->values[value];
   const ox_tensor *c = b->g.h->value_const(b->g.g, value);
@@ -221,8 +221,8 @@ static ox_status *first_form(xp_build *b, uint32_t value) {
   return NULL;
 }
 
-/* Between float16 and float32, in a layout that |from| or the wanted form has; moved before or afterwards, as floats.
- */
+/* Adds a conversion between float16 and float32. It keeps the layout, so a change of layout is a step of its own, on
+ * the float32 side. */
 static ox_status *convert(xp_build *b, uint32_t value, uint32_t from, uint32_t type, bool last, uint32_t *out) {
   bool at = b->p->tensors[from].last;
   size_t node = b->g.h->value_producer(b->g.g, value);
@@ -242,7 +242,7 @@ ox_status *xp_need(xp_build *b, uint32_t value, uint32_t type, bool last, uint32
   uint32_t *form = form_of(b, value, type, last), from = XP_NO_TENSOR;
   if ((*out = *form) != XP_NO_TENSOR) return NULL;
   int have = -1;
-  for (int i = 0; i < XP_FORMS; i++) /* of the same layout if there is one */
+  for (int i = 0; i < XP_FORMS; i++) /* prefer one of the wanted layout */
     if (v->form[i] != XP_NO_TENSOR && (have < 0 || i % 2 == last)) have = i;
   if (have < 0) {
     XP_TRY(first_form(b, value));

@@ -14,7 +14,7 @@ bool xp_bytes_between(const xp_build *b, size_t node, uint32_t n, const xp_tail 
   return tail->quantized != UINT32_MAX;
 }
 
-/* Scale and zero point at inputs |at| and at + 1 of a node, for bytes |value|. */
+/* Scale and zero point from inputs |at| and |at| + 1 of |node|, for the bytes |value|. */
 static bool read_quant(const xp_graph *g, size_t node, size_t at, uint32_t value, xp_quant *out) {
   return xp_read_quant(g, xp_in(g, node, at), xp_in(g, node, at + 1), xp_type(g, value), out);
 }
@@ -59,7 +59,7 @@ ox_status *xp_bytes_add(xp_build *b, size_t node, const xp_bytes *x, uint32_t ty
   xp_step *added;
   for (uint32_t i = 0; i < x->n; i++) XP_TRY(xp_need(b, x->x[i], type, last, &in[i]));
   XP_TRY(xp_add(b, node, s->kind, in, x->n, x->y, type, last && b->p->tensors[in[0]].last, &added));
-  const xp_step own = *added; /* what a step has of its place in the program */
+  const xp_step own = *added; /* keeps the fields that tie it to the program */
   *added = *s;
   added->op = own.op, added->name = own.name, added->n_in = own.n_in, added->in = own.in, added->out = own.out;
   return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_compile.c - a part becomes a program. */
+ * xnnpack/xp_compile.c - compiles a part to a program. */
 #include <string.h>
 
 #include "xp_build.h"
@@ -56,7 +56,8 @@ static ox_status *add_inputs(xp_build *b) {
   return NULL;
 }
 
-/* Each output is made by a step of its own, that nobody reads: into the memory of whoever runs the program. */
+/* Each output is written into the caller's memory, by a step whose result no other step reads; a copying step is added
+ * where there is no such step. */
 static ox_status *add_outputs(xp_build *b) {
   const xp_graph *g = &b->g;
   ox_program *p = b->p;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_digest.h - SipHash-2-4 of 128 bits (Aumasson and Bernstein, 2012), keyed at random: nobody can make two
- * weights of the same digest. */
+ * xnnpack/xp_digest.h - SipHash-2-4 with 128 bits (Aumasson and Bernstein, 2012). The key is random, so nobody can
+ * construct two sets of weights with the same digest. */
 #ifndef XP_DIGEST_H
 #define XP_DIGEST_H
 
@@ -13,7 +13,7 @@ typedef struct xp_digest {
 } xp_digest;
 
 void xp_digest_begin(xp_digest *d, const uint64_t key[2]);
-/* Each call is padded to whole words, so what is added has to have its size from what was added before. */
+/* Each call is zero-padded to whole words, so the size of each piece must follow from the pieces before it. */
 void xp_digest_add(xp_digest *d, const void *p, size_t n);
 void xp_digest_end(xp_digest *d, uint64_t out[2]);
 

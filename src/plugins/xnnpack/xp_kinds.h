@@ -11,12 +11,12 @@ extern const xp_kind xp_kind_conv, xp_kind_pointwise, xp_kind_deconv, xp_kind_li
 extern const xp_kind xp_kind_product;
 /* Of windows, in channels last (xp_kinds_window.c). */
 extern const xp_kind xp_kind_max_pool, xp_kind_average_pool, xp_kind_global_average_pool, xp_kind_resize;
-/* Element by element (xp_kinds_element.c). |which| is one of the enums. */
+/* Element by element (xp_kinds_element.c). A step's |which| is an xp_unary or xp_binary. */
 extern const xp_kind xp_kind_unary, xp_kind_binary, xp_kind_convert, xp_kind_half, xp_kind_prelu, xp_kind_softmax,
     xp_kind_pad, xp_kind_tanh;
-/* Of two inputs within bounds, by code of our own (xp_kinds_bounded.c). */
+/* Arithmetic of two inputs with bounds, our own code (xp_kinds_bounded.c). */
 extern const xp_kind xp_kind_bounded;
-/* That only move elements, by code of our own (xp_kinds_move.c). */
+/* Data movement, our own code (xp_kinds_move.c). */
 extern const xp_kind xp_kind_relayout, xp_kind_concat, xp_kind_slice, xp_kind_transpose, xp_kind_depth_to_space;
 
 typedef enum {
@@ -39,15 +39,16 @@ typedef enum { XP_ADD, XP_DIV, XP_MAX, XP_MIN, XP_MUL, XP_SUB } xp_binary;
 
 /* ONNX's broadcast of two shapes; false: they do not fit. */
 bool xp_broadcast(const xp_dims *a, const xp_dims *b, xp_dims *out);
-/* What lies in a row of the first input's memory; of a Softmax, which takes it as a matrix from |axis| on. */
+/* The length of a row of the first input: its last dimension in memory. For Softmax, which views the input as a matrix,
+ * the product of the dimensions from |axis| on. */
 size_t xp_row(const xp_call *c);
 size_t xp_softmax_row(const xp_step *s, const xp_call *c);
-/* The sizes of input |i|, in the order of memory. */
+/* The dimensions of input |i| in memory order. */
 void xp_sizes(const xp_call *c, int i, size_t out[XP_MOST_RANK]);
-/* Of a pool, with pads for what an image lacks that is smaller than the window. Neither a maximum nor a mean counts
- * them. */
+/* The window of a pool, with pads added where the padded image is smaller than the window. Neither a maximum nor a mean
+ * counts them. */
 xp_window xp_pool_window(const xp_step *s, const xp_dims *x);
-/* Rows, columns of an image of rank 3 (one row) or 4. */
+/* Rows and columns of an image of rank 3 (one row) or 4. */
 static inline size_t xp_rows(const xp_dims *d) { return d->rank == 3 ? 1 : (size_t)d->d[2]; }
 static inline size_t xp_columns(const xp_dims *d) { return (size_t)d->d[d->rank - 1]; }
 

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_kinds_bounded.c - a sum, difference, product or quotient within bounds, as a residual network has after
- * each block, for a library whose own have none: two operators of it would go through memory twice. */
+ * xnnpack/xp_kinds_bounded.c - Add, Sub, Mul and Div with bounds on the result, as residual networks have after each
+ * block (Add, Relu). Used where the library's binary operators take no bounds: two of its operators would go through
+ * memory twice. */
 #include <math.h>
 
 #include "xp_library.h"
 #include "xp_matrix.h"
 
-enum { BLOCK = 4096 }; /* elements of a unit of work */
+enum { BLOCK = 4096 }; /* elements per work unit */
 
-/* Loops around rows; of each operand the stride in each dimension, 0 where it is repeated. */
+/* A loop nest around rows, with each operand's stride in each dimension: 0 where it is broadcast. */
 typedef struct bounded {
   const float *a, *b;
   float *y, lo, hi;
   xp_binary op;
   int rank;
   size_t n[XP_MOST_RANK], step_a[XP_MOST_RANK], step_b[XP_MOST_RANK];
-  size_t blocks; /* of a row */
+  size_t blocks; /* per row */
 } bounded;
 
-/* A NaN stays one: it is neither below nor above. */
+/* NaN is kept, as it compares false with both bounds. */
 static inline float within(float x, float lo, float hi) {
   x = lo > x ? lo : x;
   return hi < x ? hi : x;
 }
 
-/* Elements of which each is computed before it may be overwritten: the output may be an operand. */
+/* ivdep holds although the output may be an operand: each element is read before it is overwritten. */
 #define ELEMENTS(at_a, at_b, expression)                \
   _Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) { \
     float u = a[at_a], v = b[at_b];                     \
@@ -62,7 +63,7 @@ static ox_status *run_blocks(void *ctx, int64_t begin, int64_t end, uint32_t wor
   return NULL;
 }
 
-/* Sizes and strides of an operand with the output's rank. */
+/* Sizes and strides of operand |i|, padded to the output's rank. */
 static void strides(const xp_call *c, int i, int rank, size_t size[XP_MOST_RANK], size_t step[XP_MOST_RANK]) {
   size_t own[XP_MOST_RANK], n = 1;
   int missing = rank - c->in_dims[i]->rank;
@@ -84,7 +85,7 @@ static void bounded_run(const xp_step *s, const xp_call *c) {
   size_t size_a[XP_MOST_RANK], size_b[XP_MOST_RANK], step_a[XP_MOST_RANK], step_b[XP_MOST_RANK], units = 1;
   int rank = c->out_dims->rank;
   strides(c, 0, rank, size_a, step_a), strides(c, 1, rank, size_b, step_b);
-  for (int d = 0; d < rank; d++) { /* without dimensions of one, and with neighbours joined */
+  for (int d = 0; d < rank; d++) { /* drops dimensions of size 1 and merges neighbours with compatible strides */
     size_t n = size_a[d] > size_b[d] ? size_a[d] : size_b[d];
     int k = g.rank - 1;
     if (n == 1) continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_kinds_element.c - element by element, along channels, and Pad. */
+ * xnnpack/xp_kinds_element.c - element-wise steps, steps along rows (PRelu, Softmax), and Pad. */
 #include <math.h>
 
 #include "xp_library.h"
@@ -13,7 +13,7 @@ static const char *same_shape(const xp_step *s, const xp_dims *const *in, xp_dim
 
 /* ---- one input ---- */
 
-/* Tanh of floats, which the library lacks, where a part was cut between a Tanh and its bytes. */
+/* Tanh of floats, which the library of 2022 lacks: needed where a part ends between a Tanh and its QuantizeLinear. */
 static ox_status *tanh_range(void *ctx, int64_t begin, int64_t end, uint32_t worker) {
   const xp_call *c = ctx;
   const float *x = c->in[0];
@@ -72,7 +72,7 @@ void xp_sizes(const xp_call *c, int i, size_t out[XP_MOST_RANK]) {
 
 /* ---- Pad ---- */
 
-/* sizes: for each axis of ONNX what comes before, then for each what comes after. */
+/* sizes: the pads before each ONNX axis, then from XP_MOST_AXES on those after. */
 static const char *pad_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   *out = *in[0];
   for (int d = 0; d < out->rank; d++)

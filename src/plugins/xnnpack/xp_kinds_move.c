@@ -13,8 +13,7 @@ static const char *same_shape(const xp_step *s, const xp_dims *const *in, xp_dim
   return NULL;
 }
 
-/* flags: the bits that signed and unsigned bytes differ in. axis: 1: C moves to the end, -1: it comes back, 0: neither.
- */
+/* flags: the bits in which the two byte types differ. axis: 1 moves C to the end, -1 moves it back, 0 neither. */
 static void relayout_run(const xp_step *s, const xp_call *c) {
   const xp_dims *x = c->in_dims[0];
   size_t bytes = xp_type_bytes(c->in_tensor[0]->type), all = xp_elements(x);
@@ -43,7 +42,7 @@ static const char *concat_shape(const xp_step *s, const xp_dims *const *in, xp_d
   return NULL;
 }
 
-/* What lies in memory from |axis| on, in bytes, and how often. */
+/* The bytes of one contiguous run from |axis| on, and the number of such runs. */
 static size_t run_bytes(const xp_dims *logical, bool last, int axis, size_t bytes, size_t *out_count) {
   const xp_dims p = xp_physical(logical, last);
   size_t n = bytes, count = 1;
@@ -53,7 +52,7 @@ static size_t run_bytes(const xp_dims *logical, bool last, int axis, size_t byte
   return n;
 }
 
-/* Runs of bytes from one place to another, at a distance of their own on each side. */
+/* A strided copy: runs of |bytes|, each side with a stride of its own. */
 typedef struct runs {
   const char *in;
   char *out;
@@ -80,7 +79,8 @@ static void concat_run(const xp_step *s, const xp_call *c) {
   }
 }
 
-/* Part |which| of |axis|, of channels_in parts. flags: 1: parts of the same size are all whole. */
+/* Part |which| of |axis|, of |channels_in| parts. flags 1: equal parts must divide the axis (Split before version 18).
+ */
 static const char *slice_bounds(const xp_step *s, const xp_dims *x, int64_t *out_begin, int64_t *out_n) {
   int64_t n = x->d[s->axis], parts = s->channels_in, sum = 0;
   if (!s->parts) {
@@ -119,7 +119,7 @@ static void slice_run(const xp_step *s, const xp_call *c) {
 
 enum { MOST_LOOPS = XP_MOST_RANK };
 
-/* The output, densely, from an input with these strides, in elements. */
+/* Fills a dense output from an input with these strides, in elements. */
 typedef struct gather {
   const char *in;
   char *out;
@@ -155,7 +155,7 @@ static ox_status *gather_rows(void *ctx, int64_t begin, int64_t end, uint32_t wo
 static void gather_run(const gather *given, const ox_ep *ep) {
   gather g = *given;
   g.n_loops = 0;
-  for (int d = 0; d < given->n_loops; d++) { /* without loops of one, and with neighbours joined */
+  for (int d = 0; d < given->n_loops; d++) { /* drops loops of one iteration and merges neighbours that continue */
     if (given->n[d] == 1) continue;
     int k = g.n_loops - 1;
     if (k >= 0 && g.stride[k] == given->n[d] * given->stride[d])
@@ -169,7 +169,7 @@ static void gather_run(const gather *given, const ox_ep *ep) {
   xp_loop(ep, rows, rows * g.n[g.n_loops - 1] * g.bytes, gather_rows, &g);
 }
 
-/* In elements, of each axis of ONNX. */
+/* The stride of each ONNX axis, in elements. */
 static void strides_of(const xp_call *c, size_t out[XP_MOST_RANK]) {
   const xp_dims *x = c->in_dims[0];
   bool last = c->in_tensor[0]->last;
@@ -196,7 +196,7 @@ static void transpose_run(const xp_step *s, const xp_call *c) {
   gather_run(&g, c->ep);
 }
 
-/* sizes[0]: the block; which: 0 DCR, 1 CRD. Channels last on both sides. */
+/* sizes[0]: the block size; which: 0 DCR, 1 CRD. Input and output are channels last. */
 static const char *depth_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   int64_t b = s->sizes[0];
   *out = *in[0];
@@ -211,7 +211,7 @@ static void depth_run(const xp_step *s, const xp_call *c) {
   const xp_dims *x = c->in_dims[0];
   size_t b = (size_t)s->sizes[0], depth = (size_t)c->out_dims->d[1], all = (size_t)x->d[1];
   size_t h = (size_t)x->d[2], w = (size_t)x->d[3];
-  size_t block = s->which ? 1 : depth, channel = s->which ? b * b : 1; /* strides of a place in the block, of depth */
+  size_t block = s->which ? 1 : depth, channel = s->which ? b * b : 1; /* strides within a block, between channels */
   gather g = {.in = c->in[0],
               .out = c->out,
               .bytes = xp_type_bytes(c->in_tensor[0]->type),

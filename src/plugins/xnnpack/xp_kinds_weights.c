@@ -4,7 +4,7 @@
 
 #include "xp_library.h"
 
-/* Output size of one dimension: |i| 0 for rows. Negative: the window does not fit. */
+/* The output size in dimension |i| (0: rows) for input size |n|. Negative: the window does not fit. */
 static int64_t conv_size(const xp_window *w, int i, int64_t n) {
   if (w->same) return (n + w->stride[i] - 1) / w->stride[i];
   int64_t pads = i ? (int64_t)w->left + w->right : (int64_t)w->top + w->bottom;
@@ -37,7 +37,7 @@ static const char *deconv_shape(const xp_step *s, const xp_dims *const *in, xp_d
   return image_shape(s, in[0], out, deconv_size);
 }
 
-/* A of any rank; a vector is a row and B, if it is one, a column, which the output then lacks. */
+/* A may have any rank; as a vector it is a row. A vector B is a column, and the output lacks that dimension. */
 static const char *linear_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   const xp_dims *a = in[0];
   if (a->d[a->rank - 1] != s->channels_in) return "the inner dimensions of the product differ";
@@ -47,7 +47,7 @@ static const char *linear_shape(const xp_step *s, const xp_dims *const *in, xp_d
   return NULL;
 }
 
-/* Matrices of any number of dimensions before. */
+/* A batch of matrix products; the leading dimensions are broadcast. */
 static const char *product_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   const xp_dims *a = in[0], *b = in[1];
   xp_dims batch_a = *a, batch_b = *b;
@@ -59,7 +59,7 @@ static const char *product_shape(const xp_step *s, const xp_dims *const *in, xp_
   return NULL;
 }
 
-/* Sums of nothing. */
+/* With an empty inner dimension each element is an empty sum. */
 static void product_empty(const xp_step *s, const xp_call *c) {
   (void)s;
   memset(c->out, 0, xp_elements(c->out_dims) * sizeof(float));

@@ -4,15 +4,15 @@
 
 #include "xp_library.h"
 
-enum { MOST_PIXELS = 1 << 24 }; /* that the library has exact numbers for */
+enum { MOST_PIXELS = 1 << 24 }; /* the library's arithmetic on sizes is exact up to here */
 
-/* By how much |x| with its pads is shorter than the window in dimension |i|; negative: longer. */
+/* By how much the padded input, |n| without pads, is shorter than the window in dimension |i|; negative: longer. */
 static int64_t pool_lack(const xp_window *w, int i, int64_t n) {
   int64_t pads = i ? (int64_t)w->left + w->right : (int64_t)w->top + w->bottom;
   return (int64_t)w->dilation[i] * (w->size[i] - 1) + 1 - n - pads;
 }
 
-/* The quotient is rounded to zero, so that a window counts that lacks less than a stride. */
+/* The quotient is rounded towards zero, so an input that is too short by less than a stride still has one window. */
 static const char *pool_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   const xp_window *w = &s->window;
   *out = *in[0];
@@ -47,7 +47,7 @@ static const char *global_shape(const xp_step *s, const xp_dims *const *in, xp_d
   return NULL;
 }
 
-/* sizes: rows and columns, or 0 where |numbers| has scales. */
+/* sizes: output rows and columns, or 0 where |numbers| has scales instead. */
 static const char *resize_shape(const xp_step *s, const xp_dims *const *in, xp_dims *out) {
   *out = *in[0];
   for (int i = 0; i < 2; i++) {
@@ -55,7 +55,7 @@ static const char *resize_shape(const xp_step *s, const xp_dims *const *in, xp_d
     out->d[2 + i] = s->sizes[i] ? s->sizes[i] : (int64_t)floor((double)n * (double)s->numbers[i]);
     if (n >= MOST_PIXELS || out->d[2 + i] >= MOST_PIXELS) return "the image is too large";
     if (n <= 0 || out->d[2 + i] <= 0) return "an image without pixels is resized";
-    /* The library knows sizes alone, and takes their quotient for the scale. */
+    /* The library is given sizes and takes their quotient as the scale. */
     if (!s->sizes[i] && (double)out->d[2 + i] != (double)n * (double)s->numbers[i])
       return "the scale gives no whole number";
   }

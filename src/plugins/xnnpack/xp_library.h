@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_library.h - the library's operators, of whichever API it has: one of the folders api20* is built.
+ * xnnpack/xp_library.h - the library's operators behind one interface; the folder api20* that implements the library's
+ * API is built.
  *
- * That of 2022 is told sizes when it is set up for a call. That of 2024 is told them before, once for many calls, and
- * says then how much memory it wants to work on. */
+ * The API of 2022 gets sizes in setup, before each call. That of 2024 gets them in a separate reshape, once for many
+ * calls, which also reports how much workspace the operator needs. */
 #ifndef XP_LIBRARY_H
 #define XP_LIBRARY_H
 
 #include "xp_kinds.h"
 
 struct xp_calls {
-  /* NULL: it has weights, and xp_lib_make (xp_recipe.h) makes it. */
+  /* NULL if the operator has weights: then xp_lib_make (xp_recipe.h) creates it. */
   enum xnn_status (*create)(const xp_step *s, const xp_call *c, xnn_operator_t *out_op);
-  /* For shapes and a number of threads; |*out_room|, which is 0 before: bytes for |c->room|. NULL: setup does it. */
+  /* Fixes shapes and the number of threads. Stores the workspace size for |c->room| in |*out_room|, which the caller
+   * has set to 0. NULL: setup does it. */
   enum xnn_status (*reshape)(const xp_step *s, const xp_call *c, xnn_operator_t op, size_t *out_room);
-  /* For data. */
+  /* Binds the data pointers. */
   enum xnn_status (*setup)(const xp_step *s, const xp_call *c, xnn_operator_t op);
 };
 
-/* |which| of steps is one of xp_unary or xp_binary. What the library lacks it does not create. */
+/* A step's |which| is an xp_unary or xp_binary. |create| fails for what the library lacks. */
 extern const xp_calls xp_lib_unary, xp_lib_convert, xp_lib_half, xp_lib_prelu, xp_lib_softmax, xp_lib_binary,
     xp_lib_pad;
 extern const xp_calls xp_lib_max_pool, xp_lib_average_pool, xp_lib_global_average_pool, xp_lib_resize;
 extern const xp_calls xp_lib_conv, xp_lib_deconv, xp_lib_linear;
-extern const xp_calls xp_lib_product; /* of two inputs; |create| NULL: the library has none */
+extern const xp_calls xp_lib_product; /* MatMul of two inputs; |create| is NULL if the library has none */
 
 extern const char xp_lib_version[];
-extern const bool xp_lib_pointwise; /* a Conv of single pixels had better be a product of matrices */
-extern const bool xp_lib_bounds;    /* of sums and global means: else the step has none */
-/* Means, with a stride, of so few rows that those at the top and those at the bottom are the same ones. */
+extern const bool xp_lib_pointwise; /* a 1x1 Conv is faster as the library's fully connected operator */
+extern const bool xp_lib_bounds;    /* binary operators and global means take output bounds */
+/* Strided AveragePool is right when rows that reach into the top pads also reach into the bottom pads. */
 extern const bool xp_lib_averages_few_rows;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_matrix.c - see xp_matrix.h. Elements of four bytes go in blocks of 4 x 4, in vectors of any 128-bit SIMD.
- */
+ * xnnpack/xp_matrix.c - see xp_matrix.h. Elements of four bytes are transposed in 4 x 4 blocks with GCC's 128-bit
+ * vectors. */
 #include "xp_matrix.h"
 
 #include <string.h>
@@ -8,15 +8,15 @@
 typedef uint32_t v4 __attribute__((vector_size(16)));
 
 enum {
-  UNIT = 64,             /* rows or columns of a unit of work */
-  LITTLE_BYTES = 1 << 15 /* a loop costs more than it saves */
+  UNIT = 64,             /* rows or columns per work unit */
+  LITTLE_BYTES = 1 << 15 /* up to here a parallel loop costs more than it saves */
 };
 
 void xp_loop(const ox_ep *ep, size_t n, size_t bytes,
              ox_status *(*fn)(void *ctx, int64_t begin, int64_t end, uint32_t worker), void *ctx) {
   if (!n) return;
   if (bytes <= LITTLE_BYTES || ep->pool.threads <= 1)
-    (void)fn(ctx, 0, (int64_t)n, 0); /* they never fail */
+    (void)fn(ctx, 0, (int64_t)n, 0); /* always NULL */
   else
     (void)ep->host.parallel_tiles(&ep->host, (int64_t)n, ep->pool.threads, fn, ctx);
 }
@@ -26,7 +26,7 @@ void xp_loop(const ox_ep *ep, size_t n, size_t bytes,
 typedef struct matrices {
   const char *in;
   char *out;
-  size_t rows, columns, bytes, units; /* units: of one matrix, along its longer side */
+  size_t rows, columns, bytes, units; /* units: work units per matrix, along its longer side */
   uint8_t flip;
 } matrices;
 
@@ -58,7 +58,7 @@ static void transpose_words(const matrices *m, const uint32_t *in, uint32_t *out
       transpose_4x4(load(p), load(p + columns), load(p + 2 * columns), load(p + 3 * columns), t);
       for (size_t i = 0; i < 4; i++) store(out + (k + i) * rows + r, t[i]);
     }
-    /* Red, green and blue: the fourth element is of the next column, which overwrites it. */
+    /* RGB: the fourth lane of each store falls into the next column, whose own store overwrites it later. */
     if (rows == 3 && k + 4 < k1) {
       const uint32_t *p = in + r * columns + k;
       transpose_4x4(load(p), load(p + columns), load(p + 2 * columns), load(p), t);

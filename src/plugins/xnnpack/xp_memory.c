@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_memory.c - where the library keeps packed weights: in large pages, as each run reads all of them once. The
- * plug-in stays loaded (-z nodelete), so that these functions stay where the library knows them. */
+ * xnnpack/xp_memory.c - the library's allocator. Large blocks, which are packed weights, get huge pages, as each run
+ * reads all of them once. The plug-in stays loaded (-z nodelete) because the library keeps pointers to these functions.
+ */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -27,7 +28,7 @@ static void *get_aligned(void *ctx, size_t alignment, size_t size) {
   if (alignment < sizeof(void *)) alignment = sizeof(void *);
   if (size >= LARGE && alignment < HUGE_PAGE) alignment = HUGE_PAGE;
   if (posix_memalign(&p, alignment, size)) return NULL;
-  if (size >= LARGE) (void)madvise(p, size, MADV_HUGEPAGE); /* who has none keeps small pages */
+  if (size >= LARGE) (void)madvise(p, size, MADV_HUGEPAGE); /* if that fails, small pages will do */
   return p;
 }
 

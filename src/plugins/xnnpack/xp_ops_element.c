@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_ops_element.c - element by element, PRelu, Softmax. They take their inputs channels last where these are
- * so.
- */
+ * xnnpack/xp_ops_element.c - element-wise operators, PRelu, Softmax. Element-wise operators keep the layout that their
+ * inputs have. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -50,7 +49,7 @@ static const char *check_alpha(const xp_graph *g, size_t node) {
   return why ? why : isnormal(a) && a > 0 ? NULL : "the library wants alpha above 0";
 }
 
-/* Not of all versions. */
+/* Does this version of the library have the operator in float32? */
 static bool has_floats(xp_unary unary) {
   const xp_step s = {.kind = &xp_kind_unary, .which = (int)unary};
   return xp_is_possible(&s, OX_F32);
@@ -66,7 +65,7 @@ static const char *check_gelu(const xp_graph *g, size_t node) {
   return why ? why : has_floats(XP_GELU) ? NULL : "this version of the library does not have it";
 }
 
-/* One version has a table of bytes, and nothing for floats. */
+/* The API of 2022 has Tanh as a table of bytes, and none for floats. */
 static const char *check_tanh(const xp_graph *g, size_t node) {
   xp_bytes x;
   xp_step s = {.kind = &xp_kind_unary, .which = XP_TANH};
@@ -75,7 +74,7 @@ static const char *check_tanh(const xp_graph *g, size_t node) {
   return xp_bytes_around(g, node, &x) && xp_bytes_fit(g, &x, NULL, OX_I8, &s) ? NULL : "the library has it in 8 bits";
 }
 
-/* In bytes, if the library has it for these scales. */
+/* Adds the step in bytes if the library has the operator for these scales. */
 static ox_status *emit_unary_bytes(xp_build *b, size_t node, bool *out_taken) {
   const xp_byte_unary *u = xp_find_byte_unary(b->g.h->node_op(b->g.g, node));
   xp_step s = {.kind = &xp_kind_unary, .number = alpha(&b->g, node)};
@@ -117,7 +116,7 @@ static ox_status *emit_unary(xp_build *b, size_t node) {
 
 /* ---- PRelu ---- */
 
-/* Slopes of channels, or one: the number of them; 0: others. */
+/* The number of slopes, if there is one for each channel or one in all; 0: another shape. */
 static int64_t slopes(const xp_graph *g, size_t node) {
   xp_dims s;
   int rank = xp_rank(g, xp_in(g, node, 0));
@@ -177,7 +176,8 @@ static const char *check_softmax(const xp_graph *g, size_t node) {
   return softmax_axis(g, node) == XP_NONE ? "the axis" : NULL;
 }
 
-/* Rows have to end at the end of memory: along C an image is channels last, along other axes it is transposed. */
+/* The library needs the axis to be contiguous: for C the image is brought to channels last, for other axes it is
+ * transposed before and after. */
 static ox_status *emit_softmax(xp_build *b, size_t node) {
   const xp_graph *g = &b->g;
   uint32_t x = xp_in(g, node, 0), y = xp_out(g, node, 0), in;
@@ -198,7 +198,7 @@ static ox_status *emit_softmax(xp_build *b, size_t node) {
     s->axis = old ? axis : rank - 1;
     return NULL;
   }
-  /* The output's form is overwritten twice: what is in between nobody can ask for. */
+  /* Transpose, Softmax, transpose. Each step overwrites the form of |y|, so that no reader gets an intermediate. */
   for (int turn = 0; turn < 3; turn++) {
     XP_TRY(xp_add(b, node, turn == 1 ? &xp_kind_softmax : &xp_kind_transpose, &in, 1, y, OX_F32, false, &s));
     in = s->out, s->axis = rank - 1;
@@ -247,7 +247,7 @@ static ox_status *emit_binary(xp_build *b, size_t node) {
   uint32_t in[2];
   while (!xp_is_op(&b->g, node, binaries[row].op)) row++;
   xp_find_tail(b, node, &tail);
-  if (binaries[row].binary == XP_MAX || binaries[row].binary == XP_MIN) /* they have no bounds */
+  if (binaries[row].binary == XP_MAX || binaries[row].binary == XP_MIN) /* the library's take no bounds */
     tail = (xp_tail){.lo = -INFINITY, .hi = INFINITY, .out = xp_out(&b->g, node, 0), .quantized = UINT32_MAX};
   xp_bytes x;
   xp_step *s, made = {.kind = &xp_kind_binary, .which = (int)binaries[row].binary};

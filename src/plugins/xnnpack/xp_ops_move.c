@@ -23,7 +23,7 @@ static const char *check_concat(const xp_graph *g, size_t node) {
   return read_axis(g, node, 1, rank) == XP_NONE ? "the axis" : NULL;
 }
 
-/* What are all dequantized in the same way and quantized so again is moved as bytes. */
+/* A Concat can move bytes if all inputs and the output have the same type, scale and zero point. */
 static bool concat_in_bytes(const xp_build *b, size_t node, const xp_tail *tail) {
   if (tail->quantized == UINT32_MAX || tail->n_nodes) return false;
   for (size_t i = 0; i < b->g.h->node_in_count(b->g.g, node); i++) {
@@ -60,7 +60,7 @@ static ox_status *emit_concat(xp_build *b, size_t node) {
 
 enum { MOST_PARTS = 64 };
 
-/* Sizes given: their number. 0: none are. -1: they are not constant, or too many. */
+/* Reads the sizes of a Split and returns their number. 0: none are given. -1: they are not constant, or too many. */
 static int read_parts(const xp_graph *g, size_t node, int64_t out[MOST_PARTS]) {
   size_t n;
   const int64_t *attr = xp_attr_ints(g, node, "split", &n);
@@ -147,7 +147,7 @@ static ox_status *emit_depth(xp_build *b, size_t node) {
   return NULL;
 }
 
-/* What comes before each axis, and after. */
+/* Reads the pads: those before each axis go to |out|, those after to |out| + XP_MOST_AXES. */
 static const char *read_pad(const xp_graph *g, size_t node, int64_t out[2 * XP_MOST_AXES], float *out_value) {
   bool old = g->h->node_version(g->g, node) < 11;
   int64_t pads[2 * XP_MOST_AXES];
@@ -217,7 +217,7 @@ static ox_status *emit_quantize(xp_build *b, size_t node) {
   return NULL;
 }
 
-/* Of constants: weights of a node that is claimed (they ask it then). */
+/* A DequantizeLinear of a constant is declined here: the nodes that use it as weights claim it with themselves. */
 static const char *check_dequantize(const xp_graph *g, size_t node) {
   xp_quant q;
   uint32_t x = xp_in(g, node, 0);
@@ -228,7 +228,7 @@ static const char *check_dequantize(const xp_graph *g, size_t node) {
   return NULL;
 }
 
-/* Made when somebody asks for it. */
+/* Adds no step: the floats are computed when an operator asks for them (first_form). */
 static ox_status *emit_dequantize(xp_build *b, size_t node) {
   const xp_graph *g = &b->g;
   uint32_t x = xp_in(g, node, 0);

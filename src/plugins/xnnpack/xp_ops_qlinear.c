@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_ops_qlinear.c - com.microsoft's operators on bytes, which say scales and zero points themselves. */
+ * xnnpack/xp_ops_qlinear.c - com.microsoft's QLinear operators, which have scales and zero points as inputs. */
 #include <string.h>
 
 #include "xp_bytes.h"
 
 static const char NOT_HAD[] = "the library does not take these scales";
 
-/* ---- of one input, element by element ---- */
+/* ---- element-wise, one input ---- */
 
 static const char *plan_unary(const xp_graph *g, size_t node, xp_bytes *x, uint32_t *type, xp_step *s) {
   const xp_byte_unary *u = xp_find_byte_unary(g->h->node_op(g->g, node) + strlen("QLinear"));
@@ -16,7 +16,7 @@ static const char *plan_unary(const xp_graph *g, size_t node, xp_bytes *x, uint3
   return why ? why : xp_bytes_fit(g, x, NULL, u->type, s) ? NULL : NOT_HAD;
 }
 
-/* ---- of two ---- */
+/* ---- element-wise, two inputs ---- */
 
 static const char *plan_binary(const xp_graph *g, size_t node, xp_bytes *x, uint32_t *type, xp_step *s) {
   const char *why = xp_bytes_inside(g, node, 2, x);
@@ -25,7 +25,7 @@ static const char *plan_binary(const xp_graph *g, size_t node, xp_bytes *x, uint
   return why ? why : xp_bytes_fit(g, x, NULL, OX_I8, s) ? NULL : NOT_HAD;
 }
 
-/* ---- Softmax: rows at the end of the shape ---- */
+/* ---- Softmax along the last axis ---- */
 
 static const char *plan_softmax(const xp_graph *g, size_t node, xp_bytes *x, uint32_t *type, xp_step *s) {
   const char *why = xp_bytes_inside(g, node, 1, x);
@@ -50,7 +50,7 @@ static const char *plan_global(const xp_graph *g, size_t node, xp_bytes *x, uint
   xp_shape(g, x->x[0], &d);
   if (d.rank != 3 && d.rank != 4) return "the library has pools in one and two dimensions";
   if (xp_attr_int(g, node, "channels_last", 0)) return "channels_last";
-  for (int i = 2; i < d.rank; i++) /* 0: of any size */
+  for (int i = 2; i < d.rank; i++) /* becomes 0 if a dimension is unknown */
     area *= d.d[i] < 0 ? 0 : (uint64_t)d.d[i];
   if (x->q_x[0].scale == x->q_y.scale && area % 2 == 0) return XP_TIES;
   return xp_bytes_fit(g, x, NULL, OX_I8, s) ? NULL : NOT_HAD;
@@ -67,9 +67,9 @@ static const char *plan_average(const xp_graph *g, size_t node, xp_bytes *x, uin
   return xp_bytes_fit(g, x, NULL, OX_U8, s) ? NULL : NOT_HAD;
 }
 
-/* ---- all of them ---- */
+/* ---- check and emit ---- */
 
-/* What to compute, in bytes of which type. NULL, or why the library cannot. */
+/* Plans the step |s| and the type of bytes it computes in. NULL, or why the library cannot. */
 typedef const char *(*plan)(const xp_graph *g, size_t node, xp_bytes *x, uint32_t *type, xp_step *s);
 
 #define OPERATOR(name, plan_it, is_last)                              \

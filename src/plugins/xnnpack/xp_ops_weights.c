@@ -11,7 +11,7 @@ enum { MOST_CHANNELS = 1 << 30, MOST_DEPTHWISE = 25 };
 
 /* ---- convolutions ---- */
 
-/* Shapes and attributes, where input and weights are at these places. */
+/* Checks shapes and attributes; |x_at| and |w_at| are the positions of input and weights among the node's inputs. */
 static const char *check_conv_like(const xp_graph *g, size_t node, size_t x_at, size_t w_at, bool transposed,
                                    xp_window *window) {
   xp_dims w;
@@ -58,7 +58,7 @@ static const char *check_deconv(const xp_graph *g, size_t node) {
   return NULL;
 }
 
-/* Of each pixel alone, so that an image is a matrix of pixels and channels. */
+/* Is it a 1x1 convolution, that is, a product of the pixels x channels matrix with the weights? */
 static bool is_pointwise(const xp_recipe *r) {
   const xp_window *w = &r->window;
   bool padded = w->top || w->left || w->bottom || w->right;
@@ -85,7 +85,7 @@ static void read_job(const xp_build *b, size_t node, size_t w_at, bool transpose
     r->flags |= XNN_FLAG_TENSORFLOW_SAME_PADDING;
 }
 
-/* In bytes if that can be, else in floats. */
+/* Builds the step in bytes if possible, else in floats. */
 static ox_status *build(xp_build *b, xp_job *j) {
   xp_bytes_job q;
   bool taken = false;
@@ -109,7 +109,7 @@ static ox_status *emit_deconv(xp_build *b, size_t node) { return emit_conv_like(
 
 static bool is_constant(const xp_graph *g, uint32_t v) { return v != UINT32_MAX && g->h->value_const(g->g, v); }
 
-/* All but shapes and attributes, which both have in the same places. */
+/* Checks everything but shapes and attributes. Both operators have their inputs at the same positions. */
 static const char *check_qlinear(const xp_graph *g, size_t node) {
   xp_quant x, y;
   uint32_t w = xp_in(g, node, 3), type = xp_type(g, w);
@@ -168,7 +168,7 @@ static ox_status *emit_qconv(xp_build *b, size_t node) {
 
 /* ---- products ---- */
 
-/* |k|, |n|: of the matrix |w|. */
+/* |w| is a matrix of |k| x |n|, stored transposed if |turned|. */
 static void linear_job(const xp_build *b, size_t node, uint32_t w, int64_t k, int64_t n, bool turned, xp_job *j) {
   memset(j, 0, sizeof *j);
   j->node = node, j->kind = &xp_kind_linear, j->x = xp_in(&b->g, node, 0), j->w = w;
@@ -193,7 +193,7 @@ static const char *check_matrix(const xp_dims *w) {
   return NULL;
 }
 
-/* Two factors that are not constant. */
+/* Is it a product of two non-constant matrices that the library can compute? */
 static bool is_product(const xp_graph *g, size_t node) {
   uint32_t a = xp_in(g, node, 0), b = xp_in(g, node, 1);
   return xp_lib_product.create && !xp_is_weights(g, b) && xp_is_float(g, a) && xp_is_float(g, b) &&
@@ -218,7 +218,7 @@ static const char *check_matmul(const xp_graph *g, size_t node) {
   return check_matrix(&w);
 }
 
-/* An Add of a constant row to the product, which is then its bias. */
+/* Finds an Add of a constant row to the product, which can serve as its bias. Returns that node, or SIZE_MAX. */
 static size_t find_bias(const xp_build *b, size_t node, int64_t n, uint32_t *out_bias) {
   const xp_graph *g = &b->g;
   uint32_t y = xp_out(g, node, 0);

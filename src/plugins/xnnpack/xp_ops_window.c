@@ -33,7 +33,7 @@ static const char *check_max_pool(const xp_graph *g, size_t node) {
 
 static ox_status *emit_max_pool(xp_build *b, size_t node) {
   const xp_graph *g = &b->g;
-  uint32_t x = xp_in(g, node, 0), type = xp_inner_type(g, x), in; /* of bytes the order is the same */
+  uint32_t x = xp_in(g, node, 0), type = xp_inner_type(g, x), in; /* unsigned bytes keep their order as signed ones */
   xp_tail tail = {.lo = -INFINITY, .hi = INFINITY, .out = xp_out(g, node, 0)};
   xp_window w;
   xp_step *s;
@@ -57,8 +57,7 @@ static ox_status *emit_max_pool(xp_build *b, size_t node) {
 
 static int64_t steps(int64_t pads, int64_t stride) { return (pads + stride - 1) / stride; }
 
-/* Rows at the top and those at the bottom, as the pads count them, are more than there are; where nobody knows how many
- * there are, they may be. */
+/* Do some output rows reach into the top and the bottom pads at once? Assumed if the height is not known. */
 static bool overhangs(const xp_graph *g, size_t node, const xp_window *w) {
   int64_t stride = w->stride[0], size = w->size[0], pads = (int64_t)w->top + w->bottom, top = w->top;
   xp_dims x;
@@ -107,7 +106,7 @@ static ox_status *emit_average_pool(xp_build *b, size_t node) {
   return NULL;
 }
 
-/* Can a mean of bytes lie in the middle of two bytes of the output? */
+/* Can a mean of bytes lie exactly halfway between two bytes of the output? */
 static bool has_ties(const xp_graph *g, size_t node) {
   size_t from = xp_dequantizer(g, xp_in(g, node, 0));
   xp_dims x;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_plan.c - a context for given input shapes: the shapes of all tensors, operators without weights, places in
- * memory. */
+ * xnnpack/xp_plan.c - plans a context for given input shapes: shapes of all tensors, operators without weights, offsets
+ * in memory. */
 #include <string.h>
 
 #include "xp_library.h"
@@ -31,8 +31,8 @@ static ox_status *bytes_of(const ox_program *p, const xp_context *c, uint32_t t,
   return NULL;
 }
 
-/* The place of an input that step |s|, which makes |t|, may overwrite; SIZE_MAX: there is none. Nobody else is there:
- * who lives when |t| is made and was placed before it lived with that input, too. */
+/* The offset of an input that step |s|, which makes |t|, may overwrite; SIZE_MAX: there is none. No other tensor
+ * overlaps it: one that is alive when |t| is made and was placed earlier was also alive together with that input. */
 static size_t place_of_input(const ox_program *p, const xp_context *c, const xp_step *s, uint32_t t) {
   for (uint32_t k = 0; s->kind->in_place && k < s->n_in; k++) {
     const xp_tensor *x = &p->tensors[s->in[k]], *y = &p->tensors[t];
@@ -42,7 +42,7 @@ static size_t place_of_input(const ox_program *p, const xp_context *c, const xp_
   return SIZE_MAX;
 }
 
-/* Each tensor goes to the lowest place that those which are alive at the same time leave free. */
+/* First fit: each tensor goes to the lowest offset that does not overlap a tensor alive at the same time. */
 static ox_status *place(const ox_program *p, xp_context *c, size_t *out_bytes) {
   const size_t *size = c->size;
   *out_bytes = 0;
@@ -109,7 +109,7 @@ static ox_status *create_op(ox_program *p, xp_context *c, const xp_step *s, size
   return xp_check(p->ep, answer, s->op, s->name);
 }
 
-/* Operators without weights, and the room that the largest of them wants. */
+/* Creates the operators without weights; |*out_room| is the largest workspace that one of them needs. */
 static ox_status *create_ops(ox_program *p, xp_context *c, size_t *out_room) {
   delete_ops(p, c);
   *out_room = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/xp_pool.c - loops of up to six dimensions, the last two perhaps in tiles, as loops of the host. */
+ * xnnpack/xp_pool.c - pthreadpool's loops of up to six dimensions, the last ones possibly tiled, flattened to parallel
+ * loops of the host. */
 #include "xp_pool.h"
 
 #include <stdatomic.h>
@@ -11,7 +12,8 @@ enum { MOST_DIMS = 6 };
 
 typedef struct loop loop;
 
-/* What one call of a task is for. In dimensions that are not tiled, items are counted; in the others, tiles. */
+/* The part of the iteration space for one call of a task: start and extent, in tiles where a dimension is tiled and in
+ * items elsewhere. */
 typedef struct place {
   size_t at[MOST_DIMS], span[MOST_DIMS];
 } place;
@@ -22,11 +24,11 @@ struct loop {
   void (*task)(void);
   void *ctx;
   int n_dims, n_tiled;     /* the last |n_tiled| dimensions */
-  bool dynamic;            /* the task takes several tiles at once, where they follow each other in one dimension */
-  int fastest;             /* the dimension that |at| runs through first; then the one before it, and so on around */
+  bool dynamic;            /* the task takes several tiles per call, if they are adjacent in one dimension */
+  int fastest;             /* the innermost dimension; the next outer one is the one before it, cyclically */
   size_t range[MOST_DIMS]; /* in items */
-  size_t tile[MOST_DIMS];  /* of those that are not tiled: 1 */
-  size_t count[MOST_DIMS]; /* what |at| runs through */
+  size_t tile[MOST_DIMS];  /* 1 in dimensions that are not tiled */
+  size_t count[MOST_DIMS]; /* range / tile, rounded up */
 };
 
 static size_t first(const loop *l, const place *p, int d) { return p->at[d] * l->tile[d]; }
@@ -37,7 +39,7 @@ static size_t extent(const loop *l, const place *p, int d) {
 
 static int slower(const loop *l, int d) { return d ? d - 1 : l->n_dims - 1; }
 
-/* |by| steps in dimension |d|, which do not go beyond its end, and into the slower ones at its end. */
+/* Advances |at| by |by| in dimension |d|, at most to its end, and carries into the slower dimensions there. */
 static void advance(const loop *l, size_t *at, int d, size_t by) {
   for (at[d] += by; at[d] == l->count[d] && slower(l, d) != l->fastest; at[d]++) at[d] = 0, d = slower(l, d);
 }
@@ -60,9 +62,9 @@ static ox_status *run_range(void *ctx, int64_t begin, int64_t end, uint32_t work
   return NULL;
 }
 
-/* A product of more than one tile of rows whose columns are too many for one piece: pieces one after the other, all
- * rows of each. */
-static void cut_columns(loop *l, size_t columns) {
+/* Makes rows the innermost loop of a product with several row tiles and more columns than one block, so that all rows
+ * pass through a block of the weights before the next one. */
+static void block_columns(loop *l, size_t columns) {
   int last = l->n_dims - 1;
   bool rows = false;
   for (int d = 0; d < last; d++) rows |= l->range[d] > l->tile[d];
@@ -71,26 +73,26 @@ static void cut_columns(loop *l, size_t columns) {
   l->fastest = last - 1;
 }
 
-static atomic_uint calls_without_pool; /* how one sees that libXNNPACK calls this file */
+static atomic_uint calls_without_pool; /* see xp_pool_calls_without */
 
 static void run(struct pthreadpool *pool, loop *l) {
   size_t total = 1;
   l->fastest = l->n_dims - 1;
   for (int d = 0; d < l->n_dims - l->n_tiled; d++) l->tile[d] = 1;
-  if (pool) cut_columns(l, pool->columns);
+  if (pool) block_columns(l, pool->columns);
   for (int d = 0; d < l->n_dims; d++) {
     if (!l->range[d] || !l->tile[d]) return;
     l->count[d] = (l->range[d] - 1) / l->tile[d] + 1;
-    total *= l->count[d]; /* of things in memory: no overflow */
+    total *= l->count[d]; /* cannot overflow: tiles are of tensors in memory */
   }
   if (!pool) atomic_fetch_add_explicit(&calls_without_pool, 1, memory_order_relaxed);
   if (!pool || !pool->host || pool->threads <= 1 || total == 1)
-    (void)run_range(l, 0, (int64_t)total, 0); /* never fails, nor do tiles on other threads */
+    (void)run_range(l, 0, (int64_t)total, 0); /* always NULL, here and on the host's threads */
   else
     (void)pool->host->parallel_tiles(pool->host, (int64_t)total, pool->threads, run_range, l);
 }
 
-/* ---- what tasks are called with ---- */
+/* ---- the signatures of tasks ---- */
 
 #define U0 p->at[0]
 #define U1 U0, p->at[1]
@@ -135,7 +137,7 @@ TASK(6d, S6, U5)
 TASK(6d_tile_1d, S7, U4, T1(5))
 TASK(6d_tile_2d, S8, U3, T2(4))
 
-/* Tasks that are told numbers first: the kind of processor (all are of kind 0 here), the thread's, or both. */
+/* Tasks with leading arguments: the micro-architecture index (always 0 here), the thread's number, or both. */
 #define TASK_WITH(name, types, values)                                      \
   typedef void (*task_##name)(void *, UNPACK types);                        \
   static void call_##name(const loop *l, uint32_t worker, const place *p) { \
@@ -147,7 +149,7 @@ TASK(6d_tile_2d, S8, U3, T2(4))
 #define THREAD(name, types, ...) TASK_WITH(name##_with_thread, (size_t, types), (worker, __VA_ARGS__))
 #define BOTH(name, types, ...) \
   TASK_WITH(name##_with_uarch_with_thread, (uint32_t, size_t, types), (0, worker, __VA_ARGS__))
-/* The dynamic ones have a narrower number. */
+/* In dynamic loops the thread's number is a uint32_t, not a size_t. */
 #define THREAD_DYNAMIC(name, types, ...) TASK_WITH(name##_dynamic_with_thread, (uint32_t, types), (worker, __VA_ARGS__))
 UARCH(1d, S1, U0)
 UARCH(2d_tile_1d, S3, U0, T1(1))
@@ -186,13 +188,13 @@ THREAD_DYNAMIC(3d_tile_2d, S5, U0, T2(1))
 #define V6 V5, r5
 
 /* An entry point whose task is called by call_<calls>, with |n_tiled| sizes of tiles. */
-#define ENTRY(name, calls, is_dynamic, n, n_tiled, ids, sizes, values, tiles)                                    \
-  EXPORT void pthreadpool_parallelize_##name(struct pthreadpool *pool, void (*task)(void), void *ctx UNPACK ids, \
-                                             UNPACK sizes, uint32_t flags);                                      \
-  void pthreadpool_parallelize_##name(struct pthreadpool *pool, void (*task)(void), void *ctx UNPACK ids,        \
-                                      UNPACK sizes, uint32_t flags) {                                            \
-    (void)flags;                                                                                                 \
-    run(pool, &(loop){call_##calls, task, ctx, n, n_tiled, is_dynamic, 0, {UNPACK values}, {UNPACK tiles}, {0}});   \
+#define ENTRY(name, calls, is_dynamic, n, n_tiled, ids, sizes, values, tiles)                                     \
+  EXPORT void pthreadpool_parallelize_##name(struct pthreadpool *pool, void (*task)(void), void *ctx UNPACK ids,  \
+                                             UNPACK sizes, uint32_t flags);                                       \
+  void pthreadpool_parallelize_##name(struct pthreadpool *pool, void (*task)(void), void *ctx UNPACK ids,         \
+                                      UNPACK sizes, uint32_t flags) {                                             \
+    (void)flags;                                                                                                  \
+    run(pool, &(loop){call_##calls, task, ctx, n, n_tiled, is_dynamic, 0, {UNPACK values}, {UNPACK tiles}, {0}}); \
   }
 #define ENTRY_TILE(name, calls, is_dynamic, n, ranges, values, ids) \
   ENTRY(name, calls, is_dynamic, n, 1, ids, (UNPACK ranges, size_t t), values, ([(n)-1] = t))
@@ -238,7 +240,7 @@ LOOP_TILE(3d_tile_1d_with_thread, 3, R3, V3, NONE)
 LOOP_TILE(2d_tile_1d_with_uarch_with_thread, 2, R2, V2, IDS)
 LOOP_TILE(3d_tile_1d_with_uarch_with_thread, 3, R3, V3, IDS)
 
-/* Since 2025: tasks that take as many tiles at once as a thread has. */
+/* Since 2025: a task takes all adjacent tiles of a thread's range in one call. */
 DYNAMIC_TILE(1d_tile_1d_dynamic, 1d_tile_1d, 1, R1, V1, NONE)
 DYNAMIC_TILE(2d_tile_1d_dynamic, 2d_tile_1d, 2, R2, V2, NONE)
 DYNAMIC_TILE(3d_tile_1d_dynamic, 3d_tile_1d, 3, R3, V3, NONE)
@@ -293,7 +295,7 @@ EXPORT size_t pthreadpool_get_threads_count(struct pthreadpool *pool);
 EXPORT size_t pthreadpool_set_threads_count(struct pthreadpool *pool, size_t threads);
 EXPORT void pthreadpool_destroy(struct pthreadpool *pool);
 
-/* For whoever asks us for a pool of their own: one without threads, whatever they would have it run on. */
+/* Callers that create a pool of their own get one without threads; the executor they pass is ignored. */
 struct pthreadpool *pthreadpool_create(size_t threads) {
   (void)threads;
   struct pthreadpool *pool = malloc(sizeof *pool);

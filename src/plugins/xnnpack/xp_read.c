@@ -156,7 +156,7 @@ static const char *read_pads(const xp_graph *g, size_t node, int n, xp_window *w
   return NULL;
 }
 
-/* One number for each spatial dimension; of one dimension the rows have |otherwise|. */
+/* An attribute with one number per spatial dimension; where there is only one dimension, rows get |otherwise|. */
 static bool read_pair(const xp_graph *g, size_t node, const char *name, int n, uint32_t least, uint32_t otherwise,
                       uint32_t out[2]) {
   size_t count;

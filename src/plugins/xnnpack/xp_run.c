@@ -45,7 +45,7 @@ static bool fits(const ox_program *p, const xp_context *c, const ox_io *io) {
   return true;
 }
 
-/* A context that is free, if possible one of these shapes; NULL: out of memory. */
+/* An idle context, preferably one planned for these shapes, or a new one; NULL: out of memory. */
 static xp_context *take(ox_program *p, const ox_io *io) {
   pthread_mutex_lock(&p->lock);
   xp_context **at = &p->free;
@@ -63,14 +63,14 @@ static void give(ox_program *p, xp_context *c) {
   pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- where tensors are in this run ---- */
+/* ---- addresses of tensors in this run ---- */
 
 static ox_status *bind_input(const ox_program *p, const xp_context *c, uint32_t t, const ox_tensor *given, void **out) {
   const xp_tensor *x = &p->tensors[t];
   if (given->dtype != x->type) return xp_fail(p->ep, OX_SHAPE_MISMATCH, "xnnpack: input %u has another type", x->index);
   uintptr_t end = (uintptr_t)given->data + given->bytes;
   *out = given->data;
-  /* What the library reads beyond the end must be there, or it gets a copy. */
+  /* The library reads beyond the end: if that may touch an unmapped page, it gets a copy. */
   if (!x->guarded || (end - 1) / PAGE == (end - 1 + XNN_EXTRA_BYTES) / PAGE) return NULL;
   *out = c->memory + c->offset[t];
   if (given->bytes) memcpy(*out, given->data, given->bytes);
@@ -114,7 +114,7 @@ static enum xnn_status run_op(const xp_step *s, const xp_call *call, xnn_operato
   return answer == xnn_status_success ? xnn_run_operator(op, call->ep->given ? &pool : NULL) : answer;
 }
 
-/* For the sizes of this call, if the one before had others. */
+/* Reshapes the operator for this call unless the call before had the same shape and threads. */
 static enum xnn_status reshape_shared(const xp_step *s, const xp_call *call) {
   xp_shared *o = s->shared;
   size_t room = 0;

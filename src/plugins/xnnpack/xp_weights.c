@@ -8,8 +8,6 @@
 
 #include "xp_digest.h"
 
-/* ---- sharing them ---- */
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static xp_shared *all;
 static uint64_t key[2];
@@ -17,7 +15,7 @@ static bool has_key;
 
 static void get_key(uint64_t out[2]) {
   pthread_mutex_lock(&lock);
-  /* Without random numbers an address has to do: the digest is still of 128 bits. */
+  /* Without random numbers a stack address must do as the key; the digest still has 128 bits. */
   if (!has_key && getrandom(key, sizeof key, GRND_NONBLOCK) != (ssize_t)sizeof key) key[0] = (uintptr_t)out;
   has_key = true;
   memcpy(out, key, sizeof key);
@@ -37,7 +35,7 @@ static void digest(const xp_recipe *r, uint64_t out[2]) {
   xp_digest_end(&d, out);
 }
 
-/* Lock held. */
+/* The caller holds |lock|. */
 static xp_shared *find(const uint64_t d[2]) {
   xp_shared *s = all;
   while (s && (s->digest[0] != d[0] || s->digest[1] != d[1])) s = s->next;
@@ -52,14 +50,15 @@ static void destroy(xp_shared *s) {
   free(s);
 }
 
-enum { PIECE_BYTES = 256 << 10 }; /* a part of a core's own cache: what all rows read goes by, too */
+/* Weights of a column block: a part of a core's L2 cache, as the rows that stream past them need the rest. */
+enum { BLOCK_BYTES = 256 << 10 };
 
-/* Columns of equal pieces of the weights that are no larger; 0: there is one. */
-static uint32_t piece_columns(const xp_recipe *r) {
+/* The width of equal column blocks of at most BLOCK_BYTES, in whole panels; 0: one block is enough. */
+static uint32_t block_columns(const xp_recipe *r) {
   size_t bytes = r->kernel_bytes / r->groups, panel = xp_lib_panel;
-  if (!panel || bytes <= PIECE_BYTES) return 0;
-  size_t pieces = (bytes - 1) / PIECE_BYTES + 1;
-  return (uint32_t)(((r->channels_out - 1) / pieces / panel + 1) * panel);
+  if (!panel || bytes <= BLOCK_BYTES) return 0;
+  size_t blocks = (bytes - 1) / BLOCK_BYTES + 1;
+  return (uint32_t)(((r->channels_out - 1) / blocks / panel + 1) * panel);
 }
 
 enum xnn_status xp_shared_get(const xp_recipe *r, xp_shared **out) {
@@ -71,14 +70,14 @@ enum xnn_status xp_shared_get(const xp_recipe *r, xp_shared **out) {
   if (*out) return xnn_status_success;
   xp_shared *s = calloc(1, sizeof *s);
   if (!s) return xnn_status_out_of_memory;
-  enum xnn_status st = xp_lib_make(r, &s->op); /* without the lock: packing takes long */
+  enum xnn_status st = xp_lib_make(r, &s->op); /* not under the lock, as packing takes long */
   if (st != xnn_status_success) return free(s), st;
   pthread_mutex_init(&s->busy, NULL);
   memcpy(s->digest, d, sizeof d);
-  s->columns = piece_columns(r);
+  s->columns = block_columns(r);
   s->refs = 1;
   pthread_mutex_lock(&lock);
-  *out = find(d); /* another thread may have been faster */
+  *out = find(d); /* another thread may have added it meanwhile */
   if (!*out) s->next = all, all = *out = s;
   pthread_mutex_unlock(&lock);
   if (*out != s) destroy(s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * xnnpack/xp_weights_bytes.c - 8-bit weights.
  *
- * The library has signed weights without a zero point, with one scale or one for each channel, and unsigned ones with a
- * zero point and one scale; input and output are of the weights' kind. As signed and unsigned bytes differ by a bit
- * (and their zero points by 128), inputs and outputs of both serve either. */
+ * The library takes signed weights without a zero point, with one scale or one for each channel, and unsigned weights
+ * with a zero point and one scale; input and output have the signedness of the weights. Since signed and unsigned bytes
+ * differ in the top bit only (and their zero points by 128), activations of either type work with either kind. */
 #include <math.h>
 #include <string.h>
 
@@ -24,10 +24,10 @@ bool xp_as_bytes(const xp_build *b, const xp_job *j, xp_bytes_job *out) {
                         .bias = j->b};
   if (xp_type(g, out->w) != OX_U8 && xp_type(g, out->w) != OX_I8) return false;
   const ox_tensor *s = g->h->value_const(g->g, out->w_scale);
-  return s && (s->bytes == sizeof(float) || xp_attr_int(g, w, "axis", 1) == 0); /* of other axes it has no channels */
+  return s && (s->bytes == sizeof(float) || xp_attr_int(g, w, "axis", 1) == 0); /* it has scales of axis 0 only */
 }
 
-/* A matrix [inner][area] becomes [area][inner], with |step| elements between rows of that. */
+/* Transposes a matrix [inner][area] to [area][inner], whose rows are |step| elements apart. */
 #define MOVE(name, type)                                                                                   \
   static void move_##name(const type *from, type *to, size_t inner, size_t area, size_t step, type flip) { \
     for (size_t a = 0; a < area; a++)                                                                      \
@@ -44,7 +44,7 @@ static void move(const void *from, size_t from_at, void *to, size_t to_at, size_
     move_bytes((const uint8_t *)from + from_at, (uint8_t *)to + to_at, inner, area, step, flip);
 }
 
-/* The weights in the library's order: [channels out][area][channels in of the group]. */
+/* Reorders the weights to the library's [output channels][area][input channels of the group]. */
 static ox_status *move_kernel(xp_build *b, xp_job *j, const void *from, size_t size, uint8_t flip) {
   const xp_recipe *r = &j->recipe;
   size_t outer = (size_t)j->outer, inner = (size_t)j->inner, area = (size_t)j->area, n = outer * inner * area;
@@ -53,7 +53,7 @@ static ox_status *move_kernel(xp_build *b, xp_job *j, const void *from, size_t s
   if (r->op != XP_DECONV)
     for (size_t o = 0; o < outer; o++)
       move(from, o * inner * area, to, o * inner * area, inner, area, inner, size, flip);
-  else /* ONNX has [groups][channels in][channels out][area]: channels in and out change places, too */
+  else /* ONNX has [groups][input channels][output channels][area]: channels are transposed, too */
     for (size_t o = 0; o < outer; o++)
       for (size_t i = 0; i < inner; i++)
         move(from, (o * inner + i) * area, to,
@@ -65,7 +65,7 @@ static ox_status *move_kernel(xp_build *b, xp_job *j, const void *from, size_t s
 
 static size_t channels(const xp_recipe *r) { return (size_t)r->groups * r->channels_out; }
 
-/* Scales and the one zero point. False: there are several zero points, or numbers of another size. */
+/* Reads the weights' scales and their common zero point. False: zero points differ, or counts or values do not fit. */
 static bool read_scales(const xp_build *b, const xp_bytes_job *q, const xp_recipe *r, float *scales, size_t *out_n,
                         int32_t *out_zero) {
   const ox_ep_host *h = b->g.h;
@@ -85,14 +85,14 @@ static bool read_scales(const xp_build *b, const xp_bytes_job *q, const xp_recip
   return true;
 }
 
-/* The library asserts this; it is built with assertions. */
+/* The library asserts this, and is built with assertions enabled. */
 static bool can_requantize(const xp_recipe *r, const float *scales, size_t n_scales) {
   for (size_t i = 0; i < n_scales; i++)
     if (!xp_can_requantize(r->x_scale, scales[i], r->y_scale)) return false;
   return true;
 }
 
-/* In units of x_scale * w_scale. */
+/* The bias as integers in units of x_scale * w_scale. */
 static ox_status *read_bias(xp_build *b, xp_job *j, const xp_bytes_job *q, const float *scales, size_t n_scales,
                             bool *out_fits) {
   const ox_ep_host *h = b->g.h;
@@ -118,7 +118,7 @@ static ox_status *read_bias(xp_build *b, xp_job *j, const xp_bytes_job *q, const
     if (fabs(y) > INT32_MAX) *out_fits = false;
     if (!*out_fits) break;
     bias[i] = (int32_t)y;
-    int32_t given; /* a float has lost some bits of a large one */
+    int32_t given; /* the model's own integer: floats round large ones */
     if (exact && exact->dtype == OX_I32 && exact->bytes == n * 4) {
       memcpy(&given, (const char *)exact->data + i * 4, 4);
       if (fabs((double)given - y) <= 1e-6 * fabs(y)) bias[i] = given;
@@ -127,7 +127,7 @@ static ox_status *read_bias(xp_build *b, xp_job *j, const xp_bytes_job *q, const
   return NULL;
 }
 
-/* Which arithmetic, and the kernel for it. */
+/* Chooses the arithmetic and reorders the weights for it. */
 static ox_status *choose(xp_build *b, xp_job *j, const xp_bytes_job *q, const float *scales, size_t n_scales,
                          int32_t zero, bool *out_fits) {
   xp_recipe *r = &j->recipe;
@@ -144,7 +144,7 @@ static ox_status *choose(xp_build *b, xp_job *j, const xp_bytes_job *q, const fl
   return move_kernel(b, j, w->data, 1, is_unsigned == as_signed ? 0x80 : 0);
 }
 
-/* |w|: the weights as the model has them: they are packed. */
+/* |w|: the model's weights, which are no longer needed as the library has packed them. */
 static ox_status *finish(xp_build *b, xp_job *j, uint32_t w, uint32_t x, uint32_t y, uint32_t type, xp_shared *shared) {
   xp_step *s;
   uint32_t in;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2022/element_2022.c - see xp_library.h: element by element, along channels, and Pad. Sizes are given to setup.
+ * xnnpack/api2022/element_2022.c - see xp_library.h: element-wise operators, PRelu, Softmax, Pad. Setup gets the sizes.
  */
 #include "../xp_library.h"
 
 /* ---- one input ---- */
 
-/* A channel, so that what lies in a row is one long row. */
+/* One channel and a batch of all elements: the library then treats the tensor as one long row. */
 #define ONE 1, 1, 1
 
 static enum xnn_status unary_create_bytes(const xp_step *s, xnn_operator_t *op) {
@@ -71,7 +71,7 @@ static enum xnn_status unary_create(const xp_step *s, const xp_call *c, xnn_oper
       return xnn_create_sigmoid_nc_f32(ONE, 0, op);
     case XP_SQRT:
       return xnn_create_square_root_nc_f32(ONE, 0, op);
-    case XP_TANH: /* of bytes alone */
+    case XP_TANH: /* the library has it for bytes only */
     case XP_EXP:
     case XP_GELU:
       break;
@@ -114,7 +114,7 @@ static enum xnn_status unary_setup(const xp_step *s, const xp_call *c, xnn_opera
   return xnn_status_unsupported_parameter;
 }
 
-/* In 8 bits all is signed here. */
+/* Bytes are always signed here. */
 static enum xnn_status convert_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
   if (c->in_tensor[0]->type == OX_F32)
     return xnn_create_convert_nc_f32_qs8(ONE, s->q_out.scale, (int8_t)s->q_out.zero, INT8_MIN, INT8_MAX, 0, op);
@@ -127,7 +127,7 @@ static enum xnn_status convert_setup(const xp_step *s, const xp_call *c, xnn_ope
   return xnn_setup_convert_nc_qs8_f32(op, n, c->in[0], c->out, c->ep->given);
 }
 
-/* which: 1 to float16, 0 from it. */
+/* which: 1 converts to float16, 0 from it. */
 static enum xnn_status half_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
   (void)c;
   return s->which ? xnn_create_convert_nc_f32_f16(ONE, 0, op) : xnn_create_convert_nc_f16_f32(ONE, 0, op);

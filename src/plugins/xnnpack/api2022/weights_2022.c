@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2022/weights_2022.c - see xp_library.h: Conv, ConvTranspose, and products with a constant matrix. Sizes are
- * given to setup. */
+ * xnnpack/api2022/weights_2022.c - see xp_library.h: Conv, ConvTranspose, and products with a constant matrix. Setup
+ * gets the sizes. */
 #include "../xp_library.h"
 
 #define PADS(w) (w)->top, (w)->right, (w)->bottom, (w)->left

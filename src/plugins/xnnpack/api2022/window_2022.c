@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2022/window_2022.c - see xp_library.h: pools and Resize. Sizes are given to setup. */
+ * xnnpack/api2022/window_2022.c - see xp_library.h: pools and Resize. Setup gets the sizes. */
 #include "../xp_library.h"
 
 #define PADS(w) (w)->top, (w)->right, (w)->bottom, (w)->left

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * xnnpack/api2024/element_2024.c - see xp_library.h: element by element, along channels, and Pad. */
+ * xnnpack/api2024/element_2024.c - see xp_library.h: element-wise operators, PRelu, Softmax, Pad. */
 #include <math.h>
 
 #include "variants.h"
@@ -48,7 +48,7 @@ static enum xnn_status unary_create(const xp_step *s, const xp_call *c, xnn_oper
   uint32_t type = c->in_tensor[0]->type;
   const struct xnn_quantization_params x = quant(&s->q_in[0]), y = quant(&s->q_out);
   union xnn_unary_params params = {.elu = {s->number}};
-  /* Of bytes it has factors with eight bits behind the point: up to half a step off. */
+  /* For bytes the library rounds the factors to eight fractional bits: results may be half a step off. */
   if (s->which == XP_LEAKY_RELU && type != OX_F32) return xnn_status_unsupported_parameter;
   if (s->which == XP_LEAKY_RELU) params.leaky_relu.negative_slope = s->number;
   if (s->which == XP_CLAMP) params.clamp.min = s->lo, params.clamp.max = s->hi;
@@ -62,7 +62,7 @@ static enum xnn_status unary_create(const xp_step *s, const xp_call *c, xnn_oper
                                          op);
 }
 
-/* A channel, so that what lies in a row is one long row. */
+/* One channel and a batch of all elements: the library then treats the tensor as one long row. */
 static enum xnn_status unary_reshape(const xp_step *s, const xp_call *c, xnn_operator_t op, size_t *out_room) {
   (void)s, (void)out_room;
   return xnn_reshape_unary_elementwise_nc(op, xp_elements(c->in_dims[0]), 1, 1, 1, c->ep->given);
@@ -77,13 +77,13 @@ static enum xnn_status convert(uint32_t from, uint32_t to, const xp_step *s, xnn
   return xnn_create_unary_elementwise_nc(xnn_unary_convert, datatype(from), datatype(to), NULL, NO_LUT & x, &y, 0, op);
 }
 
-/* In 8 bits all is signed here. */
+/* Bytes are always signed here. */
 static enum xnn_status convert_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
   bool to_bytes = c->in_tensor[0]->type == OX_F32;
   return to_bytes ? convert(OX_F32, OX_I8, s, op) : convert(OX_I8, OX_F32, s, op);
 }
 
-/* which: 1 to float16, 0 from it. */
+/* which: 1 converts to float16, 0 from it. */
 static enum xnn_status half_create(const xp_step *s, const xp_call *c, xnn_operator_t *op) {
   (void)c;
   return s->which ? convert(OX_F32, OX_F16, s, op) : convert(OX_F16, OX_F32, s, op);

@@ -75,7 +75,7 @@ enum xnn_status xp_lib_make(const xp_recipe *r, xnn_operator_t *op) {
   }
 }
 
-/* The call of an operator for each arithmetic. */
+/* Calls the function for the step's arithmetic. */
 #define BY_ARITHMETIC(call, ...)           \
   switch (s->which) {                      \
     case XP_AS_S8:                         \
@@ -145,7 +145,7 @@ const char xp_lib_version[] = "2024-11 or later";
 #ifdef XP_AVERAGE_ROOM
 const bool xp_lib_pointwise = false;
 #else
-const bool xp_lib_pointwise = true; /* Conv has no products of matrices since 2025-02 */
+const bool xp_lib_pointwise = true; /* since 2025-02 a 1x1 Conv no longer uses GEMM */
 #endif
 const uint32_t xp_lib_panel = 0;
 const bool xp_lib_bounds = false;

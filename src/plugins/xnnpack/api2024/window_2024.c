@@ -97,7 +97,7 @@ static enum xnn_status global_reshape(const xp_step *s, const xp_call *c, xnn_op
   (void)s;
   return xnn_reshape_reduce_nd(op, 1, &axis, 3, sizes, ROOM(out_room), c->ep->given);
 }
-/* Sums of floats go to the output; it takes room as a sign that they have to be converted. */
+/* Sums of floats go straight to the output: the library takes a workspace as a sign that they have to be converted. */
 static enum xnn_status global_setup(const xp_step *s, const xp_call *c, xnn_operator_t op) {
   (void)s;
   return xnn_setup_reduce_nd(op, c->in_tensor[0]->type == OX_F32 ? NULL : c->room, c->in[0], c->out);
@@ -137,7 +137,8 @@ static enum xnn_status resize_setup(const xp_step *s, const xp_call *c, xnn_oper
 }
 
 const xp_calls xp_lib_max_pool = {max_pool_create, max_pool_reshape, max_pool_setup};
-/* Rows at the top and at the bottom have pointers of their own, which overlap then: a row has those of the next. */
+/* The library keeps separate indirection pointers for rows at the top and at the bottom. If one row is both, they
+ * overlap, and it uses the pointers of the next row. */
 const bool xp_lib_averages_few_rows = false;
 const xp_calls xp_lib_average_pool = {average_pool_create, average_pool_reshape, average_pool_setup};
 const xp_calls xp_lib_global_average_pool = {global_create, global_reshape, global_setup};
