@@ -131,6 +131,24 @@ static void channel(const ox_kernel_ctx *c, const bn_prep *p, int64_t ch) {
   }
 }
 
+/* All channels of floats, where only y is wanted: the same numbers. */
+static bool channels_f32(const ox_kernel_ctx *c, const bn_prep *p) {
+  bool fits = p->lanes && !p->training;
+  const float *v[5];
+  for (uint32_t i = SCALE; i <= VAR; i++)
+    fits &= c->in[i]->dtype == OX_F32 && !ox_ctx_wants(c, i), v[i] = c->in[i]->data;
+  if (!fits) return false;
+  float *row = c->shared;
+  size_t n = (size_t)p->channels;
+  double epsilon = (double)((const bn_attrs *)c->attrs)->epsilon;
+  for (size_t ch = 0; ch < n; ch++) {
+    row[ch] = v[MEAN][ch];
+    row[n + ch] = (float)((double)v[SCALE][ch] / sqrt((double)v[VAR][ch] + epsilon));
+    row[2 * n + ch] = v[BIAS][ch];
+  }
+  return true;
+}
+
 static void apply_lanes(const ox_kernel_ctx *c, const bn_prep *p, int64_t image) {
   const float *row = c->shared;
   size_t n = (size_t)p->channels, at = (size_t)image * n;
@@ -162,6 +180,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   const bn_prep *p = c->prep;
   if (stage == 0) {
     int64_t begin = p->training ? tiles.begin : 0, end = p->training ? tiles.end : p->channels;
+    if (channels_f32(c, p)) return NULL;
     for (int64_t ch = begin; ch < end; ch++) channel(c, p, ch);
     return NULL;
   }

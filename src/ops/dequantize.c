@@ -99,20 +99,30 @@ static void segment(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_
     case OX_U16:
       FROM(ox_u16u, u16);
       break;
+    case OX_I32:
+      q->i32_f32((const int32_t *)x + at, y, n, scale);
+      break;
     default:
       FROM(ox_i16u, i16);
   }
 #undef FROM
 }
 
+/* Whether |segment| serves: of int32, the type of biases, without a zero point or with those that are 0. */
+static bool goes_fast(const ox_kernel_ctx *c) {
+  if (c->in[1]->dtype != OX_F32 || c->out[0]->dtype != OX_F32) return false;
+  if (c->in[0]->dtype != OX_I32) return (OX_BIT(c->in[0]->dtype) & OX_T_QUANTIZED_FAST) != 0;
+  int64_t n = ox_ctx_has(c, 2) ? ox_shape_count(&c->in[2]->shape) : 0;
+  const int32_t *zeros = n ? c->in[2]->data : NULL;
+  int32_t any = 0;
+  for (int64_t i = 0; i < n; i++) any |= zeros[i];
+  return any == 0;
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const dequantize_prep *p = c->prep;
-  const ox_scaled_run r = {.pair = &p->pair,
-                           .fast = (OX_BIT(c->in[0]->dtype) & OX_T_QUANTIZED_FAST) && c->in[1]->dtype == OX_F32 &&
-                                   c->out[0]->dtype == OX_F32,
-                           .segment = segment,
-                           .block = block_any};
+  const ox_scaled_run r = {.pair = &p->pair, .fast = goes_fast(c), .segment = segment, .block = block_any};
   ox_scaled_run_tiles(&r, c, tiles);
   return NULL;
 }

@@ -61,6 +61,28 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   return ox_ctx_plan(c, 1, 0);
 }
 
+/* Where an index of the natural shape |from| lies in the output |y|; -1: nowhere. */
+static int64_t place_of(const ox_shape *from, const ox_shape *y, int64_t rest) {
+  int64_t to = 0, pitch = 1;
+  for (int a = y->rank; a-- > 0; rest /= from->dim[a]) {
+    if (rest % from->dim[a] >= y->dim[a]) return -1;
+    to += rest % from->dim[a] * pitch, pitch *= y->dim[a];
+  }
+  return to;
+}
+
+/* Puts |n| elements of |x| where |index|, below |all|, says; returns how many went well. */
+#define PUT(bits)                                                                                   \
+  static int64_t put_##bits(const void *x, void *y, const int64_t *index, int64_t n, int64_t all) { \
+    int64_t i = 0;                                                                                  \
+    for (; i < n && index[i] >= 0 && index[i] < all; i++)                                           \
+      ((uint##bits##_t *)y)[index[i]] = ((const uint##bits##_t *)x)[i];                             \
+    return i;                                                                                       \
+  }
+PUT(16)
+PUT(32)
+PUT(64)
+
 /* The indices count in the natural shape; a larger output holds that as its corner. */
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)tiles, (void)scratch;
@@ -74,20 +96,20 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   int64_t n = ox_shape_count(&c->in[0]->shape), all = ox_shape_count(&from);
   const int64_t *index = c->in[1]->data;
   if (c->out[0]->bytes) memset(c->out[0]->data, 0, c->out[0]->bytes);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t rest = index[i], to = 0, pitch = 1;
-    bool inside = true;
-    if (rest < 0 || rest >= all)
-      return ox_fail(OX_SHAPE_MISMATCH, "MaxUnpool: index %lld is outside %lld elements", (long long)rest,
-                     (long long)all);
-    for (int a = y.rank; a-- > 0; rest /= from.dim[a]) {
-      inside &= rest % from.dim[a] < y.dim[a];
-      to += rest % from.dim[a] * pitch, pitch *= y.dim[a];
+  const char *x = c->in[0]->data;
+  char *out = c->out[0]->data;
+  int64_t i = 0;
+  if (ox_shape_equal(&from, &y)) {
+    i = (elem == 2 ? put_16 : elem == 4 ? put_32 : put_64)(x, out, index, n, all);
+  } else {
+    for (; i < n && index[i] >= 0 && index[i] < all; i++) {
+      int64_t to = place_of(&from, &y, index[i]);
+      if (to >= 0) memcpy(out + (size_t)to * elem, x + (size_t)i * elem, elem);
     }
-    if (inside)
-      memcpy((char *)c->out[0]->data + (size_t)to * elem, (const char *)c->in[0]->data + (size_t)i * elem, elem);
   }
-  return NULL;
+  if (i == n) return NULL;
+  return ox_fail(OX_SHAPE_MISMATCH, "MaxUnpool: index %lld is outside %lld elements", (long long)index[i],
+                 (long long)all);
 }
 
 static const ox_op ops[] = {

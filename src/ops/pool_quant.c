@@ -6,6 +6,7 @@
 
 #include "base/cksize.h"
 #include "kern/pool/max_lines.h"
+#include "kern/quant/convert.h"
 #include "ops/shared/conv_node.h"
 
 typedef struct qpool_attrs {
@@ -139,11 +140,28 @@ static scales scales_of(const ox_kernel_ctx *c, const qpool_prep *p) {
   return (scales){scalar(c, 1, 1), scalar(c, 2, 0), scalar(c, 3, 1), scalar(c, 4, 0)};
 }
 
+/* |n| elements |step| apart, less the zero point. */
+static void take_plane(const ox_kernel_ctx *c, int64_t from, int64_t step, int64_t n, double zero, double *x) {
+  const ox_tensor *t = c->in[0];
+  const uint8_t *u = (const uint8_t *)t->data + from;
+  if (step == 1) {
+    ox_convert_select(c->isa)->load_f64[t->dtype](t->data, (size_t)from, (size_t)n, x);
+    for (int64_t i = 0; i < n; i++) x[i] -= zero;
+  } else if (t->dtype == OX_I8) {
+    for (int64_t i = 0; i < n; i++) x[i] = (double)(int8_t)u[i * step] - zero;
+  } else {
+    for (int64_t i = 0; i < n; i++) x[i] = (double)u[i * step] - zero;
+  }
+}
+
 /* |v|: of X less its zero point. */
 static void put(const ox_kernel_ctx *c, const scales *s, int64_t at, double v) {
   bool is_signed = c->in[0]->dtype == OX_I8;
   double least = is_signed ? -128 : 0, most = is_signed ? 127 : 255;
-  v = fmin(fmax(nearbyint((double)(float)(v * s->x / s->y)) + s->y_zero, least), most);
+  v = (double)(float)(v * s->x / s->y);
+  v = v > -0x1p20 ? v < 0x1p20 ? v : 0x1p20 : -0x1p20; /* far beyond the bytes; NaN counts as the least */
+  v = (v + 0x1.8p52) - 0x1.8p52 + s->y_zero;           /* to the nearest integer, the even of two */
+  v = v > least ? v < most ? v : most : least;
   if (is_signed)
     ((int8_t *)c->out[0]->data)[at] = (int8_t)v;
   else
@@ -215,7 +233,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     int64_t image = t / p->channels, ch = t % p->channels, step = p->last ? p->channels : 1;
     int64_t from = p->last ? image * p->in_n * p->channels + ch : t * p->in_n;
     int64_t to = p->last ? image * p->out_n * p->channels + ch : t * p->out_n;
-    for (int64_t i = 0; i < p->in_n; i++) x[i] = byte_at(c->in[0], from + i * step) - s.x_zero;
+    take_plane(c, from, step, p->in_n, s.x_zero, x);
     ox_pool_plane(&p->pool, x, y, NULL, &stop);
     for (int64_t i = 0; i < p->out_n; i++) put(c, &s, to + i * step, y[i]);
   }

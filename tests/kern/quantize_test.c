@@ -103,6 +103,10 @@ static void test_dequantize_and_range(void **state) {
     t->i16_f32((const int16_t *)wide, y, 299, 0.3f, -7);
     for (int i = 0; i < 299; i++) assert_true(y[i] == (float)((int16_t)wide[i] + 7) * 0.3f);
     assert_true(y[299] == (float)(wide[299] - 40007) * 0.3f);
+    int32_t large[300];
+    for (int i = 0; i < 300; i++) large[i] = i == 5 ? INT32_MIN : (int32_t)((uint32_t)i * 14316557u);
+    t->i32_f32(large, y, 299, 0.3f);
+    for (int i = 0; i < 299; i++) assert_true(y[i] == (float)large[i] * 0.3f);
     for (size_t n = 0; n < 40; n++) {
       float x[40];
       for (size_t i = 0; i < n; i++) x[i] = i == 3 ? NAN : (float)((i * 7) % 11) - 5;

@@ -85,7 +85,29 @@ static void test_dequantize(void **state) {
   for (size_t i = 0; i < OX_COUNT(rows); i++) check(i, false);
 }
 
+/* int32 without a zero point, with one of 0, and with another: their difference is rounded once. */
+static void test_dequantize_int32(void **state) {
+  (void)state;
+  static const int32_t x[] = {0, 1, -1, 16777217, INT32_MAX, INT32_MIN, 123456789}, zeros[] = {0, 16777216};
+  enum { N = OX_COUNT(x) };
+  const float scale = 0.3f;
+  for (int kind = 0; kind < 3; kind++) {
+    one_node n;
+    one_node_init(&n, NULL, "DequantizeLinear", 21, 1);
+    one_node_input(&n, OX_I32, 1, (int64_t[]){N}, x);
+    one_node_input(&n, OX_F32, 0, NULL, &scale);
+    if (kind) one_node_input(&n, OX_I32, 0, NULL, &zeros[kind - 1]);
+    CHECK_OK(one_node_run(&n));
+    for (int i = 0; i < N; i++) {
+      float want = (float)((double)x[i] - (kind == 2 ? (double)zeros[1] : 0)) * scale;
+      if (((const float *)n.out[0].data)[i] != want) fail_msg("kind %d, element %d", kind, i);
+    }
+    one_node_deinit(&n);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantize), cmocka_unit_test(test_dequantize)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantize), cmocka_unit_test(test_dequantize),
+                                     cmocka_unit_test(test_dequantize_int32)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@ typedef struct ox_quantize_table {
   void (*i8_f32)(const int8_t *x, float *y, size_t n, float scale, int zero);
   void (*u16_f32)(const uint16_t *x, float *y, size_t n, float scale, int zero);
   void (*i16_f32)(const int16_t *x, float *y, size_t n, float scale, int zero);
+  void (*i32_f32)(const int32_t *x, float *y, size_t n, float scale); /* of a zero point 0 */
   /* lowers *low and raises *high to cover x; NaN is passed over */
   void (*range)(const float *x, size_t n, float *low, float *high);
   /* y[i] = table[x[i]] of 256; y may be x */

@@ -55,6 +55,13 @@ DEQUANTIZE(i8, int8_t, vi32_load_i8)
 DEQUANTIZE(u16, uint16_t, load_u16)
 DEQUANTIZE(i16, int16_t, load_i16)
 
+static void i32_f32(const int32_t *x, float *y, size_t n, float scale) {
+  vf32 s = vf32_splat(scale);
+  size_t i = 0;
+  for (; i + VF32_LANES <= n; i += VF32_LANES) vf32_store(y + i, vf32_mul(vi32_to_f32(vi32_load(x + i)), s));
+  if (i < n) vf32_store_n(y + i, vf32_mul(vi32_to_f32(vi32_load_n(x + i, n - i)), s), n - i);
+}
+
 static void range(const float *x, size_t n, float *low, float *high) {
   vf32 lo = vf32_splat(*low), hi = vf32_splat(*high);
   size_t i = 0;
@@ -80,5 +87,5 @@ static void map(const uint8_t *table, const uint8_t *x, uint8_t *y, size_t n) {
   for (; i < n; i++) y[i] = table[x[i]];
 }
 
-const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8,  f32_i8,  f32_u16, f32_i16,
-                                         u8_f32,         i8_f32,       u16_f32, i16_f32, range,   map};
+const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8,  f32_i8,  f32_u16, f32_i16, u8_f32,
+                                         i8_f32,         u16_f32,      i16_f32, i32_f32, range,   map};
