@@ -2,6 +2,7 @@
  * ops/depth_space.c - DepthToSpace and SpaceToDepth: elements of any type move between channels and pixels. */
 #include <string.h>
 
+#include "kern/move/move.h"
 #include "ops/shared/tiles.h"
 
 typedef struct ds_attrs {
@@ -53,44 +54,24 @@ static ox_status *prepare(ox_kernel_ctx *c, bool to_space) {
 static ox_status *prepare_to_space(ox_kernel_ctx *c) { return prepare(c, true); }
 static ox_status *prepare_to_depth(ox_kernel_ctx *c) { return prepare(c, false); }
 
-/* |n| elements, every |step|-th on one side. */
-#define MOVE_AS(type)             \
-  for (int64_t i = 0; i < n; i++) \
-    memcpy(to + (size_t)(i * to_step) * sizeof(type), from + (size_t)(i * from_step) * sizeof(type), sizeof(type));
-static void move(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t n, size_t elem) {
-  switch (elem) {
-    case 1:
-      MOVE_AS(uint8_t) break;
-    case 2:
-      MOVE_AS(uint16_t) break;
-    case 4:
-      MOVE_AS(uint32_t) break;
-    case 8:
-      MOVE_AS(uint64_t) break;
-    default:
-      for (int64_t i = 0; i < n; i++)
-        memcpy(to + (size_t)(i * to_step) * elem, from + (size_t)(i * from_step) * elem, elem);
-  }
-}
-
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const ds_prep *p = c->prep;
   const ox_shape *deep = p->to_space ? &c->in[0]->shape : &c->out[0]->shape;
   int64_t b = p->block, rows = deep->dim[0] * p->depth * p->height * b;
-  size_t elem = ox_dtype_bits(c->in[0]->dtype) / 8;
+  int64_t elem = ox_dtype_bits(c->in[0]->dtype) / 8;
+  ox_transpose_fn weave = ox_transpose_select(elem, c->isa);
   for (int64_t r = tiles.begin * p->per_tile; r < OX_MIN(tiles.end * p->per_tile, rows); r++) {
     int64_t i = r % b, h = r / b % p->height, ch = r / b / p->height % p->depth, image = r / b / p->height / p->depth;
-    for (int64_t j = 0; j < b; j++) {
-      int64_t slice = p->crd ? (ch * b + i) * b + j : (i * b + j) * p->depth + ch;
-      int64_t at = ((image * deep->dim[1] + slice) * p->height + h) * p->width, wide = r * p->width * b + j;
-      const char *in = c->in[0]->data;
-      char *out = c->out[0]->data;
-      if (p->to_space)
-        move(out + (size_t)wide * elem, b, in + (size_t)at * elem, 1, p->width, elem);
-      else
-        move(out + (size_t)at * elem, 1, in + (size_t)wide * elem, b, p->width, elem);
-    }
+    int64_t slice = p->crd ? (ch * b + i) * b : i * b * p->depth + ch, next = p->crd ? 1 : p->depth;
+    int64_t at = ((image * deep->dim[1] + slice) * p->height + h) * p->width, wide = r * p->width * b;
+    int64_t apart = next * p->height * p->width * elem; /* the slices that a wide row is woven of */
+    const char *in = c->in[0]->data;
+    char *out = c->out[0]->data;
+    if (p->to_space)
+      weave(in + at * elem, apart, out + wide * elem, b * elem, b, p->width);
+    else
+      weave(in + wide * elem, b * elem, out + at * elem, apart, p->width, b);
   }
   return NULL;
 }

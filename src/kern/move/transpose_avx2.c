@@ -74,7 +74,7 @@ OX_INLINE void block_u64(const char *in, int64_t is, char *out, int64_t os) {
     for (int64_t r = 0; r < rows; r += (N))                                                                         \
       for (int64_t c = 0; c < cols; c += (N)) block(in + r * is + c * (bytes), is, out + c * os + r * (bytes), os); \
   }                                                                                                                 \
-  void name(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {                        \
+  static void name(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {                 \
     enum { L = 64 / (bytes) };                                                                                      \
     int64_t full_r = rows / (N) * (N), full_c = cols / (N) * (N);                                                   \
     for (int64_t r = 0; r < full_r; r += L)                                                                         \
@@ -86,9 +86,9 @@ OX_INLINE void block_u64(const char *in, int64_t is, char *out, int64_t os) {
   }
 
 TRANSPOSE_BLOCKS(transpose_u8, 1, 16, block_u8)
-TRANSPOSE_BLOCKS(ox_transpose_u16__avx2, 2, 8, block_u16)
+TRANSPOSE_BLOCKS(transpose_u16, 2, 8, block_u16)
 TRANSPOSE_BLOCKS(transpose_u32, 4, 8, block_u32)
-TRANSPOSE_BLOCKS(ox_transpose_u64__avx2, 8, 4, block_u64)
+TRANSPOSE_BLOCKS(transpose_u64, 8, 4, block_u64)
 
 /* Three rows of 4-byte elements woven into one (planes to pixels): each output vector takes lanes of all three. */
 static int64_t weave3(const char *in, int64_t is, char *out, int64_t cols) {
@@ -127,67 +127,172 @@ static int64_t unweave3(const char *in, char *out, int64_t os, int64_t rows) {
   return r;
 }
 
-void ox_transpose_u32__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
-  int64_t done = 0;
-  if (rows == 3 && os == 12) {
-    done = weave3(in, is, out, cols);
-    transpose_edge(in + done * 4, is, out + done * os, os, rows, cols - done, 4);
-  } else if (cols == 3 && is == 12) {
-    done = unweave3(in, out, os, rows);
-    transpose_edge(in + done * is, is, out + done * 4, os, rows - done, cols, 4);
-  } else {
-    transpose_u32(in, is, out, os, rows, cols);
-  }
-}
-
-/* 16 pixels of 3 bytes: byte i of plane k is byte 3i + k of the 48; -1 takes none from this third. */
-static int64_t unweave3_u8(const char *in, char *out, int64_t os, int64_t rows) {
+/* Pixels of 3 elements of |e| bytes, 48 bytes a time: byte i of plane k is byte i % e of element 3 (i / e) + k; -1
+ * takes none from this third. */
+OX_INLINE int64_t unweave3_narrow(const char *in, char *out, int64_t os, int64_t rows, int e) {
   int8_t take[3][3][16];
   for (int k = 0; k < 3; k++)
     for (int third = 0; third < 3; third++)
       for (int i = 0; i < 16; i++) {
-        int at = 3 * i + k - 16 * third;
+        int at = (3 * (i / e) + k) * e + i % e - 16 * third;
         take[k][third][i] = (int8_t)(at >= 0 && at < 16 ? at : -1);
       }
   int64_t r = 0;
-  for (; r + 16 <= rows; r += 16) {
-    __m128i a = load128(in + 3 * r), b = load128(in + 3 * r + 16), c = load128(in + 3 * r + 32);
+  for (; r + 16 / e <= rows; r += 16 / e) {
+    __m128i a = load128(in + 3 * r * e), b = load128(in + 3 * r * e + 16), c = load128(in + 3 * r * e + 32);
     OX_UNROLL for (int k = 0; k < 3; k++) {
       __m128i x = _mm_shuffle_epi8(a, load128((const char *)take[k][0]));
       x = _mm_or_si128(x, _mm_shuffle_epi8(b, load128((const char *)take[k][1])));
-      store128(out + k * os + r, _mm_or_si128(x, _mm_shuffle_epi8(c, load128((const char *)take[k][2]))));
+      store128(out + k * os + r * e, _mm_or_si128(x, _mm_shuffle_epi8(c, load128((const char *)take[k][2]))));
     }
   }
   return r;
 }
 
-/* The reverse: byte j of third |t| is byte (16t + j) / 3 of plane (16t + j) % 3. */
-static int64_t weave3_u8(const char *in, int64_t is, char *out, int64_t cols) {
+/* The reverse: byte g of the 48 is byte g % e of element g / e, which is of plane g / e % 3. */
+OX_INLINE int64_t weave3_narrow(const char *in, int64_t is, char *out, int64_t cols, int e) {
   int8_t take[3][3][16];
   for (int t = 0; t < 3; t++)
     for (int k = 0; k < 3; k++)
-      for (int j = 0; j < 16; j++) take[t][k][j] = (int8_t)((16 * t + j) % 3 == k ? (16 * t + j) / 3 : -1);
+      for (int j = 0; j < 16; j++) {
+        int g = 16 * t + j, element = g / e;
+        take[t][k][j] = (int8_t)(element % 3 == k ? element / 3 * e + g % e : -1);
+      }
   int64_t c = 0;
-  for (; c + 16 <= cols; c += 16) {
-    __m128i a = load128(in + c), b = load128(in + is + c), d = load128(in + 2 * is + c);
+  for (; c + 16 / e <= cols; c += 16 / e) {
+    __m128i a = load128(in + c * e), b = load128(in + is + c * e), d = load128(in + 2 * is + c * e);
     OX_UNROLL for (int t = 0; t < 3; t++) {
       __m128i x = _mm_shuffle_epi8(a, load128((const char *)take[t][0]));
       x = _mm_or_si128(x, _mm_shuffle_epi8(b, load128((const char *)take[t][1])));
-      store128(out + 3 * c + 16 * t, _mm_or_si128(x, _mm_shuffle_epi8(d, load128((const char *)take[t][2]))));
+      store128(out + 3 * c * e + 16 * t, _mm_or_si128(x, _mm_shuffle_epi8(d, load128((const char *)take[t][2]))));
     }
   }
   return c;
 }
 
-void ox_transpose_u8__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
-  int64_t done = 0;
-  if (rows == 3 && os == 3) {
-    done = weave3_u8(in, is, out, cols);
-    transpose_edge(in + done, is, out + done * os, os, rows, cols - done, 1);
-  } else if (cols == 3 && is == 3) {
-    done = unweave3_u8(in, out, os, rows);
-    transpose_edge(in + done * is, is, out + done, os, rows - done, cols, 1);
-  } else {
-    transpose_u8(in, is, out, os, rows, cols);
+/* Rows or columns of a few elements: what |weave| or |unweave| leave is done one by one. */
+#define THREE(bytes, weave, unweave, otherwise)                                             \
+  int64_t done = 0;                                                                         \
+  if (rows == 3 && os == 3 * (bytes)) {                                                     \
+    done = weave;                                                                           \
+    transpose_edge(in + done * (bytes), is, out + done * os, os, rows, cols - done, bytes); \
+  } else if (cols == 3 && is == 3 * (bytes)) {                                              \
+    done = unweave;                                                                         \
+    transpose_edge(in + done * is, is, out + done * (bytes), os, rows - done, cols, bytes); \
+  } else {                                                                                  \
+    otherwise;                                                                              \
   }
+
+void ox_transpose_u8__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
+  THREE(1, weave3_narrow(in, is, out, cols, 1), unweave3_narrow(in, out, os, rows, 1),
+        transpose_u8(in, is, out, os, rows, cols))
+}
+
+void ox_transpose_u16__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
+  THREE(2, weave3_narrow(in, is, out, cols, 2), unweave3_narrow(in, out, os, rows, 2),
+        transpose_u16(in, is, out, os, rows, cols))
+}
+
+/* Three rows of 8-byte elements: lanes of the first, second and third that each output vector takes. */
+static int64_t weave3_u64(const char *in, int64_t is, char *out, int64_t cols) {
+  int64_t c = 0;
+  for (; c + 4 <= cols; c += 4) {
+    __m256d a = _mm256_castps_pd(load256(in + c * 8)), b = _mm256_castps_pd(load256(in + is + c * 8));
+    __m256d d = _mm256_castps_pd(load256(in + 2 * is + c * 8)), p, q, r;
+#define WOVEN(k, of_a, of_b, of_d, first, second)                                                             \
+  p = _mm256_permute4x64_pd(a, of_a), q = _mm256_permute4x64_pd(b, of_b), r = _mm256_permute4x64_pd(d, of_d); \
+  store256(out + c * 24 + 32 * (k), _mm256_castpd_ps(_mm256_blend_pd(_mm256_blend_pd(r, p, first), q, second)))
+    WOVEN(0, 0x40, 0x00, 0x00, 9, 2);
+    WOVEN(1, 0x20, 0x81, 0x04, 4, 9);
+    WOVEN(2, 0x0c, 0x30, 0xc2, 2, 4);
+#undef WOVEN
+  }
+  return c;
+}
+
+static int64_t unweave3_u64(const char *in, char *out, int64_t os, int64_t rows) {
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    __m256d x = _mm256_castps_pd(load256(in + r * 24)), y = _mm256_castps_pd(load256(in + r * 24 + 32));
+    __m256d z = _mm256_castps_pd(load256(in + r * 24 + 64));
+#define UNWOVEN(k, from_y, from_z, order) \
+  store256(out + (k)*os + r * 8,          \
+           _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_blend_pd(_mm256_blend_pd(x, y, from_y), z, from_z), order)))
+    UNWOVEN(0, 4, 2, 0x6c);
+    UNWOVEN(1, 9, 4, 0xb1);
+    UNWOVEN(2, 2, 9, 0xc6);
+#undef UNWOVEN
+  }
+  return r;
+}
+
+void ox_transpose_u64__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
+  THREE(8, weave3_u64(in, is, out, cols), unweave3_u64(in, out, os, rows), transpose_u64(in, is, out, os, rows, cols))
+}
+
+/* Pairs of 4-byte elements: two rows into one, and back. */
+static int64_t weave2(const char *in, int64_t is, char *out, int64_t cols) {
+  int64_t c = 0;
+  for (; c + 8 <= cols; c += 8) {
+    __m256 a = load256(in + c * 4), b = load256(in + is + c * 4);
+    __m256 p = _mm256_unpacklo_ps(a, b), q = _mm256_unpackhi_ps(a, b);
+    store256(out + c * 8, _mm256_permute2f128_ps(p, q, 0x20));
+    store256(out + c * 8 + 32, _mm256_permute2f128_ps(p, q, 0x31));
+  }
+  return c;
+}
+
+static int64_t unweave2(const char *in, char *out, int64_t os, int64_t rows) {
+  int64_t r = 0;
+  for (; r + 8 <= rows; r += 8) {
+    __m256 x = load256(in + r * 8), y = load256(in + r * 8 + 32);
+    __m256 p = _mm256_permute2f128_ps(x, y, 0x20), q = _mm256_permute2f128_ps(x, y, 0x31);
+    store256(out + r * 4, _mm256_shuffle_ps(p, q, 0x88)), store256(out + os + r * 4, _mm256_shuffle_ps(p, q, 0xdd));
+  }
+  return r;
+}
+
+/* 4 x 4 of them, |blocks| in a row along the rows of the input, or along its columns. */
+OX_INLINE void block_4x4(const char *in, int64_t is, char *out, int64_t os) {
+  __m128 a = _mm_castsi128_ps(load128(in)), b = _mm_castsi128_ps(load128(in + is));
+  __m128 c = _mm_castsi128_ps(load128(in + 2 * is)), d = _mm_castsi128_ps(load128(in + 3 * is));
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  store128(out, _mm_castps_si128(a)), store128(out + os, _mm_castps_si128(b));
+  store128(out + 2 * os, _mm_castps_si128(c)), store128(out + 3 * os, _mm_castps_si128(d));
+}
+
+static int64_t weave4(const char *in, int64_t is, char *out, int64_t os, int64_t cols) {
+  int64_t c = 0;
+  for (; c + 4 <= cols; c += 4) block_4x4(in + c * 4, is, out + c * os, os);
+  return c;
+}
+
+static int64_t unweave4(const char *in, int64_t is, char *out, int64_t os, int64_t rows) {
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) block_4x4(in + r * is, is, out + r * 4, os);
+  return r;
+}
+
+void ox_transpose_u32__avx2(const char *in, int64_t is, char *out, int64_t os, int64_t rows, int64_t cols) {
+  int64_t done = -1; /* columns, where there are few rows */
+  if (rows == 2 && os == 8)
+    done = weave2(in, is, out, cols);
+  else if (rows == 3 && os == 12)
+    done = weave3(in, is, out, cols);
+  else if (rows == 4)
+    done = weave4(in, is, out, os, cols);
+  if (done >= 0) {
+    transpose_edge(in + done * 4, is, out + done * os, os, rows, cols - done, 4);
+    return;
+  }
+  if (cols == 2 && is == 8)
+    done = unweave2(in, out, os, rows);
+  else if (cols == 3 && is == 12)
+    done = unweave3(in, out, os, rows);
+  else if (cols == 4)
+    done = unweave4(in, is, out, os, rows);
+  if (done >= 0)
+    transpose_edge(in + done * is, is, out + done * 4, os, rows - done, cols, 4);
+  else
+    transpose_u32(in, is, out, os, rows, cols);
 }
