@@ -78,6 +78,12 @@ static ox_status *range_work(const ox_kernel_ctx *c, const void *plan, int64_t b
     case OX_I16:
       for (int64_t i = begin; i < end; i++, v += d) ((uint16_t *)out)[i] = (uint16_t)v;
       break;
+    case OX_F32:
+      for (int64_t i = begin; i < end; i++) ((float *)out)[i] = (float)(p->start + (double)i * p->delta);
+      break;
+    case OX_F64:
+      for (int64_t i = begin; i < end; i++) ((double *)out)[i] = p->start + (double)i * p->delta;
+      break;
     default:
       for (int64_t i = begin; i < end; i++) ox_number_put(dtype, out, i, p->start + (double)i * p->delta);
   }

@@ -56,6 +56,43 @@ static void test_modes(void **state) {
   check("constant", 2, 2, (int64_t[]){-2, 0, 0, 0}, 0);
 }
 
+/* Four axes of every element size; the bytes of an element differ. */
+static void check_size(const char *mode, uint32_t dtype, size_t size, const int64_t *pads) {
+  static const int64_t dims[4] = {2, 2, 5, 6};
+  uint8_t x[2 * 2 * 5 * 6 * 16], fill[16];
+  for (size_t i = 0; i < sizeof x; i++) x[i] = (uint8_t)(i * 89 / 7);
+  memset(fill, 0x5a, sizeof fill), fill[0] = 3;
+  one_node n;
+  one_node_init(&n, "", "Pad", 21, 1);
+  one_node_str(&n, "mode", mode);
+  one_node_input(&n, dtype, 4, dims, x);
+  one_node_input(&n, OX_I64, 1, (int64_t[]){8}, pads);
+  one_node_input(&n, dtype, 0, NULL, fill);
+  CHECK_OK(one_node_run(&n));
+  const int64_t *out = n.out[0].shape.dim;
+  for (int64_t i = 0; i < out[0] * out[1] * out[2] * out[3]; i++) {
+    int64_t rest = i, at = 0, pitch = 1;
+    for (int a = 3; a >= 0; rest /= out[a], pitch *= dims[a], a--) {
+      int64_t k = naive(mode, rest % out[a], pads[a], dims[a]);
+      at = k < 0 || at < 0 ? -1 : at + k * pitch;
+    }
+    if (memcmp((char *)n.out[0].data + (size_t)i * size, at < 0 ? fill : x + (size_t)at * size, size) != 0)
+      fail_msg("%s, %d bytes: element %d", mode, (int)size, (int)i);
+  }
+  one_node_deinit(&n);
+}
+
+static void test_element_sizes(void **state) {
+  (void)state;
+  static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
+  static const uint32_t types[] = {OX_U8, OX_F16, OX_F32, OX_I64, OX_C128};
+  static const int64_t pads[][8] = {{0, 0, 1, 1, 0, 0, 1, 1},   {1, 0, 0, 2, 0, 1, 3, 0}, {0, 0, 2, 0, 0, 0, 1, 0},
+                                    {0, 0, 0, 20, 0, 0, 0, 17}, {1, 1, 1, 0, 1, 1, 1, 0}, {0, -1, 2, -2, 1, 0, -1, 3}};
+  for (size_t m = 0; m < OX_COUNT(modes); m++)
+    for (size_t t = 0; t < OX_COUNT(types); t++)
+      for (size_t p = 0; p < OX_COUNT(pads); p++) check_size(modes[m], types[t], (size_t)1 << t, pads[p]);
+}
+
 /* Rows that are moved whole are not elements: the constant is smaller than what is moved. */
 static void test_rows_of_small_elements(void **state) {
   (void)state;
@@ -94,6 +131,7 @@ static void test_impossible_pads_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_modes),
+      cmocka_unit_test(test_element_sizes),
       cmocka_unit_test(test_rows_of_small_elements),
       cmocka_unit_test(test_packed_elements),
       cmocka_unit_test(test_impossible_pads_are_refused),

@@ -123,38 +123,41 @@ static block block_of(const ox_elements *e, int64_t unit) {
                  .b1 = OX_MIN((bp + 1) * b_len, e->b)};
 }
 
-static inline int64_t b_offset(const ox_elements *e, int64_t b) {
-  return e->b_dense ? b : offset_of(e->n_b, e->dim_b, e->stride_b, b);
-}
-
 enum { LOOK = 4096 }; /* elements between two looks at e->stop */
 
 /* Runs |body| for each position of a unit: |p| in the index, |q| in the data; a bad index ends it. */
 #define AT(body)                                                                               \
   do {                                                                                         \
     int64_t v = wide ? ((const ox_i64u *)x->data)[p] : (int64_t)((const ox_i32u *)x->data)[p]; \
-    v += (v >> 63) & dim;                                                                      \
-    if (OX_UNLIKELY((uint64_t)v >= (uint64_t)dim)) return p;                                   \
+    if (OX_UNLIKELY((uint64_t)v >= (uint64_t)dim)) {                                           \
+      v += dim;                                                                                \
+      if ((uint64_t)v >= (uint64_t)dim || v >= dim) return p;                                  \
+    }                                                                                          \
     int64_t q = base + v * stride;                                                             \
     body;                                                                                      \
   } while (0)
-#define EACH_ELEMENT(e, x, unit, body)                                                    \
-  do {                                                                                    \
-    const block r = block_of(e, unit);                                                    \
-    const int64_t dim = (e)->axis_dim, stride = (e)->axis_stride;                         \
-    if ((e)->b == 1) {                                                                    \
-      const int64_t base = r.base;                                                        \
-      for (int64_t p = r.index + r.k0, end = p; p < r.index + r.k1;) {                    \
-        if (ox_stop_asked(&(e)->stop)) return -1;                                         \
-        for (end = OX_MIN(end + LOOK, r.index + r.k1); p < end; p++) AT(body);            \
-      }                                                                                   \
-      break;                                                                              \
-    }                                                                                     \
-    for (int64_t k = r.k0; k < r.k1 && !(k % 64 == 63 && ox_stop_asked(&(e)->stop)); k++) \
-      for (int64_t b = r.b0; b < r.b1; b++) {                                             \
-        const int64_t base = r.base + b_offset(e, b), p = r.index + k * (e)->b + b;       \
-        AT(body);                                                                         \
-      }                                                                                   \
+#define EACH_ELEMENT(e, x, unit, body)                                                             \
+  do {                                                                                             \
+    const block r = block_of(e, unit);                                                             \
+    const int64_t dim = (e)->axis_dim, stride = (e)->axis_stride;                                  \
+    if ((e)->b == 1) {                                                                             \
+      const int64_t base = r.base;                                                                 \
+      for (int64_t p = r.index + r.k0, end = p; p < r.index + r.k1;) {                             \
+        if (ox_stop_asked(&(e)->stop)) return -1;                                                  \
+        for (end = OX_MIN(end + LOOK, r.index + r.k1); p < end; p++) AT(body);                     \
+      }                                                                                            \
+      break;                                                                                       \
+    }                                                                                              \
+    for (int64_t k = r.k0; k < r.k1 && !(k % 64 == 63 && ox_stop_asked(&(e)->stop)); k++) {        \
+      int64_t p = r.index + k * (e)->b + r.b0;                                                     \
+      if ((e)->b_dense)                                                                            \
+        for (int64_t base = r.base + r.b0, end = r.base + r.b1; base < end; base++, p++) AT(body); \
+      else                                                                                         \
+        for (int64_t b = r.b0; b < r.b1; b++, p++) {                                               \
+          const int64_t base = r.base + offset_of((e)->n_b, (e)->dim_b, (e)->stride_b, b);         \
+          AT(body);                                                                                \
+        }                                                                                          \
+    }                                                                                              \
   } while (0)
 
 OX_INLINE int64_t gather_unit(const ox_elements *e, const char *data, const ox_index *x, char *out, int64_t unit,

@@ -58,26 +58,57 @@ static inline void fill(const ox_pad *p, const void *value, char *out, int64_t n
   ox_fill(out, value, p->elem, n * p->block / p->elem);
 }
 
-/* Indices [from, to) of the last axis, all outside the input. */
+enum { FEW = 16 };
+
+/* |n| blocks of |bytes|, a constant at every call: all of them |from|, or each from where its index leads. */
+OX_INLINE void repeat(const void *from, char *out, int64_t n, size_t bytes) {
+  for (int64_t i = 0; i < n; i++) memcpy(out + i * (int64_t)bytes, from, bytes);
+}
+OX_INLINE void follow(const ox_pad *p, const char *row, char *out, int64_t from, int64_t to, size_t bytes) {
+  int64_t begin = p->begin[p->rank - 1], dim = p->in[p->rank - 1], step = (int64_t)bytes;
+  if (p->mode == OX_PAD_REFLECT)
+    for (int64_t o = from; o < to; o++)
+      memcpy(out + o * step, row + source(OX_PAD_REFLECT, o, begin, dim) * step, bytes);
+  else
+    for (int64_t o = from; o < to; o++) memcpy(out + o * step, row + source(OX_PAD_WRAP, o, begin, dim) * step, bytes);
+}
+
+/* The usual border of an image is a few elements wide. */
+#define BY_BLOCK(call, otherwise) \
+  switch (p->block) {             \
+    case 1:                       \
+      call(1);                    \
+      break;                      \
+    case 2:                       \
+      call(2);                    \
+      break;                      \
+    case 4:                       \
+      call(4);                    \
+      break;                      \
+    case 8:                       \
+      call(8);                    \
+      break;                      \
+    default:                      \
+      otherwise;                  \
+  }
+
+/* Indices [from, to) of the last axis, all on one side of the input. */
 static void border(const ox_pad *p, const char *row, const void *value, char *out, int64_t from, int64_t to) {
   int last = p->rank - 1;
   if (from >= to) return;
-  if (p->mode == OX_PAD_CONSTANT && p->block == 4 && p->elem == 4 &&
-      to - from < 16) { /* the usual border of an image */
-    for (int64_t o = from; o < to; o++) memcpy(out + o * 4, value, 4);
-    return;
-  }
-  if (p->mode == OX_PAD_CONSTANT) {
+  if (p->mode == OX_PAD_CONSTANT && (to - from > FEW || p->block != p->elem)) {
     fill(p, value, out + from * p->block, to - from);
-    return;
+  } else if (p->mode == OX_PAD_CONSTANT || p->mode == OX_PAD_EDGE) {
+    const char *one = value;
+    if (p->mode == OX_PAD_EDGE) one = row + (from < p->begin[last] ? 0 : (p->in[last] - 1) * p->block);
+#define REPEAT(bytes) repeat(one, out + from * (bytes), to - from, bytes)
+    BY_BLOCK(REPEAT, repeat(one, out + from * p->block, to - from, (size_t)p->block))
+#undef REPEAT
+  } else {
+#define FOLLOW(bytes) follow(p, row, out, from, to, bytes)
+    BY_BLOCK(FOLLOW, follow(p, row, out, from, to, (size_t)p->block))
+#undef FOLLOW
   }
-  int64_t begin = p->begin[last], dim = p->in[last];
-  if (p->block == 4 && p->mode == OX_PAD_REFLECT) {
-    for (int64_t o = from; o < to; o++) memcpy(out + o * 4, row + source(OX_PAD_REFLECT, o, begin, dim) * 4, 4);
-    return;
-  }
-  for (int64_t o = from; o < to; o++)
-    memcpy(out + o * p->block, row + source(p->mode, o, begin, dim) * p->block, (size_t)p->block);
 }
 
 /* Indices [from, to) of one row; |row| NULL: all of it lies outside. */
@@ -94,20 +125,33 @@ static void pad_row(const ox_pad *p, const char *row, const void *value, char *o
   border(p, row, value, out, hi, to);
 }
 
+/* Where the row at |at| begins, of which |outer| are all coordinates but the last one; NULL: outside the input. */
+static const char *outer_of(const ox_pad *p, const char *in, const int64_t *at, int outer) {
+  for (int i = 0; i < outer && in; i++) {
+    int64_t k = source(p->mode, at[i], p->begin[i], p->in[i]);
+    in = k < 0 ? NULL : in + k * p->stride[i];
+  }
+  return in;
+}
+
 void ox_pad_run(const ox_pad *p, const void *in, const void *value, void *out, int64_t unit_begin, int64_t unit_end) {
-  int last = p->rank - 1;
+  int last = p->rank - 1, inner = last - 1;
   int64_t at[16], r = unit_begin / p->pieces, piece = unit_begin % p->pieces, rest = r;
-  for (int i = last - 1; i >= 0; i--) at[i] = rest % p->out[i], rest /= p->out[i];
+  for (int i = inner; i >= 0; i--) at[i] = rest % p->out[i], rest /= p->out[i];
+  const char *outer = outer_of(p, in, at, inner);
   for (int64_t u = unit_begin; u < unit_end; r++, piece = 0) {
-    const char *row = in;
-    for (int i = 0; i < last && row; i++) {
-      int64_t k = source(p->mode, at[i], p->begin[i], p->in[i]);
-      row = k < 0 ? NULL : row + k * p->stride[i];
+    const char *row = outer;
+    if (row && inner >= 0) {
+      int64_t k = source(p->mode, at[inner], p->begin[inner], p->in[inner]);
+      row = k < 0 ? NULL : row + k * p->stride[inner];
     }
     for (; piece < p->pieces && u < unit_end; piece++, u++)
       pad_row(p, row, value, (char *)out + r * p->out[last] * p->block, piece * p->piece,
               OX_MIN((piece + 1) * p->piece, p->out[last]));
-    for (int i = last - 1; i >= 0 && ++at[i] == p->out[i]; i--) at[i] = 0;
+    if (inner < 0 || ++at[inner] < p->out[inner]) continue;
+    at[inner] = 0;
+    for (int i = inner - 1; i >= 0 && ++at[i] == p->out[i]; i--) at[i] = 0;
+    outer = outer_of(p, in, at, inner);
   }
 }
 
