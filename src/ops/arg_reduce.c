@@ -154,10 +154,26 @@ static int64_t row_of(const ox_kernel_ctx *c, const arg_state *p, int64_t at) {
   return ox_dtype_is_float(c->in[0]->dtype) ? row_f64(c, p, at) : row_i64(c, p, at);
 }
 
+/* Rows of a few floats, some together. */
+static void short_rows(const ox_kernel_ctx *c, const arg_state *p, ox_range rows, int64_t *y) {
+  int32_t where[COLUMNS];
+  bool last = ((const arg_attrs *)c->attrs)->select_last_index != 0;
+  for (int64_t i = rows.begin; i < rows.end; i += COLUMNS) {
+    int64_t m = OX_MIN(rows.end - i, COLUMNS);
+    ox_reduce_select(c->isa)->arg_rows((const float *)c->in[0]->data + i * p->n, (size_t)m, (size_t)p->n, p->smallest,
+                                       last, where);
+    for (int64_t k = 0; k < m; k++) y[i + k] = where[k];
+  }
+}
+
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const arg_state *p = c->prep;
   int64_t pieces = OX_CEIL_DIV(p->inner, COLUMNS), *y = c->out[0]->data;
+  if (p->inner == 1 && c->in[0]->dtype == OX_F32 && p->n <= (int64_t)ox_reduce_select(c->isa)->arg_rows_most) {
+    short_rows(c, p, tiles, y);
+    return NULL;
+  }
   if (p->inner == 1) {
     for (int64_t i = tiles.begin; i < tiles.end; i++) y[i] = row_of(c, p, i * p->n);
     return NULL;

@@ -177,18 +177,22 @@ static void fold_batch(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t ou
   ox_fold_run(&j, OX_FOLD_EXP, out, n, begin, end, shift, acc);
 }
 
-static double finish_f64(kind k, double v, double shift, int64_t length) {
+static void finish_f64(kind k, ox_fold_acc *acc, int64_t n, const double *shift, int64_t length) {
   switch (k) {
-    case MEAN:
-      return length ? v / (double)length : 0; /* the standard leaves it open; ONNX Runtime says 0 */
+    case MEAN: /* of nothing the standard leaves it open; ONNX Runtime says 0 */
+      for (int64_t i = 0; i < n; i++) acc[i].f = length ? acc[i].f / (double)length : 0;
+      break;
     case L2:
-      return sqrt(v);
+      for (int64_t i = 0; i < n; i++) acc[i].f = sqrt(acc[i].f);
+      break;
     case LOG_SUM:
-      return log(v);
+      for (int64_t i = 0; i < n; i++) acc[i].f = log(acc[i].f);
+      break;
     case LOG_SUM_EXP:
-      return log(v) + shift;
+      for (int64_t i = 0; i < n; i++) acc[i].f = log(acc[i].f) + shift[i];
+      break;
     default:
-      return v;
+      break;
   }
 }
 
@@ -211,7 +215,7 @@ static void finish(const ox_kernel_ctx *c, int64_t length, int64_t out, int64_t 
   const ox_convert *cv = ox_convert_select(c->isa);
   uint32_t t = c->out[0]->dtype;
   if (ox_dtype_is_float(t)) {
-    for (int64_t k = 0; k < n; k++) acc[k].f = finish_f64(s->kind, acc[k].f, shift[k], length);
+    finish_f64(s->kind, acc, n, shift, length);
     cv->store_f64[t](&acc->f, c->out[0]->data, (size_t)out, (size_t)n, NULL);
   } else {
     for (int64_t k = 0; k < n; k++) acc[k].i = finish_i64(s->kind, acc[k].i, length, !ox_dtype_is_signed(t));
@@ -245,7 +249,7 @@ static void run_outputs(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o
   double shift[OX_FOLD_BATCH];
   for (; out < end; out += OX_FOLD_BATCH) {
     int64_t n = OX_MIN(end - out, OX_FOLD_BATCH);
-    for (int64_t k = 0; k < n; k++) shift[k] = 0;
+    for (int64_t k = 0; s->fold == OX_FOLD_EXP && k < n; k++) shift[k] = 0;
     if (s->kind == LOG_SUM_EXP && !ox_dtype_is_float(c->in[0]->dtype)) {
       int_lse(c, p, out, n);
       continue;

@@ -12,8 +12,9 @@
 static const struct {
   int rank;
   int64_t dim[4];
-} shapes[] = {{0, {0}},          {1, {7}},      {2, {3, 65}},      {2, {65, 3}},      {3, {4, 1, 9}},
-              {4, {2, 3, 5, 4}}, {2, {700, 2}}, {3, {2, 40, 129}}, {3, {2, 300, 16}}, {4, {2, 3, 37, 16}}};
+} shapes[] = {{0, {0}},          {1, {7}},       {2, {3, 65}},      {2, {65, 3}},       {3, {4, 1, 9}},
+              {4, {2, 3, 5, 4}}, {2, {700, 2}},  {3, {2, 40, 129}}, {3, {2, 300, 16}},  {4, {2, 3, 37, 16}},
+              {2, {35, 17}},     {2, {19, 128}}, {3, {3, 101, 4}},  {4, {5, 6, 7, 24}}, {2, {9, 129}}};
 
 static double map(ox_fold f, double v, double shift) {
   switch (f) {
@@ -137,11 +138,75 @@ static void test_extremes_and_search(void **state) {
   }
 }
 
+/* A row's extreme among its neighbours, for every integer type, and where floats have theirs. */
+#define CHECK_INTEGERS(tag, type)                                                                          \
+  for (size_t n = 1; n < 150; n += 7) {                                                                    \
+    type x[150], most, least;                                                                              \
+    for (size_t i = 0; i < n; i++) x[i] = (type)((uint64_t)test_random(&seed) << 32 | test_random(&seed)); \
+    most = least = x[0];                                                                                   \
+    for (size_t i = 0; i < n; i++) most = x[i] > most ? x[i] : most, least = x[i] < least ? x[i] : least;  \
+    assert_true((type)t->most[tag](x, n) == most && t->most[tag](x, n) == (int64_t)most);                  \
+    assert_true(t->least[tag](x, n) == (int64_t)least);                                                    \
+  }
+
+static void test_integers(void **state) {
+  (void)state;
+  uint32_t seed = 3;
+  for (size_t l = 0; level_next(&l); l++) {
+    const ox_reduce_table *t = ox_reduce_select(test_levels[l].have);
+    CHECK_INTEGERS(OX_I8, int8_t)
+    CHECK_INTEGERS(OX_U8, uint8_t)
+    CHECK_INTEGERS(OX_I16, int16_t)
+    CHECK_INTEGERS(OX_U16, uint16_t)
+    CHECK_INTEGERS(OX_I32, int32_t)
+    CHECK_INTEGERS(OX_U32, uint32_t)
+    CHECK_INTEGERS(OX_I64, int64_t)
+    CHECK_INTEGERS(OX_U64, uint64_t)
+  }
+}
+
+static size_t where_of(const float *x, size_t n, bool smallest, bool last) {
+  size_t at = 0;
+  for (size_t i = 1; i < n; i++) {
+    float v = x[i], b = x[at];
+    bool better =
+        isnan(v) ? !isnan(b) || last : !isnan(b) && (smallest ? v < b || (last && v == b) : v > b || (last && v == b));
+    if (better) at = i;
+  }
+  return at;
+}
+
+static void test_where_rows_have_their_extremes(void **state) {
+  (void)state;
+  enum { ROWS = 37, MOST_ROW = 80 };
+  uint32_t seed = 3;
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t n = 1; n < MOST_ROW; n++)
+      for (int how = 0; how < 8; how++) {
+        static float x[ROWS * MOST_ROW];
+        int32_t where[ROWS + 1];
+        const ox_reduce_table *t = ox_reduce_select(test_levels[l].have);
+        for (size_t i = 0; i < ROWS * n; i++) {
+          x[i] = (float)(test_random(&seed) >> 28) - 8;
+          if (how & 4 && test_random(&seed) % 29 == 0) x[i] = NAN;
+        }
+        for (size_t r = 0; r < ROWS; r++)
+          assert_int_equal(t->arg_row(x + r * n, n, how & 1, how >> 1 & 1), where_of(x + r * n, n, how & 1, how & 2));
+        if (n > t->arg_rows_most) continue;
+        where[ROWS] = -5;
+        t->arg_rows(x, ROWS, n, how & 1, how >> 1 & 1, where);
+        for (size_t r = 0; r < ROWS; r++) assert_int_equal(where[r], where_of(x + r * n, n, how & 1, how & 2));
+        assert_int_equal(where[ROWS], -5);
+      }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_choice_of_axes),
       cmocka_unit_test(test_long_sums_stay_exact),
       cmocka_unit_test(test_extremes_and_search),
+      cmocka_unit_test(test_integers),
+      cmocka_unit_test(test_where_rows_have_their_extremes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

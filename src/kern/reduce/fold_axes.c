@@ -128,6 +128,10 @@ static ox_fold_acc fold_run(const ox_fold_job *j, ox_fold f, const char *x, int6
     return (ox_fold_acc){.f = join_f64(f, acc.f, t->row[f]((const float *)x, (size_t)n, (float)shift))};
   if (j->dtype == OX_F64)
     return (ox_fold_acc){.f = join_f64(f, acc.f, t->row_f64[f]((const double *)x, (size_t)n, shift))};
+  if (!is_float(j->dtype) && (f == OX_FOLD_MAX || f == OX_FOLD_MIN)) {
+    int64_t v = (f == OX_FOLD_MAX ? t->most : t->least)[j->dtype](x, (size_t)n);
+    return (ox_fold_acc){.i = t->row_i64[f](acc.i, &v, 1, j->dtype == OX_U64)};
+  }
   const ox_convert *cv = ox_convert_select(j->isa);
   for (int64_t i = 0; i < n; i += BLOCK) {
     size_t m = (size_t)OX_MIN(n - i, BLOCK);
@@ -178,41 +182,52 @@ static void fold_flat(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, i
   for (int64_t k = 0; k < n; k++, x += row) acc[k].f = t->row[f](x, (size_t)(end - begin), shift ? (float)shift[k] : 0);
 }
 
-/* Short rows of floats, one behind the other (coordinates, pairs): in double, a few operations each. EXP goes the usual
- * way. */
 enum { SHORT_ROW = 16 };
 
-static bool folds_short(const ox_fold_job *j, ox_fold f) {
-  return folds_flat(j) && f != OX_FOLD_EXP && j->plan->folded[0] <= SHORT_ROW;
+/* Products of short rows: in double. */
+static void fold_products(const ox_fold_job *j, int64_t out, int64_t n, int64_t begin, int64_t end, ox_fold_acc *acc) {
+  int64_t row = j->plan->folded[0];
+  const float *x = (const float *)j->data + out * row;
+  for (int64_t k = 0; k < n; k++, x += row) {
+    double a = 1;
+    for (int64_t i = begin; i < end; i++) a *= (double)x[i];
+    acc[k].f = a;
+  }
 }
+
+/* Short rows of floats, some of them a constant step apart. */
+static bool folds_short(const ox_fold_job *j, ox_fold f) {
+  enum { SOME = 4 };
+  const ox_fold_plan *p = j->plan;
+  return j->dtype == OX_F32 && f != OX_FOLD_EXP && f != OX_FOLD_PROD && !p->columns && p->n_folded > 0 &&
+         p->folded[0] <= OX_FOLD_SHORT && p->n_kept > 0 && p->kept[0] >= SOME;
+}
+
+static void join_floats(ox_fold f, ox_fold_acc *acc, const float *part, size_t n);
 
 static void fold_short(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
                        ox_fold_acc *acc) {
-  int64_t row = j->plan->folded[0];
-  double none = ox_fold_identity(f, OX_F32).f;
-  const float *x = (const float *)j->data + out * row;
-#define SHORT(fold, next)                       \
-  case fold:                                    \
-    for (int64_t k = 0; k < n; k++, x += row) { \
-      double a = none;                          \
-      for (int64_t i = begin; i < end; i++) {   \
-        double v = (double)x[i];                \
-        a = (next);                             \
-      }                                         \
-      acc[k].f = a;                             \
-    }                                           \
-    break; /* a loop for each */
-  switch (f) {
-    SHORT(OX_FOLD_SUM, a + v)
-    SHORT(OX_FOLD_ABS, a + fabs(v))
-    SHORT(OX_FOLD_SQUARE, a + v * v)
-    SHORT(OX_FOLD_PROD, a * v)
-    SHORT(OX_FOLD_MAX, join_f64(OX_FOLD_MAX, a, v))
-    SHORT(OX_FOLD_MIN, join_f64(OX_FOLD_MIN, a, v))
-    default:
-      break;
+  const ox_reduce_table *t = ox_reduce_select(j->isa);
+  const ox_fold_plan *p = j->plan;
+  float part[BLOCK];
+  walk start;
+  walk_to(p, begin, &start);
+  while (n > 0) {
+    int64_t m = OX_MIN(n, p->kept[0] - out % p->kept[0]);
+    const float *x = (const float *)j->data + base_of(p, out);
+    walk w = start;
+    for (int64_t r = begin; r < end;) {
+      int64_t run = OX_MIN(p->folded[0] - w.index[0], end - r);
+      t->rows[f](x + w.off, (size_t)m, (size_t)run, (size_t)p->kept_stride[0], part);
+      if (r == begin)
+        for (int64_t k = 0; k < m; k++) acc[k].f = (double)part[k];
+      else
+        join_floats(f, acc, part, (size_t)m);
+      walk_on(p, run, &w);
+      r += run;
+    }
+    out += m, n -= m, acc += m;
   }
-#undef SHORT
 }
 
 /* ---- columns ---- */
@@ -346,24 +361,28 @@ static void fold_lanes(const ox_fold_job *j, int64_t out, int64_t n, int64_t beg
   }
 }
 
-/* Extremes of floats down columns, some vectors wide, in one go: they are exact, so nothing need move to double. */
+/* Extremes of floats down columns in one go: they are exact, so nothing need move to double. */
 static bool folds_extremes(const ox_fold_job *j, ox_fold f) {
   const ox_fold_plan *p = j->plan;
-  return (f == OX_FOLD_MAX || f == OX_FOLD_MIN) && j->dtype == OX_F32 && p->n_folded == 1 &&
-         p->kept[0] >= OX_FOLD_LANES;
+  bool flat = p->n_folded == 1 && (p->kept[0] >= OX_FOLD_LANES || p->folded_stride[0] == p->kept[0]);
+  return (f == OX_FOLD_MAX || f == OX_FOLD_MIN) && j->dtype == OX_F32 && flat;
 }
 
 static void fold_extremes(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_t begin, int64_t end,
                           ox_fold_acc *acc) {
   const ox_reduce_table *t = ox_reduce_select(j->isa);
   const ox_fold_plan *p = j->plan;
-  int64_t row = p->kept[0], step = p->folded_stride[0];
+  int64_t row = p->kept[0], step = p->folded_stride[0], rows = end - begin;
   float best[BLOCK], none = (float)ox_fold_identity(f, OX_F32).f;
   while (n > 0) {
-    int64_t m = OX_MIN(n, row - out % row);
+    int64_t m = OX_MIN(n, row - out % row), group = 1;
+    if (m == row && step == row) group = OX_MAX(OX_MIN(WIDE / row, rows), 1); /* some narrow rows count as a wide one */
     const float *x = (const float *)j->data + base_of(p, out) + begin * step;
-    for (int64_t i = 0; i < m; i++) best[i] = none;
-    t->column[f](best, x, (size_t)m, NULL, (size_t)(end - begin), (size_t)step);
+    int64_t whole = rows / group, rest = rows % group;
+    for (int64_t i = 0; i < m * group; i++) best[i] = none;
+    t->column[f](best, x, (size_t)(m * group), NULL, (size_t)whole, (size_t)(step * group));
+    if (rest) t->column[f](best, x + whole * group * step, (size_t)(m * rest), NULL, 1, 0);
+    if (group > 1) t->column[f](best, best + m, (size_t)m, NULL, (size_t)(group - 1), (size_t)m);
     for (int64_t i = 0; i < m; i++) acc[i].f = (double)best[i];
     out += m, n -= m, acc += m;
   }
@@ -378,6 +397,10 @@ void ox_fold_run(const ox_fold_job *j, ox_fold f, int64_t out, int64_t n, int64_
   }
   if (folds_short(j, f)) {
     fold_short(j, f, out, n, begin, end, acc);
+    return;
+  }
+  if (f == OX_FOLD_PROD && folds_flat(j) && p->folded[0] <= SHORT_ROW) {
+    fold_products(j, out, n, begin, end, acc);
     return;
   }
   if (folds_flat(j)) {

@@ -74,6 +74,37 @@ static double row_prod(const float *x, size_t n, float shift) {
 BEST_ROW(max, -INFINITY)
 BEST_ROW(min, INFINITY)
 
+/* Short rows: each is folded into a vector, and a square of such vectors, turned, is folded into their results. */
+#define SHORT_ROWS(name, none, fold, map)                                                                            \
+  static inline vf32 short_row_##name(const float *x, size_t n) {                                                    \
+    vf32 empty = vf32_splat(none);                                                                                   \
+    if (n <= VF32_LANES) return vf32_select(vm32_first(n), map(vf32_load_n(x, n)), empty);                           \
+    vf32 a = map(vf32_load(x));                                                                                      \
+    size_t i = VF32_LANES;                                                                                           \
+    for (; i + VF32_LANES <= n; i += VF32_LANES) a = fold(a, map(vf32_load(x + i)));                                 \
+    if (i == n) return a;                                                                                            \
+    return fold(a, vf32_select(vm32_first(n - i), map(vf32_load_n(x + i, n - i)), empty));                           \
+  }                                                                                                                  \
+  static void rows_##name(const float *x, size_t rows, size_t n, size_t pitch, float *y) {                           \
+    for (size_t r = 0; r < rows; r += VF32_LANES, x += VF32_LANES * pitch) {                                         \
+      size_t m = vf32_lanes_at(r, rows);                                                                             \
+      vf32 v[VF32_LANES];                                                                                            \
+      for (size_t i = 0; i < m; i++) v[i] = short_row_##name(x + i * pitch, n);                                      \
+      for (size_t i = m; i < VF32_LANES; i++) v[i] = vf32_zero();                                                    \
+      vf32_transpose(v);                                                                                             \
+      OX_UNROLL for (int half = VF32_LANES / 2; half > 0; half /= 2) OX_UNROLL for (int i = 0; i < half; i++) v[i] = \
+          fold(v[i], v[i + half]);                                                                                   \
+      vf32_store_n(y + r, v[0], m);                                                                                  \
+    }                                                                                                                \
+  }
+static inline vf32 self_of(vf32 x) { return x; }
+static inline vf32 square_of(vf32 x) { return vf32_mul(x, x); }
+SHORT_ROWS(sum, 0.0f, vf32_add, self_of)
+SHORT_ROWS(abs, 0.0f, vf32_add, vf32_abs)
+SHORT_ROWS(square, 0.0f, vf32_add, square_of)
+SHORT_ROWS(max, -INFINITY, vf32_max_nan, self_of)
+SHORT_ROWS(min, INFINITY, vf32_min_nan, self_of)
+
 /* Eight rows per visit of the accumulators. */
 #define COLUMN(name, fold)                                                                                         \
   static inline vf32 fold_##name(vf32 a, vf32 v, vf32 s) { return (void)s, fold; }                                 \
@@ -133,7 +164,15 @@ static size_t next_beyond(const float *x, size_t n, float bound, int below) {
   return i;
 }
 
-/* Where the extremes of |nv| vectors of columns lie; of the last vector |k| lanes. NaN beats all. */
+/* Lanes in which |best| stands against |v|, which comes later. NaN beats all. */
+OX_INLINE vm32 stays_best(vf32 best, vf32 v, int smallest, int last) {
+  vm32 worse = smallest ? (last ? vf32_lt(best, v) : vf32_le(best, v)) : (last ? vf32_lt(v, best) : vf32_le(v, best));
+  vm32 kept = vf32_isnan(best);
+  if (last) kept = vm32_and(kept, vm32_not(vf32_isnan(v)));
+  return vm32_or(worse, kept);
+}
+
+/* Where the extremes of |nv| vectors of columns lie; of the last vector |k| lanes. */
 OX_INLINE void arg_vectors(const float *x, size_t rows, size_t pitch, int smallest, int last, int32_t *where, int nv,
                            size_t k) {
   vf32 best[ARG_VECTORS];
@@ -147,11 +186,7 @@ OX_INLINE void arg_vectors(const float *x, size_t rows, size_t pitch, int smalle
     x += pitch;
     OX_UNROLL for (int i = 0; i < nv; i++) {
       vf32 v = vf32_load_n(x + i * VF32_LANES, i == nv - 1 ? k : VF32_LANES);
-      vm32 worse = smallest ? (last ? vf32_lt(best[i], v) : vf32_le(best[i], v))
-                            : (last ? vf32_lt(v, best[i]) : vf32_le(v, best[i]));
-      vm32 kept = vf32_isnan(best[i]);
-      if (last) kept = vm32_and(kept, vm32_not(vf32_isnan(v)));
-      vm32 stays = vm32_or(worse, kept);
+      vm32 stays = stays_best(best[i], v, smallest, last);
       best[i] = vf32_select(stays, best[i], v), at[i] = vi32_select(stays, at[i], row);
     }
   }
@@ -182,13 +217,17 @@ OX_INLINE size_t arg_lane(const float *x, size_t n, int smallest, int last) {
                        : vf32_hmin(vf32_select(at, lane, vf32_splat(VF32_LANES))));
 }
 
-/* A few elements one by one; of more, the extreme first and then where it is. */
+/* The first lane of a mask that has one. */
+OX_INLINE size_t first_lane(vm32 m) {
+  return (size_t)vf32_hmin(vf32_select(m, vi32_to_f32(vi32_iota()), vf32_splat(VF32_LANES)));
+}
+
+/* The extreme first and then where it is; the last of equals one by one. */
 static size_t arg_row(const float *x, size_t n, int smallest, int last) {
-  enum { FEW = 2 * VF32_LANES };
   size_t at = 0;
   float best = x[0];
   if (VF32_LANES > 1 && n <= VF32_LANES) return arg_lane(x, n, smallest, last);
-  if (n <= FEW || last) {
+  if (last) {
     for (size_t i = 1; i < n; i++) {
       int better = beats(x[i], best, smallest, last);
       best = better ? x[i] : best, at = better ? i : at;
@@ -201,15 +240,41 @@ static size_t arg_row(const float *x, size_t n, int smallest, int last) {
     return at;
   }
   vf32 b = vf32_splat(best);
-  while (at + VF32_LANES <= n && !vm32_any(vf32_eq(vf32_load(x + at), b))) at += VF32_LANES;
+  for (; at + VF32_LANES <= n; at += VF32_LANES) {
+    vm32 m = vf32_eq(vf32_load(x + at), b);
+    if (vm32_any(m)) return at + first_lane(m);
+  }
   while (x[at] != best) at++;
   return at;
+}
+
+/* Rows that a vector holds: of a square of them, turned, lane by lane. */
+static void arg_rows(const float *x, size_t rows, size_t n, int smallest, int last, int32_t *where) {
+  for (size_t r = 0; r < rows; r += VF32_LANES, x += VF32_LANES * n) {
+    size_t m = vf32_lanes_at(r, rows);
+    vf32 v[VF32_LANES];
+    for (size_t i = 0; i < m; i++) v[i] = vf32_load_n(x + i * n, n);
+    for (size_t i = m; i < VF32_LANES; i++) v[i] = vf32_zero();
+    vf32_transpose(v);
+    vf32 best = v[0];
+    vi32 at = vi32_zero();
+    for (size_t k = 1; k < n; k++) {
+      vm32 stays = stays_best(best, v[k], smallest, last);
+      best = vf32_select(stays, best, v[k]), at = vi32_select(stays, at, vi32_splat((int32_t)k));
+    }
+    vi32_store_n(where + r, at, m);
+  }
 }
 
 #define BY_FOLD(p) \
   { p##_sum, p##_abs, p##_square, p##_exp, p##_prod, p##_max, p##_min }
 #define BY_FOLD_I64(p) \
   { p##_sum, p##_abs, p##_square, NULL, p##_prod, p##_max, p##_min }
+#define BY_INTEGER(p)                                                                               \
+  {                                                                                                 \
+    [OX_I8] = p##_i8, [OX_U8] = p##_u8, [OX_I16] = p##_i16, [OX_U16] = p##_u16, [OX_I32] = p##_i32, \
+    [OX_U32] = p##_u32, [OX_I64] = p##_i64, [OX_U64] = p##_u64, [OX_BOOL] = p##_u8                  \
+  }
 const ox_reduce_table REDUCE_NAME = {
     .needs = REDUCE_NEEDS,
     .name = REDUCE_ISA,
@@ -219,6 +284,11 @@ const ox_reduce_table REDUCE_NAME = {
     .next_beyond = next_beyond,
     .arg_column = arg_column,
     .arg_row = arg_row,
+    .arg_rows = arg_rows,
+    .arg_rows_most = VF32_LANES,
+    .rows = {rows_sum, rows_abs, rows_square, NULL, NULL, rows_max, rows_min},
+    .most = BY_INTEGER(most),
+    .least = BY_INTEGER(least),
     .row_f64 = BY_FOLD(row_f64),
     .column_f64 = BY_FOLD(column_f64),
     .row_i64 = BY_FOLD_I64(row_i64),

@@ -89,3 +89,25 @@ I64(square, 0, a + v * v)
 I64(prod, 1, a *v)
 I64(max, is_unsigned ? 0 : INT64_MIN, (int64_t)(v ^ flip) > (int64_t)(a ^ flip) ? v : a)
 I64(min, is_unsigned ? -1 : INT64_MAX, (int64_t)(v ^ flip) < (int64_t)(a ^ flip) ? v : a)
+
+#define EXTREMES(tag, type)                                 \
+  static int64_t most_##tag(const void *data, size_t n) {   \
+    const type *x = data;                                   \
+    type a = x[0];                                          \
+    for (size_t i = 1; i < n; i++) a = x[i] > a ? x[i] : a; \
+    return (int64_t)a;                                      \
+  }                                                         \
+  static int64_t least_##tag(const void *data, size_t n) {  \
+    const type *x = data;                                   \
+    type a = x[0];                                          \
+    for (size_t i = 1; i < n; i++) a = x[i] < a ? x[i] : a; \
+    return (int64_t)a;                                      \
+  }
+EXTREMES(i8, int8_t)
+EXTREMES(u8, uint8_t)
+EXTREMES(i16, int16_t)
+EXTREMES(u16, uint16_t)
+EXTREMES(i32, int32_t)
+EXTREMES(u32, uint32_t)
+EXTREMES(i64, int64_t)
+EXTREMES(u64, uint64_t)
