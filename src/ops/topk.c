@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/topk.c - TopK along an axis: a heap of the best k so far, then sorted; or, where much is wanted of a row of
- * floats, all of it sorted by its bits. Of equal elements the earlier wins. */
+ * ops/topk.c - TopK along an axis: a heap of the best k so far, then sorted; or, where much is wanted of a row, all of
+ * it sorted by its bits. Of equal elements the earlier wins. */
 #include <math.h>
 #include <string.h>
 
@@ -74,15 +74,13 @@ typedef struct {
 
 enum { COLUMNS = 16, LONGEST_COLUMN = 1 << 14, LONGEST_SORT = 1 << 20, SHORTEST_SORT = 256 };
 
-/* A row of floats of which much is wanted is sorted as a whole. */
-static bool sorts(const ox_kernel_ctx *c, int64_t n, int64_t k) {
-  return c->in[0]->dtype == OX_F32 && n >= SHORTEST_SORT && n <= LONGEST_SORT && k >= n / 8;
-}
+/* A row of which much is wanted is sorted as a whole. */
+static bool sorts(int64_t n, int64_t k) { return n >= SHORTEST_SORT && n <= LONGEST_SORT && k >= n / 8; }
 
 /* Of one worker: rows of floats, and behind them the heap, or what is sorted in two halves. */
 static size_t scratch_bytes(const ox_kernel_ctx *c, const topk_prep *p, int64_t k) {
-  return (size_t)(p->columns * p->n) * sizeof(float) + (size_t)(sorts(c, p->n, k) ? p->n : k) * sizeof(entry) +
-         OX_ALIGN_BYTES;
+  int64_t room = !sorts(p->n, k) ? k : c->in[0]->dtype == OX_F32 ? p->n : 2 * p->n;
+  return (size_t)(p->columns * p->n) * sizeof(float) + (size_t)room * sizeof(entry) + OX_ALIGN_BYTES;
 }
 
 static ox_status *prepare(ox_kernel_ctx *c) {
@@ -268,7 +266,7 @@ static void row_f32(const ox_kernel_ctx *c, const float *x, int64_t n, int64_t k
     few_f32(c, x, n, k, out, step);
     return;
   }
-  if (sorts(c, n, k)) {
+  if (sorts(n, k)) {
     sort_f32(c, x, n, k, step, out, room);
     return;
   }
@@ -285,31 +283,145 @@ static void columns_f32(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, i
   for (int64_t i = r; i < end; i++) row_f32(c, room + (i - r) * p->n, p->n, k, place_of(p, k, i), p->inner, rest);
 }
 
-static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r, entry *h) {
+/* ---- other types ---- */
+
+/* A row, |pitch| elements from one to the next, from element |base| of the tensor on. */
+typedef struct {
+  const ox_kernel_ctx *c;
+  int64_t base, n, pitch;
+  bool below; /* the smallest are wanted */
+} wide_row;
+
+/* The keys of |n| elements from |first| on. */
+static void load_keys(const wide_row *r, int64_t first, int64_t n, uint64_t *key) {
   enum { BLOCK = 256 };
-  const ox_convert *cv = ox_convert_select(c->isa);
-  const ox_tensor *x = c->in[0];
-  size_t size = ox_dtype_bits(x->dtype) / 8;
-  int64_t base = r / p->inner * p->n * p->inner + r % p->inner;
-  uint64_t flip = ((const topk_attrs *)c->attrs)->largest ? 0 : UINT64_MAX;
-  bool real = ox_dtype_is_float(x->dtype);
-  uint64_t sign = x->dtype == OX_U64 ? 0 : (uint64_t)1 << 63;
-  double f[BLOCK];
-  int64_t v[BLOCK];
-  for (int64_t i = 0; i < p->n && !ox_ctx_stopped(c); i += BLOCK) {
-    int64_t m = OX_MIN(p->n - i, BLOCK);
-    for (int64_t b = 0; b < (p->inner == 1 ? 1 : m); b++) {
-      size_t at = (size_t)(base + (i + b) * p->inner), len = p->inner == 1 ? (size_t)m : 1;
-      if (real)
-        cv->load_f64[x->dtype](x->data, at, len, f + b);
-      else
-        cv->load_i64[x->dtype](x->data, at, len, v + b);
+  const ox_convert *cv = ox_convert_select(r->c->isa);
+  const ox_tensor *x = r->c->in[0];
+  uint64_t flip = r->below ? UINT64_MAX : 0, sign = x->dtype == OX_U64 ? 0 : (uint64_t)1 << 63;
+  int64_t at = r->base + first * r->pitch;
+  for (int64_t i = 0; i < n; i += BLOCK) {
+    int64_t m = OX_MIN(n - i, BLOCK), calls = r->pitch == 1 ? 1 : m;
+    size_t len = r->pitch == 1 ? (size_t)m : 1;
+    if (ox_dtype_is_float(x->dtype)) {
+      double f[BLOCK];
+      for (int64_t k = 0; k < calls; k++)
+        cv->load_f64[x->dtype](x->data, (size_t)(at + (i + k) * r->pitch), len, f + k);
+      for (int64_t k = 0; k < m; k++) key[i + k] = key_f64(f[k]) ^ flip;
+    } else {
+      int64_t v[BLOCK];
+      for (int64_t k = 0; k < calls; k++)
+        cv->load_i64[x->dtype](x->data, (size_t)(at + (i + k) * r->pitch), len, v + k);
+      for (int64_t k = 0; k < m; k++) key[i + k] = (uint64_t)v[k] ^ sign ^ flip;
     }
-    for (int64_t b = 0; b < m; b++)
-      offer(c, h, k, i + b, (entry){(real ? key_f64(f[b]) : (uint64_t)v[b] ^ sign) ^ flip, i + b});
   }
+}
+
+/* The first element from |i| on that may be better than |worst|: none before it is. By blocks, which vectors compare.
+ */
+#define NEXT_BETTER(T, as_wide)                                                                            \
+  static int64_t next_better_##T(const T *x, int64_t i, int64_t n, T worst, bool below) {                  \
+    enum { TOGETHER = 32 };                                                                                \
+    for (; i + TOGETHER <= n; i += TOGETHER) {                                                             \
+      as_wide some = 0;                                                                                    \
+      if (below)                                                                                           \
+        for (int k = 0; k < TOGETHER; k++) some |= -(as_wide)(x[i + k] < worst);                           \
+      else                                                                                                 \
+        for (int k = 0; k < TOGETHER; k++) some |= -(as_wide) !(x[i + k] <= worst); /* NaN is above all */ \
+      if (some) break;                                                                                     \
+    }                                                                                                      \
+    for (; i < n; i++)                                                                                     \
+      if (below ? x[i] < worst : !(x[i] <= worst)) break;                                                  \
+    return i;                                                                                              \
+  }
+NEXT_BETTER(double, int64_t)
+NEXT_BETTER(int64_t, int64_t)
+NEXT_BETTER(int32_t, int32_t)
+NEXT_BETTER(uint8_t, int8_t)
+NEXT_BETTER(int8_t, int8_t)
+#undef NEXT_BETTER
+
+static int64_t next_better(const wide_row *r, int64_t i, int64_t end, int64_t worst) {
+  const char *data = r->c->in[0]->data;
+  if (r->pitch != 1) return i;
+#define NEXT_BETTER(dtype, T)                                               \
+  case dtype:                                                               \
+    return next_better_##T((const T *)(const void *)data + r->base, i, end, \
+                           ((const T *)(const void *)data)[r->base + worst], r->below);
+  switch (r->c->in[0]->dtype) {
+    NEXT_BETTER(OX_F64, double)
+    NEXT_BETTER(OX_I64, int64_t)
+    NEXT_BETTER(OX_I32, int32_t)
+    NEXT_BETTER(OX_U8, uint8_t)
+    NEXT_BETTER(OX_I8, int8_t)
+    default:
+      return i;
+  }
+#undef NEXT_BETTER
+}
+
+static void heap_wide(const wide_row *r, int64_t k, entry *h) {
+  enum { LONG = 256, NEAR = 8 };
+  uint64_t key[LONG];
+  for (int64_t i = 0; i < r->n && !ox_ctx_stopped(r->c);) {
+    if (i >= k) i = next_better(r, i, r->n, h[0].at);
+    int64_t end = OX_MIN(i + (i < k || r->pitch != 1 ? LONG : NEAR), r->n);
+    load_keys(r, i, end - i, key);
+    for (int64_t first = i; i < end; i++) offer(r->c, h, k, i, (entry){key[i - first], i});
+  }
+}
+
+/* By some bits at a time, the lowest first, those in which no two keys differ left out; equal ones keep their order. */
+static entry *sort_entries(const ox_kernel_ctx *c, entry *from, entry *to, int64_t n) {
+  enum { MOST_BITS = 11, FEW_BITS = 8, MANY = 4096 };
+  int bits = n < MANY ? FEW_BITS : MOST_BITS;
+  uint64_t differ = 0, mask = ((uint64_t)1 << bits) - 1;
+  for (int64_t i = 1; i < n; i++) differ |= from[i].key ^ from[0].key;
+  for (int shift = 0; shift < 64 && !ox_ctx_stopped(c); shift += bits) {
+    if (!(differ >> shift & mask)) continue;
+    uint32_t bin[1 << MOST_BITS] = {0}, at = 0;
+    for (int64_t i = 0; i < n; i++) bin[~from[i].key >> shift & mask]++; /* large keys first */
+    for (uint64_t b = 0; b <= mask; b++) {
+      uint32_t m = bin[b];
+      bin[b] = at, at += m;
+    }
+    for (int64_t i = 0; i < n; i++) to[bin[~from[i].key >> shift & mask]++] = from[i];
+    entry *done = to;
+    to = from, from = done;
+  }
+  return from;
+}
+
+static void sort_wide(const wide_row *r, int64_t k, entry *both, int64_t out, int64_t step) {
+  enum { BLOCK = 256 };
+  const ox_tensor *x = r->c->in[0];
+  size_t size = ox_dtype_bits(x->dtype) / 8;
+  uint64_t key[BLOCK];
+  for (int64_t i = 0; i < r->n; i += BLOCK) {
+    int64_t m = OX_MIN(r->n - i, BLOCK);
+    load_keys(r, i, m, key);
+    for (int64_t j = 0; j < m; j++) both[i + j] = (entry){key[j], i + j};
+  }
+  const entry *e = sort_entries(r->c, both, both + r->n, r->n);
+  for (int64_t i = 0; i < k; i++) {
+    size_t to = (size_t)(out + i * step), from = (size_t)(r->base + e[i].at * r->pitch);
+    if (ox_ctx_wants(r->c, 1)) ((int64_t *)r->c->out[1]->data)[to] = e[i].at;
+    if (ox_ctx_wants(r->c, 0))
+      memcpy((char *)r->c->out[0]->data + to * size, (const char *)x->data + from * size, size);
+  }
+}
+
+static void row(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t r, entry *h) {
+  size_t size = ox_dtype_bits(c->in[0]->dtype) / 8;
+  wide_row w = {c, r / p->inner * p->n * p->inner + r % p->inner, p->n, p->inner,
+                !((const topk_attrs *)c->attrs)->largest};
+  if (sorts(p->n, k)) {
+    sort_wide(&w, k, h, place_of(p, k, r), p->inner);
+    return;
+  }
+  heap_wide(&w, k, h);
   if (ox_ctx_stopped(c)) return; /* the heap may have gaps */
-  empty_heap(c, h, k, (const char *)x->data + (size_t)base * size, size, p->inner, place_of(p, k, r), p->inner);
+  empty_heap(c, h, k, (const char *)c->in[0]->data + (size_t)w.base * size, size, p->inner, place_of(p, k, r),
+             p->inner);
 }
 
 static void run_rows(const ox_kernel_ctx *c, const topk_prep *p, int64_t k, int64_t begin, int64_t end, void *scratch) {

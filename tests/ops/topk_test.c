@@ -2,7 +2,9 @@
  * ops/topk_test.c - rows of floats, short and long, against a sort: the elements and which they were. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "kern/quant/convert.h"
 #include "support/check.h"
 #include "support/one_node.h"
 
@@ -130,7 +132,91 @@ static void test_columns(void **state) {
   free(x);
 }
 
+/* ---- other types ---- */
+
+static const ox_tensor *sorted_tensor;
+static int64_t sorted_base, sorted_pitch;
+
+static int order_of(int64_t i, int64_t j) {
+  size_t a = (size_t)(sorted_base + i * sorted_pitch), b = (size_t)(sorted_base + j * sorted_pitch);
+  const ox_convert *cv = ox_convert_select(0);
+  uint32_t t = sorted_tensor->dtype;
+  if (ox_dtype_is_float(t)) {
+    double x, y;
+    cv->load_f64[t](sorted_tensor->data, a, 1, &x), cv->load_f64[t](sorted_tensor->data, b, 1, &y);
+    return isnan(x) || isnan(y) ? isnan(x) - isnan(y) : (x > y) - (x < y);
+  }
+  int64_t x, y;
+  cv->load_i64[t](sorted_tensor->data, a, 1, &x), cv->load_i64[t](sorted_tensor->data, b, 1, &y);
+  if (t == OX_U64) return ((uint64_t)x > (uint64_t)y) - ((uint64_t)x < (uint64_t)y);
+  return (x > y) - (x < y);
+}
+
+static int compare_typed(const void *pa, const void *pb) {
+  int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+  int order = order_of(a, b);
+  if (order) return sorted_largest ? -order : order;
+  return (a > b) - (a < b);
+}
+
+static void check_typed(uint32_t dtype, int64_t n, int64_t inner, int64_t k, int largest, const void *data,
+                        const char *what) {
+  one_node node;
+  int64_t *order = malloc((size_t)n * sizeof *order);
+  size_t size = ox_dtype_bits(dtype) / 8;
+  assert_non_null(order);
+  one_node_init(&node, "", "TopK", 11, 2);
+  one_node_int(&node, "largest", largest), one_node_int(&node, "axis", 0);
+  one_node_input(&node, dtype, 2, (const int64_t[]){n, inner}, data);
+  one_node_const(&node, OX_I64, 1, (const int64_t[]){1}, &k);
+  CHECK_OK(one_node_run(&node));
+  sorted_tensor = &node.in[0], sorted_pitch = inner, sorted_largest = largest;
+  for (sorted_base = 0; sorted_base < inner; sorted_base++) {
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    qsort(order, (size_t)n, sizeof *order, compare_typed);
+    for (int64_t i = 0; i < k; i++) {
+      int64_t to = sorted_base + i * inner, at = ((const int64_t *)node.out[1].data)[to];
+      size_t from = (size_t)(sorted_base + order[i] * inner);
+      if (at != order[i] ||
+          memcmp((const char *)node.out[0].data + (size_t)to * size, (const char *)data + from * size, size) != 0)
+        fail_msg("%s of %s, %d of %d by %d, largest %d, place %d: element %d, not %d", what, ox_dtype_name(dtype),
+                 (int)k, (int)n, (int)inner, largest, (int)i, (int)at, (int)order[i]);
+    }
+  }
+  one_node_deinit(&node);
+  free(order);
+}
+
+static void test_other_types(void **state) {
+  (void)state;
+  enum { SIZE = 5000 };
+  static const uint32_t types[] = {OX_F64, OX_F16, OX_BF16, OX_I8,  OX_U8, OX_I16,
+                                   OX_U16, OX_I32, OX_U32,  OX_I64, OX_U64};
+  static const struct {
+    int64_t n, inner, k;
+  } sizes[] = {{1, 1, 1},   {33, 1, 3},   {255, 1, 200}, {300, 1, 7},    {300, 1, 40},
+               {300, 5, 7}, {300, 5, 99}, {1000, 4, 64}, {5000, 1, 700}, {4999, 1, 20}};
+  static double data[SIZE];
+  const ox_convert *cv = ox_convert_select(0);
+  for (size_t t = 0; t < OX_COUNT(types); t++)
+    for (size_t f = 0; f < OX_COUNT(fillings); f++) {
+      for (int64_t i = 0; i < SIZE; i++) {
+        double v = (double)fillings[f].value(i);
+        int64_t whole =
+            fillings[f].value == huge ? (i % 2 ? INT64_MAX - i % 100 : INT64_MIN + i % 77) : ox_f64_to_i64(v);
+        if (ox_dtype_is_float(types[t]))
+          cv->store_f64[types[t]](&v, data, (size_t)i, 1, NULL);
+        else
+          cv->store_i64[types[t]](&whole, data, (size_t)i, 1, NULL);
+      }
+      for (size_t s = 0; s < OX_COUNT(sizes); s++)
+        for (int largest = 0; largest < 2; largest++)
+          check_typed(types[t], sizes[s].n, sizes[s].inner, sizes[s].k, largest, data, fillings[f].name);
+    }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_those_of_a_sort), cmocka_unit_test(test_columns)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows_are_those_of_a_sort), cmocka_unit_test(test_columns),
+                                     cmocka_unit_test(test_other_types)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
