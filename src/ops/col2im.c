@@ -4,6 +4,7 @@
 
 #include "base/cksize.h"
 #include "kern/quant/convert.h"
+#include "ops/move/deferred.h"
 #include "ops/move/scatter_reduce.h"
 #include "ops/shared/conv_node.h"
 
@@ -70,39 +71,68 @@ static int64_t pixel_of(const geometry *g, int64_t tap, int64_t blk) {
   return inside ? to : -1;
 }
 
-/* The same for a line of blocks, number |line|, along the last axis: that of its first block, which may lie outside of
- * that axis, at |*out_first| of it. -1: the line lies in the padding of another. */
-static int64_t line_of(const geometry *g, int64_t tap, int64_t line, int64_t *out_first) {
-  int last = g->w.axes - 1;
-  int64_t to = 0, pitch = g->image[last];
-  *out_first = tap % g->w.kernel[last] * g->w.dilation[last] - g->w.pad_lo[last];
-  tap /= g->w.kernel[last];
-  for (int a = last; a-- > 0; tap /= g->w.kernel[a], line /= g->count[a]) {
-    int64_t i = line % g->count[a] * g->w.stride[a] + tap % g->w.kernel[a] * g->w.dilation[a] - g->w.pad_lo[a];
-    if (i < 0 || i >= g->image[a]) return -1;
-    to += i * pitch, pitch *= g->image[a];
+/* y[i * step] += x[i], four at a time, which compilers turn into vectors. */
+static void add_floats(double *restrict y, int64_t step, const float *restrict x, int64_t n) {
+  enum { SOME = 4 };
+  int64_t i = 0;
+  for (; step == 1 && i + SOME <= n; i += SOME)
+    for (int k = 0; k < SOME; k++) y[i + k] += (double)x[i + k];
+  for (; i < n; i++) y[i * step] += (double)x[i];
+}
+
+/* The same of the elements from |at| on. */
+static void add_run(const ox_kernel_ctx *c, double *y, int64_t step, int64_t at, int64_t n) {
+  enum { SOME = 256 };
+  const ox_tensor *x = c->in[X];
+  double block[SOME];
+  if (x->dtype == OX_F32) {
+    add_floats(y, step, (const float *)x->data + at, n);
+    return;
   }
-  return to;
+  for (int64_t done = 0; done < n; done += SOME, y += SOME * step) {
+    int64_t m = OX_MIN(n - done, SOME);
+    ox_convert_select(c->isa)->load_f64[x->dtype](x->data, (size_t)(at + done), (size_t)m, block);
+    for (int64_t i = 0; i < m; i++) y[i * step] += block[i];
+  }
+}
+
+/* A walk over the lines of blocks in order: the pixel of the image each adds to through one tap. */
+typedef struct walk {
+  int64_t block[OX_SPATIAL_AXES],
+      first[OX_SPATIAL_AXES]; /* of an axis; where its block 0 adds, in the padding or not */
+} walk;
+
+/* The line of the image, in pixels from its beginning; -1: in the padding. Goes on to the next one. */
+static int64_t walk_on(const geometry *g, walk *w) {
+  int64_t to = 0, pitch = g->image[g->w.axes - 1];
+  bool inside = true;
+  for (int a = g->w.axes - 1; a-- > 0; pitch *= g->image[a]) {
+    int64_t i = w->first[a] + w->block[a] * g->w.stride[a];
+    inside &= i >= 0 && i < g->image[a];
+    to += i * pitch;
+  }
+  for (int a = g->w.axes - 1; a-- > 0 && ++w->block[a] == g->count[a];) w->block[a] = 0;
+  return inside ? to : -1;
 }
 
 /* Floats, summed in double. */
-static void add_plane(const ox_kernel_ctx *c, const geometry *g, int64_t plane, double *y, double *row) {
-  const ox_convert *cv = ox_convert_select(c->isa);
+static void sum_plane(const ox_kernel_ctx *c, const geometry *g, int64_t plane, double *y) {
   int last = g->w.axes - 1;
-  int64_t n = g->count[last], step = g->w.stride[last], wide = g->image[last];
+  int64_t n = g->count[last], step = g->w.stride[last], wide = g->image[last], at = plane * g->taps * g->blocks;
   memset(y, 0, (size_t)g->pixels * sizeof *y);
-  if (g->blocks == 0) n = 1;
-  for (int64_t t = 0; t < g->taps; t++) {
-    cv->load_f64[c->in[X]->dtype](c->in[X]->data, (size_t)((plane * g->taps + t) * g->blocks), (size_t)g->blocks, row);
-    for (int64_t line = 0; line < g->blocks / n; line++) {
-      int64_t first, to = line_of(g, t, line, &first);
-      if (to < 0) continue;
-      int64_t from = first < 0 ? OX_CEIL_DIV(-first, step) : 0;
-      int64_t end = first < wide ? OX_MIN(OX_CEIL_DIV(wide - first, step), n) : 0;
-      for (int64_t b = from; b < end; b++) y[to + first + b * step] += row[line * n + b];
+  for (int64_t t = 0; t < g->taps && g->blocks > 0; t++) {
+    walk w = {{0}, {0}};
+    for (int64_t a = last, tap = t; a >= 0; tap /= g->w.kernel[a--])
+      w.first[a] = tap % g->w.kernel[a] * g->w.dilation[a] - g->w.pad_lo[a];
+    int64_t first = w.first[last], begin = first < 0 ? OX_CEIL_DIV(-first, step) : 0;
+    int64_t end = first < wide ? OX_MIN(OX_CEIL_DIV(wide - first, step), n) : 0;
+    for (int64_t line = 0; line < g->blocks; line += n, at += n) {
+      int64_t to = walk_on(g, &w);
+      if (to >= 0 && begin < end) add_run(c, y + to + first + begin * step, step, at + begin, end - begin);
     }
   }
-  cv->store_f64[c->out[0]->dtype](y, c->out[0]->data, (size_t)(plane * g->pixels), (size_t)g->pixels, NULL);
+  ox_convert_select(c->isa)->store_f64[c->out[0]->dtype](y, c->out[0]->data, (size_t)(plane * g->pixels),
+                                                         (size_t)g->pixels, NULL);
 }
 
 /* Other types, summed as ScatterElements would. */
@@ -121,29 +151,91 @@ static ox_status *add_plane_exactly(const ox_kernel_ctx *c, const geometry *g, i
   return strings.failed ? ox_oom() : NULL;
 }
 
-static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  (void)stage, (void)tiles, (void)scratch;
-  geometry g;
+static ox_status *geometry_of(const ox_kernel_ctx *c, geometry *g) {
   int64_t n = ox_shape_count(&c->in[IMAGE]->shape);
   if (n < 1 || n > OX_SPATIAL_AXES || n != ox_shape_count(&c->in[BLOCK]->shape))
     return ox_fail(OX_INVALID_MODEL, "Col2Im: image_shape and block_shape must have one length");
-  OX_TRY(geometry_make(c->attrs, &c->in[X]->shape, c->in[IMAGE]->data, c->in[BLOCK]->data, (int)n, &g));
+  return geometry_make(c->attrs, &c->in[X]->shape, c->in[IMAGE]->data, c->in[BLOCK]->data, (int)n, g);
+}
+
+/* Blocks that tile the image are put where they belong. */
+static bool is_move(const geometry *g) {
+  for (int a = 0; a < g->w.axes; a++)
+    if (g->w.kernel[a] != g->w.stride[a] || g->w.dilation[a] != 1 || g->w.pad_lo[a] != 0 ||
+        g->count[a] * g->w.stride[a] != g->image[a])
+      return false;
+  return 2 * g->w.axes < OX_MOVE_DIMS;
+}
+
+/* Planes, taps, blocks: those of an axis are its inner and outer pixels. */
+static void plan_move(const geometry *g, int64_t elem, ox_move *m) {
+  ox_region r = {.rank = 2 * g->w.axes + 1, .dim = {g->batch * g->channels}, .os = {g->pixels}};
+  int64_t pitch = 1, step = 1;
+  for (int a = g->w.axes; a > 0; pitch *= g->image[--a]) {
+    r.dim[a] = g->w.kernel[a - 1], r.os[a] = pitch;
+    r.dim[a + g->w.axes] = g->count[a - 1], r.os[a + g->w.axes] = pitch * g->w.stride[a - 1];
+  }
+  for (int d = r.rank - 1; d >= 0; d--) r.is[d] = step, step *= r.dim[d];
+  ox_move_init(m, elem, &r);
+}
+
+/* Only where the shape is known before the run: a tile is a plane of floats, or some units of a move. */
+typedef struct col_prep {
+  geometry g;
+  bool moves;
+  ox_move move;
+  int64_t tiles;
+} col_prep;
+
+static ox_status *prepare(ox_kernel_ctx *c) {
+  col_prep *p;
+  size_t bytes;
+  if (!ox_shape_known(&c->out[0]->shape) || !c->in[IMAGE]->data || !c->in[BLOCK]->data ||
+      !(OX_BIT(c->in[X]->dtype) & OX_T_FLOAT))
+    return ox_ctx_plan(c, 1, 0);
+  if (!(c->prep = p = ox_ctx_alloc(c, sizeof *p))) return ox_oom();
+  OX_TRY(geometry_of(c, &p->g));
+  p->tiles = p->g.batch * p->g.channels;
+  if (p->tiles == 0) return ox_ctx_plan(c, 0, 0);
+  if ((p->moves = is_move(&p->g))) {
+    plan_move(&p->g, ox_dtype_bits(c->in[X]->dtype) / 8, &p->move);
+    p->tiles = ox_move_tiles(p->move.total_bytes, p->move.units);
+    return ox_ctx_plan(c, p->tiles, 0);
+  }
+  if (!ox_mul_ok((size_t)p->g.pixels, sizeof(double), &bytes)) return ox_fail(OX_LIMIT, "Col2Im: too large");
+  return ox_ctx_plan(c, p->tiles, bytes);
+}
+
+static ox_status *run_planned(const ox_kernel_ctx *c, const col_prep *p, ox_range tiles, double *plane) {
+  if (p->moves) {
+    ox_range u = ox_units_of(tiles, p->tiles, p->move.units);
+    ox_move_run(&p->move, c->isa, c->in[X]->data, c->out[0]->data, u.begin, u.end);
+    return NULL;
+  }
+  for (int64_t t = tiles.begin; t < tiles.end; t++) sum_plane(c, &p->g, t, plane);
+  return NULL;
+}
+
+static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage;
+  geometry g;
+  if (c->prep) return run_planned(c, c->prep, tiles, scratch);
+  OX_TRY(geometry_of(c, &g));
   if (!ox_shape_known(&c->out[0]->shape)) {
-    ox_shape y = {.rank = (int)n + 2, .dim = {g.batch, g.channels}};
-    memcpy(y.dim + 2, g.image, (size_t)n * sizeof *g.image);
+    ox_shape y = {.rank = g.w.axes + 2, .dim = {g.batch, g.channels}};
+    memcpy(y.dim + 2, g.image, (size_t)g.w.axes * sizeof *g.image);
     if (!ox_ctx_output(c, 0, &y)) return ox_oom();
   }
   if (!(OX_BIT(c->in[X]->dtype) & OX_T_FLOAT)) {
     ox_combine_fn add;
     OX_TRY(ox_scatter_reduce_find("Col2Im", "add", c->in[X]->dtype, &add));
-    for (int64_t p = 0; p < g.batch * g.channels; p++) OX_TRY(add_plane_exactly(c, &g, p, add));
+    for (int64_t i = 0; i < g.batch * g.channels; i++) OX_TRY(add_plane_exactly(c, &g, i, add));
     return NULL;
   }
-  if (g.pixels > INT32_MAX * (int64_t)16 || g.blocks > INT32_MAX * (int64_t)16) return ox_oom();
-  double *y = ox_ctx_run_alloc(c, (size_t)g.pixels * sizeof *y),
-         *row = ox_ctx_run_alloc(c, (size_t)g.blocks * sizeof *row + 1);
-  if (!y || !row) return ox_oom();
-  for (int64_t p = 0; p < g.batch * g.channels; p++) add_plane(c, &g, p, y, row);
+  size_t bytes;
+  double *plane = ox_mul_ok((size_t)g.pixels, sizeof *plane, &bytes) ? ox_ctx_run_alloc(c, bytes) : NULL;
+  if (!plane) return ox_oom();
+  for (int64_t i = 0; i < g.batch * g.channels && !ox_ctx_stopped(c); i++) sum_plane(c, &g, i, plane);
   return NULL;
 }
 
@@ -153,6 +245,6 @@ enum { ANY = OX_T_NUMBER | OX_T_COMPLEX | OX_BIT(OX_BOOL) | OX_BIT(OX_STRING) };
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Col2Im", .since = 18, .types = {ANY, OX_BIT(OX_I64), OX_BIT(OX_I64)}, .min_in = 3, .max_in = 3,
                .value_in = 6, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(col_attrs), .infer = infer),
-     OX_KERNEL(.run = run)},
+     OX_KERNEL(.prepare = prepare, .run = run)},
 };
 const ox_op_set ox_ops_col2im = {ops, OX_COUNT(ops)};
