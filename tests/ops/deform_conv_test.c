@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/deform_conv_test.c - DeformConv of float64 against sums in long double: groups, offsets outside, mask, bias. */
+ * ops/deform_conv_test.c - DeformConv of float64 against sums in long double: groups, offsets outside, mask, bias;
+ * of floats, whose channels share offsets, against sums in double. */
 #include <math.h>
 
 #include "base/macros.h"
 #include "support/check.h"
+#include "support/levels.h"
 #include "support/one_node.h"
 
 enum { N = 2, C = 4, H = 5, W = 6, OC = 6, GROUPS = 2, OFFSETS = 2, K = 2, OH = 5, OW = 3, TAPS = K * K };
@@ -74,9 +76,76 @@ static void test_float64_is_computed_in_double(void **state) {
     }
 }
 
+/* Floats of |channels| in |offsets| groups on 7 x 9, 3 x 3 taps, padding 1: inside, at the border, beyond it, on
+ * pixels, nowhere (NaN, infinity). */
+enum { FH = 7, FW = 9, FK = 3, FT = FK * FK, FP = FH * FW, FOC = 5, MOST = 48 };
+static float fx[2 * MOST * FP], fw[FOC * MOST * FT], fo[2 * 4 * FT * 2 * FP], fm[2 * 4 * FT * FP];
+
+static double float_pixel(const float *plane, double r, double c) {
+  double y0 = floor(r), x0 = floor(c), sum = 0;
+  for (int i = 0; i < 4 && isfinite(r) && isfinite(c); i++) {
+    double row = y0 + i / 2, column = x0 + i % 2;
+    if (row >= 0 && row < FH && column >= 0 && column < FW)
+      sum += (1 - fabs(r - row)) * (1 - fabs(c - column)) * (double)plane[(int)row * FW + (int)column];
+  }
+  return sum;
+}
+
+static double wanted_float(int64_t channels, int64_t offsets, int64_t n, int64_t oc, int64_t px, bool with_mask) {
+  double sum = 0;
+  for (int64_t ch = 0; ch < channels; ch++)
+    for (int64_t t = 0; t < FT; t++) {
+      int64_t row = (n * offsets + ch / (channels / offsets)) * FT + t;
+      double r = (double)(px / FW - 1 + t / FK) + (double)fo[2 * row * FP + px];
+      double c = (double)(px % FW - 1 + t % FK) + (double)fo[(2 * row + 1) * FP + px];
+      sum += float_pixel(fx + (n * channels + ch) * FP, r, c) * (double)fw[(oc * channels + ch) * FT + t] *
+             (with_mask ? (double)fm[row * FP + px] : 1);
+    }
+  return sum;
+}
+
+static void check_floats(size_t level, int64_t channels, int64_t offsets, bool with_mask) {
+  one_node n;
+  one_node_init(&n, "", "DeformConv", 19, 1);
+  n.isa = test_levels[level].have, n.run_tiles = 1;
+  one_node_int(&n, "offset_group", offsets);
+  one_node_ints(&n, "pads", 4, (int64_t[]){1, 1, 1, 1});
+  one_node_input(&n, OX_F32, 4, (int64_t[]){2, channels, FH, FW}, fx);
+  one_node_input(&n, OX_F32, 4, (int64_t[]){FOC, channels, FK, FK}, fw);
+  one_node_input(&n, OX_F32, 4, (int64_t[]){2, offsets * FT * 2, FH, FW}, fo);
+  one_node_input(&n, OX_F32, -1, NULL, NULL);
+  one_node_input(&n, OX_F32, with_mask ? 4 : -1, (int64_t[]){2, offsets * FT, FH, FW}, with_mask ? fm : NULL);
+  CHECK_OK(one_node_run(&n));
+  for (int64_t i = 0; i < 2 * FOC * FP; i++) {
+    double want = wanted_float(channels, offsets, i / FOC / FP, i / FP % FOC, i % FP, with_mask);
+    double got = (double)((const float *)n.out[0].data)[i];
+    if (!(fabs(got - want) <= 2e-5))
+      fail_msg("%s, %d channels, %d offsets, mask %d: [%d] is %.9g, wanted %.9g", test_levels[level].name,
+               (int)channels, (int)offsets, with_mask, (int)i, got, want);
+  }
+  one_node_deinit(&n);
+}
+
+static void test_channels_that_share_offsets(void **state) {
+  (void)state;
+  static const int64_t sizes[][2] = {{1, 1}, {4, 1}, {16, 1}, {17, 1}, {48, 1}, {48, 3}, {20, 4}, {8, 4}};
+  uint32_t seed = 3;
+  for (size_t i = 0; i < OX_COUNT(fx); i++) fx[i] = test_uniform(&seed, -1, 1);
+  for (size_t i = 0; i < OX_COUNT(fw); i++) fw[i] = test_uniform(&seed, -1, 1);
+  for (size_t i = 0; i < OX_COUNT(fm); i++) fm[i] = test_uniform(&seed, 0, 1);
+  for (size_t i = 0; i < OX_COUNT(fo); i++) {
+    static const float odd[] = {0, 1, -1, -3, NAN, INFINITY, -INFINITY, 3e9f, -0.5f, 0x1p-20f, -0x1p-20f};
+    fo[i] = i % 5 == 2 ? odd[i / 5 % OX_COUNT(odd)] : test_uniform(&seed, -3, 3);
+  }
+  for (size_t l = 0; level_next(&l); l++)
+    for (size_t s = 0; s < OX_COUNT(sizes); s++)
+      for (int with_mask = 0; with_mask < 2; with_mask++) check_floats(l, sizes[s][0], sizes[s][1], with_mask);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_float64_is_computed_in_double),
+      cmocka_unit_test(test_channels_that_share_offsets),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,6 +71,12 @@ typedef struct ox_resize_pass {
   double fill;
   const ox_resize_lines *lines; /* where inner is 1 and whole lines are computed, or NULL */
 } ox_resize_pass;
+/* A point between four pixels: their weights, and what their sum is multiplied by. */
+typedef struct ox_corners {
+  int32_t pixel[4];
+  float weight[4], scale;
+} ox_corners;
+
 typedef struct ox_resize_variant {
   ox_isa needs;
   void (*f32)(const ox_resize_pass *p, const float *x, float *y, int64_t begin, int64_t end);
@@ -81,6 +87,10 @@ typedef struct ox_resize_variant {
   /* What becomes of n results between integers: rounded, away from zero in the middle, where they are nearer to one
    * than |noise|; and none beyond |least| and |most|. NaN becomes |least|. */
   void (*to_whole)(float *y, int64_t n, float noise, float least, float most);
+  /* y[c * pitch + i] of |channels| at |n| points, from an image whose pixels are |ld| floats, a multiple of
+   * OX_RESIZE_GROUP, one for each channel first. */
+  void (*corners)(const ox_corners *at, int64_t n, const float *x, int64_t ld, int64_t channels, float *y,
+                  int64_t pitch);
 } ox_resize_variant;
 /* The best for |have|; never NULL. */
 const ox_resize_variant *ox_resize_select(ox_isa have);

@@ -138,6 +138,28 @@ static void to_whole(float *y, int64_t n, float noise, float least, float most) 
   }
 }
 
+/* Channels are the lanes of a sum; squares of them are turned, so that points become the lanes of what is stored. */
+static void corners(const ox_corners *at, int64_t n, const float *x, int64_t ld, int64_t channels, float *y,
+                    int64_t pitch) {
+  vf32 v[VF32_LANES];
+  for (int j = 0; j < VF32_LANES; j++) v[j] = vf32_zero();
+  for (int64_t i = 0; i < n; i += VF32_LANES) {
+    size_t points = vf32_lanes_at((size_t)i, (size_t)n);
+    for (int64_t c = 0; c < channels; c += VF32_LANES) {
+      for (size_t j = 0; j < points; j++) {
+        const ox_corners *a = &at[(size_t)i + j];
+        vf32 sum = vf32_mul(vf32_splat(a->weight[0]), vf32_load(x + a->pixel[0] * ld + c));
+        OX_UNROLL for (int k = 1; k < 4; k++) sum =
+            vf32_fma(vf32_splat(a->weight[k]), vf32_load(x + a->pixel[k] * ld + c), sum);
+        v[j] = vf32_mul(sum, vf32_splat(a->scale));
+      }
+      vf32_transpose(v);
+      size_t rows = vf32_lanes_at((size_t)c, (size_t)channels);
+      for (size_t r = 0; r < rows; r++) vf32_store_n(y + (c + (int64_t)r) * pitch + i, v[r], points);
+    }
+  }
+}
+
 extern const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA);
 const ox_resize_variant OX_PASTE(ox_resize_f32__, RESIZE_ISA) = {
-    RESIZE_NEEDS, pass, near_line, {twice_8, twice_16, twice_32, twice_64}, to_whole};
+    RESIZE_NEEDS, pass, near_line, {twice_8, twice_16, twice_32, twice_64}, to_whole, corners};
