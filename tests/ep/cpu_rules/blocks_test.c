@@ -53,6 +53,14 @@ static const rg_row rows[] = {
          "w", "41309.5", "30, 30, 3, 3, 3") "y = Conv <auto_pad = \"SAME_UPPER\"> (x, w) }",
      "blocks", "ToBlocks BlockConv FromBlocks", 1e-5},
 
+    /* a channel for itself: alone where images are small, one long row is not */
+    {HEAD "(float[1, 192, 7, 7] x) => (float[1, 192, 7, 7] y) { " NUMBERS(
+         "w", "2936.5", "192, 1, 3, 3") "y = Conv <group = 192, pads = [1, 1, 1, 1]> (x, w) }",
+     "blocks", "ToBlocks BlockConv FromBlocks", 1e-5},
+    {HEAD "(float[1, 192, 400] x) => (float[1, 192, 400] y) { " NUMBERS(
+         "w", "978.5", "192, 1, 3") "y = Conv <group = 192, pads = [1, 1]> (x, w) }",
+     "!blocks", "Conv", 1e-5},
+
     /* element by element: numbers, constants per channel, maps without channels, gates */
     {HEAD IO "k = Constant <value_float = 1.5> () " NUMBERS("p", "50.5", "30, 1, 1") NUMBERS("q", "50.5", "1, 30, 1, 1")
          CONV3("a", "x") "f = Neg (a) b = Mul (f, k) c = Add (b, p) d = Sub (q, c) e = PRelu (d, p) " CONV3("y",

@@ -63,11 +63,21 @@ static bool task_of(const ox_rewrite *g, ox_id node, const ox_shape *w, ox_bconv
   return !st;
 }
 
+/* Depthwise: a channel at a time is copied into planes and its rows out of them, which costs small images most; one row
+ * is neither. */
+static double depthwise_planes_ns(const ox_conv_geom *c, double blocks_ns) {
+  const double channel_ns = 50, row_ns = 3, pixel_ns = 0.25, slower = 1.5, row_channel_ns = 20, row_slower = 1.2;
+  double channels = (double)c->batch * (double)c->groups, rows = (double)c->out[0] * (double)c->out[1];
+  if (rows == 1) return row_slower * blocks_ns + channels * row_channel_ns;
+  return slower * blocks_ns + channels * (channel_ns + rows * (row_ns + pixel_ns * (double)c->out[2]));
+}
+
 /* ns that planes need for the same, as measured: inputs are gathered first, row by row, unless there is one tap; and
  * the tiles are slower. */
 static double planes_ns(const ox_bconv_task *t, double blocks_ns) {
   const ox_conv_geom *c = &t->g;
   const double slower = 1.2, grouped = 1.5, gather_ns = 0.1, read_ns = 0.6, start_ns = 1000;
+  if (c->groups > 1 && c->ic == 1 && c->oc == 1) return depthwise_planes_ns(c, blocks_ns);
   if (c->groups > 1 && c->ic < OX_BLOCK) return grouped * OX_MAX(blocks_ns - start_ns, 0) + start_ns;
   const double row = 16; /* a row costs as much as that many pixels more */
   double taps = (double)c->n_taps[0] * (double)c->n_taps[1] * (double)c->n_taps[2];
