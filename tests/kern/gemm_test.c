@@ -305,58 +305,13 @@ static void check_wide_choice(void **state) {
   }
 }
 
-static void check_plain(void **state) {
-  (void)state;
-  uint8_t a[3 * 5], b[5 * 300], c[3 * 300];
-  for (size_t i = 0; i < sizeof a; i++) a[i] = (uint8_t)(i * 37 + 11);
-  for (size_t i = 0; i < sizeof b; i++) b[i] = (uint8_t)(i * 91 + 5);
-  ox_gemm_plain g = {OX_I8, 3, 300, 5, a, b, 5, 1, 1, 5, c, 300, {NULL, NULL}}; /* B transposed */
-  ox_gemm_plain_run(&g, 0, 3);
-  for (size_t i = 0; i < 3; i++)
-    for (size_t j = 0; j < 300; j++) {
-      unsigned sum = 0;
-      for (size_t k = 0; k < 5; k++) sum += (unsigned)a[i * 5 + k] * b[j * 5 + k];
-      assert_int_equal(c[i * 300 + j], sum & 255);
-    }
-}
-
-/* As a mapped file may have them. */
-static void check_plain_at_odd_addresses(void **state) {
-  enum { M = 5, N = 300, K = 7 };
-  static const uint32_t types[] = {OX_F64, OX_I64, OX_U32, OX_I16};
-  static unsigned char a[M * K * 8 + 8], b[K * N * 8 + 8];
-  static double c[M * N];
-  (void)state;
-  for (size_t t = 0; t < OX_COUNT(types); t++)
-    for (size_t odd = 0; odd < 8; odd += 1 + odd / 3) {
-      uint32_t type = types[t];
-      size_t each = type == OX_I16 ? 2 : type == OX_U32 ? 4 : 8;
-      for (size_t i = 0; i < M * K + K * N; i++) {
-        int64_t v = (int64_t)(i * 7 % 23) - 11;
-        double d = (double)v;
-        void *to = i < M * K ? a + odd + i * each : b + odd + (i - M * K) * each;
-        memcpy(to, type == OX_F64 ? (void *)&d : (void *)&v, each); /* of little-endian integers the low bytes */
-      }
-      ox_gemm_plain g = {type, M, N, K, a + odd, b + odd, K, 1, N, 1, c, N, {NULL, NULL}};
-      ox_gemm_plain_run(&g, 0, M);
-      for (size_t i = 0; i < M; i++)
-        for (size_t j = 0; j < N; j++) {
-          int64_t sum = 0;
-          for (size_t k = 0; k < K; k++)
-            sum += ((int64_t)((i * K + k) * 7 % 23) - 11) * ((int64_t)((M * K + k * N + j) * 7 % 23) - 11);
-          double d = (double)sum;
-          assert_memory_equal((char *)c + (i * N + j) * each, type == OX_F64 ? (void *)&d : (void *)&sum, each);
-        }
-    }
-}
-
 int main(void) {
   static ox_gemm_variant variants[] = {
 #define OX_GEMM(...) OX_GEMM_ROW(__VA_ARGS__),
 #include "kern/gemm/gemm_variants.inc"
 #undef OX_GEMM
   };
-  struct CMUnitTest tests[5 * OX_COUNT(variants) + 2];
+  struct CMUnitTest tests[5 * OX_COUNT(variants) + 1];
   size_t n = 0;
   for (size_t i = 0; i < OX_COUNT(variants); i++) {
     tests[n++] = (struct CMUnitTest){variants[i].name, check_variant, NULL, NULL, &variants[i]};
@@ -367,7 +322,5 @@ int main(void) {
     tests[n++] = (struct CMUnitTest){variants[i].name, check_accuracy, NULL, NULL, &variants[i]};
   }
   tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_wide_choice);
-  tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_plain);
-  tests[n++] = (struct CMUnitTest)cmocka_unit_test(check_plain_at_odd_addresses);
   return _cmocka_run_group_tests("gemm", tests, n, NULL, NULL);
 }

@@ -134,7 +134,7 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
 static inline size_t ox_gemm_tiles(const ox_gemm_plan *g) { return g->mt * g->nt; }
 /* Computes tile |index| of mt * nt. */
 void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void *scratch);
-/* ---- products in other types, by plain loops: f64, and integers that wrap ---- */
+/* ---- products in other types: f64, and integers that wrap ---- */
 /* C = A B for OX_F64, OX_I8 ... OX_U64 (all strides in elements); rows [row0, row1) of C. */
 typedef struct ox_gemm_plain {
   uint32_t type;
@@ -145,6 +145,6 @@ typedef struct ox_gemm_plain {
   size_t c_rs;
   ox_stop stop;
 } ox_gemm_plain;
-void ox_gemm_plain_run(const ox_gemm_plain *g, size_t row0, size_t row1);
+void ox_gemm_plain_run(const ox_gemm_plain *g, ox_isa isa, size_t row0, size_t row1);
 
 #endif

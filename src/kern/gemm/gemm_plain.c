@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/gemm/gemm_plain.c - products in double and in integers that wrap, which C's unsigned types do exactly: signed
- * and unsigned share a loop, since the low bits of a product do not depend on signs. */
+ * and unsigned share a loop, since the low bits of a product do not depend on signs. Doubles and 32 bits have
+ * vectors (gemm_plain_body.h). */
+#include "kern/gemm/gemm_plain.h"
+
 #include "base/macros.h"
-#include "kern/gemm/gemm.h"
+#include "kern/variants.h"
+
+OX_VARIANTS_SELECT(ox_gemm_plain_variant, ox_gemm_plain__, ox_gemm_plain_select)
+OX_VARIANTS_LIST(ox_gemm_plain_variant, ox_gemm_plain__, ox_gemm_plain_variants)
 
 /* A and B are read as U, at any address. Four rows of C at a time walk along a row of B, so that each element of B
  * loaded is used four times. */
@@ -38,16 +44,20 @@ typedef uint64_t __attribute__((aligned(1), may_alias)) u64u;
         name##_rows(g, i, OX_MIN((size_t)4, row1 - i), j, OX_MIN((size_t)COLS, g->n - j));            \
   }
 
-PLAIN(plain_f64, double, ox_f64u, double)
 PLAIN(plain_8, uint8_t, uint8_t, uint32_t)
 PLAIN(plain_16, uint16_t, ox_u16u, uint32_t)
-PLAIN(plain_32, uint32_t, ox_u32u, uint32_t)
 PLAIN(plain_64, uint64_t, u64u, uint64_t)
 
-void ox_gemm_plain_run(const ox_gemm_plain *g, size_t row0, size_t row1) {
+void ox_gemm_plain_run(const ox_gemm_plain *g, ox_isa isa, size_t row0, size_t row1) {
+  const ox_gemm_plain_variant *v = ox_gemm_plain_select(isa);
+  if (row0 == row1) return;
   switch (g->type) {
     case OX_F64:
-      plain_f64(g, row0, row1);
+      v->f64(g, row0, row1);
+      break;
+    case OX_I32:
+    case OX_U32:
+      v->i32(g, row0, row1);
       break;
     case OX_I8:
     case OX_U8:
@@ -56,10 +66,6 @@ void ox_gemm_plain_run(const ox_gemm_plain *g, size_t row0, size_t row1) {
     case OX_I16:
     case OX_U16:
       plain_16(g, row0, row1);
-      break;
-    case OX_I32:
-    case OX_U32:
-      plain_32(g, row0, row1);
       break;
     case OX_I64:
     case OX_U64:

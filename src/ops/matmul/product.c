@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul/product.c - ways of a batched product: constant B packed once, others packed by a stage of their own, or read in place
- * when too few rows would pay for the packing; other types go through plain loops. */
+ * ops/matmul/product.c - ways of a batched product: constant B packed once, others packed by a stage of their own, or
+ * read in place when too few rows would pay for the packing; other types go through plain loops. */
 #include "ops/matmul/product.h"
 
 #include <string.h>
 
 #include "base/cksize.h"
 
-enum { BATCH_TILE_MACS = 1 << 18, PACK_TILE_BYTES = 128 * 1024, PLAIN_TILE_MACS = 1 << 16, FEW_ROWS = 8 };
+enum {
+  BATCH_TILE_MACS = 1 << 18,
+  PACK_TILE_BYTES = 128 * 1024,
+  PLAIN_TILE_MACS = 1 << 16,
+  PLAIN_TILE_ROWS = 24,
+  FEW_ROWS = 8
+};
 
 bool ox_product_is_fast(uint32_t type) { return type == OX_F32 || type == OX_F16 || type == OX_BF16; }
 static size_t elem_bytes(uint32_t type) { return ox_dtype_bits(type) / 8; }
@@ -81,7 +87,7 @@ static ox_gemm_b choose_mode(const ox_product *p, const ox_product_b *packed) {
 static ox_status *plan_plain(ox_kernel_ctx *c, ox_product *p) {
   size_t row_macs = OX_MAX(p->n * OX_MAX(p->k, (size_t)1), (size_t)1);
   p->plain = true, c->form = "plain loops";
-  p->plain_rows = (int64_t)OX_ROUND_UP(OX_MAX((size_t)PLAIN_TILE_MACS / row_macs, (size_t)1), (size_t)4);
+  p->plain_rows = (int64_t)OX_ROUND_UP(OX_MAX((size_t)PLAIN_TILE_MACS / row_macs, (size_t)1), (size_t)PLAIN_TILE_ROWS);
   int64_t per_batch = OX_CEIL_DIV((int64_t)p->m, p->plain_rows);
   return ox_ctx_plan(c, p->n ? p->n_batch * per_batch : 0, 0);
 }
@@ -216,11 +222,33 @@ static void add_int(uint32_t type, void *p, int64_t i, const void *x, int64_t j)
     ((uint64_t *)p)[i] += ((const uint64_t *)x)[j];
 }
 
+/* Doubles without an activation. */
+static void epilogue_f64(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, size_t row, size_t end,
+                         double *out) {
+  const ox_gemm_epi *e = &p->epi;
+  const double *term[2] = {NULL, NULL};
+  double alpha = (double)e->alpha, beta = (double)e->beta;
+  for (int t = 0; t < 2; t++)
+    if (p->in_term[t])
+      term[t] = (const double *)c->in[p->in_term[t]]->data + ox_product_offset(p, batch, p->term_batch[t]);
+  for (size_t i = row; i < end; i++)
+    for (size_t j = 0; j < p->n; j++) {
+      double v = alpha * out[i * p->n + j];
+      for (int t = 0; t < 2; t++)
+        if (term[t]) v += beta * term[t][(ptrdiff_t)i * e->term[t].rs + (ptrdiff_t)j * e->term[t].cs];
+      out[i * p->n + j] = v;
+    }
+}
+
 static void plain_epilogue(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, size_t row, size_t end,
                            char *out) {
   const ox_gemm_epi *e = &p->epi;
   bool unit = e->alpha == 1 && e->beta == 1 && !e->act.kind;
   if (unit && !p->in_term[0] && !p->in_term[1]) return;
+  if (p->type == OX_F64 && !e->act.kind) {
+    epilogue_f64(c, p, batch, row, end, (double *)(void *)out);
+    return;
+  }
   for (size_t i = row; i < end; i++)
     for (size_t j = 0; j < p->n; j++) {
       int64_t at = (int64_t)(i * p->n + j);
@@ -259,7 +287,7 @@ static void run_plain(const ox_kernel_ctx *c, const ox_product *p, ox_range tile
     g.a = (const char *)c->in[p->in_a]->data + ox_product_offset(p, batch, p->a_batch) * (int64_t)elem;
     g.b = (const char *)c->in[p->in_b]->data + ox_product_offset(p, batch, p->b_batch) * (int64_t)elem;
     g.c = (char *)c->out[0]->data + (size_t)batch * p->m * p->n * elem;
-    ox_gemm_plain_run(&g, (size_t)row, end);
+    ox_gemm_plain_run(&g, c->isa, (size_t)row, end);
     plain_epilogue(c, p, batch, (size_t)row, end, g.c);
   }
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/simd/f64_avx512.h - the vocabulary of doubles on AVX-512: 8 lanes. The contract of every name is in
+ * f64_scalar.h; this file has the instructions. */
+#ifndef OX_SIMD_F64_AVX512_H
+#define OX_SIMD_F64_AVX512_H
+
+#include <immintrin.h>
+#include <stddef.h>
+
+#include "base/macros.h"
+
+#define VF64_LANES 8
+typedef __m512d vf64;
+
+OX_INLINE __mmask8 vf64_first_(size_t n) { return (__mmask8)((1u << n) - 1); }
+OX_INLINE vf64 vf64_zero(void) { return _mm512_setzero_pd(); }
+OX_INLINE vf64 vf64_splat(double x) { return _mm512_set1_pd(x); }
+OX_INLINE vf64 vf64_load(const double *p) { return _mm512_loadu_pd(p); }
+OX_INLINE void vf64_store(double *p, vf64 v) { _mm512_storeu_pd(p, v); }
+OX_INLINE vf64 vf64_load_n(const double *p, size_t n) { return _mm512_maskz_loadu_pd(vf64_first_(n), p); }
+OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) { _mm512_mask_storeu_pd(p, vf64_first_(n), v); }
+OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return _mm512_fmadd_pd(a, b, c); }
+
+#endif

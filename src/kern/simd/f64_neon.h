@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/simd/f64_neon.h - the vocabulary of doubles on NEON: 2 lanes. The contract of every name is in f64_scalar.h;
+ * this file has the instructions. */
+#ifndef OX_SIMD_F64_NEON_H
+#define OX_SIMD_F64_NEON_H
+
+#include <arm_neon.h>
+#include <stddef.h>
+
+#include "base/macros.h"
+
+#define VF64_LANES 2
+typedef float64x2_t vf64;
+
+OX_INLINE vf64 vf64_zero(void) { return vdupq_n_f64(0); }
+OX_INLINE vf64 vf64_splat(double x) { return vdupq_n_f64(x); }
+OX_INLINE vf64 vf64_load(const double *p) { return vld1q_f64(p); }
+OX_INLINE void vf64_store(double *p, vf64 v) { vst1q_f64(p, v); }
+OX_INLINE vf64 vf64_load_n(const double *p, size_t n) {
+  return n == 2 ? vld1q_f64(p) : n ? vsetq_lane_f64(*(const ox_f64u *)p, vdupq_n_f64(0), 0) : vdupq_n_f64(0);
+}
+OX_INLINE void vf64_store_n(double *p, vf64 v, size_t n) {
+  if (n == 2)
+    vst1q_f64(p, v);
+  else if (n)
+    *(ox_f64u *)p = vgetq_lane_f64(v, 0);
+}
+OX_INLINE vf64 vf64_fma(vf64 a, vf64 b, vf64 c) { return vfmaq_f64(c, a, b); }
+
+#endif
