@@ -148,6 +148,7 @@ static ox_status *evaluate(ox_context *c, ox_step *s) {
     if (!slot->t.data) return ox_oom();
     slot->home = OX_HOME_KNOWN, slot->known = true;
   }
+  s->prep = &c->arena;
   OX_TRY(ox_step_prepare(s));
   char *scratch = ox_arena_alloc(&c->arena, s->c.scratch_per_worker + 1);
   s->c.shared = ox_arena_alloc(&c->arena, s->c.shared_bytes + 1);
@@ -243,6 +244,7 @@ static ox_status *settle(ox_context *c, ox_step *s) {
     s->mode = OX_MODE_STATIC;
     set_homes(c, s, OX_HOME_SLAB);
     keep_made(c, s);
+    s->prep = &c->arena;
     return ox_step_prepare(s);
   }
   leave_to_run(c, s, OX_MODE_DYNAMIC);

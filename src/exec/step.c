@@ -20,7 +20,7 @@ bool ox_tensor_size(ox_tensor *t) {
 
 /* ---- services for kernels ---- */
 
-static void *alloc_prep(ox_kernel_ctx *c, size_t bytes) { return ox_arena_alloc(&c->frame->step->prep, bytes); }
+static void *alloc_prep(ox_kernel_ctx *c, size_t bytes) { return ox_arena_alloc(c->frame->step->prep, bytes); }
 
 static void *alloc_output(const ox_kernel_ctx *c, uint32_t index, const ox_shape *shape) {
   return ox_step_output(c->frame->step, index, shape);
@@ -68,7 +68,7 @@ static ox_status *pack(ox_kernel_ctx *c, const ox_pack *p, const void **out_data
 
 static ox_status *pack_later(ox_kernel_ctx *c, const ox_pack *p, void **out_later) {
   const ox_pack_site at = site_of(c->frame->step);
-  return ox_pack_reserve(&at, p, &c->frame->step->prep, out_later);
+  return ox_pack_reserve(&at, p, c->frame->step->prep, out_later);
 }
 
 static ox_status *pack_now(const ox_kernel_ctx *c, void *later, const void **out_data) {
@@ -80,7 +80,7 @@ static ox_status *pack_now(const ox_kernel_ctx *c, void *later, const void **out
 static ox_status *pack_for_runs(ox_kernel_ctx *c, const ox_pack *p, const void *const **out_place) {
   ox_step *s = c->frame->step;
   const ox_pack_site at = site_of(s);
-  return ox_pack_for_runs(&at, p, &s->prep, s->mode == OX_MODE_STATIC ? &s->late : NULL, out_place);
+  return ox_pack_for_runs(&at, p, s->prep, s->mode == OX_MODE_STATIC ? &s->late : NULL, out_place);
 }
 
 static void constant(const ox_kernel_ctx *c, uint32_t input, int64_t first, int64_t n, void *to) {
@@ -135,7 +135,8 @@ ox_status *ox_step_init(ox_step *s, const ox_graph *g, const ox_unit *u, const o
                         ox_arena *a) {
   const ox_node *n = ox_graph_node(g, u->node);
   *s = (ox_step){.graph = g, .unit = u, .node = n};
-  ox_arena_init(&s->prep, a->alloc);
+  ox_arena_init(&s->own, a->alloc);
+  s->prep = &s->own;
   ox_arena_init(&s->infer, a->alloc);
   s->types = OX_ARENA_ARRAY(a, const ox_type *, n->n_in);
   s->data = OX_ARENA_ARRAY(a, const ox_tensor *, n->n_in);
@@ -155,7 +156,7 @@ ox_status *ox_step_init(ox_step *s, const ox_graph *g, const ox_unit *u, const o
 }
 
 void ox_step_deinit(ox_step *s) {
-  ox_arena_deinit(&s->prep);
+  ox_arena_deinit(&s->own);
   ox_arena_deinit(&s->infer);
 }
 
@@ -302,7 +303,7 @@ static bool makes_nothing(const ox_step *s) {
 }
 
 ox_status *ox_step_prepare(ox_step *s) {
-  ox_arena_reset(&s->prep);
+  if (s->prep == &s->own) ox_arena_reset(s->prep);
   s->c.n_stages = 1, s->c.n_tiles[0] = 1;
   s->c.scratch_per_worker = s->c.shared_bytes = 0;
   s->c.attrs = NULL, s->c.state = NULL, s->c.prep = NULL, s->c.shared = NULL;

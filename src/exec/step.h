@@ -38,7 +38,8 @@ struct ox_step {
   ox_mode mode;
   ox_kernel_ctx c;        /* inputs and outputs, also of programs, copies, views, control */
   ox_frame frame;
-  ox_arena prep;          /* ox_ctx_alloc; reset when the step is prepared again */
+  ox_arena *prep;         /* ox_ctx_alloc: of who prepares it but once, or |own|, reset when it is prepared again */
+  ox_arena own;
   struct ox_late *late;   /* exec/pack.h: what its runs are to pack, in |prep| */
   ox_arena infer;         /* what inference makes in a run; reset by the next one */
   const ox_type **types;  /* per input, pointing into type_values */

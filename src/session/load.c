@@ -220,7 +220,7 @@ ox_status *ox_session_load(ox_session *s, const ox_session_opts *o) {
   if (s->plan->has_random) OX_TRY(ox_random_outputs(&s->model->arena, s->model->graph, &s->random));
   OX_TRY(list_inputs(s));
   OX_TRY(align_defaults(s));
-  OX_TRY(ox_recycler_create(s->alloc, &s->recycler));
+  OX_TRY(ox_recycler_create(s->alloc, s->model->graph->n_outputs, &s->recycler));
   if (!s->origin) OX_TRY(ox_profile_create(s->alloc, &s->profile));
   s->profiling = o->profile != 0, s->max_workspace = o->max_workspace;
   ox_session_fill_metadata(s);

@@ -28,6 +28,7 @@ void ox_call_free(ox_call *c, const ox_session *s) {
   ox_delete(s->alloc, c->aligned, (s->n_inputs + 1) * sizeof *c->aligned);
   ox_delete(s->alloc, c->out, (g->n_outputs + 1) * sizeof *c->out);
   ox_delete(s->alloc, c->out_given, g->n_outputs + 1);
+  ox_delete(s->alloc, c->out_bytes, (g->n_outputs + 1) * sizeof *c->out_bytes);
   ox_delete(s->alloc, c, sizeof *c);
 }
 

@@ -109,7 +109,7 @@ void ox_call_devices_end(ox_call *c) {
 static ox_status *stage(ox_call *c, uint32_t i, const ox_value *v) {
   const ox_tensor *t = ox_value_get(v);
   ox_value **copy = &c->devices->staged[i];
-  OX_TRY(ox_value_take(c->session->recycler, t->dtype, &t->shape, t->bytes, copy));
+  OX_TRY(ox_value_take(c->session->recycler, t->dtype, &t->shape, t->bytes, false, copy));
   return ox_value_copy_to(v, *copy);
 }
 

@@ -22,7 +22,8 @@ static ox_status *new_call(ox_session *s, ox_call **out_call) {
   c->aligned = ox_new_zeroed(s->alloc, (s->n_inputs + 1) * sizeof *c->aligned);
   c->out = ox_new_zeroed(s->alloc, (g->n_outputs + 1) * sizeof *c->out);
   c->out_given = ox_new_zeroed(s->alloc, g->n_outputs + 1);
-  return c->bound && c->aligned && c->out && c->out_given ? NULL : ox_oom();
+  c->out_bytes = ox_new_zeroed(s->alloc, (g->n_outputs + 1) * sizeof *c->out_bytes);
+  return c->bound && c->aligned && c->out && c->out_given && c->out_bytes ? NULL : ox_oom();
 }
 
 static void give_call(ox_session *s, ox_call *c) {
@@ -197,9 +198,13 @@ static ox_status *sink_tensor(ox_run_sink *sink, uint32_t index, uint32_t dtype,
                               void **out_data) {
   ox_call *c = (ox_call *)((char *)sink - offsetof(ox_call, sink));
   const ox_graph *g = c->session->model->graph;
-  if (!c->out[index])
-    OX_TRY(ox_status_note(ox_value_take(c->session->recycler, dtype, shape, bytes, &c->out[index]), "output '%s'",
-                          g->values[g->outputs[index]].name));
+  if (!c->out[index]) {
+    size_t before = c->out_bytes[index];
+    c->out_bytes[index] = bytes;
+    OX_TRY(ox_status_note(ox_value_take(c->session->recycler, dtype, shape, bytes, before < bytes && before >= bytes / 2,
+                                        &c->out[index]),
+                          "output '%s'", g->values[g->outputs[index]].name));
+  }
   const ox_tensor *t = ox_value_get(c->out[index]);
   if (t->kind != OX_TENSOR || t->dtype != dtype || !ox_shape_equal(&t->shape, shape)) {
     char a[OX_SHAPE_TEXT], b[OX_SHAPE_TEXT];

@@ -28,14 +28,14 @@ struct ox_value {
 
 #define ROOM_AT ((sizeof(ox_value) + 15) & ~(size_t)15)
 
-enum { MOST_KEPT = 64 };
+enum { LEAST_KEPT = 64, RUNS_KEPT = 2, GROWS_BY = 8 };
 
 struct ox_recycler {
   atomic_size_t refs; /* the session's, and one per value that is not kept here */
   ox_alloc alloc;
   pthread_mutex_t lock;
-  ox_value *kept;
-  size_t n_kept;
+  ox_value *kept; /* the latest first */
+  size_t n_kept, most_kept;
   bool closed;
 };
 
@@ -66,10 +66,15 @@ static ox_status *make(ox_alloc alloc, size_t room, ox_value **out_value) {
   return NULL;
 }
 
-static ox_status *give_memory(ox_value *v, size_t bytes) {
+/* |spare|: bytes more, if there are any. */
+static ox_status *give_memory(ox_value *v, size_t bytes, size_t spare) {
   if (!ox_add_ok(bytes, OX_PAD_BYTES, &v->capacity))
     return ox_fail(OX_LIMIT, "a tensor of %zu bytes is too large", bytes);
-  v->owned = ox_new_aligned(v->alloc, v->capacity, OX_ALIGN_BYTES);
+  size_t most;
+  if (spare && ox_add_ok(v->capacity, spare, &most) && (v->owned = ox_new_aligned(v->alloc, most, OX_ALIGN_BYTES)))
+    v->capacity = most;
+  else
+    v->owned = ox_new_aligned(v->alloc, v->capacity, OX_ALIGN_BYTES);
   if (!v->owned) return ox_fail(OX_OUT_OF_MEMORY, "no memory for a tensor of %zu bytes", bytes);
   v->t.data = v->owned;
   return NULL;
@@ -86,6 +91,15 @@ static void recycler_drop(ox_recycler *r) {
   ox_delete(r->alloc, r, sizeof *r);
 }
 
+/* The value that nobody has wanted for longest. */
+static ox_value *take_oldest(ox_recycler *r) {
+  ox_value **at = &r->kept;
+  while ((*at)->next) at = &(*at)->next;
+  ox_value *v = *at;
+  *at = NULL, r->n_kept--;
+  return v;
+}
+
 void ox_value_release(ox_value *v) {
   /* acq_rel: the last holder sees every use by the others */
   if (!v || atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) != 1) return;
@@ -97,19 +111,22 @@ void ox_value_release(ox_value *v) {
   }
   if (v->memory) leave_memory(v);
   pthread_mutex_lock(&r->lock);
-  bool keep = !r->closed && r->n_kept < MOST_KEPT;
-  if (keep) v->next = r->kept, r->kept = v, r->n_kept++;
+  ox_value *leaves = v;
+  if (!r->closed) {
+    v->next = r->kept, r->kept = v, r->n_kept++;
+    leaves = r->n_kept > r->most_kept ? take_oldest(r) : NULL;
+  }
   pthread_mutex_unlock(&r->lock);
-  if (!keep) destroy(v);
+  if (leaves) destroy(leaves);
   recycler_drop(r);
 }
 
-ox_status *ox_recycler_create(ox_alloc alloc, ox_recycler **out_recycler) {
+ox_status *ox_recycler_create(ox_alloc alloc, uint32_t n_outputs, ox_recycler **out_recycler) {
   ox_recycler *r = ox_new_zeroed(alloc, sizeof *r);
   *out_recycler = r;
   if (!r) return ox_oom();
   atomic_init(&r->refs, 1);
-  r->alloc = alloc;
+  r->alloc = alloc, r->most_kept = OX_MAX((size_t)LEAST_KEPT, (size_t)n_outputs * RUNS_KEPT);
   pthread_mutex_init(&r->lock, NULL);
   return NULL;
 }
@@ -134,31 +151,36 @@ void ox_recycler_release(ox_recycler *r) {
   recycler_drop(r);
 }
 
-/* The kept value with the least memory that fits without wasting three quarters of it. */
-static ox_value *take_kept(ox_recycler *r, size_t bytes) {
+/* The kept value with the least memory that fits without wasting three quarters of it; else, for an output that grows,
+ * the largest of those that it may have grown out of. */
+static ox_value *take_kept(ox_recycler *r, size_t bytes, bool grows) {
   size_t need = bytes + OX_PAD_BYTES;
   pthread_mutex_lock(&r->lock);
-  ox_value **best = NULL;
+  ox_value **best = NULL, **small = NULL;
   for (ox_value **at = &r->kept; *at; at = &(*at)->next) {
     size_t has = (*at)->capacity;
     if (has >= need && (has / 4 <= need || has <= 4096) && (!best || has < (*best)->capacity)) best = at;
+    if (has < need && has >= need / 2 && (!small || has > (*small)->capacity)) small = at;
   }
+  if (!best && grows) best = small;
   ox_value *v = best ? *best : NULL;
   if (v) *best = v->next, r->n_kept--;
   pthread_mutex_unlock(&r->lock);
   return v;
 }
 
-ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, size_t bytes, ox_value **out_value) {
+ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, size_t bytes, bool grows,
+                         ox_value **out_value) {
   ox_status *st = NULL;
-  ox_value *v = take_kept(r, bytes);
+  ox_value *v = take_kept(r, bytes, grows);
   *out_value = NULL;
-  if (v) {
-    atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
-  } else {
-    OX_TRY(make(r->alloc, 0, &v));
-    OX_TRY_TO(failed, st, give_memory(v, bytes));
+  if (v && v->capacity < bytes + OX_PAD_BYTES) {
+    ox_delete(v->alloc, v->owned, v->capacity);
+    v->owned = NULL;
   }
+  if (!v) OX_TRY(make(r->alloc, 0, &v));
+  if (!v->owned) OX_TRY_TO(failed, st, give_memory(v, bytes, grows ? bytes / GROWS_BY : 0));
+  atomic_store_explicit(&v->refs, 1, memory_order_relaxed);
   v->t = (ox_tensor){.kind = OX_TENSOR, .dtype = dtype, .data = v->owned, .bytes = bytes, .shape = *shape};
   atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
   v->home = r;
@@ -276,7 +298,7 @@ ox_status *ox_value_create(ox_env *env, uint32_t dtype, const int64_t *dims, siz
   OX_TRY(check_shape(dtype, dims, rank, &t));
   OX_TRY(make(alloc_of(env), 0, &v));
   v->t = t;
-  ox_status *st = give_memory(v, t.bytes);
+  ox_status *st = give_memory(v, t.bytes, 0);
   if (st) {
     destroy(v);
     return st;
