@@ -61,6 +61,11 @@ typedef struct ox_control_def {
   /* False: no value of |n|'s is carried from one iteration to the next. NULL: the operator does not iterate, or changes
    * what it hands in. */
   bool (*carried)(const ox_node *n, ox_carried *c);
+  /* Body input |i| of |n|'s is a slice of node input |*node_in| along |*axis|, another one in each iteration. NULL: none is. */
+  bool (*sliced)(const ox_node *n, uint32_t i, uint32_t *node_in, int64_t *axis);
+  /* |v| is sliced, too, as body input |like| is; |*out_arg| is what the body gets. NULL where |sliced| is. */
+  ox_status *(*slice_also)(ox_graph *g, ox_id node, uint32_t like, ox_id v, ox_id *out_arg);
+  int64_t (*trips)(const ox_graph *g, const ox_node *n); /* iterations at most; -1 or NULL: not known */
   ox_status *(*run)(const ox_control_ctx *c);
 } ox_control_def;
 

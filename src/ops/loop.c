@@ -160,7 +160,12 @@ static bool carried(const ox_node *n, ox_carried *c) {
   return n->n_in > 2;
 }
 
-static const ox_control_def control = {.enter = enter, .carried = carried, .run = run};
+static int64_t trips(const ox_graph *g, const ox_node *n) {
+  const ox_tensor *t = n->n_in ? ox_graph_const(g, n->in[0]) : NULL;
+  return t && t->dtype == OX_I64 && t->bytes == 8 ? OX_MAX(*(const int64_t *)t->data, 0) : -1;
+}
+
+static const ox_control_def control = {.enter = enter, .carried = carried, .trips = trips, .run = run};
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "Loop", .since = 1, .types = {OX_BIT(OX_I64), OX_BIT(OX_BOOL), OX_T_ALL}, .min_in = 0,

@@ -357,8 +357,44 @@ static bool carried(const ox_node *n, ox_carried *c) {
   return true;
 }
 
+static int64_t axis_of(const ox_node *n, uint32_t k) {
+  const ox_attr *axes = ox_node_attr(n, "scan_input_axes");
+  return axes && k < axes->v.n ? axes->v.ints[k] : 0;
+}
+
+static bool sliced(const ox_node *n, uint32_t i, uint32_t *node_in, int64_t *axis) {
+  ox_carried c;
+  if (!carried(n, &c) || i < c.n || i >= n->n_in) return false;
+  *node_in = i, *axis = axis_of(n, i - c.n);
+  return true;
+}
+
+/* The list |name| of one number per scan input gets one more: a copy of number |like|. A list that is not there is zeros. */
+static ox_status *extend(ox_graph *g, ox_id node, const char *name, uint32_t n_scan_in, uint32_t like) {
+  const ox_attr *a = ox_node_attr(&g->nodes[node], name);
+  if (!a) return NULL;
+  int64_t *v = OX_ARENA_ARRAY(&g->model->arena, int64_t, (size_t)n_scan_in + 1);
+  if (!v) return ox_oom();
+  for (uint32_t i = 0; i < n_scan_in; i++) v[i] = i < a->v.n ? a->v.ints[i] : 0;
+  v[n_scan_in] = v[like];
+  return ox_node_set_ints(g, node, name, v, (size_t)n_scan_in + 1);
+}
+
+static ox_status *slice_also(ox_graph *g, ox_id node, uint32_t like, ox_id v, ox_id *out_arg) {
+  ox_graph *b = ox_node_body(&g->nodes[node], 0);
+  uint32_t n_in = g->nodes[node].n_in, n_scan = (uint32_t)ox_node_attr(&g->nodes[node], "num_scan_inputs")->v.i;
+  OX_TRY(extend(g, node, "scan_input_axes", n_scan, like - (n_in - n_scan)));
+  OX_TRY(extend(g, node, "scan_input_directions", n_scan, like - (n_in - n_scan)));
+  OX_TRY(ox_node_set_int(g, node, "num_scan_inputs", (int64_t)n_scan + 1));
+  OX_TRY(ox_node_set_input(g, node, n_in, v));
+  OX_TRY(ox_graph_add_value(b, NULL, out_arg));
+  b->values[*out_arg].type = ox_type_any_shape(&g->values[v].type);
+  return ox_graph_add_input(b, *out_arg);
+}
+
 static const ox_control_def control8 = {.enter = enter, .run = run};
-static const ox_control_def control = {.enter = enter, .carried = carried, .run = run};
+static const ox_control_def control = {
+    .enter = enter, .carried = carried, .sliced = sliced, .slice_also = slice_also, .run = run};
 #define SCAN                                                                                                       \
   .name = "Scan", .max_in = OX_VARIADIC, .min_out = 1, .max_out = OX_VARIADIC, .traits = OX_CONTROL | OX_ANY_KIND, \
   .attrs_bytes = sizeof(scan_attrs)

@@ -74,6 +74,7 @@ static void warn_unknown(const ox_driver *d, const char *what, const char *name)
 
 static ox_status *infer_const(ox_driver *d, ox_graph *g, uint32_t *n) { return ox_infer_consts(g, d->o, d->owner, n); }
 static ox_status *invariant(ox_driver *d, ox_graph *g, uint32_t *n) { return (void)d, ox_invariant_graph(g, n); }
+static ox_status *hoist(ox_driver *d, ox_graph *g, uint32_t *n) { return (void)d, ox_hoist_graph(g, n); }
 static ox_status *cse(ox_driver *d, ox_graph *g, uint32_t *n) { return ox_cse_graph(g, d->owner, n); }
 static ox_status *dce(ox_driver *d, ox_graph *g, uint32_t *n) { return ox_dce_graph(g, d->owner, n); }
 static ox_status *fold(ox_driver *d, ox_graph *g, uint32_t *n) {
@@ -84,6 +85,7 @@ static ox_status *fold(ox_driver *d, ox_graph *g, uint32_t *n) {
 static ox_status *run_builtin(ox_driver *d, ox_graph *g, int which) {
   static ox_status *(*const run[])(ox_driver * d, ox_graph * g, uint32_t * n) = {[OX_PASS_INFER_CONST] = infer_const,
                                                                                  [OX_PASS_INVARIANT] = invariant,
+                                                                                 [OX_PASS_HOIST] = hoist,
                                                                                  [OX_PASS_FOLD] = fold,
                                                                                  [OX_PASS_CSE] = cse,
                                                                                  [OX_PASS_DCE] = dce};
@@ -98,6 +100,7 @@ static ox_status *run_builtin(ox_driver *d, ox_graph *g, int which) {
 }
 
 static ox_status *invariant_all(ox_driver *d, ox_graph *g) { return run_builtin(d, g, OX_PASS_INVARIANT); }
+static ox_status *hoist_all(ox_driver *d, ox_graph *g) { return run_builtin(d, g, OX_PASS_HOIST); }
 static ox_status *fold_all(ox_driver *d, ox_graph *g) { return run_builtin(d, g, OX_PASS_FOLD); }
 static ox_status *cse_all(ox_driver *d, ox_graph *g) { return run_builtin(d, g, OX_PASS_CSE); }
 
@@ -128,6 +131,7 @@ static ox_status *rounds(ox_driver *d, uint32_t places, uint32_t level, bool lat
   for (int i = 0; i < MAX_ROUNDS; i++) {
     d->n_applied = d->n_held = 0;
     if (standard && !d->owner) OX_TRY(each_graph(d, g, invariant_all));
+    if (standard && !d->owner && level >= OX_OPTIMIZE_EXTENDED) OX_TRY(each_graph(d, g, hoist_all));
     if (standard) OX_TRY(each_graph(d, g, fold_all));
     OX_TRY(each_graph(d, g, ox_driver_apply_rules));
     OX_TRY(each_graph(d, g, ox_driver_run_passes));

@@ -6,7 +6,7 @@
 #include "opt/rulebook.h"
 
 /* ox_builtin_passes, by place there. */
-enum { OX_PASS_INFER_CONST, OX_PASS_INVARIANT, OX_PASS_FOLD, OX_PASS_CSE, OX_PASS_DCE, OX_BUILTIN_PASSES };
+enum { OX_PASS_INFER_CONST, OX_PASS_INVARIANT, OX_PASS_HOIST, OX_PASS_FOLD, OX_PASS_CSE, OX_PASS_DCE, OX_BUILTIN_PASSES };
 
 typedef struct ox_driver {
   ox_opt_options *o;

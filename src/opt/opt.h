@@ -55,7 +55,8 @@ typedef struct ox_opt_options {
 } ox_opt_options;
 
 /* Names of the passes that are not data: "infer-const" (what inference can compute becomes constant), "invariant"
- * (what loops carry unchanged), "fold", "cse", "dce". NULL-terminated. */
+ * (what loops carry unchanged), "hoist" (products of rows that loops take one by one), "fold", "cse", "dce".
+ * NULL-terminated. */
 extern const char *const ox_builtin_passes[];
 /* The rules that keep to the standard's operators: those in opt/rules. */
 extern const ox_rule_list ox_standard_rules;
@@ -75,6 +76,8 @@ OX_NODISCARD ox_status *ox_rule_set_check(const ox_rule_set *set);
 
 /* Loops and Scans of |g| read from outside what they carry on unchanged. Adds to |*n_done| the number of values. */
 OX_NODISCARD ox_status *ox_invariant_graph(ox_graph *g, uint32_t *n_done);
+/* What Loops and Scans of |g| multiply row by row is multiplied in front of them. Adds to |*n_done| the number of nodes. */
+OX_NODISCARD ox_status *ox_hoist_graph(ox_graph *g, uint32_t *n_done);
 /* Folds every node of |g| whose inputs are constant; of |owner|, if it is not OX_NO_OWNER. |early|: what fusion may
  * still want stays, and is counted in |*n_held|. |*budget|: bytes that folding may still add. Adds to |*n_folded|. */
 OX_NODISCARD ox_status *ox_fold_graph(ox_graph *g, const ox_opt_options *o, uint16_t owner, bool early, size_t *budget,

@@ -7,7 +7,7 @@
 
 #include "base/macros.h"
 
-const char *const ox_builtin_passes[] = {"infer-const", "invariant", "fold", "cse", "dce", NULL};
+const char *const ox_builtin_passes[] = {"infer-const", "invariant", "hoist", "fold", "cse", "dce", NULL};
 
 bool ox_opt_disabled(const ox_opt_options *o, const char *name) {
   for (uint32_t i = 0; i < o->n_disabled; i++)

@@ -68,7 +68,7 @@ static void test_around_rules_and_passes(void **state) {
     if (rows[i].has) assert_non_null(strstr(s.last, rows[i].has));
     if (rows[i].lacks) assert_null(strstr(s.last, rows[i].lacks));
   }
-  static const char *const built_in[] = {"infer-const", "invariant", "fold", "cse", "dce"};
+  static const char *const built_in[] = {"infer-const", "invariant", "hoist", "fold", "cse", "dce"};
   for (size_t i = 0; i < OX_COUNT(built_in); i++) {
     ox_session_opts o = options(built_in[i], built_in[i], &s);
     CHECK_OK(load(env, &o));

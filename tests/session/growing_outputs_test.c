@@ -67,7 +67,8 @@ static void test_a_cache_that_grows(void **state) {
   /* an eighth more each time: 100 to 160 rows in five, and there are three values at once */
   if (atomic_load(&l.large) > 20) fail_msg("%ld large allocations in %d runs", atomic_load(&l.large), STEPS);
   long most = 4L * (FIRST + STEPS) * WIDTH * (long)sizeof(float);
-  if (atomic_load(&l.count.live_bytes) > most + (2L << 20)) fail_msg("%ld bytes live", atomic_load(&l.count.live_bytes));
+  if (atomic_load(&l.count.live_bytes) > most + (2L << 20))
+    fail_msg("%ld bytes live", atomic_load(&l.count.live_bytes));
   ox_value_release(past);
   close_model(&l, env, s);
 }
