@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onyx/rewrite.h - short names over onyx/rule.h: the questions that guards ask and the edits that rules make. All of it
- * is inline; the engine's own rules are written with these. What is said of ids there holds here: OX_NONE is fine. */
+ * onyx/rewrite.h - short names for the calls of onyx/rule.h: the queries of guards and the edits of rules. All of it is
+ * inline; the engine's own rules are written with these. As there, OX_NONE may be passed as any id. */
 #ifndef ONYX_REWRITE_H
 #define ONYX_REWRITE_H
 
@@ -22,21 +22,21 @@ static inline uint32_t ox_n_out(const ox_rewrite *g, ox_id node) { return g->api
 static inline const char *ox_op_of(const ox_rewrite *g, ox_id node) { return g->api->node_op(g, node); }
 static inline const char *ox_domain_of(const ox_rewrite *g, ox_id node) { return g->api->node_domain(g, node); }
 static inline const char *ox_name_of(const ox_rewrite *g, ox_id node) { return g->api->node_name(g, node); }
-/* One of |ops| (alternatives by '|') of ai.onnx; ox_is_of: of |domain|. */
+/* Whether the node's operator is one of |ops| (alternatives separated by '|') of ai.onnx; ox_is_of: of |domain|. */
 static inline int ox_is(const ox_rewrite *g, ox_id node, const char *ops) {
   return g->api->node_is(g, node, ops, NULL);
 }
 static inline int ox_is_of(const ox_rewrite *g, ox_id node, const char *ops, const char *domain) {
   return g->api->node_is(g, node, ops, domain);
 }
-/* Nobody reads any output but the first. */
+/* Whether no output but the first is used. */
 static inline int ox_one_output(const ox_rewrite *g, ox_id node) {
   for (uint32_t i = 1; i < ox_n_out(g, node); i++)
     if (g->api->use_count(g, ox_out(g, node, i))) return 0;
   return 1;
 }
 
-/* The node as an activation of its input 0; 0: it is none. */
+/* The node as an activation of its input 0. Returns 0 if it is none. */
 static inline int ox_activation_of(const ox_rewrite *g, ox_id node, ox_activation *out) {
   return g->api->activation(g, node, out);
 }
@@ -70,11 +70,11 @@ static inline const ox_attr_view *ox_attr_ints(const ox_rewrite *g, ox_id node, 
 
 static inline ox_id ox_producer(const ox_rewrite *g, ox_id v) { return g->api->producer(g, v, NULL); }
 static inline uint32_t ox_uses(const ox_rewrite *g, ox_id v) { return g->api->use_count(g, v); }
-/* The node that reads |v|, if there is but this use, or OX_NONE. */
+/* The node that reads |v| if that is the only use, else OX_NONE. */
 static inline ox_id ox_only_user(const ox_rewrite *g, ox_id v) {
   return g->api->use_count(g, v) == 1 ? g->api->user(g, v, 0, NULL) : OX_NONE;
 }
-/* The node |ops| of ai.onnx that produces |v| as its output 0 and has an input 0, or OX_NONE. */
+/* The node that produces |v| as its output 0, if it is one of |ops| of ai.onnx and has an input 0; else OX_NONE. */
 static inline ox_id ox_up(const ox_rewrite *g, ox_id v, const char *ops) {
   uint32_t slot = 0;
   ox_id n = g->api->producer(g, v, &slot);
@@ -88,8 +88,8 @@ static inline int ox_is_output(const ox_rewrite *g, ox_id v) { return g->api->is
 static inline uint32_t ox_dtype_of(const ox_rewrite *g, ox_id v) { return g->api->value_dtype(g, v); }
 static inline const ox_shape *ox_shape_at(const ox_rewrite *g, ox_id v) { return g->api->value_shape(g, v); }
 static inline const ox_tensor *ox_const(const ox_rewrite *g, ox_id v) { return g->api->value_const(g, v); }
-/* Whether there is one, and its type and shape: data may be NULL. What is large may not have been computed yet, and is
- * not for this question. */
+/* As ox_const, for type and shape only: data may be NULL. Does not make the engine compute a large constant that is
+ * still to be computed. */
 static inline const ox_tensor *ox_const_type(const ox_rewrite *g, ox_id v) {
   int asks = g->api->struct_size >= offsetof(ox_graph_api, value_const_type) + sizeof g->api->value_const_type;
   return asks ? g->api->value_const_type(g, v) : g->api->value_const(g, v);
@@ -98,17 +98,17 @@ static inline int ox_can_replace(const ox_rewrite *g, ox_id from, ox_id to) { re
 
 /* ---- shapes: dimensions below 0 are unknown (-1) or symbols ---- */
 
-/* Rank and dimensions are the same, unknown ones and symbols too. */
+/* Whether rank and dimensions are the same, including unknown ones and symbols. */
 static inline int ox_same_shape(const ox_shape *a, const ox_shape *b) {
   return a->rank == b->rank && (a->rank < 1 || memcmp(a->dim, b->dim, (size_t)a->rank * sizeof a->dim[0]) == 0);
 }
-/* Nothing is unknown; symbols will do. */
+/* Whether rank and dimensions are known, at least as symbols. */
 static inline int ox_shape_named(const ox_shape *s) {
   for (int i = 0; i < s->rank; i++)
     if (s->dim[i] == -1) return 0;
   return s->rank >= 0;
 }
-/* Product of dimensions [from, to), -1: not known or out of range of int64_t. */
+/* The product of dimensions [from, to); -1 if it is unknown or exceeds int64_t. */
 static inline int64_t ox_elements_of(const ox_shape *s, int from, int to) {
   int64_t n = 1;
   if (s->rank < 0) return -1;
@@ -124,20 +124,21 @@ static inline int64_t ox_elements(const ox_shape *s) { return ox_elements_of(s, 
 
 /* Element |i| of a tensor of numbers. */
 static inline double ox_at(const ox_rewrite *g, const ox_tensor *t, int64_t i) { return g->api->element(t, i); }
-/* The one element of a constant (any number type, any rank). */
+/* The single element of a constant of any number type and rank; returns 0 if |v| is none, or if the element is NaN. */
 static inline int ox_const_scalar(const ox_rewrite *g, ox_id v, double *out) {
   const ox_tensor *t = ox_const(g, v);
   if (!t || t->kind != OX_TENSOR || !t->data || ox_elements(&t->shape) != 1) return 0;
   *out = ox_at(g, t, 0);
   return !isnan(*out);
 }
-/* A constant whose one element is within a relative 1e-3 of |want| (exactly, for 0 and 1), as exporters round. */
+/* Whether |v| is a constant of one element that is within a relative 1e-3 of |want|, as exporters round (0 and 1:
+ * exactly). */
 static inline int ox_const_near(const ox_rewrite *g, ox_id v, double want) {
   double got;
   if (!ox_const_scalar(g, v, &got)) return 0;
   return want == 0 || want == 1 ? got == want : fabs(got - want) <= 1e-3 * fabs(want);
 }
-/* Every element of a constant is exactly |want|; |limit| elements at most. */
+/* Whether every element of a constant of at most |limit| elements is exactly |want|. */
 static inline int ox_const_all(const ox_rewrite *g, ox_id v, double want, int64_t limit) {
   const ox_tensor *t = ox_const(g, v);
   int64_t n = t && t->kind == OX_TENSOR && t->data ? ox_elements(&t->shape) : -1;
@@ -146,7 +147,7 @@ static inline int ox_const_all(const ox_rewrite *g, ox_id v, double want, int64_
     if (!(ox_at(g, t, i) == want)) return 0;
   return 1;
 }
-/* A constant list of I64 or I32; 0 if there is none or it is longer than |max|. */
+/* Reads a constant list of I64 or I32. Returns 0 if |v| is none, or longer than |max|. */
 static inline int ox_const_ints(const ox_rewrite *g, ox_id v, int64_t *out, int max, int *out_n) {
   const ox_tensor *t = ox_const(g, v);
   int64_t n = t && t->kind == OX_TENSOR ? ox_elements(&t->shape) : -1;
@@ -162,7 +163,8 @@ static inline int ox_const_ints(const ox_rewrite *g, ox_id v, int64_t *out, int 
   *out_n = (int)n;
   return 1;
 }
-/* The list in attribute |name| or, newer, in constant input |slot|; absent: *out_n = -1. 0: not constant. */
+/* Reads a list from attribute |name| or, as in newer operator sets, from constant input |slot|; *out_n is -1 if both
+ * are absent. Returns 0 if the input is not constant or the list is longer than |max|. */
 static inline int ox_list_of(const ox_rewrite *g, ox_id node, const char *name, uint32_t slot, int64_t *out, int max,
                              int *out_n) {
   const ox_attr_view *a = ox_attr_ints(g, node, name);
@@ -236,7 +238,7 @@ OX_NODISCARD static inline ox_status *ox_copy_attrs(const ox_rewrite *g, ox_id t
   }
   return st;
 }
-/* |node| becomes |op| with just these inputs and no attributes; its outputs stay. */
+/* Makes |node| an |op| with exactly these inputs and no attributes; its outputs stay. */
 OX_NODISCARD static inline ox_status *ox_remake(const ox_rewrite *g, ox_id node, const char *domain, const char *op,
                                                 const ox_id *in, uint32_t n_in) {
   ox_status *st = ox_become(g, node, domain, op);
@@ -253,7 +255,7 @@ OX_NODISCARD static inline ox_status *ox_remove(const ox_rewrite *g, ox_id node)
 OX_NODISCARD static inline ox_status *ox_remove_unused(const ox_rewrite *g, ox_id node) {
   return node == OX_NONE ? NULL : g->api->remove_unused(g, node);
 }
-/* Users of the node's output 0 read |v|; the node is removed. */
+/* Replaces the node's output 0 by |v| and removes the node. */
 OX_NODISCARD static inline ox_status *ox_give_way(const ox_rewrite *g, ox_id node, ox_id v) {
   ox_status *st = ox_replace(g, ox_out(g, node, 0), v);
   return st ? st : ox_remove(g, node);
@@ -261,21 +263,21 @@ OX_NODISCARD static inline ox_status *ox_give_way(const ox_rewrite *g, ox_id nod
 OX_NODISCARD static inline ox_status *ox_bypass(const ox_rewrite *g, ox_id node) {
   return ox_give_way(g, node, ox_in(g, node, 0));
 }
-/* A node with one fresh output of inferred type. */
+/* Adds a node with one new output, whose type is inferred. */
 OX_NODISCARD static inline ox_status *ox_emit(const ox_rewrite *g, const char *domain, const char *op, const ox_id *in,
                                               uint32_t n_in, ox_id *out_node, ox_id *out_value) {
   ox_status *st = g->api->add_value(g, NULL, NULL, out_value);
   if (!st) st = g->api->add_node(g, domain, op, "", in, n_in, out_value, 1, out_node);
   return st ? st : g->api->infer(g, *out_node);
 }
-/* A list of integers as a constant. */
+/* Adds a constant list of integers. */
 OX_NODISCARD static inline ox_status *ox_i64_const(const ox_rewrite *g, const int64_t *v, int64_t n, ox_id *out_value) {
   ox_tensor t;
   memset(&t, 0, sizeof t);
   t.dtype = OX_I64, t.data = (void *)v, t.bytes = (size_t)n * sizeof *v, t.shape.rank = 1, t.shape.dim[0] = n;
   return g->api->add_const(g, NULL, &t, out_value);
 }
-/* A float constant of |dims| whose zeroed content is the caller's to fill. */
+/* Adds a float constant of shape |dims|; its zeroed content is the caller's to fill. */
 OX_NODISCARD static inline ox_status *ox_f32_room(const ox_rewrite *g, const char *hint, int rank, const int64_t *dims,
                                                   float **out_data, ox_id *out_value) {
   ox_shape s;
