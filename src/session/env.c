@@ -29,7 +29,8 @@ ox_status *ox_env_create(const ox_env_opts *opts, ox_env **out_env) {
   ox_env_opts o = {0};
   if (opts) {
     if (opts->struct_size < offsetof(ox_env_opts, log))
-      return ox_fail(OX_INVALID_ARGUMENT, "ox_env_opts: struct_size is %zu", opts->struct_size);
+      return ox_fail(OX_INVALID_ARGUMENT, "ox_env_opts.struct_size is %zu: set it to sizeof(ox_env_opts)",
+                     opts->struct_size);
     memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
   }
   ox_alloc alloc = o.alloc.alloc ? o.alloc : ox_alloc_heap();

@@ -26,14 +26,16 @@ void ox_session_describe(const ox_session *s, ox_id v, ox_value_info *out) {
 }
 
 ox_status *ox_session_input(const ox_session *s, size_t i, ox_value_info *out_info) {
-  if (i >= s->n_inputs) return ox_fail(OX_INVALID_ARGUMENT, "input %zu of %u", i, s->n_inputs);
+  if (i >= s->n_inputs)
+    return ox_fail(OX_INVALID_ARGUMENT, "there is no input %zu: the model has %u", i, s->n_inputs);
   ox_session_describe(s, s->inputs[i], out_info);
   return NULL;
 }
 
 ox_status *ox_session_output(const ox_session *s, size_t i, ox_value_info *out_info) {
   const ox_graph *g = s->model->graph;
-  if (i >= g->n_outputs) return ox_fail(OX_INVALID_ARGUMENT, "output %zu of %u", i, g->n_outputs);
+  if (i >= g->n_outputs)
+    return ox_fail(OX_INVALID_ARGUMENT, "there is no output %zu: the model has %u", i, g->n_outputs);
   ox_session_describe(s, g->outputs[i], out_info);
   return NULL;
 }
@@ -41,7 +43,8 @@ ox_status *ox_session_output(const ox_session *s, size_t i, ox_value_info *out_i
 size_t ox_session_default_count(const ox_session *s) { return s->n_defaults; }
 
 ox_status *ox_session_default(const ox_session *s, size_t i, ox_value_info *out_info) {
-  if (i >= s->n_defaults) return ox_fail(OX_INVALID_ARGUMENT, "default %zu of %u", i, s->n_defaults);
+  if (i >= s->n_defaults)
+    return ox_fail(OX_INVALID_ARGUMENT, "there is no default %zu: the model has %u", i, s->n_defaults);
   *out_info = s->defaults[i];
   return NULL;
 }

@@ -23,7 +23,8 @@ static ox_status *read_opts(const ox_session_opts *in, ox_session_opts *out) {
   ox_session_opts_init(out);
   if (!in) return NULL;
   if (in->struct_size < offsetof(ox_session_opts, providers))
-    return ox_fail(OX_INVALID_ARGUMENT, "ox_session_opts: struct_size is %zu", in->struct_size);
+    return ox_fail(OX_INVALID_ARGUMENT, "ox_session_opts.struct_size is %zu: call ox_session_opts_init",
+                   in->struct_size);
   memset(out, 0, sizeof *out);
   memcpy(out, in, OX_MIN(in->struct_size, sizeof *out));
   if (out->optimize > OX_OPTIMIZE_ALL)

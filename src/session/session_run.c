@@ -104,8 +104,8 @@ static ox_status *check_input(const ox_session *s, uint32_t i, const ox_tensor *
   const ox_type *want = &v->type;
   if (t->kind == OX_NONE_VALUE && want->optional) return NULL;
   if (t->kind != want->kind)
-    return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted a value of kind %s, got %s", v->name, ox_kind_name(want->kind),
-                   ox_kind_name(t->kind));
+    return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted a value of kind %s, got %s", v->name,
+                   ox_kind_name(want->kind), ox_kind_name(t->kind));
   if (t->kind != OX_TENSOR && t->kind != OX_SPARSE) return NULL;
   if (want->dtype && t->dtype != want->dtype)
     return ox_fail(OX_SHAPE_MISMATCH, "input '%s': wanted %s, got %s", v->name, ox_dtype_name(want->dtype),
@@ -345,7 +345,8 @@ ox_status *ox_session_run(ox_session *s, const ox_run_opts *opts, const char *co
   ox_run_opts o = {0};
   bool others;
   if (opts && opts->struct_size < offsetof(ox_run_opts, output_memories))
-    return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts: struct_size is %zu", opts->struct_size);
+    return ox_fail(OX_INVALID_ARGUMENT, "ox_run_opts.struct_size is %zu: set it to sizeof(ox_run_opts)",
+                   opts->struct_size);
   if (opts) memcpy(&o, opts, OX_MIN(opts->struct_size, sizeof o));
   const run_values v = {input_names, inputs,  n_inputs,  output_names,
                         outputs,     n_outputs, ox_run_has_devices(&o, inputs, n_inputs, outputs, n_outputs)};

@@ -119,7 +119,7 @@ static ox_status *read_bytes(ox_reader *r, const unsigned char *bytes, size_t n)
   model_parts p = {0};
   if (!n) return ox_fail(OX_INVALID_MODEL, "the model is empty (0 bytes)");
   if (n >= sizeof lfs - 1 && memcmp(bytes, lfs, sizeof lfs - 1) == 0)
-    return ox_fail(OX_INVALID_MODEL, "this is a Git LFS pointer, not the model it stands for");
+    return ox_fail(OX_INVALID_MODEL, "this is a Git LFS pointer, not the model; `git lfs pull` fetches that");
   OX_TRY(read_head(r, all, &p));
   OX_TRY(check_head(r, &p));
   ox_model *m = r->m;
