@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 onyx/op.h - an operator as data: what it is (ox_schema) and how a CPU computes it
- * (ox_kernel_def). Operators that come with Onyx and those of plug-ins are rows of this one form. Stands alone, on the
- * types of onyx/ep.h. Structs are sized: append only, never reorder, never reuse; rows are static data and outlive
- * whatever they are handed to. */
+/* SPDX-License-Identifier: Apache-2.0
+ * onyx/op.h - an operator as data: what it is (ox_schema) and how a CPU computes it (ox_kernel_def). Operators that
+ * come with Onyx and those of plug-ins are rows of this one form. Stands alone, on the types of onyx/ep.h. Structs are
+ * sized: append only, never reorder, never reuse; rows are static data and outlive whatever they are handed to. */
 #ifndef ONYX_OP_H
 #define ONYX_OP_H
 

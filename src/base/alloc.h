@@ -14,13 +14,13 @@ static inline void *ox_new_aligned(ox_alloc a, size_t bytes, size_t align) { ret
 /* 16-byte aligned, not zeroed. */
 static inline void *ox_new(ox_alloc a, size_t bytes) { return a.alloc(a.ctx, bytes, 16); }
 void *ox_new_zeroed(ox_alloc a, size_t bytes);
-/* |bytes| as given to alloc; NULL is fine. */
+/* Frees |p|, with the |bytes| given to alloc; NULL is fine. */
 static inline void ox_delete(ox_alloc a, void *p, size_t bytes) {
   if (p) a.free(a.ctx, p, bytes);
 }
 
-/* Grows |*items| (of |item_bytes| each) so that index |count| fits; doubles. False on out of memory, nothing changed.
- */
+/* Grows |*items| (of |item_bytes| each), by doubling, until index |count| fits. False if out of memory: nothing has
+ * changed. */
 bool ox_grow(ox_alloc a, void **items, size_t *capacity, size_t count, size_t item_bytes);
 
 #endif

@@ -17,16 +17,16 @@ void ox_arena_init(ox_arena *a, ox_alloc alloc);
 void ox_arena_deinit(ox_arena *a); /* also fine on a zeroed arena */
 /* Frees everything but keeps the blocks: repeating the same allocations takes no new memory. */
 void ox_arena_reset(ox_arena *a);
-/* What is allocated from here on can go alone, last in, first out. */
+/* A place in the arena: what is allocated after it can be released by itself, in last-in, first-out order. */
 typedef struct ox_arena_place {
-  ox_arena_block *block; /* NULL: before all */
+  ox_arena_block *block; /* NULL: before everything */
   size_t used;
 } ox_arena_place;
 ox_arena_place ox_arena_here(const ox_arena *a);
 void ox_arena_release(ox_arena *a, ox_arena_place place);
-/* |p| lies in what was allocated since. */
+/* Whether |p| lies in what was allocated since |place|. */
 bool ox_arena_holds(const ox_arena *a, ox_arena_place place, const void *p);
-/* Gives back the blocks that are kept and not in use. */
+/* Frees the blocks that are kept but not in use. */
 void ox_arena_trim(ox_arena *a);
 /* Zeroed, aligned to 16 (64 from 64 bytes on), with OX_PAD_BYTES readable after it. NULL on out of memory. */
 void *ox_arena_alloc(ox_arena *a, size_t bytes);

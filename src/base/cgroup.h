@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What the files of one folder of a hierarchy allow; 0: no limit. */
+/* Reads the limit from the files of one folder of a hierarchy; 0: no limit. */
 typedef uint64_t (*ox_cgroup_reader)(const char *dir);
 
-/* The least that |v2|, and |v1| in the hierarchies of |controller|, read for the group of this process and its parents;
- * 0: no limit. |root| is "" or a folder that stands for / in tests. */
+/* The smallest limit that |v2|, and |v1| in the hierarchies of |controller|, read for this process's group and its
+ * parents; 0: no limit. |root| is "" or a folder that stands for / in tests. */
 uint64_t ox_cgroup_least(const char *root, const char *controller, ox_cgroup_reader v1, ox_cgroup_reader v2);
-/* The text of |dir|/|file|; false if there is none. */
+/* Reads the file |dir|/|file| into |text|; false if there is none. */
 bool ox_cgroup_text(const char *dir, const char *file, char *text, size_t bytes);
 
 #endif

@@ -14,28 +14,28 @@ enum {
 #undef OX_ISA_ROW
 };
 
-/* Not instruction sets, but as them a leave for kernels (the CPU provider's option `precision`): products of floats may
- * be as coarse as those of TF32 or bfloat16 where that is faster. */
+/* Not instruction sets, but permissions for kernels that travel with them (the CPU provider's option `precision`):
+ * float products may be as coarse as with TF32 or bfloat16 where that is faster. */
 enum { OX_PRECISION_TF32 = 1 << 30, OX_PRECISION_BF16 = 1 << 29 };
 
-/* The other way round (option `strassen=false`): matrix products have the errors of plain sums. */
+/* A restriction (option `strassen=false`): matrix products must round no worse than plain sums. */
 enum { OX_PLAIN_SUMS = 1 << 28 };
 
-/* What CPU and operating system allow, as the first call found it. AMX is reported only if Linux grants the tile state
- * (arch_prctl ARCH_REQ_XCOMP_PERM), which that call asks for. */
+/* What CPU and operating system support, determined by the first call. AMX is reported only if Linux grants the tile
+ * state (arch_prctl ARCH_REQ_XCOMP_PERM), which that call asks for. */
 ox_isa ox_isa_host(void);
 
 /* ox_isa_host() capped by the environment variable OX_ISA ("scalar", "avx2", "avx512" ...); unknown names are ignored.
  */
 ox_isa ox_isa_allowed(void);
 
-/* |have| and what it implies: AVX-512 means AVX2. */
+/* |have| and all that it implies: AVX-512 implies AVX2. */
 ox_isa ox_isa_implied(ox_isa have);
 
 /* |have| capped to the level called |name|; |have| itself if there is no such level. */
 ox_isa ox_isa_cap(ox_isa have, const char *name);
 
-/* What the processor calls itself; "unknown" where it does not say. */
+/* The processor's name for itself; "unknown" where it gives none. */
 void ox_cpu_model(char *out, size_t n);
 /* The names of a set, separated by blanks; "scalar" for none. */
 void ox_isa_text(ox_isa isa, char *out, size_t n);

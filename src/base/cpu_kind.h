@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/cpu_kind.h - how a processor makes its instruction sets, where kernels care. */
+ * base/cpu_kind.h - how a processor implements its instruction sets, where kernels care. */
 #ifndef OX_BASE_CPU_KIND_H
 #define OX_BASE_CPU_KIND_H
 
 #include "base/cpu.h"
 
-/* A bit beside those of cpu.h: vectors of 512 bits go through the units in two halves (Zen 4), so that one of 256 bits
- * takes half the time. Says nothing where AVX-512 is missing. */
+/* A bit besides those of cpu.h: 512-bit vectors are executed as two halves (Zen 4), so a 256-bit one takes half the
+ * time. Meaningless without AVX-512. */
 enum { OX_AVX512_HALVES = 1 << 27 };
 
-/* OX_AVX512_HALVES or 0, as the first call found it. */
+/* OX_AVX512_HALVES or 0, determined by the first call. */
 ox_isa ox_cpu_kind(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/digest.h - 128 bits over a stream of bytes: names for caches. Spreads well, resists no attacker. */
+ * base/digest.h - 128 bits over a stream of bytes: names for caches. Well distributed, but not cryptographic. */
 #ifndef OX_BASE_DIGEST_H
 #define OX_BASE_DIGEST_H
 
@@ -11,7 +11,7 @@ typedef struct ox_digest {
 } ox_digest;
 
 ox_digest ox_digest_init(void);
-/* The same bytes in the same calls give the same hash on every machine; the lengths count, too. */
+/* The same sequence of calls gives the same digest on every machine; lengths are part of it. */
 void ox_digest_bytes(ox_digest *h, const void *p, size_t n);
 void ox_digest_u64(ox_digest *h, uint64_t v);
 void ox_digest_text(ox_digest *h, const char *s); /* NULL counts as "" */

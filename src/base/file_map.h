@@ -11,7 +11,7 @@
 
 typedef struct ox_file_map ox_file_map;
 
-/* The maps that are open, for those who share them. Outlives them. */
+/* The open maps, so that they can be shared. Must outlive them. */
 typedef struct ox_file_maps {
   pthread_mutex_t lock;
   ox_file_map *first;
@@ -20,8 +20,9 @@ typedef struct ox_file_maps {
 void ox_file_maps_init(ox_file_maps *maps);
 void ox_file_maps_deinit(ox_file_maps *maps);
 
-/* Maps |path|, a regular file or a link to one. If |maps| (may be NULL) has the same file, that map gets one more count.
- * Any thread. Errors: NO_SUCH_FILE (with the system's reason), OUT_OF_MEMORY. The file must not shrink while mapped. */
+/* Maps |path|, a regular file or a link to one. If |maps| (may be NULL) has the same file, its map is retained and
+ * returned. Any thread. Errors: NO_SUCH_FILE (with the system's reason), OUT_OF_MEMORY. The file must not shrink while
+ * mapped. */
 OX_NODISCARD ox_status *ox_file_map_open(ox_alloc alloc, ox_file_maps *maps, const char *path, ox_file_map **out_map);
 /* The same for the file |path| within the folder |root|, none of whose parts may be a link, "." or "..". */
 OX_NODISCARD ox_status *ox_file_map_open_beneath(ox_alloc alloc, ox_file_maps *maps, const char *root, const char *path,

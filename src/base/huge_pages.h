@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/huge_pages.h - whether first touches of memory are to be of huge pages. */
+ * base/huge_pages.h - whether memory is backed by huge pages when it is first touched. */
 #ifndef OX_BASE_HUGE_PAGES_H
 #define OX_BASE_HUGE_PAGES_H
 
@@ -8,16 +8,16 @@
 
 enum { OX_HUGE_PAGE_BYTES = 2 << 20 };
 
-/* Asks Linux for huge pages where [p, p + bytes), |p| aligned to one, has whole ones, or for small ones where those are
- * cheaper; nothing elsewhere. Any thread. */
+/* Asks Linux to back the whole huge pages of [p, p + bytes) with huge pages, or with small ones where those are
+ * cheaper; |p| is aligned to a huge page. Does nothing on other systems. Any thread. */
 void ox_huge_pages_advise(void *p, size_t bytes);
 
-/* [p, p + bytes), which is new memory and about to be written, all of it: where small pages were asked for, huge ones
- * instead, here and now, as long as they come fast. Changes no bytes. Any thread. */
+/* For new memory [p, p + bytes) that is about to be written entirely: where small pages were asked for, backs it with
+ * huge ones now, as long as that is fast. Changes no bytes. Any thread. */
 void ox_huge_pages_touch(void *p, size_t bytes);
 
-/* |text|: the order of free blocks that the kernel of a guest gives back to its host, as in sysfs; -1 (as unsigned,
- * too) or no number: none are. */
+/* Whether a virtual machine's kernel returns free blocks to its host. |text|: the order of such blocks as sysfs has it;
+ * -1 (also as unsigned) or no number: it returns none. */
 bool ox_host_takes_free_blocks(const char *text);
 
 #endif

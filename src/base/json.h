@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/json.h - writes JSON (RFC 8259) through a function. Commas, escapes and numbers come out right whatever goes in;
- * the caller sees to it that objects consist of pairs and that everything begun is ended. */
+ * base/json.h - writes JSON (RFC 8259) through a function. Commas, escapes and numbers are always right; the caller
+ * makes sure that objects consist of pairs and that everything begun is ended. */
 #ifndef OX_BASE_JSON_H
 #define OX_BASE_JSON_H
 
@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 typedef struct ox_json {
-  int (*write)(void *ctx, const void *bytes, size_t n); /* not 0: it failed, and is not called again */
+  int (*write)(void *ctx, const void *bytes, size_t n); /* returns non-zero on failure, and is then not called again */
   void *ctx;
-  bool comma; /* what comes next is not the first of its object or array */
+  bool comma; /* the next item is not the first of its object or array */
   bool failed;
 } ox_json;
 

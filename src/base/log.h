@@ -16,7 +16,7 @@ typedef enum ox_log_level {
 typedef struct ox_log {
   void (*fn)(void *ctx, int level, const char *text); /* NULL: silence */
   void *ctx;
-  ox_log_level least; /* messages below are dropped before they are formatted */
+  ox_log_level least; /* messages below this level are dropped before they are formatted */
 } ox_log;
 
 OX_PRINTF(3, 4) void ox_log_write(const ox_log *log, ox_log_level level, const char *fmt, ...);

@@ -11,13 +11,13 @@
 #define OX_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define OX_CEIL_DIV(a, b) (((a) + (b)-1) / (b))
 #define OX_ROUND_UP(a, b) (OX_CEIL_DIV(a, b) * (b))
-/* One token of two, a string of one token; both after macros in them are expanded. */
+/* Joins two tokens; makes a string of one. Macros in them are expanded first. */
 #define OX_PASTE_(a, b) a##b
 #define OX_PASTE(a, b) OX_PASTE_(a, b)
 #define OX_QUOTE_(x) #x
 #define OX_QUOTE(x) OX_QUOTE_(x)
 
-/* So many bytes behind every buffer are readable, so that kernels may load whole vectors. */
+/* The number of readable bytes after the end of every buffer, so that kernels may load whole vectors. */
 #define OX_PAD_BYTES 64
 /* Alignment of every buffer that the run time hands to a kernel: one AVX-512 register, one cache line. */
 #define OX_ALIGN_BYTES 64
@@ -32,7 +32,7 @@
 #endif
 #define OX_INLINE static inline __attribute__((always_inline))
 #define OX_NOINLINE __attribute__((noinline))
-/* The line at |p| to L1, or to L2; any address. */
+/* Prefetches the cache line at |p| to L1, or to L2; any address is allowed. */
 #define OX_PREFETCH(p) __builtin_prefetch(p)
 #define OX_PREFETCH_L2(p) __builtin_prefetch((p), 0, 2)
 /* On x86 __builtin_prefetch(p, 1) fetches a line for reading only, unless the compiler may assume PREFETCHW. CPUs
@@ -53,7 +53,7 @@
 #define OX_PREFETCH_WRITE(p) ((void)(p))
 #endif
 
-/* Elements at any address: weights in a mapped file may be misaligned. */
+/* Elements at any address, since weights in a mapped file may be misaligned. */
 typedef float __attribute__((aligned(1), may_alias)) ox_f32u;
 typedef double __attribute__((aligned(1), may_alias)) ox_f64u;
 typedef uint16_t __attribute__((aligned(1), may_alias)) ox_u16u;
@@ -62,8 +62,8 @@ typedef uint32_t __attribute__((aligned(1), may_alias)) ox_u32u;
 typedef int32_t __attribute__((aligned(1), may_alias)) ox_i32u;
 typedef int64_t __attribute__((aligned(1), may_alias)) ox_i64u;
 
-/* OX_UNROLL unrolls a loop fully. OX_IVDEP: iterations are independent; pointers may be equal, but must not overlap in
- * any other way. */
+/* OX_UNROLL unrolls a loop fully. OX_IVDEP says that iterations are independent: pointers may be equal, but must not
+ * overlap in any other way. */
 #if defined(__clang__)
 #define OX_UNROLL _Pragma("clang loop unroll(full)")
 #define OX_IVDEP _Pragma("clang loop vectorize(assume_safety)")

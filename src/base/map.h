@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/map.h - names to 32-bit ids: open addressing, keys borrowed. Not thread-safe. */
+ * base/map.h - a map from names to 32-bit ids: open addressing, borrowed keys. Not thread-safe. */
 #ifndef OX_BASE_MAP_H
 #define OX_BASE_MAP_H
 

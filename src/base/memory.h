@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* Bytes of memory that the machine has, or that the process's cgroup or its parents (v1 and v2) allow if that is less;
- * 0: unknown. |root| is "" or a folder that stands for / in tests. */
+/* The bytes of memory of the machine, or what the process's cgroup or its parents (v1 and v2) allow if that is less; 0:
+ * unknown. |root| is "" or a folder that stands for / in tests. */
 uint64_t ox_memory_usable(const char *root);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * base/random_key.h - keys for random numbers that no seed determines, one count for the process. */
+ * base/random_key.h - keys for random numbers of nodes without a seed, from one counter for the process. */
 #ifndef OX_BASE_RANDOM_KEY_H
 #define OX_BASE_RANDOM_KEY_H
 
@@ -12,9 +12,9 @@ static inline uint64_t ox_random_mix(uint64_t z) {
   return z ^ z >> 31;
 }
 
-/* A key nobody had before. Any thread. */
+/* A key that was not returned before. Any thread. */
 uint64_t ox_random_fresh_key(void);
-/* Keys follow from |seed| from now on. */
+/* From now on keys follow from |seed|. */
 void ox_random_restart(uint64_t seed);
 
 #endif

@@ -30,9 +30,9 @@ enum {
 
 typedef struct ox_tune_opts {
   ox_alloc alloc;
-  ox_isa isa;                                          /* of the kernels: a file for another set is foreign */
+  ox_isa isa;                                          /* the kernels'; a file for another set is ignored */
   const char *path;                                    /* NULL: in memory only */
-  bool measures;                                       /* who meets a task that is not there measures it */
+  bool measures;                                       /* a task that is not in the table is measured when it is met */
   void (*log)(void *ctx, int level, const char *text); /* may be NULL */
   void *log_ctx;
 } ox_tune_opts;
@@ -43,24 +43,25 @@ typedef struct ox_tune_way {
   double ns;
 } ox_tune_way;
 
-/* Reads the file. One that is broken, of another machine or of another version is as good as none, and the log says so;
- * the only error is OUT_OF_MEMORY. */
+/* Reads the file. One that is broken, or of another machine or version, is ignored with a line in the log. The only
+ * error is OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_tune_open(const ox_tune_opts *opts, ox_tune **out_tune);
-/* Writes the file if there is something new. NULL is fine. */
+/* Writes the file if anything was added, and frees the table. NULL is fine. */
 void ox_tune_close(ox_tune *t);
 
-/* The fastest way for |task|, as long as the table lives; NULL: nobody has measured it. |t| may be NULL. */
+/* The fastest way for |task|, valid as long as the table; NULL: it was not measured. |t| may be NULL. */
 const char *ox_tune_find(ox_tune *t, const char *task);
-/* Who finds nothing is to measure and put, between begin and end: one thread at a time, so that they do not disturb
- * each other. Ask again after begin. */
+/* If nothing is found and ox_tune_measures: call begin, find again, measure, put, end. Only one thread at a time is
+ * between begin and end, so that measurements do not disturb each other. */
 bool ox_tune_measures(const ox_tune *t); /* |t| may be NULL */
 void ox_tune_begin(ox_tune *t);
 void ox_tune_end(ox_tune *t);
-/* Keeps the first answer for a task; |ways| are sorted here. None: nothing could be measured, which is kept, too. */
+/* Adds the answer for a task unless there is one; sorts |ways|. |n| 0: nothing could be measured, which is remembered,
+ * too. */
 void ox_tune_put(ox_tune *t, const char *task, ox_tune_way *ways, size_t n);
 /* Memory for measuring. */
 ox_alloc ox_tune_alloc(const ox_tune *t);
-/* ns of fn(ctx) when nobody disturbs: the least of some calls, 3 ms of them or three. */
+/* The undisturbed time of fn(ctx) in ns: the least of several calls, for 3 ms but at least three. */
 double ox_tune_time(void (*fn)(void *ctx), void *ctx);
 
 #endif
