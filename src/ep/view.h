@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ep/view.h - reading a graph through a view: the functions behind ox_ep_host's. Indices beyond the end read as nothing
- * ("", 0, OX_NONE), so that a provider's mistake ends in its own wrong answer. */
+ * ep/view.h - reading a graph through a view: the functions behind ox_ep_host's. Indices out of range give "", 0 or
+ * OX_NONE, so that a provider's mistake harms only the provider. */
 #ifndef OX_EP_VIEW_H
 #define OX_EP_VIEW_H
 
@@ -14,8 +14,8 @@ struct ox_graph_view {
   const uint32_t *place; /* per node of the graph: its index in |nodes|, or OX_NONE; NULL: a view of one node */
   const ox_graph_view *const *bodies; /* of its nodes, in their order; NULL where a view has none (one node's kernel) */
   size_t n_bodies;
-  ox_arena *arena; /* that it is in; NULL: a view of one node */
-  uint8_t *done; /* while a program is compiled: per value, whether constant_done was told of it; else NULL */
+  ox_arena *arena; /* where it lies; NULL: a view of one node */
+  uint8_t *done; /* while a program is compiled: per value, whether constant_done was called for it; else NULL */
 };
 
 /* A view of the nodes of |g| that |wanted| (NULL: all live ones) accepts, in topological order, and of all nodes of the

@@ -10,7 +10,7 @@
 OX_NODISCARD ox_status *ox_control_create(ox_context *c, ox_step *s);
 OX_NODISCARD ox_status *ox_control_run(ox_context *c, ox_step *s);
 void ox_control_destroy(struct ox_control *control); /* NULL is fine */
-/* Frees what the run under way does not use. */
+/* Frees what the current run does not use. */
 void ox_control_trim(struct ox_control *control);
 
 #endif

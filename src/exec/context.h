@@ -6,9 +6,9 @@
 
 #include "exec/state.h"
 
-/* Prepares |p| for inputs of the types |key| (in the order of ox_context_bound; unknown dimensions are allowed and make
- * what depends on them dynamic). |known| (may be NULL): contents of bound values that never change. |direct|: outputs
- * are written into the sink's memory. */
+/* Prepares |p| for inputs of the types |key| (in the order of ox_context_bound; unknown dimensions are allowed, and
+ * make all that depends on them dynamic). |known| (may be NULL): contents of bound values that never change. |direct|:
+ * outputs are written into the sink's memory. */
 OX_NODISCARD ox_status *ox_context_create(const ox_plan *p, ox_run_env *env, const ox_type *key, const ox_tensor *const *known,
                                           bool direct, ox_context **out_context);
 void ox_context_destroy(ox_context *c);

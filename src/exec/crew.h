@@ -9,15 +9,15 @@
 
 /* Who runs the tiles of a step, and what stops it. */
 typedef struct ox_step_crew {
-  ox_pool *pool; /* NULL: the calling thread does all */
+  ox_pool *pool; /* NULL: the calling thread alone */
   uint32_t max_threads;
-  ox_watch *watch;     /* NULL: nobody stops it */
+  ox_watch *watch;     /* NULL: it is never stopped */
   ox_profile *profile; /* for events of kernels and programs; NULL: nobody profiles */
-  struct ox_passing *passing; /* exec/pack.h; NULL: what is packed in a run stays where it is */
+  struct ox_passing *passing; /* exec/pack.h; NULL: what a run packs is kept */
 } ox_step_crew;
 
-/* Calls |fn| for [0, n) on the crew's threads. A crew that is watched gets it in pieces of some 50 us and stops between
- * two of them, without an error: see ox_watch_status. */
+/* Calls |fn| for [0, n) on the crew's threads. With a watch, the range is cut into pieces of about 50 us, and the loop
+ * may stop between two of them without an error: ask ox_watch_status. */
 OX_NODISCARD ox_status *ox_crew_run(const ox_step_crew *crew, int64_t n, ox_tile_fn fn, void *ctx);
 
 #endif

@@ -19,8 +19,8 @@ typedef struct ox_dynblock {
 
 typedef struct ox_dynpool {
   ox_alloc alloc;        /* for the list */
-  ox_alloc data;         /* for the blocks: a device's memory, maybe */
-  ox_workspace *account; /* of the blocks; NULL: nobody counts them */
+  ox_alloc data;         /* for the blocks; may be a device's memory */
+  ox_workspace *account; /* that counts the blocks; NULL: none */
   ox_dynblock *blocks;
   size_t n, capacity;
   uint32_t first_free, n_free;

@@ -8,7 +8,7 @@
 
 typedef struct ox_evaluator {
   const ox_provider *provider;
-  ox_arena scratch; /* what a node needs while it runs: the next one finds pages that are there */
+  ox_arena scratch; /* what a node needs while it runs; kept, so that the next node finds its pages mapped */
 } ox_evaluator;
 
 /* Runs |node| of |g|, all of whose inputs are constant; outs[i] gets output i, its data in the model's

@@ -8,11 +8,12 @@
 /* Sets slot->last, merges in-place outputs into their inputs' storage, marks direct outputs, plans the slab offsets and
  * each step's list of dynamic buffers to free. Needs the modes and homes of all steps. */
 OX_NODISCARD ox_status *ox_lifetimes_plan(ox_context *c, bool direct);
-/* After that: plans the slab of *out_bytes once more, so that steps of stretches may run in any order (exec/stretch.h). */
+/* Plans the slab a second time, so that the steps of stretches may run in any order (exec/stretch.h). Sets
+ * *out_bytes. */
 OX_NODISCARD ox_status *ox_lifetimes_plan_apart(ox_context *c, size_t *out_bytes);
 
-/* |st|, with which the slab of |memory| could not be had: no step is the one to blame for it, the largest value may say
- * where to look. NULL stays NULL; consumes |st|. */
+/* Adds the name of the largest value to |st|, the error of allocating the slab of |memory|: no single step is to blame,
+ * but it may tell where to look. NULL stays NULL; consumes |st|. */
 OX_NODISCARD ox_status *ox_lifetimes_name_largest(const ox_context *c, uint32_t memory, ox_status *st);
 
 #endif

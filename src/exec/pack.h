@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/pack.h - ox_ctx_host.pack: a step that is prepared packs constants in the form that its shapes want, or leaves
- * that to its runs. */
+ * exec/pack.h - ox_ctx_host.pack: when a step is prepared, its constants are packed in the form that its shapes want,
+ * or that is left to its runs. */
 #ifndef OX_EXEC_PACK_H
 #define OX_EXEC_PACK_H
 
@@ -15,16 +15,18 @@ typedef struct ox_pack_site {
   const ox_step_crew *crew;
 } ox_pack_site;
 
-/* |*out_data| is that form of the constants of the node's kernel, packed by the crew if nobody has before. */
+/* Sets *out_data to the constants of the node's kernel in that form; the crew packs them if that was not done
+ * before. */
 OX_NODISCARD ox_status *ox_pack_constants(const ox_pack_site *at, const ox_pack *p, const void **out_data);
-/* The same in two: memory first, |prep|'s and that of the form, so that |*out_later| is packed without any. */
+/* The same in two steps: the first takes all memory, from |prep| and for the form, so that packing *out_later takes
+ * none. */
 OX_NODISCARD ox_status *ox_pack_reserve(const ox_pack_site *at, const ox_pack *p, ox_arena *prep, void **out_later);
 OX_NODISCARD ox_status *ox_pack_reserved(const ox_pack_site *at, void *later, const void **out_data);
 
 /* ---- in runs ---- */
 
-/* Where a context's first run packs: what one step reads there, the next overwrites. Of the pages that weights need, a
- * run touches a few again and again then, not all of them once. */
+/* Where a context's first run packs: each step overwrites what the step before it read. So that run touches a few pages
+ * again and again, instead of each page of the packed weights once. */
 typedef struct ox_passing {
   ox_alloc alloc;
   size_t bytes;       /* 0: nothing passes */
@@ -36,18 +38,18 @@ typedef struct ox_passing {
 
 typedef struct ox_late ox_late; /* a form that a step's runs are to pack */
 
-/* ox_ctx_host.pack_for_runs. A form that nobody has packed is added to |list|, with memory; NULL: it is packed now.
- * What is made for it lives in |prep|. */
+/* ox_ctx_host.pack_for_runs. A form that is not packed yet is added to |list|, with memory; |list| NULL: it is packed
+ * now. What is allocated for it lives in |prep|. */
 OX_NODISCARD ox_status *ox_pack_for_runs(const ox_pack_site *at, const ox_pack *p, ox_arena *prep, ox_late **list,
                                          const void *const **out_place);
 /* Bytes of scratch on each thread. */
 size_t ox_late_scratch(const ox_late *list);
-/* Before the first stage: the list shrinks to those that did not stay. */
+/* Packs the forms of |list| before the first stage; drops from it those that are now kept. */
 OX_NODISCARD ox_status *ox_late_pack(ox_late **list, const ox_step_crew *crew, char *scratch, size_t scratch_bytes);
 
 void ox_passing_init(ox_passing *p, ox_alloc alloc);
 void ox_passing_add(ox_passing *p, const ox_late *list);
-/* After a run: the next ones pack where it stays. */
+/* After a run: from now on runs pack into memory that is kept. */
 void ox_passing_end(ox_passing *p);
 
 #endif

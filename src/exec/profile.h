@@ -26,12 +26,12 @@ OX_NODISCARD ox_status *ox_profile_create(ox_alloc alloc, ox_profile **out_profi
 void ox_profile_destroy(ox_profile *p);
 /* Copies |form|. Drops the event silently when memory runs out: profiling never fails a run. */
 void ox_profile_add(ox_profile *p, const ox_profile_event *e);
-/* The same, and the name is copied, too. */
+/* The same; copies the name, too. */
 void ox_profile_add_copy(ox_profile *p, const ox_profile_event *e);
 /* Room for the tensors of an event, zeroed, until the profile is cleared. NULL: out of memory. */
 ox_tensor *ox_profile_tensors(ox_profile *p, size_t n);
 void ox_profile_clear(ox_profile *p); /* keeps the memory */
-/* Copies the events' array pointer and count; valid until the next add. */
+/* The events and their number; valid until the next add. */
 size_t ox_profile_events(const ox_profile *p, const ox_profile_event **out_events);
 /* Writes Chrome's trace format (chrome://tracing, Perfetto). */
 OX_NODISCARD ox_status *ox_profile_write_trace(const ox_profile *p, const char *path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/run_memory.h - what kernels take until the run's outputs are handed over: characters of strings, items of
- * sequences. Loops give back what their iterations took and nobody carries on. */
+ * exec/run_memory.h - memory that kernels take until the run's outputs are handed over: characters of strings, items of
+ * sequences. Loops free what their iterations took and do not carry on. */
 #ifndef OX_EXEC_RUN_MEMORY_H
 #define OX_EXEC_RUN_MEMORY_H
 
@@ -8,7 +8,7 @@
 #include "exec/workspace.h"
 #include "graph/control.h"
 
-/* Arrays that the run may append to where they are; the oldest makes room for the next. */
+/* Arrays that the run may append to in place; the oldest makes room for a new one. */
 enum { OX_GROWING_ARRAYS = 64 };
 
 typedef struct ox_growing_array {
@@ -30,7 +30,7 @@ void ox_run_memory_init(ox_run_memory *m, ox_alloc alloc);
 void ox_run_memory_deinit(ox_run_memory *m);
 /* Before a run. */
 void ox_run_memory_reset(ox_run_memory *m);
-/* Gives back the blocks that are not in use. */
+/* Frees the blocks that are not in use. */
 void ox_run_memory_trim(ox_run_memory *m);
 
 /* Zeroed; counted by |w| until the next run. NULL: out of memory, or more than |w| allows. */
@@ -38,10 +38,10 @@ void *ox_run_memory_take(ox_run_memory *m, ox_workspace *w, size_t bytes);
 /* ox_ctx_host.extend_run */
 void *ox_run_memory_extend(ox_run_memory *m, ox_workspace *w, const void *p, size_t used, size_t more);
 
-/* What is taken from here on belongs to an iteration. */
+/* Marks the beginning of an iteration: what is taken later belongs to it. */
 void ox_run_memory_mark(ox_run_memory *m, const ox_workspace *w, ox_run_mark *mark);
-/* After an iteration: if much was taken since |mark|, all of it goes but what the |n| values need, which moves. Values
- * must not share arrays of characters that lie outside. Error: OUT_OF_MEMORY; the values are lost then. */
+/* After an iteration: if much was taken since |mark|, frees all of it except what the |n| values need, which moves.
+ * Values must not share arrays of characters with values outside. Error: OUT_OF_MEMORY; the values are lost then. */
 OX_NODISCARD ox_status *ox_run_memory_collect(ox_run_memory *m, ox_workspace *w, ox_run_mark *mark,
                                               ox_tensor *const *values, uint32_t n);
 

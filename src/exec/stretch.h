@@ -13,20 +13,20 @@
 
 #include "exec/state.h"
 
-/* Finds those that are worth it, once all steps are settled and the list has its plan; makes c->values_bytes large
- * enough for both. What is decided depends on shapes, kernels and the number of threads, on no clock: the workspace is
- * the same every time. */
+/* Finds the stretches that are worth it, once all steps are settled and the list has its plan; makes c->values_bytes
+ * large enough for both plans. The choice depends on shapes, kernels and the number of threads, not on a clock, so the
+ * workspace is always the same. */
 OX_NODISCARD ox_status *ox_stretches_find(ox_context *c);
-/* Bytes that scratch and shared memory of the steps of one stretch need, side by side. */
+/* The bytes that scratch and shared memory of one stretch's steps need side by side. */
 size_t ox_stretches_area(const ox_context *c);
 /* Makes the graphs, once there is a slab. */
 OX_NODISCARD ox_status *ox_stretches_link(ox_context *c);
 void ox_stretches_release(ox_context *c);
 
-/* Of a context that has some: whether the run that begins takes them apart; when it has ended. */
+/* For a context with stretches, at the beginning of a run: whether it runs them apart; and at its end. */
 bool ox_stretches_begin(ox_context *c);
 void ox_stretches_end(ox_context *c);
-/* The error has the node's name. */
+/* Runs a stretch apart. Errors have the node's name. */
 OX_NODISCARD ox_status *ox_stretch_run(ox_context *c, const ox_stretch *t);
 
 #endif

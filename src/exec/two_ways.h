@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * exec/two_ways.h - two ways to do the same work again and again: which to take next, from how long they took. What is
- * faster changes with what else the machine does, so the other way is tried from time to time. */
+ * exec/two_ways.h - chooses between two ways to do the same repeated work, from how long they took. Which is faster
+ * changes with the load of the machine, so the other way is tried from time to time. */
 #ifndef OX_EXEC_TWO_WAYS_H
 #define OX_EXEC_TWO_WAYS_H
 
@@ -15,11 +15,12 @@ typedef struct ox_two_ways {
   int preferred, before; /* before: the way of the last turn, if that was noted */
 } ox_two_ways;
 
-/* The way of the next turn: the preferred one, but for 4 turns in 128. */
+/* The way for the next turn: the preferred one, except in 4 turns of 128. */
 int ox_two_ways_next(ox_two_ways *w);
-/* The turn on |way| took |ns|. Not called for a turn that failed, or whose time says nothing: see break. */
+/* Notes that the turn on |way| took |ns|. Not called for turns that failed or whose time means nothing: see
+ * ox_two_ways_break. */
 void ox_two_ways_note(ox_two_ways *w, int way, int64_t ns);
-/* What was in the cache is gone: the next turn counts as the first on its way, which does not count. */
+/* Notes that the caches are cold, so that the next turn is not counted. */
 void ox_two_ways_break(ox_two_ways *w);
 
 #endif

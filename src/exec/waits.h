@@ -5,14 +5,14 @@
 
 #include "exec/state.h"
 
-/* Gives an event to each step with a stream whose outputs somebody else reads, and tells the readers. Nothing to do in a
- * context without streams. */
+/* Gives an event to each step with a stream whose outputs steps of others read, and makes those wait for it. Does
+ * nothing in a context without streams. */
 OX_NODISCARD ox_status *ox_context_add_waits(ox_context *c);
 void ox_context_release_events(ox_context *c);
 
-/* Before a step: what it reads is there. */
+/* Before a step: waits until its inputs are there. */
 OX_NODISCARD ox_status *ox_step_wait(ox_step *s);
-/* After a step: its event is done when what it began is. */
+/* After a step: records its event, which is complete when the step's work is. */
 OX_NODISCARD ox_status *ox_step_record(ox_step *s);
 
 #endif

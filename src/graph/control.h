@@ -47,19 +47,18 @@ typedef struct ox_control_ctx {
   ox_control *control;
 } ox_control_ctx;
 
-/* What an iteration hands to the next: |n| values in a row, each list from that place on. */
+/* Which values an iteration hands to the next: |n| consecutive ones in each of these lists, from that index on. */
 typedef struct ox_carried {
   uint32_t n, node_in, body_in, body_out, node_out;
 } ox_carried;
 
 typedef struct ox_control_def {
-  /* At load: what surely holds for the inputs of |body|, |in| being the node's. |types| are preset to unknown. NULL:
-   * nothing is known. */
+  /* At load: the types that are certain for a body's inputs, given those of the node's, |in|. |types| are preset to
+   * unknown. NULL: nothing is certain. */
   void (*enter)(const ox_type *const *in, uint32_t n_in, uint32_t op_version, uint32_t n_types, ox_type *types);
-  bool may_not_run; /* what is wrong in a body is no error of the model before it runs */
-  bool passes_on;   /* no byte of what bodies read or make is looked at: outputs of a body may lie on a device */
-  /* False: no value of |n|'s is carried from one iteration to the next. NULL: the operator does not iterate, or changes
-   * what it hands in. */
+  bool may_not_run; /* an error in a body is no error of the model until the body runs */
+  bool passes_on;   /* it never reads the data that bodies read or make, so outputs of a body may lie on a device */
+  /* Which values |n| carries; false: none. NULL: the operator does not iterate, or changes values in between. */
   bool (*carried)(const ox_node *n, ox_carried *c);
   /* Body input |i| of |n|'s is a slice of node input |*node_in| along |*axis|, another one in each iteration. NULL: none is. */
   bool (*sliced)(const ox_node *n, uint32_t i, uint32_t *node_in, int64_t *axis);
@@ -95,7 +94,7 @@ bool ox_control_size(ox_tensor *t);
 OX_NODISCARD ox_status *ox_control_room(const ox_control_ctx *c, ox_tensor *t);
 /* |to| becomes a copy in a buffer of its own; sequences are shared, for they never change. */
 OX_NODISCARD ox_status *ox_control_copy(const ox_control_ctx *c, const ox_tensor *from, ox_tensor *to);
-/* Hands a clone's buffer back. */
+/* Gives back the buffer of a copy. */
 void ox_control_drop(const ox_control_ctx *c, const ox_tensor *t);
 
 /* |n| elements of |dtype| from element |from| of |src| to element |to| of |dst|; packed ones may lie anywhere in a
@@ -118,7 +117,7 @@ OX_NODISCARD ox_status *ox_stack_finish(const ox_control_ctx *c, uint32_t i, ox_
 
 /* ---- what iterations leave ---- */
 
-/* What lives on after an iteration of a loop: values and slices. */
+/* What survives an iteration of a loop: values and slices. */
 typedef struct ox_survivors {
   ox_run_mark mark;
   ox_tensor **values; /* then a view per stack */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/extract.h - several nodes become one node that holds them as its body. */
+ * graph/extract.h - replaces several nodes by one that holds them as its body. */
 #ifndef OX_GRAPH_EXTRACT_H
 #define OX_GRAPH_EXTRACT_H
 
 #include "graph/graph.h"
 
-/* The operator of such nodes, in the domain "ai.onyx"; the body is in the attribute "body". */
+/* The operator of such nodes, in the domain "ai.onyx", with the body in the attribute "body". */
 #define OX_PART_OP "Part"
 
 /* Moves |nodes| (in topological order; no path between two of them may lead through another node) into the body of a

@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 
-/* Tensors, graphs and the like are not compared: they are taken for different. */
+/* Tensors, graphs and types are not compared, but count as different. */
 bool ox_node_attrs_same(const ox_node *a, const ox_node *b);
 
 #endif

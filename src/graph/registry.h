@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/registry.h - which operators there are: a sorted table of rows over an optional base table, and what is asked
- * of a node's row. graph/ links no operator: tables are filled elsewhere (ops/builtin.h, plug-ins) and handed in. */
+ * graph/registry.h - the table of operators: sorted rows over an optional base table, and what is looked up in a node's
+ * row. graph/ links no operator: tables are filled elsewhere (ops/builtin.h, plug-ins) and handed in. */
 #ifndef OX_GRAPH_REGISTRY_H
 #define OX_GRAPH_REGISTRY_H
 
 #include "graph/graph.h"
 
 /* ---- tables ---- */
-/* An empty table on top of |base| (borrowed, may be NULL), where look-ups go on that find nothing here. Where both have
- * an operator, this table's rows serve from their lowest version on, |base|'s below it. */
+/* Makes an empty table on top of |base| (borrowed, may be NULL), where look-ups continue that find nothing here. Where
+ * both have an operator, this table's rows serve from their lowest version on, |base|'s below it. */
 OX_NODISCARD ox_status *ox_registry_create(ox_alloc alloc, const ox_registry *base, ox_registry **out_registry);
 void ox_registry_destroy(ox_registry *r); /* NULL is fine */
-/* Adds |n| rows (borrowed) or none of them. Not while others look something up. Errors name the row: INVALID_ARGUMENT
- * for one that breaks the rules of onyx/op.h or that the table already has, of the same version. */
+/* Adds |n| rows (borrowed) or, on error, none. Not while others look up. Error: INVALID_ARGUMENT naming a row that
+ * breaks the rules of onyx/op.h, or that the table already has in that version. */
 OX_NODISCARD ox_status *ox_registry_add(ox_registry *r, const ox_op *rows, size_t n);
 /* The row that serves |op| of |domain| at |version|, or NULL. Domain NULL, "" and "ai.onnx" are one. Any thread; |r|
  * NULL: nothing is known. */
@@ -27,7 +27,7 @@ enum { OX_TYPE_VARS = 26 }; /* ox_schema.vars: A to Z */
 /* The domain of the standard's operators on tensors with channels last: the first input and the first output have their
  * channels behind the spatial dimensions. Made for providers that prefer it (plan/layout.h). */
 #define OX_NHWC_DOMAIN "ai.onyx.nhwc"
-/* The row that serves |n|, or NULL if the operator is not known. *out_version (NULL: not wanted): at least 1. */
+/* The row that serves |n|, or NULL if the operator is unknown. *out_version (may be NULL) is at least 1. */
 const ox_op *ox_node_op(const ox_model *m, const ox_node *n, uint32_t *out_version);
 /* Its schema, or NULL. */
 const ox_schema *ox_node_schema(const ox_model *m, const ox_node *n, uint32_t *out_version);
@@ -39,8 +39,8 @@ OX_NODISCARD ox_status *ox_attrs_decode(const ox_schema *schema, const ox_node *
  * error names operator, input, wanted, got. */
 OX_NODISCARD ox_status *ox_op_check(const ox_schema *schema, const ox_node *n, const ox_type *const *in);
 
-/* Gives a value to every output that its operator requires and a node leaves out, in all graphs of |m|: kernels may
- * write it. Nodes without any output are removed. */
+/* In all graphs of |m|, gives a value to every required output that a node leaves out, so that kernels may write it,
+ * and removes nodes without any output. */
 OX_NODISCARD ox_status *ox_graph_name_outputs(ox_model *m);
 
 /* A schema's inference on a node. */

@@ -13,9 +13,9 @@ ox_shape ox_shape_of(int rank, const int64_t *dims);  /* rank <= OX_MAX_RANK */
 ox_shape ox_shape_scalar(void);
 bool ox_shape_known(const ox_shape *s);               /* rank and every dimension */
 bool ox_shape_equal(const ox_shape *a, const ox_shape *b);
-/* Whether sizes and offsets of every part of such a tensor fit 64 bits: the product of the dimensions that are known, 0
- * counting as 1, is below 2^57. Kernels may multiply dimensions of a tensor without a check: a larger one meets none, also
- * if it is empty (ox_node_infer). */
+/* Whether sizes and offsets of every part of such a tensor fit 64 bits: the product of the known dimensions, 0 counted
+ * as 1, is below 2^57. Inference rejects larger tensors, also empty ones (ox_node_infer), so kernels may multiply
+ * dimensions without checks. */
 bool ox_shape_fits(const ox_shape *s);
 /* Elements; -1 if not known or the product overflows. 1 for a scalar. */
 int64_t ox_shape_count(const ox_shape *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * graph/tape.h - what derivatives of operators (ox_schema.gradient) are written with: nodes that compute, and credit
- * given to the inputs. The walk over a graph is opt/gradient.c. */
+ * graph/tape.h - the calls that derivatives of operators (ox_schema.gradient) are written with: emit nodes, and credit
+ * shares to inputs. The walk over a graph is opt/gradient.c. */
 #ifndef OX_GRAPH_TAPE_H
 #define OX_GRAPH_TAPE_H
 
@@ -19,7 +19,7 @@ typedef struct ox_tape {
 OX_NODISCARD ox_status *ox_tape_emit(ox_tape *t, const char *op, ox_id a, ox_id b, ox_id *out);
 /* A constant scalar of the element type of |like|. Error: NOT_IMPLEMENTED if that is no type of floats. */
 OX_NODISCARD ox_status *ox_tape_scalar(ox_tape *t, ox_id like, float v, ox_id *out);
-/* |v| in the shape of |like|, whatever that holds: its elements may be infinite or NaN. */
+/* A tensor of |like|'s shape filled with |v|; right also if elements of |like| are infinite or NaN. */
 OX_NODISCARD ox_status *ox_tape_fill(ox_tape *t, ox_id like, float v, ox_id *out);
 /* Adds |share| to the adjoint of |v|, summed over the axes along which |v| was broadcast. */
 OX_NODISCARD ox_status *ox_tape_credit(ox_tape *t, ox_id v, ox_id share);

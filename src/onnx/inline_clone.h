@@ -20,12 +20,12 @@ typedef struct ox_fn_call {
   uint32_t n_attrs;
 } ox_fn_call;
 
-/* Takes what a copy of |g| needs; LIMIT if that is too much. */
+/* Subtracts what a copy of |g| needs; LIMIT if that exceeds the budget. */
 OX_NODISCARD ox_status *ox_inline_charge(ox_inline_budget *b, const ox_graph *g);
 /* Copies node |n| of |src| to |dst|; |map|: from values of |src| to those of |dst|, where missing ones are added. */
 OX_NODISCARD ox_status *ox_clone_node(const ox_fn_call *call, const ox_graph *src, const ox_node *n, ox_graph *dst,
                                       ox_id *map);
-/* A value of |dst| like |v| of |src|, under a name that neither |dst| nor an enclosing graph has. */
+/* Adds to |dst| a value like |v| of |src|, under a name that neither |dst| nor an enclosing graph has. */
 OX_NODISCARD ox_status *ox_clone_value(const ox_graph *src, ox_id v, ox_graph *dst, ox_id *out_value);
 
 #endif

@@ -16,11 +16,11 @@ typedef struct ox_read_opts {
   uint32_t max_depth;          /* nested graphs and types; default 64 */
   uint64_t max_nodes;          /* of all graphs and functions; default 16 million */
   size_t max_dense_bytes;      /* all sparse initializers made dense; default 1 GiB */
-  ox_file_maps *files;         /* files that are mapped there are not mapped again; NULL: all are */
-  ox_watch *watch;              /* becomes the model's; NULL: nobody stops the reading */
-  const ox_given_tensor *given; /* contents for initializers of the main graph; the model's own are not looked for */
+  ox_file_maps *files;         /* open maps to share; NULL: every file is mapped anew */
+  ox_watch *watch;              /* becomes the model's; NULL: reading is never stopped */
+  const ox_given_tensor *given; /* contents for initializers of the main graph, instead of the model's own */
   size_t n_given;
-  size_t n_optional;                  /* of |given|, the last so many are skipped if the model lacks the name */
+  size_t n_optional;                  /* so many of the last |given| are skipped if the model lacks them */
   const ox_memory_file *memory_files; /* external data by location, before files are looked for; outlive the model */
   size_t n_memory_files;
   ox_denotations denotations;

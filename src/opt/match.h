@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/match.h - whether a pattern fits at a node. */
+ * opt/match.h - whether a pattern matches at a node. */
 #ifndef OX_OPT_MATCH_H
 #define OX_OPT_MATCH_H
 
@@ -12,8 +12,8 @@ bool ox_node_is(const ox_node *n, const char *ops, const char *domain);
 static inline bool ox_assigned_same(const ox_assignment *a, const ox_assignment *b) {
   return a->owner == b->owner && a->claim == b->claim && a->part == b->part;
 }
-/* Matches |rule| with |root|, whose schema is |root_schema| (NULL: nobody knows it), as its last node; all nodes have the
- * root's assignment. */
+/* Whether |rule|'s pattern matches with |root|, whose schema is |root_schema| (NULL: none), as its last node; all nodes
+ * must have the root's assignment. */
 bool ox_rule_match(const ox_graph *g, const ox_rule *rule, ox_id root, const ox_schema *root_schema, ox_match *m);
 
 #endif

@@ -26,7 +26,7 @@ typedef struct ox_rule_list {
 /* Who owns nodes: entry i is owner 1 + i of ox_node.assigned. */
 typedef struct ox_opt_owner {
   const char *name;
-  /* Whether the provider has |op| for |dtype|; NULL: all that there is a schema of. */
+  /* Whether the provider has |op| for |dtype|; NULL: every operator with a schema. */
   bool (*serves)(void *ctx, const char *domain, const char *op, uint32_t dtype);
   void *ctx;
 } ox_opt_owner;
@@ -42,14 +42,14 @@ typedef struct ox_opt_options {
   const ox_log *log;           /* NULL: silence */
   const char *const *disabled; /* names of rules and passes, built-in ones (ox_builtin_passes) too */
   uint32_t n_disabled;
-  /* Name of a rule or pass: the model goes to |dump| before it is applied, and after. */
+  /* Names of a rule or pass: |dump| gets the model before, or after, each application. */
   const char *dump_before, *dump_after;
   ox_status *(*dump)(void *ctx, const ox_model *m, const char *title); /* NULL: a short form to |log| at level info */
   void *dump_ctx;
   bool lenient_shapes;  /* a declared shape that contradicts inference is dropped with a warning */
   bool verify;          /* check the graph after each application; tests and debug builds */
-  size_t fold_bytes;    /* the most bytes that folding may add to the model; 0: 1 GiB */
-  size_t folded_bytes;  /* answer: bytes that it has added; carried from call to call */
+  size_t fold_bytes;    /* most bytes that folding may add to the model; 0: 1 GiB */
+  size_t folded_bytes;  /* answer: bytes added so far; carried from call to call */
   ox_opt_count *counts; /* answer: applications by name, in the model's arena; carried from call to call */
   uint32_t max_counts, n_counts;
 } ox_opt_options;
@@ -67,27 +67,29 @@ extern const ox_rule_list ox_standard_rules;
  * pass that is not well-formed, naming it; what rules report, noted with their names. A name in |disabled| that nobody
  * has is a warning in the log. */
 OX_NODISCARD ox_status *ox_optimize(ox_model *m, ox_opt_options *o);
-/* The same inside what |owner| (not OX_NO_OWNER) owns, once all nodes have owners: its own sets together with those of
- * OX_RULES_WITH. Only nodes of one assignment are rewritten, merged and folded together; new ones get it. An owner that
- * no set is for is left alone. */
+/* The same for the nodes that |owner| (not OX_NO_OWNER) owns, once all nodes have owners, with its own sets and those
+ * of OX_RULES_WITH. Only nodes of one assignment are rewritten, merged and folded together; new nodes get that
+ * assignment. Does nothing for an owner without a set of its own. */
 OX_NODISCARD ox_status *ox_optimize_owned(ox_model *m, ox_opt_options *o, uint16_t owner);
 /* Whether |set| is well-formed; INVALID_ARGUMENT, naming the rule or pass, if not. */
 OX_NODISCARD ox_status *ox_rule_set_check(const ox_rule_set *set);
 
-/* Loops and Scans of |g| read from outside what they carry on unchanged. Adds to |*n_done| the number of values. */
+/* Makes Loops and Scans of |g| read values that they carry unchanged from outside. Adds their number to |*n_done|. */
 OX_NODISCARD ox_status *ox_invariant_graph(ox_graph *g, uint32_t *n_done);
-/* What Loops and Scans of |g| multiply row by row is multiplied in front of them. Adds to |*n_done| the number of nodes. */
+/* Moves products that Loops and Scans of |g| compute row by row to in front of them. Adds the number of nodes moved to
+ * |*n_done|. */
 OX_NODISCARD ox_status *ox_hoist_graph(ox_graph *g, uint32_t *n_done);
-/* Folds every node of |g| whose inputs are constant; of |owner|, if it is not OX_NO_OWNER. |early|: what fusion may
- * still want stays, and is counted in |*n_held|. |*budget|: bytes that folding may still add. Adds to |*n_folded|. */
+/* Folds every node of |g| (of |owner|, if it is not OX_NO_OWNER) whose inputs are constant. |early|: nodes that fusion
+ * may still look for stay, and are counted in |*n_held|. |*budget|: bytes that folding may still add. Adds to
+ * |*n_folded|. */
 OX_NODISCARD ox_status *ox_fold_graph(ox_graph *g, const ox_opt_options *o, uint16_t owner, bool early, size_t *budget,
                                       uint32_t *n_folded, uint32_t *n_held);
 /* Merges equal nodes of one assignment, and equal small constants, of |g|; of |owner|, if it is not OX_NO_OWNER. */
 OX_NODISCARD ox_status *ox_cse_graph(ox_graph *g, uint16_t owner, uint32_t *n_merged);
-/* Removes nodes nobody reads (of |owner|, if it is not OX_NO_OWNER), and forgets values nobody needs; bodies too. */
+/* Removes unused nodes (of |owner|, if it is not OX_NO_OWNER) and unused values, also in bodies. */
 OX_NODISCARD ox_status *ox_dce_graph(ox_graph *g, uint16_t owner, uint32_t *n_removed);
-/* Removes |node| if nobody reads it, then its producers of the same assignment in turn; |origin| (may be NULL) is told.
- */
+/* Removes |node| if it is unused, then likewise its producers of the same assignment; |origin| (may be NULL) records
+ * it. */
 struct ox_origin;
 OX_NODISCARD ox_status *ox_dce_from(ox_graph *g, ox_id node, struct ox_origin *origin);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/origin.h - keeps track of what one edit made out of what: ox_node.from. */
+ * opt/origin.h - tracks which nodes an edit made of which: ox_node.from. */
 #ifndef OX_OPT_ORIGIN_H
 #define OX_OPT_ORIGIN_H
 
 #include "graph/graph.h"
 
-/* The most names that a node keeps. What is more is not told: chains of thousands of nodes can become one. */
+/* The most names that a node keeps; more are dropped, since chains of thousands of nodes can become one. */
 enum { OX_ORIGIN_NAMES = 64, OX_ORIGIN_NODES = 64 };
 
 typedef struct ox_origin {
@@ -14,14 +14,14 @@ typedef struct ox_origin {
   uint32_t n_names, n_edited, n_added, n_removed;
 } ox_origin;
 
-/* Nodes without a name are called like their first output, while that still has the model's name: |from| says so. */
+/* Sets |from| of nodes without a name to their first output's, while that still has the model's name. */
 OX_NODISCARD ox_status *ox_origin_name_all(ox_model *m);
 
 void ox_origin_start(ox_origin *o);
 void ox_origin_edited(ox_origin *o, const ox_graph *g, ox_id node);
 void ox_origin_added(ox_origin *o, ox_id node);
 void ox_origin_remove(ox_origin *o, const ox_graph *g, ox_id node); /* before it is removed; |o| NULL is fine */
-/* What was edited and added stems from what was edited and removed. */
+/* Makes edited and added nodes stem from edited and removed ones. */
 OX_NODISCARD ox_status *ox_origin_settle(ox_origin *o, ox_graph *g);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/rewriter.h - the host's side of onyx/rule.h: what a rule's handle leads to. */
+ * opt/rewriter.h - the host's side of onyx/rule.h: what is behind a rule's ox_rewrite. */
 #ifndef OX_OPT_REWRITER_H
 #define OX_OPT_REWRITER_H
 
@@ -10,8 +10,8 @@
 #include "opt/opt.h"
 #include "opt/origin.h"
 
-/* |rw| is what rules see of it. Whoever applies rules sets |assigned| to the root's: nodes of another assignment are
- * not there. */
+/* |rw| is what rules see. Whoever applies rules sets |assigned| to the root's assignment: nodes of another one are
+ * invisible. */
 typedef struct ox_rewriter {
   ox_rewrite rw;
   const ox_opt_options *o;
@@ -30,7 +30,7 @@ void ox_rewriter_deinit(ox_rewriter *h);
 void ox_rewriter_clear_scratch(ox_rewriter *h);
 
 static inline ox_rewriter *ox_rewriter_of(const ox_rewrite *rw) { return (ox_rewriter *)(void *)rw; }
-/* The node, if there is one that the rule may see; else NULL. */
+/* The node, if it exists and the rule may see it; else NULL. */
 static inline ox_node *ox_rewriter_node(const ox_rewrite *rw, ox_id node) {
   if (node >= rw->graph->n_nodes) return NULL;
   ox_node *n = &rw->graph->nodes[node];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opt/rulebook.h - rules and passes as they were handed in, checked, in the size that this build knows, in order. */
+ * opt/rulebook.h - all rules and passes that were handed in: checked, converted to this build's struct sizes, and in
+ * order. */
 #ifndef OX_OPT_RULEBOOK_H
 #define OX_OPT_RULEBOOK_H
 
@@ -31,12 +32,12 @@ typedef struct ox_rulebook {
   uint32_t n;
 } ox_rulebook;
 
-/* Errors: INVALID_ARGUMENT, naming rule or pass; OUT_OF_MEMORY. To be deinited in any case. */
+/* Errors: INVALID_ARGUMENT naming rule or pass; OUT_OF_MEMORY. Call deinit in any case. */
 OX_NODISCARD ox_status *ox_rulebook_init(ox_rulebook *b, ox_alloc alloc, const ox_opt_options *o);
 void ox_rulebook_deinit(ox_rulebook *b);
-/* Whether a row is to be applied at |level| at one of |places|, by |owner| (its name) if it is for owners. */
+/* Whether the row applies at |level| in one of |places|, and for |owner| (its name) if it is an owner's. */
 bool ox_book_row_is_on(const ox_book_row *r, uint32_t places, uint32_t level, const char *owner);
-/* Whether there is a row for this owner in particular, on or not. */
+/* Whether any row is for this owner in particular, disabled or not. */
 bool ox_rulebook_is_for(const ox_rulebook *b, const char *owner);
 /* Whether a rule, a pass or a built-in pass is called |name|. */
 bool ox_rulebook_knows(const ox_rulebook *b, const char *name);

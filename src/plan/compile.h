@@ -12,9 +12,9 @@ typedef struct ox_program_opts {
   ox_alloc alloc;
 } ox_program_opts;
 
-/* The program for |view|, which must outlive it. A cache that cannot be read or written is a warning, not an error: one
- * program is one file, named by a digest of the provider, its version and options, and the part. Errors: the
- * provider's; FAIL if it returns no program. */
+/* The program for |view|, which must outlive it. Each cached program is a file, named by a digest of the part and of
+ * the provider with its version and options. A cache that cannot be read or written is a warning, not an error. Errors:
+ * the provider's; FAIL if it returns no program. */
 OX_NODISCARD ox_status *ox_program_make(const ox_program_opts *o, const ox_graph_view *view, ox_program **out_program);
 
 #endif

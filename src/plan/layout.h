@@ -5,12 +5,12 @@
 
 #include "plan/provider.h"
 
-/* Turns every node of |owner| for which |p| prefers channels last into one of the domain OX_NHWC_DOMAIN, in |g| and the
- * bodies below: input 0 is read, output 0 made with the channels behind the spatial dimensions, by Transpose nodes that
- * belong to nobody yet and are left out between two such nodes. *out_n: how many there are. */
+/* Turns every node of |owner| for which |p| prefers channels last, in |g| and its bodies, into one of the domain
+ * OX_NHWC_DOMAIN, whose input 0 and output 0 have channels after the spatial dimensions. Transpose nodes without an
+ * owner convert, except between two such nodes. *out_n: the number of nodes turned. */
 OX_NODISCARD ox_status *ox_layout_convert(ox_graph *g, const ox_provider *p, uint16_t owner, uint32_t *out_n);
 
-/* Makes those that have no owner operators of the standard again. */
+/* Turns those without an owner back into operators of the standard. */
 OX_NODISCARD ox_status *ox_layout_revert(ox_graph *g);
 
 #endif

@@ -18,9 +18,9 @@ typedef struct ox_pack_room {
 
 void ox_pack_room_init(ox_pack_room *r, ox_alloc alloc);
 void ox_pack_room_deinit(ox_pack_room *r);
-/* |bytes|, aligned to 64, not zeroed; NULL: out of memory. Any thread. */
+/* Allocates |bytes|, aligned to 64, not zeroed; NULL: out of memory. Any thread. */
 void *ox_pack_room_take(ox_pack_room *r, size_t bytes);
-/* The pages of |bytes| at |p|, which came from there, with what else lies on them. Any thread. */
+/* Makes the system provide the pages of |bytes| at |p|, which this room gave, before they are written. Any thread. */
 void ox_pack_room_touch(ox_pack_room *r, void *p, size_t bytes);
 
 #endif

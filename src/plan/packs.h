@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/packs.h - the forms of a kernel's (and its twins', plan/twins.h) constants that runs have asked for: the one
- * part of a plan that grows after it is made. A form is packed once, by whoever comes: units are claimed one by one, so
- * that runs that want it at the same time share the work, and what one leaves that is stopped the next one does. Who
- * finishes the last unit says so.
- */
+ * plan/packs.h - packed constants of a kernel and its twins (plan/twins.h), in the forms that runs have asked for: the
+ * one part of a plan that grows after it was made. A form is packed once. Threads claim its units one by one, so that
+ * runs that need it at the same time share the work, and units that a stopped run leaves are claimed by the next. The
+ * thread that finishes the last unit marks the form as ready. */
 #ifndef OX_PLAN_PACKS_H
 #define OX_PLAN_PACKS_H
 
@@ -24,7 +23,7 @@ typedef struct ox_packed {
   atomic_int_least64_t claimed, done; /* claimed may count beyond n_units */
   atomic_size_t unread;               /* bytes packed since the constants' pages were given back */
   atomic_bool ready;
-  atomic_bool passed; /* a run has packed it where it did not stay */
+  atomic_bool passed; /* a run has packed it into memory that is reused */
   bool touched; /* its pages are there; under the lock */
 } ox_packed;
 
@@ -40,19 +39,19 @@ typedef struct ox_packs {
 void ox_packs_init(ox_packs *p, struct ox_pack_room *room); /* |room| outlives it */
 void ox_packs_deinit(ox_packs *p);
 
-/* The form that |want| names; made, with memory and no unit claimed, if it is not there. */
+/* Finds the form that |want| names; if it is missing, adds it, with memory and no unit claimed. */
 OX_NODISCARD ox_status *ox_packs_find(ox_packs *p, ox_alloc alloc, const ox_pack *want, ox_packed **out);
 
 static inline bool ox_packed_ready(ox_packed *f) {
   return atomic_load_explicit(&f->ready, memory_order_acquire); /* pairs with ox_packed_finish */
 }
-/* Before the first claim of a thread's: the memory gets its pages, if it has none yet. */
+/* Provides the memory's pages if need be; called before a thread's first claim. */
 void ox_packed_touch(ox_packs *p, ox_packed *f);
-/* A unit that is nobody's yet; false: there is none. */
+/* Claims a unit; false: all are claimed. */
 bool ox_packed_claim(ox_packed *f, int64_t *out_unit);
-/* A unit is packed. */
+/* Reports that a claimed unit is packed. */
 void ox_packed_finish(ox_packs *p, ox_packed *f);
-/* Waits for units that others have claimed, for a millisecond at most; true: the form is ready. */
+/* Waits up to a millisecond for units that other threads have claimed; true: the form is ready. */
 bool ox_packed_wait(ox_packs *p, ox_packed *f);
 
 #endif

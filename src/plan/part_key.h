@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 
 /* Adds operators with their versions, attributes, bodies, edges, types and constants to |h|. Names of nodes and values
- * do not count; of symbols only counts which are equal. */
+ * do not count, nor those of symbols, only which symbols are equal. */
 void ox_part_digest(ox_digest *h, const ox_graph *part);
 
 #endif

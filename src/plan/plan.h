@@ -9,7 +9,7 @@ typedef struct ox_plan_opts {
   ox_alloc alloc;
   const ox_log *log;
   ox_pool *pool; /* kernels load in parallel on it */
-  uint32_t max_threads; /* for that; 0: all */
+  uint32_t max_threads; /* for loading kernels; 0: all */
   const ox_provider *providers;
   size_t n_providers;
   const char *cache_dir; /* of compiled programs; NULL: none */

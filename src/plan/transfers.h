@@ -20,17 +20,17 @@ static inline uint32_t ox_memory_index(uint32_t id) { return id & 0xff; }
 /* What the model calls value |v| or, of a copy, what it is a copy of. */
 const char *ox_transfer_name(const ox_graph *g, ox_id v);
 
-/* The host can read what lies there. */
+/* Whether the host can read what lies there. */
 bool ox_host_reads(const ox_provider *providers, uint32_t memory);
 
-/* Sets the memory of every value of |m| and adds copies. Views leave a value where it is. What enters or leaves a graph
- * lies in host memory, and so does what a body reads or makes, but for those of If: they read values where they lie and
- * leave their outputs there, if both do so in one memory. Constants that a device reads are copied once, when the plan
- * is made. Nothing to do, and nothing done, where no provider has memories. Errors: INVALID_ARGUMENT if a provider
- * names a memory that it does not have. */
+/* Sets the memory of every value of |m| and adds copies. A view's output lies where its input does. Inputs and outputs
+ * of a graph lie in host memory, and so does what a body reads or makes, except in If: its branches read values where
+ * they lie and leave their outputs there, if both use the same memory. Constants that a device reads are copied once,
+ * when the plan is made. Does nothing if no provider has memories. Errors: INVALID_ARGUMENT if a provider names a
+ * memory that it does not have. */
 OX_NODISCARD ox_status *ox_transfers_add(ox_model *m, const ox_provider *providers, size_t n);
 
-/* The memory in which node |id| of |g| wants input |slot|, or has output |slot|. */
+/* The memory that node |id| of |g| wants input |slot| in, or leaves output |slot| in. */
 OX_NODISCARD ox_status *ox_transfer_memory(const ox_graph *g, ox_id id, int output, uint32_t slot,
                                            const ox_provider *providers, size_t n, uint32_t *out_memory);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plan/twins.h - nodes that are one kernel as far as weights go: the same operator and attributes on the same constants,
- * other inputs of the same types. Steps of an unrolled loop are some, and layers that share their weights. */
+ * plan/twins.h - twins are nodes that can share packed weights: the same operator, attributes and constants, and other
+ * inputs of the same types. Examples: the steps of an unrolled loop, and layers that share weights. */
 #ifndef OX_PLAN_TWINS_H
 #define OX_PLAN_TWINS_H
 
 #include "plan/unit.h"
 
-/* Makes the packed forms of every kernel of |p|; twins have those of the first of them. */
+/* Makes the ox_packs of every kernel of |p|; twins use those of the first among them. */
 OX_NODISCARD ox_status *ox_twins_join(ox_plan *p);
 
 #endif

@@ -18,14 +18,14 @@ typedef enum ox_unit_kind {
   OX_UNIT_VIEW,    /* not at all: its output is the bytes of input 0 */
   OX_UNIT_CONTROL, /* by the host, through its bodies */
   OX_UNIT_COPY,    /* by its owner: to or from one of its memories */
-  OX_UNIT_REFUSED  /* not at all: its operator refuses it, and a run that comes to it fails */
+  OX_UNIT_REFUSED  /* not at all: its operator rejects it, and a run that reaches it fails */
 } ox_unit_kind;
 
 typedef struct ox_unit {
   ox_id node;
   ox_unit_kind kind;
   const ox_provider *owner;   /* NULL: the host */
-  const ox_schema *def;       /* inference and traits; NULL: the registry does not know the operator */
+  const ox_schema *def;       /* inference and traits; NULL: the operator is not in the registry */
   void *attrs;                /* decoded for inference and for control flow */
   uint32_t op_version;
   ox_kernel *kernel;          /* KERNEL */
@@ -56,9 +56,9 @@ struct ox_plan {
   bool has_random;
 };
 
-/* Adds "node 'x' (Conv)", and whose it is unless it is the CPU provider's. */
+/* Adds "node 'x' (Conv)", and its provider unless that is the CPU's. */
 OX_NODISCARD ox_status *ox_unit_note(ox_status *st, const ox_plan *p, const ox_unit *u);
-/* The name of who runs it. */
+/* The name of its owner: a provider, or "host". */
 const char *ox_unit_owner(const ox_unit *u);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/all_values.h - values of the model as outputs of the session, once nothing rewrites the graph any more:
+ * session/all_values.h - makes values of the model outputs of the session, after all rewriting of the graph:
  * ox_session_opts.all_values. */
 #ifndef OX_SESSION_ALL_VALUES_H
 #define OX_SESSION_ALL_VALUES_H
@@ -12,10 +12,9 @@ typedef struct ox_value_names {
   size_t n;
 } ox_value_names;
 
-/* The names of what the nodes of |g| make, in topological order. */
+/* Lists the names of the values that nodes of |g| compute, in topological order. */
 OX_NODISCARD ox_status *ox_value_names_list(ox_arena *a, const ox_graph *g, ox_value_names *out);
-/* What still goes by one of these names, and is made by a node or constant, becomes an output behind those that there
- * are. */
+/* Appends to |g|'s outputs every value that still has one of these names and is computed by a node, or constant. */
 OX_NODISCARD ox_status *ox_value_names_output(const ox_value_names *names, ox_graph *g);
 
 #endif

@@ -11,18 +11,18 @@
 
 #include "session/overriding.h"
 
-/* Puts what "auto" is for this model in its place in |o|; nothing if nobody asks for it. What is new lies in |a|. What
- * was measured is kept in o->tune_cache, or else for the life of the env. Errors: those of measuring on the CPU alone
- * are left to the load; OUT_OF_MEMORY. */
+/* Replaces "auto" in |o| by its choice for this model; does nothing if |o| does not name it. What is allocated for that
+ * lies in |a|. Measurements are kept in o->tune_cache, or else for the life of the env. Errors of running on the CPU
+ * alone are left to the load; OUT_OF_MEMORY. */
 OX_NODISCARD ox_status *ox_auto_resolve(ox_env *env, const ox_model_source *from, ox_arena *a, ox_session_opts *o);
 
-/* auto_trial.c. Candidates, beside the CPU. */
+/* auto_trial.c. Candidates besides the CPU. */
 enum { OX_MOST_TRIALS = 12, OX_TRIAL_NAME = 240 };
 typedef struct ox_trial_result {
   char way[OX_TRIAL_NAME]; /* "cpu", "onednn", "onednn -0123abcd,89ab0123": without these programs */
   double ns;               /* of a run; the CPU's scaled to one clock for all */
 } ox_trial_result;
-/* Measures; |*n| results, the CPU's first. None: it cannot be measured. */
+/* Measures the candidates. Sets |*n| results, the CPU's first; none if the model cannot be measured. */
 OX_NODISCARD ox_status *ox_auto_measure(ox_env *env, const ox_model_source *from, const ox_session_opts *o,
                                         const char *const *providers, size_t n_providers, ox_trial_result *results,
                                         size_t *n);

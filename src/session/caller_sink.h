@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/caller_sink.h - a caller's write function as the sink that the writers of models and values want. */
+ * session/caller_sink.h - makes a caller's write function a sink for the writers of models and values. */
 #ifndef OX_SESSION_CALLER_SINK_H
 #define OX_SESSION_CALLER_SINK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/find_plugin.h - where the library of a provider lies. */
+ * session/find_plugin.h - finds the library of a provider. */
 #ifndef OX_SESSION_FIND_PLUGIN_H
 #define OX_SESSION_FIND_PLUGIN_H
 
@@ -14,8 +14,8 @@ typedef struct ox_plugin_search {
   char looked[2 * OX_MOST_PATH]; /* for messages: "ONYX_PLUGINS, /usr/lib/onyx, ..." */
 } ox_plugin_search;
 
-/* Looks for libonyx-<name>.so (onyx/onyx.h, ox_provider_spec, says where). A name that is no plain word is not looked
- * for. */
+/* Looks for libonyx-<name>.so (onyx/onyx.h, ox_provider_spec, says where). Finds nothing for a name with characters
+ * other than a plain word's. */
 bool ox_plugin_find(const char *name, ox_plugin_search *out);
 
 #endif

@@ -5,11 +5,11 @@
 
 #include "session/session.h"
 
-/* Lists every node of the session's plan; everything in the model's arena. */
+/* Lists every node of the session's plan, in the model's arena. */
 OX_NODISCARD ox_status *ox_placement_list(ox_session *s);
 
-/* Checks the assertions of ox_session_opts.require. FAIL naming the assertion, the first nodes that break it, and who
- * declined them why; INVALID_ARGUMENT for an assertion that cannot be read. */
+/* Checks ox_session_opts.require. Errors: FAIL naming the requirement, the first nodes that violate it, and who
+ * declined them and why; INVALID_ARGUMENT for a requirement that does not parse. */
 OX_NODISCARD ox_status *ox_placement_require(const ox_session *s, const char *const *require, size_t n);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 
-/* An entry for each output of |g|, whose nodes are in topological order; from |a|. */
+/* Makes an array in |a|: for each output of |g|, whose nodes are in topological order, whether it does. */
 OX_NODISCARD ox_status *ox_random_outputs(ox_arena *a, const ox_graph *g, bool **out_random);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * session/session.h - what is behind ox_session: a plan, and idle contexts and call frames that runs borrow. */
+ * session/session.h - the implementation of ox_session: a plan, and idle contexts and calls that runs borrow. */
 #ifndef OX_SESSION_SESSION_H
 #define OX_SESSION_SESSION_H
 
@@ -21,10 +21,10 @@ enum { OX_KNOWN_KEYS = 9 };
 /* What one run needs besides a context; borrowed, so that a repeated run allocates nothing. */
 typedef struct ox_call {
   struct ox_call *next;
-  ox_run_sink sink; /* first: the sink's functions find the call behind it */
+  ox_run_sink sink; /* first, since the sink's functions find the call by it */
   ox_session *session;
   ox_run_env env;
-  ox_watch watch;          /* that |env| has, if the caller may stop the run */
+  ox_watch watch;          /* for |env|, if the caller may stop the run */
   ox_run_memory run_memory;
   const ox_tensor **bound; /* per input */
   ox_tensor *aligned;      /* per input: a copy of misaligned data */
@@ -38,10 +38,10 @@ struct ox_session {
   ox_env *env;
   ox_alloc alloc;
   ox_arena arena;                /* lives as long as the session */
-  const ox_registry *ops;        /* the operators there are: those below, one over the other */
+  const ox_registry *ops;        /* all operators: those below, one over the other */
   ox_registry *provider_ops;     /* what the providers bring; NULL: nothing */
   ox_registry *own_ops;          /* what the session was given; NULL: nothing */
-  const ox_registry *custom_ops; /* what env and session were given, for a provider of its own; NULL: nothing */
+  const ox_registry *custom_ops; /* those given to env and session, for the provider "custom"; NULL: none */
   ox_model *model;
   void *bytes; /* a copy of the model's bytes, or NULL */
   size_t n_bytes;
@@ -69,7 +69,7 @@ struct ox_session {
   ox_value_info *defaults; /* inputs with an initializer: constants here, inputs in the sibling (overriding.h) */
   uint32_t n_defaults;
   ox_session *origin; /* of a sibling; else NULL */
-  struct ox_session_source *source; /* to load it again; NULL: nobody will */
+  struct ox_session_source *source; /* to load it again; NULL: not needed */
   pthread_mutex_t making;           /* the sibling, the backup */
   _Atomic(ox_session *) sibling;
   bool fall_back; /* to the session below, of the same model for the CPU alone (fall_back.h) */
@@ -91,13 +91,13 @@ struct ox_session {
   char ir_version[24], model_version[24], opset[24];
 };
 
-/* What is declared of value |v|. */
+/* Describes value |v| as declared. */
 void ox_session_describe(const ox_session *s, ox_id v, ox_value_info *out);
 
-/* |c| of |s|, also one that is only half made. */
+/* Frees |c| of |s|, also if it is incomplete. */
 void ox_call_free(ox_call *c, const ox_session *s);
 
-/* Frees what no run uses: idle contexts and calls, released outputs. Any thread. */
+/* Frees what no run uses: idle contexts and calls, and released outputs. Any thread. */
 void ox_session_trim(void *session);
 
 /* Fills |known|, once the session has its model. */

@@ -5,22 +5,22 @@
 
 #include "session/env.h"
 
-/* Keeps the buffers of released outputs. Its session and every value that came from it hold a count. */
+/* Keeps the buffers of released outputs. Reference-counted by its session and by every value that came from it. */
 typedef struct ox_recycler ox_recycler;
-/* Values of at least two runs with |n_outputs| are kept; of more than are, the oldest goes. */
+/* Keeps the values of at least two runs with |n_outputs| outputs; when it is full, the oldest is freed. */
 OX_NODISCARD ox_status *ox_recycler_create(ox_alloc alloc, uint32_t n_outputs, ox_recycler **out_recycler);
-void ox_recycler_release(ox_recycler *r); /* by the session: kept values are freed, and no more are kept */
+void ox_recycler_release(ox_recycler *r); /* called by the session: frees what is kept, and keeps no more */
 
 void ox_recycler_trim(ox_recycler *r); /* frees what is kept */
 
-/* An uninitialized tensor; its memory comes from |r| if some that fits is kept there. |grows|: it is a little larger from
- * run to run (a cache), so new memory is an eighth more, and what it has grown out of goes. */
+/* Makes an uninitialized tensor, from memory that |r| keeps if some fits. |grows|: the output grows a little from run to
+ * run, as a cache does; new memory is an eighth larger than asked for, and kept memory it has outgrown is freed. */
 OX_NODISCARD ox_status *ox_value_take(ox_recycler *r, uint32_t dtype, const ox_shape *shape, size_t bytes, bool grows,
                                       ox_value **out_value);
-/* The same, of numbers, in |m|. */
+/* The same for a tensor of numbers in |m|. */
 OX_NODISCARD ox_status *ox_value_take_in(ox_recycler *r, ox_memory *m, uint32_t dtype, const ox_shape *shape,
                                          size_t bytes, ox_value **out_value);
-/* A deep copy without an env. */
+/* Makes a deep copy, without an env. */
 OX_NODISCARD ox_status *ox_value_clone(ox_alloc alloc, const ox_tensor *from, ox_value **out_value);
 
 #endif

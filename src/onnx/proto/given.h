@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * onnx/proto/given.h - contents that a caller has for initializers of the main graph, in place of the model's own. */
+ * onnx/proto/given.h - contents that a caller gives for initializers of the main graph, instead of the model's own. */
 #ifndef OX_ONNX_PROTO_GIVEN_H
 #define OX_ONNX_PROTO_GIVEN_H
 
@@ -27,9 +27,10 @@ typedef struct ox_givens {
 OX_NODISCARD ox_status *ox_givens_init(ox_givens *g, ox_alloc alloc, const ox_given_tensor *items, size_t n,
                                        size_t n_optional);
 void ox_givens_deinit(ox_givens *g); /* also fine on a zeroed struct */
-/* If there is content for |name|, |t|, whose type and shape are known, gets it. SHAPE_MISMATCH: it is not of these. */
+/* If there is content for |name|, sets the data of |t|, whose type and shape are known. Error: SHAPE_MISMATCH if the
+ * content has others. */
 OX_NODISCARD ox_status *ox_givens_take(ox_givens *g, ox_str name, ox_tensor *t, bool *out_taken);
-/* INVALID_ARGUMENT naming one that nothing took. */
+/* Error: INVALID_ARGUMENT naming one that was not taken. */
 OX_NODISCARD ox_status *ox_givens_check_used(const ox_givens *g);
 
 #endif
