@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "kern/binary/binary.h"
 #include "kern/norm/mean.h"
 #include "kern/norm/norm.h"
 #include "kern/quant/convert.h"
@@ -189,6 +190,19 @@ static bool rescale_columns(const ox_kernel_ctx *c, const ox_fold_plan *p, int64
   return true;
 }
 
+/* Floats whose folds are rows, one behind the other. */
+static bool rescale_flat(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, int64_t n, const double *factor) {
+  ox_binary_fn *mul = ox_binary_select(c->isa)->fn[OX_BIN_MUL][OX_F32];
+  if (!has_runs(c, p) || p->n_folded != 1 || p->n_kept > 1) return false;
+  const float *x = (const float *)c->in[0]->data + o * p->length;
+  float *y = (float *)c->out[0]->data + o * p->length;
+  for (int64_t k = 0; k < n; k++, x += p->length, y += p->length) {
+    float by = (float)factor[k];
+    mul(x, &by, y, (size_t)p->length, OX_BIN_B_SCALAR);
+  }
+  return true;
+}
+
 /* Each of |n| folds from |o| on, by its sum. */
 static void normalize_lp(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t o, int64_t n, const ox_fold_acc *acc,
                          bool squares) {
@@ -197,7 +211,7 @@ static void normalize_lp(const ox_kernel_ctx *c, const ox_fold_plan *p, int64_t 
     double norm = squares ? sqrt(acc[k].f) : acc[k].f;
     factor[k] = norm == 0 ? 0 : 1 / norm;
   }
-  if (rescale_columns(c, p, o, n, factor)) return;
+  if (rescale_columns(c, p, o, n, factor) || rescale_flat(c, p, o, n, factor)) return;
   for (int64_t k = 0; k < n; k++)
     if (has_runs(c, p))
       rescale_runs(c, p, o + k, 0, factor[k]);
