@@ -163,8 +163,67 @@ OX_INLINE void rows_of(const ox_planes *p, const float *x, float *y, int64_t beg
   }
 }
 
+/* ---- lines that a vector holds: they are folded along by picking lanes, and never stored ---- */
+enum { MOST_TAPS = 8 };
+
+OX_INLINE bool is_small(const ox_planes *p) {
+  return L > 1 && p->in[2] <= L && p->out[2] <= L && p->taps <= MOST_TAPS && p->stride <= L;
+}
+
+/* What fold_line leaves, and nothing in the lanes beyond. */
+OX_INLINE vf32 small_line(const ox_planes *p, row_place at, bool average) {
+  ox_planes_reach deep = p->reach[0][at.deep], high = p->reach[1][at.high];
+  vf32 nothing = vf32_splat(none(average)), all = nothing;
+  int64_t wide = p->in[2], step = p->dilation[1] * wide;
+  if (deep.n <= 0 || high.n <= 0) return nothing;
+  const float *x = at.x + (deep.first * p->in[1] + high.first) * wide;
+  for (int64_t d = 0; d < deep.n; d++, x += p->dilation[0] * p->in[1] * wide) {
+    vf32 a = first(vf32_load_n(x, (size_t)wide), average);
+    for (int64_t r = 1; r < high.n; r++) a = join(a, vf32_load_n(x + r * step, (size_t)wide), average);
+    all = d ? join(all, a, average) : a;
+  }
+  return vf32_select(vm32_first((size_t)wide), all, nothing);
+}
+
+OX_INLINE void small_of(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end, int64_t taps,
+                        bool average) {
+  vf32 nothing = vf32_splat(none(average)), scale = nothing;
+  size_t n = (size_t)p->out[2];
+  vi32 lane[MOST_TAPS];
+  for (int64_t t = 0; t < taps; t++) {
+    int32_t from[L];
+    for (int64_t o = 0; o < L; o++) {
+      int64_t i = o * p->stride - p->lo + t * p->dilation[2];
+      from[o] = (int32_t)(i >= 0 && i < p->in[2] ? i : -1);
+    }
+    lane[t] = vi32_load(from);
+  }
+  if (average) scale = vf32_load_n(p->inverse[2], n);
+  row_place at = place_of(p, x, begin);
+  y += begin * p->out[2];
+  for (int64_t r = begin; r < end; r++, step_row(p, &at), y += n) {
+    vf32 line = small_line(p, at, average), a = vf32_pick(nothing, line, lane[0]);
+    OX_UNROLL for (int64_t t = 1; t < taps; t++) a = join(a, vf32_pick(nothing, line, lane[t]), average);
+    if (average) a = vf32_mul(a, vf32_mul(vf32_splat(p->inverse[0][at.deep] * p->inverse[1][at.high]), scale));
+    vf32_store_n(y, a, n);
+  }
+}
+
+OX_INLINE void small(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end, bool average) {
+  if (p->taps == 2)
+    small_of(p, x, y, begin, end, 2, average);
+  else if (p->taps == 3)
+    small_of(p, x, y, begin, end, 3, average);
+  else
+    small_of(p, x, y, begin, end, p->taps, average);
+}
+
 static void rows(const ox_planes *p, const float *x, float *y, int64_t begin, int64_t end, float *scratch) {
-  if (p->average)
+  if (is_small(p) && p->average)
+    small(p, x, y, begin, end, true);
+  else if (is_small(p))
+    small(p, x, y, begin, end, false);
+  else if (p->average)
     rows_of(p, x, y, begin, end, scratch, true);
   else
     rows_of(p, x, y, begin, end, scratch, false);
