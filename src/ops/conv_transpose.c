@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/conv_transpose.c - ConvTranspose: every phase of the output is a convolution of its own (kern/conv/transpose.h),
- * a last stage interleaves them; a few channels go by columns (kern/conv/deconv_cols.h). And com.microsoft's form of it
- * whose pads are an input. */
+ * a last stage interleaves them; a few channels, and windows that do not overlap, go by columns
+ * (kern/conv/deconv_cols.h). And com.microsoft's form of it whose pads are an input. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -94,8 +94,8 @@ static size_t pack_all(const ox_deconv_axis *axis, int64_t *taps, int64_t groups
   return at;
 }
 
-static bool few(uint32_t dtype, int64_t groups, int64_t oc) {
-  return dtype == OX_F32 && groups == 1 && oc <= OX_DECONV_FEW;
+static bool by_cols(uint32_t dtype, int64_t groups, int64_t oc, const ox_deconv_axis *axis) {
+  return dtype == OX_F32 && groups == 1 && (oc <= OX_DECONV_FEW || ox_deconv_apart(axis));
 }
 
 static ox_status *load(ox_load_ctx *c) {
@@ -114,7 +114,7 @@ static ox_status *load(ox_load_ctx *c) {
   if (!taps) return ox_oom();
   if (!n || !ox_deconv_phase_count(axis, &n_phases)) return NULL;
   int64_t ic = w->shape.dim[0] / a->group, oc = w->shape.dim[1];
-  if (few(w->dtype, a->group, oc)) return NULL; /* read where they are */
+  if (by_cols(w->dtype, a->group, oc, axis)) return NULL; /* read where they are */
   s->bytes = pack_all(axis, taps, a->group, ic, oc, NULL, NULL, NULL) * sizeof(float);
   float *plain = (float *)w->data;
   if (w->dtype != OX_F32) {
@@ -270,7 +270,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   if (!p) return ox_oom();
   OX_TRY(ox_deconv_axes_make(a, x, w, y, p->axis));
   p->batch = x->dim[0], p->groups = a->group, p->ic = w->dim[0] / a->group, p->oc = w->dim[1];
-  if (few(c->in[X]->dtype, p->groups, p->oc) && prepare_cols(c, p)) return NULL;
+  if (by_cols(c->in[X]->dtype, p->groups, p->oc, p->axis) && prepare_cols(c, p)) return NULL;
   if (c->in[X]->dtype != OX_F64) return prepare_f32(c, p);
   p->kind[0] = S_F64, p->per_tile = 1;
   return ox_ctx_plan(c, p->batch * p->groups * p->oc, 0);

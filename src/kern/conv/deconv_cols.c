@@ -67,6 +67,19 @@ static void add_taps(const ox_deconv_cols *p, const float *from, float *sums) {
   }
 }
 
+/* Outputs of all phases of a line, |widest| from one to the next, put in turns; two by vectors. */
+static void weave(const float *from, int64_t widest, int64_t step, int64_t n, float *y) {
+  enum { SOME = 8 };
+  int64_t done = 0;
+  for (; step == 2 && 2 * (done + SOME) <= n; done += SOME)
+    for (int k = 0; k < SOME; k++) {
+      y[2 * (done + k)] = from[done + k];
+      y[2 * (done + k) + 1] = from[widest + done + k];
+    }
+  for (int64_t f = 0; f < OX_MIN(step, n); f++)
+    for (int64_t i = done, o = f + done * step; o < n; i++, o += step) y[o] = from[f * widest + i];
+}
+
 static void line(const ox_deconv_cols *p, const float *cols, float bias, float *y, int64_t d, int64_t h, float *sums) {
   const ox_deconv_axis *a = p->axis;
   int64_t step = a[2].stride, in_d, in_h;
@@ -75,17 +88,57 @@ static void line(const ox_deconv_cols *p, const float *cols, float bias, float *
     for (int64_t th = 0; th < a[1].kernel; th++)
       if (input_at(&a[0], d, td, &in_d) && input_at(&a[1], h, th, &in_h))
         add_taps(p, cols + (td * a[1].kernel + th) * a[2].kernel * p->pixels + (in_d * a[1].in + in_h) * a[2].in, sums);
-  for (int64_t f = 0; f < OX_MIN(step, a[2].out); f++) {
-    const float *from = sums + f * p->widest;
-    for (int64_t o = f; o < a[2].out; o += step) y[o] = *from++;
+  weave(sums, p->widest, step, a[2].out, y);
+}
+
+/* y[2 i], y[2 i + 1] = a[i], b[i], each and |bias|; two by vectors. */
+static void weave_two(const float *restrict a, const float *restrict b, float bias, int64_t n, float *restrict y) {
+  enum { SOME = 8 };
+  int64_t i = 0;
+  for (; i + SOME <= n; i += SOME)
+    for (int k = 0; k < SOME; k++) {
+      y[2 * (i + k)] = a[i + k] + bias;
+      y[2 * (i + k) + 1] = b[i + k] + bias;
+    }
+  for (; i < n; i++) y[2 * i] = a[i] + bias, y[2 * i + 1] = b[i] + bias;
+}
+
+/* A line of outputs that hear of one tap at most. */
+static void line_apart(const ox_deconv_cols *p, const float *cols, float bias, float *y, int64_t d, int64_t h) {
+  const ox_deconv_axis *a = &p->axis[2];
+  int64_t at[2] = {d + p->axis[0].lo, h + p->axis[1].lo}, in[2], tap[2], done = 0;
+  bool any = true;
+  for (int i = 0; i < 2; i++) {
+    in[i] = at[i] / p->axis[i].stride, tap[i] = at[i] - in[i] * p->axis[i].stride;
+    any = any && at[i] >= 0 && in[i] < p->axis[i].in && tap[i] < p->axis[i].kernel;
+  }
+  if (!any || a->kernel < a->stride || a->lo < 0 || a->out + a->lo > a->in * a->stride)
+    for (int64_t o = 0; o < a->out; o++) y[o] = bias;
+  if (!any) return;
+  const float *from =
+      cols + (tap[0] * p->axis[1].kernel + tap[1]) * a->kernel * p->pixels + (in[0] * p->axis[1].in + in[1]) * a->in;
+  if (a->stride == 2 && a->kernel == 2 && a->lo == 0) {
+    done = OX_MIN(a->in, a->out / 2);
+    weave_two(from, from + p->pixels, bias, done, y);
+  }
+  for (int64_t t = 0; t < a->kernel; t++, from += p->pixels) {
+    int64_t begin = OX_MAX(done, t < a->lo ? OX_CEIL_DIV(a->lo - t, a->stride) : 0);
+    for (int64_t i = begin, o = i * a->stride + t - a->lo; i < a->in && o < a->out; i++, o += a->stride)
+      y[o] = from[i] + bias;
   }
 }
 
 void ox_deconv_cols_lines(const ox_deconv_cols *p, const float *cols, const float *bias, float *y, int64_t begin,
                           int64_t end, void *scratch) {
   const ox_deconv_axis *a = p->axis;
+  bool apart = ox_deconv_apart(a);
   for (int64_t i = begin; i < end; i++) {
     int64_t h = i % a[1].out, d = i / a[1].out % a[0].out, plane = i / a[1].out / a[0].out;
-    line(p, cols + plane * p->taps * p->pixels, bias ? bias[plane % p->oc] : 0, y + i * a[2].out, d, h, scratch);
+    const float *from = cols + plane * p->taps * p->pixels;
+    float b = bias ? bias[plane % p->oc] : 0;
+    if (apart)
+      line_apart(p, from, b, y + i * a[2].out, d, h);
+    else
+      line(p, from, b, y + i * a[2].out, d, h, scratch);
   }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/conv/deconv_cols.h - transposed convolution to a few channels: one product makes what every input sends through
- * every tap, lines of outputs sum up what falls on them. No lane is spent on channels that are not there. */
+ * kern/conv/deconv_cols.h - transposed convolution to a few channels, or by windows that do not overlap: one product
+ * makes what every input sends through every tap, lines of outputs sum up what falls on them. No lane is spent on
+ * channels that are not there. */
 #ifndef OX_KERN_CONV_DECONV_COLS_H
 #define OX_KERN_CONV_DECONV_COLS_H
 
@@ -18,6 +19,13 @@ typedef struct ox_deconv_cols {
   int64_t n_products, n_lines, lines_per_tile;
   ox_isa isa;
 } ox_deconv_cols;
+
+/* No output hears of two taps: the windows of inputs do not overlap. */
+static inline bool ox_deconv_apart(const ox_deconv_axis *axis) {
+  for (int a = 0; a < OX_CONV_AXES; a++)
+    if (axis[a].kernel > 1 && (axis[a].dilation > 1 || axis[a].kernel > axis[a].stride)) return false;
+  return true;
+}
 
 /* False: too large, or empty. */
 bool ox_deconv_cols_init(ox_deconv_cols *p, const ox_deconv_axis *axis, int64_t batch, int64_t ic, int64_t oc,
