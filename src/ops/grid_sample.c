@@ -194,20 +194,69 @@ static bool find_corners(const ox_kernel_ctx *c, const grid_prep *p, int64_t ima
   return true;
 }
 
+/* For elements of one size, channel by channel. */
+#define COPY_NEAREST(T)                                          \
+  for (int64_t ch = 0; ch < p->channels; ch++) {                 \
+    int64_t plane = image * p->channels + ch;                    \
+    const T *x = (const T *)c->in[0]->data + plane * p->in_n;    \
+    T *y = (T *)c->out[0]->data + plane * p->points;             \
+    for (int i = 0; i < n; i++) y[at[i].point] = x[at[i].pixel]; \
+  }
+
+typedef struct nearest {
+  int64_t point, pixel;
+} nearest;
+
+static void copy_nearest(const ox_kernel_ctx *c, const grid_prep *p, const nearest *at, int n, int64_t image) {
+  if (p->elem == 1)
+    COPY_NEAREST(uint8_t)
+  else if (p->elem == 2)
+    COPY_NEAREST(uint16_t)
+  else if (p->elem == 4)
+    COPY_NEAREST(uint32_t)
+  else
+    COPY_NEAREST(uint64_t)
+}
+
+/* The integer that is nearest, of equals the even one, for |v| below 2^51. */
+static double nearest_of(double v) {
+  const double shift = 0x1.8p52;
+  return v + shift - shift;
+}
+
+/* What find_taps finds by a grid of floats, for a point that is nearest to a pixel of a plane. */
+static bool find_nearest(const ox_kernel_ctx *c, const grid_prep *p, int64_t image, int64_t point, nearest *out) {
+  const float *g = (const float *)c->in[1]->data + (image * p->points + point) * 2;
+  double y = (double)(float)ox_sample_denormalize((double)g[1], p->s.dim[0], p->s.align_corners);
+  double x = (double)(float)ox_sample_denormalize((double)g[0], p->s.dim[1], p->s.align_corners);
+  int64_t height = p->s.dim[0], width = p->s.dim[1];
+  if (!(y > -1 && y < (double)height && x > -1 && x < (double)width)) return false;
+  y = nearest_of(y), x = nearest_of(x);
+  if (!(y >= 0 && y < (double)height && x >= 0 && x < (double)width)) return false;
+  *out = (nearest){point, ox_i64_of(y) * width + ox_i64_of(x)};
+  return true;
+}
+
 static void sample_points(const ox_kernel_ctx *c, const grid_prep *p, int64_t image, int64_t first, int64_t end) {
-  bool floats = c->in[0]->dtype == OX_F32 && c->in[1]->dtype == OX_F32 && p->s.mode == OX_SAMPLE_LINEAR;
+  bool floats = c->in[1]->dtype == OX_F32 && p->s.axes == 2;
+  bool blends = floats && c->in[0]->dtype == OX_F32 && p->s.mode == OX_SAMPLE_LINEAR;
+  bool copies = floats && p->elem <= 8 && c->in[0]->dtype != OX_STRING && p->s.mode == OX_SAMPLE_NEAREST;
   corners at[CHUNK];
+  nearest near[CHUNK];
   taps t;
-  int n = 0;
+  int n = 0, m = 0;
   for (int64_t i = first; i < end; i++) {
-    if (floats && p->s.axes == 2 && find_corners(c, p, image, i, &at[n])) {
+    if (blends && find_corners(c, p, image, i, &at[n])) {
       if (++n == CHUNK) sample_corners(c, p, at, n, image), n = 0;
+    } else if (copies && find_nearest(c, p, image, i, &near[m])) {
+      if (++m == CHUNK) copy_nearest(c, p, near, m, image), m = 0;
     } else {
       find_taps(c, p, image, i, &t);
       sample_point(c, p, &t, image, i);
     }
   }
   if (n) sample_corners(c, p, at, n, image);
+  if (m) copy_nearest(c, p, near, m, image);
 }
 
 static ox_status *run_sample(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

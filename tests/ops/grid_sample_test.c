@@ -6,6 +6,7 @@
 
 #include "base/macros.h"
 #include "support/check.h"
+#include "support/levels.h"
 #include "support/one_node.h"
 
 enum { H = 4, W = 5, POINTS = 6 };
@@ -124,6 +125,40 @@ static void test_nearest_copies_any_type(void **state) {
   one_node_deinit(&n);
 }
 
+/* Planes of elements of some sizes, beside the same as volumes of one slice, which go another way. */
+static void test_nearest_of_planes(void **state) {
+  (void)state;
+  enum { CHANNELS = 3, MANY = 150, PH = 5, PW = 7 };
+  static const uint32_t types[] = {OX_U8, OX_F16, OX_F32, OX_F64};
+  static const char *const pads[] = {"zeros", "border", "reflection"};
+  static const float odd[] = {-1, 1, 0, -1.2f, 1.2f, NAN, INFINITY, -INFINITY, -1.0001f, 3e30f, 0.4285714f};
+  static unsigned char x[2 * CHANNELS * PH * PW * 8];
+  static float flat[2 * MANY * 2], deep[2 * MANY * 3];
+  uint32_t seed = 11;
+  for (size_t i = 0; i < sizeof x; i++) x[i] = (unsigned char)(i * 7);
+  for (int i = 0; i < 2 * MANY; i++)
+    for (int k = 0; k < 2; k++)
+      deep[3 * i + k] = flat[2 * i + k] =
+          i % 4 == k ? odd[i / 4 % (int)OX_COUNT(odd)] : test_uniform(&seed, -1.4f, 1.4f);
+  for (size_t t = 0; t < OX_COUNT(types); t++)
+    for (int how = 0; how < 6; how++) {
+      one_node n[2];
+      for (int v = 0; v < 2; v++) {
+        one_node_init(&n[v], "", "GridSample", 20, 1);
+        one_node_str(&n[v], "mode", "nearest"), one_node_str(&n[v], "padding_mode", pads[how / 2]);
+        one_node_int(&n[v], "align_corners", how % 2);
+      }
+      one_node_input(&n[0], types[t], 4, (int64_t[]){2, CHANNELS, PH, PW}, x);
+      one_node_input(&n[0], OX_F32, 4, (int64_t[]){2, MANY / 10, 10, 2}, flat);
+      one_node_input(&n[1], types[t], 5, (int64_t[]){2, CHANNELS, 1, PH, PW}, x);
+      one_node_input(&n[1], OX_F32, 5, (int64_t[]){2, MANY / 10, 10, 1, 3}, deep);
+      CHECK_OK(one_node_run(&n[0]));
+      CHECK_OK(one_node_run(&n[1]));
+      assert_memory_equal(n[0].out[0].data, n[1].out[0].data, 2 * CHANNELS * MANY * (ox_dtype_bits(types[t]) / 8));
+      one_node_deinit(&n[0]), one_node_deinit(&n[1]);
+    }
+}
+
 static void test_complex_numbers_are_sampled_by_parts(void **state) {
   (void)state;
   const float narrow[6] = {1, 2, 3, 4, 5, 6};
@@ -147,6 +182,7 @@ int main(void) {
       cmocka_unit_test(test_float64_is_sampled_in_double),
       cmocka_unit_test(test_floats_are_those_of_doubles),
       cmocka_unit_test(test_nearest_copies_any_type),
+      cmocka_unit_test(test_nearest_of_planes),
       cmocka_unit_test(test_complex_numbers_are_sampled_by_parts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
