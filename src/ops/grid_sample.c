@@ -160,7 +160,7 @@ static void sample_point(const ox_kernel_ctx *c, const grid_prep *p, const taps 
 
 enum { CORNERS = 4, CHUNK = 64 };
 typedef struct corners {
-  int64_t point, offset[CORNERS];
+  int64_t point, offset; /* of the first; the others are behind it and below */
   double weight[CORNERS];
 } corners;
 
@@ -171,10 +171,10 @@ static void sample_corners(const ox_kernel_ctx *c, const grid_prep *p, const cor
     const float *x = (const float *)c->in[0]->data + plane * p->in_n;
     float *y = (float *)c->out[0]->data + plane * p->points;
     for (int i = 0; i < n; i++) {
-      const int64_t *o = at[i].offset;
+      const float *v = x + at[i].offset, *below = v + p->s.dim[1];
       const double *w = at[i].weight;
       y[at[i].point] =
-          (float)(w[0] * (double)x[o[0]] + w[1] * (double)x[o[1]] + w[2] * (double)x[o[2]] + w[3] * (double)x[o[3]]);
+          (float)(w[0] * (double)v[0] + w[1] * (double)v[1] + w[2] * (double)below[0] + w[3] * (double)below[1]);
     }
   }
 }
@@ -188,9 +188,7 @@ static bool find_corners(const ox_kernel_ctx *c, const grid_prep *p, int64_t ima
   if (!(y >= 0 && y < (double)(p->s.dim[0] - 1) && x >= 0 && x < (double)(width - 1))) return false;
   int64_t row = ox_i64_of(y), column = ox_i64_of(x), at = row * width + column;
   double down = y - (double)row, right = x - (double)column;
-  *out = (corners){point,
-                   {at, at + 1, at + width, at + width + 1},
-                   {(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right}};
+  *out = (corners){point, at, {(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right}};
   return true;
 }
 

@@ -4,10 +4,6 @@
 
 #include <math.h>
 
-double ox_sample_denormalize(double v, int64_t n, bool align_corners) {
-  return align_corners ? (v + 1) / 2 * (double)(n - 1) : ((v + 1) * (double)n - 1) / 2;
-}
-
 static double reflect(double x, double lo, double hi) {
   double range = hi - lo;
   if (x >= lo && x <= hi) return x;

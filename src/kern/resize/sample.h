@@ -23,6 +23,8 @@ typedef struct ox_sampler {
  * padding are left out. */
 int ox_sample_taps(const ox_sampler *s, const double *x, int64_t *offset, double *weight);
 /* Normalised coordinate (-1..1) of an axis of |n| pixels to pixels. */
-double ox_sample_denormalize(double v, int64_t n, bool align_corners);
+static inline double ox_sample_denormalize(double v, int64_t n, bool align_corners) {
+  return align_corners ? (v + 1) / 2 * (double)(n - 1) : ((v + 1) * (double)n - 1) / 2;
+}
 
 #endif
