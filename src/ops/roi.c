@@ -93,6 +93,11 @@ static int64_t most_touched(int64_t n, int64_t ratio) {
   return OX_MIN(n, 2 * samples);
 }
 
+/* What a bin of MaxRoiPool covers along one axis. */
+typedef struct bin_range {
+  int64_t begin, end;
+} bin_range;
+
 static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   const roi_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
@@ -118,6 +123,12 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   if (k == ALIGN)
     c->scratch_per_worker =
         (size_t)(most_touched(p->h, a->sampling_ratio) + most_touched(p->w, a->sampling_ratio)) * sizeof(touched);
+  if (k == POOL) {
+    int64_t bins;
+    if (!ox_add_i64_ok(p->out_h, p->out_w, &bins) ||
+        !ox_mul_ok((size_t)bins, sizeof(bin_range), &c->scratch_per_worker))
+      return ox_fail(OX_LIMIT, "MaxRoiPool: too large");
+  }
   c->n_stages = 2, c->n_tiles[0] = load, c->n_tiles[1] = ox_shape_count(y) ? p->rois : 0;
   return NULL;
 }
@@ -213,6 +224,32 @@ static double largest_of(const ox_kernel_ctx *c, const roi_prep *p, int64_t plan
   return r;
 }
 
+/* largest_of for all channels of an image of floats: as sums_of_f32. */
+static bool largest_of_f32(const ox_kernel_ctx *c, const roi_prep *p, int64_t image, const axis_samples s[2],
+                           float *y) {
+  enum { MOST = 64 };
+  int64_t off[MOST], n = 0, plane = p->h * p->w, step = p->out_h * p->out_w;
+  double least[MOST], most[MOST];
+  if (s[0].n * s[1].n > MOST || s[0].n * s[1].n == 0) return false;
+  for (int64_t i = 0; i < s[0].n; i++)
+    for (int64_t j = 0; j < s[1].n; j++, n++) {
+      const touched *a = &s[0].rows[i], *b = &s[1].rows[j];
+      off[n] = a->at * p->w + b->at, least[n] = a->least * b->least, most[n] = a->most * b->most;
+    }
+  const float *x = (const float *)c->in[0]->data + image * p->channels * plane;
+  bool outside = s[0].outside || s[1].outside;
+  for (int64_t ch = 0; ch < p->channels; ch++, x += plane) {
+    double r = outside ? 0 : -INFINITY;
+    for (int64_t k = 0; k < n; k++) {
+      double v = (double)x[off[k]], lo = least[k] * v, hi = most[k] * v;
+      r = lo > r ? lo : r; /* NaN is passed over */
+      r = hi > r ? hi : r;
+    }
+    y[ch * step] = (float)(r > -INFINITY ? r : largest_of(c, p, image * p->channels + ch, s));
+  }
+  return true;
+}
+
 static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r,
                   touched *scratch) {
   const roi_attrs *a = c->attrs;
@@ -234,7 +271,9 @@ static void align(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_
       if (ox_ctx_stopped(c)) return;
       sample_axis(start[1] + (double)j * bin[1], bin[1], grid[1], p->w, &s[1]);
       float *y = p->wide ? NULL : (float *)c->out[0]->data + (roi * p->channels * p->out_h + i) * p->out_w + j;
-      if (y && !p->largest && grid[0] * grid[1] > 0 && sums_of_f32(c, p, image, s, samples, y)) continue;
+      if (y && grid[0] * grid[1] > 0 &&
+          (p->largest ? largest_of_f32(c, p, image, s, y) : sums_of_f32(c, p, image, s, samples, y)))
+        continue;
       for (int64_t ch = 0; ch < p->channels; ch++) {
         int64_t plane = image * p->channels + ch;
         double v = grid[0] * grid[1] == 0 ? 0
@@ -251,27 +290,50 @@ static int64_t bound(double v, int64_t n) { return v < 0 ? 0 : v > (double)n ? n
 
 /* In floats, as Caffe computes bins and all who follow it: where seven bins share 29 columns, doubles let the last one
  * reach over the region. */
-static void pool(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r) {
+static void bins_of(float first, float last, int64_t bins, int64_t n, bin_range *out) {
+  float bin = fmaxf(last - first + 1, 1) / (float)bins;
+  for (int64_t i = 0; i < bins; i++)
+    out[i] = (bin_range){bound((double)floorf((float)i * bin) + (double)first, n),
+                         bound((double)ceilf((float)(i + 1) * bin) + (double)first, n)};
+}
+
+/* The largest of a bin, passing over NaN; of nothing 0. */
+static double largest_in(const ox_kernel_ctx *c, const roi_prep *p, int64_t plane, bin_range y, bin_range x) {
+  double best = y.end <= y.begin || x.end <= x.begin ? 0 : -INFINITY;
+  for (int64_t i = y.begin; i < y.end; i++)
+    for (int64_t j = x.begin; j < x.end; j++) {
+      double v = at(c, p, plane, i, j);
+      best = v > best ? v : best;
+    }
+  return best;
+}
+
+static float largest_in_f32(const float *plane, int64_t width, bin_range y, bin_range x) {
+  float best = y.end <= y.begin || x.end <= x.begin ? 0 : -INFINITY;
+  for (int64_t i = y.begin; i < y.end; i++)
+    for (int64_t j = x.begin; j < x.end; j++) {
+      float v = plane[i * width + j];
+      best = v > best ? v : best;
+    }
+  return best;
+}
+
+static void pool(const ox_kernel_ctx *c, const roi_prep *p, int64_t roi, int64_t image, const double *r,
+                 bin_range *rows) {
   float scale = ((const roi_attrs *)c->attrs)->spatial_scale, end[4];
+  bin_range *columns = rows + p->out_h;
   for (int k = 0; k < 4; k++) end[k] = roundf((float)r[k] * scale);
-  double x0 = (double)end[0], y0 = (double)end[1];
-  float bin_h = fmaxf(end[3] - end[1] + 1, 1) / (float)p->out_h,
-        bin_w = fmaxf(end[2] - end[0] + 1, 1) / (float)p->out_w;
-  for (int64_t ch = 0; ch < p->channels; ch++)
+  bins_of(end[1], end[3], p->out_h, p->h, rows), bins_of(end[0], end[2], p->out_w, p->w, columns);
+  for (int64_t ch = 0; ch < p->channels && !ox_ctx_stopped(c); ch++) {
+    int64_t plane = image * p->channels + ch, to = (roi * p->channels + ch) * p->out_h * p->out_w;
     for (int64_t i = 0; i < p->out_h; i++)
-      for (int64_t j = 0; j < p->out_w; j++) {
-        int64_t top = bound((double)floorf((float)i * bin_h) + y0, p->h),
-                bottom = bound((double)ceilf((float)(i + 1) * bin_h) + y0, p->h);
-        int64_t left = bound((double)floorf((float)j * bin_w) + x0, p->w),
-                right = bound((double)ceilf((float)(j + 1) * bin_w) + x0, p->w);
-        double best = bottom <= top || right <= left ? 0 : -INFINITY;
-        for (int64_t y = top; y < bottom; y++)
-          for (int64_t x = left; x < right; x++) {
-            double v = at(c, p, image * p->channels + ch, y, x);
-            best = v > best ? v : best; /* over NaN */
-          }
-        put(c, p, roi, ch, i, j, best);
-      }
+      for (int64_t j = 0; j < p->out_w; j++)
+        if (p->wide)
+          put(c, p, roi, ch, i, j, largest_in(c, p, plane, rows[i], columns[j]));
+        else
+          ((float *)c->out[0]->data)[to + i * p->out_w + j] =
+              largest_in_f32((const float *)c->in[0]->data + plane * p->h * p->w, p->w, rows[i], columns[j]);
+  }
 }
 
 /* ---- CropAndResize ---- */
@@ -337,7 +399,7 @@ static ox_status *one_region(const ox_kernel_ctx *c, const roi_prep *p, int64_t 
   if (p->kind == ALIGN)
     align(c, p, roi, image, r, scratch);
   else if (p->kind == POOL)
-    pool(c, p, roi, image, r + 1);
+    pool(c, p, roi, image, r + 1, scratch);
   else
     crop(c, p, roi, image, r);
   return NULL;
