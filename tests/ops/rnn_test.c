@@ -104,14 +104,14 @@ static void test_all_options_agree_with_double(void **state) {
   (void)state;
   static const char *const ops[] = {"RNN", "GRU", "LSTM"}, *const directions[] = {"forward", "reverse",
                                                                                   "bidirectional"};
-  static const int64_t gates[] = {1, 3, 4}, batches[] = {1, 2, 13, 30, 0}, hiddens[] = {1, 7, 16, 33};
+  static const int64_t gates[] = {1, 3, 4}, batches[] = {1, 2, 13, 30, 0, 7, 8}, hiddens[] = {1, 7, 16, 33};
   for (uint32_t i = 0; i < 90; i++) {
     uint32_t f = i * 2654435761u >> 12, cell = i % 3;
     rnn_case t = {ops[cell],
                   directions[i / 3 % 3],
                   gates[cell],
                   1 + i % 5,
-                  batches[f % 5],
+                  batches[f % 7],
                   1 + f % 9,
                   hiddens[i % 4],
                   f & 1,

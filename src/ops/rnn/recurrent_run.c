@@ -24,9 +24,18 @@ typedef struct rnn_prep {
   size_t state_bytes;   /* h, c, gates, gathered, reset, h in bytes in the scratch, before the products' */
 } rnn_prep;
 
-/* Batch rows of one tile: enough to share the weights, few enough to go parallel. Rows in bytes share a range, too,
- * which ONNX Runtime finds over all of them. */
-enum { CHUNK = 12, MOST_TOGETHER = 2 * CHUNK - 1, MOST_BYTES_TOGETHER = 64 };
+/* Batch rows of one tile: enough to share the weights, few enough to go parallel: from eight on they go in two where
+ * the weights (NEAR of them) stay in each processor's cache. Rows in bytes share a range, too, which ONNX Runtime finds
+ * over all of them. */
+enum { CHUNK = 12, MOST_TOGETHER = 2 * CHUNK - 1, MOST_BYTES_TOGETHER = 64, LEAST_APART = 8, NEAR = 1 << 17 };
+
+static size_t rows_together(const rnn_prep *p) {
+  const recurrent_dims *d = &p->d;
+  if (p->q.v) return d->batch <= MOST_BYTES_TOGETHER ? d->batch : CHUNK;
+  if (d->batch > MOST_TOGETHER) return CHUNK;
+  bool near = d->gates * d->hidden * d->hidden <= NEAR;
+  return near && d->batch >= LEAST_APART ? OX_CEIL_DIV(d->batch, (size_t)2) : d->batch;
+}
 
 static size_t weights_at(const ox_kernel_ctx *c, const rnn_prep *p, void *base, recurrent_weights *out) {
   bool peep = recurrent_in(c, IN_P) != NULL;
@@ -99,7 +108,7 @@ ox_status *recurrent_prepare(ox_kernel_ctx *c, int cell) {
     return ox_ctx_plan(c, (int64_t)d->dirs, recurrent_f64_scratch(d));
   }
   p->cell = ox_rnn_select(c->isa), p->pack = !c->state;
-  p->chunk = OX_MAX(d->batch <= (p->q.v ? MOST_BYTES_TOGETHER : MOST_TOGETHER) ? d->batch : CHUNK, (size_t)1);
+  p->chunk = OX_MAX(rows_together(p), (size_t)1);
   p->chunks = OX_CEIL_DIV(d->batch, p->chunk);
   d->v[0] = ox_gemm_select(OX_F32, c->isa);
   d->v[1] = ox_gemm_select_wide(p->chunk, d->first, c->isa);
