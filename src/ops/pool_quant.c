@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/pool_quant.c - com.microsoft QLinearAveragePool, QLinearGlobalAveragePool, NhwcMaxPool: pools of bytes, planes
- * gathered from either layout, averaged as real numbers and rounded to even. Maxima of one or two axes go by rows. */
+ * gathered from either layout, averaged as real numbers and rounded to even. What has one or two axes goes by rows. */
 #include <math.h>
 #include <string.h>
 
 #include "base/cksize.h"
 #include "kern/pool/max_lines.h"
+#include "kern/pool/mean_lines.h"
 #include "kern/quant/convert.h"
 #include "ops/shared/conv_node.h"
 
@@ -28,7 +29,7 @@ typedef enum { Q_AVERAGE, Q_GLOBAL, Q_MAX } kind;
 typedef struct qpool_prep {
   ox_pool pool;
   bool last, linear; /* linear: has scales and zero points */
-  bool rows;         /* a tile is a row of outputs */
+  bool rows;         /* a tile is a row of outputs; of means channels first, a plane */
   bool means;        /* a tile is some channels of an image, each of which has one output */
   int64_t batch, channels, in_n, out_n;
 } qpool_prep;
@@ -74,6 +75,17 @@ static ox_status *infer_average(ox_infer_ctx *c) { return infer(c, Q_AVERAGE); }
 static ox_status *infer_global(ox_infer_ctx *c) { return infer(c, Q_GLOBAL); }
 static ox_status *infer_max(ox_infer_ctx *c) { return infer(c, Q_MAX); }
 
+static int64_t rows_of(const qpool_prep *p) { return p->pool.axes == 2 ? p->pool.out[0] : 1; }
+
+static ox_status *plan_mean_rows(ox_kernel_ctx *c, const qpool_prep *p) {
+  int a = p->pool.axes - 1;
+  size_t wide, bytes;
+  if (!ox_add_ok((size_t)p->pool.in[a], (size_t)p->pool.out[a], &wide) ||
+      !ox_mul_ok(wide, sizeof(int32_t) * (size_t)(p->last ? p->channels : 1), &bytes))
+    return ox_fail(OX_LIMIT, "pool: too large");
+  return ox_ctx_plan(c, p->out_n ? p->batch * (p->last ? rows_of(p) : p->channels) : 0, bytes);
+}
+
 static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   const qpool_attrs *a = c->attrs;
   const ox_shape *x = &c->in[0]->shape, *y = &c->out[0]->shape;
@@ -100,8 +112,10 @@ static ox_status *prepare(ox_kernel_ctx *c, kind k) {
   if (p->rows) {
     if (!ox_mul_ok((size_t)p->pool.in[w.axes - 1], (size_t)p->channels, &bytes))
       return ox_fail(OX_LIMIT, "pool: too large");
-    return ox_ctx_plan(c, p->out_n ? p->batch * (w.axes == 2 ? p->pool.out[0] : 1) : 0, bytes);
+    return ox_ctx_plan(c, p->out_n ? p->batch * rows_of(p) : 0, bytes);
   }
+  p->rows = k == Q_AVERAGE && ox_mean_pool_fits(&p->pool);
+  if (p->rows) return plan_mean_rows(c, p);
   p->means = k == Q_GLOBAL && p->in_n > 0 && p->in_n <= INT64_MAX / 256;
   if (p->means) return ox_ctx_plan(c, p->batch * OX_CEIL_DIV(p->channels, MEANS), 0);
   if (!ox_mul_ok((size_t)p->in_n + (size_t)p->out_n, sizeof(double), &bytes))
@@ -122,7 +136,7 @@ static double scalar(const ox_kernel_ctx *c, uint32_t i, double absent) {
 }
 
 static void run_rows(const ox_kernel_ctx *c, const qpool_prep *p, ox_range tiles, void *scratch) {
-  int64_t rows = p->pool.axes == 2 ? p->pool.out[0] : 1, channels = p->channels;
+  int64_t rows = rows_of(p), channels = p->channels;
   for (int64_t t = tiles.begin; t < tiles.end; t++) {
     int64_t image = t / rows;
     ox_max_pool_last(ox_max_lines_select(c->isa), &p->pool, channels, c->in[0]->dtype == OX_I8,
@@ -166,6 +180,21 @@ static void put(const ox_kernel_ctx *c, const scales *s, int64_t at, double v) {
     ((int8_t *)c->out[0]->data)[at] = (int8_t)v;
   else
     ((uint8_t *)c->out[0]->data)[at] = (uint8_t)v;
+}
+
+static void run_mean_rows(const ox_kernel_ctx *c, const qpool_prep *p, ox_range tiles, void *scratch) {
+  const ox_mean_lines *v = ox_mean_lines_select(c->isa);
+  scales s = scales_of(c, p);
+  uint8_t flip = c->in[0]->dtype == OX_I8 ? 128 : 0;
+  ox_mean_bytes q = {s.x / s.y, (int32_t)s.x_zero + flip, (int32_t)s.y_zero + flip, flip};
+  int64_t rows = rows_of(p), each = p->last ? p->channels : 1;
+  ox_stop stop = ox_ctx_stop(c);
+  for (int64_t t = tiles.begin; t < tiles.end && !ox_stop_asked(&stop); t++) {
+    int64_t image = p->last ? t / rows : t, first = p->last ? t % rows : 0, end = p->last ? first + 1 : rows;
+    const uint8_t *x = (const uint8_t *)c->in[0]->data + image * p->in_n * each;
+    uint8_t *y = (uint8_t *)c->out[0]->data + image * p->out_n * each;
+    for (int64_t row = first; row < end; row++) ox_mean_pool_row(v, &p->pool, each, &q, x, y, row, scratch);
+  }
 }
 
 /* ---- one mean per channel ---- */
@@ -219,7 +248,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
   (void)stage;
   const qpool_prep *p = c->prep;
   if (p->rows) {
-    run_rows(c, p, tiles, scratch);
+    (p->linear ? run_mean_rows : run_rows)(c, p, tiles, scratch);
     return NULL;
   }
   if (p->means) {

@@ -30,6 +30,14 @@ static const rg_row rows[] = {
     {HEAD "(uint8[1, 2, 3, 5] x) => (uint8[1, 2, 6, 5] y) <" P ", float t = {0.03}, uint8 u = {100}> { " CONV("a", "x")
          CONV("b", "a") "c = com.microsoft.QLinearConcat <axis = 2> (s, z, a, s, z, b, t, u) y = Max (c, z) }",
      "channels-last-move", "Transpose QLinearConv QLinearConv QLinearConcat Transpose Max", 0},
+    {HEAD IO "<" P "> { " CONV("a", "x") "b = com.microsoft.QLinearAveragePool <kernel_shape = [3, 3], pads = [1, 1, "
+                                         "1, 1]> (a, s, z, s, z) " CONV("y", "b") "}",
+     "channels-last-move", "Transpose QLinearConv QLinearAveragePool QLinearConv Transpose", 0},
+    /* a mean of what lies channels last as it is */
+    {HEAD IO "<" P
+             "> { " CONV("a", "x") "b = com.microsoft.QLinearAveragePool <kernel_shape = [1, 3], pads = [0, 1, 0, 1], "
+                                   "channels_last = 1> (a, s, z, s, z) " CONV("y", "b") "}",
+     "!channels-last-move", NULL, 0},
     /* where the maxima lie is asked for */
     {HEAD "(uint8[1, 2, 3, 5] x) => (uint8[1, 2, 3, 5] y, int64[1, 2, 3, 5] i) <" P
           "> { " CONV("a", "x") "b, i = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (a) " CONV("y", "b") "}",

@@ -112,14 +112,18 @@ static ox_status *wise_apply(const ox_rewrite *g, const ox_match *m) {
   return NULL;
 }
 
-/* ---- a maximum over windows does so, too ---- */
+/* ---- maxima and means over windows do so, too ---- */
 
 static const ox_pat pool[] = {{.op = "MaxPool", .types = OX_BIT(OX_U8) | OX_BIT(OX_I8)}};
+static const ox_pat mean[] = {{.op = "QLinearAveragePool", .domain = ms}};
+
+static int below_turn(const ox_rewrite *g, ox_id node) {
+  ox_id turn = ox_up(g, ox_in(g, node, 0), "Transpose");
+  return turn != OX_NONE && turned_back(g, turn) && ox_one_output(g, node) && !ox_is_output(g, ox_out(g, node, 0));
+}
 
 static int pool_guard(const ox_rewrite *g, ox_match *m) {
-  ox_id node = m->node[0], turn = ox_up(g, ox_in(g, node, 0), "Transpose");
-  return turn != OX_NONE && turned_back(g, turn) && ox_one_output(g, node) && !ox_is_output(g, ox_out(g, node, 0)) &&
-         ox_op_serves(g, ms, "NhwcMaxPool", ox_dtype_of(g, ox_in(g, node, 0)));
+  return below_turn(g, m->node[0]) && ox_op_serves(g, ms, "NhwcMaxPool", ox_dtype_of(g, ox_in(g, m->node[0], 0)));
 }
 
 static ox_status *pool_apply(const ox_rewrite *g, const ox_match *m) {
@@ -129,10 +133,24 @@ static ox_status *pool_apply(const ox_rewrite *g, const ox_match *m) {
   return ox_remove_unused(g, turn);
 }
 
+static int mean_guard(const ox_rewrite *g, ox_match *m) {
+  return ox_n_in(g, m->node[0]) <= MAX_IN && !ox_attr_i(g, m->node[0], "channels_last", 0) && below_turn(g, m->node[0]);
+}
+
+static ox_status *mean_apply(const ox_rewrite *g, const ox_match *m) {
+  ox_id node = m->node[0], in[MAX_IN], turn = ox_up(g, ox_in(g, node, 0), "Transpose"), copy;
+  for (uint32_t i = 0; i < ox_n_in(g, node); i++) in[i] = ox_in(g, node, i);
+  in[0] = ox_in(g, turn, 0);
+  OX_TRY(turn_output(g, node, ms, "QLinearAveragePool", in, &copy));
+  OX_TRY(ox_set_int(g, copy, "channels_last", 1));
+  return ox_remove_unused(g, turn);
+}
+
 static const ox_rule rules[] = {
     {OX_RULE("channels-last-conv", OX_OPTIMIZE_ALL, conv, conv_guard, conv_apply), .late = 1},
     {OX_RULE("channels-last-move", OX_OPTIMIZE_ALL, wise, wise_guard, wise_apply), .late = 1},
     {OX_RULE("channels-last-move", OX_OPTIMIZE_ALL, wise_ms, wise_guard, wise_apply), .late = 1},
     {OX_RULE("channels-last-move", OX_OPTIMIZE_ALL, pool, pool_guard, pool_apply), .late = 1},
+    {OX_RULE("channels-last-move", OX_OPTIMIZE_ALL, mean, mean_guard, mean_apply), .late = 1},
 };
 const ox_rule_set ox_cpu_rules_channels_last = OX_OWNED_RULE_SET("cpu", rules);

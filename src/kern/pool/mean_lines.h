@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * kern/pool/mean_lines.h - means of windows of bytes, signed or unsigned, rounded to bytes: exact sums down the rows of
+ * a window, then along the row, then one rounding. The same bits on every instruction set. */
+#ifndef OX_KERN_POOL_MEAN_LINES_H
+#define OX_KERN_POOL_MEAN_LINES_H
+
+#include <stddef.h>
+
+#include "base/cpu.h"
+#include "kern/pool/pool.h"
+
+/* What becomes of sums: of signed bytes all is computed with 128 more, |flip| 128, and taken off at the end. */
+typedef struct ox_mean_bytes {
+  double ratio; /* a unit of X in units of Y */
+  int32_t x_zero, y_zero;
+  uint8_t flip;
+} ox_mean_bytes;
+
+typedef struct ox_mean_lines {
+  ox_isa needs;
+  const char *name;
+  /* y[i] = the sum of x[t * step + i] xor |flip|, t below |taps|, for i below n */
+  void (*down)(int32_t *y, const uint8_t *x, ptrdiff_t step, int64_t taps, size_t n, uint8_t flip);
+  /* y[i] = the sum of x[t * step + i * each] */
+  void (*along)(int32_t *y, const int32_t *x, ptrdiff_t step, int64_t taps, ptrdiff_t each, size_t n);
+  /* y[i] = rint((x[i] - less) * factor) + zero, saturated, xor |flip|; NaN becomes the low end */
+  void (*round)(uint8_t *y, const int32_t *x, size_t n, int32_t less, double factor, int32_t zero, uint8_t flip);
+} ox_mean_lines;
+const ox_mean_lines *ox_mean_lines_select(ox_isa have);
+/* All variants, best first: for tests. */
+const ox_mean_lines *const *ox_mean_lines_variants(size_t *out_n);
+
+/* Whether sums of windows fit; at most two axes. */
+bool ox_mean_pool_fits(const ox_pool *p);
+/* Row |row| of the outputs of one image, channels last, or of a plane, one channel. |scratch|: a row of the image and
+ * one of the outputs, as int32. */
+void ox_mean_pool_row(const ox_mean_lines *v, const ox_pool *p, int64_t channels, const ox_mean_bytes *q,
+                      const uint8_t *x, uint8_t *y, int64_t row, int32_t *scratch);
+
+#endif
