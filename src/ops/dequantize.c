@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/dequantize.c - DequantizeLinear: (x - zero point) * scale. */
+#include "kern/binary/binary.h"
 #include "kern/quant/quantize.h"
 #include "ops/shared/check.h"
 #include "ops/shared/scaled_run.h"
@@ -65,8 +66,65 @@ static void spread(const ox_convert *cv, const ox_tensor *t, const ox_scales *s,
   }
 }
 
+/* n integers from |at| on less a zero point, times a scale. */
+static void widen(const ox_kernel_ctx *c, const ox_tensor *t, int64_t at, size_t n, float scale, int zero, float *y) {
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  const void *x = t->data;
+  switch (t->dtype) {
+    case OX_U8:
+      q->u8_f32((const uint8_t *)x + at, y, n, scale, zero);
+      break;
+    case OX_I8:
+      q->i8_f32((const int8_t *)x + at, y, n, scale, zero);
+      break;
+    case OX_U16:
+      q->u16_f32((const ox_u16u *)x + at, y, n, scale, zero);
+      break;
+    case OX_I32:
+      q->i32_f32((const int32_t *)x + at, y, n, scale);
+      break;
+    default:
+      q->i16_f32((const ox_i16u *)x + at, y, n, scale, zero);
+  }
+}
+
+/* Scales that advance with the elements, as those of blocks of rows do: n of them from |scale_at| on. */
+static void beside(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_at) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  const ox_binary_table *b = ox_binary_select(c->isa);
+  float x[OX_CONVERT_BLOCK], other[OX_CONVERT_BLOCK];
+  widen(c, c->in[0], at, n, 1, 0, x);
+  if (ox_ctx_has(c, 2)) {
+    widen(c, c->in[2], scale_at, n, 1, 0, other);
+    b->fn[OX_BIN_SUB][OX_F32](x, other, x, n, 0);
+  }
+  const float *scales = (const float *)c->in[1]->data + scale_at;
+  if (c->in[1]->dtype != OX_F32)
+    cv->load_f32[c->in[1]->dtype](c->in[1]->data, (size_t)scale_at, n, other), scales = other;
+  bool floats = c->out[0]->dtype == OX_F32;
+  b->fn[OX_BIN_MUL][OX_F32](x, scales, floats ? (float *)c->out[0]->data + at : x, n, 0);
+  if (!floats) cv->store_f32[c->out[0]->dtype](x, c->out[0]->data, (size_t)at, n, NULL);
+}
+
+/* Whether |segment| serves: of int32, the type of biases, without a zero point or with those that are 0. */
+static bool goes_fast(const ox_kernel_ctx *c) {
+  enum { REAL = OX_BIT(OX_F32) | OX_T_FLOAT16S };
+  if (!(OX_BIT(c->in[1]->dtype) & REAL) || !(OX_BIT(c->out[0]->dtype) & REAL)) return false;
+  if (c->in[0]->dtype != OX_I32) return (OX_BIT(c->in[0]->dtype) & OX_T_QUANTIZED_FAST) != 0;
+  int64_t n = ox_ctx_has(c, 2) ? ox_shape_count(&c->in[2]->shape) : 0;
+  const int32_t *zeros = n ? c->in[2]->data : NULL;
+  int32_t any = 0;
+  for (int64_t i = 0; i < n; i++) any |= zeros[i];
+  return any == 0;
+}
+
 static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n) {
   const dequantize_prep *p = c->prep;
+  ox_segment g = ox_scales_at(&p->pair.scales, at);
+  if (g.step && g.n >= (int64_t)n && ox_scale_pair_is_beside(&p->pair) && c->in[0]->dtype != OX_I32 && goes_fast(c)) {
+    beside(c, at, n, g.off);
+    return;
+  }
   double x[OX_CONVERT_BLOCK], s[OX_CONVERT_BLOCK], z[OX_CONVERT_BLOCK];
   cv->load_f64[c->in[0]->dtype](c->in[0]->data, (size_t)at, n, x);
   spread(cv, c->in[1], &p->pair.scales, at, n, s);
@@ -83,40 +141,39 @@ static void block_any(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, 
   cv->store_f32[c->out[0]->dtype](y, c->out[0]->data, (size_t)at, n, NULL);
 }
 
-/* n elements of one scale and zero point from |at| on. */
-static void segment(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_at) {
-  const ox_quantize_table *q = ox_quantize_select(c->isa);
-  const void *x = c->in[0]->data, *zeros = ox_ctx_has(c, 2) ? c->in[2]->data : NULL;
-  float *y = (float *)c->out[0]->data + at, scale = ((const float *)c->in[1]->data)[scale_at];
-#define FROM(type, name) q->name##_f32((const type *)x + at, y, n, scale, zeros ? ((const type *)zeros)[scale_at] : 0)
-  switch (c->in[0]->dtype) {
+static int zero_at(const ox_kernel_ctx *c, int64_t at) {
+  if (!ox_ctx_has(c, 2)) return 0;
+  const void *z = c->in[2]->data;
+  switch (c->in[2]->dtype) {
     case OX_U8:
-      FROM(uint8_t, u8);
-      break;
+      return ((const uint8_t *)z)[at];
     case OX_I8:
-      FROM(int8_t, i8);
-      break;
+      return ((const int8_t *)z)[at];
     case OX_U16:
-      FROM(ox_u16u, u16);
-      break;
-    case OX_I32:
-      q->i32_f32((const int32_t *)x + at, y, n, scale);
-      break;
+      return ((const ox_u16u *)z)[at];
+    case OX_I16:
+      return ((const ox_i16u *)z)[at];
     default:
-      FROM(ox_i16u, i16);
+      return 0;
   }
-#undef FROM
 }
 
-/* Whether |segment| serves: of int32, the type of biases, without a zero point or with those that are 0. */
-static bool goes_fast(const ox_kernel_ctx *c) {
-  if (c->in[1]->dtype != OX_F32 || c->out[0]->dtype != OX_F32) return false;
-  if (c->in[0]->dtype != OX_I32) return (OX_BIT(c->in[0]->dtype) & OX_T_QUANTIZED_FAST) != 0;
-  int64_t n = ox_ctx_has(c, 2) ? ox_shape_count(&c->in[2]->shape) : 0;
-  const int32_t *zeros = n ? c->in[2]->data : NULL;
-  int32_t any = 0;
-  for (int64_t i = 0; i < n; i++) any |= zeros[i];
-  return any == 0;
+/* n elements of one scale and zero point from |at| on. */
+static void segment(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_at) {
+  const ox_convert *cv = ox_convert_select(c->isa);
+  uint32_t to = c->out[0]->dtype;
+  int zero = zero_at(c, scale_at);
+  float scale, block[OX_CONVERT_BLOCK];
+  cv->load_f32[c->in[1]->dtype](c->in[1]->data, (size_t)scale_at, 1, &scale);
+  if (to == OX_F32) {
+    widen(c, c->in[0], at, n, scale, zero, (float *)c->out[0]->data + at);
+    return;
+  }
+  for (size_t i = 0; i < n; i += OX_CONVERT_BLOCK) {
+    size_t m = OX_MIN(n - i, (size_t)OX_CONVERT_BLOCK);
+    widen(c, c->in[0], at + (int64_t)i, m, scale, zero, block);
+    cv->store_f32[to](block, c->out[0]->data, (size_t)at + i, m, NULL);
+  }
 }
 
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

@@ -106,8 +106,48 @@ static void test_dequantize_int32(void **state) {
   }
 }
 
+/* Rows whose scales lie beside the elements, and one scale, of every kind of 8 and 16 bits, into float and float16. */
+static void check_long(uint32_t dtype, uint32_t real, bool one, bool zeros) {
+  enum { ROWS = 6, COLUMNS = 601, BLOCK = 3, SCALES = ROWS / BLOCK * COLUMNS };
+  static uint16_t x[ROWS * COLUMNS], z[SCALES], half[SCALES];
+  static float scale[SCALES];
+  bool bytes = dtype == OX_U8 || dtype == OX_I8, is_signed = dtype == OX_I8 || dtype == OX_I16;
+  for (int i = 0; i < ROWS * COLUMNS; i++) x[i] = (uint16_t)(i * 40503u);
+  for (int i = 0; i < SCALES; i++) {
+    z[i] = (uint16_t)(i * 977u), scale[i] = (float)(i % 31 + 1) / 64;
+    half[i] = ox_f16_from_f32(scale[i]);
+  }
+  one_node n;
+  one_node_init(&n, NULL, "DequantizeLinear", 21, 1);
+  one_node_int(&n, "axis", 0), one_node_int(&n, "block_size", one ? 0 : BLOCK);
+  const int64_t dims[] = {ROWS / BLOCK, COLUMNS};
+  one_node_input(&n, dtype, 2, (int64_t[]){ROWS, COLUMNS}, x);
+  one_node_input(&n, real, one ? 0 : 2, dims, real == OX_F32 ? (void *)scale : half);
+  if (zeros) one_node_input(&n, dtype, one ? 0 : 2, dims, z);
+  CHECK_OK(one_node_run(&n));
+  for (int i = 0; i < ROWS * COLUMNS; i++) {
+    int at = one ? 0 : i / COLUMNS / BLOCK * COLUMNS + i % COLUMNS;
+    int v = bytes ? ((uint8_t *)x)[i] : x[i], zero = !zeros ? 0 : bytes ? ((uint8_t *)z)[at] : z[at];
+    if (is_signed && bytes) v = (int8_t)v, zero = (int8_t)zero;
+    if (is_signed && !bytes) v = (int16_t)v, zero = (int16_t)zero;
+    float want = (float)(v - zero) * scale[at];
+    float got =
+        real == OX_F32 ? ((const float *)n.out[0].data)[i] : ox_f16_to_f32(((const uint16_t *)n.out[0].data)[i]);
+    if (real == OX_F16) want = ox_f16_to_f32(ox_f16_from_f32(want));
+    if (got != want) fail_msg("type %u: [%d] is %g, wanted %g", dtype, i, (double)got, (double)want);
+  }
+  one_node_deinit(&n);
+}
+
+static void test_dequantize_long(void **state) {
+  (void)state;
+  static const uint32_t types[] = {OX_U8, OX_I8, OX_U16, OX_I16};
+  for (size_t t = 0; t < OX_COUNT(types); t++)
+    for (int how = 0; how < 8; how++) check_long(types[t], how & 1 ? OX_F16 : OX_F32, how & 2, how & 4);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantize), cmocka_unit_test(test_dequantize),
-                                     cmocka_unit_test(test_dequantize_int32)};
+                                     cmocka_unit_test(test_dequantize_int32), cmocka_unit_test(test_dequantize_long)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

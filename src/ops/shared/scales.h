@@ -42,10 +42,14 @@ typedef struct ox_scale_pair {
 OX_NODISCARD ox_status *ox_scale_pair_check(const ox_infer_ctx *c, int64_t axis, int64_t block_size);
 void ox_scale_pair_init(ox_scale_pair *p, const ox_kernel_ctx *c, int64_t axis, int64_t block_size);
 
+/* Zero points lie beside the scales, or there are none. */
+static inline bool ox_scale_pair_is_beside(const ox_scale_pair *p) {
+  return !p->has_zeros || (p->zeros.axis == p->scales.axis && p->zeros.blocks == p->scales.blocks);
+}
+
 /* Within a segment there is one scale and one zero point, both at its |off|. */
 static inline bool ox_scale_pair_is_even(const ox_scale_pair *p) {
-  bool beside = p->zeros.axis == p->scales.axis && p->zeros.blocks == p->scales.blocks;
-  return !ox_scales_at(&p->scales, 0).step && (!p->has_zeros || beside);
+  return !ox_scales_at(&p->scales, 0).step && ox_scale_pair_is_beside(p);
 }
 
 #endif
