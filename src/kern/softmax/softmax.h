@@ -21,6 +21,9 @@ typedef struct ox_softmax_table {
   /* |rows| rows of n elements, one after the other, n <= |short_most|. */
   void (*short_rows)(const float *x, float *y, size_t rows, size_t n, int is_log);
   size_t short_most;
+  /* What log_row makes of rows one after the other, n <= log_most: their logarithms are taken together. */
+  void (*log_rows)(const float *x, float *y, size_t rows, size_t n);
+  size_t log_most;
 } ox_softmax_table;
 
 const ox_softmax_table *ox_softmax_select(ox_isa have);

@@ -150,6 +150,59 @@ OX_INLINE void small_log_row(const float *x, float *y, size_t n, const size_t M)
   vf32_store_n(y + (M - 1) * L, vf32_sub(v[M - 1], s), rest);
 }
 
+/* Rows of M vectors: their sums first, then the logarithms of as many as a vector holds. */
+OX_INLINE void log_rows_of(const float *x, float *y, size_t rows, size_t n, const size_t M) {
+  size_t rest = n - (M - 1) * L;
+  float sums[L];
+  for (size_t r = 0; r < rows; r += L, x += L * n, y += L * n) {
+    size_t m = vf32_lanes_at(r, rows);
+    for (size_t k = 0; k < m; k++) {
+      vf32 v[8], sum = vf32_zero(), high = vf32_splat(vf32_hmax(load_small_row(x + k * n, n, M, v)));
+      OX_UNROLL for (size_t i = 0; i < M; i++) v[i] = vf32_sub(v[i], high), sum = vf32_add(sum, vf32_exp_flush(v[i]));
+      OX_UNROLL for (size_t i = 0; i + 1 < M; i++) vf32_store(y + k * n + i * L, v[i]);
+      vf32_store_n(y + k * n + (M - 1) * L, v[M - 1], rest);
+      sums[k] = vf32_sum(sum);
+    }
+    vf32_store_n(sums, vf32_log(vf32_load_n(sums, m)), m);
+    for (size_t k = 0; k < m; k++) {
+      vf32 s = vf32_splat(sums[k]);
+      float *row = y + k * n;
+      OX_UNROLL for (size_t i = 0; i + 1 < M; i++) vf32_store(row + i * L, vf32_sub(vf32_load(row + i * L), s));
+      vf32_store_n(row + (M - 1) * L, vf32_sub(vf32_load_n(row + (M - 1) * L, rest), s), rest);
+    }
+  }
+}
+
+static void log_rows(const float *x, float *y, size_t rows, size_t n) {
+#define OF(m) log_rows_of(x, y, rows, n, m)
+  switch ((n + L - 1) / L) {
+    case 1:
+      OF(1);
+      break;
+    case 2:
+      OF(2);
+      break;
+    case 3:
+      OF(3);
+      break;
+    case 4:
+      OF(4);
+      break;
+    case 5:
+      OF(5);
+      break;
+    case 6:
+      OF(6);
+      break;
+    case 7:
+      OF(7);
+      break;
+    default:
+      OF(8);
+  }
+#undef OF
+}
+
 #define SMALL(fn, m) \
   case m:            \
     fn(x, y, n, m);  \
@@ -236,4 +289,5 @@ static void short_rows(const float *x, float *y, size_t rows, size_t n, int is_l
     squares(x, y, rows, n, 0);
 }
 
-const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row, log_row, long_row, columns, short_rows, L};
+const ox_softmax_table SOFTMAX_NAME = {SOFTMAX_NEEDS, SOFTMAX_ISA, row, log_row,  long_row,
+                                       columns,       short_rows,  L,   log_rows, 8 * L};
