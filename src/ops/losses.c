@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kern/quant/convert.h"
+#include "kern/reduce/reduce.h"
 #include "ops/shared/tiles.h"
 
 typedef struct {
@@ -106,6 +107,32 @@ static void log_sums(const ox_kernel_ctx *c, const loss_prep *p, int64_t at, siz
   }
 }
 
+/* The same of floats, whose exponentials are summed up as ReduceLogSumExp does. */
+static void log_sums_f32(const ox_kernel_ctx *c, const loss_prep *p, int64_t at, size_t width, double *out) {
+  const ox_reduce_table *t = ox_reduce_select(c->isa);
+  const float *x = (const float *)c->in[0]->data + at;
+  size_t pitch = (size_t)p->inner, n = (size_t)p->classes;
+  float high[COLUMNS], part[COLUMNS];
+  double sum[COLUMNS] = {0};
+  if (pitch == 1) {
+    high[0] = (float)t->row[OX_FOLD_MAX](x, n, 0), sum[0] = t->row[OX_FOLD_EXP](x, n, high[0]);
+  } else {
+    for (size_t j = 0; j < width; j++) high[j] = -INFINITY;
+    t->column[OX_FOLD_MAX](high, x, width, NULL, n, pitch);
+    for (size_t k = 0; k < n; k += OX_FOLD_ROWS) {
+      for (size_t j = 0; j < width; j++) part[j] = 0;
+      t->column[OX_FOLD_EXP](part, x + k * pitch, width, high, OX_MIN(n - k, (size_t)OX_FOLD_ROWS), pitch);
+      for (size_t j = 0; j < width; j++) sum[j] += (double)part[j];
+    }
+  }
+  for (size_t j = 0; j < width; j++) out[j] = log(sum[j]) + (double)high[j];
+  if (!ox_ctx_wants(c, 1)) return;
+  float *y = (float *)c->out[1]->data + at;
+  for (size_t k = 0; pitch == 1 && k < n; k++) y[k] = (float)((double)x[k] - out[0]);
+  for (size_t k = 0; pitch > 1 && k < n; k++)
+    for (size_t j = 0; j < width; j++) y[k * pitch + j] = (float)((double)x[k * pitch + j] - out[j]);
+}
+
 static int64_t target_at(const ox_tensor *t, int64_t i) {
   return t->dtype == OX_I32 ? ((const int32_t *)t->data)[i] : ((const int64_t *)t->data)[i];
 }
@@ -118,7 +145,7 @@ static ox_status *piece(const ox_kernel_ctx *c, const loss_prep *p, int64_t tile
   int64_t at = item * p->classes * p->inner + column, sample = item * p->inner + column;
   size_t width = (size_t)OX_MIN(p->inner - column, COLUMNS);
   double logs[COLUMNS] = {0}, losses[COLUMNS];
-  if (p->softmax) log_sums(c, p, at, width, logs);
+  if (p->softmax) (dtype == OX_F32 ? log_sums_f32 : log_sums)(c, p, at, width, logs);
   *sum = (loss_sum){0, 0};
   for (size_t j = 0; j < width; j++) {
     int64_t t = target_at(c->in[1], sample + (int64_t)j);
