@@ -64,12 +64,12 @@ static bool task_of(const ox_rewrite *g, ox_id node, const ox_shape *w, ox_bconv
 }
 
 /* Depthwise: a channel at a time is copied into planes and its rows out of them, which costs small images most; one row
- * is neither. */
+ * is not copied out. */
 static double depthwise_planes_ns(const ox_conv_geom *c, double blocks_ns) {
-  const double channel_ns = 50, row_ns = 3, pixel_ns = 0.25, slower = 1.5, row_channel_ns = 20, row_slower = 1.2;
+  const double channel_ns = 50, row_ns = 3, pixel_ns = 0.25, slower = 1.5, one_row_ns = 15;
   double channels = (double)c->batch * (double)c->groups, rows = (double)c->out[0] * (double)c->out[1];
-  if (rows == 1) return row_slower * blocks_ns + channels * row_channel_ns;
-  return slower * blocks_ns + channels * (channel_ns + rows * (row_ns + pixel_ns * (double)c->out[2]));
+  double each = rows == 1 ? one_row_ns : channel_ns + rows * (row_ns + pixel_ns * (double)c->out[2]);
+  return slower * blocks_ns + channels * each;
 }
 
 /* ns that planes need for the same, as measured: inputs are gathered first, row by row, unless there is one tap; and
