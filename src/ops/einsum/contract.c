@@ -84,6 +84,32 @@ static void sort_labels(const ein_view *a, const ein_view *b, const bool *keep, 
   if (!order) sort_by_stride(m, a, b), sort_by_stride(n, b, a);
 }
 
+static int place_in(const ein_term *order, uint8_t label) {
+  for (int i = 0; i < order->rank; i++)
+    if (order->label[i] == label) return i;
+  return order->rank;
+}
+
+/* Rows whose labels form no single dimension in A: those that stop the last ones from being one become batch labels,
+ * where enough rows are left for a product, and nothing needs to be copied. |order|: the result's. */
+static void give_to_batch(group *batch, group *rows, const int64_t *size, const ein_view *v, const ein_term *order) {
+  enum { ENOUGH = 8 };
+  group last = *rows;
+  int64_t unused, given = 0;
+  while (last.n > 0 && !merges(&last, size, v, &unused)) {
+    for (int i = 1; i < last.n; i++) last.label[i - 1] = last.label[i];
+    last.n--, given++;
+  }
+  if (given == 0 || group_size(&last, size) < ENOUGH || batch->n + given > OX_MAX_RANK) return;
+  for (int64_t g = 0; g < given; g++) {
+    int at = batch->n++;
+    for (; at > 0 && place_in(order, batch->label[at - 1]) > place_in(order, rows->label[g]); at--)
+      batch->label[at] = batch->label[at - 1];
+    batch->label[at] = rows->label[g];
+  }
+  *rows = last;
+}
+
 /* The operand in the order of |parts|, dense: the copy, and the view that results. Labels of |full| get their whole
  * size even where the operand broadcasts. */
 static void plan_copy(ein_copy *c, ein_view *v, const int64_t *size, const group *const *parts, const group *full) {
@@ -161,6 +187,7 @@ ox_status *ein_contract_plan(ox_kernel_ctx *c, ein_contract *e, const ein_view *
   size_t elem = ox_dtype_bits(c->in[0]->dtype) / 8;
   int64_t unused;
   sort_labels(a, b, keep, order, &batch, &m, &n, &k);
+  if (order && merges(&k, size, &va, &unused)) give_to_batch(&batch, &m, size, &va, order);
   const group *const a_parts[3] = {&batch, &m, &k}, *const b_parts[3] = {&batch, &k, &n},
                      *const out[3] = {&batch, &m, &n};
   bool one_k[2] = {merges(&k, size, &va, &unused), merges(&k, size, &vb, &unused)};
