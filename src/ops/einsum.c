@@ -3,6 +3,7 @@
  * product. All but the last run in one tile; the last, which usually is the only one, in parallel. */
 #include <string.h>
 
+#include "ops/einsum/multiply.h"
 #include "ops/einsum/sum.h"
 
 typedef struct einsum_attrs {
@@ -52,9 +53,10 @@ static ox_status *infer(ox_infer_ctx *c) {
 }
 
 typedef struct einsum_prep {
-  int n_steps; /* contractions; 0: of one operand, |sum| */
+  int n_steps; /* contractions; 0: |multiply| where it has elements, else of one operand, |sum| */
   ein_contract *step;
   ein_sum sum;
+  ein_multiply multiply;
 } einsum_prep;
 
 static ein_view view_of(const ein_term *t, const ox_shape *s, const int64_t *size) {
@@ -106,6 +108,11 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     ein_view v = view_of(&e.term[0], shapes[0], size);
     return ein_sum_plan(c, &p->sum, &v, &e.term[0], &e.out, size);
   }
+  if (e.n_terms == 2) {
+    ein_view v = view_of(&e.term[0], shapes[0], size), w = view_of(&e.term[1], shapes[1], size);
+    if (ein_multiply_plan(c, &p->multiply, &v, &w, &e.out, size)) return NULL;
+    p->multiply.count = 0;
+  }
   p->n_steps = e.n_terms - 1;
   if (!(p->step = ox_ctx_alloc(c, (size_t)p->n_steps * sizeof *p->step))) return ox_oom();
   return plan_steps(c, p, &e, size);
@@ -119,6 +126,10 @@ static const void *right(const ox_kernel_ctx *c, int step) { return c->in[step +
 static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   const einsum_prep *p = c->prep;
   int last = p->n_steps - 1;
+  if (p->multiply.count > 0) {
+    ein_multiply_run(c, &p->multiply, tiles);
+    return NULL;
+  }
   if (p->n_steps == 0) {
     ein_sum_run(c, &p->sum, stage, tiles);
     return NULL;
