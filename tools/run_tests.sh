@@ -33,12 +33,13 @@ cases() { # cases TITLE LIST-OF-KNOWN-GAPS PATH [OPTION...]
   "$build/bin/onyx" test "$path" "$@" >"$out"
   line=$(tail -1 "$out")
   p=$(echo "$line" | sed 's/ passed.*//') f=$(echo "$line" | sed 's/.*passed, \([0-9]*\) failed.*/\1/')
+  s=$(echo "$line" | sed 's/.*failed, \([0-9]*\) skipped.*/\1/')
   # what the engine says it does not implement is a gap that is counted, anything else a failure
   g=0
   [ "$gaps" = gaps ] && g=$(grep -c 'operator not implemented' "$out")
   grep '^FAILED' "$out" | { [ "$gaps" = gaps ] && grep -v 'operator not implemented' || cat; } | head -40
-  echo "$p passed, $((f - g)) failed, $g not implemented"
-  add "$p" $((f - g)) "$g"
+  echo "$p passed, $((f - g)) failed, $g not implemented, $s skipped"
+  add "$p" $((f - g)) $((g + s))
 }
 
 image=$build/lib/libonyx_image.so
