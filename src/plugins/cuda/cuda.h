@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda.h - what the files of the CUDA driver share. */
+ * cuda/cuda.h - common definitions of the CUDA driver. */
 #ifndef OX_CUDA_H
 #define OX_CUDA_H
 
@@ -10,26 +10,26 @@
 #include "plugins/device/driver.h"
 #include "plugins/device/fail.h"
 
-/* ---- cuda_load.c: libraries, each loaded once for the process and never left ---- */
+/* ---- cuda_load.c: libraries, each loaded once per process and never unloaded ---- */
 
 extern cuda_functions cu;     /* after cuda_load */
 extern nvrtc_functions nvrtc; /* after cuda_load_nvrtc */
-extern lt_functions lt;       /* after cuda_load_lt has said that it is there */
-extern dnn_functions dnn;     /* after cuda_load_dnn has */
+extern lt_functions lt;       /* after cuda_load_lt has returned true */
+extern dnn_functions dnn;     /* after cuda_load_dnn has returned true */
 OX_NODISCARD ox_status *cuda_load(const ox_ep_host *host);
-/* |major|: of the driver's version; of several compilers the one that is not newer. */
+/* |major|: the driver's version; a compiler of that version is preferred, as the driver may not load newer code. */
 OX_NODISCARD ox_status *cuda_load_nvrtc(const ox_ep_host *host, int major);
 bool cuda_load_lt(int major);
 bool cuda_load_dnn(void);
-/* A library: what environment variable |variable| names; else |names| in the folders of ONYX_CUDA_PATH; else as the
- * system finds them. NULL at the end of |names|. NULL: not found, |why| says why. */
+/* Opens the file named by environment variable |variable|; else one of |names| (NULL-terminated) in the folders of
+ * ONYX_CUDA_PATH; else in the system's search path. NULL: not found, |why| says why. */
 void *cuda_open_library(const char *variable, const char *const *names, char *why, size_t room);
 
 /* ---- cuda_status.c ---- */
 
 /* "CUDA: |call|: NAME (code): text". */
 ox_status *cuda_fail(const ox_ep_host *host, const char *call, int code);
-/* A call; its failure is returned from the function that it stands in. */
+/* Calls a function of the driver API; on failure returns a status from the enclosing function. */
 #define CU_TRY(d, fn, ...)                               \
   do {                                                   \
     int code_ = cu.fn(__VA_ARGS__);                      \
@@ -45,7 +45,7 @@ typedef enum cuda_search { CUDA_SEARCH_EXHAUSTIVE, CUDA_SEARCH_HEURISTIC, CUDA_S
 
 typedef struct cuda_choice {
   int device_id;
-  cu_stream stream; /* the user's; NULL: none */
+  cu_stream stream; /* given by the user; NULL: none */
   bool tf32, max_workspace;
   cuda_search search;
 } cuda_choice;
@@ -56,15 +56,15 @@ typedef struct cuda_conv_plan cuda_conv_plan;
 typedef enum cuda_found { CUDA_NOT_ASKED, CUDA_ABSENT, CUDA_PRESENT } cuda_found;
 enum { CUDA_BUCKETS = 64 };
 
-/* Vendors' libraries: handles, and how each shape that was asked about is computed. */
+/* Vendors' libraries: handles, and a plan for each shape that was asked about. */
 typedef struct cuda_libraries {
-  pthread_mutex_t lock; /* of what follows; held while cuDNN's handle is on a queue's stream */
+  pthread_mutex_t lock; /* guards what follows; held while cuDNN's handle is set to a queue's stream */
   cuda_found has_lt, has_dnn;
   lt_handle lt;
   dnn_handle dnn;
   cuda_gemm_plan *gemms[CUDA_BUCKETS];
   cuda_conv_plan *convs[CUDA_BUCKETS];
-  size_t workspace_bytes; /* the most that a plan needs */
+  size_t workspace_bytes; /* the maximum over all plans */
 } cuda_libraries;
 
 struct dev_device {
@@ -74,16 +74,17 @@ struct dev_device {
   cu_device id;
   cu_context context; /* the primary one, which the process shares; NULL: not retained */
   int sm, driver;     /* 90 is 9.0; 12040 is 12.4 */
-  cu_stream copies;   /* of copies without a queue, any thread */
+  cu_stream copies;   /* for copies without a queue, by any thread */
   cuda_libraries libraries;
 };
 OX_NODISCARD ox_status *cuda_describe(dev_device *d);
 
-/* Makes the device's context current, and what was current before again. Calls of the API stand between the two. */
+/* cuda_enter makes the device's context current, cuda_leave restores the previous one. Calls of the API must be between
+ * the two. */
 OX_NODISCARD ox_status *cuda_enter(const dev_device *d, bool *out_pushed);
-bool cuda_enter_anyway(const dev_device *d); /* for releases, which go on whatever fails */
+bool cuda_enter_anyway(const dev_device *d); /* for releases, which continue if this fails */
 void cuda_leave(bool pushed);
-/* A function of the driver: |call| with the context. */
+/* The body of a driver function: evaluates |call| with the context current and returns its status. */
 #define CUDA_WITHIN(d, call)                  \
   do {                                        \
     bool pushed_;                             \
@@ -100,11 +101,11 @@ ox_status *cuda_alloc(dev_device *d, size_t bytes, void **out_address);
 void cuda_free(dev_device *d, void *address, size_t bytes);
 ox_status *cuda_copy(dev_device *d, dev_queue *q, void *to, const void *from, size_t bytes, dev_direction way);
 
-/* ---- cuda_staging.c: memory that the device can read while the processor goes on ---- */
+/* ---- cuda_staging.c: pinned memory for asynchronous copies to the device ---- */
 
 enum { CUDA_PIECES = 2, CUDA_PIECE_BYTES = 4 << 20 };
 
-/* A queue's. Pieces are filled one after the other; one is used again when the device has read it. */
+/* The staging buffers of a queue. Pieces are filled in turn; one is reused when the device has read it. */
 typedef struct cuda_staging {
   char *piece[CUDA_PIECES]; /* NULL: not needed yet */
   cu_event read[CUDA_PIECES];
@@ -113,7 +114,7 @@ typedef struct cuda_staging {
   size_t at; /* in piece |now| */
 } cuda_staging;
 OX_NODISCARD ox_status *cuda_stage(dev_queue *q, void *to, const void *from, size_t bytes);
-void cuda_staging_idle(cuda_staging *s); /* the queue is empty */
+void cuda_staging_idle(cuda_staging *s); /* to be called when the queue is empty: all pieces are free */
 void cuda_staging_release(cuda_staging *s);
 
 /* ---- cuda_module.c ---- */
@@ -122,8 +123,8 @@ struct dev_module {
   dev_device *device;
   cu_module module;
   dev_kernel *kernels;
-  pthread_mutex_t lock;  /* of kernels */
-  unsigned char *binary; /* sealed */
+  pthread_mutex_t lock;  /* guards |kernels| */
+  unsigned char *binary; /* with its seal (device/seal.h) */
   size_t binary_bytes;
 };
 struct dev_kernel {
@@ -144,9 +145,9 @@ struct dev_queue {
   dev_device *device;
   cu_stream stream;
   bool capturing;
-  bool stuck; /* the capture could not be ended: tried again before anything else */
+  bool stuck; /* a capture could not be ended; that is retried before anything else */
   cuda_staging staging;
-  cu_address workspace; /* of libraries; 0: not needed yet. What is captured keeps it: it goes to the record */
+  cu_address workspace; /* for libraries; 0: not needed yet. If captured calls use it, the record takes it over */
   size_t workspace_bytes;
   bool workspace_captured;
 };
@@ -165,11 +166,11 @@ ox_status *cuda_record_begin(dev_queue *q);
 ox_status *cuda_record_end(dev_queue *q, dev_record **out_record);
 ox_status *cuda_record_launch(dev_queue *q, dev_record *r);
 void cuda_record_release(dev_record *r);
-/* Both within the context. */
+/* To be called with the context current: */
 void cuda_record_abandon(dev_queue *q);
-void cuda_record_recover(dev_queue *q); /* before anything else on |q|: ends a capture that could not be ended */
+void cuda_record_recover(dev_queue *q); /* if |q| is stuck, tries to end its capture; precedes any other use of |q| */
 
-/* ---- cuda_trial.c: how long a library's call takes; all within the context ---- */
+/* ---- cuda_trial.c: timing of library calls; to be called with the context current ---- */
 
 enum { CUDA_TRIAL_BUFFERS = 6 };
 
@@ -177,30 +178,31 @@ typedef struct cuda_trial {
   dev_device *device;
   cu_address memory;
   cu_event start, end;
-  void *buffers[CUDA_TRIAL_BUFFERS]; /* of the sizes asked for; their contents are anything */
+  void *buffers[CUDA_TRIAL_BUFFERS]; /* of the requested sizes, uninitialized */
 } cuda_trial;
-/* False: there is no memory for it, and nothing is measured. cuda_trial_end in any case. */
+/* False: out of memory, nothing can be measured. cuda_trial_end must be called in any case. */
 bool cuda_trial_begin(dev_device *d, const size_t *bytes, int n, cuda_trial *out);
 void cuda_trial_end(cuda_trial *t);
-/* Milliseconds of |call|, which puts work on device->copies; below 0: it fails. */
+/* The time of |call|, which enqueues work on device->copies, in milliseconds; below 0: it failed. */
 float cuda_trial_run(const cuda_trial *t, int (*call)(const cuda_trial *t, const void *what), const void *what);
 
 /* ---- cuda_gemm.c, cuda_conv.c, cuda_workspace.c ---- */
 
 ox_status *cuda_gemm_takes(dev_device *d, const dev_gemm *g, bool *out_taken);
 ox_status *cuda_gemm(dev_queue *q, const dev_gemm *g);
-/* For cuda_conv.c, within the context and with the libraries' lock: cuda_gemm_takes and cuda_gemm without either, and
- * the milliseconds of a product without |after| that is taken (below 0: it cannot be measured). */
+/* For cuda_conv.c, to be called with the context current and the libraries' lock held: cuda_gemm_takes, cuda_gemm, and
+ * the milliseconds of a product without |after| that was taken (below 0: it cannot be measured). */
 OX_NODISCARD ox_status *cuda_gemm_prepare(dev_device *d, const dev_gemm *g, bool *out_taken);
-int cuda_gemm_put(dev_device *d, const dev_gemm *g, void *workspace, size_t bytes, cu_stream stream, bool *out_prepared);
+int cuda_gemm_put(dev_device *d, const dev_gemm *g, void *workspace, size_t bytes, cu_stream stream,
+                  bool *out_prepared);
 float cuda_gemm_ms(dev_device *d, const dev_gemm *g);
-void cuda_gemm_release(dev_device *d); /* plans and handle, within the context */
+void cuda_gemm_release(dev_device *d); /* plans and handle; with the context current */
 ox_status *cuda_conv_takes(dev_device *d, const dev_conv *c, bool *out_taken);
 ox_status *cuda_conv(dev_queue *q, const dev_conv *c);
 void cuda_conv_release(dev_device *d);
-/* Memory for all that has been prepared, for the queue's next call. */
+/* The queue's workspace, large enough for every plan made so far. */
 OX_NODISCARD ox_status *cuda_workspace(dev_queue *q, void **out, size_t *out_bytes);
-/* FNV-1a over a shape that has no padding. */
+/* The hash bucket of a shape: FNV-1a over its bytes, so it must have no padding. */
 uint32_t cuda_bucket(const void *shape, size_t bytes);
 
 #endif

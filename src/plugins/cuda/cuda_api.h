@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_api.h - what the driver uses of NVIDIA's libraries, in prototypes of our own after their public
- * documentation: nothing of CUDA is needed to build, and the libraries are looked for when a device is opened. */
+ * cuda/cuda_api.h - our own prototypes, written from NVIDIA's public documentation, of the functions that the driver
+ * uses. Nothing of CUDA is needed to build; the libraries are loaded when a device is opened. */
 #ifndef OX_CUDA_API_H
 #define OX_CUDA_API_H
 
@@ -29,7 +29,7 @@ enum {
   CU_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
   CU_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
   CU_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-  CU_STREAM_NON_BLOCKING = 1, /* does not wait for the stream 0 of others */
+  CU_STREAM_NON_BLOCKING = 1, /* does not synchronize with the default stream */
   CU_EVENT_DISABLE_TIMING = 2,
   CU_CAPTURE_RELAXED = 2
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_choice.c - the options, which are those of ONNX Runtime's CUDA provider, and what the device is like. */
+ * cuda/cuda_choice.c - options, which are those of ONNX Runtime's CUDA provider, and the device's properties. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,11 +84,11 @@ ox_status *cuda_describe(dev_device *d) {
                     "CUDA: %s: groups have at most %d items and %d bytes, 256 and 32768 are needed", i->name, items,
                     shared);
   d->sm = major * 10 + minor;
-  snprintf(i->key, sizeof i->key, "cuda;sm_%d;driver %d;1", d->sm, d->driver); /* 1: of the flags that builds get */
+  snprintf(i->key, sizeof i->key, "cuda;sm_%d;driver %d;1", d->sm, d->driver); /* 1: version of the compiler flags */
   i->n_units = units > 0 ? (uint32_t)units : 1;
   i->max_items = (uint32_t)items;
   i->local_bytes = (size_t)shared;
   i->align = 256;
-  if (!d->choice.stream) i->space = (uint64_t)d->id + 1; /* the primary context; a user's stream may have another */
+  if (!d->choice.stream) i->space = (uint64_t)d->id + 1; /* a user's stream may have another context */
   return NULL;
 }

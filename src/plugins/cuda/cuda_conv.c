@@ -13,7 +13,7 @@ typedef struct shape {
 struct cuda_conv_plan {
   cuda_conv_plan *next;
   shape key;
-  bool taken, product; /* product: cuBLASLt's */
+  bool taken, product; /* product: computed by cuBLASLt */
   dnn_object x, w, y, conv;
   dnn_object bias, relu; /* if fused */
   int algo, math;
@@ -35,7 +35,8 @@ static cuda_conv_plan *find(cuda_libraries *l, const shape *key) {
   return p;
 }
 
-/* The library pads both sides alike. Groups of few channels and small ones are our kernels'. */
+/* Is the convolution one for the library? It only has equal pads on both sides; our kernels do small ones and groups of
+ * few channels. */
 static bool is_large(const dev_conv *c) {
   int64_t channels = c->group > 0 ? c->c / c->group : 0;
   double work =
@@ -63,7 +64,8 @@ static int describe(const dev_device *d, cuda_conv_plan *p, const dev_conv *c) {
   return code ? code : dnn.cudnnSetConvolutionMathType(p->conv, math);
 }
 
-/* The first algorithm of |perf|, best first, that works and fits. float32 stays float32 whatever it proposes. */
+/* Picks the first algorithm of |perf|, which is sorted best first, that works within |most| bytes of workspace. Without
+ * tf32, float32 is computed as such whatever math type the library proposes. */
 static bool pick(const dev_device *d, cuda_conv_plan *p, const dnn_perf *perf, int n, size_t most) {
   bool exact = p->key.dtype == OX_F32 && !d->choice.tf32;
   for (int i = 0; i < n; i++) {
@@ -94,7 +96,7 @@ static bool choose(dev_device *d, cuda_conv_plan *p) {
   return !code && pick(d, p, perf, n, most);
 }
 
-/* On the handle's stream. */
+/* Runs the convolution on the handle's stream. */
 static int convolve(const dev_device *d, const cuda_conv_plan *p, const dev_conv *c, void *workspace, size_t bytes) {
   const float one = 1, zero = 0;
   const bool add = p->key.with_add;
@@ -119,7 +121,7 @@ static int attempt(const cuda_trial *t, const void *what) {
   return convolve(t->device, p, &c, t->buffers[WORKSPACE], p->bytes);
 }
 
-/* Milliseconds; below 0: the library cannot do it after all. */
+/* The plan's time in milliseconds; below 0: the library cannot execute it. */
 static float time_of(dev_device *d, const cuda_conv_plan *p) {
   const shape *s = &p->key;
   const size_t each = s->dtype == OX_F16 ? 2 : 4, y = (size_t)(s->n * s->o * s->oh * s->ow) * each;
@@ -188,7 +190,8 @@ static int describe_fused(cuda_conv_plan *p, const dev_conv *c) {
 
 static ox_status *plan_of(dev_device *d, const dev_conv *c, const cuda_conv_plan **out);
 
-/* As the plain convolution is computed. Whether the library can is only known when it is tried. */
+/* Plans a fused convolution with the algorithm of the plain one. Whether the library supports that is found by trying.
+ */
 static ox_status *prepare_fused(dev_device *d, const dev_conv *c, cuda_conv_plan *p) {
   const cuda_conv_plan *plain;
   dev_conv without = *c;
@@ -206,7 +209,7 @@ static ox_status *prepare_plain(dev_device *d, const dev_conv *c, cuda_conv_plan
   return p->taken ? try_product(d, c, p) : NULL;
 }
 
-/* Found or made; with the lock. */
+/* Finds or makes the plan; the caller holds the lock. */
 static ox_status *plan_of(dev_device *d, const dev_conv *c, const cuda_conv_plan **out) {
   cuda_libraries *l = &d->libraries;
   shape key = key_of(c);
@@ -227,7 +230,7 @@ static ox_status *plan_of(dev_device *d, const dev_conv *c, const cuda_conv_plan
   return NULL;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static ox_status *prepare(dev_device *d, const dev_conv *c, bool *out_taken) {
   cuda_libraries *l = &d->libraries;
   const cuda_conv_plan *p;
@@ -254,7 +257,7 @@ static bool fits_int(const dev_conv *c) {
 }
 
 ox_status *cuda_conv_takes(dev_device *d, const dev_conv *c, bool *out_taken) {
-  const dev_after *after = &c->after; /* the library knows all of it or nothing */
+  const dev_after *after = &c->after; /* the library fuses bias and Relu together, optionally with an addend */
   *out_taken = false;
   if (after->with_bias != after->relu || (after->with_add && !after->relu)) return NULL;
   if (!fits_int(c) || !is_large(c) || (c->dtype != OX_F32 && c->dtype != OX_F16)) return NULL;
@@ -270,7 +273,7 @@ static ox_status *conv_within(dev_queue *q, const dev_conv *c) {
   cuda_record_recover(q);
   ox_status *st = cuda_workspace(q, &workspace, &bytes);
   if (st) return st;
-  pthread_mutex_lock(&l->lock); /* the handle has one stream at a time */
+  pthread_mutex_lock(&l->lock); /* a handle has one stream at a time */
   const cuda_conv_plan *p = find(l, &key);
   bool prepared = p && p->taken;
   int code = 0;

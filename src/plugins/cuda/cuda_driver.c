@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_driver.c - a device's life, its context, and the driver's table. */
+ * cuda/cuda_driver.c - opening and closing a device, its context, and the driver's table. */
 #include "plugins/cuda/cuda.h"
 
-/* A thread that has the context already, as one that works beside a library on the primary context, pays for a look. */
+/* If the context is current already, as on threads that also use another library on the primary context, this costs one
+ * query. */
 ox_status *cuda_enter(const dev_device *d, bool *out_pushed) {
   cu_context current = NULL;
   *out_pushed = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_gemm.c - products by cuBLASLt. It counts columns first: row-major C = A B is its C' = B' A', where a matrix
- * and its transpose are the same bytes. */
+ * cuda/cuda_gemm.c - products by cuBLASLt, which is column-major: a row-major C = A B is its C' = B' A', where a
+ * row-major matrix and its column-major transpose are the same bytes. */
 #include <string.h>
 
 #include "plugins/cuda/cuda.h"
@@ -15,7 +15,7 @@ struct cuda_gemm_plan {
   shape key;
   bool taken;
   lt_object desc, first, second, result; /* first: B */
-  lt_heuristic aligned, any;             /* for addresses that are multiples of 16, and for others */
+  lt_heuristic aligned, any;             /* algorithms for addresses that are multiples of 16, and for any */
 };
 
 static shape key_of(const dev_gemm *g) {
@@ -30,7 +30,7 @@ static cuda_gemm_plan *find(cuda_libraries *l, const shape *key) {
   return p;
 }
 
-/* Small ones are bound by memory or by the launch, and our kernels apply what follows on the way. */
+/* Small products are bound by memory or launch overhead; our kernels, which fuse any tail, do those. */
 static bool is_large(const dev_gemm *g) {
   double work = (double)g->batch * (double)g->m * (double)g->n * (double)g->k;
   return g->m >= 16 && g->n >= 16 && g->k >= 16 && work >= (g->dtype == OX_F16 ? 1 << 18 : 1 << 21);
@@ -60,7 +60,7 @@ static int describe(const dev_device *d, cuda_gemm_plan *p, const dev_gemm *g) {
   return code ? code : matrix(&p->result, g, g->n, g->m, g->stride_c);
 }
 
-/* The library's own first choice, within the memory that NVIDIA advises. False: it has none. */
+/* The library's first choice within the workspace that NVIDIA recommends. False: it has none. */
 static bool choose(const dev_device *d, const cuda_gemm_plan *p, uint32_t alignment, lt_heuristic *out) {
   lt_object preference = NULL;
   const uint64_t most = d->sm >= 90 ? 32u << 20 : 8u << 20;
@@ -77,7 +77,7 @@ static bool choose(const dev_device *d, const cuda_gemm_plan *p, uint32_t alignm
   return !code && n > 0 && !out->state;
 }
 
-/* The addresses of a call. The bias is the descriptor's, so calls of one plan come one after the other. */
+/* Enqueues a product. The bias address is stored in the plan's descriptor, so calls of one plan must be serialised. */
 static int multiply(const dev_device *d, const cuda_gemm_plan *p, const dev_gemm *g, const lt_heuristic *how,
                     void *workspace, size_t bytes, cu_stream stream) {
   const float one = 1, beta = p->key.with_add ? 1 : 0;
@@ -102,7 +102,8 @@ static void need(cuda_libraries *l, size_t bytes) {
   if (bytes > l->workspace_bytes) l->workspace_bytes = bytes;
 }
 
-/* What the library cannot do is left to our kernels. With the lock. Relu is not taken: it would turn NaN into 0. */
+/* The caller holds the lock. What the library cannot do is left to our kernels, as is Relu, since the library's turns
+ * NaN into 0. */
 static ox_status *prepare(dev_device *d, const dev_gemm *g, bool *out_taken) {
   cuda_libraries *l = &d->libraries;
   shape key = key_of(g);
@@ -169,7 +170,7 @@ static ox_status *gemm_within(dev_queue *q, const dev_gemm *g) {
 
 ox_status *cuda_gemm(dev_queue *q, const dev_gemm *g) { CUDA_WITHIN(q->device, gemm_within(q, g)); }
 
-/* ---- how long it takes ---- */
+/* ---- timing ---- */
 
 enum { A, B, C, WORKSPACE };
 

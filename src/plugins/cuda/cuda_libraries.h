@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_libraries.h - cuBLASLt and cuDNN, where they are found: prototypes of our own after their documentation,
- * and what a device keeps for them. */
+ * cuda/cuda_libraries.h - cuBLASLt and cuDNN, which are optional: our own prototypes, written from their documentation.
+ */
 #ifndef OX_CUDA_LIBRARIES_H
 #define OX_CUDA_LIBRARIES_H
 
@@ -32,11 +32,11 @@ enum {
   LT_DESC_TRANS_B = 4,
   LT_DESC_EPILOGUE = 7,
   LT_DESC_BIAS = 8,
-  LT_EPILOGUE_BIAS = 4, /* of the result's rows */
+  LT_EPILOGUE_BIAS = 4, /* one element per row of the (column-major) result */
   LT_LAYOUT_BATCH_COUNT = 5,
   LT_LAYOUT_BATCH_OFFSET = 6,
   LT_PREFERENCE_WORKSPACE = 1,
-  LT_PREFERENCE_ALIGNMENT = 5 /* of the first matrix; then the second, C, the result */
+  LT_PREFERENCE_ALIGNMENT = 5 /* of A; 6, 7 and 8 are B, C and D */
 };
 
 #define LT_FUNCTIONS(X)                                                                                               \
@@ -57,7 +57,7 @@ enum {
                      const void *b, lt_object layout_b, const void *beta, const void *c, lt_object layout_c, void *d, \
                      lt_object layout_d, const void *algo, void *workspace, size_t workspace_bytes, cu_stream stream))
 
-/* ---- cuDNN 8 and 9, the functions for convolution alone ---- */
+/* ---- cuDNN 8 and 9, only the functions for convolution ---- */
 
 typedef struct cudnnContext *dnn_handle;
 typedef struct dnn_opaque *dnn_object;
@@ -75,9 +75,9 @@ enum {
   DNN_FLOAT = 0,
   DNN_HALF = 2,
   DNN_CROSS_CORRELATION = 1,
-  DNN_MATH_DEFAULT = 0, /* TF32 where the device has it */
+  DNN_MATH_DEFAULT = 0, /* may use TF32 */
   DNN_MATH_TENSOR_OP = 1,
-  DNN_MATH_FMA = 3, /* float32 as it is */
+  DNN_MATH_FMA = 3, /* float32 without TF32 */
   DNN_ALGO_IMPLICIT_PRECOMP_GEMM = 1,
   DNN_RELU = 1,
   DNN_PROPAGATE_NAN = 1

@@ -12,7 +12,7 @@ nvrtc_functions nvrtc;
 lt_functions lt;
 dnn_functions dnn;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of loading */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* held while a library is loaded */
 static bool has_cuda, has_nvrtc, has_lt, has_dnn;
 
 static void *open_one(const char *path, char *why, size_t room) {
@@ -22,7 +22,7 @@ static void *open_one(const char *path, char *why, size_t room) {
   return library;
 }
 
-/* |name| in the folders of |list|, which colons separate. */
+/* Opens |name| in one of the folders of |list|, a colon-separated list. */
 static void *open_in(const char *list, const char *name, char *why, size_t room) {
   while (list && *list) {
     size_t n = strcspn(list, ":");
@@ -47,10 +47,10 @@ void *cuda_open_library(const char *variable, const char *const *names, char *wh
 
 typedef struct symbol {
   const char *name;
-  size_t at; /* in the struct of pointers */
+  size_t at; /* offset in the struct of function pointers */
 } symbol;
 
-/* The name of the first symbol that is missing; NULL: none is. */
+/* Looks up all symbols. Returns the name of the first one that is missing, or NULL. */
 static const char *take(void *library, const symbol *symbols, size_t n, void *functions) {
   for (size_t i = 0; i < n; i++) {
     void *p = dlsym(library, symbols[i].name);
@@ -104,7 +104,7 @@ ox_status *cuda_load_nvrtc(const ox_ep_host *host, int major) {
   return st;
 }
 
-/* Whether a library is there that the driver can do without. */
+/* Loads an optional library; false: it is not there. */
 static bool load_quietly(bool *has, const char *variable, const char *const *names, const symbol *symbols, size_t n,
                          void *functions) {
   char why[512];

@@ -22,9 +22,9 @@ void cuda_free(dev_device *d, void *address, size_t bytes) {
   cuda_leave(pushed);
 }
 
-/* A large transfer from memory that is not pinned makes the API wait for the stream, so the host's bytes go by way of
- * pinned pieces. What comes back goes straight to its place: the caller wants it next, and a function of the host in
- * the stream costs more than it saves. */
+/* A large transfer from pageable memory makes the API wait for the stream, so bytes to the device go through pinned
+ * staging buffers. Bytes to the host are copied directly: the caller waits for them anyway, and a host function in the
+ * stream would cost more than it saves. */
 static ox_status *copy_within(dev_device *d, dev_queue *q, void *to, const void *from, size_t bytes,
                               dev_direction way) {
   cu_stream stream = q ? q->stream : d->copies;

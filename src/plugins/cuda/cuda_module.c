@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_module.c - builds by NVRTC, for this very device where the compiler knows it, and kernels. */
+ * cuda/cuda_module.c - compiling by NVRTC, to machine code if the compiler knows the device, and kernels. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,8 @@ static ox_status *nvrtc_fail(const dev_device *d, const char *call, int code) {
     if (code_) return nvrtc_fail((d), #fn, code_); \
   } while (0)
 
-/* The newest architecture that the compiler knows, up to the device's; |*out_exact|: it is the device's. */
+/* The newest architecture known to the compiler that is not newer than the device's; |*out_exact|: it is the device's.
+ */
 static ox_status *architecture(const dev_device *d, int *out_arch, bool *out_exact) {
   int n = 0, archs[64];
   NVRTC_TRY(d, nvrtcGetNumSupportedArchs, &n);
@@ -34,7 +35,7 @@ static ox_status *architecture(const dev_device *d, int *out_arch, bool *out_exa
   return NULL;
 }
 
-/* The compiler's messages, or as much as fits into a status. */
+/* A status with the compiler's messages, as far as they fit. */
 static ox_status *compile_failed(dev_device *d, const char *name, nvrtc_program program, int code) {
   size_t n = 0;
   char *text = NULL;
@@ -48,7 +49,7 @@ static ox_status *compile_failed(dev_device *d, const char *name, nvrtc_program 
   return st;
 }
 
-/* The image of a compiled program: machine code, or PTX that the driver compiles. */
+/* Reads the image of a compiled program: machine code, or PTX for the driver to compile. */
 static ox_status *read_image(dev_module *m, nvrtc_program program, bool machine_code) {
   dev_device *d = m->device;
   size_t n = 0;
@@ -86,7 +87,7 @@ static ox_status *compile(dev_module *m, const char *name, const char *source) {
   return st;
 }
 
-/* The driver's own compiler fills |log| when it compiles PTX. */
+/* Loads the image. If it is PTX, the driver's compiler writes its messages to |log|. */
 static ox_status *load_image(dev_module *m, const char *name) {
   enum { LOG_BUFFER = 5, LOG_BYTES = 6, LOG_ROOM = 2048 };
   char log[LOG_ROOM] = "";

@@ -30,7 +30,7 @@ void cuda_queue_release(dev_queue *q) {
   const dev_device *d = q->device;
   bool pushed = cuda_enter_anyway(d);
   if (q->capturing || q->stuck) cuda_record_abandon(q);
-  cu.cuStreamSynchronize(q->stream); /* pieces and the user's memory are in use until then */
+  cu.cuStreamSynchronize(q->stream); /* until then staging buffers and the user's memory may be in use */
   if (!d->choice.stream) cu.cuStreamDestroy_v2(q->stream);
   cuda_staging_release(&q->staging);
   if (q->workspace) cu.cuMemFree_v2(q->workspace);
@@ -108,7 +108,7 @@ static ox_status *record_within(dev_event *e, dev_queue *q) {
 ox_status *cuda_event_record(dev_event *e, dev_queue *q) { CUDA_WITHIN(e->device, record_within(e, q)); }
 
 static ox_status *wait_within(dev_event *e) {
-  CU_TRY(e->device, cuEventSynchronize, e->event); /* one that was never recorded is done */
+  CU_TRY(e->device, cuEventSynchronize, e->event); /* returns at once if it was never recorded */
   return NULL;
 }
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_record.c - records are graphs that a stream's capture makes. */
+ * cuda/cuda_record.c - records are CUDA graphs made by stream capture. */
 #include "plugins/cuda/cuda.h"
 
 struct dev_record {
   dev_device *device;
   cu_graph_exec exec;
-  cu_address workspace; /* that library calls in it use; 0: none do */
+  cu_address workspace; /* used by captured library calls; 0: none */
 };
 
-/* Relaxed: what other threads allocate or wait for meanwhile does not end the capture, nor what a library does in calls
- * that are captured. */
+/* The capture is relaxed, so that it is not invalidated by allocations and waits of other threads, or of a library
+ * within captured calls. */
 static ox_status *begin_within(dev_queue *q) {
   if (q->capturing) return dev_fail(&q->device->host, OX_INVALID_ARGUMENT, "CUDA: the queue is recording already");
   cuda_record_recover(q);
-  void *workspace; /* for all that may come: memory cannot move while it is captured */
+  void *workspace; /* allocated first, as it cannot be reallocated during a capture */
   size_t bytes;
   ox_status *st = cuda_workspace(q, &workspace, &bytes);
   if (st) return st;
@@ -58,7 +58,7 @@ ox_status *cuda_record_end(dev_queue *q, dev_record **out_record) {
   dev_device *d = q->device;
   *out_record = NULL;
   dev_record *r = dev_new(&d->host, sizeof *r);
-  if (!r) { /* the queue goes back to work all the same */
+  if (!r) { /* the queue must leave capture mode all the same */
     bool pushed = cuda_enter_anyway(d);
     if (q->capturing) cuda_record_abandon(q);
     cuda_leave(pushed);
@@ -71,7 +71,7 @@ ox_status *cuda_record_end(dev_queue *q, dev_record **out_record) {
     dev_drop(&d->host, r, sizeof *r);
     return st;
   }
-  if (q->workspace_captured) { /* the queue goes on with another one */
+  if (q->workspace_captured) { /* the queue will allocate another one */
     r->workspace = q->workspace;
     q->workspace = 0, q->workspace_bytes = 0, q->workspace_captured = false;
   }

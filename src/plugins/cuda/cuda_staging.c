@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_staging.c - bytes of the host on their way to the device: they are copied into pinned memory, which the
- * device reads while the processor goes on. */
+ * cuda/cuda_staging.c - asynchronous copies to the device: bytes are copied into pinned memory, which the device reads
+ * later. */
 #include <string.h>
 
 #include "plugins/cuda/cuda.h"
@@ -15,7 +15,7 @@ static ox_status *make_piece(dev_queue *q, uint32_t i) {
   return NULL;
 }
 
-/* The next piece, when the device has read what it held. */
+/* Switches to the next piece, after the device has read what it held. */
 static ox_status *turn(dev_queue *q) {
   cuda_staging *s = &q->staging;
   CU_TRY(q->device, cuEventRecord, s->read[s->now], q->stream);

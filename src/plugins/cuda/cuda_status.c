@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_status.c - codes of CUDA as statuses. */
+ * cuda/cuda_status.c - converts CUDA's error codes to statuses. */
 #include "plugins/cuda/cuda.h"
 
 ox_status *cuda_fail(const ox_ep_host *host, const char *call, int code) {

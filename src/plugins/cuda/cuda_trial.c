@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_trial.c - how long a library's call takes, measured on memory of its own. */
+ * cuda/cuda_trial.c - measures the time of a library's call, on temporary memory. */
 #include <string.h>
 
 #include "plugins/cuda/cuda.h"
@@ -36,7 +36,7 @@ float cuda_trial_run(const cuda_trial *t, int (*call)(const cuda_trial *t, const
   if (!code) code = cu.cuEventRecord(t->start, stream);
   for (int i = 0; i < TIMED_RUNS && !code; i++) code = call(t, what);
   if (!code) code = cu.cuEventRecord(t->end, stream);
-  int ended = cu.cuStreamSynchronize(stream); /* also what was begun before a failure */
+  int ended = cu.cuStreamSynchronize(stream); /* also after a failure, for what was enqueued before it */
   if (!code && !ended) code = cu.cuEventElapsedTime(&ms, t->start, t->end);
   return code || ended ? -1 : ms / TIMED_RUNS;
 }

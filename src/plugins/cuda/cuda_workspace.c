@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * cuda/cuda_workspace.c - memory that libraries compute in: a queue's own, as large as the largest plan needs. */
+ * cuda/cuda_workspace.c - workspace for libraries: one per queue, as large as the largest plan needs. */
 #include "plugins/cuda/cuda.h"
 
 ox_status *cuda_workspace(dev_queue *q, void **out, size_t *out_bytes) {

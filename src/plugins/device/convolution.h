@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/convolution.h - convolutions of planes: what Conv and those with channels last have in common (ops/conv.c). */
+ * device/convolution.h - convolutions with channels first, shared by Conv and the channels-last operators (ops/conv.c).
+ */
 #ifndef OX_DEVICE_CONVOLUTION_H
 #define OX_DEVICE_CONVOLUTION_H
 
 #include "plugins/device/emit.h"
 
 const char *dev_conv_takes(const dev_node *n);
-/* Of X with this shape, channels first. */
+/* Checks the node's attributes and weights against an X of this shape, channels first. */
 OX_NODISCARD ox_status *dev_conv_check(dev_plan *p, const dev_node *n, const ox_shape *x);
 
-/* Channels come first. residual: NONE, there is none. */
+/* A convolution with channels first. |residual| may be DEV_REF_NONE. */
 typedef struct dev_planes {
   ox_shape x, y;
   dev_ref from, residual, to;
   dev_tail then;
 } dev_planes;
-/* With the weights, bias, activation and window of |n|; Y is not empty. */
+/* Emits it with the weights, bias, activation and window of |n|. Y must not be empty. */
 OX_NODISCARD ox_status *dev_emit_conv_planes(dev_plan *p, const dev_node *n, const dev_planes *v);
 
 #endif

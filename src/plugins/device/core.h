@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/core.h - a device provider's instance: what its files share. From claim to run: device_ep.c asks op.h's table
- * what the device takes; program.c holds a part and finds its plan for the shapes of a run; plan.c lets operators turn
- * nodes into steps and gives memory to what lies between them; step.c puts steps on a queue. module.c has the kernels.
- * Memory comes from the host's arena over the driver's. */
+ * device/core.h - a device provider's instance, shared by its files. From claim to run: device_ep.c asks op.h's table
+ * which nodes the device takes; program.c holds a part and finds its plan for the shapes of a run; plan.c has operators
+ * turn nodes into steps and allocates the values between them; step.c enqueues the steps. module.c builds the kernels.
+ * Memory comes from the host's arena on top of the driver's allocator. */
 #ifndef OX_DEVICE_CORE_H
 #define OX_DEVICE_CORE_H
 
@@ -18,23 +18,23 @@ struct ox_ep {
   dev_device *device;
   dev_modules modules;
   bool record, libraries; /* options */
-  uint8_t *lies;          /* room for dev_lies of a graph's values, for calls that the host serialises */
+  uint8_t *lies;          /* buffer for the dev_lies of a graph's values; its users are serialised by the host */
   size_t lies_room;
-  pthread_mutex_t lock; /* of the list */
+  pthread_mutex_t lock; /* guards |programs| */
   struct ox_program *programs;
-  char place[520]; /* what describe gave */
+  char place[520]; /* the text returned by describe */
 };
 
-/* A stream of a run: a queue, and memory for what lies between the nodes of one part. Programs on it run one after the
- * other, so they share it. */
+/* A stream of a run: a queue, and work memory for values inside of parts. Programs on a stream run one after the other,
+ * so they share that memory. */
 typedef struct dev_stream {
   dev_queue *queue;
   char *work;
   size_t work_bytes;
-  uint64_t moves; /* of |work| */
+  uint64_t moves; /* how often |work| has been reallocated */
 } dev_stream;
 
-/* Of the device's memory, by way of the host. */
+/* Device memory, allocated through the host's arena. */
 OX_NODISCARD ox_status *dev_take(ox_ep *ep, size_t bytes, void **out_address);
 void dev_give(ox_ep *ep, void *address, size_t bytes); /* NULL is fine */
 

@@ -23,8 +23,8 @@ void dev_give(ox_ep *ep, void *address, size_t bytes) {
 
 enum { MOST_OPTIONS = 32 };
 
-/* Of every device provider; the names are those of ONNX Runtime's CUDA provider. gpu_mem_limit and
- * arena_extend_strategy are the host's. */
+/* Options of every device provider, mostly with the names of ONNX Runtime's CUDA provider. gpu_mem_limit and
+ * arena_extend_strategy are handled by the host. */
 static const ox_option_def options[] = {
     {"enable_cuda_graph", OX_OPTION_BOOL, NULL, "1", "run a repeated shape as one recorded graph"},
     {"use_libraries", OX_OPTION_BOOL, NULL, "1", "let the vendor's libraries compute products and convolutions"},
@@ -80,9 +80,8 @@ static ox_status *create(const ox_ep_host *host, const ox_options *o, ox_ep **ou
 
 /* ---- claims ---- */
 
-/* Made of a few numbers that the CPU made: it goes on, and has them once for all runs of a shape if they follow from
- * it.
- */
+/* Does the node compute a few numbers from numbers that the CPU made? It is left to the CPU, which may then compute all
+ * of them once for all runs of a shape. */
 static bool is_of_cpu(const dev_node *n) {
   enum { FEW = 64 };
   bool made = false;
@@ -112,7 +111,7 @@ static void claim_node(const dev_node *n, uint8_t *lies, ox_claims *claims) {
     if (dev_out(n, i) != UINT32_MAX) lies[dev_out(n, i)] = with_host ? DEV_WITH_HOST : DEV_ON_DEVICE;
 }
 
-/* Room in ep->lies for the values of |g|; for those of its parts, too, which cannot say that there is none. */
+/* Makes ep->lies large enough for the values of |g|, and of its parts, where a failure could not be reported. */
 static bool make_room(ox_ep *ep, const ox_graph_view *g) {
   enum { MORE = 64 };
   size_t n = ep->host.value_count(g), room = 2 * n + MORE; /* rules add values */
@@ -147,7 +146,7 @@ static void memory_free(ox_ep *ep, uint32_t memory, void *data, size_t bytes) {
   if (data) dev_the_driver.free(ep->device, data, OX_MAX(bytes, 1u));
 }
 
-/* Where value |v| of |part| lies; out of memory: in none that there is. */
+/* The memory in which value |v| of |part| lies; UINT32_MAX, which is none, if out of memory. */
 static uint32_t memory_of(ox_ep *ep, const ox_graph_view *part, uint32_t v) {
   if (!make_room(ep, part)) return UINT32_MAX;
   dev_shapes_place(&ep->host, part, ep->lies);

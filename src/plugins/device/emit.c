@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/emit.c - what operators have in common when they turn nodes into launches. */
+ * device/emit.c - see emit.h. */
 #include "plugins/device/emit.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 
 ox_status *dev_fail(const ox_ep_host *h, ox_code code, const char *fmt, ...) {
-  char text[4096]; /* with room for a compiler's messages */
+  char text[4096]; /* may hold a compiler's messages */
   va_list args;
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/fail.h - statuses, and memory of the host, for a device provider and its driver. */
+ * device/fail.h - statuses and host memory, for a device provider and its driver. */
 #ifndef OX_DEVICE_FAIL_H
 #define OX_DEVICE_FAIL_H
 

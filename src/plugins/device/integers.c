@@ -76,7 +76,7 @@ void dev_broadcast_sizes(const ox_shape *y, int *out) {
   }
 }
 
-/* |to| = op (a, b), of the shape of |n|'s output; a lies at |from| and has the shape of value |a|. */
+/* |to| = op(a, b) with the shape of |n|'s output. Operand a is at |from| and has the shape of value |a|. */
 static ox_status *emit_one(dev_plan *p, const dev_node *n, int op, uint32_t a, dev_ref from, uint32_t b, dev_ref to) {
   uint32_t out = dev_out(n, 0);
   const ox_shape *y = dev_shape(p, out);

@@ -17,7 +17,7 @@ enum { MOST_PATH = 4096 };
 
 /* ---- the folder ---- */
 
-/* Who can write there can make this process run what they like. */
+/* May only this user write to |dir|? Anyone else who could might make this process run code of theirs. */
 static bool is_ours_alone(const char *dir) {
   struct stat info;
   return !lstat(dir, &info) && S_ISDIR(info.st_mode) && info.st_uid == geteuid() && !(info.st_mode & 022);
@@ -25,7 +25,7 @@ static bool is_ours_alone(const char *dir) {
 
 static bool make_folder(const char *dir, mode_t mode) { return !mkdir(dir, mode) || errno == EEXIST; }
 
-/* The folder of |of|'s caches, an absolute path, and "onyx" in it. */
+/* Creates the folder |of| + |below|, an absolute path, and "onyx" in it; false: not possible, or not safe. */
 static bool folder_in(const char *of, const char *below, char *out) {
   if (!of || *of != '/') return false;
   int n = snprintf(out, MOST_PATH, "%s%s", of, below);
@@ -58,7 +58,7 @@ void dev_kernel_cache_deinit(dev_kernel_cache *c) {
   if (c->host) ox_delete(c->host->alloc, c->dir, c->dir_bytes);
 }
 
-/* ---- files: written under another name first ---- */
+/* ---- files, written under a temporary name and then renamed ---- */
 
 static bool path_of(const dev_kernel_cache *c, const char *name, const char *text, char *out) {
   ox_digest d = ox_digest_init();
@@ -90,7 +90,7 @@ void dev_kernel_cache_write(const dev_kernel_cache *c, const char *name, const c
                             size_t n) {
   char path[MOST_PATH], temporary[MOST_PATH + 32];
   if (!c->dir || !path_of(c, name, text, path)) return;
-  snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid()); /* of this process alone */
+  snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
   FILE *f = fopen(temporary, "wb");
   bool ok = f && fwrite(bytes, 1, n, f) == n;
   if (f) ok &= fclose(f) == 0;

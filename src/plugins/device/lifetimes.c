@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/lifetimes.c - memory for what lies between the nodes of a part: the largest first, each at the lowest offset
- * at which nothing lies that lives while it does. */
+ * device/lifetimes.c - offsets in work memory: largest first, each at the lowest offset that does not overlap a place
+ * alive at the same time. */
 #include <stdlib.h>
 
 #include "base/cksize.h"
@@ -22,7 +22,7 @@ static int lower_first(const void *x, const void *y) {
   return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* The lowest offset for |at| beside those of |placed| that live while it does; |beside| has room for them. */
+/* The lowest free offset for |at| among those of |placed| with overlapping lifetimes; |beside| is scratch for them. */
 static size_t offset_of(const dev_place *at, dev_place *const *placed, size_t n, dev_place **beside) {
   size_t m = 0, offset = 0;
   for (size_t i = 0; i < n; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/made.c - what is made of constants alone is made once, on a queue of its own, and kept with the part. */
+ * device/made.c - see dev_emit_made: results of constants are computed once, on a queue of their own, and kept with the
+ * part. */
 #include "plugins/device/plan.h"
 
 static bool is_constant(const dev_plan *p, dev_ref r) {

@@ -49,7 +49,7 @@ void dev_strides(const ox_shape *s, int64_t *out) {
   for (int d = s->rank - 1; d >= 0; step *= s->dim[d], d--) out[d] = step;
 }
 
-/* Leaves out axes of one element and joins those that step alike; the innermost at the end of |out|. -1: too many. */
+/* Drops axes of size 1 and merges axes with compatible strides on both sides. -1: too many remain. */
 static int join_axes(const dev_move *m, dev_move *out) {
   *out = (dev_move){.from = m->from, .to = m->to};
   for (int d = 0; d < m->rank; d++) {
@@ -66,7 +66,7 @@ static int join_axes(const dev_move *m, dev_move *out) {
   return out->rank <= MOVE_DIMS ? 0 : -1;
 }
 
-/* Two elements as one, where they stay side by side. */
+/* Treats pairs of adjacent elements as one of twice the size; false: not all pairs stay together. */
 static bool halve(dev_move *m) {
   int last = m->rank - 1;
   if (last < 0 || m->from_stride[last] != 1 || m->to_stride[last] != 1 || m->size[last] % 2 || m->from % 2 || m->to % 2)
@@ -78,7 +78,8 @@ static bool halve(dev_move *m) {
   return true;
 }
 
-/* The axis that is read in order goes before the one that is written in order, the last. */
+/* Recognises a transpose: the axis that is contiguous in the source is moved next to the last one, which is contiguous
+ * in the destination. */
 static bool as_transpose(dev_move *m) {
   int last = m->rank - 1, r = 0;
   if (m->rank < 2 || m->to_stride[last] != 1 || m->from_stride[last] == 1 || m->size[last] < 8) return false;

@@ -14,7 +14,7 @@ const char *dev_multi_head_masks(const dev_node *n, size_t mask, size_t add) {
   return has_in(n, add) && !dev_attention_takes_bias(n, add) ? "with a bias of another type or rank" : NULL;
 }
 
-/* The form that a mask's shape tells. */
+/* Sets |to| to the kind of mask that its shape denotes. */
 static ox_status *read_mask(dev_plan *p, const dev_multi_head *m, attention_bias *to) {
   const ox_shape *s = dev_shape(p, m->mask);
   int64_t total = m->past + m->kv_len, last = s->dim[s->rank - 1];
@@ -36,7 +36,8 @@ static ox_status *read_mask(dev_plan *p, const dev_multi_head *m, attention_bias
 
 static size_t bytes_of(const dev_multi_head *m, int64_t count) { return (size_t)count * (m->dtype == OX_F16 ? 2 : 4); }
 
-/* New rows behind |past|, with the bias from number |first| on; |*ref| and |*at| become those of the whole. */
+/* Appends new rows to those of the cache, adding the bias from element |first| on; |*ref| and |*at| then describe the
+ * whole. Does nothing if there is neither cache, bias nor present output. */
 static ox_status *bring_together(dev_plan *p, const dev_multi_head *m, bool biased, int64_t first, int64_t past,
                                  int64_t fresh, int64_t width, dev_ref had, dev_ref present, dev_ref *ref,
                                  dev_heads *at) {

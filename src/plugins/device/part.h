@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/part.h - a part of a graph with its constants on the device. Plans are made of it, and read it as they run. */
+ * device/part.h - a part of a graph with its constants on the device. Plans are built from it and refer to it. */
 #ifndef OX_DEVICE_PART_H
 #define OX_DEVICE_PART_H
 
 #include "plugins/device/core.h"
 
-/* What a launch made of constants; address NULL: nothing yet. */
+/* A result computed from constants (dev_emit_made); address NULL: not computed yet. */
 typedef struct dev_made {
   void *address;
   size_t bytes;
@@ -24,7 +24,7 @@ typedef struct dev_part {
 OX_NODISCARD ox_status *dev_part_init(dev_part *p, ox_ep *ep, const ox_graph_view *graph);
 void dev_part_deinit(dev_part *p);
 
-/* The address of constant |value|; brings it to the device first if need be. One thread at a time. */
+/* The device address of constant |value|, which is copied there on first use. Calls must be serialised. */
 OX_NODISCARD ox_status *dev_part_constant(dev_part *p, uint32_t value, void **out_address);
 
 #endif

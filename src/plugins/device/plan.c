@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/plan.c - see plan.h. Errors inside op.h's functions that return no status are kept in the plan's node and
- * found by its next emit. */
+ * device/plan.c - see plan.h. Functions of op.h that return no status (dev_temp) report failure by an invalid
+ * reference, which the next emit finds. */
 #include "plugins/device/plan.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ uint32_t dev_dtype(const dev_plan *p, uint32_t value) {
 
 const dev_info *dev_plan_device(const dev_plan *p) { return dev_the_driver.info(p->part->ep->device); }
 
-/* The value that holds the bytes of |r|, and where. */
+/* Resolves views: the value that holds the bytes of |r|, and their offset in it. */
 static dev_ref root_of(const dev_plan *p, dev_ref r) {
   while (p->values[r.id].same != r.id) r.offset += p->values[r.id].same_at, r.id = p->values[r.id].same;
   return r;
@@ -48,7 +48,7 @@ dev_ref dev_temp(dev_plan *p, size_t bytes) {
   if (p->n_temps == p->temp_capacity) {
     size_t more = OX_MAX(16u, 2 * p->temp_capacity);
     dev_place *temps = OX_ARENA_ARRAY(&p->zone, dev_place, more);
-    if (!temps) return (dev_ref){DEV_REF_TEMP, UINT32_MAX, 0}; /* found by dev_emit */
+    if (!temps) return (dev_ref){DEV_REF_TEMP, UINT32_MAX, 0}; /* touch() reports it */
     if (p->n_temps) memcpy(temps, p->temps, p->n_temps * sizeof *temps);
     p->temps = temps, p->temp_capacity = more;
   }
@@ -58,7 +58,7 @@ dev_ref dev_temp(dev_plan *p, size_t bytes) {
 
 /* ---- steps ---- */
 
-/* A kernel reads what the host computed. */
+/* Copies a content that the host has computed to the device, for a kernel that reads it. */
 static ox_status *copy_content(dev_plan *p, uint32_t value) {
   const ox_tensor *t = p->contents[value];
   dev_place *at = &p->values[value];
@@ -71,7 +71,8 @@ static ox_status *copy_content(dev_plan *p, uint32_t value) {
   return t->bytes ? dev_the_driver.copy(p->part->ep->device, NULL, at->copy, t->data, t->bytes, DEV_TO_DEVICE) : NULL;
 }
 
-/* Step number p->n_steps reads or writes |r|: it lives until then; a constant has to be on the device. */
+/* Records that step p->n_steps, the next, uses |r|: resolves views, extends the lifetime, and brings constants and
+ * contents to the device. */
 static ox_status *touch(dev_plan *p, dev_ref *r) {
   void *address;
   if (r->kind == DEV_REF_NONE || r->kind == DEV_REF_MADE) return NULL;
@@ -134,7 +135,7 @@ ox_status *dev_emit_view(dev_plan *p, uint32_t out, uint32_t in) {
   return dev_emit_copy(p, dev_value(p, out), root, to->bytes);
 }
 
-/* What has written and read value |part| does so in |of| instead. */
+/* Redirects all steps that use value |part| to |of|, of which |part| becomes a view. */
 static void become_part(dev_plan *p, uint32_t part, dev_ref of) {
   dev_place *from = &p->values[part], *to = &p->values[of.id];
   for (dev_step *s = p->steps; s && from->first <= from->last; s = s->next)
@@ -146,7 +147,7 @@ static void become_part(dev_plan *p, uint32_t part, dev_ref of) {
 }
 
 bool dev_share(dev_plan *p, dev_ref to, dev_ref from, size_t bytes) {
-  enum { ALIGN = 256 }; /* as of all values, which libraries count on */
+  enum { ALIGN = 256 }; /* of all values; libraries rely on it */
   if (to.kind != DEV_REF_VALUE || from.kind != DEV_REF_VALUE) return false;
   to = root_of(p, to), from = root_of(p, from);
   const dev_place *target = &p->values[to.id], *source = &p->values[from.id];
@@ -197,13 +198,13 @@ ox_status *dev_plan_note(const dev_plan *p, size_t node, ox_status *st) {
   const char *name = h->node_name(p->part->graph, node);
   char text[256];
   if (!st) return NULL;
-  for (size_t i = 0; !*name && i < h->node_out_count(n.graph, node); i++) /* it is called like its first output */
+  for (size_t i = 0; !*name && i < h->node_out_count(n.graph, node); i++) /* an unnamed node: its first output's name */
     if (dev_out(&n, i) != UINT32_MAX) name = h->value_name(n.graph, dev_out(&n, i));
   snprintf(text, sizeof text, "node '%.180s' (%s)", name, dev_node_op(&n));
   return h->status_note(st, text);
 }
 
-/* The node that first touches |at|. */
+/* The node whose step first uses |at|. */
 static size_t node_of(const dev_plan *p, const dev_place *at) {
   const dev_step *s = p->steps;
   for (uint32_t i = 0; s->next && i < at->first; i++) s = s->next;
@@ -228,7 +229,8 @@ ox_status *dev_plan_note_largest(const dev_plan *p, ox_status *st) {
   return dev_plan_note(p, node_of(p, largest), h->status_note(st, text));
 }
 
-/* Sizes of all values, as far as they have one: kernels count in int. */
+/* Computes the byte sizes of all values whose shapes are known. Element counts must fit int, as kernels index with it.
+ */
 static ox_status *size_values(dev_plan *p) {
   const ox_ep_host *h = host_of(p);
   for (uint32_t v = 0; v < p->part->n_values; v++) {
@@ -238,7 +240,7 @@ static ox_status *size_values(dev_plan *p) {
     int64_t n = s->rank < 0 ? -1 : 1;
     for (int d = 0; d < s->rank; d++)
       if (s->dim[d] < 0 || !ox_mul_i64_ok(n, s->dim[d], &n)) n = s->dim[d] < 0 ? -1 : INT64_MAX;
-    if (n < 0) continue; /* nobody asks for it, or prepare_node refuses */
+    if (n < 0) continue; /* unused, or prepare_node refuses it */
     if (n > INT32_MAX)
       return dev_fail(h, OX_LIMIT, "'%s' has more than 2^31 - 1 elements, which the device's kernels do not count",
                       h->value_name(p->part->graph, v));
@@ -257,7 +259,7 @@ static ox_status *size_values(dev_plan *p) {
   return NULL;
 }
 
-/* Operators may rely on every shape that their node sees. */
+/* Checks that all shapes of the node are known, as operators rely on that. */
 static ox_status *check_shapes(const dev_plan *p, const dev_node *n) {
   size_t n_in = dev_in_count(n), n_out = n->host->node_out_count(n->graph, n->index);
   for (size_t i = 0; i < n_in + n_out; i++) {
@@ -289,7 +291,7 @@ static ox_status *emit_nodes(dev_plan *p) {
   return NULL;
 }
 
-/* What the caller has of contents, for as long as the plan lives. */
+/* Copies the caller's contents into the plan. */
 static ox_status *keep_contents(dev_plan *p, const ox_tensor *const *contents) {
   p->contents = OX_ARENA_ARRAY(&p->zone, const ox_tensor *, p->part->n_values);
   if (!p->contents) return dev_no_memory(host_of(p));

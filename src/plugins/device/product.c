@@ -11,7 +11,7 @@ static int64_t batches(const gemm_params *g) {
   return n;
 }
 
-/* As a library sees it: at most one axis of batches. */
+/* Converts |x| to a library's form, which has at most one batch axis; false: impossible. */
 static bool library_form(const dev_product *x, dev_gemm *out) {
   const gemm_params *g = &x->g;
   int axis = -1;
@@ -33,7 +33,7 @@ static bool library_form(const dev_product *x, dev_gemm *out) {
          (out->trans_b ? g->b_row == 1 && g->b_col == g->k : g->b_row == g->n);
 }
 
-/* |stride|: from one run of |length| elements to the next. */
+/* Can the kernel load four elements at a time? |stride|: from one run of |length| contiguous elements to the next. */
 static int is_wide(dev_ref ref, uint32_t dtype, int stride, int length, const int *batch_strides) {
   size_t four = dtype == OX_F16 ? 8 : 16;
   if (ref.offset % four != 0 || stride % 4 != 0 || length % 4 != 0) return 0;
@@ -42,7 +42,7 @@ static int is_wide(dev_ref ref, uint32_t dtype, int stride, int length, const in
   return 1;
 }
 
-/* C transposed is B transposed by A transposed: few columns become few rows. */
+/* Uses C' = B' A' to turn a product with few columns into one with few rows. */
 static void swap_sides(dev_product *x) {
   gemm_params *g = &x->g, from = x->g;
   dev_ref a = x->a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/program.c - see program.h. From the second run with the same addresses on, a plan is put on its queue as one
- * record where the driver can. */
+ * device/program.c - see program.h. From the second run with the same addresses on, a plan is enqueued as one record if
+ * the driver supports it. */
 #include "plugins/device/program.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 static void frame_free(ox_program *p, dev_frame *f) {
   const ox_alloc a = p->part.ep->host.alloc;
   if (f->done) {
-    p->part.ep->host.status_free(dev_the_driver.event_sync(f->done)); /* a record on its way is not released */
+    p->part.ep->host.status_free(dev_the_driver.event_sync(f->done)); /* the record may still be executing */
     dev_the_driver.event_release(f->done);
   }
   if (f->record) dev_the_driver.record_release(f->record);
@@ -47,7 +47,7 @@ static ox_status *frame_of(ox_program *p, dev_kept *k, dev_stream *stream, dev_f
   return frame_make(p, k, stream, out);
 }
 
-/* ---- plans that are kept ---- */
+/* ---- the cache of plans ---- */
 
 static void kept_free(ox_program *p, dev_kept *k) {
   for (dev_frame *next, *f = k->frames; f; f = next) {
@@ -63,7 +63,7 @@ static bool same_shape(const ox_shape *a, const ox_shape *b) {
   return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
 }
 
-/* Steps may depend on the numbers of an input that the host has. */
+/* Steps may depend on the content of an input that lies with the host: does the plan's equal |now|? */
 static bool same_content(const ox_program *p, const dev_kept *k, size_t i, const ox_tensor *now) {
   uint32_t v = p->part.ep->host.io_value(p->part.graph, 0, i);
   const ox_tensor *then = k->plan->contents[v];
@@ -108,7 +108,7 @@ static ox_status *kept_make(ox_program *p, const ox_io *io, dev_kept **out) {
   return st;
 }
 
-/* The plan used longest ago goes, unless a run is at work with it. */
+/* Drops the least recently used plan that no run is using, if there are too many. */
 static void drop_oldest(ox_program *p) {
   dev_kept **oldest = NULL;
   size_t n = 0;
@@ -120,7 +120,7 @@ static void drop_oldest(ox_program *p) {
   kept_free(p, k);
 }
 
-/* Found or made, and first in the list. */
+/* Finds or builds the plan for |io| and moves it to the front of the list. */
 static ox_status *kept_for(ox_program *p, const ox_io *io, dev_kept **out) {
   dev_kept **at = &p->plans, *k = NULL;
   while (*at && !fits(p, *at, io)) at = &(*at)->next;
@@ -136,7 +136,7 @@ static ox_status *kept_for(ox_program *p, const ox_io *io, dev_kept **out) {
 
 /* ---- running ---- */
 
-/* Makes the stream's memory large enough: what is on the queue may use what was there. */
+/* Makes the stream's work memory large enough. Waits for the queue first, as its steps may be using the old block. */
 static ox_status *make_room(ox_ep *ep, dev_stream *s, size_t bytes) {
   void *work;
   if (bytes <= s->work_bytes) return NULL;
@@ -148,7 +148,7 @@ static ox_status *make_room(ox_ep *ep, dev_stream *s, size_t bytes) {
   return NULL;
 }
 
-/* Outputs without memory yet: the run takes it anew each time (|*out_moving|). */
+/* Allocates outputs that have no memory yet. On the device these may move in every run (|*out_moving|). */
 static ox_status *find_outputs(const ox_program *p, const dev_plan *plan, const ox_io *io, bool *out_moving) {
   for (uint32_t i = 0; i < p->part.n_out; i++) {
     uint32_t v = p->part.ep->host.io_value(p->part.graph, 1, i);
@@ -161,7 +161,7 @@ static ox_status *find_outputs(const ox_program *p, const dev_plan *plan, const 
   return NULL;
 }
 
-/* Outputs that the host computed. */
+/* Writes the outputs that the host has computed. */
 static ox_status *write_contents(const ox_program *p, const dev_plan *plan, const ox_io *io) {
   const ox_ep_host *h = &p->part.ep->host;
   for (uint32_t i = 0; i < p->part.n_out; i++) {
@@ -176,7 +176,7 @@ static ox_status *write_contents(const ox_program *p, const dev_plan *plan, cons
   return NULL;
 }
 
-/* Whether nothing lies elsewhere than in the run before. */
+/* Are all addresses those of the run before? Remembers the new ones. */
 static bool unmoved(const ox_program *p, dev_frame *f, const ox_io *io) {
   bool same = f->moves == f->stream->moves;
   for (size_t i = 0; i < p->part.n_in + p->part.n_out; i++) {
@@ -227,7 +227,7 @@ static ox_status *put(ox_program *p, const dev_plan *plan, dev_frame *f, const o
     return dev_the_driver.event_record(f->done, q);
   }
   ox_status *st = dev_plan_put(plan, q, io, f->stream->work), *mark = NULL;
-  if (plan->has_copies) mark = dev_the_driver.event_record(f->done, q); /* they go with the plan */
+  if (plan->has_copies) mark = dev_the_driver.event_record(f->done, q); /* freeing the plan, and them, waits for it */
   if (!st) return mark;
   p->part.ep->host.status_free(mark);
   return st;

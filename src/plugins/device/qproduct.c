@@ -55,19 +55,19 @@ bool dev_q_has_w_zero(const dev_node *n, const dev_q_inputs *in) {
   return !t;
 }
 
-/* How a parameter steps from row to row of |rows|: -1 absent, 0 one for all, 1 each; -2: it does not fit. */
+/* The stride of a parameter over |rows| rows: -1 absent, 0 one for all, 1 one per row, -2 it does not fit. */
 static int step_of(const dev_plan *p, const dev_node *n, size_t i, int64_t rows) {
   int64_t count = dev_q_has(n, i) ? dev_count(p, dev_in(n, i)) : 0;
   return count == 0 ? -1 : count == 1 ? 0 : count == rows ? 1 : -2;
 }
 
-/* One scale of X that is known now is part of what is made of the weights; one that a run computes is not, or it would
- * all have to be made again in each run. */
+/* May X's scale be folded into the weights' heads? Only a single one that does not change between runs: otherwise the
+ * heads would have to be computed in every run. */
 static bool has_known_x_scale(const dev_plan *p, const dev_node *n, const dev_q_inputs *in) {
   return step_of(p, n, in->x_scale, 1) == 0 && (dev_in_constant(n, in->x_scale) || dev_q_has(n, in->y_scale));
 }
 
-/* Of those that products multiply with as they end; -1: they need not. */
+/* The stride of X's scales if the epilogue has to multiply with them; -1: they are folded into the heads. */
 static int x_scale_step(const dev_plan *p, const dev_node *n, const dev_q_inputs *in, int64_t rows) {
   return has_known_x_scale(p, n, in) ? -1 : step_of(p, n, in->x_scale, rows);
 }
@@ -113,7 +113,7 @@ ox_status *dev_q_weights(dev_plan *p, const dev_node *n, const dev_q_inputs *in,
   return pack && ints ? dev_emit_made(p, &packed, 1, (size_t)ints * 4, in->slot + 1, out_packed) : NULL;
 }
 
-/* |n| as Max (1) or Min (-1) of |value| and a constant byte; 0: it is not. */
+/* Is |n| the Max (1) or Min (-1) of |value| and a constant byte? 0: neither. */
 static int cut_of(const dev_node *n, uint32_t value, int kind, int *bound) {
   int way = strcmp(dev_node_op(n), "Max") == 0 ? 1 : strcmp(dev_node_op(n), "Min") == 0 ? -1 : 0;
   if (!way || *n->host->node_domain(n->graph, n->index) || dev_in_count(n) != 2) return 0;
@@ -138,7 +138,7 @@ uint32_t dev_q_cut(dev_plan *p, const dev_node *n, int kind, int *out_low, int *
   return value;
 }
 
-/* ---- few tiles, much to sum ---- */
+/* ---- splitting k: for few tiles with long sums ---- */
 
 enum { LEAST_STEPS = 4, MOST_SPLITS = 16 };
 
@@ -229,7 +229,7 @@ ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in, 
   if (b.rank == 1) b.rank = 2, b.dim[1] = 1;
   int64_t matrices = dev_span(&b, 0, b.rank - 2), batches = 1;
   g.k = (int)a.dim[a.rank - 1], g.n = (int)b.dim[b.rank - (trans_b ? 2 : 1)];
-  if (matrices == 1) { /* all of A's batches are rows of one product */
+  if (matrices == 1) { /* merge A's batches into rows */
     a.dim[0] = dev_span(&a, 0, a.rank - 1), a.dim[1] = g.k, a.rank = 2;
   }
   g.m = (int)a.dim[a.rank - 2];

@@ -1,59 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/qproduct.h - products and convolutions of 8-bit integers: what their operators have in common. */
+ * device/qproduct.h - what operators for products and convolutions of 8-bit integers have in common. */
 #ifndef OX_DEVICE_QPRODUCT_H
 #define OX_DEVICE_QPRODUCT_H
 
 #include "plugins/device/emit.h"
 #include "plugins/device/kernels/qproduct_params.h"
 
-/* Places of a node's inputs; those that it has not got are ABSENT. bias: of 32-bit integers; float_bias: behind the
- * scale. */
+/* Positions of a node's inputs; DEV_Q_ABSENT where the operator has none. bias: 32-bit integers; float_bias: added
+ * after scaling. */
 typedef struct dev_q_inputs {
   const char *name;
   size_t x, w, x_zero, w_zero, x_scale, w_scale, y_scale, y_zero, bias, float_bias;
-  bool dynamic; /* x is floats, which become unsigned bytes first */
-  int slot;     /* of what is made of w: the first of two */
+  bool dynamic; /* x has floats, which are quantized to unsigned bytes first */
+  int slot;     /* the first of two slots (dev_emit_made) for what is computed from w */
 } dev_q_inputs;
 enum { DEV_Q_ABSENT = 99 };
 
 bool dev_q_has(const dev_node *n, size_t i);
-/* For takes: 8-bit x and w, their zero points of the same types, scales of float32. */
+/* For takes: NULL if x and w are 8-bit, their zero points of the same types, and scales float32. */
 const char *dev_q_takes(const dev_node *n, const dev_q_inputs *in);
-/* The value at place |i|, or nothing. */
+/* The input at position |i|, or none. */
 dev_ref dev_q_value(dev_plan *p, const dev_node *n, size_t i);
 int dev_q_kind(uint32_t dtype); /* QUANT_*; -1: none */
-/* The weights' zero points may be other than 0, as signed bytes. */
+/* May the weights, as signed bytes, have zero points other than 0? */
 bool dev_q_has_w_zero(const dev_node *n, const dev_q_inputs *in);
-/* Packed weights and heads of all rows; |w| without n and the sizes and steps of parameters. */
+/* The packed weights, and a head for each row (bias, sum, zero point, scale: see kernels/qproduct.h). This function
+ * sets the fields of |w| that concern n and the quantization parameters; the caller sets the rest. */
 OX_NODISCARD ox_status *dev_q_weights(dev_plan *p, const dev_node *n, const dev_q_inputs *in, int64_t groups, bool pack,
                                       qweights_params w, dev_ref *out_packed, dev_ref *out_head);
-/* How many groups are to share k, and the ints of each. */
+/* Over how many groups to split k, and the length of each part in ints of four bytes. */
 int dev_q_splits(const dev_plan *p, int64_t groups, int k4, int *out_each);
-/* The left side: bytes, a zero point, a scale. */
+/* The left operand: bytes, a zero point, a scale. */
 typedef struct dev_q_left {
   dev_ref x, zero, scale;
 } dev_q_left;
-/* As |n| has it. */
+/* The left operand as |n| has it. */
 dev_q_left dev_q_left_of(dev_plan *p, const dev_node *n, const dev_q_inputs *in);
-/* Where shared sums lie, and where their result goes. */
+/* Buffers of a product whose k is split: the partial sums, the rows' heads, and the result. */
 typedef struct dev_q_sums {
   dev_q_left left;
   dev_ref parts, head, out;
 } dev_q_sums;
 OX_NODISCARD ox_status *dev_q_finish(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const qfinish_params *f,
                                      const dev_q_sums *s);
-/* Max and Min of the result and a constant that follow become the bounds of its bytes: their last value. */
+/* Takes following Max and Min nodes with a constant as bounds of the result's bytes; returns the last one's output. */
 uint32_t dev_q_cut(dev_plan *p, const dev_node *n, int kind, int *out_low, int *out_high);
-/* |batches| products of |q|, all but splits and k_each; |s| without parts. */
+/* Emits |batches| products. The caller sets all of |q| but splits and k_each, and all of |s| but parts. */
 OX_NODISCARD ox_status *dev_q_tiles(dev_plan *p, const dev_node *n, const dev_q_inputs *in, qgemm_params *q,
                                     dev_ref packed, dev_q_sums *s, int64_t batches);
 /* takes and emit of matrix products. */
 const char *dev_q_matmul_takes(const dev_node *n, const dev_q_inputs *in);
-/* |made|: unsigned bytes with one scale, made of floats; NULL: X is the node's. |to|: NULL, the node's output, and what
- * dev_q_cut takes. */
+/* |made|: a left operand quantized from floats, unsigned bytes with one scale; NULL: the node's own. |to|: the result's
+ * buffer; NULL: the node's output, with dev_q_cut applied. */
 OX_NODISCARD ox_status *dev_q_matmul(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const dev_q_left *made,
                                      const dev_ref *to);
-/* ops/quantize.c: |count| floats to unsigned bytes, a scale and a zero point. */
+/* ops/quantize.c: dynamic quantization of |count| floats to unsigned bytes, a scale and a zero point. */
 OX_NODISCARD ox_status *dev_q_quantize(dev_plan *p, dev_ref x, int64_t count, const dev_q_left *to);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/recurrent.h - recurrent cells of floats (ops/recurrent.c) and of bytes (ops/recurrent_bytes.c): what they have
- * in common. */
+ * device/recurrent.h - what recurrent cells of floats (ops/recurrent.c) and of bytes (ops/recurrent_bytes.c) share. */
 #ifndef OX_DEVICE_RECURRENT_H
 #define OX_DEVICE_RECURRENT_H
 
@@ -21,11 +20,11 @@ typedef enum dev_recurrent_in {
 bool dev_recurrent_has(const dev_node *n, size_t i);
 uint32_t dev_recurrent_in_of(const dev_node *n, size_t i);  /* UINT32_MAX: there is none */
 uint32_t dev_recurrent_out_of(const dev_node *n, size_t i); /* likewise */
-/* All but the sizes. False: an activation that the kernels do not have, or another number of them. */
+/* Reads the attributes, that is, all of |out| but sizes. False: unsupported activations, or a wrong number of them. */
 bool dev_recurrent_read(const dev_node *n, int cell, recurrent_params *out);
-/* X, B and what comes behind it have the sizes in |q|, and kernels have indices for the gates of all steps. */
+/* Do X, B and the inputs after it have the sizes in |q|, and do the gates of all steps fit the kernels' int indices? */
 bool dev_recurrent_fits(const dev_plan *p, const dev_node *n, const recurrent_params *q);
-/* |begin|: the initial states to |state|; else the last ones from there. */
+/* |begin|: copies the initial states to |state|; else the final states from there to the outputs. */
 OX_NODISCARD ox_status *dev_recurrent_ends(dev_plan *p, const dev_node *n, recurrent_params q, bool begin,
                                            dev_ref state);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/rules.c - see rules.h: the CPU provider's rules for quantized graphs, attention, norms and activations, under
- * names of their own. What they make has to be in ops/, for all ranks that the operators they replace are taken with.
- */
+ * device/rules.c - see rules.h: the CPU provider's rules for quantized graphs, attention, norms and activations,
+ * renamed for this provider. ops/ must support what they produce, for all ranks in which it takes the operators they
+ * replace. */
 #include "plugins/device/rules.h"
 
 #include <stdio.h>

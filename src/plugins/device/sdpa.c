@@ -75,7 +75,7 @@ static int is_wide(dev_ref ref, uint32_t dtype, dev_heads at) {
 
 static bool is_few(const attention_params *p) { return (int64_t)p->per * p->q_len <= ATT_FEW && p->d <= ATT_WIDEST; }
 
-/* Groups for each unit twice over, as far as there are keys. */
+/* Splits the keys so that there are about two groups for each compute unit. */
 static void split(attention_params *p, const dev_info *device, int64_t groups) {
   int64_t wanted = groups > 0 ? OX_CEIL_DIV((int64_t)device->n_units * 2, groups) : 1;
   int64_t keys = OX_MAX(p->kv_len, 1), most = is_few(p) ? ATT_RANGE : INT_MAX / 2, least = is_few(p) ? ATT_KEYS : 128;
@@ -93,10 +93,10 @@ static void lay_out(attention_params *p, const dev_attention *a) {
   p->o_batch = a->out_at.batch, p->o_head = a->out_at.head, p->o_row = a->out_at.row;
   p->q_wide = is_wide(a->q, a->dtype, a->q_at), p->k_wide = is_wide(a->k, a->dtype, a->k_at);
   p->v_wide = is_wide(a->v, a->dtype, a->v_at), p->o_wide = is_wide(a->out, a->dtype, a->out_at);
-  p->left = OX_MIN(p->left, INT_MAX / 2), p->right = OX_MIN(p->right, INT_MAX / 2); /* sums stay ints */
+  p->left = OX_MIN(p->left, INT_MAX / 2), p->right = OX_MIN(p->right, INT_MAX / 2); /* so that sums fit int */
 }
 
-/* Of rows of V that the kernels have. */
+/* Attention with rows of V no wider than the kernels support. */
 static ox_status *emit_columns(dev_plan *plan, dev_attention *a) {
   static const char *const tiles[] = {"attention64", "attention128", "attention256"};
   attention_params *p = &a->p;
@@ -133,7 +133,7 @@ static ox_status *emit_columns(dev_plan *plan, dev_attention *a) {
   return dev_emit_items(plan, &combine, rows * p->dv);
 }
 
-/* Longer rows in pieces: their weights are computed again. */
+/* Splits wider rows of V into pieces, for each of which the weights are computed again. */
 ox_status *dev_emit_attention(dev_plan *p, dev_attention *a) {
   size_t bytes = ATT_WIDEST * (a->dtype == OX_F16 ? 2 : 4);
   int left = a->p.dv;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/sdpa.h - softmax(scale q k' + bias) v as launches, for the operators that are that. */
+ * device/sdpa.h - scaled dot-product attention, softmax(scale q k' + bias) v, as launches. */
 #ifndef OX_DEVICE_SDPA_H
 #define OX_DEVICE_SDPA_H
 
@@ -14,7 +14,7 @@ typedef struct dev_heads {
 dev_heads dev_heads_split(int64_t heads, int64_t rows, int64_t width); /* [batch, heads, rows, width] */
 dev_heads dev_heads_flat(int64_t heads, int64_t rows, int64_t width);  /* [batch, rows, heads, width] */
 
-/* |p|: without per, wide, splits, strides and NONE as kinds of the biases that are not there. */
+/* The caller sets all of |p| but per, wide, splits and strides; kinds of absent biases are NONE. */
 typedef struct dev_attention {
   attention_params p;
   uint32_t dtype;
@@ -22,13 +22,14 @@ typedef struct dev_attention {
   dev_ref q, k, v, out, bias[2], lens, sink;
 } dev_attention;
 
-/* A bias of (batch, heads, rows, keys) that value |v| is: dimensions of 1 are broadcast, and so are missing ones. */
+/* Sets bias |which| to value |v|, which is broadcast to (batch, heads, rows, keys). */
 OX_NODISCARD ox_status *dev_attention_bias(dev_plan *p, dev_attention *a, int which, uint32_t v);
-/* For takes: what dev_attention_bias has. */
+/* For takes: can dev_attention_bias handle input |in|? */
 bool dev_attention_takes_bias(const dev_node *n, size_t in);
-/* 1 / sqrt(d), as scale if it is 0. */
+/* |given|, or the default 1 / sqrt(d) if that is 0. */
 float dev_attention_scale(float given, int64_t d);
-/* Rows of a cache and new ones, to [batch, heads, rows, width] at |to|. |p|: without n and the strides, |in|. */
+/* Appends new rows to those of a cache, into [batch, heads, rows, width] at |to|. The caller sets all of |p| but n and
+ * the strides, which follow from |in|. */
 typedef struct dev_append {
   append_params p;
   int64_t batch;

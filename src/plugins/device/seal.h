@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/seal.h - what stands before a driver's binary: those who load it trust it, so damaged ones must not reach
- * them. */
+ * device/seal.h - a header with a checksum before a driver's binary. Drivers trust the binaries they load, so damaged
+ * ones must be caught before. */
 #ifndef OX_DEVICE_SEAL_H
 #define OX_DEVICE_SEAL_H
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct dev_seal {
-  char magic[8]; /* whose it is */
+  char magic[8]; /* the kind of binary */
   uint64_t bytes, sum;
 } dev_seal;
 
@@ -20,7 +20,7 @@ static inline uint64_t dev_seal_sum(const unsigned char *p, size_t n) {
   return h;
 }
 
-/* Seals the |n| bytes that stand at |all| + sizeof(dev_seal). |magic|: 8 characters. */
+/* Writes the header at |all| for the |n| bytes that follow it. |magic|: 8 characters. */
 static inline void dev_seal_put(void *all, size_t n, const char *magic) {
   const unsigned char *content = (const unsigned char *)all + sizeof(dev_seal);
   dev_seal s = {.bytes = n, .sum = dev_seal_sum(content, n)};
@@ -28,7 +28,7 @@ static inline void dev_seal_put(void *all, size_t n, const char *magic) {
   memcpy(all, &s, sizeof s);
 }
 
-/* The content of the |n| bytes at |all|, or NULL. */
+/* Checks the |n| bytes at |all| and returns the content after the header; NULL: damaged, or of another kind. */
 static inline const unsigned char *dev_seal_open(const void *all, size_t n, const char *magic, size_t *out_bytes) {
   dev_seal s;
   if (n <= sizeof s) return NULL;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/shapes.c - see shapes.h. The operators are those of which the host knows the result when it knows the inputs
- * (graph/known.h), as far as it does: what is taken here has to be known when a plan is made. */
+ * device/shapes.c - see shapes.h. The operators are those that the host can evaluate on known inputs (graph/known.h).
+ * Only cases that it certainly evaluates may be taken: results have to be known when a plan is built. */
 #include "plugins/device/shapes.h"
 
 #include <string.h>
 
 #include "base/macros.h"
 
-enum { MOST_ELEMENTS = 64 }; /* of a content */
+enum { MOST_ELEMENTS = 64 }; /* largest content that the host tracks */
 
 static bool is_count(uint32_t dtype) { return dtype == OX_I64 || dtype == OX_I32; }
 
-/* Elements of a value that can be a content; -1: it cannot, or nobody knows. */
+/* The number of elements of a value whose content can be tracked (integers of at most one axis); -1: it cannot be, or
+ * its size is unknown. */
 static int64_t length_of(const dev_node *n, uint32_t value) {
   uint32_t kind, dtype;
   ox_shape s;
@@ -64,7 +65,8 @@ static bool any(const dev_node *n) {
   return true;
 }
 
-/* |takes|: of contents of the right kind, in and out. Without inputs whose content is read: facts about a shape. */
+/* |takes|: further conditions, once inputs and outputs are known to be contents. |of_shape|: the operator reads only
+ * the shape of its input. */
 static const struct {
   const char *name;
   bool of_shape;
@@ -82,7 +84,7 @@ static size_t operator_of(const dev_node *n) {
   return i;
 }
 
-/* The host has input |i|, or will have it. */
+/* Does the host have the content of input |i|, or will it? */
 static bool host_has(const dev_node *n, size_t i) {
   uint32_t v = dev_in(n, i);
   const ox_tensor *t = dev_in_constant(n, i);
@@ -91,7 +93,7 @@ static bool host_has(const dev_node *n, size_t i) {
   return n->lies[v] != DEV_ON_DEVICE && length_of(n, v) >= 0;
 }
 
-/* Of contents alone, as far as the table goes. */
+/* Does the node compute a content from contents alone, by an operator of the table? */
 static bool is_arithmetic(const dev_node *n, size_t row) {
   if (row == OX_COUNT(operators) || operators[row].of_shape || n->host->node_out_count(n->graph, n->index) != 1)
     return false;
@@ -106,7 +108,7 @@ static bool reads_host_value(const dev_node *n) {
   return false;
 }
 
-/* What the CPU has of its own it computes once for all runs of a shape. */
+/* Nodes that read nothing from this part are left to the CPU, which computes them once for all runs of a shape. */
 bool dev_shapes_takes(const dev_node *n) {
   size_t row = operator_of(n);
   if (row < OX_COUNT(operators) && operators[row].of_shape)
@@ -118,12 +120,12 @@ bool dev_in_host(const dev_node *n, size_t i) {
   return dev_in_constant(n, i) || (n->lies && dev_in(n, i) != UINT32_MAX && host_has(n, i));
 }
 
-/* ---- inputs of others that are read as contents ---- */
+/* ---- operators that need the content of an input ---- */
 
 static const struct {
   const char *name; /* as in dev_op.names */
   uint32_t in;      /* bit i: input i */
-  bool shape_only;  /* nothing but an output's shape follows from it */
+  bool shape_only;  /* it determines the shape of an output and nothing else */
 } slots[] = {
     {"Reshape", 1u << 1, false}, {"Squeeze", 1u << 1, false},   {"Unsqueeze", 1u << 1, false},
     {"Expand", 1u << 1, false},  {"Tile", 1u << 1, false},      {"Split", 1u << 1, false},
@@ -139,12 +141,12 @@ static size_t slots_of(const dev_node *n) {
 
 /* ---- parts ---- */
 
-/* While a part is looked at: MAYBE, if somebody needs the content. */
+/* An intermediate state of dev_shapes_place: with the host if a reader needs the content, else on the device. */
 enum { MAYBE = DEV_SHAPE_ONLY + 1 };
 
 static bool host_value(uint8_t lies) { return lies == DEV_WITH_HOST; }
 
-/* Forwards: what follows from shapes, and what could. */
+/* Forward pass: marks what certainly is shape arithmetic, and what may be. */
 static void look_ahead(const dev_node *n, uint8_t *lies) {
   size_t row = operator_of(n), n_out = n->host->node_out_count(n->graph, n->index);
   bool shape = row < OX_COUNT(operators) && operators[row].of_shape;
@@ -158,7 +160,7 @@ static void need(const dev_node *n, size_t i, uint8_t *lies) {
   if (v != UINT32_MAX && lies[v] == MAYBE) lies[v] = DEV_WITH_HOST;
 }
 
-/* Backwards: whose contents are needed. */
+/* Backward pass: marks inputs whose contents are needed. */
 static void look_back(const dev_node *n, uint8_t *lies) {
   size_t row = operator_of(n), slot = slots_of(n);
   bool computed = dev_out(n, 0) != UINT32_MAX && host_value(lies[dev_out(n, 0)]);
@@ -170,7 +172,7 @@ static void look_back(const dev_node *n, uint8_t *lies) {
   }
 }
 
-/* All that read |value| read it for an output's shape alone. */
+/* Is |value| read, and by every reader for the shape of an output only? */
 static bool is_shape_only(const ox_ep_host *h, const ox_graph_view *g, uint32_t value) {
   bool found = false;
   for (size_t i = 0; i < h->node_count(g); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/step.c - the steps of a plan put on a queue. */
+ * device/step.c - enqueues the steps of a plan. */
 #include "plugins/device/plan.h"
 
 char *dev_address(const dev_plan *p, dev_ref r, const ox_io *io, char *work) {

@@ -11,7 +11,7 @@
 
 /* ---- one operator ---- */
 
-/* Operator, step, step if the value is input 1 (-1: it may not be), attributes a and b, what they are without. */
+/* Operator, step, step if the value is input 1 (-1: not possible), names of attributes a and b, their defaults. */
 #define OPERATORS(X)                                                                               \
   X(Add, TAIL_ADD, TAIL_ADD, 0, 0, 0, 0)                                                           \
   X(Sub, TAIL_SUB, TAIL_RSUB, 0, 0, 0, 0)                                                          \
@@ -53,7 +53,7 @@
   X(Gelu, TAIL_GELU, -1, 0, 0, 0, 0)                                                               \
   X(Swish, TAIL_SILU, -1, "alpha", 0, 1, 0)
 
-/* Of com.microsoft, with one input. */
+/* Operators of com.microsoft, all with one input. */
 #define OPERATORS_MS(X)                       \
   X(Gelu, TAIL_GELU, -1, 0, 0, 0, 0)          \
   X(FastGelu, TAIL_GELU_TANH, -1, 0, 0, 0, 0) \
@@ -76,7 +76,7 @@ static size_t row_of(const dev_node *n) {
   return row;
 }
 
-/* A constant of one float. */
+/* Reads a constant of one float; false: it is none. */
 static bool number_of(const ox_tensor *t, float *out) {
   if (!t || (t->dtype != OX_F32 && t->dtype != OX_F16) || t->bytes != (t->dtype == OX_F32 ? 4 : 2)) return false;
   if (t->dtype == OX_F32)
@@ -91,7 +91,7 @@ static bool clip_bounds(const dev_node *n, tail_step *s) {
   float *const to[] = {&s->a, &s->b};
   for (size_t i = 1; i <= 2 && dev_node_version(n) >= 11; i++)
     if (dev_in(n, i) != UINT32_MAX && !number_of(dev_in_constant(n, i), to[i - 1])) return false;
-  return !(s->a > s->b); /* the standard then has the upper one */
+  return !(s->a > s->b); /* the result would have to be the upper bound */
 }
 
 bool dev_tail_step(const dev_node *n, uint32_t value, tail_step *out, uint32_t *out_operand) {
@@ -105,17 +105,17 @@ bool dev_tail_step(const dev_node *n, uint32_t value, tail_step *out, uint32_t *
   if (out->op < 0 || dev_in(n, second) != value) return false;
   if (!binary) {
     if (out->op == TAIL_CLIP) return clip_bounds(n, out);
-    if (out->op == TAIL_GELU_TANH && n_in > 1) return false; /* a bias */
+    if (out->op == TAIL_GELU_TANH && n_in > 1) return false; /* it has a bias */
     if (out->op == TAIL_GELU && dev_attr_is(n, "approximate", "tanh", "none")) out->op = TAIL_GELU_TANH;
     return true;
   }
   if (n_in != 2 || (out->op == TAIL_MOD && !dev_attr_int(n, "fmod", 0))) return false;
-  if (dev_node_version(n) < 7) return false; /* broadcasts by its own rules */
+  if (dev_node_version(n) < 7) return false; /* has the old broadcasting rules */
   if (!number_of(dev_in_constant(n, !second), &out->a)) *out_operand = dev_in(n, !second);
   return true;
 }
 
-/* activation_params are its attributes in order, or activation_alpha and activation_beta. */
+/* Parameters of an activation are the list activation_params, or activation_alpha and activation_beta. */
 static void activation_numbers(const dev_node *n, tail_step *s) {
   ox_attr_view a;
   if (n->host->node_attr(n->graph, n->index, "activation_params", &a)) {
@@ -150,9 +150,9 @@ bool dev_tail_place(const ox_shape *o, const ox_shape *y, tail_step *s) {
   return div > 0 && mod > 0;
 }
 
-/* ---- what follows a node ---- */
+/* ---- collecting the tail of a node ---- */
 
-/* The number of nodes of the part behind |from| that read |value| on the device; the first two in |readers|. */
+/* The number of nodes after |from| that read |value| on the device; the first two are stored in |readers|. */
 static size_t readers_of(const dev_node *from, uint32_t value, dev_node *readers) {
   size_t n = 0;
   for (size_t i = from->index + 1; i < from->host->node_count(from->graph); i++) {
@@ -167,7 +167,7 @@ static size_t readers_of(const dev_node *from, uint32_t value, dev_node *readers
   return n;
 }
 
-/* Nobody but nodes of this part reads it, so it need not be written. */
+/* Is |value| internal to the part, so that it need not be stored? */
 static bool is_inner(const dev_plan *p, uint32_t value) {
   return p->values[value].kind == DEV_PLACE_WORK && p->values[value].same == value;
 }
@@ -179,7 +179,7 @@ bool dev_only_reader(const dev_plan *p, const dev_node *head, uint32_t value, de
   return true;
 }
 
-/* It is there when node |head| runs. */
+/* Is |value| available when node |head| runs? */
 static bool is_early(const dev_plan *p, const dev_node *head, uint32_t value) {
   size_t producer = head->host->value_producer(p->part->graph, value);
   return producer == SIZE_MAX || producer < head->index;
@@ -189,7 +189,7 @@ static bool same_shape(const ox_shape *a, const ox_shape *b) {
   return a->rank == b->rank && memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim) == 0;
 }
 
-/* v * sigmoid(v): two nodes, one step. The Mul is |*out|. */
+/* Are the two readers of |value| the nodes of v * sigmoid(v), which is one step? |*out| is then the Mul. */
 static bool is_silu(const dev_plan *p, uint32_t value, const dev_node *readers, dev_node *out) {
   const dev_node *sigmoid = &readers[0];
   dev_node after[2];
@@ -200,7 +200,7 @@ static bool is_silu(const dev_plan *p, uint32_t value, const dev_node *readers, 
   return dev_in(out, 0) == value || dev_in(out, 1) == value;
 }
 
-/* The node that continues |t| from its value, as a step; false: none can. */
+/* Finds the node that can extend |t|, and converts it to a step; false: there is none. */
 static bool follow(dev_plan *p, const dev_node *head, const dev_tail *t, dev_node *next, tail_step *step,
                    uint32_t *operand) {
   dev_node readers[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/variadic.c - see variadic.h: one operand after the other is broadcast to the result so far. */
+ * device/variadic.c - see variadic.h: operands are combined one after the other with the result so far. */
 #include "plugins/device/variadic.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ const char *dev_variadic_takes(const dev_node *n) {
   return dev_takes_real(n, 0, BROADCAST_RANK);
 }
 
-/* |to| = |so_far|, of shape |a|, and operand |i|. */
+/* |to| = op(|so_far|, operand |i|), where |so_far| has shape |a|. */
 static ox_status *emit_operand(dev_plan *p, const dev_node *n, size_t i, dev_ref so_far, const ox_shape *a, dev_ref to,
                                const dev_tail *tail) {
   const ox_shape *y = dev_shape(p, dev_out(n, 0));

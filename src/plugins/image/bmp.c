@@ -16,7 +16,7 @@ typedef struct {
   const uint8_t *palette; /* blue, green, red of each colour */
   size_t n_colors, color_bytes;
   const uint8_t *pixels;
-  size_t n_pixels; /* bytes there are */
+  size_t n_pixels; /* bytes available at |pixels| */
 } bmp;
 
 static ox_status *read_size(const image *im, bmp *b, uint32_t header) {
@@ -95,7 +95,7 @@ static void put_next(pen *p, uint32_t index) {
   p->x++;
 }
 
-/* Index |i| of those that a byte or a row of bytes holds. */
+/* The |i|-th palette index in packed bytes. */
 static uint32_t index_at(const uint8_t *p, int64_t i, uint32_t bits) {
   uint32_t per_byte = 8 / bits, at = (uint32_t)(i % per_byte);
   return p[i / per_byte] >> (8 - bits - at * bits) & ((1u << bits) - 1);
@@ -104,11 +104,11 @@ static uint32_t index_at(const uint8_t *p, int64_t i, uint32_t bits) {
 static ox_status *read_runs(image *im, const bmp *b) {
   const uint8_t *p = b->pixels, *end = p + b->n_pixels;
   pen at = {b, im, 0, 0};
-  for (int64_t i = 0; i < b->width * b->height; i++) put_color(b, 0, im->rgb + 3 * i); /* what is skipped */
+  for (int64_t i = 0; i < b->width * b->height; i++) put_color(b, 0, im->rgb + 3 * i); /* pixels may be skipped */
   while (end - p >= 2) {
     uint8_t count = p[0], what = p[1];
     p += 2;
-    if (count) { /* the byte's indices, over and over */
+    if (count) { /* a run that repeats the byte's indices */
       for (int i = 0; i < count; i++) put_next(&at, index_at(p - 1, i % (8 / (int)b->bits), b->bits));
     } else if (what == 0) {
       at.x = 0, at.y++;
@@ -117,19 +117,19 @@ static ox_status *read_runs(image *im, const bmp *b) {
     } else if (what == 2) {
       if (end - p < 2) break;
       at.x += p[0], at.y += p[1], p += 2;
-    } else { /* that many indices, padded to two bytes */
+    } else { /* |what| literal indices, padded to two bytes */
       int64_t bytes = (what * (int64_t)b->bits + 7) / 8;
       if (end - p < bytes) break;
       for (int i = 0; i < what; i++) put_next(&at, index_at(p, i, b->bits));
       p += end - p < bytes + (bytes & 1) ? bytes : bytes + (bytes & 1);
     }
   }
-  return at.y >= b->height ? NULL : image_cut_short(im); /* the last row ended, though not the bitmap */
+  return at.y >= b->height ? NULL : image_cut_short(im); /* complete, though without an end marker */
 }
 
 /* ---- rows ---- */
 
-/* The bits of |mask| in a pixel as 0 to 255. */
+/* The channel of a pixel selected by |mask|, scaled to 0 to 255. */
 static uint8_t channel(uint32_t pixel, uint32_t mask) {
   if (!mask) return 0;
   uint32_t lowest = mask & (~mask + 1);
@@ -139,7 +139,7 @@ static uint8_t channel(uint32_t pixel, uint32_t mask) {
 static int64_t row_bytes(const bmp *b) { return (b->width * b->bits + 31) / 32 * 4; }
 
 static bool rows_are_there(const bmp *b) {
-  int64_t before_last = (int64_t)b->n_pixels - (b->width * b->bits + 7) / 8; /* which may lack its padding */
+  int64_t before_last = (int64_t)b->n_pixels - (b->width * b->bits + 7) / 8; /* the last row may lack its padding */
   return before_last >= 0 && b->height - 1 <= before_last / row_bytes(b);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/image/image.h - what the readers of image formats share. The plug-in sees public headers only. */
+ * plugins/image/image.h - the interface of image readers. The plug-in uses public headers only. */
 #ifndef OX_PLUGINS_IMAGE_H
 #define OX_PLUGINS_IMAGE_H
 
@@ -8,23 +8,23 @@
 
 #include "onyx/op.h"
 
-/* Larger pictures are refused: a few bytes can claim to be one. */
+/* Larger images are refused: a few bytes of a header can claim any size. */
 enum { IMAGE_MOST_PIXELS = 1 << 28 };
 
-/* One decoding. */
+/* The state of one decoding. */
 typedef struct image {
   const ox_kernel_ctx *ctx;
   const char *format; /* for messages */
   const uint8_t *bytes;
   size_t n;
   bool gray; /* the operator's output has one channel */
-  /* answer, by image_room */
+  /* set by image_room */
   uint8_t *rgb; /* red, green, blue of each pixel, top row first, no gaps */
   int64_t width, height;
 } image;
 
-/* Reads the stream into |im->rgb|. A broken one is INVALID_ARGUMENT, what a format has and we do not read
- * NOT_IMPLEMENTED. Any thread; prints nothing, and leaves nothing behind. */
+/* Reads the stream into |im->rgb|. A broken stream gives INVALID_ARGUMENT, an unsupported feature of the format
+ * NOT_IMPLEMENTED. Thread-safe; prints nothing and keeps no memory. */
 typedef ox_status *image_reader(image *im);
 image_reader image_read_bmp, image_read_pnm, image_read_jpeg, image_read_png, image_read_webp, image_read_tiff,
     image_read_jpeg2000;
@@ -34,7 +34,7 @@ __attribute__((format(printf, 3, 4))) ox_status *image_fail(const image *im, ox_
 ox_status *image_cut_short(const image *im); /* the stream ends too early */
 ox_status *image_no_memory(const image *im);
 
-/* Makes room for a picture; to be called once. LIMIT if it is too large. */
+/* Allocates the picture; to be called once. LIMIT if it is too large. */
 ox_status *image_room(image *im, uint64_t width, uint64_t height);
 
 /* |n| bytes as a little-endian number. */
@@ -44,7 +44,7 @@ static inline uint32_t image_little(const uint8_t *p, int n) {
   return v;
 }
 
-/* An ink and 255 - black, as light: Pillow's rounding of nk - ink * nk / 255. */
+/* Converts an ink of CMYK to light, nk - ink * nk / 255 with nk = 255 - black, with Pillow's rounding. */
 static inline uint8_t image_of_ink(uint8_t ink, uint8_t not_black) {
   unsigned product = (unsigned)ink * not_black + 128;
   return (uint8_t)(not_black - (((product >> 8) + product) >> 8));

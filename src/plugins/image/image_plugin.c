@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/image/image_plugin.c - ImageDecoder of the standard as a plug-in of one operator. Pillow is the standard's
- * reference: colours are what Image.convert("RGB") and convert("L") give. Alpha is dropped, 16 bits are cut to their
- * upper 8. A stream that cannot be read is an error that says why; the standard's text would have an empty image. */
+ * plugins/image/image_plugin.c - ONNX's ImageDecoder as a plug-in of one operator. The standard's reference is Pillow:
+ * colours are those of Image.convert("RGB") and convert("L"). Alpha is dropped, 16 bits are reduced to their upper 8. A
+ * stream that cannot be read is an error that says why; the standard's text asks for an empty image. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,17 +39,17 @@ ox_status *image_room(image *im, uint64_t width, uint64_t height) {
     return image_fail(im, OX_LIMIT, "%llu x %llu pixels, at most %d are read", (unsigned long long)width,
                       (unsigned long long)height, IMAGE_MOST_PIXELS);
   im->width = (int64_t)width, im->height = (int64_t)height;
-  /* from malloc, like what the libraries take: memory of the run would stay with the session */
+  /* From malloc, as the libraries' memory is: memory of the run would stay allocated with the session. */
   im->rgb = im->gray ? malloc((size_t)(3 * width * height)) : output(im, 3);
   return im->rgb ? NULL : image_no_memory(im);
 }
 
 /* ---- the formats ---- */
 
-/* The build says for each library OX_IMAGE_<NAME>=image_read_<name>, or NULL if it was not found. */
+/* For each library the build defines OX_IMAGE_<NAME> as image_read_<name>, or as NULL if it was not found. */
 static const struct {
-  const char *name, *codec; /* codec: who reads it */
-  size_t at, n; /* where |magic| is */
+  const char *name, *codec; /* codec: the library that reads it */
+  size_t at, n;             /* offset and length of |magic| */
   const char *magic;
   image_reader *read;
 } formats[] = {
@@ -102,7 +102,7 @@ static ox_status *infer(ox_infer_ctx *c) {
   return NULL;
 }
 
-/* ITU-R 601 in Pillow's whole numbers. */
+/* ITU-R 601 luma in Pillow's integer arithmetic. */
 static ox_status *to_gray(const image *im) {
   const uint8_t *in = im->rgb;
   uint8_t *out = output(im, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/image/jpeg.c - JPEG by libjpeg, whose default upsampling of chroma is the standard's. Its errors jump back.
- */
+ * plugins/image/jpeg.c - JPEG by libjpeg, whose default chroma upsampling is that of the reference. Errors come back by
+ * longjmp. */
 #include <setjmp.h>
 #include <stdio.h>
 
@@ -11,7 +11,7 @@
 enum { MOST_SCANS = 500 }; /* a small file may ask for any number of passes over a large picture */
 
 typedef struct {
-  struct jpeg_error_mgr base; /* first: libjpeg hands back a pointer to it */
+  struct jpeg_error_mgr base; /* must be first: libjpeg passes a pointer to it */
   jmp_buf jump;
   const char *why; /* NULL: libjpeg has a text for it */
 } errors;
@@ -25,7 +25,7 @@ static void fail(j_common_ptr c, const char *why) {
   on_error(c);
 }
 
-/* libjpeg's source in memory would go on with an end marker of its own. */
+/* libjpeg's own memory source would insert an end marker and continue. */
 static boolean on_empty(j_decompress_ptr d) {
   fail((j_common_ptr)d, "the stream is cut short");
   return FALSE;

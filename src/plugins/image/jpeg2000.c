@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/image/jpeg2000.c - JPEG 2000 by OpenJPEG: files of boxes and bare codestreams; gray, RGB and YCC, with or
- * without alpha. */
+ * plugins/image/jpeg2000.c - JPEG 2000 by OpenJPEG: JP2 files and raw codestreams; gray, RGB and YCC, with or without
+ * alpha. */
 #include <openjpeg.h>
 #include <string.h>
 
@@ -48,7 +48,8 @@ static opj_stream_t *open_stream(source *s) {
 
 /* ---- pixels ---- */
 
-/* Sample of |c| at a pixel of the whole picture, as 0 to 255. Few bits are shifted up, as the reference does. */
+/* The sample of component |c| at a pixel of the picture, as 0 to 255. Fewer than 8 bits are shifted up, as in the
+ * reference. */
 static int sample(const opj_image_comp_t *c, int64_t x, int64_t y) {
   int64_t i = x / c->dx, j = y / c->dy;
   if (i >= c->w) i = (int64_t)c->w - 1;
@@ -66,7 +67,7 @@ static void from_ycc(uint8_t *p) {
 }
 
 static bool is_ycc(const opj_image_t *p) {
-  bool thinned = p->numcomps >= 3 && p->comps[0].dx == 1 && p->comps[1].dx == 2; /* as a bare codestream tells it */
+  bool thinned = p->numcomps >= 3 && p->comps[0].dx == 1 && p->comps[1].dx == 2; /* a raw codestream's only hint */
   return p->numcomps >= 3 &&
          (p->color_space == OPJ_CLRSPC_SYCC || (thinned && p->color_space <= OPJ_CLRSPC_UNSPECIFIED));
 }
@@ -80,7 +81,7 @@ static ox_status *check_channels(const image *im, const opj_image_t *p) {
   return NULL;
 }
 
-/* Before anything of its size is allocated. */
+/* Checks the header before anything is allocated by its sizes. */
 static ox_status *check(image *im, const opj_image_t *p) {
   ox_status *st = check_channels(im, p);
   if (st) return st;
@@ -90,7 +91,7 @@ static ox_status *check(image *im, const opj_image_t *p) {
   return image_room(im, p->x1 - p->x0, p->y1 - p->y0);
 }
 
-/* Decoding may have turned a palette's indices into channels. */
+/* Channels are checked again, as decoding may have expanded a palette. */
 static ox_status *copy_pixels(image *im, const opj_image_t *p) {
   ox_status *st = check_channels(im, p);
   bool ycc = is_ycc(p), gray = p->numcomps < 3;

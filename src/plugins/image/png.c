@@ -5,7 +5,7 @@
 
 #include "image.h"
 
-/* What libpng's calls back get. */
+/* The argument of libpng's callbacks. */
 typedef struct {
   image *im;
   size_t at;
@@ -27,7 +27,7 @@ static void on_read(png_structp png, png_bytep to, size_t n) {
   s->at += n;
 }
 
-/* Whatever the file holds comes as 8 bits of red, green, blue. */
+/* Converts whatever the file holds to 8 bits of red, green, blue. */
 static ox_status *read_pixels(image *im, png_structp png, png_infop info) {
   png_read_info(png, info);
   png_set_expand_gray_1_2_4_to_8(png);

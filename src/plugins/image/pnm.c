@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/image/pnm.c - portable bitmaps, graymaps and pixmaps, as text (P1, P2, P3) and as bytes (P4, P5, P6). */
+ * plugins/image/pnm.c - portable bitmaps, graymaps and pixmaps, as text (P1, P2, P3) and binary (P4, P5, P6). */
 #include <string.h>
 
 #include "image.h"
 
-enum { MOST_NUMBER = 1 << 29 }; /* none that is larger is of use */
+enum { MOST_NUMBER = 1 << 29 }; /* no larger number is valid */
 
 typedef struct {
   const uint8_t *p;
@@ -19,7 +19,7 @@ static void skip_space(text *t) {
       while (t->at < t->n && t->p[t->at] != '\n') t->at++;
 }
 
-/* The next number, past white space and comments; -1: there is none. Of a bitmap each digit is a number. */
+/* The next number after white space and comments; -1: there is none. |one_digit|: each digit is a number (bitmaps). */
 static int64_t next_number(text *t, bool one_digit) {
   int64_t v = -1;
   skip_space(t);
@@ -28,7 +28,7 @@ static int64_t next_number(text *t, bool one_digit) {
   return v;
 }
 
-/* v / most * 255, halves to even. */
+/* v / most * 255, rounded half to even. */
 static uint8_t scale(int64_t v, int64_t most) {
   int64_t whole = v * 255 / most, rest = v * 255 % most;
   return (uint8_t)(whole + (2 * rest > most || (2 * rest == most && whole % 2)));
@@ -44,7 +44,7 @@ static int64_t next_bit(text *t) {
   return v < 0 ? v : 1 - v;
 }
 
-/* |next| gives value after value, -1 if there is none. */
+/* |next| returns the next value, -1 if there is none. */
 static ox_status *fill(image *im, int channels, int64_t most, int64_t (*next)(text *t), text *t) {
   uint8_t *out = im->rgb;
   for (int64_t i = 0; i < im->width * im->height * 3; i++) {
@@ -86,7 +86,7 @@ static ox_status *read_header(const image *im, text *t, header *h) {
   return h->kind < 4 || (t->at < t->n && is_space(t->p[t->at++])) ? NULL : image_cut_short(im);
 }
 
-/* The fewest bytes that a row can have. */
+/* The smallest size that a row can have in the stream. */
 static int64_t row_bytes(const header *h) {
   int64_t values = h->width * h->channels;
   return h->kind == 4 ? (values + 7) / 8 : h->kind > 4 && h->most > 255 ? 2 * values : values;

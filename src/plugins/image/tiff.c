@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * plugins/image/tiff.c - the first page of a TIFF by libtiff, through its reader of any layout into words of alpha,
- * blue, green, red. Where it computes other colours than the reference, its tables are filled differently and its
- * routine for inks is replaced, both of which its interface allows. The Orientation tag is followed, as the reference
- * does. */
+ * plugins/image/tiff.c - the first page of a TIFF by libtiff's RGBA interface, which reads any layout into words of
+ * alpha, blue, green, red. Where its colours differ from the reference's, its tables are filled differently and its
+ * routine for CMYK is replaced, both of which that interface allows. The Orientation tag is followed, as in the
+ * reference. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static int on_error(TIFF *tif, void *data, const char *module, const char *forma
   source *s = data;
   (void)tif, (void)module;
   if (!s->why[0]) vsnprintf(s->why, sizeof s->why, format, args);
-  return 1; /* and nobody else is told */
+  return 1; /* handled: libtiff prints nothing */
 }
 
 static int on_warning(TIFF *tif, void *data, const char *module, const char *format, va_list args) {
@@ -65,7 +65,7 @@ static TIFF *open_stream(source *s) {
   TIFFOpenOptionsSetErrorHandlerExtR(o, on_error, s);
   TIFFOpenOptionsSetWarningHandlerExtR(o, on_warning, s);
   TIFFOpenOptionsSetMaxSingleMemAlloc(o, MOST_ALLOCATION);
-  /* m: no mapping, so that nobody turns bytes around in the caller's memory */
+  /* m: no memory mapping, so that libtiff does not swap bytes in the caller's memory */
   TIFF *tif =
       TIFFClientOpenExt("stream", "rm", (thandle_t)s, on_read, on_write, on_seek, on_close, on_size, NULL, NULL, o);
   TIFFOpenOptionsFree(o);
@@ -107,7 +107,7 @@ static uint8_t divided(uint32_t v, uint32_t alpha) {
 
 /* ---- pixels ---- */
 
-/* |raster| has the file's rows; those of the picture depend on |orientation|. */
+/* Copies |raster|, which has the file's rows, to the picture in the order given by |orientation|. */
 static void turn(image *im, const uint32_t *raster, uint32_t orientation, bool by_alpha) {
   bool across = orientation >= ORIENTATION_LEFTTOP;
   int64_t w = across ? im->height : im->width, h = across ? im->width : im->height;
@@ -139,7 +139,7 @@ static ox_status *read_pixels(const source *s, TIFF *tif, TIFFRGBAImage *img) {
   if (st) return st;
   uint32_t *raster = malloc((size_t)img->width * img->height * sizeof *raster);
   if (!raster) return image_no_memory(im);
-  img->req_orientation = img->orientation; /* libtiff turns nothing */
+  img->req_orientation = img->orientation; /* libtiff must not rotate anything */
   adjust(img);
   if (TIFFRGBAImageGet(img, raster, img->width, img->height))
     turn(im, raster, orientation, multiplied_by_alpha(tif, img));

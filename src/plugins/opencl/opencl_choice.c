@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl/opencl_choice.c - which device, and what it is like. */
+ * opencl/opencl_choice.c - selecting a device, and its properties. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static ox_status *choose(const ox_ep_host *host, const ox_options *options, cl_d
   return NULL;
 }
 
-/* The first call makes a platform's devices; PoCL tells whoever asks meanwhile that there are none. */
+/* Serialised, since PoCL creates its devices in the first call and reports none to threads that ask meanwhile. */
 ox_status *opencl_choose(const ox_ep_host *host, const ox_options *options, cl_device_id *out_id) {
   static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&asking);
@@ -97,7 +97,7 @@ ox_status *opencl_describe(const ox_ep_host *host, cl_device_id id, dev_info *ou
     return dev_fail(host, OX_NOT_IMPLEMENTED,
                     "OpenCL: %s: groups have at most %zu items and %llu bytes, 256 and 32768 are needed", product,
                     items, (unsigned long long)local);
-  /* no flag that lets the compiler forget NaN, infinities or signed zeros */
+  /* No flag that lets the compiler ignore NaN, infinities or signed zeros. */
   snprintf(flags, room, "-cl-std=CL1.2%s",
            floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? " -cl-fp32-correctly-rounded-divide-sqrt" : "");
   snprintf(out->name, sizeof out->name, "%s, %s", vendor, product);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl/opencl_driver.c - a device's life, and the driver's table. */
+ * opencl/opencl_driver.c - opening and closing a device, and the driver's table. */
 #include "plugins/opencl/opencl.h"
 
 static void close_device(dev_device *d) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl/opencl_memory.c - buffers at addresses, which OpenCL has none for, and copies. */
+ * opencl/opencl_memory.c - buffers with addresses, which OpenCL itself does not have, and copies. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include <string.h>
 #include <sys/mman.h>
@@ -56,7 +56,7 @@ ox_status *opencl_find(dev_device *d, dev_queue *q, const void *address, opencl_
                     (void *)(uintptr_t)address);
   (void)is_in(&block, address, out);
   if (!q) return NULL;
-  q->hits[q->next_hit] = block; /* of this version or a later one: the next change empties the hits either way */
+  q->hits[q->next_hit] = block; /* may be of a later version than q->version, but then the cache is cleared next time */
   q->next_hit = (q->next_hit + 1) % OPENCL_HITS;
   if (q->n_hits < OPENCL_HITS) q->n_hits++;
   return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl/opencl_module.c - builds, their binaries, kernels. */
+ * opencl/opencl_module.c - compiling, binaries, kernels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static ox_status *from_source(dev_device *d, const char *source, cl_program *out
   return code == CL_SUCCESS ? NULL : opencl_fail(&d->host, "clCreateProgramWithSource", code);
 }
 
-/* The compiler's messages, or as much as fits into a status. */
+/* A status with the compiler's messages, as far as they fit. */
 static ox_status *build_failed(dev_device *d, const char *name, cl_program program, cl_int code) {
   size_t n = 0;
   if (code != CL_BUILD_PROGRAM_FAILURE ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl/opencl_queue.c - queues in order, launches, events. */
+ * opencl/opencl_queue.c - in-order queues, launches, events. */
 #include <stdio.h>
 #include <string.h>
 
 #include "plugins/opencl/opencl.h"
 
-enum { FLUSH_EVERY = 16 }; /* launches: often enough to keep a device busy, seldom enough to cost nothing */
+enum { FLUSH_EVERY = 16 }; /* launches per clFlush: enough to keep the device busy, and too few flushes to cost time */
 
 ox_status *opencl_queue_create(dev_device *d, dev_queue **out_queue) {
   cl_int code;
@@ -125,7 +125,7 @@ ox_status *opencl_event_sync(dev_event *e) {
   cl_int code = CL_SUCCESS;
   pthread_mutex_lock(&e->lock);
   cl_event event = e->event;
-  if (event) code = clRetainEvent(event); /* it may be recorded anew meanwhile */
+  if (event) code = clRetainEvent(event); /* another thread may record |e| again while we wait */
   pthread_mutex_unlock(&e->lock);
   if (code != CL_SUCCESS) return opencl_fail(&e->device->host, "clRetainEvent", code);
   if (!event) return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl/opencl_record.c - launches and copies that are put on a queue again and again. Each launch has a kernel object
- * of its own whose arguments are set once, so that no address is looked up and no argument set any more. (OpenCL's own
- * command buffers are a provisional extension whose functions have changed between versions.) */
+ * opencl/opencl_record.c - records: launches and copies for repeated enqueuing. Each launch has a kernel object of its
+ * own, whose addresses are resolved and arguments set once. (OpenCL's own command buffers are a provisional extension
+ * whose functions have changed between versions.) */
 #include <string.h>
 
 #include "plugins/opencl/opencl.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl/opencl_space.c - the context of a device and the addresses in it, one for all instances of a process: a value
- * that one made another reads where it lies. Memory is the heap's, since the hosts of instances come and go. */
+ * opencl/opencl_space.c - a device's context and its addresses, shared by all instances of a process, so that one can
+ * read in place what another has made. Allocates with malloc, since a space may outlive the host of any instance. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "plugins/opencl/opencl.h"
 
-static pthread_mutex_t the_lock = PTHREAD_MUTEX_INITIALIZER; /* of the list, and of |refs| of those in it */
+static pthread_mutex_t the_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and its members' |refs| */
 static opencl_space *spaces;
 
 static opencl_space *find(cl_device_id id) {
@@ -59,7 +59,7 @@ void opencl_space_leave(opencl_space *s) {
 
 /* ---- addresses ---- */
 
-/* The first block that begins after |address|. */
+/* The index of the first block that begins after |address|. */
 static size_t after(const opencl_space *s, const void *address) {
   size_t low = 0, high = s->n_blocks;
   while (low < high) {
@@ -72,7 +72,7 @@ static size_t after(const opencl_space *s, const void *address) {
   return low;
 }
 
-/* Room for one more block. */
+/* Makes room for one more block. */
 static bool grow(opencl_space *s) {
   if (s->n_blocks < s->room) return true;
   size_t room = s->room ? 2 * s->room : 16;

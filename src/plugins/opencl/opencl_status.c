@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * opencl/opencl_status.c - codes of OpenCL as statuses. */
+ * opencl/opencl_status.c - converts OpenCL's error codes to statuses. */
 #include "plugins/opencl/opencl.h"
 
 static const struct {

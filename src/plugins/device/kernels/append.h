@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/append.h - rows of heads brought together: a cache and what is new, turned and biased; an item for
- * each number. */
+ * device/kernels/append.h - appends new rows, with rotary embedding and bias, to those of a cache; an item for each
+ * element. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/append_params.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/arg.h - where the largest or smallest element of a row is; NaN is both. */
+ * device/kernels/arg.h - ArgMax and ArgMin; NaN counts as the largest and the smallest element. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/rows_params.h"
 #include "plugins/device/kernels/select_params.h"
 
-/* Element |v| at |i| takes the place of |best|. */
+/* Does element |v| at |i| replace |best|? */
 FUNCTION int arg_wins(const arg_params *p, float v, int i, float best, int best_at) {
   int better = p->smallest ? v < best : v > best, same = v == best || (ISNAN(v) && ISNAN(best));
   if (ISNAN(v) != ISNAN(best)) better = ISNAN(v);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/attention_common.h - what the kernels of attention share. Scores are in units of log(2), so that exp2
- * does. */
+ * device/kernels/attention_common.h - functions shared by the attention kernels. Scores are scaled by log2(e), so that
+ * exp2 can be used for exp. */
 
 #define ATT_LOG2E 1.44269504f
 
-/* Elements |i| to i + 3 of a row of |n| at |at|; zeros beyond. */
+/* Elements |i| to i + 3 of the row of |n| elements at |at|; zeros beyond its end. */
 FUNCTION float4 attention_load(const GLOBAL REAL *p, int at, int i, int n, int wide) {
   float4 v = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
   if (wide && i + 3 < n) {
@@ -18,7 +18,7 @@ FUNCTION float4 attention_load(const GLOBAL REAL *p, int at, int i, int n, int w
   return v;
 }
 
-/* How many keys there are for batch item |b|. */
+/* The number of keys of batch item |b|. */
 FUNCTION int attention_keys(const attention_params *p, const GLOBAL char *lens, int b) {
   dev_long n = p->kv_len;
   if (p->lens == ATT_LENS_I32) n = (dev_long)((const GLOBAL int *)lens)[b] + p->lens_add;
@@ -47,7 +47,7 @@ FUNCTION float attention_bias_at(const attention_bias *a, const GLOBAL char *dat
   return ((const GLOBAL int *)data)[at] > 0 ? 0.0f : a->filter;
 }
 
-/* The score of row |s| and key |t| from their product. |place|: of the row among the keys. */
+/* The score of row |s| and key |t| from their product. |place|: the row's position among the keys. */
 FUNCTION float attention_score(const attention_params *p, float product, const GLOBAL char *b0, const GLOBAL char *b1,
                                int b, int h, int s, int t, int place) {
   float v = product * p->scale;
@@ -55,13 +55,13 @@ FUNCTION float attention_score(const attention_params *p, float product, const G
   if (p->bias[0].kind != ATT_BIAS_NONE) v += attention_bias_at(&p->bias[0], b0, b, h, s, t);
   if (p->bias[1].kind != ATT_BIAS_NONE) v += attention_bias_at(&p->bias[1], b1, b, h, s, t);
   int seen = (p->right < 0 || t <= place + p->right) && (p->left < 0 || t >= place - p->left);
-  float score = v * ATT_LOG2E; /* masks may add the lowest float, which stays finite */
+  float score = v * ATT_LOG2E; /* masks may add the lowest float: keep such scores finite */
   if (v - v == 0.0f) score = MIN_OF(MAX_OF(score, -3.402823466e+38f), 3.402823466e+38f);
   return seen ? score : -INFINITY;
 }
 
-/* Where row |r| of the |per| heads that share head |hk| begins in a tensor of rows. */
+/* The head of Q that row |r| of the |per| heads sharing head |hk| belongs to. */
 #define ATT_ROW_HEAD(p, hk, r) ((hk) * (p).per + (r) / (p).q_len)
-/* Where sums of a row and a split lie, of dv numbers, the highest score and the sum of the weights. */
+/* Offset of the partial result of a row and a split: dv sums, the highest score and the sum of the weights. */
 #define ATT_PARTIAL(p, split, b, h, s) \
   ((((split) * (p).batch + (b)) * (p).heads + (h)) * (p).q_len + (s)) * ((p).dv + 2)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/attention_few.h - attention of up to ATT_FEW rows, so that K and V are read once: a group takes up to
- * ATT_RANGE keys of a head, and what the groups of a head have is added up by attention_combine. */
+ * device/kernels/attention_few.h - attention of up to ATT_FEW rows, which reads K and V once. A group takes up to
+ * ATT_RANGE keys of a head; attention_combine merges the partial results of a head's groups. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/attention_params.h"
 #include "plugins/device/kernels/attention_common.h"
@@ -107,7 +107,7 @@ KERNEL(attention_few, attention_params) {
       UNROLL for (int i = 0; i < ATT_LANES; i++) sum += part_sums[t * ATT_LANES + i];
       sums[t] = sum;
     }
-    /* Each has four columns, and every so many of the keys. */
+    /* Each item has four columns, and every (256 / quads)-th key. */
     UNROLL for (int i = 0; i < ATT_FEW; i++) { UNROLL for (int j = 0; j < 4; j++) MINE(acc, t)[i][j] = 0.0f; }
     UNROLL4 for (int i0 = t / quads; i0 < end - begin; i0 += 256 / quads) {
       float4 y = attention_load(v, v_base + (begin + i0) * p.v_row, t % quads * 4, p.dv, p.v_wide);
@@ -124,7 +124,7 @@ KERNEL(attention_few, attention_params) {
     BARRIER;
     FOR_ITEMS(t, 256) {
       float4 mine = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
-      UNROLL for (int j = 0; j < ATT_FEW; j++) { /* registers have no index */
+      UNROLL for (int j = 0; j < ATT_FEW; j++) { /* registers cannot be indexed dynamically */
         if (j == i) mine = MAKE4(MINE(acc, t)[j][0], MINE(acc, t)[j][1], MINE(acc, t)[j][2], MINE(acc, t)[j][3]);
       }
       products[t] = mine;
@@ -149,7 +149,7 @@ KERNEL(attention_few, attention_params) {
   }
 }
 
-/* An item for each number of the result. */
+/* An item for each element of the result. */
 KERNEL(attention_combine, attention_params) {
   BUFFER(const float, partial, 0);
   BUFFER(REAL, out, 1);

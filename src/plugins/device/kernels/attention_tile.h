@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/attention_tile.h - 64 rows of attention by a group of 256 items, 16 x 16 of them; whoever includes
- * this defines ATT_KERNEL and ATT_WIDTH, the most numbers in a row of V. Keys come 64 at a time: their scores are a
- * tile of products, an item has 4 x 4 of it, which goes through local memory to become weights. Sums over keys stay in
- * registers: four rows of an item, and are scaled when a row's highest score grows.
+ * device/kernels/attention_tile.h - attention for 64 rows by a group of 256 items, arranged 16 x 16. The including file
+ * defines ATT_KERNEL and ATT_WIDTH, the most elements in a row of V. Keys are processed 64 at a time with an online
+ * softmax: their scores are a tile of products, 4 x 4 per item, which goes through local memory to become weights. Each
+ * item accumulates its columns of four rows in registers and rescales them when a row's highest score grows.
  *
- * Weights lie by keys; what block of four rows is where depends on the key, so that neither writes nor reads meet in a
- * bank. While one step is computed, the numbers of the next are on their way; two buffers need one barrier a step. */
+ * Weights are stored by key; blocks of four rows are permuted depending on the key, so that neither writes nor reads
+ * have bank conflicts. Loads for the next step are issued while one step is computed; with two buffers that takes one
+ * barrier per step. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/attention_params.h"
 #include "plugins/device/kernels/attention_common.h"
 
 enum {
-  ATT_SIDE = ATT_STEP * 17,      /* of Q, and of K behind it, in float4: 8 columns of 64, and 4 that spread banks */
-  ATT_BUFFER = 2 * ATT_SIDE,     /* one of two */
-  ATT_BLOCKS = ATT_WIDTH / 64,   /* of four columns of an item */
-  ATT_VALUES = 1024 / ATT_WIDTH, /* keys of V in a buffer */
+  ATT_SIDE = ATT_STEP * 17,      /* float4s of staged Q, and of K: 64 rows and 4 more against bank conflicts */
+  ATT_BUFFER = 2 * ATT_SIDE,     /* size of one of the two buffers */
+  ATT_BLOCKS = ATT_WIDTH / 64,   /* blocks of four columns per item */
+  ATT_VALUES = 1024 / ATT_WIDTH, /* rows of V per buffer */
   ATT_QUADS = ATT_WIDTH / 4
 };
 
 #define ATT_WEIGHT(key, block) ((key)*16 + ((block) ^ (key) / 4))
 
-/* Item |t|'s four numbers of step |c|, of Q if it is in the first half, else of K; rows that are not there are -1. */
+/* Item |t|'s four elements of step |c|: of Q in the first half of the group, else of K. Missing rows are -1. */
 #define ATT_FETCH(t, c)                                                                                         \
   ((t) < 128 ? attention_load(q, MINE(q_at, t)[0], (c) + (t) % 2 * 4, MINE(q_at, t)[0] < 0 ? 0 : p.d, p.q_wide) \
              : attention_load(k, k_from, (c) + (t) % 2 * 4, k_from < 0 ? 0 : p.d, p.k_wide))

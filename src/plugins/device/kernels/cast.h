@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/cast.h - numbers of one type to another. Types are ox_dtype's numbers. What a float's type cannot hold
- * becomes the least integer, of 32 bits for types of up to 32, else of 64, and wraps, as on the CPU. */
+ * device/kernels/cast.h - conversion between types, given as values of ox_dtype. As on the CPU, floats out of range
+ * become the least integer (of 32 bits for types of up to 32 bits, else of 64), which then wraps. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/move_params.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/channels.h - batch normalization, local response normalization: an item for each number. */
+ * device/kernels/channels.h - batch normalization, local response normalization: an item for each element. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/channels_params.h"
 #include "plugins/device/kernels/tail.h"

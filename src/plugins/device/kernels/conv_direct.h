@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/conv_direct.h - convolutions where a group has few outputs, and the second half of transposed ones. */
+ * device/kernels/conv_direct.h - direct convolution for groups of few outputs, and col2im of transposed convolutions.
+ */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/conv_params.h"
 #include "plugins/device/kernels/tail.h"
 
-/* An item sums one output; neighbours read neighbours. */
+/* An item computes one output element; adjacent items read adjacent elements. */
 KERNEL(conv_direct, conv_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(const REAL, w, 1);
@@ -40,8 +41,7 @@ KERNEL(conv_direct, conv_params) {
   }
 }
 
-/* Depthwise, two axes, kernels of 3 x 3 without dilation: the weights in registers, four pixels of a row by an item.
- * p.n: items. */
+/* Depthwise 3 x 3 convolution without dilation: weights in registers, four pixels of a row per item. p.n: items. */
 KERNEL(conv_depthwise3, conv_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(const REAL, w, 1);
@@ -75,8 +75,8 @@ KERNEL(conv_depthwise3, conv_params) {
   }
 }
 
-/* Transposed: the columns [image, group, o, taps, pixels of x] were a product of the weights and x; an output sums
- * those that fall on it. in: of x; out: of y. */
+/* col2im: the columns [image, group, o, taps, pixels of x] are the product of the weights and x; an item sums those
+ * that map to its output element. p.in: sizes of x; p.out: of y. */
 KERNEL(conv_gather, conv_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);

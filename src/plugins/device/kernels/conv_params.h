@@ -5,16 +5,16 @@
 
 #include "plugins/device/kernels/tail_params.h"
 
-/* Axes: depth, height, width; those that a tensor lacks have size 1. */
+/* Axes are depth, height, width; missing ones have size 1. */
 typedef struct {
   int group;
-  int c, o;                                                     /* channels and outputs of a group */
-  int in[3], out[3], extent[3], stride[3], dilation[3], pad[3]; /* pad: before */
+  int c, o;                                                     /* input and output channels per group */
+  int in[3], out[3], extent[3], stride[3], dilation[3], pad[3]; /* pad: at the beginning */
   int k;                                                        /* c * extent */
-  int pixels;                                                   /* of an output plane */
+  int pixels;                                                   /* per output plane */
   int columns;                                                  /* images * pixels */
-  int wide; /* k is a multiple of four and the weights begin at one */
-  int n;    /* outputs of all images, for kernels of an item for each */
+  int wide; /* the weights are aligned for vector loads of four elements */
+  int n;    /* output elements, for kernels with an item for each */
   tail_params tail;
 } conv_params;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/conv_tile.h - a convolution as a product: weights [o, k] by a matrix [k, columns] that nobody stores.
- * k runs over channels and taps, columns over the pixels of all images. As gemm_tile.h: CONV_KERNEL, CONV_TILE,
- * CONV_STEP. An item loads elements of one column, whose place in the image it finds once; what is to be added to it
- * for each k of a step is found by CONV_STEP items for all, one step ahead. */
+ * device/kernels/conv_tile.h - implicit GEMM: weights [o, k] times a matrix [k, columns] that is never stored. k runs
+ * over channels and taps, columns over the pixels of all images. CONV_KERNEL, CONV_TILE and CONV_STEP are as in
+ * gemm_tile.h. An item loads elements of one column, whose position in the image it computes once; the offsets to add
+ * for each k of a step are computed by CONV_STEP items for the group, one step ahead. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/conv_params.h"
 #include "plugins/device/kernels/tail.h"
@@ -11,8 +11,8 @@ enum {
   CONV_BLOCKS = CONV_TILE / 64,
   CONV_WIDTH = CONV_TILE / 4 + 1,
   CONV_CHUNKS = CONV_STEP / 4,
-  CONV_ROWS = 256 / CONV_TILE, /* of a step that are loaded at a time */
-  CONV_BEYOND = 1 << 28        /* outside of every image */
+  CONV_ROWS = 256 / CONV_TILE, /* rows of a step that are loaded at a time */
+  CONV_BEYOND = 1 << 28        /* a coordinate outside of every image */
 };
 
 FUNCTION float4 conv_weights(const GLOBAL REAL *w, int row, int rows, int k, int n, int wide) {
@@ -36,7 +36,7 @@ FUNCTION void conv_place(LOCAL_POINTER float4 *to, int t, float4 v) {
   at[0] = v.x, at[CONV_WIDTH * 4] = v.y, at[CONV_WIDTH * 8] = v.z, at[CONV_WIDTH * 12] = v.w;
 }
 
-/* What k adds to a place in the image: to its address, depth, row and column. */
+/* The offsets for one k: in address, depth, row and column. */
 FUNCTION void conv_tap(const conv_params *p, int k, LOCAL_POINTER int *tap) {
   int x = k % p->extent[2], rest = k / p->extent[2];
   int y = rest % p->extent[1];
@@ -47,7 +47,7 @@ FUNCTION void conv_tap(const conv_params *p, int k, LOCAL_POINTER int *tap) {
   tap[1] = k < p->k ? z : CONV_BEYOND, tap[2] = y, tap[3] = x;
 }
 
-/* |at|: address, depth, row and column of a column's first tap. */
+/* The element for one tap; |at|: address, depth, row and column of the first tap. */
 FUNCTION float conv_load(const GLOBAL REAL *x, const conv_params *p, const int *at, const LOCAL_POINTER int *tap) {
   int z = at[1] + tap[1], y = at[2] + tap[2], i = at[3] + tap[3];
   int inside = z >= 0 && z < p->in[0] && y >= 0 && y < p->in[1] && i >= 0 && i < p->in[2];
@@ -121,7 +121,7 @@ KERNEL(CONV_KERNEL, conv_params) {
     }
     BARRIER;
   }
-  /* Sixteen outputs at a time go through local memory, so that items write side by side. */
+  /* Sixteen outputs at a time go through local memory, so that adjacent items store adjacent elements. */
   LOCAL_POINTER float *rows = (LOCAL_POINTER float *)xs;
   UNROLL for (int i = 0; i < CONV_BLOCKS * 4; i++) {
     FOR_ITEMS(t, 256) {
@@ -133,7 +133,7 @@ KERNEL(CONV_KERNEL, conv_params) {
     FOR_ITEMS(t, 256) {
       int column = n0 + t % CONV_TILE;
       int to = (column / p.pixels * p.group + group) * p.o * p.pixels + column % p.pixels;
-      for (int e = t; e < 16 * CONV_TILE; e += 256) { /* 256 is a multiple of a row: the column stays */
+      for (int e = t; e < 16 * CONV_TILE; e += 256) { /* CONV_TILE divides 256, so the column does not change */
         int row = m0 + i / 4 * 64 + e / CONV_TILE * 4 + i % 4, at = to + row * p.pixels;
         if (row < p.o && column < p.columns) STORE(y, at, tail_apply(&p.tail, rows[e], at, o0, o1, o2));
       }

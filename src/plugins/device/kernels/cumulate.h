@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/cumulate.h - running sums: by an item for each row, or by a group, whose items sum a stretch each and
- * then begin with what is before it. */
+ * device/kernels/cumulate.h - running sums: an item for each row, or a group, whose items first sum a stretch each and
+ * then start from the sum of the stretches before theirs. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/select_params.h"
 
-/* Elements |begin| to |end| - 1 of the row at |from|, of which |sum| comes before. */
+/* Writes the sums for elements |begin| to |end| - 1 of the row at |from|, starting from |sum|. */
 #define CUMULATE_STRETCH(p, x, y, from, begin, end, sum, type, load, store) \
   for (int i_ = (begin); i_ < (end); i_++) {                                \
     int at_ = (from) + ((p).reverse ? (p).n - 1 - i_ : i_) * (p).inner;     \

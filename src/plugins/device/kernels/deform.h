@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/deform.h - DeformConv's columns, [image, channel, tap, pixel]: what a tap with its offset finds
- * between the pixels around it; outside of the image are zeros. */
+ * device/kernels/deform.h - DeformConv's columns, [image, channel, tap, pixel]: for each tap the image is interpolated
+ * at the position displaced by its offset; outside of the image are zeros. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/deform_params.h"
 
@@ -35,7 +35,7 @@ KERNEL(deform_columns, deform_params) {
         from[c] = place, weight[c] = w;
       }
       for (int c = 0; c < p.channels; c++) {
-        int channel = group * p.channels + c; /* of all images */
+        int channel = group * p.channels + c; /* counted over all images */
         float sum = 0.0f;
         for (int k = 0; k < 8; k++) {
           if (weight[k] != 0.0f) sum = FMAF(weight[k], LOAD(x, channel * plane + from[k]), sum);

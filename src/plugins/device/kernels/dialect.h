@@ -11,11 +11,12 @@
  *   }
  *
  * A source is built twice, with REAL as float and as 16-bit float; its kernels are called scale_f32 and scale_f16.
- * Arithmetic is in float: LOAD and STORE convert. A group has as many items as every FOR_ITEMS of the kernel says.
- * - Between two FOR_ITEMS all items of the group wait for each other where BARRIER stands, which is nowhere else.
- * - LOCAL(type, name, [dims]) is the group's; declared at the top of a kernel.
- * - PRIVATE(type, name, items, [dims]) is an item's own and lives from one FOR_ITEMS to the next: MINE(name, t) in them.
- *   What is declared inside a FOR_ITEMS lives until its end.
+ * Arithmetic is in float: LOAD and STORE convert. All FOR_ITEMS of a kernel have the same number of items, which is the
+ * size of a group.
+ * - BARRIER makes all items of the group wait for each other; it may stand only between two FOR_ITEMS.
+ * - LOCAL(type, name, [dims]) is shared by the group; declared at the top of a kernel.
+ * - PRIVATE(type, name, items, [dims]) belongs to an item and persists from one FOR_ITEMS to the next, where it is
+ *   MINE(name, t). What is declared inside a FOR_ITEMS lives until its end.
  * - No return or break out of a FOR_ITEMS, no barrier in one. Helper functions are FUNCTION; pointers to buffers in
  *   their arguments are GLOBAL, to the group's memory LOCAL_POINTER.
  * - float4 has x, y, z, w and no arithmetic: MAKE4(x, y, z, w); LOAD4(p, i) and STORE4(p, i, v) move elements i to i + 3,
@@ -68,7 +69,7 @@ FUNCTION float dev_mul(float a, float b) {
 #define GLOBAL
 #define LOCAL_POINTER
 #define FUNCTION static __device__ __forceinline__
-/* At most 256 items in a group; registers for two groups at a time. */
+/* At most 256 items in a group, and few enough registers for two groups per multiprocessor. */
 #define KERNEL(name, params)                                                                                    \
   extern "C" __global__ void __launch_bounds__(256, 2)                                                          \
       DEV_NAME(name)(char *b0_, char *b1_, char *b2_, char *b3_, char *b4_, char *b5_, char *b6_, char *b7_,    \
@@ -131,8 +132,8 @@ FUNCTION void dev_to_half4(unsigned short *p, float4 v) {
 #define GLOBAL
 #define LOCAL_POINTER
 #define FUNCTION static inline
-/* One group. |b_|: buffers; |p_|: parameters; |g_|: this group's place, then how many there are. name_bytes_f32: of the
- * parameters. */
+/* Runs one group. |b_|: buffers; |p_|: parameters; |g_|: the group's index, then the number of groups, per dimension.
+ * name_bytes_f32 is the size of the parameters. */
 #define KERNEL(name, params)                                           \
   extern const unsigned DEV_BYTES_NAME(name);                          \
   const unsigned DEV_BYTES_NAME(name) = sizeof(params);                \
@@ -194,7 +195,7 @@ FUNCTION int dev_dot4(int a, int b, int sum) {
 }
 #endif
 
-/* Functions of floats, which OpenCL C calls by the names of those of doubles. */
+/* Math functions on floats; OpenCL C has no suffix for them. */
 #if defined(__OPENCL_VERSION__)
 #define DEV_MATH(name) name
 #else

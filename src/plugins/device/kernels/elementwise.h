@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/elementwise.h - element-wise operators in a row. */
+ * device/kernels/elementwise.h - element-wise operators with a tail. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/elementwise_params.h"
 #include "plugins/device/kernels/tail.h"

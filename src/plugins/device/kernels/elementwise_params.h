@@ -13,7 +13,7 @@ typedef struct {
   tail_params tail;
 } flat_params;
 
-/* y = tail(a op b), |op| of TAIL_ADD to TAIL_MOD. Dimensions of y, strides of a and b in it (0: broadcast), the last
+/* y = tail(a op b), |op| from TAIL_ADD to TAIL_MOD. Dimensions of y, and strides of a and b (0: broadcast), last
  * dimension first. */
 typedef struct {
   int n, rank, op;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/fill.h - elements that are all the same, and integers that go up by the same step. */
+ * device/kernels/fill.h - filling with a constant, and Range of integers. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/fill_params.h"
 
@@ -21,7 +21,7 @@ FILL_KERNEL(fill2, unsigned short)
 FILL_KERNEL(fill4, unsigned)
 FILL_KERNEL(fill8, dev_long)
 
-/* Wraps around as the CPU's sums do. */
+/* Wraps around, as on the CPU. */
 #define RANGE_KERNEL(name, type)                                                                                     \
   KERNEL(name, fill_params) {                                                                                        \
     BUFFER(type, y, 0);                                                                                              \

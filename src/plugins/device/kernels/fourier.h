@@ -11,10 +11,10 @@ KERNEL(fourier, fourier_params) {
     int at = GROUP(0) * 256 + t;
     if (at < p.n) {
       int column = at % (2 * p.bins), row = at / (2 * p.bins), tap = row / p.parts;
-      int turn = (int)((dev_long)tap * (column / 2) % p.length); /* of a circle of |length| */
+      int turn = (int)((dev_long)tap * (column / 2) % p.length); /* the angle, in units of 2 pi / length */
       if (2 * turn > p.length) turn -= p.length;
       float angle = 6.2831853f * ((float)turn / (float)p.length), v;
-      /* A sample u + iv times cos - i sin; the sign of sin is the other for an inverse. */
+      /* A sample u + iv times cos - i sin; an inverse has + i sin. */
       int imaginary = row % p.parts, to_imaginary = column % 2;
       v = imaginary == to_imaginary ? COSF(angle) : SINF(angle);
       if (imaginary != to_imaginary && imaginary == p.inverse) v = -v;

@@ -3,8 +3,8 @@
 #ifndef OX_DEVICE_FOURIER_PARAMS_H
 #define OX_DEVICE_FOURIER_PARAMS_H
 
-/* [taps * parts, bins * 2]: rows of samples, the real part and, if |parts| is 2, the imaginary one; columns likewise.
- */
+/* The matrix is [taps * parts, bins * 2]: a row for the real part of each sample and, if |parts| is 2, one for the
+ * imaginary part; likewise two columns for each bin. */
 typedef struct {
   int n; /* elements */
   int length, taps, parts, bins;

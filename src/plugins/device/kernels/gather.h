@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/gather.h - Gather, GatherElements, GatherND, and the scatters that go the other way. */
+ * device/kernels/gather.h - Gather, GatherElements, GatherND, and the corresponding scatters. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/move_params.h"
 #include "plugins/device/kernels/index.h"
@@ -23,7 +23,7 @@ GATHER_KERNEL(gather2, unsigned short)
 GATHER_KERNEL(gather4, unsigned)
 GATHER_KERNEL(gather8, dev_long)
 
-/* The element of data that index |i| stands for. */
+/* The position in data that index |i| refers to. */
 FUNCTION int elements_place(const elements_params *p, const GLOBAL char *index, int i) {
   int place = index_at(index, p->wide, i, p->axis_size) * p->stride[p->axis];
   for (int d = MOVE_DIMS - 1; d >= 0; d--) {
@@ -33,7 +33,7 @@ FUNCTION int elements_place(const elements_params *p, const GLOBAL char *index, 
   return place;
 }
 
-/* That of element |i| of what tuples of indices stand for. */
+/* The position in data of element |i| of the slices that tuples of indices refer to. */
 FUNCTION int tuples_place(const tuples_params *p, const GLOBAL char *index, int i) {
   int tuple = i / p->inner, place = 0;
   for (int d = 0; d < p->k; d++) place = place * p->size[d] + index_at(index, p->wide, tuple * p->k + d, p->size[d]);

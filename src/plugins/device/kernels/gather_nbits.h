@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/gather_nbits.h - GatherBlockQuantized: values of 2, 4 or 8 bits become floats as they are gathered. */
+ * device/kernels/gather_nbits.h - GatherBlockQuantized: gathers values of 2, 4 or 8 bits and dequantizes them. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/gather_nbits_params.h"
 
@@ -21,7 +21,7 @@ KERNEL(gather_nbits, gather_nbits_params) {
       int row = i / p.inner, which = row % p.many;
       dev_long at = p.wide ? ((const GLOBAL dev_long *)index)[which] : ((const GLOBAL int *)index)[which];
       if (at < 0) at += p.axis;
-      float v = 0.0f; /* outside of the axis */
+      float v = 0.0f; /* for an index outside of the axis */
       if (at >= 0 && at < p.axis) {
         int from = (row / p.many * p.axis + (int)at) * p.inner + i % p.inner, rest = from / p.post;
         int s = rest / p.size * p.pre_step + rest % p.size / p.block * p.block_step + from % p.post * p.post_step;

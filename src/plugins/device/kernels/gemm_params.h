@@ -7,13 +7,13 @@
 
 enum { GEMM_BATCHES = 4, GEMV_ROWS = 8, GEMV_SLICES = 8, PLAIN_ROWS = 8, PLAIN_ITEMS = 64 };
 
-/* C[m, n] = A[m, k] B[k, n]. Element (i, j) of A is at i * a_row + j * a_col, one of the two strides is 1; B alike. */
+/* C[m, n] = A[m, k] B[k, n]. Element (i, j) of A is at i * a_row + j * a_col, where one stride is 1; likewise for B. */
 typedef struct {
   int m, n, k;
   int a_row, a_col, b_row, b_col;
-  int a_wide, b_wide; /* four elements along the stride of 1 begin at a multiple of four, and so do all rows */
-  int c_row, c_col;   /* gemv only: elsewhere n and 1 */
-  int batch[GEMM_BATCHES], a_batch[GEMM_BATCHES], b_batch[GEMM_BATCHES]; /* sizes and strides, the innermost last */
+  int a_wide, b_wide; /* aligned for vector loads of four elements along the axis of stride 1 */
+  int c_row, c_col;   /* gemv only; elsewhere n and 1 */
+  int batch[GEMM_BATCHES], a_batch[GEMM_BATCHES], b_batch[GEMM_BATCHES]; /* sizes and strides, innermost last */
   tail_params tail;
 } gemm_params;
 

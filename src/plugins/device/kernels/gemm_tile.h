@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/gemm_tile.h - a tile of a matrix product by a group of 256 items, 16 x 16 of them. Whoever includes
- * this defines GEMM_KERNEL, GEMM_TILE (a side of the tile, 64 or 128) and GEMM_STEP (of k, so that a step is four
- * elements of A and of B for each item). An item has blocks of 4 x 4, 64 rows and columns apart.
+ * device/kernels/gemm_tile.h - a tile of a matrix product by a group of 256 items, arranged 16 x 16. The including file
+ * defines GEMM_KERNEL, GEMM_TILE (a side of the tile, 64 or 128) and GEMM_STEP (elements of k per step, such that each
+ * item loads four elements of A and of B). An item computes blocks of 4 x 4 that are 64 rows and columns apart.
  *
- * While the products of one step are summed, the next step's elements are on their way from memory to registers; two
- * buffers of local memory then need one barrier for each step. */
+ * While the products of one step are summed, the next step's elements are loaded from memory to registers; with two
+ * buffers of local memory that takes one barrier per step. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/gemm_params.h"
 #include "plugins/device/kernels/tail.h"
 
 enum {
   GEMM_BLOCKS = GEMM_TILE / 64,
-  GEMM_WIDTH = GEMM_TILE / 4 + 1, /* of a row in local memory, in float4; the odd one spreads columns over banks */
+  GEMM_WIDTH = GEMM_TILE / 4 + 1, /* float4s per row in local memory; the additional one avoids bank conflicts */
   GEMM_CHUNKS = GEMM_STEP / 4
 };
 
-/* Elements at |outer|, of |n_outer|, and |inner| to inner + 3, of |n_inner|; zeros beyond. */
+/* Elements |inner| to inner + 3 (of |n_inner|) of row |outer| (of |n_outer|); zeros outside. */
 FUNCTION float4 gemm_load(const GLOBAL REAL *p, int outer, int n_outer, int inner, int n_inner, int stride, int wide) {
   float4 v = MAKE4(0.0f, 0.0f, 0.0f, 0.0f);
   if (outer < n_outer) {
@@ -32,7 +32,7 @@ FUNCTION float4 gemm_load(const GLOBAL REAL *p, int outer, int n_outer, int inne
   return v;
 }
 
-/* The four elements of item |t|: along k, or along the rows of A (the columns of B). */
+/* The four elements that item |t| loads: along k, or along the rows of A (columns of B), whichever is contiguous. */
 FUNCTION float4 gemm_fetch(const GLOBAL REAL *p, int t, int first, int n, int k0, int k, int row, int col, int wide) {
   float4 v;
   if (col == 1) {
@@ -102,7 +102,7 @@ KERNEL(GEMM_KERNEL, gemm_params) {
     }
     BARRIER;
   }
-  /* Sixteen rows of sums at a time go through local memory, so that items write side by side. */
+  /* Sixteen rows of sums at a time go through local memory, so that adjacent items store adjacent elements. */
   LOCAL_POINTER float *rows = (LOCAL_POINTER float *)as;
   UNROLL for (int i = 0; i < GEMM_BLOCKS * 4; i++) {
     FOR_ITEMS(t, 256) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/gemv.h - products with at most GEMV_ROWS rows of A, so that B is read once: 32 columns by a group, the
- * sums over k split among its items. */
+ * device/kernels/gemv.h - products with at most GEMV_ROWS rows of A, which read B once. A group computes 32 columns;
+ * its items share the sums over k. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/gemm_params.h"
 #include "plugins/device/kernels/tail.h"
 
-/* Columns lie side by side: 32 items read them together, GEMV_SLICES of these share k. */
+/* For B with contiguous columns (b_col is 1): 32 items read adjacent columns, and GEMV_SLICES such sets share k. */
 KERNEL(gemv_across, gemm_params) {
   BUFFER(const REAL, a, 0);
   BUFFER(const REAL, b, 1);
@@ -26,7 +26,7 @@ KERNEL(gemv_across, gemm_params) {
     int column = n0 + t % 32;
     if (column < p.n) {
       int at = b0 + column * p.b_col, k = t / 32;
-      for (; k + 3 * GEMV_SLICES < p.k; k += 4 * GEMV_SLICES) { /* four loads at a time are on their way */
+      for (; k + 3 * GEMV_SLICES < p.k; k += 4 * GEMV_SLICES) { /* keeps four loads in flight */
         float v0 = LOAD(b, at + k * p.b_row), v1 = LOAD(b, at + (k + GEMV_SLICES) * p.b_row);
         float v2 = LOAD(b, at + (k + 2 * GEMV_SLICES) * p.b_row), v3 = LOAD(b, at + (k + 3 * GEMV_SLICES) * p.b_row);
         UNROLL for (int i = 0; i < GEMV_ROWS; i++) {
@@ -60,7 +60,7 @@ KERNEL(gemv_across, gemm_params) {
   }
 }
 
-/* k runs along memory: 32 items read it together, for one of 8 columns at a time. */
+/* For B with contiguous k (b_row is 1): 32 items read k together, each set for one of 8 columns at a time. */
 KERNEL(gemv_along, gemm_params) {
   BUFFER(const REAL, a, 0);
   BUFFER(const REAL, b, 1);

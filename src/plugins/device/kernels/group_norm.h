@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/group_norm.h - groups of channels to mean 0 and variance 1: a group of items for each. */
+ * device/kernels/group_norm.h - normalizes groups of channels to mean 0 and variance 1; a work group for each. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/group_norm_params.h"
 #include "plugins/device/kernels/rows_params.h"
 #include "plugins/device/kernels/group_sum.h"
 #include "plugins/device/kernels/tail.h"
 
-/* Where element |i| of group |row| is, in the image's order. */
+/* The position of element |i| of channel group |row|. */
 FUNCTION int group_norm_at(const group_norm_params *p, int row, int i) {
   if (!p->last) return row * p->channels * p->pixels + i;
   return (row / p->groups * p->pixels + i / p->channels) * p->groups * p->channels + row % p->groups * p->channels +

@@ -6,11 +6,11 @@
 
 #include "plugins/device/kernels/tail_params.h"
 
-/* Images of |groups| x |channels| channels, of |pixels| each. */
+/* Images of |groups| * |channels| channels with |pixels| pixels. */
 typedef struct {
   int groups, channels, pixels;
-  int last; /* channels lie side by side, else pixels */
-  int wide; /* scale and shift are of 32 bits, whatever the image is */
+  int last; /* channels are the last axis, else pixels */
+  int wide; /* scale and shift are float32, whatever REAL is */
   float epsilon;
   tail_params tail;
 } group_norm_params;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/group_sum.h - one number of ROWS_ITEMS items' numbers. parts: local memory; what is left in parts[0]
- * may be read by all after it. */
+ * device/kernels/group_sum.h - tree reduction over the ROWS_ITEMS items of a group. |parts| is in local memory; the
+ * result is in parts[0], and all items may read it afterwards. */
 #define GROUP_HALVE(parts, combine, half)                            \
   FOR_ITEMS(u, ROWS_ITEMS) {                                         \
     if (u < (half)) parts[u] = combine(parts[u], parts[u + (half)]); \
@@ -19,6 +19,6 @@
 
 #define ADD_OF(a, b) ((a) + (b))
 #define MUL_OF(a, b) ((a) * (b))
-/* NaN wins. */
+/* Maximum and minimum that propagate NaN. */
 #define HIGHER_OF(a, b) ((a) > (b) || ISNAN(a) ? (a) : (b))
 #define LOWER_OF(a, b) ((a) < (b) || ISNAN(a) ? (a) : (b))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/integers.h - element-wise operators on integers, which wrap; those of one operand read it twice. */
+ * device/kernels/integers.h - element-wise operators on integers, which wrap around. Operators of one operand are
+ * called with it as both. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/integers_params.h"
 
@@ -9,7 +10,7 @@ FUNCTION int integers_place(const int *size, const int *stride, int i) {
   return at;
 }
 
-/* |bits|: the type without sign that is as wide or wider, in which nothing overflows; MIN / -1 wraps. */
+/* |bits|: an unsigned type at least as wide, for arithmetic without overflow; MIN / -1 wraps. */
 #define INTEGERS_FUNCTION(name, type, bits, is_signed)                                                      \
   FUNCTION type name##_of(int op, type u, type v) {                                                         \
     int minus = (is_signed) && v == (type)-1;                                                               \

@@ -16,7 +16,7 @@ enum {
   INTEGERS_SIGN,
   INTEGERS_DIV,  /* by 0: 0 */
   INTEGERS_MOD,  /* with the sign of the divisor */
-  INTEGERS_FMOD, /* with that of the dividend */
+  INTEGERS_FMOD, /* with the sign of the dividend */
   INTEGERS_AND,
   INTEGERS_OR,
   INTEGERS_XOR,
@@ -25,7 +25,7 @@ enum {
   INTEGERS_RIGHT
 };
 
-/* Strides of 0 broadcast. */
+/* A stride of 0 broadcasts. */
 typedef struct {
   int n, op;
   int flat; /* both operands have the shape of the result */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/moe.h - MoE and QMoE: tokens choose experts, pairs are sorted by expert, so that tiles of an expert's
- * rows read its weights once; the answers are summed token by token. */
+ * device/kernels/moe.h - MoE and QMoE: tokens are routed to experts, pairs are sorted by expert so that a tile of rows
+ * reads its expert's weights once, and results are summed per token. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/moe_params.h"
 
-/* The best experts of each token, ties by number, and their weights: an item for each token. */
+/* The best experts of each token (among equal ones the first) and their weights: an item for each token. */
 KERNEL(moe_route, moe_params) {
   BUFFER(const REAL, router, 0);
   BUFFER(const REAL, given, 1);
@@ -39,7 +39,8 @@ KERNEL(moe_route, moe_params) {
   }
 }
 
-/* first: of each expert's rows, and their end; pair: of each row; row: of each pair. One group. */
+/* Sorts pairs by expert. first: each expert's first row, then the end of all; pair: the pair of each row; row: the row
+ * of each pair. Runs as one group. */
 KERNEL(moe_sort, moe_params) {
   BUFFER(const int, expert, 0);
   BUFFER(int, first, 1);
@@ -76,7 +77,7 @@ FUNCTION int moe_bits(const GLOBAL unsigned char *v, int bits, int i) {
   return v[i / each] >> (i % each * bits) & ((1 << bits) - 1);
 }
 
-/* Element |i| of row |line| of all experts' rows. */
+/* Element |i| of row |line| of the weights, rows counted over all experts. */
 FUNCTION float moe_weight(const moe_layer_params *p, const GLOBAL unsigned char *w, const GLOBAL REAL *scale,
                           const GLOBAL unsigned char *zero, int line, int i) {
   if (p->bits == 0) return LOAD((const GLOBAL REAL *)w, line * p->k + i);
@@ -93,7 +94,8 @@ FUNCTION float moe_input(const GLOBAL char *x, int of_tokens, int i) {
   return ((const GLOBAL float *)x)[i];
 }
 
-/* Group (c, tile): columns from MOE_COLUMNS * c on of the tile-th MOE_ROWS rows, counted expert by expert. */
+/* Group (c, tile) computes MOE_COLUMNS columns from MOE_COLUMNS * c on for one tile of MOE_ROWS rows of an expert;
+ * tiles are counted expert by expert. */
 KERNEL(moe_layer, moe_layer_params) {
   BUFFER(const char, x, 0);
   BUFFER(const unsigned char, w, 1);
@@ -108,7 +110,7 @@ KERNEL(moe_layer, moe_layer_params) {
   LOCAL(float, ws, [MOE_COLUMNS][MOE_STEP + 1]);
   PRIVATE(float, sums, 256, [MOE_EACH]);
   int left = GROUP(1), e = 0, column = GROUP(0) * MOE_COLUMNS;
-  while (e < p.experts) { /* the tile's expert */
+  while (e < p.experts) { /* find the tile's expert */
     int tiles = (first[e + 1] - first[e] + MOE_ROWS - 1) / MOE_ROWS;
     if (left < tiles) break;
     left -= tiles, e++;

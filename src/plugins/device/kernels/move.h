@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/move.h - elements of 1, 2, 4 or 8 bytes from places to places. */
+ * device/kernels/move.h - strided copies of elements of 1, 2, 4 or 8 bytes. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/move_params.h"
 
@@ -24,8 +24,8 @@ MOVE_KERNEL(move2, unsigned short)
 MOVE_KERNEL(move4, unsigned)
 MOVE_KERNEL(move8, dev_long)
 
-/* Transposes: the last axis but one has a from_stride of 1, the last a to_stride of 1. Squares go through local memory,
- * so that both sides are read and written in order. */
+/* Transposes: the last axis but one has from_stride 1, the last has to_stride 1. Square tiles go through local memory,
+ * so that both reads and writes are contiguous. */
 #define TRANSPOSE_KERNEL(name, type)                                                                       \
   KERNEL(name, move_params) {                                                                              \
     BUFFER(const type, x, 0);                                                                              \

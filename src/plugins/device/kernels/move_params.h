@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/move_params.h - elements from places to places, read by the host and by kernels. */
+ * device/kernels/move_params.h - data movement: copies, pads, gathers, scatters, choices, casts; read by the host and
+ * by kernels. */
 #ifndef OX_DEVICE_MOVE_PARAMS_H
 #define OX_DEVICE_MOVE_PARAMS_H
 
 enum { MOVE_DIMS = 8, MOVE_TILE = 32 };
 
-/* Element (i0, i1 ...), the innermost last, from |from| + the sum of i * from_stride to |to| + the sum of i *
- * to_stride. */
+/* Copies element (i0, i1 ...), innermost last, from |from| + sum(i * from_stride) to |to| + sum(i * to_stride). */
 typedef struct {
   int n;
   int from, to;
@@ -15,36 +15,36 @@ typedef struct {
 
 enum { PAD_CONSTANT, PAD_EDGE, PAD_REFLECT, PAD_WRAP };
 
-/* Output (i0, i1 ...) is input i - before; outside of it, what |mode| says. */
+/* Output (i0, i1 ...) is input (i - before); outside of the input |mode| applies. */
 typedef struct {
   int n, mode;
   int size[MOVE_DIMS], in[MOVE_DIMS], in_stride[MOVE_DIMS], before[MOVE_DIMS];
   int low, high; /* the constant's bytes */
 } pad_params;
 
-/* [outer, many, inner] from [outer, axis, inner], by |many| indices. */
+/* Gathers [outer, many, inner] from [outer, axis, inner] by |many| indices. */
 typedef struct {
   int n, wide; /* wide: indices of 64 bits, else 32 */
   int many, axis, inner;
 } gather_params;
 
-/* Indices of the shape |size|, each for one element: of data with |stride|, whose axis |axis| of |axis_size| it
- * replaces. */
+/* Indices of the shape |size|, each for one element of data with |stride|: the index replaces its coordinate on |axis|,
+ * which has |axis_size| elements. */
 typedef struct {
   int n, wide;
   int size[MOVE_DIMS], stride[MOVE_DIMS];
   int axis, axis_size;
 } elements_params;
 
-/* |n| / inner tuples of |k| indices, each for |inner| elements of data that has k + 1 axes: size[0], ... size[k - 1],
- * inner; tuples of one batch are |batch_tuples|, and a batch of data |batch_step| elements. */
+/* |n| / |inner| tuples of |k| indices, each for |inner| elements of data with the k + 1 axes size[0] ... size[k - 1],
+ * inner. A batch has |batch_tuples| tuples and |batch_step| elements of data. */
 typedef struct {
   int n, wide;
   int k, inner, batch_tuples, batch_step;
   int size[MOVE_DIMS];
 } tuples_params;
 
-/* With a reduction. lanes: indices over those along the axis; tuples: of indices. */
+/* Scatters with a reduction. lanes: number of indices divided by their number along the axis; tuples: their number. */
 enum { SCATTER_ADD, SCATTER_MUL, SCATTER_MIN, SCATTER_MAX };
 typedef struct {
   int op, lanes;
@@ -55,7 +55,7 @@ typedef struct {
   tuples_params of;
 } scatter_nd_params;
 
-/* Where and comparisons: strides of 0 broadcast. */
+/* Where, comparisons and logic. A stride of 0 broadcasts. */
 typedef struct {
   int n, op;
   int size[MOVE_DIMS], a[MOVE_DIMS], b[MOVE_DIMS], c[MOVE_DIMS];
@@ -77,7 +77,7 @@ enum {
   CHOOSE_NEVER
 };
 
-/* ox_dtype's numbers. */
+/* The values of ox_dtype. */
 enum {
   CAST_F32 = 1,
   CAST_U8 = 2,

@@ -8,12 +8,12 @@ FUNCTION float nbits_zero(const GLOBAL unsigned char *zeros, const nbits_params 
   return (float)(zeros[column * ((p->blocks + 1) / 2) + block / 2] >> block % 2 * 4 & 15);
 }
 
-/* Eight numbers of a column from |k| on, a multiple of eight: blocks hold whole eights. */
+/* Eight 4-bit numbers of a column from |k| on, a multiple of eight; the block size is a multiple of eight. */
 FUNCTION unsigned nbits_eight(const GLOBAL unsigned *b, const nbits_params *p, int column, int k) {
   return b[(column * p->blocks + k / p->block) * (p->block / 8) + k % p->block / 8];
 }
 
-/* Few rows: 32 items share the k of a column, 8 columns by a group, 8 rows by a group of the second axis. */
+/* For few rows: 32 items share the k of a column; a group computes 8 columns for 8 rows. */
 KERNEL(nbits_rows, nbits_params) {
   BUFFER(const REAL, a, 0);
   BUFFER(const unsigned, b, 1);
@@ -53,7 +53,7 @@ KERNEL(nbits_rows, nbits_params) {
   }
 }
 
-/* B as numbers, [n, k]; an item for eight of them. */
+/* Unpacks B to floats [n, k]; an item for eight elements. */
 KERNEL(nbits_unpack, nbits_params) {
   BUFFER(const unsigned, b, 0);
   BUFFER(const REAL, scales, 1);

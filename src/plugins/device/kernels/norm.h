@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/norm.h - rows to mean 0 and variance 1, or to mean square 1: a group for each row. */
+ * device/kernels/norm.h - normalizes rows to mean 0 and variance 1, or to mean square 1; a group for each row. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/rows_params.h"
 #include "plugins/device/kernels/group_sum.h"

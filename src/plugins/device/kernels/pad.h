@@ -3,14 +3,14 @@
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/move_params.h"
 
-/* Where |i| comes from in an axis of |n|; -1: from nowhere. */
+/* The source index of |i| on an axis of |n| elements; -1: none. */
 FUNCTION int pad_place(int mode, int i, int n) {
   if (i >= 0 && i < n) return i;
   if (mode == PAD_CONSTANT) return -1;
   if (mode == PAD_EDGE) return i < 0 ? 0 : n - 1;
   if (mode == PAD_WRAP) return (i % n + n) % n;
   if (n == 1) return 0;
-  i = i < 0 ? -i : i; /* there and back */
+  i = i < 0 ? -i : i; /* reflect: a triangle wave */
   i %= 2 * (n - 1);
   return i < n ? i : 2 * (n - 1) - i;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/plain.h - products and convolutions for devices that are processors: neither local memory nor
- * barriers, PLAIN_ROWS rows of a column by an item, so that a compiler makes vectors of items. */
+ * device/kernels/plain.h - products and convolutions for devices that are CPUs: without local memory or barriers,
+ * PLAIN_ROWS rows of a column per item, so that compilers vectorize over items. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/gemm_params.h"
 #include "plugins/device/kernels/conv_params.h"

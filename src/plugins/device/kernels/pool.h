@@ -5,7 +5,7 @@
 #include "plugins/device/kernels/pool_window.h"
 #include "plugins/device/kernels/tail.h"
 
-/* |v| to a power; 1 and 2 are what models have. */
+/* |v|^power; models have 1 and 2. */
 FUNCTION float pool_power(float v, float power) {
   v = FABSF(v);
   return power == 1.0f ? v : power == 2.0f ? v * v : POWF(v, power);
@@ -44,7 +44,7 @@ KERNEL(pool, pool_params) {
   }
 }
 
-/* Maxima and where they are in x; no tail. Of equal ones the first; NaN wins. */
+/* Maxima and their positions in x: the first of equal elements, or a NaN. No tail. */
 KERNEL(pool_indices, pool_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);

@@ -7,11 +7,11 @@
 
 typedef struct {
   int n;     /* outputs */
-  int inner; /* channels, if they come last; else 1 */
+  int inner; /* channels if they are the last axis, else 1 */
   int maximum;
-  float power; /* 0, or the root of the sum of powers */
-  int in[3], out[3], extent[3], stride[3], dilation[3], pad[3]; /* pad: before */
-  int end[3]; /* taps from -pad to here count for an average; without padding in it, pad counts as 0 and this is |in| */
+  float power; /* p of LpPool; 0: no LpPool */
+  int in[3], out[3], extent[3], stride[3], dilation[3], pad[3]; /* pad: at the beginning */
+  int end[3]; /* with count_pad an average counts taps before this end of the padded input */
   int count_pad;
   tail_params tail;
 } pool_params;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/qconv_direct.h - convolutions of 8-bit integers for groups of few outputs (depthwise ones), and for
- * devices that are processors: four pixels of a row by an item, weights as they come. */
+ * device/kernels/qconv_direct.h - direct 8-bit convolution, for groups of few outputs (depthwise) and for devices that
+ * are CPUs: four pixels of a row per item, with unpacked weights. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/qproduct.h"
 

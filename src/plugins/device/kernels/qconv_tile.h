@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/qconv_tile.h - a convolution as a product of packed weights [o, k] by a matrix [k, columns] that
- * nobody stores, in tiles (qtile.h): k runs over taps and fours of channels, columns over the pixels of all images.
- * As in conv_tile.h an item loads elements of one column, and what k adds to a place is found one step ahead. Whoever
- * includes this defines Q_KERNEL and Q_TILE. */
+ * device/kernels/qconv_tile.h - implicit GEMM of 8-bit integers: packed weights [o, k] times a matrix [k, columns] that
+ * is never stored, in tiles (qtile.h). k runs over taps and channels in fours, columns over the pixels of all images.
+ * As in conv_tile.h an item loads elements of one column, and the offsets for each k are computed one step ahead. The
+ * including file defines Q_KERNEL and Q_TILE. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/qproduct.h"
 #include "plugins/device/kernels/qtile.h"
 
-enum { Q_ROWS = 256 / Q_TILE /* of k that are loaded at a time */, Q_BEYOND = 1 << 28 /* outside of every image */ };
+enum {
+  Q_ROWS = 256 / Q_TILE, /* rows of k that are loaded at a time */
+  Q_BEYOND = 1 << 28     /* a coordinate outside of every image */
+};
 
-/* What |k| adds to a place in the image: to its address, depth, row and column; and how many channels it has. */
+/* The offsets for one |k|: in address, depth, row and column; and its number of channels (up to four). */
 FUNCTION void q_tap(const qconv_params *p, int k, LOCAL_POINTER int *tap) {
   int c = k % p->c4 * 4, rest = k / p->c4, x = rest % p->extent[2] * p->dilation[2];
   rest /= p->extent[2];
@@ -18,7 +21,7 @@ FUNCTION void q_tap(const qconv_params *p, int k, LOCAL_POINTER int *tap) {
   tap[1] = k < p->k4 ? z : Q_BEYOND, tap[2] = y, tap[3] = x, tap[4] = p->c - c;
 }
 
-/* Four channels; |at|: address, depth, row and column of a column's first tap. */
+/* Four channels of one tap; |at|: address, depth, row and column of the first tap. */
 FUNCTION int q_pixel(const GLOBAL char *x, const qconv_params *p, const int *at, const LOCAL_POINTER int *tap,
                      int zero) {
   int z = at[1] + tap[1], y = at[2] + tap[2], i = at[3] + tap[3], v[4];
@@ -90,7 +93,7 @@ KERNEL(Q_KERNEL, qconv_params) {
     }
     BARRIER;
   }
-  /* Sixteen outputs at a time go through local memory, so that items write side by side. */
+  /* Sixteen outputs at a time go through local memory, so that adjacent items store adjacent elements. */
   int zero_y = q_y_zero(y_zero, p.y_kind, p.has_y_zero);
   LOCAL_POINTER int *staged = (LOCAL_POINTER int *)xs;
   UNROLL for (int i = 0; i < Q_BLOCKS * 4; i++) {
@@ -108,7 +111,7 @@ KERNEL(Q_KERNEL, qconv_params) {
       int column = n0 + t % Q_TILE;
       int to = column / p.pixels * p.y_image + group * p.o * p.y_channel + column % p.pixels * p.y_pixel;
       to += GROUP(1) * p.columns * p.group * p.o;
-      for (int e = t; e < 16 * Q_TILE; e += 256) { /* 256 is a multiple of a row: the column stays */
+      for (int e = t; e < 16 * Q_TILE; e += 256) { /* Q_TILE divides 256, so the column does not change */
         int row = m0 + Q_PLACE(e / Q_TILE, i);
         if (row < p.o && column < p.columns)
           q_store(y, p.splits > 1 ? QUANT_I32 : p.y_kind, to + row * p.y_channel, staged[e]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/qfinish.h - results of 8-bit products whose sums several groups have made. */
+ * device/kernels/qfinish.h - the epilogue of 8-bit products with split k: adds up partial sums and requantizes. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/qproduct.h"
 

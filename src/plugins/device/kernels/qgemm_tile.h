@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/qgemm_tile.h - y [m, n] = x [m, k] by packed weights, in tiles (qtile.h). Whoever includes this
+ * device/kernels/qgemm_tile.h - y [m, n] = x [m, k] times packed weights, in tiles (qtile.h). The including file
  * defines Q_KERNEL and Q_TILE. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/qproduct.h"
 #include "plugins/device/kernels/qtile.h"
 
-/* Four bytes of row |row|, from |k| * 4 on. */
+/* Four bytes of row |row| from column 4 * |k| on; outside of x the zero point. */
 FUNCTION int q_row_bytes(const GLOBAL char *x, const qgemm_params *p, int row, int k, int zero) {
   int v = q_pack(zero, zero, zero, zero), at = row * p->k + k * 4, b[4];
   if (row < p->m && k < p->k4) {
@@ -76,7 +76,7 @@ KERNEL(Q_KERNEL, qgemm_params) {
     }
     BARRIER;
   }
-  /* Sixteen rows at a time go through local memory, so that items write side by side. */
+  /* Sixteen rows at a time go through local memory, so that adjacent items store adjacent elements. */
   int zero_y = q_y_zero(y_zero, p.y_kind, p.has_y_zero);
   LOCAL_POINTER int *staged = (LOCAL_POINTER int *)xs;
   UNROLL for (int i = 0; i < Q_BLOCKS * 4; i++) {

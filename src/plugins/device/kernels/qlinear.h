@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/qlinear.h - element-wise operators on 8-bit integers of one scale each: to floats, the operator, and
- * back, each step rounded as on the CPU; averages of windows. */
+ * device/kernels/qlinear.h - element-wise operators and pools on 8-bit tensors with one scale each: dequantize,
+ * compute, quantize, each step rounded as on the CPU. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/pool_params.h"
 #include "plugins/device/kernels/pool_window.h"
@@ -53,7 +53,7 @@ KERNEL(qbinary, qbinary_params) {
   }
 }
 
-/* A scale and a zero point, which may be absent, as a float and an int. */
+/* Stores a scale and a zero point, which may be absent, as a float and an int. */
 KERNEL(qparams_join, qunary_params) {
   BUFFER(const float, scale, 0);
   BUFFER(const char, zero, 1);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/qtile.h - the inner part of tiles of 8-bit products, Q_TILE x Q_TILE by 256 items as in gemm_tile.h:
- * an item has blocks of 4 x 4, 64 apart. Both sides lie in local memory as [k / 4][row] of ints. */
+ * device/kernels/qtile.h - the inner loop of tiles of 8-bit products, Q_TILE x Q_TILE by 256 items as in gemm_tile.h:
+ * an item has blocks of 4 x 4, 64 apart. Both operands are in local memory as ints [k / 4][row]. */
 enum {
   Q_BLOCKS = Q_TILE / 64,
-  Q_WIDTH = Q_TILE / 4 + 1, /* in int4; the odd one spreads rows over banks */
+  Q_WIDTH = Q_TILE / 4 + 1, /* int4s per row; the additional one avoids bank conflicts */
   Q_SIDE = QPRODUCT_STEP * (Q_TILE / 4 + 1),
-  Q_LOADS = Q_TILE * QPRODUCT_STEP / 256, /* ints of each side that an item brings for a step */
+  Q_LOADS = Q_TILE * QPRODUCT_STEP / 256, /* ints of each operand that an item loads per step */
   Q_ONES = 0x01010101
 };
 
-/* Ints of k of one row are brought by neighbours. */
+/* Adjacent items load adjacent ints along k. */
 #define Q_LOAD_ROW(t, i) ((t) / QPRODUCT_STEP + (i) * (256 / QPRODUCT_STEP))
 #define Q_LOAD_K(t) ((t) % QPRODUCT_STEP)
 
@@ -21,7 +21,8 @@ FUNCTION int q_weights(const GLOBAL int *w, int row, int rows, int k, int k4) {
   return row < rows && k < k4 ? w[row * k4 + k] : 0;
 }
 
-/* Adds a step to |sums|; with |has_w_zero| the bytes of side |of_x| (0: rows, 1: columns) to |sum_x|. */
+/* Adds a step's products to |sums| and, with |has_w_zero|, the bytes of x to |sum_x|; |of_x|: x is the rows (0) or the
+ * columns (1). */
 #define Q_MULTIPLY(t, rows, columns, sums, sum_x, has_w_zero, of_x)                                               \
   UNROLL for (int kk = 0; kk < QPRODUCT_STEP; kk++) {                                                             \
     int a_[Q_BLOCKS * 4], b_[Q_BLOCKS * 4];                                                                       \
@@ -38,5 +39,5 @@ FUNCTION int q_weights(const GLOBAL int *w, int row, int rows, int k, int k4) {
     }                                                                                                             \
   }
 
-/* Row (or column) number |i| of those of an item's half |half|: t / 16 for rows, t % 16 for columns. */
+/* The |i|-th row or column of an item; |half|: t / 16 for rows, t % 16 for columns. */
 #define Q_PLACE(half, i) ((i) / 4 * 64 + (half)*4 + (i) % 4)

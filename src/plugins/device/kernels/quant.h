@@ -45,7 +45,7 @@ KERNEL(dequantize, quant_params) {
   }
 }
 
-/* The lowest and highest number of each group's share, 0 among them: parts [2][QUANT_PARTS]. */
+/* The lowest and highest element of each group's share, and 0: parts [2][QUANT_PARTS]. */
 KERNEL(quant_ranges, quant_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(float, parts, 1);
@@ -66,7 +66,7 @@ KERNEL(quant_ranges, quant_params) {
   }
 }
 
-/* p.n parts, at most one for each item, to a scale and a zero point; one group. */
+/* Computes scale and zero point from p.n parts, at most one per item, in one group. */
 KERNEL(quant_choose, quant_params) {
   BUFFER(const float, parts, 0);
   BUFFER(REAL, scale, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/qweights.h - weights of 8 bits as the products read them: four channels of a tap in an int, [group,
- * row, tap, channels / 4], zeros beyond; and what each row needs at the end (q_sum's head). */
+ * device/kernels/qweights.h - packs 8-bit weights for products: [group, row, tap, channels / 4] ints of four channels,
+ * padded with zeros; and computes each row's head (q_sum). */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/qproduct.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/recurrent.h - recurrent cells, a launch for each step of all directions. The inputs' share of all gates
- * is a product that came before. |state|, floats: h before and after even steps [2][direction, row, unit], then c of an
- * LSTM (z of a GRU), then r h of a GRU. */
+ * device/kernels/recurrent.h - recurrent cells, a launch for each step of all directions. A product before has computed
+ * the inputs' contributions to all gates. |state| holds floats: h, double-buffered [2][direction, row, unit] by the
+ * parity of the step, then c of an LSTM (z of a GRU), then r * h of a GRU. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/recurrent_params.h"
 #include "plugins/device/kernels/recurrent_cell.h"
@@ -75,7 +75,7 @@ KERNEL(recurrent_step, recurrent_params) {
     }
   }
   BARRIER;
-  /* Four items for each sum, then one. */
+  /* Reduce each sum by four items, then by one. */
   FOR_ITEMS(t, 256) {
     int at = t / 4 * (RECURRENT_LANES + 1) + t % 4 * 16;
     float sum = 0.0f;

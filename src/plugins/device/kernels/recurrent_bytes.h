@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/recurrent_bytes.h - steps of an LSTM whose states become bytes before they are multiplied by weights
- * that are bytes (DynamicQuantizeLSTM): one range for all rows of a direction. |state|: as in recurrent.h, but behind c
- * lie ints: for each direction the bits of the scale and the zero point; for each row the sum of its bytes, all signed;
- * rows of bytes, four in an int, zero points at the end. */
+ * device/kernels/recurrent_bytes.h - steps of an LSTM with 8-bit weights, whose states are quantized in each step
+ * (DynamicQuantizeLSTM), with one range for all rows of a direction. |state| is as in recurrent.h, but after c there
+ * are ints: for each direction the bits of the scale and the zero point; for each row the sum of its signed bytes; rows
+ * of bytes, four in an int, padded with zero points. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/recurrent_params.h"
 #include "plugins/device/kernels/recurrent_cell.h"
@@ -11,7 +11,7 @@
 #include "plugins/device/kernels/qproduct.h"
 #include "plugins/device/kernels/quant_range.h"
 
-/* X without what lies behind the longest sequence, whose range does not count. */
+/* Copies X without the steps after the longest sequence, which must not count in its range. */
 KERNEL(recurrent_live, recurrent_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(const int, lens, 1);
@@ -31,7 +31,7 @@ FUNCTION int recurrent_byte(float v, float scale, float zero) {
   return (int)(r > 0.0f ? r < 255.0f ? r : 255.0f : 0.0f) - 128;
 }
 
-/* A group for each direction. A row counts in the range up to the step behind its last. */
+/* Quantizes the states; a group for each direction. A row counts in the range up to one step after its last. */
 KERNEL(recurrent_bytes, recurrent_params) {
   BUFFER(const int, lens, 0);
   BUFFER(float, state, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/recurrent_cell.h - what a recurrent cell makes of the sums of its gates. Included by kernels. */
+ * device/kernels/recurrent_cell.h - recurrent cells, given the sums of their gates. Included by kernels. */
 
 FUNCTION float recurrent_act(int kind, float a, float b, float v) {
   float y = v;
@@ -35,13 +35,13 @@ FUNCTION float recurrent_gate(const recurrent_params *p, int dir, int act, float
   return recurrent_act(p->act[dir][act], p->a[dir][act], p->b[dir][act], v);
 }
 
-/* Where row |row| of direction |dir| is in initial and last states. */
+/* The offset of row |row| of direction |dir| in the initial and final states. */
 FUNCTION int recurrent_at(const recurrent_params *p, int dir, int row) {
   return (p->batch_first ? row * p->dirs + dir : dir * p->batch + row) * p->hidden;
 }
 
-/* h of unit |j| of a live row from the sums of its gates and |old|, its h before; *c: of an LSTM, or z of a GRU whose
- * gates came before. */
+/* The new h of unit |j| from the sums of its gates and |old|, the previous h. |*c|: c of an LSTM, or z of a GRU whose
+ * gates were computed by a launch before. */
 FUNCTION float recurrent_cell(const recurrent_params *p, int with_z, int dir, int j, const float *sums,
                               const GLOBAL REAL *peep, float old, float *c) {
   if (p->cell == RECURRENT_RNN) return recurrent_gate(p, dir, 0, sums[0]);
@@ -65,8 +65,8 @@ FUNCTION float recurrent_cell(const recurrent_params *p, int with_z, int dir, in
   return (1.0f - z) * recurrent_gate(p, dir, 1, v) + z * old;
 }
 
-/* Gates of unit |j| with the inputs' share and the biases; |sums|: of the state. For a GRU that resets behind its
- * product, the candidate's sum of the state stays apart in sums[3]. */
+/* Adds the inputs' contributions and the biases to |sums|, the products of unit |j|'s gates with the state. For a GRU
+ * with linear_before_reset, the state's part of the candidate is kept apart in sums[3]. */
 FUNCTION void recurrent_add(const recurrent_params *p, const GLOBAL REAL *x, const GLOBAL REAL *bias, int row, int dir,
                             int j, float *sums) {
   int width = p->gates * p->hidden;
@@ -86,7 +86,7 @@ FUNCTION void recurrent_add(const recurrent_params *p, const GLOBAL REAL *x, con
   }
 }
 
-/* The end of step p->step for unit |j| of row |row|: its state and output from the sums of the state. */
+/* Completes step p->step for unit |j| of row |row|: computes and stores its state and output from |sums|. */
 FUNCTION void recurrent_finish(const recurrent_params *p, const GLOBAL REAL *x, const GLOBAL REAL *bias,
                                const GLOBAL int *lens, const GLOBAL REAL *peep, GLOBAL float *state, GLOBAL REAL *y,
                                int dir, int row, int j, float *sums) {

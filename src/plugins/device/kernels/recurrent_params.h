@@ -3,11 +3,11 @@
 #ifndef OX_DEVICE_RECURRENT_PARAMS_H
 #define OX_DEVICE_RECURRENT_PARAMS_H
 
-/* A group sums for RECURRENT_UNITS of the hidden units and RECURRENT_ROWS rows of the batch. */
+/* A group computes RECURRENT_UNITS hidden units for RECURRENT_ROWS rows of the batch. */
 enum { RECURRENT_UNITS = 4, RECURRENT_ROWS = 4, RECURRENT_LANES = 64, RECURRENT_GATES = 4 };
-/* Most hidden units of a cell whose weights fit the registers of a group: an item has those of one sum. */
+/* The largest hidden size for which a group keeps all weights in registers (recurrent_rows.h). */
 enum { RECURRENT_SMALL = 64 };
-/* Of states in bytes: units of a group, and items that share a sum. */
+/* For quantized states: units of a group, and items that share a sum. */
 enum { RECURRENT_BYTE_UNITS = 16, RECURRENT_BYTE_LANES = 16 };
 enum { RECURRENT_RNN, RECURRENT_GRU, RECURRENT_LSTM };
 enum {
@@ -15,7 +15,8 @@ enum {
   RECURRENT_SCALED_TANH, RECURRENT_HARD_SIGMOID, RECURRENT_ELU, RECURRENT_SOFTSIGN, RECURRENT_SOFTPLUS
 };
 
-/* What a launch of a GRU computes; the others: RECURRENT_WHOLE. */
+/* What a launch computes: the whole step or, for a GRU that takes two launches, the gates z and r, then the candidate.
+ */
 enum { RECURRENT_WHOLE, RECURRENT_Z_R, RECURRENT_CANDIDATE };
 
 typedef struct {
@@ -25,8 +26,8 @@ typedef struct {
   int batch_first;          /* layout 1 */
   int backwards;            /* bit i: direction i */
   int has_bias, has_lens, has_peep, has_y, linear_before_reset, input_forget;
-  int first_gate, end_gate; /* that are summed */
-  int has_h, has_c;         /* at the begin: initial states; at the end: outputs */
+  int first_gate, end_gate; /* the range of gates that the launch computes */
+  int has_h, has_c;         /* there are initial states, or (when copying out) outputs for the final ones */
   float clip;               /* 0: none */
   int act[2][3];
   float a[2][3], b[2][3];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/recurrent_rows.h - recurrent cells of few units, all steps in one launch: rows of a batch know nothing of
- * each other, so a group for each row of each direction waits for itself alone. An item sums for one gate of one unit
- * and keeps its weights. */
+ * device/kernels/recurrent_rows.h - recurrent cells of few units, all steps in one launch: rows of a batch are
+ * independent, so a group for each row and direction needs no synchronisation with others. An item computes one gate of
+ * one unit and keeps its weights in registers. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/recurrent_params.h"
 #include "plugins/device/kernels/recurrent_cell.h"
@@ -15,7 +15,7 @@ FUNCTION float recurrent_sum(const float *w, const LOCAL_POINTER float *h) {
   return sums[0] + sums[1] + (sums[2] + sums[3]);
 }
 
-/* Buffers as of recurrent_step. */
+/* The buffers are those of recurrent_step. */
 KERNEL(recurrent_rows, recurrent_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(const REAL, r, 1);

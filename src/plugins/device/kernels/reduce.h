@@ -10,7 +10,7 @@ FUNCTION float reduce_start(int op) {
   return op == REDUCE_MAX ? -INFINITY : op == REDUCE_MIN ? INFINITY : op == REDUCE_PROD ? 1.0f : 0.0f;
 }
 
-/* |most|: of all, for REDUCE_LOG_SUM_EXP. */
+/* |most|: the maximum of all terms, for REDUCE_LOG_SUM_EXP. */
 FUNCTION float reduce_map(int op, float v, float most) {
   if (op == REDUCE_L1) return FABSF(v);
   if (op == REDUCE_L2 || op == REDUCE_SUM_SQUARE) return v * v;
@@ -64,7 +64,7 @@ KERNEL(reduce_rows, reduce_params) {
   }
 }
 
-/* An item for each output: where few numbers become one, or neighbours lie side by side. */
+/* An item for each output: for few terms, or where adjacent outputs read adjacent elements. */
 KERNEL(reduce_items, reduce_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/reduce_place.h - where the numbers of a reduction lie. Included by kernels. */
+ * device/kernels/reduce_place.h - positions of the terms of a reduction. Included by kernels. */
 
-/* The first of output |i|. */
+/* The position of the first term of output |i|. */
 FUNCTION int reduce_kept(const reduce_params *p, int i) {
   int at = 0;
   for (int d = REDUCE_DIMS - 1; d >= 0; d--) at += i % p->kept[d] * p->kept_stride[d], i /= p->kept[d];
   return at;
 }
 
-/* Number |i| of those that become one, behind the first. */
+/* The offset of term |i| from the first one. */
 FUNCTION int reduce_gone(const reduce_params *p, int i) {
   int at = 0;
   for (int d = REDUCE_DIMS - 1; d > 0; d--) at += i % p->gone[d] * p->gone_stride[d], i /= p->gone[d];

@@ -3,7 +3,7 @@
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/resize_params.h"
 
-/* Where pixel |i| of the output lies among those of the input. */
+/* The input coordinate of output pixel |i|. */
 FUNCTION float resize_place(const resize_params *p, int i) {
   float x = (float)i, half_pixel = (x + 0.5f) * p->num / p->den - 0.5f, in = (float)p->in, out = (float)p->out;
   switch (p->coordinates) {

@@ -4,7 +4,7 @@
 #define OX_DEVICE_RESIZE_PARAMS_H
 
 enum { RESIZE_NEAREST, RESIZE_LINEAR, RESIZE_CUBIC };
-/* Where pixels lie, and which one is nearest. */
+/* Coordinate transformations and rounding modes. */
 enum {
   RESIZE_HALF_PIXEL,
   RESIZE_SYMMETRIC,
@@ -16,8 +16,8 @@ enum {
 };
 enum { RESIZE_ROUND_FLOOR, RESIZE_ROUND_CEIL, RESIZE_FLOOR, RESIZE_CEIL };
 
-/* [outer, out, inner] from [outer, in, inner]; one pixel out is |num| / |den| pixels in. |spread| is how far the first
- * and the last pixel out lie apart, before |out| was rounded to a whole number. */
+/* Resizes [outer, in, inner] to [outer, out, inner]; an output pixel is |num| / |den| input pixels wide. |spread| is
+ * the distance between the first and the last output pixel before |out| was rounded to an integer. */
 typedef struct {
   int n, in, out, inner;
   int mode, coordinates, rounding, exclude_outside;

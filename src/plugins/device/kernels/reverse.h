@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/reverse.h - ReverseSequence: the first places of each sequence turned around. */
+ * device/kernels/reverse.h - ReverseSequence: reverses the first elements of each sequence. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/select_params.h"
 

@@ -4,7 +4,7 @@
 #include "plugins/device/kernels/index.h"
 #include "plugins/device/kernels/roi_params.h"
 
-/* The output that an item makes. */
+/* The output element of an item. */
 typedef struct {
   int column, row, region, channel;
 } roi_item;
@@ -17,13 +17,13 @@ FUNCTION roi_item roi_item_of(const roi_params *p, int at) {
   return t;
 }
 
-/* Where the plane of a channel of an image begins. */
+/* The offset of the plane of a channel of an image. */
 FUNCTION int roi_plane(const roi_params *p, int image, int channel) {
   return (image * p->channels + channel) * p->in[0] * p->in[1];
 }
 
-/* Four pixels of a plane: |top| and the row below it, |left| and the column beside it, or again those at an edge. Their
- * weights in a blend, |down| and |along| of the way to the next, are in the same order. */
+/* Bilinear interpolation: the four pixels at rows |top| and top + 1 and columns |left| and left + 1 (clamped at edges),
+ * and their weights for the fractions |down| and |along|, in the same order. */
 typedef struct {
   int at[4];
   float weight[4];
@@ -39,8 +39,8 @@ FUNCTION roi_blend roi_blend_of(const roi_params *p, int plane, int top, int lef
   return b;
 }
 
-/* Samples of a bin along an axis. Those outside of the image count as 0, and only the others are looked at: |first| to
- * |end| - 1 of |count|, so that no region takes more work than there are pixels. */
+/* Samples of a bin along an axis. Of |count| samples only those inside of the image, |first| to |end| - 1, are
+ * computed; the others count as 0. So the work for a region is bounded by the size of the image. */
 typedef struct {
   float start, step;
   int count, first, end;
@@ -62,7 +62,7 @@ FUNCTION roi_axis roi_axis_of(const roi_params *p, float low, float high, int si
   return a;
 }
 
-/* Sample |i|, between pixels |low| and |low| + 1, by |part|. 0: it is outside. */
+/* Finds sample |i| between pixels |*low| and |*low| + 1, at fraction |*part|. 0: it is outside of the image. */
 FUNCTION int roi_sample(const roi_axis *a, int i, int size, int *low, float *part) {
   float v = a->start + (float)i * a->step;
   if (!(v >= -1.0f && v <= (float)size)) return 0;
@@ -116,7 +116,8 @@ FUNCTION int roi_round(float v) {
   return v > -1.0e9f ? v < 1.0e9f ? (int)v : 1000000000 : -1000000000;
 }
 
-/* Where part |i| of |parts| of the |length| pixels from |from| on begins, within the image; |up|: rounded up. */
+/* The beginning of part |i| of |parts| of the |length| pixels from |from| on, clamped to the image; |up|: rounded up.
+ */
 FUNCTION int roi_bound(int from, int length, int i, int parts, int up, int size) {
   dev_long v = ((dev_long)i * length + (up ? parts - 1 : 0)) / parts + from;
   return v < 0 ? 0 : v > size ? size : (int)v;
@@ -155,7 +156,7 @@ KERNEL(roi_pool, roi_params) {
   }
 }
 
-/* Place |i| of |out| between |low| and |high|, which are parts of the |size| - 1 steps of an axis. */
+/* The coordinate of output |i| of |out| between |low| and |high|, which are fractions of |size| - 1. */
 FUNCTION float roi_place(float low, float high, int i, int out, int size) {
   float steps = (float)(size - 1);
   if (out <= 1) return 0.5f * (low + high) * steps;

@@ -6,9 +6,9 @@
 typedef struct {
   int n; /* outputs: [region, channel, out[0], out[1]] */
   int images, channels, in[2], out[2];
-  int samples; /* of a bin along an axis; 0: as many as it has pixels */
+  int samples; /* per bin and axis; 0: as many as the bin has pixels */
   int largest, half_pixel;
-  float scale; /* of CropAndResize: what is outside */
+  float scale; /* CropAndResize: the value outside of the image */
   int nearest;
 } roi_params;
 

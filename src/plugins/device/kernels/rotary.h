@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/rotary.h - RotaryEmbedding: pairs of numbers turn by an angle of their token, an item for each number.
- */
+ * device/kernels/rotary.h - RotaryEmbedding: rotates pairs of elements by an angle that depends on the token; an item
+ * for each element. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/rotary_params.h"
 #include "plugins/device/kernels/index.h"

@@ -3,12 +3,12 @@
 #ifndef OX_DEVICE_ROTARY_PARAMS_H
 #define OX_DEVICE_ROTARY_PARAMS_H
 
-/* Tokens of |heads| heads of |size| numbers, the first 2 * pairs of which turn; strides in elements. */
+/* Tokens have |heads| heads of |size| elements, the first 2 * pairs of which are rotated; strides in elements. */
 typedef struct {
   int n, heads, length, size, pairs, interleaved;
   int batch_stride, head_stride, token_stride;
-  int has_positions; /* 2: of the first token alone */
-  int angles;        /* rows of the caches; without positions: a row for each token of each batch */
+  int has_positions; /* 2: only the first token's */
+  int angles;        /* rows of the caches; without positions: one row per token and batch item */
 } rotary_params;
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/rows_params.h - what computes over rows: softmax, norms, reductions; read by the host and by kernels.
- */
+ * device/kernels/rows_params.h - softmax, norms, reductions; read by the host and by kernels. */
 #ifndef OX_DEVICE_ROWS_PARAMS_H
 #define OX_DEVICE_ROWS_PARAMS_H
 
@@ -8,17 +7,17 @@
 
 enum { ROWS_ITEMS = 128 };
 
-/* [outer, n, inner]: over the one in the middle. */
+/* Softmax over the middle axis of [outer, n, inner]. */
 typedef struct {
   int outer, n, inner;
   int is_log;
 } softmax_params;
 
-/* Rows of n numbers to mean 0 and variance 1. Element i of row r has scale and shift number
+/* Normalizes rows of n elements to mean 0 and variance 1. Element i of row r has scale and shift number
  * ((r % cycle) * n + i) / span. */
 typedef struct {
   int n, cycle, span;
-  int centred; /* 0: no mean is taken off */
+  int centred; /* 0: the mean is not subtracted */
   int has_shift;
   float epsilon;
   tail_params tail;
@@ -38,10 +37,10 @@ enum {
 };
 enum { REDUCE_DIMS = 4 };
 
-/* Axes that stay and axes that go, the innermost last, each with its stride in the input. */
+/* Kept and reduced axes, innermost last, with their strides in the input. */
 typedef struct {
   int op;
-  int n, outputs; /* of what goes, of what stays */
+  int n, outputs; /* terms per output, number of outputs */
   int kept[REDUCE_DIMS], kept_stride[REDUCE_DIMS];
   int gone[REDUCE_DIMS], gone_stride[REDUCE_DIMS];
   tail_params tail;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/sample.h - GridSample: images read at positions between pixels. */
+ * device/kernels/sample.h - GridSample: interpolates images at given positions. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/sample_params.h"
 
@@ -16,7 +16,7 @@ FUNCTION float sample_reflect(float x, float low, float high) {
   return y;
 }
 
-/* The pixel that index |i| of an axis stands for; -1: zero padding. */
+/* The pixel for index |i| of an axis, after padding; -1: zero. */
 FUNCTION int sample_pixel(const sample_params *p, float i, int n, float low, float high) {
   float last = (float)(n - 1);
   int at = -1;
@@ -31,13 +31,13 @@ FUNCTION int sample_pixel(const sample_params *p, float i, int n, float low, flo
   return at;
 }
 
-/* Up to four pixels of one axis, and their weights: how many. */
+/* Finds up to four pixels of one axis and their weights; returns their number. */
 FUNCTION int sample_taps(const sample_params *p, float v, int n, int *at, float *w) {
   float x = p->align_corners ? (v + 1.0f) / 2.0f * (float)(n - 1) : ((v + 1.0f) * (float)n - 1.0f) / 2.0f;
   float low = p->align_corners ? 0.0f : -0.5f, high = p->align_corners ? (float)(n - 1) : (float)n - 0.5f;
   int taps = p->mode == SAMPLE_LINEAR ? 2 : p->mode == SAMPLE_CUBIC ? 4 : 1;
   if (p->mode == SAMPLE_NEAREST) x = RINTF(x);
-  if (!(x >= low && x <= high)) { /* cubic keeps its place and clamps each pixel */
+  if (!(x >= low && x <= high)) { /* cubic keeps the position and pads each pixel instead */
     if (p->pad == SAMPLE_BORDER && p->mode != SAMPLE_CUBIC) {
       x = x > high ? (float)(n - 1) : 0.0f;
     } else if (p->pad == SAMPLE_REFLECTION) {

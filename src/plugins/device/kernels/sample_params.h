@@ -5,11 +5,11 @@
 
 enum { SAMPLE_NEAREST, SAMPLE_LINEAR, SAMPLE_CUBIC };
 enum { SAMPLE_ZEROS, SAMPLE_BORDER, SAMPLE_REFLECTION };
-enum { SAMPLE_CHANNELS = 8 /* by an item */ };
+enum { SAMPLE_CHANNELS = 8 /* per item */ };
 
-/* Axes: depth, height, width; the first that X lacks have size 1 and are not in the grid. */
+/* Axes are depth, height, width; missing ones have size 1 and are not in the grid. */
 typedef struct {
-  int n; /* items: images, blocks of channels, points */
+  int n; /* items: images * blocks of channels * points */
   int images, channels, points, axes;
   int in[3];
   int mode, pad, align_corners;

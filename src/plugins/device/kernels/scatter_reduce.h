@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/scatter_reduce.h - ScatterElements and ScatterND with a reduction. Updates that may meet in one place
- * are one item's, in order: along the axis of the indices, or all tuples of one place in the slices. So results are the
- * same in every run, and those of a loop. */
+ * device/kernels/scatter_reduce.h - ScatterElements and ScatterND with a reduction. Updates that may hit the same
+ * element are done by one item, in order: those along the axis, or all tuples for one position in the slices. So
+ * results are deterministic and equal those of a sequential loop. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/move_params.h"
 #include "plugins/device/kernels/index.h"
 
-/* NaN wins, as where it stands. */
+/* Minimum and maximum propagate NaN. */
 FUNCTION float scatter_reduced(int op, float v, float u) {
   float y = op == SCATTER_ADD ? v + u : MULF(v, u);
   if (op == SCATTER_MIN) y = u < v || ISNAN(u) ? u : v;
@@ -14,7 +14,7 @@ FUNCTION float scatter_reduced(int op, float v, float u) {
   return y;
 }
 
-/* p.n: lanes, indices that differ along the axis alone. */
+/* An item for each lane: the indices that differ only in their position along the axis. */
 KERNEL(scatter_elements_reduce, scatter_elements_params) {
   BUFFER(const REAL, updates, 0);
   BUFFER(const char, index, 1);

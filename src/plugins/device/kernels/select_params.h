@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/select_params.h - what is found, summed or made along one axis, read by the host and by kernels. */
+ * device/kernels/select_params.h - ArgMax, TopK, CumSum, Trilu, OneHot, ReverseSequence; read by the host and by
+ * kernels. */
 #ifndef OX_DEVICE_SELECT_PARAMS_H
 #define OX_DEVICE_SELECT_PARAMS_H
 
-/* Rows of |n| elements, |inner| apart; rows: outer * inner. */
+/* Rows of |n| elements with stride |inner|; there are outer * inner rows. */
 typedef struct {
   int rows, n, inner;
-  int smallest, last; /* last: of equal ones the last */
+  int smallest, last; /* last: among equal elements take the last */
 } arg_params;
 
-/* TOPK_SIZE elements are sorted at a time, the best half of which stay. */
+/* At most TOPK_SIZE elements are sorted at a time, of which the best half is kept. */
 enum { TOPK_SIZE = 2048, TOPK_MOST = TOPK_SIZE / 2 };
 typedef struct {
   int rows, n, inner, k;
-  int size; /* sorted at a time, a power of two */
+  int size; /* elements sorted at a time, a power of two */
   int smallest;
 } topk_params;
 
@@ -22,17 +23,17 @@ typedef struct {
   int exclusive, reverse;
 } cumulate_params;
 
-/* Matrices of rows x columns; upper: what is below diagonal |k| is 0. */
+/* Matrices of rows x columns; upper: elements below diagonal |k| become 0, else those above it. */
 typedef struct {
   int n, rows, columns, k, upper;
 } triangle_params;
 
-/* [outer, depth, inner] of indices [outer, inner]. */
+/* [outer, depth, inner] from indices [outer, inner]. */
 typedef struct {
   int n, depth, inner, wide;
 } one_hot_params;
 
-/* Elements of which place / time_step % times is the time, and place / batch_step % batch the sequence. */
+/* Element i has time i / time_step % times and belongs to sequence i / batch_step % batch. */
 typedef struct {
   int n, times, time_step, batch, batch_step;
 } reverse_params;

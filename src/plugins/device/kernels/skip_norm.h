@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/skip_norm.h - a residual added to rows, which are then normalized: a group for each row. The sum is
- * computed again in each pass, unless somebody wants it. */
+ * device/kernels/skip_norm.h - adds a residual to rows and normalizes them; a group for each row. The sum is recomputed
+ * in each pass, unless it is an output. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/rows_params.h"
 #include "plugins/device/kernels/skip_norm_params.h"

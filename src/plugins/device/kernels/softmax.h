@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/softmax.h - softmax and its logarithm along one axis. */
+ * device/kernels/softmax.h - Softmax and LogSoftmax along one axis. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/rows_params.h"
 #include "plugins/device/kernels/group_sum.h"
@@ -36,7 +36,7 @@ KERNEL(softmax_rows, softmax_params) {
   }
 }
 
-/* An item for each row: short ones, or those that lie across. */
+/* An item for each row: for short rows, or inner above 1. */
 KERNEL(softmax_items, softmax_params) {
   BUFFER(const REAL, x, 0);
   BUFFER(REAL, y, 1);

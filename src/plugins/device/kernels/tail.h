@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/tail.h - the element-wise operators of tail_params.h applied to one number. Included by kernels. */
+ * device/kernels/tail.h - applies the element-wise operators of tail_params.h to one element. Included by kernels. */
 
 FUNCTION float tail_unary(int op, float v, float a, float b) {
   switch (op) {
@@ -60,7 +60,7 @@ FUNCTION float tail_binary(int op, float v, float o) {
   BUFFER(const REAL, o1, j);  \
   BUFFER(const REAL, o2, k)
 
-/* |index|: of the output, linear. */
+/* |index|: the output's linear index. */
 FUNCTION float tail_apply(const tail_params *t, float v, int index, const GLOBAL REAL *o0, const GLOBAL REAL *o1,
                           const GLOBAL REAL *o2) {
   for (int i = 0; i < t->n; i++) {

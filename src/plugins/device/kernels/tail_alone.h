@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/tail_alone.h - a tail on its own, in place: after a vendor's library, or where one launch has no room.
- */
+ * device/kernels/tail_alone.h - a tail as a launch of its own, in place: after a vendor's library, or where it does not
+ * fit into the launch before. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/tail_alone_params.h"
 #include "plugins/device/kernels/tail.h"

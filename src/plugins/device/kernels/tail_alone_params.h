@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/tail_alone_params.h - a tail on its own, read by the host and by kernels. */
+ * device/kernels/tail_alone_params.h - a tail as a launch of its own; read by the host and by kernels. */
 #ifndef OX_DEVICE_TAIL_ALONE_PARAMS_H
 #define OX_DEVICE_TAIL_ALONE_PARAMS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/tail_params.h - element-wise operators in a row, as data: read by the host and by kernels. */
+ * device/kernels/tail_params.h - a sequence of element-wise operators, as data; read by the host and by kernels. */
 #ifndef OX_DEVICE_TAIL_PARAMS_H
 #define OX_DEVICE_TAIL_PARAMS_H
 
@@ -15,7 +15,8 @@ enum {
   TAIL_THRESHOLDED, TAIL_GELU, TAIL_GELU_TANH, TAIL_SILU
 };
 
-/* Where an operand comes from: a constant (a), or a buffer at (index / div) % mod of the output's linear index. */
+/* One operator. Its operand is the constant |a|, or a buffer's element (index / div) % mod for the output's linear
+ * index. */
 typedef struct {
   int op;
   int operand; /* number of the buffer, or -1: |a| */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/topk.h - the k largest or smallest elements of a row, in order; of equal ones the first. A group for
- * each row: it sorts as many as its memory holds, keeps the better half, and reads on. */
+ * device/kernels/topk.h - the k largest or smallest elements of a row, sorted; among equal elements the first. A group
+ * for each row sorts as many elements as local memory holds, keeps the better half, and reads on. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/select_params.h"
 
-/* Ints in the order of floats: both zeros are equal, NaN is above infinity. */
+/* Maps floats to ints of the same order: both zeros are equal, NaN is above infinity. */
 FUNCTION int topk_key(float v, int smallest) {
   int bits = BITS_OF(v + 0.0f), key = ISNAN(v) ? 0x7fffffff : bits < 0 ? bits ^ 0x7fffffff : bits;
   return smallest ? ~key : key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/triangle.h - what is on one side of a diagonal, and OneHot. */
+ * device/kernels/triangle.h - Trilu and OneHot. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/select_params.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/kernels/trigonometry.h - element-wise operators of one operand that models seldom have: they are no steps of a
- * tail, for every kernel would carry them. */
+ * device/kernels/trigonometry.h - element-wise operators of one operand that models seldom have. They are no steps of a
+ * tail, since every kernel with a tail would carry their code. */
 #include "plugins/device/kernels/dialect.h"
 #include "plugins/device/kernels/trigonometry_params.h"
 

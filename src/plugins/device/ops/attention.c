@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/attention.c - the standard's Attention, also where a rule found it. */
+ * device/ops/attention.c - ONNX's Attention, from the model or produced by a rule. */
 #include <limits.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static const char *takes(const dev_node *n) {
   return out_of(n, QK) != UINT32_MAX ? "whose scores somebody wants" : NULL;
 }
 
-/* Sizes, and where Q, K and V lie. */
+/* Reads sizes, and the layout of Q, K and V. */
 static ox_status *read_sizes(dev_plan *p, const dev_node *n, dev_attention *a) {
   const ox_shape *q = dev_shape(p, dev_in(n, Q)), *k = dev_shape(p, dev_in(n, K)), *v = dev_shape(p, dev_in(n, V));
   bool flat = q->rank == 3;
@@ -48,7 +48,7 @@ static ox_status *read_sizes(dev_plan *p, const dev_node *n, dev_attention *a) {
   return NULL;
 }
 
-/* K or V behind its past, in the output if somebody wants it; |*ref| and |*at| become those of the whole. */
+/* Appends K or V to its past, in the present output if that is used; |*ref| and |*at| then describe the whole. */
 static ox_status *join_past(dev_plan *p, const dev_node *n, const dev_attention *a, int which, int64_t past, int width,
                             dev_ref *ref, dev_heads *at) {
   uint32_t out = out_of(n, PRESENT_K + (size_t)which);
@@ -74,7 +74,7 @@ static ox_status *join_past(dev_plan *p, const dev_node *n, const dev_attention 
 static ox_status *read_mask(dev_plan *p, const dev_node *n, dev_attention *a) {
   if (!has_in(n, MASK)) return NULL;
   DEV_TRY(dev_attention_bias(p, a, 0, dev_in(n, MASK)));
-  /* Until version 24 one key stands for all; from there on a mask forbids the keys that it lacks. */
+  /* Before version 24 a mask of one key is broadcast to all; from then on keys beyond the mask are masked out. */
   bool old = *n->host->node_domain(n->graph, n->index) || dev_node_version(n) < 24;
   if (old && a->p.bias[0].n == 1) a->p.bias[0].key = 0, a->p.bias[0].n = a->p.kv_len;
   return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/attention_packed.c - com.microsoft's Attention and QAttention: one product, of floats or of bytes, makes
- * Q, K and V, which stay in its rows. */
+ * device/ops/attention_packed.c - com.microsoft's Attention and QAttention: one product, of floats or bytes, computes
+ * Q, K and V, which are read from its rows in place. */
 #include <string.h>
 
 #include "plugins/device/multi_head.h"
@@ -10,7 +10,7 @@ enum { X, W, BIAS };
 enum { OUT, PRESENT };
 
 #define NO DEV_Q_ABSENT
-/* Inputs whose places differ. */
+/* Positions of inputs that differ between the two operators. */
 typedef struct slots {
   size_t mask, past, add, past_len;
 } slots;
@@ -23,7 +23,7 @@ static const slots *slots_of(const dev_node *n) { return is_of_bytes(n) ? &of_by
 static bool has_in(const dev_node *n, size_t i) { return dev_in_count(n) > i && dev_in(n, i) != UINT32_MAX; }
 static uint32_t in_of(const dev_node *n, size_t i) { return has_in(n, i) ? dev_in(n, i) : UINT32_MAX; }
 
-/* The inputs of the product. */
+/* Checks the inputs of the product. */
 static const char *takes_product(const dev_node *n) {
   uint32_t dtype = dev_in_dtype(n, X);
   if (is_of_bytes(n)) return dev_in_dtype(n, BIAS) == OX_F32 ? dev_q_takes(n, &bytes) : "not to float32";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/bias_add.c - com.microsoft's BiasAdd, a bias along the last axis and a residual, and BiasSplitGelu, the
- * left half of biased rows times GELU of the right one. */
+ * device/ops/bias_add.c - com.microsoft's BiasAdd (adds a bias along the last axis and a residual) and BiasSplitGelu
+ * (the left half of each biased row times GELU of the right half). */
 #include <string.h>
 
 #include "plugins/device/emit.h"
@@ -14,7 +14,7 @@ static const char *takes(const dev_node *n) {
   return dev_in_rank(n, 1) != 1 || (!is_split(n) && dev_in_rank(n, 2) != 3) ? "with a bias of another rank" : NULL;
 }
 
-/* |rows| of |width| places of X and of the bias, both from place |first| of a row on, then |tail|. */
+/* Adds the bias to |width| elements from column |first| on of each of |rows| rows, then applies |tail|. */
 static ox_status *emit_rows(dev_plan *p, const dev_node *n, int64_t rows, int64_t width, int64_t first,
                             const dev_tail *tail, dev_ref y) {
   uint32_t dtype = dev_dtype(p, dev_in(n, 0));

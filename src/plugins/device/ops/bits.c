@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/bits.c - operators on the bits of integers: see integers.c. */
+ * device/ops/bits.c - bitwise operators; see integers.c. */
 #include "plugins/device/integers.h"
 
 static const char *takes(const dev_node *n) {

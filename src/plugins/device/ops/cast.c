@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/cast.c - Cast and CastLike among floats of 32 and 16 bits, integers and truth values. */
+ * device/ops/cast.c - Cast and CastLike between float32, float16, integers and bool. */
 #include <string.h>
 
 #include "plugins/device/kernels/move_params.h"

@@ -37,7 +37,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   size_t n_in = is_batch_norm(n) ? 5 : 1;
   for (size_t i = 0; i < n_in; i++) c.buffers[c.n_buffers++] = dev_value(p, dev_in(n, i));
   c.buffers[c.n_buffers] = y, c.written = 1u << c.n_buffers++;
-  bool fits = n_in == 1 || then.operands[2].kind == DEV_REF_NONE; /* eight buffers, and six are taken */
+  bool fits = n_in == 1 || then.operands[2].kind == DEV_REF_NONE; /* BatchNormalization leaves two buffers of eight */
   const dev_tail *tail = fits ? &then : &none;
   params.tail = tail->params;
   for (int i = 0; i < TAIL_OPERANDS && c.n_buffers < DEV_MAX_BUFFERS; i++) c.buffers[c.n_buffers++] = tail->operands[i];

@@ -31,7 +31,7 @@ static int op_of(const dev_node *n) {
   return plus && minus ? CHOOSE_IS_INF : plus ? CHOOSE_IS_PLUS_INF : minus ? CHOOSE_IS_MINUS_INF : CHOOSE_NEVER;
 }
 
-/* Shapes and masks of one axis stay with the host, unless a float says that they are data. */
+/* Integers and masks of one axis may be shapes and stay with the host; a float operand shows that they are data. */
 static const char *takes(const dev_node *n) {
   size_t first = is_where(n) ? 1 : 0;
   uint32_t dtype = dev_in_dtype(n, first);

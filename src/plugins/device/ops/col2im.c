@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/col2im.c - Col2Im of up to three axes: each pixel sums what falls on it, as in a transposed convolution.
- */
+ * device/ops/col2im.c - Col2Im of up to three axes: each pixel sums the elements mapped to it, as in ConvTranspose. */
 #include "plugins/device/emit.h"
 #include "plugins/device/kernels/conv_params.h"
 
 enum { MOST_AXES = 3 };
 
-/* How many axes there are, and their sizes; 0: that is not known. */
+/* Reads the sizes and returns the number of axes; 0: not known. */
 static size_t read_shapes(const dev_node *n, int64_t *image, int64_t *block) {
   size_t axes = dev_in_ints(n, 1, image, MOST_AXES);
   return axes != SIZE_MAX && dev_in_ints(n, 2, block, MOST_AXES) == axes ? axes : 0;

@@ -18,7 +18,7 @@ static const char *takes(const dev_node *n) {
   return NULL;
 }
 
-/* |part| is the piece of |whole| that begins at |first| along |axis|. */
+/* Moves |part|, the piece of |whole| that begins at |first| along |axis|, into |whole| or out of it. */
 static ox_status *emit_piece(dev_plan *p, uint32_t whole, uint32_t part, int axis, int64_t first, bool to_whole) {
   const ox_shape *w = dev_shape(p, whole), *s = dev_shape(p, part);
   int64_t inner = dev_span(w, axis + 1, w->rank);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/conv.c - Conv of up to three axes, com.microsoft's with a residual and an activation: by a vendor's
- * library, as a plain product (1 x 1), as a product whose right side is read from the image, or directly where a group
- * has few outputs. */
+ * device/ops/conv.c - Conv of up to three axes, and com.microsoft's FusedConv with a residual and an activation: by a
+ * vendor's library, as a plain product (1 x 1), as an implicit GEMM, or directly where a group has few outputs. */
 #include <limits.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ const char *dev_conv_takes(const dev_node *n) {
 
 typedef struct conv {
   dev_window w;
-  int64_t images, group, c, o, pixels, in_pixels; /* c, o: of a group */
+  int64_t images, group, c, o, pixels, in_pixels; /* c, o: per group */
   dev_ref x, weights, y;
   uint32_t dtype;
   dev_tail bias, then;
@@ -128,7 +127,7 @@ static ox_status *emit_kernel(dev_plan *p, const conv *v, const dev_tail *tail) 
   return dev_emit(p, &c);
 }
 
-/* The bias, and what a fused convolution does besides. */
+/* Sets the bias, and the residual and activation of a fused convolution. */
 static ox_status *add_terms(dev_plan *p, const dev_node *n, const dev_planes *planes, conv *v, int64_t count) {
   if (dev_in_count(n) > BIAS && dev_in(n, BIAS) != UINT32_MAX)
     dev_tail_operand(&v->bias, TAIL_ADD, dev_value(p, dev_in(n, BIAS)), v->pixels, v->group * v->o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/conv_nhwc.c - com.microsoft's NhwcConv and NhwcFusedConv: a product where the kernel has one place, else
- * planes are turned there and back. */
+ * device/ops/conv_nhwc.c - com.microsoft's NhwcConv and NhwcFusedConv: a product of pixels for a 1 x 1 kernel, else a
+ * convolution with channels first between two transposes. */
 #include <string.h>
 
 #include "plugins/device/convolution.h"
@@ -19,7 +19,7 @@ static bool is_product(const dev_node *n, const dev_planes *v, const ox_shape *w
   return dev_attr_int(n, "group", 1) == 1;
 }
 
-/* Pixels are rows. */
+/* A product whose rows are pixels. */
 static ox_status *emit_product(dev_plan *p, const dev_node *n, const dev_planes *v) {
   dev_product x;
   dev_tail first = dev_tail_none(UINT32_MAX);
@@ -36,7 +36,7 @@ static ox_status *emit_product(dev_plan *p, const dev_node *n, const dev_planes 
   return dev_emit_product(p, &x);
 }
 
-/* Images of |channels| planes; |back|: to channels that come last. */
+/* Transposes images to channels first or, if |back|, to channels last. |planes|: the shape with channels first. */
 static ox_status *turn(dev_plan *p, const ox_shape *planes, uint32_t dtype, bool back, dev_ref from, dev_ref to) {
   int64_t channels = planes->dim[1], pixels = dev_span(planes, 2, planes->rank), all = channels * pixels;
   const dev_move m = {.rank = 3,

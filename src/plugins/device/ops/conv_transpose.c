@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/conv_transpose.c - ConvTranspose of up to three axes: a product of the weights, transposed, and X; then
- * each output sums what falls on it. */
+ * device/ops/conv_transpose.c - ConvTranspose of up to three axes: a product of the transposed weights and X, then each
+ * output element sums the columns mapped to it (col2im). */
 #include <limits.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static const char *takes(const dev_node *n) {
   return dev_in_rank(n, 1) == dev_in_rank(n, 0) ? NULL : "weights of another rank than X";
 }
 
-/* Padding follows from the output's shape where it is not given. */
+/* Sets the padding, derived from the output's shape where it is not given. */
 static void read_pads(const dev_node *n, dev_window *w) {
   int64_t output_padding[3] = {0, 0, 0};
   bool given = dev_attr_is(n, "auto_pad", "NOTSET", "NOTSET"),

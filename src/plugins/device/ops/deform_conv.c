@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/deform_conv.c - DeformConv of up to three axes: columns of moved taps, then a product. */
+ * device/ops/deform_conv.c - DeformConv of up to three axes: im2col with displaced taps, then a product. */
 #include <limits.h>
 #include <string.h>
 

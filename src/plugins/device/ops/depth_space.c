@@ -8,8 +8,8 @@ static const char *takes(const dev_node *n) {
   return dev_in_rank(n, 0) == 4 ? dev_takes_data(n, 0, 4) : "not of rank 4";
 }
 
-/* Depth is [image, (block row, block column,) channel], or with the channel first; space [image, channel, row, column].
- */
+/* The depth side is [image, block row, block column, channel, row, column] (mode CRD: channel first), the space side
+ * [image, channel, row, block row, column, block column]. */
 static ox_status *emit(dev_plan *p, const dev_node *n) {
   bool to_space = strcmp(dev_node_op(n), "DepthToSpace") == 0, channel_first = dev_attr_is(n, "mode", "CRD", "DCR");
   const ox_shape *space = dev_shape(p, to_space ? dev_out(n, 0) : dev_in(n, 0));

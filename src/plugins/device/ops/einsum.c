@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/einsum.c - Einsum of one operand, turned, or of two: a product of matrices, read and written where they
- * lie if letters of one side alone end the result; else from operands that are brought into order first. */
+ * device/ops/einsum.c - Einsum of one operand (a transpose) or of two (a batch of matrix products). Operands and result
+ * are used in place if the result ends with the letters of A only and those of B only; else they are transposed. */
 #include <string.h>
 
 #include "plugins/device/kernels/move_params.h"
@@ -8,14 +8,14 @@
 
 enum { A, B, Y, SIDES, MOST_LETTERS = 2 * MOVE_DIMS };
 
-/* A letter: its size, and by operand and result its place, -1 where it is not, and stride, 0 where it is broadcast. */
+/* A letter: its size, and for each operand and the result its axis (-1: absent) and stride (0: broadcast). */
 typedef struct letter {
   char name;
   int64_t size, stride[SIDES];
   int place[SIDES];
 } letter;
 
-/* Letters of the result in its order, then those that are summed over in A's. */
+/* Letters are in the order of the result, then those summed over in the order of A. */
 typedef struct equation {
   int n, n_out, rank[SIDES];
   letter letters[MOST_LETTERS];
@@ -29,7 +29,7 @@ static letter *find(equation *e, char name) {
   return NULL;
 }
 
-/* False: a letter is there twice, or there are too many. */
+/* Adds a letter to a term. False: it occurs twice there, or there are too many. */
 static bool put(equation *e, char name, int side) {
   letter *l = find(e, name);
   if (e->rank[side] == MOVE_DIMS || (!l && e->n == MOST_LETTERS)) return false;
@@ -39,7 +39,7 @@ static bool put(equation *e, char name, int side) {
   return true;
 }
 
-/* The terms of |text|, the result's first. False: it is none of those that are known here. */
+/* Parses an equation, the result's term first. False: a form that is not supported. */
 static bool parse(ox_str text, int operands, equation *e) {
   memset(e, 0, sizeof *e);
   size_t arrow = 0;
@@ -55,7 +55,7 @@ static bool parse(ox_str text, int operands, equation *e) {
     if (pass && side != operands - 1) return false;
     if (!pass) e->n_out = e->n;
   }
-  for (int i = 0; i < e->n; i++) { /* every letter is in two terms, or summed over in two */
+  for (int i = 0; i < e->n; i++) { /* a letter of the result is in an operand, a summed one in both */
     const letter *l = &e->letters[i];
     bool in_a = l->place[A] >= 0, in_b = l->place[B] >= 0;
     if (l->place[Y] >= 0 ? !in_a && !in_b : !in_a || !in_b) return false;
@@ -79,7 +79,7 @@ static const char *takes(const dev_node *n) {
   return NULL;
 }
 
-/* Sizes and strides; false: they do not fit. */
+/* Fills in sizes and strides; false: they are inconsistent. */
 static bool measure(dev_plan *p, const dev_node *n, equation *e) {
   for (int side = A; side < SIDES; side++) {
     uint32_t value = side == Y ? dev_out(n, 0) : (size_t)side < dev_in_count(n) ? dev_in(n, (size_t)side) : UINT32_MAX;
@@ -100,7 +100,7 @@ static bool measure(dev_plan *p, const dev_node *n, equation *e) {
   return true;
 }
 
-/* Letters |begin| to |end| - 1 as one axis of |side|; false: they do not step alike. */
+/* Merges letters |begin| to |end| - 1 to one axis of |side|; false: their strides do not allow it. */
 static bool join(const equation *e, int begin, int end, int side, int64_t *out_size, int64_t *out_stride) {
   *out_size = 1, *out_stride = 1;
   for (int i = end - 1; i >= begin; i--) {
@@ -115,8 +115,7 @@ static bool join(const equation *e, int begin, int end, int side, int64_t *out_s
   return true;
 }
 
-/* A product whose matrices lie where they are: the result's last letters are of B alone, those before them of A alone,
- * the others are batches. */
+/* A product in place: the result's last letters occur in B only, those before them in A only; the rest are batches. */
 typedef struct layout {
   int first_m, first_n; /* of the result's letters */
   int64_t m, n, k, a_row, a_col, b_row, b_col;
@@ -141,7 +140,7 @@ static bool find_layout(const equation *e, layout *out) {
   return (out->a_row == 1 || out->a_col == 1) && (out->b_row == 1 || out->b_col == 1);
 }
 
-/* The batches of |l|; false: too many axes. */
+/* Sets the batch axes; false: there are too many. */
 static bool find_batches(const equation *e, const layout *l, gemm_params *g) {
   int at = GEMM_BATCHES;
   for (int i = 0; i < GEMM_BATCHES; i++) g->batch[i] = 1;
@@ -168,7 +167,7 @@ static ox_status *emit_in_place(dev_plan *p, const dev_node *n, const layout *l,
   return dev_emit_product(p, x);
 }
 
-/* ---- by way of operands that are moved ---- */
+/* ---- products of transposed operands ---- */
 
 enum { BATCH, ROWS, COLUMNS, SUMMED };
 
@@ -176,7 +175,7 @@ static int role_of(const letter *l) {
   return l->place[Y] < 0 ? SUMMED : is_of(l, A) ? ROWS : is_of(l, B) ? COLUMNS : BATCH;
 }
 
-/* The letters of |roles|, in that order, as axes of |m|: strides of |side|, and side by side. */
+/* Makes the letters of |roles|, in that order, the axes of |m|, between the strides of |side| and a dense layout. */
 static int64_t line_up(const equation *e, const int roles[3], int side, bool to_side, dev_move *m) {
   int64_t count = 1, *lined = to_side ? m->from_stride : m->to_stride, *other = to_side ? m->to_stride : m->from_stride;
   for (int r = 0; r < 3; r++)

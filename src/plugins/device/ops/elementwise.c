@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/elementwise.c - element-wise operators of one or two operands, with those that follow in the same launch;
- * some of integers.c. */
+ * device/ops/elementwise.c - element-wise operators of one or two operands, with their tails in the same launch; those
+ * on integers are passed to integers.c. */
 #include "base/macros.h"
 #include "plugins/device/emit.h"
 #include "plugins/device/integers.h"
@@ -48,7 +48,7 @@ static ox_status *emit_broadcast(dev_plan *p, const dev_node *n, int op) {
   return dev_emit(p, &call);
 }
 
-/* The node is the first step of its row: |x| is read at the output's index. */
+/* The node itself is the first step of its tail; |x| has the output's shape. */
 static ox_status *emit_flat(dev_plan *p, const dev_node *n, uint32_t x, tail_step first, uint32_t operand) {
   flat_params f = {.n = (int)dev_count(p, dev_out(n, 0))};
   dev_tail tail;
@@ -67,7 +67,7 @@ static ox_status *emit_flat(dev_plan *p, const dev_node *n, uint32_t x, tail_ste
   return dev_emit(p, &call);
 }
 
-/* |value| has every element of |y|, in order. */
+/* Can |value| be read at |y|'s indices, without broadcasting? */
 static bool is_whole(const dev_plan *p, uint32_t value, uint32_t y) {
   return dev_count(p, value) == dev_count(p, y) && dev_shape(p, value)->rank <= dev_shape(p, y)->rank;
 }

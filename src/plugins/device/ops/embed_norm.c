@@ -33,7 +33,7 @@ static const char *takes(const dev_node *n) {
   return has_in(n, MASK) && out_of(n, COUNTS) != UINT32_MAX ? "counts what a mask has" : NULL;
 }
 
-/* The rows of input |table| that input |ids| names. */
+/* Gathers the rows of input |table| selected by input |ids|. */
 static ox_status *gather_rows(dev_plan *p, const dev_node *n, size_t table, size_t ids, dev_ref *out) {
   const ox_shape *s = dev_shape(p, dev_in(n, table));
   int64_t many = dev_count(p, dev_in(n, ids));
@@ -51,7 +51,7 @@ static ox_status *gather_rows(dev_plan *p, const dev_node *n, size_t table, size
   return dev_emit_items(p, &c, params.n);
 }
 
-/* Without a mask. */
+/* Without a mask the counts are 0. */
 static ox_status *emit_counts(dev_plan *p, uint32_t counts) {
   fill_params zeros = {.n = (int)dev_count(p, counts)};
   dev_call c = {.source = "fill",

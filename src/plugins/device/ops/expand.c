@@ -14,7 +14,7 @@ static const char *takes(const dev_node *n) {
   return rank < 0 || rank > 8 ? "of a rank that the kernels do not have" : NULL;
 }
 
-/* An axis of X is read again and again; broadcast ones with a stride of 0. */
+/* Each axis of the output is two axes of the move: repetitions, read with stride 0, and the axis of X. */
 static ox_status *emit(dev_plan *p, const dev_node *n) {
   const ox_shape *x = dev_shape(p, dev_in(n, 0)), *y = dev_shape(p, dev_out(n, 0));
   int64_t from[OX_MAX_RANK], to[OX_MAX_RANK];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/fourier.c - DFT along the last axis of samples, and STFT: products by a matrix of the transform, which is
- * made once. A frame of STFT is a row that begins a step behind the one before; the window is part of the matrix. */
+ * device/ops/fourier.c - DFT along the last axis of samples, and STFT, as products with the matrix of the transform,
+ * which is computed once. Frames of STFT are overlapping rows of the signal; the window is folded into the matrix. */
 #include <string.h>
 
 #include "plugins/device/emit.h"
 #include "plugins/device/kernels/fourier_params.h"
 
-/* Longer ones are faster as fast transforms, and their matrix is large. Short ones are no work for anybody, and of
- * theirs it shows that sums which are 0 come out as 0 only from a fast transform. */
+/* Longer transforms are faster as FFTs, and their matrix is large. Shorter ones are not worth a launch, and for them it
+ * is noticeable that sums which should be 0 are exactly 0 only with an FFT. */
 enum { LEAST_LENGTH = 16, MOST_LENGTH = 2048 };
 
 static bool is_frames(const dev_node *n) { return strcmp(dev_node_op(n), "STFT") == 0; }
@@ -18,7 +18,7 @@ typedef struct transform {
   bool inverse;
 } transform;
 
-/* False: something is not known, or is what the kernels do not have. */
+/* Reads the parameters of an STFT. False: some are unknown, or the kernels do not support them. */
 static bool read_frames(const dev_node *n, transform *t) {
   int rank = dev_in_rank(n, 0);
   t->parts = rank == 3 ? dev_in_dim(n, 0, 2) : 1, t->inverse = false;

@@ -26,7 +26,7 @@ static size_t kind_of(const dev_node *n) {
 
 static bool is_scatter(const dev_node *n) { return strncmp(dev_node_op(n), "Scatter", 7) == 0; }
 
-/* SCATTER_*; -1: none, -2: one that is not known. */
+/* The reduction as SCATTER_*; -1: none, -2: not supported. */
 static int reduction_of(const dev_node *n) {
   static const char *const known[] = {"add", "mul", "min", "max"};
   if (!is_scatter(n) || dev_attr_is(n, "reduction", "none", "none")) return -1;
@@ -35,7 +35,7 @@ static int reduction_of(const dev_node *n) {
   return -2;
 }
 
-/* Enough of them at a time, or few in all: those that may meet are summed one after the other. */
+/* Updates of one element are summed in order by one item. Is there enough parallelism left, or little work in all? */
 static bool may_reduce(const dev_node *n) {
   enum { AT_A_TIME = 32, FEW = 64 };
   int rank = dev_in_rank(n, 0), of_index = dev_in_rank(n, 1);
@@ -67,7 +67,7 @@ static const char *takes(const dev_node *n) {
   return may_reduce(n) ? NULL : "with a reduction of updates that may all meet";
 }
 
-/* One place of an axis, known before the run: a slice. */
+/* A single index that is known before the run makes a slice. */
 static ox_status *emit_place(dev_plan *p, const dev_node *n, const gather_params *q, int64_t place) {
   int64_t rows = q->n / q->inner, at = place < 0 ? place + q->axis : place;
   at = at < 0 ? 0 : at >= q->axis ? q->axis - 1 : at;
@@ -79,7 +79,7 @@ static ox_status *emit_place(dev_plan *p, const dev_node *n, const gather_params
   return dev_emit_move(p, &m, dev_dtype(p, dev_out(n, 0)), dev_value(p, dev_in(n, 0)), dev_value(p, dev_out(n, 0)));
 }
 
-/* The index picks along one axis. */
+/* Gather: indices along one axis. */
 static ox_status *emit_axis(dev_plan *p, const dev_node *n, dev_call *c) {
   const ox_shape *x = dev_shape(p, dev_in(n, 0));
   int axis = dev_axis(dev_attr_int(n, "axis", 0), x->rank);
@@ -96,7 +96,7 @@ static ox_status *emit_axis(dev_plan *p, const dev_node *n, dev_call *c) {
   return dev_emit_items(p, c, params.n);
 }
 
-/* An index for each element. */
+/* GatherElements and ScatterElements: an index for each element. */
 static ox_status *emit_elements(dev_plan *p, const dev_node *n, dev_call *c) {
   const ox_shape *x = dev_shape(p, dev_in(n, 0)), *index = dev_shape(p, dev_in(n, 1));
   int axis = dev_axis(dev_attr_int(n, "axis", 0), x->rank), first = MOVE_DIMS - x->rank;
@@ -123,7 +123,7 @@ static ox_status *emit_elements(dev_plan *p, const dev_node *n, dev_call *c) {
   return dev_emit_items(p, c, reduce.lanes);
 }
 
-/* Tuples of indices, each for an element or a slice. */
+/* GatherND and ScatterND: tuples of indices, each for an element or a slice. */
 static ox_status *emit_tuples(dev_plan *p, const dev_node *n, dev_call *c) {
   const ox_shape *x = dev_shape(p, dev_in(n, 0)), *index = dev_shape(p, dev_in(n, 1));
   int batch = (int)dev_attr_int(n, "batch_dims", 0);

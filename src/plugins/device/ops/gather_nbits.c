@@ -24,7 +24,7 @@ static const char *takes(const dev_node *n) {
   return NULL;
 }
 
-/* Sizes of the values, which lie |each| in a byte along the last axis if they are packed as bytes. */
+/* Reads the sizes. Where the data type is bytes, each holds 8 / bits values along the last axis. */
 static ox_status *read(dev_plan *p, const dev_node *n, gather_nbits_params *q) {
   ox_shape x = *dev_shape(p, dev_in(n, DATA));
   const ox_shape *s = dev_shape(p, dev_in(n, SCALE));

@@ -10,12 +10,12 @@ static const char *takes(const dev_node *n) {
   return dev_tail_activation(n, &t) ? dev_takes_real(n, 2, 2) : "with an activation that the kernels do not have";
 }
 
-/* alpha A B + beta C. */
+/* The epilogue of alpha A B + beta C. */
 static void add_bias(dev_plan *p, const dev_node *n, const gemm_params *g, dev_tail *out) {
   float alpha = dev_attr_float(n, "alpha", 1), beta = dev_attr_float(n, "beta", 1);
   bool has_c = dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX && beta != 0;
   bool scaled = has_c && beta != 1;
-  if (scaled) alpha /= beta; /* (alpha / beta A B + C) beta */
+  if (scaled) alpha /= beta; /* computed as (alpha / beta A B + C) beta */
   if (alpha != 1) dev_tail_constant(out, TAIL_MUL, alpha);
   if (has_c) {
     const ox_shape *c = dev_shape(p, dev_in(n, 2));

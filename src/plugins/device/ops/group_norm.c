@@ -24,7 +24,7 @@ static const char *takes(const dev_node *n) {
   return dev_out(n, Y) == UINT32_MAX ? "for its sum alone" : NULL;
 }
 
-/* Elements of X and how its channels lie: number at / div % mod. */
+/* Sizes of X. The channel of element i is i / div % channels. */
 typedef struct image {
   int64_t images, channels, pixels, count, div;
   size_t item;
@@ -46,8 +46,7 @@ static ox_status *emit_sum(dev_plan *p, const image *m, const dev_tail *terms, d
   return dev_emit(p, &c);
 }
 
-/* X with skip and bias. A skip of one number for each channel of an image goes image by image where channels come
- * last. */
+/* sum = X + skip + bias. With channels last, a skip of one number per image and channel takes a launch per image. */
 static ox_status *add(dev_plan *p, const dev_node *n, const image *m, dev_ref sum) {
   int64_t skips = dev_count(p, dev_in(n, SKIP)), each = m->count;
   bool whole = skips == m->count, apart = !whole && m->last && m->images > 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/group_query_attention.c - com.microsoft's GroupQueryAttention: new rows behind those that a cache has, as
- * many as an input says, turned by their places. */
+ * device/ops/group_query_attention.c - com.microsoft's GroupQueryAttention: new rows are appended to a cache, whose
+ * length is an input, with rotary embedding by their positions. */
 #include <limits.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static uint32_t out_of(const dev_node *n, size_t i) {
   return n->host->node_out_count(n->graph, n->index) > i ? dev_out(n, i) : UINT32_MAX;
 }
 
-/* A node that the device has, for the part that this one is in. */
+/* Is node |index| also taken by the device? */
 static bool is_taken(const dev_node *n, size_t index) {
   dev_node other = *n;
   other.index = index;
@@ -25,7 +25,7 @@ static bool is_taken(const dev_node *n, size_t index) {
          !op->takes(&other);
 }
 
-/* Whether total_sequence_length can stay with the host: nobody on the device makes or reads it. */
+/* Can total_sequence_length stay with the host? Only if no other node on the device makes or reads it. */
 static bool total_is_host(const dev_node *n) {
   uint32_t total = dev_in(n, TOTAL);
   size_t producer = n->host->value_producer(n->graph, total);
@@ -58,8 +58,8 @@ static const char *takes(const dev_node *n) {
 }
 
 typedef struct sizes {
-  int64_t batch, heads, kv_heads, len, d, past, rows; /* rows: of the present */
-  int64_t row;                                        /* of Q, and of K and V if they are packed with it */
+  int64_t batch, heads, kv_heads, len, d, past, rows; /* rows: length of the present */
+  int64_t row;                                        /* elements per row of Q, with K and V if packed */
   bool packed;
 } sizes;
 
@@ -81,7 +81,7 @@ static ox_status *read_sizes(dev_plan *p, const dev_node *n, sizes *s) {
   return dev_count(p, dev_in(n, LENS)) == s->batch ? NULL : dev_refuse(p, "seqlens_k does not fit the batch");
 }
 
-/* Rotary embedding of new rows, which stand behind those that seqlens_k leaves for the past. */
+/* Sets the rotary embedding of new rows. Their positions start after the past rows counted by seqlens_k. */
 static ox_status *turn(dev_plan *p, const dev_node *n, const sizes *s, append_params *to, dev_append *x) {
   to->lens_add = (int)(1 - s->len), x->lens = dev_value(p, dev_in(n, LENS));
   if (!dev_attr_int(n, "do_rotary", 0)) return NULL;
@@ -99,7 +99,7 @@ static ox_status *turn(dev_plan *p, const dev_node *n, const sizes *s, append_pa
 
 static size_t bytes_of(const dev_attention *a, int64_t count) { return (size_t)count * (a->dtype == OX_F16 ? 2 : 4); }
 
-/* Keys or values behind what the cache has. */
+/* Appends keys or values to the cache. */
 static ox_status *extend(dev_plan *p, const dev_node *n, const sizes *s, const dev_attention *a, size_t which,
                          dev_ref *out) {
   uint32_t present = out_of(n, PRESENT_K + which);
@@ -127,7 +127,7 @@ static ox_status *extend(dev_plan *p, const dev_node *n, const sizes *s, const d
   return dev_emit_append(p, &x);
 }
 
-/* Queries as they are, or turned. */
+/* Queries: in place, or a temporary with rotary embedding. */
 static ox_status *place_queries(dev_plan *p, const dev_node *n, const sizes *s, dev_attention *a) {
   a->q = dev_value(p, dev_in(n, Q)), a->q_at = (dev_heads){(int)(s->len * s->row), (int)s->d, (int)s->row};
   if (!dev_attr_int(n, "do_rotary", 0)) return NULL;

@@ -40,7 +40,7 @@ void dev_batch_axes(const ox_shape *a, const ox_shape *b, gemm_params *g) {
   }
 }
 
-/* What the fused ones do to a product of |columns|. */
+/* The epilogue of the fused operators, for a product of |columns|. */
 static ox_status *add_terms(dev_plan *p, const dev_node *n, int64_t columns, dev_tail *t) {
   float alpha = dev_attr_float(n, "alpha", 1);
   if (alpha != 1) dev_tail_constant(t, TAIL_MUL, alpha);
@@ -65,7 +65,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   if (b.rank == 1) b.rank = 2, b.dim[1] = 1;
   gemm_params *g = &x.g;
   g->k = (int)a.dim[a.rank - 1 - trans_a], g->n = (int)b.dim[b.rank - 1 - trans_b];
-  if (dev_span(&b, 0, b.rank - 2) == 1 && !trans_a) { /* all of A's batches are rows of one product */
+  if (dev_span(&b, 0, b.rank - 2) == 1 && !trans_a) { /* merge A's batches into rows */
     int64_t rows = dev_span(&a, 0, a.rank - 1);
     a.rank = 2, a.dim[0] = rows, a.dim[1] = g->k;
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/matmul_nbits.c - com.microsoft's MatMulNBits with weights of 4 bits: few rows read them as they are, many
- * rows multiply with what they are unpacked to. */
+ * device/ops/matmul_nbits.c - com.microsoft's MatMulNBits with 4-bit weights: for few rows the kernel reads them
+ * packed, for many rows they are unpacked to floats first. */
 #include <limits.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/mean.c - Mean of values: see variadic.c. */
+ * device/ops/mean.c - Mean; see variadic.c. */
 #include "plugins/device/variadic.h"
 
 static const char *const names[] = {"Mean", NULL};

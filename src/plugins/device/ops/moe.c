@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/moe.c - com.microsoft's MoE and QMoE: routing, layers on the rows of each expert, a sum for each token. */
+ * device/ops/moe.c - com.microsoft's MoE and QMoE: routing, layers on the rows of each expert, a sum per token. */
 #include <limits.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 enum { X, ROUTER, NO = 99, MIXING = 14, FC1 = 0, FC2, FC3, LAYERS };
 
-/* Where the inputs of a layer are. */
+/* Positions of a layer's inputs. */
 typedef struct slots {
   size_t w, scale, bias, zero;
 } slots;
@@ -29,7 +29,7 @@ static int act_of(const dev_node *n) {
   return (int)i;
 }
 
-/* Of layer |i|; 0: floats. */
+/* Bits of layer |i|'s weights; 0: floats. */
 static int bits_of(const dev_node *n, int i) {
   static const char *const names[] = {"fc1_expert_weight_bits", "fc2_expert_weight_bits", "fc3_expert_weight_bits"};
   if (!is_quantized(n)) return 0;
@@ -71,7 +71,7 @@ static const char *takes(const dev_node *n) {
 
 /* ---- launches ---- */
 
-/* What lies between them. */
+/* Intermediates of the launches. */
 typedef struct routes {
   moe_params q;
   dev_ref expert, weight, first, pair, row;
@@ -102,7 +102,7 @@ static ox_status *emit_routes(dev_plan *p, const dev_node *n, routes *r) {
   return dev_emit(p, &sort);
 }
 
-/* The layer's size from its weights; |k| of its inputs. */
+/* Emits layer |i| with |k| inputs; its size follows from its weights. */
 static ox_status *emit_layer(dev_plan *p, const dev_node *n, const routes *r, int i, int64_t k, dev_ref x, dev_ref *y) {
   const slots *in = &slots_of(n)[i];
   const ox_shape *w = dev_shape(p, dev_in(n, in->w));

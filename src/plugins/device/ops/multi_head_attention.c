@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/multi_head_attention.c - com.microsoft's MultiHeadAttention: Q, K and V apart, packed, or split in heads.
- */
+ * device/ops/multi_head_attention.c - com.microsoft's MultiHeadAttention: Q, K and V separate, packed, or split in
+ * heads. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -32,7 +32,7 @@ static const char *takes(const dev_node *n) {
 
 static size_t item(const dev_multi_head *m) { return m->dtype == OX_F16 ? 2 : 4; }
 
-/* Heads |stride| apart in rows of |row| numbers. */
+/* Heads that are |stride| apart within rows of |row| elements. */
 static dev_heads within(int64_t len, int64_t row, int64_t stride) {
   return (dev_heads){(int)(len * row), (int)stride, (int)row};
 }

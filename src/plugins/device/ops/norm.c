@@ -19,7 +19,7 @@ static const char *takes(const dev_node *n) {
   if (!is_layer(n)) return NULL;
   int axis = dev_axis(dev_attr_int(n, "axis", -1), dev_in_rank(n, 0));
   if (axis < 0 || dev_in_rank(n, 1) != dev_in_rank(n, 0) - axis) return "with a scale that is broadcast";
-  for (int d = axis; d < dev_in_rank(n, 0); d++) { /* of equal shapes, as far as that is known */
+  for (int d = axis; d < dev_in_rank(n, 0); d++) { /* shapes must be equal, as far as they are known */
     int64_t x = dev_in_dim(n, 0, d), scale = dev_in_dim(n, 1, d - axis);
     if (scale < 0 || (scale == 1 && x != 1)) return "with a scale that is broadcast";
     if (dev_in_count(n) > 2 && dev_in(n, 2) != UINT32_MAX &&

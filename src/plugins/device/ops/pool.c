@@ -11,7 +11,7 @@ static bool is_op(const dev_node *n, const char *name) { return strcmp(dev_node_
 static bool is_global(const dev_node *n) { return is_op(n, "GlobalLpPool"); }
 static bool is_norm(const dev_node *n) { return is_op(n, "LpPool") || is_global(n); }
 
-/* The first version has a float. */
+/* LpPool's p is a float in version 1. */
 static float power_of(const dev_node *n) {
   return dev_node_version(n) < 2 ? dev_attr_float(n, "p", 2) : (float)dev_attr_int(n, "p", 2);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/qconv.c - ConvInteger and QLinearConv, com.microsoft's with channels last too: in tiles, or directly where
- * a group has few outputs. */
+ * device/ops/qconv.c - ConvInteger and QLinearConv, also com.microsoft's with channels last: in tiles, or directly
+ * where a group has few outputs. */
 #include <limits.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static void fill(const dev_window *w, qconv_params *q) {
   memcpy(q->dilation, w->dilation, sizeof q->dilation), memcpy(q->pad, w->before, sizeof q->pad);
 }
 
-/* Where the elements of X and Y lie. */
+/* Sets the strides of X and Y. */
 static void place(qconv_params *q, bool last) {
   int channels = q->group * q->c, outputs = q->group * q->o, volume = q->in[0] * q->in[1] * q->in[2];
   q->x_image = channels * volume, q->y_image = outputs * q->pixels;

@@ -69,7 +69,7 @@ static ox_status *emit_binary(dev_plan *p, const dev_node *n) {
   return dev_emit(p, &c);
 }
 
-/* Inputs |x| to x + 2: data, scale, zero point; those of the result: |y|, y + 1. */
+/* Data, scale and zero point are inputs |x| to x + 2; scale and zero point of the result are |y| and y + 1. */
 static ox_status *emit_unary(dev_plan *p, const dev_node *n, size_t x, size_t y, qunary_params q) {
   q.n = (int)dev_count(p, dev_in(n, x));
   q.x_kind = dev_q_kind(dev_in_dtype(n, x)), q.y_kind = dev_q_kind(dev_dtype(p, dev_out(n, 0)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/qlinear_rows.c - com.microsoft's QLinearSoftmax, in floats between a dequantization and a quantization,
- * and QLinearWhere, a choice between bytes that have the result's scale. */
+ * device/ops/qlinear_rows.c - com.microsoft's QLinearSoftmax, computed in floats between dequantization and
+ * quantization, and QLinearWhere, which selects bytes after they are rescaled to the result's scale. */
 #include <string.h>
 
 #include "plugins/device/integers.h"
@@ -10,7 +10,7 @@
 static bool is_where(const dev_node *n) { return strcmp(dev_node_op(n), "QLinearWhere") == 0; }
 static bool is_byte(uint32_t dtype) { return dtype == OX_U8 || dtype == OX_I8; }
 
-/* Of each input: a condition, data, a scale, a zero point. */
+/* The role of each input: c condition, d data, s scale, z zero point. */
 static const char *const of_softmax = "dszsz", *const of_where = "cdszdszsz";
 
 static const char *takes(const dev_node *n) {
@@ -67,7 +67,7 @@ static ox_status *emit_softmax(dev_plan *p, const dev_node *n) {
 
 /* ---- QLinearWhere ---- */
 
-/* Operand |i| with the result's scale and zero point, inputs 7 and 8. */
+/* Rescales operand |i| to the result's scale and zero point, inputs 7 and 8. */
 static ox_status *rescale(dev_plan *p, const dev_node *n, size_t i, dev_ref to) {
   int kind = dev_q_kind(dev_in_dtype(n, i)), count = (int)dev_count(p, dev_in(n, i));
   const qunary_params q = {.n = count,

@@ -14,7 +14,7 @@ static const char *takes(const dev_node *n) {
   return dev_in_rank(n, 0) < 3 || dev_in_rank(n, 0) > 5 ? "of a rank that the kernels do not have" : NULL;
 }
 
-/* A pool of the node's window, channels wherever it has them. */
+/* Reads the window and strides, with channels first or last. */
 static void read_window(const dev_plan *p, const dev_node *n, pool_params *out) {
   dev_window w;
   ox_shape x = *dev_shape(p, dev_in(n, 0)), y = *dev_shape(p, dev_out(n, 0));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/quantize.c - QuantizeLinear and DequantizeLinear of 8-bit integers (and 32-bit ones, back), with one scale
- * or one for each place along an axis; DynamicQuantizeLinear. */
+ * device/ops/quantize.c - QuantizeLinear and DequantizeLinear of 8-bit integers (DequantizeLinear also of 32-bit ones),
+ * with one scale or one for each index of an axis; DynamicQuantizeLinear. */
 #include <string.h>
 
 #include "plugins/device/kernels/quant_params.h"
@@ -64,7 +64,7 @@ static ox_status *emit_linear(dev_plan *p, const dev_node *n) {
   return dev_emit_items(p, &c, params.n);
 }
 
-/* The range by groups, then of all, then the integers. */
+/* Three launches: the range of each group, the range of all, the integers. */
 ox_status *dev_q_quantize(dev_plan *p, dev_ref x, int64_t count, const dev_q_left *to) {
   dev_ref parts = dev_temp(p, 2 * QUANT_PARTS * sizeof(float));
   uint32_t groups = dev_groups(count, ROWS_ITEMS * 4);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/recurrent.c - RNN, GRU and LSTM: the inputs of all steps by one product for each direction, then one
- * launch where a group has room for all weights, else one for each step (two of a GRU that resets before its product).
- */
+ * device/ops/recurrent.c - RNN, GRU and LSTM: one product for each direction projects the inputs of all steps, then one
+ * launch runs all steps if a group can hold the weights, else one runs each step (two for a GRU that applies the reset
+ * gate before its product). */
 #include <limits.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static int cell_of(const dev_node *n) {
 
 static const struct {
   const char *name;
-  int kind, parameters; /* of alpha and beta, how many it takes from their lists */
+  int kind, parameters; /* parameters: 0, 1 (alpha) or 2 (alpha, beta) taken from the lists */
   float a, b;
 } acts[] = {{"Tanh", RECURRENT_TANH, 0, 0, 0},
             {"Sigmoid", RECURRENT_SIGMOID, 0, 0, 0},
@@ -54,7 +54,7 @@ static size_t act_of(const ox_str *name) {
   return i;
 }
 
-/* false: one that the kernels do not have, or another number of them. */
+/* Reads the activations. False: one that the kernels do not have, or a wrong number of them. */
 static bool read_acts(const dev_node *n, recurrent_params *p) {
   static const int defaults[3][3] = {{0, 0, 0}, {1, 0, 0}, {1, 0, 0}};
   ox_attr_view names, alphas, betas;
@@ -96,7 +96,7 @@ static const char *takes(const dev_node *n) {
   recurrent_params p;
   uint32_t dtype = dev_in_dtype(n, X);
   if (dtype != OX_F32 && dtype != OX_F16) return "not of float32 or float16";
-  for (size_t i = 0; i < dev_in_count(n); i++) /* the standard says of which rank they are; a plan has the shapes */
+  for (size_t i = 0; i < dev_in_count(n); i++) /* ranks are fixed by the standard; shapes are checked in a plan */
     if (dev_recurrent_has(n, i) && i != LENS && dev_in_dtype(n, i) != dtype) return "of two types";
   if (dev_recurrent_has(n, LENS) && dev_in_dtype(n, LENS) != OX_I32) return "lengths of another type";
   return dev_recurrent_read(n, cell_of(n), &p) ? NULL : "with an activation that the kernels do not have";

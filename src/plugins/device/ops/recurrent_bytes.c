@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/recurrent_bytes.c - com.microsoft's DynamicQuantizeLSTM: X becomes bytes once and the inputs of all steps
- * are one product; then two launches for each step, of which one makes bytes of the states. */
+ * device/ops/recurrent_bytes.c - com.microsoft's DynamicQuantizeLSTM: X is quantized once and one product projects the
+ * inputs of all steps; then there are two launches per step, the first of which quantizes the states. */
 #include <limits.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static const char *takes(const dev_node *n) {
 
 static int width_of(const recurrent_params *q) { return q->gates * q->hidden; }
 
-/* Of all directions: [direction, rows of X or of the state, gates and units]. */
+/* Packs the weights of all directions: [direction, k, gates * units]; k: inputs or units. */
 static ox_status *emit_weights(dev_plan *p, const dev_node *n, const dev_q_inputs *in, const recurrent_params *q, int k,
                                dev_ref *out_packed, dev_ref *out_head) {
   bool each = dev_count(p, dev_in(n, in->w_scale)) != q->dirs;
@@ -125,7 +125,7 @@ static ox_status *emit_steps(dev_plan *p, const dev_node *n, recurrent_params q,
   return NULL;
 }
 
-/* Of W or R: [directions, k, gates and units], with a scale for each direction or column. */
+/* Checks W or R: [directions, k, gates * units], with a scale for each direction or each column. */
 static bool weights_fit(const dev_plan *p, const dev_node *n, const dev_q_inputs *in, const recurrent_params *q,
                         int k) {
   const ox_shape *w = dev_shape(p, dev_in(n, in->w));

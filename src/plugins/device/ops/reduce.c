@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/reduce.c - ReduceSum and its like over constant axes, sums and extremes of integers among them;
+ * device/ops/reduce.c - ReduceSum and its like over constant axes, of integers, too, for sums and extremes;
  * GlobalAveragePool and GlobalMaxPool. */
 #include <string.h>
 
 #include "plugins/device/move.h"
 #include "plugins/device/kernels/rows_params.h"
 
-/* A group for each output costs more than it gives for fewer numbers. */
+/* FEW_NUMBERS: up to so many terms per output, a group for each output does not pay. */
 enum { FEW_NUMBERS = 32, MOST_RANK = 2 * REDUCE_DIMS };
 
 static const struct {
@@ -31,7 +31,7 @@ static size_t kind_of(const dev_node *n) {
   return i;
 }
 
-/* Bit i: axis i goes. false: it cannot be known. */
+/* Bit i of |*out|: axis i is reduced. False: the axes are not known. */
 static bool gone_axes(const dev_node *n, int rank, uint32_t *out) {
   size_t kind = kind_of(n), count;
   int64_t axes[OX_MAX_RANK];
@@ -72,7 +72,7 @@ static const char *takes(const dev_node *n) {
   return gone_axes(n, dev_in_rank(n, 0), &gone) ? NULL : "axes are not constant";
 }
 
-/* Axes that lie side by side and share a fate become one. */
+/* Sets kept and reduced axes; adjacent ones of the same kind are merged. */
 static void fill_axes(const ox_shape *x, uint32_t gone, reduce_params *r) {
   int n_kept = REDUCE_DIMS, n_gone = REDUCE_DIMS, last = -1;
   int64_t stride = 1;
@@ -108,7 +108,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
                 .written = 1u << 1,
                 DEV_PARAMS(params)};
   dev_call_tail(&c, &then);
-  bool across = params.kept_stride[REDUCE_DIMS - 1] == 1; /* neighbours read neighbours */
+  bool across = params.kept_stride[REDUCE_DIMS - 1] == 1; /* adjacent items read adjacent elements */
   bool many = params.outputs >= (int)dev_plan_device(p)->n_units * 256;
   if (params.n <= FEW_NUMBERS || (across && many)) return dev_emit_items(p, &c, params.outputs);
   if (!params.outputs) return NULL;

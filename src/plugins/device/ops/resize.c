@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/resize.c - Resize and Upsample with constant scales or sizes, an axis at a time. */
+ * device/ops/resize.c - Resize and Upsample with constant scales or sizes, one axis per launch. */
 #include <string.h>
 
 #include "plugins/device/emit.h"
@@ -9,7 +9,7 @@ static bool has_in(const dev_node *n, size_t i) { return dev_in_count(n) > i && 
 
 static bool is_old(const dev_node *n) { return strcmp(dev_node_op(n), "Upsample") == 0 || dev_node_version(n) < 11; }
 
-/* The floats of a constant input; -1: there are others, or more. */
+/* Reads the floats of a constant input and returns their number; -1: another type, or more than |max|. */
 static int in_floats(const dev_node *n, size_t i, float *out, int max) {
   const ox_tensor *t = dev_in_constant(n, i);
   if (!t || t->dtype != OX_F32 || t->bytes > (size_t)max * sizeof *out) return -1;
@@ -17,7 +17,7 @@ static int in_floats(const dev_node *n, size_t i, float *out, int max) {
   return (int)(t->bytes / sizeof *out);
 }
 
-/* Per axis of X: sizes, or scales (0: sizes); the region. */
+/* Per axis of X: the scale (0: follows from the sizes), and the region of interest. */
 typedef struct plan_axes {
   float scale[OX_MAX_RANK], first[OX_MAX_RANK], last[OX_MAX_RANK];
 } plan_axes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/rotary.c - RotaryEmbedding of the standard, and com.microsoft's, whose positions come second and may be
- * one for the first token. */
+ * device/ops/rotary.c - RotaryEmbedding of ONNX, and com.microsoft's, where positions are the second input and may be
+ * just that of the first token. */
 #include "plugins/device/emit.h"
 #include "plugins/device/kernels/rotary_params.h"
 
@@ -34,7 +34,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
   const ox_shape *x = dev_shape(p, dev_in(n, 0)), *cosines = dev_shape(p, dev_in(n, cosines_at(n)));
   uint32_t sines = dev_in(n, cosines_at(n) + 1), positions = has_positions(n) ? dev_in(n, positions_at(n)) : UINT32_MAX;
   bool one = positions != UINT32_MAX && dev_shape(p, positions)->rank == 1;
-  bool flat = x->rank == 3; /* [batch, token, head and number], else [batch, head, token, number] */
+  bool flat = x->rank == 3; /* [batch, token, heads * size], else [batch, head, token, size] */
   int64_t heads = flat ? dev_attr_int(n, "num_heads", 1) : x->dim[1], length = x->dim[flat ? 1 : 2];
   int64_t size = flat ? x->dim[2] / heads : x->dim[3], turning = dev_attr_int(n, "rotary_embedding_dim", 0);
   int64_t pairs = (turning    ? turning

@@ -13,7 +13,7 @@ static const struct {
              {"bicubic", SAMPLE_CUBIC}};
 static const char *const pads[] = {"zeros", "border", "reflection"};
 
-/* false: others. */
+/* Reads the modes; false: not supported. */
 static bool read_modes(const dev_node *n, sample_params *q) {
   size_t m = 0, pad = 0;
   while (m < DEV_LENGTH(modes) && !dev_attr_is(n, "mode", modes[m].name, "linear")) m++;

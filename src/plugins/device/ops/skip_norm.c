@@ -23,7 +23,7 @@ static const char *takes(const dev_node *n) {
   for (size_t i = SCALE; i < dev_in_count(n); i++)
     if (has_in(n, i) && (dev_in_rank(n, i) != 1 || width < 0 || dev_in_dim(n, i, 0) != width))
       return "with a scale or bias that is broadcast";
-  int shift = dev_in_rank(n, X) - dev_in_rank(n, SKIP); /* as X, or the last axes of it */
+  int shift = dev_in_rank(n, X) - dev_in_rank(n, SKIP); /* SKIP has the shape of X, or of its last axes */
   for (int d = 0; d < dev_in_rank(n, SKIP); d++) {
     int64_t x = shift < 0 ? -1 : dev_in_dim(n, X, d + shift), skip = dev_in_dim(n, SKIP, d);
     bool batch = d + shift == 0 && dev_in_rank(n, X) == 3;

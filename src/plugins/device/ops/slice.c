@@ -46,7 +46,7 @@ static ox_status *emit(dev_plan *p, const dev_node *n) {
     m.from += start * m.from_stride[axis], m.from_stride[axis] *= b.step[i];
   }
   for (int d = 0; d < x->rank; d++)
-    if (m.size[d] == 1) m.from_stride[d] = 0; /* steps may be larger than anything */
+    if (m.size[d] == 1) m.from_stride[d] = 0; /* the step is unused and may be huge */
   return dev_emit_move(p, &m, dev_dtype(p, dev_in(n, 0)), dev_value(p, dev_in(n, 0)), dev_value(p, dev_out(n, 0)));
 }
 

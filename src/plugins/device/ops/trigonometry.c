@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/trigonometry.c - element-wise operators of one operand that are no steps of a tail. */
+ * device/ops/trigonometry.c - element-wise operators of one operand that cannot be steps of a tail. */
 #include <string.h>
 
 #include "plugins/device/emit.h"
@@ -8,7 +8,7 @@
 static const struct {
   const char *name, *a, *b; /* attributes */
   int op;
-  float a0, b0; /* without them */
+  float a0, b0; /* their defaults */
 } rows[] = {{"Acos", 0, 0, TRIGONOMETRY_ACOS, 0, 0},
             {"Acosh", 0, 0, TRIGONOMETRY_ACOSH, 0, 0},
             {"Asin", 0, 0, TRIGONOMETRY_ASIN, 0, 0},

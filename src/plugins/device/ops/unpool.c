@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/unpool.c - MaxUnpool: zeros, and each element at the place in the whole output that its index names. */
+ * device/ops/unpool.c - MaxUnpool: fills with zeros, then scatters elements by their indices into the whole output. */
 #include "plugins/device/kernels/fill_params.h"
 #include "plugins/device/kernels/move_params.h"
 #include "plugins/device/move.h"

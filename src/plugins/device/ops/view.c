@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * device/ops/view.c - operators that change nothing but the shape. */
+ * device/ops/view.c - operators that change only the shape. */
 #include <string.h>
 
 #include "plugins/device/move.h"
 
-/* Floats of whatever rank: a plan has the shape. */
+/* Floats are taken whatever their rank, which a plan knows. */
 static bool is_real(const dev_node *n) { return dev_in_dtype(n, 0) == OX_F32 || dev_in_dtype(n, 0) == OX_F16; }
 
 static const char *takes(const dev_node *n) {
