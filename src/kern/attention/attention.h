@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/attention.h - softmax(scale q k' + bias) v for one tile at a time: a batch item, a head of k and v,
- * and some of the query rows that share it. Scores exist for one block of keys at a time (online softmax). */
+ * kern/attention/attention.h - softmax(scale q k' + bias) v, one tile at a time: some of the query rows that share a
+ * head of k and v in a batch item. Scores exist for one block of keys at a time (online softmax). */
 #ifndef OX_KERN_ATTENTION_ATTENTION_H
 #define OX_KERN_ATTENTION_ATTENTION_H
 
@@ -11,15 +11,15 @@
 #include "base/cpu.h"
 #include "onyx/ep.h"
 
-/* A matrix per (batch, head): element (b, h, s, i) lies at p[b * batch + h * head + s * row + i]. */
+/* A matrix per (batch, head): element (b, h, s, i) is p[b * batch + h * head + s * row + i]. */
 typedef struct ox_attn_mat {
   void *p;
-  uint32_t dtype; /* F32, F16, BF16 (F64 for all or none) */
+  uint32_t dtype; /* F32, F16, BF16; or F64 for all tensors */
   int64_t batch, head, row;
 } ox_attn_mat;
 
-/* Added to the scores; BOOL: false forbids. Element (b, h, s, t); a stride of 0 broadcasts. Keys from |n| on are
- * forbidden. */
+/* A bias added to the scores; of type BOOL, a mask: false masks the key out. Indexed by (b, h, s, t); a stride of 0
+ * broadcasts. Keys from |n| on are masked out. */
 typedef struct ox_attn_bias {
   const void *p;  /* NULL: none */
   uint32_t dtype; /* BOOL, or F32, F16, BF16; with F64 tensors F32, F64 */
@@ -45,33 +45,33 @@ typedef struct ox_attn {
   int64_t left, right;              /* -1: no bound; causal: right = 0 */
   int64_t offset;                   /* position of query row 0 among the keys */
   const int32_t *kv_lens, *offsets; /* per batch item; NULL: kv_len, offset for all */
-  const float *sink;                /* per head: a logit that counts in the sum of the softmax alone; NULL: none */
+  const float *sink;                /* per head: a logit that counts only in the sum of the softmax; NULL: none */
   void *qk;                         /* [batch, heads, q_len, kv_len] of q's type; OX_ATTN_QK_NONE: not written */
   ox_attn_qk qk_mode;
-  float qk_forbidden; /* QK_BIASED: what stands for a score of -inf */
+  float qk_forbidden; /* QK_BIASED: the number written for a score of -inf */
 } ox_attn;
 
 typedef struct ox_attn_variant {
   ox_isa needs;
-  int lanes; /* query rows of a group */
+  int lanes; /* query rows per group */
   const char *name;
   void (*run)(const ox_attn *a, int64_t tile, void *scratch);
 } ox_attn_variant;
 
-/* The best variant for |have|. F64 tensors have their own. */
+/* The best variant for |have|; F64 tensors have one of their own. */
 const ox_attn_variant *ox_attn_select(uint32_t dtype, ox_isa have);
-/* Tiles and scratch bytes follow from the counts, types and qk_mode alone. */
+/* The number of tiles, and scratch bytes per worker; they depend only on sizes, types and qk_mode. */
 int64_t ox_attn_tiles(const ox_attn *a, const ox_attn_variant *v);
 size_t ox_attn_scratch(const ox_attn *a, const ox_attn_variant *v);
 
 /* ---- for the variants ---- */
-/* Up to FEW rows are taken one by one; else a tile has GROUPS groups of rows; a block has KEYS keys. */
+/* Up to FEW rows are processed one by one; else a tile has GROUPS groups of rows. A block has KEYS keys. */
 enum { OX_ATTN_FEW = 8, OX_ATTN_GROUPS = 2, OX_ATTN_KEYS = 128 };
 static inline bool ox_attn_is_few(const ox_attn *a) { return a->heads / a->kv_heads * a->q_len <= OX_ATTN_FEW; }
 static inline int64_t ox_attn_tile_rows(const ox_attn *a, int lanes) {
   return ox_attn_is_few(a) ? a->heads / a->kv_heads * a->q_len : (int64_t)lanes * OX_ATTN_GROUPS;
 }
-/* Blocks of k or v are copied if they must be widened. */
+/* Blocks of k or v are copied if they must be converted to float. */
 static inline bool ox_attn_copies(const ox_attn_mat *m) { return m->dtype != OX_F32; }
 static inline int64_t ox_attn_block_keys(const ox_attn *a) {
   return a->qk_mode == OX_ATTN_QK_NONE && a->kv_len > OX_ATTN_KEYS ? OX_ATTN_KEYS : a->kv_len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/attention_f32_body.h - one tile of attention, in one of two ways. Parameters: ATTN_RUN, the symbol;
- * ATTN_NV, vectors of query rows in a group; ATTN_MR, keys at a time; ATTN_PR, ATTN_PV, rows and vectors of sums at a
- * time. */
+ * kern/attention/attention_f32_body.h - one tile of attention, for few or many query rows. Parameters: ATTN_RUN, the
+ * symbol; ATTN_NV, vectors of query rows in a group; ATTN_MR, keys at a time; ATTN_PR, ATTN_PV, rows and vectors of
+ * sums at a time. */
 #include <math.h>
 #include <string.h>
 

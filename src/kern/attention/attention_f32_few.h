@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/attention_f32_few.h - attention of few query rows (decoding): lanes are elements of a row of k or v,
- * which stream through once. Part of attention_f32_body.h. */
+ * kern/attention/attention_f32_few.h - attention for few query rows (decoding): vectors run along rows of k and v, each
+ * of which is read once. Part of attention_f32_body.h. */
 
 enum { FEW = 4, VP = 4 }; /* rows at a time; vectors of a row of v at a time */
 
-/* s[r * keys + i] = q row r . k row i, for |rows| rows and |mk| keys */
+/* s[r * keys + i] = (q row r) . (k row i), for |rows| rows and |mk| keys */
 OX_INLINE void attn_dots(const int rows, const int mk, const float *q, int64_t dq, const float *k, int64_t stride,
                          int64_t d, float *s, int64_t keys) {
   vf32 acc[FEW][4];
@@ -22,7 +22,7 @@ OX_INLINE void attn_dots(const int rows, const int mk, const float *q, int64_t d
   OX_UNROLL for (int r = 0; r < rows; r++) OX_UNROLL for (int i = 0; i < mk; i++) s[r * keys + i] = vf32_sum(acc[r][i]);
 }
 
-/* o row r = o row r * scale[r] + sum over t of p[r][t] v[t], for columns [0, w) of v, w <= VP * L */
+/* o[r] = o[r] * scale[r] + sum over t of p[r][t] v[t], for |rows| rows and |vp| vectors of columns of v */
 OX_INLINE void attn_few_pv(const int rows, const int vp, const float *v, int64_t stride, const float *p, int64_t keys,
                            int64_t n, size_t last, const float *scale, float *o, int64_t dv) {
   vf32 acc[FEW][VP];
@@ -42,7 +42,8 @@ OX_INLINE void attn_few_pv(const int rows, const int vp, const float *v, int64_t
   }
 }
 
-/* One row's scores of a block: cap, bias, mask; then weights, in place. |scale|: for older sums. */
+/* Turns one row's scores of a block into weights, in place, after cap, bias and mask. |*scale|: the factor by which
+ * sums of earlier blocks must be multiplied. */
 static void attn_few_softmax(const ox_attn *a, const attn_tile *tile, const attn_row *r, int64_t t0, int64_t n,
                              float *s, attn_mem *m, float *most, float *sum, float *scale) {
   if (a->qk_mode == OX_ATTN_QK_RAW) attn_put_qk(a, tile->b, r, s, n);
@@ -129,7 +130,7 @@ static void attn_few(const ox_attn *a, const attn_tile *tile, attn_mem *m) {
   if (a->qk_mode != OX_ATTN_QK_NONE) lo = 0, hi = a->kv_len;
   for (int64_t t = lo; t < hi; t += keys) attn_few_rows(a, tile, row, t, OX_MIN(hi - t, keys), m);
   for (int64_t i = 0; i < tile->n; i++) {
-    float scale = m->sum[i] > 0 ? 1.0f / m->sum[i] : m->sum[i]; /* 0: saw nothing; NaN passes */
+    float scale = m->sum[i] > 0 ? 1.0f / m->sum[i] : m->sum[i]; /* 0 if the row sees no key; NaN stays */
     for (int64_t e = 0; e < a->dv; e++) m->o[i * dv + e] *= scale;
     attn_narrow(a->out.dtype, m->o + i * dv, a->dv, a->out.p, attn_at(&a->out, tile->b, row[i].h, row[i].s));
   }

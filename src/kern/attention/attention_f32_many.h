@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/attention_f32_many.h - attention of many query rows. Scores: lanes are query rows, q is transposed, one
- * element of k is broadcast at a time; so the softmax has no horizontal steps, and its weights lie in the order in which
- * the sums broadcast them. Sums: lanes are columns of v. k and v stay where they are. A tile has a few groups of rows,
- * which share each block of keys. Part of attention_f32_body.h. */
+ * kern/attention/attention_f32_many.h - attention for many query rows. For the scores, lanes are query rows, q is
+ * transposed, and one element of k is broadcast at a time; so the softmax needs no horizontal operations, and its
+ * weights are stored in the order in which the second product broadcasts them. There lanes are columns of v. k and v
+ * are read in place. A tile has a few groups of rows, which share each block of keys. Part of attention_f32_body.h. */
 
-enum { PR = ATTN_PR, PV = ATTN_PV }; /* query rows and vectors of v in a tile of sums */
+enum { PR = ATTN_PR, PV = ATTN_PV }; /* query rows and vectors of v in a register block */
 
-/* s[i][lane] = k row i . q[.][lane] + bias[i] for |mr| keys; no bias: NULL */
+/* s[i][lane] = (k row i) . q[.][lane] + bias[i] for |mr| keys; |bias| may be NULL */
 OX_INLINE void attn_qk_block(const int mr, const int nv, const float *k, int64_t stride, const float *q, int64_t d,
                              const float *bias, float *s) {
   vf32 acc[MR][NV];
@@ -26,8 +26,8 @@ OX_INLINE void attn_qk_block(const int mr, const int nv, const float *k, int64_t
       vf32_store(s + (i * nv + j) * L, acc[i][j]);
 }
 
-/* MR keys against a group and against half of one: functions of their own, for elsewhere too few registers are left for
- * the addresses of so many rows. */
+/* MR keys by a group, and by half of one. Not inlined: their callers have too few registers left for the addresses of
+ * so many rows. */
 static OX_NOINLINE void attn_qk_group(const float *k, int64_t stride, const float *q, int64_t d, const float *bias,
                                       float *s) {
   attn_qk_block(MR, NV, k, stride, q, d, bias, s);
@@ -38,8 +38,8 @@ static OX_NOINLINE void attn_qk_half(const float *k, int64_t stride, const float
   attn_qk_block(MR, NVH, k, stride, q, d, bias, s);
 }
 
-/* o row r = o row r * scale[r] + sum over t of p[t][r] v[t], for PR rows, of which |rows| are stored, and |pv| vectors
- * of v, the last of |last| lanes. The first block finds no older sums. */
+/* o[r] = o[r] * scale[r] + sum over t of p[t][r] v[t], for PR rows, of which |rows| are stored, and |pv| vectors of v,
+ * the last one with |last| lanes. |first|: there are no sums of earlier blocks in o. */
 OX_INLINE void attn_pv_block(const int pv, const size_t last, const float *v, int64_t stride, const float *p,
                              int64_t lanes, int64_t n, const float *scale, bool first, float *o, int64_t os,
                              int64_t rows) {
@@ -66,7 +66,7 @@ static void attn_fetch(const float *p, int64_t width) {
   for (int64_t e = 0; e < width; e += 16) OX_PREFETCH(p + e);
 }
 
-/* The last keys may be computed twice, which costs less than a block of few. */
+/* Scores of |n| keys. The last block overlaps the one before it if need be, which is faster than a smaller block. */
 OX_INLINE void attn_qk(const int nv, const float *k, int64_t stride, const float *q, int64_t d, int64_t n,
                        const float *bias, float *s) {
   if (n < MR) {
@@ -98,9 +98,9 @@ OX_INLINE void attn_pv(const int nv, const float *v, int64_t stride, const float
 
 typedef struct attn_lanes {
   attn_row row[NL];
-  int64_t n, lo, hi;      /* live rows; keys any of them sees */
-  int64_t all_lo, all_hi; /* keys all of them see */
-  bool same_bias;         /* one bias row serves all */
+  int64_t n, lo, hi;      /* number of rows; range of keys that any of them sees */
+  int64_t all_lo, all_hi; /* range of keys that all of them see */
+  bool same_bias;         /* all rows have the same bias row */
 } attn_lanes;
 
 static void attn_lanes_init(const ox_attn *a, const attn_tile *tile, int64_t first, int lanes, attn_lanes *w) {
@@ -120,8 +120,8 @@ static void attn_lanes_init(const ox_attn *a, const attn_tile *tile, int64_t fir
     if (a->bias[k].p && ((a->bias[k].row && positions) || (a->bias[k].head && heads))) w->same_bias = false;
 }
 
-/* The bias that products begin with: a row that serves all, unless scores without it are wanted or some of it forbids,
- * which holds whatever the score is. Else NULL. */
+/* The bias row with which the products can be initialized: one that all rows share, unless scores without bias are
+ * needed, or it masks keys out (-inf, which must win over any score). Else NULL. */
 static const float *attn_early_bias(const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int64_t t, int64_t n,
                                     const attn_mem *m) {
   bool plain = a->softcap > 0 || a->qk_mode == OX_ATTN_QK_RAW || a->qk_mode == OX_ATTN_QK_CAPPED;
@@ -134,7 +134,7 @@ static const float *attn_early_bias(const ox_attn *a, const attn_tile *tile, con
   return m->bias;
 }
 
-/* Adds the bias to a block of scores. Rows of their own: a square of L rows and keys at a time becomes columns. */
+/* Adds the bias to a block of scores. Where each row has its own, squares of L rows by L keys are transposed. */
 OX_INLINE void attn_bias_lanes(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int64_t t0,
                                int64_t n, const attn_mem *m) {
   if (w->same_bias) {
@@ -160,7 +160,7 @@ OX_INLINE void attn_bias_lanes(const int nv, const ox_attn *a, const attn_tile *
     }
 }
 
-/* Forbids what the rows may not see. */
+/* Sets the scores of keys outside of the rows' windows to -inf. */
 static void attn_window_lanes(int lanes, const attn_lanes *w, int64_t t0, int64_t n, float *s) {
   if (t0 >= w->all_lo && t0 + n <= w->all_hi) return;
   for (int i = 0; i < lanes; i++) {
@@ -169,7 +169,8 @@ static void attn_window_lanes(int lanes, const attn_lanes *w, int64_t t0, int64_
   }
 }
 
-/* Turns scores into weights and keeps the running maximum and sum; |scale|: what older sums must be multiplied by. */
+/* Turns scores into weights and updates the running maximum and sum; |scale|: factors for the sums of earlier blocks.
+ */
 OX_INLINE void attn_softmax_lanes(const int nv, float *s, int64_t n, float *most, float *sum, float *scale) {
   vf32 top[NV], more[NV], total[NV], base[NV];
   OX_UNROLL for (int j = 0; j < nv; j++) top[j] = more[j] = vf32_load(most + j * L);
@@ -194,7 +195,7 @@ OX_INLINE void attn_softmax_lanes(const int nv, float *s, int64_t n, float *most
   OX_UNROLL for (int j = 0; j < nv; j++) vf32_store(sum + j * L, total[j]);
 }
 
-/* Writes the transposed block |s|, which holds all keys, as qk; divided by |sum| per lane unless NULL. */
+/* Writes the transposed block |s|, which holds all keys, to qk, divided by each lane's |sum| unless that is NULL. */
 static void attn_put_qk_lanes(const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int lanes, int64_t n,
                               const float *s, const float *sum, const attn_mem *m) {
   for (int i = 0; i < w->n; i++) {
@@ -213,7 +214,7 @@ OX_INLINE void attn_load_q(const int nv, const ox_attn *a, const attn_tile *tile
     if (a->q.dtype == OX_F32) attn_fetch((const float *)a->q.p + at[i], a->d);
   }
   for (int i = 0; i < lanes; i += L)
-    for (int64_t e = 0; e < a->d; e += L) { /* a square of L rows */
+    for (int64_t e = 0; e < a->d; e += L) { /* transposes L rows by L elements */
       size_t live = vf32_lanes_at((size_t)e, (size_t)a->d);
       vf32 x[L];
       OX_UNROLL for (int r = 0; r < L; r++) x[r] = vf32_mul(attn_load(a->q.dtype, a->q.p, at[i + r] + e, live), scale);
@@ -230,7 +231,7 @@ static void attn_store_o(const ox_attn *a, const attn_tile *tile, const attn_lan
   const bool wide = a->out.dtype == OX_F32;
   const int64_t dv = a->dv;
   for (int i = 0; i < NL; i += L) {
-    vf32 sum = none ? vf32_zero() : vf32_load(m->sum + i); /* 0: saw nothing; NaN passes */
+    vf32 sum = none ? vf32_zero() : vf32_load(m->sum + i); /* 0 if the row sees no key; NaN stays */
     vf32_store(m->sum + i, vf32_select(vf32_gt(sum, vf32_zero()), vf32_div(vf32_splat(1.0f), sum), sum));
   }
   for (int i = 0; i < w->n; i++) {
@@ -244,7 +245,7 @@ static void attn_store_o(const ox_attn *a, const attn_tile *tile, const attn_lan
   }
 }
 
-/* One group of rows against one block of keys. */
+/* Processes one block of keys for one group of rows. */
 OX_INLINE void attn_group_block(const int nv, const ox_attn *a, const attn_tile *tile, const attn_lanes *w, int64_t t,
                                 int64_t n, const float *k, int64_t ks, const float *v, int64_t vs, bool first,
                                 attn_mem *m) {

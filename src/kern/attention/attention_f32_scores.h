@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/attention_f32_scores.h - what both ways of attention_f32_body.h share: scratch, rows as floats, bias,
- * and the steps from score to weight. */
+ * kern/attention/attention_f32_scores.h - shared by both variants of attention_f32_body.h: scratch, conversion of rows
+ * to floats, bias, and the softmax. */
 
-/* Scratch of a tile; see ox_attn_scratch. Many rows: q, o, most and sum are those of the group at hand. */
+/* Scratch of a tile; see ox_attn_scratch. For many rows, q, o, most and sum are those of the current group. */
 typedef struct attn_mem {
   float *q, *o, *s, *bias, *k, *v, *row; /* row: max(d, dv, keys) */
   float *most, *sum;                     /* per row */
@@ -64,10 +64,10 @@ static void attn_narrow(uint32_t dtype, const float *src, int64_t n, void *dst, 
   }
 }
 
-/* Rows [t, t + n) of k or v as f32: where they lie, or copied into |buf|, a little apart: rows of 512 bytes would fall
- * on a few cache sets. */
-static const float *attn_rows_f32(const ox_attn_mat *m, const attn_tile *tile, int64_t t, int64_t n,
-                                  int64_t width, float *buf, int64_t *stride) {
+/* Rows [t, t + n) of k or v as floats: in place, or converted into |buf| with a padded stride, since rows of a multiple
+ * of 512 bytes would fall on few cache sets. */
+static const float *attn_rows_f32(const ox_attn_mat *m, const attn_tile *tile, int64_t t, int64_t n, int64_t width,
+                                  float *buf, int64_t *stride) {
   int64_t at = attn_at(m, tile->b, tile->hk, t);
   *stride = m->row;
   if (!ox_attn_copies(m)) return (const float *)m->p + at;
@@ -76,7 +76,7 @@ static const float *attn_rows_f32(const ox_attn_mat *m, const attn_tile *tile, i
   return buf;
 }
 
-/* One kind of bias of one row for keys [t, t + n), n within what it has. */
+/* Reads one bias of one row for |n| keys, all of which it has. */
 static void attn_bias_read(const ox_attn_bias *m, int64_t at, int64_t n, float *out) {
   if (m->dtype == OX_BOOL) {
     const uint8_t *p = (const uint8_t *)m->p + at;
@@ -88,7 +88,7 @@ static void attn_bias_read(const ox_attn_bias *m, int64_t at, int64_t n, float *
   }
 }
 
-/* Bias of one row for keys [t, t + n), every kind of bias added up, into |out|; |row| is room for as many. */
+/* The sum of both biases of one row for keys [t, t + n), into |out|; |row| is scratch of the same size. */
 static void attn_bias_row(const ox_attn *a, int64_t b, const attn_row *r, int64_t t, int64_t n, float *out,
                           float *row) {
   bool first = true;
@@ -106,14 +106,14 @@ static void attn_bias_row(const ox_attn *a, int64_t b, const attn_row *r, int64_
 
 static bool attn_has_bias(const ox_attn *a) { return a->bias[0].p || a->bias[1].p; }
 
-/* Writes a row of qk. QK_BIASED: |s| is a copy and gets changed. */
+/* Writes a row of qk. With QK_BIASED, |s| is a copy and is modified. */
 static void attn_put_qk(const ox_attn *a, int64_t b, const attn_row *r, float *s, int64_t n) {
   if (a->qk_mode == OX_ATTN_QK_BIASED && a->qk_forbidden != -INFINITY)
     for (int64_t i = 0; i < n; i++) s[i] = s[i] == -INFINITY ? a->qk_forbidden : s[i];
   attn_narrow(a->q.dtype, s, n, a->qk, ((b * a->heads + r->h) * a->q_len + r->s) * a->kv_len);
 }
 
-/* p 2^n for results that are normal numbers. */
+/* p * 2^n, where the result is a normal number. */
 OX_INLINE vf32 attn_scale2(vf32 p, vf32 n) {
 #ifdef OX_SIMD_F32_AVX512_H
   return vf32_ldexp(p, n);
@@ -130,14 +130,14 @@ static void attn_cap_block(float *s, int64_t n, float cap) {
   for (int64_t i = 0; i < n; i += L) vf32_store(s + i, attn_cap(vf32_load(s + i), cap));
 }
 
-/* s + bias; a bias of -inf forbids whatever the score is */
+/* s + bias; a bias of -inf gives -inf, even for a score of inf or NaN */
 OX_INLINE vf32 attn_biased(vf32 s, vf32 bias) {
   return vf32_select(vf32_eq(bias, vf32_splat(-INFINITY)), bias, vf32_add(s, bias));
 }
 
-/* e^(s - top), with top = attn_top(most): a weight in (0, 1]; the difference comes first, for it is exact near the top
- * and large scores would drown in the rounding of their multiples. 2^r by a minimax polynomial of our own (relative
- * error 2e-7); below 2^-126 it is 0, so that no denormals reach the products. */
+/* e^(s - top) with top = attn_top(most): a weight in (0, 1]. The difference is taken before multiplying by log2(e), as
+ * it is exact near the top, while the products of large scores would lose digits. 2^r is our own minimax polynomial
+ * (relative error 2e-7); results below 2^-126 are 0, so that no denormals reach the products. */
 OX_INLINE vf32 attn_weight(vf32 s, vf32 top) {
   vf32 x = vf32_mul(vf32_sub(s, top), vf32_splat(0x1.715476p+0f)), n = vf32_round(x), r = vf32_sub(x, n);
   vf32 p = vf32_fma(vf32_splat(0x1.5c08e6p-10f), r, vf32_splat(0x1.3d0c52p-7f));
@@ -148,5 +148,5 @@ OX_INLINE vf32 attn_weight(vf32 s, vf32 top) {
   return vf32_select(vf32_le(x, vf32_splat(-126.0f)), vf32_zero(), attn_scale2(p, n));
 }
 
-/* The largest score; 0 if nothing was seen yet, for then every s is -inf, too. */
+/* The largest score; 0 if no key was seen yet, as then every s is -inf, too. */
 OX_INLINE vf32 attn_top(vf32 most) { return vf32_select(vf32_eq(most, vf32_splat(-INFINITY)), vf32_zero(), most); }

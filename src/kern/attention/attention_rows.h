@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/attention_rows.h - what every body needs to know about a tile: which rows, which keys, which bias. */
+ * kern/attention/attention_rows.h - the rows of a tile, the keys that they see, and their bias. */
 #ifndef OX_KERN_ATTENTION_ATTENTION_ROWS_H
 #define OX_KERN_ATTENTION_ATTENTION_ROWS_H
 
@@ -42,7 +42,7 @@ OX_INLINE attn_row attn_row_at(const ox_attn *a, const attn_tile *t, int64_t i) 
   return attn_row_of(a, t, t->hk * per + r / a->q_len, r % a->q_len);
 }
 
-/* The row after |r|: without a window it sees the same keys. */
+/* The row after |r|; without a window it sees the same keys. */
 OX_INLINE attn_row attn_row_next(const ox_attn *a, const attn_tile *t, const attn_row *r) {
   bool more = r->s + 1 < a->q_len;
   int64_t h = more ? r->h : r->h + 1, s = more ? r->s + 1 : 0;

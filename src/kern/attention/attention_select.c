@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/attention_select.c - the table of variants, tile counts and scratch, and the plain body for doubles. */
+ * kern/attention/attention_select.c - the table of variants, tile counts and scratch, and the plain body for doubles.
+ */
 #include "kern/attention/attention.h"
 
 #include <math.h>
@@ -17,12 +18,12 @@ const ox_attn_variant *ox_attn_select(uint32_t dtype, ox_isa have) {
   if (dtype == OX_F64) return &f64_variant;
   for (size_t i = 0; i < OX_COUNT(table); i++)
     if ((table[i].needs & ~have) == 0) return &table[i];
-  return NULL; /* not reached: the last line needs nothing */
+  return NULL; /* not reached: the last variant has no requirements */
 }
 
 int64_t ox_attn_tiles(const ox_attn *a, const ox_attn_variant *v) {
   int64_t rows = a->heads / a->kv_heads * a->q_len;
-  if (!rows || !a->batch || (!a->dv && a->qk_mode == OX_ATTN_QK_NONE)) return 0; /* no result has an element */
+  if (!rows || !a->batch || (!a->dv && a->qk_mode == OX_ATTN_QK_NONE)) return 0; /* all outputs are empty */
   int64_t tile_rows = v == &f64_variant ? 1 : ox_attn_tile_rows(a, v->lanes);
   return a->batch * a->kv_heads * OX_CEIL_DIV(rows, tile_rows);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/linear_attention.h - one token of linear attention for one head: the state S, d_k x d_v numbers,
- * decays, gains k v', and is read as S' q. Columns of the state are independent: a tile holds some of them. */
+ * kern/attention/linear_attention.h - one token of linear attention for one head: the state S, a d_k x d_v matrix,
+ * decays, k v' is added to it, and the output is S' q. Columns of the state are independent: a tile has some of them.
+ */
 #ifndef OX_KERN_ATTENTION_LINEAR_ATTENTION_H
 #define OX_KERN_ATTENTION_LINEAR_ATTENTION_H
 
@@ -15,7 +16,7 @@ typedef struct ox_linear_step {
   float *state; /* [dk][64] */
   int64_t dk;
   const float *k;    /* [dk] */
-  const float *keep; /* factors of the old state, [dk] or one for all (n_keep 1); NULL: 1 */
+  const float *keep; /* decay factors of the old state, [dk] or one for all (n_keep 1); NULL: 1 */
   int64_t n_keep;
   const float *v; /* [64] */
   bool delta;     /* delta rule: add k beta (v - S' k)' instead of k v' */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/linear_attention_body.h - one step over the vocabulary; LINEAR_STEP names the function. */
+ * kern/attention/linear_attention_body.h - one step in the SIMD vocabulary; LINEAR_STEP names the function. */
 #include "kern/attention/linear_attention.h"
 
-enum { LV = 4, LW = LV * VF32_LANES }; /* vectors at a time; columns of those */
+enum { LV = 4, LW = LV * VF32_LANES }; /* vectors at a time, and their columns */
 
 /* Decays columns [0, LW) of the state and, if |dot|, leaves S' k in |acc|. */
 OX_INLINE void linear_decay(const ox_linear_step *s, float *state, bool dot, vf32 *acc) {

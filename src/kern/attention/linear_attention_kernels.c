@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/linear_attention_kernels.c - picks the variant for an instruction set. */
+ * kern/attention/linear_attention_kernels.c - selects the variant for an instruction set. */
 #include "kern/attention/linear_attention.h"
 
 ox_linear_step_fn *ox_linear_step_select(ox_isa have) {

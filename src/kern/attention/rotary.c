@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/attention/rotary.c - rotation of pairs, in f32. */
+ * kern/attention/rotary.c - see rotary.h; computes in float. */
 #include "kern/attention/rotary.h"
 
 #include <string.h>

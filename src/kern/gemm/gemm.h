@@ -13,8 +13,9 @@
 #include "kern/act.h"
 #include "onyx/ep.h" /* ox_dtype: OX_F32, OX_F16, OX_BF16 */
 
-/* Added to the product before the activation. Element (i, j) is p[i * rs + j * cs], cs 0 or 1: a column bias is (0, 1),
- * a row bias (1, 0), a scalar (0, 0), a whole matrix (ld, 1). type: OX_F32, OX_F16 or OX_BF16. p NULL: absent. */
+/* A term added to the product before the activation. Element (i, j) is p[i * rs + j * cs], where cs is 0 or 1: a bias
+ * per column has (rs, cs) = (0, 1), a bias per row (1, 0), a scalar (0, 0), a whole matrix (ld, 1). type: OX_F32,
+ * OX_F16 or OX_BF16. p NULL: absent. */
 typedef struct ox_gemm_term {
   const void *p;
   uint32_t type;
@@ -31,19 +32,19 @@ typedef struct ox_gemm_epi {
 typedef struct ox_gemm_tile {
   const float *a; /* element (i, k) at a[i * a_rs + k * a_ks] */
   ptrdiff_t a_rs, a_ks;
-  const void *b; /* row k of the panel at b + k * b_ks elements of the variant's panel type: NR of them, readable */
+  const void *b; /* row k of the panel is at b + k * b_ks elements of the panel type; all NR of them must be readable */
   size_t b_ks;
-  size_t m, n, k; /* 1 <= m <= MR, 1 <= n <= NR */
-  const char *fetch; /* brought to L2 meanwhile, to L1 if m <= MR / 2, |fetch_step| bytes per k; any address */
+  size_t m, n, k;    /* 1 <= m <= MR, 1 <= n <= NR */
+  const char *fetch; /* prefetched during the product, |fetch_step| bytes per k: to L1 if m <= MR / 2, else to L2 */
   size_t fetch_step;
   float *part; /* partial sums: read if |add|, written unless |epi|; row stride part_rs */
   size_t part_rs;
   bool add;
-  const ox_gemm_epi *epi; /* last block of k: finish and store to c; NULL: leave the sums in part */
+  const ox_gemm_epi *epi; /* for the last block of k: the epilogue, which stores to c; NULL: leave the sums in part */
   void *c;                /* element (0, 0) of the tile */
   uint32_t c_type;        /* OX_F32, OX_F16, OX_BF16 */
   size_t c_rs;
-  size_t row, col; /* of the tile in the matrix: where the terms are read */
+  size_t row, col; /* position of the tile in the matrix, by which terms are indexed */
 } ox_gemm_tile;
 
 typedef void (*ox_gemm_fn)(const ox_gemm_tile *t);
@@ -55,7 +56,7 @@ typedef struct ox_gemm_variant {
   ox_gemm_fn fn;
   ox_gemm_fn dots; /* the same tile from a transposed float B: column j at b + j * b_ks, unit stride along k; a_ks 1 */
   const char *name;
-  const char *form[4]; /* for profiles: by ox_gemm_b, then packed in the run */
+  const char *form[4]; /* names for profiles: by ox_gemm_b, then packed in the run */
 } ox_gemm_variant;
 
 #define OX_GEMM(panel, needs, mr, nr, kc, sym, dots) \
@@ -69,10 +70,10 @@ typedef struct ox_gemm_variant {
 #define OX_GEMM_ROW(panel, needs, mr, nr, kc, sym, dots) \
   { panel, needs, mr, nr, kc, sym, dots, #sym, OX_GEMM_FORMS(#mr "x" #nr) }
 
-/* The best variant for panels of that type. NULL: no such type. */
+/* The best variant for panels of type |panel|; NULL: there is none for that type. */
 const ox_gemm_variant *ox_gemm_select(uint32_t panel, ox_isa have);
-/* The best one for a float B of |n| columns that |rows| read again and again from L2 or L3: of wide panels where a few
- * rows are all and little would be padding. */
+/* The best variant for a float B of |n| columns that is multiplied by |rows| rows repeatedly, from L2 or L3: one with
+ * wide panels if there are only a few rows and little padding. */
 const ox_gemm_variant *ox_gemm_select_wide(size_t rows, size_t n, ox_isa have);
 
 /* ---- packing B: any strides, any alignment ---- */
@@ -89,21 +90,21 @@ static inline size_t ox_gemm_panel_bytes(const ox_gemm_variant *v, size_t k) {
 static inline size_t ox_gemm_b_bytes(const ox_gemm_variant *v, size_t k, size_t n) {
   return ox_gemm_panels(v, n) * ox_gemm_panel_bytes(v, k);
 }
-/* Packs panels [begin, end) of the k x n matrix |src| to their places in |panels| (64-byte aligned). |stop| may be
- * NULL. */
+/* Packs panels [begin, end) of the k x n matrix |src| into |panels|, which is 64-byte aligned and has room for all.
+ * |stop| may be NULL. */
 void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t begin, size_t end,
                     void *panels, const ox_stop *stop);
-/* The same in independent units: blocks of some 128 to 256 KiB that follow each other in the source as it lies in memory. */
+/* The same in independent units of some 128 to 256 KiB, in the order of the source in memory. */
 size_t ox_gemm_pack_units(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n);
 void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit, void *panels);
 
 /* ---- the driver ---- */
-/* B as panels, as float rows of unit stride, as float columns of unit stride (then a_ks must be 1), or float rows that
- * its source writes, a block of k of a tile at a time. */
+/* The form of B. PACKED: panels; DIRECT: float rows of unit stride; DOTS: float columns of unit stride (then a_ks must
+ * be 1); SOURCE: float rows written by a callback, a block of k of a tile at a time. */
 typedef enum ox_gemm_b { OX_GEMM_PACKED, OX_GEMM_DIRECT, OX_GEMM_DOTS, OX_GEMM_SOURCE } ox_gemm_b;
 
-/* Writes rows [k0, k0 + kn) of B, columns [col, col + n), |ld| floats from row to row; zeros behind the
- * columns, up to whole panels. */
+/* Writes rows [k0, k0 + kn) and columns [col, col + n) of B to |to| with row stride |ld|; columns are padded with zeros
+ * to whole panels. */
 typedef void (*ox_gemm_source)(const void *ctx, size_t k0, size_t kn, size_t col, size_t n, float *to, size_t ld);
 
 typedef struct ox_gemm_plan {
@@ -113,19 +114,19 @@ typedef struct ox_gemm_plan {
   size_t mt, nt;     /* tiles of one matrix: mt * nt */
   uint32_t a_type, c_type;
   ox_gemm_b b_mode;
-  size_t made_ld; /* SOURCE: of the rows it writes */
+  size_t made_ld; /* SOURCE: stride of the rows that it writes */
   size_t scratch; /* bytes per worker */
 } ox_gemm_plan;
 
 typedef struct ox_gemm_io {
   const void *a; /* of a_type; element (i, k) at a[i * a_rs + k * a_ks] */
   ptrdiff_t a_rs, a_ks;
-  const void *b; /* the panels; DIRECT: row k at b + k * b_rs floats, at any address; SOURCE: what it is called with */
+  const void *b; /* the panels; DIRECT: row k is at b + k * b_rs floats, unaligned; SOURCE: the callback's ctx */
   ptrdiff_t b_rs;
   void *c;
   size_t c_rs;
   const ox_gemm_epi *epi;
-  ox_stop stop; /* asked between blocks of k */
+  ox_stop stop; /* checked between blocks of k */
   ox_gemm_source source;
 } ox_gemm_io;
 

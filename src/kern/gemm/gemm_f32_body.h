@@ -8,7 +8,7 @@
 enum { NR = GEMM_NV * VF32_LANES };
 #include "kern/gemm/gemm_f32_store.h"
 
-/* One row against columns j, j + 1, j + 2, j + 3 of a transposed B; columns past the last repeat it. */
+/* Dot products of one row with columns j to j + 3 of a transposed B; beyond the last column, that one is repeated. */
 OX_INLINE void dot4(const float *a, const float *b, size_t b_ks, size_t cols, size_t k, float *sums) {
   const float *p[4];
   vf32 acc[4][2];
@@ -41,8 +41,9 @@ void GEMM_DOTS(const ox_gemm_tile *t) {
   finish(t, sums);
 }
 
-/* The next row of weights, of |bytes|. Strips of up to half the height have a panel for themselves (gemm_run.c) and
- * want it in L1; taller ones may share it, and it waits in L2. One long row comes as fast without being asked for. */
+/* Prefetches the next row of weights, of |bytes| bytes. Strips of up to half the height are the only ones to read a
+ * panel (gemm_run.c) and want it in L1; taller ones may share it, so it goes to L2. For a single row with long panel
+ * rows, the hardware prefetcher is as fast. */
 OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes) {
   if (m > GEMM_MR / 2) {
     OX_PREFETCH_L2(p);
@@ -58,8 +59,8 @@ OX_INLINE void fetch_next(const char *p, const int m, const size_t bytes) {
 #define GEMM_CAT(a, b) GEMM_CAT_(a, b)
 #define ROWS GEMM_CAT(GEMM_NAME, rows)
 
-/* |m| and |ku| are constants after inlining. Few rows leave too few chains of sums to hide the latency of an FMA, so
- * they walk k in |ku| interleaved sums. Three rows share a pointer, since p, p + rs and p + 2 rs are all
+/* |m| and |ku| are constants after inlining. Few rows have too few independent accumulators to hide the latency of an
+ * FMA, so k is split into |ku| interleaved sums. Three rows share a pointer, since p, p + rs and p + 2 rs are all
  * addressing modes. */
 OX_INLINE void ROWS(const ox_gemm_tile *t, const int m, const int ku) {
   const bool common = sizeof(GEMM_B_T) == 4 && is_common(t);

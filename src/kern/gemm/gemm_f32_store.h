@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_f32_store.h - sums of a tile to their place, through terms and activation. Include a simd/f32_<isa>.h
- * and gemm.h first, and define the enum NR, the row stride of the sums. */
+ * kern/gemm/gemm_f32_store.h - the epilogue: stores the sums of a tile, with terms and activation. Include a
+ * simd/f32_<isa>.h and gemm.h first, and define the enum NR, the row stride of the sums. */
 #ifndef OX_GEMM_F32_STORE_H
 #define OX_GEMM_F32_STORE_H
 
@@ -32,7 +32,7 @@ OX_INLINE vf32 term_at(const ox_gemm_term *t, size_t row, size_t col, size_t n) 
   return vf32_splat(vf32_sum(load_as(t->type, t->p, at, 1)));
 }
 
-/* Whole vectors of float to a float C: partial sums, or terms of float. */
+/* Is this the common case: full width, and either partial sums or float terms and a float C? */
 OX_INLINE bool is_common(const ox_gemm_tile *t) {
   const ox_gemm_epi *e = t->epi;
   if (t->n != NR) return false;
@@ -42,7 +42,7 @@ OX_INLINE bool is_common(const ox_gemm_tile *t) {
   return t->c_type == OX_F32;
 }
 
-/* Activations but Relu are applied in C, after the rest: they take the registers for themselves. */
+/* Activations other than Relu are applied to C in memory afterwards, as they need all registers. */
 OX_INLINE bool acts_later(const ox_gemm_epi *e) { return e && e->act.kind > OX_ACT_RELU; }
 
 static OX_NOINLINE void activate(const ox_gemm_tile *t) {
@@ -53,7 +53,7 @@ static OX_NOINLINE void activate(const ox_gemm_tile *t) {
   }
 }
 
-/* The lines of C that a common tile of |m| rows writes: they come while it is multiplied. */
+/* Prefetches the cache lines of C that a common tile of |m| rows will write, while it is multiplied. */
 OX_INLINE void fetch_common(const ox_gemm_tile *t, const int m) {
   const ox_gemm_epi *e = t->epi;
   const float *c = e ? t->c : t->part;
@@ -62,7 +62,7 @@ OX_INLINE void fetch_common(const ox_gemm_tile *t, const int m) {
       OX_PREFETCH_WRITE(c + (size_t)i * c_rs + j);
 }
 
-/* Sums in registers to |m| rows of a common tile, from |row| on; but for an activation that comes later. */
+/* Stores |m| rows of a common tile, from |row| on, from registers; all of the epilogue but a later activation. */
 OX_INLINE void finish_rows(const ox_gemm_tile *t, size_t row, vf32 acc[][NV], const int m) {
   const ox_gemm_epi *e = t->epi;
   if (t->add) {
@@ -96,7 +96,7 @@ OX_INLINE void finish_rows(const ox_gemm_tile *t, size_t row, vf32 acc[][NV], co
       vf32_store(c + j * L, acc[i][j]);
 }
 
-/* Sums of any tile to their place: partial, or through terms and activation. */
+/* Stores the sums of any tile: as partial sums, or through the epilogue. */
 static inline void finish(const ox_gemm_tile *t, const float *sums) {
   const ox_gemm_epi *e = t->epi;
   if (is_common(t)) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_f32_wide_body.h - C[MR x NR] = A B over a panel of eight vectors, for weights that few rows read in
- * one go: all sums are in registers, what comes from L2 and L3 is one long row after the other, and ends are few. What
- * is not plain floats, and the last columns, goes through GEMM_NARROW, whose panels are the parts of this one.
- * Parameters: GEMM_NAME, GEMM_DOTS, GEMM_MR (1 or 3), and the names and columns of the narrow kernel. */
+ * kern/gemm/gemm_f32_wide_body.h - C[MR x NR] = A B over a panel of eight vectors, for weights that are read by few
+ * rows at a time: all sums are in registers, and the weights are streamed from L2 and L3 in long rows with few panel
+ * ends. Other types than float, and the last columns, go through GEMM_NARROW, which treats a panel as several narrow
+ * ones. Parameters: GEMM_NAME, GEMM_DOTS, GEMM_MR (1 or 3), and the names and columns of the narrow kernel. */
 enum { NR = 8 * VF32_LANES };
 #include "kern/gemm/gemm_f32_store.h"
 
-/* From column |j| of the tile on, whose columns are |b_step| elements of B apart. */
+/* The narrow tile from column |j| on; columns of B are |b_step| elements apart. */
 OX_INLINE ox_gemm_tile part_of(const ox_gemm_tile *t, size_t j, size_t b_step) {
   ox_gemm_tile p = *t;
   p.n = OX_MIN(t->n - j, (size_t)GEMM_NARROW_NR), p.col = t->col + j;

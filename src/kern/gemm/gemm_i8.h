@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_i8.h - products of 8-bit matrices in exact 32-bit sums (wrapping), and what becomes of the sums:
- * int32, scaled floats, or bytes again. Bits are the same on every instruction set.
+ * kern/gemm/gemm_i8.h - products of 8-bit matrices in exact 32-bit sums (wrapping). Results are int32, scaled floats,
+ * or bytes again, and bit-identical on every instruction set.
  *
- * Inside, A is unsigned and B signed: s8 A gets 128 added, u8 B loses 128, zero points move along. With these,
+ * Internally A is unsigned and B signed: 128 is added to a signed A, subtracted from an unsigned B, and from or to
+ * their zero points likewise. With these,
  *   sum (a - za)(b - zb) = sum ab - za * colsum(b) - zb * (rowsum(a) - k za).
- * B lies in panels: [k / 4][NR][4] bytes, zero padded in k to the variant's multiple; A is copied by rows per tile,
- * unless it lies unsigned in rows of such a multiple and B has no zero points. */
+ * B is packed in panels of [k / 4][NR][4] bytes, zero padded in k to the variant's multiple. A is copied row by row per
+ * tile, unless it is unsigned with rows of such a multiple and B has no zero points. */
 #ifndef OX_KERN_GEMM_I8_H
 #define OX_KERN_GEMM_I8_H
 
@@ -14,13 +15,13 @@
 #include "kern/act.h"
 #include "onyx/ep.h"
 
-/* What becomes of the sums. */
+/* The epilogue. */
 typedef struct ox_gemm_i8_out {
-  uint32_t type; /* OX_I32: sums; OX_F32: sum x scales + term + bias, act; OX_U8, OX_I8: that rounded, + zero */
+  uint32_t type; /* OX_I32: sums; OX_F32: act(sum * scales + term + bias); OX_U8, OX_I8: the same rounded, + zero */
   const float *row_scale; /* scale of (i, j): row_scale[i * row_step] * col_scale[j * col_step] */
   const float *col_scale;
   size_t row_step, col_step; /* 0 or 1 */
-  const float *term;         /* a matrix with rows of term_rs, added after scaling; NULL: none */
+  const float *term;         /* a matrix with row stride term_rs, added after scaling; NULL: none */
   size_t term_rs;
   const float *bias;       /* per column, added last; NULL: none */
   const int32_t *bias_i32; /* per column, added to the sums; NULL: none */
@@ -34,23 +35,23 @@ typedef struct ox_gemm_i8_tile {
   size_t a_rs;
   const int8_t *b;
   size_t quads, m, n;
-  const int8_t *fetch; /* brought to L2 meanwhile, to L1 if m <= MR / 2, |fetch_step| bytes per quad; any address */
+  const int8_t *fetch; /* prefetched meanwhile, |fetch_step| bytes per quad: to L1 if m <= MR / 2, else to L2 */
   size_t fetch_step;
-  const int32_t *a_zero, *row_sum; /* of each row, k included: row_sum[i] = rowsum - k a_zero[i] */
-  const int32_t *b_zero, *col_sum; /* of each column of the tile; b_zero NULL: all 0 */
+  const int32_t *a_zero, *row_sum; /* per row; row_sum[i] = sum of the row - k * a_zero[i] */
+  const int32_t *b_zero, *col_sum; /* per column of the tile; b_zero NULL: all 0 */
   const ox_gemm_i8_out *out;
-  size_t row, col; /* where scales and biases are read */
+  size_t row, col; /* position of the tile, by which scales and biases are indexed */
   void *c;         /* element (0, 0) of the tile */
   size_t c_rs;
 } ox_gemm_i8_tile;
 
 typedef void (*ox_gemm_i8_fn)(const ox_gemm_i8_tile *t);
 
-/* One panel of signed B: w columns by k rows of strides ks, ns, every byte xor |flip|, into |to| (rows of NR quads, kp
- * bytes of k) and the sums of its columns. */
+/* Packs one panel of B: w columns by k rows with strides ks, ns, every byte xored with |flip|, into |to| (rows of NR
+ * quads, k padded to kp); stores the sums of its columns. */
 typedef void (*ox_gemm_i8_panel_fn)(const uint8_t *b, uint8_t flip, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t kp,
                                     size_t w, uint8_t *to, int32_t *sums);
-/* k bytes xor |flip|, zeros up to kp; returns the sum of the k. */
+/* Copies a row of A: k bytes xored with |flip|, then zeros up to kp; returns the sum of the k bytes. */
 typedef int32_t (*ox_gemm_i8_row_fn)(const uint8_t *a, uint8_t flip, size_t k, size_t kp, uint8_t *to);
 
 typedef struct ox_gemm_i8_variant {
@@ -61,7 +62,7 @@ typedef struct ox_gemm_i8_variant {
   ox_gemm_i8_panel_fn panel;
   ox_gemm_i8_row_fn row;
   const char *name;
-  const char *form[2]; /* for profiles: packed at load, or in the run */
+  const char *form[2]; /* names for profiles: packed at load, packed in the run */
 } ox_gemm_i8_variant;
 
 #define OX_GEMM_I8(needs, mr, nr, k_align, sym, begin, end, pack)                                                \
@@ -87,7 +88,7 @@ static inline size_t ox_gemm_i8_k(const ox_gemm_i8_variant *v, size_t k) {
   return (k + v->k_align - 1) / v->k_align * v->k_align;
 }
 static inline size_t ox_gemm_i8_panels(const ox_gemm_i8_variant *v, size_t n) { return (n + v->nr - 1) / v->nr; }
-/* Panels, then the column sums as int32 for each padded column. */
+/* Bytes of the packed B: panels, then an int32 sum for each padded column. */
 static inline size_t ox_gemm_i8_b_bytes(const ox_gemm_i8_variant *v, size_t k, size_t n) {
   return ox_gemm_i8_panels(v, n) * v->nr * (ox_gemm_i8_k(v, k) + 4);
 }
@@ -111,7 +112,7 @@ typedef struct ox_gemm_i8_io {
   const ox_gemm_i8_out *out;
   void *c;
   size_t c_rs;
-  ox_stop stop; /* asked between panels of B */
+  ox_stop stop; /* checked between panels of B */
 } ox_gemm_i8_io;
 
 void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_t m, size_t n, size_t k);

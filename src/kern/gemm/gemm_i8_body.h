@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_i8_body.h - sums of MR x NR byte products over a panel, by quads of k. Parameters: GEMM_NAME, GEMM_MR,
- * and those of gemm_i8_pack_body.h. The rows of A are read whole quads: the driver pads them with zeros. */
+ * kern/gemm/gemm_i8_body.h - the MR x NR micro-kernel for bytes, by quads of k. Parameters: GEMM_NAME, GEMM_MR, and
+ * those of gemm_i8_pack_body.h. Rows of A are read in whole quads: the driver pads them with zeros. */
 #include <string.h>
 
 #include "kern/gemm/gemm_i8_pack_body.h"
 #include "kern/gemm/gemm_i8_store.h"
 
-/* Of the next weights, what one quad of k brings. */
+/* Prefetches the share of the next weights that belongs to one quad of k. */
 OX_INLINE void fetch_next(const int8_t *p, const int m) {
   OX_UNROLL for (int i = 0; i < NR * 4; i += 64) {
     if (m > GEMM_MR / 2)
@@ -16,7 +16,7 @@ OX_INLINE void fetch_next(const int8_t *p, const int m) {
   }
 }
 
-/* The products of the quad of k at |a|, whose weights are at |b|. Three rows share a pointer, since p, p + rs and
+/* Adds the products of the quad of k at |a| with the weights at |b|. Three rows share a pointer, since p, p + rs and
  * p + 2 rs are all addressing modes. */
 OX_INLINE void add_quad(const uint8_t *const *a, ptrdiff_t rs, const int8_t *b, vi32 (*acc)[NV], const int m) {
   vi32 bv[NV];
@@ -31,7 +31,7 @@ OX_INLINE void add_quad(const uint8_t *const *a, ptrdiff_t rs, const int8_t *b, 
 
 OX_INLINE void next_quad(const uint8_t **a, const int m) { OX_UNROLL for (int g = 0; g < (m + 2) / 3; g++) a[g] += 4; }
 
-/* Few rows have sums for every second, third or fourth quad: one product would wait for the one before it. */
+/* Few rows split k among several sums, so that a product need not wait for the one before it. */
 OX_INLINE void rows(const ox_gemm_i8_tile *t, int32_t *restrict sums, const int m) {
   enum { CHAINS = 4 };
   const int chains = m * NV >= 8 ? 1 : m * NV >= 4 ? 2 : CHAINS;
@@ -43,7 +43,7 @@ OX_INLINE void rows(const ox_gemm_i8_tile *t, int32_t *restrict sums, const int 
   OX_UNROLL for (int s = 0; s < chains; s++) OX_UNROLL for (int i = 0; i < m; i++)
       OX_UNROLL for (int j = 0; j < NV; j++) acc[s][i][j] = vi32_zero();
   size_t q = 0;
-  /* A row of C comes at a time: all at once, they would keep B waiting. */
+  /* Rows of C are prefetched one at a time: all at once, they would delay the loads of B. */
   const size_t elem = t->out->type == OX_F32 || t->out->type == OX_I32 ? 4 : 1, piece = t->quads / (size_t)m;
   const char *soon = t->c;
   for (int r = 0; chains == 1 && r < m; r++, soon += t->c_rs * elem) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_i8_pack_body.h - panels of signed B and rows of unsigned A, with their sums. Parameters: GEMM_NV
+ * kern/gemm/gemm_i8_pack_body.h - packs panels of signed B and rows of unsigned A, with their sums. Parameters: GEMM_NV
  * (vectors in a row of a panel), GEMM_PANEL and GEMM_ROW (names of the functions). Include a simd/i8_<isa>.h first. */
 #include <stddef.h>
 #include <stdint.h>
@@ -7,13 +7,13 @@
 
 enum { NV = GEMM_NV, L = VF32_LANES, NR = NV * L };
 
-OX_INLINE uint32_t quad_at(const uint8_t *s, ptrdiff_t ks, size_t n) { /* n bytes, stride ks, lowest first */
+OX_INLINE uint32_t quad_at(const uint8_t *s, ptrdiff_t ks, size_t n) { /* n bytes of stride ks, little-endian */
   uint32_t x = 0;
   for (size_t i = 0; i < n; i++) x |= (uint32_t)s[(ptrdiff_t)i * ks] << 8 * i;
   return x;
 }
 
-/* Four full rows of a full panel: bytes widen to lanes and are put together there. */
+/* Interleaves four full rows of a full panel: bytes are widened to 32-bit lanes and combined there. */
 OX_INLINE void quads_of_rows(const uint8_t *s, ptrdiff_t ks, vi32 flip, uint8_t *to) {
   OX_UNROLL for (int j = 0; j < NV; j++, s += L) {
     vi32 x = vi32_or(vi32_load_u8(s), vi32_shl(vi32_load_u8(s + ks), 8));
@@ -61,7 +61,7 @@ int32_t GEMM_ROW(const uint8_t *a, uint8_t flip, size_t k, size_t kp, uint8_t *t
     vi32_store((int32_t *)(void *)(to + i), x);
     total = vi32_dot_u8s8(total, x, ones);
   }
-  if (i < k) { /* what is left, with zeros behind it */
+  if (i < k) { /* the remainder, zero padded */
     uint8_t rest[4 * L];
     memset(rest, flip, sizeof rest);
     memcpy(rest, a + i, k - i);

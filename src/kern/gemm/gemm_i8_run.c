@@ -27,11 +27,16 @@ void ox_gemm_i8_pack_b(const ox_gemm_i8_variant *v, const void *b, bool b_signed
              (uint8_t *)packed + j * nr * kp, sums + j * nr);
 }
 
-/* TILE_MACS: multiply-adds of a tile, about 20 us at 200 G/s; TILE_B_BYTES: bytes of B of a tile with few rows. */
-enum { TILE_MACS = 1 << 22, TILE_B_BYTES = 192 * 1024, MAX_ROWS = 192, FEW_ROWS = 8, FETCH_AHEAD = 8192 /* bytes */ };
+enum {
+  TILE_MACS = 1 << 22,       /* multiply-adds of a tile, about 20 us at 200 G/s */
+  TILE_B_BYTES = 192 * 1024, /* bytes of B of a tile with few rows */
+  MAX_ROWS = 192,            /* most rows of a tile */
+  FEW_ROWS = 8,
+  FETCH_AHEAD = 8192 /* prefetch distance in bytes, for panels that are read once */
+};
 
-/* Bytes from row to row of A. A tile load of a matrix unit reads 16 of them at once: an odd number of cache lines puts
- * those into different sets of L1. */
+/* Row stride of the copied A, in bytes. A tile load of a matrix unit reads 16 rows at once: an odd number of cache
+ * lines puts them into different sets of L1. */
 static size_t row_bytes(const ox_gemm_i8_variant *v, size_t k) {
   size_t kp = ox_gemm_i8_k(v, k);
   return v->begin && kp / 64 % 2 == 0 ? kp + 64 : kp;
@@ -50,12 +55,12 @@ void ox_gemm_i8_plan_init(ox_gemm_i8_plan *g, const ox_gemm_i8_variant *v, size_
     while (g->nc < n && rows * g->nc * kk < TILE_MACS) g->nc *= 2;
   g->mt = OX_CEIL_DIV(m, g->mc), g->nt = OX_CEIL_DIV(n, g->nc);
   if (g->nt) g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), nr), g->nt = OX_CEIL_DIV(n, g->nc);
-  size_t padded = OX_ROUND_UP(rows, mr); /* tile loads read whole strips */
+  size_t padded = OX_ROUND_UP(rows, mr); /* a matrix unit loads whole strips */
   g->scratch = OX_ROUND_UP(padded * row_bytes(v, k), (size_t)64) + (2 * padded + g->nc) * 4;
 }
 
 typedef struct tile_rows {
-  uint8_t *a; /* copied */
+  uint8_t *a; /* copied rows */
   int32_t *zero, *sum, *b_zero;
 } tile_rows;
 
@@ -70,7 +75,7 @@ static int32_t zero_at(const void *p, bool is_signed, size_t i) {
   return is_signed ? ((const int8_t *)p)[i] : ((const uint8_t *)p)[i];
 }
 
-/* Rows of A as unsigned bytes, their zero points, and their sums less k times the zero point. */
+/* Copies rows of A as unsigned bytes; computes their zero points, and their sums minus k times the zero point. */
 static void copy_rows(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t row, size_t rows, const tile_rows *to) {
   size_t kp = ox_gemm_i8_k(g->v, g->k), a_rs = row_bytes(g->v, g->k), padded = OX_ROUND_UP(rows, (size_t)g->v->mr);
   uint8_t flip = io->a_signed ? 128 : 0;
@@ -90,7 +95,7 @@ static void copy_rows(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t 
   memset(to->a + rows * a_rs, 0, (padded - rows) * a_rs);
 }
 
-/* Zero points of the rows where they lie: nothing is to be flipped or padded, and nobody asks for their sums. */
+/* For rows that are used in place: only their zero points. Sums are not needed, as B has no zero points then. */
 static void name_rows(const ox_gemm_i8_io *io, size_t row, size_t rows, const tile_rows *to) {
   for (size_t i = 0; i < rows; i++) {
     to->zero[i] = zero_at(io->a_zero, false, (row + i) * io->a_zero_step);
@@ -132,7 +137,7 @@ void ox_gemm_i8_run(const ox_gemm_i8_plan *g, const ox_gemm_i8_io *io, size_t in
   const int8_t *panels = io->packed;
   const int32_t *sums = (const int32_t *)(const void *)(panels + ox_gemm_i8_panels(v, g->n) * nr * kp);
   ox_gemm_i8_tile t = {.a_rs = a_rs, .quads = kp / 4, .out = io->out, .c_rs = io->c_rs};
-  /* Each strip fetches a share of the next panel; one alone, what comes soon. */
+  /* Each strip prefetches a share of the next panel; a single strip prefetches at a fixed distance. */
   size_t strips = OX_CEIL_DIV(rows, mr);
   t.fetch_step = OX_CEIL_DIV(4 * nr, strips);
   if (v->begin) v->begin();

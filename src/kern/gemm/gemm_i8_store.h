@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_i8_store.h - sums of an 8-bit tile to their place. Include a simd/f32_<isa>.h and gemm_i8.h first. */
+ * kern/gemm/gemm_i8_store.h - the epilogue of an 8-bit tile. Include a simd/f32_<isa>.h and gemm_i8.h first. */
 #ifndef OX_GEMM_I8_STORE_H
 #define OX_GEMM_I8_STORE_H
 
 #include "kern/simd/act_f32.h"
 
-/* n sums of (row, col) and on, less what zero points add, to their place. |type| is a constant after inlining, and so
- * is |n| where vectors are full. */
+/* Stores n sums from (row, col) on, which are already corrected for zero points. |type| is a constant after inlining,
+ * and so is |n| for full vectors. */
 OX_INLINE void i8_put_(const ox_gemm_i8_out *o, const uint32_t type, vf32 row_scale, size_t row, size_t col, vi32 v,
                        void *c, size_t at, size_t n) {
   if (o->bias_i32) v = vi32_add(v, vi32_load_n(o->bias_i32 + col, n));
@@ -22,7 +22,7 @@ OX_INLINE void i8_put_(const ox_gemm_i8_out *o, const uint32_t type, vf32 row_sc
     vf32_store_n((float *)c + at, o->act.kind == OX_ACT_NONE ? f : vf32_act(o->act, f), n);
     return;
   }
-  /* Saturates before it rounds: beyond +-2^24 every byte is saturated anyway. */
+  /* Clamped before the conversion to int; beyond +-2^24 every byte saturates anyway. */
   f = vf32_at_most(vf32_at_least(f, -0x1p24f), 0x1p24f);
   vi32 q = vi32_add(vf32_to_i32(f), vi32_splat(o->zero));
   if (type == OX_U8)
@@ -37,7 +37,7 @@ OX_INLINE vi32 i8_less_zeros_(const ox_gemm_i8_tile *t, vi32 v, vi32 a_zero, vi3
 }
 
 OX_INLINE void i8_rows_(const ox_gemm_i8_tile *tile, const int32_t *sums, size_t nr, const uint32_t type) {
-  const ox_gemm_i8_tile t = *tile; /* what is stored cannot be part of them */
+  const ox_gemm_i8_tile t = *tile; /* copies, so that the compiler knows that stores do not change them */
   const ox_gemm_i8_out o = *tile->out;
   const size_t full = t.n / VF32_LANES * VF32_LANES, n = t.n - full;
   for (size_t i = 0; i < t.m; i++, sums += nr) {
@@ -54,7 +54,7 @@ OX_INLINE void i8_rows_(const ox_gemm_i8_tile *tile, const int32_t *sums, size_t
   }
 }
 
-/* |sums| has rows of |nr|. */
+/* Stores all sums of a tile; |sums| has row stride |nr|. */
 OX_INLINE void ox_gemm_i8_store(const ox_gemm_i8_tile *t, const int32_t *sums, size_t nr) {
   switch (t->out->type) {
     case OX_I32:

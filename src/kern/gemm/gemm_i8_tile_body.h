@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_i8_tile_body.h - the 8-bit 32 x 32 microkernel on matrix tiles: four tiles of sums, two of A, two of
- * B. A tile of B is 16 quads of k by 16 columns, which is how every variant's panels lie. Parameters: GEMM_NAME,
+ * kern/gemm/gemm_i8_tile_body.h - the 8-bit 32 x 32 micro-kernel on matrix tiles: four tiles of sums, two of A, two of
+ * B. A tile of B is 16 quads of k by 16 columns, which is the layout of every variant's panels. Parameters: GEMM_NAME,
  * GEMM_BEGIN, GEMM_END. */
 #include "kern/gemm/gemm_i8_store.h"
 
@@ -9,8 +9,8 @@ enum { TILE_NR = 32 };
 void GEMM_BEGIN(void) { vt_begin(); }
 void GEMM_END(void) { vt_end(); }
 
-/* Tiles 0 to 3 are the sums, 4 and 5 of A, 6 and 7 of B. The rows of A past m are read too: the driver's scratch has
- * them. */
+/* Tiles 0 to 3 hold the sums, 4 and 5 rows of A, 6 and 7 columns of B. Rows of A past m are read, too: the driver's
+ * scratch has room for them. */
 void GEMM_NAME(const ox_gemm_i8_tile *t) {
   _Alignas(64) int32_t sums[32 * TILE_NR];
   const int8_t *b = t->b;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_pack.c - B into panels. Reads the source once, in its own order, so that weights in a mapped file
- * stream at memory speed; writes whole cache lines. */
+ * kern/gemm/gemm_pack.c - packs B into panels. Reads the source once, in its own order, so that weights in a mapped
+ * file are read at memory speed; writes whole cache lines. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -8,12 +8,12 @@
 #include "kern/move/move.h"
 #include "kern/simd/f32_scalar.h"
 
-/* One element of the source in the type of the panel. */
+/* Reads one element of the source in the type of the panel. */
 #define READ_SAME(T) (*(const T *)p)
 #define READ_F16(T) vf32_load_f16((const uint16_t *)p)
 #define READ_BF16(T) vf32_load_bf16((const uint16_t *)p)
 
-/* Rows k0..k1 of one panel of |w| columns; generic strides. Blocks of 16 x 8 keep both sides in L1 when B is
+/* Packs |k| rows of one panel of |w| columns, for any strides. Blocks of 16 rows keep both sides in L1 when B is
  * transposed. */
 #define PACK_STRIDED(name, SRC, DST, READ)                                                                \
   static void name(const SRC *src, ptrdiff_t ks, ptrdiff_t ns, size_t k, size_t w, size_t nr, DST *dst) { \
@@ -33,10 +33,10 @@ PACK_STRIDED(strided_16, ox_u16u, uint16_t, READ_SAME)
 PACK_STRIDED(strided_f16, ox_u16u, float, READ_F16)
 PACK_STRIDED(strided_bf16, ox_u16u, float, READ_BF16)
 
-/* Rows of unit stride: full panels by copies of a fixed size, which the compiler turns into vector moves. What the
- * same rows hold for the next panels is fetched meanwhile: weights come from memory, and rows are too far apart for the
- * processor to see it coming. */
-enum { AHEAD = 256 };
+/* Rows of unit stride: full panels are copied by a fixed size, which the compiler turns into vector moves. The part of
+ * the same rows for the next panels is prefetched meanwhile: weights come from memory, and rows are too far apart for
+ * the hardware prefetcher. */
+enum { AHEAD = 256 }; /* bytes */
 #define COPY_ROWS(bytes)                                           \
   for (size_t i = 0; i < k; i++, src += row_bytes, dst += bytes) { \
     OX_PREFETCH(src + AHEAD), OX_PREFETCH(src + AHEAD + 64);       \
@@ -57,7 +57,7 @@ static void copy_rows(const char *src, ptrdiff_t row_bytes, size_t k, size_t byt
   for (size_t i = 0; i < k; i++, src += row_bytes, dst += bytes) memcpy(dst, src, bytes);
 }
 
-/* A transposed source: its rows, which lie along k, become columns of the panel; zeros behind the last. */
+/* Packs a transposed source: its rows, which run along k, become columns of the panel, padded with zeros. */
 static void transpose_rows(const ox_gemm_variant *v, const ox_gemm_src *s, const char *p, size_t k, size_t w,
                            char *dst) {
   size_t elem = s->type == OX_F32 ? 4 : 2, row = v->nr * elem;
@@ -85,7 +85,7 @@ static void pack_panel(const ox_gemm_variant *v, const ox_gemm_src *s, size_t k,
   }
 }
 
-/* Rows [k0, k0 + kn) of panel |j|. */
+/* Packs rows [k0, k0 + kn) of panel |j|. */
 static void pack_rows(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t j, size_t k0,
                       size_t kn, void *panels) {
   ox_gemm_src slab = *src;
@@ -106,7 +106,7 @@ void ox_gemm_pack_b(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, 
       }
     return;
   }
-  for (size_t k0 = 0; k0 < k; k0 += SLAB) /* row-major: slabs of rows, so that reading goes along the rows */
+  for (size_t k0 = 0; k0 < k; k0 += SLAB) /* row-major: by slabs of rows, so that the source is read along its rows */
     for (size_t j = begin; j < end; j++) {
       if (ox_stop_moved(&pace, ox_gemm_panel_bytes(v, SLAB))) return;
       pack_rows(v, src, k, n, j, k0, OX_MIN(k - k0, (size_t)SLAB), panels);
@@ -126,7 +126,7 @@ static blocks blocks_of(const ox_gemm_variant *v, const ox_gemm_src *src, size_t
   blocks b;
   if (src->ns != 1) /* whole columns of one panel, up to the size of a unit */
     b.panels = 1, b.rows = OX_MAX(UNIT / row / FEW_ROWS * FEW_ROWS, (size_t)FEW_ROWS);
-  else /* whole rows: as few as still write long pieces of each panel */
+  else /* whole rows: enough of them to write long pieces of each panel */
     b.rows = row * panels > UNIT / ROWS ? FEW_ROWS : ROWS, b.panels = OX_MAX(UNIT / (b.rows * row), (size_t)1);
   b.rows = OX_MIN(b.rows, k), b.panels = OX_MIN(b.panels, panels);
   b.n_rows = b.rows ? OX_CEIL_DIV(k, b.rows) : 0, b.n_panels = b.panels ? OX_CEIL_DIV(panels, b.panels) : 0;
@@ -138,7 +138,8 @@ size_t ox_gemm_pack_units(const ox_gemm_variant *v, const ox_gemm_src *src, size
   return b.n_rows * b.n_panels;
 }
 
-void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit, void *panels) {
+void ox_gemm_pack_unit(const ox_gemm_variant *v, const ox_gemm_src *src, size_t k, size_t n, size_t unit,
+                       void *panels) {
   blocks b = blocks_of(v, src, k, n);
   bool columns = src->ns != 1;
   size_t i = columns ? unit % b.n_rows : unit / b.n_panels, j = columns ? unit / b.n_rows : unit % b.n_panels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_run.c - cuts C into tiles and computes one: blocks of k, panels of B, strips of A, in that order, so
- * that a strip of A stays in L1 while panels of B come from L2. */
+ * kern/gemm/gemm_run.c - divides C into tiles and computes one: loops over blocks of k, panels of B, strips of A, from
+ * the outside in, so that each panel of B, once read, is used by all strips of A, which stay in L2. */
 #include <string.h>
 
 #include "base/macros.h"
@@ -8,19 +8,19 @@
 #include "kern/simd/f32_scalar.h"
 
 enum {
-  TILE_MACS = 1 << 20,            /* of a tile, about 20 us at 60 G/s */
+  TILE_MACS = 1 << 20,            /* multiply-adds of a tile, about 20 us at 60 G/s */
   TILE_WEIGHT_BYTES = 192 * 1024, /* weights of a tile with few rows */
-  MAX_ROWS = 260,                 /* of a tile: a block of A is 400 KB then and stays in L2 */
+  MAX_ROWS = 260,                 /* most rows of a tile: a block of A then has 400 KB and stays in L2 */
   TALL_ROWS = 144,                /* tiles of more rows have fewer columns */
-  FEW_ROWS = 8,                   /* walk all of k at once, even in two strips */
-  FETCH_AHEAD = 8192,             /* bytes, in panels that are read once, end to end */
-  LINE = 16                       /* floats; an odd number of lines to a row spreads rows over the sets of a cache */
+  FEW_ROWS = 8,                   /* up to here all of k is one block, even if there are two strips */
+  FETCH_AHEAD = 8192,             /* prefetch distance in bytes, for panels that are read once, end to end */
+  LINE = 16                       /* floats in a cache line; row strides of odd multiples avoid set conflicts */
 };
 
 void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size_t n, size_t k, uint32_t a_type,
                        uint32_t c_type, ox_gemm_b b_mode) {
   *g = (ox_gemm_plan){.v = v, .m = m, .n = n, .k = k, .a_type = a_type, .c_type = c_type, .b_mode = b_mode};
-  /* a single strip reads each panel once: k is one block, and panels come in the order of memory */
+  /* A single strip reads each panel once: k is one block, so that panels are read in the order of memory. */
   bool few = m <= OX_MAX((size_t)v->mr, (size_t)FEW_ROWS), made = b_mode == OX_GEMM_SOURCE;
   bool whole = (few && !made) || b_mode == OX_GEMM_DOTS;
   size_t kb = whole ? 1 : OX_MAX(OX_CEIL_DIV(k, (size_t)v->kc), (size_t)1), nr = v->nr, mr = v->mr;
@@ -42,7 +42,7 @@ void ox_gemm_plan_init(ox_gemm_plan *g, const ox_gemm_variant *v, size_t m, size
   g->scratch = a_bytes + part + b_floats * 4;
 }
 
-/* A block of narrow A as floats, rows of kc. */
+/* Converts a block of a 16-bit A to floats, with row stride kc. */
 static void widen_a(const ox_gemm_plan *g, const ox_gemm_io *io, size_t row, size_t rows, size_t k0, size_t kn,
                     float *to) {
   const uint16_t *a = (const uint16_t *)io->a + (ptrdiff_t)row * io->a_rs + (ptrdiff_t)k0 * io->a_ks;
@@ -55,7 +55,7 @@ static void widen_a(const ox_gemm_plan *g, const ox_gemm_io *io, size_t row, siz
   }
 }
 
-/* The last columns of a direct B that do not fill a panel. */
+/* Copies the last columns of a direct B, which do not fill a panel, and pads them. */
 static void copy_edge(const ox_gemm_plan *g, const ox_gemm_io *io, size_t col, size_t w, size_t k0, size_t kn,
                       float *to) {
   const float *b = (const float *)io->b + (ptrdiff_t)k0 * io->b_rs + col;
@@ -72,8 +72,8 @@ typedef struct block {
   float *edge;
 } block;
 
-/* What is multiplied after the block of panel |j| at |b|: weights are often not even in L3, and only the first strip
- * would wait for them, so all strips fetch a share of what comes next. */
+/* The address to prefetch while the block of panel |j| at |b| is multiplied: the block that comes next. Weights are
+ * often not even in L3, and the first strip would wait for all of them, so each strip prefetches a share. */
 static const char *next_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, const void *b, size_t j) {
   size_t nr = g->v->nr, panel_bytes = ox_gemm_panel_bytes(g->v, g->k);
   if (g->b_mode != OX_GEMM_PACKED) return b;
@@ -84,7 +84,7 @@ static const char *next_panel(const ox_gemm_plan *g, const ox_gemm_io *io, const
   return w->row + w->rows < g->m ? first : first + OX_CEIL_DIV(w->cols, nr) * panel_bytes;
 }
 
-/* One block of k: all panels of the tile times all strips. */
+/* Runs one block of k: all panels of the tile by all strips. */
 static void run_block(const ox_gemm_plan *g, const ox_gemm_io *io, const block *w, const float *a, ptrdiff_t a_rs,
                       ptrdiff_t a_ks) {
   const ox_gemm_variant *v = g->v;
@@ -140,7 +140,7 @@ void ox_gemm_run(const ox_gemm_plan *g, const ox_gemm_io *io, size_t index, void
     w.part = (float *)s, w.part_rs = g->nc, s += OX_ROUND_UP(OX_MIN(g->mc, g->m) * g->nc * 4, (size_t)64);
   }
   w.edge = (float *)s;
-  do { /* once for k = 0: terms and activation still apply */
+  do { /* once even if k = 0, for terms and activation */
     w.kn = OX_MIN(g->kc, g->k - w.k0);
     if (wide) {
       widen_a(g, io, w.row, w.rows, w.k0, w.kn, wide);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/gemm_select.c - the table of microkernels, read from the one list. */
+ * kern/gemm/gemm_select.c - the table of micro-kernels, from gemm_variants.inc. */
 #include "base/macros.h"
 #include "kern/gemm/gemm.h"
 
-enum { MOST_PADDING_OF = 32 }; /* columns are padded by at most one in so many */
+enum { MOST_PADDING_OF = 32 }; /* padding may add at most 1 / 32 of the columns */
 
 static const ox_gemm_variant table[] = {
 #define OX_GEMM(...) OX_GEMM_ROW(__VA_ARGS__),

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/split_product.c - products of matrices on a bfloat16 matrix unit: when they pay, how C is cut, and the run
- * of one tile: blocks of k whose part of A stays in L2, panels of 32 columns whose records of B do, too, strips of A.
- * All of it depends on shapes only. */
+ * kern/gemm/split_product.c - matrix products on a bfloat16 matrix unit: the cost model, the division of C into tiles,
+ * and the run of a tile: blocks of k for which A stays in L2, panels of 32 columns whose records of B do so, too,
+ * strips of A. All of it depends on shapes only. */
 #include "kern/gemm/split_product.h"
 
 enum {
-  FIRST_STEPS = 2,         /* of k, that a sweep begins with */
-  MOST_ROWS = 256,         /* of a tile; they share the splitting of B */
-  SHARED_A = 8 << 20,      /* bytes of a whole A that is split once */
-  TILE_MACS = 6 << 20,     /* at least: 25 us */
-  OWN_A_COLUMNS = 512,     /* a tile that splits A for itself shares that among so many columns */
-  SPLIT_ELEMENTS = 1 << 17 /* of a tile that splits A: 10 us */
+  FIRST_STEPS = 2,         /* steps of k in the first block of a sweep */
+  MOST_ROWS = 256,         /* most rows of a tile; they share the splitting of B */
+  SHARED_A = 8 << 20,      /* up to so many bytes A is split once for all tiles */
+  TILE_MACS = 6 << 20,     /* least multiply-adds of a tile: 25 us */
+  OWN_A_COLUMNS = 512,     /* least columns of a tile that splits A for itself */
+  SPLIT_ELEMENTS = 1 << 17 /* elements of A per tile of the stage that splits it: 10 us */
 };
 
 const ox_split_kernels *ox_split_select(ox_isa have) {
@@ -22,14 +22,14 @@ const ox_split_kernels *ox_split_select(ox_isa have) {
   return NULL;
 }
 
-/* ---- what it would cost, in ns on one core of a Xeon with AMX (docs/products.md) ---- */
+/* ---- the cost model, in ns on one core of a Xeon with AMX (docs/products.md) ---- */
 
-static const double ns_tile_product = 200 / 24.0; /* 16 x 32 x 16 multiply-adds */
-static const double stalls = 1.15;                /* measured, of a whole product against that */
-static const double ns_split = 150;               /* 32 x 32 floats */
-static const double ns_gather = 300;              /* the same, where rows have no unit stride */
-static const double ns_mac = 2 / 164.0 * 1.2;     /* FMAs, of a whole product */
-static const double ns_byte = 1 / 12.0;           /* from memory */
+static const double ns_tile_product = 200 / 24.0; /* 16 x 32 x 16 multiply-adds on the unit */
+static const double stalls = 1.15;                /* measured: a whole product relative to that */
+static const double ns_split = 150;               /* splitting 32 x 32 floats */
+static const double ns_gather = 300;              /* the same, where rows do not have unit stride */
+static const double ns_mac = 2 / 164.0 * 1.2;     /* a multiply-add of a plain product */
+static const double ns_byte = 1 / 12.0;           /* reading a byte from memory */
 enum { IN_CACHE = 1 << 20, NS_ALONE = 500 };
 
 bool ox_split_pays(size_t m, size_t n, size_t k, int terms, bool contiguous, bool alone) {
@@ -52,17 +52,17 @@ bool ox_split_pays(size_t m, size_t n, size_t k, int terms, bool contiguous, boo
 void ox_split_plan_init(ox_split_plan *g, const ox_split_kernels *v, int terms, size_t m, size_t n, size_t k,
                         bool alone) {
   *g = (ox_split_plan){.v = v, .terms = terms, .m = m, .n = n, .k = k, .steps = OX_CEIL_DIV(k, (size_t)OX_SPLIT_K)};
-  size_t side = OX_SPLIT_SIDE, row_bytes = (size_t)terms * 64; /* of a step */
+  size_t side = OX_SPLIT_SIDE, row_bytes = (size_t)terms * 64; /* row_bytes: per step */
   g->mc = OX_ROUND_UP(OX_CEIL_DIV(m, OX_CEIL_DIV(m, (size_t)MOST_ROWS)), side);
   g->mt = OX_CEIL_DIV(m, g->mc);
-  g->pitch = g->mc + 16; /* the terms of a row in different sets of L1 */
+  g->pitch = g->mc + 16; /* puts the terms of a row into different sets of L1 */
   g->kc = OX_SPLIT_L2 / (g->pitch * row_bytes + 2 * OX_SPLIT_RECORD);
   g->kc = OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), OX_CEIL_DIV(OX_MAX(g->steps, (size_t)1), g->kc)); /* evenly */
   g->shared_a = alone && g->steps && g->mt * g->pitch * row_bytes <= SHARED_A / g->steps;
   g->image_bytes = g->pitch * row_bytes * (g->shared_a ? g->steps : g->kc);
   g->nc = OX_ROUND_UP(g->shared_a ? (size_t)64 : (size_t)OWN_A_COLUMNS, side);
   while (g->nc < n && OX_MIN(g->mc, m) * g->nc * OX_MAX(k, (size_t)1) < TILE_MACS) g->nc += 64;
-  /* A from beyond L2 for each tile: at most as many bytes as B */
+  /* If a tile reads A from beyond L2, let it be at most as many bytes as it reads of B. */
   while (g->kc < g->steps && g->nc < n && g->nc < 2 * g->mc) g->nc += 64;
   g->nt = OX_CEIL_DIV(n, g->nc);
   g->nc = OX_ROUND_UP(OX_CEIL_DIV(n, g->nt), side), g->nt = OX_CEIL_DIV(n, g->nc);
@@ -89,18 +89,19 @@ void ox_split_run_a(const ox_split_plan *g, const ox_split_io *io, size_t index)
 
 /* ---- all panels by some steps of k ---- */
 
-/* |steps| records of B: those of the panel at |col| from |step| on. */
+/* A block of |steps| records of B: from |step| on in the panel at |col|. */
 typedef struct block {
   size_t col, step, steps;
 } block;
 
-/* As many as can be, but few at first: nothing has split those yet. Each next one is split during the last. */
+/* Blocks are as large as possible, except for the first ones of a sweep: each block is split while the one before it is
+ * multiplied, which the first cannot be. */
 static block block_at(const ox_split_sweep *t, size_t col, size_t step) {
   size_t left = t->k1 - step, most = col ? (size_t)OX_SPLIT_STEPS : step - t->k0 + FIRST_STEPS;
   most = OX_MIN(most, (size_t)OX_SPLIT_STEPS);
   return (block){col, step, left <= most ? left : left < 2 * most ? OX_MIN(OX_CEIL_DIV(left, (size_t)2), most) : most};
 }
-/* The one after |x|; steps 0: none. */
+/* The block after |x|; steps 0: there is none. */
 static block block_after(const ox_split_sweep *t, const block *x) {
   if (x->step + x->steps < t->k1) return block_at(t, x->col, x->step + x->steps);
   if (x->col + OX_SPLIT_SIDE < t->cols) return block_at(t, x->col + OX_SPLIT_SIDE, t->k0);
@@ -114,7 +115,7 @@ static const float *b_at(const ox_split_sweep *t, size_t col, size_t step) {
 }
 static size_t width_at(const ox_split_sweep *t, size_t col) { return OX_MIN(t->cols - col, (size_t)OX_SPLIT_SIDE); }
 
-/* Whole records that can be read as they lie. */
+/* Does the block consist of whole records with rows of unit stride? */
 static bool is_plain(const ox_split_sweep *t, const block *x) {
   bool wide = t->panel != SIZE_MAX || width_at(t, x->col) == OX_SPLIT_SIDE;
   return t->b_ns == 1 && wide && (x->step + x->steps) * OX_SPLIT_K <= t->k;
@@ -126,7 +127,7 @@ static void split_block(const ox_split_sweep *t, const block *x, char *to) {
   t->v->split_columns(t->terms, b_at(t, x->col, x->step), t->b_ks, t->b_ns, k1 - k0, w, to);
 }
 
-/* Of four products. */
+/* The number of groups of four products in a sweep. */
 static size_t groups_of(const ox_split_sweep *t) {
   size_t records = OX_CEIL_DIV(t->rows, (size_t)OX_SPLIT_SIDE) * OX_CEIL_DIV(t->cols, (size_t)OX_SPLIT_SIDE);
   return records * (t->k1 - t->k0) * (size_t)(t->terms * (t->terms + 1) / 2);

@@ -8,7 +8,7 @@
 enum { NR = OX_SPLIT_SIDE };
 #include "kern/gemm/gemm_f32_store.h"
 
-/* 32 of k of a row of A, or less and zeros. */
+/* Splits 32 elements of a row of A, or |k| of them padded with zeros. */
 OX_INLINE void split_row(const float *a, ptrdiff_t ks, size_t k, char *to, size_t term, const int terms) {
   _Alignas(64) float gathered[OX_SPLIT_K] = {0};
   const float *row = gathered;
@@ -66,7 +66,7 @@ static void split_columns(int terms, const float *b, ptrdiff_t ks, ptrdiff_t ns,
     split_columns_as(b, ks, ns, k, w, to, 1);
 }
 
-/* A row of sums anew, from the floats, where it is not finite. */
+/* Computes the sums of a row again from the floats where they are not finite. */
 static void redo_row(const ox_gemm_tile *t, ptrdiff_t b_ns, size_t row, float *sums) {
   const ox_f32u *a = (const ox_f32u *)t->a + (ptrdiff_t)row * t->a_rs, *b = t->b;
   for (size_t j = 0; j < t->n; j += VF32_LANES) {
@@ -123,9 +123,9 @@ static void split_pixels(int terms, const float *x0, const float *x1, size_t lan
     split_pixels_as(x0, x1, lanes0, lanes1, n, step, to, term, 1, false);
 }
 
-enum { PIXELS_AHEAD = 16 }; /* of the one whose lines are fetched */
+enum { PIXELS_AHEAD = 16 }; /* prefetch distance */
 
-/* One half: 16 channels of each pixel. |clamps|: a clamp is all there is of an activation. */
+/* Stores one half, 16 channels of each pixel. |clamps|: the activation is a clamp, or none. */
 OX_INLINE void finish_half(const ox_split_pixels *p, int half, const bool clamps) {
   const ox_act act = p->act;
   const vf32 lo = vf32_splat(act.kind == OX_ACT_RELU ? 0 : act.kind == OX_ACT_CLIP ? act.a : -__builtin_inff());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/split_terms.h - floats into bfloat16 terms, and records of C by a matrix unit (gemm/split_product.h).
+ * kern/gemm/split_terms.h - splitting floats into bfloat16 terms, and multiplying records (gemm/split_product.h).
  * Include a simd/f32_<isa>.h, its bf16_<isa>.h and a tile_<unit>.h first. */
 #ifndef OX_GEMM_SPLIT_TERMS_H
 #define OX_GEMM_SPLIT_TERMS_H
@@ -19,9 +19,9 @@ enum { TERM = OX_SPLIT_TERM };
 
 /* ---- terms ---- */
 
-/* VF32_LANES pairs to each term. With hi = x rounded to 8 bits, x - hi is exact and has 16, and so on: three terms are
- * x itself. Rounded as an integer, half away from zero, what is not finite may come out as anything: then the last
- * term, of a NaN, is NaN. */
+/* Writes VF32_LANES pairs of each term. With hi = x rounded to 8 bits, x - hi is exact and has 16 bits, and so on:
+ * three terms are x exactly. Rounding is done on the integer representation, half away from zero, so for x not finite
+ * the first terms may be anything, but then the last one is NaN. */
 OX_INLINE void split_pairs(vf32 x0, vf32 x1, char *to, size_t term, const int terms) {
   const vi32 half = vi32_splat(0x8000), high = vi32_splat(-0x10000);
   OX_UNROLL for (int t = 0; t < terms; t++) {
@@ -39,29 +39,29 @@ OX_INLINE void split_pairs(vf32 x0, vf32 x1, char *to, size_t term, const int te
   }
 }
 
-/* 32 columns of rows p and p + 16 of a record of B. */
+/* Splits 32 columns of rows p and p + 16 of a record of B. */
 OX_INLINE void split_pair_of_rows(const float *row, ptrdiff_t ks, char *to, const int terms) {
   OX_UNROLL for (int h = 0; h < 2; h++) OX_UNROLL for (size_t j = 0; j < 16; j += VF32_LANES)
       split_pairs(vf32_load(row + h * 16 + j), vf32_load(row + 16 * ks + h * 16 + j),
                   to + (size_t)h * OX_SPLIT_TILE + 4 * j, TERM, terms);
 }
 
-/* ---- beside the products: the next records of B are split, and the last sums go to their place ---- */
+/* ---- work beside the products: splitting the next records of B, storing the last sums ---- */
 
-enum { PAIRS = 16, FAR_ROWS = 64 /* of B that are fetched ahead of those being split */, TRAIL_ROWS = 4 };
+enum { PAIRS = 16, FAR_ROWS = 64 /* prefetch distance in B, in rows */, TRAIL_ROWS = 4 };
 
 typedef struct aside {
   const float *from;
   ptrdiff_t ks;
   char *to;
-  size_t p, left; /* in the record; of all */
+  size_t p, left; /* pair within the record; pairs left in all */
   size_t due, due_step, due_all;
   ox_split_trail *trail;
-  size_t trail_due, trail_all; /* in a strip */
+  size_t trail_due, trail_all; /* progress within a strip */
   ox_split_chore *chore;
 } aside;
 
-/* |strip|: groups of products of a strip. */
+/* |strip|: number of groups of products in a strip. */
 OX_INLINE aside aside_begin(const ox_split_mul *m, size_t strips, size_t strip) {
   const ox_split_ahead *s = &m->ahead;
   aside h = {.from = s->from, .ks = s->ks, .to = s->to, .trail = m->trail, .trail_all = strip, .chore = m->chore};
@@ -89,7 +89,7 @@ static OX_NOINLINE void chore_some(ox_split_chore *c) {
   for (c->due += c->due_step; c->due >= c->due_all && c->left; c->due -= c->due_all) c->left--, c->piece(c->io);
 }
 
-/* The share of a group of products: about one pair in the time of four. */
+/* Does one group's share of the work: about one pair of rows for every group of four products. */
 OX_INLINE void aside_some(aside *h, const int terms) {
   for (h->due += h->due_step; h->due >= h->due_all && h->left; h->due -= h->due_all) split_ahead(h, terms);
   h->trail_due += OX_SPLIT_SIDE / TRAIL_ROWS;
@@ -98,7 +98,7 @@ OX_INLINE void aside_some(aside *h, const int terms) {
   if (h->chore) chore_some(h->chore);
 }
 
-/* ---- products: tiles 0 to 3 are sums; 4, 5: A; 6, 7: B ---- */
+/* ---- products: tiles 0 to 3 hold sums, 4 and 5 A, 6 and 7 B ---- */
 
 #define SPLIT_LOAD_A(t)                                   \
   do {                                                    \
@@ -110,7 +110,7 @@ OX_INLINE void aside_some(aside *h, const int terms) {
     vt_load(6, b + (t)*TERM, 64);                 \
     vt_load(7, b + OX_SPLIT_TILE + (t)*TERM, 64); \
   } while (0)
-/* Four products, and among them the lines of a tile of the next record of A and of one of B. */
+/* Four products, interleaved with prefetches of one tile each of the next records of A and B. */
 #define SPLIT_GROUP(tile_ahead)                                                                \
   do {                                                                                         \
     const char *line_ = a_next + (tile_ahead) / 2 * m->a_term + (tile_ahead) % 2 * (16 * 64);  \
@@ -124,7 +124,7 @@ OX_INLINE void aside_some(aside *h, const int terms) {
     aside_some(h, terms);                                                                      \
   } while (0)
 
-/* 32 or 16 rows. Terms in an order that loads one pair of tiles for each four products. */
+/* Multiplies 32 or 16 rows. Terms are ordered so that only one pair of tiles is loaded for every four products. */
 OX_INLINE void multiply_strip(const ox_split_mul *m, const char *rows, float *sums, aside *h, const int terms,
                               const bool two) {
   VT_TILES;
@@ -175,7 +175,7 @@ OX_INLINE void multiply_strip(const ox_split_mul *m, const char *rows, float *su
       SPLIT_GROUP(0);
     }
   }
-  while (h->trail->left) trail_rows(h->trail); /* whose place these sums may take */
+  while (h->trail->left) trail_rows(h->trail); /* the new sums may overwrite them */
   vt_store(0, sums, 4 * OX_SPLIT_SIDE);
   vt_store(1, sums + 16, 4 * OX_SPLIT_SIDE);
   if (two) vt_store(2, sums + 16 * OX_SPLIT_SIDE, 4 * OX_SPLIT_SIDE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/strassen_avx2.c - kernels of Strassen's products, strips of 6 rows. */
+ * kern/gemm/strassen_avx2.c - kernels of Strassen's product with strips of 6 rows. */
 #include "kern/simd/f32_avx2.h"
 #include "kern/simd/act_f32.h"
 

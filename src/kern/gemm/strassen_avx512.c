@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/strassen_avx512.c - kernels of Strassen's products, strips of 14 rows. */
+ * kern/gemm/strassen_avx512.c - kernels of Strassen's product with strips of 14 rows. */
 #include "kern/simd/f32_avx512.h"
 #include "kern/simd/act_f32.h"
 

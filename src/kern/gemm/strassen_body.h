@@ -6,12 +6,12 @@
 #include "kern/gemm/strassen.h"
 
 enum { MR = STRASSEN_MR, NR = STRASSEN_NV * VF32_LANES, A_RS = OX_STRASSEN_A_RS };
-enum { SOME = MR / 3 /* rows that go through the epilogue at a time */ };
+enum { SOME = MR / 3 /* rows per pass of the epilogue */ };
 #include "kern/gemm/gemm_f32_store.h"
 
 /* ---- a strip of a step ---- */
 
-/* Sums to a block of C. */
+/* Adds the sums to a block of C, or stores them if |first|. */
 OX_INLINE void add_to(float *c, const float sign, const bool first, vf32 acc[][NV], const int m) {
   const vf32 s = vf32_splat(sign);
   if (first) {
@@ -23,7 +23,7 @@ OX_INLINE void add_to(float *c, const float sign, const bool first, vf32 acc[][N
   }
 }
 
-/* Rows |i| to i + m of a block of C that is whole: back to their size, through terms and activation to C. */
+/* Rows |i| to i + m of a completed block of C: undoes the scale, then applies the epilogue. */
 OX_INLINE vm32 finish_some(const ox_strassen_strip *t, const size_t i, const int m) {
   const vf32 most = vf32_splat(0x1p100f);
   const float *c = t->c[0] + i * NR;
@@ -58,7 +58,7 @@ static OX_NOINLINE bool finish_block(const ox_strassen_strip *t) {
   return vm32_all(fine);
 }
 
-/* A row of the panel, or of the sum or difference of two. */
+/* Loads a row of a panel, or of the sum or difference of two. */
 OX_INLINE void load_b(const float *const *b, const int sign, vf32 *to) {
   OX_UNROLL for (int j = 0; j < NV; j++) {
     to[j] = vf32_load(b[0] + j * L);
@@ -67,7 +67,7 @@ OX_INLINE void load_b(const float *const *b, const int sign, vf32 *to) {
   }
 }
 
-/* A row of sums and what an element of A adds to it. */
+/* Adds an element of A times a row of B to a row of sums. */
 OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 #ifdef STRASSEN_FMA_AT
   OX_UNROLL for (int j = 0; j < NV; j++) acc[j] = STRASSEN_FMA_AT(a, b[j], acc[j]);
@@ -77,7 +77,7 @@ OX_INLINE void multiply_row(const float *a, const vf32 *b, vf32 *acc) {
 #endif
 }
 
-/* |m| and |sign| are constants after inlining; sign: of the second block of B, which is added while the panel is read.
+/* |m| and |sign| are constants after inlining; |sign|: of the second block of B, which is added as the panel is read.
  */
 OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int sign) {
   const size_t b_ks = t->b_ks;
@@ -86,7 +86,7 @@ OX_INLINE bool multiply_rows(const ox_strassen_strip *t, const int m, const int 
   const char *fetch = t->fetch, *next = (const char *)(a + m * A_RS); /* the next strip of A follows */
   vf32 acc[MR][NV], bv[NV];
   OX_UNROLL for (int i = 0; i < m; i++) OX_UNROLL for (int j = 0; j < NV; j++) acc[i][j] = vf32_zero();
-  /* A row of what is written in the end comes at a time: all at once, they would keep B waiting. */
+  /* Rows of the destination are prefetched one at a time: all at once, they would delay the loads of B. */
   const char *soon = t->end ? (const char *)t->end->c : (const char *)t->c[0];
   const size_t soon_step = t->end ? t->end->c_rs * sizeof(float) : 0, pieces = t->end ? (size_t)m : 1;
   size_t k = t->k, piece = k / pieces;
@@ -159,7 +159,7 @@ static uint32_t largest_bits(const float *a, size_t n) {
   return (uint32_t)all;
 }
 
-/* |n| columns from |at| on. */
+/* Mixes |n| columns from |at| on. */
 OX_INLINE void mix_columns(const ox_strassen_pair *p, const vf32 *scale, size_t at, size_t n) {
   vf32 v[4];
   OX_UNROLL for (int q = 0; q < 4; q++) {

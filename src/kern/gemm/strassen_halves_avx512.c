@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/strassen_halves_avx512.c - those of strassen_avx512.c where vectors go through the units in halves:
- * products read elements of A from memory themselves. An instruction of its own for each is one too many there while
- * blocks of B are added, and a read more costs nothing. */
+ * kern/gemm/strassen_halves_avx512.c - as strassen_avx512.c, for CPUs that execute 512-bit vectors in halves: FMAs
+ * broadcast elements of A from memory as an operand. A separate broadcast instruction would be one too many there while
+ * blocks of B are added, and the additional loads cost nothing. */
 #include "kern/simd/f32_half_avx512.h"
 #include "kern/simd/act_f32.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/strassen_neon.c - kernels of Strassen's products, strips of 8 rows. */
+ * kern/gemm/strassen_neon.c - kernels of Strassen's product with strips of 8 rows. */
 #include "kern/simd/f32_neon.h"
 #include "kern/simd/act_f32.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/gemm/strassen_run.c - one level of Strassen's product: how C is cut, what is made of A, and the run of a tile:
- * two panels of columns, blocks of k, the seven steps, strips of rows. All of it depends on shapes only. */
+ * kern/gemm/strassen_run.c - one level of Strassen's product: the division of C into tiles, the operands made from A,
+ * and the run of a tile: a band of two panels, blocks of k, the seven steps, strips of rows. All of it depends on
+ * shapes only. */
 #include "base/cpu_kind.h"
 #include "base/macros.h"
 #include "kern/gemm/strassen.h"
 
 enum {
-  MAX_ROWS = 256,      /* of a tile */
-  MOST_OF_A = 1 << 20, /* elements of a tile: what is made of them has 8 MB */
+  MAX_ROWS = 256,      /* most rows of a tile */
+  MOST_OF_A = 1 << 20, /* most elements of A in a tile: the operands made from them take 8 MB */
   LINE = 16            /* floats */
 };
 
@@ -47,7 +48,7 @@ bool ox_strassen_pays(const ox_gemm_variant *v, ox_isa have, size_t m, size_t n,
 /* ---- memory of a worker, in floats ---- */
 
 typedef struct parts {
-  size_t zeros, mixed, sums, added, panels, all; /* where they begin, after what undoes the scales of rows */
+  size_t zeros, mixed, sums, added, panels, all; /* offsets; the factors that undo the rows' scales come first */
 } parts;
 
 static size_t step_floats(const ox_strassen_plan *g) { return g->half_rows * OX_STRASSEN_A_RS; }
@@ -82,9 +83,9 @@ typedef struct walk {
   const ox_strassen_plan *g;
   const ox_gemm_io *io;
   size_t row, all_rows, rows, strips; /* rows, strips: of a block of C */
-  size_t band;                        /* of two panels of columns */
+  size_t band;                        /* number of the band, a pair of panels */
   float *back, *zeros, *mixed, *sums, *added;
-  float *panels; /* of a block of k of the band; NULL: those of B are there */
+  float *panels; /* room to pack a block of k of the band; NULL: B is packed */
 } walk;
 
 /* A block of k of a band. */
@@ -100,7 +101,7 @@ static const float *block_of_b(const walk *w, const place *p, size_t q) {
   return (const float *)w->io->b + ((2 * p->band + (q & 1)) * g->k + p->k0 + (q >> 1) * p->half) * w->g->v->nr;
 }
 
-/* Rows of B to panels. */
+/* Packs rows of B to panels. */
 static void pack_panels(const walk *w, const place *p) {
   const ox_gemm_plan *g = &w->g->plain;
   size_t col = p->band * g->nc, n = OX_MIN(g->nc, g->n - col);
@@ -110,7 +111,7 @@ static void pack_panels(const walk *w, const place *p) {
   ox_gemm_pack_b(g->v, &src, 2 * p->half, n, 0, 2, w->panels, &w->io->stop);
 }
 
-/* A tile in plain sums. */
+/* Computes a tile as a plain product. */
 static void run_plain(const ox_strassen_plan *g, const ox_gemm_io *io, size_t tile, size_t band, float *panels) {
   ox_gemm_plan p = g->plain;
   if (io->b_rs) p.b_mode = OX_GEMM_DIRECT;
@@ -121,7 +122,7 @@ static float *mixed_at(const walk *w, size_t k0) {
   return w->mixed + k0 / w->g->kc * OX_STRASSEN_STEPS * step_floats(w->g);
 }
 
-/* What the steps take of two rows of A. False: one is not finite, or may overflow. */
+/* Makes the steps' operands from a pair of rows of A. False: one of them is not finite, or may overflow. */
 static bool mix_rows(const walk *w, size_t i) {
   const ox_strassen_plan *g = w->g;
   const float *a[2] = {NULL};
@@ -141,7 +142,7 @@ static bool mix_rows(const walk *w, size_t i) {
   return true;
 }
 
-/* False: stopped. */
+/* Makes the operands for all rows of the tile. False: the run was stopped. */
 static bool mix_all(const walk *w, bool *finite) {
   memset(w->zeros, 0, OX_STRASSEN_A_RS * sizeof(float));
   *finite = true;
@@ -155,17 +156,18 @@ static bool mix_all(const walk *w, bool *finite) {
   return true;
 }
 
-/* Weights are often not even in L3. B0 and B3 of what comes next are fetched during the last two steps and the first,
- * B1 during the next two, B2 during those after, each strip fetching a share. So L2 holds few of them at a time. */
+/* Prefetching: weights are often not even in L3. B0 and B3 of the next block of k are prefetched during the last two
+ * steps and the first, B1 during the next two, B2 during the two after these; each strip prefetches a share. So only
+ * few of them are in L2 at a time. */
 typedef struct fetch {
   const char *from[2]; /* two blocks, or one twice */
-  size_t at, first;    /* of the strips that fetch these: this one's number, how many fetch the first block */
+  size_t at, first;    /* among the strips that prefetch these: this one's number, how many prefetch the first block */
   size_t step[2];      /* bytes per k */
 } fetch;
 
 static fetch find_fetch(const walk *w, const place *p, const place *next, size_t s) {
   static const struct {
-    uint8_t begin, steps; /* of those that fetch the same: how many have gone before, and their number */
+    uint8_t begin, steps; /* among the steps that prefetch the same blocks: this one's number, and their number */
     uint8_t block[2];
   } plan[OX_STRASSEN_STEPS] = {{2, 3, {0, 3}}, {0, 2, {1, 1}}, {1, 2, {1, 1}}, {0, 2, {2, 2}},
                                {1, 2, {2, 2}}, {0, 3, {0, 3}}, {1, 3, {0, 3}}};
@@ -177,7 +179,7 @@ static fetch find_fetch(const walk *w, const place *p, const place *next, size_t
   return f;
 }
 
-/* Where rows [i, i + m) of block |q| of C belong; m 0: there are none. */
+/* The tile for rows [i, i + m) of block |q| of C; its m is 0 if they are beyond the last row. */
 static ox_gemm_tile place_of(const walk *w, size_t q, size_t i, size_t m) {
   const ox_gemm_io *io = w->io;
   size_t nr = w->g->v->nr, row = (q >> 1) * w->g->half_rows + i, col = (2 * w->band + (q & 1)) * nr;
@@ -192,7 +194,7 @@ static ox_gemm_tile place_of(const walk *w, size_t q, size_t i, size_t m) {
   return t;
 }
 
-/* False: a block of C that this step makes whole is not finite. */
+/* Runs step |s|. False: a block of C completed by it is not finite. */
 static bool run_step(const walk *w, const place *p, const place *next, size_t s) {
   const ox_strassen_plan *g = w->g;
   const ox_strassen_step *x = &ox_strassen[s];
@@ -238,7 +240,7 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
   if (io->b_rs) w.panels = s + at.panels;
   w.strips = OX_CEIL_DIV(w.rows, (size_t)g->v->mr);
   w.zeros = s + at.zeros, w.mixed = s + at.mixed, w.sums = s + at.sums, w.added = s + at.added;
-  const int64_t finite_rows = (int64_t)tile, odd_rows = -2 - finite_rows; /* of those nothing is made */
+  const int64_t finite_rows = (int64_t)tile, odd_rows = -2 - finite_rows; /* odd: not finite, so nothing is made */
   int64_t nobodys = -1, *mine = ox_carried_of(made, scratch);
   if (!mine) mine = &nobodys;
   if (*mine != finite_rows && *mine != odd_rows) {
@@ -257,7 +259,7 @@ void ox_strassen_run(const ox_strassen_plan *g, const ox_gemm_io *io, size_t ind
     next = k1 < p->k ? (place){w.band, k1, half_of(g, k1)} : (place){(w.band + 1) % p->nt, 0, half_of(g, 0)};
     if (w.panels) pack_panels(&w, &here);
     if (ox_stop_asked(&io->stop)) return;
-    const place *soon = w.panels ? &here : &next; /* what is not packed yet cannot be fetched */
+    const place *soon = w.panels ? &here : &next; /* a block that is not packed yet cannot be prefetched */
     for (size_t step = 0; step < OX_STRASSEN_STEPS; step++) fine = run_step(&w, &here, soon, step) && fine;
   }
   if (!fine) run_plain(g, io, tile, w.band, s + at.panels);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/ml/trees_build.h - from the nodes of a model file to the table that kern/ml/trees.c walks. */
+ * kern/ml/trees_build.h - builds the table that kern/ml/trees.c walks from the nodes of a model file. */
 #ifndef OX_KERN_ML_TREES_BUILD_H
 #define OX_KERN_ML_TREES_BUILD_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/nbits/nbits_body.h - rows times a panel of few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE, the symbols;
- * NBITS_ROWS, the most rows of floats: unpacking is shared by them, and their sums stay in registers. */
+ * kern/nbits/nbits_body.h - the micro-kernels for few-bit weights. Parameters: NBITS_RUN, NBITS_QUANTIZE, the symbols;
+ * NBITS_ROWS, the most rows of floats: they share the unpacking of weights, and their sums stay in registers. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 
 enum { L = VF32_LANES, MOST_ROWS = NBITS_ROWS, BYTE_ROWS = 4 };
 
-enum { FETCH_AHEAD = 8192, LINE = 64 }; /* bytes: docs/products.md */
+enum { FETCH_AHEAD = 8192, LINE = 64 }; /* prefetch distance (docs/products.md) and cache line, in bytes */
 
-/* What comes after the line that begins at vector |v| of a record, if one does. */
+/* Prefetches one line ahead if vector |v| of a record begins a line. */
 OX_INLINE void fetch(const uint8_t *w, size_t v) {
   if (v * 4 * L % LINE == 0) OX_PREFETCH(w + FETCH_AHEAD);
 }
@@ -19,7 +19,7 @@ OX_INLINE void fetch(const uint8_t *w, size_t v) {
 OX_INLINE vi32 load_words(const uint8_t *p) { return vi32_load((const int32_t *)(const void *)p); }
 OX_INLINE vf32 load_floats(const uint8_t *p) { return vf32_load((const float *)(const void *)p); }
 
-/* Zero points of a record; |p| moves past them. */
+/* Reads the zero points of a record and advances |*p|. */
 OX_INLINE vf32 zeros_of(const ox_nbits_format *f, const uint8_t **p) {
   vf32 z = vf32_splat(f->middle);
   if (f->zero == OX_NBITS_BYTES) z = vi32_to_f32(vi32_load_u8(*p)), *p += L;
@@ -27,7 +27,8 @@ OX_INLINE vf32 zeros_of(const ox_nbits_format *f, const uint8_t **p) {
   return z;
 }
 
-/* Quantized rows: sum (w - z) a = sum w a - z sum a, exact up to the last scaling. |m|, |bits| are constants. */
+/* Quantized rows: sum (w - z) a = sum w a - z sum a, exact before scaling. |m| and |bits| are constants after inlining.
+ */
 OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const int bits) {
   const size_t vectors = t->f.block * (size_t)bits / 32;
   const uint8_t *w = t->w;
@@ -60,8 +61,8 @@ OX_INLINE void quantized(const ox_nbits_tile *t, vf32 *total, const int m, const
   }
 }
 
-/* Float rows: weights become floats in registers. Few rows scale the sum of a block; more of them, the weights that
- * they share, so that there is one sum of each row. */
+/* Float rows: weights are converted to floats in registers. For few rows the sum of each block is scaled; for more, the
+ * weights are, which the rows share, so that each row needs only one sum. */
 OX_INLINE void floats(const ox_nbits_tile *t, vf32 *total, const int m, const int bits) {
   const size_t vectors = t->f.block * (size_t)bits / 32;
   const bool scaled = m > BYTE_ROWS;
@@ -131,12 +132,12 @@ void NBITS_RUN(const ox_nbits_tile *t) {
 
 void NBITS_QUANTIZE(const float *a, size_t block, size_t blocks, int8_t *q, float *scale, float *sum) {
   for (size_t b = 0; b < blocks; b++, a += block, q += block) {
-    vf32 most = vf32_zero(), odd = vf32_zero(); /* odd: 0, or NaN if something is not finite */
+    vf32 most = vf32_zero(), odd = vf32_zero(); /* odd: 0, or NaN if an element is not finite */
     for (size_t i = 0; i < block; i += L) {
       vf32 x = vf32_load_n(a + i, vf32_lanes_at(i, block));
       most = vf32_max(vf32_abs(x), most), odd = vf32_add(odd, vf32_sub(x, x));
     }
-    if (vf32_sum(odd) != 0) { /* no byte says that: the row's products become NaN */
+    if (vf32_sum(odd) != 0) { /* bytes cannot express that: a NaN scale makes the row's products NaN */
       memset(q, 0, block);
       scale[b] = NAN, sum[b] = 0;
       continue;
@@ -144,7 +145,7 @@ void NBITS_QUANTIZE(const float *a, size_t block, size_t blocks, int8_t *q, floa
     float top = vf32_hmax(most);
     scale[b] = top / 127.0f;
     vf32 inverse =
-        vf32_splat(top > 0x1p-120f ? 127.0f / top : 0.0f); /* the quotient would overflow: such a block becomes zeros */
+        vf32_splat(top > 0x1p-120f ? 127.0f / top : 0.0f); /* below, the quotient could overflow: use zeros */
     vi32 total = vi32_zero();
     for (size_t i = 0; i < block; i += L) {
       size_t n = vf32_lanes_at(i, block);

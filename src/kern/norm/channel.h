@@ -16,12 +16,12 @@ typedef struct ox_channel_variant {
   float (*max)(const float *x, size_t n); /* -inf for n 0; NaN if any is NaN */
   /* y = scale (x - center) + shift; y may be x */
   void (*scale_shift)(float *y, const float *x, float center, float scale, float shift, size_t n);
-  /* The same with numbers of their own for each element. */
+  /* The same with separate parameters for each element. */
   void (*scale_shift_each)(float *y, const float *x, const float *center, const float *scale, const float *shift,
                            size_t n);
   /* y += x^2 */
   void (*add_squares)(float *y, const float *x, size_t n);
-  /* y = x (a s + b)^power; y may be x: what LRN does with the sums of squares s */
+  /* y = x (a s + b)^power, as LRN does with the sums of squares s; y may be x */
   void (*response_norm)(float *y, const float *x, const float *s, float a, float b, float power, size_t n);
 } ox_channel_variant;
 

@@ -19,7 +19,7 @@ static float max(const float *x, size_t n) {
   size_t i = 0;
   for (; i + L <= n; i += L) {
     vf32 v = vf32_load(x + i);
-    m = vf32_max(m, v), nan = vf32_add(nan, vf32_mul(v, vf32_zero())); /* NaN, or inf x 0 */
+    m = vf32_max(m, v), nan = vf32_add(nan, vf32_mul(v, vf32_zero())); /* NaN for NaN and infinities */
   }
   float best = vf32_hmax(m);
   for (; i < n; i++) best = x[i] > best || x[i] != x[i] ? x[i] : best;

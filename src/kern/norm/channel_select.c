@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/norm/channel_select.c - picks the variant for an instruction set. */
+ * kern/norm/channel_select.c - selects the variant for an instruction set. */
 #include "kern/norm/channel.h"
 #include "kern/variants.h"
 

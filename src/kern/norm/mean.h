@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/norm/mean.h - a mean in two parts, so that deviations keep their digits where the mean dwarfs them: about 1e6,
- * rounding it to one double costs 1e-10, which is all of a small deviation's last digits. */
+ * kern/norm/mean.h - a mean in two parts, so that deviations are exact even where the mean is much larger: for a mean
+ * of about 1e6, rounding it to one double is an error of 1e-10, which would spoil the last digits of small deviations.
+ */
 #ifndef OX_KERN_NORM_MEAN_H
 #define OX_KERN_NORM_MEAN_H
 
@@ -15,7 +16,7 @@ typedef struct ox_mean {
 /* x - hi is exact for an x near the mean; elsewhere its rounding is small beside the deviation. */
 static inline double ox_mean_deviation(double x, ox_mean m) { return (x - m.hi) - m.lo; }
 
-/* The second part, from the sum of n deviations from the first. Of an infinite mean it is 0, not NaN. */
+/* The second part, from the sum of n deviations from the first. For an infinite mean it is 0, not NaN. */
 static inline double ox_mean_low(double sum, double n) { return isfinite(sum) ? sum / n : 0; }
 
 static inline ox_mean ox_mean_f64(const double *x, size_t n) {

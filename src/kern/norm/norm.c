@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/norm/norm.c - picks the float versions for an instruction set. */
+ * kern/norm/norm.c - selects the variant for an instruction set. */
 #include "kern/norm/norm.h"
 #include "kern/variants.h"
 

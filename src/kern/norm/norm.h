@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/norm/norm.h - the pieces of row normalization on floats: moments, and scaling with them. */
+ * kern/norm/norm.h - the building blocks of row normalization of floats: moments, and scaling with them. */
 #ifndef OX_KERN_NORM_NORM_H
 #define OX_KERN_NORM_NORM_H
 
@@ -12,15 +12,15 @@ typedef struct ox_norm_table {
   const char *name;
   double (*mean)(const float *x, size_t n); /* with the rounding of float sums */
   double (*mean_square)(const float *x, size_t n);
-  /* the mean of (x - center)^2; |off|: that of x - center */
+  /* the mean of (x - center)^2; |*off|: the mean of x - center */
   double (*deviation)(const float *x, size_t n, float center, double *off);
-  /* y = (x - center) * factor * scale + bias; scale and bias are rows or NULL. y may be x. The
-   * center counts with more digits than a float has */
+  /* y = (x - center) * factor * scale + bias; scale and bias are rows or NULL. y may be x. The center is used with more
+   * digits than a float has */
   void (*apply)(const float *x, float *y, size_t n, double center, float factor, const float *scale, const float *bias);
   /* sum = a + b + bias; bias may be NULL. sum may be a or b */
   void (*add)(const float *a, const float *b, const float *bias, float *sum, size_t n);
-  /* |rows| rows of n <= short_most floats normalized like that, one behind the other: by the root of epsilon and their
-   * variance or, where |plain|, of the mean of their squares. y may be x */
+  /* normalizes |rows| consecutive rows of n <= short_most floats: divides by the root of epsilon plus their variance
+   * or, if |plain|, plus the mean of their squares. y may be x */
   void (*short_rows)(const float *x, float *y, size_t rows, size_t n, double epsilon, int plain, const float *scale,
                      const float *bias);
   size_t short_most;
@@ -32,10 +32,11 @@ typedef struct ox_moments {
   double mean, variance;
 } ox_moments;
 
-/* Mean and variance. Deviations from a rough mean correct both, so a mean that dwarfs them costs no digits. */
+/* Mean and variance. Both are corrected by the deviations from a rough mean, so no digits are lost where the mean is
+ * much larger than the deviations. */
 static inline ox_moments ox_norm_moments(const ox_norm_table *t, const float *x, size_t n) {
   double off, rough = t->mean(x, n), square = t->deviation(x, n, (float)rough, &off), variance = square - off * off;
-  if (off != off) return (ox_moments){rough, off}; /* of infinities, or NaN */
+  if (off != off) return (ox_moments){rough, off}; /* infinities or NaN */
   return (ox_moments){(double)(float)rough + off, variance < 0 ? 0 : variance};
 }
 

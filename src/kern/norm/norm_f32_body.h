@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/norm/norm_f32_body.h - row moments and scaling over the vocabulary. Sums go to double a block at a time. */
+ * kern/norm/norm_f32_body.h - row moments and scaling in the SIMD vocabulary. Sums are converted to double after each
+ * block. */
 #include <math.h>
 
 #include "kern/norm/norm.h"
@@ -52,14 +53,14 @@ static double deviation(const float *x, size_t n, float center, double *off) {
 }
 
 typedef struct applying {
-  vf32 center, rest, factor; /* the center is the sum of the two */
+  vf32 center, rest, factor; /* the center is the sum of the first two */
 } applying;
 static inline vf32 applied(vf32 v, applying a) { return vf32_mul(vf32_sub(vf32_sub(v, a.center), a.rest), a.factor); }
 
 static void apply(const float *x, float *y, size_t n, double center, float factor, const float *scale,
                   const float *bias) {
   float near = (float)center;
-  double rest = center - (double)near; /* NaN of an infinite center, which makes NaN of everything anyhow */
+  double rest = center - (double)near; /* NaN for an infinite center, for which all results are NaN anyway */
   applying a = {vf32_splat(near), vf32_splat((float)rest), vf32_splat(factor)};
   size_t i = 0;
   if (scale && bias)
@@ -95,7 +96,7 @@ typedef struct short_job {
   const float *scale, *bias;
 } short_job;
 
-/* The same moments as of a long row: around a rough mean, and put right for it. */
+/* Moments are computed as for a long row: around a rough mean, then corrected. */
 OX_INLINE void short_row(const float *x, float *y, const short_job *j, int nv) {
   vf32 v[MOST], sum = vf32_zero(), squares = sum;
   OX_UNROLL for (int i = 0; i < nv; i++) v[i] = i == nv - 1 ? vf32_load_n(x + i * L, j->tail) : vf32_load(x + i * L);

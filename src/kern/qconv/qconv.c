@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/qconv/qconv.c - plans of direct convolutions of bytes, and their tiles. */
+ * kern/qconv/qconv.c - planning direct convolutions of bytes, and running their tiles. */
 #include "kern/qconv/qconv.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "kern/move/move.h"
 #include "kern/variants.h"
 
-/* TILE_MACS: some 5 us; STORE_K: what rounding and storing a sum costs, in multiply-adds; COPY_BYTES: of a tile of the
- * copy; LANE_OUTPUTS: of a tile of 3x3 windows of single channels; TWICE, of one tap TWICE_1: from so
- * many weights a tap on, two products take longer than one whose rows are copied. */
+/* TILE_MACS: multiply-adds of a tile, some 5 us. STORE_K: the cost of rounding and storing a sum, in multiply-adds.
+ * COPY_BYTES: per tile of the copying stage. LANE_OUTPUTS: outputs of a tile of 3 x 3 depthwise windows. TWICE (TWICE_1
+ * for one tap): from so many weights per tap on, two products are slower than im2col and one product. */
 enum {
   TILE_MACS = 1 << 21,
   STORE_K = 64,
@@ -28,7 +28,7 @@ OX_VARIANTS_LIST_OF(OX_EACH_ISA_I8, ox_qconv_variant, ox_qconv__, ox_qconv_varia
 
 /* ---- plan ---- */
 
-/* The coordinates that are read, from p->lo on; whether all of them lie in X. */
+/* Finds the range of coordinates that are read; true if all of them lie in X. */
 static bool plan_extents(ox_qconv_plan *p) {
   const ox_conv_geom *g = &p->g;
   bool inside = true;
@@ -42,7 +42,7 @@ static bool plan_extents(ox_qconv_plan *p) {
   return inside;
 }
 
-/* Taps that follow one another in a row of pixels are one segment. */
+/* Are the taps of a row adjacent pixels, so that they form one segment? */
 static bool taps_adjoin(const ox_conv_geom *g) {
   for (int64_t t = 1; t < g->n_taps[2]; t++)
     if (g->tap[2][t] != g->tap[2][0] + t) return false;
@@ -50,7 +50,8 @@ static bool taps_adjoin(const ox_conv_geom *g) {
 }
 static int64_t taps_per_segment(const ox_conv_geom *g) { return taps_adjoin(g) ? g->n_taps[2] : 1; }
 
-/* False: too large, or far larger than the data (a few outputs far apart, amid padding). */
+/* Plans the copied image. False: it would be too large, or far larger than the data (few outputs, far apart, in
+ * padding). */
 static bool plan_image(ox_qconv_plan *p) {
   const ox_conv_geom *g = &p->g;
   int64_t x_bytes = g->batch * p->channels * g->in[0] * g->in[1] * g->in[2];
@@ -71,7 +72,8 @@ static bool flat(const ox_qconv_plan *p) {
   return is;
 }
 
-/* A tile of S strips by P panels reads S strips of pixels and P panels of weights: about as many bytes of both. */
+/* A tile of S strips by P panels reads S strips of pixels and P panels of weights; they are balanced to about the same
+ * number of bytes. */
 static void plan_products(ox_qconv_plan *p) {
   int64_t k = p->n_segments * p->quads * 4, nr = p->v->nr;
   p->panels = p->g.groups * OX_CEIL_DIV(p->g.oc, nr);
@@ -86,14 +88,15 @@ static void plan_products(ox_qconv_plan *p) {
   p->n_tiles[p->n_stages++] = p->tiles_strips * OX_CEIL_DIV(p->panels, p->tile_panels);
 }
 
-/* Of stride 1, outputs of a row are one array in which weights repeat: |fold| pixels make whole vectors. */
+/* For stride 1, a row of outputs is one array in which the weights repeat: |fold| pixels together make whole vectors.
+ */
 static void plan_lanes(ox_qconv_plan *p) {
   int64_t lanes = p->v->lanes;
   p->fold = 1;
   while (p->g.stride[2] == 1 && p->fold < MAX_FOLD && p->channels * p->fold % lanes) p->fold++;
   if (p->channels * p->fold % lanes || p->fold > p->width) p->fold = 1;
   p->blocks = OX_CEIL_DIV(p->channels * p->fold, lanes);
-  /* a tile is some rows, or some pixels of one */
+  /* A tile is several rows, or a part of one. */
   int64_t pixels = OX_MAX(LANE_OUTPUTS / p->channels * 12 / (p->n_segments + 3), p->fold);
   p->height = OX_MIN(pixels / p->fold * p->fold, p->width), p->strips = OX_CEIL_DIV(p->width, p->height);
   p->tile_strips = p->strips > 1 ? 1 : OX_MIN(OX_MAX(pixels / p->width, 1), p->rows);
@@ -108,7 +111,7 @@ bool ox_qconv_plan_init(ox_qconv_plan *p, const ox_conv_geom *g, ox_isa have, bo
   p->channels = g->groups * g->ic, p->out_channels = g->groups * g->oc;
   int64_t taps = ox_conv_taps(g), pixels = g->batch * g->out[0] * g->out[1] * g->out[2];
   if (!pixels || !p->channels || !p->out_channels || !taps) return false;
-  if (!p->depthwise && ox_gemm_i8_select(have)->begin) return false; /* the matrix unit gathers */
+  if (!p->depthwise && ox_gemm_i8_select(have)->begin) return false; /* with a matrix unit, im2col is faster */
   if (!p->depthwise && twice && g->ic * g->oc >= (taps == 1 ? TWICE_1 : TWICE)) return false;
   bool inside = plan_extents(p);
   int64_t bytes = taps_per_segment(g) * g->ic;
@@ -138,7 +141,7 @@ void ox_qconv_plan_tables(ox_qconv_plan *p) {
             ((g->tap[0][i] - p->lo[0]) * p->extent[1] + g->tap[1][j] - p->lo[1]) * (ptrdiff_t)p->row_bytes +
             (g->tap[2][k] - p->lo[2]) * p->channels;
   for (int64_t once = n; p->twice && n < 2 * once; n++) p->segment[n] = p->segment[n - once];
-  for (; n < p->n_segments; n++) p->segment[n] = p->segment[0]; /* of no weight */
+  for (; n < p->n_segments; n++) p->segment[n] = p->segment[0]; /* padding, with weight 0 */
 }
 
 /* ---- stage 0: the image ---- */
@@ -167,7 +170,7 @@ static void copy_row(const ox_qconv_plan *p, const ox_qconv_args *a, int64_t row
 
 /* ---- stage 1 ---- */
 
-/* What the first output of a row reads first. */
+/* The first byte that the first output of a row reads. */
 static const uint8_t *row_x(const ox_qconv_plan *p, const uint8_t *image, int64_t row) {
   const ox_conv_geom *g = &p->g;
   int64_t h = row % g->out[1], d = row / g->out[1] % g->out[0], n = row / g->out[1] / g->out[0];
@@ -200,7 +203,7 @@ static void product_tile(const ox_qconv_plan *p, const ox_qconv_args *a, const u
     r.n = (size_t)OX_MIN(nr, g->oc - first);
     for (int64_t s = s0; s < s1; s += (int64_t)r.strips) {
       int64_t row = s / p->strips, i = s % p->strips, pixel = i * p->height - OX_MAX(i - p->tall, 0);
-      int64_t same = i < p->tall ? p->tall : p->strips; /* up to here strips are as high */
+      int64_t same = i < p->tall ? p->tall : p->strips; /* up to here strips have the same height */
       r.m = (size_t)(i < p->tall ? p->height : p->height - 1), r.strips = (size_t)OX_MIN(same - i, s1 - s);
       r.x = row_x(p, image, row) + (size_t)pixel * x_step + group * g->ic;
       size_t at = (size_t)(row * p->width + pixel) * y_step + (size_t)(group * g->oc + first);

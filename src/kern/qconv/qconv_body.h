@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/qconv/qconv_body.h - sums of a direct convolution of bytes and their way back to bytes. Parameters: QCONV_ISA,
- * QCONV_NEEDS, QCONV_MR; include simd/i8_<isa>.h and simd/bytes_<isa>.h first. */
+ * kern/qconv/qconv_body.h - the micro-kernels of direct convolution of bytes, with requantization. Parameters:
+ * QCONV_ISA, QCONV_NEEDS, QCONV_MR; include simd/i8_<isa>.h and simd/bytes_<isa>.h first. */
 #include <string.h>
 
 #include "kern/qconv/qconv.h"
@@ -9,13 +9,14 @@
 
 enum { L = VF32_LANES, NV = 2, NR = NV * L, MR = QCONV_MR };
 
-/* Rounded sums. Beyond 2^24 every byte is saturated anyway; far below, to_i32 gives INT32_MIN, as good. */
+/* Scaled and rounded sums. Above 2^24 every byte saturates anyway; far below, to_i32 gives INT32_MIN, which saturates,
+ * too. */
 OX_INLINE vi32 scaled(vi32 sum, vf32 scale, const bool small) {
   vf32 f = vf32_mul(vi32_to_f32(sum), scale);
   return vf32_to_i32(small ? f : vf32_at_most(f, 0x1p24f));
 }
 
-/* How quanta become bytes. */
+/* The parameters for turning rounded results into bytes. */
 typedef struct ends {
   vi32 zero, least, flip;
 } ends;
@@ -78,8 +79,9 @@ static void finish(uint8_t *y, const uint8_t *z, size_t n, const ox_qconv_out *o
 
 /* ---- products ---- */
 
-/* Sums of one strip, on their own: beside the code that stores them, compilers run out of registers. Rows of X are
- * addressed by threes: base, base + step, base + 2 step. No loop is empty, so accumulators stay where they are. */
+/* The sums of one strip, in a function of its own: together with the code that stores them, compilers run out of
+ * registers. Three rows of X share a base address: base, base + step, base + 2 step. All loops run at least once, so
+ * that accumulators stay in their registers. */
 OX_INLINE void strip(const ox_qconv_rows *r, const uint8_t *x, int32_t *restrict sums, const int m, const int nv) {
   const int8_t *w = r->w;
   const ptrdiff_t *segment = r->segment, *end = segment + r->n_segments;
@@ -150,7 +152,7 @@ static void (*const strips[MR][2])(const ox_qconv_rows *r, const uint8_t *x, int
 #endif
 };
 
-/* Quanta of one pixel. */
+/* Rounded results of one pixel. */
 OX_INLINE void row_of(const int32_t *sums, const uint8_t *z, const vf32 *scale, const add_lanes *l, const size_t n,
                       const bool adds, const bool small, vi32 *v) {
   vi32 x = vi32_load(sums), y = vi32_load(sums + L);
@@ -163,7 +165,7 @@ OX_INLINE void row_of(const int32_t *sums, const uint8_t *z, const vf32 *scale, 
   quanta(&a, &b, l, v);
 }
 
-/* Two pixels at a time. Of an odd number the last one is stored alone; what is computed beside it is of no use. */
+/* Stores two pixels at a time; for an odd number, the result computed beside the last one is discarded. */
 OX_INLINE void store(const ox_qconv_rows *r, const int32_t *sums, size_t at, const size_t n, const bool adds,
                      const bool small) {
   ends e = ends_of(&r->out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/qconv/qconv_pack.c - weights of direct convolutions of bytes: a panel of output channels is its quads, then its
- * biases with what zero points add, then its scales. */
+ * kern/qconv/qconv_pack.c - packs the weights of direct convolutions of bytes: a panel of output channels has its
+ * quads, then biases including the terms of zero points, then scales. */
 #include <string.h>
 
 #include "base/cksize.h"
@@ -9,7 +9,7 @@
 
 static int64_t taps_of(const ox_qconv_plan *p) { return ox_conv_taps(&p->g); }
 static int64_t columns(const ox_qconv_plan *p) { return p->depthwise ? p->v->lanes : p->v->nr; }
-/* Bytes of weights of one column, padded. */
+/* Bytes of the weights of one output channel, padded. */
 static int64_t depth(const ox_qconv_plan *p) { return p->depthwise ? p->n_segments : p->n_segments * p->quads * 4; }
 
 int64_t ox_qconv_weight_units(const ox_qconv_plan *p) { return p->depthwise ? p->blocks : p->panels; }
@@ -24,7 +24,7 @@ size_t ox_qconv_weight_scratch(const ox_qconv_plan *p) {
   return (size_t)(columns(p) * (depth(p) + 4) + p->g.ic * taps_of(p));
 }
 
-/* n weights of output channel |o|, from |from| on, less their zero point: what a byte holds of them, or, |half| 1, the
+/* n weights of output channel |o| from |from| on, minus their zero point: saturated to bytes or, for |half| 1, the
  * rest. */
 static void weights_at(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, int64_t from, int64_t n, int half,
                        uint8_t *to) {
@@ -33,7 +33,7 @@ static void weights_at(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_
     p->v->copy(to, s, (size_t)n, w->flip);
     return;
   }
-  uint8_t sign = w->flip ^ 128; /* makes signed bytes unsigned, with 128 more */
+  uint8_t sign = w->flip ^ 128; /* makes signed bytes unsigned by adding 128 */
   int zero = w->zero[o * w->zero_step] ^ sign;
   for (int64_t i = 0; i < n; i++) {
     int all = (s[i] ^ sign) - zero, first = OX_MIN(OX_MAX(all, -128), 127);
@@ -41,7 +41,7 @@ static void weights_at(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_
   }
 }
 
-/* One output channel: from [ic][taps] to segments of [taps][ic], each padded to whole quads. */
+/* Packs one output channel: from [ic][taps] to segments of [taps][ic], each padded to whole quads. */
 static void pack_row(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, uint8_t *to, uint8_t *plain) {
   int64_t taps = taps_of(p), ic = p->g.ic, n = p->n_segments >> p->twice, each = taps / n, pitch = p->quads * 4;
   ox_transpose_fn turn = ox_transpose_select(1, p->have);
@@ -57,7 +57,7 @@ static void pack_row(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t 
   }
 }
 
-/* The taps of one channel, padded. */
+/* Packs the taps of one depthwise channel, padded. */
 static void pack_lane(const ox_qconv_plan *p, const ox_qconv_weights *w, int64_t o, uint8_t *to) {
   int64_t taps = taps_of(p);
   memset(to, 0, (size_t)p->n_segments);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/quant/convert.c - picks the conversions for an instruction set. */
+ * kern/quant/convert.c - selects the conversions for an instruction set. */
 #include "kern/quant/convert.h"
 
 #define OX_CONVERT(isa, sym) extern const ox_convert sym;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/quant/convert.h - runs of elements of any numeric type to and from the three working types float, double and
- * int64. Every kernel that has no path of its own for a type goes through these, a block at a time. */
+ * kern/quant/convert.h - conversion of runs of elements between any numeric type and the three working types float,
+ * double and int64. Kernels without a path of their own for a type use these, a block at a time. */
 #ifndef OX_KERN_QUANT_CONVERT_H
 #define OX_KERN_QUANT_CONVERT_H
 
@@ -10,10 +10,10 @@
 #include "kern/quant/narrow.h"
 #include "onyx/ep.h"
 
-/* Elements a caller converts at a time: its buffers stay in the first-level cache. */
+/* Elements that callers convert at a time, so that their buffers stay in L1. */
 enum { OX_CONVERT_BLOCK = 512 };
 
-/* How out-of-range values become 8-bit floats. NULL: they saturate, and OX_E8M0_UP. */
+/* How out-of-range values are converted to 8-bit floats. NULL: they saturate, and E8M0 rounds up. */
 typedef struct ox_narrow_how {
   bool saturate;
   ox_e8m0_round round;
@@ -29,7 +29,7 @@ typedef void ox_store_f32_fn(const float *src, void *dst, size_t at, size_t n, c
 typedef void ox_store_f64_fn(const double *src, void *dst, size_t at, size_t n, const ox_narrow_how *how);
 typedef void ox_store_i64_fn(const int64_t *src, void *dst, size_t at, size_t n, const ox_narrow_how *how);
 
-/* n integers or truth values into integers of another width, extended as the source is signed or cut off. */
+/* Converts n integers to integers of another width: sign- or zero-extended by the source's type, or truncated. */
 typedef void ox_resize_int_fn(const void *src, void *dst, size_t at, size_t n);
 
 /* By ox_dtype; NULL where there is no such conversion (strings, complex; load_i64 of floats). uint64 loads into int64
@@ -43,7 +43,7 @@ typedef struct ox_convert {
   ox_store_f64_fn *store_f64[OX_DTYPE_COUNT];
   ox_store_i64_fn *store_i64[OX_DTYPE_COUNT];
   ox_resize_int_fn *resize_int[OX_DTYPE_COUNT][4]; /* to 1, 2, 4, 8 bytes; NULL where the width stays */
-  ox_resize_int_fn *truth[4];                      /* of 1, 2, 4, 8 bytes: whether they are not 0 */
+  ox_resize_int_fn *truth[4];                      /* from 1, 2, 4, 8 bytes: 1 where the element is not 0 */
 } ox_convert;
 
 const ox_convert *ox_convert_select(ox_isa have);

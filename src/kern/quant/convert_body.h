@@ -3,7 +3,7 @@
 #include "base/macros.h"
 #include "kern/quant/convert.h"
 
-/* ---- loads: constants may lie at any address ---- */
+/* ---- loads: sources may be unaligned ---- */
 #define ANYWHERE(ctype) __typeof__(ctype __attribute__((aligned(1), may_alias)))
 #define LOADS(name, ctype)                                                         \
   static void load_f32_##name(const void *src, size_t at, size_t n, float *dst) {  \
@@ -31,7 +31,7 @@ INT_LOADS(i32, int32_t)
 INT_LOADS(u64, uint64_t)
 INT_LOADS(i64, int64_t)
 
-/* formats whose one element widens to float */
+/* formats whose elements are converted to float one at a time */
 #define WIDE_LOADS(name, ctype, widen)                                             \
   static void load_f32_##name(const void *src, size_t at, size_t n, float *dst) {  \
     const ctype *s = (const ctype *)src + at;                                      \

@@ -47,8 +47,8 @@ static inline uint16_t ox_narrow_bf16(float f) {
   return (uint16_t)((u & 0x7fffffff) > 0x7f800000 ? (u >> 16 | 0x40) : r);
 }
 
-/* A double as the float from which one more rounding gives the correctly rounded narrower value: truncated, with the
- * last bit set if anything was lost ("round to odd"). Needs two spare bits, which every format up to f16 leaves. */
+/* Converts a double to a float such that rounding it once more to a narrower format is correct: truncated, with the
+ * last bit set if anything was lost ("round to odd"). Needs two spare bits, which all formats up to f16 leave. */
 static inline float ox_odd_f32(double d) {
   float f = (float)d;
   if ((double)f == d || isnan(d)) return f;

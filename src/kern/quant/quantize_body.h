@@ -3,8 +3,8 @@
 #include "kern/quant/quantize.h"
 #include "kern/quant/quotient.h"
 
-/* Clamped while still float, so that the conversion cannot overflow; max takes its second argument for NaN, so the
- * bound stands there. */
+/* Clamped as floats, so that the conversion cannot overflow. vf32_max returns its second argument for NaN, so NaN
+ * becomes the lower bound. */
 static inline vi32 clamped(vf32 q, vf32 least, vf32 most, vi32 zero) {
   return vi32_add(vf32_to_i32(vf32_min(vf32_max(q, least), most)), zero);
 }
@@ -15,8 +15,7 @@ typedef struct {
   vi32 zero;
 } lanes;
 
-/* 16 bits pass through the vocabulary's halves: those that load as the upper ones of lanes, and those that are stored.
- */
+/* 16-bit integers use the vocabulary's bfloat16 loads, which put them into the upper halves of lanes, and stores. */
 OX_INLINE vi32 load_u16(const uint16_t *x) { return vi32_shr(vf32_bits(vf32_load_bf16(x)), 16); }
 OX_INLINE vi32 load_u16_n(const uint16_t *x, size_t n) { return vi32_shr(vf32_bits(vf32_load_bf16_n(x, n)), 16); }
 OX_INLINE vi32 load_i16(const int16_t *x) { return vi32_sar(vf32_bits(vf32_load_bf16((const uint16_t *)x)), 16); }

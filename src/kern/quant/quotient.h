@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/quant/quotient.h - rint(x / scale) over the vocabulary, for quantization. Include a simd/f32_<isa>.h first. */
+ * kern/quant/quotient.h - rint(x / scale) in the SIMD vocabulary, for quantization. Include a simd/f32_<isa>.h first.
+ */
 #ifndef OX_KERN_QUANT_QUOTIENT_H
 #define OX_KERN_QUANT_QUOTIENT_H
 
@@ -16,9 +17,9 @@ OX_INLINE ox_divisor ox_divisor_of(float scale) {
   return (ox_divisor){vf32_splat(scale), vf32_splat(size > 0x1p-120f && size < 0x1p120f ? 1 / scale : NAN)};
 }
 
-/* rint(x / scale). The product with 1 / scale is within 1.5 units in the last place of the quotient, so it rounds alike
- * unless it lies near the middle of two integers; then, and if 1 / scale is not a normal number, it is divided. Beyond
- * 512 the result is clamped anyway, that of 16 bits (whose units are larger) beyond 2^16. */
+/* rint(x / scale). The product with 1 / scale is within 1.5 ulp of the quotient, so both round alike unless they are
+ * close to a tie; then, and if 1 / scale is not a normal number, the division is done. Results beyond 512 (for 16 bits,
+ * whose ulps are larger, beyond 2^16) are clamped anyway. */
 OX_INLINE vf32 quotient_(vf32 x, const ox_divisor *d, const float near) {
   vf32 q = vf32_mul(x, d->inverse), r = vf32_round(q), off = vf32_abs(vf32_sub(q, r));
   if (OX_LIKELY(vm32_all(vf32_lt(off, vf32_splat(near))))) return r;
@@ -27,7 +28,7 @@ OX_INLINE vf32 quotient_(vf32 x, const ox_divisor *d, const float near) {
 OX_INLINE vf32 ox_quotient(vf32 x, const ox_divisor *d) { return quotient_(x, d, 0.4999f); }
 OX_INLINE vf32 ox_quotient_16(vf32 x, const ox_divisor *d) { return quotient_(x, d, 0.49f); }
 
-/* The same of two vectors in place, which look for the middle together. */
+/* The same for two vectors in place, with one common test for ties. */
 OX_INLINE void ox_quotient2(vf32 *a, vf32 *b, const ox_divisor *d) {
   vf32 p = vf32_mul(*a, d->inverse), q = vf32_mul(*b, d->inverse), r = vf32_round(p), s = vf32_round(q);
   vf32 off = vf32_abs(vf32_sub(p, r)), off2 = vf32_abs(vf32_sub(q, s));

@@ -32,7 +32,7 @@ typedef struct ox_resize_axis {
   int64_t in, out;
   double scale; /* a float, or the ratio of sizes as it is */
   double roi_begin, roi_end;
-  bool wide; /* coordinates in double, else rounded to float at each step, as the standard's are */
+  bool wide; /* coordinates in double; else rounded to float after each operation, as in the standard */
   ox_resize_mode mode;
   ox_resize_coord coord;
   ox_resize_round round;
@@ -47,29 +47,29 @@ int64_t ox_resize_taps(const ox_resize_axis *a);
  */
 void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *w32, double *w64);
 
-/* The same for outputs next to each other in memory, in groups of a block: a group's taps look into a window of the
- * input, or into several that follow each other. */
+/* The same for an axis that is contiguous in memory, where outputs are computed in groups: the taps of a group are in a
+ * window of the input, which consists of one or more consecutive pieces. */
 enum { OX_RESIZE_GROUP = 16 };
 typedef struct ox_resize_window {
-  int32_t first, pieces; /* of OX_RESIZE_GROUP inputs each; 0: they would not fit into the line */
+  int32_t first, pieces; /* pieces of OX_RESIZE_GROUP inputs each; 0: the window does not fit into the line */
 } ox_resize_window;
 typedef struct ox_resize_lines {
-  ox_resize_window *window; /* of each group */
-  int32_t *index;           /* [group][tap][output], from the window's first; behind the last output, the same again */
+  ox_resize_window *window; /* one per group */
+  int32_t *index;           /* [group][tap][output], relative to the window's first; the last output's are repeated */
   float *weight;            /* likewise; NULL: nearest */
 } ox_resize_lines;
-/* Fills |lines|, whose arrays have room for all groups; false: some output lies outside, or looks further to the left
- * than the one before. */
+/* Fills |lines|, whose arrays have room for all groups; false: an output lies outside, or its taps are further left
+ * than those of the one before. */
 bool ox_resize_lines_fill(ox_resize_lines *lines, const int32_t *index, const float *weight, int64_t in, int64_t out,
                           int64_t taps);
 
-/* One pass over outer x in x inner floats: output rows [begin, end) of outer * out. |fill| where index is -1. */
+/* One pass over [outer, in, inner]: computes output rows [begin, end) of outer * out. |fill| is used for index -1. */
 typedef struct ox_resize_pass {
   int64_t in, out, inner, taps;
   const int32_t *index;
   const void *weight; /* of the pass's own type */
   double fill;
-  const ox_resize_lines *lines; /* where inner is 1 and whole lines are computed, or NULL */
+  const ox_resize_lines *lines; /* for inner 1 and whole lines; else NULL */
 } ox_resize_pass;
 /* A point between four pixels: their weights, and what their sum is multiplied by. */
 typedef struct ox_corners {
@@ -80,12 +80,12 @@ typedef struct ox_corners {
 typedef struct ox_resize_variant {
   ox_isa needs;
   void (*f32)(const ox_resize_pass *p, const float *x, float *y, int64_t begin, int64_t end);
-  /* A line of elements of four bytes, each the one where its index says; |p| has lines, and no weights. */
+  /* Nearest neighbours for a line of elements of four bytes; |p| has lines, and no weights. */
   void (*near_line)(const ox_resize_pass *p, const float *x, float *y);
-  /* Each of n elements of 1, 2, 4, 8 bytes twice into |y|, and the same into |also|, unless that is NULL. */
+  /* Writes each of n elements of 1, 2, 4 or 8 bytes twice to |y|, and the same to |also| unless that is NULL. */
   void (*twice[4])(const void *x, void *y, void *also, int64_t n);
-  /* What becomes of n results between integers: rounded, away from zero in the middle, where they are nearer to one
-   * than |noise|; and none beyond |least| and |most|. NaN becomes |least|. */
+  /* Prepares n results for conversion to integers: those within |noise| of an integer are rounded to it, ties away from
+   * zero; all are clamped to [least, most]. NaN becomes |least|. */
   void (*to_whole)(float *y, int64_t n, float noise, float least, float most);
   /* y[c * pitch + i] of |channels| at |n| points, from an image whose pixels are |ld| floats, a multiple of
    * OX_RESIZE_GROUP, one for each channel first. */
@@ -96,16 +96,16 @@ typedef struct ox_resize_variant {
 const ox_resize_variant *ox_resize_select(ox_isa have);
 void ox_resize_f64(const ox_resize_pass *p, const double *x, double *y, int64_t begin, int64_t end);
 
-/* NEAREST of all axes at once, elements of any size: output rows [begin, end), a row is the last axis. */
+/* NEAREST along all axes at once, for elements of any size: output rows [begin, end), where a row is the last axis. */
 typedef struct ox_resize_near {
   int rank;
   size_t elem;
   const int64_t *in, *out;     /* dims */
   const int32_t *const *index; /* per axis; NULL: identity */
   const void *fill;            /* one element */
-  bool twice;                  /* along the last axis each element stands twice, of 1, 2, 4, or 8 bytes */
-  bool rows_twice;             /* so does each row, and nothing else changes */
-  const ox_resize_pass *last;  /* of the last axis, with lines, where elements have four bytes; NULL: copied in turn */
+  bool twice;                  /* each element, of 1, 2, 4, or 8 bytes, is doubled along the last axis */
+  bool rows_twice;             /* each row is doubled, too, and nothing else changes */
+  const ox_resize_pass *last;  /* the last axis with lines, for elements of four bytes; NULL: element by element */
   const ox_resize_variant *variant;
 } ox_resize_near;
 void ox_resize_nearest(const ox_resize_near *p, const void *x, void *y, int64_t begin, int64_t end);

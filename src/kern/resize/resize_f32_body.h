@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/resize/resize_f32_body.h - one pass of an interpolation in float32. Included by resize_f32_<isa>.c with
- * RESIZE_ISA and RESIZE_NEEDS. Products are rounded before they are added, so that results are the same bits however
- * rows lie. */
+ * RESIZE_ISA and RESIZE_NEEDS. Products are rounded before they are added, so that results are the same bits for any
+ * layout. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ OX_INLINE void one(const float *x, const int32_t *at, const float *w, int64_t ta
   *y = sum;
 }
 
-/* x[at], from a window that begins at |x|, or from several. */
+/* x[at], where |x| is the beginning of a window of |pieces|. */
 OX_INLINE vf32 picked(const float *x, vi32 at, int32_t pieces) {
   const vi32 within = vi32_splat(OX_RESIZE_GROUP - 1);
   if (pieces == 1) return vf32_pick16(x, at);
@@ -51,7 +51,7 @@ OX_INLINE void store_first(float *y, vf32 v, size_t n) {
     vf32_store_n(y, v, n);
 }
 
-/* |n| outputs of a group, all of them in most calls; |taps| and |weighted| are constants. */
+/* |n| outputs of a group, usually all; |taps| and |weighted| are constants after inlining. */
 OX_INLINE void group(const float *x, const int32_t *index, const float *weight, int32_t pieces, const int64_t taps,
                      const bool weighted, float *y, const size_t n) {
   for (size_t i = 0; i < n; i += VF32_LANES) {

@@ -61,7 +61,7 @@ static void copy_row(char *y, const char *x, const int32_t *at, int64_t n, size_
   }
 }
 
-/* Where output row |r| is along each axis but the last. */
+/* The coordinates of output row |r| on each axis but the last. */
 static void find_row(const ox_resize_near *p, int64_t r, int64_t *at) {
   for (int a = p->rank - 1; a-- > 0; r /= p->out[a]) at[a] = r % p->out[a];
 }
@@ -86,7 +86,7 @@ static void near_twice(const ox_resize_near *p, const char *x, char *to, int64_t
   p->variant->twice[width](x, to, pair ? to + (size_t)(2 * in) * p->elem : NULL, in);
 }
 
-/* Rows come in pairs, wherever planes begin. */
+/* Doubled rows, in pairs. */
 static void near_pairs(const ox_resize_near *p, const char *x, char *y, int64_t begin, int64_t end) {
   int64_t in = p->in[p->rank - 1];
   for (int64_t r = begin, n; r < end; r += n) {

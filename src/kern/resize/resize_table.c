@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/resize/resize_table.c - where each output of an axis looks, and with which weights. */
+ * kern/resize/resize_table.c - the taps of each output of an axis, and their weights. */
 #include <math.h>
 
 #include "base/macros.h"
 #include "kern/resize/resize.h"
 
-/* Rounding a double result of two floats to float is the float operation: 53 bits are more than twice 24 and two. */
+/* Rounding the double result of an operation on two floats to float equals the float operation, as 53 >= 2 * 24 + 2. */
 static double step(const ox_resize_axis *a, double v) { return a->wide ? v : (double)(float)v; }
 
 /* The input coordinate of output |o|. */
@@ -54,7 +54,7 @@ static int64_t nearest(const ox_resize_axis *a, double x) {
   return 0;
 }
 
-/* How far the window of an antialiased filter reaches to the left of its base. Without outputs the scale may be 0. */
+/* How far the filter's window extends to the left of its base. If there are no outputs the scale may be 0. */
 static int64_t reach(const ox_resize_axis *a) {
   double radius = a->mode == OX_RESIZE_CUBIC ? 2 : 1, scale = a->antialias && a->scale < 1 && a->out ? a->scale : 1;
   return (int64_t) - (floor(-radius / scale) + 1);
@@ -72,7 +72,7 @@ static double kernel(const ox_resize_axis *a, double d) {
   return x < 2 ? ((c * x - 5 * c) * x + 8 * c) * x - 4 * c : 0;
 }
 
-/* Of the pixel at |at|, before the weights are made to sum to 1. |scale| widens the kernel. */
+/* The weight of the pixel at |at| before normalization. |scale| widens the kernel. */
 static double weigh(const ox_resize_axis *a, double at, double x, double scale) {
   return a->exclude_outside && (at < 0 || at >= (double)a->in) ? 0 : kernel(a, (at - x) * scale);
 }
@@ -82,7 +82,7 @@ void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *w32, double
   double scale = a->antialias && a->scale < 1 ? a->scale : 1;
   for (int64_t o = 0; o < a->out; o++, index += taps) {
     double x = source(a, o);
-    /* in float: the last step of the arithmetic puts no border outside */
+    /* compared as floats, so that a rounding error of the last operation does not put a border pixel outside */
     bool outside = a->coord == OX_COORD_TF_CROP_AND_RESIZE && !((float)x >= 0 && (float)x <= (float)(a->in - 1));
     if (a->mode == OX_RESIZE_NEAREST) {
       index[0] = outside ? -1 : (int32_t)nearest(a, x);
@@ -105,7 +105,7 @@ void ox_resize_table(const ox_resize_axis *a, int32_t *index, float *w32, double
 /* The windows of outputs [o, end). */
 static ox_resize_window window_of(const int32_t *index, int64_t in, int64_t o, int64_t end, int64_t taps) {
   int64_t first = index[o * taps], most = index[end * taps - 1], pieces = (most - first) / OX_RESIZE_GROUP + 1;
-  first = OX_MIN(first, in - pieces * OX_RESIZE_GROUP); /* none reaches beyond the line */
+  first = OX_MIN(first, in - pieces * OX_RESIZE_GROUP); /* windows must not extend beyond the line */
   return first < 0 ? (ox_resize_window){0, 0} : (ox_resize_window){(int32_t)first, (int32_t)pieces};
 }
 

@@ -13,7 +13,7 @@ static double reflect(double x, double lo, double hi) {
   return (x < lo) == even ? lo + rest : hi - rest;
 }
 
-/* The pixel that index |i| of an axis stands for; -1: zero padding. */
+/* The pixel for index |i| of an axis, after padding; -1: zero. */
 static int64_t pixel(const ox_sampler *s, double i, int64_t n) {
   if (i >= 0 && i <= (double)(n - 1)) return (int64_t)i;
   if (s->pad == OX_SAMPLE_ZEROS || isnan(i)) return -1;
@@ -31,11 +31,11 @@ static void cubic(double t, double *w) {
   w[3] = ((a * (2 - t) - 5 * a) * (2 - t) + 8 * a) * (2 - t) - 4 * a;
 }
 
-/* One axis: pixels and weights; returns how many. */
+/* Pixels and weights on one axis; returns their number. */
 static int axis_taps(const ox_sampler *s, double x, int64_t n, int64_t *at, double *w) {
   if (s->mode == OX_SAMPLE_NEAREST) x = nearbyint(x);
   double lo = s->align_corners ? 0 : -0.5, hi = s->align_corners ? (double)(n - 1) : (double)n - 0.5;
-  if (x < lo || x > hi || isnan(x)) { /* cubic keeps its place and clamps each pixel */
+  if (x < lo || x > hi || isnan(x)) { /* cubic keeps the position and pads each pixel instead */
     if (s->pad == OX_SAMPLE_BORDER && s->mode != OX_SAMPLE_CUBIC)
       x = x > hi ? (double)(n - 1) : 0;
     else if (s->pad == OX_SAMPLE_REFLECTION)

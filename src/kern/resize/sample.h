@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/resize/sample.h - reading an image between its pixels: GridSample, DeformConv, RoiAlign. */
+ * kern/resize/sample.h - interpolating an image at any position: GridSample, DeformConv, RoiAlign. */
 #ifndef OX_KERN_RESIZE_SAMPLE_H
 #define OX_KERN_RESIZE_SAMPLE_H
 
@@ -19,8 +19,8 @@ typedef struct ox_sampler {
   int64_t dim[OX_SAMPLE_AXES];
 } ox_sampler;
 
-/* Offsets into a plane and weights for position |x| (in pixels, first axis first); returns how many. Taps in the zero
- * padding are left out. */
+/* Offsets into a plane and weights for position |x| (in pixels, first axis first); returns their number. Taps in zero
+ * padding are omitted. */
 int ox_sample_taps(const ox_sampler *s, const double *x, int64_t *offset, double *weight);
 /* Normalised coordinate (-1..1) of an axis of |n| pixels to pixels. */
 static inline double ox_sample_denormalize(double v, int64_t n, bool align_corners) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/simd/act_f32.h - the activations of kern/act.h over the vocabulary: include a simd/f32_<isa>.h first. NaN
- * passes. */
+ * kern/simd/act_f32.h - the activations of kern/act.h in the SIMD vocabulary: include a simd/f32_<isa>.h first. NaN
+ * is kept. */
 #ifndef OX_SIMD_ACT_F32_H
 #define OX_SIMD_ACT_F32_H
 
 #include "kern/act.h"
 #include "kern/simd/math_f32.h"
 
-/* 0.5 x (1 + tanh u) = x sigmoid(2u); an infinite x has u of its sign, and -inf x 0 is meant as 0 */
+/* 0.5 x (1 + tanh u) = x sigmoid(2u). x is clamped where the result does not change, so that -inf gives 0, not NaN. */
 OX_INLINE vf32 vf32_gelu_tanh(vf32 x) {
   vf32 c = vf32_at_most(vf32_at_least(x, -64.0f), 64.0f);
   vf32 u = vf32_mul(c, vf32_fma(vf32_mul(c, c), vf32_splat(2 * 0.044715f * 0.79788456f), vf32_splat(2 * 0.79788456f)));

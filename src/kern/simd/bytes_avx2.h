@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/simd/bytes_avx2.h - vectors of 32 bytes; the contract is in bytes_scalar.h. Instructions unpack and pack within
- * halves of 16 bytes, and so the one undoes the other's order. */
+ * 16-byte halves, so packing undoes the order that unpacking creates. */
 #ifndef OX_SIMD_BYTES_AVX2_H
 #define OX_SIMD_BYTES_AVX2_H
 
@@ -31,7 +31,8 @@ typedef struct vi8_table {
   const uint8_t *rows;
 } vi8_table;
 OX_INLINE vi8_table vi8_table_of(const uint8_t *t) { return (vi8_table){t}; }
-/* Row by row of 16: a byte of another row gets its highest bit, for which the shuffle gives 0. */
+/* Looks up 16 entries at a time: bytes that belong to other rows get their top bit set, for which the shuffle gives 0.
+ */
 OX_INLINE vi32 vi8_lookup(const vi8_table *t, vi32 x) {
   __m256i sum = _mm256_setzero_si256();
   for (int i = 0; i < 16; i++) {

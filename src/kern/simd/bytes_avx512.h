@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/simd/bytes_avx512.h - vectors of 64 bytes; the contract is in bytes_scalar.h. Instructions unpack and pack
- * within quarters of 16 bytes, and so the one undoes the other's order. */
+ * within 16-byte quarters, so packing undoes the order that unpacking creates. */
 #ifndef OX_SIMD_BYTES_AVX512_H
 #define OX_SIMD_BYTES_AVX512_H
 
@@ -26,7 +26,7 @@ OX_INLINE vi32 vi8_pack22(const vi32 *v, vi32 zero) {
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   return _mm512_permutexvar_epi32(order, vi8_pack4(v, zero));
 }
-/* Words of the table: two halves of 64, in each of which one instruction finds what 6 bits choose. */
+/* The table as words: two halves of 64, each of which one instruction indexes by 6 bits. */
 typedef struct vi8_table {
   __m512i words[4];
 } vi8_table;
@@ -34,7 +34,7 @@ OX_INLINE vi8_table vi8_table_of(const uint8_t *t) {
   return (vi8_table){
       {_mm512_loadu_si512(t), _mm512_loadu_si512(t + 64), _mm512_loadu_si512(t + 128), _mm512_loadu_si512(t + 192)}};
 }
-/* Of bytes |x| in words, the others 0. */
+/* Looks up bytes |x| that are in words of their own, zero-extended. */
 OX_INLINE __m512i bytes_words_at_(const vi8_table *t, __m512i x) {
   __m512i at = _mm512_srli_epi16(x, 1), odd = _mm512_slli_epi16(_mm512_and_si512(x, _mm512_set1_epi16(1)), 3);
   __m512i low = _mm512_permutex2var_epi16(t->words[0], at, t->words[1]);

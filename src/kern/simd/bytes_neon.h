@@ -35,7 +35,7 @@ OX_INLINE vi8_table vi8_table_of(const uint8_t *t) {
   for (int i = 0; i < 4; i++) v.rows[i] = vld1q_u8_x4(t + 64 * i);
   return v;
 }
-/* By 64: what lies outside of them is left as it is. */
+/* Looks up 64 entries at a time: indices outside of a table leave the lane unchanged. */
 OX_INLINE vi32 vi8_lookup(const vi8_table *t, vi32 x) {
   uint8x16_t at = vreinterpretq_u8_s32(x), sum = vqtbl4q_u8(t->rows[0], at);
   for (int i = 1; i < 4; i++) sum = vqtbx4q_u8(sum, t->rows[i], vsubq_u8(at, vdupq_n_u8((uint8_t)(64 * i))));

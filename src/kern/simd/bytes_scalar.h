@@ -7,9 +7,9 @@
  * - pack4(v, zero): lanes in the order of vi8_at, lane + zero saturated to 0..255. pack22: v[0] and v[1] with lanes in
  * order make the first half of the bytes, v[2] and v[3] the second. |zero| comes from vi16_splat and lies within
  * +-2^14. Lanes may hold anything.
- * - lookup(t, x): of each byte x, what table_of's 256 bytes, which must live as long, have there.
- * - store_n: the first n bytes, 0 <= n <= VI8_LANES; store_low_n, store_high_n: of the first, the second half, n at
- * most VI8_LANES / 2. They touch no memory past those. splat: one byte in all places. */
+ * - lookup(t, x): for each byte x, entry x of the 256 bytes passed to table_of, which must outlive the table.
+ * - store_n: the first n bytes, 0 <= n <= VI8_LANES; store_low_n, store_high_n: the first n of the lower or upper half,
+ * n at most VI8_LANES / 2. They touch no memory past those. splat: one byte in all places. */
 #ifndef OX_SIMD_BYTES_SCALAR_H
 #define OX_SIMD_BYTES_SCALAR_H
 

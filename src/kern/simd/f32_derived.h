@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/simd/f32_derived.h - functions of the basic ones, the same on every instruction set. Included by f32_<isa>.h.
- */
+ * kern/simd/f32_derived.h - functions composed of the basic ones, the same on every instruction set. Included by
+ * f32_<isa>.h. */
 #ifndef OX_SIMD_F32_DERIVED_H
 #define OX_SIMD_F32_DERIVED_H
 
@@ -29,11 +29,11 @@ OX_INLINE vf32 vf32_ldexp(vf32 a, vf32 n) {
   vf32 first = vf32_mul(a, vi32_as_f32(vi32_shl(vi32_add(half, bias), 23)));
   return vf32_mul(first, vi32_as_f32(vi32_shl(vi32_add(rest, bias), 23)));
 }
-/* a cut off at -most and most, most > 0; of NaN anything */
+/* a clamped to [-most, most], most > 0; for NaN any result */
 OX_INLINE vf32 vf32_within(vf32 a, float most) { return vf32_max(vf32_splat(-most), vf32_min(vf32_splat(most), a)); }
 #endif
 
-/* v, held in a register: where several instructions use it, the compiler must not load it anew for each. */
+/* v, forced into a register, so that the compiler does not load it again for each use. */
 OX_INLINE vf32 vf32_held(vf32 v) {
 #if defined(__GNUC__) && (defined(OX_SIMD_F32_AVX512_H) || defined(OX_SIMD_F32_AVX2_H))
   __asm__("" : "+v"(v));

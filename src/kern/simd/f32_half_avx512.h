@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/simd/f32_half_avx512.h - halves of vectors beside f32_avx512.h. vf32h: 8 lanes; fma_at(p, b, c): p[0] b + c,
- * where the product itself reads memory: a compiler loads a number that two products want only once, by an instruction
- * that takes longer than both reads. */
+ * kern/simd/f32_half_avx512.h - additions to f32_avx512.h. vf32h: half vectors of 8 lanes. fma_at(p, b, c): p[0] b + c
+ * with a broadcast memory operand: where two FMAs use the same number, a compiler would load it once by a separate
+ * instruction, which costs more than two memory operands. */
 #ifndef OX_SIMD_F32_HALF_AVX512_H
 #define OX_SIMD_F32_HALF_AVX512_H
 

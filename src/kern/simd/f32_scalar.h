@@ -2,18 +2,18 @@
  * kern/simd/f32_scalar.h - the vocabulary of 32-bit lanes in plain C: one lane. This file is the contract:
  * - vf32, vi32: VF32_LANES floats, int32s; vm32: a truth value per lane. Pointers need no vector alignment.
  * - *_n handles the first n lanes, 0 <= n <= VF32_LANES: touches no memory past them, loads zeros into the rest.
- * - min, max give b if either is NaN (and for -0 against +0), as x86 does; min_nan, max_nan pass NaN on.
+ * - min, max return b if either is NaN (and for -0 against +0), as on x86; min_nan, max_nan propagate NaN.
  * - fma rounds once where VF32_HAS_FMA, else twice: results may differ in the last bit between instruction sets.
  * - round: to nearest even. to_i32 the same; outside int32 (and NaN) the result is INT32_MIN or saturated: clamp
  * before.
  * - ldexp(a, n): a x 2^n, n integral, -252 <= n <= 254. shl, shr (logical), sar (arithmetic): 0 <= n < 32.
- * - load_even: p[0], p[2], p[4] ...; may read 2 x VF32_LANES floats; load_even_n: no more than it needs.
+ * - load_even: p[0], p[2], p[4] ...; may read 2 x VF32_LANES floats; load_even_n reads only what it needs.
  * - join_halves(a, b): the first half of a, the second of b. swap_halves. Of 16 lanes only.
  * - pick16: p[at] for each lane of |at|, from 0 to 15; may read all 16.
  * - pick8, where VF32_HAS_PICK8: p[at & 7].
  * - int arithmetic wraps. store_u8, store_i8 saturate. select(m, a, b): m ? a : b. andnot(a, b): ~a & b.
  * - sum, hmin, hmax combine lanes in a fixed tree order.
- * - transpose: of VF32_LANES vectors, the rows of a square. pick(a, b, l): lane i is b[l[i]], or a[i] if l[i] is -1. */
+ * - transpose: VF32_LANES vectors as the rows of a square. pick(a, b, l): lane i is b[l[i]], or a[i] if l[i] is -1. */
 #ifndef OX_SIMD_F32_SCALAR_H
 #define OX_SIMD_F32_SCALAR_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/simd/i8_avx2.h - dot products of bytes on AVX2; the contract is in i8_scalar.h. vpmaddubsw saturates, so bytes
- * go as 16-bit lanes through vpmaddwd: even ones and odd ones; the compiler shares the splitting between products. */
+ * kern/simd/i8_avx2.h - dot products of bytes on AVX2; the contract is in i8_scalar.h. vpmaddubsw saturates, so even
+ * and odd bytes are widened to 16 bits and multiplied by vpmaddwd; the compiler shares the widening between products.
+ */
 #ifndef OX_SIMD_I8_AVX2_H
 #define OX_SIMD_I8_AVX2_H
 

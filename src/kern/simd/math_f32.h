@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * kern/simd/math_f32.h - exp, log, tanh, erf, sigmoid, gelu ... over the vocabulary: include a simd/f32_<isa>.h first.
- * Errors against the exact value, largest over all floats, in units in the last place (FMA; the scalar build adds
- * about one): exp 1.1, exp_flush 1.1, expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.4, silu 2.4, tanh 2.3, erf 3.1.
- * Infinities, NaN, signed zeros and denormals come out as from C's libm. The coefficients are minimax fits of our own
- * (Remez, relative error). */
+ * kern/simd/math_f32.h - exp, log, tanh, erf, sigmoid, gelu ... in the SIMD vocabulary: include a simd/f32_<isa>.h
+ * first. Largest errors over all floats, in ulp (with FMA; the scalar build adds about one): exp 1.1, exp_flush 1.1,
+ * expm1 1.4, log 0.8, log1p 1.5, sigmoid 2.4, silu 2.4, tanh 2.3, erf 3.1. Infinities, NaN, signed zeros and denormals
+ * come out as from C's libm. The coefficients are minimax fits of our own (Remez, relative error). */
 #ifndef OX_SIMD_MATH_F32_H
 #define OX_SIMD_MATH_F32_H
 
-/* min and max against a constant, letting NaN through */
+/* min and max with a constant; NaN is kept */
 OX_INLINE vf32 vf32_at_most(vf32 x, float most) { return vf32_min(vf32_splat(most), x); }
 OX_INLINE vf32 vf32_at_least(vf32 x, float least) { return vf32_max(vf32_splat(least), x); }
 
@@ -34,8 +33,8 @@ OX_INLINE vf32 math_split_exp_small_(vf32 x, vf32 *scale) {
   return vf32_fnma(n, vf32_splat(0x1.7f7d1cp-20f), vf32_fnma(n, vf32_splat(0x1.62e4p-1f), x));
 }
 
-/* exp for x <= 88, for what is summed, gated or compared with 1: 0 below -87, where exp would be denormal and
- * slow to compute with. */
+/* exp for x <= 88, for uses that sum it or compare it with 1: it is 0 below -87, where exp would be denormal and slow.
+ */
 OX_INLINE vf32 vf32_exp_flush(vf32 x) {
   vf32 scale, r = math_split_exp_small_(vf32_at_least(x, -87.0f), &scale);
   vf32 p = vf32_fma(vf32_splat(0x1.6db5b2p-10f), r, vf32_splat(0x1.123c78p-7f));
@@ -65,10 +64,10 @@ OX_INLINE vf32 vf32_expm1(vf32 x) {
 }
 
 #ifdef VF32_HAS_LDEXP
-/* 1 + exp(-x) for |x| <= 1000, infinite where exp(-x) is: exp(-x) = 2^n exp(-r), n in 16ths, |r| <= ln2 / 32. Bits 0 to
- * 3 of the sum that rounds are the fraction of n, whose power is in a table; ldexp rounds n down. The table is that of
- * 2^(i/16) / q, and the polynomial q exp(-r): with this q all entries are within 0.3 x 2^-24 of what they stand for,
- * where 2^(i/16) itself would be an error of its own. */
+/* 1 + exp(-x) for |x| <= 1000, infinite where exp(-x) is: exp(-x) = 2^n exp(-r), where n has 4 fractional bits and
+ * |r| <= ln2 / 32. After rounding by adding a large number, bits 0 to 3 are the fraction of n, which indexes a table;
+ * ldexp rounds n down. The table has 2^(i/16) / q and the polynomial is q exp(-r): q is chosen such that all entries
+ * are within 0.3 x 2^-24 of their exact values, so that the table adds little error. */
 OX_INLINE vf32 math_one_and_exp_neg_(vf32 x) {
   static const float table[16] = {0x1.1e3c44p+0f, 0x1.2ae87cp+0f, 0x1.382456p+0f, 0x1.45f62ep+0f,
                                   0x1.5464a8p+0f, 0x1.6376b4p+0f, 0x1.73339p+0f,  0x1.83a2cap+0f,
@@ -87,10 +86,10 @@ OX_INLINE vf32 vf32_sigmoid(vf32 x) {
   return vf32_div(over, math_one_and_exp_neg_(vf32_at_most(vf32_at_least(x, -1000.0f), 1000.0f)));
 }
 
-/* x / (1 + exp(-x)); NaN passes above the line */
+/* x / (1 + exp(-x)); NaN stays, by the numerator */
 OX_INLINE vf32 vf32_silu(vf32 x) { return vf32_div(x, math_one_and_exp_neg_(vf32_within(x, 1000.0f))); }
 #else
-/* 1 + exp(-x), for x from -87 on as exact as exp: where exp(-x) is large it is all of the sum. */
+/* 1 + exp(-x), for x >= -87 as exact as exp, which dominates the sum where it is large. */
 OX_INLINE vf32 math_one_and_exp_neg_(vf32 x) {
   vf32 one = vf32_splat(1.0f), scale;
   vf32 r = math_split_exp_small_(vf32_neg(vf32_at_most(vf32_at_least(x, -87.0f), 87.0f)), &scale);
@@ -107,7 +106,7 @@ OX_INLINE vf32 vf32_sigmoid(vf32 x) {
   return vf32_div(over, math_one_and_exp_neg_(x));
 }
 
-/* x / (1 + exp(-x)), in which x times 0 below -87 */
+/* x / (1 + exp(-x)), with x * 0 for the numerator below -87 */
 OX_INLINE vf32 vf32_silu(vf32 x) {
   vf32 over = vf32_select(vf32_lt(x, vf32_splat(-87.0f)), vf32_mul(x, vf32_zero()), x);
   return vf32_div(over, math_one_and_exp_neg_(x));
@@ -136,9 +135,9 @@ OX_INLINE vf32 vf32_erf(vf32 x) {
 }
 
 #ifdef VF32_HAS_PICK16
-/* x Phi(x) = max(x, 0) - r(|x|), r(a) = a erfc(a / sqrt(2)) / 2: in each of 15 pieces of 25 / 64 a polynomial of degree
- * 5 around its middle, 0 behind them (4e-8 at most). The coefficients are fits of our own at Chebyshev's points; those
- * of the first piece begin with 0 and 1 / 2. Errors: 2.5e-7, and 3 in the last place above -1. */
+/* x Phi(x) = max(x, 0) - r(|x|), r(a) = a erfc(a / sqrt(2)) / 2: a polynomial of degree 5 around the middle of each of
+ * 15 intervals of length 25 / 64, and 0 beyond them (where r is at most 4e-8). The coefficients are our own fits at
+ * Chebyshev points; those of the first interval begin with 0 and 1 / 2. Errors: 2.5e-7, and 3 ulp above -1. */
 OX_INLINE vf32 vf32_gelu(vf32 x) {
   static const float table[6][16] = {
       {-0x1.fae4c8p-9f, -0x1.3f784ep-6f, -0x1.6b2dacp-6f, -0x1.32fd78p-7f, 0x1.1cbf1ep-8f, 0x1.26f026p-7f,
@@ -168,8 +167,8 @@ OX_INLINE vf32 vf32_gelu(vf32 x) {
   return vf32_sub(vf32_at_least(x, 0.0f), p);
 }
 #elif defined(VF32_HAS_PICK8)
-/* The same in 8 pieces of 3 / 4, of degree 6. From 5.6 on |x| counts as 6, the middle of a ninth piece: the first one
- * again, in whose middle stands 0. Errors: 2.5e-7, and 4 in the last place above -1. */
+/* The same with 8 intervals of length 3 / 4 and degree 6. From 5.6 on |x| is taken as 6, the middle of a ninth
+ * interval: that wraps to the first one, whose value in the middle is 0. Errors: 2.5e-7, and 4 ulp above -1. */
 OX_INLINE vf32 vf32_gelu(vf32 x) {
   static const float table[7][8] = {{-0x1.31139p-7f, 0x1.2c5d06p-9f, 0x1.3b309ep-8f, -0x1.ba52d4p-10f, -0x1.9c4e24p-11f,
                                      0x1.34d5f8p-13f, 0x1.04dcfap-14f, 0x1.af586ap-18f},
@@ -222,7 +221,7 @@ OX_INLINE vf32 vf32_log(vf32 x) {
   return vf32_select(vf32_eq(x, vf32_zero()), vf32_splat(-INFINITY), y);
 }
 
-/* log(1 + x): the rounding of 1 + x is put right to first order */
+/* log(1 + x): the rounding error of 1 + x is corrected to first order */
 OX_INLINE vf32 vf32_log1p(vf32 x) {
   vf32 one = vf32_splat(1.0f), u = vf32_add(one, x), y = vf32_log(u);
   vf32 lost = vf32_div(vf32_sub(x, vf32_sub(u, one)), u);

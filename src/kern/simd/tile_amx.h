@@ -12,8 +12,8 @@
 
 #include "base/macros.h"
 
-/* Palette 1: eight tiles of 16 rows of 64 bytes. Static: the intrinsic tells the compiler of its first bytes only, and
- * stores to a copy on the stack would be dropped as dead. */
+/* Palette 1: eight tiles of 16 rows of 64 bytes. It is static because the intrinsic's operand covers only its first
+ * bytes, so that stores to a copy on the stack would be removed as dead. */
 static const struct vt_config_ {
   uint8_t palette, start_row, reserved[14];
   uint16_t row_bytes[16];

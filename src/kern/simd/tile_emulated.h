@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/simd/tile_emulated.h - the vocabulary of matrix tiles, and AMX in plain C: tests compile the bodies with it, so
- * that all but the tile instructions themselves runs on machines without the unit. Slow, and in no variant that ships.
+ * that everything but the tile instructions is tested on machines without the unit. Slow; used in no shipped variant.
  *
  * There are eight tiles of 16 rows of 64 bytes. VT_TILES declares those of a function; their numbers are literals.
  * - vt_begin, vt_end: around all use of tiles, once per thread and run of blocks.
@@ -52,9 +52,9 @@ OX_INLINE double vt_input_(uint32_t bits) {
   return (double)f;
 }
 
-/* To float. For an exact product of two bfloat16 (16 bits) or a float, plus a float, rounding to double first changes
- * nothing: where double is inexact, the smaller term lies too far below the larger one to bring the sum near the middle
- * between two floats. 2^-126 - 2^-151 is the least that rounds to a normal float. */
+/* Rounds to float. For an exact product of two bfloat16 (16 bits) or a float, plus a float, rounding to double first
+ * does no harm: where the double is inexact, the smaller term is too small to bring the sum near a tie between two
+ * floats. 2^-126 - 2^-151 is the smallest number that rounds to a normal float. */
 OX_INLINE double vt_round_(double x) { return fabs(x) < 0x1p-126 - 0x1p-151 ? copysign(0.0, x) : (double)(float)x; }
 
 static inline void vt_dot_bf16_(vt_tile *c, const vt_tile *a, const vt_tile *b) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/matmul/product.h - batched matrix products for operators: C = act(alpha A B + beta (terms)) over broadcast batch
- * dimensions, any number type. The operator describes it in prepare; this picks the way and runs the tiles. */
+ * dimensions, for any number type. The operator describes the product in prepare; this chooses the algorithm and runs
+ * the tiles. */
 #ifndef OX_OPS_MATMUL_PRODUCT_H
 #define OX_OPS_MATMUL_PRODUCT_H
 
@@ -10,28 +11,28 @@
 #include "kern/gemm/split_product.h"
 #include "kern/gemm/strassen.h"
 
-/* Constant B: |count| matrices of k x n. */
+/* A constant B: |count| matrices of k x n. */
 typedef struct ox_product_b {
   const ox_gemm_variant *v;
   size_t k, n, count, matrix_bytes;
   uint32_t type;
-  bool trans;         /* its last two dimensions are swapped */
-  const void *const *panels; /* where they are in a run; NULL: not known yet, or packed later */
-  atomic_int *use;    /* OX_B_NEW and so on, of all shapes and runs */
+  bool trans;                /* its last two dimensions are swapped */
+  const void *const *panels; /* place of the panels' address in a run; NULL: not known yet, or packed later */
+  atomic_int *use;           /* OX_B_NEW etc., shared by all shapes and runs */
 } ox_product_b;
 
-enum { OX_B_NEW, OX_B_READ, OX_B_PACKED }; /* nobody has multiplied by it yet; a run has, in place; it was packed */
+enum { OX_B_NEW, OX_B_READ, OX_B_PACKED }; /* not used yet; read in place by a run; packed */
 
 typedef struct ox_product {
   /* The operator fills these in, zeroed elsewhere. Strides in elements; batch strides 0 where broadcast. */
   uint32_t type;
-  int rank; /* of the batch */
+  int rank; /* number of batch dimensions */
   int64_t batch[OX_MAX_RANK], a_batch[OX_MAX_RANK], b_batch[OX_MAX_RANK];
   size_t m, n, k;
   bool has_row, has_col; /* false: the result lacks that dimension, a 1-D operand's */
   ptrdiff_t a_rs, a_ks, b_ks, b_ns;
   int in_a, in_b; /* input indices */
-  int in_term[2]; /* 0: none, else the input's index: A is never a term */
+  int in_term[2]; /* input indices; 0: none (input 0 is A, never a term) */
   int64_t term_batch[2][OX_MAX_RANK];
   ox_gemm_epi epi; /* alpha, beta, act, and strides of the terms */
   /* ox_product_plan fills in the rest */
@@ -41,30 +42,30 @@ typedef struct ox_product {
   ox_strassen_plan z;
   ox_product_b b;
   const ox_product_b *packed; /* b, with its panels; NULL: B is not constant */
-  const float *in_place;      /* where B lies, at any address, as a first run reads it; NULL: its panels are there */
-  void *later;                /* for who packs it then */
-  bool pack_stage;         /* stage 0 packs B into the shared memory */
-  size_t b_count, b_bytes; /* matrices of B, bytes of the panels of one */
+  const float *in_place;      /* B itself (unaligned), for a first run that reads it in place; NULL: panels are used */
+  void *later;                /* token for packing it after that (ox_product_pack_later) */
+  bool pack_stage;            /* stage 0 packs B into the shared memory */
+  size_t b_count, b_bytes;    /* matrices of B, bytes of the panels of one */
   size_t panels_per_tile, packs_per_matrix;
   int64_t n_batch, batches_per_tile, plain_rows;
 } ox_product;
 
-/* Fits A [.., m, k] and B [.., k, n] (1-D: as MatMul has it) together; |trans_*| swap the last two dimensions,
- * |trans_batch_*| move the first dimension next to last first. Unknown dimensions are let through. Sets |out|. */
+/* Infers the shape of A [.., m, k] times B [.., k, n] (1-D operands as in MatMul). trans: A, B (swaps the last two
+ * dimensions), batch of A, batch of B (the first dimension is moved before the last one first). Unknown dimensions are
+ * accepted. */
 OX_NODISCARD ox_status *ox_product_infer(const char *op, const ox_shape *a, const ox_shape *b, const bool trans[4],
                                          ox_shape *out);
-/* Sizes and strides of the same, all dimensions known. trans: A, B, batch of A, batch of B. */
+/* Sets sizes and strides of the same product; all dimensions must be known. */
 OX_NODISCARD ox_status *ox_product_shape(ox_product *p, const ox_shape *a, const ox_shape *b, const bool trans[4]);
 /* Strides of a term of |shape| that broadcasts to the product's result; INVALID_MODEL if it does not. */
 OX_NODISCARD ox_status *ox_product_term(ox_product *p, int i, int input, const ox_shape *shape, const ox_shape *result);
 
-/* Where the matrix of A or B for batch |index| begins, and its number in that operand's own order; |strides|: a_batch
+/* The offset of the matrix of A or B for batch |index|, and its number in that operand's own order; |strides|: a_batch
  * or b_batch. */
 int64_t ox_product_offset(const ox_product *p, int64_t index, const int64_t *strides);
 int64_t ox_product_matrix(const ox_product *p, int64_t index, const int64_t *strides);
 
-/* The fastest way for a float32 B that is not packed, as it was measured, or is now (product_tune.c); else |otherwise|.
- */
+/* The fastest way for a float32 B that is not packed, as measured before or now (product_tune.c); else |otherwise|. */
 ox_gemm_b ox_product_measured(const ox_kernel_ctx *c, const ox_product *p, ox_gemm_b otherwise);
 /* Books stages, tiles, scratch; packs |b| (NULL: B is not constant). |p| must be memory of the prepared shapes
  * (ox_ctx_alloc). */
@@ -72,31 +73,33 @@ OX_NODISCARD ox_status *ox_product_plan(ox_kernel_ctx *c, ox_product *p, const o
 OX_NODISCARD ox_status *ox_product_run(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles,
                                        void *scratch);
 
-/* The terms' places for a batch. */
+/* Sets the terms' addresses for a batch. */
 void ox_product_terms(const ox_kernel_ctx *c, const ox_product *p, int64_t batch, ox_gemm_epi *epi);
 
-/* product_split.c: the same on a matrix unit, where there is one and it wins. */
+/* product_split.c: products on a matrix unit, where there is one and it is faster. */
 bool ox_product_splits(const ox_kernel_ctx *c, const ox_product *p);
 OX_NODISCARD ox_status *ox_product_plan_split(ox_kernel_ctx *c, ox_product *p);
 void ox_product_run_split(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage, ox_range tiles, void *scratch);
 
-/* product_strassen.c: the same in fewer multiplications, where that wins. */
+/* product_strassen.c: products by Strassen's algorithm, where that is faster. */
 bool ox_product_is_strassen(const ox_kernel_ctx *c, const ox_product *p);
-/* Where its B can be read by a first run, which need not wait for new pages then; NULL: it is packed first. */
+/* The address of B if a first run can read it in place, which saves waiting for new pages; NULL: it is packed first. */
 const float *ox_product_in_place(const ox_kernel_ctx *c, const ox_product *p);
 OX_NODISCARD ox_status *ox_product_plan_strassen(ox_kernel_ctx *c, ox_product *p);
 OX_NODISCARD ox_status *ox_product_run_strassen(const ox_kernel_ctx *c, const ox_product *p, uint32_t stage,
                                                 ox_range tiles, void *scratch);
 
-/* Others are summed in plain loops, which read A and B at any address. */
+/* Other types use plain loops, which read A and B unaligned. */
 bool ox_product_is_fast(uint32_t type);
 
-/* At load: a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions swapped), which
- * ox_product_plan packs, so that the node consumes it; *out NULL if it is of another type, or NULL itself. */
+/* At load: registers a constant |b| of float32, float16 or bfloat16 (rank 2 and up; |trans|: last two dimensions
+ * swapped) for packing by ox_product_plan; the node then consumes it. |*out| is NULL if |b| is NULL or of another type.
+ */
 OX_NODISCARD ox_status *ox_product_const(ox_load_ctx *c, const ox_tensor *b, bool trans, ox_product_b **out);
-/* In prepare: where runs find the panels of b, which is input |in| and lives as long as what is prepared. */
+/* In prepare: arranges packing of b, which is input |in|, and sets b->panels; it lives as long as the prepared shapes.
+ */
 OX_NODISCARD ox_status *ox_product_pack(ox_kernel_ctx *c, ox_product_b *b, int in);
-/* Their memory alone: the host's pack_now makes the panels. */
+/* Only allocates the panels' memory: the host's pack_now fills it later. */
 OX_NODISCARD ox_status *ox_product_pack_later(ox_kernel_ctx *c, const ox_product_b *b, int in, void **out_later);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/matmul/product_plain.h - quantized products of types that have no byte kernels (8-bit floats, 16-bit integers) or
- * make such a result, or one of halves. One stage, a tile is a row of the result. */
+ * ops/matmul/product_plain.h - quantized products whose operands or result have types without byte kernels (8-bit
+ * floats, 16-bit integers, float16 results), by plain loops. One stage; a tile is a row of the result. */
 #ifndef OX_OPS_MATMUL_PRODUCT_PLAIN_H
 #define OX_OPS_MATMUL_PRODUCT_PLAIN_H
 

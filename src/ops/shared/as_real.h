@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/as_real.h - operators that compute in float or double whatever their types: inputs are converted whole
- * into shared memory by the tiles of a first stage. */
+ * ops/shared/as_real.h - for operators that compute in float or double whatever their types: the tiles of a first stage
+ * convert whole inputs into shared memory. */
 #ifndef OX_OPS_SHARED_AS_REAL_H
 #define OX_OPS_SHARED_AS_REAL_H
 
@@ -12,7 +12,7 @@
 enum { OX_AS_REAL_BLOCK = 8192 };
 typedef enum ox_as_real { OX_AS_FLOAT = 4, OX_AS_DOUBLE = 8 } ox_as_real; /* bytes of an element */
 
-/* Books |count| elements of shared memory; *at is their place. */
+/* Books |count| elements of shared memory; |*at| is their offset. */
 OX_NODISCARD static inline ox_status *ox_as_real_room(ox_kernel_ctx *c, ox_as_real as, int64_t count, size_t *at) {
   size_t bytes;
   *at = c->shared_bytes;
@@ -23,7 +23,7 @@ OX_NODISCARD static inline ox_status *ox_as_real_room(ox_kernel_ctx *c, ox_as_re
   return NULL;
 }
 
-/* Books room for input |i|; adds its tiles to |tiles|. */
+/* Books room for input |i| and adds the number of its tiles to |*tiles|. */
 OX_NODISCARD static inline ox_status *ox_as_real_book(ox_kernel_ctx *c, ox_as_real as, uint32_t i, size_t *at,
                                                       int64_t *tiles) {
   int64_t n = ox_shape_count(&c->in[i]->shape);
@@ -58,7 +58,7 @@ static inline bool ox_as_real_tile(const ox_kernel_ctx *c, ox_as_real as, uint32
 
 /* ---- a row at a time ---- */
 
-/* Elements [at, at + n) of input |i| as floats: where they lie, or converted into |spare|. */
+/* Elements [at, at + n) of input |i| as floats: in place, or converted into |spare|. */
 static inline const float *ox_as_float_in(const ox_kernel_ctx *c, uint32_t i, int64_t at, int64_t n, float *spare) {
   const ox_tensor *t = c->in[i];
   if (t->dtype == OX_F32) return (const float *)t->data + at;
@@ -66,7 +66,7 @@ static inline const float *ox_as_float_in(const ox_kernel_ctx *c, uint32_t i, in
   return spare;
 }
 
-/* Where to compute output |i| from element |at| on: in place, or in |spare|; ox_as_float_done then stores it. */
+/* Where to compute output |i| from element |at| on: in place, or in |spare|, from which ox_as_float_done stores it. */
 static inline float *ox_as_float_out(const ox_kernel_ctx *c, uint32_t i, int64_t at, float *spare) {
   return c->out[i]->dtype == OX_F32 ? (float *)c->out[i]->data + at : spare;
 }

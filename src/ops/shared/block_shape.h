@@ -16,7 +16,7 @@ static inline ox_shape ox_shape_to_blocks(const ox_shape *s) {
   return r;
 }
 
-/* What |s| is in blocks of, if it has |channels| channels (-1: not known). */
+/* The shape whose form in blocks is |s|, if it has |channels| channels (-1: not known). */
 static inline ox_shape ox_shape_from_blocks(const ox_shape *s, int64_t channels) {
   ox_shape r = *s;
   if (s->rank < 3) return ox_shape_unknown();
@@ -24,7 +24,7 @@ static inline ox_shape ox_shape_from_blocks(const ox_shape *s, int64_t channels)
   return r;
 }
 
-/* |s| can be a tensor of |channels| channels in blocks, as far as both are known. */
+/* Can |s| be a tensor of |channels| channels in blocks, as far as both are known? */
 static inline bool ox_shape_is_blocks(const ox_shape *s, int64_t channels) {
   if (s->rank < 0) return true;
   if (s->rank < 3 || (s->dim[s->rank - 1] >= 0 && s->dim[s->rank - 1] != OX_BLOCK)) return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/conv_node.h - what Conv and its relatives have in common: attributes, shapes, geometry. */
+ * ops/shared/conv_node.h - shared by Conv and its relatives: attributes, shapes, geometry. */
 #ifndef OX_OPS_SHARED_CONV_NODE_H
 #define OX_OPS_SHARED_CONV_NODE_H
 
@@ -23,8 +23,8 @@ typedef struct ox_conv_attrs {
 /* Shape of Y for X [N, C, d...] and W [M, C / group, k...], any part of which may be unknown. */
 OX_NODISCARD ox_status *ox_conv_infer_shape(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,
                                             ox_shape *out);
-/* The geometry for known shapes, at most three spatial axes. |alloc| gives memory for the taps that lives as long as the
- * geometry; NULL: there is none. */
+/* The geometry for known shapes with at most three spatial axes. |alloc| allocates memory for the taps, which must live
+ * as long as the geometry; it returns NULL if there is none. */
 OX_NODISCARD ox_status *ox_conv_geom_fill(const ox_conv_attrs *a, const ox_shape *x, const ox_shape *w,
                                           const ox_shape *y, void *(*alloc)(void *host, size_t bytes), void *host,
                                           ox_conv_geom *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/conv_pack.h - constant weights of convolutions in a narrow type, widened in prepare. */
+ * ops/shared/conv_pack.h - conversion of constant convolution weights in a narrow type to floats, in prepare. */
 #ifndef OX_OPS_SHARED_CONV_PACK_H
 #define OX_OPS_SHARED_CONV_PACK_H
 

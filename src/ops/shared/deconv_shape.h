@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/deconv_shape.h - attributes of transposed convolutions, and the extent of the output that follows. */
+ * ops/shared/deconv_shape.h - attributes of transposed convolutions, and the output's extent. */
 #ifndef OX_OPS_SHARED_DECONV_SHAPE_H
 #define OX_OPS_SHARED_DECONV_SHAPE_H
 
@@ -13,7 +13,7 @@ typedef struct ox_deconv_attrs {
   int64_t group;
 } ox_deconv_attrs;
 
-/* Window and output padding; *known: the kernel's extents are. */
+/* The window and output padding; |*known|: the kernel's extents are known. */
 OX_NODISCARD ox_status *ox_deconv_window(const ox_deconv_attrs *a, int axes, const ox_shape *w, ox_spatial_attrs *win,
                                          int64_t *extra, bool *known);
 /* Extent of the output along one axis and the padding cut from its start; -1 if not known. */

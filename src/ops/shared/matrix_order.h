@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/matrix_order.h - the orders in which cublasLt keeps the elements of a matrix, for com.microsoft's QOrdered
- * operators (the cuBLAS manual, cublasLtOrder_t). */
+ * ops/shared/matrix_order.h - cublasLt's memory layouts of matrices, for com.microsoft's QOrdered operators (the cuBLAS
+ * manual, cublasLtOrder_t). */
 #ifndef OX_OPS_SHARED_MATRIX_ORDER_H
 #define OX_OPS_SHARED_MATRIX_ORDER_H
 
@@ -15,7 +15,7 @@ typedef enum ox_matrix_order {
   OX_ORDER_COL32_2R_4R4 /* ... of 32 rows, in pairs: 0, 1, 8, 9, 16, 17, 24, 25, 2, 3, ... */
 } ox_matrix_order;
 
-/* Where element (r, c) of a matrix of |rows| x |cols| lies. */
+/* The position of element (r, c) of a matrix of |rows| x |cols|. */
 static inline int64_t ox_matrix_at(int64_t order, int64_t rows, int64_t cols, int64_t r, int64_t c) {
   int64_t tile = c / 32 * 32 * rows, rt = r % 32, ct = c % 32;
   switch (order) {
@@ -32,7 +32,7 @@ static inline int64_t ox_matrix_at(int64_t order, int64_t rows, int64_t cols, in
   }
 }
 
-/* The matrix fills its tiles, as far as its sizes are known. */
+/* Checks that the matrix consists of whole tiles, as far as its sizes are known. */
 OX_NODISCARD static inline ox_status *ox_matrix_order_ok(const char *op, int64_t order, int64_t rows, int64_t cols) {
   static const int tile_rows[] = {1, 1, 1, 8, 32};
   if (order < OX_ORDER_COL || order > OX_ORDER_COL32_2R_4R4)
@@ -43,7 +43,7 @@ OX_NODISCARD static inline ox_status *ox_matrix_order_ok(const char *op, int64_t
                  (long long)rows, (long long)cols, (long long)order, tile_rows[order]);
 }
 
-/* The last two dimensions of |s| and what is left of them; a missing one is 1. -1: not known. */
+/* The last two dimensions of |s|, and the product of those before them; missing ones are 1. -1: not known. */
 static inline void ox_matrix_sizes(const ox_shape *s, int64_t *batch, int64_t *rows, int64_t *cols) {
   *batch = *rows = *cols = s->rank < 0 ? -1 : 1;
   if (s->rank > 0) *cols = s->dim[s->rank - 1];

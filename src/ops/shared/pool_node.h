@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/pool_node.h - what pools of planes and of blocks have in common: attributes, and the geometry as kern/pool
- * and as kern/conv see it. */
+ * ops/shared/pool_node.h - shared by pools of planes and of blocks: attributes, and the geometry in the terms of
+ * kern/pool and of kern/conv. */
 #ifndef OX_OPS_SHARED_POOL_NODE_H
 #define OX_OPS_SHARED_POOL_NODE_H
 
@@ -26,13 +26,13 @@ OX_NODISCARD ox_status *ox_pool_infer_shape(const ox_pool_attrs *a, const ox_sha
 /* For known shapes. */
 OX_NODISCARD ox_status *ox_pool_make(const ox_pool_attrs *a, ox_pool_kind kind, const ox_shape *x, const ox_shape *y,
                                      ox_pool *out);
-/* The same as |planes| correlations, if ox_pool_has_taps. Taps that no output finds over the input are left out. For
- * AVERAGE the factors of the averages, 1 / count, as a product over the axes. Memory comes with the prepared shapes. */
+/* The same as |planes| correlations, if ox_pool_has_taps. Taps that are over the input for no output are omitted. For
+ * AVERAGE, the factors 1 / count as a product over the axes. Memory lives as long as the prepared shapes. */
 OX_NODISCARD ox_status *ox_pool_taps(ox_kernel_ctx *c, const ox_pool *p, int64_t planes, ox_conv_geom *g,
                                      float *inverse[OX_CONV_AXES]);
 /* Those factors alone; up to OX_CONV_AXES axes. */
 OX_NODISCARD ox_status *ox_pool_inverse(ox_kernel_ctx *c, const ox_pool *p, float *inverse[OX_CONV_AXES]);
-/* Few enough axes, and no table of taps would be long. */
+/* Are there few enough axes, and are the tables of taps short enough? */
 bool ox_pool_has_taps(const ox_pool *p);
 
 #endif

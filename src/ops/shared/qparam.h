@@ -14,7 +14,7 @@ typedef struct ox_qparam {
   bool is_signed;
 } ox_qparam;
 
-/* |scale| and |zero| are input indices; a missing zero point is 0. |dtype| of the quantized tensor. */
+/* |scale| and |zero| are input indices; a missing zero point is 0. |dtype| is that of the quantized tensor. */
 static inline ox_qparam ox_qparam_of(const ox_kernel_ctx *c, uint32_t scale, uint32_t zero, uint32_t dtype) {
   ox_qparam q = {*(const ox_f32u *)c->in[scale]->data, 0, dtype == OX_I8};
   if (ox_ctx_has(c, zero))
@@ -31,14 +31,14 @@ static inline uint8_t ox_quantize_byte(ox_qparam q, float v) {
   return (uint8_t)(int)(r > low ? r < high ? r : high : low);
 }
 
-/* infer: the inputs named are there. An optional zero point may stand between required inputs. */
+/* For infer: checks that the given inputs are present. (An optional zero point may come between required inputs.) */
 OX_NODISCARD static inline ox_status *ox_qparam_required(const ox_infer_ctx *c, const uint8_t *inputs, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (!ox_infer_has(c, inputs[i])) return ox_fail(OX_INVALID_MODEL, "input %u is required", inputs[i]);
   return NULL;
 }
 
-/* prepare: the inputs named are scalars (those present). */
+/* For prepare: checks that the given inputs, if present, are scalars. */
 OX_NODISCARD static inline ox_status *ox_qparam_check(const ox_kernel_ctx *c, const uint8_t *inputs, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (ox_ctx_has(c, inputs[i]) && ox_shape_count(&c->in[inputs[i]]->shape) != 1)

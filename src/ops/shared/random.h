@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/random.h - random numbers by position: number i of a key is a hash of both, so tiles need no order and any
- * number of threads gives the same numbers. The hash is the finalizer of a 64-bit Weyl sequence. */
+ * ops/shared/random.h - counter-based random numbers: number i is a hash of the key and i, so the result does not
+ * depend on the order of tiles or the number of threads. The hash is the finalizer of a 64-bit Weyl sequence. */
 #ifndef OX_OPS_SHARED_RANDOM_H
 #define OX_OPS_SHARED_RANDOM_H
 

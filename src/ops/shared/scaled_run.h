@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/scaled_run.h - the tiles of QuantizeLinear and its inverse: long stretches that share a scale and a zero
- * point where types and shapes allow it, else blocks whose elements have theirs beside them. */
+ * ops/shared/scaled_run.h - the tiles of QuantizeLinear and DequantizeLinear: long segments that share a scale and a
+ * zero point where types and shapes allow it, else blocks whose elements have their own. */
 #ifndef OX_OPS_SHARED_SCALED_RUN_H
 #define OX_OPS_SHARED_SCALED_RUN_H
 
@@ -11,8 +11,8 @@ enum { OX_T_QUANTIZED_FAST = OX_BIT(OX_U8) | OX_BIT(OX_I8) | OX_BIT(OX_U16) | OX
 
 typedef struct ox_scaled_run {
   const ox_scale_pair *pair;
-  bool fast; /* |segment| serves these types */
-  /* |n| elements of one scale and zero point, both at |scale_at|, from |at| on. */
+  bool fast; /* |segment| supports these types */
+  /* |n| elements from |at| on that share the scale and zero point number |scale_at|. */
   void (*segment)(const ox_kernel_ctx *c, int64_t at, size_t n, int64_t scale_at);
   /* |n| <= OX_CONVERT_BLOCK elements from |at| on. */
   void (*block)(const ox_kernel_ctx *c, const ox_convert *cv, int64_t at, size_t n);

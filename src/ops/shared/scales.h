@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/scales.h - which scale serves which element: one for all, one per index of an axis, or one per block of an
- * axis. Elements fall into segments whose scale stands still or advances with them. */
+ * ops/shared/scales.h - the granularity of scales: one for all elements, one per index of an axis, or one per block of
+ * an axis. Elements are divided into segments within which the scale is constant or advances with each element. */
 #ifndef OX_OPS_SHARED_SCALES_H
 #define OX_OPS_SHARED_SCALES_H
 
@@ -14,13 +14,13 @@ typedef struct ox_scales {
 
 typedef struct ox_segment {
   int64_t n;   /* elements left in the segment */
-  int64_t off; /* of the first one's scale */
+  int64_t off; /* index of the first element's scale */
   int step;    /* 0 or 1 */
 } ox_segment;
 
-/* Checks |scale|'s shape against |x|'s. Nothing but ranks need be known: what is unknown passes. */
+/* Checks |scale|'s shape against |x|'s. Only ranks need be known; unknown dimensions pass. */
 OX_NODISCARD ox_status *ox_scales_check(const ox_shape *x, const ox_shape *scale, int64_t axis, int64_t block_size);
-/* All known and checked. */
+/* Both shapes must be known and checked. */
 void ox_scales_init(ox_scales *s, const ox_shape *x, const ox_shape *scale, int64_t axis, int64_t block_size);
 
 /* The segment that element |at| lies in. */
@@ -33,7 +33,7 @@ static inline ox_segment ox_scales_at(const ox_scales *s, int64_t at) {
   return (ox_segment){OX_MIN(s->block - a % s->block, s->axis - a), row, 0};
 }
 
-/* The scales and zero points of QuantizeLinear and its inverse: inputs 1 and 2, of which the latter may be left out. */
+/* The scales and zero points of QuantizeLinear and DequantizeLinear: inputs 1 and 2, the latter optional. */
 typedef struct ox_scale_pair {
   ox_scales scales, zeros;
   bool has_zeros;

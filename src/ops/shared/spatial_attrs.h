@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/spatial_attrs.h - the spatial attributes that Conv, the pools and their relatives share (kernel_shape,
- * strides, dilations, pads, auto_pad), and the extent of the output that follows from them. */
+ * ops/shared/spatial_attrs.h - the spatial attributes of Conv, pools and their relatives (kernel_shape, strides,
+ * dilations, pads, auto_pad), and the output's extent. */
 #ifndef OX_OPS_SHARED_SPATIAL_ATTRS_H
 #define OX_OPS_SHARED_SPATIAL_ATTRS_H
 
@@ -18,7 +18,7 @@ typedef struct ox_spatial_attrs {
   int axes;
   ox_auto_pad auto_pad;
   bool ceil;    /* ceil_mode: round the output extent up */
-  bool clipped; /* pools: a window longer than the padded input may count as one; see ox_spatial_output */
+  bool clipped; /* pools: a window that exceeds the padded input may count; see ox_spatial_output */
   int64_t kernel[OX_SPATIAL_AXES], stride[OX_SPATIAL_AXES], dilation[OX_SPATIAL_AXES];
   int64_t pad_lo[OX_SPATIAL_AXES], pad_hi[OX_SPATIAL_AXES]; /* as given; ox_spatial_output resolves auto_pad */
 } ox_spatial_attrs;
@@ -34,10 +34,10 @@ OX_NODISCARD ox_status *ox_spatial_kernel(ox_ints given, const ox_shape *w, int 
                                           ox_ints *out);
 /* The rank of X [N, C, d...] and W, of which either may be unknown; -1: both are. Errors: too small, not the same. */
 OX_NODISCARD ox_status *ox_spatial_rank(const ox_shape *x, const ox_shape *w, int *out);
-/* Extent of the output along axis |a| and the padding in effect; -1 if |in| < 0. Error: the window is longer than the
- * padded input. Not so if |clipped|: the formula's quotient, which the standard leaves open below zero, is rounded
- * towards zero as in ONNX Runtime. A window too long by less than a stride gives one element, of the input there is; by
- * less than two strides, none. */
+/* The extent of the output along axis |a| and the effective padding; -1 if |in| < 0. Error: the window is longer than
+ * the padded input, unless |clipped|: the quotient of the formula, which the standard leaves open below zero, is then
+ * rounded towards zero, as in ONNX Runtime. A window too long by less than a stride gives one element, computed from
+ * the input there is; by less than two strides, none. */
 OX_NODISCARD ox_status *ox_spatial_output(const ox_spatial_attrs *s, int a, int64_t in, int64_t *out, int64_t *lo,
                                           int64_t *hi);
 

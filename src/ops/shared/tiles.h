@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * ops/shared/tiles.h - how flat loops over elements are cut into tiles: by the element count alone. */
+ * ops/shared/tiles.h - dividing flat loops over elements into tiles, by the number of elements only. */
 #ifndef OX_OPS_SHARED_TILES_H
 #define OX_OPS_SHARED_TILES_H
 
@@ -18,7 +18,7 @@ static inline void ox_tile_span(ox_range t, int64_t per, int64_t n, int64_t *beg
   *end = OX_MIN(t.end * per, n);
 }
 
-/* Books tiles of |per| over output 0's elements. */
+/* Books tiles of |per| elements over output 0. */
 static inline ox_status *ox_plan_elements(ox_kernel_ctx *c, int64_t per) {
   return ox_ctx_plan(c, ox_tile_count(ox_shape_count(&c->out[0]->shape), per), 0);
 }
