@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/block_bottleneck.c - ai.onyx.BlockBottleneck(X, W0, B0, W1, B1, W2, B2, Z): the BlockConv of 1x1 (W0), the
  * depthwise one (W1) and the one of 1x1 (W2, with the residual Z) in a row, a few rows of the image at a time
- * (kern/blocks/bottleneck.h). W0 or W2 may be missing. Weights are constants. */
+ * (kern/blocks/bottleneck.h). W0 or W2 may be missing. Weights are constants. Where W2 is missing, a second output, if
+ * wanted, are the means of Y's channels. */
 #include "kern/blocks/bottleneck.h"
 #include "ops/shared/bconv_pack.h"
+#include "ops/shared/plane_means.h"
 #include "ops/shared/block_shape.h"
 #include "ops/shared/check.h"
 #include "ops/shared/conv_node.h"
@@ -29,6 +31,7 @@ static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(ox_conv_attrs),
 typedef struct bottleneck_prep {
   ox_bottleneck_plan plan;
   const void *const *w[PARTS]; /* where they are, packed; NULL: there is no such part */
+  ox_plane_means means;
 } bottleneck_prep;
 
 /* What BlockConv would have as attributes. */
@@ -65,7 +68,9 @@ static ox_status *infer(ox_infer_ctx *c) {
     OX_TRY(part_shape(&a, w, &x, &in, &out));
     if (w->rank > 0) OX_TRY(ox_infer_shape_is(c, B_OF(i), 1, &w->dim[0]));
   }
+  ox_shape means = ox_plane_means_shape(&x);
   ox_infer_out(c, 0, OX_F32, &x);
+  ox_infer_out(c, 1, OX_F32, &means);
   return NULL;
 }
 
@@ -102,7 +107,8 @@ static ox_status *prepare(ox_kernel_ctx *c) {
     OX_TRY(part_shape(&a, w, &x, &in, &out));
     OX_TRY(ox_conv_geom_make(c, &a, &in, w, &out, &t.part[i].g));
   }
-  if (!ox_bottleneck_serves(&t) || (ox_ctx_has(c, Z) && !t.has[OX_PROJECT]))
+  if (!ox_bottleneck_serves(&t) || (ox_ctx_has(c, Z) && !t.has[OX_PROJECT]) ||
+      (ox_ctx_wants(c, 1) && t.has[OX_PROJECT]))
     return ox_fail(OX_NOT_IMPLEMENTED, "BlockBottleneck: the parts do not fit together");
   if (!ox_bottleneck_plan_init(&p->plan, &t))
     return ox_fail(OX_LIMIT, "BlockBottleneck: the working memory is too large");
@@ -113,7 +119,7 @@ static ox_status *prepare(ox_kernel_ctx *c) {
   OX_TRY(ox_ctx_plan(c, p->plan.n_tiles, p->plan.scratch_bytes));
   c->shared_bytes = sizeof(ox_carried);
   c->n_stages = 2, c->n_tiles[1] = c->n_tiles[0], c->n_tiles[0] = 1;
-  return NULL;
+  return ox_plane_means_book(c, p->plan.row_tiles, &p->means);
 }
 
 static const float *floats_of(const ox_kernel_ctx *c, uint32_t i) { return ox_ctx_has(c, i) ? c->in[i]->data : NULL; }
@@ -125,6 +131,11 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     ox_carried_begin(c->shared);
     return NULL;
   }
+  if (stage == 2) {
+    ox_plane_means_run(c, &p->means, tiles);
+    return NULL;
+  }
+  a.sums = ox_plane_means_sums(c, &p->means);
   for (int i = 0; i < PARTS; i++) a.w[i] = p->w[i] ? *p->w[i] : NULL, a.bias[i] = floats_of(c, B_OF(i));
   ox_bottleneck_run(&p->plan, &a, tiles.begin, tiles.end, c->shared, scratch);
   return NULL;
@@ -144,7 +155,8 @@ static double flops(const ox_kernel_ctx *c) {
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BlockBottleneck", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 1,
-               .max_in = 8, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(bottleneck_attrs), .infer = infer),
+               .max_in = 8, .min_out = 1, .max_out = 2, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(bottleneck_attrs),
+               .infer = infer),
      OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops,
                .packs_in = 1u << W_OF(OX_EXPAND) | 1u << W_OF(OX_DEPTHWISE) | 1u << W_OF(OX_PROJECT))},
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/block_conv.c - ai.onyx.BlockConv(X, W, B, Z, G, S): FusedConv with X, Z and Y in blocks of channels
  * (docs/blocks.md), of X times the gate G [N, C / 16, 1..., 16], through a PRelu with the slopes S [1, M / 16, 1...,
- * 16]. Constant weights are packed when shapes are known, once for each form that is the cheapest for some. */
+ * 16]. A second output, if wanted, are the means of Y's channels. Constant weights are packed when shapes are known,
+ * once for each form that is the cheapest for some. */
 #include "base/cksize.h"
 #include "kern/blocks/bconv_direct.h"
 #include "ops/shared/bconv_pack.h"
+#include "ops/shared/plane_means.h"
 #include "ops/shared/block_shape.h"
 #include "ops/shared/check.h"
 #include "ops/shared/conv_node.h"
@@ -30,6 +32,8 @@ typedef struct block_conv_prep {
   enum { NOTHING, PACK, SCALE_W, SCALE_X } first; /* what stage 0 does, into shared memory */
   size_t made_at;                                 /* ... there, behind what the plan wants */
   const float *slope;                             /* of a LeakyRelu: that of all channels */
+  ox_plane_means means;
+  uint32_t means_stage; /* OX_MAX_STAGES: none */
 } block_conv_prep;
 
 /* X as FusedConv would have it, for |w|. */
@@ -68,7 +72,9 @@ static ox_status *infer(ox_infer_ctx *c) {
     ox_shape slopes = per_channel(&y, 1);
     OX_TRY(ox_infer_shape_is(c, S, slopes.rank, slopes.dim));
   }
+  ox_shape means = ox_plane_means_shape(&y);
   ox_infer_out(c, 0, OX_F32, &y);
+  ox_infer_out(c, 1, OX_F32, &means);
   return NULL;
 }
 
@@ -124,7 +130,8 @@ static ox_status *book(ox_kernel_ctx *c, block_conv_prep *p) {
     return ox_fail(OX_LIMIT, "BlockConv: the working memory is too large");
   for (uint32_t i = 0; i < plan->n_stages; i++) c->n_tiles[c->n_stages++] = plan->n_tiles[i];
   c->scratch_per_worker = plan->scratch_bytes, c->form = plan->form->name;
-  return NULL;
+  p->means_stage = ox_ctx_wants(c, 1) ? c->n_stages : OX_MAX_STAGES;
+  return ox_plane_means_book(c, plan->form->n_sums ? plan->form->n_sums(plan) : 0, &p->means);
 }
 
 /* A LeakyRelu has the slopes of a PRelu: forms apply those to sums in registers. */
@@ -208,6 +215,10 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
     run_first(c, tiles, made);
     return NULL;
   }
+  if (stage == p->means_stage) {
+    ox_plane_means_run(c, &p->means, tiles);
+    return NULL;
+  }
   bool packed = p->first == PACK || p->first == SCALE_W;
   const ox_conv_args a = {.x = p->first == SCALE_X ? made : c->in[X]->data,
                           .w = packed ? made
@@ -217,6 +228,7 @@ static ox_status *run(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, vo
                           .z = floats_of(c, Z),
                           .y = c->out[0]->data,
                           .shared = c->shared,
+                          .sums = ox_plane_means_sums(c, &p->means),
                           .slope = p->slope ? p->slope : floats_of(c, S),
                           .filters = lend,
                           .filters_ctx = c};
@@ -232,7 +244,8 @@ static double flops(const ox_kernel_ctx *c) {
 
 static const ox_op ops[] = {
     {OX_SCHEMA(.name = "BlockConv", .domain = "ai.onyx", .since = 1, .types = {OX_BIT(OX_F32)}, .min_in = 2,
-               .max_in = 6, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs), .infer = infer),
+               .max_in = 6, .min_out = 1, .max_out = 2, OX_ATTRS(attr_rows), .attrs_bytes = sizeof(block_conv_attrs),
+               .infer = infer),
      OX_KERNEL(.load = load, .prepare = prepare, .run = run, .flops = flops, .packs_in = 1u << W, .inplace = 1u << Z)},
 };
 const ox_op_set ox_ops_block_conv = {ops, OX_COUNT(ops)};

@@ -145,6 +145,24 @@ static void problem_deinit(problem *p) {
   free(p->x), free(p->z), free(p->y), free(p->want);
 }
 
+/* Each plane's sums of tiles add up to that of its outputs. */
+static void check_sums(const problem *p, const ox_bottleneck_plan *plan, const float *sums, const char *name) {
+  const ox_conv_geom *g = &p->t.part[OX_DEPTHWISE].g;
+  int64_t pixels = g->out[1] * g->out[2], planes = g->batch * plan->blocks;
+  for (int64_t i = 0; i < planes * OX_BLOCK; i++) {
+    double got = 0, want = 0, size = 0;
+    if (i / OX_BLOCK % plan->blocks * OX_BLOCK + i % OX_BLOCK >= g->groups) continue;
+    for (int64_t t = 0; t < plan->row_tiles; t++)
+      got += (double)sums[(i / OX_BLOCK * plan->row_tiles + t) * OX_BLOCK + i % OX_BLOCK];
+    for (int64_t j = 0; j < pixels; j++) {
+      double y = (double)p->y[(i / OX_BLOCK * pixels + j) * OX_BLOCK + i % OX_BLOCK];
+      want += y, size += fabs(y);
+    }
+    if (!(fabs(got - want) <= (double)pixels * 0x1p-24 * size)) /* the bound of a plain sum */
+      fail_msg("%s: a channel's sum is %g, wanted %g", name, got, want);
+  }
+}
+
 /* Tiles in calls of |each|, of one worker; |backwards|: the last ones first. */
 static void check(const problem *p, const char *name, const char *isa, int64_t each, bool backwards) {
   ox_bottleneck_plan plan;
@@ -154,15 +172,19 @@ static void check(const problem *p, const char *name, const char *isa, int64_t e
   ox_carried carried;
   ox_carried_begin(&carried);
   int64_t calls = OX_CEIL_DIV(plan.n_tiles, each);
+  const size_t sums_bytes = (size_t)(plan.n_tiles * plan.blocks * OX_BLOCK) * sizeof(float);
+  ox_bottleneck_args a = p->a;
+  if (!p->t.has[OX_PROJECT]) a.sums = malloc(sums_bytes + 1), memset(a.sums, 0xff, sums_bytes);
   for (int64_t i = 0; i < calls; i++) {
     int64_t t = (backwards ? calls - 1 - i : i) * each;
-    ox_bottleneck_run(&plan, &p->a, t, OX_MIN(t + each, plan.n_tiles), &carried, scratch);
+    ox_bottleneck_run(&plan, &a, t, OX_MIN(t + each, plan.n_tiles), &carried, scratch);
   }
+  if (a.sums) check_sums(p, &plan, a.sums, name);
   for (int64_t i = 0; i < p->n_y; i++)
     if (!(p->y[i] == p->want[i] || (isnan(p->y[i]) && isnan(p->want[i]))))
       fail_msg("%s, %s, %lld tiles a call: [%lld] is %g, wanted %g", isa, name, (long long)each, (long long)i,
                (double)p->y[i], (double)p->want[i]);
-  free(scratch);
+  free(scratch), free(a.sums);
 }
 
 static shape random_shape(void) {

@@ -116,6 +116,17 @@ static bool is_as(double got, double want, double tolerance) {
   return got == want || fabs(got - want) <= tolerance;
 }
 
+/* What is left of |plane| in |parts| sums. */
+static void check_sum(const problem *p, const float *y, const float *sums, int64_t parts, int64_t plane,
+                      const char *name) {
+  int64_t block = plane / p->g.groups * p->blocks + plane % p->g.groups / 16;
+  double want = 0, size = 0, got = 0;
+  for (int64_t i = 0; i < p->pixels; i++) want += block_at(p, y, plane, i), size += fabs(block_at(p, y, plane, i));
+  for (int64_t i = 0; i < parts; i++) got += (double)sums[(block * parts + i) * 16 + plane % p->g.groups % 16];
+  if (!is_as(got, want, (double)p->pixels * 0x1p-24 * size)) /* the bound of a plain sum */
+    fail_msg("%s: the sum of plane %lld is %g, wanted %g", name, (long long)plane, got, want);
+}
+
 /* Tiles one by one, last first: the order must not matter. */
 static void check_conv(const problem *p, ox_isa isa, const char *name) {
   const ox_conv_geom *g = &p->g;
@@ -130,8 +141,12 @@ static void check_conv(const problem *p, ox_isa isa, const char *name) {
   void *scratch = malloc(plan->scratch_bytes + 1);
   for (int64_t u = f->weight_units(&plan->task); u-- > 0;)
     f->pack(&plan->task, w, p->w + f->unit_filter(&plan->task, u) * ox_conv_taps(g), u, u + 1, NULL);
-  ox_conv_args a = {.x = x, .w = w, .bias = p->bias, .z = z, .y = y};
+  const int64_t parts = f->n_sums(plan), n_sums = g->batch * p->blocks * parts * 16;
+  float *sums = malloc((size_t)n_sums * sizeof *sums + 1);
+  memset(sums, 0xff, (size_t)n_sums * sizeof *sums);
+  ox_conv_args a = {.x = x, .w = w, .bias = p->bias, .z = z, .y = y, .sums = sums};
   for (int64_t t = plan->n_tiles[0]; t-- > 0;) f->run(plan, &a, 0, t, t + 1, scratch);
+  for (int64_t i = 0; i < g->batch * g->groups && p->pixels; i++) check_sum(p, y, sums, parts, i, name);
   for (int64_t i = 0; i < g->batch * g->groups * p->pixels; i++) {
     int64_t plane = i / p->pixels, c = plane % g->groups;
     double sum = p->bias ? (double)p->bias[c] : 0, size = 2;
@@ -144,7 +159,7 @@ static void check_conv(const problem *p, ox_isa isa, const char *name) {
       fail_msg("%s, %s, activation %u: [%lld] is %g, wanted %g", ox_window_select(isa)->name, name, p->act.kind,
                (long long)i, got, want);
   }
-  free(plan), free(w), free(x), free(z), free(y), free(scratch);
+  free(plan), free(w), free(x), free(z), free(y), free(scratch), free(sums);
 }
 
 /* Maxima, which leave NaN out, or sums over the factors of an average. */

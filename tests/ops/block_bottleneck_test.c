@@ -3,6 +3,7 @@
  * and what must be refused. The rows in cache: kern/bottleneck_test.c. */
 #include "support/check.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/macros.h"
@@ -40,8 +41,8 @@ static void add_weights(one_node *n, int part, bool has) {
     one_node_input(n, OX_F32, -1, NULL, NULL), one_node_input(n, OX_F32, -1, NULL, NULL);
 }
 
-static void start(one_node *n, bool expand, bool project, bool residual) {
-  one_node_init(n, "ai.onyx", "BlockBottleneck", 1, 1);
+static void start(one_node *n, bool expand, bool project, bool residual, uint32_t n_out) {
+  one_node_init(n, "ai.onyx", "BlockBottleneck", 1, n_out);
   window(n);
   one_node_str(n, "expand_activation", "Clip"), one_node_floats(n, "expand_params", 1, &low);
   one_node_str(n, "activation", "HardSwish");
@@ -73,7 +74,7 @@ static void check(bool expand, bool project, bool residual, int64_t tiles) {
     part_start(&part[i], i, dims, data, i == 2 && residual);
     data = part[i].out[0].data, dims = part[i].out[0].shape.dim;
   }
-  start(&n, expand, project, residual);
+  start(&n, expand, project, residual, 1);
   n.run_tiles = tiles;
   CHECK_OK(one_node_run(&n));
   assert_true(ox_shape_equal(&n.out[0].shape, &part[last].out[0].shape));
@@ -93,11 +94,36 @@ static void test_like_its_parts(void **state) {
   }
 }
 
+/* Those of Y as it is. */
+static void test_means(void **state) {
+  (void)state;
+  static const int64_t dims[] = {N, 4, 1, 1, 16};
+  const ox_shape shape = ox_shape_of(5, dims);
+  for (int64_t tiles = 0; tiles < 2; tiles++) {
+    one_node n;
+    start(&n, true, false, false, 2);
+    n.run_tiles = tiles;
+    CHECK_OK(one_node_run(&n));
+    assert_true(ox_shape_equal(&n.out[1].shape, &shape));
+    for (int64_t c = 0; c < N * 64; c++) {
+      double sum = 0, size = 0;
+      for (int64_t p = 0; p < OH * OW; p++) {
+        double y = (double)((float *)n.out[0].data)[(c / 16 * OH * OW + p) * 16 + c % 16];
+        sum += y, size += fabs(y);
+      }
+      double got = (double)((float *)n.out[1].data)[c], want = sum / (OH * OW);
+      if (c % 64 < MID && !(fabs(got - want) <= 1e-6 * size / (OH * OW)))
+        fail_msg("channel %lld: %g, wanted %g", (long long)c, got, want);
+    }
+    one_node_deinit(&n);
+  }
+}
+
 static void test_what_is_refused(void **state) {
   (void)state;
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 7; i++) {
     one_node n;
-    start(&n, i != 5, i != 1 && i != 5, i < 2);
+    start(&n, i != 5, i != 1 && i != 5, i < 2, i == 6 ? 2 : 1);      /* 6: means of what is projected */
     if (i == 0) n.in[7].shape.dim[2]--;                              /* a residual of another shape */
     if (i == 2) n.in[1].shape.dim[1] = 3;                            /* fewer channels than X has blocks of */
     if (i == 3) n.constant[3] = false;                               /* weights that only the run knows */
@@ -110,6 +136,7 @@ static void test_what_is_refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_like_its_parts), cmocka_unit_test(test_what_is_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_like_its_parts), cmocka_unit_test(test_means),
+                                     cmocka_unit_test(test_what_is_refused)};
   return cmocka_run_group_tests(tests, setup, NULL);
 }

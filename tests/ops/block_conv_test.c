@@ -257,6 +257,45 @@ static void test_gates_that_are_refused(void **state) {
   }
 }
 
+/* The means of Y's channels, by forms that leave sums of it and by one that does not. */
+static void test_means(void **state) {
+  (void)state;
+  static const struct {
+    const char *what, *activation;
+    int64_t n, h, wid, oc, group, k;
+  } rows[] = {
+      {"depthwise, SiLU", "Silu", N, H, WID, C, C, 3}, {"depthwise, HardSwish", "HardSwish", 1, H, WID, C, C, 3},
+      {"depthwise, Relu", "Relu", N, H, WID, C, C, 1}, {"depthwise, nothing", "", 1, 3, 30, C, C, 3},
+      {"one pixel", "Silu", N, 3, 3, C, C, 3},         {"a column", "Silu", N, H * WID, 1, C, C, 1},
+      {"dense", "Silu", N, H, WID, M, 1, 3},           {"no image", "Silu", 0, H, WID, C, C, 3}};
+  for (size_t i = 0; i < 2 * OX_COUNT(rows); i++) {
+    const int64_t px = (rows[i / 2].h - rows[i / 2].k + 1) * (rows[i / 2].wid - rows[i / 2].k + 1);
+    const int64_t oc = rows[i / 2].oc, xd[] = {rows[i / 2].n, 2, rows[i / 2].h, rows[i / 2].wid, 16};
+    const int64_t wd[] = {oc, C / rows[i / 2].group, rows[i / 2].k, rows[i / 2].k};
+    const int64_t md[] = {rows[i / 2].n, OX_CEIL_DIV(oc, 16), 1, 1, 16};
+    const ox_shape shape = ox_shape_of(5, md);
+    one_node n;
+    one_node_init(&n, "ai.onyx", "BlockConv", 1, 2);
+    n.run_tiles = i % 2;
+    one_node_int(&n, "group", rows[i / 2].group), one_node_str(&n, "activation", rows[i / 2].activation);
+    one_node_input(&n, OX_F32, 5, xd, blocks);
+    one_node_const(&n, OX_F32, 4, wd, w);
+    CHECK_OK(one_node_run(&n));
+    assert_true(ox_shape_equal(&n.out[1].shape, &shape));
+    for (int64_t c = 0; c < rows[i / 2].n * oc; c++) {
+      double sum = 0, size = 0;
+      for (int64_t p = 0; p < px; p++) {
+        double y = (double)((float *)n.out[0].data)[block_at(c * px + p, oc, px)];
+        sum += y, size += fabs(y);
+      }
+      double got = (double)((float *)n.out[1].data)[block_at(c, oc, 1)], want = sum / (double)px;
+      if (!(fabs(got - want) <= 1e-6 * size / (double)px))
+        fail_msg("%s, channel %lld: %g, wanted %g", rows[i / 2].what, (long long)c, got, want);
+    }
+    one_node_deinit(&n);
+  }
+}
+
 static void test_what_is_refused(void **state) {
   (void)state;
   static const struct {
@@ -293,6 +332,7 @@ int main(void) {
       cmocka_unit_test(test_a_stride_along_a_unit_axis),
       cmocka_unit_test(test_a_gate),
       cmocka_unit_test(test_gates_that_are_refused),
+      cmocka_unit_test(test_means),
       cmocka_unit_test(test_what_is_refused),
       cmocka_unit_test(test_slopes),
       cmocka_unit_test(test_slopes_that_are_refused),

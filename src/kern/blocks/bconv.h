@@ -63,6 +63,7 @@ struct ox_bconv_form {
    * where |scales| says so; NULL: nowhere. */
   bool (*scales)(const ox_bconv_task *t);
   void (*scale)(const ox_bconv_task *t, float *to, const float *from, const float *scale, int64_t u0, int64_t u1);
+  int64_t (*n_sums)(const ox_bconv_plan *p); /* that runs leave of each plane of Y in ox_conv_args.sums; NULL: none */
   /* Fills |p|, plan_bytes of zeros but for p->task and p->form. False: a size overflows. */
   bool (*plan)(ox_bconv_plan *p);
   /* Tiles [begin, end) of a stage. a->w is packed, a->z in blocks like y, or y itself; bias has groups * oc elements, slope as many

@@ -201,9 +201,9 @@ static void expand(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int
   }
 }
 
-/* Rows [o, end) of the depthwise convolution, into |y| whose blocks are y_block apart. */
-static void depthwise(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64_t image, int64_t o, int64_t end,
-                      float *y, int64_t y_block, char *scratch) {
+/* Rows [o, end) of the depthwise convolution, of |tile| of the image, into |y| whose blocks are y_block apart. */
+static void depthwise(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64_t image, int64_t tile, int64_t o,
+                      int64_t end, float *y, int64_t y_block, char *scratch) {
   const ox_conv_geom *g = &p->window.g;
   int64_t row = g->in[2] * OX_BLOCK, ring = p->task.has[OX_EXPAND] ? p->ring : g->in[1];
   const float *x =
@@ -219,21 +219,22 @@ static void depthwise(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, 
                          .y = y + b * y_block,
                          .w = a->w[OX_DEPTHWISE] + b * g->n_taps[1] * g->n_taps[2] * OX_BLOCK,
                          .first = o};
+    if (a->sums) w.sums = a->sums + ((image * p->blocks + b) * p->row_tiles + tile) * OX_BLOCK;
     ox_window_rows(&p->window, &w, o, end, scratch);
   }
 }
 
-static void step(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64_t image, int64_t o, int64_t end,
-                 char *scratch) {
+static void step(const ox_bottleneck_plan *p, const ox_bottleneck_args *a, int64_t image, int64_t tile, int64_t o,
+                 int64_t end, char *scratch) {
   const ox_conv_geom *g = &p->window.g;
   int64_t row = g->out[2] * OX_BLOCK, plane = g->out[1] * row;
   if (!p->task.has[OX_PROJECT]) {
-    depthwise(p, a, image, o, end, a->y + image * p->blocks * plane + o * row, plane, scratch);
+    depthwise(p, a, image, tile, o, end, a->y + image * p->blocks * plane + o * row, plane, scratch);
     return;
   }
   float *rows = (float *)(scratch + p->rows_at);
   int64_t at = image * p->project.panels * plane + o * row;
-  depthwise(p, a, image, o, end, rows, p->step_rows * row, scratch);
+  depthwise(p, a, image, tile, o, end, rows, p->step_rows * row, scratch);
   pixels px = {.x = rows,
                .x_block = p->step_rows * row,
                .y = a->y + at,
@@ -257,6 +258,9 @@ void ox_bottleneck_run(const ox_bottleneck_plan *p, const ox_bottleneck_args *a,
     int64_t image = t / p->row_tiles, r0 = t % p->row_tiles * p->tile_rows - p->first_short;
     int64_t r1 = OX_MIN(r0 + p->tile_rows, g->out[1]);
     r0 = OX_MAX(r0, 0);
+    for (int64_t b = 0; a->sums && b < p->blocks; b++)
+      memset(a->sums + ((image * p->blocks + b) * p->row_tiles + t % p->row_tiles) * OX_BLOCK, 0,
+             OX_BLOCK * sizeof(float));
     bool goes_on = r0 > 0 && (t > begin || (next_tile && *next_tile == t));
     int64_t ready = goes_on ? rows_read(g, r0, hi) : 0; /* rows below are expanded, the last of them in the ring */
     for (int64_t o = r0, next; o < r1; o = next) {
@@ -264,7 +268,7 @@ void ox_bottleneck_run(const ox_bottleneck_plan *p, const ox_bottleneck_args *a,
       int64_t from = OX_MAX(o * g->stride[1] + lo, ready), to = rows_read(g, next, hi);
       if (p->task.has[OX_EXPAND] && from < to) expand(p, a, image, from, to, scratch);
       ready = OX_MAX(ready, to);
-      step(p, a, image, o, next, scratch);
+      step(p, a, image, t % p->row_tiles, o, next, scratch);
     }
   }
   if (next_tile) *next_tile = end;

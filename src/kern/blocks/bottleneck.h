@@ -35,6 +35,7 @@ typedef struct ox_bottleneck_args {
   const float *x, *z;
   const float *w[OX_BOTTLENECK_PARTS], *bias[OX_BOTTLENECK_PARTS]; /* w packed; bias may be NULL */
   float *y;
+  float *sums; /* [planes][row_tiles][16] as ox_conv_args.sums, where nothing is projected; or NULL */
 } ox_bottleneck_args;
 
 /* Whether the parts fit together and are of these kinds, over at most two axes. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/blocks/form_depthwise.c - the form for one channel per group: channels in lanes, weights [block][tap][16]. */
 #include <math.h>
+#include <string.h>
 
 #include "kern/blocks/window.h"
 
@@ -55,6 +56,8 @@ static bool plan(ox_bconv_plan *head) {
   return true;
 }
 
+static int64_t n_sums(const ox_bconv_plan *head) { return ((const depthwise_plan *)head)->row_tiles; }
+
 static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage, int64_t begin, int64_t end,
                 void *scratch) {
   const depthwise_plan *p = (const depthwise_plan *)head;
@@ -74,7 +77,9 @@ static void run(const ox_bconv_plan *head, const ox_conv_args *a, uint32_t stage
                          .bias = bias,
                          .z = a->z ? a->z + at : NULL,
                          .slope = a->slope ? a->slope + block * OX_BLOCK : NULL,
-                         .y = a->y + at};
+                         .y = a->y + at,
+                         .sums = a->sums ? a->sums + t * OX_BLOCK : NULL};
+    if (w.sums) memset(w.sums, 0, OX_BLOCK * sizeof *w.sums);
     ox_window_rows(&p->window, &w, r0, OX_MIN(r0 + p->tile_rows, rows), scratch);
   }
 }
@@ -87,5 +92,6 @@ const ox_bconv_form ox_bconv_form_depthwise = {.name = "depthwise",
                                                .weight_units = weight_units,
                                                .unit_filter = unit_filter,
                                                .pack = pack,
+                                               .n_sums = n_sums,
                                                .plan = plan,
                                                .run = run};

@@ -100,8 +100,12 @@ void ox_window_rows(const ox_window *p, const ox_window_plane *a, int64_t begin,
     r.y = a->y + at, r.z = a->z ? a->z + at : NULL;
     if (a->inverse) r.factor = a->inverse[0][od] * a->inverse[1][oh];
     p->row(&p->line, &r);
-    if (p->post && (at + pitch - from >= POST_FLOATS || i + 1 == end)) {
-      p->v->act(&p->act, a->y + from, (size_t)(at + pitch - from));
+    if ((p->post || a->sums) && (at + pitch - from >= POST_FLOATS || i + 1 == end)) {
+      const size_t n = (size_t)(at + pitch - from);
+      if (a->sums)
+        p->v->act_sum(p->post ? &p->act : NULL, a->y + from, n, a->sums);
+      else
+        p->v->act(&p->act, a->y + from, n);
       from = at + pitch;
     }
     if (++oh == g->out[1]) oh = 0, od++;

@@ -39,6 +39,8 @@ typedef struct ox_window_variant {
   int64_t (*tile)(ox_window_kind kind); /* outputs held in registers, at most */
   ox_window_fn *(*choose)(ox_window_kind kind, const ox_window_line *l);
   void (*act)(const ox_act *act, float *y, size_t n); /* n: a multiple of 16 */
+  /* The same, and what comes out is added to to[0 .. 15]; |act| NULL: only that. */
+  void (*act_sum)(const ox_act *act, float *y, size_t n, float *to);
 } ox_window_variant;
 
 /* The best variant for |have|; never NULL. */
@@ -66,6 +68,7 @@ typedef struct ox_window_plane {
   const float *bias, *z, *slope;
   float *y; /* row |first| of the outputs; rows follow each other. So for z */
   int64_t first;
+  float *sums; /* [16], to which outputs are added, or NULL */
   const float *const *inverse; /* SUM: factors by coordinate of each axis */
 } ox_window_plane;
 

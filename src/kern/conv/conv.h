@@ -110,6 +110,7 @@ struct ox_conv_args {
   const float *x, *w, *bias, *z; /* bias and z may be NULL */
   float *y;
   void *shared;
+  float *sums; /* in blocks: [planes][ox_bconv_form.n_sums][16] that add up to those of the plane's outputs, or NULL */
   const float *slope; /* in blocks: of each channel below 0, after bias and residual and in place of an activation */
   /* Elements [first, first + n) of W as ONNX has it; NULL: nobody tells. */
   void (*filters)(const void *ctx, int64_t first, int64_t n, float *to);

@@ -51,7 +51,7 @@ static const rg_row rows[] = {
      "bottleneck", "ToBlocks BlockConv ReduceMean BlockBottleneck FromBlocks", 1e-5},
     {HEAD "(" SMALL " x) => (" SMALL " y, " POOLED " n) " WEIGHTS EXPAND("a", "i") DEPTHWISE("b", "a")
          PROJECT("c", "b") "n = ReduceMean <axes = [2, 3]> (b) " FROM("y", "c", "20") "}",
-     "bottleneck", "ToBlocks BlockBottleneck BlockConv ReduceMean FromBlocks", 1e-5},
+     "bottleneck", "ToBlocks BlockBottleneck BlockConv FromBlocks", 1e-5}, /* the means are its own second output */
     {HEAD "(" SMALL " x) => (" LARGE " y) " WEIGHTS EXPAND("a", "i")
          CONV("b", "group = 96, pads = [1, 1, 1, 1]", "a, wd, , a") FROM("y", "b", "96") "}",
      "!bottleneck", "ToBlocks BlockConv BlockConv FromBlocks", 1e-5},

@@ -21,7 +21,7 @@ static int is_per_channel(const ox_shape *slope, const ox_shape *y) {
 
 static int guard(const ox_rewrite *g, ox_match *m) {
   ox_id conv = m->node[CONV], slope = ox_in(g, m->node[PRELU], SLOPE);
-  return ox_const_type(g, slope) != NULL && ox_dtype_of(g, slope) == OX_F32 && ox_in(g, conv, S) == OX_NONE &&
+  return ox_const_type(g, slope) != NULL && ox_one_output(g, conv) && ox_dtype_of(g, slope) == OX_F32 && ox_in(g, conv, S) == OX_NONE &&
          ox_activation_free(g, conv) && is_per_channel(ox_shape_at(g, slope), ox_shape_at(g, ox_out(g, conv, 0))) &&
          ox_op_serves(g, own, "BlockConv", OX_F32);
 }

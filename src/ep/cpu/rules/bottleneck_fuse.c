@@ -13,7 +13,7 @@ static int is_depthwise(const ox_rewrite *g, ox_id node) {
   const ox_shape *w = ox_shape_at(g, ox_in(g, node, W));
   return ox_is_of(g, node, "BlockConv", own) && w->rank == 4 && w->dim[1] == 1 && w->dim[0] > 1 &&
          ox_attr_i(g, node, "group", 1) == w->dim[0] && ox_const_type(g, ox_in(g, node, W)) != NULL &&
-         ox_in(g, node, Z) == OX_NONE && ox_in(g, node, S) == OX_NONE;
+         ox_in(g, node, Z) == OX_NONE && ox_in(g, node, S) == OX_NONE && ox_one_output(g, node);
 }
 
 static int all_are(const ox_rewrite *g, ox_id node, const char *name, int64_t want) {
