@@ -5,7 +5,7 @@
 #include "base/cksize.h"
 #include "kern/blocks/window.h"
 
-enum { Y, MEANS };
+enum { Y, MEANS, SUMS = 4096 /* of 16 channels each that a tile adds up, at most: some 5 us */ };
 
 ox_shape ox_plane_means_shape(const ox_shape *y) {
   ox_shape s = *y;
@@ -25,7 +25,8 @@ ox_status *ox_plane_means_book(ox_kernel_ctx *c, int64_t n_sums, ox_plane_means 
       !ox_mul_ok((size_t)m->planes, OX_BLOCK * sizeof(float), &bytes) || !ox_mul_ok(bytes, (size_t)n_sums, &bytes) ||
       !ox_add_ok(m->at, bytes, &c->shared_bytes) || c->n_stages == OX_MAX_STAGES)
     return ox_fail(OX_LIMIT, "the means of channels take too much memory");
-  c->n_tiles[c->n_stages++] = m->planes;
+  m->each = OX_MAX(SUMS / OX_MAX(n_sums ? n_sums : m->pixels, 1), 1);
+  c->n_tiles[c->n_stages++] = OX_CEIL_DIV(m->planes, m->each);
   return NULL;
 }
 
@@ -33,10 +34,11 @@ float *ox_plane_means_sums(const ox_kernel_ctx *c, const ox_plane_means *m) {
   return m->planes && m->n_sums ? (float *)((char *)c->shared + m->at) : NULL;
 }
 
-void ox_plane_means_run(const ox_kernel_ctx *c, const ox_plane_means *m, ox_range planes) {
+void ox_plane_means_run(const ox_kernel_ctx *c, const ox_plane_means *m, ox_range tiles) {
   float *sums = ox_plane_means_sums(c, m), *y = c->out[Y]->data;
   const ox_window_variant *v = ox_window_select(c->isa);
-  for (int64_t i = planes.begin; i < planes.end; i++) {
+  const int64_t end = OX_MIN(tiles.end * m->each, m->planes);
+  for (int64_t i = tiles.begin * m->each; i < end; i++) {
     float *to = (float *)c->out[MEANS]->data + i * OX_BLOCK;
     size_t n = (size_t)((sums ? m->n_sums : m->pixels) * OX_BLOCK);
     for (int l = 0; l < OX_BLOCK; l++) to[l] = 0;

@@ -9,16 +9,17 @@
 
 typedef struct ox_plane_means {
   int64_t planes, pixels, n_sums; /* planes: 0 where nobody wants means; n_sums: of a plane's parts, or 0 */
+  int64_t each;                   /* planes of a tile of the last stage */
   size_t at;                      /* of the sums in shared memory, [planes][n_sums][16] */
 } ox_plane_means;
 
 /* The shape of the means of |y|, which is in blocks. */
 ox_shape ox_plane_means_shape(const ox_shape *y);
-/* Books |n_sums| sums of each plane (0: none are made) behind the shared memory of |c|, and the last stage, a tile for
- * each plane. Nothing where output 1 is left out. */
+/* Books |n_sums| sums of each plane (0: none are made) behind the shared memory of |c|, and the last stage. Nothing
+ * where output 1 is left out. */
 OX_NODISCARD ox_status *ox_plane_means_book(ox_kernel_ctx *c, int64_t n_sums, ox_plane_means *m);
 /* Where the sums go; NULL: nowhere. */
 float *ox_plane_means_sums(const ox_kernel_ctx *c, const ox_plane_means *m);
-void ox_plane_means_run(const ox_kernel_ctx *c, const ox_plane_means *m, ox_range planes);
+void ox_plane_means_run(const ox_kernel_ctx *c, const ox_plane_means *m, ox_range tiles);
 
 #endif
