@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/conv_quant.c - ConvInteger and QLinearConv (also com.microsoft, channels last). Data is turned channels-last
  * where it is not, convolved, and turned back. ai.onyx.FusedQLinearConv (made by rules, channels last) is a
- * QLinearConv, com.microsoft's QLinearAdd of its result and Z, and a maximum with |least|. */
+ * QLinearConv, com.microsoft's QLinearAdd of its result and Z (|z_first|: Z and its result), and a maximum with
+ * |least|. */
 #include <math.h>
 #include <string.h>
 
@@ -20,12 +21,14 @@ typedef struct q_attrs {
   const char *auto_pad;
   ox_ints dilations, kernel_shape, pads, strides;
   int64_t group, channels_last, least; /* least: nothing, unless it is of the type */
+  int64_t z_first;
 } q_attrs;
 enum { NO_LEAST = -256, FINISH_BLOCK = 32768 };
 static const ox_attr_def attr_rows[] = {OX_CONV_ATTR_ROWS(q_attrs)};
 static const ox_attr_def ms_rows[] = {OX_CONV_ATTR_ROWS(q_attrs), OX_ATTR_INT(q_attrs, channels_last, 0)};
 static const ox_attr_def fused_rows[] = {OX_CONV_ATTR_ROWS(q_attrs), OX_ATTR_INT_IN(q_attrs, channels_last, 1, 1, 1),
-                                         OX_ATTR_INT_IN(q_attrs, least, NO_LEAST, NO_LEAST, 255)};
+                                         OX_ATTR_INT_IN(q_attrs, least, NO_LEAST, NO_LEAST, 255),
+                                         OX_ATTR_INT(q_attrs, z_first, 0)};
 
 typedef struct q_prep {
   ox_conv_quant_in in;
@@ -265,9 +268,13 @@ static ox_qconv_out out_of(const ox_kernel_ctx *c, const q_prep *p, ox_qconv_add
   ox_qconv_out out = {.zero = y_zero, .flip = y_signed ? 128 : 0, .small = p->small};
   if (p->fused) out.least = (uint8_t)OX_MIN(OX_MAX((int32_t)a->least + up, 0), 255);
   if (!sums) return out;
-  *add = (ox_qconv_add){*(const float *)data_of(c, in->y_scale), *(const float *)data_of(c, in->z_scale),
-                        *(const float *)data_of(c, in->sum_scale), y_zero, ox_conv_quant_zero(c, in->z_zero, 0) + up};
-  out.zero = ox_conv_quant_zero(c, in->sum_zero, 0) + up, out.add = add;
+  float ys = *(const float *)data_of(c, in->y_scale), zs = *(const float *)data_of(c, in->z_scale);
+  float scale = *(const float *)data_of(c, in->sum_scale);
+  int zero = ox_conv_quant_zero(c, in->sum_zero, 0), z_zero = ox_conv_quant_zero(c, in->z_zero, 0);
+  ox_byte_sum sum = a->z_first ? ox_byte_sum_of(zs, z_zero, ys, y_zero - up, scale, zero)
+                               : ox_byte_sum_of(ys, y_zero - up, zs, z_zero, scale, zero);
+  *add = (ox_qconv_add){sum, y_zero, a->z_first != 0};
+  out.zero = up, out.add = add;
   return out;
 }
 

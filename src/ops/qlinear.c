@@ -111,10 +111,32 @@ static void widen(const ox_quantize_table *q, ox_qparam p, const uint8_t *x, flo
     q->u8_f32(x, y, n, p.scale, p.zero);
 }
 
-static ox_status *run_binary(const ox_kernel_ctx *c, ox_range tiles, ox_binary op) {
+static ox_status *run_add(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
   const ox_bcast *b = c->prep;
   const ox_quantize_table *q = ox_quantize_select(c->isa);
-  ox_binary_fn *fn = ox_binary_select(c->isa)->fn[op][OX_F32];
+  uint32_t t = c->in[0]->dtype;
+  ox_qparam pa = ox_qparam_of(c, 1, 2, t), pb = ox_qparam_of(c, 4, 5, t), py = ox_qparam_of(c, 6, 7, t);
+  ox_byte_sum sum = ox_byte_sum_of(pa.scale, pa.zero, pb.scale, pb.zero, py.scale, py.zero);
+  uint8_t sa[BLOCK], sb[BLOCK], *out = c->out[0]->data;
+  int64_t begin, end;
+  ox_tile_span(tiles, TILE, b->count, &begin, &end);
+  for (int64_t i = begin; i < end; i += BLOCK) {
+    int64_t n = OX_MIN(end - i, BLOCK);
+    const uint8_t *u = bytes_of(b, 0, c->in[0]->data, i, n, sa), *v = bytes_of(b, 1, c->in[3]->data, i, n, sb);
+    if (py.is_signed)
+      q->add_i8((const int8_t *)u, (const int8_t *)v, (int8_t *)out + i, (size_t)n, &sum);
+    else
+      q->add_u8(u, v, out + i, (size_t)n, &sum);
+  }
+  return NULL;
+}
+
+static ox_status *run_mul(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
+  (void)stage, (void)scratch;
+  const ox_bcast *b = c->prep;
+  const ox_quantize_table *q = ox_quantize_select(c->isa);
+  ox_binary_fn *fn = ox_binary_select(c->isa)->fn[OX_BIN_MUL][OX_F32];
   uint32_t t = c->in[0]->dtype;
   ox_qparam pa = ox_qparam_of(c, 1, 2, t), pb = ox_qparam_of(c, 4, 5, t), py = ox_qparam_of(c, 6, 7, t);
   uint8_t sa[BLOCK], sb[BLOCK], *out = c->out[0]->data;
@@ -132,15 +154,6 @@ static ox_status *run_binary(const ox_kernel_ctx *c, ox_range tiles, ox_binary o
       q->f32_u8(fa, out + i, (size_t)n, py.scale, py.zero);
   }
   return NULL;
-}
-
-static ox_status *run_add(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  (void)stage, (void)scratch;
-  return run_binary(c, tiles, OX_BIN_ADD);
-}
-static ox_status *run_mul(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
-  (void)stage, (void)scratch;
-  return run_binary(c, tiles, OX_BIN_MUL);
 }
 
 static ox_status *run_where(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {

@@ -57,9 +57,10 @@ typedef struct problem {
   bool x_signed, w_signed, y_signed, x_last, per_channel, bias;
   float x_scale, y_scale;
   int x_zero, y_zero, least;
-  bool small;    /* scales below 1 */
-  int zero;      /* weights have zero points: 1: one, 2: one for each output channel */
+  bool small; /* scales below 1 */
+  int zero;   /* weights have zero points: 1: one, 2: one for each output channel */
   uint8_t w_zero[128];
+  bool z_first;
   bool residual; /* then y_zero and least are those of the sum */
   int conv_zero, z_zero;
   float z_scale, sum_scale;
@@ -124,8 +125,12 @@ static int want_at(const problem *p, int64_t n, int64_t pixel, int64_t o) {
   if (p->residual) {
     uint8_t z = p->z[(n * p->pixels + pixel) * p->out_channels + o];
     double q = fmin(fmax(v + p->conv_zero, low), high);
-    float both = (float)(q - p->conv_zero) * p->y_scale + (float)(value(z, p->y_signed) - p->z_zero) * p->z_scale;
-    v = (double)rintf(both / p->sum_scale);
+    float ry = p->y_scale / p->sum_scale, rz = p->z_scale / p->sum_scale, qs = (float)q,
+          zs = (float)value(z, p->y_signed);
+    float a = p->z_first ? rz : ry, b = p->z_first ? ry : rz, x = p->z_first ? zs : qs, y = p->z_first ? qs : zs;
+    int a_zero = p->z_first ? p->z_zero : p->conv_zero, b_zero = p->z_first ? p->conv_zero : p->z_zero;
+    float less = b * (float)b_zero, rest = (float)p->y_zero - fmaf(a, (float)a_zero, less);
+    v = (double)rintf(fmaf(x, a, fmaf(y, b, rest))) - p->y_zero;
   }
   return (int)fmax(fmin(fmax(v + p->y_zero, p->least), high), low);
 }
@@ -158,8 +163,11 @@ static void check_problem(const ox_qconv_variant *v, problem *p) {
   memset(y, 0xcd, n + 1);
   int up = p->y_signed ? 128 : 0;
   bool apart = p->residual && plan.depthwise;
-  ox_qconv_add add = {p->y_scale, p->z_scale, p->sum_scale, p->conv_zero + up, p->z_zero + up};
-  ox_qconv_out out = {p->y_zero + up, (uint8_t)(p->least + up), p->y_signed ? 128 : 0, p->small,
+  ox_byte_sum sum = p->z_first
+                        ? ox_byte_sum_of(p->z_scale, p->z_zero, p->y_scale, p->conv_zero, p->sum_scale, p->y_zero)
+                        : ox_byte_sum_of(p->y_scale, p->conv_zero, p->z_scale, p->z_zero, p->sum_scale, p->y_zero);
+  ox_qconv_add add = {sum, p->conv_zero + up, p->z_first};
+  ox_qconv_out out = {p->residual ? up : p->y_zero + up, (uint8_t)(p->least + up), p->y_signed ? 128 : 0, p->small,
                       p->residual ? &add : NULL};
   ox_qconv_args a = {
       .x = p->x, .packed = packed, .image = image, .pad = (uint8_t)p->x_zero, .out = out, .y = y, .z = p->z};
@@ -198,6 +206,7 @@ static void check_variant(void **state) {
                    .small = f % 5 == 0,
                    .zero = (int)f / 16,
                    .residual = f & 8,
+                   .z_first = f & 4,
                    .conv_zero = y_signed ? -5 : 120,
                    .z_zero = y_signed ? 4 : 130,
                    .z_scale = f & 2 ? 0.07f : 0.05f, /* equal ones give quotients in the middle of two integers */

@@ -13,16 +13,19 @@
 #include <stddef.h>
 
 #include "kern/conv/conv.h"
+#include "kern/quant/quantize.h"
 
-/* A residual as com.microsoft's QLinearAdd adds it to the rounded result: scales of the result, of |z| and of the sum,
- * zero points of the former two (of s8, with 128 more). */
+/* A residual as com.microsoft's QLinearAdd adds it to the rounded result, of zero point |y_zero| (of s8, with 128
+ * more). |z_first|: |sum|'s operands are the residual and the result, not the other way round. */
 typedef struct ox_qconv_add {
-  float y_scale, z_scale, scale;
-  int32_t y_zero, z_zero;
+  ox_byte_sum sum;
+  int32_t y_zero;
+  bool z_first;
 } ox_qconv_add;
 
 /* What becomes of sums: max(round(sum x scale) + zero, least), saturated to bytes. Signed ones are computed with 128
- * more, which |flip| takes off. With |add| zero and least are those of the sum of both. */
+ * more, which |flip| takes off. With |add| least is that of the sum of both, and zero only those 128: the sum has its
+ * zero point already. */
 typedef struct ox_qconv_out {
   int32_t zero;
   uint8_t least, flip;     /* least: including the 128 of signed bytes; flip: 0 or 128, xored with each byte */
@@ -90,7 +93,7 @@ typedef struct ox_qconv_plan {
   size_t row_bytes, image_bytes;
   /* taps */
   int64_t n_segments, quads; /* |twice|: first all of one half of W, then of the other */
-  ptrdiff_t *segment; /* from the caller; depthwise: taps, in fours */
+  ptrdiff_t *segment;        /* from the caller; depthwise: taps, in fours */
   /* outputs */
   int64_t rows, width;    /* rows of outputs, whose pixels and inputs are contiguous */
   int64_t strips, tall;   /* strips per row; the first |tall| have |height| pixels, the others one less */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kern/qconv/qconv.h"
-#include "kern/quant/quotient.h"
+#include "kern/quant/byte_sum.h"
 #include "kern/simd/math_f32.h"
 
 enum { L = VF32_LANES, NV = 2, NR = NV * L, MR = QCONV_MR };
@@ -28,30 +28,29 @@ OX_INLINE vi32 ended(vi32 bytes, const ends *e) { return vi32_xor(vi8_max_u8(byt
 /* ---- residuals ---- */
 
 typedef struct add_lanes {
-  vi32 z_zero, flip; /* flip: of single bytes */
-  vf32 least, most;  /* of the result less its zero point */
-  vf32 y_scale, z_scale;
-  ox_divisor by;
+  vi32 flip;        /* of single bytes */
+  vf32 least, most; /* of the result less its zero point */
+  vf32 y_zero;
+  ox_byte_sum_lanes sum;
+  bool z_first;
 } add_lanes;
 
 OX_INLINE add_lanes add_lanes_of(const ox_qconv_out *out) {
   const ox_qconv_add *a = out->add;
-  return (add_lanes){vi32_splat(a->z_zero),         vi32_splat(out->flip),
-                     vf32_splat((float)-a->y_zero), vf32_splat((float)(255 - a->y_zero)),
-                     vf32_splat(a->y_scale),        vf32_splat(a->z_scale),
-                     ox_divisor_of(a->scale)};
+  return (add_lanes){vi32_splat(out->flip),
+                     vf32_splat((float)-a->y_zero),
+                     vf32_splat((float)(255 - a->y_zero)),
+                     vf32_splat((float)(a->y_zero - out->flip)),
+                     ox_byte_sum_lanes_of(&a->sum),
+                     a->z_first};
 }
 
-/* |q|: rounded, without zero point; NaN becomes the least. |z|: bytes. */
-OX_INLINE vf32 add(vf32 q, vi32 z, const add_lanes *l) {
-  vf32 y = vf32_mul(vf32_min(vf32_max(q, l->least), l->most), l->y_scale);
-  return vf32_add(y, vf32_mul(vi32_to_f32(vi32_sub(vi32_xor(z, l->flip), l->z_zero)), l->z_scale));
-}
-
-/* Two sums in quanta of the result, which again have no zero point yet. */
-OX_INLINE void quanta(vf32 *a, vf32 *b, const add_lanes *l, vi32 *v) {
-  ox_quotient2(a, b, &l->by);
-  v[0] = vf32_to_i32(vf32_at_most(*a, 0x1p24f)), v[1] = vf32_to_i32(vf32_at_most(*b, 0x1p24f));
+/* |q|: rounded, without zero point; NaN becomes the least. |z|: bytes. The sum in quanta of the result. */
+OX_INLINE vi32 add(vf32 q, vi32 z, const add_lanes *l) {
+  vf32 y = vf32_add(vf32_min(vf32_max(q, l->least), l->most), l->y_zero);
+  vf32 other = vi32_to_f32(vi32_sub(vi32_xor(z, l->flip), l->flip));
+  vf32 sum = l->z_first ? ox_byte_sum_at(other, y, &l->sum) : ox_byte_sum_at(y, other, &l->sum);
+  return vf32_to_i32(vf32_at_most(sum, 0x1p24f));
 }
 
 /* Bytes [i, i + L) of |n|, as far as there are. */
@@ -60,7 +59,7 @@ OX_INLINE vi32 bytes_at(const uint8_t *p, size_t i, size_t n) {
 }
 
 static void finish(uint8_t *y, const uint8_t *z, size_t n, const ox_qconv_out *out) {
-  static const ox_qconv_add none = {1, 1, 1, 0, 0};
+  static const ox_qconv_add none = {0};
   ox_qconv_out all = *out;
   if (!all.add) all.add = &none, all.zero = 0;
   add_lanes l = add_lanes_of(&all);
@@ -70,8 +69,8 @@ static void finish(uint8_t *y, const uint8_t *z, size_t n, const ox_qconv_out *o
     vi32 v[4] = {vi32_sub(vi32_xor(bytes_at(y, i, n), l.flip), y_zero),
                  vi32_sub(vi32_xor(bytes_at(y, i + L, n), l.flip), y_zero), vi32_zero(), vi32_zero()};
     if (out->add) {
-      vf32 a = add(vi32_to_f32(v[0]), bytes_at(z, i, n), &l), b = add(vi32_to_f32(v[1]), bytes_at(z, i + L, n), &l);
-      quanta(&a, &b, &l, v);
+      v[0] = add(vi32_to_f32(v[0]), bytes_at(z, i, n), &l);
+      v[1] = add(vi32_to_f32(v[1]), bytes_at(z, i + L, n), &l);
     }
     vi8_store_low_n(y + i, ended(vi8_pack22(v, e.zero), &e), OX_MIN(n - i, (size_t)2 * L));
   }
@@ -161,8 +160,7 @@ OX_INLINE void row_of(const int32_t *sums, const uint8_t *z, const vf32 *scale, 
     return;
   }
   vf32 a = vf32_round(vf32_mul(vi32_to_f32(x), scale[0])), b = vf32_round(vf32_mul(vi32_to_f32(y), scale[1]));
-  a = add(a, bytes_at(z, 0, n), l), b = add(b, bytes_at(z, L, n), l);
-  quanta(&a, &b, l, v);
+  v[0] = add(a, bytes_at(z, 0, n), l), v[1] = add(b, bytes_at(z, L, n), l);
 }
 
 /* Stores two pixels at a time; for an odd number, the result computed beside the last one is discarded. */

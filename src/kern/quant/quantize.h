@@ -9,6 +9,16 @@
 
 #include "base/cpu.h"
 
+/* QLinearAdd of two bytes x and y (byte_sum.h). */
+typedef struct ox_byte_sum {
+  float a, b, rest;
+} ox_byte_sum;
+
+static inline ox_byte_sum ox_byte_sum_of(float a_scale, int a_zero, float b_scale, int b_zero, float scale, int zero) {
+  float a = a_scale / scale, b = b_scale / scale, less = b * (float)b_zero;
+  return (ox_byte_sum){a, b, (float)zero - fmaf(a, (float)a_zero, less)};
+}
+
 typedef struct ox_quantize_table {
   ox_isa needs;
   const char *name;
@@ -23,6 +33,9 @@ typedef struct ox_quantize_table {
   void (*u16_f32)(const uint16_t *x, float *y, size_t n, float scale, int zero);
   void (*i16_f32)(const int16_t *x, float *y, size_t n, float scale, int zero);
   void (*i32_f32)(const int32_t *x, float *y, size_t n, float scale); /* of a zero point 0 */
+  /* y = saturate(rint(the sum of a and b)); NaN becomes the low end */
+  void (*add_u8)(const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n, const ox_byte_sum *sum);
+  void (*add_i8)(const int8_t *a, const int8_t *b, int8_t *y, size_t n, const ox_byte_sum *sum);
   /* lowers *low and raises *high to cover x; NaN is passed over */
   void (*range)(const float *x, size_t n, float *low, float *high);
   /* y[i] = table[x[i]] of 256; y may be x */

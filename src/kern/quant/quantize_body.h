@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * kern/quant/quantize_body.h - quantization to 8 and 16 bits over the vocabulary. */
-#include "kern/quant/quantize.h"
+#include "kern/quant/byte_sum.h"
 #include "kern/quant/quotient.h"
 
 /* Clamped as floats, so that the conversion cannot overflow. vf32_max returns its second argument for NaN, so NaN
@@ -61,6 +61,22 @@ static void i32_f32(const int32_t *x, float *y, size_t n, float scale) {
   if (i < n) vf32_store_n(y + i, vf32_mul(vi32_to_f32(vi32_load_n(x + i, n - i)), s), n - i);
 }
 
+#define ADD(tag, ctype, low, high)                                                                               \
+  static void add_##tag(const ctype *a, const ctype *b, ctype *y, size_t n, const ox_byte_sum *sum) {            \
+    ox_byte_sum_lanes l = ox_byte_sum_lanes_of(sum);                                                             \
+    vf32 least = vf32_splat(low), most = vf32_splat(high);                                                       \
+    size_t i = 0;                                                                                                \
+    for (; i + VF32_LANES <= n; i += VF32_LANES) {                                                               \
+      vf32 v = ox_byte_sum_at(vi32_to_f32(vi32_load_##tag(a + i)), vi32_to_f32(vi32_load_##tag(b + i)), &l);     \
+      vi32_store_##tag(y + i, clamped(v, least, most, vi32_zero()));                                             \
+    }                                                                                                            \
+    if (i == n) return;                                                                                          \
+    vf32 u = vi32_to_f32(vi32_load_##tag##_n(a + i, n - i)), w = vi32_to_f32(vi32_load_##tag##_n(b + i, n - i)); \
+    vi32_store_##tag##_n(y + i, clamped(ox_byte_sum_at(u, w, &l), least, most, vi32_zero()), n - i);             \
+  }
+ADD(u8, uint8_t, 0.0f, 255.0f)
+ADD(i8, int8_t, -128.0f, 127.0f)
+
 static void range(const float *x, size_t n, float *low, float *high) {
   vf32 lo = vf32_splat(*low), hi = vf32_splat(*high);
   size_t i = 0;
@@ -86,5 +102,5 @@ static void map(const uint8_t *table, const uint8_t *x, uint8_t *y, size_t n) {
   for (; i < n; i++) y[i] = table[x[i]];
 }
 
-const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8,  f32_i8,  f32_u16, f32_i16, u8_f32,
-                                         i8_f32,         u16_f32,      i16_f32, i32_f32, range,   map};
+const ox_quantize_table QUANTIZE_NAME = {QUANTIZE_NEEDS, QUANTIZE_ISA, f32_u8,  f32_i8,  f32_u16, f32_i16, u8_f32, i8_f32,
+                                         u16_f32,        i16_f32,      i32_f32, add_u8, add_i8,  range,   map};

@@ -79,6 +79,7 @@ static ox_status *add_apply(const ox_rewrite *g, const ox_match *m) {
   in[Z + 3] = ox_in(g, sum, 6), in[Z + 4] = ox_in(g, sum, 7);
   OX_TRY(ox_remake(g, sum, onyx, fused, in, N_IN));
   OX_TRY(ox_copy_attrs(g, sum, r->conv));
+  if (z == 0) OX_TRY(ox_set_int(g, sum, "z_first", 1));
   return ox_remove_unused(g, r->conv);
 }
 

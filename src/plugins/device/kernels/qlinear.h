@@ -41,13 +41,17 @@ KERNEL(qbinary, qbinary_params) {
     int za = p.has_a_zero ? qlinear_byte(a_zero, p.kind, 0) : 0,
         zb = p.has_b_zero ? qlinear_byte(b_zero, p.kind, 0) : 0;
     int zy = ((const GLOBAL int *)y_params)[1];
+    float ra = sa / sy, rb = sb / sy, rest = (float)zy - FMAF(ra, (float)za, MULF(rb, (float)zb));
     for (int k = 0; k < QLINEAR_EACH; k++) {
       int i = (GROUP(0) * QLINEAR_EACH + k) * 256 + t;
       if (i < p.n) {
-        int u = qlinear_byte(a, p.kind, p.flat ? i : qlinear_place(p.size, p.a, i)) - za;
-        int v = qlinear_byte(b, p.kind, p.flat ? i : qlinear_place(p.size, p.b, i)) - zb;
-        float f = MULF((float)u, sa), g = MULF((float)v, sb);
-        y[i] = qlinear_cut(p.op == QLINEAR_ADD ? f + g : MULF(f, g), sy, zy, (float)p.low, (float)p.high);
+        int u = qlinear_byte(a, p.kind, p.flat ? i : qlinear_place(p.size, p.a, i));
+        int v = qlinear_byte(b, p.kind, p.flat ? i : qlinear_place(p.size, p.b, i));
+        if (p.op == QLINEAR_ADD)
+          y[i] = qlinear_cut(FMAF((float)u, ra, FMAF((float)v, rb, rest)), 1.0f, 0, (float)p.low, (float)p.high);
+        else
+          y[i] = qlinear_cut(MULF(MULF((float)(u - za), sa), MULF((float)(v - zb), sb)), sy, zy, (float)p.low,
+                             (float)p.high);
       }
     }
   }
