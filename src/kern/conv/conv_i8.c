@@ -37,6 +37,8 @@ bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have
   p->pointwise = g->groups == 1;
   for (int a = 0; a < OX_CONV_AXES; a++)
     p->pointwise &= g->n_taps[a] == 1 && g->tap[a][0] == 0 && g->stride[a] == 1 && g->in[a] == g->out[a];
+  p->neighbours = g->groups == 1;
+  for (int64_t i = 1; i < g->n_taps[2]; i++) p->neighbours &= g->tap[2][i] == g->tap[2][i - 1] + 1;
   int64_t images = g->batch * (p->depthwise ? 1 : g->groups), macs = OX_MAX(p->k * g->oc, 1);
   if (p->depthwise) macs = p->taps * g->groups * 4; /* without the 8-bit product a multiply-add counts four times */
   p->tile_px = OX_MIN(OX_MAX(TILE_MACS / macs, 16), MAX_TILE_PX);
@@ -51,8 +53,7 @@ bool ox_conv_i8_plan_init(ox_conv_i8_plan *p, const ox_conv_geom *g, ox_isa have
   ox_gemm_i8_plan_init(&p->rest, p->gemm, rest, (size_t)g->oc, (size_t)p->k);
   if (!p->pointwise && !ox_mul_ok(rows, (size_t)p->k, &p->gather_bytes)) return false;
   p->gather_bytes = OX_ROUND_UP(p->gather_bytes, OX_ALIGN_BYTES);
-  size_t after = OX_MAX(OX_MAX(p->whole.scratch, p->rest.scratch), (size_t)p->taps * sizeof(int64_t));
-  return ox_add_ok(p->gather_bytes, after, &p->scratch_bytes); /* tap positions, then the product's own */
+  return ox_add_ok(p->gather_bytes, OX_MAX(p->whole.scratch, p->rest.scratch), &p->scratch_bytes);
 }
 
 static int32_t byte_at(const void *p, bool is_signed) {
@@ -83,19 +84,64 @@ static void tap_pixels(const ox_conv_geom *g, int64_t px, int64_t *at) {
     }
 }
 
-/* Rows of the product: the bytes under each tap, one after the other; |at| has room for the taps of a row. */
-static void gather(const ox_conv_i8_plan *p, const uint8_t *x, int64_t pitch, uint8_t pad, int64_t p0, int64_t p1,
-                   int64_t *at, uint8_t *to) {
-  size_t n = (size_t)p->g.ic;
-  for (int64_t px = p0; px < p1; px++) {
-    tap_pixels(&p->g, px, at);
-    for (int64_t t = 0; t < p->taps; t++, to += n) {
-      if (at[t] < 0)
-        memset(to, pad, n);
-      else if (n < 8)
-        for (size_t i = 0; i < n; i++) to[i] = x[at[t] * pitch + (int64_t)i];
+/* |n| bytes, often only a few: the last ones may be copied twice, nothing else is touched. */
+static void copy(uint8_t *to, const uint8_t *from, size_t n) {
+  size_t i = 0;
+  if (n >= 16) {
+    for (; i + 16 <= n; i += 16) memcpy(to + i, from + i, 16);
+    if (i < n) memcpy(to + n - 16, from + n - 16, 16);
+  } else if (n >= 8) {
+    memcpy(to, from, 8), memcpy(to + n - 8, from + n - 8, 8);
+  } else if (n >= 4) {
+    memcpy(to, from, 4), memcpy(to + n - 4, from + n - 4, 4);
+  } else {
+    for (; i < n; i++) to[i] = from[i];
+  }
+}
+
+/* The bytes under the taps of one line of the image, NULL: outside, whose first tap lies at pixel |w|. */
+static void gather_line(const ox_conv_i8_plan *p, const uint8_t *line, int64_t pitch, uint8_t pad, int64_t w,
+                        uint8_t *to) {
+  const ox_conv_geom *g = &p->g;
+  int64_t n = g->ic, taps = g->n_taps[2], first = g->tap[2][0];
+  if (!line) {
+    memset(to, pad, (size_t)(taps * n));
+  } else if (p->neighbours) {
+    if (w >= 0 && w + taps <= g->in[2]) {
+      copy(to, line + w * n, (size_t)(taps * n));
+      return;
+    }
+    int64_t before = OX_MIN(OX_MAX(-w, 0), taps), end = OX_MAX(OX_MIN(g->in[2] - w, taps), before);
+    memset(to, pad, (size_t)(before * n));
+    if (end > before) copy(to + before * n, line + (w + before) * n, (size_t)((end - before) * n));
+    memset(to + end * n, pad, (size_t)((taps - end) * n));
+  } else {
+    for (int64_t k = 0; k < taps; k++, to += n) {
+      int64_t at = w - first + g->tap[2][k];
+      if (at >= 0 && at < g->in[2])
+        copy(to, line + at * pitch, (size_t)n);
       else
-        memcpy(to, x + at[t] * pitch, n);
+        memset(to, pad, (size_t)n);
+    }
+  }
+}
+
+/* Rows of the product: the bytes under each tap, one after the other. */
+static void gather(const ox_conv_i8_plan *p, const uint8_t *x, int64_t pitch, uint8_t pad, int64_t p0, int64_t p1,
+                   uint8_t *to) {
+  const ox_conv_geom *g = &p->g;
+  int64_t ow = p0 % g->out[2], oh = p0 / g->out[2] % g->out[1], od = p0 / g->out[2] / g->out[1];
+  for (int64_t px = p0; px < p1; px++) {
+    for (int64_t i = 0; i < g->n_taps[0]; i++)
+      for (int64_t j = 0; j < g->n_taps[1]; j++, to += g->n_taps[2] * g->ic) {
+        int64_t d = od * g->stride[0] + g->tap[0][i], h = oh * g->stride[1] + g->tap[1][j];
+        bool inside = d >= 0 && d < g->in[0] && h >= 0 && h < g->in[1];
+        gather_line(p, inside ? x + (d * g->in[1] + h) * g->in[2] * pitch : NULL, pitch, pad,
+                    ow * g->stride[2] + g->tap[2][0], to);
+      }
+    if (++ow == g->out[2]) {
+      ow = 0;
+      if (++oh == g->out[1]) oh = 0, od++;
     }
   }
 }
@@ -129,8 +175,7 @@ static void product_tile(const ox_conv_i8_plan *p, const ox_conv_i8_args *a, int
   if (p->pointwise) {
     io.a = x + p0 * all, io.a_rs = all;
   } else {
-    gather(p, x, all, (uint8_t)byte_at(a->x_zero, a->x_signed), p0, p1, (int64_t *)(void *)(scratch + p->gather_bytes),
-           scratch);
+    gather(p, x, all, (uint8_t)byte_at(a->x_zero, a->x_signed), p0, p1, scratch);
   }
   const ox_gemm_i8_plan *plan = p1 - p0 == p->tile_px ? &p->whole : &p->rest;
   for (size_t i = 0; i < ox_gemm_i8_tiles(plan); i++) ox_gemm_i8_run(plan, &io, i, scratch + p->gather_bytes);
