@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * ops/qlinear.c - com.microsoft's 8-bit element-wise operators: QLinearAdd, QLinearMul, QLinearSigmoid,
- * QLinearLeakyRelu, QLinearWhere. A function of one byte is a table of 256; of two bytes, two tables of floats. */
+ * QLinearLeakyRelu, QLinearWhere. A function of one byte is a table of 256. */
 #include <math.h>
 #include <string.h>
 
-#include "kern/binary/binary.h"
 #include "kern/binary/broadcast.h"
 #include "kern/quant/quantize.h"
 #include "kern/unary/unary.h"
@@ -104,13 +103,6 @@ static const uint8_t *bytes_of(const ox_bcast *b, int k, const void *data, int64
   return spare;
 }
 
-static void widen(const ox_quantize_table *q, ox_qparam p, const uint8_t *x, float *y, size_t n) {
-  if (p.is_signed)
-    q->i8_f32((const int8_t *)x, y, n, p.scale, p.zero);
-  else
-    q->u8_f32(x, y, n, p.scale, p.zero);
-}
-
 static ox_status *run_add(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles, void *scratch) {
   (void)stage, (void)scratch;
   const ox_bcast *b = c->prep;
@@ -136,22 +128,19 @@ static ox_status *run_mul(const ox_kernel_ctx *c, uint32_t stage, ox_range tiles
   (void)stage, (void)scratch;
   const ox_bcast *b = c->prep;
   const ox_quantize_table *q = ox_quantize_select(c->isa);
-  ox_binary_fn *fn = ox_binary_select(c->isa)->fn[OX_BIN_MUL][OX_F32];
   uint32_t t = c->in[0]->dtype;
   ox_qparam pa = ox_qparam_of(c, 1, 2, t), pb = ox_qparam_of(c, 4, 5, t), py = ox_qparam_of(c, 6, 7, t);
+  ox_byte_product product = ox_byte_product_of(pa.scale, pa.zero, pb.scale, pb.zero, py.scale, py.zero);
   uint8_t sa[BLOCK], sb[BLOCK], *out = c->out[0]->data;
-  float fa[BLOCK], fb[BLOCK];
   int64_t begin, end;
   ox_tile_span(tiles, TILE, b->count, &begin, &end);
   for (int64_t i = begin; i < end; i += BLOCK) {
     int64_t n = OX_MIN(end - i, BLOCK);
-    widen(q, pa, bytes_of(b, 0, c->in[0]->data, i, n, sa), fa, (size_t)n);
-    widen(q, pb, bytes_of(b, 1, c->in[3]->data, i, n, sb), fb, (size_t)n);
-    fn(fa, fb, fa, (size_t)n, 0);
+    const uint8_t *u = bytes_of(b, 0, c->in[0]->data, i, n, sa), *v = bytes_of(b, 1, c->in[3]->data, i, n, sb);
     if (py.is_signed)
-      q->f32_i8(fa, (int8_t *)out + i, (size_t)n, py.scale, py.zero);
+      q->mul_i8((const int8_t *)u, (const int8_t *)v, (int8_t *)out + i, (size_t)n, &product);
     else
-      q->f32_u8(fa, out + i, (size_t)n, py.scale, py.zero);
+      q->mul_u8(u, v, out + i, (size_t)n, &product);
   }
   return NULL;
 }

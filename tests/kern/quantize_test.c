@@ -85,42 +85,50 @@ static void test_map(void **state) {
     }
 }
 
-/* Every pair of bytes: near the sum as a real number, and the same bits everywhere. */
-static void check_sums(const float *scale, const int *zero, bool is_signed) {
+/* Every pair of bytes: near the sum or product as a real number, and the same bits everywhere. */
+static void check_pairs(const float *scale, const int *zero, bool is_signed, bool product) {
   static uint8_t a[65536], b[65536], y[65537], first[65536];
   int low = is_signed ? -128 : 0;
-  ox_byte_sum sum = ox_byte_sum_of(scale[0], zero[0] + low, scale[1], zero[1] + low, scale[2], zero[2] + low);
+  ox_byte_sum s = ox_byte_sum_of(scale[0], zero[0] + low, scale[1], zero[1] + low, scale[2], zero[2] + low);
+  ox_byte_product p = ox_byte_product_of(scale[0], zero[0] + low, scale[1], zero[1] + low, scale[2], zero[2] + low);
   for (int i = 0; i < 65536; i++) a[i] = (uint8_t)(i >> 8), b[i] = (uint8_t)i;
   size_t l = 0;
   for (bool other = false; level_next(&l); l++, other = true) {
     const ox_quantize_table *t = ox_quantize_select(test_levels[l].have);
     y[65536] = 77;
-    if (is_signed)
-      t->add_i8((const int8_t *)a, (const int8_t *)b, (int8_t *)y, 65535, &sum),
-          t->add_i8((const int8_t *)a + 65535, (const int8_t *)b + 65535, (int8_t *)y + 65535, 1, &sum);
-    else
-      t->add_u8(a, b, y, 65535, &sum), t->add_u8(a + 65535, b + 65535, y + 65535, 1, &sum);
+    for (size_t at = 0, n = 65535; n; at += n, n = at < 65536) { /* all but one, then one */
+      const int8_t *u = (const int8_t *)a + at, *v = (const int8_t *)b + at;
+      if (is_signed && product)
+        t->mul_i8(u, v, (int8_t *)y + at, n, &p);
+      else if (is_signed)
+        t->add_i8(u, v, (int8_t *)y + at, n, &s);
+      else if (product)
+        t->mul_u8(a + at, b + at, y + at, n, &p);
+      else
+        t->add_u8(a + at, b + at, y + at, n, &s);
+    }
     assert_int_equal(y[65536], 77);
     if (other) assert_memory_equal(y, first, sizeof first);
     memcpy(first, y, sizeof first);
     for (int i = 0; i < 65536; i++) {
       int u = is_signed ? (int8_t)a[i] : a[i], v = is_signed ? (int8_t)b[i] : b[i];
-      double want = (u - zero[0] - low) * (double)scale[0] + (v - zero[1] - low) * (double)scale[1];
-      want = fmin(fmax(want / (double)scale[2] + zero[2] + low, low), low + 255);
+      double x = (u - zero[0] - low) * (double)scale[0], z = (v - zero[1] - low) * (double)scale[1];
+      double want = (product ? x * z : x + z) / (double)scale[2] + zero[2] + low;
+      want = fmin(fmax(want, low), low + 255);
       int got = is_signed ? (int8_t)y[i] : y[i];
       if (!(fabs(got - want) <= 0.5001))
-        fail_msg("%s: %d and %d are %d, wanted %g", test_levels[l].name, u, v, got, want);
+        fail_msg("%s, product %d: %d and %d are %d, wanted %g", test_levels[l].name, product, u, v, got, want);
     }
   }
 }
 
-static void test_sums(void **state) {
+static void test_pairs(void **state) {
   (void)state;
   static const float scales[][3] = {{1, 1, 1}, {0.5f, 0.5f, 1}, {0.013f, 0.05f, 0.044f}, {7, 0.001f, 0.3f}};
   static const int zeros[][3] = {{0, 0, 0}, {128, 128, 128}, {255, 3, 77}};
   for (size_t s = 0; s < OX_COUNT(scales); s++)
     for (size_t z = 0; z < OX_COUNT(zeros); z++)
-      for (int is_signed = 0; is_signed < 2; is_signed++) check_sums(scales[s], zeros[z], is_signed);
+      for (int how = 0; how < 4; how++) check_pairs(scales[s], zeros[z], how & 1, how & 2);
 }
 
 /* Ties go to even, NaN to the low end, beyond the range to its ends. */
@@ -136,6 +144,12 @@ static void test_sums_at_the_edges(void **state) {
     t->add_u8(a, b, y, OX_COUNT(a), &(ox_byte_sum){1e30f, 1e30f, 1});
     assert_int_equal(y[0], 255), assert_int_equal(y[6], 1);
     t->add_i8((const int8_t *)a, (const int8_t *)b, (int8_t *)y, OX_COUNT(a), &(ox_byte_sum){1, 1, NAN});
+    for (size_t i = 0; i < OX_COUNT(a); i++) assert_int_equal((int8_t)y[i], -128);
+    t->mul_u8(a, b, y, OX_COUNT(a), &(ox_byte_product){0.5f, 0, 0, 0}); /* 0, 1, 3, 6 */
+    assert_int_equal(y[1], 1), assert_int_equal(y[3], 6), assert_int_equal(y[4], 255);
+    t->mul_u8(a, b, y, OX_COUNT(a), &(ox_byte_product){0.25f, 0, 0, 0}); /* 0.5 and 1.5 */
+    assert_int_equal(y[1], 0), assert_int_equal(y[2], 2);
+    t->mul_i8((const int8_t *)a, (const int8_t *)b, (int8_t *)y, OX_COUNT(a), &(ox_byte_product){NAN, 0, 0, 0});
     for (size_t i = 0; i < OX_COUNT(a); i++) assert_int_equal((int8_t)y[i], -128);
   }
 }
@@ -178,7 +192,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_quantize_is_exact),
       cmocka_unit_test(test_map),
-      cmocka_unit_test(test_sums),
+      cmocka_unit_test(test_pairs),
       cmocka_unit_test(test_sums_at_the_edges),
       cmocka_unit_test(test_dequantize_and_range),
   };

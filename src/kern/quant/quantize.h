@@ -19,6 +19,17 @@ static inline ox_byte_sum ox_byte_sum_of(float a_scale, int a_zero, float b_scal
   return (ox_byte_sum){a, b, (float)zero - fmaf(a, (float)a_zero, less)};
 }
 
+/* QLinearMul of two bytes x and y: rint((x - a_zero) (y - b_zero) ratio + zero). */
+typedef struct ox_byte_product {
+  float ratio, zero;
+  int a_zero, b_zero;
+} ox_byte_product;
+
+static inline ox_byte_product ox_byte_product_of(float a_scale, int a_zero, float b_scale, int b_zero, float scale,
+                                                 int zero) {
+  return (ox_byte_product){a_scale * b_scale / scale, (float)zero, a_zero, b_zero};
+}
+
 typedef struct ox_quantize_table {
   ox_isa needs;
   const char *name;
@@ -36,6 +47,9 @@ typedef struct ox_quantize_table {
   /* y = saturate(rint(the sum of a and b)); NaN becomes the low end */
   void (*add_u8)(const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n, const ox_byte_sum *sum);
   void (*add_i8)(const int8_t *a, const int8_t *b, int8_t *y, size_t n, const ox_byte_sum *sum);
+  /* y = saturate(rint(the product of a and b)); NaN becomes the low end */
+  void (*mul_u8)(const uint8_t *a, const uint8_t *b, uint8_t *y, size_t n, const ox_byte_product *product);
+  void (*mul_i8)(const int8_t *a, const int8_t *b, int8_t *y, size_t n, const ox_byte_product *product);
   /* lowers *low and raises *high to cover x; NaN is passed over */
   void (*range)(const float *x, size_t n, float *low, float *high);
   /* y[i] = table[x[i]] of 256; y may be x */

@@ -313,9 +313,8 @@ static void check_sum(int op, int kind, int flat) {
   for (int i = 0; i < 60; i++) {
     volatile float u = (float)(byte_of(a, kind, flat ? i : i / 20 * 5 + i % 5) - byte_of(za, kind, 0)) * sa;
     volatile float v = (float)(byte_of(b, kind, flat ? i : i / 5 % 4) - byte_of(zb, kind, 0)) * sb;
-    volatile float w = u * v;
-    double sum = ((double)u + (double)v) / (double)of_y.scale; /* far from ties */
-    double q = rint(op == QLINEAR_ADD ? sum : (double)(float)(w / of_y.scale)) + 20;
+    double both = op == QLINEAR_ADD ? (double)u + (double)v : (double)u * (double)v;
+    double q = rint(both / (double)of_y.scale) + 20; /* far from ties */
     int wanted = (int)fmin(fmax(q, p.low), p.high);
     if (byte_of(y, kind, i) != wanted)
       fail_msg("op %d, kind %d, flat %d: element %d is %d, wanted %d", op, kind, flat, i, byte_of(y, kind, i), wanted);

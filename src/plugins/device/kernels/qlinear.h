@@ -50,8 +50,8 @@ KERNEL(qbinary, qbinary_params) {
         if (p.op == QLINEAR_ADD)
           y[i] = qlinear_cut(FMAF((float)u, ra, FMAF((float)v, rb, rest)), 1.0f, 0, (float)p.low, (float)p.high);
         else
-          y[i] = qlinear_cut(MULF(MULF((float)(u - za), sa), MULF((float)(v - zb), sb)), sy, zy, (float)p.low,
-                             (float)p.high);
+          y[i] = qlinear_cut(MULF(MULF((float)(u - za), (float)(v - zb)), MULF(sa, sb) / sy) + (float)zy, 1.0f, 0,
+                             (float)p.low, (float)p.high);
       }
     }
   }
