@@ -51,26 +51,42 @@ static void to_bytes(const ox_kernel_ctx *c, ox_qparam y, const float *v, size_t
     q->f32_u8(v, to, n, y.scale, y.zero);
 }
 
-/* A row: shares of e[largest - x]. Of a short one each element is divided, else each value that it may have. |flip|
- * makes signed order unsigned order. */
-static void softmax_row(const ox_kernel_ctx *c, const split *p, const double *e, int flip, const uint8_t *in,
-                        uint8_t *out) {
+/* The largest of |n| bytes that lie |step| apart, in unsigned order. */
+OX_INLINE int largest(const uint8_t *x, int64_t n, int64_t step, uint8_t flip) {
+  uint8_t most = 0;
+  for (int64_t i = 0; i < n; i++) most = OX_MAX(most, (uint8_t)(x[i * step] ^ flip));
+  return most;
+}
+
+/* The sum of |of| at these bytes, by fours, which do not wait for each other. */
+OX_INLINE double sum_at(const double *of, const uint8_t *x, int64_t n, int64_t step, uint8_t flip) {
+  double sum[4] = {0};
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4, x += 4 * step)
+    for (int k = 0; k < 4; k++) sum[k] += of[x[k * step] ^ flip];
+  for (; i < n; i++, x += step) sum[0] += of[*x ^ flip];
+  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* A row: shares of e[largest - x]. Of a short one each element is computed, else each value that it may have. |flip|
+ * makes signed order unsigned order; |backwards|: e[BYTES - 1 - i], so that a byte finds its own from one place on. */
+OX_INLINE void softmax_row(const ox_kernel_ctx *c, int64_t n, const int64_t step, const double *backwards, uint8_t flip,
+                           const uint8_t *in, uint8_t *out) {
   ox_qparam y = ox_qparam_of(c, 3, 4, c->in[0]->dtype);
   float share[BYTES];
   uint8_t byte[BYTES];
-  int high = 0;
-  double sum = 0;
-  for (int64_t i = 0; i < p->n; i++) high = OX_MAX(high, in[i * p->inner] ^ flip);
-  for (int64_t i = 0; i < p->n; i++) sum += e[high - (in[i * p->inner] ^ flip)];
-  if (p->n <= high) {
-    for (int64_t i = 0; i < p->n; i++) share[i] = (float)(e[high - (in[i * p->inner] ^ flip)] / sum);
-    to_bytes(c, y, share, (size_t)p->n, byte);
-    for (int64_t i = 0; i < p->n; i++) out[i * p->inner] = byte[i];
+  int high = largest(in, n, step, flip);
+  const double *e = backwards + (BYTES - 1 - high);
+  double each = 1 / sum_at(e, in, n, step, flip);
+  if (n <= high) {
+    for (int64_t i = 0; i < n; i++) share[i] = (float)(e[in[i * step] ^ flip] * each);
+    to_bytes(c, y, share, (size_t)n, step == 1 ? out : byte);
+    for (int64_t i = 0; step != 1 && i < n; i++) out[i * step] = byte[i];
     return;
   }
-  for (int i = 0; i <= high; i++) share[i] = (float)(e[high - i] / sum);
+  for (int i = 0; i <= high; i++) share[i] = (float)(e[i] * each);
   to_bytes(c, y, share, (size_t)high + 1, byte);
-  for (int64_t i = 0; i < p->n; i++) out[i * p->inner] = byte[in[i * p->inner] ^ flip];
+  for (int64_t i = 0; i < n; i++) out[i * step] = byte[in[i * step] ^ flip];
 }
 
 /* exp(scale * (x - largest x)) takes 256 values at most: the zero point cancels. */
@@ -78,11 +94,17 @@ static ox_status *run_softmax(const ox_kernel_ctx *c, uint32_t stage, ox_range t
   (void)stage, (void)scratch;
   const split *p = c->prep;
   ox_qparam x = ox_qparam_of(c, 1, 2, c->in[0]->dtype);
-  double e[BYTES] = {1, exp(-(double)x.scale)};
+  double e[BYTES] = {1, exp(-(double)x.scale)}, backwards[BYTES];
   for (int i = 2; i < BYTES; i++) e[i] = e[i / 2] * e[i - i / 2]; /* within 8 units in the last place */
+  for (int i = 0; i < BYTES; i++) backwards[i] = e[BYTES - 1 - i];
+  uint8_t flip = x.is_signed ? 128 : 0, *out = c->out[0]->data;
+  const uint8_t *in = c->in[0]->data;
   for (int64_t r = tiles.begin; r < tiles.end; r++) {
     int64_t at = r / p->inner * p->n * p->inner + r % p->inner;
-    softmax_row(c, p, e, x.is_signed ? 128 : 0, (const uint8_t *)c->in[0]->data + at, (uint8_t *)c->out[0]->data + at);
+    if (p->inner == 1)
+      softmax_row(c, p->n, 1, backwards, flip, in + at, out + at);
+    else
+      softmax_row(c, p->n, p->inner, backwards, flip, in + at, out + at);
   }
   return NULL;
 }
