@@ -125,10 +125,10 @@ static ox_status *find_axes(const ox_kernel_ctx *c, bool *fold, bool *known) {
 
 /* Columns are read in whole rows: those of one row go together, as far as a batch holds them. */
 static void cut(reduce_prep *p) {
-  enum { WORK = 65536, ENOUGH = 32, MOST = 64 };
+  enum { WORK = 65536, OUTPUTS = 4096, ENOUGH = 32, MOST = 64 }; /* OUTPUTS: which cost something themselves */
   int64_t length = OX_MAX(p->plan.length, 1), outputs = p->plan.outputs;
   int64_t row = p->plan.columns ? OX_MAX(OX_MIN(p->plan.kept[0], OX_FOLD_BATCH), 1) : 1;
-  p->per_tile = OX_MAX(WORK / length / row, 1) * row;
+  p->per_tile = OX_MAX(OX_MIN(WORK / length, OUTPUTS) / row, 1) * row;
   p->out_tiles = ox_tile_count(outputs, p->per_tile);
   p->segment = length, p->segments = 1;
   if (p->out_tiles >= ENOUGH) return;
